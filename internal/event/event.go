@@ -1,0 +1,108 @@
+// Package event owns what the store holds: events, the functions, threads and
+// processes that they name, and their kinds.
+//
+// Collectors and channels make events, session passes them on, store keeps
+// them, query reads them. The package imports nothing of ours.
+package event
+
+// Kind says what an event tells. The numbers are stored; append only.
+type Kind uint8
+
+const (
+	KindNone Kind = iota
+	FunctionEnter
+	FunctionExit
+	Stdout
+	Stderr
+	Crash
+	VariableSnapshot
+	VariableWrite
+	Pause
+	Logpoint
+	ConditionError
+	Exception
+	Process // Payload: JSON object with "what": fork, exec, exit, thread, module, sampling, …
+	Dropped // Payload: JSON object {"count":n,"fromNs":…,"toNs":…,"what":…}
+	NumKinds
+)
+
+var kindNames = [NumKinds]string{
+	"none", "function_enter", "function_exit", "stdout", "stderr", "crash", "variable_snapshot",
+	"variable_write", "pause", "logpoint", "condition_error", "exception", "process", "dropped",
+}
+
+func (k Kind) String() string {
+	if k < NumKinds {
+		return kindNames[k]
+	}
+	return "unknown"
+}
+
+// KindOf returns the kind of that wire name.
+func KindOf(name string) (Kind, bool) {
+	for k := FunctionEnter; k < NumKinds; k++ {
+		if kindNames[k] == name {
+			return k, true
+		}
+	}
+	return KindNone, false
+}
+
+// IsCall reports whether k is a function's enter or exit: the events that may be evicted.
+func (k Kind) IsCall() bool { return k == FunctionEnter || k == FunctionExit }
+
+// Flags qualify a call event. They are stored; append only.
+type Flags uint8
+
+const (
+	HasRet    Flags = 1 << iota // exit: Ret holds the first 8 bytes of the return value
+	Unwound                     // exit: the frame was left by an exception, longjmp or thread exit; no return value
+	TailCall                    // enter: reached by a tail call; exit: left by one, its result is the callee's
+	Lost                        // exit: the real record was dropped; closed without a result
+	Sampled                     // one of many calls recorded
+	Truncated                   // the payload was cut by a byte limit
+)
+
+// FuncID, ThreadID and ID are session-local. FuncID and ThreadID are dense from 0, given by the store.
+type (
+	FuncID   uint32
+	ThreadID uint32
+	ID       = int64 // sequence number: chronological order and cursor; first is 1
+)
+
+// NoThread marks an event that belongs to no known thread.
+const NoThread ThreadID = 1<<32 - 1
+
+// Event is one row on its way to the store. Payload is only valid during the call it is passed to.
+//
+// Of calls, Payload holds captured bytes that value.Layout (Function.Layout) renders. An exit
+// whose whole result is in Ret has no Payload. Of output it holds the bytes as written; of all
+// other kinds a JSON object.
+//
+// Calls arrive properly nested per thread: the collector closes skipped frames itself.
+type Event struct {
+	TS      int64 // nanoseconds since the session's start
+	Ret     int64
+	Payload []byte
+	Func    FuncID
+	Thread  ThreadID
+	Kind    Kind
+	Flags   Flags
+}
+
+// Function is one traced function as the timeline names it.
+type Function struct {
+	Name     string // demangled, qualified, without parameters
+	Raw      string // linkage name, if it differs
+	File     string // absolute source path, if known
+	Line     int
+	Module   string // path of the loaded file
+	Language string // c, c++, rust, go, asm, …
+	Layout   []byte // value.Layout, marshalled
+}
+
+// Thread is one thread of the session.
+type Thread struct {
+	PID, TID int32
+	Name     string
+}
