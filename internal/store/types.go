@@ -1,0 +1,95 @@
+package store
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/strobe-debug/strobe/internal/event"
+)
+
+// DefaultMaxEvents is how many call events a session keeps unless told otherwise.
+const DefaultMaxEvents = 200_000
+
+// Options tune a store that is being written.
+type Options struct {
+	MaxEvents     int64         // call events kept, within one block; 0: DefaultMaxEvents
+	Logger        *slog.Logger  // nil: no log
+	FlushInterval time.Duration // between commits; 0: adaptive, 5 ms under load, at most 50 ms
+}
+
+// Meta says what was recorded. It is written when the file is made and never changes.
+type Meta struct {
+	SessionID   string   `json:"sessionId"`
+	Command     string   `json:"command"`
+	Args        []string `json:"args,omitempty"`
+	ProjectRoot string   `json:"projectRoot,omitempty"`
+	Cwd         string   `json:"cwd,omitempty"`
+	PID         int      `json:"pid,omitempty"`
+	StartedAt   int64    `json:"startedAt"`           // unix nanoseconds
+	StartMono   int64    `json:"startMono,omitempty"` // CLOCK_MONOTONIC nanoseconds
+	Version     string   `json:"version,omitempty"`   // of strobe
+}
+
+// Result says how a recording ended.
+type Result struct {
+	Status      string `json:"status,omitempty"` // exited, crashed, stopped, …: the session's word
+	ExitCode    *int   `json:"exitCode,omitempty"`
+	Signal      string `json:"signal,omitempty"`  // e.g. SIGSEGV
+	EndedAt     int64  `json:"endedAt,omitempty"` // unix nanoseconds; 0 while recording
+	Dropped     int64  `json:"dropped,omitempty"` // call events lost before they reached the store
+	Interrupted bool   `json:"interrupted,omitempty"`
+}
+
+// Stats are a store's counts.
+type Stats struct {
+	Events    [event.NumKinds]int64 // ever stored, by kind
+	Kept      int64                 // call events that can be read
+	Evicted   int64                 // call events dropped by the limit
+	FirstID   event.ID              // oldest call event kept, 0 if none
+	LastID    event.ID
+	LastTS    int64
+	SizeBytes int64 // of the file and its write-ahead log
+}
+
+// Total returns the number of events ever stored.
+func (s *Stats) Total() int64 {
+	var n int64
+	for _, c := range s.Events {
+		n += c
+	}
+	return n
+}
+
+// Filter selects events. The zero value selects all.
+type Filter struct {
+	FromID, ToID   event.ID // inclusive, 0: open
+	FromTS, ToTS   int64    // inclusive; ToTS 0: open
+	Kinds          uint32   // bit 1<<event.Kind for each wanted kind; 0: all
+	Funcs          *Bits    // nil: all; else call events of these functions only
+	Threads        *Bits    // nil: all; else events of these threads only
+	MinDur, MaxDur int64    // nanoseconds; exits only; 0: none
+	RetEq          *int64   // on Ret: only exits with event.HasRet match
+	RetMin, RetMax *int64
+}
+
+// ScanOptions say how to scan.
+type ScanOptions struct {
+	Reverse bool // newest first
+	Cold    bool // fill Parent, Enter, Depth and Payload
+}
+
+// Row is one stored event.
+type Row struct {
+	ID       event.ID
+	TS       int64 // nanoseconds since the session's start
+	Duration int64 // exits: nanoseconds since their enter, 0 if that is unknown
+	Ret      int64
+	Parent   event.ID // enter of the enclosing call, 0: none
+	Enter    event.ID // exits: their enter, 0: unknown
+	Payload  []byte
+	Func     event.FuncID
+	Thread   event.ThreadID
+	Depth    int32 // open calls around it
+	Kind     event.Kind
+	Flags    event.Flags
+}
