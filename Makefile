@@ -1,0 +1,67 @@
+# Everything a developer needs. `make test` is what CI runs; see .ci/run for the packages that it wants.
+
+GO      ?= go
+BIN     := bin/strobe
+LDFLAGS := -s -w
+# A tree that git does not trust (another owner, an unpacked archive) still builds.
+VCS     := $(shell git rev-parse HEAD >/dev/null 2>&1 && echo auto || echo false)
+TIMEOUT ?= 12m
+FUZZTIME ?= 10s
+SOAKTIME ?= 10m
+
+export CGO_ENABLED := 0
+
+.PHONY: build test vet demo bench generate soak fuzz ports docs clean help
+
+help:
+	@echo "build     bin/strobe, one static binary"
+	@echo "test      build, vet and every test"
+	@echo "demo      find a real bug the way an LLM would, over MCP"
+	@echo "bench     cost in the target: untraced, Strobe, uftrace, gdb"
+	@echo "generate  agent objects, headers and docs from their sources"
+	@echo "soak      the long tests, SOAKTIME=$(SOAKTIME)"
+	@echo "fuzz      every fuzz test, FUZZTIME=$(FUZZTIME) each"
+	@echo "ports     vet for the platforms that only query"
+	@echo "clean     what the targets above made"
+
+build:
+	$(GO) build -trimpath -buildvcs=$(VCS) -ldflags "$(LDFLAGS)" -o $(BIN) ./cmd/strobe
+
+vet:
+	$(GO) vet ./...
+
+test: build vet
+	STROBE_BIN=$(CURDIR)/$(BIN) $(GO) test -timeout $(TIMEOUT) ./...
+
+demo: build
+	@./$(BIN) demo
+
+bench: build
+	STROBE_BIN=$(CURDIR)/$(BIN) bench/run.sh
+
+generate:
+	$(GO) generate ./...
+	$(GO) test -run 'Generated' . -update
+
+docs:
+	$(GO) test -run 'Generated' . -update
+
+soak: build
+	STROBE_BIN=$(CURDIR)/$(BIN) STROBE_SOAK=$(SOAKTIME) $(GO) test -timeout 24h -count 1 -run 'Soak' ./...
+
+# go test runs one fuzz test of one package at a time, so they are listed and run in turn.
+fuzz:
+	@for pkg in $$($(GO) list ./...); do \
+	  for f in $$($(GO) test -list '^Fuzz' $$pkg 2>/dev/null | grep '^Fuzz'); do \
+	    echo "$$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
+	  done; \
+	done
+
+ports:
+	GOOS=linux GOARCH=arm64 $(GO) vet ./...
+	GOOS=darwin GOARCH=arm64 $(GO) vet ./...
+	GOOS=windows GOARCH=amd64 $(GO) vet ./...
+
+clean:
+	rm -rf bin out bench/out uftrace.data uftrace.data.old
+	$(GO) clean -testcache

@@ -1,0 +1,348 @@
+// Package strobe_test checks what holds for the whole tree: who may import whom, package docs,
+// platform files, unsafe, file lengths, and that generated documents are fresh.
+//
+// It has no place in the data path; the tree's root has no code of its own.
+package strobe_test
+
+import (
+	"bufio"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"sort"
+	"strings"
+	"testing"
+)
+
+const modulePath = "github.com/strobe-debug/strobe"
+
+// openToAll may be imported by every package and imports nothing of ours but itself: shared
+// types (event), errors (fault), checks (doctor), and rendered values (value).
+var openToAll = []string{"internal/event", "internal/fault", "internal/doctor", "internal/value"}
+
+// mayImport is the import table of docs/architecture.md. A package without a row is an error; a
+// new edge is a design change and wants a commit of its own with the reason.
+var mayImport = map[string][]string{
+	"cmd/strobe":   {"internal/cli"},
+	"internal/cli": {"internal/daemon", "internal/timeline", "internal/query", "internal/store", "internal/settings", "internal/service", "internal/mcp"},
+	// daemon/builtin.go sees both sides: it names every runtime.
+	"internal/daemon":           {"internal/mcp", "internal/service", "internal/session", "internal/settings", "internal/store", "internal/timeline", "internal/collector", "internal/collector/native"},
+	"internal/mcp":              {"internal/service"},
+	"internal/timeline":         {"internal/service", "internal/query", "internal/store"},
+	"internal/service":          {"internal/session", "internal/query", "internal/collector", "internal/settings"},
+	"internal/session":          {"internal/collector", "internal/iochan", "internal/store", "internal/settings"},
+	"internal/query":            {"internal/store"},
+	"internal/store":            {},
+	"internal/settings":         {},
+	"internal/iochan":           {},
+	"internal/collector":        {},
+	"internal/collector/native": {"internal/collector", "internal/ptrace", "internal/ring", "internal/hook", "internal/symbol", "internal/capture"},
+	"internal/capture":          {"internal/symbol", "internal/ring"},
+	"internal/ptrace":           {"internal/symbol"},
+	"internal/hook":             {"internal/symbol"},
+	"internal/symbol":           {},
+	"internal/ring":             {},
+	"internal/event":            {},
+	"internal/fault":            {},
+	"internal/doctor":           {},
+	"internal/value":            {},
+	// Fixtures: the interfaces and store only, and imported from tests only.
+	"internal/strobetest":           {"internal/collector", "internal/iochan", "internal/store"},
+	"internal/strobetest/sigcorpus": {},
+}
+
+// Generators and test programs below these folders are run by hand or by a test; they follow the
+// table of the folder that they stand in.
+var programFolders = map[string]string{
+	"bench":                           "cmd/strobe",
+	"internal/ring/gen":               "internal/ring",
+	"internal/collector/native/agent": "internal/collector/native",
+}
+
+// platformPackages may have files for one GOOS or GOARCH; all else builds everywhere.
+var platformPackages = []string{"internal/ptrace", "internal/ring", "internal/collector/native", "internal/iochan", "internal/daemon"}
+
+const maxFileLines = 500
+
+type goFile struct {
+	path string // slash separated, relative to the root
+	dir  string
+	ast  *ast.File
+	test bool
+	gen  bool
+	text string
+}
+
+func skipDir(name string) bool {
+	return name == "testdata" || name == "bin" || name == "out" || name == "web" || name == "editors" ||
+		(strings.HasPrefix(name, ".") && name != ".") || strings.HasPrefix(name, "_")
+}
+
+func goFiles(t *testing.T) []goFile {
+	t.Helper()
+	var files []goFile
+	fset := token.NewFileSet()
+	err := filepath.WalkDir(".", func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if skipDir(d.Name()) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(p, ".go") {
+			return nil
+		}
+		src, err := os.ReadFile(p)
+		if err != nil {
+			return err
+		}
+		f, err := parser.ParseFile(fset, p, src, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		slash := filepath.ToSlash(p)
+		files = append(files, goFile{
+			path: slash, dir: path.Dir(slash), ast: f, text: string(src),
+			test: strings.HasSuffix(p, "_test.go"), gen: ast.IsGenerated(f),
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func (f goFile) ours() []string {
+	var imports []string
+	for _, spec := range f.ast.Imports {
+		name := strings.Trim(spec.Path.Value, `"`)
+		if rest, ok := strings.CutPrefix(name, modulePath+"/"); ok {
+			imports = append(imports, rest)
+		}
+	}
+	return imports
+}
+
+// ruleFor returns the row that holds for a folder.
+func ruleFor(dir string) ([]string, bool) {
+	if row, ok := mayImport[dir]; ok {
+		return row, true
+	}
+	for folder, as := range programFolders {
+		if dir == folder || strings.HasPrefix(dir, folder+"/") {
+			return append([]string{as}, mayImport[as]...), true
+		}
+	}
+	return nil, false
+}
+
+func TestImports(t *testing.T) {
+	for _, f := range goFiles(t) {
+		if f.dir == "." {
+			continue // this package sees all
+		}
+		allowed, ok := ruleFor(f.dir)
+		if !ok {
+			t.Errorf("%s: %s has no row in mayImport", f.path, f.dir)
+			continue
+		}
+		for _, imp := range f.ours() {
+			fixture := imp == "internal/strobetest" || strings.HasPrefix(imp, "internal/strobetest/")
+			switch {
+			case fixture && !f.test && !strings.HasPrefix(f.dir, "internal/strobetest"):
+				t.Errorf("%s imports %s: fixtures are for tests only", f.path, imp)
+			case fixture || f.test:
+				// Tests may put parts together that the program keeps apart.
+			case slices.Contains(openToAll, imp) && !slices.Contains(openToAll, f.dir):
+			case slices.Contains(openToAll, f.dir) && imp == "internal/fault" && f.dir != "internal/event":
+			case slices.Contains(allowed, imp):
+			default:
+				t.Errorf("%s imports %s; %s may import only %v and %v", f.path, imp, f.dir, allowed, openToAll)
+			}
+		}
+	}
+}
+
+// TestImportTable keeps the table acyclic and free of names that do not exist any more.
+func TestImportTable(t *testing.T) {
+	var visit func(pkg string, trail []string)
+	visit = func(pkg string, trail []string) {
+		if slices.Contains(trail, pkg) {
+			t.Fatalf("import table has a cycle: %v -> %s", trail, pkg)
+		}
+		row, ok := mayImport[pkg]
+		if !ok {
+			t.Fatalf("%v -> %s has no row", trail, pkg)
+		}
+		for _, next := range row {
+			visit(next, append(slices.Clone(trail), pkg))
+		}
+	}
+	for pkg := range mayImport {
+		visit(pkg, nil)
+	}
+}
+
+func TestPackageDocs(t *testing.T) {
+	documented := map[string]bool{}
+	for _, f := range goFiles(t) {
+		if f.test && f.dir != "." {
+			continue
+		}
+		documented[f.dir] = documented[f.dir] || f.ast.Doc.Text() != ""
+	}
+	for _, dir := range sortedKeys(documented) {
+		if !documented[dir] {
+			t.Errorf("%s has no package comment above a package clause", dir)
+		}
+	}
+}
+
+var (
+	goosArch     = `(linux|darwin|windows|freebsd|netbsd|openbsd|android|ios|js|wasip1|plan9|amd64|arm64|arm|386|riscv64|ppc64le|s390x|unix)`
+	platformFile = regexp.MustCompile(`_` + goosArch + `(_test)?\.go$`)
+	buildLine    = regexp.MustCompile(`(?m)^//go:build .*\b` + goosArch + `\b`)
+)
+
+func TestPlatformFiles(t *testing.T) {
+	for _, f := range goFiles(t) {
+		if slices.Contains(platformPackages, f.dir) {
+			continue
+		}
+		if platformFile.MatchString(f.path) {
+			t.Errorf("%s is for one platform; only %v may have such files", f.path, platformPackages)
+		}
+		// Tests may be bound to the platform that their targets run on.
+		if !f.test && buildLine.MatchString(f.text) && !ownsProgram(f.dir) {
+			t.Errorf("%s has a platform build line; only %v may", f.path, platformPackages)
+		}
+	}
+}
+
+func ownsProgram(dir string) bool {
+	for folder := range programFolders {
+		if dir == folder || strings.HasPrefix(dir, folder+"/") {
+			return true
+		}
+	}
+	return strings.HasPrefix(dir, "internal/strobetest")
+}
+
+func TestUnsafe(t *testing.T) {
+	for _, f := range goFiles(t) {
+		if f.gen || strings.HasSuffix(strings.TrimSuffix(f.path, "_test.go"), "_unsafe") || strings.Contains(path.Base(f.path), "_unsafe") {
+			continue
+		}
+		for _, spec := range f.ast.Imports {
+			if spec.Path.Value == `"unsafe"` {
+				t.Errorf("%s imports unsafe; only *_unsafe.go may", f.path)
+			}
+		}
+	}
+}
+
+// tracked lists the text files of the tree that people write.
+func tracked(t *testing.T, suffixes ...string) []string {
+	t.Helper()
+	var files []string
+	err := filepath.WalkDir(".", func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := d.Name()
+		if d.IsDir() {
+			if name == "bin" || name == "out" || name == ".git" || name == "dist" || name == "node_modules" || name == "uftrace.data" {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		for _, s := range suffixes {
+			if strings.HasSuffix(name, s) {
+				files = append(files, filepath.ToSlash(p))
+				break
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func TestFileLength(t *testing.T) {
+	generated := regexp.MustCompile(`(?m)^(//|/\*) Code generated .* DO NOT EDIT\.`)
+	for _, p := range tracked(t, ".go", ".c", ".h", ".S", ".sh", ".ts", ".py") {
+		if strings.Contains(p, "testdata/") {
+			continue
+		}
+		src, err := os.ReadFile(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lines := strings.Count(string(src), "\n"); lines > maxFileLines && !generated.Match(src) {
+			t.Errorf("%s has %d lines, more than %d: is there a seam?", p, lines, maxFileLines)
+		}
+	}
+}
+
+// TestWords keeps out notes to self and the paths of one developer's machine. The words are put
+// together here so that this file does not name them.
+func TestWords(t *testing.T) {
+	notes := regexp.MustCompile(`\b(TO` + `DO|FIX` + `ME|XX` + `X)\b`)
+	machine := regexp.MustCompile(`/wo` + `rk/(main|shared)|/tmp/br` + `ief|/ro` + `ot/|/ho` + `me/[a-z]`)
+	for _, p := range tracked(t, ".go", ".c", ".h", ".S", ".cpp", ".rs", ".sh", ".md", ".txtar", ".sql", ".ts", ".py", "Makefile", "run") {
+		file, err := os.Open(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewScanner(file)
+		lines.Buffer(nil, 16<<20)
+		for n := 1; lines.Scan(); n++ {
+			if m := notes.FindString(lines.Text()); m != "" && !strings.Contains(p, "testdata/") {
+				t.Errorf("%s:%d: %s: do it, or write it under what is missing in the docs", p, n, m)
+			}
+			if m := machine.FindString(lines.Text()); m != "" {
+				t.Errorf("%s:%d: %q is a path of one machine", p, n, m)
+			}
+		}
+		if err := lines.Err(); err != nil {
+			t.Errorf("%s: %v", p, err)
+		}
+		file.Close()
+	}
+}
+
+// skips lists every t.Skip with its reason: a skip is an assertion about the machine.
+var skips = map[string]string{}
+
+func TestSkips(t *testing.T) {
+	call := regexp.MustCompile(`\b[tb]\.Skip(f|Now)?\(`)
+	for _, f := range goFiles(t) {
+		if f.path == "deps_test.go" || strings.HasPrefix(f.dir, "internal/strobetest") || !call.MatchString(f.text) {
+			continue
+		}
+		if _, ok := skips[f.path]; !ok {
+			t.Errorf("%s skips: use strobetest.Need…, or list the file and its reason in skips", f.path)
+		}
+	}
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	return keys
+}
