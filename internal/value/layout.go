@@ -1,0 +1,180 @@
+package value
+
+// Class says how the bytes of a type read. The numbers are stored; append only.
+type Class uint8
+
+const (
+	ClassVoid      Class = iota
+	ClassInt             // two's complement, 1 to 16 bytes
+	ClassUint            // 1 to 16 bytes
+	ClassBool            // any non-zero byte is true
+	ClassChar            // a character of Size 1, 2 or 4: Latin text unit, UTF-16 unit, UTF-32
+	ClassFloat           // IEEE 754 of Size 2, 4, 8
+	ClassX87             // 80-bit extended in the low 10 of Size bytes
+	ClassQuad            // IEEE 754 binary128
+	ClassComplex         // two Elem
+	ClassEnum            // Enums over an integer of Size; Signed
+	ClassPointer         // shown as "0x…", not followed
+	ClassStructPtr       // a pointer or reference to an object: its contents where it was captured
+	ClassCString         // a pointer to text that ends at a NUL
+	ClassFuncPtr         // an address of code, shown with the function's name where known
+	ClassRef             // a reference to something that is no object: shown as the pointee
+	ClassStruct          // Fields
+	ClassUnion           // Fields, all at once
+	ClassTuple           // Fields without names: an array; with one field that field itself
+	ClassVariant         // a Rust enum: Fields of all variants are in Variants, chosen by Discr
+	ClassArray           // Count of Elem, contiguous
+	ClassOpaque          // nothing is known but the name and size
+	ClassMemberPtr       // a C++ pointer to data member: its offset, -1 for null
+	ClassMethodPtr       // a C++ pointer to member function: {address or vtable offset, adjustment}
+	ClassText            // Size bytes of characters: text up to the first NUL
+	numClasses
+)
+
+// Type is one node of a layout's type graph. Elem and the types of fields are indexes in
+// Layout.Types.
+type Type struct {
+	Class    Class
+	Signed   bool // enums: the underlying type is signed
+	Name     string
+	Size     uint32 // bytes
+	Elem     int32  // arrays, complex, followed pointers; -1 for none
+	Count    uint32 // arrays
+	Fields   []TypeField
+	Enums    []Enumerator
+	Discr    TypeField // variants: the discriminant; Type -1 when there is one variant only
+	Variants []Variant
+}
+
+// TypeField is one member of a struct, union, tuple or variant.
+type TypeField struct {
+	Name    string
+	Type    int32
+	Off     uint32 // bytes from the start of the object
+	BitOff  uint32 // bit-fields: bits from Off, little endian
+	BitSize uint32 // 0: not a bit-field
+}
+
+// Enumerator is one name of an enum's value, in 64 bits of two's complement.
+type Enumerator struct {
+	Name  string
+	Value int64
+}
+
+// Variant is one case of a Rust enum. A variant without Values is the default: the niche's owner.
+type Variant struct {
+	Name   string
+	Values []uint64 // discriminants, as unsigned bytes of the discriminant's size
+	Type   int32    // the payload's type (ClassStruct or ClassTuple), at offset 0
+}
+
+// Piece is one run of a value's bytes: Size bytes at Off of a chunk, or constant bytes.
+// The pieces of a field follow each other without gaps.
+type Piece struct {
+	Chunk int32 // index of the chunk; PieceConst or PieceMissing
+	Off   uint32
+	Size  uint32
+	Const []byte // PieceConst: Size bytes
+}
+
+// Chunk numbers that are none.
+const (
+	PieceConst   = -1
+	PieceMissing = -2 // this part was optimized out
+)
+
+// Field is a parameter or the result.
+type Field struct {
+	Name    string
+	Type    int32
+	Missing bool    // optimized out, or where it is cannot be known
+	Pieces  []Piece // make Types[Type].Size bytes
+}
+
+// Part describes the chunk that one capture operation makes.
+type Part struct {
+	Followed bool   // {u32 n, u32 status} and n bytes, instead of Size fixed bytes
+	Text     bool   // followed up to a NUL; when cut, a u64 with the whole length follows
+	Size     uint32 // fixed: bytes; followed: at most so many. Padded to 8 in the payload
+	From     int32  // followed: the chunk that the pointer is in
+	FromOff  uint32 // and where in it
+	Off      int32  // added to the pointer
+}
+
+// Shape describes a payload: GPRs 8-byte words, which are chunk 0, and one chunk per part.
+type Shape struct {
+	GPRs  int
+	Parts []Part
+}
+
+// Layout says how the payloads of one function read. Immutable once made; safe for concurrent use.
+type Layout struct {
+	OnEnter Shape
+	OnExit  Shape
+	Args    []Field
+	Ret     *Field // nil: the function returns nothing
+	Types   []Type
+}
+
+// ScalarRet reports whether the whole result is an integer, pointer, bool, enum or character of
+// size bytes in the first word of an exit's payload, so that the collector can store it sign- or
+// zero-extended in event.Ret and queries can compare that.
+func (l *Layout) ScalarRet() (size int, signed, ok bool) {
+	if l.Ret == nil || l.Ret.Missing || len(l.Ret.Pieces) != 1 {
+		return 0, false, false
+	}
+	p := l.Ret.Pieces[0]
+	if p.Chunk != 0 || p.Off != 0 || p.Size == 0 || p.Size > 8 || l.OnExit.GPRs == 0 {
+		return 0, false, false
+	}
+	t := l.typ(l.Ret.Type)
+	switch t.Class {
+	case ClassInt:
+		return int(p.Size), true, true
+	case ClassUint, ClassBool, ClassPointer, ClassFuncPtr, ClassStructPtr, ClassCString, ClassRef:
+		return int(p.Size), false, true
+	case ClassChar:
+		return int(p.Size), false, true
+	case ClassEnum:
+		return int(p.Size), t.Signed, true
+	}
+	return 0, false, false
+}
+
+// Normalize extends the low size bytes of a raw result word, as ScalarRet describes them.
+func Normalize(ret int64, size int, signed bool) int64 {
+	if size <= 0 || size >= 8 {
+		return ret
+	}
+	shift := 64 - 8*uint(size)
+	if signed {
+		return ret << shift >> shift
+	}
+	return int64(uint64(ret) << shift >> shift)
+}
+
+var voidType = Type{Class: ClassOpaque, Name: "?", Elem: -1, Discr: TypeField{Type: -1}}
+
+// typ returns the type of that index; an index that is none reads as an unknown type.
+func (l *Layout) typ(i int32) *Type {
+	if i < 0 || int(i) >= len(l.Types) {
+		return &voidType
+	}
+	return &l.Types[i]
+}
+
+// ArgIndex returns the position of the parameter that a path such as "p.x" begins with, and the
+// rest of the path, for Value.Path. The longest parameter name wins.
+func (l *Layout) ArgIndex(path string) (i int, rest string, ok bool) {
+	best := -1
+	for j := range l.Args {
+		n := l.Args[j].Name
+		if len(n) <= best || len(path) < len(n) || path[:len(n)] != n {
+			continue
+		}
+		if r := path[len(n):]; r == "" || r[0] == '.' || r[0] == '[' {
+			best, i, rest = len(n), j, r
+		}
+	}
+	return i, rest, best >= 0
+}

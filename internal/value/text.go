@@ -1,0 +1,260 @@
+package value
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// MarshalJSON returns v as compact JSON. Integers are exact at any width; NaN and infinities are
+// strings, as JSON has no numbers for them.
+func (v Value) MarshalJSON() ([]byte, error) { return v.AppendJSON(nil), nil }
+
+// MarshalJSON returns o as a JSON object with its members in order.
+func (o Object) MarshalJSON() ([]byte, error) { return o.AppendJSON(nil), nil }
+
+// AppendJSON appends v as compact JSON to b.
+func (v Value) AppendJSON(b []byte) []byte {
+	switch v.kind {
+	case Null:
+		return append(b, "null"...)
+	case Bool:
+		return strconv.AppendBool(b, v.lo != 0)
+	case Int:
+		return v.appendInt(b)
+	case Float:
+		return v.appendFloat(b, true)
+	case Array:
+		b = append(b, '[')
+		for i, e := range v.elems {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = e.AppendJSON(b)
+		}
+		if v.more > 0 {
+			if len(v.elems) > 0 {
+				b = append(b, ',')
+			}
+			b = appendQuoted(b, moreElems(v.more))
+		}
+		return append(b, ']')
+	case Obj:
+		return v.obj.AppendJSON(b)
+	}
+	return appendQuoted(b, v.text)
+}
+
+// AppendJSON appends o as compact JSON to b.
+func (o Object) AppendJSON(b []byte) []byte {
+	b = append(b, '{')
+	for i, m := range o {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendQuoted(b, m.Name)
+		b = append(b, ':')
+		b = m.Value.AppendJSON(b)
+	}
+	return append(b, '}')
+}
+
+func moreElems(n int) string { return "…(+" + strconv.Itoa(n) + " elements)" }
+
+// appendQuoted appends s as a JSON string, without escaping < and >, which every marker has.
+func appendQuoted(b []byte, s string) []byte {
+	const hexDigits = "0123456789abcdef"
+	b = append(b, '"')
+	for i := 0; i < len(s); {
+		c := s[i]
+		switch {
+		case c == '"' || c == '\\':
+			b = append(b, '\\', c)
+		case c == '\n':
+			b = append(b, '\\', 'n')
+		case c == '\t':
+			b = append(b, '\\', 't')
+		case c == '\r':
+			b = append(b, '\\', 'r')
+		case c < 0x20 || c == 0x7f:
+			b = append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+		case c < utf8.RuneSelf:
+			b = append(b, c)
+		default:
+			r, n := utf8.DecodeRuneInString(s[i:])
+			b = utf8.AppendRune(b, r)
+			i += n
+			continue
+		}
+		i++
+	}
+	return append(b, '"')
+}
+
+func (v Value) appendInt(b []byte) []byte {
+	if n, ok := v.Int64(); ok {
+		return strconv.AppendInt(b, n, 10)
+	}
+	if v.hi == 0 && !v.neg {
+		return strconv.AppendUint(b, v.lo, 10)
+	}
+	return v.big().Append(b, 10)
+}
+
+func (v Value) appendFloat(b []byte, quote bool) []byte {
+	if special := floatName(v.f); special != "" {
+		if quote {
+			return appendQuoted(b, special)
+		}
+		return append(b, special...)
+	}
+	if v.text != "" {
+		return append(b, v.text...)
+	}
+	bits := 64
+	if v.width == 32 || v.width == 16 {
+		bits = 32
+	}
+	return appendJSONFloat(b, v.f, bits)
+}
+
+// floatName returns the text of a float that JSON has no number for, or "".
+func floatName(f float64) string {
+	switch {
+	case math.IsNaN(f):
+		return "NaN"
+	case math.IsInf(f, 1):
+		return "Infinity"
+	case math.IsInf(f, -1):
+		return "-Infinity"
+	}
+	return ""
+}
+
+// appendJSONFloat is the shortest text that reads back as f: plain digits where a person would
+// write them so, an exponent elsewhere.
+func appendJSONFloat(b []byte, f float64, bits int) []byte {
+	format := byte('f')
+	if a := math.Abs(f); a != 0 && (a < 1e-6 || a >= 1e21) {
+		format = 'e'
+	}
+	return strconv.AppendFloat(b, f, format, -1, bits)
+}
+
+// shortLimit bounds String: one value must not push the rest of a tree's line away.
+const shortLimit = 160
+
+// String returns v in one short line for people: quoted text, bare names and addresses, unquoted
+// keys, cut with "…" beyond 160 bytes.
+func (v Value) String() string { return v.Short(shortLimit) }
+
+// Short is String with a limit in bytes (approximately; at least 8).
+func (v Value) Short(limit int) string {
+	s := shortWriter{limit: max(limit, 8)}
+	s.value(v)
+	return s.b.String()
+}
+
+// Short returns the members as "a=1, b=2" in about limit bytes: the arguments of a call.
+func (o Object) Short(limit int) string {
+	s := shortWriter{limit: max(limit, 8)}
+	s.members(o, "=")
+	return s.b.String()
+}
+
+type shortWriter struct {
+	b     strings.Builder
+	limit int
+}
+
+func (s *shortWriter) full() bool { return s.b.Len() >= s.limit }
+
+func (s *shortWriter) value(v Value) {
+	switch v.kind {
+	case Text:
+		if v.bare {
+			s.b.WriteString(v.text)
+			return
+		}
+		s.text(v.text)
+	case Marker:
+		s.b.WriteString(v.text)
+	case Float:
+		s.b.Write(v.appendFloat(nil, false))
+	case Array:
+		s.array(v)
+	case Obj:
+		s.b.WriteByte('{')
+		s.members(v.obj, ": ")
+		s.b.WriteByte('}')
+	default:
+		s.b.Write(v.AppendJSON(nil))
+	}
+}
+
+func (s *shortWriter) text(t string) {
+	room := max(s.limit-s.b.Len(), 8)
+	cut := len(t) > room
+	if cut {
+		t = trimPartialRune(t[:room])
+	}
+	q := appendQuoted(nil, t)
+	if cut {
+		q = append(q[:len(q)-1], "…\""...)
+	}
+	s.b.Write(q)
+}
+
+func (s *shortWriter) array(v Value) {
+	s.b.WriteByte('[')
+	left := v.more
+	for i, e := range v.elems {
+		if s.full() {
+			left += len(v.elems) - i
+			break
+		}
+		if i > 0 {
+			s.b.WriteString(", ")
+		}
+		s.value(e)
+	}
+	if left > 0 {
+		s.b.WriteString(" …+" + strconv.Itoa(left))
+	}
+	s.b.WriteByte(']')
+}
+
+func (s *shortWriter) members(o Object, sep string) {
+	for i, m := range o {
+		if i > 0 {
+			s.b.WriteString(", ")
+		}
+		if s.full() {
+			s.b.WriteString("…")
+			return
+		}
+		s.b.WriteString(m.Name)
+		s.b.WriteString(sep)
+		s.value(m.Value)
+	}
+}
+
+// trimPartialRune takes an incomplete UTF-8 sequence off the end of s.
+func trimPartialRune(s string) string {
+	for i := 1; i <= utf8.UTFMax && i <= len(s); i++ {
+		if c := s[len(s)-i]; utf8.RuneStart(c) {
+			if c >= utf8.RuneSelf && !utf8.FullRuneInString(s[len(s)-i:]) {
+				return s[:len(s)-i]
+			}
+			break
+		}
+	}
+	return s
+}
+
+var (
+	_ json.Marshaler = Value{}
+	_ json.Marshaler = Object{}
+)
