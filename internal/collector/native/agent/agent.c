@@ -1,0 +1,339 @@
+// The agent: code that runs in the target, inside hooked functions.
+//
+// Rules: no libc, no malloc, no locks that a signal handler could meet, no vector registers, bounded
+// loops, no system call on the usual path. The daemon never delivers a signal while a thread is
+// between critical_lo and critical_hi (entry.S, agent.lds), so nothing here is re-entered, and
+// a fault in safe_copy and safe_str goes on at fault_fix. All memory is the shared region, which
+// starts with this code; internal/ring/layout.go draws it.
+#include "ring_abi.h"
+
+typedef uint64_t u64;
+typedef uint32_t u32;
+typedef uint16_t u16;
+typedef uint8_t u8;
+
+extern u8 blob_start[] __attribute__((visibility("hidden")));
+u64 safe_copy(void *dst, const void *src, u64 n);
+typedef struct { u64 left, end; } strres;
+strres safe_str(void *dst, const void *src, u64 n);
+
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define WAITS __attribute__((section(".text.waits"), noinline))
+#define COLD __attribute__((noinline, cold, section(".text.slow")))
+
+#define CONTROL ((struct strobe_control *)(blob_start + STROBE_CONTROL_OFF))
+#define HOOKS ((struct strobe_hook *)(blob_start + STROBE_HOOKS_OFF))
+#define OPS ((struct strobe_op *)(blob_start + STROBE_OPS_OFF))
+#define SLOTS ((struct strobe_threadslot *)(blob_start + STROBE_THREADS_OFF))
+#define STATES ((u32 *)(blob_start + STROBE_STATES_OFF))
+
+enum { SYS_sched_yield = 24, SYS_getpid = 39, SYS_arch_prctl = 158, SYS_gettid = 186, SYS_futex = 202, SYS_clock_gettime = 228 };
+
+static inline long sys(long n, long a, long b, long c, long d) {
+	long r;
+	register long r10 asm("r10") = d;
+	asm volatile("syscall" : "=a"(r) : "a"(n), "D"(a), "S"(b), "d"(c), "r"(r10) : "rcx", "r11", "memory");
+	return r;
+}
+
+static COLD u64 slow_clock(void) {
+	struct { long s, ns; } t;
+	sys(SYS_clock_gettime, 1 /* CLOCK_MONOTONIC */, (long)&t, 0, 0);
+	return (u64)t.s * 1000000000u + (u64)t.ns;
+}
+
+static inline u64 now(void) {
+	if (UNLIKELY(!(CONTROL->flags & STROBE_FLAG_TSC))) return slow_clock();
+	u32 lo, hi;
+	asm volatile("rdtsc" : "=a"(lo), "=d"(hi));
+	return (u64)hi << 32 | lo;
+}
+
+// stale reports that nobody drains the rings and nobody catches our faults.
+static inline int stale(u64 t) {
+	u64 beat = CONTROL->heartbeattsc;
+	return t > beat && t - beat > CONTROL->staleticks;
+}
+
+static inline struct strobe_header *ring_at(u32 i) {
+	return (struct strobe_header *)(blob_start + STROBE_RINGS_OFF + (u64)i * (STROBE_HEADER_BYTES + CONTROL->ringbytes));
+}
+
+static COLD u64 slow_fs(void) {
+	u64 fs = 0;
+	sys(SYS_arch_prctl, 0x1003 /* ARCH_GET_FS */, (long)&fs, 0, 0);
+	return fs;
+}
+
+static inline u32 slot_of(u64 fs) { return (u32)((fs * 0x9E3779B97F4A7C15ull) >> 51); } // 13 bits
+
+// new_thread gives the calling thread a ring: its old one, if only its FS base changed, else a free one.
+static COLD struct strobe_header *new_thread(u64 fs) {
+	struct strobe_control *c = CONTROL;
+	u32 tid = (u32)sys(SYS_gettid, 0, 0, 0, 0), ring = 0;
+	for (u32 i = 0; i < STROBE_THREAD_SLOTS && !ring; i++)
+		if (SLOTS[i].fs > 1 && SLOTS[i].tid == tid) ring = SLOTS[i].ring;
+	u32 hint = c->ringhint;
+	for (u32 k = 0; k < c->ringcount && !ring; k++) {
+		u32 i = (hint + k) % c->ringcount, free = STROBE_RING_FREE;
+		if (STATES[i] == free && __atomic_compare_exchange_n(&STATES[i], &free, STROBE_RING_USED, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+			ring = i + 1;
+			ring_at(i)->tid = tid;
+			c->ringhint = i + 1;
+		}
+	}
+	if (!ring) return 0;
+	u32 s = slot_of(fs);
+	for (u32 k = 0; k < STROBE_THREAD_SLOTS; k++, s = (s + 1) % STROBE_THREAD_SLOTS) {
+		u64 old = SLOTS[s].fs;
+		if (old > 1 && old != fs) continue;
+		if (old != fs && !__atomic_compare_exchange_n(&SLOTS[s].fs, &old, fs, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) continue;
+		SLOTS[s].tid = tid;
+		SLOTS[s].ring = ring;
+		return ring_at(ring - 1);
+	}
+	return ring_at(ring - 1); // the table is full: found again by tid, slowly
+}
+
+static inline struct strobe_header *self(void) {
+	u64 fs;
+	if (LIKELY(CONTROL->flags & STROBE_FLAG_FSGS)) asm volatile("rdfsbase %0" : "=r"(fs));
+	else fs = slow_fs();
+	if (fs < 2) fs = 2; // before libc made the first thread's control block
+	u32 s = slot_of(fs);
+	for (u32 k = 0; k < STROBE_THREAD_SLOTS; k++, s = (s + 1) % STROBE_THREAD_SLOTS) {
+		u64 have = SLOTS[s].fs;
+		if (LIKELY(have == fs)) return ring_at(SLOTS[s].ring - 1);
+		if (have == 0) break;
+	}
+	return new_thread(fs);
+}
+
+// wait_space waits until the daemon consumed something. False when the daemon is gone.
+static WAITS int wait_space(struct strobe_header *t, u64 seen) {
+	struct { long s, ns; } tick = {0, 2000000};
+	while (__atomic_load_n(&t->tail, __ATOMIC_ACQUIRE) == seen) {
+		if (stale(now())) return 0;
+		__atomic_store_n(&t->waiting, 1, __ATOMIC_SEQ_CST);
+		sys(SYS_futex, (long)&t->tail, 0 /* FUTEX_WAIT, shared */, (long)(u32)seen, (long)&tick);
+	}
+	__atomic_store_n(&t->waiting, 0, __ATOMIC_RELAXED);
+	return 1;
+}
+
+static inline struct strobe_record *place(struct strobe_header *t, u64 *head) {
+	return (struct strobe_record *)((u8 *)t + STROBE_HEADER_BYTES + (*head & (CONTROL->ringbytes - 1)));
+}
+
+// room moves *head over a pad record if need bytes do not fit before the ring's end, and reports whether
+// they fit into the ring.
+static inline int room(struct strobe_header *t, u64 *head, u64 need) {
+	u64 size = CONTROL->ringbytes, left = size - (*head & (size - 1)), want = need;
+	if (UNLIKELY(left < need)) want += left;
+	if (UNLIKELY(*head + want - t->cachedtail > size)) {
+		t->cachedtail = __atomic_load_n(&t->tail, __ATOMIC_ACQUIRE);
+		if (*head + want - t->cachedtail > size) return 0;
+	}
+	if (UNLIKELY(left < need)) {
+		struct strobe_record *r = place(t, head);
+		if (left >= STROBE_RECORD_BYTES) {
+			r->size8 = (u16)(left / 8);
+			r->kind = STROBE_REC_PAD;
+		}
+		*head += left;
+	}
+	return 1;
+}
+
+// report_lost puts the count of dropped records into the stream, where they are missing.
+static COLD int report_lost(struct strobe_header *t, u64 *head) {
+	if (!room(t, head, STROBE_RECORD_BYTES + 24)) return 0;
+	struct strobe_record *r = place(t, head);
+	u64 *p = (u64 *)(r + 1);
+	r->tsc = t->lostlast; r->hook = 0; r->size8 = (STROBE_RECORD_BYTES + 24) / 8; r->kind = STROBE_REC_DROPPED; r->flags = 0; r->sp = 0;
+	p[0] = t->lost; p[1] = t->lostfirst; p[2] = t->lostlast;
+	*head += STROBE_RECORD_BYTES + 24;
+	t->lost = 0;
+	return 1;
+}
+
+// reserve returns where to write a record of at most need bytes, or 0 when it is lost (and counted).
+static COLD struct strobe_record *reserve_slow(struct strobe_header *t, u64 *head, u64 need) {
+	for (;;) {
+		u64 tail = __atomic_load_n(&t->tail, __ATOMIC_ACQUIRE);
+		*head = t->head;
+		if ((!t->lost || report_lost(t, head)) && room(t, head, need)) return place(t, head);
+		if (!(CONTROL->flags & STROBE_FLAG_BLOCK) || !wait_space(t, tail)) break;
+	}
+	u64 at = now();
+	if (!t->lost) t->lostfirst = at;
+	t->lostlast = at;
+	__atomic_store_n(&t->lost, t->lost + 1, __ATOMIC_RELEASE);
+	return 0;
+}
+
+static inline struct strobe_record *reserve(struct strobe_header *t, u64 *head, u64 need) {
+	*head = t->head;
+	if (LIKELY(!t->lost && room(t, head, need))) return place(t, head);
+	return reserve_slow(t, head, need);
+}
+
+// Index in the saved registers of each DWARF register number.
+static inline u64 reg(const u64 *r, u32 n) {
+	static const u8 at[16] = {6, 2, 3, 255, 1, 0, 255, 255, 4, 5, 7, 8, 255, 255, 255, 255};
+	u8 i = at[n & 15];
+	return i == 255 ? 0 : r[i];
+}
+
+struct follow { u32 n, status; };
+
+static COLD u8 *op_mem(const struct strobe_op *o, u64 ptr, u8 *p, int safe) {
+	struct follow *f = (struct follow *)p;
+	f->n = 0;
+	p += 8;
+	if (!ptr) { f->status = STROBE_ST_NULL; return p; }
+	if (!safe || safe_copy(p, (const void *)(ptr + (u64)(long)o->off), o->size)) { f->status = STROBE_ST_UNREADABLE; return p; }
+	f->status = STROBE_ST_OK;
+	f->n = o->size;
+	return p + ((o->size + 7u) & ~7u);
+}
+
+static COLD u8 *op_cstr(const struct strobe_op *o, u64 ptr, u8 *p, int safe) {
+	struct follow *f = (struct follow *)p;
+	f->n = 0;
+	p += 8;
+	if (!ptr) { f->status = STROBE_ST_NULL; return p; }
+	if (!safe) { f->status = STROBE_ST_UNREADABLE; return p; }
+	const u8 *src = (const u8 *)(ptr + (u64)(long)o->off);
+	strres s = safe_str(p, src, o->size);
+	if (s.end == 2) { f->status = STROBE_ST_UNREADABLE; return p; }
+	f->n = (u32)(o->size - s.left);
+	f->status = STROBE_ST_OK;
+	p += (f->n + 7u) & ~7u;
+	if (s.end == 1) {
+		const u64 most = 65536;
+		strres more = safe_str(0, src + o->size, most);
+		f->status = STROBE_ST_CUT;
+		*(u64 *)p = (o->size + most - more.left) | (more.end ? 1ull << 63 : 0);
+		p += 8;
+	}
+	return p;
+}
+
+// run_ops executes a capture plan's operations. The compiler of plans bounds the payload.
+static COLD u8 *run_ops(const struct strobe_op *o, const u64 *r, const u8 *vec, u64 cfa, u8 *payload, u8 *p, u8 *end, int safe, u8 *cut) {
+	u8 *slot[16];
+	slot[0] = payload;
+	for (u32 i = 1; i < 16; i++) slot[i] = 0;
+	for (u32 budget = 512; o->code != STROBE_OP_END && budget; o++, budget--) {
+		if (p + o->size > end) { *cut = STROBE_REC_TRUNCATED; break; }
+		switch (o->code) {
+		case STROBE_OP_REG: *(u64 *)p = reg(r, o->src); p += 8; break;
+		case STROBE_OP_XMM:
+		case STROBE_OP_ST0: {
+			const u64 *v = (const u64 *)(vec + (o->code == STROBE_OP_ST0 ? 32 : 0) + 16u * (o->src & 7));
+			((u64 *)p)[0] = v[0];
+			if (o->code == STROBE_OP_ST0) ((u64 *)p)[1] = v[1] & 0xffff;
+			else if (o->size > 8) ((u64 *)p)[1] = v[1];
+			p += o->code == STROBE_OP_ST0 || o->size > 8 ? 16 : 8;
+			break;
+		}
+		case STROBE_OP_STACK:
+			if (safe_copy(p, (const void *)(cfa + (u64)(long)o->off), o->size)) *cut = STROBE_REC_TRUNCATED;
+			p += (o->size + 7u) & ~7u;
+			break;
+		case STROBE_OP_MEM:
+		case STROBE_OP_CSTR: {
+			u8 *base = slot[o->slot & 15];
+			u64 ptr = base ? *(u64 *)(base + o->srcoff) : 0;
+			u8 *at = p;
+			p = o->code == STROBE_OP_MEM ? op_mem(o, ptr, p, safe) : op_cstr(o, ptr, p, safe);
+			if (o->dst && p > at + 8) slot[o->dst & 15] = at + 8;
+			break;
+		}
+		}
+	}
+	return p;
+}
+
+// An op may run over the plan's bound by less than this before it is noticed.
+#define SLACK 32
+
+static inline void publish(struct strobe_header *t, u64 head) { __atomic_store_n(&t->head, head, __ATOMIC_RELEASE); }
+
+static COLD void no_ring(void) { __atomic_fetch_add(&CONTROL->noringlost, 1, __ATOMIC_RELAXED); }
+
+static inline void record(const u64 *r, const u64 *gprs, u32 n, u32 ops, u32 max, u32 id, u32 kind, u32 flags, u64 frame, const u8 *vec) {
+	struct strobe_header *t = self();
+	if (UNLIKELY(!t)) { no_ring(); return; }
+	u64 head;
+	struct strobe_record *rec = reserve(t, &head, STROBE_RECORD_BYTES + SLACK + (u64)max);
+	if (UNLIKELY(!rec)) return;
+	u64 at = now();
+	u64 *p = (u64 *)(rec + 1);
+	u8 cut = 0;
+	for (u32 i = 0; i < n; i++) *p++ = gprs[i];
+	if (ops) p = (u64 *)run_ops(OPS + ops, r, vec, frame + 16, (u8 *)(rec + 1), (u8 *)p, (u8 *)(rec + 1) + max, !stale(at), &cut);
+	u64 size = (u64)((u8 *)p - (u8 *)rec);
+	rec->tsc = at;
+	rec->hook = id;
+	rec->size8 = (u16)(size / 8);
+	rec->kind = (u8)kind;
+	rec->flags = (u8)(flags | cut);
+	rec->sp = frame;
+	publish(t, head + size);
+}
+
+// record_enter returns 1 when the function was reached by a tail call from a hooked one: then its
+// return address is a stub's, and the stub must not make another frame.
+u32 record_enter(const u64 *r, u64 id, u64 frame, const u8 *vec) {
+	const struct strobe_hook *h = &HOOKS[id];
+	const struct strobe_control *c = CONTROL;
+	u64 ret = *(const u64 *)(frame + 8);
+	u32 tail = 0;
+	for (u32 i = 0; i < c->arenacount; i++) tail |= ret - c->arenas[i].lo < c->arenas[i].hi - c->arenas[i].lo;
+	record(r, r, h->entergprs, h->enterops, h->maxenter, (u32)id, STROBE_REC_ENTER, tail ? STROBE_REC_TAIL : 0, frame, vec);
+	return tail;
+}
+
+void record_exit(const u64 *r, u64 id, u64 frame, const u8 *vec) {
+	const struct strobe_hook *h = &HOOKS[id];
+	u64 ret[2] = {r[6], r[2]};
+	record(r, ret, h->exitgprs, h->exitops, h->maxexit, (u32)id, STROBE_REC_EXIT, 0, frame, vec);
+}
+
+// sync_modules tells the daemon that the loader's list is consistent again, and waits for it to look.
+static WAITS void sync_modules(void) {
+	struct strobe_control *c = CONTROL;
+	struct { long s, ns; } tick = {0, 10000000};
+	if (c->rdebug && *(const u32 *)(c->rdebug + 24) != 0 /* RT_CONSISTENT */) return;
+	u32 seq = __atomic_add_fetch(&c->syncseq, 1, __ATOMIC_SEQ_CST);
+	for (u32 k = 0; k < 1000 && !stale(now()); k++) {
+		u32 ack = __atomic_load_n(&c->syncack, __ATOMIC_ACQUIRE);
+		if ((int)(ack - seq) >= 0) return;
+		sys(SYS_futex, (long)&c->syncack, 0, (long)ack, (long)&tick);
+	}
+}
+
+// register_unwind makes the unwinder that is being entered know the stubs' frames.
+static WAITS void register_unwind(u32 k) {
+	struct strobe_control *c = CONTROL;
+	struct strobe_unwind *u = &c->unwind[k % STROBE_MAX_UNWIND];
+	if (LIKELY(u->done == c->arenacount)) return;
+	while (__atomic_exchange_n(&u->busy, 1, __ATOMIC_ACQUIRE)) sys(SYS_sched_yield, 0, 0, 0, 0);
+	while (u->done < c->arenacount) {
+		struct strobe_arena *a = &c->arenas[u->done];
+		void *obj = &c->objects[(u->done * STROBE_MAX_UNWIND + k) * STROBE_OBJ_BYTES];
+		((void (*)(u64, void *))u->fn)(u->llvm ? a->fde : a->eh, obj);
+		u->done++;
+	}
+	__atomic_store_n(&u->busy, 0, __ATOMIC_RELEASE);
+}
+
+void record_enter_only(const u64 *r, u64 id, u64 frame, const u8 *vec) {
+	const struct strobe_hook *h = &HOOKS[id];
+	if (UNLIKELY(h->flags & STROBE_HOOK_SYNC)) { sync_modules(); return; }
+	if (UNLIKELY(h->flags & STROBE_HOOK_UNWIND)) { register_unwind(h->enterops); return; }
+	record(r, r, h->entergprs, h->enterops, h->maxenter, (u32)id, STROBE_REC_ENTER, 0, frame, vec);
+}

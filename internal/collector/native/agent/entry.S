@@ -1,0 +1,224 @@
+// Entry points of the agent, called from stubs (internal/hook). They keep every register: callers
+// of local functions may rely on more than the ABI promises (gcc -fipa-ra).
+//
+// A stub pushes a 32-bit value (hook ID, or byte count) and calls; we return with `ret 8`.
+#include "ring_abi.h"
+
+	.section .blobheader,"ax",@progbits
+	.globl blob_start
+blob_start:
+	.quad 0x424f4c42454f5254
+	.quad enter - blob_start, enter_vec - blob_start, enter_only - blob_start
+	.quad exit_ - blob_start, exit_vec - blob_start, exit_st0 - blob_start, exit_st01 - blob_start, exit_trap - blob_start
+	.quad copy_window - blob_start
+	.quad critical_lo - blob_start, critical_hi - blob_start
+	.quad fault_lo - blob_start, fault_hi - blob_start, fault_fix - blob_start
+	.quad copy_lo - blob_start, copy_hi - blob_start
+
+	.text
+	.globl critical_lo
+critical_lo:
+
+// Memory from rsp up, in DWARF-free order known to agent.c: rdi rsi rdx rcx r8 r9 rax r10 r11.
+.macro SAVE
+	push %r11
+	push %r10
+	push %rax
+	push %r9
+	push %r8
+	push %rcx
+	push %rdx
+	push %rsi
+	push %rdi
+.endm
+.macro RESTORE
+	pop %rdi
+	pop %rsi
+	pop %rdx
+	pop %rcx
+	pop %r8
+	pop %r9
+	pop %rax
+	pop %r10
+	pop %r11
+.endm
+
+// [rsp] return to the stub, [rsp+8] hook ID, rbp the stub's frame. Returns ZF=0 for a tail call.
+enter:
+	SAVE
+	mov %rsp, %rdi
+	mov 80(%rsp), %esi
+	mov %rbp, %rdx
+	xor %ecx, %ecx
+	sub $8, %rsp
+	call record_enter
+	test %eax, %eax
+	lea 8(%rsp), %rsp
+	RESTORE
+	ret $8
+
+enter_vec:
+	SAVE
+	mov %rsp, %rdi
+	mov 80(%rsp), %esi
+	mov %rbp, %rdx
+	sub $136, %rsp
+	movups %xmm0, (%rsp)
+	movups %xmm1, 16(%rsp)
+	movups %xmm2, 32(%rsp)
+	movups %xmm3, 48(%rsp)
+	movups %xmm4, 64(%rsp)
+	movups %xmm5, 80(%rsp)
+	movups %xmm6, 96(%rsp)
+	movups %xmm7, 112(%rsp)
+	mov %rsp, %rcx
+	call record_enter
+	test %eax, %eax
+	lea 136(%rsp), %rsp
+	RESTORE
+	ret $8
+
+// No frame of the stub's: [rsp+16] is the function's return address, the alignment is unknown,
+// flags are kept too.
+enter_only:
+	pushfq
+	SAVE
+	mov %rsp, %rdi
+	mov 88(%rsp), %esi
+	lea 88(%rsp), %rdx
+	push %rbp
+	mov %rsp, %rbp
+	and $-16, %rsp
+	sub $128, %rsp
+	movups %xmm0, (%rsp)
+	movups %xmm1, 16(%rsp)
+	movups %xmm2, 32(%rsp)
+	movups %xmm3, 48(%rsp)
+	movups %xmm4, 64(%rsp)
+	movups %xmm5, 80(%rsp)
+	movups %xmm6, 96(%rsp)
+	movups %xmm7, 112(%rsp)
+	mov %rsp, %rcx
+	cld
+	call record_enter_only
+	mov %rbp, %rsp
+	pop %rbp
+	RESTORE
+	popfq
+	ret $8
+
+.macro EXIT name, space, save, restore
+\name:
+	SAVE
+	mov %rsp, %rdi
+	mov 80(%rsp), %esi
+	mov %rbp, %rdx
+	sub $\space, %rsp
+	\save
+	mov %rsp, %rcx
+	call record_exit
+	\restore
+	add $\space, %rsp
+	RESTORE
+	ret $8
+.endm
+.macro SAVE_X
+	movups %xmm0, (%rsp)
+	movups %xmm1, 16(%rsp)
+.endm
+.macro SAVE_ST0
+	fstpt 32(%rsp)
+.endm
+.macro LOAD_ST0
+	fldt 32(%rsp)
+.endm
+.macro SAVE_ST01
+	fstpt 32(%rsp)
+	fstpt 48(%rsp)
+.endm
+.macro LOAD_ST01
+	fldt 48(%rsp)
+	fldt 32(%rsp)
+.endm
+.macro NONE
+.endm
+	EXIT exit_, 8, NONE, NONE
+	EXIT exit_vec, 40, SAVE_X, NONE
+	EXIT exit_st0, 72, SAVE_ST0, LOAD_ST0
+	EXIT exit_st01, 72, SAVE_ST01, LOAD_ST01
+
+// At a ret instruction: [rsp+16] is the function's return address.
+exit_trap:
+	pushfq
+	SAVE
+	mov %rsp, %rdi
+	mov 88(%rsp), %esi
+	lea 88(%rsp), %rdx
+	push %rbp
+	mov %rsp, %rbp
+	and $-16, %rsp
+	sub $64, %rsp
+	SAVE_X
+	mov %rsp, %rcx
+	cld
+	call record_exit
+	mov %rbp, %rsp
+	pop %rbp
+	RESTORE
+	popfq
+	ret $8
+
+// [rsp] return, [rsp+8] byte count, [rsp+16…] destination; the source is the caller's argument
+// area above the stub's frame. A window may end behind the stack: the fault ends the copy.
+copy_window:
+	push %rsi
+	push %rdi
+	push %rcx
+	lea 16(%rbp), %rsi
+	lea 40(%rsp), %rdi
+	mov 32(%rsp), %ecx
+	shr $3, %ecx
+copy_lo:
+	rep movsq
+copy_hi:
+	pop %rcx
+	pop %rdi
+	pop %rsi
+	ret $8
+
+// uint64_t safe_copy(dst, src, n): bytes not copied, because of a fault.
+	.globl safe_copy
+safe_copy:
+	mov %rdx, %rcx
+fault_lo:
+	rep movsb
+	jmp fault_fix
+// uint64_t safe_str(dst, src, n): copies up to n bytes and stops at a NUL, which is not copied.
+// Returns the bytes not used; rdx: 0 ended at a NUL, 1 no NUL in n bytes, 2 fault.
+// dst may be 0: then it only counts.
+	.globl safe_str
+safe_str:
+	mov %rdx, %rcx
+	mov $2, %edx
+	test %rcx, %rcx
+	jz 3f
+1:	movzbl (%rsi), %eax
+	test %al, %al
+	jz 2f
+	test %rdi, %rdi
+	jz 4f
+	mov %al, (%rdi)
+	inc %rdi
+4:	inc %rsi
+	dec %rcx
+	jnz 1b
+3:	mov $1, %edx
+	jmp fault_fix
+2:	xor %edx, %edx
+	jmp fault_fix
+fault_hi:
+fault_fix:
+	mov %rcx, %rax
+	ret
+
+	.section .note.GNU-stack,"",@progbits

@@ -1,0 +1,246 @@
+// Made by `make generate` from internal/ring. Do not edit.
+#pragma once
+
+#define STROBE_MAGIC 0x65626f7274530001
+#define STROBE_VERSION 0x1
+#define STROBE_CODE_BYTES 0x8000
+#define STROBE_CONTROL_OFF 0x8000
+#define STROBE_HOOKS_OFF 0x10000
+#define STROBE_OPS_OFF 0x810000
+#define STROBE_THREADS_OFF 0x1810000
+#define STROBE_THREAD_SLOTS 0x2000
+#define STROBE_STATES_OFF 0x1830000
+#define STROBE_RINGS_OFF 0x1834000
+#define STROBE_HEADER_BYTES 0x1000
+#define STROBE_RECORD_BYTES 0x18
+#define STROBE_OBJ_BYTES 0x40
+#define STROBE_MAX_UNWIND 0x8
+#define STROBE_REC_ENTER 0x1
+#define STROBE_REC_EXIT 0x2
+#define STROBE_REC_DROPPED 0x3
+#define STROBE_REC_PAD 0x4
+#define STROBE_REC_TAIL 0x1
+#define STROBE_REC_TRUNCATED 0x2
+#define STROBE_RING_FREE 0x0
+#define STROBE_RING_USED 0x1
+#define STROBE_FLAG_BLOCK 0x1
+#define STROBE_FLAG_FSGS 0x2
+#define STROBE_FLAG_TSC 0x4
+#define STROBE_HOOK_SYNC 0x1
+#define STROBE_HOOK_UNWIND 0x2
+#define STROBE_OP_END 0x0
+#define STROBE_OP_REG 0x1
+#define STROBE_OP_XMM 0x2
+#define STROBE_OP_STACK 0x3
+#define STROBE_OP_ST0 0x4
+#define STROBE_OP_MEM 0x5
+#define STROBE_OP_CSTR 0x6
+#define STROBE_ST_OK 0x0
+#define STROBE_ST_NULL 0x1
+#define STROBE_ST_UNREADABLE 0x2
+#define STROBE_ST_CUT 0x3
+#define STROBE_ST_NOROOM 0x4
+#define STROBE_MAX_PAYLOAD 0x4000
+
+#ifndef __ASSEMBLER__
+#include <stddef.h>
+#include <stdint.h>
+
+struct strobe_unwind {
+	uint64_t fn;
+	uint32_t llvm;
+	uint32_t busy;
+	uint32_t done;
+	uint32_t pad;
+};
+_Static_assert(sizeof(struct strobe_unwind) == 24, "Unwind");
+_Static_assert(offsetof(struct strobe_unwind, fn) == 0, "Unwind.Fn");
+_Static_assert(offsetof(struct strobe_unwind, llvm) == 8, "Unwind.LLVM");
+_Static_assert(offsetof(struct strobe_unwind, busy) == 12, "Unwind.Busy");
+_Static_assert(offsetof(struct strobe_unwind, done) == 16, "Unwind.Done");
+_Static_assert(offsetof(struct strobe_unwind, pad) == 20, "Unwind.Pad");
+
+struct strobe_arena {
+	uint64_t lo;
+	uint64_t hi;
+	uint64_t eh;
+	uint64_t fde;
+};
+_Static_assert(sizeof(struct strobe_arena) == 32, "Arena");
+_Static_assert(offsetof(struct strobe_arena, lo) == 0, "Arena.Lo");
+_Static_assert(offsetof(struct strobe_arena, hi) == 8, "Arena.Hi");
+_Static_assert(offsetof(struct strobe_arena, eh) == 16, "Arena.EH");
+_Static_assert(offsetof(struct strobe_arena, fde) == 24, "Arena.FDE");
+
+struct strobe_control {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t flags;
+	uint64_t heartbeattsc;
+	uint64_t staleticks;
+	uint32_t ringcount;
+	uint32_t ringbytes;
+	uint32_t ringhint;
+	uint32_t arenacount;
+	uint64_t noringlost;
+	uint64_t rdebug;
+	uint32_t syncseq;
+	uint32_t syncack;
+	uint32_t unwindcount;
+	uint32_t reserved;
+	struct strobe_unwind unwind[8];
+	struct strobe_arena arenas[16];
+	uint8_t objects[8192];
+};
+_Static_assert(sizeof(struct strobe_control) == 8976, "Control");
+_Static_assert(offsetof(struct strobe_control, magic) == 0, "Control.Magic");
+_Static_assert(offsetof(struct strobe_control, version) == 8, "Control.Version");
+_Static_assert(offsetof(struct strobe_control, flags) == 12, "Control.Flags");
+_Static_assert(offsetof(struct strobe_control, heartbeattsc) == 16, "Control.HeartbeatTSC");
+_Static_assert(offsetof(struct strobe_control, staleticks) == 24, "Control.StaleTicks");
+_Static_assert(offsetof(struct strobe_control, ringcount) == 32, "Control.RingCount");
+_Static_assert(offsetof(struct strobe_control, ringbytes) == 36, "Control.RingBytes");
+_Static_assert(offsetof(struct strobe_control, ringhint) == 40, "Control.RingHint");
+_Static_assert(offsetof(struct strobe_control, arenacount) == 44, "Control.ArenaCount");
+_Static_assert(offsetof(struct strobe_control, noringlost) == 48, "Control.NoRingLost");
+_Static_assert(offsetof(struct strobe_control, rdebug) == 56, "Control.RDebug");
+_Static_assert(offsetof(struct strobe_control, syncseq) == 64, "Control.SyncSeq");
+_Static_assert(offsetof(struct strobe_control, syncack) == 68, "Control.SyncAck");
+_Static_assert(offsetof(struct strobe_control, unwindcount) == 72, "Control.UnwindCount");
+_Static_assert(offsetof(struct strobe_control, reserved) == 76, "Control.Reserved");
+_Static_assert(offsetof(struct strobe_control, unwind) == 80, "Control.Unwind");
+_Static_assert(offsetof(struct strobe_control, arenas) == 272, "Control.Arenas");
+_Static_assert(offsetof(struct strobe_control, objects) == 784, "Control.Objects");
+
+struct strobe_hook {
+	uint32_t flags;
+	uint8_t entergprs;
+	uint8_t exitgprs;
+	uint16_t pad;
+	uint32_t enterops;
+	uint32_t exitops;
+	uint32_t maxenter;
+	uint32_t maxexit;
+	uint64_t reserved;
+};
+_Static_assert(sizeof(struct strobe_hook) == 32, "Hook");
+_Static_assert(offsetof(struct strobe_hook, flags) == 0, "Hook.Flags");
+_Static_assert(offsetof(struct strobe_hook, entergprs) == 4, "Hook.EnterGPRs");
+_Static_assert(offsetof(struct strobe_hook, exitgprs) == 5, "Hook.ExitGPRs");
+_Static_assert(offsetof(struct strobe_hook, pad) == 6, "Hook.Pad");
+_Static_assert(offsetof(struct strobe_hook, enterops) == 8, "Hook.EnterOps");
+_Static_assert(offsetof(struct strobe_hook, exitops) == 12, "Hook.ExitOps");
+_Static_assert(offsetof(struct strobe_hook, maxenter) == 16, "Hook.MaxEnter");
+_Static_assert(offsetof(struct strobe_hook, maxexit) == 20, "Hook.MaxExit");
+_Static_assert(offsetof(struct strobe_hook, reserved) == 24, "Hook.Reserved");
+
+struct strobe_op {
+	uint8_t code;
+	uint8_t src;
+	uint8_t slot;
+	uint8_t dst;
+	uint32_t srcoff;
+	int32_t off;
+	uint32_t size;
+};
+_Static_assert(sizeof(struct strobe_op) == 16, "Op");
+_Static_assert(offsetof(struct strobe_op, code) == 0, "Op.Code");
+_Static_assert(offsetof(struct strobe_op, src) == 1, "Op.Src");
+_Static_assert(offsetof(struct strobe_op, slot) == 2, "Op.Slot");
+_Static_assert(offsetof(struct strobe_op, dst) == 3, "Op.Dst");
+_Static_assert(offsetof(struct strobe_op, srcoff) == 4, "Op.SrcOff");
+_Static_assert(offsetof(struct strobe_op, off) == 8, "Op.Off");
+_Static_assert(offsetof(struct strobe_op, size) == 12, "Op.Size");
+
+struct strobe_threadslot {
+	uint64_t fs;
+	uint32_t ring;
+	uint32_t tid;
+};
+_Static_assert(sizeof(struct strobe_threadslot) == 16, "ThreadSlot");
+_Static_assert(offsetof(struct strobe_threadslot, fs) == 0, "ThreadSlot.FS");
+_Static_assert(offsetof(struct strobe_threadslot, ring) == 8, "ThreadSlot.Ring");
+_Static_assert(offsetof(struct strobe_threadslot, tid) == 12, "ThreadSlot.TID");
+
+struct strobe_header {
+	uint64_t head;
+	uint64_t cachedtail;
+	uint64_t lost;
+	uint64_t lostfirst;
+	uint64_t lostlast;
+	uint64_t pad0[3];
+	uint64_t tail;
+	uint32_t waiting;
+	uint32_t pad1;
+	uint64_t pad2[6];
+	uint32_t tid;
+	uint32_t pad3;
+};
+_Static_assert(sizeof(struct strobe_header) == 136, "Header");
+_Static_assert(offsetof(struct strobe_header, head) == 0, "Header.Head");
+_Static_assert(offsetof(struct strobe_header, cachedtail) == 8, "Header.CachedTail");
+_Static_assert(offsetof(struct strobe_header, lost) == 16, "Header.Lost");
+_Static_assert(offsetof(struct strobe_header, lostfirst) == 24, "Header.LostFirst");
+_Static_assert(offsetof(struct strobe_header, lostlast) == 32, "Header.LostLast");
+_Static_assert(offsetof(struct strobe_header, pad0) == 40, "Header.Pad0");
+_Static_assert(offsetof(struct strobe_header, tail) == 64, "Header.Tail");
+_Static_assert(offsetof(struct strobe_header, waiting) == 72, "Header.Waiting");
+_Static_assert(offsetof(struct strobe_header, pad1) == 76, "Header.Pad1");
+_Static_assert(offsetof(struct strobe_header, pad2) == 80, "Header.Pad2");
+_Static_assert(offsetof(struct strobe_header, tid) == 128, "Header.TID");
+_Static_assert(offsetof(struct strobe_header, pad3) == 132, "Header.Pad3");
+
+struct strobe_record {
+	uint64_t tsc;
+	uint32_t hook;
+	uint16_t size8;
+	uint8_t kind;
+	uint8_t flags;
+	uint64_t sp;
+};
+_Static_assert(sizeof(struct strobe_record) == 24, "Record");
+_Static_assert(offsetof(struct strobe_record, tsc) == 0, "Record.TSC");
+_Static_assert(offsetof(struct strobe_record, hook) == 8, "Record.Hook");
+_Static_assert(offsetof(struct strobe_record, size8) == 12, "Record.Size8");
+_Static_assert(offsetof(struct strobe_record, kind) == 14, "Record.Kind");
+_Static_assert(offsetof(struct strobe_record, flags) == 15, "Record.Flags");
+_Static_assert(offsetof(struct strobe_record, sp) == 16, "Record.SP");
+
+struct strobe_blobheader {
+	uint64_t magic;
+	uint64_t enter;
+	uint64_t entervec;
+	uint64_t enteronly;
+	uint64_t exit;
+	uint64_t exitvec;
+	uint64_t exitst0;
+	uint64_t exitst01;
+	uint64_t exittrap;
+	uint64_t copy;
+	uint64_t criticallo;
+	uint64_t criticalhi;
+	uint64_t faultlo;
+	uint64_t faulthi;
+	uint64_t faultfix;
+	uint64_t copylo;
+	uint64_t copyhi;
+};
+_Static_assert(sizeof(struct strobe_blobheader) == 136, "BlobHeader");
+_Static_assert(offsetof(struct strobe_blobheader, magic) == 0, "BlobHeader.Magic");
+_Static_assert(offsetof(struct strobe_blobheader, enter) == 8, "BlobHeader.Enter");
+_Static_assert(offsetof(struct strobe_blobheader, entervec) == 16, "BlobHeader.EnterVec");
+_Static_assert(offsetof(struct strobe_blobheader, enteronly) == 24, "BlobHeader.EnterOnly");
+_Static_assert(offsetof(struct strobe_blobheader, exit) == 32, "BlobHeader.Exit");
+_Static_assert(offsetof(struct strobe_blobheader, exitvec) == 40, "BlobHeader.ExitVec");
+_Static_assert(offsetof(struct strobe_blobheader, exitst0) == 48, "BlobHeader.ExitST0");
+_Static_assert(offsetof(struct strobe_blobheader, exitst01) == 56, "BlobHeader.ExitST01");
+_Static_assert(offsetof(struct strobe_blobheader, exittrap) == 64, "BlobHeader.ExitTrap");
+_Static_assert(offsetof(struct strobe_blobheader, copy) == 72, "BlobHeader.Copy");
+_Static_assert(offsetof(struct strobe_blobheader, criticallo) == 80, "BlobHeader.CriticalLo");
+_Static_assert(offsetof(struct strobe_blobheader, criticalhi) == 88, "BlobHeader.CriticalHi");
+_Static_assert(offsetof(struct strobe_blobheader, faultlo) == 96, "BlobHeader.FaultLo");
+_Static_assert(offsetof(struct strobe_blobheader, faulthi) == 104, "BlobHeader.FaultHi");
+_Static_assert(offsetof(struct strobe_blobheader, faultfix) == 112, "BlobHeader.FaultFix");
+_Static_assert(offsetof(struct strobe_blobheader, copylo) == 120, "BlobHeader.CopyLo");
+_Static_assert(offsetof(struct strobe_blobheader, copyhi) == 128, "BlobHeader.CopyHi");
+#endif

@@ -1,0 +1,52 @@
+package ptrace
+
+import (
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// Mem is a process's memory. It needs no stop and works from any goroutine. Close it.
+type Mem struct {
+	pid  int
+	file *os.File // /proc/PID/mem: writes also where the process itself may not
+}
+
+// OpenMem opens the memory of a traced process. It stays that of the program image of now: open it again after exec.
+func OpenMem(pid int) (*Mem, error) {
+	f, err := os.OpenFile(fmt.Sprintf("/proc/%d/mem", pid), os.O_RDWR, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open memory of process %d: %w", pid, err)
+	}
+	return &Mem{pid: pid, file: f}, nil
+}
+
+// Read fills b from addr, or fails.
+func (m *Mem) Read(addr uint64, b []byte) error {
+	if len(b) == 0 {
+		return nil
+	}
+	local := []unix.Iovec{{Base: &b[0]}}
+	local[0].SetLen(len(b))
+	n, err := unix.ProcessVMReadv(m.pid, local, []unix.RemoteIovec{{Base: uintptr(addr), Len: len(b)}}, 0)
+	if err == nil && n == len(b) {
+		return nil
+	}
+	// Pages without read permission, or no process_vm_readv in this sandbox.
+	if _, err := m.file.ReadAt(b, int64(addr)); err != nil {
+		return fmt.Errorf("read %d bytes at 0x%x of process %d: %w", len(b), addr, m.pid, err)
+	}
+	return nil
+}
+
+// Write stores b at addr, also into read-only text.
+func (m *Mem) Write(addr uint64, b []byte) error {
+	if _, err := m.file.WriteAt(b, int64(addr)); err != nil {
+		return fmt.Errorf("write %d bytes at 0x%x of process %d: %w", len(b), addr, m.pid, err)
+	}
+	return nil
+}
+
+// Close releases the file.
+func (m *Mem) Close() error { return m.file.Close() }

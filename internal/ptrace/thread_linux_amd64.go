@@ -1,0 +1,130 @@
+package ptrace
+
+import (
+	"encoding/binary"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Regs are a stopped thread's general registers.
+type Regs = unix.PtraceRegs
+
+// Options that every target is traced with. No EXITKILL: a target outlives a dead daemon.
+const options = unix.PTRACE_O_TRACECLONE | unix.PTRACE_O_TRACEFORK | unix.PTRACE_O_TRACEVFORK |
+	unix.PTRACE_O_TRACEEXEC | unix.PTRACE_O_TRACEEXIT | unix.PTRACE_O_TRACEVFORKDONE
+
+// Siginfo is a signal's information as the kernel lays it out.
+type Siginfo [128]byte
+
+// Code is si_code: why the signal was sent.
+func (s *Siginfo) Code() int32 { return int32(binary.LittleEndian.Uint32(s[8:])) }
+
+// Addr is si_addr, of SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGTRAP.
+func (s *Siginfo) Addr() uint64 { return binary.LittleEndian.Uint64(s[16:]) }
+
+// PID is si_pid, of a signal that a process sent.
+func (s *Siginfo) PID() int32 { return int32(binary.LittleEndian.Uint32(s[16:])) }
+
+// Values of si_code for SIGTRAP.
+const (
+	TrapBrkpt  = 1
+	TrapTrace  = 2
+	TrapKernel = 0x80 // what int3 gives on x86
+)
+
+// GetRegs reads the registers of a stopped thread.
+func GetRegs(tid int) (r Regs, err error) { return r, ptraceData(unix.PTRACE_GETREGS, tid, 0, &r) }
+
+// SetRegs writes the registers of a stopped thread.
+func SetRegs(tid int, r *Regs) error { return ptraceData(unix.PTRACE_SETREGS, tid, 0, r) }
+
+// GetSiginfo reads the signal that stopped the thread.
+func GetSiginfo(tid int) (s Siginfo, err error) {
+	return s, ptraceData(unix.PTRACE_GETSIGINFO, tid, 0, &s)
+}
+
+// SetSiginfo replaces the information of the signal that will be delivered.
+func SetSiginfo(tid int, s *Siginfo) error { return ptraceData(unix.PTRACE_SETSIGINFO, tid, 0, s) }
+
+// EventMsg is the stop event's value: a new thread's ID, an exit status.
+func EventMsg(tid int) (v uint64, err error) {
+	return v, ptraceData(unix.PTRACE_GETEVENTMSG, tid, 0, &v)
+}
+
+// Cont resumes a stopped thread and delivers sig to it, 0 for none.
+func Cont(tid int, sig syscall.Signal) error {
+	return ptraceValue(unix.PTRACE_CONT, tid, 0, uintptr(sig))
+}
+
+// Step resumes a stopped thread for one instruction.
+func Step(tid int, sig syscall.Signal) error {
+	return ptraceValue(unix.PTRACE_SINGLESTEP, tid, 0, uintptr(sig))
+}
+
+// Listen leaves a thread in its group stop, but lets SIGCONT resume it.
+func Listen(tid int) error { return ptraceValue(unix.PTRACE_LISTEN, tid, 0, 0) }
+
+// Interrupt asks a running thread to stop; the stop is reported as an EventStop with SIGTRAP.
+func Interrupt(tid int) error { return ptraceValue(unix.PTRACE_INTERRUPT, tid, 0, 0) }
+
+// Detach lets a stopped thread go, delivering sig.
+func Detach(tid int, sig syscall.Signal) error {
+	return ptraceValue(unix.PTRACE_DETACH, tid, 0, uintptr(sig))
+}
+
+// Seize attaches to a thread without stopping it.
+func Seize(tid int) error { return ptraceValue(unix.PTRACE_SEIZE, tid, 0, options) }
+
+// WaitStop waits for the next stop of one thread. ErrGone when it ended instead.
+func WaitStop(tid int) (Stop, error) {
+	for {
+		var ws unix.WaitStatus
+		_, err := unix.Wait4(tid, &ws, unix.WALL, nil)
+		switch {
+		case err == unix.EINTR:
+		case err != nil:
+			return Stop{}, errnoErr(err.(syscall.Errno))
+		case ws.Stopped():
+			return stopOf(tid, ws), nil
+		default:
+			return Stop{TID: tid, Ended: true, Status: ws}, ErrGone
+		}
+	}
+}
+
+// Stop events, as ptrace numbers them.
+const (
+	EventFork      = unix.PTRACE_EVENT_FORK
+	EventVfork     = unix.PTRACE_EVENT_VFORK
+	EventClone     = unix.PTRACE_EVENT_CLONE
+	EventExec      = unix.PTRACE_EVENT_EXEC
+	EventVforkDone = unix.PTRACE_EVENT_VFORK_DONE
+	EventExit      = unix.PTRACE_EVENT_EXIT
+	EventStop      = unix.PTRACE_EVENT_STOP
+)
+
+// Stop is one report about a thread: a halt with its reason, or its end.
+type Stop struct {
+	TID    int
+	Signal syscall.Signal // of a signal stop (Event 0), or the group stop's signal (EventStop)
+	Event  int
+	Ended  bool
+	Status unix.WaitStatus
+}
+
+// GroupStop reports whether the whole process was stopped by SIGSTOP and the like.
+func (s Stop) GroupStop() bool {
+	if s.Event != EventStop {
+		return false
+	}
+	switch s.Signal {
+	case unix.SIGSTOP, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU:
+		return true
+	}
+	return false
+}
+
+func stopOf(tid int, ws unix.WaitStatus) Stop {
+	return Stop{TID: tid, Signal: ws.StopSignal(), Event: int(uint32(ws) >> 16), Status: ws}
+}

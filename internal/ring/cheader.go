@@ -1,0 +1,73 @@
+package ring
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// abiTypes and abiConsts are the table that both sides are made from.
+var abiTypes = []any{Unwind{}, Arena{}, Control{}, Hook{}, Op{}, ThreadSlot{}, Header{}, Record{}, BlobHeader{}}
+
+var abiConsts = []struct {
+	name  string
+	value uint64
+}{
+	{"MAGIC", Magic}, {"VERSION", Version}, {"CODE_BYTES", CodeBytes}, {"CONTROL_OFF", ControlOff},
+	{"HOOKS_OFF", HooksOff}, {"OPS_OFF", OpsOff}, {"THREADS_OFF", ThreadsOff}, {"THREAD_SLOTS", ThreadSlots},
+	{"STATES_OFF", StatesOff}, {"RINGS_OFF", RingsOff}, {"HEADER_BYTES", HeaderBytes}, {"RECORD_BYTES", RecordBytes},
+	{"OBJ_BYTES", ObjBytes}, {"MAX_UNWIND", MaxUnwind},
+	{"REC_ENTER", RecEnter}, {"REC_EXIT", RecExit}, {"REC_DROPPED", RecDropped}, {"REC_PAD", RecPad},
+	{"REC_TAIL", RecTail}, {"REC_TRUNCATED", RecTruncated}, {"RING_FREE", RingFree}, {"RING_USED", RingUsed},
+	{"FLAG_BLOCK", FlagBlock}, {"FLAG_FSGS", FlagFSGS}, {"FLAG_TSC", FlagTSC},
+	{"HOOK_SYNC", HookSync}, {"HOOK_UNWIND", HookUnwind},
+	{"OP_END", OpEnd}, {"OP_REG", OpReg}, {"OP_XMM", OpXMM}, {"OP_STACK", OpStack}, {"OP_ST0", OpST0},
+	{"OP_MEM", OpMem}, {"OP_CSTR", OpCStr},
+	{"ST_OK", StatusOK}, {"ST_NULL", StatusNull}, {"ST_UNREADABLE", StatusUnreadable}, {"ST_CUT", StatusCut}, {"ST_NOROOM", StatusNoRoom},
+	{"MAX_PAYLOAD", MaxPayload},
+}
+
+// CHeader returns the text of agent/ring_abi.h.
+func CHeader() string {
+	var b strings.Builder
+	b.WriteString("// Made by `make generate` from internal/ring. Do not edit.\n#pragma once\n\n")
+	for _, c := range abiConsts {
+		fmt.Fprintf(&b, "#define STROBE_%s 0x%x\n", c.name, c.value)
+	}
+	b.WriteString("\n#ifndef __ASSEMBLER__\n#include <stddef.h>\n#include <stdint.h>\n")
+	for _, v := range abiTypes {
+		writeStruct(&b, reflect.TypeOf(v))
+	}
+	b.WriteString("#endif\n")
+	return b.String()
+}
+
+func writeStruct(b *strings.Builder, t reflect.Type) {
+	name := "strobe_" + strings.ToLower(t.Name())
+	fmt.Fprintf(b, "\nstruct %s {\n", name)
+	for f := range fields(t) {
+		elem, dim := f.Type, ""
+		if elem.Kind() == reflect.Array {
+			dim, elem = fmt.Sprintf("[%d]", elem.Len()), elem.Elem()
+		}
+		ctype := fmt.Sprintf("%s_t", elem.Kind())
+		if elem.Kind() == reflect.Struct {
+			ctype = "struct strobe_" + strings.ToLower(elem.Name())
+		}
+		fmt.Fprintf(b, "\t%s %s%s;\n", ctype, strings.ToLower(f.Name), dim)
+	}
+	fmt.Fprintf(b, "};\n_Static_assert(sizeof(struct %s) == %d, \"%s\");\n", name, t.Size(), t.Name())
+	for f := range fields(t) {
+		fmt.Fprintf(b, "_Static_assert(offsetof(struct %s, %s) == %d, \"%s.%s\");\n", name, strings.ToLower(f.Name), f.Offset, t.Name(), f.Name)
+	}
+}
+
+func fields(t reflect.Type) func(func(reflect.StructField) bool) {
+	return func(yield func(reflect.StructField) bool) {
+		for i := range t.NumField() {
+			if !yield(t.Field(i)) {
+				return
+			}
+		}
+	}
+}

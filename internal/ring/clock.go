@@ -1,0 +1,118 @@
+package ring
+
+import (
+	"math/bits"
+	"sync"
+	"time"
+)
+
+// Clock turns the agent's ticks into nanoseconds of CLOCK_MONOTONIC. Safe for concurrent use.
+//
+// The two counters are compared again and again; each new comparison changes the slope, never
+// the value at that moment by more than it was wrong, so times of one ring stay in order.
+type Clock struct {
+	mono func() int64
+	raw  bool // ticks are nanoseconds already
+
+	mu     sync.Mutex // leaf
+	first  pair       // the oldest comparison: the longer ago, the better the slope
+	anchor pair
+	mult   uint64 // nanoseconds per tick, as a fraction of 2^32
+}
+
+type pair struct {
+	ticks uint64
+	ns    int64
+}
+
+// refitEvery bounds how far a wrong slope can carry the result: 10 ppm of it is 10 µs.
+const refitEvery = time.Second
+
+// NewClock starts comparing. mono reads CLOCK_MONOTONIC in nanoseconds.
+func NewClock(mono func() int64) *Clock {
+	c := &Clock{mono: mono, raw: !InvariantTicks()}
+	if c.raw {
+		return c
+	}
+	c.first = c.compare()
+	c.anchor = c.first
+	for c.anchor.ns-c.first.ns < int64(2*time.Millisecond) {
+		c.anchor = c.compare()
+	}
+	c.mult = slope(c.first, c.anchor)
+	return c
+}
+
+// compare reads both counters at nearly the same moment: the closest of several tries.
+func (c *Clock) compare() pair {
+	best, width := pair{}, uint64(1<<63)
+	for range 8 {
+		t0 := Ticks()
+		ns := c.mono()
+		t1 := Ticks()
+		if t1-t0 < width {
+			best, width = pair{t0 + (t1-t0)/2, ns}, t1-t0
+		}
+	}
+	return best
+}
+
+func slope(a, b pair) uint64 {
+	hi, lo := bits.Mul64(uint64(b.ns-a.ns), 1<<32)
+	q, _ := bits.Div64(hi, lo, b.ticks-a.ticks)
+	return q
+}
+
+// Now is the agent's clock, in ticks.
+func (c *Clock) Now() uint64 {
+	if c.raw {
+		return uint64(c.mono())
+	}
+	return Ticks()
+}
+
+// TicksIn is about how many ticks pass in d.
+func (c *Clock) TicksIn(d time.Duration) uint64 {
+	if c.raw {
+		return uint64(d)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return uint64(float64(d) * (1 << 32) / float64(c.mult))
+}
+
+// Fit is a fixed comparison, for converting many times cheaply.
+type Fit struct {
+	anchor pair
+	mult   uint64
+	raw    bool
+}
+
+// Fit returns the present comparison, renewed when it is old.
+func (c *Clock) Fit() Fit {
+	if c.raw {
+		return Fit{raw: true}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if ns := c.mono(); ns-c.anchor.ns > int64(refitEvery) {
+		next := c.compare()
+		c.mult = slope(c.first, next)
+		c.anchor = next
+	}
+	return Fit{anchor: c.anchor, mult: c.mult}
+}
+
+// NS converts ticks to nanoseconds of CLOCK_MONOTONIC.
+func (f Fit) NS(ticks uint64) int64 {
+	if f.raw {
+		return int64(ticks)
+	}
+	d := ticks - f.anchor.ticks
+	if int64(d) < 0 {
+		hi, lo := bits.Mul64(-d, f.mult)
+		return f.anchor.ns - int64(hi<<32|lo>>32)
+	}
+	hi, lo := bits.Mul64(d, f.mult)
+	return f.anchor.ns + int64(hi<<32|lo>>32)
+}

@@ -1,0 +1,175 @@
+package ring
+
+// The shared region, offsets from its start:
+//
+//	0             CodeBytes    the agent's code (read+execute in the target)
+//	ControlOff    Control
+//	HooksOff      MaxHooks × Hook
+//	OpsOff        MaxOps × Op
+//	ThreadsOff    ThreadSlots × ThreadSlot   open-addressing hash by FS base
+//	StatesOff     MaxRings × uint32          RingFree, RingUsed, RingDead
+//	RingsOff      Control.RingCount × (Header page, Control.RingBytes of data)
+//
+// All of it is one sparse memfd; only touched pages exist.
+const (
+	Magic   = 0x65626f727453_0001
+	Version = 1
+
+	CodeBytes   = 0x8000
+	ControlOff  = CodeBytes
+	HooksOff    = 0x10000
+	MaxHooks    = 1 << 18
+	OpsOff      = HooksOff + MaxHooks*32
+	MaxOps      = 1 << 20
+	ThreadsOff  = OpsOff + MaxOps*16
+	ThreadSlots = 1 << 13
+	StatesOff   = ThreadsOff + ThreadSlots*16
+	MaxRings    = 1 << 12
+	RingsOff    = StatesOff + MaxRings*4
+	HeaderBytes = 4096
+	MaxArenas   = 16
+	MaxUnwind   = 8
+	ObjBytes    = 64 // storage that an unwinder wants per registration
+)
+
+// Record kinds.
+const (
+	RecEnter   = 1
+	RecExit    = 2
+	RecDropped = 3 // payload: count, first tsc, last tsc
+	RecPad     = 4 // to the ring's end
+)
+
+// Record flags.
+const (
+	RecTail      = 1 // enter: reached by a tail call from a hooked function
+	RecTruncated = 2
+)
+
+// RecordBytes is the size of a record's header. Fewer bytes than this before the ring's end are skipped.
+const RecordBytes = 24
+
+// Ring states, in the state array.
+const (
+	RingFree = 0
+	RingUsed = 1 // by the thread in Header.TID
+	RingDead = 2 // its thread has ended; the daemon frees it when drained
+)
+
+// Control flags.
+const (
+	FlagBlock = 1 // full rings make the target wait
+	FlagFSGS  = 2 // rdfsbase may be used
+	FlagTSC   = 4 // rdtsc counts at a constant rate on all CPUs; else clock_gettime
+)
+
+// Hook flags: hooks that belong to Strobe itself and make no records.
+const (
+	HookSync   = 1 // tell the daemon that the loader's list of modules changed, and wait
+	HookUnwind = 2 // register the arenas' unwind entries with this unwinder first; index in EnterOps
+)
+
+// Control is the head of the shared region. Written by the daemon but for the fields marked (agent).
+type Control struct {
+	Magic        uint64
+	Version      uint32
+	Flags        uint32
+	HeartbeatTSC uint64 // clock at the daemon's last look
+	StaleTicks   uint64 // a heartbeat older than this: nobody drains, nobody catches faults
+	RingCount    uint32
+	RingBytes    uint32 // power of two
+	RingHint     uint32 // (agent)
+	ArenaCount   uint32
+	NoRingLost   uint64 // (agent) events of threads that got no ring
+	RDebug       uint64 // address of the loader's r_debug, 0 unknown
+	SyncSeq      uint32 // (agent) module list changes announced
+	SyncAck      uint32 // changes looked at
+	UnwindCount  uint32
+	Reserved     uint32
+	Unwind       [MaxUnwind]Unwind
+	Arenas       [MaxArenas]Arena
+	Objects      [MaxArenas * MaxUnwind * ObjBytes]uint8
+}
+
+// Unwind is one unwinder found in the target.
+type Unwind struct {
+	Fn   uint64 // __register_frame_info(eh, object), or LLVM's __register_frame(fde)
+	LLVM uint32
+	Busy uint32 // (agent) lock
+	Done uint32 // (agent) arenas registered
+	Pad  uint32
+}
+
+// Arena is one range of stubs.
+type Arena struct {
+	Lo, Hi uint64
+	EH     uint64 // address of its .eh_frame
+	FDE    uint64 // address of the FDE in it
+}
+
+// Hook is one function's entry in the hook table, indexed by hook ID.
+type Hook struct {
+	Flags     uint32
+	EnterGPRs uint8
+	ExitGPRs  uint8
+	Pad       uint16
+	EnterOps  uint32 // index of the first op, 0 none
+	ExitOps   uint32
+	MaxEnter  uint32 // payload bound in bytes
+	MaxExit   uint32
+	Reserved  uint64
+}
+
+// ThreadSlot maps an FS base to a ring.
+type ThreadSlot struct {
+	FS   uint64 // 0 empty, 1 deleted
+	Ring uint32 // index + 1
+	TID  uint32
+}
+
+// Header is the page before a ring's data. The producer's and the consumer's fields are a cache line apart.
+type Header struct {
+	Head       uint64 // (agent) bytes ever published
+	CachedTail uint64 // (agent)
+	Lost       uint64 // (agent) records dropped and not yet reported
+	LostFirst  uint64 // (agent) clock
+	LostLast   uint64 // (agent)
+	Pad0       [3]uint64
+	Tail       uint64 // bytes consumed
+	Waiting    uint32 // (agent) waits on Tail
+	Pad1       uint32
+	Pad2       [6]uint64
+	TID        uint32 // (agent)
+	Pad3       uint32
+}
+
+// Record is the head of a record; Size8 counts it and its payload in units of 8 bytes.
+type Record struct {
+	TSC   uint64
+	Hook  uint32
+	Size8 uint16
+	Kind  uint8
+	Flags uint8
+	SP    uint64 // the stub's frame: address of the return address, less 8
+}
+
+// BlobHeader begins the agent's code; offsets are from its start.
+type BlobHeader struct {
+	Magic      uint64
+	Enter      uint64
+	EnterVec   uint64
+	EnterOnly  uint64
+	Exit       uint64
+	ExitVec    uint64
+	ExitST0    uint64
+	ExitST01   uint64
+	ExitTrap   uint64
+	Copy       uint64
+	CriticalLo uint64 // signals are not delivered while a thread is in this range
+	CriticalHi uint64
+	FaultLo    uint64 // a fault in [FaultLo, FaultHi) goes on at FaultFix
+	FaultHi    uint64
+	FaultFix   uint64
+	CopyLo     uint64 // a fault in [CopyLo, CopyHi) goes on at CopyHi
+	CopyHi     uint64
+}

@@ -1,0 +1,100 @@
+package ring
+
+import (
+	"fmt"
+	"sync/atomic"
+	"unsafe"
+)
+
+// Region is the daemon's view of one target process's shared memory. The target can write to it at
+// any time: nothing read from it is trusted. Close is the caller's: Unmap of the platform file.
+type Region struct {
+	mem       []byte
+	ringCount int
+	ringBytes int
+}
+
+// Size is the number of bytes of a region with that many rings.
+func Size(ringCount, ringBytes int) int64 {
+	return RingsOff + int64(ringCount)*int64(HeaderBytes+ringBytes)
+}
+
+// View makes a Region of mapped memory of Size(ringCount, ringBytes) bytes.
+func View(mem []byte, ringCount, ringBytes int) (*Region, error) {
+	if ringCount < 1 || ringCount > MaxRings || ringBytes < 1<<16 || ringBytes&(ringBytes-1) != 0 {
+		return nil, fmt.Errorf("view rings: %d rings of %d bytes", ringCount, ringBytes)
+	}
+	if int64(len(mem)) < Size(ringCount, ringBytes) {
+		return nil, fmt.Errorf("view rings: %d bytes of memory, want %d", len(mem), Size(ringCount, ringBytes))
+	}
+	return &Region{mem: mem, ringCount: ringCount, ringBytes: ringBytes}, nil
+}
+
+// Bytes is the whole memory.
+func (r *Region) Bytes() []byte { return r.mem }
+
+// Rings is how many rings there are.
+func (r *Region) Rings() int { return r.ringCount }
+
+// RingBytes is the size of each ring's data.
+func (r *Region) RingBytes() int { return r.ringBytes }
+
+// Control is the head of the region.
+func (r *Region) Control() *Control { return (*Control)(unsafe.Pointer(&r.mem[ControlOff])) }
+
+// Hook is the entry of hook i, below MaxHooks.
+func (r *Region) Hook(i uint32) *Hook {
+	return (*Hook)(unsafe.Pointer(&r.mem[HooksOff+int(i)*int(unsafe.Sizeof(Hook{}))]))
+}
+
+// Op is capture operation i, below MaxOps.
+func (r *Region) Op(i uint32) *Op {
+	return (*Op)(unsafe.Pointer(&r.mem[OpsOff+int(i)*int(unsafe.Sizeof(Op{}))]))
+}
+
+// Slot is entry i of the thread table, below ThreadSlots.
+func (r *Region) Slot(i int) *ThreadSlot {
+	return (*ThreadSlot)(unsafe.Pointer(&r.mem[ThreadsOff+i*int(unsafe.Sizeof(ThreadSlot{}))]))
+}
+
+// State is the state word of ring i: RingFree, RingUsed or RingDead.
+func (r *Region) State(i int) *uint32 { return (*uint32)(unsafe.Pointer(&r.mem[StatesOff+4*i])) }
+
+// Header is the head of ring i.
+func (r *Region) Header(i int) *Header {
+	return (*Header)(unsafe.Pointer(&r.mem[RingsOff+i*(HeaderBytes+r.ringBytes)]))
+}
+
+// Data is the data of ring i.
+func (r *Region) Data(i int) []byte {
+	at := RingsOff + i*(HeaderBytes+r.ringBytes) + HeaderBytes
+	return r.mem[at : at+r.ringBytes : at+r.ringBytes]
+}
+
+// Beat tells the agent that the daemon is alive at that time.
+func (r *Region) Beat(ticks uint64) { atomic.StoreUint64(&r.Control().HeartbeatTSC, ticks) }
+
+// AckSync tells waiting threads that the module list was looked at; the caller wakes the word returned.
+func (r *Region) AckSync(seq uint32) *uint32 {
+	w := &r.Control().SyncAck
+	atomic.StoreUint32(w, seq)
+	return w
+}
+
+// SyncSeq is how many changes of the module list the target announced.
+func (r *Region) SyncSeq() uint32 { return atomic.LoadUint32(&r.Control().SyncSeq) }
+
+// RetireThread forgets the FS base of an ended thread and marks its ring as dead, to be freed when drained.
+func (r *Region) RetireThread(tid uint32) {
+	for i := range ThreadSlots {
+		s := r.Slot(i)
+		if fs := atomic.LoadUint64(&s.FS); fs < 2 || s.TID != tid {
+			continue
+		}
+		ring := s.Ring
+		atomic.StoreUint64(&s.FS, 1)
+		if ring >= 1 && int(ring) <= r.ringCount {
+			atomic.CompareAndSwapUint32(r.State(int(ring-1)), RingUsed, RingDead)
+		}
+	}
+}
