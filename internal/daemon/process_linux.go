@@ -1,0 +1,125 @@
+package daemon
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/strobe-debug/strobe/internal/fault"
+)
+
+// errLockHeld means that another process holds the lock.
+var errLockHeld = errors.New("lock is held by another process")
+
+// checkOwner refuses a directory of another user: its owner could replace our socket.
+func checkOwner(home string, info fs.FileInfo) error {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if ok && int(st.Uid) != os.Getuid() {
+		return fault.New(fault.PermissionDenied, "Set STROBE_HOME to a directory of your own.",
+			"Strobe's directory %s belongs to uid %d, not to you (uid %d)", home, st.Uid, os.Getuid())
+	}
+	return nil
+}
+
+// takeLock locks path without waiting and writes our pid into it. The kernel gives the lock up
+// when this process ends. It returns errLockHeld if another process has it.
+func takeLock(path string) (*os.File, error) {
+	for range 8 { // each round means that somebody replaced the file under us
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return nil, fmt.Errorf("open lock: %w", err)
+		}
+		if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+			f.Close()
+			if errors.Is(err, unix.EWOULDBLOCK) {
+				return nil, errLockHeld
+			}
+			return nil, fmt.Errorf("lock %s: %w", path, err)
+		}
+		ours, err1 := f.Stat()
+		there, err2 := os.Stat(path)
+		if err1 == nil && err2 == nil && os.SameFile(ours, there) {
+			if err := f.Truncate(0); err != nil {
+				f.Close()
+				return nil, fmt.Errorf("write lock: %w", err)
+			}
+			if _, err := fmt.Fprintf(f, "%d\n", os.Getpid()); err != nil {
+				f.Close()
+				return nil, fmt.Errorf("write lock: %w", err)
+			}
+			return f, nil
+		}
+		f.Close()
+	}
+	return nil, fmt.Errorf("lock %s: the file keeps being replaced", path)
+}
+
+// lockHeld reports whether a process holds the lock at path.
+func lockHeld(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	err = unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB)
+	return errors.Is(err, unix.EWOULDBLOCK)
+}
+
+// peerUID returns the user at the other end of a Unix socket, as the kernel knows it.
+func peerUID(c *net.UnixConn) (int, error) {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return -1, fmt.Errorf("read peer of socket: %w", err)
+	}
+	uid, inner := -1, error(nil)
+	err = raw.Control(func(fd uintptr) {
+		cred, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+		if err != nil {
+			inner = err
+			return
+		}
+		uid = int(cred.Uid)
+	})
+	if err = errors.Join(err, inner); err != nil {
+		return -1, fmt.Errorf("read peer of socket: %w", err)
+	}
+	return uid, nil
+}
+
+// detached makes a child outlive its parent, the terminal and the session.
+func detached() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+
+// sealFiles marks every descriptor but the standard three close-on-exec: those that we inherited
+// must reach neither the daemon nor a target, or a pipe's reader would wait for ever.
+func sealFiles() { _ = unix.CloseRange(3, 1<<31-1, unix.CLOSE_RANGE_CLOEXEC) }
+
+// redirectOutput puts f in the place of stdout and stderr, so that a crash report lands in the log.
+func redirectOutput(f *os.File) error {
+	for fd := 1; fd <= 2; fd++ {
+		if err := unix.Dup3(int(f.Fd()), fd, 0); err != nil {
+			return fmt.Errorf("redirect output: %w", err)
+		}
+	}
+	return nil
+}
+
+// selfExe returns a path that runs this very binary, also after the file was replaced.
+func selfExe() string {
+	path, err := os.Executable()
+	if err == nil {
+		here, err1 := os.Stat(path)
+		self, err2 := os.Stat("/proc/self/exe")
+		if err1 == nil && err2 == nil && os.SameFile(here, self) {
+			return path
+		}
+	}
+	return "/proc/self/exe"
+}
+
+// terminate asks the daemon to end.
+func terminate(pid int) error { return unix.Kill(pid, unix.SIGTERM) }

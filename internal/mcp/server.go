@@ -1,0 +1,197 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/strobe-debug/strobe/internal/fault"
+)
+
+//go:embed instructions.md
+var instructions string
+
+// progressEvery is how often a client that gave a token hears of a call that still runs: seldom
+// enough to cost nothing, often enough that no client thinks the call dead.
+const progressEvery = 1500 * time.Millisecond
+
+// Tool is one operation as clients see it.
+type Tool struct {
+	Name        string
+	Description string // for an LLM: short
+	Input       *jsonschema.Schema
+	Output      *jsonschema.Schema
+	ReadOnly    bool // changes nothing
+	Destructive bool // may end a program or delete data
+	// Decode turns arguments into what Run takes. Its error names the wrong field. The arguments may be empty.
+	Decode func(arguments []byte) (any, error)
+	// Run returns what JSON encodes according to Output. Its error should have a fault.Error in its
+	// chain. ctx ends when the call is cancelled or its client gone.
+	Run func(ctx context.Context, params any) (any, error)
+}
+
+// Config is what a Server is given.
+type Config struct {
+	Tools   []Tool
+	Version string
+	Logger  *slog.Logger
+}
+
+// Server serves the tools to any number of clients at once.
+type Server struct {
+	log *slog.Logger
+	sdk *sdk.Server
+}
+
+// NewServer makes a server of these tools.
+func NewServer(c Config) *Server {
+	s := &Server{log: c.Logger}
+	s.sdk = sdk.NewServer(&sdk.Implementation{Name: "strobe", Version: c.Version}, &sdk.ServerOptions{
+		Instructions: instructions,
+		Logger:       slog.New(quiet{c.Logger.Handler()}),
+		// The list never changes while a daemon runs, and we log to a file, not to clients.
+		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
+	})
+	for _, t := range c.Tools {
+		tool := &sdk.Tool{
+			Name: t.Name, Description: t.Description, InputSchema: t.Input, OutputSchema: t.Output,
+			Annotations: &sdk.ToolAnnotations{ReadOnlyHint: t.ReadOnly, OpenWorldHint: new(bool)},
+		}
+		if !t.ReadOnly {
+			tool.Annotations.DestructiveHint = &t.Destructive
+		}
+		s.sdk.AddTool(tool, s.handler(t))
+	}
+	return s
+}
+
+// quiet passes only warnings of the SDK on: it reports every connection as information.
+type quiet struct{ slog.Handler }
+
+func (q quiet) Enabled(ctx context.Context, l slog.Level) bool {
+	return l >= slog.LevelWarn && q.Handler.Enabled(ctx, l)
+}
+
+// Serve speaks MCP with one client until it is gone or ctx ends. It closes conn.
+func (s *Server) Serve(ctx context.Context, conn io.ReadWriteCloser) error {
+	session, err := s.sdk.Connect(ctx, lineTransport{conn}, nil)
+	if err != nil {
+		return errors.Join(fmt.Errorf("connect client: %w", err), conn.Close())
+	}
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	defer stop()
+	return session.Wait()
+}
+
+func (s *Server) handler(t Tool) sdk.ToolHandler {
+	return func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		if token := req.Params.GetProgressToken(); token != nil {
+			end := s.progress(ctx, req.Session, token)
+			defer end()
+		}
+		if p := req.Session.InitializeParams(); p != nil && p.ClientInfo != nil {
+			ctx = context.WithValue(ctx, clientKey{}, p.ClientInfo.Name)
+		}
+		result, err := s.run(ctx, t, req.Params.Arguments)
+		if err != nil {
+			return errorResult(err), nil
+		}
+		text, err := compact(result)
+		if err != nil {
+			s.log.Error("encode result", "tool", t.Name, "error", err)
+			return errorResult(err), nil
+		}
+		return &sdk.CallToolResult{
+			Content:           []sdk.Content{&sdk.TextContent{Text: string(text)}},
+			StructuredContent: json.RawMessage(text),
+		}, nil
+	}
+}
+
+type clientKey struct{}
+
+// clientName returns the name that the caller gave itself at initialize, or "".
+func clientName(ctx context.Context) string {
+	name, _ := ctx.Value(clientKey{}).(string)
+	return name
+}
+
+// run calls the operation. Its panic is an error of this call and of no other.
+func (s *Server) run(ctx context.Context, t Tool, arguments []byte) (result any, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.log.Error("operation panicked", "tool", t.Name, "panic", p, "stack", string(debug.Stack()))
+			err = fault.New(fault.InternalError, "This is a bug in Strobe; its stack is in daemon.log. Other sessions go on.",
+				"%s panicked: %v", t.Name, p)
+		}
+	}()
+	params, err := t.Decode(arguments)
+	if err != nil {
+		return nil, err
+	}
+	return t.Run(ctx, params)
+}
+
+// progress reports that a call still runs until the returned func is called, which waits for it.
+func (s *Server) progress(ctx context.Context, session *sdk.ServerSession, token any) func() {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		started := time.Now()
+		tick := time.NewTicker(progressEvery)
+		defer tick.Stop()
+		for n := 1; ; n++ {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			err := session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{
+				ProgressToken: token, Progress: float64(n),
+				Message: fmt.Sprintf("elapsed %.1fs", time.Since(started).Seconds()),
+			})
+			if err != nil {
+				return // the client is gone
+			}
+		}
+	}()
+	return func() { cancel(); <-done }
+}
+
+// errorResult is a tool error: the LLM sees code, cause and the next action.
+func errorResult(err error) *sdk.CallToolResult {
+	f := fault.From(err)
+	body := struct {
+		Code    fault.Code `json:"code"`
+		Message string     `json:"message"`
+		Hint    string     `json:"hint"`
+	}{f.Code, f.Msg, f.Hint}
+	return &sdk.CallToolResult{
+		IsError:           true,
+		Content:           []sdk.Content{&sdk.TextContent{Text: strings.ToValidUTF8(f.Error(), "\uFFFD")}},
+		StructuredContent: body,
+	}
+}
+
+// compact encodes v without spaces and without escaping what only HTML would need.
+func compact(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, fmt.Errorf("encode result: %w", err)
+	}
+	return bytes.TrimRight(b.Bytes(), "\n"), nil
+}
