@@ -28,6 +28,7 @@ type Inst struct {
 	DispSize int // 0, 1 or 4
 	RIPRel   bool
 
+	Imm     int32 // immediate of up to four bytes, sign extended
 	ImmOff  int
 	ImmSize int
 
@@ -498,6 +499,11 @@ func (d *decoder) imm(size int) error {
 		return ErrTruncated
 	}
 	d.in.ImmOff, d.in.ImmSize = d.n, size
+	if size == 1 || size == 2 || size == 4 {
+		v, err := d.number(size)
+		d.in.Imm = int32(v)
+		return err
+	}
 	d.n += size
 	return nil
 }

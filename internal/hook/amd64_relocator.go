@@ -1,0 +1,153 @@
+package hook
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// Pair says where an instruction of the function went in the stub.
+type Pair struct{ Orig, Copy Addr }
+
+// relocator copies displaced instructions to an emitter, so that they do there what they did at
+// their own address.
+type relocator struct {
+	e    *emitter
+	code []byte // the function
+	a    *Analysis
+	out  []Pair
+	fix  []fixup
+}
+
+// fixup is a branch between two displaced instructions.
+type fixup struct {
+	pos    int // of the rel32
+	target Addr
+}
+
+// run copies the displaced instructions and, where the last one falls through, a jump back.
+func (r *relocator) run() error {
+	off, end := r.a.Off, r.a.Off+r.a.Displaced
+	falls := true
+	for off < end {
+		in, err := Decode(r.code[off:])
+		if err != nil {
+			return fmt.Errorf("decode displaced instruction at +%#x: %w", off, err)
+		}
+		at := r.a.Addr + Addr(off)
+		r.out = append(r.out, Pair{at, r.e.pc()})
+		if err := r.inst(r.code[off:off+in.Len], &in, at); err != nil {
+			return fmt.Errorf("displace instruction at +%#x: %w", off, err)
+		}
+		falls = in.Flow.FallsThrough() && in.Flow != FlowCall && in.Flow != FlowCallIndirect
+		off += in.Len
+	}
+	if back := r.a.Addr + Addr(off); falls {
+		r.out = append(r.out, Pair{back, r.e.pc()})
+		r.e.bytes(0xE9)
+		r.e.rel32(back, 0)
+	}
+	for _, f := range r.fix {
+		to, ok := r.copyOf(f.target)
+		if !ok {
+			return fmt.Errorf("branch to %#x: %w", f.target, errNotBoundary)
+		}
+		r.e.patch(f.pos, to)
+	}
+	return r.e.err
+}
+
+var (
+	errNotBoundary = errors.New("it is inside a displaced instruction")
+	errImmovable   = errors.New("it cannot run at another address")
+)
+
+// copyOf finds where a displaced instruction went. endbr64 stays, and stands for what follows it.
+func (r *relocator) copyOf(orig Addr) (Addr, bool) {
+	if orig == r.a.Addr {
+		orig = r.a.Site()
+	}
+	for _, p := range r.out {
+		if p.Orig == orig {
+			return p.Copy, true
+		}
+	}
+	return 0, false
+}
+
+func (r *relocator) inst(code []byte, in *Inst, at Addr) error {
+	if why := immovable(in); why != "" {
+		return fmt.Errorf("%s: %w", why, errImmovable)
+	}
+	next := at + Addr(in.Len)
+	target := next + Addr(in.Rel)
+	switch in.Flow {
+	case FlowJump:
+		r.e.bytes(0xE9)
+		r.to(target)
+	case FlowCond:
+		r.e.bytes(0x0F, 0x80|in.Op&0xF)
+		r.to(target)
+	case FlowLoop: // has no long form: hop over a jump to the far target
+		r.e.bytes(code[:in.RelOff]...)
+		r.e.bytes(2, 0xEB, 5, 0xE9)
+		r.to(target)
+	case FlowXBegin:
+		r.e.bytes(code[:in.RelOff]...)
+		r.to(target)
+	case FlowCall:
+		r.e.pushAddr(next)
+		r.e.bytes(0xE9)
+		r.to(target)
+	case FlowCallIndirect:
+		r.e.pushAddr(next)
+		return r.callIndirect(code, in, next)
+	default:
+		return r.plain(code, in, next)
+	}
+	return nil
+}
+
+// to appends the rel32 of a branch. A target among the displaced instructions is their copy, since
+// a patch lies over the original; all others are still where they were.
+func (r *relocator) to(target Addr) {
+	d := int64(target - r.a.Site())
+	if target == r.a.Addr || d >= 0 && d < int64(r.a.PatchLen) || r.boundary(d) {
+		r.fix = append(r.fix, fixup{r.e.later(), target})
+		return
+	}
+	r.e.rel32(target, 0)
+}
+
+func (r *relocator) boundary(off int64) bool {
+	for _, b := range r.a.bounds[:r.a.nbounds] {
+		if int64(b) == off {
+			return true
+		}
+	}
+	return false
+}
+
+// plain copies an instruction, and moves its RIP-relative operand.
+func (r *relocator) plain(code []byte, in *Inst, next Addr) error {
+	start := r.e.n
+	r.e.bytes(code...)
+	if in.RIPRel && r.e.err == nil {
+		d := r.e.distance(r.e.pc(), next+Addr(int64(in.Disp)))
+		binary.LittleEndian.PutUint32(r.e.buf[start+in.DispOff:], uint32(d))
+	}
+	return r.e.err
+}
+
+// callIndirect writes a call whose return address is already pushed as a jump: ModRM.reg 4 for 2,
+// and eight bytes more where the operand lies on the stack.
+func (r *relocator) callIndirect(code []byte, in *Inst, next Addr) error {
+	jmp := append([]byte(nil), code...)
+	jmp[in.ModRMOff] = jmp[in.ModRMOff]&^0x38 | 4<<3
+	if base, ok := in.baseReg(); ok && base == rsp {
+		sib := jmp[in.ModRMOff+1]
+		jmp[in.ModRMOff] = jmp[in.ModRMOff]&0x3F | 0x80
+		jmp = binary.LittleEndian.AppendUint32(append(jmp[:in.ModRMOff+1:in.ModRMOff+1], sib), uint32(in.Disp+8))
+	}
+	return r.plain(jmp, in, next)
+}

@@ -1,0 +1,167 @@
+package hook
+
+import "fmt"
+
+// Upper bounds in bytes, for MaxStub: what precedes the displaced instructions, and the greatest growth of one
+// (call [rsp]: push imm32, mov dword [rsp+4], and a longer displacement).
+const (
+	maxFixed  = 128
+	maxGrowth = 17
+)
+
+// MaxStub returns a length that WriteStub never exceeds for the spec.
+func MaxStub(spec Spec) int {
+	n := maxFixed + maxDisplacedBytes + maxDisplaced*maxGrowth + jumpLen
+	if spec.Kind == CallThrough && spec.StackBytes > 0 && spec.StackBytes <= InlineCopy {
+		n += 2 + spec.StackBytes/8*6 + 6
+	}
+	return n
+}
+
+// WriteStub writes a stub that will run at address at into buf, which has at least MaxStub
+// bytes. It fails with ErrRange when at is too far from the function or a slot, with ErrShort,
+// and for functions that the Kind does not suit.
+func WriteStub(buf []byte, at Addr, spec Spec) (Stub, error) {
+	a := spec.Analysis
+	if a == nil || a.Patch == PatchNone || a.Size > len(spec.Code) || a.Off+a.Displaced > len(spec.Code) {
+		return Stub{}, fmt.Errorf("write stub: the function was not analysed as one that can be hooked")
+	}
+	e := &emitter{buf: buf, at: at}
+	stub := Stub{Entry: at}
+	var err error
+	switch spec.Kind {
+	case CallThrough:
+		err = e.callThrough(&spec, &stub)
+	case EnterOnly:
+		err = e.enterOnly(&spec, &stub)
+	case RetTrap:
+		err = e.retTrap(&spec, &stub)
+	default:
+		err = fmt.Errorf("unknown kind %d", spec.Kind)
+	}
+	if err == nil {
+		err = e.err
+	}
+	if err != nil {
+		return Stub{}, fmt.Errorf("write stub for %#x at %#x: %w", a.Addr, at, err)
+	}
+	stub.Len = e.n
+	return stub, nil
+}
+
+func (e *emitter) callThrough(spec *Spec, stub *Stub) error {
+	a := spec.Analysis
+	if spec.StackBytes < 0 || spec.StackBytes > MaxStackBytes {
+		return fmt.Errorf("%d bytes of stack arguments", spec.StackBytes)
+	}
+	if a.RetPop < 0 {
+		return fmt.Errorf("its returns pop different numbers of bytes")
+	}
+	var afterRef, loopRef int
+	if a.LoopsToEntry {
+		afterRef, loopRef = e.loopCheck()
+	}
+	e.bytes(0x55, 0x48, 0x89, 0xE5) // push rbp; mov rbp,rsp
+	e.callSlot(spec.ID, spec.EnterSlot)
+	e.bytes(0x0F, 0x85) // jne tail
+	tail := e.later()
+	e.copyArgs(spec)
+	e.bytes(0xE8) // call relocated
+	inner := e.later()
+	stub.After = e.pc()
+	e.callSlot(spec.ID, spec.ExitSlot)
+	e.bytes(0xC9) // leave
+	if a.RetPop > 0 {
+		e.bytes(0xC2, byte(a.RetPop), byte(a.RetPop>>8))
+	} else {
+		e.bytes(0xC3)
+	}
+	if a.LoopsToEntry {
+		e.patch(afterRef, stub.After)
+		e.patch(loopRef, e.pc())
+		e.bytes(0x9D, 0x48, 0x8D, 0xA4, 0x24, 0x80, 0, 0, 0, 0xEB, 1) // popfq; lea rsp,[rsp+128]; jmp over leave
+	}
+	e.patch(tail, e.pc())
+	e.bytes(0xC9) // leave
+	stub.Relocated = e.pc()
+	e.patch(inner, stub.Relocated)
+	return e.relocate(spec, stub)
+}
+
+// loopCheck begins a stub to which the function itself may branch: where the return address is the
+// stub's own, the function is already running, and goes on behind the patch. The check stays clear
+// of the red zone, which a loop in a leaf function may be using, and keeps the flags for the loop.
+func (e *emitter) loopCheck() (after, loop int) {
+	e.bytes(0x48, 0x8D, 0x64, 0x24, 0x80) // lea rsp,[rsp-128]
+	e.bytes(0x9C, 0x50, 0x48, 0x8D, 0x05) // pushfq; push rax; lea rax,[rip+after]
+	after = e.later()
+	e.bytes(0x48, 0x39, 0x84, 0x24, 0x90, 0, 0, 0) // cmp [rsp+128+16],rax
+	e.bytes(0x58, 0x0F, 0x84)                      // pop rax; je loop
+	loop = e.later()
+	e.bytes(0x9D, 0x48, 0x8D, 0xA4, 0x24, 0x80, 0, 0, 0) // popfq; lea rsp,[rsp+128]
+	return after, loop
+}
+
+// copyArgs repeats the caller's stack arguments below the stub's frame, and keeps the alignment.
+func (e *emitter) copyArgs(spec *Spec) {
+	n := (spec.StackBytes + 7) &^ 7
+	if n > InlineCopy {
+		n = (n + 15) &^ 15
+		e.bytes(0x48, 0x81, 0xEC) // sub rsp,n
+		e.u32(uint32(n))
+		e.callSlot(uint32(n), spec.CopySlot)
+		return
+	}
+	if n%16 != 0 {
+		e.bytes(0x6A, 0) // push 0
+	}
+	for off := n - 8; off >= 0; off -= 8 {
+		if disp := 16 + off; disp < 128 {
+			e.bytes(0xFF, 0x75, byte(disp)) // push [rbp+disp]
+		} else {
+			e.bytes(0xFF, 0xB5)
+			e.u32(uint32(disp))
+		}
+	}
+}
+
+func (e *emitter) enterOnly(spec *Spec, stub *Stub) error {
+	if a := spec.Analysis; a.LoopsToEntry && a.RedZone {
+		return fmt.Errorf("it loops to its entry and uses the red zone, which an enter-only stub would overwrite")
+	}
+	e.callSlot(spec.ID, spec.EnterSlot)
+	stub.Relocated = e.pc()
+	return e.relocate(spec, stub)
+}
+
+func (e *emitter) retTrap(spec *Spec, stub *Stub) error {
+	if spec.Ret < 0 || spec.Ret >= spec.Analysis.Size {
+		return fmt.Errorf("no ret at +%#x", spec.Ret)
+	}
+	code := spec.Code[spec.Ret:spec.Analysis.Size]
+	in, err := Decode(code)
+	if err != nil || !in.is(0xC3) && !in.is(0xC2) {
+		return fmt.Errorf("no ret at +%#x", spec.Ret)
+	}
+	e.callSlot(spec.ID, spec.ExitSlot)
+	stub.Relocated = e.pc()
+	stub.Map = []Pair{{spec.Analysis.Addr + Addr(spec.Ret), e.pc()}}
+	e.bytes(code[:in.Len]...)
+	return nil
+}
+
+func (e *emitter) relocate(spec *Spec, stub *Stub) error {
+	r := relocator{e: e, code: spec.Code, a: spec.Analysis}
+	err := r.run()
+	stub.Map = r.out
+	return err
+}
+
+// JumpPatch returns the five bytes that, at site, jump to target. The error is ErrRange.
+func JumpPatch(site, target Addr) ([jumpLen]byte, error) {
+	var p [jumpLen]byte
+	e := &emitter{buf: p[:], at: site}
+	e.bytes(0xE9)
+	e.rel32(target, 0)
+	return p, e.err
+}

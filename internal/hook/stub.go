@@ -1,0 +1,60 @@
+package hook
+
+// Kind is what a stub does around the displaced instructions.
+type Kind uint8
+
+const (
+	// CallThrough runs the function as a callee of the stub, between two calls of the agent:
+	//
+	//	push rbp; mov rbp,rsp
+	//	push ID; call [EnterSlot]     the agent pops ID (ret 8); ZF clear says: no frame, only run it
+	//	jne tail
+	//	copy of the caller's stack arguments
+	//	call relocated
+	//	after: push ID; call [ExitSlot]
+	//	leave; ret
+	//	tail: leave
+	//	relocated: displaced instructions; jmp back
+	//
+	// At the first call of the agent [rbp] is the caller's rbp and [rbp+8] the return address. At
+	// relocated the stack has the alignment that it had at the function's entry.
+	CallThrough Kind = iota
+	// EnterOnly calls the agent and goes on, with no frame: push ID; call [EnterSlot]. At the
+	// agent's entry [rsp+16] is the function's return address. The agent preserves the flags, too.
+	EnterOnly
+	// RetTrap stands for the ret at Spec.Ret: push ID; call [ExitSlot]; ret.
+	RetTrap
+)
+
+// Spec says what stub to write for a function.
+type Spec struct {
+	Kind     Kind
+	ID       uint32    // pushed for the agent, which sees it sign extended
+	Code     []byte    // the function's bytes, unpatched
+	Analysis *Analysis // of Code
+	Ret      int       // RetTrap: offset of the ret, one of Analysis.Rets
+
+	// EnterSlot, ExitSlot and CopySlot are the addresses of 8-byte cells within 2 GiB of the stub
+	// that hold the agent's entry points. CopySlot is used for more than InlineCopy bytes.
+	EnterSlot, ExitSlot, CopySlot Addr
+
+	// StackBytes is how many bytes of arguments the caller left on the stack, above the return
+	// address; CallThrough copies them for the function. At most MaxStackBytes.
+	StackBytes int
+}
+
+const (
+	// InlineCopy is the most bytes of arguments that a stub copies with push instructions.
+	InlineCopy = 160
+	// MaxStackBytes bounds Spec.StackBytes.
+	MaxStackBytes = 1 << 20
+)
+
+// Stub says where the parts of a written stub are.
+type Stub struct {
+	Len       int
+	Entry     Addr   // where a patch, or the tracer at an int3, goes
+	Relocated Addr   // the first displaced instruction
+	After     Addr   // return address of the call of the function; 0 unless CallThrough
+	Map       []Pair // displaced instructions in order; then, where they run on, the byte behind them and the jump to it
+}
