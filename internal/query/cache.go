@@ -1,0 +1,107 @@
+package query
+
+import (
+	"runtime"
+	"sync"
+	"weak"
+
+	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/store"
+	"github.com/strobe-debug/strobe/internal/value"
+)
+
+// maxCachedSets bounds the resolved patterns kept per store: one is 2.5 KB at 20,000 functions, and a client
+// has a handful in use.
+const maxCachedSets = 64
+
+// cache keeps what is worth keeping between questions to one store. Safe for concurrent use; mu is a
+// leaf lock.
+type cache struct {
+	mu      sync.Mutex
+	sets    map[string]cachedSet
+	layouts []*function
+}
+
+type cachedSet struct {
+	bits *store.Bits
+	of   int // functions there were
+}
+
+// function is what rendering and planning need to know of one function.
+type function struct {
+	event.Function
+	layout *value.Layout // nil: nothing is known of its arguments
+	ret    retClass
+}
+
+// caches holds one cache per open store, for as long as the store lives.
+var caches sync.Map // weak.Pointer[store.Store] -> *cache
+
+func cacheOf(st *store.Store) *cache {
+	key := weak.Make(st)
+	if c, ok := caches.Load(key); ok {
+		return c.(*cache)
+	}
+	c, loaded := caches.LoadOrStore(key, &cache{sets: make(map[string]cachedSet)})
+	if !loaded {
+		runtime.AddCleanup(st, func(k weak.Pointer[store.Store]) { caches.Delete(k) }, key)
+	}
+	return c.(*cache)
+}
+
+// function returns function id with its layout unmarshalled. A layout that does not read is none.
+func (c *cache) function(id event.FuncID, fns []event.Function) *function {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if int(id) >= len(fns) {
+		return &function{Function: event.Function{Name: "?"}}
+	}
+	if int(id) >= len(c.layouts) {
+		c.layouts = append(c.layouts, make([]*function, len(fns)-len(c.layouts))...)
+	}
+	if c.layouts[id] == nil {
+		f := &function{Function: fns[id]}
+		if len(f.Layout) > 0 {
+			if l, err := value.Unmarshal(f.Layout); err == nil {
+				f.layout = l
+			}
+		}
+		f.ret = classify(f.layout)
+		c.layouts[id] = f
+	}
+	return c.layouts[id]
+}
+
+// retClass says where a function's result is, for planning a filter on it.
+type retClass uint8
+
+const (
+	retNone     retClass = iota // void
+	retSigned                   // a plain integer that event.Ret holds exactly
+	retUnsigned                 // a plain integer whose 64 bits event.Ret holds
+	retScalar                   // rendered from event.Ret alone: bool, enum, character, address
+	retPayload                  // rendered from the payload
+)
+
+func classify(l *value.Layout) retClass {
+	if l == nil {
+		return retSigned // only exits that have event.HasRet count
+	}
+	if l.Ret == nil {
+		return retNone
+	}
+	size, signed, ok := l.ScalarRet()
+	if !ok || int(l.Ret.Type) >= len(l.Types) || l.Ret.Type < 0 {
+		return retPayload
+	}
+	switch l.Types[l.Ret.Type].Class {
+	case value.ClassInt, value.ClassUint:
+		if !signed && size == 8 {
+			return retUnsigned
+		}
+		return retSigned
+	case value.ClassBool, value.ClassEnum, value.ClassChar, value.ClassPointer:
+		return retScalar
+	}
+	return retPayload
+}

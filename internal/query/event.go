@@ -1,0 +1,243 @@
+package query
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/store"
+	"github.com/strobe-debug/strobe/internal/value"
+)
+
+// maxText bounds one event's text in a summary: a page of 50 lines stays readable.
+const maxText = 4096
+
+// Event is one event of an answer. MarshalJSON writes the fields in this order, those that are empty or
+// do not fit the kind left out, and the members of Data behind them.
+type Event struct {
+	ID          int64         `json:"id"`
+	TimestampNs int64         `json:"timestampNs"`
+	EventType   string        `json:"eventType"`
+	Function    string        `json:"function,omitempty"`
+	SourceFile  string        `json:"sourceFile,omitempty"`
+	Line        int           `json:"line,omitempty"`
+	DurationNs  *int64        `json:"durationNs,omitempty"`
+	ReturnType  string        `json:"returnType,omitempty"` // null, bool, number, string, array, object, void
+	Unwound     bool          `json:"unwound,omitempty"`    // left by an exception, longjmp or the thread's end: no result
+	TailCall    bool          `json:"tailCall,omitempty"`
+	Lost        bool          `json:"lost,omitempty"` // the exit's record was dropped: no result
+	PID         int32         `json:"pid,omitempty"`
+	ThreadID    int32         `json:"threadId,omitempty"`
+	Text        *string       `json:"text,omitempty"`     // output, and payloads that are no JSON object
+	Bytes       string        `json:"bytes,omitempty"`    // instead of text that is not UTF-8
+	Encoding    string        `json:"encoding,omitempty"` // base64, with bytes
+	FunctionRaw string        `json:"functionRaw,omitempty"`
+	ThreadName  string        `json:"threadName,omitempty"`
+	ParentID    int64         `json:"parentEventId,omitempty"`
+	EnterID     int64         `json:"enterEventId,omitempty"` // exits, verbose: the enter that this is the end of
+	Arguments   *value.Object `json:"arguments,omitempty"`
+	ReturnValue *value.Value  `json:"returnValue,omitempty"`
+	Truncated   bool          `json:"truncated,omitempty"` // captured bytes were cut
+	Sampled     bool          `json:"sampled,omitempty"`
+	Data        []DataMember  `json:"-"` // members of other kinds' JSON: signal, backtrace, what, …
+}
+
+// DataMember is one member of an event's own JSON object.
+type DataMember struct {
+	Name  string
+	Value json.RawMessage
+}
+
+// plainEvent is Event without its MarshalJSON.
+type plainEvent Event
+
+// MarshalJSON returns the event as one compact object.
+func (e Event) MarshalJSON() ([]byte, error) {
+	b, err := encode(plainEvent(e))
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range e.Data {
+		name, err := encode(m.Name)
+		if err != nil {
+			return nil, err
+		}
+		b = append(b[:len(b)-1], ',')
+		b = append(append(b, name...), ':')
+		b = append(append(b, m.Value...), '}')
+	}
+	return b, nil
+}
+
+// encode is json.Marshal without escaping <, > and &, of which C++ names and markers are full.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, fmt.Errorf("encode answer: %w", err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// reserved are the names of Event's own fields that every kind has: an event's own object cannot replace
+// them.
+var reserved = []string{"id", "timestampNs", "eventType", "pid", "threadId", "threadName"}
+
+// events renders the rows of a page.
+func (a *asker) events(rows []store.Row) ([]Event, error) {
+	if err := a.fetch(rows); err != nil {
+		return nil, err
+	}
+	out := make([]Event, 0, len(rows))
+	for i := range rows {
+		out = append(out, a.render(&rows[i]))
+	}
+	return out, nil
+}
+
+// fetch replaces rows by complete ones where rendering needs more than the columns.
+func (a *asker) fetch(rows []store.Row) error {
+	var ids []event.ID
+	for i := range rows {
+		r := &rows[i]
+		if a.req.Verbose || !r.Kind.IsCall() || r.Kind == event.FunctionExit && a.fn(r.Func).ret == retPayload {
+			ids = append(ids, r.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	slices.Sort(ids)
+	full, err := a.sn.Rows(a.ctx, ids)
+	if err != nil {
+		return fmt.Errorf("read a page of %d events: %w", len(ids), err)
+	}
+	byID := make(map[event.ID]*store.Row, len(full))
+	for i := range full {
+		byID[full[i].ID] = &full[i]
+	}
+	for i := range rows {
+		if r := byID[rows[i].ID]; r != nil {
+			rows[i] = *r
+		}
+	}
+	return nil
+}
+
+// render makes one event of a row that has what its kind needs.
+func (a *asker) render(r *store.Row) Event {
+	e := Event{ID: r.ID, TimestampNs: r.TS, EventType: r.Kind.String()}
+	t := a.thread(r.Thread)
+	if !r.Kind.IsCall() {
+		e.PID, e.ThreadID = t.PID, t.TID
+		if a.req.Verbose {
+			e.ThreadName, e.ParentID = t.Name, r.Parent
+		}
+		e.payload(r, a.req.Verbose)
+		return e
+	}
+	f := a.fn(r.Func)
+	e.Function, e.SourceFile, e.Line = f.Name, f.File, f.Line
+	e.TailCall = r.Flags&event.TailCall != 0
+	if r.Kind == event.FunctionExit {
+		d := r.Duration
+		e.DurationNs = &d
+		e.Unwound, e.Lost = r.Flags&event.Unwound != 0, r.Flags&event.Lost != 0
+		if v, ok := a.result(r); ok {
+			e.ReturnType = v.TypeName()
+			if a.req.Verbose {
+				e.ReturnValue = &v
+			}
+		} else if f.ret == retNone {
+			e.ReturnType = "void"
+		}
+	}
+	e.Sampled = r.Flags&event.Sampled != 0
+	if !a.req.Verbose {
+		return e
+	}
+	e.PID, e.ThreadID, e.ThreadName = t.PID, t.TID, t.Name
+	e.FunctionRaw, e.ParentID, e.EnterID = f.Raw, r.Parent, r.Enter
+	e.Truncated = r.Flags&event.Truncated != 0
+	if r.Kind == event.FunctionEnter && f.layout != nil {
+		o := f.layout.Enter(r.Payload)
+		e.Arguments = &o
+	}
+	return e
+}
+
+// payload sets text or the members of the event's own JSON.
+func (e *Event) payload(r *store.Row, whole bool) {
+	if r.Kind != event.Stdout && r.Kind != event.Stderr {
+		if m, ok := members(r.Payload); ok {
+			e.Data = m
+			return
+		}
+	}
+	p := r.Payload
+	if !utf8.Valid(p) {
+		e.Encoding = "base64"
+		if !whole && len(p) > maxText {
+			more := fmt.Sprintf("…(+%d bytes)", len(p)-maxText)
+			e.Bytes, e.Text = base64.StdEncoding.EncodeToString(p[:maxText]), &more
+			return
+		}
+		e.Bytes = base64.StdEncoding.EncodeToString(p)
+		return
+	}
+	text := string(p)
+	if !whole {
+		text = cut(text, maxText)
+	}
+	e.Text = &text
+}
+
+// cut shortens valid UTF-8 to about limit bytes and says how much is gone.
+func cut(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return fmt.Sprintf("%s…(+%d bytes)", s[:limit], len(s)-limit)
+}
+
+// members splits a JSON object, in order; false where b is none.
+func members(b []byte) ([]DataMember, bool) {
+	if !json.Valid(b) {
+		return nil, false
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return nil, false
+	}
+	var out []DataMember
+	seen := make(map[string]bool)
+	for d.More() {
+		k, err := d.Token()
+		name, ok := k.(string)
+		var raw json.RawMessage
+		if err != nil || !ok || d.Decode(&raw) != nil {
+			return nil, false
+		}
+		if seen[name] || slices.Contains(reserved, name) {
+			continue
+		}
+		seen[name] = true
+		var compact bytes.Buffer
+		if json.Compact(&compact, raw) != nil {
+			return nil, false
+		}
+		out = append(out, DataMember{name, bytes.ToValidUTF8(compact.Bytes(), []byte("\uFFFD"))})
+	}
+	return out, true
+}
+
+// containsText reports whether an event's text holds want. Of JSON payloads that is their text as stored.
+func containsText(r *store.Row, want []byte) bool { return bytes.Contains(r.Payload, want) }

@@ -1,0 +1,171 @@
+package query
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/store"
+)
+
+// bareName returns a qualified name without template arguments: a<b>::c<d> is a::c. Angle brackets that are
+// no arguments stay: operators, and the <T as Trait> that a Rust path begins with.
+func bareName(name string) string {
+	if !strings.Contains(name, "<") {
+		return name
+	}
+	var b strings.Builder
+	depth := 0
+	for i := 0; i < len(name); i++ {
+		c := name[i]
+		if depth == 0 && strings.HasPrefix(name[i:], "operator") {
+			n := operatorLen(name[i:])
+			b.WriteString(name[i : i+n])
+			i += n - 1
+			continue
+		}
+		switch {
+		case c == '<' && (depth > 0 || opensArguments(b.String())):
+			if depth == 0 { // a turbofish, Rust's foo::<T>
+				s := strings.TrimSuffix(b.String(), "::")
+				b.Reset()
+				b.WriteString(s)
+			}
+			depth++
+		case c == '>' && depth > 0 && name[i-1] != '-':
+			depth--
+		case depth == 0:
+			b.WriteByte(c)
+		}
+	}
+	if depth != 0 {
+		return name
+	}
+	return b.String()
+}
+
+// opensArguments reports whether a < after s begins template arguments.
+func opensArguments(s string) bool {
+	if strings.HasSuffix(s, "::") {
+		return len(s) > 2
+	}
+	if s == "" {
+		return false
+	}
+	c := s[len(s)-1]
+	return c == '_' || c == '>' || c == '}' || c == ')' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
+}
+
+// operatorLen returns the length of the operator name that s begins with, or of the word "operator".
+func operatorLen(s string) int {
+	const word = "operator"
+	for _, op := range []string{"<=>", "<<=", ">>=", "->*", "<<", ">>", "<=", ">=", "->", "<", ">"} {
+		if strings.HasPrefix(s[len(word):], op) {
+			return len(word) + len(op)
+		}
+	}
+	return len(word)
+}
+
+// matchName reports whether a function fulfils all conditions of the filter.
+func matchName(f *NameFilter, re *regexp.Regexp, fn *event.Function) bool {
+	if f.Equals != "" && fn.Name != f.Equals && fn.Raw != f.Equals && bareName(fn.Name) != f.Equals {
+		return false
+	}
+	if f.Contains != "" && !strings.Contains(fn.Name, f.Contains) {
+		return false
+	}
+	return re == nil || re.MatchString(fn.Name)
+}
+
+// matchFile reports whether a source path is the filter's, or ends in it at a slash.
+func matchFile(f *FileFilter, path string) bool {
+	if path == "" {
+		return false
+	}
+	if f.Equals != "" && path != f.Equals && !strings.HasSuffix(path, "/"+strings.TrimPrefix(f.Equals, "./")) {
+		return false
+	}
+	return strings.Contains(path, f.Contains)
+}
+
+// functionSet resolves a predicate over functions to ids, cached by key while no function is added.
+func (c *cache) functionSet(key string, fns []event.Function, match func(*event.Function) bool) *store.Bits {
+	c.mu.Lock()
+	got, ok := c.sets[key]
+	c.mu.Unlock()
+	if ok && got.of == len(fns) {
+		return got.bits
+	}
+	set := &store.Bits{}
+	for i := range fns {
+		if match(&fns[i]) {
+			set.Set(uint32(i))
+		}
+	}
+	c.mu.Lock()
+	if len(c.sets) >= maxCachedSets {
+		clear(c.sets)
+	}
+	c.sets[key] = cachedSet{bits: set, of: len(fns)}
+	c.mu.Unlock()
+	return set
+}
+
+// nearest returns up to n names that look most like want: those that hold it in another case first,
+// then by shared three-letter groups of the last name component.
+func nearest(want string, names []string, n int) []string {
+	type scored struct {
+		name  string
+		score float64
+	}
+	var found []scored
+	low := strings.ToLower(want)
+	grams := trigrams(low)
+	for _, name := range names {
+		l := strings.ToLower(name)
+		s := similarity(grams, trigrams(l))
+		if low != "" && strings.Contains(l, low) {
+			s += 1
+		}
+		if s >= 0.2 {
+			found = append(found, scored{name, s})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b scored) int {
+		if a.score != b.score {
+			if a.score > b.score {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(a.name, b.name)
+	})
+	var out []string
+	for _, f := range found[:min(n, len(found))] {
+		out = append(out, f.name)
+	}
+	return out
+}
+
+func trigrams(s string) map[string]bool {
+	s = "  " + s + " "
+	g := make(map[string]bool, len(s))
+	for i := 0; i+3 <= len(s); i++ {
+		g[s[i:i+3]] = true
+	}
+	return g
+}
+
+// similarity is the share of common members, weighed towards the smaller set: a short name inside a
+// long qualified one is near.
+func similarity(a, b map[string]bool) float64 {
+	common := 0
+	for k := range a {
+		if b[k] {
+			common++
+		}
+	}
+	return float64(common) / (0.8*float64(min(len(a), len(b))) + 0.2*float64(max(len(a), len(b))))
+}

@@ -1,0 +1,161 @@
+package query
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+)
+
+// Request is one debug_query. Zero fields do not filter.
+type Request struct {
+	SessionID     string          `json:"sessionId" jsonschema:"session to ask"`
+	EventType     Kinds           `json:"eventType,omitempty" jsonschema:"one kind or a list"`
+	Function      *NameFilter     `json:"function,omitempty" jsonschema:"qualified name"`
+	SourceFile    *FileFilter     `json:"sourceFile,omitempty"`
+	ReturnValue   *ValueFilter    `json:"returnValue,omitempty"`
+	Argument      *ArgumentFilter `json:"argument,omitempty"`
+	Text          *TextFilter     `json:"text,omitempty" jsonschema:"in output and messages"`
+	ThreadID      *int64          `json:"threadId,omitempty"`
+	ThreadName    *ThreadFilter   `json:"threadName,omitempty"`
+	PID           *int64          `json:"pid,omitempty"`
+	TimeFrom      Moment          `json:"timeFrom,omitempty" jsonschema:"ns, or -5s before the newest event"`
+	TimeTo        Moment          `json:"timeTo,omitempty"`
+	MinDurationNs int64           `json:"minDurationNs,omitempty"`
+	MaxDurationNs int64           `json:"maxDurationNs,omitempty"`
+	Under         int64           `json:"under,omitempty" jsonschema:"event id: only what that call caused"`
+	Limit         int             `json:"limit,omitempty"`
+	Offset        int             `json:"offset,omitempty"`
+	AfterEventID  *int64          `json:"afterEventId,omitempty" jsonschema:"cursor: lastEventId of the previous page"`
+	Order         string          `json:"order,omitempty"`
+	Verbose       bool            `json:"verbose,omitempty" jsonschema:"arguments, results, threads"`
+	View          string          `json:"view,omitempty" jsonschema:"tree: calls as text; stats: table per function"`
+	WaitMs        int             `json:"waitMs,omitempty" jsonschema:"wait until something matches"`
+}
+
+// Values of Request.Order and Request.View, the first being the default.
+var (
+	Orders = []string{"time", "thread"}
+	Views  = []string{"events", "tree", "stats"}
+)
+
+// Limits of Request's fields.
+const (
+	DefaultLimit = 50
+	MaxLimit     = 500   // more is cut to this, and the answer says so
+	MaxWaitMs    = 30000 // what MCP clients bear without a timeout of their own
+	maxPattern   = 4096  // bytes of one name, text or regular expression
+	maxOffset    = 1 << 40
+)
+
+// NameFilter selects functions. All given conditions must hold.
+type NameFilter struct {
+	Equals   string `json:"equals,omitempty" jsonschema:"with or without template arguments"`
+	Contains string `json:"contains,omitempty"`
+	Matches  string `json:"matches,omitempty" jsonschema:"RE2"`
+}
+
+// FileFilter selects functions by the source file that they are defined in.
+type FileFilter struct {
+	Equals   string `json:"equals,omitempty" jsonschema:"path, or its last parts"`
+	Contains string `json:"contains,omitempty"`
+}
+
+// TextFilter selects output and messages by their bytes.
+type TextFilter struct {
+	Contains string `json:"contains,omitempty"`
+	Matches  string `json:"matches,omitempty" jsonschema:"RE2"`
+}
+
+// ThreadFilter selects threads by name.
+type ThreadFilter struct {
+	Contains string `json:"contains,omitempty"`
+}
+
+// ValueFilter selects by a value. All given conditions must hold.
+type ValueFilter struct {
+	Equals      Literal `json:"equals,omitempty"`
+	NotEquals   Literal `json:"notEquals,omitempty"`
+	IsNull      *bool   `json:"isNull,omitempty"`
+	GreaterThan Literal `json:"greaterThan,omitempty"`
+	LessThan    Literal `json:"lessThan,omitempty"`
+}
+
+// ArgumentFilter selects by one argument, or a part of one: p, p.x, a[2].
+type ArgumentFilter struct {
+	Name string `json:"name" jsonschema:"argument, or a path in it: p.x, a[2]"`
+	ValueFilter
+}
+
+// Kinds is a list of event types. In JSON it is one string or an array of strings.
+type Kinds []string
+
+// UnmarshalJSON accepts "stdout" and ["stdout", "stderr"].
+func (k *Kinds) UnmarshalJSON(b []byte) error {
+	var one string
+	if json.Unmarshal(b, &one) == nil {
+		*k = nil
+		if one != "" {
+			*k = Kinds{one}
+		}
+		return nil
+	}
+	var list []string
+	if err := json.Unmarshal(b, &list); err != nil {
+		return invalid("eventType", "Give one event type or a list of them: "+kindList()+".",
+			"%s is neither a string nor a list of strings", excerpt(b))
+	}
+	*k = list
+	return nil
+}
+
+// Literal is a JSON scalar as written, so that integers of any width stay exact. "" is absent.
+type Literal string
+
+// UnmarshalJSON keeps the text; Run checks it. null is kept too: equals null asks for null.
+func (l *Literal) UnmarshalJSON(b []byte) error {
+	*l = Literal(bytes.TrimSpace(b))
+	return nil
+}
+
+// MarshalJSON returns the text as it was written.
+func (l Literal) MarshalJSON() ([]byte, error) {
+	if l == "" {
+		return []byte("null"), nil
+	}
+	if !json.Valid([]byte(l)) {
+		return nil, fmt.Errorf("write literal %q: not JSON", string(l))
+	}
+	return []byte(l), nil
+}
+
+// Moment is a time in nanoseconds since the session's start, or, with a minus sign and a unit, before its
+// newest event: "-5s", "-500ms". In JSON it is an integer or a string. "" is absent.
+type Moment string
+
+// UnmarshalJSON accepts 1500 and "-5s" alike; Run checks the text.
+func (m *Moment) UnmarshalJSON(b []byte) error {
+	b = bytes.TrimSpace(b)
+	if bytes.Equal(b, []byte("null")) {
+		*m = ""
+		return nil
+	}
+	if len(b) > 0 && b[0] == '"' {
+		var s string
+		if err := json.Unmarshal(b, &s); err != nil {
+			return err
+		}
+		*m = Moment(s)
+		return nil
+	}
+	*m = Moment(b)
+	return nil
+}
+
+// MarshalJSON returns an integer where the moment is one.
+func (m Moment) MarshalJSON() ([]byte, error) {
+	if ns, rel, err := m.parse("time"); err == nil && !rel {
+		return strconv.AppendInt(nil, ns, 10), nil
+	}
+	return json.Marshal(string(m))
+}

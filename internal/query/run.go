@@ -1,0 +1,378 @@
+package query
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/store"
+)
+
+// Result is the answer to a Request.
+type Result struct {
+	Events        []Event `json:"events"`
+	Tree          string  `json:"tree,omitempty"`          // view tree
+	Stats         string  `json:"stats,omitempty"`         // view stats, a table as text
+	TotalCount    int64   `json:"totalCount"`              // what matches, after the cursor if there is one; view tree: calls; view stats: functions
+	HasMore       bool    `json:"hasMore"`                 // more match than are shown
+	LastEventID   int64   `json:"lastEventId,omitempty"`   // cursor for the next page
+	PIDs          []int32 `json:"pids,omitempty"`          // when the session has several processes
+	EventsDropped int64   `json:"eventsDropped,omitempty"` // events after the cursor that the session's limit dropped unread
+	Crash         *Event  `json:"crash,omitempty"`         // the newest crash, in short
+	Sampled       bool    `json:"sampled,omitempty"`       // some of what is shown was sampled
+	Hint          string  `json:"hint,omitempty"`
+	Rows          []Stat  `json:"-"` // view stats, for front ends that draw their own table
+}
+
+// Env is what a question needs of the session. Every field may be zero.
+type Env struct {
+	Now      func() int64                // nanoseconds since the session's start; nil once it has ended
+	Flush    func(context.Context) error // brings what the target has done into the store; nil: the store's own Flush
+	Warnings []string                    // said in the answer's hint
+	Ended    func() bool                 // reports that nothing more can come, so waiting is over; nil: it can
+}
+
+// maxAnswer bounds the events of an answer in bytes, unless it is verbose: what a reader with few tokens bears.
+const maxAnswer = 60 << 10
+
+// How long a waiting question rests between looks: at least pollMin, so that a busy store is not asked all the
+// time; at most pollMax, so that records still in the target's rings are fetched.
+const (
+	pollMin = 5 * time.Millisecond
+	pollMax = 100 * time.Millisecond
+)
+
+// Run answers req from st. Errors are faults: VALIDATION_ERROR for a request that cannot be meant, the context's
+// error (wrapped) when ctx ends first.
+func Run(ctx context.Context, st *store.Store, req Request, env Env) (*Result, error) {
+	f, err := compile(req)
+	if err != nil {
+		return nil, err
+	}
+	var timeout <-chan time.Time
+	if f.req.WaitMs > 0 {
+		t := time.NewTimer(time.Duration(f.req.WaitMs) * time.Millisecond)
+		defer t.Stop()
+		timeout = t.C
+	}
+	var seen event.ID
+	for last := timeout == nil; ; {
+		ended := env.Ended != nil && env.Ended() // before the flush: what came until then is in it
+		if err := flush(ctx, st, env); err != nil {
+			return nil, err
+		}
+		res, upTo, err := ask(ctx, st, f, env, seen, last || ended)
+		if err != nil || res != nil {
+			return res, err
+		}
+		if last, err = rest(ctx, st, upTo, timeout); err != nil {
+			return nil, err
+		}
+		seen = upTo
+	}
+}
+
+func flush(ctx context.Context, st *store.Store, env Env) error {
+	if env.Flush == nil {
+		env.Flush = st.Flush
+	}
+	if err := env.Flush(ctx); err != nil {
+		return fmt.Errorf("flush events: %w", err)
+	}
+	return nil
+}
+
+// rest waits until the store has events after upTo, and reports whether time is up. Events that are still
+// in the target's rings do not wake it: it returns after pollMax in any case.
+func rest(ctx context.Context, st *store.Store, upTo event.ID, timeout <-chan time.Time) (last bool, err error) {
+	wait, cancel := context.WithTimeout(ctx, pollMax)
+	defer cancel()
+	woken := make(chan error, 1)
+	go func() { woken <- st.Wait(wait, upTo) }()
+	pause := time.NewTimer(pollMin)
+	defer pause.Stop()
+	select {
+	case <-timeout:
+		last = true
+		cancel()
+		err = <-woken
+	case err = <-woken:
+		select {
+		case <-timeout:
+			last = true
+		case <-pause.C:
+		case <-ctx.Done():
+		}
+	}
+	if ctx.Err() != nil {
+		return false, fmt.Errorf("wait for events: %w", ctx.Err())
+	}
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
+		return false, fmt.Errorf("wait for events: %w", err)
+	}
+	return last, nil
+}
+
+// ask answers from one snapshot. Unless final, it returns no result when nothing matches; upTo is the newest event it
+// looked at.
+func ask(ctx context.Context, st *store.Store, f *filters, env Env, seen event.ID, final bool) (res *Result, upTo event.ID, err error) {
+	sn, err := st.Snapshot(ctx)
+	if err != nil {
+		return nil, 0, fmt.Errorf("take snapshot: %w", err)
+	}
+	defer sn.Close()
+	a := &asker{
+		filters: f, ctx: ctx, st: st, sn: sn, cache: cacheOf(st), fns: sn.Functions(), threads: sn.Threads(),
+		pid: int32(st.Meta().PID),
+	}
+	if seen > 0 {
+		a.skipTo = seen + 1
+	}
+	upTo = sn.LastID()
+	if err := a.findUnder(); err != nil {
+		return nil, upTo, err
+	}
+	parts, err := a.plan()
+	if err != nil {
+		return nil, upTo, err
+	}
+	res = &Result{Events: []Event{}}
+	var notes []string
+	switch f.req.View {
+	case "tree":
+		notes, err = a.tree(parts, res)
+	case "stats":
+		notes, err = a.stats(parts, res)
+	default:
+		notes, err = a.list(parts, res)
+	}
+	if err != nil {
+		return nil, upTo, err
+	}
+	if res.TotalCount == 0 && !final {
+		return nil, upTo, nil
+	}
+	if err := a.complete(res, notes, env); err != nil {
+		return nil, upTo, err
+	}
+	return res, upTo, nil
+}
+
+// list is view events.
+func (a *asker) list(parts []part, res *Result) (notes []string, err error) {
+	r := &a.req
+	var rows []store.Row
+	if r.Order == "thread" {
+		rows, res.TotalCount, err = a.threadPage(parts, r.Offset, r.Limit)
+	} else {
+		rows, res.TotalCount, err = a.page(parts, r.Offset, r.Limit)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if res.Events, err = a.events(rows); err != nil {
+		return nil, err
+	}
+	cutShort := false
+	if !r.Verbose {
+		if cutShort, err = res.fit(); err != nil {
+			return nil, err
+		}
+	}
+	n := len(res.Events)
+	for i := range res.Events {
+		res.LastEventID = max(res.LastEventID, res.Events[i].ID)
+		res.Sampled = res.Sampled || res.Events[i].Sampled
+	}
+	res.HasMore = res.TotalCount > int64(r.Offset+n)
+	if cutShort {
+		notes = append(notes, fmt.Sprintf("Cut to %d events at 60 KB.", n))
+	}
+	return append(notes, a.goOn(res)...), nil
+}
+
+// fit takes events off the end until the answer has its size; one event always stays.
+func (res *Result) fit() (bool, error) {
+	size := 0
+	for i := range res.Events {
+		b, err := json.Marshal(&res.Events[i])
+		if err != nil {
+			return false, fmt.Errorf("encode event %d: %w", res.Events[i].ID, err)
+		}
+		if size += len(b) + 1; size > maxAnswer && i > 0 {
+			res.Events = res.Events[:i]
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// goOn says how to see the rest of a list.
+func (a *asker) goOn(res *Result) []string {
+	r := &a.req
+	n := len(res.Events)
+	switch {
+	case !res.HasMore:
+		return nil
+	case n == 0:
+		return []string{fmt.Sprintf("offset %d is beyond the last of %d.", r.Offset, res.TotalCount)}
+	case r.Order == "thread":
+		return []string{fmt.Sprintf("Showing %d of %d; go on with offset %d.", n, res.TotalCount, r.Offset+n)}
+	case r.AfterEventID != nil:
+		return []string{fmt.Sprintf("Showing %d of %d after event %d; go on with afterEventId %d.", n, res.TotalCount, *r.AfterEventID, res.LastEventID)}
+	}
+	hint := fmt.Sprintf("Showing %d of %d", n, res.TotalCount)
+	if r.Offset > 0 {
+		hint += fmt.Sprintf(" from offset %d", r.Offset)
+	} else {
+		hint += ", oldest first"
+	}
+	hint += fmt.Sprintf("; go on with afterEventId %d", res.LastEventID)
+	if !a.from.set {
+		hint += `; newest: timeFrom "-5s"`
+	}
+	return []string{hint + "; in short: view tree or stats."}
+}
+
+// complete adds what every answer tells.
+func (a *asker) complete(res *Result, notes []string, env Env) error {
+	r := &a.req
+	if a.clamped {
+		notes = append(notes, fmt.Sprintf("limit was cut to %d.", MaxLimit))
+	}
+	if err := a.dropped(res); err != nil {
+		return err
+	}
+	if r.AfterEventID == nil && r.Under == 0 {
+		if s := a.st.Stats(); s.Evicted > 0 && (a.kinds == 0 || a.kinds&callKinds != 0) {
+			notes = append(notes, fmt.Sprintf("The session's limit dropped its %d oldest call events; the oldest call kept is event %d.", s.Evicted, a.sn.FirstCallID()))
+		}
+	}
+	lost, err := a.lost()
+	if err != nil {
+		return err
+	}
+	if lost != "" {
+		notes = append(notes, lost)
+	}
+	if res.TotalCount == 0 {
+		why, err := a.explain()
+		if err != nil {
+			return err
+		}
+		notes = append([]string{why}, notes...)
+	}
+	pids := map[int32]bool{}
+	if a.pid != 0 {
+		pids[a.pid] = true
+		res.PIDs = append(res.PIDs, a.pid)
+	}
+	for _, t := range a.threads {
+		if !pids[t.PID] && t.PID != 0 {
+			pids[t.PID] = true
+			res.PIDs = append(res.PIDs, t.PID)
+		}
+	}
+	if len(res.PIDs) < 2 {
+		res.PIDs = nil
+	}
+	if a.kinds != 1<<event.Crash {
+		if res.Crash, err = a.crash(); err != nil {
+			return err
+		}
+	}
+	res.Hint = strings.Join(append(notes, env.Warnings...), " ")
+	return nil
+}
+
+// dropped counts what the session's limit took from behind the cursor before it was read. Ids are dense and
+// only calls are dropped, so what is missing below the oldest call, less what is still there, is gone.
+func (a *asker) dropped(res *Result) error {
+	if a.req.AfterEventID == nil {
+		return nil
+	}
+	after, first := *a.req.AfterEventID, a.sn.FirstCallID()
+	if first == 0 && a.st.Stats().Evicted > 0 {
+		first = a.sn.LastID() + 1
+	}
+	if first <= after+1 {
+		return nil
+	}
+	kept, err := a.sn.Count(a.ctx, store.Filter{FromID: after + 1, ToID: first - 1})
+	if err != nil {
+		return fmt.Errorf("count dropped events: %w", err)
+	}
+	res.EventsDropped = first - 1 - after - kept
+	return nil
+}
+
+// maxLostRows bounds the loss reports that are added up for one answer.
+const maxLostRows = 10000
+
+// lost says how many events never reached the store, from the loss reports in the timeline.
+func (a *asker) lost() (string, error) {
+	if a.st.Stats().Events[event.Dropped] == 0 {
+		return "", nil
+	}
+	var total int64
+	reports := 0
+	f := store.Filter{Kinds: 1 << event.Dropped}
+	if a.req.AfterEventID != nil {
+		f.FromID = *a.req.AfterEventID + 1
+	}
+	err := a.scan(part{filter: f, cold: true}, func(row *store.Row) bool {
+		var loss struct {
+			Count int64 `json:"count"`
+		}
+		if json.Unmarshal(row.Payload, &loss) == nil {
+			total += loss.Count
+		}
+		reports++
+		return reports < maxLostRows
+	})
+	if err != nil || reports == 0 {
+		return "", err
+	}
+	where := "in the session"
+	if a.req.AfterEventID != nil {
+		where = "after the cursor"
+	}
+	more := ""
+	if reports == maxLostRows {
+		more = "at least "
+	}
+	return fmt.Sprintf("%s%d call events %s were lost before they were stored (eventType dropped says when).", more, total, where), nil
+}
+
+// crash returns the newest crash in short, nil without one.
+func (a *asker) crash() (*Event, error) {
+	if a.st.Stats().Events[event.Crash] == 0 {
+		return nil, nil
+	}
+	var e *Event
+	err := a.sn.Scan(a.ctx, store.Filter{Kinds: 1 << event.Crash}, store.ScanOptions{Reverse: true, Cold: true}, func(row *store.Row) bool {
+		full := a.render(row)
+		e = &full
+		return false
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read crash: %w", err)
+	}
+	if e == nil {
+		return nil, nil
+	}
+	e.Arguments, e.ReturnValue = nil, nil
+	short := e.Data[:0]
+	for _, m := range e.Data {
+		switch m.Name {
+		case "signal", "faultAddress", "function", "sourceFile", "file", "line", "exceptionType", "exceptionMessage", "message", "error":
+			short = append(short, m)
+		}
+	}
+	e.Data = short
+	return e, nil
+}

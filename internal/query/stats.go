@@ -1,0 +1,439 @@
+package query
+
+import (
+	"cmp"
+	"fmt"
+	"math/bits"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/store"
+)
+
+// Stat is what one function did. Times are in nanoseconds.
+type Stat struct {
+	Function string        `json:"function"`
+	Calls    int64         `json:"calls"`
+	Errors   int64         `json:"errors"` // left by an exception
+	TotalNs  int64         `json:"totalNs"`
+	SelfNs   int64         `json:"selfNs"`
+	P50Ns    int64         `json:"p50Ns"`
+	P99Ns    int64         `json:"p99Ns"`
+	Returns  []ReturnCount `json:"returns,omitempty"`  // the most frequent, at most 5
+	Distinct int           `json:"distinct,omitempty"` // different results seen; maxDistinct: at least
+	fn       event.FuncID
+}
+
+// ReturnCount is one result and how often it came.
+type ReturnCount struct {
+	Value string `json:"value"`
+	Count int64  `json:"count"`
+}
+
+// Bounds of view stats: results are counted over the newest calls only, rendered ones being dear.
+const (
+	maxDistinct     = 1024
+	maxReturns      = 5
+	maxCountedRets  = 1_000_000
+	maxRenderedRets = 20_000
+)
+
+// stats is view stats.
+func (a *asker) stats(parts []part, res *Result) (notes []string, err error) {
+	rows, fromCounters, err := a.statRows(parts)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(rows, func(x, y Stat) int {
+		return cmp.Or(cmp.Compare(y.TotalNs, x.TotalNs), cmp.Compare(y.Calls, x.Calls), cmp.Compare(x.Function, y.Function), cmp.Compare(x.fn, y.fn))
+	})
+	res.TotalCount = int64(len(rows))
+	if len(rows) > a.req.Limit {
+		notes = append(notes, fmt.Sprintf("Showing %d of %d functions, by total time; function and limit show others.", a.req.Limit, len(rows)))
+		res.HasMore = true
+		rows = rows[:a.req.Limit]
+	}
+	partial, err := a.countReturns(parts, rows)
+	if err != nil {
+		return nil, err
+	}
+	if partial != "" {
+		notes = append(notes, partial)
+	}
+	if ev := a.st.Stats().Evicted; fromCounters && ev > 0 {
+		notes = append(notes, "Counts and times include dropped events; returns do not.")
+	}
+	if len(rows) > 0 {
+		res.Rows, res.Stats = rows, table(rows)
+	}
+	return notes, nil
+}
+
+// statRows counts per function: from the store's counters where only names are filtered, else by a scan.
+func (a *asker) statRows(parts []part) (rows []Stat, fromCounters bool, err error) {
+	if len(parts) == 0 {
+		return nil, false, nil
+	}
+	if p := parts[0]; len(parts) == 1 && p.pred == nil && a.kinds == 0 && a.skipTo == 0 && a.onlyNames(&p.filter) {
+		for _, s := range a.st.FuncStats() {
+			if s.Calls+s.Exits == 0 || p.filter.Funcs != nil && !p.filter.Funcs.Has(uint32(s.Func)) || int(s.Func) >= len(a.fns) {
+				continue
+			}
+			rows = append(rows, Stat{
+				Function: a.fns[s.Func].Name, fn: s.Func, Calls: max(s.Calls, s.Exits), Errors: s.Errors,
+				TotalNs: s.TotalNs, SelfNs: s.SelfNs, P50Ns: s.Quantile(0.5), P99Ns: s.Quantile(0.99),
+			})
+		}
+		return rows, true, nil
+	}
+	rows, err = a.scanStats(parts)
+	return rows, false, err
+}
+
+// onlyNames reports whether nothing but functions is filtered.
+func (a *asker) onlyNames(f *store.Filter) bool {
+	return f.FromID == 0 && f.ToID == 0 && f.FromTS == 0 && f.ToTS == 0 && f.Threads == nil &&
+		f.MinDur == 0 && f.MaxDur == 0 && f.RetEq == nil && f.RetMin == nil && f.RetMax == nil
+}
+
+// accum adds up one function's calls.
+type accum struct {
+	Stat
+	hist histogram
+}
+
+// scanStats counts the calls that match. Self times need every call below them, so the scan sees all
+// calls of the threads up to the upper bound.
+func (a *asker) scanStats(parts []part) ([]Stat, error) {
+	match, err := a.matcher(parts)
+	if err != nil {
+		return nil, err
+	}
+	all := store.Filter{Kinds: callKinds, ToID: parts[0].filter.ToID, ToTS: parts[0].filter.ToTS}
+	if len(parts) == 1 {
+		all.Threads = parts[0].filter.Threads
+	}
+	type frame struct {
+		below   int64 // nanoseconds in calls below
+		counted bool
+	}
+	stacks := make(map[event.ThreadID][]frame)
+	found := make(map[event.FuncID]*accum)
+	get := func(id event.FuncID) *accum {
+		if found[id] == nil {
+			found[id] = &accum{Stat: Stat{Function: a.fn(id).Name, fn: id}}
+		}
+		return found[id]
+	}
+	err = a.scan(part{filter: all}, func(row *store.Row) bool {
+		st := stacks[row.Thread]
+		hit := match(row)
+		if row.Kind == event.FunctionEnter {
+			stacks[row.Thread] = append(st, frame{counted: hit})
+			if hit {
+				get(row.Func).Calls++
+			}
+			return true
+		}
+		var top frame
+		if n := len(st); n > 0 {
+			top = st[n-1]
+			st = st[:n-1]
+		}
+		if n := len(st); n > 0 {
+			st[n-1].below += row.Duration
+		}
+		stacks[row.Thread] = st
+		if !hit {
+			return true
+		}
+		s := get(row.Func)
+		if !top.counted {
+			s.Calls++
+		}
+		if row.Flags&(event.Unwound|event.Lost) == event.Unwound {
+			s.Errors++
+		}
+		s.TotalNs += row.Duration
+		s.SelfNs += max(0, row.Duration-top.below)
+		s.hist.add(row.Duration)
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]Stat, 0, len(found))
+	for _, s := range found {
+		s.P50Ns, s.P99Ns = s.hist.quantile(0.5), s.hist.quantile(0.99)
+		rows = append(rows, s.Stat)
+	}
+	return rows, nil
+}
+
+// matcher decides for rows without payload whether they are in parts. What needs more than columns is looked
+// up in the ids that a first scan found.
+func (a *asker) matcher(parts []part) (func(*store.Row) bool, error) {
+	var plain []store.Filter
+	ids := make(map[event.ID]struct{})
+	for _, p := range parts {
+		p.filter.Kinds &= callKinds
+		if p.filter.Kinds == 0 {
+			continue
+		}
+		if p.pred == nil {
+			plain = append(plain, p.filter)
+			continue
+		}
+		err := a.scan(p, func(row *store.Row) bool {
+			ids[row.ID] = struct{}{}
+			return true
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return func(row *store.Row) bool {
+		for i := range plain {
+			if admits(&plain[i], row) {
+				return true
+			}
+		}
+		_, ok := ids[row.ID]
+		return ok
+	}, nil
+}
+
+// admits is the store's filter for one call event.
+func admits(f *store.Filter, r *store.Row) bool {
+	switch {
+	case r.ID < f.FromID || f.ToID != 0 && r.ID > f.ToID,
+		r.TS < f.FromTS || f.ToTS != 0 && r.TS > f.ToTS,
+		f.Kinds != 0 && f.Kinds&(1<<r.Kind) == 0,
+		f.Funcs != nil && !f.Funcs.Has(uint32(r.Func)),
+		f.Threads != nil && !f.Threads.Has(uint32(r.Thread)):
+		return false
+	}
+	if f.MinDur > 0 || f.MaxDur > 0 {
+		if r.Kind != event.FunctionExit || r.Duration < f.MinDur || f.MaxDur > 0 && r.Duration > f.MaxDur {
+			return false
+		}
+	}
+	if f.RetEq != nil || f.RetMin != nil || f.RetMax != nil {
+		if r.Kind != event.FunctionExit || r.Flags&event.HasRet == 0 ||
+			f.RetEq != nil && r.Ret != *f.RetEq || f.RetMin != nil && r.Ret < *f.RetMin || f.RetMax != nil && r.Ret > *f.RetMax {
+			return false
+		}
+	}
+	return true
+}
+
+// countReturns fills in the results of the rows' functions, over the newest calls.
+func (a *asker) countReturns(parts []part, rows []Stat) (partial string, err error) {
+	scalar, rendered := &store.Bits{}, &store.Bits{}
+	at := make(map[event.FuncID]*tally, len(rows))
+	for i := range rows {
+		switch a.fn(rows[i].fn).ret {
+		case retNone:
+			continue
+		case retPayload:
+			rendered.Set(uint32(rows[i].fn))
+		default:
+			scalar.Set(uint32(rows[i].fn))
+		}
+		at[rows[i].fn] = newTally()
+	}
+	cut1, err := a.tally(parts, scalar, false, maxCountedRets, at)
+	if err != nil {
+		return "", err
+	}
+	cut2, err := a.tally(parts, rendered, true, maxRenderedRets, at)
+	if err != nil {
+		return "", err
+	}
+	for i := range rows {
+		if t := at[rows[i].fn]; t != nil {
+			rows[i].Returns, rows[i].Distinct = t.top(a.fn(rows[i].fn))
+		}
+	}
+	switch {
+	case cut1:
+		return fmt.Sprintf("Returns are those of the newest %d calls.", maxCountedRets), nil
+	case cut2:
+		return fmt.Sprintf("Returns of strings and structs are those of the newest %d calls.", maxRenderedRets), nil
+	}
+	return "", nil
+}
+
+// tally counts the results of funcs over the newest rows of parts, and reports whether it stopped at limit.
+func (a *asker) tally(parts []part, funcs *store.Bits, cold bool, limit int, at map[event.FuncID]*tally) (stopped bool, err error) {
+	if funcs.Len() == 0 {
+		return false, nil
+	}
+	for _, p := range parts {
+		f := p.filter
+		if f.Kinds &= 1 << event.FunctionExit; f.Kinds == 0 {
+			continue
+		}
+		narrowed := &store.Bits{}
+		for fn := range at {
+			if funcs.Has(uint32(fn)) && (f.Funcs == nil || f.Funcs.Has(uint32(fn))) {
+				narrowed.Set(uint32(fn))
+			}
+		}
+		f.Funcs = narrowed
+		left := limit
+		err := a.sn.Scan(a.ctx, f, store.ScanOptions{Reverse: true, Cold: cold || p.cold}, func(row *store.Row) bool {
+			if p.pred != nil && !p.pred(row) {
+				return true
+			}
+			if left--; left < 0 {
+				stopped = true
+				return false
+			}
+			if t := at[row.Func]; cold {
+				if v, ok := a.result(row); ok {
+					t.addText(v.Short(40))
+				}
+			} else if row.Flags&event.HasRet != 0 && row.Flags&(event.Unwound|event.Lost) == 0 {
+				t.addWord(row.Ret)
+			}
+			return true
+		})
+		if err != nil {
+			return false, fmt.Errorf("count results: %w", err)
+		}
+	}
+	return stopped, nil
+}
+
+// tally counts different results.
+type tally struct {
+	words map[int64]int64
+	texts map[string]int64
+}
+
+func newTally() *tally {
+	return &tally{words: make(map[int64]int64), texts: make(map[string]int64)}
+}
+
+func (t *tally) addWord(w int64) {
+	if _, ok := t.words[w]; ok || len(t.words) < maxDistinct {
+		t.words[w]++
+	}
+}
+
+func (t *tally) addText(s string) {
+	if _, ok := t.texts[s]; ok || len(t.texts) < maxDistinct {
+		t.texts[s]++
+	}
+}
+
+// top returns the most frequent results and how many different ones there were.
+func (t *tally) top(f *function) ([]ReturnCount, int) {
+	all := make([]ReturnCount, 0, len(t.words)+len(t.texts))
+	for s, n := range t.texts {
+		all = append(all, ReturnCount{s, n})
+	}
+	for w, n := range t.words {
+		s := fmt.Sprint(w)
+		if f.layout != nil {
+			if v, ok := f.layout.Exit(nil, w, true); ok {
+				s = v.Short(40)
+			}
+		}
+		all = append(all, ReturnCount{s, n})
+	}
+	slices.SortFunc(all, func(x, y ReturnCount) int {
+		return cmp.Or(cmp.Compare(y.Count, x.Count), cmp.Compare(x.Value, y.Value))
+	})
+	return all[:min(maxReturns, len(all))], len(all)
+}
+
+// histogram counts durations with 16 steps per power of two: a quantile is off by 3 % at most.
+type histogram struct {
+	n     int64
+	steps []uint32
+}
+
+const histogramSteps = 16
+
+func (h *histogram) add(ns int64) {
+	i := step(uint64(max(0, ns)))
+	if i >= len(h.steps) {
+		h.steps = append(h.steps, make([]uint32, i+1-len(h.steps))...)
+	}
+	h.steps[i]++
+	h.n++
+}
+
+func step(v uint64) int {
+	if v < histogramSteps {
+		return int(v)
+	}
+	shift := bits.Len64(v) - 5
+	return shift*histogramSteps + int(v>>shift)
+}
+
+// quantile returns the middle of the step that holds the share q.
+func (h *histogram) quantile(q float64) int64 {
+	rank := int64(q * float64(h.n))
+	for i, c := range h.steps {
+		if rank -= int64(c); rank < 0 {
+			if i < 2*histogramSteps {
+				return int64(i)
+			}
+			shift := i/histogramSteps - 1
+			low := int64(i-shift*histogramSteps) << shift
+			return low + int64(1)<<shift/2
+		}
+	}
+	return 0
+}
+
+// table lines the rows up for reading.
+func table(rows []Stat) string {
+	const nameWidth = 60
+	head := []string{"function", "calls", "errors", "total", "self", "p50", "p99", "returns"}
+	lines := [][]string{head}
+	for i := range rows {
+		r := &rows[i]
+		var rets []string
+		for _, rc := range r.Returns {
+			rets = append(rets, fmt.Sprintf("%s ×%d", rc.Value, rc.Count))
+		}
+		if more := r.Distinct - len(r.Returns); more > 0 && r.Distinct >= maxDistinct {
+			rets = append(rets, fmt.Sprintf("at least %d more", more))
+		} else if more > 0 {
+			rets = append(rets, fmt.Sprintf("%d more", more))
+		}
+		lines = append(lines, []string{
+			shortName(r.Function, nameWidth), fmt.Sprint(r.Calls), fmt.Sprint(r.Errors), duration(r.TotalNs), duration(r.SelfNs),
+			duration(r.P50Ns), duration(r.P99Ns), strings.Join(rets, ", "),
+		})
+	}
+	var width [8]int
+	for _, l := range lines {
+		for i, s := range l {
+			width[i] = max(width[i], utf8.RuneCountInString(s))
+		}
+	}
+	var b strings.Builder
+	for _, l := range lines {
+		var line strings.Builder
+		for i, s := range l {
+			pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(s))
+			switch i {
+			case 0:
+				line.WriteString(s + pad)
+			case 7:
+				line.WriteString("  " + s)
+			default:
+				line.WriteString("  " + pad + s)
+			}
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	return b.String()
+}

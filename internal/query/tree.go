@@ -1,0 +1,384 @@
+package query
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/store"
+)
+
+// Bounds of view tree.
+const (
+	maxTreeEvents = 2_000_000 // read for one answer: folding can make few lines of many events
+	maxTreeRoots  = 1000      // selected calls that are looked up one by one
+	treeSlack     = 4         // lines kept before folding, as a multiple of those wanted
+	maxIndent     = 32        // deeper lines say their depth instead
+	argsWidth     = 120       // bytes of a call's arguments
+	resultWidth   = 80
+	lineText      = 160 // bytes of output in a line
+)
+
+// tree is view tree: one tree per thread, folded where it repeats, in limit lines.
+func (a *asker) tree(parts []part, res *Result) (notes []string, err error) {
+	if len(parts) == 0 {
+		return nil, nil
+	}
+	roots, beyond, err := a.selected(parts)
+	if err != nil {
+		return nil, err
+	}
+	sections, others, err := a.sections(parts, roots)
+	if err != nil {
+		return nil, err
+	}
+	w := &treeWriter{a: a, hidden: beyond, stopped: beyond > 0}
+	res.TotalCount = beyond
+	left := a.req.Limit
+	for i, s := range sections {
+		res.TotalCount += s.calls
+		budget := left / (len(sections) - i)
+		if left < minSection && i > 0 {
+			w.unshown++
+			w.hidden += s.calls
+			continue
+		}
+		b := &builder{a: a, limit: max(budget, min(left, minSection)), orphans: len(sections) == 1 && !others}
+		if err := b.build(s); err != nil {
+			return nil, err
+		}
+		left -= w.section(s, b, len(sections) > 1)
+	}
+	res.Tree, res.HasMore = w.b.String(), w.hidden > 0 || w.unshown > 0 || w.stopped
+	if res.HasMore && len(sections) == 1 && roots == nil {
+		res.LastEventID = w.last
+	}
+	if notes, err = a.unplaced(sections, others); err != nil {
+		return nil, err
+	}
+	return append(w.notes(res, sections, roots != nil, a.req.Limit), notes...), nil
+}
+
+// unplaced says that there is output which no tree can show, because its thread is not known.
+func (a *asker) unplaced(sections []section, others bool) ([]string, error) {
+	if len(sections) < 2 || others {
+		return nil, nil
+	}
+	f := sections[0].filter
+	f.Threads = nil
+	if f.Kinds &= otherKinds; f.Kinds == 0 {
+		return nil, nil
+	}
+	n, err := a.count([]part{{filter: f, pred: func(row *store.Row) bool { return a.thread(row.Thread).TID == 0 }}})
+	if err != nil || n == 0 {
+		return nil, err
+	}
+	return []string{fmt.Sprintf("%d events such as output belong to no known thread and are not in the trees: view events shows them.", n)}, nil
+}
+
+// minSection is the least that a thread's tree gets, so that many threads do not leave one line each.
+const minSection = 6
+
+// section is one thread's part of the tree.
+type section struct {
+	thread event.ThreadID
+	filter store.Filter // what to read; Threads is one thread
+	roots  []store.Row  // selected calls, if calls are selected; else everything in filter
+	calls  int64        // in the filter, or selected
+}
+
+// selected returns the enters of the calls that filters select, nil when everything is shown, and how many more
+// there are beyond the bound.
+func (a *asker) selected(parts []part) (rows []store.Row, beyond int64, err error) {
+	r := &a.req
+	if r.Function == nil && r.SourceFile == nil && a.ret == nil && a.arg == nil && r.MinDurationNs == 0 && r.MaxDurationNs == 0 {
+		return nil, 0, nil
+	}
+	ids := []event.ID{}
+	for _, p := range parts {
+		if p.filter.Kinds&(1<<event.FunctionEnter) != 0 {
+			p.filter.Kinds = 1 << event.FunctionEnter
+		} else {
+			p.filter.Kinds, p.cold = 1<<event.FunctionExit, true
+		}
+		n := 0
+		err := a.scan(p, func(row *store.Row) bool {
+			id := row.ID
+			if row.Kind == event.FunctionExit {
+				id = row.Enter
+			}
+			if id != 0 {
+				ids = append(ids, id)
+				n++
+			}
+			return n < maxTreeEvents
+		})
+		if err != nil {
+			return nil, 0, err
+		}
+	}
+	slices.Sort(ids)
+	first := ids[:min(len(ids), maxTreeRoots)]
+	if rows, err = a.sn.Rows(a.ctx, first); err != nil {
+		return nil, 0, fmt.Errorf("read selected calls: %w", err)
+	}
+	if rows == nil {
+		rows = []store.Row{}
+	}
+	return rows, int64(len(ids) - len(first)), nil
+}
+
+// sections decides what each thread's tree reads. others tells that there is output of unknown threads that
+// cannot be placed in the only tree.
+func (a *asker) sections(parts []part, roots []store.Row) (out []section, others bool, err error) {
+	base := parts[0].filter
+	base.Funcs, base.MinDur, base.MaxDur, base.RetEq, base.RetMin, base.RetMax = nil, 0, 0, nil, nil, nil
+	base.Kinds = callKinds
+	if a.kinds == 0 {
+		base.Kinds |= otherKinds
+	}
+	base.Kinds |= a.kinds
+	if a.req.Under != 0 {
+		base.FromID = min(base.FromID, a.scope.enter)
+		if a.req.AfterEventID != nil {
+			base.FromID = max(base.FromID, *a.req.AfterEventID+1)
+		}
+		if a.scope.exit != 0 {
+			base.ToID = a.scope.exit
+		}
+	}
+	for i := range a.threads {
+		id := event.ThreadID(i)
+		if base.Threads != nil && !base.Threads.Has(uint32(id)) {
+			continue
+		}
+		s := section{thread: id, filter: base}
+		s.filter.Threads = &store.Bits{}
+		s.filter.Threads.Set(uint32(id))
+		if roots != nil {
+			for j := range roots {
+				if roots[j].Thread == id {
+					s.roots = append(s.roots, roots[j])
+				}
+			}
+			s.calls = int64(len(s.roots))
+		} else {
+			f := s.filter
+			f.Kinds = 1 << event.FunctionEnter
+			if s.calls, err = a.sn.Count(a.ctx, f); err != nil {
+				return nil, false, fmt.Errorf("count calls: %w", err)
+			}
+			if s.calls == 0 { // the end of calls whose beginning is out of view
+				f.Kinds = 1 << event.FunctionExit
+				if n, err := a.sn.Count(a.ctx, f); err != nil || n == 0 {
+					if err != nil {
+						return nil, false, fmt.Errorf("count calls: %w", err)
+					}
+					continue
+				}
+			}
+		}
+		if s.calls > 0 || roots == nil {
+			out = append(out, s)
+		}
+	}
+	slices.SortStableFunc(out, func(x, y section) int {
+		s, t := a.thread(x.thread), a.thread(y.thread)
+		return cmp.Or(cmp.Compare(s.PID, t.PID), cmp.Compare(s.TID, t.TID))
+	})
+	return out, base.Threads != nil && a.req.Under == 0, nil
+}
+
+// builder makes one section's nodes.
+type builder struct {
+	a       *asker
+	limit   int
+	orphans bool // output of unknown threads is shown here too
+	root    node
+	stack   []*node
+	lines   int
+	events  int
+	stopped bool // there is more than was read
+	skipped int64
+}
+
+func (b *builder) build(s section) error {
+	if s.roots == nil {
+		if err := b.read(s.filter); err != nil {
+			return err
+		}
+		return b.finish(b.stopped || s.filter.ToID != 0 || s.filter.ToTS != 0)
+	}
+	var end event.ID
+	for i := range s.roots {
+		r := &s.roots[i]
+		if r.ID <= end { // below a selected call already
+			continue
+		}
+		if b.lines > b.limit || b.stopped {
+			b.stopped = true
+			b.skipped = int64(len(s.roots) - i)
+			return nil
+		}
+		f := s.filter
+		f.FromTS, f.ToTS, f.FromID, f.ToID = 0, 0, r.ID, 0
+		exit, err := b.a.exitOf(r)
+		if err != nil {
+			return err
+		}
+		if exit != nil {
+			f.ToID = exit.ID
+			end = exit.ID
+		} else {
+			end = b.a.sn.LastID()
+		}
+		if err := b.read(f); err != nil {
+			return err
+		}
+		if err := b.finish(b.stopped); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read adds the events of one thread in f.
+func (b *builder) read(f store.Filter) error {
+	mine := f.Threads
+	p := part{filter: f, cold: true}
+	if b.orphans && f.Kinds&otherKinds != 0 {
+		p.filter.Threads = nil
+		p.pred = func(row *store.Row) bool {
+			return row.Thread == event.NoThread || mine.Has(uint32(row.Thread)) ||
+				!row.Kind.IsCall() && b.a.thread(row.Thread).TID == 0
+		}
+	}
+	return b.a.scan(p, func(row *store.Row) bool {
+		if b.events++; b.events > maxTreeEvents || b.lines > treeSlack*b.limit {
+			b.stopped = true
+			return false
+		}
+		b.event(row)
+		return true
+	})
+}
+
+func (b *builder) event(row *store.Row) {
+	switch row.Kind {
+	case event.FunctionEnter:
+		b.lines++
+		b.stack = append(b.stack, &node{
+			id: row.ID, last: row.ID, fn: b.a.fn(row.Func), flags: row.Flags, enter: slices.Clone(row.Payload),
+		})
+	case event.FunctionExit:
+		n := len(b.stack)
+		for n > 0 && b.stack[n-1].id != row.Enter {
+			n--
+		}
+		if n == 0 {
+			b.lines++
+			end := &node{id: row.ID, orphan: true, fn: b.a.fn(row.Func)}
+			b.leave(end, row)
+			b.place(end)
+			return
+		}
+		for len(b.stack) > n { // cannot be: calls are properly nested
+			b.pop()
+		}
+		b.leave(b.stack[n-1], row)
+		b.pop()
+	default:
+		b.lines++
+		b.place(&node{id: row.ID, last: row.ID, text: b.a.other(row)})
+	}
+}
+
+// leave records how a call ended.
+func (b *builder) leave(n *node, row *store.Row) {
+	n.end, n.last, n.ns = row.ID, row.ID, row.Duration
+	n.flags |= row.Flags
+	n.result, n.has = b.a.result(row)
+}
+
+func (b *builder) pop() {
+	n := b.stack[len(b.stack)-1]
+	b.stack = b.stack[:len(b.stack)-1]
+	b.place(n)
+}
+
+// place puts a finished node below the innermost open one.
+func (b *builder) place(n *node) {
+	n.seal()
+	parent := &b.root
+	if len(b.stack) > 0 {
+		parent = b.stack[len(b.stack)-1]
+	}
+	parent.last = max(parent.last, n.last)
+	b.lines += parent.add(n)
+}
+
+// finish closes what is open. Where reading ended early, how those calls ended is looked up.
+func (b *builder) finish(lookUp bool) error {
+	for len(b.stack) > 0 {
+		n := b.stack[len(b.stack)-1]
+		if lookUp {
+			rows, err := b.a.sn.Rows(b.a.ctx, []event.ID{n.id})
+			if err != nil {
+				return fmt.Errorf("read event %d: %w", n.id, err)
+			}
+			if len(rows) == 1 {
+				exit, err := b.a.exitOf(&rows[0])
+				if err != nil {
+					return err
+				}
+				if exit != nil {
+					last := n.last
+					b.leave(n, exit)
+					n.last = last
+				}
+			}
+		}
+		b.pop()
+	}
+	return nil
+}
+
+// other is the line of an event that is no call.
+func (a *asker) other(row *store.Row) string {
+	e := a.render(row)
+	kind := row.Kind.String()
+	switch {
+	case e.Text != nil && e.Encoding == "":
+		return kind + ": " + quote(*e.Text)
+	case e.Encoding != "":
+		return fmt.Sprintf("%s: %d bytes, not text", kind, len(row.Payload))
+	case row.Kind == event.Dropped:
+		var loss struct {
+			Count int64 `json:"count"`
+		}
+		if json.Unmarshal(row.Payload, &loss) == nil {
+			return fmt.Sprintf("dropped: %d events lost here", loss.Count)
+		}
+	}
+	var parts []string
+	for _, m := range e.Data {
+		v := string(m.Value)
+		if len(v) > 60 {
+			continue
+		}
+		parts = append(parts, m.Name+"="+v)
+	}
+	return kind + ": " + cut(strings.Join(parts, " "), lineText)
+}
+
+// quote shows text in one line.
+func quote(s string) string {
+	b, err := encode(cut(s, lineText))
+	if err != nil {
+		return "…"
+	}
+	return string(b)
+}
