@@ -27,6 +27,8 @@ type analyzer struct {
 	stack stackTracker
 	tail  tailTracker
 	jumps int // direct branches of all kinds
+
+	pointerJumps int // tail calls through pointers in memory, unless there are many
 }
 
 // Analyze decodes a function and says how to hook it. code holds the function's bytes from its
@@ -53,6 +55,7 @@ func Analyze(code []byte, addr Addr, pad int, opt Options) Analysis {
 		z.a.Reason = "the first instruction cannot be displaced: " + why
 		return z.a
 	}
+	z.tail.begin(&first)
 	z.window()
 	z.walk()
 	for _, t := range opt.Targets {
@@ -167,7 +170,11 @@ func (z *analyzer) visit(off int, in *Inst) {
 		z.ret(off, in)
 	case FlowJumpIndirect:
 		z.a.IndirectJumps++
-		if !z.tail.tailJump(in, z.a.Off > 0) {
+		switch {
+		case z.tail.tailJump(in, z.a.Off > 0):
+		case z.tail.pointerJump(in):
+			z.pointerJumps++
+		default:
 			z.a.TableJumps++
 		}
 	}
@@ -230,10 +237,17 @@ func (z *analyzer) ret(off int, in *Inst) {
 	z.a.Rets = append(z.a.Rets, off)
 }
 
+// manyPointerJumps is where tail calls through pointers in memory begin to look like a threaded
+// interpreter, which ends each of its operations with one.
+const manyPointerJumps = 4
+
 // decide weighs what walk found.
 func (z *analyzer) decide(first *Inst) {
 	if z.interior >= 0 {
 		z.refuse("the branch at +%#x leads into the bytes that a jump would overwrite", z.interior)
+	}
+	if z.pointerJumps >= manyPointerJumps {
+		z.a.TableJumps += z.pointerJumps
 	}
 	if z.a.TableJumps > 0 && !z.tablesMiss() {
 		z.refuse("a jump table may lead into the bytes that a jump would overwrite")

@@ -78,37 +78,93 @@ func (in *Inst) targets(reg byte) bool {
 	return in.HasModRM && in.mod() == 3 && in.rm()|in.Rex&1<<3 == reg
 }
 
-// tailTracker tells indirect jumps that leave the function from jump tables.
+// tailTracker tells indirect jumps that leave the function from jump tables. It follows straight
+// lines of code only.
 type tailTracker struct {
-	epilogue bool // this block has restored callee-saved registers
+	epilogue bool   // this block has taken the frame down
+	frame    int32  // n, where the function begins with sub rsp,n
+	loaded   uint16 // registers that hold a pointer loaded from [base+disp], without an index
+	tested   uint16 // registers compared with zero: no compiler does that to a label
 }
 
 func (t *tailTracker) visit(in *Inst) {
 	switch {
-	case in.Flow != FlowNone:
+	case in.Flow == FlowCond:
 		t.epilogue = false
-	case in.calleeSaved(0x58), in.is(0xC9):
+		return
+	case in.Flow != FlowNone:
+		t.epilogue, t.loaded, t.tested = false, 0, 0
+		return
+	case in.calleeSaved(0x58), in.is(0xC9), in.adjusts(0) && in.Imm == t.frame:
 		t.epilogue = true
 	case in.calleeSaved(0x50):
 		t.epilogue = false
 	}
+	t.provenance(in)
 }
 
-// calleeSaved reports whether the instruction is push (op 0x50) or pop (0x58) of a register that
-// callees must preserve.
-func (in *Inst) calleeSaved(op byte) bool {
-	if in.Enc != EncLegacy || in.Map != 0 || in.Op&^7 != op {
-		return false
+// begin looks at the function's first instruction. A frame of 8 modulo 16 cannot be confused with
+// arguments that were pushed for a call, which keep the stack aligned to 16.
+func (t *tailTracker) begin(in *Inst) {
+	if in.adjusts(5) && in.Imm%16 == 8 {
+		t.frame = in.Imm
 	}
-	reg := in.Op&7 | in.Rex&1<<3
-	return reg == 3 || reg == rbp || reg >= 12
 }
 
-// tailJump reports whether an indirect jump certainly leaves the function: through a pointer at a
-// fixed address, behind an epilogue, or (where the function is compiled for indirect branch
-// tracking) without notrack, because then its targets begin with endbr64.
+// adjusts reports whether the instruction is op rsp,imm: add for 0, sub for 5.
+func (in *Inst) adjusts(op byte) bool {
+	return (in.is(0x81) || in.is(0x83)) && in.targets(rsp) && in.reg() == op
+}
+
+// provenance follows where the registers' values came from, and forgets rather too much.
+func (t *tailTracker) provenance(in *Inst) {
+	if in.isNop() {
+		return
+	}
+	reg, rm := in.reg()|in.Rex&4<<1, in.rm()|in.Rex&1<<3
+	switch {
+	case in.is(0x8B) && in.mod() != 3: // mov r,[m]
+		t.loaded &^= 1 << reg
+		t.tested &^= 1 << reg
+		_, based := in.baseReg()
+		indexed := in.HasSIB && (in.SIB>>3&7 != 4 || in.Rex&2 != 0)
+		if in.Rex&8 != 0 && (in.RIPRel || based && !indexed) {
+			t.loaded |= 1 << reg
+		}
+	case in.is(0x85) && in.ModRM>>6 == 3 && reg == rm && in.Rex&8 != 0: // test r,r
+		t.tested |= 1 << reg
+	case in.is(0x89) && in.mod() != 3, in.is(0x85), in.is(0x39), in.is(0x3B): // stores and compares
+	default:
+		lost := uint16(1<<0 | 1<<1 | 1<<2) // implicit operands
+		if in.HasModRM {
+			lost |= 1<<reg | 1<<rm
+		} else {
+			lost |= 1 << (in.Op&7 | in.Rex&1<<3)
+		}
+		t.loaded &^= lost
+		t.tested &^= lost
+	}
+}
+
+// tailJump reports whether an indirect jump leaves the function: through a pointer at a
+// fixed address, behind an epilogue, through a pointer that was compared with zero, or (where the
+// function is compiled for indirect branch tracking) without notrack, because then its targets
+// begin with endbr64.
 func (t *tailTracker) tailJump(in *Inst, tracked bool) bool {
+	if in.mod() == 3 && t.tested&(1<<(in.rm()|in.Rex&1<<3)) != 0 {
+		return true
+	}
 	return in.RIPRel || t.epilogue || tracked && in.Pfx&PfxNotrack == 0
+}
+
+// pointerJump reports whether an indirect jump goes through a pointer at [base+disp]. That is
+// a tail call through a table of functions, or threaded code, which has many of them.
+func (t *tailTracker) pointerJump(in *Inst) bool {
+	if in.mod() == 3 {
+		return t.loaded&(1<<(in.rm()|in.Rex&1<<3)) != 0
+	}
+	_, ok := in.baseReg()
+	return ok && (!in.HasSIB || in.SIB>>3&7 == 4 && in.Rex&2 == 0)
 }
 
 // tablesMiss reports whether no jump table can lead into the window: every instruction but its
@@ -189,4 +245,14 @@ func (z *analyzer) onlyLeadsToJump(off int) bool {
 	}
 	in, err := Decode(z.code[off:])
 	return err == nil && in.Flow == FlowJumpIndirect
+}
+
+// calleeSaved reports whether the instruction is push (op 0x50) or pop (0x58) of a register that
+// callees must preserve.
+func (in *Inst) calleeSaved(op byte) bool {
+	if in.Enc != EncLegacy || in.Map != 0 || in.Op&^7 != op {
+		return false
+	}
+	reg := in.Op&7 | in.Rex&1<<3
+	return reg == 3 || reg == rbp || reg >= 12
 }
