@@ -1,5 +1,7 @@
-// Calls two small functions in a loop for a time or a count, and says how many nanoseconds a pair of calls
-// took. usage: spin count N | spin ms N. The result line goes to stderr, since it differs from run to run.
+// Calls two small functions in a loop and says how many nanoseconds a call took, that is one pair of enter and
+// exit. usage: spin count N | spin ms N | spin burst N REPEATS PAUSE_MS
+// burst runs N rounds, pauses so that whoever records can catch up, and repeats; it reports the median burst.
+// The result line goes to stderr, since it differs from run to run.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +16,32 @@ static long long now(void) {
 	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
 }
 
+static int compare(const void *a, const void *b) {
+	double x = *(const double *)a, y = *(const double *)b;
+	return x < y ? -1 : x > y;
+}
+
+static int burst(long n, int repeats, long pause_ms) {
+	static double took[1000];
+	int x = 1;
+	if (repeats < 1 || repeats > 1000) return 2;
+	for (int r = 0; r < repeats; r++) {
+		long long start = now();
+		for (long i = 0; i < n; i++) x = branch(x, (int)i) & 0xffff;
+		took[r] = (double)(now() - start) / (n * 2);
+		struct timespec ts = {pause_ms / 1000, pause_ms % 1000 * 1000000L};
+		nanosleep(&ts, NULL);
+	}
+	qsort(took, repeats, sizeof *took, compare);
+	printf("bursts=%d rounds=%ld x=%d\n", repeats, n, x);
+	fprintf(stderr, "pairs=%ld ns_per_pair=%.2f\n", n * 2 * repeats, took[repeats / 2]);
+	return 0;
+}
+
 int main(int argc, char **argv) {
 	int by_time = argc > 1 && !strcmp(argv[1], "ms");
 	long limit = argc > 2 ? atol(argv[2]) : 1000000, n = 0;
+	if (argc > 4 && !strcmp(argv[1], "burst")) return burst(limit, atoi(argv[3]), atol(argv[4]));
 	long long start = now(), end = start + limit * 1000000LL;
 	int x = 1;
 	if (by_time)

@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# make bench: the cost in the target, against uftrace and gdb. Arguments go to the program: -turns, -burst, -check, -json.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+for c in gcc uftrace gdb; do
+  command -v "$c" >/dev/null || echo "bench: $c is not installed; its line will be empty" >&2
+done
+exec "${GO:-go}" run ./bench "$@"
