@@ -9,6 +9,7 @@ import (
 	"os"
 	"syscall"
 
+	"github.com/strobe-debug/strobe/internal/doctor"
 	"github.com/strobe-debug/strobe/internal/fault"
 )
 
@@ -32,3 +33,6 @@ func selfExe() string {
 	path, _ := os.Executable()
 	return path
 }
+
+func systemChecks() []doctor.Check    { return nil }
+func freeBytes(string) (int64, error) { return 0, unsupported() }

@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/strobe-debug/strobe/internal/daemon"
+	"github.com/strobe-debug/strobe/internal/doctor"
+)
+
+func (a *app) doctorCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "doctor [BINARY]",
+		Short: "Check what works on this machine, or what can be seen of a binary",
+		Long: `Without an argument: checks kernel, permissions, CPU, Strobe's directory and daemon, and says how to mend what does
+not work. With one: says what Strobe finds in that program. With --db: checks a session's file.`,
+		Example: `  strobe doctor
+  strobe doctor ./build/app
+  strobe doctor --db ~/.strobe/sessions/app-2026-05-04-10h30.db`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var report doctor.Report
+			switch {
+			case len(args) == 1:
+				report = doctor.Binary(args[0])
+			default:
+				home, err := daemon.Home()
+				if err != nil {
+					return err
+				}
+				checks := append(doctor.System(os.DirFS("/")), daemon.Checks(home)...)
+				report = doctor.Run(cmd.Context(), checks)
+			}
+			return a.printReport(report)
+		},
+	}
+	return c
+}
+
+func (a *app) printReport(r doctor.Report) error {
+	if a.json {
+		if err := json.NewEncoder(a.out).Encode(r); err != nil {
+			return err
+		}
+	} else {
+		width := 0
+		for _, c := range r.Checks {
+			width = max(width, len(c.Name))
+		}
+		colour := map[doctor.Status]string{doctor.OK: green, doctor.Warn: yellow, doctor.Fail: red}
+		for _, c := range r.Checks {
+			fmt.Fprintf(a.out, "%s  %-*s  %s\n", a.paint(colour[c.Status], fmt.Sprintf("%-4s", c.Status)), width, c.Name, c.Detail)
+			if c.Fix != "" {
+				fmt.Fprintf(a.out, "%*s  → %s\n", width+6, "", c.Fix)
+			}
+		}
+	}
+	if !r.OK {
+		return &exitStatus{exitError, ""}
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// shownEvent is what the commands read of an event.
+type shownEvent struct {
+	ID          int64           `json:"id"`
+	TimestampNs int64           `json:"timestampNs"`
+	EventType   string          `json:"eventType"`
+	Function    string          `json:"function"`
+	DurationNs  *int64          `json:"durationNs"`
+	ThreadID    int             `json:"threadId"`
+	Text        *string         `json:"text"`
+	Bytes       string          `json:"bytes"`
+	Encoding    string          `json:"encoding"`
+	Unwound     bool            `json:"unwound"`
+	Arguments   json.RawMessage `json:"arguments"`
+	ReturnValue json.RawMessage `json:"returnValue"`
+}
+
+// rawEvent is an event and the text that it was read from.
+type rawEvent struct {
+	shownEvent
+	raw json.RawMessage
+}
+
+func (e *rawEvent) UnmarshalJSON(b []byte) error {
+	e.raw = append(json.RawMessage(nil), b...)
+	return json.Unmarshal(b, &e.shownEvent)
+}
+
+func decode(what string, raw json.RawMessage, into any) error {
+	if err := json.Unmarshal(raw, into); err != nil {
+		return fmt.Errorf("read answer of %s: %w", what, err)
+	}
+	return nil
+}
+
+// output returns an output event's bytes as the program wrote them.
+func (e *shownEvent) output() ([]byte, error) {
+	if e.Text != nil {
+		return []byte(*e.Text), nil
+	}
+	b, err := base64.StdEncoding.DecodeString(e.Bytes)
+	if err != nil {
+		return nil, fmt.Errorf("decode output of event %d: %w", e.ID, err)
+	}
+	return b, nil
+}
+
+// printEvent writes one event as one line.
+func (a *app) printEvent(w io.Writer, e *rawEvent) error {
+	what := ""
+	switch {
+	case e.EventType == "function_enter":
+		what = "→ " + e.Function + oneLine(e.Arguments)
+	case e.EventType == "function_exit":
+		what = "← " + e.Function
+		switch {
+		case e.Unwound:
+			what += " unwound"
+		case len(e.ReturnValue) > 0:
+			what += " = " + oneLine(e.ReturnValue)
+		}
+		if e.DurationNs != nil {
+			what += "  " + a.paint(dim, duration(*e.DurationNs))
+		}
+	case e.Text != nil:
+		what = fmt.Sprintf("%s %q", a.paint(cyan, e.EventType), *e.Text)
+	case e.Bytes != "":
+		what = fmt.Sprintf("%s base64 %s", a.paint(cyan, e.EventType), e.Bytes)
+	default:
+		what = a.paint(cyan, e.EventType) + " " + oneLine(e.raw)
+	}
+	_, err := fmt.Fprintf(w, "%7d %12.6f %6d  %s\n", e.ID, float64(e.TimestampNs)/1e9, e.ThreadID, what)
+	return err
+}
+
+func oneLine(raw json.RawMessage) string { return strings.ReplaceAll(string(raw), "\n", " ") }
+
+// signalNumbers are Linux's on x86-64 and arm64: sessions come from there, wherever they are read.
+var signalNumbers = map[string]int{
+	"SIGHUP": 1, "SIGINT": 2, "SIGQUIT": 3, "SIGILL": 4, "SIGTRAP": 5, "SIGABRT": 6, "SIGBUS": 7, "SIGFPE": 8,
+	"SIGKILL": 9, "SIGUSR1": 10, "SIGSEGV": 11, "SIGUSR2": 12, "SIGPIPE": 13, "SIGALRM": 14, "SIGTERM": 15,
+	"SIGSTKFLT": 16, "SIGCHLD": 17, "SIGCONT": 18, "SIGSTOP": 19, "SIGTSTP": 20, "SIGTTIN": 21, "SIGTTOU": 22,
+	"SIGURG": 23, "SIGXCPU": 24, "SIGXFSZ": 25, "SIGVTALRM": 26, "SIGPROF": 27, "SIGWINCH": 28, "SIGIO": 29,
+	"SIGPWR": 30, "SIGSYS": 31,
+}
+
+func signalNumber(name string) int { return signalNumbers[name] }

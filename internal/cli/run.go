@@ -1,0 +1,399 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/strobe-debug/strobe/internal/daemon"
+)
+
+type runFlags struct {
+	trace       []string
+	depth       int
+	retain      bool
+	block       bool
+	terminal    bool
+	timeout     time.Duration
+	dir         string
+	projectRoot string
+	symbols     string
+}
+
+func (a *app) runCommand() *cobra.Command {
+	var f runFlags
+	c := &cobra.Command{
+		Use:   "run [flags] -- COMMAND [ARGS]...",
+		Short: "Run a program, show its output, then what it did",
+		Long: `Runs a program under observation. Its output comes out here as it is written, its standard input is yours, Ctrl-C ends
+it. With --trace, a tree of the traced calls follows on stderr. The timeline stays for strobe query; the exit code is
+the program's own (128 + n for signal n).
+
+With --json every line is one JSON object: what debug_launch answered, each output event, and the final status.`,
+		Example: `  strobe run -- ./build/app --verbose
+  strobe run --trace 'parser::**' --trace '!parser::detail::**' -- ./build/app input.txt
+  strobe run --retain --timeout 10s --trace @usercode -- ./server`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), f, args) },
+	}
+	c.Flags().SetInterspersed(false) // what follows the program is the program's
+	c.Flags().StringArrayVarP(&f.trace, "trace", "t", nil, "trace these functions from the first instruction (repeatable; see strobe trace)")
+	c.Flags().IntVar(&f.depth, "depth", 0, "how deep values are followed, 1 to 10")
+	c.Flags().BoolVar(&f.retain, "retain", false, "keep the timeline on disk, also when the daemon ends")
+	c.Flags().BoolVar(&f.block, "block", false, "make the program wait rather than lose calls when buffers are full")
+	c.Flags().BoolVar(&f.terminal, "terminal", false, "give the program a pseudo-terminal")
+	c.Flags().DurationVar(&f.timeout, "timeout", 0, "end the program after this time")
+	c.Flags().StringVarP(&f.dir, "directory", "C", "", "run the program in this directory")
+	c.Flags().StringVar(&f.projectRoot, "project-root", "", "what @usercode means (default: the repository around the directory)")
+	c.Flags().StringVar(&f.symbols, "symbols", "", "file or directory with debug info")
+	return c
+}
+
+// running is one program that `strobe run` waits for.
+type running struct {
+	app     *app
+	client  *client
+	id      string
+	cursor  int64
+	stopped bool // we ended it
+}
+
+func (a *app) run(ctx context.Context, f runFlags, args []string) error {
+	req, err := launchRequest(f, args)
+	if err != nil {
+		return err
+	}
+	stdin := !isNull(a.in)
+	if stdin {
+		req["stdin"] = "pipe"
+	}
+	c, err := connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	raw, err := c.call(ctx, "debug_launch", req)
+	if err != nil {
+		return err
+	}
+	var launched struct {
+		SessionID string   `json:"sessionId"`
+		Warnings  []string `json:"warnings"`
+	}
+	if err := decode("debug_launch", raw, &launched); err != nil {
+		return err
+	}
+	if a.json {
+		fmt.Fprintf(a.out, "%s\n", raw)
+	}
+	a.warn(launched.Warnings)
+	r := &running{app: a, client: c, id: launched.SessionID}
+	if stdin {
+		go r.pumpInput(ctx) // parked in a read until this process ends
+	}
+	return r.follow(ctx, f)
+}
+
+// launchRequest gives the program this shell's directory and environment, not the daemon's.
+func launchRequest(f runFlags, args []string) (map[string]any, error) {
+	dir, err := filepath.Abs(f.dir)
+	if err != nil {
+		return nil, fmt.Errorf("find working directory: %w", err)
+	}
+	root := f.projectRoot
+	if root == "" {
+		root = repository(dir)
+	} else if root, err = filepath.Abs(root); err != nil {
+		return nil, fmt.Errorf("find project root: %w", err)
+	}
+	env := map[string]string{}
+	for _, kv := range os.Environ() {
+		if k, v, ok := strings.Cut(kv, "="); ok && k != "" && utf8.ValidString(kv) {
+			env[k] = v
+		}
+	}
+	req := map[string]any{"command": args[0], "cwd": dir, "projectRoot": root, "env": env}
+	if len(args) > 1 {
+		req["args"] = args[1:]
+	}
+	if len(f.trace) > 0 {
+		req["trace"] = f.trace
+	}
+	if f.depth > 0 {
+		req["serializationDepth"] = f.depth
+	}
+	if f.block {
+		req["onFullBuffer"] = "block"
+	}
+	if f.terminal {
+		req["terminal"] = true
+	}
+	if f.symbols != "" {
+		if req["symbolsPath"], err = filepath.Abs(f.symbols); err != nil {
+			return nil, fmt.Errorf("find symbols: %w", err)
+		}
+	}
+	return req, nil
+}
+
+// repository returns the nearest directory at or above dir that is a repository, else dir.
+func repository(dir string) string {
+	for d := dir; ; d = filepath.Dir(d) {
+		if _, err := os.Stat(filepath.Join(d, ".git")); err == nil {
+			return d
+		}
+		if d == filepath.Dir(d) {
+			return dir
+		}
+	}
+}
+
+func isNull(in any) bool {
+	f, ok := in.(*os.File)
+	if !ok {
+		return in == nil
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return true // closed
+	}
+	null, err := os.Stat(os.DevNull)
+	return err == nil && os.SameFile(info, null)
+}
+
+// pumpInput passes our standard input on to the program, until its end or the program's.
+func (r *running) pumpInput(ctx context.Context) {
+	buf := make([]byte, 64<<10)
+	have := 0
+	for {
+		n, err := r.app.in.Read(buf[have:])
+		have += n
+		whole := have
+		if err == nil {
+			whole = wholeRunes(buf[:have])
+		}
+		req := map[string]any{"action": "input", "sessionId": r.id, "text": string(buf[:whole])}
+		if err != nil {
+			req["eof"] = true
+		}
+		if whole > 0 || err != nil {
+			if !utf8.Valid(buf[:whole]) {
+				fmt.Fprintln(r.app.err, "strobe: standard input is not UTF-8; it is not passed on from here")
+				req["text"], req["eof"] = "", true
+				err = errors.New("not text")
+			}
+			if _, callErr := r.client.call(ctx, "debug_session", req); callErr != nil {
+				return // the program no longer reads, or has ended
+			}
+		}
+		if err != nil {
+			return
+		}
+		have = copy(buf, buf[whole:have])
+	}
+}
+
+// wholeRunes returns how many bytes of b form whole characters: a read may end within one.
+func wholeRunes(b []byte) int {
+	for back := 1; back < utf8.UTFMax && back <= len(b); back++ {
+		if c := b[len(b)-back]; utf8.RuneStart(c) {
+			if !utf8.FullRune(b[len(b)-back:]) {
+				return len(b) - back
+			}
+			break
+		}
+	}
+	return len(b)
+}
+
+// outcome is how a session ended, from debug_session status or stop.
+type outcome struct {
+	Status   string `json:"status"`
+	ExitCode *int   `json:"exitCode"`
+	Signal   string `json:"signal"`
+}
+
+func (o *outcome) ended() bool {
+	return o.Status != "running" && o.Status != "paused" && o.Status != ""
+}
+
+// code is the exit code that a shell would give.
+func (o *outcome) code() int {
+	switch {
+	case o.Signal != "":
+		return 128 + signalNumber(o.Signal)
+	case o.ExitCode != nil:
+		return *o.ExitCode
+	}
+	return exitError
+}
+
+// follow shows the program's output until it ends, then what it did, and returns its exit code.
+func (r *running) follow(ctx context.Context, f runFlags) error {
+	if f.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, f.timeout, errTimeout)
+		defer cancel()
+	}
+	end, err := r.watch(ctx)
+	if err != nil {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)
+	if f.retain && !r.stopped {
+		// Keeps what was recorded beyond the daemon's life.
+		if _, err := r.client.call(ctx, "debug_session", map[string]any{"action": "stop", "sessionId": r.id, "retain": true}); err != nil {
+			return err
+		}
+	}
+	if r.app.json {
+		raw, err := r.client.call(ctx, "debug_session", map[string]any{"action": "status", "sessionId": r.id})
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(r.app.out, "%s\n", raw)
+	} else {
+		r.summary(ctx, f, end)
+	}
+	if code := end.code(); code != exitOK {
+		return &exitStatus{code: code}
+	}
+	return nil
+}
+
+var errTimeout = errors.New("time is up")
+
+// watch relays output until the program has ended and all of it was shown.
+func (r *running) watch(ctx context.Context) (*outcome, error) {
+	end := &outcome{}
+	for {
+		wait := 1000
+		if end.ended() || r.stopped {
+			wait = 0
+		}
+		n, lifeSign, err := r.page(ctx, wait)
+		if ctx.Err() != nil && !r.stopped {
+			if end, err = r.stop(ctx); err != nil {
+				return nil, err
+			}
+			ctx = context.WithoutCancel(ctx)
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case end.ended() && n == 0:
+			return end, nil
+		case !end.ended() && (n == 0 || lifeSign):
+			req := map[string]any{"action": "status", "sessionId": r.id}
+			if err := r.client.callInto(ctx, "debug_session", req, end); err != nil && ctx.Err() == nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+// page writes the next output events; it waits up to waitMs for one. lifeSign: a process event was
+// among them, which may be the program's end.
+func (r *running) page(ctx context.Context, waitMs int) (n int, lifeSign bool, err error) {
+	req := map[string]any{
+		"sessionId": r.id, "eventType": []string{"stdout", "stderr", "process", "crash"},
+		"afterEventId": r.cursor, "limit": 500, "verbose": true,
+	}
+	if waitMs > 0 {
+		req["waitMs"] = waitMs
+	}
+	var page struct {
+		Events      []rawEvent `json:"events"`
+		LastEventID int64      `json:"lastEventId"`
+	}
+	if err := r.client.callInto(ctx, "debug_query", req, &page); err != nil {
+		return 0, false, err
+	}
+	for i := range page.Events {
+		e := &page.Events[i]
+		r.cursor = max(r.cursor, e.ID)
+		w := r.app.out
+		switch e.EventType {
+		case "stdout":
+		case "stderr":
+			w = r.app.err
+		default:
+			lifeSign = true
+			if r.app.json {
+				fmt.Fprintf(r.app.out, "%s\n", e.raw)
+			}
+			continue
+		}
+		if r.app.json {
+			_, err = fmt.Fprintf(r.app.out, "%s\n", e.raw)
+		} else {
+			var b []byte
+			if b, err = e.output(); err == nil {
+				_, err = w.Write(b)
+			}
+		}
+		if err != nil {
+			return 0, false, err
+		}
+	}
+	r.cursor = max(r.cursor, page.LastEventID)
+	return len(page.Events), lifeSign, nil
+}
+
+// stop ends the program: the user's Ctrl-C or the time limit.
+func (r *running) stop(ctx context.Context) (*outcome, error) {
+	why := "interrupted"
+	if errors.Is(context.Cause(ctx), errTimeout) {
+		why = errTimeout.Error()
+	}
+	fmt.Fprintf(r.app.err, "strobe: %s; ending the program\n", why)
+	r.stopped = true
+	end := &outcome{}
+	bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	defer cancel()
+	req := map[string]any{"action": "stop", "sessionId": r.id, "retain": true}
+	if err := r.client.callInto(bound, "debug_session", req, end); err != nil {
+		return nil, err
+	}
+	if end.Status == "" {
+		end.Status = "exited"
+	}
+	return end, nil
+}
+
+// summary says on stderr what was recorded.
+func (r *running) summary(ctx context.Context, f runFlags, end *outcome) {
+	w := r.app.err
+	if len(f.trace) > 0 {
+		var page struct{ Tree, Hint string }
+		req := map[string]any{"sessionId": r.id, "view": "tree", "limit": 200}
+		if err := r.client.callInto(ctx, "debug_query", req, &page); err != nil {
+			fmt.Fprintf(w, "strobe: %v\n", err)
+		}
+		for _, text := range []string{strings.TrimRight(page.Tree, "\n"), page.Hint} {
+			if text != "" {
+				fmt.Fprintln(w, text)
+			}
+		}
+	}
+	how := "exit code 0"
+	switch {
+	case end.Signal != "":
+		how = paintOn(w, red, end.Signal)
+	case end.ExitCode != nil && *end.ExitCode != 0:
+		how = paintOn(w, yellow, fmt.Sprintf("exit code %d", *end.ExitCode))
+	}
+	fmt.Fprintf(w, "%s %s  (%s)\n", paintOn(w, dim, "strobe:"), r.id, how)
+	if home, err := daemon.Home(); err == nil && f.retain {
+		fmt.Fprintf(w, "%s kept in %s\n", paintOn(w, dim, "strobe:"), filepath.Join(home, "sessions", r.id+".db"))
+	}
+}

@@ -1,0 +1,47 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/strobe-debug/strobe/internal/doctor"
+)
+
+// lowSpaceBytes is what a busy session may write within a minute.
+const lowSpaceBytes = 1 << 30
+
+// Checks returns what the daemon's part of the doctor looks at: system calls, the home, the daemon.
+func Checks(home string) []doctor.Check {
+	return append(systemChecks(),
+		doctor.Check{Name: "home", Run: func(context.Context) doctor.Result { return checkHome(home) }},
+		doctor.Check{Name: "daemon", Run: func(ctx context.Context) doctor.Result { return checkDaemon(ctx, home) }},
+	)
+}
+
+func checkHome(home string) doctor.Result {
+	if err := prepareHome(home); err != nil {
+		return doctor.Result{Status: doctor.Fail, Detail: err.Error(), Fix: "Set STROBE_HOME to a directory of your own that you can write to."}
+	}
+	free, err := freeBytes(home)
+	switch {
+	case err != nil:
+		return doctor.Result{Status: doctor.Warn, Detail: home + " is writable; free space unknown: " + err.Error(), Fix: "Make sure that the disk has a few GB."}
+	case free < lowSpaceBytes:
+		return doctor.Result{Status: doctor.Warn, Detail: fmt.Sprintf("%s has only %d MB free", home, free>>20),
+			Fix: "Free some space, delete sessions (strobe sessions), or set STROBE_HOME to another disk."}
+	}
+	return doctor.Result{Status: doctor.OK, Detail: fmt.Sprintf("%s is writable, %d GB free", home, free>>30)}
+}
+
+func checkDaemon(ctx context.Context, home string) doctor.Result {
+	conn, err := Dial(ctx, home)
+	if err == nil {
+		conn.Close()
+		return doctor.Result{Status: doctor.OK, Detail: fmt.Sprintf("runs (pid %d)", HolderPID(home))}
+	}
+	if lockHeld(LockPath(home)) {
+		return doctor.Result{Status: doctor.Fail, Detail: fmt.Sprintf("pid %d holds the lock but does not listen: %v", HolderPID(home), err),
+			Fix: fmt.Sprintf("kill -9 %d", HolderPID(home))}
+	}
+	return doctor.Result{Status: doctor.OK, Detail: "does not run; the first call starts it"}
+}
