@@ -68,6 +68,12 @@ var programFolders = map[string]string{
 // platformPackages may have files for one GOOS or GOARCH; all else builds everywhere.
 var platformPackages = []string{"internal/ptrace", "internal/ring", "internal/collector/native", "internal/iochan", "internal/daemon"}
 
+// platformFiles stand elsewhere and still differ by platform, each for a reason.
+var platformFiles = map[string]string{
+	"internal/symbol/mapping.go":       "maps debug files into memory where the system can",
+	"internal/symbol/mapping_other.go": "reads them where it cannot",
+}
+
 const maxFileLines = 500
 
 type goFile struct {
@@ -216,7 +222,7 @@ var (
 
 func TestPlatformFiles(t *testing.T) {
 	for _, f := range goFiles(t) {
-		if slices.Contains(platformPackages, f.dir) {
+		if slices.Contains(platformPackages, f.dir) || platformFiles[f.path] != "" {
 			continue
 		}
 		if platformFile.MatchString(f.path) {
@@ -323,17 +329,56 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// skips lists every t.Skip with its reason: a skip is an assertion about the machine.
+// skips lists the files that skip tests without asking strobetest, with the reason: a skip is an
+// assertion about the machine, and CI may not skip what it has installed.
 var skips = map[string]string{}
 
 func TestSkips(t *testing.T) {
-	call := regexp.MustCompile(`\b[tb]\.Skip(f|Now)?\(`)
+	call := regexp.MustCompile(`\b(t|b|f|tb)\.Skip(f|Now)?\(`)
 	for _, f := range goFiles(t) {
-		if f.path == "deps_test.go" || strings.HasPrefix(f.dir, "internal/strobetest") || !call.MatchString(f.text) {
+		if f.path == "deps_test.go" || strings.HasPrefix(f.dir, "internal/strobetest") || skips[f.path] != "" {
 			continue
 		}
-		if _, ok := skips[f.path]; !ok {
-			t.Errorf("%s skips: use strobetest.Need…, or list the file and its reason in skips", f.path)
+		lines := strings.Split(f.text, "\n")
+		for i, line := range lines {
+			short := i > 0 && strings.Contains(lines[i-1], "testing.Short()")
+			fuzz := strings.Contains(line, "t.Skip()") && strings.Contains(f.text, "f.Fuzz(") // an input that says nothing
+			if call.MatchString(line) && !short && !fuzz {
+				t.Errorf("%s:%d skips: use strobetest.Need…, or list the file and its reason in skips", f.path, i+1)
+			}
+		}
+	}
+}
+
+func TestNoSleeps(t *testing.T) {
+	for _, f := range goFiles(t) {
+		if f.test && f.path != "deps_test.go" && strings.Contains(f.text, "time.Sleep(") {
+			t.Errorf("%s sleeps: wait for a condition with a deadline, as strobetest.Eventually does", f.path)
+		}
+	}
+}
+
+// TestEveryCodeIsTested asks that a code which the program can answer with is named by some test.
+func TestEveryCodeIsTested(t *testing.T) {
+	files := goFiles(t)
+	codes := map[string]*errorCode{}
+	for _, f := range files {
+		if f.path == "internal/fault/fault.go" {
+			readCodes(f.ast, codes)
+		}
+	}
+	var tests strings.Builder
+	for _, p := range tracked(t, "_test.go", ".txtar") {
+		src, err := os.ReadFile(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tests.Write(src)
+	}
+	for _, name := range sortedKeys(codes) {
+		made := slices.ContainsFunc(files, func(f goFile) bool { return !f.test && strings.Contains(f.text, "fault.New(fault."+name+",") })
+		if made && !strings.Contains(tests.String(), "fault."+name) && !strings.Contains(tests.String(), codes[name].wire) {
+			t.Errorf("%s is made by the program and named by no test", codes[name].wire)
 		}
 	}
 }
