@@ -1,6 +1,11 @@
 package store
 
-import "context"
+import (
+	"context"
+	"errors"
+)
+
+var errSoon = errors.New("not in place yet")
 
 // SessionInfo is one session in the list across sessions.
 type SessionInfo struct {

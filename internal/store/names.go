@@ -1,0 +1,138 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/strobe-debug/strobe/internal/event"
+)
+
+// names are the registrations that one commit writes.
+type names struct {
+	functions []event.Function // from written.functions on
+	threads   map[event.ThreadID]event.Thread
+	result    *Result
+	nThreads  int
+	files     []string
+	layouts   []string
+}
+
+// takeNames returns what was registered since the last commit.
+func (w *writer) takeNames() names {
+	s := w.s
+	s.namesMu.Lock()
+	defer s.namesMu.Unlock()
+	n := names{functions: s.functions[w.written.functions:], nThreads: len(s.threads), threads: map[event.ThreadID]event.Thread{}}
+	for i := w.written.threads; i < len(s.threads); i++ {
+		n.threads[event.ThreadID(i)] = s.threads[i]
+	}
+	for id := range s.renamed {
+		n.threads[id] = s.threads[id]
+	}
+	clear(s.renamed)
+	if s.resultNew {
+		r := s.result
+		n.result, s.resultNew = &r, false
+	}
+	return n
+}
+
+// putBackNames makes the next commit write n again.
+func (w *writer) putBackNames(n names) {
+	s := w.s
+	s.namesMu.Lock()
+	defer s.namesMu.Unlock()
+	for id := range n.threads {
+		s.renamed[id] = struct{}{}
+	}
+	if n.result != nil {
+		s.resultNew = true
+	}
+	for _, f := range n.files {
+		delete(w.written.files, f)
+	}
+	for _, l := range n.layouts {
+		delete(w.written.layouts, l)
+	}
+	w.written.functions -= len(n.functions)
+}
+
+// writeNames writes functions, their files and layouts, threads and the result.
+func (t *txn) writeNames() {
+	w := t.w
+	first := w.written.functions
+	w.written.functions += len(t.names.functions) // putBackNames undoes it
+	for i, f := range t.names.functions {
+		var file, layout, raw, line any
+		if f.File != "" {
+			file = t.fileID(f.File)
+		}
+		if len(f.Layout) > 0 {
+			layout = t.layoutID(f.Layout)
+		}
+		if f.Raw != "" {
+			raw = f.Raw
+		}
+		if f.Line != 0 {
+			line = f.Line
+		}
+		t.exec(w.stmt.function, first+i, f.Name, raw, file, line, f.Module, f.Language, layout)
+	}
+	for id, th := range t.names.threads {
+		t.exec(w.stmt.thread, int64(id), th.PID, th.TID, th.Name)
+	}
+	if t.err == nil && len(t.names.threads) > 0 {
+		w.written.threads = max(w.written.threads, t.names.nThreads)
+	}
+	if t.names.result != nil {
+		doc, err := json.Marshal(t.names.result)
+		if err != nil && t.err == nil {
+			t.err = err
+		}
+		t.exec(w.stmt.meta, "result", string(doc))
+	}
+}
+
+func (t *txn) fileID(path string) int {
+	id, ok := t.w.written.files[path]
+	if !ok {
+		id = len(t.w.written.files) + 1
+		t.w.written.files[path] = id
+		t.names.files = append(t.names.files, path)
+		t.exec(t.w.stmt.file, id, path)
+	}
+	return id
+}
+
+func (t *txn) layoutID(layout []byte) int {
+	id, ok := t.w.written.layouts[string(layout)]
+	if !ok {
+		id = len(t.w.written.layouts) + 1
+		t.w.written.layouts[string(layout)] = id
+		t.names.layouts = append(t.names.layouts, string(layout))
+		t.exec(t.w.stmt.layout, id, layout)
+	}
+	return id
+}
+
+// writeFuncStats writes the counters, once, at the end.
+func (w *writer) writeFuncStats() error {
+	w.s.statsMu.Lock()
+	stats := w.s.nest.copyStats()
+	w.s.statsMu.Unlock()
+	t := &txn{w: w}
+	t.exec(w.stmt.begin)
+	for i := range stats {
+		f := &stats[i]
+		if t.err == nil {
+			_, t.err = w.conn.ExecContext(context.Background(), "INSERT OR REPLACE INTO func_stats VALUES(?,?,?,?,?,?,?,?,?,?)", int64(f.Func), f.Calls,
+				f.Exits, f.Unwound, f.Lost, f.TotalNs, f.SelfNs, f.MinNs, f.MaxNs, f.hist.appendTo(nil))
+		}
+	}
+	t.exec(w.stmt.meta, "closed", 1)
+	t.exec(w.stmt.commit)
+	if t.err != nil {
+		_, _ = w.stmt.rollback.Exec()
+	}
+	return writeFault(w.s.path, t.err)
+}

@@ -1,0 +1,337 @@
+package store
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/strobe-debug/strobe/internal/event"
+)
+
+// retFilter reports whether f looks at results.
+func (f *Filter) retFilter() bool { return f.RetEq != nil || f.RetMin != nil || f.RetMax != nil }
+
+// exitsOnly reports whether only exits can match.
+func (f *Filter) exitsOnly() bool { return f.MinDur > 0 || f.MaxDur > 0 || f.retFilter() }
+
+// kinds returns the wanted kinds as a bit set.
+func (f *Filter) kinds() uint32 {
+	k := f.Kinds
+	if k == 0 {
+		k = 1<<event.NumKinds - 1
+	}
+	if f.Funcs != nil {
+		k &= 1<<event.FunctionEnter | 1<<event.FunctionExit
+	}
+	if f.exitsOnly() {
+		k &= 1 << event.FunctionExit
+	}
+	return k
+}
+
+// need returns the columns that match looks at.
+func (f *Filter) need() need {
+	var n need
+	if f.Funcs != nil {
+		n |= needFunc
+	}
+	if f.FromTS != 0 || f.ToTS != 0 {
+		n |= needTime
+	}
+	if f.MinDur > 0 || f.MaxDur > 0 {
+		n |= needDur
+	}
+	if f.retFilter() {
+		n |= needRet
+	}
+	return n
+}
+
+func (f *Filter) timeHas(ts int64) bool {
+	return (f.FromTS == 0 || ts >= f.FromTS) && (f.ToTS == 0 || ts <= f.ToTS)
+}
+
+func (f *Filter) retHas(v int64) bool {
+	return (f.RetEq == nil || v == *f.RetEq) && (f.RetMin == nil || v >= *f.RetMin) && (f.RetMax == nil || v <= *f.RetMax)
+}
+
+// mayMatch reports whether a block with header h can have a match.
+func (f *Filter) mayMatch(h *header) bool {
+	switch {
+	case f.FromID > h.last, f.ToID != 0 && f.ToID < h.first:
+		return false
+	case f.FromTS != 0 && f.FromTS > h.tsMax, f.ToTS != 0 && f.ToTS < h.tsMin:
+		return false
+	case f.MinDur > h.maxDur:
+		return false
+	}
+	if f.retFilter() && (h.retMin > h.retMax || f.RetEq != nil && (*f.RetEq < h.retMin || *f.RetEq > h.retMax) ||
+		f.RetMin != nil && *f.RetMin > h.retMax || f.RetMax != nil && *f.RetMax < h.retMin) {
+		return false
+	}
+	kinds, any := f.kinds(), false
+	for k, n := range h.kinds {
+		any = any || n > 0 && kinds&(1<<k) != 0
+	}
+	return any && (f.Threads == nil || intersects(f.Threads, h.threads)) && (f.Funcs == nil || f.funcsIn(h))
+}
+
+// funcsIn reports whether a wanted function has an event of a wanted kind in h.
+func (f *Filter) funcsIn(h *header) bool {
+	kinds, any := f.kinds(), false
+	eachCommon(f.Funcs, h.funcs, func(i int) bool {
+		any = kinds&(1<<event.FunctionEnter) != 0 && h.fEnter[i] > 0 || kinds&(1<<event.FunctionExit) != 0 && h.fExit[i] > 0
+		return !any
+	})
+	return any
+}
+
+func intersects(set *Bits, list []uint32) bool {
+	any := false
+	eachCommon(set, list, func(int) bool { any = true; return false })
+	return any
+}
+
+// eachCommon calls fn with the position of every member of set in the ascending list. It walks
+// the shorter side: a filter by one name must not cost the length of every header.
+func eachCommon(set *Bits, list []uint32, fn func(i int) bool) {
+	if set.Len()*16 > len(list) {
+		for i, v := range list {
+			if set.Has(v) && !fn(i) {
+				return
+			}
+		}
+		return
+	}
+	set.each(func(v uint32) bool {
+		lo, hi := 0, len(list)
+		for lo < hi {
+			if mid := (lo + hi) / 2; list[mid] < v {
+				lo = mid + 1
+			} else {
+				hi = mid
+			}
+		}
+		return lo == len(list) || list[lo] != v || fn(lo)
+	})
+}
+
+// headerCount answers the count of a block from its header, if that can be done.
+func (f *Filter) headerCount(h *header) (n int64, ok bool) {
+	if f.FromID > h.first || f.ToID != 0 && f.ToID < h.last || f.FromTS != 0 && f.FromTS > h.tsMin || f.ToTS != 0 && f.ToTS < h.tsMax || f.exitsOnly() {
+		return 0, false
+	}
+	kinds := f.kinds()
+	enters, exits := kinds&(1<<event.FunctionEnter) != 0, kinds&(1<<event.FunctionExit) != 0
+	switch {
+	case f.Funcs != nil && f.Threads != nil:
+		return 0, false
+	case f.Funcs != nil:
+		eachCommon(f.Funcs, h.funcs, func(i int) bool {
+			n += pick(enters, h.fEnter[i]) + pick(exits, h.fExit[i])
+			return true
+		})
+		return n, true
+	case f.Threads != nil:
+		const calls = 1<<event.FunctionEnter | 1<<event.FunctionExit
+		others := uint32(1<<event.NumKinds-1) &^ calls
+		all := kinds&others == others&^1 || kinds&others == others
+		if !all && kinds&others != 0 && h.others() > 0 {
+			return 0, false
+		}
+		eachCommon(f.Threads, h.threads, func(i int) bool {
+			n += pick(enters, h.tEnter[i]) + pick(exits, h.tExit[i]) + pick(all, h.tOther[i])
+			return true
+		})
+		return n, true
+	}
+	for k, c := range h.kinds {
+		if kinds&(1<<k) != 0 {
+			n += int64(c)
+		}
+	}
+	return n, true
+}
+
+func pick(want bool, n uint16) int64 {
+	if want {
+		return int64(n)
+	}
+	return 0
+}
+
+// selectFrom appends the indices of the events in c that match to dst.
+func (f *Filter) selectFrom(c *columns, dst []int32) []int32 {
+	lo, hi := 0, c.n
+	if f.FromID != 0 {
+		lo = c.search(f.FromID)
+	}
+	if f.ToID != 0 {
+		hi = c.search(f.ToID + 1)
+	}
+	kinds, nd := f.kinds(), f.need()
+	for i := lo; i < hi; i++ {
+		if kinds&(1<<c.kind[i]) != 0 {
+			dst = append(dst, int32(i))
+		}
+	}
+	if nd&needFunc != 0 {
+		dst = keep(dst, func(i int32) bool { return f.Funcs.Has(c.fn[i]) })
+	}
+	if f.Threads != nil {
+		dst = keep(dst, func(i int32) bool { return f.Threads.Has(c.thread[i]) })
+	}
+	if nd&needTime != 0 {
+		dst = keep(dst, func(i int32) bool { return f.timeHas(c.ts[i]) })
+	}
+	if nd&needDur != 0 {
+		dst = keep(dst, func(i int32) bool { return c.dur[i] >= f.MinDur && (f.MaxDur <= 0 || c.dur[i] <= f.MaxDur) })
+	}
+	if nd&needRet != 0 {
+		dst = keep(dst, func(i int32) bool { return event.Flags(c.flags[i])&event.HasRet != 0 && f.retHas(c.ret[i]) })
+	}
+	return dst
+}
+
+func keep(sel []int32, ok func(int32) bool) []int32 {
+	n := 0
+	for _, i := range sel {
+		if ok(i) {
+			sel[n] = i
+			n++
+		}
+	}
+	return sel[:n]
+}
+
+// countWorkers goroutines share the blocks that a count must decode.
+const countWorkers = 2
+
+// Count returns the exact number of events that match.
+func (sn *Snapshot) Count(ctx context.Context, f Filter) (int64, error) {
+	var total int64
+	var todo []*segment
+	for i := range sn.segs {
+		g := &sn.segs[i]
+		if g.b != nil {
+			if n, ok := f.headerCount(g.b.h); ok {
+				total += n
+				continue
+			}
+			if !f.mayMatch(g.b.h) {
+				continue
+			}
+		}
+		todo = append(todo, g)
+	}
+	if len(todo) < 4 {
+		n, err := sn.countSegments(ctx, &f, todo, new(atomic.Int64))
+		return total + n, err
+	}
+	var next, sum atomic.Int64
+	var wg sync.WaitGroup
+	errs := make([]error, countWorkers)
+	for w := range countWorkers {
+		wg.Go(func() {
+			var n int64
+			n, errs[w] = sn.countSegments(ctx, &f, todo, &next)
+			sum.Add(n)
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return 0, err
+		}
+	}
+	return total + sum.Load(), nil
+}
+
+// countSegments counts the segments that next hands out.
+func (sn *Snapshot) countSegments(ctx context.Context, f *Filter, todo []*segment, next *atomic.Int64) (int64, error) {
+	d := decoders.Get().(*decoder)
+	defer decoders.Put(d)
+	var total int64
+	nd := f.need()
+	for {
+		at := int(next.Add(1)) - 1
+		if at >= len(todo) {
+			return total, nil
+		}
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		c, err := sn.load(d, todo[at], nd, 0)
+		if err != nil {
+			return 0, err
+		}
+		d.sel = f.selectFrom(c, d.sel[:0])
+		total += int64(len(d.sel))
+	}
+}
+
+// Scan calls fn for every event that matches, in ID order, until it returns false. The Row and
+// its Payload are reused. fn may call Rows, Count and Scan.
+func (sn *Snapshot) Scan(ctx context.Context, f Filter, opt ScanOptions, fn func(*Row) bool) error {
+	d := decoders.Get().(*decoder)
+	defer decoders.Put(d)
+	for n := range sn.segs {
+		g := &sn.segs[n]
+		if opt.Reverse {
+			g = &sn.segs[len(sn.segs)-1-n]
+		}
+		if g.b != nil && !f.mayMatch(g.b.h) {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		more, err := sn.scanSegment(d, g, &f, opt, fn)
+		if err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
+// scanSegment decodes what the filter looks at, and the rest only if something matches.
+func (sn *Snapshot) scanSegment(d *decoder, g *segment, f *Filter, opt ScanOptions, fn func(*Row) bool) (more bool, err error) {
+	nd := f.need()
+	c, err := sn.load(d, g, nd, 0)
+	if err != nil {
+		return false, err
+	}
+	d.sel = f.selectFrom(c, d.sel[:0])
+	if len(d.sel) == 0 {
+		return true, nil
+	}
+	upTo := 0
+	if opt.Cold {
+		upTo = int(d.sel[len(d.sel)-1]) + 1
+	}
+	if nd != needAll || upTo > 0 {
+		if c, err = sn.load(d, g, needAll, upTo); err != nil {
+			return false, err
+		}
+	}
+	for k := range d.sel {
+		i := int(d.sel[k])
+		if opt.Reverse {
+			i = int(d.sel[len(d.sel)-1-k])
+		}
+		r := &d.row
+		c.hotRow(i, r)
+		if opt.Cold {
+			c.coldRow(i, r)
+			if !r.Kind.IsCall() {
+				if r.Payload, err = sn.outputData(r.ID); err != nil {
+					return false, err
+				}
+			}
+		}
+		if !fn(r) {
+			return false, nil
+		}
+	}
+	return true, nil
+}

@@ -1,0 +1,45 @@
+package store
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/strobe-debug/strobe/internal/event"
+)
+
+// sessionAppID marks session files: "STRB".
+const sessionAppID = 0x53545242
+
+// sessionSchema is append only.
+var sessionSchema = []string{schemaV1 + kindRows()}
+
+// Columns named in words with units, since people read these with sqlite3.
+const schemaV1 = `
+CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE kinds(id INTEGER PRIMARY KEY, name TEXT NOT NULL);
+CREATE TABLE files(id INTEGER PRIMARY KEY, path TEXT NOT NULL);
+CREATE TABLE layouts(id INTEGER PRIMARY KEY, data BLOB NOT NULL);
+CREATE TABLE functions(id INTEGER PRIMARY KEY, name TEXT NOT NULL, name_raw TEXT, file_id INTEGER REFERENCES files,
+	line INTEGER, module TEXT, language TEXT, layout_id INTEGER REFERENCES layouts);
+CREATE TABLE threads(id INTEGER PRIMARY KEY, pid INTEGER, tid INTEGER, name TEXT);
+CREATE TABLE outputs(seq INTEGER PRIMARY KEY, ts_ns INTEGER, thread_id INTEGER, kind_id INTEGER, parent INTEGER,
+	depth INTEGER, flags INTEGER, ret INTEGER, data BLOB);
+CREATE TABLE chunks(id INTEGER PRIMARY KEY, last_id INTEGER, n INTEGER, ts_min_ns INTEGER, ts_max_ns INTEGER,
+	max_duration_ns INTEGER, format INTEGER, header BLOB);
+CREATE TABLE chunk_hot(id INTEGER PRIMARY KEY, data BLOB);
+CREATE TABLE chunk_cold(id INTEGER PRIMARY KEY, data BLOB);
+CREATE TABLE tail(id INTEGER PRIMARY KEY, header BLOB, hot BLOB, cold BLOB);
+CREATE TABLE func_stats(func_id INTEGER PRIMARY KEY, calls INTEGER, exits INTEGER, unwound INTEGER, lost INTEGER,
+	total_ns INTEGER, self_ns INTEGER, min_ns INTEGER, max_ns INTEGER, histogram BLOB);
+CREATE VIEW output AS SELECT o.seq, o.ts_ns, k.name AS kind, t.pid, t.tid, t.name AS thread, o.parent,
+	CAST(o.data AS TEXT) AS text FROM outputs o JOIN kinds k ON k.id = o.kind_id LEFT JOIN threads t ON t.id = o.thread_id;
+`
+
+// kindRows fills table kinds, so that a file explains itself.
+func kindRows() string {
+	var b strings.Builder
+	for k := event.FunctionEnter; k < event.NumKinds; k++ {
+		fmt.Fprintf(&b, "INSERT INTO kinds VALUES(%d,'%s');\n", k, k)
+	}
+	return b.String()
+}
