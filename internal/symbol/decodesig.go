@@ -1,0 +1,301 @@
+package symbol
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strings"
+
+	"github.com/strobe-debug/strobe/internal/fault"
+)
+
+// Signature decodes a function's parameters and result. It fails with NO_DEBUG_SYMBOLS when the
+// function has none.
+func (m *Module) Signature(f *Function) (*Signature, error) {
+	if !f.HasDWARF || f.die == 0 {
+		return nil, fault.New(fault.NoDebugSymbols, "Build with -g to see arguments and results.",
+			"%s has no debug information", f.Name)
+	}
+	var out *Signature
+	err := m.guarded(func() error {
+		d := m.dwarf()
+		if d == nil {
+			return fault.New(fault.NoDebugSymbols, "Build with -g, or give symbolsPath.", "the debug information of %s is gone", m.Path)
+		}
+		u, ab, _ := d.die(f.die)
+		if ab == nil || ab.tag != tagSubprogram {
+			return fmt.Errorf("read signature of %s: its debug information is damaged", f.Name)
+		}
+		out = &Signature{Language: u.lang, Unit: Version(u.version), Noreturn: f.NoReturn, Producer: string(u.text(u.producer))}
+		_, out.Clone = splitClone(f.Raw)
+		out.Optimized = optimizedBy(out.Producer)
+		sd := sigDecoder{d: d, m: m, sig: out, pc: uint64(f.Low)}
+		sd.function(f.die)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// optimizedBy looks for the -O flags that gcc writes into DW_AT_producer.
+func optimizedBy(producer string) bool {
+	for _, o := range []string{" -O1", " -O2", " -O3", " -Os", " -Og", " -Ofast", " -Oz", " -O "} {
+		if strings.Contains(producer, o) {
+			return true
+		}
+	}
+	return false
+}
+
+type sigDecoder struct {
+	d   *dwarfData
+	m   *Module
+	sig *Signature
+	pc  uint64
+}
+
+// subDie is what the signature wants of one subprogram DIE.
+type subDie struct {
+	typ, frame value
+	hasType    bool
+	origin     dieRef
+	proto      bool
+	passing    uint64
+	params     []paramDie
+	variadic   bool
+}
+
+// paramDie is one formal parameter, with its own attributes only.
+type paramDie struct {
+	off        dieRef
+	u          *unit
+	name       string
+	typ        value
+	loc, konst value
+	origin     dieRef
+	artificial bool
+}
+
+// function merges the concrete DIE with its abstract instance and declaration: the concrete one says
+// where things are, the others how they are called.
+func (s *sigDecoder) function(ref dieRef) {
+	var chain []subDie
+	var units []*unit
+	for n := 0; n < maxOrigins && ref != 0; n++ {
+		u, ab, r := s.d.die(ref)
+		if ab == nil {
+			break
+		}
+		sd := s.readSub(u, ab, r)
+		chain, units = append(chain, sd), append(units, u)
+		ref = sd.origin
+	}
+	for i := range chain {
+		c := &chain[i]
+		if c.hasType && s.sig.Return == nil {
+			s.sig.Return = s.d.typeOf(s.m, c.typ, 0)
+		}
+		if c.frame.class == clsBlock && s.sig.FrameBase == nil {
+			s.sig.FrameBase = append([]byte(nil), c.frame.b...)
+		}
+		s.sig.Prototyped = s.sig.Prototyped || c.proto
+		s.sig.Variadic = s.sig.Variadic || c.variadic
+		if c.passing == 4 || c.passing == 5 {
+			s.sig.Passing = Passing(c.passing - 3)
+		}
+	}
+	if s.sig.Return != nil && s.sig.Return.Kind == KindVoid && s.sig.Return == voidType {
+		s.sig.Return = nil
+	}
+	if s.sig.Language != LangC {
+		s.sig.Prototyped = true
+	}
+	s.params(chain)
+}
+
+// params takes the concrete instance's list where it has one: parameters that the abstract instance
+// has and the concrete one lacks were removed and have no location.
+func (s *sigDecoder) params(chain []subDie) {
+	if len(chain) == 0 {
+		return
+	}
+	concrete := chain[0].params
+	var abstract []paramDie
+	for _, c := range chain[1:] {
+		if len(c.params) > 0 {
+			abstract = c.params
+			break
+		}
+	}
+	if len(abstract) == 0 {
+		for i := range concrete {
+			s.sig.Params = append(s.sig.Params, s.param(&concrete[i], nil))
+		}
+		return
+	}
+	used := make([]bool, len(concrete))
+	byOrigin := map[dieRef]int{}
+	for i := range concrete {
+		if concrete[i].origin != 0 {
+			byOrigin[concrete[i].origin] = i
+		}
+	}
+	positional := len(byOrigin) == 0 && len(concrete) == len(abstract)
+	for i := range abstract {
+		a := &abstract[i]
+		j, ok := byOrigin[a.off]
+		if !ok && positional {
+			j, ok = i, true
+		}
+		if !ok {
+			if len(byOrigin) == 0 && len(concrete) > 0 {
+				continue
+			}
+			p := s.param(a, nil) // removed from the concrete instance, unless it is a constant there
+			if p.Loc.Kind != LocConst {
+				p.Loc = Location{Kind: LocNone}
+			}
+			s.sig.Params = append(s.sig.Params, p)
+			continue
+		}
+		used[j] = true
+		s.sig.Params = append(s.sig.Params, s.param(&concrete[j], a))
+	}
+	for j := range concrete {
+		if !used[j] {
+			s.sig.Params = append(s.sig.Params, s.param(&concrete[j], nil))
+		}
+	}
+}
+
+// param merges a concrete parameter with its origin, which may be nil.
+func (s *sigDecoder) param(p, origin *paramDie) Param {
+	name, typ, art := p.name, p.typ, p.artificial
+	loc, konst, locUnit := p.loc, p.konst, p.u
+	next := p.origin
+	for n := 0; ; n++ {
+		if origin == nil && next != 0 && n < maxOrigins {
+			u, ab, r := s.d.die(next)
+			if ab == nil {
+				break
+			}
+			o := s.readParam(u, ab, &r, next)
+			origin = &o
+		}
+		if origin == nil {
+			break
+		}
+		if name == "" {
+			name = origin.name
+		}
+		if typ.class == clsNone {
+			typ = origin.typ
+		}
+		if konst.class == clsNone {
+			konst = origin.konst
+		}
+		art = art || origin.artificial
+		next, origin = origin.origin, nil
+		if next == 0 {
+			break
+		}
+	}
+	return Param{Name: name, Type: s.d.typeOf(s.m, typ, 0), Artificial: art, Loc: s.location(locUnit, loc, konst)}
+}
+
+func (s *sigDecoder) location(u *unit, loc, konst value) Location {
+	switch loc.class {
+	case clsBlock:
+		if len(loc.b) == 0 {
+			return Location{Kind: LocMissing}
+		}
+		return Location{Kind: LocExpr, Expr: append([]byte(nil), loc.b...)}
+	case clsOffset, clsIndex, clsConst:
+		s.sig.Optimized = true
+		e, at, ok := u.locEntry(loc, s.pc)
+		if !ok || len(e) == 0 {
+			return Location{Kind: LocMissing}
+		}
+		return Location{Kind: LocEntry, Expr: append([]byte(nil), e...), Lo: Addr(at.lo), Hi: Addr(at.hi)}
+	}
+	switch konst.class {
+	case clsConst:
+		return Location{Kind: LocConst, Const: binary.LittleEndian.AppendUint64(nil, konst.u)}
+	case clsBlock:
+		return Location{Kind: LocConst, Const: append([]byte(nil), konst.b...)}
+	case clsString:
+		return Location{Kind: LocConst, Const: append([]byte(nil), u.text(strRef(konst.u))...)}
+	}
+	return Location{Kind: LocNone}
+}
+
+func (s *sigDecoder) readSub(u *unit, ab *abbrev, r reader) subDie {
+	var out subDie
+	for _, at := range ab.attrs {
+		switch at.name {
+		case atType:
+			out.typ, out.hasType = u.value(&r, at), true
+		case atFrameBase:
+			out.frame = u.value(&r, at)
+		case atAbstractOrigin, atSpecification:
+			if v := u.value(&r, at); v.class == clsRef {
+				out.origin = dieRef(v.u)
+			}
+		case atPrototyped:
+			out.proto = u.value(&r, at).u != 0
+		case atCallingConvention:
+			out.passing = u.value(&r, at).u
+		default:
+			u.skip(&r, at.form)
+		}
+	}
+	if !ab.children || r.bad {
+		return out
+	}
+	var each func(c *abbrev, cr *reader, off uint64)
+	packs := 0
+	each = func(c *abbrev, cr *reader, off uint64) {
+		switch c.tag {
+		case tagGNUParameterPack: // the parameters that a C++ pack expanded to
+			c.skipAttrs(cr)
+			if packs++; c.children && packs < 16 {
+				s.d.children(u, *cr, each)
+			}
+		case tagFormalParameter:
+			out.params = append(out.params, s.readParam(u, c, cr, u.ref(off)))
+		case tagUnspecifiedParams:
+			out.variadic = true
+			c.skipAttrs(cr)
+		default:
+			c.skipAttrs(cr)
+		}
+	}
+	s.d.children(u, r, each)
+	return out
+}
+
+func (s *sigDecoder) readParam(u *unit, ab *abbrev, r *reader, ref dieRef) paramDie {
+	p := paramDie{off: ref, u: u}
+	for _, at := range ab.attrs {
+		switch at.name {
+		case atName:
+			p.name = string(u.text(u.str(r, at.form)))
+		case atType:
+			p.typ = u.value(r, at)
+		case atLocation:
+			p.loc = u.value(r, at)
+		case atConstValue:
+			p.konst = u.value(r, at)
+		case atAbstractOrigin, atSpecification:
+			if v := u.value(r, at); v.class == clsRef {
+				p.origin = dieRef(v.u)
+			}
+		case atArtificial:
+			p.artificial = u.value(r, at).u != 0
+		default:
+			u.skip(r, at.form)
+		}
+	}
+	return p
+}
