@@ -1,11 +1,13 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"reflect"
 
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/session"
 )
 
 // LaunchParams are the parameters of debug_launch.
@@ -60,5 +62,67 @@ var launchOp = Op{
 }
 
 func launch(ctx context.Context, s *Service, p *LaunchParams) (*LaunchResult, error) {
-	return nil, fault.New(fault.Unsupported, "", "launch")
+	if err := s.checkPatterns(p.Trace); err != nil {
+		return nil, err
+	}
+	set, _ := s.settings.Load(p.ProjectRoot)
+	key := keyOf(clientOf(ctx), p.ProjectRoot)
+	pending := s.pending.take(key)
+	probes, _ := session.ChangeProbes(pending, p.Trace, nil, p.SerializationDepth, set.SerializationDepth)
+	r := session.LaunchRequest{
+		Command: p.Command, Args: p.Args, Cwd: p.Cwd, ProjectRoot: p.ProjectRoot, Env: p.Env, Stdin: p.Stdin,
+		Terminal: p.Terminal, SymbolsPath: p.SymbolsPath, Probes: probes, OnFullBuffer: p.OnFullBuffer, Name: p.Name,
+	}
+	if p.Stdin == "pipe" {
+		r.Stdin, r.KeepStdin = "", true
+	}
+	sess, err := s.sessions.Launch(ctx, r)
+	if err != nil {
+		s.pending.putBack(key, pending)
+		return nil, err
+	}
+	state, err := sess.Started()
+	if err != nil {
+		return nil, err
+	}
+	res := &LaunchResult{
+		SessionID: sess.ID, PID: state.PID, Runtime: state.Runtime, PendingPatternsApplied: len(pending),
+		HookedFunctions: state.Trace.Hooked, Warnings: launchWarnings(state),
+	}
+	if state.Caps != nil {
+		res.Capabilities = *state.Caps
+		res.Runtime = cmp.Or(state.Caps.Runtime, res.Runtime)
+	}
+	res.NextSteps = "debug_query shows output; debug_trace adds functions while it runs; debug_session stop ends it."
+	if len(probes) > 0 {
+		res.NextSteps = "debug_query (view tree) shows calls and output; debug_session stop ends it."
+	}
+	return res, nil
+}
+
+func launchWarnings(state *session.State) []string {
+	w := append([]string{}, state.Warnings...)
+	w = append(w, state.Trace.Warnings...)
+	for _, p := range state.Trace.Probes {
+		if p.Warning != "" {
+			w = append(w, p.Pattern+": "+p.Warning)
+		}
+	}
+	return w
+}
+
+// checkPatterns tests all patterns before any takes effect.
+func (s *Service) checkPatterns(patterns []string) error {
+	for _, p := range patterns {
+		if p == "" {
+			return fault.New(fault.InvalidPattern, "Leave it out, or use ** for every function.", "a pattern is empty")
+		}
+		if err := s.cfg.ParsePattern(p); err != nil {
+			if fault.CodeOf(err) == fault.InternalError {
+				return fault.New(fault.InvalidPattern, "See debug_trace for the pattern language.", "pattern %q: %w", p, err)
+			}
+			return err
+		}
+	}
+	return nil
 }

@@ -12,9 +12,11 @@ package service
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 
 	"github.com/strobe-debug/strobe/internal/collector"
+	"github.com/strobe-debug/strobe/internal/session"
 	"github.com/strobe-debug/strobe/internal/settings"
 )
 
@@ -32,6 +34,8 @@ type Config struct {
 type Service struct {
 	cfg      Config
 	settings *settings.Loader
+	sessions *session.Manager
+	pending  *pendingTable
 }
 
 // New opens the sessions under cfg.Home and recovers what a dead daemon left. Call Close.
@@ -43,14 +47,20 @@ func New(cfg Config) (*Service, error) {
 		cfg.ParsePattern = func(string) error { return nil }
 	}
 	loader := settings.NewLoader(cfg.Home)
-	return &Service{cfg: cfg, settings: loader}, nil
+	m, err := session.NewManager(session.Config{
+		Home: cfg.Home, Logger: cfg.Logger, Runtimes: cfg.Runtimes, Settings: loader, Version: cfg.Version,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open sessions: %w", err)
+	}
+	return &Service{cfg: cfg, settings: loader, sessions: m, pending: newPendingTable()}, nil
 }
 
 // Close ends every session that runs: targets are killed, data is kept as retained. ctx bounds it.
-func (s *Service) Close(ctx context.Context) error { return nil }
+func (s *Service) Close(ctx context.Context) error { return s.sessions.Close(ctx) }
 
 // Busy reports whether a session's program runs: the daemon must not idle out on it.
-func (s *Service) Busy() bool { return false }
+func (s *Service) Busy() bool { return s.sessions.Busy() }
 
 // Client is who calls. A client may open a new connection for every call, so state is kept by
 // name and project, never by connection.

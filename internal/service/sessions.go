@@ -2,10 +2,13 @@ package service
 
 import (
 	"context"
+	"encoding/json"
 	"reflect"
+	"time"
 
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/session"
 )
 
 // SessionParams are the parameters of debug_session.
@@ -37,7 +40,7 @@ type StatusResult struct {
 	Breakpoints     []string                `json:"breakpoints"`
 	Logpoints       []string                `json:"logpoints"`
 	PausedThreads   []string                `json:"pausedThreads"`
-	CrashInfo       map[string]any          `json:"crashInfo,omitempty"`
+	CrashInfo       json.RawMessage         `json:"crashInfo,omitempty"`
 	Capabilities    *collector.Capabilities `json:"capabilities,omitempty"`
 	StoreError      string                  `json:"storeError,omitempty"` // recording ended early: why
 	Warnings        []string                `json:"warnings,omitempty"`
@@ -103,6 +106,114 @@ var sessionOp = Op{
 	run:    typed(sessionAction),
 }
 
+// inputMax bounds how long action input waits for a program that does not read.
+const inputMax = 10 * time.Second
+
 func sessionAction(ctx context.Context, s *Service, p *SessionParams) (any, error) {
-	return nil, fault.New(fault.Unsupported, "", "session")
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	switch p.Action {
+	case "list":
+		return listSessions(ctx, s)
+	case "delete":
+		if err := s.sessions.Delete(ctx, p.SessionID); err != nil {
+			return nil, err
+		}
+		return &DeleteResult{Success: true, DeletedSessionID: p.SessionID}, nil
+	case "stop":
+		return stopSession(ctx, s, p)
+	case "input":
+		sess, err := s.sessions.Get(ctx, p.SessionID)
+		if err != nil {
+			return nil, err
+		}
+		ctx, cancel := context.WithTimeout(ctx, inputMax)
+		defer cancel()
+		n, err := sess.Input(ctx, p.Text, p.EOF)
+		if err != nil {
+			return nil, err
+		}
+		return &InputResult{Success: true, Bytes: n}, nil
+	}
+	return sessionStatus(ctx, s, p.SessionID)
+}
+
+// check refuses fields that the action would ignore.
+func (p *SessionParams) check() error {
+	if p.Action != "list" && p.SessionID == "" {
+		return invalid("debug_session list shows the ids.", "sessionId is required for action %s", p.Action)
+	}
+	if p.Action != "stop" && (p.Retain || p.Kill != nil) {
+		return invalid("Leave them out.", "retain and kill belong to action stop")
+	}
+	if p.Action != "input" && (p.Text != "" || p.EOF) {
+		return invalid("Leave them out.", "text and eof belong to action input")
+	}
+	if p.Action == "input" && p.Text == "" && !p.EOF {
+		return invalid("Give text, or eof to close stdin.", "action input has nothing to send")
+	}
+	return nil
+}
+
+func sessionStatus(ctx context.Context, s *Service, id string) (*StatusResult, error) {
+	sess, err := s.sessions.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	st, err := sess.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := &StatusResult{
+		SessionID: id, Status: string(st.Status), ExitCode: st.ExitCode, Signal: st.Signal, PID: st.PID, PIDs: st.PIDs,
+		Runtime: st.Runtime, EventCount: st.Events, EventsEvicted: st.Evicted, DroppedEvents: st.Dropped,
+		HookedFunctions: st.Trace.Hooked, TracePatterns: session.Patterns(st.Probes), Sampling: []string{}, Watches: []string{},
+		Breakpoints: []string{}, Logpoints: []string{}, PausedThreads: []string{}, Capabilities: st.Caps, Warnings: st.Warnings,
+		CrashInfo: st.Crash,
+	}
+	if st.StoreError != nil {
+		r.StoreError = fault.From(st.StoreError).Error()
+	}
+	if st.Caps != nil && st.Caps.Runtime != "" {
+		r.Runtime = st.Caps.Runtime
+	}
+	return r, nil
+}
+
+func stopSession(ctx context.Context, s *Service, p *SessionParams) (*StopResult, error) {
+	kill := p.Kill == nil || *p.Kill
+	res, err := s.sessions.Stop(ctx, p.SessionID, session.StopOptions{Kill: kill, Retain: p.Retain})
+	if err != nil {
+		return nil, err
+	}
+	return &StopResult{
+		Success: true, SessionID: p.SessionID, Status: string(res.Status), ExitCode: res.ExitCode, Signal: res.Signal,
+		EventsCollected: res.Events, Retained: res.Retained, Warnings: res.Warnings,
+	}, nil
+}
+
+func listSessions(ctx context.Context, s *Service) (*ListResult, error) {
+	infos, err := s.sessions.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := &ListResult{Sessions: make([]ListRow, 0, len(infos))}
+	for _, i := range infos {
+		r.TotalSize += i.SizeBytes
+		r.Sessions = append(r.Sessions, ListRow{
+			SessionID: i.ID, Name: i.Name, Command: i.Command, PID: i.PID, ProjectRoot: i.ProjectRoot,
+			StartedAt: wallTime(i.StartedAt), EndedAt: wallTime(i.EndedAt), Status: i.Status, Retained: i.Retained,
+			SizeBytes: i.SizeBytes, EventCount: i.EventCount,
+		})
+	}
+	return r, nil
+}
+
+// wallTime renders Unix nanoseconds for a reader; 0 is absent.
+func wallTime(ns int64) string {
+	if ns == 0 {
+		return ""
+	}
+	return time.Unix(0, ns).Format(time.RFC3339)
 }

@@ -2,17 +2,19 @@ package service
 
 import (
 	"context"
+	"fmt"
+	"path/filepath"
 	"reflect"
 
 	"github.com/strobe-debug/strobe/internal/collector"
-	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/session"
 )
 
 // TraceParams are the parameters of debug_trace.
 type TraceParams struct {
 	SessionID          string   `json:"sessionId,omitempty" jsonschema:"absent: stage for the next launch in projectRoot"`
 	Add                []string `json:"add,omitempty" jsonschema:"glob on the qualified name: * stops at ::, ** does not; a::b(int); @usercode; @file:NAME; file:GLOB; !PATTERN takes out"`
-	Remove             []string `json:"remove,omitempty" jsonschema:"patterns as added; \"*\" alone is all of them"`
+	Remove             []string `json:"remove,omitempty" jsonschema:"patterns as added"`
 	SerializationDepth int      `json:"serializationDepth,omitempty" jsonschema:"how deep values are followed"`
 	ProjectRoot        string   `json:"projectRoot,omitempty"`
 }
@@ -48,6 +50,85 @@ var traceOp = Op{
 	run: typed(trace),
 }
 
+// maxUnhookable is how many functions that could not be hooked an answer names.
+const maxUnhookable = 20
+
 func trace(ctx context.Context, s *Service, p *TraceParams) (*TraceResult, error) {
-	return nil, fault.New(fault.Unsupported, "", "trace")
+	if err := s.checkPatterns(p.Add); err != nil {
+		return nil, err
+	}
+	if p.SessionID == "" {
+		return s.stage(ctx, p)
+	}
+	sess, err := s.sessions.Get(ctx, p.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	if p.ProjectRoot != "" && filepath.Clean(p.ProjectRoot) != sess.ProjectRoot() {
+		return nil, invalid("Leave it out.", "projectRoot of session %s is %s and cannot change", sess.ID, sess.ProjectRoot())
+	}
+	t, err := sess.Trace(ctx, p.Add, p.Remove, p.SerializationDepth)
+	if err != nil {
+		return nil, err
+	}
+	return describeTrace(sess, t), nil
+}
+
+// stage keeps patterns for the client's next launch in the project.
+func (s *Service) stage(ctx context.Context, p *TraceParams) (*TraceResult, error) {
+	if p.ProjectRoot == "" {
+		return nil, invalid("Give sessionId to trace a running program, or projectRoot to stage patterns for the next launch there.",
+			"sessionId and projectRoot are both absent")
+	}
+	if !filepath.IsAbs(p.ProjectRoot) {
+		return nil, invalid("Give the absolute path of the project's directory.", "projectRoot %q is not an absolute path", p.ProjectRoot)
+	}
+	set, warnings := s.settings.Load(p.ProjectRoot)
+	var missing []string
+	probes := s.pending.change(keyOf(clientOf(ctx), p.ProjectRoot), func(have []collector.Probe) []collector.Probe {
+		next, m := session.ChangeProbes(have, p.Add, p.Remove, p.SerializationDepth, set.SerializationDepth)
+		missing = m
+		return next
+	})
+	r := &TraceResult{
+		Mode: "pending", ActivePatterns: session.Patterns(probes), ActiveWatches: []string{},
+		Warnings: append(append([]string{}, warnings...), missing...), EventLimit: set.EventsMaxPerSession,
+		SerializationDepth: set.SerializationDepth,
+		Status:             "Nothing is staged. Add patterns, or pass sessionId for a running session.",
+	}
+	if len(probes) > 0 {
+		r.SerializationDepth = probes[len(probes)-1].Depth
+		r.Status = "Staged: in force from the first instruction of the next debug_launch in this projectRoot by this client, for 1 hour, whatever the connection."
+	}
+	return r, nil
+}
+
+func describeTrace(sess *session.Session, t *session.TraceState) *TraceResult {
+	r := &TraceResult{
+		Mode: "runtime", ActivePatterns: session.Patterns(t.Patterns), HookedFunctions: t.Hooked, MatchedFunctions: t.Matched,
+		ByBreakpoint: t.Fallback, Unhookable: t.Unhookable, UnhookableCount: len(t.Unhookable), ActiveWatches: []string{},
+		Warnings: append(append([]string{}, t.Warnings...), t.Status.Warnings...), EventLimit: t.EventLimit, SerializationDepth: 3,
+	}
+	if len(r.Unhookable) > maxUnhookable {
+		r.Unhookable = r.Unhookable[:maxUnhookable]
+	}
+	for _, p := range t.Probes {
+		if p.Warning != "" {
+			r.Warnings = append(r.Warnings, p.Pattern+": "+p.Warning)
+		}
+	}
+	if n := len(t.Patterns); n > 0 {
+		r.SerializationDepth = t.Patterns[n-1].Depth
+	}
+	switch {
+	case !sess.Live():
+		r.Status = "The program has ended; its events can still be queried."
+	case len(t.Patterns) == 0:
+		r.Status = "Nothing is traced. Add patterns, for example @usercode for all functions under projectRoot."
+	case t.Hooked == 0:
+		r.Status = "No function is hooked: see warnings and unhookable."
+	default:
+		r.Status = fmt.Sprintf("%d functions are traced. Let the program call them, then debug_query (view tree).", t.Hooked)
+	}
+	return r
 }

@@ -1,4 +1,3 @@
-// Package session owns one run.
 package session
 
 import (

@@ -10,9 +10,9 @@ package settings
 // Settings are the values in force for one project.
 type Settings struct {
 	EventsMaxPerSession int64  // call events kept per session
-	SessionsMax         int    // sessions that are open at one time
-	StorageMaxBytes     int64  // retained and interrupted sessions together
-	StorageRetainDays   int    // age at which a retained session goes; 0 keeps for ever
+	SessionsMax         int    // sessions whose program runs at one time
+	StorageMaxBytes     int64  // of all sessions together
+	StorageRetainDays   int    // age at which an ended session goes; 0 keeps for ever
 	SerializationDepth  int    // depth of values where a call does not say
 	OnFullBuffer        string // "drop" or "block"
 }
@@ -44,17 +44,17 @@ var Keys = []Key{
 	},
 	{
 		Name: "sessions.max", Default: int64(50), Min: 1, Max: 1000,
-		Doc: "Sessions that may be open (running, or ended and not stopped) at one time; one more is refused with SESSION_LIMIT.",
+		Doc: "Sessions whose program runs at one time; one more is refused with SESSION_LIMIT.",
 		set: func(s *Settings, v any) { s.SessionsMax = int(v.(int64)) },
 	},
 	{
 		Name: "storage.maxBytes", Default: int64(10 << 30), Min: 1 << 20, Max: 1 << 50,
-		Doc: "Disk space of all retained and interrupted sessions together; the oldest go when a session is retained or a launch finds more.",
+		Doc: "Disk space of all sessions together; at a launch, the oldest ended ones go until the rest is within it.",
 		set: func(s *Settings, v any) { s.StorageMaxBytes = v.(int64) },
 	},
 	{
 		Name: "storage.retainDays", Default: int64(30), Min: 0, Max: 36500,
-		Doc: "Age in days at which retained and interrupted sessions are deleted; 0 keeps them for ever.",
+		Doc: "Age in days at which ended sessions are deleted, retained or not; 0 keeps them for ever.",
 		set: func(s *Settings, v any) { s.StorageRetainDays = int(v.(int64)) },
 	},
 	{

@@ -1,0 +1,164 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+	"time"
+
+	"github.com/strobe-debug/strobe/internal/collector"
+	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/iochan"
+	"github.com/strobe-debug/strobe/internal/settings"
+	"github.com/strobe-debug/strobe/internal/store"
+)
+
+// Launch starts a program and returns its session once it runs. On any error nothing is left: no
+// process, no file, no row. ctx bounds the call only.
+func (m *Manager) Launch(ctx context.Context, r LaunchRequest) (*Session, error) {
+	set, warnings := m.cfg.Settings.Load(r.ProjectRoot)
+	cmd, err := resolve(&r)
+	if err != nil {
+		return nil, err
+	}
+	rt, err := m.detect(cmd)
+	if err != nil {
+		return nil, err
+	}
+	policy := r.OnFullBuffer
+	if policy == "" {
+		policy = set.OnFullBuffer
+	}
+	cmd.Block = policy == "block"
+	m.sweep(set)
+	id, err := m.reserve(ctx, binaryName(cmd), set.SessionsMax)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	unlink := context.AfterFunc(m.ctx, cancel)
+	defer func() {
+		unlink()
+		cancel()
+		m.mu.Lock()
+		delete(m.reserved, id)
+		m.mu.Unlock()
+		m.launches.Done()
+	}()
+	s, err := m.start(ctx, id, rt, cmd, r, set)
+	if err != nil {
+		return nil, err
+	}
+	s.warnings = append(warnings, s.warnings...)
+	m.mu.Lock()
+	m.sessions[id] = s
+	m.mu.Unlock()
+	m.wg.Go(s.watch)
+	return s, nil
+}
+
+// detect asks the runtimes which of them runs the program. Of a script, it is its interpreter that counts.
+func (m *Manager) detect(cmd *collector.Command) (collector.Runtime, error) {
+	look := *cmd
+	var err error
+	if look.Path, err = interpreter(cmd.Path); err != nil {
+		return nil, err
+	}
+	for _, rt := range m.cfg.Runtimes {
+		ok, err := rt.Detect(&look)
+		if err != nil {
+			return nil, fmt.Errorf("detect runtime of %s: %w", cmd.Path, err)
+		}
+		if ok {
+			return rt, nil
+		}
+	}
+	return nil, fault.New(fault.Unsupported, "Run strobe doctor to see what this machine supports.", "no runtime of this build can launch %s", cmd.Path)
+}
+
+// start makes channel, store and process, in this order, and undoes in the other.
+func (m *Manager) start(ctx context.Context, id string, rt collector.Runtime, cmd *collector.Command, r LaunchRequest, set settings.Settings) (_ *Session, err error) {
+	log := m.log.With("session", id)
+	var undo []func() error
+	defer func() {
+		if err == nil {
+			return
+		}
+		for i := len(undo) - 1; i >= 0; i-- {
+			if undoErr := undo[i](); undoErr != nil {
+				log.Warn("undo launch", "err", undoErr)
+			}
+		}
+	}()
+	startMono, started := iochan.Monotonic(), time.Now().UnixNano()
+	k := newSink(startMono, log)
+	meta := Info{
+		ID: id, Name: r.Name, Command: cmd.Path, Args: cmd.Args[1:], ProjectRoot: cmd.ProjectRoot, Cwd: cmd.Dir,
+		Runtime: rt.Name(), Path: m.path(id), StartedAt: started, Status: string(Running),
+	}
+	k.st, err = store.Create(meta.Path, store.Meta{
+		SessionID: id, Command: meta.Command, Args: meta.Args, ProjectRoot: meta.ProjectRoot, Cwd: meta.Cwd,
+		StartedAt: started, StartMono: startMono, Version: m.cfg.Version,
+	}, store.Options{MaxEvents: set.EventsMaxPerSession, Logger: log})
+	if err != nil {
+		return nil, fmt.Errorf("create event store: %w", err)
+	}
+	undo = append(undo, func() error { return removeFiles(meta.Path) }, k.st.Close)
+	conn, err := openChannel(r.Terminal, iochan.Options{Input: r.Stdin, KeepInput: r.KeepStdin, Clock: iochan.Monotonic}, k.output)
+	if err != nil {
+		return nil, fmt.Errorf("open channel: %w", err)
+	}
+	undo = append(undo, func() error { k.close(); return nil }, conn.Close)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = conn.Stdin, conn.Stdout, conn.Stderr
+	col, err := rt.Launch(ctx, cmd, k)
+	if err != nil {
+		return nil, launchError(cmd, err)
+	}
+	conn.Started()
+	undo = append(undo, func() error { return stopCollector(col, true) })
+	meta.PID = col.PID()
+	if err := m.index.Register(ctx, meta); err != nil {
+		return nil, fmt.Errorf("list session: %w", err)
+	}
+	s := newSession(m, meta, k.st)
+	s.sink, s.conn, s.col, s.status, s.probes = k, conn, col, Running, cmd.Probes
+	caps := col.Capabilities()
+	s.caps = &caps
+	log.Info("program started", "pid", meta.PID, "command", cmd.Path)
+	return s, nil
+}
+
+// stopCollectorMax bounds the undoing of a launch.
+const stopCollectorMax = 5 * time.Second
+
+func stopCollector(col collector.Collector, kill bool) error {
+	ctx, cancel := context.WithTimeout(context.Background(), stopCollectorMax)
+	defer cancel()
+	return col.Stop(ctx, kill)
+}
+
+// launchError gives what a runtime's launch says a code, where it has none.
+func launchError(cmd *collector.Command, err error) error {
+	var f *fault.Error
+	if errors.As(err, &f) {
+		return err
+	}
+	hint := "See strobe doctor for what this machine allows."
+	code := fault.LaunchFailed
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		hint = "The call ended before the program ran; nothing was left behind. Call again."
+	case errors.Is(err, syscall.ENOEXEC):
+		hint = "It is no program that this machine runs; build it again, or launch its interpreter."
+	case errors.Is(err, syscall.E2BIG):
+		hint = "Pass fewer or shorter args and env."
+	case errors.Is(err, fs.ErrPermission):
+		code = fault.PermissionDenied
+		hint = "Check the file's mode, and that its file system is not mounted noexec."
+	case errors.Is(err, syscall.EAGAIN), errors.Is(err, syscall.ENOMEM):
+		hint = "The machine is out of processes or memory; stop something."
+	}
+	return fault.New(code, hint, "launch %s: %w", cmd.Path, err)
+}

@@ -1,0 +1,430 @@
+// Package session owns runs: one Session is one launched program with its collector, its channels,
+// its clock and its store, and every goroutine that belongs to them; Manager is all of them.
+//
+// In the data path it stands between collector and iochan, which produce events, and store. Its
+// sink brings calls and output into one order. It also keeps what outlives a run: the list of
+// sessions and their files under $STROBE_HOME.
+//
+// A session is running until its first process ends, then exited or crashed, and stays readable
+// until it is stopped or deleted. One that a dead daemon left running is interrupted: its file is recovered and readable.
+//
+// Invariants: a failed launch leaves nothing behind; no lock is held over a launch, a stop, SQL or a
+// call to a collector (sink.mu, which makes the order of events, is the exception and is taken by
+// producers only); every step of a stop has a bound; counts are read after a flush.
+//
+// Lock order: Manager.mu before Session.mu; both are held for field access only.
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/strobe-debug/strobe/internal/collector"
+	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/iochan"
+	"github.com/strobe-debug/strobe/internal/settings"
+	"github.com/strobe-debug/strobe/internal/store"
+)
+
+// maxOpenEnded is how many ended sessions keep their store open: enough for a client that compares
+// runs, few enough files and memory. Others are opened again when asked for.
+const maxOpenEnded = 8
+
+// Config is what a Manager is given.
+type Config struct {
+	Home     string // $STROBE_HOME
+	Logger   *slog.Logger
+	Runtimes []collector.Runtime // asked in this order
+	Settings *settings.Loader
+	Version  string
+}
+
+// Manager is all sessions of one daemon. Safe for concurrent use.
+//
+// Goroutines: per session those of Session; one sweep of old data at a time. Close waits for all.
+type Manager struct {
+	cfg   Config
+	log   *slog.Logger
+	dir   string // of session files
+	index *store.Index
+
+	ctx    context.Context // ends with Close: launches and waits under way
+	cancel context.CancelFunc
+	wg     sync.WaitGroup // sweeps and session goroutines
+
+	launches sync.WaitGroup // under way; Add under mu and only while not closed
+
+	mu       sync.Mutex
+	sessions map[string]*Session // running, and ended with an open store
+	reserved map[string]bool     // ids of launches under way
+	opening  map[string]*opening // stores being opened
+	sweeping bool
+	closed   bool
+}
+
+type opening struct {
+	done chan struct{}
+	s    *Session
+	err  error
+}
+
+// NewManager opens the list of sessions and recovers what a dead daemon left. Call Close.
+func NewManager(cfg Config) (*Manager, error) {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Settings == nil {
+		cfg.Settings = settings.NewLoader(cfg.Home)
+	}
+	m := &Manager{
+		cfg: cfg, log: cfg.Logger, dir: filepath.Join(cfg.Home, "sessions"),
+		sessions: map[string]*Session{}, reserved: map[string]bool{}, opening: map[string]*opening{},
+	}
+	if err := os.MkdirAll(m.dir, 0o700); err != nil {
+		return nil, fault.New(fault.PermissionDenied, "Make $STROBE_HOME writable, or set it to a directory that is.", "make directory for sessions: %w", err)
+	}
+	var err error
+	if m.index, err = store.OpenIndex(filepath.Join(cfg.Home, "strobe.db")); err != nil {
+		return nil, fmt.Errorf("open list of sessions: %w", err)
+	}
+	m.ctx, m.cancel = context.WithCancel(context.Background())
+	if err := m.recoverDead(); err != nil {
+		m.index.Close()
+		return nil, fmt.Errorf("recover sessions: %w", err)
+	}
+	return m, nil
+}
+
+// Busy reports whether any session's program runs or is being launched.
+func (m *Manager) Busy() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.liveLocked() > 0
+}
+
+func (m *Manager) liveLocked() int {
+	n := len(m.reserved)
+	for _, s := range m.sessions {
+		if s.Live() {
+			n++
+		}
+	}
+	return n
+}
+
+// reserve takes an id for a launch that begins, within the limit.
+func (m *Manager) reserve(ctx context.Context, binary string, limit int) (string, error) {
+	base := sessionBase(binary, time.Now())
+	taken, err := m.takenIDs(ctx, base)
+	if err != nil {
+		return "", err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return "", errClosed()
+	}
+	if n := m.liveLocked(); n >= limit {
+		return "", fault.New(fault.SessionLimit, "Stop one with debug_session (action list shows them), or raise sessions.max in settings.json.",
+			"%d sessions run, the limit is %d", n, limit)
+	}
+	for i := 1; ; i++ {
+		id := base
+		if i > 1 {
+			id = fmt.Sprintf("%s-%d", base, i)
+		}
+		if m.sessions[id] == nil && !m.reserved[id] && !taken[id] {
+			m.reserved[id] = true
+			m.launches.Add(1)
+			return id, nil
+		}
+	}
+}
+
+func errClosed() error {
+	return fault.New(fault.InternalError, "Call again: the next daemon starts by itself.", "the daemon is ending")
+}
+
+// takenIDs returns the ids on disk and in the list that begin with base.
+func (m *Manager) takenIDs(ctx context.Context, base string) (map[string]bool, error) {
+	taken := map[string]bool{}
+	entries, err := os.ReadDir(m.dir)
+	if err != nil {
+		return nil, fmt.Errorf("read session files: %w", err)
+	}
+	for _, e := range entries {
+		if id, _, ok := strings.Cut(e.Name(), ".db"); ok && strings.HasPrefix(id, base) {
+			taken[id] = true
+		}
+	}
+	infos, err := m.index.List(ctx, "")
+	if err != nil {
+		return nil, fmt.Errorf("list sessions: %w", err)
+	}
+	for _, i := range infos {
+		taken[i.ID] = true
+	}
+	return taken, nil
+}
+
+// maxBinaryName keeps ids, which are file names, well below NAME_MAX.
+const maxBinaryName = 64
+
+// sessionBase is {binary}-{YYYY-MM-DD}-{HHhMM} in local time.
+func sessionBase(binary string, now time.Time) string {
+	name := strings.Map(func(r rune) rune {
+		if r == '.' || r == '_' || r == '-' || r == '+' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return '_'
+	}, filepath.Base(binary))
+	name = strings.TrimLeft(name, ".-")
+	if len(name) > maxBinaryName {
+		name = name[:maxBinaryName]
+	}
+	if name == "" {
+		name = "program"
+	}
+	return name + now.Format("-2006-01-02-15h04")
+}
+
+func (m *Manager) path(id string) string { return filepath.Join(m.dir, id+".db") }
+
+// Get returns a session, opening its file if it ended before.
+func (m *Manager) Get(ctx context.Context, id string) (*Session, error) {
+	m.mu.Lock()
+	if s := m.sessions[id]; s != nil {
+		m.mu.Unlock()
+		s.touch()
+		return s, nil
+	}
+	if m.closed {
+		m.mu.Unlock()
+		return nil, errClosed()
+	}
+	o, waiting := m.opening[id]
+	if !waiting {
+		o = &opening{done: make(chan struct{})}
+		m.opening[id] = o
+	}
+	m.mu.Unlock()
+	if !waiting {
+		o.s, o.err = m.open(context.WithoutCancel(ctx), id)
+		m.mu.Lock()
+		delete(m.opening, id)
+		if o.err == nil && m.closed {
+			o.s, o.err = nil, errors.Join(errClosed(), o.s.st.Close())
+		}
+		if o.err == nil {
+			m.sessions[id] = o.s
+		}
+		m.mu.Unlock()
+		close(o.done)
+		m.closeIdle()
+	}
+	select {
+	case <-o.done:
+		return o.s, o.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// open opens an ended session's file.
+func (m *Manager) open(ctx context.Context, id string) (*Session, error) {
+	info, ok, err := m.index.Get(ctx, id)
+	if err != nil {
+		return nil, fmt.Errorf("find session %s: %w", id, err)
+	}
+	if !ok {
+		return nil, m.notFound(ctx, id)
+	}
+	st, err := store.Open(m.path(id))
+	if err != nil {
+		if errors.Is(err, os.ErrNotExist) {
+			return nil, fault.New(fault.SessionNotFound, "Delete it with debug_session.", "session %s: its file is gone", id)
+		}
+		return nil, fmt.Errorf("open session %s: %w", id, err)
+	}
+	return newEnded(m, info, st), nil
+}
+
+// notFound explains an unknown id.
+func (m *Manager) notFound(ctx context.Context, id string) error {
+	var ids []string
+	if infos, err := m.List(ctx); err == nil {
+		for _, i := range infos {
+			ids = append(ids, i.ID)
+		}
+	}
+	hint := "There is no session; start one with debug_launch."
+	if near := Nearest(id, ids, 3); len(near) > 0 {
+		hint = "Did you mean " + strings.Join(near, ", ") + "?"
+	} else if len(ids) > 0 {
+		hint = fmt.Sprintf("The newest is %s; debug_session list shows all %d.", ids[0], len(ids))
+	}
+	return fault.New(fault.SessionNotFound, hint, "no session %q", id)
+}
+
+// closeIdle closes the stores of ended sessions that nobody has used for longest.
+func (m *Manager) closeIdle() {
+	m.mu.Lock()
+	var ended []*Session
+	for _, s := range m.sessions {
+		if s.Ended() {
+			ended = append(ended, s)
+		}
+	}
+	slices.SortFunc(ended, func(a, b *Session) int { return b.lastUsed().Compare(a.lastUsed()) })
+	var drop []*Session
+	for i, s := range ended {
+		if i >= maxOpenEnded && s.beginClose(true) {
+			delete(m.sessions, s.ID)
+			drop = append(drop, s)
+		}
+	}
+	m.mu.Unlock()
+	for _, s := range drop {
+		if s.col != nil {
+			if err := stopCollector(s.col, false); err != nil {
+				m.log.Warn("release collector", "session", s.ID, "err", err)
+			}
+		}
+		if err := s.st.Close(); err != nil {
+			m.log.Warn("close idle session", "session", s.ID, "err", err)
+		}
+	}
+}
+
+// Info is one session in a list.
+type Info = store.SessionInfo
+
+// List returns every session, newest first.
+func (m *Manager) List(ctx context.Context) ([]Info, error) {
+	infos, err := m.index.List(ctx, "")
+	if err != nil {
+		return nil, fmt.Errorf("list sessions: %w", err)
+	}
+	m.mu.Lock()
+	open := make(map[string]*Session, len(m.sessions))
+	for id, s := range m.sessions {
+		open[id] = s
+	}
+	m.mu.Unlock()
+	for i := range infos {
+		if s := open[infos[i].ID]; s != nil {
+			infos[i] = s.info()
+		}
+	}
+	slices.Reverse(infos)
+	return infos, nil
+}
+
+// Delete removes an ended session's data.
+func (m *Manager) Delete(ctx context.Context, id string) error {
+	m.mu.Lock()
+	s := m.sessions[id]
+	m.mu.Unlock()
+	if s != nil {
+		if s.Live() {
+			return fault.New(fault.ValidationError, "Stop it first with debug_session, action stop.", "session %s runs", id)
+		}
+		_, err := m.Stop(ctx, id, StopOptions{Kill: true})
+		return err
+	}
+	_, ok, err := m.index.Get(ctx, id)
+	if err != nil {
+		return fmt.Errorf("find session %s: %w", id, err)
+	}
+	if !ok {
+		return m.notFound(ctx, id)
+	}
+	return m.remove(ctx, id)
+}
+
+// remove deletes files and the list's row. The row goes first: a file without one is found at the next start.
+func (m *Manager) remove(ctx context.Context, id string) error {
+	if err := m.index.Delete(ctx, id); err != nil {
+		return fmt.Errorf("delete session %s: %w", id, err)
+	}
+	return removeFiles(m.path(id))
+}
+
+func removeFiles(path string) error {
+	var errs []error
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("delete session data: %w", err)
+	}
+	return nil
+}
+
+// closeTimeout bounds the end of the daemon.
+const closeTimeout = 15 * time.Second
+
+// Close stops every session at once: programs are killed, data is kept. No call succeeds afterwards.
+func (m *Manager) Close(ctx context.Context) error {
+	m.mu.Lock()
+	if m.closed {
+		m.mu.Unlock()
+		return nil
+	}
+	m.closed = true
+	m.mu.Unlock()
+	m.cancel()
+	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
+	defer cancel()
+	waitFor(ctx, &m.launches)
+	m.mu.Lock()
+	var all []*Session
+	for _, s := range m.sessions {
+		all = append(all, s)
+	}
+	m.mu.Unlock()
+	errs := make([]error, len(all))
+	var stops sync.WaitGroup
+	for i, s := range all {
+		stops.Go(func() {
+			_, errs[i] = m.stop(ctx, s, StopOptions{Kill: true, Keep: true})
+		})
+	}
+	stops.Wait()
+	if !waitFor(ctx, &m.wg) {
+		errs = append(errs, fmt.Errorf("wait for sessions to end: %w", ctx.Err()))
+	}
+	return errors.Join(append(errs, m.index.Close())...)
+}
+
+// waitFor waits for wg as long as ctx lasts. Only at the daemon's end is it given up, so the goroutine
+// that is left then is no leak.
+func waitFor(ctx context.Context, wg *sync.WaitGroup) bool {
+	done := make(chan struct{})
+	go func() { wg.Wait(); close(done) }()
+	select {
+	case <-done:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// openChannel picks how the target's input and output go.
+func openChannel(terminal bool, opt iochan.Options, sink iochan.Sink) (*iochan.Conn, error) {
+	ch := iochan.Pipes
+	if terminal {
+		ch = iochan.Terminal
+	}
+	return ch.Open(opt, sink)
+}

@@ -1,0 +1,242 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/strobe-debug/strobe/internal/collector"
+	"github.com/strobe-debug/strobe/internal/fault"
+)
+
+// LaunchRequest is what a client asks for.
+type LaunchRequest struct {
+	Command      string // path, or name to be found in the program's PATH
+	Args         []string
+	Cwd          string // "": directory of Command if that is a path, else ProjectRoot
+	ProjectRoot  string // absolute
+	Env          map[string]string
+	Stdin        string // text
+	KeepStdin    bool   // stdin stays open for Session.Input
+	Terminal     bool
+	SymbolsPath  string
+	Probes       []collector.Probe
+	OnFullBuffer string // drop or block; "": from settings
+	Name         string
+}
+
+// maxNamesRead bounds how many directory entries are read to find near names.
+const maxNamesRead = 5000
+
+// resolve checks everything that can be checked before a process exists and returns the command
+// without its files.
+func resolve(r *LaunchRequest) (*collector.Command, error) {
+	if err := checkStrings(r); err != nil {
+		return nil, err
+	}
+	if !filepath.IsAbs(r.ProjectRoot) {
+		return nil, fault.New(fault.ValidationError, "Give the absolute path of the project's directory.", "projectRoot %q is not an absolute path", r.ProjectRoot)
+	}
+	root := filepath.Clean(r.ProjectRoot)
+	if err := checkDir("projectRoot", root); err != nil {
+		return nil, err
+	}
+	cmd := &collector.Command{Args: append([]string{r.Command}, r.Args...), ProjectRoot: root, Terminal: r.Terminal, Probes: r.Probes}
+	base := root
+	if r.Cwd != "" {
+		if base = r.Cwd; !filepath.IsAbs(base) {
+			base = filepath.Join(root, base)
+		}
+		if err := checkDir("cwd", base); err != nil {
+			return nil, err
+		}
+	}
+	env := environment(os.Environ(), r.Env)
+	var err error
+	if strings.ContainsRune(r.Command, filepath.Separator) {
+		cmd.Path = r.Command
+		if !filepath.IsAbs(cmd.Path) {
+			cmd.Path = filepath.Join(base, cmd.Path)
+		}
+		cmd.Path = filepath.Clean(cmd.Path)
+		cmd.Dir = base
+		if r.Cwd == "" {
+			cmd.Dir = filepath.Dir(cmd.Path)
+		}
+		err = checkProgram(cmd.Path)
+	} else {
+		cmd.Dir = base
+		cmd.Path, err = lookPath(r.Command, env["PATH"], base)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := checkExecutable(cmd.Path); err != nil {
+		return nil, err
+	}
+	if _, given := r.Env["PWD"]; !given {
+		env["PWD"] = cmd.Dir
+	}
+	if r.Terminal && env["TERM"] == "" {
+		env["TERM"] = "xterm-256color"
+	}
+	for _, k := range slices.Sorted(maps.Keys(env)) {
+		cmd.Env = append(cmd.Env, k+"="+env[k])
+	}
+	if r.SymbolsPath != "" {
+		cmd.SymbolsPath = r.SymbolsPath
+		if !filepath.IsAbs(cmd.SymbolsPath) {
+			cmd.SymbolsPath = filepath.Join(root, cmd.SymbolsPath)
+		}
+		if _, err := os.Stat(cmd.SymbolsPath); err != nil {
+			return nil, fault.New(fault.ValidationError, "Give a file or a directory with debug information, or leave symbolsPath out.", "symbolsPath: %w", err)
+		}
+	}
+	return cmd, nil
+}
+
+// checkStrings refuses what no exec can take.
+func checkStrings(r *LaunchRequest) error {
+	if r.Command == "" {
+		return fault.New(fault.ValidationError, "Give a program.", "command is empty")
+	}
+	bad := func(field, s string) error {
+		if strings.ContainsRune(s, 0) {
+			return fault.New(fault.ValidationError, "Remove it.", "%s holds a NUL byte", field)
+		}
+		return nil
+	}
+	fields := []struct{ name, value string }{
+		{"command", r.Command}, {"cwd", r.Cwd}, {"projectRoot", r.ProjectRoot}, {"symbolsPath", r.SymbolsPath},
+	}
+	for i, a := range r.Args {
+		fields = append(fields, struct{ name, value string }{fmt.Sprintf("args[%d]", i), a})
+	}
+	for _, k := range slices.Sorted(maps.Keys(r.Env)) {
+		if k == "" || strings.ContainsAny(k, "=\x00") {
+			return fault.New(fault.ValidationError, "Names have no = and no NUL byte, and are not empty.", "env: bad variable name %q", k)
+		}
+		fields = append(fields, struct{ name, value string }{"env." + k, r.Env[k]})
+	}
+	for _, f := range fields {
+		if err := bad(f.name, f.value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkDir(field, path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return fault.New(fault.PermissionDenied, "Give a directory that the daemon's user may enter.", "%s: %w", field, err)
+	case err != nil:
+		hint := "Give an existing directory."
+		if near := nearbyNames(path); near != "" {
+			hint = "Did you mean " + near + "?"
+		}
+		return fault.New(fault.ValidationError, hint, "%s %s does not exist", field, path)
+	case !info.IsDir():
+		return fault.New(fault.ValidationError, "Give the directory that holds it.", "%s %s is not a directory", field, path)
+	}
+	return nil
+}
+
+// environment lays overlay over a process's variables.
+func environment(base []string, overlay map[string]string) map[string]string {
+	env := make(map[string]string, len(base)+len(overlay))
+	for _, kv := range base {
+		if k, v, ok := strings.Cut(kv, "="); ok && k != "" {
+			env[k] = v
+		}
+	}
+	maps.Copy(env, overlay)
+	return env
+}
+
+// checkProgram tells apart the ways in which a path is no program.
+func checkProgram(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return fault.New(fault.PermissionDenied, "Give a path that the daemon's user may read.", "%w", err)
+	case err != nil:
+		hint := "Build it first, or check the path (relative paths start at cwd, else at projectRoot)."
+		if near := nearbyNames(path); near != "" {
+			hint = "Did you mean " + near + "? " + hint
+		}
+		return fault.New(fault.LaunchFailed, hint, "%s does not exist", path)
+	case info.IsDir():
+		return fault.New(fault.LaunchFailed, "Give the program in it.", "%s is a directory", path)
+	case !info.Mode().IsRegular():
+		return fault.New(fault.LaunchFailed, "Give a program.", "%s is not a regular file", path)
+	case info.Mode()&0o111 == 0:
+		return fault.New(fault.PermissionDenied, "Run chmod +x on it, or launch its interpreter with it as the first of args.", "%s is not executable", path)
+	}
+	return nil
+}
+
+// lookPath finds name in the program's own PATH, as a shell would.
+func lookPath(name, path, dir string) (string, error) {
+	var firstBad error
+	var dirs []string
+	for _, d := range filepath.SplitList(path) {
+		if d == "" {
+			d = "."
+		}
+		if !filepath.IsAbs(d) {
+			d = filepath.Join(dir, d)
+		}
+		dirs = append(dirs, d)
+		full := filepath.Join(d, name)
+		if _, err := os.Lstat(full); err != nil {
+			continue
+		}
+		err := checkProgram(full)
+		if err == nil {
+			return full, nil
+		}
+		if firstBad == nil {
+			firstBad = err
+		}
+	}
+	if firstBad != nil {
+		return "", firstBad
+	}
+	hint := "Give its path, or set PATH in env."
+	if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+		hint = fmt.Sprintf("There is one in %s: use ./%s.", dir, name)
+	} else if near := Nearest(name, namesIn(dirs...), 3); len(near) > 0 {
+		hint = "Did you mean " + strings.Join(near, ", ") + "? " + hint
+	}
+	if path == "" {
+		return "", fault.New(fault.LaunchFailed, hint, "command %q: the program's PATH is empty", name)
+	}
+	return "", fault.New(fault.LaunchFailed, hint, "command %q is in no directory of PATH (%s)", name, path)
+}
+
+// nearbyNames lists what is in path's directory with a name like its last part.
+func nearbyNames(path string) string {
+	return strings.Join(Nearest(filepath.Base(path), namesIn(filepath.Dir(path)), 3), ", ")
+}
+
+func namesIn(dirs ...string) []string {
+	var names []string
+	for _, d := range dirs {
+		f, err := os.Open(d)
+		if err != nil {
+			continue
+		}
+		got, _ := f.Readdirnames(maxNamesRead)
+		f.Close()
+		names = append(names, got...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}

@@ -1,0 +1,448 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/strobe-debug/strobe/internal/collector"
+	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/iochan"
+	"github.com/strobe-debug/strobe/internal/store"
+)
+
+// Status is a session's state as clients see it.
+type Status string
+
+const (
+	Running     Status = "running"
+	Paused      Status = "paused"
+	Exited      Status = "exited"
+	Crashed     Status = "crashed"     // ended by a signal that says the program is wrong
+	Interrupted Status = "interrupted" // the daemon died while it ran
+)
+
+// Bounds of the steps of a session's end and of a query's flush.
+const (
+	// settleQuiet is how long output may be silent after the program's end until nothing more is waited for.
+	settleQuiet = 250 * time.Millisecond
+	// settleMax ends that wait where a process that was left behind keeps writing.
+	settleMax = 2 * time.Second
+	// flushMax bounds a query's flush: a client waits for it.
+	flushMax = 2 * time.Second
+)
+
+// crashSignals are those whose default action is a core dump (signal(7)), but SIGQUIT, which a user sends.
+var crashSignals = map[string]bool{
+	"SIGILL": true, "SIGABRT": true, "SIGFPE": true, "SIGSEGV": true, "SIGBUS": true, "SIGSYS": true,
+	"SIGTRAP": true, "SIGXCPU": true, "SIGXFSZ": true,
+}
+
+// Session is one run. Safe for concurrent use.
+//
+// Goroutines: watch, which follows the program to its end and its output to theirs; those of the
+// connection and the collector. Manager.Stop and Manager.Close end them.
+type Session struct {
+	ID string
+
+	m    *Manager
+	log  *slog.Logger
+	st   *store.Store
+	sink *sink               // nil when it was opened from its file, as are the next two
+	conn *iochan.Conn        // reads until every stream ended
+	col  collector.Collector // of the running or just ended program
+	caps *collector.Capabilities
+
+	ctx      context.Context // ends when the store is about to close
+	cancel   context.CancelFunc
+	stopping chan struct{} // closed when a stop begins
+	watched  chan struct{} // closed when watch has ended
+
+	tracing chan struct{} // a token: who changes probes holds it, so that waiting can be cancelled
+
+	mu       sync.Mutex
+	meta     Info // static parts, and how it ended
+	status   Status
+	exit     *collector.ExitInfo // of the first process
+	probes   []collector.Probe
+	warnings []string
+	users    int
+	idle     *sync.Cond // on mu: users fell to 0
+	closing  bool
+	used     time.Time
+	stop     *stopCall
+}
+
+func newSession(m *Manager, meta Info, st *store.Store) *Session {
+	s := &Session{
+		ID: meta.ID, m: m, log: m.log.With("session", meta.ID), st: st, meta: meta, used: time.Now(),
+		stopping: make(chan struct{}), watched: make(chan struct{}), tracing: make(chan struct{}, 1),
+	}
+	s.idle = sync.NewCond(&s.mu)
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	return s
+}
+
+// newEnded is a session that was opened from its file.
+func newEnded(m *Manager, meta Info, st *store.Store) *Session {
+	s := newSession(m, meta, st)
+	s.status = Status(meta.Status)
+	r := st.Result()
+	if s.status == Running || r.Interrupted && s.status == "" {
+		s.status = Interrupted
+	}
+	if meta.ExitCode != nil || meta.Signal != "" {
+		s.exit = &collector.ExitInfo{Signal: meta.Signal}
+		if meta.ExitCode != nil {
+			s.exit.Code = *meta.ExitCode
+		}
+	}
+	close(s.watched)
+	return s
+}
+
+// Live reports whether the program runs.
+func (s *Session) Live() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.status == Running || s.status == Paused
+}
+
+// Ended reports that nothing more can come: the program and every stream ended.
+func (s *Session) Ended() bool {
+	select {
+	case <-s.watched:
+		return true
+	default:
+		return false
+	}
+}
+
+func (s *Session) lastUsed() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.used
+}
+
+func (s *Session) touch() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.used = time.Now()
+}
+
+// ProjectRoot returns the directory that the session was launched for.
+func (s *Session) ProjectRoot() string { return s.meta.ProjectRoot }
+
+// PID returns the first process's id.
+func (s *Session) PID() int { return s.meta.PID }
+
+// Use keeps the session's store open until release. The returned context also ends when the
+// session is stopped; a question that fails then failed because of that.
+func (s *Session) Use(ctx context.Context) (st *store.Store, use context.Context, release func(), err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing {
+		return nil, nil, nil, s.gone()
+	}
+	s.users++
+	s.used = time.Now()
+	use, cancel := context.WithCancelCause(ctx)
+	unlink := context.AfterFunc(s.ctx, func() { cancel(s.gone()) })
+	var once sync.Once
+	return s.st, use, func() {
+		once.Do(func() {
+			unlink()
+			cancel(nil)
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.users--
+			s.idle.Broadcast()
+		})
+	}, nil
+}
+
+func (s *Session) gone() error {
+	return fault.New(fault.SessionNotFound, "debug_session list shows what there is.", "session %s was stopped", s.ID)
+}
+
+// beginClose refuses new users. With idleOnly it does so only if there are none, and reports whether it did.
+func (s *Session) beginClose(idleOnly bool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing || idleOnly && s.users > 0 {
+		return false
+	}
+	s.closing = true
+	s.cancel()
+	return true
+}
+
+// waitUnused waits until no user is left.
+func (s *Session) waitUnused(ctx context.Context) error {
+	unlink := context.AfterFunc(ctx, func() { s.mu.Lock(); s.idle.Broadcast(); s.mu.Unlock() })
+	defer unlink()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.users > 0 {
+		if ctx.Err() != nil {
+			return fmt.Errorf("wait for queries to end: %w", ctx.Err())
+		}
+		s.idle.Wait()
+	}
+	return nil
+}
+
+// Flush makes everything that happened before the call readable. Where that takes too long it
+// returns an error, and what is there so far can be read.
+func (s *Session) Flush(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, flushMax)
+	defer cancel()
+	var errs []error
+	if s.conn != nil {
+		errs = append(errs, s.conn.Flush(ctx))
+	}
+	if s.col != nil {
+		errs = append(errs, s.col.Flush(ctx))
+	}
+	if s.sink != nil {
+		s.sink.flushHeld()
+		errs = append(errs, s.st.Flush(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// Now is the session's clock: nanoseconds since its start; of an ended one, its last moment.
+func (s *Session) Now() int64 {
+	if s.sink != nil {
+		return s.sink.Now()
+	}
+	return s.st.Stats().LastTS
+}
+
+// watch follows the program to its end, then its output.
+func (s *Session) watch() {
+	defer close(s.watched)
+	select {
+	case <-s.col.Exited():
+		s.finish()
+	case <-s.stopping:
+		return
+	}
+	select {
+	case <-s.conn.Done():
+		s.conn.Close()
+		s.sink.flushHeld()
+		s.saveOrLog()
+	case <-s.stopping:
+	}
+}
+
+// finish records how the program ended, and its last output.
+func (s *Session) finish() {
+	if !s.noteExit() {
+		return // a stop was first, and does the rest
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), settleMax)
+	defer cancel()
+	go func() {
+		select {
+		case <-s.stopping:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	s.conn.Settle(ctx, settleQuiet)
+	s.sink.flushHeld()
+	s.saveOrLog()
+	info := s.info()
+	s.log.Info("program ended", "status", info.Status, "signal", info.Signal, "events", info.EventCount)
+}
+
+// noteExit records how the program ended. It reports whether this was the first call that did.
+func (s *Session) noteExit() bool {
+	exit := s.col.Exit()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.exit != nil {
+		return false
+	}
+	s.exit = &exit
+	s.meta.EndedAt = time.Now().UnixNano()
+	if s.status = Exited; crashSignals[exit.Signal] {
+		s.status = Crashed
+	}
+	s.meta.Signal = exit.Signal
+	if exit.Signal == "" {
+		s.meta.ExitCode = &exit.Code
+	}
+	return true
+}
+
+// save writes how the session stands into its file, if it is being recorded, and into the list.
+func (s *Session) save(ctx context.Context) error {
+	var errs []error
+	if s.sink != nil {
+		errs = append(errs, s.st.Flush(ctx))
+	}
+	info := s.info()
+	if s.sink != nil {
+		errs = append(errs, s.st.SetResult(store.Result{
+			Status: info.Status, ExitCode: info.ExitCode, Signal: info.Signal, EndedAt: info.EndedAt, Dropped: s.Dropped(),
+		}))
+	}
+	return errors.Join(append(errs, s.m.index.Update(ctx, info))...)
+}
+
+func (s *Session) saveOrLog() {
+	if err := bounded("save session", stopStoreMax, s.save); err != nil {
+		s.log.Warn("program ended", "err", err)
+	}
+}
+
+// info returns the session as the list shows it, with present counts. The store must be open.
+func (s *Session) info() Info {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	info := s.meta
+	info.Status = string(s.status)
+	if !s.closing {
+		stats := s.st.Stats()
+		info.SizeBytes, info.EventCount = stats.SizeBytes, stats.Total()
+		s.meta.SizeBytes, s.meta.EventCount = info.SizeBytes, info.EventCount
+	}
+	return info
+}
+
+// Dropped returns how many events were lost before they reached the store.
+func (s *Session) Dropped() int64 {
+	if s.sink != nil {
+		return s.sink.dropped.Load()
+	}
+	return s.st.Result().Dropped
+}
+
+// Input sends text to the program's stdin, then its end if eof, and returns how many bytes went.
+func (s *Session) Input(ctx context.Context, text string, eof bool) (int, error) {
+	if s.conn == nil || !s.Live() {
+		return 0, fault.New(fault.ProcessExited, "Launch it again with debug_launch.", "the program of session %s has ended", s.ID)
+	}
+	n := 0
+	var err error
+	if text != "" {
+		n, err = s.conn.Write(ctx, []byte(text))
+	}
+	if err == nil && eof {
+		err = s.conn.CloseInput()
+	}
+	switch {
+	case errors.Is(err, iochan.ErrNoInput):
+		return n, fault.New(fault.ValidationError, `Launch with stdin "pipe" (or terminal) to send input later.`, "stdin of session %s is not open", s.ID)
+	case errors.Is(err, context.DeadlineExceeded):
+		return n, fault.New(fault.WriteFailed, "The program does not read; send the rest later.", "%d of %d bytes were taken", n, len(text))
+	case err != nil:
+		return n, fault.New(fault.WriteFailed, "See debug_session status: the program may have closed stdin or ended.", "%w", err)
+	}
+	return n, nil
+}
+
+// State is a session at one moment.
+type State struct {
+	Info
+	Status     Status
+	Exit       *collector.ExitInfo // nil while it runs, and where it is not known
+	PIDs       []int
+	Events     map[string]int64 // by type, ever recorded
+	Total      int64
+	Evicted    int64
+	Dropped    int64
+	Trace      collector.Status
+	Probes     []collector.Probe
+	Caps       *collector.Capabilities
+	StoreError error           // events are not being recorded
+	Crash      json.RawMessage // of the newest crash event
+	Warnings   []string
+}
+
+// State flushes and returns how the session stands. A flush that takes too long is a warning.
+func (s *Session) State(ctx context.Context) (*State, error) {
+	db, use, release, err := s.Use(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	var late []string
+	if err := s.Flush(use); err != nil && (s.sink == nil || s.sink.err() == nil) {
+		late = append(late, fmt.Sprintf("counts may lag: %v", err))
+	}
+	stats := db.Stats()
+	st := &State{Info: s.info(), Events: map[string]int64{}, Total: stats.Total(), Evicted: stats.Evicted, Dropped: s.Dropped(), Caps: s.caps, PIDs: []int{}}
+	for k, n := range stats.Events {
+		if n > 0 {
+			st.Events[event.Kind(k).String()] = n
+		}
+	}
+	if s.col != nil {
+		st.Trace = s.col.Status()
+		if pids := s.col.PIDs(); pids != nil {
+			st.PIDs = pids
+		}
+	}
+	if s.sink != nil {
+		st.StoreError = s.sink.err()
+	}
+	if stats.Events[event.Crash] > 0 {
+		if st.Crash, err = newestCrash(use, db); err != nil {
+			late = append(late, fmt.Sprintf("crash is not shown: %v", err))
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st.Status, st.Exit = s.status, s.exit
+	st.Probes = append([]collector.Probe(nil), s.probes...)
+	st.Warnings = append(late, s.warnings...)
+	return st, nil
+}
+
+// newestCrash returns what the last crash event tells.
+func newestCrash(ctx context.Context, db *store.Store) (json.RawMessage, error) {
+	sn, err := db.Snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer sn.Close()
+	var crash json.RawMessage
+	f := store.Filter{Kinds: 1 << event.Crash}
+	err = sn.Scan(ctx, f, store.ScanOptions{Reverse: true, Cold: true}, func(r *store.Row) bool {
+		crash = bytes.Clone(r.Payload)
+		return false
+	})
+	if !json.Valid(crash) {
+		crash = nil
+	}
+	return crash, err
+}
+
+// binaryName is what an id begins with.
+func binaryName(cmd *collector.Command) string { return filepath.Base(cmd.Path) }
+
+// Started is State without the flush, for the answer of a launch, which must not wait for anything.
+func (s *Session) Started() (*State, error) {
+	_, _, release, err := s.Use(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return &State{
+		Info: s.meta, Status: s.status, Exit: s.exit, Trace: s.col.Status(), Caps: s.caps, Warnings: s.warnings,
+		Probes: append([]collector.Probe(nil), s.probes...),
+	}, nil
+}

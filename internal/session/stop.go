@@ -1,0 +1,163 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Bounds of the steps of a stop. A step that does not end in time is reported and the next one begins.
+const (
+	stopTargetMax = 5 * time.Second
+	stopDrainMax  = 3 * time.Second
+	stopUsersMax  = 3 * time.Second
+	stopStoreMax  = 5 * time.Second
+)
+
+// StopOptions say how to stop.
+type StopOptions struct {
+	Kill   bool // end the program; else it runs on, unhooked
+	Retain bool // keep the data, marked as retained
+	Keep   bool // keep the data as it is: the daemon ends, not the user's interest
+}
+
+// StopResult says what a stop found.
+type StopResult struct {
+	Info
+	Status   Status
+	Events   int64 // recorded in all
+	Warnings []string
+}
+
+// stopCall is a stop under way or done, shared by all who ask for it.
+type stopCall struct {
+	done chan struct{}
+	res  *StopResult
+	err  error
+}
+
+// Stop ends a session: the program (Kill) or only its observation, then the recording, then the
+// data unless it is retained. A second stop while one is under way shares its result.
+func (m *Manager) Stop(ctx context.Context, id string, o StopOptions) (*StopResult, error) {
+	s, err := m.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return m.stop(ctx, s, o)
+}
+
+func (m *Manager) stop(ctx context.Context, s *Session, o StopOptions) (*StopResult, error) {
+	s.mu.Lock()
+	call := s.stop
+	if call == nil {
+		call = &stopCall{done: make(chan struct{})}
+		s.stop = call
+		m.wg.Go(func() { // runs to its end even if the client goes
+			call.res, call.err = s.runStop(o)
+			close(call.done)
+		})
+	}
+	s.mu.Unlock()
+	select {
+	case <-call.done:
+		return call.res, call.err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("stop session %s: it goes on: %w", s.ID, ctx.Err())
+	}
+}
+
+// bounded runs one step of a stop. A step that outlasts its bound goes on by itself; its error is returned.
+func bounded(what string, limit time.Duration, step func(ctx context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	done := make(chan error, 1)
+	go func() { done <- step(ctx); cancel() }()
+	select {
+	case err := <-done:
+		if err != nil {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+		return nil
+	case <-time.After(limit + time.Second): // the step has had its context's end and a second to heed it
+		return fmt.Errorf("%s: not done within %v", what, limit)
+	}
+}
+
+func (s *Session) runStop(o StopOptions) (*StopResult, error) {
+	close(s.stopping)
+	var errs []error
+	step := func(what string, limit time.Duration, f func(ctx context.Context) error) {
+		if err := bounded(what, limit, f); err != nil {
+			s.log.Warn("stop", "err", err)
+			errs = append(errs, err)
+		}
+	}
+	if s.col != nil {
+		s.stopTarget(o, step)
+	}
+	step("end the session's goroutine", stopStoreMax, func(ctx context.Context) error {
+		select {
+		case <-s.watched:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
+	if s.sink != nil {
+		s.sink.close()
+		step("flush events", stopStoreMax, s.st.Flush)
+	}
+	stats := s.st.Stats()
+	res := &StopResult{Events: stats.Total()}
+	s.mu.Lock()
+	if s.status == Running || s.status == Paused {
+		s.status = Exited
+		s.meta.EndedAt = time.Now().UnixNano()
+	}
+	s.meta.Retained = s.meta.Retained || o.Retain
+	s.mu.Unlock()
+	if s.sink != nil || o.Retain {
+		step("save session", stopStoreMax, s.save)
+	}
+	res.Info = s.info()
+	s.mu.Lock()
+	res.Status = s.status
+	s.mu.Unlock()
+	s.beginClose(false)
+	step("end queries", stopUsersMax, s.waitUnused)
+	step("close store", stopStoreMax, func(context.Context) error { return s.st.Close() })
+	var err error
+	if !o.Retain && !o.Keep {
+		err = s.m.remove(context.Background(), s.ID)
+	}
+	s.m.mu.Lock()
+	delete(s.m.sessions, s.ID)
+	s.m.mu.Unlock()
+	for _, e := range errs {
+		res.Warnings = append(res.Warnings, e.Error())
+	}
+	return res, err
+}
+
+// stopTarget ends the program or lets go of it, and takes its last output.
+func (s *Session) stopTarget(o StopOptions, step func(string, time.Duration, func(context.Context) error)) {
+	step("stop program", stopTargetMax, func(ctx context.Context) error { return s.col.Stop(ctx, o.Kill) })
+	if o.Kill || !s.Live() {
+		step("wait for the program's end", stopTargetMax, func(ctx context.Context) error {
+			select {
+			case <-s.col.Exited():
+				s.noteExit()
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})
+	}
+	step("read the last output", stopDrainMax, func(ctx context.Context) error {
+		err := s.conn.Flush(ctx)
+		if o.Kill && err == nil {
+			s.conn.Settle(ctx, 20*time.Millisecond)
+		}
+		return err
+	})
+	step("close channel", stopDrainMax, func(context.Context) error { return s.conn.Close() })
+}
