@@ -63,6 +63,7 @@ func Analyze(code []byte, addr Addr, pad int, opt Options) Analysis {
 			z.refuse("code elsewhere jumps into the bytes that a jump would overwrite")
 		}
 	}
+	z.a.RedZone = z.a.RedZone && !opt.NoRedZone
 	z.decide(&first)
 	return z.a
 }

@@ -17,6 +17,9 @@ type relocator struct {
 	a    *Analysis
 	out  []Pair
 	fix  []fixup
+
+	id   uint32
+	exit Addr // slot of the agent's exit, called before a displaced ret; 0 for none
 }
 
 // fixup is a branch between two displaced instructions.
@@ -102,6 +105,11 @@ func (r *relocator) inst(code []byte, in *Inst, at Addr) error {
 	case FlowCallIndirect:
 		r.e.pushAddr(next)
 		return r.callIndirect(code, in, next)
+	case FlowRet:
+		if r.exit != 0 {
+			r.e.callSlot(r.id, r.exit)
+		}
+		return r.plain(code, in, next)
 	default:
 		return r.plain(code, in, next)
 	}

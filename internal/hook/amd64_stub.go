@@ -54,8 +54,8 @@ func (e *emitter) callThrough(spec *Spec, stub *Stub) error {
 	if spec.StackBytes < 0 || spec.StackBytes > MaxStackBytes {
 		return fmt.Errorf("%d bytes of stack arguments", spec.StackBytes)
 	}
-	if a.RetPop < 0 {
-		return fmt.Errorf("its returns pop different numbers of bytes")
+	if a.RetPop < 0 || a.UsesReturn {
+		return ErrNeedsEnterOnly
 	}
 	var afterRef, loopRef int
 	if a.LoopsToEntry {
@@ -152,6 +152,9 @@ func (e *emitter) retTrap(spec *Spec, stub *Stub) error {
 
 func (e *emitter) relocate(spec *Spec, stub *Stub) error {
 	r := relocator{e: e, code: spec.Code, a: spec.Analysis}
+	if spec.Kind == EnterOnly {
+		r.id, r.exit = spec.ID, spec.ExitSlot
+	}
 	err := r.run()
 	stub.Map = r.out
 	return err

@@ -29,6 +29,8 @@ type Options struct {
 	// Targets are addresses that code outside the function jumps to (Analysis.Jumps of other
 	// functions, symbols inside this one). Those outside the function do no harm.
 	Targets []Addr
+	// NoRedZone says that the compiler keeps no data below the stack pointer: Go.
+	NoRedZone bool
 }
 
 // MaxDisplaced bounds the instructions and the bytes that a patch displaces: the fifth byte of the

@@ -19,8 +19,9 @@ import (
 
 // corpus is one build of testdata's programs.
 type corpus struct {
-	bin string
-	fns []function // those to hook
+	bin  string
+	fns  []function            // those to hook
+	cold map[string][]function // their fragments
 }
 
 func compile(tb testing.TB, dir, compiler, source string, flags ...string) string {
@@ -46,7 +47,7 @@ func buildCorpus(tb testing.TB, cc, cxx string, flags, link []string) *corpus {
 		compile(tb, dir, cc, "corpus.c", append([]string{"-fPIC"}, flags...)...),
 		compile(tb, dir, cxx, "corpus.cc", append([]string{"-fPIC"}, flags...)...),
 	}
-	c := &corpus{bin: filepath.Join(dir, "corpus")}
+	c := &corpus{bin: filepath.Join(dir, "corpus"), cold: map[string][]function{}}
 	args := append(append([]string{"-no-pie", "-o", c.bin}, objects...), append(link, "-lpthread", "-lm")...)
 	if slices.Contains(link, high) { // the start files for position-dependent programs do not reach that far
 		start := []string{"-nostartfiles"}
@@ -60,6 +61,8 @@ func buildCorpus(tb testing.TB, cc, cxx string, flags, link []string) *corpus {
 	}
 	for _, f := range functions(tb, c.bin) {
 		if IsFragment(f.name) {
+			owner := f.name[:strings.LastIndex(f.name, ".cold")]
+			c.cold[owner] = append(c.cold[owner], f)
 			continue
 		}
 		if strings.HasPrefix(f.name, "t_") || strings.HasPrefix(f.name, "_Z") && strings.Contains(f.name, "t_") {
@@ -130,7 +133,7 @@ func (im *image) stub(tb testing.TB, spec Spec) Stub {
 	spec.EnterSlot, spec.ExitSlot, spec.CopySlot = im.arena, im.arena+8, im.arena+16
 	switch spec.Kind {
 	case EnterOnly:
-		spec.EnterSlot = im.arena + 24
+		spec.EnterSlot, spec.ExitSlot = im.arena+24, im.arena+32
 	case RetTrap:
 		spec.ExitSlot = im.arena + 32
 	}
@@ -179,13 +182,10 @@ func (c *corpus) hook(tb testing.TB, m mode, arena Addr) *image {
 		if m.kind != EnterOnly {
 			continue
 		}
-		for _, ret := range a.Rets {
-			spec.Kind, spec.Ret = RetTrap, ret
-			if ret < a.Off+a.PatchLen {
-				continue // it is displaced, and runs in the stub
-			}
-			stub := im.stub(tb, spec)
-			im.patch(tb, f.addr+Addr(ret), stub.Entry, PatchTrap)
+		im.rets(tb, uint32(id), f, &a, a.Off+a.PatchLen)
+		for _, cold := range c.cold[f.name] {
+			a := Analyze(cold.code, cold.addr, cold.pad, Options{})
+			im.rets(tb, uint32(id), cold, &a, 0)
 		}
 	}
 	slices.SortFunc(im.patches, func(a, b imagePatch) int { return int(int64(a.Site) - int64(b.Site)) })
@@ -204,6 +204,18 @@ func (im *image) write(tb testing.TB, path string) {
 	}
 	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
 		tb.Fatal(err)
+	}
+}
+
+// rets traps the returns of a function from an offset on; those before it are displaced.
+func (im *image) rets(tb testing.TB, id uint32, f function, a *Analysis, from int) {
+	tb.Helper()
+	for _, ret := range a.Rets {
+		if ret < from {
+			continue
+		}
+		stub := im.stub(tb, Spec{Kind: RetTrap, ID: id, Code: f.code, Analysis: a, Ret: ret})
+		im.patch(tb, f.addr+Addr(ret), stub.Entry, PatchTrap)
 	}
 }
 
@@ -237,7 +249,7 @@ func readCounts(tb testing.TB, path string, fns []function) counts {
 			if err != nil || fields != 4 {
 				tb.Fatalf("counts: %q", in.Text())
 			}
-			name := fns[id].name
+			name := strings.TrimSuffix(fns[id].name, ".localalias")
 			c.enters[name], c.exits[name], c.tails[name] = n[0], n[1], n[2]
 			c.totalEnters, c.totalExits, c.tail = c.totalEnters+n[0], c.totalExits+n[1], c.tail+n[2]
 		}
@@ -320,7 +332,12 @@ func TestRun(t *testing.T) {
 				}
 			})
 			t.Run("enter-only", func(t *testing.T) {
-				c.hooked(t, mode{kind: EnterOnly}, b.arena, plain)
+				n := c.hooked(t, mode{kind: EnterOnly}, b.arena, plain)
+				for _, name := range []string{"t_leaf", "t_asm_one", "t_asm_tight", "t_switch", "t_asm_retpop_s16"} {
+					if n.enters[name] != jump.enters[name] || n.exits[name] != n.enters[name] {
+						t.Errorf("%s: %d enters, %d exits, want %d", name, n.enters[name], n.exits[name], jump.enters[name])
+					}
+				}
 			})
 		})
 	}

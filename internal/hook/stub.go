@@ -1,5 +1,11 @@
 package hook
 
+import "errors"
+
+// ErrNeedsEnterOnly says that a function must not run below a frame of ours, because it uses its own
+// return address or pops arguments irregularly: hook it with EnterOnly and RetTrap.
+var ErrNeedsEnterOnly = errors.New("the function cannot run below another frame")
+
 // Kind is what a stub does around the displaced instructions.
 type Kind uint8
 
@@ -21,6 +27,9 @@ const (
 	CallThrough Kind = iota
 	// EnterOnly calls the agent and goes on, with no frame: push ID; call [EnterSlot]. At the
 	// agent's entry [rsp+16] is the function's return address. The agent preserves the flags, too.
+	// With an ExitSlot, a ret among the displaced instructions is preceded by push ID; call [ExitSlot],
+	// since no RetTrap can be set on it. The stub does not know a branch back to the entry from a
+	// call: the agent sees both, with the same stack pointer (Analysis.LoopsToEntry).
 	EnterOnly
 	// RetTrap stands for the ret at Spec.Ret: push ID; call [ExitSlot]; ret.
 	RetTrap
