@@ -1,0 +1,258 @@
+// Package capture owns the way from debug information to a capture plan: which registers, stack bytes
+// and pointees the agent must copy at a function's entry and return, and the value.Layout by which
+// those bytes become values later.
+//
+// It stands between symbol, which describes functions, and ring, whose operations the agent runs;
+// collector/native compiles a plan once per hooked function. Everything here is pure.
+//
+// Invariant: a value is right or it is <optimized out>, never wrong. Where sources of truth differ,
+// the stronger wins: a location that holds at the entry address; the stores that an unoptimised
+// prologue makes into the DWARF frame slots; the System V classification, trusted alone only in
+// unoptimised C and C++. What none of them settles is not captured.
+package capture
+
+import (
+	"fmt"
+	"sort"
+
+	"github.com/strobe-debug/strobe/internal/ring"
+	"github.com/strobe-debug/strobe/internal/symbol"
+	"github.com/strobe-debug/strobe/internal/value"
+)
+
+// Function is what the collector needs to hook one function with its values.
+type Function struct {
+	Plan   ring.Plan
+	Layout *value.Layout
+	// StackBytes is how much of the caller's argument area belongs to the call: the hook copies it. Exact
+	// for prototyped functions, GuessedStack where nothing says.
+	StackBytes int
+	// FrameSafe reports that a frame may stand between the caller and the function: not so for functions
+	// that return twice or look at their caller's frame, such as setjmp and vfork.
+	FrameSafe bool
+	HasDWARF  bool
+}
+
+// GuessedStack is the window of stack arguments for functions whose parameters are not known.
+const GuessedStack = 2048
+
+// Limits on what one value copies.
+const (
+	maxObject = 4096 // bytes of a struct, union or array
+	maxString = value.MaxText
+	maxStack  = 4096 // bytes of stack arguments in a record
+)
+
+// twice are functions that return a second time through a saved context, or run in their caller's.
+var twice = map[string]bool{
+	"setjmp": true, "_setjmp": true, "__sigsetjmp": true, "sigsetjmp": true, "vfork": true, "__vfork": true, "__libc_vfork": true,
+	"getcontext": true, "swapcontext": true, "makecontext": true, "__makecontext": true, "__getcontext": true, "savectx": true, "_start": true, "returns_twice": true,
+}
+
+// Compile makes the plan for one function. depth is the serialization depth; this version follows
+// pointers of parameters and results once, whatever it is. It never fails: without debug
+// information the plan is empty and the stack window a guess. The error tells what was wrong with
+// the debug information; the Function is usable all the same.
+func Compile(m *symbol.Module, f *symbol.Function, depth int) (*Function, error) {
+	out := &Function{Layout: &value.Layout{}, StackBytes: GuessedStack, FrameSafe: !twice[f.Name] && f.Language != symbol.LangGo}
+	if !f.HasDWARF {
+		return out, nil
+	}
+	sig, err := m.Signature(f)
+	if err != nil {
+		return out, fmt.Errorf("read signature of %s: %w", f.Name, err)
+	}
+	code, err := m.Code(f)
+	if err != nil {
+		return out, fmt.Errorf("read code of %s: %w", f.Name, err)
+	}
+	out.HasDWARF = true
+	compile(out, sig, f, code, false)
+	return out, nil
+}
+
+// compile fills in out from a signature and the function's code.
+func compile(out *Function, sig *symbol.Signature, f *symbol.Function, code []byte, global bool) {
+	result := locateResult(sig, f, code, global)
+	homes, stack := locateParams(sig, code, result.memory)
+	out.StackBytes = stack
+	b := newBuilder(sig)
+	for i := range sig.Params {
+		b.need(&homes[i])
+	}
+	b.emitEnter()
+	names := paramNames(sig)
+	for i := range sig.Params {
+		b.argument(names[i], sig.Params[i].Type, &homes[i])
+	}
+	b.result(sig.Return, result)
+	out.Plan, out.Layout = b.finish()
+}
+
+// paramNames names parameters uniquely: unnamed ones by position.
+func paramNames(sig *symbol.Signature) []string {
+	names := make([]string, len(sig.Params))
+	seen := map[string]bool{}
+	for i := range sig.Params {
+		n := sig.Params[i].Name
+		if n == "" {
+			n = fmt.Sprintf("arg%d", i)
+		}
+		for base, k := n, 2; seen[n]; k++ {
+			n = fmt.Sprintf("%s#%d", base, k)
+		}
+		seen[n] = true
+		names[i] = n
+	}
+	return names
+}
+
+// locateParams decides where every parameter is at the entry, and the bytes of stack arguments.
+func locateParams(sig *symbol.Signature, code []byte, hidden bool) ([]home, int) {
+	entry := entryFrame(sig)
+	pro := readPrologue(code)
+	body := pro.frame(sig.FrameBase)
+	abi := assignment{}
+	if sig.Language != symbol.LangRust && sig.Language != symbol.LangGo {
+		abi = assign(sig.Params, hidden || byReferenceResult(sig))
+	}
+	homes := make([]home, len(sig.Params))
+	top := int64(0)
+	for i := range sig.Params {
+		guess := nowhere
+		if abi.homes != nil && sig.Clone == "" {
+			guess = abi.homes[i]
+		}
+		homes[i] = locateParam(&sig.Params[i], sig, entry, body, pro, guess, code)
+		for _, p := range homes[i].places {
+			if p.kind == srcStack {
+				top = max(top, int64(p.off)+int64(p.size))
+			}
+		}
+	}
+	return homes, stackBytes(sig, &abi, top)
+}
+
+func byReferenceResult(sig *symbol.Signature) bool {
+	return sig.Return != nil && sysvResult(sig.Return).memory
+}
+
+// stackBytes is how much of the caller's frame belongs to the call.
+func stackBytes(sig *symbol.Signature, abi *assignment, top int64) int {
+	up8 := func(n int64) int { return int((n + 7) &^ 7) }
+	switch {
+	case sig.Variadic || sig.Language == symbol.LangGo, abi.homes != nil && !abi.sure,
+		!sig.Prototyped && sig.Language == symbol.LangC:
+		return max(GuessedStack, up8(top))
+	case sig.Clone != "":
+		// a clone takes parts of its parameters one by one, up to eight of each
+		return max(up8(top), up8(abi.stack), 64*len(sig.Params))
+	case sig.Language == symbol.LangRust:
+		c := assign(sig.Params, true)
+		if !c.sure {
+			return max(GuessedStack, up8(top))
+		}
+		// Rust's ABI: at most two registers per parameter, one for the result, one for the caller's location
+		words := max(0, 2*int64(len(sig.Params))+2-6)
+		return max(up8(top), up8(c.stack), int(words)*16)
+	}
+	return max(up8(top), up8(abi.stack))
+}
+
+// locateParam finds one parameter. guess is where the calling convention puts it.
+func locateParam(p *symbol.Param, sig *symbol.Signature, entry, body frame, pro *prologue, guess home, code []byte) home {
+	full := sizeOf(p.Type)
+	if full < 0 {
+		return nowhere
+	}
+	if full == 0 {
+		return home{}
+	}
+	size := uint32(min(full, 1<<30))
+	switch p.Loc.Kind {
+	case symbol.LocConst:
+		h := home{}
+		h.add(place{source: source{kind: srcConst}, size: size, bytes: fit(p.Loc.Const, size)})
+		return h
+	case symbol.LocEntry:
+		l := evaluate(p.Loc.Expr, size, entry)
+		if !l.inFrame && !l.missing && !entryFrameOnly(&l, sig) {
+			return l.home
+		}
+		l = evaluate(p.Loc.Expr, size, body)
+		return fromBody(&l, sig, pro, guess, size, code)
+	case symbol.LocExpr:
+		l := evaluate(p.Loc.Expr, size, body)
+		return fromBody(&l, sig, pro, guess, size, code)
+	}
+	return nowhere
+}
+
+// entryFrameOnly reports a stack place that was computed from a frame base which is a plain register:
+// compilers mean the register behind the prologue, whatever range the location has.
+func entryFrameOnly(l *located, sig *symbol.Signature) bool {
+	for _, p := range l.places {
+		if p.kind == srcStack && len(sig.FrameBase) == 1 && sig.FrameBase[0] != opCallFrameCFA {
+			return true
+		}
+	}
+	return false
+}
+
+// fromBody settles a parameter whose location holds behind the prologue.
+func fromBody(l *located, sig *symbol.Signature, pro *prologue, guess home, size uint32, code []byte) home {
+	trusted := !sig.Optimized && sig.Clone == "" && !guess.missing
+	switch {
+	case l.inFrame && l.indirect:
+		h := pro.stored(l.slot, 8)
+		if h.complete() {
+			h.indirect, h.off = true, l.off
+			return h
+		}
+	case l.inFrame:
+		h := pro.stored(l.slot, size)
+		switch {
+		case h.complete():
+			return h
+		case trusted && (h.missing || h.agrees(&guess, size)):
+			return guess
+		case !h.missing && !sig.Optimized && sig.Language == symbol.LangRust:
+			return h // padding is not stored
+		}
+		return nowhere
+	case !l.missing && onStack(&l.home):
+		h := pro.stored(int64(l.places[0].off), min(size, 8))
+		if !sig.Optimized && h.complete() && h.places[0].kind == srcGPR { // the home area of another convention
+			return nowhere
+		}
+		if callFrameBase(sig) || !guess.missing && guess.agrees(&l.home, size) || wholeFrameKnown(pro, code) {
+			return l.home
+		}
+		return nowhere
+	case !l.missing && !l.indirect:
+		return l.home
+	case !l.missing && l.indirect && sig.Optimized:
+		return l.home
+	}
+	if trusted {
+		return guess
+	}
+	return nowhere
+}
+
+// callFrameBase reports a frame base that is the CFA itself, so that no prologue enters the account.
+func callFrameBase(sig *symbol.Signature) bool {
+	return len(sig.FrameBase) == 1 && sig.FrameBase[0] == opCallFrameCFA
+}
+
+func onStack(h *home) bool { return len(h.places) > 0 && h.places[0].kind == srcStack }
+
+// optimizedParams sorts op sources for a stable plan.
+func sortedKeys(m map[uint8]uint32) []uint8 {
+	out := make([]uint8, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i] < out[j] })
+	return out
+}

@@ -1,0 +1,363 @@
+package capture
+
+import "golang.org/x/arch/x86/x86asm"
+
+// maxPrologue bounds the instructions read of a function: unoptimised code stores its parameters
+// within the first few dozen.
+const maxPrologue = 300
+
+// content is what a register or frame byte holds: bytes of an argument register or stack argument, an
+// address in the frame, or nothing that is known.
+type content struct {
+	source
+	valid uint8 // bytes from off that are known
+	frame bool  // the address CFA+off
+}
+
+// prologue is what a function's first straight run of instructions does with its arguments.
+type prologue struct {
+	gpr    [16]content // by DWARF number
+	xmm    [16]content
+	slots  map[int32]source // per byte of the frame, by distance from the CFA; srcNone: something else
+	sp     int32            // rsp behind the run, from the CFA
+	spOK   bool
+	length int // bytes read
+}
+
+// readPrologue follows code from a function's entry to its first branch, call or return.
+func readPrologue(code []byte) *prologue {
+	p := &prologue{slots: map[int32]source{}, sp: -8, spOK: true}
+	for i := range p.gpr {
+		p.gpr[i] = content{source: source{kind: srcGPR, reg: uint8(i)}, valid: 8}
+		p.xmm[i] = content{source: source{kind: srcXMM, reg: uint8(i)}, valid: 16}
+	}
+	p.gpr[rsp] = content{source: source{off: -8}, frame: true}
+	for n := 0; n < maxPrologue && len(code) > 0; n++ {
+		if len(code) >= 4 && code[0] == 0xf3 && code[1] == 0x0f && code[2] == 0x1e && code[3] >= 0xfa {
+			code, p.length = code[4:], p.length+4
+			continue
+		}
+		in, err := x86asm.Decode(code, 64)
+		if err != nil || in.Len <= 0 || !p.step(&in) {
+			break
+		}
+		code, p.length = code[in.Len:], p.length+in.Len
+	}
+	if sp := p.gpr[rsp]; sp.frame {
+		p.sp = sp.off
+	} else {
+		p.spOK = false
+	}
+	return p
+}
+
+// frame is what location expressions of the whole function mean by the stack registers.
+func (p *prologue) frame(base []byte) frame {
+	at := func(c content) sym {
+		if !c.frame {
+			return sym{}
+		}
+		return sym{kind: symFrame, off: int64(c.off)}
+	}
+	fr := frame{stack: at(p.gpr[rsp]), pointer: at(p.gpr[rbp])}
+	fr.base = frameBase(base, fr)
+	return fr
+}
+
+// stored is the home of a value of size bytes whose frame slot is at CFA+slot.
+func (p *prologue) stored(slot int64, size uint32) home {
+	h := home{missing: true}
+	for i := uint32(0); i < min(size, 4096); i++ {
+		s := p.slots[int32(slot)+int32(i)]
+		if s.kind != srcNone {
+			h.missing = false
+		}
+		h.add(place{source: s, size: 1})
+	}
+	return h
+}
+
+// step follows one instruction. It returns false where the straight run ends.
+func (p *prologue) step(in *x86asm.Inst) bool {
+	switch in.Op {
+	case x86asm.CALL, x86asm.JMP, x86asm.RET, x86asm.LRET, x86asm.SYSCALL, x86asm.INT, x86asm.UD2, x86asm.HLT, x86asm.LEAVE,
+		x86asm.LOOP, x86asm.LOOPE, x86asm.LOOPNE, x86asm.IRET, x86asm.ENTER, x86asm.XCHG:
+		return false
+	}
+	if isJcc(in.Op) || hasRep(in) {
+		return false
+	}
+	switch in.Op {
+	case x86asm.PUSH:
+		return p.push(in)
+	case x86asm.POP:
+		return p.pop(in)
+	case x86asm.ADD, x86asm.SUB:
+		if r, ok := in.Args[0].(x86asm.Reg); ok && r == x86asm.RSP {
+			imm, ok := in.Args[1].(x86asm.Imm)
+			if !ok || !p.gpr[rsp].frame {
+				return false
+			}
+			d := int32(imm)
+			if in.Op == x86asm.SUB {
+				d = -d
+			}
+			p.gpr[rsp].off += d
+			return true
+		}
+		p.clobber(in)
+	case x86asm.AND:
+		if r, ok := in.Args[0].(x86asm.Reg); ok {
+			if r == x86asm.RSP { // realigned: distances from the CFA are gone
+				return false
+			}
+			if imm, ok := in.Args[1].(x86asm.Imm); ok && imm == 1 { // clang's mask of a bool
+				if c := p.reg(r); c != nil {
+					c.valid = min(c.valid, 1)
+				}
+				return true
+			}
+		}
+		p.clobber(in)
+	case x86asm.TEST, x86asm.CMP, x86asm.NOP, x86asm.UCOMISS, x86asm.UCOMISD, x86asm.COMISS, x86asm.COMISD:
+	case x86asm.MUL, x86asm.DIV, x86asm.IDIV, x86asm.CDQ, x86asm.CQO, x86asm.CWD, x86asm.CBW, x86asm.CWDE, x86asm.CDQE,
+		x86asm.CPUID, x86asm.RDTSC:
+		p.gpr[rax], p.gpr[rdx], p.gpr[rcx], p.gpr[rbx] = content{}, content{}, content{}, content{}
+	case x86asm.LEA:
+		p.lea(in)
+	default:
+		if k := moveKind(in.Op); k != notMove {
+			p.move(in, k)
+		} else {
+			p.clobber(in)
+		}
+	}
+	return true
+}
+
+func isJcc(op x86asm.Op) bool {
+	switch op {
+	case x86asm.JA, x86asm.JAE, x86asm.JB, x86asm.JBE, x86asm.JCXZ, x86asm.JE, x86asm.JECXZ, x86asm.JG, x86asm.JGE, x86asm.JL,
+		x86asm.JLE, x86asm.JNE, x86asm.JNO, x86asm.JNP, x86asm.JNS, x86asm.JO, x86asm.JP, x86asm.JRCXZ, x86asm.JS:
+		return true
+	}
+	return false
+}
+
+// hasRep reports a repeated string operation, whose writes have no known length.
+func hasRep(in *x86asm.Inst) bool {
+	switch in.Op {
+	case x86asm.MOVSB, x86asm.MOVSW, x86asm.MOVSD, x86asm.MOVSQ, x86asm.STOSB, x86asm.STOSW, x86asm.STOSD, x86asm.STOSQ:
+		return true
+	}
+	return false
+}
+
+type move uint8
+
+const (
+	notMove    move = iota
+	moveBytes       // as many bytes as the operand
+	moveExtend      // the source's bytes, extended
+	moveHigh        // the upper half of a vector register
+)
+
+func moveKind(op x86asm.Op) move {
+	switch op {
+	case x86asm.MOV, x86asm.MOVSS, x86asm.MOVSD_XMM, x86asm.MOVAPS, x86asm.MOVAPD, x86asm.MOVUPS, x86asm.MOVUPD, x86asm.MOVDQA,
+		x86asm.MOVDQU, x86asm.MOVLPS, x86asm.MOVLPD, x86asm.MOVQ, x86asm.MOVD:
+		return moveBytes
+	case x86asm.MOVZX, x86asm.MOVSX, x86asm.MOVSXD:
+		return moveExtend
+	case x86asm.MOVHPS, x86asm.MOVHPD:
+		return moveHigh
+	}
+	return notMove
+}
+
+func (p *prologue) push(in *x86asm.Inst) bool {
+	if !p.gpr[rsp].frame {
+		return false
+	}
+	p.gpr[rsp].off -= 8
+	var c content
+	if r, ok := in.Args[0].(x86asm.Reg); ok {
+		if k := p.reg(r); k != nil {
+			c = *k
+		}
+	}
+	p.store(p.gpr[rsp].off, 8, c)
+	return true
+}
+
+func (p *prologue) pop(in *x86asm.Inst) bool {
+	if !p.gpr[rsp].frame {
+		return false
+	}
+	p.gpr[rsp].off += 8
+	p.clobber(in)
+	return true
+}
+
+// reg returns the content of the register that r is a part of, nil when it is none of ours or
+// the part does not begin at bit 0.
+func (p *prologue) reg(r x86asm.Reg) *content {
+	n, _, ok := regNumber(r)
+	switch {
+	case !ok:
+		return nil
+	case r >= x86asm.X0 && r <= x86asm.X15:
+		return &p.xmm[n]
+	}
+	return &p.gpr[n]
+}
+
+// fromHardware maps the encoding's order of registers to DWARF's.
+var fromHardware = [16]uint8{rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, 8, 9, 10, 11, 12, 13, 14, 15}
+
+// regNumber returns a register's DWARF number (vector registers: their own) and its bytes.
+func regNumber(r x86asm.Reg) (n, size uint8, ok bool) {
+	switch {
+	case r >= x86asm.RAX && r <= x86asm.R15:
+		return fromHardware[r-x86asm.RAX], 8, true
+	case r >= x86asm.EAX && r <= x86asm.R15L:
+		return fromHardware[r-x86asm.EAX], 4, true
+	case r >= x86asm.AX && r <= x86asm.R15W:
+		return fromHardware[r-x86asm.AX], 2, true
+	case r >= x86asm.AL && r <= x86asm.BL:
+		return fromHardware[r-x86asm.AL], 1, true
+	case r >= x86asm.SPB && r <= x86asm.R15B:
+		return fromHardware[r-x86asm.SPB+4], 1, true
+	case r >= x86asm.X0 && r <= x86asm.X15:
+		return uint8(r - x86asm.X0), 16, true
+	}
+	return 0, 0, false
+}
+
+// address resolves a memory operand to a distance from the CFA.
+func (p *prologue) address(m x86asm.Mem) (int32, bool) {
+	if m.Segment != 0 && m.Segment != x86asm.SS && m.Segment != x86asm.DS || m.Index != 0 || m.Base < x86asm.RAX || m.Base > x86asm.R15 {
+		return 0, false
+	}
+	c := p.reg(m.Base)
+	if c == nil || !c.frame {
+		return 0, false
+	}
+	return c.off + int32(m.Disp), true
+}
+
+// store notes what the frame bytes at CFA+off hold. The first store counts: it is the one that makes
+// the parameter; later ones are the program's own assignments.
+func (p *prologue) store(off, size int32, c content) {
+	for i := int32(0); i < min(size, 64); i++ {
+		if _, ok := p.slots[off+i]; ok {
+			continue
+		}
+		s := source{}
+		if !c.frame && uint8(i) < c.valid {
+			s = c.source
+			s.off += i
+		}
+		p.slots[off+i] = s
+	}
+}
+
+// clobber forgets what an instruction that is not understood writes.
+func (p *prologue) clobber(in *x86asm.Inst) {
+	switch a := in.Args[0].(type) {
+	case x86asm.Reg:
+		if n, size, ok := regNumber(a); ok {
+			if size == 16 {
+				p.xmm[n] = content{}
+			} else {
+				p.gpr[n] = content{}
+			}
+		} else if a >= x86asm.AH && a <= x86asm.BH {
+			p.gpr[fromHardware[a-x86asm.AH]].valid = min(p.gpr[fromHardware[a-x86asm.AH]].valid, 1)
+		}
+	case x86asm.Mem:
+		if off, ok := p.address(a); ok {
+			p.store(off, int32(max(in.MemBytes, 1)), content{})
+		}
+	}
+}
+
+func (p *prologue) lea(in *x86asm.Inst) {
+	dst, _ := in.Args[0].(x86asm.Reg)
+	m, _ := in.Args[1].(x86asm.Mem)
+	off, ok := p.address(m)
+	p.clobber(in)
+	if c := p.reg(dst); c != nil && ok && dst >= x86asm.RAX && dst <= x86asm.R15 {
+		*c = content{source: source{off: off}, frame: true}
+	}
+}
+
+// move follows a copy between registers and memory.
+func (p *prologue) move(in *x86asm.Inst, kind move) {
+	size := int32(in.MemBytes)
+	var val content
+	switch src := in.Args[1].(type) {
+	case x86asm.Reg:
+		c := p.reg(src)
+		if c == nil {
+			break
+		}
+		val = *c
+		_, n, _ := regNumber(src)
+		if n < 8 {
+			val.frame = false
+		}
+		if n < 16 {
+			val.valid = min(val.valid, n)
+		}
+		if kind == moveHigh {
+			if val.valid = 0; c.valid == 16 {
+				val.off, val.valid = val.off+8, 8
+			}
+		}
+		size = p.copied(in, n)
+	case x86asm.Mem:
+		if off, ok := p.address(src); ok && off >= 0 && kind != moveHigh {
+			val = content{source: source{kind: srcStack, off: off}, valid: uint8(min(max(size, 0), 16))}
+		}
+	}
+	switch dst := in.Args[0].(type) {
+	case x86asm.Mem:
+		if off, ok := p.address(dst); ok {
+			p.store(off, max(size, 1), val)
+		}
+	case x86asm.Reg:
+		c := p.reg(dst)
+		if c == nil || kind == moveHigh {
+			p.clobber(in)
+			return
+		}
+		if !val.frame {
+			val.valid = uint8(min(int32(val.valid), max(size, 1)))
+		}
+		if val.frame && (dst < x86asm.RAX || dst > x86asm.R15) {
+			val = content{}
+		}
+		*c = val
+	}
+}
+
+// copied returns how many bytes a move from a register of n bytes transfers.
+func (p *prologue) copied(in *x86asm.Inst, n uint8) int32 {
+	if in.MemBytes > 0 {
+		return int32(in.MemBytes)
+	}
+	size := int32(n)
+	switch in.Op {
+	case x86asm.MOVSS, x86asm.MOVD:
+		size = 4
+	case x86asm.MOVSD_XMM, x86asm.MOVQ, x86asm.MOVLPS, x86asm.MOVLPD:
+		size = 8
+	}
+	if dst, ok := in.Args[0].(x86asm.Reg); ok {
+		if _, d, ok := regNumber(dst); ok && int32(d) < size {
+			size = int32(d)
+		}
+	}
+	return size
+}

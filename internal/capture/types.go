@@ -1,0 +1,303 @@
+package capture
+
+import (
+	"strings"
+
+	"github.com/strobe-debug/strobe/internal/symbol"
+	"github.com/strobe-debug/strobe/internal/value"
+)
+
+// Bounds on one layout. They are far above what fits a payload; they keep a hostile type graph from
+// growing a layout without end.
+const (
+	maxLayoutTypes  = 4000
+	maxLayoutFields = 2000
+	maxTypeDepth    = 24
+	maxEnumerators  = 4096
+)
+
+// typeTable flattens a module's types into a layout.
+type typeTable struct {
+	types []value.Type
+	index map[typeKey]int32
+	rust  bool
+}
+
+// typeKey tells the forms apart that one type takes: pointers are followed at levels above 0.
+type typeKey struct {
+	t     *symbol.Type
+	level int
+}
+
+func newTypeTable(lang symbol.Language) *typeTable {
+	return &typeTable{index: map[typeKey]int32{}, rust: lang == symbol.LangRust}
+}
+
+func (tt *typeTable) add(v value.Type) int32 {
+	tt.types = append(tt.types, v)
+	return int32(len(tt.types) - 1)
+}
+
+// of returns the layout's type for t. level is how many pointers from here on are followed.
+func (tt *typeTable) of(t *symbol.Type, level int) int32 { return tt.at(t, level, 0) }
+
+func (tt *typeTable) at(t *symbol.Type, level, depth int) int32 {
+	s := t.Strip()
+	if s == nil {
+		return tt.add(value.Type{Class: value.ClassVoid, Elem: -1})
+	}
+	k := typeKey{s, level}
+	named := t.Name == "wchar_t" || t.Name == "char16_t" || t.Name == "char32_t"
+	if i, ok := tt.index[k]; ok && !named {
+		return i
+	}
+	if len(tt.types) >= maxLayoutTypes || depth > maxTypeDepth {
+		return tt.add(value.Type{Class: value.ClassOpaque, Name: "…", Size: size32(s), Elem: -1})
+	}
+	i := tt.add(value.Type{Name: s.Name, Size: size32(s), Elem: -1, Discr: value.TypeField{Type: -1}})
+	if !named {
+		tt.index[k] = i // before the members: types may lead back to themselves
+	}
+	v := tt.types[i]
+	tt.fill(&v, s, level, depth)
+	if named && v.Size <= 4 {
+		v.Class = value.ClassChar
+	}
+	tt.types[i] = v
+	return i
+}
+
+func size32(t *symbol.Type) uint32 { return uint32(min(max(sizeOf(t), 0), 1<<31-1)) }
+
+func (tt *typeTable) fill(v *value.Type, t *symbol.Type, level, depth int) {
+	switch t.Kind {
+	case symbol.KindBase:
+		tt.base(v, t)
+	case symbol.KindVoid:
+		v.Class = value.ClassVoid
+		if v.Size == 8 {
+			v.Class = value.ClassPointer
+		}
+	case symbol.KindPointer, symbol.KindReference, symbol.KindRValueReference:
+		tt.pointer(v, t, level, depth)
+	case symbol.KindMemberPointer:
+		v.Class = value.ClassMemberPtr
+		if v.Size == 16 {
+			v.Class = value.ClassMethodPtr
+		}
+	case symbol.KindEnum:
+		tt.enum(v, t)
+	case symbol.KindArray:
+		tt.array(v, t, level, depth)
+	case symbol.KindStruct, symbol.KindUnion:
+		tt.aggregate(v, t, level, depth)
+	default:
+		v.Class = value.ClassOpaque
+	}
+}
+
+func (tt *typeTable) base(v *value.Type, t *symbol.Type) {
+	switch t.Encoding {
+	case symbol.EncSigned:
+		v.Class = value.ClassInt
+	case symbol.EncBool:
+		v.Class = value.ClassBool
+	case symbol.EncSignedChar, symbol.EncUnsignedChar:
+		signed := t.Encoding == symbol.EncSignedChar
+		switch {
+		case t.Name == "char":
+			v.Class, v.Signed = value.ClassChar, signed
+		case signed:
+			v.Class = value.ClassInt
+		default:
+			v.Class = value.ClassUint
+		}
+	case symbol.EncUTF:
+		v.Class = value.ClassChar
+	case symbol.EncFloat:
+		switch {
+		case v.Size == 16 && isQuad(t):
+			v.Class = value.ClassQuad
+		case v.Size >= 10:
+			v.Class = value.ClassX87
+		default:
+			v.Class = value.ClassFloat
+		}
+	case symbol.EncComplex:
+		v.Class = value.ClassComplex
+		e := value.Type{Class: value.ClassFloat, Size: v.Size / 2, Elem: -1}
+		switch {
+		case v.Size == 32 && isQuad(t):
+			e.Class = value.ClassQuad
+		case v.Size == 32:
+			e.Class = value.ClassX87
+		}
+		v.Elem = tt.add(e)
+	case symbol.EncAddress:
+		v.Class = value.ClassPointer
+	case symbol.EncUnsigned:
+		v.Class = value.ClassUint
+		if v.Size == 0 {
+			v.Class = value.ClassVoid
+		}
+	default:
+		v.Class = value.ClassOpaque
+		if v.Size == 0 {
+			v.Class = value.ClassVoid
+		}
+	}
+}
+
+// isReference tells Rust's references and boxes, which DWARF has as pointers, from raw pointers.
+func (tt *typeTable) isReference(t *symbol.Type) bool {
+	return t.Kind != symbol.KindPointer || tt.rust && (strings.HasPrefix(t.Name, "&") || strings.HasPrefix(t.Name, "alloc::boxed::Box<"))
+}
+
+func (tt *typeTable) pointer(v *value.Type, t *symbol.Type, level, depth int) {
+	v.Class, v.Size = value.ClassPointer, 8
+	e := t.Elem().Strip()
+	if e == nil {
+		return
+	}
+	switch e.Kind {
+	case symbol.KindFunction:
+		v.Class = value.ClassFuncPtr
+	case symbol.KindStruct, symbol.KindUnion:
+		v.Class = value.ClassStructPtr
+		switch {
+		case level == 0:
+		case e.Declared || sizeOf(e) < 0:
+			v.Elem = tt.add(value.Type{Class: value.ClassOpaque, Name: e.Name, Elem: -1})
+		default:
+			v.Elem = tt.at(t.Elem(), level-1, depth+1)
+		}
+	case symbol.KindBase:
+		if e.Name == "char" && e.Size == 1 && !tt.rust && !tt.isReference(t) {
+			if v.Class = value.ClassCString; level == 0 {
+				v.Class = value.ClassPointer
+			}
+			return
+		}
+		fallthrough
+	default:
+		if tt.isReference(t) && level > 0 && sizeOf(e) > 0 {
+			v.Class = value.ClassRef
+			v.Elem = tt.at(t.Elem(), level-1, depth+1)
+		}
+	}
+}
+
+func (tt *typeTable) enum(v *value.Type, t *symbol.Type) {
+	v.Class = value.ClassEnum
+	for i, e := range t.Enumerators() {
+		if i == maxEnumerators {
+			break
+		}
+		v.Enums = append(v.Enums, value.Enumerator{Name: e.Name, Value: e.Val})
+		v.Signed = v.Signed || e.Val < 0 && !e.Unsigned
+	}
+	if u := t.Elem(); u != nil {
+		if b := u.Strip(); b.Kind == symbol.KindBase {
+			v.Signed = b.Encoding == symbol.EncSigned || b.Encoding == symbol.EncSignedChar
+		}
+	}
+}
+
+func (tt *typeTable) array(v *value.Type, t *symbol.Type, level, depth int) {
+	e := t.Elem().Strip()
+	if e.Kind == symbol.KindBase && e.Name == "char" && e.Size == 1 && !t.Vector && !tt.rust {
+		v.Class = value.ClassText
+		return
+	}
+	v.Class = value.ClassArray
+	v.Elem = tt.at(t.Elem(), level, depth+1)
+	v.Count = uint32(min(max(t.Count, 0), 1<<31-1))
+}
+
+func (tt *typeTable) aggregate(v *value.Type, t *symbol.Type, level, depth int) {
+	if t.Declared {
+		v.Class = value.ClassOpaque
+		return
+	}
+	if vp := t.Variants(); vp != nil {
+		tt.variant(v, vp, level, depth)
+		return
+	}
+	v.Class = value.ClassStruct
+	if t.Kind == symbol.KindUnion {
+		v.Class = value.ClassUnion
+	}
+	v.Fields = tt.fields(t.Fields(), level, depth)
+	if tt.rust && isTuple(v.Fields) {
+		v.Class = value.ClassTuple
+	}
+	if tt.rust && v.Size == 0 && len(v.Fields) == 0 && v.Name == "()" {
+		v.Class = value.ClassVoid
+	}
+}
+
+func (tt *typeTable) fields(fs []symbol.Field, level, depth int) []value.TypeField {
+	var out []value.TypeField
+	for i := range fs {
+		f := &fs[i]
+		if f.Static || f.Virtual || f.Off < 0 || f.Artificial && strings.HasPrefix(f.Name, "_vptr") || len(out) >= maxLayoutFields {
+			continue
+		}
+		name := f.Name
+		if f.Base {
+			name = ":" + f.Name // its members join those of the object
+		}
+		vf := value.TypeField{Name: name, Type: tt.at(f.Type, level, depth+1), Off: uint32(min(f.Off, 1<<31-1))}
+		if f.BitSize > 0 {
+			vf.Off, vf.BitOff, vf.BitSize = 0, uint32(f.BitOff), uint32(f.BitSize)
+		}
+		out = append(out, vf)
+	}
+	return out
+}
+
+// isTuple reports fields named __0, __1, …: a tuple, or a struct or variant with unnamed fields.
+func isTuple(fs []value.TypeField) bool {
+	for _, f := range fs {
+		if !strings.HasPrefix(f.Name, "__") || len(f.Name) < 3 || f.Name[2] < '0' || f.Name[2] > '9' {
+			return false
+		}
+	}
+	return len(fs) > 0
+}
+
+func (tt *typeTable) variant(v *value.Type, vp *symbol.VariantPart, level, depth int) {
+	v.Class = value.ClassVariant
+	if vp.Discr != nil {
+		v.Discr = value.TypeField{Type: tt.at(vp.Discr.Type, 0, depth+1), Off: uint32(max(vp.Discr.Off, 0))}
+	}
+	for i := range vp.Variants {
+		c := &vp.Variants[i]
+		out := value.Variant{Name: c.Name}
+		for _, s := range c.Discr {
+			for d := s.Lo; len(out.Values) < maxEnumerators; d++ {
+				out.Values = append(out.Values, d)
+				if d >= s.Hi {
+					break
+				}
+			}
+		}
+		if c.Default {
+			out.Values = nil
+		}
+		if len(c.Fields) == 1 && c.Fields[0].Off == 0 {
+			out.Type = tt.at(c.Fields[0].Type, level, depth+1)
+			if out.Name == "" {
+				out.Name = c.Fields[0].Name
+			}
+		} else {
+			fs := tt.fields(c.Fields, level, depth)
+			class := value.ClassStruct
+			if isTuple(fs) {
+				class = value.ClassTuple
+			}
+			out.Type = tt.add(value.Type{Class: class, Size: v.Size, Elem: -1, Fields: fs, Discr: value.TypeField{Type: -1}})
+		}
+		v.Variants = append(v.Variants, out)
+	}
+}

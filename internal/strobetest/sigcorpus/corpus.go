@@ -1,0 +1,208 @@
+// Package sigcorpus generates programs of functions with random signatures and random values, together
+// with what a tracer must show for every argument and result. Test-only.
+//
+// Every function F is called once. Case.Func is its plain name; expected values are compact JSON in the form
+// that package value renders. Same seed, same program.
+package sigcorpus
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+)
+
+// Case is what one call must show.
+type Case struct {
+	Func      string // name without namespace, e.g. "f12"
+	Signature string // for messages
+	Args      []Arg
+	Ret       string // JSON; "" for a function without result
+}
+
+// Arg is one argument.
+type Arg struct {
+	Name string
+	JSON string
+}
+
+// sample is a value of a type: how it is written in the program, and what must be shown.
+type sample struct {
+	lit  string
+	json string
+}
+
+// kind is a type of the generated program.
+type kind struct {
+	name  string // as written before a declarator
+	array string // after the declarator
+	gen   func() sample
+	byRef bool // a C++ reference: name has no '&', the parameter gets one
+}
+
+type gen struct {
+	*rand.Rand
+	cpp   bool
+	decls strings.Builder // types
+	data  strings.Builder // globals
+	funcs strings.Builder
+	calls strings.Builder
+	cases []Case
+	next  int // for unique names
+	depth int
+	wide  bool // types that only the compilers for C know
+}
+
+func (g *gen) id(prefix string) string {
+	g.next++
+	return fmt.Sprintf("%s%d", prefix, g.next)
+}
+
+func pick[T any](g *gen, list []T) T { return list[g.IntN(len(list))] }
+
+// GenerateC returns a C program, or with cpp a C++ program, of n functions f1…fn.
+func GenerateC(seed uint64, n int, cpp bool) (source string, cases []Case) {
+	g := &gen{Rand: rand.New(rand.NewPCG(seed, 1)), cpp: cpp}
+	for i := 1; i <= n; i++ {
+		g.function(i)
+	}
+	var s strings.Builder
+	if !cpp {
+		s.WriteString("#include <stdbool.h>\n")
+	}
+	s.WriteString("#define NOINLINE __attribute__((noinline))\n")
+	s.WriteString("NOINLINE void barrier(void) { __asm__ volatile(\"\" ::: \"memory\"); }\n")
+	s.WriteString(g.decls.String())
+	s.WriteString(g.data.String())
+	s.WriteString(g.funcs.String())
+	s.WriteString("int main(void) {\n" + g.calls.String() + "  return 0;\n}\n")
+	return s.String(), g.cases
+}
+
+// function writes one function, its data and its call.
+func (g *gen) function(i int) {
+	c := Case{Func: fmt.Sprintf("f%d", i)}
+	var params, args, body []string
+	style := g.IntN(4)
+	for k := 0; k < g.IntN(9)+g.IntN(4); k++ {
+		t := g.parameter()
+		v := t.gen()
+		name := fmt.Sprintf("p%d", k)
+		src, dst := fmt.Sprintf("in_%d_%d", i, k), fmt.Sprintf("out_%d_%d", i, k)
+		fmt.Fprintf(&g.data, "%s %s%s = %s;\n", t.name, src, t.array, v.lit)
+		decl := t.name + " " + name
+		if t.byRef {
+			decl = t.name + "& " + name
+		}
+		params = append(params, decl)
+		args = append(args, src)
+		c.Args = append(c.Args, Arg{name, v.json})
+		if style == 0 || style == 1 && k%2 == 0 || style == 3 {
+			if t.byRef {
+				fmt.Fprintf(&g.data, "const volatile void *%s;\n", dst)
+				body = append(body, fmt.Sprintf("%s = &%s;", dst, name))
+			} else {
+				fmt.Fprintf(&g.data, "%s %s%s;\n", t.name, dst, g.zero(t))
+				body = append(body, fmt.Sprintf("%s = %s;", dst, name))
+			}
+		}
+	}
+	if style == 3 {
+		body = append([]string{"barrier();"}, body...)
+	}
+	ret := "void"
+	if g.IntN(6) > 0 {
+		t := g.result()
+		v := t.gen()
+		ret, c.Ret = t.name, v.json
+		fmt.Fprintf(&g.data, "%s ret_%d = %s;\n", t.name, i, v.lit)
+		body = append(body, fmt.Sprintf("return ret_%d;", i))
+	}
+	if len(params) == 0 && !g.cpp {
+		params = []string{"void"}
+	}
+	static := pick(g, []string{"", "", "static "})
+	c.Signature = fmt.Sprintf("%s%s f%d(%s)", static, ret, i, strings.Join(params, ", "))
+	fmt.Fprintf(&g.funcs, "NOINLINE %s { %s }\n", c.Signature, strings.Join(body, " "))
+	call := fmt.Sprintf("f%d(%s);", i, strings.Join(args, ", "))
+	if c.Ret != "" && g.IntN(4) > 0 {
+		fmt.Fprintf(&g.data, "%s res_%d%s;\n", ret, i, g.zeroNamed(ret))
+		call = fmt.Sprintf("res_%d = %s", i, call)
+	}
+	fmt.Fprintf(&g.calls, "  %s\n", call)
+	g.cases = append(g.cases, c)
+}
+
+// zero is an initialiser for a global that is only written to; classes with constructors need one.
+func (g *gen) zero(t kind) string { return t.array + g.zeroNamed(t.name) }
+
+func (g *gen) zeroNamed(name string) string {
+	if strings.HasPrefix(name, "NT") {
+		return "{0, 0}"
+	}
+	return ""
+}
+
+func (g *gen) parameter() kind {
+	switch g.IntN(20) {
+	case 0, 1:
+		return g.structPtr()
+	case 2:
+		return g.cstring()
+	case 3, 4, 5, 6:
+		return g.aggregate()
+	case 7:
+		if g.cpp {
+			t := g.any()
+			t.byRef = true
+			return t
+		}
+	}
+	return g.scalar()
+}
+
+func (g *gen) result() kind {
+	switch g.IntN(12) {
+	case 0:
+		return g.structPtr()
+	case 1:
+		return g.cstring()
+	case 2, 3, 4, 5:
+		return g.aggregate()
+	}
+	return g.scalar()
+}
+
+func (g *gen) any() kind {
+	if g.IntN(2) == 0 {
+		return g.aggregate()
+	}
+	return g.scalar()
+}
+
+func quoteJSON(s string) string { return `"` + s + `"` }
+
+func (g *gen) cstring() kind {
+	return kind{name: pick(g, []string{"const char *", "char *"}), gen: func() sample {
+		if g.IntN(8) == 0 {
+			return sample{"0", "null"}
+		}
+		s := ""
+		for i := g.IntN(30); i > 0; i-- {
+			s += string(rune('a' + g.IntN(26)))
+		}
+		return sample{`(char *)"` + s + `"`, quoteJSON(s)}
+	}}
+}
+
+func (g *gen) structPtr() kind {
+	t := g.aggregate()
+	return kind{name: t.name + " *", gen: func() sample {
+		if g.IntN(10) == 0 {
+			return sample{"0", "null"}
+		}
+		v := t.gen()
+		name := g.id("obj")
+		fmt.Fprintf(&g.data, "%s %s = %s;\n", t.name, name, v.lit)
+		return sample{"&" + name, v.json}
+	}}
+}
