@@ -16,6 +16,8 @@
 //     exception) matches no condition on returnValue, neither equals nor notEquals nor isNull; the same
 //     holds for arguments. Otherwise notEquals would return every call of every void function.
 //   - text asks about what is not a call: output, logpoints, crashes and the like.
+//   - lastEventId is the cursor: when nothing more matches it is the session's newest event, whatever its kind,
+//     so that polling with a filter neither looks at the same events again nor reports the same losses twice.
 //   - An event without a thread (output read from a pipe) belongs to the session's first process.
 //   - under is what one call caused on its own thread, without its own enter and exit.
 //

@@ -19,7 +19,7 @@ func bareName(name string) string {
 	depth := 0
 	for i := 0; i < len(name); i++ {
 		c := name[i]
-		if depth == 0 && strings.HasPrefix(name[i:], "operator") {
+		if depth == 0 && strings.HasPrefix(name[i:], "operator") && (i == 0 || !identByte(name[i-1])) {
 			n := operatorLen(name[i:])
 			b.WriteString(name[i : i+n])
 			i += n - 1
@@ -54,7 +54,11 @@ func opensArguments(s string) bool {
 		return false
 	}
 	c := s[len(s)-1]
-	return c == '_' || c == '>' || c == '}' || c == ')' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
+	return c == '>' || c == '}' || c == ')' || identByte(c)
+}
+
+func identByte(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
 }
 
 // operatorLen returns the length of the operator name that s begins with, or of the word "operator".

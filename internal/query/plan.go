@@ -127,11 +127,13 @@ func (a *asker) timeAndCursor(f *store.Filter) bool {
 		f.FromID = max(f.FromID, *a.req.AfterEventID+1)
 	}
 	if a.req.Under != 0 {
-		f.FromID = max(f.FromID, a.scope.enter+1)
-		if a.scope.exit != 0 {
-			if f.ToID == 0 || f.ToID > a.scope.exit-1 {
-				f.ToID = a.scope.exit - 1
-			}
+		own := event.ID(1)
+		if a.req.View == "tree" { // whose root is the call itself
+			own = 0
+		}
+		f.FromID = max(f.FromID, a.scope.enter+own)
+		if end := a.scope.exit - own; a.scope.exit != 0 && (f.ToID == 0 || f.ToID > end) {
+			f.ToID = end
 		}
 	}
 	return f.ToID == 0 || f.FromID <= f.ToID
@@ -219,9 +221,13 @@ func (a *asker) byText(parts []part) []part {
 	return parts
 }
 
+// both admits what p and q admit; nil admits all.
 func both(p, q func(*store.Row) bool) func(*store.Row) bool {
 	if p == nil {
 		return q
+	}
+	if q == nil {
+		return p
 	}
 	return func(row *store.Row) bool { return p(row) && q(row) }
 }

@@ -19,7 +19,7 @@ type Result struct {
 	Stats         string  `json:"stats,omitempty"`         // view stats, a table as text
 	TotalCount    int64   `json:"totalCount"`              // what matches, after the cursor if there is one; view tree: calls; view stats: functions
 	HasMore       bool    `json:"hasMore"`                 // more match than are shown
-	LastEventID   int64   `json:"lastEventId,omitempty"`   // cursor for the next page
+	LastEventID   int64   `json:"lastEventId,omitempty"`   // cursor for the next page: everything up to it was shown or does not match
 	PIDs          []int32 `json:"pids,omitempty"`          // when the session has several processes
 	EventsDropped int64   `json:"eventsDropped,omitempty"` // events after the cursor that the session's limit dropped unread
 	Crash         *Event  `json:"crash,omitempty"`         // the newest crash, in short
@@ -188,7 +188,9 @@ func (a *asker) list(parts []part, res *Result) (notes []string, err error) {
 		res.LastEventID = max(res.LastEventID, res.Events[i].ID)
 		res.Sampled = res.Sampled || res.Events[i].Sampled
 	}
-	res.HasMore = res.TotalCount > int64(r.Offset+n)
+	if res.HasMore = res.TotalCount > int64(r.Offset+n); !res.HasMore && r.Order == "time" {
+		res.LastEventID = a.sn.LastID() // nothing up to there is left, so that the next look need not go over it again
+	}
 	if cutShort {
 		notes = append(notes, fmt.Sprintf("Cut to %d events at 60 KB.", n))
 	}
@@ -289,8 +291,9 @@ func (a *asker) complete(res *Result, notes []string, env Env) error {
 	return nil
 }
 
-// dropped counts what the session's limit took from behind the cursor before it was read. Ids are dense and
-// only calls are dropped, so what is missing below the oldest call, less what is still there, is gone.
+// dropped counts what the session's limit took from behind the cursor before it was read, up to the next cursor, so
+// that the numbers of several pages add up. Ids are dense and only calls are dropped: what is missing below the
+// oldest call is gone.
 func (a *asker) dropped(res *Result) error {
 	if a.req.AfterEventID == nil {
 		return nil
@@ -299,14 +302,18 @@ func (a *asker) dropped(res *Result) error {
 	if first == 0 && a.st.Stats().Evicted > 0 {
 		first = a.sn.LastID() + 1
 	}
-	if first <= after+1 {
+	upTo := first - 1
+	if res.HasMore && res.LastEventID != 0 {
+		upTo = min(upTo, res.LastEventID)
+	}
+	if upTo <= after {
 		return nil
 	}
-	kept, err := a.sn.Count(a.ctx, store.Filter{FromID: after + 1, ToID: first - 1})
+	kept, err := a.sn.Count(a.ctx, store.Filter{FromID: after + 1, ToID: upTo})
 	if err != nil {
 		return fmt.Errorf("count dropped events: %w", err)
 	}
-	res.EventsDropped = first - 1 - after - kept
+	res.EventsDropped = upTo - after - kept
 	return nil
 }
 

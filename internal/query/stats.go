@@ -353,8 +353,9 @@ func (t *tally) top(f *function) ([]ReturnCount, int) {
 
 // histogram counts durations with 16 steps per power of two: a quantile is off by 3 % at most.
 type histogram struct {
-	n     int64
-	steps []uint32
+	n                 int64
+	shortest, longest int64
+	steps             []uint32
 }
 
 const histogramSteps = 16
@@ -364,6 +365,10 @@ func (h *histogram) add(ns int64) {
 	if i >= len(h.steps) {
 		h.steps = append(h.steps, make([]uint32, i+1-len(h.steps))...)
 	}
+	if h.n == 0 {
+		h.shortest = ns
+	}
+	h.shortest, h.longest = min(h.shortest, ns), max(h.longest, ns)
 	h.steps[i]++
 	h.n++
 }
@@ -376,8 +381,11 @@ func step(v uint64) int {
 	return shift*histogramSteps + int(v>>shift)
 }
 
-// quantile returns the middle of the step that holds the share q.
-func (h *histogram) quantile(q float64) int64 {
+// quantile returns the middle of the step that holds the share q, or the shortest or longest duration where
+// that is nearer.
+func (h *histogram) quantile(q float64) int64 { return min(max(h.middle(q), h.shortest), h.longest) }
+
+func (h *histogram) middle(q float64) int64 {
 	rank := int64(q * float64(h.n))
 	for i, c := range h.steps {
 		if rank -= int64(c); rank < 0 {

@@ -45,3 +45,11 @@ func shortName(name string, width int) string {
 	}
 	return name
 }
+
+// plural is "1 call", "2 calls".
+func plural(n int64, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return strconv.FormatInt(n, 10) + " " + what + "s"
+}

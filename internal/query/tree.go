@@ -141,15 +141,6 @@ func (a *asker) sections(parts []part, roots []store.Row) (out []section, others
 		base.Kinds |= otherKinds
 	}
 	base.Kinds |= a.kinds
-	if a.req.Under != 0 {
-		base.FromID = min(base.FromID, a.scope.enter)
-		if a.req.AfterEventID != nil {
-			base.FromID = max(base.FromID, *a.req.AfterEventID+1)
-		}
-		if a.scope.exit != 0 {
-			base.ToID = a.scope.exit
-		}
-	}
 	for i := range a.threads {
 		id := event.ThreadID(i)
 		if base.Threads != nil && !base.Threads.Has(uint32(id)) {

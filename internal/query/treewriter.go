@@ -29,7 +29,7 @@ func (w *treeWriter) section(s section, b *builder, header bool) int {
 		if t.Name != "" {
 			name = " " + quote(t.Name)
 		}
-		w.line(0, fmt.Sprintf("thread %d%s, pid %d: %d calls", t.TID, name, t.PID, s.calls))
+		w.line(0, fmt.Sprintf("thread %d%s, pid %d: %s", t.TID, name, t.PID, plural(s.calls, "call")))
 	}
 	w.kids(&b.root, 0)
 	w.stopped = w.stopped || b.stopped

@@ -357,5 +357,5 @@ func (f *filters) checkView() error {
 
 const (
 	callKinds  uint32 = 1<<event.FunctionEnter | 1<<event.FunctionExit
-	otherKinds uint32 = 1<<event.NumKinds - 1&^callKinds&^1
+	otherKinds uint32 = (1<<event.NumKinds - 1) &^ callKinds &^ (1 << event.KindNone)
 )

@@ -1,0 +1,249 @@
+package query
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/store"
+)
+
+// script is a session written by hand: one call per line.
+type script struct {
+	*model
+	th event.ThreadID
+}
+
+func newScript(t testing.TB) *script {
+	m := newModel(t, 7, store.Options{})
+	return &script{model: m}
+}
+
+// at appends an event 1 µs after the last.
+func (s *script) at(e modelEvent) {
+	s.ts += 1000
+	e.TS, e.Thread, e.id = s.ts, s.th, int64(len(s.events)+1)
+	s.events = append(s.events, e)
+}
+
+func (s *script) call(fn event.FuncID, args ...uint64) {
+	s.at(modelEvent{Event: event.Event{Kind: event.FunctionEnter, Func: fn, Payload: le(args...)}})
+}
+
+func (s *script) ret(fn event.FuncID, ret int64) {
+	s.at(modelEvent{Event: event.Event{Kind: event.FunctionExit, Func: fn, Ret: ret, Flags: event.HasRet}})
+}
+
+func (s *script) end(fn event.FuncID, flags event.Flags) {
+	s.at(modelEvent{Event: event.Event{Kind: event.FunctionExit, Func: fn, Flags: flags}})
+}
+
+func (s *script) print(text string) {
+	s.at(modelEvent{Event: event.Event{Kind: event.Stdout, Payload: []byte(text)}})
+}
+
+// orders is a session with loops, an odd result among many, an exception, output and a call that still runs.
+func orders(t testing.TB) *script {
+	s := newScript(t)
+	s.call(fnVoid)
+	for i := range 40 {
+		s.call(fnAdd, uint64(i), 1)
+		s.call(fnOK, uint64(i))
+		s.ret(fnOK, 1)
+		if i == 30 {
+			s.ret(fnAdd, -1)
+		} else {
+			s.ret(fnAdd, 0)
+		}
+	}
+	s.print("total: 39\n")
+	for i := range 3 {
+		s.call(fnHash, uint64(i))
+		s.ret(fnHash, int64(i+1))
+	}
+	s.call(fnName, 0x8000, 3, 0x636261)
+	s.call(fnColour, 2)
+	s.end(fnColour, event.Unwound)
+	s.at(modelEvent{Event: event.Event{Kind: event.Exception, Payload: []byte(`{"exceptionType":"std::runtime_error","message":"bad"}`)}})
+	s.end(fnName, event.Unwound)
+	s.call(fnColour, 2)
+	s.ret(fnColour, 2)
+	s.call(fnGone)
+	s.end(fnGone, 0)
+	s.call(fnMove, 0x7f00, 16, 1|7<<32, 8|9<<32)
+	s.th = 1
+	s.call(fnRaw)
+	s.ret(fnRaw, 3)
+	s.store(t)
+	return s
+}
+
+func TestTree(t *testing.T) {
+	s := orders(t)
+	for name, req := range map[string]Request{
+		"all":        {},
+		"one":        {ThreadID: new(int64(100))},
+		"short":      {ThreadID: new(int64(100)), Limit: 4},
+		"under":      {Under: 1, Limit: 6},
+		"under_leaf": {Under: 3},
+		"function":   {Function: &NameFilter{Equals: "app::add"}},
+		"result":     {ReturnValue: &ValueFilter{Equals: "-1"}},
+		"argument":   {Argument: &ArgumentFilter{Name: "s", ValueFilter: ValueFilter{Equals: `"abc"`}}},
+		"calls":      {EventType: Kinds{"function_enter"}, ThreadID: new(int64(100))},
+		"cursor":     {AfterEventID: new(int64(150)), ThreadID: new(int64(100))},
+		"nothing":    {Function: &NameFilter{Contains: "ad_d"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			req.View = "tree"
+			res := ask1(t, s.st, req)
+			golden(t, "tree_"+name+".golden", fmt.Sprintf("%stotal %d, more %v, last %d\nhint: %s\n", res.Tree, res.TotalCount, res.HasMore, res.LastEventID, res.Hint))
+		})
+	}
+}
+
+func TestStats(t *testing.T) {
+	s := orders(t)
+	for name, req := range map[string]Request{
+		"all":      {},
+		"function": {Function: &NameFilter{Contains: "app::"}},
+		"thread":   {ThreadID: new(int64(100))},
+		"limit":    {Limit: 2},
+		"result":   {ReturnValue: &ValueFilter{GreaterThan: "0"}},
+		"time":     {TimeFrom: "-20us"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			req.View = "stats"
+			res := ask1(t, s.st, req)
+			golden(t, "stats_"+name+".golden", fmt.Sprintf("%stotal %d, more %v\nhint: %s\n", res.Stats, res.TotalCount, res.HasMore, res.Hint))
+		})
+	}
+}
+
+// TestStatsAgainstBruteForce compares both ways of counting with the model.
+func TestStatsAgainstBruteForce(t *testing.T) {
+	m := newModel(t, 3, store.Options{MaxEvents: 1 << 40})
+	m.grow(30000)
+	m.store(t)
+	for _, scan := range []bool{false, true} {
+		req := Request{View: "stats"}
+		if scan {
+			req.TimeTo = Moment(fmt.Sprint(m.ts + 1))
+		}
+		res := ask1(t, m.st, req)
+		want := map[string]*Stat{}
+		below := map[int64]int64{}
+		for i := range m.events {
+			e := &m.events[i]
+			if !e.Kind.IsCall() {
+				continue
+			}
+			s := want[modelNames[e.Func]]
+			if s == nil {
+				s = &Stat{}
+				want[modelNames[e.Func]] = s
+			}
+			if e.Kind == event.FunctionEnter {
+				s.Calls++
+				continue
+			}
+			s.TotalNs += e.ns
+			s.SelfNs += e.ns - below[e.enter]
+			below[e.parent] += e.ns
+			if e.Flags&event.Unwound != 0 {
+				s.Errors++
+			}
+		}
+		if len(res.Rows) != len(want) {
+			t.Fatalf("scan %v: %d rows, want %d", scan, len(res.Rows), len(want))
+		}
+		for _, r := range res.Rows {
+			w := want[r.Function]
+			if r.Calls != w.Calls || r.TotalNs != w.TotalNs || r.SelfNs != w.SelfNs || r.Errors != w.Errors {
+				t.Errorf("scan %v: %+v, want %+v", scan, r, *w)
+			}
+		}
+	}
+}
+
+// TestTreePages: a tree never has more lines than asked for, and its cursor leads through the whole thread.
+func TestTreePages(t *testing.T) {
+	m := newModel(t, 5, store.Options{MaxEvents: 1 << 40})
+	m.grow(4000)
+	m.store(t)
+	for _, th := range modelThreads {
+		tid, after := int64(th.TID), int64(0)
+		for {
+			res := ask1(t, m.st, Request{View: "tree", ThreadID: &tid, Limit: 100, AfterEventID: &after})
+			if lines := strings.Count(res.Tree, "\n"); lines > 101 {
+				t.Fatalf("%d lines, want 100", lines)
+			}
+			if !res.HasMore {
+				break
+			}
+			if res.LastEventID <= after {
+				t.Fatalf("the cursor does not move: %d after %d", res.LastEventID, after)
+			}
+			after = res.LastEventID
+		}
+	}
+}
+
+func TestFoldSurvivesMillions(t *testing.T) {
+	s := newScript(t)
+	s.call(fnVoid)
+	for i := range 50000 {
+		s.call(fnAdd, uint64(i), 1)
+		s.ret(fnAdd, int64(i))
+	}
+	s.end(fnVoid, 0)
+	s.store(t)
+	res := ask1(t, s.st, Request{View: "tree"})
+	if !regexp.MustCompile(`×49999 more like this \(total 50ms, results 1\.\.49999\)`).MatchString(res.Tree) || strings.Count(res.Tree, "\n") > 4 {
+		t.Errorf("tree:\n%s\n%s", res.Tree, res.Hint)
+	}
+}
+
+func TestDuration(t *testing.T) {
+	for ns, want := range map[int64]string{
+		0: "0ns", 999: "999ns", 1000: "1µs", 1234: "1.23µs", 12345: "12.3µs", 123456: "123µs", 999_499: "999µs", 999_999: "1ms", 1_500_000: "1.5ms", 61_000_000_000: "61s",
+	} {
+		if got := duration(ns); got != want {
+			t.Errorf("duration(%d) = %q, want %q", ns, got, want)
+		}
+	}
+}
+
+func TestHistogram(t *testing.T) {
+	var h histogram
+	for i := range int64(100000) {
+		h.add(i * 17)
+	}
+	for _, q := range []float64{0.01, 0.5, 0.99} {
+		want := q * 1_700_000
+		if got := float64(h.quantile(q)); got < want*0.96 || got > want*1.04 {
+			t.Errorf("quantile(%v) = %v, want %v within 4 %%", q, got, want)
+		}
+	}
+}
+
+func TestBareName(t *testing.T) {
+	for in, want := range map[string]string{
+		"a::b<c, d<e>>::f":              "a::b::f",
+		"std::vector<int>::operator[]":  "std::vector::operator[]",
+		"a::operator<":                  "a::operator<",
+		"a<int>::operator<<":            "a::operator<<",
+		"operator<=><int>":              "operator<=>",
+		"<alloc::Vec<T> as Drop>::drop": "<alloc::Vec as Drop>::drop",
+		"core::iter::sum::<u32>":        "core::iter::sum",
+		"f<int (*)()->void>":            "f",
+		"broken<":                       "broken<",
+		"operators::x<y>":               "operators::x",
+		"plain":                         "plain",
+	} {
+		if got := bareName(in); got != want {
+			t.Errorf("bareName(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
