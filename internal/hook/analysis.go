@@ -1,7 +1,9 @@
 package hook
 
+import "github.com/strobe-debug/strobe/internal/symbol"
+
 // Addr is an address in the target.
-type Addr = uint64
+type Addr = symbol.Addr
 
 // Patch says how a function can be hooked.
 type Patch uint8

@@ -55,7 +55,7 @@ func functions(tb testing.TB, path string) []function {
 		end := s.Value + s.Size
 		limit = max(limit, end)
 		code := text[s.Section][s.Value-sec.Addr : limit-sec.Addr]
-		out = append(out, function{s.Name, s.Value, code, int(limit - end)})
+		out = append(out, function{s.Name, Addr(s.Value), code, int(limit - end)})
 	}
 	return out
 }
