@@ -151,6 +151,9 @@ func (op *Op) Check(params any) error {
 	v := reflect.ValueOf(params).Elem()
 	for _, f := range op.Fields {
 		fv, ok := lookup(v, f.Name)
+		if !ok && strings.Contains(f.Name, ".") {
+			continue // the object that it is a field of is absent
+		}
 		if !ok || fv.IsZero() {
 			if f.Required {
 				return invalid("Add it.", "%s of %s is required", f.Name, op.Name)
@@ -158,6 +161,9 @@ func (op *Op) Check(params any) error {
 			if !ok || fv.Kind() != reflect.Pointer {
 				continue // absent: the operation's default holds
 			}
+		}
+		if f.SchemaOnly {
+			continue
 		}
 		if err := f.check(fv); err != nil {
 			return err

@@ -3,6 +3,8 @@ package service
 import (
 	"context"
 	"reflect"
+
+	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // Op is one operation as front ends see it.
@@ -19,7 +21,8 @@ type Op struct {
 	Fields  []Field           // what the struct cannot say about its fields
 	Later   map[string]string // fields of the contract that this version refuses, with what to do instead
 
-	run func(ctx context.Context, s *Service, params any) (any, error)
+	adjust func(input *jsonschema.Schema) // last word on the schema; nil for none
+	run    func(ctx context.Context, s *Service, params any) (any, error)
 }
 
 // Field limits one field of an operation's parameters.
@@ -29,6 +32,8 @@ type Field struct {
 	Enum     []string
 	Min, Max int64 // inclusive; both 0 for none
 	Default  any   // for docs and schema; the operation applies it
+
+	SchemaOnly bool // the operation checks the range itself, or cuts to it and says so
 }
 
 // New returns a pointer to fresh parameters.

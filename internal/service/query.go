@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/strobe-debug/strobe/internal/event"
 	"github.com/strobe-debug/strobe/internal/query"
 )
 
@@ -19,9 +22,22 @@ var queryOp = Op{
 	Fields: []Field{
 		{Name: "sessionId", Required: true},
 		{Name: "argument.name", Required: true},
-		{Name: "limit", Default: query.DefaultLimit},
+		{Name: "limit", Default: query.DefaultLimit, Max: query.MaxLimit, SchemaOnly: true},
+		{Name: "waitMs", Max: query.MaxWaitMs, SchemaOnly: true},
 		{Name: "order", Enum: query.Orders},
 		{Name: "view", Enum: query.Views},
+	},
+	adjust: func(input *jsonschema.Schema) {
+		var kinds []any
+		for k := event.FunctionEnter; k < event.NumKinds; k++ {
+			kinds = append(kinds, k.String())
+		}
+		input.Properties["eventType"] = &jsonschema.Schema{
+			Types: []string{"string", "array"}, Items: &jsonschema.Schema{Enum: kinds}, Description: "one or a list",
+		}
+		for _, name := range []string{"timeFrom", "timeTo"} {
+			input.Properties[name].Types = []string{"integer", "string"}
+		}
 	},
 	run: typed(runQuery),
 }

@@ -47,6 +47,9 @@ func (op *Op) InputSchema() (*jsonschema.Schema, error) {
 			prop.Default = data
 		}
 	}
+	if op.adjust != nil {
+		op.adjust(s)
+	}
 	return s, nil
 }
 
@@ -56,7 +59,7 @@ func (op *Op) OutputSchema() *jsonschema.Schema {
 	for _, t := range op.Results {
 		for name, prop := range schemaOf(t, outputDepth, false).Properties {
 			if have, ok := all.Properties[name]; ok && have.Type != prop.Type {
-				prop = &jsonschema.Schema{} // differs by action
+				prop = &jsonschema.Schema{Types: []string{have.Type, prop.Type}} // differs by action
 			}
 			all.Properties[name] = prop
 		}
@@ -81,8 +84,12 @@ func schemaOf(t reflect.Type, depth int, input bool) *jsonschema.Schema {
 	if reflect.PointerTo(t).Implements(schemaerType) {
 		return reflect.New(t).Interface().(Schemaer).JSONSchema()
 	}
-	if t == rawType || t.Implements(marshaler) {
-		return &jsonschema.Schema{}
+	if t == rawType || t.Implements(marshaler) || t.Kind() == reflect.Interface {
+		// Never the schema "true": some clients take objects only.
+		if input {
+			return &jsonschema.Schema{Types: []string{"string", "number", "boolean"}}
+		}
+		return &jsonschema.Schema{Type: "object"}
 	}
 	switch t.Kind() {
 	case reflect.Struct:
@@ -99,8 +106,6 @@ func schemaOf(t reflect.Type, depth int, input bool) *jsonschema.Schema {
 			s.Items = schemaOf(t.Elem(), depth, input)
 		}
 		return s
-	case reflect.Interface:
-		return &jsonschema.Schema{}
 	}
 	return &jsonschema.Schema{Type: jsonType(t)}
 }
