@@ -111,3 +111,11 @@ func (r *Region) Free(i int) {
 	*h = Header{}
 	atomic.StoreUint32(r.State(i), RingFree)
 }
+
+// CommitBefore is Commit up to the record that was read last, which stays valid.
+func (rd *Reader) CommitBefore(rec *Rec) {
+	atomic.StoreUint64(&rd.h.Tail, rd.pos-uint64(RecordBytes+len(rec.Payload)))
+}
+
+// Waiting reports whether the producer waits for room.
+func (rd *Reader) Waiting() bool { return atomic.LoadUint32(&rd.h.Waiting) != 0 }

@@ -98,3 +98,10 @@ func (r *Region) RetireThread(tid uint32) {
 		}
 	}
 }
+
+// SetArenas tells the agent where stubs are: the list only grows.
+func (r *Region) SetArenas(list []Arena) {
+	c := r.Control()
+	copy(c.Arenas[:], list)
+	atomic.StoreUint32(&c.ArenaCount, uint32(min(len(list), MaxArenas)))
+}

@@ -1,0 +1,159 @@
+package native
+
+import (
+	"runtime"
+	"sync"
+
+	"github.com/strobe-debug/strobe/internal/capture"
+	"github.com/strobe-debug/strobe/internal/collector"
+	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/hook"
+	"github.com/strobe-debug/strobe/internal/symbol"
+	"github.com/strobe-debug/strobe/internal/value"
+)
+
+// function is one function of one file as it will be hooked, at link-time addresses. Shared by all processes of a session.
+type function struct {
+	sym      *symbol.Function
+	mod      *symbol.Module
+	depth    int
+	code     []byte
+	analysis hook.Analysis
+	plan     *capture.Function
+	kind     hook.Kind
+	rets     bool   // EnterOnly: exits by int3 at each ret
+	planErr  error  // what was wrong with its debug information
+	reason   string // why it cannot be hooked; then nothing else is valid
+
+	// How the collector makes event.Ret.
+	retSize   int
+	retSigned bool
+	retScalar bool
+	retAlone  bool // the whole exit payload is that word
+
+	once sync.Once
+	id   event.FuncID
+}
+
+// Functions that return twice, or on another stack, or have no caller: a frame of ours below them would be
+// returned into when it is gone.
+var noFrame = map[string]string{
+	"setjmp": "returns twice", "_setjmp": "returns twice", "sigsetjmp": "returns twice", "__sigsetjmp": "returns twice",
+	"vfork": "returns twice", "__vfork": "returns twice", "getcontext": "returns twice", "savectx": "returns twice",
+	"clone": "returns on another stack", "__clone": "returns on another stack", "clone3": "returns on another stack", "__clone3": "returns on another stack",
+	"_start": "is the program's entry point, which has no caller", "__restore_rt": "is entered by the kernel", "__fentry__": "has a calling convention of its own",
+	"mcount": "has a calling convention of its own", "_mcount": "has a calling convention of its own",
+}
+
+// compile decides how a function is hooked and what is recorded of it.
+func compile(mod *symbol.Module, f *symbol.Function, depth, pad int, targets []hook.Addr) *function {
+	fn := &function{sym: f, mod: mod, depth: depth}
+	if why, no := noFrame[f.Raw]; no {
+		fn.reason = "cannot be hooked safely: it " + why
+		return fn
+	}
+	if f.Ifunc {
+		fn.reason = "is an indirect function's resolver, which runs before the program is relocated"
+		return fn
+	}
+	code, err := mod.Code(f)
+	if err != nil || len(code) == 0 {
+		fn.reason = "its code is not in the file"
+		return fn
+	}
+	fn.code = code
+	fn.analysis = hook.Analyze(code, hook.Addr(f.Low), pad, hook.Options{Targets: targets})
+	if fn.analysis.Patch == hook.PatchNone {
+		fn.reason = fn.analysis.Reason
+		return fn
+	}
+	fn.plan, fn.planErr = capture.Compile(mod, f, depth) // usable also with an error
+	fn.kind = hook.CallThrough
+	if fn.needsNoFrame() {
+		fn.kind, fn.rets = hook.EnterOnly, true
+	}
+	fn.retSize, fn.retSigned, fn.retScalar = fn.plan.Layout.ScalarRet()
+	fn.retAlone = fn.retScalar && fn.plan.Plan.ExitGPRs == 1 && len(fn.plan.Plan.Exit) == 0
+	return fn
+}
+
+// needsNoFrame reports whether a frame below the function could change what it does: hand-written code that does not
+// keep to the calling convention. Exported functions keep to it, because anybody may call them.
+func (fn *function) needsNoFrame() bool {
+	if fn.analysis.UsesReturn || !fn.plan.FrameSafe {
+		return true
+	}
+	if r := fn.mod.EntryRule(fn.sym.Low); r.Known && !r.CallFrame {
+		return true
+	}
+	if fn.sym.HasDWARF && fn.sym.Language != symbol.LangAsm {
+		return false
+	}
+	return !exported(fn.mod, fn.sym)
+}
+
+// eventFunction is how the timeline names it.
+func (fn *function) eventFunction() event.Function {
+	raw := fn.sym.Raw
+	if raw == fn.sym.Name {
+		raw = ""
+	}
+	return event.Function{Name: fn.sym.Name, Raw: raw, File: fn.sym.File, Line: fn.sym.Line, Module: fn.mod.Path,
+		Language: string(fn.sym.Language), Layout: fn.plan.Layout.Marshal()}
+}
+
+// register gives the function its ID in the session.
+func (fn *function) register(sink collector.Sink) event.FuncID {
+	fn.once.Do(func() { fn.id = sink.Function(fn.eventFunction()) })
+	return fn.id
+}
+
+// ret normalizes the result word of an exit's payload.
+func (fn *function) ret(word int64) int64 { return value.Normalize(word, fn.retSize, fn.retSigned) }
+
+type functionKey struct {
+	mod   *symbol.Module
+	low   symbol.Addr
+	depth int
+}
+
+// compileAll compiles functions on all CPUs, using what was compiled before.
+func (t *target) compileAll(mod *symbol.Module, fns []symbol.Function, wanted map[int]int) []*function {
+	out := make([]*function, 0, len(wanted))
+	type job struct {
+		i, depth, pad int
+		at            int
+	}
+	var jobs []job
+	t.fnMu.Lock()
+	for i, depth := range wanted {
+		if f := t.functions[functionKey{mod, fns[i].Low, depth}]; f != nil {
+			out = append(out, f)
+			continue
+		}
+		pad := 0
+		if i+1 < len(fns) && fns[i+1].Low > fns[i].High {
+			pad = int(min(fns[i+1].Low-fns[i].High, 64))
+		}
+		jobs = append(jobs, job{i: i, depth: depth, pad: pad, at: len(jobs)})
+	}
+	t.fnMu.Unlock()
+	made := make([]*function, len(jobs))
+	var wg sync.WaitGroup
+	workers := min(runtime.NumCPU(), len(jobs)/64+1)
+	for w := range workers {
+		wg.Go(func() {
+			for k := w; k < len(jobs); k += workers {
+				made[k] = compile(mod, &fns[jobs[k].i], jobs[k].depth, jobs[k].pad, nil)
+			}
+		})
+	}
+	wg.Wait()
+	t.fnMu.Lock()
+	defer t.fnMu.Unlock()
+	for k, f := range made {
+		t.functions[functionKey{mod, fns[jobs[k].i].Low, jobs[k].depth}] = f
+		out = append(out, f)
+	}
+	return out
+}

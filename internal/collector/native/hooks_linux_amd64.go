@@ -1,0 +1,272 @@
+package native
+
+import (
+	"context"
+	"fmt"
+	"sort"
+
+	"github.com/strobe-debug/strobe/internal/hook"
+	"github.com/strobe-debug/strobe/internal/ring"
+)
+
+// hookKey names a hook of one process: the function's address there, and how deep its values are captured.
+type hookKey struct {
+	addr  uint64
+	depth int
+}
+
+// hooked is one hook of one process. It is made once and patched in and out as patterns come and go, so that its stub,
+// in which threads may still be, is never written again.
+type hooked struct {
+	id    uint32
+	fn    *function // nil for Strobe's own hooks
+	sites []*site   // the entry; then, for enter-only hooks, each ret
+}
+
+func (h *hooked) active() bool { return len(h.sites) > 0 && h.sites[0].active }
+
+// makeHooks writes stubs and hook table entries for functions of one module; nothing is patched yet. Functions that
+// cannot be hooked get their reason. probeMu is held.
+func (p *process) makeHooks(ctx context.Context, r *remote, m *loaded, fns []*function) ([]*hooked, error) {
+	sort.Slice(fns, func(i, j int) bool { return fns[i].sym.Low < fns[j].sym.Low })
+	var made []*hooked
+	need := uint64(0)
+	for _, fn := range fns {
+		if fn.reason == "" && p.byAddr[m.key(fn)] == nil {
+			need += fn.stubBytes()
+		}
+	}
+	var a *arena
+	if need > 0 {
+		var err error
+		if a, err = p.arenaFor(ctx, r, m.lo, m.hi, need); err != nil {
+			return nil, err
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	w := &stubWriter{p: p, a: a, at: 0}
+	if a != nil {
+		w.at = a.next
+	}
+	for _, fn := range fns {
+		if fn.reason != "" {
+			continue
+		}
+		h := p.byAddr[m.key(fn)]
+		if h == nil {
+			var err error
+			if h, err = w.hook(m, fn); err != nil {
+				fn.reason = err.Error()
+				continue
+			}
+		}
+		made = append(made, h)
+	}
+	return made, w.flush()
+}
+
+// stubBytes is an upper bound of the arena bytes that the function's stubs take.
+func (fn *function) stubBytes() uint64 {
+	n := uint64(hook.MaxStub(hook.Spec{Kind: fn.kind, Code: fn.code, Analysis: &fn.analysis, StackBytes: fn.plan.StackBytes})) + 16
+	if fn.rets {
+		n += uint64(len(fn.analysis.Rets)) * 64
+	}
+	return n
+}
+
+// stubWriter collects stubs that follow each other in an arena, to write them at once.
+type stubWriter struct {
+	p     *process
+	a     *arena
+	at    uint64
+	buf   []byte
+	hooks []*hooked
+}
+
+// add writes one stub to the buffer.
+func (w *stubWriter) add(spec hook.Spec) (hook.Stub, error) {
+	room := make([]byte, hook.MaxStub(spec))
+	stub, err := hook.WriteStub(room, hook.Addr(w.at), spec)
+	if err != nil {
+		return stub, err
+	}
+	n := (stub.Len + 15) &^ 15
+	for len(room) < n {
+		room = append(room, 0xcc)
+	}
+	for i := stub.Len; i < n; i++ {
+		room[i] = 0xcc
+	}
+	w.buf = append(w.buf, room[:n]...)
+	w.at += uint64(n)
+	return stub, nil
+}
+
+// hook makes the hook of one function.
+func (w *stubWriter) hook(m *loaded, fn *function) (*hooked, error) {
+	p := w.p
+	list := *p.hooks.Load()
+	id := uint32(len(list) + len(w.hooks))
+	if id >= ring.MaxHooks {
+		return nil, fmt.Errorf("all %d hooks of the process are in use", ring.MaxHooks)
+	}
+	an := fn.analysis // at its address in the process
+	an.Addr += hook.Addr(m.bias)
+	spec := hook.Spec{Kind: fn.kind, ID: id, Code: fn.code, Analysis: &an, StackBytes: fn.plan.StackBytes,
+		EnterSlot: w.a.slot(fn.enterSlot()), ExitSlot: w.a.slot(fn.exitSlot()), CopySlot: w.a.slot(slotCopy)}
+	mark, at := len(w.buf), w.at
+	undo := func(err error) (*hooked, error) {
+		w.buf, w.at = w.buf[:mark], at
+		return nil, err
+	}
+	stub, err := w.add(spec)
+	if err != nil {
+		return undo(err)
+	}
+	entry, err := entrySite(&an, stub)
+	if err != nil {
+		return undo(err)
+	}
+	h := &hooked{id: id, fn: fn, sites: []*site{entry}}
+	if fn.rets {
+		for _, off := range an.Rets {
+			spec.Kind, spec.Ret, spec.ExitSlot = hook.RetTrap, off, w.a.slot(slotExitTrap)
+			rs, err := w.add(spec)
+			if err != nil {
+				return undo(err)
+			}
+			h.sites = append(h.sites, &site{addr: uint64(an.Addr) + uint64(off), orig: make([]byte, 1), patch: []byte{int3}, to: uint64(rs.Entry)})
+		}
+	}
+	if err := p.writePlan(id, fn); err != nil {
+		return undo(err)
+	}
+	p.byAddr[m.key(fn)] = h
+	w.hooks = append(w.hooks, h)
+	return h, nil
+}
+
+func entrySite(an *hook.Analysis, stub hook.Stub) (*site, error) {
+	s := &site{addr: uint64(an.Site()), to: uint64(stub.Entry), moves: map[uint64]uint64{}}
+	if an.Patch == hook.PatchJump {
+		j, err := hook.JumpPatch(an.Site(), stub.Entry)
+		if err != nil {
+			return nil, err
+		}
+		s.patch = j[:]
+		for _, pair := range stub.Map {
+			if from := uint64(pair.Orig); from > s.addr && from < s.addr+uint64(len(s.patch)) {
+				s.moves[from] = uint64(pair.Copy)
+			}
+		}
+	} else {
+		s.patch = []byte{int3}
+	}
+	s.orig = make([]byte, len(s.patch))
+	return s, nil
+}
+
+// enterSlot and exitSlot choose the agent's entry points by what the plan reads.
+func (fn *function) enterSlot() int {
+	switch {
+	case fn.kind == hook.EnterOnly:
+		return slotEnterOnly
+	case fn.plan.Plan.EnterVec:
+		return slotEnterVec
+	}
+	return slotEnter
+}
+
+func (fn *function) exitSlot() int {
+	st := 0
+	for _, op := range fn.plan.Plan.Exit {
+		if op.Code == ring.OpST0 {
+			st = max(st, int(op.Src)+1)
+		}
+	}
+	switch {
+	case st == 2:
+		return slotExitST01
+	case st == 1:
+		return slotExitST0
+	case fn.plan.Plan.ExitVec:
+		return slotExitVec
+	}
+	return slotExit
+}
+
+// writePlan fills the hook's table entry and its operations.
+func (p *process) writePlan(id uint32, fn *function) error {
+	plan := &fn.plan.Plan
+	need := uint32(len(plan.Enter) + len(plan.Exit) + 2)
+	if p.nextOp+need > ring.MaxOps {
+		return fmt.Errorf("all %d capture operations of the process are in use", ring.MaxOps)
+	}
+	if plan.MaxEnter > ring.MaxPayload || plan.MaxExit > ring.MaxPayload {
+		return fmt.Errorf("its values take %d and %d bytes, at most %d fit a record", plan.MaxEnter, plan.MaxExit, ring.MaxPayload)
+	}
+	put := func(ops []ring.Op) uint32 {
+		if len(ops) == 0 {
+			return 0
+		}
+		at := p.nextOp
+		for _, op := range ops {
+			*p.region.Op(p.nextOp) = op
+			p.nextOp++
+		}
+		*p.region.Op(p.nextOp) = ring.Op{Code: ring.OpEnd}
+		p.nextOp++
+		return at
+	}
+	h := ring.Hook{EnterGPRs: uint8(min(plan.EnterGPRs, 6)), ExitGPRs: uint8(min(plan.ExitGPRs, 2)), MaxEnter: uint32(plan.MaxEnter), MaxExit: uint32(plan.MaxExit)}
+	h.MaxEnter = max(h.MaxEnter, uint32(h.EnterGPRs)*8)
+	h.MaxExit = max(h.MaxExit, uint32(h.ExitGPRs)*8)
+	h.EnterOps, h.ExitOps = put(plan.Enter), put(plan.Exit)
+	*p.region.Hook(id) = h
+	return nil
+}
+
+// flush writes the stubs to the process and makes the hooks known to the reader of its rings.
+func (w *stubWriter) flush() error {
+	if len(w.buf) == 0 {
+		return nil
+	}
+	if err := w.p.mem.Write(w.a.next, w.buf); err != nil {
+		return err
+	}
+	w.a.next = w.at
+	w.buf = nil
+	list := append(append([]*hooked{}, *w.p.hooks.Load()...), w.hooks...)
+	w.hooks = nil
+	w.p.hooks.Store(&list)
+	return nil
+}
+
+// own makes a hook of Strobe's own: the agent does flags' work at the function's entry and goes on.
+func (p *process) own(ctx context.Context, r *remote, m *loaded, code []byte, addr uint64, pad int, flags, index uint32) (*hooked, error) {
+	an := hook.Analyze(code, hook.Addr(addr), pad, hook.Options{})
+	if an.Patch != hook.PatchJump {
+		return nil, fmt.Errorf("cannot be patched: %s", an.Reason)
+	}
+	a, err := p.arenaFor(ctx, r, m.lo, m.hi, 256)
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	id := uint32(len(*p.hooks.Load()))
+	w := &stubWriter{p: p, a: a, at: a.next}
+	stub, err := w.add(hook.Spec{Kind: hook.EnterOnly, ID: id, Code: code, Analysis: &an, EnterSlot: a.slot(slotEnterOnly), ExitSlot: a.slot(slotExit), CopySlot: a.slot(slotCopy)})
+	if err != nil {
+		return nil, err
+	}
+	s, err := entrySite(&an, stub)
+	if err != nil {
+		return nil, err
+	}
+	*p.region.Hook(id) = ring.Hook{Flags: flags, EnterOps: index}
+	h := &hooked{id: id, sites: []*site{s}}
+	w.hooks = append(w.hooks, h)
+	return h, w.flush()
+}

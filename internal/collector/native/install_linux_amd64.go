@@ -1,0 +1,171 @@
+package native
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/strobe-debug/strobe/internal/ptrace"
+)
+
+// site is one patched place: the original bytes and how to undo the patch.
+type site struct {
+	addr   uint64
+	orig   []byte            // as long as patch
+	patch  []byte            // jmp rel32, or int3
+	to     uint64            // the stub, for a thread that meets the int3
+	moves  map[uint64]uint64 // addresses inside the patch to their copies in the stub
+	active bool
+}
+
+const int3 = 0xcc
+
+// apply makes the sites of add patched and those of remove original again, while the program runs. Tracer thread only.
+//
+// Threads that compute are halted meanwhile. Threads that wait in the kernel are not: none of them can be inside a
+// patched range (no window holds a system call), and one that wakes up meets the int3 that stands at the first byte until the rest
+// is written; its trap is handled afterwards.
+func (p *process) apply(add, remove []*site) error {
+	quiet := p.onlyThreadStopped()
+	if !quiet {
+		resume := p.haltRunning()
+		defer resume()
+	}
+	p.setTraps(add, remove)
+	for _, s := range remove {
+		if err := p.unpatch(s); err != nil {
+			return err
+		}
+	}
+	for _, s := range add {
+		if err := p.mem.Read(s.addr, s.orig); err != nil {
+			return err
+		}
+		if s.orig[0] == int3 && len(s.patch) == 1 {
+			return fmt.Errorf("patch 0x%x: a breakpoint of somebody else stands there", s.addr)
+		}
+	}
+	return p.patch(add, quiet)
+}
+
+// patch writes the new bytes. Traps are known already.
+func (p *process) patch(add []*site, quiet bool) error {
+	if !quiet {
+		for _, s := range add {
+			if err := p.mem.Write(s.addr, []byte{int3}); err != nil {
+				return err
+			}
+		}
+		p.moveOut(add)
+	}
+	for _, s := range add {
+		if len(s.patch) > 1 && !quiet {
+			if err := p.mem.Write(s.addr+1, s.patch[1:]); err != nil {
+				return err
+			}
+		}
+	}
+	for _, s := range add {
+		b := s.patch[:1]
+		if quiet {
+			b = s.patch
+		}
+		if err := p.mem.Write(s.addr, b); err != nil {
+			return err
+		}
+		s.active = true
+	}
+	return nil
+}
+
+// unpatch restores one site, if our patch still stands there: the module may have been replaced.
+func (p *process) unpatch(s *site) error {
+	s.active = false
+	now := make([]byte, len(s.patch))
+	if err := p.mem.Read(s.addr, now); err != nil || !bytes.Equal(now, s.patch) {
+		return nil // unmapped, or other code by now
+	}
+	if len(s.patch) > 1 {
+		if err := p.mem.Write(s.addr, []byte{int3}); err != nil {
+			return err
+		}
+		if err := p.mem.Write(s.addr+1, s.orig[1:]); err != nil {
+			return err
+		}
+	}
+	return p.mem.Write(s.addr, s.orig[:1])
+}
+
+// setTraps tells the stop handler what an int3 at each site means. Entries stay after removal: a thread
+// may have met the int3 just before.
+func (p *process) setTraps(add, remove []*site) {
+	p.trapMu.Lock()
+	defer p.trapMu.Unlock()
+	for _, s := range remove {
+		if t := p.traps[s.addr]; t != nil {
+			t.active = false
+		}
+	}
+	for _, s := range add {
+		p.traps[s.addr] = &trap{to: s.to, active: true}
+	}
+}
+
+// moveOut sends halted threads that stand inside a window to the same instruction in the stub.
+func (p *process) moveOut(add []*site) {
+	moves := map[uint64]uint64{}
+	for _, s := range add {
+		for from, to := range s.moves {
+			moves[from] = to
+		}
+	}
+	for _, th := range p.allThreads() {
+		if !th.stopped {
+			continue
+		}
+		regs, err := ptrace.GetRegs(th.tid)
+		if err != nil {
+			continue
+		}
+		if to, in := moves[regs.Rip]; in {
+			regs.Rip = to
+			ptrace.SetRegs(th.tid, &regs)
+		}
+	}
+}
+
+// onlyThreadStopped reports whether nothing of the process can run: it has one thread, and that is stopped.
+func (p *process) onlyThreadStopped() bool {
+	all := p.allThreads()
+	return len(all) == 1 && all[0].stopped
+}
+
+// haltRunning stops all threads that are on a CPU or could be at once.
+func (p *process) haltRunning() (resume func()) {
+	var back []func()
+	for _, th := range p.allThreads() {
+		if th.stopped {
+			continue
+		}
+		if _, _, running := blockedPC(th.p.pid, th.tid); running {
+			if r, ok := p.halt(th); ok {
+				back = append(back, r)
+			}
+		}
+	}
+	return func() {
+		for _, r := range back {
+			r()
+		}
+	}
+}
+
+// allThreads returns the threads that run in the process's memory: its own, and those of its vfork children.
+func (p *process) allThreads() []*thread {
+	var all []*thread
+	for _, th := range p.t.threads {
+		if th.p == p || th.p.shares == p {
+			all = append(all, th)
+		}
+	}
+	return all
+}

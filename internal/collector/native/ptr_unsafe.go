@@ -1,0 +1,5 @@
+package native
+
+import "unsafe"
+
+func ptrOf(w *uint32) unsafe.Pointer { return unsafe.Pointer(w) }

@@ -1,0 +1,110 @@
+package native
+
+import (
+	"bytes"
+	"fmt"
+	"syscall"
+
+	"github.com/strobe-debug/strobe/internal/ptrace"
+	"golang.org/x/sys/unix"
+)
+
+// remote makes system calls in a stopped thread, through a `syscall` instruction that the process already has.
+// Tracer thread only. done puts the thread's registers back.
+type remote struct {
+	tid    int
+	gadget uint64
+	saved  ptrace.Regs
+	mask   uint64 // signals that the thread blocks by itself
+	t      *ptrace.Tracer
+}
+
+var syscallInsn = []byte{0x0f, 0x05}
+
+// findGadget returns the address of a syscall instruction: in the vDSO, else in any code.
+func findGadget(mem *ptrace.Mem, maps []mapping) (uint64, error) {
+	for _, vdso := range []bool{true, false} {
+		for _, m := range maps {
+			if !m.exec || (m.path == "[vdso]") != vdso || m.path == "[vsyscall]" {
+				continue
+			}
+			b := make([]byte, min(m.hi-m.lo, 1<<22))
+			if mem.Read(m.lo, b) != nil {
+				continue
+			}
+			if i := bytes.Index(b, syscallInsn); i >= 0 {
+				return m.lo + uint64(i), nil
+			}
+		}
+	}
+	return 0, fmt.Errorf("find a syscall instruction: none in the program's code")
+}
+
+// begin takes over a stopped thread.
+func begin(t *ptrace.Tracer, tid int, gadget uint64) (*remote, error) {
+	r := &remote{tid: tid, gadget: gadget, t: t}
+	var err error
+	if r.saved, err = ptrace.GetRegs(tid); err != nil {
+		return nil, fmt.Errorf("read registers of thread %d: %w", tid, err)
+	}
+	if r.mask, err = ptrace.HoldSignals(tid); err != nil {
+		return nil, fmt.Errorf("hold signals of thread %d: %w", tid, err)
+	}
+	return r, nil
+}
+
+// call makes one system call. Stops for other reasons are kept for the handler.
+func (r *remote) call(nr uint64, args ...uint64) (uint64, error) {
+	regs := r.saved
+	regs.Rip, regs.Rax, regs.Orig_rax = r.gadget, nr, ^uint64(0)
+	for i, p := range []*uint64{&regs.Rdi, &regs.Rsi, &regs.Rdx, &regs.R10, &regs.R8, &regs.R9} {
+		if i < len(args) {
+			*p = args[i]
+		}
+	}
+	if err := ptrace.SetRegs(r.tid, &regs); err != nil {
+		return 0, fmt.Errorf("set registers of thread %d: %w", r.tid, err)
+	}
+	if err := ptrace.Step(r.tid, 0); err != nil {
+		return 0, fmt.Errorf("step thread %d: %w", r.tid, err)
+	}
+	for {
+		s, err := ptrace.WaitStop(r.tid)
+		if err != nil {
+			if s.Ended {
+				r.t.Defer(s)
+			}
+			return 0, err
+		}
+		if s.Event == 0 && s.Signal == unix.SIGTRAP {
+			break
+		}
+		if s.Event == ptrace.EventExit {
+			r.t.Defer(s)
+			return 0, ptrace.ErrGone
+		}
+		if err := ptrace.Step(r.tid, 0); err != nil {
+			return 0, fmt.Errorf("step thread %d: %w", r.tid, err)
+		}
+	}
+	regs, err := ptrace.GetRegs(r.tid)
+	if err != nil {
+		return 0, fmt.Errorf("read registers of thread %d: %w", r.tid, err)
+	}
+	if ret := int64(regs.Rax); ret < 0 && ret > -4096 {
+		return 0, syscall.Errno(-ret)
+	}
+	return regs.Rax, nil
+}
+
+// done restores the thread as it was: also an interrupted system call, which the kernel then restarts.
+func (r *remote) done() error {
+	if err := ptrace.SetRegs(r.tid, &r.saved); err != nil {
+		return fmt.Errorf("restore registers of thread %d: %w", r.tid, err)
+	}
+	return ptrace.SetSigMask(r.tid, r.mask)
+}
+
+func (r *remote) mmap(addr, size uint64, prot, flags int, fd int64) (uint64, error) {
+	return r.call(unix.SYS_MMAP, addr, size, uint64(prot), uint64(flags), uint64(fd), 0)
+}

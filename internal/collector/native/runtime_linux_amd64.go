@@ -1,0 +1,141 @@
+package native
+
+import (
+	"context"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"syscall"
+
+	"github.com/strobe-debug/strobe/internal/collector"
+	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/ring"
+	"github.com/strobe-debug/strobe/internal/symbol"
+	"golang.org/x/sys/unix"
+)
+
+// Config is what a Runtime needs.
+type Config struct {
+	Logger    *slog.Logger
+	CacheDir  string // for symbol indexes; "" for none
+	RingBytes int    // per thread, a power of two; 0 for the default
+}
+
+// Runtime watches native programs. Safe for concurrent use.
+type Runtime struct {
+	log       *slog.Logger
+	cacheDir  string
+	ringBytes int
+	clock     *ring.Clock
+
+	mu      sync.Mutex // leaf
+	modules map[fileKey]*openModule
+}
+
+// defaultRingBytes holds some 20,000 records: what a thread writes in a few milliseconds at most.
+const defaultRingBytes = 1 << 20
+
+// New makes the runtime. It holds no resources but cached symbols.
+func New(c Config) *Runtime {
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.RingBytes == 0 {
+		c.RingBytes = defaultRingBytes
+	}
+	return &Runtime{log: c.Logger, cacheDir: c.CacheDir, ringBytes: c.RingBytes, clock: ring.NewClock(monotonic), modules: map[fileKey]*openModule{}}
+}
+
+func monotonic() int64 {
+	var ts unix.Timespec
+	unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts)
+	return ts.Nano()
+}
+
+// Name is native.
+func (rt *Runtime) Name() string { return "native" }
+
+// Detect reports whether the file is an ELF executable, whatever its language.
+func (rt *Runtime) Detect(cmd *collector.Command) (bool, error) {
+	f, err := os.Open(cmd.Path)
+	if err != nil {
+		return false, fmt.Errorf("open %s: %w", cmd.Path, err)
+	}
+	defer f.Close()
+	var magic [4]byte
+	n, _ := f.ReadAt(magic[:], 0)
+	return n == 4 && string(magic[:]) == elf.ELFMAG, nil
+}
+
+// Launch starts the program with its probes in force.
+func (rt *Runtime) Launch(ctx context.Context, cmd *collector.Command, sink collector.Sink) (collector.Collector, error) {
+	t, err := newTarget(rt, cmd, sink)
+	if err != nil {
+		return nil, fault.New(fault.LaunchFailed, "Run `strobe doctor`.", "start a tracer for %s: %w", cmd.Path, err)
+	}
+	if t.probes, err = parseProbes(cmd.Probes); err != nil {
+		t.tracer.Close()
+		return nil, err
+	}
+	if err := t.launch(ctx); err != nil {
+		t.tracer.Close()
+		return nil, launchFault(cmd, err)
+	}
+	return t, nil
+}
+
+func launchFault(cmd *collector.Command, err error) error {
+	if f := (*fault.Error)(nil); errors.As(err, &f) {
+		return err
+	}
+	switch {
+	case errors.Is(err, syscall.EACCES):
+		return fault.New(fault.LaunchFailed, "Make it executable (chmod +x), and check the file system's noexec option.", "%s is not executable: %w", cmd.Path, err)
+	case errors.Is(err, syscall.ENOEXEC):
+		return fault.New(fault.LaunchFailed, "Give a script a first line such as #!/bin/sh, or launch its interpreter with the script as an argument.", "%s is no program that the kernel can run: %w", cmd.Path, err)
+	case errors.Is(err, syscall.ENOENT):
+		return fault.New(fault.LaunchFailed, "Check the command, and the interpreter that its first line or its ELF header names.", "%s, or the interpreter it needs, does not exist: %w", cmd.Path, err)
+	case errors.Is(err, syscall.EPERM):
+		return fault.New(fault.PermissionDenied, "Run `strobe doctor`: it says whether ptrace is allowed on this machine.", "trace %s: %w", cmd.Path, err)
+	}
+	return fault.New(fault.LaunchFailed, "Run the command in a shell to see whether it starts there, then `strobe doctor`.", "launch %s: %w", cmd.Path, err)
+}
+
+// fileKey identifies a file's contents as far as the file system tells.
+type fileKey struct {
+	path, symbols string
+	dev, ino      uint64
+	size, mtime   int64
+}
+
+type openModule struct {
+	once sync.Once
+	mod  *symbol.Module
+	err  error
+}
+
+// open reads a file's symbols, once per version of it.
+func (rt *Runtime) open(path, symbols string) (*symbol.Module, error) {
+	var st unix.Stat_t
+	if err := unix.Stat(path, &st); err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	key := fileKey{path, symbols, st.Dev, st.Ino, st.Size, st.Mtim.Nano()}
+	rt.mu.Lock()
+	om := rt.modules[key]
+	if om == nil {
+		om = &openModule{}
+		for old := range rt.modules { // an older version of the same file
+			if old.path == path && old.symbols == symbols {
+				delete(rt.modules, old)
+			}
+		}
+		rt.modules[key] = om
+	}
+	rt.mu.Unlock()
+	om.once.Do(func() { om.mod, om.err = symbol.Open(path, symbol.Options{SymbolsPath: symbols, CacheDir: rt.cacheDir}) })
+	return om.mod, om.err
+}
