@@ -76,11 +76,7 @@ func Run(ctx context.Context, o Options) error {
 		level = slog.LevelDebug
 	}
 	log := slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: level}))
-	err = serve(ctx, o, log)
-	if err != nil {
-		log.Error("daemon ended", "error", err)
-	}
-	return err
+	return serve(ctx, o, log)
 }
 
 func serve(ctx context.Context, o Options, log *slog.Logger) error {

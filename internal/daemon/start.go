@@ -17,8 +17,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/fault"
 )
 
-// startTimeout bounds the wait for a daemon to listen. It takes some 20 ms on a quiet machine.
-const startTimeout = 10 * time.Second
+// startTimeout bounds the wait for a daemon to listen. It takes some 20 ms on a quiet machine. Tests shorten it.
+var startTimeout = 10 * time.Second
 
 // Dial connects to the running daemon of home, and does not start one.
 func Dial(ctx context.Context, home string) (net.Conn, error) {
@@ -75,9 +75,9 @@ func Connect(ctx context.Context, home string) (net.Conn, error) {
 	}
 }
 
-// absent reports whether a dial failed because nobody listens.
+// absent reports whether a dial failed because nobody listens there, or could.
 func absent(err error) bool {
-	return errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)
+	return errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOTDIR)
 }
 
 // Hung explains a daemon that holds the lock but does not answer.
