@@ -148,6 +148,9 @@ func isPadding(code []byte, n int) bool {
 func (z *analyzer) walk() {
 	for off := 0; off < len(z.code); {
 		in, err := Decode(z.code[off:])
+		if err != nil && isPadding(z.code[off:], len(z.code)-off) {
+			return
+		}
 		if err != nil {
 			z.refuse("the bytes at +%#x: %v; what lies behind them may jump into the first five bytes", off, err)
 			return

@@ -38,7 +38,8 @@ func (s *stackTracker) step(in *Inst) {
 		return
 	}
 	switch {
-	case in.Map == 0 && in.Op >= 0x50 && in.Op <= 0x57, in.is(0x68), in.is(0x6A), in.is(0xFF) && in.reg() == 6, in.is(0x9C):
+	case in.Map == 0 && in.Op >= 0x50 && in.Op <= 0x57, in.is(0x68), in.is(0x6A), in.is(0xFF) && in.reg() == 6, in.is(0x9C),
+		in.Flow == FlowCall && in.Rel == 0: // call to the next instruction, to learn its address
 		s.depth += 8
 	case in.Map == 0 && in.Op >= 0x58 && in.Op <= 0x5F, in.is(0x8F), in.is(0x9D):
 		s.depth -= 8
