@@ -71,13 +71,13 @@ var Variants = []Variant{
 
 // Targets is the corpus.
 var Targets = []Target{
-	{Name: "threads", Lang: "c", Files: []string{"threads.c"}},
+	{Name: "threads", Lang: "c", Files: []string{"threads.c"}, Args: []string{"3000"}},
 	{Name: "longjmp", Lang: "c", Files: []string{"longjmp.c"}},
 	{Name: "pthread_exit", Lang: "c", Files: []string{"pthread_exit.c"}},
 	{Name: "pthread_cancel", Lang: "c", Files: []string{"pthread_cancel.c"},
 		Not: map[string]string{"gcc-asan": asanCancel, "clang-asan": asanCancel}},
 	{Name: "backtrace", Lang: "c", Files: []string{"backtrace.c"}, Not: map[string]string{"musl": noMusl}},
-	{Name: "sigaltstack", Lang: "c", Files: []string{"sigaltstack.c"},
+	{Name: "sigaltstack", Lang: "c", Files: []string{"sigaltstack.c"}, Args: []string{"30000"},
 		Not: map[string]string{"gcc-asan": "its runtime moves locals off the stack", "clang-asan": "its runtime moves locals off the stack"}},
 	{Name: "fork", Lang: "c", Files: []string{"fork.c"}},
 	{Name: "vfork_exec", Lang: "c", Files: []string{"vfork_exec.c"}},
@@ -102,7 +102,7 @@ var Targets = []Target{
 	{Name: "output", Lang: "c", Files: []string{"output.c"}},
 	{Name: "ending", Lang: "c", Files: []string{"ending.c"}, Args: []string{"exit", "7"}, Exit: 7},
 	{Name: "exec_self", Lang: "c", Files: []string{"exec_self.c"}},
-	{Name: "spin", Lang: "c", Files: []string{"spin.c"}},
+	{Name: "spin", Lang: "c", Files: []string{"spin.c"}, Args: []string{"count", "20000"}},
 	{Name: "locked", Lang: "c", Files: []string{"locked.c"}},
 	{Name: "exceptions", Lang: "cpp", Files: []string{"exceptions.cpp"}, Flags: []string{"-std=c++17"}},
 	{Name: "virtuals", Lang: "cpp", Files: []string{"virtuals.cpp"}, Flags: []string{"-std=c++17"}},

@@ -1,0 +1,182 @@
+package strobe_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/strobe-debug/strobe/internal/strobetest"
+)
+
+// usualVariants are built and traced by every run of the tests; the others by make soak.
+var usualVariants = []string{
+	"gcc-O0", "gcc-O2", "clang-O2", "gcc-O2-cet", "gcc-O2-lto", "gcc-O0-nopie", "gcc-O2-static", "gcc-asan", "gcc-ubsan",
+	"musl-O2", "musl-O2-static", "rust-debug", "rust-release",
+}
+
+// blockSettings keep every event, so that counts can be compared.
+var blockSettings = map[string]any{"events.maxPerSession": 10_000_000}
+
+// differs says where tracing every function is expected to show, by target: nothing does.
+var differs = map[string]string{}
+
+// TestNeverHurt runs every target twice, by itself and with every function of its source traced,
+// and compares what it printed and how it ended. It also wants enters and exits balanced and
+// nothing lost.
+func TestNeverHurt(t *testing.T) {
+	strobetest.NeedPtrace(t)
+	s := strobetest.Start(t, blockSettings)
+	for _, target := range strobetest.Targets {
+		for _, variant := range target.Variants() {
+			if os.Getenv("STROBE_SOAK") == "" && !slices.Contains(usualVariants, variant) {
+				continue
+			}
+			t.Run(target.Name+"/"+variant, func(t *testing.T) {
+				if why := differs[target.Name]; why != "" {
+					t.Log(why)
+				}
+				path := strobetest.Build(t, target.Name, variant)
+				root := filepath.Join(strobetest.TargetsDir(t), target.Lang)
+				want := strobetest.Run(t, target.Stdin, path, target.Args...)
+				traced(t, s, path, root, target.Stdin, target.Args, want)
+			})
+		}
+	}
+}
+
+// traced runs a program with everything below root traced and compares it with want.
+func traced(t *testing.T, s *strobetest.Strobe, path, root, stdin string, args []string, want strobetest.Result) strobetest.Status {
+	t.Helper()
+	extra := map[string]any{"trace": []string{"@usercode"}, "onFullBuffer": "block"}
+	if stdin != "" {
+		extra["stdin"] = stdin
+	}
+	l := s.Launch(t, path, root, args, extra)
+	st := s.WaitEnd(t, l.SessionID, 90*time.Second)
+	defer s.Stop(t, l.SessionID)
+	if st.ExitCode == nil || *st.ExitCode != want.Exit {
+		t.Errorf("exit %v %s, want %d; stderr %q", deref(st.ExitCode), st.Signal, want.Exit, s.Output(t, l.SessionID, "stderr"))
+	}
+	if got := s.Output(t, l.SessionID, "stdout"); got != want.Stdout {
+		t.Errorf("stdout %q, want %q", got, want.Stdout)
+	}
+	if l.HookedFunctions == 0 {
+		t.Errorf("no function was hooked: %q", l.Warnings)
+	}
+	enters, exits := st.EventCount["function_enter"], st.EventCount["function_exit"]
+	if enters == 0 || enters != exits {
+		t.Errorf("%d enters and %d exits", enters, exits)
+	}
+	if st.DroppedEvents != 0 {
+		t.Errorf("%d events dropped although the target waits", st.DroppedEvents)
+	}
+	return st
+}
+
+func deref(p *int) any {
+	if p == nil {
+		return "none"
+	}
+	return *p
+}
+
+// TestExactCounts compares the store's counts with those that the program keeps itself.
+func TestExactCounts(t *testing.T) {
+	strobetest.NeedPtrace(t)
+	s := strobetest.Start(t, blockSettings)
+	for _, variant := range []string{"gcc-O0", "gcc-O2"} {
+		t.Run("threads/"+variant, func(t *testing.T) {
+			path := strobetest.Build(t, "threads", variant)
+			l := s.Launch(t, path, strobetest.TargetsDir(t), []string{"3000"},
+				map[string]any{"trace": []string{"add", "twice", "step"}, "onFullBuffer": "block"})
+			s.WaitEnd(t, l.SessionID, time.Minute)
+			defer s.Stop(t, l.SessionID)
+			out := s.Output(t, l.SessionID, "stdout")
+			var threads, rounds, step, twice, add, sum int64
+			if _, err := fmt.Sscanf(out, "threads=%d rounds=%d step=%d twice=%d add=%d sum=%d", &threads, &rounds, &step, &twice, &add, &sum); err != nil {
+				t.Fatalf("read %q: %v", out, err)
+			}
+			for name, want := range map[string]int64{"add": add, "twice": twice, "step": step} {
+				for _, kind := range []string{"function_enter", "function_exit"} {
+					if got := s.Count(t, l.SessionID, kind, name); got != want {
+						t.Errorf("%s of %s: %d, want %d", kind, name, got, want)
+					}
+				}
+			}
+		})
+	}
+	t.Run("many", func(t *testing.T) {
+		m := strobetest.ManyFunctions(t, 20000, 3, "gcc-O0")
+		started := time.Now()
+		l := s.Launch(t, m.Path, filepath.Dir(m.Path), []string{"3", "wait"},
+			map[string]any{"stdin": "pipe", "onFullBuffer": "block"})
+		defer s.Stop(t, l.SessionID)
+		s.Query(t, l.SessionID, map[string]any{"eventType": "stdout", "waitMs": 10000})
+		hooking := time.Now()
+		var tr struct {
+			HookedFunctions int `json:"hookedFunctions"`
+		}
+		s.Call(t, "debug_trace", map[string]any{"sessionId": l.SessionID, "add": []string{"@usercode"}}, &tr)
+		took := time.Since(hooking)
+		s.Call(t, "debug_session", map[string]any{"action": "input", "sessionId": l.SessionID, "text": "\n"}, nil)
+		st := s.WaitEnd(t, l.SessionID, time.Minute)
+		t.Logf("launch %v, %d functions hooked in %v, %d enters", hooking.Sub(started), tr.HookedFunctions, took, st.EventCount["function_enter"])
+		if tr.HookedFunctions < m.Functions {
+			t.Errorf("hooked %d functions of %d", tr.HookedFunctions, m.Functions)
+		}
+		if got, want := st.EventCount["function_enter"], int64(m.Functions*3); got != want {
+			t.Errorf("%d enters, want %d", got, want)
+		}
+		if out := s.Output(t, l.SessionID, "stdout"); out != "ready\n"+m.Output {
+			t.Errorf("stdout %q, want %q", out, m.Output)
+		}
+	})
+}
+
+// TestCorporaTraced runs Lua and SQLite with every function of theirs traced.
+func TestCorporaTraced(t *testing.T) {
+	strobetest.NeedPtrace(t)
+	s := strobetest.Start(t, blockSettings)
+	for _, variant := range []string{"gcc-O0", "gcc-O2"} {
+		for name, build := range map[string]func(testing.TB, string) strobetest.Workload{"lua": strobetest.LuaWorkload, "sqlite": strobetest.SQLiteWorkload} {
+			t.Run(name+"/"+variant, func(t *testing.T) {
+				w := build(t, variant)
+				want := strobetest.Run(t, "", w.Path, w.Args...)
+				st := traced(t, s, w.Path, w.Source, "", w.Args, want)
+				t.Logf("%d functions, %d calls", st.HookedFunctions, st.EventCount["function_enter"])
+			})
+		}
+	}
+}
+
+// TestLiveChanges adds and removes patterns while eight threads are busy in the very functions.
+func TestLiveChanges(t *testing.T) {
+	strobetest.NeedPtrace(t)
+	s := strobetest.Start(t, blockSettings)
+	path := strobetest.Build(t, "threads", "gcc-O2")
+	want := strobetest.Run(t, "", path, "3000000")
+	l := s.Launch(t, path, strobetest.TargetsDir(t), []string{"3000000"}, nil)
+	defer s.Stop(t, l.SessionID)
+	changes := 0
+	for s.Status(t, l.SessionID).Status == "running" && changes < 1000 {
+		for _, action := range []string{"add", "remove"} {
+			err := s.Try("debug_trace", map[string]any{"sessionId": l.SessionID, action: []string{"step", "twice"}}, nil)
+			if err != nil && !strings.Contains(err.Error(), "PROCESS_EXITED") {
+				t.Fatalf("%s after %d changes: %v", action, changes, err)
+			}
+			changes++
+		}
+	}
+	st := s.WaitEnd(t, l.SessionID, 2*time.Minute)
+	if got := s.Output(t, l.SessionID, "stdout"); got != want.Stdout || st.ExitCode == nil || *st.ExitCode != 0 {
+		t.Errorf("after %d changes: stdout %q exit %v %s, want %q", changes, got, deref(st.ExitCode), st.Signal, want.Stdout)
+	}
+	if enters, exits := st.EventCount["function_enter"], st.EventCount["function_exit"]; enters != exits {
+		t.Errorf("%d enters and %d exits", enters, exits)
+	}
+	t.Logf("%d changes, %d calls recorded, %d dropped", changes, st.EventCount["function_enter"], st.DroppedEvents)
+}
