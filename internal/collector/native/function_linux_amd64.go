@@ -56,7 +56,11 @@ func compile(mod *symbol.Module, f *symbol.Function, depth, pad int, targets []h
 		fn.reason = "is an indirect function's resolver, which runs before the program is relocated"
 		return fn
 	}
-	code, err := mod.Code(f)
+	code, err := mod.BytesAt(f.Low, int(f.Size())+pad)
+	if err != nil {
+		pad = 0
+		code, err = mod.Code(f)
+	}
 	if err != nil || len(code) == 0 {
 		fn.reason = "its code is not in the file"
 		return fn

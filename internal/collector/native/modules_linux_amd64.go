@@ -342,21 +342,16 @@ func (p *process) ownHook(ctx context.Context, m *loaded, name string, flags, in
 	return h.sites[0]
 }
 
-// ownCode reads a small function and counts the padding behind it.
+// ownCode reads a small function with the padding behind it, up to the next 16-byte boundary.
 func ownCode(mod *symbol.Module, a symbol.Addr, size uint64) ([]byte, int) {
-	if size == 0 {
-		size = 1
+	size = max(size, 1)
+	end := (uint64(a) + size + 15) &^ 15
+	pad := int(end - uint64(a) - size)
+	if code, err := mod.BytesAt(a, int(size)+pad); err == nil {
+		return code, pad
 	}
-	code, err := mod.BytesAt(a, int(size))
-	if err != nil {
-		return nil, 0
-	}
-	pad := 0
-	if behind, err := mod.BytesAt(a+symbol.Addr(size), 16); err == nil {
-		end := (uint64(a) + size + 15) &^ 15
-		pad = min(int(end-uint64(a)-size), len(behind))
-	}
-	return code, pad
+	code, _ := mod.BytesAt(a, int(size))
+	return code, 0
 }
 
 // lineBuffer makes the C library's stdout line-buffered, as on a terminal, so that output lands in the timeline when
