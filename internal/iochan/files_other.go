@@ -34,3 +34,17 @@ type terminal struct{}
 func (terminal) Name() string { return "terminal" }
 
 func (terminal) Open(opt Options, sink Sink) (*Conn, error) { return nil, unsupported() }
+
+// Keeper holds the files of programs that outlive the daemon. There are none on this system.
+type Keeper struct{}
+
+// NewKeeper returns a keeper that holds nothing.
+func NewKeeper(command []string) *Keeper { return &Keeper{} }
+
+func (k *Keeper) Add(c *Conn) error { return nil }
+func (k *Keeper) Drop(c *Conn)      {}
+func (k *Keeper) Release(c *Conn)   {}
+func (k *Keeper) Close() error      { return nil }
+
+// RunKeeper is the keeper's process.
+func RunKeeper() error { return unsupported() }
