@@ -3,6 +3,7 @@ package hook
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 )
 
 const jumpLen = 5 // jmp rel32
@@ -58,10 +59,8 @@ func Analyze(code []byte, addr Addr, pad int, opt Options) Analysis {
 	z.tail.begin(&first)
 	z.window()
 	z.walk()
-	for _, t := range opt.Targets {
-		if z.overwritten(int64(t - addr)) {
-			z.refuse("code elsewhere jumps into the bytes that a jump would overwrite")
-		}
+	if i, _ := slices.BinarySearch(opt.Targets, z.a.Site()+1); i < len(opt.Targets) && z.overwritten(int64(opt.Targets[i]-addr)) {
+		z.refuse("code elsewhere jumps into the bytes that a jump would overwrite")
 	}
 	z.a.RedZone = z.a.RedZone && !opt.NoRedZone
 	z.decide(&first)

@@ -28,8 +28,8 @@ func (p Patch) String() string {
 
 // Options adds what the caller knows about a function to what its bytes say.
 type Options struct {
-	// Targets are addresses that code outside the function jumps to (Analysis.Jumps of other
-	// functions, symbols inside this one). Those outside the function do no harm.
+	// Targets are addresses, ascending, that code outside the function jumps to: Analysis.Jumps of
+	// other functions, symbols inside this one. It may be one list for a whole module.
 	Targets []Addr
 	// NoRedZone says that the compiler keeps no data below the stack pointer: Go.
 	NoRedZone bool
