@@ -247,10 +247,7 @@ func (s *Store) loadTail(ctx context.Context, c *sql.Conn) error {
 		if h.sparse || h.first <= p.lastID || open.n > 0 && h.first != open.last()+1 || open.n > 2*blockEvents {
 			return errDamaged
 		}
-		if err := d.hot(h, hot, needAll); err != nil {
-			return err
-		}
-		if err := d.cold(h, cold, h.n); err != nil {
+		if err := d.all(h, hot, cold); err != nil {
 			return err
 		}
 		for i := range h.n {

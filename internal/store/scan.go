@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 
@@ -34,6 +35,9 @@ func (f *Filter) need() need {
 	var n need
 	if f.Funcs != nil {
 		n |= needFunc
+	}
+	if f.Threads != nil {
+		n |= needThread
 	}
 	if f.FromTS != 0 || f.ToTS != 0 {
 		n |= needTime
@@ -160,7 +164,7 @@ func pick(want bool, n uint16) int64 {
 	return 0
 }
 
-// selectFrom appends the indices of the events in c that match to dst.
+// selectFrom returns the indices of the events in c that match, in dst's room.
 func (f *Filter) selectFrom(c *columns, dst []int32) []int32 {
 	lo, hi := 0, c.n
 	if f.FromID != 0 {
@@ -170,11 +174,16 @@ func (f *Filter) selectFrom(c *columns, dst []int32) []int32 {
 		hi = c.search(f.ToID + 1)
 	}
 	kinds, nd := f.kinds(), f.need()
-	for i := lo; i < hi; i++ {
-		if kinds&(1<<c.kind[i]) != 0 {
-			dst = append(dst, int32(i))
-		}
+	if hi <= lo {
+		return dst[:0]
 	}
+	dst = grow(dst, hi-lo)
+	n := 0
+	for i, k := range c.kind[lo:hi] { // without branches: see decoder
+		dst[n] = int32(lo + i)
+		n += int(kinds >> (k & 31) & 1)
+	}
+	dst = dst[:n]
 	if nd&needFunc != 0 {
 		dst = keep(dst, func(i int32) bool { return f.Funcs.Has(c.fn[i]) })
 	}
@@ -196,10 +205,8 @@ func (f *Filter) selectFrom(c *columns, dst []int32) []int32 {
 func keep(sel []int32, ok func(int32) bool) []int32 {
 	n := 0
 	for _, i := range sel {
-		if ok(i) {
-			sel[n] = i
-			n++
-		}
+		sel[n] = i
+		n += bit(ok(i))
 	}
 	return sel[:n]
 }
@@ -207,10 +214,11 @@ func keep(sel []int32, ok func(int32) bool) []int32 {
 // countWorkers goroutines share the blocks that a count must decode.
 const countWorkers = 2
 
-// Count returns the exact number of events that match.
+// Count returns the exact number of events that match. A Scan of the same filter after it, or of one
+// with a narrower range of ids, skips what Count found empty.
 func (sn *Snapshot) Count(ctx context.Context, f Filter) (int64, error) {
 	var total int64
-	var todo []*segment
+	var todo []int
 	for i := range sn.segs {
 		g := &sn.segs[i]
 		if g.b != nil {
@@ -222,51 +230,69 @@ func (sn *Snapshot) Count(ctx context.Context, f Filter) (int64, error) {
 				continue
 			}
 		}
-		todo = append(todo, g)
+		todo = append(todo, i)
 	}
+	found := make([]int32, len(todo))
+	workers := countWorkers
 	if len(todo) < 4 {
-		n, err := sn.countSegments(ctx, &f, todo, new(atomic.Int64))
-		return total + n, err
+		workers = 1
 	}
-	var next, sum atomic.Int64
+	var next atomic.Int64
 	var wg sync.WaitGroup
-	errs := make([]error, countWorkers)
-	for w := range countWorkers {
-		wg.Go(func() {
-			var n int64
-			n, errs[w] = sn.countSegments(ctx, &f, todo, &next)
-			sum.Add(n)
-		})
+	errs := make([]error, workers)
+	for w := range workers - 1 {
+		wg.Go(func() { errs[w] = sn.countSegments(ctx, &f, todo, found, &next) })
 	}
+	errs[workers-1] = sn.countSegments(ctx, &f, todo, found, &next)
 	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return 0, err
+	if err := errors.Join(errs...); err != nil {
+		return 0, err
+	}
+	empty := new(Bits)
+	for k, n := range found {
+		total += int64(n)
+		if n == 0 {
+			empty.Set(uint32(todo[k]))
 		}
 	}
-	return total + sum.Load(), nil
+	sn.memo.Store(&memo{f, empty})
+	return total, nil
+}
+
+// memo says which segments have no match for a filter.
+type memo struct {
+	f     Filter
+	empty *Bits
+}
+
+// covers reports whether what m says holds for f as well.
+func (m *memo) covers(f Filter) bool {
+	if m == nil || f.FromID < m.f.FromID || m.f.ToID != 0 && (f.ToID == 0 || f.ToID > m.f.ToID) {
+		return false
+	}
+	f.FromID, f.ToID = m.f.FromID, m.f.ToID
+	return f == m.f // pointers too: query counts and scans with one filter
 }
 
 // countSegments counts the segments that next hands out.
-func (sn *Snapshot) countSegments(ctx context.Context, f *Filter, todo []*segment, next *atomic.Int64) (int64, error) {
+func (sn *Snapshot) countSegments(ctx context.Context, f *Filter, todo []int, found []int32, next *atomic.Int64) error {
 	d := decoders.Get().(*decoder)
 	defer decoders.Put(d)
-	var total int64
 	nd := f.need()
 	for {
 		at := int(next.Add(1)) - 1
 		if at >= len(todo) {
-			return total, nil
+			return nil
 		}
 		if err := ctx.Err(); err != nil {
-			return 0, err
+			return err
 		}
-		c, err := sn.load(d, todo[at], nd, 0)
+		c, err := sn.load(d, &sn.segs[todo[at]], nd)
 		if err != nil {
-			return 0, err
+			return err
 		}
 		d.sel = f.selectFrom(c, d.sel[:0])
-		total += int64(len(d.sel))
+		found[at] = int32(len(d.sel))
 	}
 }
 
@@ -275,10 +301,17 @@ func (sn *Snapshot) countSegments(ctx context.Context, f *Filter, todo []*segmen
 func (sn *Snapshot) Scan(ctx context.Context, f Filter, opt ScanOptions, fn func(*Row) bool) error {
 	d := decoders.Get().(*decoder)
 	defer decoders.Put(d)
+	known := sn.memo.Load()
+	if !known.covers(f) {
+		known = &memo{empty: new(Bits)}
+	}
 	for n := range sn.segs {
-		g := &sn.segs[n]
 		if opt.Reverse {
-			g = &sn.segs[len(sn.segs)-1-n]
+			n = len(sn.segs) - 1 - n
+		}
+		g := &sn.segs[n]
+		if known.empty.Has(uint32(n)) {
+			continue
 		}
 		if g.b != nil && !f.mayMatch(g.b.h) {
 			continue
@@ -297,7 +330,7 @@ func (sn *Snapshot) Scan(ctx context.Context, f Filter, opt ScanOptions, fn func
 // scanSegment decodes what the filter looks at, and the rest only if something matches.
 func (sn *Snapshot) scanSegment(d *decoder, g *segment, f *Filter, opt ScanOptions, fn func(*Row) bool) (more bool, err error) {
 	nd := f.need()
-	c, err := sn.load(d, g, nd, 0)
+	c, err := sn.load(d, g, nd)
 	if err != nil {
 		return false, err
 	}
@@ -309,8 +342,8 @@ func (sn *Snapshot) scanSegment(d *decoder, g *segment, f *Filter, opt ScanOptio
 	if opt.Cold {
 		upTo = int(d.sel[len(d.sel)-1]) + 1
 	}
-	if nd != needAll || upTo > 0 {
-		if c, err = sn.load(d, g, needAll, upTo); err != nil {
+	if g.b != nil {
+		if err := sn.loadRest(d, g, upTo); err != nil {
 			return false, err
 		}
 	}

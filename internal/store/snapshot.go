@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/strobe-debug/strobe/internal/event"
 )
@@ -22,6 +23,7 @@ type Snapshot struct {
 	lastID    event.ID
 	lastTS    int64
 	firstCall event.ID
+	memo      atomic.Pointer[memo] // of the last Count
 
 	mu sync.Mutex // guards r, over SQL: one connection has one transaction
 	r  *dbReader
@@ -135,9 +137,9 @@ func (sn *Snapshot) read(st func(*dbReader) *sql.Stmt, id event.ID) ([]byte, err
 // decoders are kept between queries: each has room for a block.
 var decoders = sync.Pool{New: func() any { return new(decoder) }}
 
-// load returns the columns of a segment with what nd says, and the cold ones up to event
-// coldUpTo. They are valid until d is used again.
-func (sn *Snapshot) load(d *decoder, g *segment, nd need, coldUpTo int) (*columns, error) {
+// load returns the columns of a segment with kind, flags, ids and what nd says. They are valid
+// until d is used again.
+func (sn *Snapshot) load(d *decoder, g *segment, nd need) (*columns, error) {
 	if g.b == nil {
 		return g.cols, nil
 	}
@@ -145,25 +147,29 @@ func (sn *Snapshot) load(d *decoder, g *segment, nd need, coldUpTo int) (*column
 	if err != nil {
 		return nil, err
 	}
-	if err := d.hot(g.b.h, data, nd); err != nil {
-		return nil, fmt.Errorf("decode block %d: %w", g.b.h.first, err)
+	if err = d.begin(g.b.h, data); err == nil {
+		err = d.want(nd)
 	}
-	if coldUpTo > 0 {
-		return &d.c, sn.loadCold(d, g, coldUpTo)
+	if err != nil {
+		return nil, fmt.Errorf("decode block %d: %w", g.b.h.first, err)
 	}
 	return &d.c, nil
 }
 
-// loadCold decodes the cold columns of the block that d holds.
-func (sn *Snapshot) loadCold(d *decoder, g *segment, upTo int) error {
-	if g.b == nil {
+// loadRest decodes all other filter columns of the block that d holds, and the cold ones of its
+// first coldUpTo events.
+func (sn *Snapshot) loadRest(d *decoder, g *segment, coldUpTo int) error {
+	if err := d.want(needAll); err != nil {
+		return fmt.Errorf("decode block %d: %w", g.b.h.first, err)
+	}
+	if coldUpTo == 0 {
 		return nil
 	}
 	data, err := sn.read(func(r *dbReader) *sql.Stmt { return r.cold }, g.b.h.first)
 	if err != nil {
 		return fmt.Errorf("read block %d: %w", g.b.h.first, err)
 	}
-	if err := d.cold(g.b.h, data, upTo); err != nil {
+	if err := d.cold(data, coldUpTo); err != nil {
 		return fmt.Errorf("decode block %d: %w", g.b.h.first, err)
 	}
 	return nil
@@ -231,16 +237,14 @@ func (sn *Snapshot) rowsOf(d *decoder, g *segment, ids []event.ID, order []int, 
 	if newest < g.first() {
 		return nil
 	}
-	upTo := blockEvents
-	if g.b != nil {
-		upTo = g.b.h.n
-		if !g.b.h.sparse {
-			upTo = int(newest-g.b.h.first) + 1
-		}
-	}
-	c, err := sn.load(d, g, needAll, upTo)
+	c, err := sn.load(d, g, needAll)
 	if err != nil {
 		return err
+	}
+	if g.b != nil {
+		if err := sn.loadRest(d, g, min(c.search(newest)+1, c.n)); err != nil {
+			return err
+		}
 	}
 	for _, at := range order {
 		i := c.search(ids[at])

@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/binary"
+	"math/bits"
 
 	"github.com/klauspost/compress/s2"
 )
@@ -13,7 +14,7 @@ type reader struct {
 }
 
 func (r *reader) uvarint() uint64 {
-	// The one-byte case is nearly every call of a scan.
+	// The one-byte case is nearly every call.
 	if len(r.b) > 0 && r.b[0] < 0x80 {
 		v := r.b[0]
 		r.b = r.b[1:]
@@ -26,6 +27,36 @@ func (r *reader) uvarint() uint64 {
 	}
 	r.b = r.b[n:]
 	return v
+}
+
+// uvarints reads n numbers into dst's room. It takes the length of up to 8 bytes from the
+// continuation bits at once: results and times have any length, and a loop with a branch per
+// byte is mispredicted at most of them.
+func (r *reader) uvarints(dst []uint64, n int) []uint64 {
+	dst = grow(dst, n)
+	b, i := r.b, 0
+	for ; i < n && len(b) >= 8; i++ {
+		x := binary.LittleEndian.Uint64(b)
+		ends := ^x & 0x8080_8080_8080_8080
+		if ends == 0 {
+			v, size := binary.Uvarint(b)
+			if size <= 0 {
+				r.bad = true
+				break
+			}
+			dst[i], b = v, b[size:]
+			continue
+		}
+		b = b[bits.TrailingZeros64(ends)/8+1:]
+		x &= (ends ^ (ends - 1)) & 0x7f7f_7f7f_7f7f_7f7f
+		x = x&0x007f_007f_007f_007f | x&0x7f00_7f00_7f00_7f00>>1
+		x = x&0x0000_3fff_0000_3fff | x&0x3fff_0000_3fff_0000>>2
+		dst[i] = x&0x0fff_ffff | x&0x0fff_ffff_0000_0000>>4
+	}
+	for r.b = b; i < n; i++ {
+		dst[i] = r.uvarint()
+	}
+	return dst
 }
 
 func (r *reader) varint() int64 { return unzigzag(r.uvarint()) }
