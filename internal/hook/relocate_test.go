@@ -174,3 +174,21 @@ func (m *moved) target(got disasm, name string) string {
 	}
 	return ""
 }
+
+// BenchmarkHook analyses a function of libc and writes its stub.
+func BenchmarkHook(b *testing.B) {
+	fns := functions(b, systemLibrary(b, "libc.so.6"))
+	spec := Spec{Kind: CallThrough, EnterSlot: 0x40000000, ExitSlot: 0x40000008, CopySlot: 0x40000010}
+	buf := make([]byte, 1024)
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		f := &fns[i%len(fns)]
+		i++
+		a := Analyze(f.code, f.addr, f.pad, Options{})
+		spec.Code, spec.Analysis = f.code, &a
+		if _, err := WriteStub(buf, 0x40001000, spec); err != nil && !errors.Is(err, ErrNeedsEnterOnly) {
+			b.Fatal(err)
+		}
+	}
+}
