@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"sort"
 	"strconv"
@@ -358,4 +359,34 @@ func TestGeneratedSettings(t *testing.T) {
 		fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s |\n", k.Name, kind, def, k.Doc)
 	}
 	generated(t, "settings.md", b.String())
+}
+
+// TestDocumentsNameWhatExists checks every path of the tree that a hand-written document names in
+// backquotes, and that the word behind a Go or C file, if it is a single identifier, stands in that file.
+func TestDocumentsNameWhatExists(t *testing.T) {
+	named := regexp.MustCompile("`((?:internal|cmd|bench|docs|testdata)/[A-Za-z0-9_./-]+)`(?: ([A-Za-z][A-Za-z0-9]*)[),])?")
+	for _, doc := range tracked(t, ".md") {
+		src, err := os.ReadFile(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range named.FindAllStringSubmatch(string(src), -1) {
+			path := strings.TrimSuffix(m[1], "/")
+			info, err := os.Stat(path)
+			if err != nil {
+				t.Errorf("%s names %s, which does not exist", doc, path)
+				continue
+			}
+			if m[2] == "" || info.IsDir() || !strings.ContainsAny(filepath.Ext(path), "gcS") {
+				continue
+			}
+			code, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !regexp.MustCompile(`\b` + m[2] + `\b`).Match(code) {
+				t.Errorf("%s names %s in %s, which does not have it", doc, m[2], path)
+			}
+		}
+	}
 }
