@@ -67,6 +67,9 @@ func Compile(m *symbol.Module, f *symbol.Function, depth int) (*Function, error)
 		return out, fmt.Errorf("read code of %s: %w", f.Name, err)
 	}
 	out.HasDWARF = true
+	if !sig.Optimized && looksOptimized(m, f, sig, code) {
+		sig.Optimized = true // sig is ours alone
+	}
 	compile(out, sig, f, code, false)
 	return out, nil
 }
@@ -74,7 +77,7 @@ func Compile(m *symbol.Module, f *symbol.Function, depth int) (*Function, error)
 // compile fills in out from a signature and the function's code.
 func compile(out *Function, sig *symbol.Signature, f *symbol.Function, code []byte, global bool) {
 	result := locateResult(sig, f, code, global)
-	homes, stack := locateParams(sig, code, result.memory)
+	homes, stack := locateParams(sig, f, code, result)
 	out.StackBytes = stack
 	b := newBuilder(sig)
 	for i := range sig.Params {
@@ -108,13 +111,13 @@ func paramNames(sig *symbol.Signature) []string {
 }
 
 // locateParams decides where every parameter is at the entry, and the bytes of stack arguments.
-func locateParams(sig *symbol.Signature, code []byte, hidden bool) ([]home, int) {
+func locateParams(sig *symbol.Signature, f *symbol.Function, code []byte, result resultHome) ([]home, int) {
 	entry := entryFrame(sig)
 	pro := readPrologue(code)
 	body := pro.frame(sig.FrameBase)
 	abi := assignment{}
 	if sig.Language != symbol.LangRust && sig.Language != symbol.LangGo {
-		abi = assign(sig.Params, hidden || byReferenceResult(sig))
+		abi = assign(sig.Params, result.memory || byReferenceResult(sig))
 	}
 	homes := make([]home, len(sig.Params))
 	top := int64(0)
@@ -124,6 +127,11 @@ func locateParams(sig *symbol.Signature, code []byte, hidden bool) ([]home, int)
 			guess = abi.homes[i]
 		}
 		homes[i] = locateParam(&sig.Params[i], sig, entry, body, pro, guess, code)
+	}
+	if sig.Language == symbol.LangRust && !sig.Optimized {
+		fillRust(sig, f, homes, result)
+	}
+	for i := range homes {
 		for _, p := range homes[i].places {
 			if p.kind == srcStack {
 				top = max(top, int64(p.off)+int64(p.size))
@@ -148,13 +156,7 @@ func stackBytes(sig *symbol.Signature, abi *assignment, top int64) int {
 		// a clone takes parts of its parameters one by one, up to eight of each
 		return max(up8(top), up8(abi.stack), 64*len(sig.Params))
 	case sig.Language == symbol.LangRust:
-		c := assign(sig.Params, true)
-		if !c.sure {
-			return max(GuessedStack, up8(top))
-		}
-		// Rust's ABI: at most two registers per parameter, one for the result, one for the caller's location
-		words := max(0, 2*int64(len(sig.Params))+2-6)
-		return max(up8(top), up8(c.stack), int(words)*16)
+		return max(up8(top), rustStack(sig))
 	}
 	return max(up8(top), up8(abi.stack))
 }
@@ -221,14 +223,7 @@ func fromBody(l *located, sig *symbol.Signature, pro *prologue, guess home, size
 		}
 		return nowhere
 	case !l.missing && onStack(&l.home):
-		h := pro.stored(int64(l.places[0].off), min(size, 8))
-		if !sig.Optimized && h.complete() && h.places[0].kind == srcGPR { // the home area of another convention
-			return nowhere
-		}
-		if callFrameBase(sig) || !guess.missing && guess.agrees(&l.home, size) || wholeFrameKnown(pro, code) {
-			return l.home
-		}
-		return nowhere
+		return fromStack(l, sig, pro, guess, size, code)
 	case !l.missing && !l.indirect:
 		return l.home
 	case !l.missing && l.indirect && sig.Optimized:
@@ -240,9 +235,32 @@ func fromBody(l *located, sig *symbol.Signature, pro *prologue, guess home, size
 	return nowhere
 }
 
+// fromStack settles a parameter that the location puts into the caller's argument area.
+func fromStack(l *located, sig *symbol.Signature, pro *prologue, guess home, size uint32, code []byte) home {
+	off := int64(l.places[0].off)
+	h := pro.stored(off, min(size, 8))
+	if !sig.Optimized && h.complete() && h.places[0].kind == srcGPR { // the home area of another convention
+		return nowhere
+	}
+	rbpBased := framePointer(sig) && pro.gpr[rbp].frame
+	known := pro.wholeFrame(code)
+	switch {
+	case needsProof(sig) && (!known || !pro.reads(off, size)):
+		return nowhere // LLVM's callers do not pass what is never read
+	case callFrameBase(sig), rbpBased, known, !guess.missing && guess.agrees(&l.home, size):
+		return l.home
+	}
+	return nowhere
+}
+
 // callFrameBase reports a frame base that is the CFA itself, so that no prologue enters the account.
 func callFrameBase(sig *symbol.Signature) bool {
 	return len(sig.FrameBase) == 1 && sig.FrameBase[0] == opCallFrameCFA
+}
+
+// framePointer reports a frame base that is rbp, which does not move behind the prologue.
+func framePointer(sig *symbol.Signature) bool {
+	return len(sig.FrameBase) == 1 && sig.FrameBase[0] == opReg0+rbp
 }
 
 func onStack(h *home) bool { return len(h.places) > 0 && h.places[0].kind == srcStack }

@@ -18,7 +18,9 @@ type content struct {
 type prologue struct {
 	gpr    [16]content // by DWARF number
 	xmm    [16]content
-	slots  map[int32]source // per byte of the frame, by distance from the CFA; srcNone: something else
+	slots  map[int32]source // what was first stored in each byte of the frame, by distance from the CFA; srcNone: something else
+	now    map[int32]source // what is stored there behind the run
+	args   map[int32]bool   // eight-byte words of the caller's argument area that are read
 	sp     int32            // rsp behind the run, from the CFA
 	spOK   bool
 	length int // bytes read
@@ -26,7 +28,7 @@ type prologue struct {
 
 // readPrologue follows code from a function's entry to its first branch, call or return.
 func readPrologue(code []byte) *prologue {
-	p := &prologue{slots: map[int32]source{}, sp: -8, spOK: true}
+	p := &prologue{slots: map[int32]source{}, now: map[int32]source{}, args: map[int32]bool{}, sp: -8, spOK: true}
 	for i := range p.gpr {
 		p.gpr[i] = content{source: source{kind: srcGPR, reg: uint8(i)}, valid: 8}
 		p.xmm[i] = content{source: source{kind: srcXMM, reg: uint8(i)}, valid: 16}
@@ -79,9 +81,10 @@ func (p *prologue) stored(slot int64, size uint32) home {
 
 // step follows one instruction. It returns false where the straight run ends.
 func (p *prologue) step(in *x86asm.Inst) bool {
+	p.noteArgs(in)
 	switch in.Op {
 	case x86asm.CALL, x86asm.JMP, x86asm.RET, x86asm.LRET, x86asm.SYSCALL, x86asm.INT, x86asm.UD2, x86asm.HLT, x86asm.LEAVE,
-		x86asm.LOOP, x86asm.LOOPE, x86asm.LOOPNE, x86asm.IRET, x86asm.ENTER, x86asm.XCHG:
+		x86asm.LOOP, x86asm.LOOPE, x86asm.LOOPNE, x86asm.IRET, x86asm.ENTER, x86asm.XCHG, x86asm.POP:
 		return false
 	}
 	if isJcc(in.Op) || hasRep(in) {
@@ -90,8 +93,6 @@ func (p *prologue) step(in *x86asm.Inst) bool {
 	switch in.Op {
 	case x86asm.PUSH:
 		return p.push(in)
-	case x86asm.POP:
-		return p.pop(in)
 	case x86asm.ADD, x86asm.SUB:
 		if r, ok := in.Args[0].(x86asm.Reg); ok && r == x86asm.RSP {
 			imm, ok := in.Args[1].(x86asm.Imm)
@@ -101,6 +102,9 @@ func (p *prologue) step(in *x86asm.Inst) bool {
 			d := int32(imm)
 			if in.Op == x86asm.SUB {
 				d = -d
+			}
+			if d > 0 { // the epilogue begins
+				return false
 			}
 			p.gpr[rsp].off += d
 			return true
@@ -181,21 +185,14 @@ func (p *prologue) push(in *x86asm.Inst) bool {
 	}
 	p.gpr[rsp].off -= 8
 	var c content
-	if r, ok := in.Args[0].(x86asm.Reg); ok {
-		if k := p.reg(r); k != nil {
-			c = *k
-		}
+	r, isReg := in.Args[0].(x86asm.Reg)
+	if isReg && r == x86asm.RAX { // only makes room
+		return true
+	}
+	if k := p.reg(r); isReg && k != nil {
+		c = *k
 	}
 	p.store(p.gpr[rsp].off, 8, c)
-	return true
-}
-
-func (p *prologue) pop(in *x86asm.Inst) bool {
-	if !p.gpr[rsp].frame {
-		return false
-	}
-	p.gpr[rsp].off += 8
-	p.clobber(in)
 	return true
 }
 
@@ -250,15 +247,46 @@ func (p *prologue) address(m x86asm.Mem) (int32, bool) {
 // the parameter; later ones are the program's own assignments.
 func (p *prologue) store(off, size int32, c content) {
 	for i := int32(0); i < min(size, 64); i++ {
-		if _, ok := p.slots[off+i]; ok {
-			continue
-		}
 		s := source{}
 		if !c.frame && uint8(i) < c.valid {
 			s = c.source
 			s.off += i
 		}
-		p.slots[off+i] = s
+		p.now[off+i] = s
+		if _, ok := p.slots[off+i]; !ok {
+			p.slots[off+i] = s
+		}
+	}
+}
+
+// load is what size bytes at CFA+off hold.
+func (p *prologue) load(off, size int32) content {
+	if off >= 0 {
+		if _, written := p.now[off]; !written {
+			return content{source: source{kind: srcStack, off: off}, valid: uint8(min(max(size, 0), 16))}
+		}
+	}
+	c := content{source: p.now[off]}
+	for c.kind != srcNone && int32(c.valid) < min(size, 16) {
+		s := p.now[off+int32(c.valid)]
+		if s.kind != c.kind || s.reg != c.reg || s.off != c.off+int32(c.valid) {
+			break
+		}
+		c.valid++
+	}
+	return c
+}
+
+// noteArgs notes the words of the caller's argument area that an instruction speaks of.
+func (p *prologue) noteArgs(in *x86asm.Inst) {
+	for _, a := range in.Args {
+		if m, ok := a.(x86asm.Mem); ok {
+			if off, ok := p.address(m); ok && off >= 0 {
+				for i := int32(0); i < int32(max(in.MemBytes, 1)); i += 8 {
+					p.args[(off+i)&^7] = true
+				}
+			}
+		}
 	}
 }
 
@@ -317,8 +345,8 @@ func (p *prologue) move(in *x86asm.Inst, kind move) {
 		}
 		size = p.copied(in, n)
 	case x86asm.Mem:
-		if off, ok := p.address(src); ok && off >= 0 && kind != moveHigh {
-			val = content{source: source{kind: srcStack, off: off}, valid: uint8(min(max(size, 0), 16))}
+		if off, ok := p.address(src); ok && kind != moveHigh {
+			val = p.load(off, size)
 		}
 	}
 	switch dst := in.Args[0].(type) {

@@ -372,6 +372,8 @@ func (r *renderer) pointee(t *Type, v view, depth int) Value {
 	switch {
 	case t.Elem >= 0 && e.Class == ClassOpaque:
 		return TypeAt(e.Name, addr)
+	case t.Elem >= 0 && e.Size == 0 && (e.Class == ClassStruct || e.Class == ClassUnion || e.Class == ClassTuple):
+		return r.value(t.Elem, view{}, depth+1) // nothing to copy
 	case t.Elem < 0 || k < 0:
 		return newAddress(addr)
 	case int(k) < len(r.chunks) && r.chunks[k].state != chunkOK:

@@ -101,7 +101,7 @@ func (g *gen) function(i int) {
 				fmt.Fprintf(&g.data, "const volatile void *%s;\n", dst)
 				body = append(body, fmt.Sprintf("%s = &%s;", dst, name))
 			} else {
-				fmt.Fprintf(&g.data, "%s %s%s;\n", t.name, dst, g.zero(t))
+				fmt.Fprintf(&g.data, "%s %s%s;\n", t.name, dst, t.array)
 				body = append(body, fmt.Sprintf("%s = %s;", dst, name))
 			}
 		}
@@ -125,21 +125,11 @@ func (g *gen) function(i int) {
 	fmt.Fprintf(&g.funcs, "NOINLINE %s { %s }\n", c.Signature, strings.Join(body, " "))
 	call := fmt.Sprintf("f%d(%s);", i, strings.Join(args, ", "))
 	if c.Ret != "" && g.IntN(4) > 0 {
-		fmt.Fprintf(&g.data, "%s res_%d%s;\n", ret, i, g.zeroNamed(ret))
+		fmt.Fprintf(&g.data, "%s res_%d%s;\n", ret, i, "")
 		call = fmt.Sprintf("res_%d = %s", i, call)
 	}
 	fmt.Fprintf(&g.calls, "  %s\n", call)
 	g.cases = append(g.cases, c)
-}
-
-// zero is an initialiser for a global that is only written to; classes with constructors need one.
-func (g *gen) zero(t kind) string { return t.array + g.zeroNamed(t.name) }
-
-func (g *gen) zeroNamed(name string) string {
-	if strings.HasPrefix(name, "NT") {
-		return "{0, 0}"
-	}
-	return ""
 }
 
 func (g *gen) parameter() kind {

@@ -11,7 +11,7 @@ import (
 func (g *gen) integer(name string, bits uint, signed bool) kind {
 	return kind{name: name, gen: func() sample {
 		n := g.bigInt(bits, signed)
-		return sample{cInteger(n, bits), n.String()}
+		return sample{cInteger(name, n, bits), n.String()}
 	}}
 }
 
@@ -37,15 +37,15 @@ func (g *gen) bigInt(bits uint, signed bool) *big.Int {
 	return n
 }
 
-func cInteger(n *big.Int, bits uint) string {
+func cInteger(name string, n *big.Int, bits uint) string {
 	if bits <= 64 {
 		u := new(big.Int).And(n, new(big.Int).SetUint64(1<<64-1))
-		return fmt.Sprintf("%#xull", u)
+		return fmt.Sprintf("(%s)%#xull", name, u)
 	}
 	u := new(big.Int).Add(n, new(big.Int).Lsh(big.NewInt(1), 128))
 	hi := new(big.Int).And(new(big.Int).Rsh(u, 64), new(big.Int).SetUint64(1<<64-1))
 	lo := new(big.Int).And(u, new(big.Int).SetUint64(1<<64-1))
-	return fmt.Sprintf("(__int128)((unsigned __int128)%#xull << 64 | %#xull)", hi, lo)
+	return fmt.Sprintf("("+name+")((unsigned __int128)%#xull << 64 | %#xull)", hi, lo)
 }
 
 // float returns a kind whose values every width holds exactly.
@@ -69,8 +69,11 @@ func trimNumber(s string) string {
 func (g *gen) complex(name, suffix string) kind {
 	return kind{name: name, gen: func() sample {
 		a, b := g.number(), g.number()
-		return sample{fmt.Sprintf("__builtin_complex(%s%s, %s%s)", a, suffix, b, suffix),
-			fmt.Sprintf(`{"re":%s,"im":%s}`, trimNumber(a), trimNumber(b))}
+		lit := fmt.Sprintf("__builtin_complex(%s%s, %s%s)", a, suffix, b, suffix)
+		if g.cpp { // which has imaginary literals instead
+			lit = fmt.Sprintf("(%s%s + %si%s)", a, suffix, b, suffix)
+		}
+		return sample{lit, fmt.Sprintf(`{"re":%s,"im":%s}`, trimNumber(a), trimNumber(b))}
 	}}
 }
 
@@ -117,6 +120,9 @@ func (g *gen) enum() kind {
 		names = append(names, fmt.Sprintf("%s_%c", name, 'A'+i))
 	}
 	first := g.IntN(40) - 20
+	if base == " : unsigned char" {
+		first += 20
+	}
 	fmt.Fprintf(&g.decls, "%s%s%s { %s = %d%s };\n", key, name, base, names[0], first, strings.Join(append([]string{""}, names[1:]...), ", "))
 	full := name
 	if !g.cpp {
@@ -196,8 +202,7 @@ func (g *gen) array() kind {
 		}
 		s := sample{"{" + strings.Join(lits, ", ") + "}", "[" + strings.Join(jsons, ",") + "]"}
 		if t.name == "char" { // text
-			s.json = quoteJSON(strings.ReplaceAll(strings.Trim(s.json, "[]"), `","`, "")[1:])
-			s.json = strings.ReplaceAll(s.json, `""`, `"`)
+			s.json = quoteJSON(strings.ReplaceAll(strings.Join(jsons, ""), `"`, ""))
 		}
 		return s
 	}}
@@ -302,7 +307,7 @@ func (g *gen) bitFields() kind {
 // nonTrivial is a class that C++ passes through a hidden pointer.
 func (g *gen) nonTrivial() kind {
 	name := g.id("NT")
-	fmt.Fprintf(&g.decls, "struct %[1]s { int m0; double m1; %[1]s(int a, double b) : m0(a), m1(b) {} %[1]s(const %[1]s &o) : m0(o.m0), m1(o.m1) {}"+
+	fmt.Fprintf(&g.decls, "struct %[1]s { int m0; double m1; %[1]s() : m0(0), m1(0) {} %[1]s(int a, double b) : m0(a), m1(b) {} %[1]s(const %[1]s &o) : m0(o.m0), m1(o.m1) {}"+
 		" %[1]s &operator=(const %[1]s &o) { m0 = o.m0; m1 = o.m1; return *this; } ~%[1]s() {} };\n", name)
 	return kind{name: name, gen: func() sample {
 		n, f := g.bigInt(31, false), g.number()
