@@ -3,6 +3,7 @@ package query
 import (
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"weak"
 
 	"github.com/strobe-debug/strobe/internal/event"
@@ -17,9 +18,9 @@ const maxCachedSets = 64
 // cache keeps what is worth keeping between questions to one store. Safe for concurrent use; mu is a
 // leaf lock.
 type cache struct {
-	mu      sync.Mutex
-	sets    map[string]cachedSet
-	layouts []*function
+	mu    sync.Mutex
+	sets  map[string]cachedSet
+	table []atomic.Pointer[function] // by FuncID; replaced when functions are added
 }
 
 type cachedSet struct {
@@ -49,28 +50,40 @@ func cacheOf(st *store.Store) *cache {
 	return c.(*cache)
 }
 
-// function returns function id with its layout unmarshalled. A layout that does not read is none.
-func (c *cache) function(id event.FuncID, fns []event.Function) *function {
+// functions returns a table with room for n functions, which lookUp fills.
+func (c *cache) functions(n int) []atomic.Pointer[function] {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if int(id) >= len(fns) {
-		return &function{Function: event.Function{Name: "?"}}
-	}
-	if int(id) >= len(c.layouts) {
-		c.layouts = append(c.layouts, make([]*function, len(fns)-len(c.layouts))...)
-	}
-	if c.layouts[id] == nil {
-		f := &function{Function: fns[id]}
-		if len(f.Layout) > 0 {
-			if l, err := value.Unmarshal(f.Layout); err == nil {
-				f.layout = l
-			}
+	if n > len(c.table) {
+		grown := make([]atomic.Pointer[function], n+n/4)
+		for i := range c.table {
+			grown[i].Store(c.table[i].Load())
 		}
-		f.ret = classify(f.layout)
-		c.layouts[id] = f
+		c.table = grown
 	}
-	return c.layouts[id]
+	return c.table
 }
+
+// fn returns function id with its layout unmarshalled. A layout that does not read is none.
+func (a *asker) fn(id event.FuncID) *function {
+	if int(id) >= len(a.fns) {
+		return unknownFunction
+	}
+	if f := a.table[id].Load(); f != nil {
+		return f
+	}
+	f := &function{Function: a.fns[id]}
+	if len(f.Layout) > 0 {
+		if l, err := value.Unmarshal(f.Layout); err == nil {
+			f.layout = l
+		}
+	}
+	f.ret = classify(f.layout)
+	a.table[id].Store(f)
+	return f
+}
+
+var unknownFunction = &function{Function: event.Function{Name: "?"}, ret: retSigned}
 
 // retClass says where a function's result is, for planning a filter on it.
 type retClass uint8

@@ -166,9 +166,14 @@ func (a *asker) culprit() (string, error) {
 	}
 	probe := *a
 	probe.filters, probe.skipTo = &bare, 0
-	before := int64(-1)
+	before, last := int64(-1), -1
+	for i := range steps {
+		if steps[i].set {
+			last = i
+		}
+	}
 	var passed []string
-	for _, step := range steps {
+	for i, step := range steps {
 		if !step.set {
 			continue
 		}
@@ -180,6 +185,9 @@ func (a *asker) culprit() (string, error) {
 			before = n
 		}
 		step.add(&bare)
+		if i == last { // all filters together: known to leave nothing
+			return a.blame(step.name, before, passed), nil
+		}
 		n, err := probe.total()
 		if err != nil {
 			return "", err

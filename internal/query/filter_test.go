@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -446,11 +447,13 @@ func TestEventJSON(t *testing.T) {
 	}
 }
 
-// golden compares with testdata/name, or writes it where UPDATE_GOLDEN is set.
+var update = flag.Bool("update", false, "write the golden files")
+
+// golden compares with testdata/name, or writes it with -update.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := "testdata/" + name
-	if os.Getenv("UPDATE_GOLDEN") != "" {
+	if *update {
 		if err := os.MkdirAll("testdata", 0o755); err != nil {
 			t.Fatal(err)
 		}

@@ -126,15 +126,29 @@ func nearest(want string, names []string, n int) []string {
 	}
 	var found []scored
 	low := strings.ToLower(want)
-	grams := trigrams(low)
-	for _, name := range names {
-		l := strings.ToLower(name)
-		s := similarity(grams, trigrams(l))
-		if low != "" && strings.Contains(l, low) {
-			s += 1
+	index := make(map[string]int) // of the trigrams of want
+	for s, i := "  "+low+" ", 0; i+3 <= len(s); i++ {
+		if _, ok := index[s[i:i+3]]; !ok {
+			index[s[i:i+3]] = len(index)
 		}
-		if s >= 0.2 {
-			found = append(found, scored{name, s})
+	}
+	seen := make([]int, len(index)) // 1 + the last name that has it
+	for at, name := range names {
+		l := "  " + strings.ToLower(name) + " "
+		common := 0
+		for i := 0; i+3 <= len(l); i++ {
+			if k, ok := index[l[i:i+3]]; ok && seen[k] != at+1 {
+				seen[k] = at + 1
+				common++
+			}
+		}
+		// The smaller of the two weighs more: a short name inside a long qualified one is near.
+		score := float64(common) / (0.8*float64(min(len(index), len(l)-2)) + 0.2*float64(max(len(index), len(l)-2)))
+		if low != "" && strings.Contains(l, low) {
+			score++
+		}
+		if score >= 0.2 {
+			found = append(found, scored{name, score})
 		}
 	}
 	slices.SortStableFunc(found, func(a, b scored) int {
@@ -151,25 +165,4 @@ func nearest(want string, names []string, n int) []string {
 		out = append(out, f.name)
 	}
 	return out
-}
-
-func trigrams(s string) map[string]bool {
-	s = "  " + s + " "
-	g := make(map[string]bool, len(s))
-	for i := 0; i+3 <= len(s); i++ {
-		g[s[i:i+3]] = true
-	}
-	return g
-}
-
-// similarity is the share of common members, weighed towards the smaller set: a short name inside a
-// long qualified one is near.
-func similarity(a, b map[string]bool) float64 {
-	common := 0
-	for k := range a {
-		if b[k] {
-			common++
-		}
-	}
-	return float64(common) / (0.8*float64(min(len(a), len(b))) + 0.2*float64(max(len(a), len(b))))
 }

@@ -1,15 +1,15 @@
 package query
 
 import (
-	"cmp"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/strobe-debug/strobe/internal/event"
-	"github.com/strobe-debug/strobe/internal/fault"
 	"github.com/strobe-debug/strobe/internal/store"
 	"github.com/strobe-debug/strobe/internal/value"
 )
@@ -30,6 +30,7 @@ type asker struct {
 	sn      *store.Snapshot
 	cache   *cache
 	fns     []event.Function
+	table   []atomic.Pointer[function]
 	threads []event.Thread
 	pid     int32    // of the session's first process
 	skipTo  event.ID // while waiting: what is before was looked at, and did not match
@@ -42,8 +43,6 @@ type scope struct {
 	enter, exit event.ID // exit 0: still open
 	thread      event.ThreadID
 }
-
-func (a *asker) fn(id event.FuncID) *function { return a.cache.function(id, a.fns) }
 
 func (a *asker) thread(id event.ThreadID) event.Thread {
 	if int(id) < len(a.threads) {
@@ -251,14 +250,14 @@ func (a *asker) byArgument(parts []part) ([]part, error) {
 		if a.req.Under != 0 {
 			f.FromID = a.scope.enter + 1
 		}
-		var enters []event.ID // ascending
-		err := a.scan(part{filter: f, cold: true, pred: a.argumentMatches}, func(row *store.Row) bool {
-			enters = append(enters, row.ID)
-			return true
+		var found [scanPieces][]event.ID
+		err := a.scanAll(part{filter: f, cold: true, pred: a.argumentMatches}, func(piece int, row *store.Row) {
+			found[piece] = append(found[piece], row.ID)
 		})
 		if err != nil {
 			return nil, err
 		}
+		enters := slices.Concat(found[:]...) // ascending
 		if len(enters) == 0 {
 			continue
 		}
@@ -280,6 +279,9 @@ func (a *asker) argumentMatches(row *store.Row) bool {
 	if !ok {
 		return false
 	}
+	if v, ok := plainInteger(l, i, row.Payload); ok && rest == "" {
+		return a.arg.match(v)
+	}
 	v, ok := l.EnterArg(row.Payload, i)
 	if !ok {
 		return false
@@ -288,6 +290,25 @@ func (a *asker) argumentMatches(row *store.Row) bool {
 		return false
 	}
 	return a.arg.match(v)
+}
+
+// plainInteger reads an integer parameter that is in one register, without the cost of rendering.
+func plainInteger(l *value.Layout, i int, payload []byte) (value.Value, bool) {
+	f := &l.Args[i]
+	if f.Missing || len(f.Pieces) != 1 || f.Type < 0 || int(f.Type) >= len(l.Types) {
+		return value.Value{}, false
+	}
+	p, class := f.Pieces[0], l.Types[f.Type].Class
+	if p.Chunk != 0 || p.Size == 0 || p.Size > 8 || p.Size != l.Types[f.Type].Size || p.Off > 64 ||
+		int(p.Off)+8 > min(len(payload), 8*l.OnEnter.GPRs) || class != value.ClassInt && class != value.ClassUint {
+		return value.Value{}, false
+	}
+	word := binary.LittleEndian.Uint64(payload[p.Off:])
+	n := value.Normalize(int64(word), int(p.Size), class == value.ClassInt)
+	if class == value.ClassUint {
+		return value.NewUint(uint64(n)), true
+	}
+	return value.NewInt(n), true
 }
 
 // withArgument returns the functions of among (nil: all) that have the parameter asked for.
@@ -364,19 +385,25 @@ func (a *asker) resultPart(p *part, c retClass) bool {
 		})
 		return true
 	}
+	var mu sync.RWMutex // leaf; the scan has several goroutines
 	memo := make(map[memoKey]bool)
 	p.pred = both(p.pred, func(row *store.Row) bool {
 		k := memoKey{row.Func, row.Ret}
 		if row.Flags&event.HasRet == 0 {
 			return false
 		}
+		mu.RLock()
 		hit, ok := memo[k]
-		if !ok {
-			v, has := a.result(row)
-			hit = has && a.ret.match(v)
-			if len(memo) < maxMemo {
-				memo[k] = hit
-			}
+		mu.RUnlock()
+		if ok {
+			return hit
+		}
+		v, has := a.result(row)
+		hit = has && a.ret.match(v)
+		mu.Lock()
+		defer mu.Unlock()
+		if len(memo) < maxMemo {
+			memo[k] = hit
 		}
 		return hit
 	})
@@ -403,193 +430,4 @@ func (a *asker) result(row *store.Row) (value.Value, bool) {
 		return value.NewInt(row.Ret), has
 	}
 	return f.layout.Exit(row.Payload, row.Ret, has)
-}
-
-// findUnder resolves under: the call, its thread, and where it ended.
-func (a *asker) findUnder() error {
-	id := a.req.Under
-	if id == 0 {
-		return nil
-	}
-	rows, err := a.sn.Rows(a.ctx, []event.ID{id})
-	if err != nil {
-		return fmt.Errorf("read event %d: %w", id, err)
-	}
-	if len(rows) == 1 && rows[0].Kind == event.FunctionExit && rows[0].Enter != 0 {
-		if rows, err = a.sn.Rows(a.ctx, []event.ID{rows[0].Enter}); err != nil {
-			return fmt.Errorf("read event %d: %w", id, err)
-		}
-	}
-	if len(rows) != 1 || rows[0].Kind != event.FunctionEnter {
-		what := "is no call"
-		if first := a.sn.FirstCallID(); len(rows) == 0 && id < first {
-			what = "was dropped by the session's limit of events; the oldest call kept is " + strconv.FormatInt(first, 10)
-		} else if len(rows) == 0 {
-			what = "does not exist; the newest event is " + strconv.FormatInt(a.sn.LastID(), 10)
-		}
-		return fault.New(fault.ValidationError, "Give the id of a function_enter event, e.g. a #id of view tree.", "under: event %d %s", id, what)
-	}
-	r := rows[0]
-	a.scope.enter, a.scope.thread = r.ID, r.Thread
-	end, err := a.exitOf(&r)
-	if err != nil {
-		return err
-	}
-	if end != nil {
-		a.scope.exit = end.ID
-	}
-	return nil
-}
-
-// exitOf returns the exit of an enter, nil while the call is open.
-func (a *asker) exitOf(enter *store.Row) (*store.Row, error) {
-	f := store.Filter{FromID: enter.ID + 1, Kinds: 1 << event.FunctionExit, Funcs: &store.Bits{}, Threads: &store.Bits{}}
-	f.Funcs.Set(uint32(enter.Func))
-	f.Threads.Set(uint32(enter.Thread))
-	var exit *store.Row
-	err := a.sn.Scan(a.ctx, f, store.ScanOptions{Cold: true}, func(row *store.Row) bool {
-		if row.Enter != enter.ID {
-			return true
-		}
-		exit = new(*row)
-		exit.Payload = slices.Clone(row.Payload)
-		return false
-	})
-	if err != nil {
-		return nil, fmt.Errorf("find the exit of event %d: %w", enter.ID, err)
-	}
-	return exit, nil
-}
-
-// scan calls fn for the rows of one part in order of id until fn returns false.
-func (a *asker) scan(p part, fn func(*store.Row) bool) error {
-	err := a.sn.Scan(a.ctx, p.filter, store.ScanOptions{Cold: p.cold}, func(row *store.Row) bool {
-		if p.pred != nil && !p.pred(row) {
-			return true
-		}
-		return fn(row)
-	})
-	if err == nil {
-		err = a.ctx.Err()
-	}
-	if err != nil {
-		return fmt.Errorf("scan events: %w", err)
-	}
-	return nil
-}
-
-// count returns how many rows all parts have.
-func (a *asker) count(parts []part) (int64, error) {
-	var total int64
-	for _, p := range parts {
-		if p.pred == nil {
-			n, err := a.sn.Count(a.ctx, p.filter)
-			if err != nil {
-				return 0, fmt.Errorf("count events: %w", err)
-			}
-			total += n
-			continue
-		}
-		if err := a.scan(p, func(*store.Row) bool { total++; return true }); err != nil {
-			return 0, err
-		}
-	}
-	return total, nil
-}
-
-// page returns the rows from offset on, at most limit, and how many there are in all. Rows of the page
-// have no payload yet.
-func (a *asker) page(parts []part, offset, limit int) (rows []store.Row, total int64, err error) {
-	if len(parts) == 1 && parts[0].pred == nil {
-		return a.columnPage(parts[0], offset, limit)
-	}
-	for _, p := range parts {
-		first := len(rows) // one part alone has everything up to the page; the merge decides which are it
-		err := a.scan(p, func(row *store.Row) bool {
-			if total++; len(rows)-first < offset+limit {
-				r := *row
-				r.Payload = nil
-				rows = append(rows, r)
-			}
-			return true
-		})
-		if err != nil {
-			return nil, 0, err
-		}
-	}
-	if len(parts) > 1 {
-		slices.SortFunc(rows, func(x, y store.Row) int { return cmp.Compare(x.ID, y.ID) })
-	}
-	rows = rows[min(offset, len(rows)):]
-	return rows[:min(limit, len(rows))], total, nil
-}
-
-// columnPage is page where the store's columns decide everything: the count comes from its headers and the scan ends
-// with the page.
-func (a *asker) columnPage(p part, offset, limit int) (rows []store.Row, total int64, err error) {
-	if total, err = a.count([]part{p}); err != nil || total <= int64(offset) || limit == 0 {
-		return nil, total, err
-	}
-	skip := offset
-	err = a.scan(p, func(row *store.Row) bool {
-		if skip > 0 {
-			skip--
-			return true
-		}
-		r := *row
-		r.Payload = nil
-		rows = append(rows, r)
-		return len(rows) < limit
-	})
-	return rows, total, err
-}
-
-// threadPage is page in the order of process, thread and id.
-func (a *asker) threadPage(parts []part, offset, limit int) (rows []store.Row, total int64, err error) {
-	ids := make([]event.ThreadID, len(a.threads), len(a.threads)+1)
-	for i := range ids {
-		ids[i] = event.ThreadID(i)
-	}
-	slices.SortStableFunc(ids, func(x, y event.ThreadID) int {
-		s, t := a.threads[x], a.threads[y]
-		return cmp.Or(cmp.Compare(s.PID, t.PID), cmp.Compare(s.TID, t.TID))
-	})
-	for _, id := range append(ids, event.NoThread) {
-		mine := onThread(parts, id)
-		if len(mine) == 0 {
-			continue
-		}
-		got, n, err := a.page(mine, offset, limit)
-		if err != nil {
-			return nil, 0, err
-		}
-		rows = append(rows, got...)
-		total += n
-		limit -= len(got)
-		offset = max(0, offset-int(min(n, int64(offset))))
-	}
-	return rows, total, nil
-}
-
-// onThread restricts parts to one thread.
-func onThread(parts []part, id event.ThreadID) []part {
-	var out []part
-	for _, p := range parts {
-		if p.filter.Threads != nil && !p.filter.Threads.Has(uint32(id)) {
-			continue
-		}
-		if id != event.NoThread {
-			p.filter.Threads = &store.Bits{}
-			p.filter.Threads.Set(uint32(id))
-			out = append(out, p)
-			continue
-		}
-		if p.filter.Threads != nil || p.filter.Funcs != nil || p.filter.Kinds&otherKinds == 0 {
-			continue
-		}
-		p.filter.Kinds &= otherKinds
-		p.pred = both(func(row *store.Row) bool { return row.Thread == event.NoThread }, p.pred)
-		out = append(out, p)
-	}
-	return out
 }

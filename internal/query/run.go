@@ -129,6 +129,7 @@ func ask(ctx context.Context, st *store.Store, f *filters, env Env, seen event.I
 		filters: f, ctx: ctx, st: st, sn: sn, cache: cacheOf(st), fns: sn.Functions(), threads: sn.Threads(),
 		pid: int32(st.Meta().PID),
 	}
+	a.table = a.cache.functions(len(a.fns))
 	if seen > 0 {
 		a.skipTo = seen + 1
 	}

@@ -36,7 +36,7 @@ type ReturnCount struct {
 const (
 	maxDistinct     = 1024
 	maxReturns      = 5
-	maxCountedRets  = 1_000_000
+	maxCountedRets  = 250_000
 	maxRenderedRets = 20_000
 )
 
@@ -119,19 +119,20 @@ func (a *asker) scanStats(parts []part) ([]Stat, error) {
 		below   int64 // nanoseconds in calls below
 		counted bool
 	}
-	stacks := make(map[event.ThreadID][]frame)
-	found := make(map[event.FuncID]*accum)
+	stacks := make([][]frame, len(a.threads)+1)
+	found := make([]*accum, len(a.fns)+1)
 	get := func(id event.FuncID) *accum {
-		if found[id] == nil {
+		if id = min(id, event.FuncID(len(a.fns))); found[id] == nil {
 			found[id] = &accum{Stat: Stat{Function: a.fn(id).Name, fn: id}}
 		}
 		return found[id]
 	}
 	err = a.scan(part{filter: all}, func(row *store.Row) bool {
-		st := stacks[row.Thread]
+		th := min(int(row.Thread), len(a.threads))
+		st := stacks[th]
 		hit := match(row)
 		if row.Kind == event.FunctionEnter {
-			stacks[row.Thread] = append(st, frame{counted: hit})
+			stacks[th] = append(st, frame{counted: hit})
 			if hit {
 				get(row.Func).Calls++
 			}
@@ -145,7 +146,7 @@ func (a *asker) scanStats(parts []part) ([]Stat, error) {
 		if n := len(st); n > 0 {
 			st[n-1].below += row.Duration
 		}
-		stacks[row.Thread] = st
+		stacks[th] = st
 		if !hit {
 			return true
 		}
@@ -164,8 +165,11 @@ func (a *asker) scanStats(parts []part) ([]Stat, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows := make([]Stat, 0, len(found))
+	var rows []Stat
 	for _, s := range found {
+		if s == nil {
+			continue
+		}
 		s.P50Ns, s.P99Ns = s.hist.quantile(0.5), s.hist.quantile(0.99)
 		rows = append(rows, s.Stat)
 	}
