@@ -28,6 +28,9 @@ type Config struct {
 	// ParsePattern checks a trace pattern without a target; nil accepts all.
 	ParsePattern func(pattern string) error
 	Version      string
+	// Keeper is the command whose process keeps the files of programs that outlive the daemon; it calls
+	// session.RunKeeper. Empty: such programs get SIGPIPE or SIGHUP.
+	Keeper []string
 }
 
 // Service runs operations. Safe for concurrent use.
@@ -48,7 +51,7 @@ func New(cfg Config) (*Service, error) {
 	}
 	loader := settings.NewLoader(cfg.Home)
 	m, err := session.NewManager(session.Config{
-		Home: cfg.Home, Logger: cfg.Logger, Runtimes: cfg.Runtimes, Settings: loader, Version: cfg.Version,
+		Home: cfg.Home, Logger: cfg.Logger, Runtimes: cfg.Runtimes, Settings: loader, Version: cfg.Version, Keeper: cfg.Keeper,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open sessions: %w", err)

@@ -106,11 +106,11 @@ func (m *Manager) start(ctx context.Context, id string, rt collector.Runtime, cm
 		return nil, fmt.Errorf("create event store: %w", err)
 	}
 	undo = append(undo, func() error { return removeFiles(meta.Path) }, k.st.Close)
-	conn, err := openChannel(r.Terminal, iochan.Options{Input: r.Stdin, KeepInput: r.KeepStdin, Clock: iochan.Monotonic}, k.output)
+	conn, err := m.openChannel(r.Terminal, iochan.Options{Input: r.Stdin, KeepInput: r.KeepStdin, Clock: iochan.Monotonic}, k.output)
 	if err != nil {
 		return nil, fmt.Errorf("open channel: %w", err)
 	}
-	undo = append(undo, func() error { k.close(); return nil }, conn.Close)
+	undo = append(undo, func() error { k.close(); return nil }, func() error { return m.closeChannel(conn) })
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = conn.Stdin, conn.Stdout, conn.Stderr
 	col, err := rt.Launch(ctx, cmd, k)
 	if err != nil {

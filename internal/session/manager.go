@@ -45,7 +45,13 @@ type Config struct {
 	Runtimes []collector.Runtime // asked in this order
 	Settings *settings.Loader
 	Version  string
+	// Keeper is the command whose process keeps the files of programs that outlive the daemon; it
+	// calls RunKeeper. Empty: such programs get SIGPIPE or SIGHUP.
+	Keeper []string
 }
+
+// RunKeeper is the keeper's process; see iochan.Keeper.
+func RunKeeper() error { return iochan.RunKeeper() }
 
 // Manager is all sessions of one daemon. Safe for concurrent use.
 //
@@ -55,6 +61,8 @@ type Manager struct {
 	log   *slog.Logger
 	dir   string // of session files
 	index *store.Index
+
+	keeper *iochan.Keeper // nil: none
 
 	ctx    context.Context // ends with Close: launches and waits under way
 	cancel context.CancelFunc
@@ -66,6 +74,7 @@ type Manager struct {
 	sessions map[string]*Session // running, and ended with an open store
 	reserved map[string]bool     // ids of launches under way
 	opening  map[string]*opening // stores being opened
+	detached []*iochan.Conn // of programs that run on, where there is no keeper
 	sweeping bool
 	closed   bool
 }
@@ -94,6 +103,9 @@ func NewManager(cfg Config) (*Manager, error) {
 	var err error
 	if m.index, err = store.OpenIndex(filepath.Join(cfg.Home, "strobe.db")); err != nil {
 		return nil, fmt.Errorf("open list of sessions: %w", err)
+	}
+	if len(cfg.Keeper) > 0 {
+		m.keeper = iochan.NewKeeper(cfg.Keeper)
 	}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	if err := m.recoverDead(); err != nil {
@@ -401,6 +413,15 @@ func (m *Manager) Close(ctx context.Context) error {
 		})
 	}
 	stops.Wait()
+	m.mu.Lock()
+	detached := m.detached
+	m.mu.Unlock()
+	for _, c := range detached {
+		c.Close()
+	}
+	if m.keeper != nil {
+		errs = append(errs, m.keeper.Close())
+	}
 	if !waitFor(ctx, &m.wg) {
 		errs = append(errs, fmt.Errorf("wait for sessions to end: %w", ctx.Err()))
 	}
@@ -420,11 +441,38 @@ func waitFor(ctx context.Context, wg *sync.WaitGroup) bool {
 	}
 }
 
-// openChannel picks how the target's input and output go.
-func openChannel(terminal bool, opt iochan.Options, sink iochan.Sink) (*iochan.Conn, error) {
+// openChannel makes the target's input and output.
+func (m *Manager) openChannel(terminal bool, opt iochan.Options, sink iochan.Sink) (*iochan.Conn, error) {
 	ch := iochan.Pipes
 	if terminal {
 		ch = iochan.Terminal
 	}
-	return ch.Open(opt, sink)
+	c, err := ch.Open(opt, sink)
+	if err != nil || m.keeper == nil {
+		return c, err
+	}
+	if err := m.keeper.Add(c); err != nil { // what it guards against is rare; the launch is not
+		m.log.Warn("a program would not outlive this daemon", "err", err)
+	}
+	return c, nil
+}
+
+// closeChannel ends reading. A program that still writes gets a broken pipe.
+func (m *Manager) closeChannel(c *iochan.Conn) error {
+	if m.keeper != nil {
+		m.keeper.Drop(c)
+	}
+	return c.Close()
+}
+
+// detachChannel lets go of a program that runs on: its output is read and thrown away.
+func (m *Manager) detachChannel(c *iochan.Conn) error {
+	if m.keeper != nil {
+		m.keeper.Release(c)
+		return c.Close()
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.detached = append(m.detached, c)
+	return nil
 }

@@ -237,7 +237,7 @@ func (s *Session) watch() {
 	}
 	select {
 	case <-s.conn.Done():
-		s.conn.Close()
+		s.m.closeChannel(s.conn)
 		s.sink.flushHeld()
 		s.saveOrLog()
 	case <-s.stopping:

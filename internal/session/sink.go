@@ -68,6 +68,9 @@ func (k *sink) Events(batch []event.Event) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.closed {
+		return
+	}
 	last := batch[len(batch)-1].TS
 	n := 0
 	for n < len(k.held) && k.held[n].TS <= last {
@@ -104,6 +107,9 @@ func (k *sink) output(stream iochan.Stream, ts int64, data []byte) {
 	e := event.Event{TS: max(0, ts-k.startMono), Kind: kind, Thread: event.NoThread, Payload: slices.Clone(data)}
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.closed {
+		return
+	}
 	i := len(k.held)
 	for i > 0 && k.held[i-1].TS > e.TS {
 		i--
@@ -111,7 +117,7 @@ func (k *sink) output(stream iochan.Stream, ts int64, data []byte) {
 	k.held = slices.Insert(k.held, i, e)
 	k.heldBytes += len(data)
 	switch {
-	case k.heldBytes >= holdBytes || k.closed:
+	case k.heldBytes >= holdBytes:
 		k.flushLocked()
 	case k.timer == nil:
 		k.timer = time.AfterFunc(holdFor, k.expire)
@@ -178,7 +184,7 @@ func (k *sink) putLocked(batch []event.Event) {
 	}
 }
 
-// close puts the rest; what comes later goes to the store at once.
+// close puts the rest; what comes later is thrown away.
 func (k *sink) close() {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -159,5 +159,10 @@ func (s *Session) stopTarget(o StopOptions, step func(string, time.Duration, fun
 		}
 		return err
 	})
-	step("close channel", stopDrainMax, func(context.Context) error { return s.conn.Close() })
+	step("close channel", stopDrainMax, func(context.Context) error {
+		if s.Live() { // not killed: it must not notice that nobody reads any more
+			return s.m.detachChannel(s.conn)
+		}
+		return s.m.closeChannel(s.conn)
+	})
 }
