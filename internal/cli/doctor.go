@@ -1,17 +1,21 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/strobe-debug/strobe/internal/daemon"
 	"github.com/strobe-debug/strobe/internal/doctor"
+	"github.com/strobe-debug/strobe/internal/store"
 )
 
 func (a *app) doctorCommand() *cobra.Command {
+	var db string
 	c := &cobra.Command{
 		Use:   "doctor [BINARY]",
 		Short: "Check what works on this machine, or what can be seen of a binary",
@@ -24,6 +28,8 @@ not work. With one: says what Strobe finds in that program. With --db: checks a 
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var report doctor.Report
 			switch {
+			case db != "":
+				report = doctor.Run(cmd.Context(), []doctor.Check{{Name: "database", Run: checkDB(db)}})
 			case len(args) == 1:
 				report = doctor.Binary(args[0])
 			default:
@@ -37,7 +43,22 @@ not work. With one: says what Strobe finds in that program. With --db: checks a 
 			return a.printReport(report)
 		},
 	}
+	c.Flags().StringVar(&db, "db", "", "check this session file")
 	return c
+}
+
+func checkDB(path string) func(context.Context) doctor.Result {
+	const fix = "Use a copy from before, or record the session again."
+	return func(ctx context.Context) doctor.Result {
+		problems, err := store.Check(ctx, path)
+		if err != nil {
+			return doctor.Result{Status: doctor.Fail, Detail: err.Error(), Fix: fix}
+		}
+		if len(problems) > 0 {
+			return doctor.Result{Status: doctor.Fail, Detail: strings.Join(problems, "; "), Fix: fix}
+		}
+		return doctor.Result{Status: doctor.OK, Detail: path + " is consistent"}
+	}
 }
 
 func (a *app) printReport(r doctor.Report) error {

@@ -64,12 +64,13 @@ func NewServer(c Config) *Server {
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
 	})
 	for _, t := range c.Tools {
-		tool := &sdk.Tool{
-			Name: t.Name, Description: t.Description, InputSchema: t.Input, OutputSchema: t.Output,
-			Annotations: &sdk.ToolAnnotations{ReadOnlyHint: t.ReadOnly, OpenWorldHint: new(bool)},
-		}
-		if !t.ReadOnly {
-			tool.Annotations.DestructiveHint = &t.Destructive
+		tool := &sdk.Tool{Name: t.Name, Description: t.Description, InputSchema: t.Input, OutputSchema: t.Output}
+		// Without annotations a client takes a tool for destructive: said only where it is not.
+		switch {
+		case t.ReadOnly:
+			tool.Annotations = &sdk.ToolAnnotations{ReadOnlyHint: true}
+		case !t.Destructive:
+			tool.Annotations = &sdk.ToolAnnotations{DestructiveHint: new(bool)}
 		}
 		s.sdk.AddTool(tool, s.handler(t))
 	}
