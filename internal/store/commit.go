@@ -12,6 +12,7 @@ import (
 
 // statements are the prepared statements of the writer's connection.
 type statements struct {
+	preparer
 	begin, commit, rollback            *sql.Stmt
 	chunk, hot, cold, tail, trimTail   *sql.Stmt
 	out, outs, pastOuts                *sql.Stmt
@@ -35,7 +36,8 @@ func (w *writer) openFile(ctx context.Context) error {
 	if err := migrate(ctx, w.conn, w.s.path, sessionAppID, sessionSchema); err != nil {
 		return err
 	}
-	if err := w.stmt.prepare(ctx, w.conn); err != nil {
+	w.stmt.conn = w.conn
+	if err := w.stmt.prepareAll(ctx); err != nil {
 		return writeFault(w.s.path, err)
 	}
 	doc, err := json.Marshal(w.s.meta)
@@ -49,7 +51,7 @@ func (w *writer) openFile(ctx context.Context) error {
 	return err
 }
 
-func (st *statements) prepare(ctx context.Context, c *sql.Conn) error {
+func (st *statements) prepareAll(ctx context.Context) error {
 	const outRow = "(?,?,?,?,?,?,?,?,?)"
 	many := outRow
 	for range outsPerStmt - 1 {
@@ -77,9 +79,9 @@ func (st *statements) prepare(ctx context.Context, c *sql.Conn) error {
 		{&st.dropCold, "DELETE FROM chunk_cold WHERE id=?"},
 		{&st.meta, "INSERT OR REPLACE INTO meta VALUES(?,?)"},
 	} {
-		s, err := c.PrepareContext(ctx, p.sql)
+		s, err := st.prepare(ctx, p.sql)
 		if err != nil {
-			return fmt.Errorf("prepare %.30q: %w", p.sql, err)
+			return err
 		}
 		*p.to = s
 	}

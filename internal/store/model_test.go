@@ -6,7 +6,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -232,8 +234,23 @@ func testStore(t *testing.T, o Options) (*Store, string) {
 		if err := st.Close(); err != nil {
 			t.Errorf("Close() = %v", err)
 		}
+		if left := openFiles(path); len(left) > 0 {
+			t.Errorf("open after Close(): %q", left)
+		}
 	})
 	return st, path
+}
+
+// openFiles returns the descriptors of this process that are of the database, where the system
+// lists them. database/sql once left connections open whose statements were not closed.
+func openFiles(path string) (left []string) {
+	fds, _ := os.ReadDir("/proc/self/fd") // empty on other systems
+	for _, f := range fds {
+		if l, _ := os.Readlink("/proc/self/fd/" + f.Name()); strings.HasPrefix(l, path) {
+			left = append(left, l)
+		}
+	}
+	return left
 }
 
 func must(t testing.TB, err error) {

@@ -367,19 +367,21 @@ func (s *Store) loadStats(ctx context.Context, c *sql.Conn) error {
 // closeFrames ends the calls that were open when the recording was cut off. It reads backwards
 // until every thread's outermost kept call is found.
 func (s *Store) closeFrames(ctx context.Context, c *sql.Conn) error {
-	sn := &Snapshot{s: s, r: &dbReader{conn: c}}
+	sn := &Snapshot{s: s, r: &dbReader{}}
 	for _, b := range s.pub.dense {
 		sn.segs = append(sn.segs, segment{b: b})
 	}
 	if s.pub.open.n > 0 {
 		sn.segs = append(sn.segs, segment{cols: &s.pub.open})
 	}
+	st := preparer{conn: c}
+	defer st.closeStmts()
 	var err error
-	if sn.r.hot, err = c.PrepareContext(ctx, "SELECT data FROM chunk_hot WHERE id=?"); err != nil {
-		return fmt.Errorf("prepare recovery: %w", err)
+	if sn.r.hot, err = st.prepare(ctx, hotSQL); err != nil {
+		return err
 	}
-	if sn.r.cold, err = c.PrepareContext(ctx, "SELECT data FROM chunk_cold WHERE id=?"); err != nil {
-		return fmt.Errorf("prepare recovery: %w", err)
+	if sn.r.cold, err = st.prepare(ctx, coldSQL); err != nil {
+		return err
 	}
 	open, err := openFrames(ctx, sn)
 	if err != nil {

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"sync"
 )
@@ -18,7 +17,7 @@ const (
 // dbReader is one read connection with its statements. Used by one snapshot at a time, under its
 // mutex.
 type dbReader struct {
-	conn           *sql.Conn
+	preparer
 	hot, cold, out *sql.Stmt
 }
 
@@ -71,22 +70,28 @@ func (p *readerPool) get(ctx context.Context, db *sql.DB) (*dbReader, error) {
 	return r, nil
 }
 
+const (
+	hotSQL  = "SELECT data FROM chunk_hot WHERE id=?"
+	coldSQL = "SELECT data FROM chunk_cold WHERE id=?"
+)
+
 func newReader(ctx context.Context, db *sql.DB) (*dbReader, error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("open reader: %w", err)
 	}
-	r := &dbReader{conn: conn}
+	r := &dbReader{preparer: preparer{conn: conn}}
 	for _, p := range []struct {
 		to  **sql.Stmt
 		sql string
 	}{
-		{&r.hot, "SELECT data FROM chunk_hot WHERE id=?"},
-		{&r.cold, "SELECT data FROM chunk_cold WHERE id=?"},
+		{&r.hot, hotSQL},
+		{&r.cold, coldSQL},
 		{&r.out, "SELECT data FROM outputs WHERE seq=?"},
 	} {
-		if *p.to, err = conn.PrepareContext(ctx, p.sql); err != nil {
-			return nil, errors.Join(fmt.Errorf("prepare %.30q: %w", p.sql, err), conn.Close())
+		if *p.to, err = r.prepare(ctx, p.sql); err != nil {
+			r.close()
+			return nil, err
 		}
 	}
 	return r, nil
@@ -115,7 +120,7 @@ func (p *readerPool) put(r *dbReader) {
 	}
 	p.mu.Unlock()
 	if !keep {
-		_ = r.conn.Close() // a read connection: nothing to lose
+		r.close()
 	}
 	<-p.slots
 }
@@ -127,7 +132,7 @@ func (p *readerPool) close() {
 	p.idle, p.closed = nil, true
 	p.mu.Unlock()
 	for _, r := range idle {
-		_ = r.conn.Close() // a read connection: nothing to lose
+		r.close()
 	}
 }
 

@@ -147,3 +147,31 @@ func schemaVersion(ctx context.Context, c *sql.Conn, path string, appID int32, n
 	}
 	return version, nil
 }
+
+// preparer prepares statements on one connection and closes them with it: database/sql leaves
+// statements of a sql.Conn open, and SQLite then keeps the connection and its files.
+type preparer struct {
+	conn *sql.Conn
+	all  []*sql.Stmt
+}
+
+func (p *preparer) prepare(ctx context.Context, stmt string) (*sql.Stmt, error) {
+	s, err := p.conn.PrepareContext(ctx, stmt)
+	if err != nil {
+		return nil, fmt.Errorf("prepare %.30q: %w", stmt, err)
+	}
+	p.all = append(p.all, s)
+	return s, nil
+}
+
+func (p *preparer) closeStmts() {
+	for _, s := range p.all {
+		_ = s.Close() // what was committed is committed; nothing else can be lost
+	}
+}
+
+// close closes the statements and the connection.
+func (p *preparer) close() {
+	p.closeStmts()
+	_ = p.conn.Close()
+}

@@ -84,9 +84,7 @@ func Create(path string, m Meta, o Options) (*Store, error) {
 	}
 	s, err := create(path, m, o)
 	if err != nil {
-		for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
-			_ = os.Remove(path + suffix) // best effort: the first error is the one that counts
-		}
+		_ = RemoveFile(path) // best effort: the first error is the one that counts
 		return nil, fmt.Errorf("create event store: %w", err)
 	}
 	return s, nil

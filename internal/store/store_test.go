@@ -35,7 +35,7 @@ func TestScanMatchesBruteForce(t *testing.T) {
 
 			re, err := Open(path)
 			must(t, err)
-			defer re.Close()
+			defer func() { must(t, re.Close()) }()
 			check(t, re, src, &m, 40)
 			if got := re.Result(); got.Status != "exited" || got.Interrupted || got.EndedAt != 7 {
 				t.Errorf("Result() = %+v", got)

@@ -290,7 +290,8 @@ func (w *writer) closeFile() {
 				break
 			}
 		}
-		_ = w.conn.Close() // everything is committed
+		w.stmt.conn = w.conn
+		w.stmt.close()
 	}
 	if w.db != nil {
 		_ = w.db.Close()
