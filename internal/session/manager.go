@@ -74,7 +74,7 @@ type Manager struct {
 	sessions map[string]*Session // running, and ended with an open store
 	reserved map[string]bool     // ids of launches under way
 	opening  map[string]*opening // stores being opened
-	detached []*iochan.Conn // of programs that run on, where there is no keeper
+	detached []*iochan.Conn      // of programs that run on, where there is no keeper
 	sweeping bool
 	closed   bool
 }
