@@ -42,10 +42,10 @@ var (
 // Limits of Request's fields.
 const (
 	DefaultLimit = 50
-	MaxLimit     = 500   // more is cut to this, and the answer says so
-	MaxWaitMs    = 30000 // what MCP clients bear without a timeout of their own
-	maxPattern   = 4096  // bytes of one name, text or regular expression
-	maxOffset    = 1 << 40
+	MaxLimit     = 500       // more is cut to this, and the answer says so
+	MaxWaitMs    = 30000     // what MCP clients bear without a timeout of their own
+	maxPattern   = 4096      // bytes of one name, text or regular expression
+	maxOffset    = 1_000_000 // skipped events cost memory; the cursor does not
 )
 
 // NameFilter selects functions. All given conditions must hold.

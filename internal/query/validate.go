@@ -202,6 +202,9 @@ func literal(field string, l Literal, numeric bool) (*value.Value, error) {
 	if err := checkLength(field, string(l)); err != nil {
 		return nil, err
 	}
+	if hugeExponent(string(l)) {
+		return nil, invalid(field, "No type has such numbers.", "%s is out of range", excerpt([]byte(l)))
+	}
 	v, err := value.ParseJSON([]byte(l))
 	if err != nil {
 		return nil, invalid(field, "Give a number, a string, true, false or null.", "%q is not a JSON value", excerpt([]byte(l)))
@@ -232,11 +235,25 @@ func textNumber(s string) (value.Value, bool) {
 		n, err := strconv.ParseUint(hex, 16, 64)
 		return value.NewUint(n), err == nil
 	}
-	if s == "" || !json.Valid([]byte(s)) {
+	if s == "" || hugeExponent(s) || !json.Valid([]byte(s)) {
 		return value.Value{}, false
 	}
 	v, err := value.ParseJSON([]byte(s))
 	return v, err == nil && (v.Kind() == value.Int || v.Kind() == value.Float)
+}
+
+// hugeExponent reports a number beyond the range of every float type (binary128 ends at 1e4932): comparing
+// exactly with 1e-999999999 would compute a billion digits.
+func hugeExponent(s string) bool {
+	if s = strings.TrimSpace(s); s == "" || s[0] == '"' {
+		return false
+	}
+	i := strings.LastIndexAny(s, "eE")
+	if i < 0 {
+		return false
+	}
+	n, err := strconv.Atoi(s[i+1:])
+	return errors.Is(err, strconv.ErrRange) || err == nil && (n > 5000 || n < -5000)
 }
 
 func (f *filters) checkTimes() error {
@@ -297,7 +314,7 @@ func (f *filters) checkPage() error {
 	case r.Limit < 0:
 		return invalid("limit", "Give 1 to 500; the default is 50.", "%d is negative", r.Limit)
 	case r.Offset < 0 || int64(r.Offset) > maxOffset:
-		return invalid("offset", "Give 0 or more.", "%d is out of range", r.Offset)
+		return invalid("offset", fmt.Sprintf("Give 0 to %d; afterEventId goes on from any event.", maxOffset), "%d is out of range", r.Offset)
 	case r.AfterEventID != nil && *r.AfterEventID < 0:
 		return invalid("afterEventId", "Give lastEventId of the previous page, or 0 for the start.", "%d is negative", *r.AfterEventID)
 	case r.AfterEventID != nil && *r.AfterEventID > math.MaxInt64-1:
