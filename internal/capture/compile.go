@@ -67,9 +67,7 @@ func Compile(m *symbol.Module, f *symbol.Function, depth int) (*Function, error)
 		return out, fmt.Errorf("read code of %s: %w", f.Name, err)
 	}
 	out.HasDWARF = true
-	if !sig.Optimized && looksOptimized(m, f, sig, code) {
-		sig.Optimized = true // sig is ours alone
-	}
+	sig.Optimized = looksOptimized(m, f, sig, code) // sig is ours alone
 	compile(out, sig, f, code, false)
 	return out, nil
 }
@@ -117,7 +115,10 @@ func locateParams(sig *symbol.Signature, f *symbol.Function, code []byte, result
 	body := pro.frame(sig.FrameBase)
 	abi := assignment{}
 	if sig.Language != symbol.LangRust && sig.Language != symbol.LangGo {
-		abi = assign(sig.Params, result.memory || byReferenceResult(sig))
+		abi = assign(sig.Params, result.memory || result.missing && byReferenceResult(sig))
+		if n := namedParams(f.Full()); n >= 0 && n != declaredParams(sig) { // clang leaves out unused classes
+			abi.sure, abi.homes = false, nil
+		}
 	}
 	homes := make([]home, len(sig.Params))
 	top := int64(0)
@@ -149,7 +150,7 @@ func byReferenceResult(sig *symbol.Signature) bool {
 func stackBytes(sig *symbol.Signature, abi *assignment, top int64) int {
 	up8 := func(n int64) int { return int((n + 7) &^ 7) }
 	switch {
-	case sig.Variadic || sig.Language == symbol.LangGo, abi.homes != nil && !abi.sure,
+	case sig.Variadic || sig.Language == symbol.LangGo, sig.Language != symbol.LangRust && !abi.sure,
 		!sig.Prototyped && sig.Language == symbol.LangC:
 		return max(GuessedStack, up8(top))
 	case sig.Clone != "":
@@ -186,6 +187,10 @@ func locateParam(p *symbol.Param, sig *symbol.Signature, entry, body frame, pro 
 	case symbol.LocExpr:
 		l := evaluate(p.Loc.Expr, size, body)
 		return fromBody(&l, sig, pro, guess, size, code)
+	case symbol.LocMissing, symbol.LocNone:
+		if !sig.Optimized && sig.Clone == "" && byReference(p.Type) {
+			return guess
+		}
 	}
 	return nowhere
 }

@@ -19,38 +19,42 @@ const (
 )
 
 // signatureHint reads the locations of parameters: unoptimised code has each in a frame slot, optimised
-// code in registers, in lists, or nowhere.
+// code in registers, in lists, or nowhere. What is passed by pointer says nothing: LLVM follows that
+// pointer through registers, or drops it, at -O0 too.
 func signatureHint(sig *symbol.Signature) hint {
 	out := hintNone
 	for i := range sig.Params {
 		p := &sig.Params[i]
-		if sizeOf(p.Type) == 0 {
+		if sizeOf(p.Type) == 0 || passedByPointer(sig, p.Type) {
 			continue
 		}
-		switch p.Loc.Kind {
-		case symbol.LocExpr:
-			if len(p.Loc.Expr) == 0 || p.Loc.Expr[0] >= opReg0 && p.Loc.Expr[0] < opReg0+32 || p.Loc.Expr[0] == opRegx {
-				return hintOptimized
-			}
-			out = hintPlain
-		case symbol.LocNone:
-			if sig.Language != symbol.LangRust { // rustc leaves unused parameters in memory without a location
-				return hintOptimized
-			}
-		default:
+		e := p.Loc.Expr
+		if p.Loc.Kind != symbol.LocExpr || len(e) == 0 || e[0] >= opReg0 && e[0] < opReg0+32 || e[0] == opRegx {
 			return hintOptimized
 		}
+		out = hintPlain
 	}
 	return out
+}
+
+func passedByPointer(sig *symbol.Signature, t *symbol.Type) bool {
+	if sig.Language != symbol.LangRust {
+		return byReference(t)
+	}
+	r := reprOf(t, 0)
+	return r.kind == reprUnsure || r.kind == reprMemory && sizeOf(t) > 8
 }
 
 // looksOptimized finds optimised code where the producer does not name its flags, as LLVM's do not.
 func looksOptimized(m *symbol.Module, f *symbol.Function, sig *symbol.Signature, code []byte) bool {
 	if strings.HasPrefix(sig.Producer, "GNU ") {
-		return false
+		return sig.Optimized
 	}
 	switch signatureHint(sig) {
 	case hintPlain:
+		if sig.Language == symbol.LangRust && fileHints.of(m, f.File) == hintOptimized {
+			return true
+		}
 		return leavesByJump(code)
 	case hintOptimized:
 		return true
@@ -101,10 +105,6 @@ func (c *hintCache) of(m *symbol.Module, file string) hint {
 		sig, err := m.Signature(f)
 		if err != nil {
 			continue
-		}
-		if sig.Optimized {
-			out = hintOptimized
-			break
 		}
 		if h := signatureHint(sig); h > out {
 			out = h

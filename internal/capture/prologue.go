@@ -6,12 +6,43 @@ import "golang.org/x/arch/x86/x86asm"
 // within the first few dozen.
 const maxPrologue = 300
 
-// content is what a register or frame byte holds: bytes of an argument register or stack argument, an
-// address in the frame, or nothing that is known.
+// content is what a register holds: per byte the argument register or stack argument that it came
+// from, or the address CFA+off.
 type content struct {
-	source
-	valid uint8 // bytes from off that are known
-	frame bool  // the address CFA+off
+	b     [16]source
+	frame bool
+	off   int32
+	call  bool // left by a call: nothing is known
+}
+
+// from is the first n bytes of s.
+func from(s source, n int32) content {
+	var c content
+	for i := range min(n, 16) {
+		c.b[i] = s
+		c.b[i].off += i
+	}
+	return c
+}
+
+func frameAddress(off int32) content { return content{frame: true, off: off} }
+
+// low keeps n bytes of c.
+func (c content) low(n int32) content {
+	for i := max(n, 0); i < 16; i++ {
+		c.b[i] = source{}
+	}
+	if n < 8 {
+		c.frame = false
+	}
+	return c
+}
+
+// high is the upper half of c.
+func (c content) high() content {
+	var out content
+	copy(out.b[:8], c.b[8:])
+	return out
 }
 
 // prologue is what a function's first straight run of instructions does with its arguments.
@@ -26,14 +57,19 @@ type prologue struct {
 	length int // bytes read
 }
 
-// readPrologue follows code from a function's entry to its first branch, call or return.
-func readPrologue(code []byte) *prologue {
+func newPrologue() *prologue {
 	p := &prologue{slots: map[int32]source{}, now: map[int32]source{}, args: map[int32]bool{}, sp: -8, spOK: true}
 	for i := range p.gpr {
-		p.gpr[i] = content{source: source{kind: srcGPR, reg: uint8(i)}, valid: 8}
-		p.xmm[i] = content{source: source{kind: srcXMM, reg: uint8(i)}, valid: 16}
+		p.gpr[i] = from(source{kind: srcGPR, reg: uint8(i)}, 8)
+		p.xmm[i] = from(source{kind: srcXMM, reg: uint8(i)}, 16)
 	}
-	p.gpr[rsp] = content{source: source{off: -8}, frame: true}
+	p.gpr[rsp] = frameAddress(-8)
+	return p
+}
+
+// readPrologue follows code from a function's entry to its first branch, call or return.
+func readPrologue(code []byte) *prologue {
+	p := newPrologue()
 	for n := 0; n < maxPrologue && len(code) > 0; n++ {
 		if len(code) >= 4 && code[0] == 0xf3 && code[1] == 0x0f && code[2] == 0x1e && code[3] >= 0xfa {
 			code, p.length = code[4:], p.length+4
@@ -117,7 +153,7 @@ func (p *prologue) step(in *x86asm.Inst) bool {
 			}
 			if imm, ok := in.Args[1].(x86asm.Imm); ok && imm == 1 { // clang's mask of a bool
 				if c := p.reg(r); c != nil {
-					c.valid = min(c.valid, 1)
+					*c = c.low(1)
 				}
 				return true
 			}
@@ -246,11 +282,10 @@ func (p *prologue) address(m x86asm.Mem) (int32, bool) {
 // store notes what the frame bytes at CFA+off hold. The first store counts: it is the one that makes
 // the parameter; later ones are the program's own assignments.
 func (p *prologue) store(off, size int32, c content) {
-	for i := int32(0); i < min(size, 64); i++ {
+	for i := range min(size, 64) {
 		s := source{}
-		if !c.frame && uint8(i) < c.valid {
-			s = c.source
-			s.off += i
+		if i < 16 && !c.frame {
+			s = c.b[i]
 		}
 		p.now[off+i] = s
 		if _, ok := p.slots[off+i]; !ok {
@@ -261,18 +296,13 @@ func (p *prologue) store(off, size int32, c content) {
 
 // load is what size bytes at CFA+off hold.
 func (p *prologue) load(off, size int32) content {
-	if off >= 0 {
-		if _, written := p.now[off]; !written {
-			return content{source: source{kind: srcStack, off: off}, valid: uint8(min(max(size, 0), 16))}
+	var c content
+	for i := range min(size, 16) {
+		s, written := p.now[off+i]
+		if !written && off+i >= 0 {
+			s = source{kind: srcStack, off: off + i}
 		}
-	}
-	c := content{source: p.now[off]}
-	for c.kind != srcNone && int32(c.valid) < min(size, 16) {
-		s := p.now[off+int32(c.valid)]
-		if s.kind != c.kind || s.reg != c.reg || s.off != c.off+int32(c.valid) {
-			break
-		}
-		c.valid++
+		c.b[i] = s
 	}
 	return c
 }
@@ -301,7 +331,7 @@ func (p *prologue) clobber(in *x86asm.Inst) {
 				p.gpr[n] = content{}
 			}
 		} else if a >= x86asm.AH && a <= x86asm.BH {
-			p.gpr[fromHardware[a-x86asm.AH]].valid = min(p.gpr[fromHardware[a-x86asm.AH]].valid, 1)
+			p.gpr[fromHardware[a-x86asm.AH]] = p.gpr[fromHardware[a-x86asm.AH]].low(1)
 		}
 	case x86asm.Mem:
 		if off, ok := p.address(a); ok {
@@ -316,7 +346,7 @@ func (p *prologue) lea(in *x86asm.Inst) {
 	off, ok := p.address(m)
 	p.clobber(in)
 	if c := p.reg(dst); c != nil && ok && dst >= x86asm.RAX && dst <= x86asm.R15 {
-		*c = content{source: source{off: off}, frame: true}
+		*c = frameAddress(off)
 	}
 }
 
@@ -330,18 +360,10 @@ func (p *prologue) move(in *x86asm.Inst, kind move) {
 		if c == nil {
 			break
 		}
-		val = *c
 		_, n, _ := regNumber(src)
-		if n < 8 {
-			val.frame = false
-		}
-		if n < 16 {
-			val.valid = min(val.valid, n)
-		}
+		val = c.low(int32(n))
 		if kind == moveHigh {
-			if val.valid = 0; c.valid == 16 {
-				val.off, val.valid = val.off+8, 8
-			}
+			val = c.high()
 		}
 		size = p.copied(in, n)
 	case x86asm.Mem:
@@ -360,9 +382,7 @@ func (p *prologue) move(in *x86asm.Inst, kind move) {
 			p.clobber(in)
 			return
 		}
-		if !val.frame {
-			val.valid = uint8(min(int32(val.valid), max(size, 1)))
-		}
+		val = val.low(max(size, 1))
 		if val.frame && (dst < x86asm.RAX || dst > x86asm.R15) {
 			val = content{}
 		}

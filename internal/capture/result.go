@@ -74,6 +74,10 @@ func locateResult(sig *symbol.Signature, f *symbol.Function, code []byte, global
 	if sig.Language == symbol.LangRust {
 		return rustChoice(rustResult(t), sysv, f, sig, code, global)
 	}
+	if t := t.Strip(); sig.Language == symbol.LangCPP && t.Passing == symbol.PassUnknown && sizeOf(t) <= 16 && !sysv.memory &&
+		(t.Kind == symbol.KindStruct || t.Kind == symbol.KindUnion) {
+		return hiddenChoice(sysv, sig, code)
+	}
 	if sysv.missing || sysv.void || !needsProof(sig) || global {
 		return sysv
 	}
