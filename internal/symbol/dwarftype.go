@@ -124,6 +124,14 @@ func (d *dwarfData) decodeHead(m *Module, ref dieRef, depth int) *Type {
 		if t.Size < 0 {
 			t.Size = 8
 		}
+	case KindMemberPointer:
+		d.setElem(t, d.typeOf(m, h.elem, depth+1))
+		if t.Size < 0 {
+			t.Size = 8 // Itanium ABI: an offset; a method is a pair of pointer and adjustment
+			if t.elem.Strip().Kind == KindFunction {
+				t.Size = 16
+			}
+		}
 	case KindStruct, KindUnion, KindEnum:
 		if h.decl {
 			if def := d.definition(m, u, ref, depth); def != nil {

@@ -48,19 +48,18 @@ func (r ghostReason) String() string {
 
 // indexer builds an index. It lives as long as buildIndex runs.
 type indexer struct {
-	text    *image // the module: code is here
-	syms    []elfSym
-	d       *dwarfData // nil without debug information
-	scans   []*unitScan
-	byUnit  map[*unit]*unitScan
-	covered map[*subRec]bool // abstract instances and declarations that have code
-	ix      *index
-	intern  map[string]string
+	text   *image // the module: code is here
+	syms   []elfSym
+	d      *dwarfData // nil without debug information
+	scans  []*unitScan
+	byUnit map[*unit]*unitScan
+	ix     *index
+	intern map[string]string
 }
 
 // buildIndex reads everything once. symFiles are the files whose symbol tables count; d may be nil.
 func buildIndex(text *image, symFiles []*image, d *dwarfData) *index {
-	x := &indexer{text: text, d: d, ix: &index{}, byUnit: map[*unit]*unitScan{}, covered: map[*subRec]bool{}, intern: map[string]string{}}
+	x := &indexer{text: text, d: d, ix: &index{}, byUnit: map[*unit]*unitScan{}, intern: map[string]string{}}
 	var fns []func()
 	fns = append(fns, func() {
 		for _, im := range symFiles {
@@ -156,7 +155,13 @@ type entryGroup struct {
 }
 
 func (x *indexer) assemble(cands []cand) {
-	var groups []entryGroup
+	starts := 0
+	for i := range cands {
+		if i == 0 || cands[i].addr != cands[i-1].addr {
+			starts++
+		}
+	}
+	groups := make([]entryGroup, 0, starts)
 	for i := 0; i < len(cands); {
 		j := i + 1
 		for j < len(cands) && cands[j].addr == cands[i].addr {
@@ -173,11 +178,12 @@ func (x *indexer) assemble(cands []cand) {
 	}); err != nil {
 		x.ix.problems = append(x.ix.problems, err.Error())
 	}
+	x.ix.funcs = make([]Function, 0, starts)
 	for i := range groups {
 		g := &groups[i]
 		for _, sub := range g.chain {
 			if sub != nil {
-				x.covered[sub] = true
+				sub.flags |= subCovered
 			}
 		}
 		if g.fn.Raw == "" && g.fn.Name == "" {
@@ -323,14 +329,15 @@ func (x *indexer) collectGhosts() {
 	for _, s := range x.syms {
 		have[maphash.Bytes(ghostSeed, s.name)] = true
 	}
+	seen := map[strRef]bool{}
 	for _, want := range []ghostReason{ghostInlined, ghostDiscarded, ghostDeclared} {
 		for _, s := range x.scans {
 			for i := range s.subs {
 				sub := &s.subs[i]
-				if sub.ghostly() != want || x.covered[sub] || len(x.ix.ghosts) >= maxGhosts {
+				if sub.ghostly() != want || len(x.ix.ghosts) >= maxGhosts {
 					continue
 				}
-				x.addGhost(s, sub, want, have)
+				x.addGhost(s, sub, want, have, seen)
 			}
 		}
 	}
@@ -338,7 +345,7 @@ func (x *indexer) collectGhosts() {
 
 func (sub *subRec) ghostly() ghostReason {
 	switch {
-	case sub.flags&subCode != 0:
+	case sub.flags&(subCode|subCovered) != 0:
 		return 0
 	case sub.flags&subAbstract != 0:
 		return ghostInlined
@@ -350,12 +357,13 @@ func (sub *subRec) ghostly() ghostReason {
 	return 0
 }
 
-func (x *indexer) addGhost(s *unitScan, sub *subRec, reason ghostReason, have map[uint64]bool) {
-	if sub.link != 0 && reason == ghostDeclared { // most of them: one look-up, no resolving
-		h := maphash.Bytes(ghostSeed, s.u.text(sub.link))
-		if have[h] {
+func (x *indexer) addGhost(s *unitScan, sub *subRec, reason ghostReason, have map[uint64]bool, seen map[strRef]bool) {
+	if sub.link>>60 == strStr && len(x.d.files) == 1 {
+		// The linker stores equal strings once: most repeated declarations end here.
+		if seen[sub.link] {
 			return
 		}
+		seen[sub.link] = true
 	}
 	res := x.resolve(s, sub)
 	raw := string(res.link)

@@ -25,13 +25,17 @@ func (r *resolved) path() string {
 	if r.fileUnit == nil {
 		return ""
 	}
-	return r.fileUnit.filePath(uint64(r.file))
+	return r.fileUnit.filePath(uint64(r.file) - 1)
 }
 
 // resolve follows specification and abstract origin, also into other units and files.
-func (x *indexer) resolve(s *unitScan, sub *subRec) resolved {
-	var out resolved
+func (x *indexer) resolve(s *unitScan, sub *subRec) (out resolved) {
+	var up *subRec
+	var upUnit *unit
 	for n := 0; ; n++ {
+		if sub.upFile != 0 {
+			up, upUnit = sub, s.u
+		}
 		out.flags |= sub.flags & (subNoreturn | subInlined)
 		if out.link == nil && sub.link != 0 {
 			out.link = s.u.text(sub.link)
@@ -49,23 +53,35 @@ func (x *indexer) resolve(s *unitScan, sub *subRec) resolved {
 		if out.fileUnit == nil && sub.file != 0 {
 			out.file, out.fileUnit = sub.file, s.u
 		}
-		if sub.ref == 0 || n == maxOrigins {
-			return out
+		if n == maxOrigins {
+			break
 		}
-		u := x.d.unitOf(sub.ref)
-		if u == nil {
-			return out
+		if s, sub = x.origin(sub.ref); sub == nil {
+			break
 		}
-		s = x.byUnit[u]
-		i := sort.Search(len(s.subs), func(i int) bool { return s.subs[i].die >= sub.ref.off() })
-		if i == len(s.subs) || s.subs[i].die != sub.ref.off() {
-			return out
-		}
-		sub = &s.subs[i]
-		if n < maxOrigins {
-			out.chain[n] = sub
-		}
+		out.chain[n] = sub
 	}
+	if out.fileUnit == nil && up != nil {
+		out.file, out.line, out.fileUnit = up.upFile, up.upLine, upUnit
+	}
+	return out
+}
+
+// origin returns the subprogram that ref names, or nil.
+func (x *indexer) origin(ref dieRef) (*unitScan, *subRec) {
+	if ref == 0 {
+		return nil, nil
+	}
+	u := x.d.unitOf(ref)
+	if u == nil {
+		return nil, nil
+	}
+	s := x.byUnit[u]
+	i := sort.Search(len(s.subs), func(i int) bool { return s.subs[i].die >= ref.off() })
+	if i == len(s.subs) || s.subs[i].die != ref.off() {
+		return nil, nil
+	}
+	return s, &s.subs[i]
 }
 
 // qualified builds a name from the namespaces and classes around a declaration.

@@ -30,7 +30,8 @@ const (
 	subAbstract                      // has DW_AT_inline
 	subCode                          // has an address
 	subNoreturn
-	subZero // its code was discarded: address 0 or a linker's tombstone
+	subCovered // an origin of a subprogram with code
+	subZero    // its code was discarded: address 0 or a linker's tombstone
 )
 
 // subRec is one subprogram DIE.
@@ -39,7 +40,9 @@ type subRec struct {
 	ref        dieRef // specification or abstract origin, 0 for none
 	low, high  uint64
 	name, link strRef
-	file, line uint32
+	file, line uint32 // file: DW_AT_decl_file + 1, 0 for none
+	upFile     uint32 // where the class or function around it is declared: lambdas have no place of their own
+	upLine     uint32
 	scope      int32
 	flags      subFlags
 }
@@ -75,15 +78,19 @@ type extraRange struct {
 	sub int // in subs
 }
 
+// bytesPerSub is about how much debug information producers spend per subprogram; a first capacity.
+const bytesPerSub = 150
+
 // maxDepth bounds the nesting of DIEs.
 const maxDepth = 512
 
 // scanUnit walks all DIEs of a unit once.
 func (d *dwarfData) scanUnit(u *unit) *unitScan {
 	s := &unitScan{u: u, scopes: []scopeRec{{parent: -1, hash: hashSeed}}}
+	s.subs = make([]subRec, 0, (u.end-u.off)/bytesPerSub)
 	r := reader{b: u.sec.data[:u.end], off: int(u.dieOff)}
-	stack := make([]int32, 0, 32) // scope by depth
-	scope := int32(0)
+	stack := make([]scanLevel, 0, 32)
+	var scope scanLevel
 	for r.off < len(r.b) {
 		off := r.off
 		code := r.uleb()
@@ -158,19 +165,30 @@ func (s *unitScan) sibling(r *reader, ab *abbrev) uint64 {
 	return to
 }
 
+// scanLevel is what the children of a DIE inherit.
+type scanLevel struct {
+	scope      int32
+	file, line uint32
+}
+
 // functionScope is the scope of DIEs inside functions: types there are local and not indexed.
 const functionScope = int32(-2)
 
-func (s *unitScan) scanScope(r *reader, ab *abbrev, scope int32, off uint64) (inner int32, jump uint64) {
+func (s *unitScan) scanScope(r *reader, ab *abbrev, level scanLevel, off uint64) (inner scanLevel, jump uint64) {
 	u := s.u
 	var rec scopeRec
 	decl := false
+	scope := level.scope
 	for _, at := range ab.attrs {
 		switch at.name {
 		case atName:
 			rec.name = u.str(r, at.form)
 		case atDeclaration:
 			decl = u.value(r, at).u != 0
+		case atDeclFile:
+			level.file = u.fileNumber(r, at)
+		case atDeclLine:
+			level.line = uint32(u.value(r, at).u)
 		case atSibling:
 			if ab.tag == tagEnumerationType {
 				jump = dieRef(u.value(r, at).u).off()
@@ -182,7 +200,7 @@ func (s *unitScan) scanScope(r *reader, ab *abbrev, scope int32, off uint64) (in
 		}
 	}
 	if scope == functionScope {
-		return scope, jump
+		return level, jump
 	}
 	rec.parent = scope
 	rec.anon = rec.name == 0 && ab.tag == tagNamespace
@@ -192,15 +210,16 @@ func (s *unitScan) scanScope(r *reader, ab *abbrev, scope int32, off uint64) (in
 		s.types = append(s.types, typeRec{rec.hash, u.ref(off)})
 	}
 	if !ab.children {
-		return scope, jump
+		return level, jump
 	}
 	s.scopes = append(s.scopes, rec)
-	return int32(len(s.scopes) - 1), jump
+	level.scope = int32(len(s.scopes) - 1)
+	return level, jump
 }
 
-func (s *unitScan) scanSub(r *reader, ab *abbrev, scope int32, off uint64) (inner int32, jump uint64) {
+func (s *unitScan) scanSub(r *reader, ab *abbrev, level scanLevel, off uint64) (inner scanLevel, jump uint64) {
 	u := s.u
-	rec := subRec{die: off, scope: max(scope, 0)}
+	rec := subRec{die: off, scope: max(level.scope, 0), upFile: level.file, upLine: level.line}
 	var low, high, entry, rng value
 	for _, at := range ab.attrs {
 		switch at.name {
@@ -221,7 +240,7 @@ func (s *unitScan) scanSub(r *reader, ab *abbrev, scope int32, off uint64) (inne
 		case atRanges:
 			rng = u.value(r, at)
 		case atDeclFile:
-			rec.file = uint32(u.value(r, at).u)
+			rec.file = u.fileNumber(r, at)
 		case atDeclLine:
 			rec.line = uint32(u.value(r, at).u)
 		case atDeclaration:
@@ -243,7 +262,20 @@ func (s *unitScan) scanSub(r *reader, ab *abbrev, scope int32, off uint64) (inne
 	if rec.flags&(subCode|subAbstract|subZero) != 0 {
 		jump = 0 // local classes and nested functions are inside
 	}
-	return functionScope, jump
+	inner = scanLevel{functionScope, level.file, level.line}
+	if rec.file != 0 {
+		inner.file, inner.line = rec.file, rec.line
+	}
+	return inner, jump
+}
+
+// fileNumber reads DW_AT_decl_file as number + 1: 0 is a file in DWARF 5.
+func (u *unit) fileNumber(r *reader, at abbrevAttr) uint32 {
+	n := u.value(r, at).u
+	if n == 0 && u.version < 5 || n > maxLineFiles {
+		return 0
+	}
+	return uint32(n) + 1
 }
 
 func (rec *subRec) set(f subFlags, on bool) {
