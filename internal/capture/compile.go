@@ -68,13 +68,13 @@ func Compile(m *symbol.Module, f *symbol.Function, depth int) (*Function, error)
 	}
 	out.HasDWARF = true
 	sig.Optimized = looksOptimized(m, f, sig, code) // sig is ours alone
-	compile(out, sig, f, code, false)
+	compile(out, sig, f, code)
 	return out, nil
 }
 
 // compile fills in out from a signature and the function's code.
-func compile(out *Function, sig *symbol.Signature, f *symbol.Function, code []byte, global bool) {
-	result := locateResult(sig, f, code, global)
+func compile(out *Function, sig *symbol.Signature, f *symbol.Function, code []byte) {
+	result := locateResult(sig, f, code)
 	homes, stack := locateParams(sig, f, code, result)
 	out.StackBytes = stack
 	b := newBuilder(sig)
@@ -130,7 +130,7 @@ func locateParams(sig *symbol.Signature, f *symbol.Function, code []byte, result
 		homes[i] = locateParam(&sig.Params[i], sig, entry, body, pro, guess, code)
 	}
 	if sig.Language == symbol.LangRust && !sig.Optimized {
-		fillRust(sig, f, homes, result)
+		fillRust(sig, homes, result)
 	}
 	for i := range homes {
 		for _, p := range homes[i].places {

@@ -110,7 +110,7 @@ func check(t *testing.T, bin string, cases []sigcorpus.Case, optimised bool) {
 			continue
 		}
 		args.functions++
-		if len(o.args) != len(c.Args) && !optimised {
+		if len(o.args) != len(c.Args) && !optimised && !strings.Contains(c.Signature, "NT") { // clang leaves out unused classes
 			t.Errorf("%s: %d arguments", c.Signature, len(o.args))
 		}
 		for k, a := range c.Args {

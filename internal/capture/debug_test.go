@@ -36,7 +36,7 @@ func TestDebug(t *testing.T) {
 			fmt.Printf("  %s %v size %d loc %d %x  classes %v\n", pa.Name, pa.Type, sizeOf(pa.Type), pa.Loc.Kind, pa.Loc.Expr, classify(pa.Type))
 		}
 		h, st := locateParams(sig, &f, code, resultHome{})
-		fmt.Printf("%+v stack %d\nresult %+v\nresults %+v\n", h, st, locateResult(sig, &f, code, false), readResults(code))
+		fmt.Printf("%+v stack %d\nresult %+v\nresults %+v\n", h, st, locateResult(sig, &f, code), readResults(code))
 		c, err := Compile(m, &f, 1)
 		fmt.Printf("%+v %v\n", c.Plan, err)
 	}

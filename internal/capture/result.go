@@ -34,18 +34,6 @@ func (h *resultHome) needs() [4]bool {
 	return n
 }
 
-func (h *resultHome) equal(o *resultHome) bool {
-	if h.missing || o.missing || h.memory != o.memory || h.x87 != o.x87 || len(h.places) != len(o.places) {
-		return false
-	}
-	for i := range h.places {
-		if h.places[i].source != o.places[i].source || h.places[i].size != o.places[i].size {
-			return false
-		}
-	}
-	return true
-}
-
 // within reports whether every register of need is in have.
 func within(need, have [4]bool) bool {
 	for i := range need {
@@ -59,7 +47,7 @@ func within(need, have [4]bool) bool {
 var noResult = resultHome{missing: true}
 
 // locateResult says where the result of a function is.
-func locateResult(sig *symbol.Signature, f *symbol.Function, code []byte, global bool) resultHome {
+func locateResult(sig *symbol.Signature, f *symbol.Function, code []byte) resultHome {
 	t := sig.Return
 	if t == nil || sig.Noreturn || isVoid(t) {
 		return resultHome{void: true}
@@ -72,14 +60,20 @@ func locateResult(sig *symbol.Signature, f *symbol.Function, code []byte, global
 	}
 	sysv := sysvResult(t)
 	if sig.Language == symbol.LangRust {
-		return rustChoice(rustResult(t), sysv, f, sig, code, global)
+		return rustChoice(rustResult(t), sysv, f, sig, code)
 	}
 	if t := t.Strip(); sig.Language == symbol.LangCPP && t.Passing == symbol.PassUnknown && sizeOf(t) <= 16 && !sysv.memory &&
 		(t.Kind == symbol.KindStruct || t.Kind == symbol.KindUnion) {
 		return hiddenChoice(sysv, sig, code)
 	}
-	if sysv.missing || sysv.void || !needsProof(sig) || global {
+	if sysv.missing || !needsProof(sig) {
 		return sysv
+	}
+	if sysv.memory {
+		if yes, no := returnsFirst(code); yes && !no {
+			return sysv
+		}
+		return noResult
 	}
 	if sysv.x87 > 0 || !within(sysv.needs(), readResults(code).sure) {
 		return noResult
@@ -375,38 +369,69 @@ func onlyScalar(v symbol.Field, depth int) (p prim, ok, unsure bool) {
 	return p, n == 1, false
 }
 
-// rustChoice decides between Rust's ABI and the C ABI by what the code writes before it returns.
-func rustChoice(own, c resultHome, f *symbol.Function, sig *symbol.Signature, code []byte, global bool) resultHome {
-	if c.missing {
-		c = own
-	}
+// rustChoice decides between what rustc does with a type as far as DWARF shows it, the C ABI, and the forms that
+// repr(C) and rustc's thresholds lead to: packed in registers, or in memory. The code tells them apart by
+// what it writes before it returns.
+func rustChoice(own, c resultHome, f *symbol.Function, sig *symbol.Signature, code []byte) resultHome {
+	size := sizeOf(sig.Return)
 	if own.missing || len(own.places) == 0 && !own.memory {
 		return own
 	}
+	yes, no := returnsFirst(code)
+	if size > 8 && yes && !no && !paramIn(sig, code, rdi) {
+		return resultHome{memory: true}
+	}
+	candidates := []resultHome{own, c, packed(size)}
+	if !mangledRust(f) {
+		candidates[0], candidates[1] = c, own
+	}
 	seen := readResults(code)
+	best, count := noResult, -1
+	for _, k := range candidates {
+		if k.missing || k.memory || k.x87 > 0 {
+			continue
+		}
+		n := 0
+		need := k.needs()
+		for _, b := range need {
+			if b {
+				n++
+			}
+		}
+		if within(need, seen.sure) && n > count {
+			best, count = k, n
+		}
+	}
+	if count > 0 || sig.Optimized {
+		return best
+	}
 	var either [4]bool
 	for i := range either {
 		either[i] = seen.sure[i] || seen.maybe[i]
 	}
-	first, second := own, c
-	if f.Raw == f.Name && !strings.Contains(f.Raw, "::") && f.Name != "main" { // not mangled: extern "C" most likely
-		first, second = c, own
-	}
-	if first.equal(&second) {
-		if within(first.needs(), seen.sure) || !sig.Optimized || global && !first.memory {
-			return first
+	for _, k := range candidates {
+		switch {
+		case k.missing:
+		case k.memory && !no:
+			return k
+		case !k.memory && k.x87 == 0 && within(k.needs(), either):
+			return k
 		}
-		return noResult
-	}
-	fn, sn := first.needs(), second.needs()
-	firstSure, secondSure := within(fn, seen.sure), within(sn, seen.sure)
-	switch {
-	case firstSure && !(secondSure && within(fn, sn)):
-		return first
-	case secondSure:
-		return second
-	case !sig.Optimized && within(fn, either):
-		return first
 	}
 	return noResult
+}
+
+// packed is a value of up to 16 bytes in general registers, as it lies in memory.
+func packed(size int64) resultHome {
+	var h home
+	switch {
+	case size > 16:
+		return noResult
+	case size > 8:
+		h.add(place{source: source{kind: srcGPR, reg: rax}, size: 8})
+		h.add(place{source: source{kind: srcGPR, reg: rdx}, size: uint32(size - 8)})
+	default:
+		h.add(place{source: source{kind: srcGPR, reg: rax}, size: uint32(size)})
+	}
+	return resultHome{places: h.places}
 }

@@ -12,124 +12,76 @@ func mangledRust(f *symbol.Function) bool {
 	return f.Raw != f.Name || strings.Contains(f.Raw, "::")
 }
 
-// rustAssign places parameters as rustc 1.95 does: scalars and the halves of pairs each in the next
-// register of their kind, other things of up to 8 bytes in a general register, the rest by pointer.
-func rustAssign(params []symbol.Param, hidden bool) assignment {
-	a := assignment{sure: true}
-	gpr, sse := 0, 0
-	if hidden {
-		gpr = 1
-	}
-	word := func(n uint32) place { // the next general register, or stack word
-		if gpr < 6 {
-			gpr++
-			return place{source: source{kind: srcGPR, reg: argGPRs[gpr-1]}, size: n}
-		}
-		a.stack += 8
-		return place{source: source{kind: srcStack, off: int32(a.stack - 8)}, size: n}
-	}
-	scalar := func(h *home, p prim) {
-		switch {
-		case p.float && p.size <= 8 && sse < 8:
-			h.add(place{source: source{kind: srcXMM, reg: uint8(sse)}, size: uint32(p.size)})
-			sse++
-		case p.float && p.size <= 8:
-			h.add(place{source: source{kind: srcStack, off: int32(a.stack)}, size: uint32(p.size)})
-			a.stack += 8
-		case p.size <= 8:
-			h.add(word(uint32(p.size)))
-		case !p.float && gpr <= 4:
-			h.add(word(8))
-			h.add(word(8))
-		default:
-			a.sure = false
-		}
-	}
-	for i := range params {
-		if !a.sure {
-			a.homes = append(a.homes, nowhere)
-			continue
-		}
-		t := params[i].Type
-		size := sizeOf(t)
-		h := home{}
-		switch r := reprOf(t, 0); {
-		case r.kind == reprUnsure:
-			a.sure = false
-		case r.kind == reprNone:
-		case r.kind == reprScalar:
-			scalar(&h, r.a)
-		case r.kind == reprPair:
-			scalar(&h, r.a)
-			if gap := r.b.off - r.a.size; gap > 0 {
-				h.add(place{size: uint32(gap)})
-			}
-			scalar(&h, r.b)
-			if tail := size - r.b.off - r.b.size; tail > 0 {
-				h.add(place{size: uint32(tail)})
-			}
-		case size <= 8:
-			h.add(word(uint32(size)))
-		default:
-			h.indirect = true
-			h.add(word(8))
-		}
-		if !a.sure {
-			h = nowhere
-		}
-		a.homes = append(a.homes, h)
-	}
-	return a
-}
-
-// fillRust finds the parameters of unoptimised Rust code that neither the locations nor the prologue tell: what
-// is passed by pointer and never used has no location. Rust's ABI and the C ABI are both tried; one
-// that contradicts what is known is out.
-func fillRust(sig *symbol.Signature, f *symbol.Function, homes []home, result resultHome) {
+// fillRust finds the parameters of unoptimised Rust code that have no location: what is passed by pointer
+// and never used. They are in the general registers, or stack words, between those of their
+// neighbours; where the neighbours do not confirm the count, as around large C structs on the
+// stack, they stay missing.
+func fillRust(sig *symbol.Signature, homes []home, result resultHome) {
 	if result.missing {
 		return
 	}
-	own := rustAssign(sig.Params, result.memory)
-	c := assign(sig.Params, result.memory)
-	ownFits, ownSeen := fits(sig, &own, homes)
-	cFits, _ := fits(sig, &c, homes)
+	next, stack := 0, int32(0)
+	if result.memory {
+		next = 1
+	}
+	var pending []int // found, but not confirmed by a later parameter
 	for i := range homes {
-		if homes[i].complete() || sizeOf(sig.Params[i].Type) == 0 {
+		size := sizeOf(sig.Params[i].Type)
+		if size == 0 {
 			continue
 		}
-		size := uint32(min(max(sizeOf(sig.Params[i].Type), 0), 1<<20))
-		o, s := own.homes[i], c.homes[i]
-		switch {
-		case !ownFits || o.missing:
-			if cFits && c.sure && !mangledRust(f) && agreesOrUnknown(&homes[i], &s, size) {
-				homes[i] = s
+		h := &homes[i]
+		if !h.missing {
+			first, last, words := span(h)
+			switch {
+			case first >= 0 && first != next, words && next < 6:
+				for _, k := range pending {
+					homes[k] = nowhere
+				}
 			}
-		case !agreesOrUnknown(&homes[i], &o, size):
-		case o.agrees(&s, size), mangledRust(f), !cFits, ownSeen && size <= 16:
-			homes[i] = o
+			pending = nil
+			if last >= 0 {
+				next = last + 1
+			}
+			if words {
+				next = 6
+				end := h.places[len(h.places)-1]
+				stack = end.off + int32(end.size+7)&^7
+			}
+			continue
 		}
+		if sig.Params[i].Loc.Kind != symbol.LocNone && sig.Params[i].Loc.Kind != symbol.LocMissing {
+			return
+		}
+		*h = home{indirect: true}
+		if next < 6 {
+			h.add(place{source: source{kind: srcGPR, reg: argGPRs[next]}, size: 8})
+			next++
+		} else {
+			h.add(place{source: source{kind: srcStack, off: stack}, size: 8})
+			stack += 8
+		}
+		pending = append(pending, i)
 	}
 }
 
-func agreesOrUnknown(h, guess *home, size uint32) bool { return h.missing || h.agrees(guess, size) }
-
-// fits reports whether an assignment contradicts no parameter that is known, and whether it was
-// confirmed by one.
-func fits(sig *symbol.Signature, a *assignment, homes []home) (ok, confirmed bool) {
-	for i := range homes {
-		size := sizeOf(sig.Params[i].Type)
-		if size <= 0 || homes[i].missing || a.homes[i].missing || len(homes[i].places) == 0 {
-			continue
+// span returns the first and last argument register of a home, -1 for none, and whether it has stack words.
+func span(h *home) (first, last int, words bool) {
+	first, last = -1, -1
+	for _, p := range h.places {
+		switch p.kind {
+		case srcGPR:
+			if k := gprIndex(p.reg); k >= 0 {
+				if first < 0 {
+					first = k
+				}
+				last = k
+			}
+		case srcStack:
+			words = true
 		}
-		if homes[i].places[0].kind == srcConst {
-			continue
-		}
-		if !homes[i].agrees(&a.homes[i], uint32(min(size, 64))) {
-			return false, false
-		}
-		confirmed = true
 	}
-	return true, confirmed
+	return first, last, words
 }
 
 // rustStack bounds the stack arguments of a Rust function under either ABI: all parameters but those that
