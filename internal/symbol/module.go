@@ -311,7 +311,7 @@ func (m *Module) Problems() []string {
 func (m *Module) Unhookable(p *Pattern, projectRoot string) []Unhookable {
 	m.ghostOnce.Do(m.loadGhosts)
 	var out []Unhookable
-	match := p.matcher(projectRoot)
+	match := p.Matcher(projectRoot)
 	for i := range m.ghostFns {
 		if match(&m.ghostFns[i]) {
 			out = append(out, m.ghosts[i])

@@ -131,10 +131,15 @@ func (p *Pattern) NeedsSource() bool { return p.kind != patternName }
 
 // Match reports whether the pattern selects f, the leading "!" aside. projectRoot is for @usercode
 // and file: patterns.
-func (p *Pattern) Match(f *Function, projectRoot string) bool { return p.matcher(projectRoot)(f) }
+func (p *Pattern) Match(f *Function, projectRoot string) bool {
+	if p.kind == patternName {
+		return p.matchFunction(f)
+	}
+	return p.Matcher(projectRoot)(f)
+}
 
-// matcher returns the match function for one project root.
-func (p *Pattern) matcher(projectRoot string) func(*Function) bool {
+// Matcher returns Match for one project root: cheaper for many functions.
+func (p *Pattern) Matcher(projectRoot string) func(*Function) bool {
 	switch p.kind {
 	case patternUserCode:
 		roots := rootsOf(projectRoot)
