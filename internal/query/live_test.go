@@ -225,12 +225,12 @@ func TestCancel(t *testing.T) {
 // TestConcurrentQuestions is for the race detector: caches are shared.
 func TestConcurrentQuestions(t *testing.T) {
 	m := newModel(t, 9, store.Options{})
-	m.grow(3000)
+	m.grow(800)
 	m.store(t)
 	var wg sync.WaitGroup
 	for i := range 4 {
 		wg.Go(func() {
-			for j := range 30 {
+			for j := range 12 {
 				req := Request{Function: &NameFilter{Matches: fmt.Sprintf("a|%d", j)}, View: Views[(i+j)%3], ReturnValue: &ValueFilter{NotEquals: "0"}}
 				if _, err := Run(t.Context(), m.st, req, Env{}); err != nil {
 					t.Error(err)

@@ -3,8 +3,10 @@ package query
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math/bits"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -336,23 +338,29 @@ func (t *tally) addText(s string) {
 
 // top returns the most frequent results and how many different ones there were.
 func (t *tally) top(f *function) ([]ReturnCount, int) {
-	all := make([]ReturnCount, 0, len(t.words)+len(t.texts))
-	for s, n := range t.texts {
-		all = append(all, ReturnCount{s, n})
+	out := make([]ReturnCount, 0, maxReturns)
+	for _, s := range mostFrequent(t.texts) {
+		out = append(out, ReturnCount{s, t.texts[s]})
 	}
-	for w, n := range t.words {
-		s := fmt.Sprint(w)
+	for _, w := range mostFrequent(t.words) {
+		s := strconv.FormatInt(w, 10)
 		if f.layout != nil {
 			if v, ok := f.layout.Exit(nil, w, true); ok {
 				s = v.Short(40)
 			}
 		}
-		all = append(all, ReturnCount{s, n})
+		out = append(out, ReturnCount{s, t.words[w]})
 	}
-	slices.SortFunc(all, func(x, y ReturnCount) int {
-		return cmp.Or(cmp.Compare(y.Count, x.Count), cmp.Compare(x.Value, y.Value))
+	return out, len(t.texts) + len(t.words)
+}
+
+// mostFrequent returns at most maxReturns keys by falling count.
+func mostFrequent[K cmp.Ordered](counts map[K]int64) []K {
+	keys := slices.Collect(maps.Keys(counts))
+	slices.SortFunc(keys, func(x, y K) int {
+		return cmp.Or(cmp.Compare(counts[y], counts[x]), cmp.Compare(x, y))
 	})
-	return all[:min(maxReturns, len(all))], len(all)
+	return keys[:min(maxReturns, len(keys))]
 }
 
 // histogram counts durations with 16 steps per power of two: a quantile is off by 3 % at most.

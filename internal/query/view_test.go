@@ -247,3 +247,54 @@ func TestBareName(t *testing.T) {
 		}
 	}
 }
+
+// TestTreeCountsEveryCall: folding loses no call, in any thread of a random session.
+func TestTreeCountsEveryCall(t *testing.T) {
+	m := newModel(t, 11, store.Options{MaxEvents: 1 << 40})
+	m.grow(20000)
+	m.store(t)
+	if err := m.st.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	sn, err := m.st.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sn.Close()
+	f, err := compile(Request{View: "tree"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &asker{filters: f, ctx: t.Context(), st: m.st, sn: sn, cache: cacheOf(m.st), fns: sn.Functions(), threads: sn.Threads()}
+	a.table = a.cache.functions(len(a.fns))
+	parts, err := a.plan()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sections, _, err := a.sections(parts, nil)
+	if err != nil || len(sections) != len(modelThreads) {
+		t.Fatalf("%d sections, %v", len(sections), err)
+	}
+	for _, s := range sections {
+		b := &builder{a: a, limit: 1 << 20}
+		if err := b.build(s); err != nil {
+			t.Fatal(err)
+		}
+		var want, got, lines int64
+		for i := range m.events {
+			if m.events[i].Thread == s.thread && m.events[i].Kind == event.FunctionEnter {
+				want++
+			}
+		}
+		for _, k := range b.root.kids {
+			got += k.calls + k.repeats.calls
+			lines += int64(k.lines)
+		}
+		if got != want || s.calls != want {
+			t.Errorf("thread %d: %d calls in the tree, section has %d, want %d", s.thread, got, s.calls, want)
+		}
+		if lines != int64(b.lines) {
+			t.Errorf("thread %d: %d lines counted, the tree has %d", s.thread, b.lines, lines)
+		}
+	}
+}
