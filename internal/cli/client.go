@@ -10,6 +10,7 @@ import (
 
 	"github.com/strobe-debug/strobe/internal/daemon"
 	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/mcp"
 )
 
 // client is this command's connection to the daemon. Close it.
@@ -55,7 +56,9 @@ func (c *client) version() string {
 // call runs a tool and returns its structured result as the daemon wrote it. A tool error comes back as
 // the fault that it was.
 func (c *client) call(ctx context.Context, tool string, args map[string]any) (json.RawMessage, error) {
-	r, err := c.session.CallTool(ctx, &sdk.CallToolParams{Name: tool, Arguments: args})
+	params := &sdk.CallToolParams{Name: tool, Arguments: args}
+	params.Meta = sdk.Meta{mcp.MetaTextOnly: true}
+	r, err := c.session.CallTool(ctx, params)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/strobe-debug/strobe/internal/daemon"
 	"github.com/strobe-debug/strobe/internal/doctor"
+	"github.com/strobe-debug/strobe/internal/fault"
 	"github.com/strobe-debug/strobe/internal/store"
 )
 
@@ -38,6 +40,7 @@ not work. With one: says what Strobe finds in that program. With --db: checks a 
 					return err
 				}
 				checks := append(doctor.System(os.DirFS("/")), daemon.Checks(home)...)
+				checks = append(checks, doctor.Check{Name: "launch", Run: checkLaunch})
 				report = doctor.Run(cmd.Context(), checks)
 			}
 			return a.printReport(report)
@@ -45,6 +48,35 @@ not work. With one: says what Strobe finds in that program. With --db: checks a 
 	}
 	c.Flags().StringVar(&db, "db", "", "check this session file")
 	return c
+}
+
+// checkLaunch runs a small program the whole way: daemon, engine, timeline.
+func checkLaunch(ctx context.Context) doctor.Result {
+	fail := func(err error) doctor.Result {
+		f := fault.From(err)
+		return doctor.Result{Status: doctor.Fail, Detail: string(f.Code) + ": " + f.Msg, Fix: f.Hint}
+	}
+	c, err := connect(ctx)
+	if err != nil {
+		return fail(err)
+	}
+	defer c.Close()
+	started := time.Now()
+	var launched struct {
+		SessionID    string `json:"sessionId"`
+		Capabilities struct {
+			FunctionTracing string `json:"functionTracing"`
+		} `json:"capabilities"`
+	}
+	if err := c.callInto(ctx, "debug_launch", map[string]any{"command": "/bin/true", "projectRoot": "/"}, &launched); err != nil {
+		return fail(err)
+	}
+	took := time.Since(started)
+	if err := c.callInto(ctx, "debug_session", map[string]any{"action": "stop", "sessionId": launched.SessionID}, &struct{}{}); err != nil {
+		return fail(err)
+	}
+	return doctor.Result{Status: doctor.OK, Detail: fmt.Sprintf("a program runs under observation, launched in %v; function tracing %s",
+		took.Round(time.Millisecond), launched.Capabilities.FunctionTracing)}
 }
 
 func checkDB(path string) func(context.Context) doctor.Result {

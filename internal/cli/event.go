@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -59,7 +60,7 @@ func (a *app) printEvent(w io.Writer, e *rawEvent) error {
 	what := ""
 	switch {
 	case e.EventType == "function_enter":
-		what = "→ " + e.Function + oneLine(e.Arguments)
+		what = "→ " + e.Function + "(" + argumentText(e.Arguments) + ")"
 	case e.EventType == "function_exit":
 		what = "← " + e.Function
 		switch {
@@ -80,6 +81,24 @@ func (a *app) printEvent(w io.Writer, e *rawEvent) error {
 	}
 	_, err := fmt.Fprintf(w, "%7d %12.6f %6d  %s\n", e.ID, float64(e.TimestampNs)/1e9, e.ThreadID, what)
 	return err
+}
+
+// argumentText writes an object's members as a call's arguments: a=1, b="x".
+func argumentText(raw json.RawMessage) string {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return oneLine(raw)
+	}
+	var parts []string
+	for dec.More() {
+		name, err := dec.Token()
+		var v json.RawMessage
+		if err != nil || dec.Decode(&v) != nil {
+			return oneLine(raw)
+		}
+		parts = append(parts, fmt.Sprintf("%v=%s", name, oneLine(v)))
+	}
+	return strings.Join(parts, ", ")
 }
 
 func oneLine(raw json.RawMessage) string { return strings.ReplaceAll(string(raw), "\n", " ") }

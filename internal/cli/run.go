@@ -301,12 +301,15 @@ func (r *running) watch(ctx context.Context) (*outcome, error) {
 	}
 }
 
+// pageEvents bounds one page of output. An event has up to 64 KiB: a page of many would come late and large.
+const pageEvents = 64
+
 // page writes the next output events; it waits up to waitMs for one. lifeSign: a process event was
 // among them, which may be the program's end.
 func (r *running) page(ctx context.Context, waitMs int) (n int, lifeSign bool, err error) {
 	req := map[string]any{
 		"sessionId": r.id, "eventType": []string{"stdout", "stderr", "process", "crash"},
-		"afterEventId": r.cursor, "limit": 500, "verbose": true,
+		"afterEventId": r.cursor, "limit": pageEvents, "verbose": true,
 	}
 	if waitMs > 0 {
 		req["waitMs"] = waitMs
@@ -385,11 +388,13 @@ func (r *running) summary(ctx context.Context, f runFlags, end *outcome) {
 			}
 		}
 	}
-	how := "exit code 0"
+	how := "ended"
 	switch {
 	case end.Signal != "":
 		how = paintOn(w, red, end.Signal)
-	case end.ExitCode != nil && *end.ExitCode != 0:
+	case end.ExitCode != nil && *end.ExitCode == 0:
+		how = "exit code 0"
+	case end.ExitCode != nil:
 		how = paintOn(w, yellow, fmt.Sprintf("exit code %d", *end.ExitCode))
 	}
 	fmt.Fprintf(w, "%s %s  (%s)\n", paintOn(w, dim, "strobe:"), r.id, how)

@@ -26,6 +26,10 @@ var instructions string
 // enough to cost nothing, often enough that no client thinks the call dead.
 const progressEvery = 1500 * time.Millisecond
 
+// MetaTextOnly in a request's _meta, set to true, leaves structuredContent out of the answer, which is the
+// same JSON as the text: our own command line reads many pages of output and needs each only once.
+const MetaTextOnly = "strobe/textOnly"
+
 // Tool is one operation as clients see it.
 type Tool struct {
 	Name        string
@@ -113,10 +117,11 @@ func (s *Server) handler(t Tool) sdk.ToolHandler {
 			s.log.Error("encode result", "tool", t.Name, "error", err)
 			return errorResult(err), nil
 		}
-		return &sdk.CallToolResult{
-			Content:           []sdk.Content{&sdk.TextContent{Text: string(text)}},
-			StructuredContent: json.RawMessage(text),
-		}, nil
+		answer := &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: string(text)}}}
+		if req.Params.Meta[MetaTextOnly] != true {
+			answer.StructuredContent = json.RawMessage(text)
+		}
+		return answer, nil
 	}
 }
 
