@@ -173,3 +173,49 @@ func BenchmarkQuery(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkSustained puts 1,000,000 events per second, in batches each millisecond, with the
+// default limit, so that blocks are dropped all the time. One operation is one second. It reports how far
+// behind its schedule the producer was at worst: what a full queue makes it wait. Its CPU time
+// with the test's own is that of the process.
+func BenchmarkSustained(b *testing.B) {
+	w := newWorkload()
+	path := filepath.Join(b.TempDir(), "s.db")
+	st, err := Create(path, Meta{}, Options{})
+	must(b, err)
+	w.register(st)
+	batch := append([]event.Event(nil), w.next(100_000)...)
+	span := batch[len(batch)-1].TS + 100
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	var late time.Duration
+	n, at, start := 0, 0, time.Now()
+	for b.Loop() {
+		for end := n + 1_000_000; n < end; {
+			behind := time.Since(start) - time.Duration(n)*time.Microsecond
+			late = max(late, behind)
+			if behind < 0 {
+				<-tick.C
+				continue
+			}
+			to := min(at+1000, len(batch))
+			must(b, st.Put(batch[at:to]))
+			n += to - at
+			if at = to; at == len(batch) {
+				at = 0
+				for i := range batch {
+					batch[i].TS += span
+				}
+			}
+		}
+	}
+	must(b, st.Flush(context.Background()))
+	b.ReportMetric(float64(late.Milliseconds()), "ms-late")
+	b.ReportMetric(float64(n)/time.Since(start).Seconds(), "events/s")
+	stats := st.Stats()
+	if got := stats.Total(); got != int64(n) {
+		b.Errorf("%d events stored, want %d", got, n)
+	}
+	b.ReportMetric(float64(FileSize(path))/1e6, "file-MB")
+	must(b, st.Close())
+}

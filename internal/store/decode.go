@@ -15,7 +15,8 @@ const (
 	needTime
 	needDur
 	needRet
-	needAll = needFunc | needThread | needTime | needDur | needRet
+	needLocal // positions of functions: what needRet and needFunc build on
+	needAll   = needFunc | needThread | needTime | needDur | needRet
 )
 
 // decoder decodes blocks into columns that it owns. Not safe for concurrent use.
@@ -63,15 +64,15 @@ func (d *decoder) begin(h *header, blob []byte) error {
 
 // want decodes what nd says and is not there yet.
 func (d *decoder) want(nd need) error {
-	if nd&needRet != 0 {
-		nd |= needFunc
+	if nd&(needRet|needFunc) != 0 {
+		nd |= needLocal
 	}
 	nd &^= d.have
 	for _, step := range [...]struct {
 		bit need
 		run func(*decoder) error
 	}{
-		{needFunc, (*decoder).funcs}, {needThread, (*decoder).threads}, {needTime, (*decoder).times},
+		{needLocal, (*decoder).localFuncs}, {needFunc, (*decoder).funcs}, {needThread, (*decoder).threads}, {needTime, (*decoder).times},
 		{needDur, (*decoder).durations}, {needRet, (*decoder).returns},
 	} {
 		if nd&step.bit != 0 {
@@ -165,15 +166,18 @@ func (d *decoder) threads() error {
 	return nil
 }
 
-func (d *decoder) funcs() error {
+func (d *decoder) localFuncs() error {
 	col, err := d.set.column(hotFunc)
 	if err != nil {
 		return err
 	}
+	count := len(d.h.funcs) + 1
+	d.lf, err = planes(d.lf, col, d.h.n, count, count)
+	return err
+}
+
+func (d *decoder) funcs() error {
 	h := d.h
-	if d.lf, err = planes(d.lf, col, h.n, len(h.funcs)+1, len(h.funcs)+1); err != nil {
-		return err
-	}
 	d.c.fn = grow(d.c.fn, h.n)
 	for i, x := range d.lf {
 		if int(x) < len(h.funcs) {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -113,10 +114,8 @@ func (w *writer) put(events []event.Event) error {
 	return nil
 }
 
-// add copies as many events as there is room for, at least one, and sorts them if they are not.
+// add copies as many events as there is room for, at least one.
 func (b *batch) add(events []event.Event) int {
-	from := len(b.ev)
-	sorted := true
 	n := 0
 	for i := range events {
 		if i > 0 && (len(b.ev) >= queueEvents || len(b.pay) >= queueBytes) {
@@ -132,9 +131,6 @@ func (b *batch) add(events []event.Event) int {
 		if len(data) > limit {
 			data, flags = data[:limit], flags|event.Truncated
 		}
-		if i > 0 && e.TS < events[i-1].TS {
-			sorted = false
-		}
 		b.ev = append(b.ev, queued{
 			ts: e.TS, ret: e.Ret, off: len(b.pay), size: uint32(len(data)), fn: uint32(e.Func),
 			thread: uint32(e.Thread), kind: e.Kind, flags: flags,
@@ -142,18 +138,19 @@ func (b *batch) add(events []event.Event) int {
 		b.pay = append(b.pay, data...)
 		n++
 	}
-	if !sorted {
-		sortByTime(b.ev[from:])
-	}
 	return n
 }
 
-// sortByTime sorts events by time and keeps the order of each thread, whose clock may step back
-// between processors: such an event takes the time of the one before it.
+// sortByTime sorts events by time: calls and output come from different goroutines. It keeps the
+// order of each thread's calls, whose clock may step back between processors: such a call takes
+// the time of the one before it.
 func sortByTime(ev []queued) {
+	if slices.IsSortedFunc(ev, byTime) {
+		return
+	}
 	last := map[uint32]int64{}
 	for i := range ev {
-		if ev[i].thread == uint32(event.NoThread) {
+		if !ev[i].kind.IsCall() {
 			continue
 		}
 		if t, ok := last[ev[i].thread]; ok && ev[i].ts < t {
@@ -161,16 +158,10 @@ func sortByTime(ev []queued) {
 		}
 		last[ev[i].thread] = ev[i].ts
 	}
-	slices.SortStableFunc(ev, func(a, b queued) int {
-		switch {
-		case a.ts < b.ts:
-			return -1
-		case a.ts > b.ts:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(ev, byTime)
 }
+
+func byTime(a, b queued) int { return cmp.Compare(a.ts, b.ts) }
 
 // reset empties b. A burst of large outputs must not hold its memory for ever.
 func (b *batch) reset() {

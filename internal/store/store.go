@@ -182,9 +182,11 @@ func (s *Store) SetThreadName(id event.ThreadID, name string) {
 	s.renamed[id] = struct{}{}
 }
 
-// Put stores a batch, ordered by TS; a batch that is not is sorted. It copies, waits while the
-// writer is behind, and may be called from several goroutines. Functions and threads must be
-// registered. Calls must be properly nested per thread. Errors: STORAGE_FULL while the disk is
+// Put stores a batch. It copies, waits while the writer is behind, and may be called from several
+// goroutines. What arrives within one commit interval (5 to 50 ms) is sorted by TS, so IDs are
+// chronological as far as producers keep up with that. Functions and threads must be
+// registered. Calls must be properly nested per thread, and
+// each thread's calls put in order. Errors: STORAGE_FULL while the disk is
 // full (the batch is not stored), ErrClosed, ErrReadOnly.
 func (s *Store) Put(batch []event.Event) error {
 	if s.w == nil {

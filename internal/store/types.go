@@ -52,7 +52,7 @@ type Stats struct {
 }
 
 // Total returns the number of events ever stored.
-func (s *Stats) Total() int64 {
+func (s Stats) Total() int64 {
 	var n int64
 	for _, c := range s.Events {
 		n += c
