@@ -272,6 +272,9 @@ func (d *drainer) decode(rs *ringState) {
 		}
 		l, ok := rs.lanes.exit(rec.SP, rec.Hook, closing, tailed)
 		if !ok {
+			if rs.lanes.lost { // its enter was dropped
+				d.t.sink.Dropped(1)
+			}
 			return
 		}
 		e.Thread, e.Func = l.id, fn.register(d.t.sink)
@@ -349,7 +352,7 @@ func (d *drainer) reap() bool {
 			left++
 		}
 	}
-	return left == 0 && len(d.t.processes()) == 0
+	return left == 0 && d.t.live.Load() == 0 && len(d.t.processes()) == 0
 }
 
 // unseen reports whether a ring was taken and never looked at.

@@ -131,6 +131,9 @@ func (w *stubWriter) hook(m *loaded, fn *function) (*hooked, error) {
 	h := &hooked{id: id, fn: fn, sites: []*site{entry}}
 	if fn.rets {
 		for _, off := range an.Rets {
+			if off < an.Off+an.PatchLen {
+				continue // the stub itself records this one
+			}
 			spec.Kind, spec.Ret, spec.ExitSlot = hook.RetTrap, off, w.a.slot(slotExitTrap)
 			rs, err := w.add(spec)
 			if err != nil {
@@ -148,7 +151,7 @@ func (w *stubWriter) hook(m *loaded, fn *function) (*hooked, error) {
 }
 
 func entrySite(an *hook.Analysis, stub hook.Stub) (*site, error) {
-	s := &site{addr: uint64(an.Site()), to: uint64(stub.Entry), moves: map[uint64]uint64{}}
+	s := &site{addr: uint64(an.Site()), to: uint64(stub.Entry), behind: uint64(stub.Relocated), moves: map[uint64]uint64{}}
 	if an.Patch == hook.PatchJump {
 		j, err := hook.JumpPatch(an.Site(), stub.Entry)
 		if err != nil {
@@ -186,6 +189,8 @@ func (fn *function) exitSlot() int {
 		}
 	}
 	switch {
+	case fn.kind == hook.EnterOnly:
+		return slotExitTrap
 	case st == 2:
 		return slotExitST01
 	case st == 1:
@@ -257,7 +262,7 @@ func (p *process) own(ctx context.Context, r *remote, m *loaded, code []byte, ad
 	defer p.mu.Unlock()
 	id := uint32(len(*p.hooks.Load()))
 	w := &stubWriter{p: p, a: a, at: a.next}
-	stub, err := w.add(hook.Spec{Kind: hook.EnterOnly, ID: id, Code: code, Analysis: &an, EnterSlot: a.slot(slotEnterOnly), ExitSlot: a.slot(slotExit), CopySlot: a.slot(slotCopy)})
+	stub, err := w.add(hook.Spec{Kind: hook.EnterOnly, ID: id, Code: code, Analysis: &an, EnterSlot: a.slot(slotEnterOnly)})
 	if err != nil {
 		return nil, err
 	}

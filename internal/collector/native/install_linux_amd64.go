@@ -13,6 +13,7 @@ type site struct {
 	orig   []byte            // as long as patch
 	patch  []byte            // jmp rel32, or int3
 	to     uint64            // the stub, for a thread that meets the int3
+	behind uint64            // the displaced instructions in the stub
 	moves  map[uint64]uint64 // addresses inside the patch to their copies in the stub
 	active bool
 }

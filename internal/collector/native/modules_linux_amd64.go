@@ -201,8 +201,27 @@ func (t *target) loaderReady(th *thread, p *process) {
 			return err
 		}
 		p.lineBuffer(mods)
-		return t.applyProbes(ctx, p)
+		err = t.applyProbes(ctx, p)
+		p.passLoader(th)
+		return err
 	})
+}
+
+// passLoader lets the thread that stands at brk run on behind the hook that came there meanwhile: there is nothing to tell.
+func (p *process) passLoader(th *thread) {
+	for _, h := range *p.hooks.Load() {
+		if h == nil || h.fn != nil || !h.active() || h.sites[0].addr-p.loader.brk > 4 { // behind endbr64, if there is one
+			continue
+		}
+		p.t.tracer.Do(context.Background(), func() error {
+			regs, err := ptrace.GetRegs(th.tid)
+			if err != nil || regs.Rip != p.loader.brk {
+				return err
+			}
+			regs.Rip = h.sites[0].behind
+			return ptrace.SetRegs(th.tid, &regs)
+		})
+	}
 }
 
 // holdFor keeps a thread stopped while fn works, then lets it run. Tracer thread only.

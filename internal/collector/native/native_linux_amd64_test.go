@@ -171,7 +171,11 @@ func (s *started) wait(t testing.TB) {
 	case <-time.After(60 * time.Second):
 		t.Fatalf("did not end; output so far:\n%s", s.stdout)
 	}
-	<-s.read
+	select {
+	case <-s.read:
+	case <-time.After(10 * time.Second):
+		t.Fatalf("output stays open; so far:\n%s", s.stdout)
+	}
 }
 
 func testRuntime(t testing.TB) *Runtime {

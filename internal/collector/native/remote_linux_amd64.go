@@ -77,7 +77,13 @@ func (r *remote) call(nr uint64, args ...uint64) (uint64, error) {
 			return 0, err
 		}
 		if s.Event == 0 && s.Signal == unix.SIGTRAP {
-			break
+			if now, err := ptrace.GetRegs(r.tid); err == nil && now.Rip != r.gadget {
+				break
+			}
+			// A thread that was stopped inside a system call (fork, exec) first reports its end, with its result in rax.
+			if err := ptrace.SetRegs(r.tid, &regs); err != nil {
+				return 0, fmt.Errorf("set registers of thread %d: %w", r.tid, err)
+			}
 		}
 		if s.Event == ptrace.EventExit {
 			r.t.Defer(s)

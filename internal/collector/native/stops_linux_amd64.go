@@ -15,6 +15,7 @@ import (
 
 // stopped handles every stop and end of the target's threads. Tracer thread only.
 func (t *target) stopped(s ptrace.Stop) {
+	defer func() { t.live.Store(int64(len(t.threads) + len(t.waiting) + len(t.orphans))) }()
 	if s.Ended {
 		t.ended(s)
 		return
@@ -109,12 +110,15 @@ func (t *target) execed(th *thread) {
 	for tid := range old.threads {
 		t.dropThread(tid)
 	}
-	t.retire(old)
 	p, err := t.adoptImage(old.pid, th.tid)
-	if err != nil {
+	t.retire(old)
+	if p == nil {
 		t.log.Warn("follow exec", "pid", old.pid, "err", err)
 		ptrace.Detach(th.tid, 0)
 		return
+	}
+	if err != nil {
+		t.warn(fmt.Sprintf("process %d runs untraced since its exec: %v", p.pid, err))
 	}
 	exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", p.pid))
 	t.note(p.pid, map[string]any{"what": "exec", "pid": p.pid, "command": exe})

@@ -49,6 +49,7 @@ type target struct {
 	exited    chan struct{}
 	drainKick chan chan struct{}
 	allGone   chan struct{}
+	live      atomic.Int64 // threads traced or announced
 }
 
 // parentage says where a new thread comes from.
@@ -93,6 +94,7 @@ func (t *target) launch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	t.live.Store(1)
 	go t.drainLoop()
 	if err := t.setUp(ctx, p); err != nil {
 		t.Stop(context.WithoutCancel(ctx), true)
@@ -101,21 +103,19 @@ func (t *target) launch(ctx context.Context) error {
 	return t.tracer.Do(ctx, func() error { return t.resume(p.threads[t.pid], 0) })
 }
 
-// adoptImage takes over a process that stands before the first instruction of a program. Tracer thread only.
+// adoptImage takes over a process that stands before the first instruction of a program. With an error, the process is
+// known but has no agent. Tracer thread only.
 func (t *target) adoptImage(pid, tid int) (*process, error) {
 	p, err := newProcess(t, pid)
 	if err != nil {
 		return nil, err
 	}
 	t.addThread(p, tid).stopped = true
-	if err := p.inject(tid); err != nil {
+	if err = p.inject(tid); err != nil {
 		t.log.Warn("inject agent", "pid", pid, "err", err)
-		if pid == t.pid {
-			return nil, err
-		}
 	}
 	t.addProcess(p)
-	return p, nil
+	return p, err
 }
 
 func (t *target) addThread(p *process, tid int) *thread {
