@@ -32,6 +32,7 @@ type typeHead struct {
 	encoding, passing  uint64
 	elem               value
 	sig                value
+	spec               dieRef
 	decl, vector       bool
 	scoped, artificial bool
 }
@@ -58,6 +59,10 @@ func (d *dwarfData) readHead(u *unit, ab *abbrev, r *reader) typeHead {
 			h.elem = u.value(r, at)
 		case atSignature:
 			h.sig = u.value(r, at)
+		case atSpecification:
+			if v := u.value(r, at); v.class == clsRef {
+				h.spec = dieRef(v.u)
+			}
 		case atDeclaration:
 			h.decl = u.value(r, at).u != 0
 		case atGNUVector:
@@ -113,7 +118,7 @@ func (d *dwarfData) decodeHead(m *Module, ref dieRef, depth int) *Type {
 		h.decl = true
 	}
 	t := &Type{Kind: kind, Tag: tagNames[ab.tag], Name: h.name, Size: h.size, Align: h.align, Vector: h.vector,
-		Scoped: h.scoped, Artificial: h.artificial, m: m, die: ref}
+		Scoped: h.scoped, Artificial: h.artificial, m: m, die: ref, spec: h.spec}
 	switch kind {
 	case KindBase:
 		t.Encoding = encodingOf[h.encoding]
@@ -141,7 +146,6 @@ func (d *dwarfData) decodeHead(m *Module, ref dieRef, depth int) *Type {
 		}
 		if h.passing == 4 || h.passing == 5 {
 			t.Passing = Passing(h.passing - 3)
-			t.NonTriv = t.Passing == PassByReference
 		}
 	case KindTypedef, KindConst, KindVolatile, KindOther:
 		d.setElem(t, d.typeOf(m, h.elem, depth+1))

@@ -57,7 +57,6 @@ type Type struct {
 	Kind       Kind
 	Encoding   Encoding
 	Passing    Passing
-	NonTriv    bool   // Passing == PassByReference
 	Declared   bool   // incomplete: no definition in this module; Size is -1
 	Vector     bool   // array with the GNU vector attribute: a SIMD value
 	Scoped     bool   // enum class
@@ -70,7 +69,7 @@ type Type struct {
 
 	m    *Module
 	die  dieRef
-	dims []int64 // inner dimensions, for arrays made from one DIE
+	spec dieRef // the declaration inside namespaces that a type unit's type completes, or 0
 
 	elemOnce sync.Once
 	elem     *Type
@@ -84,7 +83,11 @@ type typeBody struct {
 	params      []*Type
 	variadic    bool
 	variants    *VariantPart
+	copying     copying
 }
+
+// copying is what a class says about its copy and move constructors and its destructor.
+type copying struct{ own, ok, deleted bool }
 
 // Field is a member or base of a struct, class or union.
 type Field struct {

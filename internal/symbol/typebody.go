@@ -40,7 +40,7 @@ func (t *Type) loadBody() {
 			return nil
 		}
 		ab.skipAttrs(&r)
-		b := bodyDecoder{d: d, m: t.m, u: u, body: &t.body}
+		b := bodyDecoder{d: d, m: t.m, u: u, body: &t.body, class: plainName(t.Name)}
 		d.children(u, r, b.child)
 		return nil
 	})
@@ -57,11 +57,14 @@ func (t *Type) QualifiedName() string {
 		}
 		return t.Name
 	}
-	name := t.Name
+	name, at := t.Name, t.die
+	if t.spec != 0 {
+		at = t.spec
+	}
 	_ = t.m.guarded(func() error {
 		d := t.m.dwarf()
-		if u := d.unitOf(t.die); u != nil {
-			if s := u.enclosing(t.die.off()); s != nil {
+		if u := d.unitOf(at); u != nil {
+			if s := u.enclosing(at.off()); s != nil {
 				name = s.name + t.Name
 			}
 		}
@@ -76,14 +79,14 @@ type bodyDecoder struct {
 	m    *Module
 	u    *unit
 	body *typeBody
+
+	class string // the name that constructors have
 }
 
 func (b *bodyDecoder) child(c *abbrev, r *reader, off uint64) {
 	switch c.tag {
 	case tagMember, tagInheritance:
-		at := *r
 		if f, static := b.field(c, r); !r.bad {
-			_ = at
 			f.Static = static
 			b.body.fields = append(b.body.fields, f)
 		}
@@ -107,6 +110,8 @@ func (b *bodyDecoder) child(c *abbrev, r *reader, off uint64) {
 	case tagUnspecifiedParams:
 		b.body.variadic = true
 		c.skipAttrs(r)
+	case tagSubprogram:
+		b.method(c, r)
 	case tagVariantPart:
 		start := *r
 		c.skipAttrs(r)
