@@ -128,6 +128,10 @@ func locateParams(sig *symbol.Signature, f *symbol.Function, code []byte, result
 			guess = abi.homes[i]
 		}
 		homes[i] = locateParam(&sig.Params[i], sig, entry, body, pro, guess, code)
+		if h := &homes[i]; h.indirect && sig.Optimized && needsProof(sig) && len(h.places) == 1 && h.places[0].kind == srcGPR &&
+			!readsRegister(code, h.places[0].reg) {
+			*h = nowhere
+		}
 	}
 	if sig.Language == symbol.LangRust && !sig.Optimized {
 		fillRust(sig, homes, result)
@@ -179,14 +183,14 @@ func locateParam(p *symbol.Param, sig *symbol.Signature, entry, body frame, pro 
 		return h
 	case symbol.LocEntry:
 		l := evaluate(p.Loc.Expr, size, entry)
-		if !l.inFrame && !l.missing && !entryFrameOnly(&l, sig) {
+		if !l.inFrame && !l.missing && !entryFrameOnly(&l, sig) && !onStack(&l.home) {
 			return l.home
 		}
 		l = evaluate(p.Loc.Expr, size, body)
-		return fromBody(&l, sig, pro, guess, size, code)
+		return fromBody(&l, p, sig, pro, guess, size, code)
 	case symbol.LocExpr:
 		l := evaluate(p.Loc.Expr, size, body)
-		return fromBody(&l, sig, pro, guess, size, code)
+		return fromBody(&l, p, sig, pro, guess, size, code)
 	case symbol.LocMissing, symbol.LocNone:
 		if !sig.Optimized && sig.Clone == "" && byReference(p.Type) {
 			return guess
@@ -207,7 +211,7 @@ func entryFrameOnly(l *located, sig *symbol.Signature) bool {
 }
 
 // fromBody settles a parameter whose location holds behind the prologue.
-func fromBody(l *located, sig *symbol.Signature, pro *prologue, guess home, size uint32, code []byte) home {
+func fromBody(l *located, p *symbol.Param, sig *symbol.Signature, pro *prologue, guess home, size uint32, code []byte) home {
 	trusted := !sig.Optimized && sig.Clone == "" && !guess.missing
 	switch {
 	case l.inFrame && l.indirect:
@@ -228,11 +232,11 @@ func fromBody(l *located, sig *symbol.Signature, pro *prologue, guess home, size
 		}
 		return nowhere
 	case !l.missing && onStack(&l.home):
-		return fromStack(l, sig, pro, guess, size, code)
+		return fromStack(l, p, sig, pro, guess, size, code)
 	case !l.missing && !l.indirect:
 		return l.home
-	case !l.missing && l.indirect && sig.Optimized:
-		return l.home
+	case !l.missing && l.indirect && len(l.places) == 1 && gprIndex(l.places[0].reg) >= 0:
+		return l.home // the hidden pointer stays where the caller put it
 	}
 	if trusted {
 		return guess
@@ -241,8 +245,11 @@ func fromBody(l *located, sig *symbol.Signature, pro *prologue, guess home, size
 }
 
 // fromStack settles a parameter that the location puts into the caller's argument area.
-func fromStack(l *located, sig *symbol.Signature, pro *prologue, guess home, size uint32, code []byte) home {
+func fromStack(l *located, p *symbol.Param, sig *symbol.Signature, pro *prologue, guess home, size uint32, code []byte) home {
 	off := int64(l.places[0].off)
+	if sig.Optimized && !callFrameBase(sig) && passedByPointer(sig, p.Type) {
+		return nowhere // LLVM names the stack word that has the hidden pointer as if it were the object
+	}
 	h := pro.stored(off, min(size, 8))
 	if !sig.Optimized && h.complete() && h.places[0].kind == srcGPR { // the home area of another convention
 		return nowhere
@@ -250,8 +257,8 @@ func fromStack(l *located, sig *symbol.Signature, pro *prologue, guess home, siz
 	rbpBased := framePointer(sig) && pro.gpr[rbp].frame
 	known := pro.wholeFrame(code)
 	switch {
-	case needsProof(sig) && (!known || !pro.reads(off, size)):
-		return nowhere // LLVM's callers do not pass what is never read
+	case sig.Optimized && (!known || !pro.reads(off, size)):
+		return nowhere // callers that know the function do not pass what is never read
 	case callFrameBase(sig), rbpBased, known, !guess.missing && guess.agrees(&l.home, size):
 		return l.home
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -136,6 +137,7 @@ func check(t *testing.T, bin string, cases []sigcorpus.Case, optimised bool) {
 }
 
 func TestCorpus(t *testing.T) {
+	offset, _ := strconv.ParseUint(os.Getenv("STROBE_CORPUS_SEED"), 10, 64)
 	for _, c := range []struct {
 		name, file string
 		seed       uint64
@@ -158,9 +160,9 @@ func TestCorpus(t *testing.T) {
 			var cases []sigcorpus.Case
 			switch filepath.Ext(c.file) {
 			case ".rs":
-				source, cases = sigcorpus.GenerateRust(c.seed, c.n)
+				source, cases = sigcorpus.GenerateRust(c.seed+offset, c.n)
 			default:
-				source, cases = sigcorpus.GenerateC(c.seed, c.n, c.file == "a.cc")
+				source, cases = sigcorpus.GenerateC(c.seed+offset, c.n, c.file == "a.cc")
 			}
 			bin := build(t, c.file, source, c.command...)
 			check(t, bin, cases, strings.Contains(c.name, "O2") || strings.Contains(c.name, "release"))

@@ -50,6 +50,9 @@ func looksOptimized(m *symbol.Module, f *symbol.Function, sig *symbol.Signature,
 	if strings.HasPrefix(sig.Producer, "GNU ") {
 		return sig.Optimized
 	}
+	if sig.Language != symbol.LangRust && len(sig.FrameBase) == 1 && sig.FrameBase[0] == opReg0+rsp {
+		return true // clang keeps a frame pointer at -O0
+	}
 	switch signatureHint(sig) {
 	case hintPlain:
 		if sig.Language == symbol.LangRust && fileHints.of(m, f.File) == hintOptimized {
@@ -59,10 +62,7 @@ func looksOptimized(m *symbol.Module, f *symbol.Function, sig *symbol.Signature,
 	case hintOptimized:
 		return true
 	}
-	if leavesByJump(code) || sig.Language != symbol.LangRust && len(sig.FrameBase) == 1 && sig.FrameBase[0] == opReg0+rsp {
-		return true
-	}
-	return fileHints.of(m, f.File) != hintPlain
+	return leavesByJump(code) || fileHints.of(m, f.File) != hintPlain
 }
 
 // fileHints remembers how the functions of a source file were compiled, for functions that show nothing by

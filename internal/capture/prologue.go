@@ -49,6 +49,7 @@ func (c content) high() content {
 type prologue struct {
 	gpr    [16]content // by DWARF number
 	xmm    [16]content
+	x87    []content        // what is on the x87 stack, top last
 	slots  map[int32]source // what was first stored in each byte of the frame, by distance from the CFA; srcNone: something else
 	now    map[int32]source // what is stored there behind the run
 	args   map[int32]bool   // eight-byte words of the caller's argument area that are read
@@ -159,6 +160,10 @@ func (p *prologue) step(in *x86asm.Inst) bool {
 			}
 		}
 		p.clobber(in)
+	case x86asm.SHR:
+		p.shift(in)
+	case x86asm.FLD, x86asm.FSTP:
+		p.x87Move(in)
 	case x86asm.TEST, x86asm.CMP, x86asm.NOP, x86asm.UCOMISS, x86asm.UCOMISD, x86asm.COMISS, x86asm.COMISD:
 	case x86asm.MUL, x86asm.DIV, x86asm.IDIV, x86asm.CDQ, x86asm.CQO, x86asm.CWD, x86asm.CBW, x86asm.CWDE, x86asm.CDQE,
 		x86asm.CPUID, x86asm.RDTSC:
@@ -173,6 +178,42 @@ func (p *prologue) step(in *x86asm.Inst) bool {
 		}
 	}
 	return true
+}
+
+// shift follows a right shift by whole bytes, which takes a later member out of a register.
+func (p *prologue) shift(in *x86asm.Inst) {
+	r, ok := in.Args[0].(x86asm.Reg)
+	imm, isImm := in.Args[1].(x86asm.Imm)
+	c := p.reg(r)
+	_, size, _ := regNumber(r)
+	if !ok || !isImm || c == nil || c.frame || imm%8 != 0 || imm < 0 || imm >= 64 || size < 4 {
+		p.clobber(in)
+		return
+	}
+	old := c.low(int32(size))
+	*c = content{}
+	copy(c.b[:8], old.b[imm/8:8])
+}
+
+// x87Move follows a long double from the argument area into the frame.
+func (p *prologue) x87Move(in *x86asm.Inst) {
+	m, isMem := in.Args[0].(x86asm.Mem)
+	off, ok := p.address(m)
+	if in.Op == x86asm.FLD {
+		var c content
+		if isMem && ok && in.MemBytes == 10 {
+			c = p.load(off, 10)
+		}
+		p.x87 = append(p.x87, c)
+		return
+	}
+	var c content
+	if n := len(p.x87); n > 0 {
+		c, p.x87 = p.x87[n-1], p.x87[:n-1]
+	}
+	if isMem && ok && in.MemBytes == 10 {
+		p.store(off, 10, c)
+	}
 }
 
 func isJcc(op x86asm.Op) bool {

@@ -398,8 +398,12 @@ func rustChoice(own, c resultHome, f *symbol.Function, sig *symbol.Signature, co
 				n++
 			}
 		}
-		if within(need, seen.sure) && n > count {
+		switch {
+		case !within(need, seen.sure):
+		case n > count:
 			best, count = k, n
+		case n == count && !best.missing && need != best.needs():
+			best = noResult // both fit: nothing settles it
 		}
 	}
 	if count > 0 || sig.Optimized {

@@ -287,8 +287,15 @@ func (c *classifier) aggregate(t *symbol.Type, off int64, depth int) {
 		c.merge(0, classUnsure)
 		return
 	}
-	if v := t.Variants(); v != nil { // a Rust enum under the C ABI: all of it integers, unless floats say otherwise
-		c.merge(0, classUnsure)
+	if v := t.Variants(); v != nil { // a Rust enum: its variants overlap as in a union
+		if v.Discr != nil {
+			c.walk(v.Discr.Type, off+v.Discr.Off, depth+1)
+		}
+		for i := range v.Variants {
+			for _, f := range v.Variants[i].Fields {
+				c.walk(f.Type, off+f.Off, depth+1)
+			}
+		}
 		return
 	}
 	for _, f := range t.Fields() {
