@@ -31,6 +31,14 @@ CREATE TABLE chunk_cold(id INTEGER PRIMARY KEY, data BLOB);
 CREATE TABLE tail(id INTEGER PRIMARY KEY, header BLOB, hot BLOB, cold BLOB);
 CREATE TABLE func_stats(func_id INTEGER PRIMARY KEY, calls INTEGER, exits INTEGER, unwound INTEGER, lost INTEGER,
 	total_ns INTEGER, self_ns INTEGER, min_ns INTEGER, max_ns INTEGER, histogram BLOB);
+CREATE TABLE event_rows(id INTEGER PRIMARY KEY, ts_ns INTEGER, thread_id INTEGER, parent INTEGER, kind_id INTEGER,
+	func_id INTEGER, arguments TEXT, return_value TEXT, duration_ns INTEGER);
+CREATE VIEW events AS SELECT e.id, (SELECT json_extract(value,'$.sessionId') FROM meta WHERE key='session') AS session_id,
+	e.ts_ns AS timestamp_ns, t.tid AS thread_id, t.name AS thread_name, t.pid, e.parent AS parent_event_id, k.name AS event_type,
+	f.module, f.name AS function, f.name_raw AS function_raw, p.path AS source_file, f.line AS line_number, e.arguments,
+	e.return_value, e.duration_ns, CAST(o.data AS TEXT) AS text
+	FROM event_rows e JOIN kinds k ON k.id = e.kind_id LEFT JOIN threads t ON t.id = e.thread_id
+	LEFT JOIN functions f ON f.id = e.func_id LEFT JOIN files p ON p.id = f.file_id LEFT JOIN outputs o ON o.seq = e.id;
 CREATE VIEW output AS SELECT o.seq, o.ts_ns, k.name AS kind, t.pid, t.tid, t.name AS thread, o.parent,
 	CAST(o.data AS TEXT) AS text FROM outputs o JOIN kinds k ON k.id = o.kind_id LEFT JOIN threads t ON t.id = o.thread_id;
 `
