@@ -51,25 +51,23 @@ func TestNeverHurt(t *testing.T) {
 // traced runs a program with everything below root traced and compares it with want.
 func traced(t *testing.T, s *strobetest.Strobe, path, root, stdin string, args []string, want strobetest.Result) strobetest.Status {
 	t.Helper()
-	extra := map[string]any{"trace": []string{"@usercode"}, "onFullBuffer": "block"}
+	// LeakSanitizer stops all threads by ptrace at the end, and refuses to run under any other tracer.
+	extra := map[string]any{"trace": []string{"@usercode"}, "onFullBuffer": "block", "env": map[string]string{"LSAN_OPTIONS": "detect_leaks=0"}}
 	if stdin != "" {
 		extra["stdin"] = stdin
 	}
 	l := s.Launch(t, path, root, args, extra)
-	st := s.WaitEnd(t, l.SessionID, 90*time.Second)
 	defer s.Stop(t, l.SessionID)
+	st := s.WaitEnd(t, l.SessionID, time.Minute)
 	if st.ExitCode == nil || *st.ExitCode != want.Exit {
 		t.Errorf("exit %v %s, want %d; stderr %q", deref(st.ExitCode), st.Signal, want.Exit, s.Output(t, l.SessionID, "stderr"))
 	}
 	if got := s.Output(t, l.SessionID, "stdout"); got != want.Stdout {
 		t.Errorf("stdout %q, want %q", got, want.Stdout)
 	}
-	if l.HookedFunctions == 0 {
-		t.Errorf("no function was hooked: %q", l.Warnings)
-	}
 	enters, exits := st.EventCount["function_enter"], st.EventCount["function_exit"]
 	if enters == 0 || enters != exits {
-		t.Errorf("%d enters and %d exits", enters, exits)
+		t.Errorf("%d enters and %d exits; warnings %q %q", enters, exits, l.Warnings, st.Warnings)
 	}
 	if st.DroppedEvents != 0 {
 		t.Errorf("%d events dropped although the target waits", st.DroppedEvents)
