@@ -15,7 +15,7 @@ import (
 const (
 	// holdFor is how long output waits for calls of the same time. Output arrives within a millisecond,
 	// calls when their ring is drained; without it a line would stand before the calls that led to it.
-	holdFor = 15 * time.Millisecond
+	holdFor = 30 * time.Millisecond
 	// holdBytes bounds the output that waits: a program that writes much is not kept in memory.
 	holdBytes = 4 << 20
 	// retryAfter is the pause after a write error, so that a full disk costs nothing while it lasts.
