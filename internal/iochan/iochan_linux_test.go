@@ -117,7 +117,14 @@ func TestBytesAndStreams(t *testing.T) {
 
 func TestOrderBetweenStreams(t *testing.T) {
 	r := &recorder{}
-	c, _ := run(t, Pipes, Options{}, r, `for i in 1 2 3 4 5; do printf "o$i"; sleep 0.02; printf "e$i" >&2; sleep 0.02; done`)
+	// One step per line sent, so that a busy machine cannot let both streams become readable at once.
+	c, _ := run(t, Pipes, Options{KeepInput: true}, r, `for i in 1 2 3 4 5; do read x; printf "o$i"; read x; printf "e$i" >&2; done`)
+	for i := range 10 {
+		if _, err := c.Write(context.Background(), []byte("\n")); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the next piece", func() bool { return len(r.text(Stdout))+len(r.text(Stderr)) == 2*(i+1) })
+	}
 	wait(t, c)
 	var b strings.Builder
 	last := int64(0)
