@@ -128,8 +128,7 @@ func locateParams(sig *symbol.Signature, f *symbol.Function, code []byte, result
 			guess = abi.homes[i]
 		}
 		homes[i] = locateParam(&sig.Params[i], sig, entry, body, pro, guess, code)
-		if h := &homes[i]; h.indirect && sig.Optimized && needsProof(sig) && len(h.places) == 1 && h.places[0].kind == srcGPR &&
-			!readsRegister(code, h.places[0].reg) {
+		if h := &homes[i]; h.indirect && sig.Optimized && !objectThere(h, sig, sizeOf(sig.Params[i].Type), code) {
 			*h = nowhere
 		}
 	}
@@ -227,7 +226,7 @@ func fromBody(l *located, p *symbol.Param, sig *symbol.Signature, pro *prologue,
 			return h
 		case trusted && (h.missing || h.agrees(&guess, size)):
 			return guess
-		case !h.missing && !sig.Optimized && sig.Language == symbol.LangRust:
+		case !h.missing && !sig.Optimized && sig.Clone == "":
 			return h // padding is not stored
 		}
 		return nowhere
@@ -263,6 +262,18 @@ func fromStack(l *located, p *symbol.Param, sig *symbol.Signature, pro *prologue
 		return l.home
 	}
 	return nowhere
+}
+
+// objectThere reports whether callers of optimised code have put together the object that a hidden pointer
+// leads to.
+func objectThere(h *home, sig *symbol.Signature, size int64, code []byte) bool {
+	switch {
+	case len(h.places) != 1 || h.places[0].kind != srcGPR:
+		return false
+	case needsProof(sig):
+		return readsRegister(code, h.places[0].reg)
+	}
+	return usesObject(code, h.places[0].reg, size)
 }
 
 // callFrameBase reports a frame base that is the CFA itself, so that no prologue enters the account.

@@ -21,10 +21,8 @@ func hiddenChoice(sysv resultHome, sig *symbol.Signature, code []byte) resultHom
 	switch {
 	case yes && !no:
 		return resultHome{memory: true}
-	case no && !yes:
-		return sysv
 	}
-	return noResult
+	return sysv // it was not found to be non-trivial, and the code does not contradict
 }
 
 // paramIn reports whether a parameter is known to be in a general register at the entry.

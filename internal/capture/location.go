@@ -93,9 +93,11 @@ func (l *located) piece(o operand, n uint32) bool {
 	case !o.has:
 		l.add(place{size: n})
 	case o.inReg && o.xmm:
-		l.add(place{source: source{kind: srcXMM, reg: o.reg}, size: n})
-	case o.inReg:
-		l.add(place{source: source{kind: srcGPR, reg: o.reg}, size: n})
+		l.add(place{source: source{kind: srcXMM, reg: o.reg}, size: min(n, 16)})
+		l.addMissing(int64(n) - 16)
+	case o.inReg: // of a wider value LLVM names the first half's register only
+		l.add(place{source: source{kind: srcGPR, reg: o.reg}, size: min(n, 8)})
+		l.addMissing(int64(n) - 8)
 	case o.isData:
 		l.add(place{source: source{kind: srcConst}, size: n, bytes: fit(o.data, n)})
 	case o.isVal:
@@ -106,6 +108,12 @@ func (l *located) piece(o operand, n uint32) bool {
 		l.add(place{size: n})
 	}
 	return true
+}
+
+func (l *located) addMissing(n int64) {
+	if n > 0 {
+		l.add(place{size: uint32(n)})
+	}
 }
 
 // asValue is the place of a computed value of n bytes.

@@ -195,13 +195,13 @@ func (p *prologue) shift(in *x86asm.Inst) {
 	copy(c.b[:8], old.b[imm/8:8])
 }
 
-// x87Move follows a long double from the argument area into the frame.
+// x87Move follows a long double from the argument area into the frame. x86asm has no size for it.
 func (p *prologue) x87Move(in *x86asm.Inst) {
 	m, isMem := in.Args[0].(x86asm.Mem)
 	off, ok := p.address(m)
 	if in.Op == x86asm.FLD {
 		var c content
-		if isMem && ok && in.MemBytes == 10 {
+		if isMem && ok && (in.MemBytes == 10 || in.MemBytes == 0) {
 			c = p.load(off, 10)
 		}
 		p.x87 = append(p.x87, c)
@@ -211,7 +211,7 @@ func (p *prologue) x87Move(in *x86asm.Inst) {
 	if n := len(p.x87); n > 0 {
 		c, p.x87 = p.x87[n-1], p.x87[:n-1]
 	}
-	if isMem && ok && in.MemBytes == 10 {
+	if isMem && ok && (in.MemBytes == 10 || in.MemBytes == 0) {
 		p.store(off, 10, c)
 	}
 }

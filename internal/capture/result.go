@@ -66,6 +66,9 @@ func locateResult(sig *symbol.Signature, f *symbol.Function, code []byte) result
 		(t.Kind == symbol.KindStruct || t.Kind == symbol.KindUnion) {
 		return hiddenChoice(sysv, sig, code)
 	}
+	if hasQuad(t, 0) && !strings.HasPrefix(sig.Producer, "GNU ") && !sysv.memory {
+		sysv = hiddenChoice(sysv, sig, code)
+	}
 	if sysv.missing || !needsProof(sig) {
 		return sysv
 	}

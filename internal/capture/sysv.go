@@ -180,6 +180,24 @@ func hasWideVector(t *symbol.Type, depth int) bool {
 	return false
 }
 
+// hasQuad reports an aggregate with a 128-bit IEEE float, which clang passes in memory against the psABI.
+func hasQuad(t *symbol.Type, depth int) bool {
+	t = t.Strip()
+	switch t.Kind {
+	case symbol.KindBase:
+		return depth > 0 && isQuad(t)
+	case symbol.KindArray:
+		return depth < 8 && t.Elem() != nil && hasQuad(t.Elem(), depth+1)
+	case symbol.KindStruct, symbol.KindUnion:
+		for _, f := range t.Fields() {
+			if depth < 8 && !f.Static && sizeOf(t) <= 16 && hasQuad(f.Type, depth+1) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 type classifier struct {
 	words  [2]class
 	leaves int
@@ -346,7 +364,7 @@ func (c *classifier) result(size int64) []class {
 // destroying it runs code.
 func byReference(t *symbol.Type) bool {
 	t = t.Strip()
-	return (t.Kind == symbol.KindStruct || t.Kind == symbol.KindUnion) && t.Passing == symbol.PassByReference
+	return (t.Kind == symbol.KindStruct || t.Kind == symbol.KindUnion) && t.NonTrivial()
 }
 
 // assignment is where the psABI puts all parameters of a call.

@@ -200,6 +200,9 @@ func (r *renderer) value(ti int32, v view, depth int) Value {
 		return newMarker("<" + t.Name + ">")
 	}
 	n := min(t.Size, 32)
+	if t.Class == ClassX87 {
+		n = min(n, 10) // the rest is padding
+	}
 	b, state := r.bytes(v, n)
 	if state != chunkOK {
 		return markerOf(state)
