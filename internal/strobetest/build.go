@@ -88,25 +88,30 @@ func Build(t testing.TB, target, variant string) string {
 }
 
 // BuildSource builds a program of one source file given as text; name becomes the file's and the
-// program's name. The source lies next to the program, which makes its folder the projectRoot.
+// program's name.
 func BuildSource(t testing.TB, lang, variant, name, source string, flags ...string) string {
 	t.Helper()
 	v := variantFor(t, variant, lang)
+	path, err := compile(job{name: name, lang: lang, variant: v, files: []string{sourceFile(t, lang, name, source)}, flags: flags})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// sourceFile writes source into a folder of its own in the cache and returns the file's path.
+func sourceFile(t testing.TB, lang, name, source string) string {
+	t.Helper()
 	sum := sha256.Sum256([]byte(source))
 	cache, err := CacheDir()
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := filepath.Join(cache, "src-"+hex.EncodeToString(sum[:8]))
-	file := filepath.Join(dir, name+extension[lang])
+	file := filepath.Join(cache, "src-"+hex.EncodeToString(sum[:8]), name+extension[lang])
 	if err := writeOnce(file, []byte(source)); err != nil {
 		t.Fatal(err)
 	}
-	path, err := compile(job{name: name, lang: lang, variant: v, files: []string{file}, flags: flags})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return file
 }
 
 var extension = map[string]string{"c": ".c", "cpp": ".cpp", "rust": ".rs"}

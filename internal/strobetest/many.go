@@ -2,6 +2,7 @@ package strobetest
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -9,8 +10,9 @@ import (
 // Many is a generated program of many small functions.
 type Many struct {
 	Path      string
-	Functions int // named f00000, f00001, …; main and the driver not counted
-	Rounds    int // how often each function is called by a run without arguments
+	Source    string // folder of the source: the projectRoot
+	Functions int    // named f00000, f00001, …; main and the driver not counted
+	Rounds    int    // how often each function is called by a run without arguments
 	Output    string
 }
 
@@ -20,9 +22,9 @@ type Many struct {
 // input after "ready" when a second argument is given, so that hooks can be set meanwhile.
 func ManyFunctions(t testing.TB, n, rounds int, variant string) Many {
 	t.Helper()
-	source := manySource(n, rounds)
-	path := BuildSource(t, "c", variant, fmt.Sprintf("many%d", n), source)
-	return Many{Path: path, Functions: n, Rounds: rounds, Output: fmt.Sprintf("functions=%d rounds=%d x=%d\n", n, rounds, manyResult(n, rounds))}
+	name, source := fmt.Sprintf("many%d", n), manySource(n, rounds)
+	path := BuildSource(t, "c", variant, name, source)
+	return Many{Path: path, Source: filepath.Dir(sourceFile(t, "c", name, source)), Functions: n, Rounds: rounds, Output: fmt.Sprintf("functions=%d rounds=%d x=%d\n", n, rounds, manyResult(n, rounds))}
 }
 
 const manyChain = 4
