@@ -376,7 +376,7 @@ func (d *decoder) payload(rd *[coldColumns]reader, p *payloadState) bool {
 		p.w[k] = d.words.word(rd, p.w[k])
 		d.c.pay = binary.LittleEndian.AppendUint64(d.c.pay, p.w[k])
 	}
-	d.words.last, d.words.lastN = p.w, p.n
+	d.words.last = p.slot
 	d.c.pay = append(d.c.pay, rd[coldRaw].bytes(p.n-8*words)...)
 	return !rd[coldRaw].bad && !rd[coldWords].bad && !rd[coldForm].bad
 }

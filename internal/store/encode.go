@@ -170,8 +170,7 @@ func (s *scratch) encodePayload(p *payloadState, data []byte) {
 		binary.LittleEndian.PutUint64(b[:], v)
 		s.cold[coldWords] = append(s.cold[coldWords], b[:size]...)
 	}
-	s.words.last = p.w
-	s.words.lastN = p.n
+	s.words.last = p.slot
 	s.cold[coldRaw] = append(s.cold[coldRaw], data[8*words:]...)
 }
 
@@ -191,23 +190,23 @@ func wordForm(w, prev uint64) (form byte, v uint64, size int) {
 
 // payloadState is the last payload of one function's enters or exits.
 type payloadState struct {
-	n int
-	w [8]uint64 // what registers give; what follows them is text and structures
+	n    int
+	slot int       // of itself in states
+	w    [8]uint64 // what registers give; what follows them is text and structures
 }
 
 // wordState is what the encoder and the decoder of payloads both keep, in step.
 type wordState struct {
-	slotOf []int32 // by function position and direction: index in states plus one
+	slotOf []int32 // by function position and direction: index in states, 0: none yet
 	states []payloadState
-	last   [8]uint64
-	lastN  int
+	last   int  // the state of the last payload
 	half   byte // the form that waits for its other half
 	odd    bool
 }
 
 func (s *wordState) reset(funcs int) {
 	s.slotOf = append(s.slotOf[:0], make([]int32, 2*(funcs+1))...)
-	s.states, s.last, s.lastN, s.half, s.odd = s.states[:0], [8]uint64{}, 0, 0, false
+	s.states, s.last, s.half, s.odd = append(s.states[:0], payloadState{}), 0, 0, false
 }
 
 // slot returns the state for a function. A function's first payload is compared with the last
@@ -218,10 +217,11 @@ func (s *wordState) slot(lf uint16, k event.Kind) *payloadState {
 		at++
 	}
 	if s.slotOf[at] == 0 {
-		s.states = append(s.states, payloadState{n: s.lastN, w: s.last})
-		s.slotOf[at] = int32(len(s.states))
+		s.states = append(s.states, s.states[s.last])
+		s.slotOf[at] = int32(len(s.states) - 1)
+		s.states[s.slotOf[at]].slot = int(s.slotOf[at])
 	}
-	return &s.states[s.slotOf[at]-1]
+	return &s.states[s.slotOf[at]]
 }
 
 func (s *wordState) putForm(dst *[]byte, form byte) {

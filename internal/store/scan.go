@@ -296,68 +296,141 @@ func (sn *Snapshot) countSegments(ctx context.Context, f *Filter, todo []int, fo
 	}
 }
 
+// scanAlone segments are scanned one by one, before others are decoded ahead: most scans end
+// in the first.
+const scanAlone = 2
+
+// scanAhead segments are decoded at once, when a scan is long.
+const scanAhead = 2
+
 // Scan calls fn for every event that matches, in ID order, until it returns false. The Row and
 // its Payload are reused. fn may call Rows, Count and Scan.
 func (sn *Snapshot) Scan(ctx context.Context, f Filter, opt ScanOptions, fn func(*Row) bool) error {
-	d := decoders.Get().(*decoder)
-	defer decoders.Put(d)
 	known := sn.memo.Load()
 	if !known.covers(f) {
 		known = &memo{empty: new(Bits)}
 	}
-	for n := range sn.segs {
-		if opt.Reverse {
-			n = len(sn.segs) - 1 - n
+	sc := &scan{sn: sn, f: f, opt: opt, empty: known.empty}
+	defer sc.drain()
+	for n := 0; ; n++ {
+		ahead := 1
+		if n >= scanAlone {
+			ahead = scanAhead
 		}
-		g := &sn.segs[n]
-		if known.empty.Has(uint32(n)) {
-			continue
+		for len(sc.jobs) < ahead {
+			g := sc.next()
+			if g == nil {
+				break
+			}
+			sc.launch(g, ahead > 1)
 		}
-		if g.b != nil && !f.mayMatch(g.b.h) {
-			continue
+		if len(sc.jobs) == 0 {
+			return nil
 		}
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		more, err := sn.scanSegment(d, g, &f, opt, fn)
+		j := sc.jobs[0]
+		sc.jobs = sc.jobs[1:]
+		<-j.done
+		more, err := sc.emit(j, fn)
+		decoders.Put(j.d)
 		if err != nil || !more {
 			return err
+		}
+	}
+}
+
+// scan is one Scan under way.
+type scan struct {
+	sn    *Snapshot
+	f     Filter
+	opt   ScanOptions
+	empty *Bits
+	at    int // segments looked at
+	jobs  []*scanJob
+}
+
+// scanJob decodes one segment.
+type scanJob struct {
+	d    *decoder
+	c    *columns
+	err  error
+	done chan struct{} // closed when c and d.sel are there
+}
+
+// next returns the next segment that may have a match, nil at the end.
+func (sc *scan) next() *segment {
+	for sc.at < len(sc.sn.segs) {
+		n := sc.at
+		if sc.opt.Reverse {
+			n = len(sc.sn.segs) - 1 - n
+		}
+		sc.at++
+		if g := &sc.sn.segs[n]; !sc.empty.Has(uint32(n)) && (g.b == nil || sc.f.mayMatch(g.b.h)) {
+			return g
 		}
 	}
 	return nil
 }
 
-// scanSegment decodes what the filter looks at, and the rest only if something matches.
-func (sn *Snapshot) scanSegment(d *decoder, g *segment, f *Filter, opt ScanOptions, fn func(*Row) bool) (more bool, err error) {
-	nd := f.need()
-	c, err := sn.load(d, g, nd)
-	if err != nil {
-		return false, err
+// launch begins to decode a segment, in a goroutine of its own if others are under way.
+func (sc *scan) launch(g *segment, beside bool) {
+	j := &scanJob{d: decoders.Get().(*decoder), done: make(chan struct{})}
+	sc.jobs = append(sc.jobs, j)
+	work := func() {
+		defer close(j.done)
+		j.c, j.err = sc.decode(j.d, g)
 	}
-	d.sel = f.selectFrom(c, d.sel[:0])
-	if len(d.sel) == 0 {
-		return true, nil
+	if beside {
+		go work() // drain waits for it
+	} else {
+		work()
+	}
+}
+
+// drain waits for what was decoded in vain.
+func (sc *scan) drain() {
+	for _, j := range sc.jobs {
+		<-j.done
+		decoders.Put(j.d)
+	}
+}
+
+// decode decodes what the filter looks at, and the rest only if something matches.
+func (sc *scan) decode(d *decoder, g *segment) (*columns, error) {
+	d.sel = d.sel[:0]
+	c, err := sc.sn.load(d, g, sc.f.need())
+	if err != nil {
+		return nil, err
+	}
+	if d.sel = sc.f.selectFrom(c, d.sel); len(d.sel) == 0 || g.b == nil {
+		return c, nil
 	}
 	upTo := 0
-	if opt.Cold {
+	if sc.opt.Cold {
 		upTo = int(d.sel[len(d.sel)-1]) + 1
 	}
-	if g.b != nil {
-		if err := sn.loadRest(d, g, upTo); err != nil {
-			return false, err
-		}
+	return c, sc.sn.loadRest(d, g, upTo)
+}
+
+// emit hands a segment's rows to fn.
+func (sc *scan) emit(j *scanJob, fn func(*Row) bool) (more bool, err error) {
+	if j.err != nil {
+		return false, j.err
 	}
+	d := j.d
 	for k := range d.sel {
 		i := int(d.sel[k])
-		if opt.Reverse {
+		if sc.opt.Reverse {
 			i = int(d.sel[len(d.sel)-1-k])
 		}
 		r := &d.row
-		c.hotRow(i, r)
-		if opt.Cold {
-			c.coldRow(i, r)
+		j.c.hotRow(i, r)
+		if sc.opt.Cold {
+			j.c.coldRow(i, r)
 			if !r.Kind.IsCall() {
-				if r.Payload, err = sn.outputData(r.ID); err != nil {
+				if r.Payload, err = sc.sn.outputData(r.ID); err != nil {
 					return false, err
 				}
 			}
