@@ -378,21 +378,23 @@ func TestEntryRule(t *testing.T) {
 	}
 }
 
+// FuzzOpen damages real programs: edits are records of a position (4 bytes) and a value (1 byte).
 func FuzzOpen(f *testing.F) {
-	for _, flags := range [][]string{{"gcc", "-gdwarf-4", "-O2"}, {"gcc", "-gdwarf-5", "-O0"}, {"gcc", "-gdwarf-5", "-O2", "-gz"}} {
+	var programs [][]byte
+	for i, flags := range [][]string{{"gcc", "-gdwarf-4", "-O2"}, {"gcc", "-gdwarf-5", "-O0"}, {"gcc", "-gdwarf-5", "-O2", "-gz"}} {
 		b, err := os.ReadFile(build(f, "values.c", flags[0], flags[1:]...))
 		if err != nil {
 			f.Fatal(err)
 		}
-		f.Add(b, uint32(0x1000), uint64(0))
-		f.Add(b, uint32(len(b)/2), uint64(0xffffffffffffffff))
-		f.Add(b, uint32(len(b)-0x2000), uint64(0x0102030405060708))
+		programs = append(programs, b)
+		f.Add(uint8(i), []byte{0, 0x30, 0, 0, 0xff})
+		f.Add(uint8(i), []byte{0, 0x31, 0, 0, 0x80, 0x10, 0x33, 0, 0, 0x7f})
+		f.Add(uint8(i), []byte{40, 0, 0, 0, 0xff, 60, 0, 0, 0, 0xff})
 	}
-	f.Fuzz(func(t *testing.T, b []byte, at uint32, v uint64) {
-		if len(b) >= 8 {
-			b = append([]byte(nil), b...)
-			i := int(at) % (len(b) - 7)
-			binary.LittleEndian.PutUint64(b[i:], binary.LittleEndian.Uint64(b[i:])^v)
+	f.Fuzz(func(t *testing.T, program uint8, edits []byte) {
+		b := append([]byte(nil), programs[int(program)%len(programs)]...)
+		for ; len(edits) >= 5; edits = edits[5:] {
+			b[binary.LittleEndian.Uint32(edits)%uint32(len(b))] = edits[4]
 		}
 		path := filepath.Join(t.TempDir(), "prog")
 		if err := os.WriteFile(path, b, 0o600); err != nil {

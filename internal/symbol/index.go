@@ -2,7 +2,6 @@ package symbol
 
 import (
 	"bytes"
-	"hash/maphash"
 	"slices"
 	"sort"
 	"strings"
@@ -309,78 +308,4 @@ func (x *indexer) collectTypes() {
 		return 0
 	})
 	x.ix.types = slices.CompactFunc(all, func(a, b typeRec) bool { return a.hash == b.hash })
-}
-
-var ghostSeed = maphash.MakeSeed()
-
-// maxGhosts bounds the functions without code that are remembered; declarations go first.
-const maxGhosts = 1 << 20
-
-// collectGhosts lists what DWARF knows and no address has, the best explanation first.
-func (x *indexer) collectGhosts() {
-	have := make(map[uint64]bool, len(x.ix.funcs))
-	mark := func(s string) { have[maphash.String(ghostSeed, s)] = true }
-	for i := range x.ix.funcs {
-		f := &x.ix.funcs[i]
-		base, _ := splitClone(f.Raw)
-		mark(base)
-		mark(f.Name)
-	}
-	for _, s := range x.syms {
-		have[maphash.Bytes(ghostSeed, s.name)] = true
-	}
-	seen := map[strRef]bool{}
-	for _, want := range []ghostReason{ghostInlined, ghostDiscarded, ghostDeclared} {
-		for _, s := range x.scans {
-			for i := range s.subs {
-				sub := &s.subs[i]
-				if sub.ghostly() != want || len(x.ix.ghosts) >= maxGhosts {
-					continue
-				}
-				x.addGhost(s, sub, want, have, seen)
-			}
-		}
-	}
-}
-
-func (sub *subRec) ghostly() ghostReason {
-	switch {
-	case sub.flags&(subCode|subCovered) != 0:
-		return 0
-	case sub.flags&subAbstract != 0:
-		return ghostInlined
-	case sub.flags&subZero != 0:
-		return ghostDiscarded
-	case sub.flags&subDecl != 0:
-		return ghostDeclared
-	}
-	return 0
-}
-
-func (x *indexer) addGhost(s *unitScan, sub *subRec, reason ghostReason, have map[uint64]bool, seen map[strRef]bool) {
-	if sub.link>>60 == strStr && len(x.d.files) == 1 {
-		// The linker stores equal strings once: most repeated declarations end here.
-		if seen[sub.link] {
-			return
-		}
-		seen[sub.link] = true
-	}
-	res := x.resolve(s, sub)
-	raw := string(res.link)
-	if raw == "" {
-		raw = x.qualified(res)
-	}
-	if raw == "" {
-		return
-	}
-	h := maphash.String(ghostSeed, raw)
-	if have[h] {
-		return
-	}
-	have[h] = true
-	g := ghost{raw: raw, line: int(res.line), reason: reason}
-	if reason != ghostDeclared {
-		g.file = res.path()
-	}
-	x.ix.ghosts = append(x.ix.ghosts, g)
 }
