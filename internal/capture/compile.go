@@ -288,7 +288,7 @@ func framePointer(sig *symbol.Signature) bool {
 
 func onStack(h *home) bool { return len(h.places) > 0 && h.places[0].kind == srcStack }
 
-// optimizedParams sorts op sources for a stable plan.
+// sortedKeys keeps plans the same from run to run.
 func sortedKeys(m map[uint8]uint32) []uint8 {
 	out := make([]uint8, 0, len(m))
 	for k := range m {
