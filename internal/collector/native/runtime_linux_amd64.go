@@ -136,6 +136,8 @@ func (rt *Runtime) open(path, symbols string) (*symbol.Module, error) {
 		rt.modules[key] = om
 	}
 	rt.mu.Unlock()
-	om.once.Do(func() { om.mod, om.err = symbol.Open(path, symbol.Options{SymbolsPath: symbols, CacheDir: rt.cacheDir}) })
+	om.once.Do(func() {
+		om.mod, om.err = symbol.Open(path, symbol.Options{SymbolsPath: symbols, CacheDir: rt.cacheDir})
+	})
 	return om.mod, om.err
 }

@@ -270,6 +270,8 @@ func (p *process) fixFault(regs *ptrace.Regs) bool {
 	return true
 }
 
+const trapFlag = 1 << 8
+
 // maxSteps bounds how far a thread is stepped to leave a stub.
 const maxSteps = 4096
 
@@ -288,7 +290,13 @@ func (t *target) deliverOutside(th *thread, p *process, sig syscall.Signal) {
 	if err != nil {
 		return
 	}
+	regs, err := ptrace.GetRegs(th.tid)
+	if err != nil {
+		return
+	}
 	for range maxSteps {
+		at := regs.Rip
+		pushes := p.pushesFlags(at)
 		if ptrace.Step(th.tid, 0) != nil {
 			return
 		}
@@ -299,9 +307,15 @@ func (t *target) deliverOutside(th *thread, p *process, sig syscall.Signal) {
 			}
 			return
 		}
-		regs, rerr := ptrace.GetRegs(th.tid)
-		if rerr != nil {
+		if regs, err = ptrace.GetRegs(th.tid); err != nil {
 			return
+		}
+		if pushes && regs.Rip == at+1 {
+			p.clearPushedTrap(regs.Rsp)
+		}
+		if regs.Eflags&trapFlag != 0 { // the kernel hides its own; this one came from a popfq, which it takes for the program's
+			regs.Eflags &^= trapFlag
+			ptrace.SetRegs(th.tid, &regs)
 		}
 		if s.Event == 0 && isFault(s.Signal) && s.Signal != unix.SIGTRAP && p.fixFault(&regs) {
 			ptrace.SetRegs(th.tid, &regs)
@@ -320,6 +334,22 @@ func (t *target) deliverOutside(th *thread, p *process, sig syscall.Signal) {
 	ptrace.SetSigMask(th.tid, mask)
 	ptrace.SetSiginfo(th.tid, &info)
 	t.resume(th, sig)
+}
+
+// pushesFlags reports whether a pushfq stands at pc.
+func (p *process) pushesFlags(pc uint64) bool {
+	var b [1]byte
+	return p.mem.Read(pc, b[:]) == nil && b[0] == 0x9c
+}
+
+// clearPushedTrap takes the trap flag, which is set while we step, out of flags that a pushfq saved: a later popfq would set
+// it in the program, and the next instruction would raise SIGTRAP.
+func (p *process) clearPushedTrap(sp uint64) {
+	var b [2]byte
+	if p.mem.Read(sp, b[:]) == nil {
+		b[1] &^= 1
+		p.mem.Write(sp, b[:])
+	}
 }
 
 func isFault(sig syscall.Signal) bool {
