@@ -98,7 +98,7 @@ runs. An LLM uses it through MCP (strobe mcp), you through the commands below.`,
 	root.SetErr(a.err)
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print the tool's structured result")
 	root.AddCommand(a.runCommand(), a.traceCommand(), a.queryCommand(), a.exportCommand(), a.demoCommand(), a.sessionsCommand(), a.stopCommand(), a.doctorCommand(),
-		a.versionCommand(), a.mcpCommand(), a.daemonCommand())
+		a.versionCommand(), a.mcpCommand(), a.daemonCommand(), a.keeperCommand())
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
 		if c.Name() == "completion" {

@@ -4,21 +4,27 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"path/filepath"
 
 	"github.com/strobe-debug/strobe/internal/collector"
+	"github.com/strobe-debug/strobe/internal/collector/native"
 	"github.com/strobe-debug/strobe/internal/mcp"
 	"github.com/strobe-debug/strobe/internal/service"
+	"github.com/strobe-debug/strobe/internal/session"
 )
 
 // runtimes names every language runtime, in the order in which they are asked whether a program is theirs.
 func runtimes(home string, log *slog.Logger) []collector.Runtime {
-	return []collector.Runtime{}
+	return []collector.Runtime{
+		native.New(native.Config{Logger: log, CacheDir: filepath.Join(home, "cache", "symbols")}),
+	}
 }
 
 // builtin is the one place that names every runtime and hands the operations to the front ends.
 func builtin(home string, log *slog.Logger) (*Backend, error) {
 	svc, err := service.New(service.Config{
 		Home: home, Logger: log, Runtimes: runtimes(home, log), Version: Version(),
+		ParsePattern: native.ParsePattern, Keeper: []string{"/proc/self/exe", "keeper"},
 	})
 	if err != nil {
 		return nil, err
@@ -29,3 +35,6 @@ func builtin(home string, log *slog.Logger) (*Backend, error) {
 	}
 	return &Backend{Tools: tools, Busy: svc.Busy, Close: svc.Close}, nil
 }
+
+// RunKeeper is the keeper process: it holds the stdio of the daemon's targets, so that they outlive it.
+func RunKeeper() error { return session.RunKeeper() }

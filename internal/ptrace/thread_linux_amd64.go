@@ -128,3 +128,23 @@ func (s Stop) GroupStop() bool {
 func stopOf(tid int, ws unix.WaitStatus) Stop {
 	return Stop{TID: tid, Signal: ws.StopSignal(), Event: int(uint32(ws) >> 16), Status: ws}
 }
+
+const (
+	ptraceGetSigMask = 0x420a
+	ptraceSetSigMask = 0x420b
+)
+
+// SetSigMask sets the signals that a stopped thread blocks: bit n-1 for signal n.
+func SetSigMask(tid int, mask uint64) error { return ptraceData(ptraceSetSigMask, tid, 8, &mask) }
+
+// faults are the signals that an instruction raises. Blocking one would make the kernel reset its handler.
+const faults = 1<<(unix.SIGSEGV-1) | 1<<(unix.SIGBUS-1) | 1<<(unix.SIGILL-1) | 1<<(unix.SIGFPE-1) | 1<<(unix.SIGTRAP-1)
+
+// HoldSignals makes a stopped thread block every signal but those that an instruction raises, and returns
+// what it blocked before, for SetSigMask.
+func HoldSignals(tid int) (mask uint64, err error) {
+	if err = ptraceData(ptraceGetSigMask, tid, 8, &mask); err != nil {
+		return 0, err
+	}
+	return mask, SetSigMask(tid, mask|^uint64(faults))
+}

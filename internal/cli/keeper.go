@@ -1,0 +1,18 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/strobe-debug/strobe/internal/daemon"
+)
+
+// keeperCommand is started by the daemon, never by people: it keeps targets' pipes open when the daemon dies.
+func (a *app) keeperCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    "keeper",
+		Short:  "Keep the pipes of running programs open when the daemon dies (started by the daemon)",
+		Args:   cobra.NoArgs,
+		Hidden: true,
+		RunE:   func(*cobra.Command, []string) error { return daemon.RunKeeper() },
+	}
+}
