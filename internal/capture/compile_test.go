@@ -154,9 +154,12 @@ func BenchmarkCompile(b *testing.B) {
 	for _, c := range []struct {
 		name, file string
 		command    []string
-	}{{"gcc-O0", "a.c", []string{"gcc", "-g", "-w"}}, {"clang-O2", "a.c", []string{"clang", "-g", "-O2", "-w"}}, {"rust", "a.rs", []string{"rustc", "-g"}}} {
+	}{{"plain", "plain.c", []string{"gcc", "-g", "-w"}}, {"gcc-O0", "a.c", []string{"gcc", "-g", "-w"}}, {"clang-O2", "a.c", []string{"clang", "-g", "-O2", "-w"}}, {"rust", "a.rs", []string{"rustc", "-g"}}} {
 		b.Run(c.name, func(b *testing.B) {
 			source, _ := sigcorpus.GenerateC(1, 200, false)
+			if c.file == "plain.c" {
+				source = "int f(int a, int b) { return a + b; }\nint main(void) { return f(1, 2); }\n"
+			}
 			if c.file == "a.rs" {
 				source, _ = sigcorpus.GenerateRust(1, 100)
 			}

@@ -49,22 +49,52 @@ func (c content) high() content {
 type prologue struct {
 	gpr    [16]content // by DWARF number
 	xmm    [16]content
-	x87    []content        // what is on the x87 stack, top last
-	slots  map[int32]source // what was first stored in each byte of the frame, by distance from the CFA; srcNone: something else
-	now    map[int32]source // what is stored there behind the run
-	args   map[int32]bool   // eight-byte words of the caller's argument area that are read
-	sp     int32            // rsp behind the run, from the CFA
+	x87    []content      // what is on the x87 stack, top last
+	pages  []*page        // the frame and the argument area, by distance from the CFA
+	args   map[int32]bool // eight-byte words of the caller's argument area that are read
+	sp     int32          // rsp behind the run, from the CFA
 	spOK   bool
 	length int // bytes read
 }
 
-func newPrologue() *prologue {
-	p := &prologue{slots: map[int32]source{}, now: map[int32]source{}, args: map[int32]bool{}, sp: -8, spOK: true}
+// page is 64 bytes of stack.
+type page struct {
+	at      int32
+	first   [64]source // what was first stored there; srcNone: something else, or nothing
+	now     [64]source // what was stored last
+	written uint64     // bit per byte
+}
+
+// page returns the page of the byte at CFA+off; without create it may be nil.
+func (p *prologue) page(off int32, create bool) *page {
+	at := off &^ 63
+	for _, g := range p.pages {
+		if g.at == at {
+			return g
+		}
+	}
+	if !create {
+		return nil
+	}
+	g := &page{at: at}
+	p.pages = append(p.pages, g)
+	return g
+}
+
+// entryRegisters are the registers at a function's first instruction.
+var entryRegisters = func() (p prologue) {
 	for i := range p.gpr {
 		p.gpr[i] = from(source{kind: srcGPR, reg: uint8(i)}, 8)
 		p.xmm[i] = from(source{kind: srcXMM, reg: uint8(i)}, 16)
 	}
 	p.gpr[rsp] = frameAddress(-8)
+	p.sp, p.spOK = -8, true
+	return p
+}()
+
+func newPrologue() *prologue {
+	p := new(prologue)
+	*p = entryRegisters
 	return p
 }
 
@@ -107,7 +137,11 @@ func (p *prologue) frame(base []byte) frame {
 func (p *prologue) stored(slot int64, size uint32) home {
 	h := home{missing: true}
 	for i := uint32(0); i < min(size, 4096); i++ {
-		s := p.slots[int32(slot)+int32(i)]
+		var s source
+		off := int32(slot) + int32(i)
+		if g := p.page(off, false); g != nil {
+			s = g.first[off&63]
+		}
 		if s.kind != srcNone {
 			h.missing = false
 		}
@@ -328,9 +362,11 @@ func (p *prologue) store(off, size int32, c content) {
 		if i < 16 && !c.frame {
 			s = c.b[i]
 		}
-		p.now[off+i] = s
-		if _, ok := p.slots[off+i]; !ok {
-			p.slots[off+i] = s
+		g, k := p.page(off+i, true), (off+i)&63
+		g.now[k] = s
+		if g.written&(1<<k) == 0 {
+			g.first[k] = s
+			g.written |= 1 << k
 		}
 	}
 }
@@ -339,11 +375,13 @@ func (p *prologue) store(off, size int32, c content) {
 func (p *prologue) load(off, size int32) content {
 	var c content
 	for i := range min(size, 16) {
-		s, written := p.now[off+i]
-		if !written && off+i >= 0 {
-			s = source{kind: srcStack, off: off + i}
+		g, k := p.page(off+i, false), (off+i)&63
+		switch {
+		case g != nil && g.written&(1<<k) != 0:
+			c.b[i] = g.now[k]
+		case off+i >= 0:
+			c.b[i] = source{kind: srcStack, off: off + i}
 		}
-		c.b[i] = s
 	}
 	return c
 }
@@ -354,6 +392,9 @@ func (p *prologue) noteArgs(in *x86asm.Inst) {
 		if m, ok := a.(x86asm.Mem); ok {
 			if off, ok := p.address(m); ok && off >= 0 {
 				for i := int32(0); i < int32(max(in.MemBytes, 1)); i += 8 {
+					if p.args == nil {
+						p.args = map[int32]bool{}
+					}
 					p.args[(off+i)&^7] = true
 				}
 			}
