@@ -1,6 +1,7 @@
 package symbol
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -9,12 +10,14 @@ import (
 	"testing"
 )
 
+var bigBinary = flag.String("big", "", "binary for BenchmarkOpen; default: one made here")
+
 // bigProgram makes a debug binary of tens of megabytes: few sources, compiled once each, with many
-// templates. STROBE_DEBUG_BIG names another binary to measure instead.
+// templates. -big names another binary to measure instead.
 func bigProgram(b *testing.B) string {
 	b.Helper()
-	if p := os.Getenv("STROBE_DEBUG_BIG"); p != "" {
-		return p
+	if *bigBinary != "" {
+		return *bigBinary
 	}
 	dir := b.TempDir()
 	var objs []string

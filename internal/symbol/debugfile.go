@@ -69,20 +69,16 @@ func findDebugFile(im *image, o Options) (dbg *image, problems []string) {
 	if dirs == nil {
 		dirs = []string{"/usr/lib/debug"}
 	}
-	if name, crc, ok := im.debugLink(); ok {
-		dir := filepath.Dir(absolute(im.path))
-		paths := []string{filepath.Join(dir, name), filepath.Join(dir, ".debug", name)}
-		for _, g := range dirs {
-			paths = append(paths, filepath.Join(g, dir, name))
+	name, crc, ok := im.debugLink()
+	byCRC := func(d *image) error {
+		if crc32.ChecksumIEEE(d.data) != crc {
+			return fmt.Errorf("its checksum is not the one in the program: it belongs to another build")
 		}
-		for _, p := range paths {
-			d := try(p, func(d *image) error {
-				if crc32.ChecksumIEEE(d.data) != crc {
-					return fmt.Errorf("its checksum is not the one in the program: it belongs to another build")
-				}
-				return nil
-			})
-			if d != nil {
+		return nil
+	}
+	if ok {
+		for _, p := range linkCandidates(im.path, name, dirs) {
+			if d := try(p, byCRC); d != nil {
 				return d, problems
 			}
 		}
@@ -95,6 +91,16 @@ func findDebugFile(im *image, o Options) (dbg *image, problems []string) {
 		}
 	}
 	return nil, problems
+}
+
+// linkCandidates lists where the file of a .gnu_debuglink may be.
+func linkCandidates(path, name string, dirs []string) []string {
+	dir := filepath.Dir(absolute(path))
+	out := []string{filepath.Join(dir, name), filepath.Join(dir, ".debug", name)}
+	for _, g := range dirs {
+		out = append(out, filepath.Join(g, dir, name))
+	}
+	return out
 }
 
 // debugLink reads .gnu_debuglink: a file name and the file's CRC.

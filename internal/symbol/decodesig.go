@@ -75,6 +75,7 @@ type paramDie struct {
 	loc, konst value
 	origin     dieRef
 	artificial bool
+	result     bool
 }
 
 // function merges the concrete DIE with its abstract instance and declaration: the concrete one says
@@ -171,7 +172,7 @@ func (s *sigDecoder) params(chain []subDie) {
 
 // param merges a concrete parameter with its origin, which may be nil.
 func (s *sigDecoder) param(p, origin *paramDie) Param {
-	name, typ, art := p.name, p.typ, p.artificial
+	name, typ, art, result := p.name, p.typ, p.artificial, p.result
 	loc, konst, locUnit := p.loc, p.konst, p.u
 	next := p.origin
 	for n := 0; ; n++ {
@@ -195,13 +196,13 @@ func (s *sigDecoder) param(p, origin *paramDie) Param {
 		if konst.class == clsNone {
 			konst = origin.konst
 		}
-		art = art || origin.artificial
+		art, result = art || origin.artificial, result || origin.result
 		next, origin = origin.origin, nil
 		if next == 0 {
 			break
 		}
 	}
-	return Param{Name: name, Type: s.d.typeOf(s.m, typ, 0), Artificial: art, Loc: s.location(locUnit, loc, konst)}
+	return Param{Name: name, Type: s.d.typeOf(s.m, typ, 0), Artificial: art, Result: result && s.sig.Language == LangGo, Loc: s.location(locUnit, loc, konst)}
 }
 
 func (s *sigDecoder) location(u *unit, loc, konst value) Location {
@@ -293,6 +294,8 @@ func (s *sigDecoder) readParam(u *unit, ab *abbrev, r *reader, ref dieRef) param
 			}
 		case atArtificial:
 			p.artificial = u.value(r, at).u != 0
+		case atVariableParameter:
+			p.result = u.value(r, at).u != 0
 		default:
 			u.skip(r, at.form)
 		}

@@ -73,6 +73,7 @@ const (
 	atFrameBase         = 0x40
 	atSpecification     = 0x47
 	atType              = 0x49
+	atVariableParameter = 0x4b
 	atVirtuality        = 0x4c
 	atEntryPC           = 0x52
 	atRanges            = 0x55

@@ -1,6 +1,7 @@
 package symbol
 
 import (
+	"bytes"
 	"debug/elf"
 )
 
@@ -34,6 +35,9 @@ func (im *image) eachSym(fn func(elfSym) bool) {
 				continue
 			}
 			sym.name = cstrAt(strtab, uint64(nameOff))
+			if i := bytes.IndexByte(sym.name, '@'); i > 0 { // a symbol version
+				sym.name = sym.name[:i]
+			}
 			if len(sym.name) > 0 && !fn(sym) {
 				return
 			}

@@ -26,12 +26,13 @@ type Param struct {
 	Type       *Type
 	Loc        Location
 	Artificial bool // "this", in-charge and VTT parameters
+	Result     bool // Go: a named result, listed with the parameters
 }
 
 // Signature is a function's interface as DWARF describes its concrete instance.
 type Signature struct {
 	Params     []Param
-	Return     *Type // nil for void
+	Return     *Type // nil for void; Go has Params with Result instead
 	Variadic   bool
 	Prototyped bool   // false only for C functions declared without a prototype
 	Optimized  bool   // the unit looks optimised: locations are lists, or the producer says -O1 and up
