@@ -55,6 +55,8 @@ var mayImport = map[string][]string{
 	// Fixtures: the interfaces and store only, and imported from tests only.
 	"internal/strobetest":           {"internal/collector", "internal/iochan", "internal/store"},
 	"internal/strobetest/sigcorpus": {},
+	// Tests only: the binary as its users meet it.
+	"internal/acceptance": {},
 }
 
 // Generators and test programs below these folders are run by hand or by a test; they follow the

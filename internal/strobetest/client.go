@@ -78,9 +78,25 @@ func Start(t testing.TB, settings map[string]any) *Strobe {
 			t.Fatal(err)
 		}
 	}
+	t.Cleanup(func() { s.StopDaemon(t) })
+	s.connect(t, nil)
+	return s
+}
+
+// Connect connects one more client to the daemon of home, and starts that first if there is none.
+// env is added to the environment of both. The connection ends with the test, the daemon does not.
+func Connect(t testing.TB, home string, env ...string) *Strobe {
+	t.Helper()
+	s := &Strobe{Bin: Binary(t), Home: home}
+	s.connect(t, env)
+	return s
+}
+
+func (s *Strobe) connect(t testing.TB, env []string) {
+	t.Helper()
 	var stderr bytes.Buffer
 	cmd := exec.Command(s.Bin, "mcp")
-	cmd.Env = append(os.Environ(), "STROBE_HOME="+s.Home)
+	cmd.Env = append(append(os.Environ(), env...), "STROBE_HOME="+s.Home)
 	cmd.Stderr = &stderr
 	ctx, cancel := context.WithTimeout(context.Background(), callLimit)
 	defer cancel()
@@ -94,16 +110,20 @@ func Start(t testing.TB, settings map[string]any) *Strobe {
 		if err := session.Close(); err != nil {
 			t.Errorf("close strobe mcp: %v\n%s", err, stderr.String())
 		}
-		stop := exec.Command(s.Bin, "daemon", "stop")
-		stop.Env = cmd.Env
-		if out, err := stop.CombinedOutput(); err != nil {
-			t.Errorf("stop the daemon: %v: %s", err, out)
-		}
-		if log, err := os.ReadFile(filepath.Join(s.Home, "daemon.log")); t.Failed() && err == nil {
-			t.Logf("daemon.log:\n%s", tail(log, 8<<10))
-		}
 	})
-	return s
+}
+
+// StopDaemon ends the daemon cleanly, if there is one. A failed test shows its log.
+func (s *Strobe) StopDaemon(t testing.TB) {
+	t.Helper()
+	stop := exec.Command(s.Bin, "daemon", "stop")
+	stop.Env = append(os.Environ(), "STROBE_HOME="+s.Home)
+	if out, err := stop.CombinedOutput(); err != nil {
+		t.Errorf("stop the daemon: %v: %s", err, out)
+	}
+	if log, err := os.ReadFile(filepath.Join(s.Home, "daemon.log")); t.Failed() && err == nil {
+		t.Logf("daemon.log:\n%s", tail(log, 8<<10))
+	}
 }
 
 func tail(b []byte, n int) []byte {
