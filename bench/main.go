@@ -1,34 +1,22 @@
-// Command bench measures what tracing costs in the target: one loop over two small functions,
-// untraced, under Strobe with arguments and results recorded, under uftrace with arguments and
-// results, and under gdb breakpoints that continue. Each runs in a process of its own, in turn,
-// several times; medians are shown, and the target itself takes the time.
+// Command bench measures Strobe from outside, with the real binary. With no flag it does all of:
+//
+//	-cost      one loop over two small functions, untraced, under Strobe with arguments and results recorded, under
+//	           uftrace with arguments and results, and under gdb breakpoints that continue; the target takes the time
+//	-scale     20,000 functions hooked and unhooked, in a program that is busy meanwhile, and at its launch
+//	-ingest    1,000,000 events a second for ten seconds, with policy block: counts, the daemon's CPU, bytes per event;
+//	           then eight threads as fast as they can
+//	-latency   launch to first event, strobe mcp to its first answer, and queries over what -ingest left
 //
 // It stands outside the data path and uses the strobe binary as anybody would.
 package main
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
-	"slices"
-	"strconv"
-	"strings"
-	"time"
-)
-
-// What the project promises; see docs/performance.md.
-const (
-	promisedNS         = 45.0
-	promisedOverUftr   = 3.0
-	promisedOverGDB    = 1000.0
-	promisedIdleFactor = 1.01
 )
 
 type bench struct {
@@ -37,6 +25,18 @@ type bench struct {
 	turns  int
 	burst  int // rounds of a burst: two calls each
 	env    []string
+	home   string
+	// rows are what was measured, in order.
+	rows []measure
+}
+
+// measure is one number and what is promised of it.
+type measure struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+	Unit  string  `json:"unit"`
+	Limit float64 `json:"limit,omitempty"` // the greatest that keeps the promise; 0: none
+	Note  string  `json:"note,omitempty"`
 }
 
 func main() {
@@ -44,8 +44,14 @@ func main() {
 	burst := flag.Int("burst", 10000, "rounds of the loop in one burst")
 	check := flag.Bool("check", false, "exit 1 where a promise is not kept")
 	asJSON := flag.Bool("json", false, "print the result as JSON")
+	cost := flag.Bool("cost", false, "cost of a call in the target, against uftrace and gdb")
+	scale := flag.Bool("scale", false, "20,000 functions at once")
+	ingest := flag.Bool("ingest", false, "1,000,000 events a second")
+	latency := flag.Bool("latency", false, "times to the first event and of queries")
 	flag.Parse()
-	code, err := run(*turns, *burst, *check, *asJSON)
+	all := !*cost && !*scale && !*ingest && !*latency
+	b := &bench{turns: *turns, burst: *burst}
+	code, err := b.run(*check, *asJSON, all || *cost, all || *scale, all || *ingest, all || *latency)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(2)
@@ -53,236 +59,83 @@ func main() {
 	os.Exit(code)
 }
 
-func run(turns, burst int, check, asJSON bool) (int, error) {
-	dir, err := os.MkdirTemp("", "strobe-bench-")
-	if err != nil {
+func (b *bench) run(check, asJSON, cost, scale, ingest, latency bool) (code int, err error) {
+	if b.dir, err = os.MkdirTemp("", "strobe-bench-"); err != nil {
 		return 0, err
 	}
-	defer os.RemoveAll(dir)
-	b := &bench{dir: dir, turns: turns, burst: burst, strobe: os.Getenv("STROBE_BIN")}
-	if b.strobe == "" {
+	defer os.RemoveAll(b.dir)
+	if b.strobe = os.Getenv("STROBE_BIN"); b.strobe == "" {
 		b.strobe = "bin/strobe"
 	}
 	if b.strobe, err = filepath.Abs(b.strobe); err != nil {
 		return 0, err
 	}
-	if err := b.build(); err != nil {
-		return 0, err
-	}
-	if err := b.home(); err != nil {
+	if err := b.makeHome(); err != nil {
 		return 0, err
 	}
 	defer b.stopDaemon()
-	rows := b.measure()
-	if asJSON {
-		return verdict(rows, check, nil), json.NewEncoder(os.Stdout).Encode(rows)
-	}
-	show(rows)
-	return verdict(rows, check, os.Stdout), nil
-}
-
-// build compiles the loop twice: as anybody would, and with the calls that uftrace wants.
-func (b *bench) build() error {
-	source := filepath.Join("testdata", "targets", "c", "spin.c")
-	for name, flags := range map[string][]string{"spin": nil, "spin-pg": {"-pg"}} {
-		args := append([]string{"-g", "-O2", source, "-o", filepath.Join(b.dir, name)}, flags...)
-		if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
-			return fmt.Errorf("build %s: %w: %s", name, err, out)
+	fmt.Fprintln(os.Stderr, "machine:", machine())
+	var rows []row
+	if cost {
+		if err := b.buildSpin(); err != nil {
+			return 0, err
+		}
+		rows = b.measure()
+		if !asJSON {
+			show(rows)
+			code = verdict(rows, check, os.Stdout)
+		} else {
+			code = verdict(rows, check, nil)
 		}
 	}
-	script := "set pagination off\nset confirm off\n"
-	for _, f := range []string{"leaf", "branch"} {
-		script += "break " + f + "\ncommands\nsilent\ncontinue\nend\n"
+	for _, part := range []struct {
+		wanted bool
+		run    func() error
+	}{{scale, b.scale}, {ingest, b.ingest}, {latency, b.latency}} {
+		if !part.wanted {
+			continue
+		}
+		if err := part.run(); err != nil {
+			return 0, err
+		}
 	}
-	return os.WriteFile(filepath.Join(b.dir, "gdb.script"), []byte(script+"run\n"), 0o600)
+	for _, m := range b.rows {
+		if check && m.Limit > 0 && m.Value > m.Limit {
+			code = 1
+		}
+	}
+	if asJSON {
+		return code, json.NewEncoder(os.Stdout).Encode(map[string]any{"machine": machine(), "cost": rows, "measures": b.rows})
+	}
+	return code, nil
 }
 
-// home gives Strobe a folder of its own, so that no running daemon is disturbed.
-func (b *bench) home() error {
-	home := filepath.Join(b.dir, "home")
-	if err := os.Mkdir(home, 0o700); err != nil {
+// note prints one measure and keeps it. A limit of 0 promises nothing.
+func (b *bench) note(name string, value float64, unit string, limit float64, more string, args ...any) {
+	m := measure{name, value, unit, limit, fmt.Sprintf(more, args...)}
+	b.rows = append(b.rows, m)
+	verdict := ""
+	switch {
+	case limit > 0 && value <= limit:
+		verdict = fmt.Sprintf("promised %g: kept", limit)
+	case limit > 0:
+		verdict = fmt.Sprintf("promised %g: NOT KEPT", limit)
+	}
+	fmt.Fprintf(os.Stderr, "%-46s %12.2f %-14s %-26s %s\n", m.Name, m.Value, m.Unit, verdict, m.Note)
+}
+
+// makeHome gives Strobe a folder of its own, so that no running daemon is disturbed.
+func (b *bench) makeHome() error {
+	b.home = filepath.Join(b.dir, "home")
+	if err := os.Mkdir(b.home, 0o700); err != nil {
 		return err
 	}
-	b.env = append(os.Environ(), "STROBE_HOME="+home)
-	return os.WriteFile(filepath.Join(home, "settings.json"), []byte(`{"events.maxPerSession": 10000000}`), 0o600)
+	b.env = append(os.Environ(), "STROBE_HOME="+b.home)
+	return os.WriteFile(filepath.Join(b.home, "settings.json"), []byte(`{"events.maxPerSession": 10000000}`), 0o600)
 }
 
 func (b *bench) stopDaemon() {
 	cmd := exec.Command(b.strobe, "daemon", "stop")
 	cmd.Env = b.env
 	_ = cmd.Run() // a daemon without a session ends by itself as well
-}
-
-type row struct {
-	Name    string    `json:"name"`
-	NS      float64   `json:"nsPerPair"` // median; 0 when it could not be run
-	All     []float64 `json:"all"`
-	Note    string    `json:"note,omitempty"`
-	Problem string    `json:"problem,omitempty"`
-}
-
-type contender struct {
-	name    string
-	command []string
-	note    string
-}
-
-func (b *bench) contenders() []contender {
-	spin, pg := filepath.Join(b.dir, "spin"), filepath.Join(b.dir, "spin-pg")
-	burst := []string{"burst", strconv.Itoa(b.burst), "41", "40"}
-	long := []string{"burst", "100000000", "3", "1"}
-	data := filepath.Join(b.dir, "uftrace.data")
-	strobe := []string{b.strobe, "run", "--json", "--project-root", mustGetwd()}
-	return []contender{
-		{"untraced", append([]string{spin}, long...), ""},
-		{"strobe, nothing traced", slices.Concat(strobe, []string{"--", spin}, long), ""},
-		{"strobe", slices.Concat(strobe, []string{"--trace", "leaf", "--trace", "branch", "--", spin}, burst), "arguments and results"},
-		{"uftrace", slices.Concat([]string{"uftrace", "record", "-d", data, "-A", ".", "-R", ".", "--no-libcall", pg}, burst), "arguments and results, -pg"},
-		{"gdb", []string{"gdb", "-nx", "-batch", "-x", filepath.Join(b.dir, "gdb.script"), "--args", spin, "burst", "300", "3", "0"}, "breakpoint and continue, no values"},
-	}
-}
-
-func mustGetwd() string {
-	dir, err := os.Getwd()
-	if err != nil {
-		panic(err)
-	}
-	return dir
-}
-
-func (b *bench) measure() []row {
-	contenders := b.contenders()
-	rows := make([]row, len(contenders))
-	for turn := range b.turns {
-		for i, c := range contenders {
-			rows[i].Name, rows[i].Note = c.name, c.note
-			if rows[i].Problem != "" {
-				continue
-			}
-			fmt.Fprintf(os.Stderr, "\r%-60s", fmt.Sprintf("turn %d of %d: %s", turn+1, b.turns, c.name))
-			ns, note, err := b.once(c)
-			if err != nil {
-				rows[i].Problem = err.Error()
-				continue
-			}
-			if note != "" {
-				rows[i].Note = c.note + note
-			}
-			rows[i].All = append(rows[i].All, ns)
-		}
-	}
-	fmt.Fprintf(os.Stderr, "\r%60s\r", "")
-	for i := range rows {
-		rows[i].NS = median(rows[i].All)
-	}
-	return rows
-}
-
-var (
-	timing  = regexp.MustCompile(`pairs=\d+ ns_per_pair=([0-9.]+)`)
-	dropped = regexp.MustCompile(`"droppedEvents": *(\d+)`)
-)
-
-// once runs a contender and returns what its target measured, and a note on lost events.
-func (b *bench) once(c contender) (float64, string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, c.command[0], c.command[1:]...)
-	cmd.Dir, cmd.Env = b.dir, b.env
-	cmd.WaitDelay = time.Second
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Run(); err != nil && !errors.Is(err, exec.ErrWaitDelay) {
-		return 0, "", fmt.Errorf("run %s: %w: %s", c.name, err, lastLine(out.String()))
-	}
-	m := timing.FindStringSubmatch(out.String())
-	if m == nil {
-		return 0, "", fmt.Errorf("run %s: its target printed no timing: %s", c.name, lastLine(out.String()))
-	}
-	ns, err := strconv.ParseFloat(m[1], 64)
-	note := ""
-	if strings.HasPrefix(c.name, "strobe") {
-		if d := dropped.FindStringSubmatch(out.String()); d != nil && d[1] != "0" {
-			note = fmt.Sprintf(", but %s events dropped: lower -burst", d[1])
-		}
-	}
-	return ns, note, err
-}
-
-func lastLine(s string) string {
-	lines := strings.Split(strings.TrimSpace(s), "\n")
-	return lines[len(lines)-1]
-}
-
-func median(v []float64) float64 {
-	if len(v) == 0 {
-		return 0
-	}
-	v = slices.Sorted(slices.Values(v))
-	return v[len(v)/2]
-}
-
-func show(rows []row) {
-	strobe := find(rows, "strobe").NS
-	fmt.Printf("%-24s %14s %14s   %s\n", "", "ns per pair", "over strobe", "")
-	for _, r := range rows {
-		switch {
-		case r.Problem != "":
-			fmt.Printf("%-24s %14s %14s   %s\n", r.Name, "-", "-", r.Problem)
-		case strobe == 0:
-			fmt.Printf("%-24s %14.2f %14s   %s\n", r.Name, r.NS, "-", r.Note)
-		default:
-			fmt.Printf("%-24s %14.2f %13.2fx   %s\n", r.Name, r.NS, r.NS/strobe, r.Note)
-		}
-	}
-	fmt.Println("a pair is one call: its enter and its exit; medians")
-}
-
-func find(rows []row, name string) row {
-	for _, r := range rows {
-		if r.Name == name {
-			return r
-		}
-	}
-	return row{}
-}
-
-func best(r row) float64 {
-	if len(r.All) == 0 {
-		return 0
-	}
-	return slices.Min(r.All)
-}
-
-// verdict says which promises hold, and returns the exit code.
-func verdict(rows []row, check bool, out *os.File) int {
-	strobe := find(rows, "strobe").NS
-	code := 0
-	say := func(what string, got, limit float64, holds bool) {
-		word := "kept"
-		if !holds {
-			word = "NOT KEPT"
-			if check {
-				code = 1
-			}
-		}
-		if out != nil {
-			fmt.Fprintf(out, "%-44s %10.2f, promised %8.2f: %s\n", what, got, limit, word)
-		}
-	}
-	ratio := func(name string) float64 {
-		if strobe == 0 {
-			return 0
-		}
-		return find(rows, name).NS / strobe
-	}
-	say("ns per enter and exit", strobe, promisedNS, strobe > 0 && strobe <= promisedNS)
-	say("times cheaper than uftrace", ratio("uftrace"), promisedOverUftr, ratio("uftrace") >= promisedOverUftr)
-	say("times cheaper than gdb", ratio("gdb"), promisedOverGDB, ratio("gdb") >= promisedOverGDB)
-	// Other work on the machine only ever adds to a loop that does nothing but compute: take the best of each.
-	if plain, idle := best(find(rows, "untraced")), best(find(rows, "strobe, nothing traced")); plain > 0 {
-		idle /= plain
-		say("an idle session's factor", idle, promisedIdleFactor, idle > 0 && idle <= promisedIdleFactor)
-	}
-	return code
 }
