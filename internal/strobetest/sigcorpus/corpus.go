@@ -49,7 +49,6 @@ type gen struct {
 	cases []Case
 	next  int // for unique names
 	depth int
-	wide  bool // types that only the compilers for C know
 }
 
 func (g *gen) id(prefix string) string {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestDump writes a generated program to a file, to look at one by hand:
-// SIGCORPUS=c|cpp|rust:SEED:N:FILE.
+// TestDump writes a generated program to SIGCORPUS_FILE, to look at one by hand; SIGCORPUS_SEED, SIGCORPUS_N and
+// SIGCORPUS_LANG (c, cpp, rust) say which.
 func TestDump(t *testing.T) {
 	f := os.Getenv("SIGCORPUS_FILE")
 	if f == "" {
