@@ -66,6 +66,7 @@ const (
 // Hook flags: hooks that belong to Strobe itself and make no records.
 const (
 	HookSync   = 1 // tell the daemon that the loader's list of modules changed, and wait
+	HookLeave  = 4 // the program is about to trace itself: let it go
 	HookUnwind = 2 // register the arenas' unwind entries with this unwinder first; index in EnterOps
 )
 
@@ -85,10 +86,12 @@ type Control struct {
 	SyncSeq      uint32 // (agent) module list changes announced
 	SyncAck      uint32 // changes looked at
 	UnwindCount  uint32
-	Reserved     uint32
+	LeaveSeq     uint32 // (agent) requests to be let go
 	Unwind       [MaxUnwind]Unwind
 	Arenas       [MaxArenas]Arena
 	Objects      [MaxArenas * MaxUnwind * ObjBytes]uint8
+	LeaveAck     uint32 // requests done
+	Pad          uint32
 }
 
 // Unwind is one unwinder found in the target.
@@ -98,6 +101,7 @@ type Unwind struct {
 	Busy uint32 // (agent) lock
 	Done uint32 // (agent) arenas registered
 	Pad  uint32
+	Undo uint64 // __deregister_frame_info(eh), or 0
 }
 
 // Arena is one range of stubs.

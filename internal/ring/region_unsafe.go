@@ -84,6 +84,16 @@ func (r *Region) AckSync(seq uint32) *uint32 {
 // SyncSeq is how many changes of the module list the target announced.
 func (r *Region) SyncSeq() uint32 { return atomic.LoadUint32(&r.Control().SyncSeq) }
 
+// LeaveSeq is how often the target asked to be let go.
+func (r *Region) LeaveSeq() uint32 { return atomic.LoadUint32(&r.Control().LeaveSeq) }
+
+// AckLeave tells the waiting thread that nobody traces it any more; the caller wakes the word returned.
+func (r *Region) AckLeave(seq uint32) *uint32 {
+	w := &r.Control().LeaveAck
+	atomic.StoreUint32(w, seq)
+	return w
+}
+
 // RetireThread forgets the FS base of an ended thread and marks its ring as dead, to be freed when drained.
 func (r *Region) RetireThread(tid uint32) {
 	for i := range ThreadSlots {

@@ -168,6 +168,15 @@ func (d *drainer) look(p *process) {
 		p.syncSeen = seq
 		d.t.spawn(func() { d.t.modulesChanged(p, seq) })
 	}
+	if seq := p.region.LeaveSeq(); seq != p.leaveSeen {
+		p.leaveSeen = seq
+		d.t.spawn(func() { d.t.letGo(p, seq) })
+	}
+	if p.detached.Load() && p.pid != d.t.pid && !p.dead.Load() && hasEnded(p.pid) {
+		p.endTS = d.t.sink.Now()
+		p.dead.Store(true)
+		d.t.tracer.Do(context.Background(), func() error { delete(d.t.letGone, p.pid); return nil })
+	}
 	if p.drain.rings == nil {
 		p.drain.rings = map[int]*ringState{}
 	}

@@ -145,6 +145,9 @@ func (t *target) setUp(ctx context.Context, p *process) error {
 		}
 	}
 	p.lineBuffer(mods)
+	if err := p.watchLeaks(ctx, mods); err != nil {
+		return err
+	}
 	return t.applyProbes(ctx, p)
 }
 
@@ -201,6 +204,9 @@ func (t *target) loaderReady(th *thread, p *process) {
 			return err
 		}
 		p.lineBuffer(mods)
+		if err := p.watchLeaks(ctx, mods); err != nil {
+			return err
+		}
 		err = t.applyProbes(ctx, p)
 		p.passLoader(th)
 		return err
@@ -313,6 +319,9 @@ func (p *process) hookUnwinder(ctx context.Context, m *loaded) []*site {
 	}
 	p.unwindID[reg] = true
 	c.Unwind[index] = ring.Unwind{Fn: reg, LLVM: llvm}
+	if a, _, ok := m.mod.Symbol("__deregister_frame_info"); ok && llvm == 0 {
+		c.Unwind[index].Undo = uint64(a) + m.bias
+	}
 	c.UnwindCount++
 	var add []*site
 	for _, name := range unwindEntries {

@@ -58,7 +58,7 @@ func (t *target) SetProbes(ctx context.Context, wanted []collector.Probe) (colle
 	t.status.Warnings = nil
 	t.mu.Unlock()
 	for _, p := range t.processes() {
-		if p.region == nil || p.dead.Load() {
+		if p.region == nil || p.dead.Load() || p.detached.Load() {
 			continue
 		}
 		if _, err := p.scan(); err != nil {

@@ -45,15 +45,17 @@ type process struct {
 	trapMu sync.RWMutex
 	traps  map[uint64]*trap // by address of the int3
 
-	inArena  atomic.Pointer[[]ring.Arena]
-	loader   loader
-	dead     atomic.Bool // ended or replaced by exec; rings are still to be drained
-	endTS    int64       // when; this and the following are set before dead
-	ended    bool        // by its end, not by exec
-	exit     collector.ExitInfo
-	exitNote map[string]any
-	syncSeen uint32
-	drain    drainState
+	inArena   atomic.Pointer[[]ring.Arena]
+	loader    loader
+	dead      atomic.Bool // ended or replaced by exec; rings are still to be drained
+	detached  atomic.Bool // let go before its end
+	endTS     int64       // when; this and the following are set before dead
+	ended     bool        // by its end, not by exec
+	exit      collector.ExitInfo
+	exitNote  map[string]any
+	syncSeen  uint32 // drain goroutine
+	leaveSeen uint32
+	drain     drainState
 }
 
 // thread is one traced thread. Tracer thread only.

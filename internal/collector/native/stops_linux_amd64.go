@@ -15,7 +15,7 @@ import (
 
 // stopped handles every stop and end of the target's threads. Tracer thread only.
 func (t *target) stopped(s ptrace.Stop) {
-	defer func() { t.live.Store(int64(len(t.threads) + len(t.waiting) + len(t.orphans))) }()
+	defer func() { t.live.Store(int64(len(t.threads) + len(t.waiting) + len(t.orphans) + len(t.letGone))) }()
 	if s.Ended {
 		t.ended(s)
 		return
@@ -143,6 +143,11 @@ func (t *target) ended(s ptrace.Stop) {
 	th := t.threads[s.TID]
 	delete(t.waiting, s.TID)
 	delete(t.orphans, s.TID)
+	if p := t.letGone[s.TID]; p != nil && th == nil {
+		delete(t.letGone, s.TID)
+		t.endOf(p, s)
+		return
+	}
 	if th == nil {
 		return
 	}
@@ -154,6 +159,11 @@ func (t *target) ended(s ptrace.Stop) {
 	for tid := range p.threads {
 		t.dropThread(tid)
 	}
+	t.endOf(p, s)
+}
+
+// endOf records how a process ended.
+func (t *target) endOf(p *process, s ptrace.Stop) {
 	info := exitInfo(s.Status)
 	what := map[string]any{"what": "exit", "pid": p.pid}
 	if info.Signal != "" {

@@ -31,6 +31,7 @@ type target struct {
 	threads map[int]*thread
 	orphans map[int]ptrace.Stop // first stops of new threads whose creator's stop has not come yet
 	waiting map[int]parentage   // children announced and not yet seen
+	letGone map[int]*process    // processes detached before their end
 
 	probeMu sync.Mutex // one change of hooks at a time
 	probes  []probe
@@ -62,7 +63,7 @@ var _ collector.Collector = (*target)(nil)
 
 func newTarget(rt *Runtime, cmd *collector.Command, sink collector.Sink) (*target, error) {
 	t := &target{rt: rt, cmd: cmd, sink: sink, log: rt.log, ringBytes: rt.ringBytes, threads: map[int]*thread{},
-		orphans: map[int]ptrace.Stop{}, waiting: map[int]parentage{}, functions: map[functionKey]*function{}, matches: map[string]matchResult{},
+		orphans: map[int]ptrace.Stop{}, waiting: map[int]parentage{}, letGone: map[int]*process{}, functions: map[functionKey]*function{}, matches: map[string]matchResult{},
 		exited: make(chan struct{}), drainKick: make(chan chan struct{}), allGone: make(chan struct{})}
 	tracer, err := ptrace.NewTracer(t.stopped)
 	if err != nil {

@@ -303,17 +303,22 @@ void record_exit(const u64 *r, u64 id, u64 frame, const u8 *vec) {
 	record(r, ret, h->exitgprs, h->exitops, h->maxexit, (u32)id, STROBE_REC_EXIT, 0, frame, vec);
 }
 
+// announce counts one up and waits until the daemon has done what it stands for.
+static WAITS void announce(u32 *count, u32 *done) {
+	struct { long s, ns; } tick = {0, 10000000};
+	u32 seq = __atomic_add_fetch(count, 1, __ATOMIC_SEQ_CST);
+	for (u32 k = 0; k < 1000 && !stale(now()); k++) {
+		u32 ack = __atomic_load_n(done, __ATOMIC_ACQUIRE);
+		if ((int)(ack - seq) >= 0) return;
+		sys(SYS_futex, (long)done, 0, (long)ack, (long)&tick);
+	}
+}
+
 // sync_modules tells the daemon that the loader's list is consistent again, and waits for it to look.
 static WAITS void sync_modules(void) {
 	struct strobe_control *c = CONTROL;
-	struct { long s, ns; } tick = {0, 10000000};
 	if (c->rdebug && *(const u32 *)(c->rdebug + 24) != 0 /* RT_CONSISTENT */) return;
-	u32 seq = __atomic_add_fetch(&c->syncseq, 1, __ATOMIC_SEQ_CST);
-	for (u32 k = 0; k < 1000 && !stale(now()); k++) {
-		u32 ack = __atomic_load_n(&c->syncack, __ATOMIC_ACQUIRE);
-		if ((int)(ack - seq) >= 0) return;
-		sys(SYS_futex, (long)&c->syncack, 0, (long)ack, (long)&tick);
-	}
+	announce(&c->syncseq, &c->syncack);
 }
 
 // register_unwind makes the unwinder that is being entered know the stubs' frames.
@@ -331,9 +336,20 @@ static WAITS void register_unwind(u32 k) {
 	__atomic_store_n(&u->busy, 0, __ATOMIC_RELEASE);
 }
 
+// leave gives back what unwinders allocated for our frames, which a leak check would report, and waits until nobody traces us.
+static WAITS void leave(void) {
+	struct strobe_control *c = CONTROL;
+	for (u32 k = 0; k < c->unwindcount && k < STROBE_MAX_UNWIND; k++) {
+		struct strobe_unwind *u = &c->unwind[k];
+		while (u->undo && u->done) ((void *(*)(u64))u->undo)(c->arenas[--u->done].eh);
+	}
+	announce(&c->leaveseq, &c->leaveack);
+}
+
 void record_enter_only(const u64 *r, u64 id, u64 frame, const u8 *vec) {
 	const struct strobe_hook *h = &HOOKS[id];
 	if (UNLIKELY(h->flags & STROBE_HOOK_SYNC)) { sync_modules(); return; }
+	if (UNLIKELY(h->flags & STROBE_HOOK_LEAVE)) { leave(); return; }
 	if (UNLIKELY(h->flags & STROBE_HOOK_UNWIND)) { register_unwind(h->enterops); return; }
 	record(r, r, h->entergprs, h->enterops, h->maxenter, (u32)id, STROBE_REC_ENTER, 0, frame, vec);
 }

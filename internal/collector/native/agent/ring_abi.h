@@ -28,6 +28,7 @@
 #define STROBE_FLAG_TSC 0x4
 #define STROBE_HOOK_SYNC 0x1
 #define STROBE_HOOK_UNWIND 0x2
+#define STROBE_HOOK_LEAVE 0x4
 #define STROBE_OP_END 0x0
 #define STROBE_OP_REG 0x1
 #define STROBE_OP_XMM 0x2
@@ -52,13 +53,15 @@ struct strobe_unwind {
 	uint32_t busy;
 	uint32_t done;
 	uint32_t pad;
+	uint64_t undo;
 };
-_Static_assert(sizeof(struct strobe_unwind) == 24, "Unwind");
+_Static_assert(sizeof(struct strobe_unwind) == 32, "Unwind");
 _Static_assert(offsetof(struct strobe_unwind, fn) == 0, "Unwind.Fn");
 _Static_assert(offsetof(struct strobe_unwind, llvm) == 8, "Unwind.LLVM");
 _Static_assert(offsetof(struct strobe_unwind, busy) == 12, "Unwind.Busy");
 _Static_assert(offsetof(struct strobe_unwind, done) == 16, "Unwind.Done");
 _Static_assert(offsetof(struct strobe_unwind, pad) == 20, "Unwind.Pad");
+_Static_assert(offsetof(struct strobe_unwind, undo) == 24, "Unwind.Undo");
 
 struct strobe_arena {
 	uint64_t lo;
@@ -87,12 +90,14 @@ struct strobe_control {
 	uint32_t syncseq;
 	uint32_t syncack;
 	uint32_t unwindcount;
-	uint32_t reserved;
+	uint32_t leaveseq;
 	struct strobe_unwind unwind[8];
 	struct strobe_arena arenas[16];
 	uint8_t objects[8192];
+	uint32_t leaveack;
+	uint32_t pad;
 };
-_Static_assert(sizeof(struct strobe_control) == 8976, "Control");
+_Static_assert(sizeof(struct strobe_control) == 9048, "Control");
 _Static_assert(offsetof(struct strobe_control, magic) == 0, "Control.Magic");
 _Static_assert(offsetof(struct strobe_control, version) == 8, "Control.Version");
 _Static_assert(offsetof(struct strobe_control, flags) == 12, "Control.Flags");
@@ -107,10 +112,12 @@ _Static_assert(offsetof(struct strobe_control, rdebug) == 56, "Control.RDebug");
 _Static_assert(offsetof(struct strobe_control, syncseq) == 64, "Control.SyncSeq");
 _Static_assert(offsetof(struct strobe_control, syncack) == 68, "Control.SyncAck");
 _Static_assert(offsetof(struct strobe_control, unwindcount) == 72, "Control.UnwindCount");
-_Static_assert(offsetof(struct strobe_control, reserved) == 76, "Control.Reserved");
+_Static_assert(offsetof(struct strobe_control, leaveseq) == 76, "Control.LeaveSeq");
 _Static_assert(offsetof(struct strobe_control, unwind) == 80, "Control.Unwind");
-_Static_assert(offsetof(struct strobe_control, arenas) == 272, "Control.Arenas");
-_Static_assert(offsetof(struct strobe_control, objects) == 784, "Control.Objects");
+_Static_assert(offsetof(struct strobe_control, arenas) == 336, "Control.Arenas");
+_Static_assert(offsetof(struct strobe_control, objects) == 848, "Control.Objects");
+_Static_assert(offsetof(struct strobe_control, leaveack) == 9040, "Control.LeaveAck");
+_Static_assert(offsetof(struct strobe_control, pad) == 9044, "Control.Pad");
 
 struct strobe_hook {
 	uint32_t flags;
