@@ -53,11 +53,11 @@ func looksOptimized(m *symbol.Module, f *symbol.Function, sig *symbol.Signature,
 	if sig.Language != symbol.LangRust && len(sig.FrameBase) == 1 && sig.FrameBase[0] == opReg0+rsp {
 		return true // clang keeps a frame pointer at -O0
 	}
+	if sig.Language == symbol.LangRust {
+		return fileHints.of(m, f.File) != hintPlain || leavesByJump(code)
+	}
 	switch signatureHint(sig) {
 	case hintPlain:
-		if sig.Language == symbol.LangRust && fileHints.of(m, f.File) == hintOptimized {
-			return true
-		}
 		return leavesByJump(code)
 	case hintOptimized:
 		return true
@@ -100,18 +100,18 @@ func (c *hintCache) of(m *symbol.Module, file string) hint {
 	if h, ok := c.modules[m][file]; ok {
 		return h
 	}
-	out := hintNone
+	var votes [hintOptimized + 1]int
 	for _, f := range c.byFile[m][file] {
-		sig, err := m.Signature(f)
-		if err != nil {
-			continue
+		if sig, err := m.Signature(f); err == nil {
+			votes[signatureHint(sig)]++
 		}
-		if h := signatureHint(sig); h > out {
-			out = h
-		}
-		if out == hintOptimized {
-			break
-		}
+	}
+	out := hintNone
+	switch { // single signatures mislead: repr(C) changes how a type is passed without a sign in DWARF
+	case votes[hintOptimized] > 0 && 4*votes[hintOptimized] > votes[hintPlain]:
+		out = hintOptimized
+	case votes[hintPlain] > 0:
+		out = hintPlain
 	}
 	c.modules[m][file] = out
 	return out
