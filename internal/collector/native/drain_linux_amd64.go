@@ -18,7 +18,8 @@ import (
 // drainState is the drain goroutine's view of one process.
 type drainState struct {
 	rings map[int]*ringState
-	err   error // reported already
+	err   error             // reported already
+	names map[uint64]string // of code addresses in values
 }
 
 // ringState is one thread's ring being read.
@@ -260,6 +261,9 @@ func (d *drainer) decode(rs *ringState) {
 		tail := rec.Flags&ring.RecTail != 0
 		l := rs.lanes.enter(rec.SP, rec.Hook, fn, tail, closing)
 		e := event.Event{TS: ts, Kind: event.FunctionEnter, Thread: l.id, Func: fn.register(d.t.sink), Payload: rec.Payload}
+		if fn.code {
+			e.Payload = fn.plan.Layout.AnnotateEnter(rec.Payload, rs.p.symbolize)
+		}
 		if tail {
 			e.Flags |= event.TailCall
 		}
@@ -270,6 +274,9 @@ func (d *drainer) decode(rs *ringState) {
 	case ring.RecExit:
 		e := event.Event{TS: ts, Kind: event.FunctionExit}
 		d.result(&e, fn, rec)
+		if fn.code {
+			e.Payload = fn.plan.Layout.AnnotateExit(rec.Payload, rs.p.symbolize)
+		}
 		tailed := func(l *lane, f frame) {
 			x := e
 			x.Thread, x.Func = l.id, f.fn.register(d.t.sink)

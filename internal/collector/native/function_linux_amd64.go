@@ -2,6 +2,7 @@ package native
 
 import (
 	"runtime"
+	"slices"
 	"sync"
 
 	"github.com/strobe-debug/strobe/internal/capture"
@@ -30,6 +31,7 @@ type function struct {
 	retSigned bool
 	retScalar bool
 	retAlone  bool // the whole exit payload is that word
+	code      bool // payloads hold addresses of code, which get names
 
 	once sync.Once
 	id   event.FuncID
@@ -71,13 +73,18 @@ func compile(mod *symbol.Module, f *symbol.Function, depth, pad int, targets []h
 		fn.reason = fn.analysis.Reason
 		return fn
 	}
+	if r := mod.EntryRule(f.Low); r.Known && r.Signal {
+		fn.reason = "is entered by the kernel, to return from a signal handler"
+		return fn
+	}
 	fn.plan, fn.planErr = capture.Compile(mod, f, depth) // usable also with an error
 	fn.kind = hook.CallThrough
 	if fn.needsNoFrame() {
 		fn.kind, fn.rets = hook.EnterOnly, true
 	}
 	fn.retSize, fn.retSigned, fn.retScalar = fn.plan.Layout.ScalarRet()
-	fn.retAlone = fn.retScalar && fn.plan.Plan.ExitGPRs == 1 && len(fn.plan.Plan.Exit) == 0
+	fn.code = fn.plan.Layout.HasFuncPtrs()
+	fn.retAlone = fn.retScalar && !fn.code && fn.plan.Plan.ExitGPRs == 1 && len(fn.plan.Plan.Exit) == 0
 	return fn
 }
 
@@ -143,16 +150,13 @@ func (t *target) compileAll(mod *symbol.Module, fns []symbol.Function, wanted ma
 	}
 	t.fnMu.Unlock()
 	made := make([]*function, len(jobs))
-	var wg sync.WaitGroup
-	workers := min(runtime.NumCPU(), len(jobs)/64+1)
-	for w := range workers {
-		wg.Go(func() {
-			for k := w; k < len(jobs); k += workers {
-				made[k] = compile(mod, &fns[jobs[k].i], jobs[k].depth, jobs[k].pad, nil)
-			}
-		})
+	var targets []hook.Addr
+	if len(jobs) > 0 {
+		targets = jumpTargets(mod)
 	}
-	wg.Wait()
+	onAllCPUs(len(jobs), func(k int) {
+		made[k] = compile(mod, &fns[jobs[k].i], jobs[k].depth, jobs[k].pad, targets)
+	})
 	t.fnMu.Lock()
 	defer t.fnMu.Unlock()
 	for k, f := range made {
@@ -160,4 +164,41 @@ func (t *target) compileAll(mod *symbol.Module, fns []symbol.Function, wanted ma
 		out = append(out, f)
 	}
 	return out
+}
+
+// onAllCPUs calls fn for 0 to n-1, on several goroutines where that pays.
+func onAllCPUs(n int, fn func(k int)) {
+	var wg sync.WaitGroup
+	workers := min(runtime.NumCPU(), n/64+1)
+	for w := range workers {
+		wg.Go(func() {
+			for k := w; k < n; k += workers {
+				fn(k)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+var targetCache sync.Map // *symbol.Module → []hook.Addr
+
+// jumpTargets returns, in ascending order, where the functions of a file jump to outside themselves: such a place inside the
+// first bytes of another function (the way back from a cold part, say) must not be overwritten.
+func jumpTargets(mod *symbol.Module) []hook.Addr {
+	if list, ok := targetCache.Load(mod); ok {
+		return list.([]hook.Addr)
+	}
+	fns := mod.Functions()
+	found := make([][]hook.Addr, len(fns))
+	onAllCPUs(len(fns), func(k int) {
+		if code, err := mod.Code(&fns[k]); err == nil && len(code) > 0 {
+			a := hook.Analyze(code, hook.Addr(fns[k].Low), 0, hook.Options{})
+			found[k] = a.Jumps
+		}
+	})
+	list := slices.Concat(found...)
+	slices.Sort(list)
+	list = slices.Compact(list)
+	targetCache.Store(mod, list)
+	return list
 }

@@ -151,6 +151,35 @@ func (t *target) setUp(ctx context.Context, p *process) error {
 	return t.applyProbes(ctx, p)
 }
 
+// symbolize names the function that begins at an address, "" if none is known to. Drain goroutine only.
+func (p *process) symbolize(addr uint64) string {
+	if name, ok := p.drain.names[addr]; ok {
+		return name
+	}
+	name := ""
+	p.mu.Lock()
+	mods := p.modules
+	p.mu.Unlock()
+	for _, m := range mods {
+		if addr < m.lo || addr >= m.hi {
+			continue
+		}
+		if mod, err := p.open(m); err == nil {
+			if f, off, ok := mod.Lookup(symbol.Addr(addr - m.bias)); ok && off == 0 {
+				name = f.Name
+			}
+		}
+	}
+	if p.drain.names == nil || len(p.drain.names) > maxNames {
+		p.drain.names = map[uint64]string{}
+	}
+	p.drain.names[addr] = name
+	return name
+}
+
+// maxNames bounds what symbolize remembers per process.
+const maxNames = 100_000
+
 // watchLoader puts an int3 where the dynamic linker reports changes of its list, for the time of the program's start.
 func (p *process) watchLoader(m *loaded) bool {
 	mod, err := p.open(m)

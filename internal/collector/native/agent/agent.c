@@ -22,6 +22,16 @@ strres safe_str(void *dst, const void *src, u64 n);
 #define WAITS __attribute__((section(".text.waits"), noinline))
 #define COLD __attribute__((noinline, cold, section(".text.slow")))
 
+// What the usual records in entry.S know of the layout.
+#define AT(type, field, off) _Static_assert(offsetof(struct strobe_##type, field) == off, "entry.S: " #type "." #field)
+AT(control, flags, 12); AT(control, ringbytes, 36); AT(control, arenacount, 44); AT(control, arenas, 272);
+AT(arena, lo, 0); AT(arena, hi, 8); AT(threadslot, fs, 0); AT(threadslot, ring, 8);
+AT(hook, entergprs, 4); AT(hook, exitgprs, 5); AT(hook, enterops, 8); AT(hook, exitops, 12);
+AT(header, head, 0); AT(header, cachedtail, 8); AT(header, lost, 16);
+AT(record, tsc, 0); AT(record, hook, 8); AT(record, size8, 12); AT(record, kind, 14); AT(record, sp, 16);
+_Static_assert(sizeof(struct strobe_arena) == 32 && sizeof(struct strobe_threadslot) == 16 && sizeof(struct strobe_hook) == 32 &&
+	STROBE_THREAD_SLOTS == 1 << 13, "entry.S: sizes");
+
 #define CONTROL ((struct strobe_control *)(blob_start + STROBE_CONTROL_OFF))
 #define HOOKS ((struct strobe_hook *)(blob_start + STROBE_HOOKS_OFF))
 #define OPS ((struct strobe_op *)(blob_start + STROBE_OPS_OFF))

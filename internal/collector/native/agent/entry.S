@@ -43,8 +43,124 @@ critical_lo:
 	pop %r11
 .endm
 
+// The usual record, of registers only, without a call: it goes on at \slow with nothing done and nothing
+// changed unless the thread has a ring with room before its end for the largest such record, nothing was
+// lost, and the CPU has rdfsbase and an even rdtsc. Only what it uses is saved. agent.c does
+// the same in C: record, self, reserve.
+//
+//	rsp+0 rax, 8 rdx, 16 rbx, 24 rcx, 32 r10, 40 r11, 48 return to the stub, 56 hook ID
+#define FAST_MOST (STROBE_RECORD_BYTES + 6 * 8)
+#define C(off) blob_start + STROBE_CONTROL_OFF + off(%rip)
+#define ARENAS 272
+#define FAST_FLAGS (STROBE_FLAG_FSGS | STROBE_FLAG_TSC)
+
+.macro FAST_SAVE
+	push %r11
+	push %r10
+	push %rcx
+	push %rbx
+	push %rdx
+	push %rax
+.endm
+.macro FAST_RESTORE
+	pop %rax
+	pop %rdx
+	pop %rbx
+	pop %rcx
+	pop %r10
+	pop %r11
+.endm
+// r10 the ring, r11 its head, rbx the record, ecx the number of registers to record.
+.macro FAST_RESERVE slow, gprs, ops
+	mov C(12), %eax			// flags
+	and $FAST_FLAGS, %eax
+	cmp $FAST_FLAGS, %eax
+	jne \slow
+	rdfsbase %r11
+	mov $0x9E3779B97F4A7C15, %rax
+	imul %r11, %rax
+	shr $51, %rax
+	shl $4, %eax
+	lea blob_start + STROBE_THREADS_OFF(%rip), %rdx
+	cmp %r11, (%rdx,%rax)
+	jne \slow
+	cmp $2, %r11
+	jb \slow
+	mov 8(%rdx,%rax), %eax		// ring index + 1
+	mov 56(%rsp), %ecx
+	shl $5, %rcx
+	lea blob_start + STROBE_HOOKS_OFF(%rip), %r10
+	add %r10, %rcx
+	cmpl $0, \ops(%rcx)
+	jne \slow
+	movzbl \gprs(%rcx), %ecx
+	mov C(36), %edx			// ringbytes
+	lea STROBE_HEADER_BYTES(%rdx), %r11
+	dec %eax
+	imul %rax, %r11
+	lea blob_start + STROBE_RINGS_OFF(%rip), %r10
+	add %r11, %r10
+	cmpq $0, 16(%r10)		// lost
+	jne \slow
+	mov (%r10), %r11		// head
+	lea -1(%rdx), %ebx
+	and %r11, %rbx
+	lea FAST_MOST(%rbx), %rax
+	cmp %rdx, %rax
+	ja \slow			// the ring's end comes first
+	lea FAST_MOST(%r11), %rax
+	sub 8(%r10), %rax		// cachedtail
+	cmp %rdx, %rax
+	ja \slow
+	lea STROBE_HEADER_BYTES(%r10,%rbx), %rbx
+	prefetchw 512(%rbx)		// the reader has had these lines: fetch them back before they are needed
+.endm
+.macro FAST_PUBLISH kind
+	mov 56(%rsp), %eax
+	mov %eax, 8(%rbx)
+	lea (STROBE_RECORD_BYTES / 8) + (\kind << 16)(%rcx), %eax
+	mov %eax, 12(%rbx)		// size8, kind, no flags
+	mov %rbp, 16(%rbx)
+	lea STROBE_RECORD_BYTES(%r11,%rcx,8), %r11
+	rdtsc
+	mov %eax, (%rbx)
+	mov %edx, 4(%rbx)
+	mov %r11, (%r10)
+.endm
+
 // [rsp] return to the stub, [rsp+8] hook ID, rbp the stub's frame. Returns ZF=0 for a tail call.
 enter:
+	FAST_SAVE
+	mov 8(%rbp), %rcx		// a return into an arena: a tail call
+	mov C(44), %edx			// arenacount
+	lea C(ARENAS), %rax
+1:	sub $1, %edx
+	js 2f
+	mov (%rax), %rbx
+	mov 8(%rax), %r10
+	add $32, %rax
+	mov %rcx, %r11
+	sub %rbx, %r11
+	sub %rbx, %r10
+	cmp %r10, %r11
+	jae 1b
+	jmp 9f
+2:	FAST_RESERVE 9f, 4, 8
+	mov %rdi, 24(%rbx)
+	mov %rsi, 32(%rbx)
+	cmp $2, %ecx
+	jbe 3f
+	mov 8(%rsp), %rax
+	mov 24(%rsp), %rdx
+	mov %rax, 40(%rbx)
+	mov %rdx, 48(%rbx)
+	mov %r8, 56(%rbx)
+	mov %r9, 64(%rbx)
+3:	FAST_PUBLISH STROBE_REC_ENTER
+	FAST_RESTORE
+	cmp %esp, %esp			// ZF=1
+	ret $8
+9:	FAST_RESTORE
 	SAVE
 	mov %rsp, %rdi
 	mov 80(%rsp), %esi
@@ -142,7 +258,19 @@ enter_only:
 .endm
 .macro NONE
 .endm
-	EXIT exit_, 8, NONE, NONE
+// Exits without a frame of ours on the way.
+exit_:
+	FAST_SAVE
+	FAST_RESERVE 9f, 5, 12
+	mov (%rsp), %rax
+	mov 8(%rsp), %rdx
+	mov %rax, 24(%rbx)
+	mov %rdx, 32(%rbx)
+	FAST_PUBLISH STROBE_REC_EXIT
+	FAST_RESTORE
+	ret $8
+9:	FAST_RESTORE
+	EXIT exit_slow, 8, NONE, NONE
 	EXIT exit_vec, 40, SAVE_X, NONE
 	EXIT exit_st0, 72, SAVE_ST0, LOAD_ST0
 	EXIT exit_st01, 72, SAVE_ST01, LOAD_ST01
