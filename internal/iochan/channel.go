@@ -12,7 +12,7 @@
 // sequence unless the program was silent after it or the bytes are no UTF-8.
 //
 // Locks: Conn.mu is a leaf lock, never held over a read, a write or the sink. Conn.inMu serialises
-// writers of one stdin and is held while one of them writes.
+// writers of one stdin and is held while one of them writes. Order: Conn.inMu, Keeper.mu, Conn.mu.
 package iochan
 
 import "time"

@@ -43,6 +43,8 @@ type Conn struct {
 	open      int   // streams not at their end
 	lastRead  time.Time
 	closed    bool
+	inputEnds bool   // stdin is ended, or was never open
+	onInput   func() // called once when it ends: another process holds it open too
 
 	done    chan struct{} // closed when every stream ended and was delivered
 	closing chan struct{}
@@ -149,7 +151,25 @@ func (c *Conn) CloseInput() error {
 	}
 	err := c.input.Close()
 	c.input = nil
+	c.mu.Lock()
+	c.inputEnds = true
+	told := c.onInput
+	c.mu.Unlock()
+	if told != nil {
+		told()
+	}
 	return err
+}
+
+// watchInput returns stdin's file and makes f be called when it ends, or returns nil if there is nothing to end.
+func (c *Conn) watchInput(f func()) *os.File {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.inputFile == nil || c.inputEnds || c.inputFile == c.streams[0].file {
+		return nil
+	}
+	c.onInput = f
+	return c.inputFile
 }
 
 // read is the goroutine of one stream.

@@ -2,6 +2,7 @@ package iochan
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -19,10 +20,14 @@ const keeperSocket = 3
 const (
 	keeperAdd     = 'a' // with the connection's files: hold them
 	keeperDrop    = 'd' // close them
+	keeperInput   = 'i' // close stdin's: the program is to see its end
 	keeperRelease = 'r' // the daemon lets go: read them to their end
 )
 
 const keeperMessage = 9
+
+// keeperPatienceMs is how long a full socket is waited for: a keeper only ever has messages to read.
+const keeperPatienceMs = 1000
 
 // Keeper holds a second reference to the files of every connection in a process of its own, and reads
 // none of them as long as the daemon lives. When the daemon dies, or lets go of a program that runs on, it
@@ -33,11 +38,12 @@ const keeperMessage = 9
 type Keeper struct {
 	command []string
 
-	mu     sync.Mutex // held over a send, which never waits: the socket does not block
-	socket int        // -1: no process
-	next   uint64
-	held   map[*Conn]uint64
-	reaped sync.WaitGroup
+	mu      sync.Mutex // held over a send, which waits for a moment at most
+	socket  int        // -1: no process
+	process *os.Process
+	next    uint64
+	held    map[*Conn]uint64
+	reaped  sync.WaitGroup
 }
 
 // NewKeeper returns a keeper whose process is started by command when it is first needed. The
@@ -55,15 +61,9 @@ func (k *Keeper) Add(c *Conn) error {
 			return fmt.Errorf("start keeper: %w", err)
 		}
 	}
-	var fds []int
-	for _, f := range c.kept() {
-		raw, err := f.SyscallConn()
-		if err == nil {
-			err = raw.Control(func(fd uintptr) { fds = append(fds, int(fd)) })
-		}
-		if err != nil {
-			return fmt.Errorf("give files to keeper: %w", err)
-		}
+	fds, err := c.kept(func() { k.endInput(c) })
+	if err != nil {
+		return fmt.Errorf("give files to keeper: %w", err)
 	}
 	k.next++
 	if err := k.sendLocked(keeperAdd, k.next, unix.UnixRights(fds...)); err != nil {
@@ -78,6 +78,15 @@ func (k *Keeper) Drop(c *Conn) { k.end(c, keeperDrop) }
 
 // Release makes the keeper read c's output to its end from now on: the program runs on without us.
 func (k *Keeper) Release(c *Conn) { k.end(c, keeperRelease) }
+
+// endInput makes the keeper close its end of c's stdin. It runs under Conn.inMu.
+func (k *Keeper) endInput(c *Conn) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if id, ok := k.held[c]; ok {
+		k.sendLocked(keeperInput, id, nil)
+	}
+}
 
 func (k *Keeper) end(c *Conn, op byte) {
 	k.mu.Lock()
@@ -121,7 +130,7 @@ func (k *Keeper) startLocked() error {
 		unix.Close(pair[0])
 		return err
 	}
-	k.socket = pair[0]
+	k.socket, k.process = pair[0], cmd.Process
 	k.reaped.Go(func() { cmd.Wait() }) // ends when the process does
 	return nil
 }
@@ -132,23 +141,40 @@ func (k *Keeper) sendLocked(op byte, id uint64, rights []byte) error {
 	}
 	msg := binary.LittleEndian.AppendUint64([]byte{op}, id)
 	err := unix.Sendmsg(k.socket, msg, rights, nil, unix.MSG_NOSIGNAL)
+	if err == unix.EAGAIN { // hundreds of messages wait
+		unix.Poll([]unix.PollFd{{Fd: int32(k.socket), Events: unix.POLLOUT}}, keeperPatienceMs)
+		err = unix.Sendmsg(k.socket, msg, rights, nil, unix.MSG_NOSIGNAL)
+	}
 	if err != nil {
-		k.stopLocked() // the process died or does not answer: the next Add starts another
+		// It died or hangs; the next Add starts another. One that lives must not take us for dead and read.
+		k.process.Kill()
+		k.stopLocked()
 		clear(k.held)
 	}
 	return err
 }
 
-// kept lists the files that keep a program alive: what it writes to, and its stdin.
-func (c *Conn) kept() []*os.File {
-	var files []*os.File
+// kept lists the descriptors that keep a program alive: what it writes to, and its stdin while that is
+// open. ended is called when stdin ends after this call.
+func (c *Conn) kept(ended func()) (fds []int, err error) {
+	add := func(f *os.File) error {
+		raw, err := f.SyscallConn()
+		if err != nil {
+			return err
+		}
+		return raw.Control(func(fd uintptr) { fds = append(fds, int(fd)) })
+	}
 	for _, s := range c.streams {
-		files = append(files, s.file)
+		if err := add(s.file); err != nil {
+			return nil, err
+		}
 	}
-	if c.inputFile != nil && c.inputFile != files[0] {
-		files = append(files, c.inputFile)
+	if in := c.watchInput(ended); in != nil {
+		if err := add(in); err != nil && !errors.Is(err, os.ErrClosed) { // it ended just now, with its text
+			return nil, err
+		}
 	}
-	return files
+	return fds, nil
 }
 
 // keeperConn is one connection's files in the keeper's process. Its outputs come first.
@@ -243,6 +269,13 @@ func (p *keeperProcess) message() {
 		p.conns[id].outputs = countOutputs(p.conns[id].files)
 	case keeperDrop:
 		p.close(id)
+	case keeperInput:
+		if c := p.conns[id]; c != nil {
+			for _, fd := range c.files[c.outputs:] {
+				unix.Close(fd)
+			}
+			c.files = c.files[:c.outputs]
+		}
 	case keeperRelease:
 		if c := p.conns[id]; c != nil {
 			c.drain = true

@@ -145,3 +145,38 @@ func TestKeeperStartsAgain(t *testing.T) {
 	}
 	k.Drop(c)
 }
+
+// A keeper that held stdin open would keep a program from ever reading its end.
+func TestKeptInputEnds(t *testing.T) {
+	k := testKeeper(t)
+	for name, opt := range map[string]Options{"text": {Input: "line\n"}, "long text": {Input: strings.Repeat("x", 3<<20)}, "closed later": {KeepInput: true}} {
+		t.Run(name, func(t *testing.T) {
+			r := &recorder{}
+			opt.Clock = Monotonic
+			c, err := Pipes.Open(opt, r.sink)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { c.Close() })
+			if err := k.Add(c); err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.Command("/bin/sh", "-c", `cat > /dev/null; echo ended`)
+			cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, c.Stdout, c.Stderr
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			c.Started()
+			if opt.KeepInput {
+				if err := c.CloseInput(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			eventually(t, "the program to see the end", func() bool { return r.text(Stdout) == "ended\n" })
+			if err := cmd.Wait(); err != nil {
+				t.Error(err)
+			}
+			k.Drop(c)
+		})
+	}
+}
