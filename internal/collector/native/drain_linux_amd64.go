@@ -261,7 +261,7 @@ func (d *drainer) decode(rs *ringState) {
 		tail := rec.Flags&ring.RecTail != 0
 		l := rs.lanes.enter(rec.SP, rec.Hook, fn, tail, closing)
 		e := event.Event{TS: ts, Kind: event.FunctionEnter, Thread: l.id, Func: fn.register(d.t.sink), Payload: rec.Payload}
-		if fn.code {
+		if fn.codePtrs {
 			e.Payload = fn.plan.Layout.AnnotateEnter(rec.Payload, rs.p.symbolize)
 		}
 		if tail {
@@ -274,7 +274,7 @@ func (d *drainer) decode(rs *ringState) {
 	case ring.RecExit:
 		e := event.Event{TS: ts, Kind: event.FunctionExit}
 		d.result(&e, fn, rec)
-		if fn.code {
+		if fn.codePtrs {
 			e.Payload = fn.plan.Layout.AnnotateExit(rec.Payload, rs.p.symbolize)
 		}
 		tailed := func(l *lane, f frame) {

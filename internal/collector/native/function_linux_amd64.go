@@ -31,7 +31,7 @@ type function struct {
 	retSigned bool
 	retScalar bool
 	retAlone  bool // the whole exit payload is that word
-	code      bool // payloads hold addresses of code, which get names
+	codePtrs  bool // payloads hold addresses of code, which get names
 
 	once sync.Once
 	id   event.FuncID
@@ -83,8 +83,8 @@ func compile(mod *symbol.Module, f *symbol.Function, depth, pad int, targets []h
 		fn.kind, fn.rets = hook.EnterOnly, true
 	}
 	fn.retSize, fn.retSigned, fn.retScalar = fn.plan.Layout.ScalarRet()
-	fn.code = fn.plan.Layout.HasFuncPtrs()
-	fn.retAlone = fn.retScalar && !fn.code && fn.plan.Plan.ExitGPRs == 1 && len(fn.plan.Plan.Exit) == 0
+	fn.codePtrs = fn.plan.Layout.HasFuncPtrs()
+	fn.retAlone = fn.retScalar && !fn.codePtrs && fn.plan.Plan.ExitGPRs == 1 && len(fn.plan.Plan.Exit) == 0
 	return fn
 }
 

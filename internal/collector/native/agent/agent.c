@@ -24,7 +24,7 @@ strres safe_str(void *dst, const void *src, u64 n);
 
 // What the usual records in entry.S know of the layout.
 #define AT(type, field, off) _Static_assert(offsetof(struct strobe_##type, field) == off, "entry.S: " #type "." #field)
-AT(control, flags, 12); AT(control, ringbytes, 36); AT(control, arenacount, 44); AT(control, arenas, 272);
+AT(control, flags, 12); AT(control, ringbytes, 36); AT(control, arenacount, 44); AT(control, arenas, 336);
 AT(arena, lo, 0); AT(arena, hi, 8); AT(threadslot, fs, 0); AT(threadslot, ring, 8);
 AT(hook, entergprs, 4); AT(hook, exitgprs, 5); AT(hook, enterops, 8); AT(hook, exitops, 12);
 AT(header, head, 0); AT(header, cachedtail, 8); AT(header, lost, 16);

@@ -51,7 +51,7 @@ critical_lo:
 //	rsp+0 rax, 8 rdx, 16 rbx, 24 rcx, 32 r10, 40 r11, 48 return to the stub, 56 hook ID
 #define FAST_MOST (STROBE_RECORD_BYTES + 6 * 8)
 #define C(off) blob_start + STROBE_CONTROL_OFF + off(%rip)
-#define ARENAS 272
+#define ARENAS 336
 #define FAST_FLAGS (STROBE_FLAG_FSGS | STROBE_FLAG_TSC)
 
 .macro FAST_SAVE
