@@ -156,7 +156,7 @@ func (op *Op) Check(params any) error {
 		}
 		if !ok || fv.IsZero() {
 			if f.Required {
-				return invalid("Add it.", "%s of %s is required", f.Name, op.Name)
+				return invalid(fmt.Sprintf("Call %s again with %s.", op.Name, f.Name), "%s of %s is required", f.Name, op.Name)
 			}
 			if !ok || fv.Kind() != reflect.Pointer {
 				continue // absent: the operation's default holds

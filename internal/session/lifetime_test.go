@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -147,7 +148,8 @@ func TestFailedLaunchLeavesNothing(t *testing.T) {
 		cancel()
 	}
 	f.rt.launchIn = nil
-	if _, err := f.Launch(context.Background(), LaunchRequest{Command: "true", Args: []string{strings.Repeat("x", 1<<20)}, ProjectRoot: f.root}); fault.CodeOf(err) != fault.LaunchFailed {
+	many := slices.Repeat([]string{strings.Repeat("x", 100<<10)}, 80)
+	if _, err := f.Launch(context.Background(), LaunchRequest{Command: "true", Args: many, ProjectRoot: f.root}); fault.CodeOf(err) != fault.LaunchFailed {
 		t.Errorf("launch with too long arguments = %v", err)
 	}
 	if f.Busy() {

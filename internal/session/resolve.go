@@ -30,6 +30,9 @@ type LaunchRequest struct {
 	Name         string
 }
 
+// maxArgument is the most that exec takes as one argument or variable: MAX_ARG_STRLEN less the NUL, and room for a name.
+const maxArgument = 128<<10 - 1
+
 // maxNamesRead bounds how many directory entries are read to find near names.
 const maxNamesRead = 5000
 
@@ -107,7 +110,10 @@ func checkStrings(r *LaunchRequest) error {
 	}
 	bad := func(field, s string) error {
 		if strings.ContainsRune(s, 0) {
-			return fault.New(fault.ValidationError, "Remove it.", "%s holds a NUL byte", field)
+			return fault.New(fault.ValidationError, "Send "+field+" without it; binary data can go through stdin or a file.", "%s holds a NUL byte", field)
+		}
+		if len(s) > maxArgument {
+			return fault.New(fault.ValidationError, "Pass it in a file, or through stdin.", "%s has %d bytes, the kernel takes %d", field, len(s), maxArgument)
 		}
 		return nil
 	}
