@@ -60,6 +60,10 @@ func (t *target) drainLoop() {
 			wait = min(wait+wait/8+time.Microsecond, drainIdle)
 		}
 		gone := d.reap()
+		if t.released.Load() {
+			d.letAllGo()
+			gone = true
+		}
 		if reply != nil {
 			close(reply)
 		}
@@ -183,9 +187,6 @@ func (d *drainer) look(p *process) {
 	}
 	for i := range p.region.Rings() {
 		if atomic.LoadUint32(p.region.State(i)) == ring.RingFree {
-			if i > int(p.region.Control().RingHint)+64 {
-				break
-			}
 			continue
 		}
 		rs := p.drain.rings[i]
@@ -369,6 +370,19 @@ func (d *drainer) reap() bool {
 		}
 	}
 	return left == 0 && d.t.live.Load() == 0 && len(d.t.processes()) == 0
+}
+
+// letAllGo ends the reading of processes that live on untraced.
+func (d *drainer) letAllGo() {
+	for _, p := range d.t.processes() {
+		for i, rs := range p.drain.rings {
+			d.closeRing(p, i, rs)
+		}
+		d.t.mu.Lock()
+		d.t.procs = slices.DeleteFunc(d.t.procs, func(q *process) bool { return q == p })
+		d.t.mu.Unlock()
+		p.release()
+	}
 }
 
 // unseen reports whether a ring was taken and never looked at.

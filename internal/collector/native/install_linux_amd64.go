@@ -2,6 +2,7 @@ package native
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 
 	"github.com/strobe-debug/strobe/internal/ptrace"
@@ -57,6 +58,7 @@ func (p *process) patch(add []*site, quiet bool) error {
 			}
 		}
 		p.moveOut(add)
+		p.spareInterrupted(add)
 	}
 	for _, s := range add {
 		if len(s.patch) > 1 && !quiet {
@@ -134,6 +136,59 @@ func (p *process) moveOut(add []*site) {
 	}
 }
 
+// scanBytes is how much of each thread's stack is searched for interrupted addresses: a signal's frame lies near the top.
+const scanBytes = 64 << 10
+
+// spareInterrupted leaves those sites at their one-byte trap into whose window a thread may return from a signal handler:
+// the interrupted address is on its stack. A stray number that looks the same costs only speed.
+func (p *process) spareInterrupted(add []*site) {
+	inside := map[uint64]*site{}
+	lo, hi := ^uint64(0), uint64(0)
+	for _, s := range add {
+		for at := s.addr + 1; at < s.addr+uint64(len(s.patch)); at++ {
+			inside[at] = s
+			lo, hi = min(lo, at), max(hi, at)
+		}
+	}
+	if len(inside) == 0 {
+		return
+	}
+	buf := make([]byte, scanBytes)
+	for _, th := range p.allThreads() {
+		for off := range p.readStack(th, buf) / 8 {
+			if v := binary.LittleEndian.Uint64(buf[off*8:]); v >= lo && v <= hi {
+				if s := inside[v]; s != nil && len(s.patch) > 1 {
+					s.patch, s.orig = []byte{int3}, s.orig[:1]
+				}
+			}
+		}
+	}
+}
+
+// readStack reads what lies above a thread's stack pointer, and returns how much it got.
+func (p *process) readStack(th *thread, buf []byte) int {
+	var sp uint64
+	if th.stopped {
+		regs, err := ptrace.GetRegs(th.tid)
+		if err != nil {
+			return 0
+		}
+		sp = regs.Rsp
+	} else {
+		sp = blockedSP(th.p.pid, th.tid)
+	}
+	if sp == 0 {
+		return 0
+	}
+	sp &^= 7
+	for n := len(buf); n >= 512; n /= 2 {
+		if p.mem.Read(sp, buf[:n]) == nil {
+			return n
+		}
+	}
+	return 0
+}
+
 // onlyThreadStopped reports whether nothing of the process can run: it has one thread, and that is stopped.
 func (p *process) onlyThreadStopped() bool {
 	all := p.allThreads()
@@ -147,7 +202,7 @@ func (p *process) haltRunning() (resume func()) {
 		if th.stopped {
 			continue
 		}
-		if _, _, running := blockedPC(th.p.pid, th.tid); running {
+		if nr, _, running := blockedPC(th.p.pid, th.tid); running || nr < 0 {
 			if r, ok := p.halt(th); ok {
 				back = append(back, r)
 			}

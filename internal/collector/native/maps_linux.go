@@ -97,6 +97,23 @@ func blockedPC(pid, tid int) (nr int64, pc uint64, running bool) {
 	return nr, pc, err != nil
 }
 
+// blockedSP is the stack pointer of a thread that waits in the kernel, 0 if it runs.
+func blockedSP(pid, tid int) uint64 {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/syscall", pid, tid))
+	if err != nil {
+		return 0
+	}
+	fields := strings.Fields(string(b))
+	if len(fields) < 3 {
+		return 0
+	}
+	sp, err := strconv.ParseUint(fields[len(fields)-2], 0, 64)
+	if err != nil {
+		return 0
+	}
+	return sp
+}
+
 func threadName(pid, tid int) string {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/comm", pid, tid))
 	if err != nil {

@@ -144,6 +144,12 @@ func (t *target) setUp(ctx context.Context, p *process) error {
 			}
 		}
 	}
+	return t.ready(ctx, p, mods)
+}
+
+// ready does what can be done once all modules of a starting process are there. probeMu is held.
+func (t *target) ready(ctx context.Context, p *process, mods []*loaded) error {
+	defer close(p.ready)
 	p.lineBuffer(mods)
 	if err := p.watchLeaks(ctx, mods); err != nil {
 		return err
@@ -232,11 +238,7 @@ func (t *target) loaderReady(th *thread, p *process) {
 		if err != nil {
 			return err
 		}
-		p.lineBuffer(mods)
-		if err := p.watchLeaks(ctx, mods); err != nil {
-			return err
-		}
-		err = t.applyProbes(ctx, p)
+		err = t.ready(ctx, p, mods)
 		p.passLoader(th)
 		return err
 	})

@@ -51,6 +51,11 @@ func (t *target) SetProbes(ctx context.Context, wanted []collector.Probe) (colle
 	if t.released.Load() {
 		return t.Status(), fault.New(fault.ProcessExited, "Launch it again to trace it.", "process %d is no longer traced", t.pid)
 	}
+	for _, p := range t.processes() {
+		if p.region != nil && p.shares == nil && !p.dead.Load() {
+			t.awaitReady(ctx, p)
+		}
+	}
 	t.probeMu.Lock()
 	defer t.probeMu.Unlock()
 	t.probes = probes
@@ -60,6 +65,11 @@ func (t *target) SetProbes(ctx context.Context, wanted []collector.Probe) (colle
 	for _, p := range t.processes() {
 		if p.region == nil || p.dead.Load() || p.detached.Load() {
 			continue
+		}
+		select {
+		case <-p.ready:
+		default:
+			continue // still starting: done when its libraries are there
 		}
 		if _, err := p.scan(); err != nil {
 			continue // it ended meanwhile

@@ -47,10 +47,11 @@ type process struct {
 
 	inArena   atomic.Pointer[[]ring.Arena]
 	loader    loader
-	dead      atomic.Bool // ended or replaced by exec; rings are still to be drained
-	detached  atomic.Bool // let go before its end
-	endTS     int64       // when; this and the following are set before dead
-	ended     bool        // by its end, not by exec
+	ready     chan struct{} // closed when the dynamic linker is done and hooks may be set
+	dead      atomic.Bool   // ended or replaced by exec; rings are still to be drained
+	detached  atomic.Bool   // let go before its end
+	endTS     int64         // when; this and the following are set before dead
+	ended     bool          // by its end, not by exec
 	exit      collector.ExitInfo
 	exitNote  map[string]any
 	syncSeen  uint32 // drain goroutine
@@ -78,7 +79,7 @@ func newProcess(t *target, pid int) (*process, error) {
 		return nil, err
 	}
 	p := &process{t: t, pid: pid, mem: mem, threads: map[int]*thread{}, byAddr: map[hookKey]*hooked{}, nextOp: 1,
-		unwindID: map[uint64]bool{}, traps: map[uint64]*trap{}}
+		unwindID: map[uint64]bool{}, traps: map[uint64]*trap{}, ready: make(chan struct{})}
 	hooks := []*hooked{nil} // hook 0 is nobody's
 	p.hooks.Store(&hooks)
 	p.inArena.Store(&[]ring.Arena{})
@@ -231,6 +232,11 @@ func (p *process) release() {
 func (p *process) adoptFork(parent *process, tid int) error {
 	p.blob, p.gadget, p.loader = parent.blob, parent.gadget, parent.loader
 	p.inherit(parent)
+	select {
+	case <-parent.ready:
+		close(p.ready)
+	default:
+	}
 	p.trapMu.Lock()
 	parent.trapMu.RLock()
 	for a, tr := range parent.traps {

@@ -35,8 +35,8 @@ type Runtime struct {
 	modules map[fileKey]*openModule
 }
 
-// defaultRingBytes holds some 80,000 records, a burst of calls. Only pages that were written exist.
-const defaultRingBytes = 4 << 20
+// defaultRingBytes holds some 40,000 records, a burst of calls. Only pages that were written exist.
+const defaultRingBytes = 2 << 20
 
 // New makes the runtime. It holds no resources but cached symbols.
 func New(c Config) *Runtime {

@@ -101,7 +101,28 @@ func (t *target) launch(ctx context.Context) error {
 		t.Stop(context.WithoutCancel(ctx), true)
 		return err
 	}
-	return t.tracer.Do(ctx, func() error { return t.resume(p.threads[t.pid], 0) })
+	if err := t.tracer.Do(ctx, func() error { return t.resume(p.threads[t.pid], 0) }); err != nil {
+		return err
+	}
+	if len(t.probes) > 0 {
+		t.awaitReady(ctx, p)
+	}
+	return nil
+}
+
+// readyWait bounds how long a call waits for a starting program's dynamic linker.
+const readyWait = 2 * time.Second
+
+// awaitReady waits until a starting process can be hooked: its libraries are loaded, or it is gone.
+func (t *target) awaitReady(ctx context.Context, p *process) {
+	timer := time.NewTimer(readyWait)
+	defer timer.Stop()
+	select {
+	case <-p.ready:
+	case <-t.exited:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
 }
 
 // adoptImage takes over a process that stands before the first instruction of a program. With an error, the process is
