@@ -59,6 +59,8 @@ type plainCollector struct {
 	exited chan struct{}
 	exit   collector.ExitInfo
 
+	onStatus func() // if set, called by Status once
+
 	mu     sync.Mutex
 	probes []collector.Probe
 }
@@ -93,6 +95,10 @@ func (c *plainCollector) SetProbes(ctx context.Context, probes []collector.Probe
 }
 
 func (c *plainCollector) Status() collector.Status {
+	if f := c.onStatus; f != nil {
+		c.onStatus = nil
+		f()
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	st := collector.Status{Hooked: len(c.probes), Matched: len(c.probes)}

@@ -310,6 +310,10 @@ func (s *Session) saveOrLog() {
 func (s *Session) info() Info {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.infoLocked()
+}
+
+func (s *Session) infoLocked() Info {
 	info := s.meta
 	info.Status = string(s.status)
 	if !s.closing {
@@ -370,19 +374,24 @@ type State struct {
 	Warnings   []string
 }
 
-// State flushes and returns how the session stands. A flush that takes too long is a warning.
+// State flushes and returns how the session stands. A flush that takes too long is a warning. The status
+// is that of the call's beginning: whoever sees that the program has ended sees all its events.
 func (s *Session) State(ctx context.Context) (*State, error) {
 	db, use, release, err := s.Use(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
+	s.mu.Lock()
+	st := &State{Info: s.infoLocked(), Status: s.status, Exit: s.exit, Events: map[string]int64{}, Caps: s.caps, PIDs: []int{}}
+	s.mu.Unlock()
 	var late []string
 	if err := s.Flush(use); err != nil && (s.sink == nil || s.sink.err() == nil) {
 		late = append(late, fmt.Sprintf("counts may lag: %v", err))
 	}
 	stats := db.Stats()
-	st := &State{Info: s.info(), Events: map[string]int64{}, Total: stats.Total(), Evicted: stats.Evicted, Dropped: s.Dropped(), Caps: s.caps, PIDs: []int{}}
+	st.Total, st.Evicted, st.Dropped = stats.Total(), stats.Evicted, s.Dropped()
+	st.SizeBytes, st.EventCount = stats.SizeBytes, st.Total
 	for k, n := range stats.Events {
 		if n > 0 {
 			st.Events[event.Kind(k).String()] = n
@@ -404,7 +413,6 @@ func (s *Session) State(ctx context.Context) (*State, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	st.Status, st.Exit = s.status, s.exit
 	st.Probes = append([]collector.Probe(nil), s.probes...)
 	st.Warnings = append(late, s.warnings...)
 	return st, nil

@@ -132,6 +132,26 @@ func text(t *testing.T, s *Session, kind event.Kind) string {
 	return b.String()
 }
 
+// Keeps out: a status that said exited with the counts of the moment before the last calls.
+func TestStateOfAProgramThatEndsMeanwhile(t *testing.T) {
+	f := newFixture(t)
+	s := f.request(LaunchRequest{Command: "/bin/cat", KeepStdin: true})
+	c := f.rt.last()
+	c.onStatus = func() {
+		c.calls("late", 5)
+		if _, err := s.Input(context.Background(), "", true); err != nil {
+			t.Error(err)
+		}
+		eventually(t, "end of the program", func() bool { return !s.Live() })
+	}
+	if st := state(t, s); st.Status != Running && st.Events["function_exit"] != 5 || c.onStatus != nil {
+		t.Errorf("status %s with %v", st.Status, st.Events)
+	}
+	if st := state(t, s); st.Status != Exited || st.Events["function_exit"] != 5 || st.ExitCode == nil {
+		t.Errorf("then status %s with %v", st.Status, st.Events)
+	}
+}
+
 func TestOutputAndExitCode(t *testing.T) {
 	f := newFixture(t)
 	s := f.sh(`printf 'a\000b\377\n'; echo err >&2; exit 7`)
