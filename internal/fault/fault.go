@@ -15,31 +15,54 @@ import (
 // Code names one kind of failure on the wire.
 type Code string
 
-// The codes, as in the interface contract. docs/errors.md is generated from All.
+// The codes, as in the interface contract. docs/errors.md is generated from these comments.
 const (
-	NoDebugSymbols     Code = "NO_DEBUG_SYMBOLS"
-	SessionExists      Code = "SESSION_EXISTS"
-	SessionNotFound    Code = "SESSION_NOT_FOUND"
-	SessionLimit       Code = "SESSION_LIMIT"
-	ProcessExited      Code = "PROCESS_EXITED"
-	LaunchFailed       Code = "LAUNCH_FAILED"
-	AttachFailed       Code = "ATTACH_FAILED"
-	PermissionDenied   Code = "PERMISSION_DENIED"
-	InvalidPattern     Code = "INVALID_PATTERN"
-	WatchFailed        Code = "WATCH_FAILED"
-	TestRunNotFound    Code = "TEST_RUN_NOT_FOUND"
+	// NoDebugSymbols: the program or library has no DWARF debug information for what was asked.
+	NoDebugSymbols Code = "NO_DEBUG_SYMBOLS"
+	// SessionExists: reserved: a session of that name is there already.
+	SessionExists Code = "SESSION_EXISTS"
+	// SessionNotFound: no session of that id is running or kept.
+	SessionNotFound Code = "SESSION_NOT_FOUND"
+	// SessionLimit: as many sessions are running as sessions.max allows.
+	SessionLimit Code = "SESSION_LIMIT"
+	// ProcessExited: the program has ended, or is no longer traced; its session can still be queried.
+	ProcessExited Code = "PROCESS_EXITED"
+	// LaunchFailed: the program could not be started.
+	LaunchFailed Code = "LAUNCH_FAILED"
+	// AttachFailed: reserved: a running process could not be attached to.
+	AttachFailed Code = "ATTACH_FAILED"
+	// PermissionDenied: the operating system does not allow it.
+	PermissionDenied Code = "PERMISSION_DENIED"
+	// InvalidPattern: a pattern cannot be read; the message has the position.
+	InvalidPattern Code = "INVALID_PATTERN"
+	// WatchFailed: reserved: a watch cannot be resolved or read.
+	WatchFailed Code = "WATCH_FAILED"
+	// TestRunNotFound: reserved: no test run of that id.
+	TestRunNotFound Code = "TEST_RUN_NOT_FOUND"
+	// TestAlreadyRunning: reserved: the project's tests are running already.
 	TestAlreadyRunning Code = "TEST_ALREADY_RUNNING"
-	NoCodeAtLine       Code = "NO_CODE_AT_LINE"
-	OptimizedOut       Code = "OPTIMIZED_OUT"
-	ReadFailed         Code = "READ_FAILED"
-	WriteFailed        Code = "WRITE_FAILED"
-	NotPaused          Code = "NOT_PAUSED"
-	ValidationError    Code = "VALIDATION_ERROR"
-	Unsupported        Code = "UNSUPPORTED"
-	UIQueryFailed      Code = "UI_QUERY_FAILED"
-	UINotAvailable     Code = "UI_NOT_AVAILABLE"
-	StorageFull        Code = "STORAGE_FULL"
-	InternalError      Code = "INTERNAL_ERROR"
+	// NoCodeAtLine: reserved: no code near that line.
+	NoCodeAtLine Code = "NO_CODE_AT_LINE"
+	// OptimizedOut: reserved: the compiler removed the value.
+	OptimizedOut Code = "OPTIMIZED_OUT"
+	// ReadFailed: reserved: memory cannot be read.
+	ReadFailed Code = "READ_FAILED"
+	// WriteFailed: input cannot be sent to the program: its stdin is closed, full or not a pipe.
+	WriteFailed Code = "WRITE_FAILED"
+	// NotPaused: reserved: the thread is not stopped.
+	NotPaused Code = "NOT_PAUSED"
+	// ValidationError: a parameter is missing, unknown, of the wrong type or out of range.
+	ValidationError Code = "VALIDATION_ERROR"
+	// Unsupported: this platform, program or version of Strobe cannot do it.
+	Unsupported Code = "UNSUPPORTED"
+	// UIQueryFailed: reserved: the user interface cannot be read.
+	UIQueryFailed Code = "UI_QUERY_FAILED"
+	// UINotAvailable: reserved: there is no user interface to read.
+	UINotAvailable Code = "UI_NOT_AVAILABLE"
+	// StorageFull: the disk, or the room that Strobe may use, is full.
+	StorageFull Code = "STORAGE_FULL"
+	// InternalError: a defect of Strobe; the daemon's log has more.
+	InternalError Code = "INTERNAL_ERROR"
 )
 
 // Error is a failure with a code, what happened, and what to do next.
