@@ -76,7 +76,8 @@ func parseJSON(d *json.Decoder, depth int) (Value, error) {
 }
 
 func parseNumber(s string) (Value, error) {
-	if !strings.ContainsAny(s, ".eE") {
+	const digits = len("-170141183460469231731687303715884105728") // more is no 128-bit integer, and costs its square
+	if len(s) <= digits && !strings.ContainsAny(s, ".eE") {
 		if n, ok := new(big.Int).SetString(s, 10); ok && n.BitLen() <= 127 {
 			return fromBig(n), nil
 		} else if ok && n.Sign() > 0 && n.BitLen() == 128 {
