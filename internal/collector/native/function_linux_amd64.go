@@ -3,6 +3,7 @@ package native
 import (
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/strobe-debug/strobe/internal/capture"
@@ -105,13 +106,26 @@ func (fn *function) needsNoFrame() bool {
 
 // eventFunction is how the timeline names it.
 func (fn *function) eventFunction() event.Function {
-	raw := fn.sym.Raw
-	if raw == fn.sym.Name {
+	name, raw := publicName(fn.sym), fn.sym.Raw
+	if raw == name {
 		raw = ""
 	}
-	return event.Function{Name: fn.sym.Name, Raw: raw, File: fn.sym.File, Line: fn.sym.Line, Module: fn.mod.Path,
+	return event.Function{Name: name, Raw: raw, File: fn.sym.File, Line: fn.sym.Line, Module: fn.mod.Path,
 		Language: string(fn.sym.Language), Layout: fn.plan.Layout.Marshal()}
 }
+
+// publicName prefers the name that callers use: malloc, not its alias __libc_malloc.
+func publicName(f *symbol.Function) string {
+	best := f.Name
+	for _, a := range f.Aliases {
+		if underscores(a) < underscores(best) {
+			best = a
+		}
+	}
+	return best
+}
+
+func underscores(name string) int { return len(name) - len(strings.TrimLeft(name, "_")) }
 
 // register gives the function its ID in the session.
 func (fn *function) register(sink collector.Sink) event.FuncID {
