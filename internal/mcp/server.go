@@ -26,6 +26,9 @@ var instructions string
 // enough to cost nothing, often enough that no client thinks the call dead.
 const progressEvery = 1500 * time.Millisecond
 
+// maxErrorText bounds an error's message and its hint, each, in bytes: more than any of ours has by itself.
+const maxErrorText = 2000
+
 // MetaTextOnly in a request's _meta, set to true, leaves structuredContent out of the answer, which is the
 // same JSON as the text: our own command line reads many pages of output and needs each only once.
 const MetaTextOnly = "strobe/textOnly"
@@ -179,16 +182,28 @@ func (s *Server) progress(ctx context.Context, session *sdk.ServerSession, token
 // errorResult is a tool error: the LLM sees code, cause and the next action.
 func errorResult(err error) *sdk.CallToolResult {
 	f := fault.From(err)
+	short := &fault.Error{Code: f.Code, Msg: cut(f.Msg), Hint: cut(f.Hint)}
 	body := struct {
 		Code    fault.Code `json:"code"`
 		Message string     `json:"message"`
 		Hint    string     `json:"hint"`
-	}{f.Code, f.Msg, f.Hint}
+	}{short.Code, short.Msg, short.Hint}
 	return &sdk.CallToolResult{
 		IsError:           true,
-		Content:           []sdk.Content{&sdk.TextContent{Text: strings.ToValidUTF8(f.Error(), "\uFFFD")}},
+		Content:           []sdk.Content{&sdk.TextContent{Text: short.Error()}},
 		StructuredContent: body,
 	}
+}
+
+// cut makes an error's text fit to be read: messages quote what the client sent, which may be megabytes.
+func cut(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(s) <= maxErrorText {
+		return s
+	}
+	keep := strings.ToValidUTF8(s[:maxErrorText/2], "")
+	end := strings.ToValidUTF8(s[len(s)-maxErrorText/2:], "")
+	return fmt.Sprintf("%s…(+%d bytes)…%s", keep, len(s)-len(keep)-len(end), end)
 }
 
 // compact encodes v without spaces and without escaping what only HTML would need.

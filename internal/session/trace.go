@@ -85,7 +85,7 @@ func (s *Session) Trace(ctx context.Context, add, remove []string, depth int) (*
 	s.mu.Unlock()
 	if len(add)+len(remove) > 0 || depth != 0 && len(probes) > 0 {
 		if !s.Live() {
-			return nil, fault.New(fault.ProcessExited, "Its events can still be queried. Launch it again with trace to record more.",
+			return nil, fault.New(fault.ProcessExited, "Query its events with debug_query, or debug_launch it again with trace to record more.",
 				"the program of session %s has ended", s.ID)
 		}
 		if len(add)+len(remove) == 0 {
@@ -110,7 +110,7 @@ func (s *Session) Trace(ctx context.Context, add, remove []string, depth int) (*
 // traceError names the program's end as the cause where it is.
 func (s *Session) traceError(err error) error {
 	if !s.Live() && fault.CodeOf(err) == fault.InternalError {
-		return fault.New(fault.ProcessExited, "Its events can still be queried. Launch it again with trace to record more.",
+		return fault.New(fault.ProcessExited, "Query its events with debug_query, or debug_launch it again with trace to record more.",
 			"the program of session %s ended while patterns were changed: %w", s.ID, err)
 	}
 	return fmt.Errorf("set patterns: %w", err)
