@@ -58,16 +58,18 @@ const (
 
 // Control flags.
 const (
-	FlagBlock = 1 // full rings make the target wait
-	FlagFSGS  = 2 // rdfsbase may be used
-	FlagTSC   = 4 // rdtsc counts at a constant rate on all CPUs; else clock_gettime
+	FlagBlock  = 1 // full rings make the target wait
+	FlagFSGS   = 2 // rdfsbase may be used
+	FlagShadow = 8 // shadow stacks are in use: unwinders count every frame
+	FlagTSC    = 4 // rdtsc counts at a constant rate on all CPUs; else clock_gettime
 )
 
 // Hook flags: hooks that belong to Strobe itself and make no records.
 const (
-	HookSync   = 1 // tell the daemon that the loader's list of modules changed, and wait
-	HookLeave  = 4 // the program is about to trace itself: let it go
-	HookUnwind = 2 // register the arenas' unwind entries with this unwinder first; index in EnterOps
+	HookSync    = 1 // tell the daemon that the loader's list of modules changed, and wait
+	HookLeave   = 4 // the program is about to trace itself: let it go
+	HookFindFDE = 8 // libgcc's _Unwind_Find_FDE: take the stubs' frames out of its walk; index in EnterOps
+	HookUnwind  = 2 // register the arenas' unwind entries with this unwinder first; index in EnterOps
 )
 
 // Control is the head of the shared region. Written by the daemon but for the fields marked (agent).

@@ -355,8 +355,15 @@ func (p *process) hookUnwinder(ctx context.Context, m *loaded) []*site {
 	}
 	c.UnwindCount++
 	var add []*site
-	for _, name := range unwindEntries {
-		if s := p.ownHook(ctx, m, name, ring.HookUnwind, index); s != nil {
+	if shadowStacks(p.pid) {
+		c.Flags |= ring.FlagShadow
+	}
+	for i, name := range unwindEntries {
+		flags := uint32(ring.HookUnwind)
+		if i == 0 && llvm == 0 {
+			flags = ring.HookFindFDE
+		}
+		if s := p.ownHook(ctx, m, name, flags, index); s != nil {
 			add = append(add, s)
 			if name == unwindEntries[0] {
 				break
@@ -399,6 +406,20 @@ func (p *process) ownHook(ctx context.Context, m *loaded, name string, flags, in
 		return nil
 	}
 	return h.sites[0]
+}
+
+// shadowStacks reports whether the process uses the CPU's shadow stacks.
+func shadowStacks(pid int) bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return false
+	}
+	for _, line := range strings.Split(string(b), "\n") {
+		if v, ok := strings.CutPrefix(line, "x86_Thread_features:"); ok {
+			return strings.Contains(v, "shstk")
+		}
+	}
+	return false
 }
 
 // ownCode reads a small function with the padding behind it, up to the next 16-byte boundary.

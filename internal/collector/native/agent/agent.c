@@ -295,14 +295,18 @@ static inline void record(const u64 *r, const u64 *gprs, u32 n, u32 ops, u32 max
 	publish(t, head + size);
 }
 
+static inline u32 in_arena(u64 pc) {
+	const struct strobe_control *c = CONTROL;
+	u32 in = 0;
+	for (u32 i = 0; i < c->arenacount; i++) in |= pc - c->arenas[i].lo < c->arenas[i].hi - c->arenas[i].lo;
+	return in;
+}
+
 // record_enter returns 1 when the function was reached by a tail call from a hooked one: then its
 // return address is a stub's, and the stub must not make another frame.
 u32 record_enter(const u64 *r, u64 id, u64 frame, const u8 *vec) {
 	const struct strobe_hook *h = &HOOKS[id];
-	const struct strobe_control *c = CONTROL;
-	u64 ret = *(const u64 *)(frame + 8);
-	u32 tail = 0;
-	for (u32 i = 0; i < c->arenacount; i++) tail |= ret - c->arenas[i].lo < c->arenas[i].hi - c->arenas[i].lo;
+	u32 tail = in_arena(*(const u64 *)(frame + 8));
 	record(r, r, h->entergprs, h->enterops, h->maxenter, (u32)id, STROBE_REC_ENTER, tail ? STROBE_REC_TAIL : 0, frame, vec);
 	return tail;
 }
@@ -346,6 +350,28 @@ static WAITS void register_unwind(u32 k) {
 	__atomic_store_n(&u->busy, 0, __ATOMIC_RELEASE);
 }
 
+// skip_stub takes a stub's frame out of libgcc's walk of the stack, so that a program which prints its backtrace prints
+// what it would print untraced. _Unwind_Find_FDE(pc, &context->bases) is asked about each frame; for a frame of ours
+// we do what the unwind entry says (CFA = rbp+16, return address at CFA-8, rbp at CFA-16) and let it be asked about the caller.
+// struct _Unwind_Context has had this layout since gcc 4: reg[18], cfa, ra, lsda, bases{3}, flags, args_size, by_value[18].
+// False when the caller is not that walk.
+static WAITS int skip_stub(u64 *r) {
+	u64 pc = r[0];
+	if (!in_arena(pc)) return 1; // nothing of ours
+	u64 *ctx = (u64 *)(r[1] - 168);
+	u64 *rbp_at = &ctx[6], *cfa = &ctx[18], *ra = &ctx[19];
+	u8 *by_value = (u8 *)&ctx[26];
+	if (*ra - 1 != pc && *ra != pc) return 0;
+	u64 rbp = by_value[6] ? *rbp_at : *rbp_at ? *(u64 *)*rbp_at : 0;
+	if (!rbp || *cfa > rbp || rbp - *cfa > 1 << 20) return 0; // the frame lies just above what it called
+	by_value[6] = 0;
+	*rbp_at = rbp;
+	*cfa = rbp + 16;
+	*ra = *(u64 *)(rbp + 8);
+	r[0] = *ra - 1;
+	return 1;
+}
+
 // leave gives back what unwinders allocated for our frames, which a leak check would report, and waits until nobody traces us.
 static WAITS void leave(void) {
 	struct strobe_control *c = CONTROL;
@@ -356,10 +382,14 @@ static WAITS void leave(void) {
 	announce(&c->leaveseq, &c->leaveack);
 }
 
-void record_enter_only(const u64 *r, u64 id, u64 frame, const u8 *vec) {
+void record_enter_only(u64 *r, u64 id, u64 frame, const u8 *vec) {
 	const struct strobe_hook *h = &HOOKS[id];
 	if (UNLIKELY(h->flags & STROBE_HOOK_SYNC)) { sync_modules(); return; }
 	if (UNLIKELY(h->flags & STROBE_HOOK_LEAVE)) { leave(); return; }
+	if (UNLIKELY(h->flags & STROBE_HOOK_FIND_FDE)) {
+		if ((CONTROL->flags & STROBE_FLAG_SHADOW) || !skip_stub(r)) register_unwind(h->enterops);
+		return;
+	}
 	if (UNLIKELY(h->flags & STROBE_HOOK_UNWIND)) { register_unwind(h->enterops); return; }
 	record(r, r, h->entergprs, h->enterops, h->maxenter, (u32)id, STROBE_REC_ENTER, 0, frame, vec);
 }
