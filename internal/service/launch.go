@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"reflect"
+	"strings"
 
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/fault"
@@ -33,7 +34,10 @@ type LaunchResult struct {
 	Runtime                string                 `json:"runtime"`
 	Capabilities           collector.Capabilities `json:"capabilities"`
 	PendingPatternsApplied int                    `json:"pendingPatternsApplied,omitempty"`
-	HookedFunctions        int                    `json:"hookedFunctions,omitempty"`
+	HookedFunctions        *int                   `json:"hookedFunctions,omitempty"` // this and the next three: with patterns
+	MatchedFunctions       *int                   `json:"matchedFunctions,omitempty"`
+	Unhookable             []collector.Unhookable `json:"unhookable,omitempty"` // first 20
+	UnhookableCount        int                    `json:"unhookableCount,omitempty"`
 	Warnings               []string               `json:"warnings,omitempty"`
 	NextSteps              string                 `json:"nextSteps,omitempty"`
 }
@@ -44,7 +48,7 @@ var launchOp = Op{
 	Doc: "Starts a program and records its output, and the calls that the patterns in `trace` select, on one timeline. " +
 		"The program runs with the daemon's environment with `env` laid over it (give variables that matter in `env`: the daemon may " +
 		"have been started by another shell). `command` with a slash is a path, relative to `cwd` or else to projectRoot; without one it is looked up in the " +
-		"PATH that the program itself will see. Answers as soon as the program runs.",
+		"PATH that the program itself will see. Answers as soon as the program runs; with patterns, as soon as its libraries are loaded and hooked.",
 	Destructive: false,
 	Params:      reflect.TypeFor[LaunchParams](),
 	Results:     []reflect.Type{reflect.TypeFor[LaunchResult]()},
@@ -87,7 +91,7 @@ func launch(ctx context.Context, s *Service, p *LaunchParams) (*LaunchResult, er
 	}
 	res := &LaunchResult{
 		SessionID: sess.ID, PID: state.PID, Runtime: state.Runtime, PendingPatternsApplied: len(pending),
-		HookedFunctions: state.Trace.Hooked, Warnings: launchWarnings(state),
+		Warnings: launchWarnings(state),
 	}
 	if state.Caps != nil {
 		res.Capabilities = *state.Caps
@@ -95,7 +99,13 @@ func launch(ctx context.Context, s *Service, p *LaunchParams) (*LaunchResult, er
 	}
 	res.NextSteps = "debug_query shows output; debug_trace adds functions while it runs; debug_session stop ends it."
 	if len(probes) > 0 {
+		t := &state.Trace
+		res.HookedFunctions, res.MatchedFunctions = &t.Hooked, &t.Matched
+		res.Unhookable, res.UnhookableCount = firstUnhookable(t.Unhookable)
 		res.NextSteps = "debug_query (view tree) shows calls and output; debug_session stop ends it."
+		if t.Hooked == 0 {
+			res.NextSteps = "No function is hooked: see warnings and unhookable; debug_trace changes patterns while it runs, debug_query shows output."
+		}
 	}
 	return res, nil
 }
@@ -103,8 +113,17 @@ func launch(ctx context.Context, s *Service, p *LaunchParams) (*LaunchResult, er
 func launchWarnings(state *session.State) []string {
 	w := append([]string{}, state.Warnings...)
 	w = append(w, state.Trace.Warnings...)
-	for _, p := range state.Trace.Probes {
-		if p.Warning != "" {
+	return appendProbeWarnings(w, state.Trace.Probes)
+}
+
+// appendProbeWarnings adds what there is to say of single patterns. A warning that does not name its pattern is given it.
+func appendProbeWarnings(w []string, probes []collector.ProbeStatus) []string {
+	for _, p := range probes {
+		switch {
+		case p.Warning == "":
+		case strings.Contains(p.Warning, p.Pattern):
+			w = append(w, p.Warning)
+		default:
 			w = append(w, p.Pattern+": "+p.Warning)
 		}
 	}

@@ -76,7 +76,11 @@ func (c *plainCollector) Status() collector.Status {
 		if p.Pattern == "nothing" {
 			ps = collector.ProbeStatus{Pattern: p.Pattern, Warning: "matches no function"}
 			for i := range 30 {
-				st.Unhookable = append(st.Unhookable, collector.Unhookable{Function: string(rune('a' + i)), Reason: "test"})
+				u := collector.Unhookable{Function: string(rune('a' + i)), Reason: "too short"}
+				if i > 25 {
+					u.Reason = "no code"
+				}
+				st.Unhookable = append(st.Unhookable, u)
 			}
 		}
 		st.Probes = append(st.Probes, ps)

@@ -109,7 +109,7 @@ func TestLifeOfASession(t *testing.T) {
 		"command": "sh", "args": []string{"-c", "echo hello; read x; echo got $x; exit 5"}, "projectRoot": root, "stdin": "pipe",
 		"trace": []string{"a::b"}, "name": "first",
 	})
-	if l.PID == 0 || l.Runtime != "native" || l.HookedFunctions != 1 || l.NextSteps == "" || l.Capabilities.OutputCapture != "full" {
+	if l.PID == 0 || l.Runtime != "native" || l.HookedFunctions == nil || *l.HookedFunctions != 1 || *l.MatchedFunctions != 1 || l.NextSteps == "" || l.Capabilities.OutputCapture != "full" {
 		t.Errorf("launch = %+v", l)
 	}
 	id := l.SessionID
@@ -203,11 +203,11 @@ func TestPendingPatterns(t *testing.T) {
 		t.Error("launch of nothing succeeded")
 	}
 	l, err := call[LaunchResult](t, s, as("one"), "debug_launch", map[string]any{"command": "true", "projectRoot": root, "trace": []string{"f", "k"}})
-	if err != nil || l.PendingPatternsApplied != 2 || l.HookedFunctions != 3 {
+	if err != nil || l.PendingPatternsApplied != 2 || *l.HookedFunctions != 3 {
 		t.Errorf("launch after a failed one = %+v, %v", l, err)
 	}
 	l, err = call[LaunchResult](t, s, as("one"), "debug_launch", map[string]any{"command": "true", "projectRoot": root})
-	if err != nil || l.PendingPatternsApplied != 0 {
+	if err != nil || l.PendingPatternsApplied != 0 || l.HookedFunctions != nil {
 		t.Errorf("second launch = %+v, %v", l, err)
 	}
 	stage(as("one"), map[string]any{"projectRoot": root, "add": []string{"f"}})
@@ -242,6 +242,13 @@ func TestTraceOfARunningProgram(t *testing.T) {
 	r = trace(map[string]any{"add": []string{"f", "nothing"}})
 	if r.HookedFunctions != 2 || len(r.Unhookable) != maxUnhookable || r.UnhookableCount != 30 || !slices.Contains(r.Warnings, "nothing: matches no function") {
 		t.Errorf("two added = %+v", r)
+	}
+	if u := r.Unhookable[:3]; u[0].Reason != "too short" || u[1].Reason != "no code" || u[2] != (collector.Unhookable{Function: "b", Reason: "too short"}) {
+		t.Errorf("unhookable begins with %+v", u)
+	}
+	first := must[LaunchResult](t, s, "debug_launch", map[string]any{"command": "sleep", "args": []string{"100"}, "projectRoot": root, "trace": []string{"f", "nothing"}})
+	if *first.HookedFunctions != 2 || *first.MatchedFunctions != 2 || len(first.Unhookable) != maxUnhookable || first.UnhookableCount != 30 || !slices.Equal(first.Warnings, r.Warnings) {
+		t.Errorf("launch with them = %+v", first)
 	}
 	refused(t, s, fault.InvalidPattern, "xx[", "debug_trace", map[string]any{"sessionId": l.SessionID, "add": []string{"xx["}, "remove": []string{"f"}})
 	r = trace(map[string]any{"add": []string{"g"}, "remove": []string{"f", "nothing"}})

@@ -53,6 +53,23 @@ var traceOp = Op{
 // maxUnhookable is how many functions that could not be hooked an answer names.
 const maxUnhookable = 20
 
+// firstUnhookable returns what an answer names of list, and how many there are: one function of every reason
+// comes first, so that a frequent reason does not hide the others.
+func firstUnhookable(list []collector.Unhookable) (first []collector.Unhookable, count int) {
+	seen := make(map[string]bool)
+	var again []collector.Unhookable
+	for _, u := range list {
+		if seen[u.Reason] {
+			again = append(again, u)
+			continue
+		}
+		seen[u.Reason] = true
+		first = append(first, u)
+	}
+	first = append(first, again...)
+	return first[:min(len(first), maxUnhookable)], len(list)
+}
+
 func trace(ctx context.Context, s *Service, p *TraceParams) (*TraceResult, error) {
 	if err := s.checkPatterns(p.Add); err != nil {
 		return nil, err
@@ -106,17 +123,11 @@ func (s *Service) stage(ctx context.Context, p *TraceParams) (*TraceResult, erro
 func describeTrace(sess *session.Session, t *session.TraceState) *TraceResult {
 	r := &TraceResult{
 		Mode: "runtime", ActivePatterns: session.Patterns(t.Patterns), HookedFunctions: t.Hooked, MatchedFunctions: t.Matched,
-		ByBreakpoint: t.Fallback, Unhookable: t.Unhookable, UnhookableCount: len(t.Unhookable), ActiveWatches: []string{},
+		ByBreakpoint: t.Fallback, ActiveWatches: []string{},
 		Warnings: append(append([]string{}, t.Warnings...), t.Status.Warnings...), EventLimit: t.EventLimit, SerializationDepth: 3,
 	}
-	if len(r.Unhookable) > maxUnhookable {
-		r.Unhookable = r.Unhookable[:maxUnhookable]
-	}
-	for _, p := range t.Probes {
-		if p.Warning != "" {
-			r.Warnings = append(r.Warnings, p.Pattern+": "+p.Warning)
-		}
-	}
+	r.Unhookable, r.UnhookableCount = firstUnhookable(t.Unhookable)
+	r.Warnings = appendProbeWarnings(r.Warnings, t.Probes)
 	if n := len(t.Patterns); n > 0 {
 		r.SerializationDepth = t.Patterns[n-1].Depth
 	}
