@@ -104,17 +104,18 @@ func (ls *lanes) skipped() event.Flags {
 // exit closes the frame that the record belongs to, and before it those above. ok is false when it was not open: its
 // enter was lost, or made before the hook's rings were.
 func (ls *lanes) exit(sp uint64, hook uint32, close emit, tailed func(l *lane, f frame)) (l *lane, ok bool) {
-	for _, c := range ls.list {
-		if ls.find(c, sp, hook) >= 0 {
-			l = c
-			break
-		}
+	i := -1
+	if l = ls.cur; l != nil {
+		i = l.find(sp, hook)
 	}
-	if l == nil {
-		return nil, false
+	for k := 0; i < 0; k++ {
+		if k == len(ls.list) {
+			return nil, false
+		}
+		l = ls.list[k]
+		i = l.find(sp, hook)
 	}
 	ls.cur = l
-	i := ls.find(l, sp, hook)
 	for n := len(l.frames) - 1; n > i; n-- {
 		f := l.frames[n]
 		l.frames = l.frames[:n]
@@ -129,12 +130,14 @@ func (ls *lanes) exit(sp uint64, hook uint32, close emit, tailed func(l *lane, f
 	return l, true
 }
 
-func (ls *lanes) find(l *lane, sp uint64, hook uint32) int {
+// find returns the index of an open frame, -1 if there is none such. It is mostly the last.
+func (l *lane) find(sp uint64, hook uint32) int {
 	for i := len(l.frames) - 1; i >= 0; i-- {
-		if l.frames[i].sp == sp && l.frames[i].hook == hook {
+		f := &l.frames[i]
+		if f.sp == sp && f.hook == hook {
 			return i
 		}
-		if l.frames[i].sp > sp {
+		if f.sp > sp {
 			return -1
 		}
 	}
