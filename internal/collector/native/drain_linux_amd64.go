@@ -381,7 +381,7 @@ func (d *drainer) letAllGo() {
 		d.t.mu.Lock()
 		d.t.procs = slices.DeleteFunc(d.t.procs, func(q *process) bool { return q == p })
 		d.t.mu.Unlock()
-		p.release()
+		d.t.spawn(p.release)
 	}
 }
 
@@ -435,7 +435,7 @@ func (d *drainer) finish(p *process) {
 			t.finish(p.exit)
 		}
 	}
-	p.release()
+	t.spawn(p.release) // it waits for who changes hooks
 }
 
 func futexWake(word *uint32) {

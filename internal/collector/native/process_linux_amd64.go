@@ -30,7 +30,8 @@ type process struct {
 
 	region     *ring.Region
 	regionAddr uint64
-	released   sync.Once
+	regionMu   sync.RWMutex // leaf; held to read while region is used by a goroutine that probeMu does not cover
+	released   bool
 
 	threads map[int]*thread
 
@@ -217,19 +218,53 @@ func (p *process) initControl(aux map[uint64]uint64) {
 	p.region.Beat(p.t.rt.clock.Now())
 }
 
-// release gives the daemon's mapping back. Only after the last drain.
+// release gives the daemon's mapping back, after the last drain, when nobody changes hooks.
 func (p *process) release() {
-	p.released.Do(func() {
-		p.mem.Close()
-		if p.region != nil {
-			unix.Munmap(p.region.Bytes())
+	p.t.probeMu.Lock()
+	defer p.t.probeMu.Unlock()
+	p.regionMu.Lock()
+	defer p.regionMu.Unlock()
+	if p.released {
+		return
+	}
+	p.released = true
+	p.mem.Close()
+	if p.region != nil {
+		unix.Munmap(p.region.Bytes())
+	}
+}
+
+// beatEvery is well below staleAfter.
+const beatEvery = 200 * time.Millisecond
+
+// beatLoop tells the agents that the daemon lives, also while the store is behind and nobody drains.
+func (t *target) beatLoop() {
+	tick := time.NewTicker(beatEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-t.allGone:
+			return
+		case <-tick.C:
 		}
-	})
+		for _, p := range t.processes() {
+			p.regionMu.RLock()
+			if p.region != nil && !p.released {
+				p.region.Beat(t.rt.clock.Now())
+			}
+			p.regionMu.RUnlock()
+		}
+	}
 }
 
 // adoptFork gives a forked child rings of its own, in place of its copy of the parent's mapping, before it runs.
 // Everything else (stubs, patches) it inherited. Tracer thread only; tid is stopped.
 func (p *process) adoptFork(parent *process, tid int) error {
+	parent.regionMu.RLock()
+	defer parent.regionMu.RUnlock()
+	if parent.released {
+		return fmt.Errorf("copy the agent of process %d: it has ended", parent.pid)
+	}
 	p.blob, p.gadget, p.loader = parent.blob, parent.gadget, parent.loader
 	p.inherit(parent)
 	select {

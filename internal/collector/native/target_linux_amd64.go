@@ -17,7 +17,8 @@ import (
 
 // target is one launched program with all its processes: the Collector of this runtime.
 //
-// Goroutines: the tracer's thread, and drainLoop. Both end after the last process, or with Stop.
+// Goroutines: the tracer's thread, drainLoop and beatLoop, which end after the last process, or with Stop; and short ones
+// (spawn) that change hooks or release memory when the tracer's thread or the drain goroutine must not wait.
 type target struct {
 	rt        *Runtime
 	cmd       *collector.Command
@@ -97,6 +98,7 @@ func (t *target) launch(ctx context.Context) error {
 	}
 	t.live.Store(1)
 	go t.drainLoop()
+	go t.beatLoop()
 	if err := t.setUp(ctx, p); err != nil {
 		t.Stop(context.WithoutCancel(ctx), true)
 		return err
