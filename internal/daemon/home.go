@@ -14,6 +14,10 @@ import (
 // maxSocketPath is sun_path's size on Linux less the closing NUL.
 const maxSocketPath = 107
 
+// minSpace is what a daemon writes at its start: lock, log, the list of sessions. Without it it could not even
+// say in its log why it ends.
+const minSpace = 256 << 10
+
 // Home returns the absolute path of Strobe's directory: $STROBE_HOME or ~/.strobe. It need not exist.
 func Home() (string, error) {
 	home := os.Getenv(envHome)
@@ -77,8 +81,11 @@ func prepareHome(home string) error {
 	if err != nil {
 		return homeFault(home, err)
 	}
-	probe.Close()
-	return os.Remove(probe.Name())
+	_, err = probe.Write(make([]byte, minSpace))
+	if err := errors.Join(err, probe.Close(), os.Remove(probe.Name())); err != nil {
+		return homeFault(home, err)
+	}
+	return nil
 }
 
 func homeFault(home string, err error) error {

@@ -363,11 +363,19 @@ func (m *Manager) Delete(ctx context.Context, id string) error {
 }
 
 // remove deletes files and the list's row. The row goes first: a file without one is found at the next start.
+// On a full disk it can only go when the files have made room; a row without a file goes at the next start.
 func (m *Manager) remove(ctx context.Context, id string) error {
-	if err := m.index.Delete(ctx, id); err != nil {
+	err := m.index.Delete(ctx, id)
+	if err != nil && fault.CodeOf(err) != fault.StorageFull {
 		return fmt.Errorf("delete session %s: %w", id, err)
 	}
-	return removeFiles(m.path(id))
+	if gone := removeFiles(m.path(id)); gone != nil || err == nil {
+		return gone
+	}
+	if err := m.index.Delete(ctx, id); err != nil {
+		return fmt.Errorf("delete session %s: its data is gone: %w", id, err)
+	}
+	return nil
 }
 
 func removeFiles(path string) error {
