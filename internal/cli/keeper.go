@@ -9,10 +9,11 @@ import (
 // keeperCommand is started by the daemon, never by people: it keeps targets' pipes open when the daemon dies.
 func (a *app) keeperCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:    "keeper",
-		Short:  "Keep the pipes of running programs open when the daemon dies (started by the daemon)",
-		Args:   cobra.NoArgs,
-		Hidden: true,
-		RunE:   func(*cobra.Command, []string) error { return daemon.RunKeeper() },
+		Use:     "keeper",
+		Short:   "Keep the pipes of running programs open when the daemon dies (started by the daemon)",
+		Example: "  strobe keeper # needs the daemon at the other end of its socket",
+		Args:    cobra.NoArgs,
+		Hidden:  true,
+		RunE:    func(*cobra.Command, []string) error { return daemon.RunKeeper() },
 	}
 }
