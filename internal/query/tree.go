@@ -37,7 +37,10 @@ func (a *asker) tree(parts []part, res *Result) (notes []string, err error) {
 	}
 	w := &treeWriter{a: a, hidden: beyond, stopped: beyond > 0}
 	res.TotalCount = beyond
-	left := a.req.Limit
+	left, home := a.req.Limit, -1
+	if !others {
+		home = a.outputHome(sections)
+	}
 	for i, s := range sections {
 		res.TotalCount += s.calls
 		budget := left / (len(sections) - i)
@@ -46,7 +49,7 @@ func (a *asker) tree(parts []part, res *Result) (notes []string, err error) {
 			w.hidden += s.calls
 			continue
 		}
-		b := &builder{a: a, limit: max(budget, min(left, minSection)), orphans: len(sections) == 1 && !others}
+		b := &builder{a: a, limit: max(budget, min(left, minSection)), orphans: i == home}
 		if err := b.build(s); err != nil {
 			return nil, err
 		}
@@ -56,17 +59,36 @@ func (a *asker) tree(parts []part, res *Result) (notes []string, err error) {
 	if res.HasMore && len(sections) == 1 && roots == nil {
 		res.LastEventID = w.last
 	}
-	if notes, err = a.unplaced(sections, others); err != nil {
-		return nil, err
+	if len(sections) > 1 && !others && home < 0 {
+		if notes, err = a.unplaced(sections); err != nil {
+			return nil, err
+		}
 	}
 	return append(w.notes(res, sections, roots != nil, a.req.Limit), notes...), nil
 }
 
-// unplaced says that there is output which no tree can show, because its thread is not known.
-func (a *asker) unplaced(sections []section, others bool) ([]string, error) {
-	if len(sections) < 2 || others {
-		return nil, nil
+// outputHome returns the section that shows output of unknown threads: the only one, or, where there is but one
+// process, its main thread's; -1 for none.
+func (a *asker) outputHome(sections []section) int {
+	if len(sections) == 1 {
+		return 0
 	}
+	home := -1
+	for _, t := range a.threads {
+		if t.PID != a.threads[0].PID {
+			return -1
+		}
+	}
+	for i, s := range sections {
+		if t := a.thread(s.thread); t.TID == t.PID {
+			home = i
+		}
+	}
+	return home
+}
+
+// unplaced says that there is output which no tree can show, because its thread is not known.
+func (a *asker) unplaced(sections []section) ([]string, error) {
 	f := sections[0].filter
 	f.Threads = nil
 	if f.Kinds &= otherKinds; f.Kinds == 0 {

@@ -298,3 +298,35 @@ func TestTreeCountsEveryCall(t *testing.T) {
 		}
 	}
 }
+
+// Output has no thread: it comes through a pipe. In a program of one process it stands in the main thread's tree, and
+// is said to be that process's.
+func TestTreeOfOutput(t *testing.T) {
+	for processes, want := range map[int]string{
+		1: "thread 7, pid 7: 1 call\nf()  30ns #1\n  stdout: \"in f\\n\"\nthread 8, pid 7: 1 call\ng()  5ns #3\n",
+		2: "thread 7, pid 7: 1 call\nf()  30ns #1\nthread 8, pid 8: 1 call\ng()  5ns #3\n",
+	} {
+		st := newStore(t, store.Options{})
+		st.SetPID(7)
+		main := st.Thread(event.Thread{PID: 7, TID: 7})
+		other := st.Thread(event.Thread{PID: int32(6 + processes), TID: 8})
+		f, g := st.Function(event.Function{Name: "f"}), st.Function(event.Function{Name: "g"})
+		err := st.Put([]event.Event{
+			{TS: 10, Kind: event.FunctionEnter, Func: f, Thread: main},
+			{TS: 20, Kind: event.Stdout, Thread: event.NoThread, Payload: []byte("in f\n")},
+			{TS: 25, Kind: event.FunctionEnter, Func: g, Thread: other},
+			{TS: 30, Kind: event.FunctionExit, Func: g, Thread: other},
+			{TS: 40, Kind: event.FunctionExit, Func: f, Thread: main},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		res := ask1(t, st, Request{View: "tree"})
+		if got := res.Tree; got != want || processes == 2 != strings.Contains(res.Hint, "1 events such as output") {
+			t.Errorf("%d processes: %s%s", processes, res.Tree, res.Hint)
+		}
+		if e := ask1(t, st, Request{EventType: Kinds{"stdout"}}).Events; len(e) != 1 || e[0].PID != 7 {
+			t.Errorf("%d processes: output is %+v", processes, e)
+		}
+	}
+}

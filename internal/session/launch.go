@@ -119,6 +119,7 @@ func (m *Manager) start(ctx context.Context, id string, rt collector.Runtime, cm
 	conn.Started()
 	undo = append(undo, func() error { return stopCollector(col, true) })
 	meta.PID = col.PID()
+	k.st.SetPID(meta.PID)
 	if err := m.index.Register(ctx, meta); err != nil {
 		return nil, fmt.Errorf("list session: %w", err)
 	}

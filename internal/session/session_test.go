@@ -156,6 +156,9 @@ func TestOutputAndExitCode(t *testing.T) {
 	f := newFixture(t)
 	s := f.sh(`printf 'a\000b\377\n'; echo err >&2; exit 7`)
 	st := ended(t, s)
+	if pid := s.st.Meta().PID; pid == 0 || pid != s.PID() {
+		t.Errorf("the store says pid %d of process %d", pid, s.PID())
+	}
 	if st.Status != Exited || st.ExitCode == nil || *st.ExitCode != 7 || st.Signal != "" {
 		t.Errorf("state = %s, %v, %q", st.Status, st.ExitCode, st.Signal)
 	}

@@ -148,8 +148,12 @@ func TestNames(t *testing.T) {
 	two := st.Thread(event.Thread{PID: 1, TID: 2, Name: "y"})
 	must(t, st.SetResult(Result{}))
 	st.SetThreadName(two, "z")
+	st.SetPID(77)
 	code := 4
 	must(t, st.SetResult(Result{Status: "exited", ExitCode: &code}))
+	if live, err := Open(path); err != nil || live.Meta().PID != 77 || live.Close() != nil {
+		t.Errorf("Open() beside the writer = %v", err)
+	}
 	must(t, st.Close())
 	re, err := Open(path)
 	must(t, err)
@@ -162,7 +166,7 @@ func TestNames(t *testing.T) {
 	if diff := cmp.Diff([]event.Thread{{PID: 1, TID: 2, Name: "x"}, {PID: 1, TID: 2, Name: "z"}}, sn.Threads()); diff != "" {
 		t.Errorf("Threads() (-want +got): %s", diff)
 	}
-	if diff := cmp.Diff(Meta{SessionID: "s", Command: "/bin/x", StartedAt: 5}, re.Meta()); diff != "" {
+	if diff := cmp.Diff(Meta{SessionID: "s", Command: "/bin/x", StartedAt: 5, PID: 77}, re.Meta()); diff != "" {
 		t.Errorf("Meta() (-want +got): %s", diff)
 	}
 	if r := re.Result(); r.ExitCode == nil || *r.ExitCode != 4 {

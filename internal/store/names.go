@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"github.com/strobe-debug/strobe/internal/event"
 )
@@ -12,6 +13,7 @@ type names struct {
 	functions []event.Function // from written.functions on
 	threads   map[event.ThreadID]event.Thread
 	result    *Result
+	meta      *Meta
 	nThreads  int
 	files     []string
 	layouts   []string
@@ -34,6 +36,10 @@ func (w *writer) takeNames() names {
 		r := s.result
 		n.result, s.resultNew = &r, false
 	}
+	if s.metaNew {
+		m := s.meta
+		n.meta, s.metaNew = &m, false
+	}
 	return n
 }
 
@@ -47,6 +53,9 @@ func (w *writer) putBackNames(n names) {
 	}
 	if n.result != nil {
 		s.resultNew = true
+	}
+	if n.meta != nil {
+		s.metaNew = true
 	}
 	for _, f := range n.files {
 		delete(w.written.files, f)
@@ -84,13 +93,20 @@ func (t *txn) writeNames() {
 	if t.err == nil && len(t.names.threads) > 0 {
 		w.written.threads = max(w.written.threads, t.names.nThreads)
 	}
-	if t.names.result != nil {
-		doc, err := json.Marshal(t.names.result)
-		if err != nil && t.err == nil {
-			t.err = err
-		}
-		t.exec(w.stmt.meta, "result", string(doc))
+	if t.names.meta != nil {
+		t.writeMeta("session", t.names.meta)
 	}
+	if t.names.result != nil {
+		t.writeMeta("result", t.names.result)
+	}
+}
+
+func (t *txn) writeMeta(key string, v any) {
+	doc, err := json.Marshal(v)
+	if err != nil && t.err == nil {
+		t.err = fmt.Errorf("encode session data: %w", err)
+	}
+	t.exec(t.w.stmt.meta, key, string(doc))
 }
 
 func (t *txn) fileID(path string) int {

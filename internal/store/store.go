@@ -41,6 +41,7 @@ type Store struct {
 	renamed   map[event.ThreadID]struct{} // not yet written
 	result    Result
 	resultNew bool // not yet written
+	metaNew   bool // not yet written
 	nFuncs    atomic.Uint32
 	nThreads  atomic.Uint32
 
@@ -123,8 +124,20 @@ func newStore(path string, m Meta, log *slog.Logger) *Store {
 // Path returns the path of the session's file.
 func (s *Store) Path() string { return s.path }
 
-// Meta returns what the session was created with.
-func (s *Store) Meta() Meta { return s.meta }
+// Meta returns what the session was created with, and the PID that was set since.
+func (s *Store) Meta() Meta {
+	s.namesMu.RLock()
+	defer s.namesMu.RUnlock()
+	return s.meta
+}
+
+// SetPID says which process the program became: a store is created before its program is started. The file
+// has it with the next commit.
+func (s *Store) SetPID(pid int) {
+	s.namesMu.Lock()
+	defer s.namesMu.Unlock()
+	s.meta.PID, s.metaNew = pid, s.w != nil
+}
 
 // Result returns how the recording ended, as far as that is known.
 func (s *Store) Result() Result {
