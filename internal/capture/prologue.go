@@ -55,7 +55,13 @@ type prologue struct {
 	sp     int32          // rsp behind the run, from the CFA
 	spOK   bool
 	length int // bytes read
+
+	realigned bool // the stack pointer was rounded down
 }
+
+// realignedFrame stands for the distance of a realigned stack pointer from the CFA, which is not known: slots in such a
+// frame count from here, far from all others.
+const realignedFrame = -1 << 24
 
 // page is 64 bytes of stack.
 type page struct {
@@ -112,7 +118,7 @@ func readPrologue(code []byte) *prologue {
 		}
 		code, p.length = code[in.Len:], p.length+in.Len
 	}
-	if sp := p.gpr[rsp]; sp.frame {
+	if sp := p.gpr[rsp]; sp.frame && !p.realigned {
 		p.sp = sp.off
 	} else {
 		p.spOK = false
@@ -184,7 +190,8 @@ func (p *prologue) step(in *x86asm.Inst) bool {
 	case x86asm.AND:
 		if r, ok := in.Args[0].(x86asm.Reg); ok {
 			if r == x86asm.RSP { // realigned: distances from the CFA are gone
-				return false
+				p.gpr[rsp], p.realigned = frameAddress(realignedFrame), true
+				return true
 			}
 			if imm, ok := in.Args[1].(x86asm.Imm); ok && imm == 1 { // clang's mask of a bool
 				if c := p.reg(r); c != nil {
