@@ -241,3 +241,35 @@ func TestFirstProgram(t *testing.T) {
 		})
 	}
 }
+
+const deepProgram = `
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+__attribute__((noinline)) long deep(long n, long a, long b, long c) { return n ? deep(n - 1, b, c, a) + 1 : a; }
+int main(int argc, char **argv) {
+	struct rlimit r;
+	long v = deep(atol(argv[1]), 1, 2, 3);
+	getrlimit(RLIMIT_STACK, &r);
+	printf("%ld limit %ld\n", v, (long)r.rlim_cur);
+	return 0;
+}
+`
+
+// A recursion that only just fits the stack must fit it when it is traced, and one without end must still end.
+func TestDeepRecursionFits(t *testing.T) {
+	prog := build(t, "deep.c", deepProgram, "gcc", "-g", "-O0")
+	for _, depth := range []string{"128000", "100000000"} {
+		want, _ := exec.Command(prog, depth).CombinedOutput()
+		sink := newSink(t)
+		sink.keep = false
+		s := startProgram(t, testRuntime(t), sink, filepath.Dir(prog), []string{"@usercode"}, prog, depth)
+		s.wait(t)
+		if got := s.stdout.String(); got != string(want) {
+			t.Errorf("depth %s: output %q, untraced %q, exit %+v", depth, got, want, s.Exit())
+		}
+		if (len(want) == 0) != (s.Exit().Signal == "SIGSEGV") {
+			t.Errorf("depth %s: exit %+v", depth, s.Exit())
+		}
+	}
+}

@@ -223,6 +223,9 @@ func (t *target) signalStop(th *thread, s ptrace.Stop) {
 			t.resume(th, 0)
 			return
 		}
+		if s.Signal == unix.SIGSEGV && t.growStack(th, p, &regs) {
+			return
+		}
 	}
 	if p.region != nil && p.inStub(regs.Rip) {
 		t.deliverOutside(th, p, s.Signal)

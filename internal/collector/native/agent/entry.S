@@ -134,17 +134,15 @@ enter:
 	mov 8(%rbp), %rcx		// a return into an arena: a tail call
 	mov C(44), %edx			// arenacount
 	lea C(ARENAS), %rax
-1:	sub $1, %edx
-	js 2f
-	mov (%rax), %rbx
-	mov 8(%rax), %r10
-	add $32, %rax
-	mov %rcx, %r11
-	sub %rbx, %r11
-	sub %rbx, %r10
-	cmp %r10, %r11
-	jae 1b
-	jmp 9f
+	test %edx, %edx
+	jz 2f
+1:	cmp (%rax), %rcx		// lo
+	jb 4f
+	cmp 8(%rax), %rcx		// hi
+	jb 9f
+4:	add $32, %rax
+	dec %edx
+	jnz 1b
 2:	FAST_RESERVE 9f, 4, 8
 	mov %rdi, 24(%rbx)
 	mov %rsi, 32(%rbx)
