@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"syscall"
 	"time"
 
@@ -51,12 +52,24 @@ func (m *Manager) Launch(ctx context.Context, r LaunchRequest) (*Session, error)
 	if err != nil {
 		return nil, err
 	}
+	if w := privileged(cmd.Path); w != "" {
+		warnings = append(warnings, w)
+	}
 	s.warnings = append(warnings, s.warnings...)
 	m.mu.Lock()
 	m.sessions[id] = s
 	m.mu.Unlock()
 	m.wg.Go(s.watch)
 	return s, nil
+}
+
+// privileged warns of a program that the kernel would run as another user, did nobody look.
+func privileged(path string) string {
+	info, err := os.Stat(path)
+	if err != nil || info.Mode()&(fs.ModeSetuid|fs.ModeSetgid) == 0 {
+		return ""
+	}
+	return path + " is set-user-ID or set-group-ID: while it is observed the kernel gives it that identity only if the daemon has CAP_SYS_PTRACE"
 }
 
 // detect asks the runtimes which of them runs the program. Of a script, it is its interpreter that counts.

@@ -113,6 +113,14 @@ func (s *Strobe) connect(t testing.TB, env []string) {
 	})
 }
 
+// Close ends the connection before the test's end.
+func (s *Strobe) Close(t testing.TB) {
+	t.Helper()
+	if err := s.session.Close(); err != nil {
+		t.Errorf("close strobe mcp: %v", err)
+	}
+}
+
 // StopDaemon ends the daemon cleanly, if there is one. A failed test shows its log.
 func (s *Strobe) StopDaemon(t testing.TB) {
 	t.Helper()
@@ -122,12 +130,19 @@ func (s *Strobe) StopDaemon(t testing.TB) {
 		t.Errorf("stop the daemon: %v: %s", err, out)
 	}
 	if log, err := os.ReadFile(filepath.Join(s.Home, "daemon.log")); t.Failed() && err == nil {
-		t.Logf("daemon.log:\n%s", tail(log, 8<<10))
+		t.Logf("daemon.log:\n%s", excerpt(log))
 	}
 }
 
-func tail(b []byte, n int) []byte {
-	return b[max(0, len(b)-n):]
+// excerpt returns a log's end, or of a crashed daemon's the beginning of the crash.
+func excerpt(log []byte) []byte {
+	const most = 8 << 10
+	for _, sign := range []string{"\npanic: ", "\nfatal error: ", "\nSIG"} {
+		if at := bytes.Index(log, []byte(sign)); at >= 0 {
+			return log[at:min(len(log), at+most)]
+		}
+	}
+	return log[max(0, len(log)-most):]
 }
 
 // ToolError is a tool's own error.
