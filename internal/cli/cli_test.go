@@ -76,14 +76,6 @@ func TestQueryFlags(t *testing.T) {
 	}
 }
 
-func TestWholeRunes(t *testing.T) {
-	for text, want := range map[string]int{"": 0, "abc": 3, "aé": 3, "a\xc3": 1, "a\xe2\x82": 1, "a\xf0\x9f\x98": 1, "a\xf0\x9f\x98\x80": 5, "\xff": 1, "a\x80": 2} {
-		if got := wholeRunes([]byte(text)); got != want {
-			t.Errorf("wholeRunes(%q) = %d, want %d", text, got, want)
-		}
-	}
-}
-
 func TestDurations(t *testing.T) {
 	for ns, want := range map[int64]string{7: "7ns", 1500: "1.5µs", 2_340_000: "2.34ms", 1_500_000_000: "1.500s"} {
 		if got := duration(ns); got != want {

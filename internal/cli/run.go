@@ -171,46 +171,38 @@ func isNull(in any) bool {
 // pumpInput passes our standard input on to the program, until its end or the program's.
 func (r *running) pumpInput(ctx context.Context) {
 	buf := make([]byte, 64<<10)
-	have := 0
 	for {
-		n, err := r.app.in.Read(buf[have:])
-		have += n
-		whole := have
-		if err == nil {
-			whole = wholeRunes(buf[:have])
-		}
-		req := map[string]any{"action": "input", "sessionId": r.id, "text": string(buf[:whole])}
-		if err != nil {
-			req["eof"] = true
-		}
-		if whole > 0 || err != nil {
-			if !utf8.Valid(buf[:whole]) {
-				fmt.Fprintln(r.app.err, "strobe: standard input is not UTF-8; it is not passed on from here")
-				req["text"], req["eof"] = "", true
-				err = errors.New("not text")
-			}
-			if _, callErr := r.client.call(ctx, "debug_session", req); callErr != nil {
-				return // the program no longer reads, or has ended
-			}
+		n, err := r.app.in.Read(buf)
+		if (n > 0 || err != nil) && !r.send(ctx, buf[:n], err != nil) {
+			return
 		}
 		if err != nil {
 			return
 		}
-		have = copy(buf, buf[whole:have])
 	}
 }
 
-// wholeRunes returns how many bytes of b form whole characters: a read may end within one.
-func wholeRunes(b []byte) int {
-	for back := 1; back < utf8.UTFMax && back <= len(b); back++ {
-		if c := b[len(b)-back]; utf8.RuneStart(c) {
-			if !utf8.FullRune(b[len(b)-back:]) {
-				return len(b) - back
-			}
-			break
+// send passes b on, then the end. It reports whether the program took that; it waits for one that does not read.
+func (r *running) send(ctx context.Context, b []byte, eof bool) bool {
+	for {
+		req := map[string]any{"action": "input", "sessionId": r.id, "eof": eof}
+		if utf8.Valid(b) {
+			req["text"] = string(b)
+		} else { // also where a read ends within a character
+			req["base64"] = b
 		}
+		var took struct {
+			Success bool
+			Bytes   int
+		}
+		if err := r.client.callInto(ctx, "debug_session", req, &took); err != nil {
+			return false // the program no longer reads, or has ended
+		}
+		if took.Success {
+			return true
+		}
+		b = b[min(took.Bytes, len(b)):]
 	}
-	return len(b)
 }
 
 // outcome is how a session ended, from debug_session status or stop.

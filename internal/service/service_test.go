@@ -173,6 +173,29 @@ func waitEnd(t *testing.T, s *Service, id string) {
 	}
 }
 
+func TestInput(t *testing.T) {
+	s := newService(t)
+	launch := func(command string) string {
+		return must[LaunchResult](t, s, "debug_launch", map[string]any{"command": command, "args": []string{"30"}[:len(command)/5], "projectRoot": t.TempDir(), "stdin": "pipe"}).SessionID
+	}
+	id := launch("cat")
+	in := must[InputResult](t, s, "debug_session", map[string]any{"action": "input", "sessionId": id, "base64": "AP8LgA==", "eof": true})
+	if !in.Success || in.Bytes != 4 {
+		t.Errorf("bytes = %+v", in)
+	}
+	waitEnd(t, s, id)
+	q := must[query.Result](t, s, "debug_query", map[string]any{"sessionId": id, "eventType": "stdout"})
+	if len(q.Events) != 1 || q.Events[0].Bytes != "AP8LgA==" {
+		t.Errorf("output = %+v", q.Events)
+	}
+	defer func(d time.Duration) { inputMax = d }(inputMax)
+	inputMax = 50 * time.Millisecond
+	in = must[InputResult](t, s, "debug_session", map[string]any{"action": "input", "sessionId": launch("sleep"), "text": strings.Repeat("x", 4<<20), "eof": true})
+	if in.Success || in.Bytes == 0 || in.Bytes >= 4<<20 || in.Hint == "" {
+		t.Errorf("to a program that does not read: %+v", in)
+	}
+}
+
 func TestPendingPatterns(t *testing.T) {
 	s := newService(t)
 	root, other := t.TempDir(), t.TempDir()
@@ -278,6 +301,9 @@ func TestSessionActionsAreChecked(t *testing.T) {
 		{map[string]any{"action": "status", "sessionId": "x", "retain": true}, "retain"},
 		{map[string]any{"action": "list", "text": "x"}, "input"},
 		{map[string]any{"action": "input", "sessionId": "x"}, "nothing to send"},
+		{map[string]any{"action": "input", "sessionId": "x", "base64": "?"}, "base64: illegal"},
+		{map[string]any{"action": "input", "sessionId": "x", "base64": "AA==", "text": "a"}, "both"},
+		{map[string]any{"action": "status", "sessionId": "x", "base64": "AA=="}, "input"},
 	} {
 		refused(t, s, fault.ValidationError, tc.text, "debug_session", tc.params)
 	}

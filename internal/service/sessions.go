@@ -2,7 +2,9 @@ package service
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"reflect"
 	"time"
 
@@ -18,7 +20,8 @@ type SessionParams struct {
 	Retain    bool   `json:"retain,omitempty" jsonschema:"stop: keep the data"`
 	Kill      *bool  `json:"kill,omitempty" jsonschema:"stop: false lets the program run on, unhooked"`
 	Text      string `json:"text,omitempty" jsonschema:"input: sent to stdin"`
-	EOF       bool   `json:"eof,omitempty" jsonschema:"input: close stdin after text"`
+	Base64    string `json:"base64,omitempty" jsonschema:"input: bytes"`
+	EOF       bool   `json:"eof,omitempty" jsonschema:"input: then close stdin"`
 }
 
 // StatusResult is the answer of action status.
@@ -88,8 +91,9 @@ type DeleteResult struct {
 
 // InputResult is the answer of action input.
 type InputResult struct {
-	Success bool `json:"success"`
-	Bytes   int  `json:"bytes"`
+	Success bool   `json:"success"`
+	Bytes   int    `json:"bytes"`          // that the program's stdin took
+	Hint    string `json:"hint,omitempty"` // when it did not take all
 }
 
 var sessionOp = Op{
@@ -106,8 +110,8 @@ var sessionOp = Op{
 	run:    typed(sessionAction),
 }
 
-// inputMax bounds how long action input waits for a program that does not read.
-const inputMax = 10 * time.Second
+// inputMax bounds how long action input waits for a program that does not read. A variable for tests.
+var inputMax = 10 * time.Second
 
 func sessionAction(ctx context.Context, s *Service, p *SessionParams) (any, error) {
 	if err := p.check(); err != nil {
@@ -124,13 +128,20 @@ func sessionAction(ctx context.Context, s *Service, p *SessionParams) (any, erro
 	case "stop":
 		return stopSession(ctx, s, p)
 	case "input":
+		text, err := p.input()
+		if err != nil {
+			return nil, err
+		}
 		sess, err := s.sessions.Get(ctx, p.SessionID)
 		if err != nil {
 			return nil, err
 		}
 		ctx, cancel := context.WithTimeout(ctx, inputMax)
 		defer cancel()
-		n, err := sess.Input(ctx, p.Text, p.EOF)
+		n, err := sess.Input(ctx, text, p.EOF)
+		if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return &InputResult{Bytes: n, Hint: "The program does not read; send the rest later."}, nil
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -147,13 +158,28 @@ func (p *SessionParams) check() error {
 	if p.Action != "stop" && (p.Retain || p.Kill != nil) {
 		return invalid("Leave them out.", "retain and kill belong to action stop")
 	}
-	if p.Action != "input" && (p.Text != "" || p.EOF) {
-		return invalid("Leave them out.", "text and eof belong to action input")
+	if p.Action != "input" && (p.Text != "" || p.Base64 != "" || p.EOF) {
+		return invalid("Leave them out.", "text, base64 and eof belong to action input")
 	}
-	if p.Action == "input" && p.Text == "" && !p.EOF {
-		return invalid("Give text, or eof to close stdin.", "action input has nothing to send")
+	if p.Action == "input" && p.Text == "" && p.Base64 == "" && !p.EOF {
+		return invalid("Give text, base64, or eof to close stdin.", "action input has nothing to send")
 	}
 	return nil
+}
+
+// input returns the bytes that action input sends.
+func (p *SessionParams) input() (string, error) {
+	if p.Base64 == "" {
+		return p.Text, nil
+	}
+	if p.Text != "" {
+		return "", invalid("Send one after the other.", "text and base64 are both given")
+	}
+	b, err := base64.StdEncoding.DecodeString(p.Base64)
+	if err != nil {
+		return "", invalid("Encode it with the standard alphabet and padding, or give text.", "base64: %v", err)
+	}
+	return string(b), nil
 }
 
 func sessionStatus(ctx context.Context, s *Service, id string) (*StatusResult, error) {
