@@ -76,11 +76,13 @@ func (e *emitter) callSlot(id uint32, slot Addr) {
 	e.rel32(slot, 0)
 }
 
-// pushAddr pushes an address without touching a register or a flag.
+// pushAddr pushes an address without touching a register or a flag. It does so by a call over what follows it, so
+// that the processor's stack of return addresses keeps step with the program's: only the return to
+// the address is predicted wrongly then, not every return after it.
 func (e *emitter) pushAddr(a Addr) {
-	e.push(uint32(a))
-	if int64(int32(a)) != int64(a) {
-		e.bytes(0xC7, 0x44, 0x24, 0x04) // mov dword [rsp+4], high half
-		e.u32(uint32(a >> 32))
-	}
+	e.bytes(0xE8, 2, 0, 0, 0, 0x0F, 0x0B) // call over a ud2, which is never reached
+	e.bytes(0xC7, 0x04, 0x24)             // mov dword [rsp], low half
+	e.u32(uint32(a))
+	e.bytes(0xC7, 0x44, 0x24, 0x04) // mov dword [rsp+4], high half
+	e.u32(uint32(a >> 32))
 }

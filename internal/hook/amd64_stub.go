@@ -3,10 +3,10 @@ package hook
 import "fmt"
 
 // Upper bounds in bytes, for MaxStub: what precedes the displaced instructions, and the greatest growth of one
-// (call [rsp]: push imm32, mov dword [rsp+4], and a longer displacement).
+// (call [rsp]: a call, two halves of its return address, and a longer displacement).
 const (
 	maxFixed  = 128
-	maxGrowth = 17
+	maxGrowth = 26
 )
 
 // MaxStub returns a length that WriteStub never exceeds for the spec.

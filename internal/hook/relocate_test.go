@@ -2,6 +2,7 @@ package hook
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -138,11 +139,16 @@ func (m *moved) compare(orig disasm, copies map[Addr]disasm) string {
 		return "objdump saw no instruction at the copy"
 	}
 	switch m.in.Flow {
-	case FlowCall, FlowCallIndirect: // push, and with a high address mov, then jmp
-		if !strings.HasPrefix(got.text, "push ") {
-			return "the copy is " + got.text
+	case FlowCall, FlowCallIndirect: // a call over ud2, its return address replaced by the original's, then jmp
+		for _, want := range []string{
+			fmt.Sprintf("call 0x%x", at+7), "ud2", fmt.Sprintf("movl $0x%x,(%%rsp)", uint32(m.next)), fmt.Sprintf("movl $0x%x,0x4(%%rsp)", uint64(m.next)>>32),
+		} {
+			if normal(got.text) != want {
+				return "the copy is " + got.text + ", want " + want
+			}
+			at += Addr(len(got.code))
+			got = copies[at]
 		}
-		got = copies[at+Addr(len(got.code))]
 		want := strings.Replace(normal(orig.text), "call", "jmp", 1)
 		if m.in.Flow == FlowCall {
 			return m.target(got, "jmp")
