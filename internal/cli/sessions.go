@@ -17,6 +17,7 @@ type sessionRow struct {
 	StartedAt   string `json:"startedAt"`
 	Status      string `json:"status"`
 	Retained    bool   `json:"retained"`
+	Released    bool   `json:"released"`
 	SizeBytes   int64  `json:"sizeBytes"`
 	EventCount  int64  `json:"eventCount"`
 }
@@ -92,6 +93,9 @@ func (a *app) printSessions(raw json.RawMessage) error {
 	fmt.Fprintln(w, "SESSION\tSTATUS\tPID\tEVENTS\tSIZE\tCOMMAND")
 	for _, s := range list.Sessions {
 		status := s.Status
+		if s.Released {
+			status = "released"
+		}
 		if s.Retained {
 			status += ", retained"
 		}

@@ -38,6 +38,7 @@ unhooked.`,
 				}
 				var r struct {
 					EventsCollected int64    `json:"eventsCollected"`
+					Hint            string   `json:"hint"`
 					Warnings        []string `json:"warnings"`
 				}
 				if err := json.Unmarshal(raw, &r); err != nil {
@@ -48,6 +49,9 @@ unhooked.`,
 					kept = "kept"
 				}
 				fmt.Fprintf(a.out, "stopped %s; its %d events are %s\n", id, r.EventsCollected, kept)
+				if r.Hint != "" {
+					fmt.Fprintln(a.out, r.Hint)
+				}
 				a.warn(r.Warnings)
 			}
 			return nil

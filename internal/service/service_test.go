@@ -355,9 +355,14 @@ func TestStopWithoutKill(t *testing.T) {
 	})
 	// The text is in the pipe before the stop; the program writes more than a pipe holds after it.
 	must[InputResult](t, s, "debug_session", map[string]any{"action": "input", "sessionId": l.SessionID, "text": "go\n"})
-	stop := must[StopResult](t, s, "debug_session", map[string]any{"action": "stop", "sessionId": l.SessionID, "kill": false})
-	if !stop.Success || len(stop.Warnings) > 0 {
+	stop := must[StopResult](t, s, "debug_session", map[string]any{"action": "stop", "sessionId": l.SessionID, "kill": false, "retain": true})
+	if !stop.Success || len(stop.Warnings) > 0 || stop.Status != "exited" || stop.ExitCode != nil || !stop.Released || !strings.Contains(stop.Hint, "runs on") {
 		t.Errorf("stop = %+v", stop)
+	}
+	list := must[ListResult](t, s, "debug_session", map[string]any{"action": "list"})
+	st := must[StatusResult](t, s, "debug_session", map[string]any{"action": "status", "sessionId": l.SessionID})
+	if !list.Sessions[0].Released || list.Sessions[0].Status != "exited" || !st.Released || st.Status != "exited" || len(st.Warnings) != 1 {
+		t.Errorf("list = %+v, status = %+v", list, st)
 	}
 	for end := time.Now().Add(20 * time.Second); ; {
 		if _, err := os.Stat(done); err == nil {

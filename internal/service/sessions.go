@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"time"
 
@@ -45,6 +46,7 @@ type StatusResult struct {
 	PausedThreads   []string                `json:"pausedThreads"`
 	CrashInfo       json.RawMessage         `json:"crashInfo,omitempty"`
 	Capabilities    *collector.Capabilities `json:"capabilities,omitempty"`
+	Released        bool                    `json:"released,omitempty"`   // stopped with kill false: the program was let go
 	StoreError      string                  `json:"storeError,omitempty"` // recording ended early: why
 	Warnings        []string                `json:"warnings,omitempty"`
 }
@@ -58,6 +60,8 @@ type StopResult struct {
 	Signal          string   `json:"signal,omitempty"`
 	EventsCollected int64    `json:"eventsCollected"`
 	Retained        bool     `json:"retained"`
+	Released        bool     `json:"released,omitempty"` // the program runs on, unhooked
+	Hint            string   `json:"hint,omitempty"`
 	Warnings        []string `json:"warnings,omitempty"`
 }
 
@@ -79,6 +83,7 @@ type ListRow struct {
 	EndedAt     string `json:"endedAt,omitempty"` // absent: runs
 	Status      string `json:"status"`
 	Retained    bool   `json:"retained"`
+	Released    bool   `json:"released,omitempty"`
 	SizeBytes   int64  `json:"sizeBytes"`
 	EventCount  int64  `json:"eventCount"`
 }
@@ -99,7 +104,8 @@ type InputResult struct {
 var sessionOp = Op{
 	Name:        "debug_session",
 	Summary:     "One session's status; stop it (ends the program, deletes its data unless retain); list all; delete an ended one; send input to stdin.",
-	Doc:         "Sessions belong to the user, not to a connection: any client sees all of them. A session whose program ended stays readable until it is stopped or deleted.",
+	Doc:         "Sessions belong to the user, not to a connection: any client sees all of them. A session whose program ended stays readable until it is stopped or deleted. " +
+		"After stop with kill false its status is exited, with released true and no exit code: the session is over, the program runs on.",
 	Destructive: true,
 	Params:      reflect.TypeFor[SessionParams](),
 	Results: []reflect.Type{
@@ -196,7 +202,10 @@ func sessionStatus(ctx context.Context, s *Service, id string) (*StatusResult, e
 		Runtime: st.Runtime, EventCount: st.Events, EventsEvicted: st.Evicted, DroppedEvents: st.Dropped,
 		HookedFunctions: st.Trace.Hooked, TracePatterns: session.Patterns(st.Probes), Sampling: []string{}, Watches: []string{},
 		Breakpoints: []string{}, Logpoints: []string{}, PausedThreads: []string{}, Capabilities: st.Caps, Warnings: st.Warnings,
-		CrashInfo: st.Crash,
+		CrashInfo: st.Crash, Released: st.Released,
+	}
+	if r.Released {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("process %d was let go at the stop: what it does since then is not observed", st.PID))
 	}
 	if st.StoreError != nil {
 		r.StoreError = fault.From(st.StoreError).Error()
@@ -213,10 +222,14 @@ func stopSession(ctx context.Context, s *Service, p *SessionParams) (*StopResult
 	if err != nil {
 		return nil, err
 	}
-	return &StopResult{
+	r := &StopResult{
 		Success: true, SessionID: p.SessionID, Status: string(res.Status), ExitCode: res.ExitCode, Signal: res.Signal,
-		EventsCollected: res.Events, Retained: res.Retained, Warnings: res.Warnings,
-	}, nil
+		EventsCollected: res.Events, Retained: res.Retained, Released: res.Released, Warnings: res.Warnings,
+	}
+	if r.Released {
+		r.Hint = fmt.Sprintf("Process %d runs on, unhooked and no longer observed; the session is over.", res.PID)
+	}
+	return r, nil
 }
 
 func listSessions(ctx context.Context, s *Service) (*ListResult, error) {
@@ -229,7 +242,7 @@ func listSessions(ctx context.Context, s *Service) (*ListResult, error) {
 		r.TotalSize += i.SizeBytes
 		r.Sessions = append(r.Sessions, ListRow{
 			SessionID: i.ID, Name: i.Name, Command: i.Command, PID: i.PID, ProjectRoot: i.ProjectRoot,
-			StartedAt: wallTime(i.StartedAt), EndedAt: wallTime(i.EndedAt), Status: i.Status, Retained: i.Retained,
+			StartedAt: wallTime(i.StartedAt), EndedAt: wallTime(i.EndedAt), Status: i.Status, Retained: i.Retained, Released: i.Released,
 			SizeBytes: i.SizeBytes, EventCount: i.EventCount,
 		})
 	}

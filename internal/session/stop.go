@@ -112,6 +112,7 @@ func (s *Session) runStop(o StopOptions) (*StopResult, error) {
 	if s.status == Running || s.status == Paused {
 		s.status = Exited
 		s.meta.EndedAt = time.Now().UnixNano()
+		s.meta.Released = !o.Kill && s.col != nil
 	}
 	s.meta.Retained = s.meta.Retained || o.Retain
 	s.mu.Unlock()

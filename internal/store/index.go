@@ -51,6 +51,7 @@ type SessionInfo struct {
 	ExitCode    *int     `json:"exitCode,omitempty"`
 	Signal      string   `json:"signal,omitempty"`
 	Retained    bool     `json:"retained,omitempty"`
+	Released    bool     `json:"released,omitempty"` // EndedAt is when the program was let go, not its end
 	SizeBytes   int64    `json:"sizeBytes,omitempty"`
 	EventCount  int64    `json:"eventCount,omitempty"`
 }
