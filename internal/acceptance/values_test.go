@@ -98,10 +98,10 @@ func checkValues(t *testing.T, s *strobetest.Strobe, c corpus, seed uint64) {
 	case "rust":
 		source, cases = sigcorpus.GenerateRust(seed, c.n)
 	case "cpp":
-		source, cases = sigcorpus.Generate(seed, c.n, sigcorpus.Options{CPP: true, Wide: len(c.flags) > 0})
+		source, cases = sigcorpus.Generate(seed, c.n, sigcorpus.Options{CPP: true, Live: true, Wide: len(c.flags) > 0})
 		flags = append(flags, "-w", "-std=gnu++17")
 	default:
-		source, cases = sigcorpus.Generate(seed, c.n, sigcorpus.Options{Wide: len(c.flags) > 0})
+		source, cases = sigcorpus.Generate(seed, c.n, sigcorpus.Options{Live: true, Wide: len(c.flags) > 0})
 		flags = append(flags, "-w")
 	}
 	root, err := strobetest.CacheDir() // where the sources are

@@ -135,8 +135,12 @@ func namedParams(full string) int {
 			}
 		case '(':
 			if depth--; depth == 0 {
-				if in := strings.TrimSpace(full[i+1 : end]); in == "" || in == "void" {
+				in := strings.TrimSpace(full[i+1 : end])
+				switch {
+				case in == "" || in == "void" || in == "...":
 					return 0
+				case strings.HasSuffix(in, "..."):
+					return commas
 				}
 				return commas + 1
 			}

@@ -37,11 +37,14 @@ type kind struct {
 	array string // after the declarator
 	gen   func() sample
 	byRef bool // a C++ reference: name has no '&', the parameter gets one
+	plain bool // a scalar that the program may declare const or volatile
 }
 
 type gen struct {
 	*rand.Rand
 	cpp   bool
+	wide  bool
+	live  bool
 	decls strings.Builder // types
 	data  strings.Builder // globals
 	funcs strings.Builder
@@ -58,15 +61,28 @@ func (g *gen) id(prefix string) string {
 
 func pick[T any](g *gen, list []T) T { return list[g.IntN(len(list))] }
 
+// Options say what a C or C++ program has besides.
+type Options struct {
+	CPP  bool
+	Wide bool // vectors of 32 bytes: needs -mavx
+	// Live adds what only a whole engine shows: names of code addresses, and texts longer than a record takes.
+	Live bool
+}
+
 // GenerateC returns a C program, or with cpp a C++ program, of n functions f1…fn.
 func GenerateC(seed uint64, n int, cpp bool) (source string, cases []Case) {
-	g := &gen{Rand: rand.New(rand.NewPCG(seed, 1)), cpp: cpp}
+	return Generate(seed, n, Options{CPP: cpp})
+}
+
+// Generate returns a C or C++ program of n functions f1…fn. In C++ some of them are members of classes.
+func Generate(seed uint64, n int, o Options) (source string, cases []Case) {
+	g := &gen{Rand: rand.New(rand.NewPCG(seed, 1)), cpp: o.CPP, wide: o.Wide, live: o.Live}
 	for i := 1; i <= n; i++ {
 		g.function(i)
 	}
 	var s strings.Builder
-	if !cpp {
-		s.WriteString("#include <stdbool.h>\n")
+	if !g.cpp {
+		s.WriteString("#include <stdbool.h>\n#include <stddef.h>\n#include <uchar.h>\n")
 	}
 	s.WriteString("#define NOINLINE __attribute__((noinline))\n")
 	s.WriteString("NOINLINE void barrier(void) { __asm__ volatile(\"\" ::: \"memory\"); }\n")
@@ -77,22 +93,29 @@ func GenerateC(seed uint64, n int, cpp bool) (source string, cases []Case) {
 	return s.String(), g.cases
 }
 
+// member says whose member a function is.
+type member struct {
+	class, object string // "" for a function of no class
+	keys, suffix  string // static, virtual; const
+	call          string // what stands before the name in a call
+}
+
 // function writes one function, its data and its call.
 func (g *gen) function(i int) {
 	c := Case{Func: fmt.Sprintf("f%d", i)}
 	var params, args, body []string
 	style := g.IntN(4)
+	of := member{}
+	if g.cpp && g.IntN(4) == 0 {
+		of = g.class(i, &c)
+	}
 	for k := 0; k < g.IntN(9)+g.IntN(4); k++ {
 		t := g.parameter()
 		v := t.gen()
 		name := fmt.Sprintf("p%d", k)
 		src, dst := fmt.Sprintf("in_%d_%d", i, k), fmt.Sprintf("out_%d_%d", i, k)
 		fmt.Fprintf(&g.data, "%s %s%s = %s;\n", t.name, src, t.array, v.lit)
-		decl := t.name + " " + name
-		if t.byRef {
-			decl = t.name + "& " + name
-		}
-		params = append(params, decl)
+		params = append(params, g.parameterOf(&t, name, &src))
 		args = append(args, src)
 		c.Args = append(c.Args, Arg{name, v.json})
 		if style == 0 || style == 1 && k%2 == 0 || style == 3 {
@@ -114,17 +137,29 @@ func (g *gen) function(i int) {
 		v := t.gen()
 		ret, c.Ret = t.name, v.json
 		fmt.Fprintf(&g.data, "%s ret_%d = %s;\n", t.name, i, v.lit)
+		if g.cpp && g.IntN(8) == 0 && !strings.HasSuffix(t.name, "*") { // a reference to a pointer ends at the pointer
+			ret = t.name + " &"
+		}
 		body = append(body, fmt.Sprintf("return ret_%d;", i))
 	}
+	g.variadic(&params, &args)
 	if len(params) == 0 && !g.cpp {
 		params = []string{"void"}
 	}
-	static := pick(g, []string{"", "", "static "})
-	c.Signature = fmt.Sprintf("%s%s f%d(%s)", static, ret, i, strings.Join(params, ", "))
-	fmt.Fprintf(&g.funcs, "NOINLINE %s { %s }\n", c.Signature, strings.Join(body, " "))
-	call := fmt.Sprintf("f%d(%s);", i, strings.Join(args, ", "))
-	if c.Ret != "" && g.IntN(4) > 0 {
-		fmt.Fprintf(&g.data, "%s res_%d%s;\n", ret, i, "")
+	head := fmt.Sprintf("f%d(%s)", i, strings.Join(params, ", "))
+	text := strings.Join(body, " ")
+	if of.class != "" {
+		c.Signature = fmt.Sprintf("%s%s %s::%s%s", of.keys, ret, of.class, head, of.suffix)
+		fmt.Fprintf(&g.data, "struct %s : %s_data { %s_data *self() { return this; } %sNOINLINE %s %s%s; };\n", of.class, of.class, of.class, of.keys, ret, head, of.suffix)
+		fmt.Fprintf(&g.data, "%s %s;\n", of.class, of.object)
+		fmt.Fprintf(&g.funcs, "%s %s::%s%s { %s }\n", ret, of.class, head, of.suffix, text)
+	} else {
+		c.Signature = fmt.Sprintf("%s%s %s", pick(g, []string{"", "", "static "}), ret, head)
+		fmt.Fprintf(&g.funcs, "NOINLINE %s { %s }\n", c.Signature, text)
+	}
+	call := fmt.Sprintf("%sf%d(%s);", of.call, i, strings.Join(args, ", "))
+	if c.Ret != "" && g.IntN(4) > 0 && !strings.HasSuffix(ret, "&") {
+		fmt.Fprintf(&g.data, "%s res_%d;\n", ret, i)
 		call = fmt.Sprintf("res_%d = %s", i, call)
 	}
 	fmt.Fprintf(&g.calls, "  %s\n", call)
@@ -136,7 +171,7 @@ func (g *gen) parameter() kind {
 	case 0, 1:
 		return g.structPtr()
 	case 2:
-		return g.cstring()
+		return pick(g, []func() kind{g.cstring, g.text})()
 	case 3, 4, 5, 6:
 		return g.aggregate()
 	case 7:

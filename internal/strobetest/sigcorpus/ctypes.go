@@ -9,7 +9,7 @@ import (
 
 // integer returns a kind of bits bits.
 func (g *gen) integer(name string, bits uint, signed bool) kind {
-	return kind{name: name, gen: func() sample {
+	return kind{name: name, plain: true, gen: func() sample {
 		n := g.bigInt(bits, signed)
 		return sample{cInteger(name, n, bits), n.String()}
 	}}
@@ -156,7 +156,18 @@ func (g *gen) scalar() kind {
 		func() kind { return g.complex("_Complex double", "") },
 		func() kind { return g.complex("_Complex long double", "L") },
 		func() kind { return g.float("__float128", "q") },
-		g.vector,
+		g.vector, g.smallVector, g.unicode, g.oddChar, g.flags, g.wideEnum,
+		func() kind { return g.integer("long long", 64, true) },
+		func() kind { return g.integer("unsigned long long", 64, false) },
+	}
+	if g.live {
+		list = append(list, g.codePointer)
+	}
+	if g.wide {
+		list = append(list, g.wideVector, g.wideVector)
+	}
+	if g.cpp {
+		list = append(list, g.memberPointer)
 	}
 	return pick(g, list)()
 }
@@ -182,6 +193,8 @@ func (g *gen) field() kind {
 		return g.aggregate()
 	case g.IntN(8) == 0:
 		return g.array()
+	case g.IntN(16) == 0:
+		return pick(g, []func() kind{g.matrix, g.objects})()
 	}
 	for {
 		t := g.scalar()
@@ -192,29 +205,24 @@ func (g *gen) field() kind {
 }
 
 func (g *gen) array() kind {
-	t := g.scalar()
+	t := g.element()
 	n := 1 + g.IntN(4)
-	return kind{name: t.name, array: fmt.Sprintf("[%d]", n), gen: func() sample {
-		var lits, jsons []string
-		for i := 0; i < n; i++ {
-			v := t.gen()
-			lits, jsons = append(lits, v.lit), append(jsons, v.json)
-		}
-		s := sample{"{" + strings.Join(lits, ", ") + "}", "[" + strings.Join(jsons, ",") + "]"}
-		if t.name == "char" { // text
-			s.json = quoteJSON(strings.ReplaceAll(strings.Join(jsons, ""), `"`, ""))
-		}
-		return s
-	}}
+	return kind{name: t.name, array: fmt.Sprintf("[%d]", n), gen: func() sample { return g.elements(t, n) }}
 }
 
 // aggregate declares a struct, union or class.
 func (g *gen) aggregate() kind {
 	g.depth++
 	defer func() { g.depth-- }()
-	switch n := g.IntN(12); {
+	switch n := g.IntN(16); {
 	case n == 0:
 		return g.union()
+	case n == 12:
+		return g.unnamed()
+	case n == 13:
+		return g.mixedBits()
+	case n >= 14 && g.cpp:
+		return pick(g, []func() kind{g.polymorphic, g.destroyed, g.defaulted, g.twoBases})()
 	case n == 1 && g.cpp:
 		return g.nonTrivial()
 	case n == 2 && g.cpp:
