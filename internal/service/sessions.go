@@ -102,9 +102,9 @@ type InputResult struct {
 }
 
 var sessionOp = Op{
-	Name:        "debug_session",
-	Summary:     "One session's status; stop it (ends the program, deletes its data unless retain); list all; delete an ended one; send input to stdin.",
-	Doc:         "Sessions belong to the user, not to a connection: any client sees all of them. A session whose program ended stays readable until it is stopped or deleted. " +
+	Name:    "debug_session",
+	Summary: "One session's status; stop it (ends the program, deletes its data unless retain); list all; delete an ended one; send input to stdin.",
+	Doc: "Sessions belong to the user, not to a connection: any client sees all of them. A session whose program ended stays readable until it is stopped or deleted. " +
 		"After stop with kill false its status is exited, with released true and no exit code: the session is over, the program runs on.",
 	Destructive: true,
 	Params:      reflect.TypeFor[SessionParams](),
