@@ -154,7 +154,9 @@ func (e *ToolError) Error() string { return e.Code + ": " + e.Message + ". " + e
 func (s *Strobe) Try(tool string, args map[string]any, out any) error {
 	ctx, cancel := context.WithTimeout(context.Background(), callLimit)
 	defer cancel()
-	r, err := s.session.CallTool(ctx, &sdk.CallToolParams{Name: tool, Arguments: args})
+	// Each answer once: the text, and not the same as structured content. cmd/strobe's tests look at both.
+	p := &sdk.CallToolParams{Name: tool, Arguments: args, Meta: sdk.Meta{"strobe/textOnly": true}}
+	r, err := s.session.CallTool(ctx, p)
 	if err != nil {
 		return fmt.Errorf("call %s: %w", tool, err)
 	}
@@ -285,7 +287,7 @@ func (s *Strobe) Output(t testing.TB, id, stream string) string {
 	t.Helper()
 	var b strings.Builder
 	for after := int64(0); ; {
-		p := s.Query(t, id, map[string]any{"eventType": stream, "limit": 500, "afterEventId": after})
+		p := s.Query(t, id, map[string]any{"eventType": stream, "limit": 500, "afterEventId": after, "verbose": true})
 		for _, e := range p.Events {
 			if e.Text != nil {
 				b.WriteString(*e.Text)
