@@ -13,7 +13,7 @@ const (
 func MaxStub(spec Spec) int {
 	n := maxFixed + maxDisplacedBytes + maxDisplaced*maxGrowth + jumpLen
 	if spec.Kind == CallThrough && spec.StackBytes > 0 && spec.StackBytes <= InlineCopy {
-		n += 2 + spec.StackBytes/8*6 + 6
+		n += 5 + spec.StackBytes/8*6 + 6
 	}
 	return n
 }
@@ -102,18 +102,25 @@ func (e *emitter) loopCheck() (after, loop int) {
 	return after, loop
 }
 
-// copyArgs repeats the caller's stack arguments below the stub's frame, and keeps the alignment.
+// argAlign is the greatest alignment that stack arguments have: that of a 64-byte vector (psABI 3.2.2).
+const argAlign = 64
+
+// copyArgs repeats the caller's stack arguments below the stub's frame. They lie at rbp+16 and the stack pointer is rbp:
+// the copy begins as far from a boundary of 64 bytes as they do, since the function may rely on it.
 func (e *emitter) copyArgs(spec *Spec) {
 	n := (spec.StackBytes + 7) &^ 7
+	if n == 0 {
+		return
+	}
+	room := (n+16+argAlign-1)&^(argAlign-1) - 16
 	if n > InlineCopy {
-		n = (n + 15) &^ 15
-		e.bytes(0x48, 0x81, 0xEC) // sub rsp,n
-		e.u32(uint32(n))
+		e.bytes(0x48, 0x81, 0xEC) // sub rsp,room
+		e.u32(uint32(room))
 		e.callSlot(uint32(n), spec.CopySlot)
 		return
 	}
-	if n%16 != 0 {
-		e.bytes(0x6A, 0) // push 0
+	if pad := room - n; pad > 0 {
+		e.bytes(0x48, 0x8D, 0x64, 0x24, byte(-pad)) // lea rsp,[rsp-pad]
 	}
 	for off := n - 8; off >= 0; off -= 8 {
 		if disp := 16 + off; disp < 128 {
