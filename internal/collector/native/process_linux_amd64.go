@@ -88,7 +88,7 @@ func newProcess(t *target, pid int) (*process, error) {
 }
 
 // Region sizes, tried in this order: an address space limit may refuse the first.
-var ringCounts = []int{1024, 128, 16}
+var ringCounts = []int{4096, 512, 64, 16}
 
 // inject puts the shared region and the agent into a process that is stopped, at its exec or at its fork. Tracer thread only.
 func (p *process) inject(tid int) error {
