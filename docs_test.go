@@ -85,7 +85,7 @@ func TestGeneratedErrors(t *testing.T) {
 			fmt.Fprintf(&b, "%s\n\n", c.doc)
 		}
 		if len(c.hints) == 0 {
-			b.WriteString("No operation of this version answers with it.\n")
+			b.WriteString("Reserved for a later version: no operation of this one answers with it.\n")
 		}
 		for _, h := range c.hints {
 			fmt.Fprintf(&b, "- %s\n", h)
