@@ -10,7 +10,7 @@ func (p *prologue) wholeFrame(code []byte) (known bool) {
 		return false
 	}
 	for code = code[p.length:]; len(code) > 0; {
-		in, err := x86asm.Decode(code, 64)
+		in, err := decode(code)
 		if err != nil || in.Len <= 0 {
 			return false
 		}

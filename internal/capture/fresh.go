@@ -55,7 +55,7 @@ func stepResults(code []byte, st *[4]freshness, out *results) (int, bool) {
 	if len(code) >= 4 && code[0] == 0xf3 && code[1] == 0x0f && code[2] == 0x1e {
 		return 4, true
 	}
-	in, err := x86asm.Decode(code, 64)
+	in, err := decode(code)
 	if err != nil || in.Len <= 0 {
 		return 0, false
 	}

@@ -61,7 +61,7 @@ func returnsFirst(code []byte) (yes, no bool) {
 			code = code[4:]
 			continue
 		}
-		in, err := x86asm.Decode(code, 64)
+		in, err := decode(code)
 		if err != nil || in.Len <= 0 {
 			return true, true
 		}

@@ -7,7 +7,7 @@ import "golang.org/x/arch/x86/x86asm"
 // that is passed by pointer where nothing reads it, and its callers then pass anything.
 func readsRegister(code []byte, reg uint8) bool {
 	for len(code) > 0 {
-		in, err := x86asm.Decode(code, 64)
+		in, err := decode(code)
 		if err != nil || in.Len <= 0 {
 			return false
 		}
@@ -54,7 +54,7 @@ func usesObject(code []byte, reg uint8, size int64) bool {
 	}
 	same := uint16(1) << reg // the registers that hold the pointer
 	for len(code) > 0 && same != 0 {
-		in, err := x86asm.Decode(code, 64)
+		in, err := decode(code)
 		if err != nil || in.Len <= 0 {
 			return false
 		}

@@ -121,7 +121,7 @@ func (c *hintCache) of(m *symbol.Module, file string) hint {
 func leavesByJump(code []byte) bool {
 	size := int64(len(code))
 	for at := int64(0); at < size; {
-		in, err := x86asm.Decode(code[at:], 64)
+		in, err := decode(code[at:])
 		if err != nil || in.Len <= 0 {
 			return false
 		}

@@ -112,7 +112,7 @@ func readPrologue(code []byte) *prologue {
 			code, p.length = code[4:], p.length+4
 			continue
 		}
-		in, err := x86asm.Decode(code, 64)
+		in, err := decode(code)
 		if err != nil || in.Len <= 0 || !p.step(&in) {
 			break
 		}
@@ -154,6 +154,36 @@ func (p *prologue) stored(slot int64, size uint32) home {
 		h.add(place{source: s, size: 1})
 	}
 	return h
+}
+
+// untouched checks registers that are said to hold a parameter in the whole function. LLVM says so too of one that the
+// first instructions load from the caller's argument area: then that is where it is at the entry.
+func (p *prologue) untouched(h *home) home {
+	out := home{}
+	for _, pl := range h.places {
+		var c *content
+		switch pl.kind {
+		case srcGPR:
+			c = &p.gpr[pl.reg&15]
+		case srcXMM:
+			c = &p.xmm[pl.reg&15]
+		}
+		if c == nil {
+			out.add(pl)
+			continue
+		}
+		for i := range min(pl.size, 16) {
+			s := source{}
+			if at := pl.off + int32(i); at < 16 {
+				s = c.b[at]
+			}
+			out.add(place{source: s, size: 1})
+		}
+	}
+	if len(out.places) > 0 && !out.complete() {
+		return nowhere
+	}
+	return out
 }
 
 // step follows one instruction. It returns false where the straight run ends.
