@@ -91,14 +91,24 @@ func (b *bench) times(name string, took []time.Duration, limit float64) {
 	b.note(name, ms(took[len(took)/2]), "ms", limit, "%.1f to %.1f", ms(took[0]), ms(took[len(took)-1]))
 }
 
-// queries asks a session of ten million events.
+// queries asks sessions of ten million events: of five functions, and of 20,000 that are called equally often.
 func (b *bench) queries(c *client) error {
 	prog, root, err := b.buildPace()
 	if err != nil {
 		return err
 	}
-	// A few calls of check more than ten million events, so that oldest blocks go as they do in long sessions.
-	l, _, err := c.launch(prog, root, []string{"4", "0", "1260000"}, map[string]any{"trace": []string{"step", "walk", "leaf", "check", "main"}, "onFullBuffer": "block"})
+	// A few calls more than ten million events, so that the oldest go as they do in long sessions.
+	if err := b.queryRun(c, prog, root, []string{"4", "0", "1260000"}, "5 functions", "leaf", "main", "al", "^(le|wa)"); err != nil {
+		return err
+	}
+	if prog, root, err = b.buildScale(); err != nil {
+		return err
+	}
+	return b.queryRun(c, prog, root, []string{"252"}, "20,000 functions", "f00007", "main", "007", "^f0.0[13]")
+}
+
+func (b *bench) queryRun(c *client, prog, root string, args []string, what, hot, rare, part, regex string) error {
+	l, _, err := c.launch(prog, root, args, map[string]any{"trace": []string{"@usercode"}, "onFullBuffer": "block"})
 	if err != nil {
 		return err
 	}
@@ -117,12 +127,12 @@ func (b *bench) queries(c *client) error {
 	}{
 		{"newest", 10, map[string]any{"timeFrom": "-1ms"}},
 		{"cursor", 10, map[string]any{"afterEventId": 5_000_000}},
-		{"hot function", 10, map[string]any{"function": map[string]any{"equals": "leaf"}}},
-		{"rare function", 10, map[string]any{"function": map[string]any{"equals": "main"}}},
-		{"function contains", 10, map[string]any{"function": map[string]any{"contains": "al"}}},
+		{"function equals", 10, map[string]any{"function": map[string]any{"equals": hot}}},
+		{"rare function", 10, map[string]any{"function": map[string]any{"equals": rare}}},
+		{"function contains", 10, map[string]any{"function": map[string]any{"contains": part}}},
 		{"result equals", 100, map[string]any{"returnValue": map[string]any{"equals": 9}}},
 		{"duration over", 100, map[string]any{"minDurationNs": 1_000_000}},
-		{"regex, time range, by thread", 100, map[string]any{"function": map[string]any{"matches": "^(le|wa)"}, "timeFrom": "-500ms", "order": "thread"}},
+		{"regex, time range, by thread", 100, map[string]any{"function": map[string]any{"matches": regex}, "timeFrom": "-500ms", "order": "thread"}},
 	} {
 		var took []time.Duration
 		var total int64
@@ -134,7 +144,7 @@ func (b *bench) queries(c *client) error {
 			}
 			took, total = append(took, d), p.TotalCount
 		}
-		b.times(fmt.Sprintf("query of %.1f M events: %s", float64(all.TotalCount)/1e6, q.name), took, q.limit)
+		b.times(fmt.Sprintf("%.1f M events, %s: %s", float64(all.TotalCount)/1e6, what, q.name), took, q.limit)
 		b.rows[len(b.rows)-1].Note += fmt.Sprintf("; %d match", total)
 	}
 	return nil

@@ -5,7 +5,8 @@
 //	-scale     20,000 functions hooked and unhooked, in a program that is busy meanwhile, and at its launch
 //	-ingest    1,000,000 events a second for ten seconds, with policy block: counts, the daemon's CPU, bytes per event;
 //	           then eight threads as fast as they can
-//	-latency   launch to first event, strobe mcp to its first answer, and queries over what -ingest left
+//	-symbols   launch of a program with 100 MB of debug information, its index built and cached
+//	-latency   launch to first event, strobe mcp to its first answer, and queries over ten million events
 //
 // It stands outside the data path and uses the strobe binary as anybody would.
 package main
@@ -48,10 +49,11 @@ func main() {
 	scale := flag.Bool("scale", false, "20,000 functions at once")
 	ingest := flag.Bool("ingest", false, "1,000,000 events a second")
 	latency := flag.Bool("latency", false, "times to the first event and of queries")
+	symbols := flag.Bool("symbols", false, "launch of a program with 100 MB of debug information")
 	flag.Parse()
-	all := !*cost && !*scale && !*ingest && !*latency
+	all := !*cost && !*scale && !*symbols && !*ingest && !*latency
 	b := &bench{turns: *turns, burst: *burst}
-	code, err := b.run(*check, *asJSON, all || *cost, all || *scale, all || *ingest, all || *latency)
+	code, err := b.run(*check, *asJSON, all || *cost, all || *scale, all || *symbols, all || *ingest, all || *latency)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(2)
@@ -59,7 +61,7 @@ func main() {
 	os.Exit(code)
 }
 
-func (b *bench) run(check, asJSON, cost, scale, ingest, latency bool) (code int, err error) {
+func (b *bench) run(check, asJSON, cost, scale, symbols, ingest, latency bool) (code int, err error) {
 	if b.dir, err = os.MkdirTemp("", "strobe-bench-"); err != nil {
 		return 0, err
 	}
@@ -91,7 +93,7 @@ func (b *bench) run(check, asJSON, cost, scale, ingest, latency bool) (code int,
 	for _, part := range []struct {
 		wanted bool
 		run    func() error
-	}{{scale, b.scale}, {ingest, b.ingest}, {latency, b.latency}} {
+	}{{scale, b.scale}, {symbols, b.symbols}, {ingest, b.ingest}, {latency, b.latency}} {
 		if !part.wanted {
 			continue
 		}
@@ -121,7 +123,7 @@ func (b *bench) note(name string, value float64, unit string, limit float64, mor
 	case limit > 0:
 		verdict = fmt.Sprintf("promised %g: NOT KEPT", limit)
 	}
-	fmt.Fprintf(os.Stderr, "%-46s %12.2f %-14s %-26s %s\n", m.Name, m.Value, m.Unit, verdict, m.Note)
+	fmt.Fprintf(os.Stderr, "%-58s %10.2f %-14s %-26s %s\n", m.Name, m.Value, m.Unit, verdict, m.Note)
 }
 
 // makeHome gives Strobe a folder of its own, so that no running daemon is disturbed.

@@ -85,7 +85,10 @@ func (b *bench) scaleLive(c *client, prog, root string) error {
 // buildScale writes and compiles the program: chains of four calls, a table of the first of each.
 func (b *bench) buildScale() (prog, root string, err error) {
 	root = filepath.Join(b.dir, "scale")
-	if err := os.Mkdir(root, 0o700); err != nil {
+	prog = filepath.Join(root, "scale")
+	if err := os.Mkdir(root, 0o700); errors.Is(err, os.ErrExist) {
+		return prog, root, nil // another part made it
+	} else if err != nil {
 		return "", "", err
 	}
 	var wg sync.WaitGroup
@@ -116,7 +119,6 @@ func (b *bench) buildScale() (prog, root string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	prog = filepath.Join(root, "scale")
 	if out, err := exec.Command("gcc", append(objects, "-o", prog)...).CombinedOutput(); err != nil {
 		return "", "", fmt.Errorf("link %s: %w: %s", prog, err, out)
 	}
