@@ -86,7 +86,7 @@ func (a *app) root() *cobra.Command {
 		Use:   "strobe",
 		Short: "See what a native program really does",
 		Long: `Strobe runs a native program (C, C++ or Rust, built with -g) and records every call, argument, result and
-line of output on one timeline, without changing or slowing the program. Traces are added and taken away while it
+line of output on one timeline, without changing the program. Traces are added and taken away while it
 runs. An LLM uses it through MCP (strobe mcp), you through the commands below.`,
 		Example: `  strobe run --trace 'parser::**' -- ./build/app --input x.json
   strobe query app-2026-05-04-10h30 --view tree
