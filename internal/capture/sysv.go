@@ -169,6 +169,9 @@ func hasWideVector(t *symbol.Type, depth int) bool {
 	if t.Kind == symbol.KindArray && t.Vector {
 		return sizeOf(t) > 16
 	}
+	if t.Kind == symbol.KindArray && t.Count == 1 && t.Elem() != nil && depth < 8 {
+		return hasWideVector(t.Elem(), depth+1)
+	}
 	if depth > 8 || t.Kind != symbol.KindStruct && t.Kind != symbol.KindUnion || sizeOf(t) > 64 {
 		return false
 	}
