@@ -17,7 +17,7 @@ help:
 	@echo "build     bin/strobe, one static binary"
 	@echo "test      build, vet and every test"
 	@echo "demo      find a real bug the way an LLM would, over MCP"
-	@echo "bench     cost in the target: untraced, Strobe, uftrace, gdb"
+	@echo "bench     cost in the target against uftrace and gdb; scale, ingest, latency"
 	@echo "generate  agent objects, headers and docs from their sources"
 	@echo "soak      the long tests, SOAKTIME=$(SOAKTIME)"
 	@echo "fuzz      every fuzz test, FUZZTIME=$(FUZZTIME) each"
