@@ -196,8 +196,9 @@ func onAllCPUs(n int, fn func(k int)) {
 
 var targetCache sync.Map // *symbol.Module → []hook.Addr
 
-// jumpTargets returns, in ascending order, where the functions of a file jump to outside themselves: such a place inside the
-// first bytes of another function (the way back from a cold part, say) must not be overwritten.
+// jumpTargets returns, in ascending order, where hand-written functions of a file jump to outside themselves: such a place
+// inside the first bytes of another function must not be overwritten. Compilers make no such jumps, so functions with
+// debug information in another language than assembler are not read.
 func jumpTargets(mod *symbol.Module) []hook.Addr {
 	if list, ok := targetCache.Load(mod); ok {
 		return list.([]hook.Addr)
@@ -205,6 +206,9 @@ func jumpTargets(mod *symbol.Module) []hook.Addr {
 	fns := mod.Functions()
 	found := make([][]hook.Addr, len(fns))
 	onAllCPUs(len(fns), func(k int) {
+		if fns[k].HasDWARF && fns[k].Language != symbol.LangAsm {
+			return
+		}
 		if code, err := mod.Code(&fns[k]); err == nil && len(code) > 0 {
 			a := hook.Analyze(code, hook.Addr(fns[k].Low), 0, hook.Options{})
 			found[k] = a.Jumps
