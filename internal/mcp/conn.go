@@ -19,16 +19,19 @@ const maxLine = 64 << 20
 
 // lineTransport speaks newline-delimited JSON. Unlike the SDK's own it survives a line that is no
 // JSON-RPC: it answers that line with an error and reads on.
-type lineTransport struct{ c io.ReadWriteCloser }
+type lineTransport struct{ c *lineConn }
 
-func (t lineTransport) Connect(context.Context) (sdk.Connection, error) {
-	return &lineConn{c: t.c, r: bufio.NewReaderSize(t.c, 64<<10)}, nil
+func (t lineTransport) Connect(context.Context) (sdk.Connection, error) { return t.c, nil }
+
+func newLineConn(c io.ReadWriteCloser) *lineConn {
+	return &lineConn{c: c, r: bufio.NewReaderSize(c, 64<<10)}
 }
 
 type lineConn struct {
 	c       io.ReadWriteCloser
 	r       *bufio.Reader
 	waiting []jsonrpc.Message // the rest of a batch; only Read touches it
+	held    held
 
 	writeMu sync.Mutex // leaf; keeps lines whole
 }
@@ -113,14 +116,22 @@ func (c *lineConn) Write(_ context.Context, m jsonrpc.Message) error {
 	if err != nil {
 		return fmt.Errorf("encode message: %w", err)
 	}
+	if before, raw, after, ok := c.held.take(b); ok {
+		return c.writeLine(before, raw, after)
+	}
 	return c.writeLine(b)
 }
 
-func (c *lineConn) writeLine(b []byte) error {
+// writeLine writes one message, in parts.
+func (c *lineConn) writeLine(parts ...[]byte) error {
+	last := len(parts) - 1
+	parts[last] = append(parts[last], '\n')
 	c.writeMu.Lock()
 	defer c.writeMu.Unlock()
-	if _, err := c.c.Write(append(b, '\n')); err != nil {
-		return fmt.Errorf("write message: %w", err)
+	for _, b := range parts {
+		if _, err := c.c.Write(b); err != nil {
+			return fmt.Errorf("write message: %w", err)
+		}
 	}
 	return nil
 }

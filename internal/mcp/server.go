@@ -30,7 +30,7 @@ const progressEvery = 1500 * time.Millisecond
 const maxErrorText = 2000
 
 // MetaTextOnly in a request's _meta, set to true, leaves structuredContent out of the answer, which is the
-// same JSON as the text: our own command line reads many pages of output and needs each only once.
+// same JSON as the text, for clients that would read it twice.
 const MetaTextOnly = "strobe/textOnly"
 
 // Tool is one operation as clients see it.
@@ -93,7 +93,8 @@ func (q quiet) Enabled(ctx context.Context, l slog.Level) bool {
 
 // Serve speaks MCP with one client until it is gone or ctx ends. It closes conn.
 func (s *Server) Serve(ctx context.Context, conn io.ReadWriteCloser) error {
-	session, err := s.sdk.Connect(ctx, lineTransport{conn}, nil)
+	line := newLineConn(conn)
+	session, err := s.sdk.Connect(context.WithValue(ctx, lineKey{}, line), lineTransport{line}, nil)
 	if err != nil {
 		return errors.Join(fmt.Errorf("connect client: %w", err), conn.Close())
 	}
@@ -119,6 +120,9 @@ func (s *Server) handler(t Tool) sdk.ToolHandler {
 		if err != nil {
 			s.log.Error("encode result", "tool", t.Name, "error", err)
 			return errorResult(err), nil
+		}
+		if line, ok := ctx.Value(lineKey{}).(*lineConn); ok && req.Params.Meta[MetaRaw] == true {
+			return rawAnswer(line, text), nil
 		}
 		answer := &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: string(text)}}}
 		if req.Params.Meta[MetaTextOnly] != true {
@@ -206,8 +210,12 @@ func cut(s string) string {
 	return fmt.Sprintf("%s…(+%d bytes)…%s", keep, len(s)-len(keep)-len(end), end)
 }
 
-// compact encodes v without spaces and without escaping what only HTML would need.
+// compact encodes v without spaces and without escaping what only HTML would need. A result that encodes itself faster
+// has a method JSON.
 func compact(v any) ([]byte, error) {
+	if fast, ok := v.(interface{ JSON() ([]byte, error) }); ok {
+		return fast.JSON()
+	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)

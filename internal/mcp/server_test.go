@@ -325,7 +325,7 @@ func FuzzLines(f *testing.F) {
 		f.Add([]byte(s + "\n"))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		c, err := lineTransport{sink{bytes.NewReader(b)}}.Connect(context.Background())
+		c, err := lineTransport{newLineConn(sink{bytes.NewReader(b)})}.Connect(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -57,28 +57,78 @@ type plainEvent Event
 
 // MarshalJSON returns the event as one compact object.
 func (e Event) MarshalJSON() ([]byte, error) {
-	b, err := encode(plainEvent(e))
+	var b bytes.Buffer
+	err := e.writeTo(&b, newEncoder(&b))
+	return b.Bytes(), err
+}
+
+// writeTo appends the event to b, into which enc writes.
+func (e *Event) writeTo(b *bytes.Buffer, enc *json.Encoder) error {
+	if err := enc.Encode((*plainEvent)(e)); err != nil {
+		return fmt.Errorf("encode event %d: %w", e.ID, err)
+	}
+	b.Truncate(b.Len() - len("\n"))
+	for _, m := range e.Data {
+		b.Truncate(b.Len() - len("}"))
+		b.WriteByte(',')
+		if err := enc.Encode(m.Name); err != nil {
+			return fmt.Errorf("encode event %d: %w", e.ID, err)
+		}
+		b.Truncate(b.Len() - len("\n"))
+		b.WriteByte(':')
+		b.Write(m.Value)
+		b.WriteByte('}')
+	}
+	return nil
+}
+
+// JSON is what json.Marshal gives, in one pass: an answer may hold megabytes of output, and the standard
+// encoder reads over again what a MarshalJSON returned, at every level.
+func (res *Result) JSON() ([]byte, error) {
+	type plain Result
+	p := plain(*res)
+	p.Events = nil
+	rest, err := encode(p)
 	if err != nil {
 		return nil, err
 	}
-	for _, m := range e.Data {
-		name, err := encode(m.Name)
-		if err != nil {
+	rest, ok := bytes.CutPrefix(rest, []byte(`{"events":null`))
+	if !ok {
+		return nil, fmt.Errorf("encode answer: events are not its first field")
+	}
+	size := len(rest) + 16
+	for i := range res.Events {
+		size += 256 + len(res.Events[i].Bytes)
+		if t := res.Events[i].Text; t != nil {
+			size += len(*t) + len(*t)/16
+		}
+	}
+	b := bytes.NewBuffer(make([]byte, 0, size))
+	enc := newEncoder(b)
+	b.WriteString(`{"events":[`)
+	for i := range res.Events {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		if err := res.Events[i].writeTo(b, enc); err != nil {
 			return nil, err
 		}
-		b = append(b[:len(b)-1], ',')
-		b = append(append(b, name...), ':')
-		b = append(append(b, m.Value...), '}')
 	}
-	return b, nil
+	b.WriteByte(']')
+	b.Write(rest)
+	return b.Bytes(), nil
+}
+
+func newEncoder(b *bytes.Buffer) *json.Encoder {
+	enc := json.NewEncoder(b)
+	enc.SetEscapeHTML(false)
+	return enc
 }
 
 // encode is json.Marshal without escaping <, > and &, of which C++ names and markers are full.
 func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	if err := newEncoder(&b).Encode(v); err != nil {
 		return nil, fmt.Errorf("encode answer: %w", err)
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
@@ -88,14 +138,25 @@ func encode(v any) ([]byte, error) {
 // them.
 var reserved = []string{"id", "timestampNs", "eventType", "pid", "threadId", "threadName"}
 
-// events renders the rows of a page.
+// fetchRows rows are fetched at a time, so that a page of much output is cut before all of it was read.
+const fetchRows = 64
+
+// events renders the rows of a page: all, or as many as hold maxVerbose captured bytes, and one at least.
 func (a *asker) events(rows []store.Row) ([]Event, error) {
-	if err := a.fetch(rows); err != nil {
-		return nil, err
-	}
 	out := make([]Event, 0, len(rows))
-	for i := range rows {
-		out = append(out, a.render(&rows[i]))
+	size := 0
+	for len(rows) > 0 {
+		some := rows[:min(len(rows), fetchRows)]
+		if err := a.fetch(some); err != nil {
+			return nil, err
+		}
+		for i := range some {
+			if size += len(some[i].Payload); size > maxVerbose && len(out) > 0 {
+				return out, nil
+			}
+			out = append(out, a.render(&some[i]))
+		}
+		rows = rows[len(some):]
 	}
 	return out, nil
 }
@@ -180,7 +241,7 @@ func (e *Event) payload(r *store.Row, whole bool) {
 		}
 	}
 	p := r.Payload
-	if !utf8.Valid(p) {
+	if !isText(p) {
 		e.Encoding = "base64"
 		if !whole && len(p) > maxText {
 			more := fmt.Sprintf("…(+%d bytes)", len(p)-maxText)
@@ -196,6 +257,31 @@ func (e *Event) payload(r *store.Row, whole bool) {
 	}
 	e.Text = &text
 }
+
+// isText reports whether output reads as text. Bytes that are valid UTF-8 but mostly control characters, such as a
+// block of zeros, are none: JSON would need six characters for each.
+func isText(p []byte) bool {
+	if !utf8.Valid(p) {
+		return false
+	}
+	odd := 0
+	for _, c := range p {
+		odd += int(oddControls[c])
+	}
+	return odd <= len(p)/4
+}
+
+// oddControls has 1 for the control characters that text does not have: all but \a, \b, \t, \n, \v, \f, \r and escape.
+var oddControls = func() (t [256]uint8) {
+	for c := range 32 {
+		t[c] = 1
+	}
+	for _, c := range []byte("\a\b\t\n\v\f\r\x1b") {
+		t[c] = 0
+	}
+	t[0x7f] = 1
+	return t
+}()
 
 // cut shortens valid UTF-8 to about limit bytes and says how much is gone.
 func cut(s string, limit int) string {

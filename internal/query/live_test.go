@@ -336,3 +336,52 @@ func TestAnswersStaySmall(t *testing.T) {
 		t.Errorf("verbose: %d events, want 60", len(res.Events))
 	}
 }
+
+// TestVerboseAnswersAreBounded: so is a page of whole texts, at 4 MB, and JSON gives the same bytes as the standard encoder.
+func TestVerboseAnswersAreBounded(t *testing.T) {
+	m := newModel(t, 1, store.Options{})
+	m.enter(0, fnAdd)
+	texts := []string{strings.Repeat("line <&> \"é\"\n", 5000), strings.Repeat("\x00\x01", 30000), strings.Repeat("\x1b[1mx\x1b[0m\t", 6000), "a\xff"}
+	for i := range 200 {
+		m.add(modelEvent{Event: event.Event{Kind: event.Stdout, Thread: event.NoThread, Payload: []byte(texts[i%len(texts)])}})
+	}
+	m.add(modelEvent{Event: event.Event{Kind: event.Crash, Thread: 0, Payload: []byte(`{"signal":"SIGSEGV","n":1}`)}})
+	m.store(t)
+	seen, after := 0, int64(0)
+	for pages := 1; ; pages++ {
+		res := ask1(t, m.st, Request{AfterEventID: &after, Limit: 500, Verbose: true})
+		want, err := encode(res)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := res.JSON(); err != nil || string(got) != string(want) {
+			t.Fatalf("JSON = %.300s…, %v\nwant   %.300s…", got, err, want)
+		}
+		size := 0
+		for _, e := range res.Events {
+			if e.EventType != "stdout" {
+				continue
+			}
+			want := texts[(e.ID-2)%int64(len(texts))]
+			if size += len(want); isBinary(want) != (e.Text == nil) || e.Text != nil && *e.Text != want {
+				t.Fatalf("event %d: text %v, bytes %.20s", e.ID, e.Text != nil, e.Bytes)
+			}
+		}
+		if size > maxVerbose {
+			t.Errorf("a page of %d bytes", size)
+		}
+		seen += len(res.Events)
+		after = res.LastEventID
+		if !res.HasMore {
+			if pages < 3 || seen != len(m.events) {
+				t.Errorf("%d events in %d pages, want %d", seen, pages, len(m.events))
+			}
+			break
+		}
+		if !strings.Contains(res.Hint, "4 MB") || !strings.Contains(res.Hint, fmt.Sprint("afterEventId ", after)) {
+			t.Errorf("hint %q", res.Hint)
+		}
+	}
+}
+
+func isBinary(s string) bool { return strings.ContainsAny(s, "\x00") || strings.HasSuffix(s, "\xff") }

@@ -39,6 +39,10 @@ type Env struct {
 // maxAnswer bounds the events of an answer in bytes, unless it is verbose: what a reader with few tokens bears.
 const maxAnswer = 60 << 10
 
+// maxVerbose bounds the captured bytes in a verbose answer. It is large: who asks for whole texts wants them, and our own
+// command line relays a program's output so.
+const maxVerbose = 4 << 20
+
 // How long a waiting question rests between looks: at least pollMin, so that a busy store is not asked all the
 // time; at most pollMax, so that records still in the target's rings are fetched.
 const (
@@ -178,10 +182,14 @@ func (a *asker) list(parts []part, res *Result) (notes []string, err error) {
 	if res.Events, err = a.events(rows); err != nil {
 		return nil, err
 	}
-	cutShort := false
+	limit, cutShort := "4 MB", len(res.Events) < len(rows)
 	if !r.Verbose {
-		if cutShort, err = res.fit(); err != nil {
+		fitted, err := res.fit()
+		if err != nil {
 			return nil, err
+		}
+		if fitted {
+			limit, cutShort = "60 KB", true
 		}
 	}
 	n := len(res.Events)
@@ -193,7 +201,7 @@ func (a *asker) list(parts []part, res *Result) (notes []string, err error) {
 		res.LastEventID = a.sn.LastID() // nothing up to there is left, so that the next look need not go over it again
 	}
 	if cutShort {
-		notes = append(notes, fmt.Sprintf("Cut to %d events at 60 KB.", n))
+		notes = append(notes, fmt.Sprintf("Cut to %d events at %s.", n, limit))
 	}
 	return append(notes, a.goOn(res)...), nil
 }

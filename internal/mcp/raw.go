@@ -1,0 +1,164 @@
+package mcp
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// MetaRaw in a request's _meta, set to true, asks for the result as structuredContent alone, written into the reply as it
+// is. The reply's _meta has the result's length in bytes under the same name, so that a client can cut it out of
+// the line without decoding it. Our own command line relays a program's output so: every layer between a tool and
+// the socket would else encode or decode megabytes once more.
+const MetaRaw = "strobe/raw"
+
+// lineKey is the context key of a call's *lineConn.
+type lineKey struct{}
+
+// held are results on their way through the SDK, which sees a placeholder for each.
+type held struct {
+	mu    sync.Mutex // leaf
+	name  string     // what placeholders begin with: no client can guess it
+	next  int
+	bytes map[string][]byte // by placeholder, as JSON has it
+}
+
+// put keeps raw until take and returns its placeholder.
+func (h *held) put(raw []byte) json.RawMessage {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.bytes == nil {
+		h.name, h.bytes = rand.Text(), make(map[string][]byte)
+	}
+	h.next++
+	key := fmt.Sprintf(`"%s-%d"`, h.name, h.next)
+	h.bytes[key] = raw
+	return json.RawMessage(key)
+}
+
+// take splits a message at the placeholder that is in it. ok is false where there is none.
+func (h *held) take(msg []byte) (before, raw, after []byte, ok bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.bytes) == 0 || len(msg) > maxHolder {
+		return nil, nil, nil, false
+	}
+	from := bytes.Index(msg, []byte(`"`+h.name))
+	if from < 0 {
+		return nil, nil, nil, false
+	}
+	to := from + 1 + bytes.IndexByte(msg[from+1:], '"') + 1
+	key := string(msg[from:to])
+	if raw, ok = h.bytes[key]; !ok {
+		return nil, nil, nil, false
+	}
+	delete(h.bytes, key)
+	return msg[:from], raw, msg[to:], true
+}
+
+// maxHolder bounds a reply around a placeholder in bytes: it has nothing else in it.
+const maxHolder = 1 << 10
+
+// rawAnswer is the reply to a call that asked for MetaRaw.
+func rawAnswer(c *lineConn, result []byte) *sdk.CallToolResult {
+	return &sdk.CallToolResult{
+		Meta: sdk.Meta{MetaRaw: len(result)}, Content: []sdk.Content{}, StructuredContent: c.held.put(result),
+	}
+}
+
+// ClientTransport is a client's end of a connection to a Server that asks for results as MetaRaw.
+type ClientTransport struct {
+	conn io.ReadWriteCloser
+
+	mu   sync.Mutex // leaf
+	next int64
+	raw  map[int64]json.RawMessage // results cut out of replies, by what stands for them
+}
+
+// NewClientTransport returns a transport over conn, which the session closes.
+func NewClientTransport(conn io.ReadWriteCloser) *ClientTransport {
+	return &ClientTransport{conn: conn, raw: make(map[int64]json.RawMessage)}
+}
+
+// Connect implements the SDK's Transport.
+func (t *ClientTransport) Connect(context.Context) (sdk.Connection, error) {
+	return &clientConn{lineConn: lineConn{c: t.conn, r: bufio.NewReaderSize(t.conn, 1<<20)}, t: t}, nil
+}
+
+// Result returns a call's result as the server wrote it, once. ok is false where the server does not know MetaRaw, and
+// for errors.
+func (t *ClientTransport) Result(r *sdk.CallToolResult) (raw json.RawMessage, ok bool) {
+	n, isNumber := r.StructuredContent.(float64)
+	if _, has := r.Meta[MetaRaw]; !isNumber || !has {
+		return nil, false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	raw, ok = t.raw[int64(n)]
+	delete(t.raw, int64(n))
+	return raw, ok
+}
+
+// maxUntaken bounds the results that nobody took, because their calls were cancelled meanwhile.
+const maxUntaken = 16
+
+// cut takes the result out of a reply and leaves a number for it.
+func (t *ClientTransport) cut(line []byte) []byte {
+	const name = `"structuredContent":`
+	at := bytes.Index(line[:min(len(line), maxHolder)], []byte(name))
+	if at < 0 {
+		return line
+	}
+	from := at + len(name)
+	size, ok := rawSize(line[:at])
+	if !ok || size > len(line)-from {
+		return line
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.raw) >= maxUntaken {
+		clear(t.raw)
+	}
+	t.next++
+	t.raw[t.next] = line[from : from+size]
+	return fmt.Appendf(nil, "%s%d%s", line[:from], t.next, line[from+size:])
+}
+
+// rawSize reads MetaRaw in what stands before the result.
+func rawSize(head []byte) (n int, ok bool) {
+	_, rest, ok := bytes.Cut(head, []byte(`"`+MetaRaw+`":`))
+	for ; ok && len(rest) > 0 && rest[0] >= '0' && rest[0] <= '9' && n < maxLine; rest = rest[1:] {
+		n = 10*n + int(rest[0]-'0')
+	}
+	return n, n > 0
+}
+
+// clientConn is lineConn as a client has it.
+type clientConn struct {
+	lineConn
+	t *ClientTransport
+}
+
+// Read implements the SDK's Connection. A line that is no message ends the connection: it is our daemon that wrote it.
+func (c *clientConn) Read(context.Context) (jsonrpc.Message, error) {
+	line, err := readLine(c.r, maxReply)
+	if err != nil {
+		return nil, err
+	}
+	m, err := jsonrpc.DecodeMessage(c.t.cut(line))
+	if err != nil {
+		return nil, fmt.Errorf("read message of the daemon: %w", err)
+	}
+	return m, nil
+}
+
+// maxReply bounds one message from a server in bytes: many times the largest answer.
+const maxReply = 1 << 30
