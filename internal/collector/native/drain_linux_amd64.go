@@ -212,6 +212,9 @@ func (d *drainer) open(p *process, i int) *ringState {
 	rs.tid = int32(rs.rd.TID())
 	name := threadName(p.pid, int(rs.tid))
 	rs.lanes.name = func(n int) event.ThreadID {
+		if n > 0 {
+			p.stacks.Store(true)
+		}
 		return d.t.sink.Thread(event.Thread{PID: int32(p.pid), TID: rs.tid, Name: laneName(name, n)})
 	}
 	p.drain.rings[i] = rs

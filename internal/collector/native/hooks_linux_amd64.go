@@ -20,6 +20,7 @@ type hookKey struct {
 type hooked struct {
 	id    uint32
 	fn    *function // nil for Strobe's own hooks
+	own   *ownHook  // nil for the program's functions
 	sites []*site   // the entry; then, for enter-only hooks, each ret
 }
 
@@ -271,7 +272,7 @@ func (p *process) own(ctx context.Context, r *remote, m *loaded, code []byte, ad
 		return nil, err
 	}
 	*p.region.Hook(id) = ring.Hook{Flags: flags, EnterOps: index}
-	h := &hooked{id: id, sites: []*site{s}}
+	h := &hooked{id: id, sites: []*site{s}, own: &ownHook{flags, index, addr}}
 	w.hooks = append(w.hooks, h)
 	return h, w.flush()
 }

@@ -239,23 +239,28 @@ func (t *target) loaderReady(th *thread, p *process) {
 			return err
 		}
 		err = t.ready(ctx, p, mods)
-		p.passLoader(th)
+		p.passLoader(ctx, th)
 		return err
 	})
 }
 
-// passLoader lets the thread that stands at brk run on behind the hook that came there meanwhile: there is nothing to tell.
-func (p *process) passLoader(th *thread) {
+// passLoader lets the thread that stands at the loader's notification run on behind the hook that came there
+// meanwhile: there is nothing to tell. On its way it registers the stubs' frames.
+func (p *process) passLoader(ctx context.Context, th *thread) {
+	to, once := p.registerFrames(ctx)
 	for _, h := range *p.hooks.Load() {
-		if h == nil || h.fn != nil || !h.active() || h.sites[0].addr-p.loader.brk > 4 { // behind endbr64, if there is one
+		if h == nil || h.own == nil || !h.active() || h.own.addr != p.loader.brk {
 			continue
 		}
-		p.t.tracer.Do(context.Background(), func() error {
+		if !once {
+			to = h.sites[0].behind
+		}
+		p.t.tracer.Do(ctx, func() error {
 			regs, err := ptrace.GetRegs(th.tid)
 			if err != nil || regs.Rip != p.loader.brk {
 				return err
 			}
-			regs.Rip = h.sites[0].behind
+			regs.Rip = to
 			return ptrace.SetRegs(th.tid, &regs)
 		})
 	}
@@ -309,22 +314,23 @@ func (t *target) modulesChanged(p *process, seq uint32) {
 	}
 }
 
-// prepareHooks puts Strobe's own hooks in place, before the first hook of the program's: the loader's notification and the unwinders.
-func (p *process) prepareHooks(ctx context.Context, mods []*loaded) error {
-	var add []*site
+// prepareHooks puts Strobe's own hooks in place, before the first hook of the program's: the loader's notification and,
+// when functions are about to be hooked, the unwinders.
+func (p *process) prepareHooks(ctx context.Context, mods []*loaded, unwinders bool) error {
 	if p.loader.brk != 0 && !p.unwindID[p.loader.brk] {
 		for _, m := range mods {
 			if m.path == p.loader.path && m.mod != nil {
 				p.region.Control().RDebug = p.loader.rdebug
-				if s := p.ownHook(ctx, m, "_dl_debug_state", ring.HookSync, 0); s != nil {
-					add = append(add, s)
-				}
+				p.ownHook(ctx, m, "_dl_debug_state", ring.HookSync, 0)
 			}
 		}
 	}
-	for _, m := range mods {
-		add = append(add, p.hookUnwinder(ctx, m)...)
+	if unwinders {
+		for _, m := range mods {
+			p.hookUnwinder(ctx, m)
+		}
 	}
+	add := p.ownMissing(unwinders)
 	if len(add) == 0 {
 		return nil
 	}
@@ -335,18 +341,18 @@ func (p *process) prepareHooks(ctx context.Context, mods []*loaded) error {
 var unwindEntries = []string{"_Unwind_Find_FDE", "_Unwind_RaiseException", "_Unwind_ForcedUnwind", "_Unwind_Backtrace", "_Unwind_Resume", "_Unwind_Resume_or_Rethrow"}
 
 // hookUnwinder finds an unwinder in a module and makes it learn of the stubs' frames when it is used first.
-func (p *process) hookUnwinder(ctx context.Context, m *loaded) []*site {
+func (p *process) hookUnwinder(ctx context.Context, m *loaded) {
 	if m.mod == nil || m.unwinder() == 0 {
-		return nil
+		return
 	}
 	reg, llvm := m.registrar()
 	if reg == 0 {
-		return nil
+		return
 	}
 	c := p.region.Control()
 	index := c.UnwindCount
 	if p.unwindID[reg] || index == ring.MaxUnwind {
-		return nil
+		return
 	}
 	p.unwindID[reg] = true
 	c.Unwind[index] = ring.Unwind{Fn: reg, LLVM: llvm}
@@ -354,7 +360,6 @@ func (p *process) hookUnwinder(ctx context.Context, m *loaded) []*site {
 		c.Unwind[index].Undo = uint64(a) + m.bias
 	}
 	c.UnwindCount++
-	var add []*site
 	if shadowStacks(p.pid) {
 		c.Flags |= ring.FlagShadow
 	}
@@ -363,14 +368,10 @@ func (p *process) hookUnwinder(ctx context.Context, m *loaded) []*site {
 		if i == 0 && llvm == 0 {
 			flags = ring.HookFindFDE
 		}
-		if s := p.ownHook(ctx, m, name, flags, index); s != nil {
-			add = append(add, s)
-			if name == unwindEntries[0] {
-				break
-			}
+		if s := p.ownHook(ctx, m, name, flags, index); s != nil && i == 0 {
+			break
 		}
 	}
-	return add
 }
 
 func (m *loaded) unwinder() uint64 {

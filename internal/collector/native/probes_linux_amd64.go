@@ -85,7 +85,8 @@ func (t *target) SetProbes(ctx context.Context, wanted []collector.Probe) (colle
 // applyProbes makes a process's hooks what the patterns want. probeMu is held.
 func (t *target) applyProbes(ctx context.Context, p *process) error {
 	want := map[*hooked]bool{}
-	if len(t.probes) > 0 && !t.stopping.Load() {
+	watching := len(t.probes) > 0 && !t.stopping.Load()
+	if watching {
 		for _, m := range p.modules {
 			if m.path == p.loader.path {
 				continue // the linker itself runs where nothing may be called
@@ -94,10 +95,8 @@ func (t *target) applyProbes(ctx context.Context, p *process) error {
 				return err
 			}
 		}
-		if len(want) > 0 {
-			if err := p.prepareHooks(ctx, p.modules); err != nil {
-				return err
-			}
+		if err := p.prepareHooks(ctx, p.modules, len(want) > 0); err != nil {
+			return err
 		}
 	}
 	var add, remove []*site
@@ -111,11 +110,13 @@ func (t *target) applyProbes(ctx context.Context, p *process) error {
 			remove = append(remove, h.sites...)
 		}
 	}
-	if len(add)+len(remove) == 0 {
-		t.updateStatus()
-		return nil
+	var err error
+	if len(add)+len(remove) > 0 {
+		err = t.tracer.Do(ctx, func() error { return p.apply(add, remove) })
 	}
-	err := t.tracer.Do(ctx, func() error { return p.apply(add, remove) })
+	if err == nil {
+		err = p.retireOwn(ctx, watching, len(want) > 0)
+	}
 	t.updateStatus()
 	return err
 }
@@ -329,27 +330,6 @@ func (t *target) verifyRestored(context.Context) error {
 					return fmt.Errorf("restore %s in process %d: the patch at 0x%x still stands", h.fn.sym.Name, p.pid, s.addr)
 				}
 			}
-		}
-	}
-	return nil
-}
-
-// removeOwn takes Strobe's own hooks out.
-func (t *target) removeOwn(ctx context.Context) error {
-	t.probeMu.Lock()
-	defer t.probeMu.Unlock()
-	for _, p := range t.processes() {
-		if p.dead.Load() || p.region == nil {
-			continue
-		}
-		var remove []*site
-		for _, h := range *p.hooks.Load() {
-			if h != nil && h.active() {
-				remove = append(remove, h.sites...)
-			}
-		}
-		if err := t.tracer.Do(ctx, func() error { return p.apply(nil, remove) }); err != nil {
-			return err
 		}
 	}
 	return nil

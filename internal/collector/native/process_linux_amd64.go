@@ -51,6 +51,8 @@ type process struct {
 	ready     chan struct{} // closed when the dynamic linker is done and hooks may be set
 	dead      atomic.Bool   // ended or replaced by exec; rings are still to be drained
 	detached  atomic.Bool   // let go before its end
+	retiring  atomic.Bool   // retireLater runs
+	stacks    atomic.Bool   // a thread has run hooked functions on more than one stack
 	endTS     int64         // when; this and the following are set before dead
 	ended     bool          // by its end, not by exec
 	exit      collector.ExitInfo

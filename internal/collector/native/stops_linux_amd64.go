@@ -412,7 +412,7 @@ func (p *process) inherit(from *process) {
 		if h == nil {
 			continue
 		}
-		c := &hooked{id: h.id, fn: h.fn}
+		c := &hooked{id: h.id, fn: h.fn, own: h.own}
 		for _, s := range h.sites {
 			sc := *s
 			c.sites = append(c.sites, &sc)
