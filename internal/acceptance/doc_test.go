@@ -50,6 +50,11 @@ func refused(t testing.TB, s *strobetest.Strobe, tool string, in args, code stri
 	return f
 }
 
+func isCode(err error, code string) bool {
+	var f *strobetest.ToolError
+	return errors.As(err, &f) && f.Code == code
+}
+
 func brief(v any) string { return fmt.Sprintf("%.200s", fmt.Sprint(v)) }
 
 // serves runs a program from start to end, to show that the daemon is well, and that it is still the one of pid.

@@ -73,34 +73,44 @@ func alone(t *testing.T, path string, arg ...string) *sum {
 func TestOutputByteForByte(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
+	for _, arg := range [][]string{{"utf8"}, {"nul"}, {"partial"}, {"silent"}, {"both", "20000"}, {"line", "100000000"}} {
+		t.Run(strings.Join(arg, " "), func(t *testing.T) { exact(t, s, arg) })
+	}
+}
+
+// A gigabyte, which is more than any queue holds.
+func TestSoakOutput(t *testing.T) {
+	if os.Getenv("STROBE_SOAK") == "" {
+		t.Skip("a long test: make soak runs it")
+	}
+	strobetest.NeedPtrace(t)
+	s := strobetest.Start(t, nil)
+	exact(t, s, []string{"flood", "1000000000"})
+	exact(t, s, []string{"line", "1000000000"})
+}
+
+// exact runs the output target under observation and alone, and compares.
+func exact(t *testing.T, s *strobetest.Strobe, arg []string) {
 	path := strobetest.Build(t, "output", "gcc-O2")
-	runs := [][]string{{"utf8"}, {"nul"}, {"partial"}, {"silent"}, {"both", "20000"}, {"line", "100000000"}}
-	if os.Getenv("STROBE_SOAK") != "" {
-		runs = append(runs, []string{"flood", "1000000000"})
+	started := time.Now()
+	l := s.Launch(t, path, filepath.Dir(path), arg, nil)
+	if st := s.WaitEnd(t, l.SessionID, 5*endLimit); st.ExitCode == nil || *st.ExitCode != 0 || st.DroppedEvents != 0 {
+		t.Errorf("ended as %+v", st)
 	}
-	for _, arg := range runs {
-		t.Run(strings.Join(arg, " "), func(t *testing.T) {
-			started := time.Now()
-			l := s.Launch(t, path, filepath.Dir(path), arg, nil)
-			if st := s.WaitEnd(t, l.SessionID, 2*endLimit); st.ExitCode == nil || *st.ExitCode != 0 || st.DroppedEvents != 0 {
-				t.Errorf("ended as %+v", st)
-			}
-			ended := time.Since(started)
-			want := alone(t, path, arg...)
-			if got := recorded(t, s, l.SessionID, "stdout"); got.String() != want.String() {
-				t.Errorf("stdout = %v, want %v", got, want)
-			}
-			if arg[0] == "both" {
-				if got := recorded(t, s, l.SessionID, "stderr"); got.n != want.n {
-					t.Errorf("stderr = %v, want as many bytes as stdout", got)
-				}
-			}
-			if want.n > 1<<20 {
-				t.Logf("%d MB: ended after %v, read after %v", want.n>>20, ended.Round(time.Millisecond), time.Since(started).Round(time.Millisecond))
-			}
-			s.Stop(t, l.SessionID)
-		})
+	ended := time.Since(started)
+	want := alone(t, path, arg...)
+	if got := recorded(t, s, l.SessionID, "stdout"); got.String() != want.String() {
+		t.Errorf("stdout = %v, want %v", got, want)
 	}
+	if arg[0] == "both" {
+		if got := recorded(t, s, l.SessionID, "stderr"); got.n != want.n {
+			t.Errorf("stderr = %v, want as many bytes as stdout", got)
+		}
+	}
+	if want.n > 1<<20 {
+		t.Logf("%d MB: ended after %v, read after %v", want.n>>20, ended.Round(time.Millisecond), time.Since(started).Round(time.Millisecond))
+	}
+	s.Stop(t, l.SessionID)
 }
 
 // The command line passes on what the program writes while it runs, and ends as it does.
