@@ -16,6 +16,7 @@ import (
 // client is this command's connection to the daemon. Close it.
 type client struct {
 	session *sdk.ClientSession
+	replies *mcp.ClientTransport // nil: results come as text
 }
 
 // connect reaches the daemon, and starts it if there is none.
@@ -32,9 +33,10 @@ func connect(ctx context.Context) (*client, error) {
 			return nil, err2
 		}
 		cl := sdk.NewClient(&sdk.Implementation{Name: "strobe-cli", Version: daemon.Version()}, nil)
-		session, err2 := cl.Connect(ctx, &sdk.IOTransport{Reader: conn, Writer: conn, MaxLineLength: -1}, nil)
+		t := mcp.NewClientTransport(conn)
+		session, err2 := cl.Connect(ctx, t, nil)
 		if err2 == nil {
-			c, err = &client{session}, nil
+			c, err = &client{session, t}, nil
 			break
 		}
 		conn.Close()
@@ -58,6 +60,9 @@ func (c *client) version() string {
 func (c *client) call(ctx context.Context, tool string, args map[string]any) (json.RawMessage, error) {
 	params := &sdk.CallToolParams{Name: tool, Arguments: args}
 	params.Meta = sdk.Meta{mcp.MetaTextOnly: true}
+	if c.replies != nil {
+		params.Meta[mcp.MetaRaw] = true // before the other, for a daemon that knows both
+	}
 	r, err := c.session.CallTool(ctx, params)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -67,6 +72,11 @@ func (c *client) call(ctx context.Context, tool string, args map[string]any) (js
 			return nil, fault.New(fault.InternalError, "Try again; daemon.log says why.", "the Strobe daemon ended while %s ran", tool)
 		}
 		return nil, fmt.Errorf("call %s: %w", tool, err)
+	}
+	if c.replies != nil {
+		if raw, ok := c.replies.Result(r); ok {
+			return raw, nil
+		}
 	}
 	text := ""
 	for _, part := range r.Content {

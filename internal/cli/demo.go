@@ -71,7 +71,7 @@ func (a *app) demo(ctx context.Context) (err error) {
 			err = errors.Join(err, stopErr)
 		}
 	}()
-	d := &demo{app: a, client: &client{session}, program: program, dir: dir}
+	d := &demo{app: a, client: &client{session: session}, program: program, dir: dir}
 	return d.find(ctx)
 }
 

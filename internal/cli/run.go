@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -51,7 +52,7 @@ With --json every line is one JSON object: what debug_launch answered, each outp
 	c.Flags().BoolVar(&f.terminal, "terminal", false, "give the program a pseudo-terminal")
 	c.Flags().DurationVar(&f.timeout, "timeout", 0, "end the program after this time")
 	c.Flags().StringVarP(&f.dir, "directory", "C", "", "run the program in this directory")
-	c.Flags().StringVar(&f.projectRoot, "project-root", "", "what @usercode means (default: the repository around the directory)")
+	c.Flags().StringVar(&f.projectRoot, "project-root", "", "what @usercode means (default: the repository around the directory, or the program's own if that is elsewhere)")
 	c.Flags().StringVar(&f.symbols, "symbols", "", "file or directory with debug info")
 	return c
 }
@@ -109,7 +110,7 @@ func launchRequest(f runFlags, args []string) (map[string]any, error) {
 	}
 	root := f.projectRoot
 	if root == "" {
-		root = repository(dir)
+		root = projectOf(dir, args[0])
 	} else if root, err = filepath.Abs(root); err != nil {
 		return nil, fmt.Errorf("find project root: %w", err)
 	}
@@ -293,8 +294,8 @@ func (r *running) watch(ctx context.Context) (*outcome, error) {
 	}
 }
 
-// pageEvents bounds one page of output. An event has up to 64 KiB: a page of many would come late and large.
-const pageEvents = 64
+// pageEvents bounds one page of output, which the daemon also bounds in bytes.
+const pageEvents = 500
 
 // page writes the next output events; it waits up to waitMs for one. lifeSign: a process event was
 // among them, which may be the program's end.
@@ -306,42 +307,60 @@ func (r *running) page(ctx context.Context, waitMs int) (n int, lifeSign bool, e
 	if waitMs > 0 {
 		req["waitMs"] = waitMs
 	}
-	var page struct {
-		Events      []rawEvent `json:"events"`
-		LastEventID int64      `json:"lastEventId"`
-	}
-	if err := r.client.callInto(ctx, "debug_query", req, &page); err != nil {
+	raw, err := r.client.call(ctx, "debug_query", req)
+	if err != nil {
 		return 0, false, err
+	}
+	var page struct {
+		Events      []shownEvent `json:"events"`
+		LastEventID int64        `json:"lastEventId"`
+	}
+	if err := decode("debug_query", raw, &page); err != nil {
+		return 0, false, err
+	}
+	if r.app.json {
+		err = r.copyEvents(raw)
 	}
 	for i := range page.Events {
 		e := &page.Events[i]
 		r.cursor = max(r.cursor, e.ID)
-		w := r.app.out
-		switch e.EventType {
-		case "stdout":
-		case "stderr":
-			w = r.app.err
-		default:
-			lifeSign = true
-			if r.app.json {
-				fmt.Fprintf(r.app.out, "%s\n", e.raw)
-			}
-			continue
-		}
-		if r.app.json {
-			_, err = fmt.Fprintf(r.app.out, "%s\n", e.raw)
-		} else {
-			var b []byte
-			if b, err = e.output(); err == nil {
-				_, err = w.Write(b)
-			}
-		}
-		if err != nil {
-			return 0, false, err
+		isOutput := e.EventType == "stdout" || e.EventType == "stderr"
+		lifeSign = lifeSign || !isOutput
+		if isOutput && !r.app.json && err == nil {
+			err = r.relay(e)
 		}
 	}
 	r.cursor = max(r.cursor, page.LastEventID)
-	return len(page.Events), lifeSign, nil
+	return len(page.Events), lifeSign, err
+}
+
+// relay writes output where the program wrote it.
+func (r *running) relay(e *shownEvent) error {
+	w := r.app.out
+	if e.EventType == "stderr" {
+		w = r.app.err
+	}
+	b, err := e.output()
+	if err == nil {
+		_, err = w.Write(b)
+	}
+	return err
+}
+
+// copyEvents writes the events of an answer as they are, one in a line.
+func (r *running) copyEvents(raw json.RawMessage) error {
+	var page struct {
+		Events []json.RawMessage `json:"events"`
+	}
+	if err := decode("debug_query", raw, &page); err != nil {
+		return err
+	}
+	for _, e := range page.Events {
+		if _, err := fmt.Fprintf(r.app.out, "%s\n", e); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // stop ends the program: the user's Ctrl-C or the time limit.

@@ -60,7 +60,7 @@ func daemonVersion(ctx context.Context) string {
 	if err != nil {
 		return ""
 	}
-	c := &client{session}
+	c := &client{session: session}
 	defer c.Close()
 	return c.version()
 }

@@ -9,7 +9,7 @@ import (
 
 // Request is one debug_query. Zero fields do not filter.
 type Request struct {
-	SessionID     string          `json:"sessionId" jsonschema:"session to ask"`
+	SessionID     string          `json:"sessionId"`
 	EventType     Kinds           `json:"eventType,omitempty" jsonschema:"one kind or a list"`
 	Function      *NameFilter     `json:"function,omitempty" jsonschema:"qualified name"`
 	SourceFile    *FileFilter     `json:"sourceFile,omitempty"`

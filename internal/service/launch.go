@@ -13,18 +13,18 @@ import (
 
 // LaunchParams are the parameters of debug_launch.
 type LaunchParams struct {
-	Command            string            `json:"command" jsonschema:"program: path, or name found in PATH"`
+	Command            string            `json:"command" jsonschema:"path, or name in PATH"`
 	Args               []string          `json:"args,omitempty"`
-	Cwd                string            `json:"cwd,omitempty" jsonschema:"default: directory of command if a path, else projectRoot"`
+	Cwd                string            `json:"cwd,omitempty" jsonschema:"default: command's directory if a path, else projectRoot"`
 	ProjectRoot        string            `json:"projectRoot" jsonschema:"absolute; what @usercode means"`
 	Env                map[string]string `json:"env,omitempty" jsonschema:"added to the environment"`
-	Stdin              string            `json:"stdin,omitempty" jsonschema:"text given to the program, or \"pipe\" to send later with debug_session input"`
+	Stdin              string            `json:"stdin,omitempty" jsonschema:"text, or \"pipe\": send it with debug_session input"`
 	Terminal           bool              `json:"terminal,omitempty" jsonschema:"run in a pseudo-terminal"`
 	SymbolsPath        string            `json:"symbolsPath,omitempty" jsonschema:"file or directory with debug info"`
-	Trace              []string          `json:"trace,omitempty" jsonschema:"patterns in force from the first instruction; see debug_trace"`
+	Trace              []string          `json:"trace,omitempty" jsonschema:"patterns from the start; see debug_trace"`
 	SerializationDepth int               `json:"serializationDepth,omitempty"`
 	OnFullBuffer       string            `json:"onFullBuffer,omitempty" jsonschema:"drop counts lost calls, block makes the program wait"`
-	Name               string            `json:"name,omitempty" jsonschema:"label shown in lists"`
+	Name               string            `json:"name,omitempty" jsonschema:"label"`
 }
 
 // LaunchResult is the answer of debug_launch.

@@ -34,7 +34,7 @@ func TestSchemasAreSmall(t *testing.T) {
 			t.Logf("%s\n%s", a, b)
 		}
 	}
-	if total > 7700 {
+	if total > 7600 {
 		t.Errorf("all schemas are %d bytes", total)
 	}
 }

@@ -33,7 +33,7 @@ var queryOp = Op{
 			kinds = append(kinds, k.String())
 		}
 		input.Properties["eventType"] = &jsonschema.Schema{
-			Types: []string{"string", "array"}, Items: &jsonschema.Schema{Enum: kinds}, Description: "one or a list",
+			Types: []string{"string", "array"}, Items: &jsonschema.Schema{Enum: kinds},
 		}
 		for _, name := range []string{"timeFrom", "timeTo"} {
 			input.Properties[name].Types = []string{"integer", "string"}
