@@ -20,7 +20,7 @@ var abiConsts = []struct {
 	{"REC_ENTER", RecEnter}, {"REC_EXIT", RecExit}, {"REC_DROPPED", RecDropped}, {"REC_PAD", RecPad},
 	{"REC_TAIL", RecTail}, {"REC_TRUNCATED", RecTruncated}, {"RING_FREE", RingFree}, {"RING_USED", RingUsed},
 	{"FLAG_BLOCK", FlagBlock}, {"FLAG_FSGS", FlagFSGS}, {"FLAG_TSC", FlagTSC},
-	{"HOOK_SYNC", HookSync}, {"HOOK_UNWIND", HookUnwind}, {"HOOK_FIND_FDE", HookFindFDE}, {"FLAG_SHADOW", FlagShadow}, {"HOOK_LEAVE", HookLeave},
+	{"HOOK_SYNC", HookSync}, {"HOOK_UNWIND", HookUnwind}, {"HOOK_FIND_FDE", HookFindFDE}, {"FLAG_SHADOW", FlagShadow}, {"FLAG_FS0", FlagFS0}, {"HOOK_LEAVE", HookLeave},
 	{"OP_END", OpEnd}, {"OP_REG", OpReg}, {"OP_XMM", OpXMM}, {"OP_STACK", OpStack}, {"OP_ST0", OpST0},
 	{"OP_MEM", OpMem}, {"OP_CSTR", OpCStr},
 	{"ST_OK", StatusOK}, {"ST_NULL", StatusNull}, {"ST_UNREADABLE", StatusUnreadable}, {"ST_CUT", StatusCut}, {"ST_NOROOM", StatusNoRoom},

@@ -58,10 +58,11 @@ const (
 
 // Control flags.
 const (
-	FlagBlock  = 1 // full rings make the target wait
-	FlagFSGS   = 2 // rdfsbase may be used
-	FlagShadow = 8 // shadow stacks are in use: unwinders count every frame
-	FlagTSC    = 4 // rdtsc counts at a constant rate on all CPUs; else clock_gettime
+	FlagBlock  = 1  // full rings make the target wait
+	FlagFSGS   = 2  // rdfsbase may be used
+	FlagFS0    = 16 // the word at %fs:0 is the FS base, as the ABI has it once the C library runs: cheaper than rdfsbase
+	FlagShadow = 8  // shadow stacks are in use: unwinders count every frame
+	FlagTSC    = 4  // rdtsc counts at a constant rate on all CPUs; else clock_gettime
 )
 
 // Hook flags: hooks that belong to Strobe itself and make no records.

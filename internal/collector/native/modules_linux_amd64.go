@@ -150,6 +150,9 @@ func (t *target) setUp(ctx context.Context, p *process) error {
 // ready does what can be done once all modules of a starting process are there. probeMu is held.
 func (t *target) ready(ctx context.Context, p *process, mods []*loaded) error {
 	defer close(p.ready)
+	if p.loader.brk != 0 {
+		p.region.Control().Flags |= ring.FlagFS0
+	}
 	p.lineBuffer(mods)
 	if err := p.watchLeaks(ctx, mods); err != nil {
 		return err

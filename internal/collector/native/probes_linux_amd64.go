@@ -276,7 +276,10 @@ func (t *target) countModule(s *collector.Status, mod *symbol.Module, hooks map[
 			}
 		}
 	}
-	for _, pr := range t.probes {
+	for k, pr := range t.probes {
+		if pr.pat.Exact() && res.counts[k] > 0 {
+			continue // it has what was meant; to look for more means to read much of the debug information
+		}
 		for _, u := range mod.Unhookable(pr.pat, t.cmd.ProjectRoot) {
 			unhookable[u.Function] = u.Reason
 		}

@@ -293,6 +293,7 @@ func (p *process) adoptFork(parent *process, tid int) error {
 		copy(p.region.Bytes()[ring.HooksOff:], src.Bytes()[ring.HooksOff:ring.HooksOff+hooks*32])
 		copy(p.region.Bytes()[ring.OpsOff:], src.Bytes()[ring.OpsOff:ring.OpsOff+int(p.nextOp)*16])
 		from, to := src.Control(), p.region.Control()
+		to.Flags = from.Flags
 		to.RDebug, to.UnwindCount, to.Unwind = from.RDebug, from.UnwindCount, from.Unwind
 		to.Arenas, to.Objects, to.ArenaCount = from.Arenas, from.Objects, from.ArenaCount
 	}

@@ -72,12 +72,17 @@ critical_lo:
 .endm
 // r10 the ring, r11 its head, rbx the record, ecx the number of registers to record.
 .macro FAST_RESERVE slow, gprs, ops
-	mov C(12), %eax			// flags
+	mov C(12), %edx			// flags
+	mov %edx, %eax
 	and $FAST_FLAGS, %eax
 	cmp $FAST_FLAGS, %eax
 	jne \slow
-	rdfsbase %r11
-	mov $0x9E3779B97F4A7C15, %rax
+	test $STROBE_FLAG_FS0, %edx
+	jz 7f
+	mov %fs:0, %r11
+	jmp 8f
+7:	rdfsbase %r11
+8:	mov $0x9E3779B97F4A7C15, %rax
 	imul %r11, %rax
 	shr $51, %rax
 	shl $4, %eax
