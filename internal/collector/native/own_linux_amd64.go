@@ -59,7 +59,7 @@ func (p *process) retireOwn(ctx context.Context, loads, unwinders bool) error {
 		free := done
 		if !free {
 			var err error
-			if free, err = p.framesGone(ctx); err != nil {
+			if free, err = p.framesSoonGone(ctx); err != nil {
 				return err
 			}
 		}
@@ -73,6 +73,25 @@ func (p *process) retireOwn(ctx context.Context, loads, unwinders bool) error {
 		return nil
 	}
 	return p.t.tracer.Do(ctx, func() error { return p.apply(nil, remove) })
+}
+
+// soon is how long the call that takes the last pattern away waits for hooked functions to return.
+const soon = 25 * time.Millisecond
+
+func (p *process) framesSoonGone(ctx context.Context) (bool, error) {
+	tick := time.NewTicker(soon / 8)
+	defer tick.Stop()
+	for started := time.Now(); ; {
+		gone, err := p.framesGone(ctx)
+		if gone || err != nil || time.Since(started) > soon {
+			return gone, err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
+	}
 }
 
 // unwinderKnows reports whether every stub's unwind entry is registered with an unwinder.
