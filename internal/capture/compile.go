@@ -233,10 +233,10 @@ func fromBody(l *located, p *symbol.Param, sig *symbol.Signature, pro *prologue,
 	case !l.missing && onStack(&l.home):
 		return fromStack(l, p, sig, pro, guess, size, code)
 	case !l.missing && !l.indirect:
-		if p.Loc.Kind == symbol.LocExpr && sig.Optimized {
-			return pro.untouched(&l.home)
+		if p.Loc.Kind != symbol.LocExpr || !needsProof(sig) || !sig.Optimized || pro.untouched(&l.home) {
+			return l.home
 		}
-		return l.home
+		return nowhere
 	case !l.missing && l.indirect && len(l.places) == 1 && gprIndex(l.places[0].reg) >= 0:
 		return l.home // the hidden pointer stays where the caller put it
 	}

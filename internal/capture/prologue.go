@@ -156,10 +156,9 @@ func (p *prologue) stored(slot int64, size uint32) home {
 	return h
 }
 
-// untouched checks registers that are said to hold a parameter in the whole function. LLVM says so too of one that the
-// first instructions load from the caller's argument area: then that is where it is at the entry.
-func (p *prologue) untouched(h *home) home {
-	out := home{}
+// untouched reports that the registers which are said to hold a parameter in the whole function are not written by its first
+// instructions. LLVM names such a register too where they load it from the caller's argument area.
+func (p *prologue) untouched(h *home) bool {
 	for _, pl := range h.places {
 		var c *content
 		switch pl.kind {
@@ -167,23 +166,14 @@ func (p *prologue) untouched(h *home) home {
 			c = &p.gpr[pl.reg&15]
 		case srcXMM:
 			c = &p.xmm[pl.reg&15]
-		}
-		if c == nil {
-			out.add(pl)
+		default:
 			continue
 		}
-		for i := range min(pl.size, 16) {
-			s := source{}
-			if at := pl.off + int32(i); at < 16 {
-				s = c.b[at]
-			}
-			out.add(place{source: s, size: 1})
+		if at := pl.source; at.off >= 0 && at.off < 16 && c.b[at.off] != at {
+			return false
 		}
 	}
-	if len(out.places) > 0 && !out.complete() {
-		return nowhere
-	}
-	return out
+	return true
 }
 
 // step follows one instruction. It returns false where the straight run ends.
