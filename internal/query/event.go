@@ -163,6 +163,9 @@ func (a *asker) events(rows []store.Row) ([]Event, error) {
 
 // fetch replaces rows by complete ones where rendering needs more than the columns.
 func (a *asker) fetch(rows []store.Row) error {
+	if a.whole {
+		return nil
+	}
 	var ids []event.ID
 	for i := range rows {
 		r := &rows[i]

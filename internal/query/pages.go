@@ -12,7 +12,7 @@ import (
 
 // scan calls fn for the rows of one part in order of id until fn returns false.
 func (a *asker) scan(p part, fn func(*store.Row) bool) error {
-	err := a.sn.Scan(a.ctx, p.filter, store.ScanOptions{Cold: p.cold}, func(row *store.Row) bool {
+	err := a.sn.Scan(a.ctx, p.filter, store.ScanOptions{Cold: p.cold, Args: p.lean}, func(row *store.Row) bool {
 		if p.pred != nil && !p.pred(row) {
 			return true
 		}
@@ -40,7 +40,7 @@ func (a *asker) count(parts []part) (int64, error) {
 			continue
 		}
 		var n [scanPieces]int64
-		if err := a.scanAll(p, func(piece int, _ *store.Row) { n[piece]++ }); err != nil {
+		if err := a.scanAll(p.leanly(), func(piece int, _ *store.Row) { n[piece]++ }); err != nil {
 			return 0, err
 		}
 		for i := range n {
@@ -93,16 +93,18 @@ func (a *asker) scanAll(p part, fn func(piece int, row *store.Row)) error {
 }
 
 // page returns the rows from offset on, at most limit, and how many there are in all. Rows of the page
-// have no payload yet.
+// have no payload yet, unless a.whole says so.
 func (a *asker) page(parts []part, offset, limit int) (rows []store.Row, total int64, err error) {
 	if len(parts) == 1 && parts[0].pred == nil {
 		return a.columnPage(parts[0], offset, limit)
 	}
+	lean := false
 	for _, p := range parts {
+		lean = lean || p.byArgs
 		// One piece of one part may hold everything up to the end of the page; the merge decides which are it.
 		var n [scanPieces]int64
 		var found [scanPieces][]store.Row
-		err := a.scanAll(p, func(piece int, row *store.Row) {
+		err := a.scanAll(p.leanly(), func(piece int, row *store.Row) {
 			if n[piece]++; len(found[piece]) < offset+limit {
 				r := *row
 				r.Payload = nil
@@ -121,7 +123,18 @@ func (a *asker) page(parts []part, offset, limit int) (rows []store.Row, total i
 		slices.SortFunc(rows, func(x, y store.Row) int { return cmp.Compare(x.ID, y.ID) })
 	}
 	rows = rows[min(offset, len(rows)):]
-	return rows[:min(limit, len(rows))], total, nil
+	rows = rows[:min(limit, len(rows))]
+	if lean && len(rows) > 0 {
+		ids := make([]event.ID, len(rows))
+		for i := range rows {
+			ids[i] = rows[i].ID
+		}
+		if rows, err = a.sn.Rows(a.ctx, ids); err != nil {
+			return nil, 0, fmt.Errorf("read a page of %d events: %w", len(ids), err)
+		}
+		a.whole = true
+	}
+	return rows, total, nil
 }
 
 // columnPage is page where the store's columns decide everything: the count comes from its headers and the scan ends

@@ -2,7 +2,6 @@ package query
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,7 +18,15 @@ import (
 type part struct {
 	filter store.Filter
 	cold   bool // pred needs the payload, Parent or Enter
+	byArgs bool // pred looks at the function and the payload of calls alone
+	lean   bool // of byArgs: who scans needs the id alone
 	pred   func(*store.Row) bool
+}
+
+// leanly returns p for a scan that needs no more of the rows than their ids.
+func (p part) leanly() part {
+	p.lean = p.byArgs
+	return p
 }
 
 // asker answers one question over one snapshot.
@@ -35,6 +42,8 @@ type asker struct {
 	pid     int32    // of the session's first process
 	skipTo  event.ID // while waiting: what is before was looked at, and did not match
 	byArg   bool     // argument selects exits through their enters
+	whole   bool     // the page's rows have their payloads already
+	args    []argPlan
 	scope   scope
 }
 
@@ -242,6 +251,7 @@ func (a *asker) byArgument(parts []part) ([]part, error) {
 		}
 		p.filter.Funcs, p.cold = funcs, true
 		if !a.byArg {
+			p.byArgs = p.pred == nil
 			p.pred = both(p.pred, a.argumentMatches)
 			out = append(out, p)
 			continue
@@ -251,7 +261,7 @@ func (a *asker) byArgument(parts []part) ([]part, error) {
 			f.FromID = a.scope.enter + 1
 		}
 		var found [scanPieces][]event.ID
-		err := a.scanAll(part{filter: f, cold: true, pred: a.argumentMatches}, func(piece int, row *store.Row) {
+		err := a.scanAll(part{filter: f, cold: true, lean: true, pred: a.argumentMatches}, func(piece int, row *store.Row) {
 			found[piece] = append(found[piece], row.ID)
 		})
 		if err != nil {
@@ -268,63 +278,6 @@ func (a *asker) byArgument(parts []part) ([]part, error) {
 		out = append(out, p)
 	}
 	return out, nil
-}
-
-func (a *asker) argumentMatches(row *store.Row) bool {
-	l := a.fn(row.Func).layout
-	if l == nil {
-		return false
-	}
-	i, rest, ok := l.ArgIndex(a.req.Argument.Name)
-	if !ok {
-		return false
-	}
-	if v, ok := plainInteger(l, i, row.Payload); ok && rest == "" {
-		return a.arg.match(v)
-	}
-	v, ok := l.EnterArg(row.Payload, i)
-	if !ok {
-		return false
-	}
-	if v, ok = v.Path(rest); !ok {
-		return false
-	}
-	return a.arg.match(v)
-}
-
-// plainInteger reads an integer parameter that is in one register, without the cost of rendering.
-func plainInteger(l *value.Layout, i int, payload []byte) (value.Value, bool) {
-	f := &l.Args[i]
-	if f.Missing || len(f.Pieces) != 1 || f.Type < 0 || int(f.Type) >= len(l.Types) {
-		return value.Value{}, false
-	}
-	p, class := f.Pieces[0], l.Types[f.Type].Class
-	if p.Chunk != 0 || p.Size == 0 || p.Size > 8 || p.Size != l.Types[f.Type].Size || p.Off > 64 ||
-		int(p.Off)+8 > min(len(payload), 8*l.OnEnter.GPRs) || class != value.ClassInt && class != value.ClassUint {
-		return value.Value{}, false
-	}
-	word := binary.LittleEndian.Uint64(payload[p.Off:])
-	n := value.Normalize(int64(word), int(p.Size), class == value.ClassInt)
-	if class == value.ClassUint {
-		return value.NewUint(uint64(n)), true
-	}
-	return value.NewInt(n), true
-}
-
-// withArgument returns the functions of among (nil: all) that have the parameter asked for.
-func (a *asker) withArgument(among *store.Bits) *store.Bits {
-	set := &store.Bits{}
-	for i := range a.fns {
-		if among != nil && !among.Has(uint32(i)) {
-			continue
-		}
-		if l := a.fn(event.FuncID(i)).layout; l != nil {
-			if _, _, ok := l.ArgIndex(a.req.Argument.Name); ok {
-				set.Set(uint32(i))
-			}
-		}
-	}
-	return set
 }
 
 // byResult splits parts by where the functions' results are, so that plain integers are decided by the

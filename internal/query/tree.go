@@ -123,6 +123,7 @@ func (a *asker) selected(parts []part) (rows []store.Row, beyond int64, err erro
 	for _, p := range parts {
 		if p.filter.Kinds&(1<<event.FunctionEnter) != 0 {
 			p.filter.Kinds = 1 << event.FunctionEnter
+			p = p.leanly()
 		} else {
 			p.filter.Kinds, p.cold = 1<<event.FunctionExit, true
 		}

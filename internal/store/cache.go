@@ -15,6 +15,7 @@ type hotCache struct {
 	byKey map[*block]*list.Element
 	order list.List // of *hotEntry, newest in front
 	size  int
+	full  int // admissions asked for since the cache is full
 }
 
 type hotEntry struct {
@@ -32,6 +33,25 @@ func (c *hotCache) get(b *block) []byte {
 	}
 	c.order.MoveToFront(e)
 	return e.Value.(*hotEntry).blob
+}
+
+// admitEvery is how many blobs that were read from the file come for one that a full cache takes. Scans go over
+// all blocks in one order: were each admitted, it would push out just the one that the next scan begins with, and no
+// scan would find anything.
+const admitEvery = 16
+
+// admit is add for a blob that was read.
+func (c *hotCache) admit(b *block, blob []byte) {
+	c.mu.Lock()
+	refused := false
+	if c.size+len(blob) > hotCacheBytes {
+		c.full++
+		refused = c.full%admitEvery != 0
+	}
+	c.mu.Unlock()
+	if !refused {
+		c.add(b, blob)
+	}
 }
 
 // add keeps blob, which must not change any more.

@@ -89,12 +89,32 @@ func sampleBlock(n int, sparse, compress bool) (head, hot, cold []byte) {
 	return appendHeader(nil, h), hot, cold
 }
 
+// decodeArgs reads the payloads of every other function's calls.
+func decodeArgs(h *header, hot, cold []byte) {
+	var d decoder
+	if d.begin(h, hot) != nil || d.want(needFunc) != nil {
+		return
+	}
+	f := Filter{Funcs: new(Bits)}
+	for i := 0; i < len(h.funcs); i += 2 {
+		f.Funcs.Set(h.funcs[i] & 0xffff)
+	}
+	if d.sel = f.selectFrom(&d.c, nil); len(d.sel) == 0 || d.args(cold) != nil {
+		return
+	}
+	var r Row
+	for _, i := range d.sel {
+		d.c.argRow(int(i), &r)
+	}
+}
+
 // decodeAny decodes whatever it is given and touches every row.
 func decodeAny(head, hot, cold []byte) error {
 	h, err := decodeHeader(head)
 	if err != nil {
 		return err
 	}
+	decodeArgs(h, hot, cold)
 	var d decoder
 	if err := d.all(h, hot, cold); err != nil {
 		return err

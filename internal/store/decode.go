@@ -37,6 +37,8 @@ type decoder struct {
 	vals      []uint64
 	pred      predictor
 	words     wordState
+	copyOf    []int  // by state of words: the one it began as a copy of
+	needed    []bool // by state of words
 	sel       []int32
 	row       Row
 }

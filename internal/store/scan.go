@@ -310,6 +310,8 @@ func (sn *Snapshot) Scan(ctx context.Context, f Filter, opt ScanOptions, fn func
 	if !known.covers(f) {
 		known = &memo{empty: new(Bits)}
 	}
+	opt.Args = opt.Args && f.Funcs != nil
+	opt.Cold = opt.Cold && !opt.Args
 	sc := &scan{sn: sn, f: f, opt: opt, empty: known.empty}
 	defer sc.drain()
 	for n := 0; ; n++ {
@@ -407,6 +409,9 @@ func (sc *scan) decode(d *decoder, g *segment) (*columns, error) {
 	if d.sel = sc.f.selectFrom(c, d.sel); len(d.sel) == 0 || g.b == nil {
 		return c, nil
 	}
+	if sc.opt.Args {
+		return c, sc.sn.loadArgs(d, g)
+	}
 	upTo := 0
 	if sc.opt.Cold {
 		upTo = int(d.sel[len(d.sel)-1]) + 1
@@ -426,6 +431,12 @@ func (sc *scan) emit(j *scanJob, fn func(*Row) bool) (more bool, err error) {
 			i = int(d.sel[len(d.sel)-1-k])
 		}
 		r := &d.row
+		if sc.opt.Args {
+			if j.c.argRow(i, r); !fn(r) {
+				return false, nil
+			}
+			continue
+		}
 		j.c.hotRow(i, r)
 		if sc.opt.Cold {
 			j.c.coldRow(i, r)

@@ -121,7 +121,7 @@ func (sn *Snapshot) hotBlob(b *block) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read block %d: %w", b.h.first, err)
 	}
-	sn.s.cache.add(b, data)
+	sn.s.cache.admit(b, data)
 	return data, nil
 }
 
@@ -170,6 +170,21 @@ func (sn *Snapshot) loadRest(d *decoder, g *segment, coldUpTo int) error {
 		return fmt.Errorf("read block %d: %w", g.b.h.first, err)
 	}
 	if err := d.cold(data, coldUpTo); err != nil {
+		return fmt.Errorf("decode block %d: %w", g.b.h.first, err)
+	}
+	return nil
+}
+
+// loadArgs decodes the payloads of the calls that d has selected.
+func (sn *Snapshot) loadArgs(d *decoder, g *segment) error {
+	data, err := sn.read(func(r *dbReader) *sql.Stmt { return r.cold }, g.b.h.first)
+	if err != nil {
+		return fmt.Errorf("read block %d: %w", g.b.h.first, err)
+	}
+	if err = d.want(needLocal); err == nil {
+		err = d.args(data)
+	}
+	if err != nil {
 		return fmt.Errorf("decode block %d: %w", g.b.h.first, err)
 	}
 	return nil

@@ -76,6 +76,9 @@ type Filter struct {
 type ScanOptions struct {
 	Reverse bool // newest first
 	Cold    bool // fill Parent, Enter, Depth and Payload
+
+	// Args: of a filter with Funcs, fill ID, Kind, Flags, Func and Payload alone. Much cheaper than Cold.
+	Args bool
 }
 
 // Row is one stored event.
