@@ -45,8 +45,8 @@ func (a *asker) noFunction() string {
 	if set == nil {
 		return ""
 	}
-	called := a.called()
 	if set.Len() > 0 {
+		called := a.called()
 		var calls int64
 		for i := range a.fns {
 			if set.Has(uint32(i)) {

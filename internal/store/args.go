@@ -52,23 +52,22 @@ func (d *decoder) args(blob []byte) error {
 // planArgs finds the states of d.words that the selected calls among the first upTo events need: their
 // own, and those that these began as copies of.
 func (d *decoder) planArgs(upTo int) {
-	s := &d.words
-	s.reset(len(d.h.funcs))
+	d.slots = append(d.slots[:0], make([]int32, 2*(len(d.h.funcs)+1))...)
 	d.copyOf, d.needed = append(d.copyOf[:0], 0), append(d.needed[:0], false)
-	next := 0
-	for i := range upTo {
+	last, next := int32(0), 0
+	for i := range upTo { // numbers the states as wordState.slot will
 		k := event.Kind(d.c.kind[i])
 		if !k.IsCall() {
 			continue
 		}
-		last := s.last
-		slot := s.slot(d.lf[i], k).slot
-		if slot == len(d.needed) {
+		slot := &d.slots[2*int(d.lf[i])+bit(k == event.FunctionExit)]
+		if *slot == 0 {
+			*slot = int32(len(d.needed))
 			d.copyOf, d.needed = append(d.copyOf, last), append(d.needed, false)
 		}
-		s.last = slot
+		last = *slot
 		if int(d.sel[next]) == i {
-			d.needed[slot] = true
+			d.needed[last] = true
 			next++
 		}
 	}

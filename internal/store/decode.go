@@ -37,8 +37,9 @@ type decoder struct {
 	vals      []uint64
 	pred      predictor
 	words     wordState
-	copyOf    []int  // by state of words: the one it began as a copy of
-	needed    []bool // by state of words
+	slots     []int32 // scratch of planArgs: see wordState.slotOf
+	copyOf    []int32 // by state of words: the one it began as a copy of
+	needed    []bool  // by state of words
 	sel       []int32
 	row       Row
 }
