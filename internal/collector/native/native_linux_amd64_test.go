@@ -24,6 +24,7 @@ type memorySink struct {
 	t     testing.TB
 	start int64
 	keep  bool
+	block bool // the program waits for room in its rings
 
 	mu      sync.Mutex
 	funcs   []event.Function
@@ -144,7 +145,7 @@ func startProgram(t testing.TB, rt *Runtime, sink *memorySink, root string, patt
 	t.Helper()
 	inR, inW, _ := os.Pipe()
 	outR, outW, _ := os.Pipe()
-	cmd := &collector.Command{Path: command[0], Args: command, Env: os.Environ(), Dir: root, ProjectRoot: root, Stdin: inR, Stdout: outW, Stderr: outW}
+	cmd := &collector.Command{Path: command[0], Args: command, Env: os.Environ(), Dir: root, ProjectRoot: root, Stdin: inR, Stdout: outW, Stderr: outW, Block: sink.block}
 	for _, p := range patterns {
 		cmd.Probes = append(cmd.Probes, collector.Probe{Pattern: p})
 	}
