@@ -5,7 +5,7 @@ BIN     := bin/strobe
 LDFLAGS := -s -w
 # A tree that git does not trust (another owner, an unpacked archive) still builds.
 VCS     := $(shell git rev-parse HEAD >/dev/null 2>&1 && echo auto || echo false)
-TIMEOUT ?= 12m
+TIMEOUT ?= 25m
 FUZZTIME ?= 10s
 SOAKTIME ?= 10m
 

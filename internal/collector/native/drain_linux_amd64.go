@@ -345,34 +345,43 @@ func (d *drainer) drop(rs *ringState, count, first, last uint64, why string) {
 
 // reap frees the rings of ended threads and finishes ended processes. True when the last process is gone.
 func (d *drainer) reap() bool {
-	left := 0
-	for _, p := range d.t.processes() {
-		if p.region == nil {
-			if p.dead.Load() {
-				d.finish(p)
-			} else {
-				left++
-			}
-			continue
-		}
+	left, behind := 0, 0
+	procs := d.t.processes()
+	slices.Reverse(procs) // children first: with the first process the session ends for those who wait for it
+	for _, p := range procs {
 		dead := p.dead.Load() // before the last look at its rings
-		empty := true
-		for i, rs := range p.drain.rings {
-			if rs.has || rs.rd.Refresh() {
-				empty = false
-				continue
-			}
-			if dead || atomic.LoadUint32(p.region.State(i)) == ring.RingDead {
-				d.closeRing(p, i, rs)
-			}
-		}
-		if dead && empty && !d.unseen(p) {
-			d.finish(p)
-		} else {
+		read := d.readToEnd(p, dead)
+		switch {
+		case !dead:
 			left++
+		case !read:
+			left++
+			behind++
+		case p.pid == d.t.pid && p.ended && behind > 0:
+			left++
+		default:
+			d.finish(p)
 		}
 	}
 	return left == 0 && d.t.live.Load() == 0 && len(d.t.processes()) == 0
+}
+
+// readToEnd frees the rings of ended threads, and reports whether nothing is left to read.
+func (d *drainer) readToEnd(p *process, dead bool) bool {
+	if p.region == nil {
+		return true
+	}
+	empty := true
+	for i, rs := range p.drain.rings {
+		if rs.has || rs.rd.Refresh() {
+			empty = false
+			continue
+		}
+		if dead || atomic.LoadUint32(p.region.State(i)) == ring.RingDead {
+			d.closeRing(p, i, rs)
+		}
+	}
+	return empty && !d.unseen(p)
 }
 
 // letAllGo ends the reading of processes that live on untraced.
