@@ -83,10 +83,3 @@ func write(t testing.TB, dir, name, content string, mode os.FileMode) string {
 	}
 	return path
 }
-
-func needRoot(t testing.TB) {
-	t.Helper()
-	if os.Getuid() != 0 {
-		t.Skip("only root can make what this test needs")
-	}
-}

@@ -1,3 +1,5 @@
+//go:build linux
+
 package acceptance
 
 import (
@@ -17,10 +19,10 @@ import (
 // mounted returns a home on a file system of its own with that many bytes, gone at the test's end.
 func mounted(t *testing.T, size string) string {
 	t.Helper()
-	needRoot(t)
+	strobetest.NeedRoot(t)
 	home := strobetest.Home(t)
 	if err := syscall.Mount("strobe-test", home, "tmpfs", 0, "mode=0700,size="+size); err != nil {
-		t.Skipf("this machine lets nobody mount: %v", err)
+		strobetest.Lack(t, "this machine lets nobody mount: %v", err)
 	}
 	t.Cleanup(func() {
 		defer syscall.Unmount(home, syscall.MNT_DETACH)                              // where the test has failed

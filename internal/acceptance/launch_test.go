@@ -1,3 +1,5 @@
+//go:build linux
+
 package acceptance
 
 import (
@@ -154,7 +156,7 @@ func TestNoDebugInfo(t *testing.T) {
 // A program that changes its user runs, and the answer says what may be different.
 func TestSetuidProgram(t *testing.T) {
 	strobetest.NeedPtrace(t)
-	needRoot(t)
+	strobetest.NeedRoot(t)
 	s := strobetest.Start(t, nil)
 	dir := t.TempDir()
 	data, err := os.ReadFile(strobetest.Build(t, "ending", "gcc-O0"))

@@ -1,3 +1,5 @@
+//go:build linux
+
 package acceptance
 
 import (
@@ -80,9 +82,7 @@ func TestOutputByteForByte(t *testing.T) {
 
 // A gigabyte, which is more than any queue holds.
 func TestSoakOutput(t *testing.T) {
-	if os.Getenv("STROBE_SOAK") == "" {
-		t.Skip("a long test: make soak runs it")
-	}
+	strobetest.Soak(t)
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	exact(t, s, []string{"flood", "1000000000"})

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"testing"
+	"time"
 )
 
 // promised reports whether CI has promised the tools and rights that tests need: then their
@@ -16,6 +17,30 @@ func lack(t testing.TB, format string, args ...any) {
 		t.Fatalf("CI has promised it, but "+format, args...)
 	}
 	t.Skipf(format, args...)
+}
+
+// Lack skips a test for what this machine does not have, or fails it where CI has promised it.
+func Lack(t testing.TB, format string, args ...any) {
+	t.Helper()
+	lack(t, format, args...)
+}
+
+// NeedRoot skips the test where it is not root who runs it.
+func NeedRoot(t testing.TB) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		lack(t, "only root can make what this test needs")
+	}
+}
+
+// Soak returns how long a soak test takes, and skips the test in usual runs.
+func Soak(t testing.TB) time.Duration {
+	t.Helper()
+	limit, err := time.ParseDuration(os.Getenv("STROBE_SOAK"))
+	if err != nil {
+		t.Skip("a long test: make soak runs it")
+	}
+	return limit
 }
 
 // NeedCommand skips the test where no such program is in PATH.

@@ -3,7 +3,9 @@ package native
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"sort"
 	"strings"
@@ -11,6 +13,7 @@ import (
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/fault"
 	"github.com/strobe-debug/strobe/internal/symbol"
+	"golang.org/x/sys/unix"
 )
 
 // probe is one wanted pattern.
@@ -74,12 +77,17 @@ func (t *target) SetProbes(ctx context.Context, wanted []collector.Probe) (colle
 		if _, err := p.scan(); err != nil {
 			continue // it ended meanwhile
 		}
-		if err := t.applyProbes(ctx, p); err != nil && !p.dead.Load() {
+		if err := t.applyProbes(ctx, p); err != nil && !p.endedBefore(err) {
 			return t.Status(), err
 		}
 	}
 	t.updateStatus()
 	return t.Status(), nil
+}
+
+// endedBefore reports whether err comes of the process's end, which is noticed a moment later: its memory reads as empty then.
+func (p *process) endedBefore(err error) bool {
+	return p.dead.Load() || errors.Is(err, io.EOF) || errors.Is(err, unix.ESRCH) || hasEnded(p.pid)
 }
 
 // applyProbes makes a process's hooks what the patterns want. probeMu is held.
