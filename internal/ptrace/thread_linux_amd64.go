@@ -17,6 +17,12 @@ const options = unix.PTRACE_O_TRACECLONE | unix.PTRACE_O_TRACEFORK | unix.PTRACE
 // Siginfo is a signal's information as the kernel lays it out.
 type Siginfo [128]byte
 
+// Signal is si_signo.
+func (s *Siginfo) Signal() syscall.Signal { return syscall.Signal(binary.LittleEndian.Uint32(s[:])) }
+
+// OfEvent reports that the thread was stopped by ptrace itself: no signal waits for delivery.
+func (s *Siginfo) OfEvent() bool { return s.Code()>>8 > 0 && s.Code()&0x7f == int32(syscall.SIGTRAP) }
+
 // Code is si_code: why the signal was sent.
 func (s *Siginfo) Code() int32 { return int32(binary.LittleEndian.Uint32(s[8:])) }
 

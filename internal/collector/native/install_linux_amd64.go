@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/strobe-debug/strobe/internal/ptrace"
+	"golang.org/x/sys/unix"
 )
 
 // site is one patched place: the original bytes and how to undo the patch.
@@ -129,7 +130,7 @@ func (p *process) moveOut(add []*site) {
 		if err != nil {
 			continue
 		}
-		if to, in := moves[regs.Rip]; in {
+		if to, in := moves[regs.Rip]; in && !metTrap(th.tid) {
 			regs.Rip = to
 			ptrace.SetRegs(th.tid, &regs)
 		}
@@ -187,6 +188,13 @@ func (p *process) readStack(th *thread, buf []byte) int {
 		}
 	}
 	return 0
+}
+
+// metTrap reports that a stopped thread has just run an int3, which is still to be handled: it stands behind the first
+// byte of a window for that reason, and not because it ran an instruction of one byte there.
+func metTrap(tid int) bool {
+	info, err := ptrace.GetSiginfo(tid)
+	return err == nil && info.Signal() == unix.SIGTRAP && info.Code() == ptrace.TrapKernel
 }
 
 // onlyThreadStopped reports whether nothing of the process can run: it has one thread, and that is stopped.

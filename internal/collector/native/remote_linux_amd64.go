@@ -16,6 +16,8 @@ type remote struct {
 	gadget uint64
 	saved  ptrace.Regs
 	mask   uint64 // signals that the thread blocks by itself
+	signal ptrace.Siginfo
+	holds  bool // the thread is about to take that signal, once the handler of stops comes to it
 	t      *ptrace.Tracer
 }
 
@@ -46,6 +48,9 @@ func begin(t *ptrace.Tracer, tid int, gadget uint64) (*remote, error) {
 	var err error
 	if r.saved, err = ptrace.GetRegs(tid); err != nil {
 		return nil, fmt.Errorf("read registers of thread %d: %w", tid, err)
+	}
+	if info, err := ptrace.GetSiginfo(tid); err == nil && !info.OfEvent() {
+		r.signal, r.holds = info, true
 	}
 	if r.mask, err = ptrace.HoldSignals(tid); err != nil {
 		return nil, fmt.Errorf("hold signals of thread %d: %w", tid, err)
@@ -107,6 +112,11 @@ func (r *remote) call(nr uint64, args ...uint64) (uint64, error) {
 func (r *remote) done() error {
 	if err := ptrace.SetRegs(r.tid, &r.saved); err != nil {
 		return fmt.Errorf("restore registers of thread %d: %w", r.tid, err)
+	}
+	if r.holds {
+		if err := ptrace.SetSiginfo(r.tid, &r.signal); err != nil {
+			return fmt.Errorf("restore signal of thread %d: %w", r.tid, err)
+		}
 	}
 	return ptrace.SetSigMask(r.tid, r.mask)
 }
