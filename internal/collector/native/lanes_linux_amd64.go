@@ -46,6 +46,10 @@ func (l *lane) holds(sp uint64) bool {
 	return sp <= l.max+laneAbove && sp+laneBelow >= l.frames[len(l.frames)-1].sp
 }
 
+// maxLanes bounds the stacks told apart per thread: a program with more fibres than this shares the last lane, and so
+// does one that overwrites its ring.
+const maxLanes = 4096
+
 // at returns the lane that a stack pointer belongs to.
 func (ls *lanes) at(sp uint64) *lane {
 	if ls.cur != nil && (ls.cur.holds(sp) || len(ls.list) == 1 && len(ls.cur.frames) == 0) {
@@ -60,6 +64,9 @@ func (ls *lanes) at(sp uint64) *lane {
 		if len(l.frames) == 0 && empty == nil {
 			empty = l
 		}
+	}
+	if empty == nil && len(ls.list) >= maxLanes {
+		empty = ls.list[len(ls.list)-1]
 	}
 	if empty == nil {
 		empty = &lane{id: ls.name(len(ls.list))}

@@ -94,6 +94,7 @@ func (t *target) adopt(s ptrace.Stop, from parentage) {
 	} else if root.region != nil {
 		if err := p.adoptFork(root, s.TID); err != nil {
 			t.log.Warn("give a forked process rings of its own", "pid", s.TID, "err", err)
+			t.warn(fmt.Sprintf("the calls of process %d, forked by %d, are not recorded: %v", s.TID, root.pid, err))
 		}
 	}
 	t.addProcess(p)
