@@ -171,6 +171,27 @@ func (t *Tracer) serve() bool {
 // Defer keeps a report that was met while waiting for another; the handler gets it later. Tracer thread only.
 func (t *Tracer) Defer(s Stop) { t.queue = append(t.queue, s) }
 
+// Settle handles every stop that was reported by now. Tracer thread only, and not from the handler.
+func (t *Tracer) Settle() {
+	for {
+		var s Stop
+		if len(t.queue) > 0 {
+			s, t.queue = t.queue[0], t.queue[1:]
+		} else {
+			var ws unix.WaitStatus
+			tid, err := unix.Wait4(-1, &ws, unix.WALL|unix.WNOTHREAD|unix.WNOHANG, nil)
+			if err == unix.EINTR {
+				continue
+			}
+			if err != nil || tid <= 0 {
+				return
+			}
+			s = statusOf(tid, ws)
+		}
+		t.handle(s)
+	}
+}
+
 // Program is what Launch starts.
 type Program struct {
 	Path  string

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/strobe-debug/strobe/internal/ptrace"
 	"github.com/strobe-debug/strobe/internal/ring"
@@ -198,10 +199,52 @@ func (t *target) detachAll(p *process) {
 	p.detached.Store(true)
 	for _, th := range p.allThreads() {
 		if _, ok := p.halt(th); ok {
-			ptrace.Detach(th.tid, 0)
+			ptrace.Detach(th.tid, p.signalToTake(th.tid))
 		}
 		t.dropThread(th.tid)
 	}
+}
+
+// signalToTake returns the signal that a stopped thread is about to take, 0 for none. One that met an int3 of ours stands
+// at the original instruction again afterwards. Tracer thread only.
+func (p *process) signalToTake(tid int) syscall.Signal {
+	info, err := ptrace.GetSiginfo(tid)
+	if err != nil || info.OfEvent() {
+		return 0
+	}
+	if info.Signal() != unix.SIGTRAP {
+		return info.Signal()
+	}
+	if info.Code() == ptrace.TrapTrace { // a step of ours
+		return 0
+	}
+	regs, err := ptrace.GetRegs(tid)
+	if err != nil {
+		return 0
+	}
+	p.trapMu.RLock()
+	_, ours := p.traps[regs.Rip-1]
+	p.trapMu.RUnlock()
+	if !ours || info.Code() != ptrace.TrapKernel {
+		return unix.SIGTRAP
+	}
+	regs.Rip--
+	ptrace.SetRegs(tid, &regs)
+	return 0
+}
+
+// settle handles what threads have met of our int3s, which are all gone: the kernel would deliver SIGTRAP to a thread that
+// it detaches in that stop.
+func (t *target) settle(ctx context.Context) error {
+	return t.tracer.Do(ctx, func() error {
+		for _, p := range t.processes() {
+			if !p.dead.Load() && p.region != nil {
+				p.haltRunning()() // whoever is on the way to its stop has stopped now
+			}
+		}
+		t.tracer.Settle()
+		return nil
+	})
 }
 
 // hasEnded reports whether a process that is not traced is gone, or a zombie.

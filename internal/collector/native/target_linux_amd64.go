@@ -218,6 +218,9 @@ func (t *target) Stop(ctx context.Context, kill bool) error {
 	if err := t.removeOwn(ctx); err != nil && bad == nil {
 		bad = err
 	}
+	if err := t.settle(ctx); err != nil && bad == nil {
+		bad = err
+	}
 	t.Flush(ctx)
 	t.released.Store(true)
 	t.tracer.Close() // the kernel detaches all threads, without stopping any
