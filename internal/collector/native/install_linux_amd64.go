@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"os"
+	"strconv"
+	"strings"
 
 	"github.com/strobe-debug/strobe/internal/ptrace"
 	"golang.org/x/sys/unix"
@@ -24,21 +27,12 @@ const int3 = 0xcc
 
 // apply makes the sites of add patched and those of remove original again, while the program runs. Tracer thread only.
 //
-// Threads that compute are halted meanwhile. Threads that wait in the kernel are not: none of them can be inside a
-// patched range (no window holds a system call), and one that wakes up meets the int3 that stands at the first byte until the rest
-// is written; its trap is handled afterwards.
+// First every new site gets an int3 at its first byte, then threads that compute are halted, then the rest is written.
+// Threads that wait in the kernel are not halted: none of them can be inside a patched range (no window holds a system
+// call), and whoever wakes up and goes there meets the int3; its trap is handled afterwards. The order matters: a thread that
+// woke between the halt and the int3 could stand inside a window.
 func (p *process) apply(add, remove []*site) error {
 	quiet := p.onlyThreadStopped()
-	if !quiet {
-		resume := p.haltRunning()
-		defer resume()
-	}
-	p.setTraps(add, remove)
-	for _, s := range remove {
-		if err := p.unpatch(s); err != nil {
-			return err
-		}
-	}
 	for _, s := range add {
 		if err := p.mem.Read(s.addr, s.orig); err != nil {
 			return err
@@ -47,20 +41,28 @@ func (p *process) apply(add, remove []*site) error {
 			return fmt.Errorf("patch 0x%x: a breakpoint of somebody else stands there", s.addr)
 		}
 	}
-	return p.patch(add, quiet)
-}
-
-// patch writes the new bytes. Traps are known already.
-func (p *process) patch(add []*site, quiet bool) error {
+	p.setTraps(add, remove)
 	if !quiet {
 		for _, s := range add {
 			if err := p.mem.Write(s.addr, []byte{int3}); err != nil {
 				return err
 			}
 		}
+		resume := p.haltRunning()
+		defer resume()
 		p.moveOut(add)
 		p.spareInterrupted(add)
 	}
+	for _, s := range remove {
+		if err := p.unpatch(s); err != nil {
+			return err
+		}
+	}
+	return p.patch(add, quiet)
+}
+
+// patch writes the new bytes; unless the process is quiet, the int3 stands already.
+func (p *process) patch(add []*site, quiet bool) error {
 	for _, s := range add {
 		if len(s.patch) > 1 && !quiet {
 			if err := p.mem.Write(s.addr+1, s.patch[1:]); err != nil {
@@ -130,7 +132,7 @@ func (p *process) moveOut(add []*site) {
 		if err != nil {
 			continue
 		}
-		if to, in := moves[regs.Rip]; in && !metTrap(th.tid) {
+		if to, in := moves[regs.Rip]; in && !metTrap(th.p.pid, th.tid) {
 			regs.Rip = to
 			ptrace.SetRegs(th.tid, &regs)
 		}
@@ -191,10 +193,21 @@ func (p *process) readStack(th *thread, buf []byte) int {
 }
 
 // metTrap reports that a stopped thread has just run an int3, which is still to be handled: it stands behind the first
-// byte of a window for that reason, and not because it ran an instruction of one byte there.
-func metTrap(tid int) bool {
+// byte of a window for that reason, and not because it ran an instruction of one byte there. Its SIGTRAP is being
+// reported, or it waits behind the halt that we asked for.
+func metTrap(pid, tid int) bool {
 	info, err := ptrace.GetSiginfo(tid)
-	return err == nil && info.Signal() == unix.SIGTRAP && info.Code() == ptrace.TrapKernel
+	if err == nil && info.Signal() == unix.SIGTRAP && info.Code() == ptrace.TrapKernel {
+		return true
+	}
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/status", pid, tid))
+	if err != nil {
+		return false
+	}
+	_, rest, _ := strings.Cut(string(b), "SigPnd:\t")
+	mask, _, _ := strings.Cut(rest, "\n")
+	pending, err := strconv.ParseUint(mask, 16, 64)
+	return err == nil && pending&(1<<(unix.SIGTRAP-1)) != 0
 }
 
 // onlyThreadStopped reports whether nothing of the process can run: it has one thread, and that is stopped.
