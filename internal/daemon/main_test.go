@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -109,7 +110,7 @@ func testBackend(home string, _ *slog.Logger) (*Backend, error) {
 			tool("size", func(_ context.Context, b []byte) (any, error) { return len(b), nil }),
 			tool("echo", func(_ context.Context, b []byte) (any, error) { return json.RawMessage(b), nil }),
 			tool("slow", func(ctx context.Context, _ []byte) (any, error) {
-				if err := os.WriteFile(filepath.Join(home, "slow"), nil, 0o600); err != nil {
+				if err := appendByte(filepath.Join(home, "slow")); err != nil {
 					return nil, err
 				}
 				<-ctx.Done()
@@ -122,6 +123,16 @@ func testBackend(home string, _ *slog.Logger) (*Backend, error) {
 		},
 		Close: func(context.Context) error { return os.WriteFile(filepath.Join(home, "closed"), nil, 0o600) },
 	}, nil
+}
+
+// appendByte makes a file one byte longer: a count that a killed process leaves behind.
+func appendByte(path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write([]byte{'.'})
+	return errors.Join(err, f.Close())
 }
 
 // newHome returns a private home whose daemon, if any, is gone when the test ends.

@@ -147,7 +147,7 @@ func (p *Proxy) Run(ctx context.Context) error {
 func (p *Proxy) fromClient(ctx context.Context, cancel context.CancelCauseFunc, line []byte) {
 	msgs := scan(line)
 	p.mu.Lock()
-	connected := p.conn != nil
+	conn := p.conn
 	var requests []string
 	for _, m := range msgs {
 		switch {
@@ -169,11 +169,33 @@ func (p *Proxy) fromClient(ctx context.Context, cancel context.CancelCauseFunc, 
 		}
 	}
 	p.mu.Unlock()
-	if len(requests) == 0 && len(msgs) > 0 && !connected {
+	if len(requests) == 0 && len(msgs) > 0 {
 		// A notification or an answer to a daemon that is gone means nothing to the next one.
+		if conn != nil {
+			_ = p.deliver(conn, line)
+		}
 		return
 	}
 	p.send(ctx, cancel, line, requests)
+}
+
+// deliver hands a line to a daemon, or closes the connection. A daemon takes a line only with its end, so
+// a failed write was not carried out.
+func (p *Proxy) deliver(c *daemonConn, line []byte) error {
+	err := c.SetWriteDeadline(time.Now().Add(writeTimeout))
+	if err == nil {
+		_, err = c.Write(line)
+	}
+	if err == nil {
+		return nil
+	}
+	c.Close()
+	p.mu.Lock()
+	if p.conn == c {
+		p.conn = nil
+	}
+	p.mu.Unlock()
+	return err
 }
 
 // send delivers a line with these requests to a daemon, or answers them with the reason why not.
@@ -194,17 +216,7 @@ func (p *Proxy) send(ctx context.Context, cancel context.CancelCauseFunc, line [
 			}
 			continue
 		}
-		// A daemon takes a line only with its end, so a failed write was not carried out.
-		if err = c.SetWriteDeadline(time.Now().Add(writeTimeout)); err == nil {
-			_, err = c.Write(line)
-		}
-		if err != nil {
-			c.Close()
-			p.mu.Lock()
-			if p.conn == c {
-				p.conn = nil
-			}
-			p.mu.Unlock()
+		if err = p.deliver(c, line); err != nil {
 			continue
 		}
 		if !p.sent(c, requests) {
