@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/strobe-debug/strobe/internal/symbol"
 )
 
 // Copies of one object with much debug information make the program of -symbols: compiled once, with its symbols
@@ -43,6 +45,38 @@ func (b *bench) symbols() error {
 		// No limit: the promises (2000 and 100 ms) are of the index alone, this is all that a user waits for.
 		b.note(size+": first call, "+turn.name, ms(took), "ms", 0, "%s", note)
 	}
+	return b.index(prog, size)
+}
+
+// index times the index alone: built from the debug information, and read from the cache by a process that never saw
+// the program. Each row is the median of three.
+func (b *bench) index(prog, size string) error {
+	var built, cached []time.Duration
+	functions := 0
+	for range 3 {
+		dir, err := os.MkdirTemp(b.dir, "cache")
+		if err != nil {
+			return err
+		}
+		for _, to := range []*[]time.Duration{&built, &cached} {
+			start := time.Now()
+			m, err := symbol.Open(prog, symbol.Options{CacheDir: dir})
+			if err != nil {
+				return fmt.Errorf("read symbols: %w", err)
+			}
+			*to = append(*to, time.Since(start))
+			functions = len(m.Functions())
+			if m.FromCache != (to == &cached) {
+				return errors.Join(errors.New("the index did not come from where it should"), m.Close())
+			}
+			if err := m.Close(); err != nil {
+				return err
+			}
+		}
+	}
+	b.times(size+": index built", built, 2000)
+	b.rows[len(b.rows)-1].Note += fmt.Sprintf("; %d functions", functions)
+	b.times(size+": index read from the cache", cached, 100)
 	return nil
 }
 

@@ -26,14 +26,14 @@ type Tracer struct {
 	tid     atomic.Int32
 	waiting atomic.Bool  // in wait4, or about to be
 	pending atomic.Int32 // calls announced and not yet taken
-	traces  bool // tracer thread only: there may be something to wait for
+	traces  bool         // tracer thread only: there may be something to wait for
 	queue   []Stop
 	once    sync.Once
 }
 
 type call struct {
-	fn    func() error
-	err   chan error
+	fn  func() error
+	err chan error
 }
 
 // NewTracer starts the thread. Close it.

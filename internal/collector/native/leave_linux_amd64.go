@@ -175,13 +175,14 @@ func (t *target) letGo(p *process, seq uint32) {
 			remove = append(remove, h.sites...)
 		}
 	}
-	err := t.tracer.Do(context.Background(), func() error {
-		if err := p.apply(nil, remove); err != nil {
-			return err
-		}
-		t.detachAll(p)
-		return nil
-	})
+	ctx := context.Background()
+	err := t.tracer.Do(ctx, func() error { return p.apply(nil, remove) })
+	if err == nil {
+		err = t.settle(ctx)
+	}
+	if err == nil {
+		err = t.tracer.Do(ctx, func() error { t.detachAll(p); return nil })
+	}
 	if err != nil {
 		t.log.Warn("let process go", "pid", p.pid, "err", err)
 		return
