@@ -6,10 +6,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
-
-	"github.com/strobe-debug/strobe/internal/symbol"
 )
 
 // Copies of one object with much debug information make the program of -symbols: compiled once, with its symbols
@@ -48,35 +48,30 @@ func (b *bench) symbols() error {
 	return b.index(prog, size)
 }
 
-// index times the index alone: built from the debug information, and read from the cache by a process that never saw
-// the program. Each row is the median of three.
+var openTime = regexp.MustCompile(`BenchmarkOpen/(build|cached)\S*\s+\d+\s+(\d+) ns/op(?:.* ([0-9.e+]+) functions)?`)
+
+// index times the index alone, with the benchmark of the package that makes it.
 func (b *bench) index(prog, size string) error {
-	var built, cached []time.Duration
-	functions := 0
-	for range 3 {
-		dir, err := os.MkdirTemp(b.dir, "cache")
+	cmd := exec.Command("go", "test", "./internal/symbol", "-run", "^$", "-bench", "Open", "-benchtime", "3x", "-args", "-big", prog)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("time the symbol index: %w: %s", err, lastLine(string(out)))
+	}
+	found := openTime.FindAllStringSubmatch(string(out), -1)
+	if len(found) != 2 {
+		return fmt.Errorf("time the symbol index: %d of 2 results in %q", len(found), out)
+	}
+	for _, m := range found {
+		ns, err := strconv.ParseFloat(m[2], 64)
 		if err != nil {
 			return err
 		}
-		for _, to := range []*[]time.Duration{&built, &cached} {
-			start := time.Now()
-			m, err := symbol.Open(prog, symbol.Options{CacheDir: dir})
-			if err != nil {
-				return fmt.Errorf("read symbols: %w", err)
-			}
-			*to = append(*to, time.Since(start))
-			functions = len(m.Functions())
-			if m.FromCache != (to == &cached) {
-				return errors.Join(errors.New("the index did not come from where it should"), m.Close())
-			}
-			if err := m.Close(); err != nil {
-				return err
-			}
+		name, limit := size+": index built", 2000.0
+		if m[1] == "cached" {
+			name, limit = size+": index read from the cache", 100
 		}
+		b.note(name, ns/1e6, "ms", limit, "mean of 3; %s functions", m[3])
 	}
-	b.times(size+": index built", built, 2000)
-	b.rows[len(b.rows)-1].Note += fmt.Sprintf("; %d functions", functions)
-	b.times(size+": index read from the cache", cached, 100)
 	return nil
 }
 
