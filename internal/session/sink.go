@@ -55,6 +55,10 @@ func (k *sink) Thread(t event.Thread) event.ThreadID { return k.st.Thread(t) }
 // Dropped implements collector.Sink.
 func (k *sink) Dropped(n int64) { k.dropped.Add(n) }
 
+// Sampled counts calls of fn that were made and not recorded, because the function is sampled: skipped more since
+// the last report. Collectors find it by type assertion.
+func (k *sink) Sampled(fn event.FuncID, skipped int64) { k.st.AddCalls(fn, skipped) }
+
 // Now implements collector.Sink.
 func (k *sink) Now() int64 { return iochan.Monotonic() - k.startMono }
 

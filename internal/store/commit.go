@@ -18,6 +18,7 @@ type statements struct {
 	out, outs, pastOuts                *sql.Stmt
 	file, layout, function, thread     *sql.Stmt
 	dropChunk, dropHot, dropCold, meta *sql.Stmt
+	threadName, skipped                *sql.Stmt
 }
 
 // outsPerStmt rows go into one INSERT: three times cheaper than one each.
@@ -74,6 +75,8 @@ func (st *statements) prepareAll(ctx context.Context) error {
 		{&st.layout, "INSERT OR REPLACE INTO layouts VALUES(?,?)"},
 		{&st.function, "INSERT INTO functions VALUES(?,?,?,?,?,?,?,?)"},
 		{&st.thread, "INSERT OR REPLACE INTO threads VALUES(?,?,?,?)"},
+		{&st.threadName, "INSERT OR REPLACE INTO thread_names VALUES(?,?,?)"},
+		{&st.skipped, "INSERT OR REPLACE INTO func_skipped VALUES(?,?)"},
 		{&st.dropChunk, "DELETE FROM chunks WHERE id=?"},
 		{&st.dropHot, "DELETE FROM chunk_hot WHERE id=?"},
 		{&st.dropCold, "DELETE FROM chunk_cold WHERE id=?"},

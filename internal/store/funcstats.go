@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"math"
 	"math/bits"
-	"sort"
 
 	"github.com/strobe-debug/strobe/internal/event"
 )
@@ -12,7 +11,8 @@ import (
 // FuncStat is what one function did over the whole session, evicted calls included.
 type FuncStat struct {
 	Func    event.FuncID
-	Calls   int64 // enters
+	Calls   int64 // enters that were recorded
+	Skipped int64 // calls that were not recorded, because the function is sampled; nothing below counts them
 	Exits   int64
 	Unwound int64 // exits with event.Unwound
 	Lost    int64 // exits with event.Lost; the times below are without them
@@ -211,7 +211,7 @@ func top(st []frame) event.ID {
 	return st[len(st)-1].enter
 }
 
-// copyStats returns the counters of functions that were called.
+// copyStats returns the counters of functions that were called, by FuncID.
 func (n *nester) copyStats() []FuncStat {
 	var out []FuncStat
 	for i := range n.stats {
@@ -220,6 +220,5 @@ func (n *nester) copyStats() []FuncStat {
 			out = append(out, f)
 		}
 	}
-	sort.Slice(out, func(i, j int) bool { return out[i].Func < out[j].Func })
 	return out
 }

@@ -147,7 +147,7 @@ func TestNames(t *testing.T) {
 	}
 	two := st.Thread(event.Thread{PID: 1, TID: 2, Name: "y"})
 	must(t, st.SetResult(Result{}))
-	st.SetThreadName(two, "z")
+	st.SetThreadName(two, "z", 0)
 	st.SetPID(77)
 	code := 4
 	must(t, st.SetResult(Result{Status: "exited", ExitCode: &code}))

@@ -12,6 +12,8 @@ import (
 type names struct {
 	functions []event.Function // from written.functions on
 	threads   map[event.ThreadID]event.Thread
+	former    map[event.ThreadID][]ThreadName
+	skipped   map[event.FuncID]int64
 	result    *Result
 	meta      *Meta
 	nThreads  int
@@ -32,6 +34,7 @@ func (w *writer) takeNames() names {
 		n.threads[id] = s.threads[id]
 	}
 	clear(s.renamed)
+	n.former, n.skipped = s.formerNames, s.takeSkippedLocked()
 	if s.resultNew {
 		r := s.result
 		n.result, s.resultNew = &r, false
@@ -50,6 +53,9 @@ func (w *writer) putBackNames(n names) {
 	defer s.namesMu.Unlock()
 	for id := range n.threads {
 		s.renamed[id] = struct{}{}
+	}
+	for fn := range n.skipped {
+		s.skipped.fresh[fn] = struct{}{}
 	}
 	if n.result != nil {
 		s.resultNew = true
@@ -89,6 +95,12 @@ func (t *txn) writeNames() {
 	}
 	for id, th := range t.names.threads {
 		t.exec(w.stmt.thread, int64(id), th.PID, th.TID, th.Name)
+		for _, n := range t.names.former[id] {
+			t.exec(w.stmt.threadName, int64(id), n.FromTS, n.Name)
+		}
+	}
+	for fn, n := range t.names.skipped {
+		t.exec(w.stmt.skipped, int64(fn), n)
 	}
 	if t.err == nil && len(t.names.threads) > 0 {
 		w.written.threads = max(w.written.threads, t.names.nThreads)

@@ -99,7 +99,11 @@ func (s *Store) load(ctx context.Context, c *sql.Conn) error {
 	if err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context, *sql.Conn) error{s.loadThreads, s.loadFunctions, s.loadBlocks, s.loadTail, s.loadOld, s.loadStats} {
+	steps := []func(context.Context, *sql.Conn) error{s.loadThreads, s.loadFunctions, s.loadBlocks, s.loadTail, s.loadOld, s.loadStats}
+	if version >= 2 {
+		steps = append(steps, s.loadSkipped, s.loadThreadNames)
+	}
+	for _, step := range steps {
 		if err := step(ctx, c); err != nil {
 			return err
 		}

@@ -49,6 +49,7 @@ type queue struct {
 	closed   bool
 	enqueued int64 // events ever
 	settled  int64 // of them, committed
+	touched  bool  // names or counts changed, which a commit without events writes
 	flushReq int64 // tickets of flush
 	flushed  int64
 	flushCh  chan struct{} // closed and replaced when flushed or fail changes
@@ -171,11 +172,23 @@ func (b *batch) reset() {
 	}
 }
 
+// touch makes a commit follow even if no event comes.
+func (w *writer) touch() {
+	q := &w.queue
+	q.queueMu.Lock()
+	first := !q.touched && !q.closing
+	q.touched = true
+	q.queueMu.Unlock()
+	if first {
+		q.signal()
+	}
+}
+
 // flush waits until what was put before is committed. With force it commits also if nothing was.
 func (w *writer) flush(ctx context.Context, force bool) error {
 	q := &w.queue
 	q.queueMu.Lock()
-	if q.fail == nil && !force && q.settled == q.enqueued {
+	if q.fail == nil && !force && !q.touched && q.settled == q.enqueued {
 		q.queueMu.Unlock()
 		return nil
 	}

@@ -11,7 +11,7 @@ import (
 const sessionAppID = 0x53545242
 
 // sessionSchema is append only.
-var sessionSchema = []string{schemaV1 + kindRows()}
+var sessionSchema = []string{schemaV1 + kindRows(), schemaV2}
 
 // Columns named in words with units, since people read these with sqlite3.
 const schemaV1 = `
@@ -41,6 +41,12 @@ CREATE VIEW events AS SELECT e.id, (SELECT json_extract(value,'$.sessionId') FRO
 	LEFT JOIN functions f ON f.id = e.func_id LEFT JOIN files p ON p.id = f.file_id LEFT JOIN outputs o ON o.seq = e.id;
 CREATE VIEW output AS SELECT o.seq, o.ts_ns, k.name AS kind, t.pid, t.tid, t.name AS thread, o.parent,
 	CAST(o.data AS TEXT) AS text FROM outputs o JOIN kinds k ON k.id = o.kind_id LEFT JOIN threads t ON t.id = o.thread_id;
+`
+
+// schemaV2: calls that were counted and not recorded, and the names of threads that had several.
+const schemaV2 = `
+CREATE TABLE func_skipped(func_id INTEGER PRIMARY KEY, calls INTEGER NOT NULL);
+CREATE TABLE thread_names(thread_id INTEGER, from_ns INTEGER, name TEXT NOT NULL, PRIMARY KEY(thread_id, from_ns)) WITHOUT ROWID;
 `
 
 // kindRows fills table kinds, so that a file explains itself.

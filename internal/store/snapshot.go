@@ -16,14 +16,15 @@ import (
 // back the file's write-ahead log: close it soon. Safe for concurrent use until Close, which
 // must not run beside other calls.
 type Snapshot struct {
-	s         *Store
-	segs      []segment
-	functions []event.Function
-	threads   []event.Thread
-	lastID    event.ID
-	lastTS    int64
-	firstCall event.ID
-	memo      atomic.Pointer[memo] // of the last Count
+	s           *Store
+	segs        []segment
+	functions   []event.Function
+	threads     []event.Thread
+	threadNames map[event.ThreadID][]ThreadName
+	lastID      event.ID
+	lastTS      int64
+	firstCall   event.ID
+	memo        atomic.Pointer[memo] // of the last Count
 
 	mu sync.Mutex // guards r, over SQL: one connection has one transaction
 	r  *dbReader
@@ -81,7 +82,7 @@ func (s *Store) Snapshot(ctx context.Context) (*Snapshot, error) {
 	}
 	s.namesMu.RLock()
 	sn.functions = s.functions[:len(s.functions):len(s.functions)]
-	sn.threads = slices.Clone(s.threads)
+	sn.threads, sn.threadNames = slices.Clone(s.threads), s.formerNames
 	s.namesMu.RUnlock()
 	return sn, nil
 }

@@ -1,12 +1,14 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -39,6 +41,11 @@ type Store struct {
 	threads   []event.Thread
 	threadOf  map[event.Thread]event.ThreadID
 	renamed   map[event.ThreadID]struct{} // not yet written
+	skipped   skipped
+
+	// formerNames has the threads that had several names. It is replaced, never changed: snapshots share it.
+	formerNames map[event.ThreadID][]ThreadName
+
 	result    Result
 	resultNew bool // not yet written
 	metaNew   bool // not yet written
@@ -116,6 +123,7 @@ func newStore(path string, m Meta, log *slog.Logger) *Store {
 	s := &Store{
 		path: path, meta: m, log: log.With("session", m.SessionID),
 		changed: make(chan struct{}), threadOf: map[event.Thread]event.ThreadID{}, renamed: map[event.ThreadID]struct{}{},
+		skipped: newSkipped(),
 	}
 	s.readers.init()
 	return s
@@ -180,19 +188,6 @@ func (s *Store) Thread(t event.Thread) event.ThreadID {
 	s.threadOf[t] = id
 	s.nThreads.Store(uint32(len(s.threads)))
 	return id
-}
-
-// SetThreadName renames a thread.
-func (s *Store) SetThreadName(id event.ThreadID, name string) {
-	s.namesMu.Lock()
-	defer s.namesMu.Unlock()
-	if int(id) >= len(s.threads) || s.threads[id].Name == name {
-		return
-	}
-	delete(s.threadOf, s.threads[id])
-	s.threads[id].Name = name
-	s.threadOf[s.threads[id]] = id
-	s.renamed[id] = struct{}{}
 }
 
 // Put stores a batch. It copies, waits while the writer is behind, and may be called from several
@@ -263,14 +258,18 @@ func (p *publication) firstCall() event.ID {
 	return 0
 }
 
-// FuncStats returns the counters of every function that was called, by FuncID.
+// FuncStats returns the counters of every function that was called, recorded or not, by FuncID.
 func (s *Store) FuncStats() []FuncStat {
 	if s.w == nil && s.Result().Interrupted {
 		s.recount.Do(s.recountFuncs)
 	}
+	skipped := s.Skipped()
 	s.statsMu.Lock()
-	defer s.statsMu.Unlock()
-	return s.nest.copyStats()
+	stats := s.nest.copyStats()
+	s.statsMu.Unlock()
+	stats = withSkipped(stats, skipped)
+	slices.SortFunc(stats, func(a, b FuncStat) int { return cmp.Compare(a.Func, b.Func) })
+	return stats
 }
 
 // Changed returns a channel that is closed when more becomes visible.

@@ -158,7 +158,7 @@ func (w *writer) state() (pending, urgent, closing, failed bool) {
 	q := &w.queue
 	q.queueMu.Lock()
 	defer q.queueMu.Unlock()
-	pending = q.enqueued > q.settled || q.flushReq > q.flushed
+	pending = q.enqueued > q.settled || q.flushReq > q.flushed || q.touched
 	return pending, q.urgentLocked(), q.closing, q.fail != nil
 }
 
@@ -175,6 +175,7 @@ func (w *writer) cycle() int {
 	b, ticket := q.fill, q.flushReq
 	all := ticket > q.flushed || q.closing
 	q.fill, q.spare = q.spare, nil
+	q.touched = false // what is registered from here on asks for the next commit
 	q.room.Broadcast()
 	q.queueMu.Unlock()
 
@@ -189,6 +190,7 @@ func (w *writer) cycle() int {
 	q.spare = b
 	q.fail = err
 	if err != nil {
+		q.touched = true
 		w.s.log.Warn("cannot write events", "err", err)
 	} else {
 		q.settled = w.nextID - 1 - int64(left)
