@@ -109,6 +109,8 @@ var Targets = []Target{
 	{Name: "generators", Lang: "cpp", Files: []string{"generators.cpp"}, Flags: []string{"-std=c++20"}},
 	{Name: "panics", Lang: "rust", Files: []string{"panics.rs"}},
 	{Name: "values", Lang: "rust", Files: []string{"values.rs"}},
+	{Name: "types_library", Lang: "rust", Files: []string{"types_library.rs", "types_want.rs"}, Blurred: true}, // hash seeds, addresses
+	{Name: "types_own", Lang: "rust", Files: []string{"types_own.rs", "types_want.rs"}, Blurred: true},
 }
 
 // TargetNamed returns the target of that name.
