@@ -41,9 +41,10 @@ type Event struct {
 	EnterID     int64         `json:"enterEventId,omitempty"` // exits, verbose: the enter that this is the end of
 	Arguments   *value.Object `json:"arguments,omitempty"`
 	ReturnValue *value.Value  `json:"returnValue,omitempty"`
-	Truncated   bool          `json:"truncated,omitempty"` // captured bytes were cut
-	Sampled     bool          `json:"sampled,omitempty"`
-	Data        []DataMember  `json:"-"` // members of other kinds' JSON: signal, backtrace, what, …
+	Truncated   bool          `json:"truncated,omitempty"`  // captured bytes were cut
+	Sampled     bool          `json:"sampled,omitempty"`    // one of many calls recorded
+	SampleRate  float64       `json:"sampleRate,omitempty"` // sampled and verbose: the share of the function's calls that was recorded
+	Data        []DataMember  `json:"-"`                    // members of other kinds' JSON: signal, backtrace, what, …
 }
 
 // DataMember is one member of an event's own JSON object.
@@ -200,7 +201,7 @@ func (a *asker) render(r *store.Row) Event {
 	if !r.Kind.IsCall() {
 		e.PID, e.ThreadID = t.PID, t.TID
 		if a.req.Verbose {
-			e.ThreadName, e.ParentID = t.Name, r.Parent
+			e.ThreadName, e.ParentID = a.threadName(r), r.Parent
 		}
 		e.payload(r, a.req.Verbose)
 		return e
@@ -225,7 +226,10 @@ func (a *asker) render(r *store.Row) Event {
 	if !a.req.Verbose {
 		return e
 	}
-	e.PID, e.ThreadID, e.ThreadName = t.PID, t.TID, t.Name
+	e.PID, e.ThreadID, e.ThreadName = t.PID, t.TID, a.threadName(r)
+	if e.Sampled {
+		e.SampleRate = a.sampleRate(r.Func)
+	}
 	e.FunctionRaw, e.ParentID, e.EnterID = f.Raw, r.Parent, r.Enter
 	e.Truncated = r.Flags&event.Truncated != 0
 	if r.Kind == event.FunctionEnter && f.layout != nil {

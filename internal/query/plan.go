@@ -44,7 +44,11 @@ type asker struct {
 	byArg   bool     // argument selects exits through their enters
 	whole   bool     // the page's rows have their payloads already
 	args    []argPlan
-	scope   scope
+	rates   map[event.FuncID]float64 // of sampled functions; nil: not looked up yet
+
+	countsAll bool                                  // view stats is from counters, which have the calls that were not recorded too
+	names     map[event.ThreadID][]store.ThreadName // of threads that had several
+	scope     scope
 }
 
 // scope is the call that Request.Under names.
@@ -173,14 +177,22 @@ func (a *asker) byThread(base store.Filter) []part {
 		return []part{{filter: base}}
 	}
 	set, all := &store.Bits{}, true
+	sometimes := &store.Bits{} // threads that had the name for a part of their life
 	for i, t := range a.threads {
 		if r.ThreadID != nil && int64(t.TID) != *r.ThreadID ||
-			r.ThreadName != nil && !strings.Contains(t.Name, r.ThreadName.Contains) ||
 			r.PID != nil && int64(t.PID) != *r.PID {
 			all = false
 			continue
 		}
-		set.Set(uint32(i))
+		switch always, ever := a.named(event.ThreadID(i)); {
+		case always:
+			set.Set(uint32(i))
+		case ever:
+			sometimes.Set(uint32(i))
+			all = false
+		default:
+			all = false
+		}
 	}
 	// Output that no thread is known for is the first process's.
 	orphans := r.ThreadID == nil && r.ThreadName == nil && *r.PID == int64(a.pid)
@@ -193,6 +205,13 @@ func (a *asker) byThread(base store.Filter) []part {
 		f.Threads = set
 		parts = append(parts, part{filter: f})
 	}
+	if sometimes.Len() > 0 {
+		f := base
+		f.Threads = sometimes
+		parts = append(parts, part{filter: f, pred: func(row *store.Row) bool {
+			return strings.Contains(a.threadName(row), r.ThreadName.Contains)
+		}})
+	}
 	if f := base; orphans {
 		if f.Kinds &= otherKinds; f.Kinds != 0 && f.Funcs == nil {
 			parts = append(parts, part{filter: f, pred: func(row *store.Row) bool { return row.Thread == event.NoThread }})
@@ -201,11 +220,44 @@ func (a *asker) byThread(base store.Filter) []part {
 	return parts
 }
 
+// named reports whether threadName's condition holds for a thread all its life, and whether it ever does.
+func (a *asker) named(id event.ThreadID) (always, ever bool) {
+	if a.req.ThreadName == nil {
+		return true, true
+	}
+	want := a.req.ThreadName.Contains
+	had := a.names[id]
+	if len(had) == 0 {
+		ok := strings.Contains(a.threads[id].Name, want)
+		return ok, ok
+	}
+	always = true
+	for _, n := range had {
+		ok := strings.Contains(n.Name, want)
+		always, ever = always && ok, ever || ok
+	}
+	if a.req.View == "tree" { // a thread's tree is shown whole
+		always = ever
+	}
+	return always, ever
+}
+
+// threadName returns the name that an event's thread had at that moment.
+func (a *asker) threadName(row *store.Row) string {
+	had := a.names[row.Thread]
+	for i := len(had) - 1; i >= 0; i-- {
+		if row.TS >= had[i].FromTS || i == 0 {
+			return had[i].Name
+		}
+	}
+	return a.thread(row.Thread).Name
+}
+
 // below restricts parts to the thread of the call that under names.
 func (a *asker) below(parts []part) []part {
 	var out []part
 	for _, p := range parts {
-		if p.pred != nil || p.filter.Threads != nil && !p.filter.Threads.Has(uint32(a.scope.thread)) {
+		if p.filter.Threads == nil && p.pred != nil || p.filter.Threads != nil && !p.filter.Threads.Has(uint32(a.scope.thread)) { // the first: events of no thread
 			continue
 		}
 		p.filter.Threads = &store.Bits{}

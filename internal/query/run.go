@@ -14,18 +14,18 @@ import (
 
 // Result is the answer to a Request.
 type Result struct {
-	Events        []Event `json:"events"`
-	Tree          string  `json:"tree,omitempty"`          // view tree
-	Stats         string  `json:"stats,omitempty"`         // view stats, a table as text
-	TotalCount    int64   `json:"totalCount"`              // what matches, after the cursor if there is one; view tree: calls; view stats: functions
-	HasMore       bool    `json:"hasMore"`                 // more match than are shown
-	LastEventID   int64   `json:"lastEventId,omitempty"`   // cursor for the next page: everything up to it was shown or does not match
-	PIDs          []int32 `json:"pids,omitempty"`          // when the session has several processes
-	EventsDropped int64   `json:"eventsDropped,omitempty"` // events after the cursor that the session's limit dropped unread
-	Crash         *Event  `json:"crash,omitempty"`         // the newest crash, in short
-	Sampled       bool    `json:"sampled,omitempty"`       // some of what is shown was sampled
-	Hint          string  `json:"hint,omitempty"`
-	Rows          []Stat  `json:"-"` // view stats, for front ends that draw their own table
+	Events        []Event  `json:"events"`
+	Tree          string   `json:"tree,omitempty"`          // view tree
+	Stats         string   `json:"stats,omitempty"`         // view stats, a table as text
+	TotalCount    int64    `json:"totalCount"`              // what matches, after the cursor if there is one; view tree: calls; view stats: functions
+	HasMore       bool     `json:"hasMore"`                 // more match than are shown
+	LastEventID   int64    `json:"lastEventId,omitempty"`   // cursor for the next page: everything up to it was shown or does not match
+	PIDs          []int32  `json:"pids,omitempty"`          // when the session has several processes
+	EventsDropped int64    `json:"eventsDropped,omitempty"` // events after the cursor that the session's limit dropped unread
+	Crash         *Event   `json:"crash,omitempty"`         // the newest crash, in short
+	Sampled       *Sampled `json:"sampled,omitempty"`       // functions whose calls were not all recorded
+	Hint          string   `json:"hint,omitempty"`
+	Rows          []Stat   `json:"-"` // view stats, for front ends that draw their own table
 }
 
 // Env is what a question needs of the session. Every field may be zero.
@@ -130,7 +130,7 @@ func ask(ctx context.Context, st *store.Store, f *filters, env Env, seen event.I
 	}
 	defer sn.Close()
 	a := &asker{
-		filters: f, ctx: ctx, st: st, sn: sn, cache: cacheOf(st), fns: sn.Functions(), threads: sn.Threads(),
+		filters: f, ctx: ctx, st: st, sn: sn, cache: cacheOf(st), fns: sn.Functions(), threads: sn.Threads(), names: sn.ThreadNames(),
 		pid: int32(st.Meta().PID),
 	}
 	a.table = a.cache.functions(len(a.fns))
@@ -195,7 +195,6 @@ func (a *asker) list(parts []part, res *Result) (notes []string, err error) {
 	n := len(res.Events)
 	for i := range res.Events {
 		res.LastEventID = max(res.LastEventID, res.Events[i].ID)
-		res.Sampled = res.Sampled || res.Events[i].Sampled
 	}
 	if res.HasMore = res.TotalCount > int64(r.Offset+n); !res.HasMore && r.Order == "time" {
 		res.LastEventID = a.sn.LastID() // nothing up to there is left, so that the next look need not go over it again
@@ -262,6 +261,9 @@ func (a *asker) complete(res *Result, notes []string, env Env) error {
 		if s := a.st.Stats(); s.Evicted > 0 && (a.kinds == 0 || a.kinds&callKinds != 0) {
 			notes = append(notes, fmt.Sprintf("The session's limit dropped its %d oldest call events; the oldest call kept is event %d.", s.Evicted, a.sn.FirstCallID()))
 		}
+	}
+	if note := a.sampled(res); note != "" {
+		notes = append(notes, note)
 	}
 	lost, err := a.lost()
 	if err != nil {

@@ -18,7 +18,8 @@ import (
 type Stat struct {
 	Function string        `json:"function"`
 	Calls    int64         `json:"calls"`
-	Errors   int64         `json:"errors"` // left by an exception
+	Recorded *int64        `json:"recorded,omitempty"` // of calls, where it is not all; the rest is of these
+	Errors   int64         `json:"errors"`             // left by an exception
 	TotalNs  int64         `json:"totalNs"`
 	SelfNs   int64         `json:"selfNs"`
 	P50Ns    int64         `json:"p50Ns"`
@@ -48,6 +49,7 @@ func (a *asker) stats(parts []part, res *Result) (notes []string, err error) {
 	if err != nil {
 		return nil, err
 	}
+	a.countsAll = fromCounters
 	slices.SortFunc(rows, func(x, y Stat) int {
 		return cmp.Or(cmp.Compare(y.TotalNs, x.TotalNs), cmp.Compare(y.Calls, x.Calls), cmp.Compare(x.Function, y.Function), cmp.Compare(x.fn, y.fn))
 	})
@@ -80,13 +82,18 @@ func (a *asker) statRows(parts []part) (rows []Stat, fromCounters bool, err erro
 	}
 	if p := parts[0]; len(parts) == 1 && p.pred == nil && a.kinds == 0 && a.skipTo == 0 && a.onlyNames(&p.filter) {
 		for _, s := range a.st.FuncStats() {
-			if s.Calls+s.Exits == 0 || p.filter.Funcs != nil && !p.filter.Funcs.Has(uint32(s.Func)) || int(s.Func) >= len(a.fns) {
+			if s.Calls+s.Exits+s.Skipped == 0 || p.filter.Funcs != nil && !p.filter.Funcs.Has(uint32(s.Func)) || int(s.Func) >= len(a.fns) {
 				continue
 			}
-			rows = append(rows, Stat{
+			row := Stat{
 				Function: a.fns[s.Func].Name, fn: s.Func, Calls: max(s.Calls, s.Exits), Errors: s.Errors,
 				TotalNs: s.TotalNs, SelfNs: s.SelfNs, P50Ns: s.Quantile(0.5), P99Ns: s.Quantile(0.99),
-			})
+			}
+			if s.Skipped > 0 {
+				recorded := row.Calls
+				row.Calls, row.Recorded = row.Calls+s.Skipped, &recorded
+			}
+			rows = append(rows, row)
 		}
 		return rows, true, nil
 	}
@@ -415,7 +422,8 @@ func (h *histogram) middle(q float64) int64 {
 // table lines the rows up for reading.
 func table(rows []Stat) string {
 	const nameWidth = 60
-	head := []string{"function", "calls", "errors", "total", "self", "p50", "p99", "returns"}
+	head := []string{"function", "calls", "recorded", "errors", "total", "self", "p50", "p99", "returns"}
+	recorded := slices.IndexFunc(rows, func(r Stat) bool { return r.Recorded != nil }) >= 0
 	lines := [][]string{head}
 	for i := range rows {
 		r := &rows[i]
@@ -429,11 +437,17 @@ func table(rows []Stat) string {
 			rets = append(rets, fmt.Sprintf("%d more", more))
 		}
 		lines = append(lines, []string{
-			shortName(r.Function, nameWidth), fmt.Sprint(r.Calls), fmt.Sprint(r.Errors), duration(r.TotalNs), duration(r.SelfNs),
-			duration(r.P50Ns), duration(r.P99Ns), strings.Join(rets, ", "),
+			shortName(r.Function, nameWidth), fmt.Sprint(r.Calls), fmt.Sprint(*cmp.Or(r.Recorded, &r.Calls)), fmt.Sprint(r.Errors),
+			duration(r.TotalNs), duration(r.SelfNs), duration(r.P50Ns), duration(r.P99Ns), strings.Join(rets, ", "),
 		})
 	}
-	var width [8]int
+	if !recorded { // all are, in every row: no column for it
+		for i := range lines {
+			lines[i] = slices.Delete(lines[i], 2, 3)
+		}
+	}
+	last := len(lines[0]) - 1
+	width := make([]int, last+1)
 	for _, l := range lines {
 		for i, s := range l {
 			width[i] = max(width[i], utf8.RuneCountInString(s))
@@ -447,7 +461,7 @@ func table(rows []Stat) string {
 			switch i {
 			case 0:
 				line.WriteString(s + pad)
-			case 7:
+			case last:
 				line.WriteString("  " + s)
 			default:
 				line.WriteString("  " + pad + s)

@@ -29,6 +29,9 @@ func (w *treeWriter) section(s section, b *builder, header bool) int {
 		if t.Name != "" {
 			name = " " + quote(t.Name)
 		}
+		if had := w.a.names[s.thread]; len(had) > 1 {
+			name += " (before: " + quote(had[len(had)-2].Name) + ")"
+		}
 		w.line(0, fmt.Sprintf("thread %d%s, pid %d: %s", t.TID, name, t.PID, plural(s.calls, "call")))
 	}
 	w.kids(&b.root, 0)
