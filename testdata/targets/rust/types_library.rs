@@ -46,6 +46,14 @@ fn text() {
     by_value!(take_str, &str, "plain");
     by_value!(take_str_empty, &str, "");
     by_value!(take_str_part, &str, &"0123456789"[2..7]);
+    {
+        #[inline(never)]
+        fn take_str_known(v: &str) { // the compiler may pass its length only
+            std::hint::black_box((v, line!()));
+        }
+        want::expect("take_str_known", "v", "known", false);
+        take_str_known("known");
+    }
     by_ref!(take_str_ref, &str, "by reference");
     by_value!(take_str_escapes, &str, "a\"b\\c\n\td\u{1}<e>");
     by_value!(take_str_unicode, &str, "größe 日本語 🦀");
