@@ -346,17 +346,15 @@ func TestGeneratedSettings(t *testing.T) {
 	b.WriteString("Both are one flat JSON object. They are read anew at every call; a bad key is warned about and ignored, and the rest holds.\n\n")
 	b.WriteString("| key | type | default | what |\n|---|---|---|---|\n")
 	for _, k := range settings.Keys {
-		kind := k.Type()
-		if k.Enum != nil {
-			kind += ": " + strings.Join(k.Enum, ", ")
-		} else {
-			kind += fmt.Sprintf(", %d to %d", k.Min, k.Max)
+		doc := k.Doc
+		if k.UserOnly {
+			doc += " Only in the user's file."
 		}
 		def, err := json.Marshal(k.Default)
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s |\n", k.Name, kind, def, k.Doc)
+		fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s |\n", k.Name, k.Allowed(), def, doc)
 	}
 	generated(t, "settings.md", b.String())
 }

@@ -1,11 +1,20 @@
 // Package settings owns what users may set: the table of keys, their ranges,
 // and the reading of the two JSON files that set them.
 //
-// It stands beside the data path: service and session ask it at every call.
+// It stands beside the data path: service and session ask it at every call, and it reads the files at every call.
 // $STROBE_HOME/settings.json lies over the defaults, PROJECT/.strobe/settings.json
 // over that; both hold one flat object with dotted keys. A bad key or value is
 // warned about and ignored, and the rest of its file holds. It imports nothing of ours.
+//
+// What concerns all projects' data is the user's alone: a project that one has cloned must not be able
+// to have the recordings of others deleted.
 package settings
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
 
 // Settings are the values in force for one project.
 type Settings struct {
@@ -15,32 +24,60 @@ type Settings struct {
 	StorageRetainDays   int    // age at which an ended session goes; 0 keeps for ever
 	SerializationDepth  int    // depth of values where a call does not say
 	OnFullBuffer        string // "drop" or "block"
+
+	SamplingThreshold int64   // calls per second of one function above which it is sampled
+	SamplingRate      float64 // share of a sampled function's calls that is recorded, above 0, up to 1
 }
 
 // Key describes one setting. Docs are generated from Keys.
 type Key struct {
 	Name     string
 	Doc      string
-	Default  any      // int64 or string
-	Min, Max int64    // of integers, inclusive
+	Default  any      // int64, float64 or string
+	Min, Max float64  // of integers and numbers, inclusive; exact up to 2^53
 	Enum     []string // of strings
+	UserOnly bool     // a project's file cannot set it
 	set      func(*Settings, any)
 }
 
-// Type returns the JSON type of the key's value: integer or string.
+// Type returns the JSON type of the key's value: integer, number or string.
 func (k Key) Type() string {
-	if k.Enum != nil {
+	switch k.Default.(type) {
+	case string:
 		return "string"
+	case float64:
+		return "number"
 	}
 	return "integer"
 }
+
+// Allowed says which values the key takes: "integer, 1 to 1000".
+func (k Key) Allowed() string {
+	if k.Enum != nil {
+		return k.Type() + ": " + strings.Join(k.Enum, ", ")
+	}
+	return fmt.Sprintf("%s, %s to %s", k.Type(), plain(k.Min), plain(k.Max))
+}
+
+// plain writes a bound without an exponent.
+func plain(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
 // Keys is every setting there is, in the order of the docs.
 var Keys = []Key{
 	{
 		Name: "events.maxPerSession", Default: int64(200_000), Min: 1, Max: 10_000_000,
-		Doc: "Function calls (enters and exits) kept per session; the oldest go first. Output and crashes are never evicted.",
+		Doc: "Call events (enters and exits) kept per session; the oldest go first. Output and crashes are never evicted. A change holds from the next call on that names the session.",
 		set: func(s *Settings, v any) { s.EventsMaxPerSession = v.(int64) },
+	},
+	{
+		Name: "sampling.rate", Default: 0.01, Min: 0.0001, Max: 1,
+		Doc: "Share of a hot function's calls that is recorded while it is sampled; 1 records all. Counts in view stats are of all calls in any case.",
+		set: func(s *Settings, v any) { s.SamplingRate = v.(float64) },
+	},
+	{
+		Name: "sampling.threshold", Default: int64(100_000), Min: 1, Max: 1_000_000_000,
+		Doc: "Calls per second of one function above which it is sampled; every call is recorded again when the rate falls.",
+		set: func(s *Settings, v any) { s.SamplingThreshold = v.(int64) },
 	},
 	{
 		Name: "sessions.max", Default: int64(50), Min: 1, Max: 1000,
@@ -48,13 +85,13 @@ var Keys = []Key{
 		set: func(s *Settings, v any) { s.SessionsMax = int(v.(int64)) },
 	},
 	{
-		Name: "storage.maxBytes", Default: int64(10 << 30), Min: 1 << 20, Max: 1 << 50,
-		Doc: "Disk space of all sessions together; at a launch, the oldest ended ones go until the rest is within it.",
+		Name: "storage.maxBytes", Default: int64(10 << 30), Min: 1 << 20, Max: 1 << 50, UserOnly: true,
+		Doc: "Disk space of all sessions together, running ones too. Over it, ended sessions go, the one that ended first before the others, until the rest is within it; where only running ones are left, recording stops with STORAGE_FULL.",
 		set: func(s *Settings, v any) { s.StorageMaxBytes = v.(int64) },
 	},
 	{
-		Name: "storage.retainDays", Default: int64(30), Min: 0, Max: 36500,
-		Doc: "Age in days at which ended sessions are deleted, retained or not; 0 keeps them for ever.",
+		Name: "storage.retainDays", Default: int64(7), Min: 0, Max: 36500, UserOnly: true,
+		Doc: "Days after its end at which a session is deleted: retained, interrupted or never stopped alike; 0 keeps them for ever.",
 		set: func(s *Settings, v any) { s.StorageRetainDays = int(v.(int64)) },
 	},
 	{

@@ -11,8 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 )
 
 const (
@@ -20,80 +18,52 @@ const (
 	maxFileBytes = 1 << 20
 	// maxWarnings bounds what one file can put into every answer.
 	maxWarnings = 10
-	// maxCached bounds the projects whose file is remembered.
-	maxCached = 256
-	// racyWindow: a file changed this shortly before it was read is read anew, because a second
-	// change within the file system's clock tick leaves size and time as they were.
-	racyWindow = 50 * time.Millisecond
 )
 
-// Loader reads settings files anew when they changed. Safe for concurrent use.
-type Loader struct {
-	home string
-
-	mu    sync.Mutex // leaf lock; not held while a file is read
-	files map[string]file
-}
+// Loader reads settings files. It remembers nothing: a file that keeps its size and time is read anew
+// like any other. Safe for concurrent use.
+type Loader struct{ home string }
 
 // file is one parsed settings file.
 type file struct {
-	mtime, readAt time.Time
-	size          int64
-	values        map[string]any // by key name, checked
-	warnings      []string
+	values   map[string]any // by key name, checked
+	warnings []string
 }
 
 // NewLoader returns a loader whose user file is home/settings.json.
-func NewLoader(home string) *Loader {
-	return &Loader{home: home, files: map[string]file{}}
-}
+func NewLoader(home string) *Loader { return &Loader{home: home} }
 
 // Load returns the settings for a project ("" for none) and what was wrong in the files.
 func (l *Loader) Load(projectRoot string) (Settings, []string) {
 	s := Defaults()
-	paths := []string{filepath.Join(l.home, "settings.json")}
-	if projectRoot != "" {
-		paths = append(paths, filepath.Join(projectRoot, ".strobe", "settings.json"))
+	user := filepath.Join(l.home, "settings.json")
+	f := read(user)
+	f.apply(&s, false)
+	warnings := f.warnings
+	if projectRoot == "" {
+		return s, warnings
 	}
-	var warnings []string
-	for i, path := range paths {
-		if i > 0 && path == paths[0] {
-			continue
-		}
-		f := l.file(path)
-		for _, k := range Keys {
-			if v, ok := f.values[k.Name]; ok {
-				k.set(&s, v)
-			}
-		}
+	if path := filepath.Join(projectRoot, ".strobe", "settings.json"); path != user {
+		f := read(path)
 		warnings = append(warnings, f.warnings...)
+		for _, name := range f.apply(&s, true) {
+			warnings = append(warnings, fmt.Sprintf("%s: %s is ignored: it concerns all projects; set it in %s", path, name, user))
+		}
 	}
 	return s, warnings
 }
 
-// file returns the parsed file, from memory if it has not changed.
-func (l *Loader) file(path string) file {
-	info, err := os.Stat(path)
-	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) || isNotDir(err) {
-			return file{}
+// apply lays the file over s. Of a project's file it returns the keys that only the user's may set.
+func (f *file) apply(s *Settings, project bool) (refused []string) {
+	for _, k := range Keys {
+		switch v, ok := f.values[k.Name]; {
+		case ok && project && k.UserOnly:
+			refused = append(refused, k.Name)
+		case ok:
+			k.set(s, v)
 		}
-		return file{warnings: []string{fmt.Sprintf("settings file %s is ignored: %v", path, err)}}
 	}
-	l.mu.Lock()
-	f, ok := l.files[path]
-	l.mu.Unlock()
-	if ok && f.mtime.Equal(info.ModTime()) && f.size == info.Size() && f.readAt.Sub(f.mtime) > racyWindow {
-		return f
-	}
-	f = read(path, info)
-	l.mu.Lock()
-	if len(l.files) >= maxCached {
-		clear(l.files)
-	}
-	l.files[path] = f
-	l.mu.Unlock()
-	return f
+	return refused
 }
 
 // isNotDir reports whether a part of the path is a file, as when .strobe is one.
@@ -102,19 +72,23 @@ func isNotDir(err error) bool {
 	return errors.As(err, &pe) && strings.Contains(pe.Err.Error(), "not a directory")
 }
 
-func read(path string, info fs.FileInfo) file {
-	f := file{mtime: info.ModTime(), size: info.Size(), readAt: time.Now()}
-	if !info.Mode().IsRegular() {
-		f.warnings = []string{fmt.Sprintf("settings file %s is ignored: not a regular file", path)}
-		return f
+func read(path string) file {
+	info, err := os.Stat(path)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) || isNotDir(err) {
+			return file{}
+		}
+		return file{warnings: []string{fmt.Sprintf("settings file %s is ignored: %v", path, err)}}
+	}
+	if !info.Mode().IsRegular() { // reading a FIFO or a device might never end
+		return file{warnings: []string{fmt.Sprintf("settings file %s is ignored: not a regular file", path)}}
 	}
 	data, err := readBounded(path)
 	if err != nil {
-		f.warnings = []string{fmt.Sprintf("settings file %s is ignored: %v", path, err)}
-		return f
+		return file{warnings: []string{fmt.Sprintf("settings file %s is ignored: %v", path, err)}}
 	}
-	var problems []string
-	f.values, problems = Parse(data)
+	values, problems := Parse(data)
+	f := file{values: values}
 	for _, p := range problems {
 		f.warnings = append(f.warnings, path+": "+p)
 	}
@@ -137,7 +111,7 @@ func readBounded(path string) ([]byte, error) {
 	return data, nil
 }
 
-// Parse reads a settings file's text. It returns the good values by key name (int64 or string)
+// Parse reads a settings file's text. It returns the good values by key name (int64, float64 or string)
 // and one line for everything that was ignored.
 func Parse(data []byte) (values map[string]any, problems []string) {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) // editors on Windows put it there
@@ -153,6 +127,9 @@ func Parse(data []byte) (values map[string]any, problems []string) {
 		names = append(names, name)
 	}
 	slices.Sort(names)
+	for _, name := range twice(data) {
+		problems = append(problems, fmt.Sprintf("%s stands there more than once; the last holds", cut(name)))
+	}
 	values = map[string]any{}
 	for _, name := range names {
 		v, problem := check(name, raw[name])
@@ -166,6 +143,28 @@ func Parse(data []byte) (values map[string]any, problems []string) {
 		problems = append(problems[:maxWarnings:maxWarnings], fmt.Sprintf("%d more problems", n-maxWarnings))
 	}
 	return values, problems
+}
+
+// twice returns the keys that an intact object has more than once, in its order.
+func twice(data []byte) (names []string) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	seen := map[string]int{}
+	if _, err := d.Token(); err != nil {
+		return nil
+	}
+	for d.More() {
+		name, err := d.Token()
+		var skip json.RawMessage
+		if err != nil || d.Decode(&skip) != nil {
+			return names
+		}
+		if key, ok := name.(string); ok {
+			if seen[key]++; seen[key] == 2 {
+				names = append(names, key)
+			}
+		}
+	}
+	return names
 }
 
 func describeSyntax(data []byte, err error) string {
@@ -185,17 +184,27 @@ func check(name string, raw json.RawMessage) (any, string) {
 		return nil, fmt.Sprintf("unknown key %q is ignored; did you mean %q?", cut(name), near)
 	}
 	k := Keys[i]
-	if k.Enum != nil {
-		var s string
-		if json.Unmarshal(raw, &s) == nil && slices.Contains(k.Enum, s) {
-			return s, ""
+	switch k.Default.(type) {
+	case string:
+		var v string
+		if json.Unmarshal(raw, &v) == nil && slices.Contains(k.Enum, v) {
+			return v, ""
 		}
-		return nil, fmt.Sprintf("%s = %s is ignored; allowed: %s", name, cut(string(raw)), strings.Join(k.Enum, ", "))
+	case float64:
+		if v, ok := number(raw); ok && v >= k.Min && v <= k.Max {
+			return v, ""
+		}
+	default:
+		if v, ok := integer(raw); ok && v >= int64(k.Min) && v <= int64(k.Max) {
+			return v, ""
+		}
 	}
-	if n, ok := integer(raw); ok && n >= k.Min && n <= k.Max {
-		return n, ""
-	}
-	return nil, fmt.Sprintf("%s = %s is ignored; allowed: an integer from %d to %d", name, cut(string(raw)), k.Min, k.Max)
+	return nil, fmt.Sprintf("%s = %s is ignored; allowed: %s", name, cut(string(raw)), k.Allowed())
+}
+
+func number(raw json.RawMessage) (float64, bool) {
+	var f float64
+	return f, json.Unmarshal(raw, &f) == nil && string(raw) != "null"
 }
 
 // integer accepts 200000, 2e5 and 200000.0, which are the same number in JSON.

@@ -1,10 +1,13 @@
 package settings
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func write(t *testing.T, path, text string) {
@@ -48,7 +51,7 @@ func TestLayersAndRereading(t *testing.T) {
 
 func TestBadKeyLeavesTheRest(t *testing.T) {
 	for _, tc := range []struct{ text, wantWarning string }{
-		{`{"events.maxPerSession": 0, "sessions.max": 9}`, "allowed: an integer from 1 to 10000000"},
+		{`{"events.maxPerSession": 0, "sessions.max": 9}`, "allowed: integer, 1 to 10000000"},
 		{`{"events.maxPerSession": 10000001, "sessions.max": 9}`, "10000001 is ignored"},
 		{`{"events.maxPerSession": "many", "sessions.max": 9}`, `"many" is ignored`},
 		{`{"events.maxPerSession": 1.5, "sessions.max": 9}`, "1.5"},
@@ -56,7 +59,13 @@ func TestBadKeyLeavesTheRest(t *testing.T) {
 		{`{"events.maxPerSession": 99999999999999999999, "sessions.max": 9}`, "99999"},
 		{`{"events.maxPersession": 5, "sessions.max": 9}`, `did you mean "events.maxPerSession"`},
 		{`{"events": {"maxPerSession": 5}, "sessions.max": 9}`, "unknown key"},
-		{`{"trace.onFullBuffer": "wait", "sessions.max": 9}`, "allowed: drop, block"},
+		{`{"trace.onFullBuffer": "wait", "sessions.max": 9}`, "allowed: string: drop, block"},
+		{`{"sampling.rate": 0, "sessions.max": 9}`, "sampling.rate = 0 is ignored; allowed: number, 0.0001 to 1"},
+		{`{"sampling.rate": 1.01, "sessions.max": 9}`, "1.01"},
+		{`{"sampling.rate": "0.5", "sessions.max": 9}`, `"0.5" is ignored`},
+		{`{"sampling.rate": null, "sessions.max": 9}`, "null"},
+		{`{"sampling.treshold": 5, "sessions.max": 9}`, `did you mean "sampling.threshold"`},
+		{`{"sessions.max": 3, "sessions.max": 9}`, "sessions.max stands there more than once"},
 	} {
 		v, problems := Parse([]byte(tc.text))
 		if v["sessions.max"] != int64(9) {
@@ -96,8 +105,69 @@ func TestBrokenFiles(t *testing.T) {
 
 func TestKeysAreConsistent(t *testing.T) {
 	for _, k := range Keys {
-		if k.Doc == "" || k.Type() == "integer" && (k.Default.(int64) < k.Min || k.Default.(int64) > k.Max) {
+		if k.Doc == "" || k.Enum == nil && !inRange(k, k.Default) {
 			t.Errorf("key %+v is inconsistent", k.Name)
+		}
+	}
+}
+
+// inRange reports whether v has the key's type and lies within its range or enumeration.
+func inRange(k Key, v any) bool {
+	switch v := v.(type) {
+	case int64:
+		return k.Type() == "integer" && float64(v) >= k.Min && float64(v) <= k.Max
+	case float64:
+		return k.Type() == "number" && v >= k.Min && v <= k.Max
+	case string:
+		return k.Type() == "string" && slices.Contains(k.Enum, v)
+	}
+	return false
+}
+
+// Keeps out: a repository whose settings have the recordings of other projects deleted.
+func TestProjectsCannotSetWhatConcernsAll(t *testing.T) {
+	home, project := t.TempDir(), t.TempDir()
+	write(t, filepath.Join(home, "settings.json"), `{"storage.maxBytes": 5000000, "storage.retainDays": 90}`)
+	write(t, filepath.Join(project, ".strobe", "settings.json"), `{"storage.maxBytes": 1048576, "storage.retainDays": 1, "sessions.max": 3}`)
+	s, w := NewLoader(home).Load(project)
+	if s.StorageMaxBytes != 5_000_000 || s.StorageRetainDays != 90 || s.SessionsMax != 3 {
+		t.Errorf("Load = %+v", s)
+	}
+	if text := strings.Join(w, "\n"); len(w) != 2 || !strings.Contains(text, "storage.maxBytes is ignored") || !strings.Contains(text, filepath.Join(home, "settings.json")) {
+		t.Errorf("warnings %q", w)
+	}
+	// The user's own file is not a project's, though it may look like one.
+	root := t.TempDir()
+	write(t, filepath.Join(root, ".strobe", "settings.json"), `{"storage.retainDays": 2}`)
+	if s, w := NewLoader(filepath.Join(root, ".strobe")).Load(root); s.StorageRetainDays != 2 || len(w) > 0 {
+		t.Errorf("Load with home in the project = %+v, %q", s, w)
+	}
+}
+
+func TestDefaultsAreThoseOfTheContract(t *testing.T) {
+	s := Defaults()
+	want := Settings{
+		EventsMaxPerSession: 200_000, SessionsMax: 50, StorageMaxBytes: 10 << 30, StorageRetainDays: 7, SerializationDepth: 3,
+		OnFullBuffer: "drop", SamplingThreshold: 100_000, SamplingRate: 0.01,
+	}
+	if s != want {
+		t.Errorf("Defaults() = %+v, want %+v", s, want)
+	}
+}
+
+// Keeps out: a file that is taken for unchanged because size and time are as they were.
+func TestReadAnewAtEveryCall(t *testing.T) {
+	home := t.TempDir()
+	path := filepath.Join(home, "settings.json")
+	l := NewLoader(home)
+	then := time.Unix(1_600_000_000, 0)
+	for want := range int64(9) {
+		write(t, path, fmt.Sprintf(`{"sessions.max": %d}`, want+1))
+		if err := os.Chtimes(path, then, then); err != nil {
+			t.Fatal(err)
+		}
+		if s, _ := l.Load(""); int64(s.SessionsMax) != want+1 {
+			t.Fatalf("sessions.max = %d, want %d", s.SessionsMax, want+1)
 		}
 	}
 }
@@ -106,6 +176,9 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"events.maxPerSession": 5, "x": [1,2,{}]}`))
 	f.Add([]byte("\xef\xbb\xbf{\"sessions.max\": -1}"))
 	f.Add([]byte(`{"trace.onFullBuffer":"drop","` + strings.Repeat("k", 200) + `":1}`))
+	f.Add([]byte(`{"sampling.rate":1e-3,"sampling.rate":0.5,"sampling.threshold":1e5,"a":null}`))
+	f.Add([]byte(`{"sampling.rate":NaN}`))
+	f.Add([]byte(`{"storage.maxBytes":1e300,"":{"":""},"\ud800":0}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		values, problems := Parse(data)
 		if len(problems) > maxWarnings+1 {
@@ -118,8 +191,8 @@ func FuzzParse(f *testing.F) {
 				continue
 			}
 			k.set(&s, v)
-			if n, isInt := v.(int64); isInt && (n < k.Min || n > k.Max) {
-				t.Fatalf("%s = %d is out of range", k.Name, n)
+			if !inRange(k, v) {
+				t.Fatalf("%s = %v is out of range", k.Name, v)
 			}
 		}
 	})
