@@ -24,7 +24,7 @@ func runtimes(home string, log *slog.Logger) []collector.Runtime {
 func builtin(home string, log *slog.Logger) (*Backend, error) {
 	svc, err := service.New(service.Config{
 		Home: home, Logger: log, Runtimes: runtimes(home, log), Version: Version(),
-		ParsePattern: native.ParsePattern, Keeper: []string{"/proc/self/exe", "keeper"},
+		ParsePattern: native.ParsePattern, Keeper: []string{"/proc/self/exe", "keeper"}, Space: diskSpace,
 	})
 	if err != nil {
 		return nil, err

@@ -3,8 +3,11 @@ package daemon
 import (
 	"context"
 	"fmt"
+	"os"
+	"strings"
 
 	"github.com/strobe-debug/strobe/internal/doctor"
+	"github.com/strobe-debug/strobe/internal/settings"
 )
 
 // lowSpaceBytes is what a busy session may write within a minute.
@@ -14,6 +17,7 @@ const lowSpaceBytes = 1 << 30
 func Checks(home string) []doctor.Check {
 	return append(systemChecks(),
 		doctor.Check{Name: "home", Run: func(context.Context) doctor.Result { return checkHome(home) }},
+		doctor.Check{Name: "settings", Run: func(context.Context) doctor.Result { return checkSettings(home) }},
 		doctor.Check{Name: "daemon", Run: func(ctx context.Context) doctor.Result { return checkDaemon(ctx, home) }},
 	)
 }
@@ -22,7 +26,7 @@ func checkHome(home string) doctor.Result {
 	if err := prepareHome(home); err != nil {
 		return doctor.Result{Status: doctor.Fail, Detail: err.Error(), Fix: "Set STROBE_HOME to a directory of your own that you can write to."}
 	}
-	free, err := freeBytes(home)
+	free, _, err := diskSpace(home)
 	switch {
 	case err != nil:
 		return doctor.Result{Status: doctor.Warn, Detail: home + " is writable; free space unknown: " + err.Error(), Fix: "Make sure that the disk has a few GB."}
@@ -31,6 +35,20 @@ func checkHome(home string) doctor.Result {
 			Fix: "Free some space, delete sessions (strobe sessions), or set STROBE_HOME to another disk."}
 	}
 	return doctor.Result{Status: doctor.OK, Detail: fmt.Sprintf("%s is writable, %d GB free", home, free>>30)}
+}
+
+// checkSettings reads the user's settings, and those of the project that the doctor is asked in.
+func checkSettings(home string) doctor.Result {
+	project, err := os.Getwd()
+	if err != nil {
+		project = ""
+	}
+	set, warnings := settings.NewLoader(home).Load(project)
+	if len(warnings) > 0 {
+		return doctor.Result{Status: doctor.Warn, Detail: strings.Join(warnings, "; "), Fix: "Correct the file; docs/settings.md lists every key with its range."}
+	}
+	return doctor.Result{Status: doctor.OK, Detail: fmt.Sprintf("%d call events per session, %d MB for all sessions, each for %d days after its end",
+		set.EventsMaxPerSession, set.StorageMaxBytes>>20, set.StorageRetainDays)}
 }
 
 func checkDaemon(ctx context.Context, home string) doctor.Result {

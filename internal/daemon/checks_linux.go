@@ -142,10 +142,11 @@ func withChild(f func(pid int, addr uintptr) error) error {
 	return f(cmd.Process.Pid, addr)
 }
 
-func freeBytes(path string) (int64, error) {
+// diskSpace returns what a user can still write, and the size of the disk, in bytes.
+func diskSpace(path string) (free, size int64, err error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(path, &st); err != nil {
-		return 0, err
+		return 0, 0, fmt.Errorf("look at the disk of %s: %w", path, err)
 	}
-	return int64(st.Bavail) * st.Bsize, nil
+	return int64(st.Bavail) * st.Bsize, int64(st.Blocks) * st.Bsize, nil
 }

@@ -34,5 +34,5 @@ func selfExe() string {
 	return path
 }
 
-func systemChecks() []doctor.Check    { return nil }
-func freeBytes(string) (int64, error) { return 0, unsupported() }
+func systemChecks() []doctor.Check                   { return nil }
+func diskSpace(string) (free, size int64, err error) { return 0, 0, unsupported() }

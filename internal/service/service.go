@@ -28,6 +28,8 @@ type Config struct {
 	// ParsePattern checks a trace pattern without a target; nil accepts all.
 	ParsePattern func(pattern string) error
 	Version      string
+	// Space returns what is free and what there is in all, in bytes, on the disk of a folder; nil: nobody knows.
+	Space func(dir string) (free, size int64, err error)
 	// Keeper is the command whose process keeps the files of programs that outlive the daemon; it calls
 	// session.RunKeeper. Empty: such programs get SIGPIPE or SIGHUP.
 	Keeper []string
@@ -51,7 +53,7 @@ func New(cfg Config) (*Service, error) {
 	}
 	loader := settings.NewLoader(cfg.Home)
 	m, err := session.NewManager(session.Config{
-		Home: cfg.Home, Logger: cfg.Logger, Runtimes: cfg.Runtimes, Settings: loader, Version: cfg.Version, Keeper: cfg.Keeper,
+		Home: cfg.Home, Logger: cfg.Logger, Runtimes: cfg.Runtimes, Settings: loader, Version: cfg.Version, Keeper: cfg.Keeper, Space: cfg.Space,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open sessions: %w", err)

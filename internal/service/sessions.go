@@ -68,7 +68,8 @@ type StopResult struct {
 // ListResult is the answer of action list: every session, newest first.
 type ListResult struct {
 	Sessions  []ListRow `json:"sessions"`
-	TotalSize int64     `json:"totalSize"` // bytes
+	TotalSize int64     `json:"totalSize"`         // bytes
+	Deleted   []Deleted `json:"deleted,omitempty"` // for their age or the space they took, in the last 7 days, newest first, at most 20
 	Warnings  []string  `json:"warnings,omitempty"`
 }
 
@@ -88,6 +89,17 @@ type ListRow struct {
 	EventCount  int64  `json:"eventCount"`
 }
 
+// Deleted is a session that was deleted without being asked for it.
+type Deleted struct {
+	SessionID string `json:"sessionId"`
+	DeletedAt string `json:"deletedAt"` // RFC 3339, local
+	Reason    string `json:"reason"`
+	SizeBytes int64  `json:"sizeBytes"`
+}
+
+// maxDeleted is how many deletions a list names.
+const maxDeleted = 20
+
 // DeleteResult is the answer of action delete.
 type DeleteResult struct {
 	Success          bool   `json:"success"`
@@ -105,6 +117,8 @@ var sessionOp = Op{
 	Name:    "debug_session",
 	Summary: "One session's status; stop it (ends the program, deletes its data unless retain); list all; delete an ended one; send input to stdin.",
 	Doc: "Sessions belong to the user, not to a connection: any client sees all of them. A session whose program ended stays readable until it is stopped or deleted. " +
+		"Ended sessions are deleted 7 days after their end, and when all take over 10 GB the one that ended first goes first (settings storage.retainDays, storage.maxBytes); " +
+		"list says which in deleted. " +
 		"After stop with kill false its status is exited, with released true and no exit code: the session is over, the program runs on.",
 	Destructive: true,
 	Params:      reflect.TypeFor[SessionParams](),
@@ -237,7 +251,17 @@ func listSessions(ctx context.Context, s *Service) (*ListResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &ListResult{Sessions: make([]ListRow, 0, len(infos))}
+	_, warnings := s.settings.Load("")
+	r := &ListResult{Sessions: make([]ListRow, 0, len(infos)), Warnings: warnings}
+	purges, err := s.sessions.Purges(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range purges {
+		if len(r.Deleted) < maxDeleted && time.Since(time.Unix(0, p.At)) < session.PurgesShown {
+			r.Deleted = append(r.Deleted, Deleted{SessionID: p.ID, DeletedAt: wallTime(p.At), Reason: p.Reason, SizeBytes: p.SizeBytes})
+		}
+	}
 	for _, i := range infos {
 		r.TotalSize += i.SizeBytes
 		r.Sessions = append(r.Sessions, ListRow{

@@ -33,7 +33,9 @@ func (m *Manager) Launch(ctx context.Context, r LaunchRequest) (*Session, error)
 		policy = set.OnFullBuffer
 	}
 	cmd.Block = policy == "block"
-	m.sweep(set)
+	if err := m.makeRoom(ctx); err != nil {
+		return nil, err
+	}
 	id, err := m.reserve(ctx, binaryName(cmd), set.SessionsMax)
 	if err != nil {
 		return nil, err
@@ -114,7 +116,7 @@ func (m *Manager) start(ctx context.Context, id string, rt collector.Runtime, cm
 	k.st, err = store.Create(meta.Path, store.Meta{
 		SessionID: id, Command: meta.Command, Args: meta.Args, ProjectRoot: meta.ProjectRoot, Cwd: meta.Cwd,
 		StartedAt: started, StartMono: startMono, Version: m.cfg.Version,
-	}, store.Options{MaxEvents: set.EventsMaxPerSession, Logger: log})
+	}, store.Options{MaxEvents: set.EventsMaxPerSession, Logger: log, Room: m.room})
 	if err != nil {
 		return nil, fmt.Errorf("create event store: %w", err)
 	}

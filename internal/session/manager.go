@@ -45,6 +45,8 @@ type Config struct {
 	Runtimes []collector.Runtime // asked in this order
 	Settings *settings.Loader
 	Version  string
+	// Space returns what is free and what there is in all, in bytes, on the disk of a folder; nil: nobody knows.
+	Space func(dir string) (free, size int64, err error)
 	// Keeper is the command whose process keeps the files of programs that outlive the daemon; it
 	// calls RunKeeper. Empty: such programs get SIGPIPE or SIGHUP.
 	Keeper []string
@@ -55,7 +57,7 @@ func RunKeeper() error { return iochan.RunKeeper() }
 
 // Manager is all sessions of one daemon. Safe for concurrent use.
 //
-// Goroutines: per session those of Session; one sweep of old data at a time. Close waits for all.
+// Goroutines: per session those of Session; tidy, which deletes old data. Close waits for all.
 type Manager struct {
 	cfg   Config
 	log   *slog.Logger
@@ -66,7 +68,9 @@ type Manager struct {
 
 	ctx    context.Context // ends with Close: launches and waits under way
 	cancel context.CancelFunc
-	wg     sync.WaitGroup // sweeps and session goroutines
+	wg     sync.WaitGroup // tidy and session goroutines
+
+	storage storage
 
 	launches sync.WaitGroup // under way; Add under mu and only while not closed
 
@@ -75,7 +79,7 @@ type Manager struct {
 	reserved map[string]bool     // ids of launches under way
 	opening  map[string]*opening // stores being opened
 	detached []*iochan.Conn      // of programs that run on, where there is no keeper
-	sweeping bool
+	purging  map[string]bool     // sessions that are being deleted to make room
 	closed   bool
 }
 
@@ -96,6 +100,7 @@ func NewManager(cfg Config) (*Manager, error) {
 	m := &Manager{
 		cfg: cfg, log: cfg.Logger, dir: filepath.Join(cfg.Home, "sessions"),
 		sessions: map[string]*Session{}, reserved: map[string]bool{}, opening: map[string]*opening{},
+		purging: map[string]bool{}, storage: storage{kick: make(chan struct{}, 1)},
 	}
 	if err := os.MkdirAll(m.dir, 0o700); err != nil {
 		return nil, fault.New(fault.PermissionDenied, "Make $STROBE_HOME writable, or set it to a directory that is.", "make directory for sessions: %w", err)
@@ -112,6 +117,7 @@ func NewManager(cfg Config) (*Manager, error) {
 		m.index.Close()
 		return nil, fmt.Errorf("recover sessions: %w", err)
 	}
+	m.wg.Go(m.tidy)
 	return m, nil
 }
 
@@ -222,6 +228,10 @@ func (m *Manager) Get(ctx context.Context, id string) (*Session, error) {
 		m.mu.Unlock()
 		return nil, errClosed()
 	}
+	if m.purging[id] {
+		m.mu.Unlock()
+		return nil, m.notFound(ctx, id)
+	}
 	o, waiting := m.opening[id]
 	if !waiting {
 		o = &opening{done: make(chan struct{})}
@@ -271,6 +281,10 @@ func (m *Manager) open(ctx context.Context, id string) (*Session, error) {
 
 // notFound explains an unknown id.
 func (m *Manager) notFound(ctx context.Context, id string) error {
+	if p := m.purgeOf(ctx, id); p != nil {
+		return fault.New(fault.SessionNotFound, "debug_session list shows what is left; storage.maxBytes and storage.retainDays in the user's settings.json say how much and how long is kept.",
+			"session %s was deleted on %s: %s", id, time.Unix(0, p.At).Format(time.DateTime), p.Reason)
+	}
 	var ids []string
 	if infos, err := m.List(ctx); err == nil {
 		for _, i := range infos {
@@ -305,14 +319,19 @@ func (m *Manager) closeIdle() {
 	}
 	m.mu.Unlock()
 	for _, s := range drop {
-		if s.col != nil {
-			if err := stopCollector(s.col, false); err != nil {
-				m.log.Warn("release collector", "session", s.ID, "err", err)
-			}
+		m.closeEnded(s)
+	}
+}
+
+// closeEnded closes what an ended session holds open. It has no users and is in no table any more.
+func (m *Manager) closeEnded(s *Session) {
+	if s.col != nil {
+		if err := stopCollector(s.col, false); err != nil {
+			m.log.Warn("release collector", "session", s.ID, "err", err)
 		}
-		if err := s.st.Close(); err != nil {
-			m.log.Warn("close idle session", "session", s.ID, "err", err)
-		}
+	}
+	if err := s.st.Close(); err != nil {
+		m.log.Warn("close idle session", "session", s.ID, "err", err)
 	}
 }
 
@@ -334,6 +353,8 @@ func (m *Manager) List(ctx context.Context) ([]Info, error) {
 	for i := range infos {
 		if s := open[infos[i].ID]; s != nil {
 			infos[i] = s.info()
+		} else if n := store.FileSize(infos[i].Path); n > 0 { // smaller than at its end: the log is folded into the file
+			infos[i].SizeBytes = n
 		}
 	}
 	slices.Reverse(infos)

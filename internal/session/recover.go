@@ -6,11 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
-	"time"
 
-	"github.com/strobe-debug/strobe/internal/settings"
 	"github.com/strobe-debug/strobe/internal/store"
 )
 
@@ -99,55 +96,4 @@ func (m *Manager) inspect(id string) (Info, error) {
 		info.Status = string(Interrupted)
 	}
 	return info, st.Close()
-}
-
-// sweep deletes data over the limits, in the background, one sweep at a time.
-func (m *Manager) sweep(set settings.Settings) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.sweeping || m.closed {
-		return
-	}
-	m.sweeping = true
-	m.wg.Go(func() {
-		if err := m.sweepNow(m.ctx, set, time.Now()); err != nil && m.ctx.Err() == nil {
-			m.log.Warn("delete old sessions", "err", err)
-		}
-		m.mu.Lock()
-		m.sweeping = false
-		m.mu.Unlock()
-	})
-}
-
-// sweepNow deletes ended sessions that are too old, then the oldest until the rest is within the space.
-// Sessions that are open, because they run or someone reads them, are left alone.
-func (m *Manager) sweepNow(ctx context.Context, set settings.Settings, now time.Time) error {
-	infos, err := m.index.List(ctx, "")
-	if err != nil {
-		return fmt.Errorf("list sessions: %w", err)
-	}
-	var total int64
-	var ended []Info
-	m.mu.Lock()
-	for _, i := range infos {
-		total += i.SizeBytes
-		if m.sessions[i.ID] == nil && m.opening[i.ID] == nil && i.Status != string(Running) {
-			ended = append(ended, i)
-		}
-	}
-	m.mu.Unlock()
-	slices.SortFunc(ended, func(a, b Info) int { return cmp.Compare(a.StartedAt, b.StartedAt) })
-	for _, i := range ended {
-		age := now.Sub(time.Unix(0, max(i.EndedAt, i.StartedAt)))
-		tooOld := set.StorageRetainDays > 0 && age > time.Duration(set.StorageRetainDays)*24*time.Hour
-		if !tooOld && total <= set.StorageMaxBytes {
-			continue
-		}
-		m.log.Info("old session is deleted", "session", i.ID, "bytes", i.SizeBytes, "tooOld", tooOld)
-		if err := m.remove(ctx, i.ID); err != nil {
-			return err
-		}
-		total -= i.SizeBytes
-	}
-	return nil
 }

@@ -146,6 +146,10 @@ func (s *Session) PID() int { return s.meta.PID }
 // Use keeps the session's store open until release. The returned context also ends when the
 // session is stopped; a question that fails then failed because of that.
 func (s *Session) Use(ctx context.Context) (st *store.Store, use context.Context, release func(), err error) {
+	if s.sink != nil { // settings hold from the next call on
+		set, _ := s.m.cfg.Settings.Load(s.ProjectRoot())
+		s.st.SetMaxEvents(set.EventsMaxPerSession)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closing {

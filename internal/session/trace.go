@@ -70,9 +70,6 @@ func (s *Session) Trace(ctx context.Context, add, remove []string, depth int) (*
 	}
 	defer release()
 	set, warnings := s.m.cfg.Settings.Load(s.ProjectRoot())
-	if s.sink != nil {
-		s.st.SetMaxEvents(set.EventsMaxPerSession)
-	}
 	select {
 	case s.tracing <- struct{}{}:
 		defer func() { <-s.tracing }()

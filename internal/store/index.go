@@ -19,7 +19,20 @@ var indexSchema = []string{`
 CREATE TABLE sessions(id TEXT PRIMARY KEY, project_root TEXT NOT NULL, started_at_ns INTEGER NOT NULL, status TEXT NOT NULL,
 	retained INTEGER NOT NULL, doc TEXT NOT NULL);
 CREATE INDEX sessions_by_start ON sessions(started_at_ns);
+`, `
+CREATE TABLE purges(id TEXT PRIMARY KEY, at_ns INTEGER NOT NULL, reason TEXT NOT NULL, size_bytes INTEGER NOT NULL) WITHOUT ROWID;
 `}
+
+// maxPurges is how many deletions by age or space are remembered.
+const maxPurges = 200
+
+// Purge is a session that was deleted because of its age or of the space it took.
+type Purge struct {
+	ID        string
+	At        int64  // unix nanoseconds
+	Reason    string // for a reader
+	SizeBytes int64
+}
 
 // StatusRunning is the status of a session whose daemon is expected to be alive; MarkInterrupted
 // turns it into StatusInterrupted.
@@ -216,6 +229,36 @@ func (x *Index) Delete(ctx context.Context, id string) error {
 		return fmt.Errorf("delete session %s: %w", id, writeFault(x.path, err))
 	}
 	return nil
+}
+
+// AddPurge remembers a deletion; the oldest beyond 200 are forgotten.
+func (x *Index) AddPurge(ctx context.Context, p Purge) error {
+	_, err := x.db.ExecContext(ctx, "INSERT OR REPLACE INTO purges VALUES(?,?,?,?)", p.ID, p.At, p.Reason, p.SizeBytes)
+	if err == nil {
+		_, err = x.db.ExecContext(ctx, "DELETE FROM purges WHERE id NOT IN (SELECT id FROM purges ORDER BY at_ns DESC LIMIT ?)", maxPurges)
+	}
+	if err != nil {
+		return fmt.Errorf("remember that session %s was deleted: %w", p.ID, writeFault(x.path, err))
+	}
+	return nil
+}
+
+// Purges returns the deletions that are remembered, newest first.
+func (x *Index) Purges(ctx context.Context) ([]Purge, error) {
+	rows, err := x.db.QueryContext(ctx, "SELECT id, at_ns, reason, size_bytes FROM purges ORDER BY at_ns DESC, id")
+	if err != nil {
+		return nil, fmt.Errorf("list deleted sessions: %w", err)
+	}
+	defer rows.Close()
+	var out []Purge
+	for rows.Next() {
+		var p Purge
+		if err := rows.Scan(&p.ID, &p.At, &p.Reason, &p.SizeBytes); err != nil {
+			return nil, fmt.Errorf("list deleted sessions: %w", err)
+		}
+		out = append(out, p)
+	}
+	return out, rows.Err()
 }
 
 // RemoveFile removes a session's file and what SQLite keeps beside it. A missing file is no

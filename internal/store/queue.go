@@ -52,6 +52,7 @@ type queue struct {
 	touched  bool  // names or counts changed, which a commit without events writes
 	flushReq int64 // tickets of flush
 	flushed  int64
+	forceReq int64         // the newest of them that must be written whether there is room or not
 	flushCh  chan struct{} // closed and replaced when flushed or fail changes
 	wake     chan struct{} // capacity 1
 }
@@ -199,6 +200,9 @@ func (w *writer) flush(ctx context.Context, force bool) error {
 	}
 	q.flushReq++
 	ticket := q.flushReq
+	if force {
+		q.forceReq = ticket
+	}
 	q.signal()
 	for {
 		fail, done, ch := q.fail, q.flushed >= ticket, q.flushCh

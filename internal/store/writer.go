@@ -35,6 +35,8 @@ type writer struct {
 	closeErr  error         // valid after done
 	ckpt      *checkpointer
 
+	room func() error // nil: there always is
+
 	// failCommit, when set by a test, fails commits.
 	failCommit func() error
 
@@ -77,7 +79,7 @@ type written struct {
 
 func newWriter(s *Store, o Options) *writer {
 	w := &writer{
-		s: s, interval: o.FlushInterval, done: make(chan struct{}), enc: newScratch(), nextID: 1,
+		s: s, interval: o.FlushInterval, room: o.Room, done: make(chan struct{}), enc: newScratch(), nextID: 1,
 		open:    newColumns(1, blockPayload/4),
 		old:     newColumns(0, 0),
 		written: written{files: map[string]int{}, layouts: map[string]int{}},
@@ -174,6 +176,7 @@ func (w *writer) cycle() int {
 	q.queueMu.Lock()
 	b, ticket := q.fill, q.flushReq
 	all := ticket > q.flushed || q.closing
+	last := q.closing || q.forceReq > q.flushed
 	q.fill, q.spare = q.spare, nil
 	q.touched = false // what is registered from here on asks for the next commit
 	q.room.Broadcast()
@@ -183,15 +186,24 @@ func (w *writer) cycle() int {
 	w.placeAll(b)
 	n := len(b.ev)
 	b.reset()
-	left, err := w.commit(all)
+	left, err := 0, error(nil)
+	if w.room != nil && !last && w.pendingEvents() {
+		err = w.room()
+	}
+	if err == nil {
+		left, err = w.commit(all)
+	}
 
 	q.queueMu.Lock()
 	defer q.queueMu.Unlock()
+	failed := q.fail != nil
 	q.spare = b
 	q.fail = err
 	if err != nil {
 		q.touched = true
-		w.s.log.Warn("cannot write events", "err", err)
+		if !failed { // the rest says the same, once a second
+			w.s.log.Warn("cannot write events", "err", err)
+		}
 	} else {
 		q.settled = w.nextID - 1 - int64(left)
 		q.flushed = max(q.flushed, ticket)
@@ -201,6 +213,9 @@ func (w *writer) cycle() int {
 	q.room.Broadcast()
 	return n
 }
+
+// pendingEvents reports whether there are events that no commit has written.
+func (w *writer) pendingEvents() bool { return len(w.sealed) > 0 || w.open.n > w.tailed }
 
 // placeAll appends a batch to the open block, sealing it as often as it fills up.
 func (w *writer) placeAll(b *batch) {
