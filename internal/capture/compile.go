@@ -49,11 +49,16 @@ var twice = map[string]bool{
 	"getcontext": true, "swapcontext": true, "makecontext": true, "__makecontext": true, "__getcontext": true, "savectx": true, "_start": true, "returns_twice": true,
 }
 
-// Compile makes the plan for one function. depth is the serialization depth; this version follows
-// pointers of parameters and results once, whatever it is. It never fails: without debug
-// information the plan is empty and the stack window a guess. The error tells what was wrong with
-// the debug information; the Function is usable all the same.
-func Compile(m *symbol.Module, f *symbol.Function, depth int) (*Function, error) {
+// Options say how much of a call is captured.
+type Options struct {
+	Depth int    // how many pointers are followed, one behind the other: 1 to 10
+	Walks *Walks // the session's walk programs, to which those of the function's types are added
+}
+
+// Compile makes the plan for one function. It never fails: without debug information the plan is
+// empty and the stack window a guess. The error tells what was wrong with the debug information;
+// the Function is usable all the same.
+func Compile(m *symbol.Module, f *symbol.Function, o Options) (*Function, error) {
 	out := &Function{Layout: &value.Layout{}, StackBytes: GuessedStack, FrameSafe: !twice[f.Name] && f.Language != symbol.LangGo}
 	if !f.HasDWARF {
 		return out, nil
@@ -68,16 +73,16 @@ func Compile(m *symbol.Module, f *symbol.Function, depth int) (*Function, error)
 	}
 	out.HasDWARF = true
 	sig.Optimized = looksOptimized(m, f, sig, code) // sig is ours alone
-	compile(out, sig, f, code)
+	compile(out, sig, f, code, o)
 	return out, nil
 }
 
 // compile fills in out from a signature and the function's code.
-func compile(out *Function, sig *symbol.Signature, f *symbol.Function, code []byte) {
+func compile(out *Function, sig *symbol.Signature, f *symbol.Function, code []byte, o Options) {
 	result := locateResult(sig, f, code)
 	homes, stack := locateParams(sig, f, code, result)
 	out.StackBytes = stack
-	b := newBuilder(sig)
+	b := newBuilder(sig, o)
 	for i := range sig.Params {
 		b.need(&homes[i])
 	}

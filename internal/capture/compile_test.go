@@ -57,17 +57,17 @@ func TestPlans(t *testing.T) {
 		enter, leave      []byte // operations
 		args              int
 	}{
-		{"plain", 2, 1, 0, []byte{ring.OpXMM, ring.OpCStr}, nil, 3},
+		{"plain", 2, 1, 0, []byte{ring.OpXMM, ring.OpRoot}, nil, 3},
 		{"sum", 1, 1, GuessedStack, nil, nil, 1},
 		{"old", 2, 1, GuessedStack, nil, nil, 2},
 		{"eight", 6, 1, 16, []byte{ring.OpStack}, nil, 8},
 		{"byvalue", 1, 1, 800, []byte{ring.OpStack}, nil, 2},
-		{"returned", 0, 1, 0, nil, []byte{ring.OpMem}, 0},
-		{"pointer", 3, 1, 0, []byte{ring.OpMem}, nil, 3},
+		{"returned", 0, 1, 0, nil, []byte{ring.OpRoot}, 0},
+		{"pointer", 3, 1, 0, []byte{ring.OpRoot}, nil, 3},
 		{"nothing", 0, 0, 0, nil, nil, 0},
 		{"unnamed", 2, 0, 0, nil, nil, 2},
 	} {
-		f, err := Compile(m, find(t, m, c.name), 3)
+		f, err := Compile(m, find(t, m, c.name), Options{3, NewWalks()})
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -96,25 +96,28 @@ func codes(ops []ring.Op) string {
 
 func TestWithoutDebugInfo(t *testing.T) {
 	m := open(t, build(t, "a.c", basics, "gcc", "-O1", "-w"))
-	f, err := Compile(m, find(t, m, "plain"), 1)
+	f, err := Compile(m, find(t, m, "plain"), Options{1, NewWalks()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if f.HasDWARF || f.StackBytes != GuessedStack || !f.FrameSafe || len(f.Layout.Args) != 0 || f.Plan.MaxEnter != 0 {
 		t.Errorf("got %+v", f)
 	}
-	if f, _ := Compile(m, &symbol.Function{Name: "setjmp"}, 1); f.FrameSafe {
+	if f, _ := Compile(m, &symbol.Function{Name: "setjmp"}, Options{1, NewWalks()}); f.FrameSafe {
 		t.Error("setjmp may have a frame")
 	}
 }
 
 // TestStatuses keeps the copy in package value equal to the agent's table.
 func TestStatuses(t *testing.T) {
-	l := &value.Layout{OnEnter: value.Shape{GPRs: 1, Parts: []value.Part{{Followed: true, Text: true, Size: 8}}},
+	l := &value.Layout{OnEnter: value.Shape{GPRs: 1, Nodes: true}, Depth: 1,
 		Args: []value.Field{{Name: "s", Pieces: []value.Piece{{Size: 8}}}}, Types: []value.Type{{Class: value.ClassCString, Size: 8, Elem: -1}}}
-	for status, want := range map[byte]string{ring.StatusOK: `"hi"`, ring.StatusNull: "null", ring.StatusUnreadable: "<unreadable>",
-		ring.StatusNoRoom: "<unreadable>", ring.StatusCut: `"hi…(+7 bytes)"`} {
-		p := []byte{1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, status, 0, 0, 0, 'h', 'i', 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0}
+	for status, want := range map[byte]string{ring.StatusOK: `"hi"`, ring.StatusUnreadable: "<unreadable>", ring.StatusCut: `"hi…(+7 bytes)"`} {
+		p := []byte{16, 0, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, value.WalkText, 0, 1, status}
+		if status == ring.StatusCut {
+			p = append(p, 9, 0, 0, 0, 0, 0, 0, 0)
+		}
+		p = append(p, 'h', 'i', 0, 0, 0, 0, 0, 0)
 		if got := l.Enter(p)[0].Value.String(); got != want {
 			t.Errorf("status %d shows %s, want %s", status, got, want)
 		}
@@ -166,8 +169,9 @@ func BenchmarkCompile(b *testing.B) {
 			m := open(b, build(b, c.file, source, c.command...))
 			fns := m.Functions()
 			b.ReportAllocs()
+			walks := NewWalks()
 			for i := 0; b.Loop(); i++ {
-				f, err := Compile(m, &fns[i%len(fns)], 1)
+				f, err := Compile(m, &fns[i%len(fns)], Options{1, walks})
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -19,6 +19,7 @@ type builder struct {
 
 	enter side
 	exit  side
+	depth int
 }
 
 // side is the payload of one end of a call while it is built. Fixed parts come first, so that their
@@ -32,10 +33,13 @@ type side struct {
 	regs   map[uint8]int32 // chunk of a register
 	xmms   map[uint8]int32 // chunk of a vector register
 	stack  int32           // chunk of the stack arguments
+
+	walks    bool  // nodes follow
+	gathered int32 // objects put together
 }
 
-func newBuilder(sig *symbol.Signature) *builder {
-	return &builder{types: newTypeTable(sig.Language), regs: map[uint8]uint32{}, xmms: map[uint8]uint32{}, lo: -1}
+func newBuilder(sig *symbol.Signature, o Options) *builder {
+	return &builder{types: newTypeTable(sig.Language, o.Walks, formatters), depth: o.Depth, regs: map[uint8]uint32{}, xmms: map[uint8]uint32{}, lo: -1}
 }
 
 func gprIndex(reg uint8) int {
@@ -136,27 +140,51 @@ func (b *builder) piece(p place) value.Piece {
 	return out
 }
 
-// follow adds an operation that copies what a pointer leads to. It returns the chunk, or 0 when there is
-// no room for it or the pointer does not lie together.
-func (s *side) follow(at []value.Piece, size uint32, off int32, text bool) int32 {
+// offset returns where in the payload 8 bytes of a pointer lie together, if they do.
+func (s *side) offset(at []value.Piece) (uint32, bool) {
 	if len(at) == 0 || at[0].Chunk < 0 || at[0].Size < 8 || int(at[0].Chunk) >= len(s.starts) {
+		return 0, false
+	}
+	return s.starts[at[0].Chunk] + at[0].Off, true
+}
+
+// What an OpRoot copies: ring.OpRoot's Src.
+const (
+	rootPointee = 0
+	rootText    = 1
+	rootObject  = 2
+)
+
+// root adds an operation that copies what a pointer leads to. It returns false when the pointer does not lie together.
+func (s *side) root(at []value.Piece, what uint8, walk uint16, size uint32, off int32) bool {
+	from, ok := s.offset(at)
+	if !ok || walk == 0 || len(s.ops) >= maxOps {
+		return false
+	}
+	s.walks = true
+	s.ops = append(s.ops, ring.Op{Code: ring.OpRoot, Src: what, Slot: uint8(walk), Dst: uint8(walk >> 8), SrcOff: from, Off: off, Size: size})
+	return true
+}
+
+// gather adds operations that put an object together which is only in registers, to walk it. It returns its number, 0 when it is not
+// all there.
+func (s *side) gather(at []value.Piece, walk uint16) int32 {
+	if len(s.ops)+len(at)+2 > maxOps || walk == 0 {
 		return 0
 	}
-	bound := 8 + int(size+7)&^7
-	if text {
-		bound += 8
+	for i := range at {
+		if at[i].Chunk < 0 || int(at[i].Chunk) >= len(s.starts) {
+			return 0
+		}
 	}
-	if s.size+bound > ring.MaxPayload || len(s.ops) >= maxOps {
-		return 0
+	s.walks = true
+	s.gathered++
+	s.ops = append(s.ops, ring.Op{Code: ring.OpGather, Slot: uint8(walk), Dst: uint8(walk >> 8), Off: s.gathered})
+	for _, p := range at {
+		s.ops = append(s.ops, ring.Op{Code: ring.OpGather, Src: 1, SrcOff: s.starts[p.Chunk] + p.Off, Size: p.Size})
 	}
-	op := ring.Op{Code: ring.OpMem, SrcOff: s.starts[at[0].Chunk] + at[0].Off, Off: off, Size: size}
-	if text {
-		op.Code = ring.OpCStr
-	}
-	s.ops = append(s.ops, op)
-	s.parts = append(s.parts, value.Part{Followed: true, Text: text, Size: size, From: at[0].Chunk, FromOff: at[0].Off, Off: off})
-	s.size += bound
-	return int32(len(s.parts))
+	s.ops = append(s.ops, ring.Op{Code: ring.OpGather, Src: 2})
+	return s.gathered
 }
 
 // maxOps bounds a plan; the agent keeps plans in shared memory.
@@ -164,53 +192,41 @@ const maxOps = 60
 
 // argument adds a parameter to the layout, with the operations that follow its pointers.
 func (b *builder) argument(name string, t *symbol.Type, h *home) {
-	f := value.Field{Name: name}
-	level := 1
-	if h.indirect {
-		level = 0 // the object is what was asked for; its pointers are one deeper
-	}
-	if k := t.Strip().Kind; k == symbol.KindStruct || k == symbol.KindUnion || k == symbol.KindArray {
-		level = 0
-	}
-	f.Type = b.types.of(t, level)
+	f := value.Field{Name: name, Type: b.types.of(t, b.depth)}
 	if h.missing {
 		f.Missing = true
 		b.lay.Args = append(b.lay.Args, f)
 		return
 	}
-	pieces := make([]value.Piece, 0, len(h.places))
+	f.Pieces = make([]value.Piece, 0, len(h.places))
 	for _, p := range h.places {
-		pieces = append(pieces, b.piece(p))
+		f.Pieces = append(f.Pieces, b.piece(p))
 	}
-	size := b.types.types[f.Type].Size
 	if h.indirect {
-		k := b.enter.follow(pieces, min(size, maxObject), h.off, false)
-		if k == 0 {
-			f.Missing = true
-		}
-		f.Pieces = []value.Piece{{Chunk: k, Size: size}}
+		f.Indirect, f.Off, f.Walk = true, h.off, b.types.walk(t)
+		f.Missing = !b.enter.root(f.Pieces, rootObject, f.Walk, min(size32(t.Strip()), maxObject), h.off)
 	} else {
-		f.Pieces = pieces
-		b.followPointer(&b.enter, f.Type, pieces)
+		b.lead(&b.enter, &f, t)
 	}
 	b.lay.Args = append(b.lay.Args, f)
 }
 
-// followPointer copies the pointee of a top-level pointer.
-func (b *builder) followPointer(s *side, ti int32, pieces []value.Piece) {
-	t := &b.types.types[ti]
-	switch t.Class {
-	case value.ClassCString:
-		s.follow(pieces, maxString, 0, true)
-	case value.ClassStructPtr, value.ClassRef:
-		if t.Elem < 0 {
-			return
-		}
-		e := &b.types.types[t.Elem]
-		if e.Class != value.ClassOpaque && e.Size > 0 {
-			s.follow(pieces, min(e.Size, maxObject), 0, false)
-		}
+// lead adds the operations that follow a value's pointers: the value's own, or those of its members.
+func (b *builder) lead(s *side, f *value.Field, t *symbol.Type) {
+	st := t.Strip()
+	if _, needs := b.types.needs(t); !needs {
+		return
 	}
+	if st.Kind == symbol.KindStruct || st.Kind == symbol.KindUnion || st.Kind == symbol.KindArray {
+		f.Gather = s.gather(f.Pieces, b.types.walk(t))
+		return
+	}
+	e := st.Elem().Strip()
+	if b.types.isText(st, e) {
+		s.root(f.Pieces, rootText, walkText, maxString, 0)
+		return
+	}
+	s.root(f.Pieces, rootPointee, b.types.walks.id(e, walkObject), min(size32(e), maxObject), 0)
 }
 
 // result adds the result to the layout and plans its capture.
@@ -220,13 +236,8 @@ func (b *builder) result(t *symbol.Type, r resultHome) {
 		s.begin(0)
 		return
 	}
-	level := 1
-	if k := t.Strip().Kind; k == symbol.KindStruct || k == symbol.KindUnion || k == symbol.KindArray {
-		level = 0
-	}
-	f := value.Field{Name: "return", Type: b.types.of(t, level)}
+	f := value.Field{Name: "return", Type: b.types.of(t, b.depth)}
 	b.lay.Ret = &f
-	size := b.types.types[f.Type].Size
 	need := r.needs()
 	gprs := 0
 	if need[resRAX] {
@@ -241,8 +252,9 @@ func (b *builder) result(t *symbol.Type, r resultHome) {
 	case r.missing:
 		f.Missing = true
 	case r.memory:
-		k := s.follow([]value.Piece{{Size: 8}}, min(size, maxObject), 0, false)
-		f.Pieces = []value.Piece{{Chunk: k, Size: size}}
+		f.Pieces = []value.Piece{{Size: 8}}
+		f.Indirect, f.Walk = true, b.types.walk(t)
+		f.Missing = !s.root(f.Pieces, rootObject, f.Walk, min(size32(t.Strip()), maxObject), 0)
 	case r.x87 > 0:
 		b.plan.ExitVec = true
 		for i := 0; i < r.x87; i++ {
@@ -251,7 +263,7 @@ func (b *builder) result(t *symbol.Type, r resultHome) {
 		}
 	default:
 		b.resultPieces(s, &f, r)
-		b.followPointer(s, f.Type, f.Pieces)
+		b.lead(s, &f, t)
 	}
 }
 
@@ -286,10 +298,21 @@ func (b *builder) resultPieces(s *side, f *value.Field, r resultHome) {
 
 // finish closes the plan.
 func (b *builder) finish() (ring.Plan, *value.Layout) {
+	b.types.settle()
 	b.plan.Enter, b.plan.Exit = b.enter.ops, b.exit.ops
-	b.plan.MaxEnter, b.plan.MaxExit = b.enter.size, b.exit.size
+	b.plan.MaxEnter, b.plan.MaxExit = b.enter.most(), b.exit.most()
+	b.plan.Depth, b.lay.Depth = b.depth, b.depth
+	b.lay.OnEnter.Nodes, b.lay.OnExit.Nodes = b.enter.walks, b.exit.walks
 	b.lay.OnEnter.Parts, b.lay.OnExit.Parts = b.enter.parts, b.exit.parts
 	b.lay.Types = b.types.types
 	l := b.lay
 	return b.plan, &l
+}
+
+// most bounds the payload's size.
+func (s *side) most() int {
+	if s.walks {
+		return ring.MaxPayload
+	}
+	return s.size
 }

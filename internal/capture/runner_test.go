@@ -23,6 +23,7 @@ import (
 type observed struct {
 	name   string
 	fn     *Function
+	walks  *Walks
 	args   value.Object
 	ret    value.Value
 	hasRet bool
@@ -31,12 +32,10 @@ type observed struct {
 
 // machineState is what a plan reads.
 type machineState struct {
-	pid  int
-	gpr  [16]uint64 // by DWARF number
-	fp   [512]byte
-	cfa  uint64
-	mem  func(addr uint64, n int) []byte // nil when unreadable
-	text func(addr uint64, n int) ([]byte, bool)
+	pid int
+	gpr [16]uint64 // by DWARF number
+	fp  [512]byte
+	cfa uint64
 }
 
 func readState(t *testing.T, pid int) (*machineState, syscall.PtraceRegs) {
@@ -71,66 +70,55 @@ func (s *machineState) read(addr uint64, n int) []byte {
 }
 
 // run executes one side of a plan as the agent does.
-func (s *machineState) run(first []uint8, ops []ring.Op) []byte {
-	var p []byte
+func (s *machineState) run(first []uint8, ops []ring.Op, walks *Walks, depth int) []byte {
+	a := newAgent(s.read, walks, depth)
 	for _, r := range first {
-		p = binary.LittleEndian.AppendUint64(p, s.gpr[r])
+		a.p = binary.LittleEndian.AppendUint64(a.p, s.gpr[r])
 	}
-	pad := func() {
-		for len(p)%8 != 0 {
-			p = append(p, 0)
-		}
-	}
-	slots := map[uint8][]byte{}
 	for _, op := range ops {
+		walk := uint16(op.Slot) | uint16(op.Dst)<<8
 		switch op.Code {
 		case ring.OpReg:
-			p = binary.LittleEndian.AppendUint64(p, s.gpr[op.Src])
+			a.p = binary.LittleEndian.AppendUint64(a.p, s.gpr[op.Src])
 		case ring.OpXMM:
-			p = append(p, s.fp[160+16*int(op.Src):][:op.Size]...)
+			a.p = append(a.p, s.fp[160+16*int(op.Src):][:op.Size]...)
 		case ring.OpST0:
-			p = append(append(p, s.fp[32+16*int(op.Src):][:10]...), 0, 0, 0, 0, 0, 0)
+			a.p = append(append(a.p, s.fp[32+16*int(op.Src):][:10]...), 0, 0, 0, 0, 0, 0)
 		case ring.OpStack:
 			b := s.read(s.cfa+uint64(int64(op.Off)), int(op.Size))
-			p = append(p, append(b, make([]byte, int(op.Size)-len(b))...)...)
-		case ring.OpMem, ring.OpCStr:
-			from := p
-			if op.Slot != 0 {
-				from = slots[op.Slot]
+			a.p = append(a.p, append(b, make([]byte, int(op.Size)-len(b))...)...)
+		case ring.OpRoot:
+			at := binary.LittleEndian.Uint64(a.p[op.SrcOff:])
+			if at == 0 {
+				break
 			}
-			addr := binary.LittleEndian.Uint64(from[op.SrcOff:])
-			n, status, data := 0, ring.StatusOK, []byte(nil)
-			length := uint64(0)
-			switch {
-			case addr == 0:
-				status = ring.StatusNull
+			at += uint64(int64(op.Off))
+			switch op.Src {
+			case rootText:
+				a.textNode(at, uint64(op.Size), walk, 1)
+			case rootObject:
+				a.copyNode(at, uint64(op.Size), walk, 0)
 			default:
-				data = s.read(addr+uint64(int64(op.Off)), int(op.Size))
-				if op.Code == ring.OpCStr {
-					if i := strings.IndexByte(string(data), 0); i >= 0 {
-						data = data[:i]
-					} else if len(data) == int(op.Size) {
-						status, length = ring.StatusCut, uint64(len(data))|1<<63
-					}
-				} else if len(data) < int(op.Size) {
-					status, data = ring.StatusUnreadable, nil
-				}
-				n = len(data)
+				a.copyNode(at, uint64(op.Size), walk, 1)
 			}
-			p = binary.LittleEndian.AppendUint32(p, uint32(n))
-			p = binary.LittleEndian.AppendUint32(p, uint32(status))
-			p = append(p, data...)
-			pad()
-			if status == ring.StatusCut {
-				p = binary.LittleEndian.AppendUint64(p, length)
+		case ring.OpGather:
+			switch op.Src {
+			case 0:
+				a.node(value.GatherAddr(op.Off), walk, 0)
+			case 1:
+				a.p = append(a.p, a.p[op.SrcOff:][:op.Size]...)
+			default:
+				n := a.nodes[len(a.nodes)-1]
+				binary.LittleEndian.PutUint32(a.p[n.at+8:], uint32(len(a.p)-n.bytes))
 			}
-			if op.Dst != 0 {
-				slots[op.Dst] = data
+			if op.Src == 1 {
+				continue // parts are not padded
 			}
 		}
-		pad()
+		a.pad()
 	}
-	return p
+	a.walkAll()
+	return a.p
 }
 
 // trace runs a program and returns what every function of its own that is named f<number> showed.
@@ -143,6 +131,7 @@ func trace(t *testing.T, bin string) map[string]*observed {
 	defer m.Close()
 	out := map[string]*observed{}
 	byAddr := map[uint64]*observed{}
+	walks := NewWalks()
 	fns := m.Functions()
 	for i := range fns {
 		f := &fns[i]
@@ -151,7 +140,7 @@ func trace(t *testing.T, bin string) map[string]*observed {
 		if _, err := fmt.Sscanf(name, "f%d", &n); err != nil || name != fmt.Sprintf("f%d", n) || !f.HasDWARF {
 			continue
 		}
-		c, err := Compile(m, f, 1)
+		c, err := Compile(m, f, Options{Depth: 1, Walks: walks})
 		if err != nil {
 			t.Errorf("compile %s: %v", f.Name, err)
 			continue
@@ -164,7 +153,7 @@ func trace(t *testing.T, bin string) map[string]*observed {
 			t.Fatalf("%s: layout does not read back: %v", f.Name, err)
 		}
 		c.Layout = l
-		byAddr[uint64(f.Low)] = &observed{fn: c, name: name} // clones share the name
+		byAddr[uint64(f.Low)] = &observed{fn: c, name: name, walks: walks} // clones share the name
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -250,7 +239,7 @@ func follow(t *testing.T, pid int, base uint64, byAddr map[uint64]*observed, out
 			name := current.name
 			out[name] = current
 			s.cfa = r.Rsp + 8
-			payload := s.run(argGPRs[:current.fn.Plan.EnterGPRs], current.fn.Plan.Enter)
+			payload := s.run(argGPRs[:current.fn.Plan.EnterGPRs], current.fn.Plan.Enter, current.walks, 1)
 			if len(payload) > current.fn.Plan.MaxEnter {
 				t.Errorf("%s: payload of %d bytes, at most %d planned", name, len(payload), current.fn.Plan.MaxEnter)
 			}
@@ -266,7 +255,7 @@ func follow(t *testing.T, pid int, base uint64, byAddr map[uint64]*observed, out
 
 // exit does what the collector does: a result of one word travels in event.Ret only.
 func (o *observed) exit(s *machineState) {
-	payload := s.run([]uint8{rax, rdx}[:o.fn.Plan.ExitGPRs], o.fn.Plan.Exit)
+	payload := s.run([]uint8{rax, rdx}[:o.fn.Plan.ExitGPRs], o.fn.Plan.Exit, o.walks, 1)
 	ret := int64(0)
 	if len(payload) >= 8 {
 		ret = int64(binary.LittleEndian.Uint64(payload))

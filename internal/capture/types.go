@@ -10,27 +10,36 @@ import (
 // Bounds on one layout. They are far above what fits a payload; they keep a hostile type graph from
 // growing a layout without end.
 const (
-	maxLayoutTypes  = 4000
+	maxLayoutTypes  = 1000
 	maxLayoutFields = 2000
 	maxTypeDepth    = 24
 	maxEnumerators  = 4096
 )
 
-// typeTable flattens a module's types into a layout.
+// typeTable flattens a module's types into a layout, and makes the walks that they need.
+//
+// Every type has one form, made when it is reached first. Pointees are taken up when everything that lies nearer is there, so
+// that the form of a type that is reached on several ways has as much as the shortest of them allows.
 type typeTable struct {
-	types []value.Type
-	index map[typeKey]int32
-	rust  bool
+	types  []value.Type
+	index  map[*symbol.Type]int32
+	needed map[*symbol.Type]need
+	forms  map[*symbol.Type]*formatter
+	queue  []pointee
+	known  []*formatter
+	walks  *Walks
+	rust   bool
 }
 
-// typeKey tells the forms apart that one type takes: pointers are followed at levels above 0.
-type typeKey struct {
+// pointee is what a pointer leads to, whose form is not made yet.
+type pointee struct {
+	of    int32 // the pointer's form
 	t     *symbol.Type
 	level int
 }
 
-func newTypeTable(lang symbol.Language) *typeTable {
-	return &typeTable{index: map[typeKey]int32{}, rust: lang == symbol.LangRust}
+func newTypeTable(lang symbol.Language, walks *Walks, known []*formatter) *typeTable {
+	return &typeTable{known: known, index: map[*symbol.Type]int32{}, needed: map[*symbol.Type]need{}, forms: map[*symbol.Type]*formatter{}, walks: walks, rust: lang == symbol.LangRust}
 }
 
 func (tt *typeTable) add(v value.Type) int32 {
@@ -41,14 +50,34 @@ func (tt *typeTable) add(v value.Type) int32 {
 // of returns the layout's type for t. level is how many pointers from here on are followed.
 func (tt *typeTable) of(t *symbol.Type, level int) int32 { return tt.at(t, level, 0) }
 
+// settle makes the forms of pointees, nearest first.
+func (tt *typeTable) settle() {
+	for len(tt.queue) > 0 {
+		q := tt.queue[0]
+		tt.queue = tt.queue[1:]
+		i := tt.at(q.t, q.level, 1)
+		tt.types[q.of].Elem = i
+		if q.level > 0 {
+			tt.walk(q.t)
+		}
+	}
+}
+
+// later notes a pointee of the form that is made as number i.
+func (tt *typeTable) later(i int32, v *value.Type, t *symbol.Type, level int) {
+	v.Elem = value.ElemTooDeep
+	if level > 0 {
+		tt.queue = append(tt.queue, pointee{i, t, level - 1})
+	}
+}
+
 func (tt *typeTable) at(t *symbol.Type, level, depth int) int32 {
 	s := t.Strip()
 	if s == nil {
 		return tt.add(value.Type{Class: value.ClassVoid, Elem: -1})
 	}
-	k := typeKey{s, level}
 	named := t.Name == "wchar_t" || t.Name == "char16_t" || t.Name == "char32_t"
-	if i, ok := tt.index[k]; ok && !named {
+	if i, ok := tt.index[s]; ok && !named {
 		return i
 	}
 	if len(tt.types) >= maxLayoutTypes || depth > maxTypeDepth {
@@ -56,10 +85,10 @@ func (tt *typeTable) at(t *symbol.Type, level, depth int) int32 {
 	}
 	i := tt.add(value.Type{Name: s.Name, Size: size32(s), Elem: -1, Discr: value.TypeField{Type: -1}})
 	if !named {
-		tt.index[k] = i // before the members: types may lead back to themselves
+		tt.index[s] = i // before the members: types may lead back to themselves
 	}
 	v := tt.types[i]
-	tt.fill(&v, s, level, depth)
+	tt.fill(i, &v, s, level, depth)
 	if named && v.Size <= 4 {
 		v.Class = value.ClassChar
 	}
@@ -69,7 +98,7 @@ func (tt *typeTable) at(t *symbol.Type, level, depth int) int32 {
 
 func size32(t *symbol.Type) uint32 { return uint32(min(max(sizeOf(t), 0), 1<<31-1)) }
 
-func (tt *typeTable) fill(v *value.Type, t *symbol.Type, level, depth int) {
+func (tt *typeTable) fill(i int32, v *value.Type, t *symbol.Type, level, depth int) {
 	switch t.Kind {
 	case symbol.KindBase:
 		tt.base(v, t)
@@ -79,7 +108,7 @@ func (tt *typeTable) fill(v *value.Type, t *symbol.Type, level, depth int) {
 			v.Class = value.ClassPointer
 		}
 	case symbol.KindPointer, symbol.KindReference, symbol.KindRValueReference:
-		tt.pointer(v, t, level, depth)
+		tt.pointer(i, v, t, level)
 	case symbol.KindMemberPointer:
 		v.Class = value.ClassMemberPtr
 		if v.Size == 16 {
@@ -90,7 +119,7 @@ func (tt *typeTable) fill(v *value.Type, t *symbol.Type, level, depth int) {
 	case symbol.KindArray:
 		tt.array(v, t, level, depth)
 	case symbol.KindStruct, symbol.KindUnion:
-		tt.aggregate(v, t, level, depth)
+		tt.aggregate(i, v, t, level, depth)
 	default:
 		v.Class = value.ClassOpaque
 	}
@@ -153,38 +182,33 @@ func (tt *typeTable) isReference(t *symbol.Type) bool {
 	return t.Kind != symbol.KindPointer || tt.rust && (strings.HasPrefix(t.Name, "&") || strings.HasPrefix(t.Name, "alloc::boxed::Box<"))
 }
 
-func (tt *typeTable) pointer(v *value.Type, t *symbol.Type, level, depth int) {
+func (tt *typeTable) pointer(i int32, v *value.Type, t *symbol.Type, level int) {
 	v.Class, v.Size = value.ClassPointer, 8
 	e := t.Elem().Strip()
 	if e == nil {
 		return
 	}
-	switch e.Kind {
-	case symbol.KindFunction:
+	switch {
+	case e.Kind == symbol.KindFunction:
 		v.Class = value.ClassFuncPtr
-	case symbol.KindStruct, symbol.KindUnion:
+		return
+	case tt.isText(t, e):
+		v.Class = value.ClassCString
+		return
+	case e.Kind == symbol.KindStruct || e.Kind == symbol.KindUnion:
 		v.Class = value.ClassStructPtr
-		switch {
-		case level == 0:
-		case e.Declared || sizeOf(e) < 0:
+		if e.Declared || sizeOf(e) < 0 {
 			v.Elem = tt.add(value.Type{Class: value.ClassOpaque, Name: e.Name, Elem: -1})
-		default:
-			v.Elem = tt.at(t.Elem(), level-1, depth+1)
-		}
-	case symbol.KindBase:
-		if e.Name == "char" && e.Size == 1 && !tt.rust && !tt.isReference(t) {
-			if v.Class = value.ClassCString; level == 0 {
-				v.Class = value.ClassPointer
-			}
+			v.Walk = value.WalkBytes
 			return
 		}
-		fallthrough
+	case tt.followable(t):
+		v.Class = value.ClassRef
 	default:
-		if tt.isReference(t) && level > 0 && sizeOf(e) > 0 {
-			v.Class = value.ClassRef
-			v.Elem = tt.at(t.Elem(), level-1, depth+1)
-		}
+		return
 	}
+	v.Walk = tt.walks.id(e, walkObject)
+	tt.later(i, v, t.Elem(), level)
 }
 
 func (tt *typeTable) enum(v *value.Type, t *symbol.Type) {
@@ -214,10 +238,17 @@ func (tt *typeTable) array(v *value.Type, t *symbol.Type, level, depth int) {
 	v.Count = uint32(min(max(t.Count, 0), 1<<31-1))
 }
 
-func (tt *typeTable) aggregate(v *value.Type, t *symbol.Type, level, depth int) {
+func (tt *typeTable) aggregate(i int32, v *value.Type, t *symbol.Type, level, depth int) {
 	if t.Declared {
 		v.Class = value.ClassOpaque
 		return
+	}
+	if f := tt.formatter(t); f != nil {
+		was := *v
+		if f.form(&form{T: t, V: v, P: &prog{}, tt: tt, index: i, level: level, depth: depth}) {
+			return
+		}
+		*v = was
 	}
 	if vp := t.Variants(); vp != nil {
 		tt.variant(v, vp, level, depth)

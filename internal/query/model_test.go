@@ -52,6 +52,8 @@ var (
 
 func word(off, size uint32) []value.Piece { return []value.Piece{{Chunk: 0, Off: off, Size: size}} }
 
+const walkOfPoint = 5
+
 func modelLayouts() [numFuncs]*value.Layout {
 	ret := func(t value.Type) *value.Layout {
 		return &value.Layout{OnExit: value.Shape{GPRs: 1}, Types: []value.Type{t, typeInt}, Ret: &value.Field{Type: 0, Pieces: word(0, t.Size)}}
@@ -70,23 +72,23 @@ func modelLayouts() [numFuncs]*value.Layout {
 	ls[fnColour] = args(ret(typeEnum), 1, 4, "a")
 	noDiscr := value.TypeField{Type: -1}
 	ls[fnMove] = &value.Layout{
-		OnEnter: value.Shape{GPRs: 1, Parts: []value.Part{{Followed: true, Size: 16, From: 0, FromOff: 0}}},
-		OnExit:  value.Shape{Parts: []value.Part{{Size: 8}}},
-		Args:    []value.Field{{Name: "p", Type: 2, Pieces: word(0, 8)}},
-		Ret:     &value.Field{Type: 1, Pieces: []value.Piece{{Chunk: 1, Size: 8}}},
+		OnEnter: value.Shape{GPRs: 1, Nodes: true}, Depth: 1,
+		OnExit: value.Shape{Parts: []value.Part{{Size: 8}}},
+		Args:   []value.Field{{Name: "p", Type: 2, Pieces: word(0, 8)}},
+		Ret:    &value.Field{Type: 1, Pieces: []value.Piece{{Chunk: 1, Size: 8}}},
 		Types: []value.Type{
 			typeInt, typeF64,
-			{Class: value.ClassStructPtr, Name: "point *", Size: 8, Elem: 3, Discr: noDiscr},
+			{Class: value.ClassStructPtr, Name: "point *", Size: 8, Elem: 3, Walk: walkOfPoint, Discr: noDiscr},
 			{Class: value.ClassStruct, Name: "point", Size: 16, Elem: -1, Discr: noDiscr, Fields: []value.TypeField{{Name: "x", Type: 0}, {Name: "v", Type: 4, Off: 4}}},
 			{Class: value.ClassArray, Name: "int [3]", Size: 12, Elem: 0, Count: 3, Discr: noDiscr},
 		},
 	}
 	ls[fnName] = &value.Layout{
-		OnEnter: value.Shape{GPRs: 1, Parts: []value.Part{{Followed: true, Text: true, Size: 64, From: 0, FromOff: 0}}},
-		OnExit:  value.Shape{GPRs: 1},
-		Args:    []value.Field{{Name: "s", Type: 1, Pieces: word(0, 8)}},
-		Ret:     &value.Field{Type: 0, Pieces: word(0, 4)},
-		Types:   []value.Type{typeInt, typeString},
+		OnEnter: value.Shape{GPRs: 1, Nodes: true}, Depth: 1,
+		OnExit: value.Shape{GPRs: 1},
+		Args:   []value.Field{{Name: "s", Type: 1, Pieces: word(0, 8)}},
+		Ret:    &value.Field{Type: 0, Pieces: word(0, 4)},
+		Types:  []value.Type{typeInt, typeString},
 	}
 	ls[fnVoid] = &value.Layout{}
 	ls[fnGone] = &value.Layout{Types: []value.Type{typeInt}, Ret: &value.Field{Type: 0, Missing: true}}
@@ -186,15 +188,16 @@ func (m *model) enter(th event.ThreadID, fn event.FuncID) {
 	case fnMove:
 		if a < 0 {
 			e.args["p"] = nil
-			e.Payload = le(0, 1<<32) // {n 0, status null}
+			e.Payload = le(0)
 			break
 		}
 		e.args["p.x"], e.args["p.v[1]"] = int64(a), int64(b)
-		e.Payload = le(0x7f00+8*uint64(a), 16, uint64(uint32(a))|7<<32, uint64(uint32(b))|9<<32)
+		at := 0x7f00 + 8*uint64(a)
+		e.Payload = le(at, at, 16|walkOfPoint<<32|1<<48, uint64(uint32(a))|7<<32, uint64(uint32(b))|9<<32)
 	case fnName:
 		s := []string{"alpha", "beta", `ga"mma`}[m.rng.IntN(3)]
 		e.args["s"] = s
-		e.Payload = le(0x8000, uint64(len(s)))
+		e.Payload = le(0x8000, 0x8000, uint64(len(s))|value.WalkText<<32|1<<48)
 		e.Payload = append(e.Payload, append([]byte(s), 0, 0, 0, 0, 0, 0, 0, 0)[:8]...)
 	}
 	idx := len(m.events)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/strobe-debug/strobe/internal/event"
 	"github.com/strobe-debug/strobe/internal/store"
+	"github.com/strobe-debug/strobe/internal/value"
 )
 
 // script is a session written by hand: one call per line.
@@ -63,7 +64,7 @@ func orders(t testing.TB) *script {
 		s.call(fnHash, uint64(i))
 		s.ret(fnHash, int64(i+1))
 	}
-	s.call(fnName, 0x8000, 3, 0x636261)
+	s.call(fnName, 0x8000, 0x8000, 3|value.WalkText<<32|1<<48, 0x636261)
 	s.call(fnColour, 2)
 	s.end(fnColour, event.Unwound)
 	s.at(modelEvent{Event: event.Event{Kind: event.Exception, Payload: []byte(`{"exceptionType":"std::runtime_error","message":"bad"}`)}})
@@ -72,7 +73,7 @@ func orders(t testing.TB) *script {
 	s.ret(fnColour, 2)
 	s.call(fnGone)
 	s.end(fnGone, 0)
-	s.call(fnMove, 0x7f00, 16, 1|7<<32, 8|9<<32)
+	s.call(fnMove, 0x7f00, 0x7f00, 16|walkOfPoint<<32|1<<48, 1|7<<32, 8|9<<32)
 	s.th = 1
 	s.call(fnRaw)
 	s.ret(fnRaw, 3)

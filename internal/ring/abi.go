@@ -9,38 +9,113 @@ package ring
 // of 8 bytes.
 //
 // The payload begins with Plan.GPRs words: the first argument registers in order (rdi, rsi, rdx,
-// rcx, r8, r9) at enter; rax, then rdx at exit. The ops follow in order.
+// rcx, r8, r9) at enter; rax, then rdx at exit. The ops follow in order: first those that append a
+// fixed number of bytes, then OpEval, then those that make nodes. When all are done, the walk programs
+// of the nodes run, in order, and append more nodes behind them.
 const (
-	OpEnd   = 0
-	OpReg   = 1 // append the 8 bytes of general register Src (RegRAX…)
-	OpXMM   = 2 // append Size (8 or 16) low bytes of vector register Src
-	OpStack = 3 // append Size bytes found at CFA+Off (CFA: the stack pointer before the call pushed the return address); rounded up to 8
-	OpST0   = 4 // append 16 bytes: st(Src) as an 80-bit float, zero padded
-	OpMem   = 5 // append {u32 n, u32 status} and n bytes, rounded up to 8, found at *pointer + Off, at most Size
-	OpCStr  = 6 // append {u32 n, u32 status} and n bytes up to a NUL, rounded up to 8, at most Size; status StatusCut has the true length, if known, in a following u64
+	OpEnd    = 0
+	OpReg    = 1 // append the 8 bytes of general register Src (RegRAX…)
+	OpXMM    = 2 // append Size (8 or 16) low bytes of vector register Src
+	OpStack  = 3 // append Size bytes found at CFA+Off (CFA: the stack pointer before the call pushed the return address); rounded up to 8
+	OpST0    = 4 // append 16 bytes: st(Src) as an 80-bit float, zero padded
+	OpRoot   = 5 // node of Size bytes at *(payload+SrcOff)+Off, to be walked by the program whose ID is Slot|Dst<<8; Src 1: text, Src 2: one pointer less deep
+	OpGather = 6 // with Src 0: begin a node at address Off<<32|1<<63 to be walked by Slot|Dst<<8; with Src 1: copy Size bytes at payload+SrcOff to its end; with Src 2: end it
+	OpEval   = 7 // append {u32 n, u32 status} and n bytes, rounded up to 8: what the program at op SrcOff put out, at most Size bytes
+	OpSave   = 8 // keep the first 6 argument registers for the exit of this call
+	OpSaved  = 9 // exit: append argument register Src (0 to 5) as it was at the enter, 0 where it was not kept
 )
 
-// Where OpMem and OpCStr find their pointer: the 8 bytes at payload offset SrcOff of Slot.
-// Slot 0 is the whole payload; OpMem with Dst=k makes the bytes that it copied slot k (1..15),
-// so plans can follow pointers to any depth.
+// Operations of walk programs. They have sixteen registers of 64 bits, zero at their start. In Op, A is Src,
+// B is Slot, C is Dst, X is SrcOff, N is Size. base is where in the node at hand the program works: its start,
+// or where a WalkSub moved it.
+const (
+	WalkLoad     = 16 // r[A] = N bytes (1, 2, 4, 8) at base+Off; X 1: sign-extended. Beyond the node: the program ends
+	WalkLoadMem  = 17 // r[A] = N bytes at address r[B]+Off; X 1: sign-extended. Unreadable: the program ends
+	WalkConst    = 18 // r[A] = X | N<<32
+	WalkALU      = 19 // r[A] = r[B] op r[C], op in X
+	WalkALUImm   = 20 // r[A] = r[B] op Off, op in X
+	WalkJump     = 21 // go on Off ops behind the next one
+	WalkJumpZero = 22 // the same if r[A] is 0
+	WalkJumpNot  = 23 // the same if r[A] is not 0
+	WalkNode     = 24 // node of min(r[B], N) bytes (B NoReg: N) at address r[A], to be walked by X; Off 1: one pointer deeper
+	WalkText     = 25 // the same up to a NUL
+	WalkOpen     = 26 // begin a made node at base's address, to be walked by X
+	WalkPush     = 27 // append r[A] to the made node
+	WalkClose    = 28 // end the made node
+	WalkSub      = 29 // run program X at base+Off (B not NoReg: +r[B]), then go on
+	WalkAddr     = 30 // r[A] = address of base+Off in the target
+	WalkOut      = 31 // append r[A] to what OpEval puts out
+	WalkFS       = 32 // r[A] = FS base + Off
+	WalkReg      = 33 // r[A] = general register N as it was at this end of the call: arguments at enter, rax and rdx at exit
+	WalkCFA      = 34 // r[A] = CFA + Off
+	WalkInfo     = 35 // r[A] = X 0: thread ID, 1: process ID, 2: bytes of the node at hand
+	WalkDynamic  = 36 // r[A] = walk ID and size<<32 of the object whose dynamic type the word r[B] tells (Control.Dynamic), 0 unknown
+)
+
+// NoReg as operand B of WalkNode, WalkText and WalkSub says that there is none.
+const NoReg = 255
+
+// What WalkALU and WalkALUImm compute. Division by 0 ends the program as an unreadable address does; shifts take
+// 6 bits; comparisons give 0 or 1.
+const (
+	ALUAdd  = 0
+	ALUSub  = 1
+	ALUMul  = 2
+	ALUUDiv = 3
+	ALUSDiv = 4
+	ALUURem = 5
+	ALUSRem = 6
+	ALUAnd  = 7
+	ALUOr   = 8
+	ALUXor  = 9
+	ALUShl  = 10
+	ALUShr  = 11
+	ALUSar  = 12
+	ALUEq   = 13
+	ALUNe   = 14
+	ALUULt  = 15
+	ALUSLt  = 16
+	ALUULe  = 17
+	ALUSLe  = 18
+)
+
+// Node is the head of a node: N bytes follow, rounded up to 8; before the text of a cut one a u64 with its whole
+// length (1<<63 set: at least).
+type Node struct {
+	Addr   uint64
+	N      uint32
+	Walk   uint16
+	Depth  uint8 // pointers followed from the argument or result to it
+	Status uint8
+}
+
+// NodeBytes is the size of a Node.
+const NodeBytes = 16
+
+// Limits on walks: of one record, and of a session's programs.
+const (
+	MaxNodes = 1000
+	MaxSteps = 20000
+	MaxWalks = 1 << 16
+)
 
 // Status of a followed pointer. n is 0 unless StatusOK or StatusCut.
 const (
 	StatusOK         = 0
 	StatusNull       = 1
 	StatusUnreadable = 2
-	StatusCut        = 3 // OpCStr only: longer than Size; a u64 with the length follows the text (1<<63 set: at least)
+	StatusCut        = 3 // text: longer than asked for
 	StatusNoRoom     = 4 // the record was full
 )
 
 // Op is one operation of a capture plan: 16 bytes in the agent's memory, little endian, in this order.
 type Op struct {
 	Code   uint8
-	Src    uint8  // register number
-	Slot   uint8  // OpMem, OpCStr: where SrcOff counts from
-	Dst    uint8  // OpMem: slot to remember, 0 for none
-	SrcOff uint32 // offset of the pointer in the slot
-	Off    int32  // added to the pointer or the CFA
+	Src    uint8
+	Slot   uint8
+	Dst    uint8
+	SrcOff uint32
+	Off    int32
 	Size   uint32
 }
 
@@ -69,6 +144,7 @@ type Plan struct {
 	ExitVec   bool // ops read xmm0-1 or st
 	MaxEnter  int  // upper bound of the payload's size in bytes, multiple of 8
 	MaxExit   int
+	Depth     int // pointers that walks follow, 1 to 10
 }
 
 // MaxPayload bounds one record's payload in bytes, so that a record always fits a ring.

@@ -7,7 +7,7 @@ import (
 )
 
 // abiTypes and abiConsts are the table that both sides are made from.
-var abiTypes = []any{Unwind{}, Arena{}, Control{}, Hook{}, Op{}, ThreadSlot{}, Header{}, Record{}, BlobHeader{}}
+var abiTypes = []any{Unwind{}, Arena{}, Control{}, Hook{}, Op{}, Node{}, ThreadSlot{}, Hot{}, Saved{}, Header{}, Record{}, BlobHeader{}}
 
 var abiConsts = []struct {
 	name  string
@@ -22,7 +22,16 @@ var abiConsts = []struct {
 	{"FLAG_BLOCK", FlagBlock}, {"FLAG_FSGS", FlagFSGS}, {"FLAG_TSC", FlagTSC},
 	{"HOOK_SYNC", HookSync}, {"HOOK_UNWIND", HookUnwind}, {"HOOK_FIND_FDE", HookFindFDE}, {"FLAG_SHADOW", FlagShadow}, {"FLAG_FS0", FlagFS0}, {"HOOK_LEAVE", HookLeave},
 	{"OP_END", OpEnd}, {"OP_REG", OpReg}, {"OP_XMM", OpXMM}, {"OP_STACK", OpStack}, {"OP_ST0", OpST0},
-	{"OP_MEM", OpMem}, {"OP_CSTR", OpCStr},
+	{"OP_ROOT", OpRoot}, {"OP_GATHER", OpGather}, {"OP_EVAL", OpEval}, {"OP_SAVE", OpSave}, {"OP_SAVED", OpSaved}, {"REC_SAMPLED", RecSampled},
+	{"WALK_LOAD", WalkLoad}, {"WALK_LOADMEM", WalkLoadMem}, {"WALK_CONST", WalkConst}, {"WALK_ALU", WalkALU}, {"WALK_ALUIMM", WalkALUImm},
+	{"WALK_JUMP", WalkJump}, {"WALK_JUMPZERO", WalkJumpZero}, {"WALK_JUMPNOT", WalkJumpNot}, {"WALK_NODE", WalkNode}, {"WALK_TEXT", WalkText},
+	{"WALK_OPEN", WalkOpen}, {"WALK_PUSH", WalkPush}, {"WALK_CLOSE", WalkClose}, {"WALK_SUB", WalkSub}, {"WALK_ADDR", WalkAddr}, {"WALK_OUT", WalkOut},
+	{"WALK_FS", WalkFS}, {"WALK_REG", WalkReg}, {"WALK_CFA", WalkCFA}, {"WALK_INFO", WalkInfo}, {"WALK_DYNAMIC", WalkDynamic}, {"NO_REG", NoReg},
+	{"ALU_ADD", ALUAdd}, {"ALU_SUB", ALUSub}, {"ALU_MUL", ALUMul}, {"ALU_UDIV", ALUUDiv}, {"ALU_SDIV", ALUSDiv}, {"ALU_UREM", ALUURem}, {"ALU_SREM", ALUSRem},
+	{"ALU_AND", ALUAnd}, {"ALU_OR", ALUOr}, {"ALU_XOR", ALUXor}, {"ALU_SHL", ALUShl}, {"ALU_SHR", ALUShr}, {"ALU_SAR", ALUSar},
+	{"ALU_EQ", ALUEq}, {"ALU_NE", ALUNe}, {"ALU_ULT", ALUULt}, {"ALU_SLT", ALUSLt}, {"ALU_ULE", ALUULe}, {"ALU_SLE", ALUSLe},
+	{"WALKS_OFF", WalksOff}, {"MAX_WALKS", MaxWalks}, {"MAX_OPS", MaxOps}, {"MAX_NODES", MaxNodes}, {"MAX_STEPS", MaxSteps}, {"NODE_BYTES", NodeBytes},
+	{"MAX_HOT", MaxHot}, {"MAX_SAVED", MaxSaved}, {"SEEN_SLOTS", SeenSlots},
 	{"ST_OK", StatusOK}, {"ST_NULL", StatusNull}, {"ST_UNREADABLE", StatusUnreadable}, {"ST_CUT", StatusCut}, {"ST_NOROOM", StatusNoRoom},
 	{"MAX_PAYLOAD", MaxPayload},
 }

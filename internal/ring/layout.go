@@ -6,6 +6,7 @@ package ring
 //	ControlOff    Control
 //	HooksOff      MaxHooks × Hook
 //	OpsOff        MaxOps × Op
+//	WalksOff      MaxWalks × uint32          first op of each walk program by ID, 0 none
 //	ThreadsOff    ThreadSlots × ThreadSlot   open-addressing hash by FS base
 //	StatesOff     MaxRings × uint32          RingFree, RingUsed, RingDead
 //	RingsOff      Control.RingCount × (Header page, Control.RingBytes of data)
@@ -21,12 +22,13 @@ const (
 	MaxHooks    = 1 << 18
 	OpsOff      = HooksOff + MaxHooks*32
 	MaxOps      = 1 << 20
-	ThreadsOff  = OpsOff + MaxOps*16
+	WalksOff    = OpsOff + MaxOps*16
+	ThreadsOff  = WalksOff + MaxWalks*4
 	ThreadSlots = 1 << 13
 	StatesOff   = ThreadsOff + ThreadSlots*16
 	MaxRings    = 1 << 12
 	RingsOff    = StatesOff + MaxRings*4
-	HeaderBytes = 4096
+	HeaderBytes = 12288
 	MaxArenas   = 16
 	MaxUnwind   = 8
 	ObjBytes    = 64 // storage that an unwinder wants per registration
@@ -44,6 +46,7 @@ const (
 const (
 	RecTail      = 1 // enter: reached by a tail call from a hooked function
 	RecTruncated = 2
+	RecSampled   = 4 // enter: one of many calls
 )
 
 // RecordBytes is the size of a record's header. Fewer bytes than this before the ring's end are skipped.
@@ -94,7 +97,7 @@ type Control struct {
 	Arenas       [MaxArenas]Arena
 	Objects      [MaxArenas * MaxUnwind * ObjBytes]uint8
 	LeaveAck     uint32 // requests done
-	Pad          uint32
+	DynamicMask  uint32 // slots of the table below the ring headers that Dynamic hashes into, less 1; 0: no table
 }
 
 // Unwind is one unwinder found in the target.
@@ -124,7 +127,10 @@ type Hook struct {
 	ExitOps   uint32
 	MaxEnter  uint32 // payload bound in bytes
 	MaxExit   uint32
-	Reserved  uint64
+	Sample    uint32 // 0: every call is recorded; else the mean distance of recorded calls, and Hot says where they are counted
+	Hot       uint16 // index in Header.Hot
+	Depth     uint8  // pointers that walks follow
+	Pad1      uint8
 }
 
 // ThreadSlot maps an FS base to a ring.
@@ -148,7 +154,35 @@ type Header struct {
 	Pad2       [6]uint64
 	TID        uint32 // (agent)
 	Pad3       uint32
+	Pad4       [7]uint64
+	Hot        [MaxHot]Hot     // (agent)
+	Saved      [MaxSaved]Saved // (agent) OpSave
+	SavedCount uint32          // (agent)
+	Pad5       uint32
+	Seen       [SeenSlots]uint16 // (agent) nodes of the record at hand by address and walk: offset in the payload / 8 + 1
 }
+
+// Hot counts a thread's calls of a function that is sampled.
+type Hot struct {
+	Calls    uint64 // (agent) ever
+	Next     uint64 // (agent) the call that is recorded next
+	Recorded uint64 // (agent) of Calls; lost records count
+	Pad      uint64
+}
+
+// Saved keeps the arguments of a call until its exit.
+type Saved struct {
+	Frame uint64
+	Hook  uint64
+	Regs  [6]uint64
+}
+
+// Sizes of the agent's tables in a ring's header.
+const (
+	MaxHot    = 64
+	MaxSaved  = 64
+	SeenSlots = 2048
+)
 
 // Record is the head of a record; Size8 counts it and its payload in units of 8 bytes.
 type Record struct {

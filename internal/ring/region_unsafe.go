@@ -52,6 +52,11 @@ func (r *Region) Op(i uint32) *Op {
 	return (*Op)(unsafe.Pointer(&r.mem[OpsOff+int(i)*int(unsafe.Sizeof(Op{}))]))
 }
 
+// Walk is the first op of walk program id, 0 if there is none.
+func (r *Region) Walk(id uint16) *uint32 {
+	return (*uint32)(unsafe.Pointer(&r.mem[WalksOff+4*int(id)]))
+}
+
 // Slot is entry i of the thread table, below ThreadSlots.
 func (r *Region) Slot(i int) *ThreadSlot {
 	return (*ThreadSlot)(unsafe.Pointer(&r.mem[ThreadsOff+i*int(unsafe.Sizeof(ThreadSlot{}))]))

@@ -8,7 +8,7 @@ import (
 
 // layoutVersion begins every marshalled layout. A reader takes no other: a file with a newer one
 // is also of a newer store schema, which refuses it first.
-const layoutVersion = 1
+const layoutVersion = 2
 
 // Limits on what Unmarshal believes, far above what capture makes.
 const (
@@ -25,18 +25,18 @@ func (l *Layout) Marshal() []byte {
 	w.b = append(w.b, layoutVersion)
 	w.shape(&l.OnEnter)
 	w.shape(&l.OnExit)
-	w.num(len(l.Args))
-	for i := range l.Args {
-		w.field(&l.Args[i])
-	}
+	w.fields(l.Args)
 	w.flag(l.Ret != nil)
 	if l.Ret != nil {
 		w.field(l.Ret)
 	}
+	w.fields(l.Out)
+	w.fields(l.Watches)
 	w.num(len(l.Types))
 	for i := range l.Types {
 		w.typ(&l.Types[i])
 	}
+	w.num(l.Depth)
 	return w.b
 }
 
@@ -58,21 +58,27 @@ func (w *writer) flag(v bool) {
 
 func (w *writer) shape(s *Shape) {
 	w.num(s.GPRs)
+	w.flag(s.Nodes)
 	w.num(len(s.Parts))
 	for _, p := range s.Parts {
-		w.flag(p.Followed)
+		w.flag(p.Eval)
 		w.u32(p.Size)
-		if p.Followed {
-			w.flag(p.Text)
-			w.i64(int64(p.From))
-			w.u32(p.FromOff)
-			w.i64(int64(p.Off))
-		}
+	}
+}
+
+func (w *writer) fields(fs []Field) {
+	w.num(len(fs))
+	for i := range fs {
+		w.field(&fs[i])
 	}
 }
 
 func (w *writer) field(f *Field) {
 	w.str(f.Name)
+	w.u32(uint32(f.Walk))
+	w.i64(int64(f.Off))
+	w.i64(int64(f.Gather))
+	w.flag(f.Indirect)
 	w.i64(int64(f.Type))
 	w.flag(f.Missing)
 	w.num(len(f.Pieces))
@@ -102,14 +108,22 @@ func (w *writer) typ(t *Type) {
 		w.str(e.Name)
 		w.i64(e.Value)
 	}
+	w.u32(uint32(t.Walk))
+	w.u32(uint32(t.ElemWalk))
+	if t.Class == ClassDuration || t.Class == ClassTime {
+		w.i64(t.Num)
+		w.i64(t.Den)
+	}
 	if t.Class != ClassVariant {
 		return
 	}
+	w.flag(t.Plain)
 	w.member(&t.Discr)
 	w.num(len(t.Variants))
 	for _, v := range t.Variants {
 		w.str(v.Name)
 		w.i64(int64(v.Type))
+		w.u32(v.Off)
 		w.num(len(v.Values))
 		for _, d := range v.Values {
 			w.b = binary.AppendUvarint(w.b, d)
@@ -134,18 +148,17 @@ func Unmarshal(b []byte) (*Layout, error) {
 	l := &Layout{}
 	r.shape(&l.OnEnter)
 	r.shape(&l.OnExit)
-	l.Args = make([]Field, r.count(maxItems))
-	for i := range l.Args {
-		r.field(&l.Args[i])
-	}
+	l.Args = r.fields()
 	if r.flag() {
 		l.Ret = &Field{}
 		r.field(l.Ret)
 	}
+	l.Out, l.Watches = r.fields(), r.fields()
 	l.Types = make([]Type, r.count(maxTypes))
 	for i := range l.Types {
 		r.typ(&l.Types[i])
 	}
+	l.Depth = int(r.u32() & 255)
 	if r.err != nil || len(r.b) != 0 {
 		return nil, fmt.Errorf("read layout: %w", errLayout)
 	}
@@ -230,22 +243,29 @@ func (r *reader) str() string { return string(r.bytes()) }
 
 func (r *reader) shape(s *Shape) {
 	s.GPRs = int(r.u32() & 15)
+	s.Nodes = r.flag()
 	s.Parts = make([]Part, r.count(maxItems))
 	for i := range s.Parts {
-		p := &s.Parts[i]
-		p.Followed = r.flag()
-		p.Size = r.u32()
-		if p.Followed {
-			p.Text = r.flag()
-			p.From = r.i32()
-			p.FromOff = r.u32()
-			p.Off = r.i32()
-		}
+		s.Parts[i] = Part{r.flag(), r.u32()}
 	}
+}
+
+func (r *reader) fields() []Field {
+	n := r.count(maxItems)
+	if n == 0 {
+		return nil
+	}
+	fs := make([]Field, n)
+	for i := range fs {
+		r.field(&fs[i])
+	}
+	return fs
 }
 
 func (r *reader) field(f *Field) {
 	f.Name = r.str()
+	f.Walk, f.Off, f.Gather = uint16(r.u32()), r.i32(), r.i32()
+	f.Indirect = r.flag()
 	f.Type = r.i32()
 	f.Missing = r.flag()
 	f.Pieces = make([]Piece, r.count(maxItems))
@@ -279,15 +299,21 @@ func (r *reader) typ(t *Type) {
 	if t.Class >= numClasses {
 		r.fail()
 	}
+	t.Walk, t.ElemWalk = uint16(r.u32()), uint16(r.u32())
+	if t.Class == ClassDuration || t.Class == ClassTime {
+		t.Num, t.Den = r.i64(), r.i64()
+	}
 	if t.Class != ClassVariant {
 		return
 	}
+	t.Plain = r.flag()
 	r.member(&t.Discr)
 	t.Variants = make([]Variant, r.count(maxItems))
 	for i := range t.Variants {
 		v := &t.Variants[i]
 		v.Name = r.str()
 		v.Type = r.i32()
+		v.Off = r.u32()
 		v.Values = make([]uint64, r.count(maxItems))
 		for j := range v.Values {
 			v.Values[j] = r.u64()

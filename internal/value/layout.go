@@ -28,7 +28,31 @@ const (
 	ClassMemberPtr       // a C++ pointer to data member: its offset, -1 for null
 	ClassMethodPtr       // a C++ pointer to member function: {address or vtable offset, adjustment}
 	ClassText            // Size bytes of characters: text up to the first NUL
+
+	// Library types, of which a walk made a node of words at the object's address (Walk). Their bytes, elements and
+	// pointees are in other nodes (ElemWalk), of Elem.
+	ClassString   // {length in characters of Elem, address}
+	ClassSpan     // {count, address}: Elem after Elem
+	ClassSeq      // {count, address of each Elem shown}
+	ClassMap      // as ClassSeq; each Elem has a key and a value as its first two fields
+	ClassBox      // {address or 0, a word for each of Fields}: the pointee; with Fields an object of it ("value") and them
+	ClassBits     // Count bits in Size bytes, as text
+	ClassBitSpan  // {count, address}: bits, shown as an array of bools
+	ClassCallable // {address of code, address of code that is meant if the first one says so}: a std::function
+	ClassTypeOf   // {address of code}: a std::any, by the type in the name of its manager
+	ClassDuration // Fields[0] ticks of Num/Den seconds; with Fields[1] as well: that many seconds and nanoseconds
+	ClassTime     // as ClassDuration, since 1970-01-01 UTC
 	numClasses
+)
+
+// ElemTooDeep as Type.Elem of a pointer says that what it leads to lies beyond the depth.
+const ElemTooDeep = -2
+
+// Walk IDs that every session has: without a program.
+const (
+	WalkText  = 1 // text up to a NUL
+	WalkBytes = 2 // bytes
+	WalkFirst = 3 // the first ID with a program
 )
 
 // Type is one node of a layout's type graph. Elem and the types of fields are indexes in
@@ -44,6 +68,11 @@ type Type struct {
 	Enums    []Enumerator
 	Discr    TypeField // variants: the discriminant; Type -1 when there is one variant only
 	Variants []Variant
+
+	Walk     uint16 // pointers: ID of the pointee's node; library types: of their own; 0: not followed
+	ElemWalk uint16 // library types: ID of the nodes of Elem
+	Plain    bool   // variants: show the payload without the variant's name; one without payload is null
+	Num, Den int64  // durations
 }
 
 // TypeField is one member of a struct, union, tuple or variant.
@@ -65,7 +94,8 @@ type Enumerator struct {
 type Variant struct {
 	Name   string
 	Values []uint64 // discriminants, as unsigned bytes of the discriminant's size
-	Type   int32    // the payload's type (ClassStruct or ClassTuple), at offset 0
+	Type   int32    // the payload's type (ClassStruct or ClassTuple; any if Plain, -1 for none)
+	Off    uint32   // where it begins
 }
 
 // Piece is one run of a value's bytes: Size bytes at Off of a chunk, or constant bytes.
@@ -88,23 +118,29 @@ type Field struct {
 	Name    string
 	Type    int32
 	Missing bool    // optimized out, or where it is cannot be known
-	Pieces  []Piece // make Types[Type].Size bytes
+	Pieces  []Piece // make Types[Type].Size bytes; Indirect: the 8 bytes of the address, to which Off is added
+	Walk    uint16  // Indirect: ID of the object's node
+	Off     int32
+	Gather  int32 // 0, or the object's node is at GatherAddr(Gather), as it has no address
+
+	Indirect bool
 }
 
-// Part describes the chunk that one capture operation makes.
+// GatherAddr is the address of an object that is only in registers: one that no program has.
+func GatherAddr(n int32) uint64 { return uint64(uint32(n))<<32 | 1<<63 }
+
+// Part describes the chunk that one capture operation makes, padded to 8 bytes in the payload.
 type Part struct {
-	Followed bool   // {u32 n, u32 status} and n bytes, instead of Size fixed bytes
-	Text     bool   // followed up to a NUL; when cut, a u64 with the whole length follows
-	Size     uint32 // fixed: bytes; followed: at most so many. Padded to 8 in the payload
-	From     int32  // followed: the chunk that the pointer is in
-	FromOff  uint32 // and where in it
-	Off      int32  // added to the pointer
+	Eval bool // {u32 n, u32 status} and n bytes, at most Size, instead of Size bytes: what an expression came to
+	Size uint32
 }
 
-// Shape describes a payload: GPRs 8-byte words, which are chunk 0, and one chunk per part.
+// Shape describes a payload: GPRs 8-byte words, which are chunk 0, one chunk per part, and, if Nodes is set, what
+// pointers led to: nodes, found by address and walk ID, up to the end or to the names of functions.
 type Shape struct {
 	GPRs  int
 	Parts []Part
+	Nodes bool
 }
 
 // Layout says how the payloads of one function read. Immutable once made; safe for concurrent use.
@@ -112,8 +148,11 @@ type Layout struct {
 	OnEnter Shape
 	OnExit  Shape
 	Args    []Field
-	Ret     *Field // nil: the function returns nothing
+	Ret     *Field  // nil: the function returns nothing
+	Out     []Field // pointees of pointer arguments, read again at the exit
+	Watches []Field // by label, read at both ends
 	Types   []Type
+	Depth   int // how many pointers were followed, one behind the other
 }
 
 // ScalarRet reports whether the whole result is an integer, pointer, bool, enum or character of

@@ -9,22 +9,18 @@ import (
 type chunkState uint8
 
 const (
-	chunkOK chunkState = iota
-	chunkNull
-	chunkUnreadable // also: the payload ended before it
-	chunkMissing    // optimized out
-	chunkCut        // beyond the byte limit of the capture
+	chunkOK         chunkState = iota
+	chunkUnreadable            // also: the payload ended before it
+	chunkMissing               // optimized out
+	chunkCut                   // beyond the byte limit of the capture
 )
 
-// Statuses of a followed pointer, as in ring/abi.go, which this package does not import: a layout is
+// Statuses of nodes and evaluations, as in ring/abi.go, which this package does not import: a layout is
 // read on systems that have no ring. A test compares them.
 const (
-	statusOK         = 0
-	statusNull       = 1
-	statusUnreadable = 2
-	statusCut        = 3
-	statusNoRoom     = 4
-	lengthAtLeast    = 1 << 63
+	statusOK      = 0
+	statusCut     = 3
+	lengthAtLeast = 1 << 63
 )
 
 type chunk struct {
@@ -33,6 +29,8 @@ type chunk struct {
 	limit   uint32 // bytes that were asked for
 	length  uint64 // cut text: its whole length
 	atLeast bool
+	addr    uint64 // nodes: where it was, and what walk it is of
+	walk    uint16
 }
 
 // split takes a payload apart. It always returns one chunk per part plus chunk 0; what the payload is
@@ -46,12 +44,43 @@ func (s *Shape) split(payload []byte, buf []chunk) (chunks []chunk, rest []byte)
 		c, p = s.Parts[i].take(p)
 		chunks = append(chunks, c)
 	}
+	for s.Nodes && len(p) >= nodeBytes && binary.LittleEndian.Uint64(p) != namesMagic {
+		var c chunk
+		c, p = takeNode(p)
+		chunks = append(chunks, c)
+	}
 	return chunks, p
+}
+
+// nodeBytes is the size of ring.Node, which begins with an address.
+const nodeBytes = 16
+
+// takeNode reads a ring.Node and what it holds.
+func takeNode(p []byte) (chunk, []byte) {
+	c := chunk{state: chunkUnreadable, addr: binary.LittleEndian.Uint64(p), walk: binary.LittleEndian.Uint16(p[12:])}
+	n, status := uint64(binary.LittleEndian.Uint32(p[8:])), p[15]
+	p = p[nodeBytes:]
+	if status == statusCut {
+		if len(p) < 8 {
+			return c, nil
+		}
+		c.length = binary.LittleEndian.Uint64(p)
+		c.atLeast = c.length&lengthAtLeast != 0
+		c.length &^= lengthAtLeast
+		p = p[8:]
+	}
+	if n > uint64(len(p)) {
+		return c, nil
+	}
+	if status == statusOK || status == statusCut {
+		c.data, c.state, c.limit = p[:n], chunkOK, uint32(n)
+	}
+	return c, p[min(pad8(n), uint64(len(p))):]
 }
 
 func (pt *Part) take(p []byte) (chunk, []byte) {
 	c := chunk{state: chunkUnreadable, limit: pt.Size}
-	if !pt.Followed {
+	if !pt.Eval {
 		if uint64(len(p)) < uint64(pt.Size) {
 			return c, nil
 		}
@@ -66,33 +95,24 @@ func (pt *Part) take(p []byte) (chunk, []byte) {
 	if n > uint64(len(p)) {
 		return c, nil
 	}
-	switch status {
-	case statusOK, statusCut:
+	if status == statusOK {
 		c.data, c.state = p[:n], chunkOK
-	case statusNull:
-		c.state = chunkNull
 	}
-	p = p[min(pad8(n), uint64(len(p))):]
-	if status == statusCut && len(p) >= 8 {
-		c.length = binary.LittleEndian.Uint64(p)
-		c.atLeast = c.length&lengthAtLeast != 0
-		c.length &^= lengthAtLeast
-		p = p[8:]
-	}
-	return c, p
+	return c, p[min(pad8(n), uint64(len(p))):]
 }
 
 func pad8(n uint64) uint64 { return (n + 7) &^ 7 }
 
 // Function names ride behind a payload's last chunk, so that a retained session shows function
 // pointers by name without the binary: magic, then per address 8 bytes, a length byte, the name.
-const namesMagic = 0x314d4e46 // "FNM1"
+const namesMagic = 0x314d4e4620202020 // "    FNM1": no address
 
 // HasFuncPtrs reports whether payloads of this layout can hold code addresses: only then does
 // FuncPtrs, AnnotateEnter or AnnotateExit find anything.
 func (l *Layout) HasFuncPtrs() bool {
 	for i := range l.Types {
-		if c := l.Types[i].Class; c == ClassFuncPtr || c == ClassMethodPtr {
+		switch l.Types[i].Class {
+		case ClassFuncPtr, ClassMethodPtr, ClassCallable, ClassTypeOf:
 			return true
 		}
 	}
@@ -112,6 +132,9 @@ func (l *Layout) AnnotateExit(payload []byte, resolve func(addr uint64) string) 
 	r.collect = true
 	if l.Ret != nil {
 		r.field(l.Ret)
+	}
+	for i := range l.Out {
+		r.field(&l.Out[i])
 	}
 	return annotate(payload, r.code, resolve)
 }
@@ -141,7 +164,7 @@ func annotate(payload []byte, addrs []uint64, resolve func(uint64) string) []byt
 			continue
 		}
 		if i == 0 || len(out) == len(payload) {
-			out = binary.LittleEndian.AppendUint32(out, namesMagic)
+			out = binary.LittleEndian.AppendUint64(out, namesMagic)
 		}
 		name = name[:min(len(name), 255)]
 		out = binary.LittleEndian.AppendUint64(out, a)
@@ -152,10 +175,10 @@ func annotate(payload []byte, addrs []uint64, resolve func(uint64) string) []byt
 
 // codeName finds the name of a code address in what follows the chunks.
 func codeName(rest []byte, addr uint64) string {
-	if len(rest) < 4 || binary.LittleEndian.Uint32(rest) != namesMagic {
+	if len(rest) < 8 || binary.LittleEndian.Uint64(rest) != namesMagic {
 		return ""
 	}
-	for rest = rest[4:]; len(rest) >= 9; {
+	for rest = rest[8:]; len(rest) >= 9; {
 		n := int(rest[8])
 		if 9+n > len(rest) {
 			return ""

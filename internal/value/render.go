@@ -48,6 +48,34 @@ func (l *Layout) Exit(payload []byte, ret int64, hasRet bool) (Value, bool) {
 	return l.renderer(&l.OnExit, payload).field(l.Ret), true
 }
 
+// Outs returns what the pointer arguments of a call led to at its exit.
+func (l *Layout) Outs(payload []byte) Object {
+	if len(l.Out) == 0 || len(payload) == 0 {
+		return nil
+	}
+	return l.named(l.Out, &l.OnExit, payload)
+}
+
+// WatchValues returns the watched variables as they were at an enter or an exit.
+func (l *Layout) WatchValues(payload []byte, exit bool) Object {
+	if len(l.Watches) == 0 || len(payload) == 0 {
+		return nil
+	}
+	if exit {
+		return l.named(l.Watches, &l.OnExit, payload)
+	}
+	return l.named(l.Watches, &l.OnEnter, payload)
+}
+
+func (l *Layout) named(fs []Field, s *Shape, payload []byte) Object {
+	r := l.renderer(s, payload)
+	o := make(Object, len(fs))
+	for i := range fs {
+		o[i] = Member{fs[i].Name, r.field(&fs[i])}
+	}
+	return o
+}
+
 func (l *Layout) needsBytes(f *Field) bool {
 	for _, p := range f.Pieces {
 		if p.Chunk != PieceConst && p.Size > 0 {
@@ -63,8 +91,9 @@ type renderer struct {
 	chunks  []chunk
 	rest    []byte
 	nodes   int
-	addrs   []uint64 // objects that enclose the value at hand
-	collect bool     // note code addresses in code
+	addrs   []uint64          // objects that enclose the value at hand
+	byKey   map[nodeKey]int32 // chunks of nodes, once there are many
+	collect bool              // note code addresses in code
 	code    []uint64
 	space   [8]chunk
 }
@@ -75,20 +104,80 @@ func (l *Layout) renderer(s *Shape, payload []byte) *renderer {
 	return r
 }
 
+type nodeKey struct {
+	addr uint64
+	walk uint16
+}
+
+// node returns the chunk of a node, or -1.
+func (r *renderer) node(addr uint64, walk uint16) int32 {
+	const few = 16
+	first := len(r.shape.Parts) + 1
+	if len(r.chunks)-first <= few {
+		for i := first; i < len(r.chunks); i++ {
+			if c := &r.chunks[i]; c.addr == addr && c.walk == walk {
+				return int32(i)
+			}
+		}
+		return -1
+	}
+	if r.byKey == nil {
+		r.byKey = make(map[nodeKey]int32, len(r.chunks))
+		for i := first; i < len(r.chunks); i++ {
+			r.byKey[nodeKey{r.chunks[i].addr, r.chunks[i].walk}] = int32(i)
+		}
+	}
+	if i, ok := r.byKey[nodeKey{addr, walk}]; ok {
+		return i
+	}
+	return -1
+}
+
 func (r *renderer) field(f *Field) Value {
 	if f.Missing {
 		return OptimizedOut
 	}
-	return r.value(f.Type, view{pieces: f.Pieces}, 0)
+	v := view{pieces: f.Pieces}
+	if f.Gather != 0 {
+		v.addr = GatherAddr(f.Gather)
+	}
+	if !f.Indirect {
+		return r.value(f.Type, v, 0)
+	}
+	b, state := r.bytes(v, 8)
+	if state != chunkOK {
+		return markerOf(state)
+	}
+	at := binary.LittleEndian.Uint64(b)
+	if at == 0 {
+		return Unreadable
+	}
+	at += uint64(int64(f.Off))
+	k := r.node(at, f.Walk)
+	if k < 0 {
+		return Unreadable
+	}
+	return r.value(f.Type, r.nodeView(k), 0)
+}
+
+// nodeView is all of a node.
+func (r *renderer) nodeView(k int32) view {
+	c := &r.chunks[k]
+	return view{pieces: []Piece{{Chunk: k, Size: max(c.limit, 1)}}, addr: c.addr}
 }
 
 // view is where a value's bytes are: off bytes into pieces.
 type view struct {
 	pieces []Piece
 	off    uint32
+	addr   uint64 // of the first piece's first byte in the target, 0 not known
+	deep   int    // pointers followed to here
 }
 
-func (v view) at(off uint32) view { return view{v.pieces, v.off + off} }
+func (v view) at(off uint32) view { v.off += off; return v }
+
+// address is where in the target the first byte of v was.
+func (v view) address() uint64 { return v.addr + uint64(v.off) }
 
 // locate returns the chunk and the offset in it of the first byte of v.
 func (v view) locate() (p *Piece, off uint32) {
@@ -168,8 +257,6 @@ func markerOf(s chunkState) Value {
 	switch s {
 	case chunkMissing:
 		return OptimizedOut
-	case chunkNull:
-		return Value{}
 	}
 	return Unreadable
 }
@@ -192,6 +279,10 @@ func (r *renderer) value(ti int32, v view, depth int) Value {
 		return r.variant(t, v, depth)
 	case ClassStructPtr, ClassRef:
 		return r.pointee(t, v, depth)
+	case ClassString, ClassSpan, ClassSeq, ClassMap, ClassBox, ClassBitSpan, ClassCallable, ClassTypeOf:
+		return r.library(t, v, depth)
+	case ClassDuration, ClassTime:
+		return r.duration(t, v)
 	case ClassCString:
 		return r.cstring(v)
 	case ClassText:
@@ -200,8 +291,11 @@ func (r *renderer) value(ti int32, v view, depth int) Value {
 		return newMarker("<" + t.Name + ">")
 	}
 	n := min(t.Size, 32)
-	if t.Class == ClassX87 {
+	switch t.Class {
+	case ClassX87:
 		n = min(n, 10) // the rest is padding
+	case ClassBits:
+		n = min(t.Size, maxBits/8)
 	}
 	b, state := r.bytes(v, n)
 	if state != chunkOK {
@@ -320,7 +414,13 @@ func (r *renderer) variant(t *Type, v view, depth int) Value {
 		return Unreadable
 	}
 	c := &t.Variants[chosen]
-	if p := r.l.typ(c.Type); len(p.Fields) == 0 {
+	empty := len(r.l.typ(c.Type).Fields) == 0 && r.l.typ(c.Type).Class != ClassArray
+	switch {
+	case t.Plain && c.Type < 0:
+		return Value{}
+	case t.Plain:
+		return r.value(c.Type, v.at(c.Off), depth+1)
+	case empty:
 		return newName(c.Name, 0, uint64(chosen), false)
 	}
 	return Value{kind: Obj, obj: Object{{c.Name, r.value(c.Type, v, depth+1)}}}
@@ -341,21 +441,6 @@ func (t *Type) choose(tag uint64) int {
 	return other
 }
 
-// followed returns the chunk that holds what the pointer at v points to, or -1.
-func (r *renderer) followed(v view) int32 {
-	p, off := v.locate()
-	if p == nil || p.Chunk < 0 {
-		return -1
-	}
-	for i := range r.shape.Parts {
-		pt := &r.shape.Parts[i]
-		if pt.Followed && pt.From == p.Chunk && pt.FromOff == p.Off+off {
-			return int32(i + 1)
-		}
-	}
-	return -1
-}
-
 func (r *renderer) pointee(t *Type, v view, depth int) Value {
 	b, state := r.bytes(v, 8)
 	if state != chunkOK {
@@ -365,25 +450,52 @@ func (r *renderer) pointee(t *Type, v view, depth int) Value {
 	if addr == 0 {
 		return Value{}
 	}
-	for _, a := range r.addrs {
-		if a == addr && t.Class == ClassStructPtr {
-			return CircularRef(addr)
+	switch {
+	case t.Elem == ElemTooDeep && v.deep >= r.l.Depth:
+		return MaxDepth(r.l.Depth)
+	case t.Walk == 0 || t.Elem < 0:
+		return newAddress(addr)
+	}
+	return r.follow(t.Elem, addr, t.Walk, v, depth, t.Class == ClassStructPtr)
+}
+
+// follow shows what lies at an address that v, or what v is part of, has.
+func (r *renderer) follow(ti int32, addr uint64, walk uint16, v view, depth int, object bool) Value {
+	e := r.l.typ(ti)
+	if object {
+		for _, a := range r.addrs {
+			if a == addr {
+				return CircularRef(addr)
+			}
 		}
 	}
-	e := r.l.typ(t.Elem)
-	k := r.followed(v)
 	switch {
-	case t.Elem >= 0 && e.Class == ClassOpaque:
+	case e.Class == ClassOpaque:
 		return TypeAt(e.Name, addr)
-	case t.Elem >= 0 && e.Size == 0 && (e.Class == ClassStruct || e.Class == ClassUnion || e.Class == ClassTuple):
-		return r.value(t.Elem, view{}, depth+1) // nothing to copy
-	case t.Elem < 0 || k < 0:
-		return newAddress(addr)
-	case int(k) < len(r.chunks) && r.chunks[k].state != chunkOK:
+	case e.Size == 0 && (e.Class == ClassStruct || e.Class == ClassUnion || e.Class == ClassTuple):
+		return r.value(ti, view{}, depth+1) // nothing to copy
+	case v.deep >= r.l.Depth:
+		return MaxDepth(r.l.Depth)
+	}
+	k := r.node(addr, walk)
+	if k < 0 {
+		return r.left(e, addr)
+	}
+	if r.chunks[k].state != chunkOK {
 		return markerOf(r.chunks[k].state)
 	}
+	to := r.nodeView(k)
+	to.deep = v.deep + 1
 	r.addrs = append(r.addrs, addr)
-	out := r.value(t.Elem, view{pieces: []Piece{{Chunk: k, Size: max(e.Size, 1)}}}, depth+1)
+	out := r.value(ti, to, depth+1)
 	r.addrs = r.addrs[:len(r.addrs)-1]
 	return out
+}
+
+// left stands for an object that the record had no room for.
+func (r *renderer) left(e *Type, addr uint64) Value {
+	if e.Name == "" {
+		return newAddress(addr)
+	}
+	return TypeAt(e.Name, addr)
 }

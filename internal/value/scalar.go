@@ -77,6 +77,8 @@ func (r *renderer) scalar(t *Type, b []byte) Value {
 			return Value{}
 		}
 		return NewInt(int64(lo))
+	case ClassBits:
+		return newBits(b, t.Count)
 	case ClassMethodPtr:
 		if lo&1 != 0 { // Itanium C++ ABI 2.3: an odd first word is 1 plus an offset in the vtable
 			return NewText("virtual+" + strconv.FormatUint(lo-1, 10))
@@ -256,8 +258,14 @@ func (r *renderer) cstring(v view) Value {
 		return markerOf(state)
 	}
 	addr := binary.LittleEndian.Uint64(b)
-	k := r.followed(v)
-	if addr == 0 || k < 0 || int(k) >= len(r.chunks) {
+	if addr == 0 {
+		return Value{}
+	}
+	if v.deep >= r.l.Depth {
+		return newAddress(addr)
+	}
+	k := r.node(addr, WalkText)
+	if k < 0 {
 		return newAddress(addr)
 	}
 	c := &r.chunks[k]

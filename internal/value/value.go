@@ -6,10 +6,10 @@
 // target, no binary and no symbols, on any system. Nothing here trusts a byte of a layout or a
 // payload: whatever is wrong in them shows as a marker, never as a panic.
 //
-// A payload is a sequence of chunks. Chunk 0 holds the general registers; every following chunk is
+// A payload is a sequence of chunks, then of nodes. Chunk 0 holds the general registers; every following chunk is
 // the output of one capture operation (ring.Op), in order. A value is put together from pieces of
-// chunks, and a pointer that was followed finds its pointee in a later chunk, whose Part names the
-// chunk and offset that the pointer was read from. So deeper captures only add parts.
+// chunks. A node is a copy of an object that a pointer led to, or words that say what a library's object holds (ClassString and
+// so on); it is found by its address and the ID of its walk, which the pointer's type names.
 package value
 
 import (

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,16 +20,18 @@ func words(w ...uint64) []byte {
 	return b
 }
 
-// followed makes the chunk of a followed pointer.
-func followed(status uint32, data []byte, length uint64) []byte {
-	b := binary.LittleEndian.AppendUint32(nil, uint32(len(data)))
-	b = binary.LittleEndian.AppendUint32(b, status)
+// nodeOf makes a node.
+func nodeOf(addr uint64, walk uint16, status byte, data []byte, length uint64) []byte {
+	b := binary.LittleEndian.AppendUint64(nil, addr)
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(data)))
+	b = binary.LittleEndian.AppendUint16(b, walk)
+	b = append(b, 1, status)
+	if status == statusCut {
+		b = binary.LittleEndian.AppendUint64(b, length)
+	}
 	b = append(b, data...)
 	for len(b)%8 != 0 {
 		b = append(b, 0)
-	}
-	if status == statusCut {
-		b = binary.LittleEndian.AppendUint64(b, length)
 	}
 	return b
 }
@@ -100,15 +103,15 @@ func TestScalars(t *testing.T) {
 // pointLayout is f(struct node *p, char *s) with struct node { int x; struct node *next; char name[4]; unsigned b:3; }.
 func pointLayout() *Layout {
 	return &Layout{
-		OnEnter: Shape{GPRs: 2, Parts: []Part{{Followed: true, Size: 24, From: 0, FromOff: 0}, {Followed: true, Text: true, Size: 8, From: 0, FromOff: 8}}},
-		Args:    []Field{{Name: "p", Type: 0, Pieces: []Piece{{Size: 8}}}, {Name: "s", Type: 1, Pieces: []Piece{{Off: 8, Size: 8}}}},
+		OnEnter: Shape{GPRs: 2, Nodes: true}, Depth: 2,
+		Args: []Field{{Name: "p", Type: 0, Pieces: []Piece{{Size: 8}}}, {Name: "s", Type: 1, Pieces: []Piece{{Off: 8, Size: 8}}}},
 		Types: []Type{
-			{Class: ClassStructPtr, Size: 8, Elem: 2},
+			{Class: ClassStructPtr, Size: 8, Elem: 2, Walk: walkOfNode},
 			{Class: ClassCString, Size: 8, Elem: -1},
 			{Class: ClassStruct, Name: "node", Size: 24, Elem: -1, Fields: []TypeField{
 				{Name: "x", Type: 3}, {Name: "next", Type: 4, Off: 8}, {Name: "name", Type: 5, Off: 16}, {Name: "b", Type: 6, BitOff: 161, BitSize: 3}}},
 			{Class: ClassInt, Size: 4, Elem: -1},
-			{Class: ClassStructPtr, Size: 8, Elem: -1},
+			{Class: ClassStructPtr, Size: 8, Elem: 2, Walk: walkOfNode},
 			{Class: ClassText, Size: 4, Elem: -1},
 			{Class: ClassUint, Size: 4, Elem: -1},
 		},
@@ -119,38 +122,41 @@ func node(next uint64) []byte {
 	return append(words(0xffffffff, next), 'a', 'b', 0, 'z', 0b1010, 0, 0, 0)
 }
 
+const walkOfNode = 7
+
+func payload(parts ...[]byte) []byte { return slices.Concat(parts...) }
+
 func TestFollowed(t *testing.T) {
 	l := pointLayout()
 	for _, c := range []struct {
 		name, want string
 		payload    []byte
 	}{
-		{"all", `{"p":{"x":-1,"next":"0x20","name":"ab","b":5},"s":"hi"}`,
-			append(append(words(0x10, 0x30), followed(statusOK, node(0x20), 0)...), followed(statusOK, []byte("hi"), 0)...)},
+		{"all", `{"p":{"x":-1,"next":{"x":-1,"next":"<max depth 2 reached>","name":"ab","b":5},"name":"ab","b":5},"s":"hi"}`,
+			payload(words(0x10, 0x30), nodeOf(0x10, walkOfNode, statusOK, node(0x20), 0), nodeOf(0x30, WalkText, statusOK, []byte("hi"), 0),
+				nodeOf(0x20, walkOfNode, statusOK, node(0x40), 0))},
 		{"circular and cut", `{"p":{"x":-1,"next":"<circular ref to 0x10>","name":"ab","b":5},"s":"12345678…(+92 bytes)"}`,
-			append(append(words(0x10, 0x30), followed(statusOK, node(0x10), 0)...), followed(statusCut, []byte("12345678"), 100)...)},
+			payload(words(0x10, 0x30), nodeOf(0x10, walkOfNode, statusOK, node(0x10), 0), nodeOf(0x30, WalkText, statusCut, []byte("12345678"), 100))},
 		{"bad pointers", `{"p":"<unreadable>","s":"<unreadable>"}`,
-			append(append(words(0x10, 0x30), followed(statusUnreadable, nil, 0)...), followed(statusNoRoom, nil, 0)...)},
-		{"null", `{"p":null,"s":null}`,
-			append(append(words(0, 0), followed(statusNull, nil, 0)...), followed(statusNull, nil, 0)...)},
-		{"cut off", `{"p":"<unreadable>","s":"<unreadable>"}`, words(0x10, 0x30)},
-		{"bytes", `{"p":null,"s":"base64:/wE="}`,
-			append(append(words(0, 8), followed(statusNull, nil, 0)...), followed(statusOK, []byte{0xff, 1}, 0)...)},
+			payload(words(0x10, 0x30), nodeOf(0x10, walkOfNode, 2, nil, 0), nodeOf(0x30, WalkText, 2, nil, 0))},
+		{"null", `{"p":null,"s":null}`, words(0, 0)},
+		{"no room", `{"p":"<node at 0x10>","s":"0x30"}`, words(0x10, 0x30)},
+		{"bytes", `{"p":null,"s":"base64:/wE="}`, payload(words(0, 8), nodeOf(8, WalkText, statusOK, []byte{0xff, 1}, 0))},
 		{"at least", `{"p":null,"s":"12345678…(+≥2 bytes)"}`,
-			append(append(words(0, 8), followed(statusNull, nil, 0)...), followed(statusCut, []byte("12345678"), 10|lengthAtLeast)...)},
+			payload(words(0, 8), nodeOf(8, WalkText, statusCut, []byte("12345678"), 10|lengthAtLeast))},
 	} {
 		got := string(l.Enter(c.payload).AppendJSON(nil))
 		if got != c.want {
 			t.Errorf("%s:\n got %s\nwant %s", c.name, got, c.want)
 		}
 	}
-	o := l.Enter(append(append(words(0x10, 0x30), followed(statusOK, node(0x20), 0)...), followed(statusOK, []byte("hi"), 0)...))
+	o := l.Enter(payload(words(0x10, 0x30), nodeOf(0x10, walkOfNode, statusOK, node(0), 0), nodeOf(0x30, WalkText, statusOK, []byte("hi"), 0)))
 	for path, want := range map[string]string{"p.x": "-1", "p.name": `"ab"`, "s": `"hi"`} {
 		if v, ok := o.Path(path); !ok || string(v.AppendJSON(nil)) != want {
 			t.Errorf("Path(%s) = %v, %v; want %s", path, v, ok, want)
 		}
 	}
-	if got, want := o.Short(60), `p={x: -1, next: 0x20, name: "ab", b: 5}, s="hi"`; got != want {
+	if got, want := o.Short(60), `p={x: -1, next: null, name: "ab", b: 5}, s="hi"`; got != want {
 		t.Errorf("Short = %s, want %s", got, want)
 	}
 	if i, rest, ok := l.ArgIndex("p.x"); i != 0 || rest != ".x" || !ok {

@@ -49,7 +49,7 @@ var noFrame = map[string]string{
 }
 
 // compile decides how a function is hooked and what is recorded of it.
-func compile(mod *symbol.Module, f *symbol.Function, depth, pad int, targets []hook.Addr) *function {
+func compile(mod *symbol.Module, f *symbol.Function, depth, pad int, targets []hook.Addr, walks *capture.Walks) *function {
 	fn := &function{sym: f, mod: mod, depth: depth}
 	if why, no := noFrame[f.Raw]; no {
 		fn.reason = "cannot be hooked safely: it " + why
@@ -78,7 +78,7 @@ func compile(mod *symbol.Module, f *symbol.Function, depth, pad int, targets []h
 		fn.reason = "is entered by the kernel, to return from a signal handler"
 		return fn
 	}
-	fn.plan, fn.planErr = capture.Compile(mod, f, depth) // usable also with an error
+	fn.plan, fn.planErr = capture.Compile(mod, f, capture.Options{Depth: depth, Walks: walks}) // usable also with an error
 	fn.kind = hook.CallThrough
 	if fn.needsNoFrame() {
 		fn.kind, fn.rets = hook.EnterOnly, true
@@ -169,7 +169,7 @@ func (t *target) compileAll(mod *symbol.Module, fns []symbol.Function, wanted ma
 		targets = jumpTargets(mod)
 	}
 	onAllCPUs(len(jobs), func(k int) {
-		made[k] = compile(mod, &fns[jobs[k].i], jobs[k].depth, jobs[k].pad, targets)
+		made[k] = compile(mod, &fns[jobs[k].i], jobs[k].depth, jobs[k].pad, targets, t.walks)
 	})
 	t.fnMu.Lock()
 	defer t.fnMu.Unlock()

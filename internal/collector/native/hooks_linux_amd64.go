@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sort"
+	"sync/atomic"
 
 	"github.com/strobe-debug/strobe/internal/hook"
 	"github.com/strobe-debug/strobe/internal/ring"
@@ -46,6 +47,9 @@ func (p *process) makeHooks(ctx context.Context, r *remote, m *loaded, fns []*fu
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if err := p.installWalks(); err != nil {
+		return nil, err
+	}
 	w := &stubWriter{p: p, a: a, at: 0}
 	if a != nil {
 		w.at = a.next
@@ -202,6 +206,23 @@ func (fn *function) exitSlot() int {
 	return slotExit
 }
 
+// installWalks gives the process the walk programs that it does not have yet: before hooks are active that need them.
+func (p *process) installWalks() error {
+	for _, w := range p.t.walks.Programs(p.walks) {
+		if p.nextOp+uint32(len(w.Ops)) > ring.MaxOps {
+			return fmt.Errorf("all %d capture operations of the process are in use", ring.MaxOps)
+		}
+		at := p.nextOp
+		for _, op := range w.Ops {
+			*p.region.Op(p.nextOp) = op
+			p.nextOp++
+		}
+		atomic.StoreUint32(p.region.Walk(w.ID), at)
+		p.walks++
+	}
+	return nil
+}
+
 // writePlan fills the hook's table entry and its operations.
 func (p *process) writePlan(id uint32, fn *function) error {
 	plan := &fn.plan.Plan
@@ -225,7 +246,7 @@ func (p *process) writePlan(id uint32, fn *function) error {
 		p.nextOp++
 		return at
 	}
-	h := ring.Hook{EnterGPRs: uint8(min(plan.EnterGPRs, 6)), ExitGPRs: uint8(min(plan.ExitGPRs, 2)), MaxEnter: uint32(plan.MaxEnter), MaxExit: uint32(plan.MaxExit)}
+	h := ring.Hook{Depth: uint8(plan.Depth), EnterGPRs: uint8(min(plan.EnterGPRs, 6)), ExitGPRs: uint8(min(plan.ExitGPRs, 2)), MaxEnter: uint32(plan.MaxEnter), MaxExit: uint32(plan.MaxExit)}
 	h.MaxEnter = max(h.MaxEnter, uint32(h.EnterGPRs)*8)
 	h.MaxExit = max(h.MaxExit, uint32(h.ExitGPRs)*8)
 	h.EnterOps, h.ExitOps = put(plan.Enter), put(plan.Exit)

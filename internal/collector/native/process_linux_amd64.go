@@ -41,6 +41,7 @@ type process struct {
 	byAddr   map[hookKey]*hooked
 	hooks    atomic.Pointer[[]*hooked] // by hook ID
 	nextOp   uint32
+	walks    int             // programs of the session's that are installed
 	unwindID map[uint64]bool // unwinder entry points hooked
 
 	trapMu sync.RWMutex
@@ -292,6 +293,9 @@ func (p *process) adoptFork(parent *process, tid int) error {
 		hooks := len(*p.hooks.Load())
 		copy(p.region.Bytes()[ring.HooksOff:], src.Bytes()[ring.HooksOff:ring.HooksOff+hooks*32])
 		copy(p.region.Bytes()[ring.OpsOff:], src.Bytes()[ring.OpsOff:ring.OpsOff+int(p.nextOp)*16])
+		for _, w := range p.t.walks.Programs(0)[:p.walks] {
+			*p.region.Walk(w.ID) = *src.Walk(w.ID)
+		}
 		from, to := src.Control(), p.region.Control()
 		to.Flags = from.Flags
 		to.RDebug, to.UnwindCount, to.Unwind = from.RDebug, from.UnwindCount, from.Unwind

@@ -402,7 +402,7 @@ func sharesMemory(a, b int) bool {
 func (p *process) inherit(from *process) {
 	from.mu.Lock()
 	defer from.mu.Unlock()
-	p.nextOp = from.nextOp
+	p.nextOp, p.walks = from.nextOp, from.walks
 	for _, a := range from.arenas {
 		c := *a
 		p.arenas = append(p.arenas, &c)

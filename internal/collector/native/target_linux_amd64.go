@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/strobe-debug/strobe/internal/capture"
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/ptrace"
 	"golang.org/x/sys/unix"
@@ -37,6 +38,7 @@ type target struct {
 	probeMu sync.Mutex // one change of hooks at a time
 	probes  []probe
 
+	walks     *capture.Walks
 	fnMu      sync.Mutex // leaf
 	functions map[functionKey]*function
 	matches   map[string]matchResult // by module and pattern set
@@ -64,7 +66,7 @@ var _ collector.Collector = (*target)(nil)
 
 func newTarget(rt *Runtime, cmd *collector.Command, sink collector.Sink) (*target, error) {
 	t := &target{rt: rt, cmd: cmd, sink: sink, log: rt.log, ringBytes: rt.ringBytes, threads: map[int]*thread{},
-		orphans: map[int]ptrace.Stop{}, waiting: map[int]parentage{}, letGone: map[int]*process{}, functions: map[functionKey]*function{}, matches: map[string]matchResult{},
+		orphans: map[int]ptrace.Stop{}, waiting: map[int]parentage{}, letGone: map[int]*process{}, functions: map[functionKey]*function{}, matches: map[string]matchResult{}, walks: capture.NewWalks(),
 		exited: make(chan struct{}), drainKick: make(chan chan struct{}), allGone: make(chan struct{})}
 	tracer, err := ptrace.NewTracer(t.stopped)
 	if err != nil {

@@ -16,6 +16,8 @@ extern u8 blob_start[] __attribute__((visibility("hidden")));
 u64 safe_copy(void *dst, const void *src, u64 n);
 typedef struct { u64 left, end; } strres;
 strres safe_str(void *dst, const void *src, u64 n);
+typedef struct { u64 fault, word; } loadres;
+loadres safe_load(const void *src);
 
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -27,6 +29,8 @@ strres safe_str(void *dst, const void *src, u64 n);
 AT(control, flags, 12); AT(control, ringbytes, 36); AT(control, arenacount, 44); AT(control, arenas, 336);
 AT(arena, lo, 0); AT(arena, hi, 8); AT(threadslot, fs, 0); AT(threadslot, ring, 8);
 AT(hook, entergprs, 4); AT(hook, exitgprs, 5); AT(hook, enterops, 8); AT(hook, exitops, 12);
+AT(hook, sample, 24); AT(hook, hot, 28); AT(hot, calls, 0); AT(hot, next, 8);
+_Static_assert(offsetof(struct strobe_header, hot) == 192 && sizeof(struct strobe_hot) == 32, "entry.S: header.hot");
 AT(header, head, 0); AT(header, cachedtail, 8); AT(header, lost, 16);
 AT(record, tsc, 0); AT(record, hook, 8); AT(record, size8, 12); AT(record, kind, 14); AT(record, sp, 16);
 _Static_assert(sizeof(struct strobe_arena) == 32 && sizeof(struct strobe_threadslot) == 16 && sizeof(struct strobe_hook) == 32 &&
@@ -196,75 +200,329 @@ static inline u64 reg(const u64 *r, u32 n) {
 	return i == 255 ? 0 : r[i];
 }
 
-struct follow { u32 n, status; };
+// walk is one record while its operations run.
+struct walk {
+	struct strobe_header *t;
+	const u64 *r;                     // saved registers
+	u8 *payload, *p, *end;            // where the next byte goes, and the last one may
+	struct strobe_node *first, *open; // the first node; the made one that is being written
+	u8 *out;                          // head of the output of OpEval, 0 outside
+	u64 cfa;
+	u32 nodes, steps, depth, most;
+	u8 cut, safe, hashed, bad;
+};
 
-static COLD u8 *op_mem(const struct strobe_op *o, u64 ptr, u8 *p, int safe) {
-	struct follow *f = (struct follow *)p;
-	f->n = 0;
-	p += 8;
-	if (!ptr) { f->status = STROBE_ST_NULL; return p; }
-	if (!safe || safe_copy(p, (const void *)(ptr + (u64)(long)o->off), o->size)) { f->status = STROBE_ST_UNREADABLE; return p; }
-	f->status = STROBE_ST_OK;
-	f->n = o->size;
-	return p + ((o->size + 7u) & ~7u);
+static inline struct strobe_node *after(struct strobe_node *n) {
+	return (struct strobe_node *)((u8 *)(n + 1) + ((n->n + 7u) & ~7u) + (n->status == STROBE_ST_CUT ? 8 : 0));
 }
 
-static COLD u8 *op_cstr(const struct strobe_op *o, u64 ptr, u8 *p, int safe) {
-	struct follow *f = (struct follow *)p;
-	f->n = 0;
-	p += 8;
-	if (!ptr) { f->status = STROBE_ST_NULL; return p; }
-	if (!safe) { f->status = STROBE_ST_UNREADABLE; return p; }
-	const u8 *src = (const u8 *)(ptr + (u64)(long)o->off);
-	strres s = safe_str(p, src, o->size);
-	if (s.end == 2) { f->status = STROBE_ST_UNREADABLE; return p; }
-	f->n = (u32)(o->size - s.left);
-	f->status = STROBE_ST_OK;
-	p += (f->n + 7u) & ~7u;
-	if (s.end == 1) {
-		const u64 most = 65536;
-		strres more = safe_str(0, src + o->size, most);
-		f->status = STROBE_ST_CUT;
-		*(u64 *)p = (o->size + most - more.left) | (more.end ? 1ull << 63 : 0);
-		p += 8;
+static inline u32 hash_node(u64 addr, u32 walk) {
+	return (u32)(((addr ^ (u64)walk << 48) * 0x9E3779B97F4A7C15ull) >> 53); // 11 bits
+}
+
+static void remember(struct walk *w, struct strobe_node *n) {
+	u32 h = hash_node(n->addr, n->walk);
+	while (w->t->seen[h]) h = (h + 1) % STROBE_SEEN_SLOTS;
+	w->t->seen[h] = (u16)(((u8 *)n - w->payload) / 8 + 1);
+}
+
+// seen reports whether a node is there already. A few are looked at one by one, many by hash.
+static COLD int seen(struct walk *w, u64 addr, u32 walk) {
+	if (w->nodes < 12) {
+		for (struct strobe_node *n = w->first; (u8 *)n < w->p; n = after(n))
+			if (n->addr == addr && n->walk == walk) return 1;
+		return 0;
 	}
-	return p;
+	if (!w->hashed) {
+		w->hashed = 1;
+		u64 *z = (u64 *)w->t->seen;
+		for (u32 i = 0; i < STROBE_SEEN_SLOTS / 4; i++) z[i] = 0;
+		for (struct strobe_node *n = w->first; (u8 *)n < w->p; n = after(n)) remember(w, n);
+	}
+	for (u32 h = hash_node(addr, walk); w->t->seen[h]; h = (h + 1) % STROBE_SEEN_SLOTS) {
+		struct strobe_node *n = (struct strobe_node *)(w->payload + (w->t->seen[h] - 1) * 8);
+		if (n->addr == addr && n->walk == walk) return 1;
+	}
+	return 0;
 }
 
-// run_ops executes a capture plan's operations. The compiler of plans bounds the payload.
-static COLD u8 *run_ops(const struct strobe_op *o, const u64 *r, const u8 *vec, u64 cfa, u8 *payload, u8 *p, u8 *end, int safe, u8 *cut) {
-	u8 *slot[16];
-	slot[0] = payload;
-	for (u32 i = 1; i < 16; i++) slot[i] = 0;
-	for (u32 budget = 512; o->code != STROBE_OP_END && budget; o++, budget--) {
-		if (p + o->size > end) { *cut = STROBE_REC_TRUNCATED; break; }
+static COLD void close_node(struct walk *w) {
+	if (!w->open) return;
+	w->open->n = (u32)(w->p - (u8 *)(w->open + 1));
+	w->p = (u8 *)after(w->open);
+	w->open = 0;
+}
+
+// new_node writes a node's head. 0: it is there already, too deep, or does not fit.
+static COLD struct strobe_node *new_node(struct walk *w, u64 addr, u32 walk, u32 depth) {
+	close_node(w);
+	if (depth > w->depth) return 0;
+	if (w->nodes && seen(w, addr, walk)) return 0;
+	if (w->nodes >= STROBE_MAX_NODES || w->p + STROBE_NODE_BYTES + 8 > w->end) { w->cut = STROBE_REC_TRUNCATED; return 0; }
+	struct strobe_node *n = (struct strobe_node *)w->p;
+	if (!w->nodes++) w->first = n;
+	n->addr = addr; n->n = 0; n->walk = (u16)walk; n->depth = (u8)depth; n->status = STROBE_ST_OK;
+	if (w->hashed) remember(w, n);
+	w->p = (u8 *)(n + 1);
+	return n;
+}
+
+static COLD void copy_node(struct walk *w, u64 addr, u64 size, u32 walk, u32 depth) {
+	if (!addr) return;
+	struct strobe_node *n = new_node(w, addr, walk, depth);
+	if (!n) return;
+	u64 room = (u64)(w->end - w->p) & ~7ull;
+	if (size > room) { size = room; w->cut = STROBE_REC_TRUNCATED; }
+	if (!w->safe || safe_copy(w->p, (const void *)addr, size)) { n->status = STROBE_ST_UNREADABLE; return; }
+	n->n = (u32)size;
+	w->p = (u8 *)after(n);
+}
+
+static COLD void text_node(struct walk *w, u64 addr, u64 most, u32 walk, u32 depth) {
+	if (!addr) return;
+	struct strobe_node *n = new_node(w, addr, walk, depth);
+	if (!n) return;
+	u64 room = (u64)(w->end - w->p) & ~7ull;
+	room = room > 8 ? room - 8 : 0;
+	if (most > room) { most = room; w->cut = STROBE_REC_TRUNCATED; }
+	strres s = {0, 2};
+	if (w->safe) s = safe_str(w->p, (const void *)addr, most);
+	if (s.end == 2) { n->status = STROBE_ST_UNREADABLE; return; }
+	n->n = (u32)(most - s.left);
+	if (s.end == 1) {
+		const u64 far = 65536;
+		strres more = safe_str(0, (const u8 *)addr + most, far);
+		u64 *text = (u64 *)w->p;
+		for (u32 i = (u32)(most + 7) / 8; i > 0; i--) text[i] = text[i - 1]; // room for the length before it
+		text[0] = (most + far - more.left) | (more.end ? 1ull << 63 : 0);
+		n->status = STROBE_ST_CUT;
+	}
+	w->p = (u8 *)after(n);
+}
+
+// load reads 1, 2, 4 or 8 bytes of the target.
+static COLD int load(struct walk *w, u64 addr, u32 size, u64 *v) {
+	if (!w->safe) return 0;
+	if ((addr & 4095) <= 4088) {
+		loadres l = safe_load((const void *)addr);
+		if (l.fault) return 0;
+		*v = l.word;
+		return 1;
+	}
+	*v = 0;
+	return !safe_copy(v, (const void *)addr, size);
+}
+
+static inline u64 extend(u64 v, u32 size, u32 sign) {
+	u32 shift = 64 - 8 * (size < 8 ? size : 8);
+	return sign ? (u64)((long)(v << shift) >> shift) : v << shift >> shift;
+}
+
+static COLD int alu(u32 op, u64 a, u64 b, u64 *v) {
+	long x = (long)a, y = (long)b;
+	switch (op) {
+	case STROBE_ALU_ADD: *v = a + b; break;
+	case STROBE_ALU_SUB: *v = a - b; break;
+	case STROBE_ALU_MUL: *v = a * b; break;
+	case STROBE_ALU_UDIV: if (!b) return 0; *v = a / b; break;
+	case STROBE_ALU_UREM: if (!b) return 0; *v = a % b; break;
+	case STROBE_ALU_SDIV: if (!b) return 0; *v = y == -1 ? 0 - a : (u64)(x / y); break;
+	case STROBE_ALU_SREM: if (!b) return 0; *v = y == -1 ? 0 : (u64)(x % y); break;
+	case STROBE_ALU_AND: *v = a & b; break;
+	case STROBE_ALU_OR: *v = a | b; break;
+	case STROBE_ALU_XOR: *v = a ^ b; break;
+	case STROBE_ALU_SHL: *v = a << (b & 63); break;
+	case STROBE_ALU_SHR: *v = a >> (b & 63); break;
+	case STROBE_ALU_SAR: *v = (u64)(x >> (b & 63)); break;
+	case STROBE_ALU_EQ: *v = a == b; break;
+	case STROBE_ALU_NE: *v = a != b; break;
+	case STROBE_ALU_ULT: *v = a < b; break;
+	case STROBE_ALU_SLT: *v = x < y; break;
+	case STROBE_ALU_ULE: *v = a <= b; break;
+	case STROBE_ALU_SLE: *v = x <= y; break;
+	default: return 0;
+	}
+	return 1;
+}
+
+static inline u32 walk_op(u32 id) {
+	u32 at = ((const u32 *)(blob_start + STROBE_WALKS_OFF))[id & (STROBE_MAX_WALKS - 1)];
+	return at < STROBE_MAX_OPS ? at : 0;
+}
+
+// run executes a walk program over a node, or over none. False when it ended early.
+static COLD int run(struct walk *w, u32 pc, struct strobe_node *node) {
+	u64 v[16];
+	struct { u32 pc; u32 base; } stack[16];
+	u32 sp = 0, base = 0;
+	const u8 *bytes = node ? (const u8 *)(node + 1) : 0;
+	u32 n = node ? node->n : 0, depth = node ? node->depth : 0;
+	if (node && node->status == STROBE_ST_CUT) bytes += 8;
+	for (u32 i = 0; i < 16; i++) v[i] = 0;
+	if (!pc) return 1;
+	for (;;) {
+		if (++w->steps > STROBE_MAX_STEPS || pc >= STROBE_MAX_OPS) { w->cut = STROBE_REC_TRUNCATED; return 0; }
+		const struct strobe_op *o = OPS + pc++;
+		u64 *a = &v[o->src & 15];
+		u64 b = v[o->slot & 15];
 		switch (o->code) {
-		case STROBE_OP_REG: *(u64 *)p = reg(r, o->src); p += 8; break;
+		case STROBE_OP_END:
+			if (!sp) return 1;
+			sp--;
+			pc = stack[sp].pc;
+			base = stack[sp].base;
+			break;
+		case STROBE_WALK_LOAD: {
+			u32 at = base + (u32)o->off;
+			if ((u64)at + o->size > n || o->size > 8) return 0;
+			u64 x = 0;
+			u8 *to = (u8 *)&x;
+			if (o->size == 8) x = *(const u64 *)(bytes + at);
+			else for (u32 i = 0; i < o->size; i++) to[i] = bytes[at + i];
+			*a = extend(x, o->size, o->srcoff);
+			break;
+		}
+		case STROBE_WALK_LOADMEM: {
+			u64 x;
+			if (!load(w, b + (u64)(long)o->off, o->size, &x)) return 0;
+			*a = extend(x, o->size, o->srcoff);
+			break;
+		}
+		case STROBE_WALK_CONST: *a = o->srcoff | (u64)o->size << 32; break;
+		case STROBE_WALK_ALU: if (!alu(o->srcoff, b, v[o->dst & 15], a)) return 0; break;
+		case STROBE_WALK_ALUIMM: if (!alu(o->srcoff, b, (u64)(long)o->off, a)) return 0; break;
+		case STROBE_WALK_JUMP: pc += (u32)o->off; break;
+		case STROBE_WALK_JUMPZERO: if (!*a) pc += (u32)o->off; break;
+		case STROBE_WALK_JUMPNOT: if (*a) pc += (u32)o->off; break;
+		case STROBE_WALK_NODE:
+		case STROBE_WALK_TEXT: {
+			u64 size = o->slot == STROBE_NO_REG || b > o->size ? o->size : b;
+			if (o->code == STROBE_WALK_NODE) copy_node(w, *a, size, o->srcoff, depth + (o->off != 0));
+			else text_node(w, *a, size, o->srcoff, depth + (o->off != 0));
+			break;
+		}
+		case STROBE_WALK_OPEN: w->open = new_node(w, (node ? node->addr : 0) + base, o->srcoff, depth); if (!w->open) return 0; break;
+		case STROBE_WALK_PUSH:
+			if (!w->open) return 0;
+			if (w->p + 8 > w->end) { w->cut = STROBE_REC_TRUNCATED; break; }
+			*(u64 *)w->p = *a;
+			w->p += 8;
+			break;
+		case STROBE_WALK_CLOSE: close_node(w); break;
+		case STROBE_WALK_SUB: {
+			u32 to = walk_op(o->srcoff);
+			if (sp == 16) return 0;
+			if (!to) break; // nothing to do for it
+			stack[sp].pc = pc;
+			stack[sp++].base = base;
+			base += (u32)o->off + (o->slot == STROBE_NO_REG ? 0 : (u32)b);
+			pc = to;
+			break;
+		}
+		case STROBE_WALK_ADDR: *a = (node ? node->addr : 0) + base + (u64)(long)o->off; break;
+		case STROBE_WALK_OUT: {
+			if (!w->out || w->p + 8 > w->out + 8 + w->most || w->p + 8 > w->end) return 0;
+			*(u64 *)w->p = *a;
+			w->p += 8;
+			break;
+		}
+		case STROBE_WALK_FS: {
+			u64 fs;
+			if (LIKELY(CONTROL->flags & STROBE_FLAG_FSGS)) asm volatile("rdfsbase %0" : "=r"(fs));
+			else fs = slow_fs();
+			*a = fs + (u64)(long)o->off;
+			break;
+		}
+		case STROBE_WALK_REG: *a = reg(w->r, o->size); break;
+		case STROBE_WALK_CFA: *a = w->cfa + (u64)(long)o->off; break;
+		case STROBE_WALK_INFO: *a = o->srcoff == 2 ? n : o->srcoff ? (u64)sys(SYS_getpid, 0, 0, 0, 0) : w->t->tid; break;
+		default: return 0;
+		}
+	}
+}
+
+static COLD void eval(struct walk *w, const struct strobe_op *o) {
+	w->out = w->p;
+	w->most = o->size;
+	w->p += 8;
+	u32 ok = (u32)run(w, o->srcoff < STROBE_MAX_OPS ? o->srcoff : 0, 0);
+	u32 *head = (u32 *)w->out;
+	head[0] = (u32)(w->p - w->out) - 8;
+	head[1] = ok ? STROBE_ST_OK : STROBE_ST_UNREADABLE;
+	w->out = 0;
+}
+
+// save keeps a call's arguments. Entries of frames that are gone are below the new frame.
+static COLD void save(struct walk *w, u64 frame, u32 id) {
+	struct strobe_header *t = w->t;
+	while (t->savedcount && t->saved[(t->savedcount - 1) % STROBE_MAX_SAVED].frame <= frame) t->savedcount--;
+	if (t->savedcount >= STROBE_MAX_SAVED) return;
+	struct strobe_saved *s = &t->saved[t->savedcount++];
+	s->frame = frame;
+	s->hook = id;
+	for (u32 i = 0; i < 6; i++) s->regs[i] = w->r[i];
+}
+
+static COLD u64 saved(struct walk *w, u64 frame, u32 id, u32 i) {
+	struct strobe_header *t = w->t;
+	while (t->savedcount && t->saved[(t->savedcount - 1) % STROBE_MAX_SAVED].frame < frame) t->savedcount--;
+	if (!t->savedcount) return 0;
+	struct strobe_saved *s = &t->saved[(t->savedcount - 1) % STROBE_MAX_SAVED];
+	return s->frame == frame && s->hook == id && i < 6 ? s->regs[i] : 0;
+}
+
+// run_ops executes a capture plan's operations, and the walks that they begin. The compiler of plans bounds what the
+// operations append; walks look at the end themselves.
+static COLD void run_ops(struct walk *w, const struct strobe_op *o, const u8 *vec, u64 frame, u32 id) {
+	struct strobe_node *gather = 0;
+	for (u32 budget = 512; o->code != STROBE_OP_END && budget; o++, budget--) {
+		u32 walk = o->slot | (u32)o->dst << 8;
+		u64 ptr = 0;
+		if (o->code == STROBE_OP_ROOT) ptr = *(const u64 *)(w->payload + (o->srcoff & (STROBE_MAX_PAYLOAD - 8)));
+		else if (w->p + o->size + 8 > w->end) { w->cut = STROBE_REC_TRUNCATED; break; }
+		switch (o->code) {
+		case STROBE_OP_REG: *(u64 *)w->p = reg(w->r, o->src); w->p += 8; break;
+		case STROBE_OP_SAVED: *(u64 *)w->p = saved(w, frame, id, o->src); w->p += 8; break;
+		case STROBE_OP_SAVE: save(w, frame, id); break;
 		case STROBE_OP_XMM:
 		case STROBE_OP_ST0: {
 			const u64 *v = (const u64 *)(vec + (o->code == STROBE_OP_ST0 ? 32 : 0) + 16u * (o->src & 7));
-			((u64 *)p)[0] = v[0];
-			if (o->code == STROBE_OP_ST0) ((u64 *)p)[1] = v[1] & 0xffff;
-			else if (o->size > 8) ((u64 *)p)[1] = v[1];
-			p += o->code == STROBE_OP_ST0 || o->size > 8 ? 16 : 8;
+			((u64 *)w->p)[0] = v[0];
+			if (o->code == STROBE_OP_ST0) ((u64 *)w->p)[1] = v[1] & 0xffff;
+			else if (o->size > 8) ((u64 *)w->p)[1] = v[1];
+			w->p += o->code == STROBE_OP_ST0 || o->size > 8 ? 16 : 8;
 			break;
 		}
 		case STROBE_OP_STACK:
-			if (safe_copy(p, (const void *)(cfa + (u64)(long)o->off), o->size)) *cut = STROBE_REC_TRUNCATED;
-			p += (o->size + 7u) & ~7u;
+			if (safe_copy(w->p, (const void *)(w->cfa + (u64)(long)o->off), o->size)) w->cut = STROBE_REC_TRUNCATED;
+			w->p += (o->size + 7u) & ~7u;
 			break;
-		case STROBE_OP_MEM:
-		case STROBE_OP_CSTR: {
-			u8 *base = slot[o->slot & 15];
-			u64 ptr = base ? *(u64 *)(base + o->srcoff) : 0;
-			u8 *at = p;
-			p = o->code == STROBE_OP_MEM ? op_mem(o, ptr, p, safe) : op_cstr(o, ptr, p, safe);
-			if (o->dst && p > at + 8) slot[o->dst & 15] = at + 8;
+		case STROBE_OP_EVAL: eval(w, o); break;
+		case STROBE_OP_ROOT:
+			if (!ptr) break;
+			ptr += (u64)(long)o->off;
+			if (o->src == 1) text_node(w, ptr, o->size, walk, 1);
+			else copy_node(w, ptr, o->size, walk, o->src == 2 ? 0 : 1);
 			break;
-		}
+		case STROBE_OP_GATHER:
+			if (o->src == 0) gather = new_node(w, (u64)(u32)o->off << 32 | 1ull << 63, walk, 0);
+			else if (o->src == 1 && gather) {
+				const u8 *from = w->payload + (o->srcoff & (STROBE_MAX_PAYLOAD - 1));
+				for (u32 i = 0; i < o->size; i++) w->p[i] = from[i];
+				w->p += o->size;
+				gather->n += o->size;
+			} else if (gather) {
+				w->p = (u8 *)after(gather);
+				gather = 0;
+			}
+			break;
 		}
 	}
-	return p;
+	for (struct strobe_node *n = w->first; n && (u8 *)n < w->p; n = after(n))
+		if (n->status != STROBE_ST_UNREADABLE && n->walk) {
+			run(w, walk_op(n->walk), n);
+			close_node(w);
+		}
 }
 
 // An op may run over the plan's bound by less than this before it is noticed.
@@ -273,6 +531,16 @@ static COLD u8 *run_ops(const struct strobe_op *o, const u64 *r, const u8 *vec, 
 static inline void publish(struct strobe_header *t, u64 head) { __atomic_store_n(&t->head, head, __ATOMIC_RELEASE); }
 
 static COLD void no_ring(void) { __atomic_fetch_add(&CONTROL->noringlost, 1, __ATOMIC_RELAXED); }
+
+static COLD u64 *with_ops(struct strobe_header *t, const u64 *r, u32 ops, const u8 *vec, u64 frame, u32 id, struct strobe_record *rec, u64 *p, u32 max, u8 *cut, u64 at) {
+	struct walk w;
+	w.t = t; w.r = r; w.payload = (u8 *)(rec + 1); w.p = (u8 *)p; w.end = w.payload + max;
+	w.first = 0; w.open = 0; w.out = 0; w.cfa = frame + 16; w.nodes = 0; w.steps = 0; w.depth = HOOKS[id].depth; w.most = 0;
+	w.cut = 0; w.safe = !stale(at); w.hashed = 0; w.bad = 0;
+	run_ops(&w, OPS + ops, vec, frame, id);
+	*cut = w.cut;
+	return (u64 *)w.p;
+}
 
 static inline void record(const u64 *r, const u64 *gprs, u32 n, u32 ops, u32 max, u32 id, u32 kind, u32 flags, u64 frame, const u8 *vec) {
 	struct strobe_header *t = self();
@@ -284,7 +552,7 @@ static inline void record(const u64 *r, const u64 *gprs, u32 n, u32 ops, u32 max
 	u64 *p = (u64 *)(rec + 1);
 	u8 cut = 0;
 	for (u32 i = 0; i < n; i++) *p++ = gprs[i];
-	if (ops) p = (u64 *)run_ops(OPS + ops, r, vec, frame + 16, (u8 *)(rec + 1), (u8 *)p, (u8 *)(rec + 1) + max, !stale(at), &cut);
+	if (ops) p = with_ops(t, r, ops, vec, frame, id, rec, p, max, &cut, at);
 	u64 size = (u64)((u8 *)p - (u8 *)rec);
 	rec->tsc = at;
 	rec->hook = id;
@@ -302,12 +570,30 @@ static inline u32 in_arena(u64 pc) {
 	return in;
 }
 
-// record_enter returns 1 when the function was reached by a tail call from a hooked one: then its
-// return address is a stub's, and the stub must not make another frame.
+// sampled counts a call of a function of which few are recorded, and says whether this one is. The distance between
+// two varies, so that no period of the program's hides from it.
+static COLD int sampled(const struct strobe_hook *h) {
+	struct strobe_header *t = self();
+	if (!t) return 1;
+	struct strobe_hot *c = &t->hot[h->hot % STROBE_MAX_HOT];
+	if (++c->calls < c->next) return 0;
+	u32 mean = h->sample;
+	c->next = c->calls + 1 + mean / 2 + (mean ? (u32)(now() * 0x9E3779B97F4A7C15ull >> 40) % mean : 0);
+	c->recorded++;
+	return 1;
+}
+
+// record_enter returns 1 when the stub must not make a frame: the function was reached by a tail call from a hooked one,
+// so that its return address is a stub's, or the call is not recorded.
 u32 record_enter(const u64 *r, u64 id, u64 frame, const u8 *vec) {
 	const struct strobe_hook *h = &HOOKS[id];
+	u32 flags = 0;
+	if (UNLIKELY(h->sample)) {
+		if (!sampled(h)) return 1;
+		flags = STROBE_REC_SAMPLED;
+	}
 	u32 tail = in_arena(*(const u64 *)(frame + 8));
-	record(r, r, h->entergprs, h->enterops, h->maxenter, (u32)id, STROBE_REC_ENTER, tail ? STROBE_REC_TAIL : 0, frame, vec);
+	record(r, r, h->entergprs, h->enterops, h->maxenter, (u32)id, STROBE_REC_ENTER, flags | (tail ? STROBE_REC_TAIL : 0), frame, vec);
 	return tail;
 }
 

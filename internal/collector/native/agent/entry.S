@@ -136,6 +136,11 @@ critical_lo:
 // [rsp] return to the stub, [rsp+8] hook ID, rbp the stub's frame. Returns ZF=0 for a tail call.
 enter:
 	FAST_SAVE
+	mov 56(%rsp), %ecx
+	shl $5, %rcx
+	lea blob_start + STROBE_HOOKS_OFF(%rip), %r10
+	cmpl $0, 24(%r10,%rcx)		// sample
+	jne 5f
 	mov 8(%rbp), %rcx		// a return into an arena: a tail call
 	mov C(44), %edx			// arenacount
 	lea C(ARENAS), %rax
@@ -162,6 +167,36 @@ enter:
 3:	FAST_PUBLISH STROBE_REC_ENTER
 	FAST_RESTORE
 	cmp %esp, %esp			// ZF=1
+	ret $8
+// A function of which few calls are recorded: count this one in the thread's ring header; agent.c decides and counts
+// those that may be recorded.
+5:	mov C(12), %edx
+	test $STROBE_FLAG_FS0, %edx
+	jz 9f
+	mov %fs:0, %r11
+	mov $0x9E3779B97F4A7C15, %rax
+	imul %r11, %rax
+	shr $51, %rax
+	shl $4, %eax
+	lea blob_start + STROBE_THREADS_OFF(%rip), %rdx
+	cmp %r11, (%rdx,%rax)
+	jne 9f
+	mov 8(%rdx,%rax), %eax
+	dec %eax
+	mov C(36), %edx
+	lea STROBE_HEADER_BYTES(%rdx), %r11
+	imul %rax, %r11
+	movzwl 28(%r10,%rcx), %eax	// hot
+	lea blob_start + STROBE_RINGS_OFF(%rip), %rdx
+	add %rdx, %r11
+	shl $5, %eax
+	mov 192(%r11,%rax), %rdx	// calls
+	inc %rdx
+	cmp 200(%r11,%rax), %rdx	// next
+	jae 9f
+	mov %rdx, 192(%r11,%rax)
+	FAST_RESTORE
+	cmp $0, %rsp			// ZF=0: no frame
 	ret $8
 9:	FAST_RESTORE
 	SAVE
@@ -323,6 +358,13 @@ safe_copy:
 	mov %rdx, %rcx
 fault_lo:
 	rep movsb
+	jmp fault_fix
+// {uint64_t fault, word} safe_load(src): the 8 bytes at src.
+	.globl safe_load
+safe_load:
+	mov $1, %ecx
+	mov (%rdi), %rdx
+	xor %ecx, %ecx
 	jmp fault_fix
 // uint64_t safe_str(dst, src, n): copies up to n bytes and stops at a NUL, which is not copied.
 // Returns the bytes not used; rdx: 0 ended at a NUL, 1 no NUL in n bytes, 2 fault.

@@ -7,11 +7,11 @@
 #define STROBE_CONTROL_OFF 0x8000
 #define STROBE_HOOKS_OFF 0x10000
 #define STROBE_OPS_OFF 0x810000
-#define STROBE_THREADS_OFF 0x1810000
+#define STROBE_THREADS_OFF 0x1850000
 #define STROBE_THREAD_SLOTS 0x2000
-#define STROBE_STATES_OFF 0x1830000
-#define STROBE_RINGS_OFF 0x1834000
-#define STROBE_HEADER_BYTES 0x1000
+#define STROBE_STATES_OFF 0x1870000
+#define STROBE_RINGS_OFF 0x1874000
+#define STROBE_HEADER_BYTES 0x3000
 #define STROBE_RECORD_BYTES 0x18
 #define STROBE_OBJ_BYTES 0x40
 #define STROBE_MAX_UNWIND 0x8
@@ -37,8 +37,62 @@
 #define STROBE_OP_XMM 0x2
 #define STROBE_OP_STACK 0x3
 #define STROBE_OP_ST0 0x4
-#define STROBE_OP_MEM 0x5
-#define STROBE_OP_CSTR 0x6
+#define STROBE_OP_ROOT 0x5
+#define STROBE_OP_GATHER 0x6
+#define STROBE_OP_EVAL 0x7
+#define STROBE_OP_SAVE 0x8
+#define STROBE_OP_SAVED 0x9
+#define STROBE_REC_SAMPLED 0x4
+#define STROBE_WALK_LOAD 0x10
+#define STROBE_WALK_LOADMEM 0x11
+#define STROBE_WALK_CONST 0x12
+#define STROBE_WALK_ALU 0x13
+#define STROBE_WALK_ALUIMM 0x14
+#define STROBE_WALK_JUMP 0x15
+#define STROBE_WALK_JUMPZERO 0x16
+#define STROBE_WALK_JUMPNOT 0x17
+#define STROBE_WALK_NODE 0x18
+#define STROBE_WALK_TEXT 0x19
+#define STROBE_WALK_OPEN 0x1a
+#define STROBE_WALK_PUSH 0x1b
+#define STROBE_WALK_CLOSE 0x1c
+#define STROBE_WALK_SUB 0x1d
+#define STROBE_WALK_ADDR 0x1e
+#define STROBE_WALK_OUT 0x1f
+#define STROBE_WALK_FS 0x20
+#define STROBE_WALK_REG 0x21
+#define STROBE_WALK_CFA 0x22
+#define STROBE_WALK_INFO 0x23
+#define STROBE_WALK_DYNAMIC 0x24
+#define STROBE_NO_REG 0xff
+#define STROBE_ALU_ADD 0x0
+#define STROBE_ALU_SUB 0x1
+#define STROBE_ALU_MUL 0x2
+#define STROBE_ALU_UDIV 0x3
+#define STROBE_ALU_SDIV 0x4
+#define STROBE_ALU_UREM 0x5
+#define STROBE_ALU_SREM 0x6
+#define STROBE_ALU_AND 0x7
+#define STROBE_ALU_OR 0x8
+#define STROBE_ALU_XOR 0x9
+#define STROBE_ALU_SHL 0xa
+#define STROBE_ALU_SHR 0xb
+#define STROBE_ALU_SAR 0xc
+#define STROBE_ALU_EQ 0xd
+#define STROBE_ALU_NE 0xe
+#define STROBE_ALU_ULT 0xf
+#define STROBE_ALU_SLT 0x10
+#define STROBE_ALU_ULE 0x11
+#define STROBE_ALU_SLE 0x12
+#define STROBE_WALKS_OFF 0x1810000
+#define STROBE_MAX_WALKS 0x10000
+#define STROBE_MAX_OPS 0x100000
+#define STROBE_MAX_NODES 0x3e8
+#define STROBE_MAX_STEPS 0x4e20
+#define STROBE_NODE_BYTES 0x10
+#define STROBE_MAX_HOT 0x40
+#define STROBE_MAX_SAVED 0x40
+#define STROBE_SEEN_SLOTS 0x800
 #define STROBE_ST_OK 0x0
 #define STROBE_ST_NULL 0x1
 #define STROBE_ST_UNREADABLE 0x2
@@ -98,7 +152,7 @@ struct strobe_control {
 	struct strobe_arena arenas[16];
 	uint8_t objects[8192];
 	uint32_t leaveack;
-	uint32_t pad;
+	uint32_t dynamicmask;
 };
 _Static_assert(sizeof(struct strobe_control) == 9048, "Control");
 _Static_assert(offsetof(struct strobe_control, magic) == 0, "Control.Magic");
@@ -120,7 +174,7 @@ _Static_assert(offsetof(struct strobe_control, unwind) == 80, "Control.Unwind");
 _Static_assert(offsetof(struct strobe_control, arenas) == 336, "Control.Arenas");
 _Static_assert(offsetof(struct strobe_control, objects) == 848, "Control.Objects");
 _Static_assert(offsetof(struct strobe_control, leaveack) == 9040, "Control.LeaveAck");
-_Static_assert(offsetof(struct strobe_control, pad) == 9044, "Control.Pad");
+_Static_assert(offsetof(struct strobe_control, dynamicmask) == 9044, "Control.DynamicMask");
 
 struct strobe_hook {
 	uint32_t flags;
@@ -131,7 +185,10 @@ struct strobe_hook {
 	uint32_t exitops;
 	uint32_t maxenter;
 	uint32_t maxexit;
-	uint64_t reserved;
+	uint32_t sample;
+	uint16_t hot;
+	uint8_t depth;
+	uint8_t pad1;
 };
 _Static_assert(sizeof(struct strobe_hook) == 32, "Hook");
 _Static_assert(offsetof(struct strobe_hook, flags) == 0, "Hook.Flags");
@@ -142,7 +199,10 @@ _Static_assert(offsetof(struct strobe_hook, enterops) == 8, "Hook.EnterOps");
 _Static_assert(offsetof(struct strobe_hook, exitops) == 12, "Hook.ExitOps");
 _Static_assert(offsetof(struct strobe_hook, maxenter) == 16, "Hook.MaxEnter");
 _Static_assert(offsetof(struct strobe_hook, maxexit) == 20, "Hook.MaxExit");
-_Static_assert(offsetof(struct strobe_hook, reserved) == 24, "Hook.Reserved");
+_Static_assert(offsetof(struct strobe_hook, sample) == 24, "Hook.Sample");
+_Static_assert(offsetof(struct strobe_hook, hot) == 28, "Hook.Hot");
+_Static_assert(offsetof(struct strobe_hook, depth) == 30, "Hook.Depth");
+_Static_assert(offsetof(struct strobe_hook, pad1) == 31, "Hook.Pad1");
 
 struct strobe_op {
 	uint8_t code;
@@ -162,6 +222,20 @@ _Static_assert(offsetof(struct strobe_op, srcoff) == 4, "Op.SrcOff");
 _Static_assert(offsetof(struct strobe_op, off) == 8, "Op.Off");
 _Static_assert(offsetof(struct strobe_op, size) == 12, "Op.Size");
 
+struct strobe_node {
+	uint64_t addr;
+	uint32_t n;
+	uint16_t walk;
+	uint8_t depth;
+	uint8_t status;
+};
+_Static_assert(sizeof(struct strobe_node) == 16, "Node");
+_Static_assert(offsetof(struct strobe_node, addr) == 0, "Node.Addr");
+_Static_assert(offsetof(struct strobe_node, n) == 8, "Node.N");
+_Static_assert(offsetof(struct strobe_node, walk) == 12, "Node.Walk");
+_Static_assert(offsetof(struct strobe_node, depth) == 14, "Node.Depth");
+_Static_assert(offsetof(struct strobe_node, status) == 15, "Node.Status");
+
 struct strobe_threadslot {
 	uint64_t fs;
 	uint32_t ring;
@@ -171,6 +245,28 @@ _Static_assert(sizeof(struct strobe_threadslot) == 16, "ThreadSlot");
 _Static_assert(offsetof(struct strobe_threadslot, fs) == 0, "ThreadSlot.FS");
 _Static_assert(offsetof(struct strobe_threadslot, ring) == 8, "ThreadSlot.Ring");
 _Static_assert(offsetof(struct strobe_threadslot, tid) == 12, "ThreadSlot.TID");
+
+struct strobe_hot {
+	uint64_t calls;
+	uint64_t next;
+	uint64_t recorded;
+	uint64_t pad;
+};
+_Static_assert(sizeof(struct strobe_hot) == 32, "Hot");
+_Static_assert(offsetof(struct strobe_hot, calls) == 0, "Hot.Calls");
+_Static_assert(offsetof(struct strobe_hot, next) == 8, "Hot.Next");
+_Static_assert(offsetof(struct strobe_hot, recorded) == 16, "Hot.Recorded");
+_Static_assert(offsetof(struct strobe_hot, pad) == 24, "Hot.Pad");
+
+struct strobe_saved {
+	uint64_t frame;
+	uint64_t hook;
+	uint64_t regs[6];
+};
+_Static_assert(sizeof(struct strobe_saved) == 64, "Saved");
+_Static_assert(offsetof(struct strobe_saved, frame) == 0, "Saved.Frame");
+_Static_assert(offsetof(struct strobe_saved, hook) == 8, "Saved.Hook");
+_Static_assert(offsetof(struct strobe_saved, regs) == 16, "Saved.Regs");
 
 struct strobe_header {
 	uint64_t head;
@@ -185,8 +281,14 @@ struct strobe_header {
 	uint64_t pad2[6];
 	uint32_t tid;
 	uint32_t pad3;
+	uint64_t pad4[7];
+	struct strobe_hot hot[64];
+	struct strobe_saved saved[64];
+	uint32_t savedcount;
+	uint32_t pad5;
+	uint16_t seen[2048];
 };
-_Static_assert(sizeof(struct strobe_header) == 136, "Header");
+_Static_assert(sizeof(struct strobe_header) == 10440, "Header");
 _Static_assert(offsetof(struct strobe_header, head) == 0, "Header.Head");
 _Static_assert(offsetof(struct strobe_header, cachedtail) == 8, "Header.CachedTail");
 _Static_assert(offsetof(struct strobe_header, lost) == 16, "Header.Lost");
@@ -199,6 +301,12 @@ _Static_assert(offsetof(struct strobe_header, pad1) == 76, "Header.Pad1");
 _Static_assert(offsetof(struct strobe_header, pad2) == 80, "Header.Pad2");
 _Static_assert(offsetof(struct strobe_header, tid) == 128, "Header.TID");
 _Static_assert(offsetof(struct strobe_header, pad3) == 132, "Header.Pad3");
+_Static_assert(offsetof(struct strobe_header, pad4) == 136, "Header.Pad4");
+_Static_assert(offsetof(struct strobe_header, hot) == 192, "Header.Hot");
+_Static_assert(offsetof(struct strobe_header, saved) == 2240, "Header.Saved");
+_Static_assert(offsetof(struct strobe_header, savedcount) == 6336, "Header.SavedCount");
+_Static_assert(offsetof(struct strobe_header, pad5) == 6340, "Header.Pad5");
+_Static_assert(offsetof(struct strobe_header, seen) == 6344, "Header.Seen");
 
 struct strobe_record {
 	uint64_t tsc;

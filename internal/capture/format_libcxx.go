@@ -1,0 +1,4 @@
+package capture
+
+// libcxx knows the types of its library.
+var libcxx []*formatter

@@ -1,0 +1,4 @@
+package capture
+
+// rustStd knows the types of its library.
+var rustStd []*formatter

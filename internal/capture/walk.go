@@ -1,0 +1,354 @@
+package capture
+
+import (
+	"sync"
+
+	"github.com/strobe-debug/strobe/internal/ring"
+	"github.com/strobe-debug/strobe/internal/symbol"
+	"github.com/strobe-debug/strobe/internal/value"
+)
+
+const walkText = value.WalkText
+
+// Walks is a session's table of walk programs: what the agent does with the bytes of an object of a type, to capture
+// what they lead to. Programs are made when a function needs them and never change. Safe for concurrent use.
+type Walks struct {
+	mu    sync.Mutex
+	ids   map[walkKey]uint16
+	next  int
+	built map[uint16]bool
+	list  []WalkProgram
+}
+
+// WalkProgram is one program. ID is what nodes that it walks are marked with.
+type WalkProgram struct {
+	ID  uint16
+	Ops []ring.Op
+}
+
+// walkKey names what a walk is of: a type, as an object, an array of them, or what a library type's walk writes.
+type walkKey struct {
+	t    *symbol.Type
+	what walkWhat
+}
+
+type walkWhat uint8
+
+const (
+	walkObject  walkWhat = iota // one object
+	walkArray                   // objects that lie together
+	walkWords                   // the words of a library type
+	walkSeq                     // words: a count and addresses of objects
+	walkSeqElem                 // one of these addresses
+)
+
+// NewWalks returns an empty table.
+func NewWalks() *Walks {
+	return &Walks{ids: map[walkKey]uint16{}, built: map[uint16]bool{}, next: value.WalkFirst}
+}
+
+// Programs returns the programs from the n-th on, in the order in which they were made. Every program that an earlier one
+// names is there, or was not needed at the depths asked for so far.
+func (w *Walks) Programs(n int) []WalkProgram {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.list[min(n, len(w.list)):len(w.list):len(w.list)]
+}
+
+// id returns the ID of a walk, 0 if there are no more.
+func (w *Walks) id(t *symbol.Type, what walkWhat) uint16 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	k := walkKey{t, what}
+	if id, ok := w.ids[k]; ok {
+		return id
+	}
+	if w.next >= ring.MaxWalks {
+		return 0
+	}
+	id := uint16(w.next)
+	w.next++
+	w.ids[k] = id
+	return id
+}
+
+// define sets the program of a walk, once.
+func (w *Walks) define(id uint16, p *prog) {
+	ops := p.finish()
+	if id == 0 || len(ops) == 0 {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.built[id] {
+		return
+	}
+	w.built[id] = true
+	w.list = append(w.list, WalkProgram{id, ops})
+}
+
+func (w *Walks) defined(id uint16) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.built[id]
+}
+
+// arrayWalk returns the walk of elements that lie together. level is as in typeTable.
+func (tt *typeTable) arrayWalk(elem *symbol.Type) uint16 {
+	elem = elem.Strip()
+	id := tt.walks.id(elem, walkArray)
+	loop, needs := tt.needs(elem)
+	if !needs || tt.walks.defined(id) {
+		return id
+	}
+	p := &prog{}
+	p.loop(tt.walks.id(elem, walkObject), 0, sizeOf(elem), -1, loop)
+	tt.walks.define(id, p)
+	return id
+}
+
+// loop runs a program for each of n elements (-1: of as many as the node has) from off on. depth is how many loops there are
+// inside.
+func (p *prog) loop(walk uint16, off, size, n int64, depth int) {
+	at, end, cond := reg(8+2*depth), reg(9+2*depth), r7
+	if n < 0 {
+		p.NodeBytes(end)
+	} else {
+		p.Const(end, uint64(off+n*size))
+	}
+	p.Const(at, uint64(off))
+	top, out := p.Here(), p.Label()
+	p.ALU(ring.ALUULt, cond, at, end)
+	p.JumpZero(cond, out)
+	p.Sub(walk, 0, at)
+	p.ALUImm(ring.ALUAdd, at, at, size)
+	p.Jump(top)
+	p.Bind(out)
+}
+
+// maxLoops is how deep arrays in objects may nest, by the registers that loops use.
+const maxLoops = 4
+
+// seqWalk returns the walk of a count and addresses of elements, and that of the elements.
+func (tt *typeTable) seqWalk(elem *symbol.Type) (seq, object uint16) {
+	elem = elem.Strip()
+	seq, object = tt.walks.id(elem, walkSeq), tt.walks.id(elem, walkObject)
+	if tt.walks.defined(seq) {
+		return seq, object
+	}
+	one := tt.walks.id(elem, walkSeqElem)
+	p := &prog{}
+	p.Load(r0, 0, 8)
+	p.Node(object, r0, noReg, sizeOf(elem), false)
+	tt.walks.define(one, p)
+	p = &prog{}
+	p.loop(one, 8, 8, -1, 0)
+	tt.walks.define(seq, p)
+	return seq, object
+}
+
+// needs reports whether an object of a type has anything to walk, and how deep arrays nest in it.
+func (tt *typeTable) needs(t *symbol.Type) (loops int, needs bool) { return tt.needsAt(t, 0) }
+
+func (tt *typeTable) needsAt(t *symbol.Type, depth int) (loops int, needs bool) {
+	t = t.Strip()
+	if t == nil || depth > maxTypeDepth {
+		return 0, false
+	}
+	if n, ok := tt.needed[t]; ok {
+		return n.loops, n.needs
+	}
+	switch t.Kind {
+	case symbol.KindPointer, symbol.KindReference, symbol.KindRValueReference:
+		needs = tt.followable(t)
+	case symbol.KindArray:
+		if loops, needs = tt.needsAt(t.Elem(), depth+1); needs {
+			loops++
+		}
+	case symbol.KindStruct, symbol.KindUnion:
+		if t.Declared {
+			break
+		}
+		if tt.formatter(t) != nil {
+			needs = true
+			break
+		}
+		each := func(fs []symbol.Field) {
+			for i := range fs {
+				if f := &fs[i]; !f.Static && !f.Virtual && f.Off >= 0 && f.BitSize == 0 {
+					l, n := tt.needsAt(f.Type, depth+1)
+					loops, needs = max(loops, l), needs || n
+				}
+			}
+		}
+		each(t.Fields())
+		if v := t.Variants(); v != nil {
+			for i := range v.Variants {
+				each(v.Variants[i].Fields)
+			}
+		}
+	}
+	if loops > maxLoops {
+		loops, needs = 0, false
+	}
+	tt.needed[t] = need{loops, needs}
+	return loops, needs
+}
+
+type need struct {
+	loops int
+	needs bool
+}
+
+// followable reports a pointer whose pointee is captured: an object, text, and whatever a reference is to.
+func (tt *typeTable) followable(t *symbol.Type) bool {
+	e := t.Elem().Strip()
+	if e == nil {
+		return false
+	}
+	switch e.Kind {
+	case symbol.KindStruct, symbol.KindUnion:
+		return !e.Declared && sizeOf(e) > 0
+	case symbol.KindFunction, symbol.KindVoid, symbol.KindUnknown:
+		return false
+	case symbol.KindBase:
+		if tt.isText(t, e) {
+			return true
+		}
+	}
+	return tt.isReference(t) && sizeOf(e) > 0
+}
+
+// isText reports a pointer to C text.
+func (tt *typeTable) isText(t, e *symbol.Type) bool {
+	return e.Kind == symbol.KindBase && e.Name == "char" && e.Size == 1 && !tt.rust && !tt.isReference(t)
+}
+
+// walk makes the program of a type's objects, if it has one and it is not there. The programs of its parts are made, too; those of
+// pointees when their turn comes.
+func (tt *typeTable) walk(t *symbol.Type) uint16 {
+	t = t.Strip()
+	id := tt.walks.id(t, walkObject)
+	if _, needs := tt.needs(t); !needs || tt.walks.defined(id) {
+		return id
+	}
+	p := &prog{}
+	if f := tt.formatter(t); f != nil {
+		if !f.form(&form{T: t, V: &value.Type{}, P: p, tt: tt, level: 1}) {
+			p = &prog{}
+			tt.members(p, t)
+		}
+	} else {
+		tt.part(p, t, 0)
+	}
+	tt.walks.define(id, p)
+	return id
+}
+
+// part emits the walk of a part at off.
+func (tt *typeTable) part(p *prog, t *symbol.Type, off int64) {
+	t = t.Strip()
+	loops, needs := tt.needs(t)
+	if !needs {
+		return
+	}
+	switch t.Kind {
+	case symbol.KindPointer, symbol.KindReference, symbol.KindRValueReference:
+		p.Load(r0, off, 8)
+		if e := t.Elem().Strip(); tt.isText(t, e) {
+			p.Text(r0, maxString, true)
+		} else {
+			p.Node(tt.walks.id(e, walkObject), r0, noReg, sizeOf(e), true)
+		}
+	case symbol.KindArray:
+		if n := min(t.Count, value.MaxElems); n > 0 {
+			p.loop(tt.walk(t.Elem()), off, sizeOf(t.Elem().Strip()), n, loops-1)
+		}
+	case symbol.KindStruct, symbol.KindUnion:
+		if tt.formatter(t) != nil || off > 0 {
+			p.Sub(tt.walk(t), off, noReg)
+			return
+		}
+		tt.members(p, t)
+	}
+}
+
+// members emits the walk of a struct's members.
+func (tt *typeTable) members(p *prog, t *symbol.Type) {
+	if t.Kind == symbol.KindUnion {
+		return // which member is meant is not known
+	}
+	for _, f := range t.Fields() {
+		if !f.Static && !f.Virtual && f.Off >= 0 && f.BitSize == 0 {
+			tt.part(p, f.Type, f.Off)
+		}
+	}
+	if v := t.Variants(); v != nil {
+		tt.variantParts(p, v)
+	}
+}
+
+// variantParts emits the walk of the variant that an enum has.
+func (tt *typeTable) variantParts(p *prog, vp *symbol.VariantPart) {
+	var size int64
+	if vp.Discr != nil {
+		if size = sizeOf(vp.Discr.Type.Strip()); size != 1 && size != 2 && size != 4 && size != 8 {
+			return
+		}
+	}
+	end := p.Label()
+	var other *symbol.Variant
+	for i := range vp.Variants {
+		v := &vp.Variants[i]
+		if vp.Discr == nil || v.Default || len(v.Discr) == 0 {
+			other = v
+			continue
+		}
+		if !tt.variantNeeds(v) && !tt.defaultNeeds(vp) {
+			continue
+		}
+		for _, span := range v.Discr {
+			next := p.Label()
+			p.Load(r1, vp.Discr.Off, size)
+			p.Const(r2, span.Lo)
+			p.ALU(ring.ALUULe, r3, r2, r1)
+			p.JumpZero(r3, next)
+			p.Const(r2, span.Hi)
+			p.ALU(ring.ALUULe, r3, r1, r2)
+			p.JumpZero(r3, next)
+			tt.variantFields(p, v)
+			p.Jump(end)
+			p.Bind(next)
+		}
+	}
+	if other != nil {
+		tt.variantFields(p, other)
+	}
+	p.Bind(end)
+}
+
+func (tt *typeTable) variantFields(p *prog, v *symbol.Variant) {
+	for _, f := range v.Fields {
+		if f.Off >= 0 {
+			tt.part(p, f.Type, f.Off)
+		}
+	}
+}
+
+func (tt *typeTable) variantNeeds(v *symbol.Variant) bool {
+	for _, f := range v.Fields {
+		if _, n := tt.needs(f.Type); n {
+			return true
+		}
+	}
+	return false
+}
+
+func (tt *typeTable) defaultNeeds(vp *symbol.VariantPart) bool {
+	for i := range vp.Variants {
+		if v := &vp.Variants[i]; (v.Default || len(v.Discr) == 0) && tt.variantNeeds(v) {
+			return true
+		}
+	}
+	return false
+}
