@@ -1,0 +1,161 @@
+package capture
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/strobe-debug/strobe/internal/symbol"
+	"github.com/strobe-debug/strobe/internal/value"
+)
+
+// gnuTuple is a chain of bases _Tuple_impl<i, …>, each with a base _Head_base<i, T, …>, which has T as its member or, if that is
+// empty, as its base.
+func gnuTuple(f *form) bool {
+	heads, ok := gnuHeads(f.T, 0)
+	if !ok {
+		return false
+	}
+	slices.SortFunc(heads, func(a, b head) int { return int(a.index - b.index) })
+	var parts []part
+	for _, h := range heads {
+		parts = append(parts, h.part)
+	}
+	return f.Tuple(parts...)
+}
+
+// head is one element of a tuple.
+type head struct {
+	index int64
+	part
+}
+
+func gnuHeads(t *symbol.Type, off int64) (out []head, ok bool) {
+	if t.Kind != symbol.KindStruct || off < 0 {
+		return nil, false
+	}
+	for _, b := range t.Fields() {
+		bt := b.Type.Strip()
+		switch {
+		case !b.Base || bt == nil:
+		case isClass(bt, "_Tuple_impl"):
+			inner, ok := gnuHeads(bt, off+b.Off)
+			if !ok {
+				return nil, false
+			}
+			out = append(out, inner...)
+		case isClass(bt, "_Head_base"):
+			i, ok := numberArg(bt, 0)
+			if !ok {
+				return nil, false
+			}
+			if at, t, ok := field(bt, "_M_head_impl"); ok {
+				out = append(out, head{i, part{t, off + b.Off + at}})
+			} else if t, ok := typeArg(bt, 1); ok {
+				out = append(out, head{i, part{t, off + b.Off}})
+			}
+		}
+	}
+	return out, true
+}
+
+// gnuOptional is {_M_payload: {_M_payload: {_M_value, …}, _M_engaged}}; the value was named as what holds it once.
+func gnuOptional(f *form) bool {
+	engaged, _, ok := f.any(path{"_M_payload", "_M_engaged"})
+	off, t, ok1 := f.any(path{"_M_payload", "_M_payload", "_M_value"}, path{"_M_payload", "_M_payload"})
+	return ok && ok1 && f.Choice(engaged, 1, choice{is: []uint64{1}, t: t, off: off}, choice{})
+}
+
+// gnuVariant is {_M_u, _M_index}, with all alternatives at the start of the first.
+func gnuVariant(f *form) bool {
+	off, _, ok := f.any(path{"_M_u"})
+	index, it, ok1 := f.any(path{"_M_index"})
+	return ok && ok1 && f.alternatives(off, index, sizeOf(it))
+}
+
+// alternatives shows one of the types of a std::variant, all of which are at off; null if it has none.
+func (f *form) alternatives(off, index, size int64) bool {
+	var choices []choice
+	for i, a := range f.T.TemplateParams() {
+		if a.Const || a.Type == nil {
+			return false
+		}
+		choices = append(choices, choice{is: []uint64{uint64(i)}, t: a.Type, off: off})
+	}
+	return f.Choice(index, size, append(choices, choice{})...)
+}
+
+// gnuAny is {_M_manager, …}, whose first member is a function that the type names.
+func gnuAny(f *form) bool {
+	_, ok := f.load(r0, path{"_M_manager"})
+	return ok && f.words(value.ClassTypeOf, r0)
+}
+
+// gnuFunction is {_M_functor, _M_manager, _M_invoker}: a function that the type of what is held names, and what is held or its address.
+func gnuFunction(f *form) bool {
+	_, ok := f.load(r0, path{"_M_invoker"})
+	_, ok1 := f.load(r1, path{"_M_manager"})
+	held, _, ok2 := f.any(path{"_M_functor"})
+	if !ok || !ok1 || !ok2 {
+		return false
+	}
+	some := f.P.Label()
+	f.P.JumpNot(r1, some)
+	f.P.Const(r0, 0)
+	f.P.Bind(some)
+	f.P.Load(r1, held, 8)
+	return f.words(value.ClassCallable, r0, r1)
+}
+
+// gnuUnique has a tuple of the pointer and its deleter somewhere inside, as _M_t.
+func gnuUnique(f *form) bool {
+	off, t := int64(0), f.T
+	for range 4 {
+		o, m, ok := field(t, "_M_t")
+		if !ok {
+			return false
+		}
+		if off, t = off+o, m.Strip(); !isClass(t, "tuple") {
+			continue
+		}
+		heads, ok := gnuHeads(t, off)
+		i := slices.IndexFunc(heads, func(h head) bool { return h.index == 0 })
+		if !ok || i < 0 || heads[i].t.Strip().Kind != symbol.KindPointer {
+			return false
+		}
+		f.P.Load(r0, heads[i].off, 8)
+		return f.Box(f.single(heads[i].t.Strip().Elem()), r0)
+	}
+	return false
+}
+
+// gnuShared is {_M_ptr, _M_refcount: {_M_pi}}, the latter to {_M_use_count, …}.
+func gnuShared(f *form, weak bool) bool {
+	elem, ok := f.loadPointer(r0, path{"_M_ptr"})
+	block, ok1 := f.loadPointer(r1, path{"_M_refcount", "_M_pi"})
+	if !ok || !ok1 {
+		return false
+	}
+	count, t, ok := field(block, "_M_use_count")
+	return ok && sizeOf(t) == 4 && f.counted(f.single(elem), count, 4, false, weak)
+}
+
+func gnuReference(f *form) bool { return f.reference(path{"_M_data"}) }
+
+// reference shows what a std::reference_wrapper leads to.
+func (f *form) reference(paths ...path) bool {
+	off, t, ok := f.any(paths...)
+	if !ok || t.Kind != symbol.KindPointer {
+		return false
+	}
+	if e := t.Elem().Strip(); e != nil && e.Kind == symbol.KindFunction {
+		return f.Alias(t, off)
+	}
+	f.P.Load(r0, off, 8)
+	return f.Box(t.Elem(), r0)
+}
+
+// isSystemClock reports a time_point of the clock that shows the time of day.
+func (f *form) isSystemClock() bool {
+	clock, ok := typeArg(f.T, 0)
+	return ok && strings.HasSuffix(clock.Strip().Name, "system_clock")
+}
