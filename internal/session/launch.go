@@ -62,6 +62,7 @@ func (m *Manager) Launch(ctx context.Context, r LaunchRequest) (*Session, error)
 	m.sessions[id] = s
 	m.mu.Unlock()
 	m.wg.Go(s.watch)
+	m.lookSoon()
 	return s, nil
 }
 

@@ -291,17 +291,14 @@ func (s *Session) noteExit() bool {
 
 // save writes how the session stands into its file, if it is being recorded, and into the list.
 func (s *Session) save(ctx context.Context) error {
-	var errs []error
-	if s.sink != nil {
-		errs = append(errs, s.st.Flush(ctx))
-	}
 	info := s.info()
-	if s.sink != nil {
-		errs = append(errs, s.st.SetResult(store.Result{
+	var err error
+	if s.sink != nil { // writes the last events too, also into the reserve that a full disk has
+		err = s.st.SetResult(store.Result{
 			Status: info.Status, ExitCode: info.ExitCode, Signal: info.Signal, EndedAt: info.EndedAt, Dropped: s.Dropped(),
-		}))
+		})
 	}
-	return errors.Join(append(errs, s.m.index.Update(ctx, info))...)
+	return errors.Join(err, s.m.index.Update(ctx, s.info()))
 }
 
 func (s *Session) saveOrLog() {

@@ -104,10 +104,7 @@ func (s *Session) runStop(o StopOptions) (*StopResult, error) {
 	})
 	if s.sink != nil {
 		s.sink.close()
-		step("flush events", stopStoreMax, s.st.Flush)
 	}
-	stats := s.st.Stats()
-	res := &StopResult{Events: stats.Total()}
 	s.mu.Lock()
 	if s.status == Running || s.status == Paused {
 		s.status = Exited
@@ -119,7 +116,8 @@ func (s *Session) runStop(o StopOptions) (*StopResult, error) {
 	if s.sink != nil || o.Retain {
 		step("save session", stopStoreMax, s.save)
 	}
-	res.Info = s.info()
+	stats := s.st.Stats()
+	res := &StopResult{Events: stats.Total(), Info: s.info()}
 	s.mu.Lock()
 	res.Status = s.status
 	s.mu.Unlock()

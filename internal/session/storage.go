@@ -242,6 +242,14 @@ func (m *Manager) diskSpace() error {
 		"the disk of %s has %d MB left, and %d MB of it stay free for others", m.dir, free>>20, reserve>>20)
 }
 
+// lookSoon makes tidy look now, and as often as it does while a program runs.
+func (m *Manager) lookSoon() {
+	select {
+	case m.storage.kick <- struct{}{}:
+	default:
+	}
+}
+
 // makeRoom is asked before a launch. Where sessions take too much, old ones go first.
 func (m *Manager) makeRoom(ctx context.Context) error {
 	set, _ := m.cfg.Settings.Load("")
@@ -249,10 +257,6 @@ func (m *Manager) makeRoom(ctx context.Context) error {
 		if err := m.sweepNow(ctx, set, time.Now()); err != nil {
 			m.log.Warn("delete old sessions", "err", err)
 		}
-	}
-	select {
-	case m.storage.kick <- struct{}{}: // from now on it looks more often
-	default:
 	}
 	m.storage.spaceMu.Lock()
 	m.storage.spaceAt = time.Time{} // what was just deleted counts

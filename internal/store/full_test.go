@@ -158,3 +158,42 @@ func TestFailedCommitIsTriedAgain(t *testing.T) {
 	}
 	check(t, st, src, &m, 10)
 }
+
+// Without room events are held back and refused; names, counts and the end of the recording are written all the same.
+func TestNoRoom(t *testing.T) {
+	var full atomic.Bool
+	none := fault.New(fault.StorageFull, "Free some.", "the reserve is reached")
+	st, path := testStore(t, Options{Room: func() error {
+		if full.Load() {
+			return none
+		}
+		return nil
+	}})
+	src := newSource(10, 30, 2)
+	src.register(st)
+	var m model
+	b := src.batch(3000)
+	m.put(b)
+	must(t, st.Put(b))
+	must(t, st.Flush(context.Background()))
+	full.Store(true)
+	st.AddCalls(0, 5)
+	must(t, st.Flush(context.Background())) // no events: nothing to ask for
+	putUntilFull(t, st, src, &m)
+	if last := st.Stats().LastID; last != 3000 {
+		t.Errorf("%d events are in the file", last)
+	}
+	if err := st.Flush(context.Background()); fault.CodeOf(err) != fault.StorageFull {
+		t.Errorf("Flush() = %v, want %s", err, fault.StorageFull)
+	}
+	must(t, st.SetResult(Result{Status: "exited"}))
+	check(t, st, src, &m, 5)
+	must(t, st.Close())
+	re, err := Open(path)
+	must(t, err)
+	defer re.Close()
+	check(t, re, src, &m, 5)
+	if re.Result().Status != "exited" || re.Result().Interrupted || re.Skipped()[0] != 5 {
+		t.Errorf("Result() = %+v, Skipped() = %v", re.Result(), re.Skipped())
+	}
+}

@@ -52,7 +52,7 @@ type queue struct {
 	touched  bool  // names or counts changed, which a commit without events writes
 	flushReq int64 // tickets of flush
 	flushed  int64
-	forceReq int64         // the newest of them that must be written whether there is room or not
+	forceReq int64         // the newest of them that is written whether there is room or not; 0: none waits
 	flushCh  chan struct{} // closed and replaced when flushed or fail changes
 	wake     chan struct{} // capacity 1
 }
@@ -206,6 +206,9 @@ func (w *writer) flush(ctx context.Context, force bool) error {
 	q.signal()
 	for {
 		fail, done, ch := q.fail, q.flushed >= ticket, q.flushCh
+		if force && q.forceReq >= ticket {
+			fail = nil // of an attempt before
+		}
 		q.queueMu.Unlock()
 		if done {
 			return nil

@@ -113,12 +113,12 @@ func (w *writer) run() {
 	interval := slowInterval
 	var deadline time.Time
 	for {
-		pending, urgent, closing, failed := w.state()
+		pending, urgent, closing, wait := w.state()
 		now := time.Now()
 		if pending && deadline.IsZero() {
 			deadline = now.Add(w.pick(interval))
 		}
-		if urgent && (!failed || closing) || pending && !now.Before(deadline) {
+		if urgent && !wait || pending && !now.Before(deadline) {
 			n := w.cycle()
 			interval = slowInterval
 			if n >= fastEvents {
@@ -136,11 +136,11 @@ func (w *writer) run() {
 			w.closeErr = w.finish()
 			return
 		}
-		wait := time.Hour
+		sleep := time.Hour
 		if !deadline.IsZero() {
-			wait = time.Until(deadline)
+			sleep = time.Until(deadline)
 		}
-		timer.Reset(wait)
+		timer.Reset(sleep)
 		select {
 		case <-w.queue.wake:
 		case <-timer.C:
@@ -155,13 +155,14 @@ func (w *writer) pick(adaptive time.Duration) time.Duration {
 	return adaptive
 }
 
-// state reports whether something waits for a commit, whether at once, and whether to end.
-func (w *writer) state() (pending, urgent, closing, failed bool) {
+// state reports whether something waits for a commit, whether at once, whether to end, and whether to wait all the same
+// because the last commit failed.
+func (w *writer) state() (pending, urgent, closing, wait bool) {
 	q := &w.queue
 	q.queueMu.Lock()
 	defer q.queueMu.Unlock()
 	pending = q.enqueued > q.settled || q.flushReq > q.flushed || q.touched
-	return pending, q.urgentLocked(), q.closing, q.fail != nil
+	return pending, q.urgentLocked(), q.closing, q.fail != nil && !q.closing && q.forceReq == 0
 }
 
 func (w *writer) failed() bool {
@@ -176,7 +177,8 @@ func (w *writer) cycle() int {
 	q.queueMu.Lock()
 	b, ticket := q.fill, q.flushReq
 	all := ticket > q.flushed || q.closing
-	last := q.closing || q.forceReq > q.flushed
+	forced := q.forceReq
+	last := q.closing || forced > 0
 	q.fill, q.spare = q.spare, nil
 	q.touched = false // what is registered from here on asks for the next commit
 	q.room.Broadcast()
@@ -197,6 +199,9 @@ func (w *writer) cycle() int {
 	q.queueMu.Lock()
 	defer q.queueMu.Unlock()
 	failed := q.fail != nil
+	if q.forceReq == forced {
+		q.forceReq = 0
+	}
 	q.spare = b
 	q.fail = err
 	if err != nil {
