@@ -71,7 +71,7 @@ type form struct {
 	P *prog        // its walk: to be written; the object is at offset 0
 
 	tt           *typeTable
-	index        int32 // of V
+	index        int32 // of V; -1 when only the walk is made
 	level, depth int
 	dry          bool // only asked whether the type is as the formatter knows it: parts are not looked at
 }
@@ -138,7 +138,7 @@ func pointerIn(t *symbol.Type) (off int64, to *symbol.Type, ok bool) {
 
 // Elem returns the layout's type of a part of the object, which lies as deep as the object itself.
 func (f *form) Elem(t *symbol.Type) int32 {
-	if f.dry {
+	if f.dry || f.index < 0 {
 		return -1
 	}
 	return f.tt.at(t, f.level, f.depth+1)
@@ -241,7 +241,9 @@ func (f *form) Box(elem *symbol.Type, at reg, extra ...extraWord) bool {
 		return true
 	}
 	f.V.ElemWalk = f.tt.walks.id(elem, walkObject)
-	f.tt.later(f.index, f.V, elem, f.level)
+	if f.index >= 0 {
+		f.tt.later(f.index, f.V, elem, f.level)
+	}
 	f.P.Node(f.V.ElemWalk, at, noReg, size, true)
 	return true
 }
@@ -274,7 +276,7 @@ func (f *form) Choice(off, size int64, choices ...choice) bool {
 	}
 	f.V.Class, f.V.Plain = value.ClassVariant, true
 	f.V.Discr = value.TypeField{Type: -1, Off: uint32(off)}
-	if !f.dry {
+	if !f.dry && f.index >= 0 {
 		f.V.Discr.Type = f.tt.add(value.Type{Class: value.ClassUint, Size: uint32(size), Elem: -1})
 	}
 	end := f.P.Label()

@@ -39,6 +39,8 @@ func (f *form) bits(paths ...path) bool {
 	if !ok || n < 0 || n > 8*max(f.T.Size, 0) || n > 0 && (!ok1 || off != 0) {
 		return false
 	}
-	f.V.Class, f.V.Count = value.ClassBits, uint32(n)
+	if f.V.Class, f.V.Count = value.ClassBits, uint32(n); n == 0 {
+		f.V.Size = 0 // its one byte is nowhere
+	}
 	return true
 }

@@ -234,7 +234,7 @@ func (tt *typeTable) walk(t *symbol.Type) uint16 {
 	}
 	p := &prog{}
 	if f := tt.formatter(t); f != nil {
-		if !f.form(&form{T: t, V: &value.Type{}, P: p, tt: tt, level: 1}) {
+		if !f.form(&form{T: t, V: &value.Type{}, P: p, tt: tt, index: -1}) {
 			p = &prog{}
 			tt.members(p, t)
 		}
