@@ -110,7 +110,7 @@ func (w *writer) typ(t *Type) {
 	}
 	w.u32(uint32(t.Walk))
 	w.u32(uint32(t.ElemWalk))
-	if t.Class == ClassDuration || t.Class == ClassTime {
+	if t.Class == ClassDuration || t.Class == ClassTime || t.Class == ClassPairs {
 		w.i64(t.Num)
 		w.i64(t.Den)
 	}
@@ -300,7 +300,7 @@ func (r *reader) typ(t *Type) {
 		r.fail()
 	}
 	t.Walk, t.ElemWalk = uint16(r.u32()), uint16(r.u32())
-	if t.Class == ClassDuration || t.Class == ClassTime {
+	if t.Class == ClassDuration || t.Class == ClassTime || t.Class == ClassPairs {
 		t.Num, t.Den = r.i64(), r.i64()
 	}
 	if t.Class != ClassVariant {

@@ -42,6 +42,7 @@ const (
 	ClassTypeOf   // {address of code}: a std::any, by the type in the name of its manager
 	ClassDuration // Fields[0] ticks of Num/Den seconds; with Fields[1] as well: that many seconds and nanoseconds
 	ClassTime     // as ClassDuration, since 1970-01-01 UTC
+	ClassPairs    // {count, address of a key, address of its value, …}: a map; Elem and Fields[0] are the types, ElemWalk and Num the IDs
 	numClasses
 )
 

@@ -34,6 +34,13 @@ func word(b []byte, i int) uint64 {
 // library shows an object of a library type by the node that its walk made.
 func (r *renderer) library(t *Type, v view, depth int) Value {
 	b, state := r.words(t, v)
+	if state == chunkMissing && v.addr == 0 { // in registers, and not all of it is there
+		for at := range min(t.Size, 64) {
+			if r.state(v.at(at)) == chunkMissing {
+				return OptimizedOut
+			}
+		}
+	}
 	if state == chunkMissing { // beyond the depth, or the record was full
 		return r.left(t, v.address())
 	}
@@ -47,6 +54,8 @@ func (r *renderer) library(t *Type, v view, depth int) Value {
 		return r.span(t, b, v, depth)
 	case ClassSeq, ClassMap:
 		return r.sequence(t, b, v, depth)
+	case ClassPairs:
+		return r.pairs(t, b, v, depth)
 	case ClassBitSpan:
 		return r.bitSpan(b)
 	case ClassCallable:
@@ -364,6 +373,10 @@ func (r *renderer) duration(t *Type, v view) Value {
 		nanos := r.member(g, v.at(g.Off), 1)
 		if nanos.kind == Marker {
 			return nanos
+		}
+		if sec := n.big(); t.Class == ClassDuration && !sec.IsInt64() {
+			_, frac, _ := strings.Cut(secondsAndNanos(false, 0, int64(nanos.lo)).text, "0")
+			return NewText(sec.String() + frac)
 		}
 		return secondsAndNanos(t.Class == ClassTime, int64(n.lo), int64(nanos.lo))
 	}

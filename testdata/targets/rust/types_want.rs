@@ -351,7 +351,10 @@ impl<T: Want> Want for RwLock<T> {
 }
 impl<T: Want> Want for OnceLock<T> {
     fn want(&self, o: &mut Out) {
-        self.get().want(o);
+        match self.get() {
+            None => o.raw("null"),
+            Some(v) => v.want(o),
+        }
     }
 }
 macro_rules! atomics {

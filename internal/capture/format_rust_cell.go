@@ -1,0 +1,171 @@
+package capture
+
+import (
+	"strings"
+
+	"github.com/strobe-debug/strobe/internal/ring"
+	"github.com/strobe-debug/strobe/internal/symbol"
+	"github.com/strobe-debug/strobe/internal/value"
+)
+
+// rustCell is what has its contents in a member "value", whatever else it keeps: a RefCell shows them while it is borrowed, too.
+var rustCell = &formatter{
+	name:  "rust cell",
+	match: rustType("UnsafeCell", "SyncUnsafeCell", "Cell", "RefCell", "ManuallyDrop", "MaybeDangling"),
+	form: func(f *form) bool {
+		off, t, ok := f.Field("value")
+		if !ok {
+			off, t, ok = f.Field("__0")
+		}
+		return ok && f.Alias(t, off)
+	},
+}
+
+// rustLock is Mutex, RwLock and ReentrantLock: what they guard.
+var rustLock = &formatter{
+	name:  "rust lock",
+	match: rustType("Mutex", "RwLock", "ReentrantLock"),
+	form: func(f *form) bool {
+		off, t, ok := f.Field("data")
+		return ok && strings.Contains(f.T.Name, "<") && f.Alias(t, off)
+	},
+}
+
+// rustOnce is OnceCell: what it has, or null.
+var rustOnce = &formatter{
+	name:  "rust OnceCell",
+	match: rustType("OnceCell"),
+	form: func(f *form) bool {
+		off, t, ok := f.Field("inner")
+		return ok && f.Alias(t, off)
+	},
+}
+
+// onceComplete is the state of a std::sync::Once that is done, since Rust 1.84.
+const onceComplete = 0
+
+// rustOnceLock is OnceLock: what it has, or null.
+var rustOnceLock = &formatter{
+	name:  "rust OnceLock",
+	match: rustType("OnceLock"),
+	form: func(f *form) bool {
+		state, ok := rustNumber(f.T, "state_and_queued", 4)
+		inner, ok1 := rustParam(f.T, "T")
+		off, _, ok2 := f.Field("value")
+		if !ok || !ok1 || !ok2 {
+			return false
+		}
+		return f.Choice(state, 4, choice{name: "set", is: []uint64{onceComplete}, t: inner, off: off}, choice{name: "empty"})
+	},
+}
+
+// rustAtomic is AtomicU32 and the like: the number.
+var rustAtomic = &formatter{
+	name: "rust atomic",
+	match: func(name string) bool {
+		rest, ok := strings.CutPrefix(name, "core::sync::atomic::Atomic")
+		return ok && !strings.Contains(rest, "::")
+	},
+	form: func(f *form) bool {
+		off, t, ok := rustFind(f.T, func(_ string, m *symbol.Type) bool {
+			return m.Kind == symbol.KindBase && sizeOf(m) > 0 || m.Kind == symbol.KindPointer
+		})
+		return ok && f.Alias(t, off)
+	},
+}
+
+// rustAtomicBool is AtomicBool, which has a u8.
+var rustAtomicBool = &formatter{
+	name: "rust AtomicBool",
+	match: func(name string) bool {
+		return name == "core::sync::atomic::AtomicBool" || name == "core::sync::atomic::Atomic<bool>"
+	},
+	form: func(f *form) bool {
+		f.V.Class = value.ClassBool
+		f.P.Return()
+		return sizeOf(f.T) == 1
+	},
+}
+
+// rustWrapper is what only says something about the one thing in it.
+var rustWrapper = &formatter{
+	name:  "rust wrapper",
+	match: rustType("Pin", "NonNull", "Unique"),
+	form: func(f *form) bool {
+		for _, name := range []string{"pointer", "__pointer"} {
+			if off, t, ok := f.Field(name); ok {
+				return f.Alias(t, off)
+			}
+		}
+		return false
+	},
+}
+
+// rustClosure is a closure: an object of what it captured, by the names that it has outside.
+var rustClosure = &formatter{
+	name: "rust closure",
+	match: func(name string) bool {
+		return strings.Contains(name[strings.LastIndex(name, "::")+1:], "{closure_env#")
+	},
+	form: func(f *form) bool {
+		f.V.Class = value.ClassStruct
+		if f.dry {
+			return f.T.Variants() == nil
+		}
+		f.V.Fields = f.tt.fields(f.T.Fields(), f.level, f.depth)
+		for i := range f.V.Fields {
+			f.V.Fields[i].Name = strings.TrimPrefix(f.V.Fields[i].Name, "_ref__")
+		}
+		f.tt.members(f.P, f.T)
+		return true
+	},
+}
+
+// rustRc is Rc<T> and Arc<T>: the value and how many share it.
+var rustRc = &formatter{
+	name:  "rust Rc",
+	match: rustType("Rc", "Arc"),
+	form:  func(f *form) bool { return rustShared(f, false) },
+}
+
+// rustWeak is Weak<T>: the same, or null when the value is gone or there was none.
+var rustWeak = &formatter{
+	name:  "rust Weak",
+	match: rustType("Weak"),
+	form:  func(f *form) bool { return rustShared(f, true) },
+}
+
+func rustShared(f *form, weak bool) bool {
+	ptr, inner, ok := rustPointer(f.T)
+	if !ok || sizeOf(f.T) != 8 {
+		return false
+	}
+	strong, ok := rustWord(inner, "strong")
+	weaks, ok1 := rustWord(inner, "weak")
+	at, t, ok2 := rustContents(inner)
+	if !ok || !ok1 || !ok2 {
+		return false
+	}
+	p, dead := f.P, f.P.Label()
+	p.Load(r0, ptr, 8)
+	p.Const(r3, 0)
+	if weak { // of none: all bits set, and no memory behind it
+		p.ALUImm(ring.ALUEq, r1, r0, -1)
+		p.JumpNot(r1, dead)
+	}
+	p.LoadMem(r1, r0, strong, 8)
+	p.LoadMem(r2, r0, weaks, 8)
+	p.ALUImm(ring.ALUSub, r2, r2, 1) // all strong ones are one weak one
+	p.JumpZero(r1, dead)
+	p.ALUImm(ring.ALUAdd, r3, r0, at)
+	p.Bind(dead)
+	return f.Box(t, r3, extraWord{"strong", r1}, extraWord{"weak", r2})
+}
+
+// rustContents finds the value in what shared pointers share.
+func rustContents(inner *symbol.Type) (off int64, t *symbol.Type, ok bool) {
+	if off, t, ok = field(inner, "value"); !ok {
+		off, t, ok = field(inner, "data")
+	}
+	return off, t.Strip(), ok
+}

@@ -1,0 +1,32 @@
+package value
+
+// pairs shows a map whose keys and values lie apart: a count, and addresses of a key and of its value in turns.
+func (r *renderer) pairs(t *Type, b []byte, v view, depth int) Value {
+	n := word(b, 0)
+	elems := make([]Value, 0, min(len(b)/16, MaxElems))
+	for i := 1; i+1 < len(b)/8 && len(elems) < MaxElems; i += 2 {
+		key := r.item(t.Elem, word(b, i), t.ElemWalk, v, depth+1)
+		val := Value{}
+		if len(t.Fields) > 0 {
+			val = r.item(t.Fields[0].Type, word(b, i+1), uint16(t.Num), v, depth+1)
+		}
+		elems = append(elems, Value{kind: Array, elems: []Value{key, val}})
+	}
+	return mapOf(Value{kind: Array, elems: elems, more: count(n, len(elems))})
+}
+
+// item shows a part of v's object that is in a node of its own.
+func (r *renderer) item(ti int32, addr uint64, walk uint16, v view, depth int) Value {
+	k := r.node(addr, walk)
+	switch {
+	case r.l.typ(ti).Size == 0:
+		return r.value(ti, view{}, depth)
+	case k < 0:
+		return r.left(r.l.typ(ti), addr)
+	case r.chunks[k].state != chunkOK:
+		return markerOf(r.chunks[k].state)
+	}
+	at := r.nodeView(k)
+	at.deep = v.deep
+	return r.value(ti, at, depth)
+}
