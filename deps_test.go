@@ -44,6 +44,7 @@ var mayImport = map[string][]string{
 	"internal/collector":        {},
 	"internal/collector/native": {"internal/collector", "internal/ptrace", "internal/ring", "internal/hook", "internal/symbol", "internal/capture"},
 	"internal/capture":          {"internal/symbol", "internal/ring"},
+	"internal/expr":             {"internal/symbol", "internal/value", "internal/ring"},
 	"internal/ptrace":           {"internal/symbol"},
 	"internal/hook":             {"internal/symbol"},
 	"internal/symbol":           {},
