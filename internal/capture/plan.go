@@ -314,5 +314,5 @@ func (s *side) most() int {
 	if s.walks {
 		return ring.MaxPayload
 	}
-	return s.size
+	return s.size + 8 // the agent wants room for a head behind every operation
 }

@@ -174,10 +174,10 @@ func (g *gen) rustOption() kind {
 	t := g.rustType()
 	return kind{name: "Option<" + t.name + ">", gen: func() sample {
 		if g.IntN(3) == 0 {
-			return sample{"None::<" + t.name + ">", `"None"`}
+			return sample{"None::<" + t.name + ">", "null"}
 		}
 		v := t.gen()
-		return sample{"Some::<" + t.name + ">(" + v.lit + ")", `{"Some":` + v.json + `}`}
+		return sample{"Some::<" + t.name + ">(" + v.lit + ")", v.json}
 	}}
 }
 
