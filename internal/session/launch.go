@@ -121,7 +121,8 @@ func (m *Manager) start(ctx context.Context, id string, rt collector.Runtime, cm
 	if err != nil {
 		return nil, fmt.Errorf("create event store: %w", err)
 	}
-	undo = append(undo, func() error { return removeFiles(meta.Path) }, k.st.Close)
+	k.names = newThreadNames(k.st)
+	undo = append(undo, func() error { return store.RemoveFile(meta.Path) }, k.st.Close)
 	conn, err := m.openChannel(r.Terminal, iochan.Options{Input: r.Stdin, KeepInput: r.KeepStdin, Clock: iochan.Monotonic}, k.output)
 	if err != nil {
 		return nil, fmt.Errorf("open channel: %w", err)

@@ -390,24 +390,11 @@ func (m *Manager) remove(ctx context.Context, id string) error {
 	if err != nil && fault.CodeOf(err) != fault.StorageFull {
 		return fmt.Errorf("delete session %s: %w", id, err)
 	}
-	if gone := removeFiles(m.path(id)); gone != nil || err == nil {
+	if gone := store.RemoveFile(m.path(id)); gone != nil || err == nil {
 		return gone
 	}
 	if err := m.index.Delete(ctx, id); err != nil {
 		return fmt.Errorf("delete session %s: its data is gone: %w", id, err)
-	}
-	return nil
-}
-
-func removeFiles(path string) error {
-	var errs []error
-	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
-		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
-			errs = append(errs, err)
-		}
-	}
-	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("delete session data: %w", err)
 	}
 	return nil
 }

@@ -216,6 +216,7 @@ func (s *Session) Flush(ctx context.Context) error {
 		errs = append(errs, s.col.Flush(ctx))
 	}
 	if s.sink != nil {
+		s.sink.names.look(time.Duration(s.sink.Now()), true)
 		s.sink.flushHeld()
 		errs = append(errs, s.st.Flush(ctx))
 	}

@@ -28,6 +28,7 @@ const (
 // when the writer is behind, for it. Nothing else takes it but flushHeld.
 type sink struct {
 	st        *store.Store
+	names     *threadNames
 	log       *slog.Logger
 	startMono int64
 	dropped   atomic.Int64
@@ -50,13 +51,14 @@ func newSink(startMono int64, log *slog.Logger) *sink {
 func (k *sink) Function(f event.Function) event.FuncID { return k.st.Function(f) }
 
 // Thread implements collector.Sink.
-func (k *sink) Thread(t event.Thread) event.ThreadID { return k.st.Thread(t) }
+func (k *sink) Thread(t event.Thread) event.ThreadID {
+	return k.names.thread(t, time.Duration(k.Now()))
+}
 
 // Dropped implements collector.Sink.
 func (k *sink) Dropped(n int64) { k.dropped.Add(n) }
 
-// Sampled counts calls of fn that were made and not recorded, because the function is sampled: skipped more since
-// the last report. Collectors find it by type assertion.
+// Sampled implements collector.Sink.
 func (k *sink) Sampled(fn event.FuncID, skipped int64) { k.st.AddCalls(fn, skipped) }
 
 // Now implements collector.Sink.
@@ -70,6 +72,7 @@ func (k *sink) Events(batch []event.Event) {
 	if len(batch) == 0 {
 		return
 	}
+	k.names.look(time.Duration(k.Now()), false)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.closed {
