@@ -39,14 +39,17 @@ const (
 	maxTextCompile = 256     // bytes of a literal in a program
 )
 
-// Words evaluates to the word that the compiled program would put out: a scalar, sign- or zero-extended
-// from its type (of a float its 64 bits as float64), or the address of an object. Text without a
-// place gives 0. The error is an *EvalError.
+// Word evaluates to the word that the compiled program puts out: a scalar, sign- or zero-extended from its
+// type, of a float its bits, or the address of an object. Text without a place gives 0. The error is
+// an *EvalError.
 func (e *Expr) Word(env *Env) (uint64, error) {
 	v := evaluator{env: env}
 	switch {
 	case e.val != nil && e.typ.kind == KindFloat:
 		f, err := v.float(e.val)
+		if e.typ.size == 4 {
+			return uint64(math.Float32bits(float32(f))), err
+		}
 		return math.Float64bits(f), err
 	case e.val != nil:
 		return v.word(e.val)
@@ -59,8 +62,8 @@ func (e *Expr) Word(env *Env) (uint64, error) {
 // Truth evaluates a condition: any scalar that is not zero is true. The error is an *EvalError.
 func (e *Expr) Truth(env *Env) (bool, error) {
 	w, err := e.Word(env)
-	if e.typ.kind == KindFloat {
-		return math.Float64frombits(w) != 0, err
+	if e.typ.kind == KindFloat { // -0.0 is zero and has a bit
+		return w<<(65-8*uint(e.typ.size)) != 0, err
 	}
 	return w != 0, err
 }

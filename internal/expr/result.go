@@ -2,7 +2,6 @@ package expr
 
 import (
 	"encoding/binary"
-	"math"
 
 	"github.com/strobe-debug/strobe/internal/ring"
 	"github.com/strobe-debug/strobe/internal/symbol"
@@ -64,11 +63,7 @@ func (e *Expr) Eval(env *Env) (Result, error) {
 // scalarBytes is a word as its type lies in memory.
 func scalarBytes(t *Type, w uint64) []byte {
 	var b [8]byte
-	if t.kind == KindFloat && t.size == 4 {
-		binary.LittleEndian.PutUint32(b[:], math.Float32bits(float32(math.Float64frombits(w))))
-	} else {
-		binary.LittleEndian.PutUint64(b[:], w)
-	}
+	binary.LittleEndian.PutUint64(b[:], w)
 	return b[:min(max(t.size, 1), 8)]
 }
 
