@@ -123,7 +123,7 @@ func (b *bodyDecoder) refersToClass(ref dieRef) bool {
 			isRef = true
 		case tagConstType, tagVolatileType, tagTypedef:
 		default:
-			return isRef && plainName(h.name) == b.class
+			return isRef && h.name == b.whole
 		}
 		if h.elem.class != clsRef {
 			return false

@@ -40,7 +40,7 @@ func (t *Type) loadBody() {
 			return nil
 		}
 		ab.skipAttrs(&r)
-		b := bodyDecoder{d: d, m: t.m, u: u, body: &t.body, class: plainName(t.Name)}
+		b := bodyDecoder{d: d, m: t.m, u: u, body: &t.body, class: plainName(t.Name), whole: t.Name}
 		d.children(u, r, b.child)
 		return nil
 	})
@@ -81,6 +81,7 @@ type bodyDecoder struct {
 	body *typeBody
 
 	class string // the name that constructors have
+	whole string // the name with template arguments
 }
 
 func (b *bodyDecoder) child(c *abbrev, r *reader, off uint64) {
