@@ -1,8 +1,7 @@
 package capture
 
 import (
-	"slices"
-
+	"github.com/strobe-debug/strobe/internal/symbol"
 	"github.com/strobe-debug/strobe/internal/value"
 )
 
@@ -10,7 +9,7 @@ import (
 func llvmTuple(f *form) bool {
 	off, base, ok := f.any(path{"__base_"})
 	if !ok {
-		return len(f.T.TemplateParams()) == 0 && f.Tuple()
+		return f.heads(nil)
 	}
 	var leaves []head
 	for _, b := range base.Fields() {
@@ -28,12 +27,7 @@ func llvmTuple(f *form) bool {
 			leaves = append(leaves, head{i, part{t, off + b.Off}})
 		}
 	}
-	slices.SortFunc(leaves, func(a, b head) int { return int(a.index - b.index) })
-	var parts []part
-	for _, l := range leaves {
-		parts = append(parts, l.part)
-	}
-	return f.Tuple(parts...)
+	return f.heads(leaves)
 }
 
 // llvmOptional is {__val_, …, __engaged_}.
@@ -47,7 +41,11 @@ func llvmOptional(f *form) bool {
 func llvmVariant(f *form) bool {
 	off, _, ok := f.any(path{"__impl_", "__data"}, path{"__impl", "__data"})
 	index, it, ok1 := f.any(path{"__impl_", "__index"}, path{"__impl", "__index"})
-	return ok && ok1 && f.alternatives(off, index, sizeOf(it))
+	var types []*symbol.Type
+	for _, a := range f.T.TemplateParams() {
+		types = append(types, a.Type)
+	}
+	return ok && ok1 && f.alternatives(types, off, index, sizeOf(it))
 }
 
 // llvmAny is {__h, …}, whose first member is a function that the type names.
@@ -68,7 +66,7 @@ func llvmFunction(f *form) bool {
 	f.P.Const(r1, 0)
 	f.P.JumpZero(r2, none)
 	f.P.LoadMem(r0, r2, 0, 8)
-	f.P.LoadMem(r0, r0, 0, 8) // any virtual function: all are members of one class template
+	f.P.LoadMem(r0, r0, 16, 8) // the first that every class has of its own: __clone, behind two destructors
 	f.P.LoadMem(r1, r2, 8, 8)
 	f.P.Bind(none)
 	return f.words(value.ClassCallable, r0, r1)

@@ -12,12 +12,20 @@ import (
 // empty, as its base.
 func gnuTuple(f *form) bool {
 	heads, ok := gnuHeads(f.T, 0)
-	if !ok {
+	return ok && f.heads(heads)
+}
+
+// heads shows the elements of a tuple.
+func (f *form) heads(heads []head) bool {
+	if len(heads) == 0 && f.T.Name != "tuple<>" {
 		return false
 	}
 	slices.SortFunc(heads, func(a, b head) int { return int(a.index - b.index) })
 	var parts []part
-	for _, h := range heads {
+	for i, h := range heads {
+		if h.index != int64(i) {
+			return false
+		}
 		parts = append(parts, h.part)
 	}
 	return f.Tuple(parts...)
@@ -67,21 +75,39 @@ func gnuOptional(f *form) bool {
 
 // gnuVariant is {_M_u, _M_index}, with all alternatives at the start of the first.
 func gnuVariant(f *form) bool {
-	off, _, ok := f.any(path{"_M_u"})
+	off, union, ok := f.any(path{"_M_u"})
 	index, it, ok1 := f.any(path{"_M_index"})
-	return ok && ok1 && f.alternatives(off, index, sizeOf(it))
-}
-
-// alternatives shows one of the types of a std::variant, all of which are at off; null if it has none.
-func (f *form) alternatives(off, index, size int64) bool {
-	var choices []choice
-	for i, a := range f.T.TemplateParams() {
-		if a.Const || a.Type == nil {
+	if !ok || !ok1 {
+		return false
+	}
+	var types []*symbol.Type // GCC leaves packs empty at times: each _Uninitialized<T, …> of the union says one
+	for range maxAlternatives {
+		_, first, ok := field(union, "_M_first")
+		if !ok {
+			break
+		}
+		t, ok := typeArg(first, 0)
+		if !ok {
 			return false
 		}
-		choices = append(choices, choice{is: []uint64{uint64(i)}, t: a.Type, off: off})
+		types = append(types, t)
+		if _, union, ok = field(union, "_M_rest"); !ok {
+			break
+		}
 	}
-	return f.Choice(index, size, append(choices, choice{})...)
+	return f.alternatives(types, off, index, sizeOf(it))
+}
+
+// maxAlternatives bounds what a variant is believed to have.
+const maxAlternatives = 200
+
+// alternatives shows one of the types of a std::variant, all of which are at off; null if it has none.
+func (f *form) alternatives(types []*symbol.Type, off, index, size int64) bool {
+	var choices []choice
+	for i, t := range types {
+		choices = append(choices, choice{is: []uint64{uint64(i)}, t: t, off: off})
+	}
+	return len(choices) > 0 && f.Choice(index, size, append(choices, choice{})...)
 }
 
 // gnuAny is {_M_manager, …}, whose first member is a function that the type names.

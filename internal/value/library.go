@@ -292,7 +292,8 @@ func newNamed(name string, addr uint64) Value {
 	return v
 }
 
-// heldType finds the last template argument in a name such as std::_Function_handler<int (int), F>::_M_invoke.
+// heldType finds F among the template arguments in a name such as std::_Function_handler<int (int), F>::_M_invoke or
+// std::__1::__function::__func<F, std::__1::allocator<F>, int (int)>::__clone.
 func heldType(name string) string {
 	args := templateArgs(name)
 	if len(args) == 0 {
@@ -303,7 +304,12 @@ func heldType(name string) string {
 			return a
 		}
 	}
-	return args[min(1, len(args)-1)]
+	for _, a := range args {
+		if !strings.HasSuffix(a, ")") || strings.Contains(a, "(*)") {
+			return a
+		}
+	}
+	return args[0]
 }
 
 // templateArgs splits the first template argument list of a name.
