@@ -158,8 +158,8 @@ template <class M> std::string show_map(const M& m, bool multi) {
   for (auto& [k, v] : m) {
     if (i) out += ",";
     if (i == max_elements) {
-      out += plain ? "\"…\":" : "";
-      out += "\"…(+" + std::to_string(m.size() - i) + " elements)\"";
+      std::string rest = "+" + std::to_string(m.size() - i) + " elements";
+      out += plain ? "\"…\":\"" + rest + "\"" : "\"…(" + rest + ")\"";
       break;
     }
     i++;

@@ -165,6 +165,6 @@ int main(int argc, char** argv) {
   RUN_FUNCTION(function_lambda, "\"lambda\"", "like")
   RUN_FUNCTION(function_big_lambda, "\"lambda\"", "like")
   RUN_FUNCTION(function_object, "\"inner::Adder\"", "like")
-  RUN_FUNCTION(function_bound, "\"Bind\"", "like")
+  RUN_FUNCTION(function_bound, "\"ind<\"", "like")
   return end();
 }
