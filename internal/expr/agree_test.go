@@ -33,14 +33,14 @@ var (
 		ints:  []string{"number", "item.ref", "item.base_id", "item.mixed", "item.count", "item.mode", "ints[2]", "ints[number]", "arr[1]", "len(ints)", "len(longText)", "len(view)", "wide", "unique->base_id", "shared->ref", "items[0]->mixed", "names[1][0]"},
 		bools: []string{"unique != nullptr", "none == nullptr", "true"}, floats: []string{"1.5", "0.1f"},
 		ptrs: []string{"ptr", "&item", "items[0]", "items[1]", "items[number]"}, structs: []string{"item", "*ptr"},
-		texts:  []string{"shortText", "longText", "empty", "view", "names[0]", "item.name", "ptr->name", "unique->name", "names[number]"},
+		texts:  []string{"shortText", "longText", "empty", "accents", "view", "names[0]", "item.name", "ptr->name", "unique->name", "names[number]"},
 		arrays: []string{"ints", "arr", "((int *)ptr)", "shortText", "view"}, intMembers: []string{"base_id", "mixed", "ref", "mode", "name[1]"}, pointers: []string{},
 		types: []string{"int", "unsigned", "uint8_t", "signed char", "short", "unsigned long", "bool", "char", "char16_t"}}
 	leavesRust = leaves{lang: symbol.LangRust,
-		ints:  []string{"num", "(byte as i32)", "(big as i32)", "(ch as i32)", "v[2]", "v[num]", "points[1].x", "(points[0].pair.0 as i32)", "(slice[1] as i32)", "(len(slice) as i32)", "(len(owned) as i32)", "boxed.x", "counted.y", "tuple.0", "*link", "node.at.y", "(level as i32)", "$thread", "(wide as i32)"},
-		bools: []string{"flag", "tuple.1.1", "level == Level::Low"}, floats: []string{"f", "1.5"},
+		ints:  []string{"num", "(byte as i32)", "(big as i32)", "(ch as i32)", "v[2]", "v[num]", "points[1].x", "(points[0].pair.0 as i32)", "(slice[1] as i32)", "(len(slice) as i32)", "(len(owned) as i32)", "boxed.x", "counted.y", "tuple.0", "*link", "node.at.y", "(level as i32)", "$thread", "(wide as i32)", "some.Some.0", "nope.Some.0", "next.Some.0.x", "last.Some.0.y", "circle.Circle.0", "(rect.Rect.w as i32)"},
+		bools: []string{"flag", "tuple.1.1", "level == Level::Low", "circle == Circle", "hollow == Shape::Empty", "next == null", "some != None", "ord.Some.0 == None"}, floats: []string{"f", "1.5"},
 		ptrs: []string{"boxed", "(&node.at)", "(&points[0] as *const Point)"}, structs: []string{"node.at", "points[0]"},
-		texts: []string{"text", "owned", "none", "node.name", "node.tag", "strs[0]", "strs[num]"}, arrays: []string{"v", "slice", "arr"},
+		texts: []string{"text", "owned", "none", "node.name", "node.tag", "strs[0]", "strs[num]", "bad.Err.0"}, arrays: []string{"v", "slice", "arr"},
 		intMembers: []string{"x", "y"}, pointers: []string{}, types: []string{"u8", "i32", "u64", "i16", "usize"}}
 )
 
@@ -112,7 +112,7 @@ func (m *sourceMaker) pointer(depth int) string {
 }
 
 var textLiterals = []string{`""`, `"abc"`, `"abcd"`, `"wxyz"`, `"hello, world"`, `"hello"`, `"head of the list"`, `"apple"`, `"short"`, `"one"`, `"uno"`, `"root"`, `"a tag"`, `"owned text"`,
-	`"a text that is too long for the inside of a string"`, `"a view"`, `"a\x00b"`}
+	`"a text that is too long for the inside of a string"`, `"a view"`, `"abcdefghij\u00e9"`, `"a\x00b"`}
 
 func (m *sourceMaker) bool(depth int) string {
 	if depth <= 0 {

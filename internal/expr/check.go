@@ -110,6 +110,9 @@ type operand struct {
 	literal    bool    // a number without a type of its own
 	lit        *string // text literal
 	threadName bool
+	variant    *symbol.Variant // the name of a Rust enum's variant, to compare with
+	guard      *node           // 1 where a payload in registers is there; guardText says what is wrong otherwise
+	guardText  string
 	pos        int
 }
 
@@ -361,6 +364,7 @@ func (c *checker) value(o *operand) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
+	v = guarded(v, o.guard, o.guardText, o.pos)
 	switch o.typ.kind {
 	case KindFloat:
 		v = build(node{op: opFBits, a: v, size: uint8(size), pos: o.pos})

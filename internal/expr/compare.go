@@ -38,7 +38,13 @@ func (c *checker) enumerator(o *operand, isName bool, name string) *operand {
 		}
 		o = next
 	}
-	if !isName || !o.typ.isEnum() {
+	if !isName {
+		return nil
+	}
+	if v := variantOf(o.typ.stripped(), name); v != nil {
+		return &operand{typ: o.typ, variant: v, pos: o.pos}
+	}
+	if !o.typ.isEnum() {
 		return nil
 	}
 	if i := strings.LastIndex(name, "::"); i >= 0 {
@@ -63,6 +69,9 @@ func (c *checker) compare(n *ast, a, b *operand) (*operand, error) {
 				}
 			}
 		}
+	}
+	if o, err := c.compareVariant(n, a, b); o != nil || err != nil {
+		return o, err
 	}
 	if o, err := c.compareText(n, a, b); o != nil || err != nil {
 		return o, err

@@ -157,6 +157,10 @@ func (g *generator) node(n *node, d uint8) {
 		g.imm(d, d, ring.ALUEq, 0)
 	case opAnd, opOr, opCond:
 		g.branch(n, d)
+	case opGuard:
+		g.node(n.a, d)
+		g.node(n.b, d+1)
+		g.emit(ring.Op{Code: ring.WalkALU, Src: d, Slot: d, Dst: d + 1, SrcOff: ring.ALUUDiv})
 	case opBound:
 		g.bound(n, d)
 	case opTextEq:

@@ -38,6 +38,7 @@ const (
 	DivideByZero                   // also remainders
 	OutOfRange                     // an index behind the end of a slice, Vec or vector
 	TooLong                        // len of text without an end within maxStrlen
+	WrongVariant                   // the payload of a Rust enum that is another variant now
 	NotHere                        // a register, frame or module that the Env does not have
 )
 

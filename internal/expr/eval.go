@@ -105,6 +105,8 @@ func (v *evaluator) word(n *node) (uint64, error) {
 		return v.alu(n)
 	case opBound:
 		return v.bound(n)
+	case opGuard:
+		return v.guard(n)
 	case opAnd, opOr:
 		a, err := v.word(n.a)
 		if err != nil || (a != 0) == (n.op == opOr) {
@@ -270,6 +272,18 @@ func (t *textRef) wanted(lit string) (want string, ok bool) {
 		return lit, true
 	}
 	return lit + "\x00", true
+}
+
+// guard checks before it computes: the program does it the other way round, which differs only in the error.
+func (v *evaluator) guard(n *node) (uint64, error) {
+	ok, err := v.word(n.b)
+	if err != nil {
+		return 0, err
+	}
+	if ok == 0 {
+		return 0, &EvalError{Reason: WrongVariant, Pos: n.pos, Msg: n.text}
+	}
+	return v.word(n.a)
 }
 
 func (v *evaluator) textEq(n *node) (uint64, error) {

@@ -24,6 +24,9 @@ func (c *checker) memberOf(o *operand, name string, pos int) (*operand, error) {
 	for range maxFollow {
 		if o.typ.isRecord() {
 			m, err := c.field(o, name, pos)
+			if m == nil && err == nil {
+				m, err = c.variantPayload(o, name, pos)
+			}
 			if m != nil || err != nil {
 				return m, err
 			}
@@ -92,6 +95,11 @@ func (c *checker) unknownMember(o *operand, name string, pos int) *Error {
 // allNames lists the members of a record, those of its bases and unnamed members with it.
 func allNames(s *symbol.Type, depth int) []string {
 	out := fieldNames(s)
+	if vp := s.Variants(); vp != nil {
+		for _, v := range vp.Variants {
+			out = append(out, v.Name)
+		}
+	}
 	for _, f := range s.Fields() {
 		if depth < 8 && len(out) < 1000 && (f.Base || f.Name == "") && f.Type != nil {
 			out = append(out, allNames(f.Type.Strip(), depth+1)...)
@@ -133,7 +141,7 @@ func (c *checker) part(o *operand, f symbol.Field, off int64, pos int) *operand 
 	if o.addr != nil {
 		m.addr = addConst(o.addr, at)
 	} else {
-		m.pieces, m.off = o.pieces, o.off+at
+		m.pieces, m.off, m.guard, m.guardText = o.pieces, o.off+at, o.guard, o.guardText
 	}
 	return m
 }
@@ -287,7 +295,7 @@ func (c *checker) arrayElement(o *operand, e *Type, i *node, n *ast) (*operand, 
 	case o.addr != nil:
 		return c.settle(&operand{typ: e, addr: scaled(o.addr, i, e.size, n.pos), pos: n.pos})
 	case i.isConst() && int64(i.n) >= 0 && int64(i.n) < 1<<20:
-		return &operand{typ: e, pieces: o.pieces, off: o.off + int64(i.n)*e.size, pos: n.pos}, nil
+		return &operand{typ: e, pieces: o.pieces, off: o.off + int64(i.n)*e.size, guard: o.guard, guardText: o.guardText, pos: n.pos}, nil
 	}
 	return nil, unsupported(n.pos, "Use a number as the index.", "the array is in registers")
 }

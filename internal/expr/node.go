@@ -28,6 +28,7 @@ const (
 	opOr                       // a || b
 	opCond                     // a ? b : c
 	opBound                    // a, which must be below b
+	opGuard                    // a, if b, which is 0 or 1; text says what is wrong otherwise
 	opTextEq                   // text at address a is text; see textNode
 	opTextLen                  // length of the text at a, up to n bytes
 	opTextCmp                  // texts x and y are equal

@@ -24,7 +24,7 @@ int Item::count = 99;
 int number = 5;
 shop::Item item("apple", number);
 shop::Item *ptr = &item;
-std::string shortText = "short", longText = "a text that is too long for the inside of a string", empty;
+std::string shortText = "short", longText = "a text that is too long for the inside of a string", empty, accents = "abcdefghij\u00e9";
 std::string_view view = "a view";
 std::vector<int> ints = { 3, 1, 4, 1, 5 };
 std::vector<shop::Item *> items = { &item, nullptr };
@@ -35,7 +35,7 @@ std::shared_ptr<shop::Item> shared(new shop::Item("shared", number));
 std::unique_ptr<int> none;
 char16_t wide = u'\u20ac';
 
-#define VARS(X) X(number) X(item) X(ptr) X(shortText) X(longText) X(empty) X(view) X(ints) X(items) X(names) X(arr) X(unique) X(shared) X(none) X(wide)
+#define VARS(X) X(number) X(item) X(ptr) X(shortText) X(longText) X(empty) X(accents) X(view) X(ints) X(items) X(names) X(arr) X(unique) X(shared) X(none) X(wide)
 #define PARAM(v) decltype(v) *v,
 #define PRINT(v) printf("%s %p\n", #v, (void *)&v);
 #define ARG(v) &v,
