@@ -49,6 +49,9 @@ type Module struct {
 
 	ehOnce sync.Once
 	eh     *frameTables
+
+	vtOnce  sync.Once
+	vtables []Vtable
 }
 
 type problemsOf struct{ list []string }
