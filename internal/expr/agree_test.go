@@ -265,38 +265,109 @@ func agree(t *testing.T, p *target, m *sourceMaker, wanted int) {
 			continue
 		}
 		done++
-		prog, ok := e.Compile()
-		if !ok {
-			counts["not compiled"]++
-			continue
-		}
-		ops, err := prog.Relocated(bias)
-		if err != nil {
-			t.Fatal(err)
-		}
 		for _, seed := range []uint64{0, m.Uint64() | 1} {
 			env := &Env{Memory: &damaged{p, seed}, Frame: f, Bias: bias, ThreadID: 77, PID: 66}
-			want, err := e.Word(env)
-			got, runErr := emulate(ops, env)
-			var bad *EvalError
-			switch {
-			case errors.Is(runErr, errProgram) || err != nil && !errors.As(err, &bad):
-				t.Fatalf("%s: %v, %v", src, err, runErr)
-			case err != nil && runErr != nil:
-				counts["errors"]++
-			case err != nil || runErr != nil || got != want:
-				t.Fatalf("%s (seed %d): evaluated to %#x, %v; compiled to %#x, %v\n%s", src, seed, want, err, got, runErr, listing(prog))
-			default:
-				counts["equal"]++
-			}
-			if _, err := e.Eval(env); err != nil && !errors.As(err, &bad) {
-				t.Fatalf("%s: %v", src, err)
-			}
+			counts[agreeOn(t, e, env)]++
 		}
 	}
 	t.Logf("%d expressions: %v", wanted, counts)
 	if counts["equal"] < wanted/2 || counts["errors"] < wanted/20 {
 		t.Errorf("the generator has become one-sided: %v", counts)
+	}
+}
+
+// agreeOn evaluates e and runs its program in env, and says how that went.
+func agreeOn(t *testing.T, e *Expr, env *Env) string {
+	t.Helper()
+	var bad *EvalError
+	if _, err := e.Eval(env); err != nil && !errors.As(err, &bad) {
+		t.Fatalf("%s: %v", e.Source, err)
+	}
+	prog, ok := e.Compile()
+	if !ok {
+		return "not compiled"
+	}
+	ops, err := prog.Relocated(bias)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := e.Word(env)
+	got, runErr := emulate(ops, env)
+	switch {
+	case errors.Is(runErr, errProgram) || err != nil && !errors.As(err, &bad):
+		t.Fatalf("%s: %v, %v", e.Source, err, runErr)
+	case err != nil && runErr != nil:
+		return "errors"
+	case err != nil || runErr != nil || got != want:
+		t.Fatalf("%s: evaluated to %#x, %v; compiled to %#x, %v\n%s", e.Source, want, err, got, runErr, listing(prog))
+	}
+	return "equal"
+}
+
+// FuzzEval looks for expressions and damage that generated ones do not come to.
+func FuzzEval(f *testing.F) {
+	p := start(f, "vars.c", "gcc", "-O0")
+	m := &sourceMaker{rand.New(rand.NewPCG(5, 6)), leavesC}
+	for range 200 {
+		f.Add(m.source(), m.Uint64())
+	}
+	tail := p.vars["tail"].Addr
+	f.Fuzz(func(t *testing.T, src string, seed uint64) {
+		e, err := New(src, symbol.LangC, places{p, p.mod})
+		if err == nil {
+			agreeOn(t, e, &Env{Memory: &damaged{p, seed}, Frame: frame{tail + 64, tail}, Bias: bias, ThreadID: 77, PID: 66})
+		}
+	})
+}
+
+func BenchmarkEval(b *testing.B) {
+	p := start(b, "vars.c", "gcc", "-O0")
+	e, err := New(`list->next->id > 5 && list->next->name == "tail"`, symbol.LangC, p)
+	if err != nil {
+		b.Fatal(err)
+	}
+	env := &Env{Memory: stillMemory{p, map[uint64][]byte{}}}
+	b.ReportAllocs()
+	for b.Loop() {
+		if ok, err := e.Truth(env); err != nil || !ok {
+			b.Fatal(ok, err)
+		}
+	}
+}
+
+// stillMemory reads each page once.
+type stillMemory struct {
+	of    Memory
+	pages map[uint64][]byte
+}
+
+func (s stillMemory) Read(addr uint64, b []byte) error {
+	for n := 0; n < len(b); {
+		at := addr + uint64(n)
+		page := s.pages[at>>12]
+		if page == nil {
+			page = make([]byte, 4096)
+			if err := s.of.Read(at&^4095, page); err != nil {
+				return err
+			}
+			s.pages[at>>12] = page
+		}
+		n += copy(b[n:], page[at&4095:])
+	}
+	return nil
+}
+
+func BenchmarkNew(b *testing.B) {
+	p := start(b, "vars.c", "gcc", "-O0")
+	b.ReportAllocs()
+	for b.Loop() {
+		e, err := New(`list->next->id > 5 && list->next->name == "tail"`, symbol.LangC, p)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, ok := e.Compile(); !ok {
+			b.Fatal("not compiled")
+		}
 	}
 }
 

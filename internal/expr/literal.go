@@ -28,16 +28,18 @@ func (l *lexer) number() (token, error) {
 	if float {
 		return l.float(t, digits)
 	}
-	if !l.rust && base == 10 && len(digits) > 1 && digits[0] == '0' {
-		base, digits = 8, digits[1:]
-	}
-	t.hex = base != 10
 	if err := l.suffix(&t); err != nil {
 		return t, err
 	}
-	if base == 10 && isFloatSuffix(t.suffix) { // 1f32, 2f64
+	switch {
+	case isFloatSuffix(t.suffix) && base == 10: // 1f32, 2f64
 		return l.finishFloat(t, digits)
+	case isFloatSuffix(t.suffix):
+		return t, errorAt(start, "", "the number %s cannot have the suffix %s", l.src[start:l.pos], t.suffix)
+	case !l.rust && base == 10 && len(digits) > 1 && digits[0] == '0':
+		base, digits = 8, digits[1:]
 	}
+	t.hex = base != 10
 	if digits == "" {
 		return t, errorAt(start, "", "the number %s has no digits", l.src[start:l.pos])
 	}

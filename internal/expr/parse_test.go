@@ -41,6 +41,7 @@ func TestParseErrors(t *testing.T) {
 		{strings.Repeat("(", 5000), 4096, "the expression has 5000 bytes, more than 4096"},
 		{strings.Repeat("(", 200) + "1", 100, "nested deeper than 200"},
 		{strings.Repeat("!", 300) + "1", 199, "nested deeper than 200"},
+		{"0b1f32", 0, "the number 0b1f32 cannot have the suffix f32"},
 		{"0x", 0, "the number 0x has no digits"},
 		{`"\q"`, 1, "unknown escape in a literal"},
 		{`"\`, 1, "unknown escape in a literal"},
