@@ -25,13 +25,48 @@ type Command struct {
 	SymbolsPath string
 	Block       bool // full rings make the target wait instead of dropping
 	StopOnEntry bool
-	Probes      []Probe // in force from the first instruction
+	Tracing     Tracing // in force from the first instruction
+}
+
+// Tracing is what is recorded of a target.
+type Tracing struct {
+	Probes   []Probe
+	Watches  []Watch
+	Sampling Sampling
 }
 
 // Probe is one pattern that the user wants traced.
 type Probe struct {
 	Pattern string
-	Depth   int // serialization depth, 1..10
+	Depth   int  // serialization depth, 1..10
+	Out     bool // read pointees of pointer arguments again at the exit
+}
+
+// Watch is a value that is read in the target at each call of the functions that On selects, all where it is empty.
+type Watch struct {
+	Label string // unique
+	Expr  string // in package expr's language, over what is in scope in the function
+	On    []string
+}
+
+// Sampling says when few of a function's calls are recorded. The zero value: never.
+type Sampling struct {
+	Threshold int64   // calls per second of one function above which it is sampled, 0: none is
+	Rate      float64 // share of its calls that is recorded then, above 0, up to 1
+}
+
+// SampledFunction is a function that is sampled now.
+type SampledFunction struct {
+	Function       string  `json:"function"`
+	Rate           float64 `json:"rate"`
+	CallsPerSecond int64   `json:"callsPerSecond"` // lately
+}
+
+// WatchStatus says what became of one watch.
+type WatchStatus struct {
+	Label     string
+	Functions int // hooked functions that read it
+	Warning   string
 }
 
 // ProbeStatus says what became of one pattern.
@@ -56,6 +91,8 @@ type Status struct {
 	Matched    int          // functions that match, each once
 	Fallback   int          // of Hooked: by breakpoint instruction, slower
 	Unhookable []Unhookable // each once
+	Sampled    []SampledFunction
+	Watches    []WatchStatus
 	Warnings   []string
 }
 
@@ -76,6 +113,9 @@ type Sink interface {
 	Events([]event.Event)
 	// Dropped adds lost call events to the session's count (the event itself is also sent by Events).
 	Dropped(n int64)
+	// Sampled counts calls of fn that were made and not recorded, because the function is sampled: skipped more since
+	// the last report.
+	Sampled(fn event.FuncID, skipped int64)
 	// Now is the session's clock: nanoseconds since its start, on CLOCK_MONOTONIC.
 	Now() int64
 	// StartMono is CLOCK_MONOTONIC in nanoseconds at the session's start.
@@ -95,8 +135,8 @@ type Runtime interface {
 // Collector is one launched or attached target. Safe for concurrent use.
 type Collector interface {
 	PID() int
-	// SetProbes makes exactly these patterns be in force and says what became of each.
-	SetProbes(ctx context.Context, probes []Probe) (Status, error)
+	// SetTracing makes exactly this be in force and says what became of each part.
+	SetTracing(ctx context.Context, tracing Tracing) (Status, error)
 	// Status returns the current state without changing it.
 	Status() Status
 	// PIDs lists the live processes of the target.

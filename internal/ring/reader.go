@@ -108,7 +108,8 @@ func (rd *Reader) TakeLost() (count, first, last uint64) {
 // Free gives a dead ring back to the pool; it must have been read to its end.
 func (r *Region) Free(i int) {
 	h := r.Header(i)
-	*h = Header{}
+	h.Head, h.CachedTail, h.Lost, h.LostFirst, h.LostLast = 0, 0, 0, 0, 0
+	h.Tail, h.Waiting, h.TID, h.SavedCount = 0, 0, 0, 0
 	atomic.StoreUint32(r.State(i), RingFree)
 }
 

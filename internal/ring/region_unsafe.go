@@ -120,3 +120,9 @@ func (r *Region) SetArenas(list []Arena) {
 	copy(c.Arenas[:], list)
 	atomic.StoreUint32(&c.ArenaCount, uint32(min(len(list), MaxArenas)))
 }
+
+// HookSample is the word that says how few calls of a hook are recorded: Hook.Sample.
+func (r *Region) HookSample(i uint32) *uint32 { return &r.Hook(i).Sample }
+
+// HookHot is Hook.Hot.
+func (r *Region) HookHot(i uint32) *uint16 { return &r.Hook(i).Hot }

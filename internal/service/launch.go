@@ -72,10 +72,19 @@ func launch(ctx context.Context, s *Service, p *LaunchParams) (*LaunchResult, er
 	set, _ := s.settings.Load(p.ProjectRoot)
 	key := keyOf(clientOf(ctx), p.ProjectRoot)
 	pending := s.pending.take(key)
-	probes, _ := session.ChangeProbes(pending, p.Trace, nil, p.SerializationDepth, set.SerializationDepth)
+	change, err := traceChange(p.Trace, nil, p.SerializationDepth, nil, nil, nil)
+	if err != nil {
+		s.pending.putBack(key, pending)
+		return nil, err
+	}
+	tracing, _, err := pending.Change(change, set.SerializationDepth)
+	if err != nil {
+		s.pending.putBack(key, pending)
+		return nil, err
+	}
 	r := session.LaunchRequest{
 		Command: p.Command, Args: p.Args, Cwd: p.Cwd, ProjectRoot: p.ProjectRoot, Env: p.Env, Stdin: p.Stdin,
-		Terminal: p.Terminal, SymbolsPath: p.SymbolsPath, Probes: probes, OnFullBuffer: p.OnFullBuffer, Name: p.Name,
+		Terminal: p.Terminal, SymbolsPath: p.SymbolsPath, Tracing: tracing, OnFullBuffer: p.OnFullBuffer, Name: p.Name,
 	}
 	if p.Stdin == "pipe" {
 		r.Stdin, r.KeepStdin = "", true
@@ -90,7 +99,7 @@ func launch(ctx context.Context, s *Service, p *LaunchParams) (*LaunchResult, er
 		return nil, err
 	}
 	res := &LaunchResult{
-		SessionID: sess.ID, PID: state.PID, Runtime: state.Runtime, PendingPatternsApplied: len(pending),
+		SessionID: sess.ID, PID: state.PID, Runtime: state.Runtime, PendingPatternsApplied: len(pending.Probes),
 		Warnings: launchWarnings(state),
 	}
 	if state.Caps != nil {
@@ -98,7 +107,7 @@ func launch(ctx context.Context, s *Service, p *LaunchParams) (*LaunchResult, er
 		res.Runtime = cmp.Or(state.Caps.Runtime, res.Runtime)
 	}
 	res.NextSteps = "debug_query shows output; debug_trace adds functions while it runs; debug_session stop ends it."
-	if len(probes) > 0 {
+	if len(tracing.Probes) > 0 {
 		t := &state.Trace
 		res.HookedFunctions, res.MatchedFunctions = &t.Hooked, &t.Matched
 		res.Unhookable, res.UnhookableCount = firstUnhookable(t.Unhookable)

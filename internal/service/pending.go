@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/strobe-debug/strobe/internal/collector"
+	"github.com/strobe-debug/strobe/internal/session"
 )
 
 const (
@@ -27,8 +28,8 @@ type pendingTable struct {
 type pendingKey struct{ client, root string }
 
 type pendingEntry struct {
-	probes []collector.Probe
-	until  time.Time
+	tracing session.Tracing
+	until   time.Time
 }
 
 func newPendingTable() *pendingTable {
@@ -38,7 +39,7 @@ func newPendingTable() *pendingTable {
 func keyOf(c Client, root string) pendingKey { return pendingKey{c.Name, filepath.Clean(root)} }
 
 // change replaces an entry by what f makes of it and returns that.
-func (t *pendingTable) change(k pendingKey, f func([]collector.Probe) []collector.Probe) []collector.Probe {
+func (t *pendingTable) change(k pendingKey, f func(session.Tracing) session.Tracing) session.Tracing {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.now()
@@ -47,10 +48,10 @@ func (t *pendingTable) change(k pendingKey, f func([]collector.Probe) []collecto
 			delete(t.entries, key)
 		}
 	}
-	next := f(slices.Clone(t.entries[k].probes))
+	next := f(t.entries[k].tracing)
 	delete(t.entries, k)
-	if len(next) == 0 {
-		return nil
+	if next.Empty() {
+		return next
 	}
 	for len(t.entries) >= maxPending {
 		var oldest pendingKey
@@ -62,22 +63,30 @@ func (t *pendingTable) change(k pendingKey, f func([]collector.Probe) []collecto
 		delete(t.entries, oldest)
 	}
 	t.entries[k] = pendingEntry{next, now.Add(pendingFor)}
-	return slices.Clone(next)
+	return next
 }
 
 // take returns an entry and removes it.
-func (t *pendingTable) take(k pendingKey) (taken []collector.Probe) {
-	t.change(k, func(p []collector.Probe) []collector.Probe { taken = p; return nil })
+func (t *pendingTable) take(k pendingKey) (taken session.Tracing) {
+	t.change(k, func(p session.Tracing) session.Tracing { taken = p; return session.Tracing{} })
 	return taken
 }
 
 // putBack restores what a launch that failed had taken, below what was staged meanwhile.
-func (t *pendingTable) putBack(k pendingKey, probes []collector.Probe) {
-	t.change(k, func(staged []collector.Probe) []collector.Probe {
-		for _, p := range probes {
-			if !slices.ContainsFunc(staged, func(s collector.Probe) bool { return s.Pattern == p.Pattern }) {
-				staged = append(staged, p)
+func (t *pendingTable) putBack(k pendingKey, taken session.Tracing) {
+	t.change(k, func(staged session.Tracing) session.Tracing {
+		for _, p := range taken.Probes {
+			if !slices.ContainsFunc(staged.Probes, func(s collector.Probe) bool { return s.Pattern == p.Pattern }) {
+				staged.Probes = append(staged.Probes, p)
 			}
+		}
+		for _, w := range taken.Watches {
+			if !slices.ContainsFunc(staged.Watches, func(s collector.Watch) bool { return s.Label == w.Label }) {
+				staged.Watches = append(staged.Watches, w)
+			}
+		}
+		if (staged.Sampling == session.Sampling{}) {
+			staged.Sampling = taken.Sampling
 		}
 		return staged
 	})

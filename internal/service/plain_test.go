@@ -29,9 +29,9 @@ func (plainRuntime) Launch(ctx context.Context, cmd *collector.Command, sink col
 	if err := c.cmd.Start(); err != nil {
 		return nil, err
 	}
-	c.SetProbes(ctx, cmd.Probes)
+	c.SetTracing(ctx, cmd.Tracing)
 	th := sink.Thread(event.Thread{PID: int32(c.PID()), TID: int32(c.PID()), Name: "main"})
-	for _, p := range cmd.Probes {
+	for _, p := range cmd.Tracing.Probes {
 		f := sink.Function(event.Function{Name: p.Pattern})
 		now := sink.Now()
 		sink.Events([]event.Event{
@@ -60,9 +60,9 @@ type plainCollector struct {
 
 func (c *plainCollector) PID() int { return c.cmd.Process.Pid }
 
-func (c *plainCollector) SetProbes(ctx context.Context, probes []collector.Probe) (collector.Status, error) {
+func (c *plainCollector) SetTracing(ctx context.Context, tracing collector.Tracing) (collector.Status, error) {
 	c.mu.Lock()
-	c.probes = slices.Clone(probes)
+	c.probes = slices.Clone(tracing.Probes)
 	c.mu.Unlock()
 	return c.Status(), nil
 }

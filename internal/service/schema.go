@@ -17,10 +17,13 @@ type Schemaer interface{ JSONSchema() *jsonschema.Schema }
 // and an answer explains itself.
 const outputDepth = 1
 
+// inputDepth bounds input schemas, which are complete.
+const inputDepth = 8
+
 // InputSchema returns the schema of the operation's parameters: all fields with types, ranges,
 // defaults and enums; nothing else is allowed.
 func (op *Op) InputSchema() (*jsonschema.Schema, error) {
-	s := schemaOf(op.Params, 8, true)
+	s := schemaOf(op.Params, inputDepth, true)
 	for _, f := range op.Fields {
 		prop, parent := s, s
 		last := ""
@@ -116,7 +119,7 @@ func structSchema(t reflect.Type, depth int, input bool) *jsonschema.Schema {
 		return s
 	}
 	s.Properties = map[string]*jsonschema.Schema{}
-	if input {
+	if input && depth == inputDepth { // of nested objects the operation refuses them all the same
 		s.AdditionalProperties = &jsonschema.Schema{Not: &jsonschema.Schema{}} // false
 	}
 	addFields(s, t, depth, input)
@@ -126,7 +129,10 @@ func structSchema(t reflect.Type, depth int, input bool) *jsonschema.Schema {
 func addFields(s *jsonschema.Schema, t reflect.Type, depth int, input bool) {
 	for i := range t.NumField() {
 		f := t.Field(i)
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		name, opts, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if !input && strings.Contains(opts, "omitempty") {
+			continue // declared is what is always there: schemas are paid for in every conversation
+		}
 		if f.Anonymous && name == "" {
 			addFields(s, f.Type, depth, input)
 			continue

@@ -27,28 +27,28 @@ type SessionParams struct {
 
 // StatusResult is the answer of action status.
 type StatusResult struct {
-	SessionID       string                  `json:"sessionId"`
-	Status          string                  `json:"status"` // running, paused, exited, crashed, interrupted
-	ExitCode        *int                    `json:"exitCode,omitempty"`
-	Signal          string                  `json:"signal,omitempty"`
-	PID             int                     `json:"pid"`
-	PIDs            []int                   `json:"pids"`
-	Runtime         string                  `json:"runtime"`
-	EventCount      map[string]int64        `json:"eventCount"` // by event type, ever recorded
-	EventsEvicted   int64                   `json:"eventsEvicted,omitempty"`
-	DroppedEvents   int64                   `json:"droppedEvents"`
-	HookedFunctions int                     `json:"hookedFunctions"`
-	TracePatterns   []string                `json:"tracePatterns"`
-	Sampling        []string                `json:"sampling"`
-	Watches         []string                `json:"watches"`
-	Breakpoints     []string                `json:"breakpoints"`
-	Logpoints       []string                `json:"logpoints"`
-	PausedThreads   []string                `json:"pausedThreads"`
-	CrashInfo       json.RawMessage         `json:"crashInfo,omitempty"`
-	Capabilities    *collector.Capabilities `json:"capabilities,omitempty"`
-	Released        bool                    `json:"released,omitempty"`   // stopped with kill false: the program was let go
-	StoreError      string                  `json:"storeError,omitempty"` // recording ended early: why
-	Warnings        []string                `json:"warnings,omitempty"`
+	SessionID       string                      `json:"sessionId"`
+	Status          string                      `json:"status"` // running, paused, exited, crashed, interrupted
+	ExitCode        *int                        `json:"exitCode,omitempty"`
+	Signal          string                      `json:"signal,omitempty"`
+	PID             int                         `json:"pid"`
+	PIDs            []int                       `json:"pids"`
+	Runtime         string                      `json:"runtime"`
+	EventCount      map[string]int64            `json:"eventCount"` // by event type, ever recorded
+	EventsEvicted   int64                       `json:"eventsEvicted,omitempty"`
+	DroppedEvents   int64                       `json:"droppedEvents"`
+	HookedFunctions int                         `json:"hookedFunctions"`
+	TracePatterns   []string                    `json:"tracePatterns"`
+	Sampling        []collector.SampledFunction `json:"sampling"` // functions of which few calls are recorded now
+	Watches         []string                    `json:"watches"`
+	Breakpoints     []string                    `json:"breakpoints"`
+	Logpoints       []string                    `json:"logpoints"`
+	PausedThreads   []string                    `json:"pausedThreads"`
+	CrashInfo       json.RawMessage             `json:"crashInfo,omitempty"`
+	Capabilities    *collector.Capabilities     `json:"capabilities,omitempty"`
+	Released        bool                        `json:"released,omitempty"`   // stopped with kill false: the program was let go
+	StoreError      string                      `json:"storeError,omitempty"` // recording ended early: why
+	Warnings        []string                    `json:"warnings,omitempty"`
 }
 
 // StopResult is the answer of action stop.
@@ -214,7 +214,7 @@ func sessionStatus(ctx context.Context, s *Service, id string) (*StatusResult, e
 	r := &StatusResult{
 		SessionID: id, Status: string(st.Status), ExitCode: st.ExitCode, Signal: st.Signal, PID: st.PID, PIDs: st.PIDs,
 		Runtime: st.Runtime, EventCount: st.Events, EventsEvicted: st.Evicted, DroppedEvents: st.Dropped,
-		HookedFunctions: st.Trace.Hooked, TracePatterns: session.Patterns(st.Probes), Sampling: []string{}, Watches: []string{},
+		HookedFunctions: st.Trace.Hooked, TracePatterns: session.Patterns(st.Tracing.Probes), Sampling: append([]collector.SampledFunction{}, st.Trace.Sampled...), Watches: st.Tracing.Labels(),
 		Breakpoints: []string{}, Logpoints: []string{}, PausedThreads: []string{}, Capabilities: st.Caps, Warnings: st.Warnings,
 		CrashInfo: st.Crash, Released: st.Released,
 	}

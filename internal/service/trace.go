@@ -12,11 +12,14 @@ import (
 
 // TraceParams are the parameters of debug_trace.
 type TraceParams struct {
-	SessionID          string   `json:"sessionId,omitempty" jsonschema:"absent: stage for the next launch in projectRoot"`
-	Add                []string `json:"add,omitempty" jsonschema:"glob on the qualified name: * stops at ::, ** does not; a::b(int); @usercode; @file:NAME; file:GLOB; !PATTERN takes out"`
-	Remove             []string `json:"remove,omitempty" jsonschema:"patterns as added"`
-	SerializationDepth int      `json:"serializationDepth,omitempty" jsonschema:"how deep values are followed"`
-	ProjectRoot        string   `json:"projectRoot,omitempty"`
+	SessionID          string         `json:"sessionId,omitempty" jsonschema:"absent: stage for the next launch in projectRoot"`
+	Add                []string       `json:"add,omitempty" jsonschema:"glob on the qualified name: * stops at ::, ** does not; a::b(int); @usercode; @file:NAME; file:GLOB; !PATTERN takes out"`
+	Remove             []string       `json:"remove,omitempty"`
+	SerializationDepth int            `json:"serializationDepth,omitempty" jsonschema:"how deep values are followed"`
+	CaptureOut         *bool          `json:"captureOut,omitempty" jsonschema:"pointees of arguments at the exit"`
+	Watches            *WatchesParam  `json:"watches,omitempty" jsonschema:"values read at each call, e.g. variable gClock->counter"`
+	Sampling           *SamplingParam `json:"sampling,omitempty" jsonschema:"over 100000 calls/s: auto, off, {rate}"`
+	ProjectRoot        string         `json:"projectRoot,omitempty"`
 }
 
 // TraceResult is the answer of debug_trace: the exact state after the call.
@@ -43,11 +46,7 @@ var traceOp = Op{
 	Params:  reflect.TypeFor[TraceParams](),
 	Results: []reflect.Type{reflect.TypeFor[TraceResult]()},
 	Fields:  []Field{{Name: "serializationDepth", Min: 1, Max: 10, Default: 3}},
-	Later: map[string]string{
-		"watches":  "Trace a function that takes or returns the value.",
-		"sampling": "Every call is recorded; trace fewer functions, or set events.maxPerSession.",
-	},
-	run: typed(trace),
+	run:     typed(trace),
 }
 
 // maxUnhookable is how many functions that could not be hooked an answer names.
@@ -84,7 +83,11 @@ func trace(ctx context.Context, s *Service, p *TraceParams) (*TraceResult, error
 	if p.ProjectRoot != "" && filepath.Clean(p.ProjectRoot) != sess.ProjectRoot() {
 		return nil, invalid("Leave it out.", "projectRoot of session %s is %s and cannot change", sess.ID, sess.ProjectRoot())
 	}
-	t, err := sess.Trace(ctx, p.Add, p.Remove, p.SerializationDepth)
+	change, err := p.change()
+	if err != nil {
+		return nil, err
+	}
+	t, err := sess.Trace(ctx, change)
 	if err != nil {
 		return nil, err
 	}
@@ -101,14 +104,21 @@ func (s *Service) stage(ctx context.Context, p *TraceParams) (*TraceResult, erro
 		return nil, invalid("Give the absolute path of the project's directory.", "projectRoot %q is not an absolute path", p.ProjectRoot)
 	}
 	set, warnings := s.settings.Load(p.ProjectRoot)
+	change, err := p.change()
+	if err != nil {
+		return nil, err
+	}
 	var missing []string
-	probes := s.pending.change(keyOf(clientOf(ctx), p.ProjectRoot), func(have []collector.Probe) []collector.Probe {
-		next, m := session.ChangeProbes(have, p.Add, p.Remove, p.SerializationDepth, set.SerializationDepth)
-		missing = m
+	next := s.pending.change(keyOf(clientOf(ctx), p.ProjectRoot), func(have session.Tracing) (next session.Tracing) {
+		next, missing, err = have.Change(change, set.SerializationDepth)
 		return next
 	})
+	if err != nil {
+		return nil, err
+	}
+	probes := next.Probes
 	r := &TraceResult{
-		Mode: "pending", ActivePatterns: session.Patterns(probes), ActiveWatches: []string{},
+		Mode: "pending", ActivePatterns: session.Patterns(probes), ActiveWatches: next.Labels(),
 		Warnings: append(append([]string{}, warnings...), missing...), EventLimit: set.EventsMaxPerSession,
 		SerializationDepth: set.SerializationDepth,
 		Status:             "Nothing is staged. Add patterns, or pass sessionId for a running session.",
@@ -121,20 +131,23 @@ func (s *Service) stage(ctx context.Context, p *TraceParams) (*TraceResult, erro
 }
 
 func describeTrace(sess *session.Session, t *session.TraceState) *TraceResult {
+	probes := t.Tracing.Probes
 	r := &TraceResult{
-		Mode: "runtime", ActivePatterns: session.Patterns(t.Patterns), HookedFunctions: t.Hooked, MatchedFunctions: t.Matched,
-		ByBreakpoint: t.Fallback, ActiveWatches: []string{},
+		Mode: "runtime", ActivePatterns: session.Patterns(probes), HookedFunctions: t.Hooked, MatchedFunctions: t.Matched,
+		ByBreakpoint: t.Fallback, ActiveWatches: t.Tracing.Labels(),
 		Warnings: append(append([]string{}, t.Warnings...), t.Status.Warnings...), EventLimit: t.EventLimit, SerializationDepth: 3,
 	}
 	r.Unhookable, r.UnhookableCount = firstUnhookable(t.Unhookable)
 	r.Warnings = appendProbeWarnings(r.Warnings, t.Probes)
-	if n := len(t.Patterns); n > 0 {
-		r.SerializationDepth = t.Patterns[n-1].Depth
+	r.Warnings = appendWatchWarnings(r.Warnings, t.Watches)
+	r.Warnings = appendSampled(r.Warnings, t.Sampled)
+	if n := len(probes); n > 0 {
+		r.SerializationDepth = probes[n-1].Depth
 	}
 	switch {
 	case !sess.Live():
 		r.Status = "The program has ended; its events can still be queried."
-	case len(t.Patterns) == 0:
+	case len(probes) == 0:
 		r.Status = "Nothing is traced. Add patterns, for example @usercode for all functions under projectRoot."
 	case t.Hooked == 0:
 		r.Status = "No function is hooked: see warnings and unhookable."

@@ -33,6 +33,7 @@ func (m *Manager) Launch(ctx context.Context, r LaunchRequest) (*Session, error)
 		policy = set.OnFullBuffer
 	}
 	cmd.Block = policy == "block"
+	cmd.Tracing = r.Tracing.forCollector(set, cmd.Block)
 	if err := m.makeRoom(ctx); err != nil {
 		return nil, err
 	}
@@ -141,7 +142,8 @@ func (m *Manager) start(ctx context.Context, id string, rt collector.Runtime, cm
 		return nil, fmt.Errorf("list session: %w", err)
 	}
 	s := newSession(m, meta, k.st)
-	s.sink, s.conn, s.col, s.status, s.probes = k, conn, col, Running, cmd.Probes
+	s.sink, s.conn, s.col, s.status, s.traced = k, conn, col, Running, r.Tracing.clone()
+	s.block = cmd.Block
 	caps := col.Capabilities()
 	s.caps = &caps
 	log.Info("program started", "pid", meta.PID, "command", cmd.Path)

@@ -45,7 +45,7 @@ func (r *plainRuntime) Launch(ctx context.Context, cmd *collector.Command, sink 
 	if err := c.cmd.Start(); err != nil {
 		return nil, err
 	}
-	c.SetProbes(ctx, cmd.Probes)
+	c.SetTracing(ctx, cmd.Tracing)
 	go c.wait()
 	r.mu.Lock()
 	r.started = append(r.started, c)
@@ -82,14 +82,14 @@ func (c *plainCollector) wait() {
 
 func (c *plainCollector) PID() int { return c.cmd.Process.Pid }
 
-func (c *plainCollector) SetProbes(ctx context.Context, probes []collector.Probe) (collector.Status, error) {
-	for _, p := range probes {
+func (c *plainCollector) SetTracing(ctx context.Context, tracing collector.Tracing) (collector.Status, error) {
+	for _, p := range tracing.Probes {
 		if p.Pattern == "bad[" {
 			return collector.Status{}, fault.New(fault.InvalidPattern, "Close the bracket.", "pattern %q", p.Pattern)
 		}
 	}
 	c.mu.Lock()
-	c.probes = slices.Clone(probes)
+	c.probes = slices.Clone(tracing.Probes)
 	c.mu.Unlock()
 	return c.Status(), nil
 }

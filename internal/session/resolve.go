@@ -25,7 +25,7 @@ type LaunchRequest struct {
 	KeepStdin    bool   // stdin stays open for Session.Input
 	Terminal     bool
 	SymbolsPath  string
-	Probes       []collector.Probe
+	Tracing      Tracing
 	OnFullBuffer string // drop or block; "": from settings
 	Name         string
 }
@@ -49,7 +49,7 @@ func resolve(r *LaunchRequest) (*collector.Command, error) {
 	if err := checkDir("projectRoot", root); err != nil {
 		return nil, err
 	}
-	cmd := &collector.Command{Args: append([]string{r.Command}, r.Args...), ProjectRoot: root, Terminal: r.Terminal, Probes: r.Probes}
+	cmd := &collector.Command{Args: append([]string{r.Command}, r.Args...), ProjectRoot: root, Terminal: r.Terminal}
 	base := root
 	if r.Cwd != "" {
 		if base = r.Cwd; !filepath.IsAbs(base) {

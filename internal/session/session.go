@@ -71,7 +71,8 @@ type Session struct {
 	meta     Info // static parts, and how it ended
 	status   Status
 	exit     *collector.ExitInfo // of the first process
-	probes   []collector.Probe
+	traced   Tracing
+	block    bool // a full buffer makes the program wait
 	warnings []string
 	users    int
 	idle     *sync.Cond // on mu: users fell to 0
@@ -369,7 +370,7 @@ type State struct {
 	Evicted    int64
 	Dropped    int64
 	Trace      collector.Status
-	Probes     []collector.Probe
+	Tracing    Tracing
 	Caps       *collector.Capabilities
 	StoreError error           // events are not being recorded
 	Crash      json.RawMessage // of the newest crash event
@@ -415,7 +416,7 @@ func (s *Session) State(ctx context.Context) (*State, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	st.Probes = append([]collector.Probe(nil), s.probes...)
+	st.Tracing = s.traced.clone()
 	st.Warnings = append(late, s.warnings...)
 	return st, nil
 }
@@ -453,6 +454,6 @@ func (s *Session) Started() (*State, error) {
 	defer s.mu.Unlock()
 	return &State{
 		Info: s.meta, Status: s.status, Exit: s.exit, Trace: s.col.Status(), Caps: s.caps, Warnings: s.warnings,
-		Probes: append([]collector.Probe(nil), s.probes...),
+		Tracing: s.traced.clone(),
 	}, nil
 }

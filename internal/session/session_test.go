@@ -344,34 +344,34 @@ func TestIDsAreUnique(t *testing.T) {
 func TestTrace(t *testing.T) {
 	f := newFixture(t)
 	ctx := context.Background()
-	s := f.request(LaunchRequest{Command: "sleep", Args: []string{"100"}, Probes: []collector.Probe{{Pattern: "a::*", Depth: 3}}})
-	got, err := s.Trace(ctx, []string{"b", "b", "a::*"}, []string{"zzz"}, 0)
+	s := f.request(LaunchRequest{Command: "sleep", Args: []string{"100"}, Tracing: Tracing{Probes: []collector.Probe{{Pattern: "a::*", Depth: 3}}}})
+	got, err := s.Trace(ctx, TraceChange{Add: []string{"b", "b", "a::*"}, Remove: []string{"zzz"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p := strings.Join(Patterns(got.Patterns), " "); p != "a::* b" || got.Hooked != 2 {
+	if p := strings.Join(Patterns(got.Tracing.Probes), " "); p != "a::* b" || got.Hooked != 2 {
 		t.Errorf("patterns = %s, hooked %d", p, got.Hooked)
 	}
 	if len(got.Warnings) != 1 || !strings.Contains(got.Warnings[0], "zzz") || !strings.Contains(got.Warnings[0], "a::*") {
 		t.Errorf("warnings = %q", got.Warnings)
 	}
-	if _, err := s.Trace(ctx, []string{"bad["}, []string{"b"}, 0); fault.CodeOf(err) != fault.InvalidPattern {
+	if _, err := s.Trace(ctx, TraceChange{Add: []string{"bad["}, Remove: []string{"b"}}); fault.CodeOf(err) != fault.InvalidPattern {
 		t.Errorf("bad pattern = %v", err)
 	}
-	got, _ = s.Trace(ctx, nil, nil, 0)
-	if p := strings.Join(Patterns(got.Patterns), " "); p != "a::* b" {
+	got, _ = s.Trace(ctx, TraceChange{})
+	if p := strings.Join(Patterns(got.Tracing.Probes), " "); p != "a::* b" {
 		t.Errorf("a refused change left %s", p)
 	}
-	got, _ = s.Trace(ctx, []string{"c"}, []string{"a::*", "b"}, 5)
-	if p := got.Patterns; len(p) != 1 || p[0] != (collector.Probe{Pattern: "c", Depth: 5}) {
+	got, _ = s.Trace(ctx, TraceChange{Add: []string{"c"}, Remove: []string{"a::*", "b"}, Depth: 5})
+	if p := got.Tracing.Probes; len(p) != 1 || p[0] != (collector.Probe{Pattern: "c", Depth: 5}) {
 		t.Errorf("after add and remove: %+v", p)
 	}
 	syscall.Kill(s.PID(), syscall.SIGKILL)
 	ended(t, s)
-	if _, err := s.Trace(ctx, []string{"d"}, nil, 0); fault.CodeOf(err) != fault.ProcessExited {
+	if _, err := s.Trace(ctx, TraceChange{Add: []string{"d"}}); fault.CodeOf(err) != fault.ProcessExited {
 		t.Errorf("Trace after the end = %v", err)
 	}
-	if _, err := s.Trace(ctx, nil, nil, 0); err != nil {
+	if _, err := s.Trace(ctx, TraceChange{}); err != nil {
 		t.Errorf("state after the end = %v", err)
 	}
 }

@@ -19,6 +19,7 @@ import (
 type drainState struct {
 	rings map[int]*ringState
 	err   error             // reported already
+	heats
 	names map[uint64]string // of code addresses in values
 }
 
@@ -124,6 +125,7 @@ type drainer struct {
 func (d *drainer) pass() int {
 	d.start = d.t.sink.StartMono()
 	total := 0
+	defer d.heatUp()
 	for range 64 { // a thread that writes faster than we read must not keep reap away
 		n := d.round()
 		total += n
@@ -218,6 +220,7 @@ func (d *drainer) open(p *process, i int) *ringState {
 		return d.t.sink.Thread(event.Thread{PID: int32(p.pid), TID: rs.tid, Name: laneName(name, n)})
 	}
 	p.drain.rings[i] = rs
+	p.drain.used = max(p.drain.used, i+1)
 	return rs
 }
 
@@ -273,6 +276,11 @@ func (d *drainer) decode(rs *ringState) {
 		}
 		if rec.Flags&ring.RecTruncated != 0 {
 			e.Flags |= event.Truncated
+		}
+		if rec.Flags&ring.RecSampled != 0 {
+			e.Flags |= event.Sampled
+		} else {
+			rs.p.drain.called(hooks[rec.Hook])
 		}
 		d.events = append(d.events, e)
 	case ring.RecExit:

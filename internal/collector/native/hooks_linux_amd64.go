@@ -22,6 +22,7 @@ type hooked struct {
 	id    uint32
 	fn    *function // nil for Strobe's own hooks
 	own   *ownHook  // nil for the program's functions
+	heat  *heat     // of the drain goroutine; nil until the function is called
 	sites []*site   // the entry; then, for enter-only hooks, each ret
 }
 

@@ -29,7 +29,7 @@ func TestPatternsComeAndGo(t *testing.T) {
 				if i%2 == 0 {
 					probes = append(probes, collector.Probe{Pattern: "step"}, collector.Probe{Pattern: "twice"})
 				}
-				if _, err := s.SetProbes(context.Background(), probes); err != nil {
+				if _, err := s.SetTracing(context.Background(), collector.Tracing{Probes: probes}); err != nil {
 					t.Fatalf("change %d: %v; the program ended with %+v after\n%s", i, err, s.Exit(), s.stdout)
 				}
 			}

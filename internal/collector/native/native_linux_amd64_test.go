@@ -21,10 +21,12 @@ import (
 
 // memorySink keeps events and checks that calls nest.
 type memorySink struct {
-	t     testing.TB
-	start int64
-	keep  bool
-	block bool // the program waits for room in its rings
+	skipped int64
+	tracing *collector.Tracing // instead of patterns
+	t       testing.TB
+	start   int64
+	keep    bool
+	block   bool // the program waits for room in its rings
 
 	mu      sync.Mutex
 	funcs   []event.Function
@@ -55,6 +57,13 @@ func (s *memorySink) Function(f event.Function) event.FuncID {
 	s.funcs = append(s.funcs, f)
 	s.layouts = append(s.layouts, l)
 	return event.FuncID(len(s.funcs) - 1)
+}
+
+// Sampled counts what was not recorded.
+func (s *memorySink) Sampled(_ event.FuncID, skipped int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.skipped += skipped
 }
 
 func (s *memorySink) Thread(th event.Thread) event.ThreadID {
@@ -147,7 +156,10 @@ func startProgram(t testing.TB, rt *Runtime, sink *memorySink, root string, patt
 	outR, outW, _ := os.Pipe()
 	cmd := &collector.Command{Path: command[0], Args: command, Env: os.Environ(), Dir: root, ProjectRoot: root, Stdin: inR, Stdout: outW, Stderr: outW, Block: sink.block}
 	for _, p := range patterns {
-		cmd.Probes = append(cmd.Probes, collector.Probe{Pattern: p})
+		cmd.Tracing.Probes = append(cmd.Tracing.Probes, collector.Probe{Pattern: p})
+	}
+	if sink.tracing != nil {
+		cmd.Tracing = *sink.tracing
 	}
 	c, err := rt.Launch(context.Background(), cmd, sink)
 	inR.Close()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 
@@ -45,9 +46,9 @@ type matchResult struct {
 	counts []int       // functions per pattern
 }
 
-// SetProbes makes exactly these patterns be in force.
-func (t *target) SetProbes(ctx context.Context, wanted []collector.Probe) (collector.Status, error) {
-	probes, err := parseProbes(wanted)
+// SetTracing makes exactly this be in force.
+func (t *target) SetTracing(ctx context.Context, wanted collector.Tracing) (collector.Status, error) {
+	probes, err := parseProbes(wanted.Probes)
 	if err != nil {
 		return t.Status(), err
 	}
@@ -62,6 +63,7 @@ func (t *target) SetProbes(ctx context.Context, wanted []collector.Probe) (colle
 	t.probeMu.Lock()
 	defer t.probeMu.Unlock()
 	t.probes = probes
+	t.sampling.Store(&wanted.Sampling)
 	t.mu.Lock()
 	t.status.Warnings = nil
 	t.mu.Unlock()
@@ -215,6 +217,7 @@ func (t *target) Status() collector.Status {
 	s := t.status
 	s.Probes = append([]collector.ProbeStatus{}, s.Probes...)
 	s.Warnings = append([]string{}, s.Warnings...)
+	s.Sampled = slices.Clone(s.Sampled)
 	return s
 }
 
@@ -258,7 +261,7 @@ func (t *target) updateStatus() {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s.Warnings = t.status.Warnings
+	s.Warnings, s.Sampled = t.status.Warnings, t.status.Sampled
 	t.status = s
 }
 

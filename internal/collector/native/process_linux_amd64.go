@@ -293,6 +293,9 @@ func (p *process) adoptFork(parent *process, tid int) error {
 		hooks := len(*p.hooks.Load())
 		copy(p.region.Bytes()[ring.HooksOff:], src.Bytes()[ring.HooksOff:ring.HooksOff+hooks*32])
 		copy(p.region.Bytes()[ring.OpsOff:], src.Bytes()[ring.OpsOff:ring.OpsOff+int(p.nextOp)*16])
+		for id := range hooks {
+			*p.region.HookSample(uint32(id)) = 0 // the child's calls are counted anew
+		}
 		for _, w := range p.t.walks.Programs(0)[:p.walks] {
 			*p.region.Walk(w.ID) = *src.Walk(w.ID)
 		}

@@ -76,7 +76,8 @@ func (rt *Runtime) Launch(ctx context.Context, cmd *collector.Command, sink coll
 	if err != nil {
 		return nil, fault.New(fault.LaunchFailed, "Run `strobe doctor`.", "start a tracer for %s: %w", cmd.Path, err)
 	}
-	if t.probes, err = parseProbes(cmd.Probes); err != nil {
+	t.sampling.Store(&cmd.Tracing.Sampling)
+	if t.probes, err = parseProbes(cmd.Tracing.Probes); err != nil {
 		t.tracer.Close()
 		return nil, err
 	}

@@ -35,6 +35,8 @@ type target struct {
 	waiting map[int]parentage   // children announced and not yet seen
 	letGone map[int]*process    // processes detached before their end
 
+	sampling atomic.Pointer[collector.Sampling] // never nil
+
 	probeMu sync.Mutex // one change of hooks at a time
 	probes  []probe
 
@@ -213,7 +215,7 @@ func (t *target) Stop(ctx context.Context, kill bool) error {
 	if kill {
 		return t.kill(ctx)
 	}
-	if _, err := t.SetProbes(ctx, nil); err != nil {
+	if _, err := t.SetTracing(ctx, collector.Tracing{}); err != nil {
 		return err
 	}
 	bad := t.verifyRestored(ctx)

@@ -176,8 +176,10 @@ static COLD int report_lost(struct strobe_header *t, u64 *head) {
 static COLD struct strobe_record *reserve_slow(struct strobe_header *t, u64 *head, u64 need) {
 	for (;;) {
 		u64 tail = __atomic_load_n(&t->tail, __ATOMIC_ACQUIRE);
+		u64 lost = t->lost;
 		*head = t->head;
-		if ((!t->lost || report_lost(t, head)) && room(t, head, need)) return place(t, head);
+		if ((!lost || report_lost(t, head)) && room(t, head, need)) return place(t, head);
+		t->lost = lost; // the report is not published without the record behind it
 		if (!(CONTROL->flags & STROBE_FLAG_BLOCK) || !wait_space(t, tail)) break;
 	}
 	u64 at = now();

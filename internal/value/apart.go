@@ -30,3 +30,25 @@ func (r *renderer) item(ti int32, addr uint64, walk uint16, v view, depth int) V
 	at.deep = v.deep
 	return r.value(ti, at, depth)
 }
+
+// dynamic shows an object behind a pointer that tells its type.
+func (r *renderer) dynamic(t *Type, b []byte, v view, depth int) Value {
+	n, addr := word(b, 0), word(b, 1)
+	switch {
+	case addr == 0:
+		return Value{}
+	case n == 0 || n > uint64(len(t.Variants)):
+		return r.left(t, addr)
+	}
+	c := &t.Variants[n-1]
+	p := r.l.typ(c.Type)
+	inner := TypeAt(c.Name, addr)
+	switch {
+	case c.Type < 0:
+	case p.Elem == ElemTooDeep && v.deep >= r.l.Depth:
+		inner = MaxDepth(r.l.Depth)
+	case p.Elem >= 0 && p.Walk != 0:
+		inner = r.follow(p.Elem, addr, p.Walk, v, depth, true)
+	}
+	return NewObject(Object{{"type", NewText(c.Name)}, {"value", inner}})
+}

@@ -1,0 +1,192 @@
+package native
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/strobe-debug/strobe/internal/collector"
+	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/ring"
+)
+
+// Of a function that is called very often, few calls are recorded. The drain goroutine counts calls as it reads them, and
+// tells the agent to sample the function; the agent counts all of its calls from then on.
+
+// heatTick and heatTicks are how finely and how long calls per second are counted.
+const (
+	heatTick  = 100 * time.Millisecond
+	heatTicks = int(time.Second / heatTick)
+)
+
+// heat is how often one hook of one process is called.
+type heat struct {
+	h       *hooked
+	now     int64            // calls since the last tick
+	ticks   [heatTicks]int64 // calls of the last ticks
+	hot     int              // index in ring.Header.Hot + 1, 0 none
+	on      bool
+	skipped uint64 // reported to the sink
+	calls   uint64 // counted by the agent, up to the last tick
+	since   time.Time
+}
+
+// heats is the drain goroutine's account of one process.
+type heats struct {
+	warm []*heat // called during the last second, or sampled
+	hot  []*heat // by index in ring.Header.Hot; never reused
+	tick time.Time
+	at   int // of heat.ticks
+	used int // rings below this one have been given out; they keep their counts when their thread ends
+	full bool
+}
+
+// called counts a call that was recorded although few need be.
+func (hs *heats) called(h *hooked) {
+	if h.heat == nil {
+		h.heat = &heat{h: h}
+		hs.warm = append(hs.warm, h.heat)
+	}
+	h.heat.now++
+}
+
+func (h *heat) perSecond() int64 {
+	n := h.now
+	for _, k := range h.ticks {
+		n += k
+	}
+	return n
+}
+
+// heatUp looks at all processes. Counts of calls that were not recorded are brought up to date each time, as a query may wait
+// for them; what is sampled changes with the ticks, and as soon as a function is over the threshold.
+func (d *drainer) heatUp() {
+	s := d.t.sampling.Load()
+	now := time.Now()
+	d.events = d.events[:0]
+	for _, p := range d.t.processes() {
+		if p.region == nil {
+			continue
+		}
+		hs := &p.drain.heats
+		for _, h := range hs.hot {
+			d.countSkipped(p, h)
+		}
+		for _, h := range hs.warm {
+			if !h.on && s.Threshold > 0 && h.perSecond() > s.Threshold {
+				d.cool(p, h, s)
+			}
+		}
+		if now.Sub(hs.tick) >= heatTick {
+			hs.tick = now
+			d.tickOver(p, s)
+		}
+	}
+	if len(d.events) > 0 {
+		d.t.sink.Events(d.events)
+		d.events = d.events[:0]
+	}
+}
+
+// tickOver begins a new tick, and records functions in full again that are not called so often any more.
+func (d *drainer) tickOver(p *process, s *collector.Sampling) {
+	hs := &p.drain.heats
+	hs.at = (hs.at + 1) % heatTicks
+	hs.warm = slices.DeleteFunc(hs.warm, func(h *heat) bool {
+		h.ticks[hs.at], h.now = h.now, 0
+		if h.on && (s.Threshold == 0 || time.Since(h.since) >= time.Second && h.perSecond() < s.Threshold*9/10) {
+			d.warmUp(p, h)
+		}
+		if h.on && *p.region.HookSample(h.h.id) != interval(s.Rate) {
+			atomic.StoreUint32(p.region.HookSample(h.h.id), interval(s.Rate))
+		}
+		if h.on || h.perSecond() > 0 {
+			return false
+		}
+		if h.hot == 0 {
+			h.h.heat = nil
+			return true
+		}
+		return false
+	})
+}
+
+// interval is the mean distance of recorded calls.
+func interval(rate float64) uint32 {
+	if rate <= 0 || rate > 1 {
+		return 1
+	}
+	return uint32(min(math.Round(1/rate), 1<<30))
+}
+
+// cool begins to sample a function. Enter-only hooks are slower than the threshold, and their exits cannot be left out.
+func (d *drainer) cool(p *process, h *heat, s *collector.Sampling) {
+	hs := &p.drain.heats
+	if !h.h.canSample() {
+		return
+	}
+	if h.hot == 0 {
+		if len(hs.hot) >= ring.MaxHot {
+			if !hs.full {
+				hs.full = true
+				d.t.warn("more functions are called very often than can be sampled: the others are recorded in full")
+			}
+			return
+		}
+		hs.hot = append(hs.hot, h)
+		h.hot = len(hs.hot)
+		*p.region.HookHot(h.h.id) = uint16(h.hot - 1)
+	}
+	h.on, h.since = true, time.Now()
+	atomic.StoreUint32(p.region.HookSample(h.h.id), interval(s.Rate))
+	d.saySampling(p, h, map[string]any{"what": "sampling", "state": "on", "rate": s.Rate, "callsPerSecond": h.perSecond()})
+}
+
+func (d *drainer) warmUp(p *process, h *heat) {
+	atomic.StoreUint32(p.region.HookSample(h.h.id), 0)
+	h.on = false
+	d.saySampling(p, h, map[string]any{"what": "sampling", "state": "off", "callsPerSecond": h.perSecond(), "notRecorded": h.skipped})
+}
+
+// saySampling puts a change on the timeline and into the status.
+func (d *drainer) saySampling(p *process, h *heat, note map[string]any) {
+	note["function"], note["pid"] = publicName(h.h.fn.sym), p.pid
+	if b, err := json.Marshal(note); err == nil {
+		d.events = append(d.events, event.Event{TS: d.t.sink.Now(), Kind: event.Process, Thread: event.NoThread, Payload: b})
+	}
+	s := d.t.sampling.Load()
+	var list []collector.SampledFunction
+	for _, q := range d.t.processes() {
+		for _, h := range q.drain.hot {
+			if h.on {
+				list = append(list, collector.SampledFunction{Function: publicName(h.h.fn.sym), Rate: s.Rate, CallsPerSecond: h.perSecond()})
+			}
+		}
+	}
+	d.t.mu.Lock()
+	d.t.status.Sampled = list
+	d.t.mu.Unlock()
+}
+
+// countSkipped reports the calls of a function that were not recorded. The agent's counters only grow.
+func (d *drainer) countSkipped(p *process, h *heat) {
+	var calls, recorded uint64
+	for i := range p.drain.used {
+		c := &p.region.Header(i).Hot[h.hot-1]
+		calls += atomic.LoadUint64(&c.Calls)
+		recorded += atomic.LoadUint64(&c.Recorded)
+	}
+	if calls > h.calls {
+		h.now += int64(calls - h.calls)
+		h.calls = calls
+	}
+	if skipped := calls - recorded; calls >= recorded && skipped > h.skipped {
+		d.t.sink.Sampled(h.h.fn.register(d.t.sink), int64(skipped-h.skipped))
+		h.skipped = skipped
+	}
+}
+
+// canSample reports whether the agent can leave out calls of the hook.
+func (h *hooked) canSample() bool { return h.fn != nil && !h.fn.rets }
