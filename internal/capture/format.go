@@ -73,7 +73,8 @@ type form struct {
 	tt           *typeTable
 	index        int32 // of V; -1 when only the walk is made
 	level, depth int
-	dry          bool // only asked whether the type is as the formatter knows it: parts are not looked at
+	what         walkWhat // 0: walkWords; another one for a part at the same address
+	dry          bool     // only asked whether the type is as the formatter knows it: parts are not looked at
 }
 
 // Field finds a member by its path: names of members, each looked for in bases and unnamed members, too.
@@ -145,7 +146,12 @@ func (f *form) Elem(t *symbol.Type) int32 {
 }
 
 // Words returns the ID of the walk of the words that stand for the object.
-func (f *form) Words() uint16 { return f.tt.walks.id(f.T, walkWords) }
+func (f *form) Words() uint16 {
+	if f.what != 0 {
+		return f.tt.walks.id(f.T, f.what)
+	}
+	return f.tt.walks.id(f.T, walkWords)
+}
 
 // Text shows characters of type unit: n of them at the address in register at. It may be called once.
 func (f *form) Text(unit *symbol.Type, at, n reg) bool {

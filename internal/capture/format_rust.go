@@ -9,7 +9,7 @@ import (
 // rustStd knows the types of Rust's core, alloc and std. Private members are found by the name and type that they have had
 // for years, wherever they lie: a Vec's pointer is wrapped three times in one release, four times in the next.
 var rustStd = []*formatter{
-	rustText, rustString, rustOSString, rustCString,
+	rustDyn, rustText, rustString, rustOSString, rustCString,
 	rustSlice, rustVec, rustHeap, rustDeque, rustList,
 	rustHashMap, rustHashSet, rustBTreeMap, rustBTreeSet,
 	rustOption, rustCow,

@@ -3,7 +3,6 @@ package capture
 import (
 	"strings"
 
-	"github.com/strobe-debug/strobe/internal/ring"
 	"github.com/strobe-debug/strobe/internal/symbol"
 	"github.com/strobe-debug/strobe/internal/value"
 )
@@ -119,53 +118,4 @@ var rustClosure = &formatter{
 		f.tt.members(f.P, f.T)
 		return true
 	},
-}
-
-// rustRc is Rc<T> and Arc<T>: the value and how many share it.
-var rustRc = &formatter{
-	name:  "rust Rc",
-	match: rustType("Rc", "Arc"),
-	form:  func(f *form) bool { return rustShared(f, false) },
-}
-
-// rustWeak is Weak<T>: the same, or null when the value is gone or there was none.
-var rustWeak = &formatter{
-	name:  "rust Weak",
-	match: rustType("Weak"),
-	form:  func(f *form) bool { return rustShared(f, true) },
-}
-
-func rustShared(f *form, weak bool) bool {
-	ptr, inner, ok := rustPointer(f.T)
-	if !ok || sizeOf(f.T) != 8 {
-		return false
-	}
-	strong, ok := rustWord(inner, "strong")
-	weaks, ok1 := rustWord(inner, "weak")
-	at, t, ok2 := rustContents(inner)
-	if !ok || !ok1 || !ok2 {
-		return false
-	}
-	p, dead := f.P, f.P.Label()
-	p.Load(r0, ptr, 8)
-	p.Const(r3, 0)
-	if weak { // of none: all bits set, and no memory behind it
-		p.ALUImm(ring.ALUEq, r1, r0, -1)
-		p.JumpNot(r1, dead)
-	}
-	p.LoadMem(r1, r0, strong, 8)
-	p.LoadMem(r2, r0, weaks, 8)
-	p.ALUImm(ring.ALUSub, r2, r2, 1) // all strong ones are one weak one
-	p.JumpZero(r1, dead)
-	p.ALUImm(ring.ALUAdd, r3, r0, at)
-	p.Bind(dead)
-	return f.Box(t, r3, extraWord{"strong", r1}, extraWord{"weak", r2})
-}
-
-// rustContents finds the value in what shared pointers share.
-func rustContents(inner *symbol.Type) (off int64, t *symbol.Type, ok bool) {
-	if off, t, ok = field(inner, "value"); !ok {
-		off, t, ok = field(inner, "data")
-	}
-	return off, t.Strip(), ok
 }

@@ -114,7 +114,7 @@ func (w *writer) typ(t *Type) {
 		w.i64(t.Num)
 		w.i64(t.Den)
 	}
-	if t.Class != ClassVariant {
+	if t.Class != ClassVariant && t.Class != ClassDynamic {
 		return
 	}
 	w.flag(t.Plain)
@@ -303,7 +303,7 @@ func (r *reader) typ(t *Type) {
 	if t.Class == ClassDuration || t.Class == ClassTime || t.Class == ClassPairs {
 		t.Num, t.Den = r.i64(), r.i64()
 	}
-	if t.Class != ClassVariant {
+	if t.Class != ClassVariant && t.Class != ClassDynamic {
 		return
 	}
 	t.Plain = r.flag()

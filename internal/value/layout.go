@@ -43,6 +43,7 @@ const (
 	ClassDuration // Fields[0] ticks of Num/Den seconds; with Fields[1] as well: that many seconds and nanoseconds
 	ClassTime     // as ClassDuration, since 1970-01-01 UTC
 	ClassPairs    // {count, address of a key, address of its value, …}: a map; Elem and Fields[0] are the types, ElemWalk and Num the IDs
+	ClassDynamic  // {number of a variant from 1, address}: an object of the variant, whose Type is a pointer to it
 	numClasses
 )
 

@@ -54,6 +54,8 @@ func (r *renderer) library(t *Type, v view, depth int) Value {
 		return r.span(t, b, v, depth)
 	case ClassSeq, ClassMap:
 		return r.sequence(t, b, v, depth)
+	case ClassDynamic:
+		return r.dynamic(t, b, v, depth)
 	case ClassPairs:
 		return r.pairs(t, b, v, depth)
 	case ClassBitSpan:
@@ -237,6 +239,9 @@ func (r *renderer) box(t *Type, b []byte, v view, depth int) Value {
 		inner = MaxDepth(r.l.Depth)
 	case t.Elem >= 0 && t.ElemWalk != 0:
 		inner = r.follow(t.Elem, addr, t.ElemWalk, v, depth, true)
+	}
+	if t.ElemWalk == 0 && r.l.typ(t.Elem).Walk != 0 {
+		inner = r.value(t.Elem, v, depth+1) // words of its own at the same address
 	}
 	if len(t.Fields) == 0 {
 		return inner

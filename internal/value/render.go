@@ -279,7 +279,7 @@ func (r *renderer) value(ti int32, v view, depth int) Value {
 		return r.variant(t, v, depth)
 	case ClassStructPtr, ClassRef:
 		return r.pointee(t, v, depth)
-	case ClassString, ClassSpan, ClassSeq, ClassMap, ClassPairs, ClassBox, ClassBitSpan, ClassCallable, ClassTypeOf:
+	case ClassString, ClassSpan, ClassSeq, ClassMap, ClassPairs, ClassDynamic, ClassBox, ClassBitSpan, ClassCallable, ClassTypeOf:
 		return r.library(t, v, depth)
 	case ClassDuration, ClassTime:
 		return r.duration(t, v)
