@@ -147,13 +147,14 @@ func (f *form) chain(elem *symbol.Type, next, off int64) func() {
 // maxCounted is how long a list without a count is followed to count it: more would leave few of an event's steps.
 const maxCounted = 2000
 
-// countChain sets r4 to the number of nodes from r0 on. It uses r1 and r2.
-func (f *form) countChain(next int64) {
+// countChain sets r4 to the number of nodes from r0 on to the one whose address is in end. It uses r1 and r2.
+func (f *form) countChain(next int64, end reg) {
 	top, done := f.P.Label(), f.P.Label()
 	f.P.Const(r4, 0)
 	f.P.ALU(ring.ALUOr, r1, r0, r0)
 	f.P.Bind(top)
-	f.P.JumpZero(r1, done)
+	f.P.ALU(ring.ALUEq, r2, r1, end)
+	f.P.JumpNot(r2, done)
 	f.P.ALUImm(ring.ALUAdd, r4, r4, 1)
 	f.P.LoadMem(r1, r1, next, 8)
 	f.P.ALUImm(ring.ALUULt, r2, r4, maxCounted)

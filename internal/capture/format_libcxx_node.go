@@ -23,7 +23,8 @@ func llvmForwardList(f *form) bool {
 		return false
 	}
 	f.P.Load(r0, first, 8)
-	f.countChain(0)
+	f.P.Const(r6, 0)
+	f.countChain(0, r6)
 	return f.Sequence(elem, r4, f.chain(elem, 0, aligned(8, elem)))
 }
 

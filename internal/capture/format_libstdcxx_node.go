@@ -10,8 +10,7 @@ func gnuList(f *form) bool {
 	elem, ok := typeArg(f.T, 0)
 	head, _, ok1 := f.any(path{"_M_impl", "_M_node"})
 	first, next, ok2 := f.any(path{"_M_impl", "_M_node", "_M_next"})
-	_, ok3 := f.load(r4, path{"_M_impl", "_M_node", "_M_size"})
-	if !ok || !ok1 || !ok2 || !ok3 || next.Kind != symbol.KindPointer {
+	if !ok || !ok1 || !ok2 || next.Kind != symbol.KindPointer {
 		return false
 	}
 	base := sizeOf(next.Elem())
@@ -19,6 +18,10 @@ func gnuList(f *form) bool {
 		return false
 	}
 	f.P.Load(r0, first, 8)
+	if _, ok := f.load(r4, path{"_M_impl", "_M_node", "_M_size"}); !ok { // the ABI before C++11's
+		f.P.Addr(r6, head)
+		f.countChain(first-head, r6)
+	}
 	return f.Sequence(elem, r4, f.chain(elem, first-head, aligned(base, elem)))
 }
 
@@ -31,7 +34,8 @@ func gnuForwardList(f *form) bool {
 		return false
 	}
 	f.P.Load(r0, first, 8)
-	f.countChain(first - head)
+	f.P.Const(r6, 0)
+	f.countChain(first-head, r6)
 	return f.Sequence(elem, r4, f.chain(elem, first-head, aligned(sizeOf(node), elem)))
 }
 

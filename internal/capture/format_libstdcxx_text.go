@@ -5,7 +5,15 @@ package capture
 func gnuString(f *form) bool {
 	unit, ok := f.loadPointer(r0, path{"_M_dataplus", "_M_p"})
 	if !ok {
-		return false
+		// clang describes the class of _M_dataplus in the library only: it is the pointer and an allocator, which is empty.
+		at, holder, ok1 := f.any(path{"_M_dataplus"})
+		n, _, ok2 := f.any(path{"_M_string_length"})
+		of, ok3 := typeArg(f.T, 0)
+		if !ok1 || !ok2 || !ok3 || !holder.Declared || n != at+8 {
+			return false
+		}
+		f.P.Load(r0, at, 8)
+		unit = of
 	}
 	if _, ok := f.load(r1, path{"_M_string_length"}); !ok {
 		// The characters follow a _Rep of three words, length first, which no member's type names.

@@ -20,7 +20,9 @@
 #include <memory>
 #include <optional>
 #include <set>
+#if __cplusplus >= 202002L
 #include <span>
+#endif
 #include <string>
 #include <string_view>
 #include <thread>
@@ -205,9 +207,11 @@ template <class T, size_t n> struct Show<std::array<T, n>> {
 template <class T, size_t n> struct Show<T[n]> {
   static std::string of(const T (&v)[n]) { return show_range(v, n); }
 };
+#if __cplusplus >= 202002L
 template <class T, size_t n> struct Show<std::span<T, n>> {
   static std::string of(std::span<T, n> v) { return show_range(v.begin(), v.size()); }
 };
+#endif
 #define SHOW_MAP(type, multi)                                                             \
   template <class... A> struct Show<type<A...>> {                                         \
     static std::string of(const type<A...>& v) { return show_map(v, multi); }             \

@@ -1,4 +1,4 @@
-// Objects of the program's own: what points to what, and what is really behind a pointer. The depth is 6.
+// Objects of the program's own: what points to what. The depth is 6.
 #include "show.h"
 #include <cinttypes>
 
@@ -114,36 +114,6 @@ template <> string Path::inside(const Tagged& t) {
          show(unsigned(t.others)) + "}";
 }
 
-// ---- virtual classes: what is shown has the members of the whole object, and says its type
-
-struct Shape {
-  int id;
-  explicit Shape(int n) : id(n) {}
-  virtual ~Shape() = default;
-  virtual double area() const { return 0; }
-};
-struct Circle : Shape {
-  double radius;
-  string label = "round";
-  Circle(int n, double r) : Shape(n), radius(r) {}
-  double area() const override { return 3 * radius * radius; }
-};
-namespace solid {
-struct Named {
-  const char* name = "named";
-  virtual ~Named() = default;
-};
-struct Box : Shape, Named {
-  int sides[3] = {1, 2, 3};
-  Box(int n) : Shape(n) {}
-};
-}
-struct Scene {
-  Shape* main;
-  std::unique_ptr<Shape> owned;
-  std::vector<Shape*> all;
-};
-
 ALONE void take_link(const Link* v) { KEEP(v); }
 ALONE void take_link_reference(const Link& v) { KEEP(&v); }
 ALONE void pass_link(Link v) { KEEP(&v); }
@@ -155,10 +125,6 @@ ALONE void take_deep(const D1* v) { KEEP(v); }
 ALONE void take_graph(const Graph* v) { KEEP(v); }
 ALONE void take_tagged(const Tagged* v) { KEEP(v); }
 ALONE void pass_tagged(Tagged v) { KEEP(&v); }
-ALONE void take_shape(const Shape* v) { KEEP(v); }
-ALONE void take_named(const solid::Named& v) { KEEP(&v); }
-ALONE void take_scene(const Scene& v) { KEEP(&v); }
-ALONE void take_owned(const std::unique_ptr<Shape>& v) { KEEP(&v); }
 
 template <class T> void followed(const char* name, const T* v) { expect(name, "v", Path().follow(v)); }
 
@@ -230,36 +196,10 @@ void unions() {
   pass_tagged(t);
 }
 
-void shapes() {
-  Shape plain(1);
-  expect("take_shape", "v", "{\"id\":1}", "has");
-  take_shape(&plain);
-  Circle circle(2, 2.5);
-  string round = "{\"id\":2,\"radius\":2.5,\"label\":\"round\"}";
-  expect("take_shape", "v", round, "has");
-  also("Circle");
-  take_shape(&circle);
-  solid::Box box(3);
-  string cube = "{\"id\":3,\"name\":\"named\",\"sides\":[1,2,3]}";
-  expect("take_shape", "v", cube, "has");
-  also("solid::Box");
-  take_shape(&box);
-  expect("take_named", "v", cube, "has"); // the base is not at the object's beginning
-  also("solid::Box");
-  take_named(box);
-  Scene scene{&circle, std::make_unique<solid::Box>(3), {&plain, &circle, nullptr}};
-  expect("take_scene", "v", "{\"main\":" + round + ",\"owned\":" + cube + ",\"all\":[{\"id\":1}," + round + ",null]}", "has");
-  also("Circle");
-  take_scene(scene);
-  expect("take_owned", "v", cube, "has");
-  take_owned(scene.owned);
-}
-
 int main(int argc, char** argv) {
   begin(argc, argv);
   links();
   trees();
   unions();
-  shapes();
   return end();
 }

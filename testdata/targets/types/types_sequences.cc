@@ -126,11 +126,17 @@ CASE(unordered_map_many, numbered<T_unordered_map_many>(333), std::unordered_map
 CASE(unordered_multimap, (T_unordered_multimap{{1, "a"}, {1, "b"}}), std::unordered_multimap<int, string>)
 CASE(unordered_map_point, (T_unordered_map_point{{{1, 2}, 0.5}}), std::unordered_map<Point, double, HashPoint>)
 
+#if __cplusplus >= 202002L
 int some_numbers[] = {4, 5, 6};
 CASE(span, (T_span(some_numbers)), std::span<int>)
 CASE(span_fixed, (T_span_fixed(some_numbers)), std::span<const int, 3>)
 CASE(span_empty, {}, std::span<int>)
 CASE(span_strings, (T_span_strings(&long_text, 1)), std::span<const string>)
+
+void spans() { RUN(span) RUN(span_fixed) RUN(span_empty) RUN(span_strings) }
+#else
+void spans() {}
+#endif
 
 ALONE void take_initializers(std::initializer_list<string> v) { KEEP(&v); }
 ALONE void take_ints(std::initializer_list<int> v) { KEEP(&v); }
@@ -154,7 +160,6 @@ void vectors() {
 void lists() {
   RUN(deque_int) RUN(deque_empty) RUN(deque_ends) RUN(deque_blocks) RUN(deque_many) RUN(deque_strings) RUN(deque_large)
   RUN(list_int) RUN(list_empty) RUN(list_strings) RUN(list_many) RUN(forward_list) RUN(forward_empty)
-  RUN(span) RUN(span_fixed) RUN(span_empty) RUN(span_strings)
 }
 
 void sets() {
@@ -172,6 +177,7 @@ int main(int argc, char** argv) {
   begin(argc, argv);
   vectors();
   lists();
+  spans();
   sets();
   maps();
   initializers();

@@ -34,8 +34,14 @@ std::string global_text = "a text that is somewhere else";
 CASE(view, (T_view(global_text).substr(2, 4)), std::string_view)
 CASE(view_empty, {}, std::string_view)
 CASE(view_huge, "a view of a literal"sv, std::string_view)
+// Before C++20 clang leaves the description of std::wstring to the library, and libstdc++ comes without one.
+#if !defined(__clang__) || !defined(__GLIBCXX__) || defined(__OPTIMIZE__) || __cplusplus >= 202002L
 CASE(wide, L"wide ü 🦀"s, std::wstring)
 CASE(wide_long, L"a wide text that is not in the object itself"s, std::wstring)
+void wides() { RUN(wide) RUN(wide_long) }
+#else
+void wides() {}
+#endif
 CASE(u16, u"sixteen ü 🦀"s, std::u16string)
 CASE(u16_short, u"u16"s, std::u16string)
 CASE(u32, U"thirty-two ü 🦀"s, std::u32string)
@@ -136,7 +142,7 @@ CASE(function_bound, (std::bind(twice, std::placeholders::_1)), Function)
 void texts() {
   RUN(string_short) RUN(string_empty) RUN(string_limit) RUN(string_long) RUN(string_zero) RUN(string_zero_long)
   RUN(string_accents) RUN(string_quotes) RUN(string_1024) RUN(string_huge) RUN(string_huge_accents) RUN(string_moved)
-  RUN(string_reserved) RUN(view) RUN(view_empty) RUN(view_huge) RUN(wide) RUN(wide_long) RUN(u16) RUN(u16_short) RUN(u32)
+  RUN(string_reserved) RUN(view) RUN(view_empty) RUN(view_huge) RUN(u16) RUN(u16_short) RUN(u32)
   RUN(u32_short) RUN(wide_view) RUN(path) RUN(path_empty)
 }
 
@@ -157,6 +163,7 @@ void small() {
 int main(int argc, char** argv) {
   begin(argc, argv);
   texts();
+  wides();
   times();
   small();
   RUN_FUNCTION(function_pointer, "\"twice\"", "like")
