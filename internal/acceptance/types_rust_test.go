@@ -1,0 +1,121 @@
+package acceptance
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/strobe-debug/strobe/internal/strobetest"
+)
+
+// TestRustTypes compares what debug_query shows of Rust's library types and of a program's own ones, at depth 6, with
+// what the program computes from the values: everything right in debug builds; in release builds right or
+// <optimized out>, never wrong.
+func TestRustTypes(t *testing.T) {
+	strobetest.NeedPtrace(t)
+	s := strobetest.Start(t, nil)
+	for _, target := range []string{"types_library", "types_own"} {
+		for _, variant := range []string{"rust-debug", "rust-release"} {
+			t.Run(target+"/"+variant, func(t *testing.T) {
+				checkRustTypes(t, s, target, variant == "rust-debug", strobetest.Build(t, target, variant))
+			})
+		}
+	}
+}
+
+// wanted is one line of the program: what must be shown of an argument or result.
+type wanted struct {
+	Case string          `json:"case"`
+	Arg  string          `json:"arg"` // or "return"
+	Want json.RawMessage `json:"want"`
+}
+
+// typeCase finds the case in a function's qualified name.
+var typeCase = regexp.MustCompile(`::((?:take|make)_\w+)(?:<|$)`)
+
+func checkRustTypes(t *testing.T, s *strobetest.Strobe, target string, exact bool, path string) {
+	l := s.Launch(t, path, strobetest.TargetsDir(t), nil, args{"trace": []string{"**::take_*", "**::make_*"},
+		"serializationDepth": 6, "onFullBuffer": "block"})
+	defer s.Stop(t, l.SessionID)
+	st := s.WaitEnd(t, l.SessionID, endLimit)
+	if st.ExitCode == nil || *st.ExitCode != 0 || st.DroppedEvents != 0 {
+		t.Fatalf("%s ended as %+v", target, st)
+	}
+	seen := typeCalls(t, s, l.SessionID)
+	right, missing, uncalled := 0, 0, 0
+	for _, line := range strings.Split(strings.TrimSpace(s.Output(t, l.SessionID, "stdout")), "\n") {
+		var w wanted
+		if err := json.Unmarshal([]byte(line), &w); err != nil {
+			t.Fatalf("line of %s: %v: %.200s", target, err, line)
+		}
+		got := seen[w.Case]
+		if got == nil || got.enters == 0 {
+			if uncalled++; exact {
+				t.Errorf("%s: was not seen", w.Case)
+			}
+			continue
+		}
+		shown := got.ret
+		if w.Arg != "return" {
+			shown = got.args[w.Arg]
+		}
+		g, want := oneForm(shown), oneForm(w.Want)
+		switch {
+		case g == want:
+			right++
+		case !exact && strings.Contains(g, optimizedOut) && (g == optimizedOut || partly(g, want)):
+			missing++
+			t.Logf("%s: %s = %.100s", w.Case, w.Arg, g)
+		default:
+			t.Errorf("%s: %s = %.700s\n  want %.700s", w.Case, w.Arg, g, want)
+		}
+	}
+	t.Logf("%d functions hooked; values right %d, optimized out %d, functions never called %d", l.HookedFunctions, right, missing, uncalled)
+	if missing > right/5 || uncalled > right/10 {
+		t.Errorf("too little was seen to tell")
+	}
+}
+
+// typeCalls reads the calls of all cases.
+func typeCalls(t *testing.T, s *strobetest.Strobe, id string) map[string]*shown {
+	t.Helper()
+	seen := map[string]*shown{}
+	for after := int64(0); ; {
+		p := s.Query(t, id, args{"eventType": []string{"function_enter", "function_exit"}, "verbose": true, "limit": 500, "afterEventId": after})
+		for _, e := range p.Events {
+			m := typeCase.FindStringSubmatch(e.Function)
+			if m == nil {
+				continue
+			}
+			c := seen[m[1]]
+			if c == nil {
+				c = &shown{}
+				seen[m[1]] = c
+			}
+			if e.EventType == "function_exit" {
+				c.exits++
+				c.ret = e.Return
+				continue
+			}
+			c.enters++
+			if err := json.Unmarshal(e.Arguments, &c.args); err != nil {
+				t.Fatalf("arguments of %s: %v: %s", e.Function, err, e.Arguments)
+			}
+		}
+		if !p.HasMore || len(p.Events) == 0 {
+			return seen
+		}
+		after = p.LastEventID
+	}
+}
+
+// oneForm takes the space out of JSON. The order of members stays: it is part of what a map shows.
+func oneForm(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if len(raw) == 0 || json.Compact(&b, raw) != nil {
+		return "nothing: " + string(raw)
+	}
+	return b.String()
+}
