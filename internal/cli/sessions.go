@@ -73,12 +73,26 @@ func (a *app) printSessions(raw json.RawMessage) error {
 	var list struct {
 		Sessions  []sessionRow `json:"sessions"`
 		TotalSize int64        `json:"totalSize"`
+		Deleted   []struct {
+			SessionID string `json:"sessionId"`
+			DeletedAt string `json:"deletedAt"`
+			Reason    string `json:"reason"`
+		} `json:"deleted"`
+		Warnings []string `json:"warnings"`
 	}
 	if err := json.Unmarshal(raw, &list); err != nil {
 		return fmt.Errorf("read session list: %w", err)
 	}
 	if a.json {
 		fmt.Fprintf(a.out, "%s\n", raw)
+	}
+	if !a.json {
+		for _, w := range list.Warnings {
+			fmt.Fprintln(a.err, "warning: "+w)
+		}
+		for _, d := range list.Deleted {
+			fmt.Fprintf(a.err, "deleted %s: %s (%s)\n", d.DeletedAt, d.SessionID, d.Reason)
+		}
 	}
 	if len(list.Sessions) == 0 {
 		if a.json {
