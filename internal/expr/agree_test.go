@@ -235,6 +235,7 @@ func TestEvalAndCompileAgree(t *testing.T) {
 	}{
 		{leavesC, start(t, "vars.c", "gcc", "-O0")},
 		{leavesCPP, start(t, "vars.cpp", "g++", "-O0", "-std=c++17")},
+		{leavesCPP, start(t, "vars.cpp", "clang++", "-O0", "-std=c++17", "-stdlib=libc++", "-fstandalone-debug")},
 		{leavesRust, start(t, "vars.rs", "rustc", "-C", "opt-level=0")},
 	} {
 		t.Run(string(tc.lang), func(t *testing.T) {

@@ -32,7 +32,7 @@ func New(src string, lang symbol.Language, scope Scope) (*Expr, error) {
 
 // Check gives an expression a meaning in a scope. The error is an *Error.
 func Check(s *Syntax, scope Scope) (*Expr, error) {
-	c := &checker{scope: scope, rust: s.Language == symbol.LangRust, lang: s.Language}
+	c := &checker{scope: scope, rust: s.Language == symbol.LangRust}
 	o, err := c.expr(s.root)
 	if err != nil {
 		return nil, err
@@ -127,7 +127,6 @@ func (o *operand) scalar() bool {
 type checker struct {
 	scope Scope
 	rust  bool
-	lang  symbol.Language
 }
 
 func (c *checker) expr(n *ast) (*operand, error) {

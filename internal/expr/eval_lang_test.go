@@ -21,6 +21,9 @@ func TestEvalCPP(t *testing.T) {
 	t.Run("libstdc++", func(t *testing.T) {
 		runCases(t, start(t, "vars.cpp", "g++", "-O0", "-std=c++17"), symbol.LangCPP, cases)
 	})
+	t.Run("libc++", func(t *testing.T) {
+		runCases(t, start(t, "vars.cpp", "clang++", "-O0", "-std=c++17", "-stdlib=libc++", "-fstandalone-debug"), symbol.LangCPP, cases)
+	})
 	t.Run("clang", func(t *testing.T) {
 		runCases(t, start(t, "vars.cpp", "clang++", "-O0", "-std=c++17", "-fstandalone-debug"), symbol.LangCPP, cases)
 	})

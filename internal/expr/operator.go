@@ -2,6 +2,7 @@ package expr
 
 import (
 	"github.com/strobe-debug/strobe/internal/ring"
+	"github.com/strobe-debug/strobe/internal/symbol"
 )
 
 func (c *checker) unary(n *ast) (*operand, error) {
@@ -421,8 +422,11 @@ func (c *checker) pointerArithmetic(n *ast, a, b *operand) (*operand, error) {
 	return nil, errorAt(n.pos, "Cast the pointer to an integer first.", "%s cannot be done with %s and %s", n.text, a.typ, b.typ)
 }
 
-// decay makes a pointer of an array.
+// decay makes a pointer of an array or function.
 func decay(o *operand) *operand {
+	if s := o.typ.stripped(); s != nil && s.Kind == symbol.KindFunction && o.addr != nil {
+		return &operand{typ: pointerTo(o.typ), val: o.addr, pos: o.pos}
+	}
 	if e, _, ok := o.typ.element(); ok && o.addr != nil {
 		return &operand{typ: pointerTo(e), val: o.addr, pos: o.pos}
 	}

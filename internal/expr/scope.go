@@ -35,7 +35,9 @@ type Piece struct {
 }
 
 // Scope gives names a meaning at one point of a program: at a function's entry or exit, or anywhere for
-// globals alone. It is used during Check only.
+// globals alone. It is used during Check only. A PlaceAddress has its Module, where there is one, even
+// if that needs no load bias: it tells globals from the members of this. A PlaceRegister is for
+// one end of a call: at an exit only the result's registers are right.
 type Scope interface {
 	// Lookup finds a parameter, local or global by the name as written: "x", "ns::x", "file.c::x",
 	// "$return", "$rdi". "this" also gives bare members a meaning. Inner names come first. A name

@@ -7,10 +7,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/strobe-debug/strobe/internal/strobetest"
 	"github.com/strobe-debug/strobe/internal/symbol"
 )
 
@@ -48,6 +50,12 @@ func TestMain(m *testing.M) {
 // start compiles and starts a program once; it waits at the end of its start-up until its stdin closes.
 func start(t testing.TB, source, compiler string, flags ...string) *target {
 	t.Helper()
+	strobetest.NeedCommand(t, compiler)
+	if slices.Contains(flags, "-stdlib=libc++") {
+		if found, _ := filepath.Glob("/usr/lib/llvm-*/include/c++/v1/vector"); len(found) == 0 {
+			strobetest.Lack(t, "libc++ is not installed")
+		}
+	}
 	targets.Lock()
 	defer targets.Unlock()
 	key := strings.Join(append([]string{source, compiler}, flags...), " ")
@@ -135,7 +143,7 @@ func (p *target) nameTypes(t *symbol.Type, depth int) {
 	for e, n := t, 0; e != nil && n < 8; e, n = e.Elem(), n+1 {
 		if e.Name != "" {
 			p.types[e.Name] = e
-			p.types[e.QualifiedName()] = e
+			p.types[strings.NewReplacer("__1::", "", "__cxx11::", "").Replace(e.QualifiedName())] = e
 		}
 		for _, f := range e.Fields() {
 			p.nameTypes(f.Type, depth+1)

@@ -263,7 +263,14 @@ func (c *checker) smartPointer(o *operand) *operand {
 				return head
 			}
 		}
-		return c.firstSub(o, "__ptr_", "__value_")
+		p := c.sub(o, "__ptr_")
+		if p != nil && p.typ.kind != KindPointer { // before LLVM 20 a compressed pair
+			p = c.sub(p, "__value_")
+		}
+		if p == nil || p.typ.kind != KindPointer {
+			return nil
+		}
+		return p
 	case "shared_ptr":
 		return c.firstSub(o, "_M_ptr", "__ptr_")
 	case "Box", "Rc", "Arc", "NonNull", "Unique", "Pin":
@@ -272,7 +279,6 @@ func (c *checker) smartPointer(o *operand) *operand {
 				return p
 			}
 		}
-	case "RcInner", "RcBox", "ArcInner":
 	}
 	return nil
 }
