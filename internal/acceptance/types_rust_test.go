@@ -33,7 +33,7 @@ type wanted struct {
 }
 
 // typeCase finds the case in a function's qualified name.
-var typeCase = regexp.MustCompile(`::((?:take|make)_\w+)(?:<|$)`)
+var typeCase = regexp.MustCompile(`::((?:take|make)_\w+)(?:(?:::)?<|$)`)
 
 func checkRustTypes(t *testing.T, s *strobetest.Strobe, target string, exact bool, path string) {
 	l := s.Launch(t, path, strobetest.TargetsDir(t), nil, args{"trace": []string{"**::take_*", "**::make_*"},
