@@ -190,6 +190,13 @@ func (m *Manager) takenIDs(ctx context.Context, base string) (map[string]bool, e
 	for _, i := range infos {
 		taken[i.ID] = true
 	}
+	purges, err := m.Purges(ctx) // an id that is asked for later must not mean another session
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range purges {
+		taken[p.ID] = true
+	}
 	return taken, nil
 }
 
@@ -381,22 +388,6 @@ func (m *Manager) Delete(ctx context.Context, id string) error {
 		return m.notFound(ctx, id)
 	}
 	return m.remove(ctx, id)
-}
-
-// remove deletes files and the list's row. The row goes first: a file without one is found at the next start.
-// On a full disk it can only go when the files have made room; a row without a file goes at the next start.
-func (m *Manager) remove(ctx context.Context, id string) error {
-	err := m.index.Delete(ctx, id)
-	if err != nil && fault.CodeOf(err) != fault.StorageFull {
-		return fmt.Errorf("delete session %s: %w", id, err)
-	}
-	if gone := store.RemoveFile(m.path(id)); gone != nil || err == nil {
-		return gone
-	}
-	if err := m.index.Delete(ctx, id); err != nil {
-		return fmt.Errorf("delete session %s: its data is gone: %w", id, err)
-	}
-	return nil
 }
 
 // closeTimeout bounds the end of the daemon.

@@ -191,6 +191,22 @@ func (m *Manager) purge(ctx context.Context, i *Info, why string, size int64) (b
 	return true, m.index.AddPurge(ctx, Purge{ID: i.ID, At: time.Now().UnixNano(), Reason: why, SizeBytes: size})
 }
 
+// remove deletes files and the list's row. The row goes first: a file without one is found at the next start.
+// On a full disk it can only go when the files have made room; a row without a file goes at the next start.
+func (m *Manager) remove(ctx context.Context, id string) error {
+	err := m.index.Delete(ctx, id)
+	if err != nil && fault.CodeOf(err) != fault.StorageFull {
+		return fmt.Errorf("delete session %s: %w", id, err)
+	}
+	if gone := store.RemoveFile(m.path(id)); gone != nil || err == nil {
+		return gone
+	}
+	if err := m.index.Delete(ctx, id); err != nil {
+		return fmt.Errorf("delete session %s: its data is gone: %w", id, err)
+	}
+	return nil
+}
+
 // Purges returns the sessions that were deleted for their age or space, newest first.
 func (m *Manager) Purges(ctx context.Context) ([]Purge, error) {
 	all, err := m.index.Purges(ctx)

@@ -124,6 +124,11 @@ func TestSessionsGoAWeekAfterTheirEnd(t *testing.T) {
 	if n := strings.Count(log.String(), "old session is deleted"); n != 3 {
 		t.Errorf("%d deletions in the log:\n%s", n, log.String())
 	}
+	if again := f.sh("exit 0"); again.ID == stopped || again.ID == open.ID || again.ID == asked.ID {
+		t.Errorf("the id of a deleted session is used again: %s", again.ID)
+	} else if _, err := f.Stop(ctx, again.ID, StopOptions{Kill: true}); err != nil {
+		t.Error(err)
+	}
 	set.StorageRetainDays = 0
 	if err := f.sweepNow(ctx, set, time.Now().AddDate(50, 0, 0)); err != nil || f.kept() != live.ID {
 		t.Errorf("left: %s (%v)", f.kept(), err)
