@@ -66,7 +66,7 @@ func (p *parser) unexpected(want string) *Error {
 	hint := ""
 	switch {
 	case p.tok.kind == tokOp && p.tok.text == "(":
-		hint = "Functions of the program cannot be called; there is only len(x)."
+		hint = "Functions of the program cannot be called; there are len(x), x.size(), x.len(), x.empty(), x.is_some() and the like."
 	case p.tok.kind == tokOp && p.tok.text == "=":
 		hint = "Compare with ==."
 	}
@@ -199,8 +199,8 @@ func (p *parser) binary(level int) (*ast, error) {
 
 // chained reports whether a op … is the likes of a < b < c, which nobody means.
 func (p *parser) chained(a *ast, op string) bool {
-	if !isComparison(op) || a.kind != astBinary || !isComparison(a.text) || a.start != a.a.start {
-		return false // a that stood in parentheses begins before its first operand
+	if !isComparison(op) || a.kind != astBinary || !isComparison(a.text) || a.closed {
+		return false
 	}
 	return p.lex.rust || isEquality(op) == isEquality(a.text)
 }

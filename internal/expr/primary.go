@@ -16,8 +16,10 @@ func (p *parser) postfix() (*ast, error) {
 			a, err = p.index(a)
 		case p.is("::"):
 			a, err = p.fileQualified(a)
+		case p.is("(") && a.kind == astMember && methods[a.text] != nil:
+			a, err = p.method(a)
 		case p.is("("):
-			return nil, errorAt(p.tok.pos, "Functions of the program cannot be called; there is only len(x).", "a call is not possible here")
+			return nil, errorAt(p.tok.pos, "Functions of the program cannot be called; there are len(x), x.size(), x.len(), x.empty(), x.is_some() and the like.", "a call is not possible here")
 		default:
 			return a, nil
 		}
@@ -43,6 +45,49 @@ func (p *parser) member(a *ast) (*ast, error) {
 	}
 	m := &ast{kind: astMember, pos: p.tok.pos, start: a.start, end: p.tok.end, text: p.tok.text, a: a}
 	return m, p.advance()
+}
+
+// methods are the calls that stand for something of the language, because everybody writes them.
+var methods = map[string]func(o *ast, at ast) *ast{
+	"size": lenOf, "length": lenOf, "len": lenOf, "empty": isEmpty, "is_empty": isEmpty,
+	"is_some": isVariantNamed("Some"), "is_none": isVariantNamed("None"), "is_ok": isVariantNamed("Ok"), "is_err": isVariantNamed("Err"),
+}
+
+func lenOf(o *ast, at ast) *ast {
+	at.kind, at.a = astLen, o
+	return &at
+}
+
+func isEmpty(o *ast, at ast) *ast {
+	zero := at
+	zero.kind = astInt
+	return equals(lenOf(o, at), &zero, at)
+}
+
+func isVariantNamed(name string) func(*ast, ast) *ast {
+	return func(o *ast, at ast) *ast {
+		variant := at
+		variant.kind, variant.text = astName, name
+		return equals(o, &variant, at)
+	}
+}
+
+func equals(a, b *ast, at ast) *ast {
+	at.kind, at.text, at.a, at.b = astBinary, "==", a, b
+	at.closed = true
+	return &at
+}
+
+// method reads x.size() and the like at its "(".
+func (p *parser) method(m *ast) (*ast, error) {
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	if err := p.expect(")", ": "+m.text+" takes no arguments"); err != nil {
+		return nil, err
+	}
+	made := methods[m.text](m.a, ast{pos: m.pos, start: m.start, end: p.prev})
+	return made, nil
 }
 
 func (p *parser) index(a *ast) (*ast, error) {
@@ -123,7 +168,7 @@ func (p *parser) parenthesized() (*ast, error) {
 		return nil, err
 	}
 	whole := *a
-	whole.start, whole.end = start, p.prev
+	whole.start, whole.end, whole.closed = start, p.prev, true
 	return &whole, nil
 }
 

@@ -46,7 +46,7 @@ func (e *Expr) Eval(env *Env) (Result, error) {
 		if w, err = e.Word(env); err == nil {
 			r.Value = e.typ.render(scalarBytes(e.typ, w))
 		}
-	case e.typ.layout().Class != value.ClassOpaque:
+	case e.typ.ValueType().Class != value.ClassOpaque:
 		b := make([]byte, e.typ.size)
 		if err = v.read(r.Addr, b, 0); err == nil {
 			r.Value = e.typ.render(b)
@@ -75,14 +75,15 @@ func (t *Type) render(b []byte) value.Value {
 	l := &value.Layout{
 		OnExit: value.Shape{Parts: []value.Part{{Size: uint32(len(b))}}},
 		Ret:    &value.Field{Type: 0, Pieces: []value.Piece{{Chunk: 1, Size: uint32(len(b))}}},
-		Types:  []value.Type{t.layout()},
+		Types:  []value.Type{t.ValueType()},
 	}
 	out, _ := l.Exit(append(b[:len(b):len(b)], make([]byte, 8)...), 0, true)
 	return out
 }
 
-// layout describes a scalar to package value; ClassOpaque where it is none.
-func (t *Type) layout() value.Type {
+// ValueType describes a scalar to package value, for layouts of types that have no Symbol; ClassOpaque where it
+// is none. Of a program's word the low Size bytes are the value.
+func (t *Type) ValueType() value.Type {
 	v := value.Type{Name: t.String(), Size: uint32(max(t.size, 0)), Elem: -1, Discr: value.TypeField{Type: -1}, Class: value.ClassOpaque}
 	switch t.kind {
 	case KindBool:

@@ -39,6 +39,7 @@ type ast struct {
 	num     uint64
 	float   float64
 	hex     bool
+	closed  bool // it stood in parentheses
 	a, b, c *ast
 	typ     *typeName
 }
