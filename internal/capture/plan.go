@@ -1,6 +1,8 @@
 package capture
 
 import (
+	"slices"
+
 	"github.com/strobe-debug/strobe/internal/ring"
 	"github.com/strobe-debug/strobe/internal/symbol"
 	"github.com/strobe-debug/strobe/internal/value"
@@ -25,7 +27,8 @@ type builder struct {
 // side is the payload of one end of a call while it is built. Fixed parts come first, so that their
 // offsets in the payload are known.
 type side struct {
-	ops    []ring.Op
+	ops    []ring.Op // that append fixed chunks
+	roots  []ring.Op // that make nodes
 	parts  []value.Part
 	fixed  uint32          // bytes of the fixed chunks
 	starts []uint32        // payload offset of each fixed chunk
@@ -158,18 +161,18 @@ const (
 // root adds an operation that copies what a pointer leads to. It returns false when the pointer does not lie together.
 func (s *side) root(at []value.Piece, what uint8, walk uint16, size uint32, off int32) bool {
 	from, ok := s.offset(at)
-	if !ok || walk == 0 || len(s.ops) >= maxOps {
+	if !ok || walk == 0 || len(s.roots) >= maxOps {
 		return false
 	}
 	s.walks = true
-	s.ops = append(s.ops, ring.Op{Code: ring.OpRoot, Src: what, Slot: uint8(walk), Dst: uint8(walk >> 8), SrcOff: from, Off: off, Size: size})
+	s.roots = append(s.roots, ring.Op{Code: ring.OpRoot, Src: what, Slot: uint8(walk), Dst: uint8(walk >> 8), SrcOff: from, Off: off, Size: size})
 	return true
 }
 
 // gather adds operations that put an object together which is only in registers, to walk it. It returns its number, 0 when it is not
 // all there.
 func (s *side) gather(at []value.Piece, walk uint16) int32 {
-	if len(s.ops)+len(at)+2 > maxOps || walk == 0 {
+	if len(s.roots)+len(at)+2 > maxOps || walk == 0 {
 		return 0
 	}
 	for i := range at {
@@ -179,16 +182,16 @@ func (s *side) gather(at []value.Piece, walk uint16) int32 {
 	}
 	s.walks = true
 	s.gathered++
-	s.ops = append(s.ops, ring.Op{Code: ring.OpGather, Slot: uint8(walk), Dst: uint8(walk >> 8), Off: s.gathered})
+	s.roots = append(s.roots, ring.Op{Code: ring.OpGather, Slot: uint8(walk), Dst: uint8(walk >> 8), Off: s.gathered})
 	for _, p := range at {
-		s.ops = append(s.ops, ring.Op{Code: ring.OpGather, Src: 1, SrcOff: s.starts[p.Chunk] + p.Off, Size: p.Size})
+		s.roots = append(s.roots, ring.Op{Code: ring.OpGather, Src: 1, SrcOff: s.starts[p.Chunk] + p.Off, Size: p.Size})
 	}
-	s.ops = append(s.ops, ring.Op{Code: ring.OpGather, Src: 2})
+	s.roots = append(s.roots, ring.Op{Code: ring.OpGather, Src: 2})
 	return s.gathered
 }
 
 // maxOps bounds a plan; the agent keeps plans in shared memory.
-const maxOps = 60
+const maxOps = 120
 
 // argument adds a parameter to the layout, with the operations that follow its pointers.
 func (b *builder) argument(name string, t *symbol.Type, h *home) {
@@ -253,6 +256,10 @@ func (b *builder) result(t *symbol.Type, r resultHome) {
 		f.Missing = true
 	case r.memory:
 		f.Pieces = []value.Piece{{Size: 8}}
+		if r.saved {
+			b.enter.ops = append([]ring.Op{{Code: ring.OpSave}}, b.enter.ops...) // first: what the exit finds is never an older call's
+			f.Pieces[0].Chunk = s.fix(ring.Op{Code: ring.OpSaved}, 8)
+		}
 		f.Indirect, f.Walk = true, b.types.walk(t)
 		f.Missing = !s.root(f.Pieces, rootObject, f.Walk, min(size32(t.Strip()), maxObject), 0)
 	case r.x87 > 0:
@@ -299,7 +306,7 @@ func (b *builder) resultPieces(s *side, f *value.Field, r resultHome) {
 // finish closes the plan.
 func (b *builder) finish() (ring.Plan, *value.Layout) {
 	b.types.settle()
-	b.plan.Enter, b.plan.Exit = b.enter.ops, b.exit.ops
+	b.plan.Enter, b.plan.Exit = slices.Concat(b.enter.ops, b.enter.roots), slices.Concat(b.exit.ops, b.exit.roots)
 	b.plan.MaxEnter, b.plan.MaxExit = b.enter.most(), b.exit.most()
 	b.plan.Depth, b.lay.Depth = b.depth, b.depth
 	b.lay.OnEnter.Nodes, b.lay.OnExit.Nodes = b.enter.walks, b.exit.walks

@@ -13,12 +13,13 @@ type resultHome struct {
 	places  []place // srcGPR rax, rdx; srcXMM 0, 1
 	x87     int     // number of values on the x87 stack, 16 bytes each
 	memory  bool    // rax holds the address of the result
+	saved   bool    // memory: not rax, but the entry's rdi
 }
 
 // needs returns the registers of h as indexes of results.
 func (h *resultHome) needs() [4]bool {
 	var n [4]bool
-	if h.memory {
+	if h.memory && !h.saved {
 		n[resRAX] = true
 	}
 	for _, p := range h.places {
@@ -76,7 +77,7 @@ func locateResult(sig *symbol.Signature, f *symbol.Function, code []byte) result
 		if yes, no := returnsFirst(code); yes && !no {
 			return sysv
 		}
-		return noResult
+		return keptPlace(sig, code)
 	}
 	if sysv.x87 > 0 || !within(sysv.needs(), readResults(code).sure) {
 		return noResult
@@ -383,6 +384,9 @@ func rustChoice(own, c resultHome, f *symbol.Function, sig *symbol.Signature, co
 	yes, no := returnsFirst(code)
 	if size > 8 && yes && !no && !paramIn(sig, code, rdi) {
 		return resultHome{memory: true}
+	}
+	if size > 16 && own.memory && c.memory && sig.Optimized {
+		return keptPlace(sig, code)
 	}
 	candidates := []resultHome{own, c, packed(size)}
 	if !mangledRust(f) {

@@ -28,6 +28,7 @@ type observed struct {
 	ret    value.Value
 	hasRet bool
 	done   bool
+	saved  [6]uint64
 }
 
 // machineState is what a plan reads.
@@ -36,6 +37,8 @@ type machineState struct {
 	gpr [16]uint64 // by DWARF number
 	fp  [512]byte
 	cfa uint64
+
+	saved *[6]uint64 // argument registers at the entry of the call
 }
 
 func readState(t *testing.T, pid int) (*machineState, syscall.PtraceRegs) {
@@ -78,6 +81,12 @@ func (s *machineState) run(first []uint8, ops []ring.Op, walks *Walks, depth int
 	for _, op := range ops {
 		walk := uint16(op.Slot) | uint16(op.Dst)<<8
 		switch op.Code {
+		case ring.OpSave:
+			for i, r := range argGPRs {
+				s.saved[i] = s.gpr[r]
+			}
+		case ring.OpSaved:
+			a.p = binary.LittleEndian.AppendUint64(a.p, s.saved[op.Src])
 		case ring.OpReg:
 			a.p = binary.LittleEndian.AppendUint64(a.p, s.gpr[op.Src])
 		case ring.OpXMM:
@@ -238,7 +247,7 @@ func follow(t *testing.T, pid int, base uint64, byAddr map[uint64]*observed, out
 			current = byAddr[at-base]
 			name := current.name
 			out[name] = current
-			s.cfa = r.Rsp + 8
+			s.cfa, s.saved = r.Rsp+8, &current.saved
 			payload := s.run(argGPRs[:current.fn.Plan.EnterGPRs], current.fn.Plan.Enter, current.walks, 1)
 			if len(payload) > current.fn.Plan.MaxEnter {
 				t.Errorf("%s: payload of %d bytes, at most %d planned", name, len(payload), current.fn.Plan.MaxEnter)
@@ -255,6 +264,7 @@ func follow(t *testing.T, pid int, base uint64, byAddr map[uint64]*observed, out
 
 // exit does what the collector does: a result of one word travels in event.Ret only.
 func (o *observed) exit(s *machineState) {
+	s.saved = &o.saved
 	payload := s.run([]uint8{rax, rdx}[:o.fn.Plan.ExitGPRs], o.fn.Plan.Exit, o.walks, 1)
 	ret := int64(0)
 	if len(payload) >= 8 {
