@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -301,7 +302,10 @@ func (v *evaluator) textEq(n *node) (uint64, error) {
 	if err != nil || p == 0 && t.count == nil {
 		return 0, err
 	}
-	for i := 0; i < len(want); {
+	if b := make([]byte, len(want)); v.env.Memory != nil && v.env.Memory.Read(p, b) == nil && p+uint64(len(b)) >= p {
+		return word(string(b) == want), nil
+	}
+	for i := 0; i < len(want); { // some of it is not there: does it matter?
 		k := chunk(t, len(want)-i)
 		b := v.buf[:k]
 		if err := v.read(p+uint64(i), b, n.pos); err != nil {
@@ -321,6 +325,16 @@ func (v *evaluator) textLen(n *node) (uint64, error) {
 		return 0, err
 	}
 	for i := uint64(0); i < n.n; i++ {
+		if at := p + i; i == 0 || at%64 == 0 { // in blocks, as far as they are there
+			b := make([]byte, min(64-at%64, n.n-i))
+			if v.env.Memory != nil && at+uint64(len(b)) >= at && v.env.Memory.Read(at, b) == nil {
+				if k := bytes.IndexByte(b, 0); k >= 0 {
+					return i + uint64(k), nil
+				}
+				i += uint64(len(b)) - 1
+				continue
+			}
+		}
 		if err := v.read(p+i, v.buf[:1], n.pos); err != nil {
 			return 0, err
 		}
@@ -334,7 +348,8 @@ func (v *evaluator) textLen(n *node) (uint64, error) {
 	return 0, &EvalError{Reason: TooLong, Pos: n.pos, Msg: fmt.Sprintf("the text is longer than %d bytes", n.n)}
 }
 
-// bytes reads text, at most limit bytes of it; whole is its length, or how much was seen of it.
+// bytes reads text, at most limit bytes of it; whole is its length, or how much was seen of it. With an
+// error come the bytes up to what cannot be read.
 func (v *evaluator) bytes(t *textRef, limit int, pos int) (b []byte, whole uint64, null bool, err error) {
 	if t.count != nil {
 		if whole, err = v.word(t.count); err != nil {
@@ -364,13 +379,11 @@ func (v *evaluator) bytes(t *textRef, limit int, pos int) (b []byte, whole uint6
 		at := p + uint64(len(b))
 		page := make([]byte, min(end-uint64(len(b)), 4096-at%4096))
 		if err := v.read(at, page, pos); err != nil {
-			return nil, 0, false, err
+			return b, uint64(len(b)), false, err
 		}
-		for i, c := range page {
-			if c == 0 {
-				b = append(b, page[:i]...)
-				return b, uint64(len(b)), false, nil
-			}
+		if i := bytes.IndexByte(page, 0); i >= 0 {
+			b = append(b, page[:i]...)
+			return b, uint64(len(b)), false, nil
 		}
 		b = append(b, page...)
 	}

@@ -79,6 +79,8 @@ func TestEvalC(t *testing.T) {
 		{"numbers[numbers[2]]", "16"}, {"&numbers[2] > numbers", "true"}, {"*(&numbers[2] - 1)", "1"}, {"len(numbers)", "10"}, {"len(grid[0])", "4"},
 		{"text", `"abc"`}, {"full", `"wxyz"`}, {"len(text)", "3"}, {"len(full)", "4"}, {"len(str)", "12"}, {`text == "abc"`, "true"}, {`"abc" == text`, "true"}, {`text == "abcd"`, "false"}, {`text == "ab"`, "false"},
 		{`full == "wxyz"`, "true"}, {`full == "wxyzz"`, "false"}, {`full != "wxy"`, "true"}, {`str == "hello, world"`, "true"}, {`str == "hello"`, "false"}, {`nothing == "x"`, "false"}, {`nothing != "x"`, "true"},
+		{"page", `"` + strings.Repeat("y", 1024) + `…(+476 bytes)"`}, {"paged", `"` + strings.Repeat("y", 1024) + `…(+475 bytes)"`}, {"endless", `"` + strings.Repeat("e", 1024) + `…(+≥65536 bytes)"`},
+		{"len(page)", "1499"}, {"len(paged)", "1499"}, {"len(endless)", "error: longer than 2048 bytes"},
 		{"nothing == null", "true"}, {"str != NULL && str[0] == 'h'", "true"}, {"nothing", "null"}, {"wild", `"<unreadable>"`}, {`wild == "a"`, "error: null pointer"}, {"*wild", "error: null pointer"}, {"len(nothing)", "error: null pointer"},
 		{`str < "x"`, "error: == and != only"}, {`i32 == "x"`, "error: int is no text"}, {"str == text", "false"}, {`head.in.raw == "\x01\x02\x03\xfa"`, "true"},
 		{"*raw", "error: points to no known type"}, {"((struct node *)raw)->id", "-3"}, {"((node*)raw)->next->name", `"tail"`}, {"(struct node *)raw == list", "true"},

@@ -68,7 +68,10 @@ const maxCost = 10000
 
 // build counts the cost of a node.
 func build(n node) *node {
-	n.cost = 1
+	n.cost = 1 + len(n.text)/16
+	if n.op == opTextLen {
+		n.cost += int(n.n) / 16
+	}
 	for _, k := range [...]*node{n.a, n.b, n.c} {
 		if k != nil {
 			n.cost += k.cost

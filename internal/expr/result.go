@@ -121,10 +121,15 @@ func (t *Type) ValueType() value.Type {
 // textValue reads text and shows it as captured text is shown: cut at value.MaxText bytes with the rest
 // counted, base64 where it is no UTF-8.
 func (v *evaluator) textValue(e *Expr) (value.Value, error) {
-	b, whole, null, err := v.bytes(e.text, value.MaxText+1, 0)
+	limit := value.MaxText
+	if e.text.count == nil && e.text.max < 0 {
+		limit += maxTextRead // to say how long it is
+	}
+	b, whole, null, err := v.bytes(e.text, limit, 0)
 	switch {
 	case null:
 		return value.Value{}, nil
+	case err != nil && len(b) > value.MaxText: // what is shown is there
 	case err != nil:
 		var at *EvalError
 		if ok := asEval(err, &at); ok && at.Reason == Unreadable && e.val != nil {
@@ -142,8 +147,8 @@ func (v *evaluator) textValue(e *Expr) (value.Value, error) {
 	p = binary.LittleEndian.AppendUint32(p, uint32(len(kept)))
 	p = binary.LittleEndian.AppendUint16(p, value.WalkText)
 	if whole > uint64(len(kept)) {
-		if e.text.count == nil && e.text.max < 0 {
-			whole |= 1 << 63 // its end was not looked for
+		if e.text.count == nil && e.text.max < 0 && (err != nil || len(b) == limit) {
+			whole |= 1 << 63 // its end was not found
 		}
 		p = binary.LittleEndian.AppendUint64(append(p, 1, ring.StatusCut), whole)
 	} else {

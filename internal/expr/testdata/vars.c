@@ -3,6 +3,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <wchar.h>
 
 enum color { RED, GREEN = 5, BLUE = -2 };
@@ -43,10 +45,10 @@ char c = 'x'; bool yes = true, no = false; wchar_t wc = 0x20ac;
 float f32 = 0.1f; double f64 = 1e300;
 int numbers[10] = { 0, 1, 4, 9, 16, 25, 36, 49, 64, 81 }; int grid[3][4] = { { 0, 1, 2, 3 }, { 10, 11, 12, 13 }, { 20, 21, 22, 23 } };
 char text[8] = "abc"; char full[4] = { 'w', 'x', 'y', 'z' }; const char *str = "hello, world"; const char *nothing = NULL;
-enum flags bits = FLAG_A | FLAG_B; struct hidden *secret = (struct hidden *)&head; void *raw = &head; char *wild = (char *)8;
+enum flags bits = FLAG_A | FLAG_B; char page[1500] = { [0 ... 1498] = 'y' }; char *paged = page; char *endless; struct hidden *secret = (struct hidden *)&head; void *raw = &head; char *wild = (char *)8;
 
 #define VARS(X) X(list) X(head) X(tail) X(i8) X(u8) X(i16) X(u16) X(i32) X(u32) X(i64) X(u64) X(c) X(yes) X(no) X(wc) X(f32) X(f64) \
-	X(numbers) X(grid) X(text) X(full) X(str) X(nothing) X(bits) X(secret) X(raw) X(wild)
+	X(numbers) X(grid) X(text) X(full) X(str) X(nothing) X(page) X(paged) X(endless) X(bits) X(secret) X(raw) X(wild)
 #define PARAM(v) __typeof__(v) *v,
 #define PRINT(v) printf("%s %p\n", #v, (void *)&v);
 #define ARG(v) &v,
@@ -55,6 +57,8 @@ __attribute__((noinline)) int probe(VARS(PARAM) int end) { return end; }
 
 int main(void)
 {
+	endless = malloc(1 << 17);
+	memset(endless, 'e', 1 << 17);
 	VARS(PRINT)
 	printf("end\n");
 	fflush(stdout);
