@@ -53,7 +53,7 @@ func runQuery(ctx context.Context, s *Service, r *query.Request) (*query.Result,
 	}
 	defer release()
 	// Where the store cannot keep up or the disk is full, what is there is still worth an answer.
-	env := query.Env{Now: sess.Now, Ended: sess.Ended}
+	env := query.Env{Now: sess.Now, Ended: sess.Complete}
 	if err := sess.Flush(use); err != nil && use.Err() == nil {
 		env.Warnings = append(env.Warnings, fmt.Sprintf("the newest events may be missing: %v", err))
 	}

@@ -126,6 +126,16 @@ func (s *Session) Ended() bool {
 	}
 }
 
+// Complete is Ended for a question that waits: not while the session is being stopped, which ends the question itself.
+func (s *Session) Complete() bool {
+	select {
+	case <-s.stopping:
+		return false
+	default:
+		return s.Ended()
+	}
+}
+
 func (s *Session) lastUsed() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
