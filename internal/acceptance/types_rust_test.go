@@ -3,6 +3,7 @@ package acceptance
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -118,4 +119,49 @@ func oneForm(raw json.RawMessage) string {
 		return "nothing: " + string(raw)
 	}
 	return b.String()
+}
+
+// TestBrokenRustTypes shows objects of library types whose memory is not theirs: every call is there, with an argument of some
+// length, and the program does not notice.
+func TestBrokenRustTypes(t *testing.T) {
+	strobetest.NeedPtrace(t)
+	s := strobetest.Start(t, nil)
+	for _, variant := range []string{"rust-debug", "rust-release"} {
+		for depth := 1; depth <= 10; depth += 3 {
+			t.Run(fmt.Sprintf("%s/%d", variant, depth), func(t *testing.T) {
+				const rounds, functions = 50, 20
+				l := s.Launch(t, strobetest.Build(t, "types_broken", variant), strobetest.TargetsDir(t), []string{fmt.Sprint(rounds), fmt.Sprint(depth * 7919)},
+					args{"trace": []string{"**::take_*", "!std::**", "!core::**", "!alloc::**"}, "serializationDepth": depth, "onFullBuffer": "block"})
+				defer s.Stop(t, l.SessionID)
+				st := s.WaitEnd(t, l.SessionID, endLimit)
+				if out := s.Output(t, l.SessionID, "stdout"); st.ExitCode == nil || *st.ExitCode != 0 || out != fmt.Sprintf("%d rounds\n", rounds) {
+					t.Fatalf("printed %q and ended as %+v", out, st)
+				}
+				counts, longest := map[string]int{}, 0
+				for after := int64(0); ; {
+					p := s.Query(t, l.SessionID, args{"eventType": "function_enter", "verbose": true, "limit": 500, "afterEventId": after})
+					for _, e := range p.Events {
+						counts[e.Function]++
+						longest = max(longest, len(e.Arguments))
+						if len(e.Arguments) > 1<<20 || len(e.Arguments) < len(`{"v":1}`) {
+							t.Errorf("%s has %d bytes of arguments: %.300s", e.Function, len(e.Arguments), e.Arguments)
+						}
+					}
+					if !p.HasMore || len(p.Events) == 0 {
+						break
+					}
+					after = p.LastEventID
+				}
+				if len(counts) != functions {
+					t.Errorf("%d functions were called, want %d", len(counts), functions)
+				}
+				for name, n := range counts {
+					if n != rounds {
+						t.Errorf("%s was called %d times, want %d", name, n, rounds)
+					}
+				}
+				t.Logf("the longest arguments have %d bytes", longest)
+			})
+		}
+	}
 }

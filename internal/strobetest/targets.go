@@ -110,6 +110,7 @@ var Targets = []Target{
 	{Name: "panics", Lang: "rust", Files: []string{"panics.rs"}},
 	{Name: "values", Lang: "rust", Files: []string{"values.rs"}},
 	{Name: "types_library", Lang: "rust", Files: []string{"types_library.rs", "types_want.rs"}, Blurred: true}, // hash seeds, addresses
+	{Name: "types_broken", Lang: "rust", Files: []string{"types_broken.rs"}},
 	{Name: "types_own", Lang: "rust", Files: []string{"types_own.rs", "types_want.rs"}, Blurred: true},
 }
 
