@@ -221,7 +221,7 @@ func (b *builder) lead(s *side, f *value.Field, t *symbol.Type) {
 		return
 	}
 	if st.Kind == symbol.KindStruct || st.Kind == symbol.KindUnion || st.Kind == symbol.KindArray {
-		f.Gather = s.gather(f.Pieces, b.types.walk(t))
+		f.Gather = s.gather(s.padded(f.Pieces, t), b.types.walk(t))
 		return
 	}
 	e := st.Elem().Strip()

@@ -116,7 +116,7 @@ template <> string Path::inside(const Tagged& t) {
 
 ALONE void take_link(const Link* v) { KEEP(v); }
 ALONE void take_link_reference(const Link& v) { KEEP(&v); }
-ALONE void pass_link(Link v) { KEEP(&v); }
+ALONE void pass_link(Link v) { READ(v) }
 ALONE Link* make_link(Link* v) { KEEP(v); return v; }
 ALONE void take_tree(const Tree* v) { KEEP(v); }
 ALONE void take_shared(const Shared* v) { KEEP(v); }
@@ -124,7 +124,7 @@ ALONE void take_pointers(const Pointers& v) { KEEP(&v); }
 ALONE void take_deep(const D1* v) { KEEP(v); }
 ALONE void take_graph(const Graph* v) { KEEP(v); }
 ALONE void take_tagged(const Tagged* v) { KEEP(v); }
-ALONE void pass_tagged(Tagged v) { KEEP(&v); }
+ALONE void pass_tagged(Tagged v) { READ(v) }
 
 template <class T> void followed(const char* name, const T* v) { expect(name, "v", Path().follow(v)); }
 
