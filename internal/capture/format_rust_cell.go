@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/symbol"
@@ -40,8 +41,20 @@ var rustOnce = &formatter{
 	},
 }
 
-// onceComplete is the state of a std::sync::Once that is done, since Rust 1.84.
+// onceComplete is the state of a std::sync::Once that is done, in Rust 1.95 and later. Once it was that of one that has not begun; in
+// which release they changed is not known here, and nothing in the type tells.
 const onceComplete = 0
+
+// rustSince reports whether a type is of the standard library of Rust 1.minor or a later one.
+func rustSince(t *symbol.Type, minor int) bool {
+	_, version, ok := strings.Cut(t.Compiler(), "1.")
+	if !ok {
+		return false
+	}
+	version, _, _ = strings.Cut(version, ".")
+	n, err := strconv.Atoi(version)
+	return err == nil && n >= minor
+}
 
 // rustOnceLock is OnceLock: what it has, or null.
 var rustOnceLock = &formatter{
@@ -51,7 +64,7 @@ var rustOnceLock = &formatter{
 		state, ok := rustNumber(f.T, "state_and_queued", 4)
 		inner, ok1 := rustParam(f.T, "T")
 		off, _, ok2 := f.Field("value")
-		if !ok || !ok1 || !ok2 {
+		if !ok || !ok1 || !ok2 || !rustSince(f.T, 95) {
 			return false
 		}
 		return f.Choice(state, 4, choice{name: "set", is: []uint64{onceComplete}, t: inner, off: off}, choice{name: "empty"})

@@ -49,6 +49,14 @@ func (t *Type) TemplateParams() []TemplateParam {
 	return out
 }
 
+// Compiler names what compiled the module that the type is described in, as Module.Compiler.
+func (t *Type) Compiler() string {
+	if t == nil || t.m == nil {
+		return ""
+	}
+	return t.m.Compiler
+}
+
 func (d *dwarfData) templateParam(m *Module, u *unit, c *abbrev, r *reader) TemplateParam {
 	var p TemplateParam
 	var typ value
