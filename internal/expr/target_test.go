@@ -18,13 +18,14 @@ import (
 
 // target is a running program of testdata: its variables where they are, its memory as it is.
 type target struct {
-	vars  map[string]Place
-	types map[string]*symbol.Type
-	args  []string
-	mod   *symbol.Module
-	mem   *os.File
-	stdin io.Closer
-	cmd   *exec.Cmd
+	vars   map[string]Place
+	types  map[string]*symbol.Type
+	args   []string
+	mod    *symbol.Module
+	mem    *os.File
+	stdin  io.WriteCloser
+	stdout io.Reader
+	cmd    *exec.Cmd
 }
 
 var targets = struct {
@@ -113,15 +114,28 @@ func (p *target) run(t testing.TB, path string) {
 		t.Fatal(err)
 	}
 	p.stdin = stdin
-	for lines := bufio.NewScanner(stdout); lines.Scan() && lines.Text() != "end"; {
+	lines := bufio.NewReader(stdout)
+	p.stdout = lines
+	for {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		if line = strings.TrimSpace(line); line == "end" {
+			break
+		}
 		var name string
 		var addr uint64
-		if _, err := fmt.Sscanf(lines.Text(), "%s 0x%x", &name, &addr); err != nil {
-			t.Fatalf("%q: %v", lines.Text(), err)
+		if _, err := fmt.Sscanf(line, "%s 0x%x", &name, &addr); err != nil {
+			t.Fatalf("%q: %v", line, err)
 		}
 		typ := types[name]
 		if name == "shop::Item::count" {
 			typ = types["number"]
+		}
+		if name[0] == '$' {
+			p.vars[name] = Place{Addr: addr}
+			continue
 		}
 		if typ == nil {
 			t.Fatalf("%s has no type", name)
