@@ -58,7 +58,9 @@ func TestLibraryTypesCPP(t *testing.T) {
 	}
 }
 
-func checkLibraryTypes(t *testing.T, s *strobetest.Strobe, program string, b libraryBuild) {
+// runLibraryTypes runs a program to its end. It returns the file that the program has written.
+func runLibraryTypes(t *testing.T, s *strobetest.Strobe, program string, b libraryBuild) (strobetest.Launched, string) {
+	t.Helper()
 	if slices.Contains(b.flags, "-stdlib=libc++") {
 		if found, _ := filepath.Glob("/usr/lib/llvm-*/include/c++/v1/vector"); len(found) == 0 {
 			strobetest.Lack(t, "libc++-dev is not installed")
@@ -72,11 +74,16 @@ func checkLibraryTypes(t *testing.T, s *strobetest.Strobe, program string, b lib
 	file := filepath.Join(t.TempDir(), "expected")
 	l := s.Launch(t, path, root, []string{file}, args{"trace": []string{"take_*", "point_*", "pass_*", "make_*"},
 		"serializationDepth": 6, "onFullBuffer": "block"})
-	defer s.Stop(t, l.SessionID)
 	st := s.WaitEnd(t, l.SessionID, endLimit)
 	if st.ExitCode == nil || *st.ExitCode != 0 || st.DroppedEvents != 0 {
 		t.Fatalf("ended as %+v", st)
 	}
+	return l, file
+}
+
+func checkLibraryTypes(t *testing.T, s *strobetest.Strobe, program string, b libraryBuild) {
+	l, file := runLibraryTypes(t, s, program, b)
+	defer s.Stop(t, l.SessionID)
 	var sc typeScore
 	seen := allCalls(t, s, l.SessionID)
 	for _, want := range expectations(t, file) {
@@ -85,6 +92,30 @@ func checkLibraryTypes(t *testing.T, s *strobetest.Strobe, program string, b lib
 	t.Logf("%d hooked: %d right, %d optimized out, %d not described, %d wrong", l.HookedFunctions, sc.right, sc.missing, sc.absent, sc.wrong)
 	if sc.right < sc.missing+sc.absent || sc.right == 0 {
 		t.Errorf("only %d values right, %d optimized out, %d not described", sc.right, sc.missing, sc.absent)
+	}
+}
+
+// TestDamagedTypesCPP looks at objects whose memory holds anything: the program lives, no call is lost, and what is shown is JSON.
+func TestDamagedTypesCPP(t *testing.T) {
+	strobetest.NeedPtrace(t)
+	s := strobetest.Start(t, nil)
+	for _, b := range libraryBuilds {
+		if b.programs != nil || !strings.HasSuffix(b.variant, "-O0") {
+			continue
+		}
+		t.Run(b.variant+"/"+strings.Join(b.flags, " "), func(t *testing.T) {
+			t.Parallel()
+			l, file := runLibraryTypes(t, s, "types_damaged", b)
+			defer s.Stop(t, l.SessionID)
+			var want int
+			data, err := os.ReadFile(file)
+			if _, scanErr := fmt.Sscan(string(data), &want); err != nil || scanErr != nil {
+				t.Fatal(err, scanErr)
+			}
+			if got := len(allCalls(t, s, l.SessionID)["take_damaged"]); got != want {
+				t.Errorf("%d calls seen, want %d", got, want)
+			}
+		})
 	}
 }
 
