@@ -93,3 +93,25 @@ func (anyName) Lookup(name string) (Place, bool) {
 func (anyName) Arg(i int) (Place, bool)                    { return Place{Kind: PlaceRegister, Reg: i}, true }
 func (anyName) TypeNamed(name string) (*symbol.Type, bool) { return nil, false }
 func (anyName) Near(name string) []string                  { return nil }
+
+func TestNames(t *testing.T) {
+	for src, want := range map[string]string{
+		"file.c::count + 1":           "file.c::count",
+		"Box<int>::made > ns::f":      "Box<int>::made ns::f",
+		"::top && a < b && c > d":     "top a b c d",
+		"a->b.c[i] + $return":         "a i $return",
+		"Map<int, Key *>::size_ == x": "Map<int, Key *>::size_ x",
+		"(T)x + (u)":                  "x u",
+		"(a) - b":                     "a b",
+		"x as *const Node == y":       "x y",
+	} {
+		s, err := Parse(src, symbol.LangCPP)
+		if err != nil {
+			t.Errorf("%s: %v", src, err)
+			continue
+		}
+		if got := strings.Join(s.Names(), " "); got != want {
+			t.Errorf("Names(%s) = %s, want %s", src, got, want)
+		}
+	}
+}
