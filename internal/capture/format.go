@@ -35,6 +35,10 @@ func (tt *typeTable) formatter(t *symbol.Type) *formatter {
 	if f, ok := tt.forms[t]; ok {
 		return f
 	}
+	if f, ok := tt.walks.forms.Load(t); ok {
+		tt.forms[t] = f.(*formatter)
+		return f.(*formatter)
+	}
 	var found *formatter
 	if t.Kind == symbol.KindStruct && t.Name != "" && !t.Declared {
 		name := t.QualifiedName()
@@ -49,6 +53,7 @@ func (tt *typeTable) formatter(t *symbol.Type) *formatter {
 		}
 	}
 	tt.forms[t] = found
+	tt.walks.forms.Store(t, found)
 	return found
 }
 

@@ -18,6 +18,8 @@ type Walks struct {
 	next  int
 	built map[uint16]bool
 	list  []WalkProgram
+
+	forms sync.Map // *symbol.Type to its *formatter: the name of a type is looked up once in a session
 }
 
 // WalkProgram is one program. ID is what nodes that it walks are marked with.
