@@ -33,6 +33,9 @@ func fillRust(sig *symbol.Signature, homes []home, result resultHome) {
 		h := &homes[i]
 		if !h.missing {
 			first, last, words := span(h)
+			if r := reprOf(sig.Params[i].Type, 0); words && next == 5 && size == 16 && r.kind == reprScalar {
+				return // one register is left, and the two halves of a u128 stay together: nothing is known of what follows
+			}
 			switch {
 			case first >= 0 && first != next, words && next < 6:
 				for _, k := range pending {
