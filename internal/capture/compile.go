@@ -31,6 +31,8 @@ type Function struct {
 	// that return twice or look at their caller's frame, such as setjmp and vfork.
 	FrameSafe bool
 	HasDWARF  bool
+	// WatchErrors says why watches are read at neither end of a call of this function, by label.
+	WatchErrors map[string]error
 }
 
 // GuessedStack is the window of stack arguments for functions whose parameters are not known.
@@ -53,6 +55,10 @@ var twice = map[string]bool{
 type Options struct {
 	Depth int    // how many pointers are followed, one behind the other: 1 to 10
 	Walks *Walks // the session's walk programs, to which those of the function's types are added
+
+	Out     bool             // read what pointer arguments lead to again at the exit
+	Watches []Watch          // read at both ends of each call
+	Modules []*symbol.Module // where variables are looked for
 }
 
 // Compile makes the plan for one function. It never fails: without debug information the plan is
@@ -92,6 +98,12 @@ func compile(out *Function, sig *symbol.Signature, f *symbol.Function, code []by
 		b.argument(names[i], sig.Params[i].Type, &homes[i])
 	}
 	b.result(sig.Return, result)
+	if o.Out {
+		b.outs(sig, names, homes)
+	}
+	if len(o.Watches) > 0 {
+		out.WatchErrors = b.watches(f, sig, names, homes, result, o)
+	}
 	out.Plan, out.Layout = b.finish()
 }
 

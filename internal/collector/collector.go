@@ -65,8 +65,8 @@ type SampledFunction struct {
 // WatchStatus says what became of one watch.
 type WatchStatus struct {
 	Label     string
-	Functions int // hooked functions that read it
-	Warning   string
+	Functions int   // hooked functions that read it
+	Err       error // why others do not, of one of them
 }
 
 // ProbeStatus says what became of one pattern.

@@ -41,10 +41,12 @@ type Event struct {
 	EnterID     int64         `json:"enterEventId,omitempty"` // exits, verbose: the enter that this is the end of
 	Arguments   *value.Object `json:"arguments,omitempty"`
 	ReturnValue *value.Value  `json:"returnValue,omitempty"`
-	Truncated   bool          `json:"truncated,omitempty"`  // captured bytes were cut
-	Sampled     bool          `json:"sampled,omitempty"`    // one of many calls recorded
-	SampleRate  float64       `json:"sampleRate,omitempty"` // sampled and verbose: the share of the function's calls that was recorded
-	Data        []DataMember  `json:"-"`                    // members of other kinds' JSON: signal, backtrace, what, …
+	Out         value.Object  `json:"out,omitempty"`         // exits with captureOut: what pointer arguments led to then
+	WatchValues value.Object  `json:"watchValues,omitempty"` // by label
+	Truncated   bool          `json:"truncated,omitempty"`   // captured bytes were cut
+	Sampled     bool          `json:"sampled,omitempty"`     // one of many calls recorded
+	SampleRate  float64       `json:"sampleRate,omitempty"`  // sampled and verbose: the share of the function's calls that was recorded
+	Data        []DataMember  `json:"-"`                     // members of other kinds' JSON: signal, backtrace, what, …
 }
 
 // DataMember is one member of an event's own JSON object.
@@ -232,9 +234,15 @@ func (a *asker) render(r *store.Row) Event {
 	}
 	e.FunctionRaw, e.ParentID, e.EnterID = f.Raw, r.Parent, r.Enter
 	e.Truncated = r.Flags&event.Truncated != 0
-	if r.Kind == event.FunctionEnter && f.layout != nil {
+	if f.layout == nil {
+		return e
+	}
+	e.WatchValues = f.layout.WatchValues(r.Payload, r.Kind == event.FunctionExit)
+	if r.Kind == event.FunctionEnter {
 		o := f.layout.Enter(r.Payload)
 		e.Arguments = &o
+	} else {
+		e.Out = f.layout.Outs(r.Payload)
 	}
 	return e
 }

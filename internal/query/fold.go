@@ -19,6 +19,8 @@ type node struct {
 	flags   event.Flags
 	ns      int64
 	result  value.Value
+	out     value.Object
+	watched value.Object
 	has     bool // result is known
 	orphan  bool // an exit whose enter is not in view
 	text    string

@@ -315,6 +315,9 @@ func (b *builder) leave(n *node, row *store.Row) {
 	n.end, n.last, n.ns = row.ID, row.ID, row.Duration
 	n.flags |= row.Flags
 	n.result, n.has = b.a.result(row)
+	if n.fn.layout != nil {
+		n.out, n.watched = n.fn.layout.Outs(row.Payload), n.fn.layout.WatchValues(row.Payload, true)
+	}
 }
 
 func (b *builder) pop() {

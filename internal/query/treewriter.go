@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/value"
 )
 
 // treeWriter writes sections as text.
@@ -105,6 +106,9 @@ func (w *treeWriter) text(n *node, depth int) string {
 			b.WriteString(n.fn.layout.Enter(n.enter).Short(argsWidth))
 		}
 		b.WriteByte(')')
+		if n.fn.layout != nil {
+			writeExtra(&b, " [", n.fn.layout.WatchValues(n.enter, false))
+		}
 	}
 	odd := true
 	switch {
@@ -120,6 +124,8 @@ func (w *treeWriter) text(n *node, depth int) string {
 	default:
 		odd = false
 	}
+	writeExtra(&b, " out [", n.out)
+	writeExtra(&b, " [", n.watched)
 	if n.flags&event.TailCall != 0 && n.end != 0 {
 		b.WriteString(" (tail call)")
 	}
@@ -130,6 +136,13 @@ func (w *treeWriter) text(n *node, depth int) string {
 		fmt.Fprintf(&b, " #%d", n.id)
 	}
 	return b.String()
+}
+
+// writeExtra adds values beside arguments and result.
+func writeExtra(b *strings.Builder, before string, o value.Object) {
+	if len(o) > 0 {
+		b.WriteString(before + o.Short(argsWidth) + "]")
+	}
 }
 
 // notes says what is not shown and how to see it.

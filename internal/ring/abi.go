@@ -20,7 +20,7 @@ const (
 	OpST0    = 4 // append 16 bytes: st(Src) as an 80-bit float, zero padded
 	OpRoot   = 5 // node of Size bytes at *(payload+SrcOff)+Off, to be walked by the program whose ID is Slot|Dst<<8; Src 1: text, Src 2: one pointer less deep
 	OpGather = 6 // with Src 0: begin a node at address Off<<32|1<<63 to be walked by Slot|Dst<<8; with Src 1: copy Size bytes at payload+SrcOff to its end; with Src 2: end it
-	OpEval   = 7 // append {u32 n, u32 status} and n bytes, rounded up to 8: what the program at op SrcOff put out, at most Size bytes
+	OpEval   = 7 // append {u32 n, u32 status} and Size bytes: what the program at op SrcOff put out, n bytes of it
 	OpSave   = 8 // keep the first 6 argument registers for the exit of this call
 	OpSaved  = 9 // exit: append argument register Src (0 to 5) as it was at the enter, 0 where it was not kept
 )
@@ -144,7 +144,15 @@ type Plan struct {
 	ExitVec   bool // ops read xmm0-1 or st
 	MaxEnter  int  // upper bound of the payload's size in bytes, multiple of 8
 	MaxExit   int
-	Depth     int // pointers that walks follow, 1 to 10
+	Depth     int       // pointers that walks follow, 1 to 10
+	Programs  []Program // of the OpEvals, whose SrcOff is the index here
+}
+
+// Program is what an OpEval runs. Relocate, if not nil, returns the operations with the addresses of the process that they
+// are installed in, given the load bias of each module (*symbol.Module), or says why it cannot.
+type Program struct {
+	Ops      []Op
+	Relocate func(bias func(module any) (uint64, bool)) ([]Op, error)
 }
 
 // MaxPayload bounds one record's payload in bytes, so that a record always fits a ring.

@@ -155,10 +155,10 @@ type Header struct {
 	TID        uint32 // (agent)
 	Pad3       uint32
 	Pad4       [7]uint64
-	Hot        [MaxHot]Hot     // (agent)
-	Saved      [MaxSaved]Saved // (agent) OpSave
-	SavedCount uint32          // (agent)
-	Pad5       uint32
+	Hot        [MaxHot]Hot       // (agent)
+	Saved      [MaxSaved]Saved   // (agent) OpSave
+	SavedCount uint32            // (agent)
+	Wary       uint32            // (agent) reads before which the kernel is asked whether an address is good
 	Seen       [SeenSlots]uint16 // (agent) nodes of the record at hand by address and walk: offset in the payload / 8 + 1
 }
 

@@ -136,8 +136,13 @@ func appendSampled(w []string, sampled []collector.SampledFunction) []string {
 
 func appendWatchWarnings(w []string, watches []collector.WatchStatus) []string {
 	for _, s := range watches {
-		if s.Warning != "" {
-			w = append(w, fmt.Sprintf("watch %s: %s", s.Label, s.Warning))
+		switch {
+		case s.Err != nil && s.Functions > 0:
+			w = append(w, fmt.Sprintf("watch %s is read by %d functions, not %v", s.Label, s.Functions, s.Err))
+		case s.Err != nil:
+			w = append(w, fmt.Sprintf("watch %s is read by no function: %v", s.Label, s.Err))
+		case s.Functions == 0:
+			w = append(w, fmt.Sprintf("watch %s is read by no function: none that it is on is hooked", s.Label))
 		}
 	}
 	return w

@@ -31,7 +31,8 @@ func (l *Layout) Marshal() []byte {
 		w.field(l.Ret)
 	}
 	w.fields(l.Out)
-	w.fields(l.Watches)
+	w.fields(l.EnterWatches)
+	w.fields(l.ExitWatches)
 	w.num(len(l.Types))
 	for i := range l.Types {
 		w.typ(&l.Types[i])
@@ -153,7 +154,7 @@ func Unmarshal(b []byte) (*Layout, error) {
 		l.Ret = &Field{}
 		r.field(l.Ret)
 	}
-	l.Out, l.Watches = r.fields(), r.fields()
+	l.Out, l.EnterWatches, l.ExitWatches = r.fields(), r.fields(), r.fields()
 	l.Types = make([]Type, r.count(maxTypes))
 	for i := range l.Types {
 		r.typ(&l.Types[i])

@@ -13,7 +13,7 @@ func TestCodec(t *testing.T) {
 	l.Ret = &Field{Name: "return", Type: 3, Pieces: []Piece{{Chunk: PieceConst, Size: 4, Const: []byte{1, 2, 3, 4}}}}
 	l.OnExit = Shape{GPRs: 2, Parts: []Part{{Size: 16}, {Eval: true, Size: 9}}}
 	l.Out = []Field{{Name: "o", Indirect: true, Off: -8, Walk: 9, Gather: 3}}
-	l.Watches = []Field{{Name: "w", Missing: true}}
+	l.ExitWatches = []Field{{Name: "w", Missing: true}}
 	l.Types = append(l.Types, Type{Class: ClassVariant, Elem: -1, Discr: TypeField{Type: 3}, Variants: []Variant{{Name: "A", Values: []uint64{1, 1 << 63}, Type: 2, Off: 8}}, Plain: true},
 		Type{Class: ClassDuration, Elem: -1, Num: 1, Den: 1000}, Type{Class: ClassSpan, Elem: 1, Walk: 5, ElemWalk: 6},
 		Type{Class: ClassEnum, Signed: true, Name: "E", Size: 2, Elem: -1, Enums: []Enumerator{{"x", -3}}})

@@ -133,7 +133,7 @@ func GatherAddr(n int32) uint64 { return uint64(uint32(n))<<32 | 1<<63 }
 
 // Part describes the chunk that one capture operation makes, padded to 8 bytes in the payload.
 type Part struct {
-	Eval bool // {u32 n, u32 status} and n bytes, at most Size, instead of Size bytes: what an expression came to
+	Eval bool // {u32 n, u32 status} before the Size bytes: what an expression came to, n bytes of it
 	Size uint32
 }
 
@@ -147,14 +147,15 @@ type Shape struct {
 
 // Layout says how the payloads of one function read. Immutable once made; safe for concurrent use.
 type Layout struct {
-	OnEnter Shape
-	OnExit  Shape
-	Args    []Field
-	Ret     *Field  // nil: the function returns nothing
-	Out     []Field // pointees of pointer arguments, read again at the exit
-	Watches []Field // by label, read at both ends
-	Types   []Type
-	Depth   int // how many pointers were followed, one behind the other
+	OnEnter      Shape
+	OnExit       Shape
+	Args         []Field
+	Ret          *Field  // nil: the function returns nothing
+	Out          []Field // pointees of pointer arguments, read again at the exit
+	EnterWatches []Field // by label
+	ExitWatches  []Field
+	Types        []Type
+	Depth        int // how many pointers were followed, one behind the other
 }
 
 // ScalarRet reports whether the whole result is an integer, pointer, bool, enum or character of

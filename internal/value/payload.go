@@ -87,18 +87,15 @@ func (pt *Part) take(p []byte) (chunk, []byte) {
 		c.data, c.state = p[:pt.Size], chunkOK
 		return c, p[min(pad8(uint64(pt.Size)), uint64(len(p))):]
 	}
-	if len(p) < 8 {
+	if uint64(len(p)) < 8+uint64(pt.Size) {
 		return c, nil
 	}
 	n, status := uint64(binary.LittleEndian.Uint32(p)), binary.LittleEndian.Uint32(p[4:])
 	p = p[8:]
-	if n > uint64(len(p)) {
-		return c, nil
-	}
-	if status == statusOK {
+	if status == statusOK && n <= uint64(pt.Size) {
 		c.data, c.state = p[:n], chunkOK
 	}
-	return c, p[min(pad8(n), uint64(len(p))):]
+	return c, p[min(pad8(uint64(pt.Size)), uint64(len(p))):]
 }
 
 func pad8(n uint64) uint64 { return (n + 7) &^ 7 }

@@ -18,7 +18,7 @@ import (
 // drainState is the drain goroutine's view of one process.
 type drainState struct {
 	rings map[int]*ringState
-	err   error             // reported already
+	err   error // reported already
 	heats
 	names map[uint64]string // of code addresses in values
 }

@@ -18,7 +18,7 @@ import (
 type function struct {
 	sym      *symbol.Function
 	mod      *symbol.Module
-	depth    int
+	want     want
 	code     []byte
 	analysis hook.Analysis
 	plan     *capture.Function
@@ -49,8 +49,8 @@ var noFrame = map[string]string{
 }
 
 // compile decides how a function is hooked and what is recorded of it.
-func compile(mod *symbol.Module, f *symbol.Function, depth, pad int, targets []hook.Addr, walks *capture.Walks) *function {
-	fn := &function{sym: f, mod: mod, depth: depth}
+func compile(mod *symbol.Module, f *symbol.Function, w want, pad int, targets []hook.Addr, o capture.Options) *function {
+	fn := &function{sym: f, mod: mod, want: w}
 	if why, no := noFrame[f.Raw]; no {
 		fn.reason = "cannot be hooked safely: it " + why
 		return fn
@@ -78,7 +78,7 @@ func compile(mod *symbol.Module, f *symbol.Function, depth, pad int, targets []h
 		fn.reason = "is entered by the kernel, to return from a signal handler"
 		return fn
 	}
-	fn.plan, fn.planErr = capture.Compile(mod, f, capture.Options{Depth: depth, Walks: walks}) // usable also with an error
+	fn.plan, fn.planErr = capture.Compile(mod, f, o) // usable also with an error
 	fn.kind = hook.CallThrough
 	if fn.needsNoFrame() {
 		fn.kind, fn.rets = hook.EnterOnly, true
@@ -137,22 +137,40 @@ func (fn *function) register(sink collector.Sink) event.FuncID {
 func (fn *function) ret(word int64) int64 { return value.Normalize(word, fn.retSize, fn.retSigned) }
 
 type functionKey struct {
-	mod   *symbol.Module
-	low   symbol.Addr
-	depth int
+	mod  *symbol.Module
+	low  symbol.Addr
+	want want // zero where it is the function that matters, however it is recorded
+}
+
+// want is how a function is recorded.
+type want struct {
+	depth   int
+	out     bool
+	watches string // labels and expressions, each behind a NUL
+}
+
+// options are what the compiler of plans makes of it. modules are where a watch's variables are looked for.
+func (w want) options(walks *capture.Walks, modules []*symbol.Module) capture.Options {
+	o := capture.Options{Depth: w.depth, Walks: walks, Out: w.out, Modules: modules}
+	parts := strings.Split(w.watches, "\x00")
+	for i := 1; i+1 < len(parts); i += 2 {
+		o.Watches = append(o.Watches, capture.Watch{Label: parts[i], Expr: parts[i+1]})
+	}
+	return o
 }
 
 // compileAll compiles functions on all CPUs, using what was compiled before.
-func (t *target) compileAll(mod *symbol.Module, fns []symbol.Function, wanted map[int]int) []*function {
+func (t *target) compileAll(mod *symbol.Module, fns []symbol.Function, wanted map[int]want, modules []*symbol.Module) []*function {
 	out := make([]*function, 0, len(wanted))
 	type job struct {
-		i, depth, pad int
-		at            int
+		i, pad int
+		want   want
+		at     int
 	}
 	var jobs []job
 	t.fnMu.Lock()
-	for i, depth := range wanted {
-		if f := t.functions[functionKey{mod, fns[i].Low, depth}]; f != nil {
+	for i, w := range wanted {
+		if f := t.functions[functionKey{mod, fns[i].Low, w}]; f != nil {
 			out = append(out, f)
 			continue
 		}
@@ -160,7 +178,7 @@ func (t *target) compileAll(mod *symbol.Module, fns []symbol.Function, wanted ma
 		if i+1 < len(fns) && fns[i+1].Low > fns[i].High {
 			pad = int(min(fns[i+1].Low-fns[i].High, 64))
 		}
-		jobs = append(jobs, job{i: i, depth: depth, pad: pad, at: len(jobs)})
+		jobs = append(jobs, job{i: i, want: w, pad: pad, at: len(jobs)})
 	}
 	t.fnMu.Unlock()
 	made := make([]*function, len(jobs))
@@ -169,12 +187,13 @@ func (t *target) compileAll(mod *symbol.Module, fns []symbol.Function, wanted ma
 		targets = jumpTargets(mod)
 	}
 	onAllCPUs(len(jobs), func(k int) {
-		made[k] = compile(mod, &fns[jobs[k].i], jobs[k].depth, jobs[k].pad, targets, t.walks)
+		w := jobs[k].want
+		made[k] = compile(mod, &fns[jobs[k].i], w, jobs[k].pad, targets, w.options(t.walks, modules))
 	})
 	t.fnMu.Lock()
 	defer t.fnMu.Unlock()
 	for k, f := range made {
-		t.functions[functionKey{mod, fns[jobs[k].i].Low, jobs[k].depth}] = f
+		t.functions[functionKey{mod, fns[jobs[k].i].Low, jobs[k].want}] = f
 		out = append(out, f)
 	}
 	return out

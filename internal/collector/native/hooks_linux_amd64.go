@@ -10,10 +10,10 @@ import (
 	"github.com/strobe-debug/strobe/internal/ring"
 )
 
-// hookKey names a hook of one process: the function's address there, and how deep its values are captured.
+// hookKey names a hook of one process: the function's address there, and how it is recorded.
 type hookKey struct {
-	addr  uint64
-	depth int
+	addr uint64
+	want want
 }
 
 // hooked is one hook of one process. It is made once and patched in and out as patterns come and go, so that its stub,
@@ -207,6 +207,25 @@ func (fn *function) exitSlot() int {
 	return slotExit
 }
 
+// relocate returns a program for the process. One that names a module which is not there reads nothing: it ends at once.
+func (p *process) relocate(program *ring.Program) []ring.Op {
+	if program.Relocate == nil {
+		return program.Ops
+	}
+	ops, err := program.Relocate(func(module any) (uint64, bool) {
+		for _, m := range p.modules {
+			if m.mod == module {
+				return m.bias, true
+			}
+		}
+		return 0, false
+	})
+	if err != nil {
+		return []ring.Op{{Code: ring.WalkLoad, Size: 8}}
+	}
+	return ops
+}
+
 // installWalks gives the process the walk programs that it does not have yet: before hooks are active that need them.
 func (p *process) installWalks() error {
 	for _, w := range p.t.walks.Programs(p.walks) {
@@ -234,18 +253,37 @@ func (p *process) writePlan(id uint32, fn *function) error {
 	if plan.MaxEnter > ring.MaxPayload || plan.MaxExit > ring.MaxPayload {
 		return fmt.Errorf("its values take %d and %d bytes, at most %d fit a record", plan.MaxEnter, plan.MaxExit, ring.MaxPayload)
 	}
+	programs := make([][]ring.Op, len(plan.Programs))
+	for i := range plan.Programs {
+		programs[i] = p.relocate(&plan.Programs[i])
+		need += uint32(len(programs[i]))
+	}
+	if p.nextOp+need > ring.MaxOps {
+		return fmt.Errorf("all %d capture operations of the process are in use", ring.MaxOps)
+	}
+	at := make([]uint32, len(programs))
+	for i, ops := range programs {
+		at[i] = p.nextOp
+		for _, op := range ops {
+			*p.region.Op(p.nextOp) = op
+			p.nextOp++
+		}
+	}
 	put := func(ops []ring.Op) uint32 {
 		if len(ops) == 0 {
 			return 0
 		}
-		at := p.nextOp
+		first := p.nextOp
 		for _, op := range ops {
+			if op.Code == ring.OpEval {
+				op.SrcOff = at[op.SrcOff]
+			}
 			*p.region.Op(p.nextOp) = op
 			p.nextOp++
 		}
 		*p.region.Op(p.nextOp) = ring.Op{Code: ring.OpEnd}
 		p.nextOp++
-		return at
+		return first
 	}
 	h := ring.Hook{Depth: uint8(plan.Depth), EnterGPRs: uint8(min(plan.EnterGPRs, 6)), ExitGPRs: uint8(min(plan.ExitGPRs, 2)), MaxEnter: uint32(plan.MaxEnter), MaxExit: uint32(plan.MaxExit)}
 	h.MaxEnter = max(h.MaxEnter, uint32(h.EnterGPRs)*8)

@@ -61,6 +61,30 @@ func (p *process) apply(add, remove []*site) error {
 	return p.patch(add, quiet)
 }
 
+// exchange is apply where sites of add may stand where sites of remove do: those are made original first, with the
+// program halted in between.
+func (p *process) exchange(add, remove []*site) error {
+	at := map[uint64]bool{}
+	for _, s := range add {
+		at[s.addr] = true
+	}
+	var first, rest []*site
+	for _, s := range remove {
+		if at[s.addr] {
+			first = append(first, s)
+		} else {
+			rest = append(rest, s)
+		}
+	}
+	if len(first) > 0 {
+		defer p.haltRunning()()
+		if err := p.apply(nil, first); err != nil {
+			return err
+		}
+	}
+	return p.apply(add, rest)
+}
+
 // patch writes the new bytes; unless the process is quiet, the int3 stands already.
 func (p *process) patch(add []*site, quiet bool) error {
 	for _, s := range add {

@@ -24,7 +24,7 @@ type loaded struct {
 }
 
 func (m *loaded) key(fn *function) hookKey {
-	return hookKey{uint64(fn.sym.Low) + m.bias, fn.depth}
+	return hookKey{uint64(fn.sym.Low) + m.bias, fn.want}
 }
 
 // loader is what is known of a process's dynamic linker.

@@ -21,34 +21,23 @@ import (
 type probe struct {
 	text  string
 	depth int
+	out   bool
 	pat   *symbol.Pattern
-}
-
-func parseProbes(wanted []collector.Probe) ([]probe, error) {
-	out := make([]probe, 0, len(wanted))
-	for _, w := range wanted {
-		pat, err := symbol.ParsePattern(w.Pattern)
-		if err != nil {
-			return nil, err
-		}
-		depth := w.Depth
-		if depth == 0 {
-			depth = 3
-		}
-		out = append(out, probe{text: w.Pattern, depth: depth, pat: pat})
-	}
-	return out, nil
 }
 
 // matchResult is what the patterns select in one file.
 type matchResult struct {
-	wanted map[int]int // index in Functions → depth
-	counts []int       // functions per pattern
+	wanted map[int]want // by index in Functions
+	counts []int        // functions per pattern
 }
 
 // SetTracing makes exactly this be in force.
 func (t *target) SetTracing(ctx context.Context, wanted collector.Tracing) (collector.Status, error) {
 	probes, err := parseProbes(wanted.Probes)
+	if err != nil {
+		return t.Status(), err
+	}
+	watches, err := parseWatches(wanted.Watches)
 	if err != nil {
 		return t.Status(), err
 	}
@@ -62,11 +51,27 @@ func (t *target) SetTracing(ctx context.Context, wanted collector.Tracing) (coll
 	}
 	t.probeMu.Lock()
 	defer t.probeMu.Unlock()
-	t.probes = probes
+	before, watched := t.probes, t.watches
+	t.probes, t.watches = probes, watches
 	t.sampling.Store(&wanted.Sampling)
 	t.mu.Lock()
 	t.status.Warnings = nil
 	t.mu.Unlock()
+	if err := t.applyToAll(ctx); err != nil {
+		return t.Status(), err
+	}
+	if err := t.failedWatch(watched); err != nil { // all of a call is checked before any takes effect: put back what was
+		t.probes, t.watches = before, watched
+		if undo := t.applyToAll(ctx); undo != nil {
+			t.log.Warn("put patterns back", "err", undo)
+		}
+		return t.Status(), err
+	}
+	return t.Status(), nil
+}
+
+// applyToAll makes the hooks of all processes what the patterns want. probeMu is held.
+func (t *target) applyToAll(ctx context.Context) error {
 	for _, p := range t.processes() {
 		if p.region == nil || p.dead.Load() || p.detached.Load() {
 			continue
@@ -80,11 +85,11 @@ func (t *target) SetTracing(ctx context.Context, wanted collector.Tracing) (coll
 			continue // it ended meanwhile
 		}
 		if err := t.applyProbes(ctx, p); err != nil && !p.endedBefore(err) {
-			return t.Status(), err
+			return err
 		}
 	}
 	t.updateStatus()
-	return t.Status(), nil
+	return nil
 }
 
 // endedBefore reports whether err comes of the process's end, which is noticed a moment later: its memory reads as empty then.
@@ -122,7 +127,7 @@ func (t *target) applyProbes(ctx context.Context, p *process) error {
 	}
 	var err error
 	if len(add)+len(remove) > 0 {
-		err = t.tracer.Do(ctx, func() error { return p.apply(add, remove) })
+		err = t.tracer.Do(ctx, func() error { return p.exchange(add, remove) })
 	}
 	if err == nil {
 		err = p.retireOwn(ctx, watching, len(want) > 0)
@@ -144,7 +149,7 @@ func (t *target) hookModule(ctx context.Context, p *process, m *loaded, want map
 	if len(res.wanted) == 0 {
 		return nil
 	}
-	hooks, err := p.makeHooks(ctx, nil, m, t.compileAll(mod, mod.Functions(), res.wanted))
+	hooks, err := p.makeHooks(ctx, nil, m, t.compileAll(mod, mod.Functions(), res.wanted, p.watchable(mod)))
 	for _, h := range hooks {
 		want[h] = true
 	}
@@ -156,7 +161,10 @@ func (t *target) hookModule(ctx context.Context, p *process, m *loaded, want map
 func (t *target) match(mod *symbol.Module) matchResult {
 	key := fmt.Sprintf("%p", mod)
 	for _, pr := range t.probes {
-		key += fmt.Sprintf("\x00%d %s", pr.depth, pr.text)
+		key += fmt.Sprintf("\x00%d %v %s", pr.depth, pr.out, pr.text)
+	}
+	for _, w := range t.watches {
+		key += fmt.Sprintf("\x00%q %q %q", w.Label, w.Expr, w.On)
 	}
 	t.fnMu.Lock()
 	res, ok := t.matches[key]
@@ -164,7 +172,7 @@ func (t *target) match(mod *symbol.Module) matchResult {
 	if ok {
 		return res
 	}
-	res = matchResult{wanted: map[int]int{}, counts: make([]int, len(t.probes))}
+	res = matchResult{wanted: map[int]want{}, counts: make([]int, len(t.probes))}
 	fns := mod.Functions()
 	for k, pr := range t.probes {
 		if pr.pat.Excludes() || !pr.pat.Exact() && !mod.HasDWARF {
@@ -175,7 +183,8 @@ func (t *target) match(mod *symbol.Module) matchResult {
 				continue
 			}
 			res.counts[k]++
-			res.wanted[i] = max(res.wanted[i], pr.depth)
+			w := res.wanted[i]
+			res.wanted[i] = want{depth: max(w.depth, pr.depth), out: w.out || pr.out}
 		}
 	}
 	for k, pr := range t.probes {
@@ -186,6 +195,14 @@ func (t *target) match(mod *symbol.Module) matchResult {
 			if pr.pat.Match(&fns[i], t.cmd.ProjectRoot) {
 				res.counts[k]++
 				delete(res.wanted, i)
+			}
+		}
+	}
+	for i, w := range res.wanted {
+		for k := range t.watches {
+			if watch := &t.watches[k]; fns[i].HasDWARF && watch.reads(&fns[i], t.cmd.ProjectRoot) {
+				w.watches += "\x00" + watch.Label + "\x00" + watch.Expr
+				res.wanted[i] = w
 			}
 		}
 	}
@@ -231,15 +248,19 @@ func (t *target) updateStatus() {
 	seen := map[functionKey]bool{}
 	unhookable := map[string]string{}
 	mods := map[*symbol.Module]bool{}
+	for _, w := range t.watches {
+		s.Watches = append(s.Watches, collector.WatchStatus{Label: w.Label})
+	}
 	for _, p := range t.processes() {
 		hooks := map[functionKey]bool{}
 		for _, h := range *p.hooks.Load() {
 			if h != nil && h.fn != nil && h.active() {
-				hooks[functionKey{h.fn.mod, h.fn.sym.Low, 0}] = true
-				if !seen[functionKey{h.fn.mod, h.fn.sym.Low, 0}] && len(h.sites[0].patch) == 1 {
+				k := functionKey{mod: h.fn.mod, low: h.fn.sym.Low}
+				hooks[k] = true
+				if !seen[k] && len(h.sites[0].patch) == 1 {
 					s.Fallback++
 				}
-				seen[functionKey{h.fn.mod, h.fn.sym.Low, 0}] = true
+				seen[k] = true
 			}
 		}
 		for _, m := range p.modules {
@@ -275,11 +296,16 @@ func (t *target) countModule(s *collector.Status, mod *symbol.Module, hooks map[
 	fns := mod.Functions()
 	t.fnMu.Lock()
 	defer t.fnMu.Unlock()
-	for i, depth := range res.wanted {
-		if f := t.functions[functionKey{mod, fns[i].Low, depth}]; f != nil && f.reason != "" {
+	for i, w := range res.wanted {
+		f := t.functions[functionKey{mod, fns[i].Low, w}]
+		switch {
+		case f == nil:
+		case f.reason != "":
 			unhookable[f.sym.Name] = f.reason
+		default:
+			t.countWatches(s, f)
 		}
-		if hooks[functionKey{mod, fns[i].Low, 0}] {
+		if hooks[functionKey{mod: mod, low: fns[i].Low}] {
 			for k, pr := range t.probes {
 				if !pr.pat.Excludes() && pr.pat.Match(&fns[i], t.cmd.ProjectRoot) {
 					s.Probes[k].Hooked++

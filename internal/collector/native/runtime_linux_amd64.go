@@ -78,6 +78,9 @@ func (rt *Runtime) Launch(ctx context.Context, cmd *collector.Command, sink coll
 	}
 	t.sampling.Store(&cmd.Tracing.Sampling)
 	if t.probes, err = parseProbes(cmd.Tracing.Probes); err != nil {
+		return nil, err
+	}
+	if t.watches, err = parseWatches(cmd.Tracing.Watches); err != nil {
 		t.tracer.Close()
 		return nil, err
 	}

@@ -39,6 +39,7 @@ type target struct {
 
 	probeMu sync.Mutex // one change of hooks at a time
 	probes  []probe
+	watches []watch
 
 	walks     *capture.Walks
 	fnMu      sync.Mutex // leaf

@@ -9,7 +9,7 @@
 #define u16 agent_u16
 #define u32 agent_u32
 #define u64 agent_u64
-#include "agent.c"
+#include "walk.c"
 #undef u8
 #undef u16
 #undef u32

@@ -285,7 +285,7 @@ struct strobe_header {
 	struct strobe_hot hot[64];
 	struct strobe_saved saved[64];
 	uint32_t savedcount;
-	uint32_t pad5;
+	uint32_t wary;
 	uint16_t seen[2048];
 };
 _Static_assert(sizeof(struct strobe_header) == 10440, "Header");
@@ -305,7 +305,7 @@ _Static_assert(offsetof(struct strobe_header, pad4) == 136, "Header.Pad4");
 _Static_assert(offsetof(struct strobe_header, hot) == 192, "Header.Hot");
 _Static_assert(offsetof(struct strobe_header, saved) == 2240, "Header.Saved");
 _Static_assert(offsetof(struct strobe_header, savedcount) == 6336, "Header.SavedCount");
-_Static_assert(offsetof(struct strobe_header, pad5) == 6340, "Header.Pad5");
+_Static_assert(offsetof(struct strobe_header, wary) == 6340, "Header.Wary");
 _Static_assert(offsetof(struct strobe_header, seen) == 6344, "Header.Seen");
 
 struct strobe_record {

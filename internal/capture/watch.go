@@ -1,0 +1,121 @@
+package capture
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/strobe-debug/strobe/internal/expr"
+	"github.com/strobe-debug/strobe/internal/ring"
+	"github.com/strobe-debug/strobe/internal/symbol"
+	"github.com/strobe-debug/strobe/internal/value"
+)
+
+// Watch is an expression that is read at each call.
+type Watch struct {
+	Label string
+	Expr  string
+}
+
+// watches adds the watches of a function. One that means something at one end of a call only is read there. It returns why others
+// are not read.
+func (b *builder) watches(f *symbol.Function, sig *symbol.Signature, names []string, homes []home, result resultHome, o Options) map[string]error {
+	failed := map[string]error{}
+	for _, w := range o.Watches {
+		sc := &scope{f: f, sig: sig, names: names, homes: homes, modules: o.Modules}
+		errEnter := b.watch(&b.enter, &b.lay.EnterWatches, w, sc)
+		after := *sc
+		after.exit, after.result = true, result
+		errExit := b.watch(&b.exit, &b.lay.ExitWatches, w, &after)
+		switch {
+		case errEnter == nil || errExit == nil:
+		case usesResult(w.Expr):
+			failed[w.Label] = errExit
+		default:
+			failed[w.Label] = errEnter
+		}
+	}
+	return failed
+}
+
+// usesResult reports an expression that means nothing at the enter.
+func usesResult(src string) bool {
+	s, err := expr.Parse(src, symbol.LangC)
+	return err == nil && slices.Contains(s.Names(), "$return")
+}
+
+var errHere = errors.New("the agent in the program cannot compute it: it computes with integers and pointers")
+
+// watch adds one watch at one end of a call.
+func (b *builder) watch(s *side, to *[]value.Field, w Watch, sc *scope) error {
+	e, err := expr.New(w.Expr, sc.sig.Language, sc)
+	if err != nil {
+		return err
+	}
+	p, ok := e.Compile()
+	if !ok {
+		return errHere
+	}
+	t := e.Type().Symbol()
+	if p.Object && (t == nil || sizeOf(t.Strip()) <= 0) {
+		return fmt.Errorf("%s has no size", e.Type())
+	}
+	field := value.Field{Name: w.Label, Pieces: []value.Piece{{Chunk: s.eval(b.program(p)), Size: 8}}}
+	switch {
+	case p.Object:
+		field.Type, field.Indirect, field.Walk = b.types.of(t, b.depth), true, b.types.walk(t)
+		field.Missing = !s.root(field.Pieces, rootObject, field.Walk, min(size32(t.Strip()), maxObject), 0)
+	case t != nil:
+		field.Type = b.types.of(t, b.depth)
+		field.Pieces[0].Size = min(max(b.types.types[field.Type].Size, 1), 8)
+		b.lead(s, &field, t)
+	default:
+		v := madeType(e.Type())
+		field.Type, field.Pieces[0].Size = b.types.add(v), v.Size
+	}
+	*to = append(*to, field)
+	return nil
+}
+
+// program adds a program to the plan and returns its number.
+func (b *builder) program(p *expr.Program) int {
+	out := ring.Program{Ops: p.Ops}
+	if len(p.Relocs) > 0 {
+		out.Relocate = func(bias func(any) (uint64, bool)) ([]ring.Op, error) {
+			return p.Relocated(func(m *symbol.Module) (uint64, bool) { return bias(m) })
+		}
+	}
+	b.plan.Programs = append(b.plan.Programs, out)
+	return len(b.plan.Programs) - 1
+}
+
+// madeType is the form of a type that the language made.
+func madeType(t *expr.Type) value.Type {
+	v := value.Type{Name: t.String(), Size: uint32(min(max(t.Size(), 1), 8)), Elem: -1, Discr: value.TypeField{Type: -1}}
+	switch t.Kind() {
+	case expr.KindBool:
+		v.Class = value.ClassBool
+	case expr.KindChar:
+		v.Class = value.ClassChar
+	case expr.KindFloat:
+		v.Class = value.ClassFloat
+	case expr.KindPointer:
+		v.Class, v.Size = value.ClassPointer, 8
+	default:
+		v.Class = value.ClassUint
+		if t.Signed() {
+			v.Class = value.ClassInt
+		}
+	}
+	return v
+}
+
+// eval adds an evaluation and returns its chunk.
+func (s *side) eval(program int) int32 {
+	s.ops = append(s.ops, ring.Op{Code: ring.OpEval, SrcOff: uint32(program), Size: 8})
+	s.parts = append(s.parts, value.Part{Eval: true, Size: 8})
+	s.starts = append(s.starts, s.fixed+8)
+	s.fixed += 16
+	s.size = int(s.fixed)
+	return int32(len(s.parts))
+}

@@ -1,0 +1,76 @@
+// What the agent's files share.
+#pragma once
+#include "ring_abi.h"
+
+typedef uint64_t u64;
+typedef uint32_t u32;
+typedef uint16_t u16;
+typedef uint8_t u8;
+
+extern u8 blob_start[] __attribute__((visibility("hidden")));
+u64 safe_copy(void *dst, const void *src, u64 n);
+typedef struct { u64 left, end; } strres;
+strres safe_str(void *dst, const void *src, u64 n);
+typedef struct { u64 fault, word; } loadres;
+loadres safe_load(const void *src);
+
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define WAITS __attribute__((section(".text.waits"), noinline))
+#define COLD __attribute__((noinline, cold, section(".text.slow")))
+
+// What the usual records in entry.S know of the layout.
+#define AT(type, field, off) _Static_assert(offsetof(struct strobe_##type, field) == off, "entry.S: " #type "." #field)
+AT(control, flags, 12); AT(control, ringbytes, 36); AT(control, arenacount, 44); AT(control, arenas, 336);
+AT(arena, lo, 0); AT(arena, hi, 8); AT(threadslot, fs, 0); AT(threadslot, ring, 8);
+AT(hook, entergprs, 4); AT(hook, exitgprs, 5); AT(hook, enterops, 8); AT(hook, exitops, 12);
+AT(hook, sample, 24); AT(hook, hot, 28); AT(hot, calls, 0); AT(hot, next, 8);
+_Static_assert(offsetof(struct strobe_header, hot) == 192 && sizeof(struct strobe_hot) == 32, "entry.S: header.hot");
+AT(header, head, 0); AT(header, cachedtail, 8); AT(header, lost, 16);
+AT(record, tsc, 0); AT(record, hook, 8); AT(record, size8, 12); AT(record, kind, 14); AT(record, sp, 16);
+_Static_assert(sizeof(struct strobe_arena) == 32 && sizeof(struct strobe_threadslot) == 16 && sizeof(struct strobe_hook) == 32 &&
+	STROBE_THREAD_SLOTS == 1 << 13, "entry.S: sizes");
+
+#define CONTROL ((struct strobe_control *)(blob_start + STROBE_CONTROL_OFF))
+#define HOOKS ((struct strobe_hook *)(blob_start + STROBE_HOOKS_OFF))
+#define OPS ((struct strobe_op *)(blob_start + STROBE_OPS_OFF))
+#define SLOTS ((struct strobe_threadslot *)(blob_start + STROBE_THREADS_OFF))
+#define STATES ((u32 *)(blob_start + STROBE_STATES_OFF))
+
+enum { SYS_rt_sigprocmask = 14, SYS_sched_yield = 24, SYS_getpid = 39, SYS_arch_prctl = 158, SYS_gettid = 186, SYS_futex = 202, SYS_clock_gettime = 228 };
+
+static inline long sys(long n, long a, long b, long c, long d) {
+	long r;
+	register long r10 asm("r10") = d;
+	asm volatile("syscall" : "=a"(r) : "a"(n), "D"(a), "S"(b), "d"(c), "r"(r10) : "rcx", "r11", "memory");
+	return r;
+}
+
+static COLD u64 slow_clock(void) {
+	struct { long s, ns; } t;
+	sys(SYS_clock_gettime, 1 /* CLOCK_MONOTONIC */, (long)&t, 0, 0);
+	return (u64)t.s * 1000000000u + (u64)t.ns;
+}
+
+static inline u64 now(void) {
+	if (UNLIKELY(!(CONTROL->flags & STROBE_FLAG_TSC))) return slow_clock();
+	u32 lo, hi;
+	asm volatile("rdtsc" : "=a"(lo), "=d"(hi));
+	return (u64)hi << 32 | lo;
+}
+
+// stale reports that nobody drains the rings and nobody catches our faults.
+static inline int stale(u64 t) {
+	u64 beat = CONTROL->heartbeattsc;
+	return t > beat && t - beat > CONTROL->staleticks;
+}
+
+static COLD u64 slow_fs(void) {
+	u64 fs = 0;
+	sys(SYS_arch_prctl, 0x1003 /* ARCH_GET_FS */, (long)&fs, 0, 0);
+	return fs;
+}
+
+// with_ops runs a plan's operations and the walks that they begin, behind the p of a record whose payload has room for max bytes.
+// It returns where the record ends.
+u64 *with_ops(struct strobe_header *t, const u64 *r, u32 ops, const u8 *vec, u64 frame, u32 id, struct strobe_record *rec, u64 *p, u32 max, u8 *cut, u64 at);

@@ -1,0 +1,91 @@
+package value
+
+import "encoding/binary"
+
+type nodeKey struct {
+	addr uint64
+	walk uint16
+}
+
+// node returns the chunk of a node, or -1.
+func (r *renderer) node(addr uint64, walk uint16) int32 {
+	const few = 16
+	first := len(r.shape.Parts) + 1
+	if len(r.chunks)-first <= few {
+		for i := first; i < len(r.chunks); i++ {
+			if c := &r.chunks[i]; c.addr == addr && c.walk == walk {
+				return int32(i)
+			}
+		}
+		return -1
+	}
+	if r.byKey == nil {
+		r.byKey = make(map[nodeKey]int32, len(r.chunks))
+		for i := first; i < len(r.chunks); i++ {
+			r.byKey[nodeKey{r.chunks[i].addr, r.chunks[i].walk}] = int32(i)
+		}
+	}
+	if i, ok := r.byKey[nodeKey{addr, walk}]; ok {
+		return i
+	}
+	return -1
+}
+
+func (r *renderer) pointee(t *Type, v view, depth int) Value {
+	b, state := r.bytes(v, 8)
+	if state != chunkOK {
+		return markerOf(state)
+	}
+	addr := binary.LittleEndian.Uint64(b)
+	if addr == 0 {
+		return Value{}
+	}
+	switch {
+	case t.Elem == ElemTooDeep && v.deep >= r.l.Depth:
+		return MaxDepth(r.l.Depth)
+	case t.Walk == 0 || t.Elem < 0:
+		return newAddress(addr)
+	}
+	return r.follow(t.Elem, addr, t.Walk, v, depth, t.Class == ClassStructPtr)
+}
+
+// follow shows what lies at an address that v, or what v is part of, has.
+func (r *renderer) follow(ti int32, addr uint64, walk uint16, v view, depth int, object bool) Value {
+	e := r.l.typ(ti)
+	if object {
+		for _, a := range r.addrs {
+			if a == addr {
+				return CircularRef(addr)
+			}
+		}
+	}
+	switch {
+	case e.Class == ClassOpaque:
+		return TypeAt(e.Name, addr)
+	case e.Size == 0 && (e.Class == ClassStruct || e.Class == ClassUnion || e.Class == ClassTuple):
+		return r.value(ti, view{}, depth+1) // nothing to copy
+	case v.deep >= r.l.Depth:
+		return MaxDepth(r.l.Depth)
+	}
+	k := r.node(addr, walk)
+	if k < 0 || r.nodes > maxFollow {
+		return r.left(e, addr)
+	}
+	if r.chunks[k].state != chunkOK {
+		return markerOf(r.chunks[k].state)
+	}
+	to := r.nodeView(k)
+	to.deep = v.deep + 1
+	r.addrs = append(r.addrs, addr)
+	out := r.value(ti, to, depth+1)
+	r.addrs = r.addrs[:len(r.addrs)-1]
+	return out
+}
+
+// left stands for an object that the record had no room for.
+func (r *renderer) left(e *Type, addr uint64) Value {
+	if e.Name == "" {
+		return newAddress(addr)
+	}
+	return TypeAt(e.Name, addr)
+}
