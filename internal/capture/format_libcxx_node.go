@@ -35,7 +35,7 @@ func llvmTree(f *form, isMap bool) bool {
 	if !ok {
 		return false
 	}
-	elem, ok := llvmElem(tree)
+	elem, ok := f.llvmElem(tree)
 	end, ok1 := f.loadPointer(r0, path{"__tree_", "__begin_node_"})
 	_, ok2 := f.load(r4, path{"__tree_", "__pair3_", "__value_"}, path{"__tree_", "__size_"})
 	left, toNode, ok3 := field(end, "__left_")
@@ -56,8 +56,9 @@ func llvmTree(f *form, isMap bool) bool {
 	return f.Sequence(elem, r4, each)
 }
 
-// llvmElem is the type of a tree's or table's elements: its first template argument, or of one that maps keys the pair in that.
-func llvmElem(t *symbol.Type) (*symbol.Type, bool) {
+// llvmElem is the type of a tree's or table's elements: its first template argument, or of one that maps keys the pair in that, or
+// since version 21 what the container's allocator is for.
+func (f *form) llvmElem(t *symbol.Type) (*symbol.Type, bool) {
 	elem, ok := typeArg(t, 0)
 	if !ok {
 		return nil, false
@@ -67,7 +68,14 @@ func llvmElem(t *symbol.Type) (*symbol.Type, bool) {
 			return pair, true
 		}
 	}
-	return elem, !isClass(elem.Strip(), "__value_type") && !isClass(elem.Strip(), "__hash_value_type")
+	if !isClass(elem.Strip(), "__value_type") && !isClass(elem.Strip(), "__hash_value_type") {
+		return elem, true
+	}
+	allocator, ok := typeArg(f.T, len(f.T.TemplateParams())-1)
+	if !ok {
+		return nil, false
+	}
+	return typeArg(allocator, 0)
 }
 
 // llvmHash is {__table_: {__first_node_: {__next_}, a count}}: all nodes are one list. An element follows the pointer and the hash.
@@ -76,7 +84,7 @@ func llvmHash(f *form, isMap bool) bool {
 	if !ok {
 		return false
 	}
-	elem, ok := llvmElem(table)
+	elem, ok := f.llvmElem(table)
 	first, _, ok1 := f.any(path{"__table_", "__p1_", "__value_", "__next_"}, path{"__table_", "__first_node_", "__next_"})
 	_, ok2 := f.load(r4, path{"__table_", "__p2_", "__value_"}, path{"__table_", "__size_"})
 	if !ok || !ok1 || !ok2 {

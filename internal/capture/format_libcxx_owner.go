@@ -48,9 +48,9 @@ func llvmVariant(f *form) bool {
 	return ok && ok1 && f.alternatives(types, off, index, sizeOf(it))
 }
 
-// llvmAny is {__h, …}, whose first member is a function that the type names.
+// llvmAny is {__h_, …}, whose first member is a function that the type names.
 func llvmAny(f *form) bool {
-	_, ok := f.load(r0, path{"__h"})
+	_, ok := f.load(r0, path{"__h_"}, path{"__h"})
 	return ok && f.words(value.ClassTypeOf, r0)
 }
 
