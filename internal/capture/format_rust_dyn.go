@@ -48,7 +48,7 @@ func rustTrait(name string) string {
 // Bounds on the types that one trait object is taken to be of: so many are shown with their value, so many by name.
 const (
 	maxDynValues = 48
-	maxDynNames  = 1000
+	maxDynNames  = 256
 )
 
 // dynCase is one type that a trait object may be of.

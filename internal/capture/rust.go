@@ -34,7 +34,9 @@ func fillRust(sig *symbol.Signature, homes []home, result resultHome) {
 		if !h.missing {
 			first, last, words := span(h)
 			if r := reprOf(sig.Params[i].Type, 0); words && next == 5 && size == 16 && r.kind == reprScalar {
-				return // one register is left, and the two halves of a u128 stay together: nothing is known of what follows
+				end := h.places[len(h.places)-1] // the halves of a u128 stay together; the register that is left goes to what follows
+				stack, pending = end.off+int32(end.size+7)&^7, nil
+				continue
 			}
 			switch {
 			case first >= 0 && first != next, words && next < 6:
