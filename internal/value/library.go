@@ -49,7 +49,7 @@ func (r *renderer) library(t *Type, v view, depth int) Value {
 	}
 	switch t.Class {
 	case ClassString:
-		return r.libraryText(t, b)
+		return r.libraryText(t, b, v)
 	case ClassSpan:
 		return r.span(t, b, v, depth)
 	case ClassSeq, ClassMap:
@@ -59,7 +59,7 @@ func (r *renderer) library(t *Type, v view, depth int) Value {
 	case ClassPairs:
 		return r.pairs(t, b, v, depth)
 	case ClassBitSpan:
-		return r.bitSpan(b)
+		return r.bitSpan(t, b, v)
 	case ClassCallable:
 		return r.callable(b)
 	case ClassTypeOf:
@@ -68,15 +68,18 @@ func (r *renderer) library(t *Type, v view, depth int) Value {
 	return r.box(t, b, v, depth)
 }
 
-func (r *renderer) libraryText(t *Type, b []byte) Value {
+func (r *renderer) libraryText(t *Type, b []byte, v view) Value {
 	unit := max(r.l.typ(t.Elem).Size, 1)
 	n, addr := word(b, 0), word(b, 1)
 	if n == 0 {
 		return NewText("")
 	}
 	k := r.node(addr, WalkBytes)
-	if k < 0 || r.chunks[k].state != chunkOK {
-		return Unreadable
+	if k < 0 {
+		return r.absent(t, addr, v)
+	}
+	if r.chunks[k].state != chunkOK {
+		return markerOf(r.chunks[k].state)
 	}
 	data := r.chunks[k].data
 	if have := uint64(len(data)) / uint64(unit); have > n {
@@ -104,6 +107,14 @@ func (r *renderer) libraryText(t *Type, b []byte) Value {
 	return newCapturedText(data, left*uint64(unit), false)
 }
 
+// absent stands for what is at an address that an object of a library has, and is not in the record: nowhere, or it found no room.
+func (r *renderer) absent(t *Type, addr uint64, v view) Value {
+	if addr == 0 {
+		return Unreadable
+	}
+	return r.left(t, v.address())
+}
+
 // count keeps a hostile count from becoming a negative number of elements left out.
 func count(n uint64, shown int) int {
 	if n < uint64(shown) {
@@ -128,7 +139,7 @@ func (r *renderer) span(t *Type, b []byte, v view, depth int) Value {
 	}
 	k := r.node(addr, t.ElemWalk)
 	if k < 0 {
-		return r.left(t, v.address())
+		return r.absent(t, addr, v)
 	}
 	if r.chunks[k].state != chunkOK {
 		return markerOf(r.chunks[k].state)
@@ -212,13 +223,16 @@ func mapOf(pairs Value) Value {
 	return NewObject(o)
 }
 
-func (r *renderer) bitSpan(b []byte) Value {
+func (r *renderer) bitSpan(t *Type, b []byte, v view) Value {
 	n, addr := word(b, 0), word(b, 1)
 	elems := make([]Value, 0, min(n, MaxElems))
 	if n > 0 {
 		k := r.node(addr, WalkBytes)
-		if k < 0 || r.chunks[k].state != chunkOK {
-			return Unreadable
+		if k < 0 {
+			return r.absent(t, addr, v)
+		}
+		if r.chunks[k].state != chunkOK {
+			return markerOf(r.chunks[k].state)
 		}
 		for i, data := uint64(0), r.chunks[k].data; i < min(n, MaxElems, 8*uint64(len(data))); i++ {
 			elems = append(elems, NewBool(data[i/8]>>(i%8)&1 != 0))
