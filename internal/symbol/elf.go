@@ -27,6 +27,7 @@ type Segment struct {
 type progHeader struct {
 	typ, flags                uint32
 	off, vaddr, filesz, memsz uint64
+	align                     uint64
 }
 
 type sectHeader struct {
@@ -154,7 +155,7 @@ func (im *image) readProgs(off, size, num uint64) error {
 		r := newReader(im.data, off+i*size)
 		p := progHeader{typ: r.u32(), flags: r.u32(), off: r.u64(), vaddr: r.u64()}
 		r.skip(8)
-		p.filesz, p.memsz = r.u64(), r.u64()
+		p.filesz, p.memsz, p.align = r.u64(), r.u64(), r.u64()
 		im.progs = append(im.progs, p)
 	}
 	return nil

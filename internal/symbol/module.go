@@ -52,6 +52,9 @@ type Module struct {
 
 	vtOnce  sync.Once
 	vtables []Vtable
+
+	namesOnce sync.Once
+	named     *nameTable
 }
 
 type problemsOf struct{ list []string }
