@@ -11,17 +11,19 @@ import (
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
-// TestRustTypes compares what debug_query shows of Rust's library types and of a program's own ones, at depth 6, with
-// what the program computes from the values: everything right in debug builds; in release builds right or
+// TestRustTypes compares what debug_query shows of Rust's library types and of a program's own ones, at several depths,
+// with what the program computes from the values: everything right in debug builds; in release builds right or
 // <optimized out>, never wrong.
 func TestRustTypes(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	for _, target := range []string{"types_library", "types_own"} {
 		for _, variant := range []string{"rust-debug", "rust-release"} {
-			t.Run(target+"/"+variant, func(t *testing.T) {
-				checkRustTypes(t, s, target, variant == "rust-debug", strobetest.Build(t, target, variant))
-			})
+			for _, depth := range []int{6, 1, 2, 3, 10} {
+				t.Run(fmt.Sprintf("%s/%s/%d", target, variant, depth), func(t *testing.T) {
+					checkRustTypes(t, s, target, variant == "rust-debug", depth, strobetest.Build(t, target, variant))
+				})
+			}
 		}
 	}
 }
@@ -36,9 +38,9 @@ type wanted struct {
 // typeCase finds the case in a function's qualified name.
 var typeCase = regexp.MustCompile(`::((?:take|make)_\w+)(?:(?:::)?<|$)`)
 
-func checkRustTypes(t *testing.T, s *strobetest.Strobe, target string, exact bool, path string) {
-	l := s.Launch(t, path, strobetest.TargetsDir(t), nil, args{"trace": []string{"**::take_*", "**::make_*"},
-		"serializationDepth": 6, "onFullBuffer": "block"})
+func checkRustTypes(t *testing.T, s *strobetest.Strobe, target string, exact bool, depth int, path string) {
+	l := s.Launch(t, path, strobetest.TargetsDir(t), []string{fmt.Sprint(depth)}, args{"trace": []string{"**::take_*", "**::make_*"},
+		"serializationDepth": depth, "onFullBuffer": "block"})
 	defer s.Stop(t, l.SessionID)
 	st := s.WaitEnd(t, l.SessionID, endLimit)
 	if st.ExitCode == nil || *st.ExitCode != 0 || st.DroppedEvents != 0 {

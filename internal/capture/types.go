@@ -57,7 +57,7 @@ func (tt *typeTable) settle() {
 		tt.queue = tt.queue[1:]
 		i := tt.at(q.t, q.level, 1)
 		tt.types[q.of].Elem = i
-		if q.level > 0 {
+		if tt.needs(q.t); q.level > 0 || tt.isNear(q.t) {
 			tt.walk(q.t)
 		}
 	}

@@ -160,6 +160,7 @@ func (tt *typeTable) needsAt(t *symbol.Type, depth int) (loops int, needs bool) 
 	if n, ok := tt.needed[t]; ok {
 		return n.loops, n.needs
 	}
+	near := false
 	switch t.Kind {
 	case symbol.KindPointer, symbol.KindReference, symbol.KindRValueReference:
 		needs = tt.followable(t)
@@ -167,19 +168,20 @@ func (tt *typeTable) needsAt(t *symbol.Type, depth int) (loops int, needs bool) 
 		if loops, needs = tt.needsAt(t.Elem(), depth+1); needs {
 			loops++
 		}
+		near = tt.isNear(t.Elem())
 	case symbol.KindStruct, symbol.KindUnion:
 		if t.Declared {
 			break
 		}
 		if tt.formatter(t) != nil {
-			needs = true
+			needs, near = true, true
 			break
 		}
 		each := func(fs []symbol.Field) {
 			for i := range fs {
 				if f := &fs[i]; !f.Static && !f.Virtual && f.Off >= 0 && f.BitSize == 0 {
 					l, n := tt.needsAt(f.Type, depth+1)
-					loops, needs = max(loops, l), needs || n
+					loops, needs, near = max(loops, l), needs || n, near || tt.isNear(f.Type)
 				}
 			}
 		}
@@ -191,16 +193,20 @@ func (tt *typeTable) needsAt(t *symbol.Type, depth int) (loops int, needs bool) 
 		}
 	}
 	if loops > maxLoops {
-		loops, needs = 0, false
+		loops, needs, near = 0, false, false
 	}
-	tt.needed[t] = need{loops, needs}
+	tt.needed[t] = need{loops, needs, near}
 	return loops, needs
 }
 
 type need struct {
 	loops int
 	needs bool
+	near  bool // some of what it needs is part of the object itself: the elements of a library type
 }
+
+// isNear says of a type that needs was asked for whether its walk is needed at the last depth, too.
+func (tt *typeTable) isNear(t *symbol.Type) bool { return tt.needed[t.Strip()].near }
 
 // followable reports a pointer whose pointee is captured: an object, text, and whatever a reference is to.
 func (tt *typeTable) followable(t *symbol.Type) bool {
@@ -258,7 +264,7 @@ func (tt *typeTable) part(p *prog, t *symbol.Type, off int64) {
 	case symbol.KindPointer, symbol.KindReference, symbol.KindRValueReference:
 		p.Load(r0, off, 8)
 		if e := t.Elem().Strip(); tt.isText(t, e) {
-			p.Text(r0, maxString, true)
+			p.Text(r0, maxString, false) // text is no level of its own: its owner is shown with it
 		} else {
 			p.Node(tt.walks.id(e, walkObject), r0, noReg, sizeOf(e), true)
 		}

@@ -174,7 +174,7 @@ macro_rules! animals {
             o.raw("{\"type\":");
             o.quoted(std::any::type_name::<Self>());
             o.raw(",\"value\":");
-            self.want(o);
+            o.follow(self as *const Self as usize, |o| self.want(o));
             o.raw("}");
         }
     } )* };
@@ -182,7 +182,7 @@ macro_rules! animals {
 animals! { Dog, 4; Bird, 2; Ghost, 0; }
 impl Want for dyn Animal + '_ {
     fn want(&self, o: &mut Out) {
-        o.follow(self as *const (dyn Animal + '_) as *const u8 as usize, |o| self.shown(o));
+        self.shown(o);
     }
 }
 
@@ -259,18 +259,34 @@ fn take_closure_borrowed<F: Fn() -> i32>(v: &F) {
 fn take_closure_value<F: FnOnce() -> usize>(v: F) {
     std::hint::black_box((v(), line!()));
 }
-fn captures(case: &str, want: &str) {
-    println!("{{\"case\":\"{}\",\"arg\":\"v\",\"want\":{}}}", case, want);
+/// Captured is shown as a closure that has them is.
+struct Captured<B, N> {
+    base: B,
+    name: N,
 }
+impl<B: Want, N: Want> Want for Captured<B, N> {
+    fn want(&self, o: &mut Out) {
+        o.raw("{\"base\":");
+        self.base.want(o);
+        o.raw(",\"name\":");
+        self.name.want(o);
+        o.raw("}");
+    }
+}
+struct List {
+    list: Vec<u8>,
+}
+shown!(List { list });
+
 fn closures() {
     let (base, name) = (10 + std::env::args().count() as i32, String::from("captured"));
-    captures("take_closure_moved", &format!("{{\"base\":{},\"name\":\"{}\"}}", base, name));
+    want::expect("take_closure_moved", "v", &Captured { base, name: name.clone() }, true);
     let moved = { let name = name.clone(); move || base + name.len() as i32 };
     take_closure_moved(&moved);
-    captures("take_closure_borrowed", &format!("{{\"base\":{},\"name\":\"{}\"}}", base, name));
+    want::expect("take_closure_borrowed", "v", &Captured { base: &base, name: &name }, true);
     take_closure_borrowed(&|| base * 2 + name.len() as i32);
     let list = vec![1u8, 2, 3];
-    captures("take_closure_value", "{\"list\":[1,2,3]}");
+    want::expect("take_closure_value", "v", &List { list: list.clone() }, false);
     take_closure_value(move || list.len());
 }
 

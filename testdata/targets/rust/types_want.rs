@@ -1,6 +1,6 @@
 // What debug_query must show for a value, computed from the value itself: one JSON line per case on
 // standard output. The rules are those of the interface contract: text cut at 1 KB, sequences at 100
-// elements, pointers followed to DEPTH, an object that encloses itself named by its address.
+// elements, pointers followed to a depth, an object that encloses itself named by its address.
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, LinkedList, VecDeque};
@@ -13,8 +13,11 @@ use std::sync::atomic::{AtomicBool, AtomicI16, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, RwLock};
 use std::time::{Duration, Instant, SystemTime};
 
-/// DEPTH is the serializationDepth that the test asks for.
-pub const DEPTH: usize = 6;
+/// depth is the serializationDepth that the test asks for: the program's argument.
+fn depth() -> usize {
+    static DEPTH: OnceLock<usize> = OnceLock::new();
+    *DEPTH.get_or_init(|| std::env::args().nth(1).and_then(|a| a.parse().ok()).unwrap_or(6))
+}
 const MAX_TEXT: usize = 1024;
 const MAX_ELEMS: usize = 100;
 
@@ -62,8 +65,8 @@ impl Out {
         if self.over.contains(&addr) {
             return self.quoted(&format!("<circular ref to {:#x}>", addr));
         }
-        if self.over.len() == DEPTH {
-            return self.quoted(&format!("<max depth {} reached>", DEPTH));
+        if self.over.len() == depth() {
+            return self.quoted(&format!("<max depth {} reached>", depth()));
         }
         self.over.push(addr);
         inner(self);
