@@ -128,8 +128,8 @@ func appendSampled(w []string, sampled []collector.SampledFunction) []string {
 		if i == 5 {
 			return append(w, fmt.Sprintf("%d more functions are sampled", len(sampled)-i))
 		}
-		w = append(w, fmt.Sprintf("%s is called %d times a second: %g%% of its calls are recorded (view stats counts all; narrow the patterns, or sampling off, to record each)",
-			s.Function, s.CallsPerSecond, s.Rate*100))
+		w = append(w, fmt.Sprintf("sampling at %g%%: %s is called %d times a second (view stats counts all calls; to record each narrow the patterns, or sampling: off)",
+			s.Rate*100, s.Function, s.CallsPerSecond))
 	}
 	return w
 }

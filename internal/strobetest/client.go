@@ -249,15 +249,19 @@ type Page struct {
 		DurationNs *int64          `json:"durationNs"`
 		Arguments  json.RawMessage `json:"arguments"`
 		Return     json.RawMessage `json:"returnValue"`
+		Out        json.RawMessage `json:"out"`
+		Watches    json.RawMessage `json:"watchValues"`
+		What       string          `json:"what"`
 		Unwound    bool            `json:"unwound"`
 		Lost       bool            `json:"lost"`
 	} `json:"events"`
-	Tree        string `json:"tree"`
-	Stats       string `json:"stats"`
-	TotalCount  int64  `json:"totalCount"`
-	HasMore     bool   `json:"hasMore"`
-	LastEventID int64  `json:"lastEventId"`
-	Hint        string `json:"hint"`
+	Tree        string          `json:"tree"`
+	Stats       string          `json:"stats"`
+	TotalCount  int64           `json:"totalCount"`
+	HasMore     bool            `json:"hasMore"`
+	Sampled     json.RawMessage `json:"sampled"`
+	LastEventID int64           `json:"lastEventId"`
+	Hint        string          `json:"hint"`
 }
 
 // Query asks a question of one session.

@@ -261,9 +261,6 @@ func (r *renderer) cstring(v view) Value {
 	if addr == 0 {
 		return Value{}
 	}
-	if v.deep >= r.l.Depth {
-		return newAddress(addr)
-	}
 	k := r.node(addr, WalkText)
 	if k < 0 {
 		return newAddress(addr)
