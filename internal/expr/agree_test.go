@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -23,7 +24,7 @@ type leaves struct {
 var (
 	leavesC = leaves{lang: symbol.LangC,
 		ints:  []string{"i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "c", "wc", "bits", "$thread", "$pid", "args[4]", "head.in.raw[2]", "*numbers", "list->many[1].x", "len(str)", "len(text)", "reg32", "reg8", "cfa16", "tls", "konst", "half", "derefd", "biased", "grid[1][2]", "head.wide as u64"},
-		bools: []string{"yes", "no", "head.ok"}, floats: []string{"f32", "f64", "head.weight", "head.as_float"},
+		bools: []string{"yes", "no", "head.ok"}, floats: []string{"f32", "f64", "head.weight", "head.as_float", "list->weight", "list->next->weight", "xmm", "xmmf", "2.5", "0.1f"},
 		ptrs: []string{"list", "&head", "&tail", "regptr", "((struct node *)raw)", "((struct node *)wild)"}, structs: []string{"head", "tail", "*list"},
 		texts:      []string{"text", "full", "str", "nothing", "wild", "head.name", "tail.title", "list->title", "head.in.raw"},
 		arrays:     []string{"numbers", "grid[2]", "head.in.raw", "str", "((unsigned short *)raw)", "((int *)regptr)"},
@@ -31,14 +32,14 @@ var (
 		types: []string{"int", "unsigned", "uint8_t", "signed char", "short", "unsigned long", "int64_t", "bool", "char", "uint16_t"}}
 	leavesCPP = leaves{lang: symbol.LangCPP,
 		ints:  []string{"number", "item.ref", "item.base_id", "item.mixed", "item.count", "item.mode", "ints[2]", "ints[number]", "arr[1]", "len(ints)", "len(longText)", "len(view)", "wide", "unique->base_id", "shared->ref", "items[0]->mixed", "names[1][0]"},
-		bools: []string{"unique != nullptr", "none == nullptr", "true"}, floats: []string{"1.5", "0.1f"},
+		bools: []string{"unique != nullptr", "none == nullptr", "true"}, floats: []string{"1.5", "0.1f", "(double)number", "(float)ints[2]"},
 		ptrs: []string{"ptr", "&item", "items[0]", "items[1]", "items[number]"}, structs: []string{"item", "*ptr"},
 		texts:  []string{"shortText", "longText", "empty", "accents", "view", "names[0]", "item.name", "ptr->name", "unique->name", "names[number]"},
 		arrays: []string{"ints", "arr", "((int *)ptr)", "shortText", "view"}, intMembers: []string{"base_id", "mixed", "ref", "mode", "name[1]"}, pointers: []string{},
 		types: []string{"int", "unsigned", "uint8_t", "signed char", "short", "unsigned long", "bool", "char", "char16_t"}}
 	leavesRust = leaves{lang: symbol.LangRust,
 		ints:  []string{"num", "(byte as i32)", "(big as i32)", "(ch as i32)", "v[2]", "v[num]", "points[1].x", "(points[0].pair.0 as i32)", "(slice[1] as i32)", "(len(slice) as i32)", "(len(owned) as i32)", "boxed.x", "counted.y", "tuple.0", "*link", "node.at.y", "(level as i32)", "$thread", "(wide as i32)", "some.Some.0", "nope.Some.0", "next.Some.0.x", "last.Some.0.y", "circle.Circle.0", "(rect.Rect.w as i32)"},
-		bools: []string{"flag", "tuple.1.1", "level == Level::Low", "circle == Circle", "hollow == Shape::Empty", "next == null", "some != None", "ord.Some.0 == None"}, floats: []string{"f", "1.5"},
+		bools: []string{"flag", "tuple.1.1", "level == Level::Low", "circle == Circle", "hollow == Shape::Empty", "next == null", "some != None", "ord.Some.0 == None"}, floats: []string{"f", "1.5", "(num as f64)", "(wide as f64)"},
 		ptrs: []string{"boxed", "(&node.at)", "(&points[0] as *const Point)"}, structs: []string{"node.at", "points[0]"},
 		texts: []string{"text", "owned", "none", "node.name", "node.tag", "strs[0]", "strs[num]", "bad.Err.0"}, arrays: []string{"v", "slice", "arr"},
 		intMembers: []string{"x", "y"}, pointers: []string{}, types: []string{"u8", "i32", "u64", "i16", "usize"}}
@@ -118,7 +119,7 @@ func (m *sourceMaker) bool(depth int) string {
 	if depth <= 0 {
 		return m.one(m.bools)
 	}
-	switch m.IntN(8) {
+	switch m.IntN(9) {
 	case 0:
 		return "!(" + m.bool(depth-1) + ")"
 	case 1:
@@ -128,14 +129,43 @@ func (m *sourceMaker) bool(depth int) string {
 	case 3:
 		return fmt.Sprintf("(%s %s %s)", m.pointer(depth-1), m.one([]string{"==", "!=", "<", ">="}), m.one([]string{m.pointer(depth - 1), "null"}))
 	case 4:
-		return fmt.Sprintf("(%s %s %s)", m.one(m.floats), m.one([]string{"<", ">", "=="}), m.int(depth-1))
+		return fmt.Sprintf("(%s %s %s)", m.float(depth-1), m.one([]string{"<", "<=", ">", ">=", "==", "!="}), m.one([]string{m.float(depth - 1), m.int(depth - 1)}))
+	case 5:
+		return m.one([]string{fmt.Sprintf("$threadName %s %s", m.one([]string{"==", "!="}), m.one([]string{`"main"`, `"worker"`})),
+			fmt.Sprintf("%s %s %s", m.one(m.texts), m.one([]string{"==", "!="}), m.one(m.texts))})
 	}
 	return fmt.Sprintf("(%s %s %s)", m.int(depth-1), m.one([]string{"==", "!=", "<", "<=", ">", ">="}), m.int(depth-1))
 }
 
+// float writes an expression with floats, and what depends on them.
+func (m *sourceMaker) float(depth int) string {
+	if depth <= 0 {
+		return m.one(m.floats)
+	}
+	b := m.float(depth - 1)
+	if m.lang != symbol.LangRust {
+		switch m.IntN(8) {
+		case 0:
+			return fmt.Sprintf("(%s ? %s : %s)", m.bool(depth-1), m.float(depth-1), b)
+		case 1:
+			return fmt.Sprintf("(float)(%s)", b)
+		case 2:
+			return fmt.Sprintf("(int)(%s) * %s", b, m.float(depth-1))
+		case 3:
+			return "-(" + b + ")"
+		}
+		if m.IntN(3) == 0 {
+			b = m.int(depth - 1)
+		}
+	}
+	return fmt.Sprintf("(%s %s %s)", m.float(depth-1), m.one([]string{"+", "-", "*", "/"}), b)
+}
+
 func (m *sourceMaker) source() string {
 	depth := m.IntN(5)
-	switch m.IntN(8) {
+	switch m.IntN(10) {
+	case 8, 9:
+		return m.float(depth)
 	case 0, 1, 2, 3:
 		return m.int(depth)
 	case 4:
@@ -197,6 +227,10 @@ func (p places) Lookup(name string) (Place, bool) {
 		return Place{Kind: PlaceRegister, Reg: 1, Type: typ("list")}, true
 	case "cfa16":
 		return Place{Kind: PlaceCFAOffset, Off: -24, Type: typ("i16")}, true
+	case "xmm":
+		return Place{Kind: PlaceRegister, Reg: 18, Type: typ("f64")}, true
+	case "xmmf":
+		return Place{Kind: PlaceRegister, Reg: 25, Type: typ("f32")}, true
 	case "tls":
 		return Place{Kind: PlaceFSOffset, Off: 16, Type: typ("u64")}, true
 	case "konst":
@@ -221,13 +255,19 @@ func (f frame) Reg(n int) (uint64, bool) {
 	if n == 1 {
 		return f.reg, true
 	}
-	return mix(uint64(n)), n < 17
+	if n >= 25 {
+		return uint64(math.Float32bits(float32(n) * 0.125)), n < 33
+	}
+	if n >= 17 {
+		return math.Float64bits(float64(n) * -1.25), true
+	}
+	return mix(uint64(n)), true
 }
 func (f frame) CFA() (uint64, bool) { return f.cfa, true }
 func (f frame) FS() (uint64, bool)  { return f.cfa - 64, true }
 
 // TestEvalAndCompileAgree evaluates random expressions over sound and damaged memory and runs their
-// programs: the same word, or an error of both.
+// programs, those of their parts where there is none for the whole: the same word, or an error of both.
 func TestEvalAndCompileAgree(t *testing.T) {
 	for _, tc := range []struct {
 		leaves
@@ -239,7 +279,7 @@ func TestEvalAndCompileAgree(t *testing.T) {
 		{leavesRust, start(t, "vars.rs", "rustc", "-C", "opt-level=0")},
 	} {
 		t.Run(string(tc.lang), func(t *testing.T) {
-			const wanted = 10000
+			const wanted = 12000
 			agree(t, tc.p, &sourceMaker{rand.New(rand.NewPCG(1, 2)), tc.leaves}, wanted)
 		})
 	}
@@ -267,12 +307,12 @@ func agree(t *testing.T, p *target, m *sourceMaker, wanted int) {
 		}
 		done++
 		for _, seed := range []uint64{0, m.Uint64() | 1} {
-			env := &Env{Memory: &damaged{p, seed}, Frame: f, Bias: bias, ThreadID: 77, PID: 66}
+			env := &Env{Memory: &damaged{p, seed}, Frame: f, Bias: bias, ThreadID: 77, PID: 66, ThreadName: "worker"}
 			counts[agreeOn(t, e, env)]++
 		}
 	}
 	t.Logf("%d expressions: %v", wanted, counts)
-	if counts["equal"] < wanted/2 || counts["errors"] < wanted/20 {
+	if counts["equal"] < wanted/2 || counts["errors"] < wanted/20 || counts["split: equal"] < wanted/20 || counts["split: errors"] < wanted/200 {
 		t.Errorf("the generator has become one-sided: %v", counts)
 	}
 }
@@ -286,7 +326,7 @@ func agreeOn(t *testing.T, e *Expr, env *Env) string {
 	}
 	prog, ok := e.Compile()
 	if !ok {
-		return "not compiled"
+		return splitOn(t, e, env)
 	}
 	ops, err := prog.Relocated(bias)
 	if err != nil {
@@ -316,7 +356,7 @@ func FuzzEval(f *testing.F) {
 	f.Fuzz(func(t *testing.T, src string, seed uint64) {
 		e, err := New(src, symbol.LangC, places{p, p.mod})
 		if err == nil {
-			agreeOn(t, e, &Env{Memory: &damaged{p, seed}, Frame: frame{tail + 64, tail}, Bias: bias, ThreadID: 77, PID: 66})
+			agreeOn(t, e, &Env{Memory: &damaged{p, seed}, Frame: frame{tail + 64, tail}, Bias: bias, ThreadID: 77, PID: 66, ThreadName: "worker"})
 		}
 	})
 }

@@ -51,33 +51,38 @@ func (p *Program) Relocated(bias func(*symbol.Module) (uint64, bool)) ([]ring.Op
 const (
 	walkRegs   = 16
 	maxProgram = 2000
+	maxSteps   = ring.MaxSteps * 3 / 4 // of a record's, which other programs share
 )
 
-// Compile returns the expression as a program. ok is false where it can only be evaluated here: it
-// computes with floats, compares $threadName, two strings or a literal of more than 256 bytes, needs a
-// register that the agent does not keep, or is too large.
+// Compile returns the expression as a program. ok is false where the agent cannot compute it: it
+// computes with floats, compares $threadName or a literal of more than 256 bytes, needs a register that
+// programs do not have, or is too large. Split may divide such an expression.
 func (e *Expr) Compile() (p *Program, ok bool) {
-	g := &generator{p: &Program{}}
 	switch {
 	case e.val != nil && e.typ.kind == KindFloat:
 		if e.val.op != opFBits {
 			return nil, false
 		}
-		g.node(e.val.a, 0)
+		p, _, ok = program(e.val.a, false)
 	case e.val != nil:
-		g.node(e.val, 0)
+		p, _, ok = program(e.val, false)
 	case e.addr != nil:
-		g.p.Object = true
-		g.node(e.addr, 0)
-	default:
-		return nil, false
+		p, _, ok = program(e.addr, true)
 	}
+	return p, ok
+}
+
+// program compiles a word. steps is how many the program takes at most.
+func program(n *node, object bool) (p *Program, steps int, ok bool) {
+	g := &generator{p: &Program{Object: object}}
+	g.node(n, 0)
 	g.emit(ring.Op{Code: ring.WalkOut})
 	g.emit(ring.Op{Code: ring.OpEnd})
-	if g.failed || len(g.p.Ops) > maxProgram || len(g.p.Ops)+g.loops > ring.MaxSteps*3/4 {
-		return nil, false
+	steps = len(g.p.Ops) + g.loops
+	if g.failed || len(g.p.Ops) > maxProgram || steps > maxSteps {
+		return nil, 0, false
 	}
-	return g.p, true
+	return g.p, steps, true
 }
 
 type generator struct {
@@ -167,6 +172,8 @@ func (g *generator) node(n *node, d uint8) {
 		g.textEq(n, d)
 	case opTextLen:
 		g.textLen(n, d)
+	case opTextCmp:
+		g.textCmp(n, d)
 	default:
 		g.failed = true
 	}
@@ -232,76 +239,4 @@ func (g *generator) bound(n *node, d uint8) {
 	g.node(n.b, d+1)
 	g.emit(ring.Op{Code: ring.WalkALU, Src: d + 1, Slot: d, Dst: d + 1, SrcOff: ring.ALUULt})
 	g.emit(ring.Op{Code: ring.WalkALU, Src: d, Slot: d, Dst: d + 1, SrcOff: ring.ALUUDiv})
-}
-
-// textEq compares piece by piece, as evaluator.textEq does.
-func (g *generator) textEq(n *node, d uint8) {
-	t := n.x
-	want, ok := t.wanted(n.text)
-	if !ok {
-		g.constant(d, 0)
-		return
-	}
-	if len(want) > maxTextCompile+1 || d+2 >= walkRegs {
-		g.failed = true
-		return
-	}
-	var differs []int
-	if t.count != nil {
-		g.node(t.count, d)
-		g.imm(d, d, ring.ALUEq, int32(len(want)))
-		differs = append(differs, g.emit(ring.Op{Code: ring.WalkJumpZero, Src: d}))
-	}
-	g.node(t.ptr, d)
-	if t.count == nil {
-		differs = append(differs, g.emit(ring.Op{Code: ring.WalkJumpZero, Src: d}))
-	}
-	for i := 0; i < len(want); {
-		k := chunk(t, len(want)-i)
-		var bits uint64
-		for j := k - 1; j >= 0; j-- {
-			bits = bits<<8 | uint64(want[i+j])
-		}
-		g.loadMem(d+1, d, int32(i), uint8(k), k == 4)
-		if k == 8 {
-			g.constant(d+2, bits)
-			g.emit(ring.Op{Code: ring.WalkALU, Src: d + 1, Slot: d + 1, Dst: d + 2, SrcOff: ring.ALUXor})
-		} else {
-			g.imm(d+1, d+1, ring.ALUXor, int32(uint32(bits)))
-		}
-		differs = append(differs, g.emit(ring.Op{Code: ring.WalkJumpNot, Src: d + 1}))
-		i += k
-	}
-	g.constant(d, 1)
-	end := g.emit(ring.Op{Code: ring.WalkJump})
-	g.land(differs...)
-	g.constant(d, 0)
-	g.land(end)
-}
-
-// textLen counts in d+1 to the NUL.
-func (g *generator) textLen(n *node, d uint8) {
-	if d+2 >= walkRegs {
-		g.failed = true
-		return
-	}
-	g.node(n.a, d)
-	if n.n == 0 {
-		g.constant(d, 0)
-		return
-	}
-	g.constant(d+1, 0)
-	loop := len(g.p.Ops)
-	g.loops += 6 * int(n.n)
-	g.emit(ring.Op{Code: ring.WalkALU, Src: d + 2, Slot: d, Dst: d + 1, SrcOff: ring.ALUAdd})
-	g.loadMem(d+2, d+2, 0, 1, false)
-	found := g.emit(ring.Op{Code: ring.WalkJumpZero, Src: d + 2})
-	g.imm(d+1, d+1, ring.ALUAdd, 1)
-	g.imm(d+2, d+1, ring.ALUULt, int32(n.n))
-	g.emit(ring.Op{Code: ring.WalkJumpNot, Src: d + 2, Off: int32(loop - len(g.p.Ops) - 1)})
-	if !n.signed {
-		g.imm(d+1, d+1, ring.ALUUDiv, 0) // no end: as an unreadable address
-	}
-	g.land(found)
-	g.imm(d, d+1, ring.ALUOr, 0)
 }

@@ -5,7 +5,9 @@
 // It stands in front of the data path: Parse reads the text, Check gives names and types a
 // meaning through a Scope, and then the same checked expression is either compiled to a walk
 // program, which the agent runs in the target at the moment of an event, or evaluated here over an
-// Env. Both give the same result; a test compares them on generated expressions.
+// Env. What programs cannot compute (floats, $threadName) is split: programs read the operands, and the
+// rest is computed when the event is drained. All give the same result; a test compares them on
+// generated expressions.
 //
 // What can be written:
 //
@@ -28,7 +30,8 @@
 // type in Rust, where a literal takes the type of the other side. Integers wrap at their width,
 // and a shift takes its count modulo the width; so nothing is undefined. Dividing by zero and
 // reading what is not mapped are errors. Text compares with == and != only, up to the first NUL
-// where it has no length.
+// where it has no length; two texts that are alike for 4096 bytes (512 where one ends at a NUL) and go on
+// are an error.
 //
 // Invariants: an Expr is immutable once checked and safe for concurrent use. No input, however long
 // or deep, costs more than the limits in this package. Every error of Parse and Check is an *Error

@@ -31,6 +31,9 @@ type Env struct {
 	ThreadID   int
 	PID        int
 	ThreadName string
+
+	words []uint64 // of a Split's leaves
+	valid []bool
 }
 
 // Bounds on reading text.
@@ -45,6 +48,8 @@ const (
 func (e *Expr) Word(env *Env) (uint64, error) {
 	v := evaluator{env: env}
 	switch {
+	case e.val != nil && e.val.op == opFBits: // as it is, also where it is a NaN
+		return v.word(e.val.a)
 	case e.val != nil && e.typ.kind == KindFloat:
 		f, err := v.float(e.val)
 		if e.typ.size == 4 {
@@ -133,6 +138,8 @@ func (v *evaluator) word(n *node) (uint64, error) {
 		return toInt(f, n.size, n.signed), err
 	case opFLess, opFLessE, opFEq:
 		return v.compareFloats(n)
+	case opLeaf:
+		return v.given(n)
 	}
 	a, err := v.word(n.a)
 	switch n.op {
@@ -392,22 +399,4 @@ func (v *evaluator) bytes(t *textRef, limit int, pos int) (b []byte, whole uint6
 		whole = uint64(t.max)
 	}
 	return b, whole, false, nil
-}
-
-func (v *evaluator) textCmp(n *node) (uint64, error) {
-	a, wa, nullA, err := v.bytes(n.x, maxTextRead, n.pos)
-	if err != nil {
-		return 0, err
-	}
-	b, wb, nullB, err := v.bytes(n.y, maxTextRead, n.pos)
-	if err != nil {
-		return 0, err
-	}
-	if wa > maxTextRead || wb > maxTextRead {
-		if wa != wb {
-			return 0, nil
-		}
-		return 0, &EvalError{Reason: TooLong, Pos: n.pos, Msg: fmt.Sprintf("the texts are longer than %d bytes", maxTextRead)}
-	}
-	return word(nullA == nullB && string(a) == string(b)), nil
 }

@@ -34,7 +34,7 @@ const (
 	opTextCmp                  // texts x and y are equal
 	opThreadName               // the thread's name is text
 
-	// From here on floats are involved, which only the interpreter has.
+	// From here on floats are involved, which only the interpreter has; it has opThreadName, too.
 	opFConst // f
 	opFBits  // the bits of a as a float of size bytes
 	opFInt   // integer a as a float
@@ -45,6 +45,8 @@ const (
 	opFEq    // a == b
 	opRound  // a rounded to size bytes
 	opFCond  // a ? b : c, of floats
+
+	opLeaf // what the target computed as leaf n of a Split
 )
 
 type node struct {

@@ -22,7 +22,7 @@
 agent_u8 blob_start[STROBE_RINGS_OFF] __attribute__((aligned(4096)));
 extern agent_u8 __executable_start[], _end[];
 
-static int readable(agent_u64 at, agent_u64 n)
+static int is_readable(agent_u64 at, agent_u64 n)
 {
 	agent_u64 blob = (agent_u64)blob_start;
 	return at >= (agent_u64)__executable_start && at + n <= (agent_u64)_end && at + n >= at && (at + n <= blob || at >= blob + sizeof(blob_start));
@@ -31,7 +31,7 @@ static int readable(agent_u64 at, agent_u64 n)
 agent_u64 safe_copy(void *dst, const void *src, agent_u64 n)
 {
 	struct iovec to = { dst, n }, from = { (void *)src, n };
-	if (!readable((agent_u64)src, n)) return n;
+	if (!is_readable((agent_u64)src, n)) return n;
 	return n - (agent_u64)process_vm_readv(getpid(), &to, 1, &from, 1, 0);
 }
 
