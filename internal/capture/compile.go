@@ -33,6 +33,8 @@ type Function struct {
 	HasDWARF  bool
 	// WatchErrors says why watches are read at neither end of a call of this function, by label.
 	WatchErrors map[string]error
+	// Finish are the watches that FinishRecord computes; nil for most functions.
+	Finish []Finish
 }
 
 // GuessedStack is the window of stack arguments for functions whose parameters are not known.
@@ -104,7 +106,8 @@ func compile(out *Function, sig *symbol.Signature, f *symbol.Function, code []by
 	if len(o.Watches) > 0 {
 		out.WatchErrors = b.watches(f, sig, names, homes, result, o)
 	}
-	out.Plan, out.Layout = b.finish()
+	out.Finish = b.finish
+	out.Plan, out.Layout = b.close()
 }
 
 // paramNames names parameters uniquely: unnamed ones by position.

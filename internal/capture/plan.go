@@ -22,6 +22,9 @@ type builder struct {
 	enter side
 	exit  side
 	depth int
+
+	finish []Finish
+	empty  int // number of the program that puts out nothing, from 1
 }
 
 // side is the payload of one end of a call while it is built. Fixed parts come first, so that their
@@ -303,8 +306,8 @@ func (b *builder) resultPieces(s *side, f *value.Field, r resultHome) {
 	}
 }
 
-// finish closes the plan.
-func (b *builder) finish() (ring.Plan, *value.Layout) {
+// close ends the plan.
+func (b *builder) close() (ring.Plan, *value.Layout) {
 	b.types.settle()
 	b.plan.Enter, b.plan.Exit = slices.Concat(b.enter.ops, b.enter.roots), slices.Concat(b.exit.ops, b.exit.roots)
 	b.plan.MaxEnter, b.plan.MaxExit = b.enter.most(), b.exit.most()

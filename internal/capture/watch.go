@@ -44,36 +44,62 @@ func usesResult(src string) bool {
 	return err == nil && slices.Contains(s.Names(), "$return")
 }
 
-var errHere = errors.New("the agent in the program cannot compute it: it computes with integers and pointers")
-
 // watch adds one watch at one end of a call.
 func (b *builder) watch(s *side, to *[]value.Field, w Watch, sc *scope) error {
 	e, err := expr.New(w.Expr, sc.sig.Language, sc)
 	if err != nil {
 		return err
 	}
+	t := e.Type().Symbol()
+	field := value.Field{Name: w.Label}
 	p, ok := e.Compile()
 	if !ok {
-		return errHere
+		if field.Pieces, err = b.finished(s, e, sc.exit); err != nil {
+			return err
+		}
+		if e.Type().Kind() == expr.KindPointer { // nobody can follow it: it is known only when the call is over
+			t = nil
+		}
+	} else {
+		if p.Object && (t == nil || sizeOf(t.Strip()) <= 0) {
+			return fmt.Errorf("%s has no size", e.Type())
+		}
+		if err := s.room(1); err != nil {
+			return err
+		}
+		field.Pieces = evaluated(s.eval(b.program(p)))
 	}
-	t := e.Type().Symbol()
-	if p.Object && (t == nil || sizeOf(t.Strip()) <= 0) {
-		return fmt.Errorf("%s has no size", e.Type())
-	}
-	field := value.Field{Name: w.Label, Pieces: []value.Piece{{Chunk: s.eval(b.program(p)), Size: 8}}}
 	switch {
-	case p.Object:
+	case ok && p.Object:
 		field.Type, field.Indirect, field.Walk = b.types.of(t, b.depth), true, b.types.walk(t)
 		field.Missing = !s.root(field.Pieces, rootObject, field.Walk, min(size32(t.Strip()), maxObject), 0)
 	case t != nil:
 		field.Type = b.types.of(t, b.depth)
 		field.Pieces[0].Size = min(max(b.types.types[field.Type].Size, 1), 8)
-		b.lead(s, &field, t)
+		if ok {
+			b.lead(s, &field, t)
+		}
 	default:
 		v := madeType(e.Type())
 		field.Type, field.Pieces[0].Size = b.types.add(v), v.Size
 	}
 	*to = append(*to, field)
+	return nil
+}
+
+func evaluated(chunk int32) []value.Piece { return []value.Piece{{Chunk: chunk, Size: 8}} }
+
+// Bounds on what watches add to one end of a call; the agent does at most 512 operations.
+const (
+	maxEvals     = 256
+	maxEvalBytes = ring.MaxPayload / 2
+)
+
+// room reports whether n more evaluations fit.
+func (s *side) room(n int) error {
+	if len(s.ops)+n > maxEvals || int(s.fixed)+16*n > maxEvalBytes {
+		return errors.New("with the other watches it reads more values than fit one call")
+	}
 	return nil
 }
 

@@ -18,7 +18,11 @@ type Leaf struct {
 type Split struct {
 	Leaves []Leaf
 	rest   *Expr // with opLeaf where a leaf is read
+	name   bool
 }
+
+// NeedsThreadName reports whether Finish reads the thread's name.
+func (s *Split) NeedsThreadName() bool { return s.name }
 
 // MaxLeaves bounds the values that one expression has read in the target.
 const MaxLeaves = 16
@@ -43,7 +47,7 @@ func (e *Expr) Split() (*Split, error) {
 	case s.steps > maxSteps:
 		return nil, unsupported(0, "Split it into several expressions.", "it takes too many steps in the program")
 	}
-	return &Split{Leaves: s.leaves, rest: &Expr{Source: e.Source, typ: e.typ, val: val}}, nil
+	return &Split{Leaves: s.leaves, rest: &Expr{Source: e.Source, typ: e.typ, val: val}, name: s.name}, nil
 }
 
 // Finish computes the word of the expression from those of its leaves, as Expr.Word does. valid tells which of
@@ -56,6 +60,7 @@ type splitter struct {
 	leaves []Leaf
 	seen   map[*node]*node
 	steps  int
+	name   bool
 	err    *Error
 }
 
@@ -73,7 +78,11 @@ func (s *splitter) node(n *node) *node {
 }
 
 func (s *splitter) part(n *node) *node {
-	if n.isConst() || n.op == opFConst || n.op == opThreadName {
+	switch {
+	case n.op == opThreadName:
+		s.name = true
+		return n
+	case n.isConst() || n.op == opFConst:
 		return n
 	}
 	if n.op < opFConst {

@@ -32,6 +32,9 @@ type ringState struct {
 	next  ring.Rec // read and not yet merged
 	has   bool
 	tid   int32
+
+	comm  string // the thread's name as last seen, and in which round
+	named int64
 }
 
 // How often rings are looked at: often while records come, else seldom. A query flushes anyway.
@@ -119,6 +122,9 @@ type drainer struct {
 	fit    ring.Fit
 	start  int64
 	words  [][8]byte // copies of results that closed frames repeat
+
+	finished []byte // payloads of records that the agent left something open in
+	rounds   int64
 }
 
 // pass reads everything published when it began, and returns the number of records.
@@ -213,6 +219,7 @@ func (d *drainer) open(p *process, i int) *ringState {
 	rs := &ringState{p: p, index: i, rd: p.region.Reader(i)}
 	rs.tid = int32(rs.rd.TID())
 	name := threadName(p.pid, int(rs.tid))
+	rs.comm = name
 	rs.lanes.name = func(n int) event.ThreadID {
 		if n > 0 {
 			p.stacks.Store(true)
@@ -240,6 +247,7 @@ func (d *drainer) commit() {
 		}
 	}
 	d.words = d.words[:0]
+	d.forget()
 }
 
 func (d *drainer) ts(tsc uint64) int64 { return max(d.fit.NS(tsc)-d.start, 0) }
@@ -259,6 +267,9 @@ func (d *drainer) decode(rs *ringState) {
 		return
 	}
 	fn := hooks[rec.Hook].fn
+	if fn.plan.Finish != nil {
+		d.complete(rs, fn, rec)
+	}
 	ts := d.ts(rec.TSC)
 	closing := func(l *lane, f frame, flags event.Flags) {
 		d.events = append(d.events, event.Event{TS: ts, Kind: event.FunctionExit, Flags: flags, Thread: l.id, Func: f.fn.register(d.t.sink)})
