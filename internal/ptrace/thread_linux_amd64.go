@@ -115,6 +115,7 @@ type Stop struct {
 	TID    int
 	Signal syscall.Signal // of a signal stop (Event 0), or the group stop's signal (EventStop)
 	Event  int
+	Msg    uint64 // of an event: a new thread's ID, an exec's former thread ID
 	Ended  bool
 	Status unix.WaitStatus
 }
@@ -132,7 +133,12 @@ func (s Stop) GroupStop() bool {
 }
 
 func stopOf(tid int, ws unix.WaitStatus) Stop {
-	return Stop{TID: tid, Signal: ws.StopSignal(), Event: int(uint32(ws) >> 16), Status: ws}
+	s := Stop{TID: tid, Signal: ws.StopSignal(), Event: int(uint32(ws) >> 16), Status: ws}
+	switch s.Event {
+	case EventClone, EventFork, EventVfork, EventExec: // asked for at once: a stop that is handled later may not be the thread's last
+		s.Msg, _ = EventMsg(tid) // fails only for a thread that is gone
+	}
+	return s
 }
 
 const (

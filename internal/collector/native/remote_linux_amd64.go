@@ -17,6 +17,7 @@ type remote struct {
 	saved  ptrace.Regs
 	mask   uint64 // signals that the thread blocks by itself
 	signal ptrace.Siginfo
+	begun  bool // a call was made: the thread is in no system call of its own any more
 	holds  bool // the thread is about to take that signal, once the handler of stops comes to it
 	t      *ptrace.Tracer
 }
@@ -82,10 +83,14 @@ func (r *remote) call(nr uint64, args ...uint64) (uint64, error) {
 			return 0, err
 		}
 		if s.Event == 0 && s.Signal == unix.SIGTRAP {
-			if now, err := ptrace.GetRegs(r.tid); err == nil && now.Rip != r.gadget {
+			now, err := ptrace.GetRegs(r.tid)
+			if err == nil && now.Rip != r.gadget {
 				break
 			}
-			// A thread that was stopped inside a system call (fork, exec) first reports its end, with its result in rax.
+			// A thread that was stopped inside a system call (clone, fork, exec) first reports its end, with its result in rax.
+			if err == nil && now.Rip == r.gadget && !r.begun {
+				r.saved.Rax, r.saved.Orig_rax = now.Rax, ^uint64(0)
+			}
 			if err := ptrace.SetRegs(r.tid, &regs); err != nil {
 				return 0, fmt.Errorf("set registers of thread %d: %w", r.tid, err)
 			}
@@ -98,6 +103,7 @@ func (r *remote) call(nr uint64, args ...uint64) (uint64, error) {
 			return 0, fmt.Errorf("step thread %d: %w", r.tid, err)
 		}
 	}
+	r.begun = true
 	regs, err := ptrace.GetRegs(r.tid)
 	if err != nil {
 		return 0, fmt.Errorf("read registers of thread %d: %w", r.tid, err)

@@ -32,7 +32,7 @@ func (t *target) stopped(s ptrace.Stop) {
 	case ptrace.EventClone, ptrace.EventFork, ptrace.EventVfork:
 		t.created(th, s)
 	case ptrace.EventExec:
-		t.execed(th)
+		t.execed(th, s)
 	case ptrace.EventExit:
 		t.exiting(th)
 	case ptrace.EventStop:
@@ -59,8 +59,8 @@ func (t *target) firstStop(s ptrace.Stop) {
 
 // created learns of a new thread or process from its creator's stop.
 func (t *target) created(th *thread, s ptrace.Stop) {
-	if msg, err := ptrace.EventMsg(th.tid); err == nil {
-		child, from := int(msg), parentage{event: s.Event, parent: th.p}
+	if s.Msg != 0 {
+		child, from := int(s.Msg), parentage{event: s.Event, parent: th.p}
 		if first, ok := t.orphans[child]; ok {
 			delete(t.orphans, child)
 			t.adopt(first, from)
@@ -103,10 +103,10 @@ func (t *target) adopt(s ptrace.Stop, from parentage) {
 }
 
 // execed: the process has a new image; all its other threads are gone.
-func (t *target) execed(th *thread) {
+func (t *target) execed(th *thread, s ptrace.Stop) {
 	old := th.p
-	if former, err := ptrace.EventMsg(th.tid); err == nil && int(former) != th.tid {
-		t.dropThread(int(former))
+	if s.Msg != 0 && int(s.Msg) != th.tid {
+		t.dropThread(int(s.Msg))
 	}
 	for tid := range old.threads {
 		t.dropThread(tid)
