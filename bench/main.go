@@ -5,6 +5,7 @@
 //	-scale     20,000 functions hooked and unhooked, in a program that is busy meanwhile, and at its launch
 //	-ingest    1,000,000 events a second for ten seconds, with policy block: counts, the daemon's CPU, bytes per event;
 //	           then eight threads as fast as they can
+//	-values    cost of a call by what its arguments lead to, against gdb, and of one that is not recorded
 //	-symbols   launch of a program with 100 MB of debug information, its index built and cached
 //	-latency   launch to first event, strobe mcp to its first answer, and queries over ten million events
 //
@@ -50,10 +51,11 @@ func main() {
 	ingest := flag.Bool("ingest", false, "1,000,000 events a second")
 	latency := flag.Bool("latency", false, "times to the first event and of queries")
 	symbols := flag.Bool("symbols", false, "launch of a program with 100 MB of debug information")
+	values := flag.Bool("values", false, "cost of a call by what its arguments lead to, against gdb; and of one that is not recorded")
 	flag.Parse()
-	all := !*cost && !*scale && !*symbols && !*ingest && !*latency
+	all := !*cost && !*scale && !*symbols && !*ingest && !*latency && !*values
 	b := &bench{turns: *turns, burst: *burst}
-	code, err := b.run(*check, *asJSON, all || *cost, all || *scale, all || *symbols, all || *ingest, all || *latency)
+	code, err := b.run(*check, *asJSON, all || *cost, all || *scale, all || *symbols, all || *ingest, all || *latency, all || *values)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(2)
@@ -61,7 +63,7 @@ func main() {
 	os.Exit(code)
 }
 
-func (b *bench) run(check, asJSON, cost, scale, symbols, ingest, latency bool) (code int, err error) {
+func (b *bench) run(check, asJSON, cost, scale, symbols, ingest, latency, values bool) (code int, err error) {
 	if b.dir, err = os.MkdirTemp("", "strobe-bench-"); err != nil {
 		return 0, err
 	}
@@ -93,7 +95,7 @@ func (b *bench) run(check, asJSON, cost, scale, symbols, ingest, latency bool) (
 	for _, part := range []struct {
 		wanted bool
 		run    func() error
-	}{{scale, b.scale}, {symbols, b.symbols}, {ingest, b.ingest}, {latency, b.latency}} {
+	}{{scale, b.scale}, {symbols, b.symbols}, {ingest, b.ingest}, {latency, b.latency}, {values, b.values}} {
 		if !part.wanted {
 			continue
 		}
@@ -133,7 +135,7 @@ func (b *bench) makeHome() error {
 		return err
 	}
 	b.env = append(os.Environ(), "STROBE_HOME="+b.home)
-	return os.WriteFile(filepath.Join(b.home, "settings.json"), []byte(`{"events.maxPerSession": 10000000}`), 0o600)
+	return os.WriteFile(filepath.Join(b.home, "settings.json"), []byte(`{"events.maxPerSession": 10000000, "sampling.threshold": 1000000000}`), 0o600)
 }
 
 func (b *bench) stopDaemon() {

@@ -37,6 +37,11 @@ func (s *scope) Lookup(name string) (expr.Place, bool) {
 			}
 		}
 	}
+	for _, m := range s.modules {
+		if gone := m.OptimizedOut(name); len(gone) > 0 {
+			return expr.Place{Kind: expr.PlaceMissing, Type: gone[0].Type}, true
+		}
+	}
 	return expr.Place{}, false
 }
 
