@@ -3,20 +3,24 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 )
 
 func (a *app) traceCommand() *cobra.Command {
-	var add, remove []string
+	var add, remove, watch, unwatch []string
 	var depth int
+	var sampling string
+	var out bool
 	c := &cobra.Command{
 		Use:   "trace ID [--add PATTERN]... [--remove PATTERN]...",
 		Short: "Add and remove function traces of a running program",
 		Long: `Changes what is traced while the program runs, or shows it. Patterns are globs on the qualified name: * stops at ::, **
 does not; @usercode is every function of the project, @file:NAME those of a source file; a leading ! takes functions out.`,
 		Example: `  strobe trace app-2026-05-04-10h30 --add 'net::Session::*' --remove @usercode
+  strobe trace app-2026-05-04-10h30 --depth 5 --capture-out --watch 'gClock->counter'
   strobe trace app-2026-05-04-10h30`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -35,6 +39,22 @@ does not; @usercode is every function of the project, @file:NAME those of a sour
 			if depth > 0 {
 				req["serializationDepth"] = depth
 			}
+			if cmd.Flags().Changed("capture-out") {
+				req["captureOut"] = out
+			}
+			if len(watch)+len(unwatch) > 0 {
+				add := make([]map[string]any, len(watch))
+				for i, expr := range watch {
+					add[i] = map[string]any{"expr": expr}
+				}
+				req["watches"] = map[string]any{"add": add, "remove": append([]string{}, unwatch...)}
+			}
+			if sampling != "" {
+				req["sampling"] = sampling
+				if rate, err := strconv.ParseFloat(sampling, 64); err == nil {
+					req["sampling"] = map[string]any{"rate": rate}
+				}
+			}
 			raw, err := c.call(cmd.Context(), "debug_trace", req)
 			if err != nil {
 				return err
@@ -49,12 +69,17 @@ does not; @usercode is every function of the project, @file:NAME those of a sour
 	c.Flags().StringArrayVar(&add, "add", nil, "trace these functions (repeatable)")
 	c.Flags().StringArrayVar(&remove, "remove", nil, "no longer trace this pattern (repeatable)")
 	c.Flags().IntVar(&depth, "depth", 0, "how deep values are followed, 1 to 10")
+	c.Flags().StringArrayVar(&watch, "watch", nil, "read this expression at each traced call (repeatable)")
+	c.Flags().StringArrayVar(&unwatch, "unwatch", nil, "no longer read it (repeatable)")
+	c.Flags().StringVar(&sampling, "sampling", "", "of functions over 100000 calls/s: auto, off, or the share to record, e.g. 0.05")
+	c.Flags().BoolVar(&out, "capture-out", false, "also record what pointer arguments lead to at the exit")
 	return c
 }
 
 func (a *app) printTrace(raw json.RawMessage) error {
 	var r struct {
 		ActivePatterns   []string `json:"activePatterns"`
+		ActiveWatches    []string `json:"activeWatches"`
 		HookedFunctions  int      `json:"hookedFunctions"`
 		MatchedFunctions int      `json:"matchedFunctions"`
 		UnhookableCount  int      `json:"unhookableCount"`
@@ -70,6 +95,9 @@ func (a *app) printTrace(raw json.RawMessage) error {
 		patterns = strings.Join(r.ActivePatterns, "  ")
 	}
 	fmt.Fprintf(a.out, "patterns  %s\nhooked    %d of %d functions\n", patterns, r.HookedFunctions, r.MatchedFunctions)
+	if len(r.ActiveWatches) > 0 {
+		fmt.Fprintf(a.out, "watches   %s\n", strings.Join(r.ActiveWatches, "  "))
+	}
 	if r.Status != "" {
 		fmt.Fprintf(a.out, "status    %s\n", r.Status)
 	}
