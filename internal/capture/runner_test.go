@@ -33,10 +33,11 @@ type observed struct {
 
 // machineState is what a plan reads.
 type machineState struct {
-	pid int
-	gpr [16]uint64 // by DWARF number
-	fp  [512]byte
-	cfa uint64
+	memory func(addr uint64, n int) []byte // instead of the process's
+	pid    int
+	gpr    [16]uint64 // by DWARF number
+	fp     [512]byte
+	cfa    uint64
 
 	saved *[6]uint64 // argument registers at the entry of the call
 }
@@ -57,6 +58,9 @@ func readState(t *testing.T, pid int) (*machineState, syscall.PtraceRegs) {
 }
 
 func (s *machineState) read(addr uint64, n int) []byte {
+	if s.memory != nil {
+		return s.memory(addr, n)
+	}
 	b := make([]byte, n)
 	f, err := os.Open(fmt.Sprintf("/proc/%d/mem", s.pid))
 	if err != nil {
