@@ -251,7 +251,7 @@ func (f *form) Box(elem *symbol.Type, at reg, extra ...extraWord) bool {
 	if f.dry || size <= 0 || elem.Kind == symbol.KindVoid || elem.Kind == symbol.KindFunction {
 		return true
 	}
-	f.V.ElemWalk = f.tt.walks.id(elem, walkObject)
+	f.V.ElemWalk = f.tt.pointeeWalk(elem)
 	if f.index >= 0 {
 		f.tt.later(f.index, f.V, elem, f.level)
 	}

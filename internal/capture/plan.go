@@ -232,7 +232,7 @@ func (b *builder) lead(s *side, f *value.Field, t *symbol.Type) {
 		s.root(f.Pieces, rootText, walkText, maxString, 0)
 		return
 	}
-	s.root(f.Pieces, rootPointee, b.types.walks.id(e, walkObject), min(size32(e), maxObject), 0)
+	s.root(f.Pieces, rootPointee, b.types.pointeeWalk(e), min(size32(e), maxObject), 0)
 }
 
 // result adds the result to the layout and plans its capture.

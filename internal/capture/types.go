@@ -21,14 +21,15 @@ const (
 // Every type has one form, made when it is reached first. Pointees are taken up when everything that lies nearer is there, so
 // that the form of a type that is reached on several ways has as much as the shortest of them allows.
 type typeTable struct {
-	types  []value.Type
-	index  map[*symbol.Type]int32
-	needed map[*symbol.Type]need
-	forms  map[*symbol.Type]*formatter
-	queue  []pointee
-	known  []*formatter
-	walks  *Walks
-	rust   bool
+	types    []value.Type
+	index    map[*symbol.Type]int32
+	needed   map[*symbol.Type]need
+	forms    map[*symbol.Type]*formatter
+	queue    []pointee
+	virtuals map[*symbol.Type]int32 // forms of what pointers to them lead to
+	known    []*formatter
+	walks    *Walks
+	rust     bool
 }
 
 // pointee is what a pointer leads to, whose form is not made yet.
@@ -55,11 +56,8 @@ func (tt *typeTable) settle() {
 	for len(tt.queue) > 0 {
 		q := tt.queue[0]
 		tt.queue = tt.queue[1:]
-		i := tt.at(q.t, q.level, 1)
+		i := tt.pointeeForm(q.t, q.level)
 		tt.types[q.of].Elem = i
-		if tt.needs(q.t); q.level > 0 || tt.isNear(q.t) {
-			tt.walk(q.t)
-		}
 	}
 }
 
@@ -207,7 +205,7 @@ func (tt *typeTable) pointer(i int32, v *value.Type, t *symbol.Type, level int) 
 	default:
 		return
 	}
-	v.Walk = tt.walks.id(e, walkObject)
+	v.Walk = tt.pointeeWalk(e)
 	tt.later(i, v, t.Elem(), level)
 }
 

@@ -19,7 +19,8 @@ type Walks struct {
 	built map[uint16]bool
 	list  []WalkProgram
 
-	forms sync.Map // *symbol.Type to its *formatter: the name of a type is looked up once in a session
+	forms    sync.Map // *symbol.Type to its *formatter: the name of a type is looked up once in a session
+	virtuals sync.Map // *symbol.Type to its *virtualClass
 }
 
 // WalkProgram is one program. ID is what nodes that it walks are marked with.
@@ -42,6 +43,7 @@ const (
 	walkWords                   // the words of a library type
 	walkSeq                     // words: a count and addresses of objects
 	walkSeqElem                 // one of these addresses
+	walkVirtual                 // an object that is part of one of a derived class
 )
 
 // NewWalks returns an empty table.
@@ -266,7 +268,7 @@ func (tt *typeTable) part(p *prog, t *symbol.Type, off int64) {
 		if e := t.Elem().Strip(); tt.isText(t, e) {
 			p.Text(r0, maxString, false) // text is no level of its own: its owner is shown with it
 		} else {
-			p.Node(tt.walks.id(e, walkObject), r0, noReg, sizeOf(e), true)
+			p.Node(tt.pointeeWalk(e), r0, noReg, sizeOf(e), true)
 		}
 	case symbol.KindArray:
 		if n := min(t.Count, value.MaxElems); n > 0 {

@@ -53,6 +53,9 @@ type Module struct {
 	vtOnce  sync.Once
 	vtables []Vtable
 
+	classOnce sync.Once
+	classes   *classTable
+
 	namesOnce sync.Once
 	named     *nameTable
 }

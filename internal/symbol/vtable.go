@@ -215,7 +215,24 @@ func (im *image) relocated(words map[uint64]uint64) {
 			words[a] = r.u64()
 		}
 	}
-	const dtRela, dtRelaSize, relative, entry = 7, 8, 8, 24
+	im.relocations(func(at, info, addend uint64) {
+		if _, ok := words[at]; ok && info == relocRelative {
+			words[at] = addend
+		} else if ok {
+			words[at] = 0
+		}
+	})
+}
+
+// Kinds of relocations of x86-64.
+const (
+	reloc64       = 1 // the address of a symbol, and an addend
+	relocRelative = 8 // the load bias, and an addend
+)
+
+// relocations calls fn for each entry of the loader's table.
+func (im *image) relocations(fn func(at, info, addend uint64)) {
+	const dtRela, dtRelaSize, entry = 7, 8, 24
 	table, size := uint64(0), uint64(0)
 	for _, p := range im.progs {
 		if p.typ != 2 { // PT_DYNAMIC
@@ -235,11 +252,6 @@ func (im *image) relocated(words map[uint64]uint64) {
 	}
 	b := im.at(table)
 	for r := newReader(b[:min(size, uint64(len(b)))], 0); r.left() >= entry; {
-		at, info, addend := r.u64(), r.u64(), r.u64()
-		if _, ok := words[at]; ok && info == relative {
-			words[at] = addend
-		} else if ok {
-			words[at] = 0
-		}
+		fn(r.u64(), r.u64(), r.u64())
 	}
 }

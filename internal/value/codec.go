@@ -115,7 +115,7 @@ func (w *writer) typ(t *Type) {
 		w.i64(t.Num)
 		w.i64(t.Den)
 	}
-	if t.Class != ClassVariant && t.Class != ClassDynamic {
+	if t.Class != ClassVariant && t.Class != ClassDynamic && t.Class != ClassVirtual {
 		return
 	}
 	w.flag(t.Plain)
@@ -304,7 +304,7 @@ func (r *reader) typ(t *Type) {
 	if t.Class == ClassDuration || t.Class == ClassTime || t.Class == ClassPairs {
 		t.Num, t.Den = r.i64(), r.i64()
 	}
-	if t.Class != ClassVariant && t.Class != ClassDynamic {
+	if t.Class != ClassVariant && t.Class != ClassDynamic && t.Class != ClassVirtual {
 		return
 	}
 	t.Plain = r.flag()

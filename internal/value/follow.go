@@ -52,6 +52,9 @@ func (r *renderer) pointee(t *Type, v view, depth int) Value {
 // follow shows what lies at an address that v, or what v is part of, has.
 func (r *renderer) follow(ti int32, addr uint64, walk uint16, v view, depth int, object bool) Value {
 	e := r.l.typ(ti)
+	if e.Class == ClassVirtual {
+		return r.virtual(e, addr, walk, v, depth)
+	}
 	if object {
 		for _, a := range r.addrs {
 			if a == addr {
@@ -79,6 +82,52 @@ func (r *renderer) follow(ti int32, addr uint64, walk uint16, v view, depth int,
 	r.addrs = append(r.addrs, addr)
 	out := r.value(ti, to, depth+1)
 	r.addrs = r.addrs[:len(r.addrs)-1]
+	return out
+}
+
+// virtual shows an object behind a pointer to one of its bases.
+func (r *renderer) virtual(e *Type, addr uint64, walk uint16, v view, depth int) Value {
+	var c *Variant
+	if b, state := r.words(e, view{addr: addr}); state == chunkOK {
+		if n := word(b, 0); n > 0 && n <= uint64(len(e.Variants)) {
+			c = &e.Variants[n-1]
+		}
+	}
+	if c == nil {
+		return r.follow(e.Elem, addr, walk, v, depth, true)
+	}
+	top := addr - uint64(c.Off)
+	for _, a := range r.addrs {
+		if a == top {
+			return CircularRef(top)
+		}
+	}
+	switch {
+	case v.deep >= r.l.Depth:
+		return MaxDepth(r.l.Depth)
+	case r.nodes > maxFollow:
+		return TypeAt(c.Name, top)
+	}
+	ti, at, k := c.Type, uint32(0), int32(-1)
+	if len(c.Values) > 0 {
+		k = r.node(top, uint16(c.Values[0]))
+	}
+	switch {
+	case k < 0 || r.chunks[k].state != chunkOK: // the part is what there is
+		if ti, k = e.Elem, r.node(addr, walk); k < 0 || r.chunks[k].state != chunkOK {
+			return TypeAt(c.Name, top)
+		}
+	case ti < 0:
+		ti, at = e.Elem, c.Off
+	}
+	to := r.nodeView(k).at(at)
+	to.deep = v.deep + 1
+	r.addrs = append(r.addrs, top)
+	out := r.value(ti, to, depth+1)
+	r.addrs = r.addrs[:len(r.addrs)-1]
+	if out.kind == Obj {
+		out.obj = append(Object{{"$type", NewText(c.Name)}}, out.obj...)
+	}
 	return out
 }
 

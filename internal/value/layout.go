@@ -44,6 +44,7 @@ const (
 	ClassTime     // as ClassDuration, since 1970-01-01 UTC
 	ClassPairs    // {count, address of a key, address of its value, …}: a map; Elem and Fields[0] are the types, ElemWalk and Num the IDs
 	ClassDynamic  // {number of a variant from 1, address}: an object of the variant, whose Type is a pointer to it
+	ClassVirtual  // {number of a variant from 1}, at the part's address: an Elem that is Off bytes into an object of the variant, whose walk ID is in Values
 	numClasses
 )
 
