@@ -155,8 +155,12 @@ func TestBadArguments(t *testing.T) {
 		{"debug_trace", args{"sessionId": id, "add": []any{1}}, "VALIDATION_ERROR", []string{"add"}},
 		{"debug_trace", args{"sessionId": "none", "add": []string{"work"}}, "SESSION_NOT_FOUND", nil},
 		{"debug_trace", args{"sessionId": id, "projectRoot": "/elsewhere", "add": []string{"work"}}, "VALIDATION_ERROR", []string{"projectRoot"}},
-		{"debug_trace", args{"sessionId": id, "watches": args{"add": []any{}}}, "UNSUPPORTED", []string{"watches"}},
-		{"debug_trace", args{"sessionId": id, "sampling": "auto"}, "UNSUPPORTED", []string{"sampling"}},
+		{"debug_trace", args{"sessionId": id, "watches": args{"add": []any{args{"expr": "1 +"}}}}, "WATCH_FAILED", []string{"position 3"}},
+		{"debug_trace", args{"sessionId": id, "watches": args{"add": []any{args{"label": "x"}}}}, "VALIDATION_ERROR", []string{"watches.add[0]"}},
+		{"debug_trace", args{"sessionId": id, "watches": args{"add": []any{args{"address": "16", "type": "int"}}}}, "VALIDATION_ERROR", []string{"0x"}},
+		{"debug_trace", args{"sessionId": id, "watches": args{"add": []any{args{"address": "0x10"}}}}, "VALIDATION_ERROR", []string{"type"}},
+		{"debug_trace", args{"sessionId": id, "sampling": "on"}, "VALIDATION_ERROR", []string{"sampling"}},
+		{"debug_launch", args{"command": "true", "projectRoot": "/", "stopOnEntry": true}, "UNSUPPORTED", []string{"stopOnEntry"}},
 		{"debug_launch", args{"command": "true", "projectRoot": "/", "args": strings.Repeat("y", 10<<20)}, "VALIDATION_ERROR", []string{"args"}},
 	} {
 		refused(t, s, c.tool, c.in, c.code, c.says...)

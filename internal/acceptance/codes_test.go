@@ -20,6 +20,8 @@ var (
 // Not met through the real binary here, and why.
 var elsewhere = map[string]string{
 	"NO_DEBUG_SYMBOLS": "internal/symbol: a launch goes on without; warnings and capabilities say so",
+	"OPTIMIZED_OUT":    "internal/expr: a watch that needs such a value answers WATCH_FAILED, and says so",
+	"READ_FAILED":      "internal/expr: a watch that cannot be read shows <unreadable>; reads by debug_memory come later",
 	"INTERNAL_ERROR":   "internal/daemon and internal/mcp: a daemon that hangs, an operation that panics",
 }
 

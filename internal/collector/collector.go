@@ -92,6 +92,7 @@ type Status struct {
 	Fallback   int          // of Hooked: by breakpoint instruction, slower
 	Unhookable []Unhookable // each once
 	Sampled    []SampledFunction
+	ValueBytes int // what a call's values are cut to now, because there are so many; 0: not
 	Watches    []WatchStatus
 	Warnings   []string
 }

@@ -35,7 +35,7 @@ const (
 	PermissionDenied Code = "PERMISSION_DENIED"
 	// InvalidPattern: a pattern cannot be read; the message has the position.
 	InvalidPattern Code = "INVALID_PATTERN"
-	// WatchFailed: reserved: a watch cannot be resolved or read.
+	// WatchFailed: a watch cannot be resolved or read.
 	WatchFailed Code = "WATCH_FAILED"
 	// TestRunNotFound: reserved: no test run of that id.
 	TestRunNotFound Code = "TEST_RUN_NOT_FOUND"
@@ -43,9 +43,9 @@ const (
 	TestAlreadyRunning Code = "TEST_ALREADY_RUNNING"
 	// NoCodeAtLine: reserved: no code near that line.
 	NoCodeAtLine Code = "NO_CODE_AT_LINE"
-	// OptimizedOut: reserved: the compiler removed the value.
+	// OptimizedOut: the compiler removed the value.
 	OptimizedOut Code = "OPTIMIZED_OUT"
-	// ReadFailed: reserved: memory cannot be read.
+	// ReadFailed: memory cannot be read.
 	ReadFailed Code = "READ_FAILED"
 	// WriteFailed: input cannot be sent to the program: its stdin is closed, full or not a pipe.
 	WriteFailed Code = "WRITE_FAILED"

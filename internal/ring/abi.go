@@ -144,6 +144,7 @@ type Plan struct {
 	ExitVec   bool // ops read xmm0-1 or st
 	MaxEnter  int  // upper bound of the payload's size in bytes, multiple of 8
 	MaxExit   int
+	Walks     [2]int    // of enter and exit: bytes of the payload before the nodes, if there are any; -1 where there are none
 	Depth     int       // pointers that walks follow, 1 to 10
 	Programs  []Program // of the OpEvals, whose SrcOff is the index here
 }

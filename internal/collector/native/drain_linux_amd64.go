@@ -267,6 +267,7 @@ func (d *drainer) decode(rs *ringState) {
 		return
 	}
 	fn := hooks[rec.Hook].fn
+	rs.p.drain.bytes += int64(len(rec.Payload))
 	if fn.plan.Finish != nil {
 		d.complete(rs, fn, rec)
 	}

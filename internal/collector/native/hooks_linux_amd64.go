@@ -290,6 +290,7 @@ func (p *process) writePlan(id uint32, fn *function) error {
 	h.MaxExit = max(h.MaxExit, uint32(h.ExitGPRs)*8)
 	h.EnterOps, h.ExitOps = put(plan.Enter), put(plan.Exit)
 	*p.region.Hook(id) = h
+	p.limit(id, plan, p.budget.Load())
 	return nil
 }
 

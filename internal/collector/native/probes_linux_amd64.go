@@ -282,7 +282,7 @@ func (t *target) updateStatus() {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s.Warnings, s.Sampled = t.status.Warnings, t.status.Sampled
+	s.Warnings, s.Sampled, s.ValueBytes = t.status.Warnings, t.status.Sampled, t.status.ValueBytes
 	t.status = s
 }
 

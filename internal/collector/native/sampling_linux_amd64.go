@@ -35,12 +35,13 @@ type heat struct {
 
 // heats is the drain goroutine's account of one process.
 type heats struct {
-	warm []*heat // called during the last second, or sampled
-	hot  []*heat // by index in ring.Header.Hot; never reused
-	tick time.Time
-	at   int // of heat.ticks
-	used int // rings below this one have been given out; they keep their counts when their thread ends
-	full bool
+	warm  []*heat // called during the last second, or sampled
+	hot   []*heat // by index in ring.Header.Hot; never reused
+	tick  time.Time
+	at    int   // of heat.ticks
+	bytes int64 // of values since the last tick
+	used  int   // rings below this one have been given out; they keep their counts when their thread ends
+	full  bool
 }
 
 // called counts a call that was recorded although few need be.
@@ -82,6 +83,7 @@ func (d *drainer) heatUp() {
 		if now.Sub(hs.tick) >= heatTick {
 			hs.tick = now
 			d.tickOver(p, s)
+			d.spend(p)
 		}
 	}
 	if len(d.events) > 0 {

@@ -403,6 +403,7 @@ func (p *process) inherit(from *process) {
 	from.mu.Lock()
 	defer from.mu.Unlock()
 	p.nextOp, p.walks = from.nextOp, from.walks
+	p.budget.Store(from.budget.Load())
 	for _, a := range from.arenas {
 		c := *a
 		p.arenas = append(p.arenas, &c)
