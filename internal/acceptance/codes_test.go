@@ -78,7 +78,7 @@ func TestEveryCodeIsMet(t *testing.T) {
 		switch {
 		case section == "":
 			t.Errorf("docs/errors.md has no section %s", code)
-		case used[code] == reserved:
+		case used[code] == reserved && elsewhere[code] == "":
 			t.Errorf("%s: used %v, but docs/errors.md says reserved %v", code, used[code], reserved)
 		case used[code] && !met[code] && elsewhere[code] == "":
 			t.Errorf("no test here meets %s", code)
