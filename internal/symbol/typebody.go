@@ -153,7 +153,8 @@ func (b *bodyDecoder) field(c *abbrev, r *reader) (f Field, static bool) {
 		case atDeclaration:
 			decl = u.value(r, at).u != 0
 		case atVirtuality:
-			f.Virtual = f.Virtual || u.value(r, at).u != 0
+			virtual := u.value(r, at).u != 0
+			f.Virtual = f.Virtual || virtual
 		default:
 			u.skip(r, at.form)
 		}
