@@ -81,13 +81,17 @@ func Compile(m *symbol.Module, f *symbol.Function, o Options) (*Function, error)
 	}
 	out.HasDWARF = true
 	sig.Optimized = looksOptimized(m, f, sig, code) // sig is ours alone
-	compile(out, sig, f, code, o)
+	var use usage
+	if needsProof(sig) && sig.Return != nil {
+		use = usageOf(m, f)
+	}
+	compile(out, sig, f, code, &use, o)
 	return out, nil
 }
 
 // compile fills in out from a signature and the function's code.
-func compile(out *Function, sig *symbol.Signature, f *symbol.Function, code []byte, o Options) {
-	result := locateResult(sig, f, code)
+func compile(out *Function, sig *symbol.Signature, f *symbol.Function, code []byte, use *usage, o Options) {
+	result := locateResult(sig, f, code, use)
 	homes, stack := locateParams(sig, f, code, result)
 	out.StackBytes = stack
 	b := newBuilder(sig, o)

@@ -145,6 +145,8 @@ func FuzzCode(f *testing.F) {
 		p.stored(l.slot, 16)
 		p.wholeFrame(code)
 		readResults(code)
+		proveResults(code, len(expr)%2 == 0)
+		readsBehind(code, int64(len(expr)), &usage{})
 		returnsFirst(code)
 		readsRegister(code, rdi)
 		usesObject(code, rdi, 16)

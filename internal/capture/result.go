@@ -48,7 +48,7 @@ func within(need, have [4]bool) bool {
 var noResult = resultHome{missing: true}
 
 // locateResult says where the result of a function is.
-func locateResult(sig *symbol.Signature, f *symbol.Function, code []byte) resultHome {
+func locateResult(sig *symbol.Signature, f *symbol.Function, code []byte, use *usage) resultHome {
 	t := sig.Return
 	if t == nil || sig.Noreturn || isVoid(t) {
 		return resultHome{void: true}
@@ -61,7 +61,7 @@ func locateResult(sig *symbol.Signature, f *symbol.Function, code []byte) result
 	}
 	sysv := sysvResult(t)
 	if sig.Language == symbol.LangRust {
-		return rustChoice(rustResult(t), sysv, f, sig, code)
+		return rustChoice(rustResult(t), sysv, f, sig, code, use)
 	}
 	if t := t.Strip(); sig.Language == symbol.LangCPP && t.Passing == symbol.PassUnknown && sizeOf(t) <= 16 && !sysv.memory &&
 		(t.Kind == symbol.KindStruct || t.Kind == symbol.KindUnion) {
@@ -70,7 +70,7 @@ func locateResult(sig *symbol.Signature, f *symbol.Function, code []byte) result
 	if hasQuad(t, 0) && !strings.HasPrefix(sig.Producer, "GNU ") && !sysv.memory {
 		sysv = hiddenChoice(sysv, sig, code)
 	}
-	if sysv.missing || !needsProof(sig) {
+	if sysv.missing || !needsProof(sig) || use.external {
 		return sysv
 	}
 	if sysv.memory {
@@ -79,7 +79,7 @@ func locateResult(sig *symbol.Signature, f *symbol.Function, code []byte) result
 		}
 		return keptPlace(sig, code)
 	}
-	if sysv.x87 > 0 || !within(sysv.needs(), readResults(code).sure) {
+	if sysv.x87 > 0 || !within(sysv.needs(), provenResults(code, use).sure) {
 		return noResult
 	}
 	return sysv
@@ -376,7 +376,7 @@ func onlyScalar(v symbol.Field, depth int) (p prim, ok, unsure bool) {
 // rustChoice decides between what rustc does with a type as far as DWARF shows it, the C ABI, and the forms that
 // repr(C) and rustc's thresholds lead to: packed in registers, or in memory. The code tells them apart by
 // what it writes before it returns.
-func rustChoice(own, c resultHome, f *symbol.Function, sig *symbol.Signature, code []byte) resultHome {
+func rustChoice(own, c resultHome, f *symbol.Function, sig *symbol.Signature, code []byte, use *usage) resultHome {
 	size := sizeOf(sig.Return)
 	if own.missing || len(own.places) == 0 && !own.memory {
 		return own
@@ -393,6 +393,11 @@ func rustChoice(own, c resultHome, f *symbol.Function, sig *symbol.Signature, co
 		candidates[0], candidates[1] = c, own
 	}
 	seen := readResults(code)
+	wide := true
+	if needsProof(sig) {
+		p := provenResults(code, use)
+		seen.sure, wide = p.sure, p.wide || use.external
+	}
 	best, count := noResult, -1
 	for _, k := range candidates {
 		if k.missing || k.memory || k.x87 > 0 {
@@ -407,6 +412,8 @@ func rustChoice(own, c resultHome, f *symbol.Function, sig *symbol.Signature, co
 		}
 		switch {
 		case !within(need, seen.sure):
+		case !wide && len(own.places) > len(k.places) && !own.missing:
+			// one of a pair may be left when callers do not use the other, in the register of the first
 		case n > count:
 			best, count = k, n
 		case n == count && !best.missing && need != best.needs():

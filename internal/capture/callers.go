@@ -1,0 +1,243 @@
+package capture
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"slices"
+	"sync"
+
+	"golang.org/x/arch/x86/x86asm"
+
+	"github.com/strobe-debug/strobe/internal/symbol"
+)
+
+// LLVM takes results away from functions that only their own module calls by name: it replaces a constant result in all callers at
+// once, and removes one that none of them uses. So one caller that reads a register behind the call proves that the function still
+// returns something there.
+
+// usage is what a module shows of one of its functions.
+type usage struct {
+	external bool    // callers that the compiler did not see expect the result where the ABI puts it
+	read     [4]bool // result registers that some caller reads behind a call
+	wide     bool    // one of them stores all eight bytes of rax
+}
+
+// moduleCalls are a module's direct calls, by target.
+type moduleCalls struct {
+	external []symbol.Addr
+	calls    []call
+}
+
+type call struct{ target, behind symbol.Addr }
+
+// maxSites bounds the calls of one function that are kept; maxCallText the code that is searched for them.
+const (
+	maxSites    = 16
+	maxCallText = 64 << 20
+)
+
+// callIndex remembers the calls of a few modules; a lost entry is only computed again.
+var callIndex callCache
+
+type callCache struct {
+	mu      sync.Mutex // a leaf; held while a module's code is searched
+	modules map[*symbol.Module]*moduleCalls
+}
+
+func (c *callCache) of(m *symbol.Module) *moduleCalls {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if mc := c.modules[m]; mc != nil {
+		return mc
+	}
+	if c.modules == nil || len(c.modules) >= maxHintModules/2 {
+		c.modules = map[*symbol.Module]*moduleCalls{}
+	}
+	mc := &moduleCalls{external: m.ExternalFunctions(), calls: findCalls(m)}
+	c.modules[m] = mc
+	return mc
+}
+
+// findCalls searches the code for direct calls of functions with debug information. Some of what it finds may be the inside of
+// other instructions: readsOf looks again.
+func findCalls(m *symbol.Module) []call {
+	targets := map[symbol.Addr]uint8{}
+	fns := m.Functions()
+	for i := range fns {
+		if fns[i].HasDWARF {
+			targets[fns[i].Low] = 0
+		}
+	}
+	var out []call
+	left := maxCallText
+	for _, s := range m.Segments() {
+		if !s.Exec || left <= 0 {
+			continue
+		}
+		text, err := m.BytesAt(s.Vaddr, int(min(s.Filesz, uint64(left))))
+		if err != nil {
+			continue
+		}
+		left -= len(text)
+		for at := 0; ; {
+			k := bytes.IndexByte(text[at:], 0xe8)
+			if k < 0 || at+k+5 > len(text) {
+				break
+			}
+			at += k + 1
+			behind := s.Vaddr + symbol.Addr(at+4)
+			to := behind + symbol.Addr(int64(int32(binary.LittleEndian.Uint32(text[at:]))))
+			if n, ok := targets[to]; ok && n < maxSites {
+				targets[to] = n + 1
+				out = append(out, call{to, behind})
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b call) int { return cmp.Or(cmp.Compare(a.target, b.target), cmp.Compare(a.behind, b.behind)) })
+	return out
+}
+
+// usageOf looks at the symbol and the callers of f.
+func usageOf(m *symbol.Module, f *symbol.Function) usage {
+	var out usage
+	mc := callIndex.of(m)
+	if _, out.external = slices.BinarySearch(mc.external, f.Low); out.external && f.Language != symbol.LangRust {
+		return out
+	}
+	i, _ := slices.BinarySearchFunc(mc.calls, f.Low, func(c call, a symbol.Addr) int { return cmp.Compare(c.target, a) })
+	for ; i < len(mc.calls) && mc.calls[i].target == f.Low; i++ {
+		in, _, ok := m.Lookup(mc.calls[i].behind - 1)
+		if !ok {
+			continue
+		}
+		code, err := m.Code(in)
+		if err != nil {
+			continue
+		}
+		readsBehind(code[:min(len(code), maxCode)], int64(mc.calls[i].behind-in.Low), &out)
+	}
+	return out
+}
+
+// maxBehind bounds the instructions that are followed behind a call.
+const maxBehind = 32
+
+// readsBehind follows code from the instruction at off, behind a call, and notes in u which result registers are read before they are
+// written. Nothing is noted where off is not between two instructions.
+func readsBehind(code []byte, off int64, u *usage) {
+	at := int64(0)
+	for at < off && at < int64(len(code)) {
+		n := instructionLength(code[at:])
+		if n <= 0 {
+			return
+		}
+		at += n
+	}
+	if at != off {
+		return
+	}
+	open := [4]bool{true, true, true, true} // still what the call left
+	for range maxBehind {
+		if at < 0 || at >= int64(len(code)) {
+			return
+		}
+		if isEndbr(code[at:]) {
+			at += 4
+			continue
+		}
+		in, err := decode(code[at:])
+		if err != nil || in.Len <= 0 {
+			return
+		}
+		vex := code[at] == 0xc4 || code[at] == 0xc5
+		at += int64(in.Len)
+		switch {
+		case in.Op == x86asm.JMP:
+			rel, ok := in.Args[0].(x86asm.Rel)
+			if !ok {
+				return
+			}
+			at += int64(rel)
+			continue
+		case isJcc(in.Op), in.Op == x86asm.NOP:
+			continue
+		case in.Op == x86asm.CALL, in.Op == x86asm.RET, in.Op == x86asm.SYSCALL, in.Op == x86asm.UD2, in.Op == x86asm.HLT, hasRep(&in):
+			return
+		}
+		wanted(&in, vex, &open, u)
+	}
+}
+
+// instructionLength returns the length of the first instruction, 0 when it is not known.
+func instructionLength(code []byte) int64 {
+	if isEndbr(code) {
+		return 4
+	}
+	in, err := decode(code)
+	if err != nil {
+		return 0
+	}
+	return int64(in.Len)
+}
+
+func isEndbr(code []byte) bool {
+	return len(code) >= 4 && code[0] == 0xf3 && code[1] == 0x0f && code[2] == 0x1e && code[3] >= 0xfa
+}
+
+// wanted notes the certain reads of one instruction in u, then closes what it may write.
+func wanted(in *x86asm.Inst, vex bool, open *[4]bool, u *usage) {
+	if in.Op == x86asm.PUSH { // it only makes room
+		return
+	}
+	note := func(r x86asm.Reg) {
+		if i := resultIndex(r); i >= 0 && open[i] {
+			u.read[i] = true
+		}
+	}
+	same := in.Args[0] == in.Args[1] && in.Op != x86asm.TEST && in.Op != x86asm.CMP && !isMove(in)
+	for i, a := range in.Args {
+		switch a := a.(type) {
+		case x86asm.Reg:
+			if i > 0 && !same && !vex || i == 0 && !same && !vex && readsTarget(in) {
+				note(a)
+			}
+			if i == 1 && a == x86asm.RAX && open[resRAX] && in.Op == x86asm.MOV && in.MemBytes == 8 {
+				u.wide = true
+			}
+		case x86asm.Mem:
+			note(a.Base)
+			note(a.Index)
+		}
+	}
+	switch in.Op {
+	case x86asm.CMP, x86asm.TEST, x86asm.UCOMISS, x86asm.UCOMISD, x86asm.COMISS, x86asm.COMISD, x86asm.BT:
+		return
+	case x86asm.MUL, x86asm.DIV, x86asm.IDIV, x86asm.IMUL, x86asm.CDQ, x86asm.CQO, x86asm.CWD, x86asm.CDQE, x86asm.CWDE, x86asm.CBW,
+		x86asm.CPUID, x86asm.RDTSC, x86asm.RDTSCP, x86asm.CMPXCHG, x86asm.XCHG, x86asm.XADD, x86asm.LODSB, x86asm.LODSD, x86asm.LODSQ:
+		open[resRAX], open[resRDX] = false, false
+	}
+	if r, ok := in.Args[0].(x86asm.Reg); ok {
+		if i := resultIndex(r); i >= 0 {
+			open[i] = false
+		}
+	}
+}
+
+func isMove(in *x86asm.Inst) bool { return moveKind(in.Op) != notMove }
+
+// readsTarget reports an instruction whose first operand's old contents certainly matter: not one that keeps them only in the bytes
+// of a vector that nothing speaks of, or that makes a constant in a short way.
+func readsTarget(in *x86asm.Inst) bool {
+	switch in.Op {
+	case x86asm.AND, x86asm.OR:
+		imm, ok := in.Args[1].(x86asm.Imm)
+		return !ok || imm != 0 && imm != -1
+	case x86asm.ADD, x86asm.SUB, x86asm.XOR, x86asm.CMP, x86asm.TEST, x86asm.INC, x86asm.DEC, x86asm.NEG, x86asm.NOT, x86asm.SHL,
+		x86asm.SHR, x86asm.SAR, x86asm.BT, x86asm.BSWAP,
+		x86asm.ADDSS, x86asm.ADDSD, x86asm.SUBSS, x86asm.SUBSD, x86asm.MULSS, x86asm.MULSD, x86asm.DIVSS, x86asm.DIVSD,
+		x86asm.UCOMISS, x86asm.UCOMISD, x86asm.COMISS, x86asm.COMISD:
+		return true
+	}
+	return false
+}
