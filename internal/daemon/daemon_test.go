@@ -96,13 +96,13 @@ func TestSigtermEndsCleanly(t *testing.T) {
 }
 
 func TestIdleEnd(t *testing.T) {
-	t.Setenv(envDebugIdle, "80ms")
+	t.Setenv(envDebugIdle, "300ms")
 	home := newHome(t)
 	cs := connectTo(t, home)
 	pid := HolderPID(home)
 	stays := func(why string) {
 		t.Helper()
-		until := time.Now().Add(400 * time.Millisecond)
+		until := time.Now().Add(time.Second)
 		for time.Now().Before(until) {
 			if !lockHeld(LockPath(home)) || HolderPID(home) != pid {
 				t.Fatalf("daemon ended although %s", why)

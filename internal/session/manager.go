@@ -77,6 +77,7 @@ type Manager struct {
 	mu       sync.Mutex
 	sessions map[string]*Session // running, and ended with an open store
 	reserved map[string]bool     // ids of launches under way
+	given    map[string]bool     // all ids of this daemon's launches: what is on disk may have changed since it was read
 	opening  map[string]*opening // stores being opened
 	detached []*iochan.Conn      // of programs that run on, where there is no keeper
 	purging  map[string]bool     // sessions that are being deleted to make room
@@ -99,7 +100,7 @@ func NewManager(cfg Config) (*Manager, error) {
 	}
 	m := &Manager{
 		cfg: cfg, log: cfg.Logger, dir: filepath.Join(cfg.Home, "sessions"),
-		sessions: map[string]*Session{}, reserved: map[string]bool{}, opening: map[string]*opening{},
+		sessions: map[string]*Session{}, reserved: map[string]bool{}, given: map[string]bool{}, opening: map[string]*opening{},
 		purging: map[string]bool{}, storage: storage{kick: make(chan struct{}, 1)},
 	}
 	if err := os.MkdirAll(m.dir, 0o700); err != nil {
@@ -159,8 +160,8 @@ func (m *Manager) reserve(ctx context.Context, binary string, limit int) (string
 		if i > 1 {
 			id = fmt.Sprintf("%s-%d", base, i)
 		}
-		if m.sessions[id] == nil && !m.reserved[id] && !taken[id] {
-			m.reserved[id] = true
+		if m.sessions[id] == nil && !m.reserved[id] && !m.given[id] && !taken[id] {
+			m.reserved[id], m.given[id] = true, true
 			m.launches.Add(1)
 			return id, nil
 		}
