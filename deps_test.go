@@ -47,6 +47,7 @@ var mayImport = map[string][]string{
 	"internal/expr":             {"internal/symbol", "internal/value", "internal/ring"},
 	"internal/ptrace":           {"internal/symbol"},
 	"internal/hook":             {"internal/symbol"},
+	"internal/unwind":           {"internal/symbol"},
 	"internal/symbol":           {},
 	"internal/ring":             {},
 	"internal/event":            {},

@@ -20,6 +20,8 @@ type dwarfData struct {
 
 	mu    sync.Mutex // guards types
 	types map[dieRef]*Type
+
+	code codeUnits
 }
 
 // maxProblems bounds the list that Module.Problems returns.

@@ -40,6 +40,10 @@ const (
 	tagAtomicType         = 0x47
 	tagImmutableType      = 0x4b
 	tagGNUParameterPack   = 0x4107
+	tagCatchBlock         = 0x25
+	tagTryBlock           = 0x32
+	tagCallSite           = 0x48
+	tagGNUCallSite        = 0x4109
 
 	atSibling           = 0x01
 	atLocation          = 0x02
@@ -94,6 +98,11 @@ const (
 	atGNUDwoID          = 0x2131
 	atGNURangesBase     = 0x2132
 	atGNUAddrBase       = 0x2133
+	atCallFile          = 0x58
+	atCallLine          = 0x59
+	atCallReturnPC      = 0x7d
+	atCallValue         = 0x7e
+	atGNUCallSiteValue  = 0x2111
 
 	formAddr          = 0x01
 	formBlock2        = 0x03
