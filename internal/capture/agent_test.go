@@ -202,13 +202,15 @@ func (a *agent) run(ops []ring.Op, n *nodeAt) bool {
 				a.textNode(*r, most, uint16(op.SrcOff), depth)
 			}
 		case ring.WalkOpen:
-			if !a.node(n.addr+uint64(base), uint16(op.SrcOff), n.depth) {
+			switch {
+			case a.node(n.addr+uint64(base), uint16(op.SrcOff), n.depth):
+				a.open = a.nodes[len(a.nodes)-1].at
+			case a.cut:
 				return false
 			}
-			a.open = a.nodes[len(a.nodes)-1].at
 		case ring.WalkPush:
 			if a.open < 0 {
-				return false
+				break
 			}
 			if len(a.p)+8 > a.most {
 				a.cut = true

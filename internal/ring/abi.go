@@ -49,7 +49,6 @@ const (
 	WalkReg      = 33 // r[A] = general register N as it was at this end of the call: arguments at enter, rax and rdx at exit
 	WalkCFA      = 34 // r[A] = CFA + Off
 	WalkInfo     = 35 // r[A] = X 0: thread ID, 1: process ID, 2: bytes of the node at hand
-	WalkDynamic  = 36 // r[A] = walk ID and size<<32 of the object whose dynamic type the word r[B] tells (Control.Dynamic), 0 unknown
 )
 
 // NoReg as operand B of WalkNode, WalkText and WalkSub says that there is none.

@@ -97,7 +97,6 @@ type Control struct {
 	Arenas       [MaxArenas]Arena
 	Objects      [MaxArenas * MaxUnwind * ObjBytes]uint8
 	LeaveAck     uint32 // requests done
-	DynamicMask  uint32 // slots of the table below the ring headers that Dynamic hashes into, less 1; 0: no table
 }
 
 // Unwind is one unwinder found in the target.

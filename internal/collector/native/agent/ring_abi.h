@@ -63,7 +63,6 @@
 #define STROBE_WALK_REG 0x21
 #define STROBE_WALK_CFA 0x22
 #define STROBE_WALK_INFO 0x23
-#define STROBE_WALK_DYNAMIC 0x24
 #define STROBE_NO_REG 0xff
 #define STROBE_ALU_ADD 0x0
 #define STROBE_ALU_SUB 0x1
@@ -152,7 +151,6 @@ struct strobe_control {
 	struct strobe_arena arenas[16];
 	uint8_t objects[8192];
 	uint32_t leaveack;
-	uint32_t dynamicmask;
 };
 _Static_assert(sizeof(struct strobe_control) == 9048, "Control");
 _Static_assert(offsetof(struct strobe_control, magic) == 0, "Control.Magic");
@@ -174,7 +172,6 @@ _Static_assert(offsetof(struct strobe_control, unwind) == 80, "Control.Unwind");
 _Static_assert(offsetof(struct strobe_control, arenas) == 336, "Control.Arenas");
 _Static_assert(offsetof(struct strobe_control, objects) == 848, "Control.Objects");
 _Static_assert(offsetof(struct strobe_control, leaveack) == 9040, "Control.LeaveAck");
-_Static_assert(offsetof(struct strobe_control, dynamicmask) == 9044, "Control.DynamicMask");
 
 struct strobe_hook {
 	uint32_t flags;

@@ -242,9 +242,12 @@ static COLD int run(struct walk *w, u32 pc, struct strobe_node *node) {
 			else text_node(w, *a, size, o->srcoff, depth + (o->off != 0));
 			break;
 		}
-		case STROBE_WALK_OPEN: w->open = new_node(w, (node ? node->addr : 0) + base, o->srcoff, depth); if (!w->open) return 0; break;
+		case STROBE_WALK_OPEN: // what was written before, for another object that has this one as a part, is not written again
+			w->open = new_node(w, (node ? node->addr : 0) + base, o->srcoff, depth);
+			if (!w->open && w->cut) return 0;
+			break;
 		case STROBE_WALK_PUSH:
-			if (!w->open) return 0;
+			if (!w->open) break;
 			if (w->p + 8 > w->end) { w->cut = STROBE_REC_TRUNCATED; break; }
 			*(u64 *)w->p = *a;
 			w->p += 8;
