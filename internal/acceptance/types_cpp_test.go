@@ -17,7 +17,7 @@ import (
 )
 
 // libraryTypes are the programs of testdata/targets/types: what they print says how each of their objects is shown.
-var libraryTypes = []string{"types_text", "types_sequences", "types_owners", "types_mixed", "types_objects", "types_virtual"}
+var libraryTypes = []string{"types_text", "types_sequences", "types_owners", "types_mixed", "types_objects", "types_virtual", "types_derived"}
 
 // libraryBuild is one way to build them.
 type libraryBuild struct {
