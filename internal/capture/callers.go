@@ -12,26 +12,28 @@ import (
 	"github.com/strobe-debug/strobe/internal/symbol"
 )
 
-// LLVM takes results away from functions that only their own module calls by name: it replaces a constant result in all callers at
-// once, and removes one that none of them uses. So one caller that reads a register behind the call proves that the function still
-// returns something there.
+// LLVM takes results away from functions that only their own module calls, all by name: it replaces a constant result in all callers
+// at once, and removes one that none of them uses, without a sign in DWARF. What is left in the register looks like any other result,
+// and no write to it proves one: loads may be volatile, and what inline assembly takes, such as Rust's black_box, may be nothing but
+// a register's contents. The callers do: one that reads the register behind the call still gets a result in it.
 
 // usage is what a module shows of one of its functions.
 type usage struct {
-	external bool    // callers that the compiler did not see expect the result where the ABI puts it
+	external bool    // there are callers that the compiler did not see: the result is where the ABI puts it
 	read     [4]bool // result registers that some caller reads behind a call
 	wide     bool    // one of them stores all eight bytes of rax
 }
 
 // moduleCalls are a module's direct calls, by target.
 type moduleCalls struct {
-	external []symbol.Addr
+	external []symbol.Addr // with a symbol for other modules
+	taken    map[symbol.Addr]bool
 	calls    []call
 }
 
 type call struct{ target, behind symbol.Addr }
 
-// maxSites bounds the calls of one function that are kept; maxCallText the code that is searched for them.
+// maxSites bounds the calls of one function that are kept; maxCallText the bytes that are searched for them.
 const (
 	maxSites    = 16
 	maxCallText = 64 << 20
@@ -54,55 +56,97 @@ func (c *callCache) of(m *symbol.Module) *moduleCalls {
 	if c.modules == nil || len(c.modules) >= maxHintModules/2 {
 		c.modules = map[*symbol.Module]*moduleCalls{}
 	}
-	mc := &moduleCalls{external: m.ExternalFunctions(), calls: findCalls(m)}
+	mc := &moduleCalls{external: m.ExternalFunctions()}
+	mc.search(m)
 	c.modules[m] = mc
 	return mc
 }
 
-// findCalls searches the code for direct calls of functions with debug information. Some of what it finds may be the inside of
-// other instructions: readsOf looks again.
-func findCalls(m *symbol.Module) []call {
-	targets := map[symbol.Addr]uint8{}
+// search looks through the code for direct calls of functions with debug information, and everywhere for their addresses. Some of the
+// calls that it finds may be the inside of other instructions: readsBehind looks again.
+func (mc *moduleCalls) search(m *symbol.Module) {
+	sites, taken := map[symbol.Addr]uint8{}, map[symbol.Addr]bool{}
 	fns := m.Functions()
 	for i := range fns {
 		if fns[i].HasDWARF {
-			targets[fns[i].Low] = 0
+			sites[fns[i].Low] = 0
 		}
 	}
-	var out []call
+	take := func(a symbol.Addr) {
+		if _, ok := sites[a]; ok {
+			taken[a] = true
+		}
+	}
 	left := maxCallText
 	for _, s := range m.Segments() {
-		if !s.Exec || left <= 0 {
-			continue
-		}
-		text, err := m.BytesAt(s.Vaddr, int(min(s.Filesz, uint64(left))))
+		bytes, err := m.BytesAt(s.Vaddr, int(min(s.Filesz, uint64(left))))
 		if err != nil {
 			continue
 		}
-		left -= len(text)
-		for at := 0; ; {
-			k := bytes.IndexByte(text[at:], 0xe8)
-			if k < 0 || at+k+5 > len(text) {
-				break
+		left -= len(bytes)
+		if !s.Exec {
+			findPointers(bytes, m.PIE, take)
+			continue
+		}
+		findLeas(bytes, s.Vaddr, take)
+		findCalls(bytes, s.Vaddr, func(c call) {
+			if n, ok := sites[c.target]; ok && n < maxSites {
+				sites[c.target] = n + 1
+				mc.calls = append(mc.calls, c)
 			}
-			at += k + 1
-			behind := s.Vaddr + symbol.Addr(at+4)
-			to := behind + symbol.Addr(int64(int32(binary.LittleEndian.Uint32(text[at:]))))
-			if n, ok := targets[to]; ok && n < maxSites {
-				targets[to] = n + 1
-				out = append(out, call{to, behind})
-			}
+		})
+	}
+	mc.taken = taken
+	slices.SortFunc(mc.calls, func(a, b call) int { return cmp.Or(cmp.Compare(a.target, b.target), cmp.Compare(a.behind, b.behind)) })
+}
+
+// findCalls finds what looks like "call rel32".
+func findCalls(text []byte, lo symbol.Addr, found func(call)) {
+	for at := 0; ; {
+		k := bytes.IndexByte(text[at:], 0xe8)
+		if k < 0 || at+k+5 > len(text) {
+			return
+		}
+		at += k + 1
+		behind := lo + symbol.Addr(at+4)
+		found(call{behind + symbol.Addr(int64(int32(binary.LittleEndian.Uint32(text[at:])))), behind})
+	}
+}
+
+// findLeas finds the addresses in what looks like "lea r64, [rip+rel32]".
+func findLeas(text []byte, lo symbol.Addr, found func(symbol.Addr)) {
+	for at := 0; ; {
+		k := bytes.IndexByte(text[at:], 0x8d)
+		if k < 0 || at+k+6 > len(text) {
+			return
+		}
+		at += k + 1
+		if at >= 2 && text[at-2]&0xfb == 0x48 && text[at]&0xc7 == 5 {
+			found(lo + symbol.Addr(at+5) + symbol.Addr(int64(int32(binary.LittleEndian.Uint32(text[at+1:])))))
 		}
 	}
-	slices.SortFunc(out, func(a, b call) int { return cmp.Or(cmp.Compare(a.target, b.target), cmp.Compare(a.behind, b.behind)) })
-	return out
+}
+
+// relative is the relocation R_X86_64_RELATIVE.
+const relative = 8
+
+// findPointers finds addresses in data: as they are in a program that is not moved, else as addends of relocations, for small numbers
+// look like addresses there.
+func findPointers(data []byte, pie bool, found func(symbol.Addr)) {
+	for at := 0; at+8 <= len(data); at += 8 {
+		if !pie || at >= 8 && binary.LittleEndian.Uint64(data[at-8:]) == relative {
+			found(symbol.Addr(binary.LittleEndian.Uint64(data[at:])))
+		}
+	}
 }
 
 // usageOf looks at the symbol and the callers of f.
 func usageOf(m *symbol.Module, f *symbol.Function) usage {
 	var out usage
 	mc := callIndex.of(m)
-	if _, out.external = slices.BinarySearch(mc.external, f.Low); out.external && f.Language != symbol.LangRust {
+	_, out.external = slices.BinarySearch(mc.external, f.Low)
+	out.external = out.external || mc.taken[f.Low]
+	if out.external && f.Language != symbol.LangRust {
 		return out
 	}
 	i, _ := slices.BinarySearchFunc(mc.calls, f.Low, func(c call, a symbol.Addr) int { return cmp.Compare(c.target, a) })

@@ -159,3 +159,130 @@ func checkResults(t *testing.T, bin string, cases []sigcorpus.Case) {
 	}
 	t.Logf("results: right %d, partly %d, optimized out %d, wrong %d; none %d, not called %d", rets.right, rets.partial, rets.missing, rets.wrong, rets.absent, rets.uncalled)
 }
+
+// lostRust are the result types of generated Rust functions. The last two strings are how the caller may use the result r.
+var lostRust = []lostKind{
+	{"i32", [2]string{"41", "-7"}, [2]string{"41", "-7"}, "v41()"},
+	{"u8", [2]string{"41", "9"}, [2]string{"41", "9"}, "v41() as u8"},
+	{"u64", [2]string{"41 << 33", "9"}, [2]string{"352187318272", "9"}, "(v41() as u64) << 33"},
+	{"bool", [2]string{"true", "false"}, [2]string{"true", "false"}, "v41() == 41"},
+	{"f64", [2]string{"41.5", "-2.25"}, [2]string{"41.5", "-2.25"}, "v41() as f64 + 0.5"},
+	{"f32", [2]string{"41.5", "-2.25"}, [2]string{"41.5", "-2.25"}, "v41() as f32 + 0.5"},
+	{"Color", [2]string{"Color::Green", "Color::Blue"}, [2]string{`"Green"`, `"Blue"`}, "if v41() > 40 { Color::Green } else { Color::Red }"},
+	{"Option<u32>", [2]string{"Some(41)", "None"}, [2]string{`41`, `"None"`}, "if v41() > 40 { Some(v41() as u32) } else { None }"},
+	{"Option<u64>", [2]string{"Some(41)", "None"}, [2]string{`41`, `"None"`}, "if v41() > 40 { Some(v41() as u64) } else { None }"},
+	{"Result<u32, u32>", [2]string{"Err(41)", "Ok(2)"}, [2]string{`{"Err":41}`, `{"Ok":2}`}, "if v41() > 40 { Err(v41() as u32) } else { Ok(7) }"},
+	{"(u64, u64)", [2]string{"(41, 42)", "(1, 2)"}, [2]string{`[41,42]`, `[1,2]`}, "(v41() as u64, 42)"},
+	{"(u32, u32)", [2]string{"(41, 42)", "(1, 2)"}, [2]string{`[41,42]`, `[1,2]`}, "(v41() as u32, 1 + v41() as u32)"},
+	{"(u64, f64)", [2]string{"(41, 42.5)", "(1, 2.5)"}, [2]string{`[41,42.5]`, `[1,2.5]`}, "(v41() as u64, 42.5)"},
+	{"(u16, bool)", [2]string{"(41, true)", "(1, false)"}, [2]string{`[41,true]`, `[1,false]`}, "(v41() as u16, v41() > 3)"},
+	{"CPair", [2]string{"CPair { a: 41, b: 42 }", "CPair { a: 1, b: 2 }"}, [2]string{`{"a":41,"b":42}`, `{"a":1,"b":2}`}, "CPair { a: v41() as u32, b: 1 + v41() as u32 }"},
+	{"Pair", [2]string{"Pair { a: 41, b: 42 }", "Pair { a: 1, b: 2 }"}, [2]string{`{"a":41,"b":42}`, `{"a":1,"b":2}`}, "Pair { a: v41() as u32, b: 1 + v41() as u32 }"},
+	{"[u8; 4]", [2]string{"[41, 42, 43, 44]", "[1, 2, 3, 4]"}, [2]string{`[41,42,43,44]`, `[1,2,3,4]`}, "[v41() as u8, 42, 43, 44]"},
+	{"(u64, u64, u64)", [2]string{"(41, 42, 43)", "(1, 2, 3)"}, [2]string{`[41,42,43]`, `[1,2,3]`}, "(v41() as u64, 42, 43)"},
+	{"&'static str", [2]string{`"forty"`, `"x"`}, [2]string{`"forty"`, `"x"`}, `if v41() > 40 { "forty" } else { "nothing" }`},
+}
+
+// lostUses read parts of the results that have parts, so that compilers may take the others away.
+var lostUses = map[string][]string{
+	"Option<u32>": {"r.is_some() as i32", "r.unwrap_or(3) as i32"}, "Option<u64>": {"r.is_some() as i32", "r.unwrap_or(3) as i32"},
+	"Result<u32, u32>": {"r.is_ok() as i32", "match r { Ok(a) | Err(a) => a as i32 }"}, "(u64, u64)": {"r.0 as i32", "r.1 as i32"},
+	"(u32, u32)": {"r.0 as i32", "r.1 as i32"}, "(u64, f64)": {"r.0 as i32", "r.1 as i32"}, "(u16, bool)": {"r.0 as i32", "r.1 as i32"},
+	"CPair": {"r.a as i32", "r.b as i32"}, "Pair": {"r.a as i32", "r.b as i32"}, "[u8; 4]": {"r[0] as i32", "r[3] as i32"},
+	"&'static str": {"r.len() as i32", "r.as_ptr() as usize as i32"}, "(u64, u64, u64)": {"r.0 as i32", "r.2 as i32"},
+}
+
+const lostHeadRust = `#![allow(dead_code, unused, static_mut_refs)]
+use std::hint::black_box;
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering::*};
+#[derive(Clone, Copy, PartialEq)] enum Color { Red, Green, Blue }
+#[repr(C)] #[derive(Clone, Copy)] struct CPair { a: u32, b: u32 }
+#[derive(Clone, Copy)] struct Pair { a: u32, b: u32 }
+static V41: AtomicI32 = AtomicI32::new(41); static V5: AtomicI32 = AtomicI32::new(5); static SINK: AtomicI32 = AtomicI32::new(0);
+static LSINK: AtomicU64 = AtomicU64::new(0); static mut TABLE: [i64; 8] = [0; 8]; static mut PLAIN: i32 = 0; static mut DSINK: f64 = 3.5;
+#[inline(always)] fn v41() -> i32 { V41.load(Relaxed) }
+#[inline(always)] fn v5() -> i32 { V5.load(Relaxed) }
+#[inline(always)] fn sink(a: i32) { SINK.store(a, Relaxed) }
+#[inline(always)] fn table(a: i32) -> &'static mut i64 { unsafe { &mut TABLE[(a & 7) as usize] } }
+#[inline(always)] fn dsink() -> f64 { unsafe { std::ptr::read_volatile(&raw const DSINK) } }
+#[inline(never)] fn evoid() { sink(v5()) }
+#[inline(never)] fn eint(a: i32) -> i32 { sink(a); v5() + 772 }
+#[inline(never)] fn elong(a: i64) -> i64 { LSINK.store(a as u64, Relaxed); v5() as i64 + 7720000000 }
+#[inline(never)] fn edouble(a: f64) -> f64 { unsafe { std::ptr::write_volatile(&raw mut DSINK, a) }; v5() as f64 + 0.125 }
+#[inline(never)] fn epair(a: i32) -> (u64, u64) { sink(a); (v5() as u64 + 100, v5() as u64 + 200) }
+#[inline(never)] fn eoption(a: i32) -> Option<u32> { sink(a); if v5() > 3 { Some(v5() as u32 + 300) } else { None } }
+#[inline(never)] fn sconst(a: i32) -> i32 { sink(a); if v5() > 9 { eint(a); } 63 }
+#[inline(never)] fn text(a: i32) -> String { format!("{a}") }
+`
+
+var lostStatementsRust = []string{
+	"sink(a + 3);", "sink(a * b);", "unsafe { PLAIN += a; }", "*table(a) += b as i64;", "evoid();", "eint(a);", "elong(b as i64);", "edouble(1.5);",
+	"epair(a);", "eoption(b);", "sconst(a);", "let _ = v41();", "let _ = v5();", "let _ = dsink();", "let _ = LSINK.load(SeqCst);", "SINK.fetch_add(a, Relaxed);",
+	"let _ = SINK.swap(b, Relaxed);", "if SINK.fetch_add(1, Relaxed) > 1000000 { evoid(); }", "let _ = SINK.compare_exchange(a, b, Relaxed, Relaxed);",
+	"for i in 0..v5() { sink(i * a); }", "{ let mut s = 0; for i in 0..v5() { s += v41() ^ i; } sink(s); }", "*table(1) = *table(2) * 7 + (*table(3) >> (a & 7));",
+	"if v5() == 5 { sink(*table(b) as i32); } else { evoid(); }", "if eint(a) > 3 { sink(1); }", "LSINK.store(elong(3) as u64, Relaxed);", "drop(text(a));",
+	"match v5() { 3 => { eint(1); } 5 => sink(6), 7 => sink(9), _ => { elong(1); } }", "black_box(a);", "black_box(&b);", "let _ = black_box(eint(a));",
+	"{ let c = AtomicI32::new(a); let _ = c.load(Relaxed); }", "{ let mut s = dsink(); for _ in 0..v5() { s += dsink(); } edouble(s); }", "sink(a / (b | 1));",
+}
+
+// generateLostRust is generateLost for Rust.
+func generateLostRust(seed uint64, n int) (string, []sigcorpus.Case) {
+	r := rand.New(rand.NewPCG(seed, 78))
+	var b, main strings.Builder
+	b.WriteString(lostHeadRust)
+	cases := make([]sigcorpus.Case, 0, n)
+	pick := func(of []string) string { return of[r.IntN(len(of))] }
+	for i := range n {
+		k := lostRust[r.IntN(len(lostRust))]
+		value := k.expr[0]
+		if r.IntN(3) == 0 {
+			value = k.varied
+		}
+		fmt.Fprintf(&b, "#[inline(never)] %sfn f%d(a: i32, b: i32) -> %s {\n", pick([]string{"", "", "", "pub ", "#[unsafe(no_mangle)] pub "}), i, k.name)
+		for range r.IntN(4) {
+			fmt.Fprintf(&b, "    %s\n", pick(lostStatementsRust))
+		}
+		switch r.IntN(4) {
+		case 0:
+			fmt.Fprintf(&b, "    if v5() > 2 { %s return %s; }\n", pick(lostStatementsRust), value)
+		case 1:
+			fmt.Fprintf(&b, "    if v5() < 2 { %s return %s; }\n", pick(lostStatementsRust), k.expr[r.IntN(2)])
+		case 2:
+			fmt.Fprintf(&b, "    for k in 0..9 { %s if k == v5() { return %s; } }\n", pick(lostStatementsRust), value)
+		}
+		for range r.IntN(3) {
+			fmt.Fprintf(&b, "    %s\n", pick(lostStatementsRust))
+		}
+		fmt.Fprintf(&b, "    %s\n}\n", value)
+		use := "black_box(&r);"
+		if of := lostUses[k.name]; of != nil && r.IntN(2) == 0 {
+			use = "sink(" + pick(of) + ");"
+		}
+		switch r.IntN(3) {
+		case 0:
+			fmt.Fprintf(&main, "    f%d(v5(), v41());\n", i)
+		case 1:
+			fmt.Fprintf(&main, "    { let r = f%d(3, v41()); %s }\n", i, use)
+		default:
+			fmt.Fprintf(&main, "    { let r = f%d(v5(), v41()); %s let r = f%d(v41(), 3); %s }\n", i, use, i, use)
+		}
+		cases = append(cases, sigcorpus.Case{Func: "f" + strconv.Itoa(i), Signature: fmt.Sprintf("%s f%d", k.name, i), Ret: k.json[0]})
+	}
+	fmt.Fprintf(&b, "fn main() {\n%s}\n", main.String())
+	return b.String(), cases
+}
+
+// TestLostResultsRust is TestLostResults for rustc.
+func TestLostResultsRust(t *testing.T) {
+	offset, _ := strconv.ParseUint(os.Getenv("STROBE_CORPUS_SEED"), 10, 64)
+	for i, flags := range []string{"opt-level=1", "opt-level=2", "opt-level=3", "opt-level=s", "opt-level=3 codegen-units=1", "opt-level=3 lto=fat"} {
+		t.Run(flags, func(t *testing.T) {
+			command := []string{"rustc", "-g", "-A", "warnings"}
+			for _, f := range strings.Fields(flags) {
+				command = append(command, "-C", f)
+			}
+			source, cases := generateLostRust(uint64(i)+offset*100, 150)
+			checkResults(t, build(t, "a.rs", source, command...), cases)
+		})
+	}
+}

@@ -79,7 +79,7 @@ func locateResult(sig *symbol.Signature, f *symbol.Function, code []byte, use *u
 		}
 		return keptPlace(sig, code)
 	}
-	if sysv.x87 > 0 || !within(sysv.needs(), provenResults(code, use).sure) {
+	if sysv.x87 > 0 || !within(sysv.needs(), use.read) {
 		return noResult
 	}
 	return sysv
@@ -395,8 +395,10 @@ func rustChoice(own, c resultHome, f *symbol.Function, sig *symbol.Signature, co
 	seen := readResults(code)
 	wide := true
 	if needsProof(sig) {
-		p := provenResults(code, use)
-		seen.sure, wide = p.sure, p.wide || use.external
+		wide = use.wide || use.external
+		for i, read := range use.read {
+			seen.sure[i] = read || use.external && seen.sure[i]
+		}
 	}
 	best, count := noResult, -1
 	for _, k := range candidates {
