@@ -50,6 +50,7 @@ var mayImport = map[string][]string{
 	"internal/unwind":           {"internal/symbol"},
 	"internal/symbol":           {},
 	"internal/ring":             {},
+	"internal/report":           {},
 	"internal/event":            {},
 	"internal/fault":            {},
 	"internal/doctor":           {},
