@@ -16,14 +16,17 @@ import (
 const (
 	maxVirtualCases = 256 // vtables; a class has one for each of its polymorphic bases that it does not begin with
 	maxVirtualTypes = 300 // forms in one layout, from which on derived classes are shown by name and the base's members
-	maxNameCheck    = 24  // bytes of the type_info's name compared, from its end
+	fewVirtualTypes = 40  // the same once the session has made virtualForms of derived classes: hooking thousands of functions stays quick
+	virtualForms    = 50000
+	maxNameCheck    = 24 // bytes of the type_info's name compared, from its end
 )
 
 // virtualClass is a C++ class with virtual functions that others derive from. What a pointer to it leads to is copied as an object of
 // the class; the walk of that (walkVirtual) finds out what it is a part of, and copies the whole.
 type virtualClass struct {
 	derived []symbol.Derived
-	located []bool // the class is where the members of the derived one are: not a virtual base
+	located []bool     // the class is where the members of the derived one are: not a virtual base
+	walks   [][]uint64 // of the derived classes' objects, one each; none when not located
 	cases   []virtualCase
 }
 
@@ -44,7 +47,7 @@ func (tt *typeTable) virtual(t *symbol.Type) *virtualClass {
 	if !ok {
 		v = notVirtual
 		if polymorphic(t, 0) && tt.formatter(t) == nil {
-			v = newVirtualClass(t)
+			v = tt.newVirtualClass(t)
 		}
 		v, _ = tt.walks.virtuals.LoadOrStore(t, v)
 	}
@@ -70,13 +73,17 @@ func polymorphic(t *symbol.Type, depth int) bool {
 	return false
 }
 
-func newVirtualClass(t *symbol.Type) *virtualClass {
+func (tt *typeTable) newVirtualClass(t *symbol.Type) *virtualClass {
 	c := &virtualClass{derived: t.Derived()}
 	name := t.QualifiedName()
 	for i := range c.derived {
 		d := &c.derived[i]
 		offs, whole := basesAt(d.Type, name, 0, 0)
 		c.located = append(c.located, len(offs) > 0)
+		c.walks = append(c.walks, nil)
+		if len(offs) > 0 {
+			c.walks[i] = []uint64{uint64(tt.walks.id(d.Type.Strip(), walkObject))}
+		}
 		for _, table := range d.Tables {
 			if whole && len(offs) > 0 && !slices.Contains(offs, table.Off) {
 				continue // of another base
@@ -132,14 +139,13 @@ func (tt *typeTable) pointeeForm(t *symbol.Type, level int) int32 {
 	v := value.Type{Class: value.ClassVirtual, Name: tt.types[i].Name, Size: tt.types[i].Size, Elem: i, Discr: value.TypeField{Type: -1},
 		Walk: tt.walks.id(s, walkWords)}
 	forms := make([]int32, len(c.derived))
+	tt.types = slices.Grow(tt.types, min(3*len(forms), maxVirtualTypes))
 	for k := range c.derived {
 		forms[k] = tt.derivedForm(c, k, level)
 	}
+	v.Variants = make([]value.Variant, 0, len(c.cases))
 	for _, one := range c.cases {
-		out := value.Variant{Name: c.derived[one.class].Name, Type: forms[one.class], Off: uint32(one.Off)}
-		if c.located[one.class] {
-			out.Values = []uint64{uint64(tt.walks.id(c.derived[one.class].Type.Strip(), walkObject))}
-		}
+		out := value.Variant{Name: c.derived[one.class].Name, Type: forms[one.class], Off: uint32(one.Off), Values: c.walks[one.class]}
 		v.Variants = append(v.Variants, out)
 	}
 	if tt.virtuals == nil {
@@ -156,9 +162,15 @@ func (tt *typeTable) derivedForm(c *virtualClass, k, level int) int32 {
 	if !c.located[k] {
 		return -1
 	}
-	form := int32(-1)
-	if len(tt.types) < maxVirtualTypes {
+	form, most := int32(-1), maxVirtualTypes
+	if tt.walks.derived.Load() > virtualForms {
+		most = fewVirtualTypes
+	}
+	if len(tt.types) < most {
 		form = tt.at(t, level, 1)
+		tt.walks.derived.Add(1)
+	} else if tt.walks.defined(uint16(c.walks[k][0])) {
+		return form
 	}
 	if tt.needs(t); level > 0 || tt.isNear(t) {
 		tt.walk(t)

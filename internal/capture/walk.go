@@ -2,6 +2,7 @@ package capture
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/strobe-debug/strobe/internal/ring"
 	"github.com/strobe-debug/strobe/internal/symbol"
@@ -19,8 +20,9 @@ type Walks struct {
 	built map[uint16]bool
 	list  []WalkProgram
 
-	forms    sync.Map // *symbol.Type to its *formatter: the name of a type is looked up once in a session
-	virtuals sync.Map // *symbol.Type to its *virtualClass
+	forms    sync.Map     // *symbol.Type to its *formatter: the name of a type is looked up once in a session
+	virtuals sync.Map     // *symbol.Type to its *virtualClass
+	derived  atomic.Int64 // forms made of derived classes
 }
 
 // WalkProgram is one program. ID is what nodes that it walks are marked with.
