@@ -65,6 +65,7 @@ var lostStatementsC = []string{
 	"while (plain > v5) plain -= 3;", "do { sink = plain++; } while (plain & 3);", "sink = a / (b | 1);", "__sync_fetch_and_add(&plain, a);",
 	"__sync_bool_compare_and_swap(&plain, a, b);", "if (__sync_fetch_and_add(&plain, 1) > 100000) evoid();", "table[1] = table[2] * 7 + (table[3] >> a);",
 	"if (v5 == 5) sink = table[b & 7]; else evoid();", "if (v5 != 5) { eint(3); sink = 4; }", "switch (v5) { case 3: sint(1); break; case 5: sink = 6; break; case 7: plain = 9; break; default: elong(1); }",
+	`__asm__ volatile("" : : "r"(a * 3) : "memory");`, `__asm__ volatile("" : : "r"((long)v5 * 3) : "memory");`, `__asm__ volatile("" : : "x"(dsink + 1));`, "{ volatile int local = b; (void)local; }",
 	"if (eint(a) > 3) sink = 1;", "sink = sint(a) & 7 ? a : b;", "lsink = plain ? table[1] : 0;",
 }
 
@@ -111,11 +112,20 @@ func generateLost(seed uint64, n int, cpp bool) (string, []sigcorpus.Case) {
 			fmt.Fprintf(&b, "\t%s\n", pick(lostStatementsC))
 		}
 		fmt.Fprintf(&b, "\treturn %s;\n}\n", fix(value))
-		switch r.IntN(3) {
+		switch r.IntN(6) {
 		case 0:
 			fmt.Fprintf(&main, "\tf%d(v5, v41);\n", i)
 		case 1:
 			fmt.Fprintf(&main, "\t{ %s r = f%d(3, v41); use(&r, sizeof r); }\n", name, i)
+		case 2: // through a pointer
+			fmt.Fprintf(&b, "%s (*volatile p%d)(int, int) = f%d;\n", name, i, i)
+			fmt.Fprintf(&main, "\t{ %s r = p%d(3, v41); use(&r, sizeof r); }\n", name, i)
+		case 3: // behind a tail call
+			fmt.Fprintf(&b, "%s NI %s t%d(int a, int b) { sink = a; return f%d(b, a); }\n", []string{"", "static"}[r.IntN(2)], name, i, i)
+			fmt.Fprintf(&main, "\t{ %s r = t%d(3, v41); use(&r, sizeof r); }\n", name, i)
+		case 4: // of which a part is used
+			part := map[bool]string{true: "r." + string("ab"[r.IntN(2)]), false: "r"}[strings.HasPrefix(name, "struct")]
+			fmt.Fprintf(&main, "\t{ %s r = f%d(3, v41); dsink = %s; }\n", name, i, part)
 		default:
 			fmt.Fprintf(&main, "\t{ %s r = f%d(v5, v41); use(&r, sizeof r); r = f%d(v41, 3); use(&r, sizeof r); }\n", name, i, i)
 		}
@@ -160,7 +170,7 @@ func checkResults(t *testing.T, bin string, cases []sigcorpus.Case) {
 	t.Logf("results: right %d, partly %d, optimized out %d, wrong %d; none %d, not called %d", rets.right, rets.partial, rets.missing, rets.wrong, rets.absent, rets.uncalled)
 }
 
-// lostRust are the result types of generated Rust functions. The last two strings are how the caller may use the result r.
+// lostRust are the result types of generated Rust functions.
 var lostRust = []lostKind{
 	{"i32", [2]string{"41", "-7"}, [2]string{"41", "-7"}, "v41()"},
 	{"u8", [2]string{"41", "9"}, [2]string{"41", "9"}, "v41() as u8"},
@@ -258,9 +268,14 @@ func generateLostRust(seed uint64, n int) (string, []sigcorpus.Case) {
 		if of := lostUses[k.name]; of != nil && r.IntN(2) == 0 {
 			use = "sink(" + pick(of) + ");"
 		}
-		switch r.IntN(3) {
+		switch r.IntN(5) {
 		case 0:
 			fmt.Fprintf(&main, "    f%d(v5(), v41());\n", i)
+		case 2: // through a pointer
+			fmt.Fprintf(&main, "    { let r = black_box(f%d as fn(i32, i32) -> %s)(3, v41()); %s }\n", i, k.name, use)
+		case 3: // behind a tail call
+			fmt.Fprintf(&b, "#[inline(never)] fn t%d(a: i32, b: i32) -> %s { sink(a); f%d(b, a) }\n", i, k.name, i)
+			fmt.Fprintf(&main, "    { let r = t%d(3, v41()); %s }\n", i, use)
 		case 1:
 			fmt.Fprintf(&main, "    { let r = f%d(3, v41()); %s }\n", i, use)
 		default:
