@@ -45,7 +45,7 @@ func sanitizerFrame(text string) (number int, f Frame, ok bool) {
 		}
 	}
 	f.Function, f.File, f.Line, f.Column = functionAndFile(text)
-	return number, f, f.PC != 0 || f.Function != "" || f.File != "" || f.Module != ""
+	return number, f, f.PC != 0 || f.File != "" || f.Module != ""
 }
 
 // functionAndFile splits "name(int, char) /dir/file.c:14:3". Both parts may have spaces.
@@ -125,7 +125,7 @@ var (
 		"runtime/panic.go", "runtime/map", "runtime/signal", "runtime/error.go",
 		"vg_replace_malloc.c", "vg_replace_strmem.c", "malloc/malloc.c", "internal/runtime/",
 	}
-	runtimeNames = []string{"__interceptor_", "___interceptor_", "__asan_", "__ubsan_", "__tsan_", "__msan_", "operator new", "operator delete", "runtime.", "std::panicking::", "core::panicking::", "core::option::", "core::result::"}
+	runtimeNames = []string{"__interceptor_", "___interceptor_", "__asan_", "__ubsan_", "__tsan_", "__msan_", "operator new", "operator delete", "runtime.", "internal/", "sync.", "panic", "std::panicking::", "core::panicking::", "core::option::", "core::result::"}
 )
 
 // runtimeFrame reports whether a frame is the runtime's rather than the program's.
@@ -139,7 +139,7 @@ func runtimeFrame(f Frame) bool {
 		}
 	}
 	for _, prefix := range runtimeNames {
-		if strings.HasPrefix(f.Function, prefix) {
+		if rest, ok := strings.CutPrefix(f.Function, prefix); ok && (prefix != "panic" || rest == "") {
 			return true
 		}
 	}

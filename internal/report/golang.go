@@ -33,14 +33,15 @@ var goKinds = []struct{ start, kind string }{
 	{"sync: ", "mutex"},
 }
 
-// goMessageLines is how much text may stand between a panic and its first goroutine. Without a
-// goroutine it is no panic, so that much is held back.
-const goMessageLines = 64
+// goMessageLines is how much text may stand between a panic and its first goroutine, before the
+// empty line between them. Without a goroutine it is no panic, so that much is held back.
+const goMessageLines = 32
 
 // goReport is the grammar of a Go program's last words: message, signal, goroutines.
 type goReport struct {
 	lines []string
 	size  int
+	said  bool // an empty line has ended the message
 }
 
 func openGo(_ *Parser, l line) *block {
@@ -65,13 +66,16 @@ func openGo(_ *Parser, l line) *block {
 
 func (g *goReport) take(b *block, l line) verdict {
 	if m := goRoutine.FindStringSubmatch(l.text); m != nil {
-		if len(b.r.Stacks) == 0 {
+		if !g.said {
+			return over // the runtime always leaves a line between: this stack was printed for another reason
+		}
+		if b.r.Thread == "" {
 			b.r.Thread = "goroutine " + clip(m[1], 20)
 		}
 		b.push("goroutine " + m[1] + " [" + m[2] + "]")
 		return taken
 	}
-	if l.text == "runtime stack:" {
+	if l.text == "runtime stack:" && g.said {
 		b.push("runtime stack")
 		return taken
 	}
@@ -92,7 +96,11 @@ func (g *goReport) say(b *block, text string) verdict {
 		return taken
 	}
 	if text == "" {
+		g.said = true
 		return taken
+	}
+	if g.said {
+		return foreign
 	}
 	if len(g.lines) == goMessageLines || g.size > maxMessage {
 		return over

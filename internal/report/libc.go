@@ -105,7 +105,7 @@ func openLibc(_ *Parser, l line) *block {
 		}
 		return b
 	}
-	if strings.Contains(l.text, "ssert") && b.assertion(l.text) || strings.Contains(l.text, ": Unexpected error: ") && b.errno(l.text) {
+	if (strings.Contains(l.text, "ssert") || strings.Contains(l.text, "_LIBCPP_ASSERT")) && b.assertion(l.text) || strings.Contains(l.text, ": Unexpected error: ") && b.errno(l.text) {
 		return b
 	}
 	return nil

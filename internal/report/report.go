@@ -366,14 +366,20 @@ func (b *block) locate(text string) {
 	b.r.Location = clip(text, maxText)
 }
 
-// place finds the source place where the report itself names none.
+// place finds the source place where the report itself names none, or only the runtime's own. Of
+// several stacks the first tells it; Go writes that of its scheduler before.
 func (b *block) place() {
-	if b.r.File != "" || len(b.r.Stacks) == 0 {
+	if b.r.File != "" && !runtimeFrame(Frame{File: b.r.File}) {
 		return
 	}
-	for _, f := range b.r.Stacks[0].Frames {
-		if f.File != "" && f.Line > 0 && !runtimeFrame(f) {
-			b.r.Function, b.r.File, b.r.Line, b.r.Column = f.Function, f.File, f.Line, f.Column
+	for _, s := range b.r.Stacks {
+		for _, f := range s.Frames {
+			if f.File != "" && f.Line > 0 && !runtimeFrame(f) {
+				b.r.Function, b.r.File, b.r.Line, b.r.Column = f.Function, f.File, f.Line, f.Column
+				return
+			}
+		}
+		if s.Title != "runtime stack" {
 			return
 		}
 	}

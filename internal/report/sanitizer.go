@@ -6,7 +6,7 @@ import (
 )
 
 var (
-	sanitizerHeader = regexp.MustCompile(`^(?:==(\d+)== ?)?(ERROR|WARNING|FATAL): (AddressSanitizer|HWAddressSanitizer|ThreadSanitizer|LeakSanitizer|MemorySanitizer|UndefinedBehaviorSanitizer|libFuzzer): (.+)$`)
+	sanitizerHeader = regexp.MustCompile(`^(?:==(\d+)== ?)?(ERROR|WARNING|FATAL): (AddressSanitizer|HWAddressSanitizer|ThreadSanitizer|LeakSanitizer|MemorySanitizer|UndefinedBehaviorSanitizer|libFuzzer): ([A-Za-z].*)$`)
 	headerPID       = regexp.MustCompile(`\(pid=(\d+)\)`)
 	headerThread    = regexp.MustCompile(`(?: (T\d+)\)| in thread (T\d+)(?:$|[ :(]))`)
 	accessLine      = regexp.MustCompile(`^\s*(?i:(previous )?(atomic )?(read|write|access)) of size (\d+) (?:at|to) (0x[0-9a-f]+) (?:by |(?:in )?thread |tags:)?(.*?):?$`)
@@ -34,6 +34,7 @@ var stackTitles = []string{
 type sanitizerReport struct {
 	summary bool   // has come: what follows is the map of shadow memory, and whether it goes on
 	primary string // title of the first stack
+	name    string // of the sanitizer
 }
 
 func openSanitizer(_ *Parser, l line) *block {
@@ -41,11 +42,11 @@ func openSanitizer(_ *Parser, l line) *block {
 		return nil
 	}
 	m := sanitizerHeader.FindStringSubmatch(l.text)
-	if m == nil || m[1] == "" && m[3] != "ThreadSanitizer" {
+	if m == nil || m[1] == "" && (m[3] != "ThreadSanitizer" || !headerPID.MatchString(m[4])) {
 		return nil
 	}
 	b := &block{patience: 16}
-	b.g = &sanitizerReport{primary: m[4]}
+	b.g = &sanitizerReport{primary: clip(m[4], maxText), name: m[3]}
 	b.r.Tool, b.r.PID, b.r.Message = sanitizerTools[m[3]], number(m[1]), m[4]
 	if pid := headerPID.FindStringSubmatch(m[4]); pid != nil {
 		b.r.PID = number(pid[1])
@@ -87,6 +88,9 @@ func sanitizerKind(message string) string {
 	for _, end := range []string{" (", " on address", " on unknown address", " on 0x", ":", " in thread"} {
 		message, _, _ = strings.Cut(message, end)
 	}
+	if message == "" {
+		return "error"
+	}
 	return kebab(message)
 }
 
@@ -111,9 +115,11 @@ func (g *sanitizerReport) take(b *block, l line) verdict {
 	}
 	switch {
 	case text == "":
-		b.inStack = false
 		return taken
 	case strings.HasPrefix(l.text, "SUMMARY: "):
+		if b.r.Kind != "leak" && !strings.HasPrefix(l.text[len("SUMMARY: "):], g.name) {
+			return foreign
+		}
 		g.summary = true
 		g.summarise(b, l.text)
 		return taken
@@ -188,7 +194,7 @@ func (g *sanitizerReport) remark(b *block, text string) verdict {
 	case strings.HasPrefix(text, "Hint: "):
 		b.locate(strings.TrimPrefix(text, "Hint: "))
 	case strings.HasPrefix(text, "HINT: "):
-	case strings.HasPrefix(text, "ABORTING"):
+	case text == "ABORTING":
 		b.r.Fatal = true
 		return last
 	default:
@@ -223,8 +229,9 @@ func (g *sanitizerReport) tail(b *block, whole, text string) verdict {
 	return foreign
 }
 
+// finish drops what has no stack, unless it was seen to the end.
 func (g *sanitizerReport) finish(b *block) bool {
-	return len(b.r.Stacks) > 0 || g.summary || b.r.Fatal
+	return len(b.r.Stacks) > 0 || g.summary && b.r.Fatal
 }
 
 // title drops what only leads to the next line.

@@ -109,7 +109,7 @@ func (ubsanReport) take(b *block, l line) verdict {
 	case ubsanDump.MatchString(l.text), ubsanMark.MatchString(l.text), strings.HasPrefix(strings.TrimSpace(l.text), "vptr for '"):
 		return taken
 	case l.text == "" && b.inStack:
-		return last // a stack ends with an empty line; after it there is at most the summary
+		return taken // ends the stack, before the summary
 	}
 	return foreign
 }
