@@ -122,10 +122,11 @@ func (u *Unwinder) returned(p *phys, slot, ret uint64, trust Trust) *phys {
 	return u.frame(regs, trust, false)
 }
 
-// scan looks up the stack for a return address. One that a direct call of this very function left is
-// taken before all others.
+// scan looks up the stack for a return address. The nearest one that a direct call of this very
+// function left is taken before those of calls that may go anywhere, and these before those of calls that go elsewhere.
 func (u *Unwinder) scan(p *phys, start uint64) *phys {
-	first, firstAt := uint64(0), uint64(0)
+	const kinds = 3
+	var found [kinds]struct{ ret, slot uint64 }
 	for i := range uint64(maxScan) {
 		slot := p.regs.Val[regRSP] + 8*i
 		ret, err := u.mem.word(slot)
@@ -135,17 +136,56 @@ func (u *Unwinder) scan(p *phys, start uint64) *phys {
 		if !u.afterCall(ret) {
 			continue
 		}
-		if target, direct := u.callTarget(ret); direct && start != 0 && target == start {
-			return u.returned(p, slot, ret, TrustScan)
+		kind := 1
+		if target, direct := u.callTarget(ret); direct && start != 0 {
+			switch {
+			case target == start || u.jumps(target, start):
+				kind = 0
+			case u.isFunction(target):
+				kind = 2
+			}
 		}
-		if firstAt == 0 {
-			first, firstAt = ret, slot
+		if found[kind].slot == 0 {
+			found[kind].ret, found[kind].slot = ret, slot
+		}
+		if kind == 0 {
+			break
 		}
 	}
-	if firstAt == 0 {
-		return nil
+	for _, f := range found {
+		if f.slot != 0 {
+			return u.returned(p, f.slot, f.ret, TrustScan)
+		}
 	}
-	return u.returned(p, firstAt, first, TrustScan)
+	return nil
+}
+
+// isFunction reports whether a known function starts at addr.
+func (u *Unwinder) isFunction(addr uint64) bool {
+	i := u.module(addr)
+	return i >= 0 && u.mods[i].Mod.FunctionAt(symbol.Addr(addr-u.mods[i].Bias)) != nil
+}
+
+// jumps reports whether the short function at from ends in a jump to start: qsort is qsort_r with one argument more.
+func (u *Unwinder) jumps(from, start uint64) bool {
+	var b [48]byte
+	if u.mem.read(from, b[:]) != nil {
+		return false
+	}
+	for i := 0; i+5 <= len(b); i++ {
+		next := from + uint64(i)
+		switch b[i] {
+		case 0xe9:
+			if next+5+uint64(int64(int32(binary.LittleEndian.Uint32(b[i+1:])))) == start {
+				return true
+			}
+		case 0xeb:
+			if next+2+uint64(int64(int8(b[i+1]))) == start {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // callTarget returns where the direct call before a return address goes.
@@ -159,7 +199,7 @@ func (u *Unwinder) callTarget(ret uint64) (uint64, bool) {
 
 // afterCall reports whether ret is in code and behind a call instruction.
 func (u *Unwinder) afterCall(ret uint64) bool {
-	if ret < 16 || !u.isCode(ret-1) {
+	if ret < 16 || !u.isCode(ret) && !u.isCode(ret-1) {
 		return false
 	}
 	if u.o.Stub != nil {
@@ -170,6 +210,9 @@ func (u *Unwinder) afterCall(ret uint64) bool {
 	var b [8]byte
 	if u.mem.read(ret-8, b[:]) != nil {
 		return false
+	}
+	if u.isSigreturn(ret) { // the kernel made it the handler's return address
+		return true
 	}
 	if b[3] == 0xe8 { // call rel32
 		return true

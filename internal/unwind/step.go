@@ -15,7 +15,7 @@ func (u *Unwinder) step(p *phys) (next *phys, end End, reason string) {
 			return next, "", ""
 		}
 	}
-	if u.isSigreturn(p) {
+	if u.isSigreturn(p.pc) {
 		return u.interrupted(p)
 	}
 	if p.mod >= 0 {
@@ -88,9 +88,9 @@ var sigreturns = [][]byte{
 	{0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05},
 }
 
-func (u *Unwinder) isSigreturn(p *phys) bool {
+func (u *Unwinder) isSigreturn(pc uint64) bool {
 	var b [9]byte
-	if p.pc == 0 || u.mem.read(p.pc, b[:]) != nil {
+	if pc == 0 || u.mem.read(pc, b[:]) != nil {
 		return false
 	}
 	return bytes.HasPrefix(b[:], sigreturns[0]) || bytes.HasPrefix(b[:], sigreturns[1])

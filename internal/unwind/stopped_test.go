@@ -47,6 +47,11 @@ func crash(t testing.TB, bin string, args ...string) *stopped {
 		t.Fatal(err)
 	}
 	defer null.Close()
+	// As in gdb, so that also what is left over in uninitialized variables is the same.
+	const noRandomization, query = 0x0040000, 0xffffffff
+	old, _, _ := syscall.RawSyscall(syscall.SYS_PERSONALITY, query, 0, 0)
+	syscall.RawSyscall(syscall.SYS_PERSONALITY, old|noRandomization, 0, 0)
+	defer syscall.RawSyscall(syscall.SYS_PERSONALITY, old, 0, 0)
 	proc, err := os.StartProcess(bin, append([]string{bin}, args...), &os.ProcAttr{Files: []*os.File{null, null, null},
 		Env: append(os.Environ(), "RUST_BACKTRACE=0"), Sys: &syscall.SysProcAttr{Ptrace: true, Pdeathsig: syscall.SIGKILL}})
 	if err != nil {
@@ -212,7 +217,11 @@ type gdbFrame struct {
 	name, file string
 	line       int
 	signal     bool
+	locals     []gdbLocal
 }
+
+// gdbLocal is an integer or pointer in a frame; value is decimal, or why there is none.
+type gdbLocal struct{ name, value string }
 
 const gdbScript = `
 import gdb
@@ -221,6 +230,27 @@ gdb.execute("set backtrace past-main on")
 gdb.execute("set print frame-arguments none")
 for s in "HANDLED".split():
     gdb.execute("handle %s nostop noprint pass" % s)
+def show_locals(f):
+    try:
+        b = f.block()
+    except RuntimeError:
+        return
+    while b is not None:
+        for s in b:
+            if not (s.is_argument or s.is_variable) or s.addr_class == gdb.SYMBOL_LOC_STATIC:
+                continue
+            try:
+                t = s.type.strip_typedefs()
+                if t.code not in (gdb.TYPE_CODE_INT, gdb.TYPE_CODE_PTR):
+                    continue
+                v = s.value(f)
+                text = "optimized out" if v.is_optimized_out else str(int(v))
+            except gdb.error as e:
+                text = "error " + str(e)
+            print("L|%d|%s|%s" % (n - 1, s.name, text))
+        if b.function is not None:
+            break
+        b = b.superblock
 gdb.execute("run ARGS >/dev/null 2>/dev/null")
 f = gdb.newest_frame()
 n = 0
@@ -235,6 +265,7 @@ while f is not None:
         fn = f.function()
         if fn is not None:
             name = fn.print_name
+        show_locals(f)
         print("F|%s|%s|%d|%d" % (name, sal.symtab.fullname() if sal.symtab else "", sal.line, f.type() == gdb.SIGTRAMP_FRAME))
     try:
         f = f.older()
@@ -262,6 +293,7 @@ func gdbStack(t testing.TB, bin string, args ...string) (frames []gdbFrame, coun
 	if err != nil {
 		t.Fatalf("gdb: %v\n%s", err, out)
 	}
+	var locals []gdbLocal // they come before their frame
 	for _, line := range strings.Split(string(out), "\n") {
 		p := strings.Split(line, "|")
 		switch {
@@ -269,7 +301,10 @@ func gdbStack(t testing.TB, bin string, args ...string) (frames []gdbFrame, coun
 			k := len(p)
 			f := gdbFrame{name: strings.Join(p[1:k-3], "|"), file: p[k-3], signal: p[k-1] == "1"}
 			f.line, _ = strconv.Atoi(p[k-2])
+			f.locals, locals = locals, nil
 			frames = append(frames, f)
+		case p[0] == "L" && len(p) == 4:
+			locals = append(locals, gdbLocal{p[2], p[3]})
 		case p[0] == "N":
 			count, _ = strconv.Atoi(p[1])
 		}

@@ -165,7 +165,9 @@ type phys struct {
 	pc     uint64
 	show   uint64 // pc, or what it is a displaced copy of
 	cfa    uint64
-	mod    int  // -1: none
+	mod    int // -1: none
+	bias   uint64
+	inner  bool // where the thread is
 	exact  bool // pc is an instruction to be run, not one that a call returns to
 	signal bool
 	stub   bool
@@ -186,6 +188,7 @@ func (p *phys) lookup() uint64 {
 func (u *Unwinder) Walk(regs Regs) Stack {
 	w := walk{u: u, head: u.o.MaxFrames - u.o.MaxFrames/4, tail: u.o.MaxFrames / 4}
 	cur := u.frame(regs, TrustCFI, true)
+	cur.inner = true
 	switches := 0
 	for n := 0; ; n++ {
 		next, end, reason := u.step(cur)
@@ -224,7 +227,9 @@ func (u *Unwinder) frame(regs Regs, trust Trust, exact bool) *phys {
 			p.stub = true
 		}
 	}
-	p.mod = u.module(p.lookup())
+	if p.mod = u.module(p.lookup()); p.mod >= 0 {
+		p.bias = u.mods[p.mod].Bias
+	}
 	return p
 }
 

@@ -105,6 +105,22 @@ __attribute__((noinline)) int divide(int a, int b)
 	return q + 1;
 }
 
+// What our stubs look like, without unwind tables.
+__asm__(".text\n.globl stub\n.type stub,@function\n"
+	"stub: push %rbp\n mov %rsp,%rbp\n sub $48,%rsp\n call in_stub\n leave\n ret\n"
+	".size stub,.-stub\n.globl displaced\n.type displaced,@function\n"
+	"displaced: mov (%rdi),%eax\n ret\n.size displaced,.-displaced\n");
+int stub(int, int);
+int displaced(void *);
+
+__attribute__((noinline, used)) int in_stub(int a, int b)
+{
+	int both = a + b;
+	do_abort(both);
+	sink = both;
+	return both;
+}
+
 int main(int argc, char **argv)
 {
 	struct point pt = {argc * 20, 22, "here"};
@@ -141,6 +157,10 @@ int main(int argc, char **argv)
 		r = (int)strlen((const char *)null_pointer);
 	else if (!strcmp(kind, "divide"))
 		r = divide(argc, zero);
+	else if (!strcmp(kind, "stub"))
+		r = stub(argc, 4) + argc;
+	else if (!strcmp(kind, "displaced"))
+		r = displaced(null_pointer) + argc;
 	else if (!strcmp(kind, "free"))
 		free((char *)&pt + 1);
 	sink = r;
