@@ -31,12 +31,18 @@ type moduleCalls struct {
 	calls    []call
 }
 
-type call struct{ target, behind symbol.Addr }
+type call struct {
+	target, behind symbol.Addr
+	jump           bool // a tail call
+}
 
-// maxSites bounds the calls of one function that are kept; maxCallText the bytes that are searched for them.
+// maxSites bounds the calls of one function that are kept, maxLooks those that are looked at for one result, maxCallText the bytes that
+// are searched for them, maxBehind the code that is followed behind one.
 const (
 	maxSites    = 16
+	maxLooks    = 48
 	maxCallText = 64 << 20
+	maxBehind   = 256
 )
 
 // callIndex remembers the calls of a few modules; a lost entry is only computed again.
@@ -100,16 +106,13 @@ func (mc *moduleCalls) search(m *symbol.Module) {
 	slices.SortFunc(mc.calls, func(a, b call) int { return cmp.Or(cmp.Compare(a.target, b.target), cmp.Compare(a.behind, b.behind)) })
 }
 
-// findCalls finds what looks like "call rel32".
+// findCalls finds what looks like "call rel32" and "jmp rel32".
 func findCalls(text []byte, lo symbol.Addr, found func(call)) {
-	for at := 0; ; {
-		k := bytes.IndexByte(text[at:], 0xe8)
-		if k < 0 || at+k+5 > len(text) {
-			return
+	for at := 1; at+4 <= len(text); at++ {
+		if op := text[at-1]; op&0xfe == 0xe8 {
+			behind := lo + symbol.Addr(at+4)
+			found(call{behind + symbol.Addr(int64(int32(binary.LittleEndian.Uint32(text[at:])))), behind, op == 0xe9})
 		}
-		at += k + 1
-		behind := lo + symbol.Addr(at+4)
-		found(call{behind + symbol.Addr(int64(int32(binary.LittleEndian.Uint32(text[at:])))), behind})
 	}
 }
 
@@ -141,76 +144,112 @@ func findPointers(data []byte, pie bool, found func(symbol.Addr)) {
 }
 
 // usageOf looks at the symbol and the callers of f.
-func usageOf(m *symbol.Module, f *symbol.Function) usage {
+func usageOf(m *symbol.Module, f *symbol.Function, sig *symbol.Signature) usage {
+	looks := maxLooks
+	return callIndex.of(m).usageOf(m, f, sig, &looks)
+}
+
+func (mc *moduleCalls) usageOf(m *symbol.Module, f *symbol.Function, sig *symbol.Signature, looks *int) usage {
 	var out usage
-	mc := callIndex.of(m)
 	_, out.external = slices.BinarySearch(mc.external, f.Low)
 	out.external = out.external || mc.taken[f.Low]
 	if out.external && f.Language != symbol.LangRust {
 		return out
 	}
 	i, _ := slices.BinarySearchFunc(mc.calls, f.Low, func(c call, a symbol.Addr) int { return cmp.Compare(c.target, a) })
-	for ; i < len(mc.calls) && mc.calls[i].target == f.Low; i++ {
-		in, _, ok := m.Lookup(mc.calls[i].behind - 1)
-		if !ok {
-			continue
-		}
-		code, err := m.Code(in)
-		if err != nil {
-			continue
-		}
-		readsBehind(code[:min(len(code), maxCode)], int64(mc.calls[i].behind-in.Low), &out)
+	for ; i < len(mc.calls) && mc.calls[i].target == f.Low && *looks > 0; i++ {
+		*looks--
+		mc.look(m, &mc.calls[i], sig, &out, looks)
 	}
 	return out
 }
 
-// maxBehind bounds the instructions that are followed behind a call.
-const maxBehind = 32
+// look adds to out what one call shows.
+func (mc *moduleCalls) look(m *symbol.Module, c *call, sig *symbol.Signature, out *usage, looks *int) {
+	in, _, ok := m.Lookup(c.behind - 1)
+	if !ok {
+		return
+	}
+	seen, passed := *out, true
+	if !c.jump {
+		code, err := m.BytesAt(c.behind, int(min(max(int64(in.High-c.behind), 0), maxBehind)))
+		if err != nil {
+			return
+		}
+		passed = readsBehind(code, &seen)
+	}
+	passed = passed && sig.Language != symbol.LangC // in C a function may return nothing where it says that it does
+	if !passed && seen == *out {
+		return
+	}
+	if code, err := m.Code(in); err != nil || !between(code[:min(len(code), maxCode)], int64(c.behind-in.Low)) {
+		return
+	}
+	*out = seen
+	if !passed || !in.HasDWARF {
+		return
+	}
+	if own, err := m.Signature(in); err == nil && sameResult(sig, own) { // what is proven of the caller's result is of this one
+		u := mc.usageOf(m, in, own, looks)
+		out.external = out.external || u.external
+		out.wide = out.wide || u.wide
+		for i, read := range u.read {
+			out.read[i] = out.read[i] || read
+		}
+	}
+}
 
-// readsBehind follows code from the instruction at off, behind a call, and notes in u which result registers are read before they are
-// written. Nothing is noted where off is not between two instructions.
-func readsBehind(code []byte, off int64, u *usage) {
+// sameResult reports functions of one language with results of one type.
+func sameResult(a, b *symbol.Signature) bool {
+	if a.Language != b.Language || a.Return == nil || b.Return == nil || b.Clone != "" {
+		return false
+	}
+	s, t := a.Return.Strip(), b.Return.Strip()
+	return s != nil && t != nil && s.Kind == t.Kind && s.Name == t.Name && sizeOf(s) == sizeOf(t)
+}
+
+// between reports whether off is between two instructions.
+func between(code []byte, off int64) bool {
 	at := int64(0)
 	for at < off && at < int64(len(code)) {
 		n := instructionLength(code[at:])
 		if n <= 0 {
-			return
+			return false
 		}
 		at += n
 	}
-	if at != off {
-		return
-	}
+	return at == off
+}
+
+// readsBehind follows the code behind a call and notes in u which result registers are read before they are written. It reports whether
+// the function returns with all of them as the call left them.
+func readsBehind(code []byte, u *usage) (passed bool) {
 	open := [4]bool{true, true, true, true} // still what the call left
-	for range maxBehind {
-		if at < 0 || at >= int64(len(code)) {
-			return
-		}
-		if isEndbr(code[at:]) {
-			at += 4
-			continue
-		}
+	for at := int64(0); at >= 0 && at < int64(len(code)); {
 		in, err := decode(code[at:])
 		if err != nil || in.Len <= 0 {
-			return
+			return false
 		}
 		vex := code[at] == 0xc4 || code[at] == 0xc5
 		at += int64(in.Len)
 		switch {
 		case in.Op == x86asm.JMP:
 			rel, ok := in.Args[0].(x86asm.Rel)
-			if !ok {
-				return
+			if !ok || rel < 0 {
+				return false
 			}
 			at += int64(rel)
 			continue
 		case isJcc(in.Op), in.Op == x86asm.NOP:
 			continue
-		case in.Op == x86asm.CALL, in.Op == x86asm.RET, in.Op == x86asm.SYSCALL, in.Op == x86asm.UD2, in.Op == x86asm.HLT, hasRep(&in):
-			return
+		case in.Op == x86asm.RET:
+			return open == [4]bool{true, true, true, true}
+		case in.Op == x86asm.CALL, in.Op == x86asm.SYSCALL, in.Op == x86asm.UD2, in.Op == x86asm.HLT, hasRep(&in):
+			return false
 		}
 		wanted(&in, vex, &open, u)
 	}
+	return false
 }
 
 // instructionLength returns the length of the first instruction, 0 when it is not known.

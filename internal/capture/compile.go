@@ -83,7 +83,7 @@ func Compile(m *symbol.Module, f *symbol.Function, o Options) (*Function, error)
 	sig.Optimized = looksOptimized(m, f, sig, code) // sig is ours alone
 	var use usage
 	if needsProof(sig) && sig.Return != nil {
-		use = usageOf(m, f)
+		use = usageOf(m, f, sig)
 	}
 	compile(out, sig, f, code, &use, o)
 	return out, nil
