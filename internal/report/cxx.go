@@ -2,6 +2,7 @@ package report
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -16,6 +17,8 @@ var (
 // with it: what follows is the text's rest or comes from other processes.
 const cxxLines = 16
 
+var cxxStarts = []string{"terminate called ", "pure virtual method called", "deleted virtual method called", "libc++abi"}
+
 // cxxReport is the grammar of how libstdc++ and libc++abi announce std::terminate.
 type cxxReport struct {
 	what  bool // its first line has come
@@ -24,6 +27,9 @@ type cxxReport struct {
 }
 
 func openCxx(_ *Parser, l line) *block {
+	if !slices.ContainsFunc(cxxStarts, func(start string) bool { return strings.HasPrefix(l.text, start) }) {
+		return nil
+	}
 	b := &block{patience: 2}
 	g := &cxxReport{}
 	b.g = g

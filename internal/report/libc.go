@@ -88,27 +88,39 @@ var starMessages = map[string][2]string{
 
 // openLibc recognises the reports that are one line: glibc's aborts, assertions, library checks.
 func openLibc(_ *Parser, l line) *block {
-	b := &block{}
-	b.r.Fatal = true
 	if kind, ok := heapMessages[l.text]; ok {
-		b.r.Tool, b.r.Kind, b.r.Message = Glibc, kind, l.text
-		return b
+		return &block{r: Report{Tool: Glibc, Kind: kind, Message: l.text, Fatal: true}}
 	}
-	if strings.HasPrefix(l.text, "*** ") && b.starred(l.text) {
-		return b
+	var read func(b *block, text string) bool
+	switch {
+	case strings.HasPrefix(l.text, "*** "):
+		read = (*block).starred
+	case strings.HasPrefix(l.text, "Fatal glibc error: "):
+		read = (*block).fatal
+	case strings.Contains(l.text, "ssert"), strings.Contains(l.text, "_LIBCPP_ASSERT"):
+		read = (*block).assertion
+	case strings.Contains(l.text, ": Unexpected error: "):
+		read = (*block).errno
+	default:
+		return nil
 	}
-	if m := glibcFatal.FindStringSubmatch(l.text); m != nil {
-		b.r.Tool, b.r.Kind, b.r.Message = Glibc, "fatal", m[4]
-		b.at(m[1], m[2], m[3])
-		if strings.HasPrefix(m[1], "malloc") || strings.HasPrefix(m[1], "arena") {
-			b.r.Kind = "heap-corruption"
-		}
-		return b
-	}
-	if (strings.Contains(l.text, "ssert") || strings.Contains(l.text, "_LIBCPP_ASSERT")) && b.assertion(l.text) || strings.Contains(l.text, ": Unexpected error: ") && b.errno(l.text) {
+	if b := (&block{r: Report{Fatal: true}}); read(b, l.text) {
 		return b
 	}
 	return nil
+}
+
+func (b *block) fatal(text string) bool {
+	m := glibcFatal.FindStringSubmatch(text)
+	if m == nil {
+		return false
+	}
+	b.r.Tool, b.r.Kind, b.r.Message = Glibc, "fatal", m[4]
+	b.at(m[1], m[2], m[3])
+	if strings.HasPrefix(m[1], "malloc") || strings.HasPrefix(m[1], "arena") {
+		b.r.Kind = "heap-corruption"
+	}
+	return true
 }
 
 func (b *block) starred(text string) bool {

@@ -66,6 +66,10 @@ type rustReport struct {
 }
 
 func openRust(p *Parser, l line) *block {
+	threads := strings.HasPrefix(l.text, "thread '")
+	if !threads && !strings.HasPrefix(l.text, "memory allocation of ") {
+		return nil
+	}
 	b := &block{patience: 4}
 	b.r.Tool, b.r.Kind = RustPanic, "panic"
 	if m := rustOOM.FindStringSubmatch(l.text); m != nil {
@@ -73,7 +77,7 @@ func openRust(p *Parser, l line) *block {
 		b.g = &rustReport{p: p, message: true}
 		return b
 	}
-	if !strings.HasPrefix(l.text, "thread '") {
+	if !threads {
 		return nil
 	}
 	g := &rustReport{p: p, limit: rustFirstLines}
