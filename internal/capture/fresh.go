@@ -2,10 +2,9 @@ package capture
 
 import "golang.org/x/arch/x86/x86asm"
 
-// Compilers may take a result away from a function whose callers do not use it, without a sign in DWARF,
-// and Rust's ABI for pairs is not written down. What is left is the code: a register that is
-// written before a return and not read in between can only be the result, as compilers leave no
-// dead writes.
+// Rust's ABI for pairs is not written down, and repr(C) changes it without a sign in DWARF. What is left is the code: where a result is
+// known to exist, a register that is written before a return and not read in between holds it, or a part of it. That there is a result
+// at all, it does not prove: see usage.
 
 // results says which result registers a function certainly sets, and which it may set.
 type results struct {
