@@ -7,7 +7,7 @@ import (
 )
 
 var (
-	moduleAt = regexp.MustCompile(`\(([^()]*(?:\([^()]*\)[^()]*)*)\+0x([0-9a-f]+)\)$`)
+	moduleAt = regexp.MustCompile(`^\(([^()]*(?:\([^()]*\)[^()]*)*)\+0x([0-9a-f]+)\)$`)
 	fileLine = regexp.MustCompile(`^(.*?):(\d+)(?::(\d+))?$`)
 )
 
@@ -37,15 +37,24 @@ func sanitizerFrame(text string) (number int, f Frame, ok bool) {
 	if i := strings.LastIndex(text, "(BuildId: "); i >= 0 {
 		text = strings.TrimSpace(text[:i])
 	}
-	if i := strings.LastIndex(text, " ("); i >= 0 || strings.HasPrefix(text, "(") {
-		if m := moduleAt.FindStringSubmatch(text[max(i, 0):]); m != nil {
-			f.Module = m[1]
-			f.Offset, _ = strconv.ParseUint(m[2], 16, 64)
-			text = strings.TrimSpace(text[:max(i, 0)])
-		}
-	}
+	text = f.module(text)
 	f.Function, f.File, f.Line, f.Column = functionAndFile(text)
 	return number, f, f.PC != 0 || f.File != "" || f.Module != ""
+}
+
+// module takes "(/dir/program+0x21c0)" off the end of text. The path may have parentheses, too.
+func (f *Frame) module(text string) string {
+	for _, at := range []int{strings.LastIndex(text, " ("), strings.Index(text, " (/"), 0} {
+		if at < 0 || at == 0 && !strings.HasPrefix(text, "(") {
+			continue
+		}
+		if m := moduleAt.FindStringSubmatch(strings.TrimPrefix(text[at:], " ")); m != nil {
+			f.Module = m[1]
+			f.Offset, _ = strconv.ParseUint(m[2], 16, 64)
+			return strings.TrimSpace(text[:at])
+		}
+	}
+	return text
 }
 
 // functionAndFile splits "name(int, char) /dir/file.c:14:3". Both parts may have spaces.

@@ -179,7 +179,11 @@ func (g *sanitizerReport) access(b *block, text string) {
 		b.r.Access = a
 	}
 	b.r.Size, b.r.Address = number(m[4]), firstHex(m[5])
-	who, _, _ := strings.Cut(m[6], " (")
+	who := m[6]
+	if i := strings.LastIndex(who, "in thread "); i >= 0 {
+		who = who[i+len("in thread "):] // behind the tags of memory
+	}
+	who, _, _ = strings.Cut(who, " (")
 	b.r.Thread = clip(strings.TrimPrefix(who, "thread "), maxText)
 }
 

@@ -2,6 +2,7 @@ package report
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -10,6 +11,8 @@ var (
 	valgrindFrame = regexp.MustCompile(`^   (?:at|by) 0x([0-9A-Fa-f]+): (.*)$`)
 	valgrindPlace = regexp.MustCompile(`^(.*) \((?:in (.*)|(.*):(\d+))\)$`)
 	lostBlocks    = regexp.MustCompile(`^([\d,]+) (?:\(.*\) )?bytes in ([\d,]+) blocks are (definitely|indirectly|possibly) lost in loss record`)
+	threadError   = regexp.MustCompile(`^Thread #(\d+)(?:: | unlocked )(.+)$`)
+	byThread      = regexp.MustCompile(` at (0x[0-9A-Fa-f]+) by thread #(\d+)`)
 	sizeOf        = regexp.MustCompile(` of size (\d+)`)
 )
 
@@ -37,7 +40,14 @@ var valgrindKinds = []struct{ start, kind, access string }{
 
 // valgrindReport is the grammar of one error of memcheck, helgrind or DRD: ==PID== before each
 // line, up to an empty one.
-type valgrindReport struct{}
+// Those of the thread checkers have several parts with empty lines between.
+type valgrindReport struct {
+	parts bool
+	pause bool // an empty line has come: perhaps its last
+}
+
+// valgrindParts begin the further parts of a thread checker's error.
+var valgrindParts = []string{"This conflicts with", "Observed (incorrect) order", "Required order was", " followed by", " Lock at ", "Locks held", "Other segment"}
 
 func openValgrind(_ *Parser, l line) *block {
 	if !strings.HasPrefix(l.text, "==") {
@@ -47,7 +57,8 @@ func openValgrind(_ *Parser, l line) *block {
 	if m == nil || m[2] == "" || m[2][0] == ' ' {
 		return nil
 	}
-	b := &block{g: valgrindReport{}, patience: 64}
+	g := &valgrindReport{}
+	b := &block{g: g, patience: 64}
 	b.r.Tool, b.r.PID, b.r.Message = Valgrind, number(m[1]), m[2]
 	if size := sizeOf.FindStringSubmatch(m[2]); size != nil {
 		b.r.Size = number(size[1])
@@ -55,8 +66,16 @@ func openValgrind(_ *Parser, l line) *block {
 	for _, k := range valgrindKinds {
 		if strings.HasPrefix(m[2], k.start) {
 			b.r.Kind, b.r.Access, b.r.Fatal = k.kind, k.access, k.kind == "signal"
+			g.parts = k.kind == "data-race"
+			if by := byThread.FindStringSubmatch(m[2]); by != nil {
+				b.r.Address, b.r.Thread = firstHex(by[1]), "#"+clip(by[2], 20)
+			}
 			return b
 		}
+	}
+	if thread := threadError.FindStringSubmatch(m[2]); thread != nil {
+		b.r.Thread, b.r.Kind, g.parts = "#"+clip(thread[1], 20), threadKind(thread[2]), true
+		return b
 	}
 	if lost := lostBlocks.FindStringSubmatch(m[2]); lost != nil {
 		b.r.Kind, b.r.Size, b.r.Count = "leak", number(strings.ReplaceAll(lost[1], ",", "")), number(strings.ReplaceAll(lost[2], ",", ""))
@@ -65,18 +84,36 @@ func openValgrind(_ *Parser, l line) *block {
 	return nil
 }
 
-func (valgrindReport) take(b *block, l line) verdict {
+func threadKind(text string) string {
+	switch {
+	case strings.HasPrefix(text, "lock order "):
+		return "lock-order-inversion"
+	case strings.HasPrefix(text, "a not-locked lock"), strings.HasPrefix(text, "lock at "), strings.HasPrefix(text, "an invalid lock"):
+		return "bad-unlock"
+	case strings.HasPrefix(text, "Exiting thread still holds"):
+		return "thread-holds-lock"
+	}
+	return "thread-error"
+}
+
+func (g *valgrindReport) take(b *block, l line) verdict {
 	m := valgrindLine.FindStringSubmatch(l.text)
 	if m == nil || number(m[1]) != b.r.PID {
 		return foreign
 	}
 	text := m[2]
 	if strings.TrimSpace(text) == "" {
+		g.pause = true
+		if g.parts {
+			b.inStack = false
+			return taken
+		}
 		return last
 	}
-	if l.header {
+	if l.header || g.pause && !slices.ContainsFunc(valgrindParts, func(part string) bool { return strings.HasPrefix(text, part) }) {
 		return over
 	}
+	g.pause = false
 	if f := valgrindFrame.FindStringSubmatch(text); f != nil {
 		if !b.inStack {
 			b.push(b.stackTitle())
@@ -85,7 +122,9 @@ func (valgrindReport) take(b *block, l line) verdict {
 		return taken
 	}
 	b.inStack = false
-	b.title = title(text)
+	if !strings.HasPrefix(text, "Locks held: none") {
+		b.title = title(text)
+	}
 	switch {
 	case strings.HasPrefix(text, " Address 0x"), strings.HasPrefix(text, " Access not within mapped region"), strings.HasPrefix(text, " Bad permissions"):
 		if b.r.Address == 0 {
@@ -123,6 +162,6 @@ func valgrindFrameOf(m []string) Frame {
 }
 
 // finish drops a sentence without a stack, unless no stack is to be expected.
-func (valgrindReport) finish(b *block) bool {
+func (*valgrindReport) finish(b *block) bool {
 	return len(b.r.Stacks) > 0 || b.r.Kind == "signal"
 }

@@ -79,6 +79,8 @@ r go-panic-all env GOTRACEBACK=all ./bin/gopanic goroutine
 r go-panic-crash env GOTRACEBACK=crash ./bin/gopanic panic
 
 for w in use-after-free heap-overflow double-free bad-free leak overlap uninit wild-write null recurse; do r valgrind-$w valgrind --leak-check=full ./bin/mem $w; done
+g++ -g -O0 -w -pthread race.cpp -o bin/race
+for w in race order unlock-twice; do r helgrind-$w valgrind --tool=helgrind ./bin/race $w; done
 r valgrind-origins valgrind --track-origins=yes ./bin/mem uninit
 
 r python-chained python3 tb.py
