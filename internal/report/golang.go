@@ -85,7 +85,7 @@ func (g *goReport) take(b *block, l line) verdict {
 		b.push("runtime stack")
 		return taken
 	}
-	if l.header {
+	if l.header || l.weak {
 		return over
 	}
 	if len(b.r.Stacks) == 0 {

@@ -25,7 +25,7 @@ func openPython(_ *Parser, l line) *block {
 }
 
 func (g *pythonReport) take(b *block, l line) verdict {
-	if l.header {
+	if l.header || l.weak {
 		return over
 	}
 	if m := pythonFile.FindStringSubmatch(l.text); m != nil {

@@ -18,6 +18,7 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Tools: who wrote the report.
@@ -170,7 +171,8 @@ func (p *Parser) endLine() {
 type line struct {
 	text       string
 	start, end int64
-	header     bool // a report could begin with it
+	header     bool // a report begins with it
+	weak       bool // perhaps does: the same words are common in messages
 }
 
 // plain drops terminal control sequences, which sanitizers use for colours.
@@ -228,7 +230,8 @@ var openers = []func(p *Parser, l line) *block{
 
 func (p *Parser) line(l line) {
 	begun := p.begin(l)
-	l.header = begun != nil
+	l.weak = begun != nil && (begun.r.Tool == GoPanic || begun.r.Tool == Python)
+	l.header = begun != nil && !l.weak
 	for i := len(p.open) - 1; i >= 0; i-- {
 		b := p.open[i]
 		switch b.g.take(b, l) {
@@ -385,16 +388,16 @@ func (b *block) place() {
 	}
 }
 
-// clip copies text, so that a report does not hold on to whole lines, and cuts it between characters.
+// clip copies text, so that a report does not hold on to whole lines, makes it valid UTF-8, and cuts
+// it between characters.
 func clip(text string, limit int) string {
-	if limit <= 0 {
-		return ""
-	}
+	text = strings.ToValidUTF8(text[:min(len(text), max(limit, 0)+utf8.UTFMax)], "\uFFFD")
 	if len(text) > limit {
-		for limit > 0 && text[limit]&0xc0 == 0x80 {
-			limit--
+		end := max(limit, 0)
+		for end > 0 && !utf8.RuneStart(text[end]) {
+			end--
 		}
-		text = text[:limit]
+		text = text[:end]
 	}
-	return strings.Clone(strings.ToValidUTF8(text, "\uFFFD"))
+	return strings.Clone(text)
 }
