@@ -36,6 +36,9 @@ func (s *stopped) Read(addr uint64, b []byte) error {
 	return err
 }
 
+// allOfThisThread waits for traced threads too, and not for other tests' children: __WALL and __WNOTHREAD.
+const allOfThisThread = syscall.WALL | 0x20000000
+
 // crash runs a program until a signal would end it: the first SIGABRT or, where the program has no handler, any fault.
 func crash(t testing.TB, bin string, args ...string) *stopped {
 	t.Helper()
@@ -58,11 +61,22 @@ func crash(t testing.TB, bin string, args ...string) *stopped {
 		t.Fatalf("start %s: %v", bin, err)
 	}
 	pid := proc.Pid
-	t.Cleanup(func() { syscall.Kill(pid, syscall.SIGKILL); proc.Wait() })
-	handled := len(args) > 0 && regexp.MustCompile("handler|altstack|raise").MatchString(args[0])
-	for sig := 0; ; {
+	t.Cleanup(func() {
+		syscall.Kill(pid, syscall.SIGKILL)
 		var ws syscall.WaitStatus
-		if _, err := syscall.Wait4(pid, &ws, 0, nil); err != nil {
+		for { // its threads before it
+			ended, err := syscall.Wait4(-1, &ws, allOfThisThread, nil)
+			if err != nil && err != syscall.EINTR || ended == pid && !ws.Stopped() {
+				break
+			}
+		}
+		proc.Release()
+	})
+	handled := len(args) > 0 && regexp.MustCompile("handler|altstack|raise").MatchString(args[0])
+	tid := pid
+	for sig, started := 0, false; ; {
+		var ws syscall.WaitStatus
+		if tid, err = syscall.Wait4(-1, &ws, allOfThisThread, nil); err != nil {
 			t.Fatalf("wait for %s: %v", bin, err)
 		}
 		if !ws.Stopped() {
@@ -72,16 +86,22 @@ func crash(t testing.TB, bin string, args ...string) *stopped {
 		if ws.StopSignal() == syscall.SIGABRT || !handled && (ws.StopSignal() == syscall.SIGSEGV || ws.StopSignal() == syscall.SIGFPE) {
 			break
 		}
-		if ws.StopSignal() == syscall.SIGTRAP {
+		if ws.StopSignal() == syscall.SIGTRAP || ws.StopSignal() == syscall.SIGSTOP { // exec, clone, a new thread
 			sig = 0
 		}
-		if err := syscall.PtraceCont(pid, sig); err != nil {
+		if !started {
+			if err := syscall.PtraceSetOptions(pid, syscall.PTRACE_O_TRACECLONE); err != nil {
+				t.Fatal(err)
+			}
+			started = true
+		}
+		if err := syscall.PtraceCont(tid, sig); err != nil {
 			t.Fatal(err)
 		}
 	}
 	s := &stopped{pid: pid}
 	var r syscall.PtraceRegs
-	if err := syscall.PtraceGetRegs(pid, &r); err != nil {
+	if err := syscall.PtraceGetRegs(tid, &r); err != nil {
 		t.Fatal(err)
 	}
 	for i, v := range []uint64{r.Rax, r.Rdx, r.Rcx, r.Rbx, r.Rsi, r.Rdi, r.Rbp, r.Rsp, r.R8, r.R9, r.R10, r.R11, r.R12, r.R13, r.R14, r.R15, r.Rip} {

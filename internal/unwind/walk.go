@@ -106,8 +106,10 @@ type Options struct {
 
 const (
 	defaultFrames = 4096
-	// maxWalk bounds the frames walked: a stack of 1 GB with the smallest frames that compilers make.
-	maxWalk = 1 << 25
+	// maxWalk bounds the frames walked: a stack of 64 MB with the smallest frames that compilers make.
+	maxWalk = 1 << 22
+	// maxScans bounds the frames that are found by scanning: more of them say nothing.
+	maxScans = 1 << 10
 	// maxSwitches bounds changes to a lower stack, which only signal frames can make.
 	maxSwitches = 64
 )
@@ -189,11 +191,16 @@ func (u *Unwinder) Walk(regs Regs) Stack {
 	w := walk{u: u, head: u.o.MaxFrames - u.o.MaxFrames/4, tail: u.o.MaxFrames / 4}
 	cur := u.frame(regs, TrustCFI, true)
 	cur.inner = true
-	switches := 0
+	switches, scans := 0, 0
 	for n := 0; ; n++ {
 		next, end, reason := u.step(cur)
 		if end == "" && n >= maxWalk {
 			end, reason = EndLimit, fmt.Sprintf("there are more than %d frames", maxWalk)
+		}
+		if end == "" && next.trust == TrustScan {
+			if scans++; scans > maxScans {
+				end, reason = EndLimit, fmt.Sprintf("more than %d frames could only be guessed", maxScans)
+			}
 		}
 		if end == "" && next.cfaBelow(cur) {
 			if switches++; !cur.signal || switches > maxSwitches {

@@ -80,7 +80,9 @@ func sameName(f *Frame, gdb string) bool {
 		got, want = last(got), last(want)
 		return got == want || got == "rust_begin_unwind" && want == "panic_handler"
 	}
-	trim := func(s string) string { return strings.TrimLeft(strings.TrimPrefix(s, "__GI_"), "_") }
+	trim := func(s string) string {
+		return strings.TrimLeft(strings.TrimPrefix(strings.TrimPrefix(s, "__GI_"), "__vdso_"), "_")
+	}
 	got, want = trim(got), trim(want)
 	return got == want || strings.HasSuffix(got, "::"+want) || strings.HasSuffix(want, "::"+got)
 }
@@ -91,7 +93,7 @@ type stackCase struct {
 	kinds            []string
 }
 
-var cKinds = []string{"null", "call-null", "call-wild", "abort", "handler", "altstack", "raise", "handler-call-null", "qsort", "strlen", "divide", "free"}
+var cKinds = []string{"null", "call-null", "call-wild", "abort", "handler", "altstack", "raise", "handler-call-null", "qsort", "strlen", "divide", "free", "thread", "vdso"}
 
 var stackCases = []stackCase{
 	{"crash.c", "gcc", []string{"-O0"}, cKinds},
@@ -101,6 +103,7 @@ var stackCases = []stackCase{
 	{"crash.c", "gcc", []string{"-O0", "-fomit-frame-pointer"}, []string{"null", "altstack", "qsort"}},
 	{"crash.c", "clang", []string{"-O0"}, []string{"null", "altstack", "qsort", "abort", "call-null"}},
 	{"crash.c", "clang", []string{"-O2"}, []string{"null", "altstack", "qsort", "abort", "call-null"}},
+	{"crash.c", "gcc", []string{"-O2", "-s"}, []string{"null", "altstack"}},
 	{"throw.cc", "g++", []string{"-O0"}, []string{"virtual", "uncaught", "in-flight", "sort"}},
 	{"throw.cc", "g++", []string{"-O2"}, []string{"virtual", "uncaught", "in-flight", "sort"}},
 	{"throw.cc", "clang++", []string{"-O2"}, []string{"virtual", "uncaught", "in-flight", "sort"}},
@@ -249,6 +252,23 @@ func TestWithoutTables(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestSmashedStack ends where the return address leads nowhere, and says so.
+func TestSmashedStack(t *testing.T) {
+	for _, opt := range []string{"-O0", "-O2"} {
+		bin := build(t, "crash.c", "gcc", opt, "-fno-stack-protector")
+		s := crash(t, bin, "smash")
+		got := Walk(s, s.regs, s.mods, Options{})
+		if got.Frames[0].Function != "smash" || len(got.Frames) > 1 && got.Frames[1].PC != 0x4141414141414141 {
+			t.Errorf("%s:\n%s", opt, show(got))
+		}
+		for _, f := range got.Frames[min(2, len(got.Frames)):] {
+			if f.Trust != TrustScan && f.Trust != TrustCFI {
+				t.Errorf("%s: %s is found by %v", opt, f.Function, f.Trust)
+			}
+		}
 	}
 }
 

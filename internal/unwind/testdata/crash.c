@@ -1,8 +1,10 @@
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 // A crash behind inlined, static and indirect calls; argv[1] says which kind.
 
@@ -105,6 +107,26 @@ __attribute__((noinline)) int divide(int a, int b)
 	return q + 1;
 }
 
+static void *thread(void *arg)
+{
+	struct point *pt = arg;
+	long r = indirect(pt->x, 3, pt);
+	sink = (int)r;
+	return (void *)r;
+}
+
+// The return address is overwritten.
+static volatile int smash_at;
+static volatile long *smash_to;
+__attribute__((noinline)) int smash(int n)
+{
+	volatile long room[2];
+	smash_to = room;
+	for (smash_at = 0; smash_at < 12; smash_at = smash_at + 1)
+		smash_to[smash_at] = 0x4141414141414141;
+	return (int)room[1];
+}
+
 // What our stubs look like, without unwind tables.
 __asm__(".text\n.globl stub\n.type stub,@function\n"
 	"stub: push %rbp\n mov %rsp,%rbp\n sub $48,%rsp\n call in_stub\n leave\n ret\n"
@@ -157,6 +179,14 @@ int main(int argc, char **argv)
 		r = (int)strlen((const char *)null_pointer);
 	else if (!strcmp(kind, "divide"))
 		r = divide(argc, zero);
+	else if (!strcmp(kind, "thread")) {
+		pthread_t t;
+		pthread_create(&t, 0, thread, &pt);
+		pthread_join(t, 0);
+	} else if (!strcmp(kind, "vdso"))
+		r = clock_gettime(CLOCK_MONOTONIC, (struct timespec *)null_pointer + 1);
+	else if (!strcmp(kind, "smash"))
+		r = smash(argc);
 	else if (!strcmp(kind, "stub"))
 		r = stub(argc, 4) + argc;
 	else if (!strcmp(kind, "displaced"))
