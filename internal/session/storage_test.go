@@ -341,7 +341,7 @@ func TestNobodyWaitsForTheCleaning(t *testing.T) {
 		longest = max(longest, time.Since(start))
 		select {
 		case err := <-done:
-			if err != nil {
+			if err != nil && fault.CodeOf(err) != fault.StorageFull { // the session that runs is over the limit by itself
 				t.Error(err)
 			}
 			swept = true

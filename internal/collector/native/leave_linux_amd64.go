@@ -200,6 +200,11 @@ func (t *target) detachAll(p *process) {
 	p.detached.Store(true)
 	for _, th := range p.allThreads() {
 		if _, ok := p.halt(th); ok {
+			if regs, err := ptrace.GetRegs(th.tid); err == nil {
+				if again := hideInterrupt(th.tid, regs); again != regs {
+					ptrace.SetRegs(th.tid, &again)
+				}
+			}
 			ptrace.Detach(th.tid, p.signalToTake(th.tid))
 		}
 		t.dropThread(th.tid)

@@ -94,7 +94,7 @@ func (t *target) applyToAll(ctx context.Context) error {
 
 // endedBefore reports whether err comes of the process's end, which is noticed a moment later: its memory reads as empty then.
 func (p *process) endedBefore(err error) bool {
-	return p.dead.Load() || errors.Is(err, io.EOF) || errors.Is(err, unix.ESRCH) || hasEnded(p.pid)
+	return p.dead.Load() || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, unix.ESRCH) || hasEnded(p.pid)
 }
 
 // applyProbes makes a process's hooks what the patterns want. probeMu is held.

@@ -69,6 +69,7 @@ type thread struct {
 	tid     int
 	p       *process
 	stopped bool
+	again   uint64 // address of a syscall instruction that hideInterrupt sent it back to, until its next stop
 }
 
 // trap is a place where an int3 stands, or stood: a thread that meets it goes on at to.
@@ -314,7 +315,24 @@ func (p *process) adoptFork(parent *process, tid int) error {
 
 // withStopped runs fn on the tracer's thread, with a thread of the process that is stopped where system calls can be made
 // in it. It prefers one that computes; else one whose system call the kernel restarts unnoticed.
+//
+// A thread may end under our hands, or all may be where nothing can be done for a moment: then it tries again.
 func (p *process) withStopped(ctx context.Context, fn func(r *remote) error) error {
+	const tries, pause = 100, 2 * time.Millisecond
+	for n := 1; ; n++ {
+		err := p.tryStopped(ctx, fn)
+		if !errors.Is(err, errAllBlocked) && !errors.Is(err, ptrace.ErrGone) || n == tries || p.endedBefore(err) {
+			return err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (p *process) tryStopped(ctx context.Context, fn func(r *remote) error) error {
 	return p.t.tracer.Do(ctx, func() error {
 		th, resume, err := p.haltOne()
 		if err != nil {
@@ -329,6 +347,7 @@ func (p *process) withStopped(ctx context.Context, fn func(r *remote) error) err
 		if derr := r.done(); err == nil {
 			err = derr
 		}
+		th.again = r.again
 		return err
 	})
 }
@@ -350,20 +369,26 @@ func (p *process) haltOne() (*thread, func(), error) {
 			return th, func() {}, nil
 		}
 	}
-	var second *thread
+	var second, third *thread
 	for _, th := range p.threads {
 		nr, _, running := blockedPC(p.pid, th.tid)
-		if running {
+		switch {
+		case running:
 			if resume, ok := p.halt(th); ok {
 				return th, resume, nil
 			}
-		} else if second == nil && !notRestarted[nr] {
+		case !notRestarted[nr]:
 			second = th
+		case nr != unix.SYS_CONNECT: // made a second time, it says that it is under way
+			third = th // hideInterrupt makes it again
 		}
 	}
-	if second != nil {
-		if resume, ok := p.halt(second); ok {
-			return second, resume, nil
+	for _, th := range []*thread{second, third} {
+		if th == nil {
+			continue
+		}
+		if resume, ok := p.halt(th); ok {
+			return th, resume, nil
 		}
 	}
 	return nil, nil, errAllBlocked

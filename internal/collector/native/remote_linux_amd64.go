@@ -3,6 +3,9 @@ package native
 import (
 	"bytes"
 	"fmt"
+	"os"
+	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/strobe-debug/strobe/internal/ptrace"
@@ -17,8 +20,9 @@ type remote struct {
 	saved  ptrace.Regs
 	mask   uint64 // signals that the thread blocks by itself
 	signal ptrace.Siginfo
-	begun  bool // a call was made: the thread is in no system call of its own any more
-	holds  bool // the thread is about to take that signal, once the handler of stops comes to it
+	again  uint64 // where the thread's own system call is made again, 0 none
+	begun  bool   // a call was made: the thread is in no system call of its own any more
+	holds  bool   // the thread is about to take that signal, once the handler of stops comes to it
 	t      *ptrace.Tracer
 }
 
@@ -50,6 +54,9 @@ func begin(t *ptrace.Tracer, tid int, gadget uint64) (*remote, error) {
 	if r.saved, err = ptrace.GetRegs(tid); err != nil {
 		return nil, fmt.Errorf("read registers of thread %d: %w", tid, err)
 	}
+	if again := hideInterrupt(tid, r.saved); again != r.saved {
+		r.saved, r.again = again, again.Rip
+	}
 	if info, err := ptrace.GetSiginfo(tid); err == nil && !info.OfEvent() {
 		r.signal, r.holds = info, true
 	}
@@ -57,6 +64,33 @@ func begin(t *ptrace.Tracer, tid int, gadget uint64) (*remote, error) {
 		return nil, fmt.Errorf("hold signals of thread %d: %w", tid, err)
 	}
 	return r, nil
+}
+
+// hideInterrupt makes a system call that our stop ended, and that the kernel does not restart by itself, be made again: the
+// program would see EINTR. Not where a signal ended it as well, whose handler the program may expect to have run.
+func hideInterrupt(tid int, regs ptrace.Regs) ptrace.Regs {
+	nr := int64(regs.Orig_rax)
+	if nr < 0 || int64(regs.Rax) != -int64(unix.EINTR) || !notRestarted[nr] || nr == unix.SYS_CONNECT || signalWaits(tid) {
+		return regs
+	}
+	regs.Rip -= uint64(len(syscallInsn))
+	regs.Rax, regs.Orig_rax = regs.Orig_rax, ^uint64(0)
+	return regs
+}
+
+// signalWaits reports a signal that a thread will take when it runs.
+func signalWaits(tid int) bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", tid))
+	if err != nil {
+		return true
+	}
+	mask := func(name string) uint64 {
+		_, rest, _ := strings.Cut(string(b), name+":\t")
+		word, _, _ := strings.Cut(rest, "\n")
+		n, _ := strconv.ParseUint(word, 16, 64)
+		return n
+	}
+	return (mask("SigPnd")|mask("ShdPnd"))&^mask("SigBlk")&^mask("SigIgn") != 0
 }
 
 // call makes one system call. Stops for other reasons are kept for the handler.

@@ -26,8 +26,13 @@ func (t *target) stopped(s ptrace.Stop) {
 		return
 	}
 	th.stopped = true
+	again := th.again
+	th.again = 0
 	switch s.Event {
 	case 0:
+		if again != 0 {
+			th.interrupted(again)
+		}
 		t.signalStop(th, s)
 	case ptrace.EventClone, ptrace.EventFork, ptrace.EventVfork:
 		t.created(th, s)
@@ -44,6 +49,15 @@ func (t *target) stopped(s ptrace.Stop) {
 		t.resume(th, 0)
 	default:
 		t.resume(th, 0)
+	}
+}
+
+// interrupted gives a thread the EINTR that was hidden from it, when a signal came before it made its system call again.
+func (th *thread) interrupted(again uint64) {
+	if regs, err := ptrace.GetRegs(th.tid); err == nil && regs.Rip == again {
+		regs.Rip += uint64(len(syscallInsn))
+		regs.Rax = ^uint64(unix.EINTR) + 1
+		ptrace.SetRegs(th.tid, &regs)
 	}
 }
 
