@@ -325,7 +325,7 @@ func TestNobodyWaitsForTheCleaning(t *testing.T) {
 	for range 8 {
 		f.retained(300_000)
 	}
-	s := f.sh("read x")
+	s := f.launch("sleep", "60") // runs: what has ended could be cleaned away itself
 	c := f.rt.last()
 	set, _ := f.cfg.Settings.Load("")
 	set.StorageMaxBytes = 1
