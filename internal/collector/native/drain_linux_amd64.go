@@ -199,6 +199,9 @@ func (d *drainer) look(p *process) {
 		}
 		rs := p.drain.rings[i]
 		if rs == nil {
+			if atomic.LoadUint32(&p.region.Header(i).TID) == 0 {
+				continue // its thread is just taking it
+			}
 			rs = d.open(p, i)
 		}
 		if !rs.has && rs.rd.Refresh() {
@@ -420,7 +423,7 @@ func (d *drainer) letAllGo() {
 // unseen reports whether a ring was taken and never looked at.
 func (d *drainer) unseen(p *process) bool {
 	for i := range p.region.Rings() {
-		if atomic.LoadUint32(p.region.State(i)) != ring.RingFree && p.drain.rings[i] == nil {
+		if atomic.LoadUint32(p.region.State(i)) != ring.RingFree && p.drain.rings[i] == nil && atomic.LoadUint32(&p.region.Header(i).TID) != 0 {
 			return true
 		}
 	}
