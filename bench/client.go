@@ -95,7 +95,7 @@ func (c *client) status(id string) (status, error) {
 
 // waitEnd polls until the session's program has ended well.
 func (c *client) waitEnd(id string, within time.Duration) (status, error) {
-	for end := time.Now().Add(within); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(within); ; <-time.After(20 * time.Millisecond) {
 		st, err := c.status(id)
 		if err != nil {
 			return st, err

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
 func TestManyStartersGetOneDaemon(t *testing.T) {
@@ -187,9 +188,7 @@ func TestUnusableHome(t *testing.T) {
 
 // Root may read everything, so the process that is refused runs as somebody else.
 func TestReadOnlyHome(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("needs root to become another user")
-	}
+	strobetest.NeedRoot(t) // to become another user
 	dir := shared(t)
 	cmd := self(filepath.Join(dir, "h"), "connect")
 	cmd.Path = copySelf(t, dir)
@@ -202,9 +201,7 @@ func TestReadOnlyHome(t *testing.T) {
 }
 
 func TestOtherUsersAreRefused(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("needs root to become another user")
-	}
+	strobetest.NeedRoot(t) // to become another user
 	dir := shared(t)
 	home := filepath.Join(dir, "h")
 	t.Cleanup(func() {

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
 // disasm is one line of objdump's output.
@@ -69,9 +71,7 @@ func parseDisasm(line string) (disasm, bool) {
 // buildOnce compiles source with a compiler into a file that lives as long as the test.
 func build(tb testing.TB, name, source string, compiler ...string) string {
 	tb.Helper()
-	if _, err := exec.LookPath(compiler[0]); err != nil {
-		tb.Skipf("%s is not installed", compiler[0])
-	}
+	strobetest.NeedCommand(tb, compiler[0])
 	dir := tb.TempDir()
 	src := filepath.Join(dir, name)
 	if err := os.WriteFile(src, []byte(source), 0o644); err != nil {
@@ -103,7 +103,7 @@ func systemLibrary(tb testing.TB, names ...string) string {
 			}
 		}
 	}
-	tb.Skipf("none of %v is installed", names)
+	strobetest.Lack(tb, "none of %v is installed", names)
 	return ""
 }
 
@@ -180,9 +180,6 @@ func loneprefix(code []byte) bool {
 }
 
 func TestDecodeLikeObjdump(t *testing.T) {
-	if testing.Short() {
-		t.Skip("disassembles large libraries")
-	}
 	check := func(name string, file func(t *testing.T) string) {
 		t.Run(name, func(t *testing.T) {
 			c := lengthCheck{t: t}

@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
 // corpus is one build of testdata's programs.
@@ -26,9 +28,7 @@ type corpus struct {
 
 func compile(tb testing.TB, dir, compiler, source string, flags ...string) string {
 	tb.Helper()
-	if _, err := exec.LookPath(compiler); err != nil {
-		tb.Skipf("%s is not installed", compiler)
-	}
+	strobetest.NeedCommand(tb, compiler)
 	object := filepath.Join(dir, filepath.Base(source)+".o")
 	args := append([]string{"-c", "-w", "-g0", "-o", object, filepath.Join("testdata", source)}, flags...)
 	if out, err := exec.Command(compiler, args...).CombinedOutput(); err != nil {

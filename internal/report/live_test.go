@@ -91,9 +91,6 @@ var lives = []live{
 
 // TestLive builds the programs with the compilers of this machine and reads what they write.
 func TestLive(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds programs with sanitizers")
-	}
 	for _, test := range lives {
 		t.Run(test.variant+"/"+test.tool+"/"+test.kind, func(t *testing.T) {
 			source := readFile(t, filepath.Join("testdata", "programs", test.file))
@@ -107,9 +104,6 @@ func TestLive(t *testing.T) {
 
 // TestLiveGo does so for Go.
 func TestLiveGo(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds a program")
-	}
 	source := readFile(t, filepath.Join("testdata", "programs", "gopanic.go"))
 	path := filepath.Join(t.TempDir(), "gopanic")
 	build := exec.Command("go", "build", "-o", path, filepath.Join("testdata", "programs", "gopanic.go"))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/strobe-debug/strobe/internal/event"
 	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
 // putUntilFull puts batches until one is refused; it returns how many events were accepted.
@@ -85,7 +86,7 @@ func TestFullDisk(t *testing.T) {
 func TestFullDiskForReal(t *testing.T) {
 	dir := t.TempDir()
 	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", dir).CombinedOutput(); err != nil {
-		t.Skipf("mounting a small file system needs root: %v: %s", err, out)
+		strobetest.Lack(t, "mounting a small file system needs root: %v: %s", err, out)
 	}
 	defer func() {
 		if out, err := exec.Command("umount", dir).CombinedOutput(); err != nil {

@@ -53,7 +53,7 @@ func main() {
 		mu.Lock()
 	case "goroutine":
 		go func() { panic("in a goroutine") }()
-		time.Sleep(time.Second)
+		select {} // the panic ends it
 	case "concurrent-map":
 		m := map[int]int{}
 		for i := range 4 {
@@ -63,7 +63,7 @@ func main() {
 				}
 			}()
 		}
-		time.Sleep(5 * time.Second)
+		<-time.After(5 * time.Second)
 	case "stack":
 		again(0)
 	case "custom":
