@@ -3,7 +3,6 @@ package query
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math/bits"
 	"slices"
 	"strconv"
@@ -297,7 +296,7 @@ func (a *asker) tally(parts []part, funcs *store.Bits, cold bool, limit int, at 
 		}
 		f.Funcs = narrowed
 		left := limit
-		err := a.sn.Scan(a.ctx, f, store.ScanOptions{Reverse: true, Cold: cold || p.cold}, func(row *store.Row) bool {
+		err := a.sn.Scan(a.ctx, f, store.ScanOptions{Reverse: true, Cold: cold || p.cold, Rets: !cold && !p.cold && p.pred == nil}, func(row *store.Row) bool {
 			if p.pred != nil && !p.pred(row) {
 				return true
 			}
@@ -363,11 +362,17 @@ func (t *tally) top(f *function) ([]ReturnCount, int) {
 
 // mostFrequent returns at most maxReturns keys by falling count.
 func mostFrequent[K cmp.Ordered](counts map[K]int64) []K {
-	keys := slices.Collect(maps.Keys(counts))
-	slices.SortFunc(keys, func(x, y K) int {
-		return cmp.Or(cmp.Compare(counts[y], counts[x]), cmp.Compare(x, y))
-	})
-	return keys[:min(maxReturns, len(keys))]
+	before := func(x, y K) int { return cmp.Or(cmp.Compare(counts[y], counts[x]), cmp.Compare(x, y)) }
+	top := make([]K, 0, maxReturns+1) // of some thousand different results the few that are shown are not worth a sort
+	for k := range counts {
+		if len(top) == maxReturns && before(top[maxReturns-1], k) < 0 {
+			continue
+		}
+		i, _ := slices.BinarySearchFunc(top, k, before)
+		top = slices.Insert(top, i, k)
+		top = top[:min(maxReturns, len(top))]
+	}
+	return top
 }
 
 // histogram counts durations with 16 steps per power of two: a quantile is off by 3 % at most.

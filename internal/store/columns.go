@@ -163,3 +163,11 @@ func (c *columns) coldRow(i int, r *Row) {
 		r.Payload = c.payload(i)
 	}
 }
+
+// retRow fills r for ScanOptions.Rets.
+func (c *columns) retRow(i int, r *Row) {
+	*r = Row{ID: c.id(i), Kind: event.Kind(c.kind[i]), Flags: event.Flags(c.flags[i]), Ret: c.ret[i]}
+	if c.fn[i] != noFunc {
+		r.Func = event.FuncID(c.fn[i])
+	}
+}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -412,6 +413,12 @@ func (sc *scan) decode(d *decoder, g *segment) (*columns, error) {
 	if sc.opt.Args {
 		return c, sc.sn.loadArgs(d, g)
 	}
+	if sc.opt.Rets {
+		if err := d.want(needFunc | needRet); err != nil {
+			return nil, fmt.Errorf("decode block %d: %w", g.b.h.first, err)
+		}
+		return c, nil
+	}
 	upTo := 0
 	if sc.opt.Cold {
 		upTo = int(d.sel[len(d.sel)-1]) + 1
@@ -431,6 +438,12 @@ func (sc *scan) emit(j *scanJob, fn func(*Row) bool) (more bool, err error) {
 			i = int(d.sel[len(d.sel)-1-k])
 		}
 		r := &d.row
+		if sc.opt.Rets {
+			if j.c.retRow(i, r); !fn(r) {
+				return false, nil
+			}
+			continue
+		}
 		if sc.opt.Args {
 			if j.c.argRow(i, r); !fn(r) {
 				return false, nil

@@ -83,6 +83,9 @@ type ScanOptions struct {
 
 	// Args: of a filter with Funcs, fill ID, Kind, Flags, Func and Payload alone. Much cheaper than Cold.
 	Args bool
+
+	// Rets: fill ID, Kind, Flags, Func and Ret alone. Not with Cold or Args.
+	Rets bool
 }
 
 // Row is one stored event.
