@@ -17,11 +17,11 @@ help:
 	@echo "build     bin/strobe, one static binary"
 	@echo "test      build, vet and every test"
 	@echo "demo      find a real bug the way an LLM would, over MCP"
-	@echo "bench     cost in the target against uftrace and gdb; scale, ingest, latency"
+	@echo "bench     cost in the target against uftrace, gdb and lldb; scale, ingest, latency, crashes"
 	@echo "generate  agent objects, headers and docs from their sources"
 	@echo "soak      the long tests, SOAKTIME=$(SOAKTIME)"
 	@echo "fuzz      every fuzz test, FUZZTIME=$(FUZZTIME) each"
-	@echo "ports     vet for the platforms that only query"
+	@echo "ports     build for the platforms that only query"
 	@echo "clean     what the targets above made"
 
 build:
@@ -58,9 +58,9 @@ fuzz:
 	done
 
 ports:
-	GOOS=linux GOARCH=arm64 $(GO) vet ./...
-	GOOS=darwin GOARCH=arm64 $(GO) vet ./...
-	GOOS=windows GOARCH=amd64 $(GO) vet ./...
+	GOOS=linux GOARCH=arm64 CGO_ENABLED=0 $(GO) build ./...
+	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 $(GO) build ./...
+	GOOS=windows GOARCH=amd64 CGO_ENABLED=0 $(GO) build ./cmd/... ./internal/...
 
 clean:
 	rm -rf bin out bench/out uftrace.data uftrace.data.old

@@ -32,31 +32,40 @@ var mayImport = map[string][]string{
 	"cmd/strobe":   {"internal/cli"},
 	"internal/cli": {"internal/daemon", "internal/timeline", "internal/query", "internal/store", "internal/settings", "internal/service", "internal/mcp"},
 	// daemon/builtin.go sees both sides: it names every runtime.
-	"internal/daemon":           {"internal/mcp", "internal/service", "internal/session", "internal/settings", "internal/store", "internal/timeline", "internal/collector", "internal/collector/native"},
+	"internal/daemon":           {"internal/mcp", "internal/service", "internal/session", "internal/settings", "internal/store", "internal/timeline", "internal/collector", "internal/collector/native", "internal/corefile", "internal/testadapter"},
 	"internal/mcp":              {"internal/service"},
 	"internal/timeline":         {"internal/service", "internal/query", "internal/store"},
-	"internal/service":          {"internal/session", "internal/query", "internal/collector", "internal/settings"},
-	"internal/session":          {"internal/collector", "internal/iochan", "internal/store", "internal/settings"},
+	"internal/service":          {"internal/session", "internal/query", "internal/collector", "internal/settings", "internal/testrun", "internal/testadapter"},
+	"internal/session":          {"internal/collector", "internal/report", "internal/iochan", "internal/store", "internal/settings"},
 	"internal/query":            {"internal/store"},
 	"internal/store":            {},
 	"internal/settings":         {},
 	"internal/iochan":           {},
-	"internal/collector":        {},
-	"internal/collector/native": {"internal/collector", "internal/ptrace", "internal/ring", "internal/hook", "internal/symbol", "internal/capture", "internal/expr"},
+	"internal/collector":        {"internal/waits"}, // the shape of what threads do
+	"internal/collector/native": {"internal/collector", "internal/inspect", "internal/ptrace", "internal/ring", "internal/hook", "internal/symbol", "internal/capture", "internal/expr", "internal/snapshot", "internal/unwind", "internal/waits", "internal/exception", "internal/step"},
+	"internal/snapshot":         {"internal/symbol", "internal/capture", "internal/unwind", "internal/exception", "internal/expr"},
+	"internal/corefile":         {"internal/collector", "internal/inspect", "internal/snapshot", "internal/symbol", "internal/unwind", "internal/waits"},
+	"internal/inspect":          {"internal/collector", "internal/snapshot", "internal/symbol", "internal/capture", "internal/expr", "internal/unwind"},
 	"internal/capture":          {"internal/symbol", "internal/ring", "internal/expr"},
 	"internal/expr":             {"internal/symbol", "internal/value", "internal/ring"},
 	"internal/ptrace":           {"internal/symbol"},
 	"internal/hook":             {"internal/symbol"},
 	"internal/unwind":           {"internal/symbol"},
+	"internal/step":             {"internal/hook"},
+	"internal/emulate":          {},
+	"internal/exception":        {"internal/emulate", "internal/symbol", "internal/unwind"},
+	"internal/waits":            {},
 	"internal/symbol":           {},
 	"internal/ring":             {},
 	"internal/report":           {},
+	"internal/testrun":          {"internal/testadapter", "internal/session", "internal/settings", "internal/store", "internal/iochan", "internal/collector"},
+	"internal/testadapter":      {"internal/report"}, // what a crashed test program said
 	"internal/event":            {},
 	"internal/fault":            {},
 	"internal/doctor":           {},
 	"internal/value":            {},
 	// Fixtures: the interfaces and store only, and imported from tests only.
-	"internal/strobetest":           {"internal/collector", "internal/iochan", "internal/store"},
+	"internal/strobetest":           {"internal/collector", "internal/iochan", "internal/store", "internal/testadapter"},
 	"internal/strobetest/sigcorpus": {},
 	// Tests only: the binary as its users meet it.
 	"internal/acceptance": {},
@@ -71,7 +80,7 @@ var programFolders = map[string]string{
 }
 
 // platformPackages may have files for one GOOS or GOARCH; all else builds everywhere.
-var platformPackages = []string{"internal/ptrace", "internal/ring", "internal/collector/native", "internal/iochan", "internal/daemon"}
+var platformPackages = []string{"internal/ptrace", "internal/ring", "internal/collector/native", "internal/iochan", "internal/daemon", "internal/testrun"}
 
 // platformFiles stand elsewhere and still differ by platform, each for a reason.
 var platformFiles = map[string]string{

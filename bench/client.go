@@ -187,20 +187,23 @@ func machine() string {
 }
 
 // schemaBytes is what all tools' descriptions and schemas cost a conversation.
-func (c *client) schemaBytes() (int, error) {
+func (c *client) schemaBytes() (first, all int, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), callLimit)
 	defer cancel()
 	r, err := c.session.ListTools(ctx, nil)
 	if err != nil {
-		return 0, fmt.Errorf("list tools: %w", err)
+		return 0, 0, fmt.Errorf("list tools: %w", err)
 	}
-	n := 0
 	for _, t := range r.Tools {
 		data, err := json.Marshal(t.InputSchema)
 		if err != nil {
-			return 0, err
+			return 0, 0, err
 		}
-		n += len(data)
+		all += len(data)
+		switch t.Name {
+		case "debug_launch", "debug_trace", "debug_query", "debug_session":
+			first += len(data)
+		}
 	}
-	return n, nil
+	return first, all, nil
 }

@@ -7,6 +7,8 @@
 //	           then eight threads as fast as they can
 //	-values    cost of a call by what its arguments lead to, against gdb, and of one that is not recorded
 //	-symbols   launch of a program with 100 MB of debug information, its index built and cached
+//	-crash     from a fault in a program of eight threads to the answer that has the crash; a stack's frames against gdb and libunwind
+//	-points    conditions, logpoints, pauses, data breakpoints and steps, against gdb and lldb
 //	-latency   launch to first event, strobe mcp to its first answer, and queries over ten million events
 //
 // It stands outside the data path and uses the strobe binary as anybody would.
@@ -52,10 +54,12 @@ func main() {
 	latency := flag.Bool("latency", false, "times to the first event and of queries")
 	symbols := flag.Bool("symbols", false, "launch of a program with 100 MB of debug information")
 	values := flag.Bool("values", false, "cost of a call by what its arguments lead to, against gdb; and of one that is not recorded")
+	crash := flag.Bool("crash", false, "from a fault to the crash in a query's answer, and what a frame of a stack costs")
+	points := flag.Bool("points", false, "what breakpoints, logpoints, data breakpoints and steps cost, against gdb and lldb")
 	flag.Parse()
-	all := !*cost && !*scale && !*symbols && !*ingest && !*latency && !*values
+	all := !*cost && !*scale && !*symbols && !*ingest && !*latency && !*values && !*crash && !*points
 	b := &bench{turns: *turns, burst: *burst}
-	code, err := b.run(*check, *asJSON, all || *cost, all || *scale, all || *symbols, all || *ingest, all || *latency, all || *values)
+	code, err := b.run(*check, *asJSON, all || *cost, all || *scale, all || *symbols, all || *ingest, all || *latency, all || *values, all || *crash, all || *points)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(2)
@@ -63,7 +67,7 @@ func main() {
 	os.Exit(code)
 }
 
-func (b *bench) run(check, asJSON, cost, scale, symbols, ingest, latency, values bool) (code int, err error) {
+func (b *bench) run(check, asJSON, cost, scale, symbols, ingest, latency, values, crash, points bool) (code int, err error) {
 	if b.dir, err = os.MkdirTemp("", "strobe-bench-"); err != nil {
 		return 0, err
 	}
@@ -95,7 +99,7 @@ func (b *bench) run(check, asJSON, cost, scale, symbols, ingest, latency, values
 	for _, part := range []struct {
 		wanted bool
 		run    func() error
-	}{{scale, b.scale}, {symbols, b.symbols}, {ingest, b.ingest}, {latency, b.latency}, {values, b.values}} {
+	}{{scale, b.scale}, {symbols, b.symbols}, {ingest, b.ingest}, {latency, b.latency}, {values, b.values}, {crash, b.crash}, {points, b.points}} {
 		if !part.wanted {
 			continue
 		}

@@ -219,11 +219,11 @@ func TestToolsList(t *testing.T) {
 		}
 	}
 	slices.Sort(names)
-	if got := strings.Join(names, " "); got != "debug_launch debug_query debug_session debug_trace" {
+	if got := strings.Join(names, " "); got != "debug_breakpoint debug_continue debug_launch debug_memory debug_query debug_session debug_test debug_trace" {
 		t.Errorf("tools = %s", got)
 	}
-	if n := len(r.Result); n >= 8<<10 {
-		t.Errorf("tools/list has %d bytes, want under 8 KB", n)
+	if n := len(r.Result); n >= 16<<10 {
+		t.Errorf("tools/list has %d bytes, want under 16 KB", n)
 	} else {
 		t.Logf("tools/list: %d bytes", n)
 	}

@@ -160,7 +160,6 @@ func TestBadArguments(t *testing.T) {
 		{"debug_trace", args{"sessionId": id, "watches": args{"add": []any{args{"address": "16", "type": "int"}}}}, "VALIDATION_ERROR", []string{"0x"}},
 		{"debug_trace", args{"sessionId": id, "watches": args{"add": []any{args{"address": "0x10"}}}}, "VALIDATION_ERROR", []string{"type"}},
 		{"debug_trace", args{"sessionId": id, "sampling": "on"}, "VALIDATION_ERROR", []string{"sampling"}},
-		{"debug_launch", args{"command": "true", "projectRoot": "/", "stopOnEntry": true}, "UNSUPPORTED", []string{"stopOnEntry"}},
 		{"debug_launch", args{"command": "true", "projectRoot": "/", "args": strings.Repeat("y", 10<<20)}, "VALIDATION_ERROR", []string{"args"}},
 	} {
 		refused(t, s, c.tool, c.in, c.code, c.says...)

@@ -57,7 +57,9 @@ func TestFullDisk(t *testing.T) {
 	t.Cleanup(func() { s.StopDaemon(t) })
 	dir, pid := t.TempDir(), daemon.HolderPID(home)
 	serves(t, s, pid)
-	big := s.Launch(t, "sh", dir, []string{"-c", "head -c 30000000 /dev/urandom; echo to the end >&2; exit 3"}, nil)
+	big := s.Launch(t, "sh", dir, []string{"-c", "head -c 100000 /dev/urandom; read go; head -c 30000000 /dev/urandom; echo to the end >&2; exit 3"}, args{"stdin": "pipe"})
+	strobetest.Eventually(t, endLimit, "its first output", func() bool { return s.Query(t, big.SessionID, args{"limit": 1}).TotalCount > 0 })
+	s.Call(t, "debug_session", args{"action": "input", "sessionId": big.SessionID, "text": "go\n"}, &struct{}{})
 	st := s.WaitEnd(t, big.SessionID, endLimit)
 	if st.ExitCode == nil || *st.ExitCode != 3 {
 		t.Errorf("a program on a full disk ended as %+v", st)

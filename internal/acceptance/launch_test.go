@@ -95,8 +95,6 @@ func TestLaunchRefusals(t *testing.T) {
 		{"empty variable", args{"env": args{"": "c"}}, "VALIDATION_ERROR", []string{"env"}},
 		{"NUL in args", args{"args": []string{"ok", "a\x00"}}, "VALIDATION_ERROR", []string{"args[1]"}},
 		{"no such symbols", args{"symbolsPath": "none"}, "VALIDATION_ERROR", []string{"symbolsPath"}},
-		{"attach", args{"pid": 1}, "UNSUPPORTED", []string{"pid"}},
-		{"stop on entry", args{"stopOnEntry": true}, "UNSUPPORTED", []string{"stopOnEntry"}},
 		{"long arg", args{"args": []string{strings.Repeat("x", 200<<10)}}, "VALIDATION_ERROR", []string{"args[0]", "131071"}},
 		{"long variable", args{"env": args{"A": strings.Repeat("x", 200<<10)}}, "VALIDATION_ERROR", []string{"env.A"}},
 		{"too many args", args{"args": many}, "LAUNCH_FAILED", nil},

@@ -136,6 +136,14 @@ func differences(got, want []byte) string {
 // asOnDisk compares code with the files that it comes from.
 func asOnDisk(t *testing.T, code map[text][]byte) {
 	t.Helper()
+	if wrong := onDisk(t, code); wrong != "" {
+		t.Error(wrong)
+	}
+}
+
+// onDisk says where code is not what its file says.
+func onDisk(t *testing.T, code map[text][]byte) (wrong string) {
+	t.Helper()
 	for x, b := range code {
 		file, err := os.ReadFile(x.path)
 		if err != nil {
@@ -144,9 +152,10 @@ func asOnDisk(t *testing.T, code map[text][]byte) {
 		file = file[min(x.from, uint64(len(file))):]
 		n := min(len(b), len(file)) // the rest of the last page
 		if !bytes.Equal(b[:n], file[:n]) {
-			t.Errorf("%v is not what its file says: %s", x, differences(b[:n], file[:n]))
+			wrong = fmt.Sprintf("%v is not what its file says: %s", x, differences(b[:n], file[:n]))
 		}
 	}
+	return wrong
 }
 
 // TestTextRestored: when the last pattern is gone, and when a session ended without its program, every byte of code is what

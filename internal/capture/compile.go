@@ -75,6 +75,9 @@ func Compile(m *symbol.Module, f *symbol.Function, o Options) (*Function, error)
 	if err != nil {
 		return out, fmt.Errorf("read signature of %s: %w", f.Name, err)
 	}
+	if sig.Bare {
+		return out, nil
+	}
 	code, err := m.Code(f)
 	if err != nil {
 		return out, fmt.Errorf("read code of %s: %w", f.Name, err)

@@ -76,8 +76,12 @@ func (s *side) register(reg int) (int32, bool) {
 // FinishRecord computes what the agent left open in the payload of an enter or an exit, in place. threadName is asked for only
 // where it is needed; ok is false where nobody knows it, and then neither is what depends on it.
 func (f *Function) FinishRecord(payload []byte, exit bool, threadName func() (name string, ok bool)) {
-	for i := range f.Finish {
-		if x := &f.Finish[i]; x.Exit == exit {
+	finish(f.Finish, payload, exit, threadName)
+}
+
+func finish(list []Finish, payload []byte, exit bool, threadName func() (name string, ok bool)) {
+	for i := range list {
+		if x := &list[i]; x.Exit == exit {
 			x.fill(payload, threadName)
 		}
 	}

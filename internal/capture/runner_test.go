@@ -78,7 +78,7 @@ func (s *machineState) read(addr uint64, n int) []byte {
 
 // run executes one side of a plan as the agent does.
 func (s *machineState) run(first []uint8, ops []ring.Op, walks *Walks, depth int) []byte {
-	a := newAgent(s.read, walks, depth)
+	a := newInterp(s.read, walks, depth)
 	for _, r := range first {
 		a.p = binary.LittleEndian.AppendUint64(a.p, s.gpr[r])
 	}

@@ -50,11 +50,16 @@ func (b *builder) watch(s *side, to *[]value.Field, w Watch, sc *scope) error {
 	if err != nil {
 		return err
 	}
+	return b.read(s, to, w.Label, e, sc.exit)
+}
+
+// read adds an expression's value, under a label.
+func (b *builder) read(s *side, to *[]value.Field, label string, e *expr.Expr, exit bool) (err error) {
 	t := e.Type().Symbol()
-	field := value.Field{Name: w.Label}
+	field := value.Field{Name: label}
 	p, ok := e.Compile()
 	if !ok {
-		if field.Pieces, err = b.finished(s, e, sc.exit); err != nil {
+		if field.Pieces, err = b.finished(s, e, exit); err != nil {
 			return err
 		}
 		if e.Type().Kind() == expr.KindPointer { // nobody can follow it: it is known only when the call is over

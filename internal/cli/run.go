@@ -60,10 +60,14 @@ With --json every line is one JSON object: what debug_launch answered, each outp
 // running is one program that `strobe run` waits for.
 type running struct {
 	app     *app
+	leave   bool // it is attached to: let it run on at the end
 	client  *client
 	id      string
 	cursor  int64
 	stopped bool // we ended it
+
+	also string                // a kind of event beside output that is shown
+	show func(*rawEvent) error // how
 }
 
 func (a *app) run(ctx context.Context, f runFlags, args []string) error {
@@ -71,35 +75,50 @@ func (a *app) run(ctx context.Context, f runFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	stdin := !isNull(a.in)
-	if stdin {
+	r, input, err := a.begin(ctx, req)
+	if err != nil {
+		return err
+	}
+	defer r.client.Close()
+	if input {
+		go r.pumpInput(ctx) // parked in a read until this process ends
+	}
+	return r.follow(ctx, f)
+}
+
+// begin launches a program of which this process has the standard streams. input: there is some to pass on.
+func (a *app) begin(ctx context.Context, req map[string]any) (r *running, input bool, err error) {
+	if input = !isNull(a.in); input {
 		req["stdin"] = "pipe"
 	}
 	c, err := connect(ctx)
 	if err != nil {
-		return err
+		return nil, false, err
 	}
-	defer c.Close()
+	if r, err = a.launch(ctx, c, req); err != nil {
+		c.Close()
+	}
+	return r, input, err
+}
+
+// launch begins a session and says what there is to warn of.
+func (a *app) launch(ctx context.Context, c *client, req map[string]any) (*running, error) {
 	raw, err := c.call(ctx, "debug_launch", req)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var launched struct {
 		SessionID string   `json:"sessionId"`
 		Warnings  []string `json:"warnings"`
 	}
 	if err := decode("debug_launch", raw, &launched); err != nil {
-		return err
+		return nil, err
 	}
 	if a.json {
 		fmt.Fprintf(a.out, "%s\n", raw)
 	}
 	a.warn(launched.Warnings)
-	r := &running{app: a, client: c, id: launched.SessionID}
-	if stdin {
-		go r.pumpInput(ctx) // parked in a read until this process ends
-	}
-	return r.follow(ctx, f)
+	return &running{app: a, client: c, id: launched.SessionID}, nil
 }
 
 // launchRequest gives the program this shell's directory and environment, not the daemon's.
@@ -124,6 +143,14 @@ func launchRequest(f runFlags, args []string) (map[string]any, error) {
 	if len(args) > 1 {
 		req["args"] = args[1:]
 	}
+	if f.terminal {
+		req["terminal"] = true
+	}
+	return req, f.common(req)
+}
+
+// common adds what is said alike of programs that are launched and of those that run.
+func (f *runFlags) common(req map[string]any) (err error) {
 	if len(f.trace) > 0 {
 		req["trace"] = f.trace
 	}
@@ -133,15 +160,12 @@ func launchRequest(f runFlags, args []string) (map[string]any, error) {
 	if f.block {
 		req["onFullBuffer"] = "block"
 	}
-	if f.terminal {
-		req["terminal"] = true
-	}
 	if f.symbols != "" {
 		if req["symbolsPath"], err = filepath.Abs(f.symbols); err != nil {
-			return nil, fmt.Errorf("find symbols: %w", err)
+			return fmt.Errorf("find symbols: %w", err)
 		}
 	}
-	return req, nil
+	return nil
 }
 
 // repository returns the nearest directory at or above dir that is a repository, else dir.
@@ -255,6 +279,9 @@ func (r *running) follow(ctx context.Context, f runFlags) error {
 	} else {
 		r.summary(ctx, f, end)
 	}
+	if r.leave && r.stopped {
+		return nil
+	}
 	if code := end.code(); code != exitOK {
 		return &exitStatus{code: code}
 	}
@@ -300,8 +327,12 @@ const pageEvents = 500
 // page writes the next output events; it waits up to waitMs for one. lifeSign: a process event was
 // among them, which may be the program's end.
 func (r *running) page(ctx context.Context, waitMs int) (n int, lifeSign bool, err error) {
+	kinds := []string{"stdout", "stderr", "process", "crash"}
+	if r.also != "" {
+		kinds = append(kinds, r.also)
+	}
 	req := map[string]any{
-		"sessionId": r.id, "eventType": []string{"stdout", "stderr", "process", "crash"},
+		"sessionId": r.id, "eventType": kinds,
 		"afterEventId": r.cursor, "limit": pageEvents, "verbose": true,
 	}
 	if waitMs > 0 {
@@ -312,8 +343,8 @@ func (r *running) page(ctx context.Context, waitMs int) (n int, lifeSign bool, e
 		return 0, false, err
 	}
 	var page struct {
-		Events      []shownEvent `json:"events"`
-		LastEventID int64        `json:"lastEventId"`
+		Events      []rawEvent `json:"events"`
+		LastEventID int64      `json:"lastEventId"`
 	}
 	if err := decode("debug_query", raw, &page); err != nil {
 		return 0, false, err
@@ -325,9 +356,14 @@ func (r *running) page(ctx context.Context, waitMs int) (n int, lifeSign bool, e
 		e := &page.Events[i]
 		r.cursor = max(r.cursor, e.ID)
 		isOutput := e.EventType == "stdout" || e.EventType == "stderr"
-		lifeSign = lifeSign || !isOutput
-		if isOutput && !r.app.json && err == nil {
-			err = r.relay(e)
+		switch own := e.EventType == r.also; {
+		case !isOutput && !own:
+			lifeSign = true
+		case r.app.json || err != nil:
+		case own:
+			err = r.show(e)
+		default:
+			err = r.relay(&e.shownEvent)
 		}
 	}
 	r.cursor = max(r.cursor, page.LastEventID)
@@ -369,12 +405,16 @@ func (r *running) stop(ctx context.Context) (*outcome, error) {
 	if errors.Is(context.Cause(ctx), errTimeout) {
 		why = errTimeout.Error()
 	}
-	fmt.Fprintf(r.app.err, "strobe: %s; ending the program\n", why)
+	doing := "ending the program"
+	if r.leave {
+		doing = "detaching"
+	}
+	fmt.Fprintf(r.app.err, "strobe: %s; %s\n", why, doing)
 	r.stopped = true
 	end := &outcome{}
 	bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
-	req := map[string]any{"action": "stop", "sessionId": r.id, "retain": true}
+	req := map[string]any{"action": "stop", "sessionId": r.id, "retain": true, "kill": !r.leave}
 	if err := r.client.callInto(bound, "debug_session", req, end); err != nil {
 		return nil, err
 	}
@@ -401,6 +441,8 @@ func (r *running) summary(ctx context.Context, f runFlags, end *outcome) {
 	}
 	how := "ended"
 	switch {
+	case r.leave && r.stopped:
+		how = "detached; it runs on"
 	case end.Signal != "":
 		how = paintOn(w, red, end.Signal)
 	case end.ExitCode != nil && *end.ExitCode == 0:

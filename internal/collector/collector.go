@@ -6,14 +6,19 @@ package collector
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 
 	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/value"
+	"github.com/strobe-debug/strobe/internal/waits"
 )
 
-// Command is a program to launch.
+// Command is a program to launch, or to attach to.
 type Command struct {
-	Path        string   // absolute, resolved
+	PID         int      // 0; of a process that runs already: attach to it. Then Env and the files are not used
+	Path        string   // absolute, resolved; of a running process: where its file can be read now
+	Name        string   // of a running process: what Path is to itself, in its own file system
 	Args        []string // with argv[0]
 	Env         []string // complete
 	Dir         string
@@ -25,7 +30,9 @@ type Command struct {
 	SymbolsPath string
 	Block       bool // full rings make the target wait instead of dropping
 	StopOnEntry bool
-	Tracing     Tracing // in force from the first instruction
+	Tracing     Tracing  // in force from the first instruction
+	Glance      bool     // see Glancer: nothing is stopped
+	Drivers     []string // names of images that only start others: no function of theirs is traced
 }
 
 // Tracing is what is recorded of a target.
@@ -103,6 +110,21 @@ type ExitInfo struct {
 	Signal string // e.g. SIGSEGV
 }
 
+// Crash is why a process dies.
+type Crash struct {
+	PID     int
+	Thread  event.ThreadID
+	TS      int64  // when, on the session's clock
+	Signal  string // that it dies of, "" where a handler took one and exits
+	Class   string // abort, null-pointer, …
+	Reason  string // in words
+	Payload []byte // a JSON object: the crash event's other members
+
+	HandlerEnded bool // a handler took the signal and ended the process
+	Panicking    bool // a Rust panic is on the stack
+	Exception    bool // Payload tells of the exception that ends it
+}
+
 // Sink takes what a collector finds. Safe for concurrent use. Implemented by session.
 type Sink interface {
 	// Function registers a function and returns its ID. The same Function may be registered
@@ -117,6 +139,11 @@ type Sink interface {
 	// Sampled counts calls of fn that were made and not recorded, because the function is sampled: skipped more since
 	// the last report.
 	Sampled(fn event.FuncID, skipped int64)
+	// Crash tells that a process is about to die of a signal, or died of what a handler of one did. It is called after
+	// everything that the process did before was passed to Events, and returns when the event is on the timeline.
+	Crash(Crash)
+	// Ended tells that a process ended and all its events were passed on.
+	Ended(pid int, how ExitInfo)
 	// Now is the session's clock: nanoseconds since its start, on CLOCK_MONOTONIC.
 	Now() int64
 	// StartMono is CLOCK_MONOTONIC in nanoseconds at the session's start.
@@ -129,8 +156,21 @@ type Runtime interface {
 	// Detect reports whether this runtime runs the executable at cmd.Path. Cheap, without side
 	// effects, reads the file only.
 	Detect(cmd *Command) (bool, error)
-	// Launch starts the program with probes in force. ctx bounds the call, not the collector's life.
+	// Launch starts the program, or attaches to the process cmd.PID, with probes in force. ctx bounds the call, not the collector's life.
 	Launch(ctx context.Context, cmd *Command, sink Sink) (Collector, error)
+}
+
+// Glancer is a Runtime that can tell what threads of any processes do without touching them.
+type Glancer interface {
+	// Glance reads the threads of processes that nobody observes. root is the folder of the user's code.
+	Glance(ctx context.Context, pids []int, root string) (*ThreadReport, error)
+}
+
+// Attacher is a Runtime that can attach to running processes.
+type Attacher interface {
+	// Find describes a process as a Command for Launch: PID, Path, Name, Args and Dir. It says why where that cannot be attached to, or
+	// is none of this runtime's.
+	Find(pid int) (*Command, error)
 }
 
 // Collector is one launched or attached target. Safe for concurrent use.
@@ -152,6 +192,96 @@ type Collector interface {
 	// let it run on. Idempotent. Returns what could not be restored.
 	Stop(ctx context.Context, kill bool) error
 	Capabilities() Capabilities
+}
+
+// ThreadLister is a collector that can tell what a running target's threads do.
+type ThreadLister interface {
+	// Threads looks at every thread without the target's notice. Deadlocks are those that were there twice, 50 ms apart,
+	// without anything having moved. It fails with PROCESS_EXITED when the target is gone.
+	Threads(ctx context.Context) (*ThreadReport, error)
+}
+
+// ThreadReport is what a target's threads do; ThreadRow is one of them, or several that do the same, and Deadlock is
+// threads that wait for each other.
+type (
+	ThreadReport = waits.Report
+	ThreadRow    = waits.Row
+	Deadlock     = waits.Deadlock
+)
+
+// Cores opens core files. Safe for concurrent use.
+type Cores interface {
+	// OpenCore reads a core and finds the files that it names. The caller closes what it returns. Errors are faults.
+	OpenCore(ctx context.Context, r CoreRequest) (Core, error)
+}
+
+// CoreRequest names a core and the program that it is of. Paths are absolute.
+type CoreRequest struct {
+	Core, Binary string
+	SymbolsPath  string
+	ProjectRoot  string
+}
+
+// Core is an open core file: a dead process. Safe for concurrent use.
+type Core interface {
+	Inspector
+	ThreadLister
+	Describe() CoreInfo
+	// Crash tells why the process died; the event's thread is in PID and TID.
+	Crash(ctx context.Context) (c Crash, thread event.Thread, err error)
+	Close() error
+}
+
+// CoreInfo is what a core tells of its process.
+type CoreInfo struct {
+	PID      int
+	Program  string // its path when it ran
+	Args     string // its command line, cut
+	Signal   string // that it died of, "" where it had not died
+	Fatal    bool
+	Message  string // what the C library said when it ended the process, as it wrote it to standard error
+	Detail   string // for Capabilities.RuntimeDetail
+	Warnings []string
+}
+
+// Inspector reads values of a target, without stopping it.
+type Inspector interface {
+	// Inspect reads targets in their order. The error is for all of them: what is wrong with one is in its Reading.
+	Inspect(ctx context.Context, q Inspection) ([]Reading, error)
+}
+
+// Assigner is an Inspector that can change values, too.
+type Assigner interface {
+	// Assign writes each target's Set and returns what stands there then. All are checked before any is written.
+	Assign(ctx context.Context, q Inspection) ([]Reading, error)
+}
+
+// Inspection asks for values.
+type Inspection struct {
+	Targets  []InspectTarget
+	ThreadID int // whose locals and registers there are; 0: the thread that crashed
+	Frame    int // of that thread, as backtraces count; -1: the innermost of the user's code
+	PID      int // the process; 0: the thread's, or the first that lives
+	Depth    int // pointers followed, one behind the other
+}
+
+// InspectTarget is one value: an expression, or an address.
+type InspectTarget struct {
+	Expr    string // in package expr's language
+	Address uint64 // where Expr is empty
+	Type    string // of what is at Address; "": Size bytes
+	Size    int
+	Set     json.RawMessage // of a write: the value
+}
+
+// Reading is one value that was read.
+type Reading struct {
+	Address  string // "0x…", "" for what is not in memory
+	Type     string
+	Value    value.Value
+	Bytes    []byte       // of memory without a type, instead of Value
+	Previous *value.Value // of a write: what stood there before
+	Err      error
 }
 
 // Capabilities says what this target really offers, from what was set up.

@@ -4,27 +4,34 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"path/filepath"
 
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/collector/native"
+	"github.com/strobe-debug/strobe/internal/corefile"
 	"github.com/strobe-debug/strobe/internal/mcp"
 	"github.com/strobe-debug/strobe/internal/service"
 	"github.com/strobe-debug/strobe/internal/session"
+	"github.com/strobe-debug/strobe/internal/testadapter"
 )
 
 // runtimes names every language runtime, in the order in which they are asked whether a program is theirs.
 func runtimes(home string, log *slog.Logger) []collector.Runtime {
 	return []collector.Runtime{
-		native.New(native.Config{Logger: log, CacheDir: filepath.Join(home, "cache", "symbols")}),
+		native.New(native.Config{Logger: log, CacheDir: symbolCache(home)}),
 	}
 }
+
+func symbolCache(home string) string { return filepath.Join(home, "cache", "symbols") }
 
 // builtin is the one place that names every runtime and hands the operations to the front ends.
 func builtin(home string, log *slog.Logger) (*Backend, error) {
 	svc, err := service.New(service.Config{
 		Home: home, Logger: log, Runtimes: runtimes(home, log), Version: Version(),
+		Cores:        corefile.New(symbolCache(home), ""),
 		ParsePattern: native.ParsePattern, Keeper: []string{"/proc/self/exe", "keeper"}, Space: diskSpace,
+		Adapters: testadapter.Builtin(), Strobe: ownPath(),
 	})
 	if err != nil {
 		return nil, err
@@ -38,3 +45,12 @@ func builtin(home string, log *slog.Logger) (*Backend, error) {
 
 // RunKeeper is the keeper process: it holds the stdio of the daemon's targets, so that they outlive it.
 func RunKeeper() error { return session.RunKeeper() }
+
+// ownPath is our own executable, for commands that test frameworks are to start; "" where nobody knows.
+func ownPath() string {
+	path, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	return path
+}

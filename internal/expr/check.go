@@ -17,8 +17,12 @@ type Expr struct {
 	val    *node    // the value of a scalar
 	addr   *node    // where the value is, if it is in memory
 	text   *textRef // what reads as text
+	field  *node    // of a bit-field: the struct's address, where it is in memory
 	lit    *string  // text without a place: its contents
 	name   bool     // the thread's name
+	point  bool     // AtPoint
+
+	fieldOff, fieldBits int64 // of a bit-field, from field
 }
 
 // New reads and checks an expression. The error is an *Error.
@@ -39,7 +43,7 @@ func Check(s *Syntax, scope Scope) (*Expr, error) {
 	}
 	e := &Expr{Source: s.Source, typ: o.typ, addr: o.addr, lit: o.lit, name: o.threadName}
 	if o.bits > 0 {
-		e.addr = nil
+		e.field, e.fieldOff, e.fieldBits, e.addr = o.addr, o.bitOff, o.bits, nil
 	}
 	switch {
 	case o.typ.kind == KindVoid:
@@ -305,12 +309,40 @@ func (c *checker) place(p Place, n *ast) (*operand, error) {
 		}
 	case p.Kind == PlacePieces:
 		o.pieces = p.Pieces
-	case p.Kind == PlaceRegister || p.Kind == PlaceConst:
+	case p.Kind == PlaceRegister || p.Kind == PlaceConst || p.Kind == PlaceValue:
 		o.pieces = []Piece{{Place: p, Size: max(o.typ.size, 8)}}
 	default:
-		o.addr = placeAddress(p, n.pos)
+		if o.addr = placeAddress(p, n.pos); o.addr == nil {
+			return nil, unsupported(n.pos, "", "where %s is cannot be computed", n.text)
+		}
 	}
 	return c.settle(o)
+}
+
+// computed is the word that steps come to, nil where they are none.
+func computed(steps []Step, pos int) *node {
+	var stack []*node
+	for _, s := range steps {
+		n := len(stack)
+		switch {
+		case s.Kind == StepConst:
+			stack = append(stack, build(node{op: opConst, n: uint64(s.N), mod: s.Module, pos: pos}))
+		case s.Kind == StepReg:
+			stack = append(stack, addConst(build(node{op: opReg, n: uint64(s.Reg), pos: pos}), s.N))
+		case s.Kind == StepFS:
+			stack = append(stack, build(node{op: opFS, n: uint64(s.N), pos: pos}))
+		case s.Kind == StepLoad && n > 0 && s.N >= 1 && s.N <= 8 && s.N&(s.N-1) == 0:
+			stack[n-1] = load(stack[n-1], s.N, false, pos)
+		case s.Kind == StepALU && n > 1:
+			stack = append(stack[:n-2], alu(s.ALU, stack[n-2], stack[n-1], pos))
+		default:
+			return nil
+		}
+	}
+	if len(stack) == 0 {
+		return nil
+	}
+	return stack[len(stack)-1]
 }
 
 // placeAddress returns the address of a place in memory.
@@ -322,6 +354,8 @@ func placeAddress(p Place, pos int) *node {
 		return build(node{op: opCFA, n: uint64(p.Off), pos: pos})
 	case PlaceFSOffset:
 		return build(node{op: opFS, n: uint64(p.Off), pos: pos})
+	case PlaceComputed:
+		return computed(p.Steps, pos)
 	}
 	return build(node{op: opConst, n: p.Addr, mod: p.Module, pos: pos})
 }
@@ -409,7 +443,7 @@ func (c *checker) piece(o *operand, off, size int64, signed bool) (*node, error)
 		switch p.Place.Kind {
 		case PlaceMissing:
 			return nil, &Error{Code: fault.OptimizedOut, Pos: o.pos, Msg: "this part of the value was optimized out here"}
-		case PlaceRegister, PlaceConst:
+		case PlaceRegister, PlaceConst, PlaceValue:
 			if off+size > 8 {
 				return nil, unsupported(o.pos, "", "the upper half of a wide register cannot be read")
 			}
@@ -417,12 +451,21 @@ func (c *checker) piece(o *operand, off, size int64, signed bool) (*node, error)
 			if p.Place.Kind == PlaceRegister {
 				w = build(node{op: opReg, n: uint64(p.Place.Reg), pos: o.pos})
 			}
+			if p.Place.Kind == PlaceValue {
+				if w = computed(p.Place.Steps, o.pos); w == nil {
+					return nil, unsupported(o.pos, "", "the value cannot be computed")
+				}
+			}
 			shift := alu(ring.ALUShr, w, constant(uint64(8*off)), o.pos)
 			return extend(shift, size, signed), nil
 		case PlacePieces:
 			return nil, unsupported(o.pos, "", "the value is in parts of parts")
 		}
-		return load(addConst(placeAddress(p.Place, o.pos), off), size, signed, o.pos), nil
+		at := placeAddress(p.Place, o.pos)
+		if at == nil {
+			return nil, unsupported(o.pos, "", "where it is cannot be computed")
+		}
+		return load(addConst(at, off), size, signed, o.pos), nil
 	}
 	return nil, unsupported(o.pos, "", "the value is not whole here")
 }

@@ -63,18 +63,25 @@ func (e *Expr) Compile() (p *Program, ok bool) {
 		if e.val.op != opFBits {
 			return nil, false
 		}
-		p, _, ok = program(e.val.a, false)
+		p, _, ok = program(e.val.a, false, e.point)
 	case e.val != nil:
-		p, _, ok = program(e.val, false)
+		p, _, ok = program(e.val, false, e.point)
 	case e.addr != nil:
-		p, _, ok = program(e.addr, true)
+		p, _, ok = program(e.addr, true, e.point)
 	}
 	return p, ok
 }
 
-// program compiles a word. steps is how many the program takes at most.
-func program(n *node, object bool) (p *Program, steps int, ok bool) {
-	g := &generator{p: &Program{Object: object}}
+// AtPoint returns the expression for a point (ring.HookPoint), where programs have all general registers and no CFA.
+func (e *Expr) AtPoint() *Expr {
+	p := *e
+	p.point = true
+	return &p
+}
+
+// program compiles a word, for a point or for one end of a call. steps is how many the program takes at most.
+func program(n *node, object, point bool) (p *Program, steps int, ok bool) {
+	g := &generator{p: &Program{Object: object}, point: point}
 	g.node(n, 0)
 	g.emit(ring.Op{Code: ring.WalkOut})
 	g.emit(ring.Op{Code: ring.OpEnd})
@@ -88,6 +95,7 @@ func program(n *node, object bool) (p *Program, steps int, ok bool) {
 type generator struct {
 	p      *Program
 	failed bool
+	point  bool
 	loops  int // steps that loops take at most
 }
 
@@ -134,14 +142,14 @@ func (g *generator) node(n *node, d uint8) {
 			g.p.Relocs = append(g.p.Relocs, Reloc{at, n.mod})
 		}
 	case opReg:
-		g.failed = g.failed || !keptRegs[n.n]
+		g.failed = g.failed || !keptRegs[n.n] && !(g.point && n.n < 16)
 		g.emit(ring.Op{Code: ring.WalkReg, Src: d, Size: uint32(n.n)})
 	case opCFA, opFS:
 		code := uint8(ring.WalkCFA)
 		if n.op == opFS {
 			code = ring.WalkFS
 		}
-		g.failed = g.failed || !fits32(n.n)
+		g.failed = g.failed || !fits32(n.n) || g.point && n.op == opCFA
 		g.emit(ring.Op{Code: code, Src: d, Off: int32(n.n)})
 	case opThread:
 		g.emit(ring.Op{Code: ring.WalkInfo, Src: d})

@@ -83,6 +83,20 @@ func (e *Expr) Addr(env *Env) (addr uint64, ok bool, err error) {
 	return addr, err == nil, err
 }
 
+// IsBitField reports whether the result is a bit-field in memory.
+func (e *Expr) IsBitField() bool { return e.field != nil }
+
+// BitField returns where a bit-field in memory is: an address, its first bit from there, counted from the lowest, and its width. It is not
+// ok for what is none.
+func (e *Expr) BitField(env *Env) (addr uint64, first, bits int64, ok bool, err error) {
+	if e.field == nil {
+		return 0, 0, 0, false, nil
+	}
+	v := evaluator{env: env}
+	addr, err = v.word(e.field)
+	return addr + uint64(e.fieldOff/8), e.fieldOff % 8, e.fieldBits, err == nil, err
+}
+
 type evaluator struct {
 	env *Env
 	buf [16]byte

@@ -14,6 +14,29 @@ const (
 	PlaceAddress                    // in memory at Addr, plus the load bias of Module where that is not nil
 	PlaceConst                      // Addr is the value itself, sign- or zero-extended as its type is
 	PlacePieces                     // in parts: Pieces, in order from the first byte
+	PlaceComputed                   // in memory at the address that Steps compute
+	PlaceValue                      // Steps compute the value itself
+)
+
+// Step is one step of a computation over a stack of 64-bit words.
+type Step struct {
+	Kind   StepKind
+	Reg    int            // StepReg
+	N      int64          // StepReg, StepFS: added; StepConst: the word; StepLoad: bytes
+	ALU    uint32         // StepALU: ring.ALUAdd and so on
+	Module *symbol.Module // StepConst: whose load bias is added, or nil
+}
+
+// StepKind says what a Step does.
+type StepKind uint8
+
+// The steps.
+const (
+	StepConst StepKind = iota // push N
+	StepReg                   // push general register Reg + N
+	StepFS                    // push the FS base + N
+	StepLoad                  // replace an address by the N bytes there
+	StepALU                   // replace two words by what ALU makes of them
 )
 
 // Place is where a named value is, and its type.
@@ -23,6 +46,7 @@ type Place struct {
 	Off    int64
 	Addr   uint64
 	Module *symbol.Module
+	Steps  []Step
 	Deref  bool // what is at the place is the address of the value
 	Pieces []Piece
 	Type   *symbol.Type // nil: an unsigned integer of 64 bits, for registers
@@ -30,7 +54,7 @@ type Place struct {
 
 // Piece is one part of a value that is not in one place, e.g. a &str in two registers.
 type Piece struct {
-	Place Place // Register, RegOffset, CFAOffset, FSOffset, Address, Const or Missing; Type is not read
+	Place Place // any kind but Pieces; Type is not read
 	Size  int64 // bytes
 }
 

@@ -37,7 +37,7 @@ func (e *Expr) Split() (*Split, error) {
 		}
 		return nil, unsupported(0, "Name the object without a condition, or one of its members.", "which %s it is cannot be computed in the program", e.typ)
 	}
-	s := &splitter{seen: map[*node]*node{}}
+	s := &splitter{point: e.point, seen: map[*node]*node{}}
 	val := s.node(e.val)
 	switch {
 	case s.err != nil:
@@ -61,6 +61,7 @@ type splitter struct {
 	seen   map[*node]*node
 	steps  int
 	name   bool
+	point  bool
 	err    *Error
 }
 
@@ -86,7 +87,7 @@ func (s *splitter) part(n *node) *node {
 		return n
 	}
 	if n.op < opFConst {
-		if p, steps, ok := program(n, false); ok {
+		if p, steps, ok := program(n, false, s.point); ok {
 			return s.leaf(Leaf{Program: p}, steps, n)
 		}
 	}

@@ -29,7 +29,7 @@ const (
 	ProcessExited Code = "PROCESS_EXITED"
 	// LaunchFailed: the program could not be started.
 	LaunchFailed Code = "LAUNCH_FAILED"
-	// AttachFailed: reserved: a running process could not be attached to.
+	// AttachFailed: a running process could not be attached to.
 	AttachFailed Code = "ATTACH_FAILED"
 	// PermissionDenied: the operating system does not allow it.
 	PermissionDenied Code = "PERMISSION_DENIED"
@@ -37,11 +37,11 @@ const (
 	InvalidPattern Code = "INVALID_PATTERN"
 	// WatchFailed: a watch cannot be resolved or read.
 	WatchFailed Code = "WATCH_FAILED"
-	// TestRunNotFound: reserved: no test run of that id.
+	// TestRunNotFound: no test run of that id is remembered.
 	TestRunNotFound Code = "TEST_RUN_NOT_FOUND"
-	// TestAlreadyRunning: reserved: the project's tests are running already.
+	// TestAlreadyRunning: the project's tests are running already.
 	TestAlreadyRunning Code = "TEST_ALREADY_RUNNING"
-	// NoCodeAtLine: reserved: no code near that line.
+	// NoCodeAtLine: no code near that line.
 	NoCodeAtLine Code = "NO_CODE_AT_LINE"
 	// OptimizedOut: the compiler removed the value.
 	OptimizedOut Code = "OPTIMIZED_OUT"
@@ -49,7 +49,7 @@ const (
 	ReadFailed Code = "READ_FAILED"
 	// WriteFailed: input cannot be sent to the program: its stdin is closed, full or not a pipe.
 	WriteFailed Code = "WRITE_FAILED"
-	// NotPaused: reserved: the thread is not stopped.
+	// NotPaused: no thread, or not that one, is paused.
 	NotPaused Code = "NOT_PAUSED"
 	// ValidationError: a parameter is missing, unknown, of the wrong type or out of range.
 	ValidationError Code = "VALIDATION_ERROR"

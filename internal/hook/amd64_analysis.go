@@ -29,6 +29,8 @@ type analyzer struct {
 	tail  tailTracker
 	jumps int // direct branches of all kinds
 
+	astride bool // an instruction lies over Off
+
 	pointerJumps int // tail calls through pointers in memory, unless there are many
 }
 
@@ -40,12 +42,17 @@ func Analyze(code []byte, addr Addr, pad int, opt Options) Analysis {
 	pad = min(max(pad, 0), len(code))
 	z := analyzer{all: code, code: code[:len(code)-pad], interior: -1, loopFrom: -1}
 	z.a.Addr, z.a.Size = addr, len(z.code)
+	return z.analyze(opt)
+}
+
+// analyze looks at the place Addr+Off, where an endbr64 is left in place.
+func (z *analyzer) analyze(opt Options) Analysis {
 	if len(z.code) == 0 {
 		z.a.Reason = "the function has no code"
 		return z.a
 	}
-	if len(z.code) > 4 && binary.LittleEndian.Uint32(z.code) == endbr64 {
-		z.a.Off = 4
+	if at := z.code[z.a.Off:]; len(at) > 4 && binary.LittleEndian.Uint32(at) == endbr64 {
+		z.a.Off += 4
 	}
 	first, err := Decode(z.code[z.a.Off:])
 	if err != nil {
@@ -56,10 +63,12 @@ func Analyze(code []byte, addr Addr, pad int, opt Options) Analysis {
 		z.a.Reason = "the first instruction cannot be displaced: " + why
 		return z.a
 	}
-	z.tail.begin(&first)
+	if entry, err := Decode(z.code[z.a.Off-z.inside():]); err == nil {
+		z.tail.begin(&entry)
+	}
 	z.window()
 	z.walk()
-	if i, _ := slices.BinarySearch(opt.Targets, z.a.Site()+1); i < len(opt.Targets) && z.overwritten(int64(opt.Targets[i]-addr)) {
+	if i, _ := slices.BinarySearch(opt.Targets, z.a.Site()+1); i < len(opt.Targets) && z.overwritten(int64(opt.Targets[i]-z.a.Addr)) {
 		z.refuse("code elsewhere jumps into the bytes that a jump would overwrite")
 	}
 	z.a.RedZone = z.a.RedZone && !opt.NoRedZone
@@ -68,6 +77,11 @@ func Analyze(code []byte, addr Addr, pad int, opt Options) Analysis {
 }
 
 const endbr64 = 0xFA1E0FF3
+
+// tracked reports whether the function is compiled for indirect branch tracking.
+func (z *analyzer) tracked() bool {
+	return len(z.code) > 4 && binary.LittleEndian.Uint32(z.code) == endbr64
+}
 
 // refuse rules out PatchJump; the first reason stands.
 func (z *analyzer) refuse(format string, args ...any) {
@@ -105,6 +119,8 @@ func (z *analyzer) window() {
 		case !in.Flow.FallsThrough() && off < end && off < len(z.code) && isPadding(z.all[off:], end-off):
 			z.a.Padded = true
 			end = off
+		case !in.Flow.FallsThrough() && off < end && off < len(z.code) && z.a.Place:
+			z.refuse("other code begins in the bytes that a jump would overwrite: an exception's handler, perhaps")
 		}
 	}
 	z.windowEnd = off
@@ -155,6 +171,7 @@ func (z *analyzer) walk() {
 			return
 		}
 		z.visit(off, &in)
+		z.astride = z.astride || off < z.a.Off && off+in.Len > z.a.Off
 		off += in.Len
 	}
 }
@@ -174,7 +191,7 @@ func (z *analyzer) visit(off int, in *Inst) {
 	case FlowJumpIndirect:
 		z.a.IndirectJumps++
 		switch {
-		case z.tail.tailJump(in, z.a.Off > 0):
+		case z.tail.tailJump(in, z.tracked()):
 		case z.tail.pointerJump(in):
 			z.pointerJumps++
 		default:
@@ -205,7 +222,8 @@ func (z *analyzer) overwritten(t int64) bool {
 
 func (z *analyzer) branch(from int, to int64) {
 	switch {
-	case to == 0 || to == int64(z.a.Off):
+	case z.a.Place && to == int64(z.a.Off):
+	case !z.a.Place && (to == 0 || to == int64(z.a.Off)):
 		z.loopFrom = max(z.loopFrom, from)
 	case z.overwritten(to):
 		if from < z.a.Off || from >= z.windowEnd || !z.boundary(to) {
@@ -252,7 +270,7 @@ func (z *analyzer) decide(first *Inst) {
 	if z.pointerJumps >= manyPointerJumps {
 		z.a.TableJumps += z.pointerJumps
 	}
-	if z.a.TableJumps > 0 && !z.tablesMiss() {
+	if z.a.TableJumps > 0 && !z.needsFlags() && (z.inside() > 0 || !z.tablesMiss()) {
 		z.refuse("a jump table may lead into the bytes that a jump would overwrite")
 	}
 	z.a.Patch, z.a.PatchLen = PatchJump, jumpLen
@@ -262,7 +280,7 @@ func (z *analyzer) decide(first *Inst) {
 		z.a.Displaced, z.a.nbounds = first.Len, 1
 		z.a.EndsInCall = first.Flow == FlowCall || first.Flow == FlowCallIndirect
 	}
-	z.a.LoopsToEntry = z.loopFrom >= z.a.Off+z.a.Displaced || z.a.TableJumps > 0 && !z.framing(first)
+	z.a.LoopsToEntry = !z.a.Place && (z.loopFrom >= z.a.Off+z.a.Displaced || z.a.TableJumps > 0 && !z.framing(first))
 }
 
 // immovable says why an instruction cannot run at another address, or "".

@@ -18,6 +18,8 @@ type relocator struct {
 	out  []Pair
 	fix  []fixup
 
+	moved []Pair
+
 	id   uint32
 	exit Addr // slot of the agent's exit, called before a displaced ret; 0 for none
 }
@@ -48,7 +50,7 @@ func (r *relocator) run() error {
 	if back := r.a.Addr + Addr(off); falls {
 		r.out = append(r.out, Pair{back, r.e.pc()})
 		r.e.bytes(0xE9)
-		r.e.rel32(back, 0)
+		r.e.rel32(r.runsAt(back), 0)
 	}
 	for _, f := range r.fix {
 		to, ok := r.copyOf(f.target)
@@ -67,7 +69,7 @@ var (
 
 // copyOf finds where a displaced instruction went. endbr64 stays, and stands for what follows it.
 func (r *relocator) copyOf(orig Addr) (Addr, bool) {
-	if orig == r.a.Addr {
+	if orig == r.a.Addr && !r.a.Place {
 		orig = r.a.Site()
 	}
 	for _, p := range r.out {
@@ -117,14 +119,28 @@ func (r *relocator) inst(code []byte, in *Inst, at Addr) error {
 }
 
 // to appends the rel32 of a branch. A target among the displaced instructions is their copy, since
-// a patch lies over the original; all others are still where they were.
+// a patch lies over the original; all others are still where they were. So is a place: who comes back to it, arrives again.
 func (r *relocator) to(target Addr) {
 	d := int64(target - r.a.Site())
-	if target == r.a.Addr || d >= 0 && d < int64(r.a.PatchLen) || r.boundary(d) {
+	inside := target == r.a.Addr || d >= 0 && d < int64(r.a.PatchLen) || r.boundary(d)
+	if r.a.Place {
+		inside = d > 0 && (d < int64(r.a.PatchLen) || r.boundary(d))
+	}
+	if inside {
 		r.fix = append(r.fix, fixup{r.e.later(), target})
 		return
 	}
-	r.e.rel32(target, 0)
+	r.e.rel32(r.runsAt(target), 0)
+}
+
+// runsAt is where the instruction at an address runs.
+func (r *relocator) runsAt(a Addr) Addr {
+	for _, p := range r.moved {
+		if p.Orig == a {
+			return p.Copy
+		}
+	}
+	return a
 }
 
 func (r *relocator) boundary(off int64) bool {

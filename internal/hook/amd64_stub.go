@@ -26,6 +26,9 @@ func WriteStub(buf []byte, at Addr, spec Spec) (Stub, error) {
 	if a == nil || a.Patch == PatchNone || a.Size > len(spec.Code) || a.Off+a.Displaced > len(spec.Code) {
 		return Stub{}, fmt.Errorf("write stub: the function was not analysed as one that can be hooked")
 	}
+	if a.Place && spec.Kind != Probe && spec.Kind != CopyOnly {
+		return Stub{}, fmt.Errorf("write stub for %#x: a place inside a function takes Probe or CopyOnly", a.Site())
+	}
 	e := &emitter{buf: buf, at: at}
 	stub := Stub{Entry: at}
 	var err error
@@ -36,6 +39,10 @@ func WriteStub(buf []byte, at Addr, spec Spec) (Stub, error) {
 		err = e.enterOnly(&spec, &stub)
 	case RetTrap:
 		err = e.retTrap(&spec, &stub)
+	case Probe:
+		err = e.probe(&spec, &stub)
+	case CopyOnly:
+		err = e.copyOnly(&spec, &stub)
 	default:
 		err = fmt.Errorf("unknown kind %d", spec.Kind)
 	}
@@ -158,7 +165,7 @@ func (e *emitter) retTrap(spec *Spec, stub *Stub) error {
 }
 
 func (e *emitter) relocate(spec *Spec, stub *Stub) error {
-	r := relocator{e: e, code: spec.Code, a: spec.Analysis}
+	r := relocator{e: e, code: spec.Code, a: spec.Analysis, moved: spec.Moved}
 	if spec.Kind == EnterOnly {
 		r.id, r.exit = spec.ID, spec.ExitSlot
 	}

@@ -29,7 +29,7 @@ func (p Patch) String() string {
 // Options adds what the caller knows about a function to what its bytes say.
 type Options struct {
 	// Targets are addresses, ascending, that code outside the function jumps to: Analysis.Jumps of
-	// other functions, symbols inside this one. It may be one list for a whole module.
+	// other functions, symbols inside this one, handlers of exceptions. It may be one list for a whole module.
 	Targets []Addr
 	// NoRedZone says that the compiler keeps no data below the stack pointer: Go.
 	NoRedZone bool
@@ -53,6 +53,7 @@ type Analysis struct {
 	Displaced int // bytes of whole instructions from Off that the stub runs instead
 	PatchLen  int // bytes that the patch overwrites from Off: 5, 1 or 0
 	Padded    bool
+	Place     bool // by AnalyzeAt
 
 	// LoopsToEntry: a branch inside the function leads back to the patch, or may do so through a
 	// jump table. The stub checks for it.

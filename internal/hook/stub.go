@@ -33,6 +33,14 @@ const (
 	EnterOnly
 	// RetTrap stands for the ret at Spec.Ret: push ID; call [ExitSlot]; ret.
 	RetTrap
+	// Probe stands for any place (AnalyzeAt). It has no frame and leaves the red zone alone:
+	//
+	//	lea rsp,[rsp-128]; push ID; call [EnterSlot]     the agent keeps all registers and flags, and pops ID
+	//	lea rsp,[rsp+128]
+	//	relocated: displaced instructions; jmp back
+	Probe
+	// CopyOnly is only the displaced instructions and the jump back, for a tracer that meets an int3 at the place.
+	CopyOnly
 )
 
 // Spec says what stub to write for a function.
@@ -50,6 +58,10 @@ type Spec struct {
 	// StackBytes is how many bytes of arguments the caller left on the stack, above the return
 	// address; CallThrough copies them for the function. At most MaxStackBytes.
 	StackBytes int
+
+	// Moved says of instructions of the function that they run elsewhere: in the stub of another patch, which lies over
+	// them. Probe and CopyOnly: so the displaced instructions branch and go on to there.
+	Moved []Pair
 }
 
 const (

@@ -2,7 +2,9 @@ package ptrace
 
 import (
 	"encoding/binary"
+	"errors"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -21,7 +23,7 @@ type Siginfo [128]byte
 func (s *Siginfo) Signal() syscall.Signal { return syscall.Signal(binary.LittleEndian.Uint32(s[:])) }
 
 // OfEvent reports that the thread was stopped by ptrace itself: no signal waits for delivery.
-func (s *Siginfo) OfEvent() bool { return s.Code()>>8 > 0 && s.Code()&0x7f == int32(syscall.SIGTRAP) }
+func (s *Siginfo) OfEvent() bool { return s.Code()>>8 > 0 }
 
 // Code is si_code: why the signal was sent.
 func (s *Siginfo) Code() int32 { return int32(binary.LittleEndian.Uint32(s[8:])) }
@@ -29,14 +31,18 @@ func (s *Siginfo) Code() int32 { return int32(binary.LittleEndian.Uint32(s[8:]))
 // Addr is si_addr, of SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGTRAP.
 func (s *Siginfo) Addr() uint64 { return binary.LittleEndian.Uint64(s[16:]) }
 
+// SetAddr sets the fault's address.
+func (s *Siginfo) SetAddr(addr uint64) { binary.LittleEndian.PutUint64(s[16:], addr) }
+
 // PID is si_pid, of a signal that a process sent.
 func (s *Siginfo) PID() int32 { return int32(binary.LittleEndian.Uint32(s[16:])) }
 
 // Values of si_code for SIGTRAP.
 const (
-	TrapBrkpt  = 1
-	TrapTrace  = 2
-	TrapKernel = 0x80 // what int3 gives on x86
+	TrapBrkpt    = 1
+	TrapTrace    = 2    // one instruction was run
+	TrapHardware = 4    // a debug register's
+	TrapKernel   = 0x80 // what int3 gives on x86
 )
 
 // GetRegs reads the registers of a stopped thread.
@@ -44,6 +50,17 @@ func GetRegs(tid int) (r Regs, err error) { return r, ptraceData(unix.PTRACE_GET
 
 // SetRegs writes the registers of a stopped thread.
 func SetRegs(tid int, r *Regs) error { return ptraceData(unix.PTRACE_SETREGS, tid, 0, r) }
+
+// shadowStackSet is NT_X86_SHSTK: the shadow stack pointer.
+const shadowStackSet = 0x204
+
+// ShadowStack reports whether a stopped thread has a shadow stack.
+func ShadowStack(tid int) bool {
+	var ssp [8]byte
+	v := unix.Iovec{Base: &ssp[0]}
+	v.SetLen(len(ssp))
+	return ptraceData(unix.PTRACE_GETREGSET, tid, shadowStackSet, &v) == nil
+}
 
 // GetSiginfo reads the signal that stopped the thread.
 func GetSiginfo(tid int) (s Siginfo, err error) {
@@ -95,6 +112,47 @@ func WaitStop(tid int) (Stop, error) {
 			return stopOf(tid, ws), nil
 		default:
 			return Stop{TID: tid, Ended: true, Status: ws}, ErrGone
+		}
+	}
+}
+
+// PollStop is WaitStop without waiting: ok is false where the thread has not stopped yet.
+func PollStop(tid int) (s Stop, ok bool, err error) {
+	for {
+		var ws unix.WaitStatus
+		n, err := unix.Wait4(tid, &ws, unix.WALL|unix.WNOHANG, nil)
+		switch {
+		case err == unix.EINTR:
+		case err != nil:
+			return Stop{}, false, errnoErr(err.(syscall.Errno))
+		case n == 0:
+			return Stop{}, false, nil
+		case ws.Stopped():
+			return stopOf(tid, ws), true, nil
+		default:
+			return Stop{TID: tid, Ended: true, Status: ws}, false, ErrGone
+		}
+	}
+}
+
+// ErrBusy: a thread did not stop in time. Its stop is reported when it comes.
+var ErrBusy = errors.New("the thread does not come to a stop")
+
+// WaitStopFor is WaitStop for a thread that may be where nothing can stop it: ErrBusy after the time given.
+func WaitStopFor(tid int, within time.Duration) (Stop, error) {
+	const spins, short, long = 20, 1000, 50000 // ns
+	started := time.Now()
+	for n := 0; ; n++ {
+		s, ok, err := PollStop(tid)
+		switch {
+		case ok || err != nil:
+			return s, err
+		case time.Since(started) > within:
+			return Stop{}, ErrBusy
+		case n < spins: // it is on its way
+			unix.Nanosleep(&unix.Timespec{Nsec: short}, nil)
+		default:
+			unix.Nanosleep(&unix.Timespec{Nsec: long}, nil)
 		}
 	}
 }

@@ -49,15 +49,18 @@ func NewTracer(handle Handler) (*Tracer, error) {
 // ErrClosed: the tracer was closed.
 var ErrClosed = errors.New("tracer is closed")
 
+// lostAfter is when a wake signal is taken for lost: far longer than the thread takes to come out of its wait, which a second signal
+// would only disturb.
+const lostAfter = 200 * time.Microsecond
+
 // Do runs fn on the tracer's thread and returns its error. fn must not block for long: stopped threads wait.
 // Once fn began, Do waits for it.
 func (t *Tracer) Do(ctx context.Context, fn func() error) error {
 	c := &call{fn: fn, err: make(chan error, 1)}
-	delay := 20 * time.Microsecond
+	delay := lostAfter
 	timer := time.NewTimer(delay)
 	defer timer.Stop()
-	t.pending.Add(1)
-	defer t.pending.Add(-1)
+	t.pending.Add(1) // until it is taken, or given up
 	for {
 		// The signal is lost when it comes just before the system call: hence again and again.
 		if t.waiting.Load() {
@@ -67,8 +70,10 @@ func (t *Tracer) Do(ctx context.Context, fn func() error) error {
 		case t.calls <- c:
 			return <-c.err
 		case <-t.done:
+			t.pending.Add(-1)
 			return ErrClosed
 		case <-ctx.Done():
+			t.pending.Add(-1)
 			return ctx.Err()
 		case <-timer.C:
 			delay = min(delay*2, 2*time.Millisecond)
@@ -95,8 +100,26 @@ func (t *Tracer) Close() {
 	<-t.done
 }
 
+// hasChildren reports whether the calling thread has started processes that nobody has waited for.
+func hasChildren() bool {
+	for {
+		err := unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT|unix.WNOTHREAD|unix.WALL, nil)
+		if err != unix.EINTR {
+			return err == nil
+		}
+	}
+}
+
 func (t *Tracer) run() {
 	runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+	// But the first thread of a Go program never does, so that what it traces would stay traced; and of one that has started other
+	// children it would take their ends, which somebody else waits for.
+	if unix.Gettid() == unix.Getpid() || hasChildren() {
+		go t.run() // on another one, since this is taken
+		<-t.done
+		runtime.UnlockOSThread()
+		return
+	}
 	defer close(t.done)
 	t.tid.Store(int32(unix.Gettid()))
 	for {
@@ -141,6 +164,7 @@ func (t *Tracer) serve() bool {
 			select {
 			case c := <-t.calls:
 				t.traces = true // it may have attached to something; wait4 says if not
+				t.pending.Add(-1)
 				c.err <- c.fn()
 			case <-t.quit:
 				return false
@@ -157,9 +181,8 @@ func (t *Tracer) serve() bool {
 		}
 		select {
 		case c := <-t.calls:
-			t.pending.Add(-1)
+			t.pending.Add(-1) // by us: while its caller has not woken up, stops must not wait
 			c.err <- c.fn()
-			t.pending.Add(1) // the caller takes it back
 		case <-t.quit:
 			return false
 		case <-time.After(100 * time.Microsecond): // its caller gave up

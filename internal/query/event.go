@@ -200,13 +200,19 @@ func (a *asker) fetch(rows []store.Row) error {
 func (a *asker) render(r *store.Row) Event {
 	e := Event{ID: r.ID, TimestampNs: r.TS, EventType: r.Kind.String()}
 	t := a.thread(r.Thread)
+	if r.Kind == event.Crash {
+		return a.renderCrash(r, !a.req.Verbose && a.kinds != 1<<event.Crash)
+	}
 	if !r.Kind.IsCall() {
-		e.PID, e.ThreadID = t.PID, t.TID
+		e.PID, e.ThreadID = a.processOf(r), t.TID
 		if a.req.Verbose {
 			e.ThreadName, e.ParentID = a.threadName(r), r.Parent
 		}
 		e.payload(r, a.req.Verbose)
 		return e
+	}
+	if a.several {
+		e.PID = t.PID
 	}
 	f := a.fn(r.Func)
 	e.Function, e.SourceFile, e.Line = f.Name, f.File, f.Line

@@ -295,7 +295,7 @@ func TestCrashAndLossesAreSaid(t *testing.T) {
 	}
 	res = ask1(t, m.st, Request{EventType: Kinds{"stdout"}})
 	b, err := encode(res.Crash)
-	if want := `"eventType":"crash","pid":100,"threadId":100,"signal":"SIG2","faultAddress":"0x0"}`; err != nil || !strings.HasSuffix(string(b), want) {
+	if want := `"eventType":"crash","pid":100,"threadId":100,"threadName":"main","signal":"SIG2","faultAddress":"0x0"}`; err != nil || !strings.HasSuffix(string(b), want) {
 		t.Errorf("crash = %s, want …%s", b, want)
 	}
 	if !strings.Contains(res.Hint, "1236 call events in the session were lost") {

@@ -49,6 +49,18 @@ type asker struct {
 	countsAll bool                                  // view stats is from counters, which have the calls that were not recorded too
 	names     map[event.ThreadID][]store.ThreadName // of threads that had several
 	scope     scope
+
+	several    bool  // the session has several processes
+	aloneUntil int64 // when the second one came
+}
+
+func newAsker(ctx context.Context, st *store.Store, sn *store.Snapshot, f *filters) *asker {
+	a := &asker{
+		filters: f, ctx: ctx, st: st, sn: sn, cache: cacheOf(st), fns: sn.Functions(), threads: sn.Threads(), names: sn.ThreadNames(),
+		pid: int32(st.Meta().PID),
+	}
+	a.table = a.cache.functions(len(a.fns))
+	return a
 }
 
 // scope is the call that Request.Under names.

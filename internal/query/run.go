@@ -129,15 +129,14 @@ func ask(ctx context.Context, st *store.Store, f *filters, env Env, seen event.I
 		return nil, 0, fmt.Errorf("take snapshot: %w", err)
 	}
 	defer sn.Close()
-	a := &asker{
-		filters: f, ctx: ctx, st: st, sn: sn, cache: cacheOf(st), fns: sn.Functions(), threads: sn.Threads(), names: sn.ThreadNames(),
-		pid: int32(st.Meta().PID),
-	}
-	a.table = a.cache.functions(len(a.fns))
+	a := newAsker(ctx, st, sn, f)
 	if seen > 0 {
 		a.skipTo = seen + 1
 	}
 	upTo = sn.LastID()
+	if err := a.findProcesses(); err != nil {
+		return nil, upTo, fmt.Errorf("look for processes: %w", err)
+	}
 	if err := a.findUnder(); err != nil {
 		return nil, upTo, err
 	}
@@ -272,7 +271,7 @@ func (a *asker) complete(res *Result, notes []string, env Env) error {
 	if lost != "" {
 		notes = append(notes, lost)
 	}
-	if res.TotalCount == 0 {
+	if res.TotalCount == 0 && res.Tree == "" {
 		why, err := a.explain()
 		if err != nil {
 			return err
@@ -364,33 +363,4 @@ func (a *asker) lost() (string, error) {
 		more = "at least "
 	}
 	return fmt.Sprintf("%s%d call events %s were lost before they were stored (eventType dropped says when).", more, total, where), nil
-}
-
-// crash returns the newest crash in short, nil without one.
-func (a *asker) crash() (*Event, error) {
-	if a.st.Stats().Events[event.Crash] == 0 {
-		return nil, nil
-	}
-	var e *Event
-	err := a.sn.Scan(a.ctx, store.Filter{Kinds: 1 << event.Crash}, store.ScanOptions{Reverse: true, Cold: true}, func(row *store.Row) bool {
-		full := a.render(row)
-		e = &full
-		return false
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read crash: %w", err)
-	}
-	if e == nil {
-		return nil, nil
-	}
-	e.Arguments, e.ReturnValue = nil, nil
-	short := e.Data[:0]
-	for _, m := range e.Data {
-		switch m.Name {
-		case "signal", "faultAddress", "function", "sourceFile", "file", "line", "exceptionType", "exceptionMessage", "message", "error":
-			short = append(short, m)
-		}
-	}
-	e.Data = short
-	return e, nil
 }

@@ -185,8 +185,8 @@ func (a *asker) sections(parts []part, roots []store.Row) (out []section, others
 			if s.calls, err = a.sn.Count(a.ctx, f); err != nil {
 				return nil, false, fmt.Errorf("count calls: %w", err)
 			}
-			if s.calls == 0 { // the end of calls whose beginning is out of view
-				f.Kinds = 1 << event.FunctionExit
+			if s.calls == 0 { // the end of calls whose beginning is out of view, or exceptions alone
+				f.Kinds = 1<<event.FunctionExit | base.Kinds&(1<<event.Exception)
 				if n, err := a.sn.Count(a.ctx, f); err != nil || n == 0 {
 					if err != nil {
 						return nil, false, fmt.Errorf("count calls: %w", err)
@@ -372,6 +372,10 @@ func (a *asker) other(row *store.Row) string {
 		return kind + ": " + quote(*e.Text)
 	case e.Encoding != "":
 		return fmt.Sprintf("%s: %d bytes, not text", kind, len(row.Payload))
+	case row.Kind == event.Exception:
+		if line := exceptionLine(row.Payload); line != "" {
+			return line
+		}
 	case row.Kind == event.Dropped:
 		var loss struct {
 			Count int64 `json:"count"`

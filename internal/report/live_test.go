@@ -1,4 +1,4 @@
-package report
+package report_test
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	. "github.com/strobe-debug/strobe/internal/report"
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
@@ -122,7 +123,7 @@ func TestLiveGo(t *testing.T) {
 			test.find(t, source, stderrOf(t, "GOTRACEBACK=single", path, test.arg))
 		})
 	}
-	if got := parse(stderrOf(t, "", path, "recovered"), whole); len(got) > 0 {
+	if got := parseAll(stderrOf(t, "", path, "recovered")); len(got) > 0 {
 		t.Errorf("a recovered panic: got %+v", got)
 	}
 }
@@ -130,7 +131,7 @@ func TestLiveGo(t *testing.T) {
 // find looks for the report that is asked for among those of text.
 func (want live) find(t *testing.T, source string, text []byte) {
 	t.Helper()
-	reports := parse(text, func(int) int { return 7 })
+	reports := parsePieces(text, 7)
 	for _, r := range reports {
 		if r.Tool != want.tool || r.Kind != want.kind {
 			continue
@@ -185,4 +186,21 @@ func stderrOf(t *testing.T, env, path, arg string) []byte {
 		t.Fatalf("run %s %s: %v", path, arg, errors.Join(err, ctx.Err()))
 	}
 	return stderr.Bytes()
+}
+
+// parseAll reads a whole output at once.
+func parseAll(text []byte) []Report {
+	var p Parser
+	return append(p.Write(text), p.Close()...)
+}
+
+// parsePieces reads it n bytes at a time.
+func parsePieces(text []byte, n int) (all []Report) {
+	var p Parser
+	for len(text) > 0 {
+		k := min(n, len(text))
+		all = append(all, p.Write(text[:k])...)
+		text = text[k:]
+	}
+	return append(all, p.Close()...)
 }

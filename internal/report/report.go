@@ -147,6 +147,9 @@ func (p *Parser) Close() []Report {
 	return p.taken()
 }
 
+// Open reports whether a report, or a line that may begin one, is not complete.
+func (p *Parser) Open() bool { return len(p.open) > 0 || len(p.rest) > 0 }
+
 func (p *Parser) taken() []Report {
 	r := p.reports
 	p.reports = nil

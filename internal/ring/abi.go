@@ -46,7 +46,7 @@ const (
 	WalkAddr     = 30 // r[A] = address of base+Off in the target
 	WalkOut      = 31 // append r[A] to what OpEval puts out
 	WalkFS       = 32 // r[A] = FS base + Off
-	WalkReg      = 33 // r[A] = general register N as it was at this end of the call: arguments at enter, rax and rdx at exit
+	WalkReg      = 33 // r[A] = general register N as it was at this end of the call: arguments at enter, rax and rdx at exit; all at a point
 	WalkCFA      = 34 // r[A] = CFA + Off
 	WalkInfo     = 35 // r[A] = X 0: thread ID, 1: process ID, 2: bytes of the node at hand
 )

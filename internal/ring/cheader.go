@@ -7,20 +7,20 @@ import (
 )
 
 // abiTypes and abiConsts are the table that both sides are made from.
-var abiTypes = []any{Unwind{}, Arena{}, Control{}, Hook{}, Op{}, Node{}, ThreadSlot{}, Hot{}, Saved{}, Header{}, Record{}, BlobHeader{}}
+var abiTypes = []any{Unwind{}, Arena{}, Control{}, Hook{}, Op{}, Node{}, PointShard{}, Point{}, ThreadSlot{}, Hot{}, Saved{}, Header{}, Record{}, Output{}, BlobHeader{}, ProbeRegs{}}
 
 var abiConsts = []struct {
 	name  string
 	value uint64
 }{
 	{"MAGIC", Magic}, {"VERSION", Version}, {"CODE_BYTES", CodeBytes}, {"CONTROL_OFF", ControlOff},
-	{"HOOKS_OFF", HooksOff}, {"OPS_OFF", OpsOff}, {"THREADS_OFF", ThreadsOff}, {"THREAD_SLOTS", ThreadSlots},
+	{"HOOKS_OFF", HooksOff}, {"MAX_HOOKS", MaxHooks}, {"OPS_OFF", OpsOff}, {"THREADS_OFF", ThreadsOff}, {"THREAD_SLOTS", ThreadSlots},
 	{"STATES_OFF", StatesOff}, {"RINGS_OFF", RingsOff}, {"HEADER_BYTES", HeaderBytes}, {"RECORD_BYTES", RecordBytes},
 	{"OBJ_BYTES", ObjBytes}, {"MAX_UNWIND", MaxUnwind},
 	{"REC_ENTER", RecEnter}, {"REC_EXIT", RecExit}, {"REC_DROPPED", RecDropped}, {"REC_PAD", RecPad},
 	{"REC_TAIL", RecTail}, {"REC_TRUNCATED", RecTruncated}, {"RING_FREE", RingFree}, {"RING_USED", RingUsed},
 	{"FLAG_BLOCK", FlagBlock}, {"FLAG_FSGS", FlagFSGS}, {"FLAG_TSC", FlagTSC},
-	{"HOOK_SYNC", HookSync}, {"HOOK_UNWIND", HookUnwind}, {"HOOK_FIND_FDE", HookFindFDE}, {"FLAG_SHADOW", FlagShadow}, {"FLAG_FS0", FlagFS0}, {"HOOK_LEAVE", HookLeave},
+	{"HOOK_SYNC", HookSync}, {"HOOK_UNWIND", HookUnwind}, {"HOOK_FIND_FDE", HookFindFDE}, {"FLAG_SHADOW", FlagShadow}, {"FLAG_FS0", FlagFS0}, {"FLAG_BY_TID", FlagByTID}, {"HOOK_LEAVE", HookLeave}, {"HOOK_OUTPUT", HookOutput}, {"REC_OUTPUT", RecOutput}, {"OUTPUT_CHUNK", OutputChunk}, {"OUTPUT_CHUNKS", OutputChunks},
 	{"OP_END", OpEnd}, {"OP_REG", OpReg}, {"OP_XMM", OpXMM}, {"OP_STACK", OpStack}, {"OP_ST0", OpST0},
 	{"OP_ROOT", OpRoot}, {"OP_GATHER", OpGather}, {"OP_EVAL", OpEval}, {"OP_SAVE", OpSave}, {"OP_SAVED", OpSaved}, {"REC_SAMPLED", RecSampled},
 	{"WALK_LOAD", WalkLoad}, {"WALK_LOADMEM", WalkLoadMem}, {"WALK_CONST", WalkConst}, {"WALK_ALU", WalkALU}, {"WALK_ALUIMM", WalkALUImm},
@@ -31,6 +31,8 @@ var abiConsts = []struct {
 	{"ALU_AND", ALUAnd}, {"ALU_OR", ALUOr}, {"ALU_XOR", ALUXor}, {"ALU_SHL", ALUShl}, {"ALU_SHR", ALUShr}, {"ALU_SAR", ALUSar},
 	{"ALU_EQ", ALUEq}, {"ALU_NE", ALUNe}, {"ALU_ULT", ALUULt}, {"ALU_SLT", ALUSLt}, {"ALU_ULE", ALUULe}, {"ALU_SLE", ALUSLe},
 	{"WALKS_OFF", WalksOff}, {"MAX_WALKS", MaxWalks}, {"MAX_OPS", MaxOps}, {"MAX_NODES", MaxNodes}, {"MAX_STEPS", MaxSteps}, {"NODE_BYTES", NodeBytes},
+	{"POINTS_OFF", PointsOff}, {"MAX_POINTS", MaxPoints}, {"POINT_SHARDS", PointShards}, {"REC_POINT", RecPoint}, {"REC_FAILED", RecFailed},
+	{"HOOK_POINT", HookPoint}, {"HOOK_PAUSE", HookPause}, {"HOOK_OFF", HookOff},
 	{"MAX_HOT", MaxHot}, {"MAX_SAVED", MaxSaved}, {"SEEN_SLOTS", SeenSlots},
 	{"ST_OK", StatusOK}, {"ST_NULL", StatusNull}, {"ST_UNREADABLE", StatusUnreadable}, {"ST_CUT", StatusCut}, {"ST_NOROOM", StatusNoRoom},
 	{"MAX_PAYLOAD", MaxPayload},

@@ -25,7 +25,8 @@ type pair struct {
 	ns    int64
 }
 
-// refitEvery bounds how far a wrong slope can carry the result: 10 ppm of it is 10 µs.
+// refitEvery bounds how far a wrong slope can carry the result: 10 ppm of it is 10 µs. A young clock, whose slope is the
+// least sure, is renewed each time its age has doubled.
 const refitEvery = time.Second
 
 // NewClock starts comparing. mono reads CLOCK_MONOTONIC in nanoseconds.
@@ -95,7 +96,7 @@ func (c *Clock) Fit() Fit {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if ns := c.mono(); ns-c.anchor.ns > int64(refitEvery) {
+	if ns := c.mono(); ns-c.anchor.ns > min(int64(refitEvery), c.anchor.ns-c.first.ns) {
 		next := c.compare()
 		c.mult = slope(c.first, next)
 		c.anchor = next

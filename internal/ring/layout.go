@@ -9,6 +9,7 @@ package ring
 //	WalksOff      MaxWalks × uint32          first op of each walk program by ID, 0 none
 //	ThreadsOff    ThreadSlots × ThreadSlot   open-addressing hash by FS base
 //	StatesOff     MaxRings × uint32          RingFree, RingUsed, RingDead
+//	PointsOff     MaxPoints × Point
 //	RingsOff      Control.RingCount × (Header page, Control.RingBytes of data)
 //
 // All of it is one sparse memfd; only touched pages exist.
@@ -27,7 +28,10 @@ const (
 	ThreadSlots = 1 << 13
 	StatesOff   = ThreadsOff + ThreadSlots*16
 	MaxRings    = 1 << 12
-	RingsOff    = StatesOff + MaxRings*4
+	PointsOff   = StatesOff + MaxRings*4
+	MaxPoints   = 1 << 10
+	PointShards = 16
+	RingsOff    = PointsOff + MaxPoints*(64+PointShards*64)
 	HeaderBytes = 12288
 	MaxArenas   = 16
 	MaxUnwind   = 8
@@ -40,7 +44,26 @@ const (
 	RecExit    = 2
 	RecDropped = 3 // payload: count, first tsc, last tsc
 	RecPad     = 4 // to the ring's end
+	RecPoint   = 5 // a logpoint: what its message shows
+	RecFailed  = 6 // a condition that could not be evaluated: payload: how often by now, the address that could not be read or 0
 )
+
+// RecOutput is a record of what was written to descriptor 1 or 2: an Output, and the bytes.
+const RecOutput = 7
+
+// How much of one write is recorded: so many records of at most so many bytes. A stop for a signal in the midst of it has to be
+// short.
+const (
+	OutputChunk  = 16 << 10
+	OutputChunks = 32
+)
+
+// Output is what precedes the bytes of a RecOutput.
+type Output struct {
+	FD   uint32
+	N    uint32
+	More uint64 // bytes of the same write, behind these, that are not recorded
+}
 
 // Record flags.
 const (
@@ -65,15 +88,20 @@ const (
 	FlagFSGS   = 2  // rdfsbase may be used
 	FlagFS0    = 16 // the word at %fs:0 is the FS base, as the ABI has it once the C library runs: cheaper than rdfsbase
 	FlagShadow = 8  // shadow stacks are in use: unwinders count every frame
+	FlagByTID  = 32 // another process uses this memory: threads are told apart by their IDs, as two may have one FS base
 	FlagTSC    = 4  // rdtsc counts at a constant rate on all CPUs; else clock_gettime
 )
 
 // Hook flags: hooks that belong to Strobe itself and make no records.
 const (
-	HookSync    = 1 // tell the daemon that the loader's list of modules changed, and wait
-	HookLeave   = 4 // the program is about to trace itself: let it go
-	HookFindFDE = 8 // libgcc's _Unwind_Find_FDE: take the stubs' frames out of its walk; index in EnterOps
-	HookUnwind  = 2 // register the arenas' unwind entries with this unwinder first; index in EnterOps
+	HookSync    = 1   // tell the daemon that the loader's list of modules changed, and wait
+	HookLeave   = 4   // the program is about to trace itself: let it go
+	HookFindFDE = 8   // libgcc's _Unwind_Find_FDE: take the stubs' frames out of its walk; index in EnterOps
+	HookPoint   = 16  // a row of a point: see Hook
+	HookPause   = 32  // of a breakpoint: the tracer pauses the thread
+	HookOff     = 64  // of a point that is not in force: only those behind it count
+	HookOutput  = 128 // of write (EnterGPRs 0) or writev (1): record what goes to descriptors 1 and 2
+	HookUnwind  = 2   // register the arenas' unwind entries with this unwinder first; index in EnterOps
 )
 
 // Control is the head of the shared region. Written by the daemon but for the fields marked (agent).
@@ -116,7 +144,9 @@ type Arena struct {
 	FDE    uint64 // address of the FDE in it
 }
 
-// Hook is one function's entry in the hook table, indexed by hook ID.
+// Hook is one function's entry in the hook table, indexed by hook ID. In the row of a point at one place (HookPoint),
+// EnterOps and MaxEnter are those of its message, ExitOps is the first op of its condition (0: always), MaxExit is the hook ID of
+// the next point at the same place, and Hot its index in the points.
 type Hook struct {
 	Flags     uint32
 	EnterGPRs uint8
@@ -130,6 +160,24 @@ type Hook struct {
 	Hot       uint16 // index in Header.Hot
 	Depth     uint8  // pointers that walks follow
 	Pad1      uint8
+}
+
+// Point is what all places of one breakpoint or logpoint have in common.
+type Point struct {
+	HitCount  uint64 // it takes effect when the condition holds for this time only; 0: each
+	Thread    uint32 // in this thread only; 0: in all
+	Pad0      uint32
+	Passes    uint64 // (agent) times that a thread was there and the condition held
+	Failed    uint64 // (agent) times that the condition could not be evaluated
+	FailedTSC uint64 // (agent) when a record last said so
+	Pad1      [3]uint64
+	Shards    [PointShards]PointShard // (agent)
+}
+
+// PointShard counts the arrivals of some threads: a cache line each.
+type PointShard struct {
+	Hits uint64
+	Pad  [7]uint64
 }
 
 // ThreadSlot maps an FS base to a ring.
@@ -212,4 +260,14 @@ type BlobHeader struct {
 	FaultFix   uint64
 	CopyLo     uint64 // a fault in [CopyLo, CopyHi) goes on at CopyHi
 	CopyHi     uint64
+	Probe      uint64 // of points; the saved registers are a ProbeRegs
+	ProbeVec   uint64 // the same with the vector registers
+	ProbeTrap  uint64 // an int3: a breakpoint. rdi: address of the ProbeRegs, eax: hook ID. Behind it the thread goes on
+	Rest       uint64 // makes the rest of a system call that was cut short; see entry.S
+}
+
+// ProbeRegs is what a probe keeps on the stack of the thread that is at the place.
+type ProbeRegs struct {
+	Regs  [16]uint64 // by DWARF number, as they are at the place
+	Flags uint64
 }

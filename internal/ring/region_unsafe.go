@@ -57,6 +57,11 @@ func (r *Region) Walk(id uint16) *uint32 {
 	return (*uint32)(unsafe.Pointer(&r.mem[WalksOff+4*int(id)]))
 }
 
+// Point is entry i of the points, below MaxPoints.
+func (r *Region) Point(i uint32) *Point {
+	return (*Point)(unsafe.Pointer(&r.mem[PointsOff+int(i)*int(unsafe.Sizeof(Point{}))]))
+}
+
 // Slot is entry i of the thread table, below ThreadSlots.
 func (r *Region) Slot(i int) *ThreadSlot {
 	return (*ThreadSlot)(unsafe.Pointer(&r.mem[ThreadsOff+i*int(unsafe.Sizeof(ThreadSlot{}))]))
@@ -126,3 +131,21 @@ func (r *Region) HookSample(i uint32) *uint32 { return &r.Hook(i).Sample }
 
 // HookHot is Hook.Hot.
 func (r *Region) HookHot(i uint32) *uint16 { return &r.Hook(i).Hot }
+
+// HasRing reports whether a thread has a ring.
+func (r *Region) HasRing(tid uint32) bool {
+	hint := int(atomic.LoadUint32(&r.Control().RingHint))
+	for i := range r.ringCount {
+		switch atomic.LoadUint32(r.State(i)) {
+		case RingUsed:
+			if atomic.LoadUint32(&r.Header(i).TID) == tid {
+				return true
+			}
+		case RingFree:
+			if i >= hint { // they are given out in order
+				return false
+			}
+		}
+	}
+	return false
+}

@@ -13,7 +13,8 @@ import (
 
 // LaunchParams are the parameters of debug_launch.
 type LaunchParams struct {
-	Command            string            `json:"command" jsonschema:"path, or name in PATH"`
+	Command            string            `json:"command,omitempty" jsonschema:"path, or name in PATH"`
+	PID                int               `json:"pid,omitempty" jsonschema:"instead of command: attach to this process"`
 	Args               []string          `json:"args,omitempty"`
 	Cwd                string            `json:"cwd,omitempty" jsonschema:"default: command's directory if a path, else projectRoot"`
 	ProjectRoot        string            `json:"projectRoot" jsonschema:"absolute; what @usercode means"`
@@ -21,8 +22,10 @@ type LaunchParams struct {
 	Stdin              string            `json:"stdin,omitempty" jsonschema:"text, or \"pipe\": send it with debug_session input"`
 	Terminal           bool              `json:"terminal,omitempty" jsonschema:"run in a pseudo-terminal"`
 	SymbolsPath        string            `json:"symbolsPath,omitempty" jsonschema:"file or directory with debug info"`
+	Core               string            `json:"core,omitempty" jsonschema:"core file of command: open it instead of running"`
 	Trace              []string          `json:"trace,omitempty" jsonschema:"patterns from the start; see debug_trace"`
 	SerializationDepth int               `json:"serializationDepth,omitempty"`
+	StopOnEntry        bool              `json:"stopOnEntry,omitempty" jsonschema:"pause before main"`
 	OnFullBuffer       string            `json:"onFullBuffer,omitempty" jsonschema:"drop counts lost calls, block makes the program wait"`
 	Name               string            `json:"name,omitempty" jsonschema:"label"`
 }
@@ -34,6 +37,7 @@ type LaunchResult struct {
 	Runtime                string                 `json:"runtime"`
 	Capabilities           collector.Capabilities `json:"capabilities"`
 	PendingPatternsApplied int                    `json:"pendingPatternsApplied,omitempty"`
+	Breakpoints            []string               `json:"breakpoints,omitempty"`     // of those that were staged: ids
 	HookedFunctions        *int                   `json:"hookedFunctions,omitempty"` // this and the next three: with patterns
 	MatchedFunctions       *int                   `json:"matchedFunctions,omitempty"`
 	Unhookable             []collector.Unhookable `json:"unhookable,omitempty"` // first 20
@@ -48,24 +52,28 @@ var launchOp = Op{
 	Doc: "Starts a program and records its output, and the calls that the patterns in `trace` select, on one timeline. " +
 		"The program runs with the daemon's environment with `env` laid over it (give variables that matter in `env`: the daemon may " +
 		"have been started by another shell). `command` with a slash is a path, relative to `cwd` or else to projectRoot; without one it is looked up in the " +
-		"PATH that the program itself will see. Answers as soon as the program runs; with patterns, as soon as its libraries are loaded and hooked.",
+		"PATH that the program itself will see. Answers as soon as the program runs; with patterns, as soon as its libraries are loaded and hooked. " +
+		"With `core` nothing is run: the session is the dead process, with the crash event that observing it would have given, and debug_memory reads its values. " +
+		"`command` may have been moved since, but must be the same build. Cores may be compressed with zstd or gzip.",
 	Destructive: false,
 	Params:      reflect.TypeFor[LaunchParams](),
 	Results:     []reflect.Type{reflect.TypeFor[LaunchResult]()},
 	Fields: []Field{
-		{Name: "command", Required: true},
+		{Name: "pid", Min: 1, Max: 1 << 22},
 		{Name: "projectRoot", Required: true},
 		{Name: "serializationDepth", Min: 1, Max: 10, Default: 3},
 		{Name: "onFullBuffer", Enum: []string{"drop", "block"}, Default: "drop"},
-	},
-	Later: map[string]string{
-		"stopOnEntry": "Stage patterns in trace instead: they are in force from the first instruction.",
-		"pid":         "Start the program with command; attaching to a running process comes later.",
 	},
 	run: typed(launch),
 }
 
 func launch(ctx context.Context, s *Service, p *LaunchParams) (*LaunchResult, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	if p.Core != "" {
+		return openCore(ctx, s, p)
+	}
 	if err := s.checkPatterns(p.Trace); err != nil {
 		return nil, err
 	}
@@ -77,29 +85,66 @@ func launch(ctx context.Context, s *Service, p *LaunchParams) (*LaunchResult, er
 		s.pending.putBack(key, pending)
 		return nil, err
 	}
-	tracing, _, err := pending.Change(change, set.SerializationDepth)
+	tracing, _, err := pending.tracing.Change(change, set.SerializationDepth)
 	if err != nil {
 		s.pending.putBack(key, pending)
 		return nil, err
 	}
+	start := func() (*session.Session, error) {
+		return s.sessions.Attach(ctx, session.AttachRequest{PID: p.PID, ProjectRoot: p.ProjectRoot, SymbolsPath: p.SymbolsPath, Tracing: tracing, OnFullBuffer: p.OnFullBuffer, Name: p.Name})
+	}
+	if p.PID == 0 {
+		start = func() (*session.Session, error) {
+			r := p.request(tracing)
+			r.StopOnEntry = r.StopOnEntry || len(pending.points) > 0
+			return s.sessions.Launch(ctx, r)
+		}
+	}
+	sess, err := start()
+	if err != nil {
+		s.pending.putBack(key, pending)
+		return nil, err
+	}
+	res, err := p.launched(sess, len(pending.tracing.Probes), len(tracing.Probes) > 0)
+	if err == nil && len(pending.points) > 0 {
+		err = p.setStaged(ctx, sess, pending.points, res)
+	}
+	return res, err
+}
+
+// check refuses what does not go together.
+func (p *LaunchParams) check() error {
+	switch {
+	case p.Command == "" && p.PID == 0:
+		return invalid("Give command, or pid to attach to a running process.", "command is missing")
+	case p.Command != "" && p.PID != 0:
+		return invalid("Give one of them.", "command and pid are both given")
+	case p.PID != 0 && (len(p.Args) > 0 || p.Cwd != "" || len(p.Env) > 0 || p.Stdin != "" || p.Terminal || p.StopOnEntry):
+		return invalid("Leave them out.", "args, cwd, env, stdin, terminal and stopOnEntry belong to command: process %d runs already", p.PID)
+	}
+	return nil
+}
+
+// request is the launch of a program with these patterns.
+func (p *LaunchParams) request(tracing session.Tracing) session.LaunchRequest {
 	r := session.LaunchRequest{
 		Command: p.Command, Args: p.Args, Cwd: p.Cwd, ProjectRoot: p.ProjectRoot, Env: p.Env, Stdin: p.Stdin,
-		Terminal: p.Terminal, SymbolsPath: p.SymbolsPath, Tracing: tracing, OnFullBuffer: p.OnFullBuffer, Name: p.Name,
+		Terminal: p.Terminal, SymbolsPath: p.SymbolsPath, Tracing: tracing, OnFullBuffer: p.OnFullBuffer, Name: p.Name, StopOnEntry: p.StopOnEntry,
 	}
 	if p.Stdin == "pipe" {
 		r.Stdin, r.KeepStdin = "", true
 	}
-	sess, err := s.sessions.Launch(ctx, r)
-	if err != nil {
-		s.pending.putBack(key, pending)
-		return nil, err
-	}
+	return r
+}
+
+// launched is the answer for a session that has just begun.
+func (p *LaunchParams) launched(sess *session.Session, pending int, traced bool) (*LaunchResult, error) {
 	state, err := sess.Started()
 	if err != nil {
 		return nil, err
 	}
 	res := &LaunchResult{
-		SessionID: sess.ID, PID: state.PID, Runtime: state.Runtime, PendingPatternsApplied: len(pending.Probes),
+		SessionID: sess.ID, PID: state.PID, Runtime: state.Runtime, PendingPatternsApplied: pending,
 		Warnings: launchWarnings(state),
 	}
 	if state.Caps != nil {
@@ -107,7 +152,10 @@ func launch(ctx context.Context, s *Service, p *LaunchParams) (*LaunchResult, er
 		res.Runtime = cmp.Or(state.Caps.Runtime, res.Runtime)
 	}
 	res.NextSteps = "debug_query shows output; debug_trace adds functions while it runs; debug_session stop ends it."
-	if len(tracing.Probes) > 0 {
+	if p.StopOnEntry {
+		res.NextSteps = "The program is paused before main: debug_breakpoint sets breakpoints, debug_continue lets it go on."
+	}
+	if traced {
 		t := &state.Trace
 		res.HookedFunctions, res.MatchedFunctions = &t.Hooked, &t.Matched
 		res.Unhookable, res.UnhookableCount = firstUnhookable(t.Unhookable)

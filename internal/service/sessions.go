@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/query"
 	"github.com/strobe-debug/strobe/internal/session"
 )
 
@@ -19,10 +21,11 @@ type SessionParams struct {
 	Action    string `json:"action"`
 	SessionID string `json:"sessionId,omitempty" jsonschema:"all but list"`
 	Retain    bool   `json:"retain,omitempty" jsonschema:"stop: keep the data"`
-	Kill      *bool  `json:"kill,omitempty" jsonschema:"stop: false lets the program run on, unhooked"`
+	Kill      *bool  `json:"kill,omitempty" jsonschema:"stop: false lets the program run on, unhooked (default if attached)"`
 	Text      string `json:"text,omitempty" jsonschema:"input: sent to stdin"`
 	Base64    string `json:"base64,omitempty" jsonschema:"input: bytes"`
 	EOF       bool   `json:"eof,omitempty" jsonschema:"input: then close stdin"`
+	Threads   bool   `json:"threads,omitempty" jsonschema:"status: what each thread does or waits for; deadlocks"`
 }
 
 // StatusResult is the answer of action status.
@@ -43,11 +46,15 @@ type StatusResult struct {
 	Watches         []string                    `json:"watches"`
 	Breakpoints     []string                    `json:"breakpoints"`
 	Logpoints       []string                    `json:"logpoints"`
-	PausedThreads   []string                    `json:"pausedThreads"`
+	PausedThreads   []PausedRow                 `json:"pausedThreads"`
 	CrashInfo       json.RawMessage             `json:"crashInfo,omitempty"`
 	Capabilities    *collector.Capabilities     `json:"capabilities,omitempty"`
 	Released        bool                        `json:"released,omitempty"`   // stopped with kill false: the program was let go
 	StoreError      string                      `json:"storeError,omitempty"` // recording ended early: why
+	Threads         []collector.ThreadRow       `json:"threads,omitempty"`    // when asked for; instead of capabilities
+	ThreadCount     int                         `json:"threadCount,omitempty"`
+	ThreadsNotShown int                         `json:"threadsNotShown,omitempty"` // for their number
+	Deadlocks       []collector.Deadlock        `json:"deadlocks,omitempty"`
 	Warnings        []string                    `json:"warnings,omitempty"`
 }
 
@@ -119,6 +126,8 @@ var sessionOp = Op{
 	Doc: "Sessions belong to the user, not to a connection: any client sees all of them. A session whose program ended stays readable until it is stopped or deleted. " +
 		"Ended sessions are deleted 7 days after their end, and when all take over 10 GB the one that ended first goes first (settings storage.retainDays, storage.maxBytes); " +
 		"list says which in deleted. " +
+		"Status with threads looks at every thread of a running program without its notice: what it waits for (a lock with its name and owner, a thread to join, a file, a child), and where in the program's own code. " +
+		"Threads that do the same share a row with count. Circles of waits in which nothing moved for 50 ms are in deadlocks; probable is set where an owner had to be inferred. " +
 		"After stop with kill false its status is exited, with released true and no exit code: the session is over, the program runs on.",
 	Destructive: true,
 	Params:      reflect.TypeFor[SessionParams](),
@@ -167,7 +176,7 @@ func sessionAction(ctx context.Context, s *Service, p *SessionParams) (any, erro
 		}
 		return &InputResult{Success: true, Bytes: n}, nil
 	}
-	return sessionStatus(ctx, s, p.SessionID)
+	return sessionStatus(ctx, s, p.SessionID, p.Threads)
 }
 
 // check refuses fields that the action would ignore.
@@ -177,6 +186,9 @@ func (p *SessionParams) check() error {
 	}
 	if p.Action != "stop" && (p.Retain || p.Kill != nil) {
 		return invalid("Leave them out.", "retain and kill belong to action stop")
+	}
+	if p.Action != "status" && p.Threads {
+		return invalid("Leave it out.", "threads belongs to action status")
 	}
 	if p.Action != "input" && (p.Text != "" || p.Base64 != "" || p.EOF) {
 		return invalid("Leave them out.", "text, base64 and eof belong to action input")
@@ -202,7 +214,7 @@ func (p *SessionParams) input() (string, error) {
 	return string(b), nil
 }
 
-func sessionStatus(ctx context.Context, s *Service, id string) (*StatusResult, error) {
+func sessionStatus(ctx context.Context, s *Service, id string, threads bool) (*StatusResult, error) {
 	sess, err := s.sessions.Get(ctx, id)
 	if err != nil {
 		return nil, err
@@ -215,8 +227,15 @@ func sessionStatus(ctx context.Context, s *Service, id string) (*StatusResult, e
 		SessionID: id, Status: string(st.Status), ExitCode: st.ExitCode, Signal: st.Signal, PID: st.PID, PIDs: st.PIDs,
 		Runtime: st.Runtime, EventCount: st.Events, EventsEvicted: st.Evicted, DroppedEvents: st.Dropped,
 		HookedFunctions: st.Trace.Hooked, TracePatterns: session.Patterns(st.Tracing.Probes), Sampling: append([]collector.SampledFunction{}, st.Trace.Sampled...), Watches: st.Tracing.Labels(),
-		Breakpoints: []string{}, Logpoints: []string{}, PausedThreads: []string{}, Capabilities: st.Caps, Warnings: st.Warnings,
-		CrashInfo: st.Crash, Released: st.Released,
+		Breakpoints: []string{}, Logpoints: []string{}, PausedThreads: pausedRows(st.Pauses), Capabilities: st.Caps, Warnings: slices.Concat(st.Warnings, st.Trace.Warnings),
+		CrashInfo: query.CrashSummary(st.Crash), Released: st.Released,
+	}
+	for i := range st.Points {
+		if p := &st.Points[i]; p.Message != "" {
+			r.Logpoints = append(r.Logpoints, p.ID+" "+pointPlace(p))
+		} else {
+			r.Breakpoints = append(r.Breakpoints, p.ID+" "+pointPlace(p))
+		}
 	}
 	if r.Released {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("process %d was let go at the stop: what it does since then is not observed", st.PID))
@@ -227,11 +246,21 @@ func sessionStatus(ctx context.Context, s *Service, id string) (*StatusResult, e
 	if st.Caps != nil && st.Caps.Runtime != "" {
 		r.Runtime = st.Caps.Runtime
 	}
+	if threads {
+		return r, addThreads(ctx, sess, r)
+	}
 	return r, nil
 }
 
 func stopSession(ctx context.Context, s *Service, p *SessionParams) (*StopResult, error) {
-	kill := p.Kill == nil || *p.Kill
+	sess, err := s.sessions.Get(ctx, p.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	kill := !sess.Attached()
+	if p.Kill != nil {
+		kill = *p.Kill
+	}
 	res, err := s.sessions.Stop(ctx, p.SessionID, session.StopOptions{Kill: kill, Retain: p.Retain})
 	if err != nil {
 		return nil, err

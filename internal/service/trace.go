@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"slices"
 
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/session"
@@ -13,7 +14,7 @@ import (
 // TraceParams are the parameters of debug_trace.
 type TraceParams struct {
 	SessionID          string         `json:"sessionId,omitempty" jsonschema:"absent: stage for the next launch in projectRoot"`
-	Add                []string       `json:"add,omitempty" jsonschema:"glob on the qualified name: * stops at ::, ** does not; a::b(int); @usercode; @file:NAME; file:GLOB; !PATTERN takes out"`
+	Add                []string       `json:"add,omitempty" jsonschema:"glob on the qualified name: * stops at ::, ** does not; a::b(int); @usercode; @file:NAME; file:GLOB; @exceptions: throws, catches, panics; !PATTERN takes out"`
 	Remove             []string       `json:"remove,omitempty"`
 	SerializationDepth int            `json:"serializationDepth,omitempty" jsonschema:"how deep values are followed"`
 	CaptureOut         *bool          `json:"captureOut,omitempty" jsonschema:"pointees of arguments at the exit"`
@@ -109,10 +110,10 @@ func (s *Service) stage(ctx context.Context, p *TraceParams) (*TraceResult, erro
 		return nil, err
 	}
 	var missing []string
-	next := s.pending.change(keyOf(clientOf(ctx), p.ProjectRoot), func(have session.Tracing) (next session.Tracing) {
-		next, missing, err = have.Change(change, set.SerializationDepth)
+	next := s.pending.change(keyOf(clientOf(ctx), p.ProjectRoot), func(next staged) staged {
+		next.tracing, missing, err = next.tracing.Change(change, set.SerializationDepth)
 		return next
-	})
+	}).tracing
 	if err != nil {
 		return nil, err
 	}
@@ -128,6 +129,11 @@ func (s *Service) stage(ctx context.Context, p *TraceParams) (*TraceResult, erro
 		r.Status = "Staged: in force from the first instruction of the next debug_launch in this projectRoot by this client, for 1 hour, whatever the connection."
 	}
 	return r, nil
+}
+
+// recordsExceptions reports whether the pattern @exceptions found a runtime to watch.
+func recordsExceptions(probes []collector.ProbeStatus) bool {
+	return slices.ContainsFunc(probes, func(p collector.ProbeStatus) bool { return p.Pattern == "@exceptions" && p.Hooked > 0 })
 }
 
 func describeTrace(sess *session.Session, t *session.TraceState) *TraceResult {
@@ -152,6 +158,8 @@ func describeTrace(sess *session.Session, t *session.TraceState) *TraceResult {
 		r.Status = "The program has ended; its events can still be queried."
 	case len(probes) == 0:
 		r.Status = "Nothing is traced. Add patterns, for example @usercode for all functions under projectRoot."
+	case t.Hooked == 0 && recordsExceptions(t.Probes):
+		r.Status = "Exceptions are recorded, no function is traced. Query them with eventType: exception."
 	case t.Hooked == 0:
 		r.Status = "No function is hooked: see warnings and unhookable."
 	default:

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +20,6 @@ import (
 // Launch starts a program and returns its session once it runs. On any error nothing is left: no
 // process, no file, no row. ctx bounds the call only.
 func (m *Manager) Launch(ctx context.Context, r LaunchRequest) (*Session, error) {
-	set, warnings := m.cfg.Settings.Load(r.ProjectRoot)
 	cmd, err := resolve(&r)
 	if err != nil {
 		return nil, err
@@ -28,11 +28,18 @@ func (m *Manager) Launch(ctx context.Context, r LaunchRequest) (*Session, error)
 	if err != nil {
 		return nil, err
 	}
+	return m.begin(ctx, rt, cmd, r)
+}
+
+// begin makes the session of a program that is launched or attached to.
+func (m *Manager) begin(ctx context.Context, rt collector.Runtime, cmd *collector.Command, r LaunchRequest) (*Session, error) {
+	set, warnings := m.cfg.Settings.Load(r.ProjectRoot)
 	policy := r.OnFullBuffer
 	if policy == "" {
 		policy = set.OnFullBuffer
 	}
 	cmd.Block = policy == "block"
+	cmd.StopOnEntry, cmd.Drivers = r.StopOnEntry, r.Drivers
 	cmd.Tracing = r.Tracing.forCollector(set, cmd.Block)
 	if err := m.makeRoom(ctx); err != nil {
 		return nil, err
@@ -55,7 +62,7 @@ func (m *Manager) Launch(ctx context.Context, r LaunchRequest) (*Session, error)
 	if err != nil {
 		return nil, err
 	}
-	if w := privileged(cmd.Path); w != "" {
+	if w := privileged(cmd.Path); w != "" && !s.attached {
 		warnings = append(warnings, w)
 	}
 	s.warnings = append(warnings, s.warnings...)
@@ -111,8 +118,9 @@ func (m *Manager) start(ctx context.Context, id string, rt collector.Runtime, cm
 	}()
 	startMono, started := iochan.Monotonic(), time.Now().UnixNano()
 	k := newSink(startMono, log)
+	k.terminal, k.tap = r.Terminal, r.Tap
 	meta := Info{
-		ID: id, Name: r.Name, Command: cmd.Path, Args: cmd.Args[1:], ProjectRoot: cmd.ProjectRoot, Cwd: cmd.Dir,
+		ID: id, Name: r.Name, Command: cmp.Or(cmd.Name, cmd.Path), Args: cmd.Args[1:], ProjectRoot: cmd.ProjectRoot, Cwd: cmd.Dir,
 		Runtime: rt.Name(), Path: m.path(id), StartedAt: started, Status: string(Running),
 	}
 	k.st, err = store.Create(meta.Path, store.Meta{
@@ -124,26 +132,36 @@ func (m *Manager) start(ctx context.Context, id string, rt collector.Runtime, cm
 	}
 	k.names = newThreadNames(k.st)
 	undo = append(undo, func() error { return store.RemoveFile(meta.Path) }, k.st.Close)
-	conn, err := m.openChannel(r.Terminal, iochan.Options{Input: r.Stdin, KeepInput: r.KeepStdin, Clock: iochan.Monotonic}, k.output)
-	if err != nil {
-		return nil, fmt.Errorf("open channel: %w", err)
+	undo = append(undo, func() error { k.close(); return nil })
+	attached := cmd.PID != 0
+	k.crashes.read = func(context.Context) error { return nil }
+	var conn *iochan.Conn // stays nil for a program that has its files already
+	if !attached {
+		conn, err = m.openChannel(r.Terminal, iochan.Options{Input: r.Stdin, KeepInput: r.KeepStdin, Clock: iochan.Monotonic}, k.output)
+		if err != nil {
+			return nil, fmt.Errorf("open channel: %w", err)
+		}
+		k.crashes.read = conn.Flush
+		undo = append(undo, func() error { return m.closeChannel(conn) })
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = conn.Stdin, conn.Stdout, conn.Stderr
 	}
-	undo = append(undo, func() error { k.close(); return nil }, func() error { return m.closeChannel(conn) })
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = conn.Stdin, conn.Stdout, conn.Stderr
 	col, err := rt.Launch(ctx, cmd, k)
 	if err != nil {
 		return nil, launchError(cmd, err)
 	}
-	conn.Started()
-	undo = append(undo, func() error { return stopCollector(col, true) })
+	if conn != nil {
+		conn.Started()
+	}
+	undo = append(undo, func() error { return stopCollector(col, !attached) })
 	meta.PID = col.PID()
+	k.crashes.root.Store(int64(meta.PID))
 	k.st.SetPID(meta.PID)
 	if err := m.index.Register(ctx, meta); err != nil {
 		return nil, fmt.Errorf("list session: %w", err)
 	}
 	s := newSession(m, meta, k.st)
 	s.sink, s.conn, s.col, s.status, s.traced = k, conn, col, Running, r.Tracing.clone()
-	s.block = cmd.Block
+	s.block, s.attached = cmd.Block, attached
 	caps := col.Capabilities()
 	s.caps = &caps
 	log.Info("program started", "pid", meta.PID, "command", cmd.Path)

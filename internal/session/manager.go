@@ -44,6 +44,7 @@ type Config struct {
 	Logger   *slog.Logger
 	Runtimes []collector.Runtime // asked in this order
 	Settings *settings.Loader
+	Cores    collector.Cores // opens core files; nil: this build cannot
 	Version  string
 	// Space returns what is free and what there is in all, in bytes, on the disk of a folder; nil: nobody knows.
 	Space func(dir string) (free, size int64, err error)
@@ -333,6 +334,7 @@ func (m *Manager) closeIdle() {
 
 // closeEnded closes what an ended session holds open. It has no users and is in no table any more.
 func (m *Manager) closeEnded(s *Session) {
+	s.closeCore()
 	if s.col != nil {
 		if err := stopCollector(s.col, false); err != nil {
 			m.log.Warn("release collector", "session", s.ID, "err", err)
@@ -394,7 +396,7 @@ func (m *Manager) Delete(ctx context.Context, id string) error {
 // closeTimeout bounds the end of the daemon.
 const closeTimeout = 15 * time.Second
 
-// Close stops every session at once: programs are killed, data is kept. No call succeeds afterwards.
+// Close stops every session at once: programs are killed, or let go if they ran before, data is kept. No call succeeds afterwards.
 func (m *Manager) Close(ctx context.Context) error {
 	m.mu.Lock()
 	if m.closed {
@@ -417,7 +419,7 @@ func (m *Manager) Close(ctx context.Context) error {
 	var stops sync.WaitGroup
 	for i, s := range all {
 		stops.Go(func() {
-			_, errs[i] = m.stop(ctx, s, StopOptions{Kill: true, Keep: true})
+			_, errs[i] = m.stop(ctx, s, StopOptions{Kill: !s.attached, Keep: true})
 		})
 	}
 	stops.Wait()

@@ -74,9 +74,10 @@ func (c *plainCollector) wait() {
 			syscall.SIGSEGV: "SIGSEGV", syscall.SIGABRT: "SIGABRT", syscall.SIGKILL: "SIGKILL", syscall.SIGTERM: "SIGTERM",
 		}[ws.Signal()]}
 		if c.exit.Signal == "SIGSEGV" {
-			c.sink.Events([]event.Event{{TS: c.sink.Now(), Kind: event.Crash, Thread: event.NoThread, Payload: []byte(`{"signal":"SIGSEGV"}`)}})
+			c.sink.Crash(collector.Crash{PID: c.cmd.Process.Pid, TS: c.sink.Now(), Thread: event.NoThread, Signal: "SIGSEGV"})
 		}
 	}
+	c.sink.Ended(c.cmd.Process.Pid, c.exit)
 	close(c.exited)
 }
 

@@ -90,7 +90,7 @@ func (m *Manager) inspect(id string) (Info, error) {
 		ID: id, Command: meta.Command, Args: meta.Args, ProjectRoot: meta.ProjectRoot, Cwd: meta.Cwd, PID: meta.PID,
 		Path: m.path(id), StartedAt: meta.StartedAt, EndedAt: cmp.Or(r.EndedAt, meta.StartedAt+stats.LastTS),
 		Status: cmp.Or(r.Status, string(Interrupted)), ExitCode: r.ExitCode, Signal: r.Signal,
-		SizeBytes: stats.SizeBytes, EventCount: stats.Total(),
+		SizeBytes: stats.SizeBytes, EventCount: stats.Total(), Core: meta.Core,
 	}
 	if info.Status == string(Running) || r.Interrupted {
 		info.Status = string(Interrupted)

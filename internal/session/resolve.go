@@ -12,6 +12,7 @@ import (
 
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/iochan"
 )
 
 // LaunchRequest is what a client asks for.
@@ -27,7 +28,10 @@ type LaunchRequest struct {
 	SymbolsPath  string
 	Tracing      Tracing
 	OnFullBuffer string // drop or block; "": from settings
+	StopOnEntry  bool   // pause before anything of the program itself has run
 	Name         string
+	Drivers      []string                                // see collector.Command
+	Tap          func(stream iochan.Stream, data []byte) // gets the output as it is recorded; nil: nobody. data is valid during the call only
 }
 
 // maxArgument is the most that exec takes as one argument or variable: MAX_ARG_STRLEN less the NUL, and room for a name.
@@ -42,14 +46,11 @@ func resolve(r *LaunchRequest) (*collector.Command, error) {
 	if err := checkStrings(r); err != nil {
 		return nil, err
 	}
-	if !filepath.IsAbs(r.ProjectRoot) {
-		return nil, fault.New(fault.ValidationError, "Give the absolute path of the project's directory.", "projectRoot %q is not an absolute path", r.ProjectRoot)
-	}
-	root := filepath.Clean(r.ProjectRoot)
-	if err := checkDir("projectRoot", root); err != nil {
+	cmd := &collector.Command{Args: append([]string{r.Command}, r.Args...), Terminal: r.Terminal}
+	if err := resolveProject(r, cmd); err != nil {
 		return nil, err
 	}
-	cmd := &collector.Command{Args: append([]string{r.Command}, r.Args...), ProjectRoot: root, Terminal: r.Terminal}
+	root := cmd.ProjectRoot
 	base := root
 	if r.Cwd != "" {
 		if base = r.Cwd; !filepath.IsAbs(base) {
@@ -91,16 +92,22 @@ func resolve(r *LaunchRequest) (*collector.Command, error) {
 	for _, k := range slices.Sorted(maps.Keys(env)) {
 		cmd.Env = append(cmd.Env, k+"="+env[k])
 	}
-	if r.SymbolsPath != "" {
-		cmd.SymbolsPath = r.SymbolsPath
-		if !filepath.IsAbs(cmd.SymbolsPath) {
-			cmd.SymbolsPath = filepath.Join(root, cmd.SymbolsPath)
-		}
-		if _, err := os.Stat(cmd.SymbolsPath); err != nil {
-			return nil, fault.New(fault.ValidationError, "Give a file or a directory with debug information, or leave symbolsPath out.", "symbolsPath: %w", err)
-		}
-	}
 	return cmd, nil
+}
+
+// symbolsPath is where to look for debug information, "" for the usual places.
+func symbolsPath(r *LaunchRequest) (string, error) {
+	path := r.SymbolsPath
+	if path == "" {
+		return "", nil
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(r.ProjectRoot, path)
+	}
+	if _, err := os.Stat(path); err != nil {
+		return "", fault.New(fault.ValidationError, "Give a file or a directory with debug information, or leave symbolsPath out.", "symbolsPath: %w", err)
+	}
+	return path, nil
 }
 
 // checkStrings refuses what no exec can take.

@@ -1,13 +1,14 @@
 package session
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -56,35 +57,42 @@ type Session struct {
 	log  *slog.Logger
 	st   *store.Store
 	sink *sink               // nil when it was opened from its file, as are the next two
-	conn *iochan.Conn        // reads until every stream ended
+	conn *iochan.Conn        // reads until every stream ended; nil also where the program was attached to
 	col  collector.Collector // of the running or just ended program
 	caps *collector.Capabilities
+	dead deadProcess // of a core file
 
 	ctx      context.Context // ends when the store is about to close
 	cancel   context.CancelFunc
 	stopping chan struct{} // closed when a stop begins
+	noted    chan struct{} // closed when the program's end is noted
+	over     chan struct{} // closed when its last output is recorded, too, or a stop was first
 	watched  chan struct{} // closed when watch has ended
 
 	tracing chan struct{} // a token: who changes probes holds it, so that waiting can be cancelled
 
-	mu       sync.Mutex
-	meta     Info // static parts, and how it ended
-	status   Status
-	exit     *collector.ExitInfo // of the first process
-	traced   Tracing
-	block    bool // a full buffer makes the program wait
-	warnings []string
-	users    int
-	idle     *sync.Cond // on mu: users fell to 0
-	closing  bool
-	used     time.Time
-	stop     *stopCall
+	mu        sync.Mutex
+	meta      Info // static parts, and how it ended
+	status    Status
+	exit      *collector.ExitInfo // of the first process
+	traced    Tracing
+	points    []collector.Point
+	polls     int  // that run
+	lastPoint int  // number of the last point
+	block     bool // a full buffer makes the program wait
+	attached  bool // the program ran before
+	warnings  []string
+	users     int
+	idle      *sync.Cond // on mu: users fell to 0
+	closing   bool
+	used      time.Time
+	stop      *stopCall
 }
 
 func newSession(m *Manager, meta Info, st *store.Store) *Session {
 	s := &Session{
 		ID: meta.ID, m: m, log: m.log.With("session", meta.ID), st: st, meta: meta, used: time.Now(),
-		stopping: make(chan struct{}), watched: make(chan struct{}), tracing: make(chan struct{}, 1),
+		stopping: make(chan struct{}), noted: make(chan struct{}), over: make(chan struct{}), watched: make(chan struct{}), tracing: make(chan struct{}, 1),
 	}
 	s.idle = sync.NewCond(&s.mu)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
@@ -105,6 +113,7 @@ func newEnded(m *Manager, meta Info, st *store.Store) *Session {
 			s.exit.Code = *meta.ExitCode
 		}
 	}
+	s.describeCore()
 	close(s.watched)
 	return s
 }
@@ -248,7 +257,12 @@ func (s *Session) watch() {
 	select {
 	case <-s.col.Exited():
 		s.finish()
+		close(s.over)
 	case <-s.stopping:
+		close(s.over)
+		return
+	}
+	if s.conn == nil {
 		return
 	}
 	select {
@@ -259,6 +273,9 @@ func (s *Session) watch() {
 	case <-s.stopping:
 	}
 }
+
+// Over is closed when the program that the session launched has ended, and what it wrote is recorded.
+func (s *Session) Over() <-chan struct{} { return s.over }
 
 // finish records how the program ended, and its last output.
 func (s *Session) finish() {
@@ -274,7 +291,9 @@ func (s *Session) finish() {
 		case <-ctx.Done():
 		}
 	}()
-	s.conn.Settle(ctx, settleQuiet)
+	if s.conn != nil {
+		s.conn.Settle(ctx, settleQuiet)
+	}
 	s.sink.flushHeld()
 	s.saveOrLog()
 	info := s.info()
@@ -290,8 +309,9 @@ func (s *Session) noteExit() bool {
 		return false
 	}
 	s.exit = &exit
+	close(s.noted)
 	s.meta.EndedAt = time.Now().UnixNano()
-	if s.status = Exited; crashSignals[exit.Signal] {
+	if s.status = Exited; crashSignals[exit.Signal] || s.sink.crashes.hasDied(s.meta.PID) {
 		s.status = Crashed
 	}
 	s.meta.Signal = exit.Signal
@@ -347,6 +367,9 @@ func (s *Session) Dropped() int64 {
 
 // Input sends text to the program's stdin, then its end if eof, and returns how many bytes went.
 func (s *Session) Input(ctx context.Context, text string, eof bool) (int, error) {
+	if s.attached && s.Live() {
+		return 0, fault.New(fault.ValidationError, "Write to it where it was started, or launch the program with command and stdin \"pipe\".", "the program of session %s was attached to: its stdin is not ours", s.ID)
+	}
 	if s.conn == nil || !s.Live() {
 		return 0, fault.New(fault.ProcessExited, "Launch it again with debug_launch.", "the program of session %s has ended", s.ID)
 	}
@@ -385,6 +408,8 @@ type State struct {
 	StoreError error           // events are not being recorded
 	Crash      json.RawMessage // of the newest crash event
 	Warnings   []string
+	Points     []collector.Point
+	Pauses     []collector.Pause
 }
 
 // State flushes and returns how the session stands. A flush that takes too long is a warning. The status
@@ -395,9 +420,13 @@ func (s *Session) State(ctx context.Context) (*State, error) {
 		return nil, err
 	}
 	defer release()
+	pauses := s.Pauses()
 	s.mu.Lock()
-	st := &State{Info: s.infoLocked(), Status: s.status, Exit: s.exit, Events: map[string]int64{}, Caps: s.caps, PIDs: []int{}}
+	st := &State{Info: s.infoLocked(), Status: s.status, Pauses: pauses, Points: slices.Clone(s.points), Exit: s.exit, Events: map[string]int64{}, Caps: s.caps, PIDs: []int{}}
 	s.mu.Unlock()
+	if st.Status == Running && len(pauses) > 0 {
+		st.Status = Paused
+	}
 	var late []string
 	if err := s.Flush(use); err != nil && (s.sink == nil || s.sink.err() == nil) {
 		late = append(late, fmt.Sprintf("counts may lag: %v", err))
@@ -431,27 +460,8 @@ func (s *Session) State(ctx context.Context) (*State, error) {
 	return st, nil
 }
 
-// newestCrash returns what the last crash event tells.
-func newestCrash(ctx context.Context, db *store.Store) (json.RawMessage, error) {
-	sn, err := db.Snapshot(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer sn.Close()
-	var crash json.RawMessage
-	f := store.Filter{Kinds: 1 << event.Crash}
-	err = sn.Scan(ctx, f, store.ScanOptions{Reverse: true, Cold: true}, func(r *store.Row) bool {
-		crash = bytes.Clone(r.Payload)
-		return false
-	})
-	if !json.Valid(crash) {
-		crash = nil
-	}
-	return crash, err
-}
-
 // binaryName is what an id begins with.
-func binaryName(cmd *collector.Command) string { return filepath.Base(cmd.Path) }
+func binaryName(cmd *collector.Command) string { return filepath.Base(cmp.Or(cmd.Name, cmd.Path)) }
 
 // Started is State without the flush, for the answer of a launch, which must not wait for anything.
 func (s *Session) Started() (*State, error) {
@@ -462,8 +472,9 @@ func (s *Session) Started() (*State, error) {
 	defer release()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return &State{
-		Info: s.meta, Status: s.status, Exit: s.exit, Trace: s.col.Status(), Caps: s.caps, Warnings: s.warnings,
-		Tracing: s.traced.clone(),
-	}, nil
+	st := &State{Info: s.meta, Status: s.status, Exit: s.exit, Caps: s.caps, Warnings: s.warnings, Tracing: s.traced.clone()}
+	if s.col != nil {
+		st.Trace = s.col.Status()
+	}
+	return st, nil
 }

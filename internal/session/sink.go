@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/event"
 	"github.com/strobe-debug/strobe/internal/iochan"
 	"github.com/strobe-debug/strobe/internal/store"
@@ -29,10 +30,13 @@ const (
 type sink struct {
 	st        *store.Store
 	names     *threadNames
+	terminal  bool // standard error is the same stream as standard output
+	tap       func(stream iochan.Stream, data []byte)
 	log       *slog.Logger
 	startMono int64
 	dropped   atomic.Int64
 	failure   atomic.Pointer[error] // of the last Put; nil when it worked
+	crashes   *crashes
 
 	mu        sync.Mutex
 	held      []event.Event // output, by time
@@ -44,7 +48,56 @@ type sink struct {
 }
 
 func newSink(startMono int64, log *slog.Logger) *sink {
-	return &sink{startMono: startMono, log: log}
+	k := &sink{startMono: startMono, log: log}
+	k.crashes = &crashes{log: log, emit: k.behindOutput, last: k.behindAll, now: k.Now, main: k.mainThread, known: k.knows}
+	return k
+}
+
+// Crash implements collector.Sink.
+func (k *sink) Crash(c collector.Crash) { k.crashes.died(c) }
+
+// Ended implements collector.Sink.
+func (k *sink) Ended(pid int, how collector.ExitInfo) { k.crashes.ended(pid, how) }
+
+// behindOutput puts one event behind all output that waits.
+func (k *sink) behindOutput(e event.Event) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.closed {
+		k.flushLocked()
+		k.putLocked([]event.Event{e})
+	}
+}
+
+// knows reports whether a process was seen in the session.
+func (k *sink) knows(pid int) bool {
+	k.names.mu.Lock()
+	defer k.names.mu.Unlock()
+	for key := range k.names.known {
+		if int(key.pid) == pid {
+			return true
+		}
+	}
+	return false
+}
+
+// behindAll puts what is the last of a process behind all output that waits. The process stood still since, so what was read
+// later was written before.
+func (k *sink) behindAll(e event.Event) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.closed {
+		return
+	}
+	for i := range k.held {
+		k.held[i].TS = min(k.held[i].TS, e.TS)
+	}
+	k.flushLocked()
+	k.putLocked([]event.Event{e})
+}
+
+func (k *sink) mainThread(pid int) event.ThreadID {
+	return k.Thread(event.Thread{PID: int32(pid), TID: int32(pid)})
 }
 
 // Function implements collector.Sink.
@@ -107,11 +160,17 @@ func merge(out, a, b []event.Event) []event.Event {
 
 // output takes what the target wrote; ts is on CLOCK_MONOTONIC.
 func (k *sink) output(stream iochan.Stream, ts int64, data []byte) {
+	if k.tap != nil {
+		k.tap(stream, data)
+	}
 	kind := event.Stdout
 	if stream == iochan.Stderr {
 		kind = event.Stderr
 	}
 	e := event.Event{TS: max(0, ts-k.startMono), Kind: kind, Thread: event.NoThread, Payload: slices.Clone(data)}
+	if stream == iochan.Stderr || k.terminal {
+		defer k.crashes.write(data, e.TS)
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.closed {
@@ -193,6 +252,7 @@ func (k *sink) putLocked(batch []event.Event) {
 
 // close puts the rest; what comes later is thrown away.
 func (k *sink) close() {
+	k.crashes.close()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.closed = true

@@ -123,6 +123,7 @@ func (s *Session) runStop(o StopOptions) (*StopResult, error) {
 	s.mu.Unlock()
 	s.beginClose(false)
 	step("end queries", stopUsersMax, s.waitUnused)
+	s.closeCore()
 	step("close store", stopStoreMax, func(context.Context) error { return s.st.Close() })
 	var err error
 	if !o.Retain && !o.Keep {
@@ -150,6 +151,9 @@ func (s *Session) stopTarget(o StopOptions, step func(string, time.Duration, fun
 				return ctx.Err()
 			}
 		})
+	}
+	if s.conn == nil {
+		return
 	}
 	step("read the last output", stopDrainMax, func(ctx context.Context) error {
 		err := s.conn.Flush(ctx)

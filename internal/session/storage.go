@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -95,6 +96,19 @@ func (m *Manager) diskUse() int64 {
 	for _, e := range entries {
 		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
 			n += info.Size()
+		} else if err == nil && info.IsDir() {
+			n += dirBytes(filepath.Join(m.dir, e.Name()))
+		}
+	}
+	return n
+}
+
+// dirBytes returns the size of the files in a directory.
+func dirBytes(dir string) (n int64) {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil {
+			n += info.Size()
 		}
 	}
 	return n
@@ -159,7 +173,7 @@ func fileBytes(path string) int64 {
 			n += info.Size()
 		}
 	}
-	return n
+	return n + dirBytes(store.ReadsDir(path))
 }
 
 // purge deletes one session unless it is in use, and reports whether it did.

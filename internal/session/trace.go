@@ -45,7 +45,11 @@ func (s *Session) Trace(ctx context.Context, c TraceChange) (*TraceState, error)
 	have := s.traced
 	s.mu.Unlock()
 	if c.changes(have) {
-		if !s.Live() {
+		if s.meta.Core != nil {
+			return nil, fault.New(fault.Unsupported, "Read its values with debug_memory and its crash with debug_query (eventType crash); debug_launch the program without core to trace it.",
+				"session %s is a core file: nothing runs that could be traced", s.ID)
+		}
+		if !s.Live() && (s.col == nil || len(s.col.PIDs()) == 0) { // children may outlive the first process
 			return nil, fault.New(fault.ProcessExited, "Query its events with debug_query, or debug_launch it again with trace to record more.",
 				"the program of session %s has ended", s.ID)
 		}

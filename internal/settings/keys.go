@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Settings are the values in force for one project.
@@ -24,6 +25,8 @@ type Settings struct {
 	StorageRetainDays   int    // age at which an ended session goes; 0 keeps for ever
 	SerializationDepth  int    // depth of values where a call does not say
 	OnFullBuffer        string // "drop" or "block"
+
+	TestTimeout time.Duration // of a test run; 0: by its level
 
 	SamplingThreshold int64   // calls per second of one function above which it is sampled
 	SamplingRate      float64 // share of a sampled function's calls that is recorded, above 0, up to 1
@@ -93,6 +96,11 @@ var Keys = []Key{
 		Name: "storage.retainDays", Default: int64(7), Min: 0, Max: 36500, UserOnly: true,
 		Doc: "Days after its end at which a session is deleted: retained, interrupted or never stopped alike; 0 keeps them for ever.",
 		set: func(s *Settings, v any) { s.StorageRetainDays = int(v.(int64)) },
+	},
+	{
+		Name: "test.timeoutMs", Default: int64(0), Min: 0, Max: 3_600_000,
+		Doc: "Milliseconds that a test run may take, compiling not counted; then stacks are taken and it is ended. 0: by its level, 120,000 for unit, 300,000 for integration, 600,000 for others.",
+		set: func(s *Settings, v any) { s.TestTimeout = time.Duration(v.(int64)) * time.Millisecond },
 	},
 	{
 		Name: "trace.serializationDepth", Default: int64(3), Min: 1, Max: 10,

@@ -21,6 +21,9 @@ CREATE TABLE sessions(id TEXT PRIMARY KEY, project_root TEXT NOT NULL, started_a
 CREATE INDEX sessions_by_start ON sessions(started_at_ns);
 `, `
 CREATE TABLE purges(id TEXT PRIMARY KEY, at_ns INTEGER NOT NULL, reason TEXT NOT NULL, size_bytes INTEGER NOT NULL) WITHOUT ROWID;
+`, `
+CREATE TABLE test_results(project TEXT NOT NULL, framework TEXT NOT NULL, test TEXT NOT NULL, at_ns INTEGER NOT NULL, duration_ns INTEGER NOT NULL, status TEXT NOT NULL,
+	PRIMARY KEY(project, framework, test, at_ns)) WITHOUT ROWID;
 `}
 
 // maxPurges is how many deletions by age or space are remembered.
@@ -58,6 +61,7 @@ type SessionInfo struct {
 	PID         int      `json:"pid,omitempty"`
 	Runtime     string   `json:"runtime,omitempty"`
 	Path        string   `json:"path"`              // the session's database
+	Core        *Core    `json:"core,omitempty"`    // of a session of a core file; Command is the program
 	StartedAt   int64    `json:"startedAt"`         // unix nanoseconds
 	EndedAt     int64    `json:"endedAt,omitempty"` // unix nanoseconds, 0 while running
 	Status      string   `json:"status"`            // StatusRunning, StatusInterrupted, or the session's word
@@ -270,5 +274,11 @@ func RemoveFile(path string) error {
 			errs = append(errs, fmt.Errorf("remove session file: %w", err))
 		}
 	}
+	if err := os.RemoveAll(ReadsDir(path)); err != nil {
+		errs = append(errs, fmt.Errorf("remove session file: %w", err))
+	}
 	return errors.Join(errs...)
 }
+
+// ReadsDir is the directory of what a session's user had read into files. It goes with the session's file, which is path.
+func ReadsDir(path string) string { return strings.TrimSuffix(path, ".db") + ".reads" }

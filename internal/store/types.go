@@ -32,6 +32,15 @@ type Meta struct {
 	StartedAt   int64    `json:"startedAt"`           // unix nanoseconds
 	StartMono   int64    `json:"startMono,omitempty"` // CLOCK_MONOTONIC nanoseconds
 	Version     string   `json:"version,omitempty"`   // of strobe
+	Core        *Core    `json:"core,omitempty"`      // as SessionInfo.Core
+}
+
+// Core is where a session of a core file comes from, and what was said when it was opened.
+type Core struct {
+	Path     string   `json:"path"`
+	Symbols  string   `json:"symbols,omitempty"` // file or directory with debug information, given with it
+	Detail   string   `json:"detail,omitempty"`  // of what, when and by whom it was written
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // Result says how a recording ended.

@@ -104,6 +104,7 @@ var Targets = []Target{
 	{Name: "exec_self", Lang: "c", Files: []string{"exec_self.c"}},
 	{Name: "spin", Lang: "c", Files: []string{"spin.c"}, Args: []string{"count", "20000"}},
 	{Name: "locked", Lang: "c", Files: []string{"locked.c"}},
+	{Name: "loaded", Lang: "c", Files: []string{"loaded.c"}, Blurred: true},
 	{Name: "exceptions", Lang: "cpp", Files: []string{"exceptions.cpp"}, Flags: []string{"-std=c++17"}},
 	{Name: "virtuals", Lang: "cpp", Files: []string{"virtuals.cpp"}, Flags: []string{"-std=c++17"}},
 	{Name: "generators", Lang: "cpp", Files: []string{"generators.cpp"}, Flags: []string{"-std=c++20"}},

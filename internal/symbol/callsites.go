@@ -37,9 +37,45 @@ func (e *ExprUnit) BaseType(off uint64) (t *Type) {
 	return t
 }
 
+// OffsetSize is how many bytes a reference to another section takes in the unit's expressions.
+func (e *ExprUnit) OffsetSize() uint64 {
+	if e == nil {
+		return 4
+	}
+	return uint64(e.u.offSize)
+}
+
+// Variable returns the variable that is described at an offset of the debug information (DW_OP_implicit_pointer), as it is at a.
+func (e *ExprUnit) Variable(off uint64, a Addr) (l Local, ok bool) {
+	if e == nil {
+		return l, false
+	}
+	_ = e.m.guarded(func() error {
+		d := e.m.dwarf()
+		if d == nil {
+			return nil
+		}
+		ref := e.u.ref(off)
+		u, ab, r := d.die(ref)
+		if ab == nil || ab.tag != tagVariable && ab.tag != tagFormalParameter {
+			return nil
+		}
+		_, into, found := e.m.Lookup(a)
+		w := scopeWalk{d: d, m: e.m, pc: uint64(a), locals: true, entry: found && into == 0}
+		scope := w.open(Scope{}, callPos{})
+		w.local(u, ab, &r, ref, scope, 0)
+		if ls := w.scopes[scope].Locals; len(ls) > 0 {
+			l, ok = ls[0], true
+		}
+		return nil
+	})
+	return l, ok
+}
+
 // callSite is a call that is looked for, by its return address.
 type callSite struct {
-	reg   int
+	reg   int    // the parameter in this register, or
+	param dieRef // that one
 	expr  []byte
 	found bool
 }
@@ -48,6 +84,18 @@ type callSite struct {
 // number) at the call that returns to ret. It is to be evaluated in the caller's frame. ok is
 // false where the compiler did not write it down.
 func (m *Module) CallValue(ret Addr, reg int) (expr []byte, unit *ExprUnit, ok bool) {
+	return m.callValue(ret, callSite{reg: reg})
+}
+
+// CallArgument is CallValue for the parameter that is described at an offset of a unit of the same module (DW_OP_GNU_parameter_ref).
+func (m *Module) CallArgument(ret Addr, of *ExprUnit, off uint64) (expr []byte, unit *ExprUnit, ok bool) {
+	if of == nil || of.m != m || off >= of.u.end-of.u.off {
+		return nil, nil, false
+	}
+	return m.callValue(ret, callSite{reg: -1, param: of.u.ref(of.u.off + off)})
+}
+
+func (m *Module) callValue(ret Addr, site callSite) (expr []byte, unit *ExprUnit, ok bool) {
 	_ = m.guarded(func() error {
 		d := m.dwarf()
 		if d == nil || ret == 0 {
@@ -58,9 +106,9 @@ func (m *Module) CallValue(ret Addr, reg int) (expr []byte, unit *ExprUnit, ok b
 		if ref == 0 || ab == nil || !ab.children {
 			return nil
 		}
-		w := scopeWalk{d: d, m: m, pc: uint64(ret) - 1, call: &callSite{reg: reg}, scopes: make([]Scope, 1)}
+		w := scopeWalk{d: d, m: m, pc: uint64(ret) - 1, call: &site, scopes: make([]Scope, 1), told: make([]map[dieRef]bool, 1)}
 		ab.skipAttrs(&r)
-		w.descend(u, &r, 0, 0)
+		w.descend(u, &r, 0, 0, 0)
 		if w.call.found {
 			expr, unit, ok = bytes.Clone(w.call.expr), &ExprUnit{m: m, u: u}, true
 		}
@@ -89,19 +137,25 @@ func (w *scopeWalk) callSite(u *unit, ab *abbrev, r *reader) {
 	}
 	inner := *r
 	w.d.children(u, inner, func(c *abbrev, cr *reader, _ uint64) {
-		var loc, val value
+		var loc, val, param value
 		for _, at := range c.attrs {
 			switch at.name {
 			case atLocation:
 				loc = u.value(cr, at)
 			case atCallValue, atGNUCallSiteValue:
 				val = u.value(cr, at)
+			case atCallParameter, atAbstractOrigin:
+				param = u.value(cr, at)
 			default:
 				u.skip(cr, at.form)
 			}
 		}
 		const opReg0 = 0x50
-		if len(loc.b) == 1 && int(loc.b[0]) == opReg0+w.call.reg && val.class == clsBlock && len(val.b) > 0 {
+		same := len(loc.b) == 1 && int(loc.b[0]) == opReg0+w.call.reg
+		if w.call.param != 0 {
+			same = param.class == clsRef && dieRef(param.u) == w.call.param
+		}
+		if same && val.class == clsBlock && len(val.b) > 0 {
 			w.call.expr, w.call.found = val.b, true
 		}
 	})

@@ -109,13 +109,20 @@ func (d *dwarfData) subprogramAt(m *Module, pc uint64) dieRef {
 	return best.die
 }
 
-// lineAt returns the source position of pc by the line program of u.
-func (u *unit) lineAt(pc uint64) (file string, line int) {
+// maxLineSteps bounds the rows that are looked at for one with a line.
+const maxLineSteps = 100
+
+// lineAt returns the source position of pc by the line program of u. Optimizers give code that they merged line 0: it gets the
+// position of the code before it, no further back than floor.
+func (u *unit) lineAt(pc, floor uint64) (file string, line int) {
 	t := u.lineTable()
 	if t == nil {
 		return "", 0
 	}
 	row, ok := t.find(pc)
+	for steps := 0; ok && row.line == 0 && row.addr > floor && steps < maxLineSteps; steps++ {
+		row, ok = t.find(row.addr - 1)
+	}
 	if !ok || row.line == 0 {
 		return "", 0
 	}

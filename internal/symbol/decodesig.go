@@ -30,6 +30,7 @@ func (m *Module) Signature(f *Function) (*Signature, error) {
 		out.Optimized = optimizedBy(out.Producer)
 		sd := sigDecoder{d: d, m: m, sig: out, pc: uint64(f.Low)}
 		sd.function(f.die)
+		out.Bare = len(out.Params) == 0 && out.Return == nil && u.isBare()
 		return nil
 	})
 	if err != nil {
@@ -53,6 +54,8 @@ type sigDecoder struct {
 	m   *Module
 	sig *Signature
 	pc  uint64
+
+	entry bool // pc is where a function begins that a thread has entered: see addrRange.covers
 }
 
 // subDie is what the signature wants of one subprogram DIE.
@@ -214,7 +217,7 @@ func (s *sigDecoder) location(u *unit, loc, konst value) Location {
 		return Location{Kind: LocExpr, Expr: append([]byte(nil), loc.b...)}
 	case clsOffset, clsIndex, clsConst:
 		s.sig.Optimized = true
-		e, at, ok := u.locEntry(loc, s.pc)
+		e, at, ok := u.locEntry(loc, s.pc, s.entry)
 		if !ok || len(e) == 0 {
 			return Location{Kind: LocMissing}
 		}

@@ -179,6 +179,7 @@ func (d *dwarfData) typeOf(m *Module, v value, depth int) *Type {
 // decodeArray reads the dimensions and makes one nested type per dimension.
 func (d *dwarfData) decodeArray(m *Module, t *Type, u *unit, ab *abbrev, r reader, h typeHead, depth int) {
 	var dims []int64
+	var bounds []bound
 	if ab.children {
 		d.children(u, r, func(c *abbrev, cr *reader, off uint64) {
 			if c.tag != tagSubrangeType && c.tag != tagEnumerationType || len(dims) >= 16 {
@@ -187,11 +188,14 @@ func (d *dwarfData) decodeArray(m *Module, t *Type, u *unit, ab *abbrev, r reade
 			}
 			n, lower, upper := int64(-1), int64(0), int64(-1)
 			known := false
+			var b bound
 			for _, at := range c.attrs {
 				switch at.name {
 				case atCount:
 					if v := u.value(cr, at); v.class == clsConst {
 						n, known = int64(v.u), true
+					} else {
+						b = boundOf(v, false)
 					}
 				case atUpperBound:
 					if v := u.value(cr, at); v.class == clsConst {
@@ -201,6 +205,8 @@ func (d *dwarfData) decodeArray(m *Module, t *Type, u *unit, ab *abbrev, r reade
 							upper = -1
 						}
 						known = true
+					} else {
+						b = boundOf(v, true)
 					}
 				case 0x22: // DW_AT_lower_bound
 					lower = int64(u.value(cr, at).u)
@@ -211,7 +217,7 @@ func (d *dwarfData) decodeArray(m *Module, t *Type, u *unit, ab *abbrev, r reade
 			if n < 0 && known {
 				n = upper - lower + 1
 			}
-			dims = append(dims, n)
+			dims, bounds = append(dims, n), append(bounds, b)
 		})
 	}
 	if len(dims) == 0 {
@@ -219,11 +225,14 @@ func (d *dwarfData) decodeArray(m *Module, t *Type, u *unit, ab *abbrev, r reade
 	}
 	elem := d.typeOf(m, h.elem, depth+1)
 	for i := len(dims) - 1; i > 0; i-- {
-		inner := &Type{Kind: KindArray, Count: dims[i], Size: arraySize(dims[i], elem), m: m}
+		inner := &Type{Kind: KindArray, Count: dims[i], Size: arraySize(dims[i], elem), m: m, bound: bounds[i]}
 		d.setElem(inner, elem)
 		elem = inner
 	}
 	t.Count = dims[0]
+	if len(bounds) > 0 {
+		t.bound = bounds[0]
+	}
 	if t.Size < 0 {
 		t.Size = arraySize(dims[0], elem)
 	}

@@ -101,6 +101,7 @@ const (
 	atCallFile          = 0x58
 	atCallLine          = 0x59
 	atCallReturnPC      = 0x7d
+	atCallParameter     = 0x80
 	atCallValue         = 0x7e
 	atGNUCallSiteValue  = 0x2111
 

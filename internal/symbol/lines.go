@@ -20,6 +20,7 @@ type lineTable struct {
 	lineBase int8
 	lineRng  uint8
 	opBase   uint8
+	stmt     bool // rows begin statements unless the program says otherwise
 	opLens   []uint8
 	dirs     []string
 	files    []lineFile
@@ -42,6 +43,9 @@ type lineRow struct {
 	file uint32
 	line uint32
 	end  bool
+	stmt bool // a statement begins here
+	body bool // the function's prologue ends here
+	more bool // of the statement of the row before: the same line again, which discriminators part
 }
 
 // Bounds on what a line program can make us store; real ones stay far below.
@@ -96,7 +100,7 @@ func parseLineHeader(u *unit) *lineTable {
 	if t.version >= 4 {
 		r.u8() // operations per instruction: VLIW only
 	}
-	r.u8() // default is_stmt
+	t.stmt = r.u8() != 0
 	t.lineBase, t.lineRng, t.opBase = int8(r.u8()), r.u8(), r.u8()
 	if t.opBase > 0 {
 		t.opLens = r.bytes(uint64(t.opBase) - 1)
@@ -231,8 +235,13 @@ func (t *lineTable) find(addr uint64) (lineRow, bool) {
 func (t *lineTable) run() {
 	r := t.program
 	var row lineRow
-	reset := func() { row = lineRow{file: 1, line: 1} }
-	emit := func() { t.rows = append(t.rows, row) }
+	var part linePart
+	reset := func() { row, part = lineRow{file: 1, line: 1, stmt: t.stmt}, linePart{} }
+	emit := func() {
+		row.more = part.goesOn(&row)
+		t.rows = append(t.rows, row)
+		row.body = false
+	}
 	reset()
 	for r.off < len(r.b) && !r.bad && len(t.rows) < maxLineRows {
 		op := r.u8()
@@ -248,7 +257,7 @@ func (t *lineTable) run() {
 		}
 		switch op {
 		case 0:
-			t.extended(&r, &row, emit, reset)
+			t.extended(&r, &row, &part, emit, reset)
 		case 1: // copy
 			emit()
 		case 2: // advance_pc
@@ -259,12 +268,16 @@ func (t *lineTable) run() {
 			row.file = uint32(r.uleb())
 		case 5: // set_column
 			r.uleb()
+		case 6: // negate_stmt
+			row.stmt = !row.stmt
 		case 8: // const_add_pc
 			if t.lineRng != 0 {
 				row.addr += uint64((255-t.opBase)/t.lineRng) * uint64(t.minInst)
 			}
 		case 9: // fixed_advance_pc
 			row.addr += uint64(r.u16())
+		case 10: // set_prologue_end
+			row.body = true
 		default:
 			if int(op) <= len(t.opLens) {
 				for n := t.opLens[op-1]; n > 0; n-- {
@@ -282,7 +295,7 @@ func (t *lineTable) run() {
 	})
 }
 
-func (t *lineTable) extended(r *reader, row *lineRow, emit, reset func()) {
+func (t *lineTable) extended(r *reader, row *lineRow, part *linePart, emit, reset func()) {
 	n := r.uleb()
 	if n == 0 || n > uint64(r.left()) {
 		r.fail()
@@ -296,8 +309,27 @@ func (t *lineTable) extended(r *reader, row *lineRow, emit, reset func()) {
 		reset()
 	case 2: // set_address
 		row.addr = r.word(int(n) - 1)
+	case 4: // set_discriminator
+		part.set = r.uleb() != 0
 	}
 	if !r.bad {
 		r.off = next
 	}
+}
+
+// linePart tells rows that begin a line from those that go on with it: the compiler parts one line by discriminators, where it is
+// several blocks of code.
+type linePart struct {
+	set        bool // a discriminator was set for the next row
+	parted     bool // since the line began
+	file, line uint32
+}
+
+// goesOn takes a row, and reports whether it belongs to the one before.
+func (p *linePart) goesOn(row *lineRow) bool {
+	same := p.file == row.file && p.line == row.line && p.line != 0
+	p.parted = p.set || same && p.parted
+	p.set = false
+	p.file, p.line = row.file, row.line
+	return same && p.parted && !row.end
 }

@@ -37,6 +37,8 @@ type Module struct {
 	ix      *index
 	finder  problemsOf
 
+	asked sync.Map // answers of Symbol, by name
+
 	mu     sync.RWMutex // read-held while mapped files are read
 	closed bool
 
@@ -206,6 +208,9 @@ func (m *Module) TextRange() (lo, hi Addr) {
 // Functions returns all functions with code by address. The slice is shared: do not change it.
 func (m *Module) Functions() []Function { return m.ix.funcs }
 
+// Fragments returns the parts of functions that are jumped to, never called (".cold"), by address. Do not change the slice.
+func (m *Module) Fragments() []Function { return m.ix.frags }
+
 // Lookup returns the function whose range holds a, and a's offset in the range. The function may
 // be a Fragment: look at its Name, do not hook it.
 func (m *Module) Lookup(a Addr) (f *Function, off uint64, ok bool) {
@@ -228,15 +233,38 @@ func (m *Module) FunctionAt(a Addr) *Function {
 	return nil
 }
 
+// askedSymbol is an answer of Symbol: the symbol tables are read through for each name once.
+type askedSymbol struct {
+	addr Addr
+	size uint64
+	ok   bool
+	fn   bool // a GNU indirect function: the address is of its resolver
+}
+
+// Indirect reports whether a symbol is a GNU indirect function: what Symbol finds is not its code, but a function that
+// chooses it and returns its address.
+func (m *Module) Indirect(name string) bool {
+	m.Symbol(name)
+	known, _ := m.asked.Load(name)
+	s, _ := known.(askedSymbol)
+	return s.fn
+}
+
 // Symbol finds a symbol, function or data, by its linkage name.
 func (m *Module) Symbol(name string) (a Addr, size uint64, ok bool) {
+	if known, found := m.asked.Load(name); found {
+		s := known.(askedSymbol)
+		return s.addr, s.size, s.ok
+	}
+	indirect := false
+	defer func() { m.asked.Store(name, askedSymbol{a, size, ok, indirect}) }()
 	_ = m.guarded(func() error {
 		for _, im := range m.images() {
 			im.eachSym(func(s elfSym) bool {
 				if string(s.name) != name || s.typ == uint8(elf.STT_FILE) || s.typ == uint8(elf.STT_SECTION) {
 					return true
 				}
-				a, size, ok = Addr(s.value), s.size, true
+				a, size, ok, indirect = Addr(s.value), s.size, true, s.typ == sttGNUIfunc
 				return false
 			})
 			if ok {

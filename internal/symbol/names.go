@@ -78,7 +78,16 @@ func splitClone(raw string) (base, suffix string) {
 	}
 	cut := len(raw)
 	for _, m := range cloneMarks {
-		if i := strings.Index(raw, m); i > 0 && i < cut {
+		i := strings.Index(raw, m)
+		for i > 0 && raw[i-1] == '.' { // Rust has .. for ::, as in core..clone..Clone
+			next := strings.Index(raw[i+1:], m)
+			if next < 0 {
+				i = -1
+				break
+			}
+			i += 1 + next
+		}
+		if i > 0 && i < cut {
 			end := i + len(m)
 			if m[len(m)-1] != '.' && end < len(raw) && raw[end] != '.' {
 				continue

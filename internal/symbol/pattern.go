@@ -16,6 +16,7 @@ import (
 //	ns::*                 * is any text within one segment: it stops at ::, in Go at . and /
 //	ns::**  **::run       ** is any text, across segments
 //	get?                  ? is one character within a segment
+//	@exceptions           no function, but exceptions thrown and caught
 //	@usercode             every function whose source is under the project root
 //	@file:NAME            functions whose source path contains NAME
 //	file:src/**/*.c       a glob on the source path relative to the project root; * stops at /
@@ -52,6 +53,7 @@ type patternKind uint8
 const (
 	patternName patternKind = iota
 	patternUserCode
+	patternExceptions
 	patternFile
 	patternFileGlob
 )
@@ -59,7 +61,7 @@ const (
 // maxPattern bounds a pattern's length; names longer than this are matched by a wildcard.
 const maxPattern = 4096
 
-const patternHelp = "Use a name such as ns::Class::method, ns::*, ns::**, @usercode, @file:NAME or file:src/*.c; a leading ! excludes."
+const patternHelp = "Use a name such as ns::Class::method, ns::*, ns::**, @usercode, @file:NAME, file:src/*.c or @exceptions; a leading ! excludes."
 
 func badPattern(s string, pos int, format string, args ...any) error {
 	return fault.New(fault.InvalidPattern, patternHelp, "pattern %q, position %d: "+format, append([]any{clip(s), pos + 1}, args...)...)
@@ -97,13 +99,16 @@ func ParsePattern(s string) (*Pattern, error) {
 	case body == "@usercode":
 		p.kind = patternUserCode
 		return p, nil
+	case body == "@exceptions" && !p.exclude:
+		p.kind = patternExceptions
+		return p, nil
 	case strings.HasPrefix(body, "@file:"):
 		if p.kind, p.arg = patternFile, body[len("@file:"):]; p.arg == "" {
 			return nil, badPattern(s, at+len("@file:"), "@file: needs a part of a path")
 		}
 		return p, nil
 	case strings.HasPrefix(body, "@"):
-		return nil, badPattern(s, at, "unknown %q; there are @usercode and @file:NAME", clip(body))
+		return nil, badPattern(s, at, "unknown %q; there are @usercode, @file:NAME and @exceptions", clip(body))
 	case strings.HasPrefix(body, "file:"):
 		if p.kind, p.arg = patternFileGlob, strings.TrimPrefix(body[len("file:"):], "./"); p.arg == "" {
 			return nil, badPattern(s, at+len("file:"), "file: needs a glob such as src/*.c")
@@ -126,6 +131,9 @@ func (p *Pattern) Excludes() bool { return p.exclude }
 // Exact reports whether the pattern is one name without wildcards.
 func (p *Pattern) Exact() bool { return p.kind == patternName && p.exact }
 
+// Exceptions reports whether the pattern asks for exceptions. It matches no function.
+func (p *Pattern) Exceptions() bool { return p.kind == patternExceptions }
+
 // NeedsSource reports whether the pattern can only match functions with debug information.
 func (p *Pattern) NeedsSource() bool { return p.kind != patternName }
 
@@ -141,6 +149,8 @@ func (p *Pattern) Match(f *Function, projectRoot string) bool {
 // Matcher returns Match for one project root: cheaper for many functions.
 func (p *Pattern) Matcher(projectRoot string) func(*Function) bool {
 	switch p.kind {
+	case patternExceptions:
+		return func(*Function) bool { return false }
 	case patternUserCode:
 		roots := rootsOf(projectRoot)
 		return func(f *Function) bool { _, ok := under(f.File, roots); return ok }

@@ -145,6 +145,7 @@ func TestPatternFiles(t *testing.T) {
 		{"@usercode", "", "/w/p/a.c", false},
 		{"@file:parse", "/w/p", "/lib/parser.c", true},
 		{"@file:parse", "/w/p", "/lib/lexer.c", false},
+		{"@exceptions", "/w/p", "/w/p/exceptions.c", false},
 		{"file:src/*.c", "/w/p", "/w/p/src/a.c", true},
 		{"file:src/*.c", "/w/p", "/w/p/src/x/a.c", false},
 		{"file:src/**/*.c", "/w/p", "/w/p/src/x/y/a.c", true},
@@ -174,7 +175,7 @@ func TestPatternErrors(t *testing.T) {
 		pos     int
 	}{
 		{"", 1}, {"  ", 1}, {"!", 2}, {"foo::", 4}, {"foo::::bar", 6}, {"a:::b", 4}, {"foo<int", 4}, {"foo>", 4}, {"a***", 2},
-		{"foo(int", 4}, {"foo)", 4}, {"@user", 1}, {"@file:", 7}, {"file:", 6}, {"a\nb", 2}, {"!foo<", 5}, {"  foo::", 6}, {"::", 1},
+		{"foo(int", 4}, {"foo)", 4}, {"@user", 1}, {"!@exceptions", 2}, {"@file:", 7}, {"file:", 6}, {"a\nb", 2}, {"!foo<", 5}, {"  foo::", 6}, {"::", 1},
 		{strings.Repeat("x", maxPattern+1), maxPattern + 1},
 	}
 	for _, tt := range tests {

@@ -3,6 +3,12 @@ package symbol
 // addrRange is a half-open range of addresses.
 type addrRange struct{ lo, hi uint64 }
 
+// covers reports whether a range holds pc. At a function's first address an empty range counts as well: gcc describes so what holds
+// before anything has run, where several statements have no code of their own.
+func (a addrRange) covers(pc uint64, entry bool) bool {
+	return pc >= a.lo && (pc < a.hi || entry && pc == a.lo && a.hi == a.lo)
+}
+
 // maxRanges bounds the ranges of one DIE that are looked at.
 const maxRanges = 4096
 
@@ -98,7 +104,7 @@ func (u *unit) rnglist(r reader) []addrRange {
 
 // locEntry finds the expression of a location list that is valid at pc. found is false when the
 // list is readable and no entry covers pc.
-func (u *unit) locEntry(v value, pc uint64) (expr []byte, at addrRange, found bool) {
+func (u *unit) locEntry(v value, pc uint64, entry bool) (expr []byte, at addrRange, found bool) {
 	f := u.sec.file
 	off := v.u
 	if u.version >= 5 {
@@ -109,7 +115,7 @@ func (u *unit) locEntry(v value, pc uint64) (expr []byte, at addrRange, found bo
 				return nil, at, false
 			}
 		}
-		return u.loclist(newReader(f.loclists, off), pc)
+		return u.loclist(newReader(f.loclists, off), pc, entry)
 	}
 	if f.dwo {
 		return u.loclistGNU(newReader(f.loc, off), pc)
@@ -125,14 +131,14 @@ func (u *unit) locEntry(v value, pc uint64) (expr []byte, at addrRange, found bo
 			continue
 		}
 		e := r.bytes(uint64(r.u16()))
-		if a := (addrRange{base + lo, base + hi}); pc >= a.lo && pc < a.hi && !r.bad {
+		if a := (addrRange{base + lo, base + hi}); a.covers(pc, entry) && !r.bad {
 			return e, a, true
 		}
 	}
 	return nil, at, false
 }
 
-func (u *unit) loclist(r reader, pc uint64) (expr []byte, at addrRange, found bool) {
+func (u *unit) loclist(r reader, pc uint64, entry bool) (expr []byte, at addrRange, found bool) {
 	base := u.low
 	var fallback []byte
 	for !r.bad {
@@ -171,7 +177,7 @@ func (u *unit) loclist(r reader, pc uint64) (expr []byte, at addrRange, found bo
 			return nil, at, false
 		}
 		e := r.bytes(r.uleb())
-		if pc >= a.lo && pc < a.hi && !r.bad {
+		if a.covers(pc, entry) && !r.bad {
 			return e, a, true
 		}
 	}

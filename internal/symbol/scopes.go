@@ -1,11 +1,14 @@
 package symbol
 
+import "cmp"
+
 // Scope is one function at an address: the innermost inlined call there, the function that it was
 // inlined into, and so on out to the function that has the code.
 type Scope struct {
 	Function  string // as Function.Name
 	Raw       string // as linked, or Function
 	Inlined   bool
+	Block     uint64 // tells one function or inlined call of a module from another
 	File      string // where the address is in this function: of its own code, or of the call that was inlined into it
 	Line      int    // 1-based, or 0
 	Language  Language
@@ -24,6 +27,8 @@ type Local struct {
 	Depth      int    // blocks around it within its function
 	File       string // of the declaration
 	Line       int
+
+	origin dieRef // the declaration in the abstract instance, or itself
 }
 
 // InlinedAt returns the functions whose code is at a, innermost first; the last one is the function
@@ -42,7 +47,7 @@ func (m *Module) scopesAt(a Addr, locals bool) (out []Scope) {
 		ref := d.subprogramAt(m, uint64(a))
 		if ref == 0 {
 			if u := d.unitAt(uint64(a)); u != nil { // assembly: lines without functions
-				if file, line := u.lineAt(uint64(a)); line > 0 {
+				if file, line := u.lineAt(uint64(a), uint64(a)); line > 0 {
 					out = []Scope{{File: file, Line: line, Language: u.lang}}
 				}
 			}
@@ -62,9 +67,11 @@ type scopeWalk struct {
 	pc     uint64
 	locals bool
 	call   *callSite // looked for, or nil
+	entry  bool      // pc is the function's first address
 	steps  int
 	scopes []Scope // outermost first
 	calls  []callPos
+	told   []map[dieRef]bool // of each scope: what of the abstract instance it has
 }
 
 type callPos struct {
@@ -77,6 +84,7 @@ type block struct {
 	low, high, rng, entry value
 	frame                 value
 	origin                dieRef
+	abstract              bool // origin is the abstract instance
 	callFile, callLine    uint64
 	sibling               uint64
 }
@@ -94,7 +102,7 @@ func (u *unit) readBlock(ab *abbrev, r *reader) (b block) {
 			b.frame = u.value(r, at)
 		case atAbstractOrigin, atSpecification:
 			if v := u.value(r, at); v.class == clsRef {
-				b.origin = dieRef(v.u)
+				b.origin, b.abstract = dieRef(v.u), at.name == atAbstractOrigin
 			}
 		case atCallFile:
 			b.callFile = u.value(r, at).u
@@ -126,6 +134,21 @@ func (b *block) ranges(u *unit) []addrRange {
 	return u.ranges(b.rng)
 }
 
+// start returns where the part of the code that holds pc begins; pc if none does.
+func (b *block) start(u *unit, pc uint64) uint64 {
+	for _, a := range b.ranges(u) {
+		if pc >= a.lo && pc < a.hi {
+			return a.lo
+		}
+	}
+	return pc
+}
+
+// everywhere reports a block without addresses, which counts as part of what is around it: the compiler left no code of it alone.
+func (b *block) everywhere() bool {
+	return b.low.class == clsNone && b.high.class == clsNone && b.rng.class == clsNone
+}
+
 func (b *block) holds(u *unit, pc uint64) bool {
 	for _, a := range b.ranges(u) {
 		if pc >= a.lo && pc < a.hi {
@@ -143,17 +166,23 @@ func (w *scopeWalk) function(ref dieRef) []Scope {
 	}
 	b := u.readBlock(ab, &r)
 	unit := &ExprUnit{m: w.m, u: u}
-	sc := Scope{Language: u.lang, Unit: unit, FrameBase: w.location(u, b.frame, value{})}
+	if rs := b.ranges(u); len(rs) > 0 {
+		w.entry = rs[0].lo == w.pc
+	}
+	sc := Scope{Block: ref.off(), Language: u.lang, Unit: unit, FrameBase: w.location(u, b.frame, value{})}
 	if f, _, ok := w.m.Lookup(Addr(w.pc)); ok {
 		sc.Function, sc.Raw = f.Name, f.Raw
 	}
 	if sc.Function == "" {
 		sc.Function, sc.Raw = w.name(ref)
 	}
-	w.scopes = append(w.scopes, sc)
-	w.calls = append(w.calls, callPos{})
+	w.open(sc, callPos{})
 	if ab.children && !r.bad {
-		w.descend(u, &r, 0, 0)
+		w.descend(u, &r, 0, 0, 0)
+	}
+	w.inherit(0, &b)
+	for i := range w.scopes {
+		w.scopes[i].Locals = dropDoubles(w.scopes[i].Locals)
 	}
 	// Each function is at the call of the one inlined into it; the innermost one is where pc is.
 	n := len(w.scopes)
@@ -161,7 +190,7 @@ func (w *scopeWalk) function(ref dieRef) []Scope {
 	for i := range w.scopes {
 		s := w.scopes[i]
 		if i == n-1 {
-			s.File, s.Line = u.lineAt(w.pc)
+			s.File, s.Line = u.lineAt(w.pc, b.start(u, w.pc))
 		} else {
 			s.File, s.Line = w.calls[i+1].file, w.calls[i+1].line
 		}
@@ -170,8 +199,13 @@ func (w *scopeWalk) function(ref dieRef) []Scope {
 	return out
 }
 
-// descend walks the children of a DIE that holds pc and moves r behind them.
-func (w *scopeWalk) descend(u *unit, r *reader, depth, blocks int) {
+func (w *scopeWalk) open(sc Scope, from callPos) (scope int) {
+	w.scopes, w.calls, w.told = append(w.scopes, sc), append(w.calls, from), append(w.told, map[dieRef]bool{})
+	return len(w.scopes) - 1
+}
+
+// descend walks the children of a DIE that holds pc, which belong to a scope, and moves r behind them.
+func (w *scopeWalk) descend(u *unit, r *reader, scope, depth, blocks int) {
 	for r.off < len(r.b) && !r.bad && w.steps < maxChildren && depth < maxDepth {
 		w.steps++
 		off := uint64(r.off)
@@ -187,25 +221,29 @@ func (w *scopeWalk) descend(u *unit, r *reader, depth, blocks int) {
 		switch ab.tag {
 		case tagLexicalBlock, tagInlinedSubroutine, tagTryBlock, tagCatchBlock:
 			b := u.readBlock(ab, r)
-			if !ab.children {
-				if ab.tag == tagInlinedSubroutine && b.holds(u, w.pc) {
-					w.enter(u, &b)
+			inlined := ab.tag == tagInlinedSubroutine
+			if !inlined {
+				w.tell(scope, b.origin)
+			}
+			switch {
+			case !b.holds(u, w.pc) && (inlined || !b.everywhere()):
+				if ab.children {
+					w.skipTree(u, r, b.sibling)
 				}
-				continue
-			}
-			if !b.holds(u, w.pc) {
-				w.skipTree(u, r, b.sibling)
-				continue
-			}
-			if ab.tag == tagInlinedSubroutine {
-				w.enter(u, &b)
-				w.descend(u, r, depth+1, 0)
-			} else {
-				w.descend(u, r, depth+1, blocks+1)
+			case inlined:
+				in := w.enter(u, &b, off)
+				if ab.children {
+					w.descend(u, r, in, depth+1, 0)
+				}
+				w.inherit(in, &b)
+			case ab.children && b.everywhere():
+				w.descend(u, r, scope, depth+1, blocks)
+			case ab.children:
+				w.descend(u, r, scope, depth+1, blocks+1)
 			}
 		case tagVariable, tagFormalParameter:
 			if w.locals {
-				w.local(u, ab, r, u.ref(off), blocks)
+				w.local(u, ab, r, u.ref(off), scope, blocks)
 			} else {
 				ab.skipAttrs(r)
 			}
@@ -215,7 +253,7 @@ func (w *scopeWalk) descend(u *unit, r *reader, depth, blocks int) {
 		case tagGNUParameterPack:
 			ab.skipAttrs(r)
 			if ab.children {
-				w.descend(u, r, depth+1, blocks)
+				w.descend(u, r, scope, depth+1, blocks)
 			}
 		case tagCallSite, tagGNUCallSite:
 			w.callSite(u, ab, r)
@@ -272,12 +310,11 @@ func (w *scopeWalk) skipTree(u *unit, r *reader, sibling uint64) {
 }
 
 // enter opens the scope of an inlined call.
-func (w *scopeWalk) enter(u *unit, b *block) {
+func (w *scopeWalk) enter(u *unit, b *block, off uint64) (scope int) {
 	outer := w.scopes[0]
-	sc := Scope{Inlined: true, Language: u.lang, Unit: outer.Unit, FrameBase: outer.FrameBase}
+	sc := Scope{Inlined: true, Block: off, Language: u.lang, Unit: outer.Unit, FrameBase: outer.FrameBase}
 	sc.Function, sc.Raw = w.name(b.origin)
-	w.scopes = append(w.scopes, sc)
-	w.calls = append(w.calls, callPos{u.filePath(b.callFile), int(min(b.callLine, 1<<30))})
+	return w.open(sc, callPos{u.filePath(b.callFile), int(min(b.callLine, 1<<30))})
 }
 
 // name returns what a subprogram is called, by its origins.
@@ -320,12 +357,12 @@ func (w *scopeWalk) name(ref dieRef) (name, raw string) {
 }
 
 func (w *scopeWalk) location(u *unit, loc, konst value) Location {
-	s := sigDecoder{d: w.d, m: w.m, sig: &Signature{}, pc: w.pc}
+	s := sigDecoder{d: w.d, m: w.m, sig: &Signature{}, pc: w.pc, entry: w.entry}
 	return s.location(u, loc, konst)
 }
 
-// local reads a variable or parameter into the innermost scope.
-func (w *scopeWalk) local(u *unit, ab *abbrev, r *reader, ref dieRef, blocks int) {
+// local reads a variable or parameter into a scope.
+func (w *scopeWalk) local(u *unit, ab *abbrev, r *reader, ref dieRef, scope, blocks int) {
 	l := Local{Param: ab.tag == tagFormalParameter, Depth: blocks}
 	var loc, konst, typ value
 	konstUnit := u
@@ -372,6 +409,8 @@ func (w *scopeWalk) local(u *unit, ab *abbrev, r *reader, ref dieRef, blocks int
 		return origin
 	}
 	next := read(u, ab, r, true)
+	l.origin = cmp.Or(next, ref)
+	w.tell(scope, next)
 	if declared || r.bad {
 		return
 	}
@@ -388,6 +427,6 @@ func (w *scopeWalk) local(u *unit, ab *abbrev, r *reader, ref dieRef, blocks int
 	} else {
 		l.Loc = w.location(u, loc, value{})
 	}
-	sc := &w.scopes[len(w.scopes)-1]
+	sc := &w.scopes[scope]
 	sc.Locals = append(sc.Locals, l)
 }

@@ -43,6 +43,7 @@ type Signature struct {
 	Noreturn   bool
 	Passing    Passing // of the subprogram: DW_AT_calling_convention when it is program-specific
 	Unit       Version // DWARF version of the unit
+	Bare       bool    // the unit has names and lines alone: parameters and result are not known, and may be there
 }
 
 // Version is a DWARF version number, 2 to 5.

@@ -67,6 +67,8 @@ type Type struct {
 	Align      int64  // bytes, 0 when not said
 	Count      int64  // KindArray: number of elements, -1 unknown
 
+	bound bound // KindArray of unknown count
+
 	m    *Module
 	die  dieRef
 	spec dieRef // the declaration inside namespaces that a type unit's type completes, or 0

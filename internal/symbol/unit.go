@@ -3,6 +3,7 @@ package symbol
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 )
 
 // dieRef names a DIE in a module: section number in the upper 16 bits, offset in the lower 48.
@@ -65,8 +66,9 @@ type unit struct {
 	low       uint64
 	dwoName   string
 	dwoID     uint64
-	split     *unit // of a skeleton: where its content is
-	skel      *unit // of a split unit
+	bare      atomic.Int32 // see isBare
+	split     *unit        // of a skeleton: where its content is
+	skel      *unit        // of a split unit
 
 	scopeOnce sync.Once
 	scopes    []scopeSpan

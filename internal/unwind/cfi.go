@@ -236,8 +236,12 @@ func (u *Unwinder) apply(w *row, regs *Regs, bias uint64) (cfa uint64, caller Re
 		if err != nil && i == w.ra {
 			return cfa, caller, false, fmt.Errorf("read the return address: %w", err)
 		}
-		if ok {
+		switch {
+		case ok:
 			caller.Set(i, v)
+		case w.rules[i].kind == ruleUnset && (regs.Known|regs.carried)&(1<<i) != 0:
+			caller.Val[i] = regs.Val[i]
+			caller.carried |= 1 << i
 		}
 	}
 	if w.rules[w.ra].kind == ruleUndefined {

@@ -1,6 +1,7 @@
 package unwind
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -89,9 +90,12 @@ type evaluator struct {
 	cfa    uint64
 	hasCFA bool
 	unit   *symbol.ExprUnit
-	base   func() (uint64, error)        // DW_OP_fbreg
-	entry  func(reg int) (uint64, error) // the value of a register when the function was entered
+	base   func() (uint64, error)           // DW_OP_fbreg
+	entry  func(reg int) (uint64, error)    // the value of a register when the function was entered
+	param  func(off uint64) (uint64, error) // what the caller passed for the parameter at an offset of the unit
 	tls    func(off uint64) (uint64, bool)
+
+	vectors *[16][16]byte // nil: not known
 
 	stack []scalar
 	steps int
@@ -104,6 +108,10 @@ type operand struct {
 	value  bool // DW_OP_stack_value
 	data   []byte
 	isData bool
+
+	implied bool // a pointer to off bytes into the value of the variable at die, which has no address
+	die     uint64
+	off     int64
 }
 
 // number runs an expression that computes one number from the initial stack.
@@ -120,6 +128,8 @@ func (e *evaluator) number(expr []byte, initial ...uint64) (uint64, error) {
 	switch {
 	case e.err != nil:
 		return 0, e.err
+	case o.implied:
+		return 0, errImplied
 	case c.bad || o.isData:
 		return 0, errExpr
 	case o.reg >= 0: // a frame base may be a register
@@ -279,7 +289,8 @@ func (e *evaluator) step2(op byte, c *cursor, o *operand) {
 	case opImplicitValue:
 		o.isData, o.data = true, c.take(c.uleb())
 	case opImplicitPointer, opGNUImplicitPtr:
-		e.fail(errImplied)
+		o.implied, o.die = true, c.fixed(e.unit.OffsetSize())
+		o.off = c.sleb()
 	case opNop, opGNUUninit:
 	default:
 		e.step3(op, c)
@@ -303,11 +314,11 @@ func (e *evaluator) step3(op byte, c *cursor) {
 	case opRegvalType, opGNURegvalType:
 		reg := int(min(c.uleb(), 1<<16))
 		t := e.unit.BaseType(c.uleb())
-		if t == nil || reg >= numRegs { // vector registers are typed where a variable is in one, not here
+		if t == nil {
 			e.fail(errExpr)
 			return
 		}
-		e.pushScalar(scalar{v: e.register(reg), t: t}.fit())
+		e.pushScalar(scalar{v: e.typed(reg, t), t: t}.fit())
 	case opDerefType, opGNUDerefType:
 		n := uint64(c.u8())
 		t := e.unit.BaseType(c.uleb())
@@ -334,9 +345,32 @@ func (e *evaluator) step3(op byte, c *cursor) {
 			e.fail(errExpr)
 		}
 		e.pushScalar(to)
+	case opGNUParameterRef:
+		off := c.fixed(4)
+		if e.param == nil {
+			e.fail(errUnsaved)
+			return
+		}
+		v, err := e.param(off)
+		if err != nil {
+			e.fail(err)
+		}
+		e.push(v)
 	default:
 		e.fail(fmt.Errorf("%w: operation %#x", errExpr, op))
 	}
+}
+
+// typed reads a register as a value of a type: of a vector register, its lowest part.
+func (e *evaluator) typed(reg int, t *symbol.Type) uint64 {
+	if reg < firstXMM || reg >= firstXMM+16 {
+		return e.register(reg)
+	}
+	if e.vectors == nil || t.Size > 8 {
+		e.fail(errUnsaved)
+		return 0
+	}
+	return binary.LittleEndian.Uint64(e.vectors[reg-firstXMM][:])
 }
 
 func (e *evaluator) shuffle(op byte, c *cursor) {

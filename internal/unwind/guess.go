@@ -25,7 +25,7 @@ func (u *Unwinder) guess(p *phys) (next *phys, end End, reason string) {
 	}
 	// Right after a call nothing is on the stack above the return address: a call of a bad pointer,
 	// or a function at its first instruction.
-	if p.exact && (p.mod < 0 || start != 0 && p.show == start) {
+	if p.exact && (p.mod < 0 || !u.isCode(p.pc) || start != 0 && p.show == start) {
 		if ret, err := u.mem.word(rsp); err == nil && u.afterCall(ret) {
 			return u.returned(p, rsp, ret, TrustCall), "", ""
 		}

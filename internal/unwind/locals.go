@@ -1,6 +1,7 @@
 package unwind
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 
@@ -16,6 +17,7 @@ const (
 	PlaceRegister                  // in register Reg; Bytes has its contents
 	PlaceConst                     // nowhere: Bytes is the value, little-endian
 	PlacePieces                    // Pieces, one behind the other
+	PlaceImplied                   // a pointer to a value that has no address: To
 )
 
 // Place is where the value of a variable is.
@@ -26,6 +28,10 @@ type Place struct {
 	Bytes  []byte
 	Pieces []Piece
 	Why    string
+	To     *Local // nil: not known
+
+	die uint64
+	off int64
 }
 
 // Piece is a part of a value; PlaceNone where the part is optimized out.
@@ -55,9 +61,57 @@ func (u *Unwinder) Locals(f *Frame) []Local {
 	s := &scopes[f.scope]
 	out := make([]Local, 0, len(s.Locals))
 	for _, l := range s.Locals {
-		out = append(out, Local{Local: l, Place: u.place(p, s, &l)})
+		if t := l.Type; t != nil {
+			l.Type = u.sized(p, s, t)
+		}
+		place := u.place(p, s, &l)
+		if place.Kind == PlaceNone && u.survives(p, f.scope, len(scopes), &l) {
+			kept := *p
+			kept.regs.Known |= p.regs.carried
+			place = u.place(&kept, s, &l)
+		}
+		out = append(out, Local{Local: l, Place: place})
 	}
 	return out
+}
+
+// survives reports whether the compiler says that a variable is behind the call that a frame is in where it was before: then the call
+// keeps the registers that it is in, also those that calls need not keep.
+func (u *Unwinder) survives(p *phys, scope, scopes int, l *symbol.Local) bool {
+	if p.exact || p.regs.carried == 0 || l.Loc.Expr == nil {
+		return false
+	}
+	behind := u.mods[p.mod].Mod.LocalsAt(symbol.Addr(p.pc - p.bias))
+	if len(behind) != scopes {
+		return false
+	}
+	for _, b := range behind[scope].Locals {
+		if b.Name == l.Name && b.Depth == l.Depth && b.Param == l.Param {
+			return b.Loc.Kind == l.Loc.Kind && bytes.Equal(b.Loc.Expr, l.Loc.Expr)
+		}
+	}
+	return false
+}
+
+// sized is a type with the number of elements that its arrays have in a frame.
+func (u *Unwinder) sized(p *phys, s *symbol.Scope, t *symbol.Type) *symbol.Type {
+	return t.Sized(func(expr []byte) (uint64, bool) {
+		v, err := u.evaluator(p, s, 0).number(expr)
+		return v, err == nil
+	}, func(off uint64) (uint64, bool) {
+		l, ok := s.Unit.Variable(off, symbol.Addr(p.lookup()-p.bias))
+		if !ok {
+			return 0, false
+		}
+		size := 8
+		if st := l.Type.Strip(); st != nil && st.Size > 0 && st.Size < 8 {
+			size = int(st.Size)
+		}
+		var word [8]byte
+		b, complete := u.Value(u.place(p, s, &l), size)
+		copy(word[:], b)
+		return binary.LittleEndian.Uint64(word[:]), complete
+	})
 }
 
 // place evaluates where a variable is in a frame.
@@ -67,9 +121,29 @@ func (u *Unwinder) place(p *phys, s *symbol.Scope, l *symbol.Local) Place {
 		return Place{Kind: PlaceConst, Bytes: l.Loc.Const}
 	case symbol.LocExpr, symbol.LocEntry:
 		e := u.evaluator(p, s, 0)
-		return e.place(l.Loc.Expr, l.Type, u.vectors(p))
+		out := e.place(l.Loc.Expr, l.Type)
+		if out.Kind == PlaceImplied && out.off == 0 {
+			u.follow(p, s, &out)
+		}
+		return out
 	}
 	return Place{Why: "optimized out"}
+}
+
+// follow finds what an implied pointer leads to. Pointers to pointers are not followed further.
+func (u *Unwinder) follow(p *phys, s *symbol.Scope, at *Place) {
+	l, ok := s.Unit.Variable(at.die, symbol.Addr(p.lookup()-p.bias))
+	if !ok {
+		return
+	}
+	at.To = &Local{Local: l, Place: Place{Why: "optimized out"}}
+	switch l.Loc.Kind {
+	case symbol.LocConst:
+		at.To.Place = Place{Kind: PlaceConst, Bytes: l.Loc.Const}
+	case symbol.LocExpr, symbol.LocEntry:
+		e := u.evaluator(p, s, 0)
+		at.To.Place = e.place(l.Loc.Expr, l.Type)
+	}
 }
 
 // vectors returns the vector registers where they are known: calls do not keep them.
@@ -81,7 +155,7 @@ func (u *Unwinder) vectors(p *phys) *[16][16]byte {
 }
 
 func (u *Unwinder) evaluator(p *phys, s *symbol.Scope, depth int) *evaluator {
-	e := &evaluator{mem: &u.mem, regs: &p.regs, bias: p.bias, cfa: p.cfa, hasCFA: p.cfa != 0, unit: s.Unit}
+	e := &evaluator{mem: &u.mem, regs: &p.regs, bias: p.bias, cfa: p.cfa, hasCFA: p.cfa != 0, unit: s.Unit, vectors: u.vectors(p)}
 	m := u.mods[p.mod].Mod
 	e.base = func() (uint64, error) {
 		if s.FrameBase.Kind != symbol.LocExpr && s.FrameBase.Kind != symbol.LocEntry {
@@ -90,15 +164,22 @@ func (u *Unwinder) evaluator(p *phys, s *symbol.Scope, depth int) *evaluator {
 		b := evaluator{mem: e.mem, regs: e.regs, bias: e.bias, cfa: e.cfa, hasCFA: e.hasCFA, unit: e.unit}
 		return b.number(s.FrameBase.Expr)
 	}
-	e.entry = func(reg int) (uint64, error) { return u.atEntry(p, reg, depth) }
+	e.entry = func(reg int) (uint64, error) {
+		return u.passed(p, depth, func(m *symbol.Module, ret symbol.Addr) ([]byte, *symbol.ExprUnit, bool) { return m.CallValue(ret, reg) })
+	}
+	e.param = func(off uint64) (uint64, error) {
+		return u.passed(p, depth, func(m *symbol.Module, ret symbol.Addr) ([]byte, *symbol.ExprUnit, bool) {
+			return m.CallArgument(ret, s.Unit, off)
+		})
+	}
 	if u.o.TLS != nil {
 		e.tls = func(off uint64) (uint64, bool) { return u.o.TLS(m, off) }
 	}
 	return e
 }
 
-// atEntry computes what a parameter register held when a frame was called, as its caller's call site says.
-func (u *Unwinder) atEntry(p *phys, reg, depth int) (uint64, error) {
+// passed computes what a frame's caller passed to it, as the call site says.
+func (u *Unwinder) passed(p *phys, depth int, value func(m *symbol.Module, ret symbol.Addr) ([]byte, *symbol.ExprUnit, bool)) (uint64, error) {
 	caller := p.next
 	for caller != nil && caller.stub { // our stubs pass everything on
 		caller = caller.next
@@ -109,7 +190,7 @@ func (u *Unwinder) atEntry(p *phys, reg, depth int) (uint64, error) {
 	if !u.calls(caller, p) {
 		return 0, errUnsaved // a tail call in between may have changed the registers
 	}
-	expr, unit, ok := u.mods[caller.mod].Mod.CallValue(symbol.Addr(caller.pc-caller.bias), reg)
+	expr, unit, ok := value(u.mods[caller.mod].Mod, symbol.Addr(caller.pc-caller.bias))
 	if !ok {
 		return 0, errUnsaved
 	}
@@ -142,7 +223,7 @@ func (u *Unwinder) calls(caller, p *phys) bool {
 }
 
 // place runs a location expression for a value of a type.
-func (e *evaluator) place(expr []byte, t *symbol.Type, vectors *[16][16]byte) Place {
+func (e *evaluator) place(expr []byte, t *symbol.Type) Place {
 	c := cursor{b: expr}
 	var pieces []Piece
 	o := operand{reg: -1}
@@ -163,7 +244,7 @@ func (e *evaluator) place(expr []byte, t *symbol.Type, vectors *[16][16]byte) Pl
 		if c.bad || piece.Bits < 0 || piece.Bits > maxBits || piece.BitOff < 0 || piece.BitOff > maxBits || len(pieces) >= maxPieces {
 			return Place{Why: errExpr.Error()}
 		}
-		piece.Place = e.take(&o, (piece.Bits+7)/8, vectors)
+		piece.Place = e.take(&o, (piece.Bits+7)/8)
 		pieces = append(pieces, piece)
 	}
 	switch {
@@ -182,11 +263,11 @@ func (e *evaluator) place(expr []byte, t *symbol.Type, vectors *[16][16]byte) Pl
 			size = s.Size
 		}
 	}
-	return e.take(&o, size, vectors)
+	return e.take(&o, size)
 }
 
 // take turns what an expression has made into a place of n bytes, and begins anew.
-func (e *evaluator) take(o *operand, n int64, vectors *[16][16]byte) Place {
+func (e *evaluator) take(o *operand, n int64) Place {
 	cur := *o
 	*o = operand{reg: -1}
 	stack := e.stack
@@ -194,10 +275,12 @@ func (e *evaluator) take(o *operand, n int64, vectors *[16][16]byte) Place {
 	switch {
 	case e.err != nil:
 		return Place{Why: e.err.Error()}
+	case cur.implied:
+		return Place{Kind: PlaceImplied, die: cur.die, off: cur.off, Why: errImplied.Error()}
 	case cur.isData:
 		return Place{Kind: PlaceConst, Bytes: cur.data}
 	case cur.reg >= 0:
-		return e.inRegister(cur.reg, vectors)
+		return e.inRegister(cur.reg)
 	case len(stack) == 0:
 		return Place{Why: "optimized out"}
 	}
@@ -215,9 +298,9 @@ func (e *evaluator) take(o *operand, n int64, vectors *[16][16]byte) Place {
 // firstXMM is the DWARF number of xmm0.
 const firstXMM = 17
 
-func (e *evaluator) inRegister(n int, vectors *[16][16]byte) Place {
-	if n >= firstXMM && n < firstXMM+16 && vectors != nil {
-		return Place{Kind: PlaceRegister, Reg: n, Bytes: append([]byte(nil), vectors[n-firstXMM][:]...)}
+func (e *evaluator) inRegister(n int) Place {
+	if n >= firstXMM && n < firstXMM+16 && e.vectors != nil {
+		return Place{Kind: PlaceRegister, Reg: n, Bytes: append([]byte(nil), e.vectors[n-firstXMM][:]...)}
 	}
 	v, ok := e.regs.Get(n)
 	if !ok {

@@ -8,6 +8,9 @@ func (u *Unwinder) scopes(p *phys) []symbol.Scope {
 		return nil
 	}
 	key := nameKey{p.mod, p.lookup()}
+	if p.behind && key.pc > 0 {
+		key.pc--
+	}
 	s, ok := u.names[key]
 	if !ok {
 		m := &u.mods[p.mod]
@@ -36,7 +39,7 @@ func (u *Unwinder) expand(to []Frame, p *phys) []Frame {
 		return append(to, f)
 	}
 	for i, s := range scopes {
-		f.scope, f.Inlined, f.File, f.Line = i, s.Inlined, s.File, s.Line
+		f.scope, f.Inlined, f.File, f.Line, f.Language = i, s.Inlined, s.File, s.Line, s.Language
 		if s.Function != "" {
 			f.Function, f.Raw = s.Function, s.Raw
 		}

@@ -223,6 +223,10 @@ func (e *evaluator) floats(op byte, a, b scalar) {
 			e.fail(errExpr)
 			return
 		}
-		e.push(flag(decide(op, x < y, x > y) && (x == x && y == y || op-opEq == cmpNe)))
+		if x != x || y != y { // nothing is equal to no number, nor less or greater
+			e.push(flag(op-opEq == cmpNe))
+			return
+		}
+		e.push(flag(decide(op, x < y, x > y)))
 	}
 }

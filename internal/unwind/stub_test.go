@@ -110,7 +110,7 @@ func FuzzExpression(f *testing.F) {
 		}
 		u := New(memoryOf(mem), nil, Options{})
 		e := evaluator{mem: &u.mem, regs: &regs, hasCFA: true, base: func() (uint64, error) { return 64, nil }}
-		p := e.place(expr, nil, nil)
+		p := e.place(expr, nil)
 		u.Value(p, 64)
 	})
 }

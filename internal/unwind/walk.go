@@ -13,6 +13,8 @@ import (
 type Regs struct {
 	Val   [numRegs]uint64
 	Known uint32 // bit n: Val[n] is known
+	// Bit n: a call in between may have changed the register, and Val[n] is what the callee has in it.
+	carried uint32
 }
 
 // Get returns a register; not ok when it is not known or not one of the 17.
@@ -64,6 +66,7 @@ type Frame struct {
 	Offset   uint64 // of PC from the start of the function, or of the module
 	Signal   bool   // the kernel's call of a signal handler: the next frame was interrupted, and did not call
 	Trust    Trust
+	Language symbol.Language // of the function; "" without debug information
 
 	at    *phys
 	scope int // in the list of functions at the address
@@ -100,8 +103,12 @@ type Options struct {
 	TLS func(m *symbol.Module, off uint64) (addr uint64, ok bool)
 	// XMM are the vector registers of the innermost frame, or nil.
 	XMM *[16][16]byte
+	// Behind: what is asked about is the instruction that the thread has just run, as after a data breakpoint.
+	Behind bool
 	// MaxFrames bounds the frames returned; 0 means 4096. The middle is left out.
 	MaxFrames int
+	// Nearest ends the walk behind so many frames, not counting inlined ones; 0: it goes on to the end.
+	Nearest int
 }
 
 const (
@@ -171,6 +178,7 @@ type phys struct {
 	bias   uint64
 	inner  bool // where the thread is
 	exact  bool // pc is an instruction to be run, not one that a call returns to
+	behind bool // named by the instruction before pc
 	signal bool
 	stub   bool
 	trust  Trust
@@ -190,12 +198,15 @@ func (p *phys) lookup() uint64 {
 func (u *Unwinder) Walk(regs Regs) Stack {
 	w := walk{u: u, head: u.o.MaxFrames - u.o.MaxFrames/4, tail: u.o.MaxFrames / 4}
 	cur := u.frame(regs, TrustCFI, true)
-	cur.inner = true
+	cur.inner, cur.behind = true, u.o.Behind
 	switches, scans := 0, 0
 	for n := 0; ; n++ {
 		next, end, reason := u.step(cur)
 		if end == "" && n >= maxWalk {
 			end, reason = EndLimit, fmt.Sprintf("there are more than %d frames", maxWalk)
+		}
+		if end == "" && u.o.Nearest > 0 && n+1 >= u.o.Nearest {
+			end, reason = EndLimit, "no more were asked for"
 		}
 		if end == "" && next.trust == TrustScan {
 			if scans++; scans > maxScans {

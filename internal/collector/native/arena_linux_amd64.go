@@ -40,6 +40,8 @@ const (
 	slotExitST01
 	slotExitTrap
 	slotCopy
+	slotProbe
+	slotProbeVec
 )
 
 func (a *arena) slot(i int) hook.Addr { return hook.Addr(a.lo + uint64(i)*8) }
@@ -77,6 +79,8 @@ func (p *process) arenaFor(ctx context.Context, r *remote, lo, hi uint64, need u
 	return a, err
 }
 
+const arenaFlags = unix.MAP_PRIVATE | unix.MAP_ANONYMOUS | unix.MAP_NORESERVE | unix.MAP_FIXED_NOREPLACE
+
 // mapArena finds a free place near [lo, hi) and maps it: below for position-independent programs, whose heap is above,
 // and for libraries; above for programs at a low fixed address.
 func (p *process) mapArena(r *remote, lo, hi, size uint64) (*arena, error) {
@@ -88,8 +92,7 @@ func (p *process) mapArena(r *remote, lo, hi, size uint64) (*arena, error) {
 	if !ok {
 		return nil, fmt.Errorf("make room for stubs: no %d MiB free within 2 GiB of 0x%x", size>>20, lo)
 	}
-	flags := unix.MAP_PRIVATE | unix.MAP_ANONYMOUS | unix.MAP_NORESERVE | unix.MAP_FIXED_NOREPLACE
-	got, err := r.mmap(at, size, unix.PROT_READ|unix.PROT_EXEC, flags, -1)
+	got, err := r.mmap(at, size, unix.PROT_READ|unix.PROT_EXEC, arenaFlags, -1)
 	if err != nil {
 		return nil, fmt.Errorf("map %d MiB for stubs at 0x%x: %w", size>>20, at, err)
 	}
@@ -145,7 +148,7 @@ func freePlace(maps []mapping, lo, hi, size uint64) (uint64, bool) {
 func (p *process) initArena(a *arena) error {
 	b := p.blob
 	head := make([]byte, stubOff)
-	for i, off := range []uint64{b.Enter, b.EnterVec, b.EnterOnly, b.Exit, b.ExitVec, b.ExitST0, b.ExitST01, b.ExitTrap, b.Copy} {
+	for i, off := range []uint64{b.Enter, b.EnterVec, b.EnterOnly, b.Exit, b.ExitVec, b.ExitST0, b.ExitST01, b.ExitTrap, b.Copy, b.Probe, b.ProbeVec} {
 		binary.LittleEndian.PutUint64(head[i*8:], p.regionAddr+off)
 	}
 	eh := hook.EHFrame(hook.Addr(a.lo), int(a.hi-a.lo))
@@ -157,8 +160,10 @@ func (p *process) initArena(a *arena) error {
 		return err
 	}
 	p.mu.Lock()
+	p.changingLocked()
 	p.arenas = append(p.arenas, a)
 	p.mu.Unlock()
+	p.changes.Add(1)
 	list := append(append([]ring.Arena{}, *p.inArena.Load()...), ring.Arena{Lo: a.lo, Hi: a.hi, EH: a.lo + ehOff, FDE: a.lo + ehOff + hook.FDEOffset})
 	p.inArena.Store(&list)
 	p.region.SetArenas(list)

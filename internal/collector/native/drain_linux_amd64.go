@@ -32,6 +32,7 @@ type ringState struct {
 	next  ring.Rec // read and not yet merged
 	has   bool
 	tid   int32
+	pid   int // the process's, or that of a guest
 
 	comm  string // the thread's name as last seen, and in which round
 	named int64
@@ -58,6 +59,7 @@ func (t *target) drainLoop() {
 		case <-timer.C:
 		}
 		n := d.pass()
+		t.seekStrays()
 		if n > 0 {
 			wait = drainBusy
 		} else {
@@ -123,7 +125,8 @@ type drainer struct {
 	start  int64
 	words  [][8]byte // copies of results that closed frames repeat
 
-	finished []byte // payloads of records that the agent left something open in
+	pending  []pendingEvent // exceptions and writes that are still to be put among the calls
+	finished []byte         // payloads of records that the agent left something open in
 	rounds   int64
 }
 
@@ -146,8 +149,10 @@ func (d *drainer) pass() int {
 func (d *drainer) round() int {
 	d.fit = d.t.rt.clock.Fit()
 	d.active = d.active[:0]
+	more, lost := d.t.takePending()
+	d.pending = append(d.pending, more...)
 	for _, p := range d.t.processes() {
-		if p.region != nil {
+		if p.injected.Load() {
 			d.look(p)
 		}
 	}
@@ -161,12 +166,16 @@ func (d *drainer) round() int {
 			}
 		}
 		rs := d.active[first]
+		if len(d.pending) > 0 {
+			n += d.putPending(rs.next.TSC)
+		}
 		d.decode(rs)
 		n++
 		if rs.has = rs.rd.Next(&rs.next); !rs.has {
 			d.active = slices.Delete(d.active, first, first+1)
 		}
 	}
+	n += d.restPending(lost)
 	if len(d.events) > 0 {
 		d.t.sink.Events(d.events)
 	}
@@ -195,6 +204,9 @@ func (d *drainer) look(p *process) {
 	}
 	for i := range p.region.Rings() {
 		if atomic.LoadUint32(p.region.State(i)) == ring.RingFree {
+			if i >= p.drain.used { // they are given out in order
+				break
+			}
 			continue
 		}
 		rs := p.drain.rings[i]
@@ -220,14 +232,17 @@ func (d *drainer) look(p *process) {
 
 func (d *drainer) open(p *process, i int) *ringState {
 	rs := &ringState{p: p, index: i, rd: p.region.Reader(i)}
-	rs.tid = int32(rs.rd.TID())
-	name := threadName(p.pid, int(rs.tid))
+	rs.tid, rs.pid = int32(rs.rd.TID()), p.pid
+	if pid, ok := p.guests.Load(int(rs.tid)); ok {
+		rs.pid = pid.(int)
+	}
+	name := p.threadName(rs.pid, int(rs.tid))
 	rs.comm = name
 	rs.lanes.name = func(n int) event.ThreadID {
 		if n > 0 {
 			p.stacks.Store(true)
 		}
-		return d.t.sink.Thread(event.Thread{PID: int32(p.pid), TID: rs.tid, Name: laneName(name, n)})
+		return d.t.sink.Thread(event.Thread{PID: int32(rs.pid), TID: rs.tid, Name: laneName(name, n)})
 	}
 	p.drain.rings[i] = rs
 	p.drain.used = max(p.drain.used, i+1)
@@ -258,6 +273,10 @@ func (d *drainer) ts(tsc uint64) int64 { return max(d.fit.NS(tsc)-d.start, 0) }
 // decode turns one record into events.
 func (d *drainer) decode(rs *ringState) {
 	rec := &rs.next
+	if rec.Kind == ring.RecOutput {
+		d.output(rs, rec)
+		return
+	}
 	if rec.Kind == ring.RecDropped {
 		if len(rec.Payload) >= 24 {
 			le := binary.LittleEndian
@@ -266,7 +285,14 @@ func (d *drainer) decode(rs *ringState) {
 		return
 	}
 	hooks := *rs.p.hooks.Load()
-	if int(rec.Hook) >= len(hooks) || hooks[rec.Hook] == nil || hooks[rec.Hook].fn == nil {
+	if int(rec.Hook) >= len(hooks) || hooks[rec.Hook] == nil {
+		return
+	}
+	if row := hooks[rec.Hook].row; row != nil {
+		d.point(rs, row, rec)
+		return
+	}
+	if hooks[rec.Hook].fn == nil {
 		return
 	}
 	fn := hooks[rec.Hook].fn
@@ -364,113 +390,6 @@ func (d *drainer) drop(rs *ringState, count, first, last uint64, why string) {
 	}
 	d.events = append(d.events, event.Event{TS: ts, Kind: event.Dropped, Thread: rs.lanes.name(0), Payload: b})
 	d.t.sink.Dropped(int64(count))
-}
-
-// reap frees the rings of ended threads and finishes ended processes. True when the last process is gone.
-func (d *drainer) reap() bool {
-	left, behind := 0, 0
-	procs := d.t.processes()
-	slices.Reverse(procs) // children first: with the first process the session ends for those who wait for it
-	for _, p := range procs {
-		dead := p.dead.Load() // before the last look at its rings
-		read := d.readToEnd(p, dead)
-		switch {
-		case !dead:
-			left++
-		case !read:
-			left++
-			behind++
-		case p.pid == d.t.pid && p.ended && behind > 0:
-			left++
-		default:
-			d.finish(p)
-		}
-	}
-	return left == 0 && d.t.live.Load() == 0 && len(d.t.processes()) == 0
-}
-
-// readToEnd frees the rings of ended threads, and reports whether nothing is left to read.
-func (d *drainer) readToEnd(p *process, dead bool) bool {
-	if p.region == nil {
-		return true
-	}
-	empty := true
-	for i, rs := range p.drain.rings {
-		if rs.has || rs.rd.Refresh() {
-			empty = false
-			continue
-		}
-		if dead || atomic.LoadUint32(p.region.State(i)) == ring.RingDead {
-			d.closeRing(p, i, rs)
-		}
-	}
-	return empty && !d.unseen(p)
-}
-
-// letAllGo ends the reading of processes that live on untraced.
-func (d *drainer) letAllGo() {
-	for _, p := range d.t.processes() {
-		for i, rs := range p.drain.rings {
-			d.closeRing(p, i, rs)
-		}
-		d.t.mu.Lock()
-		d.t.procs = slices.DeleteFunc(d.t.procs, func(q *process) bool { return q == p })
-		d.t.mu.Unlock()
-		d.t.spawn(p.release)
-	}
-}
-
-// unseen reports whether a ring was taken and never looked at.
-func (d *drainer) unseen(p *process) bool {
-	for i := range p.region.Rings() {
-		if atomic.LoadUint32(p.region.State(i)) != ring.RingFree && p.drain.rings[i] == nil && atomic.LoadUint32(&p.region.Header(i).TID) != 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// closeRing ends what an ended thread left open.
-func (d *drainer) closeRing(p *process, i int, rs *ringState) {
-	d.events = d.events[:0]
-	if n, first, last := rs.rd.TakeLost(); n > 0 {
-		d.drop(rs, n, first, last, "")
-	}
-	ts := d.t.sink.Now()
-	if p.endTS != 0 && p.dead.Load() {
-		ts = p.endTS
-	}
-	rs.lanes.closeAll(func(l *lane, f frame, flags event.Flags) {
-		d.events = append(d.events, event.Event{TS: ts, Kind: event.FunctionExit, Flags: flags, Thread: l.id, Func: f.fn.register(d.t.sink)})
-	})
-	if len(d.events) > 0 {
-		d.t.sink.Events(d.events)
-	}
-	delete(p.drain.rings, i)
-	p.region.Free(i)
-}
-
-// finish forgets a process image whose records are all delivered.
-func (d *drainer) finish(p *process) {
-	t := d.t
-	if p.region != nil {
-		if n := atomic.LoadUint64(&p.region.Control().NoRingLost); n > 0 {
-			d.events = d.events[:0]
-			rs := &ringState{p: p, lanes: lanes{name: func(int) event.ThreadID { return event.NoThread }}}
-			d.drop(rs, n, 0, 0, "more threads than rings")
-			t.sink.Events(d.events)
-		}
-	}
-	t.mu.Lock()
-	t.procs = slices.DeleteFunc(t.procs, func(q *process) bool { return q == p })
-	t.mu.Unlock()
-	if p.ended {
-		t.note(p.pid, p.exitNote)
-		if p.pid == t.pid {
-			t.finish(p.exit)
-		}
-	}
-	t.spawn(p.release) // it waits for who changes hooks
 }
 
 func futexWake(word *uint32) {

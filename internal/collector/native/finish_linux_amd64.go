@@ -33,7 +33,7 @@ func (d *drainer) forget() {
 func (rs *ringState) nameIn(round int64) (string, bool) {
 	if rs.named != round || rs.comm == "" {
 		rs.named = round
-		if name := threadName(rs.p.pid, int(rs.tid)); name != "" {
+		if name := threadName(rs.pid, int(rs.tid)); name != "" {
 			rs.comm = name
 		}
 	}

@@ -3,6 +3,8 @@ package native
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sort"
 	"sync/atomic"
 
@@ -22,8 +24,8 @@ type hooked struct {
 	id    uint32
 	fn    *function // nil for Strobe's own hooks
 	own   *ownHook  // nil for the program's functions
-	heat  *heat     // of the drain goroutine; nil until the function is called
 	sites []*site   // the entry; then, for enter-only hooks, each ret
+	row   *pointRow // of a point that the agent decides about: then fn and own are nil, and it has no sites
 }
 
 func (h *hooked) active() bool { return len(h.sites) > 0 && h.sites[0].active }
@@ -32,6 +34,7 @@ func (h *hooked) active() bool { return len(h.sites) > 0 && h.sites[0].active }
 // cannot be hooked get their reason. probeMu is held.
 func (p *process) makeHooks(ctx context.Context, r *remote, m *loaded, fns []*function) ([]*hooked, error) {
 	sort.Slice(fns, func(i, j int) bool { return fns[i].sym.Low < fns[j].sym.Low })
+	p.changing()
 	var made []*hooked
 	need := uint64(0)
 	for _, fn := range fns {
@@ -48,6 +51,7 @@ func (p *process) makeHooks(ctx context.Context, r *remote, m *loaded, fns []*fu
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.changingLocked()
 	if err := p.installWalks(); err != nil {
 		return nil, err
 	}
@@ -148,7 +152,7 @@ func (w *stubWriter) hook(m *loaded, fn *function) (*hooked, error) {
 			h.sites = append(h.sites, &site{addr: uint64(an.Addr) + uint64(off), orig: make([]byte, 1), patch: []byte{int3}, to: uint64(rs.Entry)})
 		}
 	}
-	if err := p.writePlan(id, fn); err != nil {
+	if err := p.writePlan(id, &fn.plan.Plan); err != nil {
 		return undo(err)
 	}
 	p.byAddr[m.key(fn)] = h
@@ -244,8 +248,7 @@ func (p *process) installWalks() error {
 }
 
 // writePlan fills the hook's table entry and its operations.
-func (p *process) writePlan(id uint32, fn *function) error {
-	plan := &fn.plan.Plan
+func (p *process) writePlan(id uint32, plan *ring.Plan) error {
 	need := uint32(len(plan.Enter) + len(plan.Exit) + 2)
 	if p.nextOp+need > ring.MaxOps {
 		return fmt.Errorf("all %d capture operations of the process are in use", ring.MaxOps)
@@ -300,9 +303,11 @@ func (w *stubWriter) flush() error {
 		return nil
 	}
 	if err := w.p.mem.Write(w.a.next, w.buf); err != nil {
+		maps.DeleteFunc(w.p.byAddr, func(_ hookKey, h *hooked) bool { return slices.Contains(w.hooks, h) })
 		return err
 	}
 	w.a.next = w.at
+	w.p.changes.Add(1)
 	w.buf = nil
 	list := append(append([]*hooked{}, *w.p.hooks.Load()...), w.hooks...)
 	w.hooks = nil
@@ -322,6 +327,7 @@ func (p *process) own(ctx context.Context, r *remote, m *loaded, code []byte, ad
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.changingLocked()
 	id := uint32(len(*p.hooks.Load()))
 	w := &stubWriter{p: p, a: a, at: a.next}
 	stub, err := w.add(hook.Spec{Kind: hook.EnterOnly, ID: id, Code: code, Analysis: &an, EnterSlot: a.slot(slotEnterOnly)})

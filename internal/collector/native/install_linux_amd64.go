@@ -20,7 +20,10 @@ type site struct {
 	to     uint64            // the stub, for a thread that meets the int3
 	behind uint64            // the displaced instructions in the stub
 	moves  map[uint64]uint64 // addresses inside the patch to their copies in the stub
+	step   stepSite          // of a function that a step looks out for
+	throw  throwKind         // of a function of a runtime that throws or catches
 	active bool
+	point  *pointSite // what stands there, if it is a breakpoint
 }
 
 const int3 = 0xcc
@@ -53,6 +56,7 @@ func (p *process) apply(add, remove []*site) error {
 		p.moveOut(add)
 		p.spareInterrupted(add)
 	}
+	p.passCopies(add)
 	for _, s := range remove {
 		if err := p.unpatch(s); err != nil {
 			return err
@@ -128,6 +132,7 @@ func (p *process) unpatch(s *site) error {
 // setTraps tells the stop handler what an int3 at each site means. Entries stay after removal: a thread
 // may have met the int3 just before.
 func (p *process) setTraps(add, remove []*site) {
+	p.changing()
 	p.trapMu.Lock()
 	defer p.trapMu.Unlock()
 	for _, s := range remove {
@@ -136,7 +141,7 @@ func (p *process) setTraps(add, remove []*site) {
 		}
 	}
 	for _, s := range add {
-		p.traps[s.addr] = &trap{to: s.to, active: true}
+		p.traps[s.addr] = &trap{to: s.to, behind: s.behind, active: true, throw: s.throw, point: s.point, step: s.step}
 	}
 }
 
@@ -247,7 +252,7 @@ func (p *process) haltRunning() (resume func()) {
 		if th.stopped {
 			continue
 		}
-		if nr, _, running := blockedPC(th.p.pid, th.tid); running || nr < 0 {
+		if nr, _, running := blockedPC(th.p.pid, th.tid); running || nr < 0 || p.copying(th, nr) {
 			if r, ok := p.halt(th); ok {
 				back = append(back, r)
 			}

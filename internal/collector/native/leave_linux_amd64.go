@@ -39,6 +39,9 @@ func (p *process) watchLeaks(ctx context.Context, mods []*loaded) error {
 		if err != nil {
 			continue
 		}
+		if err := p.equip(ctx); err != nil {
+			return err
+		}
 		s := p.watchLeakCheck(ctx, m, mod)
 		if s == nil {
 			p.t.warn(fmt.Sprintf("%s carries LeakSanitizer, which does not work in a traced program, and its check could not be found: set ASAN_OPTIONS=detect_leaks=0", m.path))
@@ -139,18 +142,11 @@ var mentionCache sync.Map // path and name → bool
 // mentions reports whether a file's symbol names hold a name, without reading the symbols. System libraries other than
 // the sanitizers' do not.
 func mentions(path, name string) bool {
-	if strings.Contains(path, "/lib") && strings.Contains(path, ".so") && !strings.Contains(path, "san.so") {
-		return false
+	found, known := mentioned(path, name)
+	if known {
+		return found
 	}
-	st, err := os.Stat(path)
-	if err != nil {
-		return false
-	}
-	key := fmt.Sprintf("%s %d %d %s", path, st.Size(), st.ModTime().UnixNano(), name)
-	if v, ok := mentionCache.Load(key); ok {
-		return v.(bool)
-	}
-	found := false
+	key := mentionKey(path, name)
 	if f, err := elf.Open(path); err == nil {
 		for _, s := range f.Sections {
 			if s.Type == elf.SHT_STRTAB && !found {
@@ -163,6 +159,26 @@ func mentions(path, name string) bool {
 	}
 	mentionCache.Store(key, found)
 	return found
+}
+
+// mentioned is mentions where the answer is known already.
+func mentioned(path, name string) (found, known bool) {
+	if strings.Contains(path, "/lib") && strings.Contains(path, ".so") && !strings.Contains(path, "san.so") {
+		return false, true
+	}
+	v, ok := mentionCache.Load(mentionKey(path, name))
+	if !ok {
+		return false, false
+	}
+	return v.(bool), true
+}
+
+func mentionKey(path, name string) string {
+	st, err := os.Stat(path)
+	if err != nil {
+		return path
+	}
+	return fmt.Sprintf("%s %d %d %s", path, st.Size(), st.ModTime().UnixNano(), name)
 }
 
 // letGo ends the tracing of one process that asked for it.
@@ -188,7 +204,7 @@ func (t *target) letGo(p *process, seq uint32) {
 		return
 	}
 	t.warn(fmt.Sprintf("process %d is no longer traced: its LeakSanitizer begins its check, which needs ptrace for itself", p.pid))
-	t.updateStatus()
+	t.statusOld.Store(true)
 	if !p.dead.Load() {
 		futexWake(p.region.AckLeave(seq))
 	}
@@ -200,11 +216,6 @@ func (t *target) detachAll(p *process) {
 	p.detached.Store(true)
 	for _, th := range p.allThreads() {
 		if _, ok := p.halt(th); ok {
-			if regs, err := ptrace.GetRegs(th.tid); err == nil {
-				if again := hideInterrupt(th.tid, regs); again != regs {
-					ptrace.SetRegs(th.tid, &again)
-				}
-			}
 			ptrace.Detach(th.tid, p.signalToTake(th.tid))
 		}
 		t.dropThread(th.tid)
@@ -244,10 +255,12 @@ func (p *process) signalToTake(tid int) syscall.Signal {
 func (t *target) settle(ctx context.Context) error {
 	return t.tracer.Do(ctx, func() error {
 		for _, p := range t.processes() {
-			if !p.dead.Load() && p.region != nil {
+			if !p.dead.Load() {
 				p.haltRunning()() // whoever is on the way to its stop has stopped now
 			}
 		}
+		t.tracer.Settle()
+		t.meetChildren()
 		t.tracer.Settle()
 		return nil
 	})
@@ -263,4 +276,19 @@ func hasEnded(pid int) bool {
 		return b[i+2] == 'Z' || b[i+2] == 'X'
 	}
 	return false
+}
+
+// letAllGo ends the reading of processes that live on untraced.
+func (d *drainer) letAllGo() {
+	d.lastPending()
+	for _, p := range d.t.processes() {
+		for i, rs := range p.drain.rings {
+			d.closeRing(p, i, rs)
+		}
+		p.keepCounts()
+		d.t.mu.Lock()
+		d.t.procs = slices.DeleteFunc(d.t.procs, func(q *process) bool { return q == p })
+		d.t.mu.Unlock()
+		d.t.spawn(p.release)
+	}
 }

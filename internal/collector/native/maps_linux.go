@@ -1,37 +1,90 @@
 package native
 
 import (
-	"bufio"
 	"encoding/binary"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/strobe-debug/strobe/internal/ptrace"
+	"golang.org/x/sys/unix"
 )
 
 // mapping is one line of /proc/PID/maps.
 type mapping struct {
 	lo, hi, off uint64
-	exec, write bool
+	read, write bool
+	exec        bool
 	inode       uint64
+	dev         string // major:minor
 	path        string
 }
 
-func readMaps(pid int) ([]mapping, error) {
-	f, err := os.Open(fmt.Sprintf("/proc/%d/maps", pid))
+// readProc reads a file of /proc. The os package would ask the kernel six more questions about it, at every stop of a thread.
+func readProc(path string) ([]byte, error) {
+	fd, err := retried(func() (int, error) { return unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0) })
 	if err != nil {
-		return nil, fmt.Errorf("read maps of process %d: %w", pid, err)
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
 	}
-	defer f.Close()
-	var maps []mapping
-	sc := bufio.NewScanner(f)
-	sc.Buffer(make([]byte, 0, 1<<16), 1<<20)
-	for sc.Scan() {
-		if m, ok := parseMapping(sc.Text()); ok {
+	defer unix.Close(fd)
+	b := make([]byte, 0, procBytes)
+	for {
+		n, err := retried(func() (int, error) { return unix.Read(fd, b[len(b):cap(b)]) })
+		if err != nil {
+			return nil, &os.PathError{Op: "read", Path: path, Err: err}
+		}
+		if n == 0 {
+			return b, nil
+		}
+		if b = b[:len(b)+n]; len(b) == cap(b) {
+			b = slices.Grow(b, 4*len(b))
+		}
+	}
+}
+
+// procBytes holds most files of /proc.
+const procBytes = 8 << 10
+
+func retried(call func() (int, error)) (n int, err error) {
+	for {
+		if n, err = call(); err != unix.EINTR {
+			return n, err
+		}
+	}
+}
+
+func readMaps(pid int) ([]mapping, error) {
+	text, err := mapsText(pid)
+	return parseMaps(text), err
+}
+
+// mapsText reads /proc/PID/maps, of a process whose first thread has ended by another thread.
+func mapsText(pid int) ([]byte, error) {
+	read := func(pid int) ([]byte, error) {
+		b, err := readProc("/proc/" + strconv.Itoa(pid) + "/maps")
+		if err != nil {
+			err = fmt.Errorf("read maps of process %d: %w", pid, err)
+		}
+		return b, err
+	}
+	text, err := read(pid)
+	if alive := pid; len(text) == 0 {
+		if alive = livingThread(pid); alive != pid {
+			return read(alive)
+		}
+	}
+	return text, err
+}
+
+func parseMaps(text []byte) (maps []mapping) {
+	for line := range strings.Lines(string(text)) {
+		if m, ok := parseMapping(strings.TrimSuffix(line, "\n")); ok {
 			maps = append(maps, m)
 		}
 	}
-	return maps, sc.Err()
+	return maps
 }
 
 // parseMapping reads "lo-hi perms offset dev inode   path".
@@ -51,7 +104,8 @@ func parseMapping(line string) (m mapping, ok bool) {
 			return m, false
 		}
 	}
-	m.write, m.exec = fields[1][1] == 'w', fields[1][2] == 'x'
+	m.dev = fields[3]
+	m.read, m.write, m.exec = fields[1][0] == 'r', fields[1][1] == 'w', fields[1][2] == 'x'
 	if len(fields) == 6 {
 		m.path = strings.TrimLeft(fields[5], " ")
 	}
@@ -81,7 +135,7 @@ func readAuxv(pid int) (map[uint64]uint64, error) {
 
 // blockedPC tells where a thread waits in a system call; running is true when it is on a CPU, or ready to be.
 func blockedPC(pid, tid int) (nr int64, pc uint64, running bool) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/syscall", pid, tid))
+	b, err := readProc(fmt.Sprintf("/proc/%d/task/%d/syscall", pid, tid))
 	if err != nil {
 		return 0, 0, true
 	}
@@ -99,7 +153,7 @@ func blockedPC(pid, tid int) (nr int64, pc uint64, running bool) {
 
 // blockedSP is the stack pointer of a thread that waits in the kernel, 0 if it runs.
 func blockedSP(pid, tid int) uint64 {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/syscall", pid, tid))
+	b, err := readProc(fmt.Sprintf("/proc/%d/task/%d/syscall", pid, tid))
 	if err != nil {
 		return 0
 	}
@@ -115,7 +169,7 @@ func blockedSP(pid, tid int) uint64 {
 }
 
 func threadName(pid, tid int) string {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/comm", pid, tid))
+	b, err := readProc(fmt.Sprintf("/proc/%d/task/%d/comm", pid, tid))
 	if err != nil {
 		return ""
 	}
@@ -134,4 +188,17 @@ func listThreads(pid int) []int {
 		}
 	}
 	return tids
+}
+
+// livingThread returns a thread of a process that has its memory still: the first one may have ended before the others.
+func livingThread(pid int) int {
+	if state := ptrace.StatusField(pid, "State"); state == "" || state[0] != 'Z' {
+		return pid
+	}
+	for _, tid := range listThreads(pid) {
+		if state := ptrace.StatusField(tid, "State"); state != "" && state[0] != 'Z' && state[0] != 'X' {
+			return tid
+		}
+	}
+	return pid
 }

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/strobe-debug/strobe/internal/ptrace"
 	"github.com/strobe-debug/strobe/internal/ring"
 	"github.com/strobe-debug/strobe/internal/symbol"
 )
@@ -19,6 +18,8 @@ type loaded struct {
 	path   string
 	bias   uint64 // address in the process less address as linked
 	lo, hi uint64 // its mappings
+	code   uint64 // where its code begins
+	first  mapping
 	mod    *symbol.Module
 	err    error // why mod is nil
 }
@@ -27,50 +28,63 @@ func (m *loaded) key(fn *function) hookKey {
 	return hookKey{uint64(fn.sym.Low) + m.bias, fn.want}
 }
 
-// loader is what is known of a process's dynamic linker.
-type loader struct {
-	brk    uint64 // the function that it calls when its list of modules changes
-	rdebug uint64 // its r_debug, 0 unknown
-	path   string
-	byte0  byte // the original first byte at brk, while the startup trap stands there
-}
-
 // scan brings the module list up to date with the process's mappings.
 func (p *process) scan() ([]*loaded, error) {
 	maps, err := readMaps(p.pid)
 	if err != nil {
 		return nil, err
 	}
-	var found []*loaded
-	byPath := map[string]*loaded{}
-	for _, m := range maps {
-		if m.inode == 0 || !strings.HasPrefix(m.path, "/") || strings.HasPrefix(m.path, "/memfd:") || strings.HasPrefix(m.path, "/dev/") {
-			continue
-		}
-		l := byPath[m.path]
-		if l == nil {
-			l = &loaded{path: m.path, lo: m.lo}
-			byPath[m.path] = l
-		}
-		l.hi = max(l.hi, m.hi)
-		if m.exec && !slices.Contains(found, l) {
-			l.bias = m.lo - m.off // completed with the segment's address when the file is read
-			found = append(found, l)
-		}
-	}
+	found := mapped(maps)
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.knownLocked(found)
+	p.forget(found)
+	if !slices.Equal(found, p.modules) {
+		p.snap = nil
+	}
+	p.modules = found
+	return slices.Clone(found), nil
+}
+
+// mapped lists the files that are mapped with code.
+//
+// A file may be mapped a second time, to be read: it is its code that says where it was loaded.
+func mapped(maps []mapping) []*loaded {
+	var found []*loaded
+	for i, m := range maps {
+		if !m.exec || !m.ofFile() {
+			continue
+		}
+		if n := len(found); n > 0 && found[n-1].path == m.path && found[n-1].bias == m.lo-m.off { // its code in two parts
+			found[n-1].hi = max(found[n-1].hi, m.hi)
+			continue
+		}
+		l := &loaded{path: m.path, first: m, code: m.lo, lo: m.lo, hi: m.hi, bias: m.lo - m.off} // completed when the file is read
+		for j, off := i-1, m.off; j >= 0 && maps[j].path == m.path && maps[j].hi == l.lo && maps[j].off < off; j-- {
+			l.lo, off = maps[j].lo, maps[j].off
+		}
+		for j, off := i+1, m.off; j < len(maps) && maps[j].path == m.path && maps[j].lo == l.hi && maps[j].off > off; j++ {
+			l.hi, off = maps[j].hi, maps[j].off
+		}
+		found = append(found, l)
+	}
+	return found
+}
+
+// ofFile reports whether a mapping is of a file that may have symbols.
+func (m *mapping) ofFile() bool {
+	return m.inode != 0 && strings.HasPrefix(m.path, "/") && m.path != regionPath && !strings.HasPrefix(m.path, "/dev/")
+}
+
+// knownLocked puts the modules that are known in the place of those found at the same place.
+func (p *process) knownLocked(found []*loaded) {
 	for i, l := range found {
 		for _, old := range p.modules {
-			if old.path == l.path && old.lo == l.lo {
-				old.hi = l.hi
+			if old.path == l.path && old.code == l.code {
 				found[i] = old
 			}
 		}
 	}
-	p.forget(found)
-	p.modules = found
-	return slices.Clone(found), nil
 }
 
 // forget drops hooks in modules that are no longer mapped: another may come to the same place.
@@ -79,6 +93,7 @@ func (p *process) forget(now []*loaded) {
 		if slices.Contains(now, old) {
 			continue
 		}
+		p.changingLocked()
 		for k := range p.byAddr {
 			if k.addr >= old.lo && k.addr < old.hi {
 				delete(p.byAddr, k)
@@ -100,11 +115,10 @@ func (p *process) open(l *loaded) (*symbol.Module, error) {
 	if mod != nil || err != nil {
 		return mod, err
 	}
-	path := strings.TrimSuffix(l.path, " (deleted)")
-	if _, serr := os.Stat(path); serr != nil {
-		path = filepath.Join(fmt.Sprintf("/proc/%d/root", p.pid), path)
+	path, err := p.file(l)
+	if err == nil {
+		mod, err = p.t.rt.open(path, p.t.cmd.SymbolsPath)
 	}
-	mod, err = p.t.rt.open(path, p.t.cmd.SymbolsPath)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if l.mod, l.err = mod, err; err != nil {
@@ -116,8 +130,32 @@ func (p *process) open(l *loaded) (*symbol.Module, error) {
 		return nil, l.err
 	}
 	l.bias = bias
+	for i, seg := range mod.Segments() {
+		if seg.Memsz > 1<<46 { // no such memory
+			continue
+		}
+		lo, hi := (bias+uint64(seg.Vaddr))&^(pageBytes-1), (bias+uint64(seg.Vaddr)+seg.Memsz+pageBytes-1)&^(pageBytes-1)
+		if i == 0 {
+			l.lo, l.hi = lo, hi
+		}
+		l.lo, l.hi = min(l.lo, lo), max(l.hi, hi)
+	}
 	return mod, nil
 }
+
+// known reports whether a module's symbols have been read already.
+func (p *process) known(l *loaded) bool {
+	p.mu.Lock()
+	have := l.mod != nil || l.err != nil
+	p.mu.Unlock()
+	if have {
+		return true
+	}
+	path, err := p.file(l)
+	return err == nil && p.t.rt.opened(path, p.t.cmd.SymbolsPath)
+}
+
+const pageBytes = 4096
 
 // biasOf computes the load bias: l.bias is the address that file offset 0 would have through the first code mapping.
 func biasOf(mod *symbol.Module, l *loaded) (uint64, bool) {
@@ -127,37 +165,6 @@ func biasOf(mod *symbol.Module, l *loaded) (uint64, bool) {
 		}
 	}
 	return 0, false
-}
-
-// setUp prepares an image that stands before its first instruction: symbols, loader, hooks.
-func (t *target) setUp(ctx context.Context, p *process) error {
-	t.probeMu.Lock()
-	defer t.probeMu.Unlock()
-	mods, err := p.scan()
-	if err != nil {
-		return err
-	}
-	for _, m := range mods {
-		if base := filepath.Base(m.path); strings.HasPrefix(base, "ld-") || strings.HasPrefix(base, "ld.") || strings.HasPrefix(base, "ld64") {
-			if p.watchLoader(m) {
-				return nil // the rest when the libraries are there
-			}
-		}
-	}
-	return t.ready(ctx, p, mods)
-}
-
-// ready does what can be done once all modules of a starting process are there. probeMu is held.
-func (t *target) ready(ctx context.Context, p *process, mods []*loaded) error {
-	defer close(p.ready)
-	if p.loader.brk != 0 {
-		p.region.Control().Flags |= ring.FlagFS0
-	}
-	p.lineBuffer(mods)
-	if err := p.watchLeaks(ctx, mods); err != nil {
-		return err
-	}
-	return t.applyProbes(ctx, p)
 }
 
 // symbolize names the function that begins at an address, "" if none is known to. Drain goroutine only.
@@ -189,86 +196,6 @@ func (p *process) symbolize(addr uint64) string {
 // maxNames bounds what symbolize remembers per process.
 const maxNames = 100_000
 
-// watchLoader puts an int3 where the dynamic linker reports changes of its list, for the time of the program's start.
-func (p *process) watchLoader(m *loaded) bool {
-	mod, err := p.open(m)
-	if err != nil {
-		return false
-	}
-	brk, _, ok := mod.Symbol("_dl_debug_state")
-	if !ok {
-		return false
-	}
-	l := loader{brk: uint64(brk) + m.bias, path: m.path}
-	if rd, _, ok := mod.Symbol("_r_debug"); ok {
-		l.rdebug = uint64(rd) + m.bias
-	}
-	var b [1]byte
-	if p.mem.Read(l.brk, b[:]) != nil {
-		return false
-	}
-	l.byte0 = b[0]
-	p.loader = l
-	p.trapMu.Lock()
-	p.traps[l.brk] = &trap{loader: true, active: true}
-	p.trapMu.Unlock()
-	return p.mem.Write(l.brk, []byte{int3}) == nil
-}
-
-// loaderReady: the starting program's linker reports. Its thread stands at brk. Tracer thread only.
-func (t *target) loaderReady(th *thread, p *process) {
-	if err := p.mem.Write(p.loader.brk, []byte{p.loader.byte0}); err != nil {
-		t.log.Warn("take back loader trap", "pid", p.pid, "err", err)
-	}
-	if !p.consistent() {
-		if ptrace.Step(th.tid, 0) == nil {
-			if s, err := ptrace.WaitStop(th.tid); err != nil || s.Event != 0 {
-				t.tracer.Defer(s)
-				return
-			}
-			p.mem.Write(p.loader.brk, []byte{int3})
-		}
-		t.resume(th, 0)
-		return
-	}
-	p.trapMu.Lock()
-	delete(p.traps, p.loader.brk)
-	p.trapMu.Unlock()
-	t.holdFor(th, p, func(ctx context.Context) error {
-		t.probeMu.Lock()
-		defer t.probeMu.Unlock()
-		mods, err := p.scan()
-		if err != nil {
-			return err
-		}
-		err = t.ready(ctx, p, mods)
-		p.passLoader(ctx, th)
-		return err
-	})
-}
-
-// passLoader lets the thread that stands at the loader's notification run on behind the hook that came there
-// meanwhile: there is nothing to tell. On its way it registers the stubs' frames.
-func (p *process) passLoader(ctx context.Context, th *thread) {
-	to, once := p.registerFrames(ctx)
-	for _, h := range *p.hooks.Load() {
-		if h == nil || h.own == nil || !h.active() || h.own.addr != p.loader.brk {
-			continue
-		}
-		if !once {
-			to = h.sites[0].behind
-		}
-		p.t.tracer.Do(ctx, func() error {
-			regs, err := ptrace.GetRegs(th.tid)
-			if err != nil || regs.Rip != p.loader.brk {
-				return err
-			}
-			regs.Rip = to
-			return ptrace.SetRegs(th.tid, &regs)
-		})
-	}
-}
-
 // holdFor keeps a thread stopped while fn works, then lets it run. Tracer thread only.
 func (t *target) holdFor(th *thread, p *process, fn func(context.Context) error) {
 	t.spawn(func() {
@@ -277,29 +204,12 @@ func (t *target) holdFor(th *thread, p *process, fn func(context.Context) error)
 			t.warn(fmt.Sprintf("process %d runs untraced: %v", p.pid, err))
 		}
 		t.tracer.Do(context.Background(), func() error {
-			if th.stopped {
+			if th.stopped && !t.stopsAtEntry(th) {
 				return t.resume(th, 0)
 			}
 			return nil
 		})
 	})
-}
-
-// setUpLater is setUp for an image made by exec. Tracer thread only.
-func (t *target) setUpLater(p *process) {
-	t.holdFor(p.threads[p.pid], p, func(ctx context.Context) error { return t.setUp(ctx, p) })
-}
-
-// consistent reports whether the linker's list can be read: true where its state is not known.
-func (p *process) consistent() bool {
-	if p.loader.rdebug == 0 {
-		return true
-	}
-	var b [4]byte
-	if p.mem.Read(p.loader.rdebug+24, b[:]) != nil {
-		return true
-	}
-	return binary.LittleEndian.Uint32(b[:]) == 0
 }
 
 // modulesChanged applies the patterns to modules that came by dlopen, while the thread that loaded them waits.
@@ -357,16 +267,19 @@ func (p *process) hookUnwinder(ctx context.Context, m *loaded) {
 	if p.unwindID[reg] || index == ring.MaxUnwind {
 		return
 	}
-	p.unwindID[reg] = true
+	p.know(reg)
 	c.Unwind[index] = ring.Unwind{Fn: reg, LLVM: llvm}
 	if a, _, ok := m.mod.Symbol("__deregister_frame_info"); ok && llvm == 0 {
 		c.Unwind[index].Undo = uint64(a) + m.bias
 	}
 	c.UnwindCount++
 	if shadowStacks(p.pid) {
-		c.Flags |= ring.FlagShadow
+		p.setFlags(ring.FlagShadow)
 	}
 	for i, name := range unwindEntries {
+		if i == 0 && llvm != 0 {
+			continue // LLVM's is for others: it does not ask it itself
+		}
 		flags := uint32(ring.HookUnwind)
 		if i == 0 && llvm == 0 {
 			flags = ring.HookFindFDE
@@ -375,6 +288,14 @@ func (p *process) hookUnwinder(ctx context.Context, m *loaded) {
 			break
 		}
 	}
+}
+
+// know remembers an entry point at which a hook of ours was made, or tried.
+func (p *process) know(addr uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.changingLocked()
+	p.unwindID[addr] = true
 }
 
 func (m *loaded) unwinder() uint64 {
@@ -387,7 +308,8 @@ func (m *loaded) unwinder() uint64 {
 
 // registrar is the module's function that takes an unwind entry.
 func (m *loaded) registrar() (addr uint64, llvm uint32) {
-	if a, _, ok := m.mod.Symbol("__register_frame_info"); ok {
+	_, _, isLLVM := m.mod.Symbol("__unw_add_dynamic_fde") // there __register_frame_info does nothing
+	if a, _, ok := m.mod.Symbol("__register_frame_info"); ok && !isLLVM {
 		return uint64(a) + m.bias, 0
 	}
 	if a, _, ok := m.mod.Symbol("__register_frame"); ok {
@@ -402,7 +324,7 @@ func (p *process) ownHook(ctx context.Context, m *loaded, name string, flags, in
 	if !ok {
 		return nil
 	}
-	p.unwindID[uint64(a)+m.bias] = true
+	p.know(uint64(a) + m.bias)
 	code, pad := ownCode(m.mod, a, size)
 	h, err := p.own(ctx, nil, m, code, uint64(a)+m.bias, pad, flags, index)
 	if err != nil {

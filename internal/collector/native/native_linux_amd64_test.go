@@ -41,6 +41,7 @@ type memorySink struct {
 	total   int64
 	notes   []string
 	bad     string
+	crashes []collector.Crash
 }
 
 func newSink(t testing.TB) *memorySink {
@@ -58,6 +59,16 @@ func (s *memorySink) Function(f event.Function) event.FuncID {
 	s.layouts = append(s.layouts, l)
 	return event.FuncID(len(s.funcs) - 1)
 }
+
+// Crash keeps what is told of a dying process.
+func (s *memorySink) Crash(c collector.Crash) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.crashes = append(s.crashes, c)
+}
+
+// Ended is seen through the collector.
+func (s *memorySink) Ended(int, collector.ExitInfo) {}
 
 // Sampled counts what was not recorded.
 func (s *memorySink) Sampled(_ event.FuncID, skipped int64) {

@@ -17,12 +17,15 @@ import (
 
 // ownHook describes a hook of Strobe's own. They stand only while patterns need them: the loader's while there are
 // patterns, the unwinders' while functions are hooked, and then until no frame of a stub is left that an exception could
-// meet. LeakSanitizer's stays.
+// meet. LeakSanitizer's stays. Those of exceptions stand while @exceptions is wanted (exceptions_linux_amd64.go).
 type ownHook struct {
 	flags uint32 // ring.HookSync and so on
 	index uint32 // of the unwinder
 	addr  uint64 // of the function
 }
+
+// stays reports a hook that may outlive the tracing: it works without us.
+func (o *ownHook) stays() bool { return o.flags == ring.HookUnwind || o.flags == ring.HookFindFDE }
 
 // ownMissing returns the sites of own hooks that are wanted and out of place. probeMu is held.
 func (p *process) ownMissing(unwinders bool) []*site {
@@ -31,7 +34,7 @@ func (p *process) ownMissing(unwinders bool) []*site {
 		if h == nil || h.own == nil || h.active() || !p.unwindID[h.own.addr] { // the last: its module is gone
 			continue
 		}
-		if h.own.flags == ring.HookSync || h.own.flags != ring.HookLeave && h.own.flags != hookOnce && unwinders {
+		if h.own.flags == ring.HookSync || h.own.flags != ring.HookLeave && h.own.flags != hookOnce && h.own.flags != hookException && h.own.flags != ring.HookOutput && unwinders {
 			add = append(add, h.sites...)
 		}
 	}
@@ -45,7 +48,7 @@ func (p *process) retireOwn(ctx context.Context, loads, unwinders bool) error {
 	done := true
 	for _, h := range *p.hooks.Load() {
 		switch {
-		case h == nil || h.own == nil || !h.active() || h.own.flags == ring.HookLeave:
+		case h == nil || h.own == nil || !h.active() || h.own.flags == ring.HookLeave || h.own.flags == hookException || h.own.flags == ring.HookOutput:
 		case h.own.flags == ring.HookSync:
 			if !loads {
 				remove = append(remove, h.sites...)
@@ -142,7 +145,7 @@ func (p *process) retireAgain() (more bool) {
 		case h == nil || !h.active():
 		case h.fn != nil:
 			return false // wanted again
-		case h.own != nil && h.own.flags != ring.HookLeave && h.own.flags != ring.HookSync:
+		case h.own != nil && h.own.stays():
 			unwind = append(unwind, h.sites...)
 		}
 	}
@@ -165,7 +168,13 @@ func (t *target) removeOwn(ctx context.Context) error {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for _, p := range t.processes() {
-		if p.dead.Load() || p.region == nil {
+		if p.dead.Load() || p.shares != nil {
+			continue
+		}
+		if err := t.tracer.Do(ctx, p.dropBreak); err != nil && !p.endedBefore(err) {
+			return err
+		}
+		if !p.injected.Load() {
 			continue
 		}
 		for started := time.Now(); p.retireAgain() && time.Since(started) < releaseWait; {
@@ -175,7 +184,7 @@ func (t *target) removeOwn(ctx context.Context) error {
 				return ctx.Err()
 			}
 		}
-		if err := t.removeRest(ctx, p); err != nil {
+		if err := t.removeRest(ctx, p); err != nil && !p.endedBefore(err) {
 			return err
 		}
 	}
@@ -189,7 +198,7 @@ func (t *target) removeRest(ctx context.Context, p *process) error {
 	for _, h := range *p.hooks.Load() {
 		switch {
 		case h == nil || !h.active():
-		case h.own == nil || h.own.flags == ring.HookSync || h.own.flags == ring.HookLeave:
+		case h.own == nil || !h.own.stays():
 			remove = append(remove, h.sites...)
 		default:
 			t.warn(fmt.Sprintf("process %d keeps one hook, in its unwinder: functions that were hooked have not returned, and an exception could pass through them", p.pid))
@@ -279,8 +288,11 @@ const hookOnce = 1 << 16
 // run nothing of its own, through the registration of the stubs' frames with the C++ unwinder. So the unwinder's hook
 // can be taken out whenever the patterns are, also while functions that were hooked have not returned.
 func (p *process) registerFrames(ctx context.Context) (stub uint64, ok bool) {
+	if !p.injected.Load() {
+		return 0, false
+	}
 	c := p.region.Control()
-	if c.ArenaCount == 0 || c.UnwindCount == 0 || c.Unwind[0].LLVM != 0 || c.Flags&ring.FlagShadow != 0 || !strings.Contains(p.loader.path, "ld-linux") {
+	if p.t.cmd.PID != 0 || c.ArenaCount == 0 || c.UnwindCount == 0 || c.Unwind[0].LLVM != 0 || c.Flags&ring.FlagShadow != 0 || !strings.Contains(p.loader.path, "ld-linux") {
 		return 0, false
 	}
 	for _, m := range p.modules {

@@ -2,13 +2,14 @@ package native
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/collector"
@@ -45,7 +46,7 @@ func (t *target) SetTracing(ctx context.Context, wanted collector.Tracing) (coll
 		return t.Status(), fault.New(fault.ProcessExited, "Launch it again to trace it.", "process %d is no longer traced", t.pid)
 	}
 	for _, p := range t.processes() {
-		if p.region != nil && p.shares == nil && !p.dead.Load() {
+		if p.shares == nil && !p.dead.Load() {
 			t.awaitReady(ctx, p)
 		}
 	}
@@ -58,38 +59,71 @@ func (t *target) SetTracing(ctx context.Context, wanted collector.Tracing) (coll
 	t.status.Warnings = nil
 	t.mu.Unlock()
 	if err := t.applyToAll(ctx); err != nil {
-		return t.Status(), err
+		return t.currentStatus(), err
 	}
 	if err := t.failedWatch(watched); err != nil { // all of a call is checked before any takes effect: put back what was
 		t.probes, t.watches = before, watched
 		if undo := t.applyToAll(ctx); undo != nil {
 			t.log.Warn("put patterns back", "err", undo)
 		}
-		return t.Status(), err
+		return t.currentStatus(), err
 	}
-	return t.Status(), nil
+	return t.currentStatus(), nil
 }
 
+// applyPasses bounds how often applyToAll looks for processes that were born meanwhile: children of a process that has its hooks have
+// them, too.
+const applyPasses = 8
+
 // applyToAll makes the hooks of all processes what the patterns want. probeMu is held.
+//
+// A child that is met after this began, and before its parent had its turn, has what the parent had then.
 func (t *target) applyToAll(ctx context.Context) error {
-	for _, p := range t.processes() {
-		if p.region == nil || p.dead.Load() || p.detached.Load() {
-			continue
+	done := map[*process]bool{}
+	for range applyPasses {
+		before := len(done)
+		for _, p := range t.processes() {
+			if done[p] || p.shares != nil || p.dead.Load() || p.detached.Load() {
+				continue
+			}
+			done[p] = true
+			if err := t.applyTo(ctx, p); err != nil {
+				return err
+			}
 		}
-		select {
-		case <-p.ready:
-		default:
-			continue // still starting: done when its libraries are there
-		}
-		if _, err := p.scan(); err != nil {
-			continue // it ended meanwhile
-		}
-		if err := t.applyProbes(ctx, p); err != nil && !p.endedBefore(err) {
-			return err
+		if len(done) == before {
+			break
 		}
 	}
-	t.updateStatus()
 	return nil
+}
+
+// applyTo is applyToAll for one process.
+func (t *target) applyTo(ctx context.Context, p *process) error {
+	select {
+	case <-p.ready:
+	default:
+		return nil // still starting: done when its libraries are there
+	}
+	if _, err := p.scan(); err != nil {
+		return nil // it ended meanwhile
+	}
+	if err := t.applyProbes(ctx, p); err != nil && !p.endedBefore(err) {
+		if p.unfit.Load() == nil || p.pid == t.pid {
+			return err
+		}
+		t.warn(fmt.Sprintf("process %d is not traced: %v", p.pid, err))
+	}
+	return nil
+}
+
+// drives reports whether a process's image only starts others. Nothing of it is traced, and its symbols are not read.
+func (t *target) drives(p *process) bool {
+	if len(t.cmd.Drivers) == 0 {
+		return false
+	}
+	exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", p.pid))
+	return err == nil && slices.Contains(t.cmd.Drivers, filepath.Base(exe))
 }
 
 // endedBefore reports whether err comes of the process's end, which is noticed a moment later: its memory reads as empty then.
@@ -99,9 +133,30 @@ func (p *process) endedBefore(err error) bool {
 
 // applyProbes makes a process's hooks what the patterns want. probeMu is held.
 func (t *target) applyProbes(ctx context.Context, p *process) error {
+	p.changing()
 	want := map[*hooked]bool{}
-	watching := len(t.probes) > 0 && !t.stopping.Load()
+	watching := len(t.probes)+len(t.points) > 0 && !t.stopping.Load() && !t.drives(p)
+	t.statusOld.Store(true)
+	output := t.wantsOutput()
+	if !watching && !output {
+		if err := t.tracer.Do(ctx, p.dropBreak); err != nil || !p.injected.Load() {
+			return err
+		}
+	}
+	if output {
+		if err := p.equip(ctx); err != nil {
+			return err
+		}
+	}
 	if watching {
+		if !p.injected.Load() && !output && !t.wantsAny(p) {
+			if done, err := p.watchLoads(ctx); done {
+				return err
+			}
+		}
+		if err := p.equip(ctx); err != nil {
+			return err
+		}
 		for _, m := range p.modules {
 			if m.path == p.loader.path {
 				continue // the linker itself runs where nothing may be called
@@ -110,30 +165,72 @@ func (t *target) applyProbes(ctx context.Context, p *process) error {
 				return err
 			}
 		}
-		if err := p.prepareHooks(ctx, p.modules, len(want) > 0); err != nil {
+	}
+	functions := len(want) > 0 || output // whose stubs have frames
+	if watching || output {
+		if err := p.prepareHooks(ctx, p.modules, functions); err != nil {
 			return err
 		}
 	}
+	if output { // below whatever the patterns put at the same place
+		if err := p.recordOutput(ctx); err != nil {
+			return err
+		}
+	}
+	if watching && t.exceptionsWanted() {
+		if err := t.exceptionSites(ctx, p, want); err != nil {
+			return err
+		}
+	} else {
+		p.throws.Store(nil) // what is on its way now is not known when the pattern comes again
+	}
 	var add, remove []*site
+	var moving []*hooked
 	for _, h := range *p.hooks.Load() {
-		if h == nil || h.fn == nil || h.active() == want[h] {
+		if h == nil || h.row != nil || h.fn == nil && h.own.flags != hookException || h.active() == want[h] {
 			continue
 		}
+		moving = append(moving, h)
 		if want[h] {
 			add = append(add, h.sites...)
 		} else {
 			remove = append(remove, h.sites...)
 		}
 	}
-	var err error
-	if len(add)+len(remove) > 0 {
+	err := p.liftPoints(ctx, moving)
+	if err == nil && len(add)+len(remove) > 0 {
 		err = t.tracer.Do(ctx, func() error { return p.exchange(add, remove) })
 	}
 	if err == nil {
-		err = p.retireOwn(ctx, watching, len(want) > 0)
+		err = t.applyPoints(ctx, p)
 	}
-	t.updateStatus()
+	if err == nil {
+		err = p.retireOutput(ctx, output)
+	}
+	if err == nil {
+		err = p.retireOwn(ctx, watching || output, functions)
+	}
 	return err
+}
+
+// wantsAny reports whether the patterns select anything in a process. probeMu is held.
+func (t *target) wantsAny(p *process) bool {
+	if len(t.points) > 0 {
+		return true
+	}
+	for _, m := range p.modules {
+		if m.path == p.loader.path {
+			continue
+		}
+		mod, err := p.open(m)
+		if err != nil {
+			continue
+		}
+		if len(t.match(mod).wanted) > 0 || t.exceptionsWanted() && len(t.throwFunctionsOf(mod)) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // hookModule prepares the hooks that the patterns want in one module.
@@ -159,13 +256,7 @@ func (t *target) hookModule(ctx context.Context, p *process, m *loaded, want map
 // match selects functions of a file. A pattern with a wildcard selects only where there is debug information:
 // it means the program's code, not every helper of the C library. An exact name selects anywhere.
 func (t *target) match(mod *symbol.Module) matchResult {
-	key := fmt.Sprintf("%p", mod)
-	for _, pr := range t.probes {
-		key += fmt.Sprintf("\x00%d %v %s", pr.depth, pr.out, pr.text)
-	}
-	for _, w := range t.watches {
-		key += fmt.Sprintf("\x00%q %q %q", w.Label, w.Expr, w.On)
-	}
+	key := t.matchKey(mod)
 	t.fnMu.Lock()
 	res, ok := t.matches[key]
 	t.fnMu.Unlock()
@@ -175,7 +266,7 @@ func (t *target) match(mod *symbol.Module) matchResult {
 	res = matchResult{wanted: map[int]want{}, counts: make([]int, len(t.probes))}
 	fns := mod.Functions()
 	for k, pr := range t.probes {
-		if pr.pat.Excludes() || !pr.pat.Exact() && !mod.HasDWARF {
+		if pr.pat.Excludes() || pr.pat.Exceptions() || !pr.pat.Exact() && !mod.HasDWARF {
 			continue
 		}
 		for i := range fns {
@@ -215,112 +306,25 @@ func (t *target) match(mod *symbol.Module) matchResult {
 	return res
 }
 
-// warn adds a warning to the status.
-func (t *target) warn(text string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, w := range t.status.Warnings {
-		if w == text {
-			return
-		}
+// matchKey names a match: the file, and what is looked for in it.
+func (t *target) matchKey(mod *symbol.Module) string {
+	key := fmt.Sprintf("%p", mod)
+	for _, pr := range t.probes {
+		key += fmt.Sprintf("\x00%d %v %s", pr.depth, pr.out, pr.text)
 	}
-	t.status.Warnings = append(t.status.Warnings, text)
-}
-
-// Status is the state of the patterns as last applied.
-func (t *target) Status() collector.Status {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	s := t.status
-	s.Probes = append([]collector.ProbeStatus{}, s.Probes...)
-	s.Warnings = append([]string{}, s.Warnings...)
-	s.Sampled = slices.Clone(s.Sampled)
-	return s
-}
-
-// updateStatus counts hooks over all processes. probeMu is held.
-func (t *target) updateStatus() {
-	var s collector.Status
-	s.Probes = make([]collector.ProbeStatus, len(t.probes))
-	for k, pr := range t.probes {
-		s.Probes[k].Pattern = pr.text
-	}
-	seen := map[functionKey]bool{}
-	unhookable := map[string]string{}
-	mods := map[*symbol.Module]bool{}
 	for _, w := range t.watches {
-		s.Watches = append(s.Watches, collector.WatchStatus{Label: w.Label})
+		key += fmt.Sprintf("\x00%q %q %q", w.Label, w.Expr, w.On)
 	}
-	for _, p := range t.processes() {
-		hooks := map[functionKey]bool{}
-		for _, h := range *p.hooks.Load() {
-			if h != nil && h.fn != nil && h.active() {
-				k := functionKey{mod: h.fn.mod, low: h.fn.sym.Low}
-				hooks[k] = true
-				if !seen[k] && len(h.sites[0].patch) == 1 {
-					s.Fallback++
-				}
-				seen[k] = true
-			}
-		}
-		for _, m := range p.modules {
-			if m.mod != nil && !mods[m.mod] && m.path != p.loader.path {
-				mods[m.mod] = true
-				t.countModule(&s, m.mod, hooks, unhookable)
-			}
-		}
-	}
-	s.Hooked = len(seen)
-	for name, why := range unhookable {
-		s.Unhookable = append(s.Unhookable, collector.Unhookable{Function: name, Reason: why})
-	}
-	sort.Slice(s.Unhookable, func(i, j int) bool { return s.Unhookable[i].Function < s.Unhookable[j].Function })
-	for k := range s.Probes {
-		if s.Probes[k].Matched == 0 {
-			s.Probes[k].Warning = t.explain(t.probes[k], mods)
-		}
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	s.Warnings, s.Sampled, s.ValueBytes = t.status.Warnings, t.status.Sampled, t.status.ValueBytes
-	t.status = s
+	return key
 }
 
-// countModule adds one module's matches.
-func (t *target) countModule(s *collector.Status, mod *symbol.Module, hooks map[functionKey]bool, unhookable map[string]string) {
-	res := t.match(mod)
-	s.Matched += len(res.wanted)
-	for k := range t.probes {
-		s.Probes[k].Matched += res.counts[k]
-	}
-	fns := mod.Functions()
+// matched is match where the answer is there already.
+func (t *target) matched(mod *symbol.Module) (matchResult, bool) {
+	key := t.matchKey(mod)
 	t.fnMu.Lock()
 	defer t.fnMu.Unlock()
-	for i, w := range res.wanted {
-		f := t.functions[functionKey{mod, fns[i].Low, w}]
-		switch {
-		case f == nil:
-		case f.reason != "":
-			unhookable[f.sym.Name] = f.reason
-		default:
-			t.countWatches(s, f)
-		}
-		if hooks[functionKey{mod: mod, low: fns[i].Low}] {
-			for k, pr := range t.probes {
-				if !pr.pat.Excludes() && pr.pat.Match(&fns[i], t.cmd.ProjectRoot) {
-					s.Probes[k].Hooked++
-				}
-			}
-		}
-	}
-	for k, pr := range t.probes {
-		if pr.pat.Exact() && res.counts[k] > 0 {
-			continue // it has what was meant; to look for more means to read much of the debug information
-		}
-		for _, u := range mod.Unhookable(pr.pat, t.cmd.ProjectRoot) {
-			unhookable[u.Function] = u.Reason
-		}
-	}
+	res, ok := t.matches[key]
+	return res, ok
 }
 
 // maxSuggest bounds the "did you mean" list.
@@ -339,7 +343,7 @@ func (t *target) explain(pr probe, mods map[*symbol.Module]bool) string {
 			names = append(names, f.Name)
 		}
 	}
-	main := filepath.Base(t.cmd.Path)
+	main := filepath.Base(cmp.Or(t.cmd.Name, t.cmd.Path))
 	if !debug {
 		return fmt.Sprintf("%q matches nothing: %s has no debug information. Build it with -g, or give symbolsPath; exported functions can be traced by their exact name", pr.text, main)
 	}
@@ -377,16 +381,23 @@ func (t *target) verifyRestored(context.Context) error {
 
 // Capabilities says what this target offers.
 func (t *target) Capabilities() collector.Capabilities {
-	c := collector.Capabilities{Runtime: "native", FunctionTracing: "full", Breakpoints: "none", Stepping: "none", OutputCapture: "full"}
+	c := collector.Capabilities{Runtime: "native", FunctionTracing: "full", Breakpoints: "full", Stepping: "full", OutputCapture: "full"}
 	t.mu.Lock()
 	procs := t.procs
 	t.mu.Unlock()
 	for _, p := range procs {
 		if p.pid == t.pid {
-			if p.region == nil {
+			if p.unfit.Load() != nil {
 				c.FunctionTracing = "none"
 			}
 		}
+	}
+	if t.cmd.PID != 0 {
+		c.OutputCapture = "partial"
+		if c.FunctionTracing == "none" {
+			c.OutputCapture = "none"
+		}
+		c.Limitations = append(c.Limitations, outputLimits)
 	}
 	mod, err := t.rt.open(t.cmd.Path, t.cmd.SymbolsPath)
 	if err != nil {

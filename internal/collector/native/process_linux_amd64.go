@@ -4,36 +4,55 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/strobe-debug/strobe/internal/collector"
+	"github.com/strobe-debug/strobe/internal/event"
 	"github.com/strobe-debug/strobe/internal/ptrace"
 	"github.com/strobe-debug/strobe/internal/ring"
+	"github.com/strobe-debug/strobe/internal/snapshot"
 	"golang.org/x/sys/unix"
 )
 
 // process is one process image of the target, from its start or exec to its end or next exec.
 //
 // threads belongs to the tracer thread. modules, arenas, byAddr, nextOp and unwindID change under probeMu and mu both, so
-// that who holds either may read them. hooks is also read by the drain goroutine.
+// that who holds either may read them; sites change on the tracer thread under mu. changing comes before any of it. hooks is
+// also read by the drain goroutine.
 type process struct {
 	t      *target
 	pid    int
 	mem    *ptrace.Mem
 	blob   ring.BlobHeader
 	gadget uint64
-	shares *process // a vfork child before its exec: its parent's memory
+	shares *process // a vfork child before its exec, and the like: whose memory it uses
+	host   *process // whose region its threads write to: shares, or a parent from whose region it could not be parted
 
+	guests  sync.Map     // thread ID to process ID, of the threads of other processes that write to the region
+	visits  int          // processes whose host this is; tracer thread
+	hosting atomic.Bool  // visits is not 0
+	awaited atomic.Int32 // children that were announced and not yet seen
+	changes atomic.Int64 // of its memory by us, or about to be
+
+	inode    uint64 // of the region
+	died     time.Time
+	lingers  atomic.Bool // for children that are not known yet
+	threaded bool        // it had more than one thread when it ended
+
+	injected   atomic.Bool           // region and what belongs to it are there; they are set once, on the tracer's thread under probeMu or before the process is known
+	unfit      atomic.Pointer[error] // why it cannot have the agent
 	region     *ring.Region
 	regionAddr uint64
 	regionMu   sync.RWMutex // leaf; held to read while region is used by a goroutine that probeMu does not cover
 	released   bool
 
-	threads map[int]*thread
+	threads    map[int]*thread
+	unmapped   bool // the agent and the stubs are out of it again
+	leaderless bool // attached to after its first thread's end
+
+	stackFault uint64 // where the first thread ran into its stack's end first; 0: never. Tracer thread only.
 
 	mu       sync.Mutex // leaf
 	modules  []*loaded
@@ -44,13 +63,18 @@ type process struct {
 	walks    int             // programs of the session's that are installed
 	budget   atomic.Uint32   // bytes of a record that nodes may take
 	unwindID map[uint64]bool // unwinder entry points hooked
+	snap     *heritage       // of these, as the next forked child gets them; nil when they changed
+	borrowed bool            // they are snap's, not to be written
 
 	trapMu sync.RWMutex
 	traps  map[uint64]*trap // by address of the int3
 
+	throws    atomic.Pointer[throwState] // nil until exceptions are wanted
 	inArena   atomic.Pointer[[]ring.Arena]
 	loader    loader
+	readyOnce sync.Once
 	ready     chan struct{} // closed when the dynamic linker is done and hooks may be set
+	comms     sync.Map      // names of threads that were read, by thread
 	dead      atomic.Bool   // ended or replaced by exec; rings are still to be drained
 	detached  atomic.Bool   // let go before its end
 	retiring  atomic.Bool   // retireLater runs
@@ -62,6 +86,14 @@ type process struct {
 	syncSeen  uint32 // drain goroutine
 	leaveSeen uint32
 	drain     drainState
+	points    map[uint64]*pointSite     // by address in the program's code; as modules
+	slots     [ring.MaxPoints]*point    // whose counts the region's points are; as modules
+	moved     []copied                  // of instructions at points, also of those taken out again; as modules
+	seenMaps  *seenMaps                 // nil: not looked at yet; mu
+	data      atomic.Pointer[dataSlots] // what every thread of it watches; nil: nothing
+	stepSites []*site                   // tracer thread only
+	stepKnown []*loaded                 // whose functions are among them; probeMu
+	picture   *picture                  // tracer thread only; nil while nothing is wrong
 }
 
 // thread is one traced thread. Tracer thread only.
@@ -69,18 +101,44 @@ type thread struct {
 	tid     int
 	p       *process
 	stopped bool
-	again   uint64 // address of a syscall instruction that hideInterrupt sent it back to, until its next stop
+	vforks  bool                                 // it waits for its vfork child, where nothing but death stops it
+	named   bool                                 // id is set
+	id      event.ThreadID                       // of the thread's exceptions
+	caught  *snapshot.Caught                     // the last signal of a crash that a handler took
+	seen    int64                                // process.changes when it was last let run
+	again   uint64                               // address of a syscall instruction that hideInterrupt sent it back to, until its next stop
+	was     ptrace.Regs                          // as they were before
+	watched [ptrace.DebugSlots]ptrace.DebugWatch // in its debug registers
+	step    *stepper                             // nil while it is not stepping
+	stepped bool                                 // it has been
+	singled bool                                 // it was let run one instruction
 }
 
 // trap is a place where an int3 stands, or stood: a thread that meets it goes on at to.
 type trap struct {
 	to     uint64
 	active bool
+	behind uint64 // where the displaced instructions are
+	point  *pointSite
+	step   stepSite
 	loader bool // the dynamic loader's notification, while the program starts
+	throw  throwKind
+}
+
+// threadName is the name of one of the process's threads, also of one that has ended since it was last asked for: what it did is
+// told by two ways, and is of one thread.
+func (p *process) threadName(pid, tid int) string {
+	name := threadName(pid, tid)
+	if name != "" {
+		p.comms.Store(tid, name)
+	} else if was, ok := p.comms.Load(tid); ok {
+		name = was.(string)
+	}
+	return name
 }
 
 func newProcess(t *target, pid int) (*process, error) {
-	mem, err := ptrace.OpenMem(pid)
+	mem, err := ptrace.OpenMem(livingThread(pid))
 	if err != nil {
 		return nil, err
 	}
@@ -93,139 +151,11 @@ func newProcess(t *target, pid int) (*process, error) {
 	return p, nil
 }
 
-// Region sizes, tried in this order: an address space limit may refuse the first.
-var ringCounts = []int{4096, 512, 64, 16}
-
-// inject puts the shared region and the agent into a process that is stopped, at its exec or at its fork. Tracer thread only.
-func (p *process) inject(tid int) error {
-	maps, err := readMaps(p.pid)
-	if err != nil {
-		return err
-	}
-	if p.blob, err = agentHeader(); err != nil {
-		return err
-	}
-	if p.gadget, err = findGadget(p.mem, maps); err != nil {
-		return err
-	}
-	r, err := begin(p.t.tracer, tid, p.gadget)
-	if err != nil {
-		return err
-	}
-	for i, count := range ringCounts {
-		if err = p.mapRegion(r, count, p.regionHint(maps), false); !errors.Is(err, syscall.ENOMEM) || i == len(ringCounts)-1 {
-			break
-		}
-	}
-	if derr := r.done(); err == nil {
-		err = derr
-	}
-	return err
-}
-
-// regionHint is where the shared region should be: far from where libraries and stacks grow.
-func (p *process) regionHint(maps []mapping) uint64 {
-	var top uint64
-	for _, m := range maps {
-		if m.lo > 1<<46 && m.lo < 1<<47 && m.path != "[stack]" && (top == 0 || m.lo < top) {
-			top = m.lo
-		}
-	}
-	if top == 0 {
-		return 0
-	}
-	return (top - 16<<30) &^ 0xfffff
-}
-
-// mapRegion makes the memfd in the target, so that both sides map the same memory. at is where: a hint, or,
-// when fixed, the address of a region that it replaces.
-func (p *process) mapRegion(r *remote, rings int, at uint64, fixed bool) error {
-	aux, err := readAuxv(p.pid)
-	if err != nil {
-		return err
-	}
-	name := aux[atPlatform] // any text will do: "x86_64"
-	fd, err := r.call(unix.SYS_MEMFD_CREATE, name, unix.MFD_CLOEXEC|unix.MFD_EXEC)
-	if errors.Is(err, syscall.EINVAL) { // before Linux 6.3
-		fd, err = r.call(unix.SYS_MEMFD_CREATE, name, unix.MFD_CLOEXEC)
-	}
-	if err != nil {
-		return fmt.Errorf("create shared memory in process %d: %w", p.pid, err)
-	}
-	defer r.call(unix.SYS_CLOSE, fd)
-	size := ring.Size(rings, p.t.ringBytes)
-	mem, err := mapShared(fmt.Sprintf("/proc/%d/fd/%d", p.pid, fd), size)
-	if err != nil {
-		return err
-	}
-	region, err := ring.View(mem, rings, p.t.ringBytes)
-	if err != nil {
-		return err
-	}
-	flags := unix.MAP_SHARED | unix.MAP_NORESERVE
-	if fixed {
-		flags |= unix.MAP_FIXED
-	} else if at != 0 {
-		flags |= unix.MAP_FIXED_NOREPLACE
-	}
-	addr, err := r.mmap(at, uint64(size), unix.PROT_READ|unix.PROT_WRITE, flags, int64(fd))
-	if err != nil && !fixed {
-		addr, err = r.mmap(0, uint64(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_NORESERVE, int64(fd))
-	}
-	if err != nil {
-		unix.Munmap(mem)
-		return fmt.Errorf("map %d MiB of shared memory in process %d: %w", size>>20, p.pid, err)
-	}
-	copy(mem, agentBlob)
-	p.region, p.regionAddr = region, addr
-	p.initControl(aux)
-	if _, err := r.call(unix.SYS_MPROTECT, addr, ring.CodeBytes, unix.PROT_READ|unix.PROT_EXEC); err != nil {
-		return fmt.Errorf("make the agent executable in process %d: %w", p.pid, err)
-	}
-	r.call(unix.SYS_MADVISE, addr, uint64(size), unix.MADV_DONTDUMP) // keeps core files as they were
-	return nil
-}
-
-func mapShared(path string, size int64) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return nil, fmt.Errorf("open shared memory: %w", err)
-	}
-	defer f.Close()
-	if err := f.Truncate(size); err != nil {
-		return nil, fmt.Errorf("size shared memory: %w", err)
-	}
-	mem, err := unix.Mmap(int(f.Fd()), 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_NORESERVE)
-	if err != nil {
-		return nil, fmt.Errorf("map shared memory: %w", err)
-	}
-	return mem, nil
-}
-
-// staleAfter is how long the daemon may be silent before the agent takes it for dead and stops
-// following pointers (whose faults only the daemon can catch) and waiting for room.
-const staleAfter = 2 * time.Second
-
-func (p *process) initControl(aux map[uint64]uint64) {
-	c := p.region.Control()
-	c.Magic, c.Version = ring.Magic, ring.Version
-	c.RingCount, c.RingBytes = uint32(p.region.Rings()), uint32(p.region.RingBytes())
-	c.StaleTicks = p.t.rt.clock.TicksIn(staleAfter)
-	c.Flags = 0
-	if p.t.cmd.Block {
-		c.Flags |= ring.FlagBlock
-	}
-	if aux[atHwcap2]&2 != 0 {
-		c.Flags |= ring.FlagFSGS
-	}
-	if ring.InvariantTicks() {
-		c.Flags |= ring.FlagTSC
-	}
-	p.region.Beat(p.t.rt.clock.Now())
-}
-
 // release gives the daemon's mapping back, after the last drain, when nobody changes hooks.
 func (p *process) release() {
+	for tick := time.NewTicker(10 * time.Millisecond); p.needed(); <-tick.C {
+		defer tick.Stop()
+	}
 	p.t.probeMu.Lock()
 	defer p.t.probeMu.Unlock()
 	p.regionMu.Lock()
@@ -255,7 +185,7 @@ func (t *target) beatLoop() {
 		}
 		for _, p := range t.processes() {
 			p.regionMu.RLock()
-			if p.region != nil && !p.released {
+			if p.injected.Load() && !p.released {
 				p.region.Beat(t.rt.clock.Now())
 			}
 			p.regionMu.RUnlock()
@@ -264,53 +194,70 @@ func (t *target) beatLoop() {
 }
 
 // adoptFork gives a forked child rings of its own, in place of its copy of the parent's mapping, before it runs.
-// Everything else (stubs, patches) it inherited. Tracer thread only; tid is stopped.
-func (p *process) adoptFork(parent *process, tid int) error {
+// Everything else (stubs, patches) it inherited; stale says that the parent may have changed since. Tracer thread only; tid is stopped.
+func (p *process) adoptFork(parent *process, tid int, stale bool) error {
 	parent.regionMu.RLock()
 	defer parent.regionMu.RUnlock()
 	if parent.released {
 		return fmt.Errorf("copy the agent of process %d: it has ended", parent.pid)
 	}
+	if parent.unmapped { // it is being let go, and has nothing of ours
+		p.setReady()
+		return nil
+	}
 	p.blob, p.gadget, p.loader = parent.blob, parent.gadget, parent.loader
 	p.inherit(parent)
-	select {
-	case <-parent.ready:
-		close(p.ready)
-	default:
+	if parent.isReady() {
+		p.setReady()
 	}
-	p.trapMu.Lock()
-	parent.trapMu.RLock()
-	for a, tr := range parent.traps {
-		c := *tr
-		p.traps[a] = &c
+	if parent.unfit.Load() != nil && parent.host != nil {
+		p.blob, p.gadget = parent.blob, parent.gadget
+		return *parent.unfit.Load()
 	}
-	parent.trapMu.RUnlock()
-	p.trapMu.Unlock()
+	if !parent.injected.Load() {
+		if stale {
+			return p.reconcile(parent, nil)
+		}
+		return nil
+	}
 	p.inArena.Store(parent.inArena.Load())
+	if why := p.sealed(); why != nil {
+		return why
+	}
 	r, err := begin(p.t.tracer, tid, p.gadget)
 	if err != nil {
 		return err
 	}
 	src := parent.region
 	if err = p.mapRegion(r, src.Rings(), parent.regionAddr, true); err == nil {
-		hooks := len(*p.hooks.Load())
-		copy(p.region.Bytes()[ring.HooksOff:], src.Bytes()[ring.HooksOff:ring.HooksOff+hooks*32])
-		copy(p.region.Bytes()[ring.OpsOff:], src.Bytes()[ring.OpsOff:ring.OpsOff+int(p.nextOp)*16])
-		for id := range hooks {
-			*p.region.HookSample(uint32(id)) = 0 // the child's calls are counted anew
+		p.copyTables(src)
+		p.copyPoints()
+		if stale {
+			err = p.reconcile(parent, r)
 		}
-		for _, w := range p.t.walks.Programs(0)[:p.walks] {
-			*p.region.Walk(w.ID) = *src.Walk(w.ID)
-		}
-		from, to := src.Control(), p.region.Control()
-		to.Flags = from.Flags
-		to.RDebug, to.UnwindCount, to.Unwind = from.RDebug, from.UnwindCount, from.Unwind
-		to.Arenas, to.Objects, to.ArenaCount = from.Arenas, from.Objects, from.ArenaCount
 	}
 	if derr := r.done(); err == nil {
 		err = derr
 	}
 	return err
+}
+
+// copyTables fills the child's region with what its hooks need.
+func (p *process) copyTables(src *ring.Region) {
+	hooks := len(*p.hooks.Load())
+	from, to := src.Bytes(), p.region.Bytes()
+	copy(to[ring.HooksOff:], from[ring.HooksOff:ring.HooksOff+hooks*32])
+	copy(to[ring.OpsOff:], from[ring.OpsOff:ring.OpsOff+int(p.nextOp)*16])
+	for id := range hooks {
+		*p.region.HookSample(uint32(id)) = 0 // the child's calls are counted anew
+	}
+	for _, w := range p.t.walks.Programs(0)[:p.walks] {
+		*p.region.Walk(w.ID) = *src.Walk(w.ID)
+	}
+	parent, child := src.Control(), p.region.Control()
+	child.Flags = atomic.LoadUint32(&parent.Flags) &^ ring.FlagByTID
+	child.RDebug, child.UnwindCount, child.Unwind = parent.RDebug, parent.UnwindCount, parent.Unwind
+	child.Arenas, child.Objects, child.ArenaCount = parent.Arenas, parent.Objects, parent.ArenaCount
 }
 
 // withStopped runs fn on the tracer's thread, with a thread of the process that is stopped where system calls can be made
@@ -333,23 +280,26 @@ func (p *process) withStopped(ctx context.Context, fn func(r *remote) error) err
 }
 
 func (p *process) tryStopped(ctx context.Context, fn func(r *remote) error) error {
-	return p.t.tracer.Do(ctx, func() error {
-		th, resume, err := p.haltOne()
-		if err != nil {
-			return err
-		}
-		defer resume()
-		r, err := begin(p.t.tracer, th.tid, p.gadget)
-		if err != nil {
-			return err
-		}
-		err = fn(r)
-		if derr := r.done(); err == nil {
-			err = derr
-		}
-		th.again = r.again
+	return p.t.tracer.Do(ctx, func() error { return p.inOne(fn) })
+}
+
+// inOne is withStopped, once. Tracer thread only.
+func (p *process) inOne(fn func(r *remote) error) error {
+	th, resume, err := p.haltOne()
+	if err != nil {
 		return err
-	})
+	}
+	defer resume()
+	r, err := begin(p.t.tracer, th.tid, p.gadget)
+	if err != nil {
+		return err
+	}
+	err = fn(r)
+	if derr := r.done(); err == nil {
+		err = derr
+	}
+	p.hide(th) // what could not be before the agent was there
+	return err
 }
 
 // System calls that return EINTR after a stop, though no handler ran (signal(7)): such a thread must not be stopped.
@@ -373,6 +323,7 @@ func (p *process) haltOne() (*thread, func(), error) {
 	for _, th := range p.threads {
 		nr, _, running := blockedPC(p.pid, th.tid)
 		switch {
+		case !running && cannotStop(th.tid, nr):
 		case running:
 			if resume, ok := p.halt(th); ok {
 				return th, resume, nil
@@ -395,15 +346,18 @@ func (p *process) haltOne() (*thread, func(), error) {
 }
 
 // halt stops a running thread. When another stop comes first it is kept for the handler, and the thread stays
-// stopped until then. False: it ended.
+// stopped until then. False: it ended, or waits for its vfork child, which may wait for us: then it stops when that is done.
 func (p *process) halt(th *thread) (resume func(), ok bool) {
 	if th.stopped {
 		return func() {}, true
 	}
-	if ptrace.Interrupt(th.tid) != nil {
+	if th.vforks || ptrace.Interrupt(th.tid) != nil {
 		return nil, false
 	}
-	s, err := ptrace.WaitStop(th.tid)
+	s, err := ptrace.WaitStopFor(th.tid, haltWait)
+	for errors.Is(err, ptrace.ErrBusy) && !p.awaitsChild(th) {
+		s, err = ptrace.WaitStopFor(th.tid, haltWait)
+	}
 	if err != nil {
 		if s.Ended {
 			p.t.tracer.Defer(s)
@@ -412,7 +366,12 @@ func (p *process) halt(th *thread) (resume func(), ok bool) {
 	}
 	th.stopped = true
 	if s.Event == ptrace.EventStop && s.Signal == unix.SIGTRAP {
+		p.hide(th)
 		return func() {
+			if th.step != nil {
+				p.t.resume(th, 0)
+				return
+			}
 			th.stopped = false
 			ptrace.Cont(th.tid, 0)
 		}, true

@@ -20,9 +20,8 @@ type remote struct {
 	saved  ptrace.Regs
 	mask   uint64 // signals that the thread blocks by itself
 	signal ptrace.Siginfo
-	again  uint64 // where the thread's own system call is made again, 0 none
-	begun  bool   // a call was made: the thread is in no system call of its own any more
-	holds  bool   // the thread is about to take that signal, once the handler of stops comes to it
+	begun  bool // a call was made: the thread is in no system call of its own any more
+	holds  bool // the thread is about to take that signal, once the handler of stops comes to it
 	t      *ptrace.Tracer
 }
 
@@ -53,9 +52,6 @@ func begin(t *ptrace.Tracer, tid int, gadget uint64) (*remote, error) {
 	var err error
 	if r.saved, err = ptrace.GetRegs(tid); err != nil {
 		return nil, fmt.Errorf("read registers of thread %d: %w", tid, err)
-	}
-	if again := hideInterrupt(tid, r.saved); again != r.saved {
-		r.saved, r.again = again, again.Rip
 	}
 	if info, err := ptrace.GetSiginfo(tid); err == nil && !info.OfEvent() {
 		r.signal, r.holds = info, true

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/strobe-debug/strobe/internal/collector"
@@ -84,6 +85,13 @@ func (rt *Runtime) Launch(ctx context.Context, cmd *collector.Command, sink coll
 		t.tracer.Close()
 		return nil, err
 	}
+	if cmd.PID != 0 {
+		if err := t.attach(ctx); err != nil {
+			t.tracer.Close()
+			return nil, attachFault(cmd.PID, err)
+		}
+		return t, nil
+	}
 	if err := t.launch(ctx); err != nil {
 		t.tracer.Close()
 		return nil, launchFault(cmd, err)
@@ -117,17 +125,17 @@ type fileKey struct {
 
 type openModule struct {
 	once sync.Once
+	done atomic.Bool
 	mod  *symbol.Module
 	err  error
 }
 
 // open reads a file's symbols, once per version of it.
 func (rt *Runtime) open(path, symbols string) (*symbol.Module, error) {
-	var st unix.Stat_t
-	if err := unix.Stat(path, &st); err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
+	key, err := keyOf(path, symbols)
+	if err != nil {
+		return nil, err
 	}
-	key := fileKey{path, symbols, st.Dev, st.Ino, st.Size, st.Mtim.Nano()}
 	rt.mu.Lock()
 	om := rt.modules[key]
 	if om == nil {
@@ -141,7 +149,28 @@ func (rt *Runtime) open(path, symbols string) (*symbol.Module, error) {
 	}
 	rt.mu.Unlock()
 	om.once.Do(func() {
+		defer om.done.Store(true)
 		om.mod, om.err = symbol.Open(path, symbol.Options{SymbolsPath: symbols, CacheDir: rt.cacheDir})
 	})
 	return om.mod, om.err
+}
+
+func keyOf(path, symbols string) (fileKey, error) {
+	var st unix.Stat_t
+	if err := unix.Stat(path, &st); err != nil {
+		return fileKey{}, fmt.Errorf("read %s: %w", path, err)
+	}
+	return fileKey{path, symbols, st.Dev, st.Ino, st.Size, st.Mtim.Nano()}, nil
+}
+
+// opened reports whether open has an answer ready.
+func (rt *Runtime) opened(path, symbols string) bool {
+	key, err := keyOf(path, symbols)
+	if err != nil {
+		return false
+	}
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	om := rt.modules[key]
+	return om != nil && om.done.Load()
 }

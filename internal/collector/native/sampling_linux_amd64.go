@@ -35,22 +35,28 @@ type heat struct {
 
 // heats is the drain goroutine's account of one process.
 type heats struct {
-	warm  []*heat // called during the last second, or sampled
-	hot   []*heat // by index in ring.Header.Hot; never reused
-	tick  time.Time
-	at    int   // of heat.ticks
-	bytes int64 // of values since the last tick
-	used  int   // rings below this one have been given out; they keep their counts when their thread ends
-	full  bool
+	byHook []*heat // by hook ID, nil until the function is called
+	warm   []*heat // called during the last second, or sampled
+	hot    []*heat // by index in ring.Header.Hot; never reused
+	tick   time.Time
+	at     int   // of heat.ticks
+	bytes  int64 // of values since the last tick
+	used   int   // rings below this one have been given out; they keep their counts when their thread ends
+	full   bool
 }
 
 // called counts a call that was recorded although few need be.
 func (hs *heats) called(h *hooked) {
-	if h.heat == nil {
-		h.heat = &heat{h: h}
-		hs.warm = append(hs.warm, h.heat)
+	if int(h.id) >= len(hs.byHook) {
+		hs.byHook = append(hs.byHook, make([]*heat, int(h.id)+64-len(hs.byHook))...)
 	}
-	h.heat.now++
+	t := hs.byHook[h.id]
+	if t == nil {
+		t = &heat{h: h}
+		hs.byHook[h.id] = t
+		hs.warm = append(hs.warm, t)
+	}
+	t.now++
 }
 
 func (h *heat) perSecond() int64 {
@@ -68,7 +74,7 @@ func (d *drainer) heatUp() {
 	now := time.Now()
 	d.events = d.events[:0]
 	for _, p := range d.t.processes() {
-		if p.region == nil {
+		if !p.injected.Load() {
 			continue
 		}
 		hs := &p.drain.heats
@@ -108,7 +114,7 @@ func (d *drainer) tickOver(p *process, s *collector.Sampling) {
 			return false
 		}
 		if h.hot == 0 {
-			h.h.heat = nil
+			hs.byHook[h.h.id] = nil
 			return true
 		}
 		return false

@@ -8,7 +8,8 @@ import (
 // Each hooked call takes 16 bytes of stack more, and its stack arguments again. A program whose recursion only just
 // fits its stack limit must still fit. So when the first thread runs into the limit while functions are hooked, the
 // limit is lifted for the one instruction that needs another page, up to half as much stack again. The program never sees
-// another limit, and endless recursion still ends in SIGSEGV.
+// another limit, and endless recursion still ends in SIGSEGV, with the address that it would have had: runtimes compare it with
+// where they know the stack to end.
 const stackExtra = 2 // 1/stackExtra of the limit
 
 // growStack handles a fault just below the stack. False: it is the program's own.
@@ -40,9 +41,38 @@ func (t *target) growStack(th *thread, p *process, regs *ptrace.Regs) bool {
 		if want <= old.Cur || want > old.Cur+old.Cur/stackExtra || want > old.Max {
 			return false
 		}
+		if p.stackFault == 0 {
+			p.stackFault = addr
+		}
 		return t.stepWithLimit(th, old, unix.Rlimit{Cur: want, Max: old.Max})
 	}
 	return false
+}
+
+// disguiseOverflow gives a SIGSEGV that the program's handler gets, when all of a stack is used up that was let grow, the address
+// where the stack ended before.
+func (p *process) disguiseOverflow(tid int, regs *ptrace.Regs) {
+	if p.stackFault == 0 {
+		return
+	}
+	info, err := ptrace.GetSiginfo(tid)
+	if err != nil || info.Code() <= 0 {
+		return
+	}
+	addr := info.Addr()
+	if addr >= p.stackFault || addr+1<<20 < regs.Rsp || addr > regs.Rsp+1<<16 {
+		return
+	}
+	maps, err := readMaps(p.pid)
+	if err != nil {
+		return
+	}
+	for _, m := range maps {
+		if m.path == "[stack]" && addr < m.lo && m.lo-addr <= 1<<20 {
+			info.SetAddr(p.stackFault)
+			ptrace.SetSiginfo(tid, &info)
+		}
+	}
 }
 
 // stepWithLimit repeats the faulting instruction under another stack limit. Whatever the step reports is handled as usual.

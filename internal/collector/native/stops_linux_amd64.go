@@ -2,9 +2,6 @@ package native
 
 import (
 	"encoding/json"
-	"fmt"
-	"os"
-	"strings"
 	"syscall"
 
 	"github.com/strobe-debug/strobe/internal/collector"
@@ -15,12 +12,15 @@ import (
 
 // stopped handles every stop and end of the target's threads. Tracer thread only.
 func (t *target) stopped(s ptrace.Stop) {
-	defer func() { t.live.Store(int64(len(t.threads) + len(t.waiting) + len(t.orphans) + len(t.letGone))) }()
+	defer func() { t.live.Store(t.alive()) }()
 	if s.Ended {
 		t.ended(s)
 		return
 	}
 	th := t.threads[s.TID]
+	if th == nil && s.Event == ptrace.EventExec {
+		th = t.tookLead(s)
+	}
 	if th == nil {
 		t.firstStop(s)
 		return
@@ -33,92 +33,40 @@ func (t *target) stopped(s ptrace.Stop) {
 		if again != 0 {
 			th.interrupted(again)
 		}
+		if s.Signal == unix.SIGTRAP && t.stepTrap(th) {
+			return
+		}
 		t.signalStop(th, s)
 	case ptrace.EventClone, ptrace.EventFork, ptrace.EventVfork:
 		t.created(th, s)
+	case ptrace.EventVforkDone:
+		th.vforks = false
+		t.resume(th, 0)
 	case ptrace.EventExec:
 		t.execed(th, s)
 	case ptrace.EventExit:
 		t.exiting(th)
 	case ptrace.EventStop:
 		if s.GroupStop() {
-			th.stopped = false // SIGCONT may resume it at any moment
-			ptrace.Listen(th.tid)
+			t.groupStop(th)
 			return
 		}
+		th.p.hide(th) // a halt that was given up comes late
 		t.resume(th, 0)
 	default:
 		t.resume(th, 0)
 	}
 }
 
-// interrupted gives a thread the EINTR that was hidden from it, when a signal came before it made its system call again.
-func (th *thread) interrupted(again uint64) {
-	if regs, err := ptrace.GetRegs(th.tid); err == nil && regs.Rip == again {
-		regs.Rip += uint64(len(syscallInsn))
-		regs.Rax = ^uint64(unix.EINTR) + 1
-		ptrace.SetRegs(th.tid, &regs)
-	}
-}
-
-// firstStop meets a new thread, before or after its creator's stop.
-func (t *target) firstStop(s ptrace.Stop) {
-	if from, ok := t.waiting[s.TID]; ok {
-		delete(t.waiting, s.TID)
-		t.adopt(s, from)
-		return
-	}
-	t.orphans[s.TID] = s
-}
-
-// created learns of a new thread or process from its creator's stop.
-func (t *target) created(th *thread, s ptrace.Stop) {
-	if s.Msg != 0 {
-		child, from := int(s.Msg), parentage{event: s.Event, parent: th.p}
-		if first, ok := t.orphans[child]; ok {
-			delete(t.orphans, child)
-			t.adopt(first, from)
-		} else {
-			t.waiting[child] = from
-		}
-	}
-	t.resume(th, 0)
-}
-
-// adopt takes a new thread in and lets it run.
-func (t *target) adopt(s ptrace.Stop, from parentage) {
-	if from.event == ptrace.EventClone && tgid(s.TID) == from.parent.pid {
-		t.resume(t.addThread(from.parent, s.TID), 0)
-		return
-	}
-	p, err := newProcess(t, s.TID)
-	if err != nil {
-		ptrace.Detach(s.TID, 0)
-		return
-	}
-	th := t.addThread(p, s.TID)
-	th.stopped = true
-	root := from.parent
-	if root.shares != nil {
-		root = root.shares
-	}
-	what := "fork"
-	if from.event == ptrace.EventVfork || (from.event == ptrace.EventClone && sharesMemory(s.TID, root.pid)) {
-		p.shares, what = root, "vfork"
-	} else if root.region != nil {
-		if err := p.adoptFork(root, s.TID); err != nil {
-			t.log.Warn("give a forked process rings of its own", "pid", s.TID, "err", err)
-			t.warn(fmt.Sprintf("the calls of process %d, forked by %d, are not recorded: %v", s.TID, root.pid, err))
-		}
-	}
-	t.addProcess(p)
-	t.note(p.pid, map[string]any{"what": what, "pid": p.pid, "parentPid": from.parent.pid})
-	t.resume(th, 0)
+// alive counts the threads that are traced or announced, and the processes that were let go.
+func (t *target) alive() int64 {
+	return int64(len(t.threads) + len(t.waiting) + len(t.orphans) + len(t.letGone))
 }
 
 // execed: the process has a new image; all its other threads are gone.
 func (t *target) execed(th *thread, s ptrace.Stop) {
 	old := th.p
+	old.threaded = len(old.threads) > 1
 	if s.Msg != 0 && int(s.Msg) != th.tid {
 		t.dropThread(int(s.Msg))
 	}
@@ -132,12 +80,8 @@ func (t *target) execed(th *thread, s ptrace.Stop) {
 		ptrace.Detach(th.tid, 0)
 		return
 	}
-	if err != nil {
-		t.warn(fmt.Sprintf("process %d runs untraced since its exec: %v", p.pid, err))
-	}
-	exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", p.pid))
-	t.note(p.pid, map[string]any{"what": "exec", "pid": p.pid, "command": exe})
-	if p.region == nil || t.stopping.Load() {
+	t.note(p.pid, map[string]any{"what": "exec", "pid": p.pid, "command": commandOf(p.pid)})
+	if t.stopping.Load() || t.setUpAtOnce(p) {
 		t.resume(p.threads[th.tid], 0)
 		return
 	}
@@ -147,8 +91,14 @@ func (t *target) execed(th *thread, s ptrace.Stop) {
 // exiting: one thread is about to end; its memory is still there.
 func (t *target) exiting(th *thread) {
 	p := th.p
-	if p.region != nil && p.shares == nil {
-		p.region.RetireThread(uint32(th.tid))
+	switch {
+	case p.host != nil:
+		p.host.retireThread(th.tid)
+	case len(p.threads) > 1 || p.awaited.Load() > 0: // with the last thread, all rings go
+		p.retireThread(th.tid)
+	}
+	if t.exitsInHandler(th) {
+		return
 	}
 	t.resume(th, 0)
 }
@@ -156,8 +106,7 @@ func (t *target) exiting(th *thread) {
 // ended: the kernel reports the end of a thread or of a whole process.
 func (t *target) ended(s ptrace.Stop) {
 	th := t.threads[s.TID]
-	delete(t.waiting, s.TID)
-	delete(t.orphans, s.TID)
+	t.forgetNew(s.TID)
 	if p := t.letGone[s.TID]; p != nil && th == nil {
 		delete(t.letGone, s.TID)
 		t.endOf(p, s)
@@ -167,8 +116,9 @@ func (t *target) ended(s ptrace.Stop) {
 		return
 	}
 	p := th.p
+	p.threaded = p.threaded || len(p.threads) > 1
 	t.dropThread(s.TID)
-	if s.TID != p.pid {
+	if s.TID != p.pid && !(p.leaderless && len(p.threads) == 0) {
 		return
 	}
 	for tid := range p.threads {
@@ -192,6 +142,11 @@ func (t *target) endOf(p *process, s ptrace.Stop) {
 
 // retire hands an ended image to the drain goroutine for its last records.
 func (t *target) retire(p *process) {
+	if p.host != nil {
+		p.host.retireThread(p.pid)
+		p.host.leave()
+	}
+	t.haunt(p)
 	p.endTS = t.sink.Now()
 	p.dead.Store(true) // last: the drain goroutine reads the rest when it sees this
 	select {
@@ -229,7 +184,7 @@ func (t *target) signalStop(th *thread, s ptrace.Stop) {
 	}
 	switch s.Signal {
 	case unix.SIGTRAP:
-		if t.trapStop(th, p, &regs) {
+		if t.trapStop(th, p, &regs) || t.dataStop(th, p, &regs) {
 			return
 		}
 	case unix.SIGSEGV, unix.SIGBUS:
@@ -242,7 +197,13 @@ func (t *target) signalStop(th *thread, s ptrace.Stop) {
 			return
 		}
 	}
-	if p.region != nil && p.inStub(regs.Rip) {
+	if t.mayCrash(th, &regs, s.Signal) {
+		return
+	}
+	if s.Signal == unix.SIGSEGV {
+		p.disguiseOverflow(th.tid, &regs)
+	}
+	if p.inStub(regs.Rip) {
 		t.deliverOutside(th, p, s.Signal)
 		return
 	}
@@ -255,13 +216,19 @@ func (t *target) trapStop(th *thread, p *process, regs *ptrace.Regs) bool {
 	if err != nil || info.Code() != ptrace.TrapKernel {
 		return false
 	}
+	if t.probeStop(th, p, regs) {
+		return true
+	}
 	at := regs.Rip - 1
 	p.trapMu.RLock()
 	tr := p.traps[at]
 	var to uint64
 	var active, loader bool
+	var throw throwKind
+	var point *pointSite
+	var step stepSite
 	if tr != nil {
-		to, active, loader = tr.to, tr.active, tr.loader
+		to, active, loader, throw, point, step = tr.to, tr.active, tr.loader, tr.throw, tr.point, tr.step
 	}
 	p.trapMu.RUnlock()
 	if tr == nil {
@@ -270,8 +237,19 @@ func (t *target) trapStop(th *thread, p *process, regs *ptrace.Regs) bool {
 	if loader {
 		regs.Rip = at
 		ptrace.SetRegs(th.tid, regs)
-		t.loaderReady(th, p)
+		t.loaderStop(th, p)
 		return true
+	}
+	if point != nil && active {
+		t.pointHit(th, p, point, regs)
+		return true
+	}
+	if active && throw != throwNone {
+		regs.Rip = at
+		t.exceptionStop(th, p, regs, throw)
+	}
+	if active && step != stepNone {
+		t.stepSiteMet(th, p, step, regs)
 	}
 	if !active { // taken away just now: the original instruction stands there again
 		to = at
@@ -284,7 +262,7 @@ func (t *target) trapStop(th *thread, p *process, regs *ptrace.Regs) bool {
 
 // fixFault ends the agent's read of a bad pointer.
 func (p *process) fixFault(regs *ptrace.Regs) bool {
-	if p.region == nil {
+	if p.regionAddr == 0 {
 		return false
 	}
 	switch off := regs.Rip - p.regionAddr; {
@@ -323,6 +301,7 @@ func (t *target) deliverOutside(th *thread, p *process, sig syscall.Signal) {
 		return
 	}
 	for range maxSteps {
+		p.finishCopy(th, &regs)
 		at := regs.Rip
 		pushes := p.pushesFlags(at)
 		if ptrace.Step(th.tid, 0) != nil {
@@ -349,7 +328,7 @@ func (t *target) deliverOutside(th *thread, p *process, sig syscall.Signal) {
 			ptrace.SetRegs(th.tid, &regs)
 			continue
 		}
-		if s.Event != 0 || s.Signal != unix.SIGTRAP {
+		if s.Event != 0 || s.Signal != unix.SIGTRAP || p.atProbeTrap(at) {
 			ptrace.SetSigMask(th.tid, mask)
 			unix.Tgkill(th.p.pid, th.tid, sig) // its turn comes again
 			t.stopped(s)
@@ -386,60 +365,4 @@ func isFault(sig syscall.Signal) bool {
 		return true
 	}
 	return false
-}
-
-// tgid returns the process that a thread belongs to.
-func tgid(tid int) int {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", tid))
-	if err != nil {
-		return 0
-	}
-	for _, line := range strings.Split(string(b), "\n") {
-		if v, ok := strings.CutPrefix(line, "Tgid:"); ok {
-			n := 0
-			fmt.Sscan(v, &n)
-			return n
-		}
-	}
-	return 0
-}
-
-// kcmpVM asks the kernel whether two processes share their memory.
-const kcmpVM = 1
-
-func sharesMemory(a, b int) bool {
-	r, _, errno := syscall.Syscall6(unix.SYS_KCMP, uintptr(a), uintptr(b), kcmpVM, 0, 0, 0)
-	return errno == 0 && r == 0
-}
-
-// inherit copies what a forked child inherits of its parent's hooks.
-func (p *process) inherit(from *process) {
-	from.mu.Lock()
-	defer from.mu.Unlock()
-	p.nextOp, p.walks = from.nextOp, from.walks
-	p.budget.Store(from.budget.Load())
-	for _, a := range from.arenas {
-		c := *a
-		p.arenas = append(p.arenas, &c)
-	}
-	p.modules = append([]*loaded{}, from.modules...)
-	list := make([]*hooked, len(*from.hooks.Load()))
-	for i, h := range *from.hooks.Load() {
-		if h == nil {
-			continue
-		}
-		c := &hooked{id: h.id, fn: h.fn, own: h.own}
-		for _, s := range h.sites {
-			sc := *s
-			c.sites = append(c.sites, &sc)
-		}
-		list[i] = c
-	}
-	for k, h := range from.byAddr {
-		p.byAddr[k] = list[h.id]
-	}
-	for k := range from.unwindID {
-		p.unwindID[k] = true
-	}
-	p.hooks.Store(&list)
 }

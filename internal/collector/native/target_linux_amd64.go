@@ -13,6 +13,7 @@ import (
 	"github.com/strobe-debug/strobe/internal/capture"
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/ptrace"
+	"github.com/strobe-debug/strobe/internal/symbol"
 	"golang.org/x/sys/unix"
 )
 
@@ -31,52 +32,76 @@ type target struct {
 
 	// Tracer thread only.
 	threads map[int]*thread
-	orphans map[int]ptrace.Stop // first stops of new threads whose creator's stop has not come yet
-	waiting map[int]parentage   // children announced and not yet seen
-	letGone map[int]*process    // processes detached before their end
+	orphans map[int]orphan    // first stops of new threads whose creator's stop has not come yet
+	ghosts  []*process        // ended images that may have left children that are not known yet
+	waiting map[int]parentage // children announced and not yet seen
+	letGone map[int]*process  // processes detached before their end
+
+	steps int // threads that are stepping
 
 	sampling atomic.Pointer[collector.Sampling] // never nil
 
 	probeMu sync.Mutex // one change of hooks at a time
 	probes  []probe
 	watches []watch
+	points  []*point
+	awaited atomic.Bool // one of points may be of debug_continue until
+
+	lastPoint uint32 // points made; probeMu
 
 	walks     *capture.Walks
 	fnMu      sync.Mutex // leaf
 	functions map[functionKey]*function
 	matches   map[string]matchResult // by module and pattern set
+	throwFns  map[*symbol.Module][]throwFunction
 
-	mu     sync.Mutex // guards what follows; leaf
-	procs  []*process // images, also ended ones whose records are not yet delivered
-	status collector.Status
-	exit   collector.ExitInfo
+	mu         sync.Mutex // guards what follows; leaf
+	procs      []*process // images, also ended ones whose records are not yet delivered
+	pauseCount int64
+	stepCount  int64
+	pauses     []*pause         // in the order in which they began
+	status     collector.Status // but for what statusOld says
+	exit       collector.ExitInfo
 
+	pauseChange chan struct{} // closed and made anew when pauses changes; mu
+
+	pendMu   sync.Mutex     // leaf
+	pending  []pendingEvent // exceptions and writes on their way to the drain goroutine, by time
+	pendLost int64
+
+	statusOld atomic.Bool // hooks changed since status was counted; it is, under probeMu, when somebody asks
 	stopping  atomic.Bool // deliver nothing more to the target than its end
+	entered   atomic.Bool // the stop at the program's entry was made
+	leaving   atomic.Bool // Stop(kill=false) has begun
 	released  atomic.Bool // Stop(kill=false): nothing is traced any more
 	exited    chan struct{}
 	drainKick chan chan struct{}
 	allGone   chan struct{}
 	live      atomic.Int64 // threads traced or announced
+	strays    atomic.Int32 // len(orphans)
+	seeking   atomic.Bool  // adoptStrays is under way
 }
 
-// parentage says where a new thread comes from.
-type parentage struct {
-	event  int
-	parent *process
-}
-
-var _ collector.Collector = (*target)(nil)
+var (
+	_ collector.Collector = (*target)(nil)
+	_ collector.Debugger  = (*target)(nil)
+)
 
 func newTarget(rt *Runtime, cmd *collector.Command, sink collector.Sink) (*target, error) {
-	t := &target{rt: rt, cmd: cmd, sink: sink, log: rt.log, ringBytes: rt.ringBytes, threads: map[int]*thread{},
-		orphans: map[int]ptrace.Stop{}, waiting: map[int]parentage{}, letGone: map[int]*process{}, functions: map[functionKey]*function{}, matches: map[string]matchResult{}, walks: capture.NewWalks(),
-		exited: make(chan struct{}), drainKick: make(chan chan struct{}), allGone: make(chan struct{})}
+	t := bareTarget(rt, cmd, sink)
 	tracer, err := ptrace.NewTracer(t.stopped)
 	if err != nil {
 		return nil, err
 	}
 	t.tracer = tracer
 	return t, nil
+}
+
+// bareTarget is a target that nobody traces yet.
+func bareTarget(rt *Runtime, cmd *collector.Command, sink collector.Sink) *target {
+	return &target{rt: rt, cmd: cmd, sink: sink, log: rt.log, ringBytes: rt.ringBytes, threads: map[int]*thread{},
+		orphans: map[int]orphan{}, waiting: map[int]parentage{}, letGone: map[int]*process{}, functions: map[functionKey]*function{}, matches: map[string]matchResult{}, throwFns: map[*symbol.Module][]throwFunction{}, walks: capture.NewWalks(),
+		exited: make(chan struct{}), drainKick: make(chan chan struct{}), allGone: make(chan struct{}), pauseChange: make(chan struct{})}
 }
 
 // launch starts the program, sets it up while it stands before its first instruction, and lets it run.
@@ -91,7 +116,9 @@ func (t *target) launch(ctx context.Context) error {
 			return err
 		}
 		t.pid = pid
-		p, err = t.adoptImage(pid, pid)
+		if p, err = t.adoptImage(pid, pid); err == nil {
+			err = p.injectFirst(pid)
+		}
 		if err != nil {
 			unix.Kill(pid, unix.SIGKILL)
 			ptrace.Cont(pid, 0)
@@ -108,13 +135,43 @@ func (t *target) launch(ctx context.Context) error {
 		t.Stop(context.WithoutCancel(ctx), true)
 		return err
 	}
-	if err := t.tracer.Do(ctx, func() error { return t.resume(p.threads[t.pid], 0) }); err != nil {
+	err = t.tracer.Do(ctx, func() error {
+		if th := p.threads[t.pid]; !p.isReady() || !t.stopsAtEntry(th) {
+			return t.resume(th, 0)
+		}
+		return nil
+	})
+	if err != nil {
 		return err
 	}
-	if len(t.probes) > 0 {
+	if len(t.probes) > 0 || c.StopOnEntry {
 		t.awaitReady(ctx, p)
 	}
+	if c.StopOnEntry {
+		t.awaitEntry(ctx)
+	}
 	return nil
+}
+
+// awaitEntry waits until the pause before main is there: who launched it may ask for it at once.
+func (t *target) awaitEntry(ctx context.Context) {
+	timer := time.NewTimer(readyWait)
+	defer timer.Stop()
+	for {
+		changed := t.PauseChanged()
+		if len(t.Paused()) > 0 {
+			return
+		}
+		select {
+		case <-changed:
+		case <-t.exited:
+			return
+		case <-timer.C:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // readyWait bounds how long a call waits for a starting program's dynamic linker.
@@ -132,23 +189,22 @@ func (t *target) awaitReady(ctx context.Context, p *process) {
 	}
 }
 
-// adoptImage takes over a process that stands before the first instruction of a program. With an error, the process is
-// known but has no agent. Tracer thread only.
+// adoptImage takes over a process that stands before the first instruction of a program. Tracer thread only.
 func (t *target) adoptImage(pid, tid int) (*process, error) {
 	p, err := newProcess(t, pid)
 	if err != nil {
 		return nil, err
 	}
 	t.addThread(p, tid).stopped = true
-	if err = p.inject(tid); err != nil {
-		t.log.Warn("inject agent", "pid", pid, "err", err)
-	}
 	t.addProcess(p)
-	return p, err
+	return p, nil
 }
 
 func (t *target) addThread(p *process, tid int) *thread {
 	th := &thread{tid: tid, p: p}
+	if p.host != nil {
+		p.host.guests.Store(tid, p.pid)
+	}
 	p.threads[tid] = th
 	t.threads[tid] = th
 	return th
@@ -156,8 +212,15 @@ func (t *target) addThread(p *process, tid int) *thread {
 
 func (t *target) dropThread(tid int) {
 	if th := t.threads[tid]; th != nil {
+		t.endStep(th)
+		t.dropPause(th)
 		delete(th.p.threads, tid)
 		delete(t.threads, tid)
+		if th.stepped { // somebody may wait for the step
+			t.mu.Lock()
+			t.pausesChangedLocked()
+			t.mu.Unlock()
+		}
 	}
 }
 
@@ -178,6 +241,11 @@ func (t *target) resume(th *thread, sig syscall.Signal) error {
 		return ptrace.ErrGone
 	}
 	th.stopped = false
+	th.seen = th.p.memory().changes.Load()
+	th.arm(th.p.memory())
+	if th.step != nil {
+		return th.step.resumeStep(sig)
+	}
 	return ptrace.Cont(th.tid, sig)
 }
 
@@ -216,19 +284,19 @@ func (t *target) Stop(ctx context.Context, kill bool) error {
 	if kill {
 		return t.kill(ctx)
 	}
-	if _, err := t.SetTracing(ctx, collector.Tracing{}); err != nil {
+	t.dropUntil(0)
+	if _, err := t.SetPoints(ctx, nil); err != nil {
 		return err
 	}
-	bad := t.verifyRestored(ctx)
-	if err := t.removeOwn(ctx); err != nil && bad == nil {
-		bad = err
-	}
-	if err := t.settle(ctx); err != nil && bad == nil {
-		bad = err
-	}
+	t.releasePaused(ctx)
+	bad := t.takeOut(ctx)
+	t.unmapAll(ctx)
 	t.Flush(ctx)
+	pids := t.PIDs()
 	t.released.Store(true)
+	t.runHeld(context.WithoutCancel(ctx))
 	t.tracer.Close() // the kernel detaches all threads, without stopping any
+	awaitUntraced(pids)
 	t.reapLater()
 	t.finish(collector.ExitInfo{})
 	return bad
@@ -241,7 +309,9 @@ func (t *target) kill(ctx context.Context) error {
 	retry := time.NewTicker(50 * time.Millisecond)
 	defer retry.Stop()
 	for {
-		for _, p := range t.processes() {
+		all := t.processes()
+		slices.Reverse(all) // children first: a parent must not see them end and act on it
+		for _, p := range all {
 			if !p.dead.Load() {
 				unix.Kill(p.pid, unix.SIGKILL)
 			}
@@ -257,17 +327,6 @@ func (t *target) kill(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
-}
-
-// reapLater collects the first process's exit status once it ends, so that it leaves no zombie. It is our child still.
-func (t *target) reapLater() {
-	go func() {
-		for {
-			if _, err := unix.Wait4(t.pid, nil, 0, nil); err != unix.EINTR {
-				return
-			}
-		}
-	}()
 }
 
 // finish publishes how the target ended. Idempotent.

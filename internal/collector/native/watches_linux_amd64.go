@@ -78,7 +78,7 @@ func parseProbes(wanted []collector.Probe) ([]probe, error) {
 
 // failedWatch returns why a watch that was not there before is read by none of the functions that it could be read by.
 func (t *target) failedWatch(before []watch) error {
-	for _, s := range t.Status().Watches {
+	for _, s := range t.currentStatus().Watches {
 		is := func(w watch) bool { return w.Label == s.Label }
 		i := slices.IndexFunc(t.watches, is)
 		k := slices.IndexFunc(before, is)

@@ -169,7 +169,7 @@ int main(int argc, char **argv)
 		on_stack();
 		((void (*)(void))null_pointer)();
 	} else if (!strcmp(kind, "deep"))
-		r = recurse(99999);
+		r = recurse(argc > 2 ? atoi(argv[2]) : 99999);
 	else if (!strcmp(kind, "overflow"))
 		r = recurse(-1);
 	else if (!strcmp(kind, "qsort")) {

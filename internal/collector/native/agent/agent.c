@@ -17,9 +17,11 @@ static inline u32 slot_of(u64 fs) { return (u32)((fs * 0x9E3779B97F4A7C15ull) >>
 static COLD struct strobe_header *new_thread(u64 fs) {
 	struct strobe_control *c = CONTROL;
 	u32 tid = (u32)sys(SYS_gettid, 0, 0, 0, 0), ring = 0;
-	for (u32 i = 0; i < STROBE_THREAD_SLOTS && !ring; i++)
-		if (SLOTS[i].fs > 1 && SLOTS[i].tid == tid) ring = SLOTS[i].ring;
 	u32 hint = c->ringhint;
+	for (u32 i = 0; i < c->ringcount && !ring; i++) { // rings are given out in order: behind the hint's first free one there is none
+		if (STATES[i] == STROBE_RING_FREE && i >= hint) break;
+		if (STATES[i] == STROBE_RING_USED && ring_at(i)->tid == tid) ring = i + 1;
+	}
 	for (u32 k = 0; k < c->ringcount && !ring; k++) {
 		u32 i = (hint + k) % c->ringcount, free = STROBE_RING_FREE;
 		if (STATES[i] == free && __atomic_compare_exchange_n(&STATES[i], &free, STROBE_RING_USED, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
@@ -43,7 +45,8 @@ static COLD struct strobe_header *new_thread(u64 fs) {
 
 static inline struct strobe_header *self(void) {
 	u64 fs;
-	if (LIKELY(CONTROL->flags & STROBE_FLAG_FSGS)) asm volatile("rdfsbase %0" : "=r"(fs));
+	if (UNLIKELY(CONTROL->flags & STROBE_FLAG_BY_TID)) fs = 1ull << 63 | (u64)sys(SYS_gettid, 0, 0, 0, 0);
+	else if (LIKELY(CONTROL->flags & STROBE_FLAG_FSGS)) asm volatile("rdfsbase %0" : "=r"(fs));
 	else fs = slow_fs();
 	if (fs < 2) fs = 2; // before libc made the first thread's control block
 	u32 s = slot_of(fs);
@@ -174,11 +177,74 @@ static COLD int sampled(const struct strobe_hook *h) {
 	return 1;
 }
 
+// Hooks of write and writev, in programs that were attached to: what goes to descriptors 1 and 2 is recorded when the kernel
+// has taken it, as much as it took. Calls for other descriptors leave at once, without a frame.
+static COLD u32 output_enter(const u64 *r, u64 id, u64 frame) {
+	if (r[0] != 1 && r[0] != 2) return 1;
+	struct strobe_header *t = self();
+	if (!t) { no_ring(); return 1; }
+	while (t->savedcount && t->saved[(t->savedcount - 1) % STROBE_MAX_SAVED].frame <= frame) t->savedcount--;
+	if (t->savedcount >= STROBE_MAX_SAVED) { t->lost++; return 1; }
+	struct strobe_saved *s = &t->saved[t->savedcount++];
+	s->frame = frame;
+	s->hook = id;
+	for (u32 i = 0; i < 3; i++) s->regs[i] = r[i];
+	return 0;
+}
+
+// put_output records n bytes at src; more of the same write are not recorded.
+static COLD void put_output(struct strobe_header *t, u32 id, u64 frame, u64 fd, u64 src, u64 n, u64 more) {
+	u64 head;
+	struct strobe_record *rec = reserve(t, &head, STROBE_RECORD_BYTES + sizeof(struct strobe_output) + ((n + 7) & ~7ull));
+	if (!rec) return;
+	struct strobe_output *o = (struct strobe_output *)(rec + 1);
+	u64 left = safe_copy(o + 1, (const void *)src, n);
+	o->fd = (u32)fd;
+	o->n = (u32)(n - left);
+	o->more = more + left;
+	rec->tsc = now();
+	rec->hook = id;
+	rec->size8 = (u16)((STROBE_RECORD_BYTES + sizeof *o + ((n + 7) & ~7ull)) / 8);
+	rec->kind = STROBE_REC_OUTPUT;
+	rec->flags = 0;
+	rec->sp = frame;
+	publish(t, head + rec->size8 * 8u);
+}
+
+static COLD void output_exit(const u64 *r, u64 id, u64 frame, u32 vector) {
+	struct strobe_header *t = self();
+	if (!t) return;
+	while (t->savedcount && t->saved[(t->savedcount - 1) % STROBE_MAX_SAVED].frame < frame) t->savedcount--;
+	if (!t->savedcount) return;
+	const struct strobe_saved *s = &t->saved[--t->savedcount % STROBE_MAX_SAVED];
+	u64 done = r[6];
+	if (s->frame != frame || s->hook != id || (long)done <= 0) return;
+	u64 fd = s->regs[0], at = s->regs[1], src = at, piece = done, chunks = 0;
+	for (u64 k = 0; done;) {
+		if (vector) { // the next struct iovec
+			loadres base = safe_load((const void *)(at + k * 16)), len = safe_load((const void *)(at + k * 16 + 8));
+			if (base.fault || len.fault || k++ >= s->regs[2]) break;
+			src = base.word;
+			piece = len.word < done ? len.word : done;
+		}
+		while (piece) {
+			u64 n = piece < STROBE_OUTPUT_CHUNK ? piece : STROBE_OUTPUT_CHUNK;
+			u32 last = ++chunks == STROBE_OUTPUT_CHUNKS;
+			piece -= n;
+			done -= n;
+			put_output(t, (u32)id, frame, fd, src, n, last ? done : 0);
+			if (last) return;
+			src += n;
+		}
+	}
+}
+
 // record_enter returns 1 when the stub must not make a frame: the function was reached by a tail call from a hooked one,
 // so that its return address is a stub's, or the call is not recorded.
 u32 record_enter(const u64 *r, u64 id, u64 frame, const u8 *vec) {
 	const struct strobe_hook *h = &HOOKS[id];
 	u32 flags = 0;
+	if (UNLIKELY(h->flags & STROBE_HOOK_OUTPUT)) return output_enter(r, id, frame);
 	if (UNLIKELY(h->sample)) {
 		if (!sampled(h)) return 1;
 		flags = STROBE_REC_SAMPLED;
@@ -190,6 +256,7 @@ u32 record_enter(const u64 *r, u64 id, u64 frame, const u8 *vec) {
 
 void record_exit(const u64 *r, u64 id, u64 frame, const u8 *vec) {
 	const struct strobe_hook *h = &HOOKS[id];
+	if (UNLIKELY(h->flags & STROBE_HOOK_OUTPUT)) { output_exit(r, id, frame, h->entergprs); return; }
 	u64 ret[2] = {r[6], r[2]};
 	record(r, ret, h->exitgprs, h->exitops, h->maxexit, (u32)id, STROBE_REC_EXIT, 0, frame, vec);
 }
@@ -269,4 +336,49 @@ void record_enter_only(u64 *r, u64 id, u64 frame, const u8 *vec) {
 	}
 	if (UNLIKELY(h->flags & STROBE_HOOK_UNWIND)) { register_unwind(h->enterops); return; }
 	record(r, r, h->entergprs, h->enterops, h->maxenter, (u32)id, STROBE_REC_ENTER, 0, frame, vec);
+}
+
+// cond_failed tells of a condition that could not be evaluated: of the first ones, then of one in each stretch of time.
+static COLD void cond_failed(const u64 *r, struct strobe_point *p, u32 id, u64 bad) {
+	u64 n = __atomic_add_fetch(&p->failed, 1, __ATOMIC_RELAXED), at = now();
+	u64 last = __atomic_load_n(&p->failedtsc, __ATOMIC_RELAXED);
+	if (n > 100 && at - last < CONTROL->staleticks) return;
+	if (!__atomic_compare_exchange_n(&p->failedtsc, &last, at, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) return;
+	u64 said[2] = {n, bad};
+	record(r, said, 2, 0, 16, id, STROBE_REC_FAILED, 0, r[7], 0);
+}
+
+// point_hit decides about one point at the place where a thread is. It returns the hook ID when the thread is to pause.
+static u32 point_hit(const u64 *r, u32 id, const struct strobe_hook *h, const u8 *vec) {
+	struct strobe_point *p = &POINTS[h->hot & (STROBE_MAX_POINTS - 1)];
+	struct strobe_header *t = self();
+	if (UNLIKELY(!t)) { no_ring(); return 0; }
+	__atomic_fetch_add(&p->shards[(t->tid ^ t->tid >> 4) & (STROBE_POINT_SHARDS - 1)].hits, 1, __ATOMIC_RELAXED);
+	if (p->thread && p->thread != t->tid) return 0;
+	if (h->exitops) {
+		u64 bad = 0;
+		int yes = condition(t, r, h->exitops, &bad);
+		if (LIKELY(!yes)) return 0;
+		if (yes < 0) { cond_failed(r, p, id, bad); return 0; }
+	}
+	u64 pass = __atomic_add_fetch(&p->passes, 1, __ATOMIC_RELAXED);
+	if (p->hitcount && pass != p->hitcount) return 0;
+	if (h->flags & STROBE_HOOK_PAUSE) return stale(now()) ? 0 : id;
+	record(r, r, 0, h->enterops, h->maxenter, id, STROBE_REC_POINT, 0, r[7], vec);
+	return 0;
+}
+
+// probe_hit is called with all registers by DWARF number; vec has xmm0 to xmm15, or is 0. It returns the hook ID of the first
+// point that pauses the thread, or 0.
+u32 probe_hit(const u64 *r, u32 id, const u8 *vec) {
+	u32 pause = 0;
+	for (u32 n = 0; id && n < STROBE_MAX_POINTS; n++) {
+		const struct strobe_hook *h = &HOOKS[id & (STROBE_MAX_HOOKS - 1)];
+		if (!(h->flags & STROBE_HOOK_OFF)) {
+			u32 hit = point_hit(r, id, h, vec);
+			if (!pause) pause = hit;
+		}
+		id = __atomic_load_n(&h->maxexit, __ATOMIC_ACQUIRE);
+	}
+	return pause;
 }

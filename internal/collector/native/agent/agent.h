@@ -27,6 +27,7 @@ AT(hook, entergprs, 4); AT(hook, exitgprs, 5); AT(hook, enterops, 8); AT(hook, e
 AT(hook, sample, 24); AT(hook, hot, 28); AT(hot, calls, 0); AT(hot, next, 8);
 _Static_assert(offsetof(struct strobe_header, hot) == 192 && sizeof(struct strobe_hot) == 32, "entry.S: header.hot");
 AT(header, head, 0); AT(header, cachedtail, 8); AT(header, lost, 16);
+AT(proberegs, regs, 0); AT(proberegs, flags, 128);
 AT(record, tsc, 0); AT(record, hook, 8); AT(record, size8, 12); AT(record, kind, 14); AT(record, sp, 16);
 _Static_assert(sizeof(struct strobe_arena) == 32 && sizeof(struct strobe_threadslot) == 16 && sizeof(struct strobe_hook) == 32 &&
 	STROBE_THREAD_SLOTS == 1 << 13, "entry.S: sizes");
@@ -34,6 +35,7 @@ _Static_assert(sizeof(struct strobe_arena) == 32 && sizeof(struct strobe_threads
 #define CONTROL ((struct strobe_control *)(blob_start + STROBE_CONTROL_OFF))
 #define HOOKS ((struct strobe_hook *)(blob_start + STROBE_HOOKS_OFF))
 #define OPS ((struct strobe_op *)(blob_start + STROBE_OPS_OFF))
+#define POINTS ((struct strobe_point *)(blob_start + STROBE_POINTS_OFF))
 #define SLOTS ((struct strobe_threadslot *)(blob_start + STROBE_THREADS_OFF))
 #define STATES ((u32 *)(blob_start + STROBE_STATES_OFF))
 
@@ -70,6 +72,8 @@ static COLD u64 slow_fs(void) {
 	sys(SYS_arch_prctl, 0x1003 /* ARCH_GET_FS */, (long)&fs, 0, 0);
 	return fs;
 }
+
+int condition(struct strobe_header *t, const u64 *r, u32 pc, u64 *bad);
 
 // with_ops runs a plan's operations and the walks that they begin, behind the p of a record whose payload has room for max bytes.
 // It returns where the record ends.

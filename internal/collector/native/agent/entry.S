@@ -14,6 +14,8 @@ blob_start:
 	.quad critical_lo - blob_start, critical_hi - blob_start
 	.quad fault_lo - blob_start, fault_hi - blob_start, fault_fix - blob_start
 	.quad copy_lo - blob_start, copy_hi - blob_start
+	.quad probe - blob_start, probe_vec - blob_start, probe_trap - blob_start
+	.quad rest - blob_start
 
 	.text
 	.globl critical_lo
@@ -74,7 +76,7 @@ critical_lo:
 .macro FAST_RESERVE slow, gprs, ops
 	mov C(12), %edx			// flags
 	mov %edx, %eax
-	and $FAST_FLAGS, %eax
+	and $(FAST_FLAGS | STROBE_FLAG_BY_TID), %eax
 	cmp $FAST_FLAGS, %eax
 	jne \slow
 	test $STROBE_FLAG_FS0, %edx
@@ -173,6 +175,8 @@ enter:
 5:	mov C(12), %edx
 	test $STROBE_FLAG_FS0, %edx
 	jz 9f
+	test $STROBE_FLAG_BY_TID, %edx
+	jnz 9f
 	mov %fs:0, %r11
 	mov $0x9E3779B97F4A7C15, %rax
 	imul %r11, %rax
@@ -260,6 +264,95 @@ enter_only:
 	RESTORE
 	popfq
 	ret $8
+
+// A point, anywhere in a function: [rsp] return to the stub, [rsp+8] hook ID, then the 128 bytes of the red zone, which the stub
+// left. All registers are saved as struct strobe_proberegs. Flags go back without popfq, which is slow, unless the direction flag
+// is set, or one that sahf does not know.
+#define PROBE_UP (17 * 8 + 16 + 128)
+#define USUAL_FLAGS 0x8d7		// status flags and interrupts
+.macro PROBE_SAVE
+	pushfq
+	push %r15
+	push %r14
+	push %r13
+	push %r12
+	push %r11
+	push %r10
+	push %r9
+	push %r8
+	push %rsp
+	push %rbp
+	push %rdi
+	push %rsi
+	push %rbx
+	push %rcx
+	push %rdx
+	push %rax
+	lahf
+	seto %al
+	mov %rsp, %rbp
+	lea PROBE_UP(%rsp), %rdi
+	mov %rdi, 56(%rsp)
+	mov %eax, %ebx			// kept by C
+	mov %rsp, %rdi
+	mov 17*8+8(%rsp), %esi
+	and $-16, %rsp
+	cld
+.endm
+probe:
+	PROBE_SAVE
+	xor %edx, %edx
+	call probe_hit
+probe_done:
+	mov %rbp, %rsp
+	test %eax, %eax
+	jnz 8f
+7:	testl $~(USUAL_FLAGS | 0x202), 128(%rsp)
+	jnz 9f
+	mov %ebx, %eax
+	add $0x7f, %al			// the overflow flag
+	sahf
+	mov (%rsp), %rax
+	mov 8(%rsp), %rdx
+	mov 16(%rsp), %rcx
+	mov 24(%rsp), %rbx
+	mov 32(%rsp), %rsi
+	mov 40(%rsp), %rdi
+	mov 48(%rsp), %rbp
+	mov 64(%rsp), %r8
+	mov 72(%rsp), %r9
+	mov 80(%rsp), %r10
+	mov 88(%rsp), %r11
+	lea 17*8(%rsp), %rsp
+	ret $8
+8:	mov %rsp, %rdi			// a breakpoint: the tracer takes the registers from here, and the thread to the place
+	.globl probe_trap
+probe_trap:
+	int3
+	jmp 7b
+9:	mov (%rsp), %rax
+	mov 8(%rsp), %rdx
+	mov 16(%rsp), %rcx
+	mov 24(%rsp), %rbx
+	mov 32(%rsp), %rsi
+	mov 40(%rsp), %rdi
+	mov 48(%rsp), %rbp
+	mov 64(%rsp), %r8
+	mov 72(%rsp), %r9
+	mov 80(%rsp), %r10
+	mov 88(%rsp), %r11
+	lea 128(%rsp), %rsp
+	popfq
+	ret $8
+probe_vec:
+	PROBE_SAVE
+	sub $256, %rsp
+	.irp n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15
+	movups %xmm\n, 16*\n(%rsp)
+	.endr
+	mov %rsp, %rdx
+	call probe_hit
+	jmp probe_done
 
 .macro EXIT name, space, save, restore
 \name:
@@ -352,46 +445,6 @@ copy_hi:
 	pop %rsi
 	ret $8
 
-// uint64_t safe_copy(dst, src, n): bytes not copied, because of a fault.
-	.globl safe_copy
-safe_copy:
-	mov %rdx, %rcx
-fault_lo:
-	rep movsb
-	jmp fault_fix
-// {uint64_t fault, word} safe_load(src): the 8 bytes at src.
-	.globl safe_load
-safe_load:
-	mov $1, %ecx
-	mov (%rdi), %rdx
-	xor %ecx, %ecx
-	jmp fault_fix
-// uint64_t safe_str(dst, src, n): copies up to n bytes and stops at a NUL, which is not copied.
-// Returns the bytes not used; rdx: 0 ended at a NUL, 1 no NUL in n bytes, 2 fault.
-// dst may be 0: then it only counts.
-	.globl safe_str
-safe_str:
-	mov %rdx, %rcx
-	mov $2, %edx
-	test %rcx, %rcx
-	jz 3f
-1:	movzbl (%rsi), %eax
-	test %al, %al
-	jz 2f
-	test %rdi, %rdi
-	jz 4f
-	mov %al, (%rdi)
-	inc %rdi
-4:	inc %rsi
-	dec %rcx
-	jnz 1b
-3:	mov $1, %edx
-	jmp fault_fix
-2:	xor %edx, %edx
-	jmp fault_fix
-fault_hi:
-fault_fix:
-	mov %rcx, %rax
-	ret
+#include "safe.S"
 
 	.section .note.GNU-stack,"",@progbits

@@ -6,11 +6,12 @@
 #define STROBE_CODE_BYTES 0x8000
 #define STROBE_CONTROL_OFF 0x8000
 #define STROBE_HOOKS_OFF 0x10000
+#define STROBE_MAX_HOOKS 0x40000
 #define STROBE_OPS_OFF 0x810000
 #define STROBE_THREADS_OFF 0x1850000
 #define STROBE_THREAD_SLOTS 0x2000
 #define STROBE_STATES_OFF 0x1870000
-#define STROBE_RINGS_OFF 0x1874000
+#define STROBE_RINGS_OFF 0x1984000
 #define STROBE_HEADER_BYTES 0x3000
 #define STROBE_RECORD_BYTES 0x18
 #define STROBE_OBJ_BYTES 0x40
@@ -31,7 +32,12 @@
 #define STROBE_HOOK_FIND_FDE 0x8
 #define STROBE_FLAG_SHADOW 0x8
 #define STROBE_FLAG_FS0 0x10
+#define STROBE_FLAG_BY_TID 0x20
 #define STROBE_HOOK_LEAVE 0x4
+#define STROBE_HOOK_OUTPUT 0x80
+#define STROBE_REC_OUTPUT 0x7
+#define STROBE_OUTPUT_CHUNK 0x4000
+#define STROBE_OUTPUT_CHUNKS 0x20
 #define STROBE_OP_END 0x0
 #define STROBE_OP_REG 0x1
 #define STROBE_OP_XMM 0x2
@@ -89,6 +95,14 @@
 #define STROBE_MAX_NODES 0x3e8
 #define STROBE_MAX_STEPS 0x4e20
 #define STROBE_NODE_BYTES 0x10
+#define STROBE_POINTS_OFF 0x1874000
+#define STROBE_MAX_POINTS 0x400
+#define STROBE_POINT_SHARDS 0x10
+#define STROBE_REC_POINT 0x5
+#define STROBE_REC_FAILED 0x6
+#define STROBE_HOOK_POINT 0x10
+#define STROBE_HOOK_PAUSE 0x20
+#define STROBE_HOOK_OFF 0x40
 #define STROBE_MAX_HOT 0x40
 #define STROBE_MAX_SAVED 0x40
 #define STROBE_SEEN_SLOTS 0x800
@@ -233,6 +247,34 @@ _Static_assert(offsetof(struct strobe_node, walk) == 12, "Node.Walk");
 _Static_assert(offsetof(struct strobe_node, depth) == 14, "Node.Depth");
 _Static_assert(offsetof(struct strobe_node, status) == 15, "Node.Status");
 
+struct strobe_pointshard {
+	uint64_t hits;
+	uint64_t pad[7];
+};
+_Static_assert(sizeof(struct strobe_pointshard) == 64, "PointShard");
+_Static_assert(offsetof(struct strobe_pointshard, hits) == 0, "PointShard.Hits");
+_Static_assert(offsetof(struct strobe_pointshard, pad) == 8, "PointShard.Pad");
+
+struct strobe_point {
+	uint64_t hitcount;
+	uint32_t thread;
+	uint32_t pad0;
+	uint64_t passes;
+	uint64_t failed;
+	uint64_t failedtsc;
+	uint64_t pad1[3];
+	struct strobe_pointshard shards[16];
+};
+_Static_assert(sizeof(struct strobe_point) == 1088, "Point");
+_Static_assert(offsetof(struct strobe_point, hitcount) == 0, "Point.HitCount");
+_Static_assert(offsetof(struct strobe_point, thread) == 8, "Point.Thread");
+_Static_assert(offsetof(struct strobe_point, pad0) == 12, "Point.Pad0");
+_Static_assert(offsetof(struct strobe_point, passes) == 16, "Point.Passes");
+_Static_assert(offsetof(struct strobe_point, failed) == 24, "Point.Failed");
+_Static_assert(offsetof(struct strobe_point, failedtsc) == 32, "Point.FailedTSC");
+_Static_assert(offsetof(struct strobe_point, pad1) == 40, "Point.Pad1");
+_Static_assert(offsetof(struct strobe_point, shards) == 64, "Point.Shards");
+
 struct strobe_threadslot {
 	uint64_t fs;
 	uint32_t ring;
@@ -321,6 +363,16 @@ _Static_assert(offsetof(struct strobe_record, kind) == 14, "Record.Kind");
 _Static_assert(offsetof(struct strobe_record, flags) == 15, "Record.Flags");
 _Static_assert(offsetof(struct strobe_record, sp) == 16, "Record.SP");
 
+struct strobe_output {
+	uint32_t fd;
+	uint32_t n;
+	uint64_t more;
+};
+_Static_assert(sizeof(struct strobe_output) == 16, "Output");
+_Static_assert(offsetof(struct strobe_output, fd) == 0, "Output.FD");
+_Static_assert(offsetof(struct strobe_output, n) == 4, "Output.N");
+_Static_assert(offsetof(struct strobe_output, more) == 8, "Output.More");
+
 struct strobe_blobheader {
 	uint64_t magic;
 	uint64_t enter;
@@ -339,8 +391,12 @@ struct strobe_blobheader {
 	uint64_t faultfix;
 	uint64_t copylo;
 	uint64_t copyhi;
+	uint64_t probe;
+	uint64_t probevec;
+	uint64_t probetrap;
+	uint64_t rest;
 };
-_Static_assert(sizeof(struct strobe_blobheader) == 136, "BlobHeader");
+_Static_assert(sizeof(struct strobe_blobheader) == 168, "BlobHeader");
 _Static_assert(offsetof(struct strobe_blobheader, magic) == 0, "BlobHeader.Magic");
 _Static_assert(offsetof(struct strobe_blobheader, enter) == 8, "BlobHeader.Enter");
 _Static_assert(offsetof(struct strobe_blobheader, entervec) == 16, "BlobHeader.EnterVec");
@@ -358,4 +414,16 @@ _Static_assert(offsetof(struct strobe_blobheader, faulthi) == 104, "BlobHeader.F
 _Static_assert(offsetof(struct strobe_blobheader, faultfix) == 112, "BlobHeader.FaultFix");
 _Static_assert(offsetof(struct strobe_blobheader, copylo) == 120, "BlobHeader.CopyLo");
 _Static_assert(offsetof(struct strobe_blobheader, copyhi) == 128, "BlobHeader.CopyHi");
+_Static_assert(offsetof(struct strobe_blobheader, probe) == 136, "BlobHeader.Probe");
+_Static_assert(offsetof(struct strobe_blobheader, probevec) == 144, "BlobHeader.ProbeVec");
+_Static_assert(offsetof(struct strobe_blobheader, probetrap) == 152, "BlobHeader.ProbeTrap");
+_Static_assert(offsetof(struct strobe_blobheader, rest) == 160, "BlobHeader.Rest");
+
+struct strobe_proberegs {
+	uint64_t regs[16];
+	uint64_t flags;
+};
+_Static_assert(sizeof(struct strobe_proberegs) == 136, "ProbeRegs");
+_Static_assert(offsetof(struct strobe_proberegs, regs) == 0, "ProbeRegs.Regs");
+_Static_assert(offsetof(struct strobe_proberegs, flags) == 128, "ProbeRegs.Flags");
 #endif

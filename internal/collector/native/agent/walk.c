@@ -17,9 +17,15 @@ struct walk {
 	struct strobe_node *first, *open; // the first node; the made one that is being written
 	u8 *out;                          // head of the output of OpEval, 0 outside
 	u64 cfa;
+	u64 bad;                          // an address that could not be read
 	u32 nodes, steps, depth, most;
 	u8 cut, safe, hashed;
+	u8 all; // r has all registers by DWARF number, and vec sixteen
 };
+
+static inline u64 get(const struct walk *w, u32 n) { return w->all ? w->r[n & 15] : reg(w->r, n); }
+
+enum { UNSAFE, SAFE, UNKNOWN }; // of walk.safe: is there anybody who mends our faults?
 
 static inline struct strobe_node *after(struct strobe_node *n) {
 	return (struct strobe_node *)((u8 *)(n + 1) + ((n->n + 7u) & ~7u) + (n->status == STROBE_ST_CUT ? 8 : 0));
@@ -84,6 +90,7 @@ static COLD int mapped(u64 addr) { return sys(SYS_rt_sigprocmask, 99, (long)addr
 
 // readable reports that bytes look as if they could be copied; the copy tells.
 static COLD int readable(struct walk *w, u64 addr, u64 size) {
+	if (w->safe == UNKNOWN) w->safe = !stale(now());
 	if (!w->safe || addr < 4096 || addr >> 47 || (addr + size) >> 47) return 0;
 	if (LIKELY(!w->t->wary)) return 1;
 	w->t->wary--;
@@ -142,8 +149,12 @@ static COLD void text_node(struct walk *w, u64 addr, u64 most, u32 walk, u32 dep
 }
 
 // load reads 1, 2, 4 or 8 bytes of the target.
-static COLD int load(struct walk *w, u64 addr, u32 size, u64 *v) {
+static inline int load(struct walk *w, u64 addr, u32 size, u64 *v) {
 	if ((addr & 4095) <= 4088) {
+		if (w->all && (addr ^ w->r[7]) < 4096) { // the stack pointer's page
+			*v = *(const u64 *)addr;
+			return 1;
+		}
 		if (!readable(w, addr, 8)) return 0;
 		loadres l = safe_load((const void *)addr);
 		if (l.fault) { w->t->wary = WARY; return 0; }
@@ -159,7 +170,7 @@ static inline u64 extend(u64 v, u32 size, u32 sign) {
 	return sign ? (u64)((long)(v << shift) >> shift) : v << shift >> shift;
 }
 
-static COLD int alu(u32 op, u64 a, u64 b, u64 *v) {
+static inline int alu(u32 op, u64 a, u64 b, u64 *v) {
 	long x = (long)a, y = (long)b;
 	switch (op) {
 	case STROBE_ALU_ADD: *v = a + b; break;
@@ -192,7 +203,7 @@ static inline u32 walk_op(u32 id) {
 }
 
 // run executes a walk program over a node, or over none. False when it ended early.
-static COLD int run(struct walk *w, u32 pc, struct strobe_node *node) {
+static __attribute__((noinline)) int run(struct walk *w, u32 pc, struct strobe_node *node) {
 	u64 v[16];
 	struct { u32 pc; u32 base; } stack[16];
 	u32 sp = 0, base = 0;
@@ -225,7 +236,7 @@ static COLD int run(struct walk *w, u32 pc, struct strobe_node *node) {
 		}
 		case STROBE_WALK_LOADMEM: {
 			u64 x;
-			if (!load(w, b + (u64)(long)o->off, o->size, &x)) return 0;
+			if (!load(w, b + (u64)(long)o->off, o->size, &x)) { w->bad = b + (u64)(long)o->off; return 0; }
 			*a = extend(x, o->size, o->srcoff);
 			break;
 		}
@@ -277,7 +288,7 @@ static COLD int run(struct walk *w, u32 pc, struct strobe_node *node) {
 			*a = fs + (u64)(long)o->off;
 			break;
 		}
-		case STROBE_WALK_REG: *a = reg(w->r, o->size); break;
+		case STROBE_WALK_REG: *a = get(w, o->size); break;
 		case STROBE_WALK_CFA: *a = w->cfa + (u64)(long)o->off; break;
 		case STROBE_WALK_INFO: *a = o->srcoff == 2 ? n : o->srcoff ? (u64)sys(SYS_getpid, 0, 0, 0, 0) : w->t->tid; break;
 		default: return 0;
@@ -327,12 +338,12 @@ static COLD void run_ops(struct walk *w, const struct strobe_op *o, const u8 *ve
 		if (o->code == STROBE_OP_ROOT) ptr = *(const u64 *)(w->payload + (o->srcoff & (STROBE_MAX_PAYLOAD - 8)));
 		else if (w->p + o->size + 8 > w->end) { w->cut = STROBE_REC_TRUNCATED; break; }
 		switch (o->code) {
-		case STROBE_OP_REG: *(u64 *)w->p = reg(w->r, o->src); w->p += 8; break;
+		case STROBE_OP_REG: *(u64 *)w->p = get(w, o->src); w->p += 8; break;
 		case STROBE_OP_SAVED: *(u64 *)w->p = saved(w, frame, id, o->src); w->p += 8; break;
 		case STROBE_OP_SAVE: save(w, frame, id); break;
 		case STROBE_OP_XMM:
 		case STROBE_OP_ST0: {
-			const u64 *v = (const u64 *)(vec + (o->code == STROBE_OP_ST0 ? 32 : 0) + 16u * (o->src & 7));
+			const u64 *v = (const u64 *)(vec + (o->code == STROBE_OP_ST0 ? 32 : 0) + 16u * (o->src & (w->all ? 15 : 7)));
 			((u64 *)w->p)[0] = v[0];
 			if (o->code == STROBE_OP_ST0) ((u64 *)w->p)[1] = v[1] & 0xffff;
 			else if (o->size > 8) ((u64 *)w->p)[1] = v[1];
@@ -375,8 +386,22 @@ COLD u64 *with_ops(struct strobe_header *t, const u64 *r, u32 ops, const u8 *vec
 	struct walk w;
 	w.t = t; w.r = r; w.payload = (u8 *)(rec + 1); w.p = (u8 *)p; w.end = w.payload + max;
 	w.first = 0; w.open = 0; w.out = 0; w.cfa = frame + 16; w.nodes = 0; w.steps = 0; w.depth = HOOKS[id].depth; w.most = 0;
-	w.cut = 0; w.safe = !stale(at); w.hashed = 0;
+	w.cut = 0; w.safe = !stale(at); w.hashed = 0; w.bad = 0; w.all = (HOOKS[id].flags & STROBE_HOOK_POINT) != 0;
 	run_ops(&w, OPS + ops, vec, frame, id);
 	*cut = w.cut;
 	return (u64 *)w.p;
+}
+
+// condition runs the program of a point. 1: it holds, 0: not, -1: it could not be evaluated, and *bad says where it could not read.
+int condition(struct strobe_header *t, const u64 *r, u32 pc, u64 *bad) {
+	struct walk w;
+	u64 out[3];
+	w.t = t; w.r = r; w.payload = w.p = w.out = (u8 *)out; w.end = (u8 *)(out + 3);
+	w.first = 0; w.open = 0; w.cfa = 0; w.nodes = 0; w.steps = 0; w.depth = 0; w.most = 8;
+	w.cut = 0; w.safe = UNKNOWN; w.hashed = 0; w.bad = 0; w.all = 1;
+	w.p += 8;
+	out[1] = 0;
+	if (LIKELY(run(&w, pc, 0))) return out[1] != 0;
+	*bad = w.bad;
+	return -1;
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/strobe-debug/strobe/internal/ring"
 )
 
-// agent does what agent.c does with the operations of plans and walks, in Go and over any memory: the tests of this package compare
-// plans with programs, and feed walks with damaged objects.
-type agent struct {
+// interp does what the agent does with the operations of walks, in Go and over any memory: Reader reads objects of a stopped
+// process or a core file with it, and the tests of this package compare plans with programs.
+type interp struct {
 	read  func(addr uint64, n int) []byte // fewer than n bytes: the rest cannot be read
 	walks map[uint16][]ring.Op
 	depth int
@@ -30,21 +30,21 @@ type nodeAt struct {
 	bytes     int // offset of the bytes
 }
 
-func newAgent(read func(uint64, int) []byte, walks *Walks, depth int) *agent {
-	a := &agent{read: read, walks: map[uint16][]ring.Op{}, depth: depth, most: ring.MaxPayload, seen: map[[2]uint64]bool{}, open: -1}
+func newInterp(read func(uint64, int) []byte, walks *Walks, depth int) *interp {
+	a := &interp{read: read, walks: map[uint16][]ring.Op{}, depth: depth, most: ring.MaxPayload, seen: map[[2]uint64]bool{}, open: -1}
 	for _, w := range walks.Programs(0) {
 		a.walks[w.ID] = w.Ops
 	}
 	return a
 }
 
-func (a *agent) pad() {
+func (a *interp) pad() {
 	for len(a.p)%8 != 0 {
 		a.p = append(a.p, 0)
 	}
 }
 
-func (a *agent) close() {
+func (a *interp) close() {
 	if a.open < 0 {
 		return
 	}
@@ -53,7 +53,7 @@ func (a *agent) close() {
 	a.open = -1
 }
 
-func (a *agent) node(addr uint64, walk uint16, depth int) bool {
+func (a *interp) node(addr uint64, walk uint16, depth int) bool {
 	a.close()
 	key := [2]uint64{addr, uint64(walk)}
 	if depth > a.depth || a.seen[key] {
@@ -72,7 +72,7 @@ func (a *agent) node(addr uint64, walk uint16, depth int) bool {
 	return true
 }
 
-func (a *agent) fill(data []byte, status byte) {
+func (a *interp) fill(data []byte, status byte) {
 	at := a.nodes[len(a.nodes)-1].at
 	binary.LittleEndian.PutUint32(a.p[at+8:], uint32(len(data)))
 	a.p[at+15] = status
@@ -80,7 +80,7 @@ func (a *agent) fill(data []byte, status byte) {
 	a.pad()
 }
 
-func (a *agent) copyNode(addr, size uint64, walk uint16, depth int) {
+func (a *interp) copyNode(addr, size uint64, walk uint16, depth int) {
 	if addr == 0 || !a.node(addr, walk, depth) {
 		return
 	}
@@ -94,7 +94,7 @@ func (a *agent) copyNode(addr, size uint64, walk uint16, depth int) {
 	a.fill(nil, ring.StatusUnreadable)
 }
 
-func (a *agent) textNode(addr, most uint64, walk uint16, depth int) {
+func (a *interp) textNode(addr, most uint64, walk uint16, depth int) {
 	if addr == 0 || !a.node(addr, walk, depth) {
 		return
 	}
@@ -122,7 +122,7 @@ func (a *agent) textNode(addr, most uint64, walk uint16, depth int) {
 }
 
 // walkAll runs the programs of the nodes in order.
-func (a *agent) walkAll() {
+func (a *interp) walkAll() {
 	for i := 0; i < len(a.nodes); i++ {
 		if n := a.nodes[i]; a.p[n.at+15] != ring.StatusUnreadable && n.walk != 0 {
 			a.run(a.walks[n.walk], &n)
@@ -138,7 +138,7 @@ type goBack struct {
 }
 
 // run executes a program over a node. It returns false when it ended early.
-func (a *agent) run(ops []ring.Op, n *nodeAt) bool {
+func (a *interp) run(ops []ring.Op, n *nodeAt) bool {
 	var v [16]uint64
 	var stack []goBack
 	pc, base := 0, int64(0)

@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/strobe-debug/strobe/internal/fault"
+)
+
+func (a *app) attachCommand() *cobra.Command {
+	var f runFlags
+	c := &cobra.Command{
+		Use:   "attach PID",
+		Short: "Watch a process that runs, show its output, then what it did",
+		Long: `Attaches to a process and shows what it writes to its standard output and error from now on. Ctrl-C, or --timeout, detaches: the process
+runs on as before. With --trace, a tree of the traced calls follows on stderr. The timeline stays for strobe query.`,
+		Example: `  strobe attach 4711
+  strobe attach --trace 'parser::**' --timeout 10s $(pgrep -n server)`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.attach(cmd.Context(), f, args[0]) },
+	}
+	c.Flags().StringArrayVarP(&f.trace, "trace", "t", nil, "trace these functions (repeatable; see strobe trace)")
+	c.Flags().IntVar(&f.depth, "depth", 0, "how deep values are followed, 1 to 10")
+	c.Flags().BoolVar(&f.retain, "retain", false, "keep the timeline on disk, also when the daemon ends")
+	c.Flags().BoolVar(&f.block, "block", false, "make the program wait rather than lose calls when buffers are full")
+	c.Flags().DurationVar(&f.timeout, "timeout", 0, "detach after this time")
+	c.Flags().StringVar(&f.projectRoot, "project-root", "", "what @usercode means (default: the repository around the program's file)")
+	c.Flags().StringVar(&f.symbols, "symbols", "", "file or directory with debug info")
+	return c
+}
+
+func (a *app) attach(ctx context.Context, f runFlags, arg string) error {
+	pid, err := strconv.Atoi(arg)
+	if err != nil || pid <= 0 {
+		return fault.New(fault.ValidationError, "Give its number; pgrep NAME shows it.", "%q is no process id", arg)
+	}
+	req := map[string]any{"pid": pid}
+	if req["projectRoot"], err = projectOfProcess(pid, f.projectRoot); err != nil {
+		return err
+	}
+	if err := f.common(req); err != nil {
+		return err
+	}
+	c, err := connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	r, err := a.launch(ctx, c, req)
+	if err != nil {
+		return err
+	}
+	r.leave = true
+	fmt.Fprintf(a.err, "%s attached to %d as %s\n", paintOn(a.err, dim, "strobe:"), pid, r.id)
+	return r.follow(ctx, f)
+}
+
+// projectOfProcess is the directory that @usercode means: the one given, else the repository around the program's file.
+func projectOfProcess(pid int, given string) (string, error) {
+	if given != "" {
+		root, err := filepath.Abs(given)
+		if err != nil {
+			return "", fmt.Errorf("find project root: %w", err)
+		}
+		return root, nil
+	}
+	dir := "/"
+	if exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); err == nil {
+		dir = filepath.Dir(exe)
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		dir = "/"
+	}
+	return repository(dir), nil
+}

@@ -1,0 +1,262 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// shownTest is a test run as the command prints it.
+type shownTest struct {
+	TestRunID  string
+	Status     string
+	Framework  string
+	Evidence   []string
+	SessionID  string
+	SessionIDs []string
+	Error      string
+	Progress   *struct {
+		Phase, Doing            string
+		Passed, Failed, Skipped int
+		CurrentTests            []struct {
+			Name      string
+			ElapsedMs int64
+		}
+		Warnings []string
+	}
+	Result *struct {
+		Summary struct {
+			Passed, Failed, Skipped, Stuck int
+			DurationMs                     int64
+		}
+		Failures []struct {
+			Name, Suite, Status, Kind, File, Message, Expected, Actual string
+			Line                                                       int
+			Stack, SuggestedTraces                                     []string
+			Rerun                                                      *struct{ Test, Command string }
+		}
+		FailuresNotShown int
+		Stuck            []struct {
+			Name, Diagnosis string
+			Threads         []struct {
+				Name  string
+				Stack []string
+			}
+		}
+		Slow []struct {
+			Name                string
+			DurationMs, UsualMs int64
+		}
+		Flaky, Notes  []string
+		Details, Hint string
+	}
+}
+
+func (a *app) testCommand() *cobra.Command {
+	var framework, level, test, command, dir string
+	var trace, watch []string
+	var timeout time.Duration
+	var repeat int
+	c := &cobra.Command{
+		Use:   "test [flags] [-- ARGS...]",
+		Short: "Run a project's tests, with structured failures",
+		Long: `Finds the project's test framework, runs its tests and says what failed: place, both sides, stack, and the command that runs that one test again.
+With --trace the tests run under observation, and the session has their calls. Arguments behind -- go to the framework. The exit code is 0
+where all passed, 1 where a test failed or none ran, 2 where they could not be run.`,
+		Example: `  strobe test
+  strobe test -C services/api --level unit
+  strobe test --test 'tests/test_parser.py::test_empty' --trace 'parser.*'
+  strobe test --command ./build/unit_tests`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			root, err := filepath.Abs(dir)
+			if err != nil {
+				return fmt.Errorf("find the project: %w", err)
+			}
+			req := map[string]any{"action": "run", "projectRoot": root}
+			for name, v := range map[string]string{"framework": framework, "level": level, "test": test, "command": command} {
+				if v != "" {
+					req[name] = v
+				}
+			}
+			if len(args) > 0 {
+				req["args"] = args
+			}
+			if len(trace) > 0 {
+				req["tracePatterns"] = trace
+			}
+			if len(watch) > 0 {
+				var add []map[string]any
+				for _, w := range watch {
+					add = append(add, map[string]any{"expr": w})
+				}
+				req["watches"] = map[string]any{"add": add}
+			}
+			if repeat > 0 {
+				req["repeat"] = repeat
+			}
+			if timeout > 0 {
+				req["timeout"] = timeout.Milliseconds()
+			}
+			if path := os.Getenv("PATH"); path != "" { // this shell's, not the daemon's
+				req["env"] = map[string]string{"PATH": path}
+			}
+			return a.runTests(cmd.Context(), req)
+		},
+	}
+	c.Flags().StringVarP(&dir, "directory", "C", ".", "the project")
+	c.Flags().StringVar(&framework, "framework", "", "use this framework, whatever is found")
+	c.Flags().StringVar(&level, "level", "", "unit, integration or e2e")
+	c.Flags().StringVar(&test, "test", "", "one test: what a failure's rerun says, its name, or a part of names")
+	c.Flags().StringVar(&command, "command", "", "a program that runs the tests")
+	c.Flags().StringArrayVarP(&trace, "trace", "t", nil, "trace these functions of the tests' processes (repeatable)")
+	c.Flags().StringArrayVar(&watch, "watch", nil, "read this expression at each traced call (repeatable)")
+	c.Flags().IntVar(&repeat, "repeat", 0, "run so many times, or until a test fails")
+	c.Flags().DurationVar(&timeout, "timeout", 0, "end the tests after this time, without compiling")
+	return c
+}
+
+// runTests follows a run to its end; an interrupt cancels it.
+func (a *app) runTests(ctx context.Context, req map[string]any) error {
+	c, err := connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	raw, err := c.call(ctx, "debug_test", req)
+	last := ""
+	for {
+		var r shownTest
+		if err != nil {
+			return err
+		}
+		if err := decode("debug_test", raw, &r); err != nil {
+			return err
+		}
+		if r.Status != "running" {
+			return a.testEnded(&r, raw)
+		}
+		if line := progressLine(&r); line != last && !a.json {
+			fmt.Fprintln(a.err, a.paint(dim, line))
+			last = line
+		}
+		raw, err = c.call(ctx, "debug_test", map[string]any{"action": "status", "testRunId": r.TestRunID, "waitMs": 1000})
+		if ctx.Err() != nil {
+			fmt.Fprintln(a.err, "strobe: interrupted; ending the tests")
+			bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+			defer cancel()
+			raw, err = c.call(bound, "debug_test", map[string]any{"action": "cancel", "testRunId": r.TestRunID})
+			ctx = bound
+		}
+	}
+}
+
+func progressLine(r *shownTest) string {
+	p := r.Progress
+	if p == nil {
+		return r.Framework
+	}
+	line := fmt.Sprintf("%s: %s", r.Framework, p.Phase)
+	if p.Doing != "" {
+		line += ", " + p.Doing
+	}
+	if p.Passed+p.Failed+p.Skipped > 0 {
+		line += fmt.Sprintf(", %d passed, %d failed, %d skipped", p.Passed, p.Failed, p.Skipped)
+	}
+	for _, w := range p.Warnings {
+		line += "; " + w
+	}
+	return line
+}
+
+func (a *app) testEnded(r *shownTest, raw json.RawMessage) error {
+	code := exitOK
+	switch {
+	case r.Status != "completed":
+		code = exitError
+	case r.Result.Summary.Failed > 0 || r.Result.Summary.Stuck > 0 || r.Result.Summary.Passed+r.Result.Summary.Skipped == 0:
+		code = exitNothing
+	}
+	if a.json {
+		fmt.Fprintf(a.out, "%s\n", raw)
+	} else {
+		a.printTests(r)
+	}
+	if code != exitOK {
+		return &exitStatus{code: code}
+	}
+	return nil
+}
+
+func (a *app) printTests(r *shownTest) {
+	if r.Error != "" {
+		fmt.Fprintf(a.err, "strobe: %s\n", r.Error)
+	}
+	res := r.Result
+	if res == nil {
+		return
+	}
+	for _, f := range res.Failures {
+		name := f.Name
+		if f.Suite != "" {
+			name = f.Suite + " › " + f.Name
+		}
+		what := "FAIL"
+		if f.Status != "" {
+			what = strings.ToUpper(f.Status)
+		}
+		fmt.Fprintf(a.out, "%s  %s", a.paint(red, what), name)
+		if f.File != "" {
+			fmt.Fprintf(a.out, "  (%s:%d)", f.File, f.Line)
+		}
+		fmt.Fprintf(a.out, "\n%s\n", indent(f.Message))
+		if f.Expected != "" || f.Actual != "" {
+			fmt.Fprintf(a.out, "%s\n%s\n", indent("expected: "+f.Expected), indent("actual:   "+f.Actual))
+		}
+		for _, s := range f.Stack {
+			fmt.Fprintf(a.out, "    %s\n", a.paint(dim, s))
+		}
+		if f.Rerun != nil && f.Rerun.Command != "" {
+			fmt.Fprintf(a.out, "    again: %s\n", f.Rerun.Command)
+		}
+	}
+	if res.FailuresNotShown > 0 {
+		fmt.Fprintf(a.out, "%d further failures: see %s\n", res.FailuresNotShown, res.Details)
+	}
+	for _, s := range res.Stuck {
+		fmt.Fprintf(a.out, "%s  %s: %s\n", a.paint(red, "STUCK"), s.Name, s.Diagnosis)
+		for _, t := range s.Threads {
+			fmt.Fprintf(a.out, "    %s\n%s\n", t.Name, indent(indent(strings.Join(t.Stack, "\n"))))
+		}
+	}
+	for _, s := range res.Slow {
+		fmt.Fprintf(a.out, "slow  %s: %d ms, usually %d ms\n", s.Name, s.DurationMs, s.UsualMs)
+	}
+	for _, f := range res.Flaky {
+		fmt.Fprintf(a.out, "flaky  %s\n", f)
+	}
+	for _, n := range res.Notes {
+		fmt.Fprintf(a.err, "note: %s\n", n)
+	}
+	s := res.Summary
+	fmt.Fprintf(a.out, "%s: %d passed, %d failed, %d skipped in %d ms\n", r.Framework, s.Passed, s.Failed, s.Skipped, s.DurationMs)
+	for _, id := range append(r.SessionIDs[:len(r.SessionIDs):len(r.SessionIDs)], r.SessionID) {
+		if id != "" {
+			fmt.Fprintf(a.err, "strobe query %s --view tree\n", id)
+		}
+	}
+	fmt.Fprintf(a.err, "details: %s\n", res.Details)
+	if res.Hint != "" {
+		fmt.Fprintln(a.err, res.Hint)
+	}
+}
+
+// indent puts four spaces before each line.
+func indent(s string) string {
+	return "    " + strings.ReplaceAll(strings.TrimRight(s, "\n"), "\n", "\n    ")
+}

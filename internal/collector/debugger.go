@@ -1,0 +1,99 @@
+package collector
+
+import (
+	"context"
+
+	"github.com/strobe-debug/strobe/internal/value"
+)
+
+// Debugger is a collector whose target can be paused at places in its code.
+type Debugger interface {
+	// SetPoints makes exactly these points be in force and says what became of each. All are checked before any takes
+	// effect: with an error nothing has changed.
+	SetPoints(ctx context.Context, points []Point) ([]PointStatus, error)
+	// Points returns the state of the points in force.
+	Points() []PointStatus
+	// Paused lists the threads that are paused now, in the order in which they paused.
+	Paused() []Pause
+	// Resume lets paused threads go on. NOT_PAUSED where none is meant that is. It returns when they run; the next pause
+	// is told through PauseChanged.
+	Resume(ctx context.Context, r Resume) error
+	// HasThread reports whether a thread of the target still runs.
+	HasThread(tid int) bool
+	// PauseChanged returns a channel that is closed when threads pause, go on or end next.
+	PauseChanged() <-chan struct{}
+}
+
+// Point is a breakpoint, or with a message a logpoint.
+type Point struct {
+	ID           string // unique in the session
+	Function     string // a pattern: every match
+	File         string // a source file's path, or its end
+	Line         int
+	Address      uint64
+	Condition    string // in package expr's language; "": always
+	HitCount     int64  // pause at this hit only; 0: at each
+	Message      string // of a logpoint: text with {expr}
+	Thread       int    // this one only; 0: all
+	Variable     string // of a data breakpoint: an expression for what is watched
+	Reads        bool   // reads count, too
+	Pause        bool   // of a data breakpoint: pause; else an event is all
+	Return       string // the value, as JSON, that matching calls return at once, without running
+	SetArguments string // a JSON object: parameters by name, with the values that matching calls get
+	AllThreads   bool   // pause the others of the process, too
+	Pending      bool   // may be nowhere yet: set when a library with it is loaded
+}
+
+// PointStatus says what became of one point.
+type PointStatus struct {
+	ID        string
+	Locations []Location
+	Hits      int64  // times that it took effect, over all processes
+	InTarget  bool   // the program itself decides about it: a condition that does not hold costs it next to nothing
+	Why       string // why not
+	Note      string // e.g. that its line has no code and the next one was taken
+}
+
+// Location is a place in a target's code.
+type Location struct {
+	Function string `json:"function,omitempty"`
+	File     string `json:"file,omitempty"`
+	Line     int    `json:"line,omitempty"`
+	Address  string `json:"address,omitempty"` // "0x…", in the first process that has it
+}
+
+// Pause is one paused thread.
+type Pause struct {
+	PID, TID   int
+	ThreadName string
+	PointID    string // breakpoint, or "step-N"
+	Reason     string // breakpoint, step, entry
+	Number     int64  // of this pause in the session
+	Hit        int64  // which hit of the breakpoint it is
+	Location
+	Backtrace []string
+	Arguments value.Object
+	Locals    value.Object
+}
+
+// Same reports whether two are the same pause of the same thread.
+func (p Pause) Same(q Pause) bool { return p.TID == q.TID && p.Number == q.Number }
+
+// Step is how far a paused thread goes.
+type Step string
+
+// The steps. Over, Into and Out go on by statements of the source.
+const (
+	StepNone Step = "continue"
+	StepOver Step = "step-over"
+	StepInto Step = "step-into"
+	StepOut  Step = "step-out"
+)
+
+// Resume says which paused threads go on, and how far.
+type Resume struct {
+	Thread int // 0: all that are paused; with a step, the one that is paused, or the newest
+	Step   Step
+	File   string // go on until this line
+	Line   int
+}

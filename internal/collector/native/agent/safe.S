@@ -1,0 +1,63 @@
+// Reads of memory that may not be there; entry.S includes it. A fault between fault_lo and fault_hi goes on at fault_fix.
+// uint64_t safe_copy(dst, src, n): bytes not copied, because of a fault.
+	.globl safe_copy
+safe_copy:
+	mov %rdx, %rcx
+fault_lo:
+	rep movsb
+	jmp fault_fix
+// {uint64_t fault, word} safe_load(src): the 8 bytes at src.
+	.globl safe_load
+safe_load:
+	mov $1, %ecx
+	mov (%rdi), %rdx
+	xor %ecx, %ecx
+	jmp fault_fix
+// uint64_t safe_str(dst, src, n): copies up to n bytes and stops at a NUL, which is not copied.
+// Returns the bytes not used; rdx: 0 ended at a NUL, 1 no NUL in n bytes, 2 fault.
+// dst may be 0: then it only counts.
+	.globl safe_str
+safe_str:
+	mov %rdx, %rcx
+	mov $2, %edx
+	test %rcx, %rcx
+	jz 3f
+1:	movzbl (%rsi), %eax
+	test %al, %al
+	jz 2f
+	test %rdi, %rdi
+	jz 4f
+	mov %al, (%rdi)
+	inc %rdi
+4:	inc %rsi
+	dec %rcx
+	jnz 1b
+3:	mov $1, %edx
+	jmp fault_fix
+2:	xor %edx, %edx
+	jmp fault_fix
+fault_hi:
+fault_fix:
+	mov %rcx, %rax
+	ret
+
+// The rest of a write or read of which the daemon's stop let only a part be done. A thread is sent here in place of the
+// system call's end, with the call's registers moved on by that part, and on its stack, beyond the red zone:
+//
+//	rsp+0 bytes done, 8 rsi, 16 rdx, 24 address behind the system call, 32 rsp
+//
+// It needs neither the daemon nor any memory but the stack. An error is left for the program's next call to meet.
+	.section .text.waits,"ax",@progbits
+rest:
+	syscall
+	pushfq
+	test %rax, %rax
+	jns 1f
+	xor %eax, %eax
+1:	add 8(%rsp), %rax
+	popfq
+	mov 8(%rsp), %rsi
+	mov 16(%rsp), %rdx
+	mov 24(%rsp), %rcx
+	mov 32(%rsp), %rsp
+	jmp *%rcx

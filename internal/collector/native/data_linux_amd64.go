@@ -1,0 +1,390 @@
+package native
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/strobe-debug/strobe/internal/capture"
+	"github.com/strobe-debug/strobe/internal/collector"
+	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/ptrace"
+	"github.com/strobe-debug/strobe/internal/snapshot"
+	"github.com/strobe-debug/strobe/internal/symbol"
+	"github.com/strobe-debug/strobe/internal/unwind"
+)
+
+// dataPoint is what a data breakpoint watches.
+type dataPoint struct {
+	typ  *symbol.Type
+	lang symbol.Language
+	addr uint64 // in the process where it was resolved; a global is resolved in each
+	size int
+	pid  int    // of a local: its process, and
+	tid  int    // thread, and
+	cfa  uint64 // its frame; 0: a global
+}
+
+// dataSlots is what the debug registers of a process's threads hold. Immutable but for old and known.
+type dataSlots struct {
+	watches [ptrace.DebugSlots]ptrace.DebugWatch
+	points  [ptrace.DebugSlots]*point
+
+	known atomic.Bool // an access was described: what that needs has been read
+
+	mu  sync.Mutex // leaf
+	old map[*point][]byte
+}
+
+// clone is the same for a forked child.
+func (s *dataSlots) clone() *dataSlots {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return &dataSlots{watches: s.watches, points: s.points, old: maps.Clone(s.old)}
+}
+
+// maxWatched is how many bytes the four debug registers can watch.
+const maxWatched = 8 * ptrace.DebugSlots
+
+// newDataPoint resolves what a data breakpoint watches: a global, or a local of the thread that is paused.
+func (t *target) newDataPoint(pt *point) error {
+	for _, p := range t.processes() {
+		if p.shares != nil || p.dead.Load() || p.detached.Load() {
+			continue
+		}
+		v, err := p.view()
+		if err != nil {
+			return err
+		}
+		pic := snapshot.New(v)
+		d, err := t.resolveData(pic, p, pt)
+		if err != nil {
+			return err
+		}
+		pt.data = d
+		pt.guard = t.guardOf(pic, p, pt)
+		pt.places = []collector.Location{{Address: fmt.Sprintf("0x%x", d.addr)}}
+		return nil
+	}
+	return fault.New(fault.ProcessExited, "Launch it again.", "no process of the program runs")
+}
+
+func (t *target) resolveData(pic *snapshot.Picture, p *process, pt *point) (*dataPoint, error) {
+	d := &dataPoint{lang: symbol.LangCPP}
+	global := pic.View(&snapshot.Thread{}, unwind.New(pic.Mem, nil, unwind.Options{}), &unwind.Frame{}, 0)
+	view := global
+	if c := t.pauseFor(p, pt.Thread); c != nil {
+		stack, u := pic.Stack(c.seen)
+		if len(stack.Frames) > 0 {
+			f := &stack.Frames[0]
+			view, d.lang = pic.View(c.seen, u, f, 0), f.Language
+			if _, err := global.Expr(pt.Variable); err != nil {
+				d.pid, d.tid, d.cfa = p.pid, c.TID, f.CFA
+			} else {
+				view = global
+			}
+		}
+	}
+	e, err := view.Expr(pt.Variable)
+	if err != nil {
+		return nil, exprFault("variable", pt.Variable, err)
+	}
+	if d.typ = e.Type().Symbol(); d.typ == nil || !e.InMemory() {
+		return nil, fault.New(fault.ValidationError, "Name a variable, a member, an element or what a pointer leads to.", "%q has no place in memory", pt.Variable)
+	}
+	addr, ok, err := e.Addr(view.Env())
+	if err != nil || !ok {
+		return nil, exprFault("variable", pt.Variable, fmt.Errorf("its address cannot be computed: %w", err))
+	}
+	d.addr, d.size = addr, int(d.typ.Strip().Size)
+	if _, ok := d.slots(pt.Reads, nil); !ok {
+		return nil, fault.New(fault.ValidationError, "Watch one of its members or elements, or trace the functions that write it with a watch.",
+			"%q has %d bytes at 0x%x: the CPU's four debug registers watch at most four aligned words of 8 bytes", pt.Variable, d.size, d.addr)
+	}
+	return d, nil
+}
+
+// guardOf makes the point where the function of a local variable returns to. Nil: it is no local.
+func (t *target) guardOf(pic *snapshot.Picture, p *process, pt *point) *point {
+	d := pt.data
+	c := t.pauseFor(p, d.tid)
+	if d.cfa == 0 || c == nil {
+		return nil
+	}
+	stack, _ := pic.Stack(c.seen)
+	for i := range stack.Frames {
+		if f := &stack.Frames[i]; f.CFA != d.cfa {
+			return &point{Point: collector.Point{Address: f.PC, Thread: d.tid}, guards: pt}
+		}
+	}
+	return nil
+}
+
+// pauseFor returns the pause of a thread, or of the one thread that is paused in a process.
+func (t *target) pauseFor(p *process, tid int) *pause {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var found *pause
+	for _, c := range t.pauses {
+		if c.p == p && (tid == 0 || c.TID == tid) {
+			found = c
+		}
+	}
+	return found
+}
+
+// slots appends the registers that watch a range.
+func (d *dataPoint) slots(reads bool, to []ptrace.DebugWatch) ([]ptrace.DebugWatch, bool) {
+	if d.size <= 0 || d.size > maxWatched {
+		return to, false
+	}
+	for at, end := d.addr, d.addr+uint64(d.size); at < end; {
+		size := 8
+		for at%uint64(size) != 0 || at+uint64(size) > end {
+			size /= 2
+		}
+		to = append(to, ptrace.DebugWatch{Addr: at, Size: size, Reads: reads})
+		at += uint64(size)
+	}
+	return to, len(to) <= ptrace.DebugSlots
+}
+
+// countSlots refuses data breakpoints that need more registers than there are.
+func countSlots(points []*point) error {
+	n := 0
+	for _, pt := range points {
+		if pt.data != nil && !pt.gone.Load() {
+			s, _ := pt.data.slots(pt.Reads, nil)
+			n += len(s)
+		}
+	}
+	if n > ptrace.DebugSlots {
+		return fault.New(fault.ValidationError, "Remove some, or watch smaller variables.", "the data breakpoints need %d debug registers, and the CPU has %d", n, ptrace.DebugSlots)
+	}
+	return nil
+}
+
+// applyData makes the debug registers of a process's threads what the data breakpoints want. probeMu is held.
+func (t *target) applyData(ctx context.Context, p *process) error {
+	want := &dataSlots{old: map[*point][]byte{}}
+	n := 0
+	for _, pt := range t.points {
+		d := pt.data
+		if d == nil || pt.gone.Load() || t.stopping.Load() || d.cfa != 0 && d.pid != p.pid {
+			continue
+		}
+		at := *d
+		if d.cfa == 0 { // a global may lie elsewhere in another image
+			if v, err := p.view(); err == nil {
+				if here, err := t.resolveData(snapshot.New(v), p, &point{Point: pt.Point}); err == nil && here.cfa == 0 {
+					at = *here
+				} else {
+					continue
+				}
+			}
+		}
+		slots, _ := at.slots(pt.Reads, nil)
+		for _, w := range slots {
+			if n < ptrace.DebugSlots {
+				want.watches[n], want.points[n] = w, pt
+				n++
+			}
+		}
+		b := make([]byte, at.size)
+		if p.mem.Read(at.addr, b) == nil {
+			want.old[pt] = b
+		}
+	}
+	have := p.data.Load()
+	if n == 0 && have == nil {
+		return nil
+	}
+	if n == 0 {
+		want = nil
+	} else if have != nil && have.watches == want.watches && have.points == want.points {
+		return nil
+	}
+	p.data.Store(want)
+	return t.tracer.Do(ctx, func() error {
+		for _, th := range p.allThreads() {
+			resume, ok := p.haltSoon(th)
+			if !ok {
+				continue // at its next stop
+			}
+			p.hide(th)
+			th.arm(p)
+			resume()
+		}
+		return nil
+	})
+}
+
+// arm puts what its process watches into a stopped thread's debug registers. Tracer thread only.
+func (th *thread) arm(p *process) {
+	var want [ptrace.DebugSlots]ptrace.DebugWatch
+	if s := p.data.Load(); s != nil {
+		want = s.watches
+	}
+	if th.step != nil {
+		th.step.arm(&want)
+	}
+	if want != th.watched && ptrace.SetDebug(th.tid, want) == nil {
+		th.watched = want
+	}
+}
+
+// dataStop handles a stop by a debug register. False: it is none. Tracer thread only.
+func (t *target) dataStop(th *thread, p *process, regs *ptrace.Regs) bool {
+	info, err := ptrace.GetSiginfo(th.tid)
+	if err != nil || info.Code() != ptrace.TrapHardware {
+		return false
+	}
+	return t.dataMet(th, p, regs)
+}
+
+// dataMet is dataStop for a thread that may have stopped for another reason as well.
+func (t *target) dataMet(th *thread, p *process, regs *ptrace.Regs) bool {
+	hits, err := ptrace.DebugHits(th.tid)
+	if err != nil || hits == 0 {
+		return false
+	}
+	s := p.data.Load()
+	if s == nil {
+		t.resume(th, 0)
+		return true
+	}
+	var points []*point
+	for i, pt := range s.points {
+		if hits&(1<<i) != 0 && pt != nil && (len(points) == 0 || points[len(points)-1] != pt) {
+			points = append(points, pt)
+		}
+	}
+	if len(points) == 0 && th.step != nil { // its own
+		return false
+	}
+	c := &pause{th: th, p: p, seen: p.pictured(th, regs, true)}
+	if t.noted(c, s, points) {
+		t.resume(th, 0)
+		return true
+	}
+	th.stopped = true
+	t.spawn(func() { t.accessed(c, s, points); s.known.Store(true) })
+	return true
+}
+
+// noted is accessed for a thread that need not be paused, at once: where what is to be read about its place is in memory, and there is room
+// for the events. False: nothing was done. Tracer thread only.
+func (t *target) noted(c *pause, s *dataSlots, points []*point) bool {
+	if !s.known.Load() || c.th.step != nil || !t.mayPend() || slices.ContainsFunc(points, func(pt *point) bool { return pt.Pause }) {
+		return false
+	}
+	v := c.p.seenView()
+	if v == nil {
+		return false
+	}
+	at := t.rt.clock.Now()
+	look := &pauseLook{t: t, c: c, pic: snapshot.New(v)}
+	for _, pt := range points {
+		if members := t.access(c, s, look, pt); members != nil {
+			if b, err := c.payload(members); err == nil {
+				t.pend(at, event.Event{Kind: event.VariableWrite, Thread: t.idOf(c), Payload: b})
+			}
+		}
+	}
+	return true
+}
+
+// accessed says what a thread did to what is watched, and pauses it where that was asked for.
+func (t *target) accessed(c *pause, s *dataSlots, points []*point) {
+	look := &pauseLook{t: t, c: c}
+	var stopAt *point
+	for _, pt := range points {
+		if t.ownAccess(c, s, look, pt) && pt.Pause && stopAt == nil {
+			stopAt = pt
+		}
+	}
+	if stopAt == nil || t.stopping.Load() {
+		t.letGoOn(c)
+		return
+	}
+	c.PointID, c.Reason, c.Hit = stopAt.ID, "data", stopAt.hits.Load()
+	t.paused(c, look, stopAt.AllThreads)
+}
+
+// ownAccess puts one access on the timeline. False: nothing changed, and only changes were asked for.
+func (t *target) ownAccess(c *pause, s *dataSlots, look *pauseLook, pt *point) bool {
+	members := t.access(c, s, look, pt)
+	if members == nil {
+		return false
+	}
+	t.Flush(context.Background())
+	t.pointEvent(event.VariableWrite, c, members)
+	return true
+}
+
+// access counts one access and describes it; nil: nothing changed, and only changes were asked for.
+func (t *target) access(c *pause, s *dataSlots, look *pauseLook, pt *point) map[string]any {
+	d := pt.data
+	addr := d.addr
+	for i, have := range s.points {
+		if have == pt {
+			addr = s.watches[i].Addr
+			break
+		}
+	}
+	now := make([]byte, d.size)
+	err := c.p.mem.Read(addr, now)
+	s.mu.Lock()
+	old := s.old[pt]
+	s.old[pt] = now
+	s.mu.Unlock()
+	if pt.gone.Load() || err != nil || bytes.Equal(old, now) && !pt.Reads {
+		return nil
+	}
+	pt.hits.Add(1)
+	members := map[string]any{"breakpointId": pt.ID, "variable": pt.Variable, "access": "write"}
+	if bytes.Equal(old, now) {
+		members["access"] = "read"
+	}
+	if pic, err := look.picture(); err == nil {
+		r := capture.NewReader(pic.Mem, 1, nil)
+		if old != nil {
+			members["oldValue"] = r.Bytes(d.typ, d.lang, old)
+		}
+		members["newValue"] = r.Bytes(d.typ, d.lang, now)
+		c.seen.Behind = true // the trap comes behind the instruction
+		top, lines := c.where(pic, dataFrames, false)
+		c.seen.Behind = false
+		c.Function, c.File, c.Line = top.Function, top.File, top.Line
+		members["backtrace"] = lines
+	}
+	return members
+}
+
+const dataFrames = 8
+
+// frameEnded drops the data breakpoint on a local whose function returns, when that is the frame that was meant.
+func (t *target) frameEnded(c *pause, pt *point) {
+	if sp, ok := c.seen.Regs.Get(7); !ok || sp < pt.data.cfa || pt.gone.Swap(true) {
+		return
+	}
+	t.Flush(context.Background())
+	t.pointEvent(event.VariableWrite, c, map[string]any{"breakpointId": pt.ID, "variable": pt.Variable, "access": "none",
+		"note": "its function returned: it is watched no more"})
+	t.spawn(func() {
+		t.probeMu.Lock()
+		defer t.probeMu.Unlock()
+		t.usePoints(slices.DeleteFunc(slices.Clone(t.points), func(have *point) bool { return have.guards == pt }))
+		if err := t.applyToAll(context.Background()); err != nil {
+			t.log.Warn("drop a data breakpoint", "err", err)
+		}
+	})
+}

@@ -1,0 +1,179 @@
+package native
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/strobe-debug/strobe/internal/ring"
+	"golang.org/x/sys/unix"
+)
+
+// Region sizes, tried in this order: an address space limit may refuse the first.
+var ringCounts = []int{4096, 512, 64, 16}
+
+// findTools finds what it takes to make system calls in a process.
+func (p *process) findTools() (err error) {
+	if p.gadget != 0 {
+		return nil
+	}
+	maps, err := readMaps(p.pid)
+	if err != nil {
+		return err
+	}
+	p.gadget, err = findGadget(p.mem, maps)
+	return err
+}
+
+// injectFirst is inject for a process that is stopped at its exec. Tracer thread only.
+func (p *process) injectFirst(tid int) error {
+	if err := p.findTools(); err != nil {
+		return err
+	}
+	r, err := begin(p.t.tracer, tid, p.gadget)
+	if err != nil {
+		return err
+	}
+	err = p.inject(r)
+	if derr := r.done(); err == nil {
+		err = derr
+	}
+	return err
+}
+
+// inject puts the shared region and the agent into a process. Tracer thread only.
+func (p *process) inject(r *remote) error {
+	maps, err := readMaps(p.pid)
+	if err != nil {
+		return err
+	}
+	if p.blob, err = agentHeader(); err != nil {
+		return err
+	}
+	for i, count := range ringCounts {
+		if err = p.mapRegion(r, count, p.regionHint(maps), false); !errors.Is(err, syscall.ENOMEM) || i == len(ringCounts)-1 {
+			break
+		}
+	}
+	return err
+}
+
+// regionHint is where the shared region should be: far from where libraries and stacks grow.
+func (p *process) regionHint(maps []mapping) uint64 {
+	var top uint64
+	for _, m := range maps {
+		if m.lo > 1<<46 && m.lo < 1<<47 && m.path != "[stack]" && (top == 0 || m.lo < top) {
+			top = m.lo
+		}
+	}
+	if top == 0 {
+		return 0
+	}
+	return (top - 16<<30) &^ 0xfffff
+}
+
+// regionPath is how the region is called among a process's mappings: the kernel's word for the platform is its memfd's name.
+const regionPath = "/memfd:x86_64 (deleted)"
+
+// mapRegion makes the memfd in the target, so that both sides map the same memory. at is where: a hint, or,
+// when fixed, the address of a region that it replaces.
+func (p *process) mapRegion(r *remote, rings int, at uint64, fixed bool) error {
+	aux, err := readAuxv(r.tid)
+	if err != nil {
+		return err
+	}
+	name := aux[atPlatform] // any text will do: "x86_64"
+	fd, err := r.call(unix.SYS_MEMFD_CREATE, name, unix.MFD_CLOEXEC|unix.MFD_EXEC)
+	if errors.Is(err, syscall.EINVAL) { // before Linux 6.3
+		fd, err = r.call(unix.SYS_MEMFD_CREATE, name, unix.MFD_CLOEXEC)
+	}
+	if err != nil {
+		return fmt.Errorf("create shared memory in process %d: %w", p.pid, err)
+	}
+	defer r.call(unix.SYS_CLOSE, fd)
+	size := ring.Size(rings, p.t.ringBytes)
+	mem, inode, err := mapShared(fmt.Sprintf("/proc/%d/fd/%d", r.tid, fd), size)
+	if err != nil {
+		return err
+	}
+	p.inode = inode
+	region, err := ring.View(mem, rings, p.t.ringBytes)
+	if err != nil {
+		return err
+	}
+	flags := unix.MAP_SHARED | unix.MAP_NORESERVE
+	if fixed {
+		flags |= unix.MAP_FIXED
+	} else if at != 0 {
+		flags |= unix.MAP_FIXED_NOREPLACE
+	}
+	addr, err := r.mmap(at, uint64(size), unix.PROT_READ|unix.PROT_WRITE, flags, int64(fd))
+	if err != nil && !fixed {
+		addr, err = r.mmap(0, uint64(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_NORESERVE, int64(fd))
+	}
+	if err != nil {
+		unix.Munmap(mem)
+		return fmt.Errorf("map %d MiB of shared memory in process %d: %w", size>>20, p.pid, err)
+	}
+	copy(mem, agentBlob)
+	p.region, p.regionAddr = region, addr
+	p.initControl(aux)
+	if _, err := r.call(unix.SYS_MPROTECT, addr, ring.CodeBytes, unix.PROT_READ|unix.PROT_EXEC); err != nil {
+		return fmt.Errorf("make the agent executable in process %d: %w", p.pid, err)
+	}
+	r.call(unix.SYS_MADVISE, addr, uint64(size), unix.MADV_DONTDUMP) // keeps core files as they were
+	p.injected.Store(true)
+	return nil
+}
+
+func mapShared(path string, size int64) (mem []byte, inode uint64, err error) {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return nil, 0, fmt.Errorf("open shared memory: %w", err)
+	}
+	defer f.Close()
+	if err := f.Truncate(size); err != nil {
+		return nil, 0, fmt.Errorf("size shared memory: %w", err)
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
+		return nil, 0, fmt.Errorf("look at shared memory: %w", err)
+	}
+	if mem, err = unix.Mmap(int(f.Fd()), 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_NORESERVE); err != nil {
+		return nil, 0, fmt.Errorf("map shared memory: %w", err)
+	}
+	return mem, st.Ino, nil
+}
+
+// staleAfter is how long the daemon may be silent before the agent takes it for dead and stops
+// following pointers (whose faults only the daemon can catch) and waiting for room.
+const staleAfter = 2 * time.Second
+
+func (p *process) initControl(aux map[uint64]uint64) {
+	c := p.region.Control()
+	c.Magic, c.Version = ring.Magic, ring.Version
+	c.RingCount, c.RingBytes = uint32(p.region.Rings()), uint32(p.region.RingBytes())
+	c.StaleTicks = p.t.rt.clock.TicksIn(staleAfter)
+	c.Flags = 0
+	if p.hosting.Load() {
+		c.Flags |= ring.FlagByTID
+	}
+	if p.t.cmd.Block {
+		c.Flags |= ring.FlagBlock
+	}
+	if aux[atHwcap2]&2 != 0 {
+		c.Flags |= ring.FlagFSGS
+	}
+	if ring.InvariantTicks() {
+		c.Flags |= ring.FlagTSC
+	}
+	p.region.Beat(p.t.rt.clock.Now())
+}
+
+// setFlags sets flags of the agent's.
+func (p *process) setFlags(flags uint32) { atomic.OrUint32(&p.region.Control().Flags, flags) }
+
+func (p *process) clearFlags(flags uint32) { atomic.AndUint32(&p.region.Control().Flags, ^flags) }

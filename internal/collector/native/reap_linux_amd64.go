@@ -1,0 +1,111 @@
+package native
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/ring"
+)
+
+// reap frees the rings of ended threads and finishes ended processes. True when the last process is gone.
+func (d *drainer) reap() bool {
+	left, behind := 0, 0
+	procs := d.t.processes()
+	slices.Reverse(procs) // children first: with the first process the session ends for those who wait for it
+	for _, p := range procs {
+		dead := p.dead.Load() && !p.hosting.Load() // before the last look at its rings
+		read := d.readToEnd(p, dead)
+		switch {
+		case !dead:
+			left++
+		case !read:
+			left++
+			behind++
+		case p.pid == d.t.pid && p.ended && behind > 0:
+			left++
+		default:
+			d.finish(p)
+		}
+	}
+	return left == 0 && d.t.live.Load() == 0 && len(d.t.processes()) == 0
+}
+
+// readToEnd frees the rings of ended threads, and reports whether nothing is left to read.
+func (d *drainer) readToEnd(p *process, dead bool) bool {
+	if !p.injected.Load() {
+		return true
+	}
+	empty := true
+	for i, rs := range p.drain.rings {
+		if rs.has || rs.rd.Refresh() {
+			empty = false
+			continue
+		}
+		if dead || atomic.LoadUint32(p.region.State(i)) == ring.RingDead {
+			d.closeRing(p, i, rs)
+		}
+	}
+	return empty && !d.unseen(p)
+}
+
+// unseen reports whether a ring was taken and never looked at.
+func (d *drainer) unseen(p *process) bool {
+	for i := range p.region.Rings() {
+		free := atomic.LoadUint32(p.region.State(i)) == ring.RingFree
+		if free && i >= p.drain.used {
+			break
+		}
+		if !free && p.drain.rings[i] == nil && atomic.LoadUint32(&p.region.Header(i).TID) != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// closeRing ends what an ended thread left open.
+func (d *drainer) closeRing(p *process, i int, rs *ringState) {
+	d.events = d.events[:0]
+	if n, first, last := rs.rd.TakeLost(); n > 0 {
+		d.drop(rs, n, first, last, "")
+	}
+	ts := d.t.sink.Now()
+	if p.dead.Load() && p.endTS != 0 {
+		ts = p.endTS
+	}
+	rs.lanes.closeAll(func(l *lane, f frame, flags event.Flags) {
+		d.events = append(d.events, event.Event{TS: ts, Kind: event.FunctionExit, Flags: flags, Thread: l.id, Func: f.fn.register(d.t.sink)})
+	})
+	if len(d.events) > 0 {
+		d.t.sink.Events(d.events)
+	}
+	p.guests.Delete(int(rs.tid))
+	delete(p.drain.rings, i)
+	p.region.Free(i)
+}
+
+// finish forgets a process image whose records are all delivered.
+func (d *drainer) finish(p *process) {
+	t := d.t
+	d.lastPending()
+	if p.injected.Load() {
+		if n := atomic.LoadUint64(&p.region.Control().NoRingLost); n > 0 {
+			d.events = d.events[:0]
+			rs := &ringState{p: p, lanes: lanes{name: func(int) event.ThreadID { return event.NoThread }}}
+			d.drop(rs, n, 0, 0, "more threads than rings")
+			t.sink.Events(d.events)
+		}
+	}
+	p.keepCounts()
+	t.mu.Lock()
+	t.procs = slices.DeleteFunc(t.procs, func(q *process) bool { return q == p })
+	t.mu.Unlock()
+	if p.ended {
+		t.sink.Ended(p.pid, p.exit)
+		t.note(p.pid, p.exitNote)
+		if p.pid == t.pid {
+			t.finish(p.exit)
+		}
+	}
+	t.spawn(p.release) // it waits for who changes hooks
+}

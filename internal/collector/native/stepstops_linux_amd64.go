@@ -1,0 +1,302 @@
+package native
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+	"slices"
+	"syscall"
+
+	"github.com/strobe-debug/strobe/internal/ptrace"
+	"github.com/strobe-debug/strobe/internal/step"
+)
+
+// stepTrap handles the SIGTRAP of a thread that is stepping, or was. False: it is not of a step. Tracer thread only.
+func (t *target) stepTrap(th *thread) bool {
+	if !th.stepped {
+		return false
+	}
+	info, err := ptrace.GetSiginfo(th.tid)
+	if err != nil {
+		return false
+	}
+	ran := th.singled && (info.Code() == ptrace.TrapTrace || info.Code() == ptrace.TrapBrkpt) // the latter behind a system call
+	if !ran && info.Code() != ptrace.TrapHardware {
+		return false
+	}
+	regs, err := ptrace.GetRegs(th.tid)
+	if err != nil {
+		return false
+	}
+	s := th.step
+	if s == nil { // of a step that was given up
+		if info.Code() == ptrace.TrapHardware && t.dataStop(th, th.p.memory(), &regs) {
+			return true
+		}
+		th.singled = false
+		t.resume(th, 0)
+		return true
+	}
+	if ran {
+		th.singled = false
+		s.held = &regs
+		if th.p.memory().data.Load() == nil || !t.dataMet(th, th.p.memory(), &regs) { // else letGoOn goes on
+			s.goOn()
+		}
+		return true
+	}
+	at := slices.ContainsFunc(s.breaks, func(b codeBreak) bool { return b.at == regs.Rip })
+	if at && !s.arrived(&regs) { // another call of the same function
+		t.resume(th, 0)
+	}
+	return at
+}
+
+// arrived has it decided what follows, if the thread came to one of its breaks. Tracer thread only.
+func (s *stepper) arrived(regs *ptrace.Regs) bool {
+	for i, b := range s.breaks {
+		if b.at != regs.Rip || b.sp != 0 && b.sp != regs.Rsp {
+			continue
+		}
+		r := *regs
+		s.breaks, s.rest, s.creeping = nil, slices.Delete(s.breaks, i, i+1), false
+		s.t.spawn(func() { s.decide(r, b.why) })
+		return true
+	}
+	return false
+}
+
+// goOn: the thread ran one instruction, and then has the registers held. Tracer thread only.
+func (s *stepper) goOn() {
+	regs := s.held
+	s.held = nil
+	if s.pushed {
+		s.pushed = false
+		s.p.clearPushedTrap(regs.Rsp)
+	}
+	if s.creeping && s.arrived(regs) {
+		return
+	}
+	if !s.single { // on its way to a break
+		s.pushed = s.creeping && s.p.pushesFlags(regs.Rip)
+		s.t.resume(s.th, 0)
+		return
+	}
+	if s.called || s.returned || !s.quick(regs) {
+		r := *regs
+		s.t.spawn(func() { s.decide(r, breakOn) })
+	}
+}
+
+// quick lets a thread run on that is still in its line. Tracer thread only.
+func (s *stepper) quick(regs *ptrace.Regs) bool {
+	if regs.Rip < s.lo || regs.Rip >= s.hi || uint64(len(s.code)) <= regs.Rip-s.lo {
+		return false
+	}
+	class, n := step.Classify(s.code[regs.Rip-s.lo:])
+	if n == 0 || class == step.Repeats {
+		return false
+	}
+	if _, ok := s.p.trapAt(regs.Rip); ok {
+		return false
+	}
+	switch class {
+	case step.Call:
+		s.called, s.sp = true, regs.Rsp
+	case step.Return:
+		s.returned = true
+	case step.Pushes:
+		s.pushed = true
+	}
+	return s.one() == nil
+}
+
+// resumeStep is resume for a thread that is stepping. Tracer thread only.
+func (s *stepper) resumeStep(sig syscall.Signal) error {
+	if !s.single && !s.creeping {
+		return ptrace.Cont(s.th.tid, sig)
+	}
+	if s.creeping {
+		s.th.singled = true
+		return ptrace.Step(s.th.tid, sig)
+	}
+	if sig == 0 {
+		s.th.singled = true
+		return ptrace.Step(s.th.tid, 0)
+	}
+	// A handler runs through: the step goes on where it returns to.
+	if regs, err := ptrace.GetRegs(s.th.tid); err == nil {
+		s.single, s.pushed, s.breaks = false, false, []codeBreak{{at: regs.Rip, sp: regs.Rsp}}
+		s.fit()
+		s.th.arm(s.p)
+		if s.creeping {
+			s.th.singled = true
+			return ptrace.Step(s.th.tid, sig)
+		}
+	}
+	return ptrace.Cont(s.th.tid, sig)
+}
+
+// endStep ends a thread's step. The thread is stopped, or gone. Tracer thread only.
+func (t *target) endStep(th *thread) {
+	if th.step == nil {
+		return
+	}
+	th.step = nil
+	th.arm(th.p.memory())
+	if t.steps--; t.steps > 0 {
+		return
+	}
+	for _, p := range t.processes() {
+		p.disarmStepSites()
+	}
+}
+
+// cancelSteps ends all steps; their threads run on.
+func (t *target) cancelSteps(ctx context.Context) error {
+	return t.tracer.Do(ctx, func() error {
+		for _, th := range t.threads {
+			if th.step == nil {
+				continue
+			}
+			if th.stopped { // its decision is on the way, and resumes it
+				t.endStep(th)
+				continue
+			}
+			resume, ok := th.p.halt(th)
+			t.endStep(th)
+			if ok {
+				resume()
+			}
+		}
+		return nil
+	})
+}
+
+func (t *target) stepIDLocked() string { return fmt.Sprintf("step-%d", t.stepCount) }
+
+// stepSite says what a stepping thread means that comes to a function of a runtime.
+type stepSite uint32
+
+const (
+	stepNone    stepSite = iota
+	stepHandler          // _Unwind_SetIP(context, handler): an exception is about to be caught, or a cleanup to run
+	stepLongjmp          // longjmp(env, value)
+)
+
+// stepFunctions are those functions by their names.
+var stepFunctions = map[string]stepSite{"_Unwind_SetIP": stepHandler, "longjmp": stepLongjmp, "_longjmp": stepLongjmp, "siglongjmp": stepLongjmp,
+	"__longjmp_chk": stepLongjmp, "__libc_siglongjmp": stepLongjmp, "__libc_longjmp": stepLongjmp}
+
+// prepareStepSites makes what is needed to see exceptions and longjmp pass; nothing is patched before a stepping thread runs freely.
+func (p *process) prepareStepSites(ctx context.Context) {
+	p.t.probeMu.Lock()
+	defer p.t.probeMu.Unlock()
+	if !p.injected.Load() {
+		return
+	}
+	for _, m := range p.modules {
+		mod, err := p.open(m)
+		if err != nil || m.path == p.loader.path || slices.Contains(p.stepKnown, m) {
+			continue
+		}
+		p.stepKnown = append(p.stepKnown, m)
+		for name, kind := range stepFunctions {
+			a, _, ok := mod.Symbol(name)
+			if !ok {
+				continue
+			}
+			at := uint64(a) + m.bias
+			if b, err := mod.BytesAt(a, 4); err == nil && string(b) == "\xf3\x0f\x1e\xfa" { // endbr64
+				at += 4
+			}
+			if slices.ContainsFunc(p.stepSites, func(s *site) bool { return s.addr == at }) {
+				continue
+			}
+			ps, err := p.newPointSite(ctx, at, nil, true)
+			if err != nil {
+				p.t.log.Debug("watch for a step", "function", name, "err", err)
+				continue
+			}
+			ps.site.point, ps.site.step = nil, kind
+			p.t.tracer.Do(ctx, func() error { p.stepSites = append(p.stepSites, ps.site); return nil })
+		}
+	}
+}
+
+// armSites puts the traps of step sites in place. Tracer thread only.
+func (s *stepper) armSites() {
+	p := s.p
+	for _, s := range p.stepSites {
+		if s.active {
+			continue
+		}
+		if _, ok := p.trapAt(s.addr); ok { // something else of ours stands there
+			continue
+		}
+		if p.mem.Read(s.addr, s.orig) != nil || s.orig[0] == int3 {
+			continue
+		}
+		p.setTraps([]*site{s}, nil)
+		if p.mem.Write(s.addr, s.patch) == nil {
+			s.active = true
+		}
+	}
+}
+
+// disarmStepSites takes them out again. Tracer thread only.
+func (p *process) disarmStepSites() {
+	for _, s := range p.stepSites {
+		if !s.active {
+			continue
+		}
+		p.setTraps(nil, []*site{s})
+		s.active = false
+		var now [1]byte
+		if p.mem.Read(s.addr, now[:]) == nil && bytes.Equal(now[:], s.patch) {
+			p.mem.Write(s.addr, s.orig)
+		}
+	}
+}
+
+// stepSiteMet: a thread came to a step site. Tracer thread only.
+func (t *target) stepSiteMet(th *thread, p *process, kind stepSite, regs *ptrace.Regs) {
+	s := th.step
+	if s == nil || s.single {
+		return
+	}
+	at := regs.Rsi
+	if kind == stepLongjmp {
+		at = p.longjmpTarget(regs)
+	}
+	if at == 0 || p.t.moduleOf(p, at) == nil {
+		return
+	}
+	s.breaks = slices.DeleteFunc(s.breaks, func(b codeBreak) bool { return b.why == breakHandler })
+	// Before the others: what a call that does not return would return to may be its handler.
+	s.breaks = slices.Insert(s.breaks, 0, codeBreak{at: at, why: breakHandler})
+	s.fit()
+}
+
+// moduleOf returns the module whose code is at an address.
+func (t *target) moduleOf(p *process, at uint64) *loaded {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.moduleAt(at)
+}
+
+// longjmpTarget reads where a longjmp leads. glibc hides it: rotated, and mixed with a number at fs:0x30.
+func (p *process) longjmpTarget(regs *ptrace.Regs) uint64 {
+	const pcAt = 7 * 8 // in jmp_buf, with glibc and musl
+	var b, guard [8]byte
+	if p.mem.Read(regs.Rdi+pcAt, b[:]) != nil || p.mem.Read(regs.Fs_base+0x30, guard[:]) != nil {
+		return 0
+	}
+	v := binary.LittleEndian.Uint64(b[:])
+	if p.t.moduleOf(p, v) != nil {
+		return v
+	}
+	return bits.RotateLeft64(v, -17) ^ binary.LittleEndian.Uint64(guard[:])
+}

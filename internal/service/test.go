@@ -1,0 +1,230 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/session"
+	"github.com/strobe-debug/strobe/internal/testadapter"
+	"github.com/strobe-debug/strobe/internal/testrun"
+)
+
+// TestParams are the parameters of debug_test.
+type TestParams struct {
+	Action        string            `json:"action,omitempty"`
+	ProjectRoot   string            `json:"projectRoot,omitempty" jsonschema:"absolute; of run"`
+	Framework     string            `json:"framework,omitempty" jsonschema:"default: by what the project has"`
+	Level         string            `json:"level,omitempty"`
+	Test          string            `json:"test,omitempty" jsonschema:"one test: its rerun.test, its name or a part of names"`
+	Command       string            `json:"command,omitempty" jsonschema:"a program that runs the tests, e.g. a gtest binary"`
+	Args          []string          `json:"args,omitempty" jsonschema:"further arguments of the framework"`
+	TracePatterns []string          `json:"tracePatterns,omitempty" jsonschema:"as of debug_trace: the tests run observed, sessionId has the calls"`
+	Watches       *WatchesParam     `json:"watches,omitempty"`
+	Env           map[string]string `json:"env,omitempty"`
+	Timeout       int64             `json:"timeout,omitempty" jsonschema:"ms, without compiling"`
+	Repeat        int               `json:"repeat,omitempty" jsonschema:"run again and again until a test fails"`
+	TestRunID     string            `json:"testRunId,omitempty" jsonschema:"of status, cancel"`
+	WaitMs        int               `json:"waitMs,omitempty" jsonschema:"run, status: for the end"`
+}
+
+// TestAnswer is the answer of debug_test: a run, as it stands or as it ended.
+type TestAnswer struct {
+	TestRunID  string            `json:"testRunId"`
+	Status     string            `json:"status"` // running, completed, failed (could not be run: error), canceled
+	Framework  string            `json:"framework"`
+	Evidence   []string          `json:"evidence,omitempty"`   // action run: why this framework
+	OtherFound []testrun.Seen    `json:"otherFound,omitempty"` // action run: frameworks that are there, too
+	SessionID  string            `json:"sessionId,omitempty"`  // of the last command that ran tests, traced
+	SessionIDs []string          `json:"sessionIds,omitempty"` // of several
+	Progress   *testrun.Progress `json:"progress,omitempty"`   // while it runs
+	Result     *testrun.Result   `json:"result,omitempty"`     // once it has ended
+	Error      string            `json:"error,omitempty"`
+	Hint       string            `json:"hint,omitempty"`
+}
+
+// TestList is the answer of action list: the runs that are remembered, newest first.
+type TestList struct {
+	Runs []TestRow `json:"runs"`
+}
+
+// TestRow is one run in the list.
+type TestRow struct {
+	TestRunID   string           `json:"testRunId"`
+	ProjectRoot string           `json:"projectRoot"`
+	Framework   string           `json:"framework"`
+	Status      string           `json:"status"`
+	Summary     *testrun.Summary `json:"summary,omitempty"`
+}
+
+var testOp = Op{
+	Name:    "debug_test",
+	Summary: "Run a project's tests, or one: structured failures with place, both sides, stack and how to run that test again. Use this instead of a shell.",
+	Doc: "Finds the framework by the project's files; action run answers at once, status tells counts and the tests that run. Without tracePatterns and watches the tests are a plain " +
+		"child process; with them every process of theirs is observed and sessionId has the calls. One run per project at a time; a run outlives its client. " +
+		"The answer has 20 failures; details is a file with every test, output.txt beside it what they wrote.",
+	Params:  reflect.TypeFor[TestParams](),
+	Results: []reflect.Type{reflect.TypeFor[TestAnswer](), reflect.TypeFor[TestList]()},
+	Fields: []Field{
+		{Name: "action", Enum: []string{"run", "status", "cancel", "list"}, Default: "run"},
+		{Name: "level", Enum: []string{"unit", "integration", "e2e"}},
+		{Name: "timeout", Min: 1000, Max: 3_600_000},
+		{Name: "repeat", Max: 10000},
+		{Name: "waitMs", Max: 60000},
+	},
+	run: typed(runTest),
+}
+
+func runTest(ctx context.Context, s *Service, p *TestParams) (any, error) {
+	switch p.Action {
+	case "list":
+		return s.testList(), nil
+	case "status", "cancel":
+		if p.TestRunID == "" {
+			return nil, invalid("debug_test action list names them.", "testRunId is missing")
+		}
+		r, err := s.tests.Get(p.TestRunID)
+		if err != nil {
+			return nil, err
+		}
+		if p.Action == "cancel" {
+			r.Cancel()
+			r.Wait(ctx, cancelWait)
+		} else if p.WaitMs > 0 {
+			r.Wait(ctx, time.Duration(p.WaitMs)*time.Millisecond)
+		}
+		return describeTest(r), nil
+	}
+	req, err := s.testRequest(p)
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.tests.Start(req)
+	if err != nil {
+		return nil, err
+	}
+	if p.WaitMs > 0 {
+		r.Wait(ctx, time.Duration(p.WaitMs)*time.Millisecond)
+	}
+	a := describeTest(r)
+	a.Evidence = r.Detected.Evidence
+	for _, o := range r.Others {
+		if o.Framework != a.Framework {
+			a.OtherFound = append(a.OtherFound, o)
+		}
+	}
+	return a, nil
+}
+
+// cancelWait is how long a cancelled run's processes may take to end before the call answers.
+const cancelWait = 10 * time.Second
+
+// testRequest checks the parameters of a run.
+func (s *Service) testRequest(p *TestParams) (testrun.Request, error) {
+	r := testrun.Request{ProjectRoot: filepath.Clean(p.ProjectRoot), Framework: p.Framework, Level: testadapter.Level(p.Level), Test: p.Test, Args: p.Args, Env: p.Env, Repeat: p.Repeat, Timeout: time.Duration(p.Timeout) * time.Millisecond}
+	switch {
+	case p.TestRunID != "":
+		return r, invalid("Leave it out, or use action status.", "testRunId belongs to actions status and cancel")
+	case !filepath.IsAbs(p.ProjectRoot):
+		return r, invalid("Give the absolute path of the project's directory.", "projectRoot %q is not an absolute path", p.ProjectRoot)
+	}
+	if p.Command != "" {
+		words, err := splitWords(p.Command)
+		if err != nil {
+			return r, err
+		}
+		r.Command = words
+	}
+	if len(p.TracePatterns) == 0 && p.Watches == nil {
+		return r, nil
+	}
+	if err := s.checkPatterns(p.TracePatterns); err != nil {
+		return r, err
+	}
+	var watches []WatchParam
+	if p.Watches != nil {
+		watches = p.Watches.Add
+	}
+	change, err := traceChange(p.TracePatterns, nil, 0, nil, watches, nil)
+	if err != nil {
+		return r, err
+	}
+	set, _ := s.settings.Load(p.ProjectRoot)
+	r.Tracing, _, err = session.Tracing{}.Change(change, set.SerializationDepth)
+	return r, err
+}
+
+// splitWords splits a command as a shell would, without its other meanings.
+func splitWords(s string) (words []string, err error) {
+	var w strings.Builder
+	in, quote := false, rune(0)
+	for _, c := range s {
+		switch {
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote == 0 && (c == '\'' || c == '"'):
+			quote, in = c, true
+		case quote == 0 && (c == ' ' || c == '\t' || c == '\n'):
+			if in {
+				words = append(words, w.String())
+			}
+			w.Reset()
+			in = false
+		default:
+			w.WriteRune(c)
+			in = true
+		}
+	}
+	if quote != 0 {
+		return nil, invalid("Close it.", "command %q has an open quote", s)
+	}
+	if in {
+		words = append(words, w.String())
+	}
+	if len(words) == 0 {
+		return nil, invalid("Leave it out, or name a program.", "command is empty")
+	}
+	return words, nil
+}
+
+// describeTest is a run as clients see it.
+func describeTest(r *testrun.Run) *TestAnswer {
+	status, progress, result, sessions, err := r.State()
+	a := &TestAnswer{TestRunID: r.ID, Status: status, Framework: r.Framework()}
+	if n := len(sessions); n > 0 {
+		a.SessionID = sessions[n-1]
+		if n > 1 {
+			a.SessionIDs = sessions
+		}
+	}
+	if err != nil {
+		a.Error = fault.From(err).Error()
+	}
+	if status == "running" {
+		a.Progress = &progress
+		a.Hint = fmt.Sprintf("debug_test action status, testRunId %s, waitMs 30000 waits for the end.", r.ID)
+		return a
+	}
+	a.Result = result
+	if len(result.Failures) > 0 && a.SessionID == "" {
+		a.Hint = "To see why, run one again with test = rerun.test and tracePatterns = suggestedTraces; then debug_query (view tree) with its sessionId."
+	}
+	return a
+}
+
+func (s *Service) testList() *TestList {
+	l := &TestList{Runs: []TestRow{}}
+	for _, r := range s.tests.List() {
+		status, _, result, _, _ := r.State()
+		row := TestRow{TestRunID: r.ID, ProjectRoot: r.Request.ProjectRoot, Framework: r.Framework(), Status: status}
+		if result != nil {
+			row.Summary = &result.Summary
+		}
+		l.Runs = append(l.Runs, row)
+	}
+	return l
+}

@@ -1,0 +1,471 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/strobe-debug/strobe/internal/collector"
+	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/report"
+	"github.com/strobe-debug/strobe/internal/store"
+)
+
+const (
+	// reportWait is how long a report of something that does not by itself end the process waits for that end, so that
+	// both are one event.
+	reportWait = 300 * time.Millisecond
+	// reportMax bounds the wait for what a dying process has written.
+	reportMax = time.Second
+	// maxReports bounds the reports that wait, and maxReportEvents those that become events: a check that goes on may report without end.
+	maxReports      = 64
+	maxReportEvents = 1000
+)
+
+// crashes brings together what the collector says of a dying process and what its runtime wrote to standard error about it.
+type crashes struct {
+	log  *slog.Logger
+	emit func(e event.Event)             // puts one event on the timeline, behind the output before it
+	last func(e event.Event)             // the same, of a process that has stood still since the event's time
+	read func(ctx context.Context) error // delivers what the target has written
+	now  func() int64
+
+	known func(pid int) bool           // a process of the session's
+	main  func(pid int) event.ThreadID // a process's first thread
+	root  atomic.Int64                 // the process launched; 0: not known yet
+
+	mu      sync.Mutex
+	parser  report.Parser
+	pending []pendingReport
+	fatal   map[int]bool // processes of which a fatal crash is on the timeline
+	events  int          // made of reports alone
+	timer   *time.Timer
+	closed  bool
+}
+
+type pendingReport struct {
+	report.Report
+	ts int64
+}
+
+// write takes bytes of standard error as they come.
+func (c *crashes) write(b []byte, ts int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.addLocked(c.parser.Write(b), ts)
+}
+
+func (c *crashes) addLocked(rs []report.Report, ts int64) {
+	for _, r := range rs {
+		if r.Tool == report.Python { // an exception that ends a script, or one that it only logs: not known
+			continue
+		}
+		if len(c.pending) == maxReports {
+			c.pending = c.pending[1:]
+		}
+		c.pending = append(c.pending, pendingReport{r, ts})
+	}
+	if len(c.pending) > 0 && c.timer == nil && !c.closed {
+		c.timer = time.AfterFunc(reportWait, c.expire)
+	}
+}
+
+// goesOn reports a tool that may write its report and let the program run on: what it found is worth an event all the same.
+func goesOn(r *report.Report) bool {
+	switch r.Tool {
+	case report.ASan, report.HWASan, report.UBSan, report.TSan, report.LSan, report.MSan, report.Valgrind:
+		return true
+	}
+	return false
+}
+
+// expire makes events of what was reported and did not end its process.
+func (c *crashes) expire() {
+	c.mu.Lock()
+	limit := c.now() - int64(reportWait)
+	var out []pendingReport
+	kept := c.pending[:0]
+	for _, r := range c.pending {
+		if r.ts <= limit && goesOn(&r.Report) && !r.Fatal {
+			out = append(out, r)
+		} else {
+			kept = append(kept, r)
+		}
+	}
+	c.pending, c.timer = kept, nil
+	if len(kept) > 0 && !c.closed {
+		c.timer = time.AfterFunc(reportWait, c.expire)
+	}
+	c.mu.Unlock()
+	for i := range out {
+		c.put(&out[i], nil)
+	}
+}
+
+// settle reads what a dying process wrote last.
+func (c *crashes) settle() {
+	ctx, cancel := context.WithTimeout(context.Background(), reportMax)
+	defer cancel()
+	if err := c.read(ctx); err != nil {
+		c.log.Warn("read what a dying process wrote", "err", err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.addLocked(c.parser.Close(), c.now())
+}
+
+// take removes the newest report that fits a process's end, and those before it that its runtime wrote on the same occasion.
+func (c *crashes) take(pid int, fits func(*report.Report) bool) *pendingReport {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := len(c.pending) - 1; i >= 0; i-- {
+		r := c.pending[i]
+		if r.PID != pid && c.known(r.PID) || !fits(&r.Report) { // what is not known is a number of another namespace
+			continue
+		}
+		c.pending = append(c.pending[:i:i], c.pending[i+1:]...)
+		return &r
+	}
+	return nil
+}
+
+// died is collector.Sink's Crash.
+func (c *crashes) died(k collector.Crash) {
+	c.settle()
+	aborts := k.Signal == "SIGABRT" || k.HandlerEnded
+	exits := k.Signal == "" && !k.HandlerEnded
+	r := c.take(k.PID, func(r *report.Report) bool {
+		if exits { // others find their errors elsewhere than where they end the program
+			return r.Tool == report.ASan || r.Tool == report.HWASan || r.Tool == report.UBSan || r.Tool == report.MSan
+		}
+		switch r.Tool {
+		case report.RustPanic: // one that was caught has nothing to do with a later end
+			return aborts && k.Panicking
+		case report.UBSan, report.TSan, report.LSan, report.Valgrind:
+			return aborts || r.Fatal
+		}
+		return aborts
+	})
+	if exits && r == nil {
+		return // with a report that comes later, if at all
+	}
+	c.mu.Lock()
+	if c.fatal == nil {
+		c.fatal = map[int]bool{}
+	}
+	c.fatal[k.PID] = true
+	c.mu.Unlock()
+	c.last(event.Event{TS: k.TS, Kind: event.Crash, Thread: k.Thread, Payload: crashPayload(&k, r)})
+}
+
+// ended is collector.Sink's Ended: a process that a checker or a runtime ended by exiting has crashed as well.
+func (c *crashes) ended(pid int, how collector.ExitInfo) {
+	if root := c.root.Load(); how.Signal == "" && how.Code == 0 && root != 0 && root != int64(pid) && !c.anything() {
+		return
+	}
+	c.settle()
+	c.mu.Lock()
+	done := c.fatal[pid]
+	c.mu.Unlock()
+	for !done {
+		r := c.take(pid, func(r *report.Report) bool {
+			switch {
+			case how.Signal != "":
+				return r.Fatal
+			case how.Code == 0:
+				return goesOn(r)
+			case r.Tool == report.RustPanic:
+				return how.Code == 101
+			}
+			return r.Fatal || goesOn(r)
+		})
+		if r == nil {
+			break
+		}
+		r.Fatal = how.Code != 0 || how.Signal != ""
+		if c.put(r, &how); r.Fatal && r.Tool != report.LSan {
+			c.mu.Lock()
+			if c.fatal == nil {
+				c.fatal = map[int]bool{}
+			}
+			c.fatal[pid] = true
+			c.mu.Unlock()
+		}
+	}
+}
+
+func (c *crashes) anything() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.pending) > 0 || c.parser.Open()
+}
+
+// hasDied reports whether a fatal crash of a process is on the timeline.
+func (c *crashes) hasDied(pid int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.fatal[pid]
+}
+
+// close ends the waiting: what was reported and not yet told is told.
+func (c *crashes) close() {
+	c.mu.Lock()
+	c.closed = true
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+	c.addLocked(c.parser.Close(), c.now())
+	out := c.pending
+	c.pending = nil
+	c.mu.Unlock()
+	for i := range out {
+		if goesOn(&out[i].Report) {
+			c.put(&out[i], nil)
+		}
+	}
+}
+
+// put makes an event of a report alone.
+func (c *crashes) put(r *pendingReport, how *collector.ExitInfo) {
+	c.mu.Lock()
+	c.events++
+	n := c.events
+	c.mu.Unlock()
+	if n > maxReportEvents {
+		if n == maxReportEvents+1 {
+			c.log.Warn("more reports than events", "limit", maxReportEvents)
+		}
+		return
+	}
+	m := members{}
+	if how != nil && how.Signal != "" {
+		m.add("signal", how.Signal)
+	} else if how != nil && how.Code != 0 {
+		m.add("exitCode", how.Code)
+	}
+	m.add("class", r.Kind)
+	m.add("reason", reasonOf(&r.Report))
+	if r.Address != 0 {
+		m.add("faultAddress", fmt.Sprintf("0x%x", r.Address))
+	}
+	m.text("access", r.Access)
+	m.add("fatal", r.Fatal)
+	m.text("function", r.Function)
+	m.text("file", r.File)
+	if r.Line > 0 {
+		m.add("line", r.Line)
+	}
+	m.text("exceptionType", r.Type)
+	if r.Type != "" || r.Tool == report.RustPanic {
+		m.text("exceptionMessage", r.Message)
+	}
+	if len(r.Stacks) > 0 {
+		m.add("backtrace", frames(r.Stacks[0].Frames))
+	}
+	m.add("report", reportMembers(&r.Report, true))
+	id := event.NoThread
+	if c.known(r.PID) {
+		id = c.main(r.PID)
+	}
+	c.emit(event.Event{TS: r.ts, Kind: event.Crash, Thread: id, Payload: m.json()})
+}
+
+// crashPayload puts a collector's crash and a report into one object.
+func crashPayload(k *collector.Crash, r *pendingReport) []byte {
+	m := members{}
+	class, reason := k.Class, k.Reason
+	if r != nil && (class == "abort" || class == "" || sanitizerKnowsBetter(&r.Report)) {
+		class, reason = r.Kind, reasonOf(&r.Report)
+	}
+	m.text("signal", k.Signal)
+	m.text("class", class)
+	m.text("reason", reason)
+	if r != nil && k.Signal == "" {
+		if r.Address != 0 {
+			m.add("faultAddress", fmt.Sprintf("0x%x", r.Address))
+		}
+		m.text("access", r.Access)
+	}
+	m.raw(k.Payload)
+	if r == nil {
+		return m.json()
+	}
+	if !k.Exception {
+		m.text("exceptionType", r.Type)
+		if r.Type != "" || r.Tool == report.RustPanic {
+			m.text("exceptionMessage", r.Message)
+		}
+	}
+	m.add("report", reportMembers(&r.Report, false))
+	return m.json()
+}
+
+// sanitizerKnowsBetter reports what a sanitizer found itself: of a signal it says less than we do.
+func sanitizerKnowsBetter(r *report.Report) bool {
+	switch r.Kind {
+	case "segv", "bus", "fpe", "ill", "abrt", "trap", "deadly-signal", "stack-overflow":
+		return false
+	}
+	return r.Tool == report.ASan || r.Tool == report.HWASan || r.Tool == report.MSan
+}
+
+// reasonOf is a report in a sentence.
+func reasonOf(r *report.Report) string {
+	text := firstLines(r.Message, 3)
+	switch {
+	case r.Tool == report.CxxTerminate && r.Type != "":
+		if text == "" {
+			return "uncaught exception " + r.Type
+		}
+		return "uncaught exception " + r.Type + ": " + text
+	case r.Tool == report.RustPanic:
+		return "panic: " + text
+	case text == "":
+		return r.Kind
+	}
+	return text
+}
+
+// firstLines cuts a text behind its n-th line.
+func firstLines(s string, n int) string {
+	lines := strings.SplitAfterN(s, "\n", n+1)
+	if len(lines) > n {
+		lines = lines[:n]
+	}
+	return strings.TrimRight(strings.Join(lines, ""), "\n")
+}
+
+// reportMembers is a report as events show it: alone, its first stack is the event's backtrace.
+func reportMembers(r *report.Report, alone bool) json.RawMessage {
+	m := members{}
+	m.text("tool", r.Tool)
+	m.text("kind", r.Kind)
+	m.text("message", r.Message)
+	m.text("location", r.Location)
+	if r.Size > 0 {
+		m.add("size", r.Size)
+	}
+	if r.Count > 1 {
+		m.add("count", r.Count)
+	}
+	m.text("thread", r.Thread)
+	if !alone {
+		m.text("access", r.Access)
+		if r.Address != 0 {
+			m.add("address", fmt.Sprintf("0x%x", r.Address))
+		}
+		m.text("file", r.File)
+		if r.Line > 0 {
+			m.add("line", r.Line)
+		}
+	}
+	stacks := []json.RawMessage{}
+	for i, s := range r.Stacks {
+		if alone && i == 0 {
+			continue
+		}
+		one := members{}
+		one.text("title", s.Title)
+		one.add("backtrace", frames(s.Frames))
+		stacks = append(stacks, one.json())
+	}
+	if len(stacks) > 0 {
+		m.add("stacks", stacks)
+	}
+	if r.Omitted > 0 {
+		m.add("framesOmitted", r.Omitted)
+	}
+	return m.json()
+}
+
+// frames shows a report's stack as crash events show stacks.
+func frames(in []report.Frame) []json.RawMessage {
+	out := make([]json.RawMessage, 0, len(in))
+	for i, f := range in {
+		m := members{}
+		m.add("frame", i)
+		m.text("function", f.Function)
+		m.text("file", f.File)
+		if f.Line > 0 {
+			m.add("line", f.Line)
+		}
+		if f.Line == 0 {
+			m.text("module", f.Module)
+			if f.PC != 0 {
+				m.add("address", fmt.Sprintf("0x%x", f.PC))
+			}
+		}
+		out = append(out, m.json())
+	}
+	return out
+}
+
+// members writes a JSON object in order.
+type members struct{ b bytes.Buffer }
+
+func (m *members) add(name string, v any) {
+	if m.b.Len() > 0 {
+		m.b.WriteByte(',')
+	}
+	enc := json.NewEncoder(&m.b)
+	enc.SetEscapeHTML(false)
+	enc.Encode(name)
+	m.b.Truncate(m.b.Len() - 1)
+	m.b.WriteByte(':')
+	enc.Encode(v) // of our own types: cannot fail
+	m.b.Truncate(m.b.Len() - 1)
+}
+
+// text adds a text that is not empty.
+func (m *members) text(name, v string) {
+	if v != "" {
+		m.add(name, v)
+	}
+}
+
+// raw adds the members of an object.
+func (m *members) raw(object []byte) {
+	inner := bytes.TrimSuffix(bytes.TrimPrefix(bytes.TrimSpace(object), []byte("{")), []byte("}"))
+	if len(inner) == 0 {
+		return
+	}
+	if m.b.Len() > 0 {
+		m.b.WriteByte(',')
+	}
+	m.b.Write(inner)
+}
+
+func (m *members) json() json.RawMessage {
+	return append(append([]byte{'{'}, m.b.Bytes()...), '}')
+}
+
+// newestCrash returns what the last crash event tells.
+func newestCrash(ctx context.Context, db *store.Store) (json.RawMessage, error) {
+	sn, err := db.Snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer sn.Close()
+	const looked = 100 // for a fatal one
+	var crash json.RawMessage
+	n := 0
+	f := store.Filter{Kinds: 1 << event.Crash}
+	err = sn.Scan(ctx, f, store.ScanOptions{Reverse: true, Cold: true}, func(r *store.Row) bool {
+		n++
+		fatal := bytes.Contains(r.Payload, []byte(`"fatal":true`))
+		if crash == nil || fatal {
+			crash = bytes.Clone(r.Payload)
+		}
+		return !fatal && n < looked
+	})
+	if !json.Valid(crash) {
+		crash = nil
+	}
+	return crash, err
+}

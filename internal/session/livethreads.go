@@ -1,0 +1,33 @@
+package session
+
+import (
+	"context"
+
+	"github.com/strobe-debug/strobe/internal/collector"
+	"github.com/strobe-debug/strobe/internal/fault"
+)
+
+// Threads tells what the running program's threads do, or those of a core file did, and which are in a deadlock. PROCESS_EXITED when it does not run,
+// UNSUPPORTED where its runtime cannot tell.
+func (s *Session) Threads(ctx context.Context) (*collector.ThreadReport, error) {
+	_, use, release, err := s.Use(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if s.meta.Core != nil {
+		c, err := s.openCore(use)
+		if err != nil {
+			return nil, err
+		}
+		return c.Threads(use)
+	}
+	if s.col == nil || !s.Live() {
+		return nil, fault.New(fault.ProcessExited, "Query its events with debug_query.", "the program of session %s has ended", s.ID)
+	}
+	lister, ok := s.col.(collector.ThreadLister)
+	if !ok {
+		return nil, fault.New(fault.Unsupported, "Leave threads out.", "threads of a %s program cannot be listed", s.col.Capabilities().Runtime)
+	}
+	return lister.Threads(use)
+}

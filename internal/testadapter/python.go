@@ -1,0 +1,146 @@
+package testadapter
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/strobe-debug/strobe/internal/fault"
+)
+
+// interpreter is how a project's Python is started.
+type interpreter struct {
+	argv    []string // before -m
+	drivers []string
+}
+
+// python finds the Python that a project's tests run with: the environment that stands in the project, then the one that its lock file
+// belongs to, then the one that is active, then the machine's.
+func (p *Project) python(dir string) (*interpreter, error) {
+	for _, at := range upward(dir) {
+		for _, name := range []string{".venv", "venv", "env"} {
+			env := path.Join(at, name)
+			if !p.isFile(path.Join(env, "pyvenv.cfg")) {
+				continue
+			}
+			for _, bin := range []string{"bin/python3", "bin/python"} {
+				if p.isFile(path.Join(env, bin)) {
+					return &interpreter{argv: []string{filepath.Join(p.Root, env, bin)}}, nil
+				}
+			}
+		}
+	}
+	for _, at := range upward(dir) {
+		for _, tool := range []struct{ lock, name string }{{"uv.lock", "uv"}, {"poetry.lock", "poetry"}, {"Pipfile", "pipenv"}} {
+			if !p.isFile(path.Join(at, tool.lock)) {
+				continue
+			}
+			if exe, err := p.LookPath(tool.name); err == nil {
+				return &interpreter{argv: []string{exe, "run", "python"}, drivers: []string{tool.name}}, nil
+			}
+		}
+	}
+	for _, name := range []string{"VIRTUAL_ENV", "CONDA_PREFIX"} {
+		if env := p.environ(name); env != "" {
+			exe := filepath.Join(env, "bin", "python")
+			if info, err := os.Stat(exe); err == nil && info.Mode().IsRegular() {
+				return &interpreter{argv: []string{exe}}, nil
+			}
+		}
+	}
+	for _, name := range []string{"python3", "python"} {
+		if exe, err := p.LookPath(name); err == nil {
+			return &interpreter{argv: []string{exe}}, nil
+		}
+	}
+	return nil, fault.New(fault.LaunchFailed, "Install Python, or make a virtual environment in .venv.", "no Python was found: neither an environment in the project nor python3 in PATH")
+}
+
+// pythonPath is the variable that puts our directory before the project's own paths.
+func (p *Project) pythonPath(dir string) string {
+	if old := p.environ("PYTHONPATH"); old != "" {
+		dir += string(os.PathListSeparator) + old
+	}
+	return "PYTHONPATH=" + dir
+}
+
+var (
+	pythonTest   = regexp.MustCompile(`^(test_.*|.*_test|tests)\.py$`)
+	importsUnit  = regexp.MustCompile(`(?m)^\s*(import unittest|from unittest\b|from django\.test\b)`)
+	importsTest  = regexp.MustCompile(`(?m)^\s*(import pytest|from pytest\b)`)
+	bareTest     = regexp.MustCompile(`(?m)^(async )?def test_?\w*\(`)
+	pytestTable  = regexp.MustCompile(`(?m)^\[tool\.pytest(\.ini_options)?\]`)
+	pytestNeeded = regexp.MustCompile(`(?mi)(^|["'\s])pytest([\s"'<>=~!,;\[]|$)`)
+)
+
+// pythonTests is what the test files of a folder look like.
+type pythonTests struct {
+	files            []string
+	unittest, pytest int // files that are of it
+}
+
+func (p *Project) pythonTests(dir string) pythonTests {
+	const most = 40
+	t := pythonTests{files: p.files(dir, pythonTest, most)}
+	for _, name := range t.files {
+		text := p.read(name)
+		if importsUnit.MatchString(text) {
+			t.unittest++
+		}
+		if importsTest.MatchString(text) || bareTest.MatchString(text) {
+			t.pytest++
+		}
+	}
+	return t
+}
+
+// pythonDirs are where a Python project may stand: Root, and the folders one and two below it that say that they are one.
+func (p *Project) pythonDirs() []string {
+	dirs := []string{"."}
+	for _, pattern := range []string{"*", "*/*"} {
+		for _, marker := range []string{"pyproject.toml", "pytest.ini", "setup.py", "setup.cfg", "requirements.txt"} {
+			for _, name := range p.glob(path.Join(pattern, marker)) {
+				dir := path.Dir(name)
+				hidden := slices.ContainsFunc(strings.Split(dir, "/"), func(part string) bool {
+					return strings.HasPrefix(part, ".") || slices.Contains(skippedFolders, part)
+				})
+				if !hidden && !slices.Contains(dirs, dir) && len(dirs) < 50 {
+					dirs = append(dirs, dir)
+				}
+			}
+		}
+	}
+	return dirs
+}
+
+var (
+	fatalPython = regexp.MustCompile(`Fatal Python error: ([^\n]*)`)
+	fatalFrame  = regexp.MustCompile(`(?m)^  File "([^"\n]+)", line (\d+) in (.*)$`)
+)
+
+// pythonCrash reads what Python's faulthandler wrote of a crash: the thread that it names current is the first or the last.
+func pythonCrash(text string) (string, []Frame) {
+	m := fatalPython.FindStringSubmatch(text)
+	why := ""
+	if m != nil {
+		why = m[1]
+	}
+	_, stack, ok := strings.Cut(text, "Current thread ")
+	if !ok {
+		return why, nil
+	}
+	stack, _, _ = strings.Cut(stack, "\n\n")
+	stack, _, _ = strings.Cut(stack, "\nThread ")
+	var frames []Frame
+	for _, m := range fatalFrame.FindAllStringSubmatch(stack, 100) {
+		line, err := strconv.Atoi(m[2])
+		if err == nil {
+			frames = append(frames, Frame{Function: m[3], File: m[1], Line: line})
+		}
+	}
+	return why, frames
+}

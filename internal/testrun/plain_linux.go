@@ -1,0 +1,110 @@
+package testrun
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/testadapter"
+)
+
+const (
+	// pipeLinger is how long output is waited for when the command has ended and a process of its own still has its files.
+	pipeLinger = 2 * time.Second
+)
+
+// plain runs a command as a child like any other.
+func (r *Run) plain(ctx context.Context, step *testadapter.Step) (testadapter.Exit, error) {
+	path, err := lookIn(step)
+	if err != nil {
+		return testadapter.Exit{}, fault.New(fault.LaunchFailed, "Install it, or give its path in PATH with env.", "run %s: %w", step.Argv[0], err)
+	}
+	cmd := &exec.Cmd{Path: path, Args: step.Argv, Dir: step.Dir, Env: r.environ(step)}
+	group(cmd)
+	var readers sync.WaitGroup
+	var ours, theirs []*os.File
+	closeAll := func(list []*os.File) {
+		for _, f := range list {
+			f.Close()
+		}
+	}
+	for s, to := range map[testadapter.Stream]*io.Writer{testadapter.Stdout: &cmd.Stdout, testadapter.Stderr: &cmd.Stderr} {
+		rd, wr, err := os.Pipe()
+		if err != nil {
+			closeAll(append(ours, theirs...))
+			return testadapter.Exit{}, err
+		}
+		ours, theirs = append(ours, rd), append(theirs, wr)
+		*to = wr
+		readers.Go(func() {
+			b := make([]byte, readBytes)
+			for {
+				n, err := rd.Read(b)
+				if n > 0 {
+					r.output(s, b[:n])
+				}
+				if err != nil {
+					return
+				}
+			}
+		})
+	}
+	err = cmd.Start()
+	closeAll(theirs)
+	if err != nil {
+		closeAll(ours)
+		readers.Wait()
+		return testadapter.Exit{}, fault.New(fault.LaunchFailed, "Check that it is a program that this machine runs.", "run %s: %w", path, err)
+	}
+	exit := r.await(ctx, cmd, step)
+	idle := time.AfterFunc(pipeLinger, func() {
+		for _, f := range ours {
+			f.SetReadDeadline(time.Now()) //nolint:errcheck // pipes take it
+		}
+	})
+	readers.Wait()
+	idle.Stop()
+	closeAll(ours)
+	return exit, nil
+}
+
+// await waits for a command's end, and ends it with all below it when the run is over.
+func (r *Run) await(ctx context.Context, cmd *exec.Cmd, step *testadapter.Step) testadapter.Exit {
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	procs := func() []member { return own(tree(cmd.Process.Pid), step.Drivers) }
+	unwatch := r.watched(step, procs, r.glance)
+	var err error
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+		unwatch()
+		if errors.Is(context.Cause(ctx), errTimeout) {
+			r.lastLook(procs(), r.glance)
+		}
+		endTree(cmd.Process.Pid)
+		err = <-ended
+	}
+	unwatch()
+	var x testadapter.Exit
+	var status *exec.ExitError
+	if errors.As(err, &status) {
+		if w, ok := status.Sys().(syscall.WaitStatus); ok && w.Signaled() {
+			x.Signal = unix.SignalName(w.Signal())
+		} else {
+			x.Code = status.ExitCode()
+		}
+	}
+	return x
+}
+
+// group gives a command a process group of its own, by which what it left behind is found.
+func group(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }

@@ -1,0 +1,17 @@
+//go:build !linux
+
+package testrun
+
+import (
+	"context"
+
+	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/testadapter"
+)
+
+// plain cannot end process trees on this platform, and so begins none.
+func (r *Run) plain(context.Context, *testadapter.Step) (testadapter.Exit, error) {
+	return testadapter.Exit{}, fault.New(fault.Unsupported, "Run the tests in a shell.", "test runs need Linux")
+}
+
+func tree(int) []member { return nil }

@@ -1,0 +1,338 @@
+package testrun
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/strobe-debug/strobe/internal/collector"
+	"github.com/strobe-debug/strobe/internal/testadapter"
+)
+
+// A test is stuck when it can be shown that nothing will ever wake its processes: a circle of locks, or threads all of which wait
+// for each other, for children that do, or for a sleep that outlasts the run. That is looked for as soon as they stand still: no CPU
+// taken, nothing written, no test begun or ended. Whoever waits for the outside world, or for a while, is slow and not stuck.
+
+const (
+	watchEvery = 250 * time.Millisecond
+	stillFor   = time.Second // standing still this long, they are looked at
+	againAfter = 300 * time.Millisecond
+	lookMax    = 5 * time.Second
+	// looks that found nothing are repeated, each time after twice as long, at most so long.
+	restMost = 30 * time.Second
+)
+
+// looker tells what the threads of a run's processes do.
+type looker func(ctx context.Context, pids []int) (*collector.ThreadReport, error)
+
+// member is one process of a tree.
+type member struct {
+	pid, parent int
+	own         uint64 // ticks of CPU that it took
+	state       byte
+}
+
+// watched begins to watch a step that runs tests; the function it returns ends that.
+func (r *Run) watched(step *testadapter.Step, procs func() []member, look looker) func() {
+	if step.Phase == testadapter.Compiling {
+		return func() {}
+	}
+	stop := make(chan struct{})
+	var watching sync.WaitGroup
+	watching.Go(func() { r.watch(stop, procs, look) })
+	return sync.OnceFunc(func() {
+		close(stop)
+		watching.Wait()
+	})
+}
+
+// finding is what a look showed.
+type finding struct {
+	stuck     bool
+	diagnosis string
+	threads   []StuckLine
+	key       string // the same while nothing moves
+}
+
+// watch looks for stuck tests until stop is closed. procs are the tests' own processes.
+func (r *Run) watch(stop <-chan struct{}, procs func() []member, look looker) {
+	t := time.NewTicker(watchEvery)
+	defer t.Stop()
+	var last map[int]uint64
+	still, rest, next := time.Now(), stillFor, time.Time{}
+	for {
+		select {
+		case <-stop:
+			return
+		case <-t.C:
+		}
+		now := time.Now()
+		r.mu.Lock()
+		news, running := r.lastNews, r.phase == testadapter.Running
+		r.mu.Unlock()
+		all := procs()
+		cpu := map[int]uint64{}
+		idle := running && len(all) > 0
+		for _, m := range all {
+			cpu[m.pid] = m.own
+			idle = idle && m.state != 'R' && m.state != 'D' && m.state != 'T' && m.state != 't'
+			if was, ok := last[m.pid]; !ok || was != m.own {
+				idle = false
+			}
+		}
+		idle = idle && len(last) == len(cpu)
+		last = cpu
+		if !idle || news.After(still) {
+			still, rest, next = now, stillFor, time.Time{}
+			r.unstick()
+			if !idle {
+				continue
+			}
+		}
+		if now.Sub(still) < stillFor || now.Before(next) {
+			continue
+		}
+		if f := r.confirmed(stop, all, look); f.stuck {
+			r.stick(f)
+			next = now.Add(restMost)
+		} else {
+			next = now.Add(rest)
+			rest = min(2*rest, restMost)
+		}
+	}
+}
+
+// confirmed looks twice: what is stuck is the same a moment later.
+func (r *Run) confirmed(stop <-chan struct{}, all []member, look looker) finding {
+	first := r.examine(all, look)
+	if !first.stuck {
+		return first
+	}
+	select {
+	case <-stop:
+		return finding{}
+	case <-time.After(againAfter):
+	}
+	second := r.examine(all, look)
+	if second.key != first.key {
+		second.stuck = false
+	}
+	return second
+}
+
+// examine says what the processes' threads wait for, and whether any of them can ever go on.
+func (r *Run) examine(all []member, look looker) finding {
+	ctx, cancel := context.WithTimeout(r.ctx, lookMax)
+	defer cancel()
+	pids := make([]int, len(all))
+	for i, m := range all {
+		pids[i] = m.pid
+	}
+	rep, err := look(ctx, pids)
+	if err != nil || rep == nil {
+		return finding{}
+	}
+	return judge(rep, pids, r.limit, pipeOutside, timersMayWake)
+}
+
+// judge is the decision, from what was seen alone. limit is what the run may take; outside and timers ask what a report does not say.
+func judge(rep *collector.ThreadReport, pids []int, limit time.Duration, outside func(file string, pids []int) bool, timers func(pids []int) bool) finding {
+	f := finding{stuck: rep.NotShown == 0 && len(rep.Threads) > 0}
+	var key strings.Builder
+	var circles, waits []string
+	for _, d := range rep.Deadlocks {
+		circles = append(circles, d.Text)
+	}
+	for i := range rep.Threads {
+		t := &rep.Threads[i]
+		text, ever := wakes(t, pids, limit, outside)
+		f.stuck = f.stuck && !ever
+		if text != "" && !slices.Contains(waits, text) {
+			waits = append(waits, text)
+		}
+		fmt.Fprintf(&key, "%d %s %s\n", t.ThreadID, text, strings.Join(t.Backtrace, "|"))
+		name := t.Name
+		if t.Count > 1 {
+			name = fmt.Sprintf("%s and %d more", name, t.Count-1)
+		}
+		if text != "" {
+			name += ": " + text
+		}
+		f.threads = append(f.threads, StuckLine{name, t.Backtrace[:min(len(t.Backtrace), maxStack)]})
+	}
+	f.stuck = f.stuck && !timers(pids)
+	slices.Sort(circles)
+	waiting := strings.Join(waits[:min(len(waits), 4)], ", ")
+	f.key = key.String()
+	switch {
+	case len(circles) > 0: // whatever the others do, these do not go on
+		f.stuck = true
+		f.diagnosis = "deadlock: " + strings.Join(circles, "; ")
+		f.key = f.diagnosis
+	case f.stuck:
+		f.diagnosis = "stuck: no thread can go on; they wait for " + waiting
+	case waiting != "":
+		f.diagnosis = "it waits for " + waiting
+	default:
+		f.diagnosis = "its threads run"
+	}
+	f.threads = f.threads[:min(len(f.threads), maxThreads)]
+	return f
+}
+
+// Signals that a timer sends, or a file that has news: whoever catches one, or blocks it to wait for it, may go on by it.
+const (
+	sigALRM, sigVTALRM, sigPROF, sigIO = 14, 26, 27, 29
+	firstRealTime                      = 34 // the C library has the two below for itself
+)
+
+// timersMayWake reports whether a signal may wake a process from outside. What is no Linux says nothing, and then nothing is stuck.
+func timersMayWake(pids []int) bool {
+	const wakers uint64 = 1<<(sigALRM-1) | 1<<(sigVTALRM-1) | 1<<(sigPROF-1) | 1<<(sigIO-1) | math.MaxUint64&^(1<<(firstRealTime-1)-1)
+	for _, pid := range pids {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+		if err != nil {
+			return true
+		}
+		for line := range strings.Lines(string(b)) {
+			name, mask, _ := strings.Cut(strings.TrimSpace(line), ":\t")
+			if name != "SigCgt" && name != "SigBlk" {
+				continue
+			}
+			if v, err := strconv.ParseUint(mask, 16, 64); err != nil || v&wakers != 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// maxThreads is how many threads of a stuck test an answer has.
+const maxThreads = 10
+
+// inner are the waits that only a thread of the tests' own processes ends.
+var inner = []string{"mutex", "rwlock-read", "rwlock-write", "condvar", "join", "semaphore", "barrier", "once", "latch", "channel", "park", "atomic", "futex", "child", "signal"}
+
+// wakes says what a thread waits for, and whether it may go on some day without a thread that is looked at.
+func wakes(t *collector.ThreadRow, pids []int, limit time.Duration, outside func(file string, pids []int) bool) (text string, ever bool) {
+	w := t.WaitingFor
+	if w == nil {
+		return "", true
+	}
+	text = w.What()
+	switch {
+	case w.Kind == "sleep":
+		d, err := time.ParseDuration(w.Detail)
+		if err == nil && d > limit {
+			return fmt.Sprintf("a sleep of %v, longer than the whole run may take", d), false
+		}
+		return text, true
+	case w.Timed:
+		return text, true
+	case w.Kind == "pipe":
+		return text, outside(w.File, pids)
+	}
+	return text, !slices.Contains(inner, w.Kind)
+}
+
+// pipeOutside reports whether a process that is none of these has an end of a pipe.
+func pipeOutside(file string, pids []int) bool {
+	if !strings.HasPrefix(file, "pipe:[") {
+		return true
+	}
+	all, err := filepath.Glob("/proc/[0-9]*/fd/*")
+	if err != nil {
+		return true
+	}
+	for _, name := range all {
+		var pid int
+		if _, err := fmt.Sscanf(name, "/proc/%d/", &pid); err != nil || slices.Contains(pids, pid) {
+			continue
+		}
+		if to, err := os.Readlink(name); err == nil && to == file {
+			return true
+		}
+	}
+	return false
+}
+
+// stick notes a stuck test.
+func (r *Run) stick(f finding) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := Stuck{Diagnosis: f.diagnosis, Threads: f.threads}
+	now := time.Now()
+	var names []string
+	for _, id := range r.order {
+		if e := r.tests[id]; !e.over && !e.test.Group {
+			names = append(names, id)
+			s.ElapsedMs = max(s.ElapsedMs, now.Sub(e.began).Milliseconds())
+		}
+	}
+	s.Name = strings.Join(names[:min(len(names), 3)], ", ")
+	if s.Name == "" && len(r.commands) > 0 {
+		s.Name = r.commands[len(r.commands)-1]
+	}
+	if s.ElapsedMs == 0 {
+		s.ElapsedMs = now.Sub(r.since).Milliseconds()
+	}
+	for _, t := range f.threads {
+		for _, line := range t.Stack {
+			name, _, _ := strings.Cut(line, " (")
+			if name != "" && !strings.ContainsAny(name, "<>{}# ") && !slices.Contains(s.SuggestedTraces, name) && len(s.SuggestedTraces) < maxTraces {
+				s.SuggestedTraces = append(s.SuggestedTraces, name)
+			}
+		}
+	}
+	r.stuck = []Stuck{s}
+}
+
+// unstick takes it back: something moves.
+func (r *Run) unstick() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stuck = nil
+}
+
+// lastLook takes the stacks of a run that is about to be ended for its time.
+func (r *Run) lastLook(all []member, look looker) {
+	r.mu.Lock()
+	known := len(r.stuck) > 0
+	r.mu.Unlock()
+	if known || len(all) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), lookMax)
+	defer cancel()
+	pids := make([]int, len(all))
+	for i, m := range all {
+		pids[i] = m.pid
+	}
+	rep, err := look(ctx, pids)
+	if err != nil || rep == nil {
+		return
+	}
+	f := judge(rep, pids, r.limit, pipeOutside, timersMayWake)
+	f.diagnosis = "time is up; " + f.diagnosis
+	r.stick(f)
+}
+
+// glance looks at processes that are in no session.
+func (r *Run) glance(ctx context.Context, pids []int) (*collector.ThreadReport, error) {
+	return r.m.cfg.Sessions.Glance(ctx, pids, r.Request.ProjectRoot)
+}
+
+// own leaves out the programs that only start the tests' own.
+func own(all []member, drivers []string) []member {
+	return slices.DeleteFunc(all, func(m member) bool {
+		exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", m.pid))
+		return err != nil || m.state == 'Z' || slices.Contains(drivers, filepath.Base(exe))
+	})
+}

@@ -1,0 +1,87 @@
+package testrun
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/strobe-debug/strobe/internal/collector"
+	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/iochan"
+	"github.com/strobe-debug/strobe/internal/session"
+	"github.com/strobe-debug/strobe/internal/testadapter"
+)
+
+// endWait is how long a traced command's session may take to end once it is told to.
+const endWait = 10 * time.Second
+
+// traced runs a command as a session: its whole process tree is observed.
+func (r *Run) traced(ctx context.Context, step *testadapter.Step) (testadapter.Exit, error) {
+	path, err := lookIn(step)
+	if err != nil {
+		return testadapter.Exit{}, fault.New(fault.LaunchFailed, "Install it, or give its path in PATH with env.", "run %s: %w", step.Argv[0], err)
+	}
+	env := map[string]string{}
+	for _, v := range r.environ(step) {
+		if name, val, ok := strings.Cut(v, "="); ok && name != "" {
+			env[name] = val
+		}
+	}
+	s, err := r.m.cfg.Sessions.Launch(ctx, session.LaunchRequest{
+		Command: path, Args: step.Argv[1:], Cwd: step.Dir, ProjectRoot: r.Request.ProjectRoot, Env: env, Tracing: r.Request.Tracing,
+		Name: "test " + filepath.Base(r.Request.ProjectRoot), Drivers: step.Drivers,
+		Tap: func(stream iochan.Stream, data []byte) {
+			if stream == iochan.Stderr {
+				r.output(testadapter.Stderr, data)
+			} else {
+				r.output(testadapter.Stdout, data)
+			}
+		},
+	})
+	if err != nil {
+		return testadapter.Exit{}, err
+	}
+	r.mu.Lock()
+	r.sessions = append(r.sessions, s.ID)
+	r.mu.Unlock()
+	look := func(ctx context.Context, _ []int) (*collector.ThreadReport, error) {
+		if len(s.Pauses()) > 0 { // by a breakpoint: whoever set it lets it go on
+			return nil, nil
+		}
+		return s.Threads(ctx)
+	}
+	procs := func() []member { return own(tree(s.PID()), step.Drivers) }
+	unwatch := r.watched(step, procs, look)
+	defer unwatch()
+	select {
+	case <-s.Over():
+	case <-ctx.Done():
+		unwatch()
+		if errors.Is(context.Cause(ctx), errTimeout) {
+			r.lastLook(procs(), look)
+		}
+		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), endWait)
+		_, err = r.m.cfg.Sessions.Stop(stop, s.ID, session.StopOptions{Kill: true, Retain: true})
+		cancel()
+	}
+	var x testadapter.Exit
+	if st, e := s.State(context.WithoutCancel(ctx)); e == nil {
+		if st.ExitCode != nil {
+			x.Code = *st.ExitCode
+		}
+		x.Signal = st.Signal
+	}
+	return x, err
+}
+
+// lookIn finds a step's program.
+func lookIn(step *testadapter.Step) (string, error) {
+	for _, v := range step.Env {
+		if len(v) > 5 && v[:5] == "PATH=" {
+			return lookPath(v[5:])(step.Argv[0])
+		}
+	}
+	return lookPath("")(step.Argv[0])
+}

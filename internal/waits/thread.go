@@ -1,0 +1,93 @@
+package waits
+
+// State is what a thread does.
+type State string
+
+const (
+	Running State = "running" // on a CPU, or ready to be
+	Waiting State = "waiting" // in a system call that has not returned
+	Stopped State = "stopped" // by SIGSTOP and the like, or by a debugger
+)
+
+// Thread is a thread as it was found.
+type Thread struct {
+	PID, TID int
+	Local    int // its number in its own process namespace, where lock words come from
+	Name     string
+	State    State
+	Syscall  int64     // that it waits in; -1 none
+	Args     [6]uint64 // of it
+	Frames   []Frame   // innermost first
+	Elided   int       // frames left out in the middle
+	Lack     string    // why the stack is not whole, "" it is
+	// Entered is the library function that the program called and that led to the wait, where only the call tells:
+	// functions that end in a jump to another one are not on the stack.
+	Entered string
+
+	Wait *Wait // filled by Analyze; nil when it does not wait
+}
+
+// Frame is one function on a thread's stack.
+type Frame struct {
+	Function string // demangled, "" unknown
+	File     string // absolute, or ""
+	Line     int
+	Module   string // the file with its code
+	Guessed  bool   // not by unwind tables
+}
+
+// Process is what can be asked of a target's process. Functions may be nil: then nobody knows.
+type Process struct {
+	Read   func(addr uint64, b []byte) error
+	File   func(fd int) string               // what a file descriptor is: a path, "pipe:[123]", "" unknown
+	Alive  func(local int) bool              // whether the process may have a thread of that number by now
+	Name   func(t *Thread, a uint64) string  // the variable at an address: a global one, or one that t's functions know
+	Guards func(t *Thread) []Guard           // locks that t's local variables say it holds
+	Stack  func(t *Thread, word uint64) bool // whether t's stack holds a word
+	Root   string                            // folder of the user's code, "" unknown
+}
+
+// Guard is a local variable that exists while its thread holds a lock.
+type Guard struct {
+	Lo, Hi uint64 // the lock is in [Lo, Hi)
+	Read   bool   // shared with other readers
+	RW     bool   // of a reader-writer lock, else of a mutex
+	// Anywhere: which lock is not known, only that there is one.
+	Anywhere bool
+}
+
+// Wait is what a thread waits for.
+type Wait struct {
+	Kind   string `json:"kind"`             // mutex, rwlock-read, rwlock-write, condvar, join, semaphore, barrier, once, latch, channel, park, atomic, futex, pipe, socket, terminal, file, file-lock, poll, sleep, child, signal, syscall
+	Object string `json:"object,omitempty"` // its address, "0x…"
+	Name   string `json:"name,omitempty"`   // of the variable
+	Owner  int    `json:"owner,omitempty"`  // thread that has to act: the lock's holder, or the thread that is joined
+	// OwnerKnownBy is how: lock (it says so itself), guard (a local variable of the owner), stack (the owner is in the
+	// function that has to end), guess (only the owner's stack mentions the lock).
+	OwnerKnownBy string `json:"ownerKnownBy,omitempty"`
+	OwnerGone    bool   `json:"ownerGone,omitempty"` // no such thread: it ended, or never was of this process (fork)
+	FD           *int   `json:"fd,omitempty"`
+	File         string `json:"file,omitempty"`   // what fd is
+	Detail       string `json:"detail,omitempty"` // "60s", "2 of 3 arrived"
+	Timed        bool   `json:"timed,omitempty"`  // it ends by itself
+
+	object uint64
+	at     uint64 // the futex's address
+}
+
+// Member is a thread in a deadlock.
+type Member struct {
+	ThreadID int    `json:"threadId"`
+	Name     string `json:"name"`
+	WaitsFor string `json:"waitsFor"` // "mutex m2"
+	HeldBy   int    `json:"heldBy"`
+	At       string `json:"at"` // where in the program's own code it waits
+}
+
+// Deadlock is a circle of threads that wait for each other, or a wait for a thread that is gone.
+type Deadlock struct {
+	Threads  []Member `json:"threads"`
+	Text     string   `json:"text"`
+	Blocked  int      `json:"blocked,omitempty"`  // threads that wait for these, directly or through others
+	Probable bool     `json:"probable,omitempty"` // an owner is not known from the lock itself
+}

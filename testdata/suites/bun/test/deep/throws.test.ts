@@ -1,0 +1,4 @@
+import { test } from 'bun:test';
+
+test('declared before', () => {});
+throw new TypeError('while loading');

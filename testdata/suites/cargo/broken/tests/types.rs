@@ -1,0 +1,5 @@
+#[test]
+fn types() {
+    let n: u32 = "text";
+    missing(n);
+}

@@ -1,0 +1,5 @@
+#[test]
+fn exits() {
+    eprintln!("captured: is not seen");
+    std::process::exit(5);
+}

@@ -1,0 +1,5 @@
+Deno.test('before', () => {});
+Deno.test('crashes', () => {
+  Deno.kill(Deno.pid, 'SIGABRT');
+  for (;;);
+});

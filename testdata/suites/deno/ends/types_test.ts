@@ -1,0 +1,3 @@
+const n: number = 'no number';
+
+Deno.test('never seen', () => console.log(n));

@@ -1,0 +1,2 @@
+Deno.test('declared before', () => {});
+throw new TypeError('while loading');

@@ -1,0 +1,3 @@
+fn main() {
+    let n: u32 = "text";
+}

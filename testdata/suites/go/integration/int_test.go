@@ -1,0 +1,5 @@
+package integration
+
+import "testing"
+
+func TestByFolder(t *testing.T) {}

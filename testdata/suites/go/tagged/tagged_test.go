@@ -1,0 +1,7 @@
+//go:build integration
+
+package tagged
+
+import "testing"
+
+func TestTagged(t *testing.T) {}

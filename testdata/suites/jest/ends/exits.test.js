@@ -1,0 +1,5 @@
+test('before', () => {});
+test('exits', () => {
+  process.exit(3);
+});
+test('after', () => {});

@@ -1,0 +1,3 @@
+const { gone } = require('./a-module-that-is-not-there');
+
+test('never seen', () => gone());

@@ -1,0 +1,2 @@
+test('declared before', () => {});
+throw new TypeError('while loading');

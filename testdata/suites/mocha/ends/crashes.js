@@ -1,0 +1,4 @@
+it('before', () => {});
+it('crashes', () => {
+  process.kill(process.pid, 'SIGSEGV');
+});

@@ -1,0 +1,5 @@
+it('before', () => {});
+it('exits', () => {
+  process.exit(3);
+});
+it('after', () => {});

@@ -1,0 +1,2 @@
+it('declared before', () => {});
+throw new TypeError('while loading');

@@ -1,0 +1,6 @@
+import { test } from '@playwright/test';
+
+test('crashes', async () => {
+  process.kill(process.pid, 'SIGSEGV');
+  await new Promise(() => {});
+});

@@ -1,0 +1,5 @@
+import a_module_that_is_not_there  # noqa: F401
+
+
+def test_never_seen():
+    pass

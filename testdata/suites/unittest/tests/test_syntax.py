@@ -1,0 +1,3 @@
+import unittest
+
+def broken()

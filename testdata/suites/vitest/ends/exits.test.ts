@@ -1,0 +1,7 @@
+import { test } from 'vitest';
+
+test('before', () => {});
+test('exits', () => {
+  process.exit(3);
+});
+test('after', () => {});
