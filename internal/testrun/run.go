@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -96,10 +97,14 @@ func (r *Run) prepare() error {
 	return nil
 }
 
-// execution begins the adapter's work.
+// execution begins the adapter's work. Each round has a folder of its own: a report that an earlier one left would be taken for its own.
 func (r *Run) execution() (testadapter.Execution, error) {
 	q := &r.Request
-	return r.adapter.Start(r.project, &testadapter.Request{Level: q.Level, Test: q.Test, Command: q.Command, Args: q.Args, Dir: filepath.Join(r.dir, "run"),
+	dir := filepath.Join(r.dir, "run", strconv.Itoa(r.round))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make a directory for the test run: %w", err)
+	}
+	return r.adapter.Start(r.project, &testadapter.Request{Level: q.Level, Test: q.Test, Command: q.Command, Args: q.Args, Dir: dir,
 		Timeout: r.limit, Traced: !q.Tracing.Empty()}, r.news)
 }
 
