@@ -19,23 +19,10 @@ func TestStuck(t *testing.T) {
 	} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
-			dir := project(t, nil)
-			var r testAnswer
-			s.Call(t, "debug_test", args{"projectRoot": dir, "command": path + " stuck " + how, "timeout": 60000}, &r)
-			id := r.TestRunID
-			strobetest.Eventually(t, endLimit, "it to be called stuck", func() bool {
-				r = testAnswer{}
-				s.Call(t, "debug_test", args{"action": "status", "testRunId": id, "waitMs": 200}, &r)
-				return r.Progress == nil || len(r.Progress.Stuck) > 0
-			})
-			if r.Progress == nil {
-				t.Fatalf("it ended: %+v %+v", r, r.Result)
-			}
-			st := r.Progress.Stuck[0]
+			st := seenStuck(t, s, path+" stuck "+how)
 			if !strings.Contains(st.Diagnosis, want) || len(st.Threads) == 0 || len(st.Threads[0].Stack) == 0 {
 				t.Errorf("%+v, want %s", st, want)
 			}
-			s.Call(t, "debug_test", args{"action": "cancel", "testRunId": id}, &r)
 		})
 	}
 }
@@ -48,20 +35,78 @@ func TestSlowIsNotStuck(t *testing.T) {
 	for _, how := range []string{"cpu", "sleep", "naps", "child", "sleepingchild", "thread", "condvar", "lock", "pipe", "network", "timedwait", "alarm"} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
-			dir := project(t, nil)
-			var r testAnswer
-			s.Call(t, "debug_test", args{"projectRoot": dir, "command": path + " slow " + how, "timeout": 60000}, &r)
-			for id := r.TestRunID; r.Status == "running"; {
-				r = testAnswer{}
-				s.Call(t, "debug_test", args{"action": "status", "testRunId": id, "waitMs": 200}, &r)
-				if r.Progress != nil && len(r.Progress.Stuck) > 0 {
-					t.Fatalf("called stuck: %+v", r.Progress.Stuck)
-				}
-			}
-			if r.Status != "completed" || len(r.Result.Stuck) > 0 || r.Result.Summary.Failed > 0 {
-				t.Errorf("%+v %+v", r, r.Result)
-			}
+			neverStuck(t, s, path+" slow "+how)
 		})
+	}
+}
+
+// TestEndless runs programs that go round for ever: they are told as such while they run, with the function that does.
+func TestEndless(t *testing.T) {
+	strobetest.NeedPtrace(t)
+	s := strobetest.Start(t, nil)
+	for _, variant := range []string{"gcc-O0", "gcc-O2"} {
+		path := strobetest.BuildSource(t, "cpp", variant, "loops", readTestdata(t, "loops.cpp"), "-pthread")
+		for how, in := range map[string]string{
+			"flag": "stuck", "empty": "stuck", "counter": "stuck", "list": "length", "search": "find", "blanks": "skip_blanks", "retry": "retry", "compare": "stuck",
+			"newton": "root", "spinlock": "SpinLock::lock", "yield": "stuck", "naps": "stuck", "each": "", "worker": "", "map": "stuck", "stamps": "stuck",
+		} {
+			t.Run(variant+"/"+how, func(t *testing.T) {
+				t.Parallel()
+				st := seenStuck(t, s, path+" stuck "+how)
+				if !strings.HasPrefix(st.Diagnosis, "infinite loop: "+in) || len(st.Threads) == 0 || len(st.Threads[0].Stack) == 0 {
+					t.Errorf("%+v, want a loop in %q", st, in)
+				}
+			})
+		}
+	}
+}
+
+// TestBusyIsNotEndless runs programs that take their time with the CPU, or wait for one that does.
+func TestBusyIsNotEndless(t *testing.T) {
+	strobetest.NeedPtrace(t)
+	s := strobetest.Start(t, nil)
+	path := strobetest.BuildSource(t, "cpp", "gcc-O2", "loops", readTestdata(t, "loops.cpp"), "-pthread")
+	for _, how := range []string{"count", "collatz", "fib", "deadline", "spinwait", "pollwait", "computes", "sort", "series", "text", "cycle", "wait4child", "handoff", "hidden"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			neverStuck(t, s, path+" slow "+how)
+		})
+	}
+}
+
+// seenStuck runs a program as a test until it is called stuck, and ends it.
+func seenStuck(t *testing.T, s *strobetest.Strobe, command string) stuckTest {
+	t.Helper()
+	var r testAnswer
+	s.Call(t, "debug_test", args{"projectRoot": project(t, nil), "command": command, "timeout": 120000}, &r)
+	id := r.TestRunID
+	strobetest.Eventually(t, endLimit, "it to be called stuck", func() bool {
+		r = testAnswer{}
+		s.Call(t, "debug_test", args{"action": "status", "testRunId": id, "waitMs": 200}, &r)
+		return r.Progress == nil || len(r.Progress.Stuck) > 0
+	})
+	if r.Progress == nil {
+		t.Fatalf("it ended: %+v %+v", r, r.Result)
+	}
+	st := r.Progress.Stuck[0]
+	s.Call(t, "debug_test", args{"action": "cancel", "testRunId": id}, &r)
+	return st
+}
+
+// neverStuck runs a program as a test to its end, without its being called stuck.
+func neverStuck(t *testing.T, s *strobetest.Strobe, command string) {
+	t.Helper()
+	var r testAnswer
+	s.Call(t, "debug_test", args{"projectRoot": project(t, nil), "command": command, "timeout": 120000}, &r)
+	for id := r.TestRunID; r.Status == "running"; {
+		r = testAnswer{}
+		s.Call(t, "debug_test", args{"action": "status", "testRunId": id, "waitMs": 200}, &r)
+		if r.Progress != nil && len(r.Progress.Stuck) > 0 {
+			t.Fatalf("called stuck: %+v", r.Progress.Stuck)
+		}
+	}
+	if r.Status != "completed" || len(r.Result.Stuck) > 0 || r.Result.Summary.Failed > 0 {
+		t.Errorf("%+v %+v", r, r.Result)
 	}
 }
 

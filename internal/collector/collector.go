@@ -166,6 +166,32 @@ type Glancer interface {
 	Glance(ctx context.Context, pids []int, root string) (*ThreadReport, error)
 }
 
+// Spinner is a Runtime that can show that threads will never leave their loops.
+type Spinner interface {
+	// Spin looks at the threads of processes that nobody observes which run, or sleep for a time. Those with system calls of other
+	// kinds are left out. Nil without an error: there are too many.
+	Spin(ctx context.Context, pids []int, root string) ([]Loop, error)
+}
+
+// Loop is what a thread does that runs.
+type Loop struct {
+	PID, ThreadID int
+	Endless       bool          // shown: while nobody else changes its memory, it goes round for ever
+	Between       string        // endless only by itself: which threads change what the others read
+	Why           string        // not shown: why
+	Sleeps        bool          // in each round
+	Length        int           // instructions of a round
+	Owner         *LoopFunction // that goes round; nil: not known
+	Functions     []LoopFunction
+	Backtrace     []string
+}
+
+// LoopFunction is a function whose code a loop runs, with the lines of it, 0 where they are not known.
+type LoopFunction struct {
+	Name, File  string
+	First, Last int
+}
+
 // Attacher is a Runtime that can attach to running processes.
 type Attacher interface {
 	// Find describes a process as a Command for Launch: PID, Path, Name, Args and Dir. It says why where that cannot be attached to, or

@@ -16,13 +16,15 @@ type insn struct {
 	rm     int    // ModRM.rm with REX.B, where the operand is a register
 	isMem  bool
 	addr   uint64 // effective address
+	two    bool   // its opcode is behind 0x0f
+	vector bool   // it works on vector registers
 	rel    bool   // it is relative to the next instruction, whose start is not known yet
 }
 
 func (m *Machine) fetch() byte {
 	num := m.RIP / pageSize
 	if m.code == nil || m.codeNum != num {
-		if ours(m.RIP) { // there is no code in the machine's own memory
+		if m.ours(m.RIP) { // there is no code in the machine's own memory
 			m.fail(fmt.Errorf("%w at 0x%x, to run there", ErrMemory, m.RIP))
 			return 0
 		}
@@ -117,6 +119,9 @@ func (m *Machine) modrm(behind int) {
 	in.rm = int(c&7) | int(in.rex&1)<<3
 	mod := c >> 6
 	if in.isMem = mod != 3; !in.isMem {
+		if m.taint != nil {
+			m.vectorSources()
+		}
 		return
 	}
 	var a uint64
@@ -125,16 +130,19 @@ func (m *Machine) modrm(behind int) {
 	case c&7 == 4:
 		sib := m.fetch()
 		if index := int(sib>>3&7) | int(in.rex&2)<<2; index != RSP {
+			m.addresses(index)
 			a = m.Reg[index] << (sib >> 6)
 		}
 		if base := int(sib&7) | int(in.rex&1)<<3; base&7 == RBP && mod == 0 {
 			a += m.imm(4)
 		} else {
+			m.addresses(base)
 			a += m.Reg[base]
 		}
 	case c&7 == 5 && mod == 0:
 		a, relative = m.imm(4), true
 	default:
+		m.addresses(in.rm)
 		a = m.Reg[in.rm]
 	}
 	switch mod {
@@ -150,18 +158,26 @@ func (m *Machine) modrm(behind int) {
 		a &= mask(4)
 	}
 	in.addr = a + in.base
+	if m.taint != nil {
+		m.vectorSources()
+	}
 }
 
 // get reads a general register.
 func (m *Machine) get(r, n int) uint64 {
 	if n == 1 && m.in.rex == 0 && r >= 4 && r < 8 { // ah, ch, dh, bh
+		m.uses(r - 4)
 		return m.Reg[r-4] >> 8 & 0xff
 	}
+	m.uses(r)
 	return m.Reg[r] & mask(n)
 }
 
 // set writes a general register. 32-bit writes clear the upper half.
 func (m *Machine) set(r, n int, v uint64) {
+	if m.taint != nil {
+		m.defines(r, n)
+	}
 	switch n {
 	case 8:
 		m.Reg[r] = v

@@ -3,9 +3,17 @@ package emulate
 import "math/bits"
 
 // flags are the arithmetic flags and the direction flag.
-type flags struct{ cf, zf, sf, of, pf, df bool }
+type flags struct {
+	cf, zf, sf, of, pf, df bool
+
+	wrote, partly bool // by this instruction; partly: some flags stay as they were
+}
+
+// touch notes that some flags were written.
+func (f *flags) touch() { f.wrote, f.partly = true, true }
 
 func (f *flags) result(v uint64, n int) {
+	f.wrote = true
 	v &= mask(n)
 	f.zf, f.sf, f.pf = v == 0, v&signBit(n) != 0, bits.OnesCount8(uint8(v))%2 == 0
 }
@@ -99,6 +107,7 @@ func (f *flags) cond(c byte) bool {
 func (f *flags) shift(op int, a, by uint64, n int) uint64 {
 	width := uint64(8 * n)
 	if by &= 0x1f | width&0x40>>1; by == 0 {
+		f.touch() // how far it shifts may depend on what changes
 		return a
 	}
 	a &= mask(n)
@@ -118,12 +127,14 @@ func (f *flags) shift(op int, a, by uint64, n int) uint64 {
 			f.cf = top
 			f.of = top != (v&(signBit(n)>>1) != 0)
 		}
+		f.touch()
 		return v
 	case 2, 3:
 		v = a
 		for range by {
 			v = f.rotateCarry(op&7 == 2, v, n)
 		}
+		f.touch()
 		return v
 	case 4, 6:
 		v = a << by & mask(n)

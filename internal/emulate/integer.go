@@ -24,7 +24,7 @@ func (m *Machine) execute() {
 	case op < 0x40 && op&7 < 6:
 		m.arithmetic()
 	case op >= 0x50 && op < 0x58:
-		m.push(m.Reg[int(op&7)|int(in.rex&1)<<3], m.stackSize())
+		m.push(m.get(int(op&7)|int(in.rex&1)<<3, 8), m.stackSize())
 	case op >= 0x58 && op < 0x60:
 		n := m.stackSize()
 		m.set(int(op&7)|int(in.rex&1)<<3, n, m.pop(n))
@@ -44,7 +44,7 @@ func (m *Machine) execute() {
 		a := m.rmGet(in.size)
 		m.set(in.reg, in.size, m.imul(a, m.imm(1), in.size))
 	case op >= 0x70 && op < 0x80:
-		if to := m.imm(1); m.cond(op) {
+		if to := m.imm(1); m.branch(op) {
 			m.RIP += to
 		}
 	case op == 0x80 || op == 0x81 || op == 0x83:
@@ -85,19 +85,21 @@ func (m *Machine) execute() {
 			m.set(r, in.size, a)
 		}
 	case op == 0x98:
-		m.set(RAX, in.size, extend(m.Reg[RAX], in.size/2))
+		m.set(RAX, in.size, extend(m.get(RAX, 8), in.size/2))
 	case op == 0x99:
-		m.set(RDX, in.size, uint64(int64(extend(m.Reg[RAX], in.size))>>63))
+		m.set(RDX, in.size, uint64(int64(extend(m.get(RAX, 8), in.size))>>63))
 	case op == 0x9c:
+		m.usesFlags()
 		m.push(m.word(), 8)
 	case op == 0x9d:
 		m.setWord(m.pop(8))
+		m.flags.wrote = true
 	case op >= 0xa4 && op < 0xa8 || op >= 0xaa && op < 0xb0:
 		m.stringOp()
 	case op == 0xa8:
-		m.logic(m.Reg[RAX]&m.imm(1), 1)
+		m.logic(m.get(RAX, 8)&m.imm(1), 1)
 	case op == 0xa9:
-		m.logic(m.Reg[RAX]&m.immZ(), in.size)
+		m.logic(m.get(RAX, 8)&m.immZ(), in.size)
 	case op >= 0xb0 && op < 0xb8:
 		m.set(int(op&7)|int(in.rex&1)<<3, 1, m.imm(1))
 	case op >= 0xb8 && op < 0xc0:
@@ -120,15 +122,15 @@ func (m *Machine) executeHigh() {
 		m.modrm(0)
 		n, by := m.width(), uint64(1)
 		if op >= 0xd2 {
-			by = m.Reg[RCX] & 0xff
+			by = m.get(RCX, 8) & 0xff
 		}
 		m.rmSet(n, m.shift(in.reg, m.rmGet(n), by, n))
 	case 0xc2:
 		drop := m.imm(2) & mask(2)
-		m.RIP = m.pop(8)
+		m.RIP = m.target(m.pop(8))
 		m.Reg[RSP] += drop
 	case 0xc3:
-		m.RIP = m.pop(8)
+		m.RIP = m.target(m.pop(8))
 	case 0xc6:
 		m.modrm(1)
 		m.rmSet(1, m.imm(1))
@@ -136,8 +138,8 @@ func (m *Machine) executeHigh() {
 		m.modrm(min(in.size, 4))
 		m.rmSet(in.size, m.immZ())
 	case 0xc9:
-		m.Reg[RSP] = m.Reg[RBP]
-		m.Reg[RBP] = m.pop(8)
+		m.set(RSP, 8, m.get(RBP, 8))
+		m.set(RBP, 8, m.pop(8))
 	case 0xe8:
 		to := m.imm(4)
 		m.push(m.RIP, 8)
@@ -149,6 +151,7 @@ func (m *Machine) executeHigh() {
 		to := m.imm(1)
 		m.RIP += to
 	case 0xe3:
+		m.steer(RCX)
 		if to := m.imm(1); m.Reg[RCX] == 0 {
 			m.RIP += to
 		}
@@ -158,8 +161,10 @@ func (m *Machine) executeHigh() {
 		m.group5()
 	case 0xf5:
 		m.cf = !m.cf
+		m.touch()
 	case 0xf8, 0xf9:
 		m.cf = op == 0xf9
+		m.touch()
 	case 0xfc, 0xfd:
 		m.df = op == 0xfd
 	default:
@@ -185,12 +190,19 @@ func (m *Machine) arithmetic() {
 		} else {
 			b = m.immZ()
 		}
-		if v, write := m.arith(kind, m.Reg[RAX], b, n); write {
+		m.carries(kind)
+		if v, write := m.arith(kind, m.get(RAX, 8), b, n); write {
 			m.set(RAX, n, v)
 		}
 		return
 	}
 	m.modrm(0)
+	m.carries(kind)
+	if m.same(kind, n) {
+		m.arith(kind, 0, 0, n)
+		m.set(in.reg, n, 0)
+		return
+	}
 	if in.op&2 == 0 {
 		if v, write := m.arith(kind, m.rmGet(n), m.get(in.reg, n), n); write {
 			m.rmSet(n, v)
@@ -207,6 +219,7 @@ func (m *Machine) arithmeticImmediate() {
 		size = min(in.size, 4)
 	}
 	m.modrm(size)
+	m.carries(in.reg & 7)
 	a := m.rmGet(n)
 	if v, write := m.arith(in.reg, a, m.imm(size), n); write {
 		m.rmSet(n, v)
@@ -219,6 +232,7 @@ func (m *Machine) imul(a, b uint64, n int) uint64 {
 	v := lo & mask(n)
 	cut := extend(v, n) != lo || hi != uint64(int64(lo)>>63)
 	m.cf, m.of = cut, cut
+	m.touch()
 	return v
 }
 
@@ -277,6 +291,7 @@ func (m *Machine) multiply(b uint64, n int, signed bool) {
 		cut = hi != uint64(int64(extend(lo, n))>>63)&mask(n)
 	}
 	m.cf, m.of = cut, cut
+	m.touch()
 	if n == 1 {
 		m.set(RAX, 2, hi<<8|lo)
 		return
@@ -287,6 +302,9 @@ func (m *Machine) multiply(b uint64, n int, signed bool) {
 
 func (m *Machine) divide(by uint64, n int, signed bool) {
 	var hi, lo uint64
+	m.steer(RAX)
+	m.steer(RDX)
+	m.fixed() // it faults for some values
 	if n == 1 {
 		hi, lo = m.Reg[RAX]>>8&0xff, m.Reg[RAX]&0xff
 	} else {
@@ -362,15 +380,16 @@ func (m *Machine) group5() {
 			a = m.sub(a, 1, 0, n)
 		}
 		m.cf = old
+		m.touch()
 		m.rmSet(n, a)
 	case n == 1:
 		m.unknown()
 	case kind == 2:
-		to := m.rmGet(8)
+		to := m.target(m.rmGet(8))
 		m.push(m.RIP, 8)
 		m.RIP = to
 	case kind == 4:
-		m.RIP = m.rmGet(8)
+		m.RIP = m.target(m.rmGet(8))
 	case kind == 6:
 		m.push(m.rmGet(8), 8)
 	default:
@@ -387,6 +406,15 @@ func (m *Machine) stringOp() {
 		delta = -delta
 	}
 	kind := in.op &^ 1
+	if in.rep != 0 {
+		m.steer(RCX)
+	}
+	if kind == 0xa4 || kind == 0xa6 || kind == 0xac {
+		m.steer(RSI)
+	}
+	if kind != 0xac {
+		m.steer(RDI)
+	}
 	for m.err == nil {
 		if in.rep != 0 {
 			if m.Reg[RCX] == 0 {
@@ -400,11 +428,11 @@ func (m *Machine) stringOp() {
 		case 0xa6:
 			m.sub(m.load(m.Reg[RSI]+in.base, n), m.load(m.Reg[RDI], n), 0, n)
 		case 0xaa:
-			m.store(m.Reg[RDI], m.Reg[RAX], n)
+			m.store(m.Reg[RDI], m.get(RAX, 8), n)
 		case 0xac:
 			m.set(RAX, n, m.load(m.Reg[RSI]+in.base, n))
 		default:
-			m.sub(m.Reg[RAX], m.load(m.Reg[RDI], n), 0, n)
+			m.sub(m.get(RAX, 8), m.load(m.Reg[RDI], n), 0, n)
 		}
 		if kind == 0xa4 || kind == 0xa6 || kind == 0xac {
 			m.Reg[RSI] += delta
@@ -413,6 +441,9 @@ func (m *Machine) stringOp() {
 			m.Reg[RDI] += delta
 		}
 		compares := kind == 0xa6 || kind == 0xae
+		if compares && in.rep != 0 {
+			m.fixed()
+		}
 		if in.rep == 0 || compares && m.zf != (in.rep == 0xf3) {
 			return
 		}

@@ -91,12 +91,20 @@ type Machine struct {
 	err     error
 	flags
 	in insn
+
+	live    bool   // it goes on from a thread's registers (Resume): no memory of the machine's own, originals are kept
+	taint   *taint // nil: not followed
+	syscall Syscall
+	touched *Touched // nil: not recorded
+	natural map[uint64]textFunction
 }
 
 type page struct {
 	data    [pageSize]byte
 	missing bool
 	written bool
+	outside bool            // others may change it
+	clean   *[pageSize]byte // of a live machine: what the program has there, once written
 }
 
 // New makes a machine. fsBase is the thread's FS base, for thread-locals and the stack protector.
@@ -134,7 +142,7 @@ func (m *Machine) newPage() *page {
 	}
 	p := m.free[n]
 	m.free = m.free[:n]
-	p.missing, p.written = false, false
+	p.missing, p.written, p.outside, p.clean = false, false, false, nil
 	return p
 }
 
@@ -182,7 +190,7 @@ func (m *Machine) Read(addr uint64, b []byte) error {
 		n := min(uint64(len(b)), pageSize-off)
 		if p := m.page(addr); p != nil {
 			copy(b[:n], p.data[off:])
-		} else if ours(addr) || m.mem.Read(addr, b[:n]) != nil { // a core file may end within a page
+		} else if m.ours(addr) || m.mem.Read(addr, b[:n]) != nil { // a core file may end within a page
 			return fmt.Errorf("%w at 0x%x", ErrMemory, addr)
 		}
 		addr, b = addr+n, b[n:]
@@ -210,7 +218,7 @@ func (m *Machine) Text(addr uint64, limit int) (string, bool) {
 }
 
 // ours reports whether addr is in the range that belongs to the machine.
-func ours(addr uint64) bool { return addr >= oursLo && addr < oursHi }
+func (m *Machine) ours(addr uint64) bool { return !m.live && addr >= oursLo && addr < oursHi }
 
 // page returns the page that has addr; nil if it is not there as a whole.
 func (m *Machine) page(addr uint64) *page {
@@ -221,12 +229,15 @@ func (m *Machine) page(addr uint64) *page {
 	p := m.pages[num]
 	if p == nil {
 		p = m.newPage()
-		if ours(addr) {
+		if m.ours(addr) {
 			clear(p.data[:])
 			p.missing = !(addr >= stackTop-stackBytes && addr < stackTop || addr >= heapStart && addr < heapEnd)
 			p.written = true
 		} else {
 			p.missing = m.mem.Read(num*pageSize, p.data[:]) != nil
+			if o, ok := m.mem.(Outsider); ok && m.live {
+				p.outside = o.Outside(addr)
+			}
 		}
 		m.pages[num] = p
 	}
@@ -246,6 +257,9 @@ func (m *Machine) fail(err error) {
 // load reads n bytes, at most 8.
 func (m *Machine) load(addr uint64, n int) uint64 {
 	off := addr % pageSize
+	if m.live {
+		m.reads(addr, n)
+	}
 	if p := m.page(addr); p != nil && off <= pageSize-8 {
 		return binary.LittleEndian.Uint64(p.data[off:]) & mask(n)
 	}
@@ -261,6 +275,9 @@ func (m *Machine) load(addr uint64, n int) uint64 {
 func (m *Machine) store(addr, v uint64, n int) {
 	var b [8]byte
 	binary.LittleEndian.PutUint64(b[:], v)
+	if m.live {
+		m.writes(addr, n)
+	}
 	m.Write(addr, b[:n])
 }
 
@@ -280,6 +297,10 @@ func (m *Machine) Write(addr uint64, b []byte) error {
 				break
 			}
 			p.written = true
+			if m.live {
+				clean := p.data
+				p.clean = &clean
+			}
 		}
 		copy(p.data[off:], b[:n])
 		addr, b = addr+n, b[n:]
@@ -288,11 +309,13 @@ func (m *Machine) Write(addr uint64, b []byte) error {
 }
 
 func (m *Machine) push(v uint64, n int) {
+	m.steer(RSP)
 	m.Reg[RSP] -= uint64(n)
 	m.store(m.Reg[RSP], v, n)
 }
 
 func (m *Machine) pop(n int) uint64 {
+	m.steer(RSP)
 	v := m.load(m.Reg[RSP], n)
 	m.Reg[RSP] += uint64(n)
 	return v

@@ -81,7 +81,7 @@ func (m *Machine) Replace(addr uint64, name string) bool {
 
 // runNative does the work of a function and returns from it. It counts as one instruction for each eight bytes touched.
 func (m *Machine) runNative(f native) {
-	m.in.start = m.RIP
+	m.in = insn{start: m.RIP}
 	m.steps++
 	v := f(m, m.Reg[RDI], m.Reg[RSI], m.Reg[RDX])
 	if m.steps > m.limits.Steps {
@@ -141,6 +141,9 @@ func (m *Machine) bytesAt(a, n uint64) []byte {
 	if !m.spend(n) {
 		return nil
 	}
+	if m.live && n > 0 {
+		m.reads(a, int(n))
+	}
 	b := make([]byte, n)
 	if err := m.Read(a, b); err != nil {
 		m.fail(err)
@@ -150,16 +153,24 @@ func (m *Machine) bytesAt(a, n uint64) []byte {
 }
 
 func (m *Machine) move(to, from, n uint64) {
-	if b := m.bytesAt(from, n); b != nil {
-		m.Write(to, b)
+	if b := m.bytesAt(from, n); len(b) > 0 {
+		m.put(to, b)
 	}
 }
 
 func (m *Machine) fill(to, c, n uint64) uint64 {
-	if m.spend(n) {
-		m.Write(to, bytes.Repeat([]byte{byte(c)}, int(n)))
+	if m.spend(n) && n > 0 {
+		m.put(to, bytes.Repeat([]byte{byte(c)}, int(n)))
 	}
 	return to
+}
+
+// put writes what a function of the library does.
+func (m *Machine) put(to uint64, b []byte) {
+	if m.live {
+		m.writes(to, len(b))
+	}
+	m.Write(to, b)
 }
 
 // length is strnlen.

@@ -5,25 +5,32 @@ import "math/bits"
 // executeTwo runs the opcodes behind 0x0f; one flat switch.
 func (m *Machine) executeTwo() {
 	in := &m.in
-	in.op = m.fetch()
+	in.op, in.two = m.fetch(), true
 	switch op := in.op; {
+	case op == 0x05 && m.syscall != nil:
+		m.call()
 	case op == 0x05 || op == 0x34:
 		m.fail(ErrSyscall)
+	case op == 0x31 && m.live: // rdtsc
+		m.outside()
+		m.set(RAX, 4, uint64(m.steps))
+		m.set(RDX, 4, 0)
 	case op == 0x0d || op >= 0x18 && op <= 0x1f: // prefetch, endbr, nop; rdsspq leaves its operand: there is no shadow stack
 		m.modrm(0)
 	case op >= 0x40 && op < 0x50:
 		m.modrm(0)
-		v := m.rmGet(in.size)
-		if !m.cond(op) {
-			v = m.get(in.reg, in.size)
+		v, other := m.rmGet(in.size), m.get(in.reg, in.size)
+		if m.usesFlags(); !m.cond(op) {
+			v = other
 		}
 		m.set(in.reg, in.size, v)
 	case op >= 0x80 && op < 0x90:
-		if to := m.imm(4); m.cond(op) {
+		if to := m.imm(4); m.branch(op) {
 			m.RIP += to
 		}
 	case op >= 0x90 && op < 0xa0:
 		m.modrm(0)
+		m.usesFlags()
 		m.rmSet(1, carry(m.cond(op)))
 	case op == 0xa3 || op == 0xab || op == 0xb3 || op == 0xbb:
 		m.modrm(0)
@@ -40,7 +47,7 @@ func (m *Machine) executeTwo() {
 		m.doubleShift(a, b, m.imm(1)&0xff, op == 0xa4)
 	case op == 0xa5 || op == 0xad:
 		m.modrm(0)
-		m.doubleShift(m.rmGet(in.size), m.get(in.reg, in.size), m.Reg[RCX]&0xff, op == 0xa5)
+		m.doubleShift(m.rmGet(in.size), m.get(in.reg, in.size), m.get(RCX, 8)&0xff, op == 0xa5)
 	case op == 0xae:
 		m.groupFence()
 	case op == 0xaf:
@@ -50,8 +57,11 @@ func (m *Machine) executeTwo() {
 		m.modrm(0)
 		n := m.width()
 		old := m.rmGet(n)
-		if m.sub(m.Reg[RAX], old, 0, n); m.zf {
-			m.rmSet(n, m.get(in.reg, n))
+		b := m.get(in.reg, n)
+		if m.sub(m.get(RAX, 8), old, 0, n); m.taint != nil && m.taint.cur {
+			m.fail(ErrTaint) // which of the two is written depends on it
+		} else if m.zf {
+			m.rmSet(n, b)
 		} else {
 			m.set(RAX, n, old)
 		}
@@ -77,6 +87,7 @@ func (m *Machine) executeTwo() {
 		r := int(op&7) | int(in.rex&1)<<3
 		m.set(r, in.size, bits.ReverseBytes64(m.get(r, in.size))>>(64-8*in.size))
 	default:
+		in.vector = true
 		m.executeVector()
 	}
 }
@@ -86,11 +97,13 @@ func (m *Machine) bitTest(kind byte, bit uint64, reach bool) {
 	in := &m.in
 	width := uint64(8 * in.size)
 	if reach && in.isMem {
+		m.fixed()
 		in.addr += uint64(int64(extend(bit, in.size))>>bits.TrailingZeros64(width)) * uint64(in.size)
 	}
 	at := uint64(1) << (bit % width)
 	v := m.rmGet(in.size)
 	m.cf = v&at != 0
+	m.touch()
 	switch kind {
 	case 1:
 		m.rmSet(in.size, v|at)
@@ -106,6 +119,7 @@ func (m *Machine) doubleShift(a, b, by uint64, left bool) {
 	n := m.in.size
 	width := uint64(8 * n)
 	if by &= 0x1f | width&0x40>>1; by == 0 || by > width {
+		m.fixed()
 		return
 	}
 	var v uint64
@@ -127,6 +141,7 @@ func (m *Machine) bitScan() {
 	m.modrm(0)
 	n := in.size
 	v := m.rmGet(n)
+	m.touch()
 	width := 8 * n
 	low, high := min(bits.TrailingZeros64(v), width), width-bits.Len64(v)
 	switch {
@@ -145,6 +160,8 @@ func (m *Machine) bitScan() {
 		m.set(in.reg, n, uint64(k))
 	case v == 0:
 		m.zf = true // the destination stays
+		m.uses(in.reg)
+		m.set(in.reg, 8, m.Reg[in.reg])
 	case in.op == 0xbc:
 		m.zf = false
 		m.set(in.reg, n, uint64(low))
@@ -186,6 +203,9 @@ func (m *Machine) groupFence() {
 const maxSaved = 64
 
 func (m *Machine) saveVectors() {
+	if m.taint != nil {
+		m.fail(ErrTaint) // not followed into what is saved
+	}
 	if len(m.saved) >= maxSaved {
 		clear(m.saved)
 	}
@@ -205,9 +225,12 @@ func (m *Machine) groupWide() {
 			n = 8
 		}
 		lo, hi := m.load(in.addr, n), m.load(in.addr+uint64(n), n)
+		m.uses(RAX)
+		m.uses(RDX)
+		m.fixed()
 		if m.zf = lo == m.Reg[RAX]&mask(n) && hi == m.Reg[RDX]&mask(n); m.zf {
-			m.store(in.addr, m.Reg[RBX], n)
-			m.store(in.addr+uint64(n), m.Reg[RCX], n)
+			m.store(in.addr, m.get(RBX, 8), n)
+			m.store(in.addr+uint64(n), m.get(RCX, 8), n)
 		} else {
 			m.set(RAX, n, lo)
 			m.set(RDX, n, hi)

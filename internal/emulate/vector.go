@@ -11,8 +11,13 @@ type xmm = [16]byte
 func (m *Machine) vec(n int) (v xmm) {
 	if !m.in.isMem {
 		copy(v[:n], m.XMM[m.in.rm][:])
-	} else if err := m.Read(m.in.addr, v[:n]); err != nil {
-		m.fail(err)
+	} else {
+		if m.live {
+			m.reads(m.in.addr, n)
+		}
+		if err := m.Read(m.in.addr, v[:n]); err != nil {
+			m.fail(err)
+		}
 	}
 	return v
 }
@@ -20,6 +25,9 @@ func (m *Machine) vec(n int) (v xmm) {
 // vecSet writes the first n bytes of v to the operand; of a register the rest stays.
 func (m *Machine) vecSet(v *xmm, n int) {
 	if m.in.isMem {
+		if m.live {
+			m.writes(m.in.addr, n)
+		}
 		m.Write(m.in.addr, v[:n])
 	} else {
 		copy(m.XMM[m.in.rm][:n], v[:n])
@@ -348,6 +356,7 @@ func floatArith(op byte, a, b float64) float64 {
 func (m *Machine) compareFloat(a, b float64) {
 	odd := math.IsNaN(a) || math.IsNaN(b)
 	m.zf, m.pf, m.cf = odd || a == b, odd, odd || a < b
+	m.wrote = true
 	m.of, m.sf = false, false
 }
 

@@ -79,16 +79,25 @@ func (r *Run) plain(ctx context.Context, step *testadapter.Step) (testadapter.Ex
 // await waits for a command's end, and ends it with all below it when the run is over.
 func (r *Run) await(ctx context.Context, cmd *exec.Cmd, step *testadapter.Step) testadapter.Exit {
 	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	spin := r.spin
+	pidfd, err := unix.PidfdOpen(cmd.Process.Pid, 0)
+	if err != nil {
+		spin = nil
+	}
+	go func() {
+		if spin != nil {
+			untilEnded(pidfd)
+		}
+		ended <- cmd.Wait()
+	}()
 	procs := func() []member { return own(tree(cmd.Process.Pid), step.Drivers) }
-	unwatch := r.watched(step, procs, r.glance)
-	var err error
+	unwatch := r.watched(step, procs, r.glance, spin)
 	select {
 	case err = <-ended:
 	case <-ctx.Done():
 		unwatch()
 		if errors.Is(context.Cause(ctx), errTimeout) {
-			r.lastLook(procs(), r.glance)
+			r.lastLook(procs(), r.glance, spin)
 		}
 		endTree(cmd.Process.Pid)
 		err = <-ended
@@ -104,6 +113,17 @@ func (r *Run) await(ctx context.Context, cmd *exec.Cmd, step *testadapter.Step) 
 		}
 	}
 	return x
+}
+
+// untilEnded waits for a process's end, and closes its file. Waiting for the process itself would also take the stops that a closer look at
+// its threads makes.
+func untilEnded(pidfd int) {
+	defer unix.Close(pidfd)
+	for {
+		if _, err := unix.Poll([]unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}, -1); err != unix.EINTR {
+			return
+		}
+	}
 }
 
 // group gives a command a process group of its own, by which what it left behind is found.

@@ -32,6 +32,9 @@ const (
 // looker tells what the threads of a run's processes do.
 type looker func(ctx context.Context, pids []int) (*collector.ThreadReport, error)
 
+// spinner tells of threads that run whether they will ever leave their loops. Nil where that cannot be told.
+type spinner func(ctx context.Context, pids []int) ([]collector.Loop, error)
+
 // member is one process of a tree.
 type member struct {
 	pid, parent int
@@ -40,13 +43,13 @@ type member struct {
 }
 
 // watched begins to watch a step that runs tests; the function it returns ends that.
-func (r *Run) watched(step *testadapter.Step, procs func() []member, look looker) func() {
+func (r *Run) watched(step *testadapter.Step, procs func() []member, look looker, spin spinner) func() {
 	if step.Phase == testadapter.Compiling {
 		return func() {}
 	}
 	stop := make(chan struct{})
 	var watching sync.WaitGroup
-	watching.Go(func() { r.watch(stop, procs, look) })
+	watching.Go(func() { r.watch(stop, procs, look, spin) })
 	return sync.OnceFunc(func() {
 		close(stop)
 		watching.Wait()
@@ -62,11 +65,12 @@ type finding struct {
 }
 
 // watch looks for stuck tests until stop is closed. procs are the tests' own processes.
-func (r *Run) watch(stop <-chan struct{}, procs func() []member, look looker) {
+func (r *Run) watch(stop <-chan struct{}, procs func() []member, look looker, spin spinner) {
 	t := time.NewTicker(watchEvery)
 	defer t.Stop()
 	var last map[int]uint64
 	still, rest, next := time.Now(), stillFor, time.Time{}
+	loops := newLoopWatch()
 	for {
 		select {
 		case <-stop:
@@ -89,9 +93,14 @@ func (r *Run) watch(stop <-chan struct{}, procs func() []member, look looker) {
 		}
 		idle = idle && len(last) == len(cpu)
 		last = cpu
+		if loops.due(now, news, running, all) && spin != nil {
+			r.loops(loops, stop, all, look, spin)
+		}
 		if !idle || news.After(still) {
 			still, rest, next = now, stillFor, time.Time{}
-			r.unstick()
+			if !loops.found {
+				r.unstick()
+			}
 			if !idle {
 				continue
 			}
@@ -129,7 +138,7 @@ func (r *Run) confirmed(stop <-chan struct{}, all []member, look looker) finding
 
 // examine says what the processes' threads wait for, and whether any of them can ever go on.
 func (r *Run) examine(all []member, look looker) finding {
-	ctx, cancel := context.WithTimeout(r.ctx, lookMax)
+	ctx, cancel := r.looking()
 	defer cancel()
 	pids := make([]int, len(all))
 	for i, m := range all {
@@ -139,20 +148,34 @@ func (r *Run) examine(all []member, look looker) finding {
 	if err != nil || rep == nil {
 		return finding{}
 	}
-	return judge(rep, pids, r.limit, pipeOutside, timersMayWake)
+	return judge(rep, pids, r.limit, pipeOutside, timersMayWake, nil)
+}
+
+// looking bounds one look.
+func (r *Run) looking() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(r.ctx, lookMax)
 }
 
 // judge is the decision, from what was seen alone. limit is what the run may take; outside and timers ask what a report does not say.
-func judge(rep *collector.ThreadReport, pids []int, limit time.Duration, outside func(file string, pids []int) bool, timers func(pids []int) bool) finding {
+func judge(rep *collector.ThreadReport, pids []int, limit time.Duration, outside func(file string, pids []int) bool, timers func(pids []int) bool, loops []collector.Loop) finding {
 	f := finding{stuck: rep.NotShown == 0 && len(rep.Threads) > 0}
 	var key strings.Builder
-	var circles, waits []string
+	var circles, waits, rounds []string
 	for _, d := range rep.Deadlocks {
 		circles = append(circles, d.Text)
 	}
 	for i := range rep.Threads {
 		t := &rep.Threads[i]
 		text, ever := wakes(t, pids, limit, outside)
+		if found := endless(t, loops); ever && len(found) > 0 {
+			ever, text = false, "an infinite loop"
+			for _, l := range found {
+				rounds = append(rounds, loopText(l))
+			}
+			t.Backtrace = found[0].Backtrace
+		} else if len(t.Backtrace) == 0 {
+			t.Backtrace = seenIn(t, loops)
+		}
 		f.stuck = f.stuck && !ever
 		if text != "" && !slices.Contains(waits, text) {
 			waits = append(waits, text)
@@ -176,6 +199,8 @@ func judge(rep *collector.ThreadReport, pids []int, limit time.Duration, outside
 		f.stuck = true
 		f.diagnosis = "deadlock: " + strings.Join(circles, "; ")
 		f.key = f.diagnosis
+	case f.stuck && len(rounds) > 0:
+		f.diagnosis = "infinite loop: " + strings.Join(rounds[:min(len(rounds), 3)], "; ")
 	case f.stuck:
 		f.diagnosis = "stuck: no thread can go on; they wait for " + waiting
 	case waiting != "":
@@ -302,7 +327,7 @@ func (r *Run) unstick() {
 }
 
 // lastLook takes the stacks of a run that is about to be ended for its time.
-func (r *Run) lastLook(all []member, look looker) {
+func (r *Run) lastLook(all []member, look looker, spin spinner) {
 	r.mu.Lock()
 	known := len(r.stuck) > 0
 	r.mu.Unlock()
@@ -319,7 +344,11 @@ func (r *Run) lastLook(all []member, look looker) {
 	if err != nil || rep == nil {
 		return
 	}
-	f := judge(rep, pids, r.limit, pipeOutside, timersMayWake)
+	var loops []collector.Loop
+	if spin != nil {
+		loops, _ = spin(ctx, pids) // without it stacks of threads that run are not known
+	}
+	f := judge(rep, pids, r.limit, pipeOutside, timersMayWake, loops)
 	f.diagnosis = "time is up; " + f.diagnosis
 	r.stick(f)
 }
@@ -327,6 +356,11 @@ func (r *Run) lastLook(all []member, look looker) {
 // glance looks at processes that are in no session.
 func (r *Run) glance(ctx context.Context, pids []int) (*collector.ThreadReport, error) {
 	return r.m.cfg.Sessions.Glance(ctx, pids, r.Request.ProjectRoot)
+}
+
+// spin is a spinner for processes that are in no session.
+func (r *Run) spin(ctx context.Context, pids []int) ([]collector.Loop, error) {
+	return r.m.cfg.Sessions.Spin(ctx, pids, r.Request.ProjectRoot)
 }
 
 // own leaves out the programs that only start the tests' own.

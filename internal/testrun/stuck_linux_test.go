@@ -49,7 +49,7 @@ func TestJudge(t *testing.T) {
 		"not all are shown":               {hidden, false, false, ""},
 		"nobody is there":                 {waiting(), false, false, ""},
 	} {
-		f := judge(tc.rep, []int{1}, time.Minute, func(string, []int) bool { return tc.outside }, func([]int) bool { return tc.timers })
+		f := judge(tc.rep, []int{1}, time.Minute, func(string, []int) bool { return tc.outside }, func([]int) bool { return tc.timers }, nil)
 		if f.stuck != (tc.want != "") || !strings.Contains(f.diagnosis, tc.want) {
 			t.Errorf("%s: stuck %v, %q; want %q", name, f.stuck, f.diagnosis, tc.want)
 		}

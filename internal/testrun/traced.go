@@ -53,14 +53,14 @@ func (r *Run) traced(ctx context.Context, step *testadapter.Step) (testadapter.E
 		return s.Threads(ctx)
 	}
 	procs := func() []member { return own(tree(s.PID()), step.Drivers) }
-	unwatch := r.watched(step, procs, look)
+	unwatch := r.watched(step, procs, look, nil)
 	defer unwatch()
 	select {
 	case <-s.Over():
 	case <-ctx.Done():
 		unwatch()
 		if errors.Is(context.Cause(ctx), errTimeout) {
-			r.lastLook(procs(), look)
+			r.lastLook(procs(), look, nil)
 		}
 		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), endWait)
 		_, err = r.m.cfg.Sessions.Stop(stop, s.ID, session.StopOptions{Kill: true, Retain: true})

@@ -17,6 +17,7 @@ type mapping struct {
 	lo, hi, off uint64
 	read, write bool
 	exec        bool
+	shared      bool
 	inode       uint64
 	dev         string // major:minor
 	path        string
@@ -106,6 +107,7 @@ func parseMapping(line string) (m mapping, ok bool) {
 	}
 	m.dev = fields[3]
 	m.read, m.write, m.exec = fields[1][0] == 'r', fields[1][1] == 'w', fields[1][2] == 'x'
+	m.shared = fields[1][3] == 's'
 	if len(fields) == 6 {
 		m.path = strings.TrimLeft(fields[5], " ")
 	}

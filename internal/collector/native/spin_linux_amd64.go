@@ -1,0 +1,353 @@
+package native
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/strobe-debug/strobe/internal/collector"
+	"github.com/strobe-debug/strobe/internal/emulate"
+	"github.com/strobe-debug/strobe/internal/ptrace"
+	"github.com/strobe-debug/strobe/internal/snapshot"
+	"github.com/strobe-debug/strobe/internal/spin"
+	"github.com/strobe-debug/strobe/internal/symbol"
+	"github.com/strobe-debug/strobe/internal/unwind"
+	"github.com/strobe-debug/strobe/internal/waits"
+)
+
+var _ collector.Spinner = (*Runtime)(nil)
+
+const (
+	maxSpinning = 8                      // threads that run or sleep; more are not looked at
+	spinStop    = 400 * time.Millisecond // that a thread may take to stop: it may wait for a CPU
+)
+
+// spinning is one thread that is looked at.
+type spinning struct {
+	p     *process
+	view  *snapshot.Process
+	tid   int
+	regs  ptrace.Regs
+	lo    uint64
+	stack []byte
+	res   spin.Result
+}
+
+// Spin says of each thread that runs, or sleeps for a while, whether it will ever leave its loop. They stand for as long as that takes, some
+// tens of milliseconds, and are not changed.
+func (rt *Runtime) Spin(ctx context.Context, pids []int, root string) ([]collector.Loop, error) {
+	t := bareTarget(rt, &collector.Command{ProjectRoot: root, Glance: true}, nil)
+	var all []*spinning
+	var tids []int
+	for _, pid := range pids {
+		p, err := newProcess(t, pid)
+		if err != nil {
+			if hasEnded(pid) {
+				continue
+			}
+			return nil, fmt.Errorf("look at process %d: %w", pid, err)
+		}
+		defer p.mem.Close()
+		list, err := tasks(pid)
+		if err != nil {
+			continue
+		}
+		var view *snapshot.Process
+		for _, tid := range list {
+			if !p.mayRun(tid) {
+				continue
+			}
+			if view == nil {
+				if view, err = p.view(); err != nil {
+					return nil, err
+				}
+			}
+			if all = append(all, &spinning{p: p, view: view, tid: tid}); len(all) > maxSpinning {
+				return nil, nil
+			}
+			tids = append(tids, tid)
+		}
+	}
+	if len(all) == 0 || ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	err := ptrace.Brief(tids, spinStop, func(stopped []int) {
+		for _, s := range all {
+			if s.res.Why = "it could not be stopped"; slices.Contains(stopped, s.tid) {
+				s.prove(len(stopped) == len(all), len(all) == 1)
+			}
+		}
+	})
+	var out []collector.Loop
+	for _, s := range all {
+		if s.res.Why != "" && err != nil {
+			s.res.Why += ": " + err.Error()
+		}
+		out = append(out, s.loop())
+	}
+	if err := moving(all); err != "" {
+		for i := range out {
+			if out[i].Endless {
+				out[i].Between = err
+			}
+		}
+	}
+	return out, nil
+}
+
+// mayRun reports whether a thread runs, or waits for a time only.
+func (p *process) mayRun(tid int) bool {
+	switch taskState(p.pid, tid) {
+	case 'R':
+		return true
+	case 'S':
+		s := seen{p: p, thread: &waits.Thread{}}
+		return s.setCall(readCall(p.pid, tid)) && spin.Sleeping(uint64(s.thread.Syscall), s.thread.Args)
+	}
+	return false
+}
+
+// prove runs a copy of the stopped thread on. all: nothing else of the processes runs; alone: nothing else could.
+func (s *spinning) prove(all, alone bool) {
+	regs, err := ptrace.GetRegs(s.tid)
+	if err != nil {
+		s.res.Why = "its registers cannot be read"
+		return
+	}
+	vec, err := ptrace.GetVectors(s.tid)
+	if err != nil {
+		s.res.Why = "its registers cannot be read"
+		return
+	}
+	regs = s.leaveVDSO(regs)
+	s.regs = regs
+	s.lo, s.stack = s.p.copyStack(regs.Rsp, make([]byte, stackBytes))
+	if again := hideInterrupt(s.tid, regs); again != regs {
+		ptrace.SetRegs(s.tid, &again) //nolint:errcheck // it has ended
+		s.res.Why = "it is in a system call"
+		return
+	}
+	if !all {
+		s.res.Why = "another thread could not be stopped"
+		return
+	}
+	if nr := int64(regs.Orig_rax); nr >= 0 && int64(regs.Rax) < 0 && int64(regs.Rax) >= -4095 {
+		if !spin.Sleeping(uint64(nr), [6]uint64{regs.Rdi, regs.Rsi, regs.Rdx, regs.R10, regs.R8, regs.R9}) {
+			s.res.Why = "it is in a system call"
+			return
+		}
+		regs.Rax = 0 // it sleeps to the end
+	}
+	th := emulate.Thread{RIP: regs.Rip, Flags: regs.Eflags, XMM: vec, FSBase: regs.Fs_base, GSBase: regs.Gs_base,
+		Reg: [16]uint64{regs.Rax, regs.Rcx, regs.Rdx, regs.Rbx, regs.Rsp, regs.Rbp, regs.Rsi, regs.Rdi, regs.R8, regs.R9, regs.R10, regs.R11, regs.R12, regs.R13, regs.R14, regs.R15}}
+	s.res = spin.Prove(&spin.System{Memory: s.memory(), Outer: s.outer(), Text: s.text, Alone: alone}, &th)
+}
+
+// text finds the library's functions on texts and memory. Indirect ones are asked which of their forms they chose.
+func (s *spinning) text() map[uint64]string {
+	out := map[uint64]string{}
+	for i := range s.view.Modules {
+		m := &s.view.Modules[i]
+		for _, name := range emulate.Textual() {
+			a, _, ok := m.Mod.Symbol(name)
+			if !ok {
+				continue
+			}
+			at := uint64(a) + m.Bias
+			if m.Mod.Indirect(name) {
+				var err error
+				if at, err = emulate.New(s.p.mem, s.regs.Fs_base, emulate.Limits{}).Call(at); err != nil {
+					continue
+				}
+			}
+			out[at] = name
+		}
+	}
+	return out
+}
+
+// maxVDSO bounds the instructions that a thread is made to run to leave the vDSO, where most loops that look at the clock are met: its data
+// cannot be read from outside.
+const maxVDSO = 400
+
+func (s *spinning) leaveVDSO(regs ptrace.Regs) ptrace.Regs {
+	i := slices.IndexFunc(s.view.Modules, func(m unwind.Module) bool { return m.Mod.Path == "[vdso]" })
+	if i < 0 {
+		return regs
+	}
+	m := &s.view.Modules[i]
+	for range maxVDSO {
+		if regs.Rip < m.Lo || regs.Rip >= m.Hi || !ptrace.BriefStep(s.tid, spinStop) {
+			break
+		}
+		next, err := ptrace.GetRegs(s.tid)
+		if err != nil {
+			break
+		}
+		regs = next
+	}
+	return regs
+}
+
+// spinMemory is a process's memory that knows what others may change.
+type spinMemory struct {
+	unwind.Memory
+	shared []mapping
+}
+
+func (m *spinMemory) Outside(addr uint64) bool {
+	return slices.ContainsFunc(m.shared, func(r mapping) bool { return addr >= r.lo && addr < r.hi })
+}
+
+func (s *spinning) memory() *spinMemory {
+	m := &spinMemory{Memory: s.p.mem}
+	if text, err := mapsText(s.p.pid); err == nil {
+		for _, r := range parseMaps(text) {
+			if r.shared || strings.HasPrefix(r.path, "[vvar") {
+				m.shared = append(m.shared, r)
+			}
+		}
+	}
+	return m
+}
+
+// outer are the vDSO's functions that tell the time.
+func (s *spinning) outer() map[uint64]emulate.Outer {
+	out := map[uint64]emulate.Outer{}
+	for i := range s.view.Modules {
+		m := &s.view.Modules[i]
+		if m.Mod.Path != "[vdso]" {
+			continue
+		}
+		for _, f := range m.Mod.Functions() {
+			at := uint64(f.Low) + m.Bias
+			switch strings.TrimPrefix(f.Name, "__vdso_") {
+			case "clock_gettime":
+				out[at] = emulate.Outer{Arg: 1, Bytes: 16}
+			case "gettimeofday":
+				out[at] = emulate.Outer{Arg: 0, Bytes: 16}
+			case "time":
+				out[at] = emulate.Outer{Arg: 0, Bytes: 8, Result: true}
+			}
+		}
+	}
+	return out
+}
+
+// maxLoopFunctions is how many functions of a loop are named.
+const maxLoopFunctions = 8
+
+// loop is what is told of the thread.
+func (s *spinning) loop() collector.Loop {
+	l := collector.Loop{PID: s.p.pid, ThreadID: s.tid, Endless: s.res.Endless, Why: s.res.Why, Sleeps: s.res.Sleeps, Length: s.res.Length}
+	if s.regs.Rip == 0 {
+		return l
+	}
+	u := unwind.New(&stackMemory{mem: s.p.mem, lo: s.lo, copy: s.stack}, s.view.Modules, unwind.Options{Stub: s.view.Stub, MaxFrames: maxThreadFrames})
+	one := &seen{p: s.p, thread: &waits.Thread{PID: s.p.pid, TID: s.tid}}
+	one.take(u.Walk(regsOf(&s.regs)), u)
+	l.Backtrace = one.thread.Backtrace(s.view.Project)
+	named := &lineSet{}
+	for _, pc := range s.res.Places {
+		scopes, _ := s.scopes(pc)
+		for _, sc := range scopes {
+			named.add(sc)
+		}
+	}
+	l.Functions = named.functions(maxLoopFunctions)
+	l.Owner = s.owner(one)
+	return l
+}
+
+// scopes are the functions at an address, innermost first, and the first address of the one that is not inlined.
+func (s *spinning) scopes(pc uint64) (scopes []symbol.Scope, low uint64) {
+	for i := range s.view.Modules {
+		m := &s.view.Modules[i]
+		if pc < m.Lo || pc >= m.Hi {
+			continue
+		}
+		f, _, ok := m.Mod.Lookup(symbol.Addr(pc - m.Bias))
+		if ok {
+			low = uint64(f.Low) + m.Bias
+		}
+		if scopes = m.Mod.InlinedAt(symbol.Addr(pc - m.Bias)); len(scopes) == 0 && ok {
+			scopes = []symbol.Scope{{Function: f.Name}}
+		}
+		return scopes, low
+	}
+	return nil, 0
+}
+
+// owner is the function that has the whole loop: of the outermost frame with code in it, the innermost of the functions inlined there that
+// all of that code belongs to.
+func (s *spinning) owner(one *seen) *collector.LoopFunction {
+	chains := map[uint64][][]symbol.Scope{} // by the function that is not inlined
+	for _, pc := range s.res.Places {
+		if scopes, low := s.scopes(pc); len(scopes) > 0 {
+			chains[low] = append(chains[low], scopes)
+		}
+	}
+	for i := range slices.Backward(one.stack.Frames) {
+		_, low := s.scopes(one.stack.Frames[i].PC)
+		all := chains[low]
+		if len(all) == 0 {
+			continue
+		}
+		depth := 0
+		for common(all, depth+1) {
+			depth++
+		}
+		lines := &lineSet{}
+		for _, c := range all {
+			lines.add(c[len(c)-1-depth])
+		}
+		return &lines.functions(1)[0]
+	}
+	return nil
+}
+
+// common reports whether chains have the same function at a depth from outside.
+func common(all [][]symbol.Scope, depth int) bool {
+	for _, c := range all {
+		if len(c) <= depth || c[len(c)-1-depth].Function != all[0][len(all[0])-1-depth].Function {
+			return false
+		}
+	}
+	return true
+}
+
+// lineSet gathers the lines of functions, in the order in which they come.
+type lineSet struct{ list []collector.LoopFunction }
+
+func (l *lineSet) add(sc symbol.Scope) {
+	i := slices.IndexFunc(l.list, func(f collector.LoopFunction) bool { return f.Name == sc.Function && f.File == sc.File })
+	if i < 0 {
+		l.list = append(l.list, collector.LoopFunction{Name: sc.Function, File: sc.File, First: sc.Line, Last: sc.Line})
+		return
+	}
+	f := &l.list[i]
+	f.First, f.Last = min(f.First, sc.Line), max(f.Last, sc.Line)
+}
+
+func (l *lineSet) functions(most int) []collector.LoopFunction {
+	return l.list[:min(len(l.list), most)]
+}
+
+// moving says which two loops do not stay as they were shown, because one writes what the other reads; "" if none.
+func moving(all []*spinning) string {
+	var results []spin.Result
+	var ids []int
+	for _, s := range all {
+		if s.res.Endless {
+			results, ids = append(results, s.res), append(ids, s.tid)
+		}
+	}
+	ok, pair := spin.Together(results)
+	if ok {
+		return ""
+	}
+	return "thread " + strconv.Itoa(ids[pair[0]]) + " writes what thread " + strconv.Itoa(ids[pair[1]]) + " reads"
+}

@@ -1,0 +1,158 @@
+package testrun
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/strobe-debug/strobe/internal/collector"
+)
+
+// A test that uses the CPU, or sleeps again and again, and says nothing for a while is looked at more closely: a copy of each thread that
+// runs is run on, and is shown to go round for ever, or not (package spin). The threads stand for some tens of milliseconds meanwhile, so
+// that is done seldom: the times below keep what a slow test loses by it under two hundredths.
+
+const (
+	quietFirst  = 2500 * time.Millisecond // without news, until the first look
+	quietSecond = 4 * time.Second
+	quietThird  = 10 * time.Second // and each time after twice as long
+)
+
+// loopWatch is when to look.
+type loopWatch struct {
+	since time.Time // of the last news
+	procs []int
+	wait  time.Duration // after since
+	found bool          // an endless loop was found, and nothing has moved since
+}
+
+func newLoopWatch() *loopWatch { return &loopWatch{since: time.Now(), wait: quietFirst} }
+
+// due reports whether it is time. A process that begins or ends is news.
+func (w *loopWatch) due(now, news time.Time, running bool, all []member) bool {
+	pids := make([]int, len(all))
+	for i, m := range all {
+		pids[i] = m.pid
+	}
+	slices.Sort(pids)
+	if !running || len(all) == 0 || news.After(w.since) || !slices.Equal(pids, w.procs) {
+		w.since, w.wait, w.procs, w.found = now, quietFirst, pids, false
+		return false
+	}
+	if w.found || now.Sub(w.since) < w.wait {
+		return false
+	}
+	switch {
+	case w.wait < quietSecond:
+		w.wait = quietSecond
+	case w.wait < quietThird:
+		w.wait = quietThird
+	default:
+		w.wait *= 2
+	}
+	return true
+}
+
+// loops looks for loops without an end, twice.
+func (r *Run) loops(w *loopWatch, stop <-chan struct{}, all []member, look looker, spin spinner) {
+	first := r.examineLoops(all, look, spin)
+	if !first.stuck {
+		return
+	}
+	select {
+	case <-stop:
+		return
+	case <-time.After(againAfter):
+	}
+	if second := r.examineLoops(all, look, spin); second.stuck {
+		r.stick(second)
+		w.found = true
+	}
+}
+
+func (r *Run) examineLoops(all []member, look looker, spin spinner) finding {
+	ctx, cancel := r.looking()
+	defer cancel()
+	pids := make([]int, len(all))
+	for i, m := range all {
+		pids[i] = m.pid
+	}
+	rep, err := look(ctx, pids)
+	if err != nil || rep == nil {
+		return finding{}
+	}
+	loops, err := spin(ctx, pids)
+	if err != nil || len(loops) == 0 {
+		return finding{}
+	}
+	return judge(rep, pids, r.limit, pipeOutside, timersMayWake, loops)
+}
+
+// endless are the loops of the threads of a row, if each of them is in one without an end.
+func endless(t *collector.ThreadRow, loops []collector.Loop) (found []*collector.Loop) {
+	ids := t.ThreadIDs
+	if t.Count == 0 {
+		ids = []int{t.ThreadID}
+	}
+	if t.Count > len(ids) {
+		return nil
+	}
+	for _, id := range ids {
+		i := slices.IndexFunc(loops, func(l collector.Loop) bool { return l.ThreadID == id && l.Endless && l.Between == "" })
+		if i < 0 {
+			return nil
+		}
+		found = append(found, &loops[i])
+	}
+	return found
+}
+
+// seenIn is where a thread that runs was met.
+func seenIn(t *collector.ThreadRow, loops []collector.Loop) []string {
+	for i := range loops {
+		if loops[i].ThreadID == t.ThreadID && loops[i].PID > 0 {
+			return loops[i].Backtrace
+		}
+	}
+	return nil
+}
+
+// loopText says which code a loop is, the function that has it first.
+func loopText(l *collector.Loop) string {
+	owner := l.Owner
+	if owner == nil && len(l.Functions) > 0 {
+		owner = &l.Functions[0]
+	}
+	if owner == nil {
+		return fmt.Sprintf("%d instructions repeat with the same data", l.Length)
+	}
+	text := owner.Name
+	switch at := filepath.Base(owner.File); {
+	case owner.File == "":
+	case owner.First == owner.Last:
+		text += fmt.Sprintf(" (%s:%d)", at, owner.First)
+	default:
+		text += fmt.Sprintf(" (%s:%d-%d)", at, owner.First, owner.Last)
+	}
+	var through []string // what it calls, not what called it
+	around := strings.Join(l.Backtrace, "\n")
+	for i := range l.Functions {
+		if f := &l.Functions[i]; f.Name != owner.Name && len(through) < 3 && !library(f.File) && !strings.Contains(around, f.Name+" (") {
+			through = append(through, f.Name)
+		}
+	}
+	if len(through) > 0 {
+		text += " through " + strings.Join(through, ", ")
+	}
+	if l.Sleeps {
+		return text + " sleeps and looks again at what nothing changes"
+	}
+	return text + " goes round with the same data each time: nothing can end it"
+}
+
+// library reports whether a file is none of the user's, as far as its place tells.
+func library(file string) bool {
+	return !strings.HasPrefix(file, "/") || strings.HasPrefix(file, "/usr/") || strings.HasPrefix(file, "/rustc/") || strings.Contains(file, "/.cargo/registry/")
+}
