@@ -133,9 +133,7 @@ func (m *Machine) defines(r, n int) {
 
 // reads notes a read of memory of a live machine, writes a write.
 func (m *Machine) reads(addr uint64, n int) {
-	if p := m.page(addr); p != nil && p.outside {
-		m.fail(ErrShared)
-	}
+	m.ownOnly(addr, n)
 	if m.taint != nil && m.taint.marked(addr, n) {
 		m.taint.cur = true
 	}
@@ -144,10 +142,20 @@ func (m *Machine) reads(addr uint64, n int) {
 	}
 }
 
-func (m *Machine) writes(addr uint64, n int) {
-	if p := m.page(addr); p != nil && p.outside {
-		m.fail(ErrShared)
+// ownOnly ends a run that touches memory that others may change.
+func (m *Machine) ownOnly(addr uint64, n int) {
+	for at := addr; ; at += pageSize {
+		if p := m.page(at); p != nil && p.outside {
+			m.fail(ErrShared)
+		}
+		if at/pageSize == (addr+uint64(n)-1)/pageSize || m.err != nil || at-addr > uint64(n) {
+			return
+		}
 	}
+}
+
+func (m *Machine) writes(addr uint64, n int) {
+	m.ownOnly(addr, n)
 	if m.taint != nil {
 		m.taint.mark(addr, n, m.taint.cur)
 	}

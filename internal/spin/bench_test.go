@@ -13,7 +13,7 @@ type code struct {
 }
 
 func (c code) Read(addr uint64, b []byte) error {
-	if addr < c.at || addr+uint64(len(b)) > c.at+uint64(len(c.data)) {
+	if addr < c.at || addr-c.at+uint64(len(b)) > uint64(len(c.data)) {
 		return errors.New("nothing there")
 	}
 	copy(b, c.data[addr-c.at:])
