@@ -169,8 +169,9 @@ type Glancer interface {
 // Spinner is a Runtime that can show that threads will never leave their loops.
 type Spinner interface {
 	// Spin looks at the threads of processes that nobody observes which run, or sleep for a time. Those with system calls of other
-	// kinds are left out. Nil without an error: there are too many.
-	Spin(ctx context.Context, pids []int, root string) ([]Loop, error)
+	// kinds are left out. Nil without an error: there are too many. before is what an earlier look left as after, or nil: by it loops in
+	// which threads wait for each other's next step for ever are told from those that get somewhere.
+	Spin(ctx context.Context, pids []int, root string, before any) (loops []Loop, after any, err error)
 }
 
 // Loop is what a thread does that runs.
@@ -178,6 +179,7 @@ type Loop struct {
 	PID, ThreadID int
 	Endless       bool          // shown: while nobody else changes its memory, it goes round for ever
 	Between       string        // endless only by itself: which threads change what the others read
+	Livelock      bool          // and yet nothing has got anywhere since the look before
 	Why           string        // not shown: why
 	Sleeps        bool          // in each round
 	Length        int           // instructions of a round

@@ -74,6 +74,9 @@ func (m *Machine) Marked() *Marks {
 	return out
 }
 
+// MarkedRegs are the general registers that are marked now.
+func (m *Machine) MarkedRegs() [16]bool { return m.taint.reg }
+
 func (t *taint) mark(addr uint64, n int, on bool) {
 	for i := range uint64(n) {
 		a := addr + i

@@ -17,13 +17,12 @@ func (m *Manager) Glance(ctx context.Context, pids []int, root string) (*collect
 	return nil, fault.New(fault.Unsupported, "Run strobe doctor to see what this machine supports.", "no runtime of this build can look at other processes")
 }
 
-// Spin tells of the threads of processes that are in no session, and that run, whether they will ever leave their loops. It stops them for
-// some tens of milliseconds. Nil: nothing here can tell, or there are too many.
-func (m *Manager) Spin(ctx context.Context, pids []int, root string) ([]collector.Loop, error) {
+// Spin is collector.Spinner's, for processes that are in no session. The threads are stopped for some tens of milliseconds.
+func (m *Manager) Spin(ctx context.Context, pids []int, root string, before any) (loops []collector.Loop, after any, err error) {
 	for _, rt := range m.cfg.Runtimes {
 		if s, ok := rt.(collector.Spinner); ok {
-			return s.Spin(ctx, pids, root)
+			return s.Spin(ctx, pids, root, before)
 		}
 	}
-	return nil, nil
+	return nil, nil, nil
 }

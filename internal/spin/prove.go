@@ -32,8 +32,12 @@ type Result struct {
 	Places []uint64
 	// Sleeps reports that it waits a while in each round, rather than use the CPU.
 	Sleeps bool
-	// Read and Written are the words of memory that it touches from the moment at which it was met, by address / 8.
+	// Steps is how many instructions led to the round's end from the moment at which the thread was met. Read and Written are the words of
+	// memory that it touched in them, by address / 8.
+	Steps         int
 	Read, Written map[uint64]bool
+	// idle are the registers that change from round to round, and decide nothing, at the lowest instruction.
+	idle [16]bool
 }
 
 // System is what a proof must know of the process.
@@ -73,16 +77,7 @@ func Prove(sys *System, th *emulate.Thread) Result {
 
 func prove(sys *System, th *emulate.Thread, text map[uint64]string) (Result, error) {
 	p := &prover{sys: sys, left: proofSteps}
-	p.m = emulate.Resume(sys.Memory, th, emulate.Limits{Steps: 1 << 40, Bytes: maxBytes}, func(nr uint64, args [6]uint64) (uint64, bool) {
-		switch {
-		case Sleeping(nr, args):
-			p.slept = true
-			return 0, true
-		case nr == sysSchedYield:
-			return 0, true
-		}
-		return 0, false
-	})
+	p.m = resume(sys, th, func() { p.slept = true })
 	for at, name := range text {
 		p.m.Stand(at, name)
 	}
@@ -136,6 +131,7 @@ func (p *prover) run() (Result, error) {
 					}
 				}
 				if ok {
+					r.Steps = steps
 					return r, nil
 				}
 				p.m.Follow(nil)
@@ -151,6 +147,7 @@ func (p *prover) proven(ref *emulate.State, n int, changed *emulate.Marks) (r Re
 		p.m.Restore(ref)
 		p.m.Follow(changed)
 		r = Result{Endless: true, Length: n}
+		lowest := ^uint64(0)
 		seen := map[uint64]bool{}
 		for range n {
 			if p.left--; p.left < 0 {
@@ -159,6 +156,9 @@ func (p *prover) proven(ref *emulate.State, n int, changed *emulate.Marks) (r Re
 			if at := p.m.RIP; !seen[at] && len(r.Places) < maxPlaces {
 				seen[at] = true
 				r.Places = append(r.Places, at)
+				if at < lowest {
+					lowest, r.idle = at, p.m.MarkedRegs()
+				}
 			}
 			if p.m.Step(p.sys.Outer) != nil {
 				return r, false
@@ -187,9 +187,33 @@ func (p *prover) proven(ref *emulate.State, n int, changed *emulate.Marks) (r Re
 	return r, false
 }
 
-// Together reports whether loops that were each shown to be endless while the others stood are endless beside each other: none writes
-// what another reads. Otherwise between says which two.
-func Together(all []Result) (ok bool, between [2]int) {
+// Steers reports whether any of some words of memory, by address / 8, decides where a thread goes in its next steps: a counter of what it has
+// done that ends its loop some day does.
+func Steers(sys *System, th *emulate.Thread, words []uint64, steps int) bool {
+	m := resume(sys, th, nil)
+	if sys.Text != nil {
+		for at, name := range sys.Text() {
+			m.Stand(at, name)
+		}
+	}
+	marks := &emulate.Marks{Mem: map[uint64]bool{}}
+	for _, w := range words {
+		for i := range uint64(8) {
+			marks.Mem[w*8+i] = true
+		}
+	}
+	m.Follow(marks)
+	for range steps {
+		if m.Step(sys.Outer) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// Touch reports whether one of several threads writes what another reads. Where none does, loops that were each shown to be endless while
+// the others stood are endless beside each other.
+func Touch(all []Result) bool {
 	for i := range all {
 		for k := range all {
 			if i == k {
@@ -197,15 +221,50 @@ func Together(all []Result) (ok bool, between [2]int) {
 			}
 			for w := range all[i].Written {
 				if all[k].Read[w] {
-					return false, [2]int{i, k}
+					return true
 				}
 			}
 		}
 	}
-	return true, between
+	return false
 }
 
-// Overlap reports whether two results are of the same loop: they have places in common.
-func (r *Result) Overlap(o *Result) bool {
-	return slices.ContainsFunc(r.Places, func(a uint64) bool { return slices.Contains(o.Places, a) })
+// Head is the lowest instruction of a loop, with the registers that the thread has when it comes there; those that change from round to
+// round, and decide nothing, are 0.
+func Head(sys *System, th *emulate.Thread, r *Result) (head uint64, regs [16]uint64, ok bool) {
+	head = slices.Min(r.Places)
+	m := resume(sys, th, nil)
+	if sys.Text != nil {
+		for at, name := range sys.Text() {
+			m.Stand(at, name)
+		}
+	}
+	for n := range r.Steps + r.Length {
+		if m.RIP == head && n >= r.Steps-r.Length {
+			regs = m.Reg
+			for i := range regs {
+				if r.idle[i] {
+					regs[i] = 0
+				}
+			}
+			return head, regs, true
+		}
+		if m.Step(sys.Outer) != nil {
+			return 0, regs, false
+		}
+	}
+	return 0, regs, false
+}
+
+// resume makes the machine of a proof. slept is called at each sleep.
+func resume(sys *System, th *emulate.Thread, slept func()) *emulate.Machine {
+	return emulate.Resume(sys.Memory, th, emulate.Limits{Steps: 1 << 40, Bytes: maxBytes}, func(nr uint64, args [6]uint64) (uint64, bool) {
+		if Sleeping(nr, args) {
+			if slept != nil {
+				slept()
+			}
+			return 0, true
+		}
+		return 0, nr == sysSchedYield
+	})
 }

@@ -26,6 +26,7 @@ type loopWatch struct {
 	procs []int
 	wait  time.Duration // after since
 	found bool          // an endless loop was found, and nothing has moved since
+	last  any           // what the last look left for the next
 }
 
 func newLoopWatch() *loopWatch { return &loopWatch{since: time.Now(), wait: quietFirst} }
@@ -38,7 +39,7 @@ func (w *loopWatch) due(now, news time.Time, running bool, all []member) bool {
 	}
 	slices.Sort(pids)
 	if !running || len(all) == 0 || news.After(w.since) || !slices.Equal(pids, w.procs) {
-		w.since, w.wait, w.procs, w.found = now, quietFirst, pids, false
+		w.since, w.wait, w.procs, w.found, w.last = now, quietFirst, pids, false, nil
 		return false
 	}
 	if w.found || now.Sub(w.since) < w.wait {
@@ -55,24 +56,47 @@ func (w *loopWatch) due(now, news time.Time, running bool, all []member) bool {
 	return true
 }
 
+// Looks at threads that may be in a livelock: it takes some until they are met again as they were.
+const (
+	mutualLooks = 10
+	mutualAfter = 120 * time.Millisecond
+)
+
 // loops looks for loops without an end, twice.
 func (r *Run) loops(w *loopWatch, stop <-chan struct{}, all []member, look looker, spin spinner) {
-	first := r.examineLoops(all, look, spin)
-	if !first.stuck {
+	pause := func(d time.Duration) bool {
+		select {
+		case <-stop:
+			return false
+		case <-time.After(d):
+			return true
+		}
+	}
+	first, mutual := r.examineLoops(w, all, look, spin)
+	for n := 0; mutual && !first.stuck && n < mutualLooks; n++ {
+		if !pause(mutualAfter) {
+			return
+		}
+		first, mutual = r.examineLoops(w, all, look, spin)
+	}
+	if !first.stuck || !pause(againAfter) {
 		return
 	}
-	select {
-	case <-stop:
-		return
-	case <-time.After(againAfter):
+	second, mutual := r.examineLoops(w, all, look, spin)
+	for n := 0; mutual && !second.stuck && n < mutualLooks; n++ {
+		if !pause(mutualAfter) {
+			return
+		}
+		second, mutual = r.examineLoops(w, all, look, spin)
 	}
-	if second := r.examineLoops(all, look, spin); second.stuck {
+	if second.stuck {
 		r.stick(second)
 		w.found = true
 	}
 }
 
-func (r *Run) examineLoops(all []member, look looker, spin spinner) finding {
+// examineLoops is one look. mutual: threads go round that change what the others read.
+func (r *Run) examineLoops(w *loopWatch, all []member, look looker, spin spinner) (f finding, mutual bool) {
 	ctx, cancel := r.looking()
 	defer cancel()
 	pids := make([]int, len(all))
@@ -81,13 +105,15 @@ func (r *Run) examineLoops(all []member, look looker, spin spinner) finding {
 	}
 	rep, err := look(ctx, pids)
 	if err != nil || rep == nil {
-		return finding{}
+		return finding{}, false
 	}
-	loops, err := spin(ctx, pids)
+	loops, after, err := spin(ctx, pids, w.last)
+	w.last = after
 	if err != nil || len(loops) == 0 {
-		return finding{}
+		return finding{}, false
 	}
-	return judge(rep, pids, r.limit, pipeOutside, timersMayWake, loops)
+	mutual = slices.ContainsFunc(loops, func(l collector.Loop) bool { return l.Between != "" })
+	return judge(rep, pids, r.limit, pipeOutside, timersMayWake, loops), mutual
 }
 
 // endless are the loops of the threads of a row, if each of them is in one without an end.
@@ -100,7 +126,7 @@ func endless(t *collector.ThreadRow, loops []collector.Loop) (found []*collector
 		return nil
 	}
 	for _, id := range ids {
-		i := slices.IndexFunc(loops, func(l collector.Loop) bool { return l.ThreadID == id && l.Endless && l.Between == "" })
+		i := slices.IndexFunc(loops, func(l collector.Loop) bool { return l.ThreadID == id && l.Endless && (l.Between == "" || l.Livelock) })
 		if i < 0 {
 			return nil
 		}
@@ -146,7 +172,10 @@ func loopText(l *collector.Loop) string {
 	if len(through) > 0 {
 		text += " through " + strings.Join(through, ", ")
 	}
-	if l.Sleeps {
+	switch {
+	case l.Livelock:
+		return text
+	case l.Sleeps:
 		return text + " sleeps and looks again at what nothing changes"
 	}
 	return text + " goes round with the same data each time: nothing can end it"

@@ -33,7 +33,7 @@ const (
 type looker func(ctx context.Context, pids []int) (*collector.ThreadReport, error)
 
 // spinner tells of threads that run whether they will ever leave their loops. Nil where that cannot be told.
-type spinner func(ctx context.Context, pids []int) ([]collector.Loop, error)
+type spinner func(ctx context.Context, pids []int, before any) (loops []collector.Loop, after any, err error)
 
 // member is one process of a tree.
 type member struct {
@@ -161,6 +161,7 @@ func judge(rep *collector.ThreadReport, pids []int, limit time.Duration, outside
 	f := finding{stuck: rep.NotShown == 0 && len(rep.Threads) > 0}
 	var key strings.Builder
 	var circles, waits, rounds []string
+	live := false
 	for _, d := range rep.Deadlocks {
 		circles = append(circles, d.Text)
 	}
@@ -171,6 +172,7 @@ func judge(rep *collector.ThreadReport, pids []int, limit time.Duration, outside
 			ever, text = false, "an infinite loop"
 			for _, l := range found {
 				rounds = append(rounds, loopText(l))
+				live = live || l.Livelock
 			}
 			t.Backtrace = found[0].Backtrace
 		} else if len(t.Backtrace) == 0 {
@@ -199,6 +201,8 @@ func judge(rep *collector.ThreadReport, pids []int, limit time.Duration, outside
 		f.stuck = true
 		f.diagnosis = "deadlock: " + strings.Join(circles, "; ")
 		f.key = f.diagnosis
+	case f.stuck && live:
+		f.diagnosis = "livelock: the threads undo each other's steps, and none gets anywhere: " + strings.Join(rounds[:min(len(rounds), 3)], "; ")
 	case f.stuck && len(rounds) > 0:
 		f.diagnosis = "infinite loop: " + strings.Join(rounds[:min(len(rounds), 3)], "; ")
 	case f.stuck:
@@ -346,7 +350,7 @@ func (r *Run) lastLook(all []member, look looker, spin spinner) {
 	}
 	var loops []collector.Loop
 	if spin != nil {
-		loops, _ = spin(ctx, pids) // without it stacks of threads that run are not known
+		loops, _, _ = spin(ctx, pids, nil) // without it stacks of threads that run are not known
 	}
 	f := judge(rep, pids, r.limit, pipeOutside, timersMayWake, loops)
 	f.diagnosis = "time is up; " + f.diagnosis
@@ -359,8 +363,8 @@ func (r *Run) glance(ctx context.Context, pids []int) (*collector.ThreadReport, 
 }
 
 // spin is a spinner for processes that are in no session.
-func (r *Run) spin(ctx context.Context, pids []int) ([]collector.Loop, error) {
-	return r.m.cfg.Sessions.Spin(ctx, pids, r.Request.ProjectRoot)
+func (r *Run) spin(ctx context.Context, pids []int, before any) ([]collector.Loop, any, error) {
+	return r.m.cfg.Sessions.Spin(ctx, pids, r.Request.ProjectRoot, before)
 }
 
 // own leaves out the programs that only start the tests' own.

@@ -70,6 +70,16 @@ static int stuck(const std::string &how) {
 	if (how == "naps") while (!flag) usleep(2000);
 	if (how == "each") { std::thread t([] { while (!flag) std::this_thread::yield(); other = true; }); while (!other) std::this_thread::yield(); flag = true; t.join(); }
 	if (how == "worker") { std::thread t([] { while (!flag) ; }); t.join(); }
+	if (how == "spoon") { // each is polite enough to hand it to the other
+		static std::atomic<int> owner{0}; static std::atomic<bool> hungry[2] = {true, true};
+		auto dine = [](int me) { while (hungry[me]) { if (owner != me) { usleep(1000); continue; } if (hungry[1 - me]) { owner = 1 - me; continue; } hungry[me] = false; } };
+		std::thread t(dine, 1); dine(0); t.join();
+	}
+	if (how == "corridor") { // both step aside, and back
+		static std::atomic<int> side[2]; static std::atomic<long> steps;
+		auto walk = [](int me) { do { side[me] = 1 - side[me]; steps++; sched_yield(); } while (side[0] >= 0 || side[1] >= 0); };
+		std::thread t(walk, 1); walk(0); t.join();
+	}
 	if (how == "stamps") { std::chrono::steady_clock::time_point last; while (!flag) { last = std::chrono::steady_clock::now(); sink = last.time_since_epoch().count(); } }
 	if (how == "map") { std::map<std::string, int> m{{"a", 1}, {"b", 2}}; for (int n = 0; m.count("c") == 0; n++) m["a"] = 5; }
 	return 0;
@@ -97,6 +107,11 @@ static int slow(const std::string &how) {
 	if (how == "handoff") {
 		std::atomic<int> turn{0}; int done[2] = {}; const int rounds = 400000;
 		auto play = [&](int me) { while (done[me] < rounds) { while (turn != me) std::this_thread::yield(); done[me]++; turn = 1 - me; } };
+		std::thread t(play, 1); play(0); t.join();
+	}
+	if (how == "tickets") { // what is handed on is how far they are
+		static std::atomic<int> turn{0}; const int last = 60;
+		auto play = [](int me) { for (;;) { int now = turn; if (now >= last) return; if (now % 2 != me) { usleep(500); continue; } usleep(80000); turn = now + 1; } };
 		std::thread t(play, 1); play(0); t.join();
 	}
 	if (how == "hidden") { volatile unsigned a[64] = {}; while (early_enough(a[0])) for (int i = 0; i < 64; i++) if (++a[i]) break; } // a counter of many words

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/strobe-debug/strobe/internal/collector"
@@ -34,11 +34,13 @@ type spinning struct {
 	lo    uint64
 	stack []byte
 	res   spin.Result
+	th    emulate.Thread
+	sys   *spin.System
 }
 
 // Spin says of each thread that runs, or sleeps for a while, whether it will ever leave its loop. They stand for as long as that takes, some
 // tens of milliseconds, and are not changed.
-func (rt *Runtime) Spin(ctx context.Context, pids []int, root string) ([]collector.Loop, error) {
+func (rt *Runtime) Spin(ctx context.Context, pids []int, root string, before any) ([]collector.Loop, any, error) {
 	t := bareTarget(rt, &collector.Command{ProjectRoot: root, Glance: true}, nil)
 	var all []*spinning
 	var tids []int
@@ -48,7 +50,7 @@ func (rt *Runtime) Spin(ctx context.Context, pids []int, root string) ([]collect
 			if hasEnded(pid) {
 				continue
 			}
-			return nil, fmt.Errorf("look at process %d: %w", pid, err)
+			return nil, nil, fmt.Errorf("look at process %d: %w", pid, err)
 		}
 		defer p.mem.Close()
 		list, err := tasks(pid)
@@ -62,23 +64,29 @@ func (rt *Runtime) Spin(ctx context.Context, pids []int, root string) ([]collect
 			}
 			if view == nil {
 				if view, err = p.view(); err != nil {
-					return nil, err
+					return nil, nil, err
 				}
 			}
 			if all = append(all, &spinning{p: p, view: view, tid: tid}); len(all) > maxSpinning {
-				return nil, nil
+				return nil, nil, nil
 			}
 			tids = append(tids, tid)
 		}
 	}
 	if len(all) == 0 || ctx.Err() != nil {
-		return nil, ctx.Err()
+		return nil, nil, ctx.Err()
 	}
+	var now *interplay
+	livelock := false
 	err := ptrace.Brief(tids, spinStop, func(stopped []int) {
 		for _, s := range all {
 			if s.res.Why = "it could not be stopped"; slices.Contains(stopped, s.tid) {
 				s.prove(len(stopped) == len(all), len(all) == 1)
 			}
+		}
+		was, _ := before.(*interplay)
+		if now = together(all, was); now != nil {
+			livelock = now.back(all)
 		}
 	})
 	var out []collector.Loop
@@ -88,14 +96,16 @@ func (rt *Runtime) Spin(ctx context.Context, pids []int, root string) ([]collect
 		}
 		out = append(out, s.loop())
 	}
-	if err := moving(all); err != "" {
-		for i := range out {
-			if out[i].Endless {
-				out[i].Between = err
-			}
+	if now == nil {
+		return out, nil, nil
+	}
+	for i := range out {
+		if out[i].Endless {
+			out[i].Between = now.who
+			out[i].Livelock = livelock
 		}
 	}
-	return out, nil
+	return out, now, nil
 }
 
 // mayRun reports whether a thread runs, or waits for a time only.
@@ -143,7 +153,8 @@ func (s *spinning) prove(all, alone bool) {
 	}
 	th := emulate.Thread{RIP: regs.Rip, Flags: regs.Eflags, XMM: vec, FSBase: regs.Fs_base, GSBase: regs.Gs_base,
 		Reg: [16]uint64{regs.Rax, regs.Rcx, regs.Rdx, regs.Rbx, regs.Rsp, regs.Rbp, regs.Rsi, regs.Rdi, regs.R8, regs.R9, regs.R10, regs.R11, regs.R12, regs.R13, regs.R14, regs.R15}}
-	s.res = spin.Prove(&spin.System{Memory: s.memory(), Outer: s.outer(), Text: s.text, Alone: alone}, &th)
+	s.th, s.sys = th, &spin.System{Memory: s.memory(), Outer: s.outer(), Text: sync.OnceValue(s.text), Alone: alone}
+	s.res = spin.Prove(s.sys, &th)
 }
 
 // text finds the library's functions on texts and memory. Indirect ones are asked which of their forms they chose.
@@ -334,20 +345,4 @@ func (l *lineSet) add(sc symbol.Scope) {
 
 func (l *lineSet) functions(most int) []collector.LoopFunction {
 	return l.list[:min(len(l.list), most)]
-}
-
-// moving says which two loops do not stay as they were shown, because one writes what the other reads; "" if none.
-func moving(all []*spinning) string {
-	var results []spin.Result
-	var ids []int
-	for _, s := range all {
-		if s.res.Endless {
-			results, ids = append(results, s.res), append(ids, s.tid)
-		}
-	}
-	ok, pair := spin.Together(results)
-	if ok {
-		return ""
-	}
-	return "thread " + strconv.Itoa(ids[pair[0]]) + " writes what thread " + strconv.Itoa(ids[pair[1]]) + " reads"
 }
