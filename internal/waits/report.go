@@ -17,6 +17,7 @@ type Row struct {
 	Note       string   `json:"note,omitempty"`      // why the backtrace is not whole
 	Count      int      `json:"count,omitempty"`     // threads in this row, where it is not one
 	ThreadIDs  []int    `json:"threadIds,omitempty"` // of them, the first ones
+	Harness    bool     `json:"-"`                   // it only waits for tests to end: when its time is up it says how long they take
 }
 
 // Report is what a target's threads do.
@@ -46,7 +47,7 @@ func Summarize(threads []*Thread, procs map[int]*Process, deadlocks []Deadlock) 
 	groups := map[string][]int{} // rows by what they show
 	var rows []Row
 	for _, t := range threads {
-		row := Row{ThreadID: t.TID, Name: t.Name, State: t.State, WaitingFor: t.Wait, Backtrace: t.Backtrace(rootOf(procs[t.PID])), Note: t.Lack}
+		row := Row{ThreadID: t.TID, Name: t.Name, State: t.State, WaitingFor: t.Wait, Backtrace: t.Backtrace(rootOf(procs[t.PID])), Note: t.Lack, Harness: t.harness()}
 		if len(procs) > 1 {
 			row.PID = t.PID
 		}
@@ -86,6 +87,13 @@ func Summarize(threads []*Thread, procs map[int]*Process, deadlocks []Deadlock) 
 		r.Threads = r.Threads[:maxRows]
 	}
 	return r
+}
+
+// harness reports whether a thread is a test framework's own that waits for tests: Rust's libtest.
+func (t *Thread) harness() bool {
+	return slices.ContainsFunc(t.Frames, func(f Frame) bool {
+		return f.Function == "test::run_tests" || strings.HasPrefix(f.Function, "test::run_tests::") || f.Function == "test::console::run_tests_console"
+	})
 }
 
 func rank(member map[int]bool, r *Row) int {
