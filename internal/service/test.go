@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"reflect"
@@ -34,9 +35,9 @@ type TestParams struct {
 
 // TestAnswer is the answer of debug_test: a run, as it stands or as it ended.
 type TestAnswer struct {
-	TestRunID  string            `json:"testRunId"`
-	Status     string            `json:"status"` // running, completed, failed (could not be run: error), canceled
-	Framework  string            `json:"framework"`
+	TestRunID  string            `json:"testRunId,omitempty"` // none where there was nothing to run: result.noTests
+	Status     string            `json:"status"`              // running, completed, failed (could not be run: error), canceled
+	Framework  string            `json:"framework,omitempty"`
 	Evidence   []string          `json:"evidence,omitempty"`   // action run: why this framework
 	OtherFound []testrun.Seen    `json:"otherFound,omitempty"` // action run: frameworks that are there, too
 	SessionID  string            `json:"sessionId,omitempty"`  // of the last command that ran tests, traced
@@ -104,6 +105,10 @@ func runTest(ctx context.Context, s *Service, p *TestParams) (any, error) {
 		return nil, err
 	}
 	r, err := s.tests.Start(req)
+	var none *testrun.NoTestsError
+	if errors.As(err, &none) {
+		return &TestAnswer{Status: "completed", Result: none.Result}, nil
+	}
 	if err != nil {
 		return nil, err
 	}
