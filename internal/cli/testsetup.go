@@ -17,6 +17,7 @@ type shownSetup struct {
 	Missing, Steps            []string
 	Files, ConfigChanges      map[string]string
 	RunCommand, RerunTemplate string
+	Next                      *struct{ ProjectRoot, Framework string }
 	Hint                      string
 }
 
@@ -67,6 +68,10 @@ func (a *app) setupTests(ctx context.Context, run map[string]any, language strin
 	if s.RunCommand != "" {
 		fmt.Fprintf(a.out, "tests: %s\none:   %s\n", s.RunCommand, s.RerunTemplate)
 	}
-	fmt.Fprintln(a.err, s.Hint)
+	if s.Next == nil {
+		fmt.Fprintln(a.err, s.Hint)
+		return &exitStatus{code: exitNothing}
+	}
+	fmt.Fprintf(a.out, "then:  strobe test -C %s --framework %s\n", s.Next.ProjectRoot, s.Next.Framework)
 	return nil
 }

@@ -1,6 +1,12 @@
 package testadapter
 
-import "regexp"
+import (
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
 
 // What debug_setup_tests (internal/testsetup) wants to know of a project besides what adapters detect: the same reading of its files,
 // so that what it proposes is what an adapter then finds.
@@ -17,6 +23,27 @@ func (p *Project) Read(name string) string { return p.read(name) }
 
 // Has says whether there is such a file below Root.
 func (p *Project) Has(name string) bool { return p.isFile(name) }
+
+// All lists every file below Root, without folders of dependencies and of what was built; whole is false where there are more entries
+// than are looked at.
+func (p *Project) All() (names []string, whole bool) {
+	left := maxListed
+	err := fs.WalkDir(p.FS, ".", func(at string, d fs.DirEntry, err error) error {
+		if left--; left < 0 {
+			return fs.SkipAll
+		}
+		switch {
+		case err != nil:
+			return fs.SkipDir
+		case !d.IsDir():
+			names = append(names, at)
+		case at != "." && (strings.Count(at, "/") > maxDepth || strings.HasPrefix(d.Name(), ".") || slices.Contains(skippedFolders, d.Name()) || p.isFile(path.Join(at, "pyvenv.cfg"))):
+			return fs.SkipDir
+		}
+		return nil
+	})
+	return names, err == nil && left >= 0
+}
 
 // Find lists files below a folder whose base names match, at most limit, without folders of dependencies and of what was built.
 func (p *Project) Find(dir string, name *regexp.Regexp, limit int) []string {
@@ -52,7 +79,7 @@ func (p *Project) Packages() []Package {
 // NodeModule says whether a package is in node_modules, of a folder below Root or above that.
 func (p *Project) NodeModule(dir, pkg string) bool {
 	for _, at := range upward(dir) {
-		if p.isFile(at + "/node_modules/" + pkg + "/package.json") {
+		if p.isFile(path.Join(at, "node_modules", pkg, "package.json")) {
 			return true
 		}
 	}

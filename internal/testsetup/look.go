@@ -50,18 +50,12 @@ func families() []*family {
 	return []*family{rustFamily(), goFamily(), nodeFamily(), pythonFamily(), nativeFamily()}
 }
 
-// Bounds of what is looked at.
-const (
-	maxFiles = 5000
-	maxTexts = 400 // sources that are read for tests in them
-)
-
-var anyFile = regexp.MustCompile(`.`)
+// maxTexts is how many sources are read for tests in them, and for what a test can name: more cost seconds.
+const maxTexts = 400
 
 // look finds the projects below a root, the most likely first: those with sources, near the root, with tests, with many sources.
-func look(p *testadapter.Project) []*found {
-	all := p.Find(".", anyFile, maxFiles)
-	var list []*found
+func look(p *testadapter.Project) (list []*found, whole bool) {
+	all, whole := p.All()
 	for _, fam := range families() {
 		if f := fam.find(p, all); f != nil {
 			list = append(list, f)
@@ -76,7 +70,7 @@ func look(p *testadapter.Project) []*found {
 		}
 		return 0
 	})
-	return list
+	return list, whole
 }
 
 // order puts what holds first.
@@ -285,7 +279,7 @@ var firstSteps = map[string]string{
 // Summarize tells what a project without tests is, and the next step in few words.
 func Summarize(p *testadapter.Project) (Summary, string) {
 	const next = " debug_setup_tests gives the files and commands for a first one."
-	all := look(p)
+	all, _ := look(p)
 	if len(all) == 0 {
 		return Summary{}, "No tests found, nor project files or sources that are known. Give command (a program that runs tests), or debug_setup_tests with language."
 	}

@@ -159,7 +159,7 @@ func (s *setup) below(name string) string {
 // nativeSources are the project's own, those of dependencies and tests left out; with the main's or without.
 func (s *setup) nativeSources() (plain, mains []string) {
 	for _, name := range s.f.own() {
-		if !nativeCompiled.MatchString(name) || foreign.MatchString(s.below(name)) {
+		if !nativeCompiled.MatchString(name) || foreign.MatchString(s.below(name)) || !plainName.MatchString(name) {
 			continue
 		}
 		if nativeMain.MatchString(s.p.Read(name)) {
@@ -171,23 +171,32 @@ func (s *setup) nativeSources() (plain, mains []string) {
 	return plain, mains
 }
 
+// plainName is a path that build files take as it is.
+var plainName = regexp.MustCompile(`^[\w./+-]+$`)
+
 var foreign = regexp.MustCompile(`(?i)(^|/)(third_?party|external|extern|deps|vendor|examples?|bench(marks?)?|docs?|subprojects|build[^/]*|CMakeFiles)/`)
+
+// maxDeclared is how many of a header's functions are looked for in the sources: one is wanted.
+const maxDeclared = 20
 
 // find fills in what the test names: a function that a header declares, of which a source of the project has the body.
 func (s *setup) find(c *code) {
 	var bodies strings.Builder
-	for _, name := range s.f.own() {
+	own := s.f.own()
+	own = own[:min(len(own), maxTexts)]
+	for _, name := range own {
 		if nativeCompiled.MatchString(name) && !foreign.MatchString(s.below(name)) {
 			bodies.WriteString(s.p.Read(name))
 		}
 	}
 	body := bodies.String()
-	for _, name := range s.f.own() {
+	for _, name := range own {
 		text := s.p.Read(name)
 		if nativeCompiled.MatchString(name) || foreign.MatchString(s.below(name)) || s.f.language == "c++" && strings.HasSuffix(name, ".h") && s.p.Has(strings.TrimSuffix(name, ".h")+".c") && !strings.Contains(text, `extern "C"`) {
 			continue
 		}
-		for _, function := range declared(text) {
+		functions := declared(text)
+		for _, function := range functions[:min(len(functions), maxDeclared)] {
 			short := function[strings.LastIndex(function, ":")+1:]
 			if regexp.MustCompile(`\b` + short + `\s*\([^;{}]*\)[^;{}]*\{`).MatchString(body) {
 				c.header, c.function = s.below(name), function
@@ -201,7 +210,7 @@ func (s *setup) find(c *code) {
 			return
 		}
 	}
-	for _, name := range s.f.own() {
+	for _, name := range own {
 		text := s.p.Read(name)
 		if !slices.Contains(c.sources, s.below(name)) || strings.Contains(text, "namespace") || s.f.language == "c++" && strings.HasSuffix(name, ".c") {
 			continue

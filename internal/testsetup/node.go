@@ -139,10 +139,18 @@ func (s *setup) nodeManager(pkg testadapter.Package) manager {
 	chosen.run = chosen.name
 	if chosen.name != "npm" && !s.installed(chosen.name) {
 		s.miss("%s, which keeps this project's packages, is not in PATH: npx fetches it", chosen.name)
-		chosen.run = "npx --yes " + chosen.name
-		if chosen.name == "yarn" && s.installed("corepack") {
-			chosen.run = "corepack yarn"
+		program, version := chosen.name, ""
+		if name, v, ok := strings.Cut(pkg.Manager, "@"); ok && name == program { // yarn@4.1.0+sha512.…
+			v, _, _ = strings.Cut(v, "+")
+			version = "@" + v
 		}
+		switch berry := s.p.Has(s.at(".yarnrc.yml")) || version != "" && !strings.HasPrefix(version, "@1"); {
+		case program == "yarn" && berry: // since version 2
+			program = "@yarnpkg/cli-dist"
+		case program == "yarn" && version == "":
+			version = "@1"
+		}
+		chosen.run = "npx --yes " + program + version
 	}
 	if s.f.system != "deno" {
 		s.Detected.BuildSystem = chosen.name
@@ -191,7 +199,7 @@ func (s *setup) packagesOf() []string {
 	case s.want == "node", s.want == "bun":
 		return nil
 	case s.want == "jest" && typed:
-		return []string{"jest", "ts-jest", "typescript", "@types/jest"}
+		return []string{"jest", "@jest/globals", "ts-jest", "typescript"}
 	case s.want == "mocha" && typed:
 		return []string{"mocha", "tsx", "@types/mocha"}
 	}

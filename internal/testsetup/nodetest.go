@@ -147,7 +147,10 @@ func (s *setup) nodeTest() {
 	case "bun":
 		load("{ expect, test }", "bun:test")
 		expects = true
-	case "jest": // its functions are global
+	case "jest": // its functions are global, but TypeScript does not know that
+		if typed {
+			load("{ expect, test }", "@jest/globals")
+		}
 		expects = true
 	case "node":
 		load("test", "node:test")

@@ -91,7 +91,7 @@ func For(r Request) (*Plan, error) {
 	if info, err := os.Stat(r.Project.Root); err != nil || !info.IsDir() {
 		return nil, fault.New(fault.ValidationError, "Give the absolute path of the project's directory.", "%s is no directory", r.Project.Root)
 	}
-	all := look(r.Project)
+	all, whole := look(r.Project)
 	f, err := choose(&r, all)
 	if err != nil {
 		return nil, err
@@ -110,6 +110,9 @@ func For(r Request) (*Plan, error) {
 		return nil, err
 	}
 	s.finish()
+	if !whole {
+		s.Hint += " The project is large: not all of its folders were looked at; give the part that is meant as projectRoot."
+	}
 	return &s.Plan, nil
 }
 
