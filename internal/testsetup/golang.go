@@ -13,7 +13,8 @@ import (
 var (
 	goFunc    = regexp.MustCompile(`(?m)^func ([A-Za-z]\w*)\(`)
 	goPackage = regexp.MustCompile(`(?m)^package (\w+)`)
-	goIgnored = regexp.MustCompile(`(?m)^//go:build .*\bignore\b`)
+	goBound   = regexp.MustCompile(`(?m)^//go:build |^import "C"|^\s+"C"$`)
+	goApart   = regexp.MustCompile(`(^|/)(testdata|_[^/]*)/|_(windows|darwin|linux|freebsd|netbsd|openbsd|js|wasip1|plan9|android|ios|amd64|arm64|arm|386|wasm)\.go$`)
 )
 
 func goFamily() *family {
@@ -28,7 +29,11 @@ func goFamily() *family {
 
 func (s *setup) golang() error {
 	s.need("go", "", "golang-go")
-	s.runs("go test ./...", "go test -count=1 -run '^{name}$' ./...")
+	modules, patterns := s.goModules(), "./..."
+	if len(modules) > 0 && !s.p.Has(s.at("go.mod")) && s.f.system != "" { // a workspace: ./... is none of its modules'
+		patterns = "./" + strings.Join(modules, "/... ./") + "/..."
+	}
+	s.runs("go test "+patterns, "go test -count=1 -run '^{name}$' "+patterns)
 	name := slug(path.Base(path.Join(s.p.Root, s.f.dir)), "")
 	if s.f.system == "" {
 		s.miss("go.mod")
@@ -38,7 +43,10 @@ func (s *setup) golang() error {
 		return nil
 	}
 	s.miss("a test: there is no _test.go file")
-	dir, pkg, function := s.goTarget()
+	if !s.p.Has(s.at("go.mod")) {
+		modules = nil // each of them is as good
+	}
+	dir, pkg, function := s.goTarget(modules)
 	if pkg == "" {
 		dir, pkg = s.f.dir, name
 		s.Files[s.at("greeting.go")] = fmt.Sprintf("// Package %s is a beginning.\npackage %s\n\nfunc Greeting(name string) string { return \"Hello, \" + name + \"!\" }\n", pkg, pkg)
@@ -56,13 +64,25 @@ func (s *setup) golang() error {
 	return nil
 }
 
-// goTarget is the package that gets the test: one with an exported function before others, a library before a program.
-func (s *setup) goTarget() (dir, pkg, function string) {
+// goModules are the folders below the project's that are modules of their own.
+func (s *setup) goModules() []string {
+	var dirs []string
+	for _, name := range s.p.Find(s.f.dir, regexp.MustCompile(`^go\.mod$`), 50) {
+		if dir := path.Dir(s.below(name)); dir != "." && !goApart.MatchString(dir+"/") {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
+}
+
+// goTarget is the package that gets the test, outside of other modules: one with an exported function before others, a library before a program.
+func (s *setup) goTarget(modules []string) (dir, pkg, function string) {
 	best := -1
-	for _, name := range s.f.own() {
+	own := s.f.own()
+	for _, name := range own[:min(len(own), maxTexts)] {
 		text := s.p.Read(name)
 		m := goPackage.FindStringSubmatch(text)
-		if m == nil || goIgnored.MatchString(text) || strings.Contains(text, "import \"C\"") {
+		if m == nil || goBound.MatchString(text) || goApart.MatchString(s.below(name)) || slices.ContainsFunc(modules, func(dir string) bool { return strings.HasPrefix(s.below(name), dir+"/") }) {
 			continue
 		}
 		score, found := 0, ""

@@ -43,6 +43,7 @@ type found struct {
 	sources   []string // below Root, with tests
 	tests     []string
 	also      []string // further folders that are projects of this family
+	cut       bool     // some sources were not read
 }
 
 // families are literal, so that one can follow them from here; a func since their plans use what uses them.
@@ -135,9 +136,9 @@ func (fam *family) find(p *testadapter.Project, all []string) *found {
 		}
 	}
 	for i, name := range best.sources {
-		read := func() string { return "" }
-		if i < maxTexts {
-			read = func() string { return p.Read(name) }
+		read := func() string { return p.Read(name) }
+		if i >= maxTexts {
+			read = func() string { best.cut = true; return "" }
 		}
 		if fam.isTest(name, read) {
 			best.tests = append(best.tests, name)

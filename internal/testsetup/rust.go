@@ -14,6 +14,8 @@ var (
 	rustTest = regexp.MustCompile(`(?m)^\s*#\[(\w+::)*(test|rstest|test_case)\b`)
 	// A plain function: one with type parameters is not named without them.
 	rustPublic = regexp.MustCompile(`(?m)^pub (?:const |unsafe |async )*fn (\w+)\(([^)]*)\)`)
+	rustKinds  = regexp.MustCompile(`(?m)^\s*crate-type\s*=\s*\[([^\]]*)\]`)
+	rustMacro  = regexp.MustCompile(`(?m)^\s*proc-macro\s*=\s*true`)
 	rustAny    = regexp.MustCompile(`(?m)^(?:pub(?:\([^)]*\))? )?(?:const |unsafe |async )*fn (\w+)\(([^)]*)\)`)
 )
 
@@ -51,7 +53,12 @@ func (s *setup) rust() error {
 	rel = path.Join(".", rel)
 	lib := orWord(tomlField(manifest, "lib", "path"), "src/lib.rs")
 	crate := strings.ReplaceAll(orWord(tomlField(manifest, "lib", "name"), tomlField(manifest, "package", "name")), "-", "_")
+	kinds := rustKinds.FindStringSubmatch(tomlTable(manifest, "lib"))
 	switch main := path.Join(rel, "src/main.rs"); {
+	case s.p.Has(path.Join(dir, lib)) && rustMacro.MatchString(manifest):
+		s.change(path.Join(rel, lib), rustInline("")) // its functions are called by the compiler alone
+	case s.p.Has(path.Join(dir, lib)) && kinds != nil && !strings.Contains(kinds[1], `"lib"`) && !strings.Contains(kinds[1], `"rlib"`):
+		s.change(path.Join(rel, lib), rustInline(rustName(rustAny, s.p.Read(path.Join(dir, lib))))) // no crate of Rust can link it
 	case s.p.Has(path.Join(dir, lib)):
 		s.rustIntegration(rel, crate, s.p.Read(path.Join(dir, lib)))
 	case s.p.Has(s.at(main)):
@@ -143,9 +150,12 @@ const greetingRust = "pub fn greeting(name: &str) -> String {\n    format!(\"Hel
 
 // rustName is a function that can be named as a value.
 func rustName(form *regexp.Regexp, text string) string {
-	for _, m := range form.FindAllStringSubmatch(text, 100) {
-		if m[1] != "main" && !strings.Contains(m[2], "impl ") {
-			return m[1]
+	for _, m := range form.FindAllStringSubmatchIndex(text, 100) {
+		name, arguments := text[m[2]:m[3]], text[m[4]:m[5]]
+		before := strings.TrimRight(text[:m[0]], "\n")
+		attribute := before[strings.LastIndex(before, "\n")+1:] // of a function that may be left out, or that is C's
+		if name != "main" && !strings.Contains(arguments, "impl ") && !strings.HasPrefix(attribute, "#[") {
+			return name
 		}
 	}
 	return ""

@@ -110,8 +110,8 @@ func For(r Request) (*Plan, error) {
 		return nil, err
 	}
 	s.finish()
-	if !whole {
-		s.Hint += " The project is large: not all of its folders were looked at; give the part that is meant as projectRoot."
+	if !whole || f.cut {
+		s.Hint += " The project is large: not all of its files were looked at; give the part that is meant as projectRoot."
 	}
 	return &s.Plan, nil
 }
@@ -187,9 +187,12 @@ func (s *setup) finish() {
 		todo = append(todo, "run steps in projectRoot")
 	}
 	text := strings.Join(append(todo, call), ", then ") + "."
-	if s.has {
+	switch {
+	case s.has && len(s.f.tests) > 0:
 		text = fmt.Sprintf("%d test files are there already: %s", len(s.f.tests), text)
-	} else {
+	case s.has:
+		text = "Tests are there already: " + text
+	default:
 		text = strings.ToUpper(text[:1]) + text[1:] + " Then make the test show the bug before you fix it."
 	}
 	if len(s.f.also) > 0 {
