@@ -20,9 +20,14 @@ type cmakeFile struct {
 	project     string
 	languages   []string // "" in it: both
 	libraries   []string // targets that can be linked
-	executables [][]string
+	executables []cmakeTarget
 	tests       bool // registered
 	enabled     bool // enable_testing
+}
+
+type cmakeTarget struct {
+	name, dir string
+	sources   []string
 }
 
 // readCMake reads the calls of the root's CMakeLists.txt and of those below it; what variables hold is not known.
@@ -54,7 +59,7 @@ func (s *setup) readCMake() cmakeFile {
 				}
 				c.libraries = append(c.libraries, words[0])
 			case call == "add_executable":
-				c.executables = append(c.executables, append([]string{path.Dir(s.below(name))}, words[1:]...))
+				c.executables = append(c.executables, cmakeTarget{words[0], path.Dir(s.below(name)), words[1:]})
 			case call == "enable_testing", call == "include" && words[0] == "CTest":
 				c.enabled = c.enabled || i == 0
 			case call == "add_test", strings.HasSuffix(call, "_discover_tests"):
@@ -86,8 +91,19 @@ func (s *setup) cmake() error {
 		}
 		return nil
 	}
-	s.miss("a test: CMakeLists.txt registers none")
 	var text strings.Builder
+	if e := s.unregistered(have); e.name != "" {
+		s.has = true
+		s.miss("enable_testing() and add_test(): CTest does not know the program %s", e.name)
+		register := fmt.Sprintf("add_test(NAME %s COMMAND %s)\n", e.name, e.name)
+		if s.want == "gtest" && e.dir == "." { // whose module is CMake's own, for targets of its folder
+			register = fmt.Sprintf("include(GoogleTest)\ngtest_discover_tests(%s)\n", e.name)
+		}
+		s.change("CMakeLists.txt", "\nenable_testing()\n"+register)
+		s.step("cmake -S . -B " + build + generator)
+		return nil
+	}
+	s.miss("a test: CMakeLists.txt registers none")
 	if s.f.system == "" {
 		s.miss("CMakeLists.txt")
 		s.newCMake(&text, &have)
@@ -100,6 +116,18 @@ func (s *setup) cmake() error {
 	}
 	s.step("cmake -S . -B " + build + generator + " -DCMAKE_BUILD_TYPE=Debug")
 	return nil
+}
+
+// unregistered is a program of tests that is built and that CTest is not told of, where no other framework is asked for.
+func (s *setup) unregistered(have cmakeFile) cmakeTarget {
+	for _, e := range have.executables {
+		for _, w := range e.sources {
+			if s.r.Framework == "" && !strings.Contains(e.name, "$") && slices.Contains(s.f.tests, s.at(path.Join(e.dir, w))) {
+				return e
+			}
+		}
+	}
+	return cmakeTarget{}
 }
 
 // cmakeBuild is the build folder: one that is there, else build.
@@ -143,7 +171,7 @@ func (s *setup) newCMake(text *strings.Builder, have *cmakeFile) {
 			fmt.Fprintf(text, "target_link_libraries(%s PRIVATE %s)\n", name, library)
 		}
 		if len(plain) == 0 && len(have.executables) == 0 {
-			have.executables = [][]string{{".", main}}
+			have.executables = []cmakeTarget{{name, ".", []string{main}}}
 		}
 	}
 }
@@ -167,8 +195,8 @@ func (s *setup) cmakeCode(have cmakeFile) code {
 		c.sources = plain
 		for _, e := range have.executables { // what one program is made of
 			var own []string
-			for _, w := range e[1:] {
-				if name := path.Join(e[0], w); slices.Contains(plain, name) {
+			for _, w := range e.sources {
+				if name := path.Join(e.dir, w); slices.Contains(plain, name) {
 					own = append(own, name)
 				}
 			}

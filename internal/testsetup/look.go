@@ -23,7 +23,9 @@ type family struct {
 	frameworks func(s *setup) []string
 	// silent are frameworks whose adapters detect them by the build system alone, which is no choice of the project's.
 	silent []string
-	plan   func(s *setup) error
+	// known are frameworks that a project may have and that no first test is made with.
+	known []string
+	plan  func(s *setup) error
 }
 
 // marker is a file that says that a folder is a project.

@@ -16,7 +16,7 @@ func nodeFamily() *family {
 	return &family{
 		name: "node", sources: regexp.MustCompile(`\.[cm]?[jt]sx?$`),
 		markers: []marker{{name: "deno.json", system: "deno"}, {name: "deno.jsonc", system: "deno"}, {name: "package.json", system: "npm"}, {name: "bunfig.toml", system: "bun"}},
-		isTest:  isNodeTest, language: nodeLanguage, frameworks: nodeFrameworks, plan: (*setup).node,
+		isTest:  isNodeTest, language: nodeLanguage, frameworks: nodeFrameworks, known: []string{"playwright"}, plan: (*setup).node,
 	}
 }
 
@@ -49,15 +49,12 @@ func nodeLanguage(p *testadapter.Project, f *found) string {
 var nodeTyped = regexp.MustCompile(`\.[cm]?tsx?$`)
 
 func nodeFrameworks(s *setup) []string {
-	all := []string{"vitest", "jest", "mocha", "node"}
+	all := []string{"vitest", "jest", "mocha", "node", "bun"}
 	if s.f.system == "deno" || s.r.Framework == "deno" && s.f.system == "" {
 		return []string{"deno"}
 	}
 	pkg, module := s.nodePackage(), s.nodeTarget()
 	bun := s.bun(pkg)
-	if bun || s.r.Framework == "bun" {
-		all = append(all, "bun")
-	}
 	best := "node" // needs nothing installed
 	switch bundled := pkg.Deps["vite"] != ""; {
 	case bun:
@@ -71,7 +68,7 @@ func nodeFrameworks(s *setup) []string {
 
 // bun says whether the project is Bun's: by its lock file, its configuration or its types.
 func (s *setup) bun(pkg testadapter.Package) bool {
-	return s.f.system == "bun" || s.p.Has(s.at("bun.lock")) || s.p.Has(s.at("bun.lockb")) || s.p.Has(s.at("bunfig.toml")) || pkg.Deps["bun-types"]+pkg.Deps["@types/bun"] != ""
+	return s.f.system == "bun" || pkg.Runs["bun"] != "" || s.p.Has(s.at("bun.lock")) || s.p.Has(s.at("bun.lockb")) || s.p.Has(s.at("bunfig.toml")) || pkg.Deps["bun-types"]+pkg.Deps["@types/bun"] != ""
 }
 
 // nodePackage is the package of the project's folder; empty where there is none. Of a workspace's root without sources of its own it is
@@ -180,7 +177,7 @@ func (s *setup) node() error {
 			run = "bun test"
 		}
 	}
-	one := map[string]string{"vitest": "npx vitest run -t {name}", "jest": "npx jest -t {name}", "mocha": "npx mocha --grep {name}", "node": "node --test --test-name-pattern={name}", "bun": "bun test -t {name}"}
+	one := map[string]string{"vitest": "npx vitest run -t {name}", "jest": "npx jest -t {name}", "mocha": "npx mocha --grep {name}", "node": "node --test --test-name-pattern={name}", "bun": "bun test -t {name}", "playwright": "npx playwright test -g {name}"}
 	s.runs(run, one[s.want])
 	if s.has {
 		return nil
@@ -198,6 +195,8 @@ func (s *setup) packagesOf() []string {
 		return []string{"tsx"} // Node takes types off by itself only since version 22.18
 	case s.want == "node", s.want == "bun":
 		return nil
+	case s.want == "playwright":
+		return []string{"@playwright/test"}
 	case s.want == "jest" && typed:
 		return []string{"jest", "@jest/globals", "ts-jest", "typescript"}
 	case s.want == "mocha" && typed:
@@ -228,6 +227,9 @@ func (s *setup) install(pkg testadapter.Package, m manager) {
 	}
 	if len(add) > 0 {
 		s.step(m.run + " " + m.add + " " + strings.Join(add, " "))
+	}
+	if s.want == "playwright" && !s.p.NodeModule(s.f.dir, "@playwright/test") {
+		s.step("npx playwright install") // the browsers
 	}
 }
 

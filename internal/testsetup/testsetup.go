@@ -131,19 +131,19 @@ func (s *setup) describe(all []*found) {
 // choose finds the framework.
 func (s *setup) choose() error {
 	offered := s.f.family.frameworks(s)
-	own, detection := s.detect(offered)
+	own, detection := s.detect(append(offered[:len(offered):len(offered)], s.f.family.known...))
 	if own != "" {
 		s.Detected.Framework, s.Detected.Evidence = own, appendNew(s.Detected.Evidence, detection.Evidence...)
 	}
 	switch want := s.r.Framework; {
-	case want == "" && own != "":
+	case want == "" && own != "" && (slices.Contains(offered, own) || len(s.f.tests) > 0):
 		s.want = own
 	case want == "":
 		s.want = offered[0]
-	case want == "playwright":
+	case want == "playwright" && own != want:
 		return fault.New(fault.Unsupported, "npm init playwright@latest sets it up with its browsers; then debug_test with framework playwright.",
 			"a first test of Playwright depends on the page that it is to open")
-	case !slices.Contains(offered, want):
+	case !slices.Contains(offered, want) && own != want:
 		return fault.New(fault.ValidationError, "Frameworks here: "+strings.Join(offered, ", ")+".", "framework %q does not fit %s with %s", want, s.f.language, orWord(s.f.system, "no build system"))
 	default:
 		s.want = want

@@ -85,6 +85,11 @@ func TestPlans(t *testing.T) {
 		{name: "a workspace of Go", files: map[string]string{"go.work": "go 1.21\nuse ./a\nuse ./b\n", "a/go.mod": "module a\n", "a/a.go": "package a\n", "b/go.mod": "module b\n", "b/b.go": "package b\n\nfunc B() {}\n"}, detected: "go go go", made: "b/b_test.go", next: "go"},
 		{name: "a module within", files: map[string]string{"go.mod": "module a\n", "a.go": "package a\n", "b/go.mod": "module b\n", "b/b.go": "package b\n\nfunc B() {}\n", "c_linux.go": "package a\n\nfunc C() {}\n"}, detected: "go go go", made: "first_test.go", next: "go"},
 		{name: "tests that are scripts", files: map[string]string{"CMakeLists.txt": "project(x C)\nenable_testing()\nadd_test(NAME x COMMAND sh run.sh)\n", "x.c": ""}, detected: "c cmake", steps: "cmake -S . -B build", next: "ctest", hint: "Tests are there already: run steps"},
+		{name: "a test program that CTest is not told of", files: map[string]string{"CMakeLists.txt": "project(x CXX)\nfind_package(GTest REQUIRED)\nadd_executable(shop_test shop_test.cpp)\n", "shop_test.cpp": "#include <gtest/gtest.h>\n"}, detected: "c++ cmake gtest", missing: "CTest does not know the program shop_test",
+			steps: "cmake -S . -B build", made: "CMakeLists.txt", next: "ctest", hint: "1 test files are there already: apply configChanges"},
+		{name: "bun by its script", files: map[string]string{"package.json": `{"scripts": {"test": "bun test"}}`, "a.test.ts": "import 'bun:test'"}, detected: "typescript bun bun", next: "bun", hint: "there already: call debug_test"},
+		{name: "playwright", files: map[string]string{"package.json": `{"devDependencies": {"@playwright/test": "1"}, "scripts": {"test": "playwright test"}}`, "tests/a.spec.ts": "import '@playwright/test'"}, detected: "typescript npm playwright", missing: "@playwright/test is in package.json and not",
+			steps: "npm install; npx playwright install", next: "playwright", hint: "there already: run steps"},
 		{name: "npm lock", files: map[string]string{"package.json": vitest, "package-lock.json": "{}", "index.js": esm}, detected: "javascript npm vitest", steps: "npm ci", missing: "vitest is in package.json and not installed", made: "test/total.test.js", next: "vitest"},
 		{name: "pnpm lock", files: map[string]string{"package.json": `{"type": "module"}`, "pnpm-lock.yaml": "", "src/index.js": esm}, machine: &machine{commands: []string{"node", "pnpm"}}, framework: "vitest", detected: "javascript pnpm",
 			steps: "pnpm add --save-dev vitest", made: "package.json test/total.test.js", next: "vitest"},
@@ -175,7 +180,7 @@ func TestRefused(t *testing.T) {
 		says                string
 	}{
 		{map[string]string{"Cargo.toml": manifest, "src/lib.rs": ""}, "rust", "pytest", fault.ValidationError, "cargo, nextest"},
-		{map[string]string{"package.json": "{}", "a.js": ""}, "", "gtest", fault.ValidationError, "node, vitest, jest, mocha"},
+		{map[string]string{"package.json": "{}", "a.js": ""}, "", "gtest", fault.ValidationError, "node, vitest, jest, mocha, bun"},
 		{map[string]string{"package.json": "{}", "a.js": ""}, "", "playwright", fault.Unsupported, "npm init playwright"},
 		{nil, "cobol", "", fault.ValidationError, "typescript"},
 		{map[string]string{"pom.xml": "<project/>"}, "", "", fault.Unsupported, "mvn test"},
