@@ -86,18 +86,6 @@ func (p *Project) NodeModule(dir, pkg string) bool {
 	return false
 }
 
-// PythonArgv is how the project's Python is started, or a fault.
-func (p *Project) PythonArgv(dir string) ([]string, error) {
-	python, err := p.python(dir)
-	if err != nil {
-		return nil, err
-	}
-	return python.argv, nil
-}
-
-// BuildFolders are where CMake and Meson projects are usually built, below Root.
-func BuildFolders() []string { return append([]string{}, buildFolders...) }
-
 // CTestFolder is where a CMake project with tests is built, below Root; "" where it is not.
 func (p *Project) CTestFolder() string {
 	dir, ok := ctestFolder(p)

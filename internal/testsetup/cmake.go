@@ -132,6 +132,9 @@ func (s *setup) unregistered(have cmakeFile) cmakeTarget {
 
 // cmakeBuild is the build folder: one that is there, else build.
 func (s *setup) cmakeBuild() string {
+	if dir := s.p.CTestFolder(); dir != "" && s.f.dir == "." {
+		return dir
+	}
 	for _, name := range []string{"build", "cmake-build-debug", "out", "_build", "builddir", "cmake-build-release"} {
 		if s.p.Has(s.at(path.Join(name, "CMakeCache.txt"))) {
 			return name

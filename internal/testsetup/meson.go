@@ -21,10 +21,12 @@ func (s *setup) meson() error {
 	s.need("meson", "", "meson")
 	s.need("ninja", "", "ninja-build")
 	s.Next = &Next{ProjectRoot: filepath.Join(s.p.Root, s.f.dir), Framework: "meson"}
-	build := "builddir"
-	set := false
+	build, set := "builddir", false
+	if dir := s.p.MesonFolder(); dir != "" && s.f.dir == "." {
+		build, set = dir, true
+	}
 	for _, name := range []string{"builddir", "build", "_build", "out"} {
-		if s.p.Has(s.at(path.Join(name, "meson-info", "intro-tests.json"))) {
+		if !set && s.p.Has(s.at(path.Join(name, "meson-info", "intro-tests.json"))) {
 			build, set = name, true
 			break
 		}

@@ -76,7 +76,7 @@ func exported(text string) nodeModule {
 		re     *regexp.Regexp
 		single bool
 	}{{esmExport, false}, {esmList, false}, {esmDefault, true}, {cjsField, false}, {cjsObject, false}, {cjsSingle, true}} {
-		if m := form.re.FindStringSubmatch(text); m != nil && !slices.Contains([]string{"require", "default", "new"}, m[1]) {
+		if m := form.re.FindStringSubmatch(text); m != nil && !slices.Contains([]string{"require", "default", "new", "test", "it", "expect", "assert"}, m[1]) {
 			return nodeModule{name: m[1], single: form.single}
 		}
 	}
@@ -165,28 +165,33 @@ func (s *setup) nodeTest() {
 		}
 		load(t.braced(), filepath.ToSlash(rel))
 	}
-	call := map[bool]string{true: "test", false: "it"}[s.want != "mocha"]
-	var assertion string
-	switch {
-	case check != "" && expects:
-		assertion = fmt.Sprintf("expect(%s).toBe(\"Hello, Ada!\");", check)
-	case check != "":
-		assertion = fmt.Sprintf("assert.equal(%s, \"Hello, Ada!\");", check)
-	case t.name != "" && expects:
-		assertion = fmt.Sprintf("expect(%s).toBeDefined();", t.name)
-	case t.name != "":
-		assertion = fmt.Sprintf("assert.notEqual(%s, undefined);", t.name)
-	case expects:
-		assertion = "expect(1 + 1).toBe(2);"
-	default:
-		assertion = "assert.equal(1 + 1, 2);"
-	}
 	if len(lines) > 0 {
 		lines = append(lines, "")
 	}
-	lines = append(lines, fmt.Sprintf("%s(%q, () => {", call, name+" is there"), "  "+begin, "  "+assertion, "});")
+	call := "test"
+	if s.want == "mocha" {
+		call = "it"
+	}
+	lines = append(lines, fmt.Sprintf("%s(%q, () => {", call, name+" is there"), "  "+begin, "  "+nodeAssertion(t.name, check, expects), "});")
 	s.file(file, strings.Join(lines, "\n")+"\n")
 	if s.want == "jest" && typed && !s.p.Has(s.at("jest.config.js")) && !s.p.Has(s.at("jest.config.cjs")) && !s.p.Has(s.at("jest.config.ts")) {
 		s.file("jest.config.cjs", "module.exports = { preset: \"ts-jest\", testEnvironment: \"node\" };\n")
 	}
+}
+
+// nodeAssertion is what a test says of a name: of a call that is known its result, else that it is there.
+func nodeAssertion(name, call string, expects bool) string {
+	switch {
+	case call != "" && expects:
+		return fmt.Sprintf("expect(%s).toBe(\"Hello, Ada!\");", call)
+	case call != "":
+		return fmt.Sprintf("assert.equal(%s, \"Hello, Ada!\");", call)
+	case name != "" && expects:
+		return fmt.Sprintf("expect(%s).toBeDefined();", name)
+	case name != "":
+		return fmt.Sprintf("assert.notEqual(%s, undefined);", name)
+	case expects:
+		return "expect(1 + 1).toBe(2);"
+	}
+	return "assert.equal(1 + 1, 2);"
 }
