@@ -185,6 +185,7 @@ var firstTests = []firstTest{
 // and that fails, told with its place, once it is spoiled. Asked again, it says that there are tests.
 func TestSetUpTests(t *testing.T) {
 	strobetest.NeedCommand(t, "npm")
+	t.Setenv("VIRTUAL_ENV", "")     // an active one would be taken
 	strobetest.NodeSuite(t, "node") // puts the suites' node, bun and deno into PATH
 	s := strobetest.Start(t, nil)
 	t.Run("all", func(t *testing.T) { // so that the daemon ends after them
@@ -199,6 +200,9 @@ func TestSetUpTests(t *testing.T) {
 
 func (x *firstTest) check(t *testing.T, s *strobetest.Strobe) {
 	strobetest.NeedCommand(t, x.needs...)
+	if strings.Contains(x.steps, " install ") {
+		strobetest.NeedNetwork(t)
+	}
 	dir := project(t, x.files)
 	a := setUp(t, s, dir, x.ask)
 	if a.Detected.Language != x.language || a.Detected.BuildSystem != x.system || a.Detected.TestFiles != 0 || len(a.Missing) == 0 || a.Next["framework"] != x.framework {

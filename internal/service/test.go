@@ -67,6 +67,7 @@ var testOp = Op{
 	Summary: "Run a project's tests, or one: structured failures with place, both sides, stack and how to run that test again. Use this instead of a shell.",
 	Doc: "Finds the framework by the project's files; action run answers at once, status tells counts and the tests that run. Without tracePatterns and watches the tests are a plain " +
 		"child process; with them every process of theirs is observed and sessionId has the calls. One run per project at a time; a run outlives its client. " +
+		"A project without tests is no error: `result.noTests`, `project` and the next step; where nothing could be run, without a testRunId. " +
 		"The answer has 20 failures; details is a file with every test, output.txt beside it what they wrote.",
 	Params:  reflect.TypeFor[TestParams](),
 	Results: []reflect.Type{reflect.TypeFor[TestAnswer](), reflect.TypeFor[TestList]()},
