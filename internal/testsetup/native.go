@@ -198,7 +198,7 @@ func (s *setup) find(c *code) {
 		functions := declared(text)
 		for _, function := range functions[:min(len(functions), maxDeclared)] {
 			short := function[strings.LastIndex(function, ":")+1:]
-			if short != "function" && regexp.MustCompile(`\b` + short + `\s*\([^;{}]*\)[^;{}]*\{`).MatchString(body) {
+			if short != "function" && regexp.MustCompile(`\b`+short+`\s*\([^;{}]*\)[^;{}]*\{`).MatchString(body) {
 				c.header, c.function = s.below(name), function
 				break
 			}
