@@ -46,7 +46,11 @@ type testResult struct {
 	Details string
 	Rounds  int
 	NoTests bool
-	Hint    string
+	Project *struct {
+		Language, BuildSystem string
+		TestFiles             int
+	}
+	Hint string
 }
 
 // stuckTest is a test that does not go on.
@@ -144,7 +148,7 @@ func TestRunsOfTests(t *testing.T) {
 		t.Errorf("details: %v %v", info, err)
 	}
 	refused(t, s, "debug_test", args{"projectRoot": dir, "framework": "gotest"}, "VALIDATION_ERROR", "Frameworks: ")
-	refused(t, s, "debug_test", args{"projectRoot": t.TempDir()}, "VALIDATION_ERROR", "no test framework")
+	refused(t, s, "debug_test", args{"projectRoot": filepath.Join(dir, "none")}, "VALIDATION_ERROR", "no directory")
 	refused(t, s, "debug_test", args{"projectRoot": "relative"}, "VALIDATION_ERROR", "absolute")
 	refused(t, s, "debug_test", args{"action": "status", "testRunId": "test-none"}, "TEST_RUN_NOT_FOUND", r.TestRunID)
 	var l struct {

@@ -63,16 +63,19 @@ func (a *app) testCommand() *cobra.Command {
 	var trace, watch []string
 	var timeout time.Duration
 	var repeat int
+	var setup bool
+	var language string
 	c := &cobra.Command{
 		Use:   "test [flags] [-- ARGS...]",
 		Short: "Run a project's tests, with structured failures",
 		Long: `Finds the project's test framework, runs its tests and says what failed: place, both sides, stack, and the command that runs that one test again.
-With --trace the tests run under observation, and the session has their calls. Arguments behind -- go to the framework. The exit code is 0
+With --setup it runs nothing, and says how the project gets its first test. With --trace the tests run under observation, and the session has their calls. Arguments behind -- go to the framework. The exit code is 0
 where all passed, 1 where a test failed or none ran, 2 where they could not be run.`,
 		Example: `  strobe test
   strobe test -C services/api --level unit
   strobe test --test 'tests/test_parser.py::test_empty' --trace 'parser.*'
-  strobe test --command ./build/unit_tests`,
+  strobe test --command ./build/unit_tests
+  strobe test --setup`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root, err := filepath.Abs(dir)
 			if err != nil {
@@ -106,10 +109,15 @@ where all passed, 1 where a test failed or none ran, 2 where they could not be r
 			if path := os.Getenv("PATH"); path != "" { // this shell's, not the daemon's
 				req["env"] = map[string]string{"PATH": path}
 			}
+			if setup {
+				return a.setupTests(cmd.Context(), req, language)
+			}
 			return a.runTests(cmd.Context(), req)
 		},
 	}
 	c.Flags().StringVarP(&dir, "directory", "C", ".", "the project")
+	c.Flags().BoolVar(&setup, "setup", false, "say how the project gets its first test")
+	c.Flags().StringVar(&language, "language", "", "of --setup: c, c++, go, javascript, python, rust or typescript")
 	c.Flags().StringVar(&framework, "framework", "", "use this framework, whatever is found")
 	c.Flags().StringVar(&level, "level", "", "unit, integration or e2e")
 	c.Flags().StringVar(&test, "test", "", "one test: what a failure's rerun says, its name, or a part of names")
@@ -242,6 +250,10 @@ func (a *app) printTests(r *shownTest) {
 	}
 	for _, n := range res.Notes {
 		fmt.Fprintf(a.err, "note: %s\n", n)
+	}
+	if r.TestRunID == "" { // there was nothing to run
+		fmt.Fprintln(a.err, res.Hint)
+		return
 	}
 	s := res.Summary
 	fmt.Fprintf(a.out, "%s: %d passed, %d failed, %d skipped in %d ms\n", r.Framework, s.Passed, s.Failed, s.Skipped, s.DurationMs)

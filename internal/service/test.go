@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"reflect"
@@ -34,9 +35,9 @@ type TestParams struct {
 
 // TestAnswer is the answer of debug_test: a run, as it stands or as it ended.
 type TestAnswer struct {
-	TestRunID  string            `json:"testRunId"`
-	Status     string            `json:"status"` // running, completed, failed (could not be run: error), canceled
-	Framework  string            `json:"framework"`
+	TestRunID  string            `json:"testRunId,omitempty"` // none where there was nothing to run: result.noTests
+	Status     string            `json:"status"`              // running, completed, failed (could not be run: error), canceled
+	Framework  string            `json:"framework,omitempty"`
 	Evidence   []string          `json:"evidence,omitempty"`   // action run: why this framework
 	OtherFound []testrun.Seen    `json:"otherFound,omitempty"` // action run: frameworks that are there, too
 	SessionID  string            `json:"sessionId,omitempty"`  // of the last command that ran tests, traced
@@ -66,6 +67,7 @@ var testOp = Op{
 	Summary: "Run a project's tests, or one: structured failures with place, both sides, stack and how to run that test again. Use this instead of a shell.",
 	Doc: "Finds the framework by the project's files; action run answers at once, status tells counts and the tests that run. Without tracePatterns and watches the tests are a plain " +
 		"child process; with them every process of theirs is observed and sessionId has the calls. One run per project at a time; a run outlives its client. " +
+		"A project without tests is no error: `result.noTests`, `project` and the next step; where nothing could be run, without a testRunId. " +
 		"The answer has 20 failures; details is a file with every test, output.txt beside it what they wrote.",
 	Params:  reflect.TypeFor[TestParams](),
 	Results: []reflect.Type{reflect.TypeFor[TestAnswer](), reflect.TypeFor[TestList]()},
@@ -104,6 +106,10 @@ func runTest(ctx context.Context, s *Service, p *TestParams) (any, error) {
 		return nil, err
 	}
 	r, err := s.tests.Start(req)
+	var none *testrun.NoTestsError
+	if errors.As(err, &none) {
+		return &TestAnswer{Status: "completed", Result: none.Result}, nil
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -72,13 +72,13 @@ type Request struct {
 	Repeat      int             // run so many times, or until a test fails; 0 and 1: once
 }
 
-// Start begins a run and returns at once. TEST_ALREADY_RUNNING names the run that the project has; VALIDATION_ERROR is a project without
-// tests that are known, or a framework that is none.
+// Start begins a run and returns at once. TEST_ALREADY_RUNNING names the run that the project has; VALIDATION_ERROR is a framework that
+// is none; a *NoTestsError is a project without tests that are known.
 func (m *Manager) Start(r Request) (*Run, error) {
 	p := m.project(&r)
 	a, found, seen, err := m.choose(p, &r)
 	if err != nil {
-		return nil, err
+		return nil, withoutRun(p, &r, err)
 	}
 	if found.Dir != "" {
 		p = below(p, found.Dir)
@@ -96,7 +96,7 @@ func (m *Manager) Start(r Request) (*Run, error) {
 		return nil, fault.New(fault.TestAlreadyRunning, "Wait for it with debug_test action status, or end it with action cancel, and its testRunId.", "test run %s of %s runs already", have.ID, r.ProjectRoot)
 	}
 	if err := run.prepare(); err != nil {
-		return nil, err
+		return nil, withoutRun(p, &r, err)
 	}
 	run.ctx, run.cancel = context.WithCancelCause(m.ctx)
 	m.runs = append(m.runs, run)
@@ -252,8 +252,7 @@ func (m *Manager) choose(p *testadapter.Project, r *Request) (testadapter.Adapte
 		}
 	}
 	if best == nil {
-		return nil, found, nil, fault.New(fault.ValidationError, "Give framework, or command: a program that runs the tests. debug_setup_tests says how to begin with tests.",
-			"no test framework is recognized in %s (looked for %s)", r.ProjectRoot, strings.Join(names, ", "))
+		return nil, found, nil, errNoFramework
 	}
 	slices.SortStableFunc(seen, func(a, b Seen) int { return b.Confidence - a.Confidence })
 	return best, found, seen, nil

@@ -25,7 +25,7 @@ const (
 
 // Result is what became of a run.
 type Result struct {
-	Framework string   `json:"framework"`
+	Framework string   `json:"framework,omitempty"`
 	Summary   Summary  `json:"summary"`
 	Failures  []Failed `json:"failures"` // the first 20
 	NotShown  int      `json:"failuresNotShown,omitempty"`
@@ -35,6 +35,7 @@ type Result struct {
 	Details   string   `json:"details"`          // file: every test, and the commands; output.txt beside it has what they wrote
 	Rounds    int      `json:"rounds,omitempty"` // with repeat: how many it took; the summary is of the last
 	NoTests   bool     `json:"noTests,omitempty"`
+	Project   *Project `json:"project,omitempty"` // with noTests
 	Hint      string   `json:"hint,omitempty"`
 	Notes     []string `json:"notes,omitempty"`
 }
@@ -339,12 +340,3 @@ func (r *Run) keep(res *Result) {
 
 // keepMax bounds the remembering of results.
 const keepMax = 20 * time.Second
-
-// onboard says how to begin where there are no tests.
-func (r *Run) onboard(res *Result) {
-	res.NoTests = true
-	res.Hint = "No test ran. debug_setup_tests says what is there and how to begin."
-	if r.Request.Test != "" {
-		res.Hint = fmt.Sprintf("No test matches %q: run without test, or see notes for near names.", r.Request.Test)
-	}
-}
