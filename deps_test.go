@@ -35,7 +35,7 @@ var mayImport = map[string][]string{
 	"internal/daemon":           {"internal/mcp", "internal/service", "internal/session", "internal/settings", "internal/store", "internal/timeline", "internal/collector", "internal/collector/native", "internal/corefile", "internal/testadapter"},
 	"internal/mcp":              {"internal/service"},
 	"internal/timeline":         {"internal/service", "internal/query", "internal/store"},
-	"internal/service":          {"internal/session", "internal/query", "internal/collector", "internal/settings", "internal/testrun", "internal/testadapter"},
+	"internal/service":          {"internal/session", "internal/query", "internal/collector", "internal/settings", "internal/testrun", "internal/testadapter", "internal/tracediff"},
 	"internal/session":          {"internal/collector", "internal/report", "internal/iochan", "internal/store", "internal/settings"},
 	"internal/query":            {"internal/store"},
 	"internal/store":            {},
@@ -58,7 +58,8 @@ var mayImport = map[string][]string{
 	"internal/symbol":           {},
 	"internal/ring":             {},
 	"internal/report":           {},
-	"internal/testrun":          {"internal/testadapter", "internal/session", "internal/settings", "internal/store", "internal/iochan", "internal/collector"},
+	"internal/testrun":          {"internal/testadapter", "internal/session", "internal/settings", "internal/store", "internal/iochan", "internal/collector", "internal/tracediff"},
+	"internal/tracediff":        {"internal/store"},
 	"internal/testadapter":      {"internal/report"}, // what a crashed test program said
 	"internal/event":            {},
 	"internal/fault":            {},
