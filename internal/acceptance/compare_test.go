@@ -3,6 +3,8 @@ package acceptance
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -337,6 +339,29 @@ func TestCompareGTest(t *testing.T) {
 	if !slices.Equal(f.Differs, []string{`who: "old" | "new"`}) || r.Comparison.Compared.Aligned != r.Comparison.Compared.A {
 		t.Errorf("%+v %+v", f, r.Comparison)
 	}
+	out, code := strobeCommand(t, s, "test", "-C", dir, "--command", path, "--test", "Shop.Old", "--against", "Shop.New", "--trace", "sum", "--trace", "discount_for")
+	if code != 1 || !strings.Contains(out, `first difference: argument at sum`) || !strings.Contains(out, `o.customer: "old" | "new"`) || !strings.Contains(out, "b: Shop.New, passed (") {
+		t.Errorf("strobe test --against: %d\n%s", code, out)
+	}
+	out, code = strobeCommand(t, s, "diff", r.A.SessionID, r.B.SessionID)
+	if code != 1 || !strings.Contains(out, `a: Shop::make(`) || !strings.Contains(out, `who="old"`) {
+		t.Errorf("strobe diff: %d\n%s", code, out)
+	}
+	if out, code = strobeCommand(t, s, "diff", "none", r.B.SessionID); code != 2 {
+		t.Errorf("strobe diff of no session: %d\n%s", code, out)
+	}
+}
+
+// strobeCommand runs a command of the command line, and returns what it prints and its exit code.
+func strobeCommand(t *testing.T, s *strobetest.Strobe, argv ...string) (string, int) {
+	t.Helper()
+	cmd := exec.Command(s.Bin, argv...)
+	cmd.Env = append(os.Environ(), "STROBE_HOME="+s.Home, "NO_COLOR=1")
+	out, err := cmd.Output()
+	if cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return string(out), cmd.ProcessState.ExitCode()
 }
 
 const compareStuck = `#include <unistd.h>
