@@ -189,6 +189,10 @@ func TestComparePointers(t *testing.T) {
 	refused(t, s, "debug_test", args{"action": "compare", "sessions": []string{a, b}, "test": "x"}, "VALIDATION_ERROR", "no test is run")
 	refused(t, s, "debug_test", args{"action": "compare", "projectRoot": filepath.Dir(path)}, "VALIDATION_ERROR", "needs a test")
 	refused(t, s, "debug_test", args{"projectRoot": filepath.Dir(path), "against": "x"}, "VALIDATION_ERROR", "action compare")
+	third := ranTraced(t, s, path, []string{"pointers"}, trace)
+	if c := compareOf(t, s, args{"sessions": []string{a, b, third}}).Comparison; !c.Same || len(c.Noise) > 0 {
+		t.Errorf("with a third: %+v", c)
+	}
 	silent := ranTraced(t, s, path, []string{"pointers"}, nil)
 	mute := ranTraced(t, s, path, []string{"pointers"}, nil)
 	refused(t, s, "debug_test", args{"action": "compare", "sessions": []string{silent, mute}}, "VALIDATION_ERROR", "recorded a call")
@@ -393,5 +397,22 @@ func TestCompareIsCanceled(t *testing.T) {
 	s.Call(t, "debug_session", args{"action": "list"}, &l)
 	if len(l.Sessions) != 0 {
 		t.Errorf("sessions are left: %+v", l)
+	}
+}
+
+// TestCompareUnsupported: where functions cannot be traced, the answer says so, and nothing is called the same.
+func TestCompareUnsupported(t *testing.T) {
+	strobetest.NeedPtrace(t)
+	strobetest.NeedCommand(t, "go", "python3")
+	s := strobetest.Start(t, nil)
+	dir := project(t, map[string]string{"go.mod": "module example.com/sums\n\ngo 1.21\n", "sums_test.go": goTests})
+	r := compareOf(t, s, args{"projectRoot": dir, "test": "TestWrong", "against": "TestGood"})
+	if r.Status != "failed" || !strings.HasPrefix(r.Error, "UNSUPPORTED") || r.Comparison != nil {
+		t.Errorf("go test: %+v", r)
+	}
+	dir = project(t, map[string]string{"test_sums.py": "import unittest\n\nclass Sums(unittest.TestCase):\n    def test_good(self):\n        self.assertEqual(1, 1)\n    def test_bad(self):\n        self.assertEqual(1, 2)\n"})
+	r = compareOf(t, s, args{"projectRoot": dir, "framework": "unittest", "test": "test_bad", "against": "test_good"})
+	if r.Status != "failed" || !strings.Contains(r.Error, "recorded a call") || r.Comparison != nil {
+		t.Errorf("unittest: %+v", r)
 	}
 }

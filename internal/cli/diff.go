@@ -48,13 +48,14 @@ func (f *compareFlags) add(req map[string]any) error {
 
 func (a *app) diffCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "diff SESSION SESSION",
+		Use:   "diff SESSION SESSION [LIKE]",
 		Short: "Show the first call that differs between two sessions",
 		Long: `Aligns the calls that two sessions recorded by call path and shows the first that differs, with both sides' arguments and
-results. Addresses, ids and times that differ from run to run are no difference. The exit code is 0 where nothing differs, 1 where
+results. Addresses, ids and times that differ from run to run are no difference, nor is what differs between the second session and a
+third one that ended alike. The exit code is 0 where nothing differs, 1 where
 something does, 2 where they cannot be compared.`,
 		Example: "  strobe diff app-2026-05-04-10h30 app-2026-05-04-10h31",
-		Args:    cobra.ExactArgs(2),
+		Args:    cobra.RangeArgs(2, 3),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.compareTests(cmd.Context(), map[string]any{"action": "compare", "sessions": args})
 		},

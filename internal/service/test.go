@@ -30,7 +30,7 @@ type TestParams struct {
 	Repeat        int               `json:"repeat,omitempty" jsonschema:"run again and again until a test fails; of compare: until it failed and passed, 10"`
 	Against       string            `json:"against,omitempty" jsonschema:"of compare: a test that passes; default: the same test, failed and passed"`
 	AgainstEnv    map[string]string `json:"againstEnv,omitempty" jsonschema:"of compare: env of the other side"`
-	Sessions      []string          `json:"sessions,omitempty" jsonschema:"of compare: two that are there, instead of tests"`
+	Sessions      []string          `json:"sessions,omitempty" jsonschema:"of compare: two that are there, instead of tests; a third that ended as the second: what differs there is left out"`
 	TestRunID     string            `json:"testRunId,omitempty" jsonschema:"of status, cancel"`
 	WaitMs        int               `json:"waitMs,omitempty" jsonschema:"run, status: for the end"`
 }

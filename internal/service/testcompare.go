@@ -3,6 +3,8 @@ package service
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/strobe-debug/strobe/internal/fault"
@@ -70,13 +72,14 @@ func (s *Service) compare(ctx context.Context, p *TestParams) (any, error) {
 }
 
 func (s *Service) compareSessions(ctx context.Context, p *TestParams) (*CompareAnswer, error) {
+	n := len(p.Sessions)
 	switch {
-	case len(p.Sessions) != 2 || p.Sessions[0] == p.Sessions[1]:
-		return nil, invalid("Name two sessions; debug_session list shows them.", "sessions names %d, or one twice", len(p.Sessions))
+	case n < 2 || n > 3 || len(slices.Compact(slices.Sorted(slices.Values(p.Sessions)))) < n:
+		return nil, invalid("Name two sessions, and a third if there is one that ended as the second; debug_session list shows them.", "sessions names %d, or one twice", n)
 	case p.Test != "" || p.Against != "" || len(p.AgainstEnv) > 0:
 		return nil, invalid("Leave out test, against and againstEnv, or leave out sessions.", "sessions are compared as they are: no test is run")
 	}
-	d, err := s.tests.DiffSessions(ctx, p.Sessions[0], p.Sessions[1])
+	d, err := s.tests.DiffSessions(ctx, p.Sessions[0], p.Sessions[1], strings.Join(p.Sessions[2:], ""))
 	if err != nil {
 		return nil, err
 	}

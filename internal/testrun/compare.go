@@ -188,6 +188,9 @@ func (c *comparing) trial(test string, env map[string]string) (*Compared, error)
 		}
 	}
 	switch {
+	case t.SessionID == "" && t.ran > 0:
+		return nil, fault.New(fault.Unsupported, "Give command: a test program that a C, C++ or Rust compiler built with debug information. Functions of other languages cannot be traced yet.",
+			"tests of %s are not run under observation, so their calls cannot be compared", r.adapter.Name())
 	case t.SessionID == "":
 		return nil, fault.New(fault.ValidationError, "Run debug_test action run without test: the names of its results are what test takes.", "no test %q ran", test)
 	case t.ran > 1:
@@ -232,8 +235,8 @@ func (c *comparing) clean() {
 func (c *comparing) diff(a, b, again *Compared) error {
 	o := tracediff.Options{OtherTests: a.Test != b.Test}
 	like := a
-	if again != nil && again.Status == b.Status && again.Test == b.Test && a.Status != b.Status {
-		like = b
+	if q := c.r.Request.Compare; q.Against == "" && len(q.AgainstEnv) == 0 && again != nil && again.Status == b.Status {
+		like = b // one test: the third run may be any of the two
 	}
 	if again != nil && again.Status == like.Status {
 		err := c.r.m.withSides(c.r.ctx, like, again, func(ctx context.Context, x, y tracediff.Side) (err error) {
@@ -278,10 +281,21 @@ func (r *Run) forgetSession(id string) {
 	}
 }
 
-// DiffSessions compares what two sessions recorded. SESSION_NOT_FOUND, or VALIDATION_ERROR where there is nothing to compare.
-func (m *Manager) DiffSessions(ctx context.Context, a, b string) (out *tracediff.Answer, err error) {
+// DiffSessions compares what two sessions recorded. What differs between b and like, which ended as b did, is left out; "": there is
+// none. SESSION_NOT_FOUND, or VALIDATION_ERROR where there is nothing to compare.
+func (m *Manager) DiffSessions(ctx context.Context, a, b, like string) (out *tracediff.Answer, err error) {
+	var o tracediff.Options
+	if like != "" {
+		err = m.withSides(ctx, &Compared{SessionID: b}, &Compared{SessionID: like}, func(ctx context.Context, x, y tracediff.Side) (err error) {
+			o.Noise, err = tracediff.FindNoise(ctx, x, y)
+			return err
+		})
+	}
+	if err != nil {
+		return nil, err
+	}
 	err = m.withSides(ctx, &Compared{SessionID: a}, &Compared{SessionID: b}, func(ctx context.Context, x, y tracediff.Side) (err error) {
-		out, err = tracediff.Diff(ctx, x, y, tracediff.Options{})
+		out, err = tracediff.Diff(ctx, x, y, o)
 		return err
 	})
 	return out, err
