@@ -127,6 +127,12 @@ func TestCompareSessions(t *testing.T) {
 				t.Errorf("%+v, compared %+v", f, c.Compared)
 			}
 		}},
+		{"pool", func(t *testing.T, c *comparison) {
+			f := wantFirst(t, c, "argument", "shop::serve > shop::handle")
+			if !slices.Equal(f.Differs, []string{"n: -1 | 321"}) || f.Thread != "4 threads" || c.Compared.Aligned != 405 {
+				t.Errorf("%+v, compared %+v", f, c.Compared)
+			}
+		}},
 		{"exception", func(t *testing.T, c *comparison) {
 			f := wantFirst(t, c, "exception", "main > shop::read_all > shop::parse")
 			if f.A.Result != "(left by an exception)" || f.B.Result != "4" || f.A.Arguments != `text="four"` || !slices.Contains(c.Next, "shop::read_all: result") {

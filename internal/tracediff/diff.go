@@ -89,9 +89,57 @@ func (d *diff) close() {
 
 // walk finds the differences of all threads.
 func (d *diff) walk() {
-	pairs := pairLanes(d.a.lanes, d.b.lanes)
+	restA, restB := d.a.lanes, d.b.lanes
+	keys, groupsA := groups(restA)
+	_, groupsB := groups(restB)
+	var all []*walker
+	for _, k := range keys {
+		a, b := groupsA[k], groupsB[k]
+		if len(a) < 2 || len(a) != len(b) {
+			continue
+		}
+		each := d.each(a, b, true)
+		if one := d.pooled(a, b); one != nil && differences([]*walker{one}) < differences(each) {
+			each = []*walker{one}
+		}
+		all = append(all, each...)
+		restA, restB = without(restA, a), without(restB, b)
+	}
+	all = append(all, d.each(restA, restB, len(all) > 0)...)
+	for _, w := range all {
+		d.aligned += w.aligned
+		d.standIn = append(d.standIn, w.standIn...)
+		d.found = append(d.found, w.found...)
+		for g, n := range w.counts {
+			d.counts[g] += n
+		}
+	}
+	slices.SortStableFunc(d.found, func(x, y found) int { return int(max(min(x.at-y.at, 1), -1)) })
+}
+
+func without(lanes, some []*lane) []*lane {
+	return slices.DeleteFunc(slices.Clone(lanes), func(l *lane) bool { return slices.Contains(some, l) })
+}
+
+func differences(all []*walker) (n int) {
+	for _, w := range all {
+		for _, c := range w.counts {
+			n += c
+		}
+	}
+	return n
+}
+
+func (d *diff) walker(a, b *lane) *walker {
+	return &walker{a: a, b: b, names: d.names, counts: map[group]int{}, evicted: d.evicted}
+}
+
+// each compares threads with their counterparts, one by one.
+func (d *diff) each(a, b []*lane, several bool) (out []*walker) {
+	pairs := pairLanes(a, b)
 	for _, p := range pairs {
-		w := &walker{a: p.a, b: p.b, names: d.names, counts: d.counts, evicted: d.evicted}
+		w := d.walker(p.a, p.b)
+		out = append(out, w)
 		switch {
 		case p.a == nil:
 			if p.b.nodes[0].calls > 0 {
@@ -106,7 +154,7 @@ func (d *diff) walk() {
 				w.add(found{what: WhatThreadA, name: n.name, a: n, at: n.enter})
 			}
 		default:
-			if len(pairs) > 1 {
+			if several || len(pairs) > 1 {
 				w.thread = p.a.thread.Name
 			}
 			if p.a.nodes[0].sub == p.b.nodes[0].sub {
@@ -115,11 +163,8 @@ func (d *diff) walk() {
 				w.children(0, 0)
 			}
 		}
-		d.aligned += w.aligned
-		d.standIn = append(d.standIn, w.standIn...)
-		d.found = append(d.found, w.found...)
 	}
-	slices.SortStableFunc(d.found, func(x, y found) int { return int(max(min(x.at-y.at, 1), -1)) })
+	return out
 }
 
 // checked is a difference with both sides' values.

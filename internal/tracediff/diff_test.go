@@ -73,7 +73,7 @@ func session(t testing.TB, script string, base uint64) Side {
 			open[thread] = calls[:len(calls)-1]
 		case c >= 'A' && c <= 'Z':
 			if _, ok := threads[c]; !ok {
-				threads[c] = st.Thread(event.Thread{PID: 7, TID: 10 + int32(len(threads)), Name: string(c)})
+				threads[c] = st.Thread(event.Thread{PID: 7, TID: 10 + int32(len(threads)), Name: role(c)})
 			}
 			thread = threads[c]
 			continue
@@ -91,6 +91,14 @@ func session(t testing.TB, script string, base uint64) Side {
 		t.Fatal(err)
 	}
 	return Side{Store: st, SessionID: "s"}
+}
+
+// role is a thread's name: those from P on are of one pool.
+func role(c byte) string {
+	if c >= 'P' {
+		return "pool"
+	}
+	return string(c)
 }
 
 func TestDiff(t *testing.T) {
@@ -112,6 +120,10 @@ func TestDiff(t *testing.T) {
 		{name: "no return", a: "m b1 c1", b: "m b1 c1>>>", what: WhatNoReturn, path: "m > b > c", aligned: 3},
 		{name: "interleaving", a: "Am b1> Bm b2> A>B>", b: "Bm Am b1>> Bb2>>", aligned: 4},
 		{name: "recursion", a: "f1f1f1f1>1>1>1>1", b: "f1f1f1f1>2>1>1>1", what: WhatResult, path: "f ×4", differs: "result: 1 | 2", aligned: 4},
+		{name: "work shared another way", a: "Pw b1> b2> > Qw b3> >", b: "Pw b1> > Qw b3> b2> >", aligned: 5},
+		{name: "and one task differs", a: "Pw b1>5 b2> > Qw b3> >", b: "Pw b2> > Qw b3> b1>6 >", what: WhatResult, path: "w > b", differs: "result: 5 | 6", aligned: 5},
+		{name: "tasks without a loop", a: "Pa1> b2> Qc3>", b: "Qb2> c3> Pa1>", aligned: 3},
+		{name: "loops with other arguments", a: "Pw1 b1> > Qw2 b3> >", b: "Pw1 b1> > Qw3 b3> >", what: WhatArgument, path: "w", differs: "n: 2 | 3", aligned: 4},
 		{name: "thread", a: "Am> Bx>", b: "Am>", what: WhatThreadA, path: "x", counts: []string{"x: 1 in a, 0 in b"}, aligned: 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -218,7 +230,7 @@ func lanesOf(script string, n *names) *side {
 	all := map[byte]*laneBuilder{}
 	lane := func(c byte) *laneBuilder {
 		if all[c] == nil {
-			all[c] = &laneBuilder{lane: &lane{thread: event.Thread{PID: 7, TID: 7 + int32(c), Name: string(c)}, role: string(c), nodes: []node{{name: n.id(""), size: 1}}}}
+			all[c] = &laneBuilder{lane: &lane{thread: event.Thread{PID: 7, TID: 7 + int32(c), Name: role(c)}, role: role(c), nodes: []node{{name: n.id(""), size: 1}}}}
 			s.lanes = append(s.lanes, all[c].lane)
 		}
 		return all[c]
@@ -271,6 +283,7 @@ func FuzzWalk(f *testing.F) {
 	f.Add("m b1> c2>3 >", "m b1> c2>4 >")
 	f.Add("Am b1> Bm b2> A>B>", "Bm Am b1>> Bb2>!")
 	f.Add("f1f2f3f4>1>1>1>1", "f1f2*3f4>1>2>")
+	f.Add("Pw b1> b2> > Qw b3> >", "Pw b1> > Qw b3> b2>1 >")
 	f.Add("ab>b>c>>", "*a*b>>c>")
 	f.Add("a>a!a0", "*a00!a") // kept out: an alignment that depended on which side's names were read first
 	f.Fuzz(func(t *testing.T, x, y string) {

@@ -309,17 +309,25 @@ func (b *builder) finish() {
 		}
 		l.seal()
 	}
-	// By process and thread, as the store came to know them.
-	order := map[event.Thread]int{}
+	// By process, as the store came to know them, and thread, as they were made.
+	order := map[int32]int{}
+	names := map[int32]string{} // of processes
 	for i, t := range b.side.sn.Threads() {
-		order[t] = i
+		if _, known := order[t.PID]; !known {
+			order[t.PID] = i
+		}
+		if t.TID == t.PID {
+			names[t.PID] = t.Name
+		}
 	}
-	slices.SortStableFunc(b.side.lanes, func(x, y *lane) int { return cmp.Compare(order[x.thread], order[y.thread]) })
+	slices.SortStableFunc(b.side.lanes, func(x, y *lane) int {
+		return cmp.Or(cmp.Compare(order[x.thread.PID], order[y.thread.PID]), cmp.Compare(x.thread.TID, y.thread.TID))
+	})
 	for _, l := range b.side.lanes {
 		switch {
 		case l.thread.TID == l.thread.PID:
 			l.role = "main"
-		default:
+		case l.thread.Name != names[l.thread.PID]: // else it has the name that it began with, or ended before any name was read
 			l.role = l.thread.Name
 		}
 		if b.side.ofTest(l.role) {

@@ -65,9 +65,11 @@ type walker struct {
 	now     event.ID
 	aligned int64
 	evicted bool // of a side, so that the outermost calls may begin anywhere
-	found   []found
-	counts  map[group]int
-	standIn []string
+
+	unordered bool // of several threads: what comes before a task is left to chance
+	found     []found
+	counts    map[group]int
+	standIn   []string
 }
 
 func (w *walker) add(f found) {
@@ -77,6 +79,9 @@ func (w *walker) add(f found) {
 		return
 	}
 	f.thread = w.thread
+	if w.unordered && len(w.path) <= 1 {
+		f.before = nil
+	}
 	for _, n := range append(w.path, f.name) {
 		if last := len(f.path) - 1; last >= 0 && f.path[last].name == n {
 			f.path[last].times++
@@ -217,12 +222,16 @@ func (w *walker) alike(x, y int32, alone bool) bool {
 // lanePair are two threads that are each other's counterpart; nil: there is none.
 type lanePair struct{ a, b *lane }
 
-// pairLanes finds the counterparts of threads: of the same process, by order, and role; those of one role that did the same, then by order;
-// then by role alone, by their first call, and at last the only two that are left.
+// pairLanes finds the counterparts of threads: of the same process, by order, and role; those of one role that did the same, then that began alike,
+// then by order; then by role alone, by their first call, and at last the only two that are left.
 func pairLanes(a, b []*lane) (out []lanePair) {
 	pa, pb := processes(a), processes(b)
 	for _, key := range []func(l *lane, process int) string{
 		func(l *lane, process int) string { return fmt.Sprint(process, l.role, l.nodes[0].sub) },
+		func(l *lane, process int) string {
+			first := l.nodes[min(1, len(l.nodes)-1)]
+			return fmt.Sprint(process, l.role, first.name, first.in)
+		},
 		func(l *lane, process int) string { return fmt.Sprint(process, l.role) },
 		func(l *lane, _ int) string { return l.role },
 		func(l *lane, _ int) string { return fmt.Sprint(l.nodes[min(1, len(l.nodes)-1)].name) },

@@ -1,4 +1,5 @@
 // What comparisons are made of. Each way of running it does the same but for one thing, which its second argument decides.
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -53,7 +54,16 @@ KEEP int handle(int n) { return n + 1; }
 KEEP void show(const std::string &text, int *array) { asm volatile("" : : "r"(&text), "r"(array)); }
 struct Wide { char text[700]; int numbers[90]; };
 KEEP int wide(const Wide &w) { return w.numbers[80]; }
+static std::atomic<int> next_task;
+KEEP void serve() {
+  for (int n; (n = next_task++) < 400;) {
+    handle(odd && n == 321 ? -1 : n);
+    if (n % 8 == 0) usleep(unsigned(rand() % 300));
+  }
+}
 } // namespace shop
+
+static void *pool(void *) { shop::serve(); return nullptr; }
 
 static void *work(void *arg) {
   for (int i = 0; i < 200; i++) {
@@ -87,6 +97,11 @@ int main(int argc, char **argv) {
     pthread_create(&b, nullptr, work, &a);
     pthread_join(a, nullptr);
     pthread_join(b, nullptr);
+  } else if (what == "pool") {
+    srand(unsigned(getpid()));
+    pthread_t all[4];
+    for (pthread_t &t : all) pthread_create(&t, nullptr, pool, nullptr);
+    for (pthread_t t : all) pthread_join(t, nullptr);
   } else if (what == "many") {
     for (int i = 0; i < 100000; i++) shop::step(odd && i == 99990 ? 5 : i);
   } else if (what == "pointers") {
