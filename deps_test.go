@@ -35,7 +35,7 @@ var mayImport = map[string][]string{
 	"internal/daemon":           {"internal/mcp", "internal/service", "internal/session", "internal/settings", "internal/store", "internal/timeline", "internal/collector", "internal/collector/native", "internal/corefile", "internal/testadapter"},
 	"internal/mcp":              {"internal/service"},
 	"internal/timeline":         {"internal/service", "internal/query", "internal/store"},
-	"internal/service":          {"internal/session", "internal/query", "internal/collector", "internal/settings", "internal/testrun", "internal/testsetup", "internal/testadapter"},
+	"internal/service":          {"internal/session", "internal/query", "internal/collector", "internal/settings", "internal/testrun", "internal/testsetup", "internal/testadapter", "internal/tracediff"},
 	"internal/session":          {"internal/collector", "internal/report", "internal/iochan", "internal/store", "internal/settings"},
 	"internal/query":            {"internal/store"},
 	"internal/store":            {},
@@ -58,9 +58,10 @@ var mayImport = map[string][]string{
 	"internal/symbol":           {},
 	"internal/ring":             {},
 	"internal/report":           {},
-	"internal/testrun":          {"internal/testadapter", "internal/testsetup", "internal/session", "internal/settings", "internal/store", "internal/iochan", "internal/collector"},
+	"internal/testrun":          {"internal/testadapter", "internal/testsetup", "internal/session", "internal/settings", "internal/store", "internal/iochan", "internal/collector", "internal/tracediff"},
 	"internal/testsetup":        {"internal/testadapter"}, // finds what a project has by the same reading
 	"internal/testadapter":      {"internal/report"},      // what a crashed test program said
+	"internal/tracediff":        {"internal/store"},
 	"internal/event":            {},
 	"internal/fault":            {},
 	"internal/doctor":           {},

@@ -65,17 +65,20 @@ func (a *app) testCommand() *cobra.Command {
 	var repeat int
 	var setup bool
 	var language string
+	var cmp compareFlags
 	c := &cobra.Command{
 		Use:   "test [flags] [-- ARGS...]",
 		Short: "Run a project's tests, with structured failures",
 		Long: `Finds the project's test framework, runs its tests and says what failed: place, both sides, stack, and the command that runs that one test again.
 With --setup it runs nothing, and says how the project gets its first test. With --trace the tests run under observation, and the session has their calls. Arguments behind -- go to the framework. The exit code is 0
-where all passed, 1 where a test failed or none ran, 2 where they could not be run.`,
+where all passed, 1 where a test failed or none ran, 2 where they could not be run. With --compare a failing and a passing run are traced, and
+the first call that differs is shown; the exit code is then 0 where nothing differs, 1 where something does.`,
 		Example: `  strobe test
   strobe test -C services/api --level unit
   strobe test --test 'tests/test_parser.py::test_empty' --trace 'parser.*'
   strobe test --command ./build/unit_tests
-  strobe test --setup`,
+  strobe test --setup
+  strobe test --compare --test tests::dear --against tests::cheap`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root, err := filepath.Abs(dir)
 			if err != nil {
@@ -112,6 +115,12 @@ where all passed, 1 where a test failed or none ran, 2 where they could not be r
 			if setup {
 				return a.setupTests(cmd.Context(), req, language)
 			}
+			if cmp.asked() {
+				if err := cmp.add(req); err != nil {
+					return err
+				}
+				return a.compareTests(cmd.Context(), req)
+			}
 			return a.runTests(cmd.Context(), req)
 		},
 	}
@@ -126,14 +135,28 @@ where all passed, 1 where a test failed or none ran, 2 where they could not be r
 	c.Flags().StringArrayVar(&watch, "watch", nil, "read this expression at each traced call (repeatable)")
 	c.Flags().IntVar(&repeat, "repeat", 0, "run so many times, or until a test fails")
 	c.Flags().DurationVar(&timeout, "timeout", 0, "end the tests after this time, without compiling")
+	cmp.register(c.Flags())
 	return c
 }
 
 // runTests follows a run to its end; an interrupt cancels it.
 func (a *app) runTests(ctx context.Context, req map[string]any) error {
-	c, err := connect(ctx)
+	raw, err := a.followTests(ctx, req)
 	if err != nil {
 		return err
+	}
+	var r shownTest
+	if err := decode("debug_test", raw, &r); err != nil {
+		return err
+	}
+	return a.testEnded(&r, raw)
+}
+
+// followTests returns the answer at a run's end.
+func (a *app) followTests(ctx context.Context, req map[string]any) (json.RawMessage, error) {
+	c, err := connect(ctx)
+	if err != nil {
+		return nil, err
 	}
 	defer c.Close()
 	raw, err := c.call(ctx, "debug_test", req)
@@ -141,13 +164,13 @@ func (a *app) runTests(ctx context.Context, req map[string]any) error {
 	for {
 		var r shownTest
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if err := decode("debug_test", raw, &r); err != nil {
-			return err
+			return nil, err
 		}
 		if r.Status != "running" {
-			return a.testEnded(&r, raw)
+			return raw, nil
 		}
 		if line := progressLine(&r); line != last && !a.json {
 			fmt.Fprintln(a.err, a.paint(dim, line))

@@ -28,7 +28,10 @@ type TestParams struct {
 	Watches       *WatchesParam     `json:"watches,omitempty"`
 	Env           map[string]string `json:"env,omitempty"`
 	Timeout       int64             `json:"timeout,omitempty" jsonschema:"ms, without compiling"`
-	Repeat        int               `json:"repeat,omitempty" jsonschema:"run again and again until a test fails"`
+	Repeat        int               `json:"repeat,omitempty" jsonschema:"run again and again until a test fails; of compare: until it failed and passed, 10"`
+	Against       string            `json:"against,omitempty" jsonschema:"of compare: a test that passes; default: the same test, failed and passed"`
+	AgainstEnv    map[string]string `json:"againstEnv,omitempty" jsonschema:"of compare: env of the other side"`
+	Sessions      []string          `json:"sessions,omitempty" jsonschema:"of compare: two that are there, instead of tests; a third that ended as the second: what differs there is left out"`
 	TestRunID     string            `json:"testRunId,omitempty" jsonschema:"of status, cancel"`
 	WaitMs        int               `json:"waitMs,omitempty" jsonschema:"run, status: for the end"`
 }
@@ -64,15 +67,17 @@ type TestRow struct {
 
 var testOp = Op{
 	Name:    "debug_test",
-	Summary: "Run a project's tests, or one: structured failures with place, both sides, stack and how to run that test again. Use this instead of a shell.",
+	Summary: "Run a project's tests, or one: structured failures with place, both sides, stack and how to run that test again. Use this instead of a shell. compare: the first call that differs between a failing and a passing run.",
 	Doc: "Finds the framework by the project's files; action run answers at once, status tells counts and the tests that run. Without tracePatterns and watches the tests are a plain " +
 		"child process; with them every process of theirs is observed and sessionId has the calls. One run per project at a time; a run outlives its client. " +
 		"A project without tests is no error: `result.noTests`, `project` and the next step; where nothing could be run, without a testRunId. " +
-		"The answer has 20 failures; details is a file with every test, output.txt beside it what they wrote.",
+		"The answer has 20 failures; details is a file with every test, output.txt beside it what they wrote. " +
+		"Action compare runs test and against (or one test, until it has failed and passed) traced, aligns their calls by call path and answers with the first that differs, both sides' " +
+		"arguments and results, in under 800 tokens; with sessions it compares what two sessions recorded.",
 	Params:  reflect.TypeFor[TestParams](),
-	Results: []reflect.Type{reflect.TypeFor[TestAnswer](), reflect.TypeFor[TestList]()},
+	Results: []reflect.Type{reflect.TypeFor[TestAnswer](), reflect.TypeFor[TestList](), reflect.TypeFor[CompareAnswer]()},
 	Fields: []Field{
-		{Name: "action", Enum: []string{"run", "status", "cancel", "list"}, Default: "run"},
+		{Name: "action", Enum: []string{"run", "compare", "status", "cancel", "list"}, Default: "run"},
 		{Name: "level", Enum: []string{"unit", "integration", "e2e"}},
 		{Name: "timeout", Min: 1000, Max: 3_600_000},
 		{Name: "repeat", Max: 10000},
@@ -99,7 +104,12 @@ func runTest(ctx context.Context, s *Service, p *TestParams) (any, error) {
 		} else if p.WaitMs > 0 {
 			r.Wait(ctx, time.Duration(p.WaitMs)*time.Millisecond)
 		}
-		return describeTest(r), nil
+		return describe(r), nil
+	case "compare":
+		return s.compare(ctx, p)
+	}
+	if err := onlyOfCompare(p); err != nil {
+		return nil, err
 	}
 	req, err := s.testRequest(p)
 	if err != nil {

@@ -70,6 +70,7 @@ type Request struct {
 	Timeout     time.Duration   // of what runs tests; 0: from settings, then by level
 	Tracing     session.Tracing // not empty: commands that run tests are sessions
 	Repeat      int             // run so many times, or until a test fails; 0 and 1: once
+	Compare     *Compare        // not nil: runs whose calls are compared; Tracing is not empty
 }
 
 // Start begins a run and returns at once. TEST_ALREADY_RUNNING names the run that the project has; VALIDATION_ERROR is a framework that

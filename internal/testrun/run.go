@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -59,8 +58,9 @@ type Run struct {
 	base     map[string]store.Baseline
 	result   *Result
 	stuck    []Stuck
-	round    int // of Request.Repeat; the run's own goroutine only, until it has ended
-	passed   int // tests of earlier rounds
+	round    int         // of Request.Repeat; the run's own goroutine only, until it has ended
+	passed   int         // tests of earlier rounds
+	compared *Comparison // of Request.Compare; the run's own goroutine only, until it has ended
 }
 
 // entry is one test of a run.
@@ -68,6 +68,8 @@ type entry struct {
 	test  *testadapter.Test
 	began time.Time // in this run
 	over  bool
+
+	session string // in which it ended, traced
 }
 
 // Counts are tests by what became of them. Skipped has those to be done, too; Failed those that could not begin.
@@ -100,11 +102,11 @@ func (r *Run) prepare() error {
 // execution begins the adapter's work. Each round has a folder of its own: a report that an earlier one left would be taken for its own.
 func (r *Run) execution() (testadapter.Execution, error) {
 	q := &r.Request
-	dir := filepath.Join(r.dir, "run", strconv.Itoa(r.round))
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make a directory for the test run: %w", err)
+	helpers := filepath.Join(r.dir, "run")
+	if err := errors.Join(os.RemoveAll(helpers), os.MkdirAll(helpers, 0o700)); err != nil { // reports of the round before are none of this one
+		return nil, fmt.Errorf("make a directory for the test run's files: %w", err)
 	}
-	return r.adapter.Start(r.project, &testadapter.Request{Level: q.Level, Test: q.Test, Command: q.Command, Args: q.Args, Dir: dir,
+	return r.adapter.Start(r.project, &testadapter.Request{Level: q.Level, Test: q.Test, Command: q.Command, Args: q.Args, Dir: helpers,
 		Timeout: r.limit, Traced: !q.Tracing.Empty()}, r.news)
 }
 
@@ -114,6 +116,11 @@ const maxSteps = 10000
 // run runs the tests, again and again where that was asked for, until a test fails.
 func (r *Run) run() {
 	r.base = r.m.baselines(r.Request.ProjectRoot, r.adapter.Name())
+	if r.Request.Compare != nil {
+		r.round = 1
+		r.finish(r.compareRuns())
+		return
+	}
 	var err error
 	for r.round = 1; ; r.round++ {
 		if err = r.once(); err != nil || r.round >= r.Request.Repeat || r.failedOrEnded() {
@@ -303,6 +310,9 @@ func (r *Run) news(e testadapter.Event) {
 	case testadapter.TestEnded:
 		r.lastNews = now
 		t := r.entry(e.Test)
+		if len(r.sessions) > 0 {
+			t.session = r.sessions[len(r.sessions)-1]
+		}
 		if t.test, t.over = e.Test, true; e.Test.Group {
 			return
 		}

@@ -29,9 +29,13 @@ func (r *Run) traced(ctx context.Context, step *testadapter.Step) (testadapter.E
 			env[name] = val
 		}
 	}
+	policy := ""
+	if r.Request.Compare != nil { // every call counts
+		policy = "block"
+	}
 	s, err := r.m.cfg.Sessions.Launch(ctx, session.LaunchRequest{
 		Command: path, Args: step.Argv[1:], Cwd: step.Dir, ProjectRoot: r.Request.ProjectRoot, Env: env, Tracing: r.Request.Tracing,
-		Name: "test " + filepath.Base(r.Request.ProjectRoot), Drivers: step.Drivers,
+		Name: "test " + filepath.Base(r.Request.ProjectRoot), Drivers: step.Drivers, OnFullBuffer: policy,
 		Tap: func(stream iochan.Stream, data []byte) {
 			if stream == iochan.Stderr {
 				r.output(testadapter.Stderr, data)
