@@ -96,7 +96,8 @@ func selectedByID(t *Test, want string) bool {
 	if t.ID == want || t.Parent == want || strings.HasPrefix(t.ID, want+separator) {
 		return true
 	}
-	return t.Status == Errored && strings.HasPrefix(want, t.ID+separator) || t.Status == Crashed && strings.HasPrefix(want, t.ID+separator)
+	above := t.Status == Errored || t.Status == Crashed || t.Status == TimedOut
+	return above && strings.HasPrefix(want, t.ID+separator)
 }
 
 // ancestors is a pattern of a subtest that also matches the tests that it is a part of, without which it cannot run.

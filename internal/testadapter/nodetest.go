@@ -164,6 +164,8 @@ func (n *nodeRun) died(e *wireEvent) {
 		n.dead, n.last = map[string]*wireTest{}, map[string][]string{}
 	}
 	switch {
+	case e.E == "done":
+		n.held = nil // every result has come in its turn
 	case e.E == "died":
 		n.files = append(n.files, e.File)
 	case e.E == "end" && e.Status == Crashed && slices.Contains(n.files, e.File):
