@@ -276,5 +276,7 @@ func jsRerun(p *Project, dir, pkg, bin string, t *Test, args func(file, regex st
 		x := jsRun{}
 		regex = "^" + x.quote(names) + "$"
 	}
-	return Rerun{Argv: append(argv, args(relativeTo(at, filepath.Join(p.Root, file)), regex)...), Dir: at, Test: id}
+	argv = append(argv, args(relativeTo(at, filepath.Join(p.Root, file)), regex)...)
+	script := p.script(dir, bin) // what the project's own command loads and sets holds for one test, too
+	return Rerun{Argv: append(argv, script.options...), Env: script.env, Dir: at, Test: id}
 }

@@ -77,8 +77,33 @@ func (a Meson) Rerun(p *Project, r *Request, t *Test) Rerun {
 	for _, suite := range mesonSuites(t.Suite) {
 		again.Argv = append(again.Argv, "--suite", suite)
 	}
+	for _, suite := range mesonOthers(p, dir, t) {
+		again.Argv = append(again.Argv, "--no-suite", suite)
+	}
 	again.Argv = append(again.Argv, mesonPattern(p, dir, t.Suite, t.Name))
 	return again
+}
+
+// mesonOthers are suites that a test is not in and others of its name are.
+func mesonOthers(p *Project, dir string, t *Test) []string {
+	var tests []struct {
+		Name  string
+		Suite []string // "project", "project:suite"
+	}
+	if json.Unmarshal(readSome(p.FS, path.Join(dir, "meson-info", "intro-tests.json"), 16<<20), &tests) != nil {
+		return nil
+	}
+	own := mesonSuites(t.Suite)
+	var others []string
+	for _, test := range tests {
+		for _, suite := range test.Suite {
+			_, suite, ok := strings.Cut(suite, ":")
+			if ok && test.Name == t.Name && !slices.Contains(own, suite) && !slices.Contains(others, suite) {
+				others = append(others, suite)
+			}
+		}
+	}
+	return others
 }
 
 // mesonSplit takes "project:one+two / name" apart.
