@@ -34,10 +34,16 @@ func environment(t *testing.T, dir, from string) string {
 	if out, err := exec.Command("python3", "-m", "venv", "--without-pip", dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
+	shares(t, dir, from)
+	return dir
+}
+
+// shares lets an environment have what another one has.
+func shares(t *testing.T, dir, from string) {
+	t.Helper()
 	if err := os.WriteFile(filepath.Join(site(t, dir), "other.pth"), []byte(site(t, from)+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return dir
 }
 
 // site is where an environment's packages are.
@@ -96,16 +102,21 @@ func TestPoetry(t *testing.T) {
 	if err != nil {
 		return
 	}
-	p := files(t, "pyproject.toml", pyproject+"\n[tool.poetry]\npackage-mode = false\n", "test_where.py", whereItRuns)
+	p := files(t, "pyproject.toml", strings.Replace(pyproject, `"pytest>=8"`, "", 1)+"\n[tool.poetry]\npackage-mode = false\n", "test_where.py", whereItRuns)
 	withTool(p, "poetry", poetry)
 	environs := filepath.Join(t.TempDir(), "environs")
 	for _, args := range [][]string{{"lock"}, {"install"}} {
-		cmd := exec.Command(poetry, append(args, "-n", "--quiet")...)
+		cmd := exec.Command(poetry, append(args, "-n")...)
 		cmd.Dir, cmd.Env = p.Root, append(os.Environ(), "POETRY_VIRTUALENVS_PATH="+environs)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%q: %v: %s", args, err, out)
 		}
 	}
+	made, err := filepath.Glob(filepath.Join(environs, "shop-*"))
+	if err != nil || len(made) != 1 {
+		t.Fatalf("environments %q, %v", made, err)
+	}
+	shares(t, made[0], strobetest.PythonEnv(t, "pytest"))
 	if got := ranIn(t, p, "VIRTUAL_ENV", "POETRY_VIRTUALENVS_PATH="+environs); !strings.HasPrefix(got, environs) {
 		t.Errorf("it ran in %q, not below %q", got, environs)
 	}
