@@ -34,6 +34,21 @@ func RunAdapter(t *testing.T, a testadapter.Adapter, p *testadapter.Project, r t
 	if r.Dir == "" {
 		r.Dir = t.TempDir()
 	}
+	return runAdapter(t, a, p, r, plainEnviron(os.Environ()))
+}
+
+// RunAdapterIn is RunAdapter in an environment like a user's, which may speak to the framework: these variables, NAME=value, stand over
+// the plain one. "NAME" alone removes.
+func RunAdapterIn(t *testing.T, a testadapter.Adapter, p *testadapter.Project, r testadapter.Request, environ ...string) []testadapter.Event {
+	t.Helper()
+	r.Dir = t.TempDir()
+	project := *p
+	project.Environ = (&testadapter.Step{Env: environ}).Environ(plainEnviron(os.Environ()))
+	return runAdapter(t, a, &project, r, project.Environ)
+}
+
+func runAdapter(t *testing.T, a testadapter.Adapter, p *testadapter.Project, r testadapter.Request, environ []string) []testadapter.Event {
+	t.Helper()
 	var events []testadapter.Event
 	x, err := a.Start(p, &r, func(e testadapter.Event) { events = append(events, e) })
 	if err != nil {
@@ -50,7 +65,7 @@ func RunAdapter(t *testing.T, a testadapter.Adapter, p *testadapter.Project, r t
 		if n > 1000 {
 			t.Fatalf("%s: no end of steps", a.Name())
 		}
-		runStep(t, x, step)
+		runStep(t, x, step, environ)
 	}
 	checkEvents(t, a, p, &r, events)
 	return events
@@ -62,24 +77,44 @@ var signalNames = map[syscall.Signal]string{
 	syscall.SIGKILL: "SIGKILL", syscall.SIGSEGV: "SIGSEGV", syscall.SIGTERM: "SIGTERM", syscall.SIGTRAP: "SIGTRAP",
 }
 
-func runStep(t *testing.T, x testadapter.Execution, step *testadapter.Step) {
+func runStep(t *testing.T, x testadapter.Execution, step *testadapter.Step, environ []string) {
 	t.Helper()
-	for path, b := range step.Files {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, b, 0o600)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	writeFiles(t, step)
 	ctx, cancel := context.WithTimeout(t.Context(), adapterLimit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, step.Argv[0], step.Argv[1:]...)
-	cmd.Dir, cmd.Env = step.Dir, step.Environ(plainEnviron(os.Environ()))
+	cmd.Dir, cmd.Env = step.Dir, step.Environ(environ)
 	cmd.WaitDelay = 10 * time.Second
 	var mu sync.Mutex
 	cmd.Stdout = feeder(func(b []byte) { mu.Lock(); x.Output(testadapter.Stdout, b); mu.Unlock() })
 	cmd.Stderr = feeder(func(b []byte) { mu.Lock(); x.Output(testadapter.Stderr, b); mu.Unlock() })
 	began := time.Now()
 	err := cmd.Run()
-	exit := testadapter.Exit{Duration: time.Since(began), TimedOut: ctx.Err() != nil}
+	exit := exitOf(t, step, err)
+	exit.Duration, exit.TimedOut = time.Since(began), ctx.Err() != nil
+	for _, name := range step.Reports {
+		b, err := os.ReadFile(name)
+		if err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+		pieces(b, func(b []byte) { x.Report(name, b) })
+	}
+	x.End(exit)
+}
+
+func writeFiles(t *testing.T, step *testadapter.Step) {
+	t.Helper()
+	for path, b := range step.Files {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, b, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// exitOf is how a step's process ended.
+func exitOf(t *testing.T, step *testadapter.Step, err error) testadapter.Exit {
+	t.Helper()
+	var exit testadapter.Exit
 	var ended *exec.ExitError
 	switch {
 	case errors.As(err, &ended):
@@ -90,14 +125,7 @@ func runStep(t *testing.T, x testadapter.Execution, step *testadapter.Step) {
 	case err != nil:
 		t.Fatalf("%q: %v", step.Argv, err)
 	}
-	for _, name := range step.Reports {
-		b, err := os.ReadFile(name)
-		if err != nil && !os.IsNotExist(err) {
-			t.Fatal(err)
-		}
-		pieces(b, func(b []byte) { x.Report(name, b) })
-	}
-	x.End(exit)
+	return exit
 }
 
 // plainEnviron is an environment in which frameworks speak as to a person at a terminal. What CI and a make that started the tests

@@ -10,13 +10,18 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
+
+var suiteBuild sync.Mutex
 
 // BuiltSuite returns a copy of testdata/suites/NAME in the cache, in which some commands have run, once for its files and commands. It
 // stands where it was built, since build folders know their own paths; tests must not write into it.
 func BuiltSuite(t testing.TB, name string, commands ...[]string) string {
 	t.Helper()
+	suiteBuild.Lock() // tests that run side by side share what is built
+	defer suiteBuild.Unlock()
 	cache, err := CacheDir()
 	if err != nil {
 		t.Fatal(err)

@@ -106,3 +106,18 @@ func putBefore(t testing.TB, modules string) {
 		t.Fatal(err)
 	}
 }
+
+// nodeManagers are the packages that other package managers come in, pinned.
+var nodeManagers = map[string]string{"pnpm": "pnpm@9.15.9", "yarn": "yarn@1.22.22", "yarn-berry": "@yarnpkg/cli-dist@4.9.2"}
+
+// NodeManager returns a folder with the command of a package manager: pnpm, yarn (version 1) or yarn-berry (version 4, whose command is
+// yarn, too), installed once and kept in the cache.
+func NodeManager(t testing.TB, name string) string {
+	t.Helper()
+	sum := sha256.Sum256([]byte(nodeManagers[name]))
+	dir := cached(t, "manager-"+name+"-"+hex.EncodeToString(sum[:8]), func(dir string) error {
+		NeedCommand(t, "npm")
+		return quietly(dir, "npm", "install", "--prefix", dir, "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", nodeManagers[name])
+	})
+	return filepath.Join(dir, "node_modules", ".bin")
+}

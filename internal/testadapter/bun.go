@@ -78,7 +78,7 @@ func dotted(level []string) []string {
 type bunRun struct{ *junitRun }
 
 var (
-	bunFile    = regexp.MustCompile(`^(\S.*\.[cm]?[jt]sx?):$`)
+	bunFile    = regexp.MustCompile(`^(?:::group::)?(\S.*\.[cm]?[jt]sx?):$`)
 	bunResult  = regexp.MustCompile(`^\((pass|fail|skip|todo)\) (.*?)(?: \(attempt (\d+)\))?(?: \[[\d.]+m?s\])?$`)
 	bunBetween = regexp.MustCompile(`(?s)# Unhandled error between tests\n-{10,}\n(.*?)\n-{10,}\n`)
 	bunCount   = regexp.MustCompile(`(?m)^ *(\d+) (pass|skip|todo|fail|errors?|filtered out)$`)
@@ -165,7 +165,7 @@ func (b *bunRun) between(text string, at []int, i int) {
 		trimmed := strings.TrimSpace(line)
 		switch {
 		case codeLine.MatchString(line), trimmed == "^", trimmed == "":
-		case strings.HasPrefix(trimmed, "at "):
+		case strings.HasPrefix(trimmed, "at "), strings.HasPrefix(trimmed, "::error "): // again, for GitHub
 		default:
 			said = append(said, strings.TrimPrefix(trimmed, "error: "))
 		}

@@ -15,14 +15,24 @@ import (
 // cargoSuite is a copy of the suite below testdata, which is built into the cache.
 func cargoSuite(t *testing.T) *testadapter.Project {
 	t.Helper()
+	t.Setenv("CARGO_TARGET_DIR", cargoTarget(t))
+	return parallelCargo(t)
+}
+
+// parallelCargo is the suite for a test that gives the place to build in itself, as cargoTarget says it.
+func parallelCargo(t *testing.T) *testadapter.Project {
+	t.Helper()
 	strobetest.NeedCommand(t, "cargo", "rustc", "rustdoc")
-	root := strobetest.Suite(t, "cargo")
+	return strobetest.ProjectAt(strobetest.Suite(t, "cargo"))
+}
+
+func cargoTarget(t *testing.T) string {
+	t.Helper()
 	cache, err := strobetest.CacheDir()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("CARGO_TARGET_DIR", filepath.Join(cache, "cargo-suite"))
-	return strobetest.ProjectAt(root)
+	return filepath.Join(cache, "cargo-suite")
 }
 
 // backtraces are off, so that messages are the same everywhere.

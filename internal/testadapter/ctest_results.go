@@ -44,6 +44,7 @@ func (x *ctestRun) test(number int) *Test {
 }
 
 func (x *ctestRun) line(line string) {
+	line = clean(line) // CLICOLOR_FORCE colours it
 	if m := ctestStart.FindStringSubmatch(line); m != nil {
 		if n := number(m[1]); n > 0 && n <= len(x.tests) && x.output[n] == nil {
 			x.output[n] = &ctestLine{number: n}

@@ -10,11 +10,16 @@ import (
 	"github.com/strobe-debug/strobe/internal/testadapter"
 )
 
-func TestDoctest(t *testing.T) {
+func doctestSuite(t *testing.T) *testadapter.Project {
+	t.Helper()
 	if _, err := os.Stat("/usr/include/doctest/doctest.h"); err != nil {
 		strobetest.Lack(t, "doctest is not installed: %v", err)
 	}
-	p := strobetest.ProjectAt(strobetest.BuiltSuite(t, "doctest", []string{"g++", "-std=c++17", "-o", "shop_test", "shop_test.cpp"}))
+	return strobetest.ProjectAt(strobetest.BuiltSuite(t, "doctest", []string{"g++", "-std=c++17", "-o", "shop_test", "shop_test.cpp"}))
+}
+
+func TestDoctest(t *testing.T) {
+	p := doctestSuite(t)
 	a := testadapter.Doctest{}
 	events := strobetest.RunAdapter(t, a, p, testadapter.Request{Command: gtestProgram})
 	golden(t, "doctest/suite.txt", told(events), p.Root, "ROOT")

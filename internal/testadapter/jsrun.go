@@ -96,7 +96,8 @@ func selectedByID(t *Test, want string) bool {
 	if t.ID == want || t.Parent == want || strings.HasPrefix(t.ID, want+separator) {
 		return true
 	}
-	return t.Status == Errored && strings.HasPrefix(want, t.ID+separator) || t.Status == Crashed && strings.HasPrefix(want, t.ID+separator)
+	above := t.Status == Errored || t.Status == Crashed || t.Status == TimedOut
+	return above && strings.HasPrefix(want, t.ID+separator)
 }
 
 // ancestors is a pattern of a subtest that also matches the tests that it is a part of, without which it cannot run.
@@ -275,5 +276,7 @@ func jsRerun(p *Project, dir, pkg, bin string, t *Test, args func(file, regex st
 		x := jsRun{}
 		regex = "^" + x.quote(names) + "$"
 	}
-	return Rerun{Argv: append(argv, args(relativeTo(at, filepath.Join(p.Root, file)), regex)...), Dir: at, Test: id}
+	argv = append(argv, args(relativeTo(at, filepath.Join(p.Root, file)), regex)...)
+	script := p.script(dir, bin) // what the project's own command loads and sets holds for one test, too
+	return Rerun{Argv: append(argv, script.options...), Env: script.env, Dir: at, Test: id}
 }

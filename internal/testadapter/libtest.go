@@ -200,6 +200,7 @@ func (l *libRun) settle(name string, last bool) {
 
 func (l *libRun) tell(name string, e libEvent) {
 	t := l.test(name)
+	e.Stdout = clean(e.Stdout) // of a doc test it is the compiler's, in colours where CARGO_TERM_COLOR asks for them
 	t.Duration = time.Duration(e.Seconds * float64(time.Second))
 	t.Output = e.Stdout
 	switch e.Event {

@@ -77,8 +77,33 @@ func (a Meson) Rerun(p *Project, r *Request, t *Test) Rerun {
 	for _, suite := range mesonSuites(t.Suite) {
 		again.Argv = append(again.Argv, "--suite", suite)
 	}
+	for _, suite := range mesonOthers(p, dir, t) {
+		again.Argv = append(again.Argv, "--no-suite", suite)
+	}
 	again.Argv = append(again.Argv, mesonPattern(p, dir, t.Suite, t.Name))
 	return again
+}
+
+// mesonOthers are suites that a test is not in and others of its name are.
+func mesonOthers(p *Project, dir string, t *Test) []string {
+	var tests []struct {
+		Name  string
+		Suite []string // "project", "project:suite"
+	}
+	if json.Unmarshal(readSome(p.FS, path.Join(dir, "meson-info", "intro-tests.json"), 16<<20), &tests) != nil {
+		return nil
+	}
+	own := mesonSuites(t.Suite)
+	var others []string
+	for _, test := range tests {
+		for _, suite := range test.Suite {
+			_, suite, ok := strings.Cut(suite, ":")
+			if ok && test.Name == t.Name && !slices.Contains(own, suite) && !slices.Contains(others, suite) {
+				others = append(others, suite)
+			}
+		}
+	}
+	return others
 }
 
 // mesonSplit takes "project:one+two / name" apart.
@@ -123,6 +148,9 @@ type mesonRun struct {
 	log    lineSplitter
 	sums   map[string]int
 	extra  int // results that were not asked for
+
+	console []mesonResult // what stood on the console of tests that ended
+	chosen  int           // how many tests run, which the console says; 0: not known
 }
 
 func (x *mesonRun) list() {
@@ -206,7 +234,7 @@ func (x *mesonRun) run(args []string) {
 	if x.r.Traced {
 		argv = append(argv, "--num-processes", "1")
 	}
-	x.sums = map[string]int{}
+	x.sums, x.console, x.chosen = map[string]int{}, nil, 0
 	x.log.line = func(b []byte) { x.result(b) }
 	x.then(&task{
 		step: &Step{Argv: slices.Concat(argv, x.r.Args, args), Dir: x.p.Root, Reports: []string{base + ".json"}, Phase: Running, Drivers: mesonDrivers},
@@ -214,6 +242,7 @@ func (x *mesonRun) run(args []string) {
 			if m := mesonSum.FindStringSubmatch(line); m != nil {
 				x.sums[m[1]] = number(m[2])
 			}
+			x.consoleLine(line)
 		},
 		report: func(_ string, data []byte) { x.log.Write(data) },
 		end:    x.ends,
@@ -235,19 +264,18 @@ func (x *mesonRun) result(line []byte) {
 	if json.Unmarshal(line, &r) != nil || r.Name == "" {
 		return
 	}
+	x.told(&r)
+}
+
+// told takes the result of a test that has ended.
+func (x *mesonRun) told(r *mesonResult) {
 	if x.keep != nil && !x.keep[r.Name] {
 		x.extra++
 		return
 	}
-	t := &Test{ID: r.Name, Duration: time.Duration(r.Duration * float64(time.Second)), Output: strings.TrimPrefix(strings.TrimSpace(r.Stdout)+"\n"+strings.TrimSpace(r.Stderr), "\n")}
-	t.Suite, t.Name = mesonSplit(r.Name)
-	t.Output = strings.TrimSpace(t.Output)
-	t.Name = orElse(t.Name, r.Name)
-	at := x.declared(t.Name)
-	t.File, t.Line = at.File, at.Line
-	started := *t
-	started.Output = ""
-	x.started(&started) // meson tells of a test only when it has ended
+	x.started(x.named(r.Name)) // meson tells of a test only when it has ended
+	t := x.named(r.Name)
+	t.Duration, t.Output = time.Duration(r.Duration*float64(time.Second)), strings.TrimSpace(strings.TrimSpace(r.Stdout)+"\n"+strings.TrimSpace(r.Stderr))
 	place := Failure{Kind: "exit", File: t.File, Line: t.Line}
 	switch r.Result {
 	case "OK":
@@ -265,7 +293,7 @@ func (x *mesonRun) result(line []byte) {
 	case "INTERRUPT":
 		t.Status, t.Reason = Skipped, "interrupted"
 	default:
-		x.failed(t, &r, place)
+		x.failed(t, r, place)
 	}
 	x.finished(t)
 }
@@ -320,13 +348,11 @@ var mesonTest = regexp.MustCompile(`^\s*test\(\s*'((?:[^'\\]|\\.)*)'`)
 
 func (x *mesonRun) ends(exit Exit) {
 	x.log.Close()
-	x.unfinished(exit, nil)
-	if exit.Canceled || exit.TimedOut {
-		if ran := len(x.ended); ran < len(x.ids) {
-			x.note("%d tests had not ended: meson tells of a test only when it has", len(x.ids)-ran)
-		}
+	if exit.Canceled || exit.TimedOut || exit.Signal != "" {
+		x.brokenOff(exit)
 		return
 	}
+	x.unfinished(exit, nil)
 	if len(x.sums) > 0 && x.extra == 0 {
 		x.totals(Totals{Passed: x.sums["Ok"] + x.sums["Expected Fail"], Failed: x.sums["Fail"] + x.sums["Unexpected Pass"] + x.sums["Timeout"], Skipped: x.sums["Skipped"]})
 	}

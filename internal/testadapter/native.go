@@ -275,7 +275,7 @@ func (n *native) death(x Exit, t *task) Failure {
 	}
 	switch {
 	case x.TimedOut:
-		return Failure{Kind: "timeout", Message: "still running when the time of the whole run was over"}
+		return Failure{Kind: "timeout", Message: "still running when the time of the whole run was over" + n.r.limit()}
 	case signal != "":
 		f = Failure{Kind: "crash", Signal: signal, Message: "the process died of " + signal + " while this test ran"}
 	}

@@ -164,6 +164,8 @@ func (n *nodeRun) died(e *wireEvent) {
 		n.dead, n.last = map[string]*wireTest{}, map[string][]string{}
 	}
 	switch {
+	case e.E == "done":
+		n.held = nil // every result has come in its turn
 	case e.E == "died":
 		n.files = append(n.files, e.File)
 	case e.E == "end" && e.Status == Crashed && slices.Contains(n.files, e.File):
@@ -248,7 +250,8 @@ func (n *nodeRun) tell() {
 func (a NodeTest) Rerun(p *Project, r *Request, t *Test) Rerun {
 	dir := a.Detect(p).dir()
 	at := filepath.Join(p.Root, dir)
-	argv := append(append([]string{"node"}, p.script(dir, "node").options...), "--test")
+	script := p.script(dir, "node")
+	argv := append(append([]string{"node"}, script.options...), "--test")
 	file, names := p.splitID(t.ID)
 	if names != "" {
 		x := jsRun{}
@@ -257,5 +260,5 @@ func (a NodeTest) Rerun(p *Project, r *Request, t *Test) Rerun {
 	if file == "" {
 		file = t.File
 	}
-	return Rerun{Argv: append(argv, relativeTo(at, filepath.Join(p.Root, file))), Dir: at, Test: t.ID, Framework: "node"}
+	return Rerun{Argv: append(argv, relativeTo(at, filepath.Join(p.Root, file))), Env: script.env, Dir: at, Test: t.ID, Framework: "node"}
 }

@@ -114,7 +114,7 @@ func (a Pytest) Start(p *Project, r *Request, emit func(Event)) (Execution, erro
 func (Pytest) exit(x *scripted, exit Exit, python *interpreter) string {
 	switch missing := strings.Contains(x.err.String(), "No module named pytest"); {
 	case missing && !x.done:
-		return "pytest is not installed in this Python; install it: " + strings.Join(python.argv, " ") + " -m pip install pytest"
+		return "pytest is not installed in this Python; install it: " + orElse(python.adds, strings.Join(python.argv, " ")+" -m pip install") + " pytest"
 	case exit.Code == 2 && x.res.failed == 0:
 		return "pytest was interrupted"
 	case exit.Code == 3 && x.res.failed == 0:

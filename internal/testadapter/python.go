@@ -16,11 +16,45 @@ import (
 type interpreter struct {
 	argv    []string // before -m
 	drivers []string
+	adds    string // the command that adds a package for tests to it, without the package
+}
+
+// pythonTools make environments of a project's own. Each shows by its lock file or its table in pyproject.toml; "run" runs in it.
+var pythonTools = []struct {
+	name, lock string
+	table      *regexp.Regexp
+	adds       string
+}{
+	{"uv", "uv.lock", regexp.MustCompile(`(?m)^\[tool\.uv[\].]`), "uv add --dev"},
+	{"poetry", "poetry.lock", regexp.MustCompile(`(?m)^\[tool\.poetry[\].]`), "poetry add --group dev"},
+	{"pipenv", "Pipfile", nil, "pipenv install --dev"},
+}
+
+// pythonTool is the tool that a folder, or one above it, is kept by: its index, -1 where none is.
+func (p *Project) pythonTool(dir string) int {
+	for _, at := range upward(dir) {
+		for i, tool := range pythonTools {
+			if p.isFile(path.Join(at, tool.lock)) {
+				return i
+			}
+		}
+		manifest := p.read(path.Join(at, "pyproject.toml"))
+		for i, tool := range pythonTools {
+			if tool.table != nil && tool.table.MatchString(manifest) {
+				return i
+			}
+		}
+	}
+	return -1
 }
 
 // python finds the Python that a project's tests run with: the environment that stands in the project, then the one that its lock file
 // belongs to, then the one that is active, then the machine's.
 func (p *Project) python(dir string) (*interpreter, error) {
+	tool, adds := p.pythonTool(dir), ""
+	if tool >= 0 {
+		adds = pythonTools[tool].adds
+	}
 	for _, at := range upward(dir) {
 		for _, name := range []string{".venv", "venv", "env"} {
 			env := path.Join(at, name)
@@ -29,19 +63,14 @@ func (p *Project) python(dir string) (*interpreter, error) {
 			}
 			for _, bin := range []string{"bin/python3", "bin/python"} {
 				if p.isFile(path.Join(env, bin)) {
-					return &interpreter{argv: []string{filepath.Join(p.Root, env, bin)}}, nil
+					return &interpreter{argv: []string{filepath.Join(p.Root, env, bin)}, adds: adds}, nil
 				}
 			}
 		}
 	}
-	for _, at := range upward(dir) {
-		for _, tool := range []struct{ lock, name string }{{"uv.lock", "uv"}, {"poetry.lock", "poetry"}, {"Pipfile", "pipenv"}} {
-			if !p.isFile(path.Join(at, tool.lock)) {
-				continue
-			}
-			if exe, err := p.LookPath(tool.name); err == nil {
-				return &interpreter{argv: []string{exe, "run", "python"}, drivers: []string{tool.name}}, nil
-			}
+	if tool >= 0 {
+		if exe, err := p.LookPath(pythonTools[tool].name); err == nil {
+			return &interpreter{argv: []string{exe, "run", "python"}, drivers: []string{pythonTools[tool].name}, adds: adds}, nil
 		}
 	}
 	for _, name := range []string{"VIRTUAL_ENV", "CONDA_PREFIX"} {

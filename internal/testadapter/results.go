@@ -174,6 +174,14 @@ func (r *results) over() {
 	r.own = nil
 }
 
+// limit is the time of the whole run, as messages give it.
+func (r *Request) limit() string {
+	if r.Timeout <= 0 {
+		return ""
+	}
+	return " (" + r.Timeout.String() + ")"
+}
+
 // unfinished ends what was running when the process did. last is what it wrote last.
 func (r *results) unfinished(x Exit, limit string, last string) {
 	var innermost []*Test

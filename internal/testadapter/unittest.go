@@ -2,6 +2,7 @@ package testadapter
 
 import (
 	"fmt"
+	"io/fs"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -64,6 +65,8 @@ func (a Unittest) Start(p *Project, r *Request, emit func(Event)) (Execution, er
 	argv := append(append([]string{}, python.argv...), "-m", "strobe_unittest")
 	if args := r.Args; len(args) > 0 {
 		argv = append(argv, args...)
+	} else if module := p.undiscovered(dir, r.Test); module != "" {
+		argv = append(argv, module)
 	} else {
 		argv = append(argv, a.discover(p, dir, start)...)
 	}
@@ -131,6 +134,21 @@ func (Unittest) discover(p *Project, dir, start string) []string {
 	return argv
 }
 
+// undiscovered is the module of a test's ID, where its file is none of those that discovery looks at; "" where it is.
+func (p *Project) undiscovered(dir, id string) string {
+	parts := strings.Split(id, ".")
+	for n := len(parts) - 1; n > 0; n-- {
+		name := path.Join(append([]string{dir}, parts[:n]...)...) + ".py"
+		if fs.ValidPath(name) && p.isFile(name) {
+			if strings.HasPrefix(parts[n-1], "test") {
+				return ""
+			}
+			return strings.Join(parts[:n], ".")
+		}
+	}
+	return ""
+}
+
 // Rerun runs one test by its dotted name, from where discovery begins.
 func (a Unittest) Rerun(p *Project, r *Request, t *Test) Rerun {
 	dir := a.Detect(p).dir()
@@ -149,7 +167,7 @@ func (a Unittest) Rerun(p *Project, r *Request, t *Test) Rerun {
 	if args := a.discover(p, dir, ""); args[2] != "." && len(args) == 3 {
 		at = filepath.Join(at, args[2])
 	}
-	dotted, _, _ := strings.Cut(id, " ")
+	dotted := numberTag.ReplaceAllString(id, "")
 	return Rerun{Argv: append(append([]string{}, argv...), "-m", "unittest", dotted), Dir: at, Test: id, Framework: "unittest"}
 }
 

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,7 +30,7 @@ func reporter(name string) []byte {
 // wireEvent is a line that our reporters write. They stand in reporters/ and say what the framework told them; what it means is
 // worked out here, so that it is tested without the framework.
 type wireEvent struct {
-	E string `json:"e"` // start, end, attempt, note, totals, done
+	E string `json:"e"` // start, end, attempt, note, totals, done; file, filedone: a file of tests runs
 	wireTest
 	Text                    string
 	Names                   []string
@@ -75,6 +76,7 @@ type scripted struct {
 	out, err ring
 	text     int        // how much of the output is kept; 0: a ring's own limit
 	held     []wireTest // ends that are final only if nothing follows
+	files    []string   // that run, where the framework tells it
 	seen     int        // events of tests, in all steps
 	done     bool
 	bad      int // lines that cannot be read
@@ -135,6 +137,10 @@ func (x *scripted) event(e *wireEvent) {
 	case "attempt": // a result that a further attempt may change
 		x.seen++
 		x.held = append(x.held, e.wireTest)
+	case "file":
+		x.files = append(x.files, e.File)
+	case "filedone":
+		x.files = slices.DeleteFunc(x.files, func(name string) bool { return name == e.File })
 	case "note":
 		x.res.note("%s", message(e.Text))
 	case "totals":
@@ -180,20 +186,42 @@ func (x *scripted) End(exit Exit) {
 		x.res.note("%d lines of the report could not be read, %d were longer than %d bytes", x.bad, x.lines.cut, MaxLine)
 		x.bad = 0
 	}
-	limit := ""
-	if x.r.Timeout > 0 {
-		limit = " (" + x.r.Timeout.String() + ")"
-	}
+	limit := x.r.limit()
 	for i := len(x.held) - 1; i >= 0; i-- {
 		x.res.finished(x.test(&x.held[i])) // once: of several attempts the last
 	}
 	x.held = nil
 	open := len(x.res.open)
+	if exit.TimedOut {
+		open += x.busy(limit)
+	}
 	x.res.unfinished(exit, limit, x.last())
+	x.files = nil
 	if open == 0 && !exit.Canceled {
 		x.trouble(exit, limit)
 	}
 	x.res.over()
+}
+
+// busy tells of files that still ran and none of whose tests is known to: a test that never lets go of its thread keeps its runtime from
+// telling that it began.
+func (x *scripted) busy(limit string) int {
+	n := 0
+	for _, name := range x.files {
+		file := x.res.rel(name)
+		known := false
+		for _, t := range x.res.open {
+			known = known || t.File == file
+		}
+		if known || x.res.ended[file] || !x.res.wanted(&Test{ID: file, Status: Errored}) {
+			continue
+		}
+		n++
+		x.res.uncounted(&Test{ID: file, Name: file, File: file, Status: TimedOut, Fails: true, Attempts: 1, Failures: []Failure{{Kind: "timeout", File: file,
+			Message: "this file was still running when the time of the whole run was over" + limit +
+				"; which of its tests is not known: one that keeps its thread busy keeps its runtime from telling that it began"}}})
+	}
+	return n
 }
 
 // trouble tells how the process ended where no test explains it: it must not look like success.

@@ -188,10 +188,7 @@ func (r *Run) failed(t *testadapter.Test) Failed {
 	}
 	again := r.adapter.Rerun(r.project, &testadapter.Request{Level: r.Request.Level, Command: r.Request.Command, Args: r.Request.Args}, t)
 	if again.Test != "" || len(again.Argv) > 0 {
-		f.Rerun = &Rerun{Test: again.Test, Command: shellLine(again.Env, again.Argv)}
-		if again.Dir != "" && again.Dir != r.Request.ProjectRoot && f.Rerun.Command != "" {
-			f.Rerun.Command = "cd " + quote(again.Dir) + " && " + f.Rerun.Command
-		}
+		f.Rerun = &Rerun{Test: again.Test, Command: RerunCommand(again, r.Request.ProjectRoot)}
 	}
 	return f
 }

@@ -72,9 +72,19 @@ func readMember(pid int) (m member, group int, ok bool) {
 	return m, group, true
 }
 
-// endTree kills a process and all below it, leaves first, so that no parent starts what was killed anew; and again while there
-// are any.
+// endTree kills a process and all below it; and again while there are any. All are stopped first, parents before children: a shell whose
+// child is killed would else begin its next command, and could say of a test that hung that it passed.
 func endTree(root int) {
+	stopped := map[int]bool{}
+	for fresh := true; fresh; {
+		fresh = false
+		for _, m := range tree(root) {
+			if !stopped[m.pid] && m.pid > 1 && m.state != 'Z' && m.state != 0 {
+				stopped[m.pid], fresh = true, true
+				syscall.Kill(m.pid, syscall.SIGSTOP) //nolint:errcheck // it may have ended
+			}
+		}
+	}
 	for range 10 {
 		all := tree(root)
 		alive := false

@@ -27,6 +27,7 @@ class State {
     this.groups = { passed: 0, failed: 0 };
     this.types = new Map(); // entry file and number -> suite or test, which only enqueue says, since Node 24
     this.begun = new Set(); // IDs
+    this.running = new Map(); // entry file and number or name -> what is known of a test that was dequeued
   }
 
   entry(data) {
@@ -57,11 +58,31 @@ class State {
   }
 
   dequeue(data) {
-    if (this.isFile(data)) return; // its tests are told by themselves; the file only where it dies
+    if (this.isFile(data)) return write({ e: 'file', file: data.file }); // its tests are told by themselves; it only where it dies
     const known = this.open('dequeue', data);
+    this.running.set(this.key(data), known);
     if (known.isSuite) return;
     this.begun.add(known.id);
     write({ e: 'start', ...known.about });
+  }
+
+  key(data) {
+    return `${this.entry(data)} ${data.testId === undefined ? `${data.nesting} ${data.name}` : data.testId}`;
+  }
+
+  // complete is a result as it happens. Its turn may come much later, behind other files', or never, where the run is ended: then this
+  // is what is known.
+  complete(data) {
+    const details = data.details || {};
+    if (this.isFile(data)) return write({ e: 'filedone', file: data.file });
+    const key = this.key(data);
+    const known = this.running.get(key);
+    this.running.delete(key);
+    if (!known || known.isSuite || details.type === 'suite' || details.passed === undefined) return;
+    const error = details.error;
+    const end = { ...known.about, ms: details.duration_ms || 0, ...(details.passed ? this.passed(data) : this.failed(data, error, error && error.failureType)) };
+    if (known.tests > 0 && !end.reason && end.status !== 'todo' && (details.passed || error.failureType === 'subtestsFailed')) end.group = true;
+    write({ e: 'attempt', ...end });
   }
 
   end(data, passed) {
@@ -161,6 +182,9 @@ export default async function* strobe(source) {
         break;
       case 'test:dequeue':
         state.dequeue(data);
+        break;
+      case 'test:complete':
+        state.complete(data);
         break;
       case 'test:start':
         state.open('start', data);

@@ -12,7 +12,6 @@ export default class StrobeReporter {
     this.ended = new Set();
     this.begun = new Map(); // key -> what is known of a test that has begun and not ended
     this.modern = false;
-    this.queued = new Map(); // module key -> file
   }
 
   onInit(vitest) {
@@ -30,7 +29,7 @@ export default class StrobeReporter {
 
   onTestModuleQueued(module) {
     this.modern = true;
-    this.queued.set(module.id, module);
+    write({ e: 'file', file: module.moduleId });
   }
 
   onTestModuleCollected(module) {
@@ -51,6 +50,7 @@ export default class StrobeReporter {
   onTestModuleEnd(module) {
     this.modern = true;
     this.module(fromModule(module));
+    write({ e: 'filedone', file: module.moduleId });
   }
 
   onTestRunEnd(modules, unhandled) {

@@ -91,3 +91,13 @@ TEST_CASE("exits", "[.][ends]") {
   SECTION("in a section") { std::_Exit(3); }
 }
 TEST_CASE("before the ends", "[.][ends]") { CHECK(1 == 2); }
+
+#include <unistd.h>
+
+TEST_CASE("hangs", "[.][waits]") {
+  CHECK(1 == 2);
+  SECTION("for ever") {
+    std::fclose(std::fopen(std::getenv("STROBE_BEGUN"), "w"));
+    for (;;) pause();
+  }
+}

@@ -64,3 +64,15 @@ TEST_SUITE("ends" * doctest::skip()) {
     SUBCASE("in a subcase") { std::_Exit(3); }
   }
 }
+
+#include <unistd.h>
+
+TEST_SUITE("waits" * doctest::skip()) {
+  TEST_CASE("hangs") {
+    CHECK(1 == 2);
+    SUBCASE("for ever") {
+      std::fclose(std::fopen(std::getenv("STROBE_BEGUN"), "w"));
+      for (;;) pause();
+    }
+  }
+}

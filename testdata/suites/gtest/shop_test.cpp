@@ -68,3 +68,24 @@ TEST(Ends, DISABLED_Aborts) {
 }
 TEST(Ends, DISABLED_Exits) { std::exit(3); }
 TEST(Ends, DISABLED_After) {}
+
+#include <unistd.h>
+
+// There only for whom wants to see a test hang.
+static const bool waits = [] {
+  if (const char *begun = std::getenv("STROBE_BEGUN")) {
+    class Waits : public ::testing::Test {
+     public:
+      explicit Waits(std::string begun) : begun_(begun) {}
+      void TestBody() override {
+        std::fclose(std::fopen(begun_.c_str(), "w"));
+        for (;;) pause();
+      }
+
+     private:
+      std::string begun_;
+    };
+    ::testing::RegisterTest("Hangs", "Waits", nullptr, nullptr, __FILE__, __LINE__, [begun = std::string(begun)]() -> ::testing::Test * { return new Waits(begun); });
+  }
+  return true;
+}();

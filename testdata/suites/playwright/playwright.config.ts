@@ -7,5 +7,6 @@ export default defineConfig({
     { name: 'first', testDir: 'tests' },
     { name: 'second one', testDir: 'tests', testMatch: /again\.spec\.ts/ },
     { name: 'ends', testDir: 'ends' },
+    { name: 'waits', testDir: 'waits' },
   ],
 });

@@ -1,7 +1,13 @@
+let go = false;
 it('leaves an error', (done) => {
-  setTimeout(() => {
+  const timer = setInterval(() => {
+    if (!go) return;
+    clearInterval(timer);
     throw new Error('after the test');
-  }, 20);
+  }, 5);
   done();
 });
-it('runs meanwhile', (done) => setTimeout(done, 200));
+it('runs meanwhile', (done) => {
+  go = true;
+  setTimeout(done, 1000);
+});
