@@ -41,6 +41,7 @@ type Run struct {
 	phase    testadapter.Phase
 	doing    string    // what a command says about it: "Compiling serde v1.0"
 	since    time.Time // the phase's begin
+	begun    func()    // nil, or called when a step that builds comes to its tests
 	tests    map[string]*entry
 	order    []string
 	counts   Counts
@@ -175,9 +176,7 @@ func (r *Run) once() error {
 		if err != nil {
 			return err
 		}
-		if step.Phase != testadapter.Compiling {
-			left -= exit.Duration
-		}
+		left -= r.spent(step, exit)
 		r.mu.Lock()
 		r.timedOut = r.timedOut || exit.TimedOut
 		if exit.Code == 0 && exit.Signal == "" && !exit.TimedOut && !exit.Canceled {
@@ -202,8 +201,8 @@ func (r *Run) step(step *testadapter.Step, limit time.Duration) (testadapter.Exi
 		}
 	}
 	r.mu.Lock()
-	if step.Phase != r.phase && step.Phase != "" {
-		r.phase, r.since = step.Phase, time.Now()
+	if phase := firstPhase(step); phase != "" {
+		r.enter(phase, time.Now())
 	}
 	r.commands = append(r.commands, shellLine(nil, step.Argv))
 	r.mu.Unlock()
@@ -211,7 +210,7 @@ func (r *Run) step(step *testadapter.Step, limit time.Duration) (testadapter.Exi
 	for i, name := range step.Reports {
 		reports[i] = &report{name: name}
 	}
-	ctx, cancel := context.WithTimeoutCause(r.ctx, limit, errTimeout)
+	ctx, cancel := r.limited(step, limit)
 	defer cancel()
 	stop := make(chan struct{})
 	var tail sync.WaitGroup
@@ -279,8 +278,8 @@ func (r *Run) news(e testadapter.Event) {
 	now := time.Now()
 	switch e.Kind {
 	case testadapter.PhaseChanged:
-		if e.Phase != "" && e.Phase != r.phase {
-			r.phase, r.since = e.Phase, now
+		if e.Phase != "" {
+			r.enter(e.Phase, now)
 		}
 		r.doing = e.Text
 	case testadapter.OwnTotals:
@@ -291,9 +290,7 @@ func (r *Run) news(e testadapter.Event) {
 		}
 	case testadapter.TestStarted:
 		r.lastNews = now
-		if r.phase == testadapter.Compiling {
-			r.phase, r.since = testadapter.Running, now
-		}
+		r.enter(testadapter.Running, now)
 		r.entry(e.Test).began = now
 	case testadapter.TestEnded:
 		r.lastNews = now
