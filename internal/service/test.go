@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -210,7 +211,7 @@ func describeTest(r *testrun.Run) *TestAnswer {
 		return a
 	}
 	a.Result = result
-	if len(result.Failures) > 0 && a.SessionID == "" {
+	if a.SessionID == "" && slices.ContainsFunc(result.Failures, func(f testrun.Failed) bool { return len(f.SuggestedTraces) > 0 && f.Rerun != nil }) {
 		a.Hint = "To see why, run one again with test = rerun.test and tracePatterns = suggestedTraces; then debug_query (view tree) with its sessionId."
 	}
 	return a

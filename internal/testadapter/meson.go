@@ -122,8 +122,12 @@ type mesonRun struct {
 	places map[string]goPlace
 	log    lineSplitter
 	sums   map[string]int
-	extra  int // results that were not asked for
+	words  []string // the command of the last result
+	extra  int      // results that were not asked for
 }
+
+// Programs is the command of the test that the log's last line is of.
+func (x *mesonRun) Programs(string) []string { return x.words }
 
 func (x *mesonRun) list() {
 	var errs strings.Builder
@@ -227,6 +231,7 @@ type mesonResult struct {
 	Name, Result   string
 	Stdout, Stderr string
 	Duration       float64
+	Command        []string
 	Code           int `json:"returncode"` // below 0: a signal
 }
 
@@ -239,6 +244,7 @@ func (x *mesonRun) result(line []byte) {
 		x.extra++
 		return
 	}
+	x.words = r.Command
 	t := &Test{ID: r.Name, Duration: time.Duration(r.Duration * float64(time.Second)), Output: strings.TrimPrefix(strings.TrimSpace(r.Stdout)+"\n"+strings.TrimSpace(r.Stderr), "\n")}
 	t.Suite, t.Name = mesonSplit(r.Name)
 	t.Output = strings.TrimSpace(t.Output)

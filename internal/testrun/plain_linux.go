@@ -80,7 +80,7 @@ func (r *Run) plain(ctx context.Context, step *testadapter.Step) (testadapter.Ex
 func (r *Run) await(ctx context.Context, cmd *exec.Cmd, step *testadapter.Step) testadapter.Exit {
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	procs := func() []member { return own(tree(cmd.Process.Pid), step.Drivers) }
+	procs := func() []member { return r.noted(own(tree(cmd.Process.Pid), step.Drivers)) }
 	unwatch := r.watched(step, procs, r.glance)
 	var err error
 	select {

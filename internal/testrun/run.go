@@ -41,7 +41,10 @@ type Run struct {
 	phase    testadapter.Phase
 	doing    string    // what a command says about it: "Compiling serde v1.0"
 	since    time.Time // the phase's begin
-	begun    func()    // nil, or called when a step that builds comes to its tests
+	current  *testadapter.Step
+	ran      []string // programs that the current step was seen to run
+	known    []string // programs of all steps
+	begun    func()   // nil, or called when a step that builds comes to its tests
 	tests    map[string]*entry
 	order    []string
 	counts   Counts
@@ -68,6 +71,9 @@ type entry struct {
 	test  *testadapter.Test
 	began time.Time // in this run
 	over  bool
+	// Of a test that failed: the files that it was run by, and the patterns to trace it with.
+	programs, traces []string
+	elsewhere        bool // the programs are those of other tests
 }
 
 // Counts are tests by what became of them. Skipped has those to be done, too; Failed those that could not begin.
@@ -205,6 +211,8 @@ func (r *Run) step(step *testadapter.Step, limit time.Duration) (testadapter.Exi
 		r.enter(phase, time.Now())
 	}
 	r.commands = append(r.commands, shellLine(nil, step.Argv))
+	r.current, r.ran = step, nil
+	r.ranBefore(step)
 	r.mu.Unlock()
 	reports := make([]*report, len(step.Reports))
 	for i, name := range step.Reports {
@@ -300,6 +308,7 @@ func (r *Run) news(e testadapter.Event) {
 		}
 		switch {
 		case e.Test.Fails:
+			t.programs, t.elsewhere = r.programs(e.Test.ID)
 			if r.counts.Failed++; r.failedIn == "" && len(r.sessions) > 0 {
 				r.failedIn = r.sessions[len(r.sessions)-1]
 			}

@@ -100,7 +100,7 @@ func (r *Run) watch(stop <-chan struct{}, procs func() []member, look looker) {
 			continue
 		}
 		if f := r.confirmed(stop, all, look); f.stuck {
-			r.stick(f)
+			r.stick(f, all)
 			next = now.Add(restMost)
 		} else {
 			next = now.Add(rest)
@@ -264,10 +264,11 @@ func pipeOutside(file string, pids []int) bool {
 }
 
 // stick notes a stuck test.
-func (r *Run) stick(f finding) {
+func (r *Run) stick(f finding, all []member) {
+	traces := r.stuckTraces(&f, all)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := Stuck{Diagnosis: f.diagnosis, Threads: f.threads}
+	s := Stuck{Diagnosis: f.diagnosis, Threads: f.threads, SuggestedTraces: traces}
 	now := time.Now()
 	var names []string
 	for _, id := range r.order {
@@ -282,14 +283,6 @@ func (r *Run) stick(f finding) {
 	}
 	if s.ElapsedMs == 0 {
 		s.ElapsedMs = now.Sub(r.since).Milliseconds()
-	}
-	for _, t := range f.threads {
-		for _, line := range t.Stack {
-			name, _, _ := strings.Cut(line, " (")
-			if name != "" && !strings.ContainsAny(name, "<>{}# ") && !slices.Contains(s.SuggestedTraces, name) && len(s.SuggestedTraces) < maxTraces {
-				s.SuggestedTraces = append(s.SuggestedTraces, name)
-			}
-		}
 	}
 	r.stuck = []Stuck{s}
 }
@@ -321,7 +314,7 @@ func (r *Run) lastLook(all []member, look looker) {
 	}
 	f := judge(rep, pids, r.limit, pipeOutside, timersMayWake)
 	f.diagnosis = "time is up; " + f.diagnosis
-	r.stick(f)
+	r.stick(f, all)
 }
 
 // glance looks at processes that are in no session.
