@@ -96,7 +96,7 @@ func runTest(ctx context.Context, s *Service, p *TestParams) (any, error) {
 			r.Cancel()
 			r.Wait(ctx, cancelWait)
 		} else if p.WaitMs > 0 {
-			r.Wait(ctx, time.Duration(p.WaitMs)*time.Millisecond)
+			await(ctx, r, p.WaitMs)
 		}
 		return describeTest(r), nil
 	}
@@ -109,7 +109,7 @@ func runTest(ctx context.Context, s *Service, p *TestParams) (any, error) {
 		return nil, err
 	}
 	if p.WaitMs > 0 {
-		r.Wait(ctx, time.Duration(p.WaitMs)*time.Millisecond)
+		await(ctx, r, p.WaitMs)
 	}
 	a := describeTest(r)
 	a.Evidence = r.Detected.Evidence
@@ -119,6 +119,12 @@ func runTest(ctx context.Context, s *Service, p *TestParams) (any, error) {
 		}
 	}
 	return a, nil
+}
+
+// await waits for a run's end; who waits hears how it stands.
+func await(ctx context.Context, r *testrun.Run, ms int) {
+	tell(ctx, r.Line)
+	r.Wait(ctx, time.Duration(ms)*time.Millisecond)
 }
 
 // cancelWait is how long a cancelled run's processes may take to end before the call answers.

@@ -62,8 +62,9 @@ type Run struct {
 	base     map[string]store.Baseline
 	result   *Result
 	stuck    []Stuck
-	round    int // of Request.Repeat; the run's own goroutine only, until it has ended
-	passed   int // tests of earlier rounds
+	doingNow string // what the tests' processes do, seen from outside: "it waits for …"
+	round    int    // of Request.Repeat; the run's own goroutine only, until it has ended
+	passed   int    // tests of earlier rounds
 }
 
 // entry is one test of a run.

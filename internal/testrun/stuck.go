@@ -25,6 +25,7 @@ const (
 	stillFor   = time.Second // standing still this long, they are looked at
 	againAfter = 300 * time.Millisecond
 	lookMax    = 5 * time.Second
+	busyTicks  = 6 // of 10 ms, in one watchEvery: less may be a poll
 	// looks that found nothing are repeated, each time after twice as long, at most so long.
 	restMost = 30 * time.Second
 )
@@ -78,13 +79,14 @@ func (r *Run) watch(stop <-chan struct{}, procs func() []member, look looker) {
 		news, running := r.lastNews, r.phase == testadapter.Running
 		r.mu.Unlock()
 		all := procs()
-		cpu := map[int]uint64{}
+		cpu, used := map[int]uint64{}, uint64(0)
 		idle := running && len(all) > 0
 		for _, m := range all {
 			cpu[m.pid] = m.own
 			idle = idle && m.state != 'R' && m.state != 'D' && m.state != 'T' && m.state != 't'
 			if was, ok := last[m.pid]; !ok || was != m.own {
 				idle = false
+				used += m.own - was
 			}
 		}
 		idle = idle && len(last) == len(cpu)
@@ -93,13 +95,18 @@ func (r *Run) watch(stop <-chan struct{}, procs func() []member, look looker) {
 			still, rest, next = now, stillFor, time.Time{}
 			r.unstick()
 			if !idle {
+				if used >= busyTicks {
+					r.seen("it takes processor time")
+				}
 				continue
 			}
 		}
 		if now.Sub(still) < stillFor || now.Before(next) {
 			continue
 		}
-		if f := r.confirmed(stop, all, look); f.stuck {
+		f := r.confirmed(stop, all, look)
+		r.seen(f.told())
+		if f.stuck {
 			r.stick(f, all)
 			next = now.Add(restMost)
 		} else {
