@@ -41,7 +41,7 @@ import (
 )
 
 func wait(name string) {
-	for file := os.Getenv(name); file != ""; time.Sleep(10 * time.Millisecond) {
+	for file := os.Getenv(name); file != ""; <-time.After(10 * time.Millisecond) {
 		if _, err := os.Stat(file); err == nil {
 			return
 		}

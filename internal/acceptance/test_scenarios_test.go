@@ -78,7 +78,7 @@ fn quick() { assert_eq!(1 + 1, 2); }
 `
 
 // deadlocked is one run of lockOrder, or of its like, that ends at its time limit.
-func deadlocked(t *testing.T, s *strobetest.Strobe, request args, name string) (during, after stuckTest) {
+func deadlocked(t *testing.T, s *strobetest.Strobe, request args, name string) (during, after stuckTest, rerun string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "pids")
 	request["env"] = map[string]string{"PIDS": file}
@@ -120,7 +120,7 @@ func deadlocked(t *testing.T, s *strobetest.Strobe, request args, name string) (
 			return err != nil && syscall.Kill(pid, 0) != nil || strings.Contains(string(b), ") Z ")
 		})
 	}
-	return during, r.Result.Stuck[0]
+	return during, r.Result.Stuck[0], r.Result.Failures[0].Rerun.Test
 }
 
 // TestScenarioB is scenario B of the seeds: an integration test stands still; its locks are named while it does, and again in the result when
@@ -130,7 +130,7 @@ func TestScenarioB(t *testing.T) {
 	strobetest.NeedCommand(t, "cargo", "sleep")
 	s := strobetest.Start(t, nil)
 	dir := project(t, map[string]string{"Cargo.toml": cargoManifest, "src/lib.rs": "", "tests/bank.rs": lockOrder})
-	during, after := deadlocked(t, s, args{"projectRoot": dir, "level": "integration"}, "opposite_orders")
+	during, after, rerun := deadlocked(t, s, args{"projectRoot": dir, "level": "integration"}, "opposite_orders")
 	for _, st := range []stuckTest{during, after} {
 		inTransfer := 0
 		for _, thread := range st.Threads {
@@ -143,5 +143,23 @@ func TestScenarioB(t *testing.T) {
 		if !strings.Contains(st.Name, "opposite_orders") || !regexp.MustCompile(`(?i)deadlock|mutex`).MatchString(st.Diagnosis) || inTransfer != 2 || !slices.Contains(st.SuggestedTraces, "bank::transfer") {
 			t.Errorf("stuck: %+v; want two threads in transfer, and it suggested", st)
 		}
+	}
+	// What it suggests shows the calls that do not return.
+	r := runTests(t, s, args{"projectRoot": dir, "test": rerun, "tracePatterns": after.SuggestedTraces, "timeout": 6000, "waitMs": 60000,
+		"env": map[string]string{"PIDS": filepath.Join(t.TempDir(), "pids")}})
+	if r.SessionID == "" || r.Result.Summary.Stuck != 1 {
+		t.Fatalf("traced: %+v %+v", r, r.Result)
+	}
+	calls := map[string]int{}
+	for _, e := range allEvents(t, s, r.SessionID, args{"eventType": "function_enter"}) {
+		calls[e.Function]++
+	}
+	for _, p := range after.SuggestedTraces {
+		if !strings.HasPrefix(p, "file:") && calls[p] == 0 {
+			t.Errorf("%s was suggested and has no call: %v", p, calls)
+		}
+	}
+	if calls["bank::transfer"] != 2 {
+		t.Errorf("calls %v", calls)
 	}
 }

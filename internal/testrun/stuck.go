@@ -155,7 +155,7 @@ func judge(rep *collector.ThreadReport, pids []int, limit time.Duration, outside
 	var key strings.Builder
 	var circles, waits []string
 	for _, d := range rep.Deadlocks {
-		circles = append(circles, d.Text)
+		circles = append(circles, strings.TrimPrefix(d.Text, "deadlock: "))
 	}
 	for i := range rep.Threads {
 		t := &rep.Threads[i]
