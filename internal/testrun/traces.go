@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"debug/elf"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -162,8 +163,54 @@ func (r *Run) suggest() {
 	}
 }
 
-// advise looks suspects up in programs.
+// ownLibraries are the shared libraries of a program that lie below the project's root, where its own search path finds them.
+func (r *Run) ownLibraries(program string) (out []string) {
+	f, err := elf.Open(program)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	names, err := f.ImportedLibraries()
+	if err != nil {
+		return nil
+	}
+	dirs := []string{filepath.Dir(program)}
+	for _, tag := range []elf.DynTag{elf.DT_RUNPATH, elf.DT_RPATH} {
+		paths, err := f.DynString(tag)
+		if err != nil {
+			continue
+		}
+		for _, p := range paths {
+			for _, dir := range filepath.SplitList(p) {
+				dirs = append(dirs, strings.ReplaceAll(strings.ReplaceAll(dir, "${ORIGIN}", "$ORIGIN"), "$ORIGIN", filepath.Dir(program)))
+			}
+		}
+	}
+	root := r.Request.ProjectRoot
+	if real, err := filepath.EvalSymlinks(root); err == nil {
+		root = real
+	}
+	for _, name := range names {
+		for _, dir := range dirs {
+			real, err := filepath.EvalSymlinks(filepath.Join(dir, name))
+			if err == nil && strings.HasPrefix(real, root+"/") && len(out) < maxPrograms {
+				out = append(out, real)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// advise looks suspects up in programs, and in the project's own libraries that these load.
 func (r *Run) advise(programs []string, all []collector.Suspect) [][]string {
+	for _, p := range programs[:len(programs):len(programs)] {
+		for _, lib := range r.ownLibraries(p) {
+			if !slices.Contains(programs, lib) {
+				programs = append(programs, lib)
+			}
+		}
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), adviseMax)
 	defer cancel()
 	found, bare, err := r.m.cfg.Sessions.Advise(ctx, programs, r.Request.ProjectRoot, all, maxTraces)
