@@ -106,7 +106,13 @@ func withoutArguments(name string) string {
 func TestSuggestedTraces(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
-	for name, c := range suggested {
+	all := maps.Clone(suggested)
+	shared := all["ctest"] // the same with a shared library, whose functions are called through a table
+	shared.files = maps.Clone(shared.files)
+	shared.files["CMakeLists.txt"] = strings.Replace(shared.files["CMakeLists.txt"], "STATIC", "SHARED", 1)
+	shared.want = map[string][]string{"one": {"main", "shop::price", "file:shop.cpp"}, "two": {"main", "shop::price", "file:shop.cpp"}}
+	all["ctest-shared"] = shared
+	for name, c := range all {
 		t.Run(name, func(t *testing.T) {
 			strobetest.NeedCommand(t, c.needs...)
 			dir := project(t, c.files)

@@ -6,6 +6,7 @@ import "context"
 type Suspect struct {
 	Places []Place  // of the failure and of its stack, innermost first
 	Names  []string // of functions: those of the stack, and those that the failed expression calls; qualified or not
+	Before []string // of functions that the source text calls above the failure, the nearest first
 }
 
 // Place is a line of source text.

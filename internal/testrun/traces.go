@@ -251,6 +251,8 @@ func (r *Run) suspect(f *testadapter.Failure) collector.Suspect {
 	if f.File != "" && f.Line > 0 {
 		s.Places = append(s.Places, collector.Place{File: r.below(f.File), Line: f.Line})
 		s.Names = called(r.statement(f.File, f.Line))
+		s.Before = called(r.above(f.File, f.Line))
+		slices.Reverse(s.Before)
 	}
 	s.Names = append(s.Names, called(f.Message[:min(len(f.Message), 500)])...)
 	for _, frame := range f.Stack {
@@ -300,6 +302,29 @@ func (r *Run) statement(file string, line int) string {
 	}
 	return text.String()
 }
+
+// header is where a function begins.
+var header = regexp.MustCompile(`^\S|\bfn \w|TEST|_CASE`)
+
+// above is the source text of the function that a line is in, up to that line; at most maxAbove lines of it.
+func (r *Run) above(file string, line int) string {
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(r.project.Root, file)
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return ""
+	}
+	lines := strings.Split(string(b), "\n")
+	end := min(line-1, len(lines))
+	from := end
+	for from > 0 && end-from < maxAbove && !header.MatchString(lines[from-1]) {
+		from--
+	}
+	return strings.Join(lines[from:end], "\n")
+}
+
+const maxAbove = 20
 
 var callText = regexp.MustCompile(`((?:[A-Za-z_]\w*::)*[A-Za-z_]\w*)(?:::<[^<>()]*>|<[^<>()]*>)?\(`)
 

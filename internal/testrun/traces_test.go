@@ -33,6 +33,9 @@ func TestCalled(t *testing.T) {
 			t.Errorf("statement at %d = %q, want %q", line, got, want)
 		}
 	}
+	if got, want := r.above("a.rs", 5), "    two(),\n    3"; got != want {
+		t.Errorf("above = %q, want %q", got, want)
+	}
 	if got, want := r.below("a.rs"), filepath.Base(dir)+"/a.rs"; got != want {
 		t.Errorf("below = %q, want %q", got, want)
 	}

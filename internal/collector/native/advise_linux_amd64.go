@@ -117,6 +117,9 @@ func (a *adviser) advise(s *collector.Suspect, most int) []string {
 		}
 		loose = append(loose, a.byName(symbolTail(name), last)...)
 	}
+	for _, name := range s.Before { // of other files, whose calls lead through a table
+		below = append(below, a.byName(symbolTail(name), lastPart(name))...)
+	}
 	var deeper []*symbol.Function
 	for _, f := range slices.Concat(named, below) {
 		for _, c := range a.callsIn(f) {
