@@ -57,6 +57,7 @@ type testResult struct {
 type stuckTest struct {
 	Name, Diagnosis string
 	ElapsedMs       int64
+	SuggestedTraces []string
 	Threads         []struct {
 		Name  string
 		Stack []string

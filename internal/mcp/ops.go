@@ -20,7 +20,7 @@ func Tools(svc *service.Service) ([]Tool, error) {
 			ReadOnly: op.ReadOnly, Destructive: op.Destructive,
 			Decode: op.Decode,
 			Run: func(ctx context.Context, params any) (any, error) {
-				return op.Run(service.WithClient(ctx, service.Client{Name: clientName(ctx)}), svc, params)
+				return op.Run(service.WithClient(ctx, service.Client{Name: clientName(ctx), Tell: teller(ctx)}), svc, params)
 			},
 		})
 	}

@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"strings"
-	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -21,10 +20,6 @@ import (
 
 //go:embed instructions.md
 var instructions string
-
-// progressEvery is how often a client that gave a token hears of a call that still runs: seldom
-// enough to cost nothing, often enough that no client thinks the call dead.
-const progressEvery = 1500 * time.Millisecond
 
 // maxErrorText bounds an error's message and its hint, each, in bytes: more than any of ours has by itself.
 const maxErrorText = 2000
@@ -106,8 +101,9 @@ func (s *Server) Serve(ctx context.Context, conn io.ReadWriteCloser) error {
 func (s *Server) handler(t Tool) sdk.ToolHandler {
 	return func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		if token := req.Params.GetProgressToken(); token != nil {
-			end := s.progress(ctx, req.Session, token)
+			call, end := new(progress).begin(ctx, req.Session, token)
 			defer end()
+			ctx = call
 		}
 		if p := req.Session.InitializeParams(); p != nil && p.ClientInfo != nil {
 			ctx = context.WithValue(ctx, clientKey{}, p.ClientInfo.Name)
@@ -154,33 +150,6 @@ func (s *Server) run(ctx context.Context, t Tool, arguments []byte) (result any,
 		return nil, err
 	}
 	return t.Run(ctx, params)
-}
-
-// progress reports that a call still runs until the returned func is called, which waits for it.
-func (s *Server) progress(ctx context.Context, session *sdk.ServerSession, token any) func() {
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		started := time.Now()
-		tick := time.NewTicker(progressEvery)
-		defer tick.Stop()
-		for n := 1; ; n++ {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-			}
-			err := session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{
-				ProgressToken: token, Progress: float64(n),
-				Message: fmt.Sprintf("elapsed %.1fs", time.Since(started).Seconds()),
-			})
-			if err != nil {
-				return // the client is gone
-			}
-		}
-	}()
-	return func() { cancel(); <-done }
 }
 
 // errorResult is a tool error: the LLM sees code, cause and the next action.

@@ -82,6 +82,16 @@ func (s *Service) Busy() bool { return s.sessions.Busy() || s.tests.Busy() }
 // name and project, never by connection.
 type Client struct {
 	Name string // from initialize, e.g. "claude-code"
+	// Tell, where it is not nil, has a call say how its work stands, to whoever asked to hear of that: now is asked about once a
+	// second until the call ends. Its key is the same while only time has passed.
+	Tell func(now func() (key, text string))
+}
+
+// tell is Client.Tell of a context's client, if it has one.
+func tell(ctx context.Context, now func() (key, text string)) {
+	if c := clientOf(ctx); c.Tell != nil {
+		c.Tell(now)
+	}
 }
 
 type clientKey struct{}

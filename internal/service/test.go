@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -102,7 +103,7 @@ func runTest(ctx context.Context, s *Service, p *TestParams) (any, error) {
 			r.Cancel()
 			r.Wait(ctx, cancelWait)
 		} else if p.WaitMs > 0 {
-			r.Wait(ctx, time.Duration(p.WaitMs)*time.Millisecond)
+			await(ctx, r, p.WaitMs)
 		}
 		return describe(r), nil
 	case "compare":
@@ -124,7 +125,7 @@ func runTest(ctx context.Context, s *Service, p *TestParams) (any, error) {
 		return nil, err
 	}
 	if p.WaitMs > 0 {
-		r.Wait(ctx, time.Duration(p.WaitMs)*time.Millisecond)
+		await(ctx, r, p.WaitMs)
 	}
 	a := describeTest(r)
 	a.Evidence = r.Detected.Evidence
@@ -134,6 +135,12 @@ func runTest(ctx context.Context, s *Service, p *TestParams) (any, error) {
 		}
 	}
 	return a, nil
+}
+
+// await waits for a run's end; who waits hears how it stands.
+func await(ctx context.Context, r *testrun.Run, ms int) {
+	tell(ctx, r.Line)
+	r.Wait(ctx, time.Duration(ms)*time.Millisecond)
 }
 
 // cancelWait is how long a cancelled run's processes may take to end before the call answers.
@@ -226,7 +233,7 @@ func describeTest(r *testrun.Run) *TestAnswer {
 		return a
 	}
 	a.Result = result
-	if len(result.Failures) > 0 && a.SessionID == "" {
+	if a.SessionID == "" && slices.ContainsFunc(result.Failures, func(f testrun.Failed) bool { return len(f.SuggestedTraces) > 0 && f.Rerun != nil }) {
 		a.Hint = "To see why, run one again with test = rerun.test and tracePatterns = suggestedTraces; then debug_query (view tree) with its sessionId."
 	}
 	return a

@@ -25,6 +25,7 @@ const callLimit = 2 * time.Minute
 type Strobe struct {
 	Bin, Home string
 	session   *sdk.ClientSession
+	options   *sdk.ClientOptions
 }
 
 var (
@@ -100,7 +101,7 @@ func (s *Strobe) connect(t testing.TB, env []string) {
 	cmd.Stderr = &stderr
 	ctx, cancel := context.WithTimeout(context.Background(), callLimit)
 	defer cancel()
-	client := sdk.NewClient(&sdk.Implementation{Name: "strobetest", Version: "1"}, nil)
+	client := sdk.NewClient(&sdk.Implementation{Name: "strobetest", Version: "1"}, s.options)
 	session, err := client.Connect(ctx, &sdk.CommandTransport{Command: cmd}, nil)
 	if err != nil {
 		t.Fatalf("connect to strobe mcp: %v\n%s", err, stderr.String())

@@ -121,6 +121,7 @@ type ctestTest struct {
 	labels   []string
 	inverted bool   // WILL_FAIL
 	limit    string // " of 10 s"
+	command  []string
 }
 
 type ctestRun struct {
@@ -231,6 +232,7 @@ func (x *ctestRun) read() bool {
 		} `json:"backtraceGraph"`
 		Tests []struct {
 			Name       string
+			Command    []string
 			Backtrace  int
 			Properties []struct {
 				Name  string
@@ -247,7 +249,7 @@ func (x *ctestRun) read() bool {
 		seen[t.Name]++
 	}
 	for i, t := range list.Tests {
-		one := ctestTest{id: t.Name, name: t.Name}
+		one := ctestTest{id: t.Name, name: t.Name, command: t.Command}
 		if seen[t.Name] > 1 {
 			one.id = fmt.Sprintf("%s (#%d)", t.Name, i+1)
 		}
@@ -272,6 +274,16 @@ func (x *ctestRun) read() bool {
 		x.tests = append(x.tests, one)
 	}
 	return true
+}
+
+// Programs is the command of a test.
+func (x *ctestRun) Programs(id string) []string {
+	for i := range x.tests {
+		if x.tests[i].id == id {
+			return x.tests[i].command
+		}
+	}
+	return nil
 }
 
 // selected chooses what to run.

@@ -121,6 +121,7 @@ func (x *goRun) command(flags, packages, tail, names []string) []string {
 	}
 	if x.r.Traced {
 		argv = append(argv, "-p=1") // one package's program after another
+		flags = withSymbols(flags, goflags(x.p.Environ))
 	}
 	argv = append(argv, flags...)
 	if x.r.Timeout > 0 && !slices.ContainsFunc(flags, func(f string) bool { return strings.HasPrefix(strings.TrimLeft(f, "-"), "timeout") }) {
@@ -139,9 +140,44 @@ func (x *goRun) command(flags, packages, tail, names []string) []string {
 	return append(append(argv, packages...), tail...)
 }
 
+// withSymbols makes go test keep the debug information in the programs that it runs: it leaves it out of those that nobody gets to see.
+// fromEnv are the -ldflags of GOFLAGS, which a flag takes the place of.
+func withSymbols(flags []string, fromEnv string) []string {
+	const keep = "-s=false -w=false"
+	out := slices.Clone(flags)
+	for i, f := range out {
+		name, value, joined := strings.Cut(strings.TrimLeft(f, "-"), "=")
+		switch {
+		case name != "ldflags":
+		case joined:
+			out[i] = "-ldflags=" + keep + " " + value
+			return out
+		case i+1 < len(out):
+			out[i+1] = keep + " " + out[i+1]
+			return out
+		}
+	}
+	return append(out, strings.TrimSpace("-ldflags="+keep+" "+fromEnv))
+}
+
+// goflags are the -ldflags that GOFLAGS has.
+func goflags(environ []string) (ldflags string) {
+	for _, v := range environ {
+		if all, ok := strings.CutPrefix(v, "GOFLAGS="); ok {
+			ldflags = ""
+			for _, f := range strings.Fields(all) {
+				if value, ok := strings.CutPrefix(strings.TrimLeft(f, "-'\""), "ldflags="); ok {
+					ldflags = strings.Trim(value, `'"`)
+				}
+			}
+		}
+	}
+	return ldflags
+}
+
 func (x *goRun) run(argv []string) {
 	x.then(&task{
-		step:   &Step{Argv: argv, Dir: filepath.Join(x.p.Root, x.dir), Phase: Compiling, Drivers: goDrivers},
+		step:   &Step{Argv: argv, Dir: filepath.Join(x.p.Root, x.dir), Phase: Running, Builds: true, Drivers: goDrivers},
 		stdout: x.line, stderr: func(line string) { keepLine(&x.stderr, line) },
 		end: x.end,
 	})

@@ -147,11 +147,15 @@ type mesonRun struct {
 	places map[string]goPlace
 	log    lineSplitter
 	sums   map[string]int
-	extra  int // results that were not asked for
+	words  []string // the command of the last result
+	extra  int      // results that were not asked for
 
 	console []mesonResult // what stood on the console of tests that ended
 	chosen  int           // how many tests run, which the console says; 0: not known
 }
+
+// Programs is the command of the test that the log's last line is of.
+func (x *mesonRun) Programs(string) []string { return x.words }
 
 func (x *mesonRun) list() {
 	var errs strings.Builder
@@ -256,6 +260,7 @@ type mesonResult struct {
 	Name, Result   string
 	Stdout, Stderr string
 	Duration       float64
+	Command        []string
 	Code           int `json:"returncode"` // below 0: a signal
 }
 
@@ -273,6 +278,7 @@ func (x *mesonRun) told(r *mesonResult) {
 		x.extra++
 		return
 	}
+	x.words = r.Command
 	x.started(x.named(r.Name)) // meson tells of a test only when it has ended
 	t := x.named(r.Name)
 	t.Duration, t.Output = time.Duration(r.Duration*float64(time.Second)), strings.TrimSpace(strings.TrimSpace(r.Stdout)+"\n"+strings.TrimSpace(r.Stderr))

@@ -44,7 +44,7 @@ func (a Nextest) Start(p *Project, r *Request, emit func(Event)) (Execution, err
 		return nil, fault.New(fault.ValidationError, "Install it: cargo install cargo-nextest --locked; or take framework cargo.", "find the cargo-nextest command: %w", err)
 	}
 	dir := Cargo{}.Detect(p).Dir
-	x := &nextestRun{native: newNative(p, r, emit), dir: filepath.Join(p.Root, dir), ids: map[string]string{}, words: map[string]string{}, results: map[string]*nextestResult{}}
+	x := &nextestRun{native: newNative(p, r, emit), dir: filepath.Join(p.Root, dir), ids: map[string]string{}, paths: map[string]string{}, words: map[string]string{}, results: map[string]*nextestResult{}}
 	x.base, x.args = x.dir, r.Args
 	// Names have no spaces: this is an ID, and the other packages need not be built.
 	if binary, _, isID := strings.Cut(r.Test, " "); isID && !slices.Contains(r.Args, "-p") && !slices.Contains(r.Args, "--package") {
@@ -78,6 +78,7 @@ type nextestRun struct {
 	dir      string // absolute
 	args     []string
 	ids      map[string]string // binary-id by "package::binary"
+	paths    map[string]string // of programs, by binary-id
 	tests    []string          // IDs
 	words    map[string]string // the last status word by ID
 	results  map[string]*nextestResult
@@ -154,6 +155,7 @@ func (x *nextestRun) read(text string) bool {
 			Package string                     `json:"package-name"`
 			ID      string                     `json:"binary-id"`
 			Binary  string                     `json:"binary-name"`
+			Path    string                     `json:"binary-path"`
 			Tests   map[string]json.RawMessage `json:"testcases"`
 		} `json:"rust-suites"`
 	}
@@ -161,13 +163,19 @@ func (x *nextestRun) read(text string) bool {
 		return false
 	}
 	for _, s := range list.Suites {
-		x.ids[s.Package+"::"+s.Binary] = s.ID
+		x.ids[s.Package+"::"+s.Binary], x.paths[s.ID] = s.ID, s.Path
 		for name := range s.Tests {
 			x.tests = append(x.tests, s.ID+" "+name)
 		}
 	}
 	slices.Sort(x.tests)
 	return true
+}
+
+// Programs is the file that has a test.
+func (x *nextestRun) Programs(id string) []string {
+	binary, _, _ := strings.Cut(id, " ")
+	return []string{x.paths[binary]}
 }
 
 // selected chooses by a filterset, nextest's language of expressions.

@@ -95,6 +95,9 @@ type Step struct {
 	Reports []string
 	// Phase is what it does: Compiling or Running.
 	Phase Phase
+	// Builds: it compiles before it runs tests, as go test does. The phase is Compiling until its first test begins, and that time is
+	// not of the run's limit.
+	Builds bool
 	// Drivers are the names of programs (the base of their image's path) that only start the tests' own: cargo, rustc, go, npx.
 	// They are not traced and not looked at when a test seems stuck.
 	Drivers []string

@@ -90,7 +90,7 @@ func (r *Run) loops(w *loopWatch, stop <-chan struct{}, all []member, look looke
 		second, mutual = r.examineLoops(w, all, look, spin)
 	}
 	if second.stuck {
-		r.stick(second)
+		r.stick(second, all)
 		w.found = true
 	}
 }

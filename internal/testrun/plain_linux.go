@@ -90,7 +90,7 @@ func (r *Run) await(ctx context.Context, cmd *exec.Cmd, step *testadapter.Step) 
 		}
 		ended <- cmd.Wait()
 	}()
-	procs := func() []member { return own(tree(cmd.Process.Pid), step.Drivers) }
+	procs := func() []member { return r.noted(own(tree(cmd.Process.Pid), step.Drivers)) }
 	unwatch := r.watched(step, procs, r.glance, spin)
 	select {
 	case err = <-ended:

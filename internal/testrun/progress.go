@@ -16,6 +16,7 @@ type Progress struct {
 	Failed    int       `json:"failed"`
 	Skipped   int       `json:"skipped"`
 	Current   []Current `json:"currentTests,omitempty"` // those that run longest, at most 3
+	Running   int       `json:"totalRunning,omitempty"` // where more than those run
 	QuietMs   int64     `json:"quietMs,omitempty"`      // since the last output, or the last test that began or ended; over 5 s
 	Stuck     []Stuck   `json:"stuck,omitempty"`        // what cannot go on, shown by its threads
 	Warnings  []string  `json:"warnings,omitempty"`
@@ -63,6 +64,12 @@ func (r *Run) State() (status string, p Progress, res *Result, sessions []string
 	for _, e := range open[:min(len(open), maxCurrent)] {
 		b := r.base[e.test.ID]
 		p.Current = append(p.Current, Current{e.test.ID, now.Sub(e.began).Milliseconds(), b.Median().Milliseconds()})
+	}
+	if len(open) > maxCurrent {
+		p.Running = len(open)
+	}
+	if !ended {
+		p.Warnings = append(p.Warnings, r.quietWarnings(&p, now)...)
 	}
 	status = "running"
 	switch {

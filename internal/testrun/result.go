@@ -110,6 +110,7 @@ type details struct {
 
 // finish makes the result.
 func (r *Run) finish(failure error) {
+	r.suggest()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ended = time.Now()
@@ -184,7 +185,7 @@ func (r *Run) failed(t *testadapter.Test) Failed {
 		for _, s := range x.Stack[:min(len(x.Stack), maxStack)] {
 			f.Stack = append(f.Stack, frameText(s))
 		}
-		f.SuggestedTraces = r.traces(t, x)
+		f.SuggestedTraces = r.tests[t.ID].traces
 	}
 	again := r.adapter.Rerun(r.project, &testadapter.Request{Level: r.Request.Level, Command: r.Request.Command, Args: r.Request.Args}, t)
 	if again.Test != "" || len(again.Argv) > 0 {
@@ -205,32 +206,6 @@ func frameText(s testadapter.Frame) string {
 		return s.Function
 	}
 	return s.Function + " (" + at + ")"
-}
-
-// maxTraces is how many patterns are suggested for a failure.
-const maxTraces = 5
-
-// tracer is an adapter that knows the patterns of its language's names.
-type tracer interface {
-	// Traces suggests patterns for a failure's stack.
-	Traces(t *testadapter.Test, f *testadapter.Failure) []string
-}
-
-// traces are the functions of the stack, and the file of the failure.
-func (r *Run) traces(t *testadapter.Test, f *testadapter.Failure) []string {
-	if own, ok := r.adapter.(tracer); ok {
-		return own.Traces(t, f)
-	}
-	var out []string
-	for _, s := range f.Stack {
-		if s.Function != "" && !strings.ContainsAny(s.Function, "<>{}() ") && !slices.Contains(out, s.Function) && len(out) < maxTraces-1 {
-			out = append(out, s.Function)
-		}
-	}
-	if f.File != "" {
-		out = append(out, "@file:"+filepath.Base(f.File))
-	}
-	return out
 }
 
 // cut shortens text and says by how much.

@@ -41,6 +41,10 @@ type Run struct {
 	phase    testadapter.Phase
 	doing    string    // what a command says about it: "Compiling serde v1.0"
 	since    time.Time // the phase's begin
+	current  *testadapter.Step
+	ran      []string // programs that the current step was seen to run
+	known    []string // programs of all steps
+	begun    func()   // nil, or called when a step that builds comes to its tests
 	tests    map[string]*entry
 	order    []string
 	counts   Counts
@@ -58,6 +62,7 @@ type Run struct {
 	base     map[string]store.Baseline
 	result   *Result
 	stuck    []Stuck
+	doingNow string      // what the tests' processes do, seen from outside: "it waits for …"
 	round    int         // of Request.Repeat; the run's own goroutine only, until it has ended
 	passed   int         // tests of earlier rounds
 	compared *Comparison // of Request.Compare; the run's own goroutine only, until it has ended
@@ -70,6 +75,9 @@ type entry struct {
 	over  bool
 
 	session string // in which it ended, traced
+	// Of a test that failed: the files that it was run by, and the patterns to trace it with.
+	programs, traces []string
+	elsewhere        bool // the programs are those of other tests
 }
 
 // Counts are tests by what became of them. Skipped has those to be done, too; Failed those that could not begin.
@@ -187,9 +195,7 @@ func (r *Run) once() error {
 		if err != nil {
 			return err
 		}
-		if step.Phase != testadapter.Compiling {
-			left -= exit.Duration
-		}
+		left -= r.spent(step, exit)
 		r.mu.Lock()
 		r.timedOut = r.timedOut || exit.TimedOut
 		if exit.Code == 0 && exit.Signal == "" && !exit.TimedOut && !exit.Canceled {
@@ -214,16 +220,18 @@ func (r *Run) step(step *testadapter.Step, limit time.Duration) (testadapter.Exi
 		}
 	}
 	r.mu.Lock()
-	if step.Phase != r.phase && step.Phase != "" {
-		r.phase, r.since = step.Phase, time.Now()
+	if phase := firstPhase(step); phase != "" {
+		r.enter(phase, time.Now())
 	}
 	r.commands = append(r.commands, shellLine(nil, step.Argv))
+	r.current, r.ran = step, nil
+	r.ranBefore(step)
 	r.mu.Unlock()
 	reports := make([]*report, len(step.Reports))
 	for i, name := range step.Reports {
 		reports[i] = &report{name: name}
 	}
-	ctx, cancel := context.WithTimeoutCause(r.ctx, limit, errTimeout)
+	ctx, cancel := r.limited(step, limit)
 	defer cancel()
 	stop := make(chan struct{})
 	var tail sync.WaitGroup
@@ -291,8 +299,8 @@ func (r *Run) news(e testadapter.Event) {
 	now := time.Now()
 	switch e.Kind {
 	case testadapter.PhaseChanged:
-		if e.Phase != "" && e.Phase != r.phase {
-			r.phase, r.since = e.Phase, now
+		if e.Phase != "" {
+			r.enter(e.Phase, now)
 		}
 		r.doing = e.Text
 	case testadapter.OwnTotals:
@@ -303,9 +311,7 @@ func (r *Run) news(e testadapter.Event) {
 		}
 	case testadapter.TestStarted:
 		r.lastNews = now
-		if r.phase == testadapter.Compiling {
-			r.phase, r.since = testadapter.Running, now
-		}
+		r.enter(testadapter.Running, now)
 		r.entry(e.Test).began = now
 	case testadapter.TestEnded:
 		r.lastNews = now
@@ -318,6 +324,7 @@ func (r *Run) news(e testadapter.Event) {
 		}
 		switch {
 		case e.Test.Fails:
+			t.programs, t.elsewhere = r.programs(e.Test.ID)
 			if r.counts.Failed++; r.failedIn == "" && len(r.sessions) > 0 {
 				r.failedIn = r.sessions[len(r.sessions)-1]
 			}

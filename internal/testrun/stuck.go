@@ -25,6 +25,7 @@ const (
 	stillFor   = time.Second // standing still this long, they are looked at
 	againAfter = 300 * time.Millisecond
 	lookMax    = 5 * time.Second
+	busyTicks  = 6 // of 10 ms, in one watchEvery: less may be a poll
 	// looks that found nothing are repeated, each time after twice as long, at most so long.
 	restMost = 30 * time.Second
 )
@@ -82,13 +83,14 @@ func (r *Run) watch(stop <-chan struct{}, procs func() []member, look looker, sp
 		news, running := r.lastNews, r.phase == testadapter.Running
 		r.mu.Unlock()
 		all := procs()
-		cpu := map[int]uint64{}
+		cpu, used := map[int]uint64{}, uint64(0)
 		idle := running && len(all) > 0
 		for _, m := range all {
 			cpu[m.pid] = m.own
 			idle = idle && m.state != 'R' && m.state != 'D' && m.state != 'T' && m.state != 't'
 			if was, ok := last[m.pid]; !ok || was != m.own {
 				idle = false
+				used += m.own - was
 			}
 		}
 		idle = idle && len(last) == len(cpu)
@@ -102,14 +104,19 @@ func (r *Run) watch(stop <-chan struct{}, procs func() []member, look looker, sp
 				r.unstick()
 			}
 			if !idle {
+				if used >= busyTicks {
+					r.seen("it takes processor time")
+				}
 				continue
 			}
 		}
 		if now.Sub(still) < stillFor || now.Before(next) {
 			continue
 		}
-		if f := r.confirmed(stop, all, look); f.stuck {
-			r.stick(f)
+		f := r.confirmed(stop, all, look)
+		r.seen(f.told())
+		if f.stuck {
+			r.stick(f, all)
 			next = now.Add(restMost)
 		} else {
 			next = now.Add(rest)
@@ -163,7 +170,7 @@ func judge(rep *collector.ThreadReport, pids []int, limit time.Duration, outside
 	var circles, waits, rounds []string
 	live := false
 	for _, d := range rep.Deadlocks {
-		circles = append(circles, d.Text)
+		circles = append(circles, strings.TrimPrefix(d.Text, "deadlock: "))
 	}
 	for i := range rep.Threads {
 		t := &rep.Threads[i]
@@ -295,10 +302,11 @@ func pipeOutside(file string, pids []int) bool {
 }
 
 // stick notes a stuck test.
-func (r *Run) stick(f finding) {
+func (r *Run) stick(f finding, all []member) {
+	traces := r.stuckTraces(&f, all)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := Stuck{Diagnosis: f.diagnosis, Threads: f.threads}
+	s := Stuck{Diagnosis: f.diagnosis, Threads: f.threads, SuggestedTraces: traces}
 	now := time.Now()
 	var names []string
 	for _, id := range r.order {
@@ -313,14 +321,6 @@ func (r *Run) stick(f finding) {
 	}
 	if s.ElapsedMs == 0 {
 		s.ElapsedMs = now.Sub(r.since).Milliseconds()
-	}
-	for _, t := range f.threads {
-		for _, line := range t.Stack {
-			name, _, _ := strings.Cut(line, " (")
-			if name != "" && !strings.ContainsAny(name, "<>{}# ") && !slices.Contains(s.SuggestedTraces, name) && len(s.SuggestedTraces) < maxTraces {
-				s.SuggestedTraces = append(s.SuggestedTraces, name)
-			}
-		}
 	}
 	r.stuck = []Stuck{s}
 }
@@ -356,7 +356,7 @@ func (r *Run) lastLook(all []member, look looker, spin spinner) {
 	}
 	f := judge(rep, pids, r.limit, pipeOutside, timersMayWake, loops)
 	f.diagnosis = "time is up; " + f.diagnosis
-	r.stick(f)
+	r.stick(f, all)
 }
 
 // glance looks at processes that are in no session.

@@ -56,7 +56,7 @@ func (r *Run) traced(ctx context.Context, step *testadapter.Step) (testadapter.E
 		}
 		return s.Threads(ctx)
 	}
-	procs := func() []member { return own(tree(s.PID()), step.Drivers) }
+	procs := func() []member { return r.noted(own(tree(s.PID()), step.Drivers)) }
 	unwatch := r.watched(step, procs, look, nil)
 	defer unwatch()
 	select {
