@@ -80,7 +80,7 @@ func (r *Run) plain(ctx context.Context, step *testadapter.Step) (testadapter.Ex
 func (r *Run) await(ctx context.Context, cmd *exec.Cmd, step *testadapter.Step) testadapter.Exit {
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	procs := func() []member { return own(tree(cmd.Process.Pid), step.Drivers) }
+	procs := newFamily(cmd.Process.Pid, step.Drivers)
 	unwatch := r.watched(step, procs, r.glance)
 	var err error
 	select {
@@ -88,9 +88,9 @@ func (r *Run) await(ctx context.Context, cmd *exec.Cmd, step *testadapter.Step) 
 	case <-ctx.Done():
 		unwatch()
 		if errors.Is(context.Cause(ctx), errTimeout) {
-			r.lastLook(procs(), r.glance)
+			r.lastLook(procs.every(), r.glance)
 		}
-		endTree(cmd.Process.Pid)
+		procs.end()
 		err = <-ended
 	}
 	unwatch()

@@ -39,8 +39,13 @@ type member struct {
 	state       byte
 }
 
+// active reports whether it runs, or does not only because of its disk or a debugger.
+func (m *member) active() bool {
+	return m.state == 'R' || m.state == 'D' || m.state == 'T' || m.state == 't'
+}
+
 // watched begins to watch a step that runs tests; the function it returns ends that.
-func (r *Run) watched(step *testadapter.Step, procs func() []member, look looker) func() {
+func (r *Run) watched(step *testadapter.Step, procs *family, look looker) func() {
 	if step.Phase == testadapter.Compiling {
 		return func() {}
 	}
@@ -61,8 +66,8 @@ type finding struct {
 	key       string // the same while nothing moves
 }
 
-// watch looks for stuck tests until stop is closed. procs are the tests' own processes.
-func (r *Run) watch(stop <-chan struct{}, procs func() []member, look looker) {
+// watch looks for stuck tests until stop is closed. Where there is news, or a process computes, no more is looked at.
+func (r *Run) watch(stop <-chan struct{}, procs *family, look looker) {
 	t := time.NewTicker(watchEvery)
 	defer t.Stop()
 	var last map[int]uint64
@@ -77,26 +82,32 @@ func (r *Run) watch(stop <-chan struct{}, procs func() []member, look looker) {
 		r.mu.Lock()
 		news, running := r.lastNews, r.phase == testadapter.Running
 		r.mu.Unlock()
-		all := procs()
+		if news.After(still) || procs.busy() {
+			still, rest, next = now, stillFor, time.Time{}
+			r.unstick()
+			continue
+		}
+		all := procs.now()
 		cpu := map[int]uint64{}
 		idle := running && len(all) > 0
 		for _, m := range all {
 			cpu[m.pid] = m.own
-			idle = idle && m.state != 'R' && m.state != 'D' && m.state != 'T' && m.state != 't'
+			idle = idle && !m.active()
 			if was, ok := last[m.pid]; !ok || was != m.own {
 				idle = false
 			}
 		}
 		idle = idle && len(last) == len(cpu)
 		last = cpu
-		if !idle || news.After(still) {
+		if !idle {
 			still, rest, next = now, stillFor, time.Time{}
 			r.unstick()
-			if !idle {
-				continue
-			}
+			continue
 		}
 		if now.Sub(still) < stillFor || now.Before(next) {
+			continue
+		}
+		if all = procs.every(); len(all) != len(cpu) { // some had lost their parent before they were seen
 			continue
 		}
 		if f := r.confirmed(stop, all, look); f.stuck {
@@ -327,12 +338,4 @@ func (r *Run) lastLook(all []member, look looker) {
 // glance looks at processes that are in no session.
 func (r *Run) glance(ctx context.Context, pids []int) (*collector.ThreadReport, error) {
 	return r.m.cfg.Sessions.Glance(ctx, pids, r.Request.ProjectRoot)
-}
-
-// own leaves out the programs that only start the tests' own.
-func own(all []member, drivers []string) []member {
-	return slices.DeleteFunc(all, func(m member) bool {
-		exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", m.pid))
-		return err != nil || m.state == 'Z' || slices.Contains(drivers, filepath.Base(exe))
-	})
 }

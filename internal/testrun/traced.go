@@ -52,7 +52,7 @@ func (r *Run) traced(ctx context.Context, step *testadapter.Step) (testadapter.E
 		}
 		return s.Threads(ctx)
 	}
-	procs := func() []member { return own(tree(s.PID()), step.Drivers) }
+	procs := newFamily(s.PID(), step.Drivers)
 	unwatch := r.watched(step, procs, look)
 	defer unwatch()
 	select {
@@ -60,7 +60,7 @@ func (r *Run) traced(ctx context.Context, step *testadapter.Step) (testadapter.E
 	case <-ctx.Done():
 		unwatch()
 		if errors.Is(context.Cause(ctx), errTimeout) {
-			r.lastLook(procs(), look)
+			r.lastLook(procs.every(), look)
 		}
 		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), endWait)
 		_, err = r.m.cfg.Sessions.Stop(stop, s.ID, session.StopOptions{Kill: true, Retain: true})
