@@ -108,7 +108,13 @@ const maxSteps = 10000
 
 // run runs the tests, again and again where that was asked for, until a test fails.
 func (r *Run) run() {
-	r.base = r.m.baselines(r.Request.ProjectRoot, r.adapter.Name())
+	var reading sync.WaitGroup // of what is remembered, while the tests run already
+	reading.Go(func() {
+		base := r.m.baselines(r.Request.ProjectRoot, r.adapter.Name())
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.base = base
+	})
 	var err error
 	for r.round = 1; ; r.round++ {
 		if err = r.once(); err != nil || r.round >= r.Request.Repeat || r.failedOrEnded() {
@@ -118,6 +124,7 @@ func (r *Run) run() {
 			break
 		}
 	}
+	reading.Wait()
 	r.finish(err)
 }
 

@@ -107,10 +107,11 @@ func (r *Run) watch(stop <-chan struct{}, procs *family, look looker) {
 		if now.Sub(still) < stillFor || now.Before(next) {
 			continue
 		}
-		if all = procs.every(); len(all) != len(cpu) { // some had lost their parent before they were seen
+		f := r.confirmed(stop, all, look)
+		if f.stuck && len(procs.every()) != len(cpu) { // some lost their parent before they were seen
 			continue
 		}
-		if f := r.confirmed(stop, all, look); f.stuck {
+		if f.stuck {
 			r.stick(f)
 			next = now.Add(restMost)
 		} else {

@@ -76,8 +76,11 @@ func (r *Run) traced(ctx context.Context, step *testadapter.Step) (testadapter.E
 	return x, err
 }
 
-// lookIn finds a step's program.
+// lookIn finds a step's program. A relative path is relative to where the step runs.
 func lookIn(step *testadapter.Step) (string, error) {
+	if name := step.Argv[0]; strings.Contains(name, "/") && !filepath.IsAbs(name) {
+		return lookPath("")(filepath.Join(step.Dir, name))
+	}
 	for _, v := range step.Env {
 		if len(v) > 5 && v[:5] == "PATH=" {
 			return lookPath(v[5:])(step.Argv[0])
