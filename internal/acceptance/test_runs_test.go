@@ -39,14 +39,16 @@ type testResult struct {
 		Stack, SuggestedTraces                                     []string
 		Rerun                                                      struct{ Test, Command string }
 	}
-	Stuck   []stuckTest
-	Slow    []struct{ Name string }
-	Flaky   []string
-	Notes   []string
-	Details string
-	Rounds  int
-	NoTests bool
-	Hint    string
+	Stuck    []stuckTest
+	Slow     []struct{ Name string }
+	Flaky    []string
+	Notes    []string
+	Details  string
+	ExitCode int
+	Signal   string
+	Rounds   int
+	NoTests  bool
+	Hint     string
 }
 
 // stuckTest is a test that does not go on.

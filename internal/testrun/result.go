@@ -30,10 +30,12 @@ type Result struct {
 	Failures  []Failed `json:"failures"` // the first 20
 	NotShown  int      `json:"failuresNotShown,omitempty"`
 	Stuck     []Stuck  `json:"stuck"`
-	Slow      []Slow   `json:"slow,omitempty"`   // passed, and took more than twice as long as usual
-	Flaky     []string `json:"flaky,omitempty"`  // passed and failed within their last 20 results, or passed at a further attempt
-	Details   string   `json:"details"`          // file: every test, and the commands; output.txt beside it has what they wrote
-	Rounds    int      `json:"rounds,omitempty"` // with repeat: how many it took; the summary is of the last
+	Slow      []Slow   `json:"slow,omitempty"`     // passed, and took more than twice as long as usual
+	Flaky     []string `json:"flaky,omitempty"`    // passed and failed within their last 20 results, or passed at a further attempt
+	Details   string   `json:"details"`            // file: every test, and the commands; output.txt beside it has what they wrote
+	Rounds    int      `json:"rounds,omitempty"`   // with repeat: how many it took; the summary is of the last
+	ExitCode  int      `json:"exitCode,omitempty"` // of the first command that did not end with 0
+	Signal    string   `json:"signal,omitempty"`   // that ended it
 	NoTests   bool     `json:"noTests,omitempty"`
 	Hint      string   `json:"hint,omitempty"`
 	Notes     []string `json:"notes,omitempty"`
@@ -127,6 +129,7 @@ func (r *Run) finish(failure error) {
 		res.Rounds = r.round
 		res.Notes = append(res.Notes, fmt.Sprintf("round %d of %d; %d tests passed in the rounds before", r.round, r.Request.Repeat, r.passed))
 	}
+	res.ExitCode, res.Signal = r.exit.Code, r.exit.Signal
 	if len(r.stuck) > 0 {
 		res.Stuck = r.stuck
 		res.Summary.Stuck = len(r.stuck)

@@ -58,8 +58,9 @@ type Run struct {
 	base     map[string]store.Baseline
 	result   *Result
 	stuck    []Stuck
-	round    int // of Request.Repeat; the run's own goroutine only, until it has ended
-	passed   int // tests of earlier rounds
+	round    int              // of Request.Repeat; the run's own goroutine only, until it has ended
+	passed   int              // tests of earlier rounds
+	exit     testadapter.Exit // of the first command that did not end with 0
 }
 
 // entry is one test of a run.
@@ -148,7 +149,7 @@ func (r *Run) again() error {
 	defer r.mu.Unlock()
 	r.passed += r.counts.Passed
 	r.tests, r.order, r.counts, r.own, r.sessions, r.commands = map[string]*entry{}, nil, Counts{}, nil, nil, nil
-	r.failedIn = ""
+	r.failedIn, r.exit = "", testadapter.Exit{}
 	x, err := r.execution()
 	if err == nil {
 		r.x = x
@@ -187,6 +188,9 @@ func (r *Run) once() error {
 		}
 		r.mu.Lock()
 		r.timedOut = r.timedOut || exit.TimedOut
+		if r.exit.Code == 0 && r.exit.Signal == "" {
+			r.exit = exit
+		}
 		if exit.Code == 0 && exit.Signal == "" && !exit.TimedOut && !exit.Canceled {
 			r.stuck = nil // it went on after all
 		}
