@@ -173,6 +173,8 @@ func counted(o *testadapter.Totals) string {
 
 // failed is a failure as the answer has it.
 func (r *Run) failed(t *testadapter.Test) Failed {
+	told := t // as the adapter knows it
+	t = r.placed(t)
 	f := Failed{Name: t.Name, Suite: t.Suite, File: t.File, Line: t.Line}
 	if t.Status != testadapter.Failed {
 		f.Status = string(t.Status)
@@ -188,7 +190,7 @@ func (r *Run) failed(t *testadapter.Test) Failed {
 		}
 		f.SuggestedTraces = r.traces(t, x)
 	}
-	again := r.adapter.Rerun(r.project, &testadapter.Request{Level: r.Request.Level, Command: r.Request.Command, Args: r.Request.Args}, t)
+	again := r.adapter.Rerun(r.project, &testadapter.Request{Level: r.Request.Level, Command: r.Request.Command, Args: r.Request.Args}, told)
 	if again.Test != "" || len(again.Argv) > 0 {
 		f.Rerun = &Rerun{Test: again.Test, Command: shellLine(again.Env, again.Argv)}
 		if again.Dir != "" && again.Dir != r.Request.ProjectRoot && f.Rerun.Command != "" {
@@ -312,7 +314,7 @@ func (r *Run) keep(res *Result) {
 	var results []store.TestResult
 	for _, id := range r.order {
 		e := r.tests[id]
-		d.Tests = append(d.Tests, e.test)
+		d.Tests = append(d.Tests, r.placed(e.test))
 		if e.over && !e.test.Group {
 			results = append(results, store.TestResult{Test: id, Duration: e.test.Duration, Status: statusOf(e.test)})
 		}
