@@ -17,7 +17,7 @@ help:
 	@echo "build     bin/strobe, one static binary"
 	@echo "test      build, vet and every test"
 	@echo "demo      find a real bug the way an LLM would, over MCP"
-	@echo "bench     cost in the target against uftrace, gdb and lldb; scale, ingest, latency, crashes"
+	@echo "bench     cost in the target against uftrace, gdb and lldb; scale, ingest, latency, crashes, runs of tests"
 	@echo "generate  agent objects, headers and docs from their sources"
 	@echo "soak      the long tests, SOAKTIME=$(SOAKTIME)"
 	@echo "fuzz      every fuzz test, FUZZTIME=$(FUZZTIME) each"

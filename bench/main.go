@@ -9,6 +9,7 @@
 //	-symbols   launch of a program with 100 MB of debug information, its index built and cached
 //	-crash     from a fault in a program of eight threads to the answer that has the crash; a stack's frames against gdb and libunwind
 //	-points    conditions, logpoints, pauses, data breakpoints and steps, against gdb and lldb
+//	-tests     suites of tests bare, with the framework's own reporter, and by debug_test; with a machine full of idle processes, too
 //	-latency   launch to first event, strobe mcp to its first answer, and queries over ten million events
 //
 // It stands outside the data path and uses the strobe binary as anybody would.
@@ -28,6 +29,7 @@ type bench struct {
 	strobe string
 	turns  int
 	burst  int // rounds of a burst: two calls each
+	only   string
 	env    []string
 	home   string
 	// rows are what was measured, in order.
@@ -56,10 +58,12 @@ func main() {
 	values := flag.Bool("values", false, "cost of a call by what its arguments lead to, against gdb; and of one that is not recorded")
 	crash := flag.Bool("crash", false, "from a fault to the crash in a query's answer, and what a frame of a stack costs")
 	points := flag.Bool("points", false, "what breakpoints, logpoints, data breakpoints and steps cost, against gdb and lldb")
+	tests := flag.Bool("tests", false, "what an untraced run of tests takes longer than its bare command")
+	only := flag.String("suite", "", "of -tests only suites whose names contain this")
 	flag.Parse()
-	all := !*cost && !*scale && !*symbols && !*ingest && !*latency && !*values && !*crash && !*points
-	b := &bench{turns: *turns, burst: *burst}
-	code, err := b.run(*check, *asJSON, all || *cost, all || *scale, all || *symbols, all || *ingest, all || *latency, all || *values, all || *crash, all || *points)
+	all := !*cost && !*scale && !*symbols && !*ingest && !*latency && !*values && !*crash && !*points && !*tests
+	b := &bench{turns: *turns, burst: *burst, only: *only}
+	code, err := b.run(*check, *asJSON, all || *cost, all || *scale, all || *symbols, all || *ingest, all || *latency, all || *values, all || *crash, all || *points, all || *tests)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(2)
@@ -67,7 +71,7 @@ func main() {
 	os.Exit(code)
 }
 
-func (b *bench) run(check, asJSON, cost, scale, symbols, ingest, latency, values, crash, points bool) (code int, err error) {
+func (b *bench) run(check, asJSON, cost, scale, symbols, ingest, latency, values, crash, points, tests bool) (code int, err error) {
 	if b.dir, err = os.MkdirTemp("", "strobe-bench-"); err != nil {
 		return 0, err
 	}
@@ -99,7 +103,7 @@ func (b *bench) run(check, asJSON, cost, scale, symbols, ingest, latency, values
 	for _, part := range []struct {
 		wanted bool
 		run    func() error
-	}{{scale, b.scale}, {symbols, b.symbols}, {ingest, b.ingest}, {latency, b.latency}, {values, b.values}, {crash, b.crash}, {points, b.points}} {
+	}{{scale, b.scale}, {symbols, b.symbols}, {ingest, b.ingest}, {latency, b.latency}, {values, b.values}, {crash, b.crash}, {points, b.points}, {tests, b.tests}} {
 		if !part.wanted {
 			continue
 		}

@@ -39,14 +39,16 @@ type testResult struct {
 		Stack, SuggestedTraces                                     []string
 		Rerun                                                      struct{ Test, Command string }
 	}
-	Stuck   []stuckTest
-	Slow    []struct{ Name string }
-	Flaky   []string
-	Notes   []string
-	Details string
-	Rounds  int
-	NoTests bool
-	Project *struct {
+	Stuck    []stuckTest
+	Slow     []struct{ Name string }
+	Flaky    []string
+	Notes    []string
+	Details  string
+	ExitCode int
+	Signal   string
+	Rounds   int
+	NoTests  bool
+	Project  *struct {
 		Language, BuildSystem string
 		TestFiles             int
 	}

@@ -2,8 +2,10 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -33,27 +35,59 @@ func (b *Baseline) Median() time.Duration {
 	return d[len(d)/2]
 }
 
-// AddTestResults remembers a run's results and forgets each test's oldest beyond 20.
+// Bounds of how results are written, which is a part of what every run of tests takes.
+const (
+	rowsAtOnce = 100 // of one INSERT
+	// with no more results than this each test's oldest go at once; with more, all go together, when there are a half too many
+	fewResults = 100
+	spare      = keptResults / 2
+)
+
+// AddTestResults remembers a run's results and forgets each test's oldest beyond 20: of a large run not every time.
 func (x *Index) AddTestResults(ctx context.Context, project, framework string, at time.Time, results []TestResult) error {
 	tx, err := x.db.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("remember test results: %w", writeFault(x.path, err))
 	}
 	defer tx.Rollback() //nolint:errcheck // after a commit there is nothing to undo
-	for _, r := range results {
-		_, err = tx.ExecContext(ctx, "INSERT OR REPLACE INTO test_results VALUES(?,?,?,?,?,?)", project, framework, r.Test, at.UnixNano(), int64(r.Duration), r.Status)
-		if err == nil {
-			_, err = tx.ExecContext(ctx, "DELETE FROM test_results WHERE project=? AND framework=? AND test=? AND at_ns <= (SELECT at_ns FROM test_results WHERE project=? AND framework=? AND test=? ORDER BY at_ns DESC LIMIT 1 OFFSET ?)",
-				project, framework, r.Test, project, framework, r.Test, keptResults)
+	for rows := range slices.Chunk(results, rowsAtOnce) {
+		values := make([]any, 0, 6*len(rows))
+		for _, r := range rows {
+			values = append(values, project, framework, r.Test, at.UnixNano(), int64(r.Duration), r.Status)
 		}
-		if err != nil {
-			return fmt.Errorf("remember the result of %s: %w", r.Test, writeFault(x.path, err))
+		marks := strings.Repeat(",(?,?,?,?,?,?)", len(rows))[1:]
+		if _, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO test_results VALUES"+marks, values...); err != nil {
+			return fmt.Errorf("remember test results: %w", writeFault(x.path, err))
 		}
+	}
+	if err := forget(ctx, tx, project, framework, results); err != nil {
+		return fmt.Errorf("forget old test results: %w", writeFault(x.path, err))
 	}
 	if err := tx.Commit(); err != nil {
 		return fmt.Errorf("remember test results: %w", writeFault(x.path, err))
 	}
 	return nil
+}
+
+// forget deletes results that are too old to be wanted.
+func forget(ctx context.Context, tx *sql.Tx, project, framework string, results []TestResult) error {
+	if len(results) <= fewResults {
+		for _, r := range results {
+			if _, err := tx.ExecContext(ctx, "DELETE FROM test_results WHERE project=? AND framework=? AND test=? AND at_ns <= (SELECT at_ns FROM test_results WHERE project=? AND framework=? AND test=? ORDER BY at_ns DESC LIMIT 1 OFFSET ?)",
+				project, framework, r.Test, project, framework, r.Test, keptResults); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	var all, tests int
+	if err := tx.QueryRowContext(ctx, "SELECT count(*), count(DISTINCT test) FROM test_results WHERE project=? AND framework=?", project, framework).Scan(&all, &tests); err != nil || all <= tests*(keptResults+spare) {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, `DELETE FROM test_results WHERE project=? AND framework=? AND (test, at_ns) IN
+(SELECT test, at_ns FROM (SELECT test, at_ns, row_number() OVER (PARTITION BY test ORDER BY at_ns DESC) AS age FROM test_results WHERE project=? AND framework=?) WHERE age > ?)`,
+		project, framework, project, framework, keptResults)
+	return err
 }
 
 // Baselines returns what is remembered of a project's tests of one framework, by test.
@@ -70,6 +104,9 @@ func (x *Index) Baselines(ctx context.Context, project, framework string) (map[s
 			return nil, fmt.Errorf("read test results: %w", err)
 		}
 		b := out[r.Test]
+		if len(b.Statuses) == keptResults {
+			continue // to be forgotten
+		}
 		b.Statuses = append(b.Statuses, r.Status)
 		if r.Status == "passed" {
 			b.Durations = append(b.Durations, r.Duration)

@@ -106,15 +106,16 @@ func (x *genericRun) run() {
 // resultForms are lines that tell one test's result. A form's groups are named: name, one of the words of word, reason.
 var resultForms = []struct {
 	shape   string
+	may     func(line string) bool // false: the expression would not match
 	re      *regexp.Regexp
 	follows bool
 }{
-	{"automake", regexp.MustCompile(`^(?P<word>PASS|FAIL|XFAIL|XPASS|SKIP|ERROR): (?P<name>\S.*?)\s*$`), false},
-	{"libtest", regexp.MustCompile(`^test (?P<name>\S+(?: - .*)?) \.\.\. (?P<word>ok|FAILED|ignored)(?:, (?P<reason>.*))?$`), false},
-	{"go", regexp.MustCompile(`^ *--- (?P<word>PASS|FAIL|SKIP): (?P<name>\S+) \([0-9.]+s\)$`), true},
-	{"pytest", regexp.MustCompile(`^(?P<name>\S+\.py::\S.*?) (?P<word>PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS)(?: \((?P<reason>.*)\))?\s*(?:\[ *\d+%\])?$`), false},
-	{"pytest", regexp.MustCompile(`^(?P<word>FAILED|ERROR) (?P<name>\S+\.py(?:::\S.*?)?)(?: - (?P<reason>.*))?$`), false},
-	{"marks", regexp.MustCompile(`^\s*(?P<word>[✓✔✗✘✕✖])\s+(?P<name>\S.*?)(?: [(\[][0-9.]+ ?m?s[)\]])?$`), false},
+	{"automake", beginsIn("PFXSE"), regexp.MustCompile(`^(?P<word>PASS|FAIL|XFAIL|XPASS|SKIP|ERROR): (?P<name>\S.*?)\s*$`), false},
+	{"libtest", has(" ... "), regexp.MustCompile(`^test (?P<name>\S+(?: - .*)?) \.\.\. (?P<word>ok|FAILED|ignored)(?:, (?P<reason>.*))?$`), false},
+	{"go", has("--- "), regexp.MustCompile(`^ *--- (?P<word>PASS|FAIL|SKIP): (?P<name>\S+) \([0-9.]+s\)$`), true},
+	{"pytest", has(".py::"), regexp.MustCompile(`^(?P<name>\S+\.py::\S.*?) (?P<word>PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS)(?: \((?P<reason>.*)\))?\s*(?:\[ *\d+%\])?$`), false},
+	{"pytest", has(".py"), regexp.MustCompile(`^(?P<word>FAILED|ERROR) (?P<name>\S+\.py(?:::\S.*?)?)(?: - (?P<reason>.*))?$`), false},
+	{"marks", has("\xe2\x9c"), regexp.MustCompile(`^\s*(?P<word>[✓✔✗✘✕✖])\s+(?P<name>\S.*?)(?: [(\[][0-9.]+ ?m?s[)\]])?$`), false},
 }
 
 var resultWords = map[string]Status{"PASS": Passed, "ok": Passed, "PASSED": Passed, "✓": Passed, "✔": Passed, "FAIL": Failed, "FAILED": Failed,
@@ -125,12 +126,17 @@ var resultWords = map[string]Status{"PASS": Passed, "ok": Passed, "PASSED": Pass
 var sumLines = regexp.MustCompile(`(?i)\b\d+ (?:tests? )?(?:passed|passing|failed|failing|failures?|errors?|skipped|pending|ignored|succeeded)\b|^(?:Tests run|Tests|Passed|Failed|Test Suites):? +.*\d|\bRan \d+ tests?\b|\(failures=|^# (?:TOTAL|PASS|SKIP|XFAIL|FAIL|XPASS|ERROR): +\d`)
 
 func (x *genericRun) line(s Stream, raw string) {
-	x.text[s].Write([]byte(raw + "\n"))
+	x.text[s].WriteString(raw)
+	x.text[s].WriteString("\n")
 	line := strings.TrimRight(clean(raw), " \t\n")
-	if s == Stdout && x.tapLine(line) {
+	if s == Stdout && mayBeTAP(line) && x.tapLine(line) {
 		return
 	}
-	for _, form := range resultForms {
+	for i := range resultForms {
+		form := &resultForms[i]
+		if !form.may(line) {
+			continue
+		}
 		m := form.re.FindStringSubmatch(line)
 		if m == nil || form.shape == "automake" && x.tap.plan {
 			continue
@@ -142,7 +148,7 @@ func (x *genericRun) line(s Stream, raw string) {
 		x.result(form.shape, name, resultWords[word], reason, form.follows)
 		return
 	}
-	if sumLines.MatchString(line) && len(x.sums) < 20 {
+	if len(x.sums) < 20 && mayBeSum(line) && sumLines.MatchString(line) {
 		x.sums = append(x.sums, strings.TrimSpace(line))
 	}
 	if x.last != nil && x.last.follows && strings.HasPrefix(line, "  ") {

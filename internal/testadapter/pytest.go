@@ -45,7 +45,7 @@ func (Pytest) detectIn(p *Project, dir string) Detection {
 	if len(tests.files) == 0 {
 		return Detection{}
 	}
-	for _, name := range []string{"pyproject.toml", "requirements.txt", "requirements-dev.txt", "requirements-test.txt", "dev-requirements.txt", "requirements/test.txt", "requirements/dev.txt", "Pipfile", "setup.py", "setup.cfg", "tox.ini", "noxfile.py"} {
+	for _, name := range []string{"pyproject.toml", "requirements.txt", "requirements-dev.txt", "requirements-test.txt", "tests/requirements.txt", "dev-requirements.txt", "requirements/test.txt", "requirements/dev.txt", "Pipfile", "setup.py", "setup.cfg", "tox.ini", "noxfile.py"} {
 		if pytestNeeded.MatchString(p.read(path.Join(dir, name))) {
 			return Detection{Confidence: 86, Evidence: []string{path.Join(dir, name) + " names pytest"}}
 		}

@@ -137,7 +137,8 @@ func (p *Project) pythonDirs() []string {
 				hidden := slices.ContainsFunc(strings.Split(dir, "/"), func(part string) bool {
 					return strings.HasPrefix(part, ".") || slices.Contains(skippedFolders, part)
 				})
-				if !hidden && !slices.Contains(dirs, dir) && len(dirs) < 50 {
+				part := marker == "requirements.txt" && slices.Contains([]string{"tests", "test", "docs"}, path.Base(dir)) // of the project above it
+				if !hidden && !part && !slices.Contains(dirs, dir) && len(dirs) < 50 {
 					dirs = append(dirs, dir)
 				}
 			}

@@ -186,11 +186,20 @@ type ring struct {
 }
 
 func (r *ring) Write(b []byte) {
+	r.b = append(r.b, b...)
+	r.trim()
+}
+
+func (r *ring) WriteString(s string) {
+	r.b = append(r.b, s...)
+	r.trim()
+}
+
+func (r *ring) trim() {
 	limit := r.limit
 	if limit == 0 {
 		limit = MaxOutput
 	}
-	r.b = append(r.b, b...)
 	if len(r.b) > 4*limit {
 		r.b = append(r.b[:0], r.b[len(r.b)-limit:]...)
 	}

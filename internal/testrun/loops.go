@@ -15,9 +15,10 @@ import (
 // that is done seldom: the times below keep what a slow test loses by it under two hundredths.
 
 const (
-	quietFirst  = 2500 * time.Millisecond // without news, until the first look
-	quietSecond = 4 * time.Second
-	quietThird  = 10 * time.Second // and each time after twice as long
+	quietSnapshot = time.Second             // without news, until it is noted which processes there are
+	quietFirst    = 2500 * time.Millisecond // without news, until the first look
+	quietSecond   = 4 * time.Second
+	quietThird    = 10 * time.Second // and each time after twice as long
 )
 
 // loopWatch is when to look.
@@ -31,19 +32,29 @@ type loopWatch struct {
 
 func newLoopWatch() *loopWatch { return &loopWatch{since: time.Now(), wait: quietFirst} }
 
-// due reports whether it is time. A process that begins or ends is news.
-func (w *loopWatch) due(now, news time.Time, running bool, all []member) bool {
-	pids := make([]int, len(all))
-	for i, m := range all {
-		pids[i] = m.pid
+// due reports whether it is time, and of which processes. One that begins or ends is news.
+func (w *loopWatch) due(now, news time.Time, running bool, list func() []member) (all []member, due bool) {
+	if !running || news.After(w.since) {
+		*w = loopWatch{since: now, wait: quietFirst}
+		return nil, false
+	}
+	quiet := now.Sub(w.since)
+	if w.found || quiet < quietSnapshot || w.procs != nil && quiet < w.wait {
+		return nil, false
+	}
+	all = list()
+	pids := []int{}
+	for _, m := range all {
+		pids = append(pids, m.pid)
 	}
 	slices.Sort(pids)
-	if !running || len(all) == 0 || news.After(w.since) || !slices.Equal(pids, w.procs) {
-		w.since, w.wait, w.procs, w.found, w.last = now, quietFirst, pids, false, nil
-		return false
+	if w.procs == nil {
+		w.procs = pids
+		return nil, false
 	}
-	if w.found || now.Sub(w.since) < w.wait {
-		return false
+	if len(all) == 0 || !slices.Equal(pids, w.procs) {
+		*w = loopWatch{since: now, wait: quietFirst, procs: pids}
+		return nil, false
 	}
 	switch {
 	case w.wait < quietSecond:
@@ -53,7 +64,7 @@ func (w *loopWatch) due(now, news time.Time, running bool, all []member) bool {
 	default:
 		w.wait *= 2
 	}
-	return true
+	return all, true
 }
 
 // Looks at threads that may be in a livelock: it takes some until they are met again as they were.
@@ -63,7 +74,7 @@ const (
 )
 
 // loops looks for loops without an end, twice.
-func (r *Run) loops(w *loopWatch, stop <-chan struct{}, all []member, look looker, spin spinner) {
+func (r *Run) loops(w *loopWatch, stop <-chan struct{}, procs *family, all []member, look looker, spin spinner) {
 	pause := func(d time.Duration) bool {
 		select {
 		case <-stop:
@@ -89,7 +100,7 @@ func (r *Run) loops(w *loopWatch, stop <-chan struct{}, all []member, look looke
 		}
 		second, mutual = r.examineLoops(w, all, look, spin)
 	}
-	if second.stuck {
+	if second.stuck && len(procs.every()) == len(all) { // else some lost their parent before they were seen
 		r.stick(second, all)
 		w.found = true
 	}

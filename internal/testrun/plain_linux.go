@@ -90,16 +90,16 @@ func (r *Run) await(ctx context.Context, cmd *exec.Cmd, step *testadapter.Step) 
 		}
 		ended <- cmd.Wait()
 	}()
-	procs := func() []member { return r.noted(own(tree(cmd.Process.Pid), step.Drivers)) }
+	procs := newFamily(cmd.Process.Pid, step.Drivers, r.noted)
 	unwatch := r.watched(step, procs, r.glance, spin)
 	select {
 	case err = <-ended:
 	case <-ctx.Done():
 		unwatch()
 		if errors.Is(context.Cause(ctx), errTimeout) {
-			r.lastLook(procs(), r.glance, spin)
+			r.lastLook(procs.every(), r.glance, spin)
 		}
-		endTree(cmd.Process.Pid)
+		procs.end()
 		err = <-ended
 	}
 	unwatch()

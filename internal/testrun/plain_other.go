@@ -14,4 +14,13 @@ func (r *Run) plain(context.Context, *testadapter.Step) (testadapter.Exit, error
 	return testadapter.Exit{}, fault.New(fault.Unsupported, "Run the tests in a shell.", "test runs need Linux")
 }
 
-func tree(int) []member { return nil }
+// family follows no processes on this platform.
+type family struct{}
+
+func newFamily(int, []string) *family { return &family{} }
+
+func (*family) busy() bool { return false }
+
+func (*family) now() []member { return nil }
+
+func (*family) every() []member { return nil }

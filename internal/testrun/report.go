@@ -12,6 +12,7 @@ type report struct {
 	name string
 	f    *os.File
 	at   int64
+	b    []byte // what is read into
 }
 
 // readBytes is how much is read at once.
@@ -46,15 +47,14 @@ func (r *Run) read(f *report) {
 		if err != nil {
 			return // not yet there
 		}
-		f.f = file
+		f.f, f.b = file, make([]byte, readBytes)
 	}
-	b := make([]byte, readBytes)
 	for {
-		n, err := f.f.ReadAt(b, f.at)
+		n, err := f.f.ReadAt(f.b, f.at)
 		if n > 0 {
 			f.at += int64(n)
 			r.mu.Lock()
-			r.x.Report(f.name, b[:n])
+			r.x.Report(f.name, f.b[:n])
 			r.mu.Unlock()
 		}
 		if err != nil || n == 0 {

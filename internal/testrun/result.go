@@ -30,10 +30,12 @@ type Result struct {
 	Failures  []Failed `json:"failures"` // the first 20
 	NotShown  int      `json:"failuresNotShown,omitempty"`
 	Stuck     []Stuck  `json:"stuck"`
-	Slow      []Slow   `json:"slow,omitempty"`   // passed, and took more than twice as long as usual
-	Flaky     []string `json:"flaky,omitempty"`  // passed and failed within their last 20 results, or passed at a further attempt
-	Details   string   `json:"details"`          // file: every test, and the commands; output.txt beside it has what they wrote
-	Rounds    int      `json:"rounds,omitempty"` // with repeat: how many it took; the summary is of the last
+	Slow      []Slow   `json:"slow,omitempty"`     // passed, and took more than twice as long as usual
+	Flaky     []string `json:"flaky,omitempty"`    // passed and failed within their last 20 results, or passed at a further attempt
+	Details   string   `json:"details"`            // file: every test, and the commands; output.txt beside it has what they wrote
+	Rounds    int      `json:"rounds,omitempty"`   // with repeat: how many it took; the summary is of the last
+	ExitCode  int      `json:"exitCode,omitempty"` // of the first command that did not end with 0
+	Signal    string   `json:"signal,omitempty"`   // that ended it
 	NoTests   bool     `json:"noTests,omitempty"`
 	Project   *Project `json:"project,omitempty"` // with noTests
 	Hint      string   `json:"hint,omitempty"`
@@ -129,6 +131,7 @@ func (r *Run) finish(failure error) {
 		res.Rounds = r.round
 		res.Notes = append(res.Notes, fmt.Sprintf("round %d of %d; %d tests passed in the rounds before", r.round, r.Request.Repeat, r.passed))
 	}
+	res.ExitCode, res.Signal = r.exit.Code, r.exit.Signal
 	if len(r.stuck) > 0 {
 		res.Stuck = r.stuck
 		res.Summary.Stuck = len(r.stuck)
@@ -172,6 +175,8 @@ func counted(o *testadapter.Totals) string {
 
 // failed is a failure as the answer has it.
 func (r *Run) failed(t *testadapter.Test) Failed {
+	told := t // as the adapter knows it
+	t = r.placed(t)
 	f := Failed{Name: t.Name, Suite: t.Suite, File: t.File, Line: t.Line}
 	if t.Status != testadapter.Failed {
 		f.Status = string(t.Status)
@@ -187,7 +192,7 @@ func (r *Run) failed(t *testadapter.Test) Failed {
 		}
 		f.SuggestedTraces = r.tests[t.ID].traces
 	}
-	again := r.adapter.Rerun(r.project, &testadapter.Request{Level: r.Request.Level, Command: r.Request.Command, Args: r.Request.Args}, t)
+	again := r.adapter.Rerun(r.project, &testadapter.Request{Level: r.Request.Level, Command: r.Request.Command, Args: r.Request.Args}, told)
 	if again.Test != "" || len(again.Argv) > 0 {
 		f.Rerun = &Rerun{Test: again.Test, Command: RerunCommand(again, r.Request.ProjectRoot)}
 	}
@@ -282,7 +287,7 @@ func (r *Run) keep(res *Result) {
 	var results []store.TestResult
 	for _, id := range r.order {
 		e := r.tests[id]
-		d.Tests = append(d.Tests, e.test)
+		d.Tests = append(d.Tests, r.placed(e.test))
 		if e.over && !e.test.Group {
 			results = append(results, store.TestResult{Test: id, Duration: e.test.Duration, Status: statusOf(e.test)})
 		}

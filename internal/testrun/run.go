@@ -62,10 +62,11 @@ type Run struct {
 	base     map[string]store.Baseline
 	result   *Result
 	stuck    []Stuck
-	doingNow string      // what the tests' processes do, seen from outside: "it waits for …"
-	round    int         // of Request.Repeat; the run's own goroutine only, until it has ended
-	passed   int         // tests of earlier rounds
-	compared *Comparison // of Request.Compare; the run's own goroutine only, until it has ended
+	doingNow string           // what the tests' processes do, seen from outside: "it waits for …"
+	round    int              // of Request.Repeat; the run's own goroutine only, until it has ended
+	passed   int              // tests of earlier rounds
+	compared *Comparison      // of Request.Compare; the run's own goroutine only, until it has ended
+	exit     testadapter.Exit // of the first command that did not end with 0
 }
 
 // entry is one test of a run.
@@ -123,10 +124,18 @@ const maxSteps = 10000
 
 // run runs the tests, again and again where that was asked for, until a test fails.
 func (r *Run) run() {
-	r.base = r.m.baselines(r.Request.ProjectRoot, r.adapter.Name())
+	var reading sync.WaitGroup // of what is remembered, while the tests run already
+	reading.Go(func() {
+		base := r.m.baselines(r.Request.ProjectRoot, r.adapter.Name())
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.base = base
+	})
 	if r.Request.Compare != nil {
 		r.round = 1
-		r.finish(r.compareRuns())
+		err := r.compareRuns()
+		reading.Wait()
+		r.finish(err)
 		return
 	}
 	var err error
@@ -138,6 +147,7 @@ func (r *Run) run() {
 			break
 		}
 	}
+	reading.Wait()
 	r.finish(err)
 }
 
@@ -161,7 +171,7 @@ func (r *Run) again() error {
 	defer r.mu.Unlock()
 	r.passed += r.counts.Passed
 	r.tests, r.order, r.counts, r.own, r.sessions, r.commands = map[string]*entry{}, nil, Counts{}, nil, nil, nil
-	r.failedIn = ""
+	r.failedIn, r.exit = "", testadapter.Exit{}
 	x, err := r.execution()
 	if err == nil {
 		r.x = x
@@ -198,6 +208,9 @@ func (r *Run) once() error {
 		left -= r.spent(step, exit)
 		r.mu.Lock()
 		r.timedOut = r.timedOut || exit.TimedOut
+		if r.exit.Code == 0 && r.exit.Signal == "" {
+			r.exit = exit
+		}
 		if exit.Code == 0 && exit.Signal == "" && !exit.TimedOut && !exit.Canceled {
 			r.stuck = nil // it went on after all
 		}

@@ -43,8 +43,13 @@ type member struct {
 	state       byte
 }
 
+// active reports whether it runs, or does not only because of its disk or a debugger.
+func (m *member) active() bool {
+	return m.state == 'R' || m.state == 'D' || m.state == 'T' || m.state == 't'
+}
+
 // watched begins to watch a step that runs tests; the function it returns ends that.
-func (r *Run) watched(step *testadapter.Step, procs func() []member, look looker, spin spinner) func() {
+func (r *Run) watched(step *testadapter.Step, procs *family, look looker, spin spinner) func() {
 	if step.Phase == testadapter.Compiling {
 		return func() {}
 	}
@@ -65,8 +70,8 @@ type finding struct {
 	key       string // the same while nothing moves
 }
 
-// watch looks for stuck tests until stop is closed. procs are the tests' own processes.
-func (r *Run) watch(stop <-chan struct{}, procs func() []member, look looker, spin spinner) {
+// watch looks for stuck tests until stop is closed. Where there is news, or a process computes, no more is looked at, but for loops.
+func (r *Run) watch(stop <-chan struct{}, procs *family, look looker, spin spinner) {
 	t := time.NewTicker(watchEvery)
 	defer t.Stop()
 	var last map[int]uint64
@@ -82,39 +87,46 @@ func (r *Run) watch(stop <-chan struct{}, procs func() []member, look looker, sp
 		r.mu.Lock()
 		news, running := r.lastNews, r.phase == testadapter.Running
 		r.mu.Unlock()
-		all := procs()
-		cpu, used := map[int]uint64{}, uint64(0)
+		if all, due := loops.due(now, news, running && spin != nil, procs.now); due {
+			r.loops(loops, stop, procs, all, look, spin)
+		}
+		if fresh := news.After(still); fresh || procs.busy() {
+			still, rest, next = now, stillFor, time.Time{}
+			if !fresh && procs.took >= busyTicks {
+				r.seen("it takes processor time")
+			}
+			if !loops.found {
+				r.unstick()
+			}
+			continue
+		}
+		all := procs.now()
+		cpu := map[int]uint64{}
 		idle := running && len(all) > 0
 		for _, m := range all {
 			cpu[m.pid] = m.own
-			idle = idle && m.state != 'R' && m.state != 'D' && m.state != 'T' && m.state != 't'
+			idle = idle && !m.active()
 			if was, ok := last[m.pid]; !ok || was != m.own {
 				idle = false
-				used += m.own - was
 			}
 		}
 		idle = idle && len(last) == len(cpu)
 		last = cpu
-		if loops.due(now, news, running, all) && spin != nil {
-			r.loops(loops, stop, all, look, spin)
-		}
-		if !idle || news.After(still) {
+		if !idle {
 			still, rest, next = now, stillFor, time.Time{}
 			if !loops.found {
 				r.unstick()
 			}
-			if !idle {
-				if used >= busyTicks {
-					r.seen("it takes processor time")
-				}
-				continue
-			}
+			continue
 		}
 		if now.Sub(still) < stillFor || now.Before(next) {
 			continue
 		}
 		f := r.confirmed(stop, all, look)
 		r.seen(f.told())
+		if f.stuck && len(procs.every()) != len(cpu) { // some lost their parent before they were seen
+			continue
+		}
 		if f.stuck {
 			r.stick(f, all)
 			next = now.Add(restMost)
@@ -367,12 +379,4 @@ func (r *Run) glance(ctx context.Context, pids []int) (*collector.ThreadReport, 
 // spin is a spinner for processes that are in no session.
 func (r *Run) spin(ctx context.Context, pids []int, before any) ([]collector.Loop, any, error) {
 	return r.m.cfg.Sessions.Spin(ctx, pids, r.Request.ProjectRoot, before)
-}
-
-// own leaves out the programs that only start the tests' own.
-func own(all []member, drivers []string) []member {
-	return slices.DeleteFunc(all, func(m member) bool {
-		exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", m.pid))
-		return err != nil || m.state == 'Z' || slices.Contains(drivers, filepath.Base(exe))
-	})
 }

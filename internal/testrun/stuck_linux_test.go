@@ -1,6 +1,9 @@
 package testrun
 
 import (
+	"bytes"
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -58,28 +61,102 @@ func TestJudge(t *testing.T) {
 
 // TestTree ends a process with what it began, also where a parent has ended before.
 func TestTree(t *testing.T) {
-	strobetest.NeedCommand(t, "sh")
-	cmd := exec.Command("sh", "-c", "(sh -c 'sleep 1000 & sleep 1001' &) ; sleep 1002")
+	strobetest.NeedCommand(t, "sh", "setsid")
+	// Of one shell, one that has ended, and one in a session of its own, whose parent ends as soon as its input does.
+	cmd := exec.Command("sh", "-c", "(sh -c 'sleep 1000 & sleep 1001' &) ; (setsid sh -c 'sleep 1003 & exec sleep 1004' & read _) & exec sleep 1002")
 	group(cmd)
+	input, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Args[2] = "exec 3<&0; " + strings.Replace(cmd.Args[2], "read _", "read _ <&3", 1)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	defer cmd.Wait() //nolint:errcheck // it was killed
-	var all []member
-	strobetest.Eventually(t, 10*time.Second, "its processes, of which three are no shell", func() bool {
-		all = tree(cmd.Process.Pid)
-		return len(own(all, []string{"dash", "sh", "bash"})) == 3 // a shell's child is a shell until it has its program
+	f := newFamily(cmd.Process.Pid, []string{"dash", "sh", "bash"}, func(string) {})
+	sleeps := func(all []member) map[string]int {
+		pids := map[string]int{}
+		for _, m := range all {
+			if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", m.pid)); err == nil && bytes.HasPrefix(b, []byte("sleep\x00")) {
+				pids[strings.Trim(string(b[6:]), "\x00")] = m.pid
+			}
+		}
+		return pids
+	}
+	strobetest.Eventually(t, 10*time.Second, "whoever has a parent, in whatever session", func() bool {
+		now := sleeps(f.now())
+		return now["1002"] != 0 && now["1003"] != 0 && now["1004"] != 0
 	})
-	endTree(cmd.Process.Pid)
+	input.Close()
+	var found map[string]int
+	strobetest.Eventually(t, 10*time.Second, "all, with the two in the background, and those that lost their parent", func() bool {
+		found = sleeps(f.every())
+		return len(found) == 5
+	})
+	if now := f.now(); len(now) != 5 || len(sleeps(now)) != 5 {
+		t.Errorf("without the shells, and once they are known, there are %+v", now)
+	}
+	all := f.byDepth()
+	f.end()
 	for _, m := range all {
 		strobetest.Eventually(t, 10*time.Second, "each to be gone", func() bool {
-			now, _, ok := readMember(m.pid)
-			return !ok || now.state == 'Z'
+			now := readProcess(m.pid)
+			return now == nil || now.state == 'Z'
 		})
 	}
 	if !timersMayWake([]int{os.Getpid()}) {
 		t.Error("this program catches signals of timers, as every Go program")
 	}
+}
+
+// TestFamilyIsFollowed: a process that becomes another program is judged by that; nobody else's is taken for one of the family; what
+// computes is known again by one look; and only a scan finds who has no parent and was never seen with one.
+func TestFamilyIsFollowed(t *testing.T) {
+	strobetest.NeedCommand(t, "sh")
+	cmd := exec.Command("sh", "-c", "read _; (sleep 1000 &) ; exec sh -c 'read _; exec sleep 1001'")
+	group(cmd)
+	input, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait() //nolint:errcheck // it was killed
+	f := newFamily(cmd.Process.Pid, []string{"dash", "sh", "bash"}, func(string) {})
+	defer f.end()
+	if now := f.now(); len(now) != 0 || !f.known[f.root].driver {
+		t.Errorf("a shell that waits: %+v", now)
+	}
+	io.WriteString(input, "\n") //nolint:errcheck // seen below
+	shell := f.known[f.root].image
+	strobetest.Eventually(t, 10*time.Second, "the next shell, and a sleep whose parent has ended", func() bool {
+		r := readProcess(f.root)
+		return r != nil && r.image != shell && len(children(f.root)) == 0
+	})
+	if now := f.now(); childLists() && len(now) != 0 {
+		t.Errorf("without a scan: %+v", now)
+	}
+	strobetest.Eventually(t, 10*time.Second, "the sleep", func() bool { return len(f.every()) == 1 })
+	io.WriteString(input, "\n") //nolint:errcheck // seen below
+	strobetest.Eventually(t, 10*time.Second, "the program that the shell became", func() bool { return len(f.now()) == 2 })
+	for pid := range f.known {
+		if r := f.known[pid]; r.group != f.root {
+			t.Errorf("of another family: %+v", r)
+		}
+	}
+
+	strobetest.Eventually(t, 10*time.Second, "nothing to compute any more", func() bool { return !f.busy() })
+	loop := exec.Command("sh", "-c", "while :; do :; done")
+	group(loop)
+	if err := loop.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer loop.Wait() //nolint:errcheck // it was killed
+	g := newFamily(loop.Process.Pid, nil)
+	defer g.end()
+	strobetest.Eventually(t, 10*time.Second, "who computes", func() bool { return len(g.now()) == 1 && g.busy() })
 }
 
 func TestWords(t *testing.T) {

@@ -56,7 +56,7 @@ func (r *Run) traced(ctx context.Context, step *testadapter.Step) (testadapter.E
 		}
 		return s.Threads(ctx)
 	}
-	procs := func() []member { return r.noted(own(tree(s.PID()), step.Drivers)) }
+	procs := newFamily(s.PID(), step.Drivers, r.noted)
 	unwatch := r.watched(step, procs, look, nil)
 	defer unwatch()
 	select {
@@ -64,7 +64,7 @@ func (r *Run) traced(ctx context.Context, step *testadapter.Step) (testadapter.E
 	case <-ctx.Done():
 		unwatch()
 		if errors.Is(context.Cause(ctx), errTimeout) {
-			r.lastLook(procs(), look, nil)
+			r.lastLook(procs.every(), look, nil)
 		}
 		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), endWait)
 		_, err = r.m.cfg.Sessions.Stop(stop, s.ID, session.StopOptions{Kill: true, Retain: true})
@@ -80,8 +80,11 @@ func (r *Run) traced(ctx context.Context, step *testadapter.Step) (testadapter.E
 	return x, err
 }
 
-// lookIn finds a step's program.
+// lookIn finds a step's program. A relative path is relative to where the step runs.
 func lookIn(step *testadapter.Step) (string, error) {
+	if name := step.Argv[0]; strings.Contains(name, "/") && !filepath.IsAbs(name) {
+		return lookPath("")(filepath.Join(step.Dir, name))
+	}
 	for _, v := range step.Env {
 		if len(v) > 5 && v[:5] == "PATH=" {
 			return lookPath(v[5:])(step.Argv[0])

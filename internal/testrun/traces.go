@@ -101,19 +101,12 @@ func isELF(path string) bool {
 }
 
 // noted remembers what programs a step's processes run, but for those of the system.
-func (r *Run) noted(all []member) []member {
-	for _, m := range all {
-		exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", m.pid))
-		if err != nil || strings.HasPrefix(exe, "/usr/") {
-			continue
-		}
-		r.mu.Lock()
-		if !slices.Contains(r.ran, exe) && len(r.ran) < maxPrograms {
-			r.ran = append(r.ran, exe)
-		}
-		r.mu.Unlock()
+func (r *Run) noted(exe string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !strings.HasPrefix(exe, "/usr/") && !slices.Contains(r.ran, exe) && len(r.ran) < maxPrograms {
+		r.ran = append(r.ran, exe)
 	}
-	return all
 }
 
 // suggest finds the patterns of the failures that an answer shows.
