@@ -55,6 +55,7 @@ var mayImport = map[string][]string{
 	"internal/emulate":          {},
 	"internal/exception":        {"internal/emulate", "internal/symbol", "internal/unwind"},
 	"internal/waits":            {},
+	"internal/goroutine":        {"internal/symbol"}, // the type of addresses
 	"internal/symbol":           {},
 	"internal/ring":             {},
 	"internal/report":           {},
