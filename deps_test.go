@@ -59,8 +59,8 @@ var mayImport = map[string][]string{
 	"internal/symbol":           {},
 	"internal/ring":             {},
 	"internal/report":           {},
-	"internal/testrun":          {"internal/testadapter", "internal/session", "internal/settings", "internal/store", "internal/iochan", "internal/collector"},
-	"internal/testadapter":      {"internal/report"}, // what a crashed test program said
+	"internal/testrun":          {"internal/testadapter", "internal/session", "internal/settings", "internal/store", "internal/iochan", "internal/collector", "internal/goroutine", "internal/ptrace"}, // stacks of Go tests, read by their memory
+	"internal/testadapter":      {"internal/report"},                                                                                                                                                   // what a crashed test program said
 	"internal/event":            {},
 	"internal/fault":            {},
 	"internal/doctor":           {},

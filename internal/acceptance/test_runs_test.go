@@ -52,6 +52,7 @@ type testResult struct {
 // stuckTest is a test that does not go on.
 type stuckTest struct {
 	Name, Diagnosis string
+	SuggestedTraces []string
 	ElapsedMs       int64
 	Threads         []struct {
 		Name  string

@@ -139,6 +139,9 @@ func (p *Program) fileAt(addr uint64, b []byte) error {
 	return fmt.Errorf("the program has nothing at %#x", addr)
 }
 
+// Has reports whether an address in the process is in the program's Go code.
+func (p *Program) Has(pc uint64) bool { return pc >= p.text && pc < p.etext }
+
 func (p *Program) layoutFor(other Source) (*Layout, error) {
 	if l := known(p.Version); l != nil {
 		return l, nil

@@ -58,8 +58,10 @@ type Run struct {
 	base     map[string]store.Baseline
 	result   *Result
 	stuck    []Stuck
-	round    int // of Request.Repeat; the run's own goroutine only, until it has ended
-	passed   int // tests of earlier rounds
+	// testsBegin is called when the first test of a command begins that compiled before; nil before the first command.
+	testsBegin func()
+	round      int // of Request.Repeat; the run's own goroutine only, until it has ended
+	passed     int // tests of earlier rounds
 }
 
 // entry is one test of a run.
@@ -171,7 +173,7 @@ func (r *Run) once() error {
 			r.mu.Unlock()
 			return nil
 		}
-		exit, err := r.step(step, limit)
+		exit, err := r.step(step, limit, left)
 		if err != nil {
 			return err
 		}
@@ -194,8 +196,8 @@ func (r *Run) once() error {
 // compileLimit bounds a command that only compiles: large projects take long, and nobody waits for ever.
 const compileLimit = 30 * time.Minute
 
-// step runs one command.
-func (r *Run) step(step *testadapter.Step, limit time.Duration) (testadapter.Exit, error) {
+// step runs one command. left is what it may take from its first test on, where it compiles before.
+func (r *Run) step(step *testadapter.Step, limit, left time.Duration) (testadapter.Exit, error) {
 	for path, b := range step.Files {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, b, 0o600)); err != nil {
 			return testadapter.Exit{}, fmt.Errorf("write the adapter's files: %w", err)
@@ -206,12 +208,18 @@ func (r *Run) step(step *testadapter.Step, limit time.Duration) (testadapter.Exi
 		r.phase, r.since = step.Phase, time.Now()
 	}
 	r.commands = append(r.commands, shellLine(nil, step.Argv))
+	outer, timeUp := context.WithCancelCause(r.ctx)
+	defer timeUp(nil)
+	r.testsBegin = sync.OnceFunc(func() {
+		t := time.AfterFunc(left, func() { timeUp(errTimeout) })
+		context.AfterFunc(outer, func() { t.Stop() })
+	})
 	r.mu.Unlock()
 	reports := make([]*report, len(step.Reports))
 	for i, name := range step.Reports {
 		reports[i] = &report{name: name}
 	}
-	ctx, cancel := context.WithTimeoutCause(r.ctx, limit, errTimeout)
+	ctx, cancel := context.WithTimeoutCause(outer, limit, errTimeout)
 	defer cancel()
 	stop := make(chan struct{})
 	var tail sync.WaitGroup
@@ -281,6 +289,9 @@ func (r *Run) news(e testadapter.Event) {
 	case testadapter.PhaseChanged:
 		if e.Phase != "" && e.Phase != r.phase {
 			r.phase, r.since = e.Phase, now
+			if e.Phase == testadapter.Running && r.testsBegin != nil {
+				r.testsBegin()
+			}
 		}
 		r.doing = e.Text
 	case testadapter.OwnTotals:
@@ -293,6 +304,9 @@ func (r *Run) news(e testadapter.Event) {
 		r.lastNews = now
 		if r.phase == testadapter.Compiling {
 			r.phase, r.since = testadapter.Running, now
+			if r.testsBegin != nil {
+				r.testsBegin()
+			}
 		}
 		r.entry(e.Test).began = now
 	case testadapter.TestEnded:

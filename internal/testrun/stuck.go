@@ -39,11 +39,8 @@ type member struct {
 	state       byte
 }
 
-// watched begins to watch a step that runs tests; the function it returns ends that.
-func (r *Run) watched(step *testadapter.Step, procs func() []member, look looker) func() {
-	if step.Phase == testadapter.Compiling {
-		return func() {}
-	}
+// watched begins to watch a step; the function it returns ends that. One that compiles may run tests after that, as go test.
+func (r *Run) watched(_ *testadapter.Step, procs func() []member, look looker) func() {
 	stop := make(chan struct{})
 	var watching sync.WaitGroup
 	watching.Go(func() { r.watch(stop, procs, look) })
@@ -139,7 +136,7 @@ func (r *Run) examine(all []member, look looker) finding {
 	if err != nil || rep == nil {
 		return finding{}
 	}
-	return judge(rep, pids, r.limit, pipeOutside, timersMayWake)
+	return r.judged(rep, pids)
 }
 
 // judge is the decision, from what was seen alone. limit is what the run may take; outside and timers ask what a report does not say.
@@ -319,7 +316,7 @@ func (r *Run) lastLook(all []member, look looker) {
 	if err != nil || rep == nil {
 		return
 	}
-	f := judge(rep, pids, r.limit, pipeOutside, timersMayWake)
+	f := r.judged(rep, pids)
 	f.diagnosis = "time is up; " + f.diagnosis
 	r.stick(f)
 }
