@@ -69,6 +69,8 @@ type Frame struct {
 	File     string // "" where it is not known
 	Line     int
 	Inlined  bool // into the next one
+
+	added bool // by the compiler
 }
 
 // maxGoroutines bounds what is read of one program.

@@ -32,7 +32,8 @@ var errDamaged = errors.New("the line table is damaged")
 // lineTable is a program's pclntab. Its methods take program counters as offsets from the text's begin.
 type lineTable struct {
 	names, units, files, pcs, funcs []byte
-	n                               int // functions
+	n                               int  // functions
+	wrapper                         byte // the kind of functions that compilers add: the last of all kinds
 	gofunc                          func(off uint32, b []byte) error
 }
 
@@ -68,6 +69,11 @@ func newLineTable(b []byte) (*lineTable, error) {
 		return nil, errDamaged
 	}
 	t.n = int(n)
+	for i := range t.n {
+		if f, ok := t.function(i); ok {
+			t.wrapper = max(t.wrapper, f.kind())
+		}
+	}
 	return t, nil
 }
 
@@ -110,6 +116,8 @@ func (t *lineTable) named(names ...string) map[string]function {
 
 // field is a 32-bit member of the record.
 func (f function) field(i int) uint32 { return binary.LittleEndian.Uint32(f.record[4*i:]) }
+
+func (f function) kind() byte { return f.record[40] }
 
 func (f function) top() bool { return f.record[41]&flagTopFrame != 0 }
 
@@ -222,6 +230,9 @@ func (t *lineTable) line(f function, pc uint32) (file string, line int) {
 // maxInlined bounds the calls that were inlined at one place: a damaged tree may have a circle.
 const maxInlined = 50
 
+// added reports whether a function of a kind is none that somebody wrote, such as the one that go f(x) begins with.
+func (t *lineTable) added(kind byte) bool { return kind != 0 && kind == t.wrapper }
+
 // frames are the function at an instruction and those it was inlined into, innermost first.
 func (t *lineTable) frames(f function, pc uint32) []Frame {
 	var out []Frame
@@ -234,14 +245,14 @@ func (t *lineTable) frames(f function, pc uint32) []Frame {
 			index, _ = t.value(f, f.pcdata(pcdataInlineIndex), pc)
 		}
 		if index < 0 {
-			return append(out, Frame{Function: t.name(f.field(1)), File: file, Line: line})
+			return append(out, Frame{Function: t.name(f.field(1)), File: file, Line: line, added: t.added(f.kind())})
 		}
 		var call [inlinedCallBytes]byte
 		if at := uint64(off) + uint64(index)*inlinedCallBytes; at > 1<<31 || t.gofunc(uint32(at), call[:]) != nil {
 			ok = false
 			continue
 		}
-		out = append(out, Frame{Function: t.name(binary.LittleEndian.Uint32(call[4:])), File: file, Line: line, Inlined: true})
+		out = append(out, Frame{Function: t.name(binary.LittleEndian.Uint32(call[4:])), File: file, Line: line, Inlined: true, added: t.added(call[0])})
 		pc = f.entry + binary.LittleEndian.Uint32(call[8:])
 	}
 	return out

@@ -77,6 +77,7 @@ func TestLineTable(t *testing.T) {
 				}
 			}
 			for i := range got {
+				got[i].added = false
 				if len(want) == len(got) {
 					want[i].Inlined = got[i].Inlined
 				}
