@@ -8,8 +8,13 @@ import (
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
+// The tests that are run.
+//
 //go:embed testdata/stuck_test.go.txt
 var stuckGoTests string
+
+//go:embed testdata/old_test.go.txt
+var oldGoTests string
 
 // goProject is a new copy of the tests that stand still or are slow.
 func goProject(t *testing.T) string {
@@ -163,5 +168,26 @@ func TestTick(t *testing.T) {
 	}
 	if st := r.Result.Stuck[0]; !strings.HasPrefix(st.Diagnosis, "time is up; goroutine ") || !strings.Contains(st.Diagnosis, "[sync.Mutex.Lock] in tick.TestTick (tick_test.go:16)") || len(st.Threads) < 2 {
 		t.Errorf("%+v", st)
+	}
+}
+
+// TestStuckGoVersions: what is stuck and what is slow is told apart with other versions of Go, too.
+func TestStuckGoVersions(t *testing.T) {
+	strobetest.NeedPtrace(t)
+	strobetest.Soak(t)
+	strobetest.NeedNetwork(t)
+	strobetest.NeedCommand(t, "go")
+	s := strobetest.Start(t, nil)
+	files := map[string]string{"go.mod": "module old\n\ngo 1.21\n", "old_test.go": oldGoTests}
+	for _, version := range []string{"go1.21.13", "go1.22.12", "go1.23.12", "go1.24.13", "go1.25.5"} {
+		env := map[string]string{"GOTOOLCHAIN": version}
+		r := runTests(t, s, args{"projectRoot": project(t, files), "env": env, "args": []string{"-run=^TestSlow$"}, "timeout": 60000, "waitMs": 20000})
+		if r.Status != "completed" || len(r.Result.Stuck) > 0 || r.Result.Summary.Passed != 1 {
+			t.Errorf("%s: slow: %+v %+v", version, r, r.Result)
+		}
+		r = runTests(t, s, args{"projectRoot": project(t, files), "env": env, "args": []string{"-run=^TestNever$"}, "timeout": 8000, "waitMs": 20000})
+		if r.Status != "completed" || len(r.Result.Stuck) != 1 || !strings.Contains(r.Result.Stuck[0].Diagnosis, "[sync.Mutex.Lock] in old.TestNever (old_test.go:15)") || !strings.HasPrefix(r.Result.Stuck[0].Diagnosis, "deadlock: ") {
+			t.Errorf("%s: stuck: %+v %+v", version, r, r.Result)
+		}
 	}
 }
