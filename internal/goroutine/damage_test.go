@@ -102,6 +102,18 @@ func TestTimers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	sleeps := 0
+	for _, g := range d.Goroutines {
+		if g.Until > 0 {
+			sleeps++
+			if g.Wait != "sleep" {
+				t.Errorf("%+v is said to sleep", g)
+			}
+		}
+	}
+	if sleeps != 1 {
+		t.Errorf("%d goroutines sleep, want 1", sleeps)
+	}
 	count := map[string]int{}
 	for _, tm := range d.Timers {
 		if !tm.Runtime {

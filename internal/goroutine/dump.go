@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/strobe-debug/strobe/internal/symbol"
 )
@@ -34,16 +35,17 @@ const (
 type Goroutine struct {
 	ID       uint64
 	Status   Status
-	Wait     string    // why it waits, as the runtime says: "chan send", "sync.Mutex.Lock"
-	Channels []Channel // that it waits for, in the order of their addresses; not those that are nil
-	Thread   int       // that it holds, in a system call or running; 0: none
-	System   bool      // the runtime's own
-	Stack    []Frame   // innermost first, without the runtime's internals
-	Lack     string    // why the stack is not whole
-	Start    string    // its function
-	Parent   uint64    // who created it; 0: nobody, or it is not known
-	Creator  *Frame    // where
-	Moved    bool      // it changed while it was read: it has no stack, and its state is that of the end
+	Wait     string        // why it waits, as the runtime says: "chan send", "sync.Mutex.Lock"
+	Channels []Channel     // that it waits for, in the order of their addresses; not those that are nil
+	Until    time.Duration // when its sleep ends, on the monotonic clock of the system; 0: it does not sleep
+	Thread   int           // that it holds, in a system call or running; 0: none
+	System   bool          // the runtime's own
+	Stack    []Frame       // innermost first, without the runtime's internals
+	Lack     string        // why the stack is not whole
+	Start    string        // its function
+	Parent   uint64        // who created it; 0: nobody, or it is not known
+	Creator  *Frame        // where
+	Moved    bool          // it changed while it was read: it has no stack, and its state is that of the end
 
 	sp, pc uint64
 }
@@ -106,7 +108,14 @@ func (p *Program) Read() (*Dump, error) {
 	if err := r.timers(d); err != nil {
 		return nil, err
 	}
+	sleeps := map[uint64]time.Duration{}
+	for _, t := range d.Timers {
+		if t.wakes != 0 {
+			sleeps[t.wakes] = t.At
+		}
+	}
 	for _, g := range d.Goroutines {
+		g.Until = sleeps[addrs[g]]
 		now, err := r.goroutine(addrs[g])
 		switch {
 		case err != nil:

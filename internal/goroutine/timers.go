@@ -12,6 +12,8 @@ type Timer struct {
 	At       time.Duration // on the monotonic clock of the system; 0: not known, it may be soon
 	Function string        // what it calls: of time.AfterFunc that which it was given
 	Runtime  bool          // the runtime's own: nobody's wait ends by it
+
+	wakes uint64 // the address of a goroutine that sleeps until then
 }
 
 // maxTimers bounds what is read of one processor.
@@ -112,6 +114,9 @@ func (r *reader) timer(addr uint64) (t Timer, ok bool, err error) {
 	}
 	if t.Function, err = r.called(word(l.TimerFunc)); err != nil {
 		return t, false, err
+	}
+	if t.Function == "runtime.goroutineReady" {
+		t.wakes = word(l.TimerArg + 8)
 	}
 	if t.Function == "time.goFunc" {
 		if t.Function, err = r.called(word(l.TimerArg + 8)); err != nil {

@@ -193,6 +193,9 @@ func (p *goProgram) say(root string, several bool) []said {
 		if len(g.Channels) == 1 && g.Channels[0].Cap > 0 {
 			s.state += fmt.Sprintf(", %d of %d in its buffer", g.Channels[0].Len, g.Channels[0].Cap)
 		}
+		if left := g.Until - p.now; left > 0 {
+			s.state += fmt.Sprintf(", %v left", left.Round(time.Second))
+		}
 		if several {
 			s.pid = p.pid
 		}
