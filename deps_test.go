@@ -55,12 +55,13 @@ var mayImport = map[string][]string{
 	"internal/emulate":          {},
 	"internal/exception":        {"internal/emulate", "internal/symbol", "internal/unwind"},
 	"internal/waits":            {},
+	"internal/goroutine":        {"internal/symbol"}, // the type of addresses
 	"internal/symbol":           {},
 	"internal/ring":             {},
 	"internal/report":           {},
-	"internal/testrun":          {"internal/testadapter", "internal/testsetup", "internal/session", "internal/settings", "internal/store", "internal/iochan", "internal/collector", "internal/tracediff"},
-	"internal/testsetup":        {"internal/testadapter"}, // finds what a project has by the same reading
-	"internal/testadapter":      {"internal/report"},      // what a crashed test program said
+	"internal/testrun":          {"internal/testadapter", "internal/testsetup", "internal/session", "internal/settings", "internal/store", "internal/iochan", "internal/collector", "internal/tracediff", "internal/goroutine", "internal/ptrace"}, // stacks of Go tests, read by their memory
+	"internal/testsetup":        {"internal/testadapter"},                                                                                                                                                                                          // finds what a project has by the same reading
+	"internal/testadapter":      {"internal/report"},                                                                                                                                                                                               // what a crashed test program said
 	"internal/tracediff":        {"internal/store"},
 	"internal/event":            {},
 	"internal/fault":            {},

@@ -58,8 +58,8 @@ type testResult struct {
 // stuckTest is a test that does not go on.
 type stuckTest struct {
 	Name, Diagnosis string
-	ElapsedMs       int64
 	SuggestedTraces []string
+	ElapsedMs       int64
 	Threads         []struct {
 		Name  string
 		Stack []string

@@ -124,7 +124,7 @@ func (r *Run) examineLoops(w *loopWatch, all []member, look looker, spin spinner
 		return finding{}, false
 	}
 	mutual = slices.ContainsFunc(loops, func(l collector.Loop) bool { return l.Between != "" })
-	return judge(rep, pids, r.limit, pipeOutside, timersMayWake, loops), mutual
+	return r.judged(rep, pids, loops), mutual
 }
 
 // endless are the loops of the threads of a row, if each of them is in one without an end.

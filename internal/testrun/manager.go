@@ -45,6 +45,8 @@ type Manager struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup // of runs
 
+	layouts goLayouts // of versions of Go that are not known
+
 	mu        sync.Mutex
 	runs      []*Run // oldest first
 	byProject map[string]*Run

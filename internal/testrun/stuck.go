@@ -167,7 +167,7 @@ func (r *Run) examine(all []member, look looker) finding {
 	if err != nil || rep == nil {
 		return finding{}
 	}
-	return judge(rep, pids, r.limit, pipeOutside, timersMayWake, nil)
+	return r.judged(rep, pids, nil)
 }
 
 // looking bounds one look.
@@ -366,7 +366,7 @@ func (r *Run) lastLook(all []member, look looker, spin spinner) {
 	if spin != nil {
 		loops, _, _ = spin(ctx, pids, nil) // without it stacks of threads that run are not known
 	}
-	f := judge(rep, pids, r.limit, pipeOutside, timersMayWake, loops)
+	f := r.judged(rep, pids, loops)
 	f.diagnosis = "time is up; " + f.diagnosis
 	r.stick(f, all)
 }

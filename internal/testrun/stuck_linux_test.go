@@ -154,7 +154,7 @@ func TestFamilyIsFollowed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer loop.Wait() //nolint:errcheck // it was killed
-	g := newFamily(loop.Process.Pid, nil)
+	g := newFamily(loop.Process.Pid, nil, func(string) {})
 	defer g.end()
 	strobetest.Eventually(t, 10*time.Second, "who computes", func() bool { return len(g.now()) == 1 && g.busy() })
 }

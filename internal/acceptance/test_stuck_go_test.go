@@ -1,0 +1,193 @@
+package acceptance
+
+import (
+	_ "embed"
+	"strings"
+	"testing"
+
+	"github.com/strobe-debug/strobe/internal/strobetest"
+)
+
+// The tests that are run.
+//
+//go:embed testdata/stuck_test.go.txt
+var stuckGoTests string
+
+//go:embed testdata/old_test.go.txt
+var oldGoTests string
+
+// goProject is a new copy of the tests that stand still or are slow.
+func goProject(t *testing.T) string {
+	t.Helper()
+	return project(t, map[string]string{"go.mod": "module shop\n\ngo 1.24\n", "shop_test.go": stuckGoTests})
+}
+
+// TestStuckGo runs Go tests that stand still for ever, each in its way: they are told as stuck while they run, and in which function
+// what waits.
+func TestStuckGo(t *testing.T) {
+	strobetest.NeedPtrace(t)
+	strobetest.NeedCommand(t, "go")
+	s := strobetest.Start(t, nil)
+	for name, want := range map[string][]string{ // in the diagnosis; then of the traces
+		"TestSend":         {"[chan send] in shop.(*Queue).Push (shop_test.go:21)", "shop.(*Queue).Push"},
+		"TestReceive":      {"[chan receive] in shop.(*Queue).Pop (shop_test.go:23)", "shop.TestReceive"},
+		"TestFull":         {"[chan send, 2 of 2 in its buffer] in shop.(*Queue).Push", "shop.TestFull"},
+		"TestNil":          {"[chan receive (nil chan)] in shop.(*Queue).Pop", "shop.TestNil"},
+		"TestEmptySelect":  {"[select (no cases)] in shop.TestEmptySelect", "shop.TestEmptySelect"},
+		"TestSelect":       {"[select] in shop.TestSelect", "shop.TestSelect"},
+		"TestMutex":        {"[sync.Mutex.Lock] in shop.(*Queue).Twice (shop_test.go:27)", "shop.(*Queue).Twice"},
+		"TestGroup":        {"] in shop.TestGroup (shop_test.go:", "shop.TestGroup"}, // semacquire, or sync.WaitGroup.Wait since Go 1.25
+		"TestCond":         {"[sync.Cond.Wait] in shop.TestCond", "shop.TestCond"},
+		"TestRWMutex":      {"[sync.RWMutex.Lock] in shop.TestRWMutex", "shop.TestRWMutex"},
+		"TestRLock":        {"[sync.RWMutex.RLock] in shop.TestRLock", "shop.TestRLock"},
+		"TestABBA":         {"[sync.Mutex.Lock] in shop.transfer (shop_test.go:", "shop.TestABBA"},
+		"TestCycle":        {"[chan receive] in shop.pass", "shop.TestCycle"},
+		"TestParallel":     {"and 2 more [chan send] in shop.(*Queue).Push", "shop.TestParallel.func1"},
+		"TestStoppedTimer": {"[chan receive, 0 of 1 in its buffer] in shop.TestStoppedTimer", "shop.TestStoppedTimer"},
+		"TestLongSleep":    {"[sleep, 999h59m", "shop.TestLongSleep"},
+		"TestChild":        {"[syscall] in shop.TestChild", "shop.TestChild"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := goProject(t)
+			var r testAnswer
+			s.Call(t, "debug_test", args{"projectRoot": dir, "args": []string{"-run=^" + name + "$", "-parallel=3"}, "timeout": 120000}, &r)
+			id := r.TestRunID
+			strobetest.Eventually(t, endLimit, "it to be called stuck", func() bool {
+				r = testAnswer{}
+				s.Call(t, "debug_test", args{"action": "status", "testRunId": id, "waitMs": 200}, &r)
+				return r.Progress == nil || len(r.Progress.Stuck) > 0
+			})
+			if r.Progress == nil {
+				t.Fatalf("it ended: %+v %+v", r, r.Result)
+			}
+			st := r.Progress.Stuck[0]
+			if !strings.HasPrefix(st.Diagnosis, "deadlock: goroutine ") || !strings.Contains(st.Diagnosis, want[0]) || !strings.Contains(st.Diagnosis, "no goroutine can go on") || !strings.HasPrefix(st.Name, "shop::"+name) {
+				t.Errorf("%+v, want %s", st, want[0])
+			}
+			if len(st.Threads) == 0 || len(st.Threads) > 10 || len(st.Threads[0].Stack) == 0 || !strings.Contains(strings.Join(st.SuggestedTraces, " ")+" ", want[1]+" ") {
+				t.Errorf("%+v, want a trace of %s", st, want[1])
+			}
+			s.Call(t, "debug_test", args{"action": "cancel", "testRunId": id}, &r)
+		})
+	}
+}
+
+// TestSlowGoIsNotStuck runs Go tests that take their time: none is ever called stuck.
+func TestSlowGoIsNotStuck(t *testing.T) {
+	strobetest.NeedPtrace(t)
+	strobetest.NeedCommand(t, "go")
+	s := strobetest.Start(t, nil)
+	for _, name := range []string{"Sleep", "Ticker", "Select", "Network", "Child", "ChildOutput", "Work", "Feeder", "Context", "Garbage", "Callback", "Parallel"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := goProject(t)
+			var r testAnswer
+			s.Call(t, "debug_test", args{"projectRoot": dir, "args": []string{"-run=^TestSlow" + name + "$"}, "timeout": 120000}, &r)
+			for id := r.TestRunID; r.Status == "running"; {
+				r = testAnswer{}
+				s.Call(t, "debug_test", args{"action": "status", "testRunId": id, "waitMs": 200}, &r)
+				if r.Progress != nil && len(r.Progress.Stuck) > 0 {
+					t.Fatalf("called stuck: %+v", r.Progress.Stuck)
+				}
+			}
+			if r.Status != "completed" || len(r.Result.Stuck) > 0 || r.Result.Summary.Failed > 0 || r.Result.Summary.Passed == 0 {
+				t.Errorf("%+v %+v", r, r.Result)
+			}
+		})
+	}
+}
+
+// TestGoAtItsTimeout: goroutines are in the result of a run that is ended for its time, in place of threads.
+func TestGoAtItsTimeout(t *testing.T) {
+	strobetest.NeedPtrace(t)
+	strobetest.NeedCommand(t, "go")
+	s := strobetest.Start(t, nil)
+	for name, want := range map[string]string{"TestSlowSleep": "time is up; goroutine ", "TestABBA": "deadlock: goroutine "} {
+		r := runTests(t, s, args{"projectRoot": goProject(t), "args": []string{"-run=^" + name + "$", "-count=1000"}, "timeout": 7000, "waitMs": 20000})
+		if r.Status != "completed" || len(r.Result.Stuck) != 1 {
+			t.Errorf("%s: %+v %+v", name, r, r.Result)
+			continue
+		}
+		st := r.Result.Stuck[0]
+		if !strings.HasPrefix(st.Diagnosis, want) || len(st.Threads) == 0 || !strings.HasPrefix(st.Threads[0].Name, "goroutine ") || !strings.Contains(strings.Join(st.Threads[0].Stack, "\n"), "(shop_test.go:") {
+			t.Errorf("%s: %+v, want %s", name, st, want)
+		}
+	}
+}
+
+// TestGoInC: a test that sleeps in C is slow, and one that waits for itself is stuck also where C code is linked.
+func TestGoInC(t *testing.T) {
+	strobetest.NeedPtrace(t)
+	strobetest.NeedCommand(t, "go", "gcc")
+	s := strobetest.Start(t, nil)
+	files := map[string]string{
+		"go.mod":       "module naps\n\ngo 1.24\n",
+		"nap.go":       "package naps\n\n// #include <unistd.h>\nimport \"C\"\n\nfunc nap() { C.sleep(4) }\n",
+		"naps_test.go": "package naps\n\nimport \"testing\"\n\nfunc TestNap(t *testing.T) { nap() }\n\nfunc TestNever(t *testing.T) { <-make(chan int) }\n",
+	}
+	r := runTests(t, s, args{"projectRoot": project(t, files), "args": []string{"-run=^TestNap$"}, "timeout": 60000, "waitMs": 20000})
+	if r.Status != "completed" || len(r.Result.Stuck) > 0 || r.Result.Summary.Passed != 1 {
+		t.Errorf("a sleep in C: %+v %+v", r, r.Result)
+	}
+	r = runTests(t, s, args{"projectRoot": project(t, files), "args": []string{"-run=^TestNever$"}, "timeout": 7000, "waitMs": 20000})
+	if r.Status != "completed" || len(r.Result.Stuck) != 1 || !strings.HasPrefix(r.Result.Stuck[0].Diagnosis, "deadlock: goroutine ") {
+		t.Errorf("a wait beside C: %+v %+v", r, r.Result)
+	}
+}
+
+// TestGoBesideTicker: where another goroutine idles on a ticker nothing is certain, and the result of the time-out still names what the
+// test waits for.
+func TestGoBesideTicker(t *testing.T) {
+	strobetest.NeedPtrace(t)
+	strobetest.NeedCommand(t, "go")
+	s := strobetest.Start(t, nil)
+	files := map[string]string{
+		"go.mod": "module tick\n\ngo 1.24\n",
+		"tick_test.go": `package tick
+
+import (
+	"sync"
+	"testing"
+	"time"
+)
+
+func TestTick(t *testing.T) {
+	go func() {
+		for range time.Tick(500 * time.Millisecond) {
+		}
+	}()
+	var mu sync.Mutex
+	mu.Lock()
+	mu.Lock()
+}
+`}
+	r := runTests(t, s, args{"projectRoot": project(t, files), "timeout": 5000, "waitMs": 20000})
+	if r.Status != "completed" || len(r.Result.Stuck) != 1 {
+		t.Fatalf("%+v %+v", r, r.Result)
+	}
+	if st := r.Result.Stuck[0]; !strings.HasPrefix(st.Diagnosis, "time is up; goroutine ") || !strings.Contains(st.Diagnosis, "[sync.Mutex.Lock] in tick.TestTick (tick_test.go:16)") || len(st.Threads) < 2 {
+		t.Errorf("%+v", st)
+	}
+}
+
+// TestStuckGoVersions: what is stuck and what is slow is told apart with other versions of Go, too.
+func TestStuckGoVersions(t *testing.T) {
+	strobetest.NeedPtrace(t)
+	strobetest.Soak(t)
+	strobetest.NeedNetwork(t)
+	strobetest.NeedCommand(t, "go")
+	s := strobetest.Start(t, nil)
+	files := map[string]string{"go.mod": "module old\n\ngo 1.21\n", "old_test.go": oldGoTests}
+	for _, version := range []string{"go1.21.13", "go1.22.12", "go1.23.12", "go1.24.13", "go1.25.5"} {
+		env := map[string]string{"GOTOOLCHAIN": version}
+		r := runTests(t, s, args{"projectRoot": project(t, files), "env": env, "args": []string{"-run=^TestSlow$"}, "timeout": 60000, "waitMs": 20000})
+		if r.Status != "completed" || len(r.Result.Stuck) > 0 || r.Result.Summary.Passed != 1 {
+			t.Errorf("%s: slow: %+v %+v", version, r, r.Result)
+		}
+		r = runTests(t, s, args{"projectRoot": project(t, files), "env": env, "args": []string{"-run=^TestNever$"}, "timeout": 8000, "waitMs": 20000})
+		if r.Status != "completed" || len(r.Result.Stuck) != 1 || !strings.Contains(r.Result.Stuck[0].Diagnosis, "[sync.Mutex.Lock] in old.TestNever (old_test.go:15)") || !strings.HasPrefix(r.Result.Stuck[0].Diagnosis, "deadlock: ") {
+			t.Errorf("%s: stuck: %+v %+v", version, r, r.Result)
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package testrun
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/strobe-debug/strobe/internal/goroutine"
+	"github.com/strobe-debug/strobe/internal/ptrace"
+)
+
+// readTries is how often goroutines are read that change meanwhile.
+const readTries = 3
+
+// goProgramOf reads the goroutines of a process; nil where it runs no Go program.
+func goProgramOf(pid int, other goroutine.Source) *goProgram {
+	if runtime.GOARCH != "amd64" {
+		return nil
+	}
+	exe, err := os.Open(fmt.Sprintf("/proc/%d/exe", pid))
+	if err != nil {
+		return nil
+	}
+	defer exe.Close()
+	g := &goProgram{pid: pid}
+	auxv, err := os.ReadFile(fmt.Sprintf("/proc/%d/auxv", pid))
+	if err != nil {
+		return nil
+	}
+	bias, err := goroutine.Bias(exe, auxv)
+	if err != nil {
+		return nil
+	}
+	mem, err := ptrace.OpenMem(pid)
+	if err != nil {
+		return nil
+	}
+	defer mem.Close()
+	program, err := goroutine.Open(exe, mem, bias, other)
+	if errors.Is(err, goroutine.ErrNotGo) {
+		return nil
+	}
+	if err != nil {
+		g.err = err
+		return g
+	}
+	for range readTries {
+		before, foreign := threadsOf(pid, program)
+		if g.dump, g.err = program.Read(); g.err != nil {
+			continue
+		}
+		if after, _ := threadsOf(pid, program); after == before {
+			g.still, g.foreign = before, foreign
+		}
+		break
+	}
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
+		g.still = ""
+	}
+	g.now = time.Duration(now.Nano())
+	return g
+}
+
+// threadsOf is the same twice only if no thread of a process ran in between: each sleeps, and has not been put to sleep again. It is ""
+// if one does not sleep. foreign are the threads that do not wait in Go's scheduler, which does so by futex and epoll.
+func threadsOf(pid int, program *goroutine.Program) (still string, foreign map[int]bool) {
+	list, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil {
+		return "", nil
+	}
+	var b strings.Builder
+	foreign = map[int]bool{}
+	for _, e := range list {
+		dir := fmt.Sprintf("/proc/%d/task/%s/", pid, e.Name())
+		status, err1 := os.ReadFile(dir + "status")
+		call, err2 := os.ReadFile(dir + "syscall")
+		tid, err3 := strconv.Atoi(e.Name())
+		if errors.Join(err1, err2, err3) != nil {
+			return "", nil
+		}
+		fmt.Fprint(&b, tid)
+		for line := range strings.Lines(string(status)) {
+			name, value, _ := strings.Cut(strings.TrimSpace(line), ":\t")
+			switch name {
+			case "State":
+				if !strings.HasPrefix(value, "S") {
+					return "", nil
+				}
+			case "voluntary_ctxt_switches", "nonvoluntary_ctxt_switches":
+				b.WriteString(" " + value)
+			}
+		}
+		b.WriteByte('\n')
+		f := strings.Fields(string(call)) // number, six arguments, stack pointer, instruction
+		if len(f) != 9 {
+			return "", nil
+		}
+		pc, err := strconv.ParseUint(f[8], 0, 64)
+		nr, err2 := strconv.Atoi(f[0])
+		if err != nil || err2 != nil || !program.Has(pc) || !slices.Contains([]int{unix.SYS_FUTEX, unix.SYS_EPOLL_WAIT, unix.SYS_EPOLL_PWAIT}, nr) {
+			foreign[tid] = true
+		}
+	}
+	return b.String(), foreign
+}
