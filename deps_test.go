@@ -42,7 +42,7 @@ var mayImport = map[string][]string{
 	"internal/settings":         {},
 	"internal/iochan":           {},
 	"internal/collector":        {"internal/waits"}, // the shape of what threads do
-	"internal/collector/native": {"internal/collector", "internal/inspect", "internal/ptrace", "internal/ring", "internal/hook", "internal/symbol", "internal/capture", "internal/expr", "internal/snapshot", "internal/unwind", "internal/waits", "internal/exception", "internal/step"},
+	"internal/collector/native": {"internal/collector", "internal/inspect", "internal/ptrace", "internal/ring", "internal/hook", "internal/symbol", "internal/capture", "internal/expr", "internal/snapshot", "internal/unwind", "internal/waits", "internal/exception", "internal/step", "internal/spin", "internal/emulate"},
 	"internal/snapshot":         {"internal/symbol", "internal/capture", "internal/unwind", "internal/exception", "internal/expr"},
 	"internal/corefile":         {"internal/collector", "internal/inspect", "internal/snapshot", "internal/symbol", "internal/unwind", "internal/waits"},
 	"internal/inspect":          {"internal/collector", "internal/snapshot", "internal/symbol", "internal/capture", "internal/expr", "internal/unwind"},
@@ -53,6 +53,7 @@ var mayImport = map[string][]string{
 	"internal/unwind":           {"internal/symbol"},
 	"internal/step":             {"internal/hook"},
 	"internal/emulate":          {},
+	"internal/spin":             {"internal/emulate"},
 	"internal/exception":        {"internal/emulate", "internal/symbol", "internal/unwind"},
 	"internal/waits":            {},
 	"internal/goroutine":        {"internal/symbol"}, // the type of addresses
