@@ -25,6 +25,7 @@ type Module struct {
 	DebugPath string // the separate debug file in use, or ""
 	PIE       bool   // position-independent: addresses need a load bias (also for shared libraries)
 	Static    bool   // no interpreter and no needed libraries
+	Go        bool   // linked by Go's linker: its functions run on the small stacks of goroutines
 	Interp    string // PT_INTERP, or ""
 	Machine   string // "x86_64"
 	Entry     Addr
@@ -102,6 +103,11 @@ func (m *Module) readHeader() {
 		}
 	}
 	m.Static = m.Interp == "" && !needed
+	for _, name := range []string{".gopclntab", ".data.rel.ro.gopclntab"} {
+		if im.find(name) >= 0 {
+			m.Go = true
+		}
+	}
 }
 
 // load finds the debug file and reads or builds the index.

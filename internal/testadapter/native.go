@@ -131,7 +131,7 @@ func (n *native) End(x Exit) {
 	if t.end != nil {
 		t.end(x)
 	}
-	if x.TimedOut && t.step.Phase == Compiling && len(n.ended) == 0 && len(n.open) == 0 {
+	if x.TimedOut && (t.step.Phase == Compiling || t.step.Builds) && len(n.ended) == 0 && len(n.open) == 0 {
 		n.broken("(build)", "(build)", "", Failure{Kind: "timeout", Message: "the time of the whole run was over before any test ran: " + strings.Join(t.step.Argv, " ")})
 	}
 	n.now = nil

@@ -1,9 +1,8 @@
 package testadapter
 
-// Languages whose functions cannot be traced yet: a failure of theirs has no patterns to offer. Go's are hooked where their code allows it,
-// which it does not where they begin by looking whether the stack must grow, as most do.
+// Languages whose functions cannot be traced yet: a failure of theirs has no patterns to offer.
 
-func (Go) Untraceable() string         { return "most functions of Go" }
+func (Go) Untraceable() string         { return "functions of Go" }
 func (Pytest) Untraceable() string     { return "functions of Python" }
 func (Unittest) Untraceable() string   { return "functions of Python" }
 func (Vitest) Untraceable() string     { return "functions of JavaScript" }

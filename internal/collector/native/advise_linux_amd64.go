@@ -215,7 +215,7 @@ func (a *adviser) good(text string, f *symbol.Function) bool {
 // hookable reports whether a function's code can be displaced.
 func (a *adviser) hookable(f *symbol.Function) bool {
 	mod := a.moduleOf(f)
-	if mod == nil {
+	if mod == nil || onGoroutine(mod, f) {
 		return false
 	}
 	code, err := mod.Code(f)

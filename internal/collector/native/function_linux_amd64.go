@@ -59,6 +59,10 @@ func compile(mod *symbol.Module, f *symbol.Function, w want, pad int, targets []
 		fn.reason = "is an indirect function's resolver, which runs before the program is relocated"
 		return fn
 	}
+	if onGoroutine(mod, f) {
+		fn.reason = "is a function of Go, which runs on the small stack of a goroutine: a hook could overflow that"
+		return fn
+	}
 	code, err := mod.BytesAt(f.Low, int(f.Size())+pad)
 	if err != nil {
 		pad = 0
@@ -87,6 +91,19 @@ func compile(mod *symbol.Module, f *symbol.Function, w want, pad int, targets []
 	fn.codePtrs = fn.plan.Layout.HasFuncPtrs()
 	fn.retAlone = fn.retScalar && !fn.codePtrs && fn.plan.Plan.ExitGPRs == 1 && len(fn.plan.Plan.Exit) == 0
 	return fn
+}
+
+// onGoroutine reports whether a function may run on a goroutine's stack, which ends a few hundred bytes below any moment's stack pointer.
+// C code that a Go program calls runs on a thread's own.
+func onGoroutine(mod *symbol.Module, f *symbol.Function) bool {
+	if !mod.Go {
+		return false
+	}
+	switch f.Language {
+	case symbol.LangC, symbol.LangCPP, symbol.LangRust:
+		return false
+	}
+	return true
 }
 
 // needsNoFrame reports whether a frame below the function could change what it does: hand-written code that does not

@@ -73,6 +73,9 @@ func (p *process) newPointSite(ctx context.Context, at uint64, pts []*point, cro
 	an.Addr += hook.Addr(m.bias)
 	ps := &pointSite{at: uint64(an.Site()), points: pts}
 	plans := p.plansAt(m, a, pts)
+	if onGoroutine(m.mod, f) {
+		plans = nil
+	}
 	runs, moved, err := p.runsAt(ps.at)
 	if err != nil {
 		return nil, err
