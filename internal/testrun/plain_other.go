@@ -15,9 +15,9 @@ func (r *Run) plain(context.Context, *testadapter.Step) (testadapter.Exit, error
 }
 
 // family follows no processes on this platform.
-type family struct{}
+type family struct{ took uint64 }
 
-func newFamily(int, []string) *family { return &family{} }
+func newFamily(int, []string, func(string)) *family { return &family{} }
 
 func (*family) busy() bool { return false }
 
