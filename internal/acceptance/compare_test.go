@@ -83,6 +83,7 @@ func ranTraced(t *testing.T, s *strobetest.Strobe, path string, argv []string, e
 
 // TestCompareSessions compares runs of a program that differ in one thing, or in nothing.
 func TestCompareSessions(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	path := strobetest.BuildSource(t, "cpp", "gcc-O0", "compare", readTestdata(t, "compare.cpp"), "-pthread")
 	s := strobetest.Start(t, nil)
@@ -181,6 +182,7 @@ func (d *callDifference) owner(c *comparison) string {
 
 // TestComparePointers: addresses, ids, times and temporary names differ everywhere, and nothing else does.
 func TestComparePointers(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	path := strobetest.BuildSource(t, "cpp", "gcc-O0", "compare", readTestdata(t, "compare.cpp"), "-pthread")
 	s := strobetest.Start(t, nil)
@@ -206,6 +208,7 @@ func TestComparePointers(t *testing.T) {
 
 // TestCompareMany: the 99,991st of 100,000 calls differs. More events than are kept, or sampled calls, are told.
 func TestCompareMany(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	path := strobetest.BuildSource(t, "cpp", "gcc-O0", "compare", readTestdata(t, "compare.cpp"), "-pthread")
 	s := strobetest.Start(t, map[string]any{"events.maxPerSession": 1_000_000, "trace.onFullBuffer": "block"})
@@ -264,6 +267,7 @@ mod tests {
 
 // TestCompareTests compares a failing test with a passing one, one test with itself, and a test under two environments.
 func TestCompareTests(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	strobetest.NeedCommand(t, "cargo")
 	s := strobetest.Start(t, nil)
@@ -337,6 +341,7 @@ TEST_F(Shop, Old) { EXPECT_EQ(sum(make("old")), 60); }
 
 // TestCompareGTest compares two tests of a GoogleTest program with default patterns, over the command line, and two sessions by it.
 func TestCompareGTest(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	path := strobetest.BuildSource(t, "cpp", "gcc-O0", "gtests", compareGTest, "-lgtest", "-lgtest_main", "-pthread")
 	dir := filepath.Dir(filepath.Dir(path)) // the sources are there, too
@@ -381,6 +386,7 @@ int main(int argc, char **argv) { return wait_for(argc - 1); }
 
 // TestCompareIsCanceled: a comparison is a run like others, which ends when it is told to, and leaves no process and no session.
 func TestCompareIsCanceled(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	path := strobetest.BuildSource(t, "cpp", "gcc-O0", "waiting", compareStuck)
 	s := strobetest.Start(t, nil)
@@ -408,6 +414,7 @@ func TestCompareIsCanceled(t *testing.T) {
 
 // TestCompareUnsupported: where functions cannot be traced, the answer says so, and nothing is called the same.
 func TestCompareUnsupported(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	strobetest.NeedCommand(t, "go", "python3")
 	s := strobetest.Start(t, nil)

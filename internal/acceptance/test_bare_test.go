@@ -49,6 +49,7 @@ func outputOf(t *testing.T, r *testAnswer) []byte {
 
 // TestBareCommand: a program that is run as tests ends as it does without Strobe, and writes the same bytes, on each of its two streams.
 func TestBareCommand(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedCommand(t, "sh", "awk")
 	s := strobetest.Start(t, nil)
 	big := "awk 'BEGIN { for (i = 0; i < 200000; i++) printf \"line %d of much output\\n\", i }'"
@@ -118,6 +119,7 @@ func mixed(all []byte, want bareEnd) bool {
 
 // TestBareFrameworks: what tests print is all there under their framework's reporter, too, and the exit code is the framework's own.
 func TestBareFrameworks(t *testing.T) {
+	t.Parallel()
 	const lines = 500
 	said := func(stream string) (out []string) {
 		for i := range lines {
@@ -137,6 +139,7 @@ func TestBareFrameworks(t *testing.T) {
 import ("fmt"; "os"; "testing")
 
 func TestSays(t *testing.T) {
+	t.Parallel()
 	for i := 0; i < %d; i++ {
 		fmt.Printf("stdout says number %%d \\ \" {}\n", i)
 		fmt.Fprintf(os.Stderr, "stderr says number %%d \\ \" {}\n", i)

@@ -11,6 +11,7 @@ import (
 
 // TestNoTests: a project without tests is not an error but an answer: what it is, and the next step.
 func TestNoTests(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedCommand(t, "go", "cargo", "cmake", "meson", "node", "python3")
 	s := strobetest.Start(t, nil)
 	for _, x := range []struct {
@@ -47,6 +48,7 @@ func TestNoTests(t *testing.T) {
 
 // TestBrokenIsNotNoTests: where the code does not compile, there may well be tests.
 func TestBrokenIsNotNoTests(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedCommand(t, "go", "cargo", "cmake", "gcc", "python3")
 	s := strobetest.Start(t, nil)
 	for name, x := range map[string]struct {
@@ -76,6 +78,7 @@ func TestBrokenIsNotNoTests(t *testing.T) {
 // TestFirstTestOfABug is scenario D of the seeds: somebody reports a bug in a project without tests. debug_test says so and names the
 // next step; that gives a first test; made to show the bug, it fails at its place; with the bug mended it passes, and stays.
 func TestFirstTestOfABug(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedCommand(t, "cargo")
 	s := strobetest.Start(t, nil)
 	const manifest = "[package]\nname = \"parser\"\nversion = \"0.1.0\"\nedition = \"2021\"\n"

@@ -194,6 +194,7 @@ func sameAsBare(t *testing.T, s *strobetest.Strobe, l *largeSuite) {
 
 // TestLargeSuites: the counts of large suites of others are their frameworks' own.
 func TestLargeSuites(t *testing.T) {
+	t.Parallel()
 	s := strobetest.Start(t, nil)
 	t.Run("go", func(t *testing.T) {
 		strobetest.NeedCommand(t, "go")

@@ -31,6 +31,7 @@ mod tests {
 // TestScenarioA is scenario A of the seeds: what failed, where and why, without a line of the framework's output; then the code is mended, and
 // that one test and all of them pass.
 func TestScenarioA(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedCommand(t, "cargo")
 	s := strobetest.Start(t, nil)
 	dir := project(t, map[string]string{"Cargo.toml": cargoManifest, "src/lib.rs": wrongParser})
@@ -126,6 +127,7 @@ func deadlocked(t *testing.T, s *strobetest.Strobe, request args, name string) (
 // TestScenarioB is scenario B of the seeds: an integration test stands still; its locks are named while it does, and again in the result when
 // it was ended at its time limit, with all its processes.
 func TestScenarioB(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	strobetest.NeedCommand(t, "cargo", "sleep")
 	s := strobetest.Start(t, nil)

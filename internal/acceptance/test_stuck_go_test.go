@@ -26,6 +26,7 @@ func goProject(t *testing.T) string {
 // TestStuckGo runs Go tests that stand still for ever, each in its way: they are told as stuck while they run, and in which function
 // what waits.
 func TestStuckGo(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	strobetest.NeedCommand(t, "go")
 	s := strobetest.Start(t, nil)
@@ -50,19 +51,7 @@ func TestStuckGo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dir := goProject(t)
-			var r testAnswer
-			s.Call(t, "debug_test", args{"projectRoot": dir, "args": []string{"-run=^" + name + "$", "-parallel=3"}, "timeout": 120000}, &r)
-			id := r.TestRunID
-			strobetest.Eventually(t, endLimit, "it to be called stuck", func() bool {
-				r = testAnswer{}
-				s.Call(t, "debug_test", args{"action": "status", "testRunId": id, "waitMs": 200}, &r)
-				return r.Progress == nil || len(r.Progress.Stuck) > 0
-			})
-			if r.Progress == nil {
-				t.Fatalf("it ended: %+v %+v", r, r.Result)
-			}
-			st := r.Progress.Stuck[0]
+			st := seenStuck(t, s, args{"projectRoot": goProject(t), "args": []string{"-run=^" + name + "$", "-parallel=3"}, "timeout": 120000})
 			if !strings.HasPrefix(st.Diagnosis, "deadlock: goroutine ") || !strings.Contains(st.Diagnosis, want[0]) || !strings.Contains(st.Diagnosis, "no goroutine can go on") || !strings.HasPrefix(st.Name, "shop::"+name) {
 				t.Errorf("%+v, want %s", st, want[0])
 			}
@@ -71,13 +60,13 @@ func TestStuckGo(t *testing.T) {
 			}) {
 				t.Errorf("%+v, want a stack with %s, and no patterns, which Go's functions are not traced by", st, want[1])
 			}
-			s.Call(t, "debug_test", args{"action": "cancel", "testRunId": id}, &r)
 		})
 	}
 }
 
 // TestSlowGoIsNotStuck runs Go tests that take their time: none is ever called stuck.
 func TestSlowGoIsNotStuck(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	strobetest.NeedCommand(t, "go")
 	s := strobetest.Start(t, nil)
@@ -103,6 +92,7 @@ func TestSlowGoIsNotStuck(t *testing.T) {
 
 // TestGoAtItsTimeout: goroutines are in the result of a run that is ended for its time, in place of threads.
 func TestGoAtItsTimeout(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	strobetest.NeedCommand(t, "go")
 	s := strobetest.Start(t, nil)
@@ -121,6 +111,7 @@ func TestGoAtItsTimeout(t *testing.T) {
 
 // TestGoInC: a test that sleeps in C is slow, and one that waits for itself is stuck also where C code is linked.
 func TestGoInC(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	strobetest.NeedCommand(t, "go", "gcc")
 	s := strobetest.Start(t, nil)
@@ -143,6 +134,7 @@ func TestGoInC(t *testing.T) {
 // TestGoBesideTicker: where another goroutine idles on a ticker nothing is certain, and the result of the time-out still names what the
 // test waits for.
 func TestGoBesideTicker(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	strobetest.NeedCommand(t, "go")
 	s := strobetest.Start(t, nil)
@@ -157,6 +149,7 @@ import (
 )
 
 func TestTick(t *testing.T) {
+	t.Parallel()
 	go func() {
 		for range time.Tick(500 * time.Millisecond) {
 		}
@@ -177,6 +170,7 @@ func TestTick(t *testing.T) {
 
 // TestStuckGoVersions: what is stuck and what is slow is told apart with other versions of Go, too.
 func TestStuckGoVersions(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	strobetest.Soak(t)
 	strobetest.NeedNetwork(t)

@@ -39,6 +39,7 @@ fn position(items: &[u32], want: u32) -> usize {
 
 // TestStuckRust runs tests of a cargo project that never end, each in its way. Its build takes its time without a word, which is no stuck test.
 func TestStuckRust(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	strobetest.NeedCommand(t, "cargo")
 	s := strobetest.Start(t, nil)

@@ -104,6 +104,7 @@ func withoutArguments(name string) string {
 // TestSuggestedTraces: each pattern that a failure suggests, given to a run of that one test, selects functions of the project, and calls of
 // them are recorded.
 func TestSuggestedTraces(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	all := maps.Clone(suggested)
@@ -156,6 +157,7 @@ func TestSuggestedTraces(t *testing.T) {
 
 // TestNothingToSuggest: a language whose functions cannot be traced, and a program without debug information, have a note instead.
 func TestNothingToSuggest(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedCommand(t, "go", "g++")
 	s := strobetest.Start(t, nil)
 	dir := project(t, map[string]string{"go.mod": "module example.com/sums\n\ngo 1.21\n", "sums_test.go": goTests})

@@ -52,6 +52,7 @@ const cgoTest = `package NAME
 import "testing"
 
 func TestThree(t *testing.T) {
+	t.Parallel()
 	t.Log("three")
 	if got := Total(3); got != 3 {
 		t.Errorf("Total(3) = %d", got)
@@ -59,6 +60,7 @@ func TestThree(t *testing.T) {
 }
 
 func TestWrong(t *testing.T) {
+	t.Parallel()
 	if got := Total(4); got != 7 {
 		t.Errorf("Total(4) = %d, want 7", got)
 	}
@@ -200,6 +202,7 @@ func toldOf(t *testing.T, r testAnswer) string {
 // TestScenarioC: tests that other programs start are traced in their own processes, each one's calls with its pid, and nothing of what
 // starts them; results and output are those of a plain run. TestTracedRun has the same of cargo.
 func TestScenarioC(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	for name, c := range driven {

@@ -102,6 +102,7 @@ func testNames(t *testing.T, file string) (names []string) {
 
 // TestCargoWorkspace: three crates, of which one needs another; all at the root, each from its folder or by its name.
 func TestCargoWorkspace(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedCommand(t, "cargo")
 	files := map[string]string{"Cargo.toml": "[workspace]\nresolver = \"2\"\nmembers = [\"crates/*\"]\n"}
 	for _, name := range []string{"alpha", "beta", "gamma"} {
@@ -123,6 +124,7 @@ func TestCargoWorkspace(t *testing.T) {
 
 // TestGoWorkspace: two modules of a go.work, with no module at the root.
 func TestGoWorkspace(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedCommand(t, "go")
 	files := map[string]string{
 		"go.work":    "go 1.21\n\nuse (\n\t./api\n\t./lib\n)\n",
@@ -163,6 +165,7 @@ func nodeEnv(t *testing.T) map[string]string {
 
 // TestNodeWorkspace: two packages with a framework each. One is chosen, the other told of; both can be asked for.
 func TestNodeWorkspace(t *testing.T) {
+	t.Parallel()
 	root := nodeProject(t, ".", map[string]string{
 		"package.json":                 `{"name": "all", "private": true, "workspaces": ["packages/*"]}`,
 		"packages/web/package.json":    `{"name": "web", "type": "module", "scripts": {"test": "vitest run"}, "devDependencies": {"vitest": "*"}}`,
@@ -184,6 +187,7 @@ func TestNodeWorkspace(t *testing.T) {
 
 // TestTwoLanguages: a repository with a Python project and a JavaScript project side by side, and nothing at its root.
 func TestTwoLanguages(t *testing.T) {
+	t.Parallel()
 	python := strobetest.PythonEnv(t, "pytest")
 	env := nodeEnv(t)
 	env["PATH"] = filepath.Join(python, "bin") + string(os.PathListSeparator) + env["PATH"]

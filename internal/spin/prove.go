@@ -27,6 +27,7 @@ const (
 type Result struct {
 	Endless bool
 	Why     string // not endless: what it did, or what is not known
+	Unknown bool   // it came to an instruction that the interpreter does not know
 	// Length is how many instructions a round has. Places are the addresses of its instructions, in the order of their first execution.
 	Length int
 	Places []uint64
@@ -108,7 +109,7 @@ func (p *prover) run() (Result, error) {
 				return Result{Why: fmt.Sprintf("no round of it was found within %d instructions", maxSteps)}, nil
 			}
 			if err := p.m.Step(p.sys.Outer); err != nil {
-				return Result{Why: err.Error()}, err
+				return Result{Why: err.Error(), Unknown: errors.Is(err, emulate.ErrUnknown)}, err
 			}
 			if steps%clockEvery == 0 && time.Since(began) > maxTime {
 				return Result{Why: fmt.Sprintf("no round of it was found within %d instructions", steps)}, nil

@@ -43,10 +43,7 @@ func (w *loopWatch) due(now, news time.Time, running bool, list func() []member)
 		return nil, false
 	}
 	all = list()
-	pids := []int{}
-	for _, m := range all {
-		pids = append(pids, m.pid)
-	}
+	pids := pidsOf(all)
 	slices.Sort(pids)
 	if w.procs == nil {
 		w.procs = pids
@@ -110,10 +107,7 @@ func (r *Run) loops(w *loopWatch, stop <-chan struct{}, procs *family, all []mem
 func (r *Run) examineLoops(w *loopWatch, all []member, look looker, spin spinner) (f finding, mutual bool) {
 	ctx, cancel := r.looking()
 	defer cancel()
-	pids := make([]int, len(all))
-	for i, m := range all {
-		pids[i] = m.pid
-	}
+	pids := pidsOf(all)
 	rep, err := look(ctx, pids)
 	if err != nil || rep == nil {
 		return finding{}, false

@@ -48,6 +48,14 @@ func (m *member) active() bool {
 	return m.state == 'R' || m.state == 'D' || m.state == 'T' || m.state == 't'
 }
 
+func pidsOf(all []member) []int {
+	pids := make([]int, len(all))
+	for i, m := range all {
+		pids[i] = m.pid
+	}
+	return pids
+}
+
 // watched begins to watch a step that runs tests; the function it returns ends that.
 func (r *Run) watched(step *testadapter.Step, procs *family, look looker, spin spinner) func() {
 	if step.Phase == testadapter.Compiling {
@@ -159,10 +167,7 @@ func (r *Run) confirmed(stop <-chan struct{}, all []member, look looker) finding
 func (r *Run) examine(all []member, look looker) finding {
 	ctx, cancel := r.looking()
 	defer cancel()
-	pids := make([]int, len(all))
-	for i, m := range all {
-		pids[i] = m.pid
-	}
+	pids := pidsOf(all)
 	rep, err := look(ctx, pids)
 	if err != nil || rep == nil {
 		return finding{}
@@ -354,10 +359,7 @@ func (r *Run) lastLook(all []member, look looker, spin spinner) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), lookMax)
 	defer cancel()
-	pids := make([]int, len(all))
-	for i, m := range all {
-		pids[i] = m.pid
-	}
+	pids := pidsOf(all)
 	rep, err := look(ctx, pids)
 	if err != nil || rep == nil {
 		return

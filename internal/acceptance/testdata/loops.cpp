@@ -88,7 +88,7 @@ static int stuck(const std::string &how) {
 static unsigned long collatz(unsigned long n) { unsigned long k = 0; while (n != 1) { n = n % 2 ? 3 * n + 1 : n / 2; k++; } return k; }
 
 static const auto begun = std::chrono::steady_clock::now();
-static bool early() { return std::chrono::steady_clock::now() - begun < std::chrono::milliseconds(5500); }
+static bool early() { return std::chrono::steady_clock::now() - begun < std::chrono::milliseconds(4700); }
 static bool early_enough(unsigned n) { return n % 1000 != 0 || early(); }
 
 static int slow(const std::string &how) {
@@ -96,8 +96,8 @@ static int slow(const std::string &how) {
 	if (how == "collatz") for (unsigned long n = 1; early_enough(unsigned(n)); n++) sink = collatz(n);
 	if (how == "fib") { struct F { static long f(int n) { return n < 2 ? n : f(n - 1) + f(n - 2); } }; for (int i = 0; early(); i++) sink = F::f(30); }
 	if (how == "deadline") while (early()) ;
-	if (how == "spinwait") { std::thread t([] { usleep(5500000); flag = true; }); while (!flag) ; t.join(); }
-	if (how == "pollwait") { std::thread t([] { usleep(5500000); flag = true; }); while (!flag) usleep(1000); t.join(); }
+	if (how == "spinwait") { std::thread t([] { usleep(4700000); flag = true; }); while (!flag) ; t.join(); }
+	if (how == "pollwait") { std::thread t([] { usleep(4700000); flag = true; }); while (!flag) usleep(1000); t.join(); }
 	if (how == "computes") { std::thread t([] { unsigned long x = 1; for (int i = 0; early(); i++) for (int k = 0; k < 1000000; k++) x = x * 6364136223846793005ul + 1; sink = x; flag = true; }); while (!flag) sched_yield(); t.join(); }
 	if (how == "sort") { std::vector<unsigned> v(20000); unsigned x = 1; for (auto &e : v) e = x = x * 1664525 + 1013904223; while (early()) { auto w = v; for (size_t i = 1; i < w.size(); i++) for (size_t k = i; k > 0 && w[k - 1] > w[k]; k--) std::swap(w[k - 1], w[k]); sink = w[0]; } }
 	if (how == "series") { double s = 0; for (long k = 0; k % 100000 || early(); k++) s += (k % 2 ? -1.0 : 1.0) / (2 * k + 1); sink = s * 4; }

@@ -3,6 +3,7 @@ package native
 import (
 	"context"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/strobe-debug/strobe/internal/collector"
@@ -53,5 +54,35 @@ func TestPatternsDuringBirths(t *testing.T) {
 			t.Fatalf("round %d: %q, exit %+v", i, out, s.Exit())
 		}
 		checkBalance(t, sink)
+	}
+}
+
+const birthsAtTheEnd = `
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+static void *nothing(void *p) { return p; }
+static void *makes(void *p) { for (;;) { pthread_t t; if (pthread_create(&t, 0, nothing, 0) == 0) pthread_detach(t); } }
+int main(int argc, char **argv) {
+	pthread_t t[3];
+	for (int i = 0; i < 3; i++) pthread_create(&t[i], 0, makes, 0);
+	struct timespec d = {0, atoi(argv[1]) * 1000};
+	nanosleep(&d, 0);
+	_exit(3);
+}
+`
+
+// TestBirthsAtTheEnd: a program that ends while its threads are being born ends, whichever of the kernel's reports come.
+func TestBirthsAtTheEnd(t *testing.T) {
+	prog := build(t, "atend.c", birthsAtTheEnd, "gcc", "-g", "-O1", "-pthread")
+	for i := range 120 {
+		sink := newSink(t)
+		sink.keep, sink.block = false, true
+		s := startProgram(t, testRuntime(t), sink, filepath.Dir(prog), nil, prog, strconv.Itoa(i*40))
+		s.wait(t)
+		if s.Exit().Code != 3 {
+			t.Fatalf("round %d: exit %+v", i, s.Exit())
+		}
 	}
 }

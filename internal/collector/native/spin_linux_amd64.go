@@ -122,39 +122,51 @@ func (p *process) mayRun(tid int) bool {
 
 // prove runs a copy of the stopped thread on. all: nothing else of the processes runs; alone: nothing else could.
 func (s *spinning) prove(all, alone bool) {
+	s.leave(func(m *unwind.Module) bool { return m.Mod.Path == "[vdso]" })
+	if s.attempt(all, alone); s.res.Unknown {
+		// It may be amid a function of a library that uses what the CPU has: once it is out of that, calls of it are answered.
+		at := s.regs.Rip
+		s.leave(func(m *unwind.Module) bool { return at >= m.Lo && at < m.Hi })
+		s.attempt(all, alone)
+	}
+}
+
+// attempt reads the thread's registers, and runs a copy of it on.
+func (s *spinning) attempt(all, alone bool) {
 	regs, err := ptrace.GetRegs(s.tid)
 	if err != nil {
-		s.res.Why = "its registers cannot be read"
+		s.res = spin.Result{Why: "its registers cannot be read"}
 		return
 	}
 	vec, err := ptrace.GetVectors(s.tid)
 	if err != nil {
-		s.res.Why = "its registers cannot be read"
+		s.res = spin.Result{Why: "its registers cannot be read"}
 		return
 	}
-	regs = s.leaveVDSO(regs)
 	s.regs = regs
 	s.lo, s.stack = s.p.copyStack(regs.Rsp, make([]byte, stackBytes))
 	if again := hideInterrupt(s.tid, regs); again != regs {
 		ptrace.SetRegs(s.tid, &again) //nolint:errcheck // it has ended
-		s.res.Why = "it is in a system call"
+		s.res = spin.Result{Why: "it is in a system call"}
 		return
 	}
 	if !all {
-		s.res.Why = "another thread could not be stopped"
+		s.res = spin.Result{Why: "another thread could not be stopped"}
 		return
 	}
 	if nr := int64(regs.Orig_rax); nr >= 0 && int64(regs.Rax) < 0 && int64(regs.Rax) >= -4095 {
 		if !spin.Sleeping(uint64(nr), [6]uint64{regs.Rdi, regs.Rsi, regs.Rdx, regs.R10, regs.R8, regs.R9}) {
-			s.res.Why = "it is in a system call"
+			s.res = spin.Result{Why: "it is in a system call"}
 			return
 		}
 		regs.Rax = 0 // it sleeps to the end
 	}
-	th := emulate.Thread{RIP: regs.Rip, Flags: regs.Eflags, XMM: vec, FSBase: regs.Fs_base, GSBase: regs.Gs_base,
+	s.th = emulate.Thread{RIP: regs.Rip, Flags: regs.Eflags, XMM: vec, FSBase: regs.Fs_base, GSBase: regs.Gs_base,
 		Reg: [16]uint64{regs.Rax, regs.Rcx, regs.Rdx, regs.Rbx, regs.Rsp, regs.Rbp, regs.Rsi, regs.Rdi, regs.R8, regs.R9, regs.R10, regs.R11, regs.R12, regs.R13, regs.R14, regs.R15}}
-	s.th, s.sys = th, &spin.System{Memory: s.memory(), Outer: s.outer(), Text: sync.OnceValue(s.text), Alone: alone}
-	s.res = spin.Prove(s.sys, &th)
+	if s.sys == nil {
+		s.sys = &spin.System{Memory: s.memory(), Outer: s.outer(), Text: sync.OnceValue(s.text), Alone: alone}
+	}
+	s.res = spin.Prove(s.sys, &s.th)
 }
 
 // text finds the library's functions on texts and memory. Indirect ones are asked which of their forms they chose.
@@ -180,27 +192,27 @@ func (s *spinning) text() map[uint64]string {
 	return out
 }
 
-// maxVDSO bounds the instructions that a thread is made to run to leave the vDSO, where most loops that look at the clock are met: its data
-// cannot be read from outside.
-const maxVDSO = 400
+// maxLeaving bounds the instructions that a thread is made to run to leave code that its copy cannot run: the vDSO, whose data cannot be read
+// from outside and where most loops that look at the clock are met, and functions of a library that are written for one CPU.
+const maxLeaving = 600
 
-func (s *spinning) leaveVDSO(regs ptrace.Regs) ptrace.Regs {
-	i := slices.IndexFunc(s.view.Modules, func(m unwind.Module) bool { return m.Mod.Path == "[vdso]" })
-	if i < 0 {
-		return regs
-	}
-	m := &s.view.Modules[i]
-	for range maxVDSO {
-		if regs.Rip < m.Lo || regs.Rip >= m.Hi || !ptrace.BriefStep(s.tid, spinStop) {
-			break
+// leave steps the thread on while it is in a module.
+func (s *spinning) leave(in func(m *unwind.Module) bool) {
+	var m *unwind.Module
+	for i := range s.view.Modules {
+		if in(&s.view.Modules[i]) {
+			m = &s.view.Modules[i]
 		}
-		next, err := ptrace.GetRegs(s.tid)
-		if err != nil {
-			break
-		}
-		regs = next
 	}
-	return regs
+	if m == nil {
+		return
+	}
+	for range maxLeaving {
+		regs, err := ptrace.GetRegs(s.tid)
+		if err != nil || regs.Rip < m.Lo || regs.Rip >= m.Hi || int64(regs.Orig_rax) >= 0 && int64(regs.Rax) < 0 && int64(regs.Rax) >= -4095 || !ptrace.BriefStep(s.tid, spinStop) {
+			return
+		}
+	}
 }
 
 // spinMemory is a process's memory that knows what others may change.

@@ -42,6 +42,10 @@ func (t *target) firstStop(s ptrace.Stop) {
 		t.forgetNew(s.TID) // behind it: until then the parent's region is kept
 		return
 	}
+	if s.Event == ptrace.EventExit && tgid(s.TID) != s.TID { // its process ended while it was born, and its creator with it
+		ptrace.Cont(s.TID, 0) //nolint:errcheck // it ends
+		return
+	}
 	t.orphans[s.TID] = orphan{s, time.Now()}
 	t.strays.Store(int32(len(t.orphans)))
 }
@@ -64,7 +68,7 @@ func (t *target) created(th *thread, s ptrace.Stop) {
 		if first, ok := t.orphans[child]; ok {
 			t.forgetNew(child)
 			t.adopt(first.stop, from)
-		} else {
+		} else if from.event != ptrace.EventClone || tgid(child) != 0 { // else it has ended already
 			t.waiting[child] = from
 			th.p.memory().awaited.Add(1)
 		}
