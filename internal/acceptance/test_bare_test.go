@@ -139,7 +139,6 @@ func TestBareFrameworks(t *testing.T) {
 import ("fmt"; "os"; "testing")
 
 func TestSays(t *testing.T) {
-	t.Parallel()
 	for i := 0; i < %d; i++ {
 		fmt.Printf("stdout says number %%d \\ \" {}\n", i)
 		fmt.Fprintf(os.Stderr, "stderr says number %%d \\ \" {}\n", i)

@@ -149,7 +149,6 @@ import (
 )
 
 func TestTick(t *testing.T) {
-	t.Parallel()
 	go func() {
 		for range time.Tick(500 * time.Millisecond) {
 		}
