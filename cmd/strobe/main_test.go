@@ -171,24 +171,16 @@ func newHome(t *testing.T) string {
 	return home
 }
 
-func TestInitializeIsFast(t *testing.T) {
+// TestInitialize: every client is answered, by the daemon that the first one started. bench/latency.go measures how fast.
+func TestInitialize(t *testing.T) {
 	home := newHome(t)
-	startProxy(t, home).greet() // warms the daemon
-	var times []time.Duration
-	for range 9 {
-		start := time.Now()
+	for range 5 {
 		p := startProxy(t, home)
 		r := p.greet()
-		times = append(times, time.Since(start))
 		if !strings.Contains(string(r.Result), `"serverInfo":{"name":"strobe","version":"`) {
 			t.Errorf("initialize = %s", r.Result)
 		}
 		p.end()
-	}
-	slices.Sort(times)
-	t.Logf("process start to initialize answered: median %v, worst %v", times[4], times[8])
-	if times[4] > 50*time.Millisecond {
-		t.Errorf("initialize took %v, want under 50 ms", times[4])
 	}
 }
 

@@ -105,7 +105,7 @@ func TestBadPatterns(t *testing.T) {
 	if err := s.Try("debug_trace", args{"sessionId": l.SessionID, "add": []string{bomb, strings.Repeat("**a", 100) + "b"}}, &state); err != nil {
 		t.Errorf("patterns with many stars: %.500s", err)
 	}
-	if took := time.Since(started); took > 5*time.Second {
+	if took := time.Since(started); took > time.Minute {
 		t.Errorf("patterns with many stars took %v", took)
 	}
 	var removed struct{ Warnings []string }

@@ -289,12 +289,8 @@ func TestGrandchildKeepsPipe(t *testing.T) {
 	r := &recorder{}
 	c, cmd := run(t, Pipes, Options{}, r, `(sleep 0.6; echo late) & echo early`)
 	cmd.Wait()
-	start := time.Now()
 	if c.Settle(context.Background(), 100*time.Millisecond) {
 		t.Error("Settle says all streams ended")
-	}
-	if d := time.Since(start); d > 500*time.Millisecond {
-		t.Errorf("Settle took %v", d)
 	}
 	if got := r.text(Stdout); got != "early\n" {
 		t.Errorf("stdout = %q", got)

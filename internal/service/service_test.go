@@ -331,7 +331,7 @@ func TestStopEndsWaitingQuery(t *testing.T) {
 	if err := <-done; fault.CodeOf(err) != fault.SessionNotFound {
 		t.Errorf("query = %v", err)
 	}
-	if d := time.Since(start); d > 5*time.Second {
+	if d := time.Since(start); d > 25*time.Second {
 		t.Errorf("stop took %v", d)
 	}
 }
@@ -342,7 +342,7 @@ func TestWaitingQuerySeesTheEnd(t *testing.T) {
 	l := must[LaunchResult](t, s, "debug_launch", map[string]any{"command": "true", "projectRoot": t.TempDir()})
 	start := time.Now()
 	q := must[answer](t, s, "debug_query", map[string]any{"sessionId": l.SessionID, "eventType": "stdout", "waitMs": 20000})
-	if d := time.Since(start); d > 5*time.Second || q.TotalCount != 0 || q.Hint == "" {
+	if d := time.Since(start); d > 15*time.Second || q.TotalCount != 0 || q.Hint == "" {
 		t.Errorf("query = %+v after %v", q, d)
 	}
 }

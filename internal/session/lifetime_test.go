@@ -205,12 +205,8 @@ func TestStopEndsQueries(t *testing.T) {
 		<-use.Done()
 		release()
 	}()
-	start := time.Now()
 	if _, err := f.Stop(context.Background(), s.ID, StopOptions{Kill: true}); err != nil {
 		t.Fatal(err)
-	}
-	if d := time.Since(start); d > 2*time.Second {
-		t.Errorf("stop took %v", d)
 	}
 	if cause := context.Cause(use); fault.CodeOf(cause) != fault.SessionNotFound {
 		t.Errorf("cause = %v", cause)

@@ -68,7 +68,7 @@ func TestMutations(t *testing.T) {
 			}
 			walk(d, 60)
 			d.Close()
-			if took := time.Since(start); took > 10*time.Second {
+			if took := time.Since(start); took > time.Minute {
 				t.Errorf("%s, damage %d: took %v", filepath.Base(src), n, took)
 			}
 			if err := os.Remove(path); err != nil {

@@ -208,7 +208,7 @@ func TestVariableMutations(t *testing.T) {
 				askAll(d)
 				d.Close()
 			}
-			if took := time.Since(start); took > 10*time.Second {
+			if took := time.Since(start); took > time.Minute {
 				t.Errorf("%s, damage %d: took %v", filepath.Base(src), n, took)
 			}
 			if err := os.Remove(path); err != nil {

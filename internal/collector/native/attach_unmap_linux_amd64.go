@@ -16,6 +16,7 @@ const unmapWait = 300 * time.Millisecond
 func (t *target) unmapAll(ctx context.Context) {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
+	gone := map[*thread]bool{}
 	for started := time.Now(); ; <-tick.C {
 		left := 0
 		for _, p := range t.processes() {
@@ -24,7 +25,7 @@ func (t *target) unmapAll(ctx context.Context) {
 			}
 			done := false
 			err := t.tracer.Do(ctx, func() (err error) {
-				done, err = p.unmap()
+				done, err = p.unmap(gone)
 				return err
 			})
 			if err != nil && !p.endedBefore(err) {
@@ -60,8 +61,9 @@ func (p *process) mayUnmap() bool {
 	return true
 }
 
-// unmap is unmapAll of one process, if no thread stands in what goes or has to return there. Tracer thread only.
-func (p *process) unmap() (bool, error) {
+// unmap is unmapAll of one process, if no thread stands in what goes or has to return there. No hook stands any more, so a thread
+// that has left once has left for good: it is in gone, and is not asked again. Tracer thread only.
+func (p *process) unmap(gone map[*thread]bool) (bool, error) {
 	if p.unmapped {
 		return true, nil
 	}
@@ -70,15 +72,20 @@ func (p *process) unmap() (bool, error) {
 		return false, err
 	}
 	defer resume()
-	defer p.haltRunning()()
+	defer p.haltRunningBut(gone)()
 	maps, err := readMaps(p.pid)
 	if err != nil {
 		return false, err
 	}
+	left := false
 	for _, each := range p.allThreads() {
-		if !p.threadFree(each, maps) {
-			return false, nil
+		if !gone[each] {
+			gone[each] = p.threadFree(each, maps)
+			left = left || !gone[each]
 		}
+	}
+	if left {
+		return false, nil
 	}
 	r, err := begin(p.t.tracer, th.tid, p.gadget)
 	if err != nil {

@@ -246,10 +246,13 @@ func (p *process) onlyThreadStopped() bool {
 }
 
 // haltRunning stops all threads that are on a CPU or could be at once.
-func (p *process) haltRunning() (resume func()) {
+func (p *process) haltRunning() (resume func()) { return p.haltRunningBut(nil) }
+
+// haltRunningBut is haltRunning that spares some threads.
+func (p *process) haltRunningBut(spared map[*thread]bool) (resume func()) {
 	var back []func()
 	for _, th := range p.allThreads() {
-		if th.stopped {
+		if th.stopped || spared[th] {
 			continue
 		}
 		if nr, _, running := blockedPC(th.p.pid, th.tid); running || nr < 0 || p.copying(th, nr) {

@@ -234,17 +234,30 @@ func (p *process) framesGone(ctx context.Context) (bool, error) {
 
 // threadFree reports that one thread is not in a stub and has none to return through. Tracer thread only.
 func (p *process) threadFree(th *thread, maps []mapping) bool {
-	pc, sp, ok := waitsAt(th.p.pid, th.tid)
-	if !ok {
+	pc, sp, waits := waitsAt(th.p.pid, th.tid)
+	if !waits {
 		regs, err := ptrace.GetRegs(th.tid)
 		if err != nil {
 			return err == unix.ESRCH
 		}
 		pc, sp = regs.Rip, regs.Rsp
 	}
-	if p.inStub(pc) || pc-p.regionAddr < ring.CodeBytes {
+	if p.ours(pc) || !p.stackFree(sp, maps) {
 		return false
 	}
+	if !waits {
+		return true
+	}
+	// It may have woken meanwhile, and returned into a stub through a word that the search came to too late.
+	pc, _, waits = waitsAt(th.p.pid, th.tid)
+	return waits && !p.ours(pc)
+}
+
+// ours reports whether an address is in a stub or in the agent.
+func (p *process) ours(pc uint64) bool { return p.inStub(pc) || pc-p.regionAddr < ring.CodeBytes }
+
+// stackFree reports that no word of a stack, from sp up, leads into a stub.
+func (p *process) stackFree(sp uint64, maps []mapping) bool {
 	for _, m := range maps {
 		if sp < m.lo || sp >= m.hi {
 			continue
