@@ -41,8 +41,8 @@ var mayImport = map[string][]string{
 	"internal/store":            {},
 	"internal/settings":         {},
 	"internal/iochan":           {},
-	"internal/collector":        {"internal/waits"}, // the shape of what threads do
-	"internal/collector/native": {"internal/collector", "internal/inspect", "internal/ptrace", "internal/ring", "internal/hook", "internal/symbol", "internal/capture", "internal/expr", "internal/snapshot", "internal/unwind", "internal/waits", "internal/exception", "internal/step", "internal/spin", "internal/emulate"},
+	"internal/collector":        {"internal/waits"},                                                                                                                                                                                                                                                                                                  // the shape of what threads do
+	"internal/collector/native": {"internal/collector", "internal/inspect", "internal/ptrace", "internal/ring", "internal/hook", "internal/symbol", "internal/capture", "internal/expr", "internal/snapshot", "internal/unwind", "internal/waits", "internal/exception", "internal/step", "internal/spin", "internal/emulate", "internal/goroutine"}, // names of Go's code
 	"internal/snapshot":         {"internal/symbol", "internal/capture", "internal/unwind", "internal/exception", "internal/expr"},
 	"internal/corefile":         {"internal/collector", "internal/inspect", "internal/snapshot", "internal/symbol", "internal/unwind", "internal/waits"},
 	"internal/inspect":          {"internal/collector", "internal/snapshot", "internal/symbol", "internal/capture", "internal/expr", "internal/unwind"},

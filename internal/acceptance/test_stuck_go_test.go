@@ -73,19 +73,7 @@ func TestSlowGoIsNotStuck(t *testing.T) {
 	for _, name := range []string{"Sleep", "Ticker", "Select", "Network", "Child", "ChildOutput", "Work", "Feeder", "Context", "Garbage", "Callback", "Parallel"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dir := goProject(t)
-			var r testAnswer
-			s.Call(t, "debug_test", args{"projectRoot": dir, "args": []string{"-run=^TestSlow" + name + "$"}, "timeout": 120000}, &r)
-			for id := r.TestRunID; r.Status == "running"; {
-				r = testAnswer{}
-				s.Call(t, "debug_test", args{"action": "status", "testRunId": id, "waitMs": 200}, &r)
-				if r.Progress != nil && len(r.Progress.Stuck) > 0 {
-					t.Fatalf("called stuck: %+v", r.Progress.Stuck)
-				}
-			}
-			if r.Status != "completed" || len(r.Result.Stuck) > 0 || r.Result.Summary.Failed > 0 || r.Result.Summary.Passed == 0 {
-				t.Errorf("%+v %+v", r, r.Result)
-			}
+			neverStuck(t, s, args{"projectRoot": goProject(t), "args": []string{"-run=^TestSlow" + name + "$"}})
 		})
 	}
 }

@@ -38,7 +38,7 @@ func TestSlowIsNotStuck(t *testing.T) {
 	for _, how := range []string{"cpu", "sleep", "naps", "child", "sleepingchild", "thread", "condvar", "lock", "pipe", "network", "timedwait", "alarm"} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
-			neverStuck(t, s, path+" slow "+how)
+			neverStuck(t, s, args{"projectRoot": project(t, nil), "command": path + " slow " + how})
 		})
 	}
 }
@@ -81,7 +81,7 @@ func TestBusyIsNotEndless(t *testing.T) {
 	for _, how := range []string{"count", "collatz", "fib", "deadline", "spinwait", "pollwait", "computes", "sort", "series", "text", "cycle", "wait4child", "handoff", "tickets", "hidden"} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
-			neverStuck(t, s, path+" slow "+how)
+			neverStuck(t, s, args{"projectRoot": project(t, nil), "command": path + " slow " + how})
 		})
 	}
 }
@@ -105,11 +105,12 @@ func seenStuck(t *testing.T, s *strobetest.Strobe, what args) stuckTest {
 	return st
 }
 
-// neverStuck runs a program as a test to its end, without its being called stuck.
-func neverStuck(t *testing.T, s *strobetest.Strobe, command string) {
+// neverStuck runs tests that pass, none of which is ever called stuck.
+func neverStuck(t *testing.T, s *strobetest.Strobe, a args) {
 	t.Helper()
 	var r testAnswer
-	s.Call(t, "debug_test", args{"projectRoot": project(t, nil), "command": command, "timeout": 120000}, &r)
+	a["timeout"] = 120000
+	s.Call(t, "debug_test", a, &r)
 	for id := r.TestRunID; r.Status == "running"; {
 		r = testAnswer{}
 		s.Call(t, "debug_test", args{"action": "status", "testRunId": id, "waitMs": 200}, &r)
@@ -117,7 +118,7 @@ func neverStuck(t *testing.T, s *strobetest.Strobe, command string) {
 			t.Fatalf("called stuck: %+v", r.Progress.Stuck)
 		}
 	}
-	if r.Status != "completed" || len(r.Result.Stuck) > 0 || r.Result.Summary.Failed > 0 {
+	if r.Status != "completed" || len(r.Result.Stuck) > 0 || r.Result.Summary.Failed > 0 || r.Result.Summary.Passed == 0 {
 		t.Errorf("%+v %+v", r, r.Result)
 	}
 }

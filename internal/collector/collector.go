@@ -177,6 +177,7 @@ type Spinner interface {
 // Loop is what a thread does that runs.
 type Loop struct {
 	PID, ThreadID int
+	Task          uint64        // address of the runtime's own notion of who runs on the thread: a goroutine, which may go on on another; 0: none
 	Endless       bool          // shown: while nobody else changes its memory, it goes round for ever
 	Between       string        // endless only by itself: which threads change what the others read
 	Livelock      bool          // and yet nothing has got anywhere since the look before

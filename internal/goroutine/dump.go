@@ -34,6 +34,7 @@ const (
 // Goroutine is one goroutine.
 type Goroutine struct {
 	ID       uint64
+	Addr     symbol.Addr // of what the runtime has of it, in the process
 	Status   Status
 	Wait     string        // why it waits, as the runtime says: "chan send", "sync.Mutex.Lock"
 	Channels []Channel     // that it waits for, in the order of their addresses; not those that are nil
@@ -199,7 +200,7 @@ func (r *reader) goroutine(addr uint64) (*Goroutine, error) {
 	if status == stIdle || status == stDead || status == stDeadExtra {
 		return nil, nil
 	}
-	g := &Goroutine{ID: word(l.GID), Parent: word(l.GParent), Status: Other, sp: word(l.GSchedSP), pc: word(l.GSchedPC)}
+	g := &Goroutine{ID: word(l.GID), Addr: symbol.Addr(addr), Parent: word(l.GParent), Status: Other, sp: word(l.GSchedSP), pc: word(l.GSchedPC)}
 	switch status {
 	case stRunnable:
 		g.Status = Runnable

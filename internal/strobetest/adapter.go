@@ -138,7 +138,7 @@ func plainEnviron(environ []string) []string {
 }
 
 var speech = []string{"MFLAGS", "CI", "BUILD_NUMBER", "CONTINUOUS_INTEGRATION", "GITHUB_ACTIONS", "FORCE_COLOR", "NO_COLOR", "PYTEST_ADDOPTS", "NODE_OPTIONS",
-	"RUST_BACKTRACE", "GTEST_COLOR", "CTEST_OUTPUT_ON_FAILURE", "VERBOSE"}
+	"RUST_BACKTRACE", "GTEST_COLOR", "CTEST_OUTPUT_ON_FAILURE", "VERBOSE", "GOFLAGS"}
 
 // feeder hands on what is written in pieces.
 type feeder func(b []byte)

@@ -64,10 +64,13 @@ func (w *loopWatch) due(now, news time.Time, running bool, list func() []member)
 	return all, true
 }
 
-// Looks at threads that may be in a livelock: it takes some until they are met again as they were.
+// Looks that are repeated: at threads that may be in a livelock, which takes some until they are met again as they were, and at goroutines
+// that are about to run.
 const (
-	mutualLooks = 10
-	mutualAfter = 120 * time.Millisecond
+	mutualLooks  = 10
+	mutualAfter  = 120 * time.Millisecond
+	passingLooks = 5
+	passingAfter = 40 * time.Millisecond
 )
 
 // loops looks for loops without an end, twice.
@@ -80,24 +83,29 @@ func (r *Run) loops(w *loopWatch, stop <-chan struct{}, procs *family, all []mem
 			return true
 		}
 	}
-	first, mutual := r.examineLoops(w, all, look, spin)
-	for n := 0; mutual && !first.stuck && n < mutualLooks; n++ {
-		if !pause(mutualAfter) {
-			return
+	seen := func() finding {
+		for n := 1; ; n++ {
+			f, mutual := r.examineLoops(w, all, look, spin)
+			switch {
+			case f.stuck:
+				return f
+			case mutual && n <= mutualLooks:
+				if !pause(mutualAfter) {
+					return finding{}
+				}
+			case f.passing && n <= passingLooks:
+				if !pause(passingAfter) {
+					return finding{}
+				}
+			default:
+				return f
+			}
 		}
-		first, mutual = r.examineLoops(w, all, look, spin)
 	}
-	if !first.stuck || !pause(againAfter) {
+	if first := seen(); !first.stuck || !pause(againAfter) {
 		return
 	}
-	second, mutual := r.examineLoops(w, all, look, spin)
-	for n := 0; mutual && !second.stuck && n < mutualLooks; n++ {
-		if !pause(mutualAfter) {
-			return
-		}
-		second, mutual = r.examineLoops(w, all, look, spin)
-	}
-	if second.stuck && len(procs.every()) == len(all) { // else some lost their parent before they were seen
+	if second := seen(); second.stuck && len(procs.every()) == len(all) { // else some lost their parent before they were seen
 		r.stick(second, all)
 		w.found = true
 	}

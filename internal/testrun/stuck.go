@@ -73,6 +73,7 @@ func (r *Run) watched(step *testadapter.Step, procs *family, look looker, spin s
 // finding is what a look showed.
 type finding struct {
 	stuck     bool
+	passing   bool // what was seen will not last: worth another look at once
 	diagnosis string
 	threads   []StuckLine
 	key       string // the same while nothing moves

@@ -20,17 +20,19 @@ import (
 type goProgram struct {
 	pid     int
 	dump    *goroutine.Dump
-	err     error         // its goroutines could not be read
-	still   string        // the same for as long as none of its threads ran; "": some thread did, while it was read
-	foreign map[int]bool  // threads that wait elsewhere than in Go's own scheduler
-	now     time.Duration // on the clock of its timers
+	err     error                   // its goroutines could not be read
+	still   string                  // the same for as long as none of its threads ran; "": some thread did, while it was read
+	foreign map[int]bool            // threads that wait elsewhere than in Go's own scheduler
+	now     time.Duration           // on the clock of its timers
+	loops   map[int]*collector.Loop // by thread: those that ran a moment ago
+	passing bool                    // never found it on the way from one state to another
 }
 
 // judged is judge, by goroutines where a process is a Go program.
 func (r *Run) judged(rep *collector.ThreadReport, pids []int, loops []collector.Loop) finding {
 	var programs []*goProgram
 	for _, pid := range pids {
-		if p := goProgramOf(pid, r.goLayout); p != nil {
+		if p := goProgramOf(pid, r.goLayout, loopsOf(pid, loops)); p != nil {
 			programs = append(programs, p)
 		}
 	}
@@ -63,6 +65,8 @@ func judgeGo(programs []*goProgram, rep *collector.ThreadReport, pids []int, lim
 	}
 	deadlock, native := len(rest.Deadlocks) > 0, f.threads
 	never := f.stuck && !deadlock
+	var rounds []string
+	live := false
 	var key strings.Builder
 	var all []said
 	for _, p := range programs {
@@ -71,9 +75,17 @@ func judgeGo(programs []*goProgram, rep *collector.ThreadReport, pids []int, lim
 			continue
 		}
 		never = p.never(rep, pids, limit, outside) && never
+		f.passing = f.passing || p.passing
+		for _, g := range p.dump.Goroutines {
+			if l := p.loopOf(g); l != nil {
+				rounds = append(rounds, fmt.Sprintf("goroutine %d: %s", g.ID, loopText(l)))
+				live = live || l.Livelock
+			}
+		}
 		fmt.Fprintf(&key, "%d %s\n", p.pid, p.still)
 		all = append(all, p.say(root, len(programs) > 1)...)
 	}
+	f.passing = f.passing && !never
 	if len(all) == 0 {
 		f.stuck = deadlock || never
 		return f
@@ -86,16 +98,19 @@ func judgeGo(programs []*goProgram, rep *collector.ThreadReport, pids []int, lim
 	}
 	f.key += key.String()
 	f.stuck = never
-	if beside := f.diagnosis; never {
+	beside := f.diagnosis
+	switch {
+	case never && live:
+		f.diagnosis = "livelock: the goroutines undo each other's steps, and none gets anywhere: " + strings.Join(rounds[:min(len(rounds), 3)], "; ")
+	case never && len(rounds) > 0:
+		f.diagnosis = "infinite loop: " + strings.Join(rounds[:min(len(rounds), 3)], "; ")
+	case never:
 		f.diagnosis = "deadlock: " + awaited(all, maxWaits) + "; no goroutine can go on"
-		if beside != "" {
-			f.diagnosis += "; beside it, " + beside
-		}
-	} else {
+	default:
 		f.diagnosis = awaited(all, 1)
-		if beside != "" {
-			f.diagnosis += "; beside it, " + beside
-		}
+	}
+	if beside != "" {
+		f.diagnosis += "; beside it, " + beside
 	}
 	return f
 }
@@ -103,12 +118,20 @@ func judgeGo(programs []*goProgram, rep *collector.ThreadReport, pids []int, lim
 // never reports whether it is certain that no goroutine goes on.
 func (p *goProgram) never(rep *collector.ThreadReport, pids []int, limit time.Duration, outside func(string, []int) bool) bool {
 	d := p.dump
-	if p.still == "" || d.Busy || d.NotShown > 0 {
+	p.passing = true
+	if p.still == "" || d.Busy && len(p.loops) == 0 || d.NotShown > 0 {
 		return false
+	}
+	rounds := 0
+	for _, l := range p.loops {
+		if !l.Endless || l.Between != "" && !l.Livelock {
+			return false
+		}
 	}
 	for _, t := range d.Timers {
 		// Package testing ends a program whose time is up, which lets nobody go on.
 		if !t.Runtime && !strings.HasPrefix(t.Function, "testing.(*M).startAlarm.") && (t.At == 0 || t.At < p.now+limit) {
+			p.passing = false
 			return false
 		}
 	}
@@ -119,17 +142,21 @@ func (p *goProgram) never(rep *collector.ThreadReport, pids []int, limit time.Du
 			users++
 		}
 		switch {
+		case p.loopOf(g) != nil: // also while it is about to run, after another
+			rounds++
 		case g.Moved:
 			return false
 		case g.Status == goroutine.Syscall && slices.ContainsFunc(g.Stack, func(f goroutine.Frame) bool { return f.Function == "os/signal.signal_recv" }):
 		case g.Status == goroutine.Syscall:
 			if !heldForEver(g.Thread, rep, pids, limit, outside) {
+				p.passing = false
 				return false
 			}
 			held[g.Thread] = true
 		case g.Status != goroutine.Waiting:
 			return false
 		case !g.System && !byGoroutines(g.Wait):
+			p.passing = false
 			return false
 		}
 	}
@@ -138,7 +165,28 @@ func (p *goProgram) never(rep *collector.ThreadReport, pids []int, limit time.Du
 			return false
 		}
 	}
-	return users > 0
+	return users > 0 && rounds == len(p.loops)
+}
+
+// loopOf is the loop that a goroutine runs, or nil.
+func (p *goProgram) loopOf(g *goroutine.Goroutine) *collector.Loop {
+	for _, l := range p.loops {
+		if l.Task == uint64(g.Addr) {
+			return l
+		}
+	}
+	return nil
+}
+
+// loopsOf are the loops of a process, by thread.
+func loopsOf(pid int, all []collector.Loop) map[int]*collector.Loop {
+	out := map[int]*collector.Loop{}
+	for i := range all {
+		if all[i].PID == pid {
+			out[all[i].ThreadID] = &all[i]
+		}
+	}
+	return out
 }
 
 // heldForEver reports whether a thread's system call ends only by the processes that are looked at.
@@ -216,6 +264,16 @@ func (p *goProgram) say(root string, several bool) []said {
 				}
 			}
 		}
+		rounds := p.loopOf(g)
+		if rounds != nil && len(rounds.Backtrace) > 0 {
+			s.where, s.stack, s.rank = rounds.Backtrace[0], slices.Clone(rounds.Backtrace), ofUser
+			if rounds.Endless {
+				s.state = "in an infinite loop"
+			}
+			if g.Start == "testing.tRunner" {
+				s.rank = ofTest
+			}
+		}
 		if s.where == "" {
 			for _, f := range g.Stack {
 				s.stack = append(s.stack, frameLine(f, root))
@@ -225,7 +283,7 @@ func (p *goProgram) say(root string, several bool) []said {
 		if g.Creator != nil && !ofStandard(*g.Creator) && len(s.stack) > 0 {
 			s.stack = append(s.stack, "created by "+frameLine(*g.Creator, root))
 		}
-		if g.Lack != "" && len(g.Stack) == 0 {
+		if g.Lack != "" && len(g.Stack) == 0 && rounds == nil {
 			s.stack = []string{"<" + g.Lack + ">"}
 		}
 		key := s.state + "\n" + strings.Join(s.stack, "\n")

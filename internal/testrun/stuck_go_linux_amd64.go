@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/goroutine"
 	"github.com/strobe-debug/strobe/internal/ptrace"
 )
@@ -19,8 +20,8 @@ import (
 // readTries is how often goroutines are read that change meanwhile.
 const readTries = 3
 
-// goProgramOf reads the goroutines of a process; nil where it runs no Go program.
-func goProgramOf(pid int, other goroutine.Source) *goProgram {
+// goProgramOf reads the goroutines of a process; nil where it runs no Go program. loops are those of its threads that ran a moment ago.
+func goProgramOf(pid int, other goroutine.Source, loops map[int]*collector.Loop) *goProgram {
 	if runtime.GOARCH != "amd64" {
 		return nil
 	}
@@ -29,7 +30,7 @@ func goProgramOf(pid int, other goroutine.Source) *goProgram {
 		return nil
 	}
 	defer exe.Close()
-	g := &goProgram{pid: pid}
+	g := &goProgram{pid: pid, loops: loops}
 	auxv, err := os.ReadFile(fmt.Sprintf("/proc/%d/auxv", pid))
 	if err != nil {
 		return nil
@@ -52,11 +53,11 @@ func goProgramOf(pid int, other goroutine.Source) *goProgram {
 		return g
 	}
 	for range readTries {
-		before, foreign := threadsOf(pid, program)
+		before, foreign := threadsOf(pid, program, loops)
 		if g.dump, g.err = program.Read(); g.err != nil {
 			continue
 		}
-		if after, _ := threadsOf(pid, program); after == before {
+		if after, _ := threadsOf(pid, program, loops); after == before {
 			g.still, g.foreign = before, foreign
 		}
 		break
@@ -70,14 +71,19 @@ func goProgramOf(pid int, other goroutine.Source) *goProgram {
 }
 
 // threadsOf is the same twice only if no thread of a process ran in between: each sleeps, and has not been put to sleep again. It is ""
-// if one does not sleep. foreign are the threads that do not wait in Go's scheduler, which does so by futex and epoll.
-func threadsOf(pid int, program *goroutine.Program) (still string, foreign map[int]bool) {
+// if one does not sleep. Where goroutines are in loops that does not count: the runtime's threads look for others that could run, and
+// there is one only if the goroutines say so. foreign are the threads that do not wait in Go's scheduler, which does so by futex and epoll.
+func threadsOf(pid int, program *goroutine.Program, loops map[int]*collector.Loop) (still string, foreign map[int]bool) {
 	list, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	if err != nil {
 		return "", nil
 	}
 	var b strings.Builder
 	foreign = map[int]bool{}
+	waits := []int{unix.SYS_FUTEX, unix.SYS_EPOLL_WAIT, unix.SYS_EPOLL_PWAIT}
+	if len(loops) > 0 {
+		waits = append(waits, unix.SYS_NANOSLEEP, unix.SYS_RESTART_SYSCALL)
+	}
 	for _, e := range list {
 		dir := fmt.Sprintf("/proc/%d/task/%s/", pid, e.Name())
 		status, err1 := os.ReadFile(dir + "status")
@@ -91,21 +97,26 @@ func threadsOf(pid int, program *goroutine.Program) (still string, foreign map[i
 			name, value, _ := strings.Cut(strings.TrimSpace(line), ":\t")
 			switch name {
 			case "State":
-				if !strings.HasPrefix(value, "S") {
+				if !strings.HasPrefix(value, "S") && len(loops) == 0 {
 					return "", nil
 				}
 			case "voluntary_ctxt_switches", "nonvoluntary_ctxt_switches":
-				b.WriteString(" " + value)
+				if len(loops) == 0 {
+					b.WriteString(" " + value)
+				}
 			}
 		}
 		b.WriteByte('\n')
 		f := strings.Fields(string(call)) // number, six arguments, stack pointer, instruction
 		if len(f) != 9 {
+			if len(loops) > 0 {
+				continue
+			}
 			return "", nil
 		}
 		pc, err := strconv.ParseUint(f[8], 0, 64)
 		nr, err2 := strconv.Atoi(f[0])
-		if err != nil || err2 != nil || !program.Has(pc) || !slices.Contains([]int{unix.SYS_FUTEX, unix.SYS_EPOLL_WAIT, unix.SYS_EPOLL_PWAIT}, nr) {
+		if err != nil || err2 != nil || !program.Has(pc) || !slices.Contains(waits, nr) {
 			foreign[tid] = true
 		}
 	}

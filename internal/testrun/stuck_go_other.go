@@ -2,6 +2,9 @@
 
 package testrun
 
-import "github.com/strobe-debug/strobe/internal/goroutine"
+import (
+	"github.com/strobe-debug/strobe/internal/collector"
+	"github.com/strobe-debug/strobe/internal/goroutine"
+)
 
-func goProgramOf(int, goroutine.Source) *goProgram { return nil }
+func goProgramOf(int, goroutine.Source, map[int]*collector.Loop) *goProgram { return nil }

@@ -3,6 +3,7 @@ package native
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/emulate"
+	"github.com/strobe-debug/strobe/internal/goroutine"
 	"github.com/strobe-debug/strobe/internal/ptrace"
 	"github.com/strobe-debug/strobe/internal/snapshot"
 	"github.com/strobe-debug/strobe/internal/spin"
@@ -36,6 +38,7 @@ type spinning struct {
 	res   spin.Result
 	th    emulate.Thread
 	sys   *spin.System
+	code  *goroutine.Program // nil: no program of Go
 }
 
 // Spin says of each thread that runs, or sleeps for a while, whether it will ever leave its loop. They stand for as long as that takes, some
@@ -58,6 +61,7 @@ func (rt *Runtime) Spin(ctx context.Context, pids []int, root string, before any
 			continue
 		}
 		var view *snapshot.Process
+		var code *goroutine.Program
 		for _, tid := range list {
 			if !p.mayRun(tid) {
 				continue
@@ -66,8 +70,14 @@ func (rt *Runtime) Spin(ctx context.Context, pids []int, root string, before any
 				if view, err = p.view(); err != nil {
 					return nil, nil, err
 				}
+				if slices.ContainsFunc(view.Modules, func(m unwind.Module) bool { return m.Mod.Go }) {
+					var file *os.File
+					if code, file = p.goCode(); file != nil {
+						defer file.Close()
+					}
+				}
 			}
-			if all = append(all, &spinning{p: p, view: view, tid: tid}); len(all) > maxSpinning {
+			if all = append(all, &spinning{p: p, view: view, tid: tid, code: code}); len(all) > maxSpinning {
 				return nil, nil, nil
 			}
 			tids = append(tids, tid)
@@ -79,9 +89,10 @@ func (rt *Runtime) Spin(ctx context.Context, pids []int, root string, before any
 	var now *interplay
 	livelock := false
 	err := ptrace.Brief(tids, spinStop, func(stopped []int) {
+		all = slices.DeleteFunc(all, (*spinning).schedules)
 		for _, s := range all {
 			if s.res.Why = "it could not be stopped"; slices.Contains(stopped, s.tid) {
-				s.prove(len(stopped) == len(all), len(all) == 1)
+				s.prove(len(stopped) == len(tids), len(all) == 1)
 			}
 		}
 		was, _ := before.(*interplay)
@@ -269,10 +280,12 @@ func (s *spinning) loop() collector.Loop {
 	if s.regs.Rip == 0 {
 		return l
 	}
-	u := unwind.New(&stackMemory{mem: s.p.mem, lo: s.lo, copy: s.stack}, s.view.Modules, unwind.Options{Stub: s.view.Stub, MaxFrames: maxThreadFrames})
-	one := &seen{p: s.p, thread: &waits.Thread{PID: s.p.pid, TID: s.tid}}
-	one.take(u.Walk(regsOf(&s.regs)), u)
-	l.Backtrace = one.thread.Backtrace(s.view.Project)
+	var calls []uint64
+	if s.code != nil && s.code.Has(s.regs.Rip) {
+		calls = s.goStack(&l)
+	} else {
+		calls = s.stackOf(&l)
+	}
 	named := &lineSet{}
 	for _, pc := range s.res.Places {
 		scopes, _ := s.scopes(pc)
@@ -281,12 +294,28 @@ func (s *spinning) loop() collector.Loop {
 		}
 	}
 	l.Functions = named.functions(maxLoopFunctions)
-	l.Owner = s.owner(one)
+	l.Owner = s.owner(calls)
 	return l
+}
+
+// stackOf is where the thread was met; it returns where the functions there begin, innermost first.
+func (s *spinning) stackOf(l *collector.Loop) (calls []uint64) {
+	u := unwind.New(&stackMemory{mem: s.p.mem, lo: s.lo, copy: s.stack}, s.view.Modules, unwind.Options{Stub: s.view.Stub, MaxFrames: maxThreadFrames})
+	one := &seen{p: s.p, thread: &waits.Thread{PID: s.p.pid, TID: s.tid}}
+	one.take(u.Walk(regsOf(&s.regs)), u)
+	l.Backtrace = one.thread.Backtrace(s.view.Project)
+	for i := range one.stack.Frames {
+		_, low := s.scopes(one.stack.Frames[i].PC)
+		calls = append(calls, low)
+	}
+	return calls
 }
 
 // scopes are the functions at an address, innermost first, and the first address of the one that is not inlined.
 func (s *spinning) scopes(pc uint64) (scopes []symbol.Scope, low uint64) {
+	if scopes, low, ok := s.goScopes(pc); ok {
+		return scopes, low
+	}
 	for i := range s.view.Modules {
 		m := &s.view.Modules[i]
 		if pc < m.Lo || pc >= m.Hi {
@@ -306,15 +335,14 @@ func (s *spinning) scopes(pc uint64) (scopes []symbol.Scope, low uint64) {
 
 // owner is the function that has the whole loop: of the outermost frame with code in it, the innermost of the functions inlined there that
 // all of that code belongs to.
-func (s *spinning) owner(one *seen) *collector.LoopFunction {
+func (s *spinning) owner(calls []uint64) *collector.LoopFunction {
 	chains := map[uint64][][]symbol.Scope{} // by the function that is not inlined
 	for _, pc := range s.res.Places {
 		if scopes, low := s.scopes(pc); len(scopes) > 0 {
 			chains[low] = append(chains[low], scopes)
 		}
 	}
-	for i := range slices.Backward(one.stack.Frames) {
-		_, low := s.scopes(one.stack.Frames[i].PC)
+	for _, low := range slices.Backward(calls) {
 		all := chains[low]
 		if len(all) == 0 {
 			continue
