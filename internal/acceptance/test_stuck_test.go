@@ -72,6 +72,30 @@ func TestEndless(t *testing.T) {
 	}
 }
 
+// TestEndlessTraced: loops are told in a traced run as well, also of functions that are hooked, and that call hooked ones.
+func TestEndlessTraced(t *testing.T) {
+	t.Parallel()
+	strobetest.NeedPtrace(t)
+	s := strobetest.Start(t, nil)
+	path := strobetest.BuildSource(t, "cpp", "gcc-O0", "loops", readTestdata(t, "loops.cpp"), "-pthread")
+	for how, want := range map[string]string{"search": "infinite loop: find", "list": "infinite loop: length", "retry": "infinite loop: retry", "naps": "infinite loop: stuck", "spoon": "livelock: "} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			st := seenStuck(t, s, args{"projectRoot": project(t, nil), "command": path + " stuck " + how, "timeout": 120000,
+				"tracePatterns": []string{"main", "stuck", "find", "length", "retry", "connect_once"}})
+			if !strings.HasPrefix(st.Diagnosis, want) || len(st.Threads) == 0 || len(st.Threads[0].Stack) == 0 {
+				t.Errorf("%+v, want %q", st, want)
+			}
+		})
+	}
+	for _, how := range []string{"collatz", "spinwait"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			neverStuck(t, s, args{"projectRoot": project(t, nil), "command": path + " slow " + how, "tracePatterns": []string{"main", "slow"}})
+		})
+	}
+}
+
 // TestBusyIsNotEndless runs programs that take their time with the CPU, or wait for one that does.
 func TestBusyIsNotEndless(t *testing.T) {
 	t.Parallel()

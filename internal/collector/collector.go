@@ -195,6 +195,13 @@ type LoopFunction struct {
 	First, Last int
 }
 
+// Looper is a Collector that can do for its target what a Spinner does for other processes.
+type Looper interface {
+	// Loops says of each thread that runs whether it will ever leave its loop; the threads stand meanwhile. before is what the last look
+	// returned as after.
+	Loops(ctx context.Context, before any) (loops []Loop, after any, err error)
+}
+
 // Attacher is a Runtime that can attach to running processes.
 type Attacher interface {
 	// Find describes a process as a Command for Launch: PID, Path, Name, Args and Dir. It says why where that cannot be attached to, or

@@ -31,3 +31,16 @@ func (s *Session) Threads(ctx context.Context) (*collector.ThreadReport, error) 
 	}
 	return lister.Threads(use)
 }
+
+// Loops is collector.Looper's, of the session's program; nothing where its runtime cannot tell.
+func (s *Session) Loops(ctx context.Context, before any) (loops []collector.Loop, after any, err error) {
+	_, use, release, err := s.Use(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer release()
+	if l, ok := s.col.(collector.Looper); ok && s.Live() {
+		return l.Loops(use, before)
+	}
+	return nil, nil, nil
+}

@@ -116,13 +116,13 @@ func (r *Run) examineLoops(w *loopWatch, all []member, look looker, spin spinner
 	ctx, cancel := r.looking()
 	defer cancel()
 	pids := pidsOf(all)
-	rep, err := look(ctx, pids)
-	if err != nil || rep == nil {
-		return finding{}, false
-	}
 	loops, after, err := spin(ctx, pids, w.last)
 	w.last = after
 	if err != nil || len(loops) == 0 {
+		return finding{}, false
+	}
+	rep, err := look(ctx, pids) // afterwards: a look at a target stops its threads, which is not what they do
+	if err != nil || rep == nil {
 		return finding{}, false
 	}
 	mutual = slices.ContainsFunc(loops, func(l collector.Loop) bool { return l.Between != "" })

@@ -56,8 +56,14 @@ func (r *Run) traced(ctx context.Context, step *testadapter.Step) (testadapter.E
 		}
 		return s.Threads(ctx)
 	}
+	spin := func(ctx context.Context, _ []int, before any) ([]collector.Loop, any, error) {
+		if len(s.Pauses()) > 0 {
+			return nil, nil, nil
+		}
+		return s.Loops(ctx, before)
+	}
 	procs := newFamily(s.PID(), step.Drivers, r.noted)
-	unwatch := r.watched(step, procs, look, nil)
+	unwatch := r.watched(step, procs, look, spin)
 	defer unwatch()
 	select {
 	case <-s.Over():

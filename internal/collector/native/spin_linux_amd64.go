@@ -39,6 +39,7 @@ type spinning struct {
 	th    emulate.Thread
 	sys   *spin.System
 	code  *goroutine.Program // nil: no program of Go
+	hooks []patch            // of the target's, in a session
 }
 
 // Spin says of each thread that runs, or sleeps for a while, whether it will ever leave its loop. They stand for as long as that takes, some
@@ -86,29 +87,35 @@ func (rt *Runtime) Spin(ctx context.Context, pids []int, root string, before any
 	if len(all) == 0 || ctx.Err() != nil {
 		return nil, nil, ctx.Err()
 	}
-	var now *interplay
-	livelock := false
-	err := ptrace.Brief(tids, spinStop, func(stopped []int) {
-		all = slices.DeleteFunc(all, (*spinning).schedules)
-		for _, s := range all {
-			if s.res.Why = "it could not be stopped"; slices.Contains(stopped, s.tid) {
-				s.prove(len(stopped) == len(tids), len(all) == 1)
-			}
-		}
-		was, _ := before.(*interplay)
-		if now = together(all, was); now != nil {
-			livelock = now.back(all)
-		}
-	})
 	var out []collector.Loop
-	for _, s := range all {
-		if s.res.Why != "" && err != nil {
-			s.res.Why += ": " + err.Error()
+	var after any
+	err := ptrace.Brief(tids, spinStop, func(stopped []int) {
+		out, after = examine(all, func(s *spinning) bool { return slices.Contains(stopped, s.tid) }, len(stopped) == len(tids), before)
+	})
+	for i := range out {
+		if out[i].Why != "" && err != nil {
+			out[i].Why += ": " + err.Error()
 		}
+	}
+	return out, after, nil
+}
+
+// examine looks at threads that stand. whole: all that should stand do.
+func examine(all []*spinning, stands func(s *spinning) bool, whole bool, before any) (out []collector.Loop, after any) {
+	all = slices.DeleteFunc(all, (*spinning).schedules)
+	for _, s := range all {
+		if s.res.Why = "it could not be stopped"; stands(s) {
+			s.prove(whole, len(all) == 1)
+		}
+	}
+	was, _ := before.(*interplay)
+	now := together(all, was)
+	livelock := now != nil && now.back(all)
+	for _, s := range all {
 		out = append(out, s.loop())
 	}
 	if now == nil {
-		return out, nil, nil
+		return out, nil
 	}
 	for i := range out {
 		if out[i].Endless {
@@ -116,7 +123,7 @@ func (rt *Runtime) Spin(ctx context.Context, pids []int, root string, before any
 			out[i].Livelock = livelock
 		}
 	}
-	return out, now, nil
+	return out, now
 }
 
 // mayRun reports whether a thread runs, or waits for a time only.
@@ -209,6 +216,9 @@ const maxLeaving = 600
 
 // leave steps the thread on while it is in a module.
 func (s *spinning) leave(in func(m *unwind.Module) bool) {
+	if s.p.t.tracer != nil { // it is a target, whose stops are not ours alone
+		return
+	}
 	var m *unwind.Module
 	for i := range s.view.Modules {
 		if in(&s.view.Modules[i]) {
@@ -229,7 +239,48 @@ func (s *spinning) leave(in func(m *unwind.Module) bool) {
 // spinMemory is a process's memory that knows what others may change.
 type spinMemory struct {
 	unwind.Memory
-	shared []mapping
+	shared  []mapping
+	patches []patch
+}
+
+// patch is what the program has where a hook stands.
+type patch struct {
+	addr uint64
+	orig []byte
+}
+
+// patches are the places where hooks stand. Tracer thread only.
+func (p *process) patches() (out []patch) {
+	if p.hooks.Load() == nil {
+		return nil
+	}
+	for _, h := range *p.hooks.Load() {
+		if h == nil {
+			continue
+		}
+		for _, s := range h.sites {
+			if s.active {
+				out = append(out, patch{s.addr, s.orig})
+			}
+		}
+	}
+	return out
+}
+
+func (m *spinMemory) Read(addr uint64, b []byte) error {
+	if err := m.Memory.Read(addr, b); err != nil {
+		return err
+	}
+	for _, p := range m.patches {
+		if p.addr < addr+uint64(len(b)) && addr < p.addr+uint64(len(p.orig)) {
+			for i, c := range p.orig {
+				if at := p.addr + uint64(i) - addr; at < uint64(len(b)) {
+					b[at] = c
+				}
+			}
+		}
+	}
+	return nil
 }
 
 func (m *spinMemory) Outside(addr uint64) bool {
@@ -237,7 +288,7 @@ func (m *spinMemory) Outside(addr uint64) bool {
 }
 
 func (s *spinning) memory() *spinMemory {
-	m := &spinMemory{Memory: s.p.mem}
+	m := &spinMemory{Memory: s.p.mem, patches: s.hooks}
 	if text, err := mapsText(s.p.pid); err == nil {
 		for _, r := range parseMaps(text) {
 			if r.shared || strings.HasPrefix(r.path, "[vvar") {
