@@ -25,6 +25,13 @@ const (
 // With an error some may be seized: Close lets them go.
 func (t *Tracer) Attach(pid int) (tids []int, err error) {
 	t.traces = true
+	hold(pid)
+	t.held = append(t.held, pid)
+	defer func() {
+		if err != nil {
+			letGo(pid)
+		}
+	}()
 	known := map[int]bool{}
 	for pass, quiet := 0, 0; quiet < quietPasses; pass++ {
 		list, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))

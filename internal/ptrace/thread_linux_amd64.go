@@ -93,7 +93,11 @@ func Interrupt(tid int) error { return ptraceValue(unix.PTRACE_INTERRUPT, tid, 0
 
 // Detach lets a stopped thread go, delivering sig.
 func Detach(tid int, sig syscall.Signal) error {
-	return ptraceValue(unix.PTRACE_DETACH, tid, 0, uintptr(sig))
+	err := ptraceValue(unix.PTRACE_DETACH, tid, 0, uintptr(sig))
+	if err == nil {
+		letGo(tid)
+	}
+	return err
 }
 
 // Seize attaches to a thread without stopping it.
@@ -111,9 +115,15 @@ func WaitStop(tid int) (Stop, error) {
 		case ws.Stopped():
 			return stopOf(tid, ws), nil
 		default:
-			return Stop{TID: tid, Ended: true, Status: ws}, ErrGone
+			return endOf(tid, ws), ErrGone
 		}
 	}
+}
+
+// endOf is the stop that says that a thread has ended.
+func endOf(tid int, ws unix.WaitStatus) Stop {
+	ended(tid, ws)
+	return Stop{TID: tid, Ended: true, Status: ws}
 }
 
 // PollStop is WaitStop without waiting: ok is false where the thread has not stopped yet.
@@ -130,7 +140,7 @@ func PollStop(tid int) (s Stop, ok bool, err error) {
 		case ws.Stopped():
 			return stopOf(tid, ws), true, nil
 		default:
-			return Stop{TID: tid, Ended: true, Status: ws}, false, ErrGone
+			return endOf(tid, ws), false, ErrGone
 		}
 	}
 }

@@ -29,6 +29,7 @@ type Tracer struct {
 	traces  bool         // tracer thread only: there may be something to wait for
 	queue   []Stop
 	once    sync.Once
+	held    []int // processes that were attached to; tracer thread only
 }
 
 type call struct {
@@ -121,6 +122,11 @@ func (t *Tracer) run() {
 		return
 	}
 	defer close(t.done)
+	defer func() { // its end lets go all that is left
+		for _, pid := range t.held {
+			letGo(pid)
+		}
+	}()
 	t.tid.Store(int32(unix.Gettid()))
 	for {
 		if !t.serve() {
@@ -154,7 +160,7 @@ func statusOf(tid int, ws unix.WaitStatus) Stop {
 	if ws.Stopped() {
 		return stopOf(tid, ws)
 	}
-	return Stop{TID: tid, Ended: true, Status: ws}
+	return endOf(tid, ws)
 }
 
 // serve runs the calls that wait; with nothing traced it waits for one. False: quit.

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/ptrace"
 	"github.com/strobe-debug/strobe/internal/testadapter"
 )
 
@@ -79,6 +80,8 @@ func (r *Run) plain(ctx context.Context, step *testadapter.Step) (testadapter.Ex
 // await waits for a command's end, and ends it with all below it when the run is over.
 func (r *Run) await(ctx context.Context, cmd *exec.Cmd, step *testadapter.Step) testadapter.Exit {
 	ended := make(chan error, 1)
+	var held unix.WaitStatus
+	isHeld := false
 	spin := r.spin
 	pidfd, err := unix.PidfdOpen(cmd.Process.Pid, 0)
 	if err != nil {
@@ -87,6 +90,7 @@ func (r *Run) await(ctx context.Context, cmd *exec.Cmd, step *testadapter.Step) 
 	go func() {
 		if spin != nil {
 			untilEnded(pidfd)
+			held, isHeld = ptrace.HeldEnd(cmd.Process.Pid) // somebody attached to it
 		}
 		ended <- cmd.Wait()
 	}()
@@ -105,12 +109,16 @@ func (r *Run) await(ctx context.Context, cmd *exec.Cmd, step *testadapter.Step) 
 	unwatch()
 	var x testadapter.Exit
 	var status *exec.ExitError
-	if errors.As(err, &status) {
-		if w, ok := status.Sys().(syscall.WaitStatus); ok && w.Signaled() {
-			x.Signal = unix.SignalName(w.Signal())
-		} else {
-			x.Code = status.ExitCode()
+	if errors.As(err, &status) && !isHeld {
+		if w, ok := status.Sys().(syscall.WaitStatus); ok {
+			held = unix.WaitStatus(w)
 		}
+	}
+	switch {
+	case held.Signaled():
+		x.Signal = unix.SignalName(held.Signal())
+	default:
+		x.Code = held.ExitStatus()
 	}
 	return x
 }
