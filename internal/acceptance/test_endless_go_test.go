@@ -31,6 +31,8 @@ func TestEndlessGo(t *testing.T) {
 		"TestBeside":  "rounds.TestBeside",
 		"TestParent":  "rounds.TestParent.func1",
 		"TestTwo":     "rounds.TestTwo.func1",
+		"TestNaps":    "rounds.TestNaps",
+		"TestYield":   "rounds.TestYield",
 	})
 }
 
@@ -44,6 +46,8 @@ func TestSoakEndlessGo(t *testing.T) {
 		"TestInterface":    "rounds.TestInterface",
 		"TestGeneric":      "rounds.until",
 		"TestSearch":       "rounds.TestSearch",
+		"TestLongNaps":     "rounds.TestLongNaps",
+		"TestNapsBeside":   "rounds.TestNapsBeside",
 	})
 }
 
@@ -74,12 +78,12 @@ func TestBusyGoIsNotEndless(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
 	strobetest.NeedCommand(t, "go")
-	busyGo(t, "Flag", "AfterFunc", "Count", "Network", "Polling")
+	busyGo(t, "Flag", "AfterFunc", "Count", "Network", "Polling", "Naps", "Chain")
 }
 
 func TestSoakBusyGoIsNotEndless(t *testing.T) {
 	strobetest.Soak(t)
-	busyGo(t, "Clock", "Sum", "Random", "Garbage", "Yield")
+	busyGo(t, "Clock", "Sum", "Random", "Garbage", "Yield", "CountedNaps", "DeadlineNaps", "FileNaps")
 }
 
 func busyGo(t *testing.T, names ...string) {

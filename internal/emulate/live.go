@@ -59,6 +59,8 @@ type Outer struct {
 	Arg    int // 0: rdi, 1: rsi
 	Bytes  int
 	Result bool
+	// When tells by the registers whether a call is one of those that are not run; nil: all are.
+	When func(regs [16]uint64) bool
 }
 
 // Step runs one instruction of a live machine. outer are functions that are not run.
@@ -67,7 +69,7 @@ func (m *Machine) Step(outer map[uint64]Outer) error {
 		return fmt.Errorf("%w: more than %d", ErrSteps, m.limits.Steps)
 	}
 	if len(outer) > 0 {
-		if o, ok := outer[m.RIP]; ok {
+		if o, ok := outer[m.RIP]; ok && (o.When == nil || o.When(m.Reg)) {
 			m.callOuter(o)
 			return m.err
 		}
@@ -91,7 +93,9 @@ func (m *Machine) Step(outer map[uint64]Outer) error {
 func (m *Machine) callOuter(o Outer) {
 	m.in = insn{start: m.RIP}
 	to := m.Reg[[2]int{RDI, RSI}[o.Arg&1]]
-	m.steer([2]int{RDI, RSI}[o.Arg&1])
+	if o.Bytes > 0 {
+		m.steer([2]int{RDI, RSI}[o.Arg&1])
+	}
 	if to != 0 && o.Bytes > 0 {
 		if m.taint != nil {
 			m.taint.cur = true

@@ -111,8 +111,8 @@ func (p *Program) Read() (*Dump, error) {
 	}
 	sleeps := map[uint64]time.Duration{}
 	for _, t := range d.Timers {
-		if t.wakes != 0 {
-			sleeps[t.wakes] = t.At
+		if t.Wakes != 0 {
+			sleeps[t.Wakes] = t.At
 		}
 	}
 	for _, g := range d.Goroutines {

@@ -13,7 +13,7 @@ type Timer struct {
 	Function string        // what it calls: of time.AfterFunc that which it was given
 	Runtime  bool          // the runtime's own: nobody's wait ends by it
 
-	wakes uint64 // the address of a goroutine that sleeps until then
+	Wakes uint64 // Goroutine.Addr of one that sleeps until then; 0: none does
 }
 
 // maxTimers bounds what is read of one processor.
@@ -116,7 +116,7 @@ func (r *reader) timer(addr uint64) (t Timer, ok bool, err error) {
 		return t, false, err
 	}
 	if t.Function == "runtime.goroutineReady" {
-		t.wakes = word(l.TimerArg + 8)
+		t.Wakes = word(l.TimerArg + 8)
 	}
 	if t.Function == "time.goFunc" {
 		if t.Function, err = r.called(word(l.TimerArg + 8)); err != nil {

@@ -130,6 +130,9 @@ func (p *goProgram) never(rep *collector.ThreadReport, pids []int, limit time.Du
 	}
 	for _, t := range d.Timers {
 		// Package testing ends a program whose time is up, which lets nobody go on.
+		if p.wakesLoop(t) { // which does not go on by that
+			continue
+		}
 		if !t.Runtime && !strings.HasPrefix(t.Function, "testing.(*M).startAlarm.") && (t.At == 0 || t.At < p.now+limit) {
 			p.passing = false
 			return false
@@ -176,6 +179,16 @@ func (p *goProgram) loopOf(g *goroutine.Goroutine) *collector.Loop {
 		}
 	}
 	return nil
+}
+
+// wakesLoop reports whether a timer ends the sleep of a loop.
+func (p *goProgram) wakesLoop(t goroutine.Timer) bool {
+	for _, l := range p.loops {
+		if l.Task != 0 && l.Task == t.Wakes {
+			return true
+		}
+	}
+	return false
 }
 
 // loopsOf are the loops of a process, by thread.

@@ -39,6 +39,7 @@ type spinning struct {
 	th    emulate.Thread
 	sys   *spin.System
 	code  *goroutine.Program // nil: no program of Go
+	rest  *goroutine.Rest    // it is no thread, but a goroutine that stands aside; tid is its negative number
 	hooks []patch            // of the target's, in a session
 }
 
@@ -48,6 +49,7 @@ func (rt *Runtime) Spin(ctx context.Context, pids []int, root string, before any
 	t := bareTarget(rt, &collector.Command{ProjectRoot: root, Glance: true}, nil)
 	var all []*spinning
 	var tids []int
+	var resting []*spinning // Go programs with goroutines that stand aside
 	for _, pid := range pids {
 		p, err := newProcess(t, pid)
 		if err != nil {
@@ -61,35 +63,42 @@ func (rt *Runtime) Spin(ctx context.Context, pids []int, root string, before any
 		if err != nil {
 			continue
 		}
-		var view *snapshot.Process
+		view, err := p.view()
+		if err != nil {
+			return nil, nil, err
+		}
 		var code *goroutine.Program
+		if isGo(view) {
+			var file *os.File
+			if code, file = p.goCode(); file != nil {
+				defer file.Close()
+				if r := (&spinning{p: p, view: view, code: code}); len(r.goroutines()) > 0 {
+					resting = append(resting, r)
+					tids = append(tids, r.waitingThreads(list)...)
+				}
+			}
+		}
 		for _, tid := range list {
 			if !p.mayRun(tid) {
 				continue
 			}
-			if view == nil {
-				if view, err = p.view(); err != nil {
-					return nil, nil, err
-				}
-				if slices.ContainsFunc(view.Modules, func(m unwind.Module) bool { return m.Mod.Go }) {
-					var file *os.File
-					if code, file = p.goCode(); file != nil {
-						defer file.Close()
-					}
-				}
-			}
 			if all = append(all, &spinning{p: p, view: view, tid: tid, code: code}); len(all) > maxSpinning {
 				return nil, nil, nil
 			}
-			tids = append(tids, tid)
+			if !slices.Contains(tids, tid) {
+				tids = append(tids, tid)
+			}
 		}
 	}
-	if len(all) == 0 || ctx.Err() != nil {
+	if len(all) == 0 && len(resting) == 0 || ctx.Err() != nil {
 		return nil, nil, ctx.Err()
 	}
 	var out []collector.Loop
 	var after any
 	err := ptrace.Brief(tids, spinStop, func(stopped []int) {
+		for _, r := range resting {
+			all = append(all, r.goroutines()...)
+		}
 		out, after = examine(all, func(s *spinning) bool { return slices.Contains(stopped, s.tid) }, len(stopped) == len(tids), before)
 	})
 	for i := range out {
@@ -104,8 +113,9 @@ func (rt *Runtime) Spin(ctx context.Context, pids []int, root string, before any
 func examine(all []*spinning, stands func(s *spinning) bool, whole bool, before any) (out []collector.Loop, after any) {
 	all = slices.DeleteFunc(all, (*spinning).schedules)
 	for _, s := range all {
-		if s.res.Why = "it could not be stopped"; stands(s) {
+		if s.res.Why = "it could not be stopped"; s.rest != nil || stands(s) {
 			s.prove(whole, len(all) == 1)
+			s.doubt()
 		}
 	}
 	was, _ := before.(*interplay)
@@ -151,19 +161,14 @@ func (s *spinning) prove(all, alone bool) {
 
 // attempt reads the thread's registers, and runs a copy of it on.
 func (s *spinning) attempt(all, alone bool) {
-	regs, err := ptrace.GetRegs(s.tid)
-	if err != nil {
-		s.res = spin.Result{Why: "its registers cannot be read"}
-		return
-	}
-	vec, err := ptrace.GetVectors(s.tid)
+	regs, vec, err := s.registers()
 	if err != nil {
 		s.res = spin.Result{Why: "its registers cannot be read"}
 		return
 	}
 	s.regs = regs
 	s.lo, s.stack = s.p.copyStack(regs.Rsp, make([]byte, stackBytes))
-	if again := hideInterrupt(s.tid, regs); again != regs {
+	if again := s.hidden(regs); again != regs {
 		ptrace.SetRegs(s.tid, &again) //nolint:errcheck // it has ended
 		s.res = spin.Result{Why: "it is in a system call"}
 		return
@@ -185,6 +190,26 @@ func (s *spinning) attempt(all, alone bool) {
 		s.sys = &spin.System{Memory: s.memory(), Outer: s.outer(), Text: sync.OnceValue(s.text), Alone: alone}
 	}
 	s.res = spin.Prove(s.sys, &s.th)
+}
+
+// registers are the thread's.
+func (s *spinning) registers() (regs ptrace.Regs, vec ptrace.Vectors, err error) {
+	if s.rest != nil {
+		r := ptrace.Regs{Rip: s.rest.PC, Rsp: s.rest.SP, Rbp: s.rest.BP, R14: uint64(s.rest.Addr), Orig_rax: ^uint64(0)}
+		return r, vec, nil
+	}
+	if regs, err = ptrace.GetRegs(s.tid); err == nil {
+		vec, err = ptrace.GetVectors(s.tid)
+	}
+	return regs, vec, err
+}
+
+// hidden are the registers with which a thread goes on with a system call that our stop ended.
+func (s *spinning) hidden(regs ptrace.Regs) ptrace.Regs {
+	if s.rest != nil {
+		return regs
+	}
+	return hideInterrupt(s.tid, regs)
 }
 
 // text finds the library's functions on texts and memory. Indirect ones are asked which of their forms they chose.
@@ -216,7 +241,7 @@ const maxLeaving = 600
 
 // leave steps the thread on while it is in a module.
 func (s *spinning) leave(in func(m *unwind.Module) bool) {
-	if s.p.t.tracer != nil { // it is a target, whose stops are not ours alone
+	if s.p.t.tracer != nil || s.rest != nil { // a target's stops are not ours alone
 		return
 	}
 	var m *unwind.Module
@@ -301,7 +326,7 @@ func (s *spinning) memory() *spinMemory {
 
 // outer are the vDSO's functions that tell the time.
 func (s *spinning) outer() map[uint64]emulate.Outer {
-	out := map[uint64]emulate.Outer{}
+	out := s.goOuter()
 	for i := range s.view.Modules {
 		m := &s.view.Modules[i]
 		if m.Mod.Path != "[vdso]" {

@@ -3,12 +3,10 @@ package native
 import (
 	"context"
 	"os"
-	"slices"
 
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/goroutine"
 	"github.com/strobe-debug/strobe/internal/ptrace"
-	"github.com/strobe-debug/strobe/internal/unwind"
 )
 
 var _ collector.Looper = (*target)(nil)
@@ -54,7 +52,7 @@ func (t *target) loopsOnce(ctx context.Context, before any) (loops []collector.L
 			return nil, nil, false, err
 		}
 		var code *goroutine.Program
-		if slices.ContainsFunc(view.Modules, func(m unwind.Module) bool { return m.Mod.Go }) {
+		if isGo(view) {
 			var file *os.File
 			if code, file = p.goCode(); file != nil {
 				defer file.Close()
