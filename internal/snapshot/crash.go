@@ -28,6 +28,9 @@ type Death struct {
 type Caught struct {
 	Signal Signal
 	Thread Thread // as it was interrupted
+	// Where the process ends without a signal of its handler's thread that is a crash itself:
+	EndedBy int  // the signal that ends it, 0: it exits
+	Waits   bool // another thread or process ends it, while the handler waits
 }
 
 // Crash is the payload of a crash event: why the process dies, in which places of the program, with which values.
@@ -95,10 +98,7 @@ func (p *Picture) Crash(d *Death) *Crash {
 		if len(c.Handler) > headFrames {
 			c.Handler = append(c.Handler[:headFrames:headFrames], fmt.Sprintf("… %d more", len(c.Handler)-headFrames))
 		}
-		c.EndedBy = "the handler ended the process"
-		if d.Signal != nil {
-			c.EndedBy = "the handler ended the process by " + d.Signal.Name()
-		}
+		c.EndedBy = p.endOfHandler(d)
 		sig, from = &d.Caught.Signal, at
 		th = &Thread{TID: d.Thread.TID, Name: d.Thread.Name, Regs: d.Caught.Thread.Regs, FS: d.Thread.FS}
 	} else if d.sentAgain() {
@@ -166,6 +166,24 @@ func (p *Picture) thrown(c *Crash, stack *unwind.Stack, th *Thread) {
 	case exception.Terminate:
 		c.Class, c.Reason = classException, "exception "+what+" was about to leave a function that may not throw (noexcept, or a destructor)"
 	}
+}
+
+// endOfHandler says how a process ended whose handler had not returned.
+func (p *Picture) endOfHandler(d *Death) string {
+	by := Signal{Number: d.Caught.EndedBy}
+	words := "the handler ended the process"
+	switch {
+	case d.Signal != nil && d.Signal.raised():
+		return words + " by " + d.Signal.Name() + ", a fault of its own: " + p.explain(d.Signal, d.Thread).words
+	case d.Signal != nil:
+		by = *d.Signal
+	case d.Caught.Waits:
+		words = "the process was ended while the handler waited"
+	}
+	if by.Number != 0 {
+		words += " by " + by.Name()
+	}
+	return words
 }
 
 // sentAgain reports a signal that its own handler sent: it comes when the handler returns, to where the thread was interrupted.

@@ -46,6 +46,7 @@ const (
 	fpeFltDiv    = 3
 	fpeFltInv    = 7
 	sysSeccomp   = 1
+	trapTrace    = 2
 	siQueue      = -1
 	siTkill      = -6
 	siUser       = 0
@@ -61,7 +62,7 @@ var codeNames = map[int]map[int32]string{
 	sigBUS:  {busAdrAln: "BUS_ADRALN", busAdrErr: "BUS_ADRERR", busObjErr: "BUS_OBJERR", 4: "BUS_MCEERR_AR"},
 	sigFPE:  {fpeIntDiv: "FPE_INTDIV", fpeIntOvf: "FPE_INTOVF", fpeFltDiv: "FPE_FLTDIV", 4: "FPE_FLTOVF", 5: "FPE_FLTUND", 6: "FPE_FLTRES", fpeFltInv: "FPE_FLTINV", 8: "FPE_FLTSUB"},
 	sigILL:  {1: "ILL_ILLOPC", 2: "ILL_ILLOPN", 3: "ILL_ILLADR", 4: "ILL_ILLTRP", 5: "ILL_PRVOPC", 6: "ILL_PRVREG"},
-	sigTRAP: {1: "TRAP_BRKPT", 2: "TRAP_TRACE", 4: "TRAP_HWBKPT"},
+	sigTRAP: {1: "TRAP_BRKPT", trapTrace: "TRAP_TRACE", 4: "TRAP_HWBKPT"},
 	sigSYS:  {sysSeccomp: "SYS_SECCOMP"},
 }
 
@@ -144,6 +145,9 @@ func (p *Process) explain(s *Signal, th *Thread) fault {
 	case sigILL:
 		return p.ill(th, in)
 	case sigTRAP:
+		if s.Code == trapTrace {
+			return fault{class: classTrap, words: "a single step that the program itself asked for (the trap flag)"}
+		}
 		return fault{class: classTrap, words: "a breakpoint instruction of the program's own (int3): a debug trap or a failed check"}
 	case sigABRT:
 		if w := sentBy(s, p.PID); w != "" {

@@ -82,19 +82,46 @@ func (t *target) mayCrash(th *thread, regs *ptrace.Regs, sig syscall.Signal) boo
 	return false
 }
 
-// exitsInHandler looks at a thread that ends the whole process: true when it has taken a crash signal before, or when a sanitizer may
-// have ended it, so that its picture is being taken. Tracer thread only.
+// exitsInHandler looks at a thread that ends with the whole process: true when it has taken a crash signal before and may still be in its
+// handler, or when a sanitizer may have ended it, so that its picture is being taken. Tracer thread only.
 func (t *target) exitsInHandler(th *thread) bool {
 	if t.stopping.Load() {
 		return false
 	}
 	regs, err := ptrace.GetRegs(th.tid)
-	if err != nil || regs.Orig_rax != unix.SYS_EXIT_GROUP {
+	if err != nil {
 		return false
 	}
-	if th.caught == nil && (regs.Rdi&0xff == 0 || !carriesChecker(th.p.pid)) {
-		return false
+	if th.caught == nil {
+		if regs.Orig_rax != unix.SYS_EXIT_GROUP || regs.Rdi&0xff == 0 || !carriesChecker(th.p.pid) {
+			return false
+		}
+		return t.takePicture(th, &regs, nil)
 	}
+	code, _ := ptrace.EventMsg(th.tid)
+	status, by := unix.WaitStatus(code), syscall.Signal(0)
+	if status.Signaled() {
+		by = status.Signal()
+	}
+	switch int64(regs.Orig_rax) {
+	case unix.SYS_EXIT_GROUP:
+	case unix.SYS_EXIT:
+		if len(th.p.threads) > 1 {
+			return false
+		}
+	case unix.SYS_KILL, unix.SYS_TKILL, unix.SYS_TGKILL, unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO: // by a signal of its own
+		if by == 0 {
+			return false
+		}
+	case -1: // it computes: a handler of those that repair and return, while somebody else ends the process
+		return false
+	default: // it waits, for another thread or process that ends this one
+		if status == 0 {
+			return false
+		}
+		th.caught.Waits = true
+	}
+	th.caught.EndedBy = int(by)
 	return t.takePicture(th, &regs, nil)
 }
 
