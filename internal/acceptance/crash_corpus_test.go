@@ -120,6 +120,7 @@ type crashEvent struct {
 	Line                        int
 	Locals                      map[string]json.RawMessage
 	Recursion, EndedBy          string
+	CausedBy                    []string
 	Handler                     []string
 	ExceptionType               string
 	ExceptionMessage            string

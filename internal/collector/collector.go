@@ -106,8 +106,22 @@ type Status struct {
 
 // ExitInfo says how a target's first process ended.
 type ExitInfo struct {
-	Code   int    // exit code, when Signal is empty
-	Signal string // e.g. SIGSEGV
+	Code   int     // exit code, when Signal is empty
+	Signal string  // e.g. SIGSEGV
+	Panics *Panics // for Ended: those that have a picture; nil: none
+}
+
+// Panics are those of one process that have a picture, in their order.
+type Panics struct{ List []Panic }
+
+// Panic is a Rust panic that a process has seen: what ended it, if nobody caught it.
+type Panic struct {
+	TID     int
+	Thread  event.ThreadID
+	File    string
+	Line    int
+	Message string
+	Payload []byte // a JSON object: members of the crash event that it is then
 }
 
 // Crash is why a process dies.

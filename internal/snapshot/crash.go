@@ -22,6 +22,10 @@ type Death struct {
 	Caught *Caught
 	// Alive says that nothing ends the process: it was looked at while it ran.
 	Alive bool
+	// Panics says that the thread begins to panic (Rust), which may end the process.
+	Panics bool
+	// Panic is what the thread's last panic said, where it exits: it may do so in the program's own panic hook.
+	Panic string
 }
 
 // Caught is a signal as a handler took it.
@@ -91,13 +95,7 @@ func (p *Picture) Crash(d *Death) *Crash {
 	c := &Crash{Fatal: true}
 	sig, th, from := d.Signal, d.Thread, 0
 	if at := p.caughtBelow(&stack, d.Caught); at > 0 {
-		for i := range stack.Frames[:at] {
-			f := p.Frame(&stack.Frames[i])
-			c.Handler = append(c.Handler, f.Text())
-		}
-		if len(c.Handler) > headFrames {
-			c.Handler = append(c.Handler[:headFrames:headFrames], fmt.Sprintf("… %d more", len(c.Handler)-headFrames))
-		}
+		c.Handler = p.handler(stack.Frames[:at])
 		c.EndedBy = p.endOfHandler(d)
 		sig, from = &d.Caught.Signal, at
 		th = &Thread{TID: d.Thread.TID, Name: d.Thread.Name, Regs: d.Caught.Thread.Regs, FS: d.Thread.FS}
@@ -108,8 +106,15 @@ func (p *Picture) Crash(d *Death) *Crash {
 	switch {
 	case d.Alive:
 		f, c.Fatal = fault{class: classAlive, words: "the process did not crash: a debugger wrote the core while it ran"}, false
+	case d.Panics:
 	case sig == nil:
-		if from = checked(stack.Frames); from == 0 { // it only exits
+		from = checked(stack.Frames)
+		if from == 0 && d.Panic != "" {
+			from = slices.IndexFunc(stack.Frames, func(f unwind.Frame) bool { return exception.CallsHook(f.Function) })
+			f, c.EndedBy = fault{class: classPanic, words: "panic: " + d.Panic}, "the panic hook ended the process"
+			c.Handler = p.handler(stack.Frames[:max(from, 0)])
+		}
+		if from <= 0 { // it only exits
 			return nil
 		}
 		th = &Thread{TID: th.TID, Name: th.Name, Regs: stack.Frames[from].Regs, FS: th.FS}
@@ -124,7 +129,9 @@ func (p *Picture) Crash(d *Death) *Crash {
 	c.Registers = registers(&th.Regs)
 	inner := stack
 	inner.Frames = stack.Frames[from:]
-	p.thrown(c, &inner, th)
+	if p.thrown(c, &inner, th); c.Class == classPanic {
+		c.Exception = d.Panic
+	}
 	p.stackOf(c, u, &stack, from)
 	p.others(c, d.Others)
 	return c
@@ -166,6 +173,18 @@ func (p *Picture) thrown(c *Crash, stack *unwind.Stack, th *Thread) {
 	case exception.Terminate:
 		c.Class, c.Reason = classException, "exception "+what+" was about to leave a function that may not throw (noexcept, or a destructor)"
 	}
+}
+
+// handler is the frames of a handler as lines.
+func (p *Picture) handler(frames []unwind.Frame) (lines []string) {
+	for i := range frames {
+		if i == headFrames {
+			return append(lines, fmt.Sprintf("… %d more", len(frames)-i))
+		}
+		f := p.Frame(&frames[i])
+		lines = append(lines, f.Text())
+	}
+	return lines
 }
 
 // endOfHandler says how a process ended whose handler had not returned.

@@ -116,6 +116,7 @@ const (
 	classLimit      = "resource-limit"
 	classSent       = "sent"
 	classUnknown    = "unknown" // a core that has the signal and nothing else of it
+	classPanic      = "panic"
 	classAlive      = "alive"
 )
 

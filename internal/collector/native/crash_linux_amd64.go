@@ -93,7 +93,7 @@ func (t *target) exitsInHandler(th *thread) bool {
 		return false
 	}
 	if th.caught == nil {
-		if regs.Orig_rax != unix.SYS_EXIT_GROUP || regs.Rdi&0xff == 0 || !carriesChecker(th.p.pid) {
+		if regs.Orig_rax != unix.SYS_EXIT_GROUP || regs.Rdi&0xff == 0 || th.p.lastPanic(th.tid) == "" && !carriesChecker(th.p.pid) {
 			return false
 		}
 		return t.takePicture(th, &regs, nil)
@@ -165,7 +165,7 @@ func (t *target) takePicture(th *thread, regs *ptrace.Regs, info *ptrace.Siginfo
 		return true
 	}
 	p.picture = &picture{wait: []heldThread{{th, sig}}}
-	d := &snapshot.Death{Thread: p.pictured(th, regs, true), Caught: th.caught}
+	d := &snapshot.Death{Thread: p.pictured(th, regs, true), Caught: th.caught, Panic: p.lastPanic(th.tid)}
 	if info != nil {
 		s := signalOf(info, p.pid)
 		d.Signal = &s
