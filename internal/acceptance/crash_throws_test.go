@@ -54,6 +54,60 @@ func (c *crashEvent) threw(t testing.TB, what, way string) {
 	}
 }
 
+// TestCrashTerminateHandler runs programs whose own handler of std::terminate exits, and others that exit with an error.
+func TestCrashTerminateHandler(t *testing.T) {
+	strobetest.NeedPtrace(t)
+	s := strobetest.Start(t, nil)
+	path := strobetest.BuildSource(t, "cpp", "gcc-O0", "terminates", `
+#include <cstdlib>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+static int throws(int index) { if (index == 42) throw std::runtime_error("no stock of item " + std::to_string(index)); return index; }
+static void never(int index) noexcept { throws(index); }
+int main(int, char **argv) {
+	std::string way = argv[1];
+	std::set_terminate([] { exit(3); });
+	if (way == "thrown") throws(42);
+	if (way == "noexcept") never(42);
+	if (way == "thread") std::thread([] { throws(42); }).join();
+	if (way == "joinable") { int index = 42; std::thread t([&] { while (index) std::this_thread::yield(); }); }
+	if (way == "caught") { try { throws(42); } catch (const std::exception &) { exit(3); } }
+	std::function<void(int)> end = [](int code) { exit(code); };
+	std::thread(end, 3).join();
+}
+`, "-std=c++17")
+	cache, err := strobetest.CacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct{ way, class, reason, message, function string }{
+		{"thrown", "uncaught-exception", "uncaught exception std::runtime_error", "no stock of item 42", "throws"},
+		{"noexcept", "uncaught-exception", "was about to leave a function that may not throw", "no stock of item 42", "throws"},
+		{"thread", "uncaught-exception", "uncaught exception std::runtime_error", "no stock of item 42", "throws"},
+		{"joinable", "terminate", "std::terminate was called without an exception", "", "main"},
+		{"caught", "", "", "", ""}, {"exits", "", "", "", ""},
+	} {
+		l := s.Launch(t, path, cache, []string{tc.way}, nil)
+		if st := s.WaitEnd(t, l.SessionID, endLimit); st.ExitCode == nil || *st.ExitCode != 3 {
+			t.Errorf("%s: ended with %+v", tc.way, st)
+		}
+		all := crashesOf(t, s, l.SessionID)
+		if len(all) != 1 {
+			if len(all) != 0 || tc.class != "" {
+				t.Errorf("%s: %d crashes: %+v", tc.way, len(all), all)
+			}
+			continue
+		}
+		c := all[0]
+		if c.Class != tc.class || !strings.Contains(c.Reason, tc.reason) || c.ExceptionMessage != tc.message || c.Function != tc.function ||
+			string(c.Locals["index"]) != "42" || c.EndedBy != "the terminate handler ended the process" || len(c.Handler) == 0 {
+			t.Errorf("%s: %.1500s", tc.way, c.raw)
+		}
+	}
+}
+
 // TestCrashPanics runs Rust programs: see testdata/crash/panics.rs.
 func TestCrashPanics(t *testing.T) {
 	strobetest.NeedPtrace(t)

@@ -113,6 +113,9 @@ func (p *Picture) Crash(d *Death) *Crash {
 			from = slices.IndexFunc(stack.Frames, func(f unwind.Frame) bool { return exception.CallsHook(f.Function) })
 			f, c.EndedBy = fault{class: classPanic, words: "panic: " + d.Panic}, "the panic hook ended the process"
 			c.Handler = p.handler(stack.Frames[:max(from, 0)])
+		} else if at := exception.Ending(&stack); from == 0 && at > 0 {
+			from, f = at, fault{class: classTerminate, words: "std::terminate was called without an exception"}
+			c.EndedBy, c.Handler = "the terminate handler ended the process", p.handler(stack.Frames[:at])
 		}
 		if from <= 0 { // it only exits
 			return nil
@@ -128,7 +131,9 @@ func (p *Picture) Crash(d *Death) *Crash {
 	}
 	c.Registers = registers(&th.Regs)
 	inner := stack
-	inner.Frames = stack.Frames[from:]
+	if c.Class != classTerminate { // of that, the frames between say why
+		inner.Frames = stack.Frames[from:]
+	}
 	if p.thrown(c, &inner, th); c.Class == classPanic {
 		c.Exception = d.Panic
 	}
@@ -160,7 +165,7 @@ func (p *Picture) thrown(c *Crash, stack *unwind.Stack, th *Thread) {
 	for n := e.Nested; n != nil && len(c.Nested) < maxNested; n = n.Nested {
 		c.Nested = append(c.Nested, n.Text())
 	}
-	if c.Class != classAbort {
+	if c.Class != classAbort && c.Class != classTerminate {
 		return
 	}
 	what := e.Type

@@ -117,6 +117,7 @@ const (
 	classSent       = "sent"
 	classUnknown    = "unknown" // a core that has the signal and nothing else of it
 	classPanic      = "panic"
+	classTerminate  = "terminate"
 	classAlive      = "alive"
 )
 
@@ -350,7 +351,9 @@ func (p *Process) ill(th *Thread, in *x86asm.Inst) fault {
 	pc, _ := th.Regs.Get(16)
 	f := fault{class: classIllegal, addr: pc, has: true, words: fmt.Sprintf("illegal instruction at 0x%x", pc)}
 	var b [2]byte
-	if p.Mem.Read(pc, b[:]) == nil && b == [2]byte{0x0f, 0x0b} {
+	if check, ok := failedCheck(in); ok {
+		f.words = "a check that the compiler put there failed" + check + " (ud1: UndefinedBehaviorSanitizer with traps)"
+	} else if p.Mem.Read(pc, b[:]) == nil && b == [2]byte{0x0f, 0x0b} {
 		f.words = "the program ran into ud2: __builtin_trap, a failed check, or code that the compiler holds to be unreachable"
 	} else if m := p.mapping(pc); m == nil || !m.Exec || m.Path == "" {
 		f.words += ", which is no code of the program"

@@ -65,6 +65,27 @@ func (p *Process) generalProtection(in *x86asm.Inst, th *Thread) fault {
 	return f
 }
 
+// checkNames are what clang checks with -fsanitize-trap, by the number that it puts into the instruction.
+var checkNames = [...]string{0: "an addition overflows", 1: "code that cannot be reached was reached", 2: "control flow integrity", 3: "a division by zero, or whose quotient does not fit",
+	5: "a floating-point value does not fit the type that it is converted to", 6: "a function of another type was called", 7: "an implicit conversion changes the value",
+	8: "a builtin function got a value that it must not get", 10: "a value is none of its type's", 11: "a function that returns a value came to its end without one",
+	12: "a multiplication overflows", 13: "a negation overflows", 16: "a null argument for a parameter that must not be null", 17: "a null result that must not be null",
+	18: "an index is out of bounds", 19: "pointer arithmetic overflows", 20: "a shift is too large, or of a negative value", 21: "a subtraction overflows",
+	22: "a null or misaligned pointer was used, or one to too small an object", 23: "a pointer is not aligned as assumed", 24: "the bound of a variable length array is not positive"}
+
+// failedCheck says which check of the compiler's ends in an instruction, if it is one of clang's.
+func failedCheck(in *x86asm.Inst) (string, bool) {
+	if in == nil || in.Op != x86asm.UD1 {
+		return "", false
+	}
+	for _, a := range in.Args {
+		if m, ok := a.(x86asm.Mem); ok && m.Base == x86asm.EAX && m.Disp >= 0 && m.Disp < int64(len(checkNames)) && checkNames[m.Disp] != "" {
+			return ": " + checkNames[m.Disp], true
+		}
+	}
+	return "", true
+}
+
 // target returns where a call, a jump or a return leads.
 func (p *Process) target(in *x86asm.Inst, th *Thread) (uint64, bool) {
 	var from uint64

@@ -66,6 +66,8 @@ func TestReasons(t *testing.T) {
 		{"division", "\xf7\xf8", Signal{Number: 8, Code: 1}, 0, 0, 0x400000, "division-by-zero", "integer division by zero"},
 		{"quotient", "\xf7\xf8", Signal{Number: 8, Code: 1}, 0xffffffff, 0, 0x400000, "arithmetic", "division by -1"},
 		{"ud2", "\x0f\x0b", Signal{Number: 4, Code: 2}, 0, 0, 0x400000, "illegal-instruction", "ud2"},
+		{"failed check", "\x67\x0f\xb9\x40\x12", Signal{Number: 4, Code: 2}, 0, 0, 0x400000, "illegal-instruction", "failed: an index is out of bounds (ud1"},
+		{"failed addition", "\x67\x0f\xb9\x00", Signal{Number: 4, Code: 2}, 0, 0, 0x400000, "illegal-instruction", "failed: an addition overflows (ud1"},
 		{"other's", "\x90", Signal{Number: 11, Code: 0, PID: 77, Sender: "killer"}, 0, 0, 0x400000, "sent", "sent by process 77 (killer)"},
 	} {
 		code := make([]byte, 4096)

@@ -2,11 +2,9 @@ package native
 
 import (
 	"context"
-	"debug/elf"
 	"encoding/binary"
 	"fmt"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -93,7 +91,7 @@ func (t *target) exitsInHandler(th *thread) bool {
 		return false
 	}
 	if th.caught == nil {
-		if regs.Orig_rax != unix.SYS_EXIT_GROUP || regs.Rdi&0xff == 0 || th.p.lastPanic(th.tid) == "" && !carriesChecker(th.p.pid) {
+		if regs.Orig_rax != unix.SYS_EXIT_GROUP || regs.Rdi&0xff == 0 || th.p.lastPanic(th.tid) == "" && !th.p.carriesChecker() && !th.p.terminates(&regs) {
 			return false
 		}
 		return t.takePicture(th, &regs, nil)
@@ -123,29 +121,6 @@ func (t *target) exitsInHandler(th *thread) bool {
 	}
 	th.caught.EndedBy = int(by)
 	return t.takePicture(th, &regs, nil)
-}
-
-// carriesChecker reports whether a process has the runtime of a sanitizer: as a library, or in the program, which then shows it
-// to its libraries.
-func carriesChecker(pid int) bool {
-	maps, err := readMaps(pid)
-	if err != nil {
-		return false
-	}
-	for _, m := range maps {
-		if m.exec && snapshot.CheckerLibrary(m.path) {
-			return true
-		}
-	}
-	f, err := elf.Open(fmt.Sprintf("/proc/%d/exe", pid))
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	syms, err := f.DynamicSymbols()
-	return err == nil && slices.ContainsFunc(syms, func(s elf.Symbol) bool {
-		return s.Name == "__sanitizer_set_death_callback" && s.Section != elf.SHN_UNDEF
-	})
 }
 
 // takePicture keeps a dying process as it is until its picture was taken and stored, then lets it die. info is the signal that
