@@ -164,6 +164,12 @@ type Sink interface {
 	StartMono() int64
 }
 
+// DeathWatcher is a Sink that wants to know early that a process dies, or may: its picture takes a while. Crash may follow, and Ended
+// does. Safe for concurrent use.
+type DeathWatcher interface {
+	Dying(pid int)
+}
+
 // Runtime watches programs of one language or family. Safe for concurrent use.
 type Runtime interface {
 	Name() string // native, python, node, …

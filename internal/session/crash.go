@@ -44,6 +44,7 @@ type crashes struct {
 	parser  report.Parser
 	pending []pendingReport
 	fatal   map[int]bool // processes of which a fatal crash is on the timeline
+	dying   map[int]bool // processes whose picture is taken, or that are about to end after that
 	events  int          // made of reports alone
 	timer   *time.Timer
 	closed  bool
@@ -92,7 +93,7 @@ func (c *crashes) expire() {
 	var out []pendingReport
 	kept := c.pending[:0]
 	for _, r := range c.pending {
-		if r.ts <= limit && goesOn(&r.Report) && !r.Fatal {
+		if r.ts <= limit && goesOn(&r.Report) && !r.Fatal && !c.awaitedLocked(r.PID) {
 			out = append(out, r)
 		} else {
 			kept = append(kept, r)
@@ -166,6 +167,11 @@ func (c *crashes) died(k collector.Crash) {
 
 // ended is collector.Sink's Ended: a process that a checker or a runtime ended by exiting has crashed as well.
 func (c *crashes) ended(pid int, how collector.ExitInfo) {
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.dying, pid)
+	}()
 	if root := c.root.Load(); how.Signal == "" && how.Code == 0 && root != 0 && root != int64(pid) && !c.anything() {
 		return
 	}

@@ -57,6 +57,8 @@ func newSink(startMono int64, log *slog.Logger) *sink {
 func (k *sink) Crash(c collector.Crash) { k.crashes.died(c) }
 
 // Ended implements collector.Sink.
+func (k *sink) Dying(pid int) { k.crashes.dies(pid) }
+
 func (k *sink) Ended(pid int, how collector.ExitInfo) { k.crashes.ended(pid, how) }
 
 // behindOutput puts one event behind all output that waits.

@@ -140,6 +140,9 @@ func (t *target) takePicture(th *thread, regs *ptrace.Regs, info *ptrace.Siginfo
 		return true
 	}
 	p.picture = &picture{wait: []heldThread{{th, sig}}}
+	if w, ok := t.sink.(collector.DeathWatcher); ok {
+		w.Dying(p.pid)
+	}
 	d := &snapshot.Death{Thread: p.pictured(th, regs, true), Caught: th.caught, Panic: p.lastPanic(th.tid)}
 	if info != nil {
 		s := signalOf(info, p.pid)
