@@ -207,7 +207,9 @@ func crashesOf(t testing.TB, s *strobetest.Strobe, id string) []crashEvent {
 		if err := json.Unmarshal(raw, &out[i]); err != nil {
 			t.Fatalf("crash event %s: %v", raw, err)
 		}
-		out[i].raw = string(raw)
+		if out[i].raw = string(raw); strings.Contains(out[i].raw, `\u003c`) {
+			t.Errorf("characters are escaped that need not be: %.900s", raw)
+		}
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -414,9 +415,11 @@ func (p *Picture) Lines(th *Thread, n int) []string {
 
 // JSON is the event's payload.
 func (c *Crash) JSON() ([]byte, error) {
-	b, err := json.Marshal(c)
-	if err != nil {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // <optimized out> is read by people and models
+	if err := enc.Encode(c); err != nil {
 		return nil, fmt.Errorf("encode crash: %w", err)
 	}
-	return b, nil
+	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'}), nil
 }
