@@ -140,6 +140,15 @@ NOINLINE static void misaligned(int index) {
 	KEEP(index);
 }
 
+NOINLINE static void wide_local(int index) {
+	char room[9000];
+	memset(room, 'x', sizeof room);
+	strcpy(room, "wide open");
+	text = room;
+	no_item->id = index; //@ wide-local: null-pointer room="wide open"
+	sink = room[index];
+}
+
 NOINLINE static void privileged(int index) {
 	__asm__ volatile("hlt"); //@ privileged: illegal-instruction index=42
 	KEEP(index);
@@ -290,7 +299,7 @@ static const struct way ways[] = {
 	{"int3", breakpoint}, {"abort", call_abort}, {"assert", fails_assert}, {"double-free", double_free}, {"bad-free", bad_free},
 	{"heap-corruption", corrupt_heap}, {"smash", smash}, {"fortify", fortify}, {"qsort", in_qsort}, {"atexit", exits},
 	{"constructor", die}, {"large-frame", large_frame}, {"large-frame-thread", large_frame_thread}, {"misaligned", misaligned},
-	{"privileged", privileged}, {NULL, NULL},
+	{"privileged", privileged}, {"wide-local", wide_local}, {NULL, NULL},
 };
 
 int main(int argc, char **argv) {
