@@ -120,6 +120,7 @@ type crashEvent struct {
 	Line                        int
 	Locals                      map[string]json.RawMessage
 	Recursion, EndedBy          string
+	CausedBy                    []string
 	Handler                     []string
 	ExceptionType               string
 	ExceptionMessage            string
@@ -206,7 +207,9 @@ func crashesOf(t testing.TB, s *strobetest.Strobe, id string) []crashEvent {
 		if err := json.Unmarshal(raw, &out[i]); err != nil {
 			t.Fatalf("crash event %s: %v", raw, err)
 		}
-		out[i].raw = string(raw)
+		if out[i].raw = string(raw); strings.Contains(out[i].raw, `\u003c`) {
+			t.Errorf("characters are escaped that need not be: %.900s", raw)
+		}
 	}
 	return out
 }

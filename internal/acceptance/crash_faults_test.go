@@ -13,7 +13,7 @@ import (
 
 // handledWays end by exiting in a handler: what they crashed of is a signal all the same.
 var handledWays = map[string]string{"overflow-altstack": "SIGSEGV", "overflow": "SIGSEGV", "handler-exit": "SIGSEGV", "handler-abort": "SIGSEGV",
-	"handler-reraise": "SIGSEGV", "thread-handler": "SIGSEGV"}
+	"handler-reraise": "SIGSEGV", "thread-handler": "SIGSEGV", "handler-kill": "SIGSEGV", "handler-waits": "SIGSEGV", "handler-faults": "SIGSEGV"}
 
 // comparable is how many frames of a stack gdb and Strobe can agree on, where that is not all.
 var comparable = map[string]int{

@@ -99,6 +99,7 @@ type crashEvent struct {
 		File     string `json:"file"`
 		Line     int    `json:"line"`
 	} `json:"thrownAt"`
+	CausedBy  []string        `json:"causedBy"`
 	Recursion string          `json:"recursion"`
 	Handler   []string        `json:"handler"`
 	EndedBy   string          `json:"endedBy"`
@@ -142,6 +143,9 @@ func (a *app) crashText(e *crashEvent) string {
 	}
 	if t := e.ThrownAt; t != nil {
 		fmt.Fprintf(&b, "  thrown in %s at %s:%d\n", t.Function, t.File, t.Line)
+	}
+	for _, cause := range e.CausedBy {
+		fmt.Fprintf(&b, "  caused by %s\n", cause)
 	}
 	if e.Recursion != "" {
 		fmt.Fprintf(&b, "  recursion: %s\n", e.Recursion)

@@ -439,6 +439,7 @@ func (r *running) summary(ctx context.Context, f runFlags, end *outcome) {
 			}
 		}
 	}
+	r.died(ctx)
 	how := "ended"
 	switch {
 	case r.leave && r.stopped:

@@ -106,8 +106,22 @@ type Status struct {
 
 // ExitInfo says how a target's first process ended.
 type ExitInfo struct {
-	Code   int    // exit code, when Signal is empty
-	Signal string // e.g. SIGSEGV
+	Code   int     // exit code, when Signal is empty
+	Signal string  // e.g. SIGSEGV
+	Panics *Panics // for Ended: those that have a picture; nil: none
+}
+
+// Panics are those of one process that have a picture, in their order.
+type Panics struct{ List []Panic }
+
+// Panic is a Rust panic that a process has seen: what ended it, if nobody caught it.
+type Panic struct {
+	TID     int
+	Thread  event.ThreadID
+	File    string
+	Line    int
+	Message string
+	Payload []byte // a JSON object: members of the crash event that it is then
 }
 
 // Crash is why a process dies.
@@ -148,6 +162,12 @@ type Sink interface {
 	Now() int64
 	// StartMono is CLOCK_MONOTONIC in nanoseconds at the session's start.
 	StartMono() int64
+}
+
+// DeathWatcher is a Sink that wants to know early that a process dies, or may: its picture takes a while. Crash may follow, and Ended
+// does. Safe for concurrent use.
+type DeathWatcher interface {
+	Dying(pid int)
 }
 
 // Runtime watches programs of one language or family. Safe for concurrent use.

@@ -44,6 +44,8 @@ type core struct {
 	lacking  int64 // bytes of segments that lie behind the end of the file
 	debugger bool  // a debugger wrote it, not the kernel
 	problems []string
+
+	notesGone bool // some lie behind the end of the file
 }
 
 // segment is a range of memory; the first filesz bytes of it are in the core, and the first whole bytes were before it was cut off:
@@ -105,7 +107,11 @@ func parse(r io.ReaderAt, size int64) (*core, error) {
 	}
 	sort.SliceStable(c.segments, func(i, j int) bool { return c.segments[i].lo < c.segments[j].lo })
 	sort.SliceStable(c.files, func(i, j int) bool { return c.files[i].lo < c.files[j].lo })
-	if len(c.threads) == 0 {
+	switch {
+	case len(c.threads) == 0 && c.notesGone:
+		return nil, fault.New(fault.LaunchFailed, "Copy or write it again, whole: mind ulimit -c and the disk's free space.",
+			"the core is cut off behind %d bytes, before what it says of the threads (gcore writes that last)", size)
+	case len(c.threads) == 0:
 		return nil, bad("it names no thread")
 	}
 	return c, nil
@@ -140,6 +146,7 @@ func (c *core) programHeader(p []byte) {
 		if off < uint64(c.size) {
 			c.notes(int64(off), int64(min(filesz, uint64(c.size)-off)))
 		}
+		c.notesGone = c.notesGone || off+filesz > uint64(c.size)
 	case elf.PT_LOAD:
 		if memsz == 0 || vaddr+memsz < vaddr || off+filesz < off {
 			return

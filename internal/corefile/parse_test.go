@@ -166,6 +166,7 @@ func TestNotACore(t *testing.T) {
 		"many":       {huge, fault.LaunchFailed, "65534 segments"},
 		"countless":  {countless, fault.LaunchFailed, "segments"},
 		"no threads": {(&made{}).bytes(), fault.LaunchFailed, "no thread"},
+		"cut off":    {good[:64+3*56], fault.LaunchFailed, "cut off behind 232 bytes"},
 	} {
 		_, err := parse(bytes.NewReader(tc.in), int64(len(tc.in)))
 		if fault.CodeOf(err) != tc.code || err == nil || !strings.Contains(err.Error(), tc.says) {

@@ -64,6 +64,17 @@ func (r *Reader) InFlight(stack *unwind.Stack, fsBase uint64) (*Exception, bool)
 	return r.panicking(stack)
 }
 
+// Ending returns the index of the innermost frame of a stack that is std::terminate, or of what calls its handler; -1 if there is none.
+func Ending(stack *unwind.Stack) int {
+	end := landmarks(stack).end
+	for i := 1; i <= end; i++ {
+		if roleOf(&stack.Frames[i]) >= rolePersonality {
+			return i
+		}
+	}
+	return end
+}
+
 // marks are the frames of a stack that matter, -1 where there is none.
 type marks struct {
 	end      int // the outermost of those that end the program

@@ -45,6 +45,11 @@ func Panics(function string) bool {
 	return false
 }
 
+// CallsHook reports the function of Rust's standard library that calls a panic's hook.
+func CallsHook(function string) bool {
+	return function == "std::panicking::panic_with_hook" || function == "std::panicking::rust_panic_with_hook"
+}
+
 // maxBefore is how many frames of abort may stand before those of the panic.
 const maxBefore = 16
 

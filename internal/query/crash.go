@@ -12,7 +12,7 @@ import (
 
 // shortCrash are the members of a crash event that its short form has, which statuses and other answers carry.
 var shortCrash = []string{"signal", "exitCode", "class", "reason", "faultAddress", "fatal", "function", "file", "line", "locals", "recursion",
-	"exceptionType", "exceptionMessage", "thrownAt", "endedBy", "message", "error"}
+	"exceptionType", "exceptionMessage", "thrownAt", "causedBy", "endedBy", "message", "error"}
 
 const (
 	shortFrames    = 6 // lines of the stack in a crash's short form

@@ -44,6 +44,7 @@ type crashes struct {
 	parser  report.Parser
 	pending []pendingReport
 	fatal   map[int]bool // processes of which a fatal crash is on the timeline
+	dying   map[int]bool // processes whose picture is taken, or that are about to end after that
 	events  int          // made of reports alone
 	timer   *time.Timer
 	closed  bool
@@ -92,7 +93,7 @@ func (c *crashes) expire() {
 	var out []pendingReport
 	kept := c.pending[:0]
 	for _, r := range c.pending {
-		if r.ts <= limit && goesOn(&r.Report) && !r.Fatal {
+		if r.ts <= limit && goesOn(&r.Report) && !r.Fatal && !c.awaitedLocked(r.PID) {
 			out = append(out, r)
 		} else {
 			kept = append(kept, r)
@@ -138,15 +139,15 @@ func (c *crashes) take(pid int, fits func(*report.Report) bool) *pendingReport {
 // died is collector.Sink's Crash.
 func (c *crashes) died(k collector.Crash) {
 	c.settle()
-	aborts := k.Signal == "SIGABRT" || k.HandlerEnded
-	exits := k.Signal == "" && !k.HandlerEnded
+	aborts := k.Signal == "SIGABRT" || k.HandlerEnded || k.Signal == "" && k.Panicking
+	exits := k.Signal == "" && !k.HandlerEnded && !k.Panicking
 	r := c.take(k.PID, func(r *report.Report) bool {
 		if exits { // others find their errors elsewhere than where they end the program
 			return r.Tool == report.ASan || r.Tool == report.HWASan || r.Tool == report.UBSan || r.Tool == report.MSan
 		}
 		switch r.Tool {
-		case report.RustPanic: // one that was caught has nothing to do with a later end
-			return aborts && k.Panicking
+		case report.RustPanic: // one that was caught has nothing to do with a later end; that memory is out is no panic
+			return aborts && (k.Panicking || r.Kind == "out-of-memory")
 		case report.UBSan, report.TSan, report.LSan, report.Valgrind:
 			return aborts || r.Fatal
 		}
@@ -161,11 +162,16 @@ func (c *crashes) died(k collector.Crash) {
 	}
 	c.fatal[k.PID] = true
 	c.mu.Unlock()
-	c.last(event.Event{TS: k.TS, Kind: event.Crash, Thread: k.Thread, Payload: crashPayload(&k, r)})
+	c.last(event.Event{TS: k.TS, Kind: event.Crash, Thread: k.Thread, Payload: crashPayload(&k, r, c.causes(r)...)})
 }
 
 // ended is collector.Sink's Ended: a process that a checker or a runtime ended by exiting has crashed as well.
 func (c *crashes) ended(pid int, how collector.ExitInfo) {
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.dying, pid)
+	}()
 	if root := c.root.Load(); how.Signal == "" && how.Code == 0 && root != 0 && root != int64(pid) && !c.anything() {
 		return
 	}
@@ -243,6 +249,10 @@ func (c *crashes) put(r *pendingReport, how *collector.ExitInfo) {
 		}
 		return
 	}
+	if p := panicOf(r, how); p != nil {
+		c.emit(event.Event{TS: r.ts, Kind: event.Crash, Thread: p.Thread, Payload: panicPayload(p, r, how)})
+		return
+	}
 	m := members{}
 	if how != nil && how.Signal != "" {
 		m.add("signal", how.Signal)
@@ -256,6 +266,9 @@ func (c *crashes) put(r *pendingReport, how *collector.ExitInfo) {
 	}
 	m.text("access", r.Access)
 	m.add("fatal", r.Fatal)
+	if r.Function == "" { // a panic's message does not say it
+		r.Function = functionAt(&r.Report)
+	}
 	m.text("function", r.Function)
 	m.text("file", r.File)
 	if r.Line > 0 {
@@ -277,7 +290,7 @@ func (c *crashes) put(r *pendingReport, how *collector.ExitInfo) {
 }
 
 // crashPayload puts a collector's crash and a report into one object.
-func crashPayload(k *collector.Crash, r *pendingReport) []byte {
+func crashPayload(k *collector.Crash, r *pendingReport, causes ...string) []byte {
 	m := members{}
 	class, reason := k.Class, k.Reason
 	if r != nil && (class == "abort" || class == "" || sanitizerKnowsBetter(&r.Report)) {
@@ -301,6 +314,11 @@ func crashPayload(k *collector.Crash, r *pendingReport) []byte {
 		if r.Type != "" || r.Tool == report.RustPanic {
 			m.text("exceptionMessage", r.Message)
 		}
+	} else if r.Tool == report.RustPanic && !bytes.Contains(k.Payload, []byte(`"exceptionMessage":`)) {
+		m.text("exceptionMessage", r.Message)
+	}
+	if len(causes) > 0 {
+		m.add("causedBy", causes)
 	}
 	m.add("report", reportMembers(&r.Report, false))
 	return m.json()

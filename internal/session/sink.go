@@ -56,6 +56,9 @@ func newSink(startMono int64, log *slog.Logger) *sink {
 // Crash implements collector.Sink.
 func (k *sink) Crash(c collector.Crash) { k.crashes.died(c) }
 
+// Dying implements collector.DeathWatcher.
+func (k *sink) Dying(pid int) { k.crashes.dies(pid) }
+
 // Ended implements collector.Sink.
 func (k *sink) Ended(pid int, how collector.ExitInfo) { k.crashes.ended(pid, how) }
 

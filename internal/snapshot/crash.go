@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -22,12 +23,19 @@ type Death struct {
 	Caught *Caught
 	// Alive says that nothing ends the process: it was looked at while it ran.
 	Alive bool
+	// Panics says that the thread begins to panic (Rust), which may end the process.
+	Panics bool
+	// Panic is what the thread's last panic said, where it exits: it may do so in the program's own panic hook.
+	Panic string
 }
 
 // Caught is a signal as a handler took it.
 type Caught struct {
 	Signal Signal
 	Thread Thread // as it was interrupted
+	// Where the process ends without a signal of its handler's thread that is a crash itself:
+	EndedBy int  // the signal that ends it, 0: it exits
+	Waits   bool // another thread or process ends it, while the handler waits
 }
 
 // Crash is the payload of a crash event: why the process dies, in which places of the program, with which values.
@@ -88,17 +96,8 @@ func (p *Picture) Crash(d *Death) *Crash {
 	c := &Crash{Fatal: true}
 	sig, th, from := d.Signal, d.Thread, 0
 	if at := p.caughtBelow(&stack, d.Caught); at > 0 {
-		for i := range stack.Frames[:at] {
-			f := p.Frame(&stack.Frames[i])
-			c.Handler = append(c.Handler, f.Text())
-		}
-		if len(c.Handler) > headFrames {
-			c.Handler = append(c.Handler[:headFrames:headFrames], fmt.Sprintf("… %d more", len(c.Handler)-headFrames))
-		}
-		c.EndedBy = "the handler ended the process"
-		if d.Signal != nil {
-			c.EndedBy = "the handler ended the process by " + d.Signal.Name()
-		}
+		c.Handler = p.handler(stack.Frames[:at])
+		c.EndedBy = p.endOfHandler(d)
 		sig, from = &d.Caught.Signal, at
 		th = &Thread{TID: d.Thread.TID, Name: d.Thread.Name, Regs: d.Caught.Thread.Regs, FS: d.Thread.FS}
 	} else if d.sentAgain() {
@@ -108,8 +107,18 @@ func (p *Picture) Crash(d *Death) *Crash {
 	switch {
 	case d.Alive:
 		f, c.Fatal = fault{class: classAlive, words: "the process did not crash: a debugger wrote the core while it ran"}, false
+	case d.Panics:
 	case sig == nil:
-		if from = checked(stack.Frames); from == 0 { // it only exits
+		from = checked(stack.Frames)
+		if from == 0 && d.Panic != "" {
+			from = slices.IndexFunc(stack.Frames, func(f unwind.Frame) bool { return exception.CallsHook(f.Function) })
+			f, c.EndedBy = fault{class: classPanic, words: "panic: " + d.Panic}, "the panic hook ended the process"
+			c.Handler = p.handler(stack.Frames[:max(from, 0)])
+		} else if at := exception.Ending(&stack); from == 0 && at > 0 {
+			from, f = at, fault{class: classTerminate, words: "std::terminate was called without an exception"}
+			c.EndedBy, c.Handler = "the terminate handler ended the process", p.handler(stack.Frames[:at])
+		}
+		if from <= 0 { // it only exits
 			return nil
 		}
 		th = &Thread{TID: th.TID, Name: th.Name, Regs: stack.Frames[from].Regs, FS: th.FS}
@@ -123,8 +132,12 @@ func (p *Picture) Crash(d *Death) *Crash {
 	}
 	c.Registers = registers(&th.Regs)
 	inner := stack
-	inner.Frames = stack.Frames[from:]
-	p.thrown(c, &inner, th)
+	if c.Class != classTerminate { // of that, the frames between say why
+		inner.Frames = stack.Frames[from:]
+	}
+	if p.thrown(c, &inner, th); c.Class == classPanic {
+		c.Exception = d.Panic
+	}
 	p.stackOf(c, u, &stack, from)
 	p.others(c, d.Others)
 	return c
@@ -153,7 +166,7 @@ func (p *Picture) thrown(c *Crash, stack *unwind.Stack, th *Thread) {
 	for n := e.Nested; n != nil && len(c.Nested) < maxNested; n = n.Nested {
 		c.Nested = append(c.Nested, n.Text())
 	}
-	if c.Class != classAbort {
+	if c.Class != classAbort && c.Class != classTerminate {
 		return
 	}
 	what := e.Type
@@ -166,6 +179,36 @@ func (p *Picture) thrown(c *Crash, stack *unwind.Stack, th *Thread) {
 	case exception.Terminate:
 		c.Class, c.Reason = classException, "exception "+what+" was about to leave a function that may not throw (noexcept, or a destructor)"
 	}
+}
+
+// handler is the frames of a handler as lines.
+func (p *Picture) handler(frames []unwind.Frame) (lines []string) {
+	for i := range frames {
+		if i == headFrames {
+			return append(lines, fmt.Sprintf("… %d more", len(frames)-i))
+		}
+		f := p.Frame(&frames[i])
+		lines = append(lines, f.Text())
+	}
+	return lines
+}
+
+// endOfHandler says how a process ended whose handler had not returned.
+func (p *Picture) endOfHandler(d *Death) string {
+	by := Signal{Number: d.Caught.EndedBy}
+	words := "the handler ended the process"
+	switch {
+	case d.Signal != nil && d.Signal.raised():
+		return words + " by " + d.Signal.Name() + ", a fault of its own: " + p.explain(d.Signal, d.Thread).words
+	case d.Signal != nil:
+		by = *d.Signal
+	case d.Caught.Waits:
+		words = "the process was ended while the handler waited"
+	}
+	if by.Number != 0 {
+		words += " by " + by.Name()
+	}
+	return words
 }
 
 // sentAgain reports a signal that its own handler sent: it comes when the handler returns, to where the thread was interrupted.
@@ -372,9 +415,11 @@ func (p *Picture) Lines(th *Thread, n int) []string {
 
 // JSON is the event's payload.
 func (c *Crash) JSON() ([]byte, error) {
-	b, err := json.Marshal(c)
-	if err != nil {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // <optimized out> is read by people and models
+	if err := enc.Encode(c); err != nil {
 		return nil, fmt.Errorf("encode crash: %w", err)
 	}
-	return b, nil
+	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'}), nil
 }

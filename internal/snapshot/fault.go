@@ -1,7 +1,6 @@
 package snapshot
 
 import (
-	"encoding/binary"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -47,11 +46,13 @@ const (
 	fpeFltDiv    = 3
 	fpeFltInv    = 7
 	sysSeccomp   = 1
+	trapTrace    = 2
 	siQueue      = -1
 	siTkill      = -6
 	siUser       = 0
 	nullPage     = 64 << 10 // nothing is mapped below mmap_min_addr
 	guardReach   = 1 << 20  // how far below a stack an access still belongs to it
+	frameReach   = 4 << 30  // how large one frame is thought to be
 	stackNear    = 1 << 20  // how far the stack pointer is from an access that is the stack's
 	canonicalTop = 1 << 47
 )
@@ -61,7 +62,7 @@ var codeNames = map[int]map[int32]string{
 	sigBUS:  {busAdrAln: "BUS_ADRALN", busAdrErr: "BUS_ADRERR", busObjErr: "BUS_OBJERR", 4: "BUS_MCEERR_AR"},
 	sigFPE:  {fpeIntDiv: "FPE_INTDIV", fpeIntOvf: "FPE_INTOVF", fpeFltDiv: "FPE_FLTDIV", 4: "FPE_FLTOVF", 5: "FPE_FLTUND", 6: "FPE_FLTRES", fpeFltInv: "FPE_FLTINV", 8: "FPE_FLTSUB"},
 	sigILL:  {1: "ILL_ILLOPC", 2: "ILL_ILLOPN", 3: "ILL_ILLADR", 4: "ILL_ILLTRP", 5: "ILL_PRVOPC", 6: "ILL_PRVREG"},
-	sigTRAP: {1: "TRAP_BRKPT", 2: "TRAP_TRACE", 4: "TRAP_HWBKPT"},
+	sigTRAP: {1: "TRAP_BRKPT", trapTrace: "TRAP_TRACE", 4: "TRAP_HWBKPT"},
 	sigSYS:  {sysSeccomp: "SYS_SECCOMP"},
 }
 
@@ -103,6 +104,7 @@ const (
 	classExec       = "execute-data"
 	classOverflow   = "stack-overflow"
 	classGuard      = "guard-page"
+	classMisaligned = "misaligned-address"
 	classBus        = "bus-error"
 	classDivide     = "division-by-zero"
 	classArithmetic = "arithmetic"
@@ -114,6 +116,8 @@ const (
 	classLimit      = "resource-limit"
 	classSent       = "sent"
 	classUnknown    = "unknown" // a core that has the signal and nothing else of it
+	classPanic      = "panic"
+	classTerminate  = "terminate"
 	classAlive      = "alive"
 )
 
@@ -137,12 +141,15 @@ func (p *Process) explain(s *Signal, th *Thread) fault {
 	case sigSEGV:
 		return p.segv(s, th, in)
 	case sigBUS:
-		return p.bus(s, in)
+		return p.bus(s, th, in)
 	case sigFPE:
 		return p.fpe(s, th, in)
 	case sigILL:
 		return p.ill(th, in)
 	case sigTRAP:
+		if s.Code == trapTrace {
+			return fault{class: classTrap, words: "a single step that the program itself asked for (the trap flag)"}
+		}
 		return fault{class: classTrap, words: "a breakpoint instruction of the program's own (int3): a debug trap or a failed check"}
 	case sigABRT:
 		if w := sentBy(s, p.PID); w != "" {
@@ -168,40 +175,12 @@ func sentBy(s *Signal, pid int) string {
 	return fmt.Sprintf("process %d", s.PID)
 }
 
-// instruction decodes where a thread is; nil where that is no instruction.
-func (p *Process) instruction(th *Thread) *x86asm.Inst {
-	pc, _ := th.Regs.Get(16)
-	if p.Stub != nil {
-		if original, in := p.Stub(pc); in && original != 0 {
-			pc = original
-		}
-	}
-	var b [15]byte
-	for n := len(b); n > 0; n-- {
-		if p.Mem.Read(pc, b[:n]) != nil {
-			continue
-		}
-		if in, err := x86asm.Decode(b[:n], 64); err == nil {
-			return &in
-		}
-		return nil
-	}
-	return nil
-}
-
 func (p *Process) segv(s *Signal, th *Thread, in *x86asm.Inst) fault {
 	pc, _ := th.Regs.Get(16)
-	if s.Code == siKernel { // a general protection fault: the kernel does not know the address
-		f := fault{class: classWild, words: "an address that no program can have was used: the pointer was overwritten or never set", access: accessOf(in)}
-		for _, a := range operands(in, th) {
-			if a >= canonicalTop {
-				f.addr, f.has = a, true
-				f.words = fmt.Sprintf("%s of address 0x%x, which no program can have: the pointer was overwritten or never set", f.verb(), a)
-			}
-		}
-		return f
+	if s.Code == siKernel {
+		return p.generalProtection(in, th)
 	}
-	f := fault{addr: s.Addr, has: true, access: accessOf(in)}
+	f := fault{addr: s.Addr, has: true, access: accessOf(in, s.Addr, th)}
 	if s.Addr == pc {
 		f.access = "execute"
 	} else if f.access == "" {
@@ -210,6 +189,11 @@ func (p *Process) segv(s *Signal, th *Thread, in *x86asm.Inst) fault {
 	at := fmt.Sprintf("%s of address 0x%x", f.verb(), s.Addr)
 	if p.overflows(s.Addr, th) {
 		f.class, f.words = classOverflow, fmt.Sprintf("stack overflow: %s, below the end of the thread's stack", at)
+		return f
+	}
+	if below := p.beyondStack(s.Addr, th); below > 0 {
+		f.class = classOverflow
+		f.words = fmt.Sprintf("stack overflow: %s; the stack pointer is %d KB below the end of the thread's stack: a very large local variable, or alloca", at, below>>10)
 		return f
 	}
 	m := p.mapping(s.Addr)
@@ -312,8 +296,26 @@ func (p *Process) overflows(addr uint64, th *Thread) bool {
 	return false
 }
 
-func (p *Process) bus(s *Signal, in *x86asm.Inst) fault {
-	f := fault{class: classBus, addr: s.Addr, has: s.Code != siKernel, access: accessOf(in)}
+// beyondStack says by how much the stack pointer itself has left the thread's stack, where an access of what it should be is what
+// failed: one frame is larger than what was left. 0: it has not.
+func (p *Process) beyondStack(addr uint64, th *Thread) uint64 {
+	const redZone = 256 // below the stack pointer a function without calls keeps 128 bytes, and a call pushes
+	sp, ok := th.Regs.Get(7)
+	if at := p.mapping(sp); !ok || at != nil && at.Write {
+		return 0
+	}
+	for i := range p.Maps {
+		m := &p.Maps[i]
+		own := m.Path == "[stack]" && th.TID == p.PID || th.TID != p.PID && th.FS >= m.Lo && th.FS < m.Hi // the C library puts what FS names on top
+		if m.Write && own && sp < m.Lo && m.Lo-sp < frameReach && addr+redZone >= sp && addr < m.Lo {
+			return m.Lo - sp
+		}
+	}
+	return 0
+}
+
+func (p *Process) bus(s *Signal, th *Thread, in *x86asm.Inst) fault {
+	f := fault{class: classBus, addr: s.Addr, has: s.Code != siKernel, access: accessOf(in, s.Addr, th)}
 	m := p.mapping(s.Addr)
 	switch {
 	case s.Code == busAdrAln:
@@ -345,45 +347,13 @@ func (p *Process) fpe(s *Signal, th *Thread, in *x86asm.Inst) fault {
 	return fault{class: classArithmetic, words: "arithmetic exception"}
 }
 
-// divisor returns what an integer division divides by, sign-extended.
-func (p *Process) divisor(in *x86asm.Inst, th *Thread) (int64, bool) {
-	if in == nil || in.Op != x86asm.IDIV && in.Op != x86asm.DIV {
-		return 0, false
-	}
-	var v uint64
-	size := 8
-	switch a := in.Args[0].(type) {
-	case x86asm.Mem:
-		size = in.MemBytes
-		var b [8]byte
-		at := operands(in, th)
-		if len(at) == 0 || size < 1 || size > 8 || a.Base == x86asm.RIP || p.Mem.Read(at[0], b[:size]) != nil {
-			return 0, false
-		}
-		v = binary.LittleEndian.Uint64(b[:])
-	case x86asm.Reg:
-		var ok bool
-		switch {
-		case a >= x86asm.EAX && a <= x86asm.R15L:
-			size, a = 4, a-x86asm.EAX+x86asm.RAX
-		case a >= x86asm.AX && a <= x86asm.R15W:
-			size, a = 2, a-x86asm.AX+x86asm.RAX
-		case a < x86asm.RAX || a > x86asm.R15:
-			return 0, false
-		}
-		if v, ok = register(a, th); !ok {
-			return 0, false
-		}
-	}
-	shift := uint(64 - 8*size)
-	return int64(v<<shift) >> shift, true
-}
-
 func (p *Process) ill(th *Thread, in *x86asm.Inst) fault {
 	pc, _ := th.Regs.Get(16)
 	f := fault{class: classIllegal, addr: pc, has: true, words: fmt.Sprintf("illegal instruction at 0x%x", pc)}
 	var b [2]byte
-	if p.Mem.Read(pc, b[:]) == nil && b == [2]byte{0x0f, 0x0b} {
+	if check, ok := failedCheck(in); ok {
+		f.words = "a check that the compiler put there failed" + check + " (ud1: UndefinedBehaviorSanitizer with traps)"
+	} else if p.Mem.Read(pc, b[:]) == nil && b == [2]byte{0x0f, 0x0b} {
 		f.words = "the program ran into ud2: __builtin_trap, a failed check, or code that the compiler holds to be unreachable"
 	} else if m := p.mapping(pc); m == nil || !m.Exec || m.Path == "" {
 		f.words += ", which is no code of the program"
@@ -391,71 +361,6 @@ func (p *Process) ill(th *Thread, in *x86asm.Inst) fault {
 		f.words += fmt.Sprintf(" (%s), which this processor does not have", strings.ToLower(in.Op.String()))
 	}
 	return f
-}
-
-// accessOf says what an instruction does to its memory operand.
-func accessOf(in *x86asm.Inst) string {
-	if in == nil {
-		return ""
-	}
-	switch in.Op {
-	case x86asm.CMP, x86asm.TEST, x86asm.UCOMISD, x86asm.UCOMISS, x86asm.BT, x86asm.DIV, x86asm.IDIV, x86asm.MUL, x86asm.JMP:
-		return "read"
-	case x86asm.STOSB, x86asm.STOSD, x86asm.STOSQ, x86asm.STOSW, x86asm.CALL:
-		return "write"
-	case x86asm.PUSH:
-		if _, mem := in.Args[0].(x86asm.Mem); mem {
-			return "read"
-		}
-		return "write"
-	case x86asm.MOVSB, x86asm.MOVSD, x86asm.MOVSQ, x86asm.MOVSW:
-		if in.Op != x86asm.MOVSD {
-			return ""
-		}
-	}
-	for i, a := range in.Args {
-		if _, mem := a.(x86asm.Mem); mem {
-			if i == 0 {
-				return "write"
-			}
-			return "read"
-		}
-	}
-	return ""
-}
-
-// operands are the addresses that an instruction uses.
-func operands(in *x86asm.Inst, th *Thread) (out []uint64) {
-	if in == nil {
-		return nil
-	}
-	for _, a := range in.Args {
-		m, ok := a.(x86asm.Mem)
-		if !ok || m.Segment != 0 {
-			continue
-		}
-		addr := uint64(m.Disp)
-		if v, ok := register(m.Base, th); ok {
-			addr += v
-		}
-		if v, ok := register(m.Index, th); ok {
-			addr += v * uint64(m.Scale)
-		}
-		out = append(out, addr)
-	}
-	if sp, ok := th.Regs.Get(7); ok && (in.Op == x86asm.PUSH || in.Op == x86asm.CALL || in.Op == x86asm.RET || in.Op == x86asm.POP) {
-		out = append(out, sp)
-	}
-	return out
-}
-
-// register returns a 64-bit register by the decoder's name.
-func register(r x86asm.Reg, th *Thread) (uint64, bool) {
-	order := [...]int{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15} // the encoding's to DWARF's
-	if r < x86asm.RAX || r > x86asm.R15 {
-		return 0, false
-	}
-	return th.Regs.Get(order[r-x86asm.RAX])
 }
 
 // registers shows a thread's registers.

@@ -50,9 +50,24 @@ func TestReasons(t *testing.T) {
 		{"heap code", "", Signal{Number: 11, Code: 2, Addr: 0x500000}, 0, 0, 0x500000, "execute-data", "which is not code"},
 		{"main stack", "\x50", Signal{Number: 11, Code: 1, Addr: 0x7ffcfffffff8}, 0, 0x7ffd00000000, 0x400000, "stack-overflow", "below the end of the thread's stack"},
 		{"other stack", "\x50", Signal{Number: 11, Code: 2, Addr: 0x600ff8}, 0, 0x601000, 0x400000, "stack-overflow", "below the end"},
+		{"large frame", "\x89\x04\x24", Signal{Number: 11, Code: 1, Addr: 0x7ffcf0000000}, 0, 0x7ffcf0000000, 0x400000, "stack-overflow", "262144 KB below the end of the thread's stack"},
+		{"below nobody's stack", "\x89\x00", Signal{Number: 11, Code: 1, Addr: 0x7ffcf0000000}, 0x7ffcf0000000, 0x7ffd00000100, 0x400000, "unmapped-address", "nothing is mapped there"},
+		{"copy to null", "\xf3\xa4", Signal{Number: 11, Code: 1}, 0, 0, 0x400000, "null-pointer", "null pointer: write of address 0x0"},
+		{"copy from null", "\xf3\xa4", Signal{Number: 11, Code: 1, Addr: 0x510010}, 0, 0, 0x400000, "unmapped-address", "read of address 0x510010"},
+		{"call through null", "\xff\x50\x18", Signal{Number: 11, Code: 1, Addr: 0x18}, 0, 0x7ffd00000100, 0x400000, "null-pointer", "null pointer: read of address 0x18"},
+		{"call without stack", "\xff\x50\x18", Signal{Number: 11, Code: 1, Addr: 0x7ffcfffffff8}, 0, 0x7ffd00000000, 0x400000, "stack-overflow", "write of address"},
+		{"float load", "\xdd\x00", Signal{Number: 11, Code: 1, Addr: 8}, 8, 0, 0x400000, "null-pointer", "read of address 0x8"},
+		{"misaligned", "\x0f\x29\x00", Signal{Number: 11, Code: siKernel}, 0x500008, 0, 0x400000, "misaligned-address", "write of address 0x500008, which is no multiple of 16"},
+		{"misaligned zmm", "\x62\xf1\x7c\x48\x28\x00", Signal{Number: 11, Code: siKernel}, 0x500010, 0, 0x400000, "misaligned-address", "read of address 0x500010, which is no multiple of 64"},
+		{"privileged", "\xf4", Signal{Number: 11, Code: siKernel}, 0, 0, 0x400000, "illegal-instruction", "privileged instruction (hlt)"},
+		{"interrupt", "\xcd\x2e", Signal{Number: 11, Code: siKernel}, 0, 0, 0x400000, "illegal-instruction", "software interrupt (int 0x2e)"},
+		{"wild call", "\xff\xd0", Signal{Number: 11, Code: siKernel}, 0x4141414141414141, 0, 0x400000, "wild-pointer", "call of or jump to address 0x4141414141414141"},
+		{"wild return", "\xc3AAAAAAAA", Signal{Number: 11, Code: siKernel}, 0, 0x400001, 0x400000, "wild-pointer", "return to address 0x4141414141414141"},
 		{"division", "\xf7\xf8", Signal{Number: 8, Code: 1}, 0, 0, 0x400000, "division-by-zero", "integer division by zero"},
 		{"quotient", "\xf7\xf8", Signal{Number: 8, Code: 1}, 0xffffffff, 0, 0x400000, "arithmetic", "division by -1"},
 		{"ud2", "\x0f\x0b", Signal{Number: 4, Code: 2}, 0, 0, 0x400000, "illegal-instruction", "ud2"},
+		{"failed check", "\x67\x0f\xb9\x40\x12", Signal{Number: 4, Code: 2}, 0, 0, 0x400000, "illegal-instruction", "failed: an index is out of bounds (ud1"},
+		{"failed addition", "\x67\x0f\xb9\x00", Signal{Number: 4, Code: 2}, 0, 0, 0x400000, "illegal-instruction", "failed: an addition overflows (ud1"},
 		{"other's", "\x90", Signal{Number: 11, Code: 0, PID: 77, Sender: "killer"}, 0, 0, 0x400000, "sent", "sent by process 77 (killer)"},
 	} {
 		code := make([]byte, 4096)
@@ -63,6 +78,7 @@ func TestReasons(t *testing.T) {
 			th.Regs.Set(i, 0)
 		}
 		th.Regs.Set(0, tc.rax)
+		th.Regs.Set(4, 0x510010) // rsi
 		th.Regs.Set(7, tc.rsp)
 		th.Regs.Set(16, tc.pc)
 		if f := p.explain(&tc.sig, th); f.class != tc.class || !strings.Contains(f.words, tc.reason) {

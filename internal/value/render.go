@@ -172,8 +172,11 @@ func (r *renderer) bytes(v view, n uint32) ([]byte, chunkState) {
 	for first := true; ; first = false {
 		p, off := v.locate()
 		if p == nil {
-			if n == 0 {
+			switch {
+			case n == 0:
 				return out, chunkOK
+			case len(v.pieces) == 1 && v.pieces[0].Chunk > 0: // an object of which only the beginning was copied
+				return nil, chunkCut
 			}
 			return nil, chunkUnreadable
 		}

@@ -2,11 +2,9 @@ package native
 
 import (
 	"context"
-	"debug/elf"
 	"encoding/binary"
 	"fmt"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -82,43 +80,47 @@ func (t *target) mayCrash(th *thread, regs *ptrace.Regs, sig syscall.Signal) boo
 	return false
 }
 
-// exitsInHandler looks at a thread that ends the whole process: true when it has taken a crash signal before, or when a sanitizer may
-// have ended it, so that its picture is being taken. Tracer thread only.
+// exitsInHandler looks at a thread that ends with the whole process: true when it has taken a crash signal before and may still be in its
+// handler, or when a sanitizer may have ended it, so that its picture is being taken. Tracer thread only.
 func (t *target) exitsInHandler(th *thread) bool {
 	if t.stopping.Load() {
 		return false
 	}
 	regs, err := ptrace.GetRegs(th.tid)
-	if err != nil || regs.Orig_rax != unix.SYS_EXIT_GROUP {
-		return false
-	}
-	if th.caught == nil && (regs.Rdi&0xff == 0 || !carriesChecker(th.p.pid)) {
-		return false
-	}
-	return t.takePicture(th, &regs, nil)
-}
-
-// carriesChecker reports whether a process has the runtime of a sanitizer: as a library, or in the program, which then shows it
-// to its libraries.
-func carriesChecker(pid int) bool {
-	maps, err := readMaps(pid)
 	if err != nil {
 		return false
 	}
-	for _, m := range maps {
-		if m.exec && snapshot.CheckerLibrary(m.path) {
-			return true
+	if th.caught == nil {
+		if regs.Orig_rax != unix.SYS_EXIT_GROUP || regs.Rdi&0xff == 0 || th.p.lastPanic(th.tid) == "" && !th.p.carriesChecker() && !th.p.terminates(&regs) {
+			return false
 		}
+		return t.takePicture(th, &regs, nil)
 	}
-	f, err := elf.Open(fmt.Sprintf("/proc/%d/exe", pid))
-	if err != nil {
+	code, _ := ptrace.EventMsg(th.tid)
+	status, by := unix.WaitStatus(code), syscall.Signal(0)
+	if status.Signaled() {
+		by = status.Signal()
+	}
+	switch int64(regs.Orig_rax) {
+	case unix.SYS_EXIT_GROUP:
+	case unix.SYS_EXIT:
+		if len(th.p.threads) > 1 {
+			return false
+		}
+	case unix.SYS_KILL, unix.SYS_TKILL, unix.SYS_TGKILL, unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO: // by a signal of its own
+		if by == 0 {
+			return false
+		}
+	case -1: // it computes: a handler of those that repair and return, while somebody else ends the process
 		return false
+	default: // it waits, for another thread or process that ends this one
+		if status == 0 {
+			return false
+		}
+		th.caught.Waits = true
 	}
-	defer f.Close()
-	syms, err := f.DynamicSymbols()
-	return err == nil && slices.ContainsFunc(syms, func(s elf.Symbol) bool {
-		return s.Name == "__sanitizer_set_death_callback" && s.Section != elf.SHN_UNDEF
-	})
+	th.caught.EndedBy = int(by)
+	return t.takePicture(th, &regs, nil)
 }
 
 // takePicture keeps a dying process as it is until its picture was taken and stored, then lets it die. info is the signal that
@@ -138,7 +140,10 @@ func (t *target) takePicture(th *thread, regs *ptrace.Regs, info *ptrace.Siginfo
 		return true
 	}
 	p.picture = &picture{wait: []heldThread{{th, sig}}}
-	d := &snapshot.Death{Thread: p.pictured(th, regs, true), Caught: th.caught}
+	if w, ok := t.sink.(collector.DeathWatcher); ok {
+		w.Dying(p.pid)
+	}
+	d := &snapshot.Death{Thread: p.pictured(th, regs, true), Caught: th.caught, Panic: p.lastPanic(th.tid)}
 	if info != nil {
 		s := signalOf(info, p.pid)
 		d.Signal = &s

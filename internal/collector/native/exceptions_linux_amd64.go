@@ -97,18 +97,26 @@ func (t *target) exceptionsWanted() bool {
 	return slices.ContainsFunc(t.probes, func(pr probe) bool { return pr.pat.Exceptions() })
 }
 
-// exceptionHooks makes the hooks of all modules' exception functions and returns them; nothing is patched yet. probeMu is held.
+// exceptionHooks makes the hooks of all modules' exception functions and returns them; nothing is patched yet. Without the pattern, those
+// are where the program's own panics go through. probeMu is held.
 func (t *target) exceptionHooks(ctx context.Context, p *process) ([]*hooked, error) {
 	old := p.exceptionHooksMade()
 	var all []*hooked
 	var mods []unwind.Module
-	for _, m := range p.modules {
+	every := t.exceptionsWanted()
+	for i, m := range p.modules {
+		if !every && i > 0 {
+			break
+		}
 		mod, err := p.open(m)
 		if err != nil {
 			continue
 		}
 		mods = append(mods, unwind.Module{Mod: mod, Bias: m.bias, Lo: m.lo, Hi: m.hi})
 		for _, f := range t.throwFunctionsOf(mod) {
+			if !every && f.kind != throwPanic {
+				continue
+			}
 			addr := uint64(f.addr) + m.bias
 			h := old[addr]
 			if h == nil {
@@ -120,8 +128,10 @@ func (t *target) exceptionHooks(ctx context.Context, p *process) ([]*hooked, err
 			all = append(all, h)
 		}
 	}
-	if have := p.throws.Load(); have == nil || !slices.Equal(have.mods, mods) {
-		p.throws.Store(newThrowState(mods))
+	if have := p.throws.Load(); have == nil || have.silent == every || !slices.Equal(have.mods, mods) {
+		st := newThrowState(mods)
+		st.silent = !every
+		p.throws.Store(st)
 	}
 	return all, nil
 }
@@ -194,6 +204,12 @@ func (t *target) exceptionSites(ctx context.Context, p *process, want map[*hooke
 	}
 	for h := range want {
 		if h.fn != nil && slices.ContainsFunc(h.sites, func(s *site) bool { return at[s.addr] }) {
+			if !t.exceptionsWanted() { // what was asked for goes before what was not
+				for _, own := range hooks {
+					delete(want, own)
+				}
+				return nil
+			}
 			delete(want, h)
 			t.warn(fmt.Sprintf("%s is not traced while @exceptions is: it is where exceptions are seen", h.fn.sym.Name))
 		}
@@ -313,6 +329,7 @@ type throwState struct {
 	thrown map[uint64]*thrown // by object
 	panics map[int][]*thrown  // by thread, the newest last
 	ended  map[int]bool       // threads whose exception nobody caught
+	silent bool               // nobody asked: panics are seen for the sake of their end
 }
 
 func newThrowState(mods []unwind.Module) *throwState {
@@ -325,6 +342,7 @@ func (st *throwState) forked() *throwState {
 		return nil
 	}
 	c := newThrowState(st.mods)
+	c.silent = st.silent
 	maps.Copy(c.thrown, st.thrown)
 	c.places = maps.Clone(st.places)
 	return c

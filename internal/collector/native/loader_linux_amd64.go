@@ -74,7 +74,10 @@ func (t *target) setUpAtOnce(p *process) bool {
 
 // readyAtOnce is ready where nothing has to be read, hooked or asked of the process's threads. probeMu is held.
 func (t *target) readyAtOnce(p *process, mods []*loaded) bool {
-	if p.injected.Load() || len(t.probes) == 0 || len(t.points) > 0 || p.loader.brk != 0 && !p.loader.ret {
+	if p.injected.Load() || len(mods) == 0 || len(t.probes) == 0 || len(t.points) > 0 || p.loader.brk != 0 && !p.loader.ret {
+		return false
+	}
+	if rust, known := mentioned(mods[0].path, panicMark); rust || !known {
 		return false
 	}
 	for _, m := range mods {

@@ -138,7 +138,8 @@ func (t *target) applyProbes(ctx context.Context, p *process) error {
 	watching := len(t.probes)+len(t.points) > 0 && !t.stopping.Load() && !t.drives(p)
 	t.statusOld.Store(true)
 	output := t.wantsOutput()
-	if !watching && !output {
+	panics := t.watchesPanics(p)
+	if !watching && !output && !panics {
 		if err := t.tracer.Do(ctx, p.dropBreak); err != nil || !p.injected.Load() {
 			return err
 		}
@@ -147,6 +148,9 @@ func (t *target) applyProbes(ctx context.Context, p *process) error {
 		if err := p.equip(ctx); err != nil {
 			return err
 		}
+	}
+	if panics && p.equip(ctx) != nil {
+		panics = false // what it wrote of a panic is all that is known then
 	}
 	if watching {
 		if !p.injected.Load() && !output && !t.wantsAny(p) {
@@ -177,7 +181,7 @@ func (t *target) applyProbes(ctx context.Context, p *process) error {
 			return err
 		}
 	}
-	if watching && t.exceptionsWanted() {
+	if watching && t.exceptionsWanted() || panics {
 		if err := t.exceptionSites(ctx, p, want); err != nil {
 			return err
 		}

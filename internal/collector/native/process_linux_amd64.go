@@ -94,6 +94,7 @@ type process struct {
 	stepSites []*site                   // tracer thread only
 	stepKnown []*loaded                 // whose functions are among them; probeMu
 	picture   *picture                  // tracer thread only; nil while nothing is wrong
+	panics    []collector.Panic         // tracer thread only, until it is dead
 }
 
 // thread is one traced thread. Tracer thread only.

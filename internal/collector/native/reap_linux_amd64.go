@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/event"
 	"github.com/strobe-debug/strobe/internal/ring"
 )
@@ -101,7 +102,11 @@ func (d *drainer) finish(p *process) {
 	t.procs = slices.DeleteFunc(t.procs, func(q *process) bool { return q == p })
 	t.mu.Unlock()
 	if p.ended {
-		t.sink.Ended(p.pid, p.exit)
+		how := p.exit
+		if len(p.panics) > 0 {
+			how.Panics = &collector.Panics{List: p.panics}
+		}
+		t.sink.Ended(p.pid, how)
 		t.note(p.pid, p.exitNote)
 		if p.pid == t.pid {
 			t.finish(p.exit)

@@ -246,7 +246,11 @@ func (t *target) trapStop(th *thread, p *process, regs *ptrace.Regs) bool {
 	}
 	if active && throw != throwNone {
 		regs.Rip = at
-		t.exceptionStop(th, p, regs, throw)
+		if throw != throwPanic {
+			t.exceptionStop(th, p, regs, throw)
+		} else if t.panicStop(th, p, regs, to) {
+			return true
+		}
 	}
 	if active && step != stepNone {
 		t.stepSiteMet(th, p, step, regs)

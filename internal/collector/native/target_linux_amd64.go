@@ -37,7 +37,9 @@ type target struct {
 	waiting map[int]parentage // children announced and not yet seen
 	letGone map[int]*process  // processes detached before their end
 
-	steps int // threads that are stepping
+	steps        int           // threads that are stepping
+	panicSpent   time.Duration // that threads were held for pictures of their panics
+	panicsPassed int           // panics that came too often for that
 
 	sampling atomic.Pointer[collector.Sampling] // never nil
 
@@ -48,6 +50,7 @@ type target struct {
 	awaited atomic.Bool // one of points may be of debug_continue until
 
 	lastPoint uint32 // points made; probeMu
+	panicsOff bool   // probeMu
 
 	walks     *capture.Walks
 	fnMu      sync.Mutex // leaf

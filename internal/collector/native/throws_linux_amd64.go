@@ -40,27 +40,29 @@ const (
 	maxPanics = 16      // panics of one thread on their way
 )
 
-// exceptionStop puts an exception on the timeline: its thread stands at a function of a runtime. Tracer thread only.
-func (t *target) exceptionStop(th *thread, p *process, regs *ptrace.Regs, kind throwKind) {
+// exceptionStop puts an exception on the timeline: its thread stands at a function of a runtime. It returns what that is, nil for
+// nothing. Tracer thread only.
+func (t *target) exceptionStop(th *thread, p *process, regs *ptrace.Regs, kind throwKind) *thrown {
 	st := p.throws.Load()
 	if st == nil || p.dead.Load() {
-		return
+		return nil
 	}
 	at := t.rt.clock.Now()
 	s := throwStop{p: p, st: st, regs: regs, tid: th.tid, r: st.files.Reader(p.mem)}
 	e := s.read(kind)
-	if e == nil {
-		return
+	if e == nil || st.silent {
+		return e
 	}
 	b, err := json.Marshal(e)
 	if err != nil {
-		return
+		return nil
 	}
 	if !th.named {
 		th.named = true
 		th.id = t.sink.Thread(event.Thread{PID: int32(th.p.pid), TID: int32(th.tid), Name: th.p.threadName(th.p.pid, th.tid)})
 	}
 	t.pend(at, event.Event{Kind: event.Exception, Thread: th.id, Payload: b})
+	return e
 }
 
 // throwStop is one stop of a thread at the entry of a function of a runtime.
@@ -191,7 +193,7 @@ func (s *throwStop) panicked(kind throwKind) *thrown {
 			}
 		}
 	}
-	if list := s.st.panics[s.tid]; len(list) < maxPanics && len(s.st.panics) < maxThrown {
+	if list := s.st.panics[s.tid]; !s.st.silent && len(list) < maxPanics && len(s.st.panics) < maxThrown {
 		s.st.panics[s.tid] = append(list, out)
 	}
 	return out

@@ -118,6 +118,42 @@ static void overflow_thread(int seed) {
 	pthread_join(t, NULL);
 }
 
+// One frame that is larger than the whole stack.
+NOINLINE static int large(int n) { volatile char room[64 << 20]; room[n] = n; return room[n]; } //@ large-frame,large-frame-thread: stack-overflow
+
+static void large_frame(int index) { sink = large(index); }
+
+static void *large_thread(void *p) {
+	sink = large(*(int *)p);
+	return p;
+}
+
+static void large_frame_thread(int index) {
+	pthread_t t;
+	pthread_create(&t, NULL, large_thread, &index);
+	pthread_join(t, NULL);
+}
+
+NOINLINE static void misaligned(int index) {
+	char *volatile p = data;
+	__asm__ volatile("movaps %%xmm0, 0(%0)" : : "r"((((uintptr_t)p + 15) & -16) + 1) : "memory"); //@ misaligned: misaligned-address index=42
+	KEEP(index);
+}
+
+NOINLINE static void wide_local(int index) {
+	char room[9000];
+	memset(room, 'x', sizeof room);
+	strcpy(room, "wide open");
+	text = room;
+	no_item->id = index; //@ wide-local: null-pointer room="wide open"
+	sink = room[index];
+}
+
+NOINLINE static void privileged(int index) {
+	__asm__ volatile("hlt"); //@ privileged: illegal-instruction index=42
+	KEEP(index);
+}
+
 static void say_and_exit(int sig) {
 	(void)!write(1, "handled\n", 8);
 	_exit(1);
@@ -262,7 +298,8 @@ static const struct way ways[] = {
 	{"overflow-altstack", overflow_altstack}, {"bus", bus}, {"divide", divide}, {"divide-min", divide_min}, {"trap", trap},
 	{"int3", breakpoint}, {"abort", call_abort}, {"assert", fails_assert}, {"double-free", double_free}, {"bad-free", bad_free},
 	{"heap-corruption", corrupt_heap}, {"smash", smash}, {"fortify", fortify}, {"qsort", in_qsort}, {"atexit", exits},
-	{"constructor", die}, {NULL, NULL},
+	{"constructor", die}, {"large-frame", large_frame}, {"large-frame-thread", large_frame_thread}, {"misaligned", misaligned},
+	{"privileged", privileged}, {"wide-local", wide_local}, {NULL, NULL},
 };
 
 int main(int argc, char **argv) {

@@ -25,7 +25,7 @@ static char *library;
 static jmp_buf back;
 
 NOINLINE void null_exit(int index) {
-	*nothing = index; //@ in-handler,altstack,handler-exit,handler-reraise,handler-default,handler-abort,thread-handler,fork,vfork,threads,fork-thread: null-pointer index=42
+	*nothing = index; //@ in-handler,altstack,handler-exit,handler-reraise,handler-default,handler-abort,handler-kill,handler-waits,handler-faults,thread-handler,fork,vfork,threads,fork-thread: null-pointer index=42
 	KEEP(index);
 }
 NOINLINE void die(int index) {
@@ -78,6 +78,35 @@ static void handler_exit(int index) { on(SIGSEGV, exits, 0), die(index); }
 static void handler_reraise(int index) { on(SIGSEGV, raises_again, 0), die(index); }
 static void handler_default(int index) { on(SIGSEGV, resets, 0), die(index); }
 static void handler_abort(int index) { on(SIGSEGV, aborts, 0), die(index); }
+
+static void kills(int sig) {
+	say("handled\n");
+	kill(getpid(), SIGKILL);
+}
+static void faults(int sig) {
+	say("handled\n");
+	*nothing = sig;
+}
+static int told[2];
+static void tells(int sig) {
+	say("handled\n");
+	(void)!write(told[1], &sig, 1);
+	for (;;)
+		pause();
+}
+static void *ends(void *p) {
+	(void)!read(told[0], p, 1);
+	_exit(6);
+}
+static void handler_kill(int index) { on(SIGSEGV, kills, 0), die(index); }
+static void handler_faults(int index) { on(SIGSEGV, faults, 0), die(index); }
+static void handler_waits(int index) {
+	static char c;
+	static pthread_t t;
+	(void)!pipe(told);
+	pthread_create(&t, NULL, ends, &c);
+	on(SIGSEGV, tells, 0), die(index);
+}
 
 static void *dying(void *p) {
 	die(42);
@@ -231,9 +260,13 @@ static void lives_later_exit(int index) {
 	lives_longjmp(index);
 	exit(4);
 }
+static void lives_kill(int index) { kill(getpid(), SIGKILL), pause(); }
+static void lives_later_kill(int index) {
+	lives_longjmp(index);
+	lives_kill(index);
+}
 static void lives_term(int index) { kill(getpid(), SIGTERM), pause(); }
 static void lives_int(int index) { kill(getpid(), SIGINT), pause(); }
-static void lives_kill(int index) { kill(getpid(), SIGKILL), pause(); }
 static void other_crash(int index) {
 	lives_longjmp(index);
 	volatile int seen = index;
@@ -249,7 +282,8 @@ static const struct way ways[] = {
 	{"raise", raises}, {"killed", killed}, {"library", in_library}, {"stripped", in_library}, {"lives-longjmp", lives_longjmp},
 	{"lives-repaired", lives_repaired}, {"lives-abort", lives_abort}, {"lives-ignored", lives_ignored}, {"lives-exit", lives_exit},
 	{"lives-later-exit", lives_later_exit}, {"lives-term", lives_term}, {"lives-int", lives_int}, {"lives-kill", lives_kill},
-	{"later-abort", other_crash}, {NULL, NULL},
+	{"later-abort", other_crash}, {"handler-kill", handler_kill}, {"handler-waits", handler_waits}, {"handler-faults", handler_faults},
+	{"lives-later-kill", lives_later_kill}, {NULL, NULL},
 };
 
 int main(int argc, char **argv) {

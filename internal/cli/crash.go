@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+)
+
+// died says why the program, or one of its children, crashed, if one did.
+func (r *running) died(ctx context.Context) {
+	var st struct {
+		CrashInfo *struct {
+			Signal   string          `json:"signal"`
+			Reason   string          `json:"reason"`
+			Function string          `json:"function"`
+			File     string          `json:"file"`
+			Line     int             `json:"line"`
+			Locals   json.RawMessage `json:"locals"`
+			CausedBy []string        `json:"causedBy"`
+			EndedBy  string          `json:"endedBy"`
+			Stack    []string        `json:"stack"`
+		} `json:"crashInfo"`
+	}
+	if r.client.callInto(ctx, "debug_session", map[string]any{"action": "status", "sessionId": r.id}, &st) != nil || st.CrashInfo == nil {
+		return
+	}
+	w, c := r.app.err, st.CrashInfo
+	title := c.Reason
+	if c.Signal != "" {
+		title = c.Signal + ": " + title
+	}
+	fmt.Fprintf(w, "%s %s\n", paintOn(w, dim, "strobe:"), paintOn(w, red, title))
+	for _, cause := range c.CausedBy {
+		fmt.Fprintf(w, "  caused by %s\n", cause)
+	}
+	if c.Function != "" && c.Line > 0 {
+		fmt.Fprintf(w, "  in %s at %s:%d", c.Function, c.File, c.Line)
+		if len(c.Locals) > 0 {
+			fmt.Fprintf(w, ": %s", argumentText(c.Locals))
+		}
+		fmt.Fprintln(w)
+	}
+	if c.EndedBy != "" {
+		fmt.Fprintf(w, "  %s\n", c.EndedBy)
+	}
+	for _, line := range c.Stack {
+		fmt.Fprintf(w, "  %s\n", line)
+	}
+	fmt.Fprintf(w, "  all of it: strobe query %s --event-type crash --json\n", r.id)
+}
