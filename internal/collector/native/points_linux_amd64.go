@@ -378,7 +378,7 @@ func (t *target) pointStatus() []collector.PointStatus {
 		s := collector.PointStatus{ID: pt.ID, Locations: pt.places, Hits: hits, Note: pt.note}
 		s.InTarget, s.Why = t.decides(pt)
 		if pt.gone.Load() {
-			s.Note = "the function whose variable it was has returned: nothing is watched any more"
+			s.Note = "the function whose variable it was has returned, or was left: nothing is watched any more"
 		}
 		if n := failed; n > 0 {
 			s.Note = strings.TrimPrefix(s.Note+fmt.Sprintf("; its condition could not be evaluated %d times", n), "; ")

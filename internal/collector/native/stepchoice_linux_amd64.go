@@ -413,7 +413,7 @@ func addrIn(m *unwind.Module, pc uint64) symbol.Addr { return symbol.Addr(pc - m
 
 // hasSource reports whether a module's functions are to be stepped through. Not those of system libraries whose debug information was installed apart.
 func hasSource(m *symbol.Module) bool {
-	return m.HasDWARF && !strings.HasPrefix(m.DebugPath, "/usr/lib/debug/")
+	return m.HasDWARF && !m.InstalledApart()
 }
 
 // function returns the function at an address, and how far into it that is.
