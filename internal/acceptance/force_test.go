@@ -53,6 +53,10 @@ func TestForce(t *testing.T) {
 				if len(r.Breakpoints) != 5 {
 					t.Fatalf("points %+v", r)
 				}
+				var st struct{ Breakpoints []string }
+				if s.Call(t, "debug_session", args{"action": "status", "sessionId": d.id}, &st); len(st.Breakpoints) != 5 || !strings.HasSuffix(st.Breakpoints[1], "rate: forced, return 1.5") {
+					t.Errorf("status lists %q", st.Breakpoints)
+				}
 				for _, bad := range []args{{"function": "named", "return": "x"}, {"function": "ready", "return": "maybe"}, {"function": "limit", "setArgument": args{"none": 1}},
 					{"function": "mode", "return": "NONE"}, {"file": "forced.cpp", "line": 5, "return": 1}} {
 					var took map[string]any

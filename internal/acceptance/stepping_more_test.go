@@ -306,3 +306,52 @@ func TestStepOverFork(t *testing.T) {
 		t.Errorf("it wrote %q", out)
 	}
 }
+
+const stepBehind = `#include <cstdio>
+#define FIVE ".byte 0x0f, 0x1f, 0x44, 0, 0\n" // a nop that a jump replaces whole
+__attribute__((naked, noinline)) static long kept() {
+  __asm__("sub $8, %rsp\n .cfi_adjust_cfa_offset 8\n movq $0x1ff, (%rsp)");
+  __asm__(FIVE "pushf\n pop %rax"); // pushes
+  __asm__("pop %rax\n .cfi_adjust_cfa_offset -8\n ret"); // pops
+}
+static inline __attribute__((always_inline)) long raised(long n) {
+  __asm__ volatile("add $1, %0" : "+r"(n)); // raises
+  __asm__ volatile("add $2, %0" : "+r"(n)); // raises on
+  return n;
+}
+int main() {
+  long k = kept(), n = 3;
+  __asm__ volatile(FIVE : "+r"(n)); // begins
+  n = raised(n); // calls
+  __asm__ volatile("" : "+r"(n)); // behind
+  std::printf("%#lx %ld\n", k, n); // prints
+}
+`
+
+// TestStepBehindCopies steps on behind the copy of an instruction that a breakpoint's jump replaced: the way back from it is no instruction
+// of the program. It once counted as one: a step out of a call inlined right there ended before anything had run, and a pushf there
+// lost a bit of what lay on the stack.
+func TestStepBehindCopies(t *testing.T) {
+	strobetest.NeedPtrace(t)
+	s := strobetest.Start(t, nil)
+	d := debug(t, s, "gcc-O2", "behind", stepBehind, args{"stopOnEntry": true})
+	r := d.points(args{"add": []args{{"file": "behind.cpp", "line": lineOf(stepBehind, "// pushes")}, {"file": "behind.cpp", "line": lineOf(stepBehind, "// begins")}}})
+	for _, b := range r.Breakpoints {
+		if !b.InTarget {
+			t.Fatalf("no jump is where one is wanted: %+v", b)
+		}
+	}
+	d.resume("continue", "// pushes", stepBehind)
+	d.resume("step-over", "// pops", stepBehind)
+	d.resume("continue", "// begins", stepBehind)
+	d.resume("step-over", "// calls", stepBehind)
+	d.resume("step-into", "// raises", stepBehind)
+	if st := d.resume("step-out", "// prints", stepBehind); st.PausedThreads[0].Function != "main" {
+		t.Errorf("stepped out to %+v", st.PausedThreads[0])
+	}
+	d.next(args{})
+	s.WaitEnd(t, d.id, endLimit)
+	if out := s.Output(t, d.id, "stdout"); out != "0x1ff 6\n" {
+		t.Errorf("it wrote %q", out)
+	}
+}

@@ -10,10 +10,10 @@ import (
 // LocalScope is what names mean at a place inside a function: its variables in scope there, the innermost block first, then
 // statics of the function, then the modules' variables.
 type LocalScope struct {
-	Function string
-	Locals   []symbol.Local // as symbol.Module.LocalsAt gives them: parameters first, then by block from the outside
-	Place    func(*symbol.Local) expr.Place
-	Modules  []*symbol.Module
+	Code    symbol.Code
+	Locals  []symbol.Local // as symbol.Module.LocalsAt gives them: parameters first, then by block from the outside
+	Place   func(*symbol.Local) expr.Place
+	Modules []*symbol.Module
 }
 
 var _ expr.Scope = (*LocalScope)(nil)
@@ -32,11 +32,10 @@ func (s *LocalScope) Lookup(name string) (expr.Place, bool) {
 	if reg := slices.Index(registerNames[:], name); reg >= 0 {
 		return expr.Place{Kind: expr.PlaceRegister, Reg: reg}, true
 	}
-	global := scope{f: &symbol.Function{Name: s.Function}, sig: &symbol.Signature{}, modules: s.Modules}
 	if name == "$return" {
 		return expr.Place{}, false
 	}
-	return global.Lookup(name)
+	return meant(&s.Code, s.Modules, name)
 }
 
 // registerNames are general registers by DWARF number, as expressions name them.

@@ -23,11 +23,11 @@ type PointScope struct {
 // modules are where globals are looked for.
 func NewPointScope(m *symbol.Module, a symbol.Addr, modules []*symbol.Module) *PointScope {
 	s := &PointScope{Language: symbol.LangC}
-	s.Modules = modules
+	s.Modules, s.Code = modules, symbol.Code{Module: m, At: a}
 	var base symbol.Location
 	if scopes := m.LocalsAt(a); len(scopes) > 0 {
 		in := &scopes[0]
-		s.Function, s.Locals, base = in.Function, in.Locals, in.FrameBase
+		s.Code.Function, s.Locals, base = in.Function, in.Locals, in.FrameBase
 		if in.Language != "" {
 			s.Language = in.Language
 		}

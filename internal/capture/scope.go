@@ -28,18 +28,21 @@ func (s *scope) Lookup(name string) (expr.Place, bool) {
 			return s.param(i), true
 		}
 	}
-	for _, n := range []string{s.f.Name + "::" + name, name} {
-		for _, m := range s.modules {
-			for _, v := range m.Variables(n) {
-				if p, ok := variablePlace(m, &v); ok {
-					return p, true
-				}
-			}
-		}
+	code := symbol.Code{Function: s.f.Name, At: s.f.Low}
+	if len(s.modules) > 0 {
+		code.Module = s.modules[0]
 	}
-	for _, m := range s.modules {
-		if gone := m.OptimizedOut(name); len(gone) > 0 {
-			return expr.Place{Kind: expr.PlaceMissing, Type: gone[0].Type}, true
+	return meant(&code, s.modules, name)
+}
+
+// meant is the place of the variable that a name means in code.
+func meant(code *symbol.Code, modules []*symbol.Module, name string) (expr.Place, bool) {
+	for _, v := range code.Meanings(modules, name) {
+		if v.Gone {
+			return expr.Place{Kind: expr.PlaceMissing, Type: v.Type}, true
+		}
+		if p, ok := variablePlace(v.Module, &v.Variable); ok {
+			return p, true
 		}
 	}
 	return expr.Place{}, false
@@ -155,8 +158,10 @@ const maxNear = 5
 // Near implements expr.Scope.
 func (s *scope) Near(name string) []string {
 	names := append([]string{}, s.names...)
-	for _, m := range s.modules {
-		names = append(names, m.VariableNames()...)
+	for i, m := range s.modules {
+		if i == 0 || !m.InstalledApart() {
+			names = append(names, m.VariableNames()...)
+		}
 	}
 	near := symbol.Suggest(names, name)
 	return near[:min(len(near), maxNear)]

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/expr"
@@ -80,9 +81,36 @@ func (s *scene) assignments(t *collector.InspectTarget) ([]assignment, error) {
 		if t.Type == "" {
 			return nil, fault.New(fault.ValidationError, "Give type.", "a value at an address needs a type to be written as")
 		}
+		if base, rest, array := strings.Cut(strings.TrimSpace(t.Type), "["); array {
+			return s.toArray(t, strings.TrimSpace(base), rest)
+		}
 		src = fmt.Sprintf("*(%s *)0x%x", t.Type, t.Address)
 	}
 	return s.assign(src, t.Set, 0)
+}
+
+// toArray stores a list of elements at an address, or text with zeros behind it.
+func (s *scene) toArray(t *collector.InspectTarget, base, rest string) (out []assignment, err error) {
+	n, err := arrayLength(t.Type, rest)
+	if err != nil {
+		return nil, err
+	}
+	var text string
+	if base == "char" && json.Unmarshal(t.Set, &text) == nil && len(text) <= n && n <= maxChars {
+		return []assignment{{addr: t.Address, b: append([]byte(text), make([]byte, n-len(text))...)}}, nil
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(t.Set, &list) != nil || len(list) != n || n > maxMembers {
+		return nil, badValue(nil, t.Set, fmt.Sprintf("%s takes a list of %d, at most %d", t.Type, n, maxMembers))
+	}
+	for i := range list {
+		a, err := s.assign(fmt.Sprintf("((%s *)0x%x)[%d]", base, t.Address, i), list[i], 0)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, a...)
+	}
+	return out, nil
 }
 
 // maxMembers bounds the stores of one target.

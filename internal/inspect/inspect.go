@@ -193,11 +193,18 @@ func (s *scene) typed(addr uint64, name string) (collector.Reading, error) {
 	if !array {
 		return s.eval(fmt.Sprintf("*(%s *)0x%x", base, addr))
 	}
-	n, err := strconv.Atoi(strings.TrimSuffix(rest, "]"))
-	if err != nil || n < 1 || !strings.HasSuffix(rest, "]") {
-		return collector.Reading{}, fault.New(fault.ValidationError, "Write it as int[16].", "type %q is not understood", name)
+	n, err := arrayLength(name, rest)
+	if err != nil {
+		return collector.Reading{}, err
 	}
 	out := collector.Reading{Address: fmt.Sprintf("0x%x", addr), Type: name}
+	if strings.TrimSpace(base) == "char" {
+		b := make([]byte, min(n, maxChars))
+		if s.Read(addr, b) == nil {
+			out.Value = value.TextOf(b)
+			return out, nil
+		}
+	}
 	var elems []value.Value
 	for i := range min(n, maxElems) {
 		r, err := s.eval(fmt.Sprintf("((%s *)0x%x)[%d]", base, addr, i))
@@ -209,6 +216,18 @@ func (s *scene) typed(addr uint64, name string) (collector.Reading, error) {
 	out.Value = value.NewArray(elems, n-len(elems))
 	return out, nil
 }
+
+// arrayLength reads what follows the [ of a type's name.
+func arrayLength(name, rest string) (int, error) {
+	n, err := strconv.Atoi(strings.TrimSuffix(rest, "]"))
+	if err != nil || n < 1 || !strings.HasSuffix(rest, "]") {
+		return 0, fault.New(fault.ValidationError, "Write it as int[16].", "type %q is not understood", name)
+	}
+	return n, nil
+}
+
+// maxChars bounds an array of characters that is read: of texts, an answer has less.
+const maxChars = 64 << 10
 
 // bytes reads memory without a type: as much as can be read.
 func (s *scene) bytes(addr uint64, n int) (collector.Reading, error) {

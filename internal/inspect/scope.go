@@ -1,8 +1,6 @@
 package inspect
 
 import (
-	"strings"
-
 	"github.com/strobe-debug/strobe/internal/expr"
 	"github.com/strobe-debug/strobe/internal/symbol"
 	"github.com/strobe-debug/strobe/internal/unwind"
@@ -37,35 +35,30 @@ func (s *scene) Lookup(name string) (expr.Place, bool) {
 	if best >= 0 {
 		return s.local(&s.locals[best]), true
 	}
-	mods := s.modules()
-	for _, n := range s.qualified(name) {
-		for _, m := range mods {
-			for _, v := range m.Variables(n) {
-				if p, ok := s.variable(m, &v); ok {
-					return p, true
-				}
-			}
+	code := s.code()
+	for _, v := range code.Meanings(s.modules(), name) {
+		if v.Gone {
+			return expr.Place{Kind: expr.PlaceMissing, Type: v.Type}, true
 		}
-	}
-	for _, m := range mods {
-		if gone := m.OptimizedOut(name); len(gone) > 0 {
-			return expr.Place{Kind: expr.PlaceMissing, Type: gone[0].Type}, true
+		if p, ok := s.variable(v.Module, &v.Variable); ok {
+			return p, true
 		}
 	}
 	return expr.Place{}, false
 }
 
-// qualified are the names that a name may stand for in the frame's function, the nearest first.
-func (s *scene) qualified(name string) []string {
-	var out []string
-	if s.frame != nil && s.frame.Function != "" && !strings.Contains(s.frame.Function, "<") {
-		for around := s.frame.Function; around != ""; {
-			out = append(out, around+"::"+name)
-			i := strings.LastIndex(around, "::")
-			around = around[:max(i, 0)]
+// code is where the frame stands.
+func (s *scene) code() symbol.Code {
+	if s.frame == nil {
+		return symbol.Code{}
+	}
+	c := symbol.Code{Function: s.frame.Function}
+	for i := range s.pic.Modules {
+		if m := &s.pic.Modules[i]; s.frame.PC >= m.Lo && s.frame.PC < m.Hi {
+			c.Module, c.At = m.Mod, symbol.Addr(s.frame.PC-m.Bias)
 		}
 	}
-	return append(out, name)
+	return c
 }
 
 // modules are the process's, that of the frame first.
@@ -194,8 +187,10 @@ func (s *scene) Near(name string) []string {
 	for i := range s.locals {
 		names = append(names, s.locals[i].Name)
 	}
-	for _, m := range s.modules() {
-		names = append(names, m.VariableNames()...)
+	for i, m := range s.modules() {
+		if i == 0 || !m.InstalledApart() {
+			names = append(names, m.VariableNames()...)
+		}
 	}
 	near := symbol.Suggest(names, name)
 	return near[:min(len(near), maxNear)]

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -90,16 +91,7 @@ func encode(t *symbol.Type, raw json.RawMessage) ([]byte, error) {
 	case symbol.KindBase:
 		return encodeBase(st, raw)
 	case symbol.KindEnum:
-		var name string
-		if json.Unmarshal(raw, &name) == nil {
-			for _, e := range st.Enumerators() {
-				if e.Name == name || strings.HasSuffix(e.Name, "::"+name) {
-					return little(uint64(e.Val), int(st.Size)), nil
-				}
-			}
-			return nil, badValue(t, raw, "it is none of its names")
-		}
-		return encodeInt(raw, int(st.Size), true)
+		return encodeEnum(t, st, raw)
 	case symbol.KindPointer, symbol.KindReference:
 		if string(raw) == "null" {
 			return make([]byte, st.Size), nil
@@ -111,11 +103,38 @@ func encode(t *symbol.Type, raw json.RawMessage) ([]byte, error) {
 	return nil, fault.New(fault.Unsupported, "Write its members one by one.", "a value of type %s cannot be written as a whole", t)
 }
 
+// encodeEnum takes a name, names with | between them, as flags are shown, or a number.
+func encodeEnum(t, st *symbol.Type, raw json.RawMessage) ([]byte, error) {
+	var text string
+	if json.Unmarshal(raw, &text) == nil && !strings.HasPrefix(text, "0x") {
+		all := uint64(0)
+		for name := range strings.SplitSeq(text, "|") {
+			name = name[strings.LastIndex(name, ":")+1:]
+			i := slices.IndexFunc(st.Enumerators(), func(e symbol.Enumerator) bool {
+				return e.Name[strings.LastIndex(e.Name, ":")+1:] == strings.TrimSpace(name)
+			})
+			if i < 0 {
+				return nil, badValue(t, raw, "it is none of its names")
+			}
+			all |= uint64(st.Enumerators()[i].Val)
+		}
+		return little(all, int(st.Size)), nil
+	}
+	b, err := encodeInt(raw, int(st.Size), true)
+	if err != nil && !slices.ContainsFunc(st.Enumerators(), func(e symbol.Enumerator) bool { return e.Val < 0 && !e.Unsigned }) {
+		return encodeInt(raw, int(st.Size), false)
+	}
+	return b, err
+}
+
+// specialFloats are the values that JSON has no numbers for, as they are shown.
+var specialFloats = map[string]float64{`"NaN"`: math.NaN(), `"Infinity"`: math.Inf(1), `"-Infinity"`: math.Inf(-1)}
+
 func encodeBase(t *symbol.Type, raw json.RawMessage) ([]byte, error) {
 	switch t.Encoding {
 	case symbol.EncFloat:
-		var f float64
-		if err := json.Unmarshal(raw, &f); err != nil {
+		f, special := specialFloats[string(raw)]
+		if err := json.Unmarshal(raw, &f); err != nil && !special {
 			return nil, badValue(t, raw, "it is no number")
 		}
 		switch t.Size {
@@ -132,6 +151,9 @@ func encodeBase(t *symbol.Type, raw json.RawMessage) ([]byte, error) {
 				return little(1, int(t.Size)), nil
 			}
 			return make([]byte, t.Size), nil
+		}
+		if v, err := encodeInt(raw, int(t.Size), false); err == nil && v[0] > 1 { // compilers take it that there are two
+			return nil, badValue(t, raw, "it is neither true nor false")
 		}
 	case symbol.EncSignedChar, symbol.EncUnsignedChar, symbol.EncUTF:
 		var text string

@@ -234,7 +234,11 @@ func sessionStatus(ctx context.Context, s *Service, id string, threads bool) (*S
 		if p := &st.Points[i]; p.Message != "" {
 			r.Logpoints = append(r.Logpoints, p.ID+" "+pointPlace(p))
 		} else {
-			r.Breakpoints = append(r.Breakpoints, p.ID+" "+pointPlace(p))
+			row := p.ID + " " + pointPlace(p)
+			if f := forcesOf(p); f != "" { // who reads the program's results has to know
+				row += ": forced, " + f
+			}
+			r.Breakpoints = append(r.Breakpoints, row)
 		}
 	}
 	if r.Released {

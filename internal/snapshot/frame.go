@@ -26,7 +26,7 @@ type FrameView struct {
 func (p *Picture) View(th *Thread, u *unwind.Unwinder, f *unwind.Frame, depth int) *FrameView {
 	v := &FrameView{p: p, th: th, u: u, f: f, bias: map[*symbol.Module]uint64{}, depth: depth}
 	locals := u.Locals(f)
-	v.scope = &capture.LocalScope{Function: f.Function}
+	v.scope = &capture.LocalScope{Code: symbol.Code{Function: f.Function}}
 	places := map[string]unwind.Place{}
 	for i := range locals {
 		v.scope.Locals = append(v.scope.Locals, locals[i].Local)
@@ -35,6 +35,7 @@ func (p *Picture) View(th *Thread, u *unwind.Unwinder, f *unwind.Frame, depth in
 	v.scope.Place = func(l *symbol.Local) expr.Place { return exprPlace(places[localKey(l)], l.Type) }
 	for _, m := range p.Modules { // the frame's own first: a static means the one of its file
 		if f.Module == m.Mod.Path {
+			v.scope.Code.Module, v.scope.Code.At = m.Mod, symbol.Addr(f.PC-m.Bias)
 			v.scope.Modules = append([]*symbol.Module{m.Mod}, v.scope.Modules...)
 		} else {
 			v.scope.Modules = append(v.scope.Modules, m.Mod)

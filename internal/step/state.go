@@ -121,8 +121,9 @@ func (s *State) At(p *Place) (v Verdict, skip int) {
 	case p.Line == s.Line:
 	case p.PC == p.Lo && p.Stmt:
 		return Stop, p.Starts
-	case !p.Stmt && same:
-		return Go, 0 // no place to stop, and the line is still the one that the step began in
+	case !p.Stmt && same && p.PC == p.Lo:
+		s.lo, s.hi = p.Lo, p.Hi // no place to stop: it is passed whole, and the line is still the one that the step began in
+		return Go, 0
 	case !p.Stmt && p.PC == p.Lo:
 		line = Line{}
 	}

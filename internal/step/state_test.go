@@ -64,6 +64,7 @@ func TestSteps(t *testing.T) {
 		{"along an inlined function", Over, 0x110, 0, []uint64{0x112, 0x114}, 0x114, 0},
 		{"into the middle of an inlined function", Into, 0x10c, 0, []uint64{0x10e, 0x114}, 0x114, 0},
 		{"past code without a line", Over, 0x114, 0, []uint64{0x116, 0x118, 0x11a, 0x11c}, 0x11c, 0},
+		{"into the middle of what is no statement, and to the line that it began in anew", Over, 0x104, 0, []uint64{0x106, 0x10a, 0x10c}, 0x10c, 0},
 		{"into the middle of a line, and to the next", Over, 0x100, 0, []uint64{0x106, 0x10c, 0x110}, 0x110, 1},
 	} {
 		if pc, skip := walk(t, c.kind, c.from, c.skip, c.way...); pc != c.want || skip != c.wantSkip {

@@ -72,6 +72,41 @@ func (m *Module) FileStatements(file string) (out []Statement) {
 	return slices.CompactFunc(out, func(a, b Statement) bool { return a.Addr == b.Addr && a.Line == b.Line })
 }
 
+// LineCode is where the code of a source line is, by address.
+type LineCode struct {
+	Begins []Addr // its statements
+	Hidden []Addr // statements at whose address another line's begins, too, which is the one that a thread there is in
+	Amid   []Addr // code amid other lines'
+}
+
+// LineCode returns the code of a line of a source file. file is absolute.
+func (m *Module) LineCode(file string, line int) (out LineCode) {
+	m.eachLineTable(func(u *unit, t *lineTable) {
+		for n := range t.files {
+			if t.path(u, uint64(n)) != file {
+				continue
+			}
+			t.rowsOnce.Do(t.run)
+			for i, r := range t.rows {
+				switch {
+				case r.file != uint32(n) || r.end || int(r.line) != line || line == 0:
+				case r.stmt && t.superseded(i):
+					out.Hidden = append(out.Hidden, Addr(r.addr))
+				case r.stmt:
+					out.Begins = append(out.Begins, Addr(r.addr))
+				case i+1 < len(t.rows) && t.rows[i+1].addr > r.addr:
+					out.Amid = append(out.Amid, Addr(r.addr))
+				}
+			}
+		}
+	})
+	for _, list := range []*[]Addr{&out.Begins, &out.Hidden, &out.Amid} {
+		slices.Sort(*list)
+		*list = slices.Compact(*list)
+	}
+	return out
+}
+
 // superseded reports whether another statement begins at the address of row i, behind it in the table. Rows that begin none do not count:
 // gcc has them for the views of one instruction.
 func (t *lineTable) superseded(i int) bool {

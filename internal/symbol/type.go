@@ -199,7 +199,11 @@ func (t *Type) describe(depth int) string {
 	case KindOther:
 		return inner()
 	case KindArray:
-		return inner() + "[" + countText(t.Count) + "]"
+		counts, e := "["+countText(t.Count)+"]", t.Elem()
+		for ; e != nil && e.Kind == KindArray && depth < 16; e, depth = e.Elem(), depth+1 { // int[2][3] is two of three
+			counts += "[" + countText(e.Count) + "]"
+		}
+		return e.describe(depth+1) + counts
 	case KindFunction:
 		return inner() + "()"
 	case KindMemberPointer:

@@ -17,6 +17,8 @@ type Variable struct {
 	TLS      bool   // one per thread
 	Const    []byte // the value itself, little-endian; then it has no address
 	External bool   // visible outside its source file
+
+	own bool // of the source file that it was asked for in
 }
 
 // Bounds on what is kept of a module and returned for one name; real programs stay far below the first three.
@@ -79,16 +81,18 @@ type typeEntry struct {
 // ones. The name is qualified or the last parts of a qualified name; "file.c::x" asks for a variable
 // of that source file. Anonymous and inline namespaces can be left out. At most 64; nil for none.
 func (m *Module) Variables(name string) []Variable {
-	return m.variablesIn(name, func(t *nameTable) []varEntry { return t.vars })
+	return m.variablesFor(name, 0, false, func(t *nameTable) []varEntry { return t.vars })
 }
 
 // OptimizedOut returns the variables of a name that the source defines and the compiler or linker
 // removed: they have no address and no value.
 func (m *Module) OptimizedOut(name string) []Variable {
-	return m.variablesIn(name, func(t *nameTable) []varEntry { return t.removed })
+	return m.variablesFor(name, 0, false, func(t *nameTable) []varEntry { return t.removed })
 }
 
-func (m *Module) variablesIn(name string, in func(*nameTable) []varEntry) []Variable {
+// variablesFor is Variables for code at an address, which means those of its own source file before others; 0: none. whole: those whose
+// qualified name it is.
+func (m *Module) variablesFor(name string, at Addr, whole bool, in func(*nameTable) []varEntry) []Variable {
 	t := m.nameTable()
 	q := newNameQuery(name, true)
 	if len(q.segs) == 0 {
@@ -101,17 +105,23 @@ func (m *Module) variablesIn(name string, in func(*nameTable) []varEntry) []Vari
 			e    *varEntry
 			rank int
 			path string
+			own  bool
 		}
 		var hits []hit
+		var from *unit
+		if at != 0 {
+			from = d.unitAt(uint64(at))
+		}
 		for e := range keyed(in(t), q.key(), func(e *varEntry) uint64 { return e.key }) {
 			rank := t.match(q, e.name, e.path)
-			if rank < 0 || q.file != "" && !e.inFile(q.file) {
+			exact := rank >= 0 && rank&(rankDefault-1) < rankSuffix
+			if rank < 0 || whole && !exact || q.file != "" && !e.inFile(q.file) {
 				continue
 			}
-			hits = append(hits, hit{e, rank, t.join(e.path)})
+			hits = append(hits, hit{e, rank, t.join(e.path), from != nil && exact && !e.local && e.of(from)})
 		}
 		slices.SortStableFunc(hits, func(a, b hit) int {
-			return cmp.Or(cmp.Compare(a.rank, b.rank), falseFirst(a.e.local, b.e.local), falseFirst(!a.e.external, !b.e.external),
+			return cmp.Or(falseFirst(!a.own, !b.own), cmp.Compare(a.rank, b.rank), falseFirst(a.e.local, b.e.local), falseFirst(!a.e.external, !b.e.external),
 				falseFirst(a.e.place.kind == placeConst, b.e.place.kind == placeConst),
 				cmp.Compare(len(a.path), len(b.path)), cmp.Compare(a.path, b.path))
 		})
@@ -126,7 +136,9 @@ func (m *Module) variablesIn(name string, in func(*nameTable) []varEntry) []Vari
 			if len(out) == maxNamed || h.rank >= rankLoose && hits[0].rank < rankLoose {
 				break
 			}
-			out = append(out, h.e.variable(m, d, h.path))
+			v := h.e.variable(m, d, h.path)
+			v.own = h.own
+			out = append(out, v)
 		}
 		return nil
 	})
@@ -158,6 +170,16 @@ func falseFirst(a, b bool) int {
 // inFile reports whether the variable is declared in a file, or in a unit, whose path ends in want.
 func (e *varEntry) inFile(want string) bool {
 	return pathEndsIn(e.filePath(), want) || pathEndsIn(string(e.u.text(e.u.name)), want)
+}
+
+// of reports whether the variable is one of a unit's, or of the source file that the unit was compiled from, as where a program was
+// optimized as a whole.
+func (e *varEntry) of(u *unit) bool {
+	if e.u == u || e.fileUnit == u {
+		return true
+	}
+	name := string(u.text(u.name))
+	return name != "" && name == string(e.u.text(e.u.name))
 }
 
 func pathEndsIn(path, want string) bool {

@@ -260,7 +260,8 @@ func (e *evaluator) step2(op byte, c *cursor, o *operand) {
 		s := e.pop()
 		e.pushScalar(scalar{v: s.v + c.uleb(), t: s.t}.fit())
 	case opSkip, opBra:
-		to := c.off + 2 + int(int16(c.fixed(2)))
+		by := int(int16(c.fixed(2))) // from behind the operand
+		to := c.off + by
 		if op == opBra && e.pop().v == 0 {
 			return
 		}

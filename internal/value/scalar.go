@@ -1,6 +1,7 @@
 package value
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
@@ -300,6 +301,14 @@ func (r *renderer) charArray(t *Type, v view) Value {
 		}
 	}
 	return newCapturedText(b, uint64(t.Size-n), false)
+}
+
+// TextOf shows an array of characters, up to the zero that ends a text in it.
+func TextOf(b []byte) Value {
+	if i := bytes.IndexByte(b, 0); i >= 0 {
+		b = b[:i]
+	}
+	return newCapturedText(b, 0, false)
 }
 
 // newCapturedText shows bytes as text where they are UTF-8, else as base64 behind "base64:"; both

@@ -23,11 +23,15 @@ import (
 type dataPoint struct {
 	typ  *symbol.Type
 	lang symbol.Language
-	addr uint64 // in the process where it was resolved; a global is resolved in each
+	addr uint64 // in the process where it was resolved, and in those that it forks
 	size int
-	pid  int    // of a local: its process, and
-	tid  int    // thread, and
-	cfa  uint64 // its frame; 0: a global
+
+	p     *process
+	named bool         // by what the code at in names alone: it is found in other images as well
+	in    unwind.Frame // function, and module with the offset in it, of the frame that named it
+	tid   int          // of a local: the thread,
+	cfa   uint64       // its frame; 0: it is no local
+	frame string       // and the function
 }
 
 // dataSlots is what the debug registers of a process's threads hold. Immutable but for old and known.
@@ -51,12 +55,36 @@ func (s *dataSlots) clone() *dataSlots {
 	return &dataSlots{watches: s.watches, points: s.points, old: maps.Clone(s.old)}
 }
 
+// start returns where a point's registers watch from.
+func (s *dataSlots) start(pt *point) (uint64, bool) {
+	if s != nil {
+		if i := slices.Index(s.points[:], pt); i >= 0 {
+			return s.watches[i].Addr, true
+		}
+	}
+	return 0, false
+}
+
+// was returns the value that was seen last.
+func (s *dataSlots) was(pt *point) []byte {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.old[pt]
+}
+
 // maxWatched is how many bytes the four debug registers can watch.
 const maxWatched = 8 * ptrace.DebugSlots
 
 // newDataPoint resolves what a data breakpoint watches: a global, or a local of the thread that is paused.
 func (t *target) newDataPoint(pt *point) error {
-	for _, p := range t.processes() {
+	processes := t.processes()
+	if i := slices.IndexFunc(processes, func(p *process) bool { return t.pauseFor(p, pt.Thread) != nil }); i > 0 {
+		processes[0], processes[i] = processes[i], processes[0] // where a thread is paused, its variables are known
+	}
+	for _, p := range processes {
 		if p.shares != nil || p.dead.Load() || p.detached.Load() {
 			continue
 		}
@@ -77,39 +105,84 @@ func (t *target) newDataPoint(pt *point) error {
 	return fault.New(fault.ProcessExited, "Launch it again.", "no process of the program runs")
 }
 
+// resolveData finds what a data breakpoint watches in a process: by the innermost frame of the program's own code of a paused thread, else by
+// globals and statics.
 func (t *target) resolveData(pic *snapshot.Picture, p *process, pt *point) (*dataPoint, error) {
-	d := &dataPoint{lang: symbol.LangCPP}
-	global := pic.View(&snapshot.Thread{}, unwind.New(pic.Mem, nil, unwind.Options{}), &unwind.Frame{}, 0)
-	view := global
-	if c := t.pauseFor(p, pt.Thread); c != nil {
-		stack, u := pic.Stack(c.seen)
-		if len(stack.Frames) > 0 {
-			f := &stack.Frames[0]
-			view, d.lang = pic.View(c.seen, u, f, 0), f.Language
-			if _, err := global.Expr(pt.Variable); err != nil {
-				d.pid, d.tid, d.cfa = p.pid, c.TID, f.CFA
-			} else {
-				view = global
-			}
+	d := &dataPoint{lang: symbol.LangCPP, p: p}
+	c := t.pauseFor(p, pt.Thread)
+	if c == nil {
+		d.named = true
+		return d, d.resolve(pic, pt, bareView(pic, &d.in))
+	}
+	stack, u := pic.Stack(c.seen)
+	if len(stack.Frames) == 0 {
+		d.named = true
+		return d, d.resolve(pic, pt, bareView(pic, &d.in))
+	}
+	f := &stack.Frames[pic.Place(stack.Frames, false)]
+	d.lang, d.in = f.Language, unwind.Frame{Function: f.Function, Module: f.Module, PC: f.PC - baseOf(pic, f.Module)}
+	if err := d.resolve(pic, pt, pic.View(c.seen, u, f, 0)); err != nil {
+		return nil, err
+	}
+	bare := *d
+	d.named = bare.resolve(pic, pt, bareView(pic, &d.in)) == nil && bare.addr == d.addr
+	low := c.seen.Regs.Val[regRsp] - redZone
+	for i := range stack.Frames {
+		if f := &stack.Frames[i]; d.addr >= low && d.addr < f.CFA && !f.Inlined {
+			d.tid, d.cfa, d.frame = c.TID, f.CFA, f.Function
+			break
 		}
 	}
+	return d, nil
+}
+
+// bareView is a view of the code of a frame without its variables; PC is its offset in the module.
+func bareView(pic *snapshot.Picture, in *unwind.Frame) *snapshot.FrameView {
+	f := *in
+	f.PC += baseOf(pic, f.Module)
+	return pic.View(&snapshot.Thread{}, unwind.New(pic.Mem, nil, unwind.Options{}), &f, 0)
+}
+
+func baseOf(pic *snapshot.Picture, module string) uint64 {
+	for i := range pic.Modules {
+		if m := &pic.Modules[i]; m.Mod.Path == module {
+			return m.Bias
+		}
+	}
+	return 0
+}
+
+// resolve finds the place and the type of what is watched in a view.
+func (d *dataPoint) resolve(pic *snapshot.Picture, pt *point, view *snapshot.FrameView) error {
 	e, err := view.Expr(pt.Variable)
 	if err != nil {
-		return nil, exprFault("variable", pt.Variable, err)
+		return exprFault("variable", pt.Variable, err)
 	}
 	if d.typ = e.Type().Symbol(); d.typ == nil || !e.InMemory() {
-		return nil, fault.New(fault.ValidationError, "Name a variable, a member, an element or what a pointer leads to.", "%q has no place in memory", pt.Variable)
+		return fault.New(fault.ValidationError, "Name a variable, a member, an element or what a pointer leads to.", "%q has no place in memory", pt.Variable)
 	}
 	addr, ok, err := e.Addr(view.Env())
 	if err != nil || !ok {
-		return nil, exprFault("variable", pt.Variable, fmt.Errorf("its address cannot be computed: %w", err))
+		return exprFault("variable", pt.Variable, fmt.Errorf("its address cannot be computed: %w", err))
 	}
 	d.addr, d.size = addr, int(d.typ.Strip().Size)
 	if _, ok := d.slots(pt.Reads, nil); !ok {
-		return nil, fault.New(fault.ValidationError, "Watch one of its members or elements, or trace the functions that write it with a watch.",
+		return fault.New(fault.ValidationError, "Watch one of its members or elements, or trace the functions that write it with a watch.",
 			"%q has %d bytes at 0x%x: the CPU's four debug registers watch at most four aligned words of 8 bytes", pt.Variable, d.size, d.addr)
 	}
-	return d, nil
+	return nil
+}
+
+// stands reports whether the frame of the local that is watched is still on a thread's stack. An exception or longjmp leaves it without
+// a return.
+func (d *dataPoint) stands(pic *snapshot.Picture, c *pause) bool {
+	stack, _ := pic.Stack(c.seen)
+	for i := range stack.Frames {
+		if f := &stack.Frames[i]; f.CFA == d.cfa && f.Function == d.frame {
+			return true
+		}
+	}
+	return stack.End != unwind.EndOutermost // else it is not known
 }
 
 // guardOf makes the point where the function of a local variable returns to. Nil: it is no local.
@@ -121,7 +194,7 @@ func (t *target) guardOf(pic *snapshot.Picture, p *process, pt *point) *point {
 	}
 	stack, _ := pic.Stack(c.seen)
 	for i := range stack.Frames {
-		if f := &stack.Frames[i]; f.CFA != d.cfa {
+		if f := &stack.Frames[i]; f.CFA > d.cfa {
 			return &point{Point: collector.Point{Address: f.PC, Thread: d.tid}, guards: pt}
 		}
 	}
@@ -174,21 +247,23 @@ func countSlots(points []*point) error {
 
 // applyData makes the debug registers of a process's threads what the data breakpoints want. probeMu is held.
 func (t *target) applyData(ctx context.Context, p *process) error {
-	want := &dataSlots{old: map[*point][]byte{}}
+	want, have := &dataSlots{old: map[*point][]byte{}}, p.data.Load()
 	n := 0
 	for _, pt := range t.points {
 		d := pt.data
-		if d == nil || pt.gone.Load() || t.stopping.Load() || d.cfa != 0 && d.pid != p.pid {
+		if d == nil || pt.gone.Load() || t.stopping.Load() || d.cfa != 0 && d.p != p {
 			continue
 		}
 		at := *d
-		if d.cfa == 0 { // a global may lie elsewhere in another image
-			if v, err := p.view(); err == nil {
-				if here, err := t.resolveData(snapshot.New(v), p, &point{Point: pt.Point}); err == nil && here.cfa == 0 {
-					at = *here
-				} else {
-					continue
-				}
+		if from, ok := have.start(pt); ok { // it stays where it is, also if a pointer on the way there changes
+			at.addr = from
+		} else if d.p != p { // another image may have it elsewhere
+			v, err := p.view()
+			if err != nil || !d.named {
+				continue
+			}
+			if pic := snapshot.New(v); at.resolve(pic, pt, bareView(pic, &d.in)) != nil {
+				continue
 			}
 		}
 		slots, _ := at.slots(pt.Reads, nil)
@@ -199,11 +274,12 @@ func (t *target) applyData(ctx context.Context, p *process) error {
 			}
 		}
 		b := make([]byte, at.size)
-		if p.mem.Read(at.addr, b) == nil {
+		if was := have.was(pt); was != nil { // a write may have been met and not yet described
+			want.old[pt] = was
+		} else if p.mem.Read(at.addr, b) == nil {
 			want.old[pt] = b
 		}
 	}
-	have := p.data.Load()
 	if n == 0 && have == nil {
 		return nil
 	}
@@ -283,7 +359,7 @@ func (t *target) dataMet(th *thread, p *process, regs *ptrace.Regs) bool {
 // noted is accessed for a thread that need not be paused, at once: where what is to be read about its place is in memory, and there is room
 // for the events. False: nothing was done. Tracer thread only.
 func (t *target) noted(c *pause, s *dataSlots, points []*point) bool {
-	if !s.known.Load() || c.th.step != nil || !t.mayPend() || slices.ContainsFunc(points, func(pt *point) bool { return pt.Pause }) {
+	if !s.known.Load() || c.th.step != nil || !t.mayPend() || slices.ContainsFunc(points, func(pt *point) bool { return pt.Pause || pt.data.cfa != 0 }) {
 		return false
 	}
 	v := c.p.seenView()
@@ -333,12 +409,9 @@ func (t *target) ownAccess(c *pause, s *dataSlots, look *pauseLook, pt *point) b
 // access counts one access and describes it; nil: nothing changed, and only changes were asked for.
 func (t *target) access(c *pause, s *dataSlots, look *pauseLook, pt *point) map[string]any {
 	d := pt.data
-	addr := d.addr
-	for i, have := range s.points {
-		if have == pt {
-			addr = s.watches[i].Addr
-			break
-		}
+	addr, ok := s.start(pt)
+	if !ok {
+		addr = d.addr
 	}
 	now := make([]byte, d.size)
 	err := c.p.mem.Read(addr, now)
@@ -347,6 +420,12 @@ func (t *target) access(c *pause, s *dataSlots, look *pauseLook, pt *point) map[
 	s.old[pt] = now
 	s.mu.Unlock()
 	if pt.gone.Load() || err != nil || bytes.Equal(old, now) && !pt.Reads {
+		return nil
+	}
+	if pic, err := look.picture(); err == nil && d.cfa != 0 && (c.th.tid == d.tid || c.p != d.p) && !d.stands(pic, c) {
+		if c.p == d.p {
+			t.frameGone(c, pt)
+		}
 		return nil
 	}
 	pt.hits.Add(1)
@@ -373,12 +452,19 @@ const dataFrames = 8
 
 // frameEnded drops the data breakpoint on a local whose function returns, when that is the frame that was meant.
 func (t *target) frameEnded(c *pause, pt *point) {
-	if sp, ok := c.seen.Regs.Get(7); !ok || sp < pt.data.cfa || pt.gone.Swap(true) {
+	if sp, ok := c.seen.Regs.Get(7); ok && sp >= pt.data.cfa {
+		t.frameGone(c, pt)
+	}
+}
+
+// frameGone drops a data breakpoint on a local.
+func (t *target) frameGone(c *pause, pt *point) {
+	if pt.gone.Swap(true) {
 		return
 	}
 	t.Flush(context.Background())
 	t.pointEvent(event.VariableWrite, c, map[string]any{"breakpointId": pt.ID, "variable": pt.Variable, "access": "none",
-		"note": "its function returned: it is watched no more"})
+		"note": "its function has returned, or was left: it is watched no more"})
 	t.spawn(func() {
 		t.probeMu.Lock()
 		defer t.probeMu.Unlock()

@@ -77,7 +77,7 @@ func (g *pauseLook) truth(src string) (bool, error) {
 
 // atCall shows a thread that met a breakpoint at the call of an inlined function there, if the breakpoint is in the caller.
 func (c *pause) atCall(pic *snapshot.Picture) {
-	if c.by == nil || c.by.pat == nil && c.by.Line == 0 {
+	if c.by == nil || c.by.pat == nil && c.by.line == 0 {
 		return
 	}
 	pc := c.seen.Regs.Val[regRip]
@@ -93,7 +93,7 @@ func (c *pause) atCall(pic *snapshot.Picture) {
 			return
 		}
 		for n := 1; n <= starts; n++ {
-			if scopes[n].Line == c.by.Line {
+			if scopes[n].Line == c.by.line {
 				c.skip = n
 			}
 		}

@@ -11,10 +11,10 @@ func (pt *point) check(mod *symbol.Module, a symbol.Addr, mods []*symbol.Module)
 	if pt.Condition == "" && pt.Message == "" {
 		return nil
 	}
-	scope := &capture.LocalScope{Modules: mods, Place: namedPlace}
+	scope := &capture.LocalScope{Code: symbol.Code{Module: mod, At: a}, Modules: mods, Place: namedPlace}
 	lang := symbol.Language(symbol.LangC)
 	if scopes := mod.LocalsAt(a); len(scopes) > 0 {
-		scope.Function, scope.Locals, lang = scopes[0].Function, scopes[0].Locals, scopes[0].Language
+		scope.Code.Function, scope.Locals, lang = scopes[0].Function, scopes[0].Locals, scopes[0].Language
 	}
 	if pt.Condition != "" {
 		e, err := expr.New(pt.Condition, lang, scope)

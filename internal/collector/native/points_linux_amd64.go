@@ -31,6 +31,8 @@ type point struct {
 	guard  *point                // of a local: stands where its function returns to
 	guards *point                // of a guard: the data breakpoint
 	until  bool                  // of debug_continue until: gone with the next pause
+	file   string                // of a line: its absolute path; "": not known yet
+	line   int                   // and the line that has code
 	places []collector.Location
 	note   string
 }
@@ -129,18 +131,18 @@ func (t *target) newPoint(w collector.Point) (*point, error) {
 		if p.shares != nil || p.dead.Load() || p.detached.Load() {
 			continue
 		}
+		if pt.File != "" {
+			if err := pt.findLine(p); err != nil {
+				return nil, err
+			}
+		}
 		found := false
 		for _, m := range p.modules {
 			mod, err := p.open(m)
 			if err != nil {
 				continue
 			}
-			at, note, err := pt.addresses(mod, m.bias)
-			if err != nil {
-				return nil, err
-			}
-			pt.note = max(pt.note, note)
-			for _, a := range at {
+			for _, a := range pt.addresses(mod, m.bias) {
 				found = true
 				if err := pt.check(mod, a, p.watchable(mod)); err != nil {
 					return nil, err
@@ -208,6 +210,9 @@ func placeOf(mod *symbol.Module, bias uint64, a symbol.Addr) collector.Location 
 // place notes where a point is, for its status.
 func (pt *point) place(mod *symbol.Module, bias uint64, a symbol.Addr) {
 	l := placeOf(mod, bias, a)
+	if pt.file != "" { // several lines may begin at the address
+		l.File, l.Line = pt.file, pt.line
+	}
 	same := func(have collector.Location) bool {
 		return have.Function == l.Function && have.File == l.File && have.Line == l.Line
 	}
@@ -216,11 +221,8 @@ func (pt *point) place(mod *symbol.Module, bias uint64, a symbol.Addr) {
 	}
 }
 
-// nearLines is how far below a line without code the next one that has some may be.
-const nearLines = 20
-
-// addresses returns where a point is in a module. The error says that its file is more than one.
-func (pt *point) addresses(mod *symbol.Module, bias uint64) (at []symbol.Addr, note string, err error) {
+// addresses returns where a point is in a module.
+func (pt *point) addresses(mod *symbol.Module, bias uint64) (at []symbol.Addr) {
 	switch {
 	case pt.data != nil:
 	case pt.pat != nil:
@@ -240,7 +242,7 @@ func (pt *point) addresses(mod *symbol.Module, bias uint64) (at []symbol.Addr, n
 		return pt.lineAddresses(mod)
 	}
 	slices.Sort(at)
-	return slices.Compact(at), "", nil
+	return slices.Compact(at)
 }
 
 // bodyStart is symbol.Module.BodyStart; without debug information the place behind an endbr64.
@@ -252,71 +254,6 @@ func bodyStart(mod *symbol.Module, f *symbol.Function) symbol.Addr {
 		}
 	}
 	return at
-}
-
-func (pt *point) lineAddresses(mod *symbol.Module) (at []symbol.Addr, note string, err error) {
-	files := mod.SourceFiles(pt.File)
-	if len(files) == 0 {
-		return nil, "", nil
-	}
-	if len(files) > 1 && !slices.Contains(files, pt.File) {
-		return nil, "", fault.New(fault.ValidationError, "Give more of the path.", "%s is more than one file: %s", pt.File, strings.Join(files[:min(len(files), 5)], ", "))
-	}
-	file := files[0]
-	if slices.Contains(files, pt.File) {
-		file = pt.File
-	}
-	sts := mod.FileStatements(file)
-	i := slices.IndexFunc(sts, func(s symbol.Statement) bool { return s.Line >= pt.Line })
-	if i < 0 || sts[i].Line > pt.Line+nearLines {
-		return nil, nearest(sts, i, pt.Line), nil
-	}
-	line := sts[i].Line
-	if line != pt.Line {
-		note = fmt.Sprintf("line %d has no code: line %d was taken", pt.Line, line)
-	}
-	seen := map[string]bool{}
-	for ; i < len(sts) && sts[i].Line == line; i++ {
-		a := sts[i].Addr
-		key := scopeKey(mod, a)
-		if seen[key] { // the same statement in parts: its first is where it begins
-			continue
-		}
-		seen[key] = true
-		if f, off, ok := mod.Lookup(a); ok && off == 0 {
-			a = bodyStart(mod, f)
-		}
-		at = append(at, a)
-	}
-	return at, note, nil
-}
-
-// scopeKey names the function and the inlined calls around an address.
-func scopeKey(mod *symbol.Module, a symbol.Addr) string {
-	var b strings.Builder
-	if f, _, ok := mod.Lookup(a); ok {
-		fmt.Fprintf(&b, "%x", uint64(f.Low))
-	}
-	scopes := mod.InlinedAt(a)
-	for i, s := range scopes {
-		if i > 0 { // where each is called from, which tells two inlined copies apart
-			fmt.Fprintf(&b, "|%s:%d", s.Function, s.Line)
-		}
-	}
-	return b.String()
-}
-
-// nearest names the lines with code next to one that has none.
-func nearest(sts []symbol.Statement, i, line int) string {
-	switch {
-	case len(sts) == 0:
-		return ""
-	case i < 0:
-		return fmt.Sprintf("the last line with code is %d", sts[len(sts)-1].Line)
-	case i == 0:
-		return fmt.Sprintf("the first line with code is %d", sts[0].Line)
-	}
-	return fmt.Sprintf("the nearest lines with code are %d and %d", sts[i-1].Line, sts[i].Line)
 }
 
 // noPlace is the error of a point that is nowhere.
@@ -335,16 +272,10 @@ func (t *target) noPlace(pt *point) error {
 	case pt.Address != 0:
 		return fault.New(fault.ValidationError, "Take an address from a backtrace or a function.", "address 0x%x is in no function of the program", pt.Address)
 	}
-	note := ""
-	for mod := range mods {
-		if _, n, _ := pt.lineAddresses(mod); n != "" {
-			note = n
-		}
-	}
-	if note == "" {
+	if pt.file == "" {
 		return fault.New(fault.NoCodeAtLine, "Check the path, and that the file is compiled with -g; with pending it may be of a library that is loaded later.", "no code of the program comes from a file %s%s", pt.File, t.sourcesLike(pt.File, mods))
 	}
-	return fault.New(fault.NoCodeAtLine, "Take one of them.", "%s:%d has no code; %s", pt.File, pt.Line, note)
+	return fault.New(fault.NoCodeAtLine, "Take one of them.", "%s:%d has no code; %s", pt.File, pt.Line, pt.note)
 }
 
 // sourcesLike names source files with the same base name.
@@ -378,7 +309,7 @@ func (t *target) pointStatus() []collector.PointStatus {
 		s := collector.PointStatus{ID: pt.ID, Locations: pt.places, Hits: hits, Note: pt.note}
 		s.InTarget, s.Why = t.decides(pt)
 		if pt.gone.Load() {
-			s.Note = "the function whose variable it was has returned: nothing is watched any more"
+			s.Note = "the function whose variable it was has returned, or was left: nothing is watched any more"
 		}
 		if n := failed; n > 0 {
 			s.Note = strings.TrimPrefix(s.Note+fmt.Sprintf("; its condition could not be evaluated %d times", n), "; ")
@@ -404,11 +335,12 @@ func (t *target) applyPoints(ctx context.Context, p *process) error {
 				continue
 			}
 			for _, pt := range t.points {
-				at, _, err := pt.addresses(mod, m.bias)
-				if err != nil {
-					continue // said when it was set
+				if pt.File != "" && pt.line == 0 && pt.data == nil {
+					if err := pt.findLine(p); err != nil {
+						pt.note = fault.From(err).Error()
+					}
 				}
-				for _, a := range at {
+				for _, a := range pt.addresses(mod, m.bias) {
 					if len(pt.places) == 0 {
 						pt.place(mod, m.bias, a)
 					}

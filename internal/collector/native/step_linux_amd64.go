@@ -34,7 +34,8 @@ type stepper struct {
 	called   bool         // of a call, from stack pointer sp
 	returned bool         // of a return
 	sp       uint64
-	tries    int // instructions run in code that may lead on to a function with source
+	copied   uint64 // the place of the program that a copy stands for which runs now, or where the jump behind one leads
+	tries    int    // instructions run in code that may lead on to a function with source
 	breaks   []codeBreak
 	rest     []codeBreak // those that it did not come to
 	creeping bool        // to breaks by single steps: data breakpoints have the registers

@@ -43,14 +43,18 @@ func (s *stepper) choose(regs *ptrace.Regs, why breakKind) func() error {
 	}
 	ur := regsOf(regs)
 	ur.Set(regRip, pc)
-	called := s.called && regs.Rsp == s.sp-8
-	s.called, s.returned = false, false
+	called, passed := s.called && regs.Rsp == s.sp-8, s.copied != 0 && s.copied == pc && regs.Rip == pc
+	s.called, s.returned, s.copied = false, false, 0
+	if passed { // only the jump behind a copy has run
+		return s.proceed(regs, pc)
+	}
 	if called {
 		s.tries = 0
 		return s.entered(regs, pc)
 	}
 	at, ok := s.place(pc, &ur)
 	switch {
+	case why == breakHandler && s.inlinedBelow(&at): // a call that is run through catches its own
 	case why == breakDone || why == breakHandler && s.goesOn(&at, &ur):
 		return s.finish(regs, pc, at.Starts)
 	case why == breakHandler: // in a function that was called
@@ -94,6 +98,15 @@ func (s *stepper) goesOn(at *step.Place, regs *unwind.Regs) bool {
 	return cfa >= s.cfa
 }
 
+// inlinedBelow reports whether a place is in a call inlined into the function that the step goes on in.
+func (s *stepper) inlinedBelow(at *step.Place) bool {
+	if s.state == nil {
+		return false
+	}
+	cur, _ := at.Shown(at.Starts)
+	return cur.Within(s.state.Frame) && !cur.Equal(s.state.Frame)
+}
+
 // proceed lets the thread run the instruction at pc, which the program may have at another place now.
 func (s *stepper) proceed(regs *ptrace.Regs, pc uint64) func() error {
 	if tr, ok := s.p.trapAt(regs.Rip); ok { // through what stands there
@@ -107,12 +120,15 @@ func (s *stepper) proceed(regs *ptrace.Regs, pc uint64) func() error {
 	case step.Return:
 		s.returned = true
 	case step.Pushes:
-		s.pushed = true
+		s.pushed = s.p.pushesFlags(regs.Rip) // not the jump behind a copy, which leads there
 	case step.Repeats:
 		if regs.Rip == pc {
 			b := codeBreak{at: pc + uint64(n), sp: regs.Rsp}
 			return func() error { return s.run(b) }
 		}
+	}
+	if regs.Rip != pc {
+		s.copied = pc
 	}
 	return s.one
 }
@@ -397,7 +413,7 @@ func addrIn(m *unwind.Module, pc uint64) symbol.Addr { return symbol.Addr(pc - m
 
 // hasSource reports whether a module's functions are to be stepped through. Not those of system libraries whose debug information was installed apart.
 func hasSource(m *symbol.Module) bool {
-	return m.HasDWARF && !strings.HasPrefix(m.DebugPath, "/usr/lib/debug/")
+	return m.HasDWARF && !m.InstalledApart()
 }
 
 // function returns the function at an address, and how far into it that is.

@@ -35,7 +35,12 @@ fn until(n: u32) -> u32 {
         }
         20
     };
-    first + block
+    let mut squares = 0;
+    for k in 1.. {
+        squares += k * k;
+        if squares > 20 { break; }
+    }
+    first + block + squares
 }
 
 #[inline(never)]
@@ -59,7 +64,7 @@ fn main() {
     let half = 0.5f32;
     let tuple = (1u8, -2i16, 2.5f64);
     let ok = flag && letter == 'ß' && half < 1.0 && tuple.1 < 0;
-    if !ok || y != 1 || x != 1 || u != 13 || s != 706 {
+    if !ok || y != 1 || x != 1 || u != 43 || s != 706 {
         std::process::exit(1);
     }
 }

@@ -52,7 +52,30 @@ __attribute__((noinline)) static void leaves() {
   Swallows s;
   note(50);
 }
+__attribute__((noinline)) static int checked(int n) {
+  if (n > 1)
+    throw n;
+  return n;
+}
+static inline int tried(int n) { // catches within main, if inlined
+  try {
+    return checked(n);
+  } catch (int e) {
+    if (e > 2)
+      throw;
+    return -e;
+  }
+}
 int main() {
+  int sum = 0;
+  for (int i = 1; i < 4; i++) {
+    try {
+      sum += tried(i);
+    } catch (int e) {
+      note(e);
+    }
+  }
+  note(sum);
   int a = builds(2);
   int b = builds(3);
   int c = array();

@@ -1,0 +1,79 @@
+package acceptance
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/strobe-debug/strobe/internal/strobetest"
+)
+
+const shownProgram = `#include <unistd.h>
+enum Flags { F_A = 1, F_B = 2, F_C = 4 };
+enum class Wide : unsigned char { low = 1, high = 200 };
+enum Huge : unsigned { HUGE_NONE = 0 };
+Flags flags = Flags(F_A | F_C);
+Wide wide = Wide::low;
+Huge huge;
+double rate = 1;
+volatile bool done;
+bool plain;
+int grid[2][3] = {{1, 2, 3}, {4, 5, 6}};
+char text[16] = "hello", full[4] = {'a', 'b', 'c', 'd'};
+short row[3] = {1, 2, 3};
+int main() { while (!done) usleep(1000); }
+`
+
+// TestMemoryAsShown writes values as they are shown, and arrays of a type at an address.
+func TestMemoryAsShown(t *testing.T) {
+	t.Parallel()
+	strobetest.NeedPtrace(t)
+	s := strobetest.Start(t, nil)
+	d := debug(t, s, "gcc-O0", "shown", shownProgram, nil)
+	one := func(action string, target args) memoryValue {
+		t.Helper()
+		var r struct{ Results []memoryValue }
+		s.Call(t, "debug_memory", args{"sessionId": d.id, "action": action, "targets": []args{target}}, &r)
+		return r.Results[0]
+	}
+	at := func(name string) string { return one("read", args{"variable": name}).Address }
+	for _, c := range []struct {
+		name, typ string // typ: at the variable's address
+		value     any    // written, unless nil
+		want      string // of the value, or of the error's beginning
+	}{
+		{"flags", "", "F_A|F_B", `"F_A|F_B"`},
+		{"flags", "", "F_A|nothing", "VALIDATION_ERROR"},
+		{"wide", "", 200, `"high"`},
+		{"wide", "", "low", `"low"`},
+		{"wide", "", 256, "VALIDATION_ERROR"},
+		{"huge", "", 4294967295, "4294967295"},
+		{"rate", "", "-Infinity", `"-Infinity"`},
+		{"rate", "", "NaN", `"NaN"`},
+		{"rate", "", "none", "VALIDATION_ERROR"},
+		{"plain", "", 2, "VALIDATION_ERROR"},
+		{"plain", "", 1, "true"},
+		{"text", "char[16]", nil, `"hello"`},
+		{"text", "char[16]", "other", `"other"`},
+		{"text", "char[4]", "other", "VALIDATION_ERROR"},
+		{"full", "char[4]", nil, `"abcd"`},
+		{"row", "short[3]", []int{7, -8, 9}, "[7,-8,9]"},
+		{"row", "short[3]", []int{7, 8}, "VALIDATION_ERROR"},
+		{"row", "short[3]", []int{7, 8, 70000}, "VALIDATION_ERROR"},
+	} {
+		target, action := args{"variable": c.name}, "read"
+		if c.typ != "" {
+			target = args{"address": at(c.name), "type": c.typ}
+		}
+		if c.value != nil {
+			target["value"], action = c.value, "write"
+		}
+		if got := one(action, target); string(got.Value)+got.Error != c.want && (got.Error == "" || !strings.HasPrefix(got.Error, c.want)) {
+			t.Errorf("%s %s %v: %s %s, want %s", action, c.name, c.value, got.Value, got.Error, c.want)
+		}
+	}
+	if got := one("read", args{"variable": "grid"}); got.Type != "int[2][3]" || string(got.Value) != "[[1,2,3],[4,5,6]]" {
+		t.Errorf("grid is %+v, want an int[2][3]", got)
+	}
+	one("write", args{"variable": "done", "value": true})
+	s.WaitEnd(t, d.id, endLimit)
+}
