@@ -32,11 +32,12 @@ type testAnswer struct {
 }
 
 type testResult struct {
-	Summary  struct{ Passed, Failed, Skipped, Stuck int }
+	Summary  struct{ Passed, Failed, Skipped, Stuck, ExpectedFailures, UnexpectedPasses, Todo int }
 	Failures []struct {
 		Name, Suite, Status, Kind, File, Message, Expected, Actual string
 		Line                                                       int
-		Stack, SuggestedTraces                                     []string
+		Stack, Further, SuggestedTraces                            []string
+		FurtherFailures                                            int
 		Rerun                                                      struct{ Test, Command string }
 	}
 	Stuck    []stuckTest
@@ -92,6 +93,11 @@ func project(t *testing.T, files map[string]string) string {
 	return dir
 }
 
+// summary is how many tests passed, failed and were skipped.
+func summary(r testAnswer) [3]int {
+	return [3]int{r.Result.Summary.Passed, r.Result.Summary.Failed, r.Result.Summary.Skipped}
+}
+
 // runTests runs a project's tests to their end.
 func runTests(t *testing.T, s *strobetest.Strobe, a args) testAnswer {
 	t.Helper()
@@ -122,7 +128,7 @@ func TestRunsOfTests(t *testing.T) {
 	s := strobetest.Start(t, nil)
 	dir := project(t, map[string]string{"go.mod": "module example.com/sums\n\ngo 1.21\n", "sums_test.go": goTests})
 	r := runTests(t, s, args{"projectRoot": dir, "waitMs": 60000})
-	if r.Status != "completed" || r.Framework != "go" || r.Result.Summary != (struct{ Passed, Failed, Skipped, Stuck int }{3, 2, 2, 0}) {
+	if r.Status != "completed" || r.Framework != "go" || summary(r) != [3]int{3, 2, 2} {
 		t.Fatalf("%+v %+v", r, r.Result)
 	}
 	f := r.Result.Failures[0]
@@ -160,6 +166,33 @@ func TestRunsOfTests(t *testing.T) {
 	s.Call(t, "debug_test", args{"action": "list"}, &l)
 	if len(l.Runs) != 3 || l.Runs[2].TestRunID != r.TestRunID {
 		t.Errorf("list %+v", l)
+	}
+}
+
+// TestTellsApart: every failure of a test is told, and what is expected to fail is counted for itself.
+func TestTellsApart(t *testing.T) {
+	strobetest.NeedCommand(t, "python3")
+	s := strobetest.Start(t, nil)
+	dir := project(t, map[string]string{"test_apart.py": `import unittest
+
+class Apart(unittest.TestCase):
+    def tearDown(self):
+        if self._testMethodName == "test_twice":
+            raise ValueError("taken down\nbadly")
+    def test_twice(self): self.assertEqual(1, 2)
+    @unittest.expectedFailure
+    def test_known(self): self.fail("known")
+    @unittest.skip("later")
+    def test_later(self): pass
+    def test_passes(self): pass
+`})
+	r := runTests(t, s, args{"projectRoot": dir, "framework": "unittest", "waitMs": 60000})
+	if summary(r) != [3]int{2, 1, 1} || r.Result.Summary.ExpectedFailures != 1 || r.Result.Summary.Todo != 0 {
+		t.Fatalf("%+v %+v", r, r.Result)
+	}
+	f := r.Result.Failures[0]
+	if f.FurtherFailures != 1 || len(f.Further) != 1 || f.Further[0] != "test_apart.py:6: ValueError: taken down badly" {
+		t.Errorf("failure %+v", f)
 	}
 }
 

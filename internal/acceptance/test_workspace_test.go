@@ -70,6 +70,13 @@ func answersParts(t *testing.T, s *strobetest.Strobe, root string, parts []part)
 		if _, err := os.Stat(filepath.Join(root, p.dir, f.File)); err != nil || f.File == "" {
 			t.Errorf("%s: the failure's file is %q: %v", what, f.File, err)
 		}
+		for _, frame := range f.Stack { // function (file:line)
+			_, at, _ := strings.Cut(frame, " (")
+			at, _, _ = strings.Cut(at, ":")
+			if _, err := os.Stat(filepath.Join(root, p.dir, at)); err != nil {
+				t.Errorf("%s: %s of the stack: %v", what, frame, err)
+			}
+		}
 		in["test"] = f.Rerun.Test
 		again := runTests(t, s, in)
 		if again.Result == nil || again.Result.Summary.Failed != 1 || again.Result.Summary.Passed != 0 || again.Result.Failures[0].Name != p.failed {
@@ -115,7 +122,7 @@ func TestCargoWorkspace(t *testing.T) {
 		files["crates/"+name+"/Cargo.toml"], files["crates/"+name+"/src/lib.rs"] = manifest, text
 	}
 	answersParts(t, strobetest.Start(t, nil), project(t, files), []part{
-		{dir: ".", framework: "cargo", names: []string{"alpha_works", "beta_fails", "beta_works", "gamma_works"}, failed: "beta_fails"},
+		{dir: ".", ask: args{"env": args{"RUST_BACKTRACE": "1"}}, framework: "cargo", names: []string{"alpha_works", "beta_fails", "beta_works", "gamma_works"}, failed: "beta_fails"},
 		{dir: "crates/beta", framework: "cargo", names: []string{"beta_fails", "beta_works"}, failed: "beta_fails"},
 		{dir: "crates/gamma", framework: "cargo", names: []string{"gamma_works"}},
 		{dir: ".", ask: args{"args": []string{"-p", "alpha", "-p", "gamma"}}, framework: "cargo", names: []string{"alpha_works", "gamma_works"}},

@@ -38,7 +38,7 @@ type shownTest struct {
 		Failures []struct {
 			Name, Suite, Status, Kind, File, Message, Expected, Actual string
 			Line                                                       int
-			Stack, SuggestedTraces                                     []string
+			Stack, Further, SuggestedTraces                            []string
 			Rerun                                                      *struct{ Test, Command string }
 		}
 		FailuresNotShown int
@@ -251,6 +251,9 @@ func (a *app) printTests(r *shownTest) {
 		}
 		for _, s := range f.Stack {
 			fmt.Fprintf(a.out, "    %s\n", a.paint(dim, s))
+		}
+		for _, s := range f.Further {
+			fmt.Fprintf(a.out, "    also: %s\n", s)
 		}
 		if f.Rerun != nil && f.Rerun.Command != "" {
 			fmt.Fprintf(a.out, "    again: %s\n", f.Rerun.Command)

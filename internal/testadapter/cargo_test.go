@@ -1,6 +1,7 @@
 package testadapter_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -83,6 +84,29 @@ func TestCargoBroken(t *testing.T) {
 		return e.Kind == testadapter.PhaseChanged && e.Phase == testadapter.Compiling
 	}) {
 		t.Error("no phase of compiling")
+	}
+}
+
+// TestCargoDocPlace: a doc test that fails has the line of its text. What rustdoc says is a line of the program that it makes of it,
+// which may be any line of the file.
+func TestCargoDocPlace(t *testing.T) {
+	t.Parallel()
+	strobetest.NeedCommand(t, "cargo")
+	root := t.TempDir()
+	const filler = 30
+	text := strings.Repeat("const _: i32 = 1;\n", filler) + "/// ```\n/// assert_eq!(docs::one(), 2);\n/// ```\npub fn one() -> i32 { 1 }\n"
+	if err := errors.Join(os.Mkdir(filepath.Join(root, "src"), 0o700), os.WriteFile(filepath.Join(root, "src/lib.rs"), []byte(text), 0o600),
+		os.WriteFile(filepath.Join(root, "Cargo.toml"), []byte("[package]\nname = \"docs\"\nversion = \"0.1.0\"\nedition = \"2021\"\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	all := ended(strobetest.RunAdapterIn(t, testadapter.Cargo{}, strobetest.ProjectAt(root), testadapter.Request{Args: []string{"--doc"}}, "RUST_BACKTRACE=1"))
+	for id, x := range all {
+		if f := x.Failures; len(f) != 1 || f[0].File != "src/lib.rs" || f[0].Line != filler+1 || f[0].Actual != "1" {
+			t.Errorf("%s: %+v", id, f)
+		}
+	}
+	if len(all) != 1 {
+		t.Errorf("ran %q", keys(all))
 	}
 }
 

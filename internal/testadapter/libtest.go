@@ -210,6 +210,7 @@ func (l *libRun) tell(name string, e libEvent) {
 		t.Status, t.Reason = Skipped, e.Message
 	default:
 		t.Status, t.Fails = Failed, true
+		l.x.cwd = l.u.dir
 		t.Failures = []Failure{l.x.libFailure(t, e)}
 		if t.Failures[0].Kind == "compile" {
 			t.Status = Errored
@@ -335,7 +336,7 @@ func (x *native) libFailure(t *Test, e libEvent) Failure {
 		if e.Message != "" { // should_panic with another text
 			f.Message = e.Message
 		}
-		if strings.HasSuffix(t.Suite, "::doc/lib") && f.File == t.File && x.comment(f.File, f.Line) {
+		if strings.HasSuffix(t.Suite, "::doc/lib") && f.File == t.File && (doctestOwn(r) || x.comment(f.File, f.Line)) {
 			f.Line, f.Column = t.Line, 0 // rustdoc's lines are those of the program that it makes of the text
 		}
 		if len(f.Stack) > 0 && !x.below(f.File) { // in the standard library: the caller is of interest
@@ -351,12 +352,28 @@ func (x *native) libFailure(t *Test, e libEvent) Failure {
 	return f
 }
 
-// comment says whether a line of a file is a comment.
+// doctestOwn says whether a panic is of a doc test's own code, by the innermost function that is not the standard library's.
+func doctestOwn(r *report.Report) bool {
+	if len(r.Stacks) == 0 {
+		return false
+	}
+	for _, f := range r.Stacks[0].Frames {
+		switch crate, _, _ := strings.Cut(strings.TrimLeft(f.Function, "<"), "::"); crate {
+		case "core", "std", "alloc", "__rustc", "rust_begin_unwind":
+		default:
+			return strings.Contains(f.Function, "_doctest_main")
+		}
+	}
+	return false
+}
+
+// comment says whether a line of a file is a comment, or empty.
 func (x *native) comment(file string, line int) bool {
 	n := 0
 	for text := range strings.Lines(string(readSome(x.p.FS, file, 4<<20))) {
 		if n++; n == line {
-			return strings.HasPrefix(strings.TrimSpace(text), "//")
+			text = strings.TrimSpace(text)
+			return text == "" || strings.HasPrefix(text, "//")
 		}
 	}
 	return true
