@@ -65,6 +65,16 @@ func TestCargoSuite(t *testing.T) {
 	})
 }
 
+// TestCargoUncaptured: with --nocapture libtest's report has no panics, and standard error has them.
+func TestCargoUncaptured(t *testing.T) {
+	p := cargoSuite(t)
+	noBacktraces(t)
+	got := ended(strobetest.RunAdapter(t, testadapter.Cargo{}, p, testadapter.Request{Args: []string{"-p", "shop", "--lib", "--", "--nocapture"}}))
+	if x := got["shop tests::assert_sides"]; x == nil || len(x.Failures) != 1 || x.Failures[0].Expected == "" || x.Failures[0].Kind != "assertion" {
+		t.Errorf("%q: %+v", keys(got), x)
+	}
+}
+
 // TestCargoCrashes: each program's end is told with the test that ran, and hides no failure that came before.
 func TestCargoCrashes(t *testing.T) {
 	p := cargoSuite(t)

@@ -79,6 +79,7 @@ type libRun struct {
 	record string // an entry of several lines
 	suites []libEvent
 	raw    ring // standard output that is no event
+	ended  bool // all that it wrote has come
 }
 
 func (x *cargoRun) runUnit(u *cargoUnit) {
@@ -188,10 +189,14 @@ func (l *libRun) settle(name string, last bool) {
 		return
 	}
 	for _, e := range slices.Backward(l.told[name]) {
-		if e.Event == status {
-			l.tell(name, e)
-			return
+		if e.Event != status {
+			continue
 		}
+		if status == "failed" && e.Stdout == "" && e.Message == "" && !l.ended {
+			return // --nocapture: why is on standard error, which may come later
+		}
+		l.tell(name, e)
+		return
 	}
 	if last {
 		l.tell(name, libEvent{Name: name, Event: status, Message: "its report was broken by what tests wrote to standard output"})
@@ -211,6 +216,9 @@ func (l *libRun) tell(name string, e libEvent) {
 	default:
 		t.Status, t.Fails = Failed, true
 		l.x.cwd = l.u.dir
+		if e.Stdout == "" && e.Message == "" {
+			e.Stdout = l.panicked(name)
+		}
 		t.Failures = []Failure{l.x.libFailure(t, e)}
 		if t.Failures[0].Kind == "compile" {
 			t.Status = Errored
@@ -219,8 +227,19 @@ func (l *libRun) tell(name string, e libEvent) {
 	l.x.finished(t)
 }
 
+// panicked is a test's panic as it was written to standard error, where its output is not captured. Rust names a test's thread after it.
+func (l *libRun) panicked(name string) string {
+	for _, r := range slices.Backward(l.t.reports) {
+		if r.Tool == report.RustPanic && (r.Thread == name || len(l.t.reports) == 1) {
+			return r.Raw
+		}
+	}
+	return "failed; why is among the run's output, which was not captured (--nocapture): output.txt beside the details"
+}
+
 func (l *libRun) end(exit Exit) {
 	l.log.Close()
+	l.ended = true
 	x := l.x
 	if len(l.logged) == 0 { // no log at all: a library that does not know of it any more
 		for name, events := range l.told {
