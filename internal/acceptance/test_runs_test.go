@@ -196,6 +196,16 @@ class Apart(unittest.TestCase):
 	}
 }
 
+// TestCommandHasTheShellsEnvironment: strobe test runs tests with the environment that it was called with, not the daemon's.
+func TestCommandHasTheShellsEnvironment(t *testing.T) {
+	s := strobetest.Start(t, nil)
+	dir := project(t, nil)
+	t.Setenv("STROBE_TEST_SHELL", "here")
+	if out, code := strobeCommand(t, s, "test", "-C", dir, "--command", "/bin/sh -c 'test \"$STROBE_TEST_SHELL\" = here'"); code != 0 {
+		t.Errorf("code %d: %s", code, out)
+	}
+}
+
 // TestRunIsCanceled ends a run with all its processes; meanwhile the project has no second one. The run goes on when its client is gone.
 func TestRunIsCanceled(t *testing.T) {
 	strobetest.NeedCommand(t, "go")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -109,9 +108,7 @@ the first call that differs is shown; the exit code is then 0 where nothing diff
 			if timeout > 0 {
 				req["timeout"] = timeout.Milliseconds()
 			}
-			if path := os.Getenv("PATH"); path != "" { // this shell's, not the daemon's
-				req["env"] = map[string]string{"PATH": path}
-			}
+			req["env"] = shellEnv() // this shell's, not the daemon's
 			if setup {
 				return a.setupTests(cmd.Context(), req, language)
 			}
