@@ -221,6 +221,11 @@ func TestRunIsCanceled(t *testing.T) {
 		return child > 0
 	})
 	refused(t, s, "debug_test", args{"projectRoot": dir}, "TEST_ALREADY_RUNNING", r.TestRunID)
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, s, "debug_test", args{"projectRoot": link}, "TEST_ALREADY_RUNNING", r.TestRunID)
 	var now testAnswer
 	strobetest.Eventually(t, endLimit, "the test that runs", func() bool {
 		s.Call(t, "debug_test", args{"action": "status", "testRunId": r.TestRunID}, &now)
@@ -256,6 +261,11 @@ func TestRunRemembers(t *testing.T) {
 	}
 	if len(r.Result.Slow) != 1 || !strings.HasSuffix(r.Result.Slow[0].Name, "TestSteady") || len(r.Result.Flaky) != 1 || !strings.HasSuffix(r.Result.Flaky[0], "TestTurns") {
 		t.Errorf("slow %+v, flaky %q", r.Result.Slow, r.Result.Flaky)
+	}
+	for i, command := range []string{"true", "false", "true", "false"} { // each has results of its own
+		if r = runTests(t, s, args{"projectRoot": dir, "command": command}); r.Result.Summary.Failed != i%2 || len(r.Result.Flaky) != 0 {
+			t.Errorf("%s: %+v", command, r.Result)
+		}
 	}
 }
 

@@ -95,7 +95,8 @@ func (m *Manager) Start(r Request) (*Run, error) {
 	if m.closed {
 		return nil, fault.New(fault.InternalError, "Call again: the next daemon starts by itself.", "the daemon is ending")
 	}
-	if have := m.byProject[r.ProjectRoot]; have != nil {
+	place := realPath(r.ProjectRoot)
+	if have := m.byProject[place]; have != nil {
 		return nil, fault.New(fault.TestAlreadyRunning, "Wait for it with debug_test action status, or end it with action cancel, and its testRunId.", "test run %s of %s runs already", have.ID, r.ProjectRoot)
 	}
 	if err := run.prepare(); err != nil {
@@ -108,11 +109,11 @@ func (m *Manager) Start(r Request) (*Run, error) {
 			m.runs = slices.Delete(m.runs, i, i+1)
 		}
 	}
-	m.byProject[r.ProjectRoot] = run
+	m.byProject[place] = run
 	m.wg.Go(func() {
 		run.run()
 		m.mu.Lock()
-		delete(m.byProject, r.ProjectRoot)
+		delete(m.byProject, place)
 		m.mu.Unlock()
 		close(run.done)
 	})
@@ -302,6 +303,14 @@ func (m *Manager) forget() {
 }
 
 // baselines are the durations and ends of a project's tests in earlier runs.
+// realPath is a directory by the name that it has however it was reached.
+func realPath(dir string) string {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		return real
+	}
+	return dir
+}
+
 func (m *Manager) baselines(root, framework string) map[string]store.Baseline {
 	b, err := m.cfg.Sessions.Baselines(m.ctx, root, framework)
 	if err != nil {

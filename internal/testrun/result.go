@@ -338,7 +338,8 @@ func (r *Run) keep(res *Result) {
 	if !r.canceled && r.Request.Tracing.Empty() { // traced runs are slower
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), keepMax)
 		defer cancel()
-		if err := r.m.cfg.Sessions.AddTestResults(ctx, r.Request.ProjectRoot, res.Framework, r.began, results); err != nil {
+		root, framework := r.remembered()
+		if err := r.m.cfg.Sessions.AddTestResults(ctx, root, framework, r.began, results); err != nil {
 			res.Notes = append(res.Notes, fmt.Sprintf("the results are not remembered for later runs: %v", err))
 		}
 	}
