@@ -213,3 +213,20 @@ func TestTwoLanguages(t *testing.T) {
 		{dir: "frontend", ask: args{"env": env}, framework: "vitest", names: web, failed: "subtracts"},
 	})
 }
+
+// TestUnrelatedProjects: of projects with nothing above them that runs them all, one is run, and the others are named.
+func TestUnrelatedProjects(t *testing.T) {
+	t.Parallel()
+	strobetest.NeedCommand(t, "go")
+	s := strobetest.Start(t, nil)
+	files := map[string]string{}
+	for _, name := range []string{"a", "b", "b/within", "c"} {
+		files[name+"/go.mod"] = "module example.com/" + name + "\n\ngo 1.21\n"
+		files[name+"/one_test.go"] = "package one\n\nimport \"testing\"\n\nfunc TestOne(t *testing.T) {}\n"
+	}
+	r := runTests(t, s, args{"projectRoot": project(t, files), "waitMs": 60000})
+	const want = "only the tests of a are of this run; not those of b, c: give such a folder as projectRoot"
+	if summary(r) != [3]int{1, 0, 0} || !slices.Contains(r.Result.Notes, want) {
+		t.Errorf("%+v, want the note %q", r.Result, want)
+	}
+}

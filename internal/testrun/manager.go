@@ -83,10 +83,16 @@ func (m *Manager) Start(r Request) (*Run, error) {
 	if err != nil {
 		return nil, withoutRun(p, &r, err)
 	}
+	set, warnings := m.cfg.Settings.Load(r.ProjectRoot)
 	if found.Dir != "" {
+		if others, more := testadapter.Siblings(a, p, found.Dir); len(others) > 0 {
+			if more {
+				others = append(others, "…")
+			}
+			warnings = append(slices.Clone(warnings), fmt.Sprintf("only the tests of %s are of this run; not those of %s: give such a folder as projectRoot", found.Dir, strings.Join(others, ", ")))
+		}
 		p = below(p, found.Dir)
 	}
-	set, warnings := m.cfg.Settings.Load(r.ProjectRoot)
 	run := &Run{m: m, ID: newID(), Request: r, project: p, adapter: a, Detected: found, Others: seen, began: time.Now(), done: make(chan struct{}), warnings: warnings, tests: map[string]*entry{}}
 	run.limit = cmp.Or(r.Timeout, set.TestTimeout, levelLimit(a, r.Level))
 	run.dir = filepath.Join(m.cfg.Home, "tests", run.ID)
@@ -302,7 +308,6 @@ func (m *Manager) forget() {
 	}
 }
 
-// baselines are the durations and ends of a project's tests in earlier runs.
 // realPath is a directory by the name that it has however it was reached.
 func realPath(dir string) string {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
@@ -311,6 +316,7 @@ func realPath(dir string) string {
 	return dir
 }
 
+// baselines are the durations and ends of a project's tests in earlier runs.
 func (m *Manager) baselines(root, framework string) map[string]store.Baseline {
 	b, err := m.cfg.Sessions.Baselines(m.ctx, root, framework)
 	if err != nil {
