@@ -55,7 +55,9 @@ func TestBrokenIsNotNoTests(t *testing.T) {
 		files map[string]string
 		file  string
 	}{
-		"cargo":  {map[string]string{"Cargo.toml": "[package]\nname = \"shop\"\nversion = \"0.1.0\"\nedition = \"2021\"\n", "src/lib.rs": "pub fn total( -> i32 { 1 }\n"}, "src/lib.rs"},
+		"cargo": {map[string]string{"Cargo.toml": "[package]\nname = \"shop\"\nversion = \"0.1.0\"\nedition = \"2021\"\n", "src/lib.rs": "pub fn total( -> i32 { 1 }\n"}, "src/lib.rs"},
+		"build script": {map[string]string{"Cargo.toml": "[package]\nname = \"shop\"\nversion = \"0.1.0\"\nedition = \"2021\"\n", "src/lib.rs": "pub fn total() -> i32 { 1 }\n",
+			"build.rs": "fn main() { panic!(\"no\") }\n"}, "build.rs"},
 		"go":     {map[string]string{"go.mod": "module example.com/shop\n\ngo 1.21\n", "shop.go": "package shop\n\nfunc Total() int { return missing }\n"}, "shop.go"},
 		"cmake":  {map[string]string{"CMakeLists.txt": "cmake_minimum_required(VERSION 3.14)\nproject(shop C)\nenable_testing()\nadd_library(shop shop.c)\n", "shop.c": "int total(void) { return missing; }\n"}, "shop.c"},
 		"python": {map[string]string{"pytest.ini": "[pytest]\n", "tests/test_shop.py": "import unittest\n\nclass Total(:\n"}, "tests/test_shop.py"},
@@ -71,6 +73,9 @@ func TestBrokenIsNotNoTests(t *testing.T) {
 		r := runTests(t, s, ask)
 		if r.Status != "completed" || r.Result.NoTests || r.Result.Summary.Failed == 0 || len(r.Result.Failures) == 0 || r.Result.Failures[0].File != x.file {
 			t.Errorf("%s: %+v %+v", name, r, r.Result)
+		}
+		if name == "build script" && (len(r.Result.Failures) != 1 || r.Result.Failures[0].Rerun.Command != "cargo test --no-run") {
+			t.Errorf("%s: %+v", name, r.Result.Failures) // told once
 		}
 	}
 }

@@ -32,11 +32,12 @@ type testAnswer struct {
 }
 
 type testResult struct {
-	Summary  struct{ Passed, Failed, Skipped, Stuck int }
+	Summary  struct{ Passed, Failed, Skipped, Stuck, ExpectedFailures, UnexpectedPasses, Todo int }
 	Failures []struct {
 		Name, Suite, Status, Kind, File, Message, Expected, Actual string
 		Line                                                       int
-		Stack, SuggestedTraces                                     []string
+		Stack, Further, SuggestedTraces                            []string
+		FurtherFailures                                            int
 		Rerun                                                      struct{ Test, Command string }
 	}
 	Stuck    []stuckTest
@@ -92,6 +93,11 @@ func project(t *testing.T, files map[string]string) string {
 	return dir
 }
 
+// summary is how many tests passed, failed and were skipped.
+func summary(r testAnswer) [3]int {
+	return [3]int{r.Result.Summary.Passed, r.Result.Summary.Failed, r.Result.Summary.Skipped}
+}
+
 // runTests runs a project's tests to their end.
 func runTests(t *testing.T, s *strobetest.Strobe, a args) testAnswer {
 	t.Helper()
@@ -122,7 +128,7 @@ func TestRunsOfTests(t *testing.T) {
 	s := strobetest.Start(t, nil)
 	dir := project(t, map[string]string{"go.mod": "module example.com/sums\n\ngo 1.21\n", "sums_test.go": goTests})
 	r := runTests(t, s, args{"projectRoot": dir, "waitMs": 60000})
-	if r.Status != "completed" || r.Framework != "go" || r.Result.Summary != (struct{ Passed, Failed, Skipped, Stuck int }{3, 2, 2, 0}) {
+	if r.Status != "completed" || r.Framework != "go" || summary(r) != [3]int{3, 2, 2} {
 		t.Fatalf("%+v %+v", r, r.Result)
 	}
 	f := r.Result.Failures[0]
@@ -163,6 +169,43 @@ func TestRunsOfTests(t *testing.T) {
 	}
 }
 
+// TestTellsApart: every failure of a test is told, and what is expected to fail is counted for itself.
+func TestTellsApart(t *testing.T) {
+	strobetest.NeedCommand(t, "python3")
+	s := strobetest.Start(t, nil)
+	dir := project(t, map[string]string{"test_apart.py": `import unittest
+
+class Apart(unittest.TestCase):
+    def tearDown(self):
+        if self._testMethodName == "test_twice":
+            raise ValueError("taken down\nbadly")
+    def test_twice(self): self.assertEqual(1, 2)
+    @unittest.expectedFailure
+    def test_known(self): self.fail("known")
+    @unittest.skip("later")
+    def test_later(self): pass
+    def test_passes(self): pass
+`})
+	r := runTests(t, s, args{"projectRoot": dir, "framework": "unittest", "waitMs": 60000})
+	if summary(r) != [3]int{2, 1, 1} || r.Result.Summary.ExpectedFailures != 1 || r.Result.Summary.Todo != 0 {
+		t.Fatalf("%+v %+v", r, r.Result)
+	}
+	f := r.Result.Failures[0]
+	if f.FurtherFailures != 1 || len(f.Further) != 1 || f.Further[0] != "test_apart.py:6: ValueError: taken down badly" {
+		t.Errorf("failure %+v", f)
+	}
+}
+
+// TestCommandHasTheShellsEnvironment: strobe test runs tests with the environment that it was called with, not the daemon's.
+func TestCommandHasTheShellsEnvironment(t *testing.T) {
+	s := strobetest.Start(t, nil)
+	dir := project(t, nil)
+	t.Setenv("STROBE_TEST_SHELL", "here")
+	if out, code := strobeCommand(t, s, "test", "-C", dir, "--command", "/bin/sh -c 'test \"$STROBE_TEST_SHELL\" = here'"); code != 0 {
+		t.Errorf("code %d: %s", code, out)
+	}
+}
+
 // TestRunIsCanceled ends a run with all its processes; meanwhile the project has no second one. The run goes on when its client is gone.
 func TestRunIsCanceled(t *testing.T) {
 	strobetest.NeedCommand(t, "go")
@@ -178,6 +221,11 @@ func TestRunIsCanceled(t *testing.T) {
 		return child > 0
 	})
 	refused(t, s, "debug_test", args{"projectRoot": dir}, "TEST_ALREADY_RUNNING", r.TestRunID)
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, s, "debug_test", args{"projectRoot": link}, "TEST_ALREADY_RUNNING", r.TestRunID)
 	var now testAnswer
 	strobetest.Eventually(t, endLimit, "the test that runs", func() bool {
 		s.Call(t, "debug_test", args{"action": "status", "testRunId": r.TestRunID}, &now)
@@ -213,6 +261,11 @@ func TestRunRemembers(t *testing.T) {
 	}
 	if len(r.Result.Slow) != 1 || !strings.HasSuffix(r.Result.Slow[0].Name, "TestSteady") || len(r.Result.Flaky) != 1 || !strings.HasSuffix(r.Result.Flaky[0], "TestTurns") {
 		t.Errorf("slow %+v, flaky %q", r.Result.Slow, r.Result.Flaky)
+	}
+	for i, command := range []string{"true", "false", "true", "false"} { // each has results of its own
+		if r = runTests(t, s, args{"projectRoot": dir, "command": command}); r.Result.Summary.Failed != i%2 || len(r.Result.Flaky) != 0 {
+			t.Errorf("%s: %+v", command, r.Result)
+		}
 	}
 }
 

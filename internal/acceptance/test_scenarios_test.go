@@ -36,7 +36,7 @@ func TestScenarioA(t *testing.T) {
 	s := strobetest.Start(t, nil)
 	dir := project(t, map[string]string{"Cargo.toml": cargoManifest, "src/lib.rs": wrongParser})
 	r := runTests(t, s, args{"projectRoot": dir, "waitMs": 60000})
-	if r.Status != "completed" || r.Framework != "cargo" || len(r.Evidence) == 0 || r.Result.Summary != (struct{ Passed, Failed, Skipped, Stuck int }{1, 1, 1, 0}) {
+	if r.Status != "completed" || r.Framework != "cargo" || len(r.Evidence) == 0 || summary(r) != [3]int{1, 1, 1} {
 		t.Fatalf("%+v %+v", r, r.Result)
 	}
 	f := r.Result.Failures[0]

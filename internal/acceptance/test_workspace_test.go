@@ -70,6 +70,13 @@ func answersParts(t *testing.T, s *strobetest.Strobe, root string, parts []part)
 		if _, err := os.Stat(filepath.Join(root, p.dir, f.File)); err != nil || f.File == "" {
 			t.Errorf("%s: the failure's file is %q: %v", what, f.File, err)
 		}
+		for _, frame := range f.Stack { // function (file:line)
+			_, at, _ := strings.Cut(frame, " (")
+			at, _, _ = strings.Cut(at, ":")
+			if _, err := os.Stat(filepath.Join(root, p.dir, at)); err != nil {
+				t.Errorf("%s: %s of the stack: %v", what, frame, err)
+			}
+		}
 		in["test"] = f.Rerun.Test
 		again := runTests(t, s, in)
 		if again.Result == nil || again.Result.Summary.Failed != 1 || again.Result.Summary.Passed != 0 || again.Result.Failures[0].Name != p.failed {
@@ -115,7 +122,7 @@ func TestCargoWorkspace(t *testing.T) {
 		files["crates/"+name+"/Cargo.toml"], files["crates/"+name+"/src/lib.rs"] = manifest, text
 	}
 	answersParts(t, strobetest.Start(t, nil), project(t, files), []part{
-		{dir: ".", framework: "cargo", names: []string{"alpha_works", "beta_fails", "beta_works", "gamma_works"}, failed: "beta_fails"},
+		{dir: ".", ask: args{"env": args{"RUST_BACKTRACE": "1"}}, framework: "cargo", names: []string{"alpha_works", "beta_fails", "beta_works", "gamma_works"}, failed: "beta_fails"},
 		{dir: "crates/beta", framework: "cargo", names: []string{"beta_fails", "beta_works"}, failed: "beta_fails"},
 		{dir: "crates/gamma", framework: "cargo", names: []string{"gamma_works"}},
 		{dir: ".", ask: args{"args": []string{"-p", "alpha", "-p", "gamma"}}, framework: "cargo", names: []string{"alpha_works", "gamma_works"}},
@@ -205,4 +212,21 @@ func TestTwoLanguages(t *testing.T) {
 		{dir: "backend", ask: args{"env": env}, framework: "pytest", names: sums, failed: "test_fails"},
 		{dir: "frontend", ask: args{"env": env}, framework: "vitest", names: web, failed: "subtracts"},
 	})
+}
+
+// TestUnrelatedProjects: of projects with nothing above them that runs them all, one is run, and the others are named.
+func TestUnrelatedProjects(t *testing.T) {
+	t.Parallel()
+	strobetest.NeedCommand(t, "go")
+	s := strobetest.Start(t, nil)
+	files := map[string]string{}
+	for _, name := range []string{"a", "b", "b/within", "c"} {
+		files[name+"/go.mod"] = "module example.com/" + name + "\n\ngo 1.21\n"
+		files[name+"/one_test.go"] = "package one\n\nimport \"testing\"\n\nfunc TestOne(t *testing.T) {}\n"
+	}
+	r := runTests(t, s, args{"projectRoot": project(t, files), "waitMs": 60000})
+	const want = "only the tests of a are of this run; not those of b, c: give such a folder as projectRoot"
+	if summary(r) != [3]int{1, 0, 0} || !slices.Contains(r.Result.Notes, want) {
+		t.Errorf("%+v, want the note %q", r.Result, want)
+	}
 }

@@ -133,13 +133,7 @@ func launchRequest(f runFlags, args []string) (map[string]any, error) {
 	} else if root, err = filepath.Abs(root); err != nil {
 		return nil, fmt.Errorf("find project root: %w", err)
 	}
-	env := map[string]string{}
-	for _, kv := range os.Environ() {
-		if k, v, ok := strings.Cut(kv, "="); ok && k != "" && utf8.ValidString(kv) {
-			env[k] = v
-		}
-	}
-	req := map[string]any{"command": args[0], "cwd": dir, "projectRoot": root, "env": env}
+	req := map[string]any{"command": args[0], "cwd": dir, "projectRoot": root, "env": shellEnv()}
 	if len(args) > 1 {
 		req["args"] = args[1:]
 	}
@@ -455,4 +449,15 @@ func (r *running) summary(ctx context.Context, f runFlags, end *outcome) {
 	if home, err := daemon.Home(); err == nil && f.retain {
 		fmt.Fprintf(w, "%s kept in %s\n", paintOn(w, dim, "strobe:"), filepath.Join(home, "sessions", r.id+".db"))
 	}
+}
+
+// shellEnv is the environment that the command was called with, which the daemon, started by another shell, does not have.
+func shellEnv() map[string]string {
+	env := map[string]string{}
+	for _, kv := range os.Environ() {
+		if k, v, ok := strings.Cut(kv, "="); ok && k != "" && utf8.ValidString(kv) {
+			env[k] = v
+		}
+	}
+	return env
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -38,7 +37,7 @@ type shownTest struct {
 		Failures []struct {
 			Name, Suite, Status, Kind, File, Message, Expected, Actual string
 			Line                                                       int
-			Stack, SuggestedTraces                                     []string
+			Stack, Further, SuggestedTraces                            []string
 			Rerun                                                      *struct{ Test, Command string }
 		}
 		FailuresNotShown int
@@ -109,9 +108,7 @@ the first call that differs is shown; the exit code is then 0 where nothing diff
 			if timeout > 0 {
 				req["timeout"] = timeout.Milliseconds()
 			}
-			if path := os.Getenv("PATH"); path != "" { // this shell's, not the daemon's
-				req["env"] = map[string]string{"PATH": path}
-			}
+			req["env"] = shellEnv() // this shell's, not the daemon's
 			if setup {
 				return a.setupTests(cmd.Context(), req, language)
 			}
@@ -251,6 +248,9 @@ func (a *app) printTests(r *shownTest) {
 		}
 		for _, s := range f.Stack {
 			fmt.Fprintf(a.out, "    %s\n", a.paint(dim, s))
+		}
+		for _, s := range f.Further {
+			fmt.Fprintf(a.out, "    also: %s\n", s)
 		}
 		if f.Rerun != nil && f.Rerun.Command != "" {
 			fmt.Fprintf(a.out, "    again: %s\n", f.Rerun.Command)

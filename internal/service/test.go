@@ -27,7 +27,7 @@ type TestParams struct {
 	Args          []string          `json:"args,omitempty" jsonschema:"further arguments of the framework"`
 	TracePatterns []string          `json:"tracePatterns,omitempty" jsonschema:"as of debug_trace: the tests run observed, sessionId has the calls"`
 	Watches       *WatchesParam     `json:"watches,omitempty"`
-	Env           map[string]string `json:"env,omitempty"`
+	Env           map[string]string `json:"env,omitempty" jsonschema:"added to the daemon's environment"`
 	Timeout       int64             `json:"timeout,omitempty" jsonschema:"ms, without compiling"`
 	Repeat        int               `json:"repeat,omitempty" jsonschema:"run again and again until a test fails; of compare: until it failed and passed, 10"`
 	Against       string            `json:"against,omitempty" jsonschema:"of compare: a test that passes; default: the same test, failed and passed"`

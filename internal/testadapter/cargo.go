@@ -54,8 +54,10 @@ func (a Cargo) Rerun(p *Project, r *Request, t *Test) Rerun {
 	args := splitCargoArgs(r.Args)
 	again.Argv = append(append([]string{"cargo", "test"}, args.common...), cargoBinary(id)...)
 	switch {
-	case name == "":
-		again.Test = ""
+	case id == "(cargo)": // nothing could be built
+		again.Argv, again.Test = append(append([]string{"cargo", "test", "--no-run"}, args.common...), args.packages...), ""
+	case name == "" || name == "(build)":
+		again.Argv, again.Test = append(again.Argv, "--no-run"), ""
 	case strings.HasSuffix(id, "::doc/lib"):
 		again.Argv = append(again.Argv, "--", docFilter(name))
 	case name != "(main)":
@@ -248,6 +250,25 @@ func ownHarness(manifest []byte) map[string]bool {
 	done()
 	return own
 }
+
+// cargoFailure is the error of a cargo command that failed as a whole, with the place where a build script panicked.
+func (n *native) cargoFailure(stderr string, code int) Failure {
+	f := Failure{Kind: "compile", Message: cargoSays(stderr, code)}
+	of, at := buildScript.FindStringSubmatch(f.Message), panickedAt.FindStringSubmatch(f.Message)
+	if of != nil && at != nil {
+		f.File, f.Line, f.Column = n.in(of[1], at[1]), number(at[2]), number(at[3])
+		if n.below(n.in(n.base, at[1])) && n.exists(n.in(n.base, at[1])) { // a workspace's scripts are compiled at its root
+			f.File = n.in(n.base, at[1])
+		}
+		f.Message, _, _ = strings.Cut(f.Message, "\n  stack backtrace:")
+	}
+	return f
+}
+
+var (
+	buildScript = regexp.MustCompile("custom build command for `[^`]*\\((/[^`]*)\\)`")
+	panickedAt  = regexp.MustCompile(`panicked at ([^\s:]+):(\d+):(\d+)`)
+)
 
 // cargoSays is the error of a cargo command that failed as a whole.
 func cargoSays(stderr string, code int) string {

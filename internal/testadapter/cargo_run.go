@@ -148,7 +148,10 @@ func (x *cargoRun) build() {
 				x.broken(id+" (build)", "(build)", id, x.errors[id]...)
 			}
 			if exit.Code != 0 && len(x.order) == 0 && !exit.Canceled && !exit.TimedOut {
-				x.broken("(cargo)", "(cargo)", "", Failure{Kind: "compile", Message: cargoSays(errs.String(), exit.Code)})
+				x.broken("(cargo)", "(cargo)", "", x.cargoFailure(errs.String(), exit.Code))
+				if len(x.units) == 0 {
+					return // doc tests fail as well
+				}
 			}
 			if !x.built {
 				x.silent++

@@ -1,6 +1,7 @@
 package testadapter_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -64,6 +65,16 @@ func TestCargoSuite(t *testing.T) {
 	})
 }
 
+// TestCargoUncaptured: with --nocapture libtest's report has no panics, and standard error has them.
+func TestCargoUncaptured(t *testing.T) {
+	p := cargoSuite(t)
+	noBacktraces(t)
+	got := ended(strobetest.RunAdapter(t, testadapter.Cargo{}, p, testadapter.Request{Args: []string{"-p", "shop", "--lib", "--", "--nocapture"}}))
+	if x := got["shop tests::assert_sides"]; x == nil || len(x.Failures) != 1 || x.Failures[0].Expected == "" || x.Failures[0].Kind != "assertion" {
+		t.Errorf("%q: %+v", keys(got), x)
+	}
+}
+
 // TestCargoCrashes: each program's end is told with the test that ran, and hides no failure that came before.
 func TestCargoCrashes(t *testing.T) {
 	p := cargoSuite(t)
@@ -83,6 +94,29 @@ func TestCargoBroken(t *testing.T) {
 		return e.Kind == testadapter.PhaseChanged && e.Phase == testadapter.Compiling
 	}) {
 		t.Error("no phase of compiling")
+	}
+}
+
+// TestCargoDocPlace: a doc test that fails has the line of its text. What rustdoc says is a line of the program that it makes of it,
+// which may be any line of the file.
+func TestCargoDocPlace(t *testing.T) {
+	t.Parallel()
+	strobetest.NeedCommand(t, "cargo")
+	root := t.TempDir()
+	const filler = 30
+	text := strings.Repeat("const _: i32 = 1;\n", filler) + "/// ```\n/// assert_eq!(docs::one(), 2);\n/// ```\npub fn one() -> i32 { 1 }\n"
+	if err := errors.Join(os.Mkdir(filepath.Join(root, "src"), 0o700), os.WriteFile(filepath.Join(root, "src/lib.rs"), []byte(text), 0o600),
+		os.WriteFile(filepath.Join(root, "Cargo.toml"), []byte("[package]\nname = \"docs\"\nversion = \"0.1.0\"\nedition = \"2021\"\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	all := ended(strobetest.RunAdapterIn(t, testadapter.Cargo{}, strobetest.ProjectAt(root), testadapter.Request{Args: []string{"--doc"}}, "RUST_BACKTRACE=1"))
+	for id, x := range all {
+		if f := x.Failures; len(f) != 1 || f[0].File != "src/lib.rs" || f[0].Line != filler+1 || f[0].Actual != "1" {
+			t.Errorf("%s: %+v", id, f)
+		}
+	}
+	if len(all) != 1 {
+		t.Errorf("ran %q", keys(all))
 	}
 }
 

@@ -52,7 +52,7 @@ func (n *native) compileErrors(text, dir string) []Failure {
 				flush()
 				continue
 			}
-			if strings.HasPrefix(line, "  ") && strings.TrimSpace(line) != "" && len(pending.Message) < 1000 {
+			if (strings.HasPrefix(line, "  ") || strings.HasPrefix(line, "\t")) && strings.TrimSpace(line) != "" && len(pending.Message) < 1000 {
 				if pending.Message = strings.TrimSpace(pending.Message + "\n" + strings.TrimSpace(line)); pending.Line == 0 {
 					continue
 				}
@@ -102,7 +102,7 @@ func (n *native) compilerLine(line, dir string) (f Failure, more, ok bool) {
 	if m := goError.FindStringSubmatch(line); m != nil {
 		at(m[1], m[2], m[3])
 		f.Message = m[4]
-		return f, false, true
+		return f, true, true
 	}
 	if m := tscError.FindStringSubmatch(line); m != nil {
 		at(m[1], m[2]+m[4], m[3]+m[5])

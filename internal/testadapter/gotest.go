@@ -43,6 +43,9 @@ func (a Go) Start(p *Project, r *Request, emit func(Event)) (Execution, error) {
 	}
 	x := &goRun{native: newNative(p, r, emit), dir: a.Detect(p).Dir, packages: map[string]*goPackage{}, builds: map[string]*strings.Builder{}}
 	x.index = goIndex{fsys: p.FS, dir: x.dir, modules: goModules(p.FS, x.dir)}
+	if other := x.index.otherModules(); len(other) > 0 && r.Test == "" && len(r.Args) == 0 {
+		x.note("not run: %s, of modules of their own; give projectRoot", strings.Join(other, ", "))
+	}
 	if err := x.choose(); err != nil {
 		return nil, err
 	}
@@ -60,9 +63,7 @@ func (a Go) Rerun(p *Project, r *Request, t *Test) Rerun {
 	if r.Level != AllLevels && r.Level != Unit {
 		again.Argv = append(again.Argv, "-tags="+string(r.Level))
 	}
-	if strings.HasPrefix(name, "(") { // a package that did not build or run
-		again.Test = ""
-	} else {
+	if !strings.HasPrefix(name, "(") { // else a package that did not build or run
 		again.Argv = append(again.Argv, "-run", goPattern([]string{name}))
 	}
 	again.Argv = append(append(again.Argv, index.relative(pkg)), tail...)
@@ -105,6 +106,10 @@ func (x *goRun) choose() error {
 	switch {
 	case x.r.Test == "":
 		x.run(x.command(flags, packages, tail, nil))
+	case isID && strings.HasPrefix(name, "("): // a package that did not build or run
+		x.run(x.command(flags, []string{x.index.relative(pkg)}, tail, nil))
+	case !isID && x.index.isPackage(x.r.Test):
+		x.run(x.command(flags, []string{x.index.relative(x.r.Test)}, tail, nil))
 	case isID && name != "" && !strings.Contains(pkg, " "):
 		x.run(x.command(flags, []string{x.index.relative(pkg)}, tail, []string{name}))
 	default:
@@ -116,7 +121,7 @@ func (x *goRun) choose() error {
 // command is a go test of some tests, or all.
 func (x *goRun) command(flags, packages, tail, names []string) []string {
 	argv := []string{"go", "test", "-json"}
-	if x.r.Traced || len(names) > 0 {
+	if x.r.Traced || x.r.Test != "" {
 		argv = append(argv, "-count=1") // a result from the cache would run nothing
 	}
 	if x.r.Traced {

@@ -245,6 +245,9 @@ func (x *goRun) packageEnds(p *goPackage, e goEvent) {
 		x.cutShort(p, text)
 	case p.failed == 0:
 		f := Failure{Kind: "exit", Message: "the package's tests passed and its process failed (TestMain, an exit or a panic outside of tests)"}
+		if len(p.order) == 0 {
+			f.Message = "the package's process failed before a test ran (TestMain, an init or an exit)"
+		}
 		if r := lastReport(text); r != nil {
 			f = x.blame(Failure{Kind: "panic", Message: "outside of tests"}, r)
 		}
@@ -280,6 +283,9 @@ func (x *goRun) cutShort(p *goPackage, text string) {
 		}
 	}
 	for _, o := range p.order {
+		if last := lastLine(o.lines); !o.done && strings.HasPrefix(last, "signal: ") { // go test's own, of the test that wrote last
+			status = "with " + last
+		}
 		if f := x.panicOf(p, o); f != nil && failure == nil {
 			failure, culprit = f, o.test.Name
 		}
@@ -313,6 +319,16 @@ func (x *goRun) cutShort(p *goPackage, text string) {
 		o.told = true
 		x.finished(&t)
 	}
+}
+
+// lastLine is the last line that says something.
+func lastLine(lines []string) string {
+	for _, line := range slices.Backward(lines) {
+		if line = strings.TrimSpace(line); line != "" {
+			return line
+		}
+	}
+	return ""
 }
 
 func orElse(a, b string) string {

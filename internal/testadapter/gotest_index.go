@@ -97,6 +97,49 @@ func (x *goIndex) relative(pkg string) string {
 	return pkg
 }
 
+// isPackage says whether a name is a package of the main modules: its import path, or a folder with a dot before it.
+func (x *goIndex) isPackage(name string) bool {
+	folder := x.folder(name)
+	if rest, ok := strings.CutPrefix(name, "./"); ok {
+		folder = path.Join(orElse(x.dir, "."), rest)
+	}
+	if folder == "" || !fs.ValidPath(folder) {
+		return false
+	}
+	i, err := fs.Stat(x.fsys, folder)
+	return err == nil && i.IsDir()
+}
+
+// otherModules are folders with a go.mod that is none of the main modules', the first ones.
+func (x *goIndex) otherModules() []string {
+	const most = 5
+	var other []string
+	for _, name := range below(x.fsys, 4, func(name string) bool { return path.Base(name) == "go.mod" }) {
+		if dir := path.Dir(name); !x.main(dir) && len(other) < most {
+			other = append(other, dir)
+		}
+	}
+	return other
+}
+
+// main says whether a folder is a main module's own.
+func (x *goIndex) main(dir string) bool {
+	return slices.ContainsFunc(x.modules, func(m goModule) bool { return m.dir == dir })
+}
+
+// outside says whether a folder below Root is of a module that is none of the main ones.
+func (x *goIndex) outside(folder string) bool {
+	for at := folder; len(x.modules) > 0; at = path.Dir(at) {
+		if x.main(at) {
+			return false
+		}
+		if at == "." || isFile(x.fsys, path.Join(at, "go.mod")) {
+			return true
+		}
+	}
+	return false
+}
+
 // find is where a test is declared.
 func (x *goIndex) find(pkg, test string) goPlace {
 	folder := x.folder(pkg)
@@ -146,7 +189,7 @@ func (x *goIndex) level(level Level) (*goLevel, error) {
 	for _, name := range below(x.fsys, 20, func(name string) bool { return strings.HasSuffix(name, "_test.go") }) {
 		folder := path.Dir(name)
 		base := orElse(x.dir, ".")
-		if base != "." && folder != base && !strings.HasPrefix(folder, base+"/") {
+		if base != "." && folder != base && !strings.HasPrefix(folder, base+"/") || x.outside(folder) {
 			continue
 		}
 		text := readSome(x.fsys, name, 4<<20)

@@ -181,3 +181,50 @@ func FuzzGo(f *testing.F) {
 		abuse(t, testadapter.Go{}, p, testadapter.Request{Test: "x"}, data, testadapter.Exit{TimedOut: true})
 	})
 }
+
+// TestGoModules: a package is selected by its path, also one whose process failed before its tests; modules of their own within the
+// project are named and never taken for packages of the project's; a signal is told by its name.
+func TestGoModules(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod":            "module example.com/top\n\ngo 1.21\n",
+		"a/a_test.go":       "package a\n\nimport \"testing\"\n\nfunc TestOne(t *testing.T) {}\nfunc TestTwo(t *testing.T) {}\n",
+		"b/b_test.go":       "package b\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestMain(m *testing.M) { os.Exit(4) }\nfunc TestX(t *testing.T) {}\n",
+		"k/k_test.go":       "package k\n\nimport (\n\t\"os\"\n\t\"syscall\"\n\t\"testing\"\n)\n\nfunc TestKill(t *testing.T) { syscall.Kill(os.Getpid(), syscall.SIGKILL); select {} }\n",
+		"sub/mod/go.mod":    "module example.com/sub\n\ngo 1.21\n",
+		"sub/mod/m_test.go": "package mod\n\nimport \"testing\"\n\nfunc TestSub(t *testing.T) {}\n",
+		"testdata/x/go.mod": "module example.com/none\n",
+	} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o700), os.WriteFile(filepath.Join(root, name), []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := strobetest.ProjectAt(root)
+	const all = "not run: sub/mod, of modules of their own"
+	for _, c := range []struct {
+		r    testadapter.Request
+		want []string
+		note string
+	}{
+		{testadapter.Request{}, []string{"a::TestOne", "a::TestTwo", "b::(package)", "k::TestKill"}, all},
+		{testadapter.Request{Level: testadapter.Unit}, []string{"a::TestOne", "a::TestTwo", "b::(package)", "k::TestKill"}, all},
+		{testadapter.Request{Test: "./a"}, []string{"a::TestOne", "a::TestTwo"}, ""},
+		{testadapter.Request{Test: "example.com/top/b::(package)"}, []string{"b::(package)"}, ""},
+	} {
+		events := strobetest.RunAdapter(t, testadapter.Go{}, p, c.r)
+		got := ended(events)
+		for i, id := range c.want {
+			c.want[i] = "example.com/top/" + id
+		}
+		if !slices.Equal(keys(got), c.want) || !strings.HasPrefix(notes(events), c.note) || c.note == "" && notes(events) != "" {
+			t.Errorf("%+v ran %q and noted %q; want %q, %q", c.r, keys(got), notes(events), c.want, c.note)
+		}
+		if one := got["example.com/top/k::TestKill"]; one != nil && (one.Failures[0].Kind != "crash" || one.Failures[0].Signal != "SIGKILL") {
+			t.Errorf("TestKill: %+v", one.Failures)
+		}
+		if one := got["example.com/top/b::(package)"]; one != nil && !strings.HasPrefix(one.Failures[0].Message, "the package's process failed before a test ran") {
+			t.Errorf("b: %q", one.Failures[0].Message)
+		}
+	}
+}

@@ -45,7 +45,14 @@ func (a GTest) Start(p *Project, r *Request, emit func(Event)) (Execution, error
 }
 
 func (a GTest) Rerun(p *Project, r *Request, t *Test) Rerun {
-	argv := slices.Concat(r.Command, r.Args, []string{"--gtest_filter=" + t.ID})
+	if t.ID == "(program)" {
+		return Rerun{Argv: slices.Concat(r.Command, r.Args), Dir: p.Root, Framework: a.Name()}
+	}
+	filter := t.ID
+	if suite, ok := strings.CutSuffix(t.ID, gtestSuiteEnd); ok {
+		filter = suite + ".*"
+	}
+	argv := slices.Concat(r.Command, r.Args, []string{"--gtest_filter=" + filter})
 	if strings.Contains(t.ID, "DISABLED_") {
 		argv = append(argv, "--gtest_also_run_disabled_tests")
 	}
@@ -61,7 +68,20 @@ type gtestRun struct {
 	current string // the test that runs, or whose result was the last
 	ending  bool   // it has said its result
 	own     Totals
+	places  map[string]Frame // of tests, by the list
+	suite   string           // whose tests run
+	outside map[string]*gtestOutside
+	bad     []string // suites that could not be set up or taken down
 }
+
+// gtestOutside is what was written while a suite was set up or taken down.
+type gtestOutside struct {
+	kind string
+	text ring
+}
+
+// gtestSuiteEnd is how the ID of what failed in SetUpTestSuite or TearDownTestSuite ends.
+const gtestSuiteEnd = ".(suite)"
 
 // gtestOne is what standard output told of a test.
 type gtestOne struct {
@@ -79,8 +99,15 @@ func (o *gtestOne) text() string {
 
 func (x *gtestRun) list() {
 	suite := ""
+	var places []byte
+	report := filepath.Join(x.r.Dir, "gtest-list.json")
 	x.then(&task{
-		step: &Step{Argv: append(slices.Clone(x.argv), "--gtest_list_tests"), Dir: x.p.Root, Phase: Compiling},
+		step: &Step{Argv: append(slices.Clone(x.argv), "--gtest_list_tests", "--gtest_output=json:"+report), Dir: x.p.Root, Reports: []string{report}, Phase: Compiling},
+		report: func(_ string, data []byte) {
+			if len(places) < 64<<20 {
+				places = append(places, data...)
+			}
+		},
 		stdout: func(line string) {
 			line, _, _ = strings.Cut(line, "  # ") // a parameter
 			switch name, indented := strings.CutPrefix(line, "  "); {
@@ -90,7 +117,10 @@ func (x *gtestRun) list() {
 				suite = line
 			}
 		},
-		end:   x.run,
+		end: func(exit Exit) {
+			x.place(places)
+			x.run(exit)
+		},
 		watch: true,
 	})
 }
@@ -107,6 +137,9 @@ func (x *gtestRun) run(exit Exit) {
 	argv = append(argv, x.r.Args...)
 	if x.r.Test != "" {
 		chosen := choose(x.r.Test, x.names)
+		if suite, ok := strings.CutSuffix(x.r.Test, gtestSuiteEnd); ok {
+			chosen = slices.DeleteFunc(slices.Clone(x.names), func(name string) bool { return !strings.HasPrefix(name, suite+".") })
+		}
 		if len(chosen) == 0 {
 			x.unmatched(x.names, "")
 			return
@@ -161,6 +194,9 @@ func (x *gtestRun) line(line string) {
 			x.own.Skipped = number(m[2])
 		}
 	}
+	if x.current == "" || x.ending {
+		x.between(line)
+	}
 	one := x.results[x.current]
 	if one == nil {
 		return
@@ -192,7 +228,73 @@ func (x *gtestRun) test(name string) *Test {
 	if i := strings.LastIndexByte(name, '.'); i > 0 {
 		suite, short = name[:i], name[i+1:]
 	}
-	return &Test{ID: name, Name: short, Suite: suite}
+	at := x.places[name]
+	return &Test{ID: name, Name: short, Suite: suite, File: at.File, Line: at.Line}
+}
+
+// place reads where tests are from the report of their list.
+func (x *gtestRun) place(report []byte) {
+	var r gtestReport
+	if json.Unmarshal(report, &r) != nil {
+		return // a version that writes none
+	}
+	x.places = map[string]Frame{}
+	for _, s := range r.Suites {
+		for _, c := range s.Tests {
+			if c.File != "" {
+				x.places[s.Name+"."+c.Name] = Frame{File: x.source("", c.File), Line: c.Line}
+			}
+		}
+	}
+}
+
+var (
+	gtestSuite    = regexp.MustCompile(`^\[----------\] \d+ tests? from ([^\s,]+)(?:, where .*)?$`)
+	gtestBadSuite = regexp.MustCompile(`^\[  FAILED  \] (\S+): SetUpTest(?:Suite|Case) or TearDownTest(?:Suite|Case)$`)
+)
+
+// between takes a line that no test wrote: of the set-up of a suite, or when it is taken down.
+func (x *gtestRun) between(line string) {
+	if m := gtestSuite.FindStringSubmatch(line); m != nil {
+		x.suite = m[1]
+		return
+	}
+	if m := gtestBadSuite.FindStringSubmatch(line); m != nil && !slices.Contains(x.bad, m[1]) {
+		x.bad = append(x.bad, m[1])
+		return
+	}
+	if strings.HasPrefix(line, "[----------]") {
+		x.suite = "" // it has ended
+	}
+	if x.suite == "" || strings.HasPrefix(line, "[") {
+		return
+	}
+	if x.outside == nil {
+		x.outside = map[string]*gtestOutside{}
+	}
+	o := x.outside[x.suite]
+	if o == nil {
+		o = &gtestOutside{kind: "setup"}
+		if strings.HasPrefix(x.current, x.suite+".") {
+			o.kind = "teardown"
+		}
+		x.outside[x.suite] = o
+	}
+	o.text.Write([]byte(line + "\n"))
+}
+
+// badSuites tells of suites that could not be set up or taken down, where the report has no word of it: before GoogleTest 1.13.
+func (x *gtestRun) badSuites() (any bool) {
+	for _, suite := range x.bad {
+		any = true
+		f := []Failure{{Kind: "setup", Message: "SetUpTestSuite or TearDownTestSuite failed"}}
+		if o := x.outside[suite]; o != nil {
+			f = x.gtestText(strings.TrimSpace(o.text.String()))
+			f[0].Kind = o.kind
+		}
+		x.broken(suite+gtestSuiteEnd, "(SetUpTestSuite or TearDownTestSuite)", suite, f...)
+	}
+	return any
 }
 
 // gtestReport is the JSON report, as the protocol buffer message UnitTest in GoogleTest's documentation has it.
@@ -236,7 +338,7 @@ func (x *gtestRun) end(exit Exit, t *task) {
 					x.apart-- // GoogleTest counts it
 					failures := x.gtestFailures(c.Failures)
 					failures[0].Kind = "setup"
-					x.broken(s.Name+".(suite)", "(SetUpTestSuite or TearDownTestSuite)", s.Name, failures...)
+					x.broken(s.Name+gtestSuiteEnd, "(SetUpTestSuite or TearDownTestSuite)", s.Name, failures...)
 				}
 				continue
 			case c.Status == "NOTRUN":
@@ -259,13 +361,13 @@ func (x *gtestRun) end(exit Exit, t *task) {
 		}
 	}
 	x.unfinished(exit, t)
-	x.own.Failed, x.own.Skipped = r.Failures, x.own.Skipped+disabled
-	x.totals(x.own)
-	if r.Failures == 0 && (exit.Code != 0 || exit.Signal != "") && !exit.Canceled && !exit.TimedOut {
+	own := Totals{x.own.Passed, r.Failures, x.own.Skipped + disabled}
+	if !x.badSuites() && r.Failures == 0 && (exit.Code != 0 || exit.Signal != "") && !exit.Canceled && !exit.TimedOut {
 		f := x.death(exit, t)
 		f.Message = "all tests ended, and then " + strings.Replace(f.Message, " while this test ran", "", 1)
 		x.broken("(program)", "(program)", "", f)
 	}
+	x.totals(own) // not where something went wrong outside of tests, which it does not count
 }
 
 // endedEarly takes what standard output told, since the report was not written.

@@ -47,6 +47,7 @@ func (a Jest) Start(p *Project, r *Request, emit func(Event)) (Execution, error)
 		x.base = append(x.base, "--runInBand")
 	}
 	x.script = p.script(dir, "jest")
+	x.marks = true
 	x.pattern = func(full string) []string { return []string{"--testNamePattern", full} }
 	x.files = func(file string) []string { return []string{"--runTestsByPath", file} }
 	x.none = func(text string) bool { return strings.Contains(text, "No tests found") }

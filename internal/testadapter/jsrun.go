@@ -28,6 +28,8 @@ type jsRun struct {
 	args     func(selected []string, file bool) []string
 	script   scriptCommand  // what the project's own script gives
 	within   bool           // a test runs only within those that it is a part of
+	own      bool           // some versions match tests by their own names, not by full ones
+	marks    bool           // tests that were not asked for are reported, as skipped
 	settings map[string]any // further ones of the reporter
 	env      []string
 	join     string // between the parts of a full name; "" is a space
@@ -55,20 +57,7 @@ func (x *jsRun) start() (Execution, error) {
 // choose makes the steps that run what Request.Test selects. An ID names its file; else a name is tried, then a part of names.
 func (x *jsRun) choose(want string) error {
 	if file, names := x.p.splitID(want); file != "" {
-		x.res.keep = func(t *Test) bool { return selectedByID(t, want) }
-		args := x.file(file)
-		if names != "" {
-			args = append(args, x.pattern("^"+x.quote(names)+"$")...)
-		}
-		x.steps = []*Step{x.step("one", x.arrange(args, true))}
-		if x.within && strings.Contains(names, separator) {
-			x.more = func(*scripted) []*Step {
-				if len(x.res.ended) > 0 {
-					return nil
-				}
-				return []*Step{x.step("within", x.arrange(append(x.file(file), x.pattern(x.ancestors(names))...), true))}
-			}
-		}
+		x.chooseID(want, file, names)
 		return nil
 	}
 	exact := func(t *Test) bool {
@@ -86,6 +75,51 @@ func (x *jsRun) choose(want string) error {
 		return []*Step{x.step("part", x.arrange(x.pattern(x.quote(want)), false))}
 	}
 	return nil
+}
+
+// chooseID makes the steps that run the test of an ID: until one of them runs it, by its full name, by its own, with those that it is
+// a part of, and as a suite, whose ID one has that cannot be set up.
+func (x *jsRun) chooseID(want, file, names string) {
+	x.res.keep = func(t *Test) bool {
+		return selectedByID(t, want) && !(x.marks && names != "" && t.Status == Skipped && strings.HasPrefix(t.ID, want+separator))
+	}
+	if names == "" {
+		x.steps = []*Step{x.step("one", x.arrange(x.file(file), true))}
+		return
+	}
+	ways := []struct{ name, pattern string }{{"one", "^" + x.quote(names) + "$"}}
+	if _, own, nested := strings.Cut(names, separator); nested && x.own {
+		last := []string{x.quote(own)}
+		for nested {
+			if _, own, nested = strings.Cut(own, separator); nested {
+				last = append(last, x.quote(own))
+			}
+		}
+		ways = append(ways, struct{ name, pattern string }{"own", "^(?:" + strings.Join(last, "|") + ")$"})
+	}
+	if x.within && strings.Contains(names, separator) {
+		ways = append(ways, struct{ name, pattern string }{"within", x.ancestors(names)})
+	}
+	if x.marks {
+		ways = append(ways, struct{ name, pattern string }{"suite", "^" + x.quote(names+separator)})
+	}
+	var next func() []*Step
+	next = func() []*Step {
+		way := ways[0]
+		if ways = ways[1:]; len(ways) > 0 {
+			x.more = func(*scripted) []*Step {
+				if len(x.res.ended) > 0 {
+					return nil
+				}
+				return next()
+			}
+		}
+		if way.name == "suite" {
+			x.res.keep = func(t *Test) bool { return selectedByID(t, want) }
+		}
+		return []*Step{x.step(way.name, x.arrange(append(x.file(file), x.pattern(way.pattern)...), true))}
+	}
+	x.steps = next()
 }
 
 // selectedByID says whether a test is the one of an ID, below it (a suite's, a file's or a subtest), or goes with it: an error of its file.
@@ -272,9 +306,12 @@ func jsRerun(p *Project, dir, pkg, bin string, t *Test, args func(file, regex st
 		file = t.File
 	}
 	regex := ""
-	if names != "" && t.Status != Errored {
+	if names != "" {
 		x := jsRun{}
 		regex = "^" + x.quote(names) + "$"
+		if t.Status == Errored { // a suite, perhaps
+			regex = "^" + x.quote(names) + "(?:$| )"
+		}
 	}
 	argv = append(argv, args(relativeTo(at, filepath.Join(p.Root, file)), regex)...)
 	script := p.script(dir, bin) // what the project's own command loads and sets holds for one test, too

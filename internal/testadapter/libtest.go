@@ -79,6 +79,7 @@ type libRun struct {
 	record string // an entry of several lines
 	suites []libEvent
 	raw    ring // standard output that is no event
+	ended  bool // all that it wrote has come
 }
 
 func (x *cargoRun) runUnit(u *cargoUnit) {
@@ -188,10 +189,14 @@ func (l *libRun) settle(name string, last bool) {
 		return
 	}
 	for _, e := range slices.Backward(l.told[name]) {
-		if e.Event == status {
-			l.tell(name, e)
-			return
+		if e.Event != status {
+			continue
 		}
+		if status == "failed" && e.Stdout == "" && e.Message == "" && !l.ended {
+			return // --nocapture: why is on standard error, which may come later
+		}
+		l.tell(name, e)
+		return
 	}
 	if last {
 		l.tell(name, libEvent{Name: name, Event: status, Message: "its report was broken by what tests wrote to standard output"})
@@ -210,6 +215,10 @@ func (l *libRun) tell(name string, e libEvent) {
 		t.Status, t.Reason = Skipped, e.Message
 	default:
 		t.Status, t.Fails = Failed, true
+		l.x.cwd = l.u.dir
+		if e.Stdout == "" && e.Message == "" {
+			e.Stdout = l.panicked(name)
+		}
 		t.Failures = []Failure{l.x.libFailure(t, e)}
 		if t.Failures[0].Kind == "compile" {
 			t.Status = Errored
@@ -218,8 +227,19 @@ func (l *libRun) tell(name string, e libEvent) {
 	l.x.finished(t)
 }
 
+// panicked is a test's panic as it was written to standard error, where its output is not captured. Rust names a test's thread after it.
+func (l *libRun) panicked(name string) string {
+	for _, r := range slices.Backward(l.t.reports) {
+		if r.Tool == report.RustPanic && (r.Thread == name || len(l.t.reports) == 1) {
+			return r.Raw
+		}
+	}
+	return "failed; why is among the run's output, which was not captured (--nocapture): output.txt beside the details"
+}
+
 func (l *libRun) end(exit Exit) {
 	l.log.Close()
+	l.ended = true
 	x := l.x
 	if len(l.logged) == 0 { // no log at all: a library that does not know of it any more
 		for name, events := range l.told {
@@ -335,7 +355,7 @@ func (x *native) libFailure(t *Test, e libEvent) Failure {
 		if e.Message != "" { // should_panic with another text
 			f.Message = e.Message
 		}
-		if strings.HasSuffix(t.Suite, "::doc/lib") && f.File == t.File && x.comment(f.File, f.Line) {
+		if strings.HasSuffix(t.Suite, "::doc/lib") && f.File == t.File && (doctestOwn(r) || x.comment(f.File, f.Line)) {
 			f.Line, f.Column = t.Line, 0 // rustdoc's lines are those of the program that it makes of the text
 		}
 		if len(f.Stack) > 0 && !x.below(f.File) { // in the standard library: the caller is of interest
@@ -351,12 +371,28 @@ func (x *native) libFailure(t *Test, e libEvent) Failure {
 	return f
 }
 
-// comment says whether a line of a file is a comment.
+// doctestOwn says whether a panic is of a doc test's own code, by the innermost function that is not the standard library's.
+func doctestOwn(r *report.Report) bool {
+	if len(r.Stacks) == 0 {
+		return false
+	}
+	for _, f := range r.Stacks[0].Frames {
+		switch crate, _, _ := strings.Cut(strings.TrimLeft(f.Function, "<"), "::"); crate {
+		case "core", "std", "alloc", "__rustc", "rust_begin_unwind":
+		default:
+			return strings.Contains(f.Function, "_doctest_main")
+		}
+	}
+	return false
+}
+
+// comment says whether a line of a file is a comment, or empty.
 func (x *native) comment(file string, line int) bool {
 	n := 0
 	for text := range strings.Lines(string(readSome(x.p.FS, file, 4<<20))) {
 		if n++; n == line {
-			return strings.HasPrefix(strings.TrimSpace(text), "//")
+			text = strings.TrimSpace(text)
+			return text == "" || strings.HasPrefix(text, "//")
 		}
 	}
 	return true

@@ -2,6 +2,7 @@ package testadapter
 
 import (
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/fault"
@@ -62,13 +63,18 @@ func mochaFolders(level []string) []string {
 
 // Rerun runs one test by its file and full name.
 func (a Mocha) Rerun(p *Project, r *Request, t *Test) Rerun {
-	again := jsRerun(p, a.Detect(p).dir(), "mocha", "mocha", t, func(file, full string) []string {
+	one := *t
+	one.ID = mochaHook.ReplaceAllString(strings.TrimSuffix(t.ID, " (later)"), "") // a hook runs with its suite
+	again := jsRerun(p, a.Detect(p).dir(), "mocha", "mocha", &one, func(file, full string) []string {
 		argv := []string{file}
 		if full != "" {
 			argv = append(argv, "--grep", full)
 		}
 		return argv
 	})
-	again.Framework = "mocha"
+	again.Framework, again.Test = "mocha", t.ID
 	return again
 }
+
+// mochaHook is what follows the suite's name in the ID of a hook that failed.
+var mochaHook = regexp.MustCompile(`(?s) > "(?:before|after) (?:all|each)" hook.*$`)

@@ -55,9 +55,10 @@ func TestMochaSelects(t *testing.T) {
 		"both sides":                         {plain + "fails with both sides"},
 		plain + "outer > counts 10":          {plain + "outer > counts 10"},
 		plain + "outer > inner > deep works": {plain + "outer > inner > deep works"},
-		plain + "outer > inner > deep > works (a.*b) [c] \"d\" 'e' $f ^g | h ü > i / j": {plain + "outer > inner > deep > works (a.*b) [c] \"d\" 'e' $f ^g | h ü > i / j"},
-		plain + "outer > inner > deep > works #2":                                       {plain + "outer > inner > deep > works #2"},
-		"test/hooks.test.js > set up badly > nor this":                                  {"test/hooks.test.js > set up badly > nor this"},
+		plain + "outer > inner > deep > works (a.*b) [c] \"d\" 'e' $f ^g | h ü > i / j":  {plain + "outer > inner > deep > works (a.*b) [c] \"d\" 'e' $f ^g | h ü > i / j"},
+		plain + "outer > inner > deep > works #2":                                        {plain + "outer > inner > deep > works #2"},
+		"test/hooks.test.js > set up badly > nor this":                                   {"test/hooks.test.js > set up badly > nor this"},
+		"test/hooks.test.js > all set up badly > \"before all\" hook for \"never seen\"": {"test/hooks.test.js > all set up badly > \"before all\" hook for \"never seen\"", "test/hooks.test.js > all set up badly > never seen"},
 		"no such test": nil,
 	})
 }

@@ -18,6 +18,7 @@ type native struct {
 
 	roots []string // p.Root, and what it is without symbolic links
 	base  string   // absolute; what relative paths in runtimes' messages are relative to; "": Root
+	cwd   string   // absolute; where the tests' program runs, which is what "./" in Rust's stacks stands for; "": base
 	tasks []*task  // still to come
 	now   *task    // between Next and End
 	err   error    // the next answer of Next
@@ -329,7 +330,11 @@ func (n *native) frames(r *report.Report) []Frame {
 	}
 	const most = 50 // deeper is a recursion
 	for _, f := range r.Stacks[0].Frames {
-		if file := n.in(n.base, f.File); n.below(file) && len(frames) < most {
+		dir := n.base
+		if n.cwd != "" && strings.HasPrefix(f.File, "./") {
+			dir = n.cwd
+		}
+		if file := n.in(dir, f.File); n.below(file) && len(frames) < most {
 			frames = append(frames, Frame{Function: f.Function, File: file, Line: f.Line})
 		}
 	}

@@ -44,7 +44,7 @@ func (a Nextest) Start(p *Project, r *Request, emit func(Event)) (Execution, err
 		return nil, fault.New(fault.ValidationError, "Install it: cargo install cargo-nextest --locked; or take framework cargo.", "find the cargo-nextest command: %w", err)
 	}
 	dir := Cargo{}.Detect(p).Dir
-	x := &nextestRun{native: newNative(p, r, emit), dir: filepath.Join(p.Root, dir), ids: map[string]string{}, paths: map[string]string{}, words: map[string]string{}, results: map[string]*nextestResult{}}
+	x := &nextestRun{native: newNative(p, r, emit), dir: filepath.Join(p.Root, dir), ids: map[string]string{}, paths: map[string]string{}, dirs: map[string]string{}, words: map[string]string{}, results: map[string]*nextestResult{}}
 	x.base, x.args = x.dir, r.Args
 	// Names have no spaces: this is an ID, and the other packages need not be built.
 	if binary, _, isID := strings.Cut(r.Test, " "); isID && !slices.Contains(r.Args, "-p") && !slices.Contains(r.Args, "--package") {
@@ -79,6 +79,7 @@ type nextestRun struct {
 	args     []string
 	ids      map[string]string // binary-id by "package::binary"
 	paths    map[string]string // of programs, by binary-id
+	dirs     map[string]string // where they run
 	tests    []string          // IDs
 	words    map[string]string // the last status word by ID
 	results  map[string]*nextestResult
@@ -156,6 +157,7 @@ func (x *nextestRun) read(text string) bool {
 			ID      string                     `json:"binary-id"`
 			Binary  string                     `json:"binary-name"`
 			Path    string                     `json:"binary-path"`
+			Dir     string                     `json:"cwd"`
 			Tests   map[string]json.RawMessage `json:"testcases"`
 		} `json:"rust-suites"`
 	}
@@ -163,7 +165,7 @@ func (x *nextestRun) read(text string) bool {
 		return false
 	}
 	for _, s := range list.Suites {
-		x.ids[s.Package+"::"+s.Binary], x.paths[s.ID] = s.ID, s.Path
+		x.ids[s.Package+"::"+s.Binary], x.paths[s.ID], x.dirs[s.ID] = s.ID, s.Path, s.Dir
 		for name := range s.Tests {
 			x.tests = append(x.tests, s.ID+" "+name)
 		}
@@ -319,6 +321,7 @@ func (x *nextestRun) tell(key string) {
 		t.Status, t.Reason = Skipped, r.event.Message
 	default:
 		t.Status, t.Fails = Failed, true
+		x.cwd = x.dirs[binary]
 		f := x.libFailure(t, nextestPlain(r.event))
 		word := x.words[key]
 		_, last, tried := strings.Cut(strings.TrimPrefix(word, "TRY "), " ")

@@ -79,7 +79,7 @@ func (a NodeTest) Start(p *Project, r *Request, emit func(Event)) (Execution, er
 		return append(reorder(selected), p.expand(dir, patterns)...)
 	}
 	x.none = func(text string) bool { return strings.Contains(text, "Could not find") }
-	x.within = true
+	x.within, x.own = true, true // Node before 22 matches own names
 	n := &nodeRun{jsRun: x}
 	x.wire = n.died
 	if _, err := x.start(); err != nil {
@@ -255,7 +255,14 @@ func (a NodeTest) Rerun(p *Project, r *Request, t *Test) Rerun {
 	file, names := p.splitID(t.ID)
 	if names != "" {
 		x := jsRun{}
-		argv = append(argv, "--test-name-pattern=/^"+strings.ReplaceAll(x.quote(names), "/", `\/`)+"$/")
+		pattern := "^" + x.quote(names) + "$"
+		switch nested := strings.HasSuffix(names, separator+t.Name); {
+		case nested && t.Parent != "": // it runs within its parents
+			pattern = x.ancestors(names)
+		case nested: // Node before 22 matches own names
+			pattern = "^(?:" + x.quote(names) + "|" + x.quote(t.Name) + ")$"
+		}
+		argv = append(argv, "--test-name-pattern=/"+strings.ReplaceAll(pattern, "/", `\/`)+"/")
 	}
 	if file == "" {
 		file = t.File

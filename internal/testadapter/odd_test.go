@@ -208,3 +208,24 @@ func rewrite(t *testing.T, name, from, to string) {
 		t.Fatal(err)
 	}
 }
+
+// TestErroredRerun: the command for what could not be set up runs its suite's tests alone, where it can be a suite's.
+func TestErroredRerun(t *testing.T) {
+	for _, c := range []struct {
+		suite  string
+		a      testadapter.Adapter
+		id     string
+		option string
+		want   string
+	}{
+		{"vitest", testadapter.Vitest{}, "test/hooks.test.ts > all set up badly", "-t", "^all set up badly(?:$| )"},
+		{"jest", testadapter.Jest{}, "test/plain.test.js > set up badly > never runs", "--testNamePattern", "^set up badly(?: > | )never runs(?:$| )"},
+		{"mocha", testadapter.Mocha{}, `test/hooks.test.js > all set up badly > "before all" hook for "never seen"`, "--grep", "^all set up badly(?:$| )"},
+	} {
+		p := nodeProject(c.suite)(t)
+		again := c.a.Rerun(p, &testadapter.Request{}, &testadapter.Test{ID: c.id, Status: testadapter.Errored})
+		if at := slices.Index(again.Argv, c.option); at < 0 || again.Argv[at+1] != c.want || again.Test != c.id {
+			t.Errorf("%s: Rerun = %+v", c.suite, again)
+		}
+	}
+}

@@ -23,6 +23,23 @@ func pytestProject(t *testing.T) *testadapter.Project {
 	return strobetest.ProjectAt(dir)
 }
 
+// TestPytestEndsEarly: where pytest does not run all tests, the results say so.
+func TestPytestEndsEarly(t *testing.T) {
+	p := pytestProject(t)
+	if err := os.WriteFile(filepath.Join(p.Root, "broken_test.py"), []byte("import no_such_module\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for want, args := range map[string][]string{
+		"no test was run, since pytest stops where files do not load":                 {"broken_test.py", "tests"},
+		"pytest ended early, and other tests were not run: stopping after 1 failures": {"-x", "tests", "--continue-on-collection-errors"},
+		"": {"broken_test.py"},
+	} {
+		if got := notes(strobetest.RunAdapter(t, testadapter.Pytest{}, p, testadapter.Request{Args: args})); !strings.HasPrefix(got, want) || want == "" && strings.Contains(got, "run") {
+			t.Errorf("%q noted %q, want %q", args, got, want)
+		}
+	}
+}
+
 func TestPytestSuite(t *testing.T) {
 	p := pytestProject(t)
 	a := testadapter.Pytest{}

@@ -80,6 +80,12 @@ func (r *results) started(t *Test) {
 	r.emit(Event{Kind: TestStarted, Test: t})
 }
 
+// forget takes back that a test began; it has no result.
+func (r *results) forget(id string) {
+	delete(r.open, id)
+	r.order = slices.DeleteFunc(r.order, func(other string) bool { return other == id })
+}
+
 // finished tells a test's result, once.
 func (r *results) finished(t *Test) {
 	if r.ended[t.ID] {
@@ -87,6 +93,7 @@ func (r *results) finished(t *Test) {
 	}
 	if !r.wanted(t) {
 		r.dropped.add(t)
+		r.forget(t.ID)
 		return
 	}
 	delete(r.open, t.ID)
@@ -104,7 +111,10 @@ func (r *results) finished(t *Test) {
 			f.Message = cmp.Or(f.Kind, "failed") + " without a message"
 		}
 		if f.File == "" {
-			f.File, f.Line = t.File, cmp.Or(t.Line, lineIn(f.Message, t.File))
+			f.File, f.Line = t.File, t.Line
+		}
+		if f.Line == 0 && f.File == t.File {
+			f.Line = lineIn(f.Message, t.File)
 		}
 		f.Expected, f.Actual = message(f.Expected), message(f.Actual)
 	}
@@ -122,8 +132,8 @@ func (r *results) troubled(id, file string, f Failure) {
 
 // uncounted tells a result that the framework does not count.
 func (r *results) uncounted(t *Test) {
-	if !r.ended[t.ID] && r.wanted(t) {
-		r.extra.add(t)
+	if !r.ended[t.ID] {
+		r.extra.add(t) // one that is left out is taken away again
 	}
 	r.finished(t)
 }
@@ -171,7 +181,7 @@ func (r *results) over() {
 		r.own.Skipped += r.extra.Skipped - r.dropped.Skipped
 		r.emit(Event{Kind: OwnTotals, Totals: r.own})
 	}
-	r.own = nil
+	r.own, r.extra, r.dropped = nil, Totals{}, Totals{} // of this step
 }
 
 // limit is the time of the whole run, as messages give it.

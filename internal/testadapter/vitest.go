@@ -36,6 +36,7 @@ func (a Vitest) Start(p *Project, r *Request, emit func(Event)) (Execution, erro
 		x.base = append(x.base, "--no-file-parallelism")
 	}
 	x.script = p.script(dir, "vitest")
+	x.marks = true
 	x.pattern = func(full string) []string { return []string{"-t", full} }
 	x.none = func(text string) bool { return strings.Contains(text, "No test files found") }
 	x.summary = vitestSummary

@@ -59,6 +59,8 @@ func TestVitestRunsFilesAgain(t *testing.T) {
 	p := strobetest.ProjectAt(strobetest.NodeSuite(t, "vitest"))
 	selects(t, testadapter.Vitest{}, p, map[string][]string{
 		"test/deep/throws.test.ts":                           {"test/deep/throws.test.ts"},
+		"test/hooks.test.ts > all set up badly":              {"test/hooks.test.ts > all set up badly", "test/hooks.test.ts > all set up badly > never runs"},
+		"test/hooks.test.ts > all taken down badly":          {"test/hooks.test.ts > all taken down badly", "test/hooks.test.ts > all taken down badly > passes before"},
 		"test/hooks.test.ts > all set up badly > never runs": {"test/hooks.test.ts > all set up badly", "test/hooks.test.ts > all set up badly > never runs"},
 	})
 }

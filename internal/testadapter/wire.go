@@ -30,7 +30,7 @@ func reporter(name string) []byte {
 // wireEvent is a line that our reporters write. They stand in reporters/ and say what the framework told them; what it means is
 // worked out here, so that it is tested without the framework.
 type wireEvent struct {
-	E string `json:"e"` // start, end, attempt, note, totals, done; file, filedone: a file of tests runs
+	E string `json:"e"` // start, end, forget, attempt, note, totals, done; file, filedone: a file of tests runs
 	wireTest
 	Text                    string
 	Names                   []string
@@ -83,8 +83,10 @@ type scripted struct {
 }
 
 func (x *scripted) Next() (*Step, error) {
-	if len(x.steps) == 0 && x.more != nil {
-		x.steps, x.more = x.more(x), nil
+	for len(x.steps) == 0 && x.more != nil {
+		more := x.more
+		x.more = nil // it may name a further one
+		x.steps = more(x)
 	}
 	if len(x.steps) == 0 {
 		return nil, nil
@@ -134,6 +136,8 @@ func (x *scripted) event(e *wireEvent) {
 		} else {
 			x.res.finished(t)
 		}
+	case "forget": // it began and was not among those that were asked for
+		x.res.forget(e.ID)
 	case "attempt": // a result that a further attempt may change
 		x.seen++
 		x.held = append(x.held, e.wireTest)
@@ -196,6 +200,9 @@ func (x *scripted) End(exit Exit) {
 		open += x.busy(limit)
 	}
 	x.res.unfinished(exit, limit, x.last())
+	if open > 0 && !x.done && !exit.TimedOut && !exit.Canceled && x.r.Test == "" {
+		x.res.note("the process that runs all tests ended there: tests that come after it did not run")
+	}
 	x.files = nil
 	if open == 0 && !exit.Canceled {
 		x.trouble(exit, limit)

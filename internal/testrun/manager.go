@@ -83,10 +83,16 @@ func (m *Manager) Start(r Request) (*Run, error) {
 	if err != nil {
 		return nil, withoutRun(p, &r, err)
 	}
+	set, warnings := m.cfg.Settings.Load(r.ProjectRoot)
 	if found.Dir != "" {
+		if others, more := testadapter.Siblings(a, p, found.Dir); len(others) > 0 {
+			if more {
+				others = append(others, "…")
+			}
+			warnings = append(slices.Clone(warnings), fmt.Sprintf("only the tests of %s are of this run; not those of %s: give such a folder as projectRoot", found.Dir, strings.Join(others, ", ")))
+		}
 		p = below(p, found.Dir)
 	}
-	set, warnings := m.cfg.Settings.Load(r.ProjectRoot)
 	run := &Run{m: m, ID: newID(), Request: r, project: p, adapter: a, Detected: found, Others: seen, began: time.Now(), done: make(chan struct{}), warnings: warnings, tests: map[string]*entry{}}
 	run.limit = cmp.Or(r.Timeout, set.TestTimeout, levelLimit(a, r.Level))
 	run.dir = filepath.Join(m.cfg.Home, "tests", run.ID)
@@ -95,7 +101,8 @@ func (m *Manager) Start(r Request) (*Run, error) {
 	if m.closed {
 		return nil, fault.New(fault.InternalError, "Call again: the next daemon starts by itself.", "the daemon is ending")
 	}
-	if have := m.byProject[r.ProjectRoot]; have != nil {
+	place := realPath(r.ProjectRoot)
+	if have := m.byProject[place]; have != nil {
 		return nil, fault.New(fault.TestAlreadyRunning, "Wait for it with debug_test action status, or end it with action cancel, and its testRunId.", "test run %s of %s runs already", have.ID, r.ProjectRoot)
 	}
 	if err := run.prepare(); err != nil {
@@ -108,11 +115,11 @@ func (m *Manager) Start(r Request) (*Run, error) {
 			m.runs = slices.Delete(m.runs, i, i+1)
 		}
 	}
-	m.byProject[r.ProjectRoot] = run
+	m.byProject[place] = run
 	m.wg.Go(func() {
 		run.run()
 		m.mu.Lock()
-		delete(m.byProject, r.ProjectRoot)
+		delete(m.byProject, place)
 		m.mu.Unlock()
 		close(run.done)
 	})
@@ -299,6 +306,14 @@ func (m *Manager) forget() {
 		}
 		entries = entries[1:]
 	}
+}
+
+// realPath is a directory by the name that it has however it was reached.
+func realPath(dir string) string {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		return real
+	}
+	return dir
 }
 
 // baselines are the durations and ends of a project's tests in earlier runs.

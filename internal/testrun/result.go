@@ -21,6 +21,8 @@ const (
 	maxMessage  = 1500 // bytes of one failure's message
 	maxStack    = 6
 	maxNamed    = 20 // slow or flaky tests
+	maxFurther  = 5  // of one test's failures, after the first
+	maxBriefly  = 200
 )
 
 // Result is what became of a run.
@@ -44,11 +46,27 @@ type Result struct {
 
 // Summary counts tests.
 type Summary struct {
-	Passed     int   `json:"passed"`
-	Failed     int   `json:"failed"`
-	Skipped    int   `json:"skipped"`
-	Stuck      int   `json:"stuck,omitempty"`
-	DurationMs int64 `json:"durationMs"`
+	Passed           int   `json:"passed"`
+	Failed           int   `json:"failed"`
+	Skipped          int   `json:"skipped"`
+	Stuck            int   `json:"stuck,omitempty"`
+	ExpectedFailures int   `json:"expectedFailures,omitempty"` // of those that passed
+	UnexpectedPasses int   `json:"unexpectedPasses,omitempty"` // of those that passed; strict ones failed
+	Todo             int   `json:"todo,omitempty"`             // of those that were skipped
+	DurationMs       int64 `json:"durationMs"`
+}
+
+// add counts what is told apart among tests that did not fail.
+func (s *Summary) add(t *testadapter.Test) {
+	switch {
+	case t.Fails || t.Group:
+	case t.Status == testadapter.ExpectedFailure:
+		s.ExpectedFailures++
+	case t.Status == testadapter.UnexpectedPass:
+		s.UnexpectedPasses++
+	case t.Status == testadapter.Todo:
+		s.Todo++
+	}
 }
 
 // Failed is one test that failed.
@@ -62,8 +80,9 @@ type Failed struct {
 	Message         string   `json:"message"`
 	Expected        string   `json:"expected,omitempty"`
 	Actual          string   `json:"actual,omitempty"`
-	Stack           []string `json:"stack,omitempty"` // of user code, innermost first
-	Also            int      `json:"furtherFailures,omitempty"`
+	Stack           []string `json:"stack,omitempty"`           // of user code, innermost first
+	Also            int      `json:"furtherFailures,omitempty"` // of the same test, or compile errors of the same target
+	Further         []string `json:"further,omitempty"`         // the first of them, briefly
 	SuggestedTraces []string `json:"suggestedTraces,omitempty"`
 	Rerun           *Rerun   `json:"rerun,omitempty"`
 }
@@ -122,7 +141,7 @@ func (r *Run) finish(failure error) {
 		r.failure = fault.New(fault.ValidationError, "Start it again with debug_test action run.", "test run %s was canceled", r.ID)
 	}
 	res := &Result{Framework: r.adapter.Name(), Failures: []Failed{}, Stuck: []Stuck{}, Details: filepath.Join(r.dir, "details.json")}
-	res.Summary = Summary{r.counts.Passed, r.counts.Failed, r.counts.Skipped, 0, r.ended.Sub(r.began).Milliseconds()}
+	res.Summary = Summary{Passed: r.counts.Passed, Failed: r.counts.Failed, Skipped: r.counts.Skipped, DurationMs: r.ended.Sub(r.began).Milliseconds()}
 	res.Notes = append(slices.Clone(r.warnings), r.notes...)
 	if o := r.own; o != nil && (differs(o.Passed, r.counts.Passed) || differs(o.Failed, r.counts.Failed) || differs(o.Skipped, r.counts.Skipped)) {
 		res.Notes = append(res.Notes, fmt.Sprintf("%s itself counts %s", r.adapter.Name(), counted(o)))
@@ -141,6 +160,9 @@ func (r *Run) finish(failure error) {
 	}
 	for _, id := range r.order {
 		t := r.tests[id].test
+		if r.tests[id].over {
+			res.Summary.add(t)
+		}
 		if t.Group || !t.Fails || !r.tests[id].over {
 			continue
 		}
@@ -190,6 +212,9 @@ func (r *Run) failed(t *testadapter.Test) Failed {
 		for _, s := range x.Stack[:min(len(x.Stack), maxStack)] {
 			f.Stack = append(f.Stack, frameText(s))
 		}
+		for i := range t.Failures[1:min(len(t.Failures), 1+maxFurther)] {
+			f.Further = append(f.Further, briefly(&t.Failures[1+i]))
+		}
 		f.SuggestedTraces = r.tests[t.ID].traces
 	}
 	again := r.adapter.Rerun(r.project, &testadapter.Request{Level: r.Request.Level, Command: r.Request.Command, Args: r.Request.Args}, told)
@@ -197,6 +222,11 @@ func (r *Run) failed(t *testadapter.Test) Failed {
 		f.Rerun = &Rerun{Test: again.Test, Command: RerunCommand(again, r.Request.ProjectRoot)}
 	}
 	return f
+}
+
+// briefly is a failure in a line.
+func briefly(f *testadapter.Failure) string {
+	return strings.TrimPrefix(frameText(testadapter.Frame{File: f.File, Line: f.Line})+": "+cut(strings.Join(strings.Fields(f.Message), " "), maxBriefly), ": ")
 }
 
 func frameText(s testadapter.Frame) string {
@@ -308,7 +338,8 @@ func (r *Run) keep(res *Result) {
 	if !r.canceled && r.Request.Tracing.Empty() { // traced runs are slower
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), keepMax)
 		defer cancel()
-		if err := r.m.cfg.Sessions.AddTestResults(ctx, r.Request.ProjectRoot, res.Framework, r.began, results); err != nil {
+		root, framework := r.remembered()
+		if err := r.m.cfg.Sessions.AddTestResults(ctx, root, framework, r.began, results); err != nil {
 			res.Notes = append(res.Notes, fmt.Sprintf("the results are not remembered for later runs: %v", err))
 		}
 	}

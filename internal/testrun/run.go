@@ -126,7 +126,7 @@ const maxSteps = 10000
 func (r *Run) run() {
 	var reading sync.WaitGroup // of what is remembered, while the tests run already
 	reading.Go(func() {
-		base := r.m.baselines(r.Request.ProjectRoot, r.adapter.Name())
+		base := r.m.baselines(r.remembered())
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.base = base
@@ -382,6 +382,17 @@ func (r *Run) Wait(ctx context.Context, most time.Duration) bool {
 	case <-ctx.Done():
 	}
 	return r.Ended()
+}
+
+// remembered is what results are remembered by: the project, and the framework with the program where that was given, since two
+// programs of a project may have tests of one name.
+func (r *Run) remembered() (root, framework string) {
+	root, framework = realPath(r.Request.ProjectRoot), r.adapter.Name()
+	command := r.Request.Command
+	if len(command) > 0 && framework != (testadapter.Generic{}).Name() {
+		command = command[:1] // what is behind it selects tests
+	}
+	return root, strings.Join(append([]string{framework}, command...), " ")
 }
 
 // Framework is the adapter's name.

@@ -251,6 +251,10 @@ const (
 func timersMayWake(pids []int) bool {
 	const wakers uint64 = 1<<(sigALRM-1) | 1<<(sigVTALRM-1) | 1<<(sigPROF-1) | 1<<(sigIO-1) | math.MaxUint64&^(1<<(firstRealTime-1)-1)
 	for _, pid := range pids {
+		// timer_create's, with a thread of the C library's that waits for its own signal, or with any other. Kernels may lack the file.
+		if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/timers", pid)); err == nil && len(b) > 0 {
+			return true
+		}
 		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 		if err != nil {
 			return true

@@ -94,10 +94,13 @@ func classify(t *Thread, p *Process) *Wait {
 		childDetail(w, t)
 	case sysVfork, sysClone, sysFork:
 		w.Kind, w.Detail = "child", "until it runs another program or ends"
-	case sysPause, sysSigsuspend, sysSigtimedwait:
+	case sysPause, sysSigsuspend:
 		w.Kind = "signal"
+	case sysSigtimedwait:
+		w.Kind, w.Timed = "signal", t.Args[2] != 0
 	case sysSemop, sysSemtimedop:
 		w.Kind, w.Detail = "semaphore", fmt.Sprintf("System V set %d", int32(t.Args[0]))
+		w.Timed = t.Syscall == sysSemtimedop && t.Args[3] != 0
 	case sysMsgrcv, sysMsgsnd:
 		w.Kind, w.Detail = "channel", fmt.Sprintf("System V queue %d", int32(t.Args[0]))
 	case sysIOGetevents:
@@ -107,7 +110,21 @@ func classify(t *Thread, p *Process) *Wait {
 	default:
 		w.Detail = fmt.Sprintf("number %d", t.Syscall)
 	}
+	if w.Kind == "poll" && !w.Timed && pollsNothing(t) {
+		w.Kind = "signal"
+	}
 	return w
+}
+
+// pollsNothing says whether a poll is of no file: pause by another name.
+func pollsNothing(t *Thread) bool {
+	switch t.Syscall {
+	case sysPoll, sysPpoll:
+		return t.Args[1] == 0
+	case sysSelect, sysPselect:
+		return int32(t.Args[0]) == 0
+	}
+	return false
 }
 
 // pollDetail names the files of a poll, the first few.

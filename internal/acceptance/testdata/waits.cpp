@@ -7,10 +7,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <string>
+#include <sys/select.h>
+#include <sys/sem.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <thread>
@@ -20,6 +23,7 @@
 static std::mutex a, b;
 static std::condition_variable never;
 static volatile bool flag;
+static sem_t rung; // all zeros: nobody rang
 static volatile unsigned long sink;
 
 static void take(std::mutex &first, std::mutex &second) {
@@ -54,6 +58,8 @@ static int stuck(const std::string &how) {
 	if (how == "pipeempty") { int p[2]; if (pipe(p)) return 1; char c; return read(p[0], &c, 1) < 0; }
 	if (how == "forever") { sleep(1000000); }
 	if (how == "pause") { pause(); }
+	if (how == "pollnothing") { poll(nullptr, 0, -1); }
+	if (how == "selectnothing") { select(0, nullptr, nullptr, nullptr, nullptr); }
 	if (how == "child") { pid_t c = fork(); if (c == 0) { pause(); _exit(0); } waitpid(c, nullptr, 0); }
 	if (how == "childpipe") {
 		int p[2];
@@ -87,6 +93,24 @@ static int slow(const std::string &how) {
 		wait(nullptr);
 	}
 	if (how == "timedwait") { std::unique_lock<std::mutex> l(a); never.wait_for(l, std::chrono::milliseconds(3500), [] { return flag; }); }
+	timespec most = {4, 0};
+	if (how == "sigtimedwait") { sigset_t set; sigemptyset(&set); sigaddset(&set, SIGUSR1); pthread_sigmask(SIG_BLOCK, &set, nullptr); sigtimedwait(&set, nullptr, &most); }
+	if (how == "semtimedop") {
+		int id = semget(IPC_PRIVATE, 1, 0600);
+		sembuf down = {0, -1, 0};
+		semtimedop(id, &down, 1, &most);
+		semctl(id, 0, IPC_RMID);
+	}
+	if (how == "timer") {
+		sigevent by = {};
+		by.sigev_notify = SIGEV_THREAD;
+		by.sigev_notify_function = [](sigval) { sem_post(&rung); };
+		timer_t timer;
+		itimerspec once = {{0, 0}, most};
+		timer_create(CLOCK_MONOTONIC, &by, &timer);
+		timer_settime(timer, 0, &once, nullptr);
+		while (sem_wait(&rung)) {}
+	}
 	if (how == "alarm") { signal(SIGALRM, [](int) {}); alarm(4); pause(); }
 	return 0;
 }

@@ -133,6 +133,11 @@ function judge(result, path) {
   const details = result.failureDetails || [];
   const failures = (result.failureMessages || []).map((text, i) => problem(text, details[i] || {}));
   let status = 'failed';
+  const hooks = failures.map((f) => hookOf(f.stack, path));
+  failures.forEach((f, i) => {
+    if (hooks[i]) f.kind = hooks[i];
+  });
+  if (failures.length && hooks.every(Boolean)) status = 'error';
   if (failures.some((f) => /^(thrown: )?"?Exceeded timeout of \d+ ms for a test/.test(f.message))) {
     status = 'timeout';
     for (const f of failures) f.kind = 'timeout';
@@ -144,6 +149,24 @@ function judge(result, path) {
     for (const f of failures) Object.assign(f, { file: path, line });
   }
   return { ...all, status, fails: true, failures };
+}
+
+// hookOf says whether an error comes out of a hook, which Jest does not tell: by what is called last before the outermost place in the
+// file of the tests.
+function hookOf(stack, path) {
+  const places = plain(stack).split('\n').map((line) => /^\s+at .*?\(?([^()\s][^()]*):(\d+):(\d+)\)?$/.exec(line)).filter((m) => m && m[1] === path);
+  const at = places[places.length - 1];
+  if (!at) return '';
+  let lines;
+  try {
+    lines = fs.readFileSync(path, 'utf8').split('\n').slice(0, Number(at[2]));
+  } catch {
+    return '';
+  }
+  lines.push((lines.pop() || '').slice(0, Number(at[3]) - 1));
+  const calls = lines.join('\n').match(/\b(?:(?:before|after)(?:All|Each)\s*\(|(?:test|[fx]?it|xtest|describe|[fx]describe)\b[.\w]*\s*[(`])/g) || [];
+  const last = calls[calls.length - 1] || '';
+  return /^before/.test(last) ? 'setup' : /^after/.test(last) ? 'teardown' : '';
 }
 
 function problem(text, detail) {

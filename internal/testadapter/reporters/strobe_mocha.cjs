@@ -91,6 +91,9 @@ class StrobeReporter {
 
   select(wanted) {
     const all = [...tests(this.whole)];
+    const whole = wanted;
+    const meant = wanted.replace(/ \(later\)$/, '').replace(/ > "(before|after) (all|each)" hook[^]*$/, ''); // a hook runs with its suite
+    if (!all.some((t) => this.id(t) === whole)) wanted = meant;
     const dotted = (t) => titles(t).join(' > ');
     const ways = [
       (t) => this.id(t) === wanted,

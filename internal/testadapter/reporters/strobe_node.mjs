@@ -7,6 +7,9 @@ import common from './strobe_common.cjs';
 const { settings, write, failure, relative, bounded } = common;
 const root = fs.realpathSync(settings.root);
 
+// filtered is why tests are skipped whose names were not asked for, in Node before 22. Later ones do not tell of them.
+const filtered = 'test name does not match pattern';
+
 class Counter {
   constructor() {
     this.used = new Map();
@@ -25,6 +28,8 @@ class State {
     this.errors = new Map(); // entry file -> what it wrote to standard error
     this.held = undefined; // an end that a diagnostic may still add to
     this.groups = { passed: 0, failed: 0 };
+    this.filtered = 0;
+    this.sources = new Map(); // file -> its lines
     this.types = new Map(); // entry file and number -> suite or test, which only enqueue says, since Node 24
     this.begun = new Set(); // IDs
     this.running = new Map(); // entry file and number or name -> what is known of a test that was dequeued
@@ -50,11 +55,27 @@ class State {
     const id = this.isFile(data) ? file : this.counters[kind].of(parent ? `${parent.id} > ${data.name}` : `${file} > ${data.name}`);
     const suite = [file, ...names.slice(0, -1)].join(' > ');
     const known = { id, names, parent: parent && !parent.isSuite ? parent.id : '', tests: 0, failed: 0, about: { id, name: this.isFile(data) ? file : data.name, suite: this.isFile(data) ? '' : suite, file: data.file || entry, line: this.isFile(data) ? 0 : data.line } };
-    known.isSuite = this.types.get(`${entry} ${data.testId}`) === 'suite';
+    known.isSuite = data.testId === undefined ? this.describes(data) : this.types.get(`${entry} ${data.testId}`) === 'suite';
     if (known.parent) known.about.parent = known.parent;
     stack[data.nesting] = known;
     if (parent) parent.tests++;
     return known;
+  }
+
+  // describes says whether what begins is a suite by its source, where Node says so only at its end.
+  describes(data) {
+    if (!data.file || !data.line) return false;
+    if (!this.sources.has(data.file)) {
+      let lines = [];
+      try {
+        lines = fs.readFileSync(data.file, 'utf8').split('\n');
+      } catch {
+        // it is then taken for a test
+      }
+      this.sources.set(data.file, lines);
+    }
+    const at = (this.sources.get(data.file)[data.line - 1] || '').slice(Math.max(data.column - 1, 0));
+    return /^(?:\(0, *)?(?:[\w$]+\.)*(?:describe|suite)\b/.test(at);
   }
 
   dequeue(data) {
@@ -78,7 +99,7 @@ class State {
     const key = this.key(data);
     const known = this.running.get(key);
     this.running.delete(key);
-    if (!known || known.isSuite || details.type === 'suite' || details.passed === undefined) return;
+    if (data.skip === filtered || !known || known.isSuite || details.type === 'suite' || details.passed === undefined) return;
     const error = details.error;
     const end = { ...known.about, ms: details.duration_ms || 0, ...(details.passed ? this.passed(data) : this.failed(data, error, error && error.failureType)) };
     if (known.tests > 0 && !end.reason && end.status !== 'todo' && (details.passed || error.failureType === 'subtestsFailed')) end.group = true;
@@ -91,6 +112,12 @@ class State {
     stack.length = Math.min(stack.length, data.nesting);
     const parent = stack[data.nesting - 1];
     const details = data.details || {};
+    if (data.skip === filtered) {
+      if (details.type !== 'suite') this.filtered++;
+      if (parent) parent.tests--;
+      this.flush();
+      return write({ e: 'forget', id: known.id });
+    }
     const error = details.error;
     const kind = error && error.failureType;
     const end = { e: 'end', ...known.about, ms: details.duration_ms || 0, ...(passed ? this.passed(data) : this.failed(data, error, kind)) };
@@ -165,7 +192,7 @@ class State {
 
   totals(counts) {
     const failed = counts.failed + counts.cancelled - this.groups.failed;
-    write({ e: 'totals', passed: counts.passed - this.groups.passed, failed, skipped: counts.skipped + counts.todo });
+    write({ e: 'totals', passed: counts.passed - this.groups.passed, failed, skipped: counts.skipped + counts.todo - this.filtered });
   }
 }
 

@@ -47,6 +47,10 @@ def place(nodeid, location):
     return parts[0], "::".join(parts[:-1]), name, 0 if line is None else line + 1
 
 
+def config_of(session, option):
+    return getattr(session.config.option, option, False)
+
+
 def unquoted(value):
     """A subtest's parameter as text. pytest replaces values by their repr, once more at every step between processes."""
     text = value if isinstance(value, str) else shown(value)
@@ -70,6 +74,7 @@ class Reporter:
         self.out = None
         if not self.worker:
             self.out = os.open(settings["report"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        self.ran = False  # a test
         self.compared = None  # the sides of the last comparison that failed
         self.tests = {}  # nodeid -> what is known of a test that has not ended
         self.collect = set()
@@ -186,6 +191,7 @@ class Reporter:
         self.end(known, status="error", fails=True, failures=[failure])
 
     def pytest_runtest_logstart(self, nodeid, location):
+        self.ran = True
         if nodeid in self.tests:
             return  # a further attempt
         known = self.describe(nodeid, location)
@@ -341,6 +347,17 @@ class Reporter:
         if crash is not None:
             failure["frames"] = [{"function": "", "file": crash.path, "line": crash.lineno}]
         self.write({"e": "end", "id": "(pytest)", "status": "error", "fails": True, "failures": [failure], "uncounted": True})
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session, exitstatus):
+        if self.out is None:
+            return
+        why = getattr(session, "shouldfail", False) or getattr(session, "shouldstop", False)
+        broken = len(self.collect) if exitstatus == 2 and not self.ran else 0
+        if broken and getattr(session, "testscollected", 0) and not config_of(session, "continue_on_collection_errors"):
+            self.write({"e": "note", "text": "no test was run, since pytest stops where files do not load: args [\"--continue-on-collection-errors\"] runs those that do"})
+        elif isinstance(why, str) and why:
+            self.write({"e": "note", "text": "pytest ended early, and other tests were not run: %s" % bounded(why)})
 
     @pytest.hookimpl(trylast=True)
     def pytest_unconfigure(self, config):

@@ -303,5 +303,8 @@ function problem(error, kind, prefix) {
   if (/^(\w*Error: )?Test timed out in \d+ms/.test(f.message)) f.kind = 'timeout';
   if (/^(\w*Error: )?process\.exit unexpectedly called/.test(f.message)) f.kind = 'exit';
   if (prefix) f.message = prefix + f.message;
+  if (error && error.showDiff === false && f.expected === 'undefined') delete f.expected; // an assertion without two sides
+  const at = error && error.loc; // of a file that cannot be parsed
+  if (kind === 'collect' && at && at.line > 0) Object.assign(f, { file: at.file || error.id, line: at.line, column: at.column || 0 });
   return f;
 }

@@ -60,6 +60,12 @@ class Setup : public ::testing::Test {
 };
 TEST_F(Setup, NotReached) { std::abort(); }
 
+class Whole : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { FAIL() << "set up for all"; }
+};
+TEST_F(Whole, DISABLED_One) {}
+
 // The rest ends the process; it runs only where it is asked for.
 TEST(Ends, DISABLED_Segfault) { *static_cast<volatile int*>(nullptr) = 1; }
 TEST(Ends, DISABLED_Aborts) {
