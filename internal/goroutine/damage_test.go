@@ -54,6 +54,11 @@ func TestTornMemory(t *testing.T) {
 		} else if len(d.Goroutines) > 0 {
 			good++
 		}
+		if rests, err := p.Rests("time.Sleep", "runtime.Gosched"); err == nil {
+			for _, r := range rests {
+				p.Calls(r.PC, r.SP)
+			}
+		}
 	}
 	if bad == 0 {
 		t.Errorf("%d reads, and no damage was seen", good)
