@@ -167,6 +167,15 @@ func TestSeedsMemory(t *testing.T) {
 				return false
 			})
 		}
+		strobetest.Eventually(t, endLimit, "five samples of the second poll", func() bool {
+			n := 0
+			for _, e := range d.events("variable_snapshot") {
+				if _, ok := e["data"].(map[string]any)["g_tempo"]; ok {
+					n++
+				}
+			}
+			return n >= 5
+		})
 		var page struct{ Events []map[string]any }
 		s.Call(t, "debug_query", args{"sessionId": d.id, "eventType": []string{"variable_snapshot", "function_enter"}, "limit": 500}, &page)
 		calls, tempos := 0, 0
