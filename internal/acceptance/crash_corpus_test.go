@@ -214,8 +214,8 @@ func crashesOf(t testing.TB, s *strobetest.Strobe, id string) []crashEvent {
 	return out
 }
 
-// numbers are what differs between two runs of one program: addresses, process ids and times.
-var numbers = regexp.MustCompile(`0x[0-9a-f]+|==\d+==|\bpid[= ]\d+|\(\d+\)|thread T?\d+`)
+// numbers are what differs between two runs of one program: addresses, distances from where its stack begins, process ids and times.
+var numbers = regexp.MustCompile(`0x[0-9a-f]+|==\d+==|\bpid[= ]\d+|\b\d+ KB\b|\(\d+\)|thread T?\d+`)
 
 // sameEnd compares how a program ended under Strobe with how it ends alone.
 func sameEnd(t testing.TB, what string, got, want ended) {

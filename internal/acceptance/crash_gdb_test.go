@@ -101,7 +101,7 @@ func underGDB(t testing.TB, path string, ways []gdbWay) map[string]gdbStop {
 	}
 	jobFile := write(t, dir, "job.json", string(job), 0o600)
 	script := write(t, dir, "stops.py", strings.ReplaceAll(gdbStops, "JOB", fmt.Sprintf("%q", jobFile)), 0o600)
-	ctx, cancel := context.WithTimeout(context.Background(), crashTurn*2)
+	ctx, cancel := context.WithTimeout(context.Background(), crashTurn*6)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "gdb", "-nx", "-batch", "-x", script, path)
 	cmd.Dir = dir
