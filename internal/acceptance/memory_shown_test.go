@@ -7,7 +7,9 @@ import (
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
-const shownProgram = `#include <unistd.h>
+const shownProgram = `#include <map>
+#include <string>
+#include <unistd.h>
 enum Flags { F_A = 1, F_B = 2, F_C = 4 };
 enum class Wide : unsigned char { low = 1, high = 200 };
 enum Huge : unsigned { HUGE_NONE = 0 };
@@ -20,6 +22,7 @@ bool plain;
 int grid[2][3] = {{1, 2, 3}, {4, 5, 6}};
 char text[16] = "hello", full[4] = {'a', 'b', 'c', 'd'};
 short row[3] = {1, 2, 3};
+std::map<std::string, int> counts = {{"one", 1}};
 int main() { while (!done) usleep(1000); }
 `
 
@@ -73,6 +76,11 @@ func TestMemoryAsShown(t *testing.T) {
 	}
 	if got := one("read", args{"variable": "grid"}); got.Type != "int[2][3]" || string(got.Value) != "[[1,2,3],[4,5,6]]" {
 		t.Errorf("grid is %+v, want an int[2][3]", got)
+	}
+	if got := one("read", args{"variable": "counts"}); got.Type != "map<std::string, int>" || string(got.Fields) != `{"one":1}` {
+		t.Errorf("counts is %+v, want a map<std::string, int>", got)
+	} else if again := one("read", args{"address": got.Address, "type": got.Type}); string(again.Fields) != `{"one":1}` {
+		t.Errorf("by its type's name: %+v", again)
 	}
 	one("write", args{"variable": "done", "value": true})
 	s.WaitEnd(t, d.id, endLimit)

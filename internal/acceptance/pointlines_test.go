@@ -1,9 +1,11 @@
 package acceptance
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -86,6 +88,10 @@ func TestSameFileNames(t *testing.T) {
 	for file, function := range map[string]string{"a/util.c": "own", filepath.Join(dir, "b/util.c"): "lib"} {
 		if p := d.points(args{"add": []args{{"file": file, "line": 3}}, "remove": []string{"all"}}).Breakpoints[0]; p.Locations != 1 || p.Function != function {
 			t.Errorf("%s: %+v, want one place, in %s", file, p, function)
+		} else if at, err := strconv.ParseUint(p.Address, 0, 64); err != nil { // of an instruction of several bytes
+			t.Errorf("%s: address %q: %v", file, p.Address, err)
+		} else {
+			refused(t, s, "debug_breakpoint", args{"sessionId": d.id, "add": []args{{"address": fmt.Sprintf("0x%x", at+1)}}}, "VALIDATION_ERROR", "no instruction begins")
 		}
 	}
 }

@@ -355,3 +355,56 @@ func TestStepBehindCopies(t *testing.T) {
 		t.Errorf("it wrote %q", out)
 	}
 }
+
+const stepTicks = `#include <signal.h>
+#include <stdio.h>
+#include <sys/time.h>
+static volatile long ticks;
+static void tick(int sig) { ticks += sig != 0; }
+static int sum(int n) {
+  int s = 0;
+  for (int i = 0; i < n; i++)
+    s += i;
+  return s;
+}
+int main(int argc, char **) {
+  signal(SIGALRM, tick);
+  struct itimerval t = {{0, 1000}, {0, 1000}}, none = {{0, 0}, {0, 0}};
+  if (argc > 1)
+    setitimer(ITIMER_REAL, &t, 0); // begins
+  int a = sum(2);
+  a += sum(3);
+  a += sum(2);
+  setitimer(ITIMER_REAL, &none, 0);
+  printf("%d %d\n", a, ticks > 3);
+  return 0;
+}
+`
+
+// TestStepsAmongTicks steps a program that a timer interrupts each millisecond: it goes where it goes without. The processor's
+// resume flag, which a signal's return brought back, once let the thread run past the break that waited there, to its end.
+func TestStepsAmongTicks(t *testing.T) {
+	strobetest.NeedPtrace(t)
+	s := strobetest.Start(t, nil)
+	var ways [2][]int
+	for i, argv := range [][]string{nil, {"ticks"}} {
+		d := debug(t, s, "gcc-O0", "ticks", stepTicks, args{"stopOnEntry": true}, argv...)
+		d.points(args{"add": []args{{"function": "main"}}})
+		for action := "continue"; len(ways[i]) < 100; action = "step-into" {
+			st := d.next(args{"action": action})
+			if len(st.PausedThreads) == 0 {
+				break
+			}
+			if line := st.PausedThreads[0].Line; line != lineOf(stepTicks, "// begins") { // for the other alone
+				ways[i] = append(ways[i], line)
+			}
+		}
+		s.WaitEnd(t, d.id, endLimit)
+		if out, want := s.Output(t, d.id, "stdout"), fmt.Sprintf("5 %d\n", i); out != want {
+			t.Errorf("%q wrote %q, want %q", argv, out, want)
+		}
+	}
+	if len(ways[0]) < 30 || fmt.Sprint(ways[0]) != fmt.Sprint(ways[1]) {
+		t.Errorf("among ticks it steps\n%v, without\n%v", ways[1], ways[0])
+	}
+}

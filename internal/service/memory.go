@@ -343,7 +343,7 @@ func (t *MemoryTarget) name() string {
 
 // shown is a reading as clients see it.
 func shown(name string, r *collector.Reading) MemoryValue {
-	out := MemoryValue{Target: name, Address: r.Address, Type: r.Type, Previous: r.Previous}
+	out := MemoryValue{Target: name, Address: r.Address, Type: shortType(r.Type), Previous: r.Previous}
 	switch {
 	case r.Err != nil:
 		out.Error = fault.From(r.Err).Error()

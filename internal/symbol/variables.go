@@ -235,6 +235,9 @@ func (m *Module) TypesNamed(name string) []*Type {
 			return out
 		}
 	}
+	if open := strings.IndexByte(name, '<'); open > 0 && strings.Contains(name[open:], "std::string") { // arguments are compared as they are spelled
+		return m.TypesNamed(name[:open] + strings.ReplaceAll(name[open:], "std::string", "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >"))
+	}
 	return nil
 }
 

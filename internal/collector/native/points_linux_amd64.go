@@ -147,6 +147,9 @@ func (t *target) newPoint(w collector.Point) (*point, error) {
 				if err := pt.check(mod, a, p.watchable(mod)); err != nil {
 					return nil, err
 				}
+				if w.Address != 0 && !startsInstruction(mod, a) {
+					return nil, fault.New(fault.ValidationError, "Take an address from a backtrace, a function or a disassembly.", "no instruction begins at 0x%x", w.Address)
+				}
 				if pt.forces() {
 					if _, err := pt.newForced(mod, a); err != nil {
 						return nil, err
@@ -163,6 +166,27 @@ func (t *target) newPoint(w collector.Point) (*point, error) {
 		return pt, nil
 	}
 	return pt, t.noPlace(pt)
+}
+
+// startsInstruction reports whether an instruction of the function there begins at an address.
+func startsInstruction(mod *symbol.Module, a symbol.Addr) bool {
+	f, off, ok := mod.Lookup(a)
+	if !ok {
+		return false
+	}
+	code, err := mod.Code(f)
+	if err != nil {
+		return false
+	}
+	at := uint64(0)
+	for at < off {
+		in, err := hook.Decode(code[at:])
+		if err != nil {
+			return true // what is amid the code is not known
+		}
+		at += uint64(in.Len)
+	}
+	return at == off
 }
 
 // freeIndex returns a place for a point's counts that no point in force has: of those the one that was given away longest ago, since a
@@ -364,6 +388,11 @@ func (t *target) applyPoints(ctx context.Context, p *process) error {
 		ps, err := p.newPointSite(ctx, at, pts, crowded(all, at))
 		if err != nil {
 			t.warn(fmt.Sprintf("point %s cannot be set at 0x%x: %v", pts[0].ID, at, err))
+			for _, pt := range pts {
+				if note := fmt.Sprintf("not set at 0x%x: %v", at, err); !strings.Contains(pt.note, note) {
+					pt.note = strings.TrimPrefix(pt.note+"; "+note, "; ")
+				}
+			}
 			continue
 		}
 		p.setPoint(at, ps)

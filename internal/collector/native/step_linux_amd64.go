@@ -29,6 +29,7 @@ type stepper struct {
 	cfa    uint64      // of the physical frame that the step began in
 
 	single   bool         // running one instruction; else running to breaks
+	runs     uint64       // where that one is
 	held     *ptrace.Regs // of a thread that waits behind an instruction
 	pushed   bool         // of one that saves the flags
 	called   bool         // of a call, from stack pointer sp
@@ -54,7 +55,8 @@ type breakKind int
 const (
 	breakOn      breakKind = iota // the step goes on
 	breakDone                     // the step is done
-	breakHandler                  // likewise, if the frame that it began in goes on there: an exception's handler, or where longjmp leads
+	breakResume                   // a signal's handler has returned to the instruction that was to run
+	breakHandler                  // the step is done, if the frame that it began in goes on there: an exception's handler, or where longjmp leads
 )
 
 // stepFrom lets one paused thread go on by a step.

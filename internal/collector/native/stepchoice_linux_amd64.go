@@ -130,6 +130,7 @@ func (s *stepper) proceed(regs *ptrace.Regs, pc uint64) func() error {
 	if regs.Rip != pc {
 		s.copied = pc
 	}
+	s.runs = regs.Rip
 	return s.one
 }
 

@@ -60,6 +60,12 @@ func (s *stepper) arrived(regs *ptrace.Regs) bool {
 		if b.at != regs.Rip || b.sp != 0 && b.sp != regs.Rsp {
 			continue
 		}
+		if b.why == breakResume { // at once: signals that come often would leave no time for a decision
+			s.single, s.breaks, s.creeping = true, nil, false
+			s.pushed = s.p.pushesFlags(regs.Rip)
+			s.t.resume(s.th, 0)
+			return true
+		}
 		r := *regs
 		s.breaks, s.rest, s.creeping = nil, slices.Delete(s.breaks, i, i+1), false
 		s.t.spawn(func() { s.decide(r, b.why) })
@@ -110,6 +116,7 @@ func (s *stepper) quick(regs *ptrace.Regs) bool {
 	case step.Pushes:
 		s.pushed = true
 	}
+	s.runs = regs.Rip
 	return s.one() == nil
 }
 
@@ -128,7 +135,19 @@ func (s *stepper) resumeStep(sig syscall.Signal) error {
 	}
 	// A handler runs through: the step goes on where it returns to.
 	if regs, err := ptrace.GetRegs(s.th.tid); err == nil {
-		s.single, s.pushed, s.breaks = false, false, []codeBreak{{at: regs.Rip, sp: regs.Rsp}}
+		if regs.Eflags&resumeFlag != 0 { // of a stop at a break: with it the processor would pass the one where the handler returns to
+			regs.Eflags &^= resumeFlag
+			ptrace.SetRegs(s.th.tid, &regs)
+		}
+		why := breakResume
+		if regs.Rip != s.runs { // a stub was left first
+			why = breakOn
+		}
+		s.single, s.pushed, s.breaks = false, false, []codeBreak{{at: regs.Rip, sp: regs.Rsp, why: why}}
+		if int64(regs.Orig_rax) >= 0 { // a system call, which begins again
+			s.breaks = append(s.breaks, codeBreak{at: regs.Rip - 2, sp: regs.Rsp, why: breakResume})
+		}
+		s.armSites()
 		s.fit()
 		s.th.arm(s.p)
 		if s.creeping {
@@ -138,6 +157,9 @@ func (s *stepper) resumeStep(sig syscall.Signal) error {
 	}
 	return ptrace.Cont(s.th.tid, sig)
 }
+
+// resumeFlag has the processor pass a code break at the next instruction.
+const resumeFlag = 1 << 16
 
 // endStep ends a thread's step. The thread is stopped, or gone. Tracer thread only.
 func (t *target) endStep(th *thread) {
