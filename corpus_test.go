@@ -63,7 +63,7 @@ func traced(t *testing.T, s *strobetest.Strobe, path, root, stdin string, args [
 	}
 	l := s.Launch(t, path, root, args, extra)
 	defer s.Stop(t, l.SessionID)
-	st := s.WaitEnd(t, l.SessionID, time.Minute)
+	st := s.WaitEnd(t, l.SessionID, 5*time.Minute)
 	if st.ExitCode == nil || *st.ExitCode != want.Exit {
 		t.Errorf("exit %v %s, want %d; stderr %q", deref(st.ExitCode), st.Signal, want.Exit, s.Output(t, l.SessionID, "stderr"))
 	}
@@ -96,7 +96,7 @@ func TestExactCounts(t *testing.T) {
 			path := strobetest.Build(t, "threads", variant)
 			l := s.Launch(t, path, strobetest.TargetsDir(t), []string{"3000"},
 				map[string]any{"trace": []string{"add", "twice", "step"}, "onFullBuffer": "block"})
-			s.WaitEnd(t, l.SessionID, time.Minute)
+			s.WaitEnd(t, l.SessionID, 5*time.Minute)
 			defer s.Stop(t, l.SessionID)
 			out := s.Output(t, l.SessionID, "stdout")
 			counts := readCounts(t, out)
@@ -124,7 +124,7 @@ func TestExactCounts(t *testing.T) {
 		s.Call(t, "debug_trace", map[string]any{"sessionId": l.SessionID, "add": []string{"@usercode"}}, &tr)
 		took := time.Since(hooking)
 		s.Call(t, "debug_session", map[string]any{"action": "input", "sessionId": l.SessionID, "text": "\n"}, nil)
-		st := s.WaitEnd(t, l.SessionID, time.Minute)
+		st := s.WaitEnd(t, l.SessionID, 5*time.Minute)
 		t.Logf("launch %v, %d functions hooked in %v, %d enters", hooking.Sub(started), tr.HookedFunctions, took, st.EventCount["function_enter"])
 		if tr.HookedFunctions < m.Functions {
 			t.Errorf("hooked %d functions of %d", tr.HookedFunctions, m.Functions)
@@ -221,7 +221,7 @@ func changeLive(t *testing.T, s *strobetest.Strobe, path string, changes int) {
 	}
 	took := time.Since(started)
 	s.Call(t, "debug_session", map[string]any{"action": "input", "sessionId": l.SessionID, "text": "\n"}, nil)
-	st := s.WaitEnd(t, l.SessionID, 2*time.Minute)
+	st := s.WaitEnd(t, l.SessionID, 5*time.Minute)
 	out := s.Output(t, l.SessionID, "stdout")
 	counts := readCounts(t, out)
 	if st.ExitCode == nil || *st.ExitCode != 0 || counts["ok"] != 1 {

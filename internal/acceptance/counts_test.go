@@ -29,7 +29,7 @@ func TestCountsUnderLoad(t *testing.T) {
 		t.Run(args[1], func(t *testing.T) {
 			l := s.Launch(t, path, filepath.Dir(path), args, map[string]any{"trace": paceFunctions, "onFullBuffer": "block"})
 			defer s.Stop(t, l.SessionID)
-			st := s.WaitEnd(t, l.SessionID, time.Minute)
+			st := s.WaitEnd(t, l.SessionID, 5*time.Minute)
 			var pairs, ms int64
 			out := s.Output(t, l.SessionID, "stdout")
 			if _, err := fmt.Sscanf(out, "pairs=%d ms=%d", &pairs, &ms); err != nil {
@@ -57,7 +57,7 @@ func TestCountsOfManyFunctions(t *testing.T) {
 	m := strobetest.ManyFunctions(t, 20000, 3, "gcc-O0")
 	l := s.Launch(t, m.Path, m.Source, []string{strconv.Itoa(rounds)}, map[string]any{"trace": []string{"@usercode"}, "onFullBuffer": "block"})
 	defer s.Stop(t, l.SessionID)
-	st := s.WaitEnd(t, l.SessionID, time.Minute)
+	st := s.WaitEnd(t, l.SessionID, 5*time.Minute)
 	want := int64(m.Functions*rounds + 1) // and main
 	if st.DroppedEvents != 0 || st.EventCount["function_enter"] != want || st.EventCount["function_exit"] != want {
 		t.Errorf("%v and %d dropped, want %d of each", st.EventCount, st.DroppedEvents, want)

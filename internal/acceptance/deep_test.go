@@ -116,7 +116,7 @@ func TestHotFunctions(t *testing.T) {
 		}
 	}
 	s.Call(t, "debug_session", map[string]any{"action": "input", "sessionId": l.SessionID, "eof": true}, nil)
-	s.WaitEnd(t, l.SessionID, 20*time.Second)
+	s.WaitEnd(t, l.SessionID, 5*time.Minute)
 	var step, validate int64
 	if _, err := fmt.Sscanf(s.Output(t, l.SessionID, "stdout"), "step=%d validate=%d", &step, &validate); err != nil || step == 0 {
 		t.Fatalf("the program wrote %q: %v", s.Output(t, l.SessionID, "stdout"), err)

@@ -20,7 +20,7 @@ import (
 
 const (
 	// endLimit bounds the wait for a program that ends by itself at once. Far more than it needs: the machine may be busy.
-	endLimit = 60 * time.Second
+	endLimit = 3 * time.Minute
 	// hintMin is the least that a hint can say.
 	hintMin = 8
 )

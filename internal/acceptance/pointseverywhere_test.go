@@ -52,7 +52,7 @@ func TestPointsEverywhere(t *testing.T) {
 				t.Errorf("%+v", last.Breakpoints)
 			}
 			d.next(args{"waitMs": 0})
-			if st := s.WaitEnd(t, d.id, time.Minute); st.ExitCode == nil || *st.ExitCode != 0 {
+			if st := s.WaitEnd(t, d.id, 5*time.Minute); st.ExitCode == nil || *st.ExitCode != 0 {
 				t.Errorf("it ended with %+v", st)
 			}
 		})

@@ -111,7 +111,7 @@ func TestWatches(t *testing.T) {
 				t.Errorf("more than 32 watches: %v", err)
 			}
 			s.Call(t, "debug_session", map[string]any{"action": "input", "sessionId": l.SessionID, "eof": true}, nil)
-			s.WaitEnd(t, l.SessionID, 20*time.Second)
+			s.WaitEnd(t, l.SessionID, 5*time.Minute)
 			if out := s.Output(t, l.SessionID, "stdout"); out != "4 6 tick 3 8\n" {
 				t.Errorf("the program wrote %q", out)
 			}
