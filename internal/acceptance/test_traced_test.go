@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/strobe-debug/strobe/internal/strobetest"
@@ -195,6 +196,25 @@ func toldOf(t *testing.T, r testAnswer) string {
 		text += line + "\n"
 	}
 	return regexp.MustCompile(`\d+\.\d+ ?s|\[gw\d\]|0x[0-9a-f]+`).ReplaceAllString(text, "…")
+}
+
+// TestTracedCrashIsNamed: where a traced test crashes, the answer names the crash event.
+func TestTracedCrashIsNamed(t *testing.T) {
+	t.Parallel()
+	strobetest.NeedPtrace(t)
+	s := strobetest.Start(t, nil)
+	path := strobetest.BuildSource(t, "cpp", "gcc-O0", "dies", "static int *volatile p;\nvoid boom(int n) { *p = n; }\nint main() { boom(7); }\n")
+	r := runTests(t, s, args{"projectRoot": project(t, nil), "command": path, "tracePatterns": []string{"boom"}, "waitMs": 60000})
+	if r.SessionID == "" || !strings.Contains(r.Hint, "eventType crash") || r.Result.Failures[0].Status != "crashed" {
+		t.Fatalf("%+v %+v", r, r.Result)
+	}
+	var q struct {
+		Events []struct{ EventType string }
+	}
+	s.Call(t, "debug_query", args{"sessionId": r.SessionID, "eventType": "crash"}, &q)
+	if len(q.Events) != 1 || q.Events[0].EventType != "crash" {
+		t.Errorf("%+v", q)
+	}
 }
 
 // TestScenarioC: tests that other programs start are traced in their own processes, each one's calls with its pid, and nothing of what

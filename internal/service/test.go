@@ -236,6 +236,9 @@ func describeTest(r *testrun.Run) *TestAnswer {
 	if a.SessionID == "" && slices.ContainsFunc(result.Failures, func(f testrun.Failed) bool { return len(f.SuggestedTraces) > 0 && f.Rerun != nil }) {
 		a.Hint = "To see why, run one again with test = rerun.test and tracePatterns = suggestedTraces; then debug_query (view tree) with its sessionId."
 	}
+	if a.SessionID != "" && slices.ContainsFunc(result.Failures, func(f testrun.Failed) bool { return f.Status == string(testadapter.Crashed) }) {
+		a.Hint = "debug_query with sessionId and eventType crash has the crash: its place, stack, registers and variables."
+	}
 	return a
 }
 

@@ -49,10 +49,13 @@ func (a Bun) Start(p *Project, r *Request, emit func(Event)) (Execution, error) 
 	if err != nil {
 		return nil, err
 	}
+	one := *r
+	one.Test = strings.TrimSuffix(r.Test, bunHook) // a hook runs with its suite
+	r = &one
 	x := newJSRun(p, r, emit, dir, &nodeTool{argv: []string{bun}}, "")
 	x.base = append([]string{"test"}, dotted(level)...)
 	x.reported = func(report string) []string { return []string{"--reporter=junit", "--reporter-outfile=" + report} }
-	x.script, x.text = p.script(dir, "bun"), 4<<20
+	x.script, x.text, x.marks = p.script(dir, "bun"), 4<<20, true
 	x.pattern = func(full string) []string { return []string{"--test-name-pattern", full} }
 	x.none = func(text string) bool {
 		return strings.Contains(text, "No tests found") || strings.Contains(text, "had no matches") || strings.Contains(text, "matched 0 tests")
@@ -185,8 +188,15 @@ func (b *bunRun) judge(t *Test) {
 	if t.Status == Skipped && strings.EqualFold(t.Reason, "todo") {
 		t.Status, t.Reason = Todo, ""
 	}
+	hook := strings.HasSuffix(t.ID, bunHook)
+	if hook {
+		t.Status = Errored
+	}
 	for i := range t.Failures {
 		f := &t.Failures[i]
+		if hook {
+			f.Kind = b.p.hookAbove(f.File, f.Line)
+		}
 		switch {
 		case strings.Contains(f.Message, "test timed out"):
 			t.Status, f.Kind = TimedOut, "timeout"
@@ -196,6 +206,25 @@ func (b *bunRun) judge(t *Test) {
 			t.Status, f.Message = UnexpectedPass, "passed, although it is marked as to be done"
 		}
 	}
+}
+
+// bunHook ends the ID of what Bun reports of a beforeAll or afterAll that failed.
+const bunHook = separator + "(unnamed)"
+
+var hookCall = regexp.MustCompile(`\b(before|after)(?:All|Each)\s*\(`)
+
+// hookAbove says which kind of hook a place in a file is in: the last that is called up to its line.
+func (p *Project) hookAbove(file string, line int) string {
+	kind, n := "setup", 0
+	for text := range strings.Lines(p.read(file)) {
+		if n++; n > line {
+			break
+		}
+		for _, m := range hookCall.FindAllStringSubmatch(text, -1) {
+			kind = map[string]string{"before": "setup", "after": "teardown"}[m[1]]
+		}
+	}
+	return kind
 }
 
 // guess reads results from the output where Bun died and wrote no report: what it printed of tests that ended, and by the order of
@@ -254,7 +283,11 @@ func (a Bun) Rerun(p *Project, r *Request, t *Test) Rerun {
 	argv = append(argv, "./"+relativeTo(at, filepath.Join(p.Root, file)))
 	if names != "" {
 		x := jsRun{}
-		argv = append(argv, "--test-name-pattern", "^"+x.quote(names)+"$")
+		pattern := "^" + x.quote(names) + "$"
+		if suite, ok := strings.CutSuffix(names, bunHook); ok {
+			pattern = "^" + x.quote(suite) + "(?:$| )"
+		}
+		argv = append(argv, "--test-name-pattern", pattern)
 	}
 	return Rerun{Argv: argv, Dir: at, Test: t.ID, Framework: "bun"}
 }

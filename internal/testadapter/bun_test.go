@@ -1,6 +1,9 @@
 package testadapter_test
 
 import (
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/strobe-debug/strobe/internal/strobetest"
@@ -40,4 +43,26 @@ func TestBunSelects(t *testing.T) {
 		plain + "outer > inner > deep > works #2":                                             {plain + "outer > inner > deep > works #2"},
 		plain + "no such test": nil,
 	})
+}
+
+// TestBunHooks: a hook that fails is told as set up or taken down badly, and its ID runs its suite again.
+func TestBunHooks(t *testing.T) {
+	t.Parallel()
+	p := strobetest.ProjectAt(strobetest.NodeSuite(t, "bun"))
+	const source = "import { afterAll, beforeAll, describe, it } from 'bun:test';\n" +
+		"describe('up', () => {\n  beforeAll(() => {\n    throw new Error('no');\n  });\n  it('never', () => {});\n});\n" +
+		"describe('down', () => {\n  afterAll(() => {\n    throw new Error('no');\n  });\n  it('passes', () => {});\n});\n"
+	if err := os.WriteFile(filepath.Join(p.Root, "test", "hooks.test.ts"), []byte(source), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for id, kind := range map[string]string{"test/hooks.test.ts > up > (unnamed)": "setup", "test/hooks.test.ts > down > (unnamed)": "teardown"} {
+		got := ended(strobetest.RunAdapter(t, testadapter.Bun{}, p, testadapter.Request{Test: id}))
+		if x := got[id]; x == nil || x.Status != testadapter.Errored || x.Failures[0].Kind != kind || got["(run)"] != nil {
+			t.Errorf("%q ran %q: %+v", id, keys(got), x)
+		}
+		again := testadapter.Bun{}.Rerun(p, &testadapter.Request{}, &testadapter.Test{ID: id})
+		if last := again.Argv[len(again.Argv)-1]; last != "^"+strings.Split(id, " > ")[1]+"(?:$| )" {
+			t.Errorf("Rerun = %q", again.Argv)
+		}
+	}
 }
