@@ -56,14 +56,13 @@ func dyingDaemon() {
 	}
 	done := os.Getenv("IOCHAN_TEST_DONE")
 	cmd := exec.Command("/bin/sh", "-c", fmt.Sprintf(
-		`trap 'echo hup > %[1]s.hup' HUP; kill -KILL %[2]d; while kill -0 %[2]d 2>/dev/null && ! grep -q '^State:.Z' /proc/%[2]d/status; do :; done
+		`echo $$ > %[1]s.pid; trap 'echo hup > %[1]s.hup' HUP; kill -KILL %[2]d; while kill -0 %[2]d 2>/dev/null && ! grep -q '^State:.Z' /proc/%[2]d/status; do :; done
 		head -c 3000000 /dev/zero && echo written && echo yes > %[1]s; cat > /dev/null; echo eof > %[1]s.eof`, done, os.Getpid()))
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, c.Stdout, c.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: ch == Terminal}
 	if err := cmd.Start(); err != nil {
 		panic(err)
 	}
-	os.WriteFile(done+".pid", []byte(fmt.Sprint(cmd.Process.Pid)), 0o600)
 	c.Started()
 	select {}
 }
