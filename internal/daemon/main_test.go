@@ -144,6 +144,8 @@ func newHome(t *testing.T) string {
 			_ = syscall.Kill(pid, syscall.SIGKILL) // gone already is as good
 			eventually(t, "end of the daemon", func() bool { return !lockHeld(LockPath(home)) })
 		}
+		// One that started beside it and found the place taken may be about to say so.
+		eventually(t, "an empty home", func() bool { return os.RemoveAll(home) == nil })
 	})
 	return home
 }
