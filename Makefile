@@ -6,8 +6,6 @@ LDFLAGS := -s -w
 # A tree that git does not trust (another owner, an unpacked archive) still builds.
 VCS     := $(shell git rev-parse HEAD >/dev/null 2>&1 && echo auto || echo false)
 TIMEOUT ?= 25m
-# Tests wait more than they compute, so one package more than there are processors runs beside the others.
-BESIDE  ?= $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
 FUZZTIME ?= 10s
 SOAKTIME ?= 10m
 
@@ -33,7 +31,7 @@ vet:
 	$(GO) vet ./...
 
 test: build vet
-	STROBE_BIN=$(CURDIR)/$(BIN) $(GO) test -p $(BESIDE) -timeout $(TIMEOUT) ./...
+	STROBE_BIN=$(CURDIR)/$(BIN) $(GO) test -timeout $(TIMEOUT) ./...
 
 demo: build
 	@./$(BIN) demo
