@@ -146,11 +146,13 @@ func goModule(module string) (string, error) {
 		return "", err
 	}
 	defer os.RemoveAll(tmp)
-	cmd := exec.Command("go", "mod", "download", "-json", module)
-	cmd.Dir = tmp // outside our module, whose go.mod must not change
-	out, err := cmd.Output()
+	out, err := Fetch(func() *exec.Cmd {
+		cmd := exec.Command("go", "mod", "download", "-json", module)
+		cmd.Dir = tmp // outside our module, whose go.mod must not change
+		return cmd
+	})
 	if err != nil {
-		return "", fmt.Errorf("download %s: %w: %s", module, err, out)
+		return "", err
 	}
 	var got struct{ Dir string }
 	if err := json.Unmarshal(out, &got); err != nil {
@@ -173,10 +175,8 @@ func crateSource(name, version string) (string, error) {
 		os.WriteFile(filepath.Join(tmp, "src", "lib.rs"), nil, 0o600)); err != nil {
 		return "", err
 	}
-	fetch := exec.Command("cargo", "fetch", "--quiet")
-	fetch.Dir = tmp
-	if out, err := fetch.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("fetch crate %s: %w: %s", name, err, out)
+	if err := quietly(tmp, "cargo", "fetch", "--quiet"); err != nil {
+		return "", err
 	}
 	meta := exec.Command("cargo", "metadata", "--format-version=1", "--offline")
 	meta.Dir = tmp

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -58,14 +57,14 @@ func NodeModules(t testing.TB) string {
 	return filepath.Join(dir, "node_modules")
 }
 
-// quietly runs a command, whose output matters only if it fails.
+// quietly runs a command that may ask a registry, whose output matters only if it fails.
 func quietly(dir, name string, args ...string) error {
-	cmd := exec.Command(name, args...)
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s %q: %w: %s", name, args, err, out)
-	}
-	return nil
+	_, err := Fetch(func() *exec.Cmd {
+		cmd := exec.Command(name, args...)
+		cmd.Dir = dir
+		return cmd
+	})
+	return err
 }
 
 // digest names what is made from a file and some bytes.

@@ -21,21 +21,25 @@ func managed(t *testing.T, manager, framework, version, test string, more ...str
 	p := files(t, append([]string{"package.json", `{"private": true, "scripts": {"test": "` + framework + `"}, "devDependencies": {"` + framework + `": "` + version + `"}}`,
 		"test/one.test.js", test}, more...)...)
 	withTool(p, "yarn", filepath.Join(bin, "yarn"))
-	cmd := exec.Command(filepath.Join(bin, strings.TrimSuffix(manager, "-berry")), "install")
 	registry, err := exec.Command("npm", "config", "get", "registry").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
 	// CI has them refuse to write a lock file.
-	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "CI=") || strings.HasPrefix(v, "GITHUB_") })
+	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "CI=") || strings.HasPrefix(v, "GITHUB_") })
 	cache, err := strobetest.CacheDir()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd.Env = append(cmd.Env, "YARN_CACHE_FOLDER="+filepath.Join(cache, manager), "YARN_GLOBAL_FOLDER="+filepath.Join(cache, manager), "npm_config_store_dir="+filepath.Join(cache, manager))
-	cmd.Dir, cmd.Env = p.Root, append(cmd.Env, "YARN_NPM_REGISTRY_SERVER="+strings.TrimSpace(string(registry)), "YARN_ENABLE_TELEMETRY=0", "YARN_ENABLE_SCRIPTS=0", "YARN_ENABLE_IMMUTABLE_INSTALLS=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%s install: %v: %s", manager, err, out)
+	env = append(env, "YARN_CACHE_FOLDER="+filepath.Join(cache, manager), "YARN_GLOBAL_FOLDER="+filepath.Join(cache, manager), "npm_config_store_dir="+filepath.Join(cache, manager))
+	env = append(env, "YARN_NPM_REGISTRY_SERVER="+strings.TrimSpace(string(registry)), "YARN_ENABLE_TELEMETRY=0", "YARN_ENABLE_SCRIPTS=0", "YARN_ENABLE_IMMUTABLE_INSTALLS=0")
+	_, err = strobetest.Fetch(func() *exec.Cmd {
+		cmd := exec.Command(filepath.Join(bin, strings.TrimSuffix(manager, "-berry")), "install")
+		cmd.Dir, cmd.Env = p.Root, env
+		return cmd
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	return p
 }
