@@ -3,18 +3,18 @@ package ptrace
 import (
 	"errors"
 	"runtime"
-	"syscall"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
 // Brief attaches to threads of a process that nobody traces, for a moment: fn is given those that stopped within the time, at most one stop
-// each. Then they go on, with whatever signal was on its way to them. It never waits for a process's end: that stays with
+// each. Then they go on, with whatever signal was on its way to them, and no step's trap. It never waits for a process's end: that stays with
 // whoever waits for it, which may be another part of this program. When it cannot bring a thread back to running, the end of its own
 // kernel thread does.
 func Brief(tids []int, within time.Duration, fn func(stopped []int)) error {
-	done := make(chan error)
+	done := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread() // and never unlocked: the thread ends with this function, and all that it traces goes on
 		var err error
@@ -35,25 +35,74 @@ func Brief(tids []int, within time.Duration, fn func(stopped []int)) error {
 			}
 		}
 		fn(stopped)
-		for _, tid := range stopped {
-			var sig syscall.Signal
-			if info, e := GetSiginfo(tid); e == nil && !info.OfEvent() && !(info.Signal() == syscall.SIGTRAP && info.Code() == TrapTrace) {
-				sig = info.Signal()
-			}
-			Detach(tid, sig) //nolint:errcheck // it has ended
-		}
+		late := slices.DeleteFunc(stopped, letGoBrief)
 		done <- err
+		for _, tid := range late { // an end in the midst of a step would leave the step to the program
+			for !endsNow(tid) && Interrupt(tid) == nil && (!stoppedWithin(tid, time.Second) || !letGoBrief(tid)) {
+			}
+		}
 	}()
 	return <-done
 }
 
-// BriefStep runs one instruction of a thread that stands for Brief, whose fn calls it. False: it did not come to that, because it waits in
-// the kernel, or a signal is on its way.
+// letGoBrief lets a thread go on that stands. False: it does not stand.
+func letGoBrief(tid int) bool {
+	info, err := GetSiginfo(tid)
+	if err != nil {
+		return endsNow(tid)
+	}
+	sig := info.Signal()
+	if info.OfEvent() || info.OfStep() {
+		sig = 0
+	}
+	return Detach(tid, sig) == nil || endsNow(tid)
+}
+
+// BriefStep runs one instruction of a thread that stands for Brief, whose fn calls it. False: it did not come to that, because the thread
+// is in the kernel or about to go there, an instruction that shows or sets the trap flag is next, or a signal is on its way.
 func BriefStep(tid int, within time.Duration) bool {
-	if info, err := GetSiginfo(tid); err != nil || !info.OfEvent() && info.Code() != TrapTrace {
+	info, err := GetSiginfo(tid)
+	if err != nil || !info.OfEvent() && !info.OfStep() {
+		return false
+	}
+	regs, err := GetRegs(tid)
+	if err != nil || int64(regs.Orig_rax) >= 0 && int64(regs.Rax) <= -int64(errRestart) && int64(regs.Rax) >= -int64(errRestartBlock) {
+		return false
+	}
+	var b [maxInsn]byte
+	if n, _ := unix.PtracePeekText(tid, uintptr(regs.Rip), b[:]); !stepsAlone(b[:n]) {
 		return false
 	}
 	return Step(tid, 0) == nil && stoppedWithin(tid, within)
+}
+
+const (
+	maxInsn = 15 // bytes
+
+	// What a system call that a stop ended seems to return, before the kernel makes it again.
+	errRestart      = 512 // ERESTARTSYS
+	errRestartBlock = 516 // ERESTART_RESTARTBLOCK
+)
+
+// stepsAlone reports whether the instruction in b can be stepped without the program seeing it: a system call may wait for ever, and the
+// trap flag is set meanwhile.
+func stepsAlone(b []byte) bool {
+	for i, c := range b {
+		switch c {
+		case 0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65, 0x66, 0x67, 0xf0, 0xf2, 0xf3: // prefixes
+			continue
+		case 0x9c, 0x9d, 0xcc, 0xcd, 0xcf, 0xf1: // pushf, popf, int3, int, iret, int1
+			return false
+		case 0x8e: // mov to a segment register, after which no trap comes
+			return false
+		case 0x0f:
+			return i+1 < len(b) && b[i+1] != 0x05 && b[i+1] != 0x34 // syscall, sysenter
+		}
+		if c>>4 != 4 { // a REX prefix
+			return true
+		}
+	}
+	return false
 }
 
 // stoppedWithin waits for a stop, and leaves a thread's end to others.

@@ -28,6 +28,11 @@ func (s *Siginfo) OfEvent() bool { return s.Code()>>8 > 0 }
 // Code is si_code: why the signal was sent.
 func (s *Siginfo) Code() int32 { return int32(binary.LittleEndian.Uint32(s[8:])) }
 
+// OfStep reports the trap after a step: the second code is that behind a system call.
+func (s *Siginfo) OfStep() bool {
+	return s.Signal() == syscall.SIGTRAP && (s.Code() == TrapTrace || s.Code() == TrapBrkpt)
+}
+
 // Addr is si_addr, of SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGTRAP.
 func (s *Siginfo) Addr() uint64 { return binary.LittleEndian.Uint64(s[16:]) }
 

@@ -232,7 +232,7 @@ func (p *process) signalToTake(tid int) syscall.Signal {
 	if info.Signal() != unix.SIGTRAP {
 		return info.Signal()
 	}
-	if info.Code() == ptrace.TrapTrace { // a step of ours
+	if info.OfStep() {
 		return 0
 	}
 	regs, err := ptrace.GetRegs(tid)

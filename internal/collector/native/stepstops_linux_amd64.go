@@ -22,7 +22,7 @@ func (t *target) stepTrap(th *thread) bool {
 	if err != nil {
 		return false
 	}
-	ran := th.singled && (info.Code() == ptrace.TrapTrace || info.Code() == ptrace.TrapBrkpt) // the latter behind a system call
+	ran := th.singled && info.OfStep()
 	if !ran && info.Code() != ptrace.TrapHardware {
 		return false
 	}
