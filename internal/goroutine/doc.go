@@ -2,7 +2,8 @@
 // stacks, and the timers that may wake them. The program is neither stopped nor attached to, and needs no symbols or debug information:
 // test programs have none.
 //
-// It stands beside the data path: testrun asks it whether tests can go on. It is pure: the program's file and memory are handed in.
+// It stands beside the data path: testrun asks it whether tests can go on. It is pure but for OfProcess, which opens a process's files: the
+// program's file and memory are handed in.
 //
 // Function names, lines, frame sizes and inlined calls are in the program's own line table (pclntab), which the runtime needs itself.
 // Where the runtime's variables are is read off the code of named runtime functions, and holds only if what is found there is

@@ -25,26 +25,13 @@ func goProgramOf(pid int, other goroutine.Source, loops map[int]*collector.Loop)
 	if runtime.GOARCH != "amd64" {
 		return nil
 	}
-	exe, err := os.Open(fmt.Sprintf("/proc/%d/exe", pid))
-	if err != nil {
-		return nil
-	}
-	defer exe.Close()
-	g := &goProgram{pid: pid, loops: loops}
-	auxv, err := os.ReadFile(fmt.Sprintf("/proc/%d/auxv", pid))
-	if err != nil {
-		return nil
-	}
-	bias, err := goroutine.Bias(exe, auxv)
-	if err != nil {
-		return nil
-	}
 	mem, err := ptrace.OpenMem(pid)
 	if err != nil {
 		return nil
 	}
 	defer mem.Close()
-	program, err := goroutine.Open(exe, mem, bias, other)
+	g := &goProgram{pid: pid, loops: loops}
+	program, exe, err := goroutine.OfProcess(pid, mem, other)
 	if errors.Is(err, goroutine.ErrNotGo) {
 		return nil
 	}
@@ -52,6 +39,7 @@ func goProgramOf(pid int, other goroutine.Source, loops map[int]*collector.Loop)
 		g.err = err
 		return g
 	}
+	defer exe.Close()
 	for range readTries {
 		before, foreign := threadsOf(pid, program, loops)
 		if g.dump, g.err = program.Read(); g.err != nil {

@@ -2,8 +2,6 @@ package native
 
 import (
 	"encoding/binary"
-	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -24,26 +22,6 @@ import (
 // run goroutines there are some that look for work, and one that watches the others (runtime.sysmon): it sleeps, looks, and has a goroutine
 // that runs for long stand back, which changes nothing that the goroutine sees. They stand while the others are looked at, and say nothing
 // of the program: what they may be about to run is a goroutine, which says so itself.
-
-// goCode opens a process's program, if it is one of Go that is known. The file is to be closed.
-func (p *process) goCode() (*goroutine.Program, *os.File) {
-	exe, err := os.Open(fmt.Sprintf("/proc/%d/exe", p.pid))
-	if err != nil {
-		return nil, nil
-	}
-	auxv, err := os.ReadFile(fmt.Sprintf("/proc/%d/auxv", p.pid))
-	if err == nil {
-		var bias uint64
-		if bias, err = goroutine.Bias(exe, auxv); err == nil {
-			var code *goroutine.Program
-			if code, err = goroutine.Open(exe, p.mem, bias, nil); err == nil {
-				return code, exe
-			}
-		}
-	}
-	exe.Close()
-	return nil, nil
-}
 
 // schedules reports whether the stopped thread is in Go's runtime, and runs no goroutine.
 func (s *spinning) schedules() bool {

@@ -70,7 +70,7 @@ func (rt *Runtime) Spin(ctx context.Context, pids []int, root string, before any
 		var code *goroutine.Program
 		if isGo(view) {
 			var file *os.File
-			if code, file = p.goCode(); file != nil {
+			if code, file, _ = goroutine.OfProcess(pid, p.mem, nil); file != nil {
 				defer file.Close()
 				if r := (&spinning{p: p, view: view, code: code}); len(r.goroutines()) > 0 {
 					resting = append(resting, r)

@@ -54,7 +54,7 @@ func (t *target) loopsOnce(ctx context.Context, before any) (loops []collector.L
 		var code *goroutine.Program
 		if isGo(view) {
 			var file *os.File
-			if code, file = p.goCode(); file != nil {
+			if code, file, _ = goroutine.OfProcess(p.pid, p.mem, nil); file != nil {
 				defer file.Close()
 			}
 		}
