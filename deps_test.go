@@ -23,8 +23,8 @@ import (
 const modulePath = "github.com/strobe-debug/strobe"
 
 // openToAll may be imported by every package and imports nothing of ours but itself: shared
-// types (event), errors (fault), checks (doctor), and rendered values (value).
-var openToAll = []string{"internal/event", "internal/fault", "internal/doctor", "internal/value"}
+// types (event), errors (fault), checks (doctor), and rendered values (value), and names that may have been meant (near).
+var openToAll = []string{"internal/event", "internal/fault", "internal/doctor", "internal/value", "internal/near"}
 
 // mayImport is the import table of docs/architecture.md. A package without a row is an error; a
 // new edge is a design change and wants a commit of its own with the reason.
@@ -68,6 +68,7 @@ var mayImport = map[string][]string{
 	"internal/fault":            {},
 	"internal/doctor":           {},
 	"internal/value":            {},
+	"internal/near":             {},
 	// Fixtures: the interfaces and store only, and imported from tests only.
 	"internal/strobetest":           {"internal/collector", "internal/iochan", "internal/store", "internal/testadapter"},
 	"internal/strobetest/sigcorpus": {},

@@ -21,8 +21,7 @@ import (
 	"github.com/strobe-debug/strobe/internal/fault"
 )
 
-// demoSource is testdata/demo/pricing.cpp; a test keeps the two alike. The copy lets an installed
-// binary show the demo.
+// demoSource lets an installed binary show the demo.
 //
 //go:embed demo/pricing.cpp
 var demoSource []byte

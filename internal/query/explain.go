@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/near"
 )
 
 // explain says why nothing matches: what the session holds, which filter left nothing, and what to ask next.
@@ -71,15 +72,15 @@ func (a *asker) noFunction() string {
 			files = append(files, f)
 		}
 	}
-	var near []string
+	var like []string
 	if f := a.req.Function; f != nil {
-		near = nearest(f.Equals+f.Contains+f.Matches, names, 3)
+		like = near.Parts(f.Equals+f.Contains+f.Matches, names, 3)
 	} else if f := a.req.SourceFile; f != nil {
-		near = nearest(f.Equals+f.Contains, files, 3)
+		like = near.Parts(f.Equals+f.Contains, files, 3)
 		names = files
 	}
-	if len(near) > 0 {
-		return out + "; did you mean " + strings.Join(near, ", ") + "?"
+	if len(like) > 0 {
+		return out + "; did you mean " + strings.Join(like, ", ") + "?"
 	}
 	return out + ", such as " + strings.Join(names[:min(3, len(names))], ", ") + "."
 }

@@ -2,7 +2,6 @@ package query
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/event"
@@ -115,54 +114,4 @@ func (c *cache) functionSet(key string, fns []event.Function, match func(*event.
 	c.sets[key] = cachedSet{bits: set, of: len(fns)}
 	c.mu.Unlock()
 	return set
-}
-
-// nearest returns up to n names that look most like want: those that hold it in another case first,
-// then by shared three-letter groups of the last name component.
-func nearest(want string, names []string, n int) []string {
-	type scored struct {
-		name  string
-		score float64
-	}
-	var found []scored
-	low := strings.ToLower(want)
-	index := make(map[string]int) // of the trigrams of want
-	for s, i := "  "+low+" ", 0; i+3 <= len(s); i++ {
-		if _, ok := index[s[i:i+3]]; !ok {
-			index[s[i:i+3]] = len(index)
-		}
-	}
-	seen := make([]int, len(index)) // 1 + the last name that has it
-	for at, name := range names {
-		l := "  " + strings.ToLower(name) + " "
-		common := 0
-		for i := 0; i+3 <= len(l); i++ {
-			if k, ok := index[l[i:i+3]]; ok && seen[k] != at+1 {
-				seen[k] = at + 1
-				common++
-			}
-		}
-		// The smaller of the two weighs more: a short name inside a long qualified one is near.
-		score := float64(common) / (0.8*float64(min(len(index), len(l)-2)) + 0.2*float64(max(len(index), len(l)-2)))
-		if low != "" && strings.Contains(l, low) {
-			score++
-		}
-		if score >= 0.2 {
-			found = append(found, scored{name, score})
-		}
-	}
-	slices.SortStableFunc(found, func(a, b scored) int {
-		if a.score != b.score {
-			if a.score > b.score {
-				return -1
-			}
-			return 1
-		}
-		return strings.Compare(a.name, b.name)
-	})
-	var out []string
-	for _, f := range found[:min(n, len(found))] {
-		out = append(out, f.name)
-	}
-	return out
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/fault"
-	"github.com/strobe-debug/strobe/internal/session"
+	"github.com/strobe-debug/strobe/internal/near"
 )
 
 // Decode reads parameters from JSON, strictly: an unknown field, a wrong type, a value out of
@@ -68,7 +68,7 @@ func (op *Op) checkNames(fields map[string]json.RawMessage) error {
 
 func unknownField(where, name string, known []string) error {
 	hint := "Fields: " + strings.Join(known, ", ") + "."
-	if near := session.Nearest(name, known, 1); len(near) > 0 {
+	if near := near.Names(name, known, 1); len(near) > 0 {
 		hint = fmt.Sprintf("Did you mean %s? %s", near[0], hint)
 	}
 	return invalid(hint, "unknown field %q in %s", name, where)

@@ -30,6 +30,7 @@ import (
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/fault"
 	"github.com/strobe-debug/strobe/internal/iochan"
+	"github.com/strobe-debug/strobe/internal/near"
 	"github.com/strobe-debug/strobe/internal/settings"
 	"github.com/strobe-debug/strobe/internal/store"
 )
@@ -301,7 +302,7 @@ func (m *Manager) notFound(ctx context.Context, id string) error {
 		}
 	}
 	hint := "There is no session; start one with debug_launch."
-	if near := Nearest(id, ids, 3); len(near) > 0 {
+	if near := near.Names(id, ids, 3); len(near) > 0 {
 		hint = "Did you mean " + strings.Join(near, ", ") + "?"
 	} else if len(ids) > 0 {
 		hint = fmt.Sprintf("The newest is %s; debug_session list shows all %d.", ids[0], len(ids))

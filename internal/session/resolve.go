@@ -13,6 +13,7 @@ import (
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/fault"
 	"github.com/strobe-debug/strobe/internal/iochan"
+	"github.com/strobe-debug/strobe/internal/near"
 )
 
 // LaunchRequest is what a client asks for.
@@ -225,7 +226,7 @@ func lookPath(name, path, dir string) (string, error) {
 	hint := "Give its path, or set PATH in env."
 	if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
 		hint = fmt.Sprintf("There is one in %s: use ./%s.", dir, name)
-	} else if near := Nearest(name, namesIn(dirs...), 3); len(near) > 0 {
+	} else if near := near.Names(name, namesIn(dirs...), 3); len(near) > 0 {
 		hint = "Did you mean " + strings.Join(near, ", ") + "? " + hint
 	}
 	if path == "" {
@@ -236,7 +237,7 @@ func lookPath(name, path, dir string) (string, error) {
 
 // nearbyNames lists what is in path's directory with a name like its last part.
 func nearbyNames(path string) string {
-	return strings.Join(Nearest(filepath.Base(path), namesIn(filepath.Dir(path)), 3), ", ")
+	return strings.Join(near.Names(filepath.Base(path), namesIn(filepath.Dir(path)), 3), ", ")
 }
 
 func namesIn(dirs ...string) []string {

@@ -162,19 +162,6 @@ func TestSessionBase(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
-	names := []string{"pricing::discount", "pricing::total", "main"}
-	if got := Nearest("discount", names, 2); len(got) != 1 || got[0] != names[0] {
-		t.Errorf("Nearest(discount) = %q", got)
-	}
-	if got := Nearest("pricing::totla", names, 1); len(got) != 1 || got[0] != names[1] {
-		t.Errorf("Nearest(totla) = %q", got)
-	}
-	if got := Nearest("zzzzzz", names, 3); len(got) != 0 {
-		t.Errorf("Nearest(zzzzzz) = %q", got)
-	}
-}
-
 func FuzzExecutable(f *testing.F) {
 	f.Add(elf(2, 62, elfTypeDyn, "/lib64/ld-linux-x86-64.so.2"))
 	f.Add(elf(2, 62, elfTypeDyn, "/x")[:80])

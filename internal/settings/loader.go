@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/strobe-debug/strobe/internal/near"
 )
 
 const (
@@ -180,8 +182,7 @@ func describeSyntax(data []byte, err error) string {
 func check(name string, raw json.RawMessage) (any, string) {
 	i := slices.IndexFunc(Keys, func(k Key) bool { return k.Name == name })
 	if i < 0 {
-		near := nearestKey(name)
-		return nil, fmt.Sprintf("unknown key %q is ignored; did you mean %q?", cut(name), near)
+		return nil, fmt.Sprintf("unknown key %q is ignored%s", cut(name), meant(name))
 	}
 	k := Keys[i]
 	switch k.Default.(type) {
@@ -232,33 +233,14 @@ func cut(s string) string {
 	return strings.ToValidUTF8(s[:limit], "�") + "…"
 }
 
-// nearestKey returns the key with the smallest edit distance.
-func nearestKey(name string) string {
-	best, bestDistance := "", 1<<30
+// meant offers the keys that look like a name.
+func meant(name string) string {
+	var keys []string
 	for _, k := range Keys {
-		if d := distance(strings.ToLower(cut(name)), strings.ToLower(k.Name)); d < bestDistance {
-			best, bestDistance = k.Name, d
-		}
+		keys = append(keys, k.Name)
 	}
-	return best
-}
-
-// distance is the Levenshtein distance in bytes.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+	if like := near.Parts(name, keys, 1); len(like) > 0 {
+		return fmt.Sprintf("; did you mean %q?", like[0])
 	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost = 1 + min(diagonal, row[j], row[j+1])
-			}
-			diagonal, row[j+1] = row[j+1], cost
-		}
-	}
-	return row[len(b)]
+	return "; the keys are " + strings.Join(keys, ", ")
 }

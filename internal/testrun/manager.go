@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/near"
 	"github.com/strobe-debug/strobe/internal/session"
 	"github.com/strobe-debug/strobe/internal/settings"
 	"github.com/strobe-debug/strobe/internal/store"
@@ -247,7 +248,7 @@ func (m *Manager) choose(p *testadapter.Project, r *Request) (testadapter.Adapte
 		}
 	}
 	if r.Framework != "" {
-		near := session.Nearest(r.Framework, names, 1)
+		near := near.Names(r.Framework, names, 1)
 		hint := "Frameworks: " + strings.Join(names, ", ") + "."
 		if len(near) > 0 {
 			hint = fmt.Sprintf("Did you mean %s? %s", near[0], hint)
