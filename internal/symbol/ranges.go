@@ -64,26 +64,35 @@ const (
 	locGNUViewPair = 9
 )
 
+// listRange reads the rest of an entry that lists of ranges and lists of locations write alike.
+func (u *unit) listRange(op byte, base uint64, r *reader) (a addrRange) {
+	switch op {
+	case listStartxEndx:
+		a.lo = u.addrAt(r.uleb())
+		a.hi = u.addrAt(r.uleb())
+	case listStartxLength:
+		a.lo = u.addrAt(r.uleb())
+		a.hi = a.lo + r.uleb()
+	case listOffsetPair:
+		a.lo = base + r.uleb()
+		a.hi = base + r.uleb()
+	}
+	return a
+}
+
 func (u *unit) rnglist(r reader) []addrRange {
 	var out []addrRange
 	base := u.low
 	for n := 0; !r.bad && len(out) < maxRanges && n < 4*maxRanges; n++ {
 		var a addrRange
-		switch r.u8() {
+		switch op := r.u8(); op {
 		case listEnd:
 			return out
 		case listBaseAddrx:
 			base = u.addrAt(r.uleb())
 			continue
-		case listStartxEndx:
-			a.lo = u.addrAt(r.uleb())
-			a.hi = u.addrAt(r.uleb())
-		case listStartxLength:
-			a.lo = u.addrAt(r.uleb())
-			a.hi = a.lo + r.uleb()
-		case listOffsetPair:
-			a.lo = base + r.uleb()
-			a.hi = base + r.uleb()
+		case listStartxEndx, listStartxLength, listOffsetPair:
+			a = u.listRange(op, base, &r)
 		case rngBaseAddress:
 			base = r.u64()
 			continue
@@ -143,21 +152,14 @@ func (u *unit) loclist(r reader, pc uint64, entry bool) (expr []byte, at addrRan
 	var fallback []byte
 	for !r.bad {
 		var a addrRange
-		switch r.u8() {
+		switch op := r.u8(); op {
 		case listEnd:
 			return fallback, at, fallback != nil
 		case listBaseAddrx:
 			base = u.addrAt(r.uleb())
 			continue
-		case listStartxEndx:
-			a.lo = u.addrAt(r.uleb())
-			a.hi = u.addrAt(r.uleb())
-		case listStartxLength:
-			a.lo = u.addrAt(r.uleb())
-			a.hi = a.lo + r.uleb()
-		case listOffsetPair:
-			a.lo = base + r.uleb()
-			a.hi = base + r.uleb()
+		case listStartxEndx, listStartxLength, listOffsetPair:
+			a = u.listRange(op, base, &r)
 		case locDefault:
 			fallback = r.bytes(r.uleb())
 			continue
