@@ -3,12 +3,10 @@
 package capture
 
 import (
-	"fmt"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 
+	"github.com/strobe-debug/strobe/internal/strobetest"
 	"github.com/strobe-debug/strobe/internal/symbol"
 )
 
@@ -37,40 +35,18 @@ int table[3] = {7, 8, 9};
 int main() { puts("ready"); fflush(stdout); getchar(); }
 `
 
-// procMem is the memory of a process that waits.
-type procMem struct{ f *os.File }
-
-func (m procMem) Read(addr uint64, b []byte) error {
-	if addr>>63 != 0 {
-		return fmt.Errorf("no memory at %#x", addr)
-	}
-	_, err := m.f.ReadAt(b, int64(addr))
-	return err
-}
-
 // TestReader reads variables of every sort from a process that has nothing of ours in it.
 func TestReader(t *testing.T) {
 	bin := build(t, "reader.cc", readerProgram, "g++", "-g", "-O0", "-std=c++17")
-	cmd := exec.Command(bin)
-	in, _ := cmd.StdinPipe()
-	out, _ := cmd.StdoutPipe()
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { in.Close(); cmd.Wait() }()
-	out.Read(make([]byte, 8))
-	f, err := os.Open(fmt.Sprintf("/proc/%d/mem", cmd.Process.Pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	p := strobetest.StartWaiting(t, bin)
+	p.Out.Read(make([]byte, 8))
 	m, err := symbol.Open(bin, symbol.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	base := loadBase(t, cmd.Process.Pid, bin, m)
-	r := NewReader(procMem{f}, 3, nil)
+	base := loadBase(t, p.PID, bin, m)
+	r := NewReader(p, 3, nil)
 	for name, want := range map[string]string{
 		"number": `-42`, "byte": `200`, "half": `0.5`, "color": `"GREEN"`, "text": `"some text"`, "nowhere": `"<unreadable>"`,
 		"head":    `{"id":1,"next":{"id":2,"next":null,"name":"tail"},"name":"head"}`,

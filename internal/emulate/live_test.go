@@ -6,8 +6,6 @@ import (
 	"bufio"
 	_ "embed"
 	"fmt"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -17,46 +15,13 @@ import (
 //go:embed testdata/functions.cpp
 var functions string
 
-type processMemory struct{ f *os.File }
-
-func (p processMemory) Read(addr uint64, b []byte) error {
-	if addr >= 1<<62 {
-		return fmt.Errorf("0x%x is no address", addr)
-	}
-	_, err := p.f.ReadAt(b, int64(addr))
-	return err
-}
-
 // TestSameResults runs functions of a real program, built by two compilers with and without optimization, and compares
 // what they give with what the program itself got.
 func TestSameResults(t *testing.T) {
 	for _, variant := range []string{"gcc-O0", "gcc-O2", "clang-O0", "clang-O2", "gcc-O2-static"} {
 		t.Run(variant, func(t *testing.T) {
-			bin := strobetest.BuildSource(t, "cpp", variant, "functions", functions, "-std=c++17")
-			cmd := exec.Command(bin)
-			stdin, err := cmd.StdinPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			stdout, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			defer func() {
-				stdin.Close()
-				if err := cmd.Wait(); err != nil {
-					t.Errorf("the program ended with %v", err)
-				}
-			}()
-			f, err := os.Open(fmt.Sprintf("/proc/%d/mem", cmd.Process.Pid))
-			if err != nil {
-				strobetest.Lack(t, "the memory of a child cannot be read: %v", err)
-			}
-			defer f.Close()
-			compareRows(t, processMemory{f}, bufio.NewScanner(stdout))
+			p := strobetest.StartWaiting(t, strobetest.BuildSource(t, "cpp", variant, "functions", functions, "-std=c++17"))
+			compareRows(t, p, bufio.NewScanner(p.Out))
 		})
 	}
 }

@@ -6,8 +6,6 @@ import (
 	"bufio"
 	_ "embed"
 	"fmt"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -18,47 +16,15 @@ import (
 //go:embed testdata/loops.cpp
 var loops string
 
-type processMemory struct{ f *os.File }
-
-func (p processMemory) Read(addr uint64, b []byte) error {
-	if addr >= 1<<62 {
-		return fmt.Errorf("0x%x is no address", addr)
-	}
-	_, err := p.f.ReadAt(b, int64(addr))
-	return err
-}
-
 // TestLoops runs functions of a real program on: those that never end are shown to, those that only take long never are.
 func TestLoops(t *testing.T) {
 	for _, variant := range []string{"gcc-O0", "gcc-O1", "gcc-O2", "gcc-O3", "clang-O0", "clang-O2"} {
 		t.Run(variant, func(t *testing.T) {
 			t.Parallel()
-			cmd := exec.Command(strobetest.BuildSource(t, "cpp", variant, "spinning", loops, "-std=c++17"))
-			stdin, err := cmd.StdinPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			stdout, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			defer func() {
-				stdin.Close()
-				if err := cmd.Wait(); err != nil {
-					t.Errorf("the program ended with %v", err)
-				}
-			}()
-			f, err := os.Open(fmt.Sprintf("/proc/%d/mem", cmd.Process.Pid))
-			if err != nil {
-				strobetest.Lack(t, "the memory of a child cannot be read: %v", err)
-			}
-			defer f.Close()
+			p := strobetest.StartWaiting(t, strobetest.BuildSource(t, "cpp", variant, "spinning", loops, "-std=c++17"))
 			var fs, stack uint64
 			text, fns := map[uint64]string{}, map[string]uint64{}
-			for sc := bufio.NewScanner(stdout); sc.Scan(); {
+			for sc := bufio.NewScanner(p.Out); sc.Scan(); {
 				var name string
 				var at uint64
 				if _, err := fmt.Sscanf(sc.Text(), "%s %v", &name, &at); err != nil {
@@ -82,7 +48,7 @@ func TestLoops(t *testing.T) {
 			for name, at := range fns {
 				th := emulate.Thread{RIP: at, FSBase: fs, Flags: 0x202}
 				th.Reg[emulate.RSP] = stack - 8
-				r := Prove(&System{Memory: processMemory{f}, Text: func() map[uint64]string { return text }, Alone: true}, &th)
+				r := Prove(&System{Memory: p, Text: func() map[uint64]string { return text }, Alone: true}, &th)
 				if want := strings.HasPrefix(name, "ever"); r.Endless != want {
 					t.Errorf("%s: %+v", name, r)
 				}

@@ -17,20 +17,7 @@ type Pytest struct{}
 func (Pytest) Name() string { return "pytest" }
 
 // Detect looks for pytest's configuration, for who needs it, and for tests that only it runs.
-func (a Pytest) Detect(p *Project) Detection {
-	best := Detection{}
-	for _, dir := range p.pythonDirs() {
-		d := a.detectIn(p, dir)
-		if dir != "." {
-			d.Confidence -= 2 // of two the one at Root
-			d.Dir = dir
-		}
-		if d.Confidence > best.Confidence {
-			best = d
-		}
-	}
-	return best
-}
+func (a Pytest) Detect(p *Project) Detection { return p.bestPython(a.detectIn) }
 
 func (Pytest) detectIn(p *Project, dir string) Detection {
 	if name := p.pytestConfig(dir); name != "" {

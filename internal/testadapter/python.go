@@ -127,6 +127,21 @@ func (p *Project) pythonTests(dir string) pythonTests {
 	return t
 }
 
+// bestPython asks for each folder where a Python project may stand. Of two the one at Root is taken.
+func (p *Project) bestPython(detectIn func(p *Project, dir string) Detection) (best Detection) {
+	for _, dir := range p.pythonDirs() {
+		d := detectIn(p, dir)
+		if dir != "." {
+			d.Confidence -= 2
+			d.Dir = dir
+		}
+		if d.Confidence > best.Confidence {
+			best = d
+		}
+	}
+	return best
+}
+
 // pythonDirs are where a Python project may stand: Root, and the folders one and two below it that say that they are one.
 func (p *Project) pythonDirs() []string {
 	dirs := []string{"."}

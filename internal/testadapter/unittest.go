@@ -18,20 +18,7 @@ type Unittest struct{}
 func (Unittest) Name() string { return "unittest" }
 
 // Detect looks for test files that import unittest in a project that does not say that it uses pytest.
-func (a Unittest) Detect(p *Project) Detection {
-	best := Detection{}
-	for _, dir := range p.pythonDirs() {
-		d := a.detectIn(p, dir)
-		if dir != "." {
-			d.Confidence -= 2
-			d.Dir = dir
-		}
-		if d.Confidence > best.Confidence {
-			best = d
-		}
-	}
-	return best
-}
+func (a Unittest) Detect(p *Project) Detection { return p.bestPython(a.detectIn) }
 
 func (Unittest) detectIn(p *Project, dir string) Detection {
 	tests := p.pythonTests(dir)
