@@ -46,7 +46,7 @@ func checkRustTypes(t *testing.T, s *strobetest.Strobe, target string, exact boo
 	if st.ExitCode == nil || *st.ExitCode != 0 || st.DroppedEvents != 0 {
 		t.Fatalf("%s ended as %+v", target, st)
 	}
-	seen := typeCalls(t, s, l.SessionID)
+	seen := calls(t, s, l.SessionID, typeCase)
 	right, missing, uncalled := 0, 0, 0
 	for _, line := range strings.Split(strings.TrimSpace(s.Output(t, l.SessionID, "stdout")), "\n") {
 		var w wanted
@@ -78,39 +78,6 @@ func checkRustTypes(t *testing.T, s *strobetest.Strobe, target string, exact boo
 	t.Logf("%d functions hooked; values right %d, optimized out %d, functions never called %d", l.HookedFunctions, right, missing, uncalled)
 	if missing > right/5 || uncalled > right/10 {
 		t.Errorf("too little was seen to tell")
-	}
-}
-
-// typeCalls reads the calls of all cases.
-func typeCalls(t *testing.T, s *strobetest.Strobe, id string) map[string]*shown {
-	t.Helper()
-	seen := map[string]*shown{}
-	for after := int64(0); ; {
-		p := s.Query(t, id, args{"eventType": []string{"function_enter", "function_exit"}, "verbose": true, "limit": 500, "afterEventId": after})
-		for _, e := range p.Events {
-			m := typeCase.FindStringSubmatch(e.Function)
-			if m == nil {
-				continue
-			}
-			c := seen[m[1]]
-			if c == nil {
-				c = &shown{}
-				seen[m[1]] = c
-			}
-			if e.EventType == "function_exit" {
-				c.exits++
-				c.ret = e.Return
-				continue
-			}
-			c.enters++
-			if err := json.Unmarshal(e.Arguments, &c.args); err != nil {
-				t.Fatalf("arguments of %s: %v: %s", e.Function, err, e.Arguments)
-			}
-		}
-		if !p.HasMore || len(p.Events) == 0 {
-			return seen
-		}
-		after = p.LastEventID
 	}
 }
 
