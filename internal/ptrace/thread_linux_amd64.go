@@ -215,8 +215,9 @@ func stopOf(tid int, ws unix.WaitStatus) Stop {
 }
 
 const (
-	ptraceGetSigMask = 0x420a
-	ptraceSetSigMask = 0x420b
+	ptracePeekSiginfo = 0x4209
+	ptraceGetSigMask  = 0x420a
+	ptraceSetSigMask  = 0x420b
 )
 
 // SetSigMask sets the signals that a stopped thread blocks: bit n-1 for signal n.
@@ -232,4 +233,32 @@ func HoldSignals(tid int) (mask uint64, err error) {
 		return 0, err
 	}
 	return mask, SetSigMask(tid, mask|^uint64(faults))
+}
+
+// maxPeeked is how many pending signals of a thread are looked at: what an instruction raised is among the first that are its own.
+const maxPeeked = 16
+
+// FaultWaits reports whether a thread that an interrupt stopped has just raised a signal by an instruction (a step's trap, an int3, a fault),
+// which it takes next. That stop goes first if both come at once; a thread that is let go in it dies of a trap of ours.
+func FaultWaits(tid int) bool {
+	var list [maxPeeked]Siginfo
+	for i := range peekPending(tid, list[:]) {
+		sig := uint64(1) << (list[i].Signal() - 1)
+		var mask uint64
+		if sig&faults != 0 && list[i].Code() > 0 && ptraceData(ptraceGetSigMask, tid, 8, &mask) == nil && mask&sig == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// FaultFirst has a thread that an interrupt stopped come to the stop of the signal that it has just raised, if there is one.
+func FaultFirst(s Stop) (Stop, error) {
+	if s.Event != EventStop || s.Signal != syscall.SIGTRAP || !FaultWaits(s.TID) {
+		return s, nil
+	}
+	if err := Cont(s.TID, 0); err != nil {
+		return Stop{}, err
+	}
+	return WaitStop(s.TID)
 }
