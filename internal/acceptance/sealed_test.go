@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/strobe-debug/strobe/internal/ptrace"
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
@@ -82,4 +83,49 @@ func TestSealedThreads(t *testing.T) {
 		s.Stop(t, l.SessionID)
 	}
 	p.unnoticed(t)
+}
+
+// locking has all its memory locked, also what it maps later.
+const locking = `#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+__attribute__((noinline)) int work(int i) { return i + 1; }
+int main(void)
+{
+	char c;
+	if (mlockall(MCL_CURRENT | MCL_FUTURE)) return perror("mlockall"), 1;
+	write(1, "ready\n", 6);
+	volatile int n = 0;
+	for (int i = 0; i < 100; i++) n = work(n);
+	while (read(0, &c, 1) == 1) n = work(c);
+	write(1, "wrong=0\n", 8);
+	return 0;
+}
+`
+
+// TestLockedMemory attaches to a program that has its memory locked, and launches it: what Strobe maps in it does not fill the machine.
+func TestLockedMemory(t *testing.T) {
+	strobetest.NeedPtrace(t)
+	const most = 512 << 10 // kB
+	s := strobetest.Start(t, nil)
+	path := strobetest.BuildSource(t, "c", "gcc-O1", "locking", locking)
+	locked := func(pid int) (n int) {
+		t.Helper()
+		fmt.Sscan(ptrace.StatusField(pid, "VmLck"), &n)
+		return n
+	}
+	p := startLoaded(t, path)
+	var l strobetest.Launched
+	s.Call(t, "debug_launch", args{"pid": p.Process.Pid, "projectRoot": "/", "trace": []string{"work"}}, &l)
+	if n := locked(p.Process.Pid); n > most || l.HookedFunctions != 1 {
+		t.Errorf("attached: %d kB are locked, %+v", n, l)
+	}
+	s.Stop(t, l.SessionID)
+	p.unnoticed(t)
+	l = s.Launch(t, path, "/", nil, args{"trace": []string{"work"}, "stdin": "pipe"})
+	until(t, "calls", func() bool { return s.Count(t, l.SessionID, "function_exit", "work") == 100 })
+	if n := locked(l.PID); n == 0 || n > most {
+		t.Errorf("launched: %d kB are locked", n)
+	}
+	s.Stop(t, l.SessionID)
 }

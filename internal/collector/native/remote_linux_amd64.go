@@ -173,6 +173,25 @@ func (r *remote) done() error {
 	return ptrace.SetSigMask(r.tid, r.mask)
 }
 
+// reserve is mmap of much memory of which little will be used: where the program has all that it maps locked in memory (mlockall), that
+// stays out.
+func (r *remote) reserve(addr, size uint64, prot, flags int, fd int64) (uint64, error) {
+	if ptrace.StatusField(r.tid, "VmLck") == "0 kB" {
+		return r.mmap(addr, size, prot, flags, fd)
+	}
+	at, err := r.mmap(addr, size, unix.PROT_NONE, flags, fd) // nothing of it is brought into memory
+	if err != nil {
+		return 0, err
+	}
+	if _, err = r.call(unix.SYS_MUNLOCK, at, size); err == nil {
+		_, err = r.call(unix.SYS_MPROTECT, at, size, uint64(prot))
+	}
+	if err != nil {
+		r.call(unix.SYS_MUNMAP, at, size)
+	}
+	return at, err
+}
+
 func (r *remote) mmap(addr, size uint64, prot, flags int, fd int64) (uint64, error) {
 	return r.call(unix.SYS_MMAP, addr, size, uint64(prot), uint64(flags), uint64(fd), 0)
 }
