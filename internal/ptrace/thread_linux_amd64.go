@@ -28,9 +28,9 @@ func (s *Siginfo) OfEvent() bool { return s.Code()>>8 > 0 }
 // Code is si_code: why the signal was sent.
 func (s *Siginfo) Code() int32 { return int32(binary.LittleEndian.Uint32(s[8:])) }
 
-// OfStep reports the trap after a step: the second code is that behind a system call.
+// OfStep reports the trap after a step: the second code is that behind a system call, the third that at the beginning of a signal's handler.
 func (s *Siginfo) OfStep() bool {
-	return s.Signal() == syscall.SIGTRAP && (s.Code() == TrapTrace || s.Code() == TrapBrkpt)
+	return s.Signal() == syscall.SIGTRAP && (s.Code() == TrapTrace || s.Code() == TrapBrkpt || s.Code() == trapHandler)
 }
 
 // Addr is si_addr, of SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGTRAP.
@@ -48,6 +48,7 @@ const (
 	TrapTrace    = 2    // one instruction was run
 	TrapHardware = 4    // a debug register's
 	TrapKernel   = 0x80 // what int3 gives on x86
+	trapHandler  = 5    // SIGTRAP itself: a thread that is stepped stops behind the delivery of a signal
 )
 
 // GetRegs reads the registers of a stopped thread.

@@ -320,7 +320,7 @@ var errAllBlocked = errors.New("every thread waits in a system call that cannot 
 // haltOne stops one thread and returns how to let it run again.
 func (p *process) haltOne() (*thread, func(), error) {
 	for _, th := range p.threads {
-		if th.stopped && p.sealedThread(th.tid) == nil {
+		if th.stopped && !th.vforks && p.sealedThread(th.tid) == nil {
 			return th, func() {}, nil
 		}
 	}
@@ -336,7 +336,7 @@ func (p *process) haltOne() (*thread, func(), error) {
 		switch {
 		case !running && cannotStop(th.tid, nr):
 		case running:
-			if resume, ok := p.halt(th); ok {
+			if resume, ok := p.halt(th); ok && !th.vforks {
 				return th, resume, nil
 			}
 		case !notRestarted[nr]:
@@ -349,7 +349,7 @@ func (p *process) haltOne() (*thread, func(), error) {
 		if th == nil {
 			continue
 		}
-		if resume, ok := p.halt(th); ok {
+		if resume, ok := p.halt(th); ok && !th.vforks {
 			return th, resume, nil
 		}
 	}
@@ -393,6 +393,7 @@ func (p *process) halt(th *thread) (resume func(), ok bool) {
 			ptrace.Cont(th.tid, 0)
 		}, true
 	}
+	th.vforks = s.Event == ptrace.EventVfork // what it is let run for now does not come to an end
 	p.t.tracer.Defer(s)
 	return func() {}, true
 }

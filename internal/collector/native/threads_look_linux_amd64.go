@@ -405,6 +405,7 @@ func (p *process) haltSoon(th *thread) (resume func(), ok bool) {
 			ptrace.Cont(th.tid, 0)
 		}, true
 	}
+	th.vforks = s.Event == ptrace.EventVfork
 	p.t.tracer.Defer(s)
 	return func() {}, true
 }
