@@ -28,9 +28,9 @@ func (s *Siginfo) OfEvent() bool { return s.Code()>>8 > 0 }
 // Code is si_code: why the signal was sent.
 func (s *Siginfo) Code() int32 { return int32(binary.LittleEndian.Uint32(s[8:])) }
 
-// OfStep reports the trap after a step: the second code is that behind a system call.
+// OfStep reports the trap after a step: the second code is that behind a system call, the third that at the beginning of a signal's handler.
 func (s *Siginfo) OfStep() bool {
-	return s.Signal() == syscall.SIGTRAP && (s.Code() == TrapTrace || s.Code() == TrapBrkpt)
+	return s.Signal() == syscall.SIGTRAP && (s.Code() == TrapTrace || s.Code() == TrapBrkpt || s.Code() == trapHandler)
 }
 
 // Addr is si_addr, of SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGTRAP.
@@ -48,6 +48,7 @@ const (
 	TrapTrace    = 2    // one instruction was run
 	TrapHardware = 4    // a debug register's
 	TrapKernel   = 0x80 // what int3 gives on x86
+	trapHandler  = 5    // SIGTRAP itself: a thread that is stepped stops behind the delivery of a signal
 )
 
 // GetRegs reads the registers of a stopped thread.
@@ -215,8 +216,9 @@ func stopOf(tid int, ws unix.WaitStatus) Stop {
 }
 
 const (
-	ptraceGetSigMask = 0x420a
-	ptraceSetSigMask = 0x420b
+	ptracePeekSiginfo = 0x4209
+	ptraceGetSigMask  = 0x420a
+	ptraceSetSigMask  = 0x420b
 )
 
 // SetSigMask sets the signals that a stopped thread blocks: bit n-1 for signal n.
@@ -232,4 +234,32 @@ func HoldSignals(tid int) (mask uint64, err error) {
 		return 0, err
 	}
 	return mask, SetSigMask(tid, mask|^uint64(faults))
+}
+
+// maxPeeked is how many pending signals of a thread are looked at: what an instruction raised is among the first that are its own.
+const maxPeeked = 16
+
+// FaultWaits reports whether a thread that an interrupt stopped has just raised a signal by an instruction (a step's trap, an int3, a fault),
+// which it takes next. That stop goes first if both come at once; a thread that is let go in it dies of a trap of ours.
+func FaultWaits(tid int) bool {
+	var list [maxPeeked]Siginfo
+	for i := range peekPending(tid, list[:]) {
+		sig := uint64(1) << (list[i].Signal() - 1)
+		var mask uint64
+		if sig&faults != 0 && list[i].Code() > 0 && ptraceData(ptraceGetSigMask, tid, 8, &mask) == nil && mask&sig == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// FaultFirst has a thread that an interrupt stopped come to the stop of the signal that it has just raised, if there is one.
+func FaultFirst(s Stop) (Stop, error) {
+	if s.Event != EventStop || s.Signal != syscall.SIGTRAP || !FaultWaits(s.TID) {
+		return s, nil
+	}
+	if err := Cont(s.TID, 0); err != nil {
+		return Stop{}, err
+	}
+	return WaitStop(s.TID)
 }

@@ -200,6 +200,9 @@ func (t *Tracer) serve() bool {
 // Defer keeps a report that was met while waiting for another; the handler gets it later. Tracer thread only.
 func (t *Tracer) Defer(s Stop) { t.queue = append(t.queue, s) }
 
+// HandleWith has h handle what is reported from now on. Tracer thread only.
+func (t *Tracer) HandleWith(h Handler) { t.handle = h }
+
 // Settle handles every stop that was reported by now. Tracer thread only, and not from the handler.
 func (t *Tracer) Settle() {
 	for {

@@ -47,6 +47,20 @@ func ptraceValue(request, tid int, addr, data uintptr) error {
 	return errnoErr(errno)
 }
 
+// peekPending reads up to len(into) of the signals that wait for one thread alone.
+func peekPending(tid int, into []Siginfo) int {
+	args := struct {
+		off   uint64
+		flags uint32
+		nr    int32
+	}{nr: int32(len(into))}
+	n, _, errno := syscall.Syscall6(unix.SYS_PTRACE, ptracePeekSiginfo, uintptr(tid), uintptr(unsafe.Pointer(&args)), uintptr(unsafe.Pointer(&into[0])), 0, 0)
+	if errno != 0 {
+		return 0
+	}
+	return int(n)
+}
+
 func errnoErr(errno syscall.Errno) error {
 	switch errno {
 	case 0:

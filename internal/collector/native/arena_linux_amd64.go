@@ -92,7 +92,7 @@ func (p *process) mapArena(r *remote, lo, hi, size uint64) (*arena, error) {
 	if !ok {
 		return nil, fmt.Errorf("make room for stubs: no %d MiB free within 2 GiB of 0x%x", size>>20, lo)
 	}
-	got, err := r.mmap(at, size, unix.PROT_READ|unix.PROT_EXEC, arenaFlags, -1)
+	got, err := r.reserve(at, size, unix.PROT_READ|unix.PROT_EXEC, arenaFlags, -1)
 	if err != nil {
 		return nil, fmt.Errorf("map %d MiB for stubs at 0x%x: %w", size>>20, at, err)
 	}

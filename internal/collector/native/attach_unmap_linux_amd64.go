@@ -2,6 +2,7 @@ package native
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/strobe-debug/strobe/internal/ring"
@@ -28,6 +29,9 @@ func (t *target) unmapAll(ctx context.Context) {
 				done, err = p.unmap(gone)
 				return err
 			})
+			if errors.Is(err, errSealed) { // what is mapped stays
+				continue
+			}
 			if err != nil && !p.endedBefore(err) {
 				t.log.Info("unmap agent", "pid", p.pid, "err", err)
 			}
@@ -86,6 +90,9 @@ func (p *process) unmap(gone map[*thread]bool) (bool, error) {
 	}
 	if left {
 		return false, nil
+	}
+	if err := p.sealedThread(th.tid); err != nil { // just now
+		return false, err
 	}
 	r, err := begin(p.t.tracer, th.tid, p.gadget)
 	if err != nil {

@@ -1,13 +1,16 @@
 package native
 
 import (
+	"debug/elf"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync/atomic"
 	"syscall"
 	"time"
 
+	"github.com/strobe-debug/strobe/internal/ptrace"
 	"github.com/strobe-debug/strobe/internal/ring"
 	"golang.org/x/sys/unix"
 )
@@ -54,11 +57,33 @@ func (p *process) inject(r *remote) error {
 		return err
 	}
 	for i, count := range ringCounts {
-		if err = p.mapRegion(r, count, p.regionHint(maps), false); !errors.Is(err, syscall.ENOMEM) || i == len(ringCounts)-1 {
+		last := i == len(ringCounts)-1
+		if count > lockedRings && !last && locksMemory(r.tid) {
+			continue
+		}
+		err = p.mapRegion(r, count, p.regionHint(maps), false)
+		if !errors.Is(err, syscall.ENOMEM) && !errors.Is(err, syscall.EAGAIN) || last { // the latter where locked memory is limited
 			break
 		}
 	}
 	return err
+}
+
+// lockedRings is how many a process gets that may lock all its memory: what it has of ours by then is locked with it.
+const lockedRings = 64
+
+// locksMemory reports whether a process's program may lock all its memory later.
+func locksMemory(tid int) bool {
+	if ptrace.StatusField(tid, "VmLck") != "0 kB" { // it has, and reserve knows
+		return false
+	}
+	f, err := elf.Open(fmt.Sprintf("/proc/%d/exe", tid))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	syms, err := f.DynamicSymbols()
+	return err == nil && slices.ContainsFunc(syms, func(s elf.Symbol) bool { return s.Name == "mlockall" })
 }
 
 // regionHint is where the shared region should be: far from where libraries and stacks grow.
@@ -110,9 +135,9 @@ func (p *process) mapRegion(r *remote, rings int, at uint64, fixed bool) error {
 	} else if at != 0 {
 		flags |= unix.MAP_FIXED_NOREPLACE
 	}
-	addr, err := r.mmap(at, uint64(size), unix.PROT_READ|unix.PROT_WRITE, flags, int64(fd))
+	addr, err := r.reserve(at, uint64(size), unix.PROT_READ|unix.PROT_WRITE, flags, int64(fd))
 	if err != nil && !fixed {
-		addr, err = r.mmap(0, uint64(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_NORESERVE, int64(fd))
+		addr, err = r.reserve(0, uint64(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_NORESERVE, int64(fd))
 	}
 	if err != nil {
 		unix.Munmap(mem)

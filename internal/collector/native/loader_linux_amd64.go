@@ -4,13 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"fmt"
-	"os"
 
 	"github.com/strobe-debug/strobe/internal/ptrace"
 	"github.com/strobe-debug/strobe/internal/ring"
 	"github.com/strobe-debug/strobe/internal/symbol"
-	"golang.org/x/sys/unix"
 )
 
 // loader is what is known of a process's dynamic linker.
@@ -352,17 +349,4 @@ func (p *process) equip(ctx context.Context) error {
 		}
 	}
 	return p.t.tracer.Do(ctx, p.dropBreak)
-}
-
-// sealed says why system calls must not be made in the process: its seccomp filter may end it for one that it does not make itself.
-func (p *process) sealed() error {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.pid))
-	if err != nil {
-		return nil
-	}
-	_, rest, found := bytes.Cut(b, []byte("\nSeccomp:\t"))
-	if !found || len(rest) == 0 || rest[0] == '0' {
-		return nil
-	}
-	return fmt.Errorf("it runs under a seccomp filter, which may not allow what Strobe has to do in it: %w", unix.EPERM)
 }

@@ -102,13 +102,14 @@ type thread struct {
 	tid     int
 	p       *process
 	stopped bool
-	vforks  bool                                 // it waits for its vfork child, where nothing but death stops it
-	named   bool                                 // id is set
-	id      event.ThreadID                       // of the thread's exceptions
-	caught  *snapshot.Caught                     // the last signal of a crash that a handler took
-	seen    int64                                // process.changes when it was last let run
-	again   uint64                               // address of a syscall instruction that hideInterrupt sent it back to, until its next stop
-	was     ptrace.Regs                          // as they were before
+	vforks  bool             // it waits for its vfork child, where nothing but death stops it
+	named   bool             // id is set
+	id      event.ThreadID   // of the thread's exceptions
+	caught  *snapshot.Caught // the last signal of a crash that a handler took
+	seen    int64            // process.changes when it was last let run
+	again   *ptrace.Regs     // with which hide lets it go on, until its next stop
+	was     ptrace.Regs      // as they were before
+	remade  remade
 	watched [ptrace.DebugSlots]ptrace.DebugWatch // in its debug registers
 	step    *stepper                             // nil while it is not stepping
 	stepped bool                                 // it has been
@@ -291,6 +292,9 @@ func (p *process) inOne(fn func(r *remote) error) error {
 		return err
 	}
 	defer resume()
+	if err := p.sealedThread(th.tid); err != nil { // just now
+		return err
+	}
 	r, err := begin(p.t.tracer, th.tid, p.gadget)
 	if err != nil {
 		return err
@@ -316,17 +320,23 @@ var errAllBlocked = errors.New("every thread waits in a system call that cannot 
 // haltOne stops one thread and returns how to let it run again.
 func (p *process) haltOne() (*thread, func(), error) {
 	for _, th := range p.threads {
-		if th.stopped {
+		if th.stopped && !th.vforks && p.sealedThread(th.tid) == nil {
 			return th, func() {}, nil
 		}
 	}
 	var second, third *thread
+	why, free := error(nil), 0
 	for _, th := range p.threads {
 		nr, _, running := blockedPC(p.pid, th.tid)
+		if sealed := p.sealedThread(th.tid); sealed != nil {
+			why = sealed
+			continue
+		}
+		free++
 		switch {
 		case !running && cannotStop(th.tid, nr):
 		case running:
-			if resume, ok := p.halt(th); ok {
+			if resume, ok := p.halt(th); ok && !th.vforks {
 				return th, resume, nil
 			}
 		case !notRestarted[nr]:
@@ -339,9 +349,12 @@ func (p *process) haltOne() (*thread, func(), error) {
 		if th == nil {
 			continue
 		}
-		if resume, ok := p.halt(th); ok {
+		if resume, ok := p.halt(th); ok && !th.vforks {
 			return th, resume, nil
 		}
+	}
+	if free == 0 && why != nil {
+		return nil, nil, why
 	}
 	return nil, nil, errAllBlocked
 }
@@ -358,6 +371,9 @@ func (p *process) halt(th *thread) (resume func(), ok bool) {
 	s, err := ptrace.WaitStopFor(th.tid, haltWait)
 	for errors.Is(err, ptrace.ErrBusy) && !p.awaitsChild(th) {
 		s, err = ptrace.WaitStopFor(th.tid, haltWait)
+	}
+	if err == nil {
+		s, err = ptrace.FaultFirst(s)
 	}
 	if err != nil {
 		if s.Ended {
@@ -377,6 +393,7 @@ func (p *process) halt(th *thread) (resume func(), ok bool) {
 			ptrace.Cont(th.tid, 0)
 		}, true
 	}
+	th.vforks = s.Event == ptrace.EventVfork // what it is let run for now does not come to an end
 	p.t.tracer.Defer(s)
 	return func() {}, true
 }

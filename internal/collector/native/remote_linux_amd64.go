@@ -65,8 +65,7 @@ func begin(t *ptrace.Tracer, tid int, gadget uint64) (*remote, error) {
 // hideInterrupt makes a system call that our stop ended, and that the kernel does not restart by itself, be made again: the
 // program would see EINTR. Not where a signal ended it as well, whose handler the program may expect to have run.
 func hideInterrupt(tid int, regs ptrace.Regs) ptrace.Regs {
-	nr := int64(regs.Orig_rax)
-	if nr < 0 || int64(regs.Rax) != -int64(unix.EINTR) || !notRestarted[nr] || nr == unix.SYS_CONNECT || signalWaits(tid) {
+	if !interrupted(&regs) || signalWaits(tid) {
 		return regs
 	}
 	regs.Rip -= uint64(len(syscallInsn))
@@ -74,19 +73,36 @@ func hideInterrupt(tid int, regs ptrace.Regs) ptrace.Regs {
 	return regs
 }
 
-// signalWaits reports a signal that a thread will take when it runs.
-func signalWaits(tid int) bool {
+// interrupted reports a thread at the end of such a system call.
+func interrupted(regs *ptrace.Regs) bool {
+	nr := int64(regs.Orig_rax)
+	return nr >= 0 && int64(regs.Rax) == -int64(unix.EINTR) && notRestarted[nr] && nr != unix.SYS_CONNECT
+}
+
+// sigMasks reads masks of signals from a thread's status; false: it is gone.
+func sigMasks(tid int) (mask func(name string) uint64, ok bool) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", tid))
-	if err != nil {
-		return true
-	}
-	mask := func(name string) uint64 {
+	return func(name string) uint64 {
 		_, rest, _ := strings.Cut(string(b), name+":\t")
 		word, _, _ := strings.Cut(rest, "\n")
 		n, _ := strconv.ParseUint(word, 16, 64)
 		return n
-	}
-	return (mask("SigPnd")|mask("ShdPnd"))&^mask("SigBlk")&^mask("SigIgn") != 0
+	}, err == nil
+}
+
+// harmless are the signals that a program ignores which says nothing of them.
+const harmless = 1<<(unix.SIGCHLD-1) | 1<<(unix.SIGURG-1) | 1<<(unix.SIGWINCH-1) | 1<<(unix.SIGCONT-1)
+
+// signalWaits reports a signal that a thread will take when it runs.
+func signalWaits(tid int) bool {
+	mask, ok := sigMasks(tid)
+	return !ok || (mask("SigPnd")|mask("ShdPnd"))&^mask("SigBlk")&^mask("SigIgn")&^(harmless&^mask("SigCgt")) != 0
+}
+
+// ignores reports whether nothing comes of a signal.
+func ignores(tid int, sig syscall.Signal) bool {
+	mask, ok := sigMasks(tid)
+	return ok && (mask("SigIgn")|harmless&^mask("SigCgt"))&(1<<(sig-1)) != 0
 }
 
 // call makes one system call. Stops for other reasons are kept for the handler.
@@ -155,6 +171,25 @@ func (r *remote) done() error {
 		}
 	}
 	return ptrace.SetSigMask(r.tid, r.mask)
+}
+
+// reserve is mmap of much memory of which little will be used: where the program has all that it maps locked in memory (mlockall), that
+// stays out.
+func (r *remote) reserve(addr, size uint64, prot, flags int, fd int64) (uint64, error) {
+	if ptrace.StatusField(r.tid, "VmLck") == "0 kB" {
+		return r.mmap(addr, size, prot, flags, fd)
+	}
+	at, err := r.mmap(addr, size, unix.PROT_NONE, flags, fd) // nothing of it is brought into memory
+	if err != nil {
+		return 0, err
+	}
+	if _, err = r.call(unix.SYS_MUNLOCK, at, size); err == nil {
+		_, err = r.call(unix.SYS_MPROTECT, at, size, uint64(prot))
+	}
+	if err != nil {
+		r.call(unix.SYS_MUNMAP, at, size)
+	}
+	return at, err
 }
 
 func (r *remote) mmap(addr, size uint64, prot, flags int, fd int64) (uint64, error) {

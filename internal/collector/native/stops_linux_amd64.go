@@ -27,11 +27,11 @@ func (t *target) stopped(s ptrace.Stop) {
 	}
 	th.stopped = true
 	again := th.again
-	th.again = 0
+	th.again = nil
 	switch s.Event {
 	case 0:
-		if again != 0 {
-			th.interrupted(again)
+		if again != nil {
+			th.madeAgain(again)
 		}
 		if s.Signal == unix.SIGTRAP && t.stepTrap(th) {
 			return
@@ -207,6 +207,7 @@ func (t *target) signalStop(th *thread, s ptrace.Stop) {
 		t.deliverOutside(th, p, s.Signal)
 		return
 	}
+	p.hideIgnored(th, &regs, s.Signal)
 	t.resume(th, s.Signal)
 }
 

@@ -298,11 +298,21 @@ func (t *target) Stop(ctx context.Context, kill bool) error {
 	pids := t.PIDs()
 	t.released.Store(true)
 	t.runHeld(context.WithoutCancel(ctx))
+	if late := t.disarmAll(); late != nil {
+		t.warn("a thread that waits for its vfork child still watches memory: the process is let go when that is done")
+		go func() { <-late; t.untrace(pids) }()
+	} else {
+		t.untrace(pids)
+	}
+	t.finish(collector.ExitInfo{})
+	return bad
+}
+
+// untrace ends the tracing of processes that have nothing of ours any more.
+func (t *target) untrace(pids []int) {
 	t.tracer.Close() // the kernel detaches all threads, without stopping any
 	awaitUntraced(pids)
 	t.reapLater()
-	t.finish(collector.ExitInfo{})
-	return bad
 }
 
 func (t *target) kill(ctx context.Context) error {

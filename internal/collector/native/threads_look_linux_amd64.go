@@ -389,6 +389,9 @@ func (p *process) haltSoon(th *thread) (resume func(), ok bool) {
 	for n := 1; errors.Is(err, ptrace.ErrBusy) && n < haltWaits && taskState(p.pid, th.tid) != 'D'; n++ { // it waits for a CPU
 		s, err = ptrace.WaitStopFor(th.tid, haltWait)
 	}
+	if err == nil {
+		s, err = ptrace.FaultFirst(s)
+	}
 	if err != nil {
 		if s.Ended {
 			p.t.tracer.Defer(s)
@@ -402,6 +405,7 @@ func (p *process) haltSoon(th *thread) (resume func(), ok bool) {
 			ptrace.Cont(th.tid, 0)
 		}, true
 	}
+	th.vforks = s.Event == ptrace.EventVfork
 	p.t.tracer.Defer(s)
 	return func() {}, true
 }

@@ -1,0 +1,66 @@
+//go:build linux
+
+package acceptance
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/strobe-debug/strobe/internal/strobetest"
+)
+
+// vforking writes a variable after each vfork, until its standard input ends.
+const vforking = `#define _GNU_SOURCE
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+volatile long written;
+int main(int argc, char **argv)
+{
+	struct pollfd in = {0, POLLIN, 0};
+	int often = argc > 1;
+	write(1, "ready\n", 6);
+	while (poll(&in, 1, often ? 0 : 100) == 0) {
+		pid_t p = vfork();
+		if (!p) usleep(often ? 100 : 300000), _exit(0);
+		waitpid(p, 0, 0);
+		written++;
+	}
+	write(1, "wrong=0\n", 8);
+	return 0;
+}
+`
+
+// TestLetGoWhileItVforks lets a program go whose thread cannot be stopped just then, and has its debug registers set: a write that it makes
+// afterwards once ended it.
+func TestLetGoWhileItVforks(t *testing.T) {
+	strobetest.NeedPtrace(t)
+	s := strobetest.Start(t, nil)
+	p := startLoaded(t, strobetest.BuildSource(t, "c", "gcc-O1", "vforking", vforking))
+	var l strobetest.Launched
+	s.Call(t, "debug_launch", args{"pid": p.Process.Pid, "projectRoot": "/"}, &l)
+	s.Call(t, "debug_breakpoint", args{"sessionId": l.SessionID, "add": []any{args{"variable": "written"}}}, nil)
+	until(t, "a write", func() bool { return s.Count(t, l.SessionID, "variable_write", "") > 0 })
+	until(t, "a vfork", func() bool {
+		b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/syscall", p.Process.Pid))
+		return strings.HasPrefix(string(b), "58 ")
+	})
+	s.Stop(t, l.SessionID)
+	p.unnoticed(t)
+}
+
+// TestAttachWhileItVforks attaches to a program that makes nothing but vforks: a system call of ours in a thread that was to wait for its child
+// once kept both from going on, for ever.
+func TestAttachWhileItVforks(t *testing.T) {
+	strobetest.NeedPtrace(t)
+	s := strobetest.Start(t, nil)
+	p := startLoaded(t, strobetest.BuildSource(t, "c", "gcc-O1", "vforking", vforking), "often")
+	for range 10 {
+		var l strobetest.Launched
+		s.Call(t, "debug_launch", args{"pid": p.Process.Pid, "projectRoot": "/"}, &l)
+		s.Stop(t, l.SessionID)
+	}
+	p.unnoticed(t)
+}
