@@ -159,7 +159,10 @@ func (d *dataPoint) resolve(pic *snapshot.Picture, pt *point, view *snapshot.Fra
 	if err != nil {
 		return exprFault("variable", pt.Variable, err)
 	}
-	if d.typ = e.Type().Symbol(); d.typ == nil || !e.InMemory() {
+	if e.IsBitField() {
+		return fault.New(fault.ValidationError, "Watch the struct that it is in, if that has at most 32 bytes.", "%q is a bit-field: it has no address of its own", pt.Variable)
+	}
+	if d.typ = e.Type().Target(); d.typ == nil || !e.InMemory() {
 		return fault.New(fault.ValidationError, "Name a variable, a member, an element or what a pointer leads to.", "%q has no place in memory", pt.Variable)
 	}
 	addr, ok, err := e.Addr(view.Env())
