@@ -22,6 +22,10 @@ bool plain;
 int grid[2][3] = {{1, 2, 3}, {4, 5, 6}};
 char text[16] = "hello", full[4] = {'a', 'b', 'c', 'd'};
 short row[3] = {1, 2, 3};
+int (*rows)[3] = grid;
+std::string words = "two words";
+struct Node { int id; char c; } nodes[2] = {{1, 'a'}, {2, 'b'}};
+__int128 big = (__int128)1 << 100;
 std::map<std::string, int> counts = {{"one", 1}};
 int main() { while (!done) usleep(1000); }
 `
@@ -61,6 +65,17 @@ func TestMemoryAsShown(t *testing.T) {
 		{"full", "char[4]", nil, `"abcd"`},
 		{"row", "short[3]", []int{7, -8, 9}, "[7,-8,9]"},
 		{"row", "short[3]", []int{7, 8}, "VALIDATION_ERROR"},
+		{"grid", "int[2][3]", nil, "[[1,2,3],[4,5,6]]"},
+		{"grid", "int[2][3]", [][]int{{6, 5, 4}, {3, 2, 1}}, "[[6,5,4],[3,2,1]]"},
+		{"grid", "int[2][3]", [][]int{{1, 2, 3}, {4, 5, 6}}, "[[1,2,3],[4,5,6]]"},
+		{"grid", "int[2][x]", nil, "VALIDATION_ERROR"},
+		{"grid", "[[i32; 3]; 2]", nil, "[[1,2,3],[4,5,6]]"},
+		{"nodes", "struct Node[2]", nil, `[{"id":1,"c":"a"},{"id":2,"c":"b"}]`},
+		{"words", "std::string", nil, `"two words"`},
+		{"big", "__int128", nil, "1267650600228229401496703205376"},
+		{"big", "u128", "0xffffffffffffffffffffffffffffffff", "340282366920938463463374607431768211455"},
+		{"big", "", "-170141183460469231731687303715884105728", "-170141183460469231731687303715884105728"},
+		{"big", "", "170141183460469231731687303715884105728", "VALIDATION_ERROR"},
 		{"row", "short[3]", []int{7, 8, 70000}, "VALIDATION_ERROR"},
 	} {
 		target, action := args{"variable": c.name}, "read"
@@ -73,6 +88,14 @@ func TestMemoryAsShown(t *testing.T) {
 		if got := one(action, target); string(got.Value)+got.Error != c.want && (got.Error == "" || !strings.HasPrefix(got.Error, c.want)) {
 			t.Errorf("%s %s %v: %s %s, want %s", action, c.name, c.value, got.Value, got.Error, c.want)
 		}
+	}
+	for e, want := range map[string]string{"*(int (*)[3])&grid[1]": "[4,5,6]", "((int (*)[3])rows)[1][2]": "6", "&words": `"` + at("words") + `"`, "&grid[1][1]": `"0x`} {
+		if got := one("read", args{"expression": e}); !strings.HasPrefix(string(got.Value), want) {
+			t.Errorf("%s: %s %s, want %s", e, got.Value, got.Error, want)
+		}
+	}
+	if got, whole := one("read", args{"address": at("rows"), "type": "int (*)[3]"}), at("grid"); string(got.Value) != `"`+whole+`"` {
+		t.Errorf("an int (*)[3] is %s %s, want %s", got.Value, got.Error, whole)
 	}
 	if got := one("read", args{"variable": "grid"}); got.Type != "int[2][3]" || string(got.Value) != "[[1,2,3],[4,5,6]]" {
 		t.Errorf("grid is %+v, want an int[2][3]", got)

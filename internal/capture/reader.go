@@ -91,6 +91,7 @@ func (r *Reader) Parts(t *symbol.Type, lang symbol.Language, b []byte, gone []bo
 	}
 	arg := f.lay.Args[0]
 	arg.Indirect, arg.Walk, arg.Off, arg.Pieces = false, 0, 0, nil
+	arg.Gather = overlayAt >> 32 &^ (1 << 31) // what its walk finds belongs to what lies there
 	for i := 0; i < len(b); {
 		n := i + 1
 		for n < len(b) && gone[n] == gone[i] {

@@ -8,7 +8,8 @@ type insn struct {
 	rex    byte // 0: none
 	data16 bool
 	addr32 bool
-	rep    byte   // 0xf3, 0xf2 or 0
+	rep    byte // 0xf3, 0xf2 or 0
+	locked bool
 	base   uint64 // of the segment
 	op     byte   // the opcode's last byte
 	size   int    // of a general operand that is not a byte: 2, 4, 8
@@ -69,7 +70,9 @@ func (m *Machine) step() {
 			in.addr32 = true
 		case 0xf2, 0xf3:
 			in.rep = c
-		case 0xf0, 0x2e, 0x36, 0x3e, 0x26: // nobody else is there, and these segments start at 0
+		case 0xf0: // nobody else is there
+			in.locked = true
+		case 0x2e, 0x36, 0x3e, 0x26: // these segments start at 0
 		case 0x64:
 			in.base = m.FSBase
 		case 0x65:

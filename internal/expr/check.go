@@ -58,7 +58,7 @@ func Check(s *Syntax, scope Scope) (*Expr, error) {
 			return nil, unsupported(s.root.pos, "Ask for its members one by one.", "%s is in registers as a whole", s.slice(s.root))
 		}
 	}
-	if t, ok := c.textOf(o); ok && o.typ.kind != KindText {
+	if t, ok := c.textOf(o); ok && o.typ.kind != KindText && !(s.root.kind == astUnary && s.root.text == "&" && o.typ.pointee().kind == KindObject) {
 		e.text = t
 	}
 	if cost := e.cost(); cost > maxCost {

@@ -358,6 +358,26 @@ func (c *checker) cast(o *operand, t *Type, n *ast) (*operand, error) {
 
 // typeOf finds a type by its name as written.
 func (c *checker) typeOf(n *typeName) (*Type, error) {
+	if n.of != nil {
+		e, err := c.typeOf(n.of)
+		if err != nil {
+			return nil, err
+		}
+		t, err := arrayOf(n, e, n.dims)
+		for range min(n.ptrs, 8) {
+			t = pointerTo(t)
+		}
+		return t, err
+	}
+	if n.ref {
+		if sym, ok := c.scope.TypeNamed("&" + n.name); ok { // &str
+			t := newType(sym)
+			for range min(n.ptrs, 8) - 1 {
+				t = pointerTo(t)
+			}
+			return t, nil
+		}
+	}
 	var t *Type
 	switch b, ok := builtinName(n.name); {
 	case ok && c.rust && n.name == "char":
@@ -378,5 +398,28 @@ func (c *checker) typeOf(n *typeName) (*Type, error) {
 	for range min(n.ptrs, 8) {
 		t = pointerTo(t)
 	}
+	if n.outer > 0 {
+		var err error
+		if t, err = arrayOf(n, t, n.dims); err != nil {
+			return nil, err
+		}
+	}
+	for range min(n.outer, 8) {
+		t = pointerTo(t)
+	}
 	return t, nil
+}
+
+// arrayOf makes an array type.
+func arrayOf(n *typeName, elem *Type, dims []int64) (*Type, error) {
+	sym := elem.Target()
+	if sym == nil || sym.Strip().Size <= 0 {
+		return nil, errorAt(n.pos, "", "%s has no size", elem)
+	}
+	for i := len(dims) - 1; i >= 0; i-- {
+		if sym = symbol.MadeArray(sym, dims[i]); sym.Size < 0 {
+			return nil, errorAt(n.pos, "", "no memory holds so many of %s", elem)
+		}
+	}
+	return newType(sym), nil
 }

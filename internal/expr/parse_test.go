@@ -26,7 +26,7 @@ func TestParseErrors(t *testing.T) {
 		{"a->5x", 4, "expected the end of the expression, found 'x'"},
 		{"a ? b", 5, "expected ':' of the conditional expression, the expression ends here"},
 		{"a = 1", 2, "assignment is not possible here"},
-		{"a; b", 1, "unexpected ';'"},
+		{"a; b", 1, "expected the end of the expression, found ';'"},
 		{"f(x)", 1, "a call is not possible here"},
 		{"a < b < c", 6, "comparisons cannot be chained"},
 		{"'a", 0, "expected ' behind one character"},

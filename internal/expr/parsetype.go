@@ -25,7 +25,7 @@ func (p *parser) castType() (*typeName, error) {
 	if !p.lex.rust && rustTypes[t.name] { // a name that a C program may have for a variable
 		builtin = false
 	}
-	sure := builtin || t.ptrs > 0 || t.sure
+	sure := builtin || t.ptrs > 0 || t.sure || t.outer > 0
 	if !sure && strings.Contains(t.name, " ") {
 		*p = saved
 		return nil, nil
@@ -101,8 +101,57 @@ func (p *parser) typeName() (*typeName, error) {
 			return nil, err
 		}
 	}
-	return t, nil
+	return t, p.arrayType(t)
 }
+
+// arrayType reads what makes a type one of a pointer to an array: (*)[2][3].
+func (p *parser) arrayType(t *typeName) error {
+	if !p.is("(") {
+		return nil
+	}
+	if err := p.advance(); err != nil {
+		return err
+	}
+	for p.is("*") {
+		t.outer++
+		if err := p.advance(); err != nil {
+			return err
+		}
+	}
+	if t.outer == 0 {
+		return p.unexpected("'*'")
+	}
+	if err := p.expect(")", " behind the '*'"); err != nil {
+		return err
+	}
+	for p.is("[") {
+		if err := p.advance(); err != nil {
+			return err
+		}
+		if p.tok.kind != tokInt || p.tok.num == 0 || p.tok.num > maxDim {
+			return errorAt(p.tok.pos, "Write it as int (*)[16].", "this is no number of elements")
+		}
+		if t.dims = append(t.dims, int64(p.tok.num)); len(t.dims) > maxDims {
+			return errorAt(p.tok.pos, "Ask for a part of it.", "an array has at most %d dimensions", maxDims)
+		}
+		if err := p.advance(); err != nil {
+			return err
+		}
+		if err := p.expect("]", " behind the number of elements"); err != nil {
+			return err
+		}
+	}
+	if len(t.dims) == 0 {
+		return p.unexpected("'['")
+	}
+	return nil
+}
+
+// Bounds of arrays that an expression names.
+const (
+	maxDims = 8
+	maxDim  = 1 << 40
+)
 
 // typeWord reads the rest of a name in a type: ::more and <arguments>.
 func (p *parser) typeWord(w string) (string, error) {
@@ -134,11 +183,16 @@ func (p *parser) typeWord(w string) (string, error) {
 	}
 }
 
-// rustType reads what follows "as": *const T, *mut T, &T, or a name.
+// rustType reads what follows "as": *const T, *mut T, &T, [T; 4], or a name.
 func (p *parser) rustType() (*typeName, error) {
-	pos, ptrs := p.tok.pos, 0
+	if p.depth++; p.depth > maxDepth {
+		return nil, errorAt(p.tok.pos, "", "the type is nested too deep")
+	}
+	defer func() { p.depth-- }()
+	pos, ptrs, ref := p.tok.pos, 0, false
 	for p.is("*") || p.is("&") {
 		star := p.is("*")
+		ref = !star && !ref
 		if err := p.advance(); err != nil {
 			return nil, err
 		}
@@ -150,6 +204,9 @@ func (p *parser) rustType() (*typeName, error) {
 			return nil, p.unexpected("const or mut behind '*'")
 		}
 		ptrs++
+	}
+	if p.is("[") && p.lex.rust {
+		return p.rustArray(pos, ptrs)
 	}
 	if p.tok.kind != tokName {
 		return nil, p.unexpected("a type behind 'as'")
@@ -167,7 +224,7 @@ func (p *parser) rustType() (*typeName, error) {
 			return nil, err
 		}
 	}
-	t := &typeName{pos: pos, name: w, ptrs: ptrs}
+	t := &typeName{pos: pos, name: w, ptrs: ptrs, ref: ref}
 	for p.is("*") && ptrs == 0 && p.starEndsType() { // x as Node*, for those used to C
 		t.ptrs++
 		if err := p.advance(); err != nil {
@@ -175,6 +232,28 @@ func (p *parser) rustType() (*typeName, error) {
 		}
 	}
 	return t, nil
+}
+
+// rustArray reads [T; 4].
+func (p *parser) rustArray(pos, ptrs int) (*typeName, error) {
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	of, err := p.rustType()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.expect(";", " behind the type of the elements"); err != nil {
+		return nil, err
+	}
+	if p.tok.kind != tokInt || p.tok.num == 0 || p.tok.num > maxDim {
+		return nil, errorAt(p.tok.pos, "Write it as [u8; 16].", "this is no number of elements")
+	}
+	t := &typeName{pos: pos, name: "[]", ptrs: ptrs, dims: []int64{int64(p.tok.num)}, of: of}
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	return t, p.expect("]", " behind the number of elements")
 }
 
 // starEndsType tells "x as T*" from the product "x as T * y".

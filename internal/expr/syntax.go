@@ -46,10 +46,14 @@ type ast struct {
 
 // typeName is a type as it was written.
 type typeName struct {
-	pos  int
-	name string // "unsigned long", "ns::T<int>", without struct, class, union, enum, const
-	ptrs int    // how many * or & stand around it
-	sure bool   // it was written with a word that only types have, such as struct
+	pos   int
+	name  string    // "unsigned long", "ns::T<int>", without struct, class, union, enum, const
+	ptrs  int       // how many * or & stand around it
+	dims  []int64   // of an array of that
+	outer int       // pointers to the array
+	ref   bool      // Rust: it was written with one &
+	of    *typeName // Rust: it is an array of dims[0] of that
+	sure  bool      // it was written with a word that only types have, such as struct
 }
 
 // Names returns the variable names that the expression uses, specials such as $return included, each

@@ -43,6 +43,36 @@ func (t *Type) Signed() bool { return t.signed }
 // language made: a literal's, a cast's to a built-in type, &x's.
 func (t *Type) Symbol() *symbol.Type { return t.sym }
 
+// Target is Symbol, with one made for types that the language made; nil for those without a value.
+func (t *Type) Target() *symbol.Type {
+	if t.sym != nil {
+		return t.sym
+	}
+	enc := symbol.EncUnsigned
+	switch t.kind {
+	case KindPointer:
+		if t.elem == nil {
+			return symbol.MadePointer(nil)
+		}
+		return symbol.MadePointer(t.elem.Target())
+	case KindBool:
+		enc = symbol.EncBool
+	case KindFloat:
+		enc = symbol.EncFloat
+	case KindChar:
+		if enc = symbol.EncUTF; t == typeChar {
+			enc = symbol.EncSignedChar
+		}
+	case KindInt:
+		if t.signed {
+			enc = symbol.EncSigned
+		}
+	default:
+		return nil
+	}
+	return symbol.MadeBase(t.name, enc, t.size)
+}
+
 // String returns the name for messages.
 func (t *Type) String() string {
 	switch {
@@ -224,7 +254,8 @@ var builtinTypes = map[string]*Type{
 	"uintptr_t": intType(8, false, "uintptr_t"),
 	"i8":        intType(1, true, "i8"), "u8": intType(1, false, "u8"), "i16": intType(2, true, "i16"), "u16": intType(2, false, "u16"),
 	"i32": intType(4, true, "i32"), "u32": intType(4, false, "u32"), "i64": intType(8, true, "i64"), "u64": intType(8, false, "u64"),
-	"isize": intType(8, true, "isize"), "usize": typeUsize,
+	"isize": intType(8, true, "isize"), "usize": typeUsize, "i128": intType(16, true, "i128"), "u128": intType(16, false, "u128"),
+	"__int128": intType(16, true, "__int128"), "unsigned __int128": intType(16, false, "unsigned __int128"), "__int128 unsigned": intType(16, false, "unsigned __int128"),
 }
 
 func intType(size int64, signed bool, name string) *Type {
@@ -233,7 +264,7 @@ func intType(size int64, signed bool, name string) *Type {
 
 // rustTypes are Rust's names for numbers, which are free names in C.
 var rustTypes = map[string]bool{"i8": true, "u8": true, "i16": true, "u16": true, "i32": true, "u32": true, "i64": true, "u64": true,
-	"isize": true, "usize": true, "f32": true, "f64": true}
+	"isize": true, "usize": true, "i128": true, "u128": true, "f32": true, "f64": true}
 
 // builtinName finds a built-in type by its words in any order, with std:: or without.
 func builtinName(name string) (*Type, bool) {

@@ -81,10 +81,14 @@ func (s *scene) assignments(t *collector.InspectTarget) ([]assignment, error) {
 		if t.Type == "" {
 			return nil, fault.New(fault.ValidationError, "Give type.", "a value at an address needs a type to be written as")
 		}
-		if base, rest, array := strings.Cut(strings.TrimSpace(t.Type), "["); array {
+		if base, rest, array := strings.Cut(strings.TrimSpace(t.Type), "["); array && base != "" && !strings.ContainsAny(base, "(<") && !strings.Contains(rest, "[") {
 			return s.toArray(t, strings.TrimSpace(base), rest)
 		}
-		src = fmt.Sprintf("*(%s *)0x%x", t.Type, t.Address)
+		to, err := pointerTo(t.Type)
+		if err != nil {
+			return nil, err
+		}
+		src = fmt.Sprintf("*(%s)0x%x", to, t.Address)
 	}
 	return s.assign(src, t.Set, 0)
 }

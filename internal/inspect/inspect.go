@@ -189,9 +189,21 @@ func (s *scene) eval(src string) (collector.Reading, error) {
 
 // typed reads a value of a named type; T[n] is n of them, one behind the other.
 func (s *scene) typed(addr uint64, name string) (collector.Reading, error) {
+	if s.language() == symbol.LangRust {
+		if t, ok := s.TypeNamed(strings.TrimSpace(name)); ok && t.Strip().Size > 0 { // &str, (u8, u32)
+			return s.object(addr, t)
+		}
+		if strings.HasPrefix(strings.TrimSpace(name), "[") || strings.HasPrefix(strings.TrimSpace(name), "&") {
+			return s.eval(fmt.Sprintf("*(0x%x as *const %s)", addr, name))
+		}
+	}
 	base, rest, array := strings.Cut(strings.TrimSpace(name), "[")
-	if !array {
-		return s.eval(fmt.Sprintf("*(%s *)0x%x", base, addr))
+	if !array || strings.Contains(rest, "[") || strings.ContainsAny(base, "(<;") || base == "" {
+		src, err := pointerTo(name)
+		if err != nil {
+			return collector.Reading{}, err
+		}
+		return s.eval(fmt.Sprintf("*(%s)0x%x", src, addr))
 	}
 	n, err := arrayLength(name, rest)
 	if err != nil {
@@ -215,6 +227,44 @@ func (s *scene) typed(addr uint64, name string) (collector.Reading, error) {
 	}
 	out.Value = value.NewArray(elems, n-len(elems))
 	return out, nil
+}
+
+// object reads a value of a type of the program.
+func (s *scene) object(addr uint64, t *symbol.Type) (collector.Reading, error) {
+	if b := make([]byte, 1); s.Read(addr, b) != nil {
+		return collector.Reading{}, fault.New(fault.ReadFailed, "Check the address.", "0x%x cannot be read", addr)
+	}
+	if s.reader == nil {
+		s.reader = capture.NewReader(s, s.depth, s.functionAt)
+	}
+	return collector.Reading{Address: fmt.Sprintf("0x%x", addr), Type: t.String(), Value: s.reader.Object(t, s.language(), addr)}, nil
+}
+
+// pointerTo spells a pointer to a type that is named as C or Rust do: int[2][3], int (*)[3], [u8; 4].
+func pointerTo(name string) (string, error) {
+	bad := fault.New(fault.ValidationError, "Write it as int[16], int[2][3] or [u8; 4].", "type %q is not understood", name)
+	base, dims := strings.TrimSpace(name), ""
+	for strings.HasPrefix(base, "[") && strings.HasSuffix(base, "]") {
+		i := strings.LastIndexByte(base, ';')
+		if i < 0 {
+			return "", bad
+		}
+		n := strings.TrimSpace(base[i+1 : len(base)-1])
+		base, dims = strings.TrimSpace(base[1:i]), dims+"["+n+"]"
+	}
+	if i := strings.Index(base, "(*"); i >= 0 && dims == "" {
+		return base[:i] + "(*" + base[i+1:], nil
+	}
+	if i := strings.IndexByte(base, '['); i >= 0 && dims == "" {
+		base, dims = strings.TrimSpace(base[:i]), base[i:]
+	}
+	if dims == "" {
+		return base + " *", nil
+	}
+	if base == "" || strings.Contains(dims, "[]") {
+		return "", bad
+	}
+	return base + " (*)" + dims, nil
 }
 
 // arrayLength reads what follows the [ of a type's name.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -221,7 +222,7 @@ func encodeArray(t *symbol.Type, raw json.RawMessage) ([]byte, error) {
 func encodeInt(raw json.RawMessage, size int, signed bool) ([]byte, error) {
 	text := strings.Trim(string(raw), `"`)
 	if size > 8 {
-		return nil, fault.New(fault.Unsupported, "Write it in two parts by address.", "a %d-byte integer cannot be written", size)
+		return encodeWide(raw, text, size, signed)
 	}
 	bits := 8 * size
 	if n, err := strconv.ParseInt(text, 0, 64); err == nil && (signed || n < 0) {
@@ -238,6 +239,25 @@ func encodeInt(raw json.RawMessage, size int, signed bool) ([]byte, error) {
 		return nil, badValue(nil, raw, fmt.Sprintf("it does not fit %d bytes", size))
 	}
 	return little(n, size), nil
+}
+
+// encodeWide is encodeInt for more than 64 bits.
+func encodeWide(raw json.RawMessage, text string, size int, signed bool) ([]byte, error) {
+	n, ok := new(big.Int).SetString(text, 0)
+	if !ok {
+		return nil, badValue(nil, raw, "it is no integer")
+	}
+	limit := new(big.Int).Lsh(big.NewInt(1), uint(8*size))
+	half := new(big.Int).Rsh(limit, 1)
+	if signed && (n.Cmp(half) >= 0 || n.Cmp(new(big.Int).Neg(half)) < 0) || !signed && (n.Sign() < 0 || n.Cmp(limit) >= 0) {
+		return nil, badValue(nil, raw, fmt.Sprintf("it does not fit %d bytes", size))
+	}
+	if n.Sign() < 0 {
+		n.Add(n, limit)
+	}
+	b := n.FillBytes(make([]byte, size))
+	slices.Reverse(b)
+	return b, nil
 }
 
 func little(v uint64, size int) []byte {

@@ -34,7 +34,10 @@ func word(b []byte, i int) uint64 {
 // library shows an object of a library type by the node that its walk made.
 func (r *renderer) library(t *Type, v view, depth int) Value {
 	b, state := r.words(t, v)
-	if state == chunkMissing && v.addr == 0 { // in registers, and not all of it is there
+	for i := range v.pieces {
+		if v.pieces[i].Chunk != PieceMissing { // in registers, and not all of it is there
+			continue
+		}
 		for at := range min(t.Size, 64) {
 			if r.state(v.at(at)) == chunkMissing {
 				return OptimizedOut

@@ -1,15 +1,12 @@
 package native
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
 
-	"github.com/strobe-debug/strobe/internal/capture"
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/event"
 	"github.com/strobe-debug/strobe/internal/fault"
@@ -41,8 +38,8 @@ type dataSlots struct {
 
 	known atomic.Bool // an access was described: what that needs has been read
 
-	mu  sync.Mutex // leaf
-	old map[*point][]byte
+	mu  sync.Mutex // held while an access is judged: those of other threads come after it
+	old map[*point]*lastValue
 }
 
 // clone is the same for a forked child.
@@ -52,7 +49,11 @@ func (s *dataSlots) clone() *dataSlots {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return &dataSlots{watches: s.watches, points: s.points, old: maps.Clone(s.old)}
+	out := &dataSlots{watches: s.watches, points: s.points, old: map[*point]*lastValue{}}
+	for pt, v := range s.old {
+		out.old[pt] = &lastValue{b: v.b}
+	}
+	return out
 }
 
 // start returns where a point's registers watch from.
@@ -65,8 +66,8 @@ func (s *dataSlots) start(pt *point) (uint64, bool) {
 	return 0, false
 }
 
-// was returns the value that was seen last.
-func (s *dataSlots) was(pt *point) []byte {
+// was returns the value that was told last.
+func (s *dataSlots) was(pt *point) *lastValue {
 	if s == nil {
 		return nil
 	}
@@ -158,7 +159,10 @@ func (d *dataPoint) resolve(pic *snapshot.Picture, pt *point, view *snapshot.Fra
 	if err != nil {
 		return exprFault("variable", pt.Variable, err)
 	}
-	if d.typ = e.Type().Symbol(); d.typ == nil || !e.InMemory() {
+	if e.IsBitField() {
+		return fault.New(fault.ValidationError, "Watch the struct that it is in, if that has at most 32 bytes.", "%q is a bit-field: it has no address of its own", pt.Variable)
+	}
+	if d.typ = e.Type().Target(); d.typ == nil || !e.InMemory() {
 		return fault.New(fault.ValidationError, "Name a variable, a member, an element or what a pointer leads to.", "%q has no place in memory", pt.Variable)
 	}
 	addr, ok, err := e.Addr(view.Env())
@@ -247,7 +251,7 @@ func countSlots(points []*point) error {
 
 // applyData makes the debug registers of a process's threads what the data breakpoints want. probeMu is held.
 func (t *target) applyData(ctx context.Context, p *process) error {
-	want, have := &dataSlots{old: map[*point][]byte{}}, p.data.Load()
+	want, have := &dataSlots{old: map[*point]*lastValue{}}, p.data.Load()
 	n := 0
 	for _, pt := range t.points {
 		d := pt.data
@@ -277,7 +281,7 @@ func (t *target) applyData(ctx context.Context, p *process) error {
 		if was := have.was(pt); was != nil { // a write may have been met and not yet described
 			want.old[pt] = was
 		} else if p.mem.Read(at.addr, b) == nil {
-			want.old[pt] = b
+			want.old[pt] = &lastValue{b: b}
 		}
 	}
 	if n == 0 && have == nil {
@@ -346,7 +350,7 @@ func (t *target) dataMet(th *thread, p *process, regs *ptrace.Regs) bool {
 	if len(points) == 0 && th.step != nil { // its own
 		return false
 	}
-	c := &pause{th: th, p: p, seen: p.pictured(th, regs, true)}
+	c := &pause{th: th, p: p, seen: p.pictured(th, regs, true), flags: regs.Eflags, alone: len(p.allThreads()) == 1}
 	if t.noted(c, s, points) {
 		t.resume(th, 0)
 		return true
@@ -369,9 +373,9 @@ func (t *target) noted(c *pause, s *dataSlots, points []*point) bool {
 	at := t.rt.clock.Now()
 	look := &pauseLook{t: t, c: c, pic: snapshot.New(v)}
 	for _, pt := range points {
-		if members := t.access(c, s, look, pt); members != nil {
-			if b, err := c.payload(members); err == nil {
-				t.pend(at, event.Event{Kind: event.VariableWrite, Thread: t.idOf(c), Payload: b})
+		for _, w := range t.access(c, s, look, pt) {
+			if b, err := w.c.payload(w.members); err == nil {
+				t.pend(at, event.Event{Kind: event.VariableWrite, Thread: t.idOf(w.c), Payload: b})
 			}
 		}
 	}
@@ -397,55 +401,15 @@ func (t *target) accessed(c *pause, s *dataSlots, points []*point) {
 
 // ownAccess puts one access on the timeline. False: nothing changed, and only changes were asked for.
 func (t *target) ownAccess(c *pause, s *dataSlots, look *pauseLook, pt *point) bool {
-	members := t.access(c, s, look, pt)
-	if members == nil {
+	told := t.access(c, s, look, pt)
+	if len(told) == 0 {
 		return false
 	}
 	t.Flush(context.Background())
-	t.pointEvent(event.VariableWrite, c, members)
+	for _, w := range told {
+		t.pointEvent(event.VariableWrite, w.c, w.members)
+	}
 	return true
-}
-
-// access counts one access and describes it; nil: nothing changed, and only changes were asked for.
-func (t *target) access(c *pause, s *dataSlots, look *pauseLook, pt *point) map[string]any {
-	d := pt.data
-	addr, ok := s.start(pt)
-	if !ok {
-		addr = d.addr
-	}
-	now := make([]byte, d.size)
-	err := c.p.mem.Read(addr, now)
-	s.mu.Lock()
-	old := s.old[pt]
-	s.old[pt] = now
-	s.mu.Unlock()
-	if pt.gone.Load() || err != nil || bytes.Equal(old, now) && !pt.Reads {
-		return nil
-	}
-	if pic, err := look.picture(); err == nil && d.cfa != 0 && (c.th.tid == d.tid || c.p != d.p) && !d.stands(pic, c) {
-		if c.p == d.p {
-			t.frameGone(c, pt)
-		}
-		return nil
-	}
-	pt.hits.Add(1)
-	members := map[string]any{"breakpointId": pt.ID, "variable": pt.Variable, "access": "write"}
-	if bytes.Equal(old, now) {
-		members["access"] = "read"
-	}
-	if pic, err := look.picture(); err == nil {
-		r := capture.NewReader(pic.Mem, 1, nil)
-		if old != nil {
-			members["oldValue"] = r.Bytes(d.typ, d.lang, old)
-		}
-		members["newValue"] = r.Bytes(d.typ, d.lang, now)
-		c.seen.Behind = true // the trap comes behind the instruction
-		top, lines := c.where(pic, dataFrames, false)
-		c.seen.Behind = false
-		c.Function, c.File, c.Line = top.Function, top.File, top.Line
-		members["backtrace"] = lines
-	}
-	return members
 }
 
 const dataFrames = 8

@@ -25,6 +25,9 @@ type pause struct {
 	seen *snapshot.Thread // its registers, with rip at the place in the program's own code
 	skip int              // inlined calls that begin there and are not yet entered
 	by   *point           // the breakpoint, if that is why
+
+	flags uint64 // at a data breakpoint: the register
+	alone bool   // and: the process had no other thread then
 }
 
 // pauseLook reads the innermost frame of a waiting thread, when somebody needs it.

@@ -24,6 +24,7 @@ type point struct {
 	index  uint32                // of its counts in each process's region
 	hits   atomic.Int64          // times that it took effect in processes that have ended
 	failed atomic.Int64          // times that the condition could not be evaluated
+	same   atomic.Int64          // of a data breakpoint: writes that changed nothing
 	plans  map[planKey]pointPlan // probeMu
 	data   *dataPoint            // of a data breakpoint
 	gone   atomic.Bool           // the variable's function has returned
@@ -337,6 +338,9 @@ func (t *target) pointStatus() []collector.PointStatus {
 		}
 		if n := failed; n > 0 {
 			s.Note = strings.TrimPrefix(s.Note+fmt.Sprintf("; its condition could not be evaluated %d times", n), "; ")
+		}
+		if n := pt.same.Load(); n > 0 {
+			s.Note = strings.TrimPrefix(s.Note+fmt.Sprintf("; %d writes left the value as it was, and have no event", n), "; ")
 		}
 		out = append(out, s)
 	}

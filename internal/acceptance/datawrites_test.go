@@ -1,0 +1,80 @@
+package acceptance
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/strobe-debug/strobe/internal/strobetest"
+)
+
+// racingProgram writes its variables from eight threads at once, each value once, and counts what is lost.
+const racingProgram = `#include <pthread.h>
+#include <cstdio>
+long stored, added, counted, swapped;
+static pthread_barrier_t barrier;
+static void *run(void *arg) {
+	long id = (long)arg;
+	pthread_barrier_wait(&barrier);
+	for (long i = 0; i < 30; i++) {
+		__atomic_store_n(&stored, id * 1000 + i + 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&added, 3, __ATOMIC_SEQ_CST);
+		__atomic_fetch_add(&counted, 1, __ATOMIC_SEQ_CST);
+		__atomic_exchange_n(&swapped, id * 1000 + i + 1, __ATOMIC_SEQ_CST);
+	}
+	return nullptr;
+}
+int main() {
+	pthread_t t[8];
+	pthread_barrier_init(&barrier, nullptr, 8);
+	for (long i = 0; i < 8; i++) pthread_create(&t[i], nullptr, run, (void *)i);
+	for (auto &x : t) pthread_join(x, nullptr);
+	printf("total %ld %ld\n", added, counted);
+}
+`
+
+// Of writes that several threads make at once, those whose value another one has overwritten when the thread stops had no event.
+func TestWritesOfThreadsAtOnce(t *testing.T) {
+	strobetest.NeedPtrace(t)
+	s := strobetest.Start(t, nil)
+	for _, variant := range []string{"gcc-O0", "gcc-O2"} {
+		d := debug(t, s, variant, "racing", racingProgram, map[string]any{"stopOnEntry": true})
+		d.points(args{"add": []any{args{"variable": "stored"}, args{"variable": "added"}, args{"variable": "counted"}, args{"variable": "swapped"}}})
+		d.next(args{"waitMs": 60000})
+		s.WaitEnd(t, d.id, endLimit)
+		if out := d.output(); out != "total 720 240\n" {
+			t.Errorf("%s: output %q", variant, out)
+		}
+		for _, v := range d.points(args{}).Breakpoints {
+			if v.Hits != 240 || v.Note != "" {
+				t.Errorf("%s: %+v, want 240 writes", variant, v)
+			}
+		}
+		values := map[string]map[string]int{}
+		for after := 0.0; ; {
+			var page struct {
+				Events      []map[string]any
+				HasMore     bool
+				LastEventID float64
+			}
+			s.Call(t, "debug_query", args{"sessionId": d.id, "eventType": "variable_write", "limit": 500, "afterEventId": after}, &page)
+			for _, e := range page.Events {
+				name := fmt.Sprint(e["variable"])
+				if values[name] == nil {
+					values[name] = map[string]int{}
+				}
+				if note := fmt.Sprint(e["note"]); !strings.Contains(note, "at the same time") {
+					values[name][fmt.Sprint(e["newValue"])]++
+				}
+			}
+			if after = page.LastEventID; !page.HasMore {
+				break
+			}
+		}
+		for _, name := range []string{"stored", "added", "counted", "swapped"} {
+			if n := len(values[name]); n != 240 {
+				t.Errorf("%s: %s had %d values, want 240: %v", variant, name, n, values[name])
+			}
+		}
+	}
+}
