@@ -1,6 +1,8 @@
 package waits
 
 import (
+	"fmt"
+	"path"
 	"slices"
 	"strings"
 )
@@ -58,13 +60,18 @@ func (a *analysis) settle(t *Thread) {
 		}
 	}
 	if w.Owner == 0 {
+		a.byProcess(t)
 		return
 	}
 	if owner := a.local[localID{t.PID, w.Owner}]; owner != nil {
 		w.Owner = owner.TID
 		return
 	}
-	if a.byTID[w.Owner] != nil && w.Kind != "join" { // of another process: shared memory, or copied by fork
+	shared := t.Syscall != sysFutex || t.Args[1]&futexPrivate == 0 // memory that other processes may have
+	if shared && w.Kind != "join" && (a.byTID[w.Owner] != nil || a.procs[t.PID].Exists != nil && a.procs[t.PID].Exists(w.Owner)) {
+		if a.byTID[w.Owner] == nil {
+			w.Owner, w.OwnerKnownBy = 0, "" // of a process that is not looked at
+		}
 		return
 	}
 	if w.Kind == "join" {
@@ -248,6 +255,10 @@ func (a *analysis) name(t *Thread) {
 func (w *Wait) What() string {
 	words := []string{w.Kind}
 	switch {
+	case w.Kind == "poll" && w.FD != nil && w.File != "":
+		words = append(words, "of", byFile(w.File), fmt.Sprintf("(fd %d)", *w.FD))
+	case w.Kind == "file-lock" && w.File != "":
+		words = append(words, path.Base(w.File))
 	case w.Name != "":
 		words = append(words, w.Name)
 	case w.Object != "":
