@@ -19,6 +19,7 @@ func TestStuck(t *testing.T) {
 		"mutexes": "deadlock: ", "three": "deadlock: ", "self": "deadlock: ", "owner": "deadlock: ",
 		"condvar": "condvar", "join": "join", "semaphore": "semaphore", "barrier": "barrier", "rwlock": "rwlock", "pipefull": "pipe", "pipeempty": "pipe",
 		"forever": "sleep of", "pause": "signal", "pollnothing": "signal", "selectnothing": "signal", "child": "child", "childpipe": "pipe",
+		"inherit": "deadlock: ", "stream": "for mutex stdout, held by", "once": "deadlock: ", "future": "future",
 		"flock": "deadlock: ", "lockf": "deadlock: ", "socketpair": "socket", "connection": "socket", "eventfd": "poll of eventfd", "epoll": "poll of eventpoll",
 	} {
 		t.Run(how, func(t *testing.T) {

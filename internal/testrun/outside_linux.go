@@ -286,8 +286,7 @@ func (o *outsiders) pollMayEnd(pid int, w *collector.ThreadWait) bool {
 	if w.Asked == nil {
 		return true
 	}
-	switch w.Asked.Call {
-	case unix.SYS_EPOLL_WAIT, unix.SYS_EPOLL_PWAIT, unix.SYS_EPOLL_PWAIT2:
+	if w.Asked.Epoll {
 		return w.FD == nil || o.epollMayEnd(pid, *w.FD, 1)
 	}
 	return !w.Asked.Known || slices.ContainsFunc(w.Asked.Polled, func(f collector.Polled) bool { return o.fileMayChange(pid, f.FD, f.Read, f.Write, 0) })

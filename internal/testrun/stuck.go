@@ -202,13 +202,14 @@ func judge(rep *collector.ThreadReport, pids []int, limit time.Duration, outside
 	f := finding{stuck: rep.NotShown == 0 && len(rep.Threads) > 0}
 	var key strings.Builder
 	var circles, waits, rounds []string
-	live := false
+	live, certain := false, false
 	woken := timers(pids)
 	for _, d := range rep.Deadlocks {
 		if d.Breakable && woken {
 			continue
 		}
 		circles = append(circles, strings.TrimPrefix(d.Text, "deadlock: "))
+		certain = certain || !d.Guessed
 	}
 	for i := range rep.Threads {
 		t := &rep.Threads[i]
@@ -247,7 +248,7 @@ func judge(rep *collector.ThreadReport, pids []int, limit time.Duration, outside
 	waiting := strings.Join(waits[:min(len(waits), 4)], ", ")
 	f.key = key.String()
 	switch {
-	case len(circles) > 0: // whatever the others do, these do not go on
+	case certain || f.stuck && len(circles) > 0: // whatever the others do, these do not go on
 		f.stuck = true
 		f.diagnosis = "deadlock: " + strings.Join(circles, "; ")
 		f.key = f.diagnosis
@@ -301,7 +302,7 @@ func timersMayWake(pids []int) bool {
 const maxThreads = 10
 
 // inner are the waits that only a thread of the tests' own processes ends.
-var inner = []string{"mutex", "rwlock-read", "rwlock-write", "condvar", "join", "semaphore", "barrier", "once", "latch", "channel", "park", "atomic", "futex", "child", "signal"}
+var inner = []string{"mutex", "rwlock-read", "rwlock-write", "condvar", "join", "semaphore", "barrier", "once", "latch", "channel", "park", "future", "atomic", "futex", "child", "signal"}
 
 // onFiles are the waits that another process, or time, ends as well, which is to be found out.
 var onFiles = []string{"pipe", "socket", "eventfd", "timerfd", "signalfd", "pidfd", "poll", "file-lock"}

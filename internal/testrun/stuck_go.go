@@ -63,7 +63,7 @@ func judgeGo(programs []*goProgram, rep *collector.ThreadReport, pids []int, lim
 	if len(rest.Threads) > 0 || len(others) > 0 || len(rest.Deadlocks) > 0 || rest.NotShown > 0 {
 		f = judge(rest, pids, limit, outside, func([]int) bool { return timers(others) }, loops)
 	}
-	deadlock, native := len(rest.Deadlocks) > 0, f.threads
+	deadlock, native := f.stuck && strings.HasPrefix(f.diagnosis, "deadlock: "), f.threads
 	never := f.stuck && !deadlock
 	var rounds []string
 	live := false

@@ -25,6 +25,9 @@ func Analyze(threads []*Thread, procs map[int]*Process) []Deadlock {
 			a.settle(t)
 		}
 	}
+	for _, t := range threads {
+		a.parked(t)
+	}
 	a.inferOwners()
 	for _, t := range threads {
 		a.name(t)
@@ -58,6 +61,9 @@ func (a *analysis) settle(t *Thread) {
 			w.Kind, w.Object, w.object = "join", "", 0 // its last function was left by a jump to one that has no name
 			w.own(int(word), "lock")
 		}
+	}
+	if w.Owner == 0 && w.Kind == "futex" {
+		streamOwner(w, a.procs[t.PID])
 	}
 	if w.Owner == 0 {
 		a.byProcess(t)
@@ -224,6 +230,9 @@ func (a *analysis) onceOwner(t *Thread) {
 			}
 		}
 	}
+	if owner == nil {
+		owner = a.inOnce(t)
+	}
 	if owner != nil {
 		t.Wait.own(owner.TID, "stack")
 	}
@@ -249,6 +258,11 @@ func (a *analysis) name(t *Thread) {
 		a.named[id] = name
 	}
 	w.Name = name
+	for i, stream := range []string{"stdin", "stdout", "stderr"} {
+		if strings.HasPrefix(name, fmt.Sprintf("_IO_stdfile_%d_lock", i)) { // glibc's
+			w.Name = stream
+		}
+	}
 }
 
 // What describes a wait in a few words: "mutex m2", "pipe (stdin)", "sleep 60s".

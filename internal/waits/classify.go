@@ -45,7 +45,7 @@ func classify(t *Thread, p *Process) *Wait {
 	if t.State != Waiting {
 		return nil
 	}
-	w := &Wait{Kind: "syscall", Asked: &Asked{Call: t.Syscall}}
+	w := &Wait{Kind: "syscall", Asked: &Asked{Epoll: t.Syscall == sysEpollWait || t.Syscall == sysEpollPwait || t.Syscall == sysEpollPwait2}}
 	if onFile[t.Syscall] && p.File != nil {
 		fd := int(int32(t.Args[0]))
 		w.FD, w.File = &fd, p.File(fd)
@@ -177,7 +177,7 @@ var meanings = []meaning{
 	{"pthread_rwlock_wrlock", "rwlock-write"}, {"pthread_rwlock_timedwrlock", "rwlock-write"}, {"pthread_rwlock_clockwrlock", "rwlock-write"},
 	{"pthread_cond_", "condvar"}, {"cnd_wait", "condvar"}, {"cnd_timedwait", "condvar"}, {"pthread_join", "join"}, {"pthread_timedjoin", "join"}, {"pthread_clockjoin", "join"},
 	{"thrd_join", "join"}, {"sem_wait", "semaphore"}, {"sem_timedwait", "semaphore"}, {"sem_clockwait", "semaphore"}, {"pthread_barrier_wait", "barrier"},
-	{"pthread_once", "once"}, {"call_once", "once"}, {"cxa_guard_acquire", "once"},
+	{"atomic_futex_unsigned", "future"}, {"pthread_once", "once"}, {"call_once", "once"}, {"cxa_guard_acquire", "once"},
 	// C++ without a C library function.
 	{"std::latch::wait", "latch"}, {"std::latch::arrive_and_wait", "latch"}, {"atomic_semaphore", "semaphore"}, {"counting_semaphore", "semaphore"},
 	{"tree_barrier", "barrier"}, {"std::barrier", "barrier"}, {"platform_wait", "atomic"}, {"atomic_wait", "atomic"}, {"std::atomic", "atomic"}, {"waiter_pool", "atomic"},

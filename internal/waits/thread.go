@@ -62,7 +62,7 @@ type Guard struct {
 
 // Wait is what a thread waits for.
 type Wait struct {
-	Kind   string `json:"kind"`             // mutex, rwlock-read, rwlock-write, condvar, join, semaphore, barrier, once, latch, channel, park, atomic, futex, pipe, socket, terminal, file, file-lock, poll, sleep, child, signal, syscall
+	Kind   string `json:"kind"`             // mutex, rwlock-read, rwlock-write, condvar, join, semaphore, barrier, once, latch, channel, park, future, atomic, futex, pipe, socket, terminal, file, file-lock, poll, sleep, child, signal, syscall
 	Object string `json:"object,omitempty"` // its address, "0x…"
 	Name   string `json:"name,omitempty"`   // of the variable
 	Owner  int    `json:"owner,omitempty"`  // thread that has to act: the lock's holder, or the thread that is joined
@@ -83,7 +83,7 @@ type Wait struct {
 
 // Asked is what a thread asks of the kernel, for who judges whether it ever gets it.
 type Asked struct {
-	Call    int64    // the system call
+	Epoll   bool     // a poll is of what an epoll's file watches
 	Polled  []Polled // the files of a poll or select
 	Holders []int    // the processes that hold the file lock
 	Known   bool     // all are in Polled, or in Holders
@@ -112,8 +112,10 @@ type Member struct {
 type Deadlock struct {
 	Threads []Member `json:"threads"`
 	// Breakable: it is not of locks in memory alone. A signal may end the wait for a file lock or a child.
-	Breakable bool   `json:"-"`
-	Text      string `json:"text"`
-	Blocked   int    `json:"blocked,omitempty"`  // threads that wait for these, directly or through others
-	Probable  bool   `json:"probable,omitempty"` // an owner is not known from the lock itself
+	Breakable bool `json:"-"`
+	// Guessed: of a lock only the stacks tell who may hold it. Somebody else may.
+	Guessed  bool   `json:"-"`
+	Text     string `json:"text"`
+	Blocked  int    `json:"blocked,omitempty"`  // threads that wait for these, directly or through others
+	Probable bool   `json:"probable,omitempty"` // an owner is not known from the lock itself
 }

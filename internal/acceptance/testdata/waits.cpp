@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <future>
 #include <mutex>
 #include <poll.h>
 #include <pthread.h>
@@ -93,6 +94,15 @@ static int stuck(const std::string &how) {
 		if (fork() == 0) { char c; _exit(read(p[0], &c, 1) < 0); } // it has the writing end, too
 		wait(nullptr);
 	}
+	if (how == "inherit") {
+		static pthread_mutex_t m, n;
+		pthread_mutexattr_t kind; pthread_mutexattr_init(&kind); pthread_mutexattr_setprotocol(&kind, PTHREAD_PRIO_INHERIT); pthread_mutex_init(&m, &kind); pthread_mutex_init(&n, &kind);
+		pthread_mutex_lock(&m);
+		std::thread t([] { pthread_mutex_lock(&n); usleep(50000); pthread_mutex_lock(&m); }); usleep(100000); pthread_mutex_lock(&n); t.join();
+	}
+	if (how == "stream") { flockfile(stdout); std::thread t([] { a.lock(); puts("x"); }); usleep(50000); a.lock(); t.join(); }
+	if (how == "once") { static std::once_flag x, y; std::thread t([] { std::call_once(x, [] { usleep(50000); std::call_once(y, [] {}); }); }); std::call_once(y, [] { usleep(50000); std::call_once(x, [] {}); }); t.join(); }
+	if (how == "future") { std::promise<int> p; return p.get_future().get(); }
 	if (how == "flock") { int x = open("lock", O_CREAT | O_RDWR, 0600), y = open("lock", O_RDWR); flock(x, LOCK_EX); flock(y, LOCK_EX); }
 	if (how == "lockf") { int x = open("lock", O_CREAT | O_RDWR, 0600); if (lockf(x, F_LOCK, 0)) return 1; pid_t c = fork(); if (c == 0) _exit(lockf(x, F_LOCK, 0)); waitpid(c, nullptr, 0); }
 	if (how == "socketpair") { int s[2]; socketpair(AF_UNIX, SOCK_STREAM, 0, s); char c; return read(s[0], &c, 1) < 0; }
