@@ -19,6 +19,8 @@ func TestStuck(t *testing.T) {
 		"mutexes": "deadlock: ", "three": "deadlock: ", "self": "deadlock: ", "owner": "deadlock: ",
 		"condvar": "condvar", "join": "join", "semaphore": "semaphore", "barrier": "barrier", "rwlock": "rwlock", "pipefull": "pipe", "pipeempty": "pipe",
 		"forever": "sleep of", "pause": "signal", "pollnothing": "signal", "selectnothing": "signal", "child": "child", "childpipe": "pipe",
+		"inherit": "deadlock: ", "stream": "for mutex stdout, held by", "once": "deadlock: ", "future": "future",
+		"flock": "deadlock: ", "lockf": "deadlock: ", "socketpair": "socket", "connection": "socket", "eventfd": "poll of eventfd", "epoll": "poll of eventpoll",
 	} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
@@ -36,7 +38,7 @@ func TestSlowIsNotStuck(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	path := strobetest.BuildSource(t, "cpp", "gcc-O0", "waits", readTestdata(t, "waits.cpp"), "-pthread")
-	for _, how := range []string{"cpu", "sleep", "naps", "child", "sleepingchild", "thread", "condvar", "lock", "pipe", "network", "timedwait", "sigtimedwait", "semtimedop", "timer", "alarm"} {
+	for _, how := range []string{"cpu", "sleep", "naps", "child", "sleepingchild", "thread", "condvar", "lock", "pipe", "network", "timedwait", "sigtimedwait", "semtimedop", "timer", "alarm", "stray", "strayflag", "straymutex", "flockalarm", "recvtimeout", "timerfd"} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			neverStuck(t, s, args{"projectRoot": project(t, nil), "command": path + " slow " + how})

@@ -169,6 +169,8 @@ func (a *app) threadText(t *threadRow) string {
 			fmt.Fprintf(&b, ", held by thread %d, which is gone", w.Owner)
 		case w.Owner != 0 && w.Kind == "join":
 			fmt.Fprintf(&b, " of thread %d", w.Owner)
+		case w.Owner != 0 && w.Kind == "child":
+			fmt.Fprintf(&b, ", thread %d", w.Owner)
 		case w.Owner != 0:
 			fmt.Fprintf(&b, ", held by thread %d", w.Owner)
 			if w.Known != "lock" {

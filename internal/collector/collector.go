@@ -262,6 +262,8 @@ type ThreadLister interface {
 type (
 	ThreadReport = waits.Report
 	ThreadRow    = waits.Row
+	ThreadWait   = waits.Wait
+	Polled       = waits.Polled
 	Deadlock     = waits.Deadlock
 )
 

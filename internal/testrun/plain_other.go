@@ -15,7 +15,10 @@ func (r *Run) plain(context.Context, *testadapter.Step) (testadapter.Exit, error
 }
 
 // family follows no processes on this platform.
-type family struct{ took uint64 }
+type family struct {
+	took      uint64
+	elsewhere func(dir string) bool
+}
 
 func newFamily(int, []string, func(string)) *family { return &family{} }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -61,6 +60,7 @@ func (r *Run) watched(step *testadapter.Step, procs *family, look looker, spin s
 	if step.Phase == testadapter.Compiling {
 		return func() {}
 	}
+	procs.elsewhere = r.ofAnother
 	stop := make(chan struct{})
 	var watching sync.WaitGroup
 	watching.Go(func() { r.watch(stop, procs, look, spin) })
@@ -68,6 +68,16 @@ func (r *Run) watched(step *testadapter.Step, procs *family, look looker, spin s
 		close(stop)
 		watching.Wait()
 	})
+}
+
+// ofAnother reports whether a folder belongs to another project's run.
+func (r *Run) ofAnother(dir string) bool {
+	in := func(root string) bool {
+		return dir == root || strings.HasPrefix(dir, strings.TrimSuffix(root, "/")+"/")
+	}
+	r.m.mu.Lock()
+	defer r.m.mu.Unlock()
+	return !in(r.Request.ProjectRoot) && slices.ContainsFunc(r.m.runs, func(o *Run) bool { return in(o.Request.ProjectRoot) })
 }
 
 // finding is what a look showed.
@@ -131,9 +141,15 @@ func (r *Run) watch(stop <-chan struct{}, procs *family, look looker, spin spinn
 		if now.Sub(still) < stillFor || now.Before(next) {
 			continue
 		}
+		if all = procs.every(); len(all) != len(cpu) { // some lost their parent before they were seen
+			for _, m := range all {
+				last[m.pid] = m.own
+			}
+			continue
+		}
 		f := r.confirmed(stop, all, look)
 		r.seen(f.told())
-		if f.stuck && len(procs.every()) != len(cpu) { // some lost their parent before they were seen
+		if f.stuck && len(procs.every()) != len(cpu) {
 			continue
 		}
 		if f.stuck {
@@ -181,18 +197,28 @@ func (r *Run) looking() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(r.ctx, lookMax)
 }
 
-// judge is the decision, from what was seen alone. limit is what the run may take; outside and timers ask what a report does not say.
-func judge(rep *collector.ThreadReport, pids []int, limit time.Duration, outside func(file string, pids []int) bool, timers func(pids []int) bool, loops []collector.Loop) finding {
+// judge is the decision, from what was seen alone. limit is what the run may take; outside and timers say what a report does not say.
+func judge(rep *collector.ThreadReport, pids []int, limit time.Duration, outside outsideFunc, timers func(pids []int) bool, loops []collector.Loop) finding {
 	f := finding{stuck: rep.NotShown == 0 && len(rep.Threads) > 0}
 	var key strings.Builder
 	var circles, waits, rounds []string
-	live := false
+	live, certain := false, false
+	woken := timers(pids)
 	for _, d := range rep.Deadlocks {
+		if d.Breakable && woken {
+			continue
+		}
 		circles = append(circles, strings.TrimPrefix(d.Text, "deadlock: "))
+		certain = certain || !d.Guessed
 	}
 	for i := range rep.Threads {
 		t := &rep.Threads[i]
-		text, ever := wakes(t, pids, limit, outside)
+		text, ever := wakes(t, t.WaitingFor, pids, limit, outside)
+		for _, w := range t.Also {
+			if _, one := wakes(t, w, pids, limit, outside); one {
+				ever = true
+			}
+		}
 		if found := endless(t, loops); ever && len(found) > 0 {
 			ever, text = false, "an infinite loop"
 			for _, l := range found {
@@ -217,12 +243,12 @@ func judge(rep *collector.ThreadReport, pids []int, limit time.Duration, outside
 		}
 		f.threads = append(f.threads, StuckLine{name, t.Backtrace[:min(len(t.Backtrace), maxStack)]})
 	}
-	f.stuck = f.stuck && !timers(pids)
+	f.stuck = f.stuck && !woken
 	slices.Sort(circles)
 	waiting := strings.Join(waits[:min(len(waits), 4)], ", ")
 	f.key = key.String()
 	switch {
-	case len(circles) > 0: // whatever the others do, these do not go on
+	case certain || f.stuck && len(circles) > 0: // whatever the others do, these do not go on
 		f.stuck = true
 		f.diagnosis = "deadlock: " + strings.Join(circles, "; ")
 		f.key = f.diagnosis
@@ -276,11 +302,16 @@ func timersMayWake(pids []int) bool {
 const maxThreads = 10
 
 // inner are the waits that only a thread of the tests' own processes ends.
-var inner = []string{"mutex", "rwlock-read", "rwlock-write", "condvar", "join", "semaphore", "barrier", "once", "latch", "channel", "park", "atomic", "futex", "child", "signal"}
+var inner = []string{"mutex", "rwlock-read", "rwlock-write", "condvar", "join", "semaphore", "barrier", "once", "latch", "channel", "park", "future", "atomic", "futex", "child", "signal"}
 
-// wakes says what a thread waits for, and whether it may go on some day without a thread that is looked at.
-func wakes(t *collector.ThreadRow, pids []int, limit time.Duration, outside func(file string, pids []int) bool) (text string, ever bool) {
-	w := t.WaitingFor
+// onFiles are the waits that another process, or time, ends as well, which is to be found out.
+var onFiles = []string{"pipe", "socket", "eventfd", "timerfd", "signalfd", "pidfd", "poll", "file-lock"}
+
+// outsideFunc reports whether something else than some processes may end a wait of a thread of theirs.
+type outsideFunc func(t *collector.ThreadRow, w *collector.ThreadWait, pids []int) bool
+
+// wakes says what a thread waits for by one of its waits, and whether it may go on some day without a thread that is looked at.
+func wakes(t *collector.ThreadRow, w *collector.ThreadWait, pids []int, limit time.Duration, outside outsideFunc) (text string, ever bool) {
 	if w == nil {
 		return "", true
 	}
@@ -296,31 +327,10 @@ func wakes(t *collector.ThreadRow, pids []int, limit time.Duration, outside func
 		return text, false
 	case w.Timed:
 		return text, true
-	case w.Kind == "pipe":
-		return text, outside(w.File, pids)
+	case slices.Contains(inner, w.Kind), slices.Contains(onFiles, w.Kind):
+		return text, outside(t, w, pids)
 	}
-	return text, !slices.Contains(inner, w.Kind)
-}
-
-// pipeOutside reports whether a process that is none of these has an end of a pipe.
-func pipeOutside(file string, pids []int) bool {
-	if !strings.HasPrefix(file, "pipe:[") {
-		return true
-	}
-	all, err := filepath.Glob("/proc/[0-9]*/fd/*")
-	if err != nil {
-		return true
-	}
-	for _, name := range all {
-		var pid int
-		if _, err := fmt.Sscanf(name, "/proc/%d/", &pid); err != nil || slices.Contains(pids, pid) {
-			continue
-		}
-		if to, err := os.Readlink(name); err == nil && to == file {
-			return true
-		}
-	}
-	return false
+	return text, true
 }
 
 // stick notes a stuck test.

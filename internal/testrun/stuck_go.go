@@ -37,13 +37,13 @@ func (r *Run) judged(rep *collector.ThreadReport, pids []int, loops []collector.
 		}
 	}
 	if len(programs) == 0 {
-		return judge(rep, pids, r.limit, pipeOutside, timersMayWake, loops)
+		return judge(rep, pids, r.limit, outside(), timersMayWake, loops)
 	}
-	return judgeGo(programs, rep, pids, r.limit, r.Request.ProjectRoot, pipeOutside, timersMayWake, loops)
+	return judgeGo(programs, rep, pids, r.limit, r.Request.ProjectRoot, outside(), timersMayWake, loops)
 }
 
 // judgeGo is judged, from what was seen alone. The threads of other programs in the tree are judged as ever.
-func judgeGo(programs []*goProgram, rep *collector.ThreadReport, pids []int, limit time.Duration, root string, outside func(string, []int) bool, timers func([]int) bool, loops []collector.Loop) finding {
+func judgeGo(programs []*goProgram, rep *collector.ThreadReport, pids []int, limit time.Duration, root string, outside outsideFunc, timers func([]int) bool, loops []collector.Loop) finding {
 	var others []int
 	for _, pid := range pids {
 		if !slices.ContainsFunc(programs, func(p *goProgram) bool { return p.pid == pid && p.err == nil }) {
@@ -63,7 +63,7 @@ func judgeGo(programs []*goProgram, rep *collector.ThreadReport, pids []int, lim
 	if len(rest.Threads) > 0 || len(others) > 0 || len(rest.Deadlocks) > 0 || rest.NotShown > 0 {
 		f = judge(rest, pids, limit, outside, func([]int) bool { return timers(others) }, loops)
 	}
-	deadlock, native := len(rest.Deadlocks) > 0, f.threads
+	deadlock, native := f.stuck && strings.HasPrefix(f.diagnosis, "deadlock: "), f.threads
 	never := f.stuck && !deadlock
 	var rounds []string
 	live := false
@@ -116,7 +116,7 @@ func judgeGo(programs []*goProgram, rep *collector.ThreadReport, pids []int, lim
 }
 
 // never reports whether it is certain that no goroutine goes on.
-func (p *goProgram) never(rep *collector.ThreadReport, pids []int, limit time.Duration, outside func(string, []int) bool) bool {
+func (p *goProgram) never(rep *collector.ThreadReport, pids []int, limit time.Duration, outside outsideFunc) bool {
 	d := p.dump
 	p.passing = true
 	if p.still == "" || d.Busy && len(p.loops) == 0 || d.NotShown > 0 {
@@ -203,10 +203,10 @@ func loopsOf(pid int, all []collector.Loop) map[int]*collector.Loop {
 }
 
 // heldForEver reports whether a thread's system call ends only by the processes that are looked at.
-func heldForEver(tid int, rep *collector.ThreadReport, pids []int, limit time.Duration, outside func(string, []int) bool) bool {
+func heldForEver(tid int, rep *collector.ThreadReport, pids []int, limit time.Duration, outside outsideFunc) bool {
 	for i := range rep.Threads {
 		if t := &rep.Threads[i]; t.ThreadID == tid || slices.Contains(t.ThreadIDs, tid) {
-			_, ever := wakes(t, pids, limit, outside)
+			_, ever := wakes(t, t.WaitingFor, pids, limit, outside)
 			return !ever && t.WaitingFor.Kind == "child" // another kind is a lock of code that is not Go's
 		}
 	}

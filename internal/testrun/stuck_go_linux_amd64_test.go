@@ -71,7 +71,7 @@ func TestJudgeGo(t *testing.T) {
 		"the wait for signals":                {with(nothing, &goroutine.Goroutine{ID: 7, Status: goroutine.Syscall, Stack: []goroutine.Frame{frame("os/signal.signal_recv")}}), nil, true},
 		"it has no goroutines of its own":     {&goProgram{pid: 1, dump: &goroutine.Dump{}, still: "1"}, nil, false},
 	} {
-		f := judgeGo([]*goProgram{tc.p}, &collector.ThreadReport{Threads: tc.rows}, []int{1}, time.Minute, "/p", func(string, []int) bool { return true }, func([]int) bool { return false }, nil)
+		f := judgeGo([]*goProgram{tc.p}, &collector.ThreadReport{Threads: tc.rows}, []int{1}, time.Minute, "/p", func(*collector.ThreadRow, *waits.Wait, []int) bool { return false }, func([]int) bool { return false }, nil)
 		if f.stuck != tc.stuck || strings.HasPrefix(f.diagnosis, "deadlock: ") != tc.stuck {
 			t.Errorf("%s: stuck %v, %q", name, f.stuck, f.diagnosis)
 		}
@@ -82,7 +82,7 @@ func TestJudgeGo(t *testing.T) {
 func TestJudgeGoBeside(t *testing.T) {
 	for kind, want := range map[string]bool{"socket": false, "mutex": true} {
 		rep := &collector.ThreadReport{Threads: []collector.ThreadRow{{ThreadID: 2, PID: 2, WaitingFor: &waits.Wait{Kind: kind}}, {ThreadID: 1, PID: 1, WaitingFor: &waits.Wait{Kind: "poll"}}}}
-		f := judgeGo([]*goProgram{stopped(goWaits(1, "chan receive"))}, rep, []int{1, 2}, time.Minute, "/p", pipeOutside, func(pids []int) bool { return len(pids) != 1 || pids[0] != 2 }, nil)
+		f := judgeGo([]*goProgram{stopped(goWaits(1, "chan receive"))}, rep, []int{1, 2}, time.Minute, "/p", outside(), func(pids []int) bool { return len(pids) != 1 || pids[0] != 2 }, nil)
 		if f.stuck != want || !strings.Contains(f.diagnosis, "beside it") {
 			t.Errorf("%s: %+v", kind, f)
 		}
@@ -101,7 +101,7 @@ func TestSayGoroutines(t *testing.T) {
 		g.Creator = &goroutine.Frame{Function: "shop.TestX", File: "/p/x_test.go", Line: 9}
 		gs = append(gs, g)
 	}
-	f := judgeGo([]*goProgram{stopped(gs...)}, &collector.ThreadReport{}, []int{1}, time.Minute, "/p", pipeOutside, func([]int) bool { return false }, nil)
+	f := judgeGo([]*goProgram{stopped(gs...)}, &collector.ThreadReport{}, []int{1}, time.Minute, "/p", outside(), func([]int) bool { return false }, nil)
 	want := "deadlock: goroutine 7 [chan send, 2 of 2 in its buffer] in shop.(*Queue).Push (shop.go:3), goroutine 20 and 19 more [sync.Mutex.Lock] in shop.work (shop.go:3); no goroutine can go on"
 	if f.diagnosis != want {
 		t.Errorf("%s, want %s", f.diagnosis, want)
@@ -122,7 +122,7 @@ func TestSayGoroutines(t *testing.T) {
 		g.Stack[0].Line = int(id)
 		many = append(many, g)
 	}
-	f = judgeGo([]*goProgram{stopped(many...)}, &collector.ThreadReport{}, []int{1}, time.Minute, "/p", pipeOutside, func([]int) bool { return false }, nil)
+	f = judgeGo([]*goProgram{stopped(many...)}, &collector.ThreadReport{}, []int{1}, time.Minute, "/p", outside(), func([]int) bool { return false }, nil)
 	if len(f.threads) != maxThreads || f.threads[maxThreads-1].Name != "and 21 more goroutines" {
 		t.Errorf("%d lines, the last %+v", len(f.threads), f.threads[len(f.threads)-1])
 	}

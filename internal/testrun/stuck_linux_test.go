@@ -28,6 +28,10 @@ func TestJudge(t *testing.T) {
 	on := func(kind string) *waits.Wait { return &waits.Wait{Kind: kind} }
 	circle := waiting(on("mutex"), on("mutex"), on("socket"))
 	circle.Deadlocks = []collector.Deadlock{{Text: "1 waits for 2, 2 waits for 1"}}
+	broken := waiting(on("file-lock"))
+	broken.Deadlocks = []collector.Deadlock{{Text: "1 waits for itself", Breakable: true}}
+	guessed := waiting(on("mutex"), on("mutex"), &waits.Wait{Kind: "sleep", Timed: true, Detail: "5s"})
+	guessed.Deadlocks = []collector.Deadlock{{Text: "1 waits for 2, 2 waits for 1", Guessed: true}}
 	hidden := waiting(on("mutex"))
 	hidden.NotShown = 3
 	for name, tc := range map[string]struct {
@@ -38,8 +42,13 @@ func TestJudge(t *testing.T) {
 	}{
 		"a circle beside a socket":        {circle, true, true, "deadlock: "},
 		"all wait for each other":         {waiting(on("mutex"), on("join"), on("condvar"), on("child")), false, false, "mutex"},
-		"one waits for the network":       {waiting(on("mutex"), on("socket")), false, false, ""},
-		"one polls":                       {waiting(on("poll")), false, false, ""},
+		"one waits for the network":       {waiting(on("mutex"), on("socket")), true, false, ""},
+		"one polls":                       {waiting(on("poll")), true, false, ""},
+		"one polls files of theirs":       {waiting(on("poll")), false, false, "poll"},
+		"a lock on a file that they have": {waiting(on("file-lock")), false, false, "file-lock"},
+		"a circle that a signal may end":  {broken, false, true, ""},
+		"a circle that is a guess":        {guessed, false, false, ""},
+		"a circle through a child":        {broken, false, false, "deadlock: "},
 		"one reads a terminal":            {waiting(on("terminal")), false, false, ""},
 		"one runs":                        {waiting(on("mutex"), nil), false, false, ""},
 		"one waits for a while":           {waiting(on("mutex"), &waits.Wait{Kind: "condvar", Timed: true}), false, false, ""},
@@ -52,7 +61,7 @@ func TestJudge(t *testing.T) {
 		"not all are shown":               {hidden, false, false, ""},
 		"nobody is there":                 {waiting(), false, false, ""},
 	} {
-		f := judge(tc.rep, []int{1}, time.Minute, func(string, []int) bool { return tc.outside }, func([]int) bool { return tc.timers }, nil)
+		f := judge(tc.rep, []int{1}, time.Minute, func(*collector.ThreadRow, *waits.Wait, []int) bool { return tc.outside }, func([]int) bool { return tc.timers }, nil)
 		if f.stuck != (tc.want != "") || !strings.Contains(f.diagnosis, tc.want) {
 			t.Errorf("%s: stuck %v, %q; want %q", name, f.stuck, f.diagnosis, tc.want)
 		}

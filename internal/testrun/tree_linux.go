@@ -21,8 +21,12 @@ type family struct {
 	met     func(exe string)
 	drivers []string // names of programs that only start the tests' own
 	known   map[int]*relative
-	took    uint64 // ticks of CPU time by the mover between the last two looks
-	mover   int    // of the tests' own, took CPU time when last looked at
+	exes    map[string]bool // files of the programs that the tests' own processes run
+	env     map[string]bool // root's environment, which what it begins inherits
+	// elsewhere reports whether a folder is another run's. Nil: there is none.
+	elsewhere func(dir string) bool
+	took      uint64 // ticks of CPU time by the mover between the last two looks
+	mover     int    // of the tests' own, took CPU time when last looked at
 }
 
 // relative is a process of a family.
@@ -31,13 +35,14 @@ type relative struct {
 	group, session int
 	began          string // its start time: with the PID it names a process for ever
 	image          string // where its program and stack lie, which changes with every exec
+	stray          bool   // it may be of the family: it is looked at, and never ended
 	driver         bool
 	named          bool // driver is known of this image
 }
 
 // newFamily is a command's. met is called with the file of each program that the tests' own processes run.
 func newFamily(root int, drivers []string, met func(exe string)) *family {
-	f := &family{root: root, drivers: drivers, met: met, known: map[int]*relative{}}
+	f := &family{root: root, drivers: drivers, met: met, known: map[int]*relative{}, exes: map[string]bool{}, env: environment(root)}
 	if r := f.meet(root); r != nil {
 		f.began = r.began
 	}
@@ -85,7 +90,7 @@ func (f *family) now() []member {
 	return f.own()
 }
 
-// every is now, with those whose parent ended before it was seen that they were its children: by process group or session.
+// every is now, with those whose parent ended before it was seen that they were its children: by process group or session, or as strays.
 func (f *family) every() []member {
 	f.scan()
 	return f.own()
@@ -118,9 +123,13 @@ func (f *family) scan() {
 	for more := true; more; {
 		more = false
 		for _, r := range all {
-			known := f.known[r.pid] != nil
-			if !known && f.known[r.parent] == nil && !ids[r.group] && !ids[r.session] {
+			was := f.known[r.pid]
+			known := was != nil && !was.stray
+			if !known && !f.has(r.parent) && !ids[r.group] && !ids[r.session] {
 				continue
+			}
+			if !known {
+				delete(f.known, r.pid) // a stray no more
 			}
 			more = more || !known
 			f.keep(r)
@@ -131,6 +140,7 @@ func (f *family) scan() {
 			}
 		}
 	}
+	f.strays(all, here)
 }
 
 // ours are the daemon's own group and session, in which there are others, too.
@@ -152,7 +162,8 @@ func (f *family) own() []member {
 				continue
 			}
 			r.driver, r.named = slices.Contains(f.drivers, filepath.Base(exe)), r.image != ""
-			if !r.driver {
+			if !r.driver && !r.stray {
+				f.exes[exe] = true
 				f.met(exe)
 			}
 		}
@@ -180,9 +191,12 @@ func (f *family) keep(r *relative) *relative {
 		if was.image == r.image {
 			r.driver, r.named = was.driver, was.named
 		}
+		r.stray = was.stray
 		if !r.driver && (r.own != was.own || r.active()) {
 			f.mover = r.pid
 		}
+	} else if parent := f.known[r.parent]; parent != nil && parent.stray {
+		r.stray = true
 	}
 	f.known[r.pid] = r
 	return r
@@ -217,12 +231,15 @@ func (f *family) end() {
 	}
 }
 
-// byDepth are all that are known, parents first.
+// byDepth are all that are known to be of the family, parents first.
 func (f *family) byDepth() []*relative {
 	below := map[int][]*relative{}
 	var out []*relative
 	for _, pid := range slices.Sorted(maps.Keys(f.known)) {
 		r := f.known[pid]
+		if r.stray {
+			continue
+		}
 		if f.known[r.parent] == nil {
 			out = append(out, r)
 		} else {

@@ -1,6 +1,8 @@
 package waits
 
 import (
+	"fmt"
+	"path"
 	"slices"
 	"strings"
 )
@@ -22,6 +24,9 @@ func Analyze(threads []*Thread, procs map[int]*Process) []Deadlock {
 		if t.Wait != nil {
 			a.settle(t)
 		}
+	}
+	for _, t := range threads {
+		a.parked(t)
 	}
 	a.inferOwners()
 	for _, t := range threads {
@@ -57,14 +62,22 @@ func (a *analysis) settle(t *Thread) {
 			w.own(int(word), "lock")
 		}
 	}
+	if w.Owner == 0 && w.Kind == "futex" {
+		streamOwner(w, a.procs[t.PID])
+	}
 	if w.Owner == 0 {
+		a.byProcess(t)
 		return
 	}
 	if owner := a.local[localID{t.PID, w.Owner}]; owner != nil {
 		w.Owner = owner.TID
 		return
 	}
-	if a.byTID[w.Owner] != nil && w.Kind != "join" { // of another process: shared memory, or copied by fork
+	shared := t.Syscall != sysFutex || t.Args[1]&futexPrivate == 0 // memory that other processes may have
+	if shared && w.Kind != "join" && (a.byTID[w.Owner] != nil || a.procs[t.PID].Exists != nil && a.procs[t.PID].Exists(w.Owner)) {
+		if a.byTID[w.Owner] == nil {
+			w.Owner, w.OwnerKnownBy = 0, "" // of a process that is not looked at
+		}
 		return
 	}
 	if w.Kind == "join" {
@@ -217,6 +230,9 @@ func (a *analysis) onceOwner(t *Thread) {
 			}
 		}
 	}
+	if owner == nil {
+		owner = a.inOnce(t)
+	}
 	if owner != nil {
 		t.Wait.own(owner.TID, "stack")
 	}
@@ -242,12 +258,21 @@ func (a *analysis) name(t *Thread) {
 		a.named[id] = name
 	}
 	w.Name = name
+	for i, stream := range []string{"stdin", "stdout", "stderr"} {
+		if strings.HasPrefix(name, fmt.Sprintf("_IO_stdfile_%d_lock", i)) { // glibc's
+			w.Name = stream
+		}
+	}
 }
 
 // What describes a wait in a few words: "mutex m2", "pipe (stdin)", "sleep 60s".
 func (w *Wait) What() string {
 	words := []string{w.Kind}
 	switch {
+	case w.Kind == "poll" && w.FD != nil && w.File != "":
+		words = append(words, "of", byFile(w.File), fmt.Sprintf("(fd %d)", *w.FD))
+	case w.Kind == "file-lock" && w.File != "":
+		words = append(words, path.Base(w.File))
 	case w.Name != "":
 		words = append(words, w.Name)
 	case w.Object != "":

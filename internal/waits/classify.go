@@ -45,7 +45,7 @@ func classify(t *Thread, p *Process) *Wait {
 	if t.State != Waiting {
 		return nil
 	}
-	w := &Wait{Kind: "syscall"}
+	w := &Wait{Kind: "syscall", Asked: &Asked{Epoll: t.Syscall == sysEpollWait || t.Syscall == sysEpollPwait || t.Syscall == sysEpollPwait2}}
 	if onFile[t.Syscall] && p.File != nil {
 		fd := int(int32(t.Args[0]))
 		w.FD, w.File = &fd, p.File(fd)
@@ -61,6 +61,7 @@ func classify(t *Thread, p *Process) *Wait {
 		w.Kind = "socket"
 	case sysFlock:
 		w.Kind = "file-lock"
+		fileLock(w, t, p)
 	case sysFcntl:
 		const setLockWait, setOwnLockWait = 7, 38
 		if c := t.Args[1]; c == setLockWait || c == setOwnLockWait {
@@ -68,6 +69,7 @@ func classify(t *Thread, p *Process) *Wait {
 			if fd := int(int32(t.Args[0])); p.File != nil {
 				w.FD, w.File = &fd, p.File(fd)
 			}
+			fileLock(w, t, p)
 		}
 	case sysPoll:
 		w.Kind, w.Timed = "poll", int32(t.Args[2]) >= 0
@@ -77,6 +79,7 @@ func classify(t *Thread, p *Process) *Wait {
 		pollDetail(w, t, p)
 	case sysSelect, sysPselect:
 		w.Kind, w.Timed = "poll", t.Args[4] != 0
+		selectDetail(w, t, p)
 	case sysEpollWait, sysEpollPwait:
 		w.Kind, w.Timed = "poll", int32(t.Args[3]) >= 0
 	case sysEpollPwait2:
@@ -127,31 +130,6 @@ func pollsNothing(t *Thread) bool {
 	return false
 }
 
-// pollDetail names the files of a poll, the first few.
-func pollDetail(w *Wait, t *Thread, p *Process) {
-	const shown = 4
-	n := min(t.Args[1], 64)
-	b := make([]byte, n*8)
-	if p.Read == nil || p.File == nil || n == 0 || p.Read(t.Args[0], b) != nil {
-		return
-	}
-	if n == 1 {
-		fd := int(int32(binary.LittleEndian.Uint32(b)))
-		if fd >= 0 {
-			w.FD, w.File = &fd, p.File(fd)
-		}
-		return
-	}
-	var fds []string
-	for i := range min(n, shown) {
-		fds = append(fds, fmt.Sprint(int32(binary.LittleEndian.Uint32(b[8*i:]))))
-	}
-	w.Detail = "fds " + strings.Join(fds, ", ")
-	if t.Args[1] > shown {
-		w.Detail += fmt.Sprintf(" and %d more", t.Args[1]-shown)
-	}
-}
-
 func childDetail(w *Wait, t *Thread) {
 	const anyChild, oneChild = 0, 1 // P_ALL, P_PID
 	id := int32(t.Args[0])
@@ -165,7 +143,7 @@ func childDetail(w *Wait, t *Thread) {
 	}
 	switch {
 	case id > 0:
-		w.Detail = fmt.Sprintf("process %d", id)
+		w.Detail, w.Asked.child = fmt.Sprintf("process %d", id), int(id)
 	case id == -1:
 		w.Detail = "any"
 	}
@@ -199,7 +177,7 @@ var meanings = []meaning{
 	{"pthread_rwlock_wrlock", "rwlock-write"}, {"pthread_rwlock_timedwrlock", "rwlock-write"}, {"pthread_rwlock_clockwrlock", "rwlock-write"},
 	{"pthread_cond_", "condvar"}, {"cnd_wait", "condvar"}, {"cnd_timedwait", "condvar"}, {"pthread_join", "join"}, {"pthread_timedjoin", "join"}, {"pthread_clockjoin", "join"},
 	{"thrd_join", "join"}, {"sem_wait", "semaphore"}, {"sem_timedwait", "semaphore"}, {"sem_clockwait", "semaphore"}, {"pthread_barrier_wait", "barrier"},
-	{"pthread_once", "once"}, {"call_once", "once"}, {"cxa_guard_acquire", "once"},
+	{"atomic_futex_unsigned", "future"}, {"pthread_once", "once"}, {"call_once", "once"}, {"cxa_guard_acquire", "once"},
 	// C++ without a C library function.
 	{"std::latch::wait", "latch"}, {"std::latch::arrive_and_wait", "latch"}, {"atomic_semaphore", "semaphore"}, {"counting_semaphore", "semaphore"},
 	{"tree_barrier", "barrier"}, {"std::barrier", "barrier"}, {"platform_wait", "atomic"}, {"atomic_wait", "atomic"}, {"std::atomic", "atomic"}, {"waiter_pool", "atomic"},

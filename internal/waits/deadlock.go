@@ -80,6 +80,8 @@ func (a *analysis) circle(threads []*Thread) Deadlock {
 		m := a.member(t)
 		d.Threads = append(d.Threads, m)
 		d.Probable = d.Probable || t.Wait.probable()
+		d.Guessed = d.Guessed || t.Wait.OwnerKnownBy == "guess"
+		d.Breakable = d.Breakable || t.Wait.Asked != nil
 		if i == 0 {
 			fmt.Fprintf(&b, "deadlock: %v ", t)
 		} else {
@@ -87,6 +89,10 @@ func (a *analysis) circle(threads []*Thread) Deadlock {
 		}
 		fmt.Fprintf(&b, "waits in %s for %s", m.At, m.WaitsFor)
 		switch next := threads[(i+1)%len(threads)]; {
+		case t.Wait.Kind == "child" && i < len(threads)-1:
+			fmt.Fprintf(&b, ", %v", next)
+		case t.Wait.Kind == "child":
+			fmt.Fprintf(&b, ", thread %d", next.TID)
 		case t.Wait.Kind == "join" && i < len(threads)-1:
 			fmt.Fprintf(&b, " of %v", next)
 		case t.Wait.Kind == "join" && next == t:

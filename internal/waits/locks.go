@@ -56,10 +56,12 @@ func futexWait(t *Thread, p *Process) *Wait {
 		barrier(w, p, by)
 	}
 	if w.object != 0 {
-		w.Object = fmt.Sprintf("%#x", w.object)
+		w.Object = hex(w.object)
 	}
 	return w
 }
+
+func hex(at uint64) string { return fmt.Sprintf("%#x", at) }
 
 func (w *Wait) own(tid int, how string) {
 	if tid > 0 {

@@ -15,6 +15,7 @@ type Row struct {
 	WaitingFor *Wait    `json:"waitingFor,omitempty"`
 	Backtrace  []string `json:"backtrace"`           // innermost first; the program's own functions only, where it has any
 	Note       string   `json:"note,omitempty"`      // why the backtrace is not whole
+	Also       []*Wait  `json:"-"`                   // of the other threads in this row
 	Count      int      `json:"count,omitempty"`     // threads in this row, where it is not one
 	ThreadIDs  []int    `json:"threadIds,omitempty"` // of them, the first ones
 	Harness    bool     `json:"-"`                   // it only waits for tests to end: when its time is up it says how long they take
@@ -71,6 +72,7 @@ func Summarize(threads []*Thread, procs map[int]*Process, deadlocks []Deadlock) 
 			}
 			if i > 0 {
 				away[n] = true
+				first.Also = append(first.Also, rows[n].WaitingFor)
 			}
 		}
 	}

@@ -39,8 +39,12 @@ type Frame struct {
 // Process is what can be asked of a target's process. Functions may be nil: then nobody knows.
 type Process struct {
 	Read   func(addr uint64, b []byte) error
-	File   func(fd int) string               // what a file descriptor is: a path, "pipe:[123]", "" unknown
-	Alive  func(local int) bool              // whether the process may have a thread of that number by now
+	File   func(fd int) string  // what a file descriptor is: a path, "pipe:[123]", "" unknown
+	Alive  func(local int) bool // whether the process may have a thread of that number by now
+	Exists func(local int) bool // whether any process may
+	// Lock says which processes hold the lock on a file that the thread waits for, flock's or fcntl's. known: there are no others.
+	Lock   func(fd int, flock bool) (holders []Holder, known bool)
+	Parent int                               // the process that began it, 0 unknown
 	Name   func(t *Thread, a uint64) string  // the variable at an address: a global one, or one that t's functions know
 	Guards func(t *Thread) []Guard           // locks that t's local variables say it holds
 	Stack  func(t *Thread, word uint64) bool // whether t's stack holds a word
@@ -58,7 +62,7 @@ type Guard struct {
 
 // Wait is what a thread waits for.
 type Wait struct {
-	Kind   string `json:"kind"`             // mutex, rwlock-read, rwlock-write, condvar, join, semaphore, barrier, once, latch, channel, park, atomic, futex, pipe, socket, terminal, file, file-lock, poll, sleep, child, signal, syscall
+	Kind   string `json:"kind"`             // mutex, rwlock-read, rwlock-write, condvar, join, semaphore, barrier, once, latch, channel, park, future, atomic, futex, pipe, socket, terminal, file, file-lock, poll, sleep, child, signal, syscall
 	Object string `json:"object,omitempty"` // its address, "0x…"
 	Name   string `json:"name,omitempty"`   // of the variable
 	Owner  int    `json:"owner,omitempty"`  // thread that has to act: the lock's holder, or the thread that is joined
@@ -71,9 +75,29 @@ type Wait struct {
 	Detail       string `json:"detail,omitempty"` // "60s", "2 of 3 arrived"
 	Timed        bool   `json:"timed,omitempty"`  // it ends by itself
 
+	Asked *Asked `json:"-"`
+
 	object uint64
 	at     uint64 // the futex's address
 }
+
+// Asked is what a thread asks of the kernel, for who judges whether it ever gets it.
+type Asked struct {
+	Epoll   bool     // a poll is of what an epoll's file watches
+	Polled  []Polled // the files of a poll or select
+	Holders []int    // the processes that hold the file lock
+	Known   bool     // all are in Polled, or in Holders
+	child   int      // that is waited for, by its number in the thread's namespace
+}
+
+// Polled is one file of a poll.
+type Polled struct {
+	FD          int
+	Read, Write bool
+}
+
+// Holder is a process that has a lock on a file, by one of its descriptors.
+type Holder struct{ PID, FD int }
 
 // Member is a thread in a deadlock.
 type Member struct {
@@ -86,8 +110,12 @@ type Member struct {
 
 // Deadlock is a circle of threads that wait for each other, or a wait for a thread that is gone.
 type Deadlock struct {
-	Threads  []Member `json:"threads"`
-	Text     string   `json:"text"`
-	Blocked  int      `json:"blocked,omitempty"`  // threads that wait for these, directly or through others
-	Probable bool     `json:"probable,omitempty"` // an owner is not known from the lock itself
+	Threads []Member `json:"threads"`
+	// Breakable: it is not of locks in memory alone. A signal may end the wait for a file lock or a child.
+	Breakable bool `json:"-"`
+	// Guessed: of a lock only the stacks tell who may hold it. Somebody else may.
+	Guessed  bool   `json:"-"`
+	Text     string `json:"text"`
+	Blocked  int    `json:"blocked,omitempty"`  // threads that wait for these, directly or through others
+	Probable bool   `json:"probable,omitempty"` // an owner is not known from the lock itself
 }

@@ -92,6 +92,87 @@ func TestPriorityInheritance(t *testing.T) {
 	}
 }
 
+// TestRefused: glibc puts a thread to sleep for ever, on a word of its own, that the kernel refused a mutex with priority inheritance.
+func TestRefused(t *testing.T) {
+	const pi = 32
+	asks := func(tid int, at uint64) *Thread {
+		w := inFutex(tid, at, "pthread_mutex_lock")
+		w.Args[1], w.Args[2] = futexLockPI|futexPrivate, 0
+		return w
+	}
+	refused := inFutex(1, 0x9a04, "pthread_mutex_lock")
+	refused.Args[1], refused.Args[2] = futexWaitBitset|futexPrivate, 0
+	mem := memory{0x1000: words(1|1<<31, 0, 0, 0, pi), 0x2000: words(2|1<<31, 0, 0, 0, pi), 0x3000: words(3, 0, 0, 0, pi)}
+	for name, c := range map[string]struct {
+		stack []byte // around 0x9a04
+		all   []*Thread
+		want  string
+	}{
+		"the mutex is on its stack": {append(append(make([]byte, 1024), words(0x3000, 0)...), make([]byte, 1024)...), []*Thread{asks(2, 0x1000), asks(3, 0x2000)},
+			"mutex 0x3000, held by thread 3, which waits in work (app.c:7) for mutex 0x2000, held by thread 2, which waits in work (app.c:7) for mutex 0x1000, held by thread 1."},
+		"it is not":       {make([]byte, 2048), []*Thread{asks(2, 0x1000)}, "mutex that the kernel refused it, held by thread 2, which waits in work (app.c:7) for mutex 0x1000, held by thread 1."},
+		"it has one":      {append(append(make([]byte, 1024), words(0x1000, 0)...), make([]byte, 1024)...), []*Thread{asks(2, 0x1000)}, "mutex that the kernel refused it, held by thread 2, which waits in work (app.c:7) for mutex 0x1000, held by thread 1."},
+		"it has it":       {append(append(make([]byte, 1024), words(0x1000, 0)...), make([]byte, 1024)...), nil, "mutex 0x1000, which it holds itself."},
+		"nobody waits":    {make([]byte, 2048), []*Thread{{PID: 1, TID: 2, Local: 2, State: Running}}, ""},
+		"two might be it": {make([]byte, 2048), []*Thread{asks(2, 0x1000), asks(3, 0x1000)}, ""},
+	} {
+		mem[0x9a00-600] = c.stack
+		refused.Wait = nil
+		d := Analyze(append([]*Thread{refused}, c.all...), map[int]*Process{1: {Read: mem.read, Root: "/p"}})
+		if c.want == "" {
+			if len(d) > 0 {
+				t.Errorf("%s: %+v", name, d)
+			}
+			continue
+		}
+		if len(d) != 1 || !strings.HasSuffix(strings.TrimSuffix(d[0].Text, " Who holds what was inferred from variables and stacks."), c.want) {
+			t.Errorf("%s: %+v, want %s", name, d, c.want)
+		}
+		delete(mem, 0x9a00-600)
+	}
+}
+
+// TestFileLocks: whoever holds the lock on a file is told, and a circle through files and children is one.
+func TestFileLocks(t *testing.T) {
+	parent := &Thread{PID: 1, TID: 1, Local: 1, State: Waiting, Syscall: sysWait4, Args: [6]uint64{2}, Frames: []Frame{{Function: "run", File: "/p/a.c", Line: 1}}}
+	child := &Thread{PID: 2, TID: 2, Local: 2, State: Waiting, Syscall: sysFlock, Args: [6]uint64{3, 2}, Frames: []Frame{{Function: "save", File: "/p/a.c", Line: 9}}}
+	one := func(int) bool { return false }
+	procs := map[int]*Process{1: {Root: "/p", Alive: one}, 2: {Root: "/p", Parent: 1, Alive: one, File: func(int) string { return "/tmp/db" }, Lock: func(fd int, flock bool) ([]Holder, bool) {
+		return []Holder{{1, 5}}, flock && fd == 3
+	}}}
+	all := []*Thread{parent, child}
+	d := Analyze(all, procs)
+	const want = "deadlock: thread 1 waits in run (a.c:1) for child process 2, thread 2, which waits in save (a.c:9) for file-lock db (held by process 1 through descriptor 5), held by thread 1."
+	if len(d) != 1 || d[0].Text != want || !d[0].Breakable {
+		t.Errorf("%+v, want %s", d, want)
+	}
+	procs[1].Alive = func(int) bool { return true } // it has another thread, which may unlock
+	if d := Analyze(all, procs); len(d) != 0 {
+		t.Errorf("%+v", d)
+	}
+	child.Args[0] = 4 // it is not known who else has that one
+	procs[1].Alive = one
+	if d := Analyze(all, procs); len(d) != 0 {
+		t.Errorf("%+v", d)
+	}
+}
+
+// TestStreams: a stream's lock says who has it; what only looks like one does not.
+func TestStreams(t *testing.T) {
+	const descriptor = 0x7000
+	for self, want := range map[uint32]int{descriptor: 9, 0x8000: 0} {
+		w := inFutex(5, 0x1000, "__lll_lock_wait_private")
+		d := make([]byte, 724)
+		binary.LittleEndian.PutUint32(d[16:], self)
+		binary.LittleEndian.PutUint32(d[720:], 9)
+		holder := &Thread{PID: 1, TID: 9, Local: 9, State: Running}
+		Analyze([]*Thread{w, holder}, map[int]*Process{1: {Read: memory{0x1000: words(2, 1, descriptor, 0), descriptor: d}.read, Name: func(*Thread, uint64) string { return "_IO_stdfile_1_lock.lock" }}})
+		if got := w.Wait.What(); w.Wait.Owner != want || want != 0 && got != "mutex stdout" {
+			t.Errorf("%s owned by %d, want %d", got, w.Wait.Owner, want)
+		}
+	}
+}
+
 // TestJoinByValue: where the last function has no name, a shared wait for the number of a living thread is a join.
 func TestJoinByValue(t *testing.T) {
 	w := inFutex(5, 0x1000, "")

@@ -6,15 +6,21 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <future>
 #include <mutex>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <string>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/select.h>
 #include <sys/sem.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -38,6 +44,27 @@ static unsigned long work(int ms) {
 	while (std::chrono::steady_clock::now() < end)
 		for (int i = 0; i < 100000; i++) x = x * 6364136223846793005ul + 1442695040888963407ul;
 	return x;
+}
+
+// listener is a socket that listens, at an address of its own.
+static int listener(sockaddr_in &at) {
+	int l = socket(AF_INET, SOCK_STREAM, 0);
+	at = {};
+	at.sin_family = AF_INET;
+	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	socklen_t n = sizeof at;
+	if (bind(l, (sockaddr *)&at, n) || listen(l, 1) || getsockname(l, (sockaddr *)&at, &n)) _exit(1);
+	return l;
+}
+
+// stray runs f in a process of a session of its own, whose parents have ended.
+template <class F> static void stray(F f) {
+	if (fork() == 0) {
+		setsid();
+		if (fork() == 0) { f(); _exit(0); }
+		_exit(0);
+	}
+	wait(nullptr);
 }
 
 static int stuck(const std::string &how) {
@@ -67,6 +94,21 @@ static int stuck(const std::string &how) {
 		if (fork() == 0) { char c; _exit(read(p[0], &c, 1) < 0); } // it has the writing end, too
 		wait(nullptr);
 	}
+	if (how == "inherit") {
+		static pthread_mutex_t m, n;
+		pthread_mutexattr_t kind; pthread_mutexattr_init(&kind); pthread_mutexattr_setprotocol(&kind, PTHREAD_PRIO_INHERIT); pthread_mutex_init(&m, &kind); pthread_mutex_init(&n, &kind);
+		pthread_mutex_lock(&m);
+		std::thread t([] { pthread_mutex_lock(&n); usleep(50000); pthread_mutex_lock(&m); }); usleep(100000); pthread_mutex_lock(&n); t.join();
+	}
+	if (how == "stream") { flockfile(stdout); std::thread t([] { a.lock(); puts("x"); }); usleep(50000); a.lock(); t.join(); }
+	if (how == "once") { static std::once_flag x, y; std::thread t([] { std::call_once(x, [] { usleep(50000); std::call_once(y, [] {}); }); }); std::call_once(y, [] { usleep(50000); std::call_once(x, [] {}); }); t.join(); }
+	if (how == "future") { std::promise<int> p; return p.get_future().get(); }
+	if (how == "flock") { int x = open("lock", O_CREAT | O_RDWR, 0600), y = open("lock", O_RDWR); flock(x, LOCK_EX); flock(y, LOCK_EX); }
+	if (how == "lockf") { int x = open("lock", O_CREAT | O_RDWR, 0600); if (lockf(x, F_LOCK, 0)) return 1; pid_t c = fork(); if (c == 0) _exit(lockf(x, F_LOCK, 0)); waitpid(c, nullptr, 0); }
+	if (how == "socketpair") { int s[2]; socketpair(AF_UNIX, SOCK_STREAM, 0, s); char c; return read(s[0], &c, 1) < 0; }
+	if (how == "connection") { sockaddr_in at; int l = listener(at), c = socket(AF_INET, SOCK_STREAM, 0); if (connect(c, (sockaddr *)&at, sizeof at)) return 1; int s = accept(l, nullptr, nullptr); char x; return recv(s, &x, 1, 0) < 0; }
+	if (how == "eventfd") { int e = eventfd(0, 0); pollfd p = {e, POLLIN, 0}; poll(&p, 1, -1); }
+	if (how == "epoll") { int e = epoll_create1(0), p[2]; if (pipe(p)) return 1; epoll_event v = {}; v.events = EPOLLIN; epoll_ctl(e, EPOLL_CTL_ADD, p[0], &v); epoll_ctl(e, EPOLL_CTL_ADD, eventfd(0, 0), &v); epoll_wait(e, &v, 1, -1); }
 	if (how == "owner") { std::thread t([] { a.lock(); }); t.join(); a.lock(); }
 	return 0;
 }
@@ -101,6 +143,19 @@ static int slow(const std::string &how) {
 		semtimedop(id, &down, 1, &most);
 		semctl(id, 0, IPC_RMID);
 	}
+	if (how == "stray") { pid_t me = getpid(); signal(SIGUSR1, [](int) {}); stray([=] { usleep(3500000); kill(me, SIGUSR1); }); pause(); }
+	if (how == "strayflag") { pid_t me = getpid(); signal(SIGUSR1, [](int) { flag = true; }); stray([=] { usleep(3500000); kill(me, SIGUSR1); }); while (!flag) sink = 1; }
+	if (how == "straymutex") {
+		struct shared { pthread_mutex_t m; volatile bool held; };
+		shared *s = (shared *)mmap(nullptr, sizeof(shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+		pthread_mutexattr_t kind; pthread_mutexattr_init(&kind); pthread_mutexattr_setpshared(&kind, PTHREAD_PROCESS_SHARED); pthread_mutex_init(&s->m, &kind);
+		stray([=] { pthread_mutex_lock(&s->m); s->held = true; usleep(3500000); pthread_mutex_unlock(&s->m); });
+		while (!s->held) usleep(1000);
+		pthread_mutex_lock(&s->m);
+	}
+	if (how == "flockalarm") { int x = open("lock", O_CREAT | O_RDWR, 0600), y = open("lock", O_RDWR); struct sigaction act = {}; act.sa_handler = [](int) {}; sigaction(SIGALRM, &act, nullptr); flock(x, LOCK_EX); alarm(4); flock(y, LOCK_EX); }
+	if (how == "recvtimeout") { int s[2]; socketpair(AF_UNIX, SOCK_STREAM, 0, s); timeval most = {3, 500000}; setsockopt(s[0], SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most); char c; if (read(s[0], &c, 1) == 1) return 1; }
+	if (how == "timerfd") { int e = epoll_create1(0), t = timerfd_create(CLOCK_MONOTONIC, 0); itimerspec at = {{0, 0}, {3, 500000000}}; timerfd_settime(t, 0, &at, nullptr); epoll_event v = {}; v.events = EPOLLIN; epoll_ctl(e, EPOLL_CTL_ADD, t, &v); epoll_wait(e, &v, 1, -1); }
 	if (how == "timer") {
 		sigevent by = {};
 		by.sigev_notify = SIGEV_THREAD;

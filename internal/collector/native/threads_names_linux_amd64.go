@@ -34,6 +34,9 @@ func (l *look) asked() *waits.Process {
 			return name
 		},
 		Alive:  l.alive,
+		Exists: func(local int) bool { return existing(l.p.pid, local) },
+		Lock:   l.fileLock,
+		Parent: parentOf(l.p.pid),
 		Name:   func(t *waits.Thread, a uint64) string { return l.nameOf(byThread[t], a) },
 		Guards: func(t *waits.Thread) []waits.Guard { return l.guards(byThread[t]) },
 		Stack:  func(t *waits.Thread, word uint64) bool { return l.mentions(byThread[t], word) },

@@ -1,0 +1,88 @@
+package testrun
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// A test may begin a process that goes on in a session of its own, and whose parents end before anybody has seen them. Nothing tells for
+// certain that it is the test's, and so it is never ended; but it may be the one that lets the test go on. Such strays are looked at like
+// the family's own.
+
+// strays finds them in what was read of all processes, and what they began.
+func (f *family) strays(all []*relative, here map[int]*relative) {
+	heirs := map[int]bool{1: true} // who may have become the parent of what lost its own: one above us
+	for pid := os.Getpid(); ; {
+		r := here[pid]
+		if r == nil || heirs[r.parent] {
+			break
+		}
+		heirs[r.parent], pid = true, r.parent
+	}
+	for more := true; more; {
+		more = false
+		for _, r := range all {
+			if f.known[r.pid] != nil || r.pid == os.Getpid() {
+				continue
+			}
+			parent := f.known[r.parent]
+			if parent != nil && parent.stray || heirs[r.parent] && !before(r.began, f.began) && f.alike(r.pid) {
+				r.stray, more = true, true
+				f.keep(r)
+			}
+		}
+	}
+}
+
+// has reports whether a process is known to be of the family.
+func (f *family) has(pid int) bool {
+	r := f.known[pid]
+	return r != nil && !r.stray
+}
+
+// alike reports whether a process runs a program that the family runs, or has the family's environment, and is not in the folder of another
+// run.
+func (f *family) alike(pid int) bool {
+	if dir, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid)); err == nil && f.elsewhere != nil && f.elsewhere(dir) {
+		return false
+	}
+	if exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); err == nil && f.exes[exe] {
+		return true
+	}
+	if len(f.env) == 0 {
+		return false
+	}
+	env := environment(pid)
+	for v := range f.env {
+		if !env[v] {
+			return false
+		}
+	}
+	return true
+}
+
+// environment is what a process was begun with, but for what shells change.
+func environment(pid int) map[string]bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	if err != nil {
+		return nil
+	}
+	env := map[string]bool{}
+	for v := range strings.SplitSeq(string(b), "\x00") {
+		switch name, _, _ := strings.Cut(v, "="); name {
+		case "", "_", "PWD", "OLDPWD", "SHLVL":
+		default:
+			env[v] = true
+		}
+	}
+	return env
+}
+
+// before reports whether a start time, in ticks since the machine's, is before another.
+func before(a, b string) bool {
+	x, _ := strconv.ParseUint(a, 10, 64)
+	y, _ := strconv.ParseUint(b, 10, 64)
+	return x < y
+}
