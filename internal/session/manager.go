@@ -77,12 +77,13 @@ type Manager struct {
 	launches sync.WaitGroup // under way; Add under mu and only while not closed
 
 	mu       sync.Mutex
-	sessions map[string]*Session // running, and ended with an open store
-	reserved map[string]bool     // ids of launches under way
-	given    map[string]bool     // all ids of this daemon's launches: what is on disk may have changed since it was read
-	opening  map[string]*opening // stores being opened
-	detached []*iochan.Conn      // of programs that run on, where there is no keeper
-	purging  map[string]bool     // sessions that are being deleted to make room
+	sessions map[string]*Session      // running, and ended with an open store
+	reserved map[string]bool          // ids of launches under way
+	given    map[string]bool          // all ids of this daemon's launches: what is on disk may have changed since it was read
+	opening  map[string]*opening      // stores being opened
+	parting  map[string]chan struct{} // stores being closed because nobody used them
+	detached []*iochan.Conn           // of programs that run on, where there is no keeper
+	purging  map[string]bool          // sessions that are being deleted to make room
 	closed   bool
 }
 
@@ -102,7 +103,7 @@ func NewManager(cfg Config) (*Manager, error) {
 	}
 	m := &Manager{
 		cfg: cfg, log: cfg.Logger, dir: filepath.Join(cfg.Home, "sessions"),
-		sessions: map[string]*Session{}, reserved: map[string]bool{}, given: map[string]bool{}, opening: map[string]*opening{},
+		sessions: map[string]*Session{}, reserved: map[string]bool{}, given: map[string]bool{}, opening: map[string]*opening{}, parting: map[string]chan struct{}{},
 		purging: map[string]bool{}, storage: storage{kick: make(chan struct{}, 1)},
 	}
 	if err := os.MkdirAll(m.dir, 0o700); err != nil {
@@ -229,6 +230,15 @@ func (m *Manager) path(id string) string { return filepath.Join(m.dir, id+".db")
 // Get returns a session, opening its file if it ended before.
 func (m *Manager) Get(ctx context.Context, id string) (*Session, error) {
 	m.mu.Lock()
+	for c := m.parting[id]; c != nil; c = m.parting[id] {
+		m.mu.Unlock()
+		select {
+		case <-c:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		m.mu.Lock()
+	}
 	if s := m.sessions[id]; s != nil {
 		m.mu.Unlock()
 		s.touch()
@@ -315,7 +325,7 @@ func (m *Manager) closeIdle() {
 	m.mu.Lock()
 	var ended []*Session
 	for _, s := range m.sessions {
-		if s.Ended() {
+		if s.Ended() && s.alone() {
 			ended = append(ended, s)
 		}
 	}
@@ -324,12 +334,17 @@ func (m *Manager) closeIdle() {
 	for i, s := range ended {
 		if i >= maxOpenEnded && s.beginClose(true) {
 			delete(m.sessions, s.ID)
+			m.parting[s.ID] = make(chan struct{})
 			drop = append(drop, s)
 		}
 	}
 	m.mu.Unlock()
 	for _, s := range drop {
 		m.closeEnded(s)
+		m.mu.Lock()
+		close(m.parting[s.ID])
+		delete(m.parting, s.ID)
+		m.mu.Unlock()
 	}
 }
 
@@ -337,6 +352,11 @@ func (m *Manager) closeIdle() {
 func (m *Manager) closeEnded(s *Session) {
 	s.closeCore()
 	if s.col != nil {
+		s.keep() // children may have outlived the program, and been traced otherwise since
+		info := s.info()
+		if err := s.setResult(&info); err != nil {
+			m.log.Warn("save idle session", "session", s.ID, "err", err)
+		}
 		if err := stopCollector(s.col, false); err != nil {
 			m.log.Warn("release collector", "session", s.ID, "err", err)
 		}
@@ -420,7 +440,9 @@ func (m *Manager) Close(ctx context.Context) error {
 	var stops sync.WaitGroup
 	for i, s := range all {
 		stops.Go(func() {
-			_, errs[i] = m.stop(ctx, s, StopOptions{Kill: !s.attached, Keep: true})
+			if _, errs[i] = m.stop(ctx, s, StopOptions{Kill: !s.attached, Keep: true}); errors.Is(errs[i], errIdle) {
+				errs[i] = nil
+			}
 		})
 	}
 	stops.Wait()

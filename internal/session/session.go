@@ -87,6 +87,11 @@ type Session struct {
 	closing   bool
 	used      time.Time
 	stop      *stopCall
+	kept      []byte // see keep
+
+	// Of one that was opened from its file.
+	was        collector.Status
+	storeError error
 }
 
 func newSession(m *Manager, meta Info, st *store.Store) *Session {
@@ -113,6 +118,7 @@ func newEnded(m *Manager, meta Info, st *store.Store) *Session {
 			s.exit.Code = *meta.ExitCode
 		}
 	}
+	s.recall(r)
 	s.describeCore()
 	close(s.watched)
 	return s
@@ -134,6 +140,9 @@ func (s *Session) Ended() bool {
 		return false
 	}
 }
+
+// alone reports that no process of an ended session lives: children may outlive the program.
+func (s *Session) alone() bool { return s.col == nil || len(s.col.PIDs()) == 0 }
 
 // Complete is Ended for a question that waits: not while the session is being stopped, which ends the question itself.
 func (s *Session) Complete() bool {
@@ -200,7 +209,7 @@ func (s *Session) gone() error {
 func (s *Session) beginClose(idleOnly bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closing || idleOnly && s.users > 0 {
+	if s.closing || idleOnly && (s.users > 0 || s.stop != nil) {
 		return false
 	}
 	s.closing = true
@@ -253,7 +262,9 @@ func (s *Session) Now() int64 {
 
 // watch follows the program to its end, then its output.
 func (s *Session) watch() {
+	defer s.m.closeIdle()
 	defer close(s.watched)
+	defer s.touch()
 	select {
 	case <-s.col.Exited():
 		s.finish()
@@ -295,6 +306,7 @@ func (s *Session) finish() {
 		s.conn.Settle(ctx, settleQuiet)
 	}
 	s.sink.flushHeld()
+	s.keep()
 	s.saveOrLog()
 	info := s.info()
 	s.log.Info("program ended", "status", info.Status, "signal", info.Signal, "events", info.EventCount)
@@ -326,11 +338,18 @@ func (s *Session) save(ctx context.Context) error {
 	info := s.info()
 	var err error
 	if s.sink != nil { // writes the last events too, also into the reserve that a full disk has
-		err = s.st.SetResult(store.Result{
-			Status: info.Status, ExitCode: info.ExitCode, Signal: info.Signal, EndedAt: info.EndedAt, Dropped: s.Dropped(),
-		})
+		err = s.setResult(&info)
 	}
 	return errors.Join(err, s.m.index.Update(ctx, s.info()))
+}
+
+func (s *Session) setResult(info *Info) error {
+	s.mu.Lock()
+	observed := s.kept
+	s.mu.Unlock()
+	return s.st.SetResult(store.Result{
+		Status: info.Status, ExitCode: info.ExitCode, Signal: info.Signal, EndedAt: info.EndedAt, Dropped: s.Dropped(), Observed: observed,
+	})
 }
 
 func (s *Session) saveOrLog() {
@@ -439,8 +458,8 @@ func (s *Session) State(ctx context.Context) (*State, error) {
 			st.Events[event.Kind(k).String()] = n
 		}
 	}
+	st.Trace, st.StoreError = s.traceStatus(), s.storeError
 	if s.col != nil {
-		st.Trace = s.col.Status()
 		if pids := s.col.PIDs(); pids != nil {
 			st.PIDs = pids
 		}
@@ -473,8 +492,6 @@ func (s *Session) Started() (*State, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := &State{Info: s.meta, Status: s.status, Exit: s.exit, Caps: s.caps, Warnings: s.warnings, Tracing: s.traced.clone()}
-	if s.col != nil {
-		st.Trace = s.col.Status()
-	}
+	st.Trace = s.traceStatus()
 	return st, nil
 }

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -39,16 +40,28 @@ type stopCall struct {
 // Stop ends a session: the program (Kill) or only its observation, then the recording, then the
 // data unless it is retained. A second stop while one is under way shares its result.
 func (m *Manager) Stop(ctx context.Context, id string, o StopOptions) (*StopResult, error) {
-	s, err := m.Get(ctx, id)
-	if err != nil {
-		return nil, err
+	for {
+		s, err := m.Get(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		res, err := m.stop(ctx, s, o)
+		if !errors.Is(err, errIdle) {
+			return res, err
+		}
 	}
-	return m.stop(ctx, s, o)
 }
+
+// errIdle: nobody used the session, and its store was closed just now. Get opens it again.
+var errIdle = errors.New("the session is being closed")
 
 func (m *Manager) stop(ctx context.Context, s *Session, o StopOptions) (*StopResult, error) {
 	s.mu.Lock()
 	call := s.stop
+	if call == nil && s.closing {
+		s.mu.Unlock()
+		return nil, errIdle
+	}
 	if call == nil {
 		call = &stopCall{done: make(chan struct{})}
 		s.stop = call
@@ -92,6 +105,7 @@ func (s *Session) runStop(o StopOptions) (*StopResult, error) {
 		}
 	}
 	if s.col != nil {
+		s.keep() // what a stop takes away is what was there
 		s.stopTarget(o, step)
 	}
 	step("end the session's goroutine", stopStoreMax, func(ctx context.Context) error {

@@ -78,6 +78,7 @@ func (m *Manager) tidy() {
 				m.log.Warn("delete old sessions", "err", err)
 			}
 		}
+		m.closeIdle()
 		next := tidyIdle
 		if m.Busy() {
 			next = tidyBusy

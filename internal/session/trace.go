@@ -65,8 +65,8 @@ func (s *Session) Trace(ctx context.Context, c TraceChange) (*TraceState, error)
 		s.traced = next
 		s.mu.Unlock()
 		have = next
-	} else if s.col != nil {
-		t.Status = s.col.Status()
+	} else {
+		t.Status = s.traceStatus()
 	}
 	t.Tracing = have.clone()
 	return t, nil

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"encoding/json"
 	"log/slog"
 	"time"
 
@@ -51,6 +52,8 @@ type Result struct {
 	EndedAt     int64  `json:"endedAt,omitempty"` // unix nanoseconds; 0 while recording
 	Dropped     int64  `json:"dropped,omitempty"` // call events lost before they reached the store
 	Interrupted bool   `json:"interrupted,omitempty"`
+
+	Observed json.RawMessage `json:"observed,omitempty"` // what was traced, in the session's own form
 }
 
 // Stats are a store's counts.

@@ -61,6 +61,17 @@ type Module struct {
 
 	namesOnce sync.Once
 	named     *nameTable
+
+	memos sync.Map // see Memo
+}
+
+// Memo returns what make makes, at most a few times for one key. What others derive from a module is kept here: it lives as long as the module.
+func (m *Module) Memo(key any, make func() any) any {
+	if v, ok := m.memos.Load(key); ok {
+		return v
+	}
+	v, _ := m.memos.LoadOrStore(key, make())
+	return v
 }
 
 type problemsOf struct{ list []string }

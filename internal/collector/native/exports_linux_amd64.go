@@ -2,18 +2,19 @@ package native
 
 import (
 	"debug/elf"
-	"sync"
 
 	"github.com/strobe-debug/strobe/internal/symbol"
 )
 
-var exportCache sync.Map // *symbol.Module → map[uint64]bool
+type exportsKey struct{}
 
 // exported reports whether other modules may call the function by name: then it keeps to the platform's calling convention.
 func exported(mod *symbol.Module, f *symbol.Function) bool {
-	if set, ok := exportCache.Load(mod); ok {
-		return set.(map[uint64]bool)[uint64(f.Low)]
-	}
+	return mod.Memo(exportsKey{}, func() any { return exportsOf(mod) }).(map[uint64]bool)[uint64(f.Low)]
+}
+
+// exportsOf is where the functions begin that a file exports.
+func exportsOf(mod *symbol.Module) map[uint64]bool {
 	set := map[uint64]bool{}
 	if e, err := elf.Open(mod.Path); err == nil {
 		syms, _ := e.DynamicSymbols()
@@ -24,6 +25,5 @@ func exported(mod *symbol.Module, f *symbol.Function) bool {
 		}
 		e.Close()
 	}
-	exportCache.Store(mod, set)
-	return set[uint64(f.Low)]
+	return set
 }

@@ -230,15 +230,16 @@ func onAllCPUs(n int, fn func(k int)) {
 	wg.Wait()
 }
 
-var targetCache sync.Map // *symbol.Module → []hook.Addr
+type jumpsKey struct{}
 
 // jumpTargets returns, in ascending order, where hand-written functions of a file jump to outside themselves: such a place
 // inside the first bytes of another function must not be overwritten. Compilers make no such jumps, so functions with
 // debug information in another language than assembler are not read.
 func jumpTargets(mod *symbol.Module) []hook.Addr {
-	if list, ok := targetCache.Load(mod); ok {
-		return list.([]hook.Addr)
-	}
+	return mod.Memo(jumpsKey{}, func() any { return findJumps(mod) }).([]hook.Addr)
+}
+
+func findJumps(mod *symbol.Module) []hook.Addr {
 	fns := mod.Functions()
 	found := make([][]hook.Addr, len(fns))
 	onAllCPUs(len(fns), func(k int) {
@@ -252,7 +253,5 @@ func jumpTargets(mod *symbol.Module) []hook.Addr {
 	})
 	list := slices.Concat(found...)
 	slices.Sort(list)
-	list = slices.Compact(list)
-	targetCache.Store(mod, list)
-	return list
+	return slices.Compact(list)
 }

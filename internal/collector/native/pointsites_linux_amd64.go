@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/strobe-debug/strobe/internal/capture"
 	"github.com/strobe-debug/strobe/internal/hook"
@@ -26,13 +25,14 @@ func crowded(places map[uint64][]*point, at uint64) bool {
 	return false
 }
 
-var placeTargetCache sync.Map // *symbol.Module → []hook.Addr
+type placeTargetsKey struct{}
 
 // placeTargets is jumpTargets with the places that the cold parts of functions jump back to.
 func placeTargets(mod *symbol.Module) []hook.Addr {
-	if list, ok := placeTargetCache.Load(mod); ok {
-		return list.([]hook.Addr)
-	}
+	return mod.Memo(placeTargetsKey{}, func() any { return findPlaceTargets(mod) }).([]hook.Addr)
+}
+
+func findPlaceTargets(mod *symbol.Module) []hook.Addr {
 	list := slices.Clone(jumpTargets(mod))
 	frags := mod.Fragments()
 	for i := range frags {
@@ -42,9 +42,7 @@ func placeTargets(mod *symbol.Module) []hook.Addr {
 		}
 	}
 	slices.Sort(list)
-	list = slices.Compact(list)
-	placeTargetCache.Store(mod, list)
-	return list
+	return slices.Compact(list)
 }
 
 var errOwnHook = errors.New("Strobe itself needs a hook there")

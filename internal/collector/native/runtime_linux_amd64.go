@@ -34,6 +34,7 @@ type Runtime struct {
 
 	mu      sync.Mutex // leaf
 	modules map[fileKey]*openModule
+	opens   uint64 // calls of open
 }
 
 // defaultRingBytes holds some 40,000 records, a burst of calls. Only pages that were written exist.
@@ -123,7 +124,12 @@ type fileKey struct {
 	size, mtime   int64
 }
 
+// maxModules is how many files' symbols are kept that may be in no target any more: every program that is built in a place of its own, as
+// tests are, would add one.
+const maxModules = 128
+
 type openModule struct {
+	used uint64 // opens is then; under mu
 	once sync.Once
 	done atomic.Bool
 	mod  *symbol.Module
@@ -146,6 +152,17 @@ func (rt *Runtime) open(path, symbols string) (*symbol.Module, error) {
 			}
 		}
 		rt.modules[key] = om
+	}
+	rt.opens++
+	om.used = rt.opens
+	for len(rt.modules) > maxModules {
+		oldest := key
+		for k, m := range rt.modules {
+			if m.used < rt.modules[oldest].used {
+				oldest = k
+			}
+		}
+		delete(rt.modules, oldest) // who uses it has it
 	}
 	rt.mu.Unlock()
 	om.once.Do(func() {

@@ -4,7 +4,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/strobe-debug/strobe/internal/emulate"
 	"github.com/strobe-debug/strobe/internal/hook"
@@ -20,12 +19,7 @@ type writing struct {
 	code []byte      // the file's, from there on, since hooks of ours may be in memory
 }
 
-type codePlace struct {
-	mod *symbol.Module
-	at  symbol.Addr
-}
-
-var writings sync.Map // codePlace → writing
+type writingKey symbol.Addr
 
 // wrote tells by the instruction that a thread has just run what that wrote to the range at addr that held before.
 func (c *pause) wrote(pic *snapshot.Picture, addr uint64, before []byte) (emulate.Written, error) {
@@ -67,13 +61,7 @@ func (c *pause) wroteAt(pic *snapshot.Picture, w writing, bias, addr uint64, bef
 
 // endingAt finds the instruction that ends at a place, by decoding its function from its beginning.
 func endingAt(mod *symbol.Module, end symbol.Addr) writing {
-	key := codePlace{mod, end}
-	if w, ok := writings.Load(key); ok {
-		return w.(writing)
-	}
-	w := findWriting(mod, end)
-	writings.Store(key, w)
-	return w
+	return mod.Memo(writingKey(end), func() any { return findWriting(mod, end) }).(writing)
 }
 
 // maxDecoded bounds the code that is decoded to find one instruction.
