@@ -1,0 +1,53 @@
+package session
+
+import "slices"
+
+// maxOpenEnded is how many ended sessions keep their store open: enough for a client that compares
+// runs, few enough files and memory. Others are opened again when asked for.
+const maxOpenEnded = 8
+
+// closeIdle closes the stores of ended sessions that nobody has used for longest.
+func (m *Manager) closeIdle() {
+	m.mu.Lock()
+	var ended []*Session
+	for _, s := range m.sessions {
+		if s.Ended() && s.alone() {
+			ended = append(ended, s)
+		}
+	}
+	slices.SortFunc(ended, func(a, b *Session) int { return b.lastUsed().Compare(a.lastUsed()) })
+	var drop []*Session
+	for i, s := range ended {
+		if i >= maxOpenEnded && s.beginClose(true) {
+			delete(m.sessions, s.ID)
+			m.parting[s.ID] = make(chan struct{})
+			drop = append(drop, s)
+		}
+	}
+	m.mu.Unlock()
+	for _, s := range drop {
+		m.closeEnded(s)
+		m.mu.Lock()
+		close(m.parting[s.ID])
+		delete(m.parting, s.ID)
+		m.mu.Unlock()
+	}
+}
+
+// closeEnded closes what an ended session holds open. It has no users and is in no table any more.
+func (m *Manager) closeEnded(s *Session) {
+	s.closeCore()
+	if s.col != nil {
+		s.keep() // children may have outlived the program, and been traced otherwise since
+		info := s.info()
+		if err := s.setResult(&info); err != nil {
+			m.log.Warn("save idle session", "session", s.ID, "err", err)
+		}
+		if err := stopCollector(s.col, false); err != nil {
+			m.log.Warn("release collector", "session", s.ID, "err", err)
+		}
+	}
+	if err := s.st.Close(); err != nil {
+		m.log.Warn("close idle session", "session", s.ID, "err", err)
+	}
+}
