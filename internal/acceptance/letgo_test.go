@@ -64,3 +64,51 @@ func TestAttachWhileItVforks(t *testing.T) {
 	}
 	p.unnoticed(t)
 }
+
+// trapping raises SIGTRAP all the time, by two threads, and counts what its handler takes.
+const trapping = `#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <unistd.h>
+static atomic_long taken, raised;
+static atomic_int ends;
+__attribute__((noinline)) long work(long i) { return i + 1; }
+static void take(int s) { (void)s; for (int i = 0; i < 100; i++) taken += work(i) == 0; taken++; }
+static void *raises(void *a)
+{
+	while (!ends) {
+		raised++;
+		__asm__ volatile("int3" ::: "memory");
+		work(raised);
+	}
+	return a;
+}
+int main(void)
+{
+	pthread_t t[2];
+	char c;
+	signal(SIGTRAP, take);
+	write(1, "ready\n", 6);
+	for (int i = 0; i < 2; i++) pthread_create(&t[i], 0, raises, 0);
+	while (read(0, &c, 1) == 1) {}
+	ends = 1;
+	for (int i = 0; i < 2; i++) pthread_join(t[i], 0);
+	printf("wrong=%ld\n", raised - taken);
+	return 0;
+}
+`
+
+// TestAttachAmongTraps attaches to a program that handles traps of its own, and is in that handler most of the time: none is lost, and none of
+// ours takes the handler away.
+func TestAttachAmongTraps(t *testing.T) {
+	strobetest.NeedPtrace(t)
+	s := strobetest.Start(t, nil)
+	p := startLoaded(t, strobetest.BuildSource(t, "c", "gcc-O1", "trapping", trapping, "-lpthread"))
+	for range 15 {
+		var l strobetest.Launched
+		s.Call(t, "debug_launch", args{"pid": p.Process.Pid, "projectRoot": "/"}, &l)
+		s.Stop(t, l.SessionID)
+	}
+	p.unnoticed(t)
+}

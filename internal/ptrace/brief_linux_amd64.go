@@ -13,71 +13,101 @@ import (
 // each. Then they go on, with whatever signal was on its way to them, and no step's trap. It never waits for a process's end: that stays with
 // whoever waits for it, which may be another part of this program. When it cannot bring a thread back to running, the end of its own
 // kernel thread does.
-func Brief(tids []int, within time.Duration, fn func(stopped []int)) error {
+func Brief(tids []int, within time.Duration, fn func(b *Briefly)) error {
 	done := make(chan error, 1)
-	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with this function, and all that it traces goes on
-		var err error
-		var seized, stopped []int
-		for _, tid := range tids {
-			if e := ptraceValue(unix.PTRACE_SEIZE, tid, 0, 0); e != nil {
-				err = errors.Join(err, e)
-				continue
-			}
-			seized = append(seized, tid)
-			if e := Interrupt(tid); e != nil {
-				err = errors.Join(err, e)
-			}
-		}
-		for _, tid := range seized {
-			if stoppedWithin(tid, within) {
-				stopped = append(stopped, tid)
-			}
-		}
-		fn(stopped)
-		late := slices.DeleteFunc(stopped, letGoBrief)
-		done <- err
-		for _, tid := range late { // an end in the midst of a step would leave the step to the program
-			for !endsNow(tid) && Interrupt(tid) == nil && (!stoppedWithin(tid, time.Second) || !letGoBrief(tid)) {
-			}
-		}
-	}()
+	go onBareThread(func() { brief(tids, within, fn, done) })
 	return <-done
 }
 
-// letGoBrief lets a thread go on that stands. False: it does not stand.
-func letGoBrief(tid int) bool {
+// Briefly are the threads that stand for Brief's function.
+type Briefly struct {
+	Stopped []int
+	stepped map[int]bool // a trap that stops them is of our making
+}
+
+// onBareThread runs fn on a kernel thread that ends with it and has started nothing: children may have asked for a signal when who made them
+// ends (PR_SET_PDEATHSIG), which means that thread. And the first thread of a Go program never ends.
+func onBareThread(fn func()) {
+	runtime.LockOSThread() // and never unlocked
+	if unix.Gettid() != unix.Getpid() && !hasChildren() {
+		fn()
+		return
+	}
+	done := make(chan struct{})
+	go func() { defer close(done); onBareThread(fn) }() // on another one, since this is taken
+	<-done
+	runtime.UnlockOSThread()
+}
+
+func brief(tids []int, within time.Duration, fn func(b *Briefly), done chan<- error) {
+	var err error
+	var seized []int
+	b := &Briefly{stepped: map[int]bool{}}
+	for _, tid := range tids {
+		if e := ptraceValue(unix.PTRACE_SEIZE, tid, 0, 0); e != nil {
+			err = errors.Join(err, e)
+			continue
+		}
+		seized = append(seized, tid)
+		if e := Interrupt(tid); e != nil {
+			err = errors.Join(err, e)
+		}
+	}
+	for _, tid := range seized {
+		if stoppedWithin(tid, within) {
+			b.Stopped = append(b.Stopped, tid)
+		}
+	}
+	fn(b)
+	late := slices.DeleteFunc(b.Stopped, b.letGo)
+	done <- err
+	for _, tid := range late { // an end in the midst of a step would leave the step to the program
+		for !endsNow(tid) && Interrupt(tid) == nil && (!stoppedWithin(tid, time.Second) || !b.letGo(tid)) {
+		}
+	}
+}
+
+// letGo lets a thread go on that stands. False: it does not stand.
+func (b *Briefly) letGo(tid int) bool {
 	info, err := GetSiginfo(tid)
+	if err == nil && info.OfEvent() && b.stepped[tid] && FaultWaits(tid) { // the step's trap comes behind the interrupt
+		if Cont(tid, 0) != nil || !stoppedWithin(tid, time.Second) {
+			return endsNow(tid)
+		}
+		info, err = GetSiginfo(tid)
+	}
 	if err != nil {
 		return endsNow(tid)
 	}
 	sig := info.Signal()
-	if info.OfEvent() || info.OfStep() {
+	if info.OfEvent() || b.stepped[tid] && info.OfStep() {
 		sig = 0
 	}
 	return Detach(tid, sig) == nil || endsNow(tid)
 }
 
-// BriefStep runs one instruction of a thread that stands for Brief, whose fn calls it. False: it did not come to that, because the thread
-// is in the kernel or about to go there, an instruction that shows or sets the trap flag is next, or a signal is on its way.
-func BriefStep(tid int, within time.Duration) bool {
+// Step runs one instruction of a thread. False: it did not come to that, because the thread is in the kernel or about to go there, the program
+// steps itself or does not take traps, an instruction that shows or sets the trap flag is next, or a signal is on its way.
+func (b *Briefly) Step(tid int, within time.Duration) bool {
 	info, err := GetSiginfo(tid)
-	if err != nil || !info.OfEvent() && !info.OfStep() {
+	if err != nil || !info.OfEvent() && !(b.stepped[tid] && info.OfStep()) {
 		return false
 	}
 	regs, err := GetRegs(tid)
-	if err != nil || int64(regs.Orig_rax) >= 0 && int64(regs.Rax) <= -int64(errRestart) && int64(regs.Rax) >= -int64(errRestartBlock) {
+	if err != nil || regs.Eflags&trapFlag != 0 || int64(regs.Orig_rax) >= 0 && int64(regs.Rax) <= -int64(errRestart) && int64(regs.Rax) >= -int64(errRestartBlock) {
 		return false
 	}
-	var b [maxInsn]byte
-	if n, _ := unix.PtracePeekText(tid, uintptr(regs.Rip), b[:]); !stepsAlone(b[:n]) {
+	var code [maxInsn]byte
+	if n, _ := unix.PtracePeekText(tid, uintptr(regs.Rip), code[:]); !stepsAlone(code[:n]) || FaultWaits(tid) || !b.stepped[tid] && !takesTraps(tid) {
 		return false
 	}
+	b.stepped[tid] = true
 	return Step(tid, 0) == nil && stoppedWithin(tid, within)
 }
 
 const (
-	maxInsn = 15 // bytes
+	maxInsn  = 15 // bytes
+	trapFlag = 1 << 8
 
 	// What a system call that a stop ended seems to return, before the kernel makes it again.
 	errRestart      = 512 // ERESTARTSYS

@@ -2,23 +2,30 @@ package ptrace
 
 import (
 	"os/exec"
+	"runtime"
 	"testing"
 	"time"
 
 	"github.com/strobe-debug/strobe/internal/strobetest"
+	"golang.org/x/sys/unix"
 )
 
-// flagsAndCalls looks at its own flags and makes system calls until one byte can be read.
+// flagsAndCalls looks at its own flags, makes system calls and raises traps, until one byte can be read.
 const flagsAndCalls = `
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+static volatile long taken;
+static void take(int sig) { taken++; }
+
 int main(void) {
-  unsigned long flags, trapped = 0, rounds = 0;
+  unsigned long flags, trapped = 0, rounds = 0, raised = 0;
   char c;
+  signal(SIGTRAP, take);
   fcntl(0, F_SETFL, O_NONBLOCK);
   puts("runs");
   fflush(stdout);
@@ -29,10 +36,13 @@ int main(void) {
     if (rounds % 64 == 0)
       nanosleep(&ts, 0);
     syscall(SYS_getppid);
+    // It steps itself: behind nop, pushfq, andl and the second popfq.
+    __asm__ volatile("pushfq\n\torl $0x100, (%%rsp)\n\tpopfq\n\tnop\n\tpushfq\n\tandl $~0x100, (%%rsp)\n\tpopfq" ::: "memory");
+    raised += 4;
     if (read(0, &c, 1) == 1)
       break;
   }
-  printf("%lu trapped\n", trapped);
+  printf("%lu trapped, %ld missed\n", trapped, raised - taken);
   return 3;
 }
 `
@@ -56,11 +66,11 @@ func TestBriefSteps(t *testing.T) {
 	}
 	stops, steps := 0, 0
 	for i := range 300 {
-		Brief([]int{cmd.Process.Pid}, 10*time.Second, func(stopped []int) {
-			stops += len(stopped)
-			for _, tid := range stopped {
+		Brief([]int{cmd.Process.Pid}, 10*time.Second, func(b *Briefly) {
+			stops += len(b.Stopped)
+			for _, tid := range b.Stopped {
 				for range 10 + i%50 {
-					if !BriefStep(tid, 10*time.Second) {
+					if !b.Step(tid, 10*time.Second) {
 						break
 					}
 					steps++
@@ -73,7 +83,23 @@ func TestBriefSteps(t *testing.T) {
 	}
 	in.Write([]byte("x"))
 	n, _ := out.Read(buf)
-	if err := cmd.Wait(); string(buf[:n]) != "0 trapped\n" || cmd.ProcessState.ExitCode() != 3 {
+	if err := cmd.Wait(); string(buf[:n]) != "0 trapped, 0 missed\n" || cmd.ProcessState.ExitCode() != 3 {
 		t.Errorf("%q, %v; %d stops, %d steps", buf[:n], err, stops, steps)
+	}
+}
+
+// TestBareThread: what ends its kernel thread is not run on one that has started a child.
+func TestBareThread(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	cmd := exec.Command("sleep", "60")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	on := 0
+	onBareThread(func() { on = unix.Gettid() })
+	if on == unix.Gettid() || on == unix.Getpid() || on == 0 {
+		t.Errorf("on thread %d of process %d, child of thread %d", on, unix.Getpid(), unix.Gettid())
 	}
 }

@@ -52,7 +52,7 @@ func TestFaultFirst(t *testing.T) {
 		t.Fatalf("%q, %v", buf[:n], err)
 	}
 	ended := make(chan Stop, 1)
-	tr, err := NewTracer(func(s Stop) {
+	handle := func(s Stop) {
 		if s.Ended {
 			ended <- s
 			return
@@ -62,11 +62,13 @@ func TestFaultFirst(t *testing.T) {
 			sig = 0
 		}
 		Cont(s.TID, sig)
-	})
+	}
+	tr, err := NewTracer(handle)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer tr.Close()
+	t.Cleanup(func() { unix.Kill(pid, unix.SIGKILL) })
 	if err := tr.Do(context.Background(), func() error { _, err := tr.Attach(pid); return err }); err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +95,7 @@ func TestFaultFirst(t *testing.T) {
 			if FaultWaits(pid) {
 				t.Error("a signal waits behind the stop")
 			}
-			tr.Defer(first)
+			handle(first)
 			return nil
 		})
 		if err != nil {

@@ -3,6 +3,7 @@ package ptrace
 import (
 	"encoding/binary"
 	"errors"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -227,13 +228,26 @@ func SetSigMask(tid int, mask uint64) error { return ptraceData(ptraceSetSigMask
 // faults are the signals that an instruction raises. Blocking one would make the kernel reset its handler.
 const faults = 1<<(unix.SIGSEGV-1) | 1<<(unix.SIGBUS-1) | 1<<(unix.SIGILL-1) | 1<<(unix.SIGFPE-1) | 1<<(unix.SIGTRAP-1)
 
-// HoldSignals makes a stopped thread block every signal but those that an instruction raises, and returns
+// trapBit is SIGTRAP among blocked signals. A trap that comes while it is blocked takes the program's handler for it away for good.
+const trapBit = 1 << (unix.SIGTRAP - 1)
+
+// HoldSignals makes a stopped thread block every signal but those that an instruction raises, and not the trap of a step, and returns
 // what it blocked before, for SetSigMask.
 func HoldSignals(tid int) (mask uint64, err error) {
 	if err = ptraceData(ptraceGetSigMask, tid, 8, &mask); err != nil {
 		return 0, err
 	}
-	return mask, SetSigMask(tid, mask|^uint64(faults))
+	return mask, SetSigMask(tid, (mask|^uint64(faults))&^trapBit)
+}
+
+// takesTraps reports whether a stopped thread neither blocks SIGTRAP nor has it ignored.
+func takesTraps(tid int) bool {
+	var mask uint64
+	if ptraceData(ptraceGetSigMask, tid, 8, &mask) != nil || mask&trapBit != 0 {
+		return false
+	}
+	ignored, err := strconv.ParseUint(StatusField(tid, "SigIgn"), 16, 64)
+	return err == nil && ignored&trapBit == 0
 }
 
 // maxPeeked is how many pending signals of a thread are looked at: what an instruction raised is among the first that are its own.

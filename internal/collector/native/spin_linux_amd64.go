@@ -41,6 +41,7 @@ type spinning struct {
 	code  *goroutine.Program // nil: no program of Go
 	rest  *goroutine.Rest    // it is no thread, but a goroutine that stands aside; tid is its negative number
 	hooks []patch            // of the target's, in a session
+	brief *ptrace.Briefly    // else
 }
 
 // Spin says of each thread that runs, or sleeps for a while, whether it will ever leave its loop. They stand for as long as that takes, some
@@ -95,11 +96,20 @@ func (rt *Runtime) Spin(ctx context.Context, pids []int, root string, before any
 	}
 	var out []collector.Loop
 	var after any
-	err := ptrace.Brief(tids, spinStop, func(stopped []int) {
+	err := ptrace.Brief(tids, spinStop, func(b *ptrace.Briefly) {
 		for _, r := range resting {
 			all = append(all, r.goroutines()...)
 		}
-		out, after = examine(all, func(s *spinning) bool { return slices.Contains(stopped, s.tid) }, len(stopped) == len(tids), before)
+		var running []int // others know how to go on with what was interrupted, and for how long
+		for _, s := range all {
+			if s.brief = b; s.rest == nil && slices.Contains(b.Stopped, s.tid) {
+				running = append(running, s.tid)
+			}
+		}
+		out, after = examine(all, func(s *spinning) bool { return slices.Contains(b.Stopped, s.tid) }, len(b.Stopped) == len(tids), before)
+		for _, tid := range running {
+			hideBriefly(tid)
+		}
 	})
 	for i := range out {
 		if out[i].Why != "" && err != nil {
@@ -168,8 +178,7 @@ func (s *spinning) attempt(all, alone bool) {
 	}
 	s.regs = regs
 	s.lo, s.stack = s.p.copyStack(regs.Rsp, make([]byte, stackBytes))
-	if again := s.hidden(regs); again != regs {
-		ptrace.SetRegs(s.tid, &again) //nolint:errcheck // it has ended
+	if s.rest == nil && interrupted(&regs) {
 		s.res = spin.Result{Why: "it is in a system call"}
 		return
 	}
@@ -204,12 +213,19 @@ func (s *spinning) registers() (regs ptrace.Regs, vec ptrace.Vectors, err error)
 	return regs, vec, err
 }
 
-// hidden are the registers with which a thread goes on with a system call that our stop ended.
-func (s *spinning) hidden(regs ptrace.Regs) ptrace.Regs {
-	if s.rest != nil {
-		return regs
+// hideBriefly makes a thread that stands go on with a system call that our stop ended. One that a signal ended as well ends.
+func hideBriefly(tid int) {
+	info, err := ptrace.GetSiginfo(tid)
+	if err != nil || !info.OfEvent() {
+		return
 	}
-	return hideInterrupt(s.tid, regs)
+	regs, err := ptrace.GetRegs(tid)
+	if err != nil {
+		return
+	}
+	if again := hideInterrupt(tid, regs); again != regs {
+		ptrace.SetRegs(tid, &again) //nolint:errcheck // it has ended
+	}
 }
 
 // text finds the library's functions on texts and memory. Indirect ones are asked which of their forms they chose.
@@ -255,7 +271,7 @@ func (s *spinning) leave(in func(m *unwind.Module) bool) {
 	}
 	for range maxLeaving {
 		regs, err := ptrace.GetRegs(s.tid)
-		if err != nil || regs.Rip < m.Lo || regs.Rip >= m.Hi || int64(regs.Orig_rax) >= 0 && int64(regs.Rax) < 0 && int64(regs.Rax) >= -4095 || !ptrace.BriefStep(s.tid, spinStop) {
+		if err != nil || regs.Rip < m.Lo || regs.Rip >= m.Hi || int64(regs.Orig_rax) >= 0 && int64(regs.Rax) < 0 && int64(regs.Rax) >= -4095 || !s.brief.Step(s.tid, spinStop) {
 			return
 		}
 	}
