@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/event"
@@ -172,6 +173,8 @@ func (t *target) paused(c *pause, look *pauseLook, all bool) {
 	}
 	ctx := context.Background()
 	t.Flush(ctx) // what led there comes first
+	t.announce(1)
+	defer t.announce(-1)
 	t.pointEvent(event.Pause, c, map[string]any{"breakpointId": c.PointID, "reason": c.Reason, "backtrace": c.Backtrace, "arguments": c.Arguments, "locals": c.Locals})
 	t.tracer.Do(ctx, func() error {
 		if t.threads[c.th.tid] != c.th {
@@ -187,6 +190,36 @@ func (t *target) paused(c *pause, look *pauseLook, all bool) {
 		}
 		return nil
 	})
+}
+
+// announce counts pauses that a client may know of by their events before they can be continued.
+func (t *target) announce(n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.announced += n
+	t.pausesChangedLocked()
+}
+
+// announceWait bounds the wait for a pause whose event is there already.
+const announceWait = 5 * time.Second
+
+// awaitAnnounced waits until the pauses whose events are on the timeline are among those of the target.
+func (t *target) awaitAnnounced() {
+	limit := time.NewTimer(announceWait)
+	defer limit.Stop()
+	for {
+		t.mu.Lock()
+		n, changed := t.announced, t.pauseChange
+		t.mu.Unlock()
+		if n == 0 {
+			return
+		}
+		select {
+		case <-changed:
+		case <-limit.C:
+			return
+		}
+	}
 }
 
 // pauseOthers stops the other threads of a paused thread's process as well. Tracer thread only.
@@ -256,6 +289,7 @@ func (t *target) PauseChanged() <-chan struct{} {
 
 // Paused implements collector.Debugger.
 func (t *target) Paused() []collector.Pause {
+	t.awaitAnnounced()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	out := make([]collector.Pause, 0, len(t.pauses))
@@ -267,6 +301,7 @@ func (t *target) Paused() []collector.Pause {
 
 // Resume implements collector.Debugger.
 func (t *target) Resume(ctx context.Context, r collector.Resume) error {
+	t.awaitAnnounced()
 	t.mu.Lock()
 	all := slices.Clone(t.pauses)
 	t.mu.Unlock()
@@ -369,6 +404,9 @@ func (t *target) stopsAtEntry(th *thread) bool {
 	c := &pause{th: th, p: th.p, seen: th.p.pictured(th, &regs, false)}
 	c.PID, c.TID, c.ThreadName, c.Reason = th.p.pid, th.tid, c.seen.Name, "entry"
 	t.addPause(c)
+	if t.cmd.QuietEntry {
+		return true
+	}
 	t.spawn(func() { t.pointEvent(event.Pause, c, map[string]any{"reason": c.Reason}) })
 	return true
 }
