@@ -52,6 +52,21 @@ func (g *pauseLook) picture() (*snapshot.Picture, error) {
 	return g.pic, g.err
 }
 
+// of is the look that a point takes: without inlined calls that it is in front of.
+func (g *pauseLook) of(pt *point, ps *pointSite) *pauseLook {
+	m := g.c.p.memory().moduleAt(ps.at)
+	if m == nil || m.mod == nil || pt.forces() {
+		return g
+	}
+	skip := pt.skips(m.mod, symbol.Addr(ps.at-m.bias))
+	if skip == g.c.skip {
+		return g
+	}
+	c := *g.c
+	c.skip = skip
+	return &pauseLook{t: g.t, c: &c, pic: g.pic}
+}
+
 // messageDepth is how many pointers logpoints and paused threads' values follow.
 const messageDepth = 3
 
@@ -89,18 +104,7 @@ func (c *pause) atCall(pic *snapshot.Picture) {
 		if pc < m.Lo || pc >= m.Hi {
 			continue
 		}
-		a := symbol.Addr(pc - m.Bias)
-		scopes := m.Mod.InlinedAt(a)
-		starts := startsAt(m.Mod, a, scopes)
-		if c.by.pat != nil {
-			c.skip = starts
-			return
-		}
-		for n := 1; n <= starts; n++ {
-			if scopes[n].Line == c.by.line {
-				c.skip = n
-			}
-		}
+		c.skip = c.by.skips(m.Mod, symbol.Addr(pc-m.Bias))
 	}
 }
 
