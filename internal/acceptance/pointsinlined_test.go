@@ -63,3 +63,38 @@ func TestPointsBeforeInlinedCalls(t *testing.T) {
 		t.Errorf("a null pointer in a condition: %v", errs)
 	}
 }
+
+const twoPauses = `#include <cstdio>
+#include <thread>
+__attribute__((noinline)) int first(int n) { return n + 1; }
+__attribute__((noinline)) int second(int n) { return n + 2; }
+int main() {
+	int read = 0;
+	std::thread reader([&] { char line[8]; if (fgets(line, sizeof line, stdin)) read = second(1); });
+	int sum = first(1);
+	reader.join();
+	printf("total %d\n", sum + read);
+}
+`
+
+// debug_continue let a thread go on that had paused since the last answer: nobody saw where it stood.
+func TestContinueKeepsUnseenPauses(t *testing.T) {
+	strobetest.NeedPtrace(t)
+	s := strobetest.Start(t, nil)
+	d := debug(t, s, "gcc-O0", "twopauses", twoPauses, map[string]any{"stopOnEntry": true, "stdin": "pipe"})
+	d.points(args{"add": []any{args{"function": "first"}, args{"function": "second"}}})
+	if st := d.next(args{}); len(st.PausedThreads) != 1 || st.PausedThreads[0].Function != "first" {
+		t.Fatalf("first %+v", st)
+	}
+	d.input("go\n")
+	strobetest.Eventually(t, endLimit, "the second pause", func() bool {
+		list := d.events("pause")
+		return len(list) > 0 && list[len(list)-1]["function"] == "second"
+	})
+	if st := d.next(args{}); len(st.PausedThreads) != 1 || st.PausedThreads[0].Function != "second" {
+		t.Errorf("then %+v, want the thread that paused meanwhile", st)
+	}
+	if st := d.next(args{}); st.Status != "exited" {
+		t.Errorf("then %+v, want its end", st)
+	}
+}

@@ -242,6 +242,7 @@ func (t *target) pauseOthers(c *pause) {
 		c.p.memory().hide(th)
 		o := &pause{th: th, p: c.p, seen: c.p.pictured(th, &regs, false)}
 		o.PID, o.TID, o.ThreadName, o.PointID, o.Reason = c.PID, th.tid, o.seen.Name, c.PointID, fmt.Sprintf("with thread %d", c.TID)
+		o.With = c.Number
 		t.addPause(o)
 	}
 }
@@ -312,7 +313,10 @@ func (t *target) Resume(ctx context.Context, r collector.Resume) error {
 	if len(all) == 0 {
 		return fault.New(fault.NotPaused, "debug_session status lists pausedThreads; set a breakpoint with debug_breakpoint.", "no thread is paused")
 	}
-	picked := all
+	picked := slices.DeleteFunc(slices.Clone(all), func(c *pause) bool { return r.Told > 0 && c.By() > r.Told })
+	if len(picked) == 0 {
+		picked = all
+	}
 	if r.Thread != 0 {
 		picked = slices.DeleteFunc(slices.Clone(all), func(c *pause) bool { return c.TID != r.Thread })
 		if len(picked) == 0 {
