@@ -18,6 +18,8 @@ __attribute__((noinline)) Mode mode() { ran++; return IDLE; }
 __attribute__((noinline)) long limit(int n, long most, double scale) { ran++; return n > most ? most : (long)(n * scale); }
 __attribute__((noinline)) std::string named(int n) { ran++; return std::to_string(n); }
 __attribute__((noinline)) void work(int n) { ran += n; }
+struct Two { long a, b; };
+__attribute__((noinline)) int &slot(int &at, const char *text, Two two) { ran += text[0] + two.a; return at; }
 int main() {
 	char line[8];
 	if (!fgets(line, sizeof line, stdin)) return 1;
@@ -58,7 +60,8 @@ func TestForce(t *testing.T) {
 					t.Errorf("status lists %q", st.Breakpoints)
 				}
 				for _, bad := range []args{{"function": "named", "return": "x"}, {"function": "ready", "return": "maybe"}, {"function": "limit", "setArgument": args{"none": 1}},
-					{"function": "mode", "return": "NONE"}, {"file": "forced.cpp", "line": 5, "return": 1}} {
+					{"function": "mode", "return": "NONE"}, {"file": "forced.cpp", "line": 5, "return": 1},
+					{"function": "slot", "return": 5}, {"function": "slot", "setArgument": args{"at": 5}}, {"function": "slot", "setArgument": args{"text": "x"}}, {"function": "slot", "setArgument": args{"two": 1}}} {
 					var took map[string]any
 					if err := s.Try("debug_breakpoint", args{"sessionId": d.id, "add": []any{bad}}, &took); err == nil {
 						t.Errorf("%v was taken: %v", bad, took)

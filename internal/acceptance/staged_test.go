@@ -69,6 +69,10 @@ func TestPointsOfLaterLibraries(t *testing.T) {
 				t.Errorf("launched with %+v", l)
 			}
 			d.id = l.SessionID
+			d.paused(1)
+			if p := d.events("pause"); len(p) != 1 || p[0]["reason"] != "breakpoint" { // there was one of the entry, at which the client was paused no more
+				t.Errorf("pauses of the staged run: %v", p)
+			}
 			s.Call(t, "debug_breakpoint", args{"projectRoot": root}, &r)
 			if len(r.Breakpoints)+len(r.Logpoints) != 0 {
 				t.Errorf("after the launch there are staged %+v", r)

@@ -76,7 +76,7 @@ func (c *placeTally) at(a symbol.Addr) {
 	if len(st.Frames) == 0 {
 		return
 	}
-	scope := NewPointScope(c.m, a, nil)
+	scope := NewPointScope(c.m, a, 0, nil)
 	locals := u.Locals(&st.Frames[0])
 	for i := range locals {
 		l := &locals[i]

@@ -19,14 +19,14 @@ type PointScope struct {
 	unclear  string // a variable that was asked for, and whose place is known only when a thread is there
 }
 
-// NewPointScope returns the scope of a link-time address: the variables of the innermost function there, be it an inlined one.
-// modules are where globals are looked for.
-func NewPointScope(m *symbol.Module, a symbol.Addr, modules []*symbol.Module) *PointScope {
+// NewPointScope returns the scope of a link-time address: the variables of the innermost function there, be it an inlined one, but for
+// the inlined calls of which skip say that they are not entered yet. modules are where globals are looked for.
+func NewPointScope(m *symbol.Module, a symbol.Addr, skip int, modules []*symbol.Module) *PointScope {
 	s := &PointScope{Language: symbol.LangC}
 	s.Modules, s.Code = modules, symbol.Code{Module: m, At: a}
 	var base symbol.Location
 	if scopes := m.LocalsAt(a); len(scopes) > 0 {
-		in := &scopes[0]
+		in := &scopes[min(skip, len(scopes)-1)]
 		s.Code.Function, s.Locals, base = in.Function, in.Locals, in.FrameBase
 		if in.Language != "" {
 			s.Language = in.Language
@@ -53,10 +53,10 @@ type Point struct {
 	finish    []Finish
 }
 
-// CompilePoint compiles a condition and a message for a place. Where the agent cannot do it, why says so and the
+// CompilePoint compiles a condition and a message for a place, with skip as NewPointScope has it. Where the agent cannot do it, why says so and the
 // tracer has to decide; whether they have a meaning at all is not decided here.
-func CompilePoint(m *symbol.Module, a symbol.Addr, condition, message string, o Options) (p *Point, why string) {
-	s := NewPointScope(m, a, o.Modules)
+func CompilePoint(m *symbol.Module, a symbol.Addr, skip int, condition, message string, o Options) (p *Point, why string) {
+	s := NewPointScope(m, a, skip, o.Modules)
 	p = &Point{}
 	if condition != "" {
 		if p.Condition, why = s.condition(condition); why != "" {

@@ -30,6 +30,7 @@ type Command struct {
 	SymbolsPath string
 	Block       bool // full rings make the target wait instead of dropping
 	StopOnEntry bool
+	QuietEntry  bool     // of which no event tells
 	Tracing     Tracing  // in force from the first instruction
 	Glance      bool     // see Glancer: nothing is stopped
 	Drivers     []string // names of images that only start others: no function of theirs is traced

@@ -69,11 +69,20 @@ type Pause struct {
 	PointID    string // breakpoint, or "step-N"
 	Reason     string // breakpoint, step, entry
 	Number     int64  // of this pause in the session
+	With       int64  // the Number of another thread's pause, if that is the reason; else 0
 	Hit        int64  // which hit of the breakpoint it is
 	Location
 	Backtrace []string
 	Arguments value.Object
 	Locals    value.Object
+}
+
+// By is the Number of the pause that this one belongs to, be it itself.
+func (p Pause) By() int64 {
+	if p.With != 0 {
+		return p.With
+	}
+	return p.Number
 }
 
 // Same reports whether two are the same pause of the same thread.
@@ -92,7 +101,8 @@ const (
 
 // Resume says which paused threads go on, and how far.
 type Resume struct {
-	Thread int // 0: all that are paused; with a step, the one that is paused, or the newest
+	Thread int   // 0: all that are paused; with a step, the one that is paused, or the newest
+	Told   int64 // without Thread: of pauses with a greater Number nobody was told, and they stay; 0: there are none
 	Step   Step
 	File   string // go on until this line
 	Line   int

@@ -97,7 +97,11 @@ func encode(t *symbol.Type, raw json.RawMessage) ([]byte, error) {
 		if string(raw) == "null" {
 			return make([]byte, st.Size), nil
 		}
-		return encodeInt(raw, int(st.Size), false)
+		b, err := encodeInt(raw, int(st.Size), false)
+		if err != nil {
+			err = badValue(t, raw, "a pointer takes an address or null")
+		}
+		return b, err
 	case symbol.KindArray:
 		return encodeArray(st, raw)
 	}

@@ -252,7 +252,7 @@ const defaultWait = 2 * time.Second
 var continueOp = Op{
 	Name:    "debug_continue",
 	Summary: "Let paused threads go on or step by statement; answers with where they pause next.",
-	Doc:     "Steps move one thread, others run on. With waitMs 0 it answers at once.",
+	Doc:     "Steps move one thread, others run on. Threads that paused since the last answer stay, and are in the answer. With waitMs 0 it answers at once.",
 	Params:  reflect.TypeFor[ContinueParams](),
 	Results: []reflect.Type{reflect.TypeFor[ContinueResult]()},
 	Fields: []Field{

@@ -96,6 +96,7 @@ func launch(ctx context.Context, s *Service, p *LaunchParams) (*LaunchResult, er
 	if p.PID == 0 {
 		start = func() (*session.Session, error) {
 			r := p.request(tracing)
+			r.QuietEntry = !r.StopOnEntry
 			r.StopOnEntry = r.StopOnEntry || len(pending.points) > 0
 			return s.sessions.Launch(ctx, r)
 		}

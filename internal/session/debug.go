@@ -90,7 +90,7 @@ func (s *Session) ChangePoints(ctx context.Context, add []collector.Point, remov
 	} else {
 		st.Status = d.Points()
 	}
-	st.Points, st.Pauses = next, d.Paused()
+	st.Points, st.Pauses = next, s.told(d.Paused())
 	return st, nil
 }
 
@@ -135,6 +135,29 @@ func (s *Session) Pauses() []collector.Pause {
 	return nil
 }
 
+// told notes that an answer tells of pauses.
+func (s *Session) told(pauses []collector.Pause) []collector.Pause {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range pauses {
+		s.toldPause = max(s.toldPause, pauses[i].Number)
+	}
+	return pauses
+}
+
+// known returns which of the threads that are paused a client means that does not name one: those that it was told of, if there are any. Another
+// thread may have met a breakpoint since then, and would go on with nobody having seen it.
+func (s *Session) known(pauses []collector.Pause) (list []collector.Pause, last int64) {
+	s.mu.Lock()
+	last = s.toldPause
+	s.mu.Unlock()
+	list = slices.DeleteFunc(slices.Clone(pauses), func(p collector.Pause) bool { return p.By() > last })
+	if len(list) == 0 {
+		return pauses, 0
+	}
+	return list, last
+}
+
 // Continue lets paused threads go on, waits at most wait for one to pause again, and returns how the program stands then.
 func (s *Session) Continue(ctx context.Context, r collector.Resume, wait time.Duration) (Status, []collector.Pause, error) {
 	_, use, release, err := s.Use(ctx)
@@ -150,6 +173,12 @@ func (s *Session) Continue(ctx context.Context, r collector.Resume, wait time.Du
 		return "", nil, fault.New(fault.ProcessExited, "debug_query reads its events.", "the program of session %s has ended", s.ID)
 	}
 	before := d.Paused()
+	if r.Thread == 0 {
+		list, last := s.known(before)
+		if r.Told = last; r.Step == collector.StepNone || r.Step == "" {
+			before = list
+		}
+	}
 	if err := d.Resume(use, r); err != nil {
 		return "", nil, err
 	}
@@ -160,7 +189,7 @@ func (s *Session) Continue(ctx context.Context, r collector.Resume, wait time.Du
 		changed := d.PauseChanged()
 		now := d.Paused()
 		if newPause(before, now) {
-			return Paused, now, nil
+			return Paused, s.told(now), nil
 		}
 		if stepping != 0 && !d.HasThread(stepping) { // perhaps with the program, which is noted a moment later
 			stepping = 0
@@ -177,7 +206,7 @@ func (s *Session) Continue(ctx context.Context, r collector.Resume, wait time.Du
 			return s.Standing(), nil, nil
 		case <-timer.C:
 			if len(now) > 0 {
-				return Paused, now, nil
+				return Paused, s.told(now), nil
 			}
 			return s.Standing(), nil, nil
 		case <-use.Done():

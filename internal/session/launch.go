@@ -39,7 +39,7 @@ func (m *Manager) begin(ctx context.Context, rt collector.Runtime, cmd *collecto
 		policy = set.OnFullBuffer
 	}
 	cmd.Block = policy == "block"
-	cmd.StopOnEntry, cmd.Drivers = r.StopOnEntry, r.Drivers
+	cmd.StopOnEntry, cmd.QuietEntry, cmd.Drivers = r.StopOnEntry, r.QuietEntry, r.Drivers
 	cmd.Tracing = r.Tracing.forCollector(set, cmd.Block)
 	if err := m.makeRoom(ctx); err != nil {
 		return nil, err

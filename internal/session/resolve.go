@@ -30,6 +30,7 @@ type LaunchRequest struct {
 	Tracing      Tracing
 	OnFullBuffer string // drop or block; "": from settings
 	StopOnEntry  bool   // pause before anything of the program itself has run
+	QuietEntry   bool   // and no event tells of it: it is for the caller alone
 	Name         string
 	Drivers      []string                                // see collector.Command
 	Tap          func(stream iochan.Stream, data []byte) // gets the output as it is recorded; nil: nobody. data is valid during the call only

@@ -77,10 +77,11 @@ type Session struct {
 	exit      *collector.ExitInfo // of the first process
 	traced    Tracing
 	points    []collector.Point
-	polls     int  // that run
-	lastPoint int  // number of the last point
-	block     bool // a full buffer makes the program wait
-	attached  bool // the program ran before
+	polls     int   // that run
+	toldPause int64 // the last pause that an answer told of
+	lastPoint int   // number of the last point
+	block     bool  // a full buffer makes the program wait
+	attached  bool  // the program ran before
 	warnings  []string
 	users     int
 	idle      *sync.Cond // on mu: users fell to 0
@@ -439,7 +440,7 @@ func (s *Session) State(ctx context.Context) (*State, error) {
 		return nil, err
 	}
 	defer release()
-	pauses := s.Pauses()
+	pauses := s.told(s.Pauses())
 	s.mu.Lock()
 	st := &State{Info: s.infoLocked(), Status: s.status, Pauses: pauses, Points: slices.Clone(s.points), Exit: s.exit, Events: map[string]int64{}, Caps: s.caps, PIDs: []int{}}
 	s.mu.Unlock()

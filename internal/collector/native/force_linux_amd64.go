@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/strobe-debug/strobe/internal/capture"
 	"github.com/strobe-debug/strobe/internal/event"
@@ -74,7 +75,7 @@ func (pt *point) newForced(mod *symbol.Module, a symbol.Addr) (*forced, error) {
 		case t == nil && pt.Return != "null":
 			return nil, fault.New(fault.ValidationError, "Give null: the call returns without doing anything.", "%s returns nothing", f.Name)
 		case t != nil:
-			if out.result, err = inspect.Encode(t, []byte(pt.Return)); err != nil {
+			if out.result, err = encodeForced("the result of "+f.Name, t, []byte(pt.Return)); err != nil {
 				return nil, err
 			}
 			out.reg = reg
@@ -85,16 +86,38 @@ func (pt *point) newForced(mod *symbol.Module, a symbol.Addr) (*forced, error) {
 		if !ok {
 			return nil, fault.New(fault.ValidationError, "Take one of them.", "%s has no parameter %q, only %q", f.Name, name, e.Names())
 		}
-		if at.Kind != expr.PlaceRegister && at.Kind != expr.PlaceCFAOffset {
+		apart := at.Kind != expr.PlaceRegister && at.Kind != expr.PlaceCFAOffset
+		if st := at.Type.Strip(); apart && st != nil && (st.Kind == symbol.KindStruct || st.Kind == symbol.KindUnion || st.Size > 8) {
+			return nil, fault.New(fault.Unsupported, "Set a breakpoint there and write it with debug_memory while the call is paused.", "parameter %q of %s, of type %s, is in several registers", name, f.Name, at.Type)
+		}
+		if apart {
 			return nil, fault.New(fault.OptimizedOut, "Force its caller, or build with -O0.", "parameter %q of %s is not in one place at the entry", name, f.Name)
 		}
-		b, err := inspect.Encode(at.Type, pt.arguments()[name])
+		b, err := encodeForced(fmt.Sprintf("parameter %q of %s", name, f.Name), at.Type, pt.arguments()[name])
 		if err != nil {
 			return nil, err
 		}
 		out.args = append(out.args, forcedArg{name, at, b})
 	}
 	return out, nil
+}
+
+// encodeForced makes a value's bytes. What is behind a reference or a pointer is not the call's own.
+func encodeForced(what string, t *symbol.Type, raw json.RawMessage) ([]byte, error) {
+	st := t.Strip()
+	var text string
+	isText := json.Unmarshal(raw, &text) == nil && string(raw) != "null"
+	_, notAddress := strconv.ParseUint(text, 0, 64)
+	switch {
+	case st == nil:
+	case st.Kind == symbol.KindStruct || st.Kind == symbol.KindUnion:
+		return nil, fault.New(fault.Unsupported, "Set a breakpoint there and write what the call was given, or after step-out what took its result, with debug_memory.", "%s is of type %s, which is no single value", what, t)
+	case (st.Kind == symbol.KindReference || st.Kind == symbol.KindRValueReference) && (!isText || notAddress != nil):
+		return nil, fault.New(fault.ValidationError, "Give the address of one as text, such as 0x7f0012345678, or write what it refers to with debug_memory.", "%s is a reference, not a value", what)
+	case st.Kind == symbol.KindPointer && isText && notAddress != nil:
+		return nil, fault.New(fault.ValidationError, "Give null, or the address of something that is in the program.", "%s is a pointer, not a value", what)
+	}
+	return inspect.Encode(t, raw)
 }
 
 // force changes a waiting thread's call as a point wants it, and says so on the timeline.

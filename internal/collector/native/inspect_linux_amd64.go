@@ -41,6 +41,7 @@ func (t *target) inspected(q collector.Inspection) (*snapshot.Process, *snapshot
 	if t.released.Load() {
 		return nil, nil, nil, fault.New(fault.ProcessExited, "Launch it again.", "process %d was let go", t.pid)
 	}
+	t.awaitAnnounced()
 	for _, p := range t.processes() {
 		if p.dead.Load() || p.detached.Load() || q.PID != 0 && p.pid != q.PID {
 			continue

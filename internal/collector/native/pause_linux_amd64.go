@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/event"
@@ -51,6 +52,21 @@ func (g *pauseLook) picture() (*snapshot.Picture, error) {
 	return g.pic, g.err
 }
 
+// of is the look that a point takes: without inlined calls that it is in front of.
+func (g *pauseLook) of(pt *point, ps *pointSite) *pauseLook {
+	m := g.c.p.memory().moduleAt(ps.at)
+	if m == nil || m.mod == nil || pt.forces() {
+		return g
+	}
+	skip := pt.skips(m.mod, symbol.Addr(ps.at-m.bias))
+	if skip == g.c.skip {
+		return g
+	}
+	c := *g.c
+	c.skip = skip
+	return &pauseLook{t: g.t, c: &c, pic: g.pic}
+}
+
 // messageDepth is how many pointers logpoints and paused threads' values follow.
 const messageDepth = 3
 
@@ -88,18 +104,7 @@ func (c *pause) atCall(pic *snapshot.Picture) {
 		if pc < m.Lo || pc >= m.Hi {
 			continue
 		}
-		a := symbol.Addr(pc - m.Bias)
-		scopes := m.Mod.InlinedAt(a)
-		starts := startsAt(m.Mod, a, scopes)
-		if c.by.pat != nil {
-			c.skip = starts
-			return
-		}
-		for n := 1; n <= starts; n++ {
-			if scopes[n].Line == c.by.line {
-				c.skip = n
-			}
-		}
+		c.skip = c.by.skips(m.Mod, symbol.Addr(pc-m.Bias))
 	}
 }
 
@@ -172,6 +177,8 @@ func (t *target) paused(c *pause, look *pauseLook, all bool) {
 	}
 	ctx := context.Background()
 	t.Flush(ctx) // what led there comes first
+	t.announce(1)
+	defer t.announce(-1)
 	t.pointEvent(event.Pause, c, map[string]any{"breakpointId": c.PointID, "reason": c.Reason, "backtrace": c.Backtrace, "arguments": c.Arguments, "locals": c.Locals})
 	t.tracer.Do(ctx, func() error {
 		if t.threads[c.th.tid] != c.th {
@@ -187,6 +194,36 @@ func (t *target) paused(c *pause, look *pauseLook, all bool) {
 		}
 		return nil
 	})
+}
+
+// announce counts pauses that a client may know of by their events before they can be continued.
+func (t *target) announce(n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.announced += n
+	t.pausesChangedLocked()
+}
+
+// announceWait bounds the wait for a pause whose event is there already.
+const announceWait = 5 * time.Second
+
+// awaitAnnounced waits until the pauses whose events are on the timeline are among those of the target.
+func (t *target) awaitAnnounced() {
+	limit := time.NewTimer(announceWait)
+	defer limit.Stop()
+	for {
+		t.mu.Lock()
+		n, changed := t.announced, t.pauseChange
+		t.mu.Unlock()
+		if n == 0 {
+			return
+		}
+		select {
+		case <-changed:
+		case <-limit.C:
+			return
+		}
+	}
 }
 
 // pauseOthers stops the other threads of a paused thread's process as well. Tracer thread only.
@@ -205,6 +242,7 @@ func (t *target) pauseOthers(c *pause) {
 		c.p.memory().hide(th)
 		o := &pause{th: th, p: c.p, seen: c.p.pictured(th, &regs, false)}
 		o.PID, o.TID, o.ThreadName, o.PointID, o.Reason = c.PID, th.tid, o.seen.Name, c.PointID, fmt.Sprintf("with thread %d", c.TID)
+		o.With = c.Number
 		t.addPause(o)
 	}
 }
@@ -256,6 +294,7 @@ func (t *target) PauseChanged() <-chan struct{} {
 
 // Paused implements collector.Debugger.
 func (t *target) Paused() []collector.Pause {
+	t.awaitAnnounced()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	out := make([]collector.Pause, 0, len(t.pauses))
@@ -267,13 +306,17 @@ func (t *target) Paused() []collector.Pause {
 
 // Resume implements collector.Debugger.
 func (t *target) Resume(ctx context.Context, r collector.Resume) error {
+	t.awaitAnnounced()
 	t.mu.Lock()
 	all := slices.Clone(t.pauses)
 	t.mu.Unlock()
 	if len(all) == 0 {
 		return fault.New(fault.NotPaused, "debug_session status lists pausedThreads; set a breakpoint with debug_breakpoint.", "no thread is paused")
 	}
-	picked := all
+	picked := slices.DeleteFunc(slices.Clone(all), func(c *pause) bool { return r.Told > 0 && c.By() > r.Told })
+	if len(picked) == 0 {
+		picked = all
+	}
 	if r.Thread != 0 {
 		picked = slices.DeleteFunc(slices.Clone(all), func(c *pause) bool { return c.TID != r.Thread })
 		if len(picked) == 0 {
@@ -369,6 +412,9 @@ func (t *target) stopsAtEntry(th *thread) bool {
 	c := &pause{th: th, p: th.p, seen: th.p.pictured(th, &regs, false)}
 	c.PID, c.TID, c.ThreadName, c.Reason = th.p.pid, th.tid, c.seen.Name, "entry"
 	t.addPause(c)
+	if t.cmd.QuietEntry {
+		return true
+	}
 	t.spawn(func() { t.pointEvent(event.Pause, c, map[string]any{"reason": c.Reason}) })
 	return true
 }

@@ -6,6 +6,24 @@ import (
 	"github.com/strobe-debug/strobe/internal/symbol"
 )
 
+// skips returns how many of the inlined calls that begin at a place of a point are behind it: it is in their caller.
+func (pt *point) skips(mod *symbol.Module, a symbol.Addr) (skip int) {
+	if pt.pat == nil && pt.line == 0 {
+		return 0
+	}
+	scopes := mod.InlinedAt(a)
+	starts := startsAt(mod, a, scopes)
+	if pt.pat != nil {
+		return starts
+	}
+	for n := 1; n <= starts; n++ {
+		if scopes[n].Line == pt.line {
+			skip = n
+		}
+	}
+	return skip
+}
+
 // check reports what is wrong with a point's condition and message at one of its places.
 func (pt *point) check(mod *symbol.Module, a symbol.Addr, mods []*symbol.Module) error {
 	if pt.Condition == "" && pt.Message == "" {
@@ -14,7 +32,8 @@ func (pt *point) check(mod *symbol.Module, a symbol.Addr, mods []*symbol.Module)
 	scope := &capture.LocalScope{Code: symbol.Code{Module: mod, At: a}, Modules: mods, Place: namedPlace}
 	lang := symbol.Language(symbol.LangC)
 	if scopes := mod.LocalsAt(a); len(scopes) > 0 {
-		scope.Code.Function, scope.Locals, lang = scopes[0].Function, scopes[0].Locals, scopes[0].Language
+		in := &scopes[min(pt.skips(mod, a), len(scopes)-1)]
+		scope.Code.Function, scope.Locals, lang = in.Function, in.Locals, in.Language
 	}
 	if pt.Condition != "" {
 		e, err := expr.New(pt.Condition, lang, scope)

@@ -45,7 +45,7 @@ func (t *target) passes(c *pause, ps *pointSite) bool {
 		if pt.Thread != 0 && pt.Thread != c.th.tid {
 			return false
 		}
-		holds, err := look.truth(pt.Condition)
+		holds, err := look.of(pt, ps).truth(pt.Condition)
 		return holds || err != nil
 	})
 }
@@ -66,10 +66,11 @@ func (t *target) decide(c *pause, ps *pointSite) {
 			t.frameEnded(c, pt.guards)
 			continue
 		}
+		look := look.of(pt, ps)
 		if pt.Condition != "" {
 			ok, err := t.holds(c, look, pt, ps)
 			if err != nil {
-				t.conditionFailed(c, look, pt, err)
+				t.conditionFailed(look.c, look, pt, err)
 			}
 			if !ok {
 				continue
@@ -82,7 +83,7 @@ func (t *target) decide(c *pause, ps *pointSite) {
 		if pt.forces() {
 			t.force(c, look, pt, ps)
 		} else if pt.Message != "" {
-			t.logpoint(c, look, pt)
+			t.logpoint(look.c, look, pt)
 		} else if stopAt == nil {
 			stopAt, hit = pt, n
 		}

@@ -43,7 +43,6 @@ func (w *stubWriter) rows(ps *pointSite, m *loaded, plans []*capture.Point) erro
 	if err := p.installWalks(); err != nil {
 		return err
 	}
-	where := placeOf(m.mod, m.bias, symbol.Addr(ps.at-m.bias))
 	first := uint32(len(*p.hooks.Load()))
 	if first+uint32(len(plans)) >= ring.MaxHooks {
 		return fmt.Errorf("all %d hooks of the process are in use", ring.MaxHooks)
@@ -73,7 +72,7 @@ func (w *stubWriter) rows(ps *pointSite, m *loaded, plans []*capture.Point) erro
 			h.MaxExit = id + 1
 		}
 		ps.rows = append(ps.rows, id)
-		w.hooks = append(w.hooks, &hooked{id: id, row: &pointRow{pt: pt, ps: ps, plan: plan, where: where}})
+		w.hooks = append(w.hooks, &hooked{id: id, row: &pointRow{pt: pt, ps: ps, plan: plan, where: pt.placeOf(m.mod, m.bias, symbol.Addr(ps.at-m.bias))}})
 	}
 	return nil
 }
@@ -248,6 +247,19 @@ type pointNote struct {
 	Line      int    `json:"line,omitempty"`
 }
 
+// mayFail lists why a condition can have failed where the agent told no address, which is also that of a null pointer's first member.
+func mayFail(condition string) string {
+	var why []string
+	for _, c := range []struct{ has, why string }{
+		{"/%", "division by zero"}, {">*[(.", "a null pointer was followed"}, {"[", "an index is out of range"}, {"(", "a text is too long"}, {".", "an enum is another variant"},
+	} {
+		if strings.ContainsAny(condition, c.has) {
+			why = append(why, c.why)
+		}
+	}
+	return strings.Join(why, ", or ")
+}
+
 // point makes an event of what the agent recorded of a point.
 func (d *drainer) point(rs *ringState, row *pointRow, rec *ring.Rec) {
 	n := pointNote{ID: row.pt.ID, Function: row.where.Function, File: row.where.File, Line: row.where.Line}
@@ -260,10 +272,7 @@ func (d *drainer) point(rs *ringState, row *pointRow, rec *ring.Rec) {
 		}
 	case rec.Kind == ring.RecFailed && len(rec.Payload) >= 16:
 		kind, n.Condition = event.ConditionError, row.pt.Condition
-		n.Error = "division by zero"
-		if !strings.ContainsAny(row.pt.Condition, "/%") {
-			n.Error = "an index is out of range, a text too long, or an enum another variant"
-		}
+		n.Error = mayFail(row.pt.Condition)
 		if at := binary.LittleEndian.Uint64(rec.Payload[8:]); at != 0 {
 			n.Error = fmt.Sprintf("memory at 0x%x cannot be read", at)
 		}

@@ -219,10 +219,14 @@ func exprFault(what, src string, err error) error {
 const maxLocations = 20
 
 // placeOf describes a place.
-func placeOf(mod *symbol.Module, bias uint64, a symbol.Addr) collector.Location {
+func (pt *point) placeOf(mod *symbol.Module, bias uint64, a symbol.Addr) collector.Location {
 	l := collector.Location{Address: fmt.Sprintf("0x%x", uint64(a)+bias)}
 	if scopes := mod.InlinedAt(a); len(scopes) > 0 {
-		l.Function = scopes[0].Function
+		skip := min(pt.skips(mod, a), len(scopes)-1)
+		if l.Function = scopes[skip].Function; skip > 0 {
+			l.File, l.Line = scopes[skip].File, scopes[skip].Line
+			return l
+		}
 	} else if f, _, ok := mod.Lookup(a); ok {
 		l.Function = f.Name
 	}
@@ -234,7 +238,7 @@ func placeOf(mod *symbol.Module, bias uint64, a symbol.Addr) collector.Location 
 
 // place notes where a point is, for its status.
 func (pt *point) place(mod *symbol.Module, bias uint64, a symbol.Addr) {
-	l := placeOf(mod, bias, a)
+	l := pt.placeOf(mod, bias, a)
 	if pt.file != "" { // several lines may begin at the address
 		l.File, l.Line = pt.file, pt.line
 	}

@@ -152,7 +152,7 @@ func (p *process) plansAt(m *loaded, a symbol.Addr, pts []*point) []*capture.Poi
 		key := planKey{m.mod, a}
 		pl, ok := pt.plans[key]
 		if !ok {
-			pl.plan, pl.why = capture.CompilePoint(m.mod, a, pt.Condition, pt.Message,
+			pl.plan, pl.why = capture.CompilePoint(m.mod, a, pt.skips(m.mod, a), pt.Condition, pt.Message,
 				capture.Options{Depth: messageDepth, Walks: p.t.walks, Modules: p.watchable(m.mod)})
 			pt.plans[key] = pl
 		}

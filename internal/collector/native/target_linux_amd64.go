@@ -63,6 +63,7 @@ type target struct {
 	pauseCount int64
 	stepCount  int64
 	pauses     []*pause         // in the order in which they began
+	announced  int              // pauses that the timeline has and pauses not yet
 	status     collector.Status // but for what statusOld says
 	exit       collector.ExitInfo
 
