@@ -6,7 +6,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -166,6 +168,51 @@ func TestFamilyIsFollowed(t *testing.T) {
 	g := newFamily(loop.Process.Pid, nil, func(string) {})
 	defer g.end()
 	strobetest.Eventually(t, 10*time.Second, "who computes", func() bool { return len(g.now()) == 1 && g.busy() })
+}
+
+// TestStrays: a process of a session of its own, whose parents have ended before anybody looked, is looked at and never ended; nor is one of
+// another run, or of another environment, taken for it.
+func TestStrays(t *testing.T) {
+	strobetest.NeedCommand(t, "sh", "setsid", "env")
+	dir, other := t.TempDir(), t.TempDir()
+	cmd := exec.Command("sh", "-c", "for go in . "+other+" /proc; do (cd $go; setsid sh -c 'sleep 1008 >&- & echo $!'); done; env -i setsid sh -c 'sleep 1008 >&- & echo $!'; exec sleep 1009")
+	cmd.Dir = dir
+	group(cmd)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait() //nolint:errcheck // it was killed
+	var pids [4]int
+	if _, err := fmt.Fscan(out, &pids[0], &pids[1], &pids[2], &pids[3]); err != nil {
+		t.Fatal(err)
+	}
+	for _, pid := range pids {
+		defer syscall.Kill(pid, syscall.SIGKILL) //nolint:errcheck // it is there
+	}
+	strobetest.Eventually(t, 10*time.Second, "their parents to have ended, and the sleep", func() bool {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", cmd.Process.Pid))
+		return err == nil && bytes.HasPrefix(b, []byte("sleep\x00")) && len(children(cmd.Process.Pid)) == 0
+	})
+	f := newFamily(cmd.Process.Pid, nil, func(string) {})
+	f.elsewhere = func(dir string) bool { return dir == other }
+	if now := f.now(); childLists() && len(now) != 1 {
+		t.Errorf("without a scan: %+v", now)
+	}
+	all := f.every()
+	if got := pidsOf(all); len(all) != 2 || !slices.Contains(got, cmd.Process.Pid) || !slices.Contains(got, pids[0]) {
+		t.Errorf("%+v, want %d and %d", all, cmd.Process.Pid, pids[0])
+	}
+	if len(f.now()) != 2 {
+		t.Error("a stray that is known is not looked at")
+	}
+	f.end()
+	if r := readProcess(pids[0]); r == nil || r.state == 'Z' || r.state == 'T' {
+		t.Errorf("a stray was ended: %+v", r)
+	}
 }
 
 func TestWords(t *testing.T) {
