@@ -205,7 +205,7 @@ func judge(rep *collector.ThreadReport, pids []int, limit time.Duration, outside
 	live, certain := false, false
 	woken := timers(pids)
 	for _, d := range rep.Deadlocks {
-		if d.Breakable && woken {
+		if d.Timed || d.Breakable && woken {
 			continue
 		}
 		circles = append(circles, strings.TrimPrefix(d.Text, "deadlock: "))

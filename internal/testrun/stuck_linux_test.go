@@ -32,6 +32,8 @@ func TestJudge(t *testing.T) {
 	circle.Deadlocks = []collector.Deadlock{{Text: "1 waits for 2, 2 waits for 1"}}
 	broken := waiting(on("file-lock"))
 	broken.Deadlocks = []collector.Deadlock{{Text: "1 waits for itself", Breakable: true}}
+	limited := waiting(on("join"), &waits.Wait{Kind: "mutex", Timed: true})
+	limited.Deadlocks = []collector.Deadlock{{Text: "1 waits for 2, 2 waits for 1", Timed: true}}
 	guessed := waiting(on("mutex"), on("mutex"), &waits.Wait{Kind: "sleep", Timed: true, Detail: "5s"})
 	guessed.Deadlocks = []collector.Deadlock{{Text: "1 waits for 2, 2 waits for 1", Guessed: true}}
 	hidden := waiting(on("mutex"))
@@ -49,6 +51,7 @@ func TestJudge(t *testing.T) {
 		"one polls files of theirs":       {waiting(on("poll")), false, false, "poll"},
 		"a lock on a file that they have": {waiting(on("file-lock")), false, false, "file-lock"},
 		"a circle that a signal may end":  {broken, false, true, ""},
+		"a circle with a time limit":      {limited, false, false, ""},
 		"a circle that is a guess":        {guessed, false, false, ""},
 		"a circle through a child":        {broken, false, false, "deadlock: "},
 		"one reads a terminal":            {waiting(on("terminal")), false, false, ""},
