@@ -47,7 +47,7 @@ func TestStuckGo(t *testing.T) {
 		"TestParallel":     {"and 2 more [chan send] in shop.(*Queue).Push", "shop.TestParallel.func1"},
 		"TestStoppedTimer": {"[chan receive, 0 of 1 in its buffer] in shop.TestStoppedTimer", "shop.TestStoppedTimer"},
 		"TestLongSleep":    {"[sleep, 999h59m", "shop.TestLongSleep"},
-		"TestChild":        {"[syscall] in shop.TestChild", "shop.TestChild"},
+		"TestChild":        {"[syscall: child] in shop.TestChild", "shop.TestChild"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

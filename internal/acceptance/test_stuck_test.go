@@ -38,7 +38,7 @@ func TestSlowIsNotStuck(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	path := strobetest.BuildSource(t, "cpp", "gcc-O0", "waits", readTestdata(t, "waits.cpp"), "-pthread")
-	for _, how := range []string{"cpu", "sleep", "naps", "child", "sleepingchild", "thread", "condvar", "lock", "pipe", "network", "timedwait", "sigtimedwait", "semtimedop", "timer", "alarm", "stray", "strayflag", "straymutex", "flockalarm", "recvtimeout", "timerfd"} {
+	for _, how := range []string{"cpu", "sleep", "naps", "child", "sleepingchild", "thread", "condvar", "lock", "pipe", "network", "timedwait", "sigtimedwait", "semtimedop", "timer", "alarm", "timedlock", "stray", "strayflag", "straymutex", "flockalarm", "recvtimeout", "timerfd"} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			neverStuck(t, s, args{"projectRoot": project(t, nil), "command": path + " slow " + how})

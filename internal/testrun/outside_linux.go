@@ -205,6 +205,8 @@ const maxNested = 5
 func (o *outsiders) fileMayChange(pid, fd int, read, write bool, depth int) bool {
 	link := linkOf(pid, fd)
 	switch {
+	case depth == 0 && o.kernelActs():
+		return true
 	case strings.HasPrefix(link, "pipe:["):
 		return !o.inside(link) || !o.otherEnd(link, read, write)
 	case strings.HasPrefix(link, "socket:["):
@@ -252,17 +254,19 @@ func (o *outsiders) eventMayCome(pid, fd int) bool {
 			return true
 		}
 	}
-	return o.kernelSignals()
+	return false
 }
 
-// Files by which the kernel is not asked to write to an eventfd.
+// Files by which the kernel is not asked to write to others.
 var (
 	quietFiles   = []string{"anon_inode:[eventfd]", "anon_inode:[eventpoll]", "anon_inode:[timerfd]", "anon_inode:[signalfd]", "anon_inode:[pidfd]", "anon_inode:inotify", "anon_inode:[inotify]"}
 	quietDevices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/pts/", "/dev/ptmx", "/dev/shm/"}
 )
 
-// kernelSignals reports whether our processes have asked the kernel for what it tells by eventfds: input and output, a virtual machine, a device.
-func (o *outsiders) kernelSignals() bool {
+// kernelActs reports whether our processes may have asked the kernel for what it does by itself, and tells by eventfds or writes to pipes and
+// sockets: input and output, a virtual machine, a device.
+func (o *outsiders) kernelActs() bool {
+	o.read()
 	for link, all := range o.open {
 		if !slices.ContainsFunc(all, func(d descriptor) bool { return slices.Contains(o.pids, d.pid) }) {
 			continue
@@ -287,7 +291,7 @@ func (o *outsiders) pollMayEnd(pid int, w *collector.ThreadWait) bool {
 		return true
 	}
 	if w.Asked.Epoll {
-		return w.FD == nil || o.epollMayEnd(pid, *w.FD, 1)
+		return w.FD == nil || o.kernelActs() || o.epollMayEnd(pid, *w.FD, 1)
 	}
 	return !w.Asked.Known || slices.ContainsFunc(w.Asked.Polled, func(f collector.Polled) bool { return o.fileMayChange(pid, f.FD, f.Read, f.Write, 0) })
 }

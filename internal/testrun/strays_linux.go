@@ -42,16 +42,21 @@ func (f *family) has(pid int) bool {
 	return r != nil && !r.stray
 }
 
-// alike reports whether a process runs a program that the family runs, or has the family's environment, and is not in the folder of another
-// run.
+// alike reports whether a process runs a program of the family's, which is none of the system's, or has the family's environment and is where
+// the family is, or nowhere in particular; and is not in the folder of another run.
 func (f *family) alike(pid int) bool {
-	if dir, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid)); err == nil && f.elsewhere != nil && f.elsewhere(dir) {
+	exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+	if me, err2 := os.Readlink("/proc/self/exe"); err != nil || err2 != nil || exe == me {
+		return false // of another Strobe
+	}
+	dir, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid))
+	if err != nil || f.elsewhere != nil && f.elsewhere(dir) {
 		return false
 	}
-	if exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); err == nil && f.exes[exe] {
+	if system := strings.HasPrefix(exe, "/usr/") || strings.HasPrefix(exe, "/bin/"); f.exes[exe] && !system {
 		return true
 	}
-	if len(f.env) == 0 {
+	if near := dir == "/" || f.dir != "" && (dir == f.dir || strings.HasPrefix(dir, f.dir+"/")); !near || len(f.env) == 0 {
 		return false
 	}
 	env := environment(pid)
@@ -63,7 +68,7 @@ func (f *family) alike(pid int) bool {
 	return true
 }
 
-// environment is what a process was begun with, but for what shells change.
+// environment is what a process was begun with, but for what shells change, and go test.
 func environment(pid int) map[string]bool {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil {
@@ -72,7 +77,7 @@ func environment(pid int) map[string]bool {
 	env := map[string]bool{}
 	for v := range strings.SplitSeq(string(b), "\x00") {
 		switch name, _, _ := strings.Cut(v, "="); name {
-		case "", "_", "PWD", "OLDPWD", "SHLVL":
+		case "", "_", "PWD", "OLDPWD", "SHLVL", "PATH":
 		default:
 			env[v] = true
 		}

@@ -201,11 +201,11 @@ func (r *Run) looking() (context.Context, context.CancelFunc) {
 func judge(rep *collector.ThreadReport, pids []int, limit time.Duration, outside outsideFunc, timers func(pids []int) bool, loops []collector.Loop) finding {
 	f := finding{stuck: rep.NotShown == 0 && len(rep.Threads) > 0}
 	var key strings.Builder
-	var circles, waits, rounds []string
+	var circles, waits, last, rounds []string
 	live, certain := false, false
 	woken := timers(pids)
 	for _, d := range rep.Deadlocks {
-		if d.Breakable && woken {
+		if d.Timed || d.Breakable && woken {
 			continue
 		}
 		circles = append(circles, strings.TrimPrefix(d.Text, "deadlock: "))
@@ -230,7 +230,9 @@ func judge(rep *collector.ThreadReport, pids []int, limit time.Duration, outside
 			t.Backtrace = seenIn(t, loops)
 		}
 		f.stuck = f.stuck && !ever
-		if text != "" && !slices.Contains(waits, text) {
+		if t.Harness && text != "" { // after the tests' own
+			last = append(last, text)
+		} else if text != "" && !slices.Contains(waits, text) {
 			waits = append(waits, text)
 		}
 		fmt.Fprintf(&key, "%d %s %s\n", t.ThreadID, text, strings.Join(t.Backtrace, "|"))
@@ -245,6 +247,9 @@ func judge(rep *collector.ThreadReport, pids []int, limit time.Duration, outside
 	}
 	f.stuck = f.stuck && !woken
 	slices.Sort(circles)
+	if len(waits) == 0 {
+		waits = last
+	}
 	waiting := strings.Join(waits[:min(len(waits), 4)], ", ")
 	f.key = key.String()
 	switch {

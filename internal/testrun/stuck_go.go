@@ -83,7 +83,7 @@ func judgeGo(programs []*goProgram, rep *collector.ThreadReport, pids []int, lim
 			}
 		}
 		fmt.Fprintf(&key, "%d %s\n", p.pid, p.still)
-		all = append(all, p.say(root, len(programs) > 1)...)
+		all = append(all, p.say(root, len(programs) > 1, rep)...)
 	}
 	f.passing = f.passing && !never
 	if len(all) == 0 {
@@ -158,6 +158,7 @@ func (p *goProgram) never(rep *collector.ThreadReport, pids []int, limit time.Du
 			held[g.Thread] = true
 		case g.Status != goroutine.Waiting:
 			return false
+		case g.Wait == "IO wait" && p.filesNever(rep, pids, outside):
 		case !g.System && !byGoroutines(g.Wait):
 			p.passing = false
 			return false
@@ -169,6 +170,20 @@ func (p *goProgram) never(rep *collector.ThreadReport, pids []int, limit time.Du
 		}
 	}
 	return users > 0 && rounds == len(p.loops)
+}
+
+// filesNever reports whether no file that the program's goroutines wait for can change: one of its threads waits for them all, and only the
+// processes that are looked at have their other ends.
+func (p *goProgram) filesNever(rep *collector.ThreadReport, pids []int, outside outsideFunc) bool {
+	ends, waited := true, false
+	for i := range rep.Threads {
+		t := &rep.Threads[i]
+		if w := t.WaitingFor; (t.PID == p.pid || t.PID == 0 && len(pids) == 1) && w != nil && w.Asked != nil && w.Asked.Epoll {
+			waited = true
+			ends = ends && !outside(t, w, pids)
+		}
+	}
+	return waited && ends
 }
 
 // loopOf is the loop that a goroutine runs, or nil.
@@ -204,13 +219,22 @@ func loopsOf(pid int, all []collector.Loop) map[int]*collector.Loop {
 
 // heldForEver reports whether a thread's system call ends only by the processes that are looked at.
 func heldForEver(tid int, rep *collector.ThreadReport, pids []int, limit time.Duration, outside outsideFunc) bool {
+	t := rowOf(tid, rep)
+	if t == nil {
+		return false
+	}
+	_, ever := wakes(t, t.WaitingFor, pids, limit, outside)
+	return !ever && (t.WaitingFor.Kind == "child" || slices.Contains(onFiles, t.WaitingFor.Kind)) // another kind is a lock of code that is not Go's
+}
+
+// rowOf is what was seen of a thread, nil for nothing.
+func rowOf(tid int, rep *collector.ThreadReport) *collector.ThreadRow {
 	for i := range rep.Threads {
 		if t := &rep.Threads[i]; t.ThreadID == tid || slices.Contains(t.ThreadIDs, tid) {
-			_, ever := wakes(t, t.WaitingFor, pids, limit, outside)
-			return !ever && t.WaitingFor.Kind == "child" // another kind is a lock of code that is not Go's
+			return t
 		}
 	}
-	return false
+	return nil
 }
 
 // byGoroutines reports whether a goroutine that waits so goes on only when another one, or a timer, lets it. The words are the
@@ -243,7 +267,7 @@ const (
 )
 
 // say makes lines of the goroutines, alike ones together.
-func (p *goProgram) say(root string, several bool) []said {
+func (p *goProgram) say(root string, several bool, rep *collector.ThreadReport) []said {
 	var out []said
 	at := map[string]int{}
 	for _, g := range p.dump.Goroutines {
@@ -253,6 +277,9 @@ func (p *goProgram) say(root string, several bool) []said {
 		s := said{rank: ofOthers, ids: []uint64{g.ID}, state: g.State()}
 		if len(g.Channels) == 1 && g.Channels[0].Cap > 0 {
 			s.state += fmt.Sprintf(", %d of %d in its buffer", g.Channels[0].Len, g.Channels[0].Cap)
+		}
+		if row := rowOf(g.Thread, rep); g.Status == goroutine.Syscall && row != nil && row.WaitingFor != nil {
+			s.state += ": " + row.WaitingFor.What()
 		}
 		if left := g.Until - p.now; left > 0 {
 			s.state += fmt.Sprintf(", %v left", left.Round(time.Second))

@@ -6,7 +6,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -30,6 +32,8 @@ func TestJudge(t *testing.T) {
 	circle.Deadlocks = []collector.Deadlock{{Text: "1 waits for 2, 2 waits for 1"}}
 	broken := waiting(on("file-lock"))
 	broken.Deadlocks = []collector.Deadlock{{Text: "1 waits for itself", Breakable: true}}
+	limited := waiting(on("join"), &waits.Wait{Kind: "mutex", Timed: true})
+	limited.Deadlocks = []collector.Deadlock{{Text: "1 waits for 2, 2 waits for 1", Timed: true}}
 	guessed := waiting(on("mutex"), on("mutex"), &waits.Wait{Kind: "sleep", Timed: true, Detail: "5s"})
 	guessed.Deadlocks = []collector.Deadlock{{Text: "1 waits for 2, 2 waits for 1", Guessed: true}}
 	hidden := waiting(on("mutex"))
@@ -47,6 +51,7 @@ func TestJudge(t *testing.T) {
 		"one polls files of theirs":       {waiting(on("poll")), false, false, "poll"},
 		"a lock on a file that they have": {waiting(on("file-lock")), false, false, "file-lock"},
 		"a circle that a signal may end":  {broken, false, true, ""},
+		"a circle with a time limit":      {limited, false, false, ""},
 		"a circle that is a guess":        {guessed, false, false, ""},
 		"a circle through a child":        {broken, false, false, "deadlock: "},
 		"one reads a terminal":            {waiting(on("terminal")), false, false, ""},
@@ -166,6 +171,51 @@ func TestFamilyIsFollowed(t *testing.T) {
 	g := newFamily(loop.Process.Pid, nil, func(string) {})
 	defer g.end()
 	strobetest.Eventually(t, 10*time.Second, "who computes", func() bool { return len(g.now()) == 1 && g.busy() })
+}
+
+// TestStrays: a process of a session of its own, whose parents have ended before anybody looked, is looked at and never ended; nor is one of
+// another run, or of another environment, taken for it.
+func TestStrays(t *testing.T) {
+	strobetest.NeedCommand(t, "sh", "setsid", "env")
+	dir, other := t.TempDir(), t.TempDir()
+	cmd := exec.Command("sh", "-c", "for go in . "+other+" /proc; do (cd $go; setsid sh -c 'sleep 1008 >&- & echo $!'); done; env -i setsid sh -c 'sleep 1008 >&- & echo $!'; exec sleep 1009")
+	cmd.Dir = dir
+	group(cmd)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait() //nolint:errcheck // it was killed
+	var pids [4]int
+	if _, err := fmt.Fscan(out, &pids[0], &pids[1], &pids[2], &pids[3]); err != nil {
+		t.Fatal(err)
+	}
+	for _, pid := range pids {
+		defer syscall.Kill(pid, syscall.SIGKILL) //nolint:errcheck // it is there
+	}
+	strobetest.Eventually(t, 10*time.Second, "their parents to have ended, and the sleep", func() bool {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", cmd.Process.Pid))
+		return err == nil && bytes.HasPrefix(b, []byte("sleep\x00")) && len(children(cmd.Process.Pid)) == 0
+	})
+	f := newFamily(cmd.Process.Pid, nil, func(string) {})
+	f.elsewhere = func(dir string) bool { return dir == other }
+	if now := f.now(); childLists() && len(now) != 1 {
+		t.Errorf("without a scan: %+v", now)
+	}
+	all := f.every()
+	if got := pidsOf(all); len(all) != 2 || !slices.Contains(got, cmd.Process.Pid) || !slices.Contains(got, pids[0]) {
+		t.Errorf("%+v, want %d and %d", all, cmd.Process.Pid, pids[0])
+	}
+	if len(f.now()) != 2 {
+		t.Error("a stray that is known is not looked at")
+	}
+	f.end()
+	if r := readProcess(pids[0]); r == nil || r.state == 'Z' || r.state == 'T' {
+		t.Errorf("a stray was ended: %+v", r)
+	}
 }
 
 func TestWords(t *testing.T) {

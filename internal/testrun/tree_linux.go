@@ -23,6 +23,7 @@ type family struct {
 	known   map[int]*relative
 	exes    map[string]bool // files of the programs that the tests' own processes run
 	env     map[string]bool // root's environment, which what it begins inherits
+	dir     string          // and folder
 	// elsewhere reports whether a folder is another run's. Nil: there is none.
 	elsewhere func(dir string) bool
 	took      uint64 // ticks of CPU time by the mover between the last two looks
@@ -46,6 +47,7 @@ func newFamily(root int, drivers []string, met func(exe string)) *family {
 	if r := f.meet(root); r != nil {
 		f.began = r.began
 	}
+	f.dir, _ = os.Readlink(fmt.Sprintf("/proc/%d/cwd", root)) //nolint:errcheck // it has ended
 	return f
 }
 

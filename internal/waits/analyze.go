@@ -273,6 +273,8 @@ func (w *Wait) What() string {
 		words = append(words, "of", byFile(w.File), fmt.Sprintf("(fd %d)", *w.FD))
 	case w.Kind == "file-lock" && w.File != "":
 		words = append(words, path.Base(w.File))
+	case w.FD != nil && (w.Kind == "pipe" || w.Kind == "socket" || w.Kind == "eventfd"):
+		words = append(words, fmt.Sprintf("(fd %d)", *w.FD))
 	case w.Name != "":
 		words = append(words, w.Name)
 	case w.Object != "":

@@ -103,7 +103,7 @@ func streamOwner(w *Wait, p *Process) {
 	}
 }
 
-// inOnce finds the thread that runs what is run once by pthread_once: the only one in such a function beyond what it waits for itself,
+// inOnce finds the thread that runs what is run once by pthread_once, or Rust's: the only one in such a function beyond what it waits for itself,
 // where every stack is known. Of several it is the one whose stack has the address.
 func (a *analysis) inOnce(t *Thread) *Thread {
 	var in, mention []*Thread
@@ -116,7 +116,7 @@ func (a *analysis) inOnce(t *Thread) *Thread {
 		}
 		n := 0
 		for i := range o.Frames {
-			if strings.Contains(o.Frames[i].Function, "pthread_once") {
+			if name := plain(o.Frames[i].Function); strings.Contains(name, "pthread_once") || strings.Contains(name, "once::futex::Once::call") || strings.Contains(name, "futex_once::Once::call") {
 				n++
 			}
 		}

@@ -113,6 +113,8 @@ type Deadlock struct {
 	Threads []Member `json:"threads"`
 	// Breakable: it is not of locks in memory alone. A signal may end the wait for a file lock or a child.
 	Breakable bool `json:"-"`
+	// Timed: one of the waits ends by itself, and then its thread may let go what it holds.
+	Timed bool `json:"-"`
 	// Guessed: of a lock only the stacks tell who may hold it. Somebody else may.
 	Guessed  bool   `json:"-"`
 	Text     string `json:"text"`

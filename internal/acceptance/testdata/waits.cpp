@@ -143,6 +143,7 @@ static int slow(const std::string &how) {
 		semtimedop(id, &down, 1, &most);
 		semctl(id, 0, IPC_RMID);
 	}
+	if (how == "timedlock") { static std::timed_mutex m; m.lock(); bool got = true; std::thread t([&] { got = m.try_lock_for(std::chrono::milliseconds(3500)); }); t.join(); return got; }
 	if (how == "stray") { pid_t me = getpid(); signal(SIGUSR1, [](int) {}); stray([=] { usleep(3500000); kill(me, SIGUSR1); }); pause(); }
 	if (how == "strayflag") { pid_t me = getpid(); signal(SIGUSR1, [](int) { flag = true; }); stray([=] { usleep(3500000); kill(me, SIGUSR1); }); while (!flag) sink = 1; }
 	if (how == "straymutex") {
