@@ -138,7 +138,7 @@ func (s *Strobe) StopDaemon(t testing.TB) {
 // excerpt returns a log's end, or of a crashed daemon's the beginning of the crash.
 func excerpt(log []byte) []byte {
 	const most = 8 << 10
-	for _, sign := range []string{"\npanic: ", "\nfatal error: ", "\nSIG"} {
+	for _, sign := range []string{"\npanic: ", "\nfatal error: ", "\nSIG", `msg="operation panicked"`} {
 		if at := bytes.Index(log, []byte(sign)); at >= 0 {
 			return log[at:min(len(log), at+most)]
 		}

@@ -230,7 +230,7 @@ func TestWaits(t *testing.T) {
 	variants(t, func(t *testing.T, prog string) {
 		for _, patterns := range [][]string{nil, {"@usercode"}} {
 			s := startLocks(t, prog, patterns, "all")
-			want := map[string]string{"semaphore": "semaphore tokens", "reader": "pipe", "receiver": "socket", "poller": "poll", "epoller": "poll", "sleeper": "sleep 5m0s", "timed": "mutex gate", "main": "pipe"}
+			want := map[string]string{"semaphore": "semaphore tokens", "reader": "pipe (fd 3)", "receiver": "socket (fd 5)", "poller": "poll of pipe (fd 3)", "epoller": "poll of eventpoll (fd 7)", "sleeper": "sleep 5m0s", "timed": "mutex gate", "main": "pipe (fd 0)"}
 			r := threadsOf(t, s, func(r *waits.Report) bool {
 				for f, what := range want {
 					if one := row(r, f); one == nil || one.State != waits.Waiting || one.WaitingFor == nil || one.WaitingFor.What() != what {

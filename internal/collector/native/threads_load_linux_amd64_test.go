@@ -193,7 +193,7 @@ func TestMuslWaits(t *testing.T) {
 					found[one.WaitingFor.What()] = true
 				}
 			}
-			for _, w := range []string{"semaphore tokens", "pipe", "socket", "poll", "sleep 5m0s", "mutex gate"} {
+			for _, w := range []string{"semaphore tokens", "pipe (fd 3)", "socket (fd 5)", "poll of pipe (fd 3)", "poll of eventpoll (fd 7)", "sleep 5m0s", "mutex gate"} {
 				if !found[w] {
 					return false
 				}
