@@ -58,6 +58,9 @@ func (m *Manager) begin(ctx context.Context, rt collector.Runtime, cmd *collecto
 		m.mu.Unlock()
 		m.launches.Done()
 	}()
+	if r.Begun != nil {
+		r.Begun(id)
+	}
 	s, err := m.start(ctx, id, rt, cmd, r, set)
 	if err != nil {
 		return nil, err

@@ -33,6 +33,7 @@ type LaunchRequest struct {
 	QuietEntry   bool   // and no event tells of it: it is for the caller alone
 	Name         string
 	Drivers      []string                                // see collector.Command
+	Begun        func(id string)                         // is told the session's id before the program runs, also where the launch fails then; nil: nobody
 	Tap          func(stream iochan.Stream, data []byte) // gets the output as it is recorded; nil: nobody. data is valid during the call only
 }
 

@@ -33,9 +33,17 @@ func (r *Run) traced(ctx context.Context, step *testadapter.Step) (testadapter.E
 	if r.Request.Compare != nil { // every call counts
 		policy = "block"
 	}
+	r.mu.Lock()
+	before := len(r.sessions)
+	r.mu.Unlock()
 	s, err := r.m.cfg.Sessions.Launch(ctx, session.LaunchRequest{
 		Command: path, Args: step.Argv[1:], Cwd: step.Dir, ProjectRoot: r.Request.ProjectRoot, Env: env, Tracing: r.Request.Tracing,
 		Name: "test " + filepath.Base(r.Request.ProjectRoot), Drivers: step.Drivers, OnFullBuffer: policy,
+		Begun: func(id string) { // before its first output, which may end a test
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.sessions = append(r.sessions, id)
+		},
 		Tap: func(stream iochan.Stream, data []byte) {
 			if stream == iochan.Stderr {
 				r.output(testadapter.Stderr, data)
@@ -45,11 +53,13 @@ func (r *Run) traced(ctx context.Context, step *testadapter.Step) (testadapter.E
 		},
 	})
 	if err != nil {
+		r.mu.Lock()
+		if n := len(r.sessions); n > before {
+			r.sessions = r.sessions[:before]
+		}
+		r.mu.Unlock()
 		return testadapter.Exit{}, err
 	}
-	r.mu.Lock()
-	r.sessions = append(r.sessions, s.ID)
-	r.mu.Unlock()
 	look := func(ctx context.Context, _ []int) (*collector.ThreadReport, error) {
 		if len(s.Pauses()) > 0 { // by a breakpoint: whoever set it lets it go on
 			return nil, nil
