@@ -386,10 +386,7 @@ func (t *target) verifyRestored(context.Context) error {
 // Capabilities says what this target offers.
 func (t *target) Capabilities() collector.Capabilities {
 	c := collector.Capabilities{Runtime: "native", FunctionTracing: "full", Breakpoints: "full", Stepping: "full", OutputCapture: "full"}
-	t.mu.Lock()
-	procs := t.procs
-	t.mu.Unlock()
-	for _, p := range procs {
+	for _, p := range t.processes() {
 		if p.pid == t.pid {
 			if p.unfit.Load() != nil {
 				c.FunctionTracing = "none"
