@@ -19,6 +19,7 @@ type outsiders struct {
 	open map[string][]descriptor // of all processes, by what they refer to
 	// hidden: a process whose descriptors cannot be read may have inherited some.
 	hidden bool
+	alarm  map[int]bool // by process: whether a timer may end it
 }
 
 // descriptor is a process's.
@@ -41,6 +42,9 @@ func outside() func(t *collector.ThreadRow, w *collector.ThreadWait, pids []int)
 
 // mayEnd reports whether an outsider may end a wait of a process's thread.
 func (o *outsiders) mayEnd(pid int, w *collector.ThreadWait) bool {
+	if ends := w.Kind == "child" || slices.Contains(onFiles, w.Kind); ends && slices.ContainsFunc(o.pids, func(p int) bool { return p != pid && o.alarmed(p) }) {
+		return true
+	}
 	switch w.Kind {
 	case "child":
 		return o.otherChild(pid)
