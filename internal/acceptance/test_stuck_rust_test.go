@@ -34,6 +34,17 @@ fn position(items: &[u32], want: u32) -> usize {
     t.join().unwrap();
 }
 #[test] fn joins() { std::thread::spawn(|| std::thread::park()).join().unwrap(); }
+#[test] fn dropped() { // a guard that was given up, and one that no variable has
+    static M: Mutex<u32> = Mutex::new(0);
+    let g = M.lock().unwrap();
+    drop(g);
+    let (both, sleep) = (Arc::new(Barrier::new(2)), std::time::Duration::from_millis(3500));
+    let both2 = both.clone();
+    let t = std::thread::spawn(move || { let kept = vec![Box::new(M.lock().unwrap())]; both2.wait(); std::thread::sleep(sleep); drop(kept); });
+    both.wait();
+    *M.lock().unwrap() = 1;
+    t.join().unwrap();
+}
 #[test] fn polls() { while !READY.load(Ordering::Acquire) { std::thread::sleep(std::time::Duration::from_millis(3)); } }
 `
 
@@ -45,6 +56,7 @@ func TestStuckRust(t *testing.T) {
 	s := strobetest.Start(t, nil)
 	dir := project(t, map[string]string{"Cargo.toml": "[package]\nname = \"waits\"\nversion = \"0.1.0\"\nedition = \"2021\"\n", "src/lib.rs": stuckRust,
 		"build.rs": "fn main() { println!(\"cargo:rerun-if-changed=build.rs\"); std::thread::sleep(std::time::Duration::from_secs(6)); }\n"})
+	neverStuck(t, s, args{"projectRoot": dir, "test": "dropped"})
 	for _, c := range []struct{ test, want, in string }{
 		{"channel", "stuck: ", "waits::channel"}, {"spins", "infinite loop: waits::await_ready", "waits::await_ready"}, {"search", "infinite loop: waits::position", "waits::position"},
 		{"locks", "deadlock: ", "waits::locks"}, {"joins", "stuck: ", "waits::joins"}, {"polls", "infinite loop: waits::polls", "waits::polls"},

@@ -19,6 +19,17 @@ type outsiders struct {
 	open map[string][]descriptor // of all processes, by what they refer to
 	// hidden: a process whose descriptors cannot be read may have inherited some.
 	hidden bool
+	alarm  map[int]bool // by process: whether a timer may end it
+	// shared are the mappings of our processes that others may have, elsewhere what other processes share, and acts what kernelActs said.
+	shared    map[int][]sharedMapping
+	elsewhere map[string]bool
+	acts      *bool
+}
+
+// sharedMapping is a part of a process's memory. key names its file: the same for whoever has mapped it.
+type sharedMapping struct {
+	lo, hi uint64
+	key    string
 }
 
 // descriptor is a process's.
@@ -41,6 +52,9 @@ func outside() func(t *collector.ThreadRow, w *collector.ThreadWait, pids []int)
 
 // mayEnd reports whether an outsider may end a wait of a process's thread.
 func (o *outsiders) mayEnd(pid int, w *collector.ThreadWait) bool {
+	if ends := w.Kind == "child" || slices.Contains(onFiles, w.Kind); ends && slices.ContainsFunc(o.pids, func(p int) bool { return p != pid && o.alarmed(p) }) {
+		return true
+	}
 	switch w.Kind {
 	case "child":
 		return o.otherChild(pid)
@@ -70,34 +84,41 @@ func (o *outsiders) otherChild(pid int) bool {
 
 // sharedMemory reports whether a process that is none of ours has the memory at an address.
 func (o *outsiders) sharedMemory(pid int, at uint64) bool {
-	file := ""
-	eachMapping(pid, func(lo, hi uint64, shared bool, key, _ string) {
-		if at >= lo && at < hi && shared {
-			file = key
-		}
-	})
-	if file == "" {
+	if o.shared == nil {
+		o.shared = map[int][]sharedMapping{}
+	}
+	if _, read := o.shared[pid]; !read {
+		o.shared[pid] = nil
+		eachMapping(pid, func(lo, hi uint64, shared bool, key, _ string) {
+			if shared {
+				o.shared[pid] = append(o.shared[pid], sharedMapping{lo, hi, key})
+			}
+		})
+	}
+	i := slices.IndexFunc(o.shared[pid], func(m sharedMapping) bool { return at >= m.lo && at < m.hi })
+	if i < 0 {
 		return false
 	}
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return true
-	}
-	for _, e := range entries {
-		other, err := strconv.Atoi(e.Name())
-		if err != nil || slices.Contains(o.pids, other) {
-			continue
-		}
-		found := false
-		eachMapping(other, func(_, _ uint64, shared bool, key, _ string) { found = found || shared && key == file })
-		if found {
+	if o.elsewhere == nil {
+		entries, err := os.ReadDir("/proc")
+		if err != nil {
 			return true
 		}
+		o.elsewhere = map[string]bool{}
+		for _, e := range entries {
+			if other, err := strconv.Atoi(e.Name()); err == nil && !slices.Contains(o.pids, other) {
+				eachMapping(other, func(_, _ uint64, shared bool, key, _ string) {
+					if shared {
+						o.elsewhere[key] = true
+					}
+				})
+			}
+		}
 	}
-	return o.hiddenHeir()
+	return o.elsewhere[o.shared[pid][i].key] || o.hiddenHeir()
 }
 
-// eachMapping calls fn for the mappings of a process. key names the file: the same for whoever has mapped it.
+// eachMapping calls fn for the mappings of a process.
 func eachMapping(pid int, fn func(lo, hi uint64, shared bool, key, path string)) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
 	if err != nil {
@@ -266,6 +287,14 @@ var (
 // kernelActs reports whether our processes may have asked the kernel for what it does by itself, and tells by eventfds or writes to pipes and
 // sockets: input and output, a virtual machine, a device.
 func (o *outsiders) kernelActs() bool {
+	if o.acts == nil {
+		acts := o.actsFor()
+		o.acts = &acts
+	}
+	return *o.acts
+}
+
+func (o *outsiders) actsFor() bool {
 	o.read()
 	for link, all := range o.open {
 		if !slices.ContainsFunc(all, func(d descriptor) bool { return slices.Contains(o.pids, d.pid) }) {

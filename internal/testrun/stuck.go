@@ -209,7 +209,7 @@ func judge(rep *collector.ThreadReport, pids []int, limit time.Duration, outside
 			continue
 		}
 		circles = append(circles, strings.TrimPrefix(d.Text, "deadlock: "))
-		certain = certain || !d.Guessed
+		certain = certain || !d.Probable // else somebody else may hold it: a guard that was dropped leaves its variable behind
 	}
 	for i := range rep.Threads {
 		t := &rep.Threads[i]

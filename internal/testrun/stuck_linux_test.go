@@ -35,7 +35,7 @@ func TestJudge(t *testing.T) {
 	limited := waiting(on("join"), &waits.Wait{Kind: "mutex", Timed: true})
 	limited.Deadlocks = []collector.Deadlock{{Text: "1 waits for 2, 2 waits for 1", Timed: true}}
 	guessed := waiting(on("mutex"), on("mutex"), &waits.Wait{Kind: "sleep", Timed: true, Detail: "5s"})
-	guessed.Deadlocks = []collector.Deadlock{{Text: "1 waits for 2, 2 waits for 1", Guessed: true}}
+	guessed.Deadlocks = []collector.Deadlock{{Text: "1 waits for 2, 2 waits for 1", Probable: true}}
 	hidden := waiting(on("mutex"))
 	hidden.NotShown = 3
 	for name, tc := range map[string]struct {

@@ -81,7 +81,6 @@ func (a *analysis) circle(threads []*Thread) Deadlock {
 		d.Threads = append(d.Threads, m)
 		d.Probable = d.Probable || t.Wait.probable()
 		d.Timed = d.Timed || t.Wait.Timed
-		d.Guessed = d.Guessed || t.Wait.OwnerKnownBy == "guess"
 		d.Breakable = d.Breakable || t.Wait.Asked != nil
 		if i == 0 {
 			fmt.Fprintf(&b, "deadlock: %v ", t)

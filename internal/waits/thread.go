@@ -114,9 +114,7 @@ type Deadlock struct {
 	// Breakable: it is not of locks in memory alone. A signal may end the wait for a file lock or a child.
 	Breakable bool `json:"-"`
 	// Timed: one of the waits ends by itself, and then its thread may let go what it holds.
-	Timed bool `json:"-"`
-	// Guessed: of a lock only the stacks tell who may hold it. Somebody else may.
-	Guessed  bool   `json:"-"`
+	Timed    bool   `json:"-"`
 	Text     string `json:"text"`
 	Blocked  int    `json:"blocked,omitempty"`  // threads that wait for these, directly or through others
 	Probable bool   `json:"probable,omitempty"` // an owner is not known from the lock itself

@@ -9,6 +9,7 @@
 #include <memory>
 #include <sched.h>
 #include <string>
+#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -103,6 +104,7 @@ static int slow(const std::string &how) {
 	if (how == "series") { double s = 0; for (long k = 0; k % 100000 || early(); k++) s += (k % 2 ? -1.0 : 1.0) / (2 * k + 1); sink = s * 4; }
 	if (how == "text") { std::string s; while (early()) { s += "x"; if (s.size() > 100000) s.clear(); } sink = s.size(); }
 	if (how == "cycle") { unsigned x = 1; do x = x * 1103515245 + 12345; while (x != 1 || early()); sink = x; }
+	if (how == "alarmedchild") { pid_t c = fork(); if (c == 0) { alarm(4); pause(); _exit(1); } int st; waitpid(c, &st, 0); return !WIFSIGNALED(st); }
 	if (how == "wait4child") { if (system("i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done")) return 1; }
 	if (how == "handoff") {
 		std::atomic<int> turn{0}; int done[2] = {}; const int rounds = 400000;
