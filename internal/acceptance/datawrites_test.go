@@ -11,12 +11,14 @@ import (
 // racingProgram writes its variables from eight threads at once, each value once, and counts what is lost.
 const racingProgram = `#include <pthread.h>
 #include <cstdio>
-long stored, added, counted, swapped;
+long stored, added, counted, swapped, *nothing;
+static thread_local volatile long own;
 static pthread_barrier_t barrier;
 static void *run(void *arg) {
 	long id = (long)arg;
 	pthread_barrier_wait(&barrier);
 	for (long i = 0; i < 30; i++) {
+		own = i;
 		__atomic_store_n(&stored, id * 1000 + i + 1, __ATOMIC_RELAXED);
 		__atomic_fetch_add(&added, 3, __ATOMIC_SEQ_CST);
 		__atomic_fetch_add(&counted, 1, __ATOMIC_SEQ_CST);
@@ -39,6 +41,12 @@ func TestWritesOfThreadsAtOnce(t *testing.T) {
 	s := strobetest.Start(t, nil)
 	for _, variant := range []string{"gcc-O0", "gcc-O2"} {
 		d := debug(t, s, variant, "racing", racingProgram, map[string]any{"stopOnEntry": true})
+		if r := d.points(args{"add": []any{args{"variable": "own"}}}); !strings.Contains(r.Breakpoints[0].Note, "each thread has its own") {
+			t.Errorf("%s: a thread-local variable: %+v", variant, r)
+		}
+		d.points(args{"remove": []string{"all"}})
+		refused(t, s, "debug_breakpoint", args{"sessionId": d.id, "add": []any{args{"variable": "*nothing"}}}, "READ_FAILED", "0x0")
+		refused(t, s, "debug_breakpoint", args{"sessionId": d.id, "add": []any{args{"variable": "stored", "thread": 1}}}, "NOT_PAUSED", "stored")
 		d.points(args{"add": []any{args{"variable": "stored"}, args{"variable": "added"}, args{"variable": "counted"}, args{"variable": "swapped"}}})
 		d.next(args{"waitMs": 60000})
 		s.WaitEnd(t, d.id, endLimit)
