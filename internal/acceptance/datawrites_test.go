@@ -35,6 +35,36 @@ int main() {
 }
 `
 
+// TestAccesses watches reads and writes, the kernel's write among them, which only the next read shows.
+func TestAccesses(t *testing.T) {
+	strobetest.NeedPtrace(t)
+	s := strobetest.Start(t, nil)
+	d := debug(t, s, "gcc-O0", "accessed", `#include <cstdio>
+#include <unistd.h>
+int value;
+int main() {
+	int fd[2], five = 5, sum = 0;
+	value = 2;
+	value = 2;
+	sum += value;
+	if (pipe(fd) || write(fd[1], &five, sizeof five) < 0 || read(fd[0], &value, sizeof value) < 0) return 1;
+	sum += value;
+	value++;
+	printf("total %d\n", sum);
+}
+`, map[string]any{"stopOnEntry": true})
+	d.points(args{"add": []any{args{"variable": "value", "access": "readwrite"}}})
+	d.next(args{})
+	var got []string
+	for _, e := range d.events("variable_write") {
+		got = append(got, fmt.Sprint(e["access"], " ", e["oldValue"], ">", e["newValue"], " ", e["note"] != nil))
+	}
+	want := "write 0>2 false, write 2>2 false, read 2>2 false, read 2>5 true, read 5>5 false, write 5>6 false"
+	if text := strings.Join(got, ", "); text != want {
+		t.Errorf("accesses %s, want %s", text, want)
+	}
+}
+
 // Of writes that several threads make at once, those whose value another one has overwritten when the thread stops had no event.
 func TestWritesOfThreadsAtOnce(t *testing.T) {
 	strobetest.NeedPtrace(t)
