@@ -2,6 +2,7 @@ package acceptance
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -56,7 +57,16 @@ func TestPointsBeforeInlinedCalls(t *testing.T) {
 			t.Errorf("%+v: %v", c, errs)
 		}
 	}
-	d := debug(t, s, "gcc-O0", "inlinedfirst", inlinedFirst, map[string]any{"stopOnEntry": true})
+	path := strobetest.BuildSource(t, "cpp", "gcc-O0", "inlinedfirst", inlinedFirst)
+	l := s.Launch(t, path, filepath.Dir(filepath.Dir(path)), nil, map[string]any{"stopOnEntry": true}) // where the sources of tests are, too
+	t.Cleanup(func() { s.Stop(t, l.SessionID) })
+	d := &debugged{t, s, l.SessionID}
+	refused(t, s, "debug_breakpoint", args{"sessionId": d.id, "add": []any{args{"function": "!use"}}}, "INVALID_PATTERN", "takes functions out")
+	refused(t, s, "debug_breakpoint", args{"sessionId": d.id, "add": []any{args{"function": "use", "message": "here is {nothing}"}}}, "VALIDATION_ERROR", "position 9: nothing is not known")
+	if r := d.points(args{"add": []any{args{"function": "@usercode", "message": "here"}}}); r.Logpoints[0].Locations != 2 { // use and main; it was of no project
+		t.Errorf("@usercode: %+v", r)
+	}
+	d.points(args{"remove": []string{"all"}})
 	d.points(args{"add": []any{args{"function": "use", "condition": "item->next->id == 1"}}})
 	d.next(args{})
 	if errs := d.events("condition_error"); len(errs) != 6 || errs[0]["error"] != "a null pointer was followed" { // said to be an index out of range

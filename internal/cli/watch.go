@@ -79,7 +79,7 @@ func (a *app) printWrite(e *rawEvent) error {
 	var w struct {
 		Variable, Access, Function, File, Note string
 		Line                                   int
-		OldValue, NewValue                     json.RawMessage
+		OldValue, NewValue, OverwrittenWith    json.RawMessage
 		Backtrace                              []string
 	}
 	if err := decode("debug_query", e.raw, &w); err != nil {
@@ -87,10 +87,16 @@ func (a *app) printWrite(e *rawEvent) error {
 	}
 	what := fmt.Sprintf("%s -> %s", oneLine(w.OldValue), oneLine(w.NewValue))
 	switch {
-	case w.Note != "":
+	case w.Access == "none":
 		what = w.Note
 	case w.Access == "read":
 		what = "read, " + oneLine(w.NewValue)
+	}
+	if w.OverwrittenWith != nil {
+		what += ", and when it stopped another thread had written " + oneLine(w.OverwrittenWith)
+	}
+	if w.Note != "" && w.Access != "none" {
+		what += " (" + w.Note + ")"
 	}
 	_, err := fmt.Fprintf(a.err, "%s %s: %s  in %s (%s:%d), thread %d\n", a.paint(cyan, "watch"), w.Variable, what, w.Function, w.File, w.Line, e.ThreadID)
 	if err == nil && len(w.Backtrace) > 1 {

@@ -48,7 +48,7 @@ func ParseMessage(src string, lang symbol.Language) ([]Segment, error) {
 			}
 			s, err := Parse(src[i+1:end], lang)
 			if err != nil {
-				return nil, shifted(err, i+1)
+				return nil, Shifted(err, i+1)
 			}
 			flush(end + 1)
 			out = append(out, Segment{Expr: s, Pos: i + 1})
@@ -89,8 +89,8 @@ func closingBrace(src string, from int) int {
 	return -1
 }
 
-// shifted moves an error's position from the expression to the message.
-func shifted(err error, by int) error {
+// Shifted moves an error's position from the expression to the message.
+func Shifted(err error, by int) error {
 	if e, ok := err.(*Error); ok {
 		moved := *e
 		moved.Pos += by

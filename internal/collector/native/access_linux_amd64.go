@@ -58,9 +58,9 @@ func (t *target) judge(c *pause, pt *point, last *lastValue, pic *snapshot.Pictu
 	}
 	switch {
 	case pt.Reads && errors.Is(err, emulate.ErrElsewhere):
-		if j.read = true; t.othersTold(c) { // else it is told with that write
+		if j.read = true; c.alone {
 			j.unseen, last.b = !bytes.Equal(now, j.old), now
-		} else {
+		} else { // what changed it may be told later
 			j.old = now
 		}
 		return j

@@ -82,8 +82,12 @@ const maxWatched = 8 * ptrace.DebugSlots
 // newDataPoint resolves what a data breakpoint watches: a global, or a local of the thread that is paused.
 func (t *target) newDataPoint(pt *point) error {
 	processes := t.processes()
-	if i := slices.IndexFunc(processes, func(p *process) bool { return t.pauseFor(p, pt.Thread) != nil }); i > 0 {
+	i := slices.IndexFunc(processes, func(p *process) bool { return t.pauseFor(p, pt.Thread) != nil })
+	if i > 0 {
 		processes[0], processes[i] = processes[i], processes[0] // where a thread is paused, its variables are known
+	}
+	if i < 0 && pt.Thread != 0 {
+		return fault.New(fault.NotPaused, "Leave thread out: writes of all threads are told.", "thread says whose variable %q is, and thread %d is not paused", pt.Variable, pt.Thread)
 	}
 	for _, p := range processes {
 		if p.shares != nil || p.dead.Load() || p.detached.Load() {
@@ -97,6 +101,9 @@ func (t *target) newDataPoint(pt *point) error {
 		d, err := t.resolveData(pic, p, pt)
 		if err != nil {
 			return err
+		}
+		if b := make([]byte, d.size); p.mem.Read(d.addr, b) != nil {
+			return fault.New(fault.ReadFailed, "Look at the pointers that lead there with debug_memory.", "nothing is mapped where %q would be now, at 0x%x", pt.Variable, d.addr)
 		}
 		pt.data = d
 		pt.guard = t.guardOf(pic, p, pt)
@@ -124,6 +131,11 @@ func (t *target) resolveData(pic *snapshot.Picture, p *process, pt *point) (*dat
 	d.lang, d.in = f.Language, unwind.Frame{Function: f.Function, Module: f.Module, PC: f.PC - baseOf(pic, f.Module)}
 	if err := d.resolve(pic, pt, pic.View(c.seen, u, f, 0)); err != nil {
 		return nil, err
+	}
+	elsewhere := *c.seen
+	elsewhere.FS += 1 << 20
+	if other := *d; other.resolve(pic, pt, pic.View(&elsewhere, u, f, 0)) == nil && other.addr != d.addr {
+		pt.note = fmt.Sprintf("each thread has its own: watched is that of thread %d", c.TID)
 	}
 	bare := *d
 	d.named = bare.resolve(pic, pt, bareView(pic, &d.in)) == nil && bare.addr == d.addr

@@ -56,7 +56,7 @@ func (pt *point) check(mod *symbol.Module, a symbol.Addr, mods []*symbol.Module)
 			continue
 		}
 		if _, err := expr.Check(s.Expr, scope); err != nil {
-			return exprFault("message", pt.Message, err)
+			return exprFault("message", pt.Message, expr.Shifted(err, s.Pos))
 		}
 	}
 	return nil

@@ -21,6 +21,7 @@ import (
 type point struct {
 	collector.Point
 	pat    *symbol.Pattern
+	root   string                // of the project, for patterns
 	index  uint32                // of its counts in each process's region
 	hits   atomic.Int64          // times that it took effect in processes that have ended
 	failed atomic.Int64          // times that the condition could not be evaluated
@@ -108,7 +109,7 @@ func (t *target) usePoints(next []*point) {
 
 // newPoint checks a point. It must have a place in what is loaded now, unless it may come with a library.
 func (t *target) newPoint(w collector.Point) (*point, error) {
-	pt := &point{Point: w, index: t.freeIndex(), plans: map[planKey]pointPlan{}}
+	pt := &point{Point: w, root: t.cmd.ProjectRoot, index: t.freeIndex(), plans: map[planKey]pointPlan{}}
 	var err error
 	if w.Variable != "" {
 		return pt, t.newDataPoint(pt)
@@ -116,6 +117,9 @@ func (t *target) newPoint(w collector.Point) (*point, error) {
 	if w.Function != "" {
 		if pt.pat, err = symbol.ParsePattern(w.Function); err != nil {
 			return nil, err
+		}
+		if pt.pat.Excludes() {
+			return nil, fault.New(fault.InvalidPattern, "Give the functions where it is to be; one breakpoint takes one pattern.", "%q takes functions out, and there are none to take them out of", w.Function)
 		}
 	}
 	if w.Condition != "" {
@@ -258,7 +262,7 @@ func (pt *point) addresses(mod *symbol.Module, bias uint64) (at []symbol.Addr) {
 		fns := mod.Functions()
 		for i := range fns {
 			f := &fns[i]
-			if (f.HasDWARF || pt.pat.Exact()) && !f.Ifunc && f.Size() > 0 && pt.pat.Match(f, "") {
+			if (f.HasDWARF || pt.pat.Exact()) && !f.Ifunc && f.Size() > 0 && pt.pat.Match(f, pt.root) {
 				at = append(at, pt.start(mod, f))
 			}
 		}

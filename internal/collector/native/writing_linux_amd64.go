@@ -127,6 +127,9 @@ func computedFrom(insts []hook.Inst, starts []int, targets map[int]bool) (int, b
 		if !ok {
 			return 0, false
 		}
+		if writes == 0 && reads&written != 0 { // it would write elsewhere
+			return 0, false
+		}
 		written |= writes
 		if need&writes != 0 {
 			if need = need&^writes | reads; last.Op&1 == 0 && insts[i].Op == 0x8a && insts[i].Map == 0 { // the rest of the register does not matter
@@ -146,7 +149,7 @@ const maxComputing = 12
 // plainRegisters tells which registers an instruction of those that compute small values writes and reads. Not ok: another one, or it reads
 // memory that is not the frame's own.
 func plainRegisters(in *hook.Inst) (writes, reads uint16, ok bool) {
-	if in.Enc != hook.EncLegacy || in.Map > 1 || in.Pfx&^hook.PfxOpSize != 0 || in.Flow != hook.FlowNone {
+	if in.Enc != hook.EncLegacy || in.Map > 1 || in.Pfx&^(hook.PfxOpSize|hook.PfxLock|hook.PfxSegment) != 0 || in.Flow != hook.FlowNone {
 		return 0, 0, false
 	}
 	bit := func(n byte) uint16 { return 1 << n }
@@ -155,6 +158,10 @@ func plainRegisters(in *hook.Inst) (writes, reads uint16, ok bool) {
 	const frame = 1<<emulate.RSP | 1<<emulate.RBP
 	if mem {
 		base, index, ok := operandRegisters(in)
+		if op, kind := in.Op, in.ModRM>>3&7; in.Map == 0 && (op == 0x88 || op == 0x89 || op == 0xc6 || op == 0xc7 || op < 0x40 && op&7 < 2 && op>>3 != 7 ||
+			(op == 0x80 || op == 0x81 || op == 0x83) && kind != 7 || (op == 0xfe || op == 0xff) && kind < 2) { // what it changes is in memory
+			return 0, (base | index) &^ frame, true
+		}
 		if in.Map == 0 && in.Op == 0x8d { // lea reads no memory
 			rm = base | index
 		} else if rm = 0; !ok || base&frame == 0 || index != 0 {
@@ -188,8 +195,6 @@ func plainRegisters(in *hook.Inst) (writes, reads uint16, ok bool) {
 		return both(reg, rm|reg)
 	case op == 0x8b || op == 0x8d || op == 0x63 || op == 0x69 || op == 0x6b: // mov, lea, movsxd, imul with a constant
 		return both(reg, rm)
-	case (op == 0x89 || op == 0xc7) && mem: // to the frame
-		return 0, 0, true
 	case op == 0xc7:
 		return both(rm, 0)
 	case op == 0x89:
