@@ -277,3 +277,14 @@ func FaultFirst(s Stop) (Stop, error) {
 	}
 	return WaitStop(s.TID)
 }
+
+// Queue sends a thread a signal that was on its way to it before, with all that is known of it where the kernel lets us: not of one that it
+// sent itself, or kill did.
+func Queue(pid, tid int, info *Siginfo) {
+	if info.Code() >= 0 || info.Code() == tgkillCode || queueInfo(pid, tid, info) != nil {
+		unix.Tgkill(pid, tid, info.Signal()) //nolint:errcheck // it has ended
+	}
+}
+
+// tgkillCode is SI_TKILL.
+const tgkillCode = -6

@@ -61,6 +61,11 @@ func peekPending(tid int, into []Siginfo) int {
 	return int(n)
 }
 
+func queueInfo(pid, tid int, info *Siginfo) error {
+	_, _, errno := syscall.Syscall6(unix.SYS_RT_TGSIGQUEUEINFO, uintptr(pid), uintptr(tid), uintptr(info.Signal()), uintptr(unsafe.Pointer(info)), 0, 0)
+	return errnoErr(errno)
+}
+
 func errnoErr(errno syscall.Errno) error {
 	switch errno {
 	case 0:

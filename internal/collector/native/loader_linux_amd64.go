@@ -32,6 +32,10 @@ func (t *target) setUp(ctx context.Context, p *process) (err error) {
 			p.setReady()
 		}
 	}()
+	if t.leaving.Load() { // what would be set now nobody would take out again
+		p.setReady()
+		return nil
+	}
 	mods, err := p.scan()
 	if err != nil {
 		return err
@@ -59,6 +63,10 @@ func (t *target) setUpAtOnce(p *process) bool {
 		return false
 	}
 	defer t.probeMu.Unlock()
+	if t.leaving.Load() {
+		p.setReady()
+		return true
+	}
 	mods, err := p.scan()
 	if err != nil {
 		return false
@@ -115,6 +123,9 @@ func (t *target) throwsNothing(mod *symbol.Module) bool {
 // ready does what can be done once all modules of a starting process are there. probeMu is held.
 func (t *target) ready(ctx context.Context, p *process, mods []*loaded) error {
 	defer p.setReady()
+	if t.leaving.Load() {
+		return t.tracer.Do(ctx, p.dropBreak)
+	}
 	if p.loader.brk != 0 && p.injected.Load() {
 		p.setFlags(ring.FlagFS0)
 	}

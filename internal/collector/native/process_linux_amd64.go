@@ -110,6 +110,7 @@ type thread struct {
 	again   *ptrace.Regs     // with which hide lets it go on, until its next stop
 	was     ptrace.Regs      // as they were before
 	remade  remade
+	owed    *ptrace.Siginfo                      // a signal that it takes when it goes on, held back while it was in a stub
 	watched [ptrace.DebugSlots]ptrace.DebugWatch // in its debug registers
 	step    *stepper                             // nil while it is not stepping
 	stepped bool                                 // it has been

@@ -333,9 +333,16 @@ func (t *target) deliverOutside(th *thread, p *process, sig syscall.Signal) {
 			ptrace.SetRegs(th.tid, &regs)
 			continue
 		}
+		if s.Event == ptrace.EventStop && !s.GroupStop() { // a halt that was given up comes late
+			continue
+		}
 		if s.Event != 0 || s.Signal != unix.SIGTRAP || p.atProbeTrap(at) {
 			ptrace.SetSigMask(th.tid, mask)
-			unix.Tgkill(th.p.pid, th.tid, sig) // its turn comes again
+			if s.Event != 0 {
+				ptrace.Queue(th.p.pid, th.tid, &info)
+			} else {
+				th.owed = &info
+			}
 			t.stopped(s)
 			return
 		}
@@ -346,6 +353,24 @@ func (t *target) deliverOutside(th *thread, p *process, sig syscall.Signal) {
 	ptrace.SetSigMask(th.tid, mask)
 	ptrace.SetSiginfo(th.tid, &info)
 	t.resume(th, sig)
+}
+
+// takesOwed lets a thread go on with the signal that was held back. False: that comes by itself. Tracer thread only.
+func (t *target) takesOwed(th *thread) bool {
+	owed := th.owed
+	th.owed = nil
+	now, err := ptrace.GetSiginfo(th.tid)
+	regs, regsErr := ptrace.GetRegs(th.tid)
+	if err != nil || regsErr != nil || now.OfEvent() || ptrace.SetSiginfo(th.tid, owed) != nil { // at such a stop no signal is delivered
+		ptrace.Queue(th.p.pid, th.tid, owed)
+		return false
+	}
+	if p := th.p.memory(); p.inStub(regs.Rip) {
+		t.deliverOutside(th, p, owed.Signal())
+	} else {
+		t.resume(th, owed.Signal())
+	}
+	return true
 }
 
 // pushesFlags reports whether a pushfq stands at pc.

@@ -244,6 +244,9 @@ func (t *target) resume(th *thread, sig syscall.Signal) error {
 	if th == nil {
 		return ptrace.ErrGone
 	}
+	if sig == 0 && th.owed != nil && t.takesOwed(th) {
+		return nil
+	}
 	th.stopped = false
 	th.seen = th.p.memory().changes.Load()
 	th.arm(th.p.memory())
