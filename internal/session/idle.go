@@ -1,13 +1,19 @@
 package session
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // maxOpenEnded is how many ended sessions keep their store open: enough for a client that compares
 // runs, few enough files and memory. Others are opened again when asked for.
 const maxOpenEnded = 8
 
-// closeIdle closes the stores of ended sessions that nobody has used for longest.
-func (m *Manager) closeIdle() {
+// idleAfter is how long nobody has asked for a session that is closed: who has got it uses it within that time.
+const idleAfter = 10 * time.Second
+
+// closeIdle closes the stores of ended sessions that nobody has used for longest. It reports whether some are to be closed later.
+func (m *Manager) closeIdle() (later bool) {
 	m.mu.Lock()
 	var ended []*Session
 	for _, s := range m.sessions {
@@ -18,7 +24,12 @@ func (m *Manager) closeIdle() {
 	slices.SortFunc(ended, func(a, b *Session) int { return b.lastUsed().Compare(a.lastUsed()) })
 	var drop []*Session
 	for i, s := range ended {
-		if i >= maxOpenEnded && s.beginClose(true) {
+		if i < maxOpenEnded {
+			continue
+		}
+		if time.Since(s.lastUsed()) < m.idleAfter {
+			later = true
+		} else if s.beginClose(true) {
 			delete(m.sessions, s.ID)
 			m.parting[s.ID] = make(chan struct{})
 			drop = append(drop, s)
@@ -32,6 +43,7 @@ func (m *Manager) closeIdle() {
 		delete(m.parting, s.ID)
 		m.mu.Unlock()
 	}
+	return later
 }
 
 // closeEnded closes what an ended session holds open. It has no users and is in no table any more.

@@ -306,6 +306,9 @@ func TestSweep(t *testing.T) {
 
 func TestManyEndedSessionsStayReadable(t *testing.T) {
 	f := newFixture(t)
+	f.mu.Lock()
+	f.idleAfter = 100 * time.Millisecond
+	f.mu.Unlock()
 	var ids []string
 	for i := range maxOpenEnded + 4 {
 		s := f.sh(fmt.Sprintf("echo %d", i))

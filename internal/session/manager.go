@@ -81,6 +81,8 @@ type Manager struct {
 	detached []*iochan.Conn           // of programs that run on, where there is no keeper
 	purging  map[string]bool          // sessions that are being deleted to make room
 	closed   bool
+
+	idleAfter time.Duration
 }
 
 type opening struct {
@@ -100,7 +102,7 @@ func NewManager(cfg Config) (*Manager, error) {
 	m := &Manager{
 		cfg: cfg, log: cfg.Logger, dir: filepath.Join(cfg.Home, "sessions"),
 		sessions: map[string]*Session{}, reserved: map[string]bool{}, given: map[string]bool{}, opening: map[string]*opening{}, parting: map[string]chan struct{}{},
-		purging: map[string]bool{}, storage: storage{kick: make(chan struct{}, 1)},
+		purging: map[string]bool{}, idleAfter: idleAfter, storage: storage{kick: make(chan struct{}, 1)},
 	}
 	if err := os.MkdirAll(m.dir, 0o700); err != nil {
 		return nil, fault.New(fault.PermissionDenied, "Make $STROBE_HOME writable, or set it to a directory that is.", "make directory for sessions: %w", err)

@@ -263,7 +263,7 @@ func (s *Session) Now() int64 {
 
 // watch follows the program to its end, then its output.
 func (s *Session) watch() {
-	defer s.m.closeIdle()
+	defer s.m.lookSoon()
 	defer close(s.watched)
 	defer s.touch()
 	select {

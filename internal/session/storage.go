@@ -78,8 +78,10 @@ func (m *Manager) tidy() {
 				m.log.Warn("delete old sessions", "err", err)
 			}
 		}
-		m.closeIdle()
 		next := tidyIdle
+		if m.closeIdle() {
+			next = m.idleAfter
+		}
 		if m.Busy() {
 			next = tidyBusy
 		}
