@@ -2,6 +2,7 @@ package acceptance
 
 import (
 	_ "embed"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -30,7 +31,7 @@ func TestStuckGo(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	strobetest.NeedCommand(t, "go")
 	s := strobetest.Start(t, nil)
-	for name, want := range map[string][]string{ // in the diagnosis; then of the traces
+	diagnoses := map[string][]string{ // in the diagnosis; then of the traces
 		"TestSend":         {"[chan send] in shop.(*Queue).Push (shop_test.go:21)", "shop.(*Queue).Push"},
 		"TestReceive":      {"[chan receive] in shop.(*Queue).Pop (shop_test.go:23)", "shop.TestReceive"},
 		"TestFull":         {"[chan send, 2 of 2 in its buffer] in shop.(*Queue).Push", "shop.TestFull"},
@@ -48,20 +49,19 @@ func TestStuckGo(t *testing.T) {
 		"TestStoppedTimer": {"[chan receive, 0 of 1 in its buffer] in shop.TestStoppedTimer", "shop.TestStoppedTimer"},
 		"TestLongSleep":    {"[sleep, 999h59m", "shop.TestLongSleep"},
 		"TestChild":        {"[syscall: child] in shop.TestChild", "shop.TestChild"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			st := seenStuck(t, s, args{"projectRoot": goProject(t), "args": []string{"-run=^" + name + "$", "-parallel=3"}, "timeout": 120000})
-			if !strings.HasPrefix(st.Diagnosis, "deadlock: goroutine ") || !strings.Contains(st.Diagnosis, want[0]) || !strings.Contains(st.Diagnosis, "no goroutine can go on") || !strings.HasPrefix(st.Name, "shop::"+name) {
-				t.Errorf("%+v, want %s", st, want[0])
-			}
-			if len(st.Threads) == 0 || len(st.Threads) > 10 || len(st.SuggestedTraces) > 0 || !slices.ContainsFunc(st.Threads[0].Stack, func(f string) bool {
-				return strings.HasPrefix(f, want[1]+" (") || strings.HasPrefix(f, "created by "+want[1]+" (")
-			}) {
-				t.Errorf("%+v, want a stack with %s, and no patterns, which Go's functions are not traced by", st, want[1])
-			}
-		})
 	}
+	together(t, slices.Sorted(maps.Keys(diagnoses)), func(t *testing.T, name string) {
+		want := diagnoses[name]
+		st := seenStuck(t, s, args{"projectRoot": goProject(t), "args": []string{"-run=^" + name + "$", "-parallel=3"}, "timeout": 120000})
+		if !strings.HasPrefix(st.Diagnosis, "deadlock: goroutine ") || !strings.Contains(st.Diagnosis, want[0]) || !strings.Contains(st.Diagnosis, "no goroutine can go on") || !strings.HasPrefix(st.Name, "shop::"+name) {
+			t.Errorf("%+v, want %s", st, want[0])
+		}
+		if len(st.Threads) == 0 || len(st.Threads) > 10 || len(st.SuggestedTraces) > 0 || !slices.ContainsFunc(st.Threads[0].Stack, func(f string) bool {
+			return strings.HasPrefix(f, want[1]+" (") || strings.HasPrefix(f, "created by "+want[1]+" (")
+		}) {
+			t.Errorf("%+v, want a stack with %s, and no patterns, which Go's functions are not traced by", st, want[1])
+		}
+	})
 }
 
 // TestSlowGoIsNotStuck runs Go tests that take their time: none is ever called stuck.
@@ -70,12 +70,9 @@ func TestSlowGoIsNotStuck(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	strobetest.NeedCommand(t, "go")
 	s := strobetest.Start(t, nil)
-	for _, name := range []string{"Sleep", "Ticker", "Select", "Network", "Child", "ChildOutput", "Work", "Feeder", "Context", "Garbage", "Callback", "Parallel"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			neverStuck(t, s, args{"projectRoot": goProject(t), "args": []string{"-run=^TestSlow" + name + "$"}})
-		})
-	}
+	together(t, []string{"Sleep", "Ticker", "Select", "Network", "Child", "ChildOutput", "Work", "Feeder", "Context", "Garbage", "Callback", "Parallel"}, func(t *testing.T, name string) {
+		neverStuck(t, s, args{"projectRoot": goProject(t), "args": []string{"-run=^TestSlow" + name + "$"}})
+	})
 }
 
 // TestGoAtItsTimeout: goroutines are in the result of a run that is ended for its time, in place of threads.

@@ -1,6 +1,7 @@
 package acceptance
 
 import (
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -15,21 +16,19 @@ func TestStuck(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	path := strobetest.BuildSource(t, "cpp", "gcc-O0", "waits", readTestdata(t, "waits.cpp"), "-pthread")
-	for how, want := range map[string]string{
+	diagnoses := map[string]string{
 		"mutexes": "deadlock: ", "three": "deadlock: ", "self": "deadlock: ", "owner": "deadlock: ",
 		"condvar": "condvar", "join": "join", "semaphore": "semaphore", "barrier": "barrier", "rwlock": "rwlock", "pipefull": "pipe", "pipeempty": "pipe",
 		"forever": "sleep of", "pause": "signal", "pollnothing": "signal", "selectnothing": "signal", "child": "child", "childpipe": "pipe",
 		"inherit": "deadlock: ", "stream": "for mutex stdout, held by", "once": "deadlock: ", "future": "future",
 		"flock": "deadlock: ", "lockf": "deadlock: ", "socketpair": "socket", "connection": "socket", "eventfd": "poll of eventfd", "epoll": "poll of eventpoll",
-	} {
-		t.Run(how, func(t *testing.T) {
-			t.Parallel()
-			st := seenStuck(t, s, args{"projectRoot": project(t, nil), "command": path + " stuck " + how, "timeout": 120000})
-			if !strings.Contains(st.Diagnosis, want) || len(st.Threads) == 0 || len(st.Threads[0].Stack) == 0 {
-				t.Errorf("%+v, want %s", st, want)
-			}
-		})
 	}
+	together(t, slices.Sorted(maps.Keys(diagnoses)), func(t *testing.T, how string) {
+		st := seenStuck(t, s, args{"projectRoot": project(t, nil), "command": path + " stuck " + how, "timeout": 120000})
+		if want := diagnoses[how]; !strings.Contains(st.Diagnosis, want) || len(st.Threads) == 0 || len(st.Threads[0].Stack) == 0 {
+			t.Errorf("%+v, want %s", st, want)
+		}
+	})
 }
 
 // TestSlowIsNotStuck runs programs that take their time, in ways that look like standing still: none is ever called stuck.
@@ -38,12 +37,9 @@ func TestSlowIsNotStuck(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	path := strobetest.BuildSource(t, "cpp", "gcc-O0", "waits", readTestdata(t, "waits.cpp"), "-pthread")
-	for _, how := range []string{"cpu", "sleep", "naps", "child", "sleepingchild", "thread", "condvar", "lock", "pipe", "network", "timedwait", "sigtimedwait", "semtimedop", "timer", "alarm", "timedlock", "stray", "strayflag", "straymutex", "flockalarm", "recvtimeout", "timerfd"} {
-		t.Run(how, func(t *testing.T) {
-			t.Parallel()
-			neverStuck(t, s, args{"projectRoot": project(t, nil), "command": path + " slow " + how})
-		})
-	}
+	together(t, []string{"cpu", "sleep", "naps", "child", "sleepingchild", "thread", "condvar", "lock", "pipe", "network", "timedwait", "sigtimedwait", "semtimedop", "timer", "alarm", "timedlock", "stray", "strayflag", "straymutex", "flockalarm", "recvtimeout", "timerfd"}, func(t *testing.T, how string) {
+		neverStuck(t, s, args{"projectRoot": project(t, nil), "command": path + " slow " + how})
+	})
 }
 
 // TestEndless runs programs that go round for ever: they are told as such while they run, with the function that does.
