@@ -5,19 +5,21 @@ BIN     := bin/strobe
 LDFLAGS := -s -w
 # A tree that git does not trust (another owner, an unpacked archive) still builds.
 VCS     := $(shell git rev-parse HEAD >/dev/null 2>&1 && echo auto || echo false)
-TIMEOUT ?= 25m
+TIMEOUT ?= 45m
 FUZZTIME ?= 10s
 SOAKTIME ?= 10m
+TURNS    ?= 5
 
 export CGO_ENABLED := 0
 
-.PHONY: build test vet demo bench generate soak fuzz ports docs clean help
+.PHONY: build test vet demo bench bench-programs generate soak fuzz ports docs clean help
 
 help:
 	@echo "build     bin/strobe, one static binary"
 	@echo "test      build, vet and every test"
 	@echo "demo      find a real bug the way an LLM would, over MCP"
 	@echo "bench     cost in the target against uftrace, gdb and lldb; scale, ingest, latency, crashes, runs of tests"
+	@echo "bench-programs  whole programs from registries, against uftrace, TURNS=$(TURNS); its table goes into docs/performance.md"
 	@echo "generate  agent objects, headers and docs from their sources"
 	@echo "soak      the long tests, SOAKTIME=$(SOAKTIME)"
 	@echo "fuzz      every fuzz test, FUZZTIME=$(FUZZTIME) each"
@@ -38,6 +40,9 @@ demo: build
 
 bench: build
 	STROBE_BIN=$(CURDIR)/$(BIN) bench/run.sh
+
+bench-programs: build
+	STROBE_BIN=$(CURDIR)/$(BIN) bench/run.sh -programs -turns $(TURNS) -write docs/performance.md
 
 generate:
 	$(GO) generate ./...

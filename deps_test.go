@@ -23,8 +23,9 @@ import (
 const modulePath = "github.com/strobe-debug/strobe"
 
 // openToAll may be imported by every package and imports nothing of ours but itself: shared
-// types (event), errors (fault), checks (doctor), and rendered values (value), and names that may have been meant (near).
-var openToAll = []string{"internal/event", "internal/fault", "internal/doctor", "internal/value", "internal/near"}
+// types (event), errors (fault), checks (doctor), rendered values (value), names that may have been meant (near), and files that
+// somebody else named (plainfile).
+var openToAll = []string{"internal/event", "internal/fault", "internal/doctor", "internal/value", "internal/near", "internal/plainfile"}
 
 // mayImport is the import table of docs/architecture.md. A package without a row is an error; a
 // new edge is a design change and wants a commit of its own with the reason.
@@ -32,7 +33,7 @@ var mayImport = map[string][]string{
 	"cmd/strobe":   {"internal/cli"},
 	"internal/cli": {"internal/daemon", "internal/timeline", "internal/query", "internal/store", "internal/settings", "internal/service", "internal/mcp"},
 	// daemon/builtin.go sees both sides: it names every runtime.
-	"internal/daemon":           {"internal/mcp", "internal/service", "internal/session", "internal/settings", "internal/store", "internal/timeline", "internal/collector", "internal/collector/native", "internal/corefile", "internal/testadapter"},
+	"internal/daemon":           {"internal/mcp", "internal/service", "internal/session", "internal/settings", "internal/store", "internal/timeline", "internal/collector", "internal/collector/native", "internal/corefile", "internal/testadapter", "internal/natvis"},
 	"internal/mcp":              {"internal/service"},
 	"internal/timeline":         {"internal/service", "internal/query", "internal/store"},
 	"internal/service":          {"internal/session", "internal/query", "internal/collector", "internal/settings", "internal/testrun", "internal/testsetup", "internal/testadapter", "internal/tracediff"},
@@ -41,24 +42,26 @@ var mayImport = map[string][]string{
 	"internal/store":            {},
 	"internal/settings":         {},
 	"internal/iochan":           {},
-	"internal/collector":        {"internal/waits"},                                                                                                                                                                                                                                                                                                  // the shape of what threads do
-	"internal/collector/native": {"internal/collector", "internal/inspect", "internal/ptrace", "internal/ring", "internal/hook", "internal/symbol", "internal/capture", "internal/expr", "internal/snapshot", "internal/unwind", "internal/waits", "internal/exception", "internal/step", "internal/spin", "internal/emulate", "internal/goroutine"}, // names of Go's code
-	"internal/snapshot":         {"internal/symbol", "internal/capture", "internal/unwind", "internal/exception", "internal/expr"},
-	"internal/corefile":         {"internal/collector", "internal/inspect", "internal/snapshot", "internal/symbol", "internal/unwind", "internal/waits"},
+	"internal/collector":        {"internal/waits"},                                                                                                                                                                                                                                                                                                                                       // the shape of what threads do
+	"internal/collector/native": {"internal/collector", "internal/inspect", "internal/ptrace", "internal/ring", "internal/spool", "internal/hook", "internal/symbol", "internal/capture", "internal/expr", "internal/snapshot", "internal/unwind", "internal/waits", "internal/exception", "internal/step", "internal/spin", "internal/emulate", "internal/goroutine", "internal/natvis"}, // names of Go's code; the user's descriptions of types
+	"internal/snapshot":         {"internal/symbol", "internal/natvis", "internal/capture", "internal/unwind", "internal/exception", "internal/expr"},
+	"internal/corefile":         {"internal/natvis", "internal/collector", "internal/inspect", "internal/snapshot", "internal/symbol", "internal/unwind", "internal/waits"},
 	"internal/inspect":          {"internal/collector", "internal/snapshot", "internal/symbol", "internal/capture", "internal/expr", "internal/unwind"},
-	"internal/capture":          {"internal/symbol", "internal/ring", "internal/expr"},
+	"internal/capture":          {"internal/symbol", "internal/ring", "internal/expr", "internal/natvis"}, // descriptions of libraries' types
 	"internal/expr":             {"internal/symbol", "internal/value", "internal/ring"},
 	"internal/ptrace":           {"internal/symbol"},
 	"internal/hook":             {"internal/symbol"},
 	"internal/unwind":           {"internal/symbol"},
 	"internal/step":             {"internal/hook"},
 	"internal/emulate":          {},
+	"internal/natvis":           {},
 	"internal/spin":             {"internal/emulate"},
 	"internal/exception":        {"internal/emulate", "internal/symbol", "internal/unwind"},
 	"internal/waits":            {},
 	"internal/goroutine":        {"internal/symbol"}, // the type of addresses
 	"internal/symbol":           {},
 	"internal/ring":             {},
+	"internal/spool":            {},
 	"internal/report":           {},
 	"internal/testrun":          {"internal/testadapter", "internal/testsetup", "internal/session", "internal/settings", "internal/store", "internal/iochan", "internal/collector", "internal/tracediff", "internal/goroutine", "internal/ptrace"}, // stacks of Go tests, read by their memory
 	"internal/testsetup":        {"internal/testadapter"},                                                                                                                                                                                          // finds what a project has by the same reading
@@ -66,12 +69,13 @@ var mayImport = map[string][]string{
 	"internal/tracediff":        {"internal/store"},
 	"internal/event":            {},
 	"internal/fault":            {},
-	"internal/doctor":           {},
+	"internal/doctor":           {"internal/plainfile"}, // a binary to look at may be a pipe
+	"internal/plainfile":        {},
 	"internal/value":            {},
 	"internal/near":             {},
 	// Fixtures: the interfaces and store only, and imported from tests only.
 	"internal/strobetest":           {"internal/collector", "internal/iochan", "internal/store", "internal/testadapter"},
-	"internal/strobetest/sigcorpus": {},
+	"internal/strobetest/sigcorpus": {}, "internal/strobetest/typecorpus": {},
 	// Tests only: the binary as its users meet it.
 	"internal/acceptance": {},
 }
@@ -85,7 +89,7 @@ var programFolders = map[string]string{
 }
 
 // platformPackages may have files for one GOOS or GOARCH; all else builds everywhere.
-var platformPackages = []string{"internal/ptrace", "internal/ring", "internal/collector/native", "internal/iochan", "internal/daemon", "internal/testrun"}
+var platformPackages = []string{"internal/ptrace", "internal/ring", "internal/collector/native", "internal/iochan", "internal/daemon", "internal/testrun", "internal/spool"}
 
 // platformFiles stand elsewhere and still differ by platform, each for a reason.
 var platformFiles = map[string]string{
@@ -325,7 +329,7 @@ func TestFileLength(t *testing.T) {
 // together here so that this file does not name them.
 func TestWords(t *testing.T) {
 	notes := regexp.MustCompile(`\b(TO` + `DO|FIX` + `ME|XX` + `X)\b`)
-	machine := regexp.MustCompile(`/wo` + `rk/(main|shared)|/tmp/br` + `ief|/ro` + `ot/|/ho` + `me/[a-z]{3,}`)
+	machine := regexp.MustCompile(`/wo` + `rk/|/tmp/br` + `ief|/ro` + `ot/|/ho` + `me/[a-z]{3,}`)
 	for _, p := range tracked(t, ".go", ".c", ".h", ".S", ".cpp", ".rs", ".sh", ".md", ".txtar", ".sql", ".ts", ".py", "Makefile", "run") {
 		file, err := os.Open(p)
 		if err != nil {

@@ -176,7 +176,8 @@ func literal(e ast.Expr) (string, bool) {
 func TestGeneratedTools(t *testing.T) {
 	var b strings.Builder
 	fmt.Fprintf(&b, generatedNote, "internal/service.Ops")
-	b.WriteString("# Tools\n\nWhat `strobe mcp` offers. Unknown fields are refused and named.\n")
+	b.WriteString("# Tools\n\nWhat `strobe mcp` offers. Unknown fields are refused and named.\n" +
+		"null and an empty list are as absent. 0 and \"\" are values: what a field does not take is a VALIDATION_ERROR with its name and range.\n")
 	for _, op := range service.Ops {
 		in, err := op.InputSchema()
 		if err != nil {

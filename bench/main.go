@@ -12,6 +12,11 @@
 //	-tests     suites of tests bare, with the framework's own reporter, and by debug_test; with a machine full of idle processes, too
 //	-latency   launch to first event, strobe mcp to its first answer, and queries over ten million events
 //
+// and, where asked for, since it fetches and builds them:
+//
+//	-programs  whole programs from registries untraced, under uftrace and under Strobe with everything of theirs traced, by turns; -write
+//	           puts the table into a document
+//
 // It stands outside the data path and uses the strobe binary as anybody would.
 package main
 
@@ -30,6 +35,7 @@ type bench struct {
 	turns  int
 	burst  int // rounds of a burst: two calls each
 	only   string
+	write  string // a document whose section is replaced
 	env    []string
 	home   string
 	// rows are what was measured, in order.
@@ -59,11 +65,13 @@ func main() {
 	crash := flag.Bool("crash", false, "from a fault to the crash in a query's answer, and what a frame of a stack costs")
 	points := flag.Bool("points", false, "what breakpoints, logpoints, data breakpoints and steps cost, against gdb and lldb")
 	tests := flag.Bool("tests", false, "what an untraced run of tests takes longer than its bare command")
-	only := flag.String("suite", "", "of -tests only suites whose names contain this")
+	programs := flag.Bool("programs", false, "whole programs from registries, against uftrace; not among all")
+	write := flag.String("write", "", "document whose section -programs replaces, instead of printing it")
+	only := flag.String("suite", "", "of -tests only suites, of -programs only programs whose names contain this")
 	flag.Parse()
-	all := !*cost && !*scale && !*symbols && !*ingest && !*latency && !*values && !*crash && !*points && !*tests
-	b := &bench{turns: *turns, burst: *burst, only: *only}
-	code, err := b.run(*check, *asJSON, all || *cost, all || *scale, all || *symbols, all || *ingest, all || *latency, all || *values, all || *crash, all || *points, all || *tests)
+	all := !*cost && !*scale && !*symbols && !*ingest && !*latency && !*values && !*crash && !*points && !*tests && !*programs
+	b := &bench{turns: *turns, burst: *burst, only: *only, write: *write}
+	code, err := b.run(*check, *asJSON, all || *cost, all || *scale, all || *symbols, all || *ingest, all || *latency, all || *values, all || *crash, all || *points, all || *tests, *programs)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(2)
@@ -71,7 +79,7 @@ func main() {
 	os.Exit(code)
 }
 
-func (b *bench) run(check, asJSON, cost, scale, symbols, ingest, latency, values, crash, points, tests bool) (code int, err error) {
+func (b *bench) run(check, asJSON, cost, scale, symbols, ingest, latency, values, crash, points, tests, programs bool) (code int, err error) {
 	if b.dir, err = os.MkdirTemp("", "strobe-bench-"); err != nil {
 		return 0, err
 	}
@@ -103,7 +111,7 @@ func (b *bench) run(check, asJSON, cost, scale, symbols, ingest, latency, values
 	for _, part := range []struct {
 		wanted bool
 		run    func() error
-	}{{scale, b.scale}, {symbols, b.symbols}, {ingest, b.ingest}, {latency, b.latency}, {values, b.values}, {crash, b.crash}, {points, b.points}, {tests, b.tests}} {
+	}{{scale, b.scale}, {symbols, b.symbols}, {ingest, b.ingest}, {latency, b.latency}, {values, b.values}, {crash, b.crash}, {points, b.points}, {tests, b.tests}, {programs, b.wholes}} {
 		if !part.wanted {
 			continue
 		}

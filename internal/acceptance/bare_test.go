@@ -3,6 +3,7 @@ package acceptance
 import (
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/strobe-debug/strobe/internal/strobetest"
@@ -32,13 +33,16 @@ func TestBareDebugInfo(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			l := s.Launch(t, path, filepath.Dir(path), nil, args{"trace": []string{"many", "made", "nothing"}})
+			l := s.Launch(t, path, filepath.Dir(filepath.Dir(path)), nil, args{"trace": []string{"@usercode"}})
 			defer s.Stop(t, l.SessionID)
+			if said := strings.Join(l.Warnings, "\n"); !strings.Contains(said, "line tables only") {
+				t.Errorf("nobody is told why there are no values: %q", said)
+			}
 			s.WaitEnd(t, l.SessionID, endLimit)
 			if out := s.Output(t, l.SessionID, "stdout"); out != string(want) {
 				t.Errorf("traced it writes %q, untraced %q", out, want)
 			}
-			if n := s.Query(t, l.SessionID, args{"eventType": "function_exit"}).TotalCount; n != 3 {
+			if n := s.Query(t, l.SessionID, args{"eventType": "function_exit"}).TotalCount; n != 4 {
 				t.Errorf("%d calls", n)
 			}
 		})

@@ -42,7 +42,7 @@ type callDifference struct {
 }
 
 // maxCompareBytes is 800 tokens, at 3.5 bytes each.
-const maxCompareBytes = 2800
+const maxCompareBytes = 2900
 
 // compareOf asks for a comparison and waits for its end.
 func compareOf(t *testing.T, s *strobetest.Strobe, a args) compareAnswer {

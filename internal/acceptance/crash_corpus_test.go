@@ -116,7 +116,8 @@ type crashEvent struct {
 	Signal, Class, Reason, Code string
 	FaultAddress, Access        string
 	Fatal                       bool
-	Function, File              string
+	Function                    string
+	File                        string `json:"sourceFile"`
 	Line                        int
 	Locals                      map[string]json.RawMessage
 	Recursion, EndedBy          string
@@ -125,8 +126,9 @@ type crashEvent struct {
 	ExceptionType               string
 	ExceptionMessage            string
 	ThrownAt                    struct {
-		Function, File string
-		Line           int
+		Function string
+		File     string `json:"sourceFile"`
+		Line     int
 	}
 	Backtrace []crashFrame
 	StackEnd  string
@@ -136,7 +138,7 @@ type crashEvent struct {
 	}
 	Report struct {
 		Tool, Kind, Message string
-		File                string
+		File                string `json:"sourceFile"`
 		Line                int
 		Stacks              []struct {
 			Title     string
@@ -148,12 +150,13 @@ type crashEvent struct {
 }
 
 type crashFrame struct {
-	Function, File, Module string
-	Line                   int
-	Inlined                bool
-	Signal                 bool `json:"signalHandlerCall"`
-	FoundBy                string
-	Arguments, Locals      map[string]json.RawMessage
+	Function, Module  string
+	File              string `json:"sourceFile"`
+	Line              int
+	Inlined           bool
+	Signal            bool `json:"signalHandlerCall"`
+	FoundBy           string
+	Arguments, Locals map[string]json.RawMessage
 }
 
 // observed is what Strobe says of a run.
@@ -201,7 +204,7 @@ func (r *crashRun) under(t testing.TB, s *strobetest.Strobe, hooked bool) (o obs
 func crashesOf(t testing.TB, s *strobetest.Strobe, id string) []crashEvent {
 	t.Helper()
 	var page struct{ Events []json.RawMessage }
-	s.Call(t, "debug_query", args{"eventType": "crash", "sessionId": id}, &page)
+	s.Call(t, "debug_query", args{"eventType": "crash", "verbose": true, "sessionId": id}, &page)
 	out := make([]crashEvent, len(page.Events))
 	for i, raw := range page.Events {
 		if err := json.Unmarshal(raw, &out[i]); err != nil {

@@ -4,6 +4,7 @@ package acceptance
 
 import (
 	"maps"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -195,7 +196,7 @@ fn main() {
 		}
 	}
 	// What panics all the time and catches that is let alone, and has not crashed.
-	l := s.Launch(t, path, cache, []string{"caught"}, nil)
+	l := s.Launch(t, path, filepath.Dir(path), []string{"caught"}, nil)
 	if st := s.WaitEnd(t, l.SessionID, endLimit); st.ExitCode == nil || *st.ExitCode != 3 || len(st.Warnings) != 1 || !strings.Contains(st.Warnings[0], "panics and goes on very often") {
 		t.Errorf("ended with %+v", st)
 	}

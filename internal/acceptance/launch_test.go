@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/strobe-debug/strobe/internal/daemon"
 	"github.com/strobe-debug/strobe/internal/strobetest"
@@ -99,7 +100,7 @@ func TestLaunchRefusals(t *testing.T) {
 		{"long variable", args{"env": args{"A": strings.Repeat("x", 200<<10)}}, "VALIDATION_ERROR", []string{"env.A"}},
 		{"too many args", args{"args": many}, "LAUNCH_FAILED", nil},
 		{"depth", args{"serializationDepth": 11}, "VALIDATION_ERROR", []string{"11", "10"}},
-		{"policy", args{"onFullBuffer": "wait"}, "VALIDATION_ERROR", []string{"drop", "block"}},
+		{"policy", args{"onFullBuffer": "lose"}, "VALIDATION_ERROR", []string{"drop", "block"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			in := args{"command": "./program", "projectRoot": dir}
@@ -176,4 +177,45 @@ func TestSetuidProgram(t *testing.T) {
 		t.Errorf("warnings %q do not say that the program is set-user-ID", said)
 	}
 	serves(t, s, daemon.HolderPID(s.Home))
+}
+
+// TestLaunchOfASlowLoader: a launch that did not wait until the libraries were loaded said nothing of its patterns. Here the
+// dynamic linker waits for somebody to write into a pipe that is to be preloaded.
+func TestLaunchOfASlowLoader(t *testing.T) {
+	t.Parallel()
+	strobetest.NeedPtrace(t)
+	pipe := filepath.Join(t.TempDir(), "preload.so")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := strobetest.Start(t, nil)
+	path := strobetest.BuildSource(t, "c", "gcc-O0", "slowloader", "int work(int n) { return n + 1; }\nint main() { return work(2); }\n")
+	var l struct {
+		SessionID string
+		Warnings  []string
+	}
+	s.Call(t, "debug_launch", args{"command": path, "env": args{"LD_PRELOAD": pipe}, "trace": []string{"work"}, "projectRoot": strobetest.Root(t)}, &l)
+	t.Cleanup(func() { s.Stop(t, l.SessionID) })
+	if said := strings.Join(l.Warnings, "\n"); !strings.Contains(said, "still loading its libraries") || strings.Contains(said, "matches nothing") {
+		t.Errorf("the launch says %q", said)
+	}
+	f, err := os.OpenFile(pipe, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.WaitEnd(t, l.SessionID, 30*time.Second)
+	if n := s.Query(t, l.SessionID, args{"function": "work"}).TotalCount; n != 2 {
+		t.Errorf("%d events of work, want 2", n)
+	}
+	var now struct {
+		Hooked   int `json:"hookedFunctions"`
+		Warnings []string
+	}
+	s.Call(t, "debug_trace", args{"sessionId": l.SessionID}, &now)
+	if now.Hooked != 1 || len(now.Warnings) > 0 {
+		t.Errorf("once it is loaded debug_trace says %+v", now)
+	}
 }

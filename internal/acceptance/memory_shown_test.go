@@ -26,6 +26,8 @@ int (*rows)[3] = grid;
 std::string words = "two words";
 struct Node { int id; char c; } nodes[2] = {{1, 'a'}, {2, 'b'}};
 __int128 big = (__int128)1 << 100;
+unsigned char gap[6] = {0, 1, 0, 200, 5, 0};
+signed char low[3] = {0, -1, 3};
 std::map<std::string, int> counts = {{"one", 1}};
 int main() { while (!done) usleep(1000); }
 `
@@ -48,6 +50,7 @@ func TestMemoryAsShown(t *testing.T) {
 		value     any    // written, unless nil
 		want      string // of the value, or of the error's beginning
 	}{
+		{"gap", "", nil, "[0,1,0,200,5,0]"}, {"low", "", nil, "[0,-1,3]"}, {"gap", "unsigned char[4]", nil, "[0,1,0,200]"},
 		{"flags", "", "F_A|F_B", `"F_A|F_B"`},
 		{"flags", "", "F_A|nothing", "VALIDATION_ERROR"},
 		{"wide", "", 200, `"high"`},

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
@@ -83,7 +82,7 @@ func TestMemory(t *testing.T) {
 			t.Errorf("%s = %s %s, want %s", got[i].Target, v, got[i].Error, want)
 		}
 	}
-	if err := s.Try("debug_memory", args{"sessionId": d.id, "targets": targets("counter", "rate"), "poll": args{"intervalMs": 50, "durationMs": 600}}, nil); err != nil {
+	if err := s.Try("debug_memory", args{"sessionId": d.id, "targets": targets("counter", "rate"), "poll": args{"intervalMs": 50, "durationMs": 30000}}, nil); err != nil {
 		t.Fatal(err)
 	}
 	refused(t, s, "debug_memory", args{"sessionId": d.id, "targets": targets("counter"), "poll": args{"intervalMs": 5, "durationMs": 600}}, "VALIDATION_ERROR")
@@ -104,7 +103,10 @@ func TestMemory(t *testing.T) {
 		}
 	}
 	var snaps []map[string]any
-	strobetest.Eventually(t, 10*time.Second, "ten snapshots", func() bool { snaps = d.events("variable_snapshot"); return len(snaps) >= 10 })
+	strobetest.Eventually(t, endLimit, "ten snapshots, also of what was written", func() bool {
+		snaps = d.events("variable_snapshot")
+		return len(snaps) >= 10 && strings.Contains(fmt.Sprint(snaps[len(snaps)-1]), "rate:48000.5")
+	})
 	first, last := snaps[0]["data"].(map[string]any), snaps[len(snaps)-1]["data"].(map[string]any)
 	if first["counter"].(float64) >= last["counter"].(float64) || fmt.Sprint(last["rate"]) != "48000.5" {
 		t.Errorf("snapshots %v … %v", first, last)

@@ -40,7 +40,7 @@ func TestRustPlaces(t *testing.T) {
 	d.next(args{})
 	for _, c := range []struct{ name, typ, want string }{
 		{"NAMES", "[&str; 3]", `["one","two","three"]`}, {"NAMES", "&str", `"one"`}, {"GRID", "[[i16; 3]; 2]", "[[1,2,3],[4,5,6]]"},
-		{"PAIR", "(u32, u8)", "[5,6]"}, {"PAIR", "u32", "5"}, {"BYTES", "[u8; 4]", `"hey!"`}, {"BYTES", "[u16; 2]", "[25960,8569]"},
+		{"PAIR", "(u32, u8)", "[5,6]"}, {"PAIR", "u32", "5"}, {"BYTES", "[u8; 4]", "[104,101,121,33]"}, {"BYTES", "[u16; 2]", "[25960,8569]"},
 	} {
 		at := d.memory(args{"targets": named(c.name)})[0].Address
 		if got := d.memory(args{"targets": []args{{"address": at, "type": c.typ}}})[0]; string(got.Value) != c.want {

@@ -162,14 +162,16 @@ func stepsOf(t *testing.T, s *strobetest.Strobe, path, main, way string, see fun
 			Status        string
 			PausedThreads []steppedThread
 		}
-		if err := s.Try("debug_continue", args{"sessionId": l.SessionID, "action": action, "waitMs": 20000}, &st); err != nil {
+		if err := s.Try("debug_continue", args{"sessionId": l.SessionID, "action": action, "waitMs": 20000, "standardLibrary": way != "own"}, &st); err != nil {
 			return append(stops, ourStep{What: err.Error()})
 		}
 		if st.Status == "exited" {
 			return append(stops, ourStep{What: "end"})
 		}
 		if len(st.PausedThreads) != 1 {
-			return append(stops, ourStep{What: fmt.Sprintf("error %+v", st)})
+			var page struct{ Events []json.RawMessage }
+			s.Call(t, "debug_query", args{"sessionId": l.SessionID, "eventType": "crash", "limit": 1}, &page)
+			return append(stops, ourStep{What: fmt.Sprintf("error %+v %.2000s", st, page.Events)})
 		}
 		p := st.PausedThreads[0]
 		stops = append(stops, ourStep{At: p})
@@ -177,7 +179,7 @@ func stepsOf(t *testing.T, s *strobetest.Strobe, path, main, way string, see fun
 			see(l.SessionID, len(stops)-1, &stops[len(stops)-1])
 		}
 		last := action
-		action = map[string]string{"next": "step-over", "step": "step-into", "out": "step-into"}[way]
+		action = map[string]string{"next": "step-over", "step": "step-into", "own": "step-into", "out": "step-into"}[way]
 		if way == "out" && last == "step-into" && p.Function != "main" && !strings.HasSuffix(p.Function, "::main") {
 			action = "step-out"
 		}

@@ -17,7 +17,7 @@ import (
 // testAnswer is an answer of debug_test.
 type testAnswer struct {
 	TestRunID, Status, Framework, SessionID, Error, Hint string
-	Evidence                                             []string
+	Evidence, Warnings                                   []string
 	Progress                                             *struct {
 		Phase                   string
 		Passed, Failed, Skipped int
@@ -26,13 +26,14 @@ type testAnswer struct {
 			ElapsedMs, BaselineMs int64
 		}
 		Stuck    []stuckTest
+		Paused   []string
 		Warnings []string
 	}
 	Result *testResult
 }
 
 type testResult struct {
-	Summary  struct{ Passed, Failed, Skipped, Stuck, ExpectedFailures, UnexpectedPasses, Todo int }
+	Summary  struct{ Passed, Failed, Skipped, Stuck, ExpectedFailures, UnexpectedPasses, Todo, DurationMs int }
 	Failures []struct {
 		Name, Suite, Status, Kind, File, Message, Expected, Actual string
 		Line                                                       int
@@ -58,10 +59,12 @@ type testResult struct {
 
 // stuckTest is a test that does not go on.
 type stuckTest struct {
-	Name, Diagnosis string
-	SuggestedTraces []string
-	ElapsedMs       int64
-	Threads         []struct {
+	Name, Diagnosis    string
+	SuggestedTraces    []string
+	ElapsedMs, SinceMs int64
+	PIDs               []int
+	Ended              bool
+	Threads            []struct {
 		Name  string
 		Stack []string
 	}
@@ -187,7 +190,7 @@ class Apart(unittest.TestCase):
     def test_passes(self): pass
 `})
 	r := runTests(t, s, args{"projectRoot": dir, "framework": "unittest", "waitMs": 60000})
-	if summary(r) != [3]int{2, 1, 1} || r.Result.Summary.ExpectedFailures != 1 || r.Result.Summary.Todo != 0 {
+	if summary(r) != [3]int{1, 1, 1} || r.Result.Summary.ExpectedFailures != 1 || r.Result.Summary.Todo != 0 {
 		t.Fatalf("%+v %+v", r, r.Result)
 	}
 	f := r.Result.Failures[0]

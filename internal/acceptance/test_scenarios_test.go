@@ -49,7 +49,11 @@ func TestScenarioA(t *testing.T) {
 		t.Fatal(err)
 	}
 	for test, passed := range map[string]int{f.Rerun.Test: 1, "": 2} {
-		r = runTests(t, s, args{"projectRoot": dir, "test": test, "waitMs": 60000})
+		request := args{"projectRoot": dir, "waitMs": 60000}
+		if test != "" { // empty is no test's name
+			request["test"] = test
+		}
+		r = runTests(t, s, request)
 		if r.Status != "completed" || r.Result.Summary.Passed != passed || len(r.Result.Failures) > 0 {
 			t.Errorf("after the change, test %q: %+v %+v", test, r, r.Result)
 		}

@@ -81,14 +81,14 @@ func TestGoAtItsTimeout(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	strobetest.NeedCommand(t, "go")
 	s := strobetest.Start(t, nil)
-	for name, want := range map[string]string{"TestSlowSleep": "time is up; goroutine ", "TestABBA": "deadlock: goroutine "} {
-		r := runTests(t, s, args{"projectRoot": goProject(t), "args": []string{"-run=^" + name + "$", "-count=1000"}, "timeout": 7000, "waitMs": 20000})
+	for name, want := range map[string]string{"TestSlowSleep": "time is up; goroutine ", "TestABBA": "deadlock: goroutine "} { // before it is ended for that
+		r := runTests(t, s, args{"projectRoot": goProject(t), "args": []string{"-run=^" + name + "$", "-count=1000"}, "timeout": 4000})
 		if r.Status != "completed" || len(r.Result.Stuck) != 1 {
 			t.Errorf("%s: %+v %+v", name, r, r.Result)
 			continue
 		}
 		st := r.Result.Stuck[0]
-		if !strings.HasPrefix(st.Diagnosis, want) || len(st.Threads) == 0 || !strings.HasPrefix(st.Threads[0].Name, "goroutine ") || !strings.Contains(strings.Join(st.Threads[0].Stack, "\n"), "(shop_test.go:") {
+		if !strings.Contains(st.Diagnosis, want) || len(st.Threads) == 0 || !strings.HasPrefix(st.Threads[0].Name, "goroutine ") || !strings.Contains(strings.Join(st.Threads[0].Stack, "\n"), "(shop_test.go:") {
 			t.Errorf("%s: %+v, want %s", name, st, want)
 		}
 	}
@@ -110,7 +110,7 @@ func TestGoInC(t *testing.T) {
 	if r.Status != "completed" || len(r.Result.Stuck) > 0 || r.Result.Summary.Passed != 1 {
 		t.Errorf("a sleep in C: %+v %+v", r, r.Result)
 	}
-	r = runTests(t, s, args{"projectRoot": project(t, files), "env": cgo, "args": []string{"-run=^TestNever$"}, "timeout": 7000, "waitMs": 20000})
+	r = runTests(t, s, args{"projectRoot": project(t, files), "env": cgo, "args": []string{"-run=^TestNever$"}, "timeout": 120000})
 	if r.Status != "completed" || len(r.Result.Stuck) != 1 || !strings.HasPrefix(r.Result.Stuck[0].Diagnosis, "deadlock: goroutine ") {
 		t.Errorf("a wait beside C: %+v %+v", r, r.Result)
 	}

@@ -62,7 +62,7 @@ func TestStuckRust(t *testing.T) {
 		{"locks", "deadlock: ", "waits::locks"}, {"joins", "stuck: ", "waits::joins"}, {"polls", "infinite loop: waits::polls", "waits::polls"},
 	} {
 		var r testAnswer
-		s.Call(t, "debug_test", args{"projectRoot": dir, "test": c.test, "timeout": 60000}, &r)
+		s.Call(t, "debug_test", args{"projectRoot": dir, "test": c.test, "timeout": 120000, "onStuck": "keep"}, &r)
 		id := r.TestRunID
 		strobetest.Eventually(t, 2*endLimit, c.test+" to be called stuck", func() bool {
 			r = testAnswer{}

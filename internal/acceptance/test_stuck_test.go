@@ -117,6 +117,7 @@ func TestBusyIsNotEndless(t *testing.T) {
 func seenStuck(t *testing.T, s *strobetest.Strobe, what args) stuckTest {
 	t.Helper()
 	var r testAnswer
+	what["onStuck"] = "keep"
 	s.Call(t, "debug_test", what, &r)
 	id := r.TestRunID
 	strobetest.Eventually(t, endLimit, "it to be called stuck", func() bool {

@@ -46,16 +46,25 @@ func checkRustTypes(t *testing.T, s *strobetest.Strobe, target string, exact boo
 	if st.ExitCode == nil || *st.ExitCode != 0 || st.DroppedEvents != 0 {
 		t.Fatalf("%s ended as %+v", target, st)
 	}
-	seen := calls(t, s, l.SessionID, typeCase)
-	right, missing, uncalled := 0, 0, 0
-	for _, line := range strings.Split(strings.TrimSpace(s.Output(t, l.SessionID, "stdout")), "\n") {
+	right, missing, uncalled := shownAsPrinted(t, s, l.SessionID, typeCase, exact, exact)
+	t.Logf("%d functions hooked; values right %d, optimized out %d, functions never called %d", l.HookedFunctions, right, missing, uncalled)
+	if missing > right/5 || uncalled > right/10 {
+		t.Errorf("too little was seen to tell")
+	}
+}
+
+// shownAsPrinted compares every value that a program printed of itself with what its calls show of it; allCalled: each case must be seen.
+func shownAsPrinted(t *testing.T, s *strobetest.Strobe, session string, cases *regexp.Regexp, exact, allCalled bool) (right, missing, uncalled int) {
+	t.Helper()
+	seen := calls(t, s, session, cases)
+	for _, line := range strings.Split(strings.TrimSpace(s.Output(t, session, "stdout")), "\n") {
 		var w wanted
 		if err := json.Unmarshal([]byte(line), &w); err != nil {
-			t.Fatalf("line of %s: %v: %.200s", target, err, line)
+			t.Fatalf("%v: %.200s", err, line)
 		}
 		got := seen[w.Case]
 		if got == nil || got.enters == 0 {
-			if uncalled++; exact {
+			if uncalled++; allCalled {
 				t.Errorf("%s: was not seen", w.Case)
 			}
 			continue
@@ -75,10 +84,7 @@ func checkRustTypes(t *testing.T, s *strobetest.Strobe, target string, exact boo
 			t.Errorf("%s: %s = %.700s\n  want %.700s", w.Case, w.Arg, g, want)
 		}
 	}
-	t.Logf("%d functions hooked; values right %d, optimized out %d, functions never called %d", l.HookedFunctions, right, missing, uncalled)
-	if missing > right/5 || uncalled > right/10 {
-		t.Errorf("too little was seen to tell")
-	}
+	return right, missing, uncalled
 }
 
 // oneForm takes the space out of JSON. The order of members stays: it is part of what a map shows.

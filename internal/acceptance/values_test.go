@@ -18,6 +18,7 @@ type corpus struct {
 	lang, variant string
 	n             int
 	flags         []string
+	owned         bool // Rust with types that are moved
 }
 
 func (c corpus) name() string {
@@ -50,6 +51,7 @@ var corpora = []corpus{
 	{lang: "c", variant: "gcc-O2-nopie", n: 60}, {lang: "c", variant: "gcc-O2-dwarf4", n: 60},
 	{lang: "c", variant: "gcc-O0", n: 60, flags: []string{"-mavx2"}}, {lang: "cpp", variant: "clang-O2", n: 60, flags: []string{"-mavx2"}},
 	{lang: "cpp", variant: "gcc-O2", n: 60, flags: []string{"-march=native"}},
+	{lang: "rust", variant: "rust-debug", n: 120, owned: true}, {lang: "rust", variant: "rust-release", n: 120, owned: true},
 }
 
 // TestValues compares every argument and result of generated functions, as debug_query shows them, with what the
@@ -88,7 +90,9 @@ func checkValues(t *testing.T, s *strobetest.Strobe, c corpus, seed uint64) {
 	flags := slices.Clone(c.flags)
 	switch c.lang {
 	case "rust":
-		source, cases = sigcorpus.GenerateRust(seed, c.n)
+		if source, cases = sigcorpus.GenerateRust(seed, c.n); c.owned {
+			source, cases = sigcorpus.GenerateRustOwned(seed, c.n)
+		}
 	case "cpp":
 		source, cases = sigcorpus.Generate(seed, c.n, sigcorpus.Options{CPP: true, Live: true, Wide: len(c.flags) > 0})
 		flags = append(flags, "-w", "-std=gnu++17")

@@ -106,9 +106,13 @@ func (mc *moduleCalls) search(m *symbol.Module) {
 	slices.SortFunc(mc.calls, func(a, b call) int { return cmp.Or(cmp.Compare(a.target, b.target), cmp.Compare(a.behind, b.behind)) })
 }
 
-// findCalls finds what looks like "call rel32" and "jmp rel32".
+// findCalls finds what looks like "call rel32", "jmp rel32" and "jmp rel8".
 func findCalls(text []byte, lo symbol.Addr, found func(call)) {
 	for at := 1; at+4 <= len(text); at++ {
+		if text[at-1] == 0xeb {
+			behind := lo + symbol.Addr(at+1)
+			found(call{behind + symbol.Addr(int64(int8(text[at]))), behind, true})
+		}
 		if op := text[at-1]; op&0xfe == 0xe8 {
 			behind := lo + symbol.Addr(at+4)
 			found(call{behind + symbol.Addr(int64(int32(binary.LittleEndian.Uint32(text[at:])))), behind, op == 0xe9})
@@ -153,7 +157,7 @@ func (mc *moduleCalls) usageOf(m *symbol.Module, f *symbol.Function, sig *symbol
 	var out usage
 	_, out.external = slices.BinarySearch(mc.external, f.Low)
 	out.external = out.external || mc.taken[f.Low]
-	if out.external && f.Language != symbol.LangRust {
+	if out.external && (f.Language == symbol.LangCPP || f.Language == symbol.LangC && *looks == maxLooks) { // nothing else matters
 		return out
 	}
 	i, _ := slices.BinarySearchFunc(mc.calls, f.Low, func(c call, a symbol.Addr) int { return cmp.Compare(c.target, a) })
@@ -178,7 +182,6 @@ func (mc *moduleCalls) look(m *symbol.Module, c *call, sig *symbol.Signature, ou
 		}
 		passed = readsBehind(code, &seen)
 	}
-	passed = passed && sig.Language != symbol.LangC // in C a function may return nothing where it says that it does
 	if !passed && seen == *out {
 		return
 	}
@@ -191,7 +194,8 @@ func (mc *moduleCalls) look(m *symbol.Module, c *call, sig *symbol.Signature, ou
 	}
 	if own, err := m.Signature(in); err == nil && sameResult(sig, own) { // what is proven of the caller's result is of this one
 		u := mc.usageOf(m, in, own, looks)
-		out.external = out.external || u.external
+		// In C a function may return nothing where it says that it does, unless somebody reads that.
+		out.external = out.external || u.external && sig.Language != symbol.LangC
 		out.wide = out.wide || u.wide
 		for i, read := range u.read {
 			out.read[i] = out.read[i] || read
@@ -201,7 +205,7 @@ func (mc *moduleCalls) look(m *symbol.Module, c *call, sig *symbol.Signature, ou
 
 // sameResult reports functions of one language with results of one type.
 func sameResult(a, b *symbol.Signature) bool {
-	if a.Language != b.Language || a.Return == nil || b.Return == nil || b.Clone != "" {
+	if a.Language != b.Language || a.Return == nil || b.Return == nil {
 		return false
 	}
 	s, t := a.Return.Strip(), b.Return.Strip()

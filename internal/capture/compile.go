@@ -8,7 +8,26 @@
 // Invariant: a value is right or it is <optimized out>, never wrong. Where sources of truth differ,
 // the stronger wins: a location that holds at the entry address; the stores that an unoptimised
 // prologue makes into the DWARF frame slots; the System V classification, trusted alone only in
-// unoptimised C and C++. What none of them settles is not captured.
+// C and C++ of gcc, and unoptimised of clang. What none of them settles is not captured.
+//
+// Where a place is taken, and what proves it:
+//
+//	argument  location list at the entry address        the entry covers it (location.go)
+//	          one location, a frame slot                the prologue's first store there (prologue.go stored)
+//	          one location, a register                  the prologue's moves into it (register.go); LLVM: untouched there
+//	          one location, the caller's area           CFA or rbp as base, and read; gcc: always passed (compile.go fromStack)
+//	          none, gcc                                 the convention, unless a clone or another parameter differs (convention.go)
+//	          none, Rust -O0, by pointer                the neighbours' registers (rust.go)
+//	          float without a prototype                 a double, by the convention (register.go promote)
+//	          hidden pointer, optimised                 the code reads the object (live.go)
+//	result    C and C++ of gcc, unoptimised clang       the convention; a class as DWARF says, else the code (hidden.go)
+//	          clones of gcc's (.isra, .part)            a caller reads the registers (callers.go)
+//	          optimised LLVM                            other modules call it, or a caller reads the registers (callers.go)
+//	          optimised LLVM, in memory                 rdi goes back in rax, or is filled and kept from the entry (hidden_store.go)
+//	          Rust                                      what both ABIs agree on; else what the code writes (rust_result.go)
+//	          parts of coroutines                       none
+//
+// TestPrinted and TestCorpus compare all of it with programs that are generated and print or know their values.
 package capture
 
 import (
@@ -69,6 +88,7 @@ type Options struct {
 func Compile(m *symbol.Module, f *symbol.Function, o Options) (*Function, error) {
 	out := &Function{Layout: &value.Layout{}, StackBytes: GuessedStack, FrameSafe: !twice[f.Name] && f.Language != symbol.LangGo}
 	if !f.HasDWARF {
+		bareWatches(out, f, &symbol.Signature{Language: f.Language}, o)
 		return out, nil
 	}
 	sig, err := m.Signature(f)
@@ -76,6 +96,7 @@ func Compile(m *symbol.Module, f *symbol.Function, o Options) (*Function, error)
 		return out, fmt.Errorf("read signature of %s: %w", f.Name, err)
 	}
 	if sig.Bare {
+		bareWatches(out, f, sig, o)
 		return out, nil
 	}
 	code, err := m.Code(f)
@@ -83,13 +104,19 @@ func Compile(m *symbol.Module, f *symbol.Function, o Options) (*Function, error)
 		return out, fmt.Errorf("read code of %s: %w", f.Name, err)
 	}
 	out.HasDWARF = true
-	sig.Optimized = looksOptimized(m, f, sig, code) // sig is ours alone
-	var use usage
-	if needsProof(sig) && sig.Return != nil {
-		use = usageOf(m, f, sig)
-	}
+	use := described(m, f, sig, code)
 	compile(out, sig, f, code, &use, o)
 	return out, nil
+}
+
+// described completes a signature, which is the caller's alone, by what the code says.
+func described(m *symbol.Module, f *symbol.Function, sig *symbol.Signature, code []byte) (use usage) {
+	sig.Optimized = looksOptimized(m, f, sig, code)
+	promote(sig)
+	if (needsProof(sig) || lostResult(sig.Clone)) && sig.Return != nil {
+		use = usageOf(m, f, sig)
+	}
+	return use
 }
 
 // compile fills in out from a signature and the function's code.
@@ -104,6 +131,10 @@ func compile(out *Function, sig *symbol.Signature, f *symbol.Function, code []by
 	b.emitEnter()
 	names := paramNames(sig)
 	for i := range sig.Params {
+		if i == 0 && constructs(sig, f) {
+			b.unmade(names[i], sig.Params[i].Type, &homes[i])
+			continue
+		}
 		b.argument(names[i], sig.Params[i].Type, &homes[i])
 	}
 	b.result(sig.Return, result)
@@ -159,6 +190,7 @@ func locateParams(sig *symbol.Signature, f *symbol.Function, code []byte, result
 			*h = nowhere
 		}
 	}
+	fillConvention(sig, homes, &abi, code)
 	if sig.Language == symbol.LangRust && !sig.Optimized {
 		fillRust(sig, homes, result)
 	}
@@ -240,6 +272,11 @@ func entryFrameOnly(l *located, sig *symbol.Signature) bool {
 func fromBody(l *located, p *symbol.Param, sig *symbol.Signature, pro *prologue, guess home, size uint32, code []byte) home {
 	trusted := !sig.Optimized && sig.Clone == "" && !guess.missing
 	switch {
+	case p.Type == promotedFloat && (l.inFrame || !sig.Optimized): // what the function keeps is rounded
+		if trusted {
+			return guess
+		}
+		return nowhere
 	case l.inFrame && l.indirect:
 		h := pro.stored(l.slot, 8)
 		if h.complete() {
@@ -253,17 +290,17 @@ func fromBody(l *located, p *symbol.Param, sig *symbol.Signature, pro *prologue,
 			return h
 		case trusted && (h.missing || h.agrees(&guess, size)):
 			return guess
-		case !h.missing && !sig.Optimized && sig.Clone == "":
+		case !h.missing && sig.Clone == "" && (!sig.Optimized || h.lacksPadding(p.Type)):
 			return h // padding is not stored
 		}
 		return nowhere
 	case !l.missing && onStack(&l.home):
 		return fromStack(l, p, sig, pro, guess, size, code)
 	case !l.missing && !l.indirect:
-		if p.Loc.Kind != symbol.LocExpr || !needsProof(sig) || !sig.Optimized || pro.untouched(&l.home) {
+		if p.Loc.Kind != symbol.LocExpr || !inRegister(&l.home) {
 			return l.home
 		}
-		return nowhere
+		return fromRegister(l, sig, &guess, size, trusted, code, pro)
 	case !l.missing && l.indirect && len(l.places) == 1 && gprIndex(l.places[0].reg) >= 0:
 		return l.home // the hidden pointer stays where the caller put it
 	}
@@ -286,7 +323,7 @@ func fromStack(l *located, p *symbol.Param, sig *symbol.Signature, pro *prologue
 	rbpBased := framePointer(sig) && pro.gpr[rbp].frame
 	known := pro.wholeFrame(code)
 	switch {
-	case sig.Optimized && (!known || !pro.reads(off, size)):
+	case sig.Optimized && !keepsConvention(sig) && (!known || !pro.reads(off, size)):
 		return nowhere // callers that know the function do not pass what is never read
 	case callFrameBase(sig), rbpBased, known, !guess.missing && guess.agrees(&l.home, size):
 		return l.home
@@ -314,6 +351,15 @@ func callFrameBase(sig *symbol.Signature) bool {
 // framePointer reports a frame base that is rbp, which does not move behind the prologue.
 func framePointer(sig *symbol.Signature) bool {
 	return len(sig.FrameBase) == 1 && sig.FrameBase[0] == opReg0+rbp
+}
+
+func inRegister(h *home) bool {
+	for _, p := range h.places {
+		if p.kind == srcGPR || p.kind == srcXMM {
+			return true
+		}
+	}
+	return false
 }
 
 func onStack(h *home) bool { return len(h.places) > 0 && h.places[0].kind == srcStack }

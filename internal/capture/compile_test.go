@@ -67,7 +67,7 @@ func TestPlans(t *testing.T) {
 		{"nothing", 0, 0, 0, nil, nil, 0},
 		{"unnamed", 2, 0, 0, nil, nil, 2},
 	} {
-		f, err := Compile(m, find(t, m, c.name), Options{Depth: 3, Walks: NewWalks()})
+		f, err := Compile(m, find(t, m, c.name), Options{Depth: 3, Walks: NewWalks(nil)})
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -96,14 +96,14 @@ func codes(ops []ring.Op) string {
 
 func TestWithoutDebugInfo(t *testing.T) {
 	m := open(t, build(t, "a.c", basics, "gcc", "-O1", "-w"))
-	f, err := Compile(m, find(t, m, "plain"), Options{Depth: 1, Walks: NewWalks()})
+	f, err := Compile(m, find(t, m, "plain"), Options{Depth: 1, Walks: NewWalks(nil)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if f.HasDWARF || f.StackBytes != GuessedStack || !f.FrameSafe || len(f.Layout.Args) != 0 || f.Plan.MaxEnter != 0 {
 		t.Errorf("got %+v", f)
 	}
-	if f, _ := Compile(m, &symbol.Function{Name: "setjmp"}, Options{Depth: 1, Walks: NewWalks()}); f.FrameSafe {
+	if f, _ := Compile(m, &symbol.Function{Name: "setjmp"}, Options{Depth: 1, Walks: NewWalks(nil)}); f.FrameSafe {
 		t.Error("setjmp may have a frame")
 	}
 }
@@ -112,7 +112,7 @@ func TestWithoutDebugInfo(t *testing.T) {
 func TestStatuses(t *testing.T) {
 	l := &value.Layout{OnEnter: value.Shape{GPRs: 1, Nodes: true}, Depth: 1,
 		Args: []value.Field{{Name: "s", Pieces: []value.Piece{{Size: 8}}}}, Types: []value.Type{{Class: value.ClassCString, Size: 8, Elem: -1}}}
-	for status, want := range map[byte]string{ring.StatusOK: `"hi"`, ring.StatusUnreadable: "<unreadable>", ring.StatusCut: `"hi…(+7 bytes)"`} {
+	for status, want := range map[byte]string{ring.StatusOK: `"hi"`, ring.StatusUnreadable: "0x10 <unreadable>", ring.StatusCut: `"hi…(+7 bytes)"`} {
 		p := []byte{16, 0, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, value.WalkText, 0, 1, status}
 		if status == ring.StatusCut {
 			p = append(p, 9, 0, 0, 0, 0, 0, 0, 0)
@@ -172,7 +172,7 @@ func BenchmarkCompile(b *testing.B) {
 			m := open(b, build(b, c.file, source, c.command...))
 			fns := m.Functions()
 			b.ReportAllocs()
-			walks := NewWalks()
+			walks := NewWalks(nil)
 			for i := 0; b.Loop(); i++ {
 				f, err := Compile(m, &fns[i%len(fns)], Options{Depth: 1, Walks: walks})
 				if err != nil {

@@ -31,8 +31,9 @@ func EntryOf(m *symbol.Module, f *symbol.Function) (*Entry, error) {
 		return nil, fmt.Errorf("read code of %s: %w", f.Name, err)
 	}
 	sig.Optimized = looksOptimized(m, f, sig, code)
+	promote(sig)
 	var use usage
-	if needsProof(sig) && sig.Return != nil {
+	if (needsProof(sig) || lostResult(sig.Clone)) && sig.Return != nil {
 		use = usageOf(m, f, sig)
 	}
 	e := &Entry{f: f, sig: sig, names: paramNames(sig), result: locateResult(sig, f, code, &use)}

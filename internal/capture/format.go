@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/strobe-debug/strobe/internal/natvis"
 	"github.com/strobe-debug/strobe/internal/ring"
 	"github.com/strobe-debug/strobe/internal/symbol"
 	"github.com/strobe-debug/strobe/internal/value"
@@ -28,7 +29,7 @@ type formatter struct {
 }
 
 // formatters of all libraries; the first that matches is used.
-var formatters = slices.Concat(libstdcxx, libcxx, rustStd)
+var formatters = slices.Concat(libstdcxx, libcxx, rustCrates, rustStd)
 
 // formatter returns the one that knows t, or nil.
 func (tt *typeTable) formatter(t *symbol.Type) *formatter {
@@ -39,22 +40,40 @@ func (tt *typeTable) formatter(t *symbol.Type) *formatter {
 		tt.forms[t] = f.(*formatter)
 		return f.(*formatter)
 	}
-	var found *formatter
-	if t.Kind == symbol.KindStruct && t.Name != "" && !t.Declared {
+	tt.forms[t] = nil // should it lie within itself
+	found := tt.findFormatter(t)
+	tt.forms[t] = found
+	tt.walks.forms.Store(t, found)
+	return found
+}
+
+// findFormatter looks among the user's descriptions, what we know, and the built-in descriptions.
+func (tt *typeTable) findFormatter(t *symbol.Type) *formatter {
+	if !tt.rust && (t.Kind == symbol.KindPointer && t.Elem() != nil || t.Kind == symbol.KindUnion) {
+		for _, f := range pointerForms {
+			if f.form(&form{T: t, V: &value.Type{}, P: &prog{}, tt: tt, dry: true}) {
+				return f
+			}
+		}
+	}
+	if t.Name == "" || t.Declared || t.Kind != symbol.KindStruct && t.Kind != symbol.KindUnion {
+		return nil
+	}
+	if f := tt.described(t, tt.walks.Own(), ""); f != nil {
+		return f
+	}
+	if t.Kind == symbol.KindStruct {
 		name := t.QualifiedName()
 		for _, skip := range []string{"__cxx11::", "__1::", "_V2::", "__debug::", "__cxx1998::"} {
 			name = strings.Replace(name, skip, "", 1)
 		}
 		for _, f := range tt.known {
 			if f.match(name) && f.form(&form{T: t, V: &value.Type{}, P: &prog{}, tt: tt, dry: true}) {
-				found = f
-				break
+				return f
 			}
 		}
 	}
-	tt.forms[t] = found
-	tt.walks.forms.Store(t, found)
-	return found
+	return tt.described(t, natvis.Builtin(), "")
 }
 
 // template matches a class template, or a class that is none, by its qualified name.
@@ -75,11 +94,13 @@ type form struct {
 	V *value.Type  // how it is shown: to be filled in
 	P *prog        // its walk: to be written; the object is at offset 0
 
-	tt           *typeTable
-	index        int32 // of V; -1 when only the walk is made
-	level, depth int
-	what         walkWhat // 0: walkWords; another one for a part at the same address
-	dry          bool     // only asked whether the type is as the formatter knows it: parts are not looked at
+	tt    *typeTable
+	index int32 // of V; -1 when only the walk is made
+	level int
+	what  walkWhat // 0: walkWords; another one for a part at the same address
+	dry   bool     // only asked whether the type is as the formatter knows it: parts are not looked at
+	// part is told by a dry form, unless it is nil, the types of its elements, and of its parts that are walked with it (inside).
+	part func(t *symbol.Type, inside bool)
 }
 
 // Field finds a member by its path: names of members, each looked for in bases and unnamed members, too.
@@ -144,11 +165,22 @@ func pointerIn(t *symbol.Type) (off int64, to *symbol.Type, ok bool) {
 
 // Elem returns the layout's type of a part of the object, which lies as deep as the object itself.
 func (f *form) Elem(t *symbol.Type) int32 {
+	if f.dry {
+		f.tell(t, false)
+	}
 	if f.dry || f.index < 0 {
 		return -1
 	}
-	return f.tt.at(t, f.level, f.depth+1)
+	return f.tt.at(t, f.level)
 }
+
+func (f *form) tell(t *symbol.Type, inside bool) {
+	if f.part != nil {
+		f.part(t, inside)
+	}
+}
+
+func (f *form) tellInside(t *symbol.Type) { f.tell(t, true) }
 
 // Words returns the ID of the walk of the words that stand for the object.
 func (f *form) Words() uint16 {
@@ -186,14 +218,14 @@ func (f *form) Span(elem *symbol.Type, at, n reg) bool {
 		return true
 	}
 	f.tt.walk(elem)
-	f.V.ElemWalk = f.tt.arrayWalk(elem)
+	f.V.ElemWalk, f.V.Deeper = f.tt.arrayWalk(elem), f.tt.recursive(f.T, elem)
 	f.P.Open(f.V.Walk)
 	f.P.Push(n)
 	f.P.Push(at)
 	f.P.Close()
 	if size > 0 {
 		f.P.ALUImm(ring.ALUMul, r7, n, size)
-		f.P.Node(f.V.ElemWalk, at, r7, min(size*value.MaxElems, maxObject/size*size), false)
+		f.P.Node(f.V.ElemWalk, at, r7, min(size*value.MaxElems, maxObject/size*size), f.V.Deeper)
 	}
 	return true
 }
@@ -210,7 +242,8 @@ func (f *form) Sequence(elem *symbol.Type, n reg, each func()) bool {
 		return true
 	}
 	f.tt.walk(elem)
-	f.V.Walk, f.V.ElemWalk = f.tt.seqWalk(elem)
+	f.V.Deeper = f.tt.recursive(f.T, elem)
+	f.V.Walk, f.V.ElemWalk = f.tt.seqWalk(f.T, elem, f.V.Deeper)
 	f.P.Open(f.V.Walk)
 	f.P.Push(n)
 	each()
@@ -248,14 +281,16 @@ func (f *form) Box(elem *symbol.Type, at reg, extra ...extraWord) bool {
 	}
 	f.P.Close()
 	size := sizeOf(elem)
-	if f.dry || size <= 0 || elem.Kind == symbol.KindVoid || elem.Kind == symbol.KindFunction {
+	if f.dry || size < 0 || elem.Kind == symbol.KindVoid || elem.Kind == symbol.KindFunction {
 		return true
 	}
 	f.V.ElemWalk = f.tt.pointeeWalk(elem)
 	if f.index >= 0 {
 		f.tt.later(f.index, f.V, elem, f.level)
 	}
-	f.P.Node(f.V.ElemWalk, at, noReg, size, true)
+	if size > 0 {
+		f.P.Node(f.V.ElemWalk, at, noReg, size, true)
+	}
 	return true
 }
 
@@ -275,9 +310,11 @@ func (f *form) Alias(t *symbol.Type, off int64) bool {
 
 // Part walks a part of the object.
 func (f *form) Part(t *symbol.Type, off int64) {
-	if !f.dry {
-		f.tt.part(f.P, t, off)
+	if f.dry {
+		f.tell(t, true)
+		return
 	}
+	f.tt.part(f.P, t, off)
 }
 
 // Choice shows the object as one of its parts, by the number of size bytes at off. A choice without a type is null.
@@ -295,7 +332,9 @@ func (f *form) Choice(off, size int64, choices ...choice) bool {
 		v := value.Variant{Name: c.name, Values: c.is, Type: -1, Off: uint32(c.off)}
 		if c.t != nil {
 			v.Type = f.Elem(c.t)
-			if _, needs := f.tt.needs(c.t); needs && !f.dry {
+			if f.dry {
+				f.tell(c.t, true)
+			} else if f.needs(c.t) {
 				for _, is := range c.is {
 					next := f.P.Label()
 					f.P.Load(r1, off, size)
@@ -315,6 +354,11 @@ func (f *form) Choice(off, size int64, choices ...choice) bool {
 	}
 	f.P.Bind(end)
 	return true
+}
+
+func (f *form) needs(t *symbol.Type) bool {
+	_, needs := f.tt.needs(t)
+	return needs
 }
 
 // choice is one part of a Choice. Without is it stands for every other number; it must be the last one then.

@@ -51,7 +51,7 @@ func llvmVariant(f *form) bool {
 // llvmAny is {__h_, …}, whose first member is a function that the type names.
 func llvmAny(f *form) bool {
 	_, ok := f.load(r0, path{"__h_"}, path{"__h"})
-	return ok && f.words(value.ClassTypeOf, r0)
+	return ok && f.held(path{"__s_"}, path{"__s"})
 }
 
 // llvmFunction is {__f_: {__f_, …}}, a pointer to an object of a class with virtual functions that the type of what is held names; what is

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/strobe-debug/strobe/internal/ring"
 	"github.com/strobe-debug/strobe/internal/symbol"
 	"github.com/strobe-debug/strobe/internal/value"
 )
@@ -110,10 +111,31 @@ func (f *form) alternatives(types []*symbol.Type, off, index, size int64) bool {
 	return len(choices) > 0 && f.Choice(index, size, append(choices, choice{})...)
 }
 
-// gnuAny is {_M_manager, …}, whose first member is a function that the type names.
+// gnuAny is {_M_manager, _M_storage: {_M_buffer}}: a function that the type names, and the value, if it is small, or its address.
 func gnuAny(f *form) bool {
 	_, ok := f.load(r0, path{"_M_manager"})
-	return ok && f.words(value.ClassTypeOf, r0)
+	return ok && f.held(path{"_M_storage"})
+}
+
+// held shows a std::any by its manager, which is in r0, the word of what it holds, and what that leads to if it is a std::string of
+// libstdc++: where nothing of the kind is there, the walk ends.
+func (f *form) held(paths ...path) bool {
+	off, t, ok := f.any(paths...)
+	if !ok || sizeOf(t) < 8 {
+		return false
+	}
+	f.P.Load(r1, off, 8)
+	f.words(value.ClassTypeOf, r0, r1)
+	none := f.P.Label()
+	f.P.JumpZero(r0, none)
+	f.P.LoadMem(r2, r1, 8, 8)
+	f.P.LoadMem(r3, r1, 0, 8)
+	f.P.ALUImm(ring.ALUULt, r4, r2, 1<<24)
+	f.P.JumpZero(r4, none)
+	f.P.Node(value.WalkBytes, r1, noReg, 32, false)
+	f.P.Node(value.WalkBytes, r3, r2, maxString, false)
+	f.P.Bind(none)
+	return true
 }
 
 // gnuFunction is {_M_functor, _M_manager, _M_invoker}: a function that the type of what is held names, and what is held or its address.

@@ -17,13 +17,13 @@ func (f *form) Pairs(key, val *symbol.Type, n reg, each func()) bool {
 	if sizeOf(key) < 0 || sizeOf(val) < 0 {
 		return false
 	}
-	f.V.Class = value.ClassPairs
+	f.V.Class, f.V.Elem = value.ClassPairs, f.Elem(key)
+	f.V.Fields = []value.TypeField{{Type: f.Elem(val)}}
 	if f.dry {
 		return true
 	}
 	tt := f.tt
-	f.V.Elem = f.Elem(key)
-	f.V.Fields = []value.TypeField{{Type: f.Elem(val)}}
+	f.V.Deeper = tt.recursive(f.T, val) || tt.recursive(f.T, key)
 	tt.walk(key)
 	tt.walk(val)
 	f.V.ElemWalk, f.V.Num = tt.walks.id(key, walkObject), int64(tt.walks.id(val, walkObject))
@@ -32,13 +32,13 @@ func (f *form) Pairs(key, val *symbol.Type, n reg, each func()) bool {
 		one := tt.walks.id(f.T, walkPair)
 		p := &prog{}
 		p.Load(r0, 0, 8)
-		p.Node(f.V.ElemWalk, r0, noReg, sizeOf(key), false)
+		p.Node(f.V.ElemWalk, r0, noReg, sizeOf(key), f.V.Deeper)
 		p.Load(r0, 8, 8)
-		p.Node(uint16(f.V.Num), r0, noReg, sizeOf(val), false)
-		tt.walks.define(one, p)
+		p.Node(uint16(f.V.Num), r0, noReg, sizeOf(val), f.V.Deeper)
+		tt.define(one, p)
 		p = &prog{}
 		p.loop(one, 8, 16, -1, 0)
-		tt.walks.define(f.V.Walk, p)
+		tt.define(f.V.Walk, p)
 	}
 	f.P.Open(f.V.Walk)
 	f.P.Push(n)

@@ -122,9 +122,10 @@ var rustClosure = &formatter{
 	form: func(f *form) bool {
 		f.V.Class = value.ClassStruct
 		if f.dry {
+			eachField(f.T, f.tellInside)
 			return f.T.Variants() == nil
 		}
-		f.V.Fields = f.tt.fields(f.T.Fields(), f.level, f.depth)
+		f.V.Fields = f.tt.fields(f.T.Fields(), f.level)
 		for i := range f.V.Fields {
 			f.V.Fields[i].Name = strings.TrimPrefix(f.V.Fields[i].Name, "_ref__")
 		}

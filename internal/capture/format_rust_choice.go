@@ -43,7 +43,9 @@ func rustPlain(f *form) bool {
 		}
 		f.V.Variants = append(f.V.Variants, out)
 	}
-	if !f.dry {
+	if f.dry {
+		eachField(f.T, f.tellInside)
+	} else {
 		f.tt.variantParts(f.P, parts)
 	}
 	return true

@@ -105,11 +105,35 @@ func (f *form) traitObject(trait string, at, table reg) {
 		return
 	}
 	cases, names := dynCases(f.T, trait)
-	if f.index >= 0 {
-		for _, c := range names {
-			f.V.Variants = append(f.V.Variants, value.Variant{Name: c.Of, Type: f.dynPointee(&c)})
-		}
+	f.dynamic(names)
+	f.dynamicWalk(cases, at, table)
+}
+
+// dynamic makes the forms of the types that an object may be of.
+func (f *form) dynamic(names []dynCase) {
+	if f.index < 0 {
+		return
 	}
+	for i := range names {
+		c := &names[i]
+		v := value.Variant{Name: errorName(c.Of), Type: -1}
+		if c.whole {
+			v.Type = f.pointee(c.Type)
+		}
+		f.V.Variants = append(f.V.Variants, v)
+	}
+}
+
+// errorName is the type's name; that of text in a Box<dyn Error> is one within a function, which differs by what names it.
+func errorName(of string) string {
+	if (strings.HasPrefix(of, "alloc::") || strings.HasPrefix(of, "<alloc::")) && strings.HasSuffix(of, "::from::StringError") {
+		return "StringError"
+	}
+	return of
+}
+
+// dynamicWalk writes the number of the type whose table of functions is at that in table, and the object's address, and copies the object.
+func (f *form) dynamicWalk(cases []dynCase, at, table reg) {
 	slices.SortFunc(cases, func(a, b dynCase) int {
 		return cmp.Or(cmp.Compare(a.Anchor, b.Anchor), cmp.Compare(a.Delta, b.Delta))
 	})
@@ -165,12 +189,12 @@ func (f *form) dynWords(at reg) {
 	f.P.Close()
 }
 
-// dynPointee makes the form of a pointer to a type that implements a trait.
-func (f *form) dynPointee(c *dynCase) int32 {
-	if !c.whole {
+// pointee makes the form of a pointer to an object, -1 if t is nil.
+func (f *form) pointee(t *symbol.Type) int32 {
+	if t == nil {
 		return -1
 	}
-	t := c.Type.Strip()
+	t = t.Strip()
 	v := value.Type{Class: value.ClassStructPtr, Size: 8, Elem: -1, Discr: value.TypeField{Type: -1}, Walk: f.tt.walks.id(t, walkObject)}
 	i := f.tt.add(v)
 	f.tt.later(i, &f.tt.types[i], t, f.level)

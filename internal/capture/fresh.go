@@ -84,6 +84,105 @@ func stepResults(code []byte, st *[4]freshness, out *results) (int, bool) {
 	return in.Len, true
 }
 
+// leftByCalls says which result registers some return, or jump out of the function, may leave as a call left them. Jumps forward are
+// followed; one backward adds nothing that is not seen on the way to it.
+func leftByCalls(code []byte) (left [4]bool) {
+	code = code[:min(len(code), maxCode)]
+	var open [4]bool // what a call left, here
+	pending := map[int][4]bool{}
+	add := func(to *[4]bool) {
+		for i := range open {
+			to[i] = to[i] || open[i]
+		}
+	}
+	var none usage
+	for at := 0; at < len(code); {
+		if isEndbr(code[at:]) {
+			at += 4
+			continue
+		}
+		in, err := decode(code[at:])
+		if err != nil || in.Len <= 0 {
+			add(&left)
+			return left
+		}
+		if came, ok := pending[at]; ok {
+			for i := range open {
+				open[i] = open[i] || came[i]
+			}
+		}
+		vex := code[at] == 0xc4 || code[at] == 0xc5
+		at += in.Len
+		rel, known := in.Args[0].(x86asm.Rel)
+		to := at + int(rel)
+		switch {
+		case in.Op == x86asm.CALL, in.Op == x86asm.SYSCALL:
+			open = [4]bool{true, true, true, true}
+		case in.Op == x86asm.RET:
+			add(&left)
+			open = [4]bool{}
+		case in.Op == x86asm.UD2, in.Op == x86asm.HLT:
+			open = [4]bool{}
+		case in.Op == x86asm.JMP && known && (to < 0 || to >= len(code)):
+			left, open = [4]bool{true, true, true, true}, [4]bool{} // a tail call
+		case in.Op == x86asm.JMP && !known:
+			add(&left)
+			open = [4]bool{}
+		case in.Op == x86asm.JMP, isJcc(in.Op):
+			came := pending[to]
+			add(&came)
+			pending[to] = came
+			if in.Op == x86asm.JMP {
+				open = [4]bool{}
+			}
+		default:
+			wanted(&in, vex, &open, &none)
+		}
+	}
+	return left
+}
+
+// lastLoads says how many bytes a function loads from memory into rax and xmm0 last, in front of all its returns; 0 where it does not,
+// or where they differ. Unoptimised code loads what it returns, by its size.
+func lastLoads(code []byte) (out [4]int) {
+	code = code[:min(len(code), maxCode)]
+	var now [4]int
+	seen := false
+	for len(code) > 0 {
+		if isEndbr(code) {
+			code = code[4:]
+			continue
+		}
+		in, err := decode(code)
+		if err != nil || in.Len <= 0 {
+			return [4]int{}
+		}
+		code = code[in.Len:]
+		switch {
+		case in.Op == x86asm.RET:
+			for i := range out {
+				if seen && out[i] != now[i] {
+					now[i] = 0
+				}
+			}
+			out, now, seen = now, [4]int{}, true
+		case in.Op == x86asm.JMP, in.Op == x86asm.CALL, in.Op == x86asm.SYSCALL, isJcc(in.Op):
+			now = [4]int{}
+		default:
+			r, _ := in.Args[0].(x86asm.Reg)
+			i := resultIndex(r)
+			if i < 0 {
+				continue
+			}
+			now[i] = 0
+			if _, ok := in.Args[1].(x86asm.Mem); ok && isMove(&in) {
+				now[i] = in.MemBytes
+			}
+		}
+	}
+	return out
+}
+
 func useFlags(st *[4]freshness) {
 	for i := range st {
 		if st[i] == flagged {

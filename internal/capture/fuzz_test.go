@@ -2,13 +2,10 @@ package capture
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"math/rand/v2"
 	"testing"
 
-	"github.com/strobe-debug/strobe/internal/ring"
 	"github.com/strobe-debug/strobe/internal/symbol"
-	"github.com/strobe-debug/strobe/internal/value"
 )
 
 // fuzzTypes takes an object of most shapes that walks know.
@@ -49,7 +46,7 @@ func FuzzWalks(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Cleanup(func() { m.Close() })
-	walks := NewWalks()
+	walks := NewWalks(nil)
 	var fns []*Function
 	for depth := 1; depth <= 10; depth += 3 {
 		for i, fn := range m.Functions() {
@@ -70,38 +67,6 @@ func FuzzWalks(f *testing.F) {
 	f.Add(uint64(3), binary.LittleEndian.AppendUint64([]byte("text and text and text"), 1<<63))
 	f.Fuzz(func(t *testing.T, seed uint64, memory []byte) {
 		rng := rand.New(rand.NewPCG(seed, uint64(len(memory))))
-		read := func(addr uint64, n int) []byte { // the fuzzer's bytes everywhere, with holes; small counts and near pointers are likely
-			if addr>>40 != 0 || addr%7 == 3 {
-				return nil
-			}
-			b := make([]byte, n)
-			for i := 0; i+8 <= n; i += 8 {
-				w := rng.Uint64() >> (rng.Uint64() % 64)
-				if len(memory) >= 8 && rng.IntN(2) == 0 {
-					w = binary.LittleEndian.Uint64(memory[rng.IntN(len(memory)-7):])
-				}
-				if rng.IntN(3) == 0 {
-					w = addr + uint64(rng.IntN(64))*8
-				}
-				binary.LittleEndian.PutUint64(b[i:], w)
-			}
-			return b
-		}
-		c := fns[rng.IntN(len(fns))]
-		s := &machineState{memory: read, cfa: rng.Uint64() >> 25}
-		for i := range s.gpr {
-			s.gpr[i] = rng.Uint64() >> 25
-		}
-		payload := s.run(argGPRs[:c.Plan.EnterGPRs], c.Plan.Enter, walks, c.Plan.Depth)
-		if len(payload) > ring.MaxPayload+64 {
-			t.Fatalf("%d bytes, at most %d", len(payload), ring.MaxPayload)
-		}
-		b := c.Layout.Enter(payload).AppendJSON(nil)
-		if !json.Valid(b) {
-			t.Fatalf("no JSON: %.200q", b)
-		}
-		if l, err := value.Unmarshal(c.Layout.Marshal()); err != nil || string(l.Enter(payload).AppendJSON(nil)) != string(b) {
-			t.Fatalf("a layout that was stored shows other values: %v", err)
-		}
+		walkAnything(t, rng, fns[rng.IntN(len(fns))], walks, memory)
 	})
 }

@@ -27,6 +27,11 @@ func hiddenChoice(sysv resultHome, sig *symbol.Signature, code []byte) resultHom
 
 // paramIn reports whether a parameter is known to be in a general register at the entry.
 func paramIn(sig *symbol.Signature, code []byte, reg uint8) bool {
+	return paramAt(sig, code, srcGPR, reg)
+}
+
+// paramAt does so for a register of either kind.
+func paramAt(sig *symbol.Signature, code []byte, kind srcKind, reg uint8) bool {
 	entry, pro := entryFrame(sig), readPrologue(code)
 	body := pro.frame(sig.FrameBase)
 	for i := range sig.Params {
@@ -36,7 +41,7 @@ func paramIn(sig *symbol.Signature, code []byte, reg uint8) bool {
 		}
 		h := locateParam(&sig.Params[i], sig, entry, body, pro, nowhere, code)
 		for _, p := range h.places {
-			if !h.missing && p.kind == srcGPR && p.reg == reg {
+			if !h.missing && p.kind == kind && p.reg == reg {
 				return true
 			}
 		}
@@ -56,13 +61,15 @@ func returnsFirst(code []byte) (yes, no bool) {
 		}
 	}
 	want := from(source{kind: srcGPR, reg: rdi}, 8)
+	var before, in x86asm.Inst
 	for len(code) > 0 {
 		if len(code) >= 4 && code[0] == 0xf3 && code[1] == 0x0f && code[2] == 0x1e {
 			code = code[4:]
 			continue
 		}
-		in, err := decode(code)
-		if err != nil || in.Len <= 0 {
+		var err error
+		before = in
+		if in, err = decode(code); err != nil || in.Len <= 0 {
 			return true, true
 		}
 		code = code[in.Len:]
@@ -89,9 +96,10 @@ func returnsFirst(code []byte) (yes, no bool) {
 		case in.Op == x86asm.ADD && in.Args[0] == x86asm.RSP:
 			leave()
 		case in.Op == x86asm.JMP:
-			if rel, ok := in.Args[0].(x86asm.Rel); !ok || int64(rel) >= int64(len(code)) || rel < -maxCode {
-				return true, true // a tail call: what it returns is not seen
+			if rel, ok := in.Args[0].(x86asm.Rel); ok && int64(rel) < int64(len(code)) && rel >= -maxCode || byTable(&before, &in) {
+				continue
 			}
+			return true, true // a tail call: what it returns is not seen
 		case isJcc(in.Op):
 		default:
 			if !p.step(&in) {
@@ -100,6 +108,21 @@ func returnsFirst(code []byte) (yes, no bool) {
 		}
 	}
 	return yes, no
+}
+
+// byTable reports a jump by a table of the function's own, as of a switch: its address is read at an index, or added up.
+func byTable(before, jump *x86asm.Inst) bool {
+	switch to := jump.Args[0].(type) {
+	case x86asm.Mem:
+		return to.Index != 0 && to.Scale == 8
+	case x86asm.Reg:
+		if before.Args[0] != to {
+			return false
+		}
+		m, isMem := before.Args[1].(x86asm.Mem)
+		return before.Op == x86asm.ADD || before.Op == x86asm.MOV && isMem && m.Index != 0 && m.Scale == 8
+	}
+	return false
 }
 
 // declaredParams counts the parameters that a mangled name speaks of.

@@ -1,5 +1,7 @@
 package capture
 
+import "github.com/strobe-debug/strobe/internal/symbol"
+
 // source says where one byte is at a function's entry.
 type source struct {
 	kind srcKind
@@ -66,6 +68,18 @@ func (h *home) complete() bool {
 		}
 	}
 	return true
+}
+
+// lacksPadding reports that all is known of an object of type t but bytes which no member has.
+func (h *home) lacksPadding(t *symbol.Type) bool {
+	off := int64(0)
+	for _, p := range h.places {
+		if p.kind == srcNone && occupied(t, off, off+int64(p.size), 0) {
+			return false
+		}
+		off += int64(p.size)
+	}
+	return !h.missing
 }
 
 // byteAt returns the source of the i-th byte.

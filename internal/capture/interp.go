@@ -111,7 +111,7 @@ func (a *interp) textNode(addr, most uint64, walk uint16, depth int) {
 		a.fill(nil, ring.StatusUnreadable)
 		return
 	}
-	const far = 65536
+	const far = 4096
 	length := most + far | 1<<63
 	if i := bytes.IndexByte(a.read(addr+most, far), 0); i >= 0 {
 		length = most + uint64(i)

@@ -14,8 +14,8 @@ func (b *builder) outs(sig *symbol.Signature, names []string, homes []home) {
 	s := &b.exit
 	for i := range sig.Params {
 		h, t := &homes[i], sig.Params[i].Type
-		e := outTarget(t)
-		if e == nil || h.missing || h.indirect || len(h.places) != 1 || h.places[0].kind != srcGPR || h.places[0].off != 0 || h.places[0].size != 8 {
+		e, known := outTarget(t), b.types.formatter(t.Strip()) != nil && t.Strip().Kind == symbol.KindUnion // glibc's union of sockaddrs
+		if e == nil && !known || h.missing || h.indirect || len(h.places) != 1 || h.places[0].kind != srcGPR || h.places[0].off != 0 || h.places[0].size != 8 {
 			continue
 		}
 		at := slices.Index(argGPRs[:], h.places[0].reg)
@@ -26,7 +26,7 @@ func (b *builder) outs(sig *symbol.Signature, names []string, homes []home) {
 			b.enter.ops = append(b.enter.ops, ring.Op{Code: ring.OpSave})
 		}
 		f := value.Field{Name: names[i], Pieces: []value.Piece{{Chunk: s.fix(ring.Op{Code: ring.OpSaved, Src: uint8(at)}, 8), Size: 8}}}
-		if b.types.followable(t.Strip()) {
+		if b.types.followable(t.Strip()) || b.types.formatter(t.Strip()) != nil {
 			f.Type = b.types.of(t, b.depth)
 			b.lead(s, &f, t)
 		} else { // a pointer to a number: not followed as an argument, where it may be an array

@@ -223,7 +223,7 @@ func (b *builder) lead(s *side, f *value.Field, t *symbol.Type) {
 	if _, needs := b.types.needs(t); !needs {
 		return
 	}
-	if st.Kind == symbol.KindStruct || st.Kind == symbol.KindUnion || st.Kind == symbol.KindArray {
+	if st.Kind == symbol.KindStruct || st.Kind == symbol.KindUnion || st.Kind == symbol.KindArray || b.types.formatter(st) != nil {
 		f.Gather = s.gather(s.padded(f.Pieces, t), b.types.walk(t))
 		return
 	}

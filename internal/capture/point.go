@@ -163,9 +163,7 @@ func (p *Point) Text(payload []byte, threadName func() (string, bool), resolve f
 		payload = slices.Clone(payload)
 		finish(p.finish, payload, false, threadName)
 	}
-	if p.layout.HasFuncPtrs() {
-		payload = p.layout.AnnotateEnter(payload, resolve)
-	}
+	payload = p.layout.Annotate(payload, resolve)
 	values := p.layout.WatchValues(payload, false)
 	var b strings.Builder
 	for i, text := range p.message {

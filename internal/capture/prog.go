@@ -30,6 +30,8 @@ type prog struct {
 	ops    []ring.Op
 	labels []int // op of each label, -1 not bound yet
 	jumps  []jump
+
+	inlined int // objects at the start of each other whose walk is being written
 }
 
 type jump struct {

@@ -107,6 +107,17 @@ func newPrologue() *prologue {
 // readPrologue follows code from a function's entry to its first branch, call or return.
 func readPrologue(code []byte) *prologue {
 	p := newPrologue()
+	p.follow(code, func(*x86asm.Inst) {})
+	if sp := p.gpr[rsp]; sp.frame && !p.realigned {
+		p.sp = sp.off
+	} else {
+		p.spOK = false
+	}
+	return p
+}
+
+// follow runs p over the first straight run of code; behind is called behind each instruction.
+func (p *prologue) follow(code []byte, behind func(*x86asm.Inst)) {
 	for n := 0; n < maxPrologue && len(code) > 0; n++ {
 		if len(code) >= 4 && code[0] == 0xf3 && code[1] == 0x0f && code[2] == 0x1e && code[3] >= 0xfa {
 			code, p.length = code[4:], p.length+4
@@ -117,13 +128,8 @@ func readPrologue(code []byte) *prologue {
 			break
 		}
 		code, p.length = code[in.Len:], p.length+in.Len
+		behind(&in)
 	}
-	if sp := p.gpr[rsp]; sp.frame && !p.realigned {
-		p.sp = sp.off
-	} else {
-		p.spOK = false
-	}
-	return p
 }
 
 // frame is what location expressions of the whole function mean by the stack registers.

@@ -3,6 +3,7 @@ package capture
 import (
 	"encoding/binary"
 
+	"github.com/strobe-debug/strobe/internal/natvis"
 	"github.com/strobe-debug/strobe/internal/ring"
 	"github.com/strobe-debug/strobe/internal/symbol"
 	"github.com/strobe-debug/strobe/internal/value"
@@ -34,22 +35,27 @@ type readerKey struct {
 // readerForm is a type's layout: one argument, whose address is the payload's first word.
 type readerForm struct {
 	lay  *value.Layout
-	root ring.Op
+	root ring.Op // of objects without a size, none
 }
 
-// NewReader returns a reader that follows depth pointers one behind the other. resolve names functions; it may be nil.
-func NewReader(mem Memory, depth int, resolve func(addr uint64) string) *Reader {
-	return &Reader{mem: mem, depth: depth, resolve: resolve, walks: NewWalks(), ops: map[uint16][]ring.Op{}, forms: map[readerKey]*readerForm{}}
+// NewReader returns a reader that follows depth pointers one behind the other. resolve names functions, own are the user's
+// descriptions of types; they may be nil.
+func NewReader(mem Memory, depth int, resolve func(addr uint64) string, own *natvis.Set) *Reader {
+	return &Reader{mem: mem, depth: depth, resolve: resolve, walks: NewWalks(own), ops: map[uint16][]ring.Op{}, forms: map[readerKey]*readerForm{}}
 }
 
-// overlayAt is where a value is that has no address: no program has memory there.
-const overlayAt = 0xffff_0000_0000_0000
+// overlayAt is where a value is that has no address.
+const overlayAt = value.OverlayAt
 
 // Object returns the value of type t at an address.
 func (r *Reader) Object(t *symbol.Type, lang symbol.Language, addr uint64) value.Value {
 	f := r.form(t, lang)
 	if f == nil {
 		return value.TypeAt(t.String(), addr)
+	}
+	if f.root.Code != ring.OpRoot {
+		v, _ := f.lay.EnterArg(nil, 0)
+		return v
 	}
 	return r.show(f.lay, f.root, addr)
 }
@@ -67,7 +73,7 @@ func (r *Reader) show(lay *value.Layout, root ring.Op, addr uint64) value.Value 
 	a.walkAll()
 	payload := a.p
 	if r.resolve != nil {
-		payload = lay.AnnotateEnter(payload, r.resolve)
+		payload = lay.Annotate(payload, r.resolve)
 	}
 	v, ok := lay.EnterArg(payload, 0)
 	if !ok {
@@ -133,7 +139,14 @@ func (r *Reader) form(t *symbol.Type, lang symbol.Language) *readerForm {
 		return f
 	}
 	var f *readerForm
-	if st := t.Strip(); st != nil && sizeOf(st) > 0 {
+	if st := t.Strip(); st != nil && sizeOf(st) == 0 { // nothing to read
+		b := newBuilder(&symbol.Signature{Language: lang}, Options{Depth: r.depth, Walks: r.walks})
+		b.enter.begin(0)
+		b.exit.begin(0)
+		b.argument("value", t, &home{})
+		_, lay := b.close()
+		f = &readerForm{lay: lay}
+	} else if st != nil && sizeOf(st) > 0 {
 		b := newBuilder(&symbol.Signature{Language: lang}, Options{Depth: r.depth, Walks: r.walks})
 		b.enter.begin(1)
 		b.lay.OnEnter.GPRs = 1
@@ -150,7 +163,7 @@ func (r *Reader) form(t *symbol.Type, lang symbol.Language) *readerForm {
 
 // read is the interpreter's memory: fewer than n bytes where the rest cannot be read.
 func (r *Reader) read(addr uint64, n int) []byte {
-	if addr >= overlayAt {
+	if addr>>32 == overlayAt>>32 {
 		off := min(addr-overlayAt, uint64(len(r.over)))
 		b := r.over[off:]
 		return b[:min(n, len(b))]

@@ -46,9 +46,9 @@ func TestReader(t *testing.T) {
 	}
 	defer m.Close()
 	base := loadBase(t, p.PID, bin, m)
-	r := NewReader(p, 3, nil)
+	r := NewReader(p, 3, nil, nil)
 	for name, want := range map[string]string{
-		"number": `-42`, "byte": `200`, "half": `0.5`, "color": `"GREEN"`, "text": `"some text"`, "nowhere": `"<unreadable>"`,
+		"number": `-42`, "byte": `200`, "half": `0.5`, "color": `"GREEN"`, "text": `"some text"`, "nowhere": `"0x10 <unreadable>"`,
 		"head":    `{"id":1,"next":{"id":2,"next":null,"name":"tail"},"name":"head"}`,
 		"word":    `"a string that does not fit the object itself"`,
 		"numbers": `[1,2,3]`, "ages": `{"ann":30,"bob":40}`, "table": `[7,8,9]`,

@@ -137,6 +137,12 @@ func (s *machineState) run(first []uint8, ops []ring.Op, walks *Walks, depth int
 // trace runs a program and returns what every function of its own that is named f<number> showed.
 func trace(t *testing.T, bin string) map[string]*observed {
 	t.Helper()
+	return traceBodies(t, bin, "")
+}
+
+// traceBodies does so for functions whose names have suffix behind the number.
+func traceBodies(t *testing.T, bin, suffix string) map[string]*observed {
+	t.Helper()
 	m, err := symbol.Open(bin, symbol.Options{})
 	if err != nil {
 		t.Fatalf("open %s: %v", bin, err)
@@ -144,11 +150,15 @@ func trace(t *testing.T, bin string) map[string]*observed {
 	defer m.Close()
 	out := map[string]*observed{}
 	byAddr := map[uint64]*observed{}
-	walks := NewWalks()
+	walks := NewWalks(nil)
 	fns := m.Functions()
 	for i := range fns {
 		f := &fns[i]
-		name := f.Name[strings.LastIndexByte(f.Name, ':')+1:]
+		name, ok := strings.CutSuffix(f.Name, suffix)
+		if !ok {
+			continue
+		}
+		name = name[strings.LastIndexByte(name, ':')+1:]
 		var n int
 		if _, err := fmt.Sscanf(name, "f%d", &n); err != nil || name != fmt.Sprintf("f%d", n) || !f.HasDWARF {
 			continue

@@ -39,7 +39,7 @@ func fillRust(sig *symbol.Signature, homes []home, result resultHome) {
 				continue
 			}
 			switch {
-			case first >= 0 && first != next, words && next < 6:
+			case first >= 0 && first != next, words && max(next, last+1) < 6: // on the stack is what finds no register
 				for _, k := range pending {
 					homes[k] = nowhere
 				}

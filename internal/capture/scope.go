@@ -28,6 +28,9 @@ func (s *scope) Lookup(name string) (expr.Place, bool) {
 			return s.param(i), true
 		}
 	}
+	if p, ok := s.watchedRegister(name); ok {
+		return p, true
+	}
 	code := symbol.Code{Function: s.f.Name, At: s.f.Low}
 	if len(s.modules) > 0 {
 		code.Module = s.modules[0]

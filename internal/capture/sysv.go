@@ -401,7 +401,7 @@ func assign(params []symbol.Param, hidden bool) assignment {
 		case len(cl) == 0:
 			a.homes = append(a.homes, home{})
 			continue
-		case cl[0] == classUnsure:
+		case cl[0] == classUnsure, t.MayBeNonTrivial():
 			a.sure = false
 			a.homes = append(a.homes, nowhere)
 			continue

@@ -12,24 +12,30 @@ import (
 const (
 	maxLayoutTypes  = 1000
 	maxLayoutFields = 2000
-	maxTypeDepth    = 24
+	maxTypeDepth    = 200 // objects within objects; no compiler's output comes near
 	maxEnumerators  = 4096
 )
 
 // typeTable flattens a module's types into a layout, and makes the walks that they need.
 //
-// Every type has one form, made when it is reached first. Pointees are taken up when everything that lies nearer is there, so
-// that the form of a type that is reached on several ways has as much as the shortest of them allows.
+// Every type has one form. It has its number when it is reached first, and is made after the one that led to it, not inside: types
+// lead back to themselves, over any number of others. Pointees are taken up when everything that lies nearer is there, so that the
+// form of a type that is reached on several ways has as much as the shortest of them allows.
 type typeTable struct {
 	types    []value.Type
 	index    map[*symbol.Type]int32
 	needed   map[*symbol.Type]need
 	forms    map[*symbol.Type]*formatter
+	near     []unmade
 	queue    []pointee
 	virtuals map[*symbol.Type]int32 // forms of what pointers to them lead to
 	known    []*formatter
 	walks    *Walks
+	making   making
 	rust     bool
+
+	viewForms map[formKey]int32
+	viewWalks map[formKey]bool // begun
 }
 
 // pointee is what a pointer leads to, whose form is not made yet.
@@ -37,6 +43,15 @@ type pointee struct {
 	of    int32 // the pointer's form
 	t     *symbol.Type
 	level int
+}
+
+// unmade is a form that has its number only.
+type unmade struct {
+	i     int32
+	t     *symbol.Type
+	level int
+	named bool // a character type by its typedef's name
+	view  string
 }
 
 func newTypeTable(lang symbol.Language, walks *Walks, known []*formatter) *typeTable {
@@ -49,7 +64,29 @@ func (tt *typeTable) add(v value.Type) int32 {
 }
 
 // of returns the layout's type for t. level is how many pointers from here on are followed.
-func (tt *typeTable) of(t *symbol.Type, level int) int32 { return tt.at(t, level, 0) }
+func (tt *typeTable) of(t *symbol.Type, level int) int32 {
+	i := tt.at(t, level)
+	tt.make()
+	return i
+}
+
+// make fills in the forms that have their numbers only, nearest first.
+func (tt *typeTable) make() {
+	for len(tt.near) > 0 {
+		n := tt.near[0]
+		tt.near = tt.near[1:]
+		v := tt.types[n.i]
+		if n.view != "" {
+			tt.fillView(n.i, &v, n.t, n.view, n.level)
+		} else {
+			tt.fill(n.i, &v, n.t, n.level)
+		}
+		if n.named && v.Size <= 4 {
+			v.Class = value.ClassChar
+		}
+		tt.types[n.i] = v
+	}
+}
 
 // settle makes the forms of pointees, nearest first.
 func (tt *typeTable) settle() {
@@ -69,7 +106,8 @@ func (tt *typeTable) later(i int32, v *value.Type, t *symbol.Type, level int) {
 	}
 }
 
-func (tt *typeTable) at(t *symbol.Type, level, depth int) int32 {
+// at returns the number of t's form, which make fills in.
+func (tt *typeTable) at(t *symbol.Type, level int) int32 {
 	s := t.Strip()
 	if s == nil {
 		return tt.add(value.Type{Class: value.ClassVoid, Elem: -1})
@@ -78,25 +116,20 @@ func (tt *typeTable) at(t *symbol.Type, level, depth int) int32 {
 	if i, ok := tt.index[s]; ok && !named {
 		return i
 	}
-	if len(tt.types) >= maxLayoutTypes || depth > maxTypeDepth {
+	if len(tt.types) >= maxLayoutTypes {
 		return tt.add(value.Type{Class: value.ClassOpaque, Name: "…", Size: size32(s), Elem: -1})
 	}
 	i := tt.add(value.Type{Name: s.Name, Size: size32(s), Elem: -1, Discr: value.TypeField{Type: -1}})
 	if !named {
-		tt.index[s] = i // before the members: types may lead back to themselves
+		tt.index[s] = i
 	}
-	v := tt.types[i]
-	tt.fill(i, &v, s, level, depth)
-	if named && v.Size <= 4 {
-		v.Class = value.ClassChar
-	}
-	tt.types[i] = v
+	tt.near = append(tt.near, unmade{i: i, t: s, level: level, named: named})
 	return i
 }
 
 func size32(t *symbol.Type) uint32 { return uint32(min(max(sizeOf(t), 0), 1<<31-1)) }
 
-func (tt *typeTable) fill(i int32, v *value.Type, t *symbol.Type, level, depth int) {
+func (tt *typeTable) fill(i int32, v *value.Type, t *symbol.Type, level int) {
 	switch t.Kind {
 	case symbol.KindBase:
 		tt.base(v, t)
@@ -106,6 +139,10 @@ func (tt *typeTable) fill(i int32, v *value.Type, t *symbol.Type, level, depth i
 			v.Class = value.ClassPointer
 		}
 	case symbol.KindPointer, symbol.KindReference, symbol.KindRValueReference:
+		if f := tt.formatter(t); f != nil && f.form(&form{T: t, V: v, P: &prog{}, tt: tt, index: i, level: level}) {
+			v.Size = 8
+			return
+		}
 		tt.pointer(i, v, t, level)
 	case symbol.KindMemberPointer:
 		v.Class = value.ClassMemberPtr
@@ -115,9 +152,9 @@ func (tt *typeTable) fill(i int32, v *value.Type, t *symbol.Type, level, depth i
 	case symbol.KindEnum:
 		tt.enum(v, t)
 	case symbol.KindArray:
-		tt.array(v, t, level, depth)
+		tt.array(v, t, level)
 	case symbol.KindStruct, symbol.KindUnion:
-		tt.aggregate(i, v, t, level, depth)
+		tt.aggregate(i, v, t, level)
 	default:
 		v.Class = value.ClassOpaque
 	}
@@ -225,38 +262,43 @@ func (tt *typeTable) enum(v *value.Type, t *symbol.Type) {
 	}
 }
 
-func (tt *typeTable) array(v *value.Type, t *symbol.Type, level, depth int) {
+func (tt *typeTable) array(v *value.Type, t *symbol.Type, level int) {
 	e := t.Elem().Strip()
 	if e.Kind == symbol.KindBase && e.Name == "char" && e.Size == 1 && !t.Vector && !tt.rust {
 		v.Class = value.ClassText
 		return
 	}
 	v.Class = value.ClassArray
-	v.Elem = tt.at(t.Elem(), level, depth+1)
+	v.Elem = tt.at(t.Elem(), level)
 	v.Count = uint32(min(max(t.Count, 0), 1<<31-1))
 }
 
-func (tt *typeTable) aggregate(i int32, v *value.Type, t *symbol.Type, level, depth int) {
+func (tt *typeTable) aggregate(i int32, v *value.Type, t *symbol.Type, level int) {
 	if t.Declared {
 		v.Class = value.ClassOpaque
 		return
 	}
 	if f := tt.formatter(t); f != nil {
 		was := *v
-		if f.form(&form{T: t, V: v, P: &prog{}, tt: tt, index: i, level: level, depth: depth}) {
+		if f.form(&form{T: t, V: v, P: &prog{}, tt: tt, index: i, level: level}) {
 			return
 		}
 		*v = was
 	}
+	tt.plainStruct(v, t, level)
+}
+
+// plainStruct is a struct, union or enum as the debug information has it.
+func (tt *typeTable) plainStruct(v *value.Type, t *symbol.Type, level int) {
 	if vp := t.Variants(); vp != nil {
-		tt.variant(v, vp, level, depth)
+		tt.variant(v, vp, level)
 		return
 	}
 	v.Class = value.ClassStruct
 	if t.Kind == symbol.KindUnion {
 		v.Class = value.ClassUnion
 	}
-	v.Fields = tt.fields(t.Fields(), level, depth)
+	v.Fields = tt.fields(t.Fields(), level)
 	if tt.rust && isTuple(v.Fields) {
 		v.Class = value.ClassTuple
 	}
@@ -265,10 +307,14 @@ func (tt *typeTable) aggregate(i int32, v *value.Type, t *symbol.Type, level, de
 	}
 }
 
-func (tt *typeTable) fields(fs []symbol.Field, level, depth int) []value.TypeField {
+func (tt *typeTable) fields(fs []symbol.Field, level int) []value.TypeField {
 	var out []value.TypeField
 	for i := range fs {
 		f := &fs[i]
+		if f.Base && f.Virtual && f.VBase > 0 && len(out) < maxLayoutFields {
+			out = append(out, value.TypeField{Name: ":" + f.Name, Type: tt.virtualBase(f.Type, level)})
+			continue
+		}
 		if f.Static || f.Virtual || f.Off < 0 || f.Artificial && strings.HasPrefix(f.Name, "_vptr") || len(out) >= maxLayoutFields {
 			continue
 		}
@@ -276,7 +322,7 @@ func (tt *typeTable) fields(fs []symbol.Field, level, depth int) []value.TypeFie
 		if f.Base {
 			name = ":" + f.Name // its members join those of the object
 		}
-		vf := value.TypeField{Name: name, Type: tt.at(f.Type, level, depth+1), Off: uint32(min(f.Off, 1<<31-1))}
+		vf := value.TypeField{Name: name, Type: tt.at(f.Type, level), Off: uint32(min(f.Off, 1<<31-1))}
 		if f.BitSize > 0 {
 			vf.Off, vf.BitOff, vf.BitSize = 0, uint32(f.BitOff), uint32(f.BitSize)
 		}
@@ -295,10 +341,10 @@ func isTuple(fs []value.TypeField) bool {
 	return len(fs) > 0
 }
 
-func (tt *typeTable) variant(v *value.Type, vp *symbol.VariantPart, level, depth int) {
+func (tt *typeTable) variant(v *value.Type, vp *symbol.VariantPart, level int) {
 	v.Class = value.ClassVariant
 	if vp.Discr != nil {
-		v.Discr = value.TypeField{Type: tt.at(vp.Discr.Type, 0, depth+1), Off: uint32(max(vp.Discr.Off, 0))}
+		v.Discr = value.TypeField{Type: tt.at(vp.Discr.Type, 0), Off: uint32(max(vp.Discr.Off, 0))}
 	}
 	for i := range vp.Variants {
 		c := &vp.Variants[i]
@@ -315,12 +361,12 @@ func (tt *typeTable) variant(v *value.Type, vp *symbol.VariantPart, level, depth
 			out.Values = nil
 		}
 		if len(c.Fields) == 1 && c.Fields[0].Off == 0 {
-			out.Type = tt.at(c.Fields[0].Type, level, depth+1)
+			out.Type = tt.at(c.Fields[0].Type, level)
 			if out.Name == "" {
 				out.Name = c.Fields[0].Name
 			}
 		} else {
-			fs := tt.fields(c.Fields, level, depth)
+			fs := tt.fields(c.Fields, level)
 			class := value.ClassStruct
 			if isTuple(fs) {
 				class = value.ClassTuple

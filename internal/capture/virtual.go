@@ -25,7 +25,7 @@ const (
 // the class; the walk of that (walkVirtual) finds out what it is a part of, and copies the whole.
 type virtualClass struct {
 	derived []symbol.Derived
-	located []bool     // the class is where the members of the derived one are: not a virtual base
+	located []bool     // it is known where in the derived class the class is: by its bases, or its table
 	walks   [][]uint64 // of the derived classes' objects, one each; none when not located
 	cases   []virtualCase
 }
@@ -46,7 +46,7 @@ func (tt *typeTable) virtual(t *symbol.Type) *virtualClass {
 	v, ok := tt.walks.virtuals.Load(t)
 	if !ok {
 		v = notVirtual
-		if polymorphic(t, 0) && tt.formatter(t) == nil {
+		if polymorphic(t) && tt.formatter(t) == nil {
 			v = tt.newVirtualClass(t)
 		}
 		v, _ = tt.walks.virtuals.LoadOrStore(t, v)
@@ -58,7 +58,13 @@ func (tt *typeTable) virtual(t *symbol.Type) *virtualClass {
 }
 
 // polymorphic reports a class whose objects begin with a virtual pointer.
-func polymorphic(t *symbol.Type, depth int) bool {
+func polymorphic(t *symbol.Type) bool { return polymorphicIn(t, nil) }
+
+// polymorphicIn is polymorphic without the classes that were seen: one may be the base of many.
+func polymorphicIn(t *symbol.Type, seen map[*symbol.Type]bool) bool {
+	if seen[t] {
+		return false
+	}
 	fs := t.Fields()
 	for i := range fs {
 		f := &fs[i]
@@ -66,8 +72,14 @@ func polymorphic(t *symbol.Type, depth int) bool {
 		case f.Static || f.Virtual || f.Off != 0:
 		case f.Artificial && strings.HasPrefix(f.Name, "_vptr"):
 			return true
-		case f.Base && depth < maxTypeDepth && polymorphic(f.Type.Strip(), depth+1):
-			return true
+		case f.Base:
+			if seen == nil {
+				seen = map[*symbol.Type]bool{}
+			}
+			seen[t] = true
+			if polymorphicIn(f.Type.Strip(), seen) {
+				return true
+			}
 		}
 	}
 	return false
@@ -79,9 +91,10 @@ func (tt *typeTable) newVirtualClass(t *symbol.Type) *virtualClass {
 	for i := range c.derived {
 		d := &c.derived[i]
 		offs, whole := basesAt(d.Type, name, 0, 0)
-		c.located = append(c.located, len(offs) > 0)
+		located := len(offs) > 0 || !whole // each table says how far it is from the object's beginning
+		c.located = append(c.located, located)
 		c.walks = append(c.walks, nil)
-		if len(offs) > 0 {
+		if located {
 			c.walks[i] = []uint64{uint64(tt.walks.id(d.Type.Strip(), walkObject))}
 		}
 		for _, table := range d.Tables {
@@ -124,7 +137,7 @@ func (tt *typeTable) pointeeWalk(e *symbol.Type) uint16 {
 
 // pointeeForm returns the form of what a pointer leads to, whose walk it makes, too. level is that of the pointee.
 func (tt *typeTable) pointeeForm(t *symbol.Type, level int) int32 {
-	i := tt.at(t, level, 1)
+	i := tt.of(t, level)
 	if tt.needs(t); level > 0 || tt.isNear(t) {
 		tt.walk(t)
 	}
@@ -167,7 +180,7 @@ func (tt *typeTable) derivedForm(c *virtualClass, k, level int) int32 {
 		most = fewVirtualTypes
 	}
 	if len(tt.types) < most {
-		form = tt.at(t, level, 1)
+		form = tt.of(t, level)
 		tt.walks.derived.Add(1)
 	} else if tt.walks.defined(uint16(c.walks[k][0])) {
 		return form
@@ -202,7 +215,7 @@ func (tt *typeTable) virtualWalk(t *symbol.Type, c *virtualClass) {
 	p.Bind(miss)
 	p.Sub(tt.walks.id(t, walkObject), 0, noReg)
 	p.Bind(end)
-	tt.walks.define(id, p)
+	tt.define(id, p)
 }
 
 // virtualSearch looks for r3 among the distances of cases, which are in order.

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/strobe-debug/strobe/internal/natvis"
 	"github.com/strobe-debug/strobe/internal/ring"
 	"github.com/strobe-debug/strobe/internal/symbol"
 	"github.com/strobe-debug/strobe/internal/value"
@@ -20,9 +21,45 @@ type Walks struct {
 	built map[uint16]bool
 	list  []WalkProgram
 
+	own       *natvis.Set // the user's descriptions of types
+	changes   int         // of own
+	viewForms sync.Map    // formKey to its *formatter
+	made      sync.Map    // types that expressions made, by what they are: one for each
+
 	forms    sync.Map     // *symbol.Type to its *formatter: the name of a type is looked up once in a session
 	virtuals sync.Map     // *symbol.Type to its *virtualClass
 	derived  atomic.Int64 // forms made of derived classes
+
+	contained containment
+}
+
+// Own returns the user's descriptions of types.
+func (w *Walks) Own() *natvis.Set {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.own
+}
+
+// Generation changes when the user's descriptions do: what was compiled before shows values by those that held then.
+func (w *Walks) Generation() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.changes
+}
+
+// Describe takes other descriptions from now on. Programs that are there stay. It must not be called while functions are compiled.
+func (w *Walks) Describe(own *natvis.Set) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.own == own {
+		return
+	}
+	w.own = own
+	w.changes++
+	clear(w.ids)
+	w.forms.Clear()
+	w.viewForms.Clear()
+	w.virtuals.Clear()
 }
 
 // WalkProgram is one program. ID is what nodes that it walks are marked with.
@@ -35,6 +72,7 @@ type WalkProgram struct {
 type walkKey struct {
 	t    *symbol.Type
 	what walkWhat
+	part string // of a description: which view, which list
 }
 
 type walkWhat uint8
@@ -46,11 +84,12 @@ const (
 	walkSeq                     // words: a count and addresses of objects
 	walkSeqElem                 // one of these addresses
 	walkVirtual                 // an object that is part of one of a derived class
+	walkBase                    // where a virtual base is
 )
 
-// NewWalks returns an empty table.
-func NewWalks() *Walks {
-	return &Walks{ids: map[walkKey]uint16{}, built: map[uint16]bool{}, next: value.WalkFirst}
+// NewWalks returns an empty table. own are the user's descriptions of types; it may be nil.
+func NewWalks(own *natvis.Set) *Walks {
+	return &Walks{own: own, ids: map[walkKey]uint16{}, built: map[uint16]bool{}, next: value.WalkFirst}
 }
 
 // Programs returns the programs from the n-th on, in the order in which they were made. Every program that an earlier one
@@ -62,10 +101,13 @@ func (w *Walks) Programs(n int) []WalkProgram {
 }
 
 // id returns the ID of a walk, 0 if there are no more.
-func (w *Walks) id(t *symbol.Type, what walkWhat) uint16 {
+func (w *Walks) id(t *symbol.Type, what walkWhat) uint16 { return w.partID(t, what, "") }
+
+// partID is id of a part of a description.
+func (w *Walks) partID(t *symbol.Type, what walkWhat, part string) uint16 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	k := walkKey{t, what}
+	k := walkKey{t, what, part}
 	if id, ok := w.ids[k]; ok {
 		return id
 	}
@@ -78,19 +120,16 @@ func (w *Walks) id(t *symbol.Type, what walkWhat) uint16 {
 	return id
 }
 
-// define sets the program of a walk, once.
-func (w *Walks) define(id uint16, p *prog) {
-	ops := p.finish()
-	if id == 0 || len(ops) == 0 {
-		return
-	}
+// publish adds programs, each once and all at the same time: types that contain themselves have programs that name each other.
+func (w *Walks) publish(made []WalkProgram) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.built[id] {
-		return
+	for _, p := range made {
+		if !w.built[p.ID] {
+			w.built[p.ID] = true
+			w.list = append(w.list, p)
+		}
 	}
-	w.built[id] = true
-	w.list = append(w.list, WalkProgram{id, ops})
 }
 
 func (w *Walks) defined(id uint16) bool {
@@ -99,7 +138,33 @@ func (w *Walks) defined(id uint16) bool {
 	return w.built[id]
 }
 
-// arrayWalk returns the walk of elements that lie together. level is as in typeTable.
+// making is the programs that one call of walk makes. A program names others by their IDs, and those are made after it, not inside:
+// a type may lead back to itself, through containers and over any number of other types.
+type making struct {
+	busy  bool
+	known map[uint16]bool
+	todo  []*symbol.Type
+	done  []WalkProgram
+}
+
+// define sets the program of a walk, once.
+func (tt *typeTable) define(id uint16, p *prog) {
+	ops := p.finish()
+	if id == 0 || len(ops) == 0 {
+		return
+	}
+	tt.making.done = append(tt.making.done, WalkProgram{id, ops})
+	tt.publish()
+}
+
+func (tt *typeTable) publish() {
+	if m := &tt.making; !m.busy && len(m.done) > 0 {
+		tt.walks.publish(m.done)
+		m.done = nil
+	}
+}
+
+// arrayWalk returns the walk of elements that lie together.
 func (tt *typeTable) arrayWalk(elem *symbol.Type) uint16 {
 	elem = elem.Strip()
 	id := tt.walks.id(elem, walkArray)
@@ -109,7 +174,7 @@ func (tt *typeTable) arrayWalk(elem *symbol.Type) uint16 {
 	}
 	p := &prog{}
 	p.loop(tt.walks.id(elem, walkObject), 0, sizeOf(elem), -1, loop)
-	tt.walks.define(id, p)
+	tt.define(id, p)
 	return id
 }
 
@@ -135,21 +200,26 @@ func (p *prog) loop(walk uint16, off, size, n int64, depth int) {
 // maxLoops is how deep arrays in objects may nest, by the registers that loops use.
 const maxLoops = 4
 
-// seqWalk returns the walk of a count and addresses of elements, and that of the elements.
-func (tt *typeTable) seqWalk(elem *symbol.Type) (seq, object uint16) {
+// seqWalk returns the walk of a count and addresses of elements, and that of the elements, which lie deeper if the container's own
+// type may be in them again.
+func (tt *typeTable) seqWalk(container, elem *symbol.Type, deeper bool) (seq, object uint16) {
 	elem = elem.Strip()
-	seq, object = tt.walks.id(elem, walkSeq), tt.walks.id(elem, walkObject)
+	of := elem
+	if deeper {
+		of = container
+	}
+	seq, object = tt.walks.id(of, walkSeq), tt.walks.id(elem, walkObject)
 	if tt.walks.defined(seq) {
 		return seq, object
 	}
-	one := tt.walks.id(elem, walkSeqElem)
+	one := tt.walks.id(of, walkSeqElem)
 	p := &prog{}
 	p.Load(r0, 0, 8)
-	p.Node(object, r0, noReg, sizeOf(elem), false)
-	tt.walks.define(one, p)
+	p.Node(object, r0, noReg, sizeOf(elem), deeper)
+	tt.define(one, p)
 	p = &prog{}
 	p.loop(one, 8, 8, -1, 0)
-	tt.walks.define(seq, p)
+	tt.define(seq, p)
 	return seq, object
 }
 
@@ -164,10 +234,14 @@ func (tt *typeTable) needsAt(t *symbol.Type, depth int) (loops int, needs bool) 
 	if n, ok := tt.needed[t]; ok {
 		return n.loops, n.needs
 	}
+	tt.needed[t] = need{} // no object lies within itself: only damaged debug information says so
 	near := false
 	switch t.Kind {
 	case symbol.KindPointer, symbol.KindReference, symbol.KindRValueReference:
 		needs = tt.followable(t)
+		if tt.formatter(t) != nil {
+			needs, near = true, true
+		}
 	case symbol.KindArray:
 		if loops, needs = tt.needsAt(t.Elem(), depth+1); needs {
 			loops++
@@ -177,8 +251,14 @@ func (tt *typeTable) needsAt(t *symbol.Type, depth int) (loops int, needs bool) 
 		if t.Declared {
 			break
 		}
-		if tt.formatter(t) != nil {
+		if f := tt.formatter(t); f != nil {
 			needs, near = true, true
+			f.form(&form{T: t, V: &value.Type{}, P: &prog{}, tt: tt, dry: true, part: func(t *symbol.Type, inside bool) {
+				if inside {
+					l, _ := tt.needsAt(t, depth+1)
+					loops = max(loops, l)
+				}
+			}})
 			break
 		}
 		each := func(fs []symbol.Field) {
@@ -194,6 +274,9 @@ func (tt *typeTable) needsAt(t *symbol.Type, depth int) (loops int, needs bool) 
 			for i := range v.Variants {
 				each(v.Variants[i].Fields)
 			}
+		}
+		if hasVirtualBase(t) {
+			needs, near = true, true
 		}
 	}
 	if loops > maxLoops {
@@ -240,21 +323,40 @@ func (tt *typeTable) isText(t, e *symbol.Type) bool {
 // pointees when their turn comes.
 func (tt *typeTable) walk(t *symbol.Type) uint16 {
 	t = t.Strip()
-	id := tt.walks.id(t, walkObject)
-	if _, needs := tt.needs(t); !needs || tt.walks.defined(id) {
+	id, m := tt.walks.id(t, walkObject), &tt.making
+	if _, needs := tt.needs(t); !needs || m.known[id] || tt.walks.defined(id) {
 		return id
 	}
-	p := &prog{}
-	if f := tt.formatter(t); f != nil {
-		if !f.form(&form{T: t, V: &value.Type{}, P: p, tt: tt, index: -1}) {
-			p = &prog{}
-			tt.members(p, t)
-		}
-	} else {
-		tt.part(p, t, 0)
+	if m.known == nil {
+		m.known = map[uint16]bool{}
 	}
-	tt.walks.define(id, p)
+	m.known[id] = true
+	m.todo = append(m.todo, t)
+	if m.busy {
+		return id
+	}
+	m.busy = true
+	for len(m.todo) > 0 {
+		next := m.todo[0]
+		m.todo = m.todo[1:]
+		tt.define(tt.walks.id(next, walkObject), tt.objectProgram(next))
+	}
+	m.busy = false
+	tt.publish()
 	return id
+}
+
+func (tt *typeTable) objectProgram(t *symbol.Type) *prog {
+	p := &prog{}
+	f := tt.formatter(t)
+	switch {
+	case f == nil:
+		tt.part(p, t, 0)
+	case !f.form(&form{T: t, V: &value.Type{}, P: p, tt: tt, index: -1}):
+		p = &prog{}
+		tt.members(p, t)
+	}
+	return p
 }
 
 // part emits the walk of a part at off.
@@ -266,6 +368,10 @@ func (tt *typeTable) part(p *prog, t *symbol.Type, off int64) {
 	}
 	switch t.Kind {
 	case symbol.KindPointer, symbol.KindReference, symbol.KindRValueReference:
+		if tt.formatter(t) != nil {
+			p.Sub(tt.walk(t), off, noReg)
+			return
+		}
 		p.Load(r0, off, 8)
 		if e := t.Elem().Strip(); tt.isText(t, e) {
 			p.Text(r0, maxString, false) // text is no level of its own: its owner is shown with it
@@ -277,13 +383,19 @@ func (tt *typeTable) part(p *prog, t *symbol.Type, off int64) {
 			p.loop(tt.walk(t.Elem()), off, sizeOf(t.Elem().Strip()), n, loops-1)
 		}
 	case symbol.KindStruct, symbol.KindUnion:
-		if tt.formatter(t) != nil || off > 0 {
+		if tt.formatter(t) != nil || off > 0 || p.inlined >= maxInlined {
 			p.Sub(tt.walk(t), off, noReg)
 			return
 		}
+		p.inlined++
 		tt.members(p, t)
+		p.inlined--
 	}
 }
+
+// maxInlined bounds how deep the first members of first members have their walk in their owner's: damaged debug information has several
+// that begin at the same byte, and the same again in each of them.
+const maxInlined = 6
 
 // members emits the walk of a struct's members.
 func (tt *typeTable) members(p *prog, t *symbol.Type) {
@@ -298,6 +410,7 @@ func (tt *typeTable) members(p *prog, t *symbol.Type) {
 	if v := t.Variants(); v != nil {
 		tt.variantParts(p, v)
 	}
+	tt.virtualBases(p, t)
 }
 
 // variantParts emits the walk of the variant that an enum has.

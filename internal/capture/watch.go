@@ -44,8 +44,53 @@ func usesResult(src string) bool {
 	return err == nil && slices.Contains(s.Names(), "$return")
 }
 
+// bareWatches adds the watches of a function of which nothing but its name is known: registers, globals, addresses.
+func bareWatches(out *Function, f *symbol.Function, sig *symbol.Signature, o Options) {
+	if len(o.Watches) == 0 {
+		return
+	}
+	b := newBuilder(sig, o)
+	b.emitEnter()
+	b.exit.begin(0)
+	out.WatchErrors = b.watches(f, sig, nil, nil, noResult, o)
+	out.Finish = b.finish
+	out.Plan, out.Layout = b.close()
+}
+
+// Registers that a call records, by DWARF number: those that may have arguments, rax, r10 and r11 at its entry, the result's at its exit.
+var (
+	enterRegisters = []int{0, 1, 2, 4, 5, 8, 9, 10, 11}
+	exitRegisters  = []int{0, 1}
+)
+
+// watchedRegister returns where a register is at one end of a call; false for one that is not recorded there.
+func (s *scope) watchedRegister(name string) (expr.Place, bool) {
+	reg := slices.Index(registerNames[:], name)
+	if s.exit && slices.Contains(exitRegisters, reg) || !s.exit && slices.Contains(enterRegisters, reg) {
+		return expr.Place{Kind: expr.PlaceRegister, Reg: reg}, true
+	}
+	return expr.Place{}, false
+}
+
+// registerError says of an expression why a register in it cannot be watched, nil if none is the reason.
+func (s *scope) registerError(src string) error {
+	parsed, err := expr.Parse(src, s.sig.Language)
+	if err != nil {
+		return nil
+	}
+	for _, name := range parsed.Names() {
+		if _, ok := s.watchedRegister(name); !ok && slices.Contains(registerNames[:], name) {
+			return fmt.Errorf("%s is not recorded with calls: at entries $rdi, $rsi, $rdx, $rcx, $r8 to $r11 and $rax are, at exits $rax and $rdx; others where a breakpoint pauses", name)
+		}
+	}
+	return nil
+}
+
 // watch adds one watch at one end of a call.
 func (b *builder) watch(s *side, to *[]value.Field, w Watch, sc *scope) error {
+	if err := sc.registerError(w.Expr); err != nil {
+		return err
+	}
 	e, err := expr.New(w.Expr, sc.sig.Language, sc)
 	if err != nil {
 		return err

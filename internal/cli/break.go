@@ -101,7 +101,7 @@ func placeOf(s string) map[string]any {
 
 func (a *app) continueCommand() *cobra.Command {
 	var thread int
-	var over, into, out bool
+	var over, into, out, all, system bool
 	var until string
 	var wait time.Duration
 	c := &cobra.Command{
@@ -121,6 +121,11 @@ func (a *app) continueCommand() *cobra.Command {
 			if thread != 0 {
 				req["threadId"] = thread
 			}
+			for name, on := range map[string]bool{"allThreads": all, "standardLibrary": system} {
+				if on {
+					req[name] = on
+				}
+			}
 			if until != "" {
 				req["until"] = until
 			}
@@ -130,7 +135,9 @@ func (a *app) continueCommand() *cobra.Command {
 	c.Flags().IntVar(&thread, "thread", 0, "only this thread")
 	c.Flags().BoolVar(&over, "over", false, "to the next statement of the function")
 	c.Flags().BoolVar(&into, "into", false, "to the next statement, also of a function that is called")
-	c.Flags().BoolVar(&out, "out", false, "until the function returns")
+	c.Flags().BoolVar(&out, "out", false, "until the function returns, and show its result")
+	c.Flags().BoolVar(&all, "all-threads", false, "a step moves all paused threads until it ends")
+	c.Flags().BoolVar(&system, "standard-library", false, "--into enters it, too")
 	c.Flags().DurationVar(&wait, "wait", 2*time.Second, "how long to wait for the next pause")
 	c.Flags().StringVar(&until, "until", "", "run to this FILE:LINE")
 	c.MarkFlagsMutuallyExclusive("over", "into", "out", "until")

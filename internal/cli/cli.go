@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/strobe-debug/strobe/internal/daemon"
 	"github.com/strobe-debug/strobe/internal/fault"
 )
 
@@ -44,7 +45,11 @@ type app struct {
 
 // Main runs the command line and returns the exit code.
 func Main(args []string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // nohup
+		ends = append(ends, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C takes the default action: the user insists
 	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr}
@@ -72,7 +77,7 @@ func (a *app) exitCode(ctx context.Context, err error) int {
 	if errors.As(err, &f) {
 		err = f
 	}
-	fmt.Fprintln(a.err, "strobe: "+err.Error())
+	fmt.Fprintln(a.err, "strobe: "+inCommands(err.Error()))
 	return exitError
 }
 
@@ -93,20 +98,27 @@ runs. An LLM uses it through MCP (strobe mcp), you through the commands below.`,
   strobe doctor`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		Version:       daemon.Version(),
+		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
+			cmd.SetContext(context.WithValue(cmd.Context(), asTools{}, a.json))
+		},
 	}
 	root.SetOut(a.out)
 	root.SetErr(a.err)
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print the tool's structured result")
 	root.AddCommand(a.runCommand(), a.attachCommand(), a.traceCommand(), a.queryCommand(), a.exportCommand(), a.demoCommand(), a.coreCommand(), a.sessionsCommand(), a.breakCommand(), a.continueCommand(), a.memoryCommand(), a.watchCommand(), a.testCommand(), a.diffCommand(), a.threadsCommand(), a.stopCommand(), a.doctorCommand(),
-		a.versionCommand(), a.mcpCommand(), a.daemonCommand(), a.keeperCommand())
+		a.versionCommand(), a.manCommand(), a.mcpCommand(), a.daemonCommand(), a.keeperCommand())
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
 		if c.Name() == "completion" {
 			c.Example = "  source <(strobe completion bash)"
+			c.Args = nil // its own refuses nothing
 			for _, shell := range c.Commands() {
 				shell.Example = "  strobe completion " + shell.Name()
 			}
 		}
 	}
+	showUsage(root)
+	a.completeValues(root)
 	return root
 }

@@ -17,7 +17,11 @@ import (
 type client struct {
 	session *sdk.ClientSession
 	replies *mcp.ClientTransport // nil: results come as text
+	people  bool                 // answers are for people: they name commands, not tools
 }
+
+// asTools in a context says whether answers are wanted as the tools give them.
+type asTools struct{}
 
 // connect reaches the daemon, and starts it if there is none.
 func connect(ctx context.Context) (*client, error) {
@@ -36,7 +40,8 @@ func connect(ctx context.Context) (*client, error) {
 		t := mcp.NewClientTransport(conn)
 		session, err2 := cl.Connect(ctx, t, nil)
 		if err2 == nil {
-			c, err = &client{session, t}, nil
+			asIs, _ := ctx.Value(asTools{}).(bool)
+			c, err = &client{session, t, !asIs}, nil
 			break
 		}
 		conn.Close()
@@ -58,6 +63,14 @@ func (c *client) version() string {
 // call runs a tool and returns its structured result as the daemon wrote it. A tool error comes back as
 // the fault that it was.
 func (c *client) call(ctx context.Context, tool string, args map[string]any) (json.RawMessage, error) {
+	raw, err := c.ask(ctx, tool, args)
+	if err == nil && c.people {
+		raw = spokenInCommands(raw)
+	}
+	return raw, err
+}
+
+func (c *client) ask(ctx context.Context, tool string, args map[string]any) (json.RawMessage, error) {
 	params := &sdk.CallToolParams{Name: tool, Arguments: args}
 	params.Meta = sdk.Meta{mcp.MetaTextOnly: true}
 	if c.replies != nil {

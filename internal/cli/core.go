@@ -17,7 +17,7 @@ func (a *app) coreCommand() *cobra.Command {
 		Short: "Open a core file: why the program died, where, with which values",
 		Long: `Opens a core file, as the kernel or gcore wrote it, as a session that can only be read, and prints its crash. BINARY is the
 program that crashed; it may have been moved, but must be the same build. Cores packed with zstd or gzip are read as they are.
-With --json it prints debug_session status of the session, whose crashInfo is the crash in short.`,
+With --json it prints the session's status, whose crashInfo is the crash in short.`,
 		Example: `  strobe core ./build/app core.1234
   strobe core --symbols ./sysroot ./app /var/lib/systemd/coredump/core.app.zst
   strobe query app-2026-05-04-10h30 --event-type crash --json`,
@@ -88,7 +88,7 @@ type crashEvent struct {
 	Signal   string `json:"signal"`
 	Reason   string `json:"reason"`
 	Function string `json:"function"`
-	File     string `json:"file"`
+	File     string `json:"sourceFile"`
 	Line     int    `json:"line"`
 	ThreadID int    `json:"threadId"`
 	Thread   string `json:"threadName"`
@@ -96,9 +96,10 @@ type crashEvent struct {
 	Message  string `json:"exceptionMessage"`
 	ThrownAt *struct {
 		Function string `json:"function"`
-		File     string `json:"file"`
+		File     string `json:"sourceFile"`
 		Line     int    `json:"line"`
 	} `json:"thrownAt"`
+	Nested    []string        `json:"nestedExceptions"`
 	CausedBy  []string        `json:"causedBy"`
 	Recursion string          `json:"recursion"`
 	Handler   []string        `json:"handler"`
@@ -107,7 +108,7 @@ type crashEvent struct {
 	Backtrace []struct {
 		Frame     int             `json:"frame"`
 		Function  string          `json:"function"`
-		File      string          `json:"file"`
+		File      string          `json:"sourceFile"`
 		Line      int             `json:"line"`
 		Module    string          `json:"module"`
 		Address   string          `json:"address"`
@@ -144,7 +145,7 @@ func (a *app) crashText(e *crashEvent) string {
 	if t := e.ThrownAt; t != nil {
 		fmt.Fprintf(&b, "  thrown in %s at %s:%d\n", t.Function, t.File, t.Line)
 	}
-	for _, cause := range e.CausedBy {
+	for _, cause := range append(e.Nested, e.CausedBy...) {
 		fmt.Fprintf(&b, "  caused by %s\n", cause)
 	}
 	if e.Recursion != "" {

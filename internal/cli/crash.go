@@ -13,9 +13,10 @@ func (r *running) died(ctx context.Context) {
 			Signal   string          `json:"signal"`
 			Reason   string          `json:"reason"`
 			Function string          `json:"function"`
-			File     string          `json:"file"`
+			File     string          `json:"sourceFile"`
 			Line     int             `json:"line"`
 			Locals   json.RawMessage `json:"locals"`
+			Nested   []string        `json:"nestedExceptions"`
 			CausedBy []string        `json:"causedBy"`
 			EndedBy  string          `json:"endedBy"`
 			Stack    []string        `json:"stack"`
@@ -30,7 +31,7 @@ func (r *running) died(ctx context.Context) {
 		title = c.Signal + ": " + title
 	}
 	fmt.Fprintf(w, "%s %s\n", paintOn(w, dim, "strobe:"), paintOn(w, red, title))
-	for _, cause := range c.CausedBy {
+	for _, cause := range append(c.Nested, c.CausedBy...) {
 		fmt.Fprintf(w, "  caused by %s\n", cause)
 	}
 	if c.Function != "" && c.Line > 0 {

@@ -75,8 +75,13 @@ func checkLaunch(ctx context.Context) doctor.Result {
 	if err := c.callInto(ctx, "debug_session", map[string]any{"action": "stop", "sessionId": launched.SessionID}, &struct{}{}); err != nil {
 		return fail(err)
 	}
-	return doctor.Result{Status: doctor.OK, Detail: fmt.Sprintf("a program runs under observation, launched in %v; function tracing %s",
-		took.Round(time.Millisecond), launched.Capabilities.FunctionTracing)}
+	detail := fmt.Sprintf("a program runs under observation, launched in %v; functions can be traced", took.Round(time.Millisecond))
+	if launched.Capabilities.FunctionTracing == "partial" { // of /bin/true, not of this machine
+		detail += " (of /bin/true, which has no debug information, by exact name; of programs built with -g all)"
+	} else if how := launched.Capabilities.FunctionTracing; how != "full" {
+		return doctor.Result{Status: doctor.Warn, Detail: "a program runs under observation; function tracing: " + how, Fix: "The checks above say what is missing."}
+	}
+	return doctor.Result{Status: doctor.OK, Detail: detail}
 }
 
 func checkDB(path string) func(context.Context) doctor.Result {

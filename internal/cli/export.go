@@ -72,7 +72,7 @@ func (a *app) export(cmd *cobra.Command, st *store.Store, output, name string) (
 	}
 	w := bufio.NewWriter(a.out)
 	if output != "-" {
-		f, err := os.OpenFile(output, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+		f, err := os.OpenFile(output, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600) // arguments and output may be secret
 		if err != nil {
 			return fmt.Errorf("write trace: %w", err)
 		}

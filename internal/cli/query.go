@@ -20,7 +20,7 @@ func (a *app) queryCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "query ID [filters] | query --file FILE [filters]",
 		Short: "Ask a session's timeline",
-		Long: `Shows events of a session in chronological order. Every filter of debug_query is a flag. With --file it reads a
+		Long: `Shows events of a session in chronological order. Every filter is a flag. With --file it reads a
 session's file, without a daemon, on any system.`,
 		Example: `  strobe query app-2026-05-04-10h30 --view tree
   strobe query app-2026-05-04-10h30 --event-type stderr --time-from -5s
@@ -130,8 +130,13 @@ func queryFlags(flags *pflag.FlagSet, t reflect.Type, path []string) []*queryFla
 		}
 		q := &queryFlag{name: kebab(at), path: at}
 		usage := f.Tag.Get("jsonschema")
-		if usage == "" {
-			usage = strings.Join(at, ".") + " of debug_query"
+		switch {
+		case usage == "":
+			usage = "events by " + strings.ReplaceAll(q.name, "-", " ")
+		case name == "afterEventId":
+			usage = "only what comes after this event"
+		default:
+			usage = inCommands(usage)
 		}
 		switch ft.Kind() {
 		case reflect.Bool:

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"syscall"
 	"time"
 	"unicode/utf8"
 
@@ -23,6 +26,8 @@ type runFlags struct {
 	block       bool
 	terminal    bool
 	timeout     time.Duration
+	signal      string
+	grace       time.Duration
 	dir         string
 	projectRoot string
 	symbols     string
@@ -33,11 +38,14 @@ func (a *app) runCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARGS]...",
 		Short: "Run a program, show its output, then what it did",
-		Long: `Runs a program under observation. Its output comes out here as it is written, its standard input is yours, Ctrl-C ends
-it. With --trace, a tree of the traced calls follows on stderr. The timeline stays for strobe query; the exit code is
-the program's own (128 + n for signal n).
+		Long: `Runs a program under observation. Its output comes out here as it is written, its standard input is yours, and so are signals: Ctrl-C,
+Ctrl-\\, Ctrl-Z with fg and bg, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 and SIGWINCH go to its process group. With --trace, a tree of the traced
+calls follows on stderr. The timeline stays for strobe query; the exit code is the program's own (128 + n for signal n).
 
-With --json every line is one JSON object: what debug_launch answered, each output event, and the final status.`,
+With --timeout it is asked to end by --signal and killed if it has not after --grace. With --terminal, keys go to the program's terminal
+as they are typed, Ctrl-C and Ctrl-Z too.
+
+With --json every line is one JSON object: the answer to the launch, each output event, and the final status.`,
 		Example: `  strobe run -- ./build/app --verbose
   strobe run --trace 'parser::**' --trace '!parser::detail::**' -- ./build/app input.txt
   strobe run --retain --timeout 10s --trace @usercode -- ./server`,
@@ -51,6 +59,8 @@ With --json every line is one JSON object: what debug_launch answered, each outp
 	c.Flags().BoolVar(&f.block, "block", false, "make the program wait rather than lose calls when buffers are full")
 	c.Flags().BoolVar(&f.terminal, "terminal", false, "give the program a pseudo-terminal")
 	c.Flags().DurationVar(&f.timeout, "timeout", 0, "end the program after this time")
+	c.Flags().StringVar(&f.signal, "signal", "SIGTERM", "what --timeout asks with: "+askedWith)
+	c.Flags().DurationVar(&f.grace, "grace", defaultGrace, "how long it may take then until it is killed")
 	c.Flags().StringVarP(&f.dir, "directory", "C", "", "run the program in this directory")
 	c.Flags().StringVar(&f.projectRoot, "project-root", "", "what @usercode means (default: the repository around the directory, or the program's own if that is elsewhere)")
 	c.Flags().StringVar(&f.symbols, "symbols", "", "file or directory with debug info")
@@ -66,12 +76,16 @@ type running struct {
 	cursor  int64
 	stopped bool // we ended it
 
+	terminal bool       // it has a pseudo-terminal
+	mode     sync.Mutex // leaf
+	restore  func()     // puts our own terminal back; nil: it is as it was
+
 	also string                // a kind of event beside output that is shown
 	show func(*rawEvent) error // how
 }
 
 func (a *app) run(ctx context.Context, f runFlags, args []string) error {
-	req, err := launchRequest(f, args)
+	req, err := a.launchRequest(f, args)
 	if err != nil {
 		return err
 	}
@@ -80,6 +94,16 @@ func (a *app) run(ctx context.Context, f runFlags, args []string) error {
 		return err
 	}
 	defer r.client.Close()
+	return r.inFront(ctx, f, input)
+}
+
+// inFront stands between the program and the user until it ends: its output comes out here, what is typed and the signals that we get are its.
+func (r *running) inFront(ctx context.Context, f runFlags, input bool) error {
+	r.terminal = f.terminal
+	r.raw()
+	defer r.cooked()
+	defer r.passSignals(ctx)()
+	ctx = context.WithoutCancel(ctx) // an interrupt is the program's
 	if input {
 		go r.pumpInput(ctx) // parked in a read until this process ends
 	}
@@ -122,7 +146,7 @@ func (a *app) launch(ctx context.Context, c *client, req map[string]any) (*runni
 }
 
 // launchRequest gives the program this shell's directory and environment, not the daemon's.
-func launchRequest(f runFlags, args []string) (map[string]any, error) {
+func (a *app) launchRequest(f runFlags, args []string) (map[string]any, error) {
 	dir, err := filepath.Abs(f.dir)
 	if err != nil {
 		return nil, fmt.Errorf("find working directory: %w", err)
@@ -139,6 +163,9 @@ func launchRequest(f runFlags, args []string) (map[string]any, error) {
 	}
 	if f.terminal {
 		req["terminal"] = true
+		if size := windowSize(a); size != "" {
+			req["terminalSize"] = size
+		}
 	}
 	return req, f.common(req)
 }
@@ -174,61 +201,12 @@ func repository(dir string) string {
 	}
 }
 
-func isNull(in any) bool {
-	f, ok := in.(*os.File)
-	if !ok {
-		return in == nil
-	}
-	info, err := f.Stat()
-	if err != nil {
-		return true // closed
-	}
-	null, err := os.Stat(os.DevNull)
-	return err == nil && os.SameFile(info, null)
-}
-
-// pumpInput passes our standard input on to the program, until its end or the program's.
-func (r *running) pumpInput(ctx context.Context) {
-	buf := make([]byte, 64<<10)
-	for {
-		n, err := r.app.in.Read(buf)
-		if (n > 0 || err != nil) && !r.send(ctx, buf[:n], err != nil) {
-			return
-		}
-		if err != nil {
-			return
-		}
-	}
-}
-
-// send passes b on, then the end. It reports whether the program took that; it waits for one that does not read.
-func (r *running) send(ctx context.Context, b []byte, eof bool) bool {
-	for {
-		req := map[string]any{"action": "input", "sessionId": r.id, "eof": eof}
-		if utf8.Valid(b) {
-			req["text"] = string(b)
-		} else { // also where a read ends within a character
-			req["base64"] = b
-		}
-		var took struct {
-			Success bool
-			Bytes   int
-		}
-		if err := r.client.callInto(ctx, "debug_session", req, &took); err != nil {
-			return false // the program no longer reads, or has ended
-		}
-		if took.Success {
-			return true
-		}
-		b = b[min(took.Bytes, len(b)):]
-	}
-}
-
 // outcome is how a session ended, from debug_session status or stop.
 type outcome struct {
 	Status   string `json:"status"`
 	ExitCode *int   `json:"exitCode"`
 	Signal   string `json:"signal"`
+	Hint     string `json:"hint"`
 }
 
 func (o *outcome) ended() bool {
@@ -253,7 +231,7 @@ func (r *running) follow(ctx context.Context, f runFlags) error {
 		ctx, cancel = context.WithTimeoutCause(ctx, f.timeout, errTimeout)
 		defer cancel()
 	}
-	end, err := r.watch(ctx)
+	end, err := r.watch(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -285,7 +263,7 @@ func (r *running) follow(ctx context.Context, f runFlags) error {
 var errTimeout = errors.New("time is up")
 
 // watch relays output until the program has ended and all of it was shown.
-func (r *running) watch(ctx context.Context) (*outcome, error) {
+func (r *running) watch(ctx context.Context, f runFlags) (*outcome, error) {
 	end := &outcome{}
 	for {
 		wait := 1000
@@ -294,11 +272,14 @@ func (r *running) watch(ctx context.Context) (*outcome, error) {
 		}
 		n, lifeSign, err := r.page(ctx, wait)
 		if ctx.Err() != nil && !r.stopped {
-			if end, err = r.stop(ctx); err != nil {
+			if end, err = r.stop(ctx, f); err != nil {
 				return nil, err
 			}
 			ctx = context.WithoutCancel(ctx)
 			continue
+		}
+		if errors.Is(err, syscall.EPIPE) && !r.stopped && !r.leave { // as with | head: whom nobody reads gets SIGPIPE, and so it does
+			return r.end(ctx, "SIGPIPE", f.grace)
 		}
 		if err != nil {
 			return nil, err
@@ -394,21 +375,34 @@ func (r *running) copyEvents(raw json.RawMessage) error {
 }
 
 // stop ends the program: the user's Ctrl-C or the time limit.
-func (r *running) stop(ctx context.Context) (*outcome, error) {
+func (r *running) stop(ctx context.Context, f runFlags) (*outcome, error) {
 	why := "interrupted"
 	if errors.Is(context.Cause(ctx), errTimeout) {
 		why = errTimeout.Error()
 	}
-	doing := "ending the program"
+	ask := cmp.Or(f.signal, "SIGTERM")
+	doing := "asking the program to end with " + ask
 	if r.leave {
 		doing = "detaching"
 	}
 	fmt.Fprintf(r.app.err, "strobe: %s; %s\n", why, doing)
+	end, err := r.end(ctx, ask, f.grace)
+	if err == nil && end.Hint != "" && !r.leave {
+		fmt.Fprintf(r.app.err, "strobe: %s\n", strings.ToLower(end.Hint[:1])+end.Hint[1:])
+	}
+	return end, err
+}
+
+// end asks the program to end, or lets go of it.
+func (r *running) end(ctx context.Context, ask string, grace time.Duration) (*outcome, error) {
 	r.stopped = true
 	end := &outcome{}
-	bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
-	defer cancel()
 	req := map[string]any{"action": "stop", "sessionId": r.id, "retain": true, "kill": !r.leave}
+	if !r.leave {
+		req["signal"], req["graceMs"] = ask, grace.Milliseconds()
+	}
+	bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace+30*time.Second)
+	defer cancel()
 	if err := r.client.callInto(bound, "debug_session", req, end); err != nil {
 		return nil, err
 	}
@@ -434,6 +428,7 @@ func (r *running) summary(ctx context.Context, f runFlags, end *outcome) {
 		}
 	}
 	r.died(ctx)
+	r.notRecorded(ctx)
 	how := "ended"
 	switch {
 	case r.leave && r.stopped:
@@ -449,6 +444,19 @@ func (r *running) summary(ctx context.Context, f runFlags, end *outcome) {
 	if home, err := daemon.Home(); err == nil && f.retain {
 		fmt.Fprintf(w, "%s kept in %s\n", paintOn(w, dim, "strobe:"), filepath.Join(home, "sessions", r.id+".db"))
 	}
+}
+
+// notRecorded says what the recording lacks, such as all that came when the disk was full.
+func (r *running) notRecorded(ctx context.Context) {
+	var st struct {
+		StoreError    string `json:"storeError"`
+		DroppedEvents int64  `json:"droppedEvents"`
+	}
+	req := map[string]any{"action": "status", "sessionId": r.id}
+	if r.client.callInto(ctx, "debug_session", req, &st) != nil || st.StoreError == "" {
+		return
+	}
+	r.app.warn([]string{fmt.Sprintf("recording ended early, %d events are not in it: %s", st.DroppedEvents, st.StoreError)})
 }
 
 // shellEnv is the environment that the command was called with, which the daemon, started by another shell, does not have.

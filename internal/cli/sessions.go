@@ -56,7 +56,7 @@ func (a *app) sessionsCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.printObject(raw)
+				return a.printSession(raw)
 			}
 			raw, err := c.call(cmd.Context(), "debug_session", map[string]any{"action": "list"})
 			if err != nil {

@@ -3,17 +3,26 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 )
 
+// Of a program that is to end: askedWith are the signals that it can be asked with.
+const (
+	askedWith    = "SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGKILL"
+	defaultGrace = 2 * time.Second
+)
+
 func (a *app) stopCommand() *cobra.Command {
 	var retain, leave bool
+	var signal string
+	var grace time.Duration
 	c := &cobra.Command{
 		Use:   "stop ID...",
 		Short: "End sessions and delete their data",
-		Long: `Ends the program of a session and deletes what was recorded, unless --retain. With --leave-running the program goes on,
-unhooked.`,
+		Long: `Ends the program of a session and deletes what was recorded, unless --retain. It is asked by --signal, and killed if it has not ended
+after --grace. With --leave-running the program goes on, unhooked.`,
 		Example: `  strobe stop app-2026-05-04-10h30
   strobe stop --retain app-2026-05-04-10h30`,
 		Args: cobra.MinimumNArgs(1),
@@ -27,6 +36,12 @@ unhooked.`,
 				req := map[string]any{"action": "stop", "sessionId": id, "retain": retain}
 				if leave {
 					req["kill"] = false
+				}
+				if cmd.Flags().Changed("signal") {
+					req["signal"] = signal
+				}
+				if cmd.Flags().Changed("grace") {
+					req["graceMs"] = grace.Milliseconds()
 				}
 				raw, err := c.call(cmd.Context(), "debug_session", req)
 				if err != nil {
@@ -58,6 +73,8 @@ unhooked.`,
 		},
 	}
 	c.Flags().BoolVar(&retain, "retain", false, "keep what was recorded")
+	c.Flags().StringVar(&signal, "signal", "SIGTERM", "what the program is asked with: "+askedWith)
+	c.Flags().DurationVar(&grace, "grace", defaultGrace, "how long it may take then until it is killed; 0 kills at once")
 	c.Flags().BoolVar(&leave, "leave-running", false, "do not end the program, only take the hooks away")
 	return c
 }

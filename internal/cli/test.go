@@ -20,8 +20,11 @@ type shownTest struct {
 	SessionID  string
 	SessionIDs []string
 	Error      string
+	Warnings   []string
 	Progress   *struct {
 		Phase, Doing            string
+		Paused                  []string
+		Stuck                   []struct{ Diagnosis string }
 		Passed, Failed, Skipped int
 		CurrentTests            []struct {
 			Name      string
@@ -31,8 +34,9 @@ type shownTest struct {
 	}
 	Result *struct {
 		Summary struct {
-			Passed, Failed, Skipped, Stuck int
-			DurationMs                     int64
+			Passed, Failed, Skipped, Stuck                     int
+			ExpectedFailures, UnexpectedPasses, Todo, Subtests int
+			DurationMs                                         int64
 		}
 		Failures []struct {
 			Name, Suite, Status, Kind, File, Message, Expected, Actual string
@@ -62,6 +66,7 @@ func (a *app) testCommand() *cobra.Command {
 	var trace, watch []string
 	var timeout time.Duration
 	var repeat int
+	var onStuck string
 	var setup bool
 	var language string
 	var cmp compareFlags
@@ -105,6 +110,9 @@ the first call that differs is shown; the exit code is then 0 where nothing diff
 			if repeat > 0 {
 				req["repeat"] = repeat
 			}
+			if onStuck != "" {
+				req["onStuck"] = onStuck
+			}
 			if timeout > 0 {
 				req["timeout"] = timeout.Milliseconds()
 			}
@@ -131,6 +139,7 @@ the first call that differs is shown; the exit code is then 0 where nothing diff
 	c.Flags().StringArrayVarP(&trace, "trace", "t", nil, "trace these functions of the tests' processes (repeatable)")
 	c.Flags().StringArrayVar(&watch, "watch", nil, "read this expression at each traced call (repeatable)")
 	c.Flags().IntVar(&repeat, "repeat", 0, "run so many times, or until a test fails")
+	c.Flags().StringVar(&onStuck, "on-stuck", "", "a test that is shown never to go on: end the run soon (end, the default), or keep it for looking at (keep)")
 	c.Flags().DurationVar(&timeout, "timeout", 0, "end the tests after this time, without compiling")
 	cmp.register(c.Flags())
 	return c
@@ -156,7 +165,7 @@ func (a *app) followTests(ctx context.Context, req map[string]any) (json.RawMess
 		return nil, err
 	}
 	defer c.Close()
-	raw, err := c.call(ctx, "debug_test", req)
+	raw, err := c.call(context.WithoutCancel(ctx), "debug_test", req) // an interrupt must find the run that it is to end
 	last := ""
 	for {
 		var r shownTest
@@ -173,6 +182,12 @@ func (a *app) followTests(ctx context.Context, req map[string]any) (json.RawMess
 			fmt.Fprintln(a.err, a.paint(dim, line))
 			last = line
 		}
+		if p := r.Progress; p != nil && len(p.Stuck)+len(p.Paused) > 0 { // a wait would end at once
+			select {
+			case <-ctx.Done():
+			case <-time.After(followEvery):
+			}
+		}
 		raw, err = c.call(ctx, "debug_test", map[string]any{"action": "status", "testRunId": r.TestRunID, "waitMs": 1000})
 		if ctx.Err() != nil {
 			fmt.Fprintln(a.err, "strobe: interrupted; ending the tests")
@@ -183,6 +198,9 @@ func (a *app) followTests(ctx context.Context, req map[string]any) (json.RawMess
 		}
 	}
 }
+
+// followEvery is how often a run is looked at that stands still.
+const followEvery = 500 * time.Millisecond
 
 func progressLine(r *shownTest) string {
 	p := r.Progress
@@ -196,18 +214,32 @@ func progressLine(r *shownTest) string {
 	if p.Passed+p.Failed+p.Skipped > 0 {
 		line += fmt.Sprintf(", %d passed, %d failed, %d skipped", p.Passed, p.Failed, p.Skipped)
 	}
+	for _, s := range p.Stuck {
+		line += "; stuck: " + s.Diagnosis
+	}
+	for _, s := range p.Paused {
+		line += "; paused: " + s
+	}
 	for _, w := range p.Warnings {
 		line += "; " + w
 	}
 	return line
 }
 
+// counted is how many tests did not fail.
+func (r *shownTest) counted() int {
+	s := &r.Result.Summary
+	return s.Passed + s.Skipped + s.ExpectedFailures + s.UnexpectedPasses + s.Todo + s.Subtests
+}
+
 func (a *app) testEnded(r *shownTest, raw json.RawMessage) error {
 	code := exitOK
 	switch {
+	case r.Status == "canceled":
+		code = exitInterrupted
 	case r.Status != "completed":
 		code = exitError
-	case r.Result.Summary.Failed > 0 || r.Result.Summary.Stuck > 0 || r.Result.Summary.Passed+r.Result.Summary.Skipped == 0:
+	case r.Result.Summary.Failed > 0 || r.Result.Summary.Stuck > 0 || r.counted() == 0:
 		code = exitNothing
 	}
 	if a.json {
@@ -271,6 +303,9 @@ func (a *app) printTests(r *shownTest) {
 	for _, f := range res.Flaky {
 		fmt.Fprintf(a.out, "flaky  %s\n", f)
 	}
+	for _, w := range r.Warnings {
+		fmt.Fprintf(a.err, "warning: %s\n", w)
+	}
 	for _, n := range res.Notes {
 		fmt.Fprintf(a.err, "note: %s\n", n)
 	}
@@ -279,7 +314,16 @@ func (a *app) printTests(r *shownTest) {
 		return
 	}
 	s := res.Summary
-	fmt.Fprintf(a.out, "%s: %d passed, %d failed, %d skipped in %d ms\n", r.Framework, s.Passed, s.Failed, s.Skipped, s.DurationMs)
+	line := fmt.Sprintf("%s: %d passed, %d failed, %d skipped", r.Framework, s.Passed, s.Failed, s.Skipped)
+	for _, c := range []struct {
+		n    int
+		what string
+	}{{s.ExpectedFailures, "expected failures"}, {s.UnexpectedPasses, "unexpected passes"}, {s.Todo, "to do"}, {s.Subtests, "subtests passed"}} {
+		if c.n > 0 {
+			line += fmt.Sprintf(", %d %s", c.n, c.what)
+		}
+	}
+	fmt.Fprintf(a.out, "%s in %d ms\n", line, s.DurationMs)
 	for _, id := range append(r.SessionIDs[:len(r.SessionIDs):len(r.SessionIDs)], r.SessionID) {
 		if id != "" {
 			fmt.Fprintf(a.err, "strobe query %s --view tree\n", id)

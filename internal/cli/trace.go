@@ -77,6 +77,23 @@ but exceptions thrown and caught, and Rust panics; a leading ! takes functions o
 	return c
 }
 
+// notHooked are functions that could not be hooked for one reason.
+type notHooked struct {
+	Function string
+	Also     []string
+	Count    int
+	Reason   string
+}
+
+// String names them.
+func (u notHooked) String() string {
+	names := strings.Join(append([]string{u.Function}, u.Also...), ", ")
+	if n := u.Count - len(u.Also) - 1; n > 0 {
+		names += fmt.Sprintf(" and %d more", n)
+	}
+	return names
+}
+
 func (a *app) printTrace(raw json.RawMessage) error {
 	var r struct {
 		ActivePatterns   []string `json:"activePatterns"`
@@ -84,7 +101,7 @@ func (a *app) printTrace(raw json.RawMessage) error {
 		HookedFunctions  int      `json:"hookedFunctions"`
 		MatchedFunctions int      `json:"matchedFunctions"`
 		UnhookableCount  int      `json:"unhookableCount"`
-		Unhookable       []struct{ Function, Reason string }
+		Unhookable       []notHooked
 		Warnings         []string `json:"warnings"`
 		Status           string   `json:"status"`
 	}
@@ -103,10 +120,7 @@ func (a *app) printTrace(raw json.RawMessage) error {
 		fmt.Fprintf(a.out, "status    %s\n", r.Status)
 	}
 	for _, u := range r.Unhookable {
-		fmt.Fprintf(a.out, "not hooked  %s: %s\n", u.Function, u.Reason)
-	}
-	if n := r.UnhookableCount - len(r.Unhookable); n > 0 {
-		fmt.Fprintf(a.out, "not hooked  %d more\n", n)
+		fmt.Fprintf(a.out, "not hooked  %s: %s\n", u, u.Reason)
 	}
 	a.warn(r.Warnings)
 	return nil

@@ -19,8 +19,8 @@ func (a *app) watchCommand() *cobra.Command {
 		Short: "Run a program and say who changes a variable",
 		Long: `Runs a program as strobe run does, with data breakpoints on global or static variables: each change is said on stderr, with the old and
 new value, the function, the line and the thread, and stays on the timeline as a variable_write event. Up to four places of at most eight
-bytes each can be watched at once, at full speed, in every thread and child. For a local variable pause in its function first:
-strobe break and debug_breakpoint with variable.`,
+bytes each can be watched at once, at full speed, in every thread and child. For a local variable pause in its function first,
+with strobe break.`,
 		Example: `  strobe watch gCounter 'theConfig.level' -- ./build/app input.txt
   strobe watch --reads gSecret -- ./server`,
 		Args: cobra.MinimumNArgs(2),
@@ -41,7 +41,7 @@ strobe break and debug_breakpoint with variable.`,
 }
 
 func (a *app) watchRun(ctx context.Context, f runFlags, exprs, args []string, reads bool) error {
-	req, err := launchRequest(f, args)
+	req, err := a.launchRequest(f, args)
 	if err != nil {
 		return err
 	}
@@ -67,20 +67,18 @@ func (a *app) watchRun(ctx context.Context, f runFlags, exprs, args []string, re
 		r.client.call(context.WithoutCancel(ctx), "debug_session", map[string]any{"action": "stop", "sessionId": r.id}) //nolint:errcheck // the cause is said
 		return err
 	}
-	if input {
-		go r.pumpInput(ctx)
-	}
 	r.also, r.show = "variable_write", a.printWrite
-	return r.follow(ctx, f)
+	return r.inFront(ctx, f, input)
 }
 
 // printWrite says one access to a variable.
 func (a *app) printWrite(e *rawEvent) error {
 	var w struct {
-		Variable, Access, Function, File, Note string
-		Line                                   int
-		OldValue, NewValue, OverwrittenWith    json.RawMessage
-		Backtrace                              []string
+		Variable, Access, Function, Note    string
+		File                                string `json:"sourceFile"`
+		Line                                int
+		OldValue, NewValue, OverwrittenWith json.RawMessage
+		Backtrace                           []string
 	}
 	if err := decode("debug_query", e.raw, &w); err != nil {
 		return err

@@ -27,14 +27,27 @@ type Command struct {
 	Stderr      *os.File
 	Terminal    bool // the three files are a pseudo-terminal's slave: make it the controlling one
 	ProjectRoot string
+	SpoolDir    string // where records wait to be decoded; "": among the temporary files
 	SymbolsPath string
-	Block       bool // full rings make the target wait instead of dropping
+	Lines       string // how the C library's stdout is buffered: "auto" by lines unless there are very many, "always" by lines, "off" as it is
+	NoWrites    bool   // who writes what is not recorded
+	OnFull      OnFull // "": OnFullDrop
 	StopOnEntry bool
 	QuietEntry  bool     // of which no event tells
 	Tracing     Tracing  // in force from the first instruction
 	Glance      bool     // see Glancer: nothing is stopped
 	Drivers     []string // names of images that only start others: no function of theirs is traced
 }
+
+// OnFull says what a thread does that has no room for a record.
+type OnFull string
+
+// What OnFull can be.
+const (
+	OnFullDrop  OnFull = "drop"  // it counts the record as lost, and goes on
+	OnFullWait  OnFull = "wait"  // it waits, unless it is of a real-time policy; where no room is made for long it goes on as with drop
+	OnFullBlock OnFull = "block" // it waits as long as it takes
+)
 
 // Tracing is what is recorded of a target.
 type Tracing struct {
@@ -61,6 +74,7 @@ type Watch struct {
 type Sampling struct {
 	Threshold int64   // calls per second of one function above which it is sampled, 0: none is
 	Rate      float64 // share of its calls that is recorded then, above 0, up to 1
+	After     int64   // calls of it in one process that are recorded before
 }
 
 // SampledFunction is a function that is sampled now.
@@ -100,7 +114,8 @@ type Status struct {
 	Fallback   int          // of Hooked: by breakpoint instruction, slower
 	Unhookable []Unhookable // each once
 	Sampled    []SampledFunction
-	ValueBytes int // what a call's values are cut to now, because there are so many; 0: not
+	Natvis     []string // files of descriptions of types that are in force, beside the built-in ones
+	ValueBytes int      // what a call's values are cut to now, because there are so many; 0: not
 	Watches    []WatchStatus
 	Warnings   []string
 }
@@ -149,11 +164,17 @@ type Sink interface {
 	// Events stores a batch, ordered by TS. It waits when the store is behind. Payloads may
 	// be reused when it returns.
 	Events([]event.Event)
-	// Dropped adds lost call events to the session's count (the event itself is also sent by Events).
+	// Dropped adds lost events to the session's count that are of no function. Where on the timeline they are missing is told by
+	// Events.
 	Dropped(n int64)
+	// Lost is Dropped for a function's calls: enters and exits more since the last report.
+	Lost(fn event.FuncID, enters, exits int64)
 	// Sampled counts calls of fn that were made and not recorded, because the function is sampled: skipped more since
 	// the last report.
 	Sampled(fn event.FuncID, skipped int64)
+	// CodeName tells what function begins at an address of a process from ts on: payloads of functions with event.Function.Code
+	// that hold it are shown with the name. "" says that none begins there any more.
+	CodeName(pid int32, addr uint64, ts int64, name string)
 	// Crash tells that a process is about to die of a signal, or died of what a handler of one did. It is called after
 	// everything that the process did before was passed to Events, and returns when the event is on the timeline.
 	Crash(Crash)
@@ -163,6 +184,24 @@ type Sink interface {
 	Now() int64
 	// StartMono is CLOCK_MONOTONIC in nanoseconds at the session's start.
 	StartMono() int64
+}
+
+// Write is one system call of the target's that put bytes into a file of the session's.
+type Write struct {
+	TS         int64 // when it had, on the session's clock
+	Thread     event.ThreadID
+	Stream     event.Kind // Stdout or Stderr, by the file
+	N          int64
+	Head, Tail []byte // its first and its last bytes, as many of both; none where they are not known
+}
+
+// WriteSink is a Sink that wants to know who wrote what it reads.
+type WriteSink interface {
+	// Wrote is called before the Events of the same time. The order is that of time, within a thread that of the bytes. It is called
+	// with none when the first are to be expected.
+	Wrote([]Write)
+	// WroteAll says that Wrote has had every write that was recorded until then: bytes that were read a while before are nobody's.
+	WroteAll(until int64)
 }
 
 // DeathWatcher is a Sink that wants to know early that a process dies, or may: its picture takes a while. Crash may follow, and Ended
@@ -352,4 +391,18 @@ type Capabilities struct {
 	Stepping        string   `json:"stepping"`
 	OutputCapture   string   `json:"outputCapture"`
 	Limitations     []string `json:"limitations,omitempty"`
+}
+
+// Signaler is a Collector that can send its target signals.
+type Signaler interface {
+	// Signal sends a signal and, of one that stops programs, waits a moment for that: stopped. Threads that are paused stay so. It fails
+	// with PROCESS_EXITED where nobody is left.
+	Signal(ctx context.Context, r SignalRequest) (stopped bool, err error)
+}
+
+// SignalRequest says which signal goes to whom.
+type SignalRequest struct {
+	Name  string // SIGINT
+	Group int    // process group in the foreground of the target's terminal; 0: that of its first process, which alone gets it if it was attached to
+	All   bool   // also to processes of the target that are in other groups
 }

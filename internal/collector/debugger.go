@@ -75,6 +75,9 @@ type Pause struct {
 	Backtrace []string
 	Arguments value.Object
 	Locals    value.Object
+	Result    *value.Value // behind step-out: what the function that was left returned; nil: nothing, or not known
+	ResultOf  string       // which function that was
+	Note      string       // what is to be known of the place
 }
 
 // By is the Number of the pause that this one belongs to, be it itself.
@@ -104,6 +107,8 @@ type Resume struct {
 	Thread int   // 0: all that are paused; with a step, the one that is paused, or the newest
 	Told   int64 // without Thread: of pauses with a greater Number nobody was told, and they stay; 0: there are none
 	Step   Step
+	All    bool   // with a step: the other paused threads run meanwhile, and are paused again with its end
+	System bool   // step-into enters functions of the standard library and of the system's headers, too
 	File   string // go on until this line
 	Line   int
 }

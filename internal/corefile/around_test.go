@@ -24,7 +24,7 @@ func TestFilesThatAreNotThere(t *testing.T) {
 	core := kernelCore(t, program, "1")
 	dir := t.TempDir()
 	ask := func(binary, core string) (*Core, error) {
-		c, err := New("", dir).OpenCore(context.Background(), collector.CoreRequest{Core: core, Binary: binary, ProjectRoot: dir})
+		c, err := New("", dir, nil).OpenCore(context.Background(), collector.CoreRequest{Core: core, Binary: binary, ProjectRoot: dir})
 		if err != nil {
 			return nil, err
 		}
@@ -168,7 +168,7 @@ func TestLibraries(t *testing.T) {
 	lacks("no such file")
 	build("-O2", "-shared", "-fPIC", filepath.Join(dir, "lib.c"), "-o", so)
 	lacks("another version: build-id ")
-	c, err := New("", dir).OpenCore(context.Background(), collector.CoreRequest{Core: core, Binary: program, ProjectRoot: dir, SymbolsPath: keep})
+	c, err := New("", dir, nil).OpenCore(context.Background(), collector.CoreRequest{Core: core, Binary: program, ProjectRoot: dir, SymbolsPath: keep})
 	if err != nil {
 		t.Fatal(err)
 	}

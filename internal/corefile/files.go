@@ -14,6 +14,7 @@ import (
 	"github.com/strobe-debug/strobe/internal/event"
 	"github.com/strobe-debug/strobe/internal/fault"
 	"github.com/strobe-debug/strobe/internal/inspect"
+	"github.com/strobe-debug/strobe/internal/natvis"
 	"github.com/strobe-debug/strobe/internal/snapshot"
 	"github.com/strobe-debug/strobe/internal/symbol"
 )
@@ -22,10 +23,14 @@ import (
 type Files struct {
 	cacheDir string // for symbol indexes
 	tempDir  string // for unpacked cores
+	natvis   *natvis.Library
 }
 
-// New returns an opener. cacheDir is for symbol indexes, "" for none; tempDir for cores that have to be unpacked, "" for the system's.
-func New(cacheDir, tempDir string) *Files { return &Files{cacheDir, tempDir} }
+// New returns an opener. cacheDir is for symbol indexes, "" for none; tempDir for cores that have to be unpacked, "" for the system's;
+// described are the user's descriptions of types, which may be nil.
+func New(cacheDir, tempDir string, described *natvis.Library) *Files {
+	return &Files{cacheDir, tempDir, described}
+}
 
 func (x *Files) open(path, symbols string) (*symbol.Module, error) {
 	if _, err := os.Stat(path); err != nil {

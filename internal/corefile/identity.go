@@ -10,6 +10,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/strobe-debug/strobe/internal/plainfile"
 	"github.com/strobe-debug/strobe/internal/symbol"
 )
 
@@ -97,7 +98,7 @@ func (id identity) compare(mod *symbol.Module) (sameness, string) {
 		}
 		return different, fmt.Sprintf("build-id %s, in the core %s", orNone(mod.BuildID), orNone(id.id))
 	}
-	f, err := os.Open(mod.Path)
+	f, err := plainfile.Open(mod.Path)
 	if err != nil {
 		return unproven, err.Error()
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/plainfile"
 	"github.com/strobe-debug/strobe/internal/symbol"
 	"github.com/strobe-debug/strobe/internal/unwind"
 )
@@ -26,7 +27,7 @@ type image struct {
 
 // prove opens the file for its bytes.
 func (im *image) prove() {
-	if f, err := os.Open(im.mod.Path); err == nil {
+	if f, err := plainfile.Open(im.mod.Path); err == nil {
 		im.file = f
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/plainfile"
 )
 
 // maxUnpacked bounds what a compressed core may become. Zeros, of which cores are full, take no space.
@@ -20,8 +21,11 @@ const maxUnpacked = 16 << 30
 
 // openFile opens a core, and unpacks it into a file without a name if it is compressed.
 func (x *Files) openFile(path string) (*os.File, int64, error) {
-	f, err := os.Open(path)
+	f, err := plainfile.OpenStored(path)
+	var other *plainfile.Error
 	switch {
+	case errors.As(err, &other):
+		return nil, 0, fault.New(fault.LaunchFailed, "Give the core file itself.", "core: %w", err)
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, 0, fault.New(fault.LaunchFailed, "Check the path. `coredumpctl dump -o core PID` fetches one that systemd keeps; ulimit -c unlimited before the run lets the kernel write one.",
 			"core %s does not exist", path)
@@ -31,9 +35,6 @@ func (x *Files) openFile(path string) (*os.File, int64, error) {
 		return nil, 0, fault.New(fault.LaunchFailed, "Check the path.", "core: %w", err)
 	}
 	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fault.New(fault.LaunchFailed, "Give the core file itself.", "core %s is not a regular file", path)
-	}
 	if err != nil {
 		return nil, 0, errors.Join(err, f.Close())
 	}

@@ -69,7 +69,7 @@ func gcore(t *testing.T, program string, args ...string) string {
 
 func open(t *testing.T, binary, core string) *Core {
 	t.Helper()
-	c, err := New("", t.TempDir()).OpenCore(context.Background(), collector.CoreRequest{Core: core, Binary: binary, ProjectRoot: filepath.Dir(sourceOf(binary))})
+	c, err := New("", t.TempDir(), nil).OpenCore(context.Background(), collector.CoreRequest{Core: core, Binary: binary, ProjectRoot: filepath.Dir(sourceOf(binary))})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,15 +11,16 @@ import (
 	"github.com/strobe-debug/strobe/internal/collector/native"
 	"github.com/strobe-debug/strobe/internal/corefile"
 	"github.com/strobe-debug/strobe/internal/mcp"
+	"github.com/strobe-debug/strobe/internal/natvis"
 	"github.com/strobe-debug/strobe/internal/service"
 	"github.com/strobe-debug/strobe/internal/session"
 	"github.com/strobe-debug/strobe/internal/testadapter"
 )
 
 // runtimes names every language runtime, in the order in which they are asked whether a program is theirs.
-func runtimes(home string, log *slog.Logger) []collector.Runtime {
+func runtimes(home string, log *slog.Logger, described *natvis.Library) []collector.Runtime {
 	return []collector.Runtime{
-		native.New(native.Config{Logger: log, CacheDir: symbolCache(home)}),
+		native.New(native.Config{Logger: log, CacheDir: symbolCache(home), Natvis: described}),
 	}
 }
 
@@ -27,10 +28,11 @@ func symbolCache(home string) string { return filepath.Join(home, "cache", "symb
 
 // builtin is the one place that names every runtime and hands the operations to the front ends.
 func builtin(home string, log *slog.Logger) (*Backend, error) {
+	described := natvis.NewLibrary(filepath.Join(home, "natvis"))
 	svc, err := service.New(service.Config{
-		Home: home, Logger: log, Runtimes: runtimes(home, log), Version: Version(),
-		Cores:        corefile.New(symbolCache(home), ""),
-		ParsePattern: native.ParsePattern, Keeper: []string{"/proc/self/exe", "keeper"}, Space: diskSpace,
+		Home: home, Logger: log, Runtimes: runtimes(home, log, described), Version: Version(),
+		Cores:        corefile.New(symbolCache(home), "", described),
+		ParsePattern: native.ParsePattern, Keeper: []string{"/proc/self/exe", "keeper"}, Space: diskSpace, Files: fileRoom,
 		Adapters: testadapter.Builtin(), Strobe: ownPath(),
 	})
 	if err != nil {

@@ -18,6 +18,7 @@ func Checks(home string) []doctor.Check {
 	return append(systemChecks(),
 		doctor.Check{Name: "home", Run: func(context.Context) doctor.Result { return checkHome(home) }},
 		doctor.Check{Name: "settings", Run: func(context.Context) doctor.Result { return checkSettings(home) }},
+		doctor.Check{Name: "types", Run: func(context.Context) doctor.Result { return checkTypes(home) }},
 		doctor.Check{Name: "daemon", Run: func(ctx context.Context) doctor.Result { return checkDaemon(ctx, home) }},
 	)
 }

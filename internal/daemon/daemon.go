@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"runtime"
 	"sync"
 	"syscall"
 	"time"
@@ -37,6 +38,17 @@ type Options struct {
 	NewBackend func(home string, log *slog.Logger) (*Backend, error)
 }
 
+// spareThreads is how many goroutines may run beyond one for each CPU. Tracers and what empties the rings sleep most of the time and then
+// must run at once: the kernel lets a thread that has slept run before those that decode, the runtime only after milliseconds.
+const spareThreads = 3
+
+// manyThreads lets more goroutines run than there are CPUs, unless the environment says how many.
+func manyThreads() {
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(runtime.NumCPU() + spareThreads)
+	}
+}
+
 // Run is the daemon: it serves until SIGTERM or SIGINT, the end of ctx or of its usefulness, and then
 // ends its sessions cleanly. It returns nil at once when another daemon serves the same home.
 func Run(ctx context.Context, o Options) error {
@@ -56,6 +68,8 @@ func Run(ctx context.Context, o Options) error {
 	if err := prepareHome(o.Home); err != nil {
 		return err
 	}
+	manyThreads()
+	keepHeapFloor()
 	sealFiles()
 	lock, err := takeLock(LockPath(o.Home))
 	if errors.Is(err, errLockHeld) {

@@ -30,7 +30,7 @@ func openLog(path string, max int64, capture bool) (*rotatingLog, error) {
 }
 
 func (l *rotatingLog) openLocked() error {
-	f, err := os.OpenFile(l.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	f, err := os.OpenFile(l.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND|noFollow, 0o600)
 	if err != nil {
 		return fmt.Errorf("open log: %w", err)
 	}

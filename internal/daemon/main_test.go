@@ -10,6 +10,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -140,14 +143,34 @@ func newHome(t *testing.T) string {
 	t.Helper()
 	home := filepath.Join(t.TempDir(), "h")
 	t.Cleanup(func() {
-		if pid := HolderPID(home); pid != 0 && lockHeld(LockPath(home)) {
-			_ = syscall.Kill(pid, syscall.SIGKILL) // gone already is as good
-			eventually(t, "end of the daemon", func() bool { return !lockHeld(LockPath(home)) })
-		}
-		// One that started beside it and found the place taken may be about to say so.
+		// Also one that was started beside it and comes only now: it would find the place free, and serve for ever.
+		eventually(t, "end of the daemon", func() bool {
+			left := processesOf(home)
+			for _, pid := range left {
+				_ = syscall.Kill(pid, syscall.SIGKILL) // gone already is as good
+			}
+			return len(left) == 0 && !lockHeld(LockPath(home))
+		})
 		eventually(t, "an empty home", func() bool { return os.RemoveAll(home) == nil })
 	})
 	return home
+}
+
+// processesOf are the processes that were started with a home. What has ended has no environment.
+func processesOf(home string) []int {
+	names, err := filepath.Glob("/proc/[0-9]*/environ")
+	if err != nil {
+		return nil
+	}
+	var pids []int
+	for _, name := range names {
+		b, err := os.ReadFile(name)
+		pid, bad := strconv.Atoi(filepath.Base(filepath.Dir(name)))
+		if err == nil && bad == nil && pid != os.Getpid() && slices.Contains(strings.Split(string(b), "\x00"), envHome+"="+home) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }
 
 // eventually waits for a condition.

@@ -13,6 +13,9 @@ import (
 	"github.com/strobe-debug/strobe/internal/fault"
 )
 
+// noFollow refuses to write through a link that somebody has put in the place of a file of ours.
+const noFollow = unix.O_NOFOLLOW
+
 // errLockHeld means that another process holds the lock.
 var errLockHeld = errors.New("lock is held by another process")
 
@@ -30,7 +33,7 @@ func checkOwner(home string, info fs.FileInfo) error {
 // when this process ends. It returns errLockHeld if another process has it.
 func takeLock(path string) (*os.File, error) {
 	for range 8 { // each round means that somebody replaced the file under us
-		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|noFollow, 0o600)
 		if err != nil {
 			return nil, fmt.Errorf("open lock: %w", err)
 		}

@@ -13,6 +13,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/fault"
 )
 
+const noFollow = 0
+
 var errLockHeld = errors.New("lock is held by another process")
 
 func unsupported() error {
@@ -35,4 +37,5 @@ func selfExe() string {
 }
 
 func systemChecks() []doctor.Check                   { return nil }
+func fileRoom() (used, limit int)                    { return 0, 0 }
 func diskSpace(string) (free, size int64, err error) { return 0, 0, unsupported() }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"sync"
 	"time"
@@ -80,6 +81,9 @@ func (m message) key() string {
 	var v any
 	if json.Unmarshal(m.ID, &v) != nil {
 		return string(m.ID)
+	}
+	if n, ok := v.(float64); ok && (n != math.Trunc(n) || math.Abs(n) >= 1<<53) {
+		return string(m.ID) // a float would take two for one
 	}
 	return fmt.Sprintf("%T %v", v, v)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
@@ -25,12 +26,41 @@ func Dial(ctx context.Context, home string) (net.Conn, error) {
 	if err := checkSocketPath(home); err != nil {
 		return nil, err
 	}
+	if info, err := os.Stat(home); err == nil {
+		if err := checkOwner(home, info); err != nil {
+			return nil, err
+		}
+	}
 	var d net.Dialer
 	c, err := d.DialContext(ctx, "unix", SocketPath(home))
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, homeFault(home, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("connect to the daemon: %w", err)
 	}
+	if err := checkPeer(home, c); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
 	return c, nil
+}
+
+// checkPeer refuses a daemon of another user, whatever it was that led to it: a directory that somebody else made first, or may write to, or a
+// link. It would be told our environment, and believed. The kernel says who listens.
+func checkPeer(home string, c net.Conn) error {
+	u, ok := c.(*net.UnixConn)
+	if !ok {
+		return fmt.Errorf("connect to the daemon: %T is no Unix socket", c)
+	}
+	uid, err := peerUID(u)
+	if err != nil {
+		return err
+	}
+	if uid != os.Getuid() {
+		return fault.New(fault.PermissionDenied, "Set STROBE_HOME to a directory of your own.",
+			"who listens at %s is uid %d, not you (uid %d): nothing was sent there", SocketPath(home), uid, os.Getuid())
+	}
+	return nil
 }
 
 // Connect connects to the daemon of home and starts it first if there is none. Any number of
@@ -105,7 +135,7 @@ func HolderPID(home string) int {
 
 // start runs a daemon in the background. The channel gets its exit if it ends while we live.
 func start(home string) (<-chan error, error) {
-	log, err := os.OpenFile(LogPath(home), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	log, err := os.OpenFile(LogPath(home), os.O_WRONLY|os.O_CREATE|os.O_APPEND|noFollow, 0o600)
 	if err != nil {
 		return nil, homeFault(home, err)
 	}
@@ -127,6 +157,11 @@ func start(home string) (<-chan error, error) {
 
 // Stop asks the daemon of home to end and waits until it has. It returns false if there was none.
 func Stop(ctx context.Context, home string) (bool, error) {
+	if info, err := os.Stat(home); err == nil {
+		if err := checkOwner(home, info); err != nil { // its lock file may name any process of ours
+			return false, err
+		}
+	}
 	pid := HolderPID(home)
 	if pid == 0 || !lockHeld(LockPath(home)) {
 		return false, nil

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/strobe-debug/strobe/internal/plainfile"
 )
 
 // Binary explains what Strobe will make of an executable: its kind, its debug info, and what to change
@@ -55,7 +57,7 @@ func notELF(path string, err error) Result {
 }
 
 func firstBytes(path string, n int64) (string, error) {
-	f, err := os.Open(path)
+	f, err := plainfile.Open(path)
 	if err != nil {
 		return "", err
 	}

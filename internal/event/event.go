@@ -5,6 +5,8 @@
 // them, query reads them. The package imports nothing of ours.
 package event
 
+import "cmp"
+
 // Kind says what an event tells. The numbers are stored; append only.
 type Kind uint8
 
@@ -61,6 +63,7 @@ const (
 	Lost                        // exit: the real record was dropped; closed without a result
 	Sampled                     // one of many calls recorded
 	Truncated                   // the payload was cut by a byte limit
+	AtRead                      // output: who wrote it is not known; the time is that of the reading
 )
 
 // FuncID, ThreadID and ID are session-local. FuncID and ThreadID are dense from 0, given by the store.
@@ -99,10 +102,30 @@ type Function struct {
 	Module   string // path of the loaded file
 	Language string // c, c++, rust, go, asm, …
 	Layout   []byte // value.Layout, marshalled
+	Code     uint8  // payloads may hold addresses of code, at multiples of so many bytes; 0: they hold none
 }
 
 // Thread is one thread of the session.
 type Thread struct {
 	PID, TID int32
 	Name     string
+}
+
+// Compare orders threads as they are listed: by process, its first thread before the others.
+func (t Thread) Compare(o Thread) int {
+	return cmp.Or(cmp.Compare(t.PID, o.PID), CompareThreads(int(t.PID), int(t.TID), int(o.TID)))
+}
+
+// CompareThreads orders two threads of a process, its first one before the others: their ids may be smaller than its
+// own, since the system's numbers begin again.
+func CompareThreads(pid, a, b int) int {
+	switch {
+	case a == b:
+		return 0
+	case a == pid:
+		return -1
+	case b == pid:
+		return 1
+	}
+	return cmp.Compare(a, b)
 }

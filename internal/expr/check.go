@@ -58,7 +58,7 @@ func Check(s *Syntax, scope Scope) (*Expr, error) {
 			return nil, unsupported(s.root.pos, "Ask for its members one by one.", "%s is in registers as a whole", s.slice(s.root))
 		}
 	}
-	if t, ok := c.textOf(o); ok && o.typ.kind != KindText && !(s.root.kind == astUnary && s.root.text == "&" && o.typ.pointee().kind == KindObject) {
+	if t, ok := c.textOf(o); ok && o.typ.kind != KindText && (t.count != nil || t.of.typeIsText()) && !(s.root.kind == astUnary && s.root.text == "&" && o.typ.pointee().kind == KindObject) {
 		e.text = t
 	}
 	if cost := e.cost(); cost > maxCost {
@@ -186,6 +186,8 @@ func (c *checker) dispatch(n *ast) (*operand, error) {
 		return c.conditional(n)
 	case astCast:
 		return c.castNode(n)
+	case astSize:
+		return c.sizeOf(n)
 	}
 	return c.length(n)
 }
@@ -293,8 +295,14 @@ func (c *checker) place(p Place, n *ast) (*operand, error) {
 	o := &operand{typ: typeU64, pos: n.pos}
 	if p.Type != nil {
 		o.typ = newType(p.Type)
+	} else if p.Made != nil {
+		o.typ = p.Made
 	}
 	switch {
+	case p.Kind == PlaceSelf:
+		o.val = build(node{op: opSelf, n: uint64(p.Off), pos: n.pos})
+	case p.Kind == PlaceWalk:
+		o.val = build(node{op: opWalk, n: uint64(p.Reg), pos: n.pos})
 	case p.Kind == PlaceMissing:
 		return nil, &Error{Code: fault.OptimizedOut, Pos: n.pos, Msg: n.text + " was optimized out here", Hint: "Build with -O0 or -Og to see it, or watch what it was computed from."}
 	case p.Deref:

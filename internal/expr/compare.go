@@ -323,6 +323,29 @@ func (c *checker) castNode(n *ast) (*operand, error) {
 	return c.cast(o, t, n)
 }
 
+// sizeOf is sizeof of a type or of an expression, whichever it can be read as.
+func (c *checker) sizeOf(n *ast) (*operand, error) {
+	var t *Type
+	err := error(errorAt(n.pos, "", "sizeof needs a type or an expression"))
+	if n.typ != nil {
+		t, err = c.typeOf(n.typ)
+	}
+	if err != nil && n.a != nil {
+		o, exprErr := c.expr(n.a)
+		if exprErr != nil {
+			return nil, err
+		}
+		t, err = o.typ, nil
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case t.size < 0 || t.kind == KindVoid || t.kind == KindText:
+		return nil, errorAt(n.pos, "", "the size of %s is not known", t)
+	}
+	return &operand{typ: typeU64, val: constant(uint64(t.size)), pos: n.pos}, nil
+}
+
 func (c *checker) cast(o *operand, t *Type, n *ast) (*operand, error) {
 	if t.kind == KindObject || t.kind == KindVoid {
 		return nil, errorAt(n.typ.pos, "Cast its address: *("+n.typ.name+" *)&x.", "a value cannot be cast to %s", t)

@@ -97,6 +97,9 @@ type generator struct {
 	failed bool
 	point  bool
 	loops  int // steps that loops take at most
+
+	limit uint8 // of a fragment: the first register that it may not use; 0: it is none
+	self  int64 // bytes of the object that were copied
 }
 
 func (g *generator) emit(op ring.Op) int {
@@ -131,7 +134,7 @@ var keptRegs = map[uint64]bool{ring.RegRAX: true, ring.RegRDX: true, ring.RegRCX
 
 // node computes n into register d; it may use all registers behind d.
 func (g *generator) node(n *node, d uint8) {
-	if d >= walkRegs || len(g.p.Ops) > maxProgram || g.failed {
+	if d >= walkRegs || g.limit > 0 && d >= g.limit || len(g.p.Ops) > maxProgram || g.failed {
 		g.failed = true
 		return
 	}
@@ -151,6 +154,12 @@ func (g *generator) node(n *node, d uint8) {
 		}
 		g.failed = g.failed || !fits32(n.n) || g.point && n.op == opCFA
 		g.emit(ring.Op{Code: code, Src: d, Off: int32(n.n)})
+	case opSelf:
+		g.failed = g.failed || g.limit == 0 || !fits32(n.n)
+		g.emit(ring.Op{Code: ring.WalkAddr, Src: d, Off: int32(n.n)})
+	case opWalk:
+		g.failed = g.failed || g.limit == 0
+		g.imm(d, uint8(n.n), ring.ALUAdd, 0)
 	case opThread:
 		g.emit(ring.Op{Code: ring.WalkInfo, Src: d})
 	case opProcess:
@@ -189,6 +198,10 @@ func (g *generator) node(n *node, d uint8) {
 
 func (g *generator) load(n *node, d uint8) {
 	at, off := n.a, int32(0)
+	if end := int64(n.a.n) + int64(n.size); at.op == opSelf && int64(at.n) >= 0 && end <= g.self {
+		g.emit(ring.Op{Code: ring.WalkLoad, Src: d, Off: int32(at.n), SrcOff: uint32(word(n.signed)), Size: uint32(n.size)})
+		return
+	}
 	if at.op == opALU && at.alu == ring.ALUAdd && at.b.isConst() && fits32(at.b.n) {
 		at, off = at.a, int32(at.b.n)
 	}

@@ -81,7 +81,7 @@ func TestEvalC(t *testing.T) {
 		{`full == "wxyz"`, "true"}, {`full == "wxyzz"`, "false"}, {`full != "wxy"`, "true"}, {`str == "hello, world"`, "true"}, {`str == "hello"`, "false"}, {`nothing == "x"`, "false"}, {`nothing != "x"`, "true"},
 		{"page", `"` + strings.Repeat("y", 1024) + `…(+476 bytes)"`}, {"paged", `"` + strings.Repeat("y", 1024) + `…(+475 bytes)"`}, {"endless", `"` + strings.Repeat("e", 1024) + `…(+≥65536 bytes)"`},
 		{"len(page)", "1499"}, {"len(paged)", "1499"}, {"len(endless)", "error: longer than 2048 bytes"},
-		{"nothing == null", "true"}, {"str != NULL && str[0] == 'h'", "true"}, {"nothing", "null"}, {"wild", `"<unreadable>"`}, {`wild == "a"`, "error: null pointer"}, {"*wild", "error: null pointer"}, {"len(nothing)", "error: null pointer"},
+		{"nothing == null", "true"}, {"str != NULL && str[0] == 'h'", "true"}, {"nothing", "null"}, {"wild", `"0x8 <unreadable>"`}, {`wild == "a"`, "error: null pointer"}, {"*wild", "error: null pointer"}, {"len(nothing)", "error: null pointer"},
 		{`str < "x"`, "error: == and != only"}, {`i32 == "x"`, "error: int is no text"}, {"str == text", "false"}, {`head.in.raw == "\x01\x02\x03\xfa"`, "true"},
 		{"*raw", "error: points to no known type"}, {"((struct node *)raw)->id", "-3"}, {"((node*)raw)->next->name", `"tail"`}, {"(struct node *)raw == list", "true"},
 		{"raw == list && raw == &head", "true"}, {"secret->x", "error: declared only"}, {"*(int *)raw", "-3"}, {"((int *)raw)[0]", "-3"}, {"(uint64_t)raw == (uint64_t)&head", "true"}, {"(int)(char)u16", "-1"}, {"(u8)(x)", "error: x is not known"},

@@ -47,6 +47,9 @@ const (
 	opFCond  // a ? b : c, of floats
 
 	opLeaf // what the target computed as leaf n of a Split
+
+	opSelf // the address of the object that a walk program is over, plus n; fragments only
+	opWalk // register n of the walk program; fragments only
 )
 
 type node struct {
@@ -114,7 +117,7 @@ func addConst(a *node, k int64) *node {
 		return a
 	}
 	switch a.op {
-	case opConst, opCFA, opFS:
+	case opConst, opCFA, opFS, opSelf:
 		sum := *a
 		sum.n += uint64(k)
 		return &sum

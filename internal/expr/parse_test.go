@@ -36,7 +36,7 @@ func TestParseErrors(t *testing.T) {
 		{"09", 0, "the number 09 has a digit that base 8 does not have"},
 		{"\xff", 0, "the expression is not valid UTF-8"},
 		{"1 +\x00 2", 3, "unexpected '\\x00'"},
-		{"sizeof(int)", 0, "sizeof is not part of the expression language"},
+		{"alignof(int)", 0, "alignof is not part of the expression language"},
 		{"(int *)", 7, "expected an operand behind the cast, the expression ends here"},
 		{strings.Repeat("(", 5000), 4096, "the expression has 5000 bytes, more than 4096"},
 		{strings.Repeat("(", 200) + "1", 100, "nested deeper than 200"},

@@ -193,7 +193,9 @@ func (p *parser) word() (*ast, error) {
 			return nil, errorAt(t.pos, "", "an operand is missing before '%s'", t.text)
 		}
 		return &ast{kind: astName, pos: t.pos, start: t.pos, end: t.end, text: t.text}, nil
-	case "sizeof", "alignof", "typeof", "new", "delete":
+	case "sizeof":
+		return p.sizeOf()
+	case "alignof", "typeof", "new", "delete":
 		return nil, unsupported(t.pos, "", "%s is not part of the expression language", t.text)
 	case "static_cast", "reinterpret_cast", "const_cast":
 		return p.namedCast()
@@ -222,6 +224,51 @@ func (p *parser) call(kind astKind, t token, typ *typeName) (*ast, error) {
 		return nil, err
 	}
 	return &ast{kind: kind, pos: t.pos, start: t.pos, end: p.prev, a: a, typ: typ}, nil
+}
+
+// sizeOf reads sizeof(type) and sizeof(expression): which of them it is is known when names have a meaning.
+func (p *parser) sizeOf() (*ast, error) {
+	t := p.tok
+	if err := p.enter(); err != nil {
+		return nil, err
+	}
+	defer p.leave()
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	if !p.is("(") {
+		return nil, p.unexpected("'(' behind sizeof")
+	}
+	n := &ast{kind: astSize, pos: t.pos, start: t.pos}
+	asType := *p
+	if typ, err := asType.sizedType(); err == nil {
+		n.typ = typ
+	}
+	asExpr := *p
+	a, err := asExpr.parenthesized()
+	switch {
+	case err == nil:
+		n.a = a
+		*p = asExpr
+	case n.typ == nil:
+		return nil, err
+	default:
+		*p = asType
+	}
+	n.end = p.prev
+	return n, nil
+}
+
+// sizedType reads (type).
+func (p *parser) sizedType() (*typeName, error) {
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	t, err := p.typeName()
+	if err != nil {
+		return nil, err
+	}
+	return t, p.expect(")", " behind the type")
 }
 
 func (p *parser) namedCast() (*ast, error) {
@@ -321,7 +368,7 @@ func (p *parser) templateArgs(scoped bool) (string, bool) {
 			p.lex.pos = i + 1
 			p.tok.end = i + 1
 			return src[from : i+1], true
-		case c == '_' || c == ':' || c == ',' || c == ' ' || c == '*' || c == '&' || isDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'z':
+		case c == '_' || c == '$' || c == ':' || c == ',' || c == ' ' || c == '*' || c == '&' || isDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'z':
 		case !scoped && slices.Contains([]byte("[];()'"), c): // arrays and lifetimes in Rust types
 		default:
 			return "", false

@@ -133,8 +133,8 @@ func (v *evaluator) textValue(e *Expr) (value.Value, error) {
 	case err != nil:
 		var at *EvalError
 		if ok := asEval(err, &at); ok && at.Reason == Unreadable && e.val != nil {
-			if _, perr := v.word(e.val); perr == nil {
-				return value.Unreadable, nil // the pointer could be read; what it points to could not
+			if w, perr := v.word(e.val); perr == nil {
+				return value.UnreadableAt(w), nil // the pointer could be read; what it points to could not
 			}
 		}
 		return value.Value{}, err

@@ -16,6 +16,8 @@ const (
 	PlacePieces                     // in parts: Pieces, in order from the first byte
 	PlaceComputed                   // in memory at the address that Steps compute
 	PlaceValue                      // Steps compute the value itself
+	PlaceSelf                       // the value is the address of the object that a walk program is over, plus Off; fragments only
+	PlaceWalk                       // the value is in register Reg of the walk program; fragments only
 )
 
 // Step is one step of a computation over a stack of 64-bit words.
@@ -50,6 +52,7 @@ type Place struct {
 	Deref  bool // what is at the place is the address of the value
 	Pieces []Piece
 	Type   *symbol.Type // nil: an unsigned integer of 64 bits, for registers
+	Made   *Type        // instead of Type: a type that the language made
 }
 
 // Piece is one part of a value that is not in one place, e.g. a &str in two registers.

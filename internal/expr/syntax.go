@@ -26,6 +26,7 @@ const (
 	astCond                  // a ? b : c
 	astCast                  // (typ)a
 	astLen                   // len(a)
+	astSize                  // sizeof(typ), or if that is none sizeof(a)
 )
 
 // ast is one node of the syntax tree. pos is the byte offset that errors about it name: of an

@@ -15,6 +15,7 @@ type textRef struct {
 	ptr   *node
 	count *node // nil: up to a NUL
 	max   int64 // without count: the array's size, -1 for a pointer
+	of    *Type // without count: what it is made of; bytes that are no char compare as text, and show as numbers
 }
 
 func (t *textRef) cost() int {
@@ -40,13 +41,13 @@ func (c *checker) textOf(o *operand) (*textRef, bool) {
 			if !e.isByte() || o.addr == nil || n < 0 {
 				return nil, false
 			}
-			return &textRef{ptr: o.addr, max: n}, true
+			return &textRef{ptr: o.addr, max: n, of: e}, true
 		}
 		if o.typ.kind == KindPointer && o.typ != typeNull {
 			e := o.typ.pointee()
 			if e.isByte() && !o.typ.isRustReference() {
 				p, err := c.value(o)
-				return &textRef{ptr: p, max: -1}, err == nil
+				return &textRef{ptr: p, max: -1, of: e}, err == nil
 			}
 			if e.kind != KindPointer && !e.isRecord() && !isArray(e) {
 				return nil, false

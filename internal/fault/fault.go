@@ -23,7 +23,7 @@ const (
 	SessionExists Code = "SESSION_EXISTS"
 	// SessionNotFound: no session of that id is running or kept.
 	SessionNotFound Code = "SESSION_NOT_FOUND"
-	// SessionLimit: as many sessions are running as sessions.max allows.
+	// SessionLimit: as many sessions are running as sessions.max, or the daemon's limit of open files, allows.
 	SessionLimit Code = "SESSION_LIMIT"
 	// ProcessExited: the program has ended, or is no longer traced; its session can still be queried.
 	ProcessExited Code = "PROCESS_EXITED"

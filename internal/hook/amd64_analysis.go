@@ -25,13 +25,16 @@ type analyzer struct {
 	loopFrom  int // greatest source of a branch to the entry, or -1
 	trap      string
 
-	stack stackTracker
-	tail  tailTracker
-	jumps int // direct branches of all kinds
+	stack  stackTracker
+	tail   tailTracker
+	tables tables
+	jumps  int // direct branches of all kinds
 
 	astride bool // an instruction lies over Off
 
-	pointerJumps int // tail calls through pointers in memory, unless there are many
+	pointerJumps int   // tail calls through pointers in memory, unless there are many
+	perhaps      []int // indirect jumps that leave the function where it has no table
+	indexed      bool  // something is read or computed by an index: a table, perhaps
 }
 
 // Analyze decodes a function and says how to hook it. code holds the function's bytes from its
@@ -72,7 +75,7 @@ func (z *analyzer) analyze(opt Options) Analysis {
 		z.refuse("code elsewhere jumps into the bytes that a jump would overwrite")
 	}
 	z.a.RedZone = z.a.RedZone && !opt.NoRedZone
-	z.decide(&first)
+	z.decide(&first, &opt)
 	return z.a
 }
 
@@ -178,6 +181,7 @@ func (z *analyzer) walk() {
 
 func (z *analyzer) visit(off int, in *Inst) {
 	next := int64(off + in.Len)
+	z.tables.visit(in, z.a.Addr+Addr(next))
 	switch in.Flow {
 	case FlowJump, FlowCond, FlowLoop, FlowXBegin:
 		z.jumps++
@@ -192,10 +196,14 @@ func (z *analyzer) visit(off int, in *Inst) {
 		z.a.IndirectJumps++
 		switch {
 		case z.tail.tailJump(in, z.tracked()):
+			z.a.Tails = append(z.a.Tails, Tail{Off: off})
 		case z.tail.pointerJump(in):
 			z.pointerJumps++
+			z.perhaps = append(z.perhaps, off)
 		default:
 			z.a.TableJumps++
+			z.tables.jump(in)
+			z.perhaps = append(z.perhaps, off)
 		}
 	}
 	if in.RelSize == 2 {
@@ -204,6 +212,7 @@ func (z *analyzer) visit(off int, in *Inst) {
 	if in.RIPRel && z.overwritten(next+int64(in.Disp)) {
 		z.refuse("the instruction at +%#x refers to the bytes that a jump would overwrite", off)
 	}
+	z.indexed = z.indexed || in.HasSIB && (in.SIB>>3&7 != 4 || in.Rex&2 != 0)
 	if in.DispSize > 0 && in.Disp < 0 {
 		if base, ok := in.baseReg(); ok && base == rsp {
 			z.a.RedZone = true
@@ -231,6 +240,7 @@ func (z *analyzer) branch(from int, to int64) {
 		}
 	case to < 0 || to >= int64(len(z.code)):
 		z.a.Jumps = append(z.a.Jumps, z.a.Addr+Addr(to))
+		z.a.Tails = append(z.a.Tails, Tail{from, z.a.Addr + Addr(to)})
 	}
 }
 
@@ -263,14 +273,20 @@ func (z *analyzer) ret(off int, in *Inst) {
 const manyPointerJumps = 4
 
 // decide weighs what walk found.
-func (z *analyzer) decide(first *Inst) {
+func (z *analyzer) decide(first *Inst, opt *Options) {
 	if z.interior >= 0 {
 		z.refuse("the branch at +%#x leads into the bytes that a jump would overwrite", z.interior)
+	}
+	if !z.indexed {
+		for _, off := range z.perhaps {
+			z.a.Tails = append(z.a.Tails, Tail{Off: off})
+		}
+		slices.SortFunc(z.a.Tails, func(a, b Tail) int { return a.Off - b.Off })
 	}
 	if z.pointerJumps >= manyPointerJumps {
 		z.a.TableJumps += z.pointerJumps
 	}
-	if z.a.TableJumps > 0 && !z.needsFlags() && (z.inside() > 0 || !z.tablesMiss()) {
+	if z.a.TableJumps > 0 && !z.needsFlags() && (z.inside() > 0 || !z.tablesMiss()) && !z.tablesKnown(opt) {
 		z.refuse("a jump table may lead into the bytes that a jump would overwrite")
 	}
 	z.a.Patch, z.a.PatchLen = PatchJump, jumpLen

@@ -43,8 +43,9 @@ func measure(tb testing.TB, path string) *share {
 	fns := functions(tb, path)
 	start := time.Now()
 	all := make([]Analysis, len(fns))
+	opt := fileOptions(tb, path)
 	for i, f := range fns {
-		all[i] = Analyze(f.code, f.addr, f.pad, Options{})
+		all[i] = Analyze(f.code, f.addr, f.pad, opt)
 	}
 	s.took = time.Since(start)
 	for i := range all {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Pair says where an instruction of the function went in the stub.
@@ -22,6 +23,46 @@ type relocator struct {
 
 	id   uint32
 	exit Addr // slot of the agent's exit, called before a displaced ret; 0 for none
+
+	tailID uint32
+	tails  []int     // offsets of branches out of the function, before which the agent is called
+	taken  []leaving // conditional ones: where they are taken
+}
+
+// leaving is a conditional branch whose taken side calls the agent.
+type leaving struct {
+	pos    int // of the rel32 that leads there
+	target Addr
+}
+
+// leave writes a branch that leaves the function, and the call of the agent before it.
+func (r *relocator) leave(code []byte, in *Inst, at Addr) error {
+	next := at + Addr(in.Len)
+	switch target := next + Addr(in.Rel); in.Flow {
+	case FlowJump:
+		r.e.callSlot(r.tailID, r.exit)
+		r.e.bytes(0xE9)
+		r.e.rel32(r.runsAt(target), 0)
+	case FlowCond:
+		r.e.bytes(0x0F, 0x80|in.Op&0xF)
+		r.taken = append(r.taken, leaving{r.e.later(), target})
+	case FlowJumpIndirect:
+		r.e.callSlot(r.tailID, r.exit)
+		return r.plain(code, in, next)
+	default:
+		return errImmovable
+	}
+	return nil
+}
+
+// finish writes the taken sides of conditional branches, behind all other code.
+func (r *relocator) finish() {
+	for _, l := range r.taken {
+		r.e.patch(l.pos, r.e.pc())
+		r.e.callSlot(r.tailID, r.exit)
+		r.e.bytes(0xE9)
+		r.e.rel32(r.runsAt(l.target), 0)
+	}
 }
 
 // fixup is a branch between two displaced instructions.
@@ -52,6 +93,7 @@ func (r *relocator) run() error {
 		r.e.bytes(0xE9)
 		r.e.rel32(r.runsAt(back), 0)
 	}
+	r.finish()
 	for _, f := range r.fix {
 		to, ok := r.copyOf(f.target)
 		if !ok {
@@ -83,6 +125,9 @@ func (r *relocator) copyOf(orig Addr) (Addr, bool) {
 func (r *relocator) inst(code []byte, in *Inst, at Addr) error {
 	if why := immovable(in); why != "" {
 		return fmt.Errorf("%s: %w", why, errImmovable)
+	}
+	if r.exit != 0 && slices.Contains(r.tails, int(at-r.a.Addr)) {
+		return r.leave(code, in, at)
 	}
 	next := at + Addr(in.Len)
 	target := next + Addr(in.Rel)

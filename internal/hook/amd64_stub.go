@@ -39,6 +39,8 @@ func WriteStub(buf []byte, at Addr, spec Spec) (Stub, error) {
 		err = e.enterOnly(&spec, &stub)
 	case RetTrap:
 		err = e.retTrap(&spec, &stub)
+	case TailTrap:
+		err = e.tailTrap(&spec, &stub)
 	case Probe:
 		err = e.probe(&spec, &stub)
 	case CopyOnly:
@@ -164,10 +166,34 @@ func (e *emitter) retTrap(spec *Spec, stub *Stub) error {
 	return nil
 }
 
+func (e *emitter) tailTrap(spec *Spec, stub *Stub) error {
+	if spec.Ret < 0 || spec.Ret >= spec.Analysis.Size {
+		return fmt.Errorf("no branch at +%#x", spec.Ret)
+	}
+	code := spec.Code[spec.Ret:spec.Analysis.Size]
+	in, err := Decode(code)
+	if err != nil {
+		return fmt.Errorf("decode branch at +%#x: %w", spec.Ret, err)
+	}
+	at := spec.Analysis.Addr + Addr(spec.Ret)
+	r := relocator{e: e, code: spec.Code, a: spec.Analysis, tailID: spec.TailID, exit: spec.ExitSlot}
+	stub.Relocated = e.pc()
+	stub.Map = []Pair{{at, e.pc()}}
+	if err := r.leave(code[:in.Len], &in, at); err != nil {
+		return err
+	}
+	if in.Flow == FlowCond {
+		e.bytes(0xE9)
+		e.rel32(at+Addr(in.Len), 0)
+		r.finish()
+	}
+	return e.err
+}
+
 func (e *emitter) relocate(spec *Spec, stub *Stub) error {
 	r := relocator{e: e, code: spec.Code, a: spec.Analysis, moved: spec.Moved}
 	if spec.Kind == EnterOnly {
-		r.id, r.exit = spec.ID, spec.ExitSlot
+		r.id, r.exit, r.tailID, r.tails = spec.ID, spec.ExitSlot, spec.TailID, spec.Tails
 	}
 	err := r.run()
 	stub.Map = r.out

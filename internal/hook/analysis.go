@@ -31,6 +31,11 @@ type Options struct {
 	// Targets are addresses, ascending, that code outside the function jumps to: Analysis.Jumps of
 	// other functions, symbols inside this one, handlers of exceptions. It may be one list for a whole module.
 	Targets []Addr
+	// Data returns read-only data of the module from an address on, as much as there is; nil where there is none. With it the tables of
+	// switches are read.
+	Data func(Addr) []byte
+	// InCode reports whether an address is one of code.
+	InCode func(Addr) bool
 	// NoRedZone says that the compiler keeps no data below the stack pointer: Go.
 	NoRedZone bool
 }
@@ -72,9 +77,16 @@ type Analysis struct {
 	Rets          []int  // offsets of the near returns
 	RetPop        int    // bytes that the returns pop (ret imm16), -1 where they differ
 	Jumps         []Addr // targets of direct jumps out of the function: tail calls, cold parts
+	Tails         []Tail // branches that leave the function, in order
 
 	bounds  [maxDisplaced]uint8 // starts of the displaced instructions, from Off
 	nbounds uint8
+}
+
+// Tail is a branch out of a function: a tail call, or a jump to a part of its own elsewhere.
+type Tail struct {
+	Off int
+	To  Addr // 0: through a pointer
 }
 
 // Boundaries returns the offsets, from Addr, of the displaced instructions.

@@ -3,6 +3,7 @@ package hook
 import (
 	"cmp"
 	"debug/elf"
+	"io"
 	"slices"
 	"testing"
 )
@@ -58,4 +59,47 @@ func functions(tb testing.TB, path string) []function {
 		out = append(out, function{s.Name, Addr(s.Value), code, int(limit - end)})
 	}
 	return out
+}
+
+// fileOptions lets Analyze read the tables of a file.
+func fileOptions(tb testing.TB, path string) Options {
+	tb.Helper()
+	f, err := elf.Open(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer f.Close()
+	type segment struct {
+		lo   Addr
+		data []byte
+		flag elf.ProgFlag
+	}
+	var list []segment
+	for _, p := range f.Progs {
+		if p.Type != elf.PT_LOAD {
+			continue
+		}
+		b, err := io.ReadAll(p.Open())
+		if err != nil {
+			tb.Fatal(err)
+		}
+		list = append(list, segment{Addr(p.Vaddr), b, p.Flags})
+	}
+	find := func(a Addr) *segment {
+		for i := range list {
+			if s := &list[i]; a >= s.lo && a-s.lo < Addr(len(s.data)) {
+				return s
+			}
+		}
+		return nil
+	}
+	return Options{
+		Data: func(a Addr) []byte {
+			if s := find(a); s != nil && s.flag&elf.PF_W == 0 {
+				return s.data[a-s.lo:]
+			}
+			return nil
+		},
+		InCode: func(a Addr) bool { s := find(a); return s != nil && s.flag&elf.PF_X != 0 },
+	}
 }

@@ -33,6 +33,9 @@ const (
 	EnterOnly
 	// RetTrap stands for the ret at Spec.Ret: push ID; call [ExitSlot]; ret.
 	RetTrap
+	// TailTrap stands for the branch at Spec.Ret, which leaves the function: push TailID; call [ExitSlot]; the branch. A
+	// conditional one calls the agent only where it is taken.
+	TailTrap
 	// Probe stands for any place (AnalyzeAt). It has no frame and leaves the red zone alone:
 	//
 	//	lea rsp,[rsp-128]; push ID; call [EnterSlot]     the agent keeps all registers and flags, and pops ID
@@ -49,7 +52,9 @@ type Spec struct {
 	ID       uint32    // pushed for the agent, which sees it sign extended
 	Code     []byte    // the function's bytes, unpatched
 	Analysis *Analysis // of Code
-	Ret      int       // RetTrap: offset of the ret, one of Analysis.Rets
+	Ret      int       // RetTrap: offset of the ret, one of Analysis.Rets; TailTrap: of the branch, one of Tails
+	TailID   uint32    // pushed for the agent where the function leaves by one of Tails
+	Tails    []int     // EnterOnly: offsets of branches that leave the function
 
 	// EnterSlot, ExitSlot and CopySlot are the addresses of 8-byte cells within 2 GiB of the stub
 	// that hold the agent's entry points. CopySlot is used for more than InlineCopy bytes.

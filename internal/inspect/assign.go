@@ -153,7 +153,7 @@ func (s *scene) assign(src string, set json.RawMessage, depth int) ([]assignment
 	if err != nil {
 		return nil, err
 	}
-	if a.addr >= overlayAt { // a local that is in a register
+	if isLaid(a.addr) { // a local that is in a register
 		a, err = s.inRegister(a)
 	}
 	return []assignment{a}, err
@@ -209,7 +209,7 @@ func (s *scene) toBitField(e *expr.Expr, set json.RawMessage) ([]assignment, err
 	if err != nil || !ok {
 		return nil, err
 	}
-	if addr >= overlayAt {
+	if isLaid(addr) {
 		return nil, fault.New(fault.Unsupported, "Write the whole struct's register.", "the bit-field is in a register")
 	}
 	b, err := encodeBits(e.Type(), set, width)

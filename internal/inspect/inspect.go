@@ -127,7 +127,7 @@ func clientFault(err error) error {
 	switch {
 	case errors.As(err, &check):
 		return check.Fault()
-	case errors.As(err, &eval) && eval.Reason == expr.Unreadable && eval.Addr >= overlayAt:
+	case errors.As(err, &eval) && eval.Reason == expr.Unreadable && isLaid(eval.Addr):
 		return fault.New(fault.OptimizedOut, "Ask for its other members, or build with -O0 or -Og to see it.", "position %d: it was optimized out here", eval.Pos)
 	case errors.As(err, &eval):
 		return eval.Fault()
@@ -162,7 +162,7 @@ func (s *scene) eval(src string) (collector.Reading, error) {
 		return collector.Reading{}, err
 	}
 	out := collector.Reading{Type: r.Type.String(), Value: r.Value}
-	if r.InMemory && r.Addr < overlayAt {
+	if r.InMemory && !isLaid(r.Addr) {
 		out.Address = fmt.Sprintf("0x%x", r.Addr)
 	}
 	t := r.Type.Symbol()
@@ -170,7 +170,7 @@ func (s *scene) eval(src string) (collector.Reading, error) {
 		return out, nil
 	}
 	if s.reader == nil {
-		s.reader = capture.NewReader(s, s.depth, s.functionAt)
+		s.reader = capture.NewReader(s, s.depth, s.functionAt, s.pic.Described)
 	}
 	if r.InMemory {
 		if b, gone := s.holed(r.Addr, t); gone != nil {
@@ -235,7 +235,7 @@ func (s *scene) object(addr uint64, t *symbol.Type) (collector.Reading, error) {
 		return collector.Reading{}, fault.New(fault.ReadFailed, "Check the address.", "0x%x cannot be read", addr)
 	}
 	if s.reader == nil {
-		s.reader = capture.NewReader(s, s.depth, s.functionAt)
+		s.reader = capture.NewReader(s, s.depth, s.functionAt, s.pic.Described)
 	}
 	return collector.Reading{Address: fmt.Sprintf("0x%x", addr), Type: t.String(), Value: s.reader.Object(t, s.language(), addr)}, nil
 }
@@ -312,13 +312,14 @@ func (s *scene) functionAt(addr uint64) string {
 	return ""
 }
 
-// overlayAt is where values stand that are in registers or nowhere: no program has memory there, and package capture has
-// its own such place above.
-const overlayAt = 0xfffe_0000_0000_0000
+// overlayAt is where values stand that are in registers or nowhere; package capture has its own such place.
+const overlayAt = value.LaidAt
+
+func isLaid(addr uint64) bool { return addr>>32 == overlayAt>>32 }
 
 // Read implements expr.Memory and capture.Memory.
 func (s *scene) Read(addr uint64, b []byte) error {
-	if addr < overlayAt {
+	if !isLaid(addr) {
 		return s.pic.Mem.Read(addr, b)
 	}
 	off := addr - overlayAt
@@ -337,7 +338,7 @@ func (s *scene) Read(addr uint64, b []byte) error {
 // holed returns a value of which parts are optimized out, and which of its bytes; nil if there are none.
 func (s *scene) holed(addr uint64, t *symbol.Type) (b []byte, gone []bool) {
 	st := t.Strip()
-	if addr < overlayAt || st == nil || st.Size <= 0 || addr-overlayAt+uint64(st.Size) > uint64(len(s.over)) {
+	if !isLaid(addr) || st == nil || st.Size <= 0 || addr-overlayAt+uint64(st.Size) > uint64(len(s.over)) {
 		return nil, nil
 	}
 	end := addr + uint64(st.Size)

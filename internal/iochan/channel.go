@@ -50,9 +50,13 @@ type Sink func(stream Stream, ts int64, data []byte)
 
 // Options say what a channel does beside reading.
 type Options struct {
-	Input     string       // text for stdin
-	KeepInput bool         // stdin stays open after Input, for Conn.Write
+	Input     string // text for stdin
+	KeepInput bool   // stdin stays open after Input, for Conn.Write
+	Columns   int    // of a terminal; 0: what programs assume
+	Rows      int
 	Clock     func() int64 // the session's time in nanoseconds
+
+	tailQuiet time.Duration // 0: the constant; tests wait longer
 }
 
 // Channel makes connections of one kind. Safe for concurrent use.

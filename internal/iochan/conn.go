@@ -2,6 +2,7 @@ package iochan
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,11 +23,12 @@ var ErrNoInput = errors.New("stdin is not open")
 type Conn struct {
 	Stdin, Stdout, Stderr *os.File // the target's ends; nil after Started or Close
 
-	sink     Sink
-	clock    func() int64
-	streams  []*stream
-	eof      string // what ends the input, for terminals
-	maxQueue int
+	sink      Sink
+	clock     func() int64
+	streams   []*stream
+	eof       string // what ends the input, for terminals
+	maxQueue  int
+	tailQuiet time.Duration
 
 	inputFile *os.File // set by Open; for deadlines, which need no lock
 
@@ -70,7 +72,7 @@ type stream struct {
 
 func newConn(opt Options, sink Sink) *Conn {
 	c := &Conn{
-		sink: sink, clock: opt.Clock, maxQueue: QueueBytes, lastRead: time.Now(),
+		sink: sink, clock: opt.Clock, maxQueue: QueueBytes, lastRead: time.Now(), tailQuiet: cmp.Or(opt.tailQuiet, tailQuiet),
 		done: make(chan struct{}), closing: make(chan struct{}),
 	}
 	c.changed.L = &c.mu
@@ -195,7 +197,7 @@ func (c *Conn) read(s *stream) {
 			return
 		}
 		if c.cutQuiet(s, waits > 1) {
-			s.file.SetReadDeadline(time.Now().Add(tailQuiet))
+			s.file.SetReadDeadline(time.Now().Add(c.tailQuiet))
 		} else {
 			s.file.SetReadDeadline(time.Time{})
 		}

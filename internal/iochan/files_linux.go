@@ -1,6 +1,7 @@
 package iochan
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -146,7 +147,7 @@ func (terminal) Open(opt Options, sink Sink) (*Conn, error) {
 		return nil, fmt.Errorf("open pseudo-terminal: %w", err)
 	}
 	c := newConn(opt, sink)
-	if err := c.openTerminal(master); err != nil {
+	if err := c.openTerminal(master, opt); err != nil {
 		c.Started()
 		master.Close()
 		return nil, err
@@ -155,7 +156,7 @@ func (terminal) Open(opt Options, sink Sink) (*Conn, error) {
 	return c, nil
 }
 
-func (c *Conn) openTerminal(master *os.File) error {
+func (c *Conn) openTerminal(master *os.File, opt Options) error {
 	raw, err := master.SyscallConn()
 	if err != nil {
 		return fmt.Errorf("open pseudo-terminal: %w", err)
@@ -168,7 +169,7 @@ func (c *Conn) openTerminal(master *os.File) error {
 			number, opErr = unix.IoctlGetInt(int(fd), unix.TIOCGPTN)
 		}
 		if opErr == nil {
-			opErr = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{Row: terminalRows, Col: terminalCols})
+			opErr = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{Row: uint16(cmp.Or(opt.Rows, terminalRows)), Col: uint16(cmp.Or(opt.Columns, terminalCols))})
 		}
 	})
 	if err := errors.Join(err, opErr); err != nil {

@@ -173,17 +173,27 @@ func TestPromptComesWithoutNewline(t *testing.T) {
 
 func TestUTF8IsNotSplit(t *testing.T) {
 	r := &recorder{}
-	// The two halves of the letter come 10 ms apart: more than lineQuiet, less than tailQuiet.
-	c, _ := run(t, Pipes, Options{}, r, `printf 'x\303'; sleep 0.01; printf '\244y'; sleep 0.2; printf '\303'; sleep 0.2; printf '!'`)
+	// The two halves of the letter come 10 ms apart: more than lineQuiet.
+	c, _ := run(t, Pipes, Options{tailQuiet: time.Minute}, r, `printf 'x\303'; sleep 0.01; printf '\244y'; sleep 0.2; printf '!'`)
 	wait(t, c)
-	list := r.list()
-	if got := r.text(Stdout); got != "xäy\xc3!" {
+	if got := r.text(Stdout); got != "xäy!" {
 		t.Fatalf("stdout = %q", got)
 	}
-	for _, ch := range list {
-		if !utf8.Valid(ch.data) && string(ch.data) != "\xc3" {
+	for _, ch := range r.list() {
+		if !utf8.Valid(ch.data) {
 			t.Errorf("chunk %q is cut inside a sequence", ch.data)
 		}
+	}
+	// A sequence of which no rest comes is not waited for.
+	r = &recorder{}
+	c, _ = run(t, Pipes, Options{KeepInput: true}, r, `printf '\303'; read n; printf '!'`)
+	eventually(t, "half a letter", func() bool { return r.text(Stdout) == "\xc3" })
+	if _, err := c.Write(context.Background(), []byte("\n")); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, c)
+	if got := r.text(Stdout); got != "\xc3!" {
+		t.Errorf("stdout = %q", got)
 	}
 	// A long line of three-byte letters, cut by size.
 	r = &recorder{}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -32,6 +33,9 @@ type lineConn struct {
 	r       *bufio.Reader
 	waiting []jsonrpc.Message // the rest of a batch; only Read touches it
 	held    held
+
+	oddOnce sync.Once
+	odd     atomic.Pointer[string] // what stands before an id that the SDK would change; nil: there was none
 
 	writeMu sync.Mutex // leaf; keeps lines whole
 }
@@ -80,7 +84,7 @@ func (c *lineConn) decode(line []byte) error {
 		}
 	}
 	for _, p := range parts {
-		m, err := jsonrpc.DecodeMessage(p)
+		m, err := jsonrpc.DecodeMessage(c.plainID(p))
 		if err != nil {
 			if err := c.refuse(jsonrpc.CodeInvalidRequest, err.Error()); err != nil {
 				return err
@@ -116,6 +120,7 @@ func (c *lineConn) Write(_ context.Context, m jsonrpc.Message) error {
 	if err != nil {
 		return fmt.Errorf("encode message: %w", err)
 	}
+	b = c.oddID(b)
 	if before, raw, after, ok := c.held.take(b); ok {
 		return c.writeLine(before, raw, after)
 	}

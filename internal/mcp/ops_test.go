@@ -61,7 +61,7 @@ func TestArgumentsAreChecked(t *testing.T) {
 		{"debug_session", `{}`, []string{"action"}},
 		{"debug_query", `{"sessionId":"x","eventType":7}`, []string{"7"}},
 		{"debug_query", `{"sessionId":"x","function":{"equal":"f"}}`, []string{"equal"}},
-		{"debug_query", `{"sessionId":"x","function":"f"}`, []string{"function", "object", "string"}},
+		{"debug_query", `{"sessionId":"x","function":7}`, []string{"function", "7"}},
 		{"debug_query", `{"sessionId":"x","view":"graph"}`, []string{"view", "graph", "tree"}},
 		{"debug_query", `{"sessionId":"x","limit":"many"}`, []string{"limit", "integer", "string"}},
 		{"debug_query", `{"sessionId":"x","limit":99999999999999999999}`, []string{"limit"}},

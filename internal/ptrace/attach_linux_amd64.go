@@ -51,7 +51,7 @@ func (t *Tracer) Attach(pid int) (tids []int, err error) {
 			case err == nil:
 				tids = append(tids, tid)
 				quiet = 0
-			case errors.Is(err, ErrGone), endsNow(tid):
+			case errors.Is(err, ErrGone), Ends(tid):
 				continue // seen again, or not
 			case TracerOf(tid) != unix.Gettid():
 				return nil, fmt.Errorf("seize thread %d of process %d: %w", tid, pid, err)

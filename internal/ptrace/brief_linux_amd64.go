@@ -62,7 +62,7 @@ func brief(tids []int, within time.Duration, fn func(b *Briefly), done chan<- er
 	late := slices.DeleteFunc(b.Stopped, b.letGo)
 	done <- err
 	for _, tid := range late { // an end in the midst of a step would leave the step to the program
-		for !endsNow(tid) && Interrupt(tid) == nil && (!stoppedWithin(tid, time.Second) || !b.letGo(tid)) {
+		for !Ends(tid) && Interrupt(tid) == nil && (!stoppedWithin(tid, time.Second) || !b.letGo(tid)) {
 		}
 	}
 }
@@ -72,18 +72,18 @@ func (b *Briefly) letGo(tid int) bool {
 	info, err := GetSiginfo(tid)
 	if err == nil && info.OfEvent() && b.stepped[tid] && FaultWaits(tid) { // the step's trap comes behind the interrupt
 		if Cont(tid, 0) != nil || !stoppedWithin(tid, time.Second) {
-			return endsNow(tid)
+			return Ends(tid)
 		}
 		info, err = GetSiginfo(tid)
 	}
 	if err != nil {
-		return endsNow(tid)
+		return Ends(tid)
 	}
 	sig := info.Signal()
 	if info.OfEvent() || b.stepped[tid] && info.OfStep() {
 		sig = 0
 	}
-	return Detach(tid, sig) == nil || endsNow(tid)
+	return Detach(tid, sig) == nil || Ends(tid)
 }
 
 // Step runs one instruction of a thread. False: it did not come to that, because the thread is in the kernel or about to go there, the program

@@ -44,6 +44,13 @@ func SetDebug(tid int, watches [DebugSlots]DebugWatch) error {
 	return pokeUser(tid, debugControl, control)
 }
 
+// DebugMet reports whether a stopped thread met any slot since DebugHits was last asked.
+func DebugMet(tid int) bool {
+	var v uint64
+	err := ptraceData(unix.PTRACE_PEEKUSR, tid, debugRegsOff+8*debugStatus, &v)
+	return err == nil && v&(1<<DebugSlots-1) != 0
+}
+
 // DebugHits returns which slots a stopped thread met, bit by bit, and forgets them.
 func DebugHits(tid int) (uint64, error) {
 	var v uint64

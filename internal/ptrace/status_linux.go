@@ -27,8 +27,8 @@ func StatusField(tid int, name string) string {
 	return ""
 }
 
-// endsNow reports a thread that has ended, and waits to be reaped, or ends at this moment: the kernel refuses to trace it.
-func endsNow(tid int) bool {
+// Ends reports a thread that has ended, and waits to be reaped, or ends at this moment: the kernel refuses to trace it.
+func Ends(tid int) bool {
 	state := StatusField(tid, "State")
 	return state == "" || state[0] == 'Z' || state[0] == 'X' || flagsOf(tid)&pfExiting != 0
 }

@@ -30,6 +30,7 @@ type Tracer struct {
 	queue   []Stop
 	once    sync.Once
 	held    []int // processes that were attached to; tracer thread only
+	late    map[int]func(Stop) bool
 }
 
 type call struct {
@@ -152,7 +153,7 @@ func (t *Tracer) run() {
 			}
 			s = statusOf(tid, ws)
 		}
-		t.handle(s)
+		t.report(s)
 	}
 }
 
@@ -200,6 +201,25 @@ func (t *Tracer) serve() bool {
 // Defer keeps a report that was met while waiting for another; the handler gets it later. Tracer thread only.
 func (t *Tracer) Defer(s Stop) { t.queue = append(t.queue, s) }
 
+// Late has fn be given the next report about a thread that did not stop when it should have: false hands it to the handler. Tracer thread only.
+func (t *Tracer) Late(tid int, fn func(Stop) bool) {
+	if t.late == nil {
+		t.late = map[int]func(Stop) bool{}
+	}
+	t.late[tid] = fn
+}
+
+// report gives the handler what was reported of a thread.
+func (t *Tracer) report(s Stop) {
+	if fn := t.late[s.TID]; fn != nil {
+		delete(t.late, s.TID)
+		if !s.Ended && fn(s) {
+			return
+		}
+	}
+	t.handle(s)
+}
+
 // HandleWith has h handle what is reported from now on. Tracer thread only.
 func (t *Tracer) HandleWith(h Handler) { t.handle = h }
 
@@ -220,7 +240,7 @@ func (t *Tracer) Settle() {
 			}
 			s = statusOf(tid, ws)
 		}
-		t.handle(s)
+		t.report(s)
 	}
 }
 
@@ -261,8 +281,21 @@ func (t *Tracer) Launch(p Program) (pid int, err error) {
 	return pid, nil
 }
 
+// launchMost is how long a program that is launched may take to stop: nobody else waits for this tracer yet, and on a machine with fifty
+// others for each CPU it may be seconds until it gets one.
+const launchMost = 20 * time.Second
+
+func waitLaunched(pid int) (Stop, error) {
+	for started := time.Now(); ; {
+		s, err := WaitStop(pid)
+		if !errors.Is(err, ErrBusy) || time.Since(started) > launchMost {
+			return s, err
+		}
+	}
+}
+
 func (t *Tracer) seizeAtExec(pid int) error {
-	if _, err := WaitStop(pid); err != nil {
+	if _, err := waitLaunched(pid); err != nil {
 		return err
 	}
 	if err := Detach(pid, unix.SIGSTOP); err != nil {
@@ -272,7 +305,7 @@ func (t *Tracer) seizeAtExec(pid int) error {
 		return err
 	}
 	for continued := false; ; {
-		s, err := WaitStop(pid)
+		s, err := waitLaunched(pid)
 		if err != nil {
 			return err
 		}

@@ -17,3 +17,16 @@ func GetVectors(tid int) (v Vectors, err error) {
 	}
 	return v, nil
 }
+
+// GetX87 reads the top two values of a stopped thread's x87 stack, 10 bytes each.
+func GetX87(tid int) (st [2][16]byte, err error) {
+	const stOff = 32
+	var area [512]byte
+	if err = ptraceData(unix.PTRACE_GETFPREGS, tid, 0, &area); err != nil {
+		return st, err
+	}
+	for i := range st {
+		copy(st[i][:10], area[stOff+16*i:])
+	}
+	return st, nil
+}

@@ -2,6 +2,7 @@ package query
 
 import (
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"weak"
@@ -69,6 +70,29 @@ func (a *asker) fn(id event.FuncID) *function {
 	if int(id) >= len(a.fns) {
 		return unknownFunction
 	}
+	if a.req.Addresses || a.req.Argument != nil && strings.Contains(a.req.Argument.Name, addressMember) {
+		return a.addressed(id)
+	}
+	return a.plain(id)
+}
+
+// addressMember is what objects behind pointers have in answers with addresses, and in paths of filters.
+const addressMember = "$address"
+
+// addressed is fn with a layout that shows addresses.
+func (a *asker) addressed(id event.FuncID) *function {
+	if f, ok := a.withAddresses.Load(id); ok {
+		return f.(*function)
+	}
+	f := *a.plain(id)
+	if f.layout != nil {
+		f.layout = f.layout.WithAddresses()
+	}
+	a.withAddresses.Store(id, &f)
+	return &f
+}
+
+func (a *asker) plain(id event.FuncID) *function {
 	if f := a.table[id].Load(); f != nil {
 		return f
 	}

@@ -11,8 +11,8 @@ import (
 )
 
 // shortCrash are the members of a crash event that its short form has, which statuses and other answers carry.
-var shortCrash = []string{"signal", "exitCode", "class", "reason", "faultAddress", "fatal", "function", "file", "line", "locals", "recursion",
-	"exceptionType", "exceptionMessage", "thrownAt", "causedBy", "endedBy", "message", "error"}
+var shortCrash = []string{"signal", "exitCode", "class", "reason", "faultAddress", "fatal", "function", "sourceFile", "line", "locals", "recursion",
+	"exceptionType", "exceptionMessage", "thrownAt", "nestedExceptions", "causedBy", "endedBy", "message", "error"}
 
 const (
 	shortFrames    = 6 // lines of the stack in a crash's short form
@@ -29,6 +29,7 @@ func CrashSummary(payload []byte) json.RawMessage {
 	if !ok {
 		return nil
 	}
+	namePlaces(m)
 	e := Event{Data: shortened(m)}
 	b := []byte{'{'}
 	for i, d := range e.Data {
@@ -76,7 +77,7 @@ func stackLines(raw json.RawMessage, crash []DataMember) []string {
 	var frames []struct {
 		Frame    int
 		Function string
-		File     string
+		File     string `json:"sourceFile"`
 		Line     int
 		Module   string
 		Address  string
@@ -156,6 +157,9 @@ func (a *asker) renderCrash(r *store.Row, short bool) Event {
 		if b, err := encode(last); err == nil {
 			e.Data = append(e.Data, DataMember{Name: "lastEvents", Value: b})
 		}
+	}
+	if !a.req.Verbose {
+		fitCrash(&e, crashBytes)
 	}
 	return e
 }

@@ -32,9 +32,10 @@ type Event struct {
 	Lost        bool          `json:"lost,omitempty"` // the exit's record was dropped: no result
 	PID         int32         `json:"pid,omitempty"`
 	ThreadID    int32         `json:"threadId,omitempty"`
-	Text        *string       `json:"text,omitempty"`     // output, and payloads that are no JSON object
-	Bytes       string        `json:"bytes,omitempty"`    // instead of text that is not UTF-8
-	Encoding    string        `json:"encoding,omitempty"` // base64, with bytes
+	Text        *string       `json:"text,omitempty"`          // output, and payloads that are no JSON object
+	Bytes       string        `json:"bytes,omitempty"`         // instead of text that is not UTF-8
+	Encoding    string        `json:"encoding,omitempty"`      // base64, with bytes
+	AtRead      bool          `json:"timeOfReading,omitempty"` // output: written before, by nobody that is known
 	FunctionRaw string        `json:"functionRaw,omitempty"`
 	ThreadName  string        `json:"threadName,omitempty"`
 	ParentID    int64         `json:"parentEventId,omitempty"`
@@ -172,7 +173,7 @@ func (a *asker) fetch(rows []store.Row) error {
 	var ids []event.ID
 	for i := range rows {
 		r := &rows[i]
-		if a.req.Verbose || !r.Kind.IsCall() || r.Kind == event.FunctionExit && a.fn(r.Func).ret == retPayload {
+		if a.req.Verbose || !r.Kind.IsCall() || r.Kind == event.FunctionEnter || a.fn(r.Func).ret == retPayload {
 			ids = append(ids, r.ID)
 		}
 	}
@@ -208,6 +209,7 @@ func (a *asker) render(r *store.Row) Event {
 		if a.req.Verbose {
 			e.ThreadName, e.ParentID = a.threadName(r), r.Parent
 		}
+		e.AtRead = r.Flags&event.AtRead != 0 && (r.Kind == event.Stdout || r.Kind == event.Stderr)
 		e.payload(r, a.req.Verbose)
 		return e
 	}
@@ -223,15 +225,19 @@ func (a *asker) render(r *store.Row) Event {
 		e.Unwound, e.Lost = r.Flags&event.Unwound != 0, r.Flags&event.Lost != 0
 		if v, ok := a.result(r); ok {
 			e.ReturnType = v.TypeName()
-			if a.req.Verbose {
-				e.ReturnValue = &v
+			if !a.req.Verbose {
+				v = inShort(v, summaryResult)
 			}
+			e.ReturnValue = &v
 		} else if f.ret == retNone {
 			e.ReturnType = "void"
 		}
 	}
 	e.Sampled = r.Flags&event.Sampled != 0
 	if !a.req.Verbose {
+		if r.Kind == event.FunctionEnter && f.layout != nil {
+			e.Arguments = shortArguments(f.layout.Enter(r.Payload))
+		}
 		return e
 	}
 	e.PID, e.ThreadID, e.ThreadName = t.PID, t.TID, a.threadName(r)
@@ -253,10 +259,42 @@ func (a *asker) render(r *store.Row) Event {
 	return e
 }
 
+// Bytes that values take in a summary: what is small is there, of what is large enough to tell it from others.
+const (
+	summaryArguments = 100
+	summaryResult    = 60
+	summaryLeast     = 24
+)
+
+// shortArguments are a call's arguments for a summary, nil for none.
+func shortArguments(o value.Object) *value.Object {
+	if len(o) == 0 {
+		return nil
+	}
+	out := make(value.Object, len(o))
+	for i, m := range o {
+		out[i] = value.Member{Name: m.Name, Value: inShort(m.Value, max(summaryArguments/len(o), summaryLeast))}
+	}
+	return &out
+}
+
+// inShort is v if it is small, else text about it.
+func inShort(v value.Value, limit int) value.Value {
+	switch v.Kind() {
+	case value.Obj, value.Array:
+		return value.NewText(v.Short(limit))
+	case value.Text:
+		w, _ := v.Fit(limit + 20)
+		return w
+	}
+	return v
+}
+
 // payload sets text or the members of the event's own JSON.
 func (e *Event) payload(r *store.Row, whole bool) {
 	if r.Kind != event.Stdout && r.Kind != event.Stderr {
 		if m, ok := members(r.Payload); ok {
+			namePlaces(m)
 			e.Data = m
 			return
 		}

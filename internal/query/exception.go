@@ -35,6 +35,9 @@ func exceptionLine(payload []byte) string {
 		Type     string    `json:"type"`
 		Message  string    `json:"message"`
 		CaughtIn *thrownAt `json:"caughtIn"`
+		First    *thrownAt `json:"thrownAt"`
+		Again    *thrownAt `json:"rethrownAt"`
+		Nested   string    `json:"nested"`
 	}
 	if json.Unmarshal(payload, &x) != nil || x.What == "" {
 		return ""
@@ -56,6 +59,15 @@ func exceptionLine(payload []byte) string {
 			at = ", thrown at "
 		}
 		b.WriteString(at + x.thrownAt.String())
+	}
+	if x.First != nil {
+		b.WriteString(", first thrown at " + x.First.String())
+	}
+	if x.Again != nil {
+		b.WriteString(", thrown again at " + x.Again.String())
+	}
+	if x.Nested != "" {
+		b.WriteString("; caused by " + cut(strings.ReplaceAll(x.Nested, "\n", "⏎"), 200))
 	}
 	return b.String()
 }

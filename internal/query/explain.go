@@ -89,7 +89,7 @@ func (a *asker) noFunction() string {
 func (a *asker) called() map[event.FuncID]int64 {
 	n := make(map[event.FuncID]int64)
 	for _, s := range a.st.FuncStats() {
-		n[s.Func] = max(s.Calls, s.Exits) + s.Skipped
+		n[s.Func] = s.Made()
 	}
 	return n
 }

@@ -1,15 +1,18 @@
 package query
 
 import (
-	"fmt"
+	"encoding/binary"
 	"hash/maphash"
-	"strings"
 
 	"github.com/strobe-debug/strobe/internal/event"
 	"github.com/strobe-debug/strobe/internal/value"
 )
 
 // node is a line of the tree and what is below it.
+//
+// Siblings that look the same fold: of each way in which they ended the first is a line with its subtree, the others
+// are counted below it. What ended in another way is never behind such a count: a result of another class (negative,
+// zero, null, another variant), an exit by an exception, or a callee of which that is true.
 type node struct {
 	id      event.ID
 	end     event.ID // the exit, 0 while open
@@ -25,53 +28,48 @@ type node struct {
 	orphan  bool // an exit whose enter is not in view
 	text    string
 	kids    []*node
-	shape   uint64
-	lines   int   // of the subtree, its repeats' line included
-	calls   int64 // in the subtree without repeats
+	shape   uint64 // what siblings that fold share: the functions in the subtree and how they were left
+	kind    uint64 // the classes of the results in the subtree
+	lines   int    // of the subtree, its repeats' lines and its variants included
+	calls   int64  // in the subtree without repeats and variants
 	repeats repeats
+
+	variants []*node // siblings of the same shape and other kinds, in order of id
+	rest     repeats // those beyond maxVariants
+	of       *node   // what this is a variant of
+
+	shownArgs value.Object // what arguments returned
 }
 
-// repeats are the siblings after a node that look the same, without their subtrees.
-type repeats struct {
-	n      int64
-	calls  int64
-	ns     int64
-	voids  int64
-	kinds  []resultCount // the first few different results
-	other  bool          // there are more than these
-	all    bool          // every result is an integer: lo and hi hold
-	lo, hi int64
-	first  event.ID
-}
+// Bounds of one fold.
+const (
+	maxVariants     = 8  // lines of single calls that ended in different ways
+	maxTallVariants = 3  // the same of calls with something below
+	lookBack        = 8  // siblings of one function among which a fold is looked for
+	maxFoldedArgs   = 20 // arguments of which a fold says the range
+)
 
-type resultCount struct {
-	text string
-	n    int64
-	id   event.ID
-}
-
-// maxResultKinds bounds the results that a fold lists; beyond, it shows their range or says that they vary.
-const maxResultKinds = 4
+// maxComparedCalls bounds the folded calls of a tree whose arguments are read, which is dear: the rest is only counted.
+const maxComparedCalls = 50_000
 
 var shapeSeed = maphash.MakeSeed()
 
 // seal computes what a finished node looks like: the function, how it ended and what is below, the counts of
 // repeats aside.
 func (n *node) seal() {
-	var h maphash.Hash
-	h.SetSeed(shapeSeed)
-	word := func(v uint64) {
+	var shape, kind maphash.Hash
+	shape.SetSeed(shapeSeed)
+	kind.SetSeed(shapeSeed)
+	word := func(h *maphash.Hash, v uint64) {
 		var b [8]byte
-		for i := range b {
-			b[i] = byte(v >> (8 * i))
-		}
+		binary.LittleEndian.PutUint64(b[:], v)
 		h.Write(b[:])
 	}
 	n.lines, n.calls = 1, 0
 	if n.fn != nil {
-		h.WriteString(n.fn.Name)
-		h.WriteByte(0)
-		h.WriteString(n.fn.Raw)
+		shape.WriteString(n.fn.Name)
+		shape.WriteByte(0)
+		shape.WriteString(n.fn.Raw)
 		n.calls = 1
 		if n.orphan {
 			n.calls = 0
@@ -80,95 +78,132 @@ func (n *node) seal() {
 	open := byte(0)
 	if n.fn != nil && n.end == 0 || n.orphan {
 		open = 1
-		word(uint64(n.id)) // never the same as another
+		word(&shape, uint64(n.id)) // never the same as another
 	}
-	h.WriteByte(open)
-	h.WriteByte(byte(n.flags & (event.Unwound | event.Lost | event.TailCall)))
-	h.WriteString(n.text)
+	shape.WriteByte(open)
+	shape.WriteByte(byte(n.flags & (event.Unwound | event.Lost | event.TailCall)))
+	shape.WriteString(n.text)
+	if n.has {
+		kind.WriteString(classOf(n.result))
+	}
 	for _, k := range n.kids {
-		word(k.shape)
+		word(&shape, k.shape)
+		kinds := k.kind // of a fold: which there are, in whatever order they came
+		for _, v := range k.variants {
+			kinds ^= v.kind
+		}
+		if k.rest.n > 0 {
+			kinds++
+		}
+		word(&kind, kinds)
 		n.lines += k.lines
-		n.calls += k.calls + k.repeats.calls
+		n.calls += k.allCalls()
 	}
-	n.shape = h.Sum64()
+	n.shape, n.kind = shape.Sum64(), kind.Sum64()
 }
 
-// add appends kid, whose lines were counted, or folds it into the one before it. It returns how many lines that
-// adds to the count.
-func (n *node) add(kid *node) int {
-	if i := len(n.kids) - 1; i >= 0 && n.kids[i].shape == kid.shape {
-		prev := n.kids[i]
-		first := prev.repeats.n == 0
-		prev.repeats.add(kid)
-		prev.last = max(prev.last, kid.last)
-		if first {
-			prev.lines++
-			return 1 - kid.lines
-		}
-		return -kid.lines
+// allCalls is how many calls the subtree, its repeats and its variants have.
+func (n *node) allCalls() int64 {
+	all := n.calls + n.repeats.calls + n.rest.calls
+	for _, v := range n.variants {
+		all += v.allCalls()
 	}
-	n.kids = append(n.kids, kid)
-	return 0
+	return all
 }
 
-func (r *repeats) add(n *node) {
-	if r.n == 0 {
-		r.first, r.all = n.id, true
-	}
-	r.n++
-	r.calls += n.calls
-	r.ns += n.ns
-	if !n.has {
-		r.voids++
-		return
-	}
-	if v, ok := n.result.Int64(); ok && n.result.Kind() == value.Int {
-		if r.n-r.voids == 1 {
-			r.lo, r.hi = v, v
-		}
-		r.lo, r.hi = min(r.lo, v), max(r.hi, v)
-	} else {
-		r.all = false
-	}
-	s := n.result.Short(40)
-	for i := range r.kinds {
-		if r.kinds[i].text == s {
-			r.kinds[i].n++
-			return
-		}
-	}
-	if len(r.kinds) < maxResultKinds {
-		r.kinds = append(r.kinds, resultCount{s, 1, n.id})
-		return
-	}
-	r.other = true
-}
-
-// line is "×37 more like this (total 1.2ms, results 1..37)".
-func (r *repeats) line(calls bool) string {
-	out := fmt.Sprintf("×%d more like this", r.n)
-	if !calls {
-		return out
-	}
-	out += fmt.Sprintf(" (total %s", duration(r.ns))
-	switch {
-	case len(r.kinds) == 0:
-	case len(r.kinds) == 1 && !r.other:
-		out += ", result " + r.kinds[0].text
-	case r.other && r.all || r.all && r.hi-r.lo+1 == r.n && r.hi > r.lo && len(r.kinds) == int(r.n):
-		out += fmt.Sprintf(", results %d..%d", r.lo, r.hi)
-	case r.other:
-		out += ", results differ: " + r.kinds[0].text + ", " + r.kinds[1].text + ", …"
-	default:
-		var parts []string
-		for i, k := range r.kinds {
-			s := fmt.Sprintf("%s ×%d", k.text, k.n)
-			if i > 0 {
-				s += fmt.Sprintf(" #%d", k.id)
+// classOf is what of a result matters for folding: two calls whose results are of one class are alike.
+func classOf(v value.Value) string {
+	switch v.Kind() {
+	case value.Int:
+		if i, ok := v.Int64(); ok && i <= 0 {
+			if i == 0 {
+				return "0"
 			}
-			parts = append(parts, s)
+			return "-"
 		}
-		out += ", results " + strings.Join(parts, ", ")
+		return "+"
+	case value.Float:
+		s := v.Short(40)
+		switch {
+		case s[0] == '-', s[0] == 'N', s == "0":
+			return s[:1]
+		}
+		return "+"
+	case value.Bool, value.Null, value.Marker:
+		return v.Short(40)
+	case value.Text:
+		if s := v.Short(40); s[0] != '"' && (len(s) < 2 || s[:2] != "0x") { // an enumerator, a variant without data
+			return s
+		}
+		if v.Text() == "" {
+			return `""`
+		}
+	case value.Array:
+		if e, more := v.Elems(); len(e) == 0 && more == 0 {
+			return "[]"
+		}
+	case value.Obj:
+		if o := v.Object(); len(o) == 1 { // a variant with data, or an object of one member
+			return o[0].Name + ":" + classOf(o[0].Value)
+		}
 	}
-	return out + fmt.Sprintf(") from #%d", r.first)
+	return v.TypeName()
+}
+
+// add appends kid, whose lines were counted, or folds it into an earlier one. It returns how many lines that
+// adds to the count.
+func (n *node) add(kid *node, compare *int) int {
+	like := n.alike(kid)
+	if like == nil {
+		n.kids = append(n.kids, kid)
+		return 0
+	}
+	was := like.lines
+	defer func() { like.last = max(like.last, kid.last) }()
+	into := like
+	if kid.kind != like.kind {
+		into = nil
+		for _, v := range like.variants {
+			if v.kind == kid.kind {
+				into = v
+				break
+			}
+		}
+	}
+	most := maxVariants
+	if kid.lines > 1 {
+		most = maxTallVariants
+	}
+	switch {
+	case into != nil:
+		into.repeats.add(kid, into, compare)
+		if into.repeats.n == 1 {
+			like.lines++
+		}
+	case len(like.variants) < most:
+		kid.of = like
+		like.variants = append(like.variants, kid)
+		like.lines += kid.lines
+	default:
+		like.rest.add(kid, like, compare)
+		if like.rest.n == 1 {
+			like.lines++
+		}
+	}
+	return like.lines - was - kid.lines
+}
+
+// alike returns the sibling that kid folds into: one of the last that the same function is called by, with nothing else
+// in between.
+func (n *node) alike(kid *node) *node {
+	for i := len(n.kids) - 1; i >= max(0, len(n.kids)-lookBack); i-- {
+		k := n.kids[i]
+		if k.shape == kid.shape {
+			return k
+		}
+		if k.fn == nil || kid.fn == nil || k.fn.Name != kid.fn.Name || k.fn.Raw != kid.fn.Raw || k.end == 0 {
+			return nil
+		}
+	}
+	return nil
 }

@@ -71,12 +71,37 @@ func operatorLen(s string) int {
 	return len(word)
 }
 
+// plainName returns a name without what compilers add and nobody writes: ABI tags and anonymous namespaces.
+func plainName(name string) string {
+	name = strings.ReplaceAll(name, "(anonymous namespace)::", "")
+	for {
+		i := strings.Index(name, "[abi:")
+		if i < 0 {
+			return name
+		}
+		end := strings.IndexByte(name[i:], ']')
+		if end < 0 {
+			return name
+		}
+		name = name[:i] + name[i+end+1:]
+	}
+}
+
+// sameName reports whether a function is meant by a name: with or without template arguments, ABI tags and anonymous namespaces.
+func sameName(fn *event.Function, want string) bool {
+	if fn.Name == want || fn.Raw == want || bareName(fn.Name) == want {
+		return true
+	}
+	plain := plainName(fn.Name)
+	return plain != fn.Name && (plain == want || bareName(plain) == want)
+}
+
 // matchName reports whether a function fulfils all conditions of the filter.
 func matchName(f *NameFilter, re *regexp.Regexp, fn *event.Function) bool {
-	if f.Equals != "" && fn.Name != f.Equals && fn.Raw != f.Equals && bareName(fn.Name) != f.Equals {
+	if f.Equals != "" && !sameName(fn, f.Equals) {
 		return false
 	}
-	if f.Contains != "" && !strings.Contains(fn.Name, f.Contains) {
+	if f.Contains != "" && !strings.Contains(fn.Name, f.Contains) && !strings.Contains(plainName(fn.Name), f.Contains) {
 		return false
 	}
 	return re == nil || re.MatchString(fn.Name)

@@ -165,7 +165,7 @@ func (a *asker) threadPage(parts []part, offset, limit int) (rows []store.Row, t
 	}
 	slices.SortStableFunc(ids, func(x, y event.ThreadID) int {
 		s, t := a.threads[x], a.threads[y]
-		return cmp.Or(cmp.Compare(s.PID, t.PID), cmp.Compare(s.TID, t.TID))
+		return s.Compare(t)
 	})
 	ids = append(ids, event.NoThread)
 	count, err := a.perThread(parts, ids)

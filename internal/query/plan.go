@@ -46,6 +46,8 @@ type asker struct {
 	args    []argPlan
 	rates   map[event.FuncID]float64 // of sampled functions; nil: not looked up yet
 
+	withAddresses *sync.Map // FuncID to *function: of a question that asks for addresses
+
 	countsAll bool                                  // view stats is from counters, which have the calls that were not recorded too
 	names     map[event.ThreadID][]store.ThreadName // of threads that had several
 	scope     scope
@@ -57,7 +59,7 @@ type asker struct {
 func newAsker(ctx context.Context, st *store.Store, sn *store.Snapshot, f *filters) *asker {
 	a := &asker{
 		filters: f, ctx: ctx, st: st, sn: sn, cache: cacheOf(st), fns: sn.Functions(), threads: sn.Threads(), names: sn.ThreadNames(),
-		pid: int32(st.Meta().PID),
+		pid: int32(st.Meta().PID), withAddresses: &sync.Map{},
 	}
 	a.table = a.cache.functions(len(a.fns))
 	return a

@@ -28,8 +28,11 @@ type Request struct {
 	Offset        int             `json:"offset,omitempty"`
 	AfterEventID  *int64          `json:"afterEventId,omitempty" jsonschema:"cursor: lastEventId of the previous page"`
 	Order         string          `json:"order,omitempty"`
-	Verbose       bool            `json:"verbose,omitempty" jsonschema:"arguments, results, threads"`
+	Verbose       bool            `json:"verbose,omitempty" jsonschema:"whole values, threads"`
+	Addresses     bool            `json:"addresses,omitempty" jsonschema:"which object: those behind pointers begin with $address, their place"`
 	View          string          `json:"view,omitempty" jsonschema:"tree: calls as text; stats: table per function"`
+	Unfold        bool            `json:"unfold,omitempty" jsonschema:"view tree: every call in a line of its own"`
+	MaxTokens     int             `json:"maxTokens,omitempty"`
 	WaitMs        int             `json:"waitMs,omitempty" jsonschema:"wait until something matches"`
 }
 
@@ -45,7 +48,7 @@ const (
 	MaxLimit     = 500       // more is cut to this, and the answer says so
 	MaxWaitMs    = 30000     // what MCP clients bear without a timeout of their own
 	maxPattern   = 4096      // bytes of one name, text or regular expression
-	maxOffset    = 1_000_000 // skipped events cost memory; the cursor does not
+	MaxOffset    = 1_000_000 // skipped events cost memory; the cursor does not
 )
 
 // NameFilter selects functions. All given conditions must hold.
@@ -86,6 +89,15 @@ type ArgumentFilter struct {
 	Name string `json:"name" jsonschema:"argument, or a path in it: p.x, a[2]"`
 	ValueFilter
 }
+
+// TokenBytes is how many bytes of an answer are taken for one token: compact JSON and code have 3 to 4.
+const TokenBytes = 3
+
+// Bounds of MaxTokens.
+const (
+	MinTokens = 200
+	MaxTokens = 1_000_000
+)
 
 // Kinds is a list of event types. In JSON it is one string or an array of strings.
 type Kinds []string
@@ -158,4 +170,52 @@ func (m Moment) MarshalJSON() ([]byte, error) {
 		return strconv.AppendInt(nil, ns, 10), nil
 	}
 	return json.Marshal(string(m))
+}
+
+// The filters by name take a text as well, which means what is meant most often: it is what is written first, and refusing it
+// cost a call each time.
+
+// UnmarshalJSON accepts "f" for {"equals": "f"}.
+func (f *NameFilter) UnmarshalJSON(b []byte) error {
+	type plain NameFilter
+	return oneOrObject(b, "function", &f.Equals, (*plain)(f), "equals, contains or matches")
+}
+
+// UnmarshalJSON accepts "a.c" for {"equals": "a.c"}.
+func (f *FileFilter) UnmarshalJSON(b []byte) error {
+	type plain FileFilter
+	return oneOrObject(b, "sourceFile", &f.Equals, (*plain)(f), "equals or contains")
+}
+
+// UnmarshalJSON accepts "error" for {"contains": "error"}.
+func (f *TextFilter) UnmarshalJSON(b []byte) error {
+	type plain TextFilter
+	return oneOrObject(b, "text", &f.Contains, (*plain)(f), "contains or matches")
+}
+
+// UnmarshalJSON accepts "worker" for {"contains": "worker"}.
+func (f *ThreadFilter) UnmarshalJSON(b []byte) error {
+	type plain ThreadFilter
+	return oneOrObject(b, "threadName", &f.Contains, (*plain)(f), "contains")
+}
+
+// oneOrObject reads a text into one, or an object into all, whose fields are told by what.
+func oneOrObject(b []byte, field string, one *string, all any, what string) error {
+	b = bytes.TrimSpace(b)
+	hint := fmt.Sprintf("Give a text, or an object with %s.", what)
+	switch {
+	case len(b) > 0 && b[0] == '"':
+		if err := json.Unmarshal(b, one); err != nil || *one == "" {
+			return invalid(field, hint, "%s is empty", excerpt(b))
+		}
+		return nil
+	case len(b) == 0 || b[0] != '{':
+		return invalid(field, hint, "%s is neither", excerpt(b))
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(all); err != nil {
+		return invalid(field, hint, "%s: %v", excerpt(b), err)
+	}
+	return nil
 }

@@ -24,6 +24,7 @@ type Result struct {
 	EventsDropped int64    `json:"eventsDropped,omitempty"` // events after the cursor that the session's limit dropped unread
 	Crash         *Event   `json:"crash,omitempty"`         // the newest crash, in short
 	Sampled       *Sampled `json:"sampled,omitempty"`       // functions whose calls were not all recorded
+	Lost          *Lost    `json:"dropped,omitempty"`       // functions whose calls were lost
 	Hint          string   `json:"hint,omitempty"`
 	Rows          []Stat   `json:"-"` // view stats, for front ends that draw their own table
 }
@@ -32,9 +33,17 @@ type Result struct {
 type Env struct {
 	Now      func() int64                // nanoseconds since the session's start; nil once it has ended
 	Flush    func(context.Context) error // brings what the target has done into the store; nil: the store's own Flush
-	Warnings []string                    // said in the answer's hint
+	Warnings func() []string             // said in the answer's hint; nil: nothing is
 	Ended    func() bool                 // reports that nothing more can come, so waiting is over; nil: it can
+	Paused   func() string               // where threads are paused, "" where none is; nil: nobody knows
+	// Once reports whether it was not asked for this key before by the same client: what was said is said shorter. nil: it was not.
+	Once func(key string) bool
 }
+
+func (e *Env) once(key string) bool { return e.Once == nil || e.Once(key) }
+
+// maxPIDs bounds the processes that an answer names: a build has thousands.
+const maxPIDs = 16
 
 // maxAnswer bounds the events of an answer in bytes, unless it is verbose: what a reader with few tokens bears.
 const maxAnswer = 60 << 10
@@ -182,13 +191,19 @@ func (a *asker) list(parts []part, res *Result) (notes []string, err error) {
 		return nil, err
 	}
 	limit, cutShort := "4 MB", len(res.Events) < len(rows)
-	if !r.Verbose {
-		fitted, err := res.fit()
+	if !r.Verbose || r.MaxTokens > 0 {
+		note, fitted, err := res.fit(a.budget())
 		if err != nil {
 			return nil, err
 		}
 		if fitted {
 			limit, cutShort = "60 KB", true
+			if r.MaxTokens > 0 {
+				limit = fmt.Sprintf("%d tokens (maxTokens)", r.MaxTokens)
+			}
+		}
+		if note != "" {
+			notes = append(notes, note)
 		}
 	}
 	n := len(res.Events)
@@ -202,22 +217,6 @@ func (a *asker) list(parts []part, res *Result) (notes []string, err error) {
 		notes = append(notes, fmt.Sprintf("Cut to %d events at %s.", n, limit))
 	}
 	return append(notes, a.goOn(res)...), nil
-}
-
-// fit takes events off the end until the answer has its size; one event always stays.
-func (res *Result) fit() (bool, error) {
-	size := 0
-	for i := range res.Events {
-		b, err := json.Marshal(&res.Events[i])
-		if err != nil {
-			return false, fmt.Errorf("encode event %d: %w", res.Events[i].ID, err)
-		}
-		if size += len(b) + 1; size > maxAnswer && i > 0 {
-			res.Events = res.Events[:i]
-			return true, nil
-		}
-	}
-	return false, nil
 }
 
 // goOn says how to see the rest of a list.
@@ -262,14 +261,22 @@ func (a *asker) complete(res *Result, notes []string, env Env) error {
 		}
 	}
 	if note := a.sampled(res); note != "" {
+		if env.once("sampled") {
+			notes = append(notes, note)
+		} else {
+			res.Sampled.Functions, res.Sampled.More = nil, 0
+		}
+	}
+	if note := a.lostCalls(res); note != "" {
 		notes = append(notes, note)
-	}
-	lost, err := a.lost()
-	if err != nil {
-		return err
-	}
-	if lost != "" {
-		notes = append(notes, lost)
+	} else {
+		lost, err := a.lost()
+		if err != nil {
+			return err
+		}
+		if lost != "" {
+			notes = append(notes, lost)
+		}
 	}
 	if res.TotalCount == 0 && res.Tree == "" {
 		why, err := a.explain()
@@ -289,15 +296,35 @@ func (a *asker) complete(res *Result, notes []string, env Env) error {
 			res.PIDs = append(res.PIDs, t.PID)
 		}
 	}
-	if len(res.PIDs) < 2 {
+	if n := len(res.PIDs); n < 2 {
 		res.PIDs = nil
+	} else if n > maxPIDs {
+		res.PIDs = res.PIDs[:maxPIDs]
+		notes = append(notes, fmt.Sprintf("%d processes, the first %d are in pids; eventType process lists all.", n, maxPIDs))
 	}
 	if a.kinds != 1<<event.Crash {
-		if res.Crash, err = a.crash(); err != nil {
+		crash, err := a.crash()
+		if err != nil {
 			return err
 		}
+		res.Crash = crash
+		if crash != nil && !env.once(fmt.Sprintf("crash %d", crash.ID)) {
+			crash.again()
+		}
 	}
-	res.Hint = strings.Join(append(notes, env.Warnings...), " ")
+	if res.TotalCount == 0 && env.Paused != nil {
+		if where := env.Paused(); where != "" {
+			notes = append(notes, where)
+		}
+	}
+	if env.Warnings != nil {
+		for _, w := range env.Warnings() {
+			if env.once(w) {
+				notes = append(notes, w)
+			}
+		}
+	}
+	res.Hint = strings.Join(notes, " ")
 	return nil
 }
 

@@ -3,7 +3,7 @@ package query
 import (
 	"cmp"
 	"fmt"
-	"math/bits"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +18,8 @@ type Stat struct {
 	Function string        `json:"function"`
 	Calls    int64         `json:"calls"`
 	Recorded *int64        `json:"recorded,omitempty"` // of calls, where it is not all; the rest is of these
+	Sampled  int64         `json:"sampled,omitempty"`  // of calls: left out because there were so many
+	Dropped  int64         `json:"dropped,omitempty"`  // of calls: lost because buffers were full
 	Errors   int64         `json:"errors"`             // left by an exception
 	TotalNs  int64         `json:"totalNs"`
 	SelfNs   int64         `json:"selfNs"`
@@ -69,7 +71,15 @@ func (a *asker) stats(parts []part, res *Result) (notes []string, err error) {
 		notes = append(notes, "Counts and times include dropped events; returns do not.")
 	}
 	if len(rows) > 0 {
-		res.Rows, res.Stats = rows, table(rows)
+		names := a.distinct(rows)
+		res.Rows, res.Stats = rows, table(rows, names)
+		for n := len(rows); len(res.Stats) > a.budget() && n > 1; {
+			n = max(n*a.budget()/len(res.Stats), 1)
+			res.Rows, res.Stats, res.HasMore = rows[:n], table(rows[:n], names), true
+		}
+		if n := len(res.Rows); n < len(rows) {
+			notes = append(notes, fmt.Sprintf("%d functions are shown, by total time: the table was cut to its size; function shows others.", n))
+		}
 	}
 	return notes, nil
 }
@@ -81,16 +91,15 @@ func (a *asker) statRows(parts []part) (rows []Stat, fromCounters bool, err erro
 	}
 	if p := parts[0]; len(parts) == 1 && p.pred == nil && a.kinds == 0 && a.skipTo == 0 && a.onlyNames(&p.filter) {
 		for _, s := range a.st.FuncStats() {
-			if s.Calls+s.Exits+s.Skipped == 0 || p.filter.Funcs != nil && !p.filter.Funcs.Has(uint32(s.Func)) || int(s.Func) >= len(a.fns) {
+			if s.Made() == 0 || p.filter.Funcs != nil && !p.filter.Funcs.Has(uint32(s.Func)) || int(s.Func) >= len(a.fns) {
 				continue
 			}
 			row := Stat{
-				Function: a.fns[s.Func].Name, fn: s.Func, Calls: max(s.Calls, s.Exits), Errors: s.Errors,
+				Function: a.fns[s.Func].Name, fn: s.Func, Calls: s.Made(), Sampled: s.Sampled, Dropped: s.Dropped, Errors: s.Errors,
 				TotalNs: s.TotalNs, SelfNs: s.SelfNs, P50Ns: s.Quantile(0.5), P99Ns: s.Quantile(0.99),
 			}
-			if s.Skipped > 0 {
-				recorded := row.Calls
-				row.Calls, row.Recorded = row.Calls+s.Skipped, &recorded
+			if recorded := s.Recorded(); recorded != row.Calls {
+				row.Recorded = &recorded
 			}
 			rows = append(rows, row)
 		}
@@ -375,60 +384,59 @@ func mostFrequent[K cmp.Ordered](counts map[K]int64) []K {
 	return top
 }
 
-// histogram counts durations with 16 steps per power of two: a quantile is off by 3 % at most.
-type histogram struct {
-	n                 int64
-	shortest, longest int64
-	steps             []uint32
-}
+// nameWidth is the most that a function's name takes in a table.
+const nameWidth = 60
 
-const histogramSteps = 16
-
-func (h *histogram) add(ns int64) {
-	i := step(uint64(max(0, ns)))
-	if i >= len(h.steps) {
-		h.steps = append(h.steps, make([]uint32, i+1-len(h.steps))...)
+// distinct are the names of rows for a table: where several functions have one name, with what tells them apart, the names of
+// their parameters or else where they are.
+func (a *asker) distinct(rows []Stat) []string {
+	names, seen := make([]string, len(rows)), map[string]int{}
+	for i := range rows {
+		names[i] = shortName(rows[i].Function, nameWidth)
+		seen[names[i]]++
 	}
-	if h.n == 0 {
-		h.shortest = ns
-	}
-	h.shortest, h.longest = min(h.shortest, ns), max(h.longest, ns)
-	h.steps[i]++
-	h.n++
-}
-
-func step(v uint64) int {
-	if v < histogramSteps {
-		return int(v)
-	}
-	shift := bits.Len64(v) - 5
-	return shift*histogramSteps + int(v>>shift)
-}
-
-// quantile returns the middle of the step that holds the share q, or the shortest or longest duration where
-// that is nearer.
-func (h *histogram) quantile(q float64) int64 { return min(max(h.middle(q), h.shortest), h.longest) }
-
-func (h *histogram) middle(q float64) int64 {
-	rank := int64(q * float64(h.n))
-	for i, c := range h.steps {
-		if rank -= int64(c); rank < 0 {
-			if i < 2*histogramSteps {
-				return int64(i)
-			}
-			shift := i/histogramSteps - 1
-			low := int64(i-shift*histogramSteps) << shift
-			return low + int64(1)<<shift/2
+	with := map[string]int{}
+	for i := range rows {
+		if seen[names[i]] > 1 {
+			with[names[i]+a.parameters(rows[i].fn)]++
 		}
 	}
-	return 0
+	for i := range rows {
+		if seen[names[i]] < 2 {
+			continue
+		}
+		full := names[i] + a.parameters(rows[i].fn)
+		if f := a.fn(rows[i].fn); with[full] > 1 && f.Line > 0 {
+			full += fmt.Sprintf(" %s:%d", path.Base(f.File), f.Line)
+		}
+		names[i] = full
+	}
+	return names
+}
+
+// parameters lists a function's parameters with their types.
+func (a *asker) parameters(id event.FuncID) string {
+	l := a.fn(id).layout
+	if l == nil {
+		return ""
+	}
+	parts := make([]string, 0, len(l.Args))
+	for i := range l.Args {
+		part := l.Args[i].Name
+		if t := l.Args[i].Type; t >= 0 && int(t) < len(l.Types) && l.Types[t].Name != "" {
+			part = shortName(l.Types[t].Name, 24) + " " + part
+		}
+		parts = append(parts, part)
+	}
+	return "(" + strings.Join(parts, ", ") + ")"
 }
 
 // table lines the rows up for reading.
-func table(rows []Stat) string {
-	const nameWidth = 60
-	head := []string{"function", "calls", "recorded", "errors", "total", "self", "p50", "p99", "returns"}
-	recorded := slices.IndexFunc(rows, func(r Stat) bool { return r.Recorded != nil }) >= 0
+func table(rows []Stat, names []string) string {
+	head := []string{"function", "calls", "recorded", "sampled", "dropped", "errors", "total", "self", "p50", "p99", "returns"}
+	recorded := slices.ContainsFunc(rows, func(r Stat) bool { return r.Recorded != nil })
+	dropped := slices.ContainsFunc(rows, func(r Stat) bool { return r.Dropped > 0 })
+	sampled := dropped && slices.ContainsFunc(rows, func(r Stat) bool { return r.Sampled > 0 }) // else it is what recorded lacks
 	lines := [][]string{head}
 	for i := range rows {
 		r := &rows[i]
@@ -442,13 +450,15 @@ func table(rows []Stat) string {
 			rets = append(rets, fmt.Sprintf("%d more", more))
 		}
 		lines = append(lines, []string{
-			shortName(r.Function, nameWidth), fmt.Sprint(r.Calls), fmt.Sprint(*cmp.Or(r.Recorded, &r.Calls)), fmt.Sprint(r.Errors),
+			names[i], fmt.Sprint(r.Calls), fmt.Sprint(*cmp.Or(r.Recorded, &r.Calls)), fmt.Sprint(r.Sampled), fmt.Sprint(r.Dropped), fmt.Sprint(r.Errors),
 			duration(r.TotalNs), duration(r.SelfNs), duration(r.P50Ns), duration(r.P99Ns), strings.Join(rets, ", "),
 		})
 	}
-	if !recorded { // all are, in every row: no column for it
+	for col, shown := range [...]bool{dropped, sampled, recorded} { // nothing in any row: no column for it
 		for i := range lines {
-			lines[i] = slices.Delete(lines[i], 2, 3)
+			if !shown {
+				lines[i] = slices.Delete(lines[i], 4-col, 5-col)
+			}
 		}
 	}
 	last := len(lines[0]) - 1

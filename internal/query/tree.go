@@ -1,7 +1,6 @@
 package query
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -13,11 +12,12 @@ import (
 
 // Bounds of view tree.
 const (
-	maxTreeEvents = 2_000_000 // read for one answer: folding can make few lines of many events
-	maxTreeRoots  = 1000      // selected calls that are looked up one by one
-	treeSlack     = 4         // lines kept before folding, as a multiple of those wanted
-	maxIndent     = 32        // deeper lines say their depth instead
-	argsWidth     = 120       // bytes of a call's arguments
+	maxTreeEvents = 500_000 // read for one answer: folding can make few lines of many events
+	minTreeEvents = 20_000  // of which each section may read so many at least
+	maxTreeRoots  = 1000    // selected calls that are looked up one by one
+	treeSlack     = 4       // lines kept before folding, as a multiple of those wanted
+	maxIndent     = 32      // deeper lines say their depth instead
+	argsWidth     = 120     // bytes of a call's arguments
 	resultWidth   = 80
 	lineText      = 160 // bytes of output in a line
 )
@@ -35,9 +35,9 @@ func (a *asker) tree(parts []part, res *Result) (notes []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &treeWriter{a: a, hidden: beyond, stopped: beyond > 0}
+	w := &treeWriter{a: a, hidden: beyond, stopped: beyond > 0, limit: a.budget()}
 	res.TotalCount = beyond
-	left, home := a.req.Limit, -1
+	left, home, unread := a.req.Limit, -1, maxTreeEvents
 	if !others {
 		home = a.outputHome(sections)
 	}
@@ -49,15 +49,20 @@ func (a *asker) tree(parts []part, res *Result) (notes []string, err error) {
 			w.hidden += s.calls
 			continue
 		}
-		b := &builder{a: a, limit: max(budget, min(left, minSection)), orphans: i == home}
+		b := &builder{a: a, limit: max(budget, min(left, minSection)), orphans: i == home, compare: maxComparedCalls,
+			most: max(unread/(len(sections)-i), minTreeEvents)}
+		b.each = s.roots != nil && 2*len(s.roots) <= b.limit
 		if err := b.build(s); err != nil {
 			return nil, err
 		}
+		unread -= b.events
 		left -= w.section(s, b, len(sections) > 1)
 	}
 	res.Tree, res.HasMore = w.b.String(), w.hidden > 0 || w.unshown > 0 || w.stopped
 	if res.HasMore && len(sections) == 1 && roots == nil {
-		res.LastEventID = w.last
+		if res.LastEventID = w.last; w.before > 0 {
+			res.LastEventID = min(w.last, w.before-1)
+		}
 	}
 	if len(sections) > 1 && !others && home < 0 {
 		if notes, err = a.unplaced(sections); err != nil {
@@ -201,7 +206,7 @@ func (a *asker) sections(parts []part, roots []store.Row) (out []section, others
 	}
 	slices.SortStableFunc(out, func(x, y section) int {
 		s, t := a.thread(x.thread), a.thread(y.thread)
-		return cmp.Or(cmp.Compare(s.PID, t.PID), cmp.Compare(s.TID, t.TID))
+		return s.Compare(t)
 	})
 	return out, base.Threads != nil && a.req.Under == 0, nil
 }
@@ -215,8 +220,11 @@ type builder struct {
 	stack   []*node
 	lines   int
 	events  int
+	most    int  // events to read
 	stopped bool // there is more than was read
 	skipped int64
+	each    bool // calls that were selected are not folded: there are few
+	compare int  // folded calls whose arguments may still be read
 }
 
 func (b *builder) build(s section) error {
@@ -271,7 +279,7 @@ func (b *builder) read(f store.Filter) error {
 		}
 	}
 	return b.a.scan(p, func(row *store.Row) bool {
-		if b.events++; b.events > maxTreeEvents || b.lines > treeSlack*b.limit {
+		if b.events++; b.events > b.most || b.lines > treeSlack*b.limit {
 			b.stopped = true
 			return false
 		}
@@ -334,29 +342,35 @@ func (b *builder) place(n *node) {
 		parent = b.stack[len(b.stack)-1]
 	}
 	parent.last = max(parent.last, n.last)
-	b.lines += parent.add(n)
+	if b.a.req.Unfold || parent == &b.root && b.each {
+		parent.kids = append(parent.kids, n)
+		return
+	}
+	b.lines += parent.add(n, &b.compare)
 }
 
 // finish closes what is open. Where reading ended early, how those calls ended is looked up.
 func (b *builder) finish(lookUp bool) error {
+	var exits map[event.ID]*store.Row
+	if lookUp {
+		ids := make([]event.ID, len(b.stack))
+		for i, n := range b.stack {
+			ids[i] = n.id
+		}
+		rows, err := b.a.sn.Rows(b.a.ctx, ids)
+		if err != nil {
+			return fmt.Errorf("read %d calls that had not ended: %w", len(ids), err)
+		}
+		if exits, err = b.a.exitsOf(rows); err != nil {
+			return err
+		}
+	}
 	for len(b.stack) > 0 {
 		n := b.stack[len(b.stack)-1]
-		if lookUp {
-			rows, err := b.a.sn.Rows(b.a.ctx, []event.ID{n.id})
-			if err != nil {
-				return fmt.Errorf("read event %d: %w", n.id, err)
-			}
-			if len(rows) == 1 {
-				exit, err := b.a.exitOf(&rows[0])
-				if err != nil {
-					return err
-				}
-				if exit != nil {
-					last := n.last
-					b.leave(n, exit)
-					n.last = last
-				}
-			}
+		if exit := exits[n.id]; exit != nil {
+			last := n.last
+			b.leave(n, exit)
+			n.last = last
 		}
 		b.pop()
 	}

@@ -19,6 +19,9 @@ type treeWriter struct {
 	stopped bool
 	last    event.ID // newest event that was shown whole
 	deepest event.ID // a call whose inside was cut
+	before  event.ID // the earliest event that was not shown, 0 for none
+	folded  int64    // calls in folds
+	limit   int      // bytes
 }
 
 // section writes one thread's tree and returns how many lines that took.
@@ -56,42 +59,98 @@ func (w *treeWriter) line(depth int, s string) {
 	w.b.WriteString(s + "\n")
 }
 
+// stop ends the writing before n, so that the cursor stays before it.
+func (w *treeWriter) stop(n event.ID) bool {
+	w.stopped = true
+	w.unseen(n)
+	return false
+}
+
+// unseen keeps the cursor before an event that was not shown: folds show later events before earlier ones.
+func (w *treeWriter) unseen(n event.ID) {
+	if w.before == 0 || n < w.before {
+		w.before = n
+	}
+}
+
+// full reports whether there is no room for another line.
+func (w *treeWriter) full() bool { return w.left <= 0 || w.b.Len() > w.limit }
+
 // kids writes what is below n and reports whether that was all.
 func (w *treeWriter) kids(n *node, depth int) bool {
 	for i, k := range n.kids {
-		if w.left <= 0 || w.b.Len() > maxAnswer {
-			w.stopped = true
+		if w.full() {
 			if w.deepest == 0 && n.fn != nil && i == 0 {
 				w.deepest = n.id
 			}
+			return w.stop(k.id)
+		}
+		if !w.fold(k, n, depth) {
+			if i+1 < len(n.kids) {
+				w.unseen(n.kids[i+1].id)
+			}
 			return false
 		}
-		w.line(depth, w.text(k, depth))
-		if k.fn != nil && !k.orphan {
-			w.shown++
-		}
-		w.last = max(w.last, k.id)
-		if !w.kids(k, depth+1) {
-			return false
-		}
-		w.last = max(w.last, k.end)
-		if k.repeats.n == 0 {
-			continue
-		}
-		if w.left <= 0 {
-			w.stopped = true
-			return false
-		}
-		w.line(depth, k.repeats.line(k.fn != nil))
-		w.shown += k.repeats.calls
 		w.last = max(w.last, k.last)
 	}
 	return true
 }
 
+// fold writes a node with its subtree, what repeats it, and its variants; up is the call that they are in.
+func (w *treeWriter) fold(k, up *node, depth int) bool {
+	if !w.one(k, up, depth) {
+		return false
+	}
+	for _, v := range k.variants {
+		if w.full() {
+			return w.stop(v.id)
+		}
+		if !w.one(v, up, depth) {
+			return false
+		}
+	}
+	return w.repeated(&k.rest, k, up, depth, " that end otherwise, in themselves or below")
+}
+
+// one writes a node, its subtree and what repeats it.
+func (w *treeWriter) one(k, up *node, depth int) bool {
+	w.line(depth, w.text(k, up, depth))
+	if k.fn != nil && !k.orphan {
+		w.shown++
+	}
+	w.last = max(w.last, k.id)
+	if !w.kids(k, depth+1) {
+		return false
+	}
+	w.last = max(w.last, k.end)
+	like := " like this"
+	if k.of != nil || len(k.variants) > 0 {
+		like = fmt.Sprintf(" like #%d", k.id)
+	}
+	return w.repeated(&k.repeats, k, up, depth, like)
+}
+
+// repeated writes the line of what was folded.
+func (w *treeWriter) repeated(r *repeats, k, up *node, depth int, like string) bool {
+	if r.n == 0 {
+		return true
+	}
+	if w.full() {
+		return w.stop(r.first)
+	}
+	if r.only != nil { // a fold of one is longer than the call
+		w.line(depth, w.text(r.only, up, depth))
+	} else {
+		w.line(depth, r.line(k.fn != nil, like))
+		w.folded += r.n
+	}
+	w.shown += r.calls
+	return true
+}
+
 // text is one call's line: name(a=1) → 42  1.2ms #17. The id is there where it leads further: at roots, at calls
 // with something below, and where a call did not end as usual.
-func (w *treeWriter) text(n *node, depth int) string {
+func (w *treeWriter) text(n, up *node, depth int) string {
 	if n.fn == nil {
 		return n.text
 	}
@@ -103,7 +162,7 @@ func (w *treeWriter) text(n *node, depth int) string {
 	if !n.orphan {
 		b.WriteByte('(')
 		if n.fn.layout != nil {
-			b.WriteString(n.fn.layout.Enter(n.enter).Short(argsWidth))
+			b.WriteString(n.arguments().ShortAfter(argsWidth, up.arguments()))
 		}
 		b.WriteByte(')')
 		if n.fn.layout != nil {
@@ -132,7 +191,7 @@ func (w *treeWriter) text(n *node, depth int) string {
 	if n.end != 0 {
 		b.WriteString("  " + duration(n.ns))
 	}
-	if odd || depth == 0 || len(n.kids) > 0 {
+	if odd || depth == 0 || len(n.kids) > 0 || n.of != nil || len(n.variants) > 0 {
 		fmt.Fprintf(&b, " #%d", n.id)
 	}
 	return b.String()
@@ -147,8 +206,12 @@ func writeExtra(b *strings.Builder, before string, o value.Object) {
 
 // notes says what is not shown and how to see it.
 func (w *treeWriter) notes(res *Result, sections []section, selected bool, limit int) []string {
+	var notes []string
+	if w.folded > 0 {
+		notes = append(notes, "Lines with × fold calls that ended alike; unfold with under, afterEventId or function shows each.")
+	}
 	if !res.HasMore {
-		return nil
+		return notes
 	}
 	out := fmt.Sprintf("%d of %d calls are not shown", w.hidden, res.TotalCount)
 	if w.hidden == 0 {
@@ -174,5 +237,5 @@ func (w *treeWriter) notes(res *Result, sections []section, selected bool, limit
 	} else if len(sections) > 1 && w.unshown == 0 {
 		how = append(how, "threadId")
 	}
-	return []string{out + "; go on with " + strings.Join(how, ", ") + "."}
+	return append(notes, out+"; go on with "+strings.Join(how, ", ")+".")
 }

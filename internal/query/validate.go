@@ -313,8 +313,8 @@ func (f *filters) checkPage() error {
 	switch {
 	case r.Limit < 0:
 		return invalid("limit", "Give 1 to 500; the default is 50.", "%d is negative", r.Limit)
-	case r.Offset < 0 || int64(r.Offset) > maxOffset:
-		return invalid("offset", fmt.Sprintf("Give 0 to %d; afterEventId goes on from any event.", maxOffset), "%d is out of range", r.Offset)
+	case r.Offset < 0 || int64(r.Offset) > MaxOffset:
+		return invalid("offset", fmt.Sprintf("Give 0 to %d; afterEventId goes on from any event.", MaxOffset), "%d is out of range", r.Offset)
 	case r.AfterEventID != nil && *r.AfterEventID < 0:
 		return invalid("afterEventId", "Give lastEventId of the previous page, or 0 for the start.", "%d is negative", *r.AfterEventID)
 	case r.AfterEventID != nil && *r.AfterEventID > math.MaxInt64-1:

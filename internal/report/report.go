@@ -1,6 +1,6 @@
 // Package report reads what language runtimes and checkers write to standard error when a program
-// goes wrong, and says it as structure: sanitizers, valgrind, glibc, libstdc++ and libc++, Rust, Go
-// and Python.
+// goes wrong, and says it as structure: sanitizers, valgrind, glibc, libstdc++ and libc++, Rust, Go,
+// Python and the JVM.
 //
 // It stands beside the timeline: the session passes the bytes of a target's standard error on, and
 // puts the reports into crash events. The package does no I/O and imports nothing of ours.
@@ -41,6 +41,7 @@ const (
 	RustPanic      = "rust-panic"
 	GoPanic        = "go-panic"
 	Python         = "python"
+	JVM            = "jvm"
 )
 
 // Report is one thing that a runtime said went wrong.
@@ -54,6 +55,9 @@ type Report struct {
 	Size    int    `json:"size,omitempty"`    // bytes accessed, or leaked
 	Address uint64 `json:"address,omitempty"` // that was accessed or freed
 	PID     int    `json:"pid,omitempty"`     // where the report tells
+	Signal  string `json:"signal,omitempty"`  // that the runtime handled, before it ended the process in another way
+	Code    string `json:"code,omitempty"`    // of that signal: SEGV_MAPERR
+	Log     string `json:"log,omitempty"`     // a file with more, in the target's eyes
 	Thread  string `json:"thread,omitempty"`  // as the runtime names it: T1, main thread, worker-1, goroutine 7
 
 	// The place in the program's source: the one that the report names, or the first frame that is
@@ -113,7 +117,9 @@ type Parser struct {
 	offset  int64  // bytes seen
 	open    []*block
 	reports []Report
-	noted   bool // a Rust runtime has said how to get backtraces, so it will not end further messages
+	// Only is the one tool whose reports are looked for; "": all. Of a stream that runtimes seldom write to, text is not taken for more.
+	Only  string
+	noted bool // a Rust runtime has said how to get backtraces, so it will not end further messages
 }
 
 // Write takes the next bytes of the stream, cut anywhere, and returns the reports that are complete.
@@ -228,7 +234,7 @@ type block struct {
 
 // openers recognise first lines.
 var openers = []func(p *Parser, l line) *block{
-	openSanitizer, openUBSan, openValgrind, openRust, openGo, openCxx, openLibc, openPython,
+	openSanitizer, openUBSan, openValgrind, openRust, openGo, openCxx, openLibc, openPython, openJVM,
 }
 
 func (p *Parser) line(l line) {
@@ -278,7 +284,7 @@ func (p *Parser) begin(l line) *block {
 		return nil // no header is that short
 	}
 	for _, open := range openers {
-		if b := open(p, l); b != nil {
+		if b := open(p, l); b != nil && (p.Only == "" || p.Only == b.r.Tool) {
 			return b
 		}
 	}

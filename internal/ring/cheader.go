@@ -7,7 +7,7 @@ import (
 )
 
 // abiTypes and abiConsts are the table that both sides are made from.
-var abiTypes = []any{Unwind{}, Arena{}, Control{}, Hook{}, Op{}, Node{}, PointShard{}, Point{}, ThreadSlot{}, Hot{}, Saved{}, Header{}, Record{}, Output{}, BlobHeader{}, ProbeRegs{}}
+var abiTypes = []any{Unwind{}, Arena{}, OutFile{}, Control{}, Hook{}, Op{}, Node{}, PointShard{}, Point{}, Loss{}, ThreadSlot{}, Hot{}, Saved{}, OtherFile{}, Header{}, Record{}, Output{}, Wrote{}, BlobHeader{}, ProbeRegs{}}
 
 var abiConsts = []struct {
 	name  string
@@ -18,7 +18,7 @@ var abiConsts = []struct {
 	{"STATES_OFF", StatesOff}, {"RINGS_OFF", RingsOff}, {"HEADER_BYTES", HeaderBytes}, {"RECORD_BYTES", RecordBytes},
 	{"OBJ_BYTES", ObjBytes}, {"MAX_UNWIND", MaxUnwind},
 	{"REC_ENTER", RecEnter}, {"REC_EXIT", RecExit}, {"REC_DROPPED", RecDropped}, {"REC_PAD", RecPad},
-	{"REC_TAIL", RecTail}, {"REC_TRUNCATED", RecTruncated}, {"RING_FREE", RingFree}, {"RING_USED", RingUsed},
+	{"REC_TAIL", RecTail}, {"TAIL_ID", TailID}, {"REC_TRUNCATED", RecTruncated}, {"RING_FREE", RingFree}, {"RING_USED", RingUsed},
 	{"FLAG_BLOCK", FlagBlock}, {"FLAG_FSGS", FlagFSGS}, {"FLAG_TSC", FlagTSC},
 	{"HOOK_SYNC", HookSync}, {"HOOK_UNWIND", HookUnwind}, {"HOOK_FIND_FDE", HookFindFDE}, {"FLAG_SHADOW", FlagShadow}, {"FLAG_FS0", FlagFS0}, {"FLAG_BY_TID", FlagByTID}, {"HOOK_LEAVE", HookLeave}, {"HOOK_OUTPUT", HookOutput}, {"REC_OUTPUT", RecOutput}, {"OUTPUT_CHUNK", OutputChunk}, {"OUTPUT_CHUNKS", OutputChunks},
 	{"OP_END", OpEnd}, {"OP_REG", OpReg}, {"OP_XMM", OpXMM}, {"OP_STACK", OpStack}, {"OP_ST0", OpST0},
@@ -33,6 +33,9 @@ var abiConsts = []struct {
 	{"WALKS_OFF", WalksOff}, {"MAX_WALKS", MaxWalks}, {"MAX_OPS", MaxOps}, {"MAX_NODES", MaxNodes}, {"MAX_STEPS", MaxSteps}, {"NODE_BYTES", NodeBytes},
 	{"POINTS_OFF", PointsOff}, {"MAX_POINTS", MaxPoints}, {"POINT_SHARDS", PointShards}, {"REC_POINT", RecPoint}, {"REC_FAILED", RecFailed},
 	{"HOOK_POINT", HookPoint}, {"HOOK_PAUSE", HookPause}, {"HOOK_OFF", HookOff},
+	{"REC_WROTE", RecWrote}, {"WROTE_PRINT", WrotePrint}, {"WRITE_VECTOR", WriteVector}, {"WRITE_FILE", WriteFile}, {"WRITE_SPLICE", WriteSplice},
+	{"WRITE_TEE", WriteTee}, {"SPARE_BYTES", SpareBytes}, {"FLAG_QUIET", FlagQuiet}, {"HOOK_SECCOMP", HookSeccomp}, {"HOOK_SETVBUF", HookSetvbuf}, {"OTHER_FILES", OtherFiles},
+	{"LOSSES_OFF", LossesOff}, {"LOSS_SHARDS", LossShards},
 	{"MAX_HOT", MaxHot}, {"MAX_SAVED", MaxSaved}, {"SEEN_SLOTS", SeenSlots},
 	{"ST_OK", StatusOK}, {"ST_NULL", StatusNull}, {"ST_UNREADABLE", StatusUnreadable}, {"ST_CUT", StatusCut}, {"ST_NOROOM", StatusNoRoom},
 	{"MAX_PAYLOAD", MaxPayload},
@@ -41,7 +44,7 @@ var abiConsts = []struct {
 // CHeader returns the text of agent/ring_abi.h.
 func CHeader() string {
 	var b strings.Builder
-	b.WriteString("// Made by `make generate` from internal/ring. Do not edit.\n#pragma once\n\n")
+	b.WriteString("// Code generated from internal/ring by make generate. DO NOT EDIT.\n#pragma once\n\n")
 	for _, c := range abiConsts {
 		fmt.Fprintf(&b, "#define STROBE_%s 0x%x\n", c.name, c.value)
 	}

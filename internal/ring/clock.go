@@ -82,6 +82,16 @@ func (c *Clock) TicksIn(d time.Duration) uint64 {
 	return uint64(float64(d) * (1 << 32) / float64(c.mult))
 }
 
+// Duration is about how long so many ticks take: TicksIn the other way.
+func (c *Clock) Duration(ticks uint64) time.Duration {
+	if c.raw {
+		return time.Duration(ticks)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Duration(float64(ticks) * float64(c.mult) / (1 << 32))
+}
+
 // Fit is a fixed comparison, for converting many times cheaply.
 type Fit struct {
 	anchor pair

@@ -10,6 +10,7 @@ package ring
 //	ThreadsOff    ThreadSlots × ThreadSlot   open-addressing hash by FS base
 //	StatesOff     MaxRings × uint32          RingFree, RingUsed, RingDead
 //	PointsOff     MaxPoints × Point
+//	LossesOff     LossShards × MaxHooks × Loss  what was dropped of each hook
 //	RingsOff      Control.RingCount × (Header page, Control.RingBytes of data)
 //
 // All of it is one sparse memfd; only touched pages exist.
@@ -31,7 +32,9 @@ const (
 	PointsOff   = StatesOff + MaxRings*4
 	MaxPoints   = 1 << 10
 	PointShards = 16
-	RingsOff    = PointsOff + MaxPoints*(64+PointShards*64)
+	LossesOff   = PointsOff + MaxPoints*(64+PointShards*64)
+	LossShards  = 4
+	RingsOff    = LossesOff + LossShards*MaxHooks*16
 	HeaderBytes = 12288
 	MaxArenas   = 16
 	MaxUnwind   = 8
@@ -42,7 +45,7 @@ const (
 const (
 	RecEnter   = 1
 	RecExit    = 2
-	RecDropped = 3 // payload: count, first tsc, last tsc
+	RecDropped = 3 // payload: Header.LostTotal by then, first tsc, last tsc
 	RecPad     = 4 // to the ring's end
 	RecPoint   = 5 // a logpoint: what its message shows
 	RecFailed  = 6 // a condition that could not be evaluated: payload: how often by now, the address that could not be read or 0
@@ -50,6 +53,33 @@ const (
 
 // RecOutput is a record of what was written to descriptor 1 or 2: an Output, and the bytes.
 const RecOutput = 7
+
+// RecWrote is a record of a write to one of the files that the daemon reads: a Wrote. What was written comes by the file.
+const RecWrote = 8
+
+// Wrote says what one system call put into a file of ours.
+type Wrote struct {
+	Stream uint32 // 1 or 2
+	Known  uint32 // bytes of Head and of Tail
+	N      uint64 // bytes that the kernel took
+	Head   [WrotePrint]uint8
+	Tail   [WrotePrint]uint8
+}
+
+// WrotePrint is how much of a write's beginning and of its end is kept, to find it among what came.
+const WrotePrint = 32
+
+// How the registers of a system call tell what it writes: Hook.EnterGPRs of a hook with HookOutput behind one.
+const (
+	WriteBytes  = 0 // rdi the file, rsi the bytes
+	WriteVector = 1 // rdi the file, rsi and rdx a vector
+	WriteFile   = 2 // rdi the file; what is written is not in memory
+	WriteSplice = 3 // the same, rdx the file
+	WriteTee    = 4 // the same, rsi the file
+)
+
+// SpareBytes of each ring are left to records of writes when it is full of calls.
+const SpareBytes = 8192
 
 // How much of one write is recorded: so many records of at most so many bytes. A stop for a signal in the midst of it has to be
 // short.
@@ -67,10 +97,13 @@ type Output struct {
 
 // Record flags.
 const (
-	RecTail      = 1 // enter: reached by a tail call from a hooked function
+	RecTail      = 1 // enter: reached by a tail call from a hooked function; exit: left by a tail call
 	RecTruncated = 2
 	RecSampled   = 4 // enter: one of many calls
 )
+
+// TailID marks the hook ID that a stub gives the agent where a function without a frame leaves by a tail call: ID | TailID.
+const TailID = 1 << 30
 
 // RecordBytes is the size of a record's header. Fewer bytes than this before the ring's end are skipped.
 const RecordBytes = 24
@@ -84,11 +117,12 @@ const (
 
 // Control flags.
 const (
-	FlagBlock  = 1  // full rings make the target wait
+	FlagBlock  = 1  // full rings make the target wait, for WaitTicks; then not threads of a real-time policy
 	FlagFSGS   = 2  // rdfsbase may be used
 	FlagFS0    = 16 // the word at %fs:0 is the FS base, as the ABI has it once the C library runs: cheaper than rdfsbase
 	FlagShadow = 8  // shadow stacks are in use: unwinders count every frame
 	FlagByTID  = 32 // another process uses this memory: threads are told apart by their IDs, as two may have one FS base
+	FlagQuiet  = 64 // system calls may be forbidden to the program: none is made but those that it makes itself
 	FlagTSC    = 4  // rdtsc counts at a constant rate on all CPUs; else clock_gettime
 )
 
@@ -100,7 +134,9 @@ const (
 	HookPoint   = 16  // a row of a point: see Hook
 	HookPause   = 32  // of a breakpoint: the tracer pauses the thread
 	HookOff     = 64  // of a point that is not in force: only those behind it count
-	HookOutput  = 128 // of write (EnterGPRs 0) or writev (1): record what goes to descriptors 1 and 2
+	HookOutput  = 128 // of write (EnterGPRs 0) or writev (1): record what goes to descriptors 1 and 2; of a probe behind a system call: RecWrote
+	HookSeccomp = 256 // prctl: the program is about to have system calls forbidden
+	HookSetvbuf = 512 // setvbuf and the like: the program decides about its buffers itself
 	HookUnwind  = 2   // register the arenas' unwind entries with this unwinder first; index in EnterOps
 )
 
@@ -124,8 +160,21 @@ type Control struct {
 	Unwind       [MaxUnwind]Unwind
 	Arenas       [MaxArenas]Arena
 	Objects      [MaxArenas * MaxUnwind * ObjBytes]uint8
-	LeaveAck     uint32 // requests done
+	LeaveAck     uint32     // requests done
+	StopReq      uint32     // threads that are to stop when they leave the agent's C; see StopTrap
+	LineKind     uint32     // of Stdout: 1 glibc's FILE, 2 musl's; 0: its buffering is not ours to change
+	LineFull     uint32     // (agent) it is fully buffered, because it has flushed too many
+	Stdout       uint64     // address of the C library's stdout
+	LineTicks    uint64     // in which it may flush one line more
+	LineMost     uint64     // lines that it may flush at once
+	LineLeft     uint64     // (agent) lines that it may flush now
+	LineTSC      uint64     // (agent) when that was counted
+	Out          [2]OutFile // where standard output and standard error go
+	WaitTicks    uint64     // with FlagBlock: how long a thread waits for room while none is made; 0: for as long as it takes
 }
+
+// OutFile is a file of which the daemon has the other end, as fstat tells; zero: none.
+type OutFile struct{ Dev, Ino uint64 }
 
 // Unwind is one unwinder found in the target.
 type Unwind struct {
@@ -180,6 +229,12 @@ type PointShard struct {
 	Pad  [7]uint64
 }
 
+// Loss counts what was dropped of one hook, for some threads. It never goes back: what is read there is exact whenever it is read.
+type Loss struct {
+	Enters uint64 // (agent) also of points
+	Exits  uint64 // (agent)
+}
+
 // ThreadSlot maps an FS base to a ring.
 type ThreadSlot struct {
 	FS   uint64 // 0 empty, 1 deleted
@@ -194,19 +249,32 @@ type Header struct {
 	Lost       uint64 // (agent) records dropped and not yet reported
 	LostFirst  uint64 // (agent) clock
 	LostLast   uint64 // (agent)
-	Pad0       [3]uint64
+	LostTotal  uint64 // (agent) records ever dropped, of which the daemon can read at any time
+	Pad0       [2]uint64
 	Tail       uint64 // bytes consumed
 	Waiting    uint32 // (agent) waits on Tail
 	Pad1       uint32
 	Pad2       [6]uint64
 	TID        uint32 // (agent)
 	Pad3       uint32
-	Pad4       [7]uint64
-	Hot        [MaxHot]Hot       // (agent)
-	Saved      [MaxSaved]Saved   // (agent) OpSave
-	SavedCount uint32            // (agent)
-	Wary       uint32            // (agent) reads before which the kernel is asked whether an address is good
-	Seen       [SeenSlots]uint16 // (agent) nodes of the record at hand by address and walk: offset in the payload / 8 + 1
+	GaveUp     uint64 // (agent) 1 + the tail at which a wait for room was given up: there is none until it moves
+	Waits      uint64 // (agent) for room
+	Waited     uint64 // (agent) clock: how long
+	Pad4       [4]uint64
+	Hot        [MaxHot]Hot           // (agent)
+	Saved      [MaxSaved]Saved       // (agent) OpSave
+	SavedCount uint32                // (agent)
+	Wary       uint32                // (agent) reads before which the kernel is asked whether an address is good
+	Others     [OtherFiles]OtherFile // (agent)
+	Seen       [SeenSlots]uint16     // (agent) nodes of the record at hand by address and walk: offset in the payload / 8 + 1
+}
+
+// OtherFile is a descriptor, other than 1 and 2, that was none of ours when a thread last wrote to it. Where much is written, not every write
+// is looked at.
+type OtherFile struct {
+	FD    uint32 // + 1
+	Count uint32 // how often, one after the other
+	Until uint64 // clock: then it is looked at again
 }
 
 // Hot counts a thread's calls of a function that is sampled.
@@ -226,9 +294,10 @@ type Saved struct {
 
 // Sizes of the agent's tables in a ring's header.
 const (
-	MaxHot    = 64
-	MaxSaved  = 64
-	SeenSlots = 2048
+	MaxHot     = 64
+	MaxSaved   = 64
+	SeenSlots  = 2048
+	OtherFiles = 32
 )
 
 // Record is the head of a record; Size8 counts it and its payload in units of 8 bytes.
@@ -264,6 +333,8 @@ type BlobHeader struct {
 	ProbeVec   uint64 // the same with the vector registers
 	ProbeTrap  uint64 // an int3: a breakpoint. rdi: address of the ProbeRegs, eax: hook ID. Behind it the thread goes on
 	Rest       uint64 // makes the rest of a system call that was cut short; see entry.S
+	CodeLo     uint64 // the agent's C, up to CriticalHi: who leaves it meets StopTrap while StopReq is not 0
+	StopTrap   uint64 // an int3
 }
 
 // ProbeRegs is what a probe keeps on the stack of the thread that is at the place.

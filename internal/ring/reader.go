@@ -3,10 +3,9 @@ package ring
 import (
 	"encoding/binary"
 	"fmt"
-	"sync/atomic"
 )
 
-// Rec is one record. Payload points into the ring and is valid until Commit.
+// Rec is one record. Payload points into the source's memory and is valid until Commit.
 type Rec struct {
 	TSC     uint64
 	SP      uint64
@@ -16,61 +15,64 @@ type Rec struct {
 	Flags   uint8
 }
 
-// Reader consumes one ring. Not safe for concurrent use.
+// Source is where the bytes of one ring are read that were moved out of it. Positions are the ring's; a block is as large as the
+// ring, and records lie in it as they lay there.
+type Source interface {
+	Head() uint64              // how far it can be read
+	Block(index uint64) []byte // of positions from index times its size on; valid until it is released
+	Release(pos uint64)        // what lies before pos will not be read again
+}
+
+// Reader reads the records of one ring. Not safe for concurrent use.
 //
-// It reads up to the head seen by Refresh, and gives the space back with Commit, so that payloads need
-// not be copied.
+// It reads up to the head seen by Refresh, and gives the room back with Commit, so that payloads need not be copied.
 type Reader struct {
-	r    *Region
-	i    int
-	h    *Header
-	data []byte
+	src  Source
+	size uint64
+	data []byte // the block that pos lies in
+	at   uint64 // its index
 	pos  uint64 // next byte to read
 	head uint64 // readable up to here
 	bad  error
 }
 
-// Reader returns the reader of ring i, from its present tail.
-func (r *Region) Reader(i int) *Reader {
-	h := r.Header(i)
-	return &Reader{r: r, i: i, h: h, data: r.Data(i), pos: atomic.LoadUint64(&h.Tail), head: atomic.LoadUint64(&h.Tail)}
+// NewReader returns the reader of a ring of size bytes, a power of two, from a position.
+func NewReader(src Source, size int, pos uint64) *Reader {
+	return &Reader{src: src, size: uint64(size), pos: pos, head: pos}
 }
 
-// TID is the thread that the ring belongs to.
-func (rd *Reader) TID() uint32 { return atomic.LoadUint32(&rd.h.TID) }
-
-// Refresh looks at what was published since. False when there is nothing to read.
+// Refresh looks at what was added since. False when there is nothing to read.
 func (rd *Reader) Refresh() bool {
 	if rd.bad != nil {
 		return false
 	}
-	head := atomic.LoadUint64(&rd.h.Head)
-	if head-rd.pos > uint64(len(rd.data)) || head%8 != 0 {
-		rd.bad = fmt.Errorf("ring %d: head %d, tail %d, size %d", rd.i, head, rd.pos, len(rd.data))
-		return false
-	}
-	rd.head = head
-	return head != rd.pos
+	rd.head = rd.src.Head()
+	return rd.head != rd.pos
 }
 
-// Lag is how many bytes are published and not read.
-func (rd *Reader) Lag() uint64 { return rd.head - rd.pos }
+// Pos is how far the ring was read, and Head how far it can be: bytes since its beginning.
+func (rd *Reader) Pos() uint64  { return rd.pos }
+func (rd *Reader) Head() uint64 { return rd.head }
 
 // Next reads one record; false at the head that Refresh saw, or at corrupt memory (Err).
 func (rd *Reader) Next(rec *Rec) bool {
 	for rd.pos != rd.head {
-		at := rd.pos & uint64(len(rd.data)-1)
-		left := uint64(len(rd.data)) - at
+		at := rd.pos & (rd.size - 1)
+		left := rd.size - at
 		if left < RecordBytes {
-			rd.pos += left
+			rd.pos += min(left, rd.head-rd.pos)
 			continue
+		}
+		if index := rd.pos / rd.size; rd.data == nil || rd.at != index {
+			rd.data, rd.at = rd.src.Block(index), index
+		}
+		if uint64(len(rd.data)) != rd.size || rd.head-rd.pos < RecordBytes {
+			return rd.damaged(0, left)
 		}
 		b := rd.data[at:]
 		size := uint64(binary.LittleEndian.Uint16(b[12:])) * 8
 		if size < RecordBytes || size > left || size > rd.head-rd.pos {
-			rd.bad = fmt.Errorf("ring %d: record of %d bytes at %d, %d to its end, %d published", rd.i, size, at, left, rd.head-rd.pos)
-			rd.head = rd.pos
-			return false
+			return rd.damaged(size, left)
 		}
 		rd.pos += size
 		if b[14] == RecPad {
@@ -86,37 +88,36 @@ func (rd *Reader) Next(rec *Rec) bool {
 	return false
 }
 
-// Commit gives what was read back to the producer. True when a thread waits for it: the caller
-// wakes it by a futex on TailWord.
-func (rd *Reader) Commit() bool {
-	atomic.StoreUint64(&rd.h.Tail, rd.pos)
-	return atomic.LoadUint32(&rd.h.Waiting) != 0
+// damaged notes that what is to be read is no record.
+func (rd *Reader) damaged(size, left uint64) bool {
+	rd.bad = fmt.Errorf("record of %d bytes at %d, %d to the ring's end, %d published", size, rd.pos, left, rd.head-rd.pos)
+	rd.head = rd.pos
+	return false
 }
 
-// TailWord is the low half of the tail, the word that a waiting thread sleeps on.
-func (rd *Reader) TailWord() *uint32 { return tailWord(rd.h) }
-
-// Err is what was wrong with the ring's memory, if anything.
-func (rd *Reader) Err() error { return rd.bad }
-
-// TakeLost returns the records dropped and not yet reported in the stream, for a thread that cannot
-// write any more.
-func (rd *Reader) TakeLost() (count, first, last uint64) {
-	return atomic.SwapUint64(&rd.h.Lost, 0), rd.h.LostFirst, rd.h.LostLast
-}
-
-// Free gives a dead ring back to the pool; it must have been read to its end.
-func (r *Region) Free(i int) {
-	h := r.Header(i)
-	h.Head, h.CachedTail, h.Lost, h.LostFirst, h.LostLast = 0, 0, 0, 0, 0
-	h.Tail, h.Waiting, h.TID, h.SavedCount = 0, 0, 0, 0
-	atomic.StoreUint32(r.State(i), RingFree)
+// Commit gives back what was read.
+func (rd *Reader) Commit() {
+	rd.release(rd.pos)
 }
 
 // CommitBefore is Commit up to the record that was read last, which stays valid.
 func (rd *Reader) CommitBefore(rec *Rec) {
-	atomic.StoreUint64(&rd.h.Tail, rd.pos-uint64(RecordBytes+len(rec.Payload)))
+	rd.release(rd.pos - uint64(RecordBytes+len(rec.Payload)))
 }
 
-// Waiting reports whether the producer waits for room.
-func (rd *Reader) Waiting() bool { return atomic.LoadUint32(&rd.h.Waiting) != 0 }
+func (rd *Reader) release(pos uint64) {
+	rd.src.Release(pos)
+	if rd.pos == pos || rd.at != pos/rd.size { // the block may have been given back
+		rd.data = nil
+	}
+}
+
+// Err is what was wrong with the records, if anything.
+func (rd *Reader) Err() error { return rd.bad }
+
+// Mend goes on behind all that is there: what was not read of it is lost.
+func (rd *Reader) Mend() {
+	rd.pos = rd.src.Head()
+	rd.head, rd.bad, rd.data = rd.pos, nil, nil
+	rd.src.Release(rd.pos)
+}

@@ -18,6 +18,37 @@ func newRegion(t testing.TB, rings int) *Region {
 	return r
 }
 
+// moved is what a Mover has taken out of a ring, in blocks as large as that.
+type moved struct {
+	mv       *Mover
+	blocks   map[uint64][]byte
+	from     uint64
+	released uint64
+}
+
+func newMoved(r *Region, i int) *moved {
+	m := &moved{mv: r.Mover(i), blocks: map[uint64][]byte{}}
+	m.from = m.mv.Pos()
+	return m
+}
+
+func (m *moved) Head() uint64          { return m.mv.Pos() }
+func (m *moved) Block(i uint64) []byte { return m.blocks[i] }
+func (m *moved) Release(pos uint64)    { m.released = pos }
+
+// move takes all that is published.
+func (m *moved) move() (waiting bool) {
+	for m.mv.Look(); len(m.mv.Bytes()) > 0; {
+		b, pos := m.mv.Bytes(), m.mv.Pos()
+		if m.blocks[pos/testRing] == nil {
+			m.blocks[pos/testRing] = make([]byte, testRing)
+		}
+		copy(m.blocks[pos/testRing][pos%testRing:], b)
+		waiting = m.mv.Take(len(b))
+	}
+	return waiting
+}
+
 // put writes one record as the agent does, with what goes before it at the ring's end, and returns the new head.
 func put(data []byte, head uint64, kind uint8, hook uint32, payload []byte) uint64 {
 	size := uint64(RecordBytes + len(payload))
@@ -45,10 +76,12 @@ func writeRecord(b []byte, size8 uint16, kind uint8, hook uint32) {
 // Records of all sizes come out as they went in, many times round the ring.
 func TestReaderWraps(t *testing.T) {
 	r := newRegion(t, 2)
-	h, data, rd := r.Header(1), r.Data(1), r.Reader(1)
+	h, data, m := r.Header(1), r.Data(1), newMoved(r, 1)
+	rd := NewReader(m, testRing, m.from)
 	head, read := uint64(0), uint32(0)
 	var rec Rec
 	drain := func() {
+		m.move()
 		for rd.Refresh() {
 			for rd.Next(&rec) {
 				want := bytes.Repeat([]byte{byte(read)}, int(read*8%2000/8*8))
@@ -67,36 +100,42 @@ func TestReaderWraps(t *testing.T) {
 	for i := range uint32(records) {
 		payload := bytes.Repeat([]byte{byte(i)}, int(i*8%2000/8*8))
 		if head+2*uint64(RecordBytes+len(payload)) > atomic.LoadUint64(&h.Tail)+testRing {
-			drain()
+			if i%3 == 0 {
+				m.move()
+			} else {
+				drain()
+			}
 		}
 		head = put(data, head, RecEnter, i, payload)
 		atomic.StoreUint64(&h.Head, head)
 	}
 	drain()
-	if read != records || h.Tail != head {
-		t.Errorf("%d of %d records, tail %d, head %d", read, records, h.Tail, head)
+	if read != records || h.Tail != head || m.released != head {
+		t.Errorf("%d of %d records, tail %d, head %d, released %d", read, records, h.Tail, head, m.released)
 	}
 }
 
-// What was read ahead stays in the ring until it is delivered.
+// What was read ahead is not released until it is delivered; the ring has its room back at once.
 func TestCommitBefore(t *testing.T) {
 	r := newRegion(t, 1)
-	h, data, rd := r.Header(0), r.Data(0), r.Reader(0)
+	h, data, m := r.Header(0), r.Data(0), newMoved(r, 0)
+	rd := NewReader(m, testRing, m.from)
 	one := put(data, 0, RecEnter, 1, make([]byte, 16))
 	h.Head = put(data, one, RecExit, 2, nil)
+	h.Waiting = 1
+	if !m.move() || h.Tail != h.Head {
+		t.Errorf("the waiting thread is not reported, or tail %d is not head %d", h.Tail, h.Head)
+	}
 	var rec Rec
 	for rd.Refresh(); rd.Next(&rec); {
 		rd.CommitBefore(&rec)
-		if want := (uint64(rec.Hook) - 1) * one; h.Tail != want {
-			t.Errorf("tail before record %d = %d, want %d", rec.Hook, h.Tail, want)
+		if want := (uint64(rec.Hook) - 1) * one; m.released != want {
+			t.Errorf("released before record %d: %d, want %d", rec.Hook, m.released, want)
 		}
-	}
-	if h.Waiting = 1; !rd.Commit() || h.Tail != h.Head {
-		t.Errorf("Commit does not report the waiting thread, or tail %d is not head %d", h.Tail, h.Head)
 	}
 }
 
-// FuzzReader gives the reader memory that the target has overwritten: it ends with an error or not, never outside the ring.
+// FuzzReader gives mover and reader memory that the target has overwritten: they end with an error or not, never outside the ring.
 func FuzzReader(f *testing.F) {
 	good := make([]byte, testRing)
 	head := uint64(0)
@@ -120,7 +159,9 @@ func FuzzReader(f *testing.F) {
 		for i := range b[:min(len(b), len(data))] {
 			data[(tail+uint64(i))%testRing] = b[i]
 		}
-		rd := r.Reader(0)
+		m := newMoved(r, 0)
+		m.move()
+		rd := NewReader(m, testRing, m.from)
 		var rec Rec
 		total := uint64(0)
 		for rd.Refresh() {
@@ -132,8 +173,8 @@ func FuzzReader(f *testing.F) {
 					t.Fatalf("%d bytes came out of a ring of %d", total, testRing)
 				}
 				rd.CommitBefore(&rec)
-				if rd.Lag() > testRing {
-					t.Fatalf("lag = %d", rd.Lag())
+				if lag := rd.Head() - rd.Pos(); lag > testRing {
+					t.Fatalf("lag = %d", lag)
 				}
 			}
 			rd.Commit()
@@ -141,7 +182,11 @@ func FuzzReader(f *testing.F) {
 		if rd.Err() != nil && (rd.Refresh() || rd.Next(&rec)) {
 			t.Fatal("a damaged ring is read on")
 		}
-		rd.TakeLost()
+		m.mv.Mend()
+		if rd.Mend(); m.mv.Err() != nil || rd.Err() != nil || rd.Refresh() || h.Tail != h.Head {
+			t.Fatalf("after mending: tail %d, head %d, %v, %v", h.Tail, h.Head, m.mv.Err(), rd.Err())
+		}
+		m.mv.Lost()
 	})
 }
 

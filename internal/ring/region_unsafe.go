@@ -62,6 +62,16 @@ func (r *Region) Point(i uint32) *Point {
 	return (*Point)(unsafe.Pointer(&r.mem[PointsOff+int(i)*int(unsafe.Sizeof(Point{}))]))
 }
 
+// Losses is what was dropped of hook i, below MaxHooks, up to now.
+func (r *Region) Losses(i uint32) (enters, exits uint64) {
+	for k := range LossShards {
+		l := (*Loss)(unsafe.Pointer(&r.mem[LossesOff+(k*MaxHooks+int(i))*int(unsafe.Sizeof(Loss{}))]))
+		enters += atomic.LoadUint64(&l.Enters)
+		exits += atomic.LoadUint64(&l.Exits)
+	}
+	return enters, exits
+}
+
 // Slot is entry i of the thread table, below ThreadSlots.
 func (r *Region) Slot(i int) *ThreadSlot {
 	return (*ThreadSlot)(unsafe.Pointer(&r.mem[ThreadsOff+i*int(unsafe.Sizeof(ThreadSlot{}))]))
@@ -131,6 +141,37 @@ func (r *Region) HookSample(i uint32) *uint32 { return &r.Hook(i).Sample }
 
 // HookHot is Hook.Hot.
 func (r *Region) HookHot(i uint32) *uint16 { return &r.Hook(i).Hot }
+
+// GiveRing gives a thread a ring, as the agent does it (agent.c, new_thread), where it has none. False: none is free.
+func (r *Region) GiveRing(tid uint32, fs uint64) bool {
+	ring := -1
+	for i := 0; i < r.ringCount && ring < 0; i++ {
+		if atomic.LoadUint32(r.State(i)) == RingUsed && atomic.LoadUint32(&r.Header(i).TID) == tid {
+			ring = i
+		}
+	}
+	for i := 0; i < r.ringCount && ring < 0; i++ {
+		if atomic.CompareAndSwapUint32(r.State(i), RingFree, RingUsed) {
+			ring = i
+			atomic.StoreUint32(&r.Header(i).TID, tid)
+			if c := r.Control(); atomic.LoadUint32(&c.RingHint) < uint32(i+1) {
+				atomic.StoreUint32(&c.RingHint, uint32(i+1))
+			}
+		}
+	}
+	if ring < 0 {
+		return false
+	}
+	for k, at := 0, int(fs*0x9E3779B97F4A7C15>>51); k < ThreadSlots; k, at = k+1, (at+1)%ThreadSlots {
+		s := r.Slot(at)
+		old := atomic.LoadUint64(&s.FS)
+		if old == fs || old < 2 && atomic.CompareAndSwapUint64(&s.FS, old, fs) {
+			s.TID, s.Ring = tid, uint32(ring+1)
+			return true
+		}
+	}
+	return false
+}
 
 // HasRing reports whether a thread has a ring.
 func (r *Region) HasRing(tid uint32) bool {

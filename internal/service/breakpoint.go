@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"reflect"
 	"strconv"
 	"strings"
@@ -20,6 +21,7 @@ type BreakpointParams struct {
 	Add         []PointParam `json:"add,omitempty"`
 	Remove      []string     `json:"remove,omitempty" jsonschema:"ids, or all"`
 	ProjectRoot string       `json:"projectRoot,omitempty"`
+	Budget
 }
 
 // PointParam is one breakpoint or logpoint to set.
@@ -86,6 +88,10 @@ type PausedRow struct {
 	Backtrace    []string     `json:"backtrace,omitempty"`
 	Arguments    value.Object `json:"arguments,omitempty"`
 	Locals       value.Object `json:"locals,omitempty"`
+	Result       *value.Value `json:"result,omitempty"`   // behind step-out: what the function returned
+	ResultOf     string       `json:"resultOf,omitempty"` // which function
+	Note         string       `json:"note,omitempty"`
+	Cut          string       `json:"cut,omitempty"` // how to see values whole that were shortened
 }
 
 var breakpointOp = Op{
@@ -96,8 +102,18 @@ var breakpointOp = Op{
 		"for one hour, and set before its main runs.",
 	Params:  reflect.TypeFor[BreakpointParams](),
 	Results: []reflect.Type{reflect.TypeFor[BreakpointResult]()},
-	run:     typed(breakpoint),
+	Fields: []Field{
+		maxTokensField,
+		{Name: "add.line", Min: 1, Max: maxLine},
+		{Name: "add.access", Enum: []string{"write", "readwrite"}},
+		{Name: "add.hitCount", Min: 1, Max: unbounded},
+		{Name: "add.thread", Min: 1, Max: maxPID},
+	},
+	run: typed(breakpoint),
 }
+
+// maxLine is more lines than a file has that a compiler takes.
+const maxLine = math.MaxInt32
 
 func breakpoint(ctx context.Context, s *Service, p *BreakpointParams) (*BreakpointResult, error) {
 	points := make([]collector.Point, 0, len(p.Add))
@@ -219,13 +235,43 @@ func pausedRows(pauses []collector.Pause) []PausedRow {
 	rows := make([]PausedRow, 0, len(pauses))
 	for _, p := range pauses {
 		r := PausedRow{ThreadID: p.TID, ThreadName: p.ThreadName, PID: p.PID, BreakpointID: p.PointID, Reason: p.Reason, Hit: p.Hit,
-			Function: p.Function, File: p.File, Line: p.Line, Backtrace: p.Backtrace, Arguments: p.Arguments, Locals: p.Locals}
+			Function: p.Function, File: p.File, Line: p.Line, Backtrace: p.Backtrace, Arguments: p.Arguments, Locals: p.Locals,
+			Result: p.Result, ResultOf: p.ResultOf, Note: p.Note}
 		if p.Line == 0 {
 			r.Address = p.Address
 		}
+		r.fit(pausedBytes / min(len(pauses), pausedShare))
 		rows = append(rows, r)
 	}
 	return rows
+}
+
+// What the values of paused threads take in an answer: one pointer may lead to the whole program.
+const (
+	pausedBytes = 6 << 10
+	pausedShare = 6 // threads, beyond which each has the same
+)
+
+// fit cuts the row's values to limit bytes.
+func (r *PausedRow) fit(limit int) {
+	if r.Result != nil {
+		if n := len(r.Result.AppendJSON(nil)); n > limit/2 {
+			if o, _ := (value.Object{{Name: "result", Value: *r.Result}}).Fit(limit / 2); len(o) > 0 {
+				r.Result, r.Cut = &o[0].Value, "the result is cut (…)"
+			}
+		}
+		limit -= len(r.Result.AppendJSON(nil))
+	}
+	args, locals := len(r.Arguments.AppendJSON(nil)), len(r.Locals.AppendJSON(nil))
+	if args+locals <= limit {
+		return
+	}
+	if args > limit/2 {
+		args = max(limit/2, limit-locals)
+	}
+	r.Arguments, _ = r.Arguments.Fit(args)
+	r.Locals, _ = r.Locals.Fit(limit - args)
+	r.Cut = "large values are cut (…): debug_memory reads one, or a part of it, whole"
 }
 
 // ContinueParams are the parameters of debug_continue.
@@ -233,8 +279,11 @@ type ContinueParams struct {
 	SessionID string `json:"sessionId"`
 	Action    string `json:"action,omitempty"`
 	ThreadID  int    `json:"threadId,omitempty" jsonschema:"default: all paused"`
-	Until     string `json:"until,omitempty" jsonschema:"FILE:LINE to run to, with continue"`
-	WaitMs    *int   `json:"waitMs,omitempty" jsonschema:"for the next pause or the end"`
+	All       bool   `json:"allThreads,omitempty" jsonschema:"steps move all"`
+	System    bool   `json:"standardLibrary,omitempty" jsonschema:"step-into enters it"`
+	Until     string `json:"until,omitempty" jsonschema:"FILE:LINE to run to"`
+	WaitMs    *int   `json:"waitMs,omitempty" jsonschema:"for the next pause"`
+	Budget
 }
 
 // ContinueResult is the answer of debug_continue: how the program stands now.
@@ -251,13 +300,15 @@ const defaultWait = 2 * time.Second
 
 var continueOp = Op{
 	Name:    "debug_continue",
-	Summary: "Let paused threads go on or step by statement; answers with where they pause next.",
-	Doc:     "Steps move one thread, others run on. Threads that paused since the last answer stay, and are in the answer. With waitMs 0 it answers at once.",
+	Summary: "Let paused threads go on or step; answers where they pause.",
+	Doc:     "Steps move one thread, others run on. step-into passes the standard library; step-out gives the result. Threads that paused since the last answer stay, and are in the answer. With waitMs 0 it answers at once.",
 	Params:  reflect.TypeFor[ContinueParams](),
 	Results: []reflect.Type{reflect.TypeFor[ContinueResult]()},
 	Fields: []Field{
+		maxTokensField,
 		{Name: "sessionId", Required: true},
 		{Name: "action", Enum: []string{"continue", "step-over", "step-into", "step-out"}, Default: "continue"},
+		{Name: "threadId", Min: 1, Max: maxPID},
 		{Name: "waitMs", Max: 60000, Default: 2000},
 	},
 	run: typed(resume),
@@ -272,7 +323,11 @@ func resume(ctx context.Context, s *Service, p *ContinueParams) (*ContinueResult
 	if p.WaitMs != nil {
 		wait = time.Duration(*p.WaitMs) * time.Millisecond
 	}
-	how := collector.Resume{Thread: p.ThreadID, Step: collector.Step(p.Action)}
+	how := collector.Resume{Thread: p.ThreadID, Step: collector.Step(p.Action), All: p.All, System: p.System}
+	if p.All && how.Step == collector.StepNone {
+		how.Thread = 0
+	}
+
 	if p.Until != "" {
 		file, line, ok := strings.Cut(p.Until, ":")
 		n, err := strconv.Atoi(line)

@@ -5,9 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"reflect"
-	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/fault"
@@ -23,20 +22,16 @@ func (op *Op) Decode(raw []byte) (any, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return params, op.Check(params)
 	}
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &fields); err != nil {
-		return nil, invalid("Send an object with the fields of "+op.Name+".", "the parameters are no JSON object: %w", err)
+	if raw[0] != '{' || !json.Valid(raw) {
+		return nil, notObject(op, raw)
 	}
-	if err := op.checkNames(fields); err != nil {
+	if err := (given{op}).object("", "", op.Params, raw); err != nil {
 		return nil, err
 	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(params); err != nil {
 		return nil, op.explain(err)
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, invalid("Send one JSON object.", "there is text behind the parameters")
 	}
 	return params, op.Check(params)
 }
@@ -45,25 +40,14 @@ func invalid(hint, format string, args ...any) error {
 	return fault.New(fault.ValidationError, hint, format, args...)
 }
 
-// checkNames refuses fields that the operation does not have, exactly as written:
-// encoding/json would take Command for command.
-func (op *Op) checkNames(fields map[string]json.RawMessage) error {
-	known := jsonNames(op.Params)
-	names := make([]string, 0, len(fields))
-	for name := range fields {
-		names = append(names, name)
+// notObject says why parameters are no object, and nothing behind it.
+func notObject(op *Op, raw []byte) error {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	var first map[string]json.RawMessage
+	if err := dec.Decode(&first); err != nil {
+		return invalid("Send an object with the fields of "+op.Name+".", "the parameters are no JSON object: %w", err)
 	}
-	slices.Sort(names)
-	for _, name := range names {
-		if slices.Contains(known, name) {
-			continue
-		}
-		if hint, ok := op.Later[name]; ok {
-			return fault.New(fault.Unsupported, hint, "%s of %s is not available in this version", name, op.Name)
-		}
-		return unknownField(op.Name, name, known)
-	}
-	return nil
+	return invalid("Send one JSON object.", "there is text behind the parameters")
 }
 
 func unknownField(where, name string, known []string) error {
@@ -118,14 +102,8 @@ func jsonType(t reflect.Type) string {
 // jsonNames lists a struct's wire names in order.
 func jsonNames(t reflect.Type) []string {
 	var names []string
-	for i := range t.NumField() {
-		f := t.Field(i)
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if f.Anonymous && name == "" {
-			names = append(names, jsonNames(f.Type)...)
-		} else if f.IsExported() && name != "" && name != "-" {
-			names = append(names, name)
-		}
+	for _, f := range wireFields(t) {
+		names = append(names, f.name)
 	}
 	return names
 }
@@ -146,24 +124,20 @@ func fieldByName(v reflect.Value, name string) (reflect.Value, bool) {
 	return reflect.Value{}, false
 }
 
-// Check tests filled parameters against the table's limits.
+// Check tests filled parameters against the table's limits. 0 and "" are absent here: Decode, which has seen what was written,
+// knows better.
 func (op *Op) Check(params any) error {
 	v := reflect.ValueOf(params).Elem()
 	for _, f := range op.Fields {
 		fv, ok := lookup(v, f.Name)
 		if !ok && strings.Contains(f.Name, ".") {
-			continue // the object that it is a field of is absent
+			continue // the object that it is a field of is absent, or there are several: a list's
 		}
 		if !ok || fv.IsZero() {
 			if f.Required {
 				return invalid(fmt.Sprintf("Call %s again with %s.", op.Name, f.Name), "%s of %s is required", f.Name, op.Name)
 			}
-			if !ok || fv.Kind() != reflect.Pointer {
-				continue // absent: the operation's default holds
-			}
-		}
-		if f.SchemaOnly {
-			continue
+			continue // absent: the operation's default holds
 		}
 		if err := f.check(fv); err != nil {
 			return err
@@ -199,11 +173,11 @@ func (f *Field) check(v reflect.Value) error {
 		}
 		v = v.Elem()
 	}
-	if f.Enum != nil && v.Kind() == reflect.String && !slices.Contains(f.Enum, v.String()) {
-		return invalid("Allowed: "+strings.Join(f.Enum, ", ")+".", "%s = %q is not allowed", f.Name, v.String())
+	if v.Kind() == reflect.String {
+		return f.checkEnum(f.Name, v.String())
 	}
-	if (f.Min != 0 || f.Max != 0) && v.CanInt() && (v.Int() < f.Min || v.Int() > f.Max) {
-		return invalid(fmt.Sprintf("Allowed: %d to %d.", f.Min, f.Max), "%s = %d is out of range", f.Name, v.Int())
+	if v.CanInt() && (v.Int() < f.Min || v.Int() > f.Max && !f.Cut) {
+		return f.outOfRange(f.Name, strconv.FormatInt(v.Int(), 10))
 	}
 	return nil
 }

@@ -21,13 +21,16 @@ type LaunchParams struct {
 	Env                map[string]string `json:"env,omitempty" jsonschema:"added to the environment"`
 	Stdin              string            `json:"stdin,omitempty" jsonschema:"text, or \"pipe\": send it with debug_session input"`
 	Terminal           bool              `json:"terminal,omitempty" jsonschema:"run in a pseudo-terminal"`
+	TerminalSize       string            `json:"terminalSize,omitempty" jsonschema:"of terminal: columns x rows, default 80x24"`
 	SymbolsPath        string            `json:"symbolsPath,omitempty" jsonschema:"file or directory with debug info"`
 	Core               string            `json:"core,omitempty" jsonschema:"core file of command: open it instead of running"`
 	Trace              []string          `json:"trace,omitempty" jsonschema:"patterns from the start; see debug_trace"`
 	SerializationDepth int               `json:"serializationDepth,omitempty"`
 	StopOnEntry        bool              `json:"stopOnEntry,omitempty" jsonschema:"pause before main"`
-	OnFullBuffer       string            `json:"onFullBuffer,omitempty" jsonschema:"drop counts lost calls, block makes the program wait"`
+	OnFullBuffer       string            `json:"onFullBuffer,omitempty" jsonschema:"no room: wait a little, drop and count, or block"`
+	LineBuffer         string            `json:"lineBuffer,omitempty" jsonschema:"C stdout: auto flushes lines unless very many, off leaves it alone"`
 	Name               string            `json:"name,omitempty" jsonschema:"label"`
+	Budget
 }
 
 // LaunchResult is the answer of debug_launch.
@@ -40,7 +43,7 @@ type LaunchResult struct {
 	Breakpoints            []string               `json:"breakpoints,omitempty"`     // of those that were staged: ids
 	HookedFunctions        *int                   `json:"hookedFunctions,omitempty"` // this and the next three: with patterns
 	MatchedFunctions       *int                   `json:"matchedFunctions,omitempty"`
-	Unhookable             []collector.Unhookable `json:"unhookable,omitempty"` // first 20
+	Unhookable             []NotHooked            `json:"unhookable,omitempty"` // by reason
 	UnhookableCount        int                    `json:"unhookableCount,omitempty"`
 	Warnings               []string               `json:"warnings,omitempty"`
 	NextSteps              string                 `json:"nextSteps,omitempty"`
@@ -59,10 +62,16 @@ var launchOp = Op{
 	Params:      reflect.TypeFor[LaunchParams](),
 	Results:     []reflect.Type{reflect.TypeFor[LaunchResult]()},
 	Fields: []Field{
-		{Name: "pid", Min: 1, Max: 1 << 22},
+		maxTokensField,
+		{Name: "pid", Min: 1, Max: maxPID},
+		{Name: "stdin", Empty: true},
+		{Name: "args", Empty: true},
+		{Name: "env", Empty: true},
+		{Name: "trace", Empty: true}, // an empty pattern has a code of its own
 		{Name: "projectRoot", Required: true},
 		{Name: "serializationDepth", Min: 1, Max: 10, Default: 3},
-		{Name: "onFullBuffer", Enum: []string{"drop", "block"}, Default: "drop"},
+		{Name: "onFullBuffer", Enum: []string{"wait", "drop", "block"}, Default: "wait"},
+		{Name: "lineBuffer", Enum: []string{"auto", "always", "off"}, Default: "auto"},
 	},
 	run: typed(launch),
 }
@@ -73,6 +82,10 @@ func launch(ctx context.Context, s *Service, p *LaunchParams) (*LaunchResult, er
 	}
 	if p.Core != "" {
 		return openCore(ctx, s, p)
+	}
+	columns, rows, err := terminalSize(p.TerminalSize)
+	if err != nil {
+		return nil, err
 	}
 	if err := s.checkPatterns(p.Trace); err != nil {
 		return nil, err
@@ -96,6 +109,7 @@ func launch(ctx context.Context, s *Service, p *LaunchParams) (*LaunchResult, er
 	if p.PID == 0 {
 		start = func() (*session.Session, error) {
 			r := p.request(tracing)
+			r.Columns, r.Rows = columns, rows
 			r.QuietEntry = !r.StopOnEntry
 			r.StopOnEntry = r.StopOnEntry || len(pending.points) > 0
 			return s.sessions.Launch(ctx, r)
@@ -104,9 +118,12 @@ func launch(ctx context.Context, s *Service, p *LaunchParams) (*LaunchResult, er
 	sess, err := start()
 	if err != nil {
 		s.pending.putBack(key, pending)
-		return nil, err
+		return nil, p.commandLine(err)
 	}
 	res, err := p.launched(sess, len(pending.tracing.Probes), len(tracing.Probes) > 0)
+	if err == nil { // what is told here need not be told again by debug_trace
+		(&TraceResult{Unhookable: res.Unhookable, Warnings: res.Warnings}).shorten(ctx, &s.said, sess.ID)
+	}
 	if err == nil && len(pending.points) > 0 {
 		err = p.setStaged(ctx, sess, pending.points, res)
 	}
@@ -120,6 +137,8 @@ func (p *LaunchParams) check() error {
 		return invalid("Give command, or pid to attach to a running process.", "command is missing")
 	case p.Command != "" && p.PID != 0:
 		return invalid("Give one of them.", "command and pid are both given")
+	case p.TerminalSize != "" && !p.Terminal:
+		return invalid("Give terminal true.", "terminalSize is of a terminal")
 	case p.PID != 0 && (len(p.Args) > 0 || p.Cwd != "" || len(p.Env) > 0 || p.Stdin != "" || p.Terminal || p.StopOnEntry):
 		return invalid("Leave them out.", "args, cwd, env, stdin, terminal and stopOnEntry belong to command: process %d runs already", p.PID)
 	}
@@ -130,7 +149,7 @@ func (p *LaunchParams) check() error {
 func (p *LaunchParams) request(tracing session.Tracing) session.LaunchRequest {
 	r := session.LaunchRequest{
 		Command: p.Command, Args: p.Args, Cwd: p.Cwd, ProjectRoot: p.ProjectRoot, Env: p.Env, Stdin: p.Stdin,
-		Terminal: p.Terminal, SymbolsPath: p.SymbolsPath, Tracing: tracing, OnFullBuffer: p.OnFullBuffer, Name: p.Name, StopOnEntry: p.StopOnEntry,
+		Terminal: p.Terminal, SymbolsPath: p.SymbolsPath, Tracing: tracing, OnFullBuffer: p.OnFullBuffer, LineBuffer: p.LineBuffer, Name: p.Name, StopOnEntry: p.StopOnEntry,
 	}
 	if p.Stdin == "pipe" {
 		r.Stdin, r.KeepStdin = "", true
@@ -154,12 +173,12 @@ func (p *LaunchParams) launched(sess *session.Session, pending int, traced bool)
 	}
 	res.NextSteps = "debug_query shows output; debug_trace adds functions while it runs; debug_session stop ends it."
 	if p.StopOnEntry {
-		res.NextSteps = "The program is paused before main: debug_breakpoint sets breakpoints, debug_continue lets it go on."
+		res.NextSteps = "The program is paused before main: debug_breakpoint sets breakpoints, debug_continue lets it go on, or steps into main."
 	}
 	if traced {
 		t := &state.Trace
 		res.HookedFunctions, res.MatchedFunctions = &t.Hooked, &t.Matched
-		res.Unhookable, res.UnhookableCount = firstUnhookable(t.Unhookable)
+		res.Unhookable, res.UnhookableCount = byReason(t.Unhookable)
 		res.NextSteps = "debug_query (view tree) shows calls and output; debug_session stop ends it."
 		if t.Hooked == 0 {
 			res.NextSteps = "No function is hooked: see warnings and unhookable; debug_trace changes patterns while it runs, debug_query shows output."

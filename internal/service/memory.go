@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -29,6 +30,7 @@ type MemoryParams struct {
 	EventID   int64          `json:"eventId,omitempty" jsonschema:"values as this event recorded them, by name, $return; no targets: all"`
 	Depth     int            `json:"depth,omitempty"`
 	Poll      *PollParam     `json:"poll,omitempty" jsonschema:"read again and again: variable_snapshot events"`
+	Budget
 }
 
 // MemoryTarget is one thing to read: exactly one of variable, expression, and address with type or size.
@@ -68,8 +70,8 @@ func (JSONValue) JSONSchema() *jsonschema.Schema {
 
 // PollParam asks for readings again and again.
 type PollParam struct {
-	IntervalMs int `json:"intervalMs"`
-	DurationMs int `json:"durationMs"`
+	IntervalMs int `json:"intervalMs,omitempty"`
+	DurationMs int `json:"durationMs,omitempty"`
 }
 
 // MemoryResult is the answer of debug_memory.
@@ -99,6 +101,9 @@ const (
 	maxPolledSize    = 4096 // of each reading on the timeline
 	maxInline        = 1024 // bytes in an answer; more go to a file
 	memoryDepth      = 2
+	maxFrame         = 1 << 20 // deeper than any stack that is read
+	defaultPollEvery = 100     // ms
+	defaultPollFor   = 1000    // ms
 )
 
 var memoryOp = Op{
@@ -112,11 +117,17 @@ var memoryOp = Op{
 	Params:  reflect.TypeFor[MemoryParams](),
 	Results: []reflect.Type{reflect.TypeFor[MemoryResult]()},
 	Fields: []Field{
+		maxTokensField,
 		{Name: "sessionId", Required: true},
 		{Name: "action", Enum: []string{"read", "write"}, Default: "read"},
 		{Name: "depth", Min: 1, Max: 5, Default: memoryDepth},
-		{Name: "poll.intervalMs", Min: 50, Max: 5000},
-		{Name: "poll.durationMs", Min: 100, Max: 30000},
+		{Name: "targets.size", Min: 1, Max: maxMemorySize},
+		{Name: "threadId", Min: 1, Max: maxPID},
+		{Name: "frame", Max: maxFrame},
+		{Name: "pid", Min: 1, Max: maxPID},
+		{Name: "eventId", Min: 1, Max: unbounded},
+		{Name: "poll.intervalMs", Min: 50, Max: 5000, Default: defaultPollEvery},
+		{Name: "poll.durationMs", Min: 100, Max: 30000, Default: defaultPollFor},
 	},
 	run: typed(readMemory),
 }
@@ -142,10 +153,11 @@ func readMemory(ctx context.Context, s *Service, p *MemoryParams) (*MemoryResult
 	}
 	r := &MemoryResult{Results: make([]MemoryValue, len(readings))}
 	if p.Poll != nil {
-		if err := sess.Poll(ctx, q, p.labels(), time.Duration(p.Poll.IntervalMs)*time.Millisecond, time.Duration(p.Poll.DurationMs)*time.Millisecond); err != nil {
+		every, last := cmp.Or(p.Poll.IntervalMs, defaultPollEvery), cmp.Or(p.Poll.DurationMs, defaultPollFor)
+		if err := sess.Poll(ctx, q, p.labels(), time.Duration(every)*time.Millisecond, time.Duration(last)*time.Millisecond); err != nil {
 			return nil, err
 		}
-		r.Hint = fmt.Sprintf("Sampled every %d ms for %d ms: debug_query with eventType variable_snapshot.", p.Poll.IntervalMs, p.Poll.DurationMs)
+		r.Hint = fmt.Sprintf("Sampled every %d ms for %d ms: debug_query with eventType variable_snapshot.", every, last)
 	}
 	for i := range readings {
 		r.Results[i] = shown(p.Targets[i].name(), &readings[i])

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"math"
 	"reflect"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -25,16 +26,23 @@ type Op struct {
 	run    func(ctx context.Context, s *Service, params any) (any, error)
 }
 
-// Field limits one field of an operation's parameters.
+// Field limits one field of an operation's parameters. Every integer has one: a range is part of what it is.
 type Field struct {
-	Name     string // wire name; of nested fields a.b
+	Name     string // wire name; of nested fields a.b, of those of a list's elements, too
 	Required bool
 	Enum     []string
-	Min, Max int64 // inclusive; both 0 for none
+	Min, Max int64 // inclusive, of integers; 0 is in the range only where Min says so
 	Default  any   // for docs and schema; the operation applies it
+	Empty    bool  // of text: "" is a value
 
-	SchemaOnly bool // the operation checks the range itself, or cuts to it and says so
+	Cut bool // what is over Max is cut to it, and the answer says so
 }
+
+// unbounded is Max where nothing but the type bounds a field: event ids, durations, counts.
+const unbounded = math.MaxInt64
+
+// maxPID is the kernel's own limit of process and thread ids.
+const maxPID = 1 << 22
 
 // New returns a pointer to fresh parameters.
 func (op *Op) New() any { return reflect.New(op.Params).Interface() }
@@ -44,7 +52,11 @@ func (op *Op) Run(ctx context.Context, s *Service, params any) (any, error) {
 	if err := op.Check(params); err != nil {
 		return nil, err
 	}
-	return op.run(ctx, s, params)
+	answer, err := op.run(ctx, s, params)
+	if err != nil {
+		return nil, err
+	}
+	return fit(params, answer)
 }
 
 // Ops is the table of operations, in the order in which clients see them.

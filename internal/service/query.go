@@ -3,27 +3,38 @@ package service
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"reflect"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/strobe-debug/strobe/internal/event"
 	"github.com/strobe-debug/strobe/internal/query"
+	"github.com/strobe-debug/strobe/internal/session"
 )
 
 var queryOp = Op{
 	Name:    "debug_query",
 	Summary: "Ask the timeline: output, calls with arguments and results, crashes. view tree shows who called what; stats sums up per function.",
 	Doc: "Times are nanoseconds since the session's start. Lists are in chronological order; go on with afterEventId = lastEventId. " +
-		"A question sees everything that the program did before it was asked.",
+		"A question sees everything that the program did before it was asked. " +
+		"Values: a pointer that cannot be followed is `0x… <unreadable>`; the this of a constructor is its address, for nothing is made yet.",
 	ReadOnly: true,
 	Params:   reflect.TypeFor[query.Request](),
 	Results:  []reflect.Type{reflect.TypeFor[query.Result]()},
 	Fields: []Field{
+		maxTokensField,
 		{Name: "sessionId", Required: true},
 		{Name: "argument.name", Required: true},
-		{Name: "limit", Default: query.DefaultLimit, Max: query.MaxLimit, SchemaOnly: true},
-		{Name: "waitMs", Max: query.MaxWaitMs, SchemaOnly: true},
+		{Name: "threadId", Min: 1, Max: maxPID},
+		{Name: "pid", Min: 1, Max: maxPID},
+		{Name: "minDurationNs", Max: unbounded},
+		{Name: "maxDurationNs", Min: 1, Max: unbounded},
+		{Name: "under", Min: 1, Max: unbounded},
+		{Name: "limit", Min: 1, Max: query.MaxLimit, Default: query.DefaultLimit, Cut: true},
+		{Name: "offset", Max: query.MaxOffset},
+		{Name: "afterEventId", Max: unbounded - 1},
+		{Name: "waitMs", Max: query.MaxWaitMs},
 		{Name: "order", Enum: query.Orders},
 		{Name: "view", Enum: query.Views},
 	},
@@ -34,6 +45,9 @@ var queryOp = Op{
 		}
 		input.Properties["eventType"] = &jsonschema.Schema{
 			Types: []string{"string", "array"}, Items: &jsonschema.Schema{Enum: kinds},
+		}
+		for name, short := range map[string]string{"function": "string", "sourceFile": "string", "text": "string", "threadName": "string"} {
+			input.Properties[name].Type, input.Properties[name].Types = "", []string{short, "object"}
 		}
 		for _, name := range []string{"timeFrom", "timeTo"} {
 			input.Properties[name].Types = []string{"integer", "string"}
@@ -52,13 +66,16 @@ func runQuery(ctx context.Context, s *Service, r *query.Request) (*query.Result,
 		return nil, err
 	}
 	defer release()
+	env := query.Env{Now: sess.Now, Ended: sess.Complete, Once: func(what string) bool { return s.said.once(ctx, sess.ID, what) }}
+	env.Paused = func() string { return pausedHint(sess) }
+	var late []string
+	env.Warnings = func() []string { return late }
 	// Where the store cannot keep up or the disk is full, what is there is still worth an answer.
-	env := query.Env{Now: sess.Now, Ended: sess.Complete}
-	if err := sess.Flush(use); err != nil && use.Err() == nil {
-		env.Warnings = append(env.Warnings, fmt.Sprintf("the newest events may be missing: %v", err))
-	}
 	env.Flush = func(ctx context.Context) error {
-		sess.Flush(ctx) //nolint:errcheck // said above; the next look sees what is late
+		late = nil
+		if err := sess.Flush(ctx); err != nil {
+			late = []string{fmt.Sprintf("the newest events may be missing: %v", err)}
+		}
 		return ctx.Err()
 	}
 	res, err := query.Run(use, st, *r, env)
@@ -69,4 +86,25 @@ func runQuery(ctx context.Context, s *Service, r *query.Request) (*query.Result,
 		return nil, err
 	}
 	return res, nil
+}
+
+// pausedHint says where the program is paused: it may be why nothing comes.
+func pausedHint(sess *session.Session) string {
+	pauses := sess.Pauses()
+	if len(pauses) == 0 {
+		return ""
+	}
+	p := &pauses[0]
+	at := p.Function
+	switch {
+	case p.Line > 0:
+		at = fmt.Sprintf("%s (%s:%d)", p.Function, filepath.Base(p.File), p.Line)
+	case at == "":
+		at = p.Reason
+	}
+	more := ""
+	if n := len(pauses) - 1; n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	return fmt.Sprintf("The program is paused: thread %d at %s%s. debug_continue lets it go on.", p.TID, at, more)
 }

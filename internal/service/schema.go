@@ -29,6 +29,10 @@ func (op *Op) InputSchema() (*jsonschema.Schema, error) {
 		last := ""
 		for name := range strings.SplitSeq(f.Name, ".") {
 			parent, last = prop, name
+			if prop.Items != nil {
+				prop = prop.Items
+				parent = prop
+			}
 			if prop = prop.Properties[name]; prop == nil {
 				return nil, fmt.Errorf("build schema of %s: no field %s", op.Name, f.Name)
 			}
@@ -39,8 +43,14 @@ func (op *Op) InputSchema() (*jsonschema.Schema, error) {
 		for _, e := range f.Enum {
 			prop.Enum = append(prop.Enum, e)
 		}
-		if f.Min != 0 || f.Max != 0 {
-			prop.Minimum, prop.Maximum = jsonschema.Ptr(float64(f.Min)), jsonschema.Ptr(float64(f.Max))
+		if f.Max != 0 {
+			// Beyond, it is the machine's bound and no advice, and nobody asks for thread 0: schemas are paid for.
+			if f.Max < maxPID || f.Min != 1 {
+				prop.Minimum = jsonschema.Ptr(float64(f.Min))
+			}
+			if f.Max < 1_000_000 {
+				prop.Maximum = jsonschema.Ptr(float64(f.Max))
+			}
 		}
 		if f.Default != nil {
 			data, err := json.Marshal(f.Default)
@@ -56,15 +66,18 @@ func (op *Op) InputSchema() (*jsonschema.Schema, error) {
 	return s, nil
 }
 
-// OutputSchema returns the schema of the operation's answer: the fields of all its results.
+// OutputSchema returns the schema of the operation's answer: the fields that every one of its results has, whatever the action.
 func (op *Op) OutputSchema() *jsonschema.Schema {
-	all := &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{}}
-	for _, t := range op.Results {
-		for name, prop := range schemaOf(t, outputDepth, false).Properties {
-			if have, ok := all.Properties[name]; ok && have.Type != prop.Type {
-				prop = &jsonschema.Schema{Types: []string{have.Type, prop.Type}} // differs by action
+	all := &jsonschema.Schema{Type: "object"}
+	for i, t := range op.Results {
+		properties := schemaOf(t, outputDepth, false).Properties
+		if i == 0 {
+			all.Properties = properties
+		}
+		for name, have := range all.Properties {
+			if prop, ok := properties[name]; !ok || prop.Type != have.Type {
+				delete(all.Properties, name)
 			}
-			all.Properties[name] = prop
 		}
 	}
 	return all

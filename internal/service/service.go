@@ -33,6 +33,8 @@ type Config struct {
 	Version      string
 	// Space returns what is free and what there is in all, in bytes, on the disk of a folder; nil: nobody knows.
 	Space func(dir string) (free, size int64, err error)
+	// Files returns how many files this process has open and how many it may; nil: nobody knows.
+	Files func() (used, limit int)
 	// Keeper is the command whose process keeps the files of programs that outlive the daemon; it calls
 	// session.RunKeeper. Empty: such programs get SIGPIPE or SIGHUP.
 	Keeper []string
@@ -47,6 +49,7 @@ type Service struct {
 	settings *settings.Loader
 	sessions *session.Manager
 	pending  *pendingTable
+	said     said
 	tests    *testrun.Manager
 }
 
@@ -60,7 +63,7 @@ func New(cfg Config) (*Service, error) {
 	}
 	loader := settings.NewLoader(cfg.Home)
 	m, err := session.NewManager(session.Config{
-		Home: cfg.Home, Logger: cfg.Logger, Runtimes: cfg.Runtimes, Cores: cfg.Cores, Settings: loader, Version: cfg.Version, Keeper: cfg.Keeper, Space: cfg.Space,
+		Home: cfg.Home, Logger: cfg.Logger, Runtimes: cfg.Runtimes, Cores: cfg.Cores, Settings: loader, Version: cfg.Version, Keeper: cfg.Keeper, Space: cfg.Space, Files: cfg.Files,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open sessions: %w", err)

@@ -209,7 +209,7 @@ func TestPendingPatterns(t *testing.T) {
 		return r
 	}
 	r := stage(as("one"), map[string]any{"projectRoot": root, "add": []string{"f", "g"}})
-	if r.Mode != "pending" || !slices.Equal(r.ActivePatterns, []string{"f", "g"}) || r.EventLimit != 200_000 || r.SerializationDepth != 3 {
+	if r.Mode != "pending" || !slices.Equal(r.ActivePatterns, []string{"f", "g"}) || r.EventLimit != 10_000_000 || r.SerializationDepth != 3 {
 		t.Errorf("staged = %+v", r)
 	}
 	r = stage(as("one"), map[string]any{"projectRoot": root + "/", "add": []string{"h"}, "remove": []string{"g", "zz"}, "serializationDepth": 4})
@@ -256,21 +256,34 @@ func TestTraceOfARunningProgram(t *testing.T) {
 	trace := func(params map[string]any) TraceResult {
 		t.Helper()
 		params["sessionId"] = l.SessionID
-		return must[TraceResult](t, s, "debug_trace", params)
+		r, err := call[TraceResult](t, s, WithClient(t.Context(), Client{Name: "model"}), "debug_trace", params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
 	}
 	r := trace(map[string]any{})
 	if r.Mode != "runtime" || len(r.ActivePatterns) != 0 || !strings.Contains(r.Status, "@usercode") {
 		t.Errorf("nothing traced = %+v", r)
 	}
 	r = trace(map[string]any{"add": []string{"f", "nothing"}})
-	if r.HookedFunctions != 2 || len(r.Unhookable) != maxUnhookable || r.UnhookableCount != 30 || !slices.Contains(r.Warnings, "nothing: matches no function") {
+	if r.HookedFunctions != 2 || len(r.Unhookable) != 2 || r.UnhookableCount != 30 || !slices.Contains(r.Warnings, "nothing: matches no function") {
 		t.Errorf("two added = %+v", r)
 	}
-	if u := r.Unhookable[:3]; u[0].Reason != "too short" || u[1].Reason != "no code" || u[2] != (collector.Unhookable{Function: "b", Reason: "too short"}) {
-		t.Errorf("unhookable begins with %+v", u)
+	if u := r.Unhookable; u[0].Reason != "too short" || u[0].Count != 26 || len(u[0].Also) != namedOfAReason-1 || u[0].Also[0] != "b" || u[1].Reason != "no code" || u[1].Count != 4 {
+		t.Errorf("unhookable = %+v, want one row for each reason", u)
+	}
+	if again := trace(map[string]any{"add": []string{"h"}}); len(again.Unhookable) != 0 || again.UnhookableCount != 30 || len(again.Warnings) != 1 || !strings.Contains(again.Warnings[0], "as before") {
+		t.Errorf("the second answer repeats the first: %+v", again)
+	}
+	if whole := trace(map[string]any{"remove": []string{"h"}}); len(whole.Unhookable) != 0 {
+		t.Errorf("a third one does: %+v", whole)
+	}
+	if whole := trace(map[string]any{}); len(whole.Unhookable) != 2 || !slices.Contains(whole.Warnings, "nothing: matches no function") {
+		t.Errorf("asked for, the state is %+v", whole)
 	}
 	first := must[LaunchResult](t, s, "debug_launch", map[string]any{"command": "sleep", "args": []string{"100"}, "projectRoot": root, "trace": []string{"f", "nothing"}})
-	if *first.HookedFunctions != 2 || *first.MatchedFunctions != 2 || len(first.Unhookable) != maxUnhookable || first.UnhookableCount != 30 || !slices.Equal(first.Warnings, r.Warnings) {
+	if *first.HookedFunctions != 2 || *first.MatchedFunctions != 2 || len(first.Unhookable) != 2 || first.UnhookableCount != 30 || !slices.Equal(first.Warnings, r.Warnings) {
 		t.Errorf("launch with them = %+v", first)
 	}
 	refused(t, s, fault.InvalidPattern, "xx[", "debug_trace", map[string]any{"sessionId": l.SessionID, "add": []string{"xx["}, "remove": []string{"f"}})

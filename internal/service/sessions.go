@@ -6,8 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/strobe-debug/strobe/internal/collector"
@@ -22,10 +25,14 @@ type SessionParams struct {
 	SessionID string `json:"sessionId,omitempty" jsonschema:"all but list"`
 	Retain    bool   `json:"retain,omitempty" jsonschema:"stop: keep the data"`
 	Kill      *bool  `json:"kill,omitempty" jsonschema:"stop: false lets the program run on, unhooked (default if attached)"`
+	Signal    string `json:"signal,omitempty" jsonschema:"signal: sent to the program's group; stop: asked with first, default SIGTERM"`
+	GraceMs   *int   `json:"graceMs,omitempty" jsonschema:"stop: until it is killed; 0: at once"`
+	Size      string `json:"terminalSize,omitempty" jsonschema:"input: set it, e.g. 120x40"`
 	Text      string `json:"text,omitempty" jsonschema:"input: sent to stdin"`
 	Base64    string `json:"base64,omitempty" jsonschema:"input: bytes"`
 	EOF       bool   `json:"eof,omitempty" jsonschema:"input: then close stdin"`
 	Threads   bool   `json:"threads,omitempty" jsonschema:"status: what each thread does or waits for; deadlocks"`
+	Budget
 }
 
 // StatusResult is the answer of action status.
@@ -40,6 +47,7 @@ type StatusResult struct {
 	EventCount      map[string]int64            `json:"eventCount"` // by event type, ever recorded
 	EventsEvicted   int64                       `json:"eventsEvicted,omitempty"`
 	DroppedEvents   int64                       `json:"droppedEvents"`
+	Calls           *session.CallCounts         `json:"calls,omitempty"` // where some were made; those recorded, sampled away and dropped make up all
 	HookedFunctions int                         `json:"hookedFunctions"`
 	TracePatterns   []string                    `json:"tracePatterns"`
 	Sampling        []collector.SampledFunction `json:"sampling"` // functions of which few calls are recorded now
@@ -55,6 +63,7 @@ type StatusResult struct {
 	ThreadCount     int                         `json:"threadCount,omitempty"`
 	ThreadsNotShown int                         `json:"threadsNotShown,omitempty"` // for their number
 	Deadlocks       []collector.Deadlock        `json:"deadlocks,omitempty"`
+	Natvis          []string                    `json:"natvis,omitempty"`
 	Warnings        []string                    `json:"warnings,omitempty"`
 }
 
@@ -67,6 +76,8 @@ type StopResult struct {
 	Signal          string   `json:"signal,omitempty"`
 	EventsCollected int64    `json:"eventsCollected"`
 	Retained        bool     `json:"retained"`
+	Asked           string   `json:"asked,omitempty"`    // the signal that the program was asked to end with
+	Killed          bool     `json:"killed,omitempty"`   // it had not ended in graceMs, or graceMs was 0
 	Released        bool     `json:"released,omitempty"` // the program runs on, unhooked
 	Hint            string   `json:"hint,omitempty"`
 	Warnings        []string `json:"warnings,omitempty"`
@@ -120,23 +131,41 @@ type InputResult struct {
 	Hint    string `json:"hint,omitempty"` // when it did not take all
 }
 
+// SignalResult is the answer of action signal.
+type SignalResult struct {
+	Success bool `json:"success"`
+	Stopped bool `json:"stopped,omitempty"` // by job control, of SIGTSTP and SIGSTOP
+}
+
+// defaultGrace is how long a program may take to end, in milliseconds.
+const defaultGrace = 2000
+
+// signals are those that action signal sends; askSignals those that a stop asks with.
+var (
+	askSignals = []string{"SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGPIPE", "SIGKILL"}
+	signals    = append(slices.Clone(askSignals), "SIGCONT", "SIGSTOP", "SIGTSTP", "SIGWINCH", "SIGALRM")
+)
+
 var sessionOp = Op{
 	Name:    "debug_session",
-	Summary: "One session's status; stop it (ends the program, deletes its data unless retain); list all; delete an ended one; send input to stdin.",
+	Summary: "One session's status; stop it (ends the program, deletes its data unless retain); list all; delete an ended one; send input to stdin or a signal.",
 	Doc: "Sessions belong to the user, not to a connection: any client sees all of them. A session whose program ended stays readable until it is stopped or deleted. " +
 		"Ended sessions are deleted 7 days after their end, and when all take over 10 GB the one that ended first goes first (settings storage.retainDays, storage.maxBytes); " +
 		"list says which in deleted. " +
 		"Status with threads looks at every thread of a running program without its notice: what it waits for (a lock with its name and owner, a thread to join, a file, a child), and where in the program's own code. " +
 		"Threads that do the same share a row with count. Circles of waits in which nothing moved for 50 ms are in deadlocks; probable is set where an owner had to be inferred. " +
+		"Stop takes breakpoints away, sends signal to all of the program's processes, lets paused threads go on, and kills what has not ended after graceMs: asked and killed say which it was. " +
+		"Action signal reaches the program's process group, as Ctrl-C would; paused threads go on, so that a handler can run. " +
 		"After stop with kill false its status is exited, with released true and no exit code: the session is over, the program runs on.",
 	Destructive: true,
 	Params:      reflect.TypeFor[SessionParams](),
 	Results: []reflect.Type{
 		reflect.TypeFor[StatusResult](), reflect.TypeFor[StopResult](), reflect.TypeFor[ListResult](),
-		reflect.TypeFor[DeleteResult](), reflect.TypeFor[InputResult](),
+		reflect.TypeFor[DeleteResult](), reflect.TypeFor[InputResult](), reflect.TypeFor[SignalResult](),
 	},
-	Fields: []Field{{Name: "action", Required: true, Enum: []string{"status", "stop", "list", "delete", "input"}}},
-	run:    typed(sessionAction),
+	Fields: []Field{{Name: "action", Required: true, Enum: []string{"status", "stop", "list", "delete", "input", "signal"}}, {Name: "text", Empty: true},
+		{Name: "signal", Enum: signals}, {Name: "graceMs", Max: 60000, Default: defaultGrace}, maxTokensField},
+	run: typed(sessionAction),
 }
 
 // inputMax bounds how long action input waits for a program that does not read. A variable for tests.
@@ -167,6 +196,14 @@ func sessionAction(ctx context.Context, s *Service, p *SessionParams) (any, erro
 		}
 		ctx, cancel := context.WithTimeout(ctx, inputMax)
 		defer cancel()
+		if columns, rows, err := terminalSize(p.Size); err != nil || p.Size != "" {
+			if err == nil {
+				err = sess.Resize(columns, rows)
+			}
+			if err != nil || text == "" && !p.EOF {
+				return &InputResult{Success: err == nil}, err
+			}
+		}
 		n, err := sess.Input(ctx, text, p.EOF)
 		if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			return &InputResult{Bytes: n, Hint: "The program does not read; send the rest later."}, nil
@@ -175,6 +212,14 @@ func sessionAction(ctx context.Context, s *Service, p *SessionParams) (any, erro
 			return nil, err
 		}
 		return &InputResult{Success: true, Bytes: n}, nil
+	}
+	if p.Action == "signal" {
+		sess, err := s.sessions.Get(ctx, p.SessionID)
+		if err != nil {
+			return nil, err
+		}
+		stopped, err := sess.Signal(ctx, p.Signal)
+		return &SignalResult{Success: err == nil, Stopped: stopped}, err
 	}
 	return sessionStatus(ctx, s, p.SessionID, p.Threads)
 }
@@ -187,16 +232,42 @@ func (p *SessionParams) check() error {
 	if p.Action != "stop" && (p.Retain || p.Kill != nil) {
 		return invalid("Leave them out.", "retain and kill belong to action stop")
 	}
+	if p.Signal != "" && p.Action != "stop" && p.Action != "signal" || p.GraceMs != nil && p.Action != "stop" {
+		return invalid("Leave them out.", "signal belongs to actions signal and stop, graceMs to stop")
+	}
+	if p.Action == "signal" && p.Signal == "" {
+		return invalid("Give signal, for example SIGINT.", "signal is required for action signal")
+	}
+	if p.Action == "stop" && p.Signal != "" && !slices.Contains(askSignals, p.Signal) {
+		return invalid("Allowed: "+strings.Join(askSignals, ", ")+".", "signal = %q does not ask for an end", p.Signal)
+	}
+	if p.Kill != nil && !*p.Kill && (p.Signal != "" || p.GraceMs != nil) {
+		return invalid("Leave them out, or kill.", "signal and graceMs are for a program that is to end, and kill is false")
+	}
 	if p.Action != "status" && p.Threads {
 		return invalid("Leave it out.", "threads belongs to action status")
 	}
-	if p.Action != "input" && (p.Text != "" || p.Base64 != "" || p.EOF) {
-		return invalid("Leave them out.", "text, base64 and eof belong to action input")
+	if p.Action != "input" && (p.Text != "" || p.Base64 != "" || p.EOF || p.Size != "") {
+		return invalid("Leave them out.", "text, base64, eof and terminalSize belong to action input")
 	}
-	if p.Action == "input" && p.Text == "" && p.Base64 == "" && !p.EOF {
+	if p.Action == "input" && p.Text == "" && p.Base64 == "" && !p.EOF && p.Size == "" {
 		return invalid("Give text, base64, or eof to close stdin.", "action input has nothing to send")
 	}
 	return nil
+}
+
+// terminalSize reads 120x40.
+func terminalSize(s string) (columns, rows int, err error) {
+	if s == "" {
+		return 0, 0, nil
+	}
+	c, r, _ := strings.Cut(s, "x")
+	columns, errC := strconv.Atoi(c)
+	rows, errR := strconv.Atoi(r)
+	if errC != nil || errR != nil || min(columns, rows) < 1 || max(columns, rows) > math.MaxUint16 {
+		return 0, 0, invalid(`Write columns x rows, each 1 to 65535: "120x40".`, "terminalSize %q is no size", s)
+	}
+	return columns, rows, nil
 }
 
 // input returns the bytes that action input sends.
@@ -227,8 +298,11 @@ func sessionStatus(ctx context.Context, s *Service, id string, threads bool) (*S
 		SessionID: id, Status: string(st.Status), ExitCode: st.ExitCode, Signal: st.Signal, PID: st.PID, PIDs: st.PIDs,
 		Runtime: st.Runtime, EventCount: st.Events, EventsEvicted: st.Evicted, DroppedEvents: st.Dropped,
 		HookedFunctions: st.Trace.Hooked, TracePatterns: session.Patterns(st.Tracing.Probes), Sampling: append([]collector.SampledFunction{}, st.Trace.Sampled...), Watches: st.Tracing.Labels(),
-		Breakpoints: []string{}, Logpoints: []string{}, PausedThreads: pausedRows(st.Pauses), Capabilities: st.Caps, Warnings: slices.Concat(st.Warnings, st.Trace.Warnings),
+		Breakpoints: []string{}, Logpoints: []string{}, PausedThreads: pausedRows(st.Pauses), Capabilities: st.Caps, Warnings: slices.Concat(st.Warnings, st.Trace.Warnings), Natvis: st.Trace.Natvis,
 		CrashInfo: query.CrashSummary(st.Crash), Released: st.Released,
+	}
+	if st.Calls.Made > 0 {
+		r.Calls = &st.Calls
 	}
 	for i := range st.Points {
 		if p := &st.Points[i]; p.Message != "" {
@@ -265,13 +339,20 @@ func stopSession(ctx context.Context, s *Service, p *SessionParams) (*StopResult
 	if p.Kill != nil {
 		kill = *p.Kill
 	}
-	res, err := s.sessions.Stop(ctx, p.SessionID, session.StopOptions{Kill: kill, Retain: p.Retain})
+	grace := defaultGrace * time.Millisecond
+	if p.GraceMs != nil {
+		grace = time.Duration(*p.GraceMs) * time.Millisecond
+	}
+	res, err := s.sessions.Stop(ctx, p.SessionID, session.StopOptions{Kill: kill, Retain: p.Retain, Signal: p.Signal, Grace: grace})
 	if err != nil {
 		return nil, err
 	}
 	r := &StopResult{
 		Success: true, SessionID: p.SessionID, Status: string(res.Status), ExitCode: res.ExitCode, Signal: res.Signal,
-		EventsCollected: res.Events, Retained: res.Retained, Released: res.Released, Warnings: res.Warnings,
+		EventsCollected: res.Events, Retained: res.Retained, Asked: res.Asked, Killed: res.Killed, Released: res.Released, Warnings: res.Warnings,
+	}
+	if r.Killed && r.Asked != "" {
+		r.Hint = fmt.Sprintf("It had not ended %v after %s and was killed.", grace, r.Asked)
 	}
 	if r.Released {
 		r.Hint = fmt.Sprintf("Process %d runs on, unhooked and no longer observed; the session is over.", res.PID)

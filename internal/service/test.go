@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strings"
 	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/strobe-debug/strobe/internal/fault"
 	"github.com/strobe-debug/strobe/internal/session"
@@ -29,12 +31,14 @@ type TestParams struct {
 	Watches       *WatchesParam     `json:"watches,omitempty"`
 	Env           map[string]string `json:"env,omitempty" jsonschema:"added to the daemon's environment"`
 	Timeout       int64             `json:"timeout,omitempty" jsonschema:"ms, without compiling"`
+	OnStuck       string            `json:"onStuck,omitempty" jsonschema:"a test shown never to go on: end the run 5 s later, with its stacks, or keep it for looking at"`
 	Repeat        int               `json:"repeat,omitempty" jsonschema:"run again and again until a test fails; of compare: until it failed and passed, 10"`
 	Against       string            `json:"against,omitempty" jsonschema:"of compare: a test that passes; default: the same test, failed and passed"`
 	AgainstEnv    map[string]string `json:"againstEnv,omitempty" jsonschema:"of compare: env of the other side"`
 	Sessions      []string          `json:"sessions,omitempty" jsonschema:"of compare: two that are there, instead of tests; a third that ended as the second: what differs there is left out"`
 	TestRunID     string            `json:"testRunId,omitempty" jsonschema:"of status, cancel"`
-	WaitMs        int               `json:"waitMs,omitempty" jsonschema:"run, status: for the end"`
+	WaitMs        int               `json:"waitMs,omitempty" jsonschema:"run, status: for the end, a stuck test or a pause"`
+	Budget
 }
 
 // TestAnswer is the answer of debug_test: a run, as it stands or as it ended.
@@ -48,6 +52,7 @@ type TestAnswer struct {
 	SessionIDs []string          `json:"sessionIds,omitempty"` // of several
 	Progress   *testrun.Progress `json:"progress,omitempty"`   // while it runs
 	Result     *testrun.Result   `json:"result,omitempty"`     // once it has ended
+	Warnings   []string          `json:"warnings,omitempty"`   // of tracePatterns and watches, once it has ended
 	Error      string            `json:"error,omitempty"`
 	Hint       string            `json:"hint,omitempty"`
 }
@@ -67,21 +72,31 @@ type TestRow struct {
 }
 
 var testOp = Op{
+	adjust: func(input *jsonschema.Schema) { // debug_trace's schema says it; each conversation pays for both
+		input.Properties["watches"] = &jsonschema.Schema{Type: "object", Description: "as of debug_trace"}
+	},
 	Name:    "debug_test",
 	Summary: "Run a project's tests, or one: structured failures with place, both sides, stack and how to run that test again. Use this instead of a shell. compare: the first call that differs between a failing and a passing run.",
 	Doc: "Finds the framework by the project's files; action run answers at once, status tells counts and the tests that run. Without tracePatterns and watches the tests are a plain " +
 		"child process; with them every process of theirs is observed and sessionId has the calls. One run per project at a time; a run outlives its client. " +
 		"A project without tests is no error: `result.noTests`, `project` and the next step; where nothing could be run, without a testRunId. " +
+		"Each test is in one of the summary's counts, as its framework counts it; subtests of pytest and unittest that passed are in subtests alone. " +
 		"The answer has 20 failures; details is a file with every test, output.txt beside it what they wrote. " +
 		"Action compare runs test and against (or one test, until it has failed and passed) traced, aligns their calls by call path and answers with the first that differs, both sides' " +
 		"arguments and results, in under 800 tokens; with sessions it compares what two sessions recorded.",
 	Params:  reflect.TypeFor[TestParams](),
 	Results: []reflect.Type{reflect.TypeFor[TestAnswer](), reflect.TypeFor[TestList](), reflect.TypeFor[CompareAnswer]()},
 	Fields: []Field{
+		maxTokensField,
 		{Name: "action", Enum: []string{"run", "compare", "status", "cancel", "list"}, Default: "run"},
 		{Name: "level", Enum: []string{"unit", "integration", "e2e"}},
+		{Name: "onStuck", Enum: []string{"end", "keep"}, Default: "end"},
+		{Name: "args", Empty: true},
+		{Name: "tracePatterns", Empty: true},
+		{Name: "env", Empty: true},
+		{Name: "againstEnv", Empty: true},
 		{Name: "timeout", Min: 1000, Max: 3_600_000},
-		{Name: "repeat", Max: 10000},
+		{Name: "repeat", Min: 1, Max: 10000},
 		{Name: "waitMs", Max: 60000},
 	},
 	run: typed(runTest),
@@ -137,10 +152,10 @@ func runTest(ctx context.Context, s *Service, p *TestParams) (any, error) {
 	return a, nil
 }
 
-// await waits for a run's end; who waits hears how it stands.
+// await waits for a run's end or a standstill; who waits hears how it stands.
 func await(ctx context.Context, r *testrun.Run, ms int) {
 	tell(ctx, r.Line)
-	r.Wait(ctx, time.Duration(ms)*time.Millisecond)
+	r.WaitNews(ctx, time.Duration(ms)*time.Millisecond)
 }
 
 // cancelWait is how long a cancelled run's processes may take to end before the call answers.
@@ -148,7 +163,7 @@ const cancelWait = 10 * time.Second
 
 // testRequest checks the parameters of a run.
 func (s *Service) testRequest(p *TestParams) (testrun.Request, error) {
-	r := testrun.Request{ProjectRoot: filepath.Clean(p.ProjectRoot), Framework: p.Framework, Level: testadapter.Level(p.Level), Test: p.Test, Args: p.Args, Env: p.Env, Repeat: p.Repeat, Timeout: time.Duration(p.Timeout) * time.Millisecond}
+	r := testrun.Request{ProjectRoot: filepath.Clean(p.ProjectRoot), Framework: p.Framework, Level: testadapter.Level(p.Level), Test: p.Test, Args: p.Args, Env: p.Env, Repeat: p.Repeat, Timeout: time.Duration(p.Timeout) * time.Millisecond, KeepStuck: p.OnStuck == "keep"}
 	switch {
 	case p.TestRunID != "":
 		return r, invalid("Leave it out, or use action status.", "testRunId belongs to actions status and cancel")
@@ -156,11 +171,17 @@ func (s *Service) testRequest(p *TestParams) (testrun.Request, error) {
 		return r, invalid("Give the absolute path of the project's directory.", "projectRoot %q is not an absolute path", p.ProjectRoot)
 	}
 	if p.Command != "" {
-		words, err := splitWords(p.Command)
+		c, err := commandOf(p.Command, r.ProjectRoot)
 		if err != nil {
 			return r, err
 		}
-		r.Command = words
+		if r.Command = c.argv; len(c.env) > 0 {
+			r.Env = maps.Clone(p.Env)
+			if r.Env == nil {
+				r.Env = map[string]string{}
+			}
+			maps.Copy(r.Env, c.env)
+		}
 	}
 	if len(p.TracePatterns) == 0 && p.Watches == nil {
 		return r, nil
@@ -181,39 +202,6 @@ func (s *Service) testRequest(p *TestParams) (testrun.Request, error) {
 	return r, err
 }
 
-// splitWords splits a command as a shell would, without its other meanings.
-func splitWords(s string) (words []string, err error) {
-	var w strings.Builder
-	in, quote := false, rune(0)
-	for _, c := range s {
-		switch {
-		case quote != 0 && c == quote:
-			quote = 0
-		case quote == 0 && (c == '\'' || c == '"'):
-			quote, in = c, true
-		case quote == 0 && (c == ' ' || c == '\t' || c == '\n'):
-			if in {
-				words = append(words, w.String())
-			}
-			w.Reset()
-			in = false
-		default:
-			w.WriteRune(c)
-			in = true
-		}
-	}
-	if quote != 0 {
-		return nil, invalid("Close it.", "command %q has an open quote", s)
-	}
-	if in {
-		words = append(words, w.String())
-	}
-	if len(words) == 0 {
-		return nil, invalid("Leave it out, or name a program.", "command is empty")
-	}
-	return words, nil
-}
-
 // describeTest is a run as clients see it.
 func describeTest(r *testrun.Run) *TestAnswer {
 	status, progress, result, sessions, err := r.State()
@@ -229,10 +217,10 @@ func describeTest(r *testrun.Run) *TestAnswer {
 	}
 	if status == "running" {
 		a.Progress = &progress
-		a.Hint = fmt.Sprintf("debug_test action status, testRunId %s, waitMs 30000 waits for the end.", r.ID)
+		a.Hint = runningHint(r, &progress, a.SessionID)
 		return a
 	}
-	a.Result = result
+	a.Result, a.Warnings = result, hookWarnings(r)
 	if a.SessionID == "" && slices.ContainsFunc(result.Failures, func(f testrun.Failed) bool { return len(f.SuggestedTraces) > 0 && f.Rerun != nil }) {
 		a.Hint = "To see why, run one again with test = rerun.test and tracePatterns = suggestedTraces; then debug_query (view tree) with its sessionId."
 	}
@@ -240,6 +228,28 @@ func describeTest(r *testrun.Run) *TestAnswer {
 		a.Hint = "debug_query with sessionId and eventType crash has the crash: its place, stack, registers and variables."
 	}
 	return a
+}
+
+// hookWarnings says which patterns and watches of a run matched nothing, as debug_trace does.
+func hookWarnings(r *testrun.Run) []string {
+	probes, watches := r.Hooked()
+	return appendWatchWarnings(appendProbeWarnings(nil, probes), watches)
+}
+
+// runningHint is the next step with a run that goes on, or stands still.
+func runningHint(r *testrun.Run, p *testrun.Progress, session string) string {
+	wait := fmt.Sprintf("debug_test action status, testRunId %s, waitMs 30000 waits for the end.", r.ID)
+	switch {
+	case len(p.Paused) > 0:
+		return fmt.Sprintf("debug_session status with sessionId %s shows the paused threads; debug_continue lets them go on.", session)
+	case len(p.Stuck) == 0:
+		return wait
+	case !r.Request.KeepStuck:
+		return "It is stuck, and is ended 5 s after that was shown (30 s where other threads may go on; onStuck keep leaves it). " + wait
+	case session != "":
+		return fmt.Sprintf("It is stuck, and kept: debug_session status with sessionId %s shows its threads; debug_test action cancel ends it.", session)
+	}
+	return "It is stuck, and kept: debug_launch with pid (stuck[0].pids) attaches to it; debug_test action cancel ends it."
 }
 
 func (s *Service) testList() *TestList {

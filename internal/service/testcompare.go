@@ -2,10 +2,10 @@ package service
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/strobe-debug/strobe/internal/fault"
 	"github.com/strobe-debug/strobe/internal/session"
@@ -24,6 +24,7 @@ type CompareAnswer struct {
 	Progress   *testrun.Progress `json:"progress,omitempty"`
 	Comparison *tracediff.Answer `json:"comparison,omitempty"` // once it has ended
 	Notes      []string          `json:"notes,omitempty"`
+	Warnings   []string          `json:"warnings,omitempty"` // of tracePatterns and watches
 	Error      string            `json:"error,omitempty"`
 	Hint       string            `json:"hint,omitempty"`
 }
@@ -62,11 +63,15 @@ func (s *Service) compare(ctx context.Context, p *TestParams) (any, error) {
 		req.Tracing.Probes[i].Out = true
 	}
 	r, err := s.tests.Start(req)
+	var none *testrun.NoTestsError
+	if errors.As(err, &none) {
+		return &CompareAnswer{Status: "completed", Notes: append([]string{"nothing to compare: the project has no tests"}, none.Result.Notes...), Hint: none.Result.Hint}, nil
+	}
 	if err != nil {
 		return nil, err
 	}
 	if p.WaitMs > 0 {
-		r.Wait(ctx, time.Duration(p.WaitMs)*time.Millisecond)
+		await(ctx, r, p.WaitMs)
 	}
 	return describe(r), nil
 }
@@ -101,6 +106,7 @@ func describe(r *testrun.Run) any {
 		a.Hint = fmt.Sprintf("debug_test action status, testRunId %s, waitMs 30000 waits for the end.", r.ID)
 		return a
 	}
+	a.Warnings = hookWarnings(r)
 	if c := r.Comparison(); c != nil {
 		a.A, a.B, a.Runs, a.Comparison, a.Notes = c.A, c.B, c.Runs, c.Result, c.Notes
 		if c.Why != "" {

@@ -15,6 +15,7 @@ type SetupParams struct {
 	Language    string            `json:"language,omitempty" jsonschema:"default: by the files"`
 	Framework   string            `json:"framework,omitempty" jsonschema:"preferred"`
 	Env         map[string]string `json:"env,omitempty" jsonschema:"as of debug_test"`
+	Budget
 }
 
 var setupOp = Op{
@@ -26,7 +27,9 @@ var setupOp = Op{
 	Params:   reflect.TypeFor[SetupParams](),
 	Results:  []reflect.Type{reflect.TypeFor[testsetup.Plan]()},
 	Fields: []Field{
+		maxTokensField,
 		{Name: "projectRoot", Required: true},
+		{Name: "env", Empty: true},
 		{Name: "language", Enum: testsetup.Languages},
 	},
 	run: typed(runSetup),

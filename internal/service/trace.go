@@ -21,53 +21,87 @@ type TraceParams struct {
 	Watches            *WatchesParam  `json:"watches,omitempty" jsonschema:"values read at each call, e.g. variable gClock->counter"`
 	Sampling           *SamplingParam `json:"sampling,omitempty" jsonschema:"over 100000 calls/s: auto, off, {rate}"`
 	ProjectRoot        string         `json:"projectRoot,omitempty"`
+	Budget
 }
 
 // TraceResult is the answer of debug_trace: the exact state after the call.
 type TraceResult struct {
-	Mode               string                 `json:"mode"` // pending or runtime
-	ActivePatterns     []string               `json:"activePatterns"`
-	HookedFunctions    int                    `json:"hookedFunctions"`
-	MatchedFunctions   int                    `json:"matchedFunctions"`
-	ByBreakpoint       int                    `json:"hookedByBreakpoint,omitempty"` // of hookedFunctions: slower
-	Unhookable         []collector.Unhookable `json:"unhookable,omitempty"`         // first 20
-	UnhookableCount    int                    `json:"unhookableCount,omitempty"`
-	ActiveWatches      []string               `json:"activeWatches"`
-	Warnings           []string               `json:"warnings"`
-	EventLimit         int64                  `json:"eventLimit"`
-	SerializationDepth int                    `json:"serializationDepth"`
-	Status             string                 `json:"status,omitempty"`
+	Mode               string      `json:"mode"` // pending or runtime
+	ActivePatterns     []string    `json:"activePatterns"`
+	HookedFunctions    int         `json:"hookedFunctions"`
+	MatchedFunctions   int         `json:"matchedFunctions"`
+	ByBreakpoint       int         `json:"hookedByBreakpoint,omitempty"` // of hookedFunctions: slower
+	Unhookable         []NotHooked `json:"unhookable,omitempty"`         // by reason
+	UnhookableCount    int         `json:"unhookableCount,omitempty"`
+	ActiveWatches      []string    `json:"activeWatches"`
+	Warnings           []string    `json:"warnings"`
+	EventLimit         int64       `json:"eventLimit"`
+	SerializationDepth int         `json:"serializationDepth"`
+	Status             string      `json:"status,omitempty"`
 }
 
 var traceOp = Op{
 	Name:    "debug_trace",
 	Summary: "Add and remove function traces while the program runs; each call's arguments and result are recorded. Without add and remove: the current state.",
 	Doc: "Patterns are globs on the demangled qualified name without parameters. All of a call are checked before any takes effect; removal is done with " +
-		"addition in one step. Without sessionId the patterns are kept for this client's next launch in projectRoot, for one hour.",
+		"addition in one step; a session has at most 1,000. Without sessionId the patterns are kept for this client's next launch in projectRoot, for one hour.",
 	Params:  reflect.TypeFor[TraceParams](),
 	Results: []reflect.Type{reflect.TypeFor[TraceResult]()},
-	Fields:  []Field{{Name: "serializationDepth", Min: 1, Max: 10, Default: 3}},
+	Fields:  []Field{{Name: "add", Empty: true}, {Name: "serializationDepth", Min: 1, Max: 10, Default: 3}, maxTokensField},
 	run:     typed(trace),
 }
 
-// maxUnhookable is how many functions that could not be hooked an answer names.
-const maxUnhookable = 20
+// NotHooked are functions that could not be hooked for one reason.
+type NotHooked struct {
+	Function string   `json:"function"`        // the first of them
+	Also     []string `json:"also,omitempty"`  // the next
+	Count    int      `json:"count,omitempty"` // all of them, where there are several
+	Reason   string   `json:"reason"`
+}
 
-// firstUnhookable returns what an answer names of list, and how many there are: one function of every reason
-// comes first, so that a frequent reason does not hide the others.
-func firstUnhookable(list []collector.Unhookable) (first []collector.Unhookable, count int) {
-	seen := make(map[string]bool)
-	var again []collector.Unhookable
+// How many functions that could not be hooked an answer names.
+const (
+	maxUnhookable  = 20 // reasons
+	namedOfAReason = 8
+)
+
+// byReason groups what could not be hooked: twenty times the same sentence say no more than once.
+func byReason(list []collector.Unhookable) (groups []NotHooked, count int) {
+	at := make(map[string]int)
 	for _, u := range list {
-		if seen[u.Reason] {
-			again = append(again, u)
+		i, ok := at[u.Reason]
+		if !ok {
+			at[u.Reason] = len(groups)
+			groups = append(groups, NotHooked{Function: u.Function, Reason: u.Reason, Count: 1})
 			continue
 		}
-		seen[u.Reason] = true
-		first = append(first, u)
+		g := &groups[i]
+		if g.Count++; len(g.Also) < namedOfAReason-1 {
+			g.Also = append(g.Also, u.Function)
+		}
 	}
-	first = append(first, again...)
-	return first[:min(len(first), maxUnhookable)], len(list)
+	for i := range groups {
+		if groups[i].Count == 1 {
+			groups[i].Count = 0
+		}
+	}
+	return groups[:min(len(groups), maxUnhookable)], len(list)
+}
+
+// shorten leaves out of an answer to a change what this client was told of the session before; asking for the state tells
+// all of it again.
+func (r *TraceResult) shorten(ctx context.Context, s *said, session string) {
+	var groups []NotHooked
+	for _, g := range r.Unhookable {
+		if s.once(ctx, session, fmt.Sprintf("unhookable %d %s %s", g.Count, g.Function, g.Reason)) {
+			groups = append(groups, g)
+		}
+	}
+	r.Unhookable = groups
+	var again int
+	if r.Warnings, again = s.fresh(ctx, session, r.Warnings); again > 0 {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%d warnings as before: debug_trace without add and remove tells them", again))
+	}
 }
 
 func trace(ctx context.Context, s *Service, p *TraceParams) (*TraceResult, error) {
@@ -92,7 +126,11 @@ func trace(ctx context.Context, s *Service, p *TraceParams) (*TraceResult, error
 	if err != nil {
 		return nil, err
 	}
-	return describeTrace(sess, t), nil
+	r := describeTrace(sess, t)
+	if len(p.Add)+len(p.Remove) > 0 || p.Watches != nil || p.Sampling != nil {
+		r.shorten(ctx, &s.said, sess.ID)
+	}
+	return r, nil
 }
 
 // stage keeps patterns for the client's next launch in the project.
@@ -143,7 +181,7 @@ func describeTrace(sess *session.Session, t *session.TraceState) *TraceResult {
 		ByBreakpoint: t.Fallback, ActiveWatches: t.Tracing.Labels(),
 		Warnings: append(append([]string{}, t.Warnings...), t.Status.Warnings...), EventLimit: t.EventLimit, SerializationDepth: 3,
 	}
-	r.Unhookable, r.UnhookableCount = firstUnhookable(t.Unhookable)
+	r.Unhookable, r.UnhookableCount = byReason(t.Unhookable)
 	r.Warnings = appendProbeWarnings(r.Warnings, t.Probes)
 	r.Warnings = appendWatchWarnings(r.Warnings, t.Watches)
 	r.Warnings = appendSampled(r.Warnings, t.Sampled)

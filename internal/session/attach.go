@@ -15,7 +15,7 @@ type AttachRequest struct {
 	ProjectRoot  string // absolute
 	SymbolsPath  string
 	Tracing      Tracing
-	OnFullBuffer string // drop or block; "": from settings
+	OnFullBuffer string // a collector.OnFull; "": from settings
 	Name         string
 }
 

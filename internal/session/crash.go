@@ -42,6 +42,7 @@ type crashes struct {
 
 	mu      sync.Mutex
 	parser  report.Parser
+	out     report.Parser // of standard output, where a JVM writes
 	pending []pendingReport
 	fatal   map[int]bool // processes of which a fatal crash is on the timeline
 	dying   map[int]bool // processes whose picture is taken, or that are about to end after that
@@ -60,6 +61,14 @@ func (c *crashes) write(b []byte, ts int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.addLocked(c.parser.Write(b), ts)
+}
+
+// writeOut takes bytes of standard output as they come.
+func (c *crashes) writeOut(b []byte, ts int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.out.Only = report.JVM
+	c.addLocked(c.out.Write(b), ts)
 }
 
 func (c *crashes) addLocked(rs []report.Report, ts int64) {
@@ -118,7 +127,7 @@ func (c *crashes) settle() {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.addLocked(c.parser.Close(), c.now())
+	c.addLocked(append(c.parser.Close(), c.out.Close()...), c.now())
 }
 
 // take removes the newest report that fits a process's end, and those before it that its runtime wrote on the same occasion.
@@ -162,6 +171,9 @@ func (c *crashes) died(k collector.Crash) {
 	}
 	c.fatal[k.PID] = true
 	c.mu.Unlock()
+	if r != nil && r.Tool == report.JVM {
+		readJVMLog(k.PID, &r.Report)
+	}
 	c.last(event.Event{TS: k.TS, Kind: event.Crash, Thread: k.Thread, Payload: crashPayload(&k, r, c.causes(r)...)})
 }
 
@@ -296,7 +308,17 @@ func crashPayload(k *collector.Crash, r *pendingReport, causes ...string) []byte
 	if r != nil && (class == "abort" || class == "" || sanitizerKnowsBetter(&r.Report)) {
 		class, reason = r.Kind, reasonOf(&r.Report)
 	}
-	m.text("signal", k.Signal)
+	if r != nil && r.Signal != "" && k.Signal == "SIGABRT" { // a runtime's handler ended the process in its own way
+		k.Payload = handled(k.Payload)
+		m.text("signal", r.Signal)
+		m.text("code", r.Code)
+		m.text("endedBy", k.Signal)
+		if r.Code != "" && !strings.HasPrefix(r.Code, "SI_") {
+			m.add("faultAddress", fmt.Sprintf("0x%x", r.Address))
+		}
+	} else {
+		m.text("signal", k.Signal)
+	}
 	m.text("class", class)
 	m.text("reason", reason)
 	if r != nil && k.Signal == "" {
@@ -344,6 +366,8 @@ func reasonOf(r *report.Report) string {
 		return "uncaught exception " + r.Type + ": " + text
 	case r.Tool == report.RustPanic:
 		return "panic: " + text
+	case r.Tool == report.JVM:
+		return jvmReason(r)
 	case text == "":
 		return r.Kind
 	}
@@ -366,6 +390,7 @@ func reportMembers(r *report.Report, alone bool) json.RawMessage {
 	m.text("kind", r.Kind)
 	m.text("message", r.Message)
 	m.text("location", r.Location)
+	m.text("log", r.Log)
 	if r.Size > 0 {
 		m.add("size", r.Size)
 	}
@@ -422,45 +447,6 @@ func frames(in []report.Frame) []json.RawMessage {
 		out = append(out, m.json())
 	}
 	return out
-}
-
-// members writes a JSON object in order.
-type members struct{ b bytes.Buffer }
-
-func (m *members) add(name string, v any) {
-	if m.b.Len() > 0 {
-		m.b.WriteByte(',')
-	}
-	enc := json.NewEncoder(&m.b)
-	enc.SetEscapeHTML(false)
-	enc.Encode(name)
-	m.b.Truncate(m.b.Len() - 1)
-	m.b.WriteByte(':')
-	enc.Encode(v) // of our own types: cannot fail
-	m.b.Truncate(m.b.Len() - 1)
-}
-
-// text adds a text that is not empty.
-func (m *members) text(name, v string) {
-	if v != "" {
-		m.add(name, v)
-	}
-}
-
-// raw adds the members of an object.
-func (m *members) raw(object []byte) {
-	inner := bytes.TrimSuffix(bytes.TrimPrefix(bytes.TrimSpace(object), []byte("{")), []byte("}"))
-	if len(inner) == 0 {
-		return
-	}
-	if m.b.Len() > 0 {
-		m.b.WriteByte(',')
-	}
-	m.b.Write(inner)
-}
-
-func (m *members) json() json.RawMessage {
-	return append(append([]byte{'{'}, m.b.Bytes()...), '}')
 }
 
 // newestCrash returns what the last crash event tells.

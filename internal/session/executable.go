@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/plainfile"
 )
 
 const (
@@ -61,7 +62,7 @@ func interpreter(path string) (string, error) {
 
 // inspectFile returns a script's interpreter, or "" for a program that runs here.
 func inspectFile(path string) (string, error) {
-	f, err := os.Open(path)
+	f, err := plainfile.Open(path)
 	if err != nil {
 		if errors.Is(err, fs.ErrPermission) {
 			return "", fault.New(fault.PermissionDenied, "Make it readable for the daemon's user: tracing needs its contents.", "%w", err)

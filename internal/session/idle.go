@@ -1,6 +1,7 @@
 package session
 
 import (
+	"runtime/debug"
 	"slices"
 	"time"
 )
@@ -42,6 +43,9 @@ func (m *Manager) closeIdle() (later bool) {
 		close(m.parting[s.ID])
 		delete(m.parting, s.ID)
 		m.mu.Unlock()
+	}
+	if len(drop) > 0 { // what they held is much, and nothing else may run for long that would have it collected: also mapped files of old builds
+		debug.FreeOSMemory()
 	}
 	return later
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -38,10 +39,14 @@ func (m *Manager) begin(ctx context.Context, rt collector.Runtime, cmd *collecto
 	if policy == "" {
 		policy = set.OnFullBuffer
 	}
-	cmd.Block = policy == "block"
+	cmd.OnFull = collector.OnFull(policy)
+	cmd.Lines, cmd.NoWrites = cmp.Or(r.LineBuffer, set.LineBuffer), !set.RecordWrites
 	cmd.StopOnEntry, cmd.QuietEntry, cmd.Drivers = r.StopOnEntry, r.QuietEntry, r.Drivers
-	cmd.Tracing = r.Tracing.forCollector(set, cmd.Block)
+	cmd.Tracing = r.Tracing.forCollector(set, cmd.OnFull)
 	if err := m.makeRoom(ctx); err != nil {
+		return nil, err
+	}
+	if err := m.fileRoom(); err != nil {
 		return nil, err
 	}
 	id, err := m.reserve(ctx, binaryName(cmd), set.SessionsMax)
@@ -75,6 +80,29 @@ func (m *Manager) begin(ctx context.Context, rt collector.Runtime, cmd *collecto
 	m.wg.Go(s.watch)
 	m.lookSoon()
 	return s, nil
+}
+
+// binaryName is what an id begins with.
+func binaryName(cmd *collector.Command) string { return filepath.Base(cmp.Or(cmd.Name, cmd.Path)) }
+
+// sessionFiles is how many files a session needs at once: its store, pipes, the target's memory, and some while it starts.
+const sessionFiles = 24
+
+// fileRoom says why there is no session for want of files, nil where there may be one.
+func (m *Manager) fileRoom() error {
+	if m.cfg.Files == nil {
+		return nil
+	}
+	used, limit := m.cfg.Files()
+	if limit == 0 || limit-used >= sessionFiles {
+		return nil
+	}
+	m.closeIdle() // those of ended sessions
+	if used, limit = m.cfg.Files(); limit-used >= sessionFiles {
+		return nil
+	}
+	return fault.New(fault.SessionLimit, "Stop a session (debug_session list shows them), or end the daemon with `strobe daemon stop` and start it where `ulimit -Hn` is higher.",
+		"the daemon has %d of %d files open, the most that it may have, and a session needs %d", used, limit, sessionFiles)
 }
 
 // privileged warns of a program that the kernel would run as another user, did nobody look.
@@ -129,7 +157,7 @@ func (m *Manager) start(ctx context.Context, id string, rt collector.Runtime, cm
 	k.st, err = store.Create(meta.Path, store.Meta{
 		SessionID: id, Command: meta.Command, Args: meta.Args, ProjectRoot: meta.ProjectRoot, Cwd: meta.Cwd,
 		StartedAt: started, StartMono: startMono, Version: m.cfg.Version,
-	}, store.Options{MaxEvents: set.EventsMaxPerSession, Logger: log, Room: m.room})
+	}, store.Options{MaxEvents: set.EventsMaxPerSession, MaxBytes: set.BytesMaxPerSession, Logger: log, Room: m.room})
 	if err != nil {
 		return nil, fmt.Errorf("create event store: %w", err)
 	}
@@ -140,7 +168,7 @@ func (m *Manager) start(ctx context.Context, id string, rt collector.Runtime, cm
 	k.crashes.read = func(context.Context) error { return nil }
 	var conn *iochan.Conn // stays nil for a program that has its files already
 	if !attached {
-		conn, err = m.openChannel(r.Terminal, iochan.Options{Input: r.Stdin, KeepInput: r.KeepStdin, Clock: iochan.Monotonic}, k.output)
+		conn, err = m.openChannel(r.Terminal, iochan.Options{Input: r.Stdin, KeepInput: r.KeepStdin, Columns: r.Columns, Rows: r.Rows, Clock: iochan.Monotonic}, k.output)
 		if err != nil {
 			return nil, fmt.Errorf("open channel: %w", err)
 		}
@@ -148,6 +176,7 @@ func (m *Manager) start(ctx context.Context, id string, rt collector.Runtime, cm
 		undo = append(undo, func() error { return m.closeChannel(conn) })
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = conn.Stdin, conn.Stdout, conn.Stderr
 	}
+	cmd.SpoolDir = filepath.Dir(meta.Path)
 	col, err := rt.Launch(ctx, cmd, k)
 	if err != nil {
 		return nil, launchError(cmd, err)
@@ -164,7 +193,7 @@ func (m *Manager) start(ctx context.Context, id string, rt collector.Runtime, cm
 	}
 	s := newSession(m, meta, k.st)
 	s.sink, s.conn, s.col, s.status, s.traced = k, conn, col, Running, r.Tracing.clone()
-	s.block, s.attached = cmd.Block, attached
+	s.onFull, s.attached = cmd.OnFull, attached
 	caps := col.Capabilities()
 	s.caps = &caps
 	log.Info("program started", "pid", meta.PID, "command", cmd.Path)

@@ -45,6 +45,8 @@ type Config struct {
 	Version  string
 	// Space returns what is free and what there is in all, in bytes, on the disk of a folder; nil: nobody knows.
 	Space func(dir string) (free, size int64, err error)
+	// Files returns how many files this process has open and how many it may; nil: nobody knows.
+	Files func() (used, limit int)
 	// Keeper is the command whose process keeps the files of programs that outlive the daemon; it
 	// calls RunKeeper. Empty: such programs get SIGPIPE or SIGHUP.
 	Keeper []string
@@ -79,7 +81,7 @@ type Manager struct {
 	opening  map[string]*opening      // stores being opened
 	parting  map[string]chan struct{} // stores being closed because nobody used them
 	detached []*iochan.Conn           // of programs that run on, where there is no keeper
-	purging  map[string]bool          // sessions that are being deleted to make room
+	purging  map[string]string        // sessions that are being deleted to make room
 	closed   bool
 
 	idleAfter time.Duration
@@ -102,7 +104,7 @@ func NewManager(cfg Config) (*Manager, error) {
 	m := &Manager{
 		cfg: cfg, log: cfg.Logger, dir: filepath.Join(cfg.Home, "sessions"),
 		sessions: map[string]*Session{}, reserved: map[string]bool{}, given: map[string]bool{}, opening: map[string]*opening{}, parting: map[string]chan struct{}{},
-		purging: map[string]bool{}, idleAfter: idleAfter, storage: storage{kick: make(chan struct{}, 1)},
+		purging: map[string]string{}, idleAfter: idleAfter, storage: storage{kick: make(chan struct{}, 1)},
 	}
 	if err := os.MkdirAll(m.dir, 0o700); err != nil {
 		return nil, fault.New(fault.PermissionDenied, "Make $STROBE_HOME writable, or set it to a directory that is.", "make directory for sessions: %w", err)
@@ -246,7 +248,7 @@ func (m *Manager) Get(ctx context.Context, id string) (*Session, error) {
 		m.mu.Unlock()
 		return nil, errClosed()
 	}
-	if m.purging[id] {
+	if _, going := m.purging[id]; going {
 		m.mu.Unlock()
 		return nil, m.notFound(ctx, id)
 	}
@@ -303,10 +305,19 @@ func (m *Manager) notFound(ctx context.Context, id string) error {
 		return fault.New(fault.SessionNotFound, "debug_session list shows what is left; storage.maxBytes and storage.retainDays in the user's settings.json say how much and how long is kept.",
 			"session %s was deleted on %s: %s", id, time.Unix(0, p.At).Format(time.DateTime), p.Reason)
 	}
+	m.mu.Lock()
+	why, going := m.purging[id]
+	m.mu.Unlock()
+	if going {
+		return fault.New(fault.SessionNotFound, "debug_session list shows what is left; storage.maxBytes and storage.retainDays in the user's settings.json say how much and how long is kept.",
+			"session %s is being deleted: %s", id, why)
+	}
 	var ids []string
 	if infos, err := m.List(ctx); err == nil {
 		for _, i := range infos {
-			ids = append(ids, i.ID)
+			if i.ID != id {
+				ids = append(ids, i.ID)
+			}
 		}
 	}
 	hint := "There is no session; start one with debug_launch."
@@ -369,7 +380,10 @@ func (m *Manager) Delete(ctx context.Context, id string) error {
 // closeTimeout bounds the end of the daemon.
 const closeTimeout = 15 * time.Second
 
-// Close stops every session at once: programs are killed, or let go if they ran before, data is kept. No call succeeds afterwards.
+// endGrace is how long programs may take to end when the daemon does: whoever stops it waits.
+const endGrace = time.Second
+
+// Close stops every session at once: programs are asked to end and killed, or let go if they ran before, data is kept. No call succeeds afterwards.
 func (m *Manager) Close(ctx context.Context) error {
 	m.mu.Lock()
 	if m.closed {
@@ -392,7 +406,7 @@ func (m *Manager) Close(ctx context.Context) error {
 	var stops sync.WaitGroup
 	for i, s := range all {
 		stops.Go(func() {
-			if _, errs[i] = m.stop(ctx, s, StopOptions{Kill: !s.attached, Keep: true}); errors.Is(errs[i], errIdle) {
+			if _, errs[i] = m.stop(ctx, s, StopOptions{Kill: !s.attached, Keep: true, Grace: endGrace}); errors.Is(errs[i], errIdle) {
 				errs[i] = nil
 			}
 		})

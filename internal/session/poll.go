@@ -21,6 +21,9 @@ func (s *Session) Poll(ctx context.Context, q collector.Inspection, labels []str
 	if !ok || !s.Live() {
 		return fault.New(fault.ProcessExited, "A running program can be polled.", "the program of session %s does not run", s.ID)
 	}
+	if every <= 0 || last <= 0 {
+		return fault.New(fault.ValidationError, "Give poll.intervalMs and poll.durationMs.", "a poll every %v for %v", every, last)
+	}
 	s.mu.Lock()
 	if s.polls >= maxPolls {
 		s.mu.Unlock()

@@ -26,9 +26,12 @@ type LaunchRequest struct {
 	Stdin        string // text
 	KeepStdin    bool   // stdin stays open for Session.Input
 	Terminal     bool
+	Columns      int // of the terminal; 0: what programs assume
+	Rows         int
 	SymbolsPath  string
 	Tracing      Tracing
-	OnFullBuffer string // drop or block; "": from settings
+	OnFullBuffer string // a collector.OnFull; "": from settings
+	LineBuffer   string // auto, always or off; "": from settings
 	StopOnEntry  bool   // pause before anything of the program itself has run
 	QuietEntry   bool   // and no event tells of it: it is for the caller alone
 	Name         string
@@ -92,10 +95,26 @@ func resolve(r *LaunchRequest) (*collector.Command, error) {
 	if r.Terminal && env["TERM"] == "" {
 		env["TERM"] = "xterm-256color"
 	}
-	for _, k := range slices.Sorted(maps.Keys(env)) {
-		cmd.Env = append(cmd.Env, k+"="+env[k])
-	}
+	cmd.Env = inOrder(env, os.Environ())
 	return cmd, nil
+}
+
+// inOrder lists variables in the order in which they stand in base, new ones behind them: programs that list their environment say the
+// same as without us.
+func inOrder(env map[string]string, base []string) []string {
+	out := make([]string, 0, len(env))
+	left := maps.Clone(env)
+	for _, kv := range base {
+		k, _, _ := strings.Cut(kv, "=")
+		if v, ok := left[k]; ok {
+			out = append(out, k+"="+v)
+			delete(left, k)
+		}
+	}
+	for _, k := range slices.Sorted(maps.Keys(left)) {
+		out = append(out, k+"="+left[k])
+	}
+	return out
 }
 
 // symbolsPath is where to look for debug information, "" for the usual places.

@@ -180,3 +180,12 @@ func FuzzExecutable(f *testing.F) {
 		}
 	})
 }
+
+// TestEnvironmentKeepsItsOrder: a program that lists its variables did so in another order than without Strobe.
+func TestEnvironmentKeepsItsOrder(t *testing.T) {
+	base := []string{"Z=1", "A=2", "M=3", "Z=4"}
+	got := inOrder(environment(base, map[string]string{"M": "5", "B": "6", "AA": "7"}), base)
+	if want := []string{"Z=4", "A=2", "M=5", "AA=7", "B=6"}; !slices.Equal(got, want) {
+		t.Errorf("inOrder = %q, want %q", got, want)
+	}
+}

@@ -1,13 +1,11 @@
 package session
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -30,14 +28,12 @@ const (
 	Interrupted Status = "interrupted" // the daemon died while it ran
 )
 
-// Bounds of the steps of a session's end and of a query's flush.
+// Bounds of the steps of a session's end.
 const (
 	// settleQuiet is how long output may be silent after the program's end until nothing more is waited for.
 	settleQuiet = 250 * time.Millisecond
 	// settleMax ends that wait where a process that was left behind keeps writing.
 	settleMax = 2 * time.Second
-	// flushMax bounds a query's flush: a client waits for it.
-	flushMax = 2 * time.Second
 )
 
 // crashSignals are those whose default action is a core dump (signal(7)), but SIGQUIT, which a user sends.
@@ -80,8 +76,8 @@ type Session struct {
 	polls     int   // that run
 	toldPause int64 // the last pause that an answer told of
 	lastPoint int   // number of the last point
-	block     bool  // a full buffer makes the program wait
-	attached  bool  // the program ran before
+	onFull    collector.OnFull
+	attached  bool // the program ran before
 	warnings  []string
 	users     int
 	idle      *sync.Cond // on mu: users fell to 0
@@ -178,7 +174,7 @@ func (s *Session) PID() int { return s.meta.PID }
 func (s *Session) Use(ctx context.Context) (st *store.Store, use context.Context, release func(), err error) {
 	if s.sink != nil { // settings hold from the next call on
 		set, _ := s.m.cfg.Settings.Load(s.ProjectRoot())
-		s.st.SetMaxEvents(set.EventsMaxPerSession)
+		s.st.SetLimits(set.EventsMaxPerSession, set.BytesMaxPerSession)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -231,26 +227,6 @@ func (s *Session) waitUnused(ctx context.Context) error {
 		s.idle.Wait()
 	}
 	return nil
-}
-
-// Flush makes everything that happened before the call readable. Where that takes too long it
-// returns an error, and what is there so far can be read.
-func (s *Session) Flush(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, flushMax)
-	defer cancel()
-	var errs []error
-	if s.conn != nil {
-		errs = append(errs, s.conn.Flush(ctx))
-	}
-	if s.col != nil {
-		errs = append(errs, s.col.Flush(ctx))
-	}
-	if s.sink != nil {
-		s.sink.names.look(time.Duration(s.sink.Now()), true)
-		s.sink.flushHeld()
-		errs = append(errs, s.st.Flush(ctx))
-	}
-	return errors.Join(errs...)
 }
 
 // Now is the session's clock: nanoseconds since its start; of an ended one, its last moment.
@@ -422,6 +398,7 @@ type State struct {
 	Total      int64
 	Evicted    int64
 	Dropped    int64
+	Calls      CallCounts
 	Trace      collector.Status
 	Tracing    Tracing
 	Caps       *collector.Capabilities
@@ -453,7 +430,7 @@ func (s *Session) State(ctx context.Context) (*State, error) {
 	}
 	stats := db.Stats()
 	st.Total, st.Evicted, st.Dropped = stats.Total(), stats.Evicted, s.Dropped()
-	st.SizeBytes, st.EventCount = stats.SizeBytes, st.Total
+	st.SizeBytes, st.EventCount, st.Calls = stats.SizeBytes, st.Total, db.Calls()
 	for k, n := range stats.Events {
 		if n > 0 {
 			st.Events[event.Kind(k).String()] = n
@@ -479,9 +456,6 @@ func (s *Session) State(ctx context.Context) (*State, error) {
 	st.Warnings = append(late, s.warnings...)
 	return st, nil
 }
-
-// binaryName is what an id begins with.
-func binaryName(cmd *collector.Command) string { return filepath.Base(cmp.Or(cmd.Name, cmd.Path)) }
 
 // Started is State without the flush, for the answer of a launch, which must not wait for anything.
 func (s *Session) Started() (*State, error) {

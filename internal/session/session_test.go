@@ -270,6 +270,51 @@ func TestSinkMergesByTime(t *testing.T) {
 	}
 }
 
+// TestCallsWaitForWrittenBytes has the bytes of two streams read late, one stream behind the other, as on a busy machine: each line
+// stands in its call nevertheless.
+func TestCallsWaitForWrittenBytes(t *testing.T) {
+	f := newFixture(t)
+	s := f.request(LaunchRequest{Command: "cat", KeepStdin: true})
+	k := s.sink
+	k.Wrote(nil)
+	th, fn := k.Thread(event.Thread{PID: 1, TID: 1}), k.Function(event.Function{Name: "say"})
+	const began = int64(1000)
+	eventually(t, "time to pass", func() bool { return k.Now() > 2*int64(holdFor) })
+	var writes []collector.Write
+	var calls []event.Event
+	var lines [2]strings.Builder
+	for i := range 20 {
+		ts, line := began+int64(i)*10_000, fmt.Sprintf("line %d of all\n", i)
+		calls = append(calls, event.Event{TS: ts, Kind: event.FunctionEnter, Thread: th, Func: fn}, event.Event{TS: ts + 2, Kind: event.FunctionExit, Thread: th, Func: fn})
+		writes = append(writes, collector.Write{TS: ts + 1, Thread: th, Stream: event.Stdout + event.Kind(i%2), N: int64(len(line)), Head: []byte(line), Tail: []byte(line)})
+		lines[i%2].WriteString(line)
+	}
+	put := make(chan struct{})
+	go func() {
+		k.Wrote(writes)
+		k.Events(calls)
+		close(put)
+	}()
+	for i, stream := range []iochan.Stream{iochan.Stdout, iochan.Stderr} {
+		eventually(t, "calls to wait for bytes", func() bool {
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			return k.due
+		})
+		k.output(stream, iochan.Monotonic(), []byte(lines[i].String()))
+		k.expire()
+	}
+	<-put
+	k.flushHeld()
+	got := events(t, s)
+	for i := range 20 {
+		want := fmt.Sprintf("line %d of all\n", i)
+		if len(got) < 3*i+3 || string(got[3*i+1].Payload) != want || got[3*i].Kind != event.FunctionEnter || got[3*i+2].Kind != event.FunctionExit {
+			t.Fatalf("%d events; %q is not in its call", len(got), want)
+		}
+	}
+}
+
 func TestGrandchildHoldsPipe(t *testing.T) {
 	f := newFixture(t)
 	seen := filepath.Join(t.TempDir(), "seen")

@@ -2,6 +2,7 @@ package session
 
 import (
 	"log/slog"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -18,7 +19,19 @@ const (
 	// calls when their ring is drained; without it a line would stand before the calls that led to it.
 	holdFor = 30 * time.Millisecond
 	// holdBytes bounds the output that waits: a program that writes much is not kept in memory.
-	holdBytes = 4 << 20
+	holdBytes = 16 << 20
+	// eventBytes is what an event that waits takes beside its bytes.
+	eventBytes = 128
+	// recordLate is how much later than its bytes the record of a write may be: by then its thread had its turn, also on a busy machine.
+	recordLate = int64(200 * time.Millisecond)
+	// recordMost is how long bytes wait for records at the most, where these come late.
+	recordMost = int64(2 * time.Second)
+	// awaitBytes bounds how long calls wait for output of their time that is on its way through the pipe, and awaitRecords how long a
+	// question waits for the records of what was read: on a busy machine the thread that reads, or the one that wrote, wants a CPU first.
+	awaitBytes   = 500 * time.Millisecond
+	awaitRecords = 200 * time.Millisecond
+	// impatience is for how long nobody waits so after it was in vain: somebody else reads from the pipe, or writes to it unseen.
+	impatience = 10 * time.Second
 	// retryAfter is the pause after a write error, so that a full disk costs nothing while it lasts.
 	retryAfter = time.Second
 )
@@ -39,16 +52,28 @@ type sink struct {
 	crashes   *crashes
 
 	mu        sync.Mutex
+	came      sync.Cond     // on mu: output was read
+	lays      [2]*laying    // standard output and standard error
+	recorded  bool          // writes are: who wrote what is known of some
+	known     int64         // the records of all writes that were made until then have come
+	due       bool          // the calls that belong among what is held are about to come
+	impatient time.Time     // until then nobody waits for bytes that were written
+	unseen    time.Time     // until then nobody waits for records of bytes that were read
 	held      []event.Event // output, by time
 	heldBytes int
 	merged    []event.Event // scratch
-	timer     *time.Timer   // runs while held is not empty
+	timer     *time.Timer   // runs while output waits
+	ticking   bool
 	retryAt   time.Time
 	closed    bool
 }
 
+// CallCounts are the calls of all functions, recorded and not.
+type CallCounts = store.CallCounts
+
 func newSink(startMono int64, log *slog.Logger) *sink {
-	k := &sink{startMono: startMono, log: log}
+	k := &sink{startMono: startMono, log: log, lays: [2]*laying{{kind: event.Stdout}, {kind: event.Stderr}}}
+	k.came.L = &k.mu
 	k.crashes = &crashes{log: log, emit: k.behindOutput, last: k.behindAll, now: k.Now, main: k.mainThread, known: k.knows}
 	return k
 }
@@ -92,6 +117,9 @@ func (k *sink) behindAll(e event.Event) {
 	if k.closed {
 		return
 	}
+	for _, l := range k.lays {
+		l.lay(math.MaxInt64, k.holdLocked)
+	}
 	for i := range k.held {
 		k.held[i].TS = min(k.held[i].TS, e.TS)
 	}
@@ -114,8 +142,19 @@ func (k *sink) Thread(t event.Thread) event.ThreadID {
 // Dropped implements collector.Sink.
 func (k *sink) Dropped(n int64) { k.dropped.Add(n) }
 
+// Lost implements collector.Sink.
+func (k *sink) Lost(fn event.FuncID, enters, exits int64) {
+	k.st.AddDropped(fn, enters, exits)
+	k.dropped.Add(enters + exits)
+}
+
 // Sampled implements collector.Sink.
 func (k *sink) Sampled(fn event.FuncID, skipped int64) { k.st.AddCalls(fn, skipped) }
+
+// CodeName implements collector.Sink.
+func (k *sink) CodeName(pid int32, addr uint64, ts int64, name string) {
+	k.st.CodeName(pid, addr, ts, name)
+}
 
 // Now implements collector.Sink.
 func (k *sink) Now() int64 { return iochan.Monotonic() - k.startMono }
@@ -134,7 +173,11 @@ func (k *sink) Events(batch []event.Event) {
 	if k.closed {
 		return
 	}
+	k.due = false
 	last := batch[len(batch)-1].TS
+	for _, l := range k.lays {
+		l.lay(last-recordLate, k.holdLocked)
+	}
 	n := 0
 	for n < len(k.held) && k.held[n].TS <= last {
 		n++
@@ -144,7 +187,7 @@ func (k *sink) Events(batch []event.Event) {
 		return
 	}
 	k.merged = merge(k.merged[:0], k.held[:n], batch)
-	k.putLocked(k.merged)
+	k.putLocked(joinOutput(k.merged))
 	clear(k.merged) // the payloads are the caller's
 	k.releaseLocked(n)
 }
@@ -166,31 +209,105 @@ func (k *sink) output(stream iochan.Stream, ts int64, data []byte) {
 	if k.tap != nil {
 		k.tap(stream, data)
 	}
-	kind := event.Stdout
-	if stream == iochan.Stderr {
-		kind = event.Stderr
-	}
-	e := event.Event{TS: max(0, ts-k.startMono), Kind: kind, Thread: event.NoThread, Payload: slices.Clone(data)}
+	ts = max(0, ts-k.startMono)
 	if stream == iochan.Stderr || k.terminal {
-		defer k.crashes.write(data, e.TS)
+		defer k.crashes.write(data, ts)
+	} else {
+		defer k.crashes.writeOut(data, ts)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.closed {
 		return
 	}
+	l := k.lays[stream]
+	l.terminal = k.terminal
+	l.add(ts, data)
+	k.came.Broadcast()
+	if len(l.data) >= holdBytes {
+		l.lay(l.marks[0].ts, k.holdLocked)
+	}
+	if k.recorded {
+		l.lay(-1, k.holdLocked)
+	} else {
+		l.lay(math.MaxInt64, k.holdLocked)
+	}
+	if k.heldBytes >= holdBytes {
+		k.putHeldLocked(len(k.held))
+	}
+	k.alarmLocked()
+}
+
+// Wrote implements collector.WriteSink.
+func (k *sink) Wrote(writes []collector.Write) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.closed {
+		return
+	}
+	k.recorded = true
+	for _, w := range writes {
+		k.lays[w.Stream-event.Stdout].expect(w)
+	}
+	if len(writes) == 0 {
+		return
+	}
+	k.due = true
+	for _, l := range k.lays {
+		l.lay(-1, k.holdLocked)
+	}
+	k.awaitLocked()
+	k.alarmLocked()
+}
+
+// WroteAll implements collector.WriteSink.
+func (k *sink) WroteAll(until int64) {
+	k.mu.Lock()
+	k.known, k.due = max(k.known, until), false
+	k.mu.Unlock()
+}
+
+// awaitLocked waits until what was written is read: it is in the pipe, and calls of the same time must not be put before it.
+func (k *sink) awaitLocked() {
+	lacking := func() bool { return k.lays[0].lacks() || k.lays[1].lacks() }
+	if !lacking() || time.Now().Before(k.impatient) {
+		return
+	}
+	over := false
+	timer := time.AfterFunc(awaitBytes, func() {
+		k.mu.Lock()
+		over = true
+		k.mu.Unlock()
+		k.came.Broadcast()
+	})
+	defer timer.Stop()
+	for lacking() && !over && !k.closed {
+		k.came.Wait()
+	}
+	if over {
+		k.impatient = time.Now().Add(impatience)
+	}
+}
+
+// holdLocked puts a piece of output among those that wait, by time.
+func (k *sink) holdLocked(e event.Event) {
 	i := len(k.held)
 	for i > 0 && k.held[i-1].TS > e.TS {
 		i--
 	}
 	k.held = slices.Insert(k.held, i, e)
-	k.heldBytes += len(data)
-	switch {
-	case k.heldBytes >= holdBytes:
-		k.flushLocked()
-	case k.timer == nil:
+	k.heldBytes += len(e.Payload) + eventBytes
+}
+
+// alarmLocked makes expire be called while something waits.
+func (k *sink) alarmLocked() {
+	if len(k.held) == 0 && len(k.lays[0].data)+len(k.lays[1].data) == 0 || k.ticking {
+		return
+	}
+	k.ticking = true
+	if k.timer == nil {
 		k.timer = time.AfterFunc(holdFor, k.expire)
-	case len(k.held) == 1:
+	} else {
 		k.timer.Reset(holdFor)
 	}
 }
@@ -199,18 +316,67 @@ func (k *sink) output(stream iochan.Stream, ts int64, data []byte) {
 func (k *sink) expire() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	limit := k.Now() - int64(holdFor)
+	k.ticking = false
+	if k.closed {
+		return
+	}
+	if k.due {
+		k.alarmLocked()
+		return
+	}
+	now := k.Now()
+	for _, l := range k.lays {
+		l.lay(max(min(now, k.known)-recordLate, now-recordMost), k.holdLocked)
+	}
+	limit := now - int64(holdFor)
 	n := 0
 	for n < len(k.held) && k.held[n].TS <= limit {
 		n++
 	}
-	if n > 0 {
-		k.putLocked(k.held[:n])
-		k.releaseLocked(n)
+	k.putHeldLocked(n)
+	k.alarmLocked()
+}
+
+// unlaid reports whether output was read by then of which it is not known who wrote it, and might be in a moment.
+func (k *sink) unlaid(by int64) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.recorded && slices.ContainsFunc(k.lays[:], func(l *laying) bool { return len(l.marks) > 0 && l.marks[0].ts <= by })
+}
+
+// awaitsRecords reports whether a question that came at began had better look once more for who wrote what was read by then.
+func (k *sink) awaitsRecords(began int64, tries int) bool {
+	if !k.unlaid(began) {
+		return false
 	}
-	if len(k.held) > 0 && !k.closed {
-		k.timer.Reset(max(time.Duration(k.held[0].TS-limit), time.Millisecond))
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	waited := k.Now() - began
+	switch {
+	case tries < laidTries:
+		return waited < laidWithin
+	case time.Now().Before(k.unseen):
+		return false
+	case waited < int64(awaitRecords):
+		return true
 	}
+	k.unseen = time.Now().Add(impatience)
+	return false
+}
+
+// flushUntil puts all output that waits, but what was read since and is still to be laid at its writes.
+func (k *sink) flushUntil(by int64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.closed {
+		return
+	}
+	for _, l := range k.lays {
+		l.settleCR()
+		l.lay(by, k.holdLocked)
+	}
+	k.putHeldLocked(len(k.held))
+	k.alarmLocked()
 }
 
 // flushHeld puts all output that waits.
@@ -221,15 +387,25 @@ func (k *sink) flushHeld() {
 }
 
 func (k *sink) flushLocked() {
-	if len(k.held) > 0 {
-		k.putLocked(k.held)
-		k.releaseLocked(len(k.held))
+	for _, l := range k.lays {
+		l.lay(math.MaxInt64, k.holdLocked)
+	}
+	k.putHeldLocked(len(k.held))
+}
+
+// putHeldLocked puts the first n pieces of output that wait.
+func (k *sink) putHeldLocked(n int) {
+	if n > 0 {
+		k.merged = append(k.merged[:0], k.held[:n]...)
+		k.putLocked(joinOutput(k.merged))
+		clear(k.merged)
+		k.releaseLocked(n)
 	}
 }
 
 func (k *sink) releaseLocked(n int) {
 	for i := range k.held[:n] {
-		k.heldBytes -= len(k.held[i].Payload)
+		k.heldBytes -= len(k.held[i].Payload) + eventBytes
 	}
 	k.held = slices.Delete(k.held, 0, n)
 }
@@ -237,7 +413,7 @@ func (k *sink) releaseLocked(n int) {
 // putLocked stores a batch. When the store does not take it, the target runs on and the loss is counted.
 func (k *sink) putLocked(batch []event.Event) {
 	if k.failure.Load() != nil && time.Now().Before(k.retryAt) {
-		k.dropped.Add(int64(len(batch)))
+		k.lose(batch)
 		return
 	}
 	if err := k.st.Put(batch); err != nil {
@@ -245,11 +421,30 @@ func (k *sink) putLocked(batch []event.Event) {
 			k.log.Warn("recording stopped", "err", err)
 		}
 		k.retryAt = time.Now().Add(retryAfter)
-		k.dropped.Add(int64(len(batch)))
+		k.lose(batch)
 		return
 	}
 	if k.failure.Swap(nil) != nil {
 		k.log.Info("recording goes on")
+	}
+}
+
+// lose counts a batch that is not stored.
+func (k *sink) lose(batch []event.Event) {
+	calls := map[event.FuncID]*[2]int64{}
+	for i := range batch {
+		e := &batch[i]
+		if !e.Kind.IsCall() {
+			k.dropped.Add(1)
+			continue
+		}
+		if calls[e.Func] == nil {
+			calls[e.Func] = new([2]int64)
+		}
+		calls[e.Func][e.Kind-event.FunctionEnter]++
+	}
+	for fn, n := range calls {
+		k.Lost(fn, n[0], n[1])
 	}
 }
 
@@ -259,6 +454,7 @@ func (k *sink) close() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.closed = true
+	k.came.Broadcast()
 	if k.timer != nil {
 		k.timer.Stop()
 	}

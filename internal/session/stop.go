@@ -1,9 +1,11 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 )
 
@@ -20,19 +22,26 @@ type StopOptions struct {
 	Kill   bool // end the program; else it runs on, unhooked
 	Retain bool // keep the data, marked as retained
 	Keep   bool // keep the data as it is: the daemon ends, not the user's interest
+
+	Signal string        // with Kill: what the program is asked with first; "": SIGTERM
+	Grace  time.Duration // and how long it may take then; 0: it is killed at once
 }
 
 // StopResult says what a stop found.
 type StopResult struct {
 	Info
 	Status   Status
-	Events   int64 // recorded in all
+	Events   int64  // recorded in all
+	Asked    string // the signal that it was asked with; "": it had ended, or was killed at once
+	Killed   bool   // what was there was killed
 	Warnings []string
 }
 
 // stopCall is a stop under way or done, shared by all who ask for it.
 type stopCall struct {
 	done chan struct{}
+	now  chan struct{} // closed when somebody does not want to wait until the program has ended by itself
+	once sync.Once     // of now
 	res  *StopResult
 	err  error
 }
@@ -63,14 +72,17 @@ func (m *Manager) stop(ctx context.Context, s *Session, o StopOptions) (*StopRes
 		return nil, errIdle
 	}
 	if call == nil {
-		call = &stopCall{done: make(chan struct{})}
+		call = &stopCall{done: make(chan struct{}), now: make(chan struct{})}
 		s.stop = call
 		m.wg.Go(func() { // runs to its end even if the client goes
-			call.res, call.err = s.runStop(o)
+			call.res, call.err = s.runStop(o, call.now)
 			close(call.done)
 		})
 	}
 	s.mu.Unlock()
+	if o.Kill && o.Grace == 0 {
+		call.once.Do(func() { close(call.now) })
+	}
 	select {
 	case <-call.done:
 		return call.res, call.err
@@ -95,7 +107,12 @@ func bounded(what string, limit time.Duration, step func(ctx context.Context) er
 	}
 }
 
-func (s *Session) runStop(o StopOptions) (*StopResult, error) {
+func (s *Session) runStop(o StopOptions, now <-chan struct{}) (*StopResult, error) {
+	var asked, ended bool
+	if o.Kill && o.Grace > 0 { // while the session still is what it was: what the program does at its end is recorded
+		asked, ended = s.ask(cmp.Or(o.Signal, "SIGTERM"), o.Grace, now)
+	}
+	killed := o.Kill && !ended && s.col != nil && len(s.col.PIDs()) > 0
 	close(s.stopping)
 	var errs []error
 	step := func(what string, limit time.Duration, f func(ctx context.Context) error) {
@@ -131,7 +148,10 @@ func (s *Session) runStop(o StopOptions) (*StopResult, error) {
 		step("save session", stopStoreMax, s.save)
 	}
 	stats := s.st.Stats()
-	res := &StopResult{Events: stats.Total(), Info: s.info()}
+	res := &StopResult{Events: stats.Total(), Info: s.info(), Killed: killed}
+	if asked {
+		res.Asked = cmp.Or(o.Signal, "SIGTERM")
+	}
 	s.mu.Lock()
 	res.Status = s.status
 	s.mu.Unlock()

@@ -191,7 +191,7 @@ func (m *Manager) purge(ctx context.Context, i *Info, why string, size int64) (b
 		return false, nil
 	}
 	delete(m.sessions, i.ID)
-	m.purging[i.ID] = true
+	m.purging[i.ID] = why
 	m.mu.Unlock()
 	defer func() {
 		m.mu.Lock()

@@ -314,7 +314,7 @@ func TestSinkCountsSampledCalls(t *testing.T) {
 	if err := s.Flush(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if st := s.st.FuncStats(); len(st) != 1 || st[0].Calls != 3 || st[0].Skipped != 97 {
+	if st := s.st.FuncStats(); len(st) != 1 || st[0].Calls != 3 || st[0].Sampled != 97 {
 		t.Errorf("FuncStats() = %+v", st)
 	}
 }

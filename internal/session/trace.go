@@ -58,7 +58,7 @@ func (s *Session) Trace(ctx context.Context, c TraceChange) (*TraceState, error)
 			return nil, err
 		}
 		t.Warnings = append(t.Warnings, missing...)
-		if t.Status, err = s.col.SetTracing(use, next.forCollector(set, s.block)); err != nil {
+		if t.Status, err = s.col.SetTracing(use, next.forCollector(set, s.onFull)); err != nil {
 			return nil, s.traceError(err)
 		}
 		s.mu.Lock()

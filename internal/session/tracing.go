@@ -63,9 +63,21 @@ func (t Tracing) Labels() []string {
 	return out
 }
 
+// MaxPatterns is how many patterns a session has: each is matched against every function of every library, while the session's other calls
+// that change or ask for probes wait.
+const MaxPatterns = 1000
+
+func tooManyPatterns(n int) error {
+	return fault.New(fault.ValidationError, fmt.Sprintf("Allowed: up to %d. Say it with wildcards: ns::** for all below ns, @usercode, file:src/**.", MaxPatterns),
+		"%d patterns are too many for one session", n)
+}
+
 // Change returns t changed, and a warning for each removal that found nothing. Adding a pattern that is there changes its depth if
 // the change has one. Too many watches are a VALIDATION_ERROR.
 func (t Tracing) Change(c TraceChange, defaultDepth int) (Tracing, []string, error) {
+	if n := max(len(c.Add), len(c.Remove)); n > MaxPatterns {
+		return t, nil, tooManyPatterns(n)
+	}
 	next := t.clone()
 	var warnings []string
 	add := c.Add
@@ -100,6 +112,9 @@ func (t Tracing) Change(c TraceChange, defaultDepth int) (Tracing, []string, err
 			next.Probes[i].Out = *c.Out
 		}
 	}
+	if len(next.Probes) > MaxPatterns {
+		return t, nil, tooManyPatterns(len(next.Probes))
+	}
 	if c.Sampling != nil {
 		next.Sampling = *c.Sampling
 	}
@@ -123,15 +138,22 @@ func (t Tracing) Change(c TraceChange, defaultDepth int) (Tracing, []string, err
 	return next, warnings, nil
 }
 
-// forCollector adds the project's settings. A buffer that makes the program wait when it is full is asked for by who wants
-// every call: then nothing is sampled unless that was asked for, too.
-func (t Tracing) forCollector(set settings.Settings, block bool) collector.Tracing {
+// forCollector adds the project's settings. Who asks for sampling has it as soon as a function is called often enough, else a function
+// is recorded very many times before. A buffer that makes the program wait for as long as it takes is asked for by who wants every call:
+// then nothing is sampled unless that was asked for, too.
+func (t Tracing) forCollector(set settings.Settings, full collector.OnFull) collector.Tracing {
 	out := collector.Tracing{Probes: t.Probes, Watches: t.Watches}
-	if s := t.Sampling; !s.Off && (!block || s.Auto || s.Rate > 0) {
-		out.Sampling = collector.Sampling{Threshold: set.SamplingThreshold, Rate: set.SamplingRate}
-		if s.Rate > 0 {
-			out.Sampling.Rate = s.Rate
-		}
+	s := t.Sampling
+	asked := s.Auto || s.Rate > 0
+	if s.Off || full == collector.OnFullBlock && !asked {
+		return out
+	}
+	out.Sampling = collector.Sampling{Threshold: set.SamplingThreshold, Rate: set.SamplingRate}
+	if s.Rate > 0 {
+		out.Sampling.Rate = s.Rate
+	}
+	if !asked {
+		out.Sampling.After = set.SamplingAfter
 	}
 	return out
 }

@@ -20,15 +20,19 @@ import (
 // Settings are the values in force for one project.
 type Settings struct {
 	EventsMaxPerSession int64  // call events kept per session
+	BytesMaxPerSession  int64  // of them, on disk
 	SessionsMax         int    // sessions whose program runs at one time
 	StorageMaxBytes     int64  // of all sessions together
 	StorageRetainDays   int    // age at which an ended session goes; 0 keeps for ever
 	SerializationDepth  int    // depth of values where a call does not say
-	OnFullBuffer        string // "drop" or "block"
+	OnFullBuffer        string // a collector.OnFull
+	RecordWrites        bool   // of launched programs, for the time and thread of output
+	LineBuffer          string // "auto", "always" or "off"
 
 	TestTimeout time.Duration // of a test run; 0: by its level
 
 	SamplingThreshold int64   // calls per second of one function above which it is sampled
+	SamplingAfter     int64   // recorded calls of one function before it is sampled
 	SamplingRate      float64 // share of a sampled function's calls that is recorded, above 0, up to 1
 }
 
@@ -68,9 +72,29 @@ func plain(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 // Keys is every setting there is, in the order of the docs.
 var Keys = []Key{
 	{
-		Name: "events.maxPerSession", Default: int64(200_000), Min: 1, Max: 10_000_000,
+		Name: "events.maxBytesPerSession", Default: int64(1 << 30), Min: 1 << 20, Max: 1 << 40,
+		Doc: "Bytes of call events on disk per session; the oldest go first, as with events.maxPerSession.",
+		set: func(s *Settings, v any) { s.BytesMaxPerSession = v.(int64) },
+	},
+	{
+		Name: "events.maxPerSession", Default: int64(10_000_000), Min: 1, Max: 100_000_000,
 		Doc: "Call events (enters and exits) kept per session; the oldest go first. Output and crashes are never evicted. A change holds from the next call on that names the session.",
 		set: func(s *Settings, v any) { s.EventsMaxPerSession = v.(int64) },
+	},
+	{
+		Name: "output.lineBuffer", Default: "auto", Enum: []string{"auto", "always", "off"},
+		Doc: "How the C library's stdout is buffered where it goes to the session: auto flushes each line, as on a terminal, until a program has printed very many at once (32,768, or 20,000 a second for long; 262,144 where functions are traced), which then fills its buffer as it would without Strobe; always flushes each line; off leaves it alone.",
+		set: func(s *Settings, v any) { s.LineBuffer = v.(string) },
+	},
+	{
+		Name: "output.recordWrites", Default: "on", Enum: []string{"on", "off"},
+		Doc: "Whether who writes output and when is recorded in a launched program, by probes behind its system calls that write; off leaves the code of its C library as it is, and output has the time of its reading.",
+		set: func(s *Settings, v any) { s.RecordWrites = v.(string) == "on" },
+	},
+	{
+		Name: "sampling.after", Default: int64(1_000_000), Min: 0, Max: 1_000_000_000_000,
+		Doc: "Calls of one function that are recorded in a process before it is sampled. Where sampling is asked for (auto, or a rate), it begins at once.",
+		set: func(s *Settings, v any) { s.SamplingAfter = v.(int64) },
 	},
 	{
 		Name: "sampling.rate", Default: 0.01, Min: 0.0001, Max: 1,
@@ -108,8 +132,8 @@ var Keys = []Key{
 		set: func(s *Settings, v any) { s.SerializationDepth = int(v.(int64)) },
 	},
 	{
-		Name: "trace.onFullBuffer", Default: "drop", Enum: []string{"drop", "block"},
-		Doc: "What happens when a thread's buffer is full: drop counts what is lost and lets the program run on, block makes it wait.",
+		Name: "trace.onFullBuffer", Default: "wait", Enum: []string{"wait", "drop", "block"},
+		Doc: "What happens when there is no room for a thread's records: wait makes it wait until there is, but no real-time thread, and not for longer than a second while none is made; drop lets it run on; block makes every thread wait as long as it takes. What is lost is counted.",
 		set: func(s *Settings, v any) { s.OnFullBuffer = v.(string) },
 	},
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/near"
+	"github.com/strobe-debug/strobe/internal/plainfile"
 )
 
 const (
@@ -98,7 +99,7 @@ func read(path string) file {
 }
 
 func readBounded(path string) ([]byte, error) {
-	r, err := os.Open(path)
+	r, err := plainfile.Open(path)
 	if err != nil {
 		return nil, err
 	}

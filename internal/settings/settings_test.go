@@ -52,14 +52,14 @@ func TestLayersAndRereading(t *testing.T) {
 func TestBadKeyLeavesTheRest(t *testing.T) {
 	for _, tc := range []struct{ text, wantWarning string }{
 		{`{"events.maxPerSession": 0, "sessions.max": 9}`, "allowed: integer, 1 to 10000000"},
-		{`{"events.maxPerSession": 10000001, "sessions.max": 9}`, "10000001 is ignored"},
+		{`{"events.maxPerSession": 100000001, "sessions.max": 9}`, "100000001 is ignored"},
 		{`{"events.maxPerSession": "many", "sessions.max": 9}`, `"many" is ignored`},
 		{`{"events.maxPerSession": 1.5, "sessions.max": 9}`, "1.5"},
 		{`{"events.maxPerSession": null, "sessions.max": 9}`, "null"},
 		{`{"events.maxPerSession": 99999999999999999999, "sessions.max": 9}`, "99999"},
 		{`{"events.maxPersession": 5, "sessions.max": 9}`, `did you mean "events.maxPerSession"`},
 		{`{"events": {"maxPerSession": 5}, "sessions.max": 9}`, "unknown key"},
-		{`{"trace.onFullBuffer": "wait", "sessions.max": 9}`, "allowed: string: drop, block"},
+		{`{"trace.onFullBuffer": "lose", "sessions.max": 9}`, "allowed: string: wait, drop, block"},
 		{`{"sampling.rate": 0, "sessions.max": 9}`, "sampling.rate = 0 is ignored; allowed: number, 0.0001 to 1"},
 		{`{"sampling.rate": 1.01, "sessions.max": 9}`, "1.01"},
 		{`{"sampling.rate": "0.5", "sessions.max": 9}`, `"0.5" is ignored`},
@@ -147,8 +147,8 @@ func TestProjectsCannotSetWhatConcernsAll(t *testing.T) {
 func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 	s := Defaults()
 	want := Settings{
-		EventsMaxPerSession: 200_000, SessionsMax: 50, StorageMaxBytes: 10 << 30, StorageRetainDays: 7, SerializationDepth: 3,
-		OnFullBuffer: "drop", SamplingThreshold: 100_000, SamplingRate: 0.01,
+		EventsMaxPerSession: 10_000_000, BytesMaxPerSession: 1 << 30, SessionsMax: 50, StorageMaxBytes: 10 << 30, StorageRetainDays: 7, SerializationDepth: 3,
+		OnFullBuffer: "wait", LineBuffer: "auto", RecordWrites: true, SamplingThreshold: 100_000, SamplingAfter: 1_000_000, SamplingRate: 0.01,
 	}
 	if s != want {
 		t.Errorf("Defaults() = %+v, want %+v", s, want)

@@ -126,7 +126,7 @@ func (v *FrameView) Value(src string) (value.Value, error) {
 			return value.Value{}, err
 		}
 		if ok {
-			return capture.NewReader(v.p.Mem, v.depth, v.p.functionAt).Object(t, v.language(), addr), nil
+			return capture.NewReader(v.p.Mem, v.depth, v.p.functionAt, v.p.Described).Object(t, v.language(), addr), nil
 		}
 	}
 	r, err := e.Eval(v.Env())

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/capture"
+	"github.com/strobe-debug/strobe/internal/natvis"
 	"github.com/strobe-debug/strobe/internal/symbol"
 	"github.com/strobe-debug/strobe/internal/unwind"
 	"github.com/strobe-debug/strobe/internal/value"
@@ -19,6 +20,8 @@ type Process struct {
 	Modules []unwind.Module
 	Maps    []Mapping // by Lo
 	Project string    // directory of the user's source, or ""
+	// Described are the user's descriptions of types; nil: none.
+	Described *natvis.Set
 	// Stub is unwind.Options.Stub.
 	Stub func(pc uint64) (original uint64, in bool)
 }
@@ -159,7 +162,7 @@ const (
 // pointers are followed.
 func (p *Picture) Values(u *unwind.Unwinder, f *unwind.Frame, out *Frame, depth, limit int) int {
 	limit = min(limit, maxFrameValues)
-	r := capture.NewReader(p.Mem, depth, p.functionAt)
+	r := capture.NewReader(p.Mem, depth, p.functionAt, p.Described)
 	size, skipped := 0, 0
 	seen := map[string]int{}
 	locals := u.Locals(f)

@@ -48,6 +48,17 @@ type Place struct {
 	Stmt   bool   // and begins a statement
 }
 
+// level returns how many inlined calls that begin at the place are not entered by a step into the outermost of them that it may enter; false:
+// none of them.
+func (s *State) level(p *Place) (skip int, ok bool) {
+	for skip = p.Starts - 1; skip >= 0; skip-- {
+		if _, line := p.Shown(skip); s.Enters(line.File) {
+			return skip, true
+		}
+	}
+	return 0, false
+}
+
 // Shown returns the frame and line that a person sees, with the innermost skip functions not yet entered.
 func (p *Place) Shown(skip int) (Frame, Line) {
 	n := len(p.Frame.Chain) - skip
@@ -62,8 +73,12 @@ type State struct {
 	Kind   Kind
 	Frame  Frame // where it goes on from: calls that this one makes are run through or into
 	Line   Line
-	lo, hi uint64 // code that belongs to the line
+	Own    func(file string) bool // step-into enters functions of these files only; nil: of all
+	lo, hi uint64                 // code that belongs to the line
 }
+
+// Enters reports whether a step into functions enters those of a source file.
+func (s *State) Enters(file string) bool { return s.Kind == Into && (s.Own == nil || s.Own(file)) }
 
 // Begin starts a step at a place where skip inlined calls are not yet entered.
 func Begin(k Kind, at *Place, skip int) *State {
@@ -100,18 +115,25 @@ func (s *State) At(p *Place) (v Verdict, skip int) {
 	if p.Line.Line == 0 {
 		return Go, 0
 	}
+	if s.Own != nil && (len(cur.Chain) > 1 || cur.Equal(s.Frame)) && !s.Own(call.File) { // inlined, and not to be stepped through
+		if into, ok := s.level(p); ok {
+			return Stop, into
+		}
+		return Go, 0
+	}
 	if p.Starts > 0 && cur.Equal(s.Frame) { // at an inlined call that the frame makes
 		same := call == s.Line
+		into, enters := s.level(p)
 		switch {
-		case s.Kind == Into && same:
-			return Stop, p.Starts - 1
+		case enters && same:
+			return Stop, into
 		case !same && call.Line > 0:
 			return Stop, p.Starts
 		}
 		return Go, 0
 	}
 	if cur.Within(s.Frame) && !cur.Equal(s.Frame) { // in the middle of a call inlined into the frame
-		if s.Kind == Into {
+		if s.Enters(call.File) {
 			return Stop, p.Starts
 		}
 		return Go, 0

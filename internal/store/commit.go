@@ -18,7 +18,8 @@ type statements struct {
 	out, outs, pastOuts                *sql.Stmt
 	file, layout, function, thread     *sql.Stmt
 	dropChunk, dropHot, dropCold, meta *sql.Stmt
-	threadName, skipped                *sql.Stmt
+	threadName, skipped, dropped       *sql.Stmt
+	codeName                           *sql.Stmt
 }
 
 // outsPerStmt rows go into one INSERT: three times cheaper than one each.
@@ -73,10 +74,12 @@ func (st *statements) prepareAll(ctx context.Context) error {
 		{&st.pastOuts, "SELECT seq, ts_ns, thread_id, kind_id, parent, depth, flags, ret FROM outputs WHERE seq BETWEEN ? AND ? ORDER BY seq"},
 		{&st.file, "INSERT OR REPLACE INTO files VALUES(?,?)"},
 		{&st.layout, "INSERT OR REPLACE INTO layouts VALUES(?,?)"},
-		{&st.function, "INSERT INTO functions VALUES(?,?,?,?,?,?,?,?)"},
+		{&st.function, "INSERT INTO functions VALUES(?,?,?,?,?,?,?,?,?)"},
 		{&st.thread, "INSERT OR REPLACE INTO threads VALUES(?,?,?,?)"},
 		{&st.threadName, "INSERT OR REPLACE INTO thread_names VALUES(?,?,?)"},
+		{&st.codeName, "INSERT OR REPLACE INTO code_names VALUES(?,?,?,?)"},
 		{&st.skipped, "INSERT OR REPLACE INTO func_skipped VALUES(?,?)"},
+		{&st.dropped, "INSERT OR REPLACE INTO func_dropped VALUES(?,?,?)"},
 		{&st.dropChunk, "DELETE FROM chunks WHERE id=?"},
 		{&st.dropHot, "DELETE FROM chunk_hot WHERE id=?"},
 		{&st.dropCold, "DELETE FROM chunk_cold WHERE id=?"},
@@ -121,6 +124,9 @@ func (w *writer) commit(all bool) (left int, err error) {
 	if w.open.n >= sealEvents {
 		w.seal()
 	}
+	for _, sb := range w.sealed {
+		<-sb.encoded
+	}
 	if w.failCommit != nil {
 		if err := w.failCommit(); err != nil {
 			return 0, err
@@ -164,6 +170,7 @@ func (t *txn) writeSealed() {
 			t.next.sealedKinds[k] += int64(n)
 		}
 		t.next.kept += sb.b.h.calls()
+		t.next.keptBytes += sb.b.bytes
 		t.next.lastTS = max(t.next.lastTS, sb.b.h.tsMax)
 		t.next.dense = append(t.next.dense, sb.b)
 	}
@@ -228,16 +235,16 @@ func (t *txn) writeOuts(last event.ID) {
 	}
 }
 
-// evict drops blocks over the limit. Their outputs move to a sparse block, or to the columns
+// evict drops blocks over the limits. Their outputs move to a sparse block, or to the columns
 // that become one.
 func (t *txn) evict() {
 	w := t.w
-	limit := w.maxEvents.Load()
+	limit, most := w.maxEvents.Load(), w.maxBytes.Load()
 	open := t.next.openKinds[event.FunctionEnter] + t.next.openKinds[event.FunctionExit]
 	for t.err == nil && len(t.next.dense) > 0 {
 		b := t.next.dense[0]
 		calls := b.h.calls()
-		if t.next.kept+open-calls < limit {
+		if t.next.kept+open-calls < limit && t.next.keptBytes < most {
 			return
 		}
 		if b.h.others() > 0 {
@@ -248,6 +255,7 @@ func (t *txn) evict() {
 		t.exec(w.stmt.dropCold, b.h.first)
 		t.next.dense = t.next.dense[1:]
 		t.next.kept -= calls
+		t.next.keptBytes -= b.bytes
 		t.next.evicted += calls
 		t.dropped = append(t.dropped, b)
 	}

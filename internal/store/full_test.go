@@ -194,7 +194,7 @@ func TestNoRoom(t *testing.T) {
 	must(t, err)
 	defer re.Close()
 	check(t, re, src, &m, 5)
-	if re.Result().Status != "exited" || re.Result().Interrupted || re.Skipped()[0] != 5 {
-		t.Errorf("Result() = %+v, Skipped() = %v", re.Result(), re.Skipped())
+	if re.Result().Status != "exited" || re.Result().Interrupted || re.Missing()[0].Sampled != 5 {
+		t.Errorf("Result() = %+v, Missing() = %v", re.Result(), re.Missing())
 	}
 }

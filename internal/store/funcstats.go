@@ -12,7 +12,6 @@ import (
 type FuncStat struct {
 	Func    event.FuncID
 	Calls   int64 // enters that were recorded
-	Skipped int64 // calls that were not recorded, because the function is sampled; nothing below counts them
 	Exits   int64
 	Unwound int64 // exits with event.Unwound
 	Lost    int64 // exits with event.Lost; the times below are without them
@@ -21,9 +20,16 @@ type FuncStat struct {
 	SelfNs  int64 // TotalNs without traced callees
 	MinNs   int64
 	MaxNs   int64
+	Missing // what was not recorded; nothing above counts it
 	timed   int64
 	hist    histogram
 }
+
+// Recorded is how many calls are in events. Of an interrupted session's evicted ones only the exits may be known.
+func (f *FuncStat) Recorded() int64 { return max(f.Calls, f.Exits) }
+
+// Made is how often the function was called: what is recorded, what is sampled away, and what was lost.
+func (f *FuncStat) Made() int64 { return f.Recorded() + f.Sampled + f.Dropped }
 
 // Quantile returns the duration in nanoseconds that a share q (0..1) of the calls does not
 // exceed, within 7 %.

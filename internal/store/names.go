@@ -13,7 +13,8 @@ type names struct {
 	functions []event.Function // from written.functions on
 	threads   map[event.ThreadID]event.Thread
 	former    map[event.ThreadID][]ThreadName
-	skipped   map[event.FuncID]int64
+	missing   map[event.FuncID]Missing
+	code      []codeEntry
 	result    *Result
 	meta      *Meta
 	nThreads  int
@@ -34,7 +35,8 @@ func (w *writer) takeNames() names {
 		n.threads[id] = s.threads[id]
 	}
 	clear(s.renamed)
-	n.former, n.skipped = s.formerNames, s.takeSkippedLocked()
+	n.former, n.missing = s.formerNames, s.takeMissingLocked()
+	n.code, s.code.fresh = s.code.fresh, nil
 	if s.resultNew {
 		r := s.result
 		n.result, s.resultNew = &r, false
@@ -54,9 +56,10 @@ func (w *writer) putBackNames(n names) {
 	for id := range n.threads {
 		s.renamed[id] = struct{}{}
 	}
-	for fn := range n.skipped {
-		s.skipped.fresh[fn] = struct{}{}
+	for fn := range n.missing {
+		s.missing.fresh[fn] = struct{}{}
 	}
+	s.code.fresh = append(n.code, s.code.fresh...)
 	if n.result != nil {
 		s.resultNew = true
 	}
@@ -91,7 +94,7 @@ func (t *txn) writeNames() {
 		if f.Line != 0 {
 			line = f.Line
 		}
-		t.exec(w.stmt.function, first+i, f.Name, raw, file, line, f.Module, f.Language, layout)
+		t.exec(w.stmt.function, first+i, f.Name, raw, file, line, f.Module, f.Language, layout, f.Code)
 	}
 	for id, th := range t.names.threads {
 		t.exec(w.stmt.thread, int64(id), th.PID, th.TID, th.Name)
@@ -99,8 +102,16 @@ func (t *txn) writeNames() {
 			t.exec(w.stmt.threadName, int64(id), n.FromTS, n.Name)
 		}
 	}
-	for fn, n := range t.names.skipped {
-		t.exec(w.stmt.skipped, int64(fn), n)
+	for _, c := range t.names.code {
+		t.exec(w.stmt.codeName, c.PID, int64(c.addr), c.from, c.Name)
+	}
+	for fn, n := range t.names.missing {
+		if n.Sampled > 0 {
+			t.exec(w.stmt.skipped, int64(fn), n.Sampled)
+		}
+		if n.Dropped+n.Exits > 0 {
+			t.exec(w.stmt.dropped, int64(fn), n.Dropped, n.Exits)
+		}
 	}
 	if t.err == nil && len(t.names.threads) > 0 {
 		w.written.threads = max(w.written.threads, t.names.nThreads)

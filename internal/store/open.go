@@ -103,6 +103,12 @@ func (s *Store) load(ctx context.Context, c *sql.Conn) error {
 	if version >= 2 {
 		steps = append(steps, s.loadSkipped, s.loadThreadNames)
 	}
+	if version >= 3 {
+		steps = append(steps, s.loadDropped)
+	}
+	if version >= 4 {
+		steps = append(steps, s.loadCodeNames)
+	}
 	for _, step := range steps {
 		if err := step(ctx, c); err != nil {
 			return err

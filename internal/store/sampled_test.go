@@ -16,7 +16,7 @@ import (
 func counts(st *Store) map[event.FuncID][2]int64 {
 	out := map[event.FuncID][2]int64{}
 	for _, f := range st.FuncStats() {
-		out[f.Func] = [2]int64{f.Calls, f.Skipped}
+		out[f.Func] = [2]int64{f.Calls, f.Sampled}
 	}
 	return out
 }
@@ -76,8 +76,8 @@ func TestCallsNotRecorded(t *testing.T) {
 		t.Errorf("FuncStats() after Open (-want +got):\n%s", diff)
 	}
 	re.AddCalls(fn[0], 1) // nothing to write to
-	if re.Skipped()[fn[0]] != 100 {
-		t.Errorf("Skipped() = %v", re.Skipped())
+	if re.Missing()[fn[0]].Sampled != 100 {
+		t.Errorf("Missing() = %v", re.Missing())
 	}
 }
 
@@ -109,7 +109,7 @@ func TestCountsOfAFailedCommit(t *testing.T) {
 	defer re.Close()
 	sn := snapshot(t, re)
 	defer sn.Close()
-	if n := re.Skipped()[fn]; n != 5 || sn.Threads()[th].Name != "b" {
+	if n := re.Missing()[fn].Sampled; n != 5 || sn.Threads()[th].Name != "b" {
 		t.Errorf("after reopening: %d calls not recorded, threads %+v", n, sn.Threads())
 	}
 }
@@ -181,7 +181,7 @@ func TestFileOfSchema1(t *testing.T) {
 	defer re.Close()
 	sn := snapshot(t, re)
 	defer sn.Close()
-	if th := sn.Threads(); len(th) != 1 || th[0].Name != "main" || len(re.Skipped())+len(sn.ThreadNames()) != 0 {
+	if th := sn.Threads(); len(th) != 1 || th[0].Name != "main" || len(re.Missing())+len(sn.ThreadNames()) != 0 {
 		t.Errorf("threads of a file of schema 1 = %+v", th)
 	}
 }

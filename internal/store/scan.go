@@ -411,6 +411,11 @@ func (sc *scan) decode(d *decoder, g *segment) (*columns, error) {
 		return c, nil
 	}
 	if sc.opt.Args {
+		if sc.sn.hasCode {
+			if err := d.want(needThread | needTime); err != nil {
+				return nil, fmt.Errorf("decode block %d: %w", g.b.h.first, err)
+			}
+		}
 		return c, sc.sn.loadArgs(d, g)
 	}
 	if sc.opt.Rets {
@@ -445,7 +450,12 @@ func (sc *scan) emit(j *scanJob, fn func(*Row) bool) (more bool, err error) {
 			continue
 		}
 		if sc.opt.Args {
-			if j.c.argRow(i, r); !fn(r) {
+			j.c.argRow(i, r)
+			if sc.sn.needsNames(r.Func) {
+				r.Thread, r.TS = event.ThreadID(j.c.thread[i]), j.c.ts[i]
+				sc.sn.nameCode(r)
+			}
+			if !fn(r) {
 				return false, nil
 			}
 			continue
@@ -453,7 +463,7 @@ func (sc *scan) emit(j *scanJob, fn func(*Row) bool) (more bool, err error) {
 		j.c.hotRow(i, r)
 		if sc.opt.Cold {
 			j.c.coldRow(i, r)
-			if !r.Kind.IsCall() {
+			if sc.sn.nameCode(r); !r.Kind.IsCall() {
 				if r.Payload, err = sc.sn.outputData(r.ID); err != nil {
 					return false, err
 				}

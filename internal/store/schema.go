@@ -11,7 +11,7 @@ import (
 const sessionAppID = 0x53545242
 
 // sessionSchema is append only.
-var sessionSchema = []string{schemaV1 + kindRows(), schemaV2}
+var sessionSchema = []string{schemaV1 + kindRows(), schemaV2, schemaV3, schemaV4}
 
 // Columns named in words with units, since people read these with sqlite3.
 const schemaV1 = `
@@ -47,6 +47,17 @@ CREATE VIEW output AS SELECT o.seq, o.ts_ns, k.name AS kind, t.pid, t.tid, t.nam
 const schemaV2 = `
 CREATE TABLE func_skipped(func_id INTEGER PRIMARY KEY, calls INTEGER NOT NULL);
 CREATE TABLE thread_names(thread_id INTEGER, from_ns INTEGER, name TEXT NOT NULL, PRIMARY KEY(thread_id, from_ns)) WITHOUT ROWID;
+`
+
+// schemaV3: calls that were lost, and ends of calls.
+const schemaV3 = `
+CREATE TABLE func_dropped(func_id INTEGER PRIMARY KEY, calls INTEGER NOT NULL, exits INTEGER NOT NULL);
+`
+
+// schemaV4: the names of the functions that values point to.
+const schemaV4 = `
+ALTER TABLE functions ADD COLUMN code INTEGER;
+CREATE TABLE code_names(pid INTEGER, address INTEGER, from_ns INTEGER, name TEXT NOT NULL, PRIMARY KEY(address, pid, from_ns)) WITHOUT ROWID;
 `
 
 // kindRows fills table kinds, so that a file explains itself.

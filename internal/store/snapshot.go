@@ -24,6 +24,7 @@ type Snapshot struct {
 	lastID      event.ID
 	lastTS      int64
 	firstCall   event.ID
+	hasCode     bool                 // values point to functions that have names
 	memo        atomic.Pointer[memo] // of the last Count
 
 	mu sync.Mutex // guards r, over SQL: one connection has one transaction
@@ -82,7 +83,7 @@ func (s *Store) Snapshot(ctx context.Context) (*Snapshot, error) {
 	}
 	s.namesMu.RLock()
 	sn.functions = s.functions[:len(s.functions):len(s.functions)]
-	sn.threads, sn.threadNames = slices.Clone(s.threads), s.formerNames
+	sn.threads, sn.threadNames, sn.hasCode = slices.Clone(s.threads), s.formerNames, len(s.code.at) > 0
 	s.namesMu.RUnlock()
 	return sn, nil
 }
@@ -272,6 +273,7 @@ func (sn *Snapshot) rowsOf(d *decoder, g *segment, ids []event.ID, order []int, 
 		c.coldRow(i, r)
 		if r.Kind.IsCall() {
 			r.Payload = slices.Clone(r.Payload)
+			sn.nameCode(r)
 		} else if r.Payload, err = sn.outputData(r.ID); err != nil {
 			return err
 		}

@@ -41,7 +41,8 @@ type Store struct {
 	threads   []event.Thread
 	threadOf  map[event.Thread]event.ThreadID
 	renamed   map[event.ThreadID]struct{} // not yet written
-	skipped   skipped
+	missing   missing
+	code      codeNames
 
 	// formerNames has the threads that had several names. It is replaced, never changed: snapshots share it.
 	formerNames map[event.ThreadID][]ThreadName
@@ -72,13 +73,17 @@ type publication struct {
 	openKinds     [event.NumKinds]int64
 	sealedKinds   [event.NumKinds]int64 // of all blocks ever sealed
 	kept          int64                 // calls in dense blocks
+	keptBytes     int64                 // of dense blocks
 	evicted       int64
 	lastID        event.ID
 	lastTS        int64
 }
 
 // block is one sealed block. It never changes.
-type block struct{ h *header }
+type block struct {
+	h     *header
+	bytes int64 // that it takes in the file; of a session that is being recorded
+}
 
 // Create makes the file at path and starts recording. The file must not exist. Errors are
 // STORAGE_FULL, PERMISSION_DENIED, or plain.
@@ -123,7 +128,7 @@ func newStore(path string, m Meta, log *slog.Logger) *Store {
 	s := &Store{
 		path: path, meta: m, log: log.With("session", m.SessionID),
 		changed: make(chan struct{}), threadOf: map[event.Thread]event.ThreadID{}, renamed: map[event.ThreadID]struct{}{},
-		skipped: newSkipped(),
+		missing: newMissing(),
 	}
 	s.readers.init()
 	return s
@@ -211,10 +216,11 @@ func (s *Store) Flush(ctx context.Context) error {
 	return s.w.flush(ctx, false)
 }
 
-// SetMaxEvents changes how many call events are kept.
-func (s *Store) SetMaxEvents(n int64) {
+// SetLimits changes how many call events are kept, and how many bytes of them.
+func (s *Store) SetLimits(events, bytes int64) {
 	if s.w != nil {
-		s.w.maxEvents.Store(max(n, 1))
+		s.w.maxEvents.Store(max(events, 1))
+		s.w.maxBytes.Store(max(bytes, 1))
 	}
 }
 
@@ -263,13 +269,40 @@ func (s *Store) FuncStats() []FuncStat {
 	if s.w == nil && s.Result().Interrupted {
 		s.recount.Do(s.recountFuncs)
 	}
-	skipped := s.Skipped()
+	missing := s.Missing()
 	s.statsMu.Lock()
 	stats := s.nest.copyStats()
 	s.statsMu.Unlock()
-	stats = withSkipped(stats, skipped)
+	stats = withMissing(stats, missing)
 	slices.SortFunc(stats, func(a, b FuncStat) int { return cmp.Compare(a.Func, b.Func) })
 	return stats
+}
+
+// CallCounts are the calls of all functions: those made are the sum of the other three.
+type CallCounts struct {
+	Made     int64 `json:"made"`
+	Recorded int64 `json:"recorded"`
+	Sampled  int64 `json:"sampled,omitempty"` // left out, of functions that are called very often
+	Dropped  int64 `json:"dropped,omitempty"` // lost, because buffers were full
+}
+
+// Calls counts the calls of all functions.
+func (s *Store) Calls() CallCounts {
+	var c CallCounts
+	for _, m := range s.Missing() {
+		c.Sampled += m.Sampled
+		c.Dropped += m.Dropped
+	}
+	if s.w == nil && s.Result().Interrupted {
+		s.recount.Do(s.recountFuncs)
+	}
+	s.statsMu.Lock()
+	defer s.statsMu.Unlock()
+	for i := range s.nest.stats {
+		c.Recorded += s.nest.stats[i].Recorded()
+	}
+	c.Made = c.Recorded + c.Sampled + c.Dropped
+	return c
 }
 
 // Changed returns a channel that is closed when more becomes visible.

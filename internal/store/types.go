@@ -9,11 +9,15 @@ import (
 )
 
 // DefaultMaxEvents is how many call events a session keeps unless told otherwise.
-const DefaultMaxEvents = 200_000
+const DefaultMaxEvents = 10_000_000
+
+// DefaultMaxBytes is how many bytes a session's calls take unless told otherwise.
+const DefaultMaxBytes = 1 << 30
 
 // Options tune a store that is being written.
 type Options struct {
 	MaxEvents     int64         // call events kept, within one block; 0: DefaultMaxEvents
+	MaxBytes      int64         // of blocks of calls, within one; 0: DefaultMaxBytes
 	Logger        *slog.Logger  // nil: no log
 	FlushInterval time.Duration // between commits; 0: adaptive, 5 ms under load, at most 50 ms
 

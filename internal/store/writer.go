@@ -30,6 +30,7 @@ type writer struct {
 	s         *Store
 	queue     queue
 	maxEvents atomic.Int64
+	maxBytes  atomic.Int64
 	interval  time.Duration // 0: adaptive
 	done      chan struct{} // closed when the goroutine has ended
 	closeErr  error         // valid after done
@@ -45,13 +46,14 @@ type writer struct {
 	conn     *sql.Conn
 	stmt     statements
 	enc      *scratch
+	encoders chan *scratch // for blocks that are full
 	open     *columns
 	nextID   event.ID
 	tailed   int // events of open that are in tail rows
 	tailRows bool
-	sealed   []sealedBlock // not yet committed
-	outs     []outRow      // not yet committed, by id
-	retired  []*columns    // sealed, but perhaps still published
+	sealed   []*sealedBlock // not yet committed
+	outs     []outRow       // not yet committed, by id
+	retired  []*columns     // sealed, but perhaps still published
 	free     []*columns
 	old      *columns
 	written  written
@@ -62,7 +64,11 @@ type writer struct {
 type sealedBlock struct {
 	b         *block
 	hot, cold []byte
+	encoded   chan struct{} // closed when the others are set
 }
+
+// encoders is how many blocks are encoded at one time.
+const encoders = 2
 
 // outRow is a row of table outputs that waits for its commit.
 type outRow struct {
@@ -85,11 +91,19 @@ func newWriter(s *Store, o Options) *writer {
 		written: written{files: map[string]int{}, layouts: map[string]int{}},
 	}
 	w.old.ids = make([]event.ID, 0, blockEvents)
+	w.encoders = make(chan *scratch, encoders)
+	for range encoders {
+		w.encoders <- newScratch()
+	}
 	w.queue.init()
 	if o.MaxEvents <= 0 {
 		o.MaxEvents = DefaultMaxEvents
 	}
 	w.maxEvents.Store(o.MaxEvents)
+	if o.MaxBytes <= 0 {
+		o.MaxBytes = DefaultMaxBytes
+	}
+	w.maxBytes.Store(o.MaxBytes)
 	return w
 }
 
@@ -255,11 +269,17 @@ func (w *writer) placeChunk(b *batch, ev []queued) {
 	}
 }
 
-// seal encodes the open block and begins a new one. The next commit writes it.
+// seal begins to encode the open block, and begins a new one. The next commit writes it.
 func (w *writer) seal() {
-	h, hot, cold := encodeBlock(w.open, 0, w.open.n, true, w.enc)
-	w.sealed = append(w.sealed, sealedBlock{b: &block{h: h}, hot: hot, cold: cold})
-	w.retired = append(w.retired, w.open)
+	sb, c, enc := &sealedBlock{encoded: make(chan struct{})}, w.open, <-w.encoders
+	go func() {
+		h, hot, cold := encodeBlock(c, 0, c.n, true, enc)
+		sb.b, sb.hot, sb.cold = &block{h: h, bytes: int64(len(hot) + len(cold))}, hot, cold
+		w.encoders <- enc
+		close(sb.encoded)
+	}()
+	w.sealed = append(w.sealed, sb)
+	w.retired = append(w.retired, c)
 	w.tailed = 0
 	if n := len(w.free); n > 0 {
 		w.open, w.free = w.free[n-1], w.free[:n-1]

@@ -81,18 +81,7 @@ func Catch2Source(t testing.TB) string {
 			return err
 		}
 		defer os.RemoveAll(tmp)
-		sources := "Types: deb-src\nURIs: http://deb.debian.org/debian\nSuites: trixie\nComponents: main\nSigned-By: /usr/share/keyrings/debian-archive-keyring.gpg\n"
-		options := []string{"-q", "-o", "Dir::Etc::SourceList=/dev/null", "-o", "Dir::Etc::SourceParts=" + filepath.Join(tmp, "etc"),
-			"-o", "Dir::State::Lists=" + filepath.Join(tmp, "lists"), "-o", "Dir::Cache=" + filepath.Join(tmp, "cache"), "-o", "APT::Sandbox::User="}
-		if err := errors.Join(os.MkdirAll(filepath.Join(tmp, "etc"), 0o700), os.MkdirAll(filepath.Join(tmp, "lists", "partial"), 0o700),
-			os.MkdirAll(filepath.Join(tmp, "cache", "archives", "partial"), 0o700),
-			os.WriteFile(filepath.Join(tmp, "etc", "trixie.sources"), []byte(sources), 0o600)); err != nil {
-			return err
-		}
-		if err := quietly(tmp, "apt-get", append(options, "update")...); err != nil {
-			return err
-		}
-		if err := quietly(tmp, "apt-get", append(options, "source", "--download-only", "catch2")...); err != nil {
+		if err := fetchDebian(tmp, "trixie", "catch2"); err != nil {
 			return err
 		}
 		archives, err := filepath.Glob(filepath.Join(tmp, "catch2_*.orig.tar.*"))

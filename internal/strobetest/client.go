@@ -210,15 +210,16 @@ func (s *Strobe) Launch(t testing.TB, path, projectRoot string, args []string, e
 
 // Status is what tests use of debug_session's status.
 type Status struct {
-	Status          string           `json:"status"`
-	ExitCode        *int             `json:"exitCode"`
-	Signal          string           `json:"signal"`
-	PIDs            []int            `json:"pids"`
-	EventCount      map[string]int64 `json:"eventCount"`
-	DroppedEvents   int64            `json:"droppedEvents"`
-	HookedFunctions int              `json:"hookedFunctions"`
-	TracePatterns   []string         `json:"tracePatterns"`
-	Warnings        []string         `json:"warnings"`
+	Status          string                                           `json:"status"`
+	ExitCode        *int                                             `json:"exitCode"`
+	Signal          string                                           `json:"signal"`
+	PIDs            []int                                            `json:"pids"`
+	EventCount      map[string]int64                                 `json:"eventCount"`
+	DroppedEvents   int64                                            `json:"droppedEvents"`
+	Calls           struct{ Made, Recorded, Sampled, Dropped int64 } `json:"calls"`
+	HookedFunctions int                                              `json:"hookedFunctions"`
+	TracePatterns   []string                                         `json:"tracePatterns"`
+	Warnings        []string                                         `json:"warnings"`
 }
 
 // Status asks for a session's status.
@@ -254,6 +255,7 @@ type Page struct {
 		Watches    json.RawMessage `json:"watchValues"`
 		What       string          `json:"what"`
 		Unwound    bool            `json:"unwound"`
+		TailCall   bool            `json:"tailCall"`
 		Lost       bool            `json:"lost"`
 	} `json:"events"`
 	Tree        string          `json:"tree"`

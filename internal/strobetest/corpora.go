@@ -198,7 +198,20 @@ func crateSource(name, version string) (string, error) {
 			return filepath.Dir(p.Manifest), nil
 		}
 	}
-	return "", fmt.Errorf("cargo does not name %s", name)
+	// A program without a library is nobody's dependency; cargo fetched it all the same.
+	home := os.Getenv("CARGO_HOME")
+	if home == "" {
+		user, err := os.UserHomeDir()
+		if err != nil {
+			return "", err
+		}
+		home = filepath.Join(user, ".cargo")
+	}
+	found, err := filepath.Glob(filepath.Join(home, "registry", "src", "*", name+"-"+version))
+	if err != nil || len(found) == 0 {
+		return "", fmt.Errorf("cargo neither names %s nor has it in %s: %v", name, home, err)
+	}
+	return found[0], nil
 }
 
 func copyFile(from, to string) error {

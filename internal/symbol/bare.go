@@ -51,3 +51,23 @@ func (u *unit) findsNone() bool {
 	}
 	return !r.bad
 }
+
+// linesOnly takes what the line table says of a function that no DIE describes: -gline-tables-only makes none. Its die is
+// the unit's.
+func (x *indexer) linesOnly(f *Function) {
+	if x.d == nil {
+		return
+	}
+	u := x.d.unitAt(uint64(f.Low))
+	if u == nil || u.lang == LangUnknown || u.lang == LangAsm || !u.isBare() {
+		return
+	}
+	file, line := u.lineAt(uint64(f.Low), uint64(f.Low))
+	if file == "" {
+		return
+	}
+	f.HasDWARF, f.die, f.File, f.Line = true, u.ref(u.dieOff), file, line
+	if f.Language == LangUnknown {
+		f.Language = u.lang
+	}
+}

@@ -75,7 +75,9 @@ func (u *unit) content() *unit {
 // subprogramAt returns the concrete subprogram whose code pc is in, or 0.
 func (d *dwarfData) subprogramAt(m *Module, pc uint64) dieRef {
 	if f, _, ok := m.Lookup(Addr(pc)); ok && f.die != 0 {
-		return f.die
+		if _, ab, _ := d.die(f.die); ab != nil && ab.tag == tagSubprogram {
+			return f.die
+		}
 	}
 	u := d.unitAt(pc)
 	if u == nil {

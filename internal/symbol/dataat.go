@@ -28,5 +28,5 @@ func (m *Module) DataAt(a Addr) (name string, start Addr, ok bool) {
 	if !ok {
 		return "", 0, false
 	}
-	return demangle.Filter(raw, demangle.NoParams, demangle.NoClones), start, true
+	return demangle.Filter(withUnderscores(raw), demangle.NoParams, demangle.NoClones), start, true
 }

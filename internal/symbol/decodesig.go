@@ -22,6 +22,11 @@ func (m *Module) Signature(f *Function) (*Signature, error) {
 			return fault.New(fault.NoDebugSymbols, "Build with -g, or give symbolsPath.", "the debug information of %s is gone", m.Path)
 		}
 		u, ab, _ := d.die(f.die)
+		if ab != nil && ab.tag == tagCompileUnit { // see linesOnly
+			out = &Signature{Language: u.lang, Unit: Version(u.version), Producer: string(u.text(u.producer)), Bare: true}
+			_, out.Clone = splitClone(f.Raw)
+			return nil
+		}
 		if ab == nil || ab.tag != tagSubprogram {
 			return fmt.Errorf("read signature of %s: its debug information is damaged", f.Name)
 		}
@@ -66,6 +71,7 @@ type subDie struct {
 	proto      bool
 	passing    uint64
 	params     []paramDie
+	vars       []paramDie // of Rust: variables beside them
 	variadic   bool
 }
 
@@ -268,6 +274,12 @@ func (s *sigDecoder) readSub(u *unit, ab *abbrev, r reader) subDie {
 			}
 		case tagFormalParameter:
 			out.params = append(out.params, s.readParam(u, c, cr, u.ref(off)))
+		case tagVariable:
+			if s.sig.Language != LangRust {
+				c.skipAttrs(cr)
+				break
+			}
+			out.vars = append(out.vars, s.readParam(u, c, cr, u.ref(off)))
 		case tagUnspecifiedParams:
 			out.variadic = true
 			c.skipAttrs(cr)
@@ -276,7 +288,29 @@ func (s *sigDecoder) readSub(u *unit, ab *abbrev, r reader) subDie {
 		}
 	}
 	s.d.children(u, r, each)
+	s.nameEmpty(&out)
 	return out
+}
+
+// nameEmpty names Rust's parameters that take no room: rustc describes them without a name, and beside them, in the same order, as
+// variables of the function's outermost scope, which has nothing else.
+func (s *sigDecoder) nameEmpty(sub *subDie) {
+	next := 0
+	for i := range sub.params {
+		p := &sub.params[i]
+		if len(sub.vars) == 0 || p.name != "" || p.origin != 0 || p.typ.class == clsNone {
+			continue
+		}
+		if t := s.d.typeOf(s.m, p.typ, 0); t == nil || t.Size != 0 {
+			continue
+		}
+		for k := next; k < len(sub.vars); k++ {
+			if v := &sub.vars[k]; v.typ.class == p.typ.class && v.typ.u == p.typ.u {
+				p.name, next = v.name, k+1
+				break
+			}
+		}
+	}
 }
 
 func (s *sigDecoder) readParam(u *unit, ab *abbrev, r *reader, ref dieRef) paramDie {

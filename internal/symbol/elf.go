@@ -8,10 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
+	"runtime"
 	"sync"
 
 	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/plainfile"
 )
 
 // Segment is a PT_LOAD entry.
@@ -42,6 +43,7 @@ type sectHeader struct {
 type image struct {
 	path    string
 	data    []byte
+	held    *mapping
 	release func()
 	modTime int64 // nanoseconds
 	typ     elf.Type
@@ -69,7 +71,7 @@ func openImage(path string) (*image, error) { return openELF(path, false) }
 func openDwo(path string) (*image, error) { return openELF(path, true) }
 
 func openELF(path string, object bool) (*image, error) {
-	f, err := os.Open(path)
+	f, err := plainfile.Open(path)
 	if err != nil {
 		return nil, openFault(path, err)
 	}
@@ -78,9 +80,6 @@ func openELF(path string, object bool) (*image, error) {
 	if err != nil {
 		return nil, openFault(path, err)
 	}
-	if !st.Mode().IsRegular() {
-		return nil, fault.New(fault.LaunchFailed, "Give the path of an executable file.", "%s is not a regular file", path)
-	}
 	if st.Size() < 64 {
 		return nil, notELF(path)
 	}
@@ -88,7 +87,10 @@ func openELF(path string, object bool) (*image, error) {
 	if err != nil {
 		return nil, fault.New(fault.LaunchFailed, "Check that the file can be read.", "map %s: %w", path, err)
 	}
-	im := &image{path: path, data: data, release: release, modTime: st.ModTime().UnixNano()}
+	held := &mapping{data: data, unmap: release}
+	release = held.free
+	im := &image{path: path, data: data, held: held, release: release, modTime: st.ModTime().UnixNano()}
+	runtime.AddCleanup(im, (*mapping).free, held) // of a build that nobody asks about any more
 	if err := protect(func() error { return im.readHeaders(object) }); err != nil {
 		release()
 		return nil, err
@@ -97,7 +99,10 @@ func openELF(path string, object bool) (*image, error) {
 }
 
 func openFault(path string, err error) error {
+	var other *plainfile.Error
 	switch {
+	case errors.As(err, &other):
+		return fault.New(fault.LaunchFailed, "Give the path of an executable file.", "%w", err)
 	case errors.Is(err, fs.ErrNotExist):
 		return fault.New(fault.LaunchFailed, "Check the path; build the program first if it does not exist yet.", "open %s: %w", path, err)
 	case errors.Is(err, fs.ErrPermission):
@@ -269,9 +274,17 @@ func (im *image) section(name string) ([]byte, error) {
 
 // at returns the file bytes that are loaded at vaddr, up to the segment's end.
 func (im *image) at(vaddr uint64) []byte {
-	for _, p := range im.progs {
-		if p.typ == uint32(elf.PT_LOAD) && vaddr >= p.vaddr && vaddr-p.vaddr < p.filesz {
-			return im.slice(p.off+(vaddr-p.vaddr), p.filesz-(vaddr-p.vaddr))
+	if p := im.segment(vaddr); p != nil {
+		return im.slice(p.off+(vaddr-p.vaddr), p.filesz-(vaddr-p.vaddr))
+	}
+	return nil
+}
+
+// segment returns what is loaded at vaddr from the file, nil for nothing.
+func (im *image) segment(vaddr uint64) *progHeader {
+	for i := range im.progs {
+		if p := &im.progs[i]; p.typ == uint32(elf.PT_LOAD) && vaddr >= p.vaddr && vaddr-p.vaddr < p.filesz {
+			return p
 		}
 	}
 	return nil

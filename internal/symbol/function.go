@@ -1,6 +1,10 @@
 package symbol
 
-import "github.com/ianlancetaylor/demangle"
+import (
+	"strings"
+
+	"github.com/ianlancetaylor/demangle"
+)
 
 // Language is a source language as the timeline names it.
 type Language string
@@ -36,7 +40,7 @@ type Function struct {
 	// SizeGuessed is set when neither symbol nor DWARF gave a size: High is the next function or section end.
 	SizeGuessed bool
 
-	die dieRef // concrete DIE, 0 when HasDWARF is false
+	die dieRef // concrete DIE, or its unit's where only lines are known; 0 when HasDWARF is false
 }
 
 // Size returns the length of the function's (first) range in bytes.
@@ -44,10 +48,10 @@ func (f *Function) Size() uint64 { return uint64(f.High - f.Low) }
 
 // Full returns the demangled name with parameters where the symbol has them (C++), else Name.
 func (f *Function) Full() string {
-	if !isMangled(f.Raw) {
+	if !isMangled(f.Raw) || f.Language == LangC && strings.HasPrefix(f.Raw, f.Name) {
 		return f.Name
 	}
-	full, err := demangle.ToString(f.Raw, demangle.NoClones)
+	full, err := demangle.ToString(withUnderscores(f.Raw), demangle.NoClones)
 	if err != nil {
 		return f.Name
 	}

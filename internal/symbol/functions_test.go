@@ -286,7 +286,7 @@ func TestUnhookable(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out []string
-		for _, u := range m.Unhookable(p, "") {
+		for _, u := range m.Unhookable(NewSieve([]*Pattern{p}, "")) {
 			out = append(out, u.Function+": "+u.Reason)
 		}
 		slices.Sort(out)

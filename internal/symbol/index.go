@@ -42,7 +42,7 @@ func (r ghostReason) String() string {
 	case ghostDiscarded:
 		return "it has address 0: the linker discarded its code as unused"
 	}
-	return "it is only declared here: its code is in another module, or nowhere"
+	return OnlyDeclared
 }
 
 // indexer builds an index. It lives as long as buildIndex runs.
@@ -188,6 +188,7 @@ func (x *indexer) assemble(cands []cand) {
 		if g.fn.Raw == "" && g.fn.Name == "" {
 			continue
 		}
+		x.ix.hasDWARF = x.ix.hasDWARF || g.fn.HasDWARF
 		if p, ok := x.intern[g.fn.File]; ok {
 			g.fn.File = p
 		} else {

@@ -5,6 +5,8 @@ package symbol
 import (
 	"os"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // mapFile maps a file read-only. The returned function releases it.
@@ -15,3 +17,6 @@ func mapFile(f *os.File, size int64) ([]byte, func(), error) {
 	}
 	return data, func() { _ = syscall.Munmap(data) }, nil
 }
+
+// forget gives the pages of a mapping back; they are read again from the file when they are looked at.
+func forget(data []byte) { _ = unix.Madvise(data, unix.MADV_DONTNEED) }

@@ -15,3 +15,6 @@ func mapFile(f *os.File, size int64) ([]byte, func(), error) {
 	}
 	return data, func() {}, nil
 }
+
+// forget does nothing where there is no mmap.
+func forget([]byte) {}

@@ -38,7 +38,8 @@ type Module struct {
 	ix      *index
 	finder  problemsOf
 
-	asked sync.Map // answers of Symbol, by name
+	asked    sync.Map   // answers of Symbol, by name
+	settling sync.Mutex // held while types are looked through for themselves; taken before mu
 
 	mu     sync.RWMutex // read-held while mapped files are read
 	closed bool
@@ -132,8 +133,10 @@ func (m *Module) load(o Options) {
 	key := ""
 	if o.CacheDir != "" {
 		key = m.cacheKey(o)
-		if ix, err := readCache(filepath.Join(o.CacheDir, key)); err == nil {
+		path := filepath.Join(o.CacheDir, key)
+		if ix, err := readCache(path); err == nil {
 			m.ix, m.FromCache = ix, true
+			noteUse(path)
 		}
 	}
 	if m.ix == nil {
@@ -143,9 +146,15 @@ func (m *Module) load(o Options) {
 			if err := writeCache(o.CacheDir, key, m.ix); err != nil {
 				m.finder.list = append(m.finder.list, fmt.Sprintf("the symbol cache was not written: %v", err))
 			}
+			pruneCache(o.CacheDir, maxCacheBytes)
 		}
 	}
 	m.HasDWARF, m.Compiler, m.Language = m.ix.hasDWARF, m.ix.compiler, m.ix.language
+	for _, im := range m.images() {
+		if im.held != nil { // a copy of memory, such as the vDSO's, is no file's
+			forget(im.held.data) // an index is made of all of it, a question needs little
+		}
+	}
 }
 
 // images returns the files that have symbol tables.
@@ -319,6 +328,25 @@ func (m *Module) BytesAt(a Addr, n int) ([]byte, error) {
 	return out, err
 }
 
+// Constants returns up to most bytes of what is loaded at an address and never written; nil where that is not so.
+func (m *Module) Constants(a Addr, most int) []byte {
+	var out []byte
+	m.guarded(func() error { //nolint:errcheck // then there are none
+		if p := m.im.segment(uint64(a)); p != nil && p.flags&uint32(elf.PF_W) == 0 {
+			b := m.im.at(uint64(a))
+			out = slices.Clone(b[:min(len(b), most)])
+		}
+		return nil
+	})
+	return out
+}
+
+// IsCode reports whether an address is loaded to be run.
+func (m *Module) IsCode(a Addr) bool {
+	p := m.im.segment(uint64(a))
+	return p != nil && p.flags&uint32(elf.PF_X) != 0
+}
+
 // LineFor returns the source position of the code at a.
 func (m *Module) LineFor(a Addr) (file string, line int, ok bool) {
 	f, _, found := m.Lookup(a)
@@ -360,14 +388,17 @@ func (m *Module) Problems() []string {
 	return out
 }
 
-// Unhookable returns the functions that the pattern matches and that have no code: inlined
+// OnlyDeclared is the reason of a function that a module names and has no code of.
+const OnlyDeclared = "it is only declared here: its code is in another module, or nowhere"
+
+// Unhookable returns the functions that the patterns match and that have no code: inlined
 // everywhere, discarded by the linker, or only declared. Functions that have code are never listed.
-func (m *Module) Unhookable(p *Pattern, projectRoot string) []Unhookable {
+func (m *Module) Unhookable(patterns *Sieve) []Unhookable {
 	m.ghostOnce.Do(m.loadGhosts)
 	var out []Unhookable
-	match := p.Matcher(projectRoot)
 	for i := range m.ghostFns {
-		if match(&m.ghostFns[i]) {
+		some := false
+		if patterns.Match(&m.ghostFns[i], func(int) { some = true }); some {
 			out = append(out, m.ghosts[i])
 		}
 	}

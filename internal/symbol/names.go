@@ -1,6 +1,7 @@
 package symbol
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/ianlancetaylor/demangle"
@@ -21,7 +22,7 @@ func demangled(raw string) (name string, lang Language, ok bool) {
 		return raw, LangUnknown, false
 	}
 	base, _ := splitClone(raw)
-	out, err := demangle.ToString(base, demangle.NoParams, demangle.NoClones)
+	out, err := demangle.ToString(withUnderscores(base), demangle.NoParams, demangle.NoClones)
 	if err != nil {
 		return raw, LangUnknown, false
 	}
@@ -31,6 +32,35 @@ func demangled(raw string) (name string, lang Language, ok bool) {
 		out = stripRustHash(out)
 	}
 	return out, lang, true
+}
+
+// withUnderscores doubles the underscore that a part of one of Rust's older names begins with: the demangler takes one for a separator,
+// and _helper would be helper, the _ of a const block's impl nothing at all. One before an escape is the compiler's own and goes.
+func withUnderscores(raw string) string {
+	base, clone := splitClone(raw)
+	if !isRustLegacy(base) {
+		return raw
+	}
+	var b strings.Builder
+	b.WriteString("_ZN")
+	for rest := base[len("_ZN"):]; rest != "E"; {
+		digits := 0
+		for digits < len(rest) && rest[digits] >= '0' && rest[digits] <= '9' {
+			digits++
+		}
+		n, err := strconv.Atoi(rest[:digits])
+		if err != nil || n < 1 || n > len(rest)-digits {
+			return raw
+		}
+		part := rest[digits : digits+n]
+		if part[0] == '_' && !strings.HasPrefix(part, "_$") {
+			part = "_" + part
+		}
+		b.WriteString(strconv.Itoa(len(part)))
+		b.WriteString(part)
+		rest = rest[digits+n:]
+	}
+	return b.String() + "E" + clone
 }
 
 // isRustLegacy reports whether a _ZN name ends in Rust's hash segment.
@@ -68,7 +98,7 @@ func isHex(s string) bool {
 // cloneMarks are what compilers put behind a function's name for a changed copy or a part of it.
 var cloneMarks = []string{
 	".isra.", ".constprop.", ".part.", ".cold", ".lto_priv.", ".llvm.", ".localalias", ".clone.", ".__uniq.", ".warm",
-	".specialized.", ".extracted", ".outlined", ".resume", ".destroy", ".actor",
+	".specialized.", ".extracted", ".outlined", ".resume", ".destroy", ".cleanup", ".actor",
 }
 
 // splitClone splits a symbol into the name and the compiler's clone suffix (".isra.0.cold"), if any.
@@ -96,6 +126,21 @@ func splitClone(raw string) (base, suffix string) {
 		}
 	}
 	return raw[:cut], raw[cut:]
+}
+
+// CoroutinePart returns what the symbol says of a part of a C++20 coroutine behind its first: ".resume", ".destroy" and ".cleanup" of
+// LLVM, ".actor" and ".destroy" of gcc; "" for all other functions. Such a part is called with the coroutine's frame, and returns nothing.
+func (f *Function) CoroutinePart() string {
+	if f.Language != LangCPP {
+		return ""
+	}
+	_, suffix := splitClone(f.Raw)
+	for _, part := range []string{".resume", ".destroy", ".cleanup", ".actor"} {
+		if strings.HasPrefix(suffix, part) {
+			return part
+		}
+	}
+	return ""
 }
 
 // isFragment reports whether a symbol names a part that is jumped to, not called.

@@ -1,24 +1,40 @@
 package symbol
 
-import "strings"
+import (
+	"strings"
+	"sync/atomic"
+)
 
 // NonTrivial reports whether a C++ class is passed and returned through a hidden pointer (Itanium
 // ABI: non-trivial for the purposes of calls). clang says so in DWARF 5 (Passing); for gcc, which
 // does not, it follows from the class's own destructor, copy and move constructors, its virtual
 // functions and bases, and from its members. False for types of other languages.
-func (t *Type) NonTrivial() bool { return t.nonTrivial(0) }
+func (t *Type) NonTrivial() bool {
+	return t.once(func(t *Type) *atomic.Int32 { return &t.trivial }, (*Type).nonTrivial)
+}
 
-// maxMemberDepth bounds nesting of members by value; a real class cannot contain itself.
-const maxMemberDepth = 32
-
-func (t *Type) nonTrivial(depth int) bool {
+// once answers a question about a class with what was found out before: the same class may be in another many times over.
+func (t *Type) once(known func(*Type) *atomic.Int32, ask func(*Type) bool) bool {
 	t = t.Strip()
 	for n := 0; t.Kind == KindArray && n < 16; n++ {
 		t = t.Elem().Strip()
 	}
-	if t.Kind != KindStruct && t.Kind != KindUnion || depth > maxMemberDepth {
+	if t.Kind != KindStruct && t.Kind != KindUnion {
 		return false
 	}
+	const no, yes = 1, 2
+	k := known(t)
+	if k.Load() == 0 {
+		answer := int32(no)
+		if ask(t) {
+			answer = yes
+		}
+		k.Store(answer)
+	}
+	return k.Load() == yes
+}
+
+func (t *Type) nonTrivial() bool {
 	if t.Passing != PassUnknown {
 		return t.Passing == PassByReference
 	}
@@ -30,7 +46,28 @@ func (t *Type) nonTrivial(depth int) bool {
 		if f.Static {
 			continue
 		}
-		if f.Virtual || f.Artificial && strings.HasPrefix(f.Name, "_vptr") || f.Type.nonTrivial(depth+1) {
+		if f.Virtual || f.Artificial && strings.HasPrefix(f.Name, "_vptr") || f.Type.NonTrivial() {
+			return true
+		}
+	}
+	return false
+}
+
+// MayBeNonTrivial reports a class that is trivial as far as its debug information goes, and has, or a member of it has, a constructor
+// from its own kind and more: if the rest have defaults, which DWARF does not say, it is a copy constructor.
+func (t *Type) MayBeNonTrivial() bool {
+	return t.once(func(t *Type) *atomic.Int32 { return &t.doubtful }, (*Type).mayBeNonTrivial)
+}
+
+func (t *Type) mayBeNonTrivial() bool {
+	if t.Passing != PassUnknown {
+		return false
+	}
+	if t.loaded().copying.more {
+		return true
+	}
+	for _, f := range t.Fields() {
+		if !f.Static && f.Type.MayBeNonTrivial() {
 			return true
 		}
 	}
@@ -62,8 +99,17 @@ func (b *bodyDecoder) method(c *abbrev, r *reader) {
 		return
 	}
 	dtor := name == "~"+b.class
-	if !dtor && (name != b.class || !b.copies(c, *r)) {
-		return
+	if !dtor {
+		if name != b.class {
+			return
+		}
+		copies, more := b.copies(c, *r)
+		if more && !deleted {
+			b.body.copying.more = true
+		}
+		if !copies {
+			return
+		}
 	}
 	switch {
 	case deleted:
@@ -75,10 +121,10 @@ func (b *bodyDecoder) method(c *abbrev, r *reader) {
 	}
 }
 
-// copies reports whether a constructor takes just a reference to its own class.
-func (b *bodyDecoder) copies(c *abbrev, r reader) bool {
+// copies reports whether a constructor takes just a reference to its own class, or one and more.
+func (b *bodyDecoder) copies(c *abbrev, r reader) (copies, more bool) {
 	if !c.children {
-		return false
+		return false, false
 	}
 	explicit, self := 0, false
 	b.d.children(b.u, r, func(c *abbrev, cr *reader, off uint64) {
@@ -105,7 +151,7 @@ func (b *bodyDecoder) copies(c *abbrev, r reader) bool {
 			self = b.refersToClass(dieRef(typ.u))
 		}
 	})
-	return explicit == 1 && self
+	return explicit == 1 && self, explicit > 1 && self
 }
 
 // refersToClass follows reference, qualifiers and name without building types: the class's own

@@ -14,7 +14,7 @@ import (
 //	ns::f(int, char)      exact name and parameters (C++; for languages whose symbols have no
 //	                      parameters the part in parentheses is ignored)
 //	ns::*                 * is any text within one segment: it stops at ::, in Go at . and /
-//	ns::**  **::run       ** is any text, across segments
+//	ns::**  **::run       ** is any text, across segments; between separators also none: a::**::b is a::b, too
 //	get?                  ? is one character within a segment
 //	@exceptions           no function, but exceptions thrown and caught
 //	@usercode             every function whose source is under the project root

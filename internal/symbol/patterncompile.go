@@ -23,12 +23,12 @@ func (p *Pattern) compile(body string) (int, string) {
 	if msg != "" {
 		return skip + pos, msg
 	}
-	p.native = normalize(nil, marked, false)
+	p.native = joinMid(normalize(nil, marked, false))
 	for _, c := range p.native {
 		p.hasArgs = p.hasArgs || c == tokOpen
 	}
 	goMarked, _, _ := markWildcards(s)
-	p.golang = normalizeGo(nil, strings.ReplaceAll(goMarked, "(\x04", "(*"), false)
+	p.golang = joinMid(normalizeGo(nil, strings.ReplaceAll(goMarked, "(\x04", "(*"), false))
 	for _, c := range p.golang {
 		p.hasArgs = p.hasArgs || c == tokOpen
 	}

@@ -1,6 +1,7 @@
 package symbol
 
 import (
+	"bytes"
 	"strings"
 )
 
@@ -13,6 +14,7 @@ const (
 	tokAll   = 0x05 // **
 	tokAny   = 0x06 // ?
 	tokSlash = 0x07 // Go's and paths' /
+	tokMid   = 0x08 // ** between two separators; one of them follows: a::**::b is also a::b
 )
 
 const anonymous = "(anonymous namespace)"
@@ -271,14 +273,34 @@ func topLevel(s, sep string) int {
 	return -1
 }
 
+// joinMid makes one token of each ** between two separators of a kind.
+func joinMid(p []byte) []byte {
+	for _, sep := range []byte{tokSep, tokSlash} {
+		one := []byte{sep, tokAll, sep}
+		for twice := []byte{sep, tokAll, sep, tokAll, sep}; bytes.Contains(p, twice); {
+			p = bytes.ReplaceAll(p, twice, one)
+		}
+		p = bytes.ReplaceAll(p, one, []byte{tokMid, sep})
+	}
+	return p
+}
+
 // glob matches tokens against a normalized name. The last * and the last ** are retried; earlier ones need not be.
 func glob(p, n []byte) bool {
 	i, j := 0, 0
 	starP, starN, allP, allN := -1, 0, -1, 0
+	mid := byte(0) // the last ** stands between separators: what it takes ends with this one
 	for {
 		if j < len(p) {
 			switch {
+			case p[j] == tokMid && i < len(n) && n[i] == p[j+1]:
+				allP, allN, starP, mid = j+2, i+1, -1, p[j+1]
+				i, j = i+1, j+2
+				continue
+			case p[j] == tokMid:
+				// no separator: a retry of what was before
 			case p[j] == tokAll:
+				mid = 0
 				allP, allN, starP = j+1, i, -1
 				j++
 				continue
@@ -294,7 +316,7 @@ func glob(p, n []byte) bool {
 			return true
 		}
 		// Arguments that the pattern does not mention are passed over at a segment's end.
-		if i < len(n) && n[i] == tokOpen && (j == len(p) || p[j] == tokSep) {
+		if i < len(n) && n[i] == tokOpen && (j == len(p) || p[j] == tokSep || p[j] == tokMid) {
 			for i < len(n) && n[i] != tokClose {
 				i++
 			}
@@ -307,6 +329,12 @@ func glob(p, n []byte) bool {
 			i, j = starN, starP
 		case allP >= 0 && allN < len(n):
 			allN++
+			for mid != 0 && allN < len(n) && n[allN-1] != mid {
+				allN++
+			}
+			if mid != 0 && n[allN-1] != mid {
+				return false
+			}
 			i, j, starP = allN, allP, -1
 		default:
 			return false

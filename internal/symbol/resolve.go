@@ -119,7 +119,11 @@ func (x *indexer) resolveGroup(g *entryGroup) {
 	if res, c := x.pickSub(g, syms); c.sub != nil {
 		f.High, f.HasDWARF, f.die = Addr(c.sub.high), true, c.scan.u.ref(c.sub.die)
 		f.Language = c.scan.u.lang
-		f.File, f.Line = res.path(), int(res.line)
+		if f.File, f.Line = res.path(), int(res.line); f.File == "" && f.Language != LangAsm && c.scan.u.isBare() {
+			// Built with line tables only; else it is a function of the compiler's. Assembly has conventions of its own: no
+			// pattern of files is to select it.
+			f.File, f.Line = c.scan.u.lineAt(c.sub.low, c.sub.low)
+		}
 		f.NoReturn = res.flags&subNoreturn != 0
 		f.Inlined = res.flags&subInlined != 0
 		g.chain = res.chain
@@ -132,6 +136,7 @@ func (x *indexer) resolveGroup(g *entryGroup) {
 	f.Raw = raw
 	if !f.HasDWARF {
 		x.sizeFrom(f, syms)
+		x.linesOnly(f)
 	}
 	g.frag = len(syms) > 0
 	for _, s := range syms {
@@ -193,13 +198,16 @@ func (x *indexer) nameFrom(f *Function, res resolved, syms []*elfSym) string {
 	if raw == "" && len(syms) > 0 && isMangled(string(syms[0].name)) {
 		raw = string(syms[0].name)
 	}
-	if isMangled(raw) {
+	if isMangled(raw) && (f.Language != LangC || len(res.link) > 0) {
 		f.name(raw)
 		return raw
 	}
-	// Not mangled: C, Go, extern "C", or a producer without linkage names.
+	// Not mangled: C (where _Zgetc is a name like any other), Go, extern "C", or a producer without linkage names.
 	f.Name = x.qualified(res)
 	if f.Name == "" {
+		if raw == "" && len(syms) > 0 { // damaged: not even its origin has a name
+			raw = string(syms[0].name)
+		}
 		f.name(raw)
 	}
 	if raw == "" {

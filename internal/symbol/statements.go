@@ -35,6 +35,15 @@ func (m *Module) SourceFiles(name string) (files []string) {
 	return files
 }
 
+// SourceFiles is that of the module which the type is described in. They are looked for once.
+func (t *Type) SourceFiles(name string) []string {
+	if t == nil || t.m == nil {
+		return nil
+	}
+	type key struct{ name string }
+	return t.m.Memo(key{name}, func() any { return t.m.SourceFiles(name) }).([]string)
+}
+
 // has reports whether a file has rows of its own.
 func (t *lineTable) has(file uint32) bool {
 	t.rowsOnce.Do(t.run)

@@ -60,6 +60,14 @@ func Suggest(names []string, pattern string) []string {
 	return out
 }
 
+// SuggestSame is Suggest of names that have the pattern's last segment and are somewhere else.
+func SuggestSame(names []string, pattern string) []string {
+	last := strings.ToLower(strings.Trim(lastSegment(plainName(strings.TrimSpace(pattern))), "*?"))
+	return slices.DeleteFunc(Suggest(names, pattern), func(name string) bool {
+		return strings.ToLower(lastSegment(plainName(name))) != last
+	})
+}
+
 // suggestScore is lower for nearer names; too far is at least 1<<30.
 func suggestScore(name, want, last string, mask uint64, worst int) int {
 	const far = 1 << 30

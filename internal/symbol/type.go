@@ -1,6 +1,9 @@
 package symbol
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // Kind says what a Type is.
 type Kind uint8
@@ -77,6 +80,9 @@ type Type struct {
 	elem     *Type
 	bodyOnce sync.Once
 	body     typeBody
+	settled  atomic.Bool // nothing that it contains by value contains it
+
+	trivial, doubtful atomic.Int32 // answers of NonTrivial and MayBeNonTrivial; 0: not asked yet
 }
 
 type typeBody struct {
@@ -89,7 +95,7 @@ type typeBody struct {
 }
 
 // copying is what a class says about its copy and move constructors and its destructor.
-type copying struct{ own, ok, deleted bool }
+type copying struct{ own, ok, deleted, more bool }
 
 // Field is a member or base of a struct, class or union.
 type Field struct {
@@ -100,6 +106,7 @@ type Field struct {
 	BitSize    int64 // 0 when it is not a bit-field
 	Base       bool  // a base class; Name is the base's name
 	Virtual    bool  // a virtual base: Off is not known statically
+	VBase      int64 // of that, how far before what the virtual pointer leads to its offset stands; 0 not known
 	Static     bool  // no storage in the object
 	Artificial bool  // made by the compiler (_vptr)
 }
@@ -138,7 +145,7 @@ func (t *Type) Elem() *Type {
 }
 
 // Fields returns the members and bases in declaration order, statics included.
-func (t *Type) Fields() []Field { return t.loaded().fields }
+func (t *Type) Fields() []Field { t.settle(); return t.loaded().fields }
 
 // Enumerators returns an enum's names in declaration order.
 func (t *Type) Enumerators() []Enumerator { return t.loaded().enumerators }
@@ -147,7 +154,7 @@ func (t *Type) Enumerators() []Enumerator { return t.loaded().enumerators }
 func (t *Type) Params() ([]*Type, bool) { b := t.loaded(); return b.params, b.variadic }
 
 // Variants returns the variant part of a Rust enum, or nil.
-func (t *Type) Variants() *VariantPart { return t.loaded().variants }
+func (t *Type) Variants() *VariantPart { t.settle(); return t.loaded().variants }
 
 // Strip removes typedefs and qualifiers. It never returns nil for a non-nil t.
 func (t *Type) Strip() *Type {

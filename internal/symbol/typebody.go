@@ -137,7 +137,7 @@ func (b *bodyDecoder) field(c *abbrev, r *reader) (f Field, static bool) {
 		case atMemberLocation:
 			v := u.value(r, at)
 			hasLoc = true
-			f.Off, f.Virtual = memberOffset(v)
+			f.Off, f.VBase, f.Virtual = memberOffset(v)
 		case atDataBitOffset:
 			f.BitOff, hasNewBits = int64(u.value(r, at).u), true
 		case atBitSize:
@@ -183,20 +183,35 @@ func (b *bodyDecoder) field(c *abbrev, r *reader) (f Field, static bool) {
 }
 
 // memberOffset reads DW_AT_data_member_location: a constant, or the expression DW_OP_plus_uconst.
-// Anything longer is the location of a virtual base.
-func memberOffset(v value) (off int64, virtual bool) {
+// Anything longer is the location of a virtual base, whose offset stands in the table that the object's first word leads to.
+func memberOffset(v value) (off, vbase int64, virtual bool) {
 	if v.class != clsBlock {
-		return int64(v.u), false
+		return int64(v.u), 0, false
 	}
-	const opPlusUconst = 0x23
+	const opPlusUconst, opDup, opDeref, opConst1u, opConstu, opLit0, opLit31, opMinus, opPlus = 0x23, 0x12, 0x06, 0x08, 0x10, 0x30, 0x4f, 0x1c, 0x22
 	r := newReader(v.b, 0)
 	if r.u8() == opPlusUconst {
 		off = int64(r.uleb())
 		if !r.bad && r.left() == 0 {
-			return off, false
+			return off, 0, false
 		}
 	}
-	return 0, true
+	r = newReader(v.b, 0)
+	if r.u8() != opDup || r.u8() != opDeref {
+		return 0, 0, true
+	}
+	switch op := r.u8(); {
+	case op == opConst1u:
+		vbase = int64(r.u8())
+	case op == opConstu:
+		vbase = int64(r.uleb())
+	case op >= opLit0 && op <= opLit31:
+		vbase = int64(op - opLit0)
+	}
+	if r.u8() != opMinus || r.u8() != opDeref || r.u8() != opPlus || r.bad || r.left() != 0 || vbase <= 0 || vbase > 1<<20 {
+		return 0, 0, true
+	}
+	return 0, vbase, true
 }
 
 func (b *bodyDecoder) enumerator(c *abbrev, r *reader) {

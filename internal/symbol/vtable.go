@@ -18,6 +18,8 @@ type Vtable struct {
 	Type   *Type
 	Anchor int64 // offset of a word that is an address in this module; -1 none
 	Delta  int64
+	Params []*Type // of SlotTables
+	size   int64   // of the type, as the table says; only where no description of it is
 }
 
 // maxVtables bounds what is kept of a module; the largest programs have some ten thousands.
@@ -30,8 +32,16 @@ func (m *Module) Vtables() []Vtable {
 			m.vtables = m.findVtables()
 			return nil
 		})
+		m.vtables = sortVtables(append(m.vtables, m.bareVtables(m.vtables)...))
 	})
 	return m.vtables
+}
+
+func sortVtables(all []Vtable) []Vtable {
+	slices.SortFunc(all, func(a, b Vtable) int {
+		return cmp.Or(cmp.Compare(plainName(a.Trait), plainName(b.Trait)), cmp.Compare(a.Addr, b.Addr))
+	})
+	return all
 }
 
 // Implementors returns the vtables of the module of t whose trait is the one of that path, whatever its generic arguments.
@@ -64,10 +74,7 @@ func (m *Module) findVtables() []Vtable {
 	}
 	found := make([][]Vtable, len(units))
 	_ = parallelN(len(units), func(i int) { found[i] = d.vtablesOf(m, units[i]) }) // what a damaged unit has is left out
-	all := slices.Concat(found...)
-	slices.SortFunc(all, func(a, b Vtable) int {
-		return cmp.Or(cmp.Compare(plainName(a.Trait), plainName(b.Trait)), cmp.Compare(a.Addr, b.Addr))
-	})
+	all := sortVtables(slices.Concat(found...))
 	all = slices.CompactFunc(all, func(a, b Vtable) bool { return a.Addr == b.Addr && a.Trait == b.Trait })
 	all = all[:min(len(all), maxVtables)]
 	m.anchor(all)

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/plainfile"
 )
 
 // CommandDetector is an adapter that knows its framework's test programs by their bytes. Nothing is executed: what an unknown program
@@ -54,7 +55,7 @@ func detectProgram(p *Project, command []string, words ...string) Detection {
 
 // wordIn is the first of some words that stands in an ELF file; "" where none does or it is no such file.
 func wordIn(name string, words []string) string {
-	f, err := os.Open(name)
+	f, err := plainfile.Open(name)
 	if err != nil {
 		return ""
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -52,7 +53,7 @@ func (a Bun) Start(p *Project, r *Request, emit func(Event)) (Execution, error) 
 	one := *r
 	one.Test = strings.TrimSuffix(r.Test, bunHook) // a hook runs with its suite
 	r = &one
-	x := newJSRun(p, r, emit, dir, &nodeTool{argv: []string{bun}}, "")
+	x := newJSRun("bun", p, r, emit, dir, &nodeTool{argv: []string{bun}}, "")
 	x.base = append([]string{"test"}, dotted(level)...)
 	x.reported = func(report string) []string { return []string{"--reporter=junit", "--reporter-outfile=" + report} }
 	x.script, x.text, x.marks = p.script(dir, "bun"), 4<<20, true
@@ -279,7 +280,11 @@ func (a Bun) Rerun(p *Project, r *Request, t *Test) Rerun {
 	if file == "" {
 		file = t.File
 	}
-	argv := append([]string{"bun", "test"}, p.script(dir, "bun").options...)
+	script := p.script(dir, "bun")
+	if outside(t.ID) {
+		return Rerun{Argv: slices.Concat([]string{"bun", "test"}, script.options, script.files, r.Args), Env: script.env, Dir: at, Framework: "bun"}
+	}
+	argv := slices.Concat([]string{"bun", "test"}, onlyOptions("bun", script.options, namePatterns...), onlyOptions("bun", r.Args, namePatterns...))
 	argv = append(argv, "./"+relativeTo(at, filepath.Join(p.Root, file)))
 	if names != "" {
 		x := jsRun{}
@@ -289,7 +294,7 @@ func (a Bun) Rerun(p *Project, r *Request, t *Test) Rerun {
 		}
 		argv = append(argv, "--test-name-pattern", pattern)
 	}
-	return Rerun{Argv: argv, Dir: at, Test: t.ID, Framework: "bun"}
+	return Rerun{Argv: argv, Env: script.env, Dir: at, Test: t.ID, Framework: "bun"}
 }
 
 var relativeFrame = regexp.MustCompile(`^(\s*at (?:.*\()?)([^\s()/<:][^()<:]*\.[cm]?[jt]sx?)(:\d+(?::\d+)?\)?\s*)$`)

@@ -56,17 +56,36 @@ func (a Cargo) Rerun(p *Project, r *Request, t *Test) Rerun {
 	switch {
 	case id == "(cargo)": // nothing could be built
 		again.Argv, again.Test = append(append([]string{"cargo", "test", "--no-run"}, args.common...), args.packages...), ""
+	case name == "(program)": // its process, not one of its tests
+		again.Argv, again.Test = append(append(again.Argv, "--"), args.test...), ""
 	case name == "" || name == "(build)":
 		again.Argv, again.Test = append(again.Argv, "--no-run"), ""
 	case strings.HasSuffix(id, "::doc/lib"):
-		again.Argv = append(again.Argv, "--", docFilter(name))
+		again.Argv = append(append(again.Argv, "--", docFilter(name)), libtestOptions(args.test)...)
 	case name != "(main)":
-		again.Argv = append(again.Argv, "--", name, "--exact")
+		again.Argv = append(append(again.Argv, "--", name, "--exact"), libtestOptions(args.test)...)
 		if t.Status == Skipped {
 			again.Argv = append(again.Argv, "--ignored")
 		}
 	}
 	return again
+}
+
+// libtestOptions are those of the arguments behind -- that do not select tests.
+func libtestOptions(args []string) (kept []string) {
+	for i := 0; i < len(args); i++ {
+		switch arg := args[i]; {
+		case arg == "--skip" && i+1 < len(args):
+			i++
+		case arg == "--exact" || strings.HasPrefix(arg, "--skip=") || !strings.HasPrefix(arg, "-") || arg == "--ignored":
+		case slices.Contains([]string{"--test-threads", "--color", "--format", "--logfile", "-Z", "--shuffle-seed", "--bench"}, arg) && i+1 < len(args):
+			kept = append(kept, arg, args[i+1])
+			i++
+		default:
+			kept = append(kept, arg)
+		}
+	}
+	return kept
 }
 
 // cargoArgs are a user's arguments of cargo test.

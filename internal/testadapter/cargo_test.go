@@ -184,11 +184,11 @@ func TestCargoRerun(t *testing.T) {
 	p := projectOf(mapFS(map[string]string{"Cargo.toml": "[package]\n"}))
 	r := &testadapter.Request{Args: []string{"--release", "-p", "other", "--", "--nocapture"}}
 	for id, want := range map[string][]string{
-		"shop tests::a":                       {"cargo", "test", "--release", "-p", "shop", "--lib", "--", "tests::a", "--exact"},
-		"shop::bin/till a":                    {"cargo", "test", "--release", "-p", "shop", "--bin", "till", "--", "a", "--exact"},
-		"shop::it a":                          {"cargo", "test", "--release", "-p", "shop", "--test", "it", "--", "a", "--exact"},
+		"shop tests::a":                       {"cargo", "test", "--release", "-p", "shop", "--lib", "--", "tests::a", "--exact", "--nocapture"},
+		"shop::bin/till a":                    {"cargo", "test", "--release", "-p", "shop", "--bin", "till", "--", "a", "--exact", "--nocapture"},
+		"shop::it a":                          {"cargo", "test", "--release", "-p", "shop", "--test", "it", "--", "a", "--exact", "--nocapture"},
 		"shop::custom (main)":                 {"cargo", "test", "--release", "-p", "shop", "--test", "custom"},
-		"shop::doc/lib src/lib.rs - (line 7)": {"cargo", "test", "--release", "-p", "shop", "--doc", "--", "7)"},
+		"shop::doc/lib src/lib.rs - (line 7)": {"cargo", "test", "--release", "-p", "shop", "--doc", "--", "7)", "--nocapture"},
 	} {
 		got := testadapter.Cargo{}.Rerun(p, r, &testadapter.Test{ID: id, Status: testadapter.Failed})
 		if !slices.Equal(got.Argv, want) || got.Test != id || got.Framework != "cargo" {

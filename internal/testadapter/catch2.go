@@ -48,6 +48,9 @@ func (a Catch2) Start(p *Project, r *Request, emit func(Event)) (Execution, erro
 }
 
 func (a Catch2) Rerun(p *Project, r *Request, t *Test) Rerun {
+	if outside(t.ID) {
+		return Rerun{Argv: slices.Concat(r.Command, r.Args), Dir: p.Root, Framework: a.Name()}
+	}
 	return Rerun{Argv: slices.Concat(r.Command, r.Args, []string{catchPattern(t.Name)}), Dir: p.Root, Test: t.ID, Framework: a.Name()}
 }
 

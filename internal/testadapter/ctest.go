@@ -83,6 +83,9 @@ func (a CTest) Rerun(p *Project, r *Request, t *Test) Rerun {
 	switch m := ctestNumbered.FindStringSubmatch(t.ID); {
 	case t.ID == "(build)":
 		again.Argv, again.Test = []string{"cmake", "--build", orElse(dir, ".")}, ""
+		return again
+	case outside(t.ID):
+		again.Test = ""
 	case m != nil && t.ID != t.Name:
 		again.Argv = append(again.Argv, "-I", m[1]+","+m[1])
 	default:

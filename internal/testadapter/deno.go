@@ -5,6 +5,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -91,7 +92,7 @@ func (a Deno) Start(p *Project, r *Request, emit func(Event)) (Execution, error)
 	if err != nil {
 		return nil, err
 	}
-	x := newJSRun(p, r, emit, dir, &nodeTool{argv: []string{deno}}, "")
+	x := newJSRun("deno", p, r, emit, dir, &nodeTool{argv: []string{deno}}, "")
 	x.script, x.text = p.denoCommand(dir, "test"), 4<<20
 	var level []string
 	if r.Level != AllLevels {
@@ -296,7 +297,11 @@ func (a Deno) Rerun(p *Project, r *Request, t *Test) Rerun {
 	if file == "" {
 		file = t.File
 	}
-	argv := append([]string{"deno", "test"}, p.denoCommand(dir, "test").options...)
+	script := p.denoCommand(dir, "test")
+	if outside(t.ID) {
+		return Rerun{Argv: slices.Concat([]string{"deno", "test"}, script.options, r.Args, script.files), Env: script.env, Dir: at, Framework: "deno"}
+	}
+	argv := slices.Concat([]string{"deno", "test"}, onlyOptions("deno", script.options, namePatterns...), onlyOptions("deno", r.Args, namePatterns...))
 	if names != "" {
 		x := jsRun{}
 		pattern := "^" + x.quote(names) + "$"
@@ -305,5 +310,5 @@ func (a Deno) Rerun(p *Project, r *Request, t *Test) Rerun {
 		}
 		argv = append(argv, "--filter", "/"+strings.ReplaceAll(pattern, "/", `\/`)+"/")
 	}
-	return Rerun{Argv: append(argv, relativeTo(at, filepath.Join(p.Root, file))), Dir: at, Test: t.ID, Framework: "deno"}
+	return Rerun{Argv: append(argv, relativeTo(at, filepath.Join(p.Root, file))), Env: script.env, Dir: at, Test: t.ID, Framework: "deno"}
 }

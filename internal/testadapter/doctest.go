@@ -39,6 +39,9 @@ func (a Doctest) Start(p *Project, r *Request, emit func(Event)) (Execution, err
 }
 
 func (a Doctest) Rerun(p *Project, r *Request, t *Test) Rerun {
+	if outside(t.ID) {
+		return Rerun{Argv: slices.Concat(r.Command, r.Args), Dir: p.Root, Framework: a.Name()}
+	}
 	argv := slices.Concat(r.Command, r.Args, []string{"--test-case=" + doctestFilter(t.Name), "--case-sensitive=true"})
 	if t.Suite != "" {
 		argv = append(argv, "--test-suite="+doctestFilter(t.Suite))

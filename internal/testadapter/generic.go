@@ -20,23 +20,40 @@ func (Generic) Name() string { return "generic" }
 
 var makeTarget = regexp.MustCompile(`(?m)^(check|test|tests):`)
 
-func (Generic) Detect(p *Project) Detection {
-	for _, name := range []string{"GNUmakefile", "Makefile", "makefile"} {
-		if m := makeTarget.FindSubmatch(readSome(p.FS, name, 1<<20)); m != nil {
-			return Detection{Confidence: 10, Evidence: []string{fmt.Sprintf("%s has a target %s", name, m[1])}}
+func (a Generic) Detect(p *Project) Detection {
+	if target := a.makes(p); target != "" {
+		return Detection{Confidence: 10, Evidence: []string{"the makefile has a target " + target}}
+	}
+	if _, text := p.testScript(); text != "" {
+		pkg := p.packageAt(".")
+		d := Detection{Confidence: 12, Evidence: []string{fmt.Sprintf("package.json: script test is %q", head(text, 200))}}
+		if spaces := len(pkg.spaces) > 0 || p.isFile("pnpm-workspace.yaml"); spaces && len(pkg.runs("test", 0)) == 0 {
+			d.Confidence = 97 // it runs those of all packages, which no framework's adapter does
 		}
+		return d
 	}
 	return Detection{}
+}
+
+// makes is the target of the makefile that runs tests; "" where there is none.
+func (Generic) makes(p *Project) string {
+	for _, name := range []string{"GNUmakefile", "Makefile", "makefile"} {
+		if m := makeTarget.FindSubmatch(readSome(p.FS, name, 1<<20)); m != nil {
+			return string(m[1])
+		}
+	}
+	return ""
 }
 
 func (a Generic) Start(p *Project, r *Request, emit func(Event)) (Execution, error) {
 	argv := slices.Clone(r.Command)
 	if len(argv) == 0 {
-		for _, name := range []string{"GNUmakefile", "Makefile", "makefile"} {
-			if m := makeTarget.FindSubmatch(readSome(p.FS, name, 1<<20)); m != nil && argv == nil {
-				argv = []string{"make", string(m[1])}
-			}
+		if target := a.makes(p); target != "" {
+			argv = []string{"make", target}
 		}
+	}
+	if len(argv) == 0 {
+		argv, _ = p.testScript()
 	}
 	if len(argv) == 0 {
 		return nil, fault.New(fault.ValidationError, `Give the command that runs the tests: command ["./run-tests.sh"].`, "framework generic needs a command, and there is no Makefile with a target check or test")
@@ -45,20 +62,39 @@ func (a Generic) Start(p *Project, r *Request, emit func(Event)) (Execution, err
 		return nil, noLevel("an unknown command", "nothing is known of its tests", r.Level)
 	}
 	x := &genericRun{native: newNative(p, r, emit)}
-	for i, arg := range argv {
-		if strings.Contains(arg, "{test}") {
-			argv[i], x.chooses = strings.ReplaceAll(arg, "{test}", r.Test), true
+	x.command, x.chooses = genericCommand(argv, r.Args, r.Test)
+	x.fan = fansOut(p, x.command)
+	x.command, x.only = oneWorkspace(p, x.command, r.Test)
+	if x.only == "" {
+		x.command, x.env = x.named(x.command)
+	}
+	if all := p.packages(); len(all) > 1 {
+		x.own = orElse(all[0].Name, all[0].Dir)
+		x.knownPackages(all)
+		for _, pkg := range all {
+			if version := string(pkg.Fields["version"]); version == "" || version == `""` {
+				x.nameless = append(x.nameless, pkg)
+			}
 		}
 	}
-	x.command = append(argv, r.Args...)
+	x.title = strings.Join(x.command, " ")
+	if isShell(x.command) {
+		if x.title = x.command[2]; shellPipe.MatchString(x.title) && !strings.Contains(x.title, "pipefail") {
+			x.note("the exit code of a pipe is that of its last command, here, too (set -o pipefail; before it changes that)")
+		}
+	}
 	x.run()
 	return x, nil
 }
 
 func (a Generic) Rerun(p *Project, r *Request, t *Test) Rerun {
 	again := Rerun{Dir: p.Root, Test: t.ID, Framework: a.Name()}
-	for _, arg := range append(slices.Clone(r.Command), r.Args...) {
-		again.Argv = append(again.Argv, strings.ReplaceAll(arg, "{test}", t.ID))
+	if outside(t.ID) {
+		again.Test = ""
+	}
+	again.Argv, _ = genericCommand(r.Command, r.Args, t.ID)
+	if script, _ := p.testScript(); len(again.Argv) == 0 && len(script) > 0 && a.makes(p) == "" {
+		again.Argv = append(script, r.Args...)
 	}
 	if len(again.Argv) == 0 {
 		again.Argv = []string{"make", "check"}
@@ -66,11 +102,68 @@ func (a Generic) Rerun(p *Project, r *Request, t *Test) Rerun {
 			again.Argv[1] = string(m[1])
 		}
 	}
+	again.Argv, _ = oneWorkspace(p, again.Argv, t.ID)
 	return again
+}
+
+// isShell says whether a command is a line for a shell.
+func isShell(argv []string) bool {
+	return len(argv) == 3 && argv[1] == "-c" && (argv[0] == "sh" || argv[0] == "bash")
+}
+
+var shellPipe = regexp.MustCompile(`[^|]\|[^|]`)
+
+// genericCommand is a command with its arguments and a test's name in its place. In a line for a shell they are words of that line.
+func genericCommand(argv, args []string, test string) (command []string, chooses bool) {
+	for _, arg := range argv {
+		chooses = chooses || strings.Contains(arg, "{test}")
+		if !isShell(argv) {
+			arg = strings.ReplaceAll(arg, "{test}", test)
+		}
+		command = append(command, arg)
+	}
+	if !isShell(argv) {
+		return append(command, args...), chooses
+	}
+	line := command[2]
+	for _, arg := range args {
+		line += " " + shellQuoted(arg, 0)
+	}
+	var b strings.Builder
+	quote := byte(0)
+	for i := 0; i < len(line); i++ {
+		switch c := line[i]; {
+		case strings.HasPrefix(line[i:], "{test}"):
+			b.WriteString(shellQuoted(test, quote))
+			i += len("{test}") - 1
+			continue
+		case quote == 0 && (c == '\'' || c == '"'):
+			quote = c
+		case c == quote:
+			quote = 0
+		}
+		b.WriteByte(line[i])
+	}
+	command[2] = b.String()
+	return command, chooses
+}
+
+// shellQuoted is a text as a part of a line for a shell that means just that text, within quotes or not.
+func shellQuoted(s string, within byte) string {
+	switch {
+	case within == '"':
+		return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`, "`", "\\`").Replace(s)
+	case within == '\'':
+		return strings.ReplaceAll(s, "'", `'\''`)
+	case s != "" && !strings.ContainsAny(s, " \t\n'\"\\$&|;<>()*?[]{}!#~`^"):
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 type genericRun struct {
 	native
+	title   string // of the command as a test
 	command []string
 	chooses bool // the command has {test}
 	tests   []*genericTest
@@ -80,11 +173,27 @@ type genericRun struct {
 	tap     tapState
 	sums    []string // lines with the command's own sums
 	text    [2]ring
+
+	packages []*npmPackage  // of npm's workspaces, in the order that they ran in
+	pkg      *npmPackage    // whose script runs; nil where none is named
+	npmCode  int            // the last exit code that npm told
+	own      string         // the name of the package at Root
+	nameless []*packageJSON // packages without a version, whose script test has not run
+	script   string         // of one of them, which begins with the next line
+	only     string         // the one that was asked for
+
+	fan    fanOut
+	env    []string          // of the command
+	spaces []string          // names of the project's packages but its own
+	byDir  map[string]string // and all names by their folders
+	blamed string            // the one that pnpm last said to have failed
+	bailed bool              // and that it waits for no others
 }
 
 // genericTest is a result that a line told.
 type genericTest struct {
 	name    string
+	pkg     *npmPackage
 	shape   string // which of the forms
 	status  Status
 	fails   bool
@@ -95,8 +204,11 @@ type genericTest struct {
 
 func (x *genericRun) run() {
 	x.byName = map[string]*genericTest{}
+	if x.only != "" && x.fan.manager == "yarn" { // which does not say whose lines these are
+		x.enters(x.only)
+	}
 	x.text[0].limit, x.text[1].limit = 256<<10, 256<<10
-	t := &task{step: &Step{Argv: x.command, Dir: x.p.Root, Phase: Running, Drivers: []string{"make", "gmake", "sh", "bash", "env", "npm", "npx", "cargo", "go", "ninja"}}, watch: true}
+	t := &task{step: &Step{Argv: x.command, Dir: x.p.Root, Phase: Running, Drivers: []string{"make", "gmake", "sh", "bash", "env", "npm", "npx", "pnpm", "yarn", "cargo", "go", "ninja"}, Env: x.env}, watch: true}
 	t.stdout = func(line string) { x.line(Stdout, line) }
 	t.stderr = func(line string) { x.line(Stderr, line) }
 	t.end = func(exit Exit) { x.ends(exit, t) }
@@ -129,6 +241,17 @@ func (x *genericRun) line(s Stream, raw string) {
 	x.text[s].WriteString(raw)
 	x.text[s].WriteString("\n")
 	line := strings.TrimRight(clean(raw), " \t\n")
+	if x.fan.manager != "" {
+		var told bool
+		if line, told = x.managerLine(s, line); told {
+			return
+		}
+	}
+	if strings.HasPrefix(line, "> ") && s == Stdout || strings.HasPrefix(line, "npm ") && s == Stderr {
+		if x.packageLine(s, line) {
+			return
+		}
+	}
 	if s == Stdout && mayBeTAP(line) && x.tapLine(line) {
 		return
 	}
@@ -166,13 +289,13 @@ func (x *genericRun) line(s Stream, raw string) {
 // result keeps a test's result. The same name again is the same test, told a second time: a summary, or a retry, whose last word counts.
 func (x *genericRun) result(shape, name string, status Status, reason string, follows bool) *genericTest {
 	const most = 100_000
-	t := x.byName[name]
+	t := x.byName[x.key(name)]
 	if t == nil {
 		if len(x.tests) >= most {
 			return &genericTest{}
 		}
-		t = &genericTest{name: name}
-		x.byName[name] = t
+		t = &genericTest{name: name, pkg: x.pkg}
+		x.byName[x.key(name)] = t
 		x.tests = append(x.tests, t)
 	}
 	t.shape, t.status, t.follows = shape, status, follows
@@ -184,4 +307,12 @@ func (x *genericRun) result(shape, name string, status Status, reason string, fo
 	x.context = x.context[:0]
 	x.last = t
 	return t
+}
+
+// key is what a test is known by: two packages may have tests of one name.
+func (x *genericRun) key(name string) string {
+	if x.pkg == nil {
+		return name
+	}
+	return x.pkg.name + "\x00" + name
 }

@@ -13,7 +13,7 @@ type tapState struct {
 	yaml    bool // in a block of diagnostics
 	points  int
 	bail    string
-	early   []string // lines that are test points if a plan follows
+	early   []string // lines that are test points, and what is said of them, if a plan follows: Mocha's comes last
 }
 
 var (
@@ -32,14 +32,16 @@ func (x *genericRun) tapLine(line string) bool {
 		t.plan, t.planned = true, number(tapPlan.FindStringSubmatch(line)[1])
 		early := t.early
 		t.early = nil
-		for _, point := range early {
-			x.tapPoint(point)
+		for _, line := range early {
+			if tapPoint.MatchString(line) {
+				x.tapPoint(line)
+			} else {
+				x.tapDetail(line)
+			}
 		}
 	case tapPoint.MatchString(line):
 		if !t.plan {
-			if len(t.early) < 10_000 {
-				t.early = append(t.early, line)
-			}
+			x.tapEarly(line)
 			return false
 		}
 		x.tapPoint(line)
@@ -48,14 +50,31 @@ func (x *genericRun) tapLine(line string) bool {
 		if t.bail == "" {
 			t.bail = "no reason given"
 		}
-	case t.plan && x.last != nil && x.last.shape == "tap" && (strings.HasPrefix(line, "  ") || strings.HasPrefix(line, "#")):
-		if text := strings.TrimSpace(strings.TrimPrefix(line, "#")); text != "---" && text != "..." && len(x.last.lines) < 100 {
-			x.last.lines = append(x.last.lines, text)
-		}
+	case !strings.HasPrefix(line, "  ") && !strings.HasPrefix(line, "#"):
+		return false
+	case t.plan && x.last != nil && x.last.shape == "tap":
+		x.tapDetail(line)
 	default:
+		if !t.plan && len(t.early) > 0 {
+			x.tapEarly(line)
+		}
 		return false
 	}
 	return true
+}
+
+func (x *genericRun) tapEarly(line string) {
+	const most = 10_000
+	if len(x.tap.early) < most {
+		x.tap.early = append(x.tap.early, line)
+	}
+}
+
+// tapDetail is a line that belongs to the last test point.
+func (x *genericRun) tapDetail(line string) {
+	if text := strings.TrimSpace(strings.TrimPrefix(line, "#")); text != "---" && text != "..." && len(x.last.lines) < 100 {
+		x.last.lines = append(x.last.lines, text)
+	}
 }
 
 func (x *genericRun) tapPoint(line string) {
@@ -80,7 +99,7 @@ func (x *genericRun) tapPoint(line string) {
 	if name == "" {
 		name = fmt.Sprintf("test %d", x.tap.points)
 	}
-	if x.byName[name] != nil {
+	if x.byName[x.key(name)] != nil {
 		name = fmt.Sprintf("%s (%d)", name, x.tap.points)
 	}
 	x.context = x.context[:0]
@@ -98,7 +117,14 @@ func (x *genericRun) ends(exit Exit, t *task) {
 	}
 	told := 0
 	for _, one := range x.tests {
-		if parents[one.name] || x.r.Test != "" && !strings.Contains(one.name, x.r.Test) && !x.chooses {
+		if one.pkg != nil {
+			one.pkg.told++
+			if one.fails {
+				one.pkg.fails++
+			}
+		}
+		name := x.inPackage(one.pkg, one.name)
+		if parents[one.name] || x.r.Test != "" && !strings.Contains(name, x.r.Test) && !x.chooses {
 			continue
 		}
 		told++
@@ -107,18 +133,27 @@ func (x *genericRun) ends(exit Exit, t *task) {
 	if exit.Canceled {
 		return
 	}
-	if x.tap.bail != "" {
-		x.broken("(bail out)", "(bail out)", "", Failure{Kind: "exit", Message: "Bail out! " + x.tap.bail})
+	x.unfinished(exit)
+	x.tapEnds(x.pkg, &x.tap, exit)
+	for _, p := range x.packages {
+		if p != x.pkg {
+			x.tapEnds(p, &p.tap, exit)
+		}
 	}
-	if x.tap.plan && x.tap.planned > x.tap.points && x.tap.bail == "" && !exit.TimedOut { // the rest had no time
-		x.broken("(plan)", "(plan)", "", Failure{Kind: "exit", Message: fmt.Sprintf("%d tests were planned, and %d were told of", x.tap.planned, x.tap.points)})
+	if x.several() {
+		x.packageEnds(exit)
 	}
 	failed := exit.Code != 0 || exit.Signal != "" || exit.TimedOut
+	if said := shellSaid.FindString(x.text[Stderr].String()); said != "" && !failed && isShell(x.command) {
+		x.note("the command ended with code 0, though its shell said: %s", said)
+	}
 	switch {
+	case len(x.tests) == 0 && x.several():
 	case len(x.tests) == 0:
 		x.whole(exit, t, failed)
 	case exit.TimedOut:
-		x.finished(&Test{ID: "(command)", Name: strings.Join(x.command, " "), Status: TimedOut, Fails: true, Failures: x.failures(exit, t)})
+		status, _ := exit.ended("")
+		x.finished(&Test{ID: "(command)", Name: x.title, Status: status, Fails: true, Failures: x.failures(exit, t)})
 	case failed && x.count.Failed == 0 && x.r.Test == "":
 		x.broken("(command)", "(command)", "", x.failures(exit, t)...)
 	case !failed && x.count.Failed > 0:
@@ -144,6 +179,21 @@ func (x *genericRun) ends(exit Exit, t *task) {
 		x.note("the output names only tests that failed: those that passed are not counted")
 	}
 }
+
+// tapEnds tells what a stream of TAP lacks.
+func (x *genericRun) tapEnds(p *npmPackage, t *tapState, exit Exit) {
+	switch {
+	case t.bail != "":
+		id := x.inPackage(p, "(bail out)")
+		x.broken(id, id, "", Failure{Kind: "exit", Message: "Bail out! " + t.bail})
+	case t.plan && t.planned > t.points && !exit.TimedOut && (p == nil || !p.open): // the rest had no time
+		id := x.inPackage(p, "(plan)")
+		x.broken(id, id, "", Failure{Kind: "exit", Message: fmt.Sprintf("%d tests were planned, and %d were told of", t.planned, t.points)})
+	}
+}
+
+// shellSaid is what a shell says of a command of its line that it could not run, or that died.
+var shellSaid = regexp.MustCompile(`(?m)^(?:bash: line |sh: )\d+: .*(?:not found|No such file or directory|Permission denied|Killed|Aborted|Segmentation fault|Bus error|Illegal instruction|Floating point exception).*$`)
 
 var automakeSum = regexp.MustCompile(`^# (PASS|SKIP|XFAIL|FAIL|XPASS|ERROR): +(\d+)$`)
 
@@ -180,12 +230,12 @@ func (x *genericRun) onlyFailures() bool {
 
 // whole is the command as the one test.
 func (x *genericRun) whole(exit Exit, t *task, failed bool) {
-	test := &Test{ID: "(command)", Name: strings.Join(x.command, " "), Status: Passed, Duration: exit.Duration}
+	test := &Test{ID: "(command)", Name: x.title, Status: Passed, Duration: exit.Duration}
 	if failed {
 		test.Status, test.Fails, test.Failures = Failed, true, x.failures(exit, t)
 		switch {
 		case exit.TimedOut:
-			test.Status = TimedOut
+			test.Status, _ = exit.ended("")
 		case exit.Signal != "" || exit.Code > 128:
 			test.Status = Crashed
 		case test.Failures[0].Kind == "compile":
@@ -222,7 +272,8 @@ func (x *genericRun) failures(exit Exit, t *task) []Failure {
 }
 
 func (x *genericRun) testOf(one *genericTest) *Test {
-	t := &Test{ID: one.name, Name: one.name, Status: one.status, Fails: one.fails}
+	name := x.inPackage(one.pkg, one.name)
+	t := &Test{ID: name, Name: name, Status: one.status, Fails: one.fails}
 	if one.status == Skipped || one.status == Todo {
 		t.Reason = one.reason
 	}

@@ -83,6 +83,7 @@ type goRun struct {
 	stderr   strings.Builder             // before Go 1.24 the compilers' errors; errors of the command itself
 	unbuilt  []string
 	cached   int
+	cut      []string // packages whose process ended before all of its tests had run
 	listed   []string // IDs
 	seen     int      // tests of this run
 	wanted   string   // the subtest that was asked for
@@ -321,6 +322,9 @@ func (x *goRun) end(exit Exit) {
 	if x.wanted != "" && x.seen > 0 {
 		x.missedSubtest()
 	}
+	if len(x.cut) > 0 && x.r.Test == "" && !exit.Canceled && !exit.TimedOut {
+		x.missed(x.cut)
+	}
 	if x.seen == 0 && x.count.Failed == 0 && x.r.Test != "" {
 		x.listed = nil
 		x.list(x.tags, x.index.all(), func() {
@@ -331,6 +335,39 @@ func (x *goRun) end(exit Exit) {
 			x.unmatched(names, "")
 		})
 	}
+}
+
+// missed tells which tests of packages did not run, since their process ended before: go test says nothing of them.
+func (x *goRun) missed(packages []string) {
+	flags, _, _ := goArgs(x.r.Args)
+	for i, f := range flags {
+		if name, value, joined := strings.Cut(strings.TrimLeft(f, "-"), "="); name == "run" || name == "skip" || name == "list" {
+			if !joined && i+1 < len(flags) {
+				value = flags[i+1]
+			}
+			x.note("tests that come after the end of the process of %s did not run; which of -%s=%s they are is not known", strings.Join(packages, ", "), name, value)
+			return
+		}
+	}
+	const most = 10
+	var relative []string
+	for _, pkg := range packages[:min(len(packages), most)] {
+		relative = append(relative, x.index.relative(pkg))
+	}
+	x.listed = nil
+	x.list(append(slices.Clone(x.tags), flags...), relative, func() {
+		for _, pkg := range packages {
+			var names []string
+			for _, id := range x.listed {
+				if at, name, _ := strings.Cut(id, "::"); at == pkg && x.packages[pkg].tests[name] == nil && (x.level == nil || len(x.level.names) == 0 || slices.Contains(x.level.names, name)) {
+					names = append(names, name)
+				}
+			}
+			if len(names) > 0 {
+				x.note("%d tests of %s did not run: its process ended before: %s", len(names), pkg, head(strings.Join(names, ", "), 500))
+			}
+		}
+	})
 }
 
 // missedSubtest tells that the parent ran and has no such subtest.

@@ -243,6 +243,7 @@ func (x *goRun) packageEnds(p *goPackage, e goEvent) {
 		x.buildFailed(p, e.FailedBuild)
 	case open > 0:
 		x.cutShort(p, text)
+		x.cut = append(x.cut, p.path)
 	case p.failed == 0:
 		f := Failure{Kind: "exit", Message: "the package's tests passed and its process failed (TestMain, an exit or a panic outside of tests)"}
 		if len(p.order) == 0 {

@@ -162,12 +162,15 @@ func TestGoNothing(t *testing.T) {
 func TestGoRecorded(t *testing.T) {
 	p := projectOf(os.DirFS(filepath.Join(strobetest.Root(t), "testdata", "suites", "go")))
 	failed := testadapter.Exit{Code: 1}
-	for name, steps := range map[string]recorded{
-		"go1.21":       {stdout: recording(t, "go/go1.21.stdout"), stderr: recording(t, "go/go1.21.stderr"), exit: failed},
-		"go1.26-build": {stdout: recording(t, "go/go1.26-build.stdout"), exit: failed},
+	for name, steps := range map[string][]recorded{
+		"go1.21": {
+			{stdout: recording(t, "go/go1.21.stdout"), stderr: recording(t, "go/go1.21.stderr"), exit: failed},
+			{stdout: recording(t, "go/go1.21-list.stdout")}, // of the packages whose process ended before its tests had
+		},
+		"go1.26-build": {{stdout: recording(t, "go/go1.26-build.stdout"), exit: failed}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			golden(t, "go/"+name+".txt", told(replay(t, testadapter.Go{}, p, testadapter.Request{}, steps)))
+			golden(t, "go/"+name+".txt", told(replay(t, testadapter.Go{}, p, testadapter.Request{}, steps...)))
 		})
 	}
 }

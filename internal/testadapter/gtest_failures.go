@@ -1,8 +1,11 @@
 package testadapter
 
 import (
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 )
 
 var (
@@ -27,7 +30,7 @@ func (n *native) gtestFailures(messages []gtestMessage) []Failure {
 func (n *native) gtestFailure(place, text string) Failure {
 	f := Failure{Kind: "assertion", Message: text}
 	if m := gtestPlace.FindStringSubmatch(place); m != nil {
-		f.File, f.Line = n.source("", m[1]), number(m[2]+m[3])
+		f.File, f.Line = n.source("", n.behindText(m[1])), number(m[2]+m[3])
 	}
 	if main, trace, ok := strings.Cut(text, "\nGoogle Test trace:\n"); ok {
 		text = main
@@ -55,6 +58,33 @@ func (n *native) gtestFailure(place, text string) Failure {
 		f.Expected, f.Actual = m[1], m[2]
 	}
 	return f
+}
+
+// behindText is the file's name in what stands before a line's number, where the test wrote something before it without an end of line: the
+// longest end that is a file.
+func (n *native) behindText(name string) string {
+	const longest = 64 << 10
+	if name = name[max(len(name)-longest, 0):]; n.isSource(name) {
+		return name
+	}
+	for i := 1; i < len(name); i++ {
+		if at := name[i:]; (at[0] == '/' || name[i-1] != '/') && utf8.RuneStart(at[0]) && n.isSource(at) {
+			return at
+		}
+	}
+	if i := strings.LastIndexAny(name, " \t"); i >= 0 { // of sources that are not here
+		return name[i+1:]
+	}
+	return name
+}
+
+// isSource says whether a name in a message is a file.
+func (n *native) isSource(name string) bool {
+	if filepath.IsAbs(name) {
+		info, err := os.Stat(name)
+		return err == nil && info.Mode().IsRegular()
+	}
+	return strings.Contains(name, ".") && n.exists(n.source("", name))
 }
 
 // gtestSides reads "  first\n    Which is: value\n  second\n    Which is: value": the values, or the texts of constants.

@@ -41,8 +41,9 @@ func (a Jest) Start(p *Project, r *Request, emit func(Event)) (Execution, error)
 	if err != nil {
 		return nil, err
 	}
-	x := newJSRun(p, r, emit, dir, tool, "strobe_jest.cjs")
-	x.base = append([]string{"--reporters=default", "--reporters=" + inDir(r, "strobe_jest.cjs"), "--testLocationInResults", "--coverage=false"}, level...)
+	x := newJSRun("jest", p, r, emit, dir, tool, "strobe_jest.cjs")
+	// Ours is first: what one of them takes to hear of a result would let the next test begin before ours hears of it.
+	x.base = append([]string{"--reporters=" + inDir(r, "strobe_jest.cjs"), "--reporters=default", "--testLocationInResults", "--coverage=false"}, level...)
 	if r.Traced {
 		x.base = append(x.base, "--runInBand")
 	}
@@ -65,7 +66,7 @@ func (a Jest) Start(p *Project, r *Request, emit func(Event)) (Execution, error)
 // Rerun runs one test by its file and full name.
 func (a Jest) Rerun(p *Project, r *Request, t *Test) Rerun {
 	dir := a.Detect(p).dir()
-	again := jsRerun(p, dir, "jest", "jest", t, func(file, full string) []string {
+	again := jsRerun(p, r, dir, "jest", "jest", nil, t, func(file, full string) []string {
 		argv := []string{"--runTestsByPath", file}
 		if full != "" {
 			argv = append(argv, "--testNamePattern", full)
@@ -73,7 +74,8 @@ func (a Jest) Rerun(p *Project, r *Request, t *Test) Rerun {
 		return argv
 	})
 	if tool, err := a.tool(p, dir); err == nil && slices.Contains(tool.argv, "test") {
-		again.Argv = append(slices.Clone(tool.argv), again.Argv[2:]...)
+		node := p.script(dir, "jest").node
+		again.Argv = append(withNode(tool.argv, node), again.Argv[2+len(node):]...)
 	}
 	again.Framework = "jest"
 	return again

@@ -1,6 +1,10 @@
 package testadapter_test
 
 import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/strobe-debug/strobe/internal/strobetest"
@@ -56,4 +60,49 @@ func TestJestSelects(t *testing.T) {
 		"test/deep/throws.test.js":                                                  {"test/deep/throws.test.js"},
 		"no such test":                                                              nil,
 	})
+}
+
+// TestJestOrder: a test's end is told before the next one's beginning, also where both come from a worker at once: what ends the run
+// between them would else take the first for one that still runs.
+func TestJestOrder(t *testing.T) {
+	t.Parallel()
+	p := strobetest.ProjectAt(strobetest.NodeSuite(t, "jest"))
+	dir := filepath.Join(p.Root, "many")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	const tests = "for (let i = 0; i < 40; i++) test(`t${i}`, () => { if (i % 3 === 0) throw new Error('so it is'); });\n"
+	for _, name := range []string{"one.test.js", "two.test.js"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(tests), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reports := t.TempDir()
+	r := testadapter.Request{Dir: reports, Args: []string{"--roots=many", "--maxWorkers=2"}}
+	if n := len(ended(strobetest.RunAdapter(t, testadapter.Jest{}, p, r))); n != 80 {
+		t.Fatalf("%d tests ended", n)
+	}
+	names, err := filepath.Glob(filepath.Join(reports, "*.jsonl"))
+	if err != nil || len(names) != 1 {
+		t.Fatalf("reports: %q, %v", names, err)
+	}
+	text, err := os.ReadFile(names[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	running := map[string]string{} // file: the test of it that runs
+	for line := range strings.Lines(string(text)) {
+		var e struct{ E, ID, Suite string }
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatal(err)
+		}
+		if e.E == "start" {
+			if before := running[e.Suite]; before != "" {
+				t.Fatalf("%q began before the end of %q was told", e.ID, before)
+			}
+			running[e.Suite] = e.ID
+		} else if running[e.Suite] == e.ID {
+			running[e.Suite] = ""
+		}
+	}
 }

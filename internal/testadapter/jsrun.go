@@ -15,15 +15,16 @@ import (
 // through a reporter of ours. What it runs or reports beyond what was asked for is left out here.
 type jsRun struct {
 	scripted
-	dir      string // below Root
-	tool     *nodeTool
-	reporter string                       // ours; "": the framework writes JUnit
-	reported func(report string) []string // arguments for that
-	base     []string                     // arguments of every step
-	pattern  func(regex string) []string  // arguments that select by full names
-	files    func(file string) []string   // that select a file; nil: as a path
-	none     func(output string) bool     // whether it says that it found nothing
-	summary  func(output string) *Totals  // its own counts
+	dir       string // below Root
+	framework string
+	tool      *nodeTool
+	reporter  string                       // ours; "": the framework writes JUnit
+	reported  func(report string) []string // arguments for that
+	base      []string                     // arguments of every step
+	pattern   func(regex string) []string  // arguments that select by full names
+	files     func(file string) []string   // that select a file; nil: as a path
+	none      func(output string) bool     // whether it says that it found nothing
+	summary   func(output string) *Totals  // its own counts
 	// args arranges what selects, and whether a file is among it; nil: as it is.
 	args     func(selected []string, file bool) []string
 	script   scriptCommand  // what the project's own script gives
@@ -32,26 +33,45 @@ type jsRun struct {
 	marks    bool           // tests that were not asked for are reported, as skipped
 	settings map[string]any // further ones of the reporter
 	env      []string
-	join     string // between the parts of a full name; "" is a space
+	before   []string        // commands of the project's script ahead of the framework's
+	after    []string        // and behind it
+	further  []scriptCommand // of the same framework
+	aside    string          // the one of before or after that runs
+	broke    bool            // the framework's own command failed
+	join     string          // between the parts of a full name; "" is a space
 }
 
 // separator stands between the parts of our IDs and suites.
 const separator = " > "
 
-func newJSRun(p *Project, r *Request, emit func(Event), dir string, tool *nodeTool, reporter string) *jsRun {
-	x := &jsRun{dir: dir, tool: tool, reporter: reporter}
+func newJSRun(framework string, p *Project, r *Request, emit func(Event), dir string, tool *nodeTool, reporter string) *jsRun {
+	x := &jsRun{framework: framework, dir: dir, tool: tool, reporter: reporter}
 	x.p, x.r, x.res = p, r, newResults(p, emit)
 	return x
 }
 
 func (x *jsRun) start() (Execution, error) {
 	x.exits = x.exit
-	x.env = append(x.env, x.script.env...)
+	x.around()
+	env := x.env
+	x.env = append(slices.Clone(env), x.script.env...)
 	if x.r.Test == "" {
 		x.steps = []*Step{x.step("run", x.arrange(nil, false))}
+		x.repeat(env)
 		return x, nil
 	}
 	return x, x.choose(x.r.Test)
+}
+
+// repeat adds the script's further commands of the same framework.
+func (x *jsRun) repeat(env []string) {
+	first := x.script
+	for i, c := range x.further {
+		x.script, x.env = c, append(slices.Clone(env), c.env...)
+		x.steps = append(x.steps, x.step(fmt.Sprintf("run%d", i+2), x.arrange(nil, false)))
+	}
+	x.script, x.env = first, append(slices.Clone(env), first.env...)
+	x.res.several = len(x.further) > 0
 }
 
 // choose makes the steps that run what Request.Test selects. An ID names its file; else a name is tried, then a part of names.
@@ -199,10 +219,15 @@ func (x *jsRun) step(name string, args []string) *Step {
 		report = strings.TrimSuffix(report, "jsonl") + "xml"
 		base = append(slices.Clone(base), x.reported(report)...)
 	}
-	argv := append(append(append(append([]string{}, x.tool.argv...), base...), x.script.options...), args...)
+	argv := append(withNode(x.tool.argv, x.script.node), base...)
 	if x.args == nil && len(x.r.Level) == 0 && !slices.ContainsFunc(args, x.p.names()) {
-		argv = append(argv, x.script.files...)
+		argv = append(argv, x.p.expand(x.dir, x.script.files)...) // before options: some take all that follows
 	}
+	options := x.script.options
+	if x.r.Test != "" {
+		options = onlyOptions(x.framework, options, namePatterns...)
+	}
+	argv = append(append(argv, options...), args...)
 	step := &Step{Argv: append(argv, x.r.Args...), Dir: filepath.Join(x.p.Root, x.dir), Env: x.env, Phase: Running, Drivers: x.tool.drivers, Reports: []string{report}}
 	if x.reporter != "" {
 		step.Files = map[string][]byte{
@@ -212,6 +237,17 @@ func (x *jsRun) step(name string, args []string) *Step {
 		}
 	}
 	return step
+}
+
+// namePatterns are the options of all tools that select tests by names.
+var namePatterns = []string{"t", "testNamePattern", "test-name-pattern", "g", "grep", "f", "fgrep", "filter"}
+
+// withNode puts options of node behind it, where it is what runs.
+func withNode(argv, options []string) []string {
+	if len(options) == 0 || len(argv) < 2 || programName(argv[0]) != "node" {
+		return slices.Clone(argv)
+	}
+	return slices.Concat(argv[:1], options, argv[1:])
 }
 
 // names says whether an argument is a file of the project: then those of its script are not meant.
@@ -291,11 +327,16 @@ func (p *Project) jsLevel(dir string, level Level, framework string) ([]string, 
 var jsTest = regexp.MustCompile(`([._-](test|spec)|^test)\.[cm]?[jt]sx?$|\.(test|spec)\.[cm]?[jt]sx?$`)
 
 // jsRerun is how one test is run by its file and full name.
-func jsRerun(p *Project, dir, pkg, bin string, t *Test, args func(file, regex string) []string) Rerun {
+func jsRerun(p *Project, r *Request, dir, pkg, bin string, whole []string, t *Test, args func(file, regex string) []string) Rerun {
 	at := filepath.Join(p.Root, dir)
 	argv := []string{"npx", bin}
 	if tool, err := p.tool(dir, pkg, bin); err == nil {
 		argv = slices.Clone(tool.argv)
+	}
+	script := p.script(dir, bin) // what the project's own command loads and sets holds for one test, too
+	argv = withNode(argv, script.node)
+	if outside(t.ID) {
+		return Rerun{Argv: slices.Concat(argv, whole, script.files, script.options, r.Args), Env: script.env, Dir: at}
 	}
 	id := t.ID
 	if t.Parent != "" {
@@ -314,6 +355,5 @@ func jsRerun(p *Project, dir, pkg, bin string, t *Test, args func(file, regex st
 		}
 	}
 	argv = append(argv, args(relativeTo(at, filepath.Join(p.Root, file)), regex)...)
-	script := p.script(dir, bin) // what the project's own command loads and sets holds for one test, too
-	return Rerun{Argv: append(argv, script.options...), Env: script.env, Dir: at, Test: id}
+	return Rerun{Argv: slices.Concat(argv, onlyOptions(bin, script.options, namePatterns...), onlyOptions(bin, r.Args, namePatterns...)), Env: script.env, Dir: at, Test: id}
 }

@@ -43,6 +43,10 @@ func (x *junitRun) Report(_ string, data []byte) {
 }
 
 func (x *junitRun) End(exit Exit) {
+	if x.aside != "" {
+		x.jsRun.End(exit)
+		return
+	}
 	report, err := parseJUnit(x.xml)
 	tests := x.tests(report)
 	if err == nil {

@@ -74,6 +74,10 @@ func (a Meson) Rerun(p *Project, r *Request, t *Test) Rerun {
 		return again
 	}
 	again.Argv = append(append(again.Argv, "--print-errorlogs"), r.Args...)
+	if outside(t.ID) {
+		again.Test = ""
+		return again
+	}
 	for _, suite := range mesonSuites(t.Suite) {
 		again.Argv = append(again.Argv, "--suite", suite)
 	}

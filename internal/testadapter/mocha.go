@@ -34,7 +34,7 @@ func (a Mocha) Start(p *Project, r *Request, emit func(Event)) (Execution, error
 	if err != nil {
 		return nil, err
 	}
-	x := newJSRun(p, r, emit, dir, tool, "strobe_mocha.cjs")
+	x := newJSRun("mocha", p, r, emit, dir, tool, "strobe_mocha.cjs")
 	x.base = append([]string{"--reporter", inDir(r, "strobe_mocha.cjs")}, mochaFolders(level)...)
 	if r.Traced || r.Test != "" {
 		x.base = append(x.base, "--no-parallel") // one process, where tests can be taken out exactly
@@ -45,11 +45,15 @@ func (a Mocha) Start(p *Project, r *Request, emit func(Event)) (Execution, error
 	x.wire = func(e *wireEvent) { none = none || e.E == "none" }
 	x.none = func(text string) bool { return none || strings.Contains(text, "No test files found") }
 	x.exits, x.env = x.exit, x.script.env
+	x.around()
 	var args []string
 	if file, _ := p.splitID(r.Test); file != "" {
 		args = []string{filepath.Join(p.Root, file)}
 	}
 	x.steps = []*Step{x.step("run", args)} // what is asked for is selected by the reporter
+	if r.Test == "" {
+		x.repeat(nil)
+	}
 	return x, nil
 }
 
@@ -65,14 +69,16 @@ func mochaFolders(level []string) []string {
 func (a Mocha) Rerun(p *Project, r *Request, t *Test) Rerun {
 	one := *t
 	one.ID = mochaHook.ReplaceAllString(strings.TrimSuffix(t.ID, " (later)"), "") // a hook runs with its suite
-	again := jsRerun(p, a.Detect(p).dir(), "mocha", "mocha", &one, func(file, full string) []string {
+	again := jsRerun(p, r, a.Detect(p).dir(), "mocha", "mocha", nil, &one, func(file, full string) []string {
 		argv := []string{file}
 		if full != "" {
 			argv = append(argv, "--grep", full)
 		}
 		return argv
 	})
-	again.Framework, again.Test = "mocha", t.ID
+	if again.Framework = "mocha"; again.Test != "" {
+		again.Test = t.ID
+	}
 	return again
 }
 

@@ -133,7 +133,9 @@ func (n *native) End(x Exit) {
 		t.end(x)
 	}
 	if x.TimedOut && (t.step.Phase == Compiling || t.step.Builds) && len(n.ended) == 0 && len(n.open) == 0 {
-		n.broken("(build)", "(build)", "", Failure{Kind: "timeout", Message: "the time of the whole run was over before any test ran: " + strings.Join(t.step.Argv, " ")})
+		_, f := x.ended("")
+		f.Message += ", before any test ran: " + strings.Join(t.step.Argv, " ")
+		n.broken("(build)", "(build)", "", f)
 	}
 	n.now = nil
 	if x.Canceled || x.TimedOut {
@@ -255,10 +257,10 @@ func (n *native) cutOff(test *Test, x Exit, t *task, others int) {
 	}
 	f := n.death(x, t)
 	test.Status = Crashed
-	if f.Kind == "timeout" {
-		test.Status = TimedOut
+	if x.TimedOut {
+		test.Status, _ = x.ended("")
 	}
-	if others > 0 && f.Kind != "timeout" {
+	if others > 0 && !x.TimedOut {
 		f.Message += fmt.Sprintf(" (%d more ran at that time: it may be another's doing)", others)
 	}
 	if f.File == "" {
@@ -276,7 +278,8 @@ func (n *native) death(x Exit, t *task) Failure {
 	}
 	switch {
 	case x.TimedOut:
-		return Failure{Kind: "timeout", Message: "still running when the time of the whole run was over" + n.r.limit()}
+		_, f = x.ended(n.r.limit())
+		return f
 	case signal != "":
 		f = Failure{Kind: "crash", Signal: signal, Message: "the process died of " + signal + " while this test ran"}
 	}

@@ -62,7 +62,7 @@ func shellCommands(script string) [][]string {
 	var commands [][]string
 	var words []string
 	for _, word := range shellWord.FindAllString(script, 1000) {
-		if strings.ContainsAny(word[:1], "&|;") {
+		if separates(word) {
 			commands, words = append(commands, words), nil
 			continue
 		}
@@ -71,9 +71,12 @@ func shellCommands(script string) [][]string {
 	return append(commands, words)
 }
 
+// separates says whether a word of a script ends a command.
+func separates(word string) bool { return slices.Contains([]string{"&&", "||", ";", "|", "&"}, word) }
+
 var unquoteWord = strings.NewReplacer(`\"`, `"`, `"`, "", `'`, "")
 
-var shellWord = regexp.MustCompile(`&&|\|\||[;|&]|(?:[^\s;|&"']|"[^"]*"|'[^']*')+`)
+var shellWord = regexp.MustCompile(`&&|\|\||\d*[<>]&[\d-]*|&>+|[;|&]|(?:[^\s;|&"']|"[^"]*"|'[^']*')+`)
 
 func (k *packageJSON) commandRuns(words []string, depth int) []string {
 	for i, word := range words {
@@ -81,7 +84,7 @@ func (k *packageJSON) commandRuns(words []string, depth int) []string {
 		if i+1 < len(words) {
 			next = words[i+1]
 		}
-		base = strings.TrimSuffix(strings.TrimSuffix(base, ".js"), ".mjs")
+		base = programName(base)
 		switch {
 		case runners[base] != "":
 			if base == "react-scripts" && next != "test" || base == "playwright" && next != "test" {
@@ -292,13 +295,8 @@ type scriptCommand struct {
 	name           string // of the program: "vitest", "node", "tsx"
 	env            []string
 	options, files []string
+	node           []string // options of node itself, where the script starts it: node --experimental-vm-modules node_modules/.bin/jest
 }
-
-// ownOptions are options of scripts that an adapter gives in its own way, or that make a framework wait.
-var ownOptions = regexp.MustCompile(`^--?(run|watch|watchAll|w|coverage|no-coverage|reporters?|R|test|test-reporter(-destination)?|experimental-test-coverage|ui|silent|verbose|json|outputFile)(=|$)`)
-
-// valuedOptions are options that the next word belongs to.
-var valuedOptions = regexp.MustCompile(`^(--(config|project|root|dir|environment|require|import|loader|experimental-loader|conditions|env-file|extension|ext|spec|timeout|ignore|exclude|selectProjects|rootDir|roots|testPathPatterns?|testPathIgnorePatterns|grep|fgrep|workers|retries|shard|pool|preload|filter|tsconfig|recursive-depth)|-[crtpgfjCi])$`)
 
 // command reads how the package's script runs a framework: the script that uses names, or one that it runs.
 func (k *packageJSON) command(framework, script string) scriptCommand {
@@ -322,8 +320,9 @@ func (k *packageJSON) command(framework, script string) scriptCommand {
 
 func commandOf(words []string, framework string) (scriptCommand, bool) {
 	c := scriptCommand{}
+	tool := toolOptions[framework]
 	for i, word := range words {
-		base := strings.TrimSuffix(strings.TrimSuffix(path.Base(word), ".js"), ".mjs")
+		base := programName(word)
 		is := runners[base] == framework
 		if framework == "node" {
 			is = (base == "node" || base == "tsx") && slices.Contains(words[i:], "--test")
@@ -341,21 +340,45 @@ func commandOf(words []string, framework string) (scriptCommand, bool) {
 		if len(rest) > 0 && (rest[0] == "run" || rest[0] == "test") {
 			rest = rest[1:]
 		}
-		for j := 0; j < len(rest); j++ {
-			switch arg := rest[j]; {
-			case ownOptions.MatchString(arg):
-			case valuedOptions.MatchString(arg) && j+1 < len(rest):
-				c.options = append(c.options, arg, rest[j+1])
-				j++
-			case strings.HasPrefix(arg, "-"):
-				c.options = append(c.options, arg)
+		for _, w := range tool.split(rest) {
+			switch {
+			case w.own:
+			case w.option:
+				c.options = append(c.options, w.text...)
 			default:
-				c.files = append(c.files, arg)
+				c.files = append(c.files, w.text...)
 			}
+		}
+		if framework != "node" {
+			c.node = nodeOptions(words[:i])
 		}
 		return c, true
 	}
 	return c, false
+}
+
+// nodeOptions are those of node, where it stands before a framework's program.
+func nodeOptions(words []string) []string {
+	i := slices.IndexFunc(words, func(w string) bool { return programName(w) == "node" })
+	if i < 0 {
+		return nil
+	}
+	var found []string
+	for _, w := range toolOptions["node"].split(words[i+1:]) {
+		if w.option && !w.own {
+			found = append(found, w.text...)
+		}
+	}
+	return found
+}
+
+// programName is the name that a program goes by: of node_modules/jest/bin/jest.js it is jest.
+func programName(word string) string {
+	base := path.Base(word)
+	for _, end := range []string{".js", ".cjs", ".mjs", ".cmd"} {
+		base = strings.TrimSuffix(base, end)
+	}
+	return base
 }
 
 // script is how a project's own script runs a framework.

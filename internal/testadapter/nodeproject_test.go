@@ -123,7 +123,7 @@ func TestScriptArguments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"--config", "jest.ci.js", "-i", "test/a b", "--bail"}; !slices.Equal(step.Argv[len(step.Argv)-len(want):], want) {
+	if want := []string{"test/a b", "--config", "jest.ci.js", "-i", "--bail"}; !slices.Equal(step.Argv[len(step.Argv)-len(want):], want) {
 		t.Errorf("%q does not end with %q", step.Argv, want)
 	}
 	if !slices.Equal(step.Env, []string{"NODE_OPTIONS=--no-warnings --stack-size=900"}) || slices.Contains(step.Argv, "--watch") {

@@ -62,7 +62,7 @@ func (a NodeTest) Start(p *Project, r *Request, emit func(Event)) (Execution, er
 			return nil, fault.New(fault.Unsupported, "Leave out level.", "no test file of level %s was found", r.Level)
 		}
 	}
-	x := newJSRun(p, r, emit, dir, tool, "strobe_node.mjs")
+	x := newJSRun("node", p, r, emit, dir, tool, "strobe_node.mjs")
 	x.script.env = script.env
 	x.base = append(slices.Clone(script.options), "--test", "--test-reporter=spec", "--test-reporter-destination=stdout",
 		"--test-reporter="+inDir(r, "strobe_node.mjs"), "--test-reporter-destination="+inDir(r, "strobe_nothing"))
@@ -251,7 +251,10 @@ func (a NodeTest) Rerun(p *Project, r *Request, t *Test) Rerun {
 	dir := a.Detect(p).dir()
 	at := filepath.Join(p.Root, dir)
 	script := p.script(dir, "node")
-	argv := append(append([]string{"node"}, script.options...), "--test")
+	if outside(t.ID) {
+		return Rerun{Argv: slices.Concat([]string{"node"}, script.options, []string{"--test"}, r.Args, script.files), Env: script.env, Dir: at, Framework: "node"}
+	}
+	argv := slices.Concat([]string{"node"}, onlyOptions("node", script.options, namePatterns...), []string{"--test"}, onlyOptions("node", r.Args, namePatterns...))
 	file, names := p.splitID(t.ID)
 	if names != "" {
 		x := jsRun{}

@@ -29,7 +29,7 @@ func (a Playwright) Start(p *Project, r *Request, emit func(Event)) (Execution, 
 	if err != nil {
 		return nil, err
 	}
-	x := newJSRun(p, r, emit, dir, tool, "strobe_playwright.cjs")
+	x := newJSRun("playwright", p, r, emit, dir, tool, "strobe_playwright.cjs")
 	x.base = []string{"test", "--reporter=" + inDir(r, "strobe_playwright.cjs")}
 	if project := playwrightTag.FindStringSubmatch(r.Test); project != nil {
 		x.base = append(x.base, "--project="+project[1])
@@ -69,7 +69,7 @@ func playwrightGrep(full string) string {
 
 // Rerun runs one test by its project, file and full name.
 func (a Playwright) Rerun(p *Project, r *Request, t *Test) Rerun {
-	again := jsRerun(p, a.Detect(p).dir(), "@playwright/test", "playwright", t, func(file, full string) []string {
+	again := jsRerun(p, r, a.Detect(p).dir(), "@playwright/test", "playwright", []string{"test"}, t, func(file, full string) []string {
 		argv := []string{"test", regexp.QuoteMeta(file) + "$"}
 		if full != "" {
 			argv = append(argv, "--grep", playwrightGrep(full))

@@ -5,6 +5,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/fault"
@@ -78,7 +79,7 @@ func (a Pytest) Start(p *Project, r *Request, emit func(Event)) (Execution, erro
 		return nil, err
 	}
 	argv := append(append([]string{}, python.argv...), "-m", "pytest", "-p", "strobe_pytest")
-	if r.Traced && strings.Contains(p.read(orDot(p.pytestConfig(dir))), "-n") && p.usesXdist(dir) {
+	if r.Traced && p.usesXdist(dir) {
 		argv = append(argv, "-n0") // the functions are hooked in this process
 	}
 	argv = append(append(argv, level...), r.Args...)
@@ -127,9 +128,51 @@ func orDot(name string) string {
 	return name
 }
 
+// usesXdist says whether the project's own options have tests run by workers.
 func (p *Project) usesXdist(dir string) bool {
-	return regexp.MustCompile(`(?m)addopts[^\n]*(\n[ \t]+[^\n]*)*-n[ =]?\w`).MatchString(p.read(orDot(p.pytestConfig(dir))))
+	o := toolOptions["pytest"]
+	for _, w := range o.split(p.addopts(dir)) {
+		if name, _, _, _ := o.name(w.text[0]); w.option && (name == "numprocesses" || !strings.HasPrefix(w.text[0], "--") && strings.HasPrefix(name, "n")) {
+			return true
+		}
+	}
+	return false
 }
+
+var (
+	iniAddopts  = regexp.MustCompile(`(?m)^addopts[ \t]*[=:][ \t]*(.*(?:\n[ \t]+.*)*)`)
+	tomlAddopts = regexp.MustCompile(`(?ms)^addopts[ \t]*=[ \t]*(?:\[(.*?)^?\s*\]\s*$|"""(.*?)"""|'''(.*?)'''|"((?:[^"\\\n]|\\.)*)"|'([^'\n]*)')`)
+	tomlString  = regexp.MustCompile(`"((?:[^"\\]|\\.)*)"|'([^']*)'`)
+)
+
+// addopts are the options that a project's configuration and its environment give to pytest.
+func (p *Project) addopts(dir string) []string {
+	words := flat(shellCommands(p.environ("PYTEST_ADDOPTS")))
+	name := p.pytestConfig(dir)
+	if name == "" {
+		return words
+	}
+	text := p.read(name)
+	if !strings.HasSuffix(name, ".toml") {
+		if m := iniAddopts.FindStringSubmatch(text); m != nil {
+			words = append(words, flat(shellCommands(m[1]))...)
+		}
+		return words
+	}
+	m := tomlAddopts.FindStringSubmatch(text)
+	switch {
+	case m == nil:
+	case m[1] != "": // a list: each is one argument
+		for _, s := range tomlString.FindAllStringSubmatch(m[1], -1) {
+			words = append(words, s[1]+s[2])
+		}
+	default:
+		words = append(words, flat(shellCommands(m[2]+m[3]+m[4]+m[5]))...)
+	}
+	return words
+}
+
+func flat(commands [][]string) []string { return slices.Concat(commands...) }
 
 // nodeFile is the file of a test's ID, relative to where pytest runs; "" where the text is none, so that all files are searched.
 func (p *Project) nodeFile(dir, id string) string {
@@ -201,6 +244,9 @@ func (a Pytest) Rerun(p *Project, r *Request, t *Test) Rerun {
 	if python, err := p.python(dir); err == nil {
 		argv = python.argv
 	}
+	if argv = append(slices.Clone(argv), "-m", "pytest"); outside(t.ID) {
+		return Rerun{Argv: append(argv, r.Args...), Dir: filepath.Join(p.Root, dir), Framework: "pytest"}
+	}
 	id := t.ID
 	if t.Parent != "" {
 		id = t.Parent // a subtest runs within its test
@@ -212,6 +258,6 @@ func (a Pytest) Rerun(p *Project, r *Request, t *Test) Rerun {
 	if node {
 		file += "::" + rest
 	}
-	argv = append(append([]string{}, argv...), "-m", "pytest", file)
+	argv = append(append(argv, onlyOptions("pytest", r.Args)...), file)
 	return Rerun{Argv: argv, Dir: filepath.Join(p.Root, dir), Test: id, Framework: "pytest"}
 }

@@ -26,6 +26,7 @@ type results struct {
 	// The framework's own counts, and what is to be added and taken away so that they are of the tests that are told: it does not count
 	// everything that goes wrong, and it counts as skipped what was not asked for.
 	own            *Totals
+	several        bool // commands whose counts are of different tests
 	extra, dropped Totals
 	// crash reads more of a crash from what the process wrote last; may be nil.
 	crash func(last string) (message string, frames []Frame)
@@ -141,7 +142,7 @@ func (r *results) uncounted(t *Test) {
 // add counts a test.
 func (t *Totals) add(x *Test) {
 	switch {
-	case x.Group:
+	case x.Group || x.Part && !x.Fails:
 	case x.Fails:
 		t.Failed++
 	case x.Status == Skipped || x.Status == Todo:
@@ -175,7 +176,7 @@ func (r *results) note(format string, args ...any) {
 
 // over hands on the framework's own counts, where they are of the same tests as ours.
 func (r *results) over() {
-	if r.own != nil {
+	if r.own != nil && !r.several {
 		r.own.Passed += r.extra.Passed - r.dropped.Passed
 		r.own.Failed += r.extra.Failed - r.dropped.Failed
 		r.own.Skipped += r.extra.Skipped - r.dropped.Skipped
@@ -216,6 +217,14 @@ func (r *results) unfinished(x Exit, limit string, last string) {
 	}
 }
 
+// ended is the status of what ran when the run was ended by us, and why it was.
+func (x Exit) ended(limit string) (Status, Failure) {
+	if x.Stuck != "" {
+		return Stuck, Failure{Kind: "stuck", Message: "it cannot go on, and was ended: " + x.Stuck}
+	}
+	return TimedOut, Failure{Kind: "timeout", Message: "still running when the time of the whole run was over" + limit}
+}
+
 func (r *results) stopped(t *Test, x Exit, limit, last string) {
 	f := Failure{File: t.File, Line: t.Line}
 	switch {
@@ -223,8 +232,8 @@ func (r *results) stopped(t *Test, x Exit, limit, last string) {
 		t.Status, t.Reason = Skipped, "the run was cancelled while it ran"
 		return
 	case x.TimedOut:
-		t.Status, f.Kind = TimedOut, "timeout"
-		f.Message = "still running when the time of the whole run was over" + limit
+		t.Status, f = x.ended(limit)
+		f.File, f.Line = t.File, t.Line
 	case x.Signal != "":
 		t.Status, f.Kind, f.Signal = Crashed, "crash", x.Signal
 		f.Message = "the process died of " + x.Signal + " while this test ran"

@@ -137,6 +137,7 @@ type Exit struct {
 	Code     int
 	Signal   string // "SIGSEGV"; of the process itself
 	TimedOut bool   // by us, after the run's timeout
+	Stuck    string // by us, since its tests could not go on: why; TimedOut is set as well
 	Canceled bool
 	Duration time.Duration
 }
@@ -176,6 +177,7 @@ const (
 	Errored         Status = "error"            // setup, teardown, collection or compilation: not the test itself
 	Crashed         Status = "crashed"          // its process died of a signal or left by itself
 	TimedOut        Status = "timeout"          // the framework's own limit, or ours
+	Stuck           Status = "stuck"            // shown never to go on, and ended by us
 	Skipped         Status = "skipped"          // with a reason in Message where given
 	Todo            Status = "todo"             // announced only
 	ExpectedFailure Status = "expected-failure" // failed, as it is said to; counts as passed
@@ -192,8 +194,10 @@ type Test struct {
 	Parent string
 	// Group: only holds subtests and says nothing itself; it is not counted.
 	Group bool
-	File  string // relative to Root where below it
-	Line  int    // of the test where known; 0: not
+	// Part: a subtest that its framework does not count as a test (pytest's and unittest's); one that failed stands for its test.
+	Part bool
+	File string // relative to Root where below it
+	Line int    // of the test where known; 0: not
 	// Status, and whether that makes the run fail.
 	Status   Status
 	Fails    bool
@@ -210,7 +214,7 @@ const MaxOutput = 8 << 10
 
 // Failure is one thing that went wrong in a test: most have one, some frameworks go on.
 type Failure struct {
-	// Kind is a word: assertion, panic, exception, setup, teardown, compile, collect, crash, exit, timeout, leak.
+	// Kind is a word: assertion, panic, exception, setup, teardown, compile, collect, crash, exit, timeout, stuck, leak.
 	Kind     string
 	Message  string // without colours, without the stack
 	Expected string // both sides of an assertion, as the framework shows them
@@ -227,6 +231,15 @@ type Frame struct {
 	Function string
 	File     string
 	Line     int
+}
+
+// outside reports whether an ID is of no test: of what went wrong outside of all tests, which to run again means to run all of them.
+func outside(id string) bool {
+	switch numberTag.ReplaceAllString(id, "") {
+	case "(run)", "(collection)", "(unhandled error)", "(command)", "(program)", "(build)", "(plan)", "(bail out)", "(ctest)", "(meson)", "(cargo)", "(nextest)":
+		return true
+	}
+	return strings.HasPrefix(id, "(script ")
 }
 
 // Rerun is how to run one test alone: as a person would, and as debug_test would.

@@ -6,6 +6,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/fault"
@@ -143,6 +144,9 @@ func (a Unittest) Rerun(p *Project, r *Request, t *Test) Rerun {
 	if python, err := p.python(dir); err == nil {
 		argv = python.argv
 	}
+	if outside(t.ID) {
+		return Rerun{Argv: slices.Concat(argv, []string{"-m", "unittest"}, a.discover(p, dir, ""), r.Args), Dir: filepath.Join(p.Root, dir), Framework: "unittest"}
+	}
 	id := t.ID
 	if t.Parent != "" {
 		id = t.Parent
@@ -155,7 +159,7 @@ func (a Unittest) Rerun(p *Project, r *Request, t *Test) Rerun {
 		at = filepath.Join(at, args[2])
 	}
 	dotted := numberTag.ReplaceAllString(id, "")
-	return Rerun{Argv: append(append([]string{}, argv...), "-m", "unittest", dotted), Dir: at, Test: id, Framework: "unittest"}
+	return Rerun{Argv: append(append(slices.Clone(argv), "-m", "unittest", dotted), onlyOptions("unittest", r.Args, "s", "start-directory", "p", "pattern", "t", "top-level-directory", "k")...), Dir: at, Test: id, Framework: "unittest"}
 }
 
 var fixtureOf = regexp.MustCompile(`^(?:setUp|tearDown)(?:Class|Module) \(([^)]*)\)$`)

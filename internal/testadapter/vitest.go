@@ -30,7 +30,7 @@ func (a Vitest) Start(p *Project, r *Request, emit func(Event)) (Execution, erro
 	if err != nil {
 		return nil, err
 	}
-	x := newJSRun(p, r, emit, dir, tool, "strobe_vitest.mjs")
+	x := newJSRun("vitest", p, r, emit, dir, tool, "strobe_vitest.mjs")
 	x.base = append([]string{"run", "--reporter=default", "--reporter=" + inDir(r, "strobe_vitest.mjs"), "--no-coverage"}, level...)
 	if r.Traced {
 		x.base = append(x.base, "--no-file-parallelism")
@@ -45,7 +45,7 @@ func (a Vitest) Start(p *Project, r *Request, emit func(Event)) (Execution, erro
 
 // Rerun runs one test by its file and full name.
 func (a Vitest) Rerun(p *Project, r *Request, t *Test) Rerun {
-	again := jsRerun(p, a.Detect(p).dir(), "vitest", "vitest", t, func(file, full string) []string {
+	again := jsRerun(p, r, a.Detect(p).dir(), "vitest", "vitest", []string{"run"}, t, func(file, full string) []string {
 		argv := []string{"run", file}
 		if full != "" {
 			argv = append(argv, "-t", full)

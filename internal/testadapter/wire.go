@@ -45,7 +45,7 @@ type wireTest struct {
 	MS                            float64
 	Reason                        string
 	Attempts                      int
-	Flaky, Group                  bool
+	Flaky, Group, Part            bool
 	Failures                      []wireFailure
 	Output                        string
 	// Uncounted: the framework does not count it among its tests.
@@ -156,7 +156,7 @@ func (x *scripted) event(e *wireEvent) {
 
 // test makes a test of what a reporter said of it.
 func (x *scripted) test(w *wireTest) *Test {
-	t := &Test{ID: w.ID, Name: cmp.Or(w.Name, w.ID), Suite: w.Suite, Parent: w.Parent, Group: w.Group, File: x.res.rel(w.File), Line: w.Line, Status: w.Status, Fails: w.Fails,
+	t := &Test{ID: w.ID, Name: cmp.Or(w.Name, w.ID), Suite: w.Suite, Parent: w.Parent, Group: w.Group, Part: w.Part, File: x.res.rel(w.File), Line: w.Line, Status: w.Status, Fails: w.Fails,
 		Duration: time.Duration(w.MS * float64(time.Millisecond)), Reason: w.Reason, Attempts: max(w.Attempts, 1), Flaky: w.Flaky, Output: w.Output}
 	for _, f := range w.Failures {
 		t.Failures = append(t.Failures, x.failure(f))
@@ -197,7 +197,7 @@ func (x *scripted) End(exit Exit) {
 	x.held = nil
 	open := len(x.res.open)
 	if exit.TimedOut {
-		open += x.busy(limit)
+		open += x.busy(exit, limit)
 	}
 	x.res.unfinished(exit, limit, x.last())
 	if open > 0 && !x.done && !exit.TimedOut && !exit.Canceled && x.r.Test == "" {
@@ -212,8 +212,13 @@ func (x *scripted) End(exit Exit) {
 
 // busy tells of files that still ran and none of whose tests is known to: a test that never lets go of its thread keeps its runtime from
 // telling that it began.
-func (x *scripted) busy(limit string) int {
+func (x *scripted) busy(exit Exit, limit string) int {
 	n := 0
+	status, f := exit.ended(limit)
+	says := "this file was " + f.Message
+	if status == Stuck {
+		says = "this file: " + f.Message
+	}
 	for _, name := range x.files {
 		file := x.res.rel(name)
 		known := false
@@ -224,9 +229,8 @@ func (x *scripted) busy(limit string) int {
 			continue
 		}
 		n++
-		x.res.uncounted(&Test{ID: file, Name: file, File: file, Status: TimedOut, Fails: true, Attempts: 1, Failures: []Failure{{Kind: "timeout", File: file,
-			Message: "this file was still running when the time of the whole run was over" + limit +
-				"; which of its tests is not known: one that keeps its thread busy keeps its runtime from telling that it began"}}})
+		x.res.uncounted(&Test{ID: file, Name: file, File: file, Status: status, Fails: true, Attempts: 1, Failures: []Failure{{Kind: f.Kind, File: file,
+			Message: says + "; which of its tests is not known: one that keeps its thread busy keeps its runtime from telling that it began"}}})
 	}
 	return n
 }
@@ -240,7 +244,10 @@ func (x *scripted) trouble(exit Exit, limit string) {
 	}
 	switch {
 	case exit.TimedOut:
-		f.Kind, f.Message = "timeout", "the time of the whole run was over"+limit+", and no test was running"
+		if f.Kind, f.Message = "timeout", "the time of the whole run was over"+limit; exit.Stuck != "" {
+			_, f = exit.ended(limit)
+		}
+		f.Message += ", and no test was running"
 	case exit.Signal != "":
 		f.Kind, f.Signal, f.Message = "crash", exit.Signal, "the test process died of "+exit.Signal+" and no test was running"
 	case why != "":

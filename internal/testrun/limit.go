@@ -10,17 +10,21 @@ import (
 // limited is a step's context: it ends with the run, or when the step's time is up. A step that builds first has compileLimit for that,
 // and its limit from its first test on.
 func (r *Run) limited(step *testadapter.Step, limit time.Duration) (context.Context, func()) {
-	if !step.Builds {
-		return context.WithTimeoutCause(r.ctx, limit, errTimeout)
-	}
 	ctx, cancel := context.WithCancelCause(r.ctx)
-	timer := time.AfterFunc(compileLimit, func() { cancel(errTimeout) })
+	first := limit
+	if step.Builds {
+		first = compileLimit
+	}
+	timer := time.AfterFunc(first, func() { cancel(errTimeout) })
 	r.mu.Lock()
-	r.begun = func() { timer.Reset(limit) }
+	r.endStep = func() { cancel(errStuck) }
+	if step.Builds {
+		r.begun = func() { timer.Reset(limit) }
+	}
 	r.mu.Unlock()
 	return ctx, func() {
 		r.mu.Lock()
-		r.begun = nil
+		r.begun, r.endStep = nil, nil
 		r.mu.Unlock()
 		timer.Stop()
 		cancel(nil)

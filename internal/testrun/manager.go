@@ -17,6 +17,7 @@ import (
 
 	"github.com/strobe-debug/strobe/internal/fault"
 	"github.com/strobe-debug/strobe/internal/near"
+	"github.com/strobe-debug/strobe/internal/plainfile"
 	"github.com/strobe-debug/strobe/internal/session"
 	"github.com/strobe-debug/strobe/internal/settings"
 	"github.com/strobe-debug/strobe/internal/store"
@@ -72,6 +73,7 @@ type Request struct {
 	Env         map[string]string
 	Timeout     time.Duration   // of what runs tests; 0: from settings, then by level
 	Tracing     session.Tracing // not empty: commands that run tests are sessions
+	KeepStuck   bool            // what is shown to be stuck is left as it is, until the run's time is up
 	Repeat      int             // run so many times, or until a test fails; 0 and 1: once
 	Compare     *Compare        // not nil: runs whose calls are compared; Tracing is not empty
 }
@@ -178,7 +180,7 @@ func (m *Manager) project(r *Request) *testadapter.Project {
 	for k, v := range r.Env {
 		environ = append(environ, k+"="+v)
 	}
-	return &testadapter.Project{Root: r.ProjectRoot, FS: os.DirFS(r.ProjectRoot), LookPath: lookPath(r.Env["PATH"]), Environ: environ, Strobe: m.cfg.Strobe}
+	return &testadapter.Project{Root: r.ProjectRoot, FS: plainfile.DirFS(r.ProjectRoot), LookPath: lookPath(r.Env["PATH"]), Environ: environ, Strobe: m.cfg.Strobe}
 }
 
 // lookPath finds commands in the PATH that the tests see.
@@ -203,7 +205,7 @@ func lookPath(path string) func(string) (string, error) {
 func below(p *testadapter.Project, dir string) *testadapter.Project {
 	q := *p
 	q.Root = filepath.Join(p.Root, dir)
-	q.FS = os.DirFS(q.Root)
+	q.FS = plainfile.DirFS(q.Root)
 	return &q
 }
 

@@ -24,7 +24,7 @@ const (
 
 // plain runs a command as a child like any other.
 func (r *Run) plain(ctx context.Context, step *testadapter.Step) (testadapter.Exit, error) {
-	path, err := lookIn(step)
+	path, err := r.lookIn(step)
 	if err != nil {
 		return testadapter.Exit{}, fault.New(fault.LaunchFailed, "Install it, or give its path in PATH with env.", "run %s: %w", step.Argv[0], err)
 	}

@@ -19,6 +19,7 @@ type Progress struct {
 	Running   int       `json:"totalRunning,omitempty"` // where more than those run
 	QuietMs   int64     `json:"quietMs,omitempty"`      // since the last output, or the last test that began or ended; over 5 s
 	Stuck     []Stuck   `json:"stuck,omitempty"`        // what cannot go on, shown by its threads
+	Paused    []string  `json:"paused,omitempty"`       // threads that a breakpoint or a step stopped
 	Warnings  []string  `json:"warnings,omitempty"`
 }
 
@@ -37,6 +38,7 @@ const (
 // State is a run's status in a word, how it stands, and once it has ended its result, or why it has none.
 func (r *Run) State() (status string, p Progress, res *Result, sessions []string, err error) {
 	ended := r.Ended()
+	paused := r.Paused()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()
@@ -49,7 +51,7 @@ func (r *Run) State() (status string, p Progress, res *Result, sessions []string
 		p.Doing = ""
 	}
 	if !ended {
-		p.Stuck = slices.Clone(r.stuck)
+		p.Stuck, p.Paused = slices.Clone(r.stuck), paused
 	}
 	if quiet := now.Sub(r.lastNews); !ended && quiet >= quietFrom {
 		p.QuietMs = quiet.Milliseconds()

@@ -86,6 +86,10 @@ func (r *Run) Line() (key, text string) {
 			text += fmt.Sprintf(", %d others", p.Running-1)
 		}
 	}
+	for _, s := range p.Paused {
+		key += s
+		text += "; paused: " + s
+	}
 	for _, s := range p.Stuck {
 		key += s.Diagnosis
 		text += "; " + s.Diagnosis

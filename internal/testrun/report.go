@@ -5,6 +5,8 @@ import (
 	"io"
 	"os"
 	"time"
+
+	"github.com/strobe-debug/strobe/internal/plainfile"
 )
 
 // report is a file that a framework writes its results into while it runs.
@@ -43,7 +45,7 @@ func (r *Run) follow(all []*report, stop <-chan struct{}) {
 // read hands over what was appended to a report. A file that was written anew is read from its start.
 func (r *Run) read(f *report) {
 	if f.f == nil {
-		file, err := os.Open(f.name)
+		file, err := plainfile.Open(f.name)
 		if err != nil {
 			return // not yet there
 		}

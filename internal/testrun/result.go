@@ -44,29 +44,17 @@ type Result struct {
 	Notes     []string `json:"notes,omitempty"`
 }
 
-// Summary counts tests.
+// Summary counts tests, each in one of passed to todo, in its framework's own terms.
 type Summary struct {
 	Passed           int   `json:"passed"`
 	Failed           int   `json:"failed"`
 	Skipped          int   `json:"skipped"`
 	Stuck            int   `json:"stuck,omitempty"`
-	ExpectedFailures int   `json:"expectedFailures,omitempty"` // of those that passed
-	UnexpectedPasses int   `json:"unexpectedPasses,omitempty"` // of those that passed; strict ones failed
-	Todo             int   `json:"todo,omitempty"`             // of those that were skipped
+	ExpectedFailures int   `json:"expectedFailures,omitempty"` // pytest's xfailed, Meson's Expected Fail, …
+	UnexpectedPasses int   `json:"unexpectedPasses,omitempty"` // pytest's xpassed; strict ones failed
+	Todo             int   `json:"todo,omitempty"`
+	Subtests         int   `json:"subtests,omitempty"` // of pytest and unittest, that passed: no tests of their own
 	DurationMs       int64 `json:"durationMs"`
-}
-
-// add counts what is told apart among tests that did not fail.
-func (s *Summary) add(t *testadapter.Test) {
-	switch {
-	case t.Fails || t.Group:
-	case t.Status == testadapter.ExpectedFailure:
-		s.ExpectedFailures++
-	case t.Status == testadapter.UnexpectedPass:
-		s.UnexpectedPasses++
-	case t.Status == testadapter.Todo:
-		s.Todo++
-	}
 }
 
 // Failed is one test that failed.
@@ -97,6 +85,9 @@ type Rerun struct {
 type Stuck struct {
 	Name            string      `json:"name,omitempty"`
 	ElapsedMs       int64       `json:"elapsedMs"`
+	SinceMs         int64       `json:"sinceMs,omitempty"` // after the run's begin: its last sign of life
+	PIDs            []int       `json:"pids,omitempty"`
+	Ended           bool        `json:"ended,omitempty"` // by us, for that
 	Diagnosis       string      `json:"diagnosis"`
 	Threads         []StuckLine `json:"threads,omitempty"`
 	SuggestedTraces []string    `json:"suggestedTraces,omitempty"`
@@ -141,9 +132,10 @@ func (r *Run) finish(failure error) {
 		r.failure = fault.New(fault.ValidationError, "Start it again with debug_test action run.", "test run %s was canceled", r.ID)
 	}
 	res := &Result{Framework: r.adapter.Name(), Failures: []Failed{}, Stuck: []Stuck{}, Details: filepath.Join(r.dir, "details.json")}
-	res.Summary = Summary{Passed: r.counts.Passed, Failed: r.counts.Failed, Skipped: r.counts.Skipped, DurationMs: r.ended.Sub(r.began).Milliseconds()}
+	n := &r.counts
+	res.Summary = Summary{Passed: n.Passed, Failed: n.Failed, Skipped: n.Skipped, ExpectedFailures: n.ExpectedFailures, UnexpectedPasses: n.UnexpectedPasses, Todo: n.Todo, Subtests: n.Subtests, DurationMs: r.ended.Sub(r.began).Milliseconds()}
 	res.Notes = append(slices.Clone(r.warnings), r.notes...)
-	if o := r.own; o != nil && (differs(o.Passed, r.counts.Passed) || differs(o.Failed, r.counts.Failed) || differs(o.Skipped, r.counts.Skipped)) {
+	if o, all := r.own, n.totals(); o != nil && (differs(o.Passed, all.Passed) || differs(o.Failed, all.Failed) || differs(o.Skipped, all.Skipped)) {
 		res.Notes = append(res.Notes, fmt.Sprintf("%s itself counts %s", r.adapter.Name(), counted(o)))
 	}
 	if r.Request.Repeat > 1 {
@@ -155,14 +147,16 @@ func (r *Run) finish(failure error) {
 		res.Stuck = r.stuck
 		res.Summary.Stuck = len(r.stuck)
 	}
+	for _, s := range res.Stuck {
+		if s.Ended {
+			res.Notes = append(res.Notes, "the run was ended since its tests could not go on; what comes after them did not run. onStuck keep leaves such a test as it is, for debug_launch with its pid")
+		}
+	}
 	if r.timedOut {
 		res.Notes = append(res.Notes, fmt.Sprintf("ended after its time limit of %v; give timeout (ms) for a longer one", r.limit))
 	}
 	for _, id := range r.order {
 		t := r.tests[id].test
-		if r.tests[id].over {
-			res.Summary.add(t)
-		}
 		if t.Group || !t.Fails || !r.tests[id].over {
 			continue
 		}
@@ -219,6 +213,9 @@ func (r *Run) failed(t *testadapter.Test) Failed {
 	}
 	again := r.adapter.Rerun(r.project, &testadapter.Request{Level: r.Request.Level, Command: r.Request.Command, Args: r.Request.Args}, told)
 	if again.Test != "" || len(again.Argv) > 0 {
+		if len(again.Argv) > 0 {
+			again.Env = append(rerunEnv(r.Request.Env), again.Env...)
+		}
 		f.Rerun = &Rerun{Test: again.Test, Command: RerunCommand(again, r.Request.ProjectRoot)}
 	}
 	return f

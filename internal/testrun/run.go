@@ -62,6 +62,13 @@ type Run struct {
 	base     map[string]store.Baseline
 	result   *Result
 	stuck    []Stuck
+	proved   time.Time        // since when r.stuck stands, without a sign that it was wrong; zero: nothing is stuck
+	partly   bool             // what is proved is of some threads only
+	standing string           // the last proof that was taken back
+	stood    time.Time        // and its proved
+	endStep  func()           // nil, or ends the command that runs, since its tests are stuck
+	live     *session.Session // of the traced command that runs
+	hooked   tracing          // what became of the patterns and watches
 	doingNow string           // what the tests' processes do, seen from outside: "it waits for …"
 	round    int              // of Request.Repeat; the run's own goroutine only, until it has ended
 	passed   int              // tests of earlier rounds
@@ -81,14 +88,49 @@ type entry struct {
 	elsewhere        bool // the programs are those of other tests
 }
 
-// Counts are tests by what became of them. Skipped has those to be done, too; Failed those that could not begin.
+// Counts are tests by what became of them, each in one, as their framework counts them. Failed has those that could not begin.
 type Counts struct {
-	Passed, Failed, Skipped int
+	Passed, Failed, Skipped            int
+	ExpectedFailures, UnexpectedPasses int
+	Todo                               int
+	Subtests                           int // that passed or were skipped, where the framework does not count them as tests
+}
+
+// Frameworks without a word of their own for a test that failed as it is said to, or that is only announced.
+var (
+	expectedIsPassed = []string{"jest", "bun", "deno", "doctest", "playwright", "ctest"}
+	todoIsSkipped    = []string{"mocha"}
+)
+
+// add counts a test that is no group.
+func (c *Counts) add(framework string, t *testadapter.Test) {
+	switch {
+	case t.Fails:
+		c.Failed++
+	case t.Part:
+		c.Subtests++
+	case t.Status == testadapter.Skipped, t.Status == testadapter.Todo && slices.Contains(todoIsSkipped, framework):
+		c.Skipped++
+	case t.Status == testadapter.Todo:
+		c.Todo++
+	case t.Status == testadapter.ExpectedFailure && !slices.Contains(expectedIsPassed, framework):
+		c.ExpectedFailures++
+	case t.Status == testadapter.UnexpectedPass:
+		c.UnexpectedPasses++
+	default:
+		c.Passed++
+	}
+}
+
+// totals are the counts in the adapters' terms.
+func (c *Counts) totals() testadapter.Totals {
+	return testadapter.Totals{Passed: c.Passed + c.ExpectedFailures + c.UnexpectedPasses, Failed: c.Failed, Skipped: c.Skipped + c.Todo}
 }
 
 var (
 	errCanceled = errors.New("canceled")
 	errTimeout  = errors.New("time is up")
+	errStuck    = errors.New("its tests cannot go on")
 )
 
 // prepare makes the run's directory. The manager's lock is held.
@@ -207,12 +249,12 @@ func (r *Run) once() error {
 		}
 		left -= r.spent(step, exit)
 		r.mu.Lock()
-		r.timedOut = r.timedOut || exit.TimedOut
+		r.timedOut = r.timedOut || exit.TimedOut && exit.Stuck == ""
 		if r.exit.Code == 0 && r.exit.Signal == "" {
 			r.exit = exit
 		}
 		if exit.Code == 0 && exit.Signal == "" && !exit.TimedOut && !exit.Canceled {
-			r.stuck = nil // it went on after all
+			r.stuck, r.proved = nil, time.Time{} // it went on after all
 		}
 		r.x.End(exit)
 		r.mu.Unlock()
@@ -265,6 +307,8 @@ func (r *Run) step(step *testadapter.Step, limit time.Duration) (testadapter.Exi
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errTimeout):
 		exit.TimedOut = true
+	case errors.Is(cause, errStuck):
+		exit.TimedOut, exit.Stuck = true, r.whyStuck()
 	case cause != nil:
 		exit.Canceled = true
 	}
@@ -335,16 +379,10 @@ func (r *Run) news(e testadapter.Event) {
 		if t.test, t.over = e.Test, true; e.Test.Group {
 			return
 		}
-		switch {
-		case e.Test.Fails:
-			t.programs, t.elsewhere = r.programs(e.Test.ID)
-			if r.counts.Failed++; r.failedIn == "" && len(r.sessions) > 0 {
+		if r.counts.add(r.adapter.Name(), e.Test); e.Test.Fails {
+			if t.programs, t.elsewhere = r.programs(e.Test.ID); r.failedIn == "" && len(r.sessions) > 0 {
 				r.failedIn = r.sessions[len(r.sessions)-1]
 			}
-		case e.Test.Status == testadapter.Skipped || e.Test.Status == testadapter.Todo:
-			r.counts.Skipped++
-		default:
-			r.counts.Passed++
 		}
 	}
 }
@@ -372,8 +410,8 @@ func (r *Run) Ended() bool {
 	}
 }
 
-// Wait waits until it has ended, at most so long, and reports whether it has.
-func (r *Run) Wait(ctx context.Context, most time.Duration) bool {
+// Wait waits until it has ended, at most so long.
+func (r *Run) Wait(ctx context.Context, most time.Duration) {
 	t := time.NewTimer(most)
 	defer t.Stop()
 	select {
@@ -381,7 +419,59 @@ func (r *Run) Wait(ctx context.Context, most time.Duration) bool {
 	case <-t.C:
 	case <-ctx.Done():
 	}
-	return r.Ended()
+}
+
+// newsEvery is how often a wait looks whether there is something to tell.
+const newsEvery = 50 * time.Millisecond
+
+// WaitNews waits until it has ended or there is something that whoever waits should know: a test is shown to be stuck, or a thread of its
+// processes is paused. What was known before the call ends the wait only where nothing else will.
+func (r *Run) WaitNews(ctx context.Context, most time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	t := time.NewTicker(newsEvery)
+	defer t.Stop()
+	before, lasts := r.standstill()
+	for !lasts {
+		select {
+		case <-r.done:
+			return
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+		now, _ := r.standstill()
+		if lasts = now != "" && now != before; now == "" && strings.HasPrefix(before, "paused ") {
+			before = "" // the next pause is another; a proof that is there again is the same
+		}
+	}
+}
+
+// standstill is what keeps the run from going on, "" for nothing, and whether that stays so until somebody does something.
+func (r *Run) standstill() (what string, lasts bool) {
+	if paused := r.Paused(); len(paused) > 0 {
+		return fmt.Sprint("paused ", paused), true
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range r.stuck {
+		what += s.Diagnosis
+	}
+	return what, what != "" && r.Request.KeepStuck && !r.proved.IsZero() // else it is about to be ended for its time
+}
+
+// Paused are the threads of the traced command that runs that a breakpoint or a step has stopped: "worker 1234 at breakpoint bp-1".
+func (r *Run) Paused() (list []string) {
+	r.mu.Lock()
+	s := r.live
+	r.mu.Unlock()
+	if s == nil {
+		return nil
+	}
+	for _, p := range s.Pauses() {
+		list = append(list, fmt.Sprintf("%s (thread %d, %s %s) in %s", p.ThreadName, p.TID, p.Reason, p.PointID, p.Function))
+	}
+	return list
 }
 
 // remembered is what results are remembered by: the project, and the framework with the program where that was given, since two

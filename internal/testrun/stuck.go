@@ -83,6 +83,7 @@ func (r *Run) ofAnother(dir string) bool {
 // finding is what a look showed.
 type finding struct {
 	stuck     bool
+	partly    bool // only some threads are shown never to go on
 	passing   bool // what was seen will not last: worth another look at once
 	diagnosis string
 	threads   []StuckLine
@@ -108,6 +109,9 @@ func (r *Run) watch(stop <-chan struct{}, procs *family, look looker, spin spinn
 		r.mu.Unlock()
 		if all, due := loops.due(now, news, running && spin != nil, procs.now); due {
 			r.loops(loops, stop, procs, all, look, spin)
+		}
+		if loops.found && !r.over(now).After(now) && r.loopsAgain(loops, stop, procs, look, spin) {
+			return
 		}
 		if fresh := news.After(still); fresh || procs.busy() {
 			still, rest, next = now, stillFor, time.Time{}
@@ -149,13 +153,18 @@ func (r *Run) watch(stop <-chan struct{}, procs *family, look looker, spin spinn
 		}
 		f := r.confirmed(stop, all, look)
 		r.seen(f.told())
-		if f.stuck && len(procs.every()) != len(cpu) {
+		if all = procs.every(); f.stuck && len(all) != len(cpu) {
 			continue
 		}
+		for _, m := range all {
+			last[m.pid] = m.own // what the look itself took of their time is no sign of life
+		}
 		if f.stuck {
-			r.stick(f, all)
-			next = now.Add(restMost)
+			next = r.stick(f, all)
 		} else {
+			if !loops.found { // one that naps stands still, and only its loop shows that it never goes on
+				r.unstick()
+			}
 			next = now.Add(rest)
 			rest = min(2*rest, restMost)
 		}
@@ -254,7 +263,7 @@ func judge(rep *collector.ThreadReport, pids []int, limit time.Duration, outside
 	f.key = key.String()
 	switch {
 	case certain || f.stuck && len(circles) > 0: // whatever the others do, these do not go on
-		f.stuck = true
+		f.stuck, f.partly = true, !f.stuck
 		f.diagnosis = "deadlock: " + strings.Join(circles, "; ")
 		f.key = f.diagnosis
 	case f.stuck && live:
@@ -338,37 +347,6 @@ func wakes(t *collector.ThreadRow, w *collector.ThreadWait, pids []int, limit ti
 	return text, true
 }
 
-// stick notes a stuck test.
-func (r *Run) stick(f finding, all []member) {
-	traces := r.stuckTraces(&f, all)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	s := Stuck{Diagnosis: f.diagnosis, Threads: f.threads, SuggestedTraces: traces}
-	now := time.Now()
-	var names []string
-	for _, id := range r.order {
-		if e := r.tests[id]; !e.over && !e.test.Group {
-			names = append(names, id)
-			s.ElapsedMs = max(s.ElapsedMs, now.Sub(e.began).Milliseconds())
-		}
-	}
-	s.Name = strings.Join(names[:min(len(names), 3)], ", ")
-	if s.Name == "" && len(r.commands) > 0 {
-		s.Name = r.commands[len(r.commands)-1]
-	}
-	if s.ElapsedMs == 0 {
-		s.ElapsedMs = now.Sub(r.since).Milliseconds()
-	}
-	r.stuck = []Stuck{s}
-}
-
-// unstick takes it back: something moves.
-func (r *Run) unstick() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.stuck = nil
-}
-
 // lastLook takes the stacks of a run that is about to be ended for its time.
 func (r *Run) lastLook(all []member, look looker, spin spinner) {
 	r.mu.Lock()
@@ -390,7 +368,7 @@ func (r *Run) lastLook(all []member, look looker, spin spinner) {
 	}
 	f := r.judged(rep, pids, loops)
 	f.diagnosis = "time is up; " + f.diagnosis
-	r.stick(f, all)
+	r.shown(f, all)
 }
 
 // glance looks at processes that are in no session.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,7 +20,7 @@ const endWait = 10 * time.Second
 
 // traced runs a command as a session: its whole process tree is observed.
 func (r *Run) traced(ctx context.Context, step *testadapter.Step) (testadapter.Exit, error) {
-	path, err := lookIn(step)
+	path, err := r.lookIn(step)
 	if err != nil {
 		return testadapter.Exit{}, fault.New(fault.LaunchFailed, "Install it, or give its path in PATH with env.", "run %s: %w", step.Argv[0], err)
 	}
@@ -60,6 +61,14 @@ func (r *Run) traced(ctx context.Context, step *testadapter.Step) (testadapter.E
 		r.mu.Unlock()
 		return testadapter.Exit{}, err
 	}
+	r.mu.Lock()
+	r.live = s
+	r.mu.Unlock()
+	defer func() {
+		r.mu.Lock()
+		r.live = nil
+		r.mu.Unlock()
+	}()
 	look := func(ctx context.Context, _ []int) (*collector.ThreadReport, error) {
 		if len(s.Pauses()) > 0 { // by a breakpoint: whoever set it lets it go on
 			return nil, nil
@@ -86,6 +95,7 @@ func (r *Run) traced(ctx context.Context, step *testadapter.Step) (testadapter.E
 		_, err = r.m.cfg.Sessions.Stop(stop, s.ID, session.StopOptions{Kill: true, Retain: true})
 		cancel()
 	}
+	r.hooks(s)
 	var x testadapter.Exit
 	if st, e := s.State(context.WithoutCancel(ctx)); e == nil {
 		if st.ExitCode != nil {
@@ -96,8 +106,50 @@ func (r *Run) traced(ctx context.Context, step *testadapter.Step) (testadapter.E
 	return x, err
 }
 
+// tracing is what became of the patterns and watches of a run: the best of all its commands, since one of several test programs need not
+// have what another has.
+type tracing struct {
+	Probes  []collector.ProbeStatus
+	Watches []collector.WatchStatus
+}
+
+// hooks takes in what became of them in a session.
+func (r *Run) hooks(s *session.Session) {
+	st, err := s.Started()
+	if err != nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, p := range st.Trace.Probes {
+		i := slices.IndexFunc(r.hooked.Probes, func(o collector.ProbeStatus) bool { return o.Pattern == p.Pattern })
+		switch {
+		case i < 0:
+			r.hooked.Probes = append(r.hooked.Probes, p)
+		case p.Hooked > r.hooked.Probes[i].Hooked || p.Matched > r.hooked.Probes[i].Matched:
+			r.hooked.Probes[i] = p
+		}
+	}
+	for _, w := range st.Trace.Watches {
+		i := slices.IndexFunc(r.hooked.Watches, func(o collector.WatchStatus) bool { return o.Label == w.Label })
+		switch {
+		case i < 0:
+			r.hooked.Watches = append(r.hooked.Watches, w)
+		case w.Functions > r.hooked.Watches[i].Functions:
+			r.hooked.Watches[i] = w
+		}
+	}
+}
+
+// Hooked is what became of the patterns and watches, once the run has ended.
+func (r *Run) Hooked() ([]collector.ProbeStatus, []collector.WatchStatus) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.hooked.Probes), slices.Clone(r.hooked.Watches)
+}
+
 // lookIn finds a step's program. A relative path is relative to where the step runs.
-func lookIn(step *testadapter.Step) (string, error) {
+func (r *Run) lookIn(step *testadapter.Step) (string, error) {
 	if name := step.Argv[0]; strings.Contains(name, "/") && !filepath.IsAbs(name) {
 		return lookPath("")(filepath.Join(step.Dir, name))
 	}
@@ -106,5 +158,5 @@ func lookIn(step *testadapter.Step) (string, error) {
 			return lookPath(v[5:])(step.Argv[0])
 		}
 	}
-	return lookPath("")(step.Argv[0])
+	return lookPath(r.Request.Env["PATH"])(step.Argv[0])
 }

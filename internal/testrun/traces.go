@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/strobe-debug/strobe/internal/collector"
+	"github.com/strobe-debug/strobe/internal/plainfile"
 	"github.com/strobe-debug/strobe/internal/testadapter"
 )
 
@@ -49,7 +50,7 @@ func (r *Run) programs(id string) (files []string, elsewhere bool) {
 	}
 	var words []string
 	if r.current != nil {
-		if path, err := lookIn(r.current); err == nil {
+		if path, err := r.lookIn(r.current); err == nil {
 			words = append(words, path)
 		}
 		if found := programFiles(append(words, r.ran...), r.current.Dir, r.current.Drivers); len(found) > 0 {
@@ -64,7 +65,7 @@ func (r *Run) ranBefore(step *testadapter.Step) {
 	if step.Phase != testadapter.Running || len(r.known) >= maxPrograms {
 		return
 	}
-	if path, err := lookIn(step); err == nil {
+	if path, err := r.lookIn(step); err == nil {
 		for _, p := range programFiles([]string{path}, step.Dir, step.Drivers) {
 			if !slices.Contains(r.known, p) {
 				r.known = append(r.known, p)
@@ -90,7 +91,7 @@ func programFiles(words []string, dir string, drivers []string) (out []string) {
 }
 
 func isELF(path string) bool {
-	f, err := os.Open(path)
+	f, err := plainfile.Open(path)
 	if err != nil {
 		return false
 	}
@@ -268,7 +269,7 @@ func (r *Run) statement(file string, line int) string {
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(r.project.Root, file)
 	}
-	b, err := os.ReadFile(file)
+	b, err := plainfile.ReadFile(file)
 	if err != nil {
 		return ""
 	}
@@ -304,7 +305,7 @@ func (r *Run) above(file string, line int) string {
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(r.project.Root, file)
 	}
-	b, err := os.ReadFile(file)
+	b, err := plainfile.ReadFile(file)
 	if err != nil {
 		return ""
 	}

@@ -30,7 +30,7 @@ func rustFamily() *family {
 }
 
 func (s *setup) rust() error {
-	s.need("cargo", "curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y", "cargo")
+	s.need("cargo", `f=$(mktemp) && curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs -o "$f" && sh "$f" -y`, "cargo")
 	s.runs("cargo test", "cargo test {name}")
 	if s.want == "nextest" {
 		s.need("cargo-nextest", "cargo install cargo-nextest --locked", "")

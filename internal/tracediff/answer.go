@@ -140,8 +140,8 @@ func (s *side) missing(name string) (out []string) {
 	}
 	st := s.Store.Stats()
 	var skipped int64
-	for _, n := range s.Store.Skipped() {
-		skipped += n
+	for _, n := range s.Store.Missing() {
+		skipped += n.Sampled
 	}
 	say(st.Evicted, "its first %d call events were evicted (setting events.maxPerSession; or narrow the patterns)")
 	say(skipped, "%d calls of hot functions were not recorded (sampling)")

@@ -20,7 +20,7 @@ import (
 	"github.com/strobe-debug/strobe/internal/symbol"
 )
 
-// stopped is a program at its fatal signal. It is valid until the test ends.
+// stopped is a program at its fatal signal, or where a test wants it. It is valid until the test ends.
 type stopped struct {
 	pid  int
 	mem  *os.File
@@ -41,6 +41,15 @@ const allOfThisThread = syscall.WALL | 0x20000000
 
 // crash runs a program until a signal would end it: the first SIGABRT or, where the program has no handler, any fault.
 func crash(t testing.TB, bin string, args ...string) *stopped {
+	t.Helper()
+	handled := len(args) > 0 && regexp.MustCompile("handler|altstack|raise").MatchString(args[0])
+	return stopAt(t, func(_ int, ws syscall.WaitStatus) bool {
+		return ws.StopSignal() == syscall.SIGABRT || !handled && (ws.StopSignal() == syscall.SIGSEGV || ws.StopSignal() == syscall.SIGFPE)
+	}, bin, args...)
+}
+
+// stopAt runs a program until the first stop of a thread that is the wanted one.
+func stopAt(t testing.TB, wanted func(tid int, ws syscall.WaitStatus) bool, bin string, args ...string) *stopped {
 	t.Helper()
 	strobetest.NeedPtrace(t)
 	runtime.LockOSThread()
@@ -72,7 +81,6 @@ func crash(t testing.TB, bin string, args ...string) *stopped {
 		}
 		proc.Release()
 	})
-	handled := len(args) > 0 && regexp.MustCompile("handler|altstack|raise").MatchString(args[0])
 	tid := pid
 	for sig, started := 0, false; ; {
 		var ws syscall.WaitStatus
@@ -83,7 +91,7 @@ func crash(t testing.TB, bin string, args ...string) *stopped {
 			t.Fatalf("%s %v ended (%v) instead of crashing", bin, args, ws)
 		}
 		sig = int(ws.StopSignal())
-		if ws.StopSignal() == syscall.SIGABRT || !handled && (ws.StopSignal() == syscall.SIGSEGV || ws.StopSignal() == syscall.SIGFPE) {
+		if wanted(tid, ws) {
 			break
 		}
 		if ws.StopSignal() == syscall.SIGTRAP || ws.StopSignal() == syscall.SIGSTOP { // exec, clone, a new thread

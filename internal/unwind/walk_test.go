@@ -3,10 +3,12 @@
 package unwind
 
 import (
+	"cmp"
 	"fmt"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -250,6 +252,30 @@ func TestWithoutTables(t *testing.T) {
 				if kind != "call-null" && found < len(want) || kind == "call-null" && (len(got.Frames) < 2 || got.Frames[1].Function != "main" || got.Frames[1].Trust != TrustCall) {
 					t.Errorf("%s: some of %v are missing:\n%s", kind, want, show(got))
 				}
+			}
+		})
+	}
+}
+
+// TestNewThread walks both sides of the call that makes a thread, where C libraries' code has no rules: the new thread started there, the
+// other one returns to who made it.
+func TestNewThread(t *testing.T) {
+	for _, c := range [][]string{{"gcc", "-O0", "-pthread"}, {"musl-gcc", "-static", "-O2"}} {
+		bin := build(t, "crash.c", c[0], c[1:]...)
+		t.Run("new "+c[0], func(t *testing.T) {
+			first := 0
+			s := stopAt(t, func(tid int, _ syscall.WaitStatus) bool {
+				first = cmp.Or(first, tid)
+				return tid != first
+			}, bin, "thread")
+			if got := Walk(s, s.regs, s.mods, Options{}); got.End != EndOutermost || len(got.Frames) != 1 || !strings.Contains(got.Frames[0].Function, "clone") {
+				t.Errorf("%s (%s):\n%s", got.End, got.Reason, show(got))
+			}
+		})
+		t.Run("maker "+c[0], func(t *testing.T) {
+			s := stopAt(t, func(_ int, ws syscall.WaitStatus) bool { return ws.TrapCause() == syscall.PTRACE_EVENT_CLONE }, bin, "thread")
+			if got := Walk(s, s.regs, s.mods, Options{}); len(got.Frames) < 3 || !strings.Contains(show(got), " main ") {
+				t.Errorf("%s (%s):\n%s", got.End, got.Reason, show(got))
 			}
 		})
 	}

@@ -94,8 +94,7 @@ func (w *writer) field(f *Field) {
 }
 
 func (w *writer) typ(t *Type) {
-	w.b = append(w.b, byte(t.Class))
-	w.flag(t.Signed)
+	w.b = append(w.b, byte(t.Class), t.bits())
 	w.str(t.Name)
 	w.u32(t.Size)
 	w.i64(int64(t.Elem))
@@ -130,6 +129,22 @@ func (w *writer) typ(t *Type) {
 			w.b = binary.AppendUvarint(w.b, d)
 		}
 	}
+}
+
+// The yes and no of a type.
+const (
+	bitSigned = 1
+	bitDeeper = 2
+)
+
+func (t *Type) bits() (b byte) {
+	if t.Signed {
+		b |= bitSigned
+	}
+	if t.Deeper {
+		b |= bitDeeper
+	}
+	return b
 }
 
 func (w *writer) member(m *TypeField) {
@@ -283,7 +298,8 @@ func (r *reader) field(f *Field) {
 
 func (r *reader) typ(t *Type) {
 	t.Class = Class(r.byte())
-	t.Signed = r.flag()
+	bits := r.byte()
+	t.Signed, t.Deeper = bits&bitSigned != 0, bits&bitDeeper != 0
 	t.Name = r.str()
 	t.Size = r.u32()
 	t.Elem = r.i32()

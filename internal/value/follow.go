@@ -65,7 +65,7 @@ func (r *renderer) follow(ti int32, addr uint64, walk uint16, v view, depth int,
 	switch {
 	case e.Class == ClassOpaque:
 		return TypeAt(e.Name, addr)
-	case e.Size == 0 && (e.Class == ClassStruct || e.Class == ClassUnion || e.Class == ClassTuple):
+	case e.Size == 0:
 		return r.value(ti, view{}, depth+1) // nothing to copy
 	case v.deep >= r.l.Depth:
 		return MaxDepth(r.l.Depth)
@@ -75,14 +75,30 @@ func (r *renderer) follow(ti int32, addr uint64, walk uint16, v view, depth int,
 		return r.left(e, addr)
 	}
 	if r.chunks[k].state != chunkOK {
-		return markerOf(r.chunks[k].state)
+		return r.lost(k)
 	}
 	to := r.nodeView(k)
 	to.deep = v.deep + 1
 	r.addrs = append(r.addrs, addr)
 	out := r.value(ti, to, depth+1)
 	r.addrs = r.addrs[:len(r.addrs)-1]
-	return out
+	return r.addressed(out, addr)
+}
+
+// addressed adds to an object where it is, if that is asked for.
+func (r *renderer) addressed(v Value, addr uint64) Value {
+	if r.l.addresses && v.kind == Obj && !MadeUp(addr) {
+		v.obj = append(Object{{"$address", newAddress(addr)}}, v.obj...)
+	}
+	return v
+}
+
+// lost stands for what is in node k, which has nothing.
+func (r *renderer) lost(k int32) Value {
+	if c := &r.chunks[k]; c.state == chunkUnreadable {
+		return UnreadableAt(c.addr)
+	}
+	return markerOf(r.chunks[k].state)
 }
 
 // virtual shows an object behind a pointer to one of its bases.
@@ -128,7 +144,7 @@ func (r *renderer) virtual(e *Type, addr uint64, walk uint16, v view, depth int)
 	if out.kind == Obj {
 		out.obj = append(Object{{"$type", NewText(c.Name)}}, out.obj...)
 	}
-	return out
+	return r.addressed(out, addr)
 }
 
 // left stands for an object that the record had no room for.

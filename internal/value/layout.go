@@ -31,21 +31,45 @@ const (
 
 	// Library types, of which a walk made a node of words at the object's address (Walk). Their bytes, elements and
 	// pointees are in other nodes (ElemWalk), of Elem.
-	ClassString   // {length in characters of Elem, address}
-	ClassSpan     // {count, address}: Elem after Elem
-	ClassSeq      // {count, address of each Elem shown}
-	ClassMap      // as ClassSeq; each Elem has a key and a value as its first two fields
-	ClassBox      // {address or 0, a word for each of Fields}: the pointee; with Fields an object of it ("value") and them
-	ClassBits     // Count bits in Size bytes, as text
-	ClassBitSpan  // {count, address}: bits, shown as an array of bools
-	ClassCallable // {address of code, address of code that is meant if the first one says so}: a std::function
-	ClassTypeOf   // {address of code}: a std::any, by the type in the name of its manager
-	ClassDuration // Fields[0] ticks of Num/Den seconds; with Fields[1] as well: that many seconds and nanoseconds
-	ClassTime     // as ClassDuration, since 1970-01-01 UTC
-	ClassPairs    // {count, address of a key, address of its value, …}: a map; Elem and Fields[0] are the types, ElemWalk and Num the IDs
-	ClassDynamic  // {number of a variant from 1, address}: an object of the variant, whose Type is a pointer to it
-	ClassVirtual  // {number of a variant from 1}, at the part's address: an Elem that is Off bytes into an object of the variant, whose walk ID is in Values
+	ClassString      // {length in characters of Elem, address}
+	ClassSpan        // {count, address}: Elem after Elem
+	ClassSeq         // {count, address of each Elem shown}
+	ClassMap         // as ClassSeq; each Elem has a key and a value as its first two fields
+	ClassBox         // {address or 0, a word for each of Fields}: the pointee; with Fields an object of it ("value") and them
+	ClassBits        // Count bits in Size bytes, as text
+	ClassBitSpan     // {count, address}: bits, shown as an array of bools
+	ClassCallable    // {address of code, address of code that is meant if the first one says so}: a std::function
+	ClassTypeOf      // {address of code}: a std::any, by the type in the name of its manager
+	ClassDuration    // Fields[0] ticks of Num/Den seconds; with Fields[1] as well: that many seconds and nanoseconds
+	ClassTime        // as ClassDuration, since 1970-01-01 UTC
+	ClassPairs       // {count, address of a key, address of its value, …}: a map; Elem and Fields[0] are the types, ElemWalk and Num the IDs
+	ClassDynamic     // {number of a variant from 1, address}: an object of the variant, whose Type is a pointer to it; without Name the object alone; with Values the word is a value of Type
+	ClassVirtual     // {number of a variant from 1}, at the part's address: an Elem that is Off bytes into an object of the variant, whose walk ID is in Values
+	ClassVirtualBase // {address}: an Elem that is a part of the object, as near as it
+
+	// What descriptions of types (package natvis) come to. A description's words are a node at the object's address, as those
+	// of library types; the types below it lie in that node, and say which words are theirs by their offset.
+	ClassVisual        // Elem over the words (Walk), or over the object itself where Walk is 0
+	ClassMine          // a part of the described object, Fields[0]
+	ClassPlace         // {address}: an Elem there, in a node of its own (ElemWalk)
+	ClassItems         // Fields as a struct's; what a choice leaves out is not shown
+	ClassList          // records of Elem in a node of words (Walk). How many there are is the word at Fields[0], or of a node of its own (ElemWalk)
+	ClassFormat        // text: for each of Fields its name, then if it has a type that
+	ClassNumber        // Elem, a number, in base Count
+	ClassGrid          // {Count dimensions, address}: nested arrays; Signed: the first dimension varies fastest
+	ClassWide          // {address}: text of units of Elem, up to a NUL
+	ClassAbsent        // nothing: left out of ClassItems
+	ClassSocketAddress // {address, family}: what the address leads to, by its family
+	ClassCalendar      // the numbers of Fields, by their names: a date, a time, an offset from UTC (calendar.go)
+	ClassUUID          // 16 bytes
+	ClassErrno         // the number of a system's error
 	numClasses
+)
+
+// Flags of ClassString and ClassSpan in Count, and of ClassList.
+const (
+	InPlace = 1 // the two words are the value's own bytes
+	AsMap   = 2 // of a list whose records are a key and a value
 )
 
 // ElemTooDeep as Type.Elem of a pointer says that what it leads to lies beyond the depth.
@@ -74,6 +98,7 @@ type Type struct {
 
 	Walk     uint16 // pointers: ID of the pointee's node; library types: of their own; 0: not followed
 	ElemWalk uint16 // library types: ID of the nodes of Elem
+	Deeper   bool   // library types: each element counts as behind one pointer more, as it may hold the type again
 	Plain    bool   // variants: show the payload without the variant's name; one without payload is null
 	Num, Den int64  // durations
 }
@@ -129,8 +154,24 @@ type Field struct {
 	Indirect bool
 }
 
-// GatherAddr is the address of an object that is only in registers: one that no program has.
-func GatherAddr(n int32) uint64 { return uint64(uint32(n))<<32 | 1<<63 }
+// Places that values are given which have no address, 4 GB each: where no program has memory. A wild pointer may be any other
+// number, -1 as well.
+const (
+	gathered    = 1 << 31 // upper half of the address; then one place for each object that a plan takes from registers
+	maxGathered = 1 << 12 // far more than a plan has operations
+
+	OverlayAt = 0xffff_0000_0000_0000 // bytes that a reader was given
+	LaidAt    = 0xfffe_0000_0000_0000 // locals that expressions read
+)
+
+// GatherAddr is the address of an object that is only in registers: one that no program has. n is above 0.
+func GatherAddr(n int32) uint64 { return (gathered | uint64(uint32(n))) << 32 }
+
+// MadeUp reports an address in one of these places.
+func MadeUp(addr uint64) bool {
+	n := addr >> 32
+	return n > gathered && n <= gathered+maxGathered || n == OverlayAt>>32 || n == LaidAt>>32
+}
 
 // Part describes the chunk that one capture operation makes, padded to 8 bytes in the payload.
 type Part struct {
@@ -157,6 +198,15 @@ type Layout struct {
 	ExitWatches  []Field
 	Types        []Type
 	Depth        int // how many pointers were followed, one behind the other
+
+	addresses bool
+}
+
+// WithAddresses returns a layout that shows of each object behind a pointer where it is, as its first member "$address".
+func (l *Layout) WithAddresses() *Layout {
+	out := *l
+	out.addresses = true
+	return &out
 }
 
 // ScalarRet reports whether the whole result is an integer, pointer, bool, enum or character of

@@ -6,12 +6,13 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf16"
-	"unicode/utf8"
 )
 
 // words returns what the walk of a library type wrote at the object's address.
 func (r *renderer) words(t *Type, v view) ([]byte, chunkState) {
+	if t.Count&InPlace != 0 && (t.Class == ClassString || t.Class == ClassSpan) {
+		return r.bytes(v, 16)
+	}
 	k := r.node(v.address(), t.Walk)
 	if k < 0 || t.Walk == 0 {
 		return nil, chunkMissing
@@ -44,6 +45,9 @@ func (r *renderer) library(t *Type, v view, depth int) Value {
 			}
 		}
 	}
+	if state == chunkMissing && (t.Class == ClassSocketAddress || t.Class == ClassString && t.Name == "") {
+		return r.plainPointer(v)
+	}
 	if state == chunkMissing { // beyond the depth, or the record was full
 		return r.left(t, v.address())
 	}
@@ -66,7 +70,11 @@ func (r *renderer) library(t *Type, v view, depth int) Value {
 	case ClassCallable:
 		return r.callable(b)
 	case ClassTypeOf:
-		return r.typeOf(b)
+		return r.anything(b)
+	case ClassSocketAddress:
+		return r.socketAddress(b)
+	case ClassVirtualBase:
+		return r.item(t, t.Elem, word(b, 0), t.ElemWalk, v, depth)
 	}
 	return r.box(t, b, v, depth)
 }
@@ -74,7 +82,10 @@ func (r *renderer) library(t *Type, v view, depth int) Value {
 func (r *renderer) libraryText(t *Type, b []byte, v view) Value {
 	unit := max(r.l.typ(t.Elem).Size, 1)
 	n, addr := word(b, 0), word(b, 1)
-	if n == 0 {
+	switch {
+	case n == 0 && addr == 0 && t.Name == "": // a pointer alone
+		return Value{}
+	case n == 0:
 		return NewText("")
 	}
 	k := r.node(addr, WalkBytes)
@@ -82,31 +93,14 @@ func (r *renderer) libraryText(t *Type, b []byte, v view) Value {
 		return r.absent(t, addr, v)
 	}
 	if r.chunks[k].state != chunkOK {
-		return markerOf(r.chunks[k].state)
+		return r.lost(k)
 	}
 	data := r.chunks[k].data
 	if have := uint64(len(data)) / uint64(unit); have > n {
 		data = data[:n*uint64(unit)]
 	}
 	left := n - uint64(len(data))/uint64(unit)
-	switch unit {
-	case 2:
-		units := make([]uint16, len(data)/2)
-		for i := range units {
-			units[i] = binary.LittleEndian.Uint16(data[2*i:])
-		}
-		data = []byte(string(utf16.Decode(units)))
-	case 4:
-		var s []byte
-		for i := 0; i+4 <= len(data); i += 4 {
-			c := binary.LittleEndian.Uint32(data[i:])
-			if c > utf8.MaxRune {
-				c = utf8.RuneError
-			}
-			s = utf8.AppendRune(s, rune(c))
-		}
-		data = s
-	}
+	data = fromUnits(data, unit)
 	return newCapturedText(data, left*uint64(unit), false)
 }
 
@@ -134,6 +128,9 @@ func (r *renderer) span(t *Type, b []byte, v view, depth int) Value {
 	if n == 0 {
 		return Value{kind: Array, elems: elems}
 	}
+	if t.Deeper && v.deep >= r.l.Depth {
+		return MaxDepth(r.l.Depth)
+	}
 	if e.Size == 0 {
 		for range show {
 			elems = append(elems, r.value(t.Elem, view{}, depth+1))
@@ -145,20 +142,42 @@ func (r *renderer) span(t *Type, b []byte, v view, depth int) Value {
 		return r.absent(t, addr, v)
 	}
 	if r.chunks[k].state != chunkOK {
-		return markerOf(r.chunks[k].state)
+		return r.lost(k)
 	}
 	at := r.nodeView(k)
-	at.deep = v.deep
 	have := uint64(len(r.chunks[k].data)) / uint64(e.Size)
 	for i := range min(show, have) {
-		elems = append(elems, r.value(t.Elem, at.at(uint32(i)*e.Size), depth+1))
+		ev := at.at(uint32(i) * e.Size)
+		elems = append(elems, r.within(t, ev.address(), v, func(deep int) Value {
+			ev.deep = deep
+			return r.value(t.Elem, ev, depth+1)
+		}))
 	}
 	return Value{kind: Array, elems: elems, more: count(n, len(elems))}
+}
+
+// within shows an element of v, a container. One that may hold the container's type again lies deeper, and encloses what is in it.
+func (r *renderer) within(t *Type, addr uint64, v view, show func(deep int) Value) Value {
+	if !t.Deeper {
+		return show(v.deep)
+	}
+	for _, a := range r.addrs {
+		if a == addr {
+			return CircularRef(addr)
+		}
+	}
+	r.addrs = append(r.addrs, addr)
+	out := show(v.deep + 1)
+	r.addrs = r.addrs[:len(r.addrs)-1]
+	return out
 }
 
 // sequence shows elements that lie apart: of a map as an object where the keys are text or numbers, each once.
 func (r *renderer) sequence(t *Type, b []byte, v view, depth int) Value {
 	n := word(b, 0)
+	if t.Deeper && n > 0 && v.deep >= r.l.Depth {
+		return MaxDepth(r.l.Depth)
+	}
 	elems := make([]Value, 0, min(len(b)/8, MaxElems))
 	for i := 1; i < len(b)/8 && len(elems) < MaxElems; i++ {
 		addr := word(b, i)
@@ -169,11 +188,13 @@ func (r *renderer) sequence(t *Type, b []byte, v view, depth int) Value {
 		case k < 0:
 			elems = append(elems, r.left(r.l.typ(t.Elem), addr))
 		case r.chunks[k].state != chunkOK:
-			elems = append(elems, markerOf(r.chunks[k].state))
+			elems = append(elems, r.lost(k))
 		default:
 			at := r.nodeView(k)
-			at.deep = v.deep
-			elems = append(elems, r.element(t, at, depth+1))
+			elems = append(elems, r.within(t, addr, v, func(deep int) Value {
+				at.deep = deep
+				return r.element(t, at, depth+1)
+			}))
 		}
 	}
 	out := Value{kind: Array, elems: elems, more: count(n, len(elems))}
@@ -235,7 +256,7 @@ func (r *renderer) bitSpan(t *Type, b []byte, v view) Value {
 			return r.absent(t, addr, v)
 		}
 		if r.chunks[k].state != chunkOK {
-			return markerOf(r.chunks[k].state)
+			return r.lost(k)
 		}
 		for i, data := uint64(0), r.chunks[k].data; i < min(n, MaxElems, 8*uint64(len(data))); i++ {
 			elems = append(elems, NewBool(data[i/8]>>(i%8)&1 != 0))
@@ -292,10 +313,6 @@ func newBits(b []byte, n uint32) Value {
 func (r *renderer) callable(b []byte) Value {
 	invoker, held := word(b, 0), word(b, 1)
 	if invoker == 0 {
-		return Value{}
-	}
-	if r.collect {
-		r.code = append(r.code, invoker, held)
 		return Value{}
 	}
 	name := codeName(r.rest, invoker)
@@ -366,26 +383,6 @@ func templateArgs(name string) []string {
 	return args
 }
 
-// typeOf names what a std::any holds.
-func (r *renderer) typeOf(b []byte) Value {
-	manager := word(b, 0)
-	if manager == 0 {
-		return Value{}
-	}
-	if r.collect {
-		r.code = append(r.code, manager)
-		return Value{}
-	}
-	name := codeName(r.rest, manager)
-	if args := templateArgs(name); len(args) > 0 {
-		name = args[0]
-	}
-	if name == "" {
-		return newAddress(manager)
-	}
-	return NewObject(Object{{"type", NewText(name)}})
-}
-
 // duration shows a span or a point of time.
 func (r *renderer) duration(t *Type, v view) Value {
 	if len(t.Fields) == 0 {
@@ -452,7 +449,14 @@ func secondsAndNanos(point bool, sec, nanos int64) Value {
 	if point {
 		return NewText(time.Unix(sec, nanos).UTC().Format(time.RFC3339Nano))
 	}
-	s := strconv.FormatInt(sec, 10)
+	sign := ""
+	if sec < 0 && nanos > 0 { // some count up from the second below, others have both below zero
+		sec, nanos = sec+1, nanos-1e9
+	}
+	if nanos < 0 && sec <= 0 {
+		sign, sec, nanos = "-", -sec, -nanos
+	}
+	s := sign + strconv.FormatInt(sec, 10)
 	if nanos > 0 {
 		frac := strconv.FormatInt(1_000_000_000+nanos%1_000_000_000, 10)[1:]
 		s += "." + strings.TrimRight(frac, "0")

@@ -2,7 +2,6 @@ package value
 
 import (
 	"encoding/binary"
-	"sort"
 )
 
 // chunkState says what became of a chunk's bytes.
@@ -104,8 +103,7 @@ func pad8(n uint64) uint64 { return (n + 7) &^ 7 }
 // pointers by name without the binary: magic, then per address 8 bytes, a length byte, the name.
 const namesMagic = 0x314d4e4620202020 // "    FNM1": no address
 
-// HasFuncPtrs reports whether payloads of this layout can hold code addresses: only then does
-// FuncPtrs, AnnotateEnter or AnnotateExit find anything.
+// HasFuncPtrs reports whether payloads of this layout can hold code addresses.
 func (l *Layout) HasFuncPtrs() bool {
 	for i := range l.Types {
 		switch l.Types[i].Class {
@@ -116,58 +114,57 @@ func (l *Layout) HasFuncPtrs() bool {
 	return false
 }
 
-// AnnotateEnter returns an enter's payload with the names of the functions that it points to behind
-// it, which Enter shows. resolve returns "" for an address it does not know. When there is
-// nothing to add, the payload itself is returned.
-func (l *Layout) AnnotateEnter(payload []byte, resolve func(addr uint64) string) []byte {
-	return annotate(payload, l.FuncPtrs(payload), resolve)
+// CodeStep is where in payloads of this layout addresses of code can be: at multiples of so many bytes, 8 or, where a type is packed,
+// 1. 0: there are none.
+func (l *Layout) CodeStep() uint8 {
+	if !l.HasFuncPtrs() {
+		return 0
+	}
+	for i := range l.Types {
+		t := &l.Types[i]
+		for k := range t.Fields {
+			if f := &t.Fields[k]; f.Off%8 != 0 && f.Type >= 0 && int(f.Type) < len(l.Types) && l.Types[f.Type].Size >= 8 {
+				return 1
+			}
+		}
+		for k := range t.Variants {
+			if t.Variants[k].Off%8 != 0 {
+				return 1
+			}
+		}
+		if t.Elem >= 0 && int(t.Elem) < len(l.Types) {
+			if n := l.Types[t.Elem].Size; n > 8 && n%8 != 0 {
+				return 1
+			}
+		}
+	}
+	return 8
 }
 
-// AnnotateExit is AnnotateEnter for an exit's payload, which must be the record's whole one.
-func (l *Layout) AnnotateExit(payload []byte, resolve func(addr uint64) string) []byte {
-	r := l.renderer(&l.OnExit, payload)
-	r.collect = true
-	if l.Ret != nil {
-		r.field(l.Ret)
-	}
-	for i := range l.Out {
-		r.field(&l.Out[i])
-	}
-	return annotate(payload, r.code, resolve)
-}
-
-// FuncPtrs returns the code addresses in an enter's payload, sorted, each once, without null.
-func (l *Layout) FuncPtrs(payload []byte) []uint64 {
-	r := l.renderer(&l.OnEnter, payload)
-	r.collect = true
-	for i := range l.Args {
-		r.field(&l.Args[i])
-	}
-	sort.Slice(r.code, func(i, j int) bool { return r.code[i] < r.code[j] })
-	out := r.code[:0]
-	for i, a := range r.code {
-		if i == 0 || a != r.code[i-1] {
-			out = append(out, a)
+// Annotate returns an enter's payload with the names of the functions that it points to behind it, which Enter shows. resolve
+// returns "" for an address that begins none. When there is nothing to add, the payload itself is returned.
+func (l *Layout) Annotate(payload []byte, resolve func(addr uint64) string) []byte {
+	step, out := int(l.CodeStep()), payload[:len(payload):len(payload)]
+	for at := 0; step > 0 && at+8 <= len(payload); at += step {
+		addr := binary.LittleEndian.Uint64(payload[at:])
+		if name := resolve(addr); name != "" {
+			out = AppendCodeName(out, len(payload), addr, name)
 		}
 	}
 	return out
 }
 
-func annotate(payload []byte, addrs []uint64, resolve func(uint64) string) []byte {
-	out := payload[:len(payload):len(payload)]
-	for i, a := range addrs {
-		name := resolve(a)
-		if name == "" {
-			continue
-		}
-		if i == 0 || len(out) == len(payload) {
-			out = binary.LittleEndian.AppendUint64(out, namesMagic)
-		}
-		name = name[:min(len(name), 255)]
-		out = binary.LittleEndian.AppendUint64(out, a)
-		out = append(append(out, byte(len(name))), name...)
+// AppendCodeName puts the name of the function at addr behind a payload of n bytes and the names that it has already.
+func AppendCodeName(payload []byte, n int, addr uint64, name string) []byte {
+	if name == "" || codeName(payload[n:], addr) != "" {
+		return payload
 	}
-	return out
+	if len(payload) == n {
+		payload = binary.LittleEndian.AppendUint64(payload, namesMagic)
+	}
+	name = name[:min(len(name), 255)]
+	payload = binary.LittleEndian.AppendUint64(payload, addr)
+	return append(append(payload, byte(len(name))), name...)
 }
 
 // codeName finds the name of a code address in what follows the chunks.

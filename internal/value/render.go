@@ -1,6 +1,10 @@
 package value
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+	"strings"
+)
 
 // Bounds on rendering, for layouts that no compiler would make.
 const (
@@ -90,16 +94,17 @@ func (l *Layout) needsBytes(f *Field) bool {
 }
 
 type renderer struct {
-	l       *Layout
-	shape   *Shape
-	chunks  []chunk
-	rest    []byte
-	nodes   int
-	addrs   []uint64          // objects that enclose the value at hand
-	byKey   map[nodeKey]int32 // chunks of nodes, once there are many
-	collect bool              // note code addresses in code
-	code    []uint64
-	space   [8]chunk
+	l      *Layout
+	shape  *Shape
+	chunks []chunk
+	rest   []byte
+	nodes  int
+	addrs  []uint64          // objects that enclose the value at hand
+	self   view              // the object whose description is at hand
+	byKey  map[nodeKey]int32 // chunks of nodes, once there are many
+	base   bool              // the object that comes is a base of the one at hand
+	bases  []uint64          // virtual bases of it that are shown
+	space  [8]chunk
 }
 
 func (l *Layout) renderer(s *Shape, payload []byte) *renderer {
@@ -257,15 +262,26 @@ func (r *renderer) value(ti int32, v view, depth int) Value {
 		return r.variant(t, v, depth)
 	case ClassStructPtr, ClassRef:
 		return r.pointee(t, v, depth)
-	case ClassString, ClassSpan, ClassSeq, ClassMap, ClassPairs, ClassDynamic, ClassBox, ClassBitSpan, ClassCallable, ClassTypeOf:
+	case ClassString, ClassSpan, ClassSeq, ClassMap, ClassPairs, ClassDynamic, ClassBox, ClassBitSpan, ClassCallable, ClassTypeOf, ClassVirtualBase, ClassSocketAddress:
 		return r.library(t, v, depth)
+	case ClassVisual, ClassMine, ClassPlace, ClassItems, ClassList, ClassFormat, ClassNumber, ClassGrid, ClassWide, ClassAbsent:
+		return r.described(t, v, depth)
 	case ClassDuration, ClassTime:
 		return r.duration(t, v)
+	case ClassCalendar:
+		return r.calendar(t, v)
+	case ClassUUID:
+		return r.uuid(v)
+	case ClassErrno:
+		return r.errno(v)
 	case ClassCString:
 		return r.cstring(v)
 	case ClassText:
 		return r.charArray(t, v)
 	case ClassOpaque:
+		if t.Name == "" {
+			return Unreadable // of a type that the debug information does not give
+		}
 		return newMarker("<" + t.Name + ">")
 	}
 	n := min(t.Size, 32)
@@ -285,6 +301,11 @@ func (r *renderer) value(ti int32, v view, depth int) Value {
 func (r *renderer) object(t *Type, v view, depth int) Value {
 	o := make(Object, 0, min(len(t.Fields), maxFields))
 	inlined := false
+	if !r.base {
+		defer func(was []uint64) { r.bases = was }(r.bases)
+		r.bases = nil
+	}
+	r.base = false
 	for i := range t.Fields {
 		f := &t.Fields[i]
 		fv := v.at(f.Off)
@@ -292,14 +313,18 @@ func (r *renderer) object(t *Type, v view, depth int) Value {
 			o = append(o, Member{"…", NewText(moreMembers(len(t.Fields) - i))})
 			break
 		}
-		m := r.member(f, fv, depth)
 		if f.Name != "" && f.Name[0] != ':' {
-			o = append(o, Member{f.Name, m})
+			o = append(o, Member{f.Name, r.member(f, fv, depth)})
 			continue
 		}
-		inlined = true
+		if r.baseShown(f, fv) {
+			continue
+		}
+		inlined, r.base = true, true
+		m := r.member(f, fv, depth)
+		r.base = false
 		if m.kind != Obj { // an unnamed part that is no object has nothing to inline
-			o = append(o, Member{f.Name, m})
+			o = append(o, Member{strings.TrimPrefix(f.Name, ":"), m})
 			continue
 		}
 		for _, sub := range m.obj {
@@ -310,6 +335,23 @@ func (r *renderer) object(t *Type, v view, depth int) Value {
 		o.makeUnique()
 	}
 	return Value{kind: Obj, obj: o}
+}
+
+// baseShown reports a virtual base that was shown before in the same object: several ways lead to it.
+func (r *renderer) baseShown(f *TypeField, v view) bool {
+	t := r.l.typ(f.Type)
+	if t.Class != ClassVirtualBase {
+		return false
+	}
+	b, state := r.words(t, v)
+	if state != chunkOK {
+		return false
+	}
+	if at := word(b, 0); !slices.Contains(r.bases, at) {
+		r.bases = append(r.bases, at)
+		return false
+	}
+	return true
 }
 
 func (r *renderer) member(f *TypeField, v view, depth int) Value {

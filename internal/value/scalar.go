@@ -60,6 +60,9 @@ func (r *renderer) scalar(t *Type, b []byte) Value {
 	case ClassChar:
 		return newChar(t, hi, lo)
 	case ClassFloat:
+		if len(b) == 8 && t.Name == "float" { // passed as a double to a function without a prototype, which rounds it
+			return newFloat32(float32(math.Float64frombits(binary.LittleEndian.Uint64(b))))
+		}
 		return newFloat(b)
 	case ClassX87:
 		return newX87(b)
@@ -92,9 +95,6 @@ func (r *renderer) scalar(t *Type, b []byte) Value {
 func (r *renderer) funcPtr(addr uint64) Value {
 	if addr == 0 {
 		return Value{}
-	}
-	if r.collect {
-		r.code = append(r.code, addr)
 	}
 	v := newAddress(addr)
 	if name := codeName(r.rest, addr); name != "" {
@@ -268,7 +268,7 @@ func (r *renderer) cstring(v view) Value {
 	}
 	c := &r.chunks[k]
 	if c.state != chunkOK {
-		return markerOf(c.state)
+		return r.lost(k)
 	}
 	more := uint64(0)
 	if c.length > uint64(len(c.data)) {

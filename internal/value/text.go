@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"math"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -111,6 +110,10 @@ func (v Value) appendFloat(b []byte, quote bool) []byte {
 		return append(b, special...)
 	}
 	if v.text != "" {
+		// JSON's grammar takes it, but decoders read numbers as doubles and refuse the whole answer, or make it infinite.
+		if _, err := strconv.ParseFloat(v.text, 64); quote && err != nil {
+			return appendQuoted(b, v.text)
+		}
 		return append(b, v.text...)
 	}
 	bits := 64
@@ -141,104 +144,6 @@ func appendJSONFloat(b []byte, f float64, bits int) []byte {
 		format = 'e'
 	}
 	return strconv.AppendFloat(b, f, format, -1, bits)
-}
-
-// shortLimit bounds String: one value must not push the rest of a tree's line away.
-const shortLimit = 160
-
-// String returns v in one short line for people: quoted text, bare names and addresses, unquoted
-// keys, cut with "…" beyond 160 bytes.
-func (v Value) String() string { return v.Short(shortLimit) }
-
-// Short is String with a limit in bytes (approximately; at least 8).
-func (v Value) Short(limit int) string {
-	s := shortWriter{limit: max(limit, 8)}
-	s.value(v)
-	return s.b.String()
-}
-
-// Short returns the members as "a=1, b=2" in about limit bytes: the arguments of a call.
-func (o Object) Short(limit int) string {
-	s := shortWriter{limit: max(limit, 8)}
-	s.members(o, "=")
-	return s.b.String()
-}
-
-type shortWriter struct {
-	b     strings.Builder
-	limit int
-}
-
-func (s *shortWriter) full() bool { return s.b.Len() >= s.limit }
-
-func (s *shortWriter) value(v Value) {
-	switch v.kind {
-	case Text:
-		if v.bare {
-			s.b.WriteString(v.text)
-			return
-		}
-		s.text(v.text)
-	case Marker:
-		s.b.WriteString(v.text)
-	case Float:
-		s.b.Write(v.appendFloat(nil, false))
-	case Array:
-		s.array(v)
-	case Obj:
-		s.b.WriteByte('{')
-		s.members(v.obj, ": ")
-		s.b.WriteByte('}')
-	default:
-		s.b.Write(v.AppendJSON(nil))
-	}
-}
-
-func (s *shortWriter) text(t string) {
-	room := max(s.limit-s.b.Len(), 8)
-	cut := len(t) > room
-	if cut {
-		t = trimPartialRune(t[:room])
-	}
-	q := appendQuoted(nil, t)
-	if cut {
-		q = append(q[:len(q)-1], "…\""...)
-	}
-	s.b.Write(q)
-}
-
-func (s *shortWriter) array(v Value) {
-	s.b.WriteByte('[')
-	left := v.more
-	for i, e := range v.elems {
-		if s.full() {
-			left += len(v.elems) - i
-			break
-		}
-		if i > 0 {
-			s.b.WriteString(", ")
-		}
-		s.value(e)
-	}
-	if left > 0 {
-		s.b.WriteString(" …+" + strconv.Itoa(left))
-	}
-	s.b.WriteByte(']')
-}
-
-func (s *shortWriter) members(o Object, sep string) {
-	for i, m := range o {
-		if i > 0 {
-			s.b.WriteString(", ")
-		}
-		if s.full() {
-			s.b.WriteString("…")
-			return
-		}
-		s.b.WriteString(m.Name)
-		s.b.WriteString(sep)
-		s.value(m.Value)
-	}
 }
 
 // trimPartialRune takes an incomplete UTF-8 sequence off the end of s.

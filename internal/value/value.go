@@ -105,6 +105,14 @@ var (
 	OptimizedOut = newMarker("<optimized out>")
 )
 
+// UnreadableAt is a pointer to what cannot be read: where it points is what is known.
+func UnreadableAt(addr uint64) Value {
+	if addr == 0 || MadeUp(addr) {
+		return Unreadable
+	}
+	return Value{kind: Marker, text: hex(addr) + " <unreadable>", lo: addr, num: true}
+}
+
 // CircularRef marks a pointer to an object that encloses it.
 func CircularRef(addr uint64) Value { return newMarker("<circular ref to " + hex(addr) + ">") }
 

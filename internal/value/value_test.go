@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // words makes a payload of 8-byte words.
@@ -72,6 +70,9 @@ func TestScalars(t *testing.T) {
 		{"long double", Type{Class: ClassX87, Size: 16}, 0xc90fdaa22168c235, 0x4000, "3.1415926535897932385", "3.1415926535897932385"},
 		{"long double smallest", Type{Class: ClassX87, Size: 16}, 1, 0, "3.6451995318824746025e-4951", "3.6451995318824746025e-4951"},
 		{"long double infinity", Type{Class: ClassX87, Size: 16}, 1 << 63, 0xffff, `"-Infinity"`, "-Infinity"},
+		{"long double beyond double", Type{Class: ClassX87, Size: 16}, 1 << 63, 0x43ff, `"1.7976931348623159077e+308"`, "1.7976931348623159077e+308"},
+		{"quad greatest", Type{Class: ClassQuad, Size: 16}, math.MaxUint64, math.MaxUint64>>1 - 1<<48,
+			`"1.189731495357231765085759326628007e+4932"`, "1.189731495357231765085759326628007e+4932"},
 		{"quad one", Type{Class: ClassQuad, Size: 16}, 0, 0x3fff << 48, "1", "1"},
 		{"enum", Type{Class: ClassEnum, Size: 4, Enums: color}, 0xabcd_0000_0001, 0, `"Green"`, "Green"},
 		{"enum negative", Type{Class: ClassEnum, Size: 4, Signed: true, Enums: color}, 0xffffffff, 0, `"Minus"`, "Minus"},
@@ -137,7 +138,7 @@ func TestFollowed(t *testing.T) {
 				nodeOf(0x20, walkOfNode, statusOK, node(0x40), 0))},
 		{"circular and cut", `{"p":{"x":-1,"next":"<circular ref to 0x10>","name":"ab","b":5},"s":"12345678…(+92 bytes)"}`,
 			payload(words(0x10, 0x30), nodeOf(0x10, walkOfNode, statusOK, node(0x10), 0), nodeOf(0x30, WalkText, statusCut, []byte("12345678"), 100))},
-		{"bad pointers", `{"p":"<unreadable>","s":"<unreadable>"}`,
+		{"bad pointers", `{"p":"0x10 <unreadable>","s":"0x30 <unreadable>"}`,
 			payload(words(0x10, 0x30), nodeOf(0x10, walkOfNode, 2, nil, 0), nodeOf(0x30, WalkText, 2, nil, 0))},
 		{"null", `{"p":null,"s":null}`, words(0, 0)},
 		{"no room", `{"p":"<node at 0x10>","s":"0x30"}`, words(0x10, 0x30)},
@@ -211,13 +212,18 @@ func TestExit(t *testing.T) {
 func TestFuncPtrs(t *testing.T) {
 	l := scalarLayout(Type{Class: ClassFuncPtr, Size: 8})
 	p := words(0x401000, 0)
-	if got := l.FuncPtrs(p); !cmp.Equal(got, []uint64{0x401000}) || !l.HasFuncPtrs() {
-		t.Errorf("FuncPtrs = %x", got)
+	if got := l.CodeStep(); got != 8 {
+		t.Errorf("CodeStep = %d", got)
 	}
 	if got := l.Enter(p)[0].Value.String(); got != "0x401000" {
 		t.Errorf("unresolved = %s", got)
 	}
-	named := l.AnnotateEnter(p, func(a uint64) string { return "handler" })
+	named := l.Annotate(p, func(a uint64) string {
+		if a == 0x401000 {
+			return "handler"
+		}
+		return ""
+	})
 	v := l.Enter(named)[0].Value
 	if v.String() != "handler" {
 		t.Errorf("resolved = %s", v)
@@ -225,7 +231,7 @@ func TestFuncPtrs(t *testing.T) {
 	if n, ok := v.Int64(); !ok || n != 0x401000 {
 		t.Errorf("address = %x, %v", n, ok)
 	}
-	if same := l.AnnotateEnter(p, func(uint64) string { return "" }); len(same) != len(p) {
+	if same := l.Annotate(p, func(uint64) string { return "" }); len(same) != len(p) {
 		t.Error("an unknown address was annotated")
 	}
 }

@@ -1,5 +1,6 @@
 # Steps a program with gdb and prints where it stops and what is there, a line of JSON each: run as `gdb -batch -x stepping.py PROGRAM`.
 # STEP_COMMANDS are the ways to step; each runs the program from STEP_MAIN to its end. STEP_VALUES is the way whose stops have values.
+# STEP_SKIP are patterns of functions that are not stepped into.
 # STEP_HOOK is an object file that describes _Unwind_DebugHook: gdb follows exceptions by that function of libgcc, and only with its parameters.
 import gdb
 import json
@@ -232,6 +233,8 @@ def describe_hook():
     gdb.execute("add-symbol-file %s -s .text %#x" % (hook, at), to_string=True)
 
 
+for functions in os.environ.get("STEP_SKIP", "").split():
+    gdb.execute("skip -rfu " + functions, to_string=True)
 gdb.execute("break " + os.environ.get("STEP_MAIN", "main"), to_string=True)
 for way in os.environ.get("STEP_COMMANDS", "next step out").split():
     run(way)

@@ -40,6 +40,7 @@ type judged struct {
 	old, now    []byte
 	overwritten []byte // what another thread has written there since; nil: nothing
 	sure        bool   // old is what the thread itself found
+	elsewhere   bool   // its instruction writes nothing there, and nothing has changed
 	unseen      bool   // it read what nobody was seen to write
 	unsure      bool   // now is what was there when the thread stopped, and another one wrote at the same time
 }
@@ -66,6 +67,7 @@ func (t *target) judge(c *pause, pt *point, last *lastValue, pic *snapshot.Pictu
 		return j
 	case err != nil: // what is there is all that is known
 		j.changed, last.b = !bytes.Equal(now, j.old), now
+		j.elsewhere = !j.changed && errors.Is(err, emulate.ErrElsewhere)
 		j.read = !j.changed && pt.Reads
 		return j
 	case w.New == nil: // it wrote a value that is not known
@@ -86,6 +88,47 @@ func (t *target) judge(c *pause, pt *point, last *lastValue, pic *snapshot.Pictu
 		last.b = now
 	}
 	return j
+}
+
+// met is which points a thread's instruction was about, of those that its trap names: the status that names them is not to be relied
+// on (see ptrace.Siginfo.OfDebug), and says all where it says nothing. Where the instruction is known to write to some of
+// what is watched, it is those.
+func (t *target) met(c *pause, s *dataSlots, look *pauseLook, named []*point) []*point {
+	if len(named) == 0 {
+		return named
+	}
+	pic, err := look.picture()
+	if err != nil {
+		return named
+	}
+	var list, out []*point
+	writes, elsewhere := map[*point]bool{}, map[*point]bool{}
+	for _, pt := range s.points {
+		if pt == nil || slices.Contains(list, pt) {
+			continue
+		}
+		list = append(list, pt)
+		addr, ok := s.start(pt)
+		if !ok {
+			addr = pt.data.addr
+		}
+		before := make([]byte, pt.data.size)
+		switch _, err := c.wrote(pic, addr, before); {
+		case err == nil:
+			writes[pt] = true
+		case errors.Is(err, emulate.ErrElsewhere) && !pt.Reads:
+			elsewhere[pt] = true
+		}
+	}
+	if len(list) == 1 || len(writes) == 0 {
+		return named
+	}
+	for _, pt := range list {
+		if writes[pt] || slices.Contains(named, pt) && !elsewhere[pt] {
+			out = append(out, pt)
+		}
+	}
+	return out
 }
 
 // access counts one access and describes it; none: nothing changed, and only changes were asked for.
@@ -113,12 +156,14 @@ func (t *target) access(c *pause, s *dataSlots, look *pauseLook, pt *point) []da
 		last.tell(j.now)
 	}
 	silent := last.silent
-	if last.silent = nil; !j.changed && !j.sure && !pt.Reads {
+	if last.silent = nil; !j.changed && !j.sure && !j.elsewhere && !pt.Reads {
 		last.silent = c
 	}
 	s.mu.Unlock()
 	if !j.changed && !pt.Reads {
-		pt.same.Add(1)
+		if !j.elsewhere { // a trap's status may still name what an earlier one was for: virtual machines are seen to do that
+			pt.same.Add(1)
+		}
 		return nil
 	}
 	if d.cfa != 0 && (c.th.tid == d.tid || c.p != d.p) && !d.stands(pic, c) {
@@ -138,7 +183,7 @@ func (t *target) access(c *pause, s *dataSlots, look *pauseLook, pt *point) []da
 // dataEvent describes an access. With no frames, the thread's stack is that of the time no more.
 func (t *target) dataEvent(c *pause, pic *snapshot.Picture, pt *point, j judged, frames int) dataEvent {
 	pt.hits.Add(1)
-	d, r := pt.data, capture.NewReader(pic.Mem, 1, nil)
+	d, r := pt.data, capture.NewReader(pic.Mem, 1, nil, t.walks.Own())
 	members := map[string]any{"breakpointId": pt.ID, "variable": pt.Variable, "access": "write",
 		"oldValue": r.Bytes(d.typ, d.lang, j.old), "newValue": r.Bytes(d.typ, d.lang, j.now)}
 	if j.read {

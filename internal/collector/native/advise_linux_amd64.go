@@ -223,7 +223,7 @@ func (a *adviser) hookable(f *symbol.Function) bool {
 		return false
 	}
 	rule := mod.EntryRule(f.Low)
-	return hook.Analyze(code, f.Low, 0, hook.Options{Targets: jumpTargets(mod)}).Patch != hook.PatchNone && !(rule.Known && rule.Signal)
+	return hook.Analyze(code, f.Low, 0, analysisOptions(mod, jumpTargets(mod))).Patch != hook.PatchNone && !(rule.Known && rule.Signal)
 }
 
 func (a *adviser) moduleOf(f *symbol.Function) *symbol.Module {
@@ -246,12 +246,33 @@ func (a *adviser) at(p collector.Place) (found []spot) {
 	return found
 }
 
-// busy leaves out functions of the line that call nothing, such as the constructor that a macro makes, where another does.
+// busy leaves out functions of the line that call nothing, such as the constructor that a macro makes, where another does. The body of a
+// test of GoogleTest's stands at the line of its macro beside the constructor of its class, which may call more than the body.
 func (a *adviser) busy(found []spot) []spot {
+	if slices.ContainsFunc(found, func(s spot) bool { return lastPart(s.fn.Name) == "TestBody" }) {
+		all := slices.Clone(found)
+		found = slices.DeleteFunc(found, func(s spot) bool { return lastPart(s.fn.Name) != "TestBody" && besideBody(all, s.fn) })
+	}
 	if i := slices.IndexFunc(found, func(s spot) bool { return len(a.calls(s)) > 0 }); i < 0 {
 		return found
 	}
 	return slices.DeleteFunc(found, func(s spot) bool { return len(a.calls(s)) == 0 })
+}
+
+// besideBody reports whether a function is of the class of a test whose body is among some.
+func besideBody(found []spot, f *symbol.Function) bool {
+	class, _, ok := cutLast(f.Name)
+	return ok && slices.ContainsFunc(found, func(s spot) bool {
+		other, last, ok := cutLast(s.fn.Name)
+		return ok && last == "TestBody" && other == class
+	})
+}
+
+// cutLast takes the last part off a qualified name.
+func cutLast(name string) (before, last string, ok bool) {
+	last = lastPart(name)
+	before, ok = strings.CutSuffix(name, "::"+last)
+	return before, last, ok
 }
 
 // maxBefore is how many lines above a failure's the statement may begin that it is in.

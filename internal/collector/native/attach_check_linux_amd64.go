@@ -14,6 +14,7 @@ import (
 
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/plainfile"
 	"github.com/strobe-debug/strobe/internal/ptrace"
 	"golang.org/x/sys/unix"
 )
@@ -160,7 +161,7 @@ func mayTraceAll() bool {
 
 // checkClass refuses programs whose code this engine does not read.
 func checkClass(pid int, path string) error {
-	f, err := os.Open(path)
+	f, err := plainfile.Open(path)
 	if errors.Is(err, fs.ErrPermission) && ptrace.TracerOf(pid) == 0 {
 		return fault.New(fault.PermissionDenied, "Make the file readable (chmod +r) and start it again, or run strobe as root.", "process %d runs a file that the daemon may not read, and its symbols are needed: %w", pid, err)
 	}
@@ -189,7 +190,7 @@ func attachFault(pid int, err error) error {
 	case errors.Is(err, syscall.EPERM), errors.Is(err, fs.ErrPermission):
 		return deniedFault(pid, yamaScope(), err)
 	case errors.Is(err, errAllBlocked), errors.Is(err, context.DeadlineExceeded):
-		return fault.New(fault.AttachFailed, "Call again when it has gone on; cat /proc/"+strconv.Itoa(pid)+"/task/*/stack shows root what it waits for.", "no thread of process %d could be stopped within %v: %w", pid, attachWait, err)
+		return fault.New(fault.AttachFailed, "Call again when it has gone on; cat /proc/"+strconv.Itoa(pid)+"/task/*/stack shows root what it waits for.", "no thread of process %d could be stopped within %v (%v where one only wants a CPU); %s: %w", pid, attachWait, busyMost, threadStates(pid), err)
 	}
 	return fault.New(fault.AttachFailed, "Call again; strobe doctor shows what this machine allows.", "attach to process %d: %w", pid, err)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,7 +18,7 @@ import (
 )
 
 // attachWait bounds how long an attach waits for a thread in which system calls can be made.
-const attachWait = 5 * time.Second
+const attachWait = 1500 * time.Millisecond
 
 // attach takes over a process that runs: all its threads are seized, one of them maps the agent, and the hooks are set
 // as they are in a program that was launched. None of the others is stopped before hooks are written.
@@ -32,12 +33,40 @@ func (t *target) attach(ctx context.Context) error {
 		return err
 	}
 	go t.drainLoop()
+	go t.mover.loop()
 	go t.beatLoop()
-	if err := t.setUpAttached(ctx, p); err != nil {
+	if execing(p.pid) {
+		err = p.awaitExec(ctx)
+	} else {
+		err = t.setUpAttached(ctx, p)
+	}
+	if next := t.processOf(p.pid); next != nil && next != p { // an exec's image is set up by whoever meets its stop
+		p, err = next, nil
+	}
+	if err != nil {
 		t.Stop(context.WithoutCancel(ctx), false)
 		return err
 	}
 	t.awaitReady(ctx, p)
+	return nil
+}
+
+// awaitExec waits for the stop at the end of an exec that the process was amid when it was seized.
+func (p *process) awaitExec(ctx context.Context) error {
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for started, wait := time.Now(), p.patience(); !p.dead.Load(); {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-p.t.exited:
+			return ptrace.ErrGone
+		case <-tick.C:
+		}
+		if time.Since(started) > attachWait && !wait.more() {
+			return fmt.Errorf("it is amid an exec that does not come to its end")
+		}
+	}
 	return nil
 }
 
@@ -145,9 +174,9 @@ func (t *target) setUpAttached(ctx context.Context, p *process) (err error) {
 // untilEquipped gives the process the agent, and tries again while every thread waits where it cannot be stopped. Without it, where the
 // kernel does not allow it there, what does not need it goes on. probeMu is held.
 func (p *process) untilEquipped(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, attachWait)
+	ctx, cancel := context.WithTimeout(ctx, busyMost+attachWait)
 	defer cancel()
-	for {
+	for started, wait := time.Now(), p.patience(); ; {
 		err := p.equip(ctx)
 		switch {
 		case err == nil:
@@ -158,7 +187,7 @@ func (p *process) untilEquipped(ctx context.Context) error {
 			}
 			p.t.warn(fmt.Sprintf("neither calls nor output of process %d can be recorded: %v", p.pid, err))
 			return nil
-		case ctx.Err() != nil:
+		case ctx.Err() != nil || p.endedBefore(err) || time.Since(started) > attachWait && !wait.more():
 			return err
 		}
 		p.unfit.Store(nil)
@@ -168,6 +197,19 @@ func (p *process) untilEquipped(ctx context.Context) error {
 func isLoader(path string) bool {
 	base := filepath.Base(path)
 	return strings.HasPrefix(base, "ld-") || strings.HasPrefix(base, "ld.") || strings.HasPrefix(base, "ld64")
+}
+
+// execing reports a process amid an exec: its old image is gone, and the new one not yet complete. The kernel writes the auxiliary vector
+// once everything is mapped.
+func execing(pid int) bool {
+	f, err := os.Open(fmt.Sprintf("/proc/%d/auxv", pid))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var first [8]byte
+	n, _ := io.ReadFull(f, first[:])
+	return n == len(first) && first == [8]byte{}
 }
 
 // findLoader learns where a running process's dynamic linker reports changes of its list.

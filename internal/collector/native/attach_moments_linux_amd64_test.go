@@ -3,6 +3,7 @@ package native
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 	"github.com/strobe-debug/strobe/internal/fault"
 	"github.com/strobe-debug/strobe/internal/ptrace"
 	"github.com/strobe-debug/strobe/internal/strobetest"
+	"golang.org/x/sys/unix"
 )
 
 // momentsProgram waits in the way that its argument names, until its standard input has a byte; then it calls work.
@@ -262,6 +264,76 @@ func TestAttachWhileItStarts(t *testing.T) {
 		}
 		out.Close()
 	}
+}
+
+// TestAttachAmidExec attaches while the kernel makes the program's image: the old one is gone, and of the new one not everything is there.
+func TestAttachAmidExec(t *testing.T) {
+	strobetest.NeedPtrace(t)
+	strobetest.NeedCommand(t, "taskset")
+	path := strobetest.BuildSource(t, "c", "gcc-O1", "moments", momentsProgram)
+	rt := testRuntime(t)
+	hog := exec.Command("taskset", "-c", onCPU(t), "sh", "-c", "ulimit -t 60; while :; do :; done")
+	if err := hog.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer collect(hog)
+	defer hog.Process.Kill()
+	for met := 0; met < 3; {
+		cmd := exec.Command("taskset", "-c", onCPU(t), "chrt", "-i", "0", path, "read")
+		in, out := pipes(t, cmd)
+		amid := false
+		for until := time.Now().Add(time.Minute); ; {
+			if exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", cmd.Process.Pid)); exe == path {
+				amid = execing(cmd.Process.Pid)
+				break
+			} else if time.Now().After(until) {
+				t.Fatalf("%s is not begun", path)
+			}
+		}
+		if !amid {
+			cmd.Process.Kill()
+			collect(cmd)
+			continue
+		}
+		met++
+		sink := newSink(t)
+		found, err := rt.Find(cmd.Process.Pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found.ProjectRoot = filepath.Dir(path)
+		found.Tracing.Probes = []collector.Probe{{Pattern: "work"}}
+		c, err := rt.Launch(context.Background(), found, sink)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in.Write([]byte("x"))
+		select {
+		case <-c.Exited():
+		case <-time.After(time.Minute):
+			t.Fatal("it does not end")
+		}
+		if err := collect(cmd); err != nil || sink.enters["work"] != 1 || c.Exit() != (collector.ExitInfo{}) {
+			t.Errorf("%v, %d calls, %+v", err, sink.enters["work"], c.Exit())
+		}
+		out.Close()
+	}
+}
+
+// onCPU is one of the CPUs that may be used.
+func onCPU(t *testing.T) string {
+	t.Helper()
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &set); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 1024 {
+		if set.IsSet(i) {
+			return strconv.Itoa(i)
+		}
+	}
+	t.Fatal("no CPU")
+	return ""
 }
 
 // TestAttachRefuses: what cannot be attached to is told apart, each with its way out.

@@ -77,7 +77,7 @@ func (p *process) recordOutput(ctx context.Context) error {
 func (p *process) retireOutput(ctx context.Context, wanted bool) error {
 	var remove []*site
 	for _, h := range *p.hooks.Load() {
-		if h != nil && h.own != nil && h.own.flags == ring.HookOutput && h.active() {
+		if h != nil && h.own != nil && h.own.ofWrites() && h.active() {
 			remove = append(remove, h.sites...)
 		}
 	}

@@ -75,8 +75,11 @@ func (p *process) unmap(gone map[*thread]bool) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	defer resume()
-	defer p.haltRunningBut(gone)()
+	if resume != nil {
+		defer resume()
+	}
+	back, _ := p.haltRunningBut(gone) // a thread that does not stop is not found to be free
+	defer back()
 	maps, err := readMaps(p.pid)
 	if err != nil {
 		return false, err
@@ -98,7 +101,7 @@ func (p *process) unmap(gone map[*thread]bool) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	p.unmapped = true
+	r.stands, p.unmapped = resume == nil, true
 	for _, a := range p.arenas {
 		if _, uerr := r.call(unix.SYS_MUNMAP, a.lo, a.hi-a.lo); err == nil {
 			err = uerr

@@ -224,6 +224,7 @@ func (p *process) haltOthers(but *thread) (out []*snapshot.Thread) {
 				if s.Event == ptrace.EventStop && s.Signal == unix.SIGTRAP {
 					p.picture.wait = append(p.picture.wait, heldThread{th: th})
 				} else {
+					th.deferred = true
 					p.t.tracer.Defer(s)
 				}
 				break
@@ -269,7 +270,7 @@ func (t *target) storeCrash(p *process, tid int, d *snapshot.Death, at int64) {
 	view, err := p.view()
 	if err != nil {
 		t.log.Warn("look at a crashed process", "pid", p.pid, "err", err)
-		view = &snapshot.Process{PID: p.pid, Mem: p.mem}
+		view = &snapshot.Process{PID: p.pid, Mem: p.mem, Described: p.t.walks.Own()}
 	}
 	c := snapshot.New(view).Crash(d)
 	if c == nil { // it only exits

@@ -14,6 +14,7 @@ import (
 	"github.com/strobe-debug/strobe/internal/snapshot"
 	"github.com/strobe-debug/strobe/internal/symbol"
 	"github.com/strobe-debug/strobe/internal/unwind"
+	"golang.org/x/sys/unix"
 )
 
 // dataPoint is what a data breakpoint watches.
@@ -329,23 +330,66 @@ func (th *thread) arm(p *process) {
 		th.step.arm(&want)
 	}
 	if want != th.watched && ptrace.SetDebug(th.tid, want) == nil {
-		th.watched = want
+		th.watched, th.watches = want, true
 	}
 }
 
 // dataStop handles a stop by a debug register. False: it is none. Tracer thread only.
 func (t *target) dataStop(th *thread, p *process, regs *ptrace.Regs) bool {
 	info, err := ptrace.GetSiginfo(th.tid)
-	if err != nil || info.Code() != ptrace.TrapHardware {
+	if err != nil || !th.byHardware(&info, regs) {
 		return false
 	}
-	return t.dataMet(th, p, regs)
+	if !t.dataMet(th, p, regs, th.met(&info, regs)) { // of a break that nobody waits for: the program has nothing to do with it
+		th.watched = [ptrace.DebugSlots]ptrace.DebugWatch{{Addr: ^uint64(0), Size: 1}} // they are set anew
+		t.resume(th, 0)
+	}
+	return true
 }
 
-// dataMet is dataStop for a thread that may have stopped for another reason as well.
-func (t *target) dataMet(th *thread, p *process, regs *ptrace.Regs) bool {
+// byHardware reports that a debug register made a thread trap. Tracer thread only.
+func (th *thread) byHardware(info *ptrace.Siginfo, regs *ptrace.Regs) bool {
+	if !info.OfDebug() || !th.watches || th.singled {
+		return info.Signal() == unix.SIGTRAP && info.Code() == ptrace.TrapHardware
+	}
+	var before [2]byte
+	th.p.mem.Read(regs.Rip-2, before[:]) //nolint:errcheck // nothing is there
+	return !ownTrap(info.Code(), regs.Eflags, before)
+}
+
+// ownTrap reports that the program may have made a debug exception itself, by its trap flag or an int1. Debug registers are set by us alone.
+func ownTrap(code int32, flags uint64, before [2]byte) bool {
+	switch code {
+	case ptrace.TrapTrace:
+		return flags&trapFlag != 0 // ours is not shown
+	case ptrace.TrapBrkpt:
+		return before[1] == int1
+	}
+	return false
+}
+
+const int1 = 0xf1
+
+// met says which debug registers made a thread trap; all where it is not known which. Tracer thread only.
+func (th *thread) met(info *ptrace.Siginfo, regs *ptrace.Regs) uint64 {
 	hits, err := ptrace.DebugHits(th.tid)
-	if err != nil || hits == 0 {
+	if err != nil || hits != 0 || info.Code() == ptrace.TrapHardware {
+		return hits
+	}
+	var before [2]byte
+	th.p.mem.Read(regs.Rip-2, before[:]) //nolint:errcheck // nothing is there
+	switch {
+	case !info.OfDebug() || !th.watches || ownTrap(info.Code(), regs.Eflags, before):
+		return 0
+	case th.singled && (info.Code() == ptrace.TrapTrace || string(before[:]) == string(syscallInsn)):
+		return 0
+	}
+	return 1<<ptrace.DebugSlots - 1
+}
+
+// dataMet handles accesses to what is watched, by the debug registers that were met. False: nothing of the kind was.
+func (t *target) dataMet(th *thread, p *process, regs *ptrace.Regs, hits uint64) bool {
+	if hits == 0 {
 		return false
 	}
 	s := p.data.Load()
@@ -362,7 +406,7 @@ func (t *target) dataMet(th *thread, p *process, regs *ptrace.Regs) bool {
 	if len(points) == 0 && th.step != nil { // its own
 		return false
 	}
-	c := &pause{th: th, p: p, seen: p.pictured(th, regs, true), flags: regs.Eflags, alone: len(p.allThreads()) == 1}
+	c := &pause{th: th, stop: th.stops.Load(), p: p, seen: p.pictured(th, regs, true), flags: regs.Eflags, alone: len(p.allThreads()) == 1}
 	if t.noted(c, s, points) {
 		t.resume(th, 0)
 		return true
@@ -384,7 +428,7 @@ func (t *target) noted(c *pause, s *dataSlots, points []*point) bool {
 	}
 	at := t.rt.clock.Now()
 	look := &pauseLook{t: t, c: c, pic: snapshot.New(v)}
-	for _, pt := range points {
+	for _, pt := range t.met(c, s, look, points) {
 		for _, w := range t.access(c, s, look, pt) {
 			if b, err := w.c.payload(w.members); err == nil {
 				t.pend(at, event.Event{Kind: event.VariableWrite, Thread: t.idOf(w.c), Payload: b})
@@ -398,7 +442,7 @@ func (t *target) noted(c *pause, s *dataSlots, points []*point) bool {
 func (t *target) accessed(c *pause, s *dataSlots, points []*point) {
 	look := &pauseLook{t: t, c: c}
 	var stopAt *point
-	for _, pt := range points {
+	for _, pt := range t.met(c, s, look, points) {
 		if t.ownAccess(c, s, look, pt) && pt.Pause && stopAt == nil {
 			stopAt = pt
 		}

@@ -9,7 +9,7 @@ import (
 )
 
 // disarmWait is how long a stop waits for threads that cannot be stopped just now. The usual one waits for a child to exec.
-const disarmWait = 2 * time.Second
+const disarmWait = 1500 * time.Millisecond
 
 // armed are the threads whose debug registers look for something. Tracer thread only.
 func (t *target) armed() (out []*thread) {
@@ -52,6 +52,14 @@ func (t *target) disarmAll() (late <-chan struct{}) {
 	}
 }
 
+// trapsByHardware is byHardware for a thread that is stopped. Tracer thread only.
+func (t *target) trapsByHardware(tid int) bool {
+	info, err := ptrace.GetSiginfo(tid)
+	regs, regsErr := ptrace.GetRegs(tid)
+	th := t.threads[tid]
+	return err == nil && regsErr == nil && th != nil && th.byHardware(&info, &regs)
+}
+
 // disarmer handles the stops of a target that is only traced until its last armed thread has stopped. Tracer thread only.
 func (t *target) disarmer(done chan struct{}) ptrace.Handler {
 	left := map[int]bool{}
@@ -69,8 +77,7 @@ func (t *target) disarmer(done chan struct{}) ptrace.Handler {
 			left[s.TID] = true
 		}
 		if left[s.TID] {
-			info, err := ptrace.GetSiginfo(s.TID)
-			if err == nil && s.Event == 0 && s.Signal == unix.SIGTRAP && info.Code() == ptrace.TrapHardware {
+			if s.Event == 0 && s.Signal == unix.SIGTRAP && t.trapsByHardware(s.TID) {
 				sig = 0
 			}
 			if s.Ended || ptrace.SetDebug(s.TID, [ptrace.DebugSlots]ptrace.DebugWatch{}) == nil {

@@ -1,15 +1,17 @@
 package native
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
-	"sync/atomic"
 	"syscall"
 	"time"
 
+	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/event"
 	"github.com/strobe-debug/strobe/internal/ring"
 	"golang.org/x/sys/unix"
@@ -20,17 +22,22 @@ type drainState struct {
 	rings map[int]*ringState
 	err   error // reported already
 	heats
-	names map[uint64]string // of code addresses in values
+	losses
+	code codeSeen
 }
 
 // ringState is one thread's ring being read.
 type ringState struct {
 	p     *process
 	index int
-	rd    *ring.Reader
+	feed  *feed
+	rd    *ring.Reader // of the feed's stream
 	lanes lanes
 	next  ring.Rec // read and not yet merged
 	has   bool
+	goal  uint64 // how far a pass has to read
+	told  uint64 // of its dropped records, those that the timeline has
+	mends int    // how often the program had overwritten it
 	tid   int32
 	pid   int // the process's, or that of a guest
 
@@ -58,6 +65,7 @@ func (t *target) drainLoop() {
 		case reply = <-t.drainKick:
 		case <-timer.C:
 		}
+		d.take(reply)
 		n := d.pass()
 		t.seekStrays()
 		if n > 0 {
@@ -70,15 +78,25 @@ func (t *target) drainLoop() {
 			d.letAllGo()
 			gone = true
 		}
-		if reply != nil {
+		for _, reply := range d.replies {
 			close(reply)
 		}
+		d.replies = d.replies[:0]
 		if gone {
+			d.toldWrites(math.MaxInt64)
 			close(t.allGone)
+			t.mover.close()
 			t.refuseKicks()
 			return
 		}
 		timer.Reset(wait)
+	}
+}
+
+// take takes in who waits for a pass; nil where nobody does.
+func (d *drainer) take(reply chan struct{}) {
+	if reply != nil {
+		d.replies = append(d.replies, reply)
 	}
 }
 
@@ -104,7 +122,7 @@ func (t *target) Flush(ctx context.Context) error {
 	case <-t.allGone:
 		return nil
 	case <-ctx.Done():
-		return ctx.Err()
+		return t.mover.behind(ctx.Err())
 	}
 	select {
 	case <-reply:
@@ -112,7 +130,7 @@ func (t *target) Flush(ctx context.Context) error {
 	case <-t.allGone:
 		return nil
 	case <-ctx.Done():
-		return ctx.Err()
+		return t.mover.behind(ctx.Err())
 	}
 }
 
@@ -123,41 +141,27 @@ type drainer struct {
 	active []*ringState
 	fit    ring.Fit
 	start  int64
+	writes []collector.Write
 	words  [][8]byte // copies of results that closed frames repeat
 
-	pending  []pendingEvent // exceptions and writes that are still to be put among the calls
-	finished []byte         // payloads of records that the agent left something open in
+	pending  []pendingEvent  // exceptions and writes that are still to be put among the calls
+	stuck    bool            // not all that the rings hold is in the spool
+	bytes    int64           // of records, in one round
+	ended    int             // processes that have, and are not read to their ends
+	behind   time.Time       // since when it stands back; zero when all was decoded since
+	finished []byte          // payloads of records that the agent left something open in
+	replies  []chan struct{} // closed at the end of the pass: who asked for it
 	rounds   int64
 }
 
-// pass reads everything published when it began, and returns the number of records.
-func (d *drainer) pass() int {
-	d.start = d.t.sink.StartMono()
-	total := 0
-	defer d.heatUp()
-	for range 64 { // a thread that writes faster than we read must not keep reap away
-		n := d.round()
-		total += n
-		if n < batchEvents {
-			break
-		}
-	}
-	return total
-}
-
-// round merges up to batchEvents records of all rings by time and delivers them.
-func (d *drainer) round() int {
+// round merges up to batchEvents records of all rings by time and delivers them. It reports whether some were left.
+func (d *drainer) round() (n int, more bool) {
 	d.fit = d.t.rt.clock.Fit()
 	d.active = d.active[:0]
-	more, lost := d.t.takePending()
-	d.pending = append(d.pending, more...)
-	for _, p := range d.t.processes() {
-		if p.injected.Load() {
-			d.look(p)
-		}
-	}
+	fresh, lost := d.t.takePending()
+	d.pending = append(d.pending, fresh...)
 	d.events = d.events[:0]
-	n := 0
+	d.lookAll()
 	for len(d.active) > 0 && len(d.events) < batchEvents {
 		first := 0
 		for i := 1; i < len(d.active); i++ {
@@ -169,28 +173,33 @@ func (d *drainer) round() int {
 		if len(d.pending) > 0 {
 			n += d.putPending(rs.next.TSC)
 		}
+		d.bytes += int64(ring.RecordBytes + len(rs.next.Payload))
 		d.decode(rs)
 		n++
 		if rs.has = rs.rd.Next(&rs.next); !rs.has {
 			d.active = slices.Delete(d.active, first, first+1)
+			if d.stuck { // what is still in its ring may come before what the others have
+				break
+			}
 		}
 	}
 	n += d.restPending(lost)
+	d.tellWrites()
 	if len(d.events) > 0 {
 		d.t.sink.Events(d.events)
 	}
 	d.commit()
-	return n
+	return n, len(d.active) > 0
 }
 
-// look beats the heart, answers the loader's announcements, and finds rings with something to read.
+// look beats the heart and answers the loader's announcements.
 func (d *drainer) look(p *process) {
 	p.region.Beat(d.t.rt.clock.Now())
 	if seq := p.region.SyncSeq(); seq != p.syncSeen {
 		p.syncSeen = seq
 		d.t.spawn(func() { d.t.modulesChanged(p, seq) })
 	}
-	if seq := p.region.LeaveSeq(); seq != p.leaveSeen {
+	if seq := p.region.LeaveSeq(); seq != p.leaveSeen && p.leaves() { // else somebody wrote there who should not
 		p.leaveSeen = seq
 		d.t.spawn(func() { d.t.letGo(p, seq) })
 	}
@@ -199,40 +208,77 @@ func (d *drainer) look(p *process) {
 		p.dead.Store(true)
 		d.t.tracer.Do(context.Background(), func() error { delete(d.t.letGone, p.pid); return nil })
 	}
-	if p.drain.rings == nil {
-		p.drain.rings = map[int]*ringState{}
+}
+
+// lookAtAll is look for all processes.
+func (d *drainer) lookAtAll() []*process {
+	procs := d.t.processes()
+	for _, p := range procs {
+		if p.injected.Load() {
+			d.look(p)
+		}
 	}
-	for i := range p.region.Rings() {
-		if atomic.LoadUint32(p.region.State(i)) == ring.RingFree {
-			if i >= p.drain.used { // they are given out in order
-				break
+	return procs
+}
+
+// lookAll looks at every process, and finds rings of which something is there to be decoded. It sees what one sweep has moved, or none
+// of it: the records of all rings are merged by time.
+func (d *drainer) lookAll() {
+	procs := d.lookAtAll()
+	m := d.t.mover
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.stuck {
+		m.sweepLocked()
+	}
+	d.stuck = m.stuck
+	for _, p := range procs {
+		for i, f := range p.feeds {
+			rs := p.drain.rings[i]
+			if rs == nil {
+				rs = d.open(p, i, f)
 			}
-			continue
-		}
-		rs := p.drain.rings[i]
-		if rs == nil {
-			if atomic.LoadUint32(&p.region.Header(i).TID) == 0 {
-				continue // its thread is just taking it
+			if !rs.has && rs.rd.Refresh() {
+				rs.has = rs.rd.Next(&rs.next)
 			}
-			rs = d.open(p, i)
-		}
-		if !rs.has && rs.rd.Refresh() {
-			rs.has = rs.rd.Next(&rs.next)
-		}
-		if rs.has {
-			d.active = append(d.active, rs)
-		}
-		if err := rs.rd.Err(); err != nil && p.drain.err == nil {
-			p.drain.err = err
-			d.t.log.Warn("read ring", "pid", p.pid, "err", err)
-			d.drop(rs, 0, 0, 0, fmt.Sprintf("the target overwrote its event ring: %v", err))
+			if rs.has {
+				d.active = append(d.active, rs)
+			}
+			if err := cmp.Or(rs.rd.Err(), f.mv.Err()); err != nil {
+				d.mend(rs, err)
+			}
 		}
 	}
 }
 
-func (d *drainer) open(p *process, i int) *ringState {
-	rs := &ringState{p: p, index: i, rd: p.region.Reader(i)}
-	rs.tid, rs.pid = int32(rs.rd.TID()), p.pid
+// maxMends bounds how often a ring is read again that the program overwrites.
+const maxMends = 100
+
+// mend goes on with a ring that the program has overwritten. A thread that waits for room there must not wait for ever: it gets it, and in the
+// end nobody waits in that process any more.
+func (d *drainer) mend(rs *ringState, err error) {
+	p := rs.p
+	if p.drain.err == nil {
+		p.drain.err = err
+		d.t.log.Warn("read ring", "pid", p.pid, "err", err)
+		d.t.warn(fmt.Sprintf("process %d wrote into the memory in which its calls are recorded, so that some are lost, and what is said of others may be wrong: %v", p.pid, err))
+	}
+	if rs.mends++; rs.mends > maxMends {
+		p.clearFlags(ring.FlagBlock)
+		return
+	}
+	d.drop(rs, 0, 0, 0, fmt.Sprintf("the target overwrote its event ring: %v", err))
+	rs.feed.mend()
+	rs.rd.Mend()
+}
+
+// open begins to read a ring. What a pass does not know of when it begins may wait for the next one. mover.mu is held.
+func (d *drainer) open(p *process, i int, f *feed) *ringState {
+	if p.drain.rings == nil {
+		p.drain.rings = map[int]*ringState{}
+	}
+	rs := &ringState{p: p, index: i, feed: f, rd: ring.NewReader(f.st, d.t.ringBytes, f.from), goal: f.from}
+	rs.tid, rs.pid = int32(f.mv.TID()), p.pid
 	if pid, ok := p.guests.Load(int(rs.tid)); ok {
 		rs.pid = pid.(int)
 	}
@@ -249,7 +295,7 @@ func (d *drainer) open(p *process, i int) *ringState {
 	return rs
 }
 
-// commit gives read space back and wakes threads that wait for it.
+// commit gives back what was read.
 func (d *drainer) commit() {
 	for _, p := range d.t.processes() {
 		for _, rs := range p.drain.rings {
@@ -258,9 +304,6 @@ func (d *drainer) commit() {
 				rs.rd.CommitBefore(&rs.next)
 			} else {
 				rs.rd.Commit()
-			}
-			if rs.rd.Waiting() {
-				futexWake(rs.rd.TailWord())
 			}
 		}
 	}
@@ -273,14 +316,18 @@ func (d *drainer) ts(tsc uint64) int64 { return max(d.fit.NS(tsc)-d.start, 0) }
 // decode turns one record into events.
 func (d *drainer) decode(rs *ringState) {
 	rec := &rs.next
-	if rec.Kind == ring.RecOutput {
+	switch rec.Kind {
+	case ring.RecOutput:
 		d.output(rs, rec)
+		return
+	case ring.RecWrote:
+		d.wrote(rs, rec)
 		return
 	}
 	if rec.Kind == ring.RecDropped {
 		if len(rec.Payload) >= 24 {
 			le := binary.LittleEndian
-			d.drop(rs, le.Uint64(rec.Payload), le.Uint64(rec.Payload[8:]), le.Uint64(rec.Payload[16:]), "")
+			d.lost(rs, le.Uint64(rec.Payload), le.Uint64(rec.Payload[8:]), le.Uint64(rec.Payload[16:]))
 		}
 		return
 	}
@@ -297,7 +344,7 @@ func (d *drainer) decode(rs *ringState) {
 	}
 	fn := hooks[rec.Hook].fn
 	rs.p.drain.bytes += int64(len(rec.Payload))
-	if fn.plan.Finish != nil {
+	if fn.plan.Finish != nil && (rec.Kind != ring.RecExit || rec.Flags&ring.RecTail == 0) {
 		d.complete(rs, fn, rec)
 	}
 	ts := d.ts(rec.TSC)
@@ -306,13 +353,14 @@ func (d *drainer) decode(rs *ringState) {
 	}
 	switch rec.Kind {
 	case ring.RecEnter:
-		tail := rec.Flags&ring.RecTail != 0
+		tail, left := rec.Flags&ring.RecTail != 0, rs.lanes.left
+		rs.lanes.left = 0
 		l := rs.lanes.enter(rec.SP, rec.Hook, fn, tail, closing)
 		e := event.Event{TS: ts, Kind: event.FunctionEnter, Thread: l.id, Func: fn.register(d.t.sink), Payload: rec.Payload}
-		if fn.codePtrs {
-			e.Payload = fn.plan.Layout.AnnotateEnter(rec.Payload, rs.p.symbolize)
+		if fn.codeStep != 0 {
+			d.seekCode(rs, rec.Payload, int(fn.codeStep), ts)
 		}
-		if tail {
+		if tail || left == rec.SP {
 			e.Flags |= event.TailCall
 		}
 		if rec.Flags&ring.RecTruncated != 0 {
@@ -326,9 +374,14 @@ func (d *drainer) decode(rs *ringState) {
 		d.events = append(d.events, e)
 	case ring.RecExit:
 		e := event.Event{TS: ts, Kind: event.FunctionExit}
-		d.result(&e, fn, rec)
-		if fn.codePtrs {
-			e.Payload = fn.plan.Layout.AnnotateExit(rec.Payload, rs.p.symbolize)
+		rs.lanes.left = 0
+		if rec.Flags&ring.RecTail != 0 {
+			e.Flags, rs.lanes.left = event.TailCall, rec.SP
+		} else {
+			d.result(&e, fn, rec)
+		}
+		if fn.codeStep != 0 && e.Payload != nil {
+			d.seekCode(rs, rec.Payload, int(fn.codeStep), ts)
 		}
 		tailed := func(l *lane, f frame) {
 			x := e
@@ -341,8 +394,8 @@ func (d *drainer) decode(rs *ringState) {
 		}
 		l, ok := rs.lanes.exit(rec.SP, rec.Hook, closing, tailed)
 		if !ok {
-			if rs.lanes.lost { // its enter was dropped
-				d.t.sink.Dropped(1)
+			if rs.told > 0 { // its enter was dropped
+				d.t.sink.Lost(fn.register(d.t.sink), 0, 1)
 			}
 			return
 		}
@@ -372,7 +425,7 @@ func (fn *function) sameResult(o *function) bool {
 		fn.plan.Plan.ExitGPRs == 0 && len(fn.plan.Plan.Exit) == 0
 }
 
-// drop puts lost records on the timeline.
+// drop puts lost records on the timeline. They are counted elsewhere: see losses.
 func (d *drainer) drop(rs *ringState, count, first, last uint64, why string) {
 	rs.lanes.lost = true
 	note := map[string]any{"count": count, "threadId": rs.tid}
@@ -389,7 +442,6 @@ func (d *drainer) drop(rs *ringState, count, first, last uint64, why string) {
 		return
 	}
 	d.events = append(d.events, event.Event{TS: ts, Kind: event.Dropped, Thread: rs.lanes.name(0), Payload: b})
-	d.t.sink.Dropped(int64(count))
 }
 
 func futexWake(word *uint32) {

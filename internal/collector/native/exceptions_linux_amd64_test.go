@@ -70,8 +70,8 @@ var throwsWant = []string{
 	"throw Mine: code 9 @mine", "catch Mine: code 9 @mine in mine",
 	"throw std::out_of_range: vector::_M_range_check: __n (which is 7) >= this->size() (which is 3) @range",
 	"catch std::out_of_range: vector::_M_range_check: __n (which is 7) >= this->size() (which is 3) @range in range",
-	"throw Mine: code 3 @mine", "catch Mine: code 3 @mine in inner", "rethrow Mine: code 3 @inner", "catch Mine: code 3 @inner in outer",
-	"throw int: 5 @int", "catch int: 5 @int in kept", "rethrow int: 5 @carry", "catch int: 5 @carry in carried",
+	"throw Mine: code 3 @mine", "catch Mine: code 3 @mine in inner", "rethrow Mine: code 3 @inner", "catch Mine: code 3 @mine in outer",
+	"throw int: 5 @int", "catch int: 5 @int in kept", "rethrow int: 5 @carry", "catch int: 5 @int in carried",
 }
 
 // exceptionLines renders the exceptions of a sink in order. Markers in the source name the lines.

@@ -39,6 +39,17 @@ type forcedArg struct {
 // forces reports a point that changes calls.
 func (pt *point) forces() bool { return pt.Return != "" || pt.SetArguments != "" }
 
+// forceRank orders points at one place: arguments are set before a call is made to return, and it reaches the other points only if it is not.
+func (pt *point) forceRank() int {
+	switch {
+	case pt.Return != "":
+		return 1
+	case pt.forces():
+		return 0
+	}
+	return 2
+}
+
 // arguments are the values of parameters by name.
 func (pt *point) arguments() (values map[string]json.RawMessage) {
 	json.Unmarshal([]byte(pt.SetArguments), &values) // checked when it was asked for
@@ -120,15 +131,20 @@ func encodeForced(what string, t *symbol.Type, raw json.RawMessage) ([]byte, err
 	return inspect.Encode(t, raw)
 }
 
-// force changes a waiting thread's call as a point wants it, and says so on the timeline.
-func (t *target) force(c *pause, look *pauseLook, pt *point, ps *pointSite) {
+// force changes a waiting thread's call as a point wants it, and says so on the timeline. True: the call has returned.
+func (t *target) force(c *pause, look *pauseLook, pt *point, ps *pointSite) (returned bool) {
 	m := c.p.memory().moduleAt(ps.at)
 	if m == nil || m.mod == nil {
-		return
+		return false
 	}
 	f, err := pt.newForced(m.mod, symbol.Addr(ps.at-m.bias))
 	if err == nil {
-		err = t.tracer.Do(context.Background(), func() error { return c.apply(f) })
+		err = t.tracer.Do(context.Background(), func() error {
+			if c.stale(t) {
+				return ptrace.ErrGone
+			}
+			return c.apply(f)
+		})
 	}
 	c.located(look)
 	members := map[string]any{"breakpointId": pt.ID}
@@ -142,6 +158,7 @@ func (t *target) force(c *pause, look *pauseLook, pt *point, ps *pointSite) {
 	}
 	t.Flush(context.Background())
 	t.pointEvent(event.Logpoint, c, members)
+	return err == nil && f.returns
 }
 
 // apply changes a thread that stands at the entry of a function. Tracer thread only.

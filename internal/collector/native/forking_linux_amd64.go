@@ -51,7 +51,7 @@ func (t *target) meetChildren() {
 }
 
 // removeMax bounds how long a stop goes on taking hooks out of children that were forked meanwhile.
-const removeMax = 2 * time.Second
+const removeMax = 1500 * time.Millisecond
 
 // takeOut removes every hook of every process, and says what could not be restored.
 func (t *target) takeOut(ctx context.Context) error {
@@ -67,10 +67,21 @@ func (t *target) takeOut(ctx context.Context) error {
 		if err := t.settle(ctx); err != nil && bad == nil {
 			bad = err
 		}
-		if bad == nil && !t.hooksLeft() || time.Since(started) > removeMax || ctx.Err() != nil {
+		if bad == nil && !t.hooksLeft() && !t.runningOut(ctx) || time.Since(started) > removeMax || ctx.Err() != nil {
 			return bad
 		}
 	}
+}
+
+// runningOut reports whether a thread still runs to where the agent's C ends.
+func (t *target) runningOut(ctx context.Context) (any bool) {
+	t.tracer.Do(ctx, func() error { //nolint:errcheck // then there is none
+		for _, th := range t.threads {
+			any = any || th.out != nil
+		}
+		return nil
+	})
+	return any
 }
 
 // runHeld lets threads run that are still held for their process to be set up: the kernel would deliver the SIGTRAP of a step, in which
@@ -81,6 +92,10 @@ func (t *target) runHeld(ctx context.Context) {
 		t.meetChildren()
 		t.tracer.Settle()
 		for _, th := range t.threads {
+			if th.out != nil { // it never comes there, it seems
+				th.p.halt(th)
+				th.ranOut()
+			}
 			if th.stopped {
 				t.resume(th, 0)
 			}

@@ -23,7 +23,8 @@ type function struct {
 	analysis hook.Analysis
 	plan     *capture.Function
 	kind     hook.Kind
-	rets     bool   // EnterOnly: exits by int3 at each ret
+	rets     bool   // EnterOnly: exits by int3 at each ret and tail call
+	parts    []part // EnterOnly: where those are
 	planErr  error  // what was wrong with its debug information
 	reason   string // why it cannot be hooked; then nothing else is valid
 
@@ -31,8 +32,8 @@ type function struct {
 	retSize   int
 	retSigned bool
 	retScalar bool
-	retAlone  bool // the whole exit payload is that word
-	codePtrs  bool // payloads hold addresses of code, which get names
+	retAlone  bool  // the whole exit payload is that word
+	codeStep  uint8 // payloads hold addresses of code, which get names: value.Layout.CodeStep
 
 	once sync.Once
 	id   event.FuncID
@@ -46,6 +47,18 @@ var noFrame = map[string]string{
 	"clone": "returns on another stack", "__clone": "returns on another stack", "clone3": "returns on another stack", "__clone3": "returns on another stack",
 	"_start": "is the program's entry point, which has no caller", "__restore_rt": "is entered by the kernel", "__fentry__": "has a calling convention of its own",
 	"mcount": "has a calling convention of its own", "_mcount": "has a calling convention of its own",
+}
+
+// maxTableBytes is how much is read for one table of a switch.
+const maxTableBytes = 64 << 10
+
+// analysisOptions is what is known of a module's code, for functions of it.
+func analysisOptions(mod *symbol.Module, targets []hook.Addr) hook.Options {
+	return hook.Options{
+		Targets: targets,
+		Data:    func(a hook.Addr) []byte { return mod.Constants(symbol.Addr(a), maxTableBytes) },
+		InCode:  func(a hook.Addr) bool { return mod.IsCode(symbol.Addr(a)) },
+	}
 }
 
 // compile decides how a function is hooked and what is recorded of it.
@@ -73,7 +86,7 @@ func compile(mod *symbol.Module, f *symbol.Function, w want, pad int, targets []
 		return fn
 	}
 	fn.code = code
-	fn.analysis = hook.Analyze(code, hook.Addr(f.Low), pad, hook.Options{Targets: targets})
+	fn.analysis = hook.Analyze(code, hook.Addr(f.Low), pad, analysisOptions(mod, targets))
 	if fn.analysis.Patch == hook.PatchNone {
 		fn.reason = fn.analysis.Reason
 		return fn
@@ -86,10 +99,11 @@ func compile(mod *symbol.Module, f *symbol.Function, w want, pad int, targets []
 	fn.kind = hook.CallThrough
 	if fn.needsNoFrame() {
 		fn.kind, fn.rets = hook.EnterOnly, true
+		fn.parts = partsOf(mod, code, fn.analysis)
 	}
 	fn.retSize, fn.retSigned, fn.retScalar = fn.plan.Layout.ScalarRet()
-	fn.codePtrs = fn.plan.Layout.HasFuncPtrs()
-	fn.retAlone = fn.retScalar && !fn.codePtrs && fn.plan.Plan.ExitGPRs == 1 && len(fn.plan.Plan.Exit) == 0
+	fn.codeStep = fn.plan.Layout.CodeStep()
+	fn.retAlone = fn.retScalar && fn.codeStep == 0 && fn.plan.Plan.ExitGPRs == 1 && len(fn.plan.Plan.Exit) == 0
 	return fn
 }
 
@@ -123,12 +137,12 @@ func (fn *function) needsNoFrame() bool {
 
 // eventFunction is how the timeline names it.
 func (fn *function) eventFunction() event.Function {
-	name, raw := publicName(fn.sym), fn.sym.Raw
+	name, raw := publicName(fn.sym)+fn.sym.CoroutinePart(), fn.sym.Raw
 	if raw == name {
 		raw = ""
 	}
 	return event.Function{Name: name, Raw: raw, File: fn.sym.File, Line: fn.sym.Line, Module: fn.mod.Path,
-		Language: string(fn.sym.Language), Layout: fn.plan.Layout.Marshal()}
+		Language: string(fn.sym.Language), Layout: fn.plan.Layout.Marshal(), Code: fn.codeStep}
 }
 
 // publicName prefers the name that callers use: malloc, not its alias __libc_malloc.
@@ -164,6 +178,8 @@ type want struct {
 	depth   int
 	out     bool
 	watches string // labels and expressions, each behind a NUL
+
+	described int // generation of the user's descriptions of types
 }
 
 // options are what the compiler of plans makes of it. modules are where a watch's variables are looked for.

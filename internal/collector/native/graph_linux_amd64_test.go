@@ -159,14 +159,20 @@ func TestBadPointers(t *testing.T) {
 	if out := s.stdout.String(); out != "20000\n" || s.Exit().Code != 0 || sink.enters["look"] != 20000 {
 		t.Fatalf("%q, exit %+v, %d calls", out, s.Exit(), sink.enters["look"])
 	}
-	for i, e := range sink.events {
-		if e.Kind != event.FunctionEnter || i == 0 {
+	n := 0
+	for _, e := range sink.events {
+		if e.Kind != event.FunctionEnter {
 			continue
 		}
 		args := sink.layouts[e.Func].Enter(e.Payload)
-		if p, text := get(args, "p"), get(args, "text"); p.Text() != "<unreadable>" || text.Text() != "<unreadable>" {
-			t.Fatalf("call %d shows %v", i, args)
+		p, text := uint64(n)*0x9E3779B97F4A7C15, uint64(n)<<20|1<<46
+		if got := get(args, "p"); p != 0 && got.Text() != fmt.Sprintf("0x%x <unreadable>", p) {
+			t.Fatalf("call %d shows %v, want %#x", n, args, p)
 		}
+		if got := get(args, "text"); got.Text() != fmt.Sprintf("0x%x <unreadable>", text) {
+			t.Fatalf("call %d shows %v, want %#x", n, args, text)
+		}
+		n++
 	}
 	first, last := sink.events[0].TS, sink.events[len(sink.events)-1].TS
 	t.Logf("%d ns per call with two bad pointers", (last-first)/20000)

@@ -79,9 +79,7 @@ func (p *process) makeHooks(ctx context.Context, r *remote, m *loaded, fns []*fu
 // stubBytes is an upper bound of the arena bytes that the function's stubs take.
 func (fn *function) stubBytes() uint64 {
 	n := uint64(hook.MaxStub(hook.Spec{Kind: fn.kind, Code: fn.code, Analysis: &fn.analysis, StackBytes: fn.plan.StackBytes})) + 16
-	if fn.rets {
-		n += uint64(len(fn.analysis.Rets)) * 64
-	}
+	n += uint64(fn.leaving()) * 64
 	return n
 }
 
@@ -124,7 +122,10 @@ func (w *stubWriter) hook(m *loaded, fn *function) (*hooked, error) {
 	an := fn.analysis // at its address in the process
 	an.Addr += hook.Addr(m.bias)
 	spec := hook.Spec{Kind: fn.kind, ID: id, Code: fn.code, Analysis: &an, StackBytes: fn.plan.StackBytes,
-		EnterSlot: w.a.slot(fn.enterSlot()), ExitSlot: w.a.slot(fn.exitSlot()), CopySlot: w.a.slot(slotCopy)}
+		TailID: tailID(id), EnterSlot: w.a.slot(fn.enterSlot()), ExitSlot: w.a.slot(fn.exitSlot()), CopySlot: w.a.slot(slotCopy)}
+	if len(fn.parts) > 0 {
+		spec.Tails = fn.parts[0].tails
+	}
 	mark, at := len(w.buf), w.at
 	undo := func(err error) (*hooked, error) {
 		w.buf, w.at = w.buf[:mark], at
@@ -139,18 +140,12 @@ func (w *stubWriter) hook(m *loaded, fn *function) (*hooked, error) {
 		return undo(err)
 	}
 	h := &hooked{id: id, fn: fn, sites: []*site{entry}}
-	if fn.rets {
-		for _, off := range an.Rets {
-			if off < an.Off+an.PatchLen {
-				continue // the stub itself records this one
-			}
-			spec.Kind, spec.Ret, spec.ExitSlot = hook.RetTrap, off, w.a.slot(slotExitTrap)
-			rs, err := w.add(spec)
-			if err != nil {
-				return undo(err)
-			}
-			h.sites = append(h.sites, &site{addr: uint64(an.Addr) + uint64(off), orig: make([]byte, 1), patch: []byte{int3}, to: uint64(rs.Entry)})
+	for i := range fn.parts {
+		sites, err := w.leaves(spec, &fn.parts[i], i, m.bias)
+		if err != nil {
+			return undo(err)
 		}
+		h.sites = append(h.sites, sites...)
 	}
 	if err := p.writePlan(id, &fn.plan.Plan); err != nil {
 		return undo(err)

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/ptrace"
 	"github.com/strobe-debug/strobe/internal/ring"
 	"golang.org/x/sys/unix"
@@ -111,9 +112,9 @@ func (p *process) mapRegion(r *remote, rings int, at uint64, fixed bool) error {
 		return err
 	}
 	name := aux[atPlatform] // any text will do: "x86_64"
-	fd, err := r.call(unix.SYS_MEMFD_CREATE, name, unix.MFD_CLOEXEC|unix.MFD_EXEC)
+	fd, err := r.call(unix.SYS_MEMFD_CREATE, name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING|unix.MFD_EXEC)
 	if errors.Is(err, syscall.EINVAL) { // before Linux 6.3
-		fd, err = r.call(unix.SYS_MEMFD_CREATE, name, unix.MFD_CLOEXEC)
+		fd, err = r.call(unix.SYS_MEMFD_CREATE, name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	}
 	if err != nil {
 		return fmt.Errorf("create shared memory in process %d: %w", p.pid, err)
@@ -154,6 +155,7 @@ func (p *process) mapRegion(r *remote, rings int, at uint64, fixed bool) error {
 	return nil
 }
 
+// mapShared maps the file here. It keeps its size from now on: where a program made it shorter, our reading of it would be a fault.
 func mapShared(path string, size int64) (mem []byte, inode uint64, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -163,9 +165,15 @@ func mapShared(path string, size int64) (mem []byte, inode uint64, err error) {
 	if err := f.Truncate(size); err != nil {
 		return nil, 0, fmt.Errorf("size shared memory: %w", err)
 	}
+	if _, err := unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL); err != nil {
+		return nil, 0, fmt.Errorf("seal shared memory: %w", err)
+	}
 	var st unix.Stat_t
 	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
 		return nil, 0, fmt.Errorf("look at shared memory: %w", err)
+	}
+	if st.Size != size { // before it was sealed
+		return nil, 0, fmt.Errorf("size shared memory: the program made it %d bytes", st.Size)
 	}
 	if mem, err = unix.Mmap(int(f.Fd()), 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_NORESERVE); err != nil {
 		return nil, 0, fmt.Errorf("map shared memory: %w", err)
@@ -177,6 +185,10 @@ func mapShared(path string, size int64) (mem []byte, inode uint64, err error) {
 // following pointers (whose faults only the daemon can catch) and waiting for room.
 const staleAfter = 2 * time.Second
 
+// waitMost is how long a thread waits for room while none is made, where it does not wait for ever: on a machine with ten threads for each
+// CPU the decoder may not get on for a second.
+const waitMost = 5 * time.Second
+
 func (p *process) initControl(aux map[uint64]uint64) {
 	c := p.region.Control()
 	c.Magic, c.Version = ring.Magic, ring.Version
@@ -186,7 +198,11 @@ func (p *process) initControl(aux map[uint64]uint64) {
 	if p.hosting.Load() {
 		c.Flags |= ring.FlagByTID
 	}
-	if p.t.cmd.Block {
+	switch p.t.cmd.OnFull {
+	case collector.OnFullWait:
+		c.WaitTicks = p.t.rt.clock.TicksIn(waitMost)
+		c.Flags |= ring.FlagBlock
+	case collector.OnFullBlock:
 		c.Flags |= ring.FlagBlock
 	}
 	if aux[atHwcap2]&2 != 0 {

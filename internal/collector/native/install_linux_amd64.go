@@ -26,7 +26,10 @@ type site struct {
 	point  *pointSite // what stands there, if it is a breakpoint
 }
 
-const int3 = 0xcc
+const (
+	int3     = 0xcc
+	jmpRel32 = 0xe9 // with four bytes of distance
+)
 
 // apply makes the sites of add patched and those of remove original again, while the program runs. Tracer thread only.
 //
@@ -45,18 +48,26 @@ func (p *process) apply(add, remove []*site) error {
 		}
 	}
 	p.setTraps(add, remove)
+	all := true
 	if !quiet {
 		for _, s := range add {
 			if err := p.mem.Write(s.addr, []byte{int3}); err != nil {
 				return err
 			}
 		}
-		resume := p.haltRunning()
+		var resume func()
+		resume, all = p.haltRunningBut(nil)
 		defer resume()
-		p.moveOut(add)
-		p.spareInterrupted(add)
 	}
+	p.moveOut(add)
+	ways := p.waysBack(add)
 	p.passCopies(add)
+	p.turnBack(ways)
+	if all {
+		p.spareInterrupted(add, ways)
+	} else {
+		p.oneByte(add)
+	}
 	for _, s := range remove {
 		if err := p.unpatch(s); err != nil {
 			return err
@@ -171,9 +182,24 @@ func (p *process) moveOut(add []*site) {
 // scanBytes is how much of each thread's stack is searched for interrupted addresses: a signal's frame lies near the top.
 const scanBytes = 64 << 10
 
-// spareInterrupted leaves those sites at their one-byte trap into whose window a thread may return from a signal handler:
-// the interrupted address is on its stack. A stray number that looks the same costs only speed.
-func (p *process) spareInterrupted(add []*site) {
+// oneByte leaves a site at its one-byte trap.
+func (s *site) oneByte() {
+	if s != nil && len(s.patch) > 1 {
+		s.patch, s.orig = []byte{int3}, s.orig[:1]
+	}
+}
+
+// oneByte leaves sites at their one-byte trap, which may be written while a thread runs.
+func (p *process) oneByte(add []*site) {
+	for _, s := range add {
+		s.oneByte()
+	}
+	p.t.warn(fmt.Sprintf("a thread of process %d does not come to a stop: what was set there now costs a stop at each call", p.pid))
+}
+
+// spareInterrupted leaves those sites at their one-byte trap into whose window a thread may return from a signal handler,
+// or from the agent by a way back: the address is on its stack. A stray number that looks the same costs only speed.
+func (p *process) spareInterrupted(add []*site, ways []wayBack) {
 	inside := map[uint64]*site{}
 	lo, hi := ^uint64(0), uint64(0)
 	for _, s := range add {
@@ -188,9 +214,13 @@ func (p *process) spareInterrupted(add []*site) {
 	buf := make([]byte, scanBytes)
 	for _, th := range p.allThreads() {
 		for off := range p.readStack(th, buf) / 8 {
-			if v := binary.LittleEndian.Uint64(buf[off*8:]); v >= lo && v <= hi {
-				if s := inside[v]; s != nil && len(s.patch) > 1 {
-					s.patch, s.orig = []byte{int3}, s.orig[:1]
+			v := binary.LittleEndian.Uint64(buf[off*8:])
+			if v >= lo && v <= hi {
+				inside[v].oneByte()
+			}
+			for i := range ways {
+				if v >= ways[i].lo && v <= ways[i].at {
+					ways[i].site.oneByte()
 				}
 			}
 		}
@@ -246,26 +276,44 @@ func (p *process) onlyThreadStopped() bool {
 }
 
 // haltRunning stops all threads that are on a CPU or could be at once.
-func (p *process) haltRunning() (resume func()) { return p.haltRunningBut(nil) }
+func (p *process) haltRunning() (resume func()) {
+	resume, _ = p.haltRunningBut(nil)
+	return resume
+}
 
-// haltRunningBut is haltRunning that spares some threads.
-func (p *process) haltRunningBut(spared map[*thread]bool) (resume func()) {
+// haltRunningBut is haltRunning that spares some threads. Not all stand where one did not come to a stop; there the others are not waited for
+// as long.
+func (p *process) haltRunningBut(spared map[*thread]bool) (resume func(), all bool) {
 	var back []func()
+	all = true
 	for _, th := range p.allThreads() {
 		if th.stopped || spared[th] {
 			continue
 		}
-		if nr, _, running := blockedPC(th.p.pid, th.tid); running || nr < 0 || p.copying(th, nr) {
-			if r, ok := p.halt(th); ok {
-				back = append(back, r)
-			}
+		nr, _, running := blockedPC(th.p.pid, th.tid)
+		if !running && nr >= 0 && !p.copying(th, nr) {
+			continue
+		}
+		halt := p.halt
+		if !all {
+			halt = p.haltSoon
+		}
+		if r, ok := halt(th); ok {
+			back = append(back, r)
+		} else if p.runs(th) {
+			all = false
 		}
 	}
 	return func() {
 		for _, r := range back {
 			r()
 		}
-	}
+	}, all
+}
+
+// runs reports that a thread which was to be halted may run on.
+func (p *process) runs(th *thread) bool {
+	return !th.vforks && !ptrace.Ends(th.tid) && !p.awaitsChild(th)
 }
 
 // allThreads returns the threads that run in the process's memory: its own, and those of its vfork children.

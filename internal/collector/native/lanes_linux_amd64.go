@@ -16,6 +16,7 @@ type lanes struct {
 	cur  *lane
 	name func(n int) event.ThreadID // the n-th lane's ID
 	lost bool                       // records were dropped since the frames were entered
+	left uint64                     // stack pointer of the frame that the last record said was left by a tail call, or 0
 }
 
 type lane struct {
@@ -85,8 +86,8 @@ func (ls *lanes) enter(sp uint64, hook uint32, fn *function, tail bool, close em
 	for n := len(l.frames); n > 0 && l.frames[n-1].sp <= sp; n = len(l.frames) {
 		f := l.frames[n-1]
 		l.frames = l.frames[:n-1]
-		// The frame at the same place: its function ended in a jump to this one.
-		if f.sp == sp && tail {
+		// The frame at the same place: its function ended in a jump to this one, or to itself.
+		if f.sp == sp && (tail || f.hook == hook && fn.rets && fn.analysis.LoopsToEntry) {
 			close(l, f, event.TailCall)
 		} else {
 			close(l, f, ls.skipped())

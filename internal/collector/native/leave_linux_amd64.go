@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -53,6 +54,11 @@ func (p *process) watchLeaks(ctx context.Context, mods []*loaded) error {
 		return nil
 	}
 	return p.t.tracer.Do(ctx, func() error { return p.apply(add, nil) })
+}
+
+// leaves reports whether the process can ask to be let go.
+func (p *process) leaves() bool {
+	return slices.ContainsFunc(*p.hooks.Load(), func(h *hooked) bool { return h != nil && h.own != nil && h.own.flags == ring.HookLeave })
 }
 
 func (p *process) watchLeakCheck(ctx context.Context, m *loaded, mod *symbol.Module) *site {
@@ -216,6 +222,10 @@ func (t *target) detachAll(p *process) {
 	p.detached.Store(true)
 	for _, th := range p.allThreads() {
 		if _, ok := p.halt(th); ok {
+			th.ranOut()
+			if th.owed != nil {
+				ptrace.Queue(th.p.pid, th.tid, th.owed)
+			}
 			ptrace.Detach(th.tid, p.signalToTake(th.tid))
 		}
 		t.dropThread(th.tid)
@@ -266,16 +276,19 @@ func (t *target) settle(ctx context.Context) error {
 	})
 }
 
-// hasEnded reports whether a process that is not traced is gone, or a zombie.
+// hasEnded reports whether a process is gone, or all its threads are: the first may have ended before the others.
 func hasEnded(pid int) bool {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if unix.Kill(pid, 0) == unix.ESRCH {
+		return true
+	}
+	list, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	if err != nil {
-		return unix.Kill(pid, 0) == unix.ESRCH
+		return true
 	}
-	if i := bytes.LastIndexByte(b, ')'); i >= 0 && len(b) > i+2 {
-		return b[i+2] == 'Z' || b[i+2] == 'X'
-	}
-	return false
+	return !slices.ContainsFunc(list, func(e os.DirEntry) bool {
+		tid, err := strconv.Atoi(e.Name())
+		return err == nil && !ptrace.Ends(tid)
+	})
 }
 
 // letAllGo ends the reading of processes that live on untraced.

@@ -79,7 +79,7 @@ func (t *target) setUpAtOnce(p *process) bool {
 
 // readyAtOnce is ready where nothing has to be read, hooked or asked of the process's threads. probeMu is held.
 func (t *target) readyAtOnce(p *process, mods []*loaded) bool {
-	if p.injected.Load() || len(mods) == 0 || len(t.probes) == 0 || len(t.points) > 0 || p.loader.brk != 0 && !p.loader.ret {
+	if p.injected.Load() || len(mods) == 0 || len(t.probes) == 0 || len(t.points) > 0 || p.loader.brk != 0 && !p.loader.ret || t.wantsWrites(p) {
 		return false
 	}
 	if rust, known := mentioned(mods[0].path, panicMark); rust || !known {
@@ -107,8 +107,8 @@ func (t *target) readyAtOnce(p *process, mods []*loaded) bool {
 	if t.cmd.PID == 0 {
 		p.lineBuffer(mods)
 	}
-	p.setReady()
 	t.statusOld.Store(true)
+	p.setReady()
 	return true
 }
 
@@ -250,7 +250,11 @@ func (t *target) passBreak(th *thread, p *process) {
 		t.log.Warn("take back loader trap", "pid", p.pid, "err", err)
 	}
 	if ptrace.Step(th.tid, 0) == nil {
-		if s, err := ptrace.WaitStop(th.tid); err != nil || s.Event != 0 {
+		switch s, err := ptrace.WaitStop(th.tid); {
+		case err != nil:
+			t.notStopped(th, s, err, func() { p.mem.Write(p.loader.brk, []byte{int3}) })
+			return
+		case s.Event != 0:
 			t.tracer.Defer(s)
 			return
 		}
@@ -336,8 +340,18 @@ func (p *process) watchLoads(ctx context.Context) (bool, error) {
 	})
 }
 
-// equip gives a process the agent, if it has none: the first time that something is to be hooked in it. probeMu is held.
+// equip gives a process the agent, if it has none: the first time that something is to be hooked in it. What the loader does is the
+// agent's to tell then. probeMu is held.
 func (p *process) equip(ctx context.Context) error {
+	p.plain = false
+	if err := p.give(ctx); err != nil {
+		return err
+	}
+	return p.t.tracer.Do(ctx, p.dropBreak)
+}
+
+// give is equip that leaves the loader's notification as it is. probeMu is held.
+func (p *process) give(ctx context.Context) error {
 	if err := p.unfit.Load(); err != nil {
 		return *err
 	}
@@ -359,5 +373,5 @@ func (p *process) equip(ctx context.Context) error {
 			p.setFlags(ring.FlagFS0)
 		}
 	}
-	return p.t.tracer.Do(ctx, p.dropBreak)
+	return nil
 }

@@ -2,10 +2,8 @@ package native
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -19,6 +17,7 @@ type loaded struct {
 	bias   uint64 // address in the process less address as linked
 	lo, hi uint64 // its mappings
 	code   uint64 // where its code begins
+	codeHi uint64 // and ends
 	first  mapping
 	mod    *symbol.Module
 	err    error // why mod is nil
@@ -41,6 +40,7 @@ func (p *process) scan() ([]*loaded, error) {
 	p.forget(found)
 	if !slices.Equal(found, p.modules) {
 		p.snap = nil
+		p.scans.Add(1)
 	}
 	p.modules = found
 	return slices.Clone(found), nil
@@ -56,10 +56,10 @@ func mapped(maps []mapping) []*loaded {
 			continue
 		}
 		if n := len(found); n > 0 && found[n-1].path == m.path && found[n-1].bias == m.lo-m.off { // its code in two parts
-			found[n-1].hi = max(found[n-1].hi, m.hi)
+			found[n-1].hi, found[n-1].codeHi = max(found[n-1].hi, m.hi), m.hi
 			continue
 		}
-		l := &loaded{path: m.path, first: m, code: m.lo, lo: m.lo, hi: m.hi, bias: m.lo - m.off} // completed when the file is read
+		l := &loaded{path: m.path, first: m, code: m.lo, codeHi: m.hi, lo: m.lo, hi: m.hi, bias: m.lo - m.off} // completed when the file is read
 		for j, off := i-1, m.off; j >= 0 && maps[j].path == m.path && maps[j].hi == l.lo && maps[j].off < off; j-- {
 			l.lo, off = maps[j].lo, maps[j].off
 		}
@@ -166,35 +166,6 @@ func biasOf(mod *symbol.Module, l *loaded) (uint64, bool) {
 	}
 	return 0, false
 }
-
-// symbolize names the function that begins at an address, "" if none is known to. Drain goroutine only.
-func (p *process) symbolize(addr uint64) string {
-	if name, ok := p.drain.names[addr]; ok {
-		return name
-	}
-	name := ""
-	p.mu.Lock()
-	mods := p.modules
-	p.mu.Unlock()
-	for _, m := range mods {
-		if addr < m.lo || addr >= m.hi {
-			continue
-		}
-		if mod, err := p.open(m); err == nil {
-			if f, off, ok := mod.Lookup(symbol.Addr(addr - m.bias)); ok && off == 0 {
-				name = f.Name
-			}
-		}
-	}
-	if p.drain.names == nil || len(p.drain.names) > maxNames {
-		p.drain.names = map[uint64]string{}
-	}
-	p.drain.names[addr] = name
-	return name
-}
-
-// maxNames bounds what symbolize remembers per process.
-const maxNames = 100_000
 
 // holdFor keeps a thread stopped while fn works, then lets it run. Tracer thread only.
 func (t *target) holdFor(th *thread, p *process, fn func(context.Context) error) {
@@ -358,37 +329,4 @@ func ownCode(mod *symbol.Module, a symbol.Addr, size uint64) ([]byte, int) {
 	}
 	code, _ := mod.BytesAt(a, int(size))
 	return code, 0
-}
-
-// lineBuffer makes the C library's stdout line-buffered, as on a terminal, so that output lands in the timeline when
-// it happens. The program may still choose otherwise by setvbuf.
-func (p *process) lineBuffer(mods []*loaded) {
-	const ioLineBuf = 0x200 // _IO_LINE_BUF of glibc's FILE._flags, at offset 0
-	for _, m := range mods {
-		base := filepath.Base(m.path)
-		main := len(mods) == 1 || m == mods[0]
-		if !main && !strings.HasPrefix(base, "libc.so") && !strings.HasPrefix(base, "libc-") {
-			continue
-		}
-		mod, err := p.open(m)
-		if err != nil {
-			continue
-		}
-		a, _, ok := mod.Symbol("_IO_2_1_stdout_")
-		if !ok {
-			continue
-		}
-		var b [4]byte
-		at := uint64(a) + m.bias
-		if p.mem.Read(at, b[:]) != nil {
-			continue
-		}
-		flags := binary.LittleEndian.Uint32(b[:])
-		if flags>>16 != 0xfbad { // _IO_MAGIC: else this is not the structure we know
-			continue
-		}
-		binary.LittleEndian.PutUint32(b[:], flags|ioLineBuf)
-		p.mem.Write(at, b[:])
-		return
-	}
 }

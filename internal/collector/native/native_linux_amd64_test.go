@@ -27,6 +27,7 @@ type memorySink struct {
 	start   int64
 	keep    bool
 	block   bool // the program waits for room in its rings
+	full    collector.OnFull
 
 	mu      sync.Mutex
 	funcs   []event.Function
@@ -38,14 +39,16 @@ type memorySink struct {
 	exits   map[string]int
 	flags   map[event.Flags]int
 	dropped int64
+	lost    map[string][2]int64 // enters and exits, by function
 	total   int64
 	notes   []string
 	bad     string
 	crashes []collector.Crash
+	code    map[uint64]string
 }
 
 func newSink(t testing.TB) *memorySink {
-	return &memorySink{t: t, start: monotonic(), keep: true, open: map[event.ThreadID][]event.FuncID{}, enters: map[string]int{}, exits: map[string]int{}, flags: map[event.Flags]int{}}
+	return &memorySink{t: t, start: monotonic(), keep: true, open: map[event.ThreadID][]event.FuncID{}, enters: map[string]int{}, exits: map[string]int{}, flags: map[event.Flags]int{}, lost: map[string][2]int64{}}
 }
 
 func (s *memorySink) Function(f event.Function) event.FuncID {
@@ -75,6 +78,16 @@ func (s *memorySink) Sampled(_ event.FuncID, skipped int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.skipped += skipped
+}
+
+// CodeName keeps the name of a function that values point to.
+func (s *memorySink) CodeName(_ int32, addr uint64, _ int64, name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.code == nil {
+		s.code = map[uint64]string{}
+	}
+	s.code[addr] = name
 }
 
 func (s *memorySink) Thread(th event.Thread) event.ThreadID {
@@ -112,6 +125,9 @@ func (s *memorySink) Events(batch []event.Event) {
 		}
 		if s.keep {
 			e.Payload = bytes.Clone(e.Payload)
+			if e.Kind.IsCall() && s.layouts[e.Func] != nil {
+				e.Payload = s.layouts[e.Func].Annotate(e.Payload, func(a uint64) string { return s.code[a] })
+			}
 			s.events = append(s.events, e)
 		}
 	}
@@ -121,6 +137,15 @@ func (s *memorySink) Dropped(n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.dropped += n
+}
+
+// Lost counts dropped calls by function.
+func (s *memorySink) Lost(fn event.FuncID, enters, exits int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dropped += enters + exits
+	l := s.lost[s.funcs[fn].Name]
+	s.lost[s.funcs[fn].Name] = [2]int64{l[0] + enters, l[1] + exits}
 }
 func (s *memorySink) Now() int64       { return monotonic() - s.start }
 func (s *memorySink) StartMono() int64 { return s.start }
@@ -165,7 +190,10 @@ func startProgram(t testing.TB, rt *Runtime, sink *memorySink, root string, patt
 	t.Helper()
 	inR, inW, _ := os.Pipe()
 	outR, outW, _ := os.Pipe()
-	cmd := &collector.Command{Path: command[0], Args: command, Env: os.Environ(), Dir: root, ProjectRoot: root, Stdin: inR, Stdout: outW, Stderr: outW, Block: sink.block}
+	cmd := &collector.Command{Path: command[0], Args: command, Env: os.Environ(), Dir: root, ProjectRoot: root, Stdin: inR, Stdout: outW, Stderr: outW}
+	if cmd.OnFull = sink.full; sink.block {
+		cmd.OnFull = collector.OnFullBlock
+	}
 	for _, p := range patterns {
 		cmd.Tracing.Probes = append(cmd.Tracing.Probes, collector.Probe{Pattern: p})
 	}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 
 	"github.com/strobe-debug/strobe/internal/collector"
+	"github.com/strobe-debug/strobe/internal/natvis"
 	"github.com/strobe-debug/strobe/internal/ptrace"
 )
 
@@ -14,6 +15,7 @@ import (
 type Config struct {
 	Logger    *slog.Logger
 	CacheDir  string
+	Natvis    *natvis.Library
 	RingBytes int
 }
 

@@ -34,7 +34,7 @@ func (p *process) ownMissing(unwinders bool) []*site {
 		if h == nil || h.own == nil || h.active() || !p.unwindID[h.own.addr] { // the last: its module is gone
 			continue
 		}
-		if h.own.flags == ring.HookSync || h.own.flags != ring.HookLeave && h.own.flags != hookOnce && h.own.flags != hookException && h.own.flags != ring.HookOutput && unwinders {
+		if h.own.flags == ring.HookSync || h.own.flags != ring.HookLeave && h.own.flags != hookOnce && h.own.flags != hookException && !h.own.ofWrites() && unwinders {
 			add = append(add, h.sites...)
 		}
 	}
@@ -48,7 +48,7 @@ func (p *process) retireOwn(ctx context.Context, loads, unwinders bool) error {
 	done := true
 	for _, h := range *p.hooks.Load() {
 		switch {
-		case h == nil || h.own == nil || !h.active() || h.own.flags == ring.HookLeave || h.own.flags == hookException || h.own.flags == ring.HookOutput:
+		case h == nil || h.own == nil || !h.active() || h.own.flags == ring.HookLeave || h.own.flags == hookException || h.own.ofWrites():
 		case h.own.flags == ring.HookSync:
 			if !loads {
 				remove = append(remove, h.sites...)

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/strobe-debug/strobe/internal/collector"
@@ -21,14 +23,21 @@ import (
 // pause is one paused thread.
 type pause struct {
 	collector.Pause
-	th   *thread
-	p    *process
-	seen *snapshot.Thread // its registers, with rip at the place in the program's own code
-	skip int              // inlined calls that begin there and are not yet entered
-	by   *point           // the breakpoint, if that is why
+	th     *thread
+	stop   int64 // which of its stops it stands in
+	p      *process
+	seen   *snapshot.Thread // its registers, with rip at the place in the program's own code
+	skip   int              // inlined calls that begin there and are not yet entered
+	enters int              // of them, still not behind a step into one in place
+	by     *point           // the breakpoint, if that is why
 
 	flags uint64 // at a data breakpoint: the register
 	alone bool   // and: the process had no other thread then
+}
+
+// stale reports that the thread is not there any more, because it was let go on meanwhile or has ended. Tracer thread only.
+func (c *pause) stale(t *target) bool {
+	return t.threads[c.th.tid] != c.th || c.th.stops.Load() != c.stop || !c.th.stopped
 }
 
 // pauseLook reads the innermost frame of a waiting thread, when somebody needs it.
@@ -181,8 +190,12 @@ func (t *target) paused(c *pause, look *pauseLook, all bool) {
 	defer t.announce(-1)
 	t.pointEvent(event.Pause, c, map[string]any{"breakpointId": c.PointID, "reason": c.Reason, "backtrace": c.Backtrace, "arguments": c.Arguments, "locals": c.Locals})
 	t.tracer.Do(ctx, func() error {
-		if t.threads[c.th.tid] != c.th {
+		if c.stale(t) {
 			return nil
+		}
+		var with []*pause
+		if c.th.step != nil {
+			with = c.th.step.with
 		}
 		t.endStep(c.th)
 		if t.stopping.Load() || t.released.Load() {
@@ -190,7 +203,9 @@ func (t *target) paused(c *pause, look *pauseLook, all bool) {
 		}
 		t.addPause(c)
 		if all {
-			t.pauseOthers(c)
+			t.pauseOthers(c, nil)
+		} else if len(with) > 0 {
+			t.pauseOthers(c, with)
 		}
 		return nil
 	})
@@ -205,7 +220,7 @@ func (t *target) announce(n int) {
 }
 
 // announceWait bounds the wait for a pause whose event is there already.
-const announceWait = 5 * time.Second
+const announceWait = 1500 * time.Millisecond
 
 // awaitAnnounced waits until the pauses whose events are on the timeline are among those of the target.
 func (t *target) awaitAnnounced() {
@@ -226,25 +241,60 @@ func (t *target) awaitAnnounced() {
 	}
 }
 
-// pauseOthers stops the other threads of a paused thread's process as well. Tracer thread only.
-func (t *target) pauseOthers(c *pause) {
-	for _, th := range c.p.threads {
+// pauseOthers stops the other threads of a paused thread's process as well. What a thread has stopped for just now, or stops for before it hears
+// of this, comes first: then it joins (resume). only: those that were paused like that before; nil: all. Tracer thread only.
+func (t *target) pauseOthers(c *pause, only []*pause) {
+	others := slices.Collect(maps.Values(c.p.threads))
+	if only != nil {
+		others = others[:0]
+		for _, o := range only {
+			if t.threads[o.th.tid] == o.th {
+				others = append(others, o.th)
+			}
+		}
+	}
+	for _, th := range others {
 		if th == c.th || t.pauseOf(th) != nil {
 			continue
 		}
-		if _, ok := c.p.haltSoon(th); !ok {
-			continue
+		if stood := th.stopped; stood {
+			th.joins = c
+		} else if _, ok := th.p.haltSoon(th); ok && !th.deferred {
+			t.pauseWith(c, th)
+		} else {
+			th.joins = c
 		}
-		regs, err := ptrace.GetRegs(th.tid)
-		if err != nil {
-			continue
-		}
-		c.p.memory().hide(th)
-		o := &pause{th: th, p: c.p, seen: c.p.pictured(th, &regs, false)}
-		o.PID, o.TID, o.ThreadName, o.PointID, o.Reason = c.PID, th.tid, o.seen.Name, c.PointID, fmt.Sprintf("with thread %d", c.TID)
-		o.With = c.Number
-		t.addPause(o)
 	}
+}
+
+// pauseWith pauses a thread that stands, for another one's sake. Tracer thread only.
+func (t *target) pauseWith(c *pause, th *thread) {
+	th.joins, th.stopped = nil, true
+	regs, err := ptrace.GetRegs(th.tid)
+	if err != nil {
+		return
+	}
+	t.endStep(th)
+	th.p.memory().hide(th)
+	o := &pause{th: th, stop: th.stops.Load(), p: th.p, seen: th.p.pictured(th, &regs, false)}
+	o.PID, o.TID, o.ThreadName, o.PointID, o.Reason = th.p.pid, th.tid, o.seen.Name, c.PointID, fmt.Sprintf("with thread %d", c.TID)
+	o.With = c.Number
+	t.addPause(o)
+}
+
+// joined pauses a thread that is about to go on and was to be paused with another one that still is. Tracer thread only.
+func (t *target) joined(th *thread, sig syscall.Signal) bool {
+	c := th.joins
+	if c == nil || t.stopping.Load() || t.pauseOf(c.th) != c {
+		th.joins = nil
+		return false
+	}
+	if sig != 0 { // it takes that first
+		ptrace.Interrupt(th.tid) //nolint:errcheck // it has ended
+		return false
+	}
+	t.pauseWith(c, th)
+	return true
 }
 
 func (t *target) addPause(c *pause) {
@@ -317,6 +367,7 @@ func (t *target) Resume(ctx context.Context, r collector.Resume) error {
 	if len(picked) == 0 {
 		picked = all
 	}
+	known := picked
 	if r.Thread != 0 {
 		picked = slices.DeleteFunc(slices.Clone(all), func(c *pause) bool { return c.TID != r.Thread })
 		if len(picked) == 0 {
@@ -324,7 +375,7 @@ func (t *target) Resume(ctx context.Context, r collector.Resume) error {
 		}
 	}
 	if r.Step != collector.StepNone && r.Step != "" {
-		return t.stepFrom(ctx, picked[len(picked)-1], r)
+		return t.stepFrom(ctx, picked[len(picked)-1], known, r)
 	}
 	if r.Line != 0 {
 		if err := t.setUntil(ctx, r); err != nil {
@@ -333,7 +384,7 @@ func (t *target) Resume(ctx context.Context, r collector.Resume) error {
 	}
 	return t.tracer.Do(ctx, func() error {
 		for _, c := range picked {
-			if t.dropPause(c.th) && t.threads[c.th.tid] == c.th {
+			if t.dropPause(c.th) && !c.stale(t) {
 				t.resume(c.th, 0)
 			}
 		}
@@ -392,29 +443,4 @@ func (t *target) releasePaused(ctx context.Context) {
 	if err := t.Resume(ctx, collector.Resume{}); err != nil && fault.CodeOf(err) != fault.NotPaused {
 		t.log.Warn("let paused threads go on", "err", err)
 	}
-}
-
-// awaitsEntry reports whether a process is to be paused when its libraries are loaded.
-func (t *target) awaitsEntry(p *process) bool {
-	return t.cmd.StopOnEntry && p.pid == t.pid && !t.entered.Load()
-}
-
-// stopsAtEntry pauses the program's first thread before anything of its own has run. False: nobody asked for it. Tracer thread only.
-func (t *target) stopsAtEntry(th *thread) bool {
-	if th == nil || !t.awaitsEntry(th.p) || t.stopping.Load() {
-		return false
-	}
-	regs, err := ptrace.GetRegs(th.tid)
-	if err != nil {
-		return false
-	}
-	t.entered.Store(true)
-	c := &pause{th: th, p: th.p, seen: th.p.pictured(th, &regs, false)}
-	c.PID, c.TID, c.ThreadName, c.Reason = th.p.pid, th.tid, c.seen.Name, "entry"
-	t.addPause(c)
-	if t.cmd.QuietEntry {
-		return true
-	}
-	t.spawn(func() { t.pointEvent(event.Pause, c, map[string]any{"reason": c.Reason}) })
-	return true
 }

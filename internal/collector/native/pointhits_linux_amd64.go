@@ -21,7 +21,7 @@ func (t *target) pointHit(th *thread, p *process, ps *pointSite, regs *ptrace.Re
 	if ptrace.SetRegs(th.tid, regs) != nil {
 		return
 	}
-	c := &pause{th: th, p: p, seen: seen}
+	c := &pause{th: th, stop: th.stops.Load(), p: p, seen: seen}
 	if t.passes(c, ps) {
 		t.resume(th, 0)
 		return
@@ -58,7 +58,12 @@ func (t *target) decide(c *pause, ps *pointSite) {
 	var stopAt *point
 	var hit int64
 	look := &pauseLook{t: t, c: c}
-	for _, pt := range ps.points {
+	points := ps.points
+	if slices.ContainsFunc(points, (*point).forces) { // first: a call that returns at once comes to nothing else here
+		points = slices.Clone(points)
+		slices.SortStableFunc(points, func(a, b *point) int { return a.forceRank() - b.forceRank() })
+	}
+	for _, pt := range points {
 		if pt.Thread != 0 && pt.Thread != c.th.tid {
 			continue
 		}
@@ -81,7 +86,10 @@ func (t *target) decide(c *pause, ps *pointSite) {
 			continue
 		}
 		if pt.forces() {
-			t.force(c, look, pt, ps)
+			if t.force(c, look, pt, ps) {
+				stopAt = nil
+				break
+			}
 		} else if pt.Message != "" {
 			t.logpoint(look.c, look, pt)
 		} else if stopAt == nil {
@@ -99,7 +107,7 @@ func (t *target) decide(c *pause, ps *pointSite) {
 // letGoOn resumes a thread that waited for a decision.
 func (t *target) letGoOn(c *pause) {
 	t.tracer.Do(context.Background(), func() error {
-		if t.threads[c.th.tid] != c.th {
+		if c.stale(t) {
 			return nil
 		}
 		if s := c.th.step; s != nil && s.held != nil {

@@ -216,7 +216,7 @@ func (t *target) probeStop(th *thread, p *process, regs *ptrace.Regs) bool {
 	}
 	seen := p.pictured(th, &r, true)
 	seen.Regs.Set(regRip, row.ps.at)
-	c := &pause{th: th, p: p, seen: seen}
+	c := &pause{th: th, stop: th.stops.Load(), p: p, seen: seen}
 	c.PointID, c.Reason, c.by = row.pt.ID, "breakpoint", row.pt
 	c.Hit = int64(atomic.LoadUint64(&p.region.Point(row.pt.index).Passes))
 	th.stopped = true
@@ -228,11 +228,6 @@ func (t *target) probeStop(th *thread, p *process, regs *ptrace.Regs) bool {
 		t.paused(c, &pauseLook{t: t, c: c}, row.pt.AllThreads)
 	})
 	return true
-}
-
-// atProbeTrap reports whether the agent's int3 is at pc.
-func (p *process) atProbeTrap(pc uint64) bool {
-	return p.region != nil && pc == p.regionAddr+p.blob.ProbeTrap
 }
 
 // pointNote is the payload of a point's event, as pointEvent makes it.

@@ -51,6 +51,18 @@ type pointSite struct {
 	known  atomic.Bool // conditions were evaluated there: what they need has been read
 }
 
+// forked is a place's copy for a child: its patch comes and goes by itself there.
+func (ps *pointSite) forked() *pointSite {
+	c := &pointSite{at: ps.at, size: ps.size, points: ps.points, rows: ps.rows, stub: ps.stub, copies: ps.copies}
+	s := *ps.site
+	c.site = &s
+	if s.point != nil {
+		s.point = c
+	}
+	c.known.Store(ps.known.Load())
+	return c
+}
+
 // SetPoints makes exactly these points be in force.
 func (t *target) SetPoints(ctx context.Context, wanted []collector.Point) ([]collector.PointStatus, error) {
 	if t.released.Load() {
@@ -63,6 +75,7 @@ func (t *target) SetPoints(ctx context.Context, wanted []collector.Point) ([]col
 	}
 	t.probeMu.Lock()
 	defer t.probeMu.Unlock()
+	t.describe()
 	next := make([]*point, 0, len(wanted))
 	for _, w := range wanted {
 		if i := slices.IndexFunc(t.points, func(have *point) bool { return have.Point == w }); i >= 0 {
@@ -289,6 +302,9 @@ func bodyStart(mod *symbol.Module, f *symbol.Function) symbol.Addr {
 	return at
 }
 
+// noSymbolsHint is what to do about a point in a program without debug information.
+const noSymbolsHint = "Build it with -g and do not strip it, or give symbolsPath at the launch; with pending it may be of a library that is loaded later."
+
 // noPlace is the error of a point that is nowhere.
 func (t *target) noPlace(pt *point) error {
 	mods := map[*symbol.Module]bool{}
@@ -301,9 +317,16 @@ func (t *target) noPlace(pt *point) error {
 	}
 	switch {
 	case pt.pat != nil:
-		return fault.New(fault.ValidationError, "Patterns are those of debug_trace.", "%s", t.explain(probe{text: pt.Function, pat: pt.pat}, mods))
+		why, lacks := strings.CutPrefix(t.explain(probe{text: pt.Function, pat: pt.pat}, mods), string(fault.NoDebugSymbols)+": ")
+		if lacks {
+			return fault.New(fault.NoDebugSymbols, noSymbolsHint, "%s", why)
+		}
+		return fault.New(fault.ValidationError, "Patterns are those of debug_trace.", "%s", why)
 	case pt.Address != 0:
 		return fault.New(fault.ValidationError, "Take an address from a backtrace or a function.", "address 0x%x is in no function of the program", pt.Address)
+	}
+	if main := t.mainModule(); pt.file == "" && main != nil && !main.HasDWARF {
+		return fault.New(fault.NoDebugSymbols, noSymbolsHint, "%s has no debug information, so no line of %s is known", filepath.Base(main.Path), pt.File)
 	}
 	if pt.file == "" {
 		return fault.New(fault.NoCodeAtLine, "Check the path, and that the file is compiled with -g; with pending it may be of a library that is loaded later.", "no code of the program comes from a file %s%s", pt.File, t.sourcesLike(pt.File, mods))
@@ -386,11 +409,11 @@ func (t *target) applyPoints(ctx context.Context, p *process) error {
 		}
 	}
 	p.changing()
-	var add, remove []*site
+	var add, remove []*pointSite
 	all := maps.Clone(want)
 	for at, ps := range p.points {
 		if !slices.Equal(want[at], ps.points) || len(ps.site.patch) > 1 && crowded(all, at) {
-			remove = append(remove, ps.site)
+			remove = append(remove, ps)
 			p.setPoint(at, nil)
 		} else {
 			delete(want, at)
@@ -408,12 +431,39 @@ func (t *target) applyPoints(ctx context.Context, p *process) error {
 			continue
 		}
 		p.setPoint(at, ps)
-		add = append(add, ps.site)
+		add = append(add, ps)
 	}
 	if len(add)+len(remove) == 0 {
 		return nil
 	}
-	return t.tracer.Do(ctx, func() error { return p.exchange(add, remove) })
+	return t.tracer.Do(ctx, func() error { return p.exchangePoints(add, remove) })
+}
+
+// exchangePoints takes points out of their places and puts others there. Tracer thread only.
+func (p *process) exchangePoints(add, remove []*pointSite) error {
+	err := p.exchange(sitesOf(add), sitesOf(remove))
+	if p.standing == nil {
+		p.standing = map[uint64]*pointSite{}
+	}
+	for _, ps := range remove {
+		if !ps.site.active {
+			delete(p.standing, ps.at)
+		}
+	}
+	for _, ps := range add {
+		if ps.site.active {
+			p.standing[ps.at] = ps
+		}
+	}
+	return err
+}
+
+func sitesOf(points []*pointSite) []*site {
+	sites := make([]*site, len(points))
+	for i, ps := range points {
+		sites[i] = ps.site
+	}
+	return sites
 }
 
 // copied is an instruction that runs at another place.

@@ -64,7 +64,7 @@ func (p *process) newPointSite(ctx context.Context, at uint64, pts []*point, cro
 	if err != nil {
 		return nil, err
 	}
-	an := hook.AnalyzeAt(code, hook.Addr(f.Low), int(off), 0, hook.Options{Targets: placeTargets(m.mod)})
+	an := hook.AnalyzeAt(code, hook.Addr(f.Low), int(off), 0, analysisOptions(m.mod, placeTargets(m.mod)))
 	if an.Patch == hook.PatchNone {
 		return nil, fmt.Errorf("its instruction cannot be moved: %s", an.Reason)
 	}
@@ -242,18 +242,18 @@ func (p *process) patched(lo, hi uint64) bool {
 // liftPoints takes out the points in the places of hooks that are about to come or go: applyPoints puts them where their
 // instruction runs then. probeMu is held.
 func (p *process) liftPoints(ctx context.Context, hooks []*hooked) error {
-	var remove []*site
+	var remove []*pointSite
 	for key, ps := range p.points {
 		lo, hi := ps.at, ps.at+uint64(len(ps.site.patch))
 		if slices.ContainsFunc(hooks, func(h *hooked) bool { return h.fn != nil && h.covers(ps.at) || h.overwrites(lo, hi) }) {
-			remove = append(remove, ps.site)
+			remove = append(remove, ps)
 			p.setPoint(key, nil)
 		}
 	}
 	if len(remove) == 0 {
 		return nil
 	}
-	return p.t.tracer.Do(ctx, func() error { return p.apply(nil, remove) })
+	return p.t.tracer.Do(ctx, func() error { return p.exchangePoints(nil, remove) })
 }
 
 // passCopies sends stopped threads that wait at the copy of an instruction, as paused ones do, to the copy that a new patch

@@ -2,7 +2,6 @@ package native
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,8 +27,9 @@ type probe struct {
 
 // matchResult is what the patterns select in one file.
 type matchResult struct {
-	wanted map[int]want // by index in Functions
-	counts []int        // functions per pattern
+	wanted map[int]want    // by index in Functions
+	counts []int           // functions per pattern
+	by     map[int][]int32 // the patterns that select a function, by the same index
 }
 
 // SetTracing makes exactly this be in force.
@@ -52,6 +52,7 @@ func (t *target) SetTracing(ctx context.Context, wanted collector.Tracing) (coll
 	}
 	t.probeMu.Lock()
 	defer t.probeMu.Unlock()
+	t.describe()
 	before, watched := t.probes, t.watches
 	t.probes, t.watches = probes, watches
 	t.sampling.Store(&wanted.Sampling)
@@ -139,10 +140,15 @@ func (t *target) applyProbes(ctx context.Context, p *process) error {
 	t.statusOld.Store(true)
 	output := t.wantsOutput()
 	panics := t.watchesPanics(p)
+	writes := t.wantsWrites(p)
 	if !watching && !output && !panics {
-		if err := t.tracer.Do(ctx, p.dropBreak); err != nil || !p.injected.Load() {
+		if err := t.tracer.Do(ctx, p.dropBreak); err != nil || !p.injected.Load() && !writes {
 			return err
 		}
+	}
+	if writes && !p.injected.Load() {
+		p.plain = true
+		writes = p.give(ctx) == nil // else its output has the time at which it is read
 	}
 	if output {
 		if err := p.equip(ctx); err != nil {
@@ -153,8 +159,11 @@ func (t *target) applyProbes(ctx context.Context, p *process) error {
 		panics = false // what it wrote of a panic is all that is known then
 	}
 	if watching {
-		if !p.injected.Load() && !output && !t.wantsAny(p) {
+		if (!p.injected.Load() || p.plain) && !output && !t.wantsAny(p) {
 			if done, err := p.watchLoads(ctx); done {
+				if err == nil && writes {
+					err = p.recordWrites(ctx)
+				}
 				return err
 			}
 		}
@@ -178,6 +187,11 @@ func (t *target) applyProbes(ctx context.Context, p *process) error {
 	}
 	if output { // below whatever the patterns put at the same place
 		if err := p.recordOutput(ctx); err != nil {
+			return err
+		}
+	}
+	if writes {
+		if err := p.recordWrites(ctx); err != nil {
 			return err
 		}
 	}
@@ -209,7 +223,7 @@ func (t *target) applyProbes(ctx context.Context, p *process) error {
 		err = t.applyPoints(ctx, p)
 	}
 	if err == nil {
-		err = p.retireOutput(ctx, output)
+		err = p.retireOutput(ctx, output || writes)
 	}
 	if err == nil {
 		err = p.retireOwn(ctx, watching || output, functions)
@@ -267,31 +281,37 @@ func (t *target) match(mod *symbol.Module) matchResult {
 	if ok {
 		return res
 	}
-	res = matchResult{wanted: map[int]want{}, counts: make([]int, len(t.probes))}
-	fns := mod.Functions()
-	for k, pr := range t.probes {
-		if pr.pat.Excludes() || pr.pat.Exceptions() || !pr.pat.Exact() && !mod.HasDWARF {
+	described := t.walks.Generation()
+	res = matchResult{wanted: map[int]want{}, counts: make([]int, len(t.probes)), by: map[int][]int32{}}
+	fns, sieve := mod.Functions(), t.sieve()
+	for i := range fns {
+		w, out, some := want{described: described}, false, false
+		var by []int32
+		sieve.Match(&fns[i], func(k int) {
+			pr := &t.probes[k]
+			switch {
+			case pr.pat.Excludes():
+				out = true
+			case pr.pat.Exact() || fns[i].HasDWARF:
+				some, by = true, append(by, int32(k))
+				w.depth, w.out = max(w.depth, pr.depth), w.out || pr.out
+			}
+		})
+		if !some {
 			continue
 		}
-		for i := range fns {
-			if !pr.pat.Exact() && !fns[i].HasDWARF || !pr.pat.Match(&fns[i], t.cmd.ProjectRoot) {
-				continue
-			}
+		for _, k := range by {
 			res.counts[k]++
-			w := res.wanted[i]
-			res.wanted[i] = want{depth: max(w.depth, pr.depth), out: w.out || pr.out}
 		}
-	}
-	for k, pr := range t.probes {
-		if !pr.pat.Excludes() {
+		if out {
+			sieve.Match(&fns[i], func(k int) {
+				if t.probes[k].pat.Excludes() {
+					res.counts[k]++
+				}
+			})
 			continue
 		}
-		for i := range res.wanted {
-			if pr.pat.Match(&fns[i], t.cmd.ProjectRoot) {
-				res.counts[k]++
-				delete(res.wanted, i)
-			}
-		}
+		res.wanted[i], res.by[i] = w, by
 	}
 	for i, w := range res.wanted {
 		for k := range t.watches {
@@ -307,19 +327,49 @@ func (t *target) match(mod *symbol.Module) matchResult {
 		clear(t.matches)
 	}
 	t.matches[key] = res
+	t.found(&res)
 	return res
 }
 
+// found remembers what patterns and watches matched in any process, also one that has ended by the time that somebody asks. fnMu is held.
+func (t *target) found(res *matchResult) {
+	for k, n := range res.counts {
+		t.everMatched[t.probes[k].text] = max(t.everMatched[t.probes[k].text], n)
+	}
+	for k := range t.watches {
+		n := 0
+		for _, w := range res.wanted {
+			if strings.Contains(w.watches, "\x00"+t.watches[k].Label+"\x00"+t.watches[k].Expr) {
+				n++
+			}
+		}
+		t.everRead[t.watches[k].Label] = max(t.everRead[t.watches[k].Label], n)
+	}
+}
+
+// sieve matches with all patterns at once, those of exceptions too, which select no function.
+func (t *target) sieve() *symbol.Sieve {
+	pats := make([]*symbol.Pattern, len(t.probes))
+	for k := range t.probes {
+		pats[k] = t.probes[k].pat
+	}
+	return symbol.NewSieve(pats, t.cmd.ProjectRoot)
+}
+
+// describe takes up the user's descriptions of types as they are now. probeMu is held.
+func (t *target) describe() { t.walks.Describe(t.rt.natvis.For(t.cmd.ProjectRoot)) }
+
 // matchKey names a match: the file, and what is looked for in it.
 func (t *target) matchKey(mod *symbol.Module) string {
-	key := fmt.Sprintf("%p", mod)
+	var key strings.Builder
+	fmt.Fprintf(&key, "%p %d", mod, t.walks.Generation())
 	for _, pr := range t.probes {
-		key += fmt.Sprintf("\x00%d %v %s", pr.depth, pr.out, pr.text)
+		fmt.Fprintf(&key, "\x00%d %v %s", pr.depth, pr.out, pr.text)
 	}
 	for _, w := range t.watches {
-		key += fmt.Sprintf("\x00%q %q %q", w.Label, w.Expr, w.On)
+		fmt.Fprintf(&key, "\x00%q %q %q", w.Label, w.Expr, w.On)
 	}
-	return key
+	return key.String()
 }
 
 // matched is match where the answer is there already.
@@ -329,35 +379,6 @@ func (t *target) matched(mod *symbol.Module) (matchResult, bool) {
 	defer t.fnMu.Unlock()
 	res, ok := t.matches[key]
 	return res, ok
-}
-
-// maxSuggest bounds the "did you mean" list.
-const maxSuggest = 5
-
-// explain says why a pattern selects nothing, and what comes near.
-func (t *target) explain(pr probe, mods map[*symbol.Module]bool) string {
-	var names []string
-	debug := false
-	for mod := range mods {
-		if !mod.HasDWARF {
-			continue
-		}
-		debug = true
-		for _, f := range mod.Functions() {
-			names = append(names, f.Name)
-		}
-	}
-	main := filepath.Base(cmp.Or(t.cmd.Name, t.cmd.Path))
-	if !debug {
-		return fmt.Sprintf("%q matches nothing: %s has no debug information. Build it with -g, or give symbolsPath; exported functions can be traced by their exact name", pr.text, main)
-	}
-	if near := symbol.Suggest(names, pr.text); len(near) > 0 {
-		return fmt.Sprintf("%q matches nothing; did you mean %s?", pr.text, strings.Join(near[:min(len(near), maxSuggest)], ", "))
-	}
-	if strings.HasPrefix(pr.text, "@usercode") {
-		return fmt.Sprintf("%q matches nothing: no source file of %s is under %s", pr.text, main, t.cmd.ProjectRoot)
-	}
-	return fmt.Sprintf("%q matches nothing among %d functions of %s and its libraries; try @usercode, or @file:NAME", pr.text, len(names), main)
 }
 
 // verifyRestored compares every patched place with its original bytes.

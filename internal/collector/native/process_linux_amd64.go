@@ -49,9 +49,13 @@ type process struct {
 	released   bool
 
 	threads    map[int]*thread
+	plain      bool   // it has the agent for its writes alone; probeMu
+	stdout     uint64 // the C library's, where it is ours to buffer, and whose: ring.Control.LineKind
+	stdoutKind uint32
 	unmapped   bool // the agent and the stubs are out of it again
 	leaderless bool // attached to after its first thread's end
 
+	noTicks    sync.Once
 	stackFault uint64 // where the first thread ran into its stack's end first; 0: never. Tracer thread only.
 
 	mu       sync.Mutex // leaf
@@ -63,6 +67,7 @@ type process struct {
 	walks    int             // programs of the session's that are installed
 	budget   atomic.Uint32   // bytes of a record that nodes may take
 	unwindID map[uint64]bool // unwinder entry points hooked
+	scans    atomic.Int64    // how often modules changed
 	snap     *heritage       // of these, as the next forked child gets them; nil when they changed
 	borrowed bool            // they are snap's, not to be written
 
@@ -86,7 +91,10 @@ type process struct {
 	syncSeen  uint32 // drain goroutine
 	leaveSeen uint32
 	drain     drainState
+	feeds     map[int]*feed             // of rings that were taken, by their index; mover.mu
+	fed       int                       // rings below this one have been given out; mover.mu
 	points    map[uint64]*pointSite     // by address in the program's code; as modules
+	standing  map[uint64]*pointSite     // those of them, and of what they were, whose patches are in place; tracer thread only
 	slots     [ring.MaxPoints]*point    // whose counts the region's points are; as modules
 	moved     []copied                  // of instructions at points, also of those taken out again; as modules
 	seenMaps  *seenMaps                 // nil: not looked at yet; mu
@@ -102,19 +110,26 @@ type thread struct {
 	tid     int
 	p       *process
 	stopped bool
-	vforks  bool             // it waits for its vfork child, where nothing but death stops it
-	named   bool             // id is set
-	id      event.ThreadID   // of the thread's exceptions
-	caught  *snapshot.Caught // the last signal of a crash that a handler took
-	seen    int64            // process.changes when it was last let run
-	again   *ptrace.Regs     // with which hide lets it go on, until its next stop
-	was     ptrace.Regs      // as they were before
-	remade  remade
-	owed    *ptrace.Siginfo                      // a signal that it takes when it goes on, held back while it was in a stub
-	watched [ptrace.DebugSlots]ptrace.DebugWatch // in its debug registers
-	step    *stepper                             // nil while it is not stepping
-	stepped bool                                 // it has been
-	singled bool                                 // it was let run one instruction
+	stops   atomic.Int64 // that were handled
+	// deferred: its stop waits for the handler, who lets it go on; nobody else does.
+	deferred bool
+	joins    *pause           // with which it is to be paused, instead of going on
+	execs    bool             // it stands at the beginning of another image
+	vforks   bool             // it waits for its vfork child, where nothing but death stops it
+	named    bool             // id is set
+	id       event.ThreadID   // of the thread's exceptions
+	caught   *snapshot.Caught // the last signal of a crash that a handler took
+	seen     int64            // process.changes when it was last let run
+	again    *ptrace.Regs     // with which hide lets it go on, until its next stop
+	was      ptrace.Regs      // as they were before
+	remade   remade
+	owed     *ptrace.Siginfo                      // a signal that it takes when it goes on, held back while it was in a stub
+	out      *runningOut                          // nil unless it runs until it leaves the agent's C
+	watched  [ptrace.DebugSlots]ptrace.DebugWatch // in its debug registers
+	watches  bool                                 // something was in them once
+	step     *stepper                             // nil while it is not stepping
+	stepped  bool                                 // it has been
+	singled  bool                                 // it was let run one instruction
 }
 
 // trap is a place where an int3 stands, or stood: a thread that meets it goes on at to.
@@ -208,7 +223,8 @@ func (p *process) adoptFork(parent *process, tid int, stale bool) error {
 		p.setReady()
 		return nil
 	}
-	p.blob, p.gadget, p.loader = parent.blob, parent.gadget, parent.loader
+	p.blob, p.gadget, p.loader, p.plain = parent.blob, parent.gadget, parent.loader, parent.plain
+	p.stdout, p.stdoutKind = parent.stdout, parent.stdoutKind
 	p.inherit(parent)
 	if parent.isReady() {
 		p.setReady()
@@ -261,6 +277,8 @@ func (p *process) copyTables(src *ring.Region) {
 	child.Flags = atomic.LoadUint32(&parent.Flags) &^ ring.FlagByTID
 	child.RDebug, child.UnwindCount, child.Unwind = parent.RDebug, parent.UnwindCount, parent.Unwind
 	child.Arenas, child.Objects, child.ArenaCount = parent.Arenas, parent.Objects, parent.ArenaCount
+	child.Out, child.Stdout, child.LineKind, child.LineFull = parent.Out, parent.Stdout, parent.LineKind, parent.LineFull
+	child.LineTicks, child.LineMost, child.LineLeft, child.LineTSC = parent.LineTicks, parent.LineMost, parent.LineLeft, parent.LineTSC
 }
 
 // withStopped runs fn on the tracer's thread, with a thread of the process that is stopped where system calls can be made
@@ -268,11 +286,18 @@ func (p *process) copyTables(src *ring.Region) {
 //
 // A thread may end under our hands, or all may be where nothing can be done for a moment: then it tries again.
 func (p *process) withStopped(ctx context.Context, fn func(r *remote) error) error {
-	const tries, pause = 100, 2 * time.Millisecond
+	const tries, pause, most = 100, 2 * time.Millisecond, 1500 * time.Millisecond
+	started, wait := time.Now(), p.patience()
 	for n := 1; ; n++ {
 		err := p.tryStopped(ctx, fn)
-		if !errors.Is(err, errAllBlocked) && !errors.Is(err, ptrace.ErrGone) || n == tries || p.endedBefore(err) {
+		if !errors.Is(err, errAllBlocked) && !errors.Is(err, ptrace.ErrGone) || p.endedBefore(err) {
 			return err
+		}
+		if n >= tries || time.Since(started) > most {
+			if !wait.more() {
+				return err
+			}
+			started = time.Now()
 		}
 		select {
 		case <-time.After(pause):
@@ -292,7 +317,9 @@ func (p *process) inOne(fn func(r *remote) error) error {
 	if err != nil {
 		return err
 	}
-	defer resume()
+	if resume != nil {
+		defer resume()
+	}
 	if err := p.sealedThread(th.tid); err != nil { // just now
 		return err
 	}
@@ -300,6 +327,7 @@ func (p *process) inOne(fn func(r *remote) error) error {
 	if err != nil {
 		return err
 	}
+	r.stands = resume == nil
 	err = fn(r)
 	if derr := r.done(); err == nil {
 		err = derr
@@ -318,11 +346,11 @@ var notRestarted = map[int64]bool{
 
 var errAllBlocked = errors.New("every thread waits in a system call that cannot be interrupted unnoticed")
 
-// haltOne stops one thread and returns how to let it run again.
+// haltOne stops one thread and returns how to let it run again; nil where it stood already.
 func (p *process) haltOne() (*thread, func(), error) {
 	for _, th := range p.threads {
-		if th.stopped && !th.vforks && p.sealedThread(th.tid) == nil {
-			return th, func() {}, nil
+		if th.stopped && !th.vforks && !th.execs && p.sealedThread(th.tid) == nil {
+			return th, nil, nil
 		}
 	}
 	var second, third *thread
@@ -335,6 +363,7 @@ func (p *process) haltOne() (*thread, func(), error) {
 		}
 		free++
 		switch {
+		case th.execs:
 		case !running && cannotStop(th.tid, nr):
 		case running:
 			if resume, ok := p.halt(th); ok && !th.vforks {
@@ -360,8 +389,11 @@ func (p *process) haltOne() (*thread, func(), error) {
 	return nil, nil, errAllBlocked
 }
 
+// haltMost bounds how long a thread is waited for that is to stand while code is changed: it may want a CPU that others have.
+const haltMost = time.Second
+
 // halt stops a running thread. When another stop comes first it is kept for the handler, and the thread stays
-// stopped until then. False: it ended, or waits for its vfork child, which may wait for us: then it stops when that is done.
+// stopped until then. False: it ended, or has another image by now, or does not come to a stop, as one does that waits for its vfork child, which may wait for us: then it stops when that is done.
 func (p *process) halt(th *thread) (resume func(), ok bool) {
 	if th.stopped {
 		return func() {}, true
@@ -369,8 +401,9 @@ func (p *process) halt(th *thread) (resume func(), ok bool) {
 	if th.vforks || ptrace.Interrupt(th.tid) != nil {
 		return nil, false
 	}
+	started := time.Now()
 	s, err := ptrace.WaitStopFor(th.tid, haltWait)
-	for errors.Is(err, ptrace.ErrBusy) && !p.awaitsChild(th) {
+	for errors.Is(err, ptrace.ErrBusy) && !p.awaitsChild(th) && time.Since(started) < haltMost {
 		s, err = ptrace.WaitStopFor(th.tid, haltWait)
 	}
 	if err == nil {
@@ -382,9 +415,16 @@ func (p *process) halt(th *thread) (resume func(), ok bool) {
 		}
 		return nil, false
 	}
+	if resume, ok = p.halted(th, s); ok && !th.deferred {
+		p.hide(th)
+	}
+	return resume, ok
+}
+
+// halted takes a thread over that was to stand, and does. Tracer thread only.
+func (p *process) halted(th *thread, s ptrace.Stop) (resume func(), ok bool) {
 	th.stopped = true
 	if s.Event == ptrace.EventStop && s.Signal == unix.SIGTRAP {
-		p.hide(th)
 		return func() {
 			if th.step != nil {
 				p.t.resume(th, 0)
@@ -394,7 +434,9 @@ func (p *process) halt(th *thread) (resume func(), ok bool) {
 			ptrace.Cont(th.tid, 0)
 		}, true
 	}
-	th.vforks = s.Event == ptrace.EventVfork // what it is let run for now does not come to an end
+	th.deferred = true
 	p.t.tracer.Defer(s)
-	return func() {}, true
+	th.vforks = s.Event == ptrace.EventVfork // what it is let run for now does not come to an end
+	th.execs = s.Event == ptrace.EventExec   // what it stands in is not this process's image
+	return func() {}, !th.execs
 }

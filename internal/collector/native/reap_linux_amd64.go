@@ -29,6 +29,7 @@ func (d *drainer) reap() bool {
 			d.finish(p)
 		}
 	}
+	d.ended = behind
 	return left == 0 && d.t.live.Load() == 0 && len(d.t.processes()) == 0
 }
 
@@ -39,15 +40,27 @@ func (d *drainer) readToEnd(p *process, dead bool) bool {
 	}
 	empty := true
 	for i, rs := range p.drain.rings {
-		if rs.has || rs.rd.Refresh() {
+		gone := dead || atomic.LoadUint32(p.region.State(i)) == ring.RingDead
+		if rs.has || rs.rd.Refresh() || gone && !d.dry(rs) {
 			empty = false
 			continue
 		}
-		if dead || atomic.LoadUint32(p.region.State(i)) == ring.RingDead {
+		if gone {
 			d.closeRing(p, i, rs)
 		}
 	}
 	return empty && !d.unseen(p)
+}
+
+// dry reports whether all that a ring's thread has published is decoded, and moves it to the spool if it was not there.
+func (d *drainer) dry(rs *ringState) bool {
+	m := d.t.mover
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if rs.feed.mv.Look() {
+		m.moved(rs.feed.move())
+	}
+	return !rs.has && !rs.rd.Refresh() && len(rs.feed.mv.Bytes()) == 0
 }
 
 // unseen reports whether a ring was taken and never looked at.
@@ -67,9 +80,9 @@ func (d *drainer) unseen(p *process) bool {
 // closeRing ends what an ended thread left open.
 func (d *drainer) closeRing(p *process, i int, rs *ringState) {
 	d.events = d.events[:0]
-	if n, first, last := rs.rd.TakeLost(); n > 0 {
-		d.drop(rs, n, first, last, "")
-	}
+	total, first, last := rs.feed.mv.Lost()
+	d.lost(rs, total, first, last)
+	p.drain.freed += total
 	ts := d.t.sink.Now()
 	if p.dead.Load() && p.endTS != 0 {
 		ts = p.endTS
@@ -82,6 +95,12 @@ func (d *drainer) closeRing(p *process, i int, rs *ringState) {
 	}
 	p.guests.Delete(int(rs.tid))
 	delete(p.drain.rings, i)
+	m := d.t.mover
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(p.feeds, i)
+	m.waits.add(rs.feed.mv)
+	rs.feed.st.Restart(rs.feed.mv.Pos())
 	p.region.Free(i)
 }
 
@@ -97,6 +116,7 @@ func (d *drainer) finish(p *process) {
 			t.sink.Events(d.events)
 		}
 	}
+	d.settle(p) // now nobody counts any more
 	p.keepCounts()
 	t.mu.Lock()
 	t.procs = slices.DeleteFunc(t.procs, func(q *process) bool { return q == p })

@@ -2,6 +2,7 @@ package native
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -22,6 +23,9 @@ type remote struct {
 	signal ptrace.Siginfo
 	begun  bool // a call was made: the thread is in no system call of its own any more
 	holds  bool // the thread is about to take that signal, once the handler of stops comes to it
+	stands bool // the thread stood before, for a reason of its own
+	late   bool // a call does not come to its end: the thread is put back when it does
+	gone   bool // the process has another image: nothing is to be put back
 	t      *ptrace.Tracer
 }
 
@@ -120,18 +124,21 @@ func (r *remote) call(nr uint64, args ...uint64) (uint64, error) {
 	if err := ptrace.Step(r.tid, 0); err != nil {
 		return 0, fmt.Errorf("step thread %d: %w", r.tid, err)
 	}
-	for {
+	for range maxCallStops {
 		s, err := ptrace.WaitStop(r.tid)
 		if err != nil {
 			if s.Ended {
 				r.t.Defer(s)
+			}
+			if errors.Is(err, ptrace.ErrBusy) {
+				r.endLater()
 			}
 			return 0, err
 		}
 		if s.Event == 0 && s.Signal == unix.SIGTRAP {
 			now, err := ptrace.GetRegs(r.tid)
 			if err == nil && now.Rip != r.gadget {
-				break
+				return r.result()
 			}
 			// A thread that was stopped inside a system call (clone, fork, exec) first reports its end, with its result in rax.
 			if err == nil && now.Rip == r.gadget && !r.begun {
@@ -141,7 +148,8 @@ func (r *remote) call(nr uint64, args ...uint64) (uint64, error) {
 				return 0, fmt.Errorf("set registers of thread %d: %w", r.tid, err)
 			}
 		}
-		if s.Event == ptrace.EventExit {
+		if s.Event == ptrace.EventExit || s.Event == ptrace.EventExec {
+			r.gone = s.Event == ptrace.EventExec // made by another thread, which has this one's number now
 			r.t.Defer(s)
 			return 0, ptrace.ErrGone
 		}
@@ -149,6 +157,15 @@ func (r *remote) call(nr uint64, args ...uint64) (uint64, error) {
 			return 0, fmt.Errorf("step thread %d: %w", r.tid, err)
 		}
 	}
+	return 0, fmt.Errorf("make a system call in thread %d at 0x%x: it did not run in %d stops", r.tid, r.gadget, maxCallStops)
+}
+
+// maxCallStops bounds the stops of a thread before its system call has run: halts that were given up and come late. Signals are held; one that
+// comes again and again is a fault of the very instruction, which is not what it was.
+const maxCallStops = 100
+
+// result is that of a system call that has run.
+func (r *remote) result() (uint64, error) {
 	r.begun = true
 	regs, err := ptrace.GetRegs(r.tid)
 	if err != nil {
@@ -160,8 +177,30 @@ func (r *remote) call(nr uint64, args ...uint64) (uint64, error) {
 	return regs.Rax, nil
 }
 
+// endLater has the thread put back and let go on when its call is done, which takes long.
+func (r *remote) endLater() {
+	r.late = true
+	r.t.Late(r.tid, func(s ptrace.Stop) bool {
+		if s.Event == ptrace.EventExit {
+			return false
+		}
+		r.late = false
+		var sig syscall.Signal
+		if r.done() == nil && r.holds {
+			sig = r.signal.Signal()
+		}
+		if !r.stands {
+			ptrace.Cont(r.tid, sig) //nolint:errcheck // it has ended
+		}
+		return true
+	})
+}
+
 // done restores the thread as it was: also an interrupted system call, which the kernel then restarts.
 func (r *remote) done() error {
+	if r.late || r.gone {
+		return nil
+	}
 	if err := ptrace.SetRegs(r.tid, &r.saved); err != nil {
 		return fmt.Errorf("restore registers of thread %d: %w", r.tid, err)
 	}

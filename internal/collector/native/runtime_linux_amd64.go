@@ -6,13 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"sync"
 	"sync/atomic"
 	"syscall"
 
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/natvis"
+	"github.com/strobe-debug/strobe/internal/plainfile"
 	"github.com/strobe-debug/strobe/internal/ring"
 	"github.com/strobe-debug/strobe/internal/symbol"
 	"golang.org/x/sys/unix"
@@ -21,14 +22,16 @@ import (
 // Config is what a Runtime needs.
 type Config struct {
 	Logger    *slog.Logger
-	CacheDir  string // for symbol indexes; "" for none
-	RingBytes int    // per thread, a power of two; 0 for the default
+	CacheDir  string          // for symbol indexes; "" for none
+	Natvis    *natvis.Library // the user's descriptions of types; nil: none
+	RingBytes int             // per thread, a power of two; 0 for the default
 }
 
 // Runtime watches native programs. Safe for concurrent use.
 type Runtime struct {
 	log       *slog.Logger
 	cacheDir  string
+	natvis    *natvis.Library
 	ringBytes int
 	clock     *ring.Clock
 
@@ -48,7 +51,7 @@ func New(c Config) *Runtime {
 	if c.RingBytes == 0 {
 		c.RingBytes = defaultRingBytes
 	}
-	return &Runtime{log: c.Logger, cacheDir: c.CacheDir, ringBytes: c.RingBytes, clock: ring.NewClock(monotonic), modules: map[fileKey]*openModule{}}
+	return &Runtime{log: c.Logger, cacheDir: c.CacheDir, natvis: c.Natvis, ringBytes: c.RingBytes, clock: ring.NewClock(monotonic), modules: map[fileKey]*openModule{}}
 }
 
 func monotonic() int64 {
@@ -62,7 +65,7 @@ func (rt *Runtime) Name() string { return "native" }
 
 // Detect reports whether the file is an ELF executable, whatever its language.
 func (rt *Runtime) Detect(cmd *collector.Command) (bool, error) {
-	f, err := os.Open(cmd.Path)
+	f, err := plainfile.Open(cmd.Path)
 	if err != nil {
 		return false, fmt.Errorf("open %s: %w", cmd.Path, err)
 	}

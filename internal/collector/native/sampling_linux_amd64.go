@@ -25,6 +25,8 @@ const (
 type heat struct {
 	h       *hooked
 	now     int64            // calls since the last tick
+	ever    int64            // that were recorded
+	warm    bool             // it is in heats.warm
 	ticks   [heatTicks]int64 // calls of the last ticks
 	hot     int              // index in ring.Header.Hot + 1, 0 none
 	on      bool
@@ -54,9 +56,13 @@ func (hs *heats) called(h *hooked) {
 	if t == nil {
 		t = &heat{h: h}
 		hs.byHook[h.id] = t
+	}
+	if !t.warm {
+		t.warm = true
 		hs.warm = append(hs.warm, t)
 	}
 	t.now++
+	t.ever++
 }
 
 func (h *heat) perSecond() int64 {
@@ -67,9 +73,9 @@ func (h *heat) perSecond() int64 {
 	return n
 }
 
-// heatUp looks at all processes. Counts of calls that were not recorded are brought up to date each time, as a query may wait
-// for them; what is sampled changes with the ticks, and as soon as a function is over the threshold.
-func (d *drainer) heatUp() {
+// heatUp looks at all processes. Counts of calls that were not recorded are brought up to date with the ticks, and for a flush, as a
+// query waits for them; what is sampled changes with the ticks, and as soon as a function is over the threshold.
+func (d *drainer) heatUp(flush bool) {
 	s := d.t.sampling.Load()
 	now := time.Now()
 	d.events = d.events[:0]
@@ -78,15 +84,16 @@ func (d *drainer) heatUp() {
 			continue
 		}
 		hs := &p.drain.heats
-		for _, h := range hs.hot {
-			d.countSkipped(p, h)
+		tick := now.Sub(hs.tick) >= heatTick
+		if flush || tick {
+			d.settle(p)
 		}
 		for _, h := range hs.warm {
-			if !h.on && s.Threshold > 0 && h.perSecond() > s.Threshold {
+			if !h.on && s.Threshold > 0 && h.ever >= s.After && h.perSecond() > s.Threshold {
 				d.cool(p, h, s)
 			}
 		}
-		if now.Sub(hs.tick) >= heatTick {
+		if tick {
 			hs.tick = now
 			d.tickOver(p, s)
 			d.spend(p)
@@ -113,11 +120,8 @@ func (d *drainer) tickOver(p *process, s *collector.Sampling) {
 		if h.on || h.perSecond() > 0 {
 			return false
 		}
-		if h.hot == 0 {
-			hs.byHook[h.h.id] = nil
-			return true
-		}
-		return false
+		h.warm = h.hot > 0
+		return !h.warm
 	})
 }
 

@@ -40,7 +40,8 @@ func TestLossIsCounted(t *testing.T) {
 		sink.keep = false
 		s := startProgram(t, rt, sink, filepath.Dir(prog), []string{"hot", "cold"}, prog, threads, "3000000")
 		s.wait(t)
-		want := 2 * (number(s.stdout.String(), "hot") + number(s.stdout.String(), "cold"))
+		hot, cold := number(s.stdout.String(), "hot"), number(s.stdout.String(), "cold")
+		want := 2 * (hot + cold)
 		closed := int64(0) // made by the daemon for enters whose exit was lost
 		for flags, n := range sink.flags {
 			if flags&event.Lost != 0 {
@@ -50,6 +51,11 @@ func TestLossIsCounted(t *testing.T) {
 		got := int64(sink.enters["hot"]+sink.enters["cold"]+sink.exits["hot"]+sink.exits["cold"]) - closed
 		if got+sink.dropped != want || sink.dropped == 0 || sink.bad != "" {
 			t.Errorf("%s threads: %d records and %d lost, want %d in all and some lost; %s", threads, got, sink.dropped, want, sink.bad)
+		}
+		for name, calls := range map[string]int64{"hot": hot, "cold": cold} {
+			if n := int64(sink.enters[name]) + sink.lost[name][0]; n != calls {
+				t.Errorf("%s threads: %d enters of %s and %d lost, want %d", threads, sink.enters[name], name, sink.lost[name][0], calls)
+			}
 		}
 		t.Logf("%s threads: %d records, %d lost", threads, got, sink.dropped)
 	}

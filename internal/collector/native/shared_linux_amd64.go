@@ -69,7 +69,12 @@ func (p *process) inherit(from *process) {
 	p.use(s)
 	p.snap, p.borrowed = s, true
 	p.nextOp, p.walks = from.nextOp, from.walks
-	p.points, p.moved = maps.Clone(from.points), from.moved[:len(from.moved):len(from.moved)]
+	p.points, p.standing = map[uint64]*pointSite{}, map[uint64]*pointSite{} // what is about to come or go in the parent it has as it is
+	for at, ps := range from.standing {
+		c := ps.forked()
+		p.points[at], p.standing[at] = c, c
+	}
+	p.moved = from.moved[:len(from.moved):len(from.moved)]
 	p.slots = from.slots
 	for _, st := range from.stepSites { // a step may be on its way: they are taken out when it is done
 		c := *st

@@ -90,9 +90,7 @@ func (t *target) stepWithLimit(th *thread, old, lifted unix.Rlimit) bool {
 	}
 	s, err := ptrace.WaitStop(th.tid)
 	if err != nil {
-		if s.Ended {
-			t.tracer.Defer(s)
-		}
+		t.notStopped(th, s, err, func() { ptrace.SetSigMask(th.tid, mask) })
 		return true
 	}
 	ptrace.SetSigMask(th.tid, mask)

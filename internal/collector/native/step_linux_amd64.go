@@ -10,6 +10,7 @@ import (
 	"github.com/strobe-debug/strobe/internal/ptrace"
 	"github.com/strobe-debug/strobe/internal/snapshot"
 	"github.com/strobe-debug/strobe/internal/step"
+	"github.com/strobe-debug/strobe/internal/value"
 )
 
 // stepper is one thread's step on its way. The thread runs an instruction at a time, and runs freely to code breaks of its own:
@@ -35,8 +36,13 @@ type stepper struct {
 	called   bool         // of a call, from stack pointer sp
 	returned bool         // of a return
 	sp       uint64
-	copied   uint64 // the place of the program that a copy stands for which runs now, or where the jump behind one leads
-	tries    int    // instructions run in code that may lead on to a function with source
+	copied   uint64   // the place of the program that a copy stands for which runs now, or where the jump behind one leads
+	with     []*pause // that were let go on with it
+	system   bool     // functions of the standard library are entered, too
+	left     *leaving // nil: its result is not wanted, or was read
+	result   *value.Value
+	resultOf string
+	tries    int // instructions run in code that may lead on to a function with source
 	breaks   []codeBreak
 	rest     []codeBreak // those that it did not come to
 	creeping bool        // to breaks by single steps: data breakpoints have the registers
@@ -55,17 +61,18 @@ type breakKind int
 const (
 	breakOn      breakKind = iota // the step goes on
 	breakDone                     // the step is done
+	breakLeft                     // the function that is stepped out of has returned
 	breakResume                   // a signal's handler has returned to the instruction that was to run
 	breakHandler                  // the step is done, if the frame that it began in goes on there: an exception's handler, or where longjmp leads
 )
 
 // stepFrom lets one paused thread go on by a step.
-func (t *target) stepFrom(ctx context.Context, c *pause, r collector.Resume) error {
+func (t *target) stepFrom(ctx context.Context, c *pause, all []*pause, r collector.Resume) error {
 	view, err := c.p.view()
 	if err != nil {
 		return fmt.Errorf("read the code of process %d: %w", c.p.pid, err)
 	}
-	s := &stepper{t: t, th: c.th, p: c.p, view: view, single: true}
+	s := &stepper{t: t, th: c.th, p: c.p, view: view, single: true, system: r.System}
 	if c.p.shares != nil {
 		s.p = c.p.shares
 	}
@@ -99,8 +106,21 @@ func (t *target) stepFrom(ctx context.Context, c *pause, r collector.Resume) err
 		t.mu.Unlock()
 		c.th.step, c.th.stepped = s, true
 		t.steps++
+		if r.All {
+			s.take(all)
+		}
 		return s.do(act)
 	})
+}
+
+// take lets the other paused threads go on until the step ends. Tracer thread only.
+func (s *stepper) take(all []*pause) {
+	for _, o := range all {
+		if o.th != s.th && s.t.dropPause(o.th) && !o.stale(s.t) {
+			s.with = append(s.with, o)
+			s.t.resume(o.th, 0) //nolint:errcheck // it has ended
+		}
+	}
 }
 
 // HasThread implements collector.Debugger.
@@ -115,6 +135,9 @@ func (s *stepper) begin(c *pause) (func() error, error) {
 	if err != nil {
 		return nil, fault.New(fault.ProcessExited, "debug_query reads its events.", "thread %d has ended", c.TID)
 	}
+	if c.Reason == reasonEntry {
+		return s.toMain(c)
+	}
 	pc := c.seen.Regs.Val[regRip]
 	at, ok := s.place(pc, &c.seen.Regs)
 	if !ok { // code without source: as if the function were stepped out of
@@ -122,8 +145,10 @@ func (s *stepper) begin(c *pause) (func() error, error) {
 	}
 	s.cfa = at.Frame.CFA
 	skip := c.skip
+	inner := s.inlinedHere(&at, skip)
 	switch {
-	case s.kind == step.Into && skip > 0:
+	case inner < skip:
+		c.enters = inner
 		return nil, nil
 	case s.kind == step.Out && len(at.Frame.Chain)-skip > 1:
 		s.state = step.BeginOut(&at, skip)
@@ -131,6 +156,9 @@ func (s *stepper) begin(c *pause) (func() error, error) {
 		return s.leave(c, "no caller has source")
 	default:
 		s.state = step.Begin(s.kind, &at, skip)
+		if !s.system && s.own(s.state.Line.File) {
+			s.state.Own = s.own
+		}
 	}
 	s.settle()
 	return s.proceed(&regs, pc), nil
@@ -144,6 +172,11 @@ func (s *stepper) leave(c *pause, why string) (func() error, error) {
 			"thread %d stands in its outermost function: %s", c.TID, why)
 	}
 	b.why = breakDone
+	if s.kind == step.Out {
+		if s.left = s.leaves(&c.seen.Regs); s.left != nil {
+			b = s.left.codeBreak
+		}
+	}
 	return func() error { return s.run(b) }, nil
 }
 

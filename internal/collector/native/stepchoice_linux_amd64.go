@@ -48,6 +48,11 @@ func (s *stepper) choose(regs *ptrace.Regs, why breakKind) func() error {
 	if passed { // only the jump behind a copy has run
 		return s.proceed(regs, pc)
 	}
+	if why == breakLeft {
+		if s.readResult(regs); s.outside(pc) {
+			why = breakDone
+		}
+	}
 	if called {
 		s.tries = 0
 		return s.entered(regs, pc)
@@ -65,6 +70,9 @@ func (s *stepper) choose(regs *ptrace.Regs, why breakKind) func() error {
 		b, ok := s.callerWithSource(&ur)
 		if !ok {
 			return s.giveUp
+		}
+		if s.state == nil { // out of it
+			b.why = breakDone
 		}
 		return func() error { return s.run(b) }
 	}
@@ -166,7 +174,7 @@ func (s *stepper) entered(regs *ptrace.Regs, pc uint64) func() error {
 	m := s.module(pc)
 	if m != nil && hasSource(m.Mod) {
 		if f, off, ok := m.Mod.Lookup(addrIn(m, pc)); ok && off == 0 && !isThunk(f) {
-			if row, ok := m.Mod.Row(f.Low); ok && row.Line > 0 {
+			if row, ok := m.Mod.Row(f.Low); ok && row.Line > 0 && s.enters(row.File) {
 				body, why := uint64(m.Mod.BodyStart(f))+m.Bias, breakDone
 				if at, ok := m.Mod.Row(addrIn(m, body)); !ok || at.Line == 0 {
 					why = breakOn // to the first that has a line
@@ -255,8 +263,9 @@ func (s *stepper) finish(regs *ptrace.Regs, pc uint64, skip int) func() error {
 		if tr, ok := s.p.trapAt(r.Rip); ok && s.p.isPoint(r.Rip) {
 			return s.run(codeBreak{at: tr.behind, why: breakDone})
 		}
-		c := &pause{th: s.th, p: s.th.p, seen: s.p.pictured(s.th, &r, true), skip: skip}
+		c := &pause{th: s.th, stop: s.th.stops.Load(), p: s.th.p, seen: s.p.pictured(s.th, &r, true), skip: skip}
 		c.seen.Regs.Set(regRip, pc)
+		c.Result, c.ResultOf = s.result, s.resultOf
 		s.t.stepDone(c, s.id)
 		return nil
 	}
@@ -266,21 +275,6 @@ func (s *stepper) finish(regs *ptrace.Regs, pc uint64, skip int) func() error {
 func (t *target) stepDone(c *pause, id string) {
 	c.PointID, c.Reason = id, "step"
 	t.spawn(func() { t.paused(c, &pauseLook{t: t, c: c}, false) })
-}
-
-// stepInPlace enters an inlined call that begins where a thread is paused. Nothing runs.
-func (t *target) stepInPlace(c *pause) {
-	n := &pause{th: c.th, p: c.p, seen: c.seen, skip: c.skip - 1}
-	t.tracer.Do(context.Background(), func() error {
-		if t.threads[c.th.tid] == c.th && t.dropPause(c.th) {
-			t.mu.Lock()
-			t.stepCount++
-			id := t.stepIDLocked()
-			t.mu.Unlock()
-			t.stepDone(n, id)
-		}
-		return nil
-	})
 }
 
 // giveUp lets the thread run freely: nothing with source is left to step to.

@@ -22,27 +22,32 @@ func (t *target) stepTrap(th *thread) bool {
 	if err != nil {
 		return false
 	}
-	ran := th.singled && info.OfStep()
-	if !ran && info.Code() != ptrace.TrapHardware {
-		return false
-	}
 	regs, err := ptrace.GetRegs(th.tid)
 	if err != nil {
 		return false
 	}
-	s := th.step
-	if s == nil { // of a step that was given up
-		if info.Code() == ptrace.TrapHardware && t.dataStop(th, th.p.memory(), &regs) {
-			return true
-		}
-		th.singled = false
-		t.resume(th, 0)
-		return true
+	ran, hardware := th.singled && info.OfStep(), th.byHardware(&info, &regs)
+	if !ran && !hardware {
+		return false
+	}
+	s, hits, mem := th.step, uint64(0), th.p.memory()
+	if mem.data.Load() != nil && ran {
+		hits = th.met(&info, &regs)
 	}
 	if ran {
 		th.singled = false
+	}
+	switch {
+	case s == nil && ran: // of a step that was given up
+		if !t.dataMet(th, mem, &regs, hits) {
+			t.resume(th, 0)
+		}
+		return true
+	case s == nil:
+		return t.dataStop(th, mem, &regs)
+	case ran:
 		s.held = &regs
-		if th.p.memory().data.Load() == nil || !t.dataMet(th, th.p.memory(), &regs) { // else letGoOn goes on
+		if !t.dataMet(th, mem, &regs, hits) { // else letGoOn goes on
 			s.goOn()
 		}
 		return true
@@ -154,6 +159,7 @@ func (s *stepper) resumeStep(sig syscall.Signal) error {
 			s.th.singled = true
 			return ptrace.Step(s.th.tid, sig)
 		}
+		s.th.singled = false // the instruction has not run
 	}
 	return ptrace.Cont(s.th.tid, sig)
 }

@@ -2,11 +2,13 @@ package native
 
 import (
 	"encoding/json"
+	"fmt"
 	"syscall"
 
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/event"
 	"github.com/strobe-debug/strobe/internal/ptrace"
+	"github.com/strobe-debug/strobe/internal/ring"
 	"golang.org/x/sys/unix"
 )
 
@@ -25,7 +27,8 @@ func (t *target) stopped(s ptrace.Stop) {
 		t.firstStop(s)
 		return
 	}
-	th.stopped = true
+	th.stopped, th.deferred = true, false
+	th.stops.Add(1)
 	again := th.again
 	th.again = nil
 	switch s.Event {
@@ -91,6 +94,7 @@ func (t *target) execed(th *thread, s ptrace.Stop) {
 // exiting: one thread is about to end; its memory is still there.
 func (t *target) exiting(th *thread) {
 	p := th.p
+	th.joins = nil
 	switch {
 	case p.host != nil:
 		p.host.retireThread(th.tid)
@@ -188,7 +192,7 @@ func (t *target) signalStop(th *thread, s ptrace.Stop) {
 			return
 		}
 	case unix.SIGSEGV, unix.SIGBUS:
-		if p.fixFault(&regs) {
+		if p.fixFault(th.tid, &regs) {
 			ptrace.SetRegs(th.tid, &regs)
 			t.resume(th, 0)
 			return
@@ -217,7 +221,7 @@ func (t *target) trapStop(th *thread, p *process, regs *ptrace.Regs) bool {
 	if err != nil || info.Code() != ptrace.TrapKernel {
 		return false
 	}
-	if t.probeStop(th, p, regs) {
+	if t.outStop(th, p, regs) || t.probeStop(th, p, regs) {
 		return true
 	}
 	at := regs.Rip - 1
@@ -265,128 +269,60 @@ func (t *target) trapStop(th *thread, p *process, regs *ptrace.Regs) bool {
 	return true
 }
 
-// fixFault ends the agent's read of a bad pointer.
-func (p *process) fixFault(regs *ptrace.Regs) bool {
-	if p.regionAddr == 0 {
+// fixFault does what the agent needs where its instruction faulted: its read of a bad pointer ends, and a reading of the time stamp counter, in a
+// thread that is not allowed it, is made here. False: the fault is not the agent's.
+func (p *process) fixFault(tid int, regs *ptrace.Regs) bool {
+	off := regs.Rip - p.regionAddr
+	if p.regionAddr == 0 || off >= ring.CodeBytes {
 		return false
 	}
-	switch off := regs.Rip - p.regionAddr; {
+	if info, err := ptrace.GetSiginfo(tid); err != nil || info.Code() <= 0 { // somebody sent it
+		return false
+	}
+	switch {
 	case off >= p.blob.FaultLo && off < p.blob.FaultHi:
 		regs.Rip = p.regionAddr + p.blob.FaultFix
 	case off >= p.blob.CopyLo && off < p.blob.CopyHi:
 		regs.Rip = p.regionAddr + p.blob.CopyHi
+	case p.readsTicks(regs.Rip):
+		ticks := p.ticksFor(tid, regs)
+		regs.Rax, regs.Rdx = ticks&(1<<32-1), ticks>>32
+		regs.Rip += uint64(len(rdtsc))
 	default:
 		return false
 	}
 	return true
 }
 
-const trapFlag = 1 << 8
+var rdtsc = []byte{0x0f, 0x31}
 
-// maxSteps bounds how far a thread is stepped to leave a stub.
-const maxSteps = 4096
-
-// deliverOutside delivers a signal once the thread has left the stub or the agent: a handler must not meet a
-// half-written record, and an unwinder must not meet a frame that the static unwind entry does not describe.
-func (t *target) deliverOutside(th *thread, p *process, sig syscall.Signal) {
-	info, err := ptrace.GetSiginfo(th.tid)
-	if err != nil {
-		return
-	}
-	if isFault(sig) && info.Code() > 0 { // raised by the very instruction: it must be delivered here
-		t.resume(th, sig)
-		return
-	}
-	mask, err := ptrace.HoldSignals(th.tid)
-	if err != nil {
-		return
-	}
-	regs, err := ptrace.GetRegs(th.tid)
-	if err != nil {
-		return
-	}
-	for range maxSteps {
-		p.finishCopy(th, &regs)
-		at := regs.Rip
-		pushes := p.pushesFlags(at)
-		if ptrace.Step(th.tid, 0) != nil {
-			return
-		}
-		s, err := ptrace.WaitStop(th.tid)
-		if err != nil {
-			if s.Ended {
-				t.tracer.Defer(s)
+// ticksFor is what a thread of the process reads that may not read the time stamp counter itself. Under strict seccomp it may not make system
+// calls either: it gets its ring from here, and where the agent would wait it seems to have waited long enough.
+func (p *process) ticksFor(tid int, regs *ptrace.Regs) uint64 {
+	p.noTicks.Do(func() {
+		p.t.warn(fmt.Sprintf("a thread of process %d may not read the time stamp counter (PR_SET_TSC, or strict seccomp): its traced calls are stopped "+
+			"for their times, some 20 µs each", p.pid))
+	})
+	if mode, _ := seccompOf(fmt.Sprint(tid)); mode == strictSeccomp {
+		p.withRegion(func(r *ring.Region) {
+			if !r.HasRing(uint32(tid)) {
+				r.GiveRing(uint32(tid), max(regs.Fs_base, 2))
 			}
-			return
-		}
-		if regs, err = ptrace.GetRegs(th.tid); err != nil {
-			return
-		}
-		if pushes && regs.Rip == at+1 {
-			p.clearPushedTrap(regs.Rsp)
-		}
-		if regs.Eflags&trapFlag != 0 { // the kernel hides its own; this one came from a popfq, which it takes for the program's
-			regs.Eflags &^= trapFlag
-			ptrace.SetRegs(th.tid, &regs)
-		}
-		if s.Event == 0 && isFault(s.Signal) && s.Signal != unix.SIGTRAP && p.fixFault(&regs) {
-			ptrace.SetRegs(th.tid, &regs)
-			continue
-		}
-		if s.Event == ptrace.EventStop && !s.GroupStop() { // a halt that was given up comes late
-			continue
-		}
-		if s.Event != 0 || s.Signal != unix.SIGTRAP || p.atProbeTrap(at) {
-			ptrace.SetSigMask(th.tid, mask)
-			if s.Event != 0 {
-				ptrace.Queue(th.p.pid, th.tid, &info)
-			} else {
-				th.owed = &info
-			}
-			t.stopped(s)
-			return
-		}
-		if !p.inStub(regs.Rip) {
-			break
+		})
+		if regs.Rip-p.regionAddr >= p.blob.CriticalHi {
+			return ^uint64(0) >> 1
 		}
 	}
-	ptrace.SetSigMask(th.tid, mask)
-	ptrace.SetSiginfo(th.tid, &info)
-	t.resume(th, sig)
+	return p.t.rt.clock.Now()
 }
 
-// takesOwed lets a thread go on with the signal that was held back. False: that comes by itself. Tracer thread only.
-func (t *target) takesOwed(th *thread) bool {
-	owed := th.owed
-	th.owed = nil
-	now, err := ptrace.GetSiginfo(th.tid)
-	regs, regsErr := ptrace.GetRegs(th.tid)
-	if err != nil || regsErr != nil || now.OfEvent() || ptrace.SetSiginfo(th.tid, owed) != nil { // at such a stop no signal is delivered
-		ptrace.Queue(th.p.pid, th.tid, owed)
-		return false
-	}
-	if p := th.p.memory(); p.inStub(regs.Rip) {
-		t.deliverOutside(th, p, owed.Signal())
-	} else {
-		t.resume(th, owed.Signal())
-	}
-	return true
-}
+// strictSeccomp is SECCOMP_MODE_STRICT as a status says it.
+const strictSeccomp = "1"
 
-// pushesFlags reports whether a pushfq stands at pc.
-func (p *process) pushesFlags(pc uint64) bool {
-	var b [1]byte
-	return p.mem.Read(pc, b[:]) == nil && b[0] == 0x9c
-}
-
-// clearPushedTrap takes the trap flag, which is set while we step, out of flags that a pushfq saved: a later popfq would set
-// it in the program, and the next instruction would raise SIGTRAP.
-func (p *process) clearPushedTrap(sp uint64) {
+// readsTicks reports whether an rdtsc stands at pc.
+func (p *process) readsTicks(pc uint64) bool {
 	var b [2]byte
-	if p.mem.Read(sp, b[:]) == nil {
-		b[1] &^= 1
-		p.mem.Write(sp, b[:])
-	}
+	return p.mem.Read(pc, b[:]) == nil && string(b[:]) == string(rdtsc)
 }
 
 func isFault(sig syscall.Signal) bool {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -13,6 +14,7 @@ import (
 	"github.com/strobe-debug/strobe/internal/capture"
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/ptrace"
+	"github.com/strobe-debug/strobe/internal/ring"
 	"github.com/strobe-debug/strobe/internal/symbol"
 	"golang.org/x/sys/unix"
 )
@@ -28,7 +30,9 @@ type target struct {
 	log       *slog.Logger
 	tracer    *ptrace.Tracer
 	ringBytes int
+	mover     *mover
 	pid       int
+	out       [2]ring.OutFile // that the session reads
 
 	// Tracer thread only.
 	threads map[int]*thread
@@ -56,7 +60,9 @@ type target struct {
 	fnMu      sync.Mutex // leaf
 	functions map[functionKey]*function
 	matches   map[string]matchResult // by module and pattern set
-	throwFns  map[*symbol.Module][]throwFunction
+	// By pattern and by label: the most functions of one file that it ever matched, or that ever read it.
+	everMatched, everRead map[string]int
+	throwFns              map[*symbol.Module][]throwFunction
 
 	mu         sync.Mutex // guards what follows; leaf
 	procs      []*process // images, also ended ones whose records are not yet delivered
@@ -65,6 +71,7 @@ type target struct {
 	pauses     []*pause         // in the order in which they began
 	announced  int              // pauses that the timeline has and pauses not yet
 	status     collector.Status // but for what statusOld says
+	saidNatvis map[string]bool  // warnings about .natvis files that some answer had
 	exit       collector.ExitInfo
 
 	pauseChange chan struct{} // closed and made anew when pauses changes; mu
@@ -73,11 +80,12 @@ type target struct {
 	pending  []pendingEvent // exceptions and writes on their way to the drain goroutine, by time
 	pendLost int64
 
-	statusOld atomic.Bool // hooks changed since status was counted; it is, under probeMu, when somebody asks
-	stopping  atomic.Bool // deliver nothing more to the target than its end
-	entered   atomic.Bool // the stop at the program's entry was made
-	leaving   atomic.Bool // Stop(kill=false) has begun
-	released  atomic.Bool // Stop(kill=false): nothing is traced any more
+	late      atomic.Pointer[process] // the process that was last not ready in the time that a call waits
+	statusOld atomic.Bool             // hooks changed since status was counted; it is, under probeMu, when somebody asks
+	stopping  atomic.Bool             // deliver nothing more to the target than its end
+	entered   atomic.Bool             // the stop at the program's entry was made
+	leaving   atomic.Bool             // Stop(kill=false) has begun
+	released  atomic.Bool             // Stop(kill=false): nothing is traced any more
 	exited    chan struct{}
 	drainKick chan chan struct{}
 	allGone   chan struct{}
@@ -93,6 +101,9 @@ var (
 
 func newTarget(rt *Runtime, cmd *collector.Command, sink collector.Sink) (*target, error) {
 	t := bareTarget(rt, cmd, sink)
+	if cmd.PID == 0 {
+		t.out = outFiles(cmd)
+	}
 	tracer, err := ptrace.NewTracer(t.stopped)
 	if err != nil {
 		return nil, err
@@ -103,9 +114,12 @@ func newTarget(rt *Runtime, cmd *collector.Command, sink collector.Sink) (*targe
 
 // bareTarget is a target that nobody traces yet.
 func bareTarget(rt *Runtime, cmd *collector.Command, sink collector.Sink) *target {
-	return &target{rt: rt, cmd: cmd, sink: sink, log: rt.log, ringBytes: rt.ringBytes, threads: map[int]*thread{},
-		orphans: map[int]orphan{}, waiting: map[int]parentage{}, letGone: map[int]*process{}, functions: map[functionKey]*function{}, matches: map[string]matchResult{}, throwFns: map[*symbol.Module][]throwFunction{}, walks: capture.NewWalks(),
+	t := &target{rt: rt, cmd: cmd, sink: sink, log: rt.log, ringBytes: rt.ringBytes, threads: map[int]*thread{},
+		orphans: map[int]orphan{}, waiting: map[int]parentage{}, letGone: map[int]*process{}, functions: map[functionKey]*function{}, matches: map[string]matchResult{}, everMatched: map[string]int{}, everRead: map[string]int{},
+		throwFns: map[*symbol.Module][]throwFunction{}, walks: capture.NewWalks(rt.natvis.For(cmd.ProjectRoot)),
 		exited: make(chan struct{}), drainKick: make(chan chan struct{}), allGone: make(chan struct{}), pauseChange: make(chan struct{})}
+	t.mover = newMover(t)
+	return t
 }
 
 // launch starts the program, sets it up while it stands before its first instruction, and lets it run.
@@ -134,6 +148,7 @@ func (t *target) launch(ctx context.Context) error {
 	}
 	t.live.Store(1)
 	go t.drainLoop()
+	go t.mover.loop()
 	go t.beatLoop()
 	if err := t.setUp(ctx, p); err != nil {
 		t.Stop(context.WithoutCancel(ctx), true)
@@ -178,8 +193,9 @@ func (t *target) awaitEntry(ctx context.Context) {
 	}
 }
 
-// readyWait bounds how long a call waits for a starting program's dynamic linker.
-const readyWait = 2 * time.Second
+// readyWait bounds how long a call waits for a starting program's dynamic linker, and for what is read and hooked then: of a
+// large program on a busy machine that takes seconds. Status says where it was not enough.
+const readyWait = 20 * time.Second
 
 // awaitReady waits until a starting process can be hooked: its libraries are loaded, or it is gone.
 func (t *target) awaitReady(ctx context.Context, p *process) {
@@ -189,7 +205,9 @@ func (t *target) awaitReady(ctx context.Context, p *process) {
 	case <-p.ready:
 	case <-t.exited:
 	case <-timer.C:
+		t.late.Store(p)
 	case <-ctx.Done():
+		t.late.Store(p)
 	}
 }
 
@@ -217,6 +235,7 @@ func (t *target) addThread(p *process, tid int) *thread {
 func (t *target) dropThread(tid int) {
 	if th := t.threads[tid]; th != nil {
 		t.endStep(th)
+		th.ranOut()
 		t.dropPause(th)
 		delete(th.p.threads, tid)
 		delete(t.threads, tid)
@@ -244,8 +263,15 @@ func (t *target) resume(th *thread, sig syscall.Signal) error {
 	if th == nil {
 		return ptrace.ErrGone
 	}
+	if th.deferred || t.joined(th, sig) {
+		return nil
+	}
 	if sig == 0 && th.owed != nil && t.takesOwed(th) {
 		return nil
+	}
+	if th.owed != nil { // it takes another one first, such as a fault of the displaced instruction
+		ptrace.Queue(th.p.pid, th.tid, th.owed)
+		th.owed = nil
 	}
 	th.stopped = false
 	th.seen = th.p.memory().changes.Load()
@@ -281,7 +307,10 @@ func (t *target) PIDs() []int {
 }
 
 // killWait bounds how long Stop waits for killed processes to be reaped.
-const killWait = 5 * time.Second
+const (
+	killWait = 5 * time.Second
+	killSlow = time.Second // is worth a word
+)
 
 // Stop ends the target, or lets it go as it was.
 func (t *target) Stop(ctx context.Context, kill bool) error {
@@ -323,6 +352,8 @@ func (t *target) kill(ctx context.Context) error {
 	t.stopping.Store(true)
 	deadline := time.NewTimer(killWait)
 	defer deadline.Stop()
+	slow := time.AfterFunc(killSlow, func() { t.log.Warn("ending the target takes long", "left", t.left(context.WithoutCancel(ctx))) })
+	defer slow.Stop()
 	retry := time.NewTicker(50 * time.Millisecond)
 	defer retry.Stop()
 	for {
@@ -339,11 +370,40 @@ func (t *target) kill(ctx context.Context) error {
 			return nil
 		case <-retry.C:
 		case <-deadline.C:
-			return fmt.Errorf("stop process %d: still there %v after SIGKILL", t.pid, killWait)
+			return fmt.Errorf("stop process %d: still there %v after SIGKILL: %s", t.pid, killWait, t.left(ctx))
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
+}
+
+// left says what of the target is still there.
+func (t *target) left(ctx context.Context) string {
+	var all []string
+	ctx, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+	defer cancel()
+	err := t.tracer.Do(ctx, func() error {
+		for tid, th := range t.threads {
+			all = append(all, fmt.Sprintf("thread %d of process %d (%s, stopped %v)", tid, th.p.pid, ptrace.StatusField(tid, "State"), th.stopped))
+		}
+		for tid := range t.waiting {
+			all = append(all, fmt.Sprintf("the child %d, announced (%s)", tid, ptrace.StatusField(tid, "State")))
+		}
+		for tid := range t.orphans {
+			all = append(all, fmt.Sprintf("the child %d, not announced (%s)", tid, ptrace.StatusField(tid, "State")))
+		}
+		for pid := range t.letGone {
+			all = append(all, fmt.Sprintf("process %d, let go", pid))
+		}
+		return nil
+	})
+	if err != nil {
+		return "the tracer does not answer"
+	}
+	for _, p := range t.processes() {
+		all = append(all, fmt.Sprintf("process %d, dead %v", p.pid, p.dead.Load()))
+	}
+	return strings.Join(all[:min(len(all), 10)], ", ")
 }
 
 // finish publishes how the target ended. Idempotent.

@@ -1,7 +1,6 @@
 package native
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -86,9 +85,6 @@ func (t *target) survey(ctx context.Context) (*survey, error) {
 			s.seen[one.thread.TID] = one
 		}
 	}
-	slices.SortFunc(s.threads, func(a, b *waits.Thread) int {
-		return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.TID, b.TID))
-	})
 	return s, nil
 }
 

@@ -9,11 +9,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/strobe-debug/strobe/internal/event"
 	"github.com/strobe-debug/strobe/internal/ptrace"
 	"github.com/strobe-debug/strobe/internal/snapshot"
 	"github.com/strobe-debug/strobe/internal/unwind"
 	"github.com/strobe-debug/strobe/internal/waits"
-	"golang.org/x/sys/unix"
 )
 
 // seen is a thread as a look found it.
@@ -84,7 +84,7 @@ func (p *process) look(ctx context.Context, limit int) (*look, error) {
 	if err != nil {
 		return nil, err
 	}
-	slices.Sort(tids)
+	slices.SortFunc(tids, func(a, b int) int { return event.CompareThreads(p.pid, a, b) })
 	if over := len(tids) - max(limit, 0); over > 0 {
 		l.skipped, tids = over, tids[:len(tids)-over]
 	}
@@ -398,14 +398,5 @@ func (p *process) haltSoon(th *thread) (resume func(), ok bool) {
 		}
 		return nil, false
 	}
-	th.stopped = true
-	if s.Event == ptrace.EventStop && s.Signal == unix.SIGTRAP {
-		return func() {
-			th.stopped = false
-			ptrace.Cont(th.tid, 0)
-		}, true
-	}
-	th.vforks = s.Event == ptrace.EventVfork
-	p.t.tracer.Defer(s)
-	return func() {}, true
+	return p.halted(th, s)
 }

@@ -23,8 +23,11 @@ type thrown struct {
 	Via       string           `json:"via,omitempty"`    // the library's function that threw, called there
 	CaughtIn  *exception.Place `json:"caughtIn,omitempty"`
 	Exception string           `json:"exception,omitempty"` // the object's address: the same at its throw and its catch
-	Nested    string           `json:"nested,omitempty"`    // of std::nested_exception: type and message
-	Note      string           `json:"note,omitempty"`
+	Nested    string           `json:"nested,omitempty"`    // of std::nested_exception: types and messages, down to the first cause
+	// Of an exception that was thrown again: where the first time, in a rethrow; where the last time, in what comes of it.
+	ThrownAt   *exception.Place `json:"thrownAt,omitempty"`
+	RethrownAt *exception.Place `json:"rethrownAt,omitempty"`
+	Note       string           `json:"note,omitempty"`
 }
 
 // throwPlace is where a function of the runtime was called.
@@ -114,8 +117,11 @@ func (s *throwStop) read(kind throwKind) *thrown {
 
 func describe(e *exception.Exception) *thrown {
 	out := &thrown{Type: e.Type, Message: e.Message, Exception: fmt.Sprintf("0x%x", e.Object), Note: e.Note}
-	if e.Nested != nil {
-		out.Nested = e.Nested.Text()
+	for n := e.Nested; n != nil; n = n.Nested {
+		if out.Nested != "" {
+			out.Nested += "; caused by "
+		}
+		out.Nested += n.Text()
 	}
 	return out
 }
@@ -133,8 +139,22 @@ func (s *throwStop) throw(what string, e *exception.Exception) *thrown {
 	if len(s.st.thrown) >= maxThrown {
 		clear(s.st.thrown) // their catches are reported without the throw site
 	}
-	s.st.thrown[e.Object] = out
+	first := s.st.thrown[e.Object]
+	if what != "rethrow" || first == nil {
+		s.st.thrown[e.Object] = out
+		return out
+	}
+	// What comes of it was thrown where it was thrown first: a rethrow is no cause.
+	out.ThrownAt = first.site()
+	kept := *first
+	kept.RethrownAt = out.site()
+	s.st.thrown[e.Object] = &kept
 	return out
+}
+
+// site is where an exception was thrown.
+func (e *thrown) site() *exception.Place {
+	return &exception.Place{Function: e.Function, File: e.File, Line: e.Line, Module: e.Module, Via: e.Via}
 }
 
 // caught is the beginning of a handler, or of the end: the runtime calls the same function before std::terminate.

@@ -68,7 +68,7 @@ func (t *target) created(th *thread, s ptrace.Stop) {
 		if first, ok := t.orphans[child]; ok {
 			t.forgetNew(child)
 			t.adopt(first.stop, from)
-		} else if from.event != ptrace.EventClone || tgid(child) != 0 { // else it has ended already
+		} else if t.threads[child] == nil && (from.event != ptrace.EventClone || tgid(child) != 0) { // else it has ended already
 			t.waiting[child] = from
 			th.p.memory().awaited.Add(1)
 		}
@@ -189,6 +189,11 @@ func (p *process) lodge(host *process, why error) {
 			}
 		}
 	}
+	for at, ps := range p.standing {
+		p.mem.Write(ps.site.addr, ps.site.orig)
+		p.setPoint(at, nil)
+	}
+	clear(p.standing)
 	p.trapMu.Lock()
 	for _, tr := range p.traps {
 		tr.active = false
@@ -235,6 +240,15 @@ func (p *process) reconcile(parent *process, r *remote) error {
 			}
 		}
 	}
+	for _, s := range p.stepSites { // of a step that ended, or began, meanwhile: an int3 that nobody knows would be met for ever
+		if _, other := patched[s.addr]; other || s.orig[0] == 0 && !s.active {
+			continue
+		}
+		if err := p.settleSite(s); err != nil {
+			return err
+		}
+	}
+	p.settlePoints(parent, patched)
 	if brk := p.loader.brk; brk != 0 && !patched[brk] {
 		b := []byte{p.loader.byte0}
 		if p.loader.stands {
@@ -243,6 +257,27 @@ func (p *process) reconcile(parent *process, r *remote) error {
 		return p.mem.Write(brk, b)
 	}
 	return nil
+}
+
+// settlePoints is settleSite for points, of which those that were taken out are not known any more: what the parent has
+// where an int3 stands or stood is right for the child, too.
+func (p *process) settlePoints(parent *process, patched map[uint64]bool) {
+	p.trapMu.RLock()
+	defer p.trapMu.RUnlock()
+	for at, tr := range p.traps {
+		if _, other := patched[at]; other || tr.loader || p.moduleAt(at) == nil {
+			continue
+		}
+		for _, n := range [...]int{jumpBytes, 1} {
+			want, now := make([]byte, n), make([]byte, n)
+			if parent.mem.Read(at, want) == nil && p.mem.Read(at, now) == nil {
+				if string(now) != string(want) && (now[0] == int3 || now[0] == jmpRel32 || want[0] == int3 || want[0] == jmpRel32) {
+					p.mem.Write(at, want)
+				}
+				break
+			}
+		}
+	}
 }
 
 // settleSite makes a place what it should be, if the patch or its beginning stands there and should not, or the reverse.
@@ -266,7 +301,19 @@ const (
 	strayAfter = 20 * time.Millisecond
 	lingerFor  = time.Second
 	strayMost  = 5 * time.Second
+
+	strayThread = 500 * time.Millisecond // of a process that lives: its creator's report is on its way
 )
+
+// processOf returns the living process of a number. Tracer thread only.
+func (t *target) processOf(pid int) *process {
+	for _, p := range t.processes() {
+		if p.pid == pid && !p.dead.Load() {
+			return p
+		}
+	}
+	return nil
+}
 
 // seekStrays looks for children whose parents are gone, if there are any whose parents are not known. Drain goroutine.
 func (t *target) seekStrays() {
@@ -280,7 +327,14 @@ func (t *target) seekStrays() {
 
 func (t *target) adoptStrays() {
 	for tid, o := range t.orphans {
-		if time.Since(o.since) < strayAfter || tgid(tid) != tid {
+		if time.Since(o.since) < strayAfter {
+			continue
+		}
+		if pid := tgid(tid); pid != tid { // a thread, which waits for its creator's report
+			if p := t.processOf(pid); p != nil && time.Since(o.since) > strayThread {
+				t.forgetNew(tid)
+				t.adopt(o.stop, parentage{event: ptrace.EventClone, parent: p})
+			}
 			continue
 		}
 		origin := t.originOf(tid)

@@ -66,7 +66,7 @@ func (p *process) viewOf(seen *seenMaps) *snapshot.Process {
 	if p.shares != nil {
 		owner = p.shares
 	}
-	return &snapshot.Process{PID: p.pid, Mem: p.mem, Project: p.t.cmd.ProjectRoot, Stub: owner.stubs(), Maps: seen.maps, Modules: seen.modules}
+	return &snapshot.Process{PID: p.pid, Mem: p.mem, Project: p.t.cmd.ProjectRoot, Described: p.t.walks.Own(), Stub: owner.stubs(), Maps: seen.maps, Modules: seen.modules}
 }
 
 // lookAt opens the files that are mapped.

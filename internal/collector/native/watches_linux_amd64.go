@@ -93,7 +93,7 @@ func (t *target) failedWatch(before []watch) error {
 func (t *target) countWatches(s *collector.Status, f *function) {
 	for k := range t.watches {
 		w := &t.watches[k]
-		if !f.sym.HasDWARF || !w.reads(f.sym, t.cmd.ProjectRoot) || f.plan == nil {
+		if !w.reads(f.sym, t.cmd.ProjectRoot) || f.plan == nil {
 			continue
 		}
 		if err := f.plan.WatchErrors[w.Label]; err != nil {

@@ -52,6 +52,7 @@ type gen struct {
 	cases []Case
 	next  int // for unique names
 	depth int
+	owned bool // Rust: types that are moved, not copied
 }
 
 func (g *gen) id(prefix string) string {

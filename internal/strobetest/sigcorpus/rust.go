@@ -19,7 +19,10 @@ func denormal(n uint64) string {
 
 // GenerateRust returns a Rust program of n functions f1…fn.
 func GenerateRust(seed uint64, n int) (source string, cases []Case) {
-	g := &gen{Rand: rand.New(rand.NewPCG(seed, 2))}
+	return generateRust(&gen{Rand: rand.New(rand.NewPCG(seed, 2))}, n)
+}
+
+func generateRust(g *gen, n int) (source string, cases []Case) {
 	for i := 1; i <= n; i++ {
 		g.rustFunction(i)
 	}
@@ -98,6 +101,9 @@ func (g *gen) rustType() kind {
 	if g.depth > 3 {
 		return g.rustScalar()
 	}
+	if g.owned && g.IntN(2) == 0 {
+		return g.rustOwned()
+	}
 	switch g.IntN(14) {
 	case 0, 1:
 		return g.rustTuple()
@@ -145,7 +151,7 @@ func (g *gen) rustStruct() kind {
 		ts = append(ts, t)
 		decl += fmt.Sprintf(" pub m%d: %s,", i, t.name)
 	}
-	fmt.Fprintf(&g.decls, "%s#[derive(Clone, Copy)] pub struct %s {%s }\n", pick(g, []string{"", "", "#[repr(C)] "}), name, decl)
+	fmt.Fprintf(&g.decls, "%s%spub struct %s {%s }\n", pick(g, []string{"", "", "#[repr(C)] "}), g.copied(), name, decl)
 	return kind{name: name, gen: func() sample {
 		var lits, jsons []string
 		for i, t := range ts {
@@ -206,7 +212,7 @@ func (g *gen) rustPlainEnum() kind {
 func (g *gen) rustEnum() kind {
 	name := g.id("E")
 	a, b, c := g.rustType(), g.rustScalar(), g.rustScalar()
-	fmt.Fprintf(&g.decls, "#[derive(Clone, Copy)] pub enum %s { One(%s), Two(%s, %s), Three { x: %s }, Nil }\n", name, a.name, b.name, c.name, b.name)
+	fmt.Fprintf(&g.decls, g.copied()+"pub enum %s { One(%s), Two(%s, %s), Three { x: %s }, Nil }\n", name, a.name, b.name, c.name, b.name)
 	return kind{name: name, gen: func() sample {
 		switch g.IntN(4) {
 		case 0:
@@ -221,6 +227,14 @@ func (g *gen) rustEnum() kind {
 		}
 		return sample{name + "::Nil", `"Nil"`}
 	}}
+}
+
+// copied is the attribute of types that are copied.
+func (g *gen) copied() string {
+	if g.owned {
+		return ""
+	}
+	return "#[derive(Clone, Copy)] "
 }
 
 // rustRef is a shared reference, shown as what it refers to.

@@ -134,6 +134,9 @@ class Reporter:
         if isinstance(error, SyntaxError) and error.filename:
             frames.append({"function": "", "file": error.filename, "line": error.lineno or 0})
         frames.reverse()
+        place = getattr(report, "longrepr", None)
+        if type(error).__name__ == "FixtureLookupError" and getattr(place, "filename", None):
+            frames.insert(0, {"function": "", "file": str(place.filename), "line": (getattr(place, "firstlineno", 0) or 0) + 1})
         seen["frames"] = frames[:200]
         if isinstance(error, AssertionError) and self.compared:
             op, left, right = self.compared
@@ -148,6 +151,11 @@ class Reporter:
             return bounded(crash.message)
         if type(error).__name__ == "CollectError":
             return bounded(error)
+        if type(error).__name__ == "FixtureLookupError":  # its str is the repr of what it holds
+            said = getattr(getattr(report, "longrepr", None), "errorstring", None)
+            if said:
+                lines = [line.strip() for line in str(said).splitlines() if line.strip()]
+                return bounded("\n".join(line[2:] if line.startswith("E ") else line for line in lines if not line.startswith(">")), 2 << 10)
         return bounded("".join(traceback.format_exception_only(type(error), error)).strip())
 
     @pytest.hookimpl(trylast=True)
@@ -235,7 +243,7 @@ class Reporter:
         times[name] = times.get(name, 0) + 1
         if times[name] > 1:
             nodeid += " #%d" % times[name]
-        known = dict(parent, id=nodeid, name=name, suite=parent["suite"] + "::" + parent["name"], parent=parent["id"])
+        known = dict(parent, id=nodeid, name=name, suite=parent["suite"] + "::" + parent["name"], parent=parent["id"], part=True)
         self.judge(known, [report])
         if known.get("fails"):
             state["failed"] += 1
@@ -252,7 +260,7 @@ class Reporter:
         known = state["known"]
         if not state["reports"] and not state["subtests"]:
             return  # a worker that dies; its own report follows
-        known["group"] = state["subtests"] > 0 and self.says_nothing(state)
+        known["group"] = state["failed"] > 0 and self.says_nothing(state)  # its failed subtests say it
         if known["group"]:
             self.groups.add(nodeid)
         self.judge(known, state["reports"])
@@ -371,14 +379,14 @@ class Reporter:
         self.out = None
 
     def totals(self, stats):
-        """pytest's own counts. It counts a test whose teardown fails twice, and subtests beside their test, where it counts them."""
+        """pytest's own counts. It counts a test whose teardown fails twice, and subtests beside their test: those that failed count."""
         ids = {}
         for outcome, categories in (("failed", ("failed", "error")), ("skipped", ("skipped",)), ("passed", ("passed", "xfailed", "xpassed"))):
             for category in categories:
                 for report in stats.get(category, ()):
                     if type(report).__name__ not in ("SubTestReport", "SubtestReport"):
                         ids.setdefault(report.nodeid, outcome)
-        counts = dict(self.subtests)
+        counts = {"passed": 0, "failed": self.subtests["failed"], "skipped": 0}
         for nodeid, outcome in ids.items():
             if nodeid not in self.groups:
                 counts[outcome] += 1

@@ -100,14 +100,13 @@ class Result(unittest.TextTestResult):
         super().__init__(*args, **kwargs)
         self.current = None  # what is known of the test that runs
         self.outer = set()
-        self.groups = 0  # tests that only hold subtests
-        self.parts = 0  # subtests that passed
+        self.groups = 0  # tests whose subtests failed, and they did not otherwise
 
     def startTest(self, test):
         super().startTest(test)
         known = reports.describe(test)
         reports.write(dict(known, e="start"))
-        known.update(status="passed", fails=False, failures=[], reason="", began=time.perf_counter(), subtests=0, lost=0)
+        known.update(status="passed", fails=False, failures=[], reason="", began=time.perf_counter(), broken=0)
         self.current = known
 
     def stopTest(self, test):
@@ -116,7 +115,7 @@ class Result(unittest.TextTestResult):
         if known is None:
             return
         known["ms"] = 1000 * (time.perf_counter() - known.pop("began"))
-        known["group"] = known["subtests"] > 0 and known["status"] == "passed"
+        known["group"] = known["broken"] > 0 and known["status"] == "passed"  # its failed subtests say it
         self.groups += 1 if known["group"] else 0
         reports.write(dict(known, e="end"))
 
@@ -198,10 +197,9 @@ class Result(unittest.TextTestResult):
         base = "%s %s" % (parent["id"], name)
         reports.used[base] = reports.used.get(base, 0) + 1
         ident = base if reports.used[base] == 1 else "%s #%d" % (base, reports.used[base])
-        known = {"id": ident, "name": name, "suite": parent["suite"] + "." + parent["name"], "parent": parent["id"], "file": parent["file"], "line": parent["line"]}
+        known = {"id": ident, "name": name, "suite": parent["suite"] + "." + parent["name"], "parent": parent["id"], "file": parent["file"], "line": parent["line"], "part": True}
         known.update(status=status, fails=failure is not None, failures=[failure] if failure else [], reason=reason)
-        parent["subtests"] += 1
-        self.parts += 1 if status == "passed" else 0
+        parent["broken"] += 1 if failure else 0
         reports.write(dict(known, e="end"))
 
 
@@ -308,7 +306,7 @@ class Runner(unittest.TextTestRunner):
         failed = tests(result.failures, result.errors, result.unexpectedSuccesses)
         skipped = {k: t for k, t in tests(result.skipped).items() if k not in failed}
         named = [t for t in list(failed.values()) + list(skipped.values()) if isinstance(t, unittest.TestCase) and type(t).__name__ != "_SubTest"]
-        return {"failed": len(failed), "skipped": len(skipped), "passed": result.testsRun - len(named) - result.groups + result.parts}
+        return {"failed": len(failed), "skipped": sum(1 for t in skipped.values() if type(t).__name__ != "_SubTest"), "passed": result.testsRun - len(named) - result.groups}
 
 
 class Program(unittest.TestProgram):

@@ -4,6 +4,8 @@
 #[macro_use]
 mod want;
 
+use std::error::Error;
+use std::io;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::marker::PhantomData;
@@ -369,7 +371,77 @@ fn graphs() {
     }
 }
 
+/// Bad is an error of the program's own.
+#[derive(Debug)]
+struct Bad {
+    code: i32,
+    what: String,
+}
+shown!(Bad { code, what });
+impl std::fmt::Display for Bad {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        write!(f, "{} {}", self.code, self.what)
+    }
+}
+impl Error for Bad {}
+
+impl Want for dyn Error + Send + Sync {
+    fn want(&self, o: &mut Out) {
+        let at = self as *const Self as *const u8 as usize;
+        let bad = self.downcast_ref::<Bad>();
+        o.raw("{\"type\":");
+        o.quoted(if bad.is_some() { std::any::type_name::<Bad>() } else { "StringError" });
+        o.raw(",\"value\":");
+        o.follow(at, |o| match bad {
+            Some(b) => b.want(o),
+            None => o.words(&self.to_string()),
+        });
+        o.raw("}");
+    }
+}
+impl Want for io::Error {
+    fn want(&self, o: &mut Out) {
+        if let Some(n) = self.raw_os_error() {
+            return o.quoted(&format!("{} (os error {})", if n == 2 { "ENOENT" } else { "EACCES" }, n));
+        }
+        let kind = format!("{:?}", self.kind());
+        let inner = self.get_ref();
+        if inner.is_none() && self.to_string() != "failed to fill whole buffer" {
+            return o.quoted(&kind);
+        }
+        o.follow(1, |o| {
+            o.raw("{\"kind\":");
+            o.quoted(&kind);
+            o.raw(if inner.is_some() { ",\"error\":" } else { ",\"message\":" });
+            match inner {
+                Some(e) => e.want(o),
+                None => o.words(&self.to_string()),
+            }
+            o.raw("}");
+        });
+    }
+}
+
+fn errors() {
+    type Any = Box<dyn Error + Send + Sync>;
+    let bad = |code| Bad { code, what: "worse".into() };
+    by_ref!(take_error_text, Any, "plain text".into());
+    by_value!(take_error_string, Any, format!("made {}", 5).into());
+    by_value!(take_error_own, Any, Box::new(bad(3)));
+    make!(make_error, Any, "made".into());
+    by_value!(take_error_result, Result<u8, Any>, Err("in a result".into()));
+    by_ref!(take_io_os, io::Error, io::Error::from_raw_os_error(2));
+    by_value!(take_io_os_value, io::Error, io::Error::from_raw_os_error(13));
+    by_ref!(take_io_kind, io::Error, io::ErrorKind::NotFound.into());
+    by_value!(take_io_kind_value, io::Error, io::ErrorKind::UnexpectedEof.into());
+    by_ref!(take_io_message, io::Error, io::Read::read_exact(&mut &b""[..], &mut [0u8; 4]).unwrap_err());
+    by_ref!(take_io_custom, io::Error, io::Error::new(io::ErrorKind::Other, bad(4)));
+    by_value!(take_io_text, io::Error, io::Error::new(io::ErrorKind::InvalidData, "odd data"));
+    make!(make_io, io::Result<u32>, Err(io::Error::from_raw_os_error(2)));
+}
+
 fn main() {
+    errors();
     structs();
     enums();
     objects();

@@ -277,7 +277,14 @@ template <> struct Show<std::any> {
     if (!v.has_value()) return "null";
     int status = 0;
     char* s = abi::__cxa_demangle(v.type().name(), nullptr, nullptr, &status);
-    std::string out = "{\"type\":" + quote(s ? s : v.type().name()) + "}";
+    std::string out = "{\"type\":" + quote(s ? s : v.type().name());
+    if (auto p = std::any_cast<int>(&v)) out += ",\"value\":" + show(*p);
+    if (auto p = std::any_cast<double>(&v)) out += ",\"value\":" + show(*p);
+    if (auto p = std::any_cast<bool>(&v)) out += ",\"value\":" + show(*p);
+#if defined(_GLIBCXX_USE_CXX11_ABI) && _GLIBCXX_USE_CXX11_ABI
+    if (auto p = std::any_cast<std::string>(&v)) out += ",\"value\":" + show(*p);
+#endif
+    out += "}";
     std::free(s);
     return out;
   }

@@ -101,9 +101,9 @@ void several() {
 
 void bases() {
   Diamond d;
-  expect("take_base", "v", "{\"$type\":\"Diamond\",\"b\":1,\"name\":\"base\"}"); // where in a Diamond it is is not said
+  expect("take_base", "v", "{\"$type\":\"Diamond\",\"b\":1,\"name\":\"base\",\"l\":2,\"r\":3,\"d\":4}", "has");
   take_base(&d);
-  expect("take_left", "v", "{\"$type\":\"Diamond\",\"l\":2,\"r\":3,\"d\":4}", "has");
+  expect("take_left", "v", "{\"$type\":\"Diamond\",\"b\":1,\"name\":\"base\",\"l\":2,\"r\":3,\"d\":4}", "has");
   take_left(&d);
   Late late;
   expect("take_plain", "v", "{\"x\":5}");

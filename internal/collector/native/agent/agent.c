@@ -13,8 +13,23 @@ static inline struct strobe_header *ring_at(u32 i) {
 
 static inline u32 slot_of(u64 fs) { return (u32)((fs * 0x9E3779B97F4A7C15ull) >> 51); } // 13 bits
 
-// new_thread gives the calling thread a ring: its old one, if only its FS base changed, else a free one.
+// known returns the ring of the thread with this FS base, 0 if it has none.
+static inline struct strobe_header *known(u64 fs) {
+	u32 s = slot_of(fs);
+	for (u32 k = 0; k < STROBE_THREAD_SLOTS; k++, s = (s + 1) % STROBE_THREAD_SLOTS) {
+		u64 have = SLOTS[s].fs;
+		if (LIKELY(have == fs)) return ring_at(SLOTS[s].ring - 1);
+		if (have == 0) break;
+	}
+	return 0;
+}
+
+// new_thread gives the calling thread a ring: its old one, if only its FS base changed, else a free one. A thread under strict seccomp may
+// make no system call: nor may it read the clock, and who traces us gives it a ring when it tries.
 static COLD struct strobe_header *new_thread(u64 fs) {
+	now();
+	struct strobe_header *given = known(fs);
+	if (given) return given;
 	struct strobe_control *c = CONTROL;
 	u32 tid = (u32)sys(SYS_gettid, 0, 0, 0, 0), ring = 0;
 	u32 hint = c->ringhint;
@@ -27,6 +42,7 @@ static COLD struct strobe_header *new_thread(u64 fs) {
 		if (STATES[i] == free && __atomic_compare_exchange_n(&STATES[i], &free, STROBE_RING_USED, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
 			ring = i + 1;
 			ring_at(i)->tid = tid;
+			ring_at(i)->cachedtail = ring_at(i)->tail - STROBE_SPARE_BYTES;
 			c->ringhint = i + 1;
 		}
 	}
@@ -49,25 +65,38 @@ static inline struct strobe_header *self(void) {
 	else if (LIKELY(CONTROL->flags & STROBE_FLAG_FSGS)) asm volatile("rdfsbase %0" : "=r"(fs));
 	else fs = slow_fs();
 	if (fs < 2) fs = 2; // before libc made the first thread's control block
-	u32 s = slot_of(fs);
-	for (u32 k = 0; k < STROBE_THREAD_SLOTS; k++, s = (s + 1) % STROBE_THREAD_SLOTS) {
-		u64 have = SLOTS[s].fs;
-		if (LIKELY(have == fs)) return ring_at(SLOTS[s].ring - 1);
-		if (have == 0) break;
-	}
-	return new_thread(fs);
+	struct strobe_header *t = known(fs);
+	return LIKELY(t != 0) ? t : new_thread(fs);
 }
 
-// wait_space waits until the daemon consumed something. False when the daemon is gone.
+// may_wait reports whether the thread may be kept for a while: not when the wait for this very room was given up, not where it could
+// not make the system call, and not when others rely on its coming in time.
+static COLD int may_wait(const struct strobe_header *t, u64 seen) {
+	if (t->gaveup == seen + 1 || CONTROL->flags & STROBE_FLAG_QUIET) return 0;
+	long policy = sys(SYS_sched_getscheduler, 0, 0, 0, 0) & ~0x40000000 /* SCHED_RESET_ON_FORK */;
+	return policy != 1 /* SCHED_FIFO */ && policy != 2 /* SCHED_RR */ && policy != 6 /* SCHED_DEADLINE */;
+}
+
+// wait_space waits until the daemon consumed something. False when the daemon is gone, or it took too long.
 static WAITS int wait_space(struct strobe_header *t, u64 seen) {
 	struct { long s, ns; } tick = {0, 2000000};
+	u64 from = now(), most = CONTROL->waitticks, at = from;
+	if (most && !may_wait(t, seen)) return 0;
+	int room = 1;
 	while (__atomic_load_n(&t->tail, __ATOMIC_ACQUIRE) == seen) {
-		if (stale(now())) return 0;
+		at = now();
+		if (stale(at) || (most && at - from > most)) {
+			t->gaveup = seen + 1;
+			room = 0;
+			break;
+		}
 		__atomic_store_n(&t->waiting, 1, __ATOMIC_SEQ_CST);
 		sys(SYS_futex, (long)&t->tail, 0 /* FUTEX_WAIT, shared */, (long)(u32)seen, (long)&tick);
 	}
 	__atomic_store_n(&t->waiting, 0, __ATOMIC_RELAXED);
-	return 1;
+	t->waits++;
+	t->waited += now() - from;
+	return room;
 }
 
 static inline struct strobe_record *place(struct strobe_header *t, u64 *head) {
@@ -75,13 +104,14 @@ static inline struct strobe_record *place(struct strobe_header *t, u64 *head) {
 }
 
 // room moves *head over a pad record if need bytes do not fit before the ring's end, and reports whether
-// they fit into the ring.
-static inline int room(struct strobe_header *t, u64 *head, u64 need) {
+// they fit into the ring. spare is what is left free behind them, for records of writes.
+static inline int room(struct strobe_header *t, u64 *head, u64 need, u64 spare) {
 	u64 size = CONTROL->ringbytes, left = size - (*head & (size - 1)), want = need;
 	if (UNLIKELY(left < need)) want += left;
 	if (UNLIKELY(*head + want - t->cachedtail > size)) {
-		t->cachedtail = __atomic_load_n(&t->tail, __ATOMIC_ACQUIRE);
-		if (*head + want - t->cachedtail > size) return 0;
+		u64 tail = __atomic_load_n(&t->tail, __ATOMIC_ACQUIRE);
+		t->cachedtail = tail - STROBE_SPARE_BYTES; // entry.S knows of no spare
+		if (*head + want + spare - tail > size) return 0;
 	}
 	if (UNLIKELY(left < need)) {
 		struct strobe_record *r = place(t, head);
@@ -94,39 +124,40 @@ static inline int room(struct strobe_header *t, u64 *head, u64 need) {
 	return 1;
 }
 
-// report_lost puts the count of dropped records into the stream, where they are missing.
-static COLD int report_lost(struct strobe_header *t, u64 *head) {
-	if (!room(t, head, STROBE_RECORD_BYTES + 24)) return 0;
+// report_lost puts a mark into the stream, where records are missing. How many they are is counted apart from it.
+static COLD int report_lost(struct strobe_header *t, u64 *head, u64 spare) {
+	if (!room(t, head, STROBE_RECORD_BYTES + 24, spare)) return 0;
 	struct strobe_record *r = place(t, head);
 	u64 *p = (u64 *)(r + 1);
 	r->tsc = t->lostlast; r->hook = 0; r->size8 = (STROBE_RECORD_BYTES + 24) / 8; r->kind = STROBE_REC_DROPPED; r->flags = 0; r->sp = 0;
-	p[0] = t->lost; p[1] = t->lostfirst; p[2] = t->lostlast;
+	p[0] = t->losttotal; p[1] = t->lostfirst; p[2] = t->lostlast;
 	*head += STROBE_RECORD_BYTES + 24;
 	t->lost = 0;
 	return 1;
 }
 
 // reserve returns where to write a record of at most need bytes, or 0 when it is lost (and counted).
-static COLD struct strobe_record *reserve_slow(struct strobe_header *t, u64 *head, u64 need) {
+static COLD struct strobe_record *reserve_slow(struct strobe_header *t, u64 *head, u64 need, u64 spare) {
 	for (;;) {
 		u64 tail = __atomic_load_n(&t->tail, __ATOMIC_ACQUIRE);
 		u64 lost = t->lost;
 		*head = t->head;
-		if ((!lost || report_lost(t, head)) && room(t, head, need)) return place(t, head);
+		if ((!lost || report_lost(t, head, spare)) && room(t, head, need, spare)) return place(t, head);
 		t->lost = lost; // the report is not published without the record behind it
 		if (!(CONTROL->flags & STROBE_FLAG_BLOCK) || !wait_space(t, tail)) break;
 	}
 	u64 at = now();
 	if (!t->lost) t->lostfirst = at;
 	t->lostlast = at;
-	__atomic_store_n(&t->lost, t->lost + 1, __ATOMIC_RELEASE);
+	t->lost++;
+	__atomic_store_n(&t->losttotal, t->losttotal + 1, __ATOMIC_RELEASE);
 	return 0;
 }
 
-static inline struct strobe_record *reserve(struct strobe_header *t, u64 *head, u64 need) {
+static inline struct strobe_record *reserve(struct strobe_header *t, u64 *head, u64 need, u64 spare) {
 	*head = t->head;
-	if (LIKELY(!t->lost && room(t, head, need))) return place(t, head);
-	return reserve_slow(t, head, need);
+	if (LIKELY(!t->lost && room(t, head, need, spare))) return place(t, head);
+	return reserve_slow(t, head, need, spare);
 }
 
 // An op may run over the plan's bound by less than this before it is noticed.
@@ -134,14 +165,21 @@ static inline struct strobe_record *reserve(struct strobe_header *t, u64 *head, 
 
 static inline void publish(struct strobe_header *t, u64 head) { __atomic_store_n(&t->head, head, __ATOMIC_RELEASE); }
 
+// dropped counts a record of a hook that is not there, where the daemon can read it at any time.
+static COLD void dropped(const struct strobe_header *t, u32 id, u32 kind) {
+	u32 shard = t ? (t->tid ^ t->tid >> 2) & (STROBE_LOSS_SHARDS - 1) : 0;
+	struct strobe_loss *l = LOSSES + (u64)shard * STROBE_MAX_HOOKS + (id & (STROBE_MAX_HOOKS - 1));
+	__atomic_fetch_add(kind == STROBE_REC_EXIT ? &l->exits : &l->enters, 1, __ATOMIC_RELAXED);
+}
+
 static COLD void no_ring(void) { __atomic_fetch_add(&CONTROL->noringlost, 1, __ATOMIC_RELAXED); }
 
 static inline void record(const u64 *r, const u64 *gprs, u32 n, u32 ops, u32 max, u32 id, u32 kind, u32 flags, u64 frame, const u8 *vec) {
 	struct strobe_header *t = self();
-	if (UNLIKELY(!t)) { no_ring(); return; }
+	if (UNLIKELY(!t)) { no_ring(); dropped(0, id, kind); return; }
 	u64 head;
-	struct strobe_record *rec = reserve(t, &head, STROBE_RECORD_BYTES + SLACK + (u64)max);
-	if (UNLIKELY(!rec)) return;
+	struct strobe_record *rec = reserve(t, &head, STROBE_RECORD_BYTES + SLACK + (u64)max, STROBE_SPARE_BYTES);
+	if (UNLIKELY(!rec)) { dropped(t, id, kind); return; }
 	u64 at = now();
 	u64 *p = (u64 *)(rec + 1);
 	u8 cut = 0;
@@ -156,6 +194,24 @@ static inline void record(const u64 *r, const u64 *gprs, u32 n, u32 ops, u32 max
 	rec->sp = frame;
 	publish(t, head + size);
 }
+
+struct strobe_header *self_slow(void) {
+	struct strobe_header *t = self();
+	if (!t) no_ring();
+	return t;
+}
+
+// reserve_output is reserve for the records of output.c. They have room when calls have none left.
+struct strobe_record *reserve_output(struct strobe_header *t, u64 *head, u64 need) {
+	struct strobe_record *rec = reserve(t, head, need, 0);
+	if (!rec) { // nothing is lost: the bytes come by the file
+		t->lost--;
+		__atomic_store_n(&t->losttotal, t->losttotal - 1, __ATOMIC_RELEASE);
+	}
+	return rec;
+}
+
+void publish_output(struct strobe_header *t, u64 head) { publish(t, head); }
 
 static inline u32 in_arena(u64 pc) {
 	const struct strobe_control *c = CONTROL;
@@ -184,7 +240,7 @@ static COLD u32 output_enter(const u64 *r, u64 id, u64 frame) {
 	struct strobe_header *t = self();
 	if (!t) { no_ring(); return 1; }
 	while (t->savedcount && t->saved[(t->savedcount - 1) % STROBE_MAX_SAVED].frame <= frame) t->savedcount--;
-	if (t->savedcount >= STROBE_MAX_SAVED) { t->lost++; return 1; }
+	if (t->savedcount >= STROBE_MAX_SAVED) return 1; // deeper in signal handlers than anybody goes
 	struct strobe_saved *s = &t->saved[t->savedcount++];
 	s->frame = frame;
 	s->hook = id;
@@ -195,8 +251,8 @@ static COLD u32 output_enter(const u64 *r, u64 id, u64 frame) {
 // put_output records n bytes at src; more of the same write are not recorded.
 static COLD void put_output(struct strobe_header *t, u32 id, u64 frame, u64 fd, u64 src, u64 n, u64 more) {
 	u64 head;
-	struct strobe_record *rec = reserve(t, &head, STROBE_RECORD_BYTES + sizeof(struct strobe_output) + ((n + 7) & ~7ull));
-	if (!rec) return;
+	struct strobe_record *rec = reserve(t, &head, STROBE_RECORD_BYTES + sizeof(struct strobe_output) + ((n + 7) & ~7ull), 0);
+	if (!rec) { dropped(t, id, STROBE_REC_OUTPUT); return; }
 	struct strobe_output *o = (struct strobe_output *)(rec + 1);
 	u64 left = safe_copy(o + 1, (const void *)src, n);
 	o->fd = (u32)fd;
@@ -255,6 +311,10 @@ u32 record_enter(const u64 *r, u64 id, u64 frame, const u8 *vec) {
 }
 
 void record_exit(const u64 *r, u64 id, u64 frame, const u8 *vec) {
+	if (UNLIKELY(id & STROBE_TAIL_ID)) { // by a tail call, which has no result yet
+		record(r, r, 0, 0, 0, (u32)id & ~STROBE_TAIL_ID, STROBE_REC_EXIT, STROBE_REC_TAIL, frame, 0);
+		return;
+	}
 	const struct strobe_hook *h = &HOOKS[id];
 	if (UNLIKELY(h->flags & STROBE_HOOK_OUTPUT)) { output_exit(r, id, frame, h->entergprs); return; }
 	u64 ret[2] = {r[6], r[2]};
@@ -330,6 +390,14 @@ void record_enter_only(u64 *r, u64 id, u64 frame, const u8 *vec) {
 	const struct strobe_hook *h = &HOOKS[id];
 	if (UNLIKELY(h->flags & STROBE_HOOK_SYNC)) { sync_modules(); return; }
 	if (UNLIKELY(h->flags & STROBE_HOOK_LEAVE)) { leave(); return; }
+	if (UNLIKELY(h->flags & STROBE_HOOK_SECCOMP)) { // PR_SET_SECCOMP, or PR_SET_NO_NEW_PRIVS, which comes before
+		if (r[0] == 22 || r[0] == 38) __atomic_fetch_or(&CONTROL->flags, STROBE_FLAG_QUIET, __ATOMIC_RELAXED);
+		return;
+	}
+	if (UNLIKELY(h->flags & STROBE_HOOK_SETVBUF)) {
+		if (r[0] == CONTROL->stdout) CONTROL->linekind = 0;
+		return;
+	}
 	if (UNLIKELY(h->flags & STROBE_HOOK_FIND_FDE)) {
 		if ((CONTROL->flags & STROBE_FLAG_SHADOW) || !skip_stub(r)) register_unwind(h->enterops);
 		return;
@@ -372,6 +440,7 @@ static u32 point_hit(const u64 *r, u32 id, const struct strobe_hook *h, const u8
 // point that pauses the thread, or 0.
 u32 probe_hit(const u64 *r, u32 id, const u8 *vec) {
 	u32 pause = 0;
+	if (UNLIKELY(HOOKS[id & (STROBE_MAX_HOOKS - 1)].flags & STROBE_HOOK_OUTPUT)) { wrote(r, id); return 0; }
 	for (u32 n = 0; id && n < STROBE_MAX_POINTS; n++) {
 		const struct strobe_hook *h = &HOOKS[id & (STROBE_MAX_HOOKS - 1)];
 		if (!(h->flags & STROBE_HOOK_OFF)) {

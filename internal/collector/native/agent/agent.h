@@ -21,7 +21,7 @@ loadres safe_load(const void *src);
 
 // What the usual records in entry.S know of the layout.
 #define AT(type, field, off) _Static_assert(offsetof(struct strobe_##type, field) == off, "entry.S: " #type "." #field)
-AT(control, flags, 12); AT(control, ringbytes, 36); AT(control, arenacount, 44); AT(control, arenas, 336);
+AT(control, stopreq, 9044); AT(control, flags, 12); AT(control, ringbytes, 36); AT(control, arenacount, 44); AT(control, arenas, 336);
 AT(arena, lo, 0); AT(arena, hi, 8); AT(threadslot, fs, 0); AT(threadslot, ring, 8);
 AT(hook, entergprs, 4); AT(hook, exitgprs, 5); AT(hook, enterops, 8); AT(hook, exitops, 12);
 AT(hook, sample, 24); AT(hook, hot, 28); AT(hot, calls, 0); AT(hot, next, 8);
@@ -36,10 +36,11 @@ _Static_assert(sizeof(struct strobe_arena) == 32 && sizeof(struct strobe_threads
 #define HOOKS ((struct strobe_hook *)(blob_start + STROBE_HOOKS_OFF))
 #define OPS ((struct strobe_op *)(blob_start + STROBE_OPS_OFF))
 #define POINTS ((struct strobe_point *)(blob_start + STROBE_POINTS_OFF))
+#define LOSSES ((struct strobe_loss *)(blob_start + STROBE_LOSSES_OFF))
 #define SLOTS ((struct strobe_threadslot *)(blob_start + STROBE_THREADS_OFF))
 #define STATES ((u32 *)(blob_start + STROBE_STATES_OFF))
 
-enum { SYS_rt_sigprocmask = 14, SYS_sched_yield = 24, SYS_getpid = 39, SYS_arch_prctl = 158, SYS_gettid = 186, SYS_futex = 202, SYS_clock_gettime = 228 };
+enum { SYS_fstat = 5, SYS_rt_sigprocmask = 14, SYS_sched_yield = 24, SYS_getpid = 39, SYS_sched_getscheduler = 145, SYS_arch_prctl = 158, SYS_gettid = 186, SYS_futex = 202, SYS_clock_gettime = 228 };
 
 static inline long sys(long n, long a, long b, long c, long d) {
 	long r;
@@ -67,11 +68,17 @@ static inline int stale(u64 t) {
 	return t > beat && t - beat > CONTROL->staleticks;
 }
 
-static COLD u64 slow_fs(void) {
+static COLD __attribute__((unused)) u64 slow_fs(void) {
 	u64 fs = 0;
 	sys(SYS_arch_prctl, 0x1003 /* ARCH_GET_FS */, (long)&fs, 0, 0);
 	return fs;
 }
+
+// wrote records what a write that has just returned put into a file of ours; r are its registers by DWARF number.
+void wrote(const u64 *r, u32 id);
+struct strobe_header *self_slow(void);
+struct strobe_record *reserve_output(struct strobe_header *t, u64 *head, u64 need);
+void publish_output(struct strobe_header *t, u64 head);
 
 int condition(struct strobe_header *t, const u64 *r, u32 pc, u64 *bad);
 

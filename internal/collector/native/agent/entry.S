@@ -16,6 +16,7 @@ blob_start:
 	.quad copy_lo - blob_start, copy_hi - blob_start
 	.quad probe - blob_start, probe_vec - blob_start, probe_trap - blob_start
 	.quad rest - blob_start
+	.quad code_lo - blob_start, stop_trap - blob_start
 
 	.text
 	.globl critical_lo
@@ -54,6 +55,19 @@ critical_lo:
 #define FAST_MOST (STROBE_RECORD_BYTES + 6 * 8)
 #define C(off) blob_start + STROBE_CONTROL_OFF + off(%rip)
 #define ARENAS 336
+#define STOPREQ 9044
+// Who traces us waits for the thread to leave C, which may take long, to deliver a signal behind it.
+.macro CALL_C fn
+	call \fn
+	STOPS
+.endm
+.macro STOPS
+	cmpl $0, C(STOPREQ)
+	je 88f
+	call stop_trap
+88:
+.endm
+
 #define FAST_FLAGS (STROBE_FLAG_FSGS | STROBE_FLAG_TSC)
 
 .macro FAST_SAVE
@@ -209,7 +223,7 @@ enter:
 	mov %rbp, %rdx
 	xor %ecx, %ecx
 	sub $8, %rsp
-	call record_enter
+	CALL_C record_enter
 	test %eax, %eax
 	lea 8(%rsp), %rsp
 	RESTORE
@@ -230,7 +244,7 @@ enter_vec:
 	movups %xmm6, 96(%rsp)
 	movups %xmm7, 112(%rsp)
 	mov %rsp, %rcx
-	call record_enter
+	CALL_C record_enter
 	test %eax, %eax
 	lea 136(%rsp), %rsp
 	RESTORE
@@ -258,7 +272,7 @@ enter_only:
 	movups %xmm7, 112(%rsp)
 	mov %rsp, %rcx
 	cld
-	call record_enter_only
+	CALL_C record_enter_only
 	mov %rbp, %rsp
 	pop %rbp
 	RESTORE
@@ -304,6 +318,7 @@ probe:
 	xor %edx, %edx
 	call probe_hit
 probe_done:
+	STOPS
 	mov %rbp, %rsp
 	test %eax, %eax
 	jnz 8f
@@ -363,7 +378,7 @@ probe_vec:
 	sub $\space, %rsp
 	\save
 	mov %rsp, %rcx
-	call record_exit
+	CALL_C record_exit
 	\restore
 	add $\space, %rsp
 	RESTORE
@@ -420,7 +435,7 @@ exit_trap:
 	SAVE_X
 	mov %rsp, %rcx
 	cld
-	call record_exit
+	CALL_C record_exit
 	mov %rbp, %rsp
 	pop %rbp
 	RESTORE
@@ -445,6 +460,15 @@ copy_hi:
 	pop %rsi
 	ret $8
 
+	.globl stop_trap
+stop_trap:
+	int3
+	ret
+
 #include "safe.S"
+
+	.text
+	.globl code_lo
+code_lo:			// C follows
 
 	.section .note.GNU-stack,"",@progbits

@@ -1,4 +1,4 @@
-// Made by `make generate` from internal/ring. Do not edit.
+// Code generated from internal/ring by make generate. DO NOT EDIT.
 #pragma once
 
 #define STROBE_MAGIC 0x65626f7274530001
@@ -11,7 +11,7 @@
 #define STROBE_THREADS_OFF 0x1850000
 #define STROBE_THREAD_SLOTS 0x2000
 #define STROBE_STATES_OFF 0x1870000
-#define STROBE_RINGS_OFF 0x1984000
+#define STROBE_RINGS_OFF 0x2984000
 #define STROBE_HEADER_BYTES 0x3000
 #define STROBE_RECORD_BYTES 0x18
 #define STROBE_OBJ_BYTES 0x40
@@ -21,6 +21,7 @@
 #define STROBE_REC_DROPPED 0x3
 #define STROBE_REC_PAD 0x4
 #define STROBE_REC_TAIL 0x1
+#define STROBE_TAIL_ID 0x40000000
 #define STROBE_REC_TRUNCATED 0x2
 #define STROBE_RING_FREE 0x0
 #define STROBE_RING_USED 0x1
@@ -103,6 +104,19 @@
 #define STROBE_HOOK_POINT 0x10
 #define STROBE_HOOK_PAUSE 0x20
 #define STROBE_HOOK_OFF 0x40
+#define STROBE_REC_WROTE 0x8
+#define STROBE_WROTE_PRINT 0x20
+#define STROBE_WRITE_VECTOR 0x1
+#define STROBE_WRITE_FILE 0x2
+#define STROBE_WRITE_SPLICE 0x3
+#define STROBE_WRITE_TEE 0x4
+#define STROBE_SPARE_BYTES 0x2000
+#define STROBE_FLAG_QUIET 0x40
+#define STROBE_HOOK_SECCOMP 0x100
+#define STROBE_HOOK_SETVBUF 0x200
+#define STROBE_OTHER_FILES 0x20
+#define STROBE_LOSSES_OFF 0x1984000
+#define STROBE_LOSS_SHARDS 0x4
 #define STROBE_MAX_HOT 0x40
 #define STROBE_MAX_SAVED 0x40
 #define STROBE_SEEN_SLOTS 0x800
@@ -145,6 +159,14 @@ _Static_assert(offsetof(struct strobe_arena, hi) == 8, "Arena.Hi");
 _Static_assert(offsetof(struct strobe_arena, eh) == 16, "Arena.EH");
 _Static_assert(offsetof(struct strobe_arena, fde) == 24, "Arena.FDE");
 
+struct strobe_outfile {
+	uint64_t dev;
+	uint64_t ino;
+};
+_Static_assert(sizeof(struct strobe_outfile) == 16, "OutFile");
+_Static_assert(offsetof(struct strobe_outfile, dev) == 0, "OutFile.Dev");
+_Static_assert(offsetof(struct strobe_outfile, ino) == 8, "OutFile.Ino");
+
 struct strobe_control {
 	uint64_t magic;
 	uint32_t version;
@@ -165,8 +187,18 @@ struct strobe_control {
 	struct strobe_arena arenas[16];
 	uint8_t objects[8192];
 	uint32_t leaveack;
+	uint32_t stopreq;
+	uint32_t linekind;
+	uint32_t linefull;
+	uint64_t stdout;
+	uint64_t lineticks;
+	uint64_t linemost;
+	uint64_t lineleft;
+	uint64_t linetsc;
+	struct strobe_outfile out[2];
+	uint64_t waitticks;
 };
-_Static_assert(sizeof(struct strobe_control) == 9048, "Control");
+_Static_assert(sizeof(struct strobe_control) == 9136, "Control");
 _Static_assert(offsetof(struct strobe_control, magic) == 0, "Control.Magic");
 _Static_assert(offsetof(struct strobe_control, version) == 8, "Control.Version");
 _Static_assert(offsetof(struct strobe_control, flags) == 12, "Control.Flags");
@@ -186,6 +218,16 @@ _Static_assert(offsetof(struct strobe_control, unwind) == 80, "Control.Unwind");
 _Static_assert(offsetof(struct strobe_control, arenas) == 336, "Control.Arenas");
 _Static_assert(offsetof(struct strobe_control, objects) == 848, "Control.Objects");
 _Static_assert(offsetof(struct strobe_control, leaveack) == 9040, "Control.LeaveAck");
+_Static_assert(offsetof(struct strobe_control, stopreq) == 9044, "Control.StopReq");
+_Static_assert(offsetof(struct strobe_control, linekind) == 9048, "Control.LineKind");
+_Static_assert(offsetof(struct strobe_control, linefull) == 9052, "Control.LineFull");
+_Static_assert(offsetof(struct strobe_control, stdout) == 9056, "Control.Stdout");
+_Static_assert(offsetof(struct strobe_control, lineticks) == 9064, "Control.LineTicks");
+_Static_assert(offsetof(struct strobe_control, linemost) == 9072, "Control.LineMost");
+_Static_assert(offsetof(struct strobe_control, lineleft) == 9080, "Control.LineLeft");
+_Static_assert(offsetof(struct strobe_control, linetsc) == 9088, "Control.LineTSC");
+_Static_assert(offsetof(struct strobe_control, out) == 9096, "Control.Out");
+_Static_assert(offsetof(struct strobe_control, waitticks) == 9128, "Control.WaitTicks");
 
 struct strobe_hook {
 	uint32_t flags;
@@ -275,6 +317,14 @@ _Static_assert(offsetof(struct strobe_point, failedtsc) == 32, "Point.FailedTSC"
 _Static_assert(offsetof(struct strobe_point, pad1) == 40, "Point.Pad1");
 _Static_assert(offsetof(struct strobe_point, shards) == 64, "Point.Shards");
 
+struct strobe_loss {
+	uint64_t enters;
+	uint64_t exits;
+};
+_Static_assert(sizeof(struct strobe_loss) == 16, "Loss");
+_Static_assert(offsetof(struct strobe_loss, enters) == 0, "Loss.Enters");
+_Static_assert(offsetof(struct strobe_loss, exits) == 8, "Loss.Exits");
+
 struct strobe_threadslot {
 	uint64_t fs;
 	uint32_t ring;
@@ -307,45 +357,65 @@ _Static_assert(offsetof(struct strobe_saved, frame) == 0, "Saved.Frame");
 _Static_assert(offsetof(struct strobe_saved, hook) == 8, "Saved.Hook");
 _Static_assert(offsetof(struct strobe_saved, regs) == 16, "Saved.Regs");
 
+struct strobe_otherfile {
+	uint32_t fd;
+	uint32_t count;
+	uint64_t until;
+};
+_Static_assert(sizeof(struct strobe_otherfile) == 16, "OtherFile");
+_Static_assert(offsetof(struct strobe_otherfile, fd) == 0, "OtherFile.FD");
+_Static_assert(offsetof(struct strobe_otherfile, count) == 4, "OtherFile.Count");
+_Static_assert(offsetof(struct strobe_otherfile, until) == 8, "OtherFile.Until");
+
 struct strobe_header {
 	uint64_t head;
 	uint64_t cachedtail;
 	uint64_t lost;
 	uint64_t lostfirst;
 	uint64_t lostlast;
-	uint64_t pad0[3];
+	uint64_t losttotal;
+	uint64_t pad0[2];
 	uint64_t tail;
 	uint32_t waiting;
 	uint32_t pad1;
 	uint64_t pad2[6];
 	uint32_t tid;
 	uint32_t pad3;
-	uint64_t pad4[7];
+	uint64_t gaveup;
+	uint64_t waits;
+	uint64_t waited;
+	uint64_t pad4[4];
 	struct strobe_hot hot[64];
 	struct strobe_saved saved[64];
 	uint32_t savedcount;
 	uint32_t wary;
+	struct strobe_otherfile others[32];
 	uint16_t seen[2048];
 };
-_Static_assert(sizeof(struct strobe_header) == 10440, "Header");
+_Static_assert(sizeof(struct strobe_header) == 10952, "Header");
 _Static_assert(offsetof(struct strobe_header, head) == 0, "Header.Head");
 _Static_assert(offsetof(struct strobe_header, cachedtail) == 8, "Header.CachedTail");
 _Static_assert(offsetof(struct strobe_header, lost) == 16, "Header.Lost");
 _Static_assert(offsetof(struct strobe_header, lostfirst) == 24, "Header.LostFirst");
 _Static_assert(offsetof(struct strobe_header, lostlast) == 32, "Header.LostLast");
-_Static_assert(offsetof(struct strobe_header, pad0) == 40, "Header.Pad0");
+_Static_assert(offsetof(struct strobe_header, losttotal) == 40, "Header.LostTotal");
+_Static_assert(offsetof(struct strobe_header, pad0) == 48, "Header.Pad0");
 _Static_assert(offsetof(struct strobe_header, tail) == 64, "Header.Tail");
 _Static_assert(offsetof(struct strobe_header, waiting) == 72, "Header.Waiting");
 _Static_assert(offsetof(struct strobe_header, pad1) == 76, "Header.Pad1");
 _Static_assert(offsetof(struct strobe_header, pad2) == 80, "Header.Pad2");
 _Static_assert(offsetof(struct strobe_header, tid) == 128, "Header.TID");
 _Static_assert(offsetof(struct strobe_header, pad3) == 132, "Header.Pad3");
-_Static_assert(offsetof(struct strobe_header, pad4) == 136, "Header.Pad4");
+_Static_assert(offsetof(struct strobe_header, gaveup) == 136, "Header.GaveUp");
+_Static_assert(offsetof(struct strobe_header, waits) == 144, "Header.Waits");
+_Static_assert(offsetof(struct strobe_header, waited) == 152, "Header.Waited");
+_Static_assert(offsetof(struct strobe_header, pad4) == 160, "Header.Pad4");
 _Static_assert(offsetof(struct strobe_header, hot) == 192, "Header.Hot");
 _Static_assert(offsetof(struct strobe_header, saved) == 2240, "Header.Saved");
 _Static_assert(offsetof(struct strobe_header, savedcount) == 6336, "Header.SavedCount");
 _Static_assert(offsetof(struct strobe_header, wary) == 6340, "Header.Wary");
-_Static_assert(offsetof(struct strobe_header, seen) == 6344, "Header.Seen");
+_Static_assert(offsetof(struct strobe_header, others) == 6344, "Header.Others");
+_Static_assert(offsetof(struct strobe_header, seen) == 6856, "Header.Seen");
 
 struct strobe_record {
 	uint64_t tsc;
@@ -373,6 +443,20 @@ _Static_assert(offsetof(struct strobe_output, fd) == 0, "Output.FD");
 _Static_assert(offsetof(struct strobe_output, n) == 4, "Output.N");
 _Static_assert(offsetof(struct strobe_output, more) == 8, "Output.More");
 
+struct strobe_wrote {
+	uint32_t stream;
+	uint32_t known;
+	uint64_t n;
+	uint8_t head[32];
+	uint8_t tail[32];
+};
+_Static_assert(sizeof(struct strobe_wrote) == 80, "Wrote");
+_Static_assert(offsetof(struct strobe_wrote, stream) == 0, "Wrote.Stream");
+_Static_assert(offsetof(struct strobe_wrote, known) == 4, "Wrote.Known");
+_Static_assert(offsetof(struct strobe_wrote, n) == 8, "Wrote.N");
+_Static_assert(offsetof(struct strobe_wrote, head) == 16, "Wrote.Head");
+_Static_assert(offsetof(struct strobe_wrote, tail) == 48, "Wrote.Tail");
+
 struct strobe_blobheader {
 	uint64_t magic;
 	uint64_t enter;
@@ -395,8 +479,10 @@ struct strobe_blobheader {
 	uint64_t probevec;
 	uint64_t probetrap;
 	uint64_t rest;
+	uint64_t codelo;
+	uint64_t stoptrap;
 };
-_Static_assert(sizeof(struct strobe_blobheader) == 168, "BlobHeader");
+_Static_assert(sizeof(struct strobe_blobheader) == 184, "BlobHeader");
 _Static_assert(offsetof(struct strobe_blobheader, magic) == 0, "BlobHeader.Magic");
 _Static_assert(offsetof(struct strobe_blobheader, enter) == 8, "BlobHeader.Enter");
 _Static_assert(offsetof(struct strobe_blobheader, entervec) == 16, "BlobHeader.EnterVec");
@@ -418,6 +504,8 @@ _Static_assert(offsetof(struct strobe_blobheader, probe) == 136, "BlobHeader.Pro
 _Static_assert(offsetof(struct strobe_blobheader, probevec) == 144, "BlobHeader.ProbeVec");
 _Static_assert(offsetof(struct strobe_blobheader, probetrap) == 152, "BlobHeader.ProbeTrap");
 _Static_assert(offsetof(struct strobe_blobheader, rest) == 160, "BlobHeader.Rest");
+_Static_assert(offsetof(struct strobe_blobheader, codelo) == 168, "BlobHeader.CodeLo");
+_Static_assert(offsetof(struct strobe_blobheader, stoptrap) == 176, "BlobHeader.StopTrap");
 
 struct strobe_proberegs {
 	uint64_t regs[16];

@@ -15,14 +15,35 @@ safe_load:
 	jmp fault_fix
 // uint64_t safe_str(dst, src, n): copies up to n bytes and stops at a NUL, which is not copied.
 // Returns the bytes not used; rdx: 0 ended at a NUL, 1 no NUL in n bytes, 2 fault.
-// dst may be 0: then it only counts.
+// dst may be 0: then it only counts. Whole words are read where they are aligned: none reaches into a page that its first byte is not in.
 	.globl safe_str
 safe_str:
 	mov %rdx, %rcx
 	mov $2, %edx
-	test %rcx, %rcx
+	mov $0x0101010101010101, %r8
+	mov $0x8080808080808080, %r9
+1:	test $7, %sil
+	jnz 5f
+6:	cmp $8, %rcx
+	jb 5f
+	mov (%rsi), %rax
+	mov %rax, %r10
+	mov %rax, %r11
+	sub %r8, %r10
+	not %r11
+	and %r11, %r10
+	test %r9, %r10
+	jnz 5f // one of the eight is the NUL
+	test %rdi, %rdi
+	jz 7f
+	mov %rax, (%rdi)
+	add $8, %rdi
+7:	add $8, %rsi
+	sub $8, %rcx
+	jmp 6b
+5:	test %rcx, %rcx
 	jz 3f
-1:	movzbl (%rsi), %eax
+	movzbl (%rsi), %eax
 	test %al, %al
 	jz 2f
 	test %rdi, %rdi
@@ -31,7 +52,7 @@ safe_str:
 	inc %rdi
 4:	inc %rsi
 	dec %rcx
-	jnz 1b
+	jmp 1b
 3:	mov $1, %edx
 	jmp fault_fix
 2:	xor %edx, %edx

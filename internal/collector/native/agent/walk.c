@@ -138,7 +138,7 @@ static COLD void text_node(struct walk *w, u64 addr, u64 most, u32 walk, u32 dep
 	if (s.end == 2) { n->status = STROBE_ST_UNREADABLE; return; }
 	n->n = (u32)(most - s.left);
 	if (s.end == 1) {
-		const u64 far = 65536;
+		const u64 far = 4096;
 		strres more = safe_str(0, (const u8 *)addr + most, far);
 		u64 *text = (u64 *)w->p;
 		for (u32 i = (u32)(most + 7) / 8; i > 0; i--) text[i] = text[i - 1]; // room for the length before it

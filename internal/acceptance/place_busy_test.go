@@ -1,0 +1,110 @@
+package acceptance
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// waitSeen is what a call waited for, looked at from outside every few milliseconds: whether a thread of the daemon ran or waited for a CPU,
+// or all of them slept.
+type waitSeen struct {
+	daemon, target int
+	stop           chan struct{}
+	done           chan struct{}
+	busy, idle     time.Duration
+	before         [2]cpuTimes
+	after          [2]cpuTimes
+}
+
+// cpuTimes are sums over a process's threads, and those of the thread with most of both.
+type cpuTimes struct{ ran, waited time.Duration }
+
+const (
+	watchFrom  = 100 * time.Millisecond // shorter calls are not looked at
+	watchEvery = 10 * time.Millisecond
+)
+
+// watchWait looks at the daemon and the program while a call lasts; told says what was seen.
+func watchWait(daemon, target int) *waitSeen {
+	w := &waitSeen{daemon: daemon, target: target, stop: make(chan struct{}), done: make(chan struct{})}
+	go w.run()
+	return w
+}
+
+func (w *waitSeen) run() {
+	defer close(w.done)
+	select {
+	case <-w.stop:
+		return
+	case <-time.After(watchFrom):
+	}
+	w.before = [2]cpuTimes{timesOf(w.daemon), timesOf(w.target)}
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	for last := time.Now(); ; {
+		select {
+		case <-w.stop:
+			w.after = [2]cpuTimes{timesOf(w.daemon), timesOf(w.target)}
+			return
+		case <-tick.C:
+		}
+		now := time.Now()
+		if anyRuns(w.daemon) {
+			w.busy += now.Sub(last)
+		} else {
+			w.idle += now.Sub(last)
+		}
+		last = now
+	}
+}
+
+// told ends the look.
+func (w *waitSeen) told() string {
+	close(w.stop)
+	<-w.done
+	part := func(i int) string {
+		return fmt.Sprintf("ran %.1f s and waited %.1f s for a CPU", (w.after[i].ran - w.before[i].ran).Seconds(), (w.after[i].waited - w.before[i].waited).Seconds())
+	}
+	return fmt.Sprintf("threads of the daemon were runnable for %.1f s, none for %.1f s; they %s, the program's %s", w.busy.Seconds(), w.idle.Seconds(), part(0), part(1))
+}
+
+// timesOf sums what a process's threads ran, and waited for a CPU.
+func timesOf(pid int) (sum cpuTimes) {
+	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
+	for _, f := range files {
+		b, _ := os.ReadFile(f)
+		if n := strings.Fields(string(b)); len(n) > 1 {
+			ran, _ := strconv.ParseInt(n[0], 10, 64)
+			waited, _ := strconv.ParseInt(n[1], 10, 64)
+			sum.ran += time.Duration(ran)
+			sum.waited += time.Duration(waited)
+		}
+	}
+	return sum
+}
+
+// anyRuns reports whether a thread of a process is on a CPU, or waits for one.
+func anyRuns(pid int) bool {
+	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	for _, f := range files {
+		b, _ := os.ReadFile(f)
+		if i := bytes.LastIndexByte(b, ')'); i > 0 && i+2 < len(b) && (b[i+2] == 'R' || b[i+2] == 'D') {
+			return true
+		}
+	}
+	return false
+}
+
+// daemonOf is the process of a home's daemon; 0: none has begun.
+func daemonOf(home string) (pid int) {
+	log, _ := os.ReadFile(filepath.Join(home, "daemon.log"))
+	if _, rest, ok := bytes.Cut(log, []byte(" pid=")); ok && len(bytes.Fields(rest)) > 0 {
+		pid, _ = strconv.Atoi(string(bytes.Fields(rest)[0]))
+	}
+	return pid
+}

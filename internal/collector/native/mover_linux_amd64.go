@@ -1,0 +1,305 @@
+package native
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/strobe-debug/strobe/internal/collector"
+	"github.com/strobe-debug/strobe/internal/ring"
+	"github.com/strobe-debug/strobe/internal/spool"
+	"golang.org/x/sys/unix"
+)
+
+// Rings are small and fill within milliseconds. What moves their bytes to the spool does nothing else, so that a burst waits
+// for nobody: not for the decoder, and not for the store behind it.
+
+// mover moves records from the rings of all processes to the spool.
+type mover struct {
+	t     *target
+	spool *spool.Spool
+	told  bool  // mu: that it is full
+	most  int64 // bytes of it
+
+	mu    sync.Mutex    // held for each sweep, and by the drain goroutine while it looks at what there is; then regionMu
+	stuck bool          // mu: the spool had no room for something
+	busy  chan struct{} // of one: a burst has begun
+	bound atomic.Int64  // of what may wait in the spool, in bytes
+	waits roomWaits     // mu: of threads whose rings were given back
+	burst atomic.Int64  // when a sweep last moved so much; since the daemon's start
+}
+
+// feed is where the records of one ring go.
+type feed struct {
+	mv   *ring.Mover
+	st   *spool.Stream
+	from uint64 // where the stream begins
+}
+
+// How often rings are looked at: in a burst, and for how long without one.
+const (
+	moveEvery = 300 * time.Microsecond
+	moveQuiet = 50 * time.Millisecond
+	// burstBytes in one sweep are a burst.
+	burstBytes = 64 << 10
+)
+
+func newMover(t *target) *mover {
+	most := spoolBytes(t.cmd.SpoolDir)
+	m := &mover{t: t, most: most, busy: make(chan struct{}, 1),
+		spool: spool.New(spool.Options{Dir: t.cmd.SpoolDir, BlockBytes: t.rt.ringBytes, MostBytes: most})}
+	m.bound.Store(min(boundAtOnce, most))
+	if m.drops() {
+		m.bound.Store(boundLeast)
+	}
+	return m
+}
+
+// loop moves records while there are many. The drain goroutine, which looks at the rings ten or a hundred times less often, wakes it.
+func (m *mover) loop() {
+	for {
+		select {
+		case <-m.t.allGone:
+			return
+		case <-m.busy:
+		}
+		for quiet := time.Now(); time.Since(quiet) < moveQuiet; time.Sleep(moveEvery) {
+			n := m.sweep()
+			if n > 0 {
+				quiet = time.Now()
+			}
+			if n > burstBytes {
+				m.burst.Store(int64(time.Since(epoch)))
+			}
+		}
+	}
+}
+
+// sweep moves what was published when it began, and returns the number of bytes.
+func (m *mover) sweep() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.sweepLocked()
+}
+
+// sweepLocked is sweep with mu held. All rings are looked at before any is moved: their records are merged by time.
+func (m *mover) sweepLocked() (total int) {
+	m.stuck = false
+	procs := m.t.processes()
+	for _, p := range procs {
+		p.withRegion(func(r *ring.Region) { m.look(p, r) })
+	}
+	for _, p := range procs {
+		p.withRegion(func(*ring.Region) {
+			for _, f := range p.feeds {
+				if m.spool.Held() > m.bound.Load() && !f.st.Empty() { // of each ring there is something: they are merged by time
+					m.stuck = m.stuck || len(f.mv.Bytes()) > 0
+					continue
+				}
+				total += m.moved(f.move())
+			}
+		})
+	}
+	return total
+}
+
+// moved takes note of what came of a move. mu is held.
+func (m *mover) moved(n int, all bool) int {
+	if !all {
+		m.stuck = true
+		m.full()
+	}
+	return n
+}
+
+// roomWaits is how often threads have waited for room, and how long by their clock.
+type roomWaits struct{ times, ticks uint64 }
+
+func (w *roomWaits) add(mv *ring.Mover) {
+	times, ticks := mv.Waited()
+	w.times, w.ticks = w.times+times, w.ticks+ticks
+}
+
+// waited says how much the program was slowed by waits for room, "" where it was not.
+func (m *mover) waited() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := m.waits
+	for _, p := range m.t.processes() {
+		p.withRegion(func(*ring.Region) {
+			for _, f := range p.feeds {
+				all.add(f.mv)
+			}
+		})
+	}
+	took := m.t.rt.clock.Duration(all.ticks)
+	if took < tellWaits {
+		return ""
+	}
+	return fmt.Sprintf("the program's threads waited %v in all for room for their records, in %d waits: onFullBuffer drop loses calls instead; fewer functions or less serializationDepth cost less", took.Round(time.Millisecond), all.times)
+}
+
+// tellWaits is how long a program has to wait for that to be told.
+const tellWaits = 10 * time.Millisecond
+
+// What waits in the spool is no more than what is decoded in a short time: a question waits for it, and so does the session's end. Who would
+// rather lose calls than wait waits less for answers, too.
+const (
+	decodedIn   = time.Second
+	droppedIn   = 250 * time.Millisecond
+	boundLeast  = 16 << 20  // of who does not wait
+	boundAtOnce = 128 << 20 // as long as nothing is known; and the least of who waits: a decoder that wants a CPU is slow, and not too much is there
+	paceWeight  = 8         // of the pace that was, against one pass
+)
+
+// drops reports whether the program does not wait for room.
+func (m *mover) drops() bool { return m.t.cmd.OnFull == collector.OnFullDrop || m.t.cmd.OnFull == "" }
+
+// paced takes note of how fast records are decoded, in bytes.
+func (m *mover) paced(bytes int64, took time.Duration) {
+	if took < time.Millisecond {
+		return
+	}
+	within, least := decodedIn, int64(boundAtOnce)
+	if m.drops() {
+		within, least = droppedIn, boundLeast
+	}
+	now := float64(bytes) * float64(within) / float64(took)
+	m.bound.Store(min(max(int64((float64(m.bound.Load())*paceWeight+now)/(paceWeight+1)), least), m.most))
+}
+
+// behind says why not all that was recorded can be read yet.
+func (m *mover) behind(err error) error {
+	if n := m.spool.Held() >> 20; n > 0 {
+		return fmt.Errorf("some %d MB of records are still to be decoded, ask again in a moment: %w", n, err)
+	}
+	return err
+}
+
+// full tells once that records no longer fit the spool. mu is held.
+func (m *mover) full() {
+	if m.told {
+		return
+	}
+	m.told = true
+	why := fmt.Sprintf("its bound of %d MB is reached", m.most>>20)
+	if err := m.spool.Err(); err != nil {
+		why = err.Error()
+	}
+	m.t.warn(fmt.Sprintf("calls are made faster than they are decoded, and no more records can wait for that in %s (%s): the program waits for room, or loses calls (onFullBuffer). Trace fewer functions, or with less serializationDepth",
+		cmp.Or(m.t.cmd.SpoolDir, os.TempDir()), why))
+}
+
+// close frees the spool, when nothing is left in it.
+func (m *mover) close() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.spool.Close()
+}
+
+// Where CPUs are scarce the decoder stands back while a burst is on, for so long, and until so much waits for it. What a program does in a
+// moment is recorded in that moment, and decoded when it has its CPU back.
+const (
+	burstGap  = 5 * time.Millisecond
+	standBack = time.Second
+)
+
+var epoch = time.Now()
+
+// bursting reports whether records come so fast that who decodes them would be in the program's way.
+func (m *mover) bursting() bool {
+	return time.Since(epoch)-time.Duration(m.burst.Load()) < burstGap && m.spool.Held() < m.bound.Load()/2 && scarce()
+}
+
+// scarce reports whether as many threads want a CPU as there are, or more.
+func scarce() bool {
+	b, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return false
+	}
+	var load [3]float64
+	var running int
+	n, _ := fmt.Sscanf(string(b), "%f %f %f %d/", &load[0], &load[1], &load[2], &running)
+	return n == 4 && running >= runtime.NumCPU()
+}
+
+// wake begins to look at the rings often.
+func (m *mover) wake() {
+	select {
+	case m.busy <- struct{}{}:
+	default:
+	}
+}
+
+// look finds the rings of a process and sees what they hold.
+func (m *mover) look(p *process, r *ring.Region) {
+	for i := range r.Rings() {
+		if atomic.LoadUint32(r.State(i)) == ring.RingFree {
+			if i >= p.fed { // they are given out in order
+				break
+			}
+			continue
+		}
+		f := p.feeds[i]
+		if f == nil {
+			if atomic.LoadUint32(&r.Header(i).TID) == 0 {
+				continue // its thread is just taking it
+			}
+			f = &feed{mv: r.Mover(i)}
+			f.from = f.mv.Pos()
+			f.st = m.spool.Stream(f.from)
+			if p.feeds == nil {
+				p.feeds = map[int]*feed{}
+			}
+			p.feeds[i] = f
+			p.fed = max(p.fed, i+1)
+		}
+		f.mv.Look()
+	}
+}
+
+// move takes what the last look saw. Not all: the spool has no room.
+func (f *feed) move() (moved int, all bool) {
+	for f.mv.Err() == nil {
+		b := f.mv.Bytes()
+		if len(b) == 0 {
+			break
+		}
+		n := f.st.Append(b)
+		if n == 0 {
+			return moved, false
+		}
+		moved += n
+		if f.mv.Take(n) {
+			futexWake(f.mv.TailWord())
+		}
+	}
+	return moved, true
+}
+
+// mend goes on behind what the program has overwritten.
+func (f *feed) mend() {
+	if f.mv.Mend() {
+		futexWake(f.mv.TailWord())
+	}
+	f.st.Restart(f.mv.Pos())
+}
+
+// Bounds of the spool.
+const (
+	spoolMost = 2 << 30
+	spoolPart = 4 // of the disk's free bytes it takes no more than one in so many
+)
+
+// spoolBytes is how large the spool may become.
+func spoolBytes(dir string) int64 {
+	var st unix.Statfs_t
+	if err := unix.Statfs(cmp.Or(dir, os.TempDir()), &st); err != nil {
+		return spoolMost
+	}
+	return min(spoolMost, int64(st.Bavail)*st.Bsize/spoolPart)
+}

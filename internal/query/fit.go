@@ -1,0 +1,97 @@
+package query
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/strobe-debug/strobe/internal/value"
+)
+
+// answerOverhead is what an answer has beside its events, its tree or its table.
+const answerOverhead = 600
+
+// budget is how many bytes the events, the tree or the table of an answer may have.
+func (a *asker) budget() int {
+	if a.req.MaxTokens == 0 {
+		return maxAnswer
+	}
+	return max(a.req.MaxTokens*TokenBytes-answerOverhead, answerOverhead/2)
+}
+
+// fit takes events off the end until the answer has its size; one event always stays, with its values cut if it is larger
+// than all of them may be.
+func (res *Result) fit(limit int) (note string, cut bool, err error) {
+	size, shortened := 0, 0
+	for i := range res.Events {
+		e := &res.Events[i]
+		b, err := json.Marshal(e)
+		if err != nil {
+			return "", false, fmt.Errorf("encode event %d: %w", e.ID, err)
+		}
+		if most := max(limit/4, answerOverhead); len(b) > most && limit < maxAnswer {
+			e.shorten(most, len(b))
+			shortened++
+			if b, err = json.Marshal(e); err != nil {
+				return "", false, fmt.Errorf("encode event %d: %w", e.ID, err)
+			}
+		}
+		if size += len(b) + 1; size > limit && i > 0 {
+			res.Events, cut = res.Events[:i], true
+			break
+		}
+	}
+	if shortened > 0 {
+		note = "Values were cut to fit: a larger maxTokens, or debug_memory with eventId, has them whole."
+	}
+	return note, cut, nil
+}
+
+// shorten cuts an event of size bytes to about limit.
+func (e *Event) shorten(limit, size int) {
+	if e.EventType == "crash" {
+		fitCrash(e, limit)
+		return
+	}
+	values := 0
+	parts := []*value.Object{e.Arguments, &e.Out, &e.WatchValues}
+	for _, o := range parts {
+		if o != nil {
+			values += len(o.AppendJSON(nil))
+		}
+	}
+	if e.ReturnValue != nil {
+		values += len(e.ReturnValue.AppendJSON(nil))
+	}
+	room := max(limit-(size-values), 100)
+	share := func(n int) int { return max(room*n/max(values, 1), 60) }
+	for _, o := range parts {
+		if o != nil && len(*o) > 0 {
+			*o, _ = o.Fit(share(len(o.AppendJSON(nil))))
+		}
+	}
+	if e.ReturnValue != nil {
+		v, _ := e.ReturnValue.Fit(share(len(e.ReturnValue.AppendJSON(nil))))
+		e.ReturnValue = &v
+	}
+	if e.Text != nil {
+		text := cut(*e.Text, max(limit-300, 100))
+		e.Text = &text
+	}
+	for i := range e.Data {
+		if v, err := value.ParseJSON(e.Data[i].Value); err == nil {
+			if w, was := v.Fit(max(limit/len(e.Data), 80)); was {
+				e.Data[i].Value = w.AppendJSON(nil)
+			}
+		}
+	}
+}
+
+// againFields are what an answer says of a crash that it has told before.
+var againFields = []string{"signal", "exitCode", "class", "fatal", "function", "sourceFile", "line"}
+
+// again leaves of a crash what names it.
+func (e *Event) again() {
+	e.Data = slices.DeleteFunc(e.Data, func(m DataMember) bool { return !slices.Contains(againFields, m.Name) })
+	e.ThreadName = ""
+}
