@@ -8,6 +8,7 @@ import (
 	"github.com/strobe-debug/strobe/internal/ptrace"
 	"github.com/strobe-debug/strobe/internal/ring"
 	"github.com/strobe-debug/strobe/internal/symbol"
+	"golang.org/x/sys/unix"
 )
 
 // loader is what is known of a process's dynamic linker.
@@ -250,15 +251,16 @@ func (t *target) passBreak(th *thread, p *process) {
 		t.log.Warn("take back loader trap", "pid", p.pid, "err", err)
 	}
 	if ptrace.Step(th.tid, 0) == nil {
-		switch s, err := ptrace.WaitStop(th.tid); {
-		case err != nil:
+		s, err := ptrace.WaitStop(th.tid)
+		if err != nil {
 			t.notStopped(th, s, err, func() { p.mem.Write(p.loader.brk, []byte{int3}) })
-			return
-		case s.Event != 0:
-			t.tracer.Defer(s)
 			return
 		}
 		p.mem.Write(p.loader.brk, []byte{int3})
+		if s.Event != 0 || s.Signal != unix.SIGTRAP || th.raisedHere() { // a signal that came first, or the end
+			t.tracer.Defer(s)
+			return
+		}
 	}
 	t.resume(th, 0)
 }

@@ -21,11 +21,12 @@ type remote struct {
 	saved  ptrace.Regs
 	mask   uint64 // signals that the thread blocks by itself
 	signal ptrace.Siginfo
-	begun  bool // a call was made: the thread is in no system call of its own any more
-	holds  bool // the thread is about to take that signal, once the handler of stops comes to it
-	stands bool // the thread stood before, for a reason of its own
-	late   bool // a call does not come to its end: the thread is put back when it does
-	gone   bool // the process has another image: nothing is to be put back
+	begun  bool             // a call was made: the thread is in no system call of its own any more
+	holds  bool             // the thread is about to take that signal, once the handler of stops comes to it
+	stands bool             // the thread stood before, for a reason of its own
+	late   bool             // a call does not come to its end: the thread is put back when it does
+	gone   bool             // the process has another image: nothing is to be put back
+	kept   []ptrace.Siginfo // came meanwhile though signals are held: the thread gets them again
 	t      *ptrace.Tracer
 }
 
@@ -135,7 +136,7 @@ func (r *remote) call(nr uint64, args ...uint64) (uint64, error) {
 			}
 			return 0, err
 		}
-		if s.Event == 0 && s.Signal == unix.SIGTRAP {
+		if s.Event == 0 && !r.keeps() && s.Signal == unix.SIGTRAP {
 			now, err := ptrace.GetRegs(r.tid)
 			if err == nil && now.Rip != r.gadget {
 				return r.result()
@@ -158,6 +159,17 @@ func (r *remote) call(nr uint64, args ...uint64) (uint64, error) {
 		}
 	}
 	return 0, fmt.Errorf("make a system call in thread %d at 0x%x: it did not run in %d stops", r.tid, r.gadget, maxCallStops)
+}
+
+// keeps takes the signal of a stop that somebody sent: those that an instruction raises are not held, nor is SIGSTOP. False: it was raised
+// here, as the trap of a step is.
+func (r *remote) keeps() bool {
+	info, err := ptrace.GetSiginfo(r.tid)
+	if err != nil || info.Code() > 0 {
+		return false
+	}
+	r.kept = append(r.kept, info)
+	return true
 }
 
 // maxCallStops bounds the stops of a thread before its system call has run: halts that were given up and come late. Signals are held; one that
@@ -184,6 +196,9 @@ func (r *remote) endLater() {
 		if s.Event == ptrace.EventExit {
 			return false
 		}
+		if s.Event == 0 {
+			r.keeps()
+		}
 		r.late = false
 		var sig syscall.Signal
 		if r.done() == nil && r.holds {
@@ -209,7 +224,13 @@ func (r *remote) done() error {
 			return fmt.Errorf("restore signal of thread %d: %w", r.tid, err)
 		}
 	}
-	return ptrace.SetSigMask(r.tid, r.mask)
+	err := ptrace.SetSigMask(r.tid, r.mask)
+	for i := range r.kept {
+		pid, _ := strconv.Atoi(ptrace.StatusField(r.tid, "Tgid"))
+		ptrace.Queue(pid, r.tid, &r.kept[i])
+	}
+	r.kept = nil
+	return err
 }
 
 // reserve is mmap of much memory of which little will be used: where the program has all that it maps locked in memory (mlockall), that
