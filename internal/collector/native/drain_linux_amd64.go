@@ -228,7 +228,7 @@ func (d *drainer) lookAll() {
 	m := d.t.mover
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.stuck {
+	if m.stuck || len(d.pending) > 0 { // what was recorded before those comes before them
 		m.sweepLocked()
 	}
 	d.stuck = m.stuck

@@ -266,8 +266,8 @@ func (t *target) mayPend() bool {
 	return len(t.pending) < maxPending-eventsOfStop
 }
 
-// takePending gets what was handed over so far: at a round's beginning, so that what each thread had recorded before is in
-// its ring already.
+// takePending gets what was handed over so far: at a round's beginning, before the rings are swept, so that what each thread had
+// recorded before is in the spool then.
 func (t *target) takePending() (events []pendingEvent, lost int64) {
 	t.pendMu.Lock()
 	defer t.pendMu.Unlock()
@@ -301,7 +301,7 @@ func (d *drainer) dropPending(lost int64) {
 // restPending is the end of a round: where no calls are left to read, all exceptions are put.
 func (d *drainer) restPending(lost int64) int {
 	n := 0
-	if len(d.active) == 0 {
+	if len(d.active) == 0 && !d.stuck {
 		n = d.putPending(math.MaxUint64)
 	}
 	if lost > 0 {
@@ -316,7 +316,7 @@ func (d *drainer) lastPending() {
 	if d.pending = append(d.pending, more...); len(d.pending) == 0 && lost == 0 {
 		return
 	}
-	d.active, d.events = d.active[:0], d.events[:0]
+	d.active, d.events, d.stuck = d.active[:0], d.events[:0], false
 	d.restPending(lost)
 	d.t.sink.Events(d.events)
 }

@@ -199,9 +199,8 @@ func TestExceptionsEnd(t *testing.T) {
 	}
 }
 
-// TestExceptionsMany adds and removes the pattern while a program throws as fast as it can in several threads.
-func TestExceptionsMany(t *testing.T) {
-	const source = `
+// throwsAll throws in three threads as fast as it can, until it reads a line.
+const throwsAll = `
 #include <atomic>
 #include <cstdio>
 #include <stdexcept>
@@ -218,7 +217,10 @@ int main() {
 	printf("thrown=%ld caught=%ld\n", thrown.load(), caught.load());
 }
 `
-	bin := strobetest.BuildSource(t, "cpp", "gcc-O2", "many", source, "-std=c++17")
+
+// TestExceptionsMany adds and removes the pattern while a program throws as fast as it can in several threads.
+func TestExceptionsMany(t *testing.T) {
+	bin := strobetest.BuildSource(t, "cpp", "gcc-O2", "many", throwsAll, "-std=c++17")
 	sink := newSink(t)
 	s := startProgram(t, testRuntime(t), sink, filepath.Dir(bin), nil, bin)
 	ctx := context.Background()
@@ -250,6 +252,17 @@ int main() {
 		}
 	}
 	t.Logf("%d exceptions thrown, %d events", thrown, len(lines))
+}
+
+// TestExceptionsInside: a throw stands in its call, also while others throw as fast as they can and calls are read behind them.
+func TestExceptionsInside(t *testing.T) {
+	bin := strobetest.BuildSource(t, "cpp", "gcc-O2", "many", throwsAll, "-std=c++17")
+	sink := newSink(t)
+	s := startProgram(t, testRuntime(t), sink, filepath.Dir(bin), []string{"@exceptions", "fails"}, bin)
+	awaitExceptions(t, s, sink, 5_000)
+	s.stdin.WriteString("\n")
+	s.wait(t)
+	checkInside(t, sink)
 }
 
 // awaitExceptions waits until so many more exceptions are there.
