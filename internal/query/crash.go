@@ -114,7 +114,7 @@ func stackLines(raw json.RawMessage, crash []DataMember) []string {
 		} else if f.Module != "" {
 			where = " in " + f.Module[strings.LastIndexByte(f.Module, '/')+1:]
 		}
-		lines = append(lines, fmt.Sprintf("#%d %s%s", f.Frame, shortName(name, 100), where))
+		lines = append(lines, fmt.Sprintf("#%d %s%s", f.Frame, event.ShortName(name, 100), where))
 	}
 	return lines
 }
@@ -231,7 +231,7 @@ func (a *asker) lastLine(r *store.Row, crash *store.Row) string {
 	switch r.Kind {
 	case event.FunctionEnter, event.FunctionExit:
 		f := a.fn(r.Func)
-		name := shortName(f.Name, 60)
+		name := event.ShortName(f.Name, 60)
 		if r.Kind == event.FunctionEnter {
 			what = "→ " + name + "("
 			if f.layout != nil {

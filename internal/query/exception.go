@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"path"
 	"strings"
+
+	"github.com/strobe-debug/strobe/internal/event"
 )
 
 // thrownAt is where an exception was thrown or caught, as its event tells.
@@ -16,7 +18,7 @@ type thrownAt struct {
 }
 
 func (p *thrownAt) String() string {
-	switch name := shortName(p.Function, 100); {
+	switch name := event.ShortName(p.Function, 100); {
 	case p.File == "" && p.Module == "":
 		return name
 	case p.File == "":
@@ -45,7 +47,7 @@ func exceptionLine(payload []byte) string {
 	var b strings.Builder
 	b.WriteString(x.What)
 	if x.Type != "" && x.Type != x.What {
-		b.WriteString(" " + shortName(x.Type, 100))
+		b.WriteString(" " + event.ShortName(x.Type, 100))
 	}
 	if x.Message != "" {
 		b.WriteString(": " + cut(strings.ReplaceAll(x.Message, "\n", "⏎"), 200))

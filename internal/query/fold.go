@@ -81,7 +81,7 @@ func (n *node) seal() {
 		word(&shape, uint64(n.id)) // never the same as another
 	}
 	shape.WriteByte(open)
-	shape.WriteByte(byte(n.flags & (event.Unwound | event.Lost | event.TailCall)))
+	shape.WriteByte(byte(n.flags & (event.Unwound | event.Lost | event.TailCall | event.AtEnd)))
 	shape.WriteString(n.text)
 	if n.has {
 		kind.WriteString(classOf(n.result))

@@ -248,7 +248,7 @@ func (r *repeats) line(calls bool, like string) string {
 		if i == 0 {
 			sep = "; below: "
 		}
-		out += sep + shortName(r.below[i].fn.Name, 40) + " → " + r.below[i].valueRange.String()
+		out += sep + event.ShortName(r.below[i].fn.Name, 40) + " → " + r.below[i].valueRange.String()
 	}
 	return out + fmt.Sprintf(") from #%d", r.first)
 }

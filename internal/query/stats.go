@@ -171,7 +171,7 @@ func (a *asker) scanStats(parts []part) ([]Stat, error) {
 		if !top.counted {
 			s.Calls++
 		}
-		if row.Flags&(event.Unwound|event.Lost) == event.Unwound {
+		if row.Flags&(event.Unwound|event.Lost|event.AtEnd) == event.Unwound {
 			s.Errors++
 		}
 		s.TotalNs += row.Duration
@@ -384,15 +384,18 @@ func mostFrequent[K cmp.Ordered](counts map[K]int64) []K {
 	return top
 }
 
-// nameWidth is the most that a function's name takes in a table.
-const nameWidth = 60
+// nameWidth is the most that a function's name takes in a table; shorter ones are padded to maxPadded at the most.
+const (
+	nameWidth = 60
+	maxPadded = 44
+)
 
 // distinct are the names of rows for a table: where several functions have one name, with what tells them apart, the names of
 // their parameters or else where they are.
 func (a *asker) distinct(rows []Stat) []string {
 	names, seen := make([]string, len(rows)), map[string]int{}
 	for i := range rows {
-		names[i] = shortName(rows[i].Function, nameWidth)
+		names[i] = event.ShortName(rows[i].Function, nameWidth) + cloneOf(a.fn(rows[i].fn).Raw)
 		seen[names[i]]++
 	}
 	with := map[string]int{}
@@ -414,6 +417,15 @@ func (a *asker) distinct(rows []Stat) []string {
 	return names
 }
 
+// cloneOf is what tells a compiler's copy of a function from the function itself: ".part.0", ".constprop.0".
+func cloneOf(raw string) string {
+	i := strings.IndexByte(raw, '.')
+	if i < 1 || strings.HasPrefix(raw[i:], ".llvm.") {
+		return ""
+	}
+	return raw[i:]
+}
+
 // parameters lists a function's parameters with their types.
 func (a *asker) parameters(id event.FuncID) string {
 	l := a.fn(id).layout
@@ -424,7 +436,7 @@ func (a *asker) parameters(id event.FuncID) string {
 	for i := range l.Args {
 		part := l.Args[i].Name
 		if t := l.Args[i].Type; t >= 0 && int(t) < len(l.Types) && l.Types[t].Name != "" {
-			part = shortName(l.Types[t].Name, 24) + " " + part
+			part = event.ShortName(l.Types[t].Name, 24) + " " + part
 		}
 		parts = append(parts, part)
 	}
@@ -468,11 +480,12 @@ func table(rows []Stat, names []string) string {
 			width[i] = max(width[i], utf8.RuneCountInString(s))
 		}
 	}
+	width[0] = min(width[0], maxPadded)
 	var b strings.Builder
 	for _, l := range lines {
 		var line strings.Builder
 		for i, s := range l {
-			pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(s))
+			pad := strings.Repeat(" ", max(width[i]-utf8.RuneCountInString(s), 0))
 			switch i {
 			case 0:
 				line.WriteString(s + pad)

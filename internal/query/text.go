@@ -3,7 +3,6 @@ package query
 import (
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // duration shows nanoseconds with three digits: 850ns, 1.23ms, 12.3s.
@@ -31,19 +30,6 @@ func duration(ns int64) string {
 		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
 	}
 	return s + unit
-}
-
-// shortName fits a function's name into width: first without template arguments, then without its front.
-func shortName(name string, width int) string {
-	if utf8.RuneCountInString(name) <= width {
-		return name
-	}
-	name = bareName(name)
-	if n := utf8.RuneCountInString(name); n > width {
-		r := []rune(name)
-		return "…" + string(r[n-width+1:])
-	}
-	return name
 }
 
 // plural is "1 call", "2 calls".

@@ -158,7 +158,7 @@ func (w *treeWriter) text(n, up *node, depth int) string {
 	if n.orphan {
 		b.WriteString("end of ")
 	}
-	b.WriteString(shortName(n.fn.Name, 100))
+	b.WriteString(event.ShortName(n.fn.Name, 100))
 	if !n.orphan {
 		b.WriteByte('(')
 		if n.fn.layout != nil {
@@ -175,6 +175,8 @@ func (w *treeWriter) text(n, up *node, depth int) string {
 		b.WriteString(" …running")
 	case n.flags&event.Lost != 0:
 		b.WriteString(" → ? (its end was lost)")
+	case n.flags&event.AtEnd != 0:
+		b.WriteString(" ■ ended in it")
 	case n.flags&event.Unwound != 0:
 		b.WriteString(" ✗ unwound")
 	case n.has:

@@ -243,8 +243,8 @@ func TestBareName(t *testing.T) {
 		"operators::x<y>":               "operators::x",
 		"plain":                         "plain",
 	} {
-		if got := bareName(in); got != want {
-			t.Errorf("bareName(%q) = %q, want %q", in, got, want)
+		if got := event.BareName(in); got != want {
+			t.Errorf("event.BareName(%q) = %q, want %q", in, got, want)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/capture"
+	"github.com/strobe-debug/strobe/internal/event"
 	"github.com/strobe-debug/strobe/internal/natvis"
 	"github.com/strobe-debug/strobe/internal/symbol"
 	"github.com/strobe-debug/strobe/internal/unwind"
@@ -128,6 +129,9 @@ func (p *Picture) Frame(f *unwind.Frame) Frame {
 	return out
 }
 
+// shownName is how much of a function's name a line of a backtrace has: with template arguments where they fit, else without.
+const shownName = 100
+
 // Text is a frame in one line.
 func (f *Frame) Text() string {
 	var b strings.Builder
@@ -136,7 +140,7 @@ func (f *Frame) Text() string {
 	case f.Signal:
 		b.WriteString("<signal handler called>")
 	case f.Function != "":
-		b.WriteString(f.Function)
+		b.WriteString(event.ShortName(f.Function, shownName))
 	case f.Address != "":
 		b.WriteString(f.Address)
 	default:
@@ -156,6 +160,7 @@ const (
 	maxLocals      = 40
 	maxFrameValues = 8 << 10  // bytes of JSON
 	maxStackValues = 96 << 10 // bytes of JSON
+	readShare      = 4        // times what is kept may be read
 )
 
 // Values fills in a frame's arguments and locals, at most limit bytes of them, and returns how many bytes they took. depth is how many
@@ -172,17 +177,12 @@ func (p *Picture) Values(u *unwind.Unwinder, f *unwind.Frame, out *Frame, depth,
 		if l.Name == "" || l.Type == nil || !written(l) {
 			continue
 		}
-		if len(out.Arguments)+len(out.Locals) >= maxLocals || size >= limit {
+		if len(out.Arguments)+len(out.Locals) >= maxLocals || size >= readShare*limit {
 			skipped++
 			continue
 		}
 		v := p.local(r, u, l, f)
-		n := len(v.AppendJSON(nil)) + len(l.Name) + 4
-		if size > 0 && size+n > limit {
-			skipped++
-			continue
-		}
-		size += n
+		size += len(v.AppendJSON(nil)) + len(l.Name) + 4
 		m := value.Member{Name: l.Name, Value: v}
 		if n := seen[l.Name]; n > 0 {
 			m.Name = fmt.Sprintf("%s#%d", l.Name, n+1)
@@ -193,6 +193,11 @@ func (p *Picture) Values(u *unwind.Unwinder, f *unwind.Frame, out *Frame, depth,
 		} else {
 			out.Locals = append(out.Locals, m)
 		}
+	}
+	if size > limit { // what is small stays whole, and what is large has equal parts of the rest
+		all, _ := slices.Concat(out.Arguments, out.Locals).Fit(limit)
+		k := min(len(out.Arguments), len(all))
+		out.Arguments, out.Locals, size = all[:k:k], all[k:], limit
 	}
 	if skipped > 0 {
 		out.Locals = append(out.Locals, value.Member{Name: "…", Value: value.NewText(fmt.Sprintf("+%d not shown", skipped))})

@@ -42,7 +42,7 @@ func (f *FuncStat) exit(flags event.Flags, total, child int64) {
 	f.Exits++
 	if flags&event.Unwound != 0 {
 		f.Unwound++
-		if flags&event.Lost == 0 {
+		if flags&(event.Lost|event.AtEnd) == 0 {
 			f.Errors++
 		}
 	}

@@ -222,6 +222,8 @@ func (s *shownCall) call(width int, c *checked) *Call {
 	switch {
 	case !s.ended:
 		out.Result = "(never left)"
+	case s.flags&event.AtEnd != 0:
+		out.Result = "(the program or thread ended in it)"
 	case s.flags&event.Unwound != 0:
 		out.Result = "(left by an exception)"
 	case s.flags&event.Lost != 0:

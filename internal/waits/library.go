@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path"
 	"strings"
+
+	"github.com/strobe-debug/strobe/internal/event"
 )
 
 // Files whose code is not the program's own.
@@ -76,7 +78,7 @@ func under(file, root string) bool {
 
 // text is a frame for a reader: "f (src/a.c:20)".
 func (f *Frame) text(root string) string {
-	name := f.Function
+	name := event.ShortName(f.Function, 100)
 	if name == "" {
 		name = "?"
 	}

@@ -87,7 +87,11 @@ func (d *drainer) closeRing(p *process, i int, rs *ringState) {
 	if p.dead.Load() && p.endTS != 0 {
 		ts = p.endTS
 	}
+	crashed := p.dead.Load() && p.exit.Signal != ""
 	rs.lanes.closeAll(func(l *lane, f frame, flags event.Flags) {
+		if !crashed {
+			flags |= event.AtEnd
+		}
 		d.events = append(d.events, event.Event{TS: ts, Kind: event.FunctionExit, Flags: flags, Thread: l.id, Func: f.fn.register(d.t.sink)})
 	})
 	if len(d.events) > 0 {
