@@ -267,7 +267,7 @@ func (r *PausedRow) fit(limit int) {
 		return
 	}
 	if args > limit/2 {
-		args = max(limit/2, limit-locals)
+		args = max(limit/2, limit-locals-8*len(r.Locals)) // sizes are estimates
 	}
 	r.Arguments, _ = r.Arguments.Fit(args)
 	r.Locals, _ = r.Locals.Fit(limit - args)

@@ -44,6 +44,9 @@ func (v Value) Fit(limit int) (Value, bool) {
 
 // Fit is Value.Fit of an object's members. All of them stay as long as their names have room.
 func (o Object) Fit(limit int) (Object, bool) {
+	if NewObject(o).jsonSize(limit) <= limit {
+		return o, false
+	}
 	fit, used := len(o), 2
 	for i, m := range o {
 		used += len(m.Name) + 4 + min(m.Value.jsonSize(fitLeast), fitLeast)
