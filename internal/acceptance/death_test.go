@@ -45,7 +45,7 @@ func deaths(t *testing.T, total time.Duration, seed uint64) *placeTally {
 	}
 	path := strobetest.BuildSource(t, "c", "gcc-O1", "dying", string(source), "-pthread")
 	s := strobetest.Start(t, nil)
-	tally := &placeTally{combos: map[string]bool{}, failed: map[string]int{}}
+	tally := &placeTally{combos: map[string]bool{}, failed: map[string]int{}, logf: t.Logf}
 	rng := rand.New(rand.NewPCG(seed, 0))
 	for until := time.Now().Add(total); time.Now().Before(until); {
 		tally.rounds++

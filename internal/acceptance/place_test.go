@@ -32,6 +32,9 @@ var placeNeeds = map[string]string{"wc": "W", "wt": "E", "wj": "J", "watched": "
 // slowCall is what no call may take.
 const slowCall = 2 * time.Second
 
+// stopGrace is graceMs of a stop that says nothing of it.
+const stopGrace = 2 * time.Second
+
 // placeKinds are what can stand at a function, and what is done around it. Each is done again and again while the program runs.
 var placeKinds = []struct {
 	name string
@@ -128,6 +131,9 @@ func (p *placed) try(tool string, in args, out any) error {
 	took, why := time.Since(began), seen.told()
 	if wait, ok := in["waitMs"].(int); ok {
 		took -= time.Duration(wait) * time.Millisecond
+	}
+	if in["action"] == "stop" && in["kill"] != true {
+		took -= stopGrace // which a program that is asked to end may take
 	}
 	text, _ := json.Marshal(in)
 	if took > slowCall {

@@ -310,6 +310,8 @@ func (t *target) PIDs() []int {
 const (
 	killWait = 5 * time.Second
 	killSlow = time.Second // is worth a word
+
+	killTries = 3 // of 50 ms, behind which what is not known is killed, too
 )
 
 // Stop ends the target, or lets it go as it was.
@@ -356,7 +358,7 @@ func (t *target) kill(ctx context.Context) error {
 	defer slow.Stop()
 	retry := time.NewTicker(50 * time.Millisecond)
 	defer retry.Stop()
-	for {
+	for tries := 0; ; {
 		all := t.processes()
 		slices.Reverse(all) // children first: a parent must not see them end and act on it
 		for _, p := range all {
@@ -369,6 +371,9 @@ func (t *target) kill(ctx context.Context) error {
 			t.tracer.Close()
 			return nil
 		case <-retry.C:
+			if tries++; tries > killTries {
+				t.killStrays()
+			}
 		case <-deadline.C:
 			return fmt.Errorf("stop process %d: still there %v after SIGKILL: %s", t.pid, killWait, t.left(ctx))
 		case <-ctx.Done():

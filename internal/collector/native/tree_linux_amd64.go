@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -42,7 +43,7 @@ func (t *target) firstStop(s ptrace.Stop) {
 		t.forgetNew(s.TID) // behind it: until then the parent's region is kept
 		return
 	}
-	if s.Event == ptrace.EventExit && tgid(s.TID) != s.TID { // its process ended while it was born, and its creator with it
+	if s.Event == ptrace.EventExit && (tgid(s.TID) != s.TID || t.stopping.Load()) { // killStrays; or its process ended while it was born, and its creator with it
 		ptrace.Cont(s.TID, 0) //nolint:errcheck // it ends
 		return
 	}
@@ -295,6 +296,28 @@ func (p *process) settleSite(s *site) error {
 	return nil
 }
 
+// killStrays kills the children whose makers' stops have not come, and waits for none that is not there: a maker that is killed amid its stop
+// gives its own end for the child's number.
+func (t *target) killStrays() {
+	if t.live.Load() > 0 {
+		t.spawn(func() {
+			t.tracer.Do(context.Background(), func() error { //nolint:errcheck // it has ended
+				for tid := range t.waiting {
+					if ptrace.StatusField(tid, "TracerPid") != strconv.Itoa(os.Getpid()) {
+						t.forgetNew(tid)
+					}
+				}
+				t.live.Store(t.alive())
+				for tid := range t.orphans {
+					unix.Kill(tid, unix.SIGKILL) //nolint:errcheck // it has ended
+					ptrace.Cont(tid, 0)          //nolint:errcheck // as above
+				}
+				return nil
+			})
+		})
+	}
+}
+
 // A process that is killed while it forks may leave a child whose maker's stop never comes. How long one waits for it, how
 // long what the child needs of its parent is kept, and when to give up.
 const (
@@ -383,7 +406,7 @@ func (t *target) haunt(p *process) {
 	}
 	clear(t.ghosts[len(keep):])
 	t.ghosts = keep
-	if p.exit.Signal == unix.SignalName(unix.SIGKILL) || !p.ended && p.threaded {
+	if p.exit.Signal == unix.SignalName(unix.SIGKILL) || p.threaded { // where another thread exits, this is how the one that forks ends
 		p.died = time.Now()
 		p.lingers.Store(true)
 		t.ghosts = append(t.ghosts, p)
