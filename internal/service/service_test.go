@@ -364,7 +364,7 @@ func TestStopWithoutKill(t *testing.T) {
 	s := newService(t)
 	done := filepath.Join(t.TempDir(), "done")
 	l := must[LaunchResult](t, s, "debug_launch", map[string]any{
-		"command": "sh", "args": []string{"-c", "read x; head -c 3000000 /dev/zero; echo ok > " + done}, "projectRoot": t.TempDir(), "stdin": "pipe",
+		"command": "sh", "args": []string{"-c", "read x; sleep 2; head -c 3000000 /dev/zero; echo ok > " + done}, "projectRoot": t.TempDir(), "stdin": "pipe",
 	})
 	// The text is in the pipe before the stop; the program writes more than a pipe holds after it.
 	must[InputResult](t, s, "debug_session", map[string]any{"action": "input", "sessionId": l.SessionID, "text": "go\n"})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -303,7 +302,7 @@ func (t *target) killStrays() {
 		t.spawn(func() {
 			t.tracer.Do(context.Background(), func() error { //nolint:errcheck // it has ended
 				for tid := range t.waiting {
-					if ptrace.StatusField(tid, "TracerPid") != strconv.Itoa(os.Getpid()) {
+					if by := ptrace.StatusField(tid, "TracerPid"); by == "" || by == "0" { // gone, or nobody's
 						t.forgetNew(tid)
 					}
 				}
