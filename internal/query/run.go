@@ -318,11 +318,7 @@ func (a *asker) complete(res *Result, notes []string, env Env) error {
 		}
 	}
 	if env.Warnings != nil {
-		for _, w := range env.Warnings() {
-			if env.once(w) {
-				notes = append(notes, w)
-			}
-		}
+		notes = append(notes, env.Warnings()...)
 	}
 	res.Hint = strings.Join(notes, " ")
 	return nil

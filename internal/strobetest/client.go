@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -226,7 +227,11 @@ type Status struct {
 func (s *Strobe) Status(t testing.TB, id string) Status {
 	t.Helper()
 	var st Status
-	s.Call(t, "debug_session", map[string]any{"action": "status", "sessionId": id}, &st)
+	poll(lateWithin, func() bool {
+		st = Status{}
+		s.Call(t, "debug_session", map[string]any{"action": "status", "sessionId": id}, &st)
+		return !slices.ContainsFunc(st.Warnings, func(w string) bool { return strings.HasPrefix(w, "counts may lag") })
+	})
 	return st
 }
 
@@ -267,7 +272,7 @@ type Page struct {
 	Hint        string          `json:"hint"`
 }
 
-// Query asks a question of one session.
+// Query asks a question of one session, and again while the answer says that on this busy machine not all is decoded yet.
 func (s *Strobe) Query(t testing.TB, id string, filter map[string]any) Page {
 	t.Helper()
 	in := map[string]any{"sessionId": id}
@@ -275,9 +280,16 @@ func (s *Strobe) Query(t testing.TB, id string, filter map[string]any) Page {
 		in[k] = v
 	}
 	var p Page
-	s.Call(t, "debug_query", in, &p)
+	poll(lateWithin, func() bool {
+		p = Page{}
+		s.Call(t, "debug_query", in, &p)
+		return !strings.Contains(p.Hint, "the newest events may be missing")
+	})
 	return p
 }
+
+// lateWithin is how long Query and Status ask again.
+const lateWithin = time.Minute
 
 // Count returns how many events of a type a function has; an empty function counts all.
 func (s *Strobe) Count(t testing.TB, id, eventType, function string) int64 {

@@ -238,7 +238,7 @@ func (d *drainer) lookAll() {
 			if rs == nil {
 				rs = d.open(p, i, f)
 			}
-			if !rs.has && rs.rd.Refresh() {
+			if rs.rd.Refresh(); !rs.has { // also where a record was read ahead: all rings are read up to one sweep
 				rs.has = rs.rd.Next(&rs.next)
 			}
 			if rs.has {
