@@ -6,7 +6,10 @@ import (
 	"slices"
 )
 
-const jumpLen = 5 // jmp rel32
+const (
+	jumpLen  = 5 // jmp rel32
+	shortLen = 2 // jmp rel8
+)
 
 const (
 	rsp = 4
@@ -18,6 +21,7 @@ type analyzer struct {
 	a    Analysis
 	code []byte // the function
 	all  []byte // the function and the padding behind it
+	need int    // bytes of the patch that is looked at
 	prog int    // bytes decoded
 
 	windowEnd int // first offset behind the window
@@ -29,6 +33,8 @@ type analyzer struct {
 	tail   tailTracker
 	tables tables
 	jumps  int // direct branches of all kinds
+
+	refs []int64 // what branches and addresses lead to, for a short jump
 
 	astride bool // an instruction lies over Off
 
@@ -43,9 +49,20 @@ type analyzer struct {
 // cannot be hooked has Patch PatchNone and a Reason.
 func Analyze(code []byte, addr Addr, pad int, opt Options) Analysis {
 	pad = min(max(pad, 0), len(code))
-	z := analyzer{all: code, code: code[:len(code)-pad], interior: -1, loopFrom: -1}
-	z.a.Addr, z.a.Size = addr, len(z.code)
-	return z.analyze(opt)
+	analyze := func(need int) (*analyzer, Analysis) {
+		z := analyzer{all: code, code: code[:len(code)-pad], need: need, interior: -1, loopFrom: -1}
+		z.a.Addr, z.a.Size = addr, len(z.code)
+		return &z, z.analyze(opt)
+	}
+	_, a := analyze(jumpLen)
+	if a.Patch != PatchTrap {
+		return a
+	}
+	if z, short := analyze(shortLen); short.Patch == PatchJump && z.island(&short, &opt) {
+		short.Patch, short.Reason = PatchShort, a.Reason
+		return short
+	}
+	return a
 }
 
 // analyze looks at the place Addr+Off, where an endbr64 is left in place.
@@ -95,7 +112,7 @@ func (z *analyzer) refuse(format string, args ...any) {
 
 // window finds the whole instructions that a five-byte patch would overwrite.
 func (z *analyzer) window() {
-	off, end := z.a.Off, z.a.Off+jumpLen
+	off, end := z.a.Off, z.a.Off+z.need
 	for off < end {
 		if off >= len(z.code) {
 			z.padding(off, end)
@@ -206,6 +223,14 @@ func (z *analyzer) visit(off int, in *Inst) {
 			z.perhaps = append(z.perhaps, off)
 		}
 	}
+	if z.need == shortLen {
+		if in.RelSize > 0 {
+			z.refs = append(z.refs, next+in.Rel)
+		}
+		if in.RIPRel {
+			z.refs = append(z.refs, next+int64(in.Disp))
+		}
+	}
 	if in.RelSize == 2 {
 		z.refuse("a 16-bit branch at +%#x, which processors disagree about", off)
 	}
@@ -226,7 +251,7 @@ func (z *analyzer) visit(off int, in *Inst) {
 
 // overwritten reports whether an offset is one of the bytes that a jump would overwrite, but not the first.
 func (z *analyzer) overwritten(t int64) bool {
-	return t > int64(z.a.Off) && t < int64(z.a.Off+jumpLen)
+	return t > int64(z.a.Off) && t < int64(z.a.Off+z.need)
 }
 
 func (z *analyzer) branch(from int, to int64) {
@@ -289,7 +314,7 @@ func (z *analyzer) decide(first *Inst, opt *Options) {
 	if z.a.TableJumps > 0 && !z.needsFlags() && (z.inside() > 0 || !z.tablesMiss()) && !z.tablesKnown(opt) {
 		z.refuse("a jump table may lead into the bytes that a jump would overwrite")
 	}
-	z.a.Patch, z.a.PatchLen = PatchJump, jumpLen
+	z.a.Patch, z.a.PatchLen = PatchJump, z.need
 	if z.trap != "" {
 		z.a.Patch, z.a.PatchLen, z.a.Padded = PatchTrap, 1, false
 		z.a.Reason = z.trap

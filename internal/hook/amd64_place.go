@@ -13,7 +13,7 @@ import "fmt"
 // Analysis.Window is what the caller compares with other patches: two that overlap cannot both stand.
 func AnalyzeAt(code []byte, addr Addr, off, pad int, opt Options) Analysis {
 	pad = min(max(pad, 0), len(code))
-	z := analyzer{all: code, code: code[:len(code)-pad], interior: -1, loopFrom: -1}
+	z := analyzer{all: code, code: code[:len(code)-pad], need: jumpLen, interior: -1, loopFrom: -1}
 	z.a.Addr, z.a.Size, z.a.Place = addr, len(z.code), true
 	if off < 0 || off >= len(z.code) {
 		z.a.Reason = fmt.Sprintf("there is no code of the function at +%#x", off)
@@ -31,10 +31,10 @@ func AnalyzeAt(code []byte, addr Addr, off, pad int, opt Options) Analysis {
 // Window returns the bytes that the patch overwrites, [lo, hi).
 func (a *Analysis) Window() (lo, hi Addr) { return a.Site(), a.Site() + Addr(a.PatchLen) }
 
-// OneByte is the analysis with a PatchTrap instead of its PatchJump, for why: another patch is in the way.
+// OneByte is the analysis with a PatchTrap instead of its jump, for why: another patch is in the way.
 func (a *Analysis) OneByte(code []byte, why string) (Analysis, error) {
 	b := *a
-	if a.Patch != PatchJump {
+	if a.Patch != PatchJump && a.Patch != PatchShort {
 		return b, nil
 	}
 	first, err := Decode(code[min(a.Off, len(code)):])

@@ -208,3 +208,12 @@ func JumpPatch(site, target Addr) ([jumpLen]byte, error) {
 	e.rel32(target, 0)
 	return p, e.err
 }
+
+// ShortPatch returns the two bytes that, at site, jump to target. The error is ErrRange.
+func ShortPatch(site, target Addr) ([shortLen]byte, error) {
+	d := int64(target - site - shortLen)
+	if int64(int8(d)) != d {
+		return [shortLen]byte{}, fmt.Errorf("reach %#x from %#x in two bytes: %w", target, site, ErrRange)
+	}
+	return [shortLen]byte{0xEB, byte(d)}, nil
+}

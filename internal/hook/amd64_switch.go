@@ -63,7 +63,10 @@ func (t *tables) relative(reg byte) bool {
 }
 
 // tablesKnown reports whether every jump that may be a table's was read, and none leads into the bytes that a jump would overwrite.
-func (z *analyzer) tablesKnown(opt *Options) bool {
+func (z *analyzer) tablesKnown(opt *Options) bool { return z.tablesAvoid(opt, z.overwritten) }
+
+// tablesAvoid reports whether every jump that may be a table's was read, and none leads to certain offsets.
+func (z *analyzer) tablesAvoid(opt *Options, certain func(off int64) bool) bool {
 	t := &z.tables
 	if opt.Data == nil || opt.InCode == nil || t.read < z.a.TableJumps {
 		return false
@@ -78,7 +81,7 @@ func (z *analyzer) tablesKnown(opt *Options) bool {
 			}
 			off := int64(to - z.a.Addr)
 			known = known || off >= 0 && off < int64(len(z.code))
-			into = into || z.overwritten(off)
+			into = into || certain(off)
 		}
 	}
 	for _, at := range t.at {

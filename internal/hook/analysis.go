@@ -10,16 +10,19 @@ type Patch uint8
 
 // The ways to hook a function.
 const (
-	PatchNone Patch = iota // not at all: Analysis.Reason says why
-	PatchTrap              // one byte, int3, at Addr+Off; the tracer sends the thread to the stub
-	PatchJump              // five bytes, jmp rel32, at Addr+Off
+	PatchNone  Patch = iota // not at all: Analysis.Reason says why
+	PatchTrap               // one byte, int3, at Addr+Off; the tracer sends the thread to the stub
+	PatchJump               // five bytes, jmp rel32, at Addr+Off
+	PatchShort              // two bytes, jmp rel8, at Addr+Off, to five bytes, jmp rel32, in padding at Addr+Island
 )
 
-// String returns none, trap or jump.
+// String returns none, trap, jump or short.
 func (p Patch) String() string {
 	switch p {
 	case PatchJump:
 		return "jump"
+	case PatchShort:
+		return "short"
 	case PatchTrap:
 		return "trap"
 	}
@@ -56,7 +59,8 @@ type Analysis struct {
 
 	Off       int // where the patch goes: behind endbr64, if the function begins with one
 	Displaced int // bytes of whole instructions from Off that the stub runs instead
-	PatchLen  int // bytes that the patch overwrites from Off: 5, 1 or 0
+	PatchLen  int // bytes that the patch overwrites from Off: 5, 2, 1 or 0
+	Island    int // PatchShort: where five bytes are padding that nothing leads to
 	Padded    bool
 	Place     bool // by AnalyzeAt
 

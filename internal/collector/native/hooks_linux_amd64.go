@@ -24,7 +24,7 @@ type hooked struct {
 	id    uint32
 	fn    *function // nil for Strobe's own hooks
 	own   *ownHook  // nil for the program's functions
-	sites []*site   // the entry; then, for enter-only hooks, each ret
+	sites []*site   // the entry; then, for a short jump, its island, and for enter-only hooks, each ret
 	row   *pointRow // of a point that the agent decides about: then fn and own are nil, and it has no sites
 }
 
@@ -90,6 +90,8 @@ type stubWriter struct {
 	at    uint64
 	buf   []byte
 	hooks []*hooked
+
+	islands []*site
 }
 
 // add writes one stub to the buffer.
@@ -140,6 +142,14 @@ func (w *stubWriter) hook(m *loaded, fn *function) (*hooked, error) {
 		return undo(err)
 	}
 	h := &hooked{id: id, fn: fn, sites: []*site{entry}}
+	if an.Patch == hook.PatchShort {
+		island, err := islandSite(&an, entry)
+		if err != nil {
+			return undo(err)
+		}
+		h.sites = append(h.sites, island)
+		w.islands = append(w.islands, island)
+	}
 	for i := range fn.parts {
 		sites, err := w.leaves(spec, &fn.parts[i], i, m.bias)
 		if err != nil {
@@ -157,22 +167,37 @@ func (w *stubWriter) hook(m *loaded, fn *function) (*hooked, error) {
 
 func entrySite(an *hook.Analysis, stub hook.Stub) (*site, error) {
 	s := &site{addr: uint64(an.Site()), to: uint64(stub.Entry), behind: uint64(stub.Relocated), moves: map[uint64]uint64{}}
-	if an.Patch == hook.PatchJump {
+	switch an.Patch {
+	case hook.PatchJump:
 		j, err := hook.JumpPatch(an.Site(), stub.Entry)
 		if err != nil {
 			return nil, err
 		}
 		s.patch = j[:]
-		for _, pair := range stub.Map {
-			if from := uint64(pair.Orig); from > s.addr && from < s.addr+uint64(len(s.patch)) {
-				s.moves[from] = uint64(pair.Copy)
-			}
+	case hook.PatchShort:
+		j, err := hook.ShortPatch(an.Site(), an.Addr+hook.Addr(an.Island))
+		if err != nil {
+			return nil, err
 		}
-	} else {
+		s.patch = j[:]
+	default:
 		s.patch = []byte{int3}
+	}
+	for _, pair := range stub.Map {
+		if from := uint64(pair.Orig); from > s.addr && from < s.addr+uint64(len(s.patch)) {
+			s.moves[from] = uint64(pair.Copy)
+		}
 	}
 	s.orig = make([]byte, len(s.patch))
 	return s, nil
+}
+
+// islandSite is the longer jump of a short one.
+func islandSite(an *hook.Analysis, entry *site) (*site, error) {
+	s := &site{addr: uint64(an.Addr) + uint64(an.Island), to: entry.to, behind: entry.behind, entry: entry.addr}
+	j, err := hook.JumpPatch(hook.Addr(s.addr), hook.Addr(s.to))
+	s.patch, s.orig = j[:], make([]byte, len(j))
+	return s, err
 }
 
 // enterSlot and exitSlot choose the agent's entry points by what the plan reads.
@@ -306,6 +331,8 @@ func (w *stubWriter) flush() error {
 	w.buf = nil
 	list := append(append([]*hooked{}, *w.p.hooks.Load()...), w.hooks...)
 	w.hooks = nil
+	w.p.addIslands(w.islands)
+	w.islands = nil
 	w.p.hooks.Store(&list)
 	return nil
 }

@@ -16,7 +16,8 @@ import (
 type site struct {
 	addr   uint64
 	orig   []byte            // as long as patch
-	patch  []byte            // jmp rel32, or int3
+	patch  []byte            // jmp rel32, jmp rel8, or int3
+	entry  uint64            // of an island, the jmp rel32 that a function's jmp rel8 leads to: where that one is; else 0
 	to     uint64            // the stub, for a thread that meets the int3
 	behind uint64            // the displaced instructions in the stub
 	moves  map[uint64]uint64 // addresses inside the patch to their copies in the stub
@@ -69,6 +70,10 @@ func (p *process) apply(add, remove []*site) error {
 		p.oneByte(add)
 	}
 	for _, s := range remove {
+		if s.entry != 0 && !p.leaveIsland(s, all || quiet) {
+			s.active = false // nobody comes there any more: its bytes were padding
+			continue
+		}
 		if err := p.unpatch(s); err != nil {
 			return err
 		}

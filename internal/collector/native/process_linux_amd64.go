@@ -76,6 +76,7 @@ type process struct {
 
 	throws    atomic.Pointer[throwState] // nil until exceptions are wanted
 	inArena   atomic.Pointer[[]ring.Arena]
+	islands   atomic.Pointer[map[uint64]uint64] // of short jumps, to the entries of their functions
 	loader    loader
 	readyOnce sync.Once
 	ready     chan struct{} // closed when the dynamic linker is done and hooks may be set

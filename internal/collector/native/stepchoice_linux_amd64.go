@@ -313,6 +313,9 @@ func (p *process) logical(rip uint64) (pc uint64, kind codeKind) {
 	if rip-p.regionAddr < ring.CodeBytes {
 		return 0, codeOwn
 	}
+	if _, is := p.onIsland(rip); is {
+		return rip, codeMiddle
+	}
 	if !p.inArenas(rip) {
 		return rip, codeProgram
 	}

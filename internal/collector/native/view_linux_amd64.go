@@ -140,6 +140,9 @@ func (p *process) stubs() func(pc uint64) (original uint64, in bool) {
 		if off := pc - p.regionAddr; off < ring.CodeBytes {
 			return 0, true
 		}
+		if entry, is := p.onIsland(pc); is {
+			return entry, true
+		}
 		for i := range arenas {
 			if pc < arenas[i].Lo+stubOff || pc >= arenas[i].Hi {
 				continue
@@ -179,7 +182,9 @@ func stubEntries(hooks []*hooked, points []*pointSite) []stubEntry {
 			continue
 		}
 		for i, s := range h.sites {
-			entries = append(entries, stubEntry{at: s.to, h: h, site: i})
+			if s.entry == 0 { // else it leads to the stub of the function's own
+				entries = append(entries, stubEntry{at: s.to, h: h, site: i})
+			}
 		}
 	}
 	for _, ps := range points {
