@@ -22,7 +22,7 @@ import (
 )
 
 // placeFunctions are those of testdata/place.cc at which all of a round happens, and placeSide what a program does beside.
-var placeFunctions = []string{"wa", "wb", "ws", "wr", "wd", "wf", "wc", "wt", "wj"}
+var placeFunctions = []string{"wa", "wb", "ws", "wr", "wd", "wf", "wc", "wt", "wj", "wk"}
 
 const placeSide = "SHBFPDEJWXZ"
 

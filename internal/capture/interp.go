@@ -165,6 +165,21 @@ func (a *interp) run(ops []ring.Op, n *nodeAt) bool {
 				return false
 			}
 			*r = extend(a.p[int64(n.bytes)+at:][:op.Size], op.SrcOff != 0)
+		case ring.WalkFollow:
+			at := base + int64(op.Off)
+			if at < 0 || at+8 > size {
+				return false
+			}
+			depth := n.depth
+			if op.SrcOff&ring.FollowDeeper != 0 {
+				depth++
+			}
+			to := binary.LittleEndian.Uint64(a.p[int64(n.bytes)+at:])
+			if op.SrcOff&ring.FollowText != 0 {
+				a.textNode(to, uint64(op.Size), uint16(op.SrcOff), depth)
+			} else {
+				a.copyNode(to, uint64(op.Size), uint16(op.SrcOff), depth)
+			}
 		case ring.WalkLoadMem:
 			m := a.read(b+uint64(int64(op.Off)), int(op.Size))
 			if len(m) < int(op.Size) {

@@ -311,7 +311,6 @@ func (b *builder) close() (ring.Plan, *value.Layout) {
 	b.types.settle()
 	b.plan.Enter, b.plan.Exit = slices.Concat(b.enter.ops, b.enter.roots), slices.Concat(b.exit.ops, b.exit.roots)
 	b.plan.MaxEnter, b.plan.MaxExit = b.enter.most(), b.exit.most()
-	b.plan.Walks = [2]int{b.enter.beforeNodes(), b.exit.beforeNodes()}
 	b.plan.Depth, b.lay.Depth = b.depth, b.depth
 	b.lay.OnEnter.Nodes, b.lay.OnExit.Nodes = b.enter.walks, b.exit.walks
 	b.lay.OnEnter.Parts, b.lay.OnExit.Parts = b.enter.parts, b.exit.parts
@@ -326,12 +325,4 @@ func (s *side) most() int {
 		return ring.MaxPayload
 	}
 	return s.size + 8 // the agent wants room for a head behind every operation
-}
-
-// beforeNodes is what of the payload lies before the nodes, -1 if there are none.
-func (s *side) beforeNodes() int {
-	if !s.walks {
-		return -1
-	}
-	return s.size
 }

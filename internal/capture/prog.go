@@ -110,6 +110,18 @@ func (p *prog) node(code uint8, walk uint16, a, n reg, size int64, deeper bool) 
 	p.emit(op)
 }
 
+// Follow copies what the pointer at off of the object leads to: size bytes to be walked as walk, or text up to a NUL.
+func (p *prog) Follow(walk uint16, off, size int64, text, deeper bool) {
+	x := uint32(walk)
+	if text {
+		x |= ring.FollowText
+	}
+	if deeper {
+		x |= ring.FollowDeeper
+	}
+	p.emit(ring.Op{Code: ring.WalkFollow, SrcOff: x, Off: int32(off), Size: uint32(min(size, maxObject))})
+}
+
 // Open begins the words that stand for the object; Push appends one, Close ends them. Nodes come after Close.
 func (p *prog) Open(walk uint16) { p.emit(ring.Op{Code: ring.WalkOpen, SrcOff: uint32(walk)}) }
 func (p *prog) Push(a reg)       { p.emit(ring.Op{Code: ring.WalkPush, Src: uint8(a)}) }

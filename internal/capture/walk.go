@@ -1,142 +1,10 @@
 package capture
 
 import (
-	"sync"
-	"sync/atomic"
-
-	"github.com/strobe-debug/strobe/internal/natvis"
 	"github.com/strobe-debug/strobe/internal/ring"
 	"github.com/strobe-debug/strobe/internal/symbol"
 	"github.com/strobe-debug/strobe/internal/value"
 )
-
-const walkText = value.WalkText
-
-// Walks is a session's table of walk programs: what the agent does with the bytes of an object of a type, to capture
-// what they lead to. Programs are made when a function needs them and never change. Safe for concurrent use.
-type Walks struct {
-	mu    sync.Mutex
-	ids   map[walkKey]uint16
-	next  int
-	built map[uint16]bool
-	list  []WalkProgram
-
-	own       *natvis.Set // the user's descriptions of types
-	changes   int         // of own
-	viewForms sync.Map    // formKey to its *formatter
-	made      sync.Map    // types that expressions made, by what they are: one for each
-
-	forms    sync.Map     // *symbol.Type to its *formatter: the name of a type is looked up once in a session
-	virtuals sync.Map     // *symbol.Type to its *virtualClass
-	derived  atomic.Int64 // forms made of derived classes
-
-	contained containment
-}
-
-// Own returns the user's descriptions of types.
-func (w *Walks) Own() *natvis.Set {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.own
-}
-
-// Generation changes when the user's descriptions do: what was compiled before shows values by those that held then.
-func (w *Walks) Generation() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.changes
-}
-
-// Describe takes other descriptions from now on. Programs that are there stay. It must not be called while functions are compiled.
-func (w *Walks) Describe(own *natvis.Set) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.own == own {
-		return
-	}
-	w.own = own
-	w.changes++
-	clear(w.ids)
-	w.forms.Clear()
-	w.viewForms.Clear()
-	w.virtuals.Clear()
-}
-
-// WalkProgram is one program. ID is what nodes that it walks are marked with.
-type WalkProgram struct {
-	ID  uint16
-	Ops []ring.Op
-}
-
-// walkKey names what a walk is of: a type, as an object, an array of them, or what a library type's walk writes.
-type walkKey struct {
-	t    *symbol.Type
-	what walkWhat
-	part string // of a description: which view, which list
-}
-
-type walkWhat uint8
-
-const (
-	walkObject  walkWhat = iota // one object
-	walkArray                   // objects that lie together
-	walkWords                   // the words of a library type
-	walkSeq                     // words: a count and addresses of objects
-	walkSeqElem                 // one of these addresses
-	walkVirtual                 // an object that is part of one of a derived class
-	walkBase                    // where a virtual base is
-)
-
-// NewWalks returns an empty table. own are the user's descriptions of types; it may be nil.
-func NewWalks(own *natvis.Set) *Walks {
-	return &Walks{own: own, ids: map[walkKey]uint16{}, built: map[uint16]bool{}, next: value.WalkFirst}
-}
-
-// Programs returns the programs from the n-th on, in the order in which they were made. Every program that an earlier one
-// names is there, or was not needed at the depths asked for so far.
-func (w *Walks) Programs(n int) []WalkProgram {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.list[min(n, len(w.list)):len(w.list):len(w.list)]
-}
-
-// id returns the ID of a walk, 0 if there are no more.
-func (w *Walks) id(t *symbol.Type, what walkWhat) uint16 { return w.partID(t, what, "") }
-
-// partID is id of a part of a description.
-func (w *Walks) partID(t *symbol.Type, what walkWhat, part string) uint16 {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	k := walkKey{t, what, part}
-	if id, ok := w.ids[k]; ok {
-		return id
-	}
-	if w.next >= ring.MaxWalks {
-		return 0
-	}
-	id := uint16(w.next)
-	w.next++
-	w.ids[k] = id
-	return id
-}
-
-// publish adds programs, each once and all at the same time: types that contain themselves have programs that name each other.
-func (w *Walks) publish(made []WalkProgram) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, p := range made {
-		if !w.built[p.ID] {
-			w.built[p.ID] = true
-			w.list = append(w.list, p)
-		}
-	}
-}
-
-func (w *Walks) defined(id uint16) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.built[id]
-}
 
 // making is the programs that one call of walk makes. A program names others by their IDs, and those are made after it, not inside:
 // a type may lead back to itself, through containers and over any number of other types.
@@ -153,7 +21,7 @@ func (tt *typeTable) define(id uint16, p *prog) {
 	if id == 0 || len(ops) == 0 {
 		return
 	}
-	tt.making.done = append(tt.making.done, WalkProgram{id, ops})
+	tt.making.done = append(tt.making.done, WalkProgram{ID: id, Ops: ops})
 	tt.publish()
 }
 
@@ -372,11 +240,10 @@ func (tt *typeTable) part(p *prog, t *symbol.Type, off int64) {
 			p.Sub(tt.walk(t), off, noReg)
 			return
 		}
-		p.Load(r0, off, 8)
 		if e := t.Elem().Strip(); tt.isText(t, e) {
-			p.Text(r0, maxString, false) // text is no level of its own: its owner is shown with it
+			p.Follow(walkText, off, maxString, true, false) // text is no level of its own: its owner is shown with it
 		} else {
-			p.Node(tt.pointeeWalk(e), r0, noReg, sizeOf(e), true)
+			p.Follow(tt.pointeeWalk(e), off, sizeOf(e), false, true)
 		}
 	case symbol.KindArray:
 		if n := min(t.Count, value.MaxElems); n > 0 {

@@ -60,6 +60,7 @@ type Tracing struct {
 type Probe struct {
 	Pattern string
 	Depth   int  // serialization depth, 1..10
+	Given   bool // Depth was asked for, and is not just the default
 	Out     bool // read pointees of pointer arguments again at the exit
 }
 
@@ -115,9 +116,17 @@ type Status struct {
 	Unhookable []Unhookable // each once
 	Sampled    []SampledFunction
 	Natvis     []string // files of descriptions of types that are in force, beside the built-in ones
-	ValueBytes int      // what a call's values are cut to now, because there are so many; 0: not
+	Cut        Cut      // calls of which not all was recorded that their values lead to
 	Watches    []WatchStatus
 	Warnings   []string
+}
+
+// Cut says of which functions' calls not all was recorded that their values lead to: they are called so often that it would fill buffers and
+// disk, or it does not fit one record.
+type Cut struct {
+	Calls     int64    // enters and exits
+	Functions int      // different ones
+	Most      []string // names of those with the most
 }
 
 // ExitInfo says how a target's first process ended.

@@ -49,7 +49,17 @@ const (
 	WalkReg      = 33 // r[A] = general register N as it was at this end of the call: arguments at enter, rax and rdx at exit; all at a point
 	WalkCFA      = 34 // r[A] = CFA + Off
 	WalkInfo     = 35 // r[A] = X 0: thread ID, 1: process ID, 2: bytes of the node at hand
+	WalkFollow   = 36 // WalkLoad of the 8 bytes at base+Off and WalkNode of N bytes there, with no register: X is the walk, and FollowDeeper, FollowText
 )
+
+// Bits of a WalkFollow's X beside the walk.
+const (
+	FollowDeeper = 1 << 16 // one pointer deeper
+	FollowText   = 1 << 17 // WalkText
+)
+
+// WalkEnds beside the first op of a program: all that it makes lies one pointer deeper.
+const WalkEnds = 1 << 31
 
 // NoReg as operand B of WalkNode, WalkText and WalkSub says that there is none.
 const NoReg = 255
@@ -143,7 +153,6 @@ type Plan struct {
 	ExitVec   bool // ops read xmm0-1 or st
 	MaxEnter  int  // upper bound of the payload's size in bytes, multiple of 8
 	MaxExit   int
-	Walks     [2]int    // of enter and exit: bytes of the payload before the nodes, if there are any; -1 where there are none
 	Depth     int       // pointers that walks follow, 1 to 10
 	Programs  []Program // of the OpEvals, whose SrcOff is the index here
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // abiTypes and abiConsts are the table that both sides are made from.
-var abiTypes = []any{Unwind{}, Arena{}, OutFile{}, Control{}, Hook{}, Op{}, Node{}, PointShard{}, Point{}, Loss{}, ThreadSlot{}, Hot{}, Saved{}, OtherFile{}, Header{}, Record{}, Output{}, Wrote{}, BlobHeader{}, ProbeRegs{}}
+var abiTypes = []any{Unwind{}, Arena{}, OutFile{}, Control{}, Hook{}, Op{}, Node{}, PointShard{}, Point{}, Loss{}, ThreadSlot{}, Hot{}, Spent{}, Saved{}, OtherFile{}, Header{}, Record{}, Output{}, Wrote{}, BlobHeader{}, ProbeRegs{}}
 
 var abiConsts = []struct {
 	name  string
@@ -26,7 +26,7 @@ var abiConsts = []struct {
 	{"WALK_LOAD", WalkLoad}, {"WALK_LOADMEM", WalkLoadMem}, {"WALK_CONST", WalkConst}, {"WALK_ALU", WalkALU}, {"WALK_ALUIMM", WalkALUImm},
 	{"WALK_JUMP", WalkJump}, {"WALK_JUMPZERO", WalkJumpZero}, {"WALK_JUMPNOT", WalkJumpNot}, {"WALK_NODE", WalkNode}, {"WALK_TEXT", WalkText},
 	{"WALK_OPEN", WalkOpen}, {"WALK_PUSH", WalkPush}, {"WALK_CLOSE", WalkClose}, {"WALK_SUB", WalkSub}, {"WALK_ADDR", WalkAddr}, {"WALK_OUT", WalkOut},
-	{"WALK_FS", WalkFS}, {"WALK_REG", WalkReg}, {"WALK_CFA", WalkCFA}, {"WALK_INFO", WalkInfo}, {"NO_REG", NoReg},
+	{"WALK_FS", WalkFS}, {"WALK_REG", WalkReg}, {"WALK_CFA", WalkCFA}, {"WALK_INFO", WalkInfo}, {"WALK_FOLLOW", WalkFollow}, {"FOLLOW_DEEPER", FollowDeeper}, {"FOLLOW_TEXT", FollowText}, {"WALK_ENDS", WalkEnds}, {"NO_REG", NoReg},
 	{"ALU_ADD", ALUAdd}, {"ALU_SUB", ALUSub}, {"ALU_MUL", ALUMul}, {"ALU_UDIV", ALUUDiv}, {"ALU_SDIV", ALUSDiv}, {"ALU_UREM", ALUURem}, {"ALU_SREM", ALUSRem},
 	{"ALU_AND", ALUAnd}, {"ALU_OR", ALUOr}, {"ALU_XOR", ALUXor}, {"ALU_SHL", ALUShl}, {"ALU_SHR", ALUShr}, {"ALU_SAR", ALUSar},
 	{"ALU_EQ", ALUEq}, {"ALU_NE", ALUNe}, {"ALU_ULT", ALUULt}, {"ALU_SLT", ALUSLt}, {"ALU_ULE", ALUULe}, {"ALU_SLE", ALUSLe},
@@ -36,7 +36,7 @@ var abiConsts = []struct {
 	{"REC_WROTE", RecWrote}, {"WROTE_PRINT", WrotePrint}, {"WRITE_VECTOR", WriteVector}, {"WRITE_FILE", WriteFile}, {"WRITE_SPLICE", WriteSplice},
 	{"WRITE_TEE", WriteTee}, {"SPARE_BYTES", SpareBytes}, {"FLAG_QUIET", FlagQuiet}, {"HOOK_SECCOMP", HookSeccomp}, {"HOOK_SETVBUF", HookSetvbuf}, {"OTHER_FILES", OtherFiles},
 	{"LOSSES_OFF", LossesOff}, {"LOSS_SHARDS", LossShards},
-	{"MAX_HOT", MaxHot}, {"MAX_SAVED", MaxSaved}, {"SEEN_SLOTS", SeenSlots},
+	{"SPENTS", Spents}, {"PAGE_SLOTS", PageSlots}, {"ALLOW_BYTES", AllowBytes}, {"LEAST_BYTES", LeastBytes}, {"SPAN_SHIFT", SpanShift}, {"MAX_HOT", MaxHot}, {"MAX_SAVED", MaxSaved}, {"SEEN_SLOTS", SeenSlots},
 	{"ST_OK", StatusOK}, {"ST_NULL", StatusNull}, {"ST_UNREADABLE", StatusUnreadable}, {"ST_CUT", StatusCut}, {"ST_NOROOM", StatusNoRoom},
 	{"MAX_PAYLOAD", MaxPayload},
 }

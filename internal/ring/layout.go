@@ -35,7 +35,7 @@ const (
 	LossesOff   = PointsOff + MaxPoints*(64+PointShards*64)
 	LossShards  = 4
 	RingsOff    = LossesOff + LossShards*MaxHooks*16
-	HeaderBytes = 12288
+	HeaderBytes = 16384
 	MaxArenas   = 16
 	MaxUnwind   = 8
 	ObjBytes    = 64 // storage that an unwinder wants per registration
@@ -200,7 +200,7 @@ type Hook struct {
 	Flags     uint32
 	EnterGPRs uint8
 	ExitGPRs  uint8
-	Pad       uint16
+	Allow     uint16 // of what values lead to, in AllowBytes: how much a thread records of it before a call's is cut shorter; 0: any
 	EnterOps  uint32 // index of the first op, 0 none
 	ExitOps   uint32
 	MaxEnter  uint32 // payload bound in bytes
@@ -208,7 +208,7 @@ type Hook struct {
 	Sample    uint32 // 0: every call is recorded; else the mean distance of recorded calls, and Hot says where they are counted
 	Hot       uint16 // index in Header.Hot
 	Depth     uint8  // pointers that walks follow
-	Pad1      uint8
+	Least     uint8  // then, in LeastBytes of a call; twice as much until it is four times as much as allowed
 }
 
 // Point is what all places of one breakpoint or logpoint have in common.
@@ -266,6 +266,8 @@ type Header struct {
 	SavedCount uint32                // (agent)
 	Wary       uint32                // (agent) reads before which the kernel is asked whether an address is good
 	Others     [OtherFiles]OtherFile // (agent)
+	Pages      [PageSlots]uint64     // (agent) pages that could be read, by their number modulo: number + 1
+	Spent      [Spents]Spent         // (agent) by hook ID, modulo
 	Seen       [SeenSlots]uint16     // (agent) nodes of the record at hand by address and walk: offset in the payload / 8 + 1
 }
 
@@ -275,6 +277,12 @@ type OtherFile struct {
 	FD    uint32 // + 1
 	Count uint32 // how often, one after the other
 	Until uint64 // clock: then it is looked at again
+}
+
+// Spent is how much of what values lead to a thread has recorded of a function of late: half of it is forgotten with each span.
+type Spent struct {
+	Span  uint32 // clock >> SpanShift
+	Bytes uint32
 }
 
 // Hot counts a thread's calls of a function that is sampled.
@@ -298,6 +306,15 @@ const (
 	MaxSaved   = 64
 	SeenSlots  = 2048
 	OtherFiles = 32
+	Spents     = 128
+	PageSlots  = 512
+)
+
+// Units of Hook.Allow and Hook.Least, and of Spent.Span: about a tenth of a second.
+const (
+	AllowBytes = 16 << 10
+	LeastBytes = 64
+	SpanShift  = 28
 )
 
 // Record is the head of a record; Size8 counts it and its payload in units of 8 bytes.

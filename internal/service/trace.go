@@ -185,9 +185,7 @@ func describeTrace(sess *session.Session, t *session.TraceState) *TraceResult {
 	r.Warnings = appendProbeWarnings(r.Warnings, t.Probes)
 	r.Warnings = appendWatchWarnings(r.Warnings, t.Watches)
 	r.Warnings = appendSampled(r.Warnings, t.Sampled)
-	if t.ValueBytes > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("what values lead to is cut to %d bytes a call, because over 10 MB/s of it are recorded: trace fewer functions, or a smaller serializationDepth", t.ValueBytes))
-	}
+	r.Warnings = appendCut(r.Warnings, t.Cut)
 	if n := len(probes); n > 0 {
 		r.SerializationDepth = probes[n-1].Depth
 	}

@@ -134,6 +134,18 @@ func appendSampled(w []string, sampled []collector.SampledFunction) []string {
 	return w
 }
 
+// appendCut says where less was recorded of values than asked for.
+func appendCut(w []string, c collector.Cut) []string {
+	if c.Calls == 0 {
+		return w
+	}
+	names := strings.Join(c.Most, ", ")
+	if more := c.Functions - len(c.Most); more > 0 {
+		names += fmt.Sprintf(" and %d more", more)
+	}
+	return append(w, fmt.Sprintf("values were cut in %d events of functions that are called very often (%s; \"truncated\" marks them): trace one of them alone with serializationDepth to record more", c.Calls, names))
+}
+
 func appendWatchWarnings(w []string, watches []collector.WatchStatus) []string {
 	for _, s := range watches {
 		switch {

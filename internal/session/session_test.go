@@ -410,7 +410,7 @@ func TestTrace(t *testing.T) {
 		t.Errorf("a refused change left %s", p)
 	}
 	got, _ = s.Trace(ctx, TraceChange{Add: []string{"c"}, Remove: []string{"a::*", "b"}, Depth: 5})
-	if p := got.Tracing.Probes; len(p) != 1 || p[0] != (collector.Probe{Pattern: "c", Depth: 5}) {
+	if p := got.Tracing.Probes; len(p) != 1 || p[0] != (collector.Probe{Pattern: "c", Depth: 5, Given: true}) {
 		t.Errorf("after add and remove: %+v", p)
 	}
 	syscall.Kill(s.PID(), syscall.SIGKILL)

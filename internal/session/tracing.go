@@ -106,7 +106,7 @@ func (t Tracing) Change(c TraceChange, defaultDepth int) (Tracing, []string, err
 			next.Probes = append(next.Probes, collector.Probe{Pattern: p, Depth: defaultDepth})
 		}
 		if c.Depth != 0 {
-			next.Probes[i].Depth = c.Depth
+			next.Probes[i].Depth, next.Probes[i].Given = c.Depth, true
 		}
 		if c.Out != nil {
 			next.Probes[i].Out = *c.Out

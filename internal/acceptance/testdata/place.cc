@@ -31,6 +31,11 @@ FN long wr(long n) { __asm__ volatile(""); return n <= 0 ? 0 : 1 + wr(n - 1); }
 FN double wd(double x) { __asm__ volatile(""); return x * 0.5 + 1; }
 FN long wf(long n) { __asm__ volatile(""); return n * 7; } // may be forced to return 77
 FN void wc(long n) { watched = n; }
+__attribute__((naked, noinline)) long wk(long n) // jumps back to its fifth byte: three times the next multiple of 4
+{
+	__asm__("push %rbx\n\t.cfi_adjust_cfa_offset 8\n\tmov %rdi,%rbx\n"
+		"1:\tlea 1(%rbx),%rbx\n\ttest $3,%bl\n\tjne 1b\n\tlea (%rbx,%rbx,2),%rax\n\tpop %rbx\n\t.cfi_adjust_cfa_offset -8\n\tret\n\t.nops 8");
+}
 FN long wt(long n) { if (n % 16 == 3) throw n; return n + 1; }
 FN void wj(jmp_buf *to, long n) { if (n % 8 == 5) longjmp(*to, 1); __asm__ volatile(""); }
 }
@@ -43,6 +48,7 @@ static void calls(long i)
 	check(wb(i) == ((i * 2 + 1) ^ i));
 	check(ws(i, "abcd") == ((i * 2 + 1) ^ i) + "abcd"[i & 3]);
 	check(wr(i % 9) == i % 9);
+	check(wk(i) == ((i >> 2) + 1) * 12);
 	check(wd(double(i)) == double(i) * 0.5 + 1);
 	long f = wf(i);
 	check(f == i * 7 || f == 77);

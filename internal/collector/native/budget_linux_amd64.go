@@ -1,61 +1,49 @@
 package native
 
 import (
-	"sync/atomic"
+	"cmp"
+	"slices"
 
+	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/ring"
 )
 
-// Values that lead far fill rings and disk: of a program that makes more of them than can be stored at ease, each call's are
-// cut shorter, until it makes fewer. A record says that it was cut, and the status says to what.
-const (
-	// captureHigh is how many bytes of values a process may make in a heatTick: 10 MB/s.
-	captureHigh = 1 << 20
-	captureLow  = captureHigh / 4
-	leastBudget = 512
-)
+// Values that lead far fill rings and disk, and the more often a function is called, the less each call tells. So the agent looks at what a
+// thread has recorded of a function within the last moments (ring.Spent): beyond a bound a call's values are cut, nearest first, and marked.
+// Functions that are called seldom are recorded in full beside it.
 
-// spend looks at what a process's values took during the last tick.
-func (d *drainer) spend(p *process) {
-	n := p.drain.bytes
-	p.drain.bytes = 0
-	was := p.budget.Load()
-	budget := was
-	switch {
-	case n > 4*captureHigh:
-		budget /= 4
-	case n > captureHigh:
-		budget /= 2
-	case n < captureLow:
-		budget *= 2
+// spares says how much that is, in bytes, and to how much a call is cut then; who asked for a depth has more of it.
+func (w want) spares() [2]int {
+	if w.given {
+		return [2]int{32 * ring.AllowBytes, 512}
 	}
-	if budget = min(max(budget, leastBudget), ring.MaxPayload); budget == was {
-		return
-	}
-	p.budget.Store(budget)
-	for _, h := range *p.hooks.Load() {
-		if h != nil && h.fn != nil && h.fn.plan != nil {
-			p.limit(h.id, &h.fn.plan.Plan, budget)
-		}
-	}
-	least := uint32(ring.MaxPayload)
-	for _, q := range d.t.processes() {
-		least = min(least, q.budget.Load())
-	}
-	d.t.mu.Lock()
-	d.t.status.ValueBytes = 0
-	if least < ring.MaxPayload {
-		d.t.status.ValueBytes = int(least)
-	}
-	d.t.mu.Unlock()
+	return [2]int{4 * ring.AllowBytes, 256}
 }
 
-// limit tells the agent how long a record's payload may be.
-func (p *process) limit(id uint32, plan *ring.Plan, budget uint32) {
-	h := p.region.Hook(id)
-	for end, at := range []*uint32{&h.MaxEnter, &h.MaxExit} {
-		if plan.Walks[end] >= 0 {
-			atomic.StoreUint32(at, min(uint32(plan.Walks[end]+7)&^7+budget, ring.MaxPayload))
-		}
+// cutNames is how many functions the status names of which values were cut.
+const cutNames = 3
+
+// tellCut brings the status up to date.
+func (d *drainer) tellCut() {
+	c := collector.Cut{Functions: len(d.cut)}
+	for _, n := range d.cut {
+		c.Calls += n
 	}
+	if c.Calls == d.cutTold {
+		return
+	}
+	d.cutTold = c.Calls
+	most := make([]*function, 0, len(d.cut))
+	for fn := range d.cut {
+		most = append(most, fn)
+	}
+	slices.SortFunc(most, func(a, b *function) int {
+		return cmp.Or(cmp.Compare(d.cut[b], d.cut[a]), cmp.Compare(a.sym.Name, b.sym.Name))
+	})
+	for _, fn := range most[:min(len(most), cutNames)] {
+		c.Most = append(c.Most, publicName(fn.sym))
+	}
+	d.t.mu.Lock()
+	defer d.t.mu.Unlock()
+	d.t.status.Cut = c
 }

@@ -55,7 +55,7 @@ const (
 
 // drainLoop moves records from all rings to the sink until the target is gone.
 func (t *target) drainLoop() {
-	d := &drainer{t: t, events: make([]event.Event, 0, batchEvents+64)}
+	d := &drainer{t: t, cut: map[*function]int64{}, events: make([]event.Event, 0, batchEvents+64)}
 	wait := drainBusy
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -143,6 +143,9 @@ type drainer struct {
 	start  int64
 	writes []collector.Write
 	words  [][8]byte // copies of results that closed frames repeat
+
+	cut     map[*function]int64 // calls of which not all was recorded
+	cutTold int64               // of all
 
 	pending  []pendingEvent  // exceptions and writes that are still to be put among the calls
 	stuck    bool            // not all that the rings hold is in the spool
@@ -343,7 +346,9 @@ func (d *drainer) decode(rs *ringState) {
 		return
 	}
 	fn := hooks[rec.Hook].fn
-	rs.p.drain.bytes += int64(len(rec.Payload))
+	if rec.Flags&ring.RecTruncated != 0 {
+		d.cut[fn]++
+	}
 	if fn.plan.Finish != nil && (rec.Kind != ring.RecExit || rec.Flags&ring.RecTail == 0) {
 		d.complete(rs, fn, rec)
 	}

@@ -176,6 +176,7 @@ type functionKey struct {
 // want is how a function is recorded.
 type want struct {
 	depth   int
+	given   bool // the depth was asked for
 	out     bool
 	watches string // labels and expressions, each behind a NUL
 

@@ -157,7 +157,7 @@ func (w *stubWriter) hook(m *loaded, fn *function) (*hooked, error) {
 		}
 		h.sites = append(h.sites, sites...)
 	}
-	if err := p.writePlan(id, &fn.plan.Plan); err != nil {
+	if err := p.writePlan(id, &fn.plan.Plan, fn.want.spares()); err != nil {
 		return undo(err)
 	}
 	p.byAddr[m.key(fn)] = h
@@ -261,14 +261,17 @@ func (p *process) installWalks() error {
 			*p.region.Op(p.nextOp) = op
 			p.nextOp++
 		}
+		if w.Ends {
+			at |= ring.WalkEnds
+		}
 		atomic.StoreUint32(p.region.Walk(w.ID), at)
 		p.walks++
 	}
 	return nil
 }
 
-// writePlan fills the hook's table entry and its operations.
-func (p *process) writePlan(id uint32, plan *ring.Plan) error {
+// writePlan fills the hook's table entry and its operations; spares is its want's, zero: nothing is cut but to what fits a record.
+func (p *process) writePlan(id uint32, plan *ring.Plan, spares [2]int) error {
 	need := uint32(len(plan.Enter) + len(plan.Exit) + 2)
 	if p.nextOp+need > ring.MaxOps {
 		return fmt.Errorf("all %d capture operations of the process are in use", ring.MaxOps)
@@ -309,11 +312,11 @@ func (p *process) writePlan(id uint32, plan *ring.Plan) error {
 		return first
 	}
 	h := ring.Hook{Depth: uint8(plan.Depth), EnterGPRs: uint8(min(plan.EnterGPRs, 6)), ExitGPRs: uint8(min(plan.ExitGPRs, 2)), MaxEnter: uint32(plan.MaxEnter), MaxExit: uint32(plan.MaxExit)}
+	h.Allow, h.Least = uint16(spares[0]/ring.AllowBytes), uint8(spares[1]/ring.LeastBytes)
 	h.MaxEnter = max(h.MaxEnter, uint32(h.EnterGPRs)*8)
 	h.MaxExit = max(h.MaxExit, uint32(h.ExitGPRs)*8)
 	h.EnterOps, h.ExitOps = put(plan.Enter), put(plan.Exit)
 	*p.region.Hook(id) = h
-	p.limit(id, plan, p.budget.Load())
 	return nil
 }
 

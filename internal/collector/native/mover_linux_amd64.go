@@ -44,6 +44,7 @@ type feed struct {
 const (
 	moveEvery = 300 * time.Microsecond
 	moveQuiet = 50 * time.Millisecond
+	slice     = 100 * time.Microsecond
 	// burstBytes in one sweep are a burst.
 	burstBytes = 64 << 10
 )
@@ -59,15 +60,19 @@ func newMover(t *target) *mover {
 	return m
 }
 
-// loop moves records while there are many. The drain goroutine, which looks at the rings ten or a hundred times less often, wakes it.
+// loop moves records while there are many. The drain goroutine, which looks at the rings ten or a hundred times less often, wakes it. In a burst
+// it must come back in time: the scheduler of goroutines looks at a timer when it gets to it, and a thread that wants a CPU waits for others'
+// slices. So it has a thread of its own, which sleeps in the kernel and asks for a short slice.
 func (m *mover) loop() {
+	runtime.LockOSThread() // for good: the thread ends with it
+	shortSlice()
 	for {
 		select {
 		case <-m.t.allGone:
 			return
 		case <-m.busy:
 		}
-		for quiet := time.Now(); time.Since(quiet) < moveQuiet; time.Sleep(moveEvery) {
+		for quiet := time.Now(); time.Since(quiet) < moveQuiet; nap(moveEvery) {
 			n := m.sweep()
 			if n > 0 {
 				quiet = time.Now()
@@ -77,6 +82,22 @@ func (m *mover) loop() {
 			}
 		}
 	}
+}
+
+// shortSlice asks for a thread that it runs soon after it wants to, and not for long. Kernels before 6.12 do not know of it.
+func shortSlice() {
+	attr, err := unix.SchedGetAttr(0, 0)
+	if err != nil || attr.Policy != 0 /* SCHED_OTHER */ {
+		return
+	}
+	attr.Runtime = uint64(slice)
+	unix.SchedSetAttr(0, attr, 0) //nolint:errcheck // then it waits longer
+}
+
+// nap is time.Sleep of the thread.
+func nap(d time.Duration) {
+	ts := unix.NsecToTimespec(int64(d))
+	unix.Nanosleep(&ts, nil) //nolint:errcheck // a signal ends it early
 }
 
 // sweep moves what was published when it began, and returns the number of bytes.
@@ -149,10 +170,10 @@ const tellWaits = 10 * time.Millisecond
 // What waits in the spool is no more than what is decoded in a short time: a question waits for it, and so does the session's end. Who would
 // rather lose calls than wait waits less for answers, too.
 const (
-	decodedIn   = time.Second
+	decodedIn   = 2 * time.Second
 	droppedIn   = 250 * time.Millisecond
 	boundLeast  = 16 << 20  // of who does not wait
-	boundAtOnce = 128 << 20 // as long as nothing is known; and the least of who waits: a decoder that wants a CPU is slow, and not too much is there
+	boundAtOnce = 256 << 20 // as long as nothing is known; and the least of who waits: a decoder that wants a CPU is slow, and not too much is there
 	paceWeight  = 8         // of the pace that was, against one pass
 )
 

@@ -49,7 +49,7 @@ func (w *stubWriter) rows(ps *pointSite, m *loaded, plans []*capture.Point) erro
 	}
 	for i, plan := range plans {
 		id, pt := first+uint32(i), ps.points[i]
-		if err := p.writePlan(id, &plan.Plan); err != nil {
+		if err := p.writePlan(id, &plan.Plan, [2]int{}); err != nil {
 			return err
 		}
 		h := p.region.Hook(id)
@@ -281,6 +281,5 @@ func (d *drainer) point(rs *ringState, row *pointRow, rec *ring.Rec) {
 	if err != nil {
 		return
 	}
-	rs.p.drain.bytes += int64(len(rec.Payload))
 	d.events = append(d.events, event.Event{TS: d.ts(rec.TSC), Kind: kind, Thread: rs.lanes.at(rec.SP).id, Payload: b})
 }

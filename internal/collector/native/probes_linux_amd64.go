@@ -21,6 +21,7 @@ import (
 type probe struct {
 	text  string
 	depth int
+	given bool // the depth was asked for
 	out   bool
 	pat   *symbol.Pattern
 }
@@ -294,7 +295,7 @@ func (t *target) match(mod *symbol.Module) matchResult {
 				out = true
 			case pr.pat.Exact() || fns[i].HasDWARF:
 				some, by = true, append(by, int32(k))
-				w.depth, w.out = max(w.depth, pr.depth), w.out || pr.out
+				w.depth, w.given, w.out = max(w.depth, pr.depth), w.given || pr.given, w.out || pr.out
 			}
 		})
 		if !some {

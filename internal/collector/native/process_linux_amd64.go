@@ -65,7 +65,6 @@ type process struct {
 	hooks    atomic.Pointer[[]*hooked] // by hook ID
 	nextOp   uint32
 	walks    int             // programs of the session's that are installed
-	budget   atomic.Uint32   // bytes of a record that nodes may take
 	unwindID map[uint64]bool // unwinder entry points hooked
 	scans    atomic.Int64    // how often modules changed
 	snap     *heritage       // of these, as the next forked child gets them; nil when they changed
@@ -166,7 +165,6 @@ func newProcess(t *target, pid int) (*process, error) {
 	hooks := []*hooked{nil} // hook 0 is nobody's
 	p.hooks.Store(&hooks)
 	p.inArena.Store(&[]ring.Arena{})
-	p.budget.Store(ring.MaxPayload)
 	return p, nil
 }
 

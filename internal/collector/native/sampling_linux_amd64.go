@@ -41,9 +41,8 @@ type heats struct {
 	warm   []*heat // called during the last second, or sampled
 	hot    []*heat // by index in ring.Header.Hot; never reused
 	tick   time.Time
-	at     int   // of heat.ticks
-	bytes  int64 // of values since the last tick
-	used   int   // rings below this one have been given out; they keep their counts when their thread ends
+	at     int // of heat.ticks
+	used   int // rings below this one have been given out; they keep their counts when their thread ends
 	full   bool
 }
 
@@ -79,6 +78,7 @@ func (d *drainer) heatUp(flush bool) {
 	s := d.t.sampling.Load()
 	now := time.Now()
 	d.events = d.events[:0]
+	d.tellCut()
 	for _, p := range d.t.processes() {
 		if !p.injected.Load() {
 			continue
@@ -96,7 +96,6 @@ func (d *drainer) heatUp(flush bool) {
 		if tick {
 			hs.tick = now
 			d.tickOver(p, s)
-			d.spend(p)
 		}
 	}
 	if len(d.events) > 0 {

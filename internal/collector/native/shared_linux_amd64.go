@@ -89,7 +89,6 @@ func (p *process) inherit(from *process) {
 		p.stepSites = append(p.stepSites, &c)
 	}
 	p.data.Store(from.data.Load().clone())
-	p.budget.Store(from.budget.Load())
 	p.throws.Store(from.throws.Load().forked())
 }
 

@@ -78,7 +78,7 @@ func (t *target) updateStatus() {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s.Warnings, s.Sampled, s.ValueBytes = t.status.Warnings, t.status.Sampled, t.status.ValueBytes
+	s.Warnings, s.Sampled, s.Cut = t.status.Warnings, t.status.Sampled, t.status.Cut
 	t.status = s
 }
 

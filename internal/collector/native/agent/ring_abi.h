@@ -12,7 +12,7 @@
 #define STROBE_THREAD_SLOTS 0x2000
 #define STROBE_STATES_OFF 0x1870000
 #define STROBE_RINGS_OFF 0x2984000
-#define STROBE_HEADER_BYTES 0x3000
+#define STROBE_HEADER_BYTES 0x4000
 #define STROBE_RECORD_BYTES 0x18
 #define STROBE_OBJ_BYTES 0x40
 #define STROBE_MAX_UNWIND 0x8
@@ -70,6 +70,10 @@
 #define STROBE_WALK_REG 0x21
 #define STROBE_WALK_CFA 0x22
 #define STROBE_WALK_INFO 0x23
+#define STROBE_WALK_FOLLOW 0x24
+#define STROBE_FOLLOW_DEEPER 0x10000
+#define STROBE_FOLLOW_TEXT 0x20000
+#define STROBE_WALK_ENDS 0x80000000
 #define STROBE_NO_REG 0xff
 #define STROBE_ALU_ADD 0x0
 #define STROBE_ALU_SUB 0x1
@@ -117,6 +121,11 @@
 #define STROBE_OTHER_FILES 0x20
 #define STROBE_LOSSES_OFF 0x1984000
 #define STROBE_LOSS_SHARDS 0x4
+#define STROBE_SPENTS 0x80
+#define STROBE_PAGE_SLOTS 0x200
+#define STROBE_ALLOW_BYTES 0x4000
+#define STROBE_LEAST_BYTES 0x40
+#define STROBE_SPAN_SHIFT 0x1c
 #define STROBE_MAX_HOT 0x40
 #define STROBE_MAX_SAVED 0x40
 #define STROBE_SEEN_SLOTS 0x800
@@ -233,7 +242,7 @@ struct strobe_hook {
 	uint32_t flags;
 	uint8_t entergprs;
 	uint8_t exitgprs;
-	uint16_t pad;
+	uint16_t allow;
 	uint32_t enterops;
 	uint32_t exitops;
 	uint32_t maxenter;
@@ -241,13 +250,13 @@ struct strobe_hook {
 	uint32_t sample;
 	uint16_t hot;
 	uint8_t depth;
-	uint8_t pad1;
+	uint8_t least;
 };
 _Static_assert(sizeof(struct strobe_hook) == 32, "Hook");
 _Static_assert(offsetof(struct strobe_hook, flags) == 0, "Hook.Flags");
 _Static_assert(offsetof(struct strobe_hook, entergprs) == 4, "Hook.EnterGPRs");
 _Static_assert(offsetof(struct strobe_hook, exitgprs) == 5, "Hook.ExitGPRs");
-_Static_assert(offsetof(struct strobe_hook, pad) == 6, "Hook.Pad");
+_Static_assert(offsetof(struct strobe_hook, allow) == 6, "Hook.Allow");
 _Static_assert(offsetof(struct strobe_hook, enterops) == 8, "Hook.EnterOps");
 _Static_assert(offsetof(struct strobe_hook, exitops) == 12, "Hook.ExitOps");
 _Static_assert(offsetof(struct strobe_hook, maxenter) == 16, "Hook.MaxEnter");
@@ -255,7 +264,7 @@ _Static_assert(offsetof(struct strobe_hook, maxexit) == 20, "Hook.MaxExit");
 _Static_assert(offsetof(struct strobe_hook, sample) == 24, "Hook.Sample");
 _Static_assert(offsetof(struct strobe_hook, hot) == 28, "Hook.Hot");
 _Static_assert(offsetof(struct strobe_hook, depth) == 30, "Hook.Depth");
-_Static_assert(offsetof(struct strobe_hook, pad1) == 31, "Hook.Pad1");
+_Static_assert(offsetof(struct strobe_hook, least) == 31, "Hook.Least");
 
 struct strobe_op {
 	uint8_t code;
@@ -347,6 +356,14 @@ _Static_assert(offsetof(struct strobe_hot, next) == 8, "Hot.Next");
 _Static_assert(offsetof(struct strobe_hot, recorded) == 16, "Hot.Recorded");
 _Static_assert(offsetof(struct strobe_hot, pad) == 24, "Hot.Pad");
 
+struct strobe_spent {
+	uint32_t span;
+	uint32_t bytes;
+};
+_Static_assert(sizeof(struct strobe_spent) == 8, "Spent");
+_Static_assert(offsetof(struct strobe_spent, span) == 0, "Spent.Span");
+_Static_assert(offsetof(struct strobe_spent, bytes) == 4, "Spent.Bytes");
+
 struct strobe_saved {
 	uint64_t frame;
 	uint64_t hook;
@@ -390,9 +407,11 @@ struct strobe_header {
 	uint32_t savedcount;
 	uint32_t wary;
 	struct strobe_otherfile others[32];
+	uint64_t pages[512];
+	struct strobe_spent spent[128];
 	uint16_t seen[2048];
 };
-_Static_assert(sizeof(struct strobe_header) == 10952, "Header");
+_Static_assert(sizeof(struct strobe_header) == 16072, "Header");
 _Static_assert(offsetof(struct strobe_header, head) == 0, "Header.Head");
 _Static_assert(offsetof(struct strobe_header, cachedtail) == 8, "Header.CachedTail");
 _Static_assert(offsetof(struct strobe_header, lost) == 16, "Header.Lost");
@@ -415,7 +434,9 @@ _Static_assert(offsetof(struct strobe_header, saved) == 2240, "Header.Saved");
 _Static_assert(offsetof(struct strobe_header, savedcount) == 6336, "Header.SavedCount");
 _Static_assert(offsetof(struct strobe_header, wary) == 6340, "Header.Wary");
 _Static_assert(offsetof(struct strobe_header, others) == 6344, "Header.Others");
-_Static_assert(offsetof(struct strobe_header, seen) == 6856, "Header.Seen");
+_Static_assert(offsetof(struct strobe_header, pages) == 6856, "Header.Pages");
+_Static_assert(offsetof(struct strobe_header, spent) == 10952, "Header.Spent");
+_Static_assert(offsetof(struct strobe_header, seen) == 11976, "Header.Seen");
 
 struct strobe_record {
 	uint64_t tsc;

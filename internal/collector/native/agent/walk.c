@@ -18,7 +18,8 @@ struct walk {
 	u8 *out;                          // head of the output of OpEval, 0 outside
 	u64 cfa;
 	u64 bad;                          // an address that could not be read
-	u32 nodes, steps, depth, most;
+	u8 *began;                        // where nodes do
+	u32 nodes, steps, depth, most, allow;
 	u8 cut, safe, hashed;
 	u8 all; // r has all registers by DWARF number, and vec sixteen
 };
@@ -82,11 +83,17 @@ static COLD struct strobe_node *new_node(struct walk *w, u64 addr, u32 walk, u32
 	return n;
 }
 
-// A bad address costs a fault that the daemon has to mend. Behind one more are to be expected: for a while the kernel is asked
-// first. rt_sigprocmask reads the 8 bytes at its second argument before it refuses the first.
-#define WARY 256
+// A bad address costs a fault that the daemon has to mend. Behind one more are to be expected: for a good while the kernel is asked
+// first, once for each page that is good. rt_sigprocmask reads the 8 bytes at its second argument before it refuses the first.
+#define WARY (1u << 20)
 
 static COLD int mapped(u64 addr) { return sys(SYS_rt_sigprocmask, 99, (long)addr, 0, 8) != -14 /* EFAULT */; }
+
+// faulted takes note of an address that was bad: of the pages that were good one may not be there any more.
+static COLD void faulted(struct walk *w) {
+	w->t->wary = WARY;
+	for (u32 i = 0; i < STROBE_PAGE_SLOTS; i++) w->t->pages[i] = 0;
+}
 
 // readable reports that bytes look as if they could be copied; the copy tells.
 static COLD int readable(struct walk *w, u64 addr, u64 size) {
@@ -94,15 +101,19 @@ static COLD int readable(struct walk *w, u64 addr, u64 size) {
 	if (!w->safe || addr < 4096 || addr >> 47 || (addr + size) >> 47) return 0;
 	if (LIKELY(!w->t->wary)) return 1;
 	w->t->wary--;
-	for (u64 at = addr & ~7ull; at < addr + size; at = (at | 4095) + 1)
-		if (!mapped(at)) { w->t->wary = WARY; return 0; }
+	for (u64 at = addr & ~7ull; at < addr + size; at = (at | 4095) + 1) {
+		u64 page = (at >> 12) + 1, *slot = &w->t->pages[page % STROBE_PAGE_SLOTS];
+		if (LIKELY(*slot == page)) continue;
+		if (!mapped(at)) { w->t->wary = WARY; return 0; } // it may be good the next time
+		*slot = page;
+	}
 	return 1;
 }
 
 static inline int copied(struct walk *w, void *to, u64 addr, u64 size) {
 	if (!readable(w, addr, size)) return 0;
 	if (LIKELY(!safe_copy(to, (const void *)addr, size))) return 1;
-	w->t->wary = WARY;
+	faulted(w);
 	return 0;
 }
 
@@ -133,7 +144,7 @@ static COLD void text_node(struct walk *w, u64 addr, u64 most, u32 walk, u32 dep
 	strres s = {0, 2};
 	if (readable(w, addr, 1)) {
 		s = safe_str(w->p, (const void *)addr, most);
-		if (s.end == 2) w->t->wary = WARY;
+		if (s.end == 2) faulted(w);
 	}
 	if (s.end == 2) { n->status = STROBE_ST_UNREADABLE; return; }
 	n->n = (u32)(most - s.left);
@@ -157,7 +168,7 @@ static inline int load(struct walk *w, u64 addr, u32 size, u64 *v) {
 		}
 		if (!readable(w, addr, 8)) return 0;
 		loadres l = safe_load((const void *)addr);
-		if (l.fault) { w->t->wary = WARY; return 0; }
+		if (l.fault) { faulted(w); return 0; }
 		*v = l.word;
 		return 1;
 	}
@@ -198,9 +209,17 @@ static inline int alu(u32 op, u64 a, u64 b, u64 *v) {
 }
 
 static inline u32 walk_op(u32 id) {
-	u32 at = ((const u32 *)(blob_start + STROBE_WALKS_OFF))[id & (STROBE_MAX_WALKS - 1)];
+	u32 at = ((const u32 *)(blob_start + STROBE_WALKS_OFF))[id & (STROBE_MAX_WALKS - 1)] & ~STROBE_WALK_ENDS;
 	return at < STROBE_MAX_OPS ? at : 0;
 }
+
+// ends reports whether all that a walk makes would lie too deep.
+static inline int ends(const struct walk *w, const struct strobe_node *n) {
+	return n->depth >= w->depth && ((const u32 *)(blob_start + STROBE_WALKS_OFF))[n->walk] & STROBE_WALK_ENDS;
+}
+
+// No node fits.
+static inline int full(const struct walk *w) { return w->p + STROBE_NODE_BYTES + 8 > w->end; }
 
 // run executes a walk program over a node, or over none. False when it ended early.
 static __attribute__((noinline)) int run(struct walk *w, u32 pc, struct strobe_node *node) {
@@ -210,6 +229,7 @@ static __attribute__((noinline)) int run(struct walk *w, u32 pc, struct strobe_n
 	const u8 *bytes = node ? (const u8 *)(node + 1) : 0;
 	u32 n = node ? node->n : 0, depth = node ? node->depth : 0;
 	if (node && node->status == STROBE_ST_CUT) bytes += 8;
+#pragma GCC unroll 16
 	for (u32 i = 0; i < 16; i++) v[i] = 0;
 	if (!pc) return 1;
 	for (;;) {
@@ -232,6 +252,18 @@ static __attribute__((noinline)) int run(struct walk *w, u32 pc, struct strobe_n
 			if (o->size == 8) x = *(const u64 *)(bytes + at);
 			else for (u32 i = 0; i < o->size; i++) to[i] = bytes[at + i];
 			*a = extend(x, o->size, o->srcoff);
+			break;
+		}
+		case STROBE_WALK_FOLLOW: {
+			u32 at = base + (u32)o->off;
+			if ((u64)at + 8 > n) return 0;
+			u64 to = *(const u64 *)(bytes + at);
+			if (!to) break;
+			u32 walk = o->srcoff & (STROBE_MAX_WALKS - 1), deeper = depth + (o->srcoff / STROBE_FOLLOW_DEEPER & 1);
+			if (deeper > w->depth) break;
+			if (full(w)) { w->cut = STROBE_REC_TRUNCATED; return 0; }
+			if (o->srcoff & STROBE_FOLLOW_TEXT) text_node(w, to, o->size, walk, deeper);
+			else copy_node(w, to, o->size, walk, deeper);
 			break;
 		}
 		case STROBE_WALK_LOADMEM: {
@@ -335,6 +367,10 @@ static COLD void run_ops(struct walk *w, const struct strobe_op *o, const u8 *ve
 	for (u32 budget = 512; o->code != STROBE_OP_END && budget; o++, budget--) {
 		u32 walk = o->slot | (u32)o->dst << 8;
 		u64 ptr = 0;
+		if (!w->began && (o->code == STROBE_OP_ROOT || o->code == STROBE_OP_GATHER)) {
+			w->began = w->p;
+			if (w->allow && w->p + w->allow < w->end) w->end = w->p + w->allow;
+		}
 		if (o->code == STROBE_OP_ROOT) ptr = *(const u64 *)(w->payload + (o->srcoff & (STROBE_MAX_PAYLOAD - 8)));
 		else if (w->p + o->size + 8 > w->end) { w->cut = STROBE_REC_TRUNCATED; break; }
 		switch (o->code) {
@@ -375,11 +411,23 @@ static COLD void run_ops(struct walk *w, const struct strobe_op *o, const u8 *ve
 			break;
 		}
 	}
-	for (struct strobe_node *n = w->first; n && (u8 *)n < w->p; n = after(n))
-		if (n->status != STROBE_ST_UNREADABLE && n->walk) {
-			run(w, walk_op(n->walk), n);
-			close_node(w);
-		}
+	for (struct strobe_node *n = w->first; n && (u8 *)n < w->p; n = after(n)) {
+		u32 to;
+		if (n->status == STROBE_ST_UNREADABLE || !n->walk || ends(w, n) || !(to = walk_op(n->walk))) continue;
+		if (full(w)) { w->cut = STROBE_REC_TRUNCATED; break; }
+		run(w, to, n);
+		close_node(w);
+	}
+}
+
+// allowed returns how many bytes of what its values lead to a call may record now, 0: as many as fit. A function's first calls, and those of
+// one that is not called often, have all; what is called so often that it would fill rings and disk has less.
+static inline u32 allowed(const struct strobe_hook *h, struct strobe_spent *s, u64 at) {
+	u32 span = (u32)(at >> STROBE_SPAN_SHIFT), gone = span - s->span;
+	if (UNLIKELY(gone)) { s->bytes = gone > 31 ? 0 : s->bytes >> gone; s->span = span; }
+	u32 most = (u32)h->allow * STROBE_ALLOW_BYTES, least = (u32)h->least * STROBE_LEAST_BYTES;
+	if (!most || s->bytes <= most) return 0;
+	return s->bytes / 4 <= most ? 2 * least : least;
 }
 
 COLD u64 *with_ops(struct strobe_header *t, const u64 *r, u32 ops, const u8 *vec, u64 frame, u32 id, struct strobe_record *rec, u64 *p, u32 max, u8 *cut, u64 at) {
@@ -387,7 +435,10 @@ COLD u64 *with_ops(struct strobe_header *t, const u64 *r, u32 ops, const u8 *vec
 	w.t = t; w.r = r; w.payload = (u8 *)(rec + 1); w.p = (u8 *)p; w.end = w.payload + max;
 	w.first = 0; w.open = 0; w.out = 0; w.cfa = frame + 16; w.nodes = 0; w.steps = 0; w.depth = HOOKS[id].depth; w.most = 0;
 	w.cut = 0; w.safe = !stale(at); w.hashed = 0; w.bad = 0; w.all = (HOOKS[id].flags & STROBE_HOOK_POINT) != 0;
+	struct strobe_spent *s = &t->spent[id % STROBE_SPENTS];
+	w.began = 0; w.allow = allowed(&HOOKS[id], s, at);
 	run_ops(&w, OPS + ops, vec, frame, id);
+	if (w.began && s->bytes < 1u << 31) s->bytes += (u32)(w.p - w.began);
 	*cut = w.cut;
 	return (u64 *)w.p;
 }
