@@ -200,7 +200,7 @@ type Hook struct {
 	Flags     uint32
 	EnterGPRs uint8
 	ExitGPRs  uint8
-	Allow     uint16 // of what values lead to, in AllowBytes: how much a thread records of it before a call's is cut shorter; 0: any
+	Allow     uint16 // of what values lead to, in AllowBytes: how much a thread records of it before a call's is cut shorter, a quarter of it in a storm; 0: any
 	EnterOps  uint32 // index of the first op, 0 none
 	ExitOps   uint32
 	MaxEnter  uint32 // payload bound in bytes
@@ -267,7 +267,7 @@ type Header struct {
 	Wary       uint32                // (agent) reads before which the kernel is asked whether an address is good
 	Others     [OtherFiles]OtherFile // (agent)
 	Pages      [PageSlots]uint64     // (agent) pages that could be read, by their number modulo: number + 1
-	Spent      [Spents]Spent         // (agent) by hook ID, modulo
+	Spent      [Spents + 1]Spent     // (agent) by hook ID, modulo; the last is of all
 	Seen       [SeenSlots]uint16     // (agent) nodes of the record at hand by address and walk: offset in the payload / 8 + 1
 }
 
@@ -315,6 +315,7 @@ const (
 	AllowBytes = 16 << 10
 	LeastBytes = 64
 	SpanShift  = 28
+	StormBytes = 4 << 20 // of a thread, of late: it is on its way to fill rings and disk
 )
 
 // Record is the head of a record; Size8 counts it and its payload in units of 8 bytes.

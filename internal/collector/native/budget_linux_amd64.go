@@ -17,7 +17,7 @@ func (w want) spares() [2]int {
 	if w.given {
 		return [2]int{32 * ring.AllowBytes, 512}
 	}
-	return [2]int{4 * ring.AllowBytes, 256}
+	return [2]int{16 * ring.AllowBytes, 256}
 }
 
 // cutNames is how many functions the status names of which values were cut.

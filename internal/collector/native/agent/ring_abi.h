@@ -126,6 +126,7 @@
 #define STROBE_ALLOW_BYTES 0x4000
 #define STROBE_LEAST_BYTES 0x40
 #define STROBE_SPAN_SHIFT 0x1c
+#define STROBE_STORM_BYTES 0x400000
 #define STROBE_MAX_HOT 0x40
 #define STROBE_MAX_SAVED 0x40
 #define STROBE_SEEN_SLOTS 0x800
@@ -408,10 +409,10 @@ struct strobe_header {
 	uint32_t wary;
 	struct strobe_otherfile others[32];
 	uint64_t pages[512];
-	struct strobe_spent spent[128];
+	struct strobe_spent spent[129];
 	uint16_t seen[2048];
 };
-_Static_assert(sizeof(struct strobe_header) == 16072, "Header");
+_Static_assert(sizeof(struct strobe_header) == 16080, "Header");
 _Static_assert(offsetof(struct strobe_header, head) == 0, "Header.Head");
 _Static_assert(offsetof(struct strobe_header, cachedtail) == 8, "Header.CachedTail");
 _Static_assert(offsetof(struct strobe_header, lost) == 16, "Header.Lost");
@@ -436,7 +437,7 @@ _Static_assert(offsetof(struct strobe_header, wary) == 6340, "Header.Wary");
 _Static_assert(offsetof(struct strobe_header, others) == 6344, "Header.Others");
 _Static_assert(offsetof(struct strobe_header, pages) == 6856, "Header.Pages");
 _Static_assert(offsetof(struct strobe_header, spent) == 10952, "Header.Spent");
-_Static_assert(offsetof(struct strobe_header, seen) == 11976, "Header.Seen");
+_Static_assert(offsetof(struct strobe_header, seen) == 11984, "Header.Seen");
 
 struct strobe_record {
 	uint64_t tsc;

@@ -420,14 +420,20 @@ static COLD void run_ops(struct walk *w, const struct strobe_op *o, const u8 *ve
 	}
 }
 
+// lately brings what was spent up to date.
+static inline u32 lately(struct strobe_spent *s, u32 span) {
+	u32 gone = span - s->span;
+	if (UNLIKELY(gone)) { s->bytes = gone > 31 ? 0 : s->bytes >> gone; s->span = span; }
+	return s->bytes;
+}
+
 // allowed returns how many bytes of what its values lead to a call may record now, 0: as many as fit. A function's first calls, and those of
 // one that is not called often, have all; what is called so often that it would fill rings and disk has less.
-static inline u32 allowed(const struct strobe_hook *h, struct strobe_spent *s, u64 at) {
-	u32 span = (u32)(at >> STROBE_SPAN_SHIFT), gone = span - s->span;
-	if (UNLIKELY(gone)) { s->bytes = gone > 31 ? 0 : s->bytes >> gone; s->span = span; }
+static inline u32 allowed(const struct strobe_header *t, const struct strobe_hook *h, u32 spent) {
 	u32 most = (u32)h->allow * STROBE_ALLOW_BYTES, least = (u32)h->least * STROBE_LEAST_BYTES;
-	if (!most || s->bytes <= most) return 0;
-	return s->bytes / 4 <= most ? 2 * least : least;
+	if (UNLIKELY(t->spent[STROBE_SPENTS].bytes > STROBE_STORM_BYTES)) most /= 4;
+	if (!most || spent <= most) return 0;
+	return spent / 4 <= most ? 2 * least : least;
 }
 
 COLD u64 *with_ops(struct strobe_header *t, const u64 *r, u32 ops, const u8 *vec, u64 frame, u32 id, struct strobe_record *rec, u64 *p, u32 max, u8 *cut, u64 at) {
@@ -435,10 +441,15 @@ COLD u64 *with_ops(struct strobe_header *t, const u64 *r, u32 ops, const u8 *vec
 	w.t = t; w.r = r; w.payload = (u8 *)(rec + 1); w.p = (u8 *)p; w.end = w.payload + max;
 	w.first = 0; w.open = 0; w.out = 0; w.cfa = frame + 16; w.nodes = 0; w.steps = 0; w.depth = HOOKS[id].depth; w.most = 0;
 	w.cut = 0; w.safe = !stale(at); w.hashed = 0; w.bad = 0; w.all = (HOOKS[id].flags & STROBE_HOOK_POINT) != 0;
-	struct strobe_spent *s = &t->spent[id % STROBE_SPENTS];
-	w.began = 0; w.allow = allowed(&HOOKS[id], s, at);
+	struct strobe_spent *s = &t->spent[id % STROBE_SPENTS], *all = &t->spent[STROBE_SPENTS];
+	u32 span = (u32)(at >> STROBE_SPAN_SHIFT), spent = lately(s, span);
+	lately(all, span);
+	w.began = 0; w.allow = allowed(t, &HOOKS[id], spent);
 	run_ops(&w, OPS + ops, vec, frame, id);
-	if (w.began && s->bytes < 1u << 31) s->bytes += (u32)(w.p - w.began);
+	if (w.began && all->bytes < 1u << 31) {
+		s->bytes += (u32)(w.p - w.began);
+		all->bytes += (u32)(w.p - w.began);
+	}
 	*cut = w.cut;
 	return (u64 *)w.p;
 }
