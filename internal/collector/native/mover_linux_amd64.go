@@ -170,7 +170,7 @@ const tellWaits = 10 * time.Millisecond
 // What waits in the spool is no more than what is decoded in a short time: a question waits for it, and so does the session's end. Who would
 // rather lose calls than wait waits less for answers, too.
 const (
-	decodedIn   = 2 * time.Second
+	decodedIn   = time.Second
 	droppedIn   = 250 * time.Millisecond
 	boundLeast  = 16 << 20  // of who does not wait
 	boundAtOnce = 256 << 20 // as long as nothing is known; and the least of who waits: a decoder that wants a CPU is slow, and not too much is there
