@@ -29,7 +29,7 @@ func TestSoakWholePrograms(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	strobetest.NeedCommand(t, "gdb")
 	// A program's first calls are compared, and a session forgets those first.
-	s := strobetest.Start(t, args{"events.maxPerSession": 5_000_000})
+	s := strobetest.Start(t, args{"events.maxPerSession": 40_000_000})
 	only := os.Getenv("STROBE_WHOLE")
 	for _, w := range strobetest.Wholes {
 		if only != "" && !strings.Contains(","+only+",", ","+w.Name+",") {
