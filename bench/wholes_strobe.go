@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // wholeStrobe launches the program with everything of its project traced and every other default. A program without clients waits
@@ -110,28 +112,19 @@ func (c *client) wholeStatus(id string) (st wholeState, err error) {
 	}
 }
 
-// daemonCPUExact is what the daemon's threads have used of all CPUs so far, to the nanosecond.
+// daemonCPUExact is what the daemon has used of all CPUs so far, to the nanosecond, with its threads that have ended.
 func (b *bench) daemonCPUExact() (time.Duration, error) {
-	pid, err := os.ReadFile(filepath.Join(b.home, "daemon.lock"))
+	text, err := os.ReadFile(filepath.Join(b.home, "daemon.lock"))
 	if err != nil {
 		return 0, err
 	}
-	files, err := filepath.Glob("/proc/" + strings.TrimSpace(string(pid)) + "/task/*/schedstat")
-	if err != nil || len(files) == 0 {
-		return 0, fmt.Errorf("find the daemon's threads: %d, %v", len(files), err)
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return 0, err
 	}
-	var total time.Duration
-	for _, f := range files {
-		data, err := os.ReadFile(f)
-		if err != nil {
-			continue // a thread that has ended since
-		}
-		used, _, _ := strings.Cut(string(data), " ")
-		n, err := strconv.ParseInt(used, 10, 64)
-		if err != nil {
-			return 0, err
-		}
-		total += time.Duration(n)
+	var ts unix.Timespec
+	if err := unix.ClockGettime(int32(^pid<<3|2), &ts); err != nil { // CPUCLOCK_SCHED of a process
+		return 0, fmt.Errorf("read the daemon's CPU time: %w", err)
 	}
-	return total, nil
+	return time.Duration(ts.Nano()), nil
 }
