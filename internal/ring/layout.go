@@ -35,7 +35,7 @@ const (
 	LossesOff   = PointsOff + MaxPoints*(64+PointShards*64)
 	LossShards  = 4
 	RingsOff    = LossesOff + LossShards*MaxHooks*16
-	HeaderBytes = 16384
+	HeaderBytes = 24576
 	MaxArenas   = 16
 	MaxUnwind   = 8
 	ObjBytes    = 64 // storage that an unwinder wants per registration
@@ -306,7 +306,7 @@ const (
 	MaxSaved   = 64
 	SeenSlots  = 2048
 	OtherFiles = 32
-	Spents     = 128
+	Spents     = 1024
 	PageSlots  = 512
 )
 

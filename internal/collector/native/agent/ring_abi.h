@@ -12,7 +12,7 @@
 #define STROBE_THREAD_SLOTS 0x2000
 #define STROBE_STATES_OFF 0x1870000
 #define STROBE_RINGS_OFF 0x2984000
-#define STROBE_HEADER_BYTES 0x4000
+#define STROBE_HEADER_BYTES 0x6000
 #define STROBE_RECORD_BYTES 0x18
 #define STROBE_OBJ_BYTES 0x40
 #define STROBE_MAX_UNWIND 0x8
@@ -121,7 +121,7 @@
 #define STROBE_OTHER_FILES 0x20
 #define STROBE_LOSSES_OFF 0x1984000
 #define STROBE_LOSS_SHARDS 0x4
-#define STROBE_SPENTS 0x80
+#define STROBE_SPENTS 0x400
 #define STROBE_PAGE_SLOTS 0x200
 #define STROBE_ALLOW_BYTES 0x4000
 #define STROBE_LEAST_BYTES 0x40
@@ -409,10 +409,10 @@ struct strobe_header {
 	uint32_t wary;
 	struct strobe_otherfile others[32];
 	uint64_t pages[512];
-	struct strobe_spent spent[129];
+	struct strobe_spent spent[1025];
 	uint16_t seen[2048];
 };
-_Static_assert(sizeof(struct strobe_header) == 16080, "Header");
+_Static_assert(sizeof(struct strobe_header) == 23248, "Header");
 _Static_assert(offsetof(struct strobe_header, head) == 0, "Header.Head");
 _Static_assert(offsetof(struct strobe_header, cachedtail) == 8, "Header.CachedTail");
 _Static_assert(offsetof(struct strobe_header, lost) == 16, "Header.Lost");
@@ -437,7 +437,7 @@ _Static_assert(offsetof(struct strobe_header, wary) == 6340, "Header.Wary");
 _Static_assert(offsetof(struct strobe_header, others) == 6344, "Header.Others");
 _Static_assert(offsetof(struct strobe_header, pages) == 6856, "Header.Pages");
 _Static_assert(offsetof(struct strobe_header, spent) == 10952, "Header.Spent");
-_Static_assert(offsetof(struct strobe_header, seen) == 11984, "Header.Seen");
+_Static_assert(offsetof(struct strobe_header, seen) == 19152, "Header.Seen");
 
 struct strobe_record {
 	uint64_t tsc;
