@@ -219,7 +219,7 @@ static inline int ends(const struct walk *w, const struct strobe_node *n) {
 }
 
 // No node fits.
-static inline int full(const struct walk *w) { return w->p + STROBE_NODE_BYTES + 8 > w->end; }
+static inline int no_room(const struct walk *w) { return w->p + STROBE_NODE_BYTES + 8 > w->end; }
 
 // run executes a walk program over a node, or over none. False when it ended early.
 static __attribute__((noinline)) int run(struct walk *w, u32 pc, struct strobe_node *node) {
@@ -261,7 +261,7 @@ static __attribute__((noinline)) int run(struct walk *w, u32 pc, struct strobe_n
 			if (!to) break;
 			u32 walk = o->srcoff & (STROBE_MAX_WALKS - 1), deeper = depth + (o->srcoff / STROBE_FOLLOW_DEEPER & 1);
 			if (deeper > w->depth) break;
-			if (full(w)) { w->cut = STROBE_REC_TRUNCATED; return 0; }
+			if (no_room(w)) { w->cut = STROBE_REC_TRUNCATED; return 0; }
 			if (o->srcoff & STROBE_FOLLOW_TEXT) text_node(w, to, o->size, walk, deeper);
 			else copy_node(w, to, o->size, walk, deeper);
 			break;
@@ -414,7 +414,7 @@ static COLD void run_ops(struct walk *w, const struct strobe_op *o, const u8 *ve
 	for (struct strobe_node *n = w->first; n && (u8 *)n < w->p; n = after(n)) {
 		u32 to;
 		if (n->status == STROBE_ST_UNREADABLE || !n->walk || ends(w, n) || !(to = walk_op(n->walk))) continue;
-		if (full(w)) { w->cut = STROBE_REC_TRUNCATED; break; }
+		if (no_room(w)) { w->cut = STROBE_REC_TRUNCATED; break; }
 		run(w, to, n);
 		close_node(w);
 	}
