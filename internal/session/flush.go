@@ -9,7 +9,7 @@ import (
 // Bounds of a query's flush.
 const (
 	// flushMax bounds all of it: a client waits for it, and is told what is still to come.
-	flushMax = 1500 * time.Millisecond
+	flushMax = 1200 * time.Millisecond
 	// laidTries is how often records are looked for again at once of bytes that are there, when somebody asks: a thread may stand between
 	// its write and the record of it. laidWithin bounds the time of that, laidEvery is the pause when it is done later.
 	laidTries  = 3
