@@ -1,9 +1,6 @@
 package native
 
-import (
-	"maps"
-	"slices"
-)
+import "maps"
 
 // heritage is what a forked child inherits of its parent's hooks. It is not changed any more: the children of a process
 // whose hooks stay as they are use the same one, and a child whose hooks are about to change makes a copy of its own.
@@ -53,11 +50,6 @@ func (p *process) copyHooks() *heritage {
 func (p *process) use(s *heritage) {
 	p.modules, p.arenas, p.byAddr, p.unwindID = s.modules, s.arenas, s.byAddr, s.unwindID
 	p.hooks.Store(&s.hooks)
-	for _, h := range s.hooks {
-		if h != nil {
-			p.addIslands(slices.DeleteFunc(slices.Clone(h.sites), func(st *site) bool { return st.entry == 0 }))
-		}
-	}
 	p.trapMu.Lock()
 	p.traps = s.traps
 	p.trapMu.Unlock()
@@ -90,6 +82,7 @@ func (p *process) inherit(from *process) {
 	}
 	p.data.Store(from.data.Load().clone())
 	p.throws.Store(from.throws.Load().forked())
+	p.islands.Store(from.islands.Load())
 }
 
 // changing is called by whoever is about to change the process's hooks, before it takes pointers to any: what is shared
