@@ -3,6 +3,7 @@ package native
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/ring"
@@ -23,8 +24,12 @@ func (w want) spares() [2]int {
 // cutNames is how many functions the status names of which values were cut.
 const cutNames = 3
 
-// tellCut brings the status up to date.
-func (d *drainer) tellCut() {
+// tellCut brings the status up to date, with the ticks and for a flush.
+func (d *drainer) tellCut(flush bool, now time.Time) {
+	if !flush && now.Sub(d.cutAt) < heatTick {
+		return
+	}
+	d.cutAt = now
 	c := collector.Cut{Functions: len(d.cut)}
 	for _, n := range d.cut {
 		c.Calls += n

@@ -84,6 +84,7 @@ func (t *target) drainLoop() {
 		d.replies = d.replies[:0]
 		if gone {
 			d.toldWrites(math.MaxInt64)
+			d.tellCut(true, time.Now())
 			close(t.allGone)
 			t.mover.close()
 			t.refuseKicks()
@@ -146,6 +147,7 @@ type drainer struct {
 
 	cut     map[*function]int64 // calls of which not all was recorded
 	cutTold int64               // of all
+	cutAt   time.Time           // when that was looked at
 
 	pending  []pendingEvent  // exceptions and writes that are still to be put among the calls
 	stuck    bool            // not all that the rings hold is in the spool

@@ -78,7 +78,7 @@ func (d *drainer) heatUp(flush bool) {
 	s := d.t.sampling.Load()
 	now := time.Now()
 	d.events = d.events[:0]
-	d.tellCut()
+	d.tellCut(flush, now)
 	for _, p := range d.t.processes() {
 		if !p.injected.Load() {
 			continue
