@@ -27,7 +27,6 @@ type Command struct {
 	Stderr      *os.File
 	Terminal    bool // the three files are a pseudo-terminal's slave: make it the controlling one
 	ProjectRoot string
-	SpoolDir    string // where records wait to be decoded; "": among the temporary files
 	SymbolsPath string
 	Lines       string // how the C library's stdout is buffered: "auto" by lines unless there are very many, "always" by lines, "off" as it is
 	NoWrites    bool   // who writes what is not recorded
@@ -297,6 +296,12 @@ type Collector interface {
 	// let it run on. Idempotent. Returns what could not be restored.
 	Stop(ctx context.Context, kill bool) error
 	Capabilities() Capabilities
+}
+
+// Discarder is a collector that can throw away what it recorded and has not delivered.
+type Discarder interface {
+	// Discard is called before Stop when nobody will read the session: what is not delivered yet need not be.
+	Discard()
 }
 
 // ThreadLister is a collector that can tell what a running target's threads do.

@@ -10,6 +10,13 @@ import (
 // much garbage that it would be collected many times a second otherwise, at a fifth of the daemon's time.
 const heapFloor = 96 << 20
 
+// garbageShare of what is alive, in percent, may lie beside it as garbage, and up to garbageMost bytes; as much as is alive in any case. A
+// burst keeps some 100 MB alive while its calls are encoded, and collecting at twice that took a seventh of the daemon's time.
+const (
+	garbageShare = 250
+	garbageMost  = 256 << 20
+)
+
 // mostPercent bounds how much garbage may lie beside what is alive.
 const mostPercent = 2000
 
@@ -33,6 +40,10 @@ func keepHeapFloor() {
 
 // gcPercent is Go's GOGC for so many bytes alive, in steps, so that it changes seldom.
 func gcPercent(live uint64) int {
-	p := heapFloor*100/max(live, 1) - min(heapFloor*100/max(live, 1), 100)
-	return int(min(max(p, 100)/50*50, mostPercent))
+	live = max(live, 1)
+	garbage := max(live, min(live*garbageShare/100, garbageMost))
+	if live < heapFloor {
+		garbage = max(garbage, heapFloor-live)
+	}
+	return int(min(garbage*100/live, mostPercent) / 50 * 50)
 }

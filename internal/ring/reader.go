@@ -88,6 +88,20 @@ func (rd *Reader) Next(rec *Rec) bool {
 	return false
 }
 
+// Peek passes on the kinds of the first records of a block, at most so many, and returns how many bytes they take.
+func Peek(block []byte, most int, each func(hook uint32, kind, flags uint8)) (n int) {
+	for ; most > 0 && len(block)-n >= RecordBytes; most-- {
+		b := block[n:]
+		size := int(binary.LittleEndian.Uint16(b[12:])) * 8
+		if size < RecordBytes || size > len(b) {
+			break
+		}
+		each(binary.LittleEndian.Uint32(b[8:]), b[14], b[15])
+		n += size
+	}
+	return n
+}
+
 // damaged notes that what is to be read is no record.
 func (rd *Reader) damaged(size, left uint64) bool {
 	rd.bad = fmt.Errorf("record of %d bytes at %d, %d to the ring's end, %d published", size, rd.pos, left, rd.head-rd.pos)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -70,10 +71,11 @@ func runQuery(ctx context.Context, s *Service, r *query.Request) (*query.Result,
 	env.Paused = func() string { return pausedHint(sess) }
 	var late []string
 	env.Warnings = func() []string { return late }
+	until := time.Now().Add(time.Duration(r.WaitMs) * time.Millisecond)
 	// Where the store cannot keep up or the disk is full, what is there is still worth an answer.
 	env.Flush = func(ctx context.Context) error {
 		late = nil
-		if err := sess.Flush(ctx); err != nil {
+		if err := sess.FlushWithin(ctx, time.Until(until)); err != nil {
 			late = []string{fmt.Sprintf("the newest events may be missing: %v", err)}
 		}
 		return ctx.Err()

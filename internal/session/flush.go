@@ -8,7 +8,7 @@ import (
 
 // Bounds of a query's flush.
 const (
-	// flushMax bounds all of it: a client waits for it, and is told what is still to come.
+	// flushMax bounds all of it where the client does not want to wait: it is told what is still to come.
 	flushMax = 1200 * time.Millisecond
 	// laidTries is how often records are looked for again at once of bytes that are there, when somebody asks: a thread may stand between
 	// its write and the record of it. laidWithin bounds the time of that, laidEvery is the pause when it is done later.
@@ -19,8 +19,11 @@ const (
 
 // Flush makes everything that happened before the call readable. Where that takes too long it
 // returns an error, and what is there so far can be read.
-func (s *Session) Flush(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, flushMax)
+func (s *Session) Flush(ctx context.Context) error { return s.FlushWithin(ctx, 0) }
+
+// FlushWithin is Flush for a client that would wait so long for all to be there.
+func (s *Session) FlushWithin(ctx context.Context, wait time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, max(wait, flushMax))
 	defer cancel()
 	var errs []error
 	began := s.Now()
@@ -38,7 +41,9 @@ func (s *Session) Flush(ctx context.Context) error {
 	}
 	if s.sink != nil {
 		s.sink.names.look(time.Duration(s.sink.Now()), true)
-		s.sink.flushUntil(began)
+		if errors.Join(errs...) == nil { // else the calls that belong before what was written are still to come
+			s.sink.flushUntil(began)
+		}
 		errs = append(errs, s.st.Flush(ctx))
 	}
 	return errors.Join(errs...)

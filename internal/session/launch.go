@@ -176,7 +176,6 @@ func (m *Manager) start(ctx context.Context, id string, rt collector.Runtime, cm
 		undo = append(undo, func() error { return m.closeChannel(conn) })
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = conn.Stdin, conn.Stdout, conn.Stderr
 	}
-	cmd.SpoolDir = filepath.Dir(meta.Path)
 	col, err := rt.Launch(ctx, cmd, k)
 	if err != nil {
 		return nil, launchError(cmd, err)

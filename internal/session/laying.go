@@ -46,6 +46,8 @@ type mark struct{ end, ts int64 }
 const (
 	// staleWrite is how long a write waits for its bytes: they are in the pipe when it is recorded.
 	staleWrite = int64(10 * time.Second)
+	// recordAfter is how much later than the reading of its bytes a write may be recorded: its thread stood behind its call.
+	recordAfter = int64(2 * time.Second)
 	// surePrint is how much of a write's beginning tells where it begins among bytes of others.
 	surePrint = 8
 	// maxAhead and aheadBytes bound where the next write is looked for that can be told, behind bytes that nobody claims.
@@ -109,7 +111,7 @@ func (l *laying) late(w *pendingWrite) {
 		return
 	}
 	if w.TS > l.pastTS { // its thread may have stood behind its call for a while: then nobody waits for these bytes
-		if w.TS < l.pastTS+recordMost && bytes.Contains(l.past, w.Head) {
+		if w.TS < l.pastTS+recordAfter && bytes.Contains(l.past, w.Head) {
 			l.gone += w.N
 		}
 		return

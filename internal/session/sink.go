@@ -24,8 +24,8 @@ const (
 	eventBytes = 128
 	// recordLate is how much later than its bytes the record of a write may be: by then its thread had its turn, also on a busy machine.
 	recordLate = int64(200 * time.Millisecond)
-	// recordMost is how long bytes wait for records at the most, where these come late.
-	recordMost = int64(2 * time.Second)
+	// recordMost is how long bytes wait for records at the most, where these come late: a burst is decoded behind the program.
+	recordMost = int64(20 * time.Second)
 	// awaitBytes bounds how long calls wait for output of their time that is on its way through the pipe, and awaitRecords how long a
 	// question waits for the records of what was read: on a busy machine the thread that reads, or the one that wrote, wants a CPU first.
 	awaitBytes   = 500 * time.Millisecond

@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/strobe-debug/strobe/internal/collector"
 )
 
 // Bounds of the steps of a stop. A step that does not end in time is reported and the next one begins.
 const (
 	stopTargetMax = 5 * time.Second
+	stopDecodeMax = time.Minute // of a program that was killed, and what it recorded before; collectors bound the killing
 	stopDrainMax  = 3 * time.Second
 	stopUsersMax  = 3 * time.Second
 	stopStoreMax  = 5 * time.Second
@@ -174,7 +177,10 @@ func (s *Session) runStop(o StopOptions, now <-chan struct{}) (*StopResult, erro
 
 // stopTarget ends the program or lets go of it, and takes its last output.
 func (s *Session) stopTarget(o StopOptions, step func(string, time.Duration, func(context.Context) error)) {
-	step("stop program", stopTargetMax, func(ctx context.Context) error { return s.col.Stop(ctx, o.Kill) })
+	if d, ok := s.col.(collector.Discarder); ok && o.Kill && !o.Retain && !o.Keep {
+		d.Discard()
+	}
+	step("stop program", stopDecodeMax, func(ctx context.Context) error { return s.col.Stop(ctx, o.Kill) })
 	if o.Kill || !s.Live() {
 		step("wait for the program's end", stopTargetMax, func(ctx context.Context) error {
 			select {

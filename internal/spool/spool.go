@@ -1,11 +1,12 @@
 //go:build unix
 
-// Package spool holds records between the rings that a target writes and the decoder behind them, so that a burst costs disk
+// Package spool holds records between the rings that a target writes and the decoder behind them, so that a burst costs memory
 // for some seconds instead of calls. It stands between package ring and the collector's drain: what moves bytes out of the
 // rings appends them here at full speed, what decodes them reads at its own pace and gives the room back.
 package spool
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
 	"os"
@@ -17,9 +18,9 @@ import (
 
 // Options bounds a spool.
 type Options struct {
-	Dir        string // where its file is; it has no name there. "": the system's for temporary files
-	BlockBytes int    // a power of two: the size of the rings that are moved here
-	MostBytes  int64  // of the file
+	BlockBytes int          // a power of two: the size of the rings that are moved here
+	MostBytes  int64        // of the file
+	Room       func() int64 // how many bytes the machine has to spare; nil: as many as it likes
 }
 
 const (
@@ -27,11 +28,14 @@ const (
 	reserveBytes = 32 << 20
 	// keepBytes is what the file may hold while nothing is in it.
 	keepBytes = 64 << 20
+	// growBytes is by how much it grows until it is asked whether there is room.
+	growBytes = 64 << 20
 )
 
-// Spool is a pool of blocks: of a file, and of a little memory. Safe for concurrent use.
+// Spool is a pool of blocks: of a file without a name, which is memory where the system has such files, and of a little memory for when
+// there can be no more of it. Safe for concurrent use.
 type Spool struct {
-	dir     string
+	spare   func() int64
 	size    int
 	most    int // blocks of the file
 	reserve int // blocks of memory
@@ -55,7 +59,7 @@ type block struct {
 
 // New makes a spool. Its file is made when it is needed.
 func New(o Options) *Spool {
-	return &Spool{dir: o.Dir, size: o.BlockBytes, most: int(o.MostBytes / int64(o.BlockBytes)), reserve: max(reserveBytes/o.BlockBytes, 1)}
+	return &Spool{spare: o.Room, size: o.BlockBytes, most: int(o.MostBytes / int64(o.BlockBytes)), reserve: max(reserveBytes/o.BlockBytes, 1)}
 }
 
 // Close frees what the spool holds. Nothing of it may be read any more.
@@ -98,7 +102,7 @@ func (s *Spool) take() (block, bool) {
 		return b, true
 	}
 	if s.next < s.most && s.err == nil {
-		if s.err = s.open(); s.err == nil {
+		if s.err = s.grow(); s.err == nil {
 			at := s.next * s.size
 			s.next++
 			s.used++
@@ -113,19 +117,19 @@ func (s *Spool) take() (block, bool) {
 	return block{}, false
 }
 
-// open makes the file, if there is none. mu is held.
-func (s *Spool) open() error {
+// grow makes the file, if there is none, and says why it may not have one more block. mu is held.
+func (s *Spool) grow() error {
+	if at := int64(s.next) * int64(s.size); s.spare != nil && at%growBytes < int64(s.size) && s.spare() < growBytes {
+		return errScarce
+	}
 	if s.file != nil {
 		return nil
 	}
-	f, err := os.CreateTemp(s.dir, ".spool-")
+	f, err := newFile()
 	if err != nil {
 		return fmt.Errorf("make spool: %w", err)
 	}
 	mem, err := unix.Mmap(int(f.Fd()), 0, s.most*s.size, unix.PROT_READ, unix.MAP_SHARED)
-	if rerr := os.Remove(f.Name()); err == nil {
-		err = rerr
-	}
 	if err != nil {
 		f.Close()
 		return fmt.Errorf("make spool: %w", err)
@@ -133,6 +137,8 @@ func (s *Spool) open() error {
 	s.file, s.mem = f, mem
 	return nil
 }
+
+var errScarce = errors.New("the machine has no more memory to spare for it")
 
 // give takes a block back. failed: it could not be written, and is not given out again.
 func (s *Spool) give(b block, failed bool) {
@@ -145,7 +151,11 @@ func (s *Spool) give(b block, failed bool) {
 	case !failed:
 		s.free = append(s.free, b)
 	}
-	if s.used > 0 || s.file == nil {
+	if s.used > 0 {
+		return
+	}
+	if s.file == nil {
+		s.err = nil
 		return
 	}
 	if s.next*s.size > keepBytes || s.err != nil { // nothing is in it: begin anew, perhaps with more room on the disk

@@ -47,7 +47,7 @@ func check(t *testing.T, st *Stream, seed int, pos uint64) uint64 {
 // TestStreamsAtOnce: streams that are filled and read at once, at any pace, keep what was put into them, and give all of it back.
 func TestStreamsAtOnce(t *testing.T) {
 	const streams, each = 5, 40 * testBlock
-	s := New(Options{Dir: t.TempDir(), BlockBytes: testBlock, MostBytes: 24 * testBlock})
+	s := New(Options{BlockBytes: testBlock, MostBytes: 24 * testBlock})
 	defer s.Close()
 	var wg sync.WaitGroup
 	for k := range streams {
@@ -82,7 +82,7 @@ func TestStreamsAtOnce(t *testing.T) {
 
 // TestBound: at its bound a spool takes no more than its reserve, loses nothing, and goes on when something was read.
 func TestBound(t *testing.T) {
-	s := New(Options{Dir: t.TempDir(), BlockBytes: testBlock, MostBytes: 3 * testBlock})
+	s := New(Options{BlockBytes: testBlock, MostBytes: 3 * testBlock})
 	defer s.Close()
 	s.reserve = 1
 	st := s.Stream(0)
@@ -107,25 +107,30 @@ func TestBound(t *testing.T) {
 	}
 }
 
-// TestNoFile: where there can be no file the memory is used, and why is known.
-func TestNoFile(t *testing.T) {
-	s := New(Options{Dir: t.TempDir() + "/missing", BlockBytes: testBlock, MostBytes: 100 * testBlock})
+// TestNoRoom: where the machine has nothing to spare the reserve is used, and why is known; it goes on when there is room again.
+func TestNoRoom(t *testing.T) {
+	spare := int64(growBytes - 1)
+	s := New(Options{BlockBytes: testBlock, MostBytes: 100 * testBlock, Room: func() int64 { return spare }})
 	defer s.Close()
+	s.reserve = 2
 	st := s.Stream(0)
-	for range 10 {
-		if fill(st, 3, testBlock) != testBlock {
-			t.Fatal("there is memory left")
-		}
+	for fill(st, 3, testBlock) > 0 {
 	}
-	check(t, st, 3, 0)
-	if s.Err() == nil {
-		t.Error("nobody is told")
+	if st.Head() != 2*testBlock || s.Err() == nil {
+		t.Errorf("%d bytes, %v", st.Head(), s.Err())
+	}
+	pos := check(t, st, 3, 0)
+	st.Release(pos)
+	for spare = growBytes; fill(st, 3, testBlock) > 0; {
+	}
+	if st.Head() != 2*testBlock+102*testBlock || check(t, st, 3, pos) != st.Head() {
+		t.Errorf("with room it goes on to %d bytes", st.Head()-pos)
 	}
 }
 
 // TestDiskFull: a write that the disk refuses loses nothing: what is there is read, and the rest goes elsewhere.
 func TestDiskFull(t *testing.T) {
-	s := New(Options{Dir: t.TempDir(), BlockBytes: testBlock, MostBytes: 100 * testBlock})
+	s := New(Options{BlockBytes: testBlock, MostBytes: 100 * testBlock})
 	defer s.Close()
 	st := s.Stream(0)
 	fill(st, 9, testBlock/2)
@@ -156,7 +161,7 @@ func TestDiskFull(t *testing.T) {
 
 // TestFileShrinks: a file that held much gives the disk back when all was read.
 func TestFileShrinks(t *testing.T) {
-	s := New(Options{Dir: t.TempDir(), BlockBytes: 1 << 20, MostBytes: 200 << 20})
+	s := New(Options{BlockBytes: 1 << 20, MostBytes: 200 << 20})
 	defer s.Close()
 	st, b := s.Stream(0), bytes.Repeat([]byte{7}, 1<<20)
 	for range keepBytes>>20 + 1 {

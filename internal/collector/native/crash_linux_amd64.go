@@ -150,9 +150,15 @@ func (t *target) takePicture(th *thread, regs *ptrace.Regs, info *ptrace.Siginfo
 	}
 	d.Others = p.haltOthers(th)
 	at := t.sink.Now()
+	p.telling.Add(1)
 	t.spawn(func() {
-		defer t.tracer.Do(context.Background(), func() error { t.pictureTaken(p); return nil })
-		t.storeCrash(p, th.tid, d, at)
+		defer p.telling.Add(-1)
+		c := t.crashOf(p, th.tid, d, at)
+		told := c == nil || t.storeCrash(c, standMax)
+		t.tracer.Do(context.Background(), func() error { t.pictureTaken(p); return nil })
+		if !told {
+			t.storeCrash(c, 0)
+		}
 	})
 	return true
 }
@@ -260,31 +266,41 @@ func signalOf(info *ptrace.Siginfo, pid int) snapshot.Signal {
 	return s
 }
 
-// pictureMax bounds the time that a dying process is kept for what can be read without it, too.
-const pictureMax = 10 * time.Second
-
-// storeCrash describes the stopped process and gives the sink the crash, behind everything that led to it.
-func (t *target) storeCrash(p *process, tid int, d *snapshot.Death, at int64) {
-	ctx, cancel := context.WithTimeout(context.Background(), pictureMax)
-	defer cancel()
+// crashOf describes the stopped process; nil where it only exits.
+func (t *target) crashOf(p *process, tid int, d *snapshot.Death, at int64) *collector.Crash {
 	view, err := p.view()
 	if err != nil {
 		t.log.Warn("look at a crashed process", "pid", p.pid, "err", err)
 		view = &snapshot.Process{PID: p.pid, Mem: p.mem, Described: p.t.walks.Own()}
 	}
 	c := snapshot.New(view).Crash(d)
-	if c == nil { // it only exits
-		return
+	if c == nil {
+		return nil
 	}
 	b, err := c.JSON()
 	if err != nil {
 		t.log.Warn("describe a crash", "pid", p.pid, "err", err)
-		return
-	}
-	if err := t.Flush(ctx); err != nil {
-		t.log.Warn("store what led to a crash", "pid", p.pid, "err", err)
+		return nil
 	}
 	id := t.sink.Thread(event.Thread{PID: int32(p.pid), TID: int32(tid), Name: d.Thread.Name})
-	t.sink.Crash(collector.Crash{PID: p.pid, Thread: id, TS: at, Signal: c.Signal, Class: c.Class, Reason: c.Reason, Payload: b,
-		HandlerEnded: c.EndedBy != "", Panicking: c.Panicking, Exception: c.ExceptionType != ""})
+	return &collector.Crash{PID: p.pid, Thread: id, TS: at, Signal: c.Signal, Class: c.Class, Reason: c.Reason, Payload: b,
+		HandlerEnded: c.EndedBy != "", Panicking: c.Panicking, Exception: c.ExceptionType != ""}
+}
+
+// standMax is how long a process stands dead until what led to its crash is decoded. While it does nobody writes to its output.
+const standMax = 2 * time.Second
+
+// storeCrash gives the sink a crash, behind everything that led to it. False: that is not decoded within so long (0: whatever it takes).
+func (t *target) storeCrash(c *collector.Crash, within time.Duration) bool {
+	ctx := context.Background()
+	if within > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, within)
+		defer cancel()
+	}
+	if err := t.Flush(ctx); err != nil {
+		return false
+	}
+	t.sink.Crash(*c)
+	return true
 }

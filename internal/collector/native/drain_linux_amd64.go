@@ -28,18 +28,19 @@ type drainState struct {
 
 // ringState is one thread's ring being read.
 type ringState struct {
-	p     *process
-	index int
-	feed  *feed
-	rd    *ring.Reader // of the feed's stream
-	lanes lanes
-	next  ring.Rec // read and not yet merged
-	has   bool
-	goal  uint64 // how far a pass has to read
-	told  uint64 // of its dropped records, those that the timeline has
-	mends int    // how often the program had overwritten it
-	tid   int32
-	pid   int // the process's, or that of a guest
+	p      *process
+	index  int
+	feed   *feed
+	rd     *ring.Reader // of the feed's stream
+	lanes  lanes
+	next   ring.Rec // read and not yet merged
+	has    bool
+	goal   uint64 // how far a pass has to read
+	told   uint64 // of its dropped records, those that the timeline has
+	mends  int    // how often the program had overwritten it
+	peeked uint64 // blocks below this one were looked into
+	tid    int32
+	pid    int // the process's, or that of a guest
 
 	comm  string // the thread's name as last seen, and in which round
 	named int64
@@ -149,11 +150,12 @@ type drainer struct {
 	cutTold int64               // of all
 	cutAt   time.Time           // when that was looked at
 
-	pending  []pendingEvent  // exceptions and writes that are still to be put among the calls
-	stuck    bool            // not all that the rings hold is in the spool
-	bytes    int64           // of records, in one round
-	ended    int             // processes that have, and are not read to their ends
-	behind   time.Time       // since when it stands back; zero when all was decoded since
+	pending  []pendingEvent // exceptions and writes that are still to be put among the calls
+	stuck    bool           // not all that the rings hold is in the spool
+	bytes    int64          // of records, in one round
+	ended    int            // processes that have, and are not read to their ends
+	behind   time.Time      // since when it stands back; zero when all was decoded since
+	peekedAt time.Time
 	finished []byte          // payloads of records that the agent left something open in
 	replies  []chan struct{} // closed at the end of the pass: who asked for it
 	rounds   int64
@@ -243,6 +245,9 @@ func (d *drainer) lookAll() {
 			if rs == nil {
 				rs = d.open(p, i, f)
 			}
+			if d.t.discard.Load() {
+				rs.skip()
+			}
 			if rs.rd.Refresh(); !rs.has { // also where a record was read ahead: all rings are read up to one sweep
 				rs.has = rs.rd.Next(&rs.next)
 			}
@@ -275,6 +280,14 @@ func (d *drainer) mend(rs *ringState, err error) {
 	d.drop(rs, 0, 0, 0, fmt.Sprintf("the target overwrote its event ring: %v", err))
 	rs.feed.mend()
 	rs.rd.Mend()
+}
+
+// skip throws away what is recorded. mover.mu is held.
+func (rs *ringState) skip() {
+	rs.feed.mv.Look()
+	rs.feed.mend()
+	rs.rd.Mend()
+	rs.has = false
 }
 
 // open begins to read a ring. What a pass does not know of when it begins may wait for the next one. mover.mu is held.

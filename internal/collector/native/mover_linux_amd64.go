@@ -1,7 +1,6 @@
 package native
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"runtime"
@@ -29,6 +28,8 @@ type mover struct {
 	stuck bool          // mu: the spool had no room for something
 	busy  chan struct{} // of one: a burst has begun
 	bound atomic.Int64  // of what may wait in the spool, in bytes
+	pace  pace          // of the decoder; the drain goroutine's
+	near  atomic.Bool   // the program is looked at closely: what it does now matters, not what it did
 	waits roomWaits     // mu: of threads whose rings were given back
 	burst atomic.Int64  // when a sweep last moved so much; since the daemon's start
 }
@@ -50,10 +51,10 @@ const (
 )
 
 func newMover(t *target) *mover {
-	most := spoolBytes(t.cmd.SpoolDir)
+	most := max(min(spoolMost, spareMemory()/spoolPart), spoolLeast)
 	m := &mover{t: t, most: most, busy: make(chan struct{}, 1),
-		spool: spool.New(spool.Options{Dir: t.cmd.SpoolDir, BlockBytes: t.rt.ringBytes, MostBytes: most})}
-	m.bound.Store(min(boundAtOnce, most))
+		spool: spool.New(spool.Options{BlockBytes: t.rt.ringBytes, MostBytes: most, Room: spareMemory})}
+	m.bound.Store(most)
 	if m.drops() {
 		m.bound.Store(boundLeast)
 	}
@@ -74,7 +75,7 @@ func (m *mover) loop() {
 		}
 		for quiet := time.Now(); time.Since(quiet) < moveQuiet; nap(moveEvery) {
 			n := m.sweep()
-			if n > 0 {
+			if n > 0 || m.spool.Held() > burstBytes { // while a pass of the decoder lasts nobody else looks
 				quiet = time.Now()
 			}
 			if n > burstBytes {
@@ -112,7 +113,10 @@ func (m *mover) sweepLocked() (total int) {
 	m.stuck = false
 	procs := m.t.processes()
 	for _, p := range procs {
-		p.withRegion(func(r *ring.Region) { m.look(p, r) })
+		p.withRegion(func(r *ring.Region) {
+			r.Beat(m.t.rt.clock.Now()) // the decoder may take long
+			m.look(p, r)
+		})
 	}
 	for _, p := range procs {
 		p.withRegion(func(*ring.Region) {
@@ -167,30 +171,74 @@ func (m *mover) waited() string {
 // tellWaits is how long a program has to wait for that to be told.
 const tellWaits = 10 * time.Millisecond
 
-// What waits in the spool is no more than what is decoded in a short time: a question waits for it, and so does the session's end. Who would
-// rather lose calls than wait waits less for answers, too.
+// A burst is recorded as fast as the program makes it, and decoded behind it: up to the spool's bound may wait. A program that goes on like
+// that is slowed by and by, until what waits is decoded in a short time: then a question sees what just happened. So is one in which
+// points are set. Who would rather lose calls than wait waits less for answers, too.
 const (
-	decodedIn   = time.Second
-	droppedIn   = 250 * time.Millisecond
-	boundLeast  = 16 << 20  // of who does not wait
-	boundAtOnce = 256 << 20 // as long as nothing is known; and the least of who waits: a decoder that wants a CPU is slow, and not too much is there
-	paceWeight  = 8         // of the pace that was, against one pass
+	burstFor   = 5 * time.Second
+	decodedIn  = time.Second
+	droppedIn  = 250 * time.Millisecond
+	boundLeast = 16 << 20  // of who does not wait
+	boundNear  = 256 << 20 // the least of who waits: a decoder that wants a CPU is slow, and not too much is there
+	slowed     = 4         // a program that is slowed records one byte for so many that are decoded
+	paceWeight = 8         // of the pace that was, against one pass
 )
+
+// pace is how fast records are decoded.
+type pace struct {
+	rate float64   // bytes a second; 0: not known
+	calm time.Time // when next to nothing waited last
+}
 
 // drops reports whether the program does not wait for room.
 func (m *mover) drops() bool { return m.t.cmd.OnFull == collector.OnFullDrop || m.t.cmd.OnFull == "" }
 
-// paced takes note of how fast records are decoded, in bytes.
-func (m *mover) paced(bytes int64, took time.Duration) {
-	if took < time.Millisecond {
-		return
+// paced takes note of how fast records are decoded, in bytes, and says how much may wait from now on.
+func (m *mover) paced(bytes int64, took time.Duration, now time.Time) {
+	if took >= time.Millisecond {
+		rate := float64(bytes) / took.Seconds()
+		if m.pace.rate == 0 {
+			m.pace.rate = rate
+		}
+		m.pace.rate = (m.pace.rate*paceWeight + rate) / (paceWeight + 1)
 	}
-	within, least := decodedIn, int64(boundAtOnce)
+	m.bound.Store(m.allowed(bytes, now))
+}
+
+// allowed is how much may wait when so many bytes were decoded.
+func (m *mover) allowed(decoded int64, now time.Time) int64 {
+	within, least := decodedIn, int64(boundNear)
 	if m.drops() {
 		within, least = droppedIn, boundLeast
 	}
-	now := float64(bytes) * float64(within) / float64(took)
-	m.bound.Store(min(max(int64((float64(m.bound.Load())*paceWeight+now)/(paceWeight+1)), least), m.most))
+	lasting := min(max(int64(m.pace.rate*within.Seconds()), least), m.most)
+	held := m.spool.Held()
+	if held < lasting/2 {
+		m.pace.calm = now
+	}
+	switch {
+	case m.drops():
+		return lasting
+	case !m.near.Load() && now.Sub(m.pace.calm) < burstFor:
+		return m.most
+	}
+	return max(lasting, held+decoded/slowed)
+}
+
+// tellBehind is how much has to wait for that to be told.
+const tellBehind = 64 << 20
+
+// waiting says how much is still to be decoded, "" where it is not much.
+func (m *mover) waiting() string {
+	held := m.spool.Held()
+	if held < tellBehind {
+		return ""
+	}
+	what := "calls are made faster than they are decoded"
+	if len(m.t.PIDs()) == 0 {
+		what = "the program has ended"
+	}
+	return fmt.Sprintf("%s: %d MB of records are still to come, the newest ones; ask again in some seconds", what, held>>20)
 }
 
 // behind says why not all that was recorded can be read yet.
@@ -211,8 +259,7 @@ func (m *mover) full() {
 	if err := m.spool.Err(); err != nil {
 		why = err.Error()
 	}
-	m.t.warn(fmt.Sprintf("calls are made faster than they are decoded, and no more records can wait for that in %s (%s): the program waits for room, or loses calls (onFullBuffer). Trace fewer functions, or with less serializationDepth",
-		cmp.Or(m.t.cmd.SpoolDir, os.TempDir()), why))
+	m.t.warn(fmt.Sprintf("calls are made faster than they are decoded, and no more records can wait for that (%s): the program waits for room, or loses calls (onFullBuffer). Trace fewer functions, or with less serializationDepth", why))
 }
 
 // close frees the spool, when nothing is left in it.
@@ -222,18 +269,18 @@ func (m *mover) close() {
 	m.spool.Close()
 }
 
-// Where CPUs are scarce the decoder stands back while a burst is on, for so long, and until so much waits for it. What a program does in a
-// moment is recorded in that moment, and decoded when it has its CPU back.
+// Where CPUs are scarce the decoder stands back while a burst is on, until so much waits for it. What a program does in a moment is
+// recorded in that moment, and decoded when it has its CPU back.
 const (
-	burstGap  = 5 * time.Millisecond
-	standBack = time.Second
+	burstGap   = 5 * time.Millisecond
+	standsBack = 0.75 // of the bound
 )
 
 var epoch = time.Now()
 
 // bursting reports whether records come so fast that who decodes them would be in the program's way.
 func (m *mover) bursting() bool {
-	return time.Since(epoch)-time.Duration(m.burst.Load()) < burstGap && m.spool.Held() < m.bound.Load()/2 && scarce()
+	return time.Since(epoch)-time.Duration(m.burst.Load()) < burstGap && float64(m.spool.Held()) < standsBack*float64(m.bound.Load()) && scarce()
 }
 
 // scarce reports whether as many threads want a CPU as there are, or more.
@@ -312,15 +359,7 @@ func (f *feed) mend() {
 
 // Bounds of the spool.
 const (
-	spoolMost = 2 << 30
-	spoolPart = 4 // of the disk's free bytes it takes no more than one in so many
+	spoolMost  = 4 << 30
+	spoolLeast = 32 << 20
+	spoolPart  = 4 // of the memory that the machine has to spare it takes no more than one in so many
 )
-
-// spoolBytes is how large the spool may become.
-func spoolBytes(dir string) int64 {
-	var st unix.Statfs_t
-	if err := unix.Statfs(cmp.Or(dir, os.TempDir()), &st); err != nil {
-		return spoolMost
-	}
-	return min(spoolMost, int64(st.Bavail)*st.Bsize/spoolPart)
-}

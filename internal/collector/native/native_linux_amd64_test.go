@@ -28,6 +28,7 @@ type memorySink struct {
 	keep    bool
 	block   bool // the program waits for room in its rings
 	full    collector.OnFull
+	stall   time.Duration // of each batch: a busy machine
 
 	mu      sync.Mutex
 	funcs   []event.Function
@@ -103,6 +104,9 @@ func (s *memorySink) Thread(th event.Thread) event.ThreadID {
 }
 
 func (s *memorySink) Events(batch []event.Event) {
+	if s.stall > 0 {
+		<-time.After(s.stall)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, e := range batch {

@@ -17,13 +17,16 @@ func (d *drainer) pass() int {
 	for more := true; more; {
 		if len(d.replies) == 0 && d.standsBack() {
 			d.lookAtAll()
+			d.peek(time.Now())
 			return 1
 		}
 		n, from := 0, time.Now()
 		d.bytes = 0
 		n, more = d.round()
 		total += n
-		d.t.mover.paced(d.bytes, time.Since(from))
+		now := time.Now()
+		d.t.mover.paced(d.bytes, now.Sub(from), now)
+		d.peek(now)
 		more = (more || d.stuck && n > 0) && !d.reached()
 		if len(d.replies) > 0 {
 			continue
@@ -49,13 +52,13 @@ const fewProcesses = 8
 // standsBack reports whether what there is to be decoded had better wait.
 // Not where processes have ended, which are kept until their records are read, nor where there are many.
 func (d *drainer) standsBack() bool {
-	if d.ended > 0 || len(d.t.processes()) > fewProcesses || !d.t.mover.bursting() {
+	if d.ended > 0 || d.t.mover.near.Load() || len(d.t.processes()) > fewProcesses || !d.t.mover.bursting() {
 		return false
 	}
 	if d.behind.IsZero() {
 		d.behind = time.Now()
 	}
-	return time.Since(d.behind) < standBack
+	return time.Since(d.behind) < burstFor
 }
 
 // begin notes how far the rings have to be read by a pass: all that is published now.

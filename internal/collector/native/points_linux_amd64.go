@@ -118,6 +118,7 @@ func (t *target) usePoints(next []*point) {
 		pt.off.Store(false)
 	}
 	t.points = next
+	t.mover.near.Store(len(next) > 0)
 }
 
 // newPoint checks a point. It must have a place in what is loaded now, unless it may come with a library.

@@ -33,6 +33,7 @@ type process struct {
 	guests  sync.Map     // thread ID to process ID, of the threads of other processes that write to the region
 	visits  int          // processes whose host this is; tracer thread
 	hosting atomic.Bool  // visits is not 0
+	telling atomic.Int32 // crashes of it that are on their way to the sink
 	awaited atomic.Int32 // children that were announced and not yet seen
 	changes atomic.Int64 // of its memory by us, or about to be
 

@@ -17,6 +17,7 @@ func (d *drainer) reap() bool {
 	for _, p := range procs {
 		dead := p.dead.Load() && !p.hosting.Load() // before the last look at its rings
 		read := d.readToEnd(p, dead)
+		dead = dead && p.telling.Load() == 0 // its crash comes before its end
 		switch {
 		case !dead:
 			left++

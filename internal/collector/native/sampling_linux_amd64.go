@@ -26,6 +26,7 @@ type heat struct {
 	h       *hooked
 	now     int64            // calls since the last tick
 	ever    int64            // that were recorded
+	ahead   int64            // of them that were counted before they are decoded, about
 	warm    bool             // it is in heats.warm
 	ticks   [heatTicks]int64 // calls of the last ticks
 	hot     int              // index in ring.Header.Hot + 1, 0 none
@@ -48,6 +49,22 @@ type heats struct {
 
 // called counts a call that was recorded although few need be.
 func (hs *heats) called(h *hooked) {
+	if t := hs.of(h); t.ahead > 0 {
+		t.ahead--
+	} else {
+		t.now++
+		t.ever++
+	}
+}
+
+// ahead counts about so many calls that wait to be decoded.
+func (hs *heats) ahead(h *hooked, n int64) {
+	t := hs.of(h)
+	t.now, t.ever, t.ahead = t.now+n, t.ever+n, t.ahead+n
+}
+
+// of is the account of a hook that was called.
+func (hs *heats) of(h *hooked) *heat {
 	if int(h.id) >= len(hs.byHook) {
 		hs.byHook = append(hs.byHook, make([]*heat, int(h.id)+64-len(hs.byHook))...)
 	}
@@ -60,8 +77,7 @@ func (hs *heats) called(h *hooked) {
 		t.warm = true
 		hs.warm = append(hs.warm, t)
 	}
-	t.now++
-	t.ever++
+	return t
 }
 
 func (h *heat) perSecond() int64 {

@@ -167,7 +167,7 @@ func (t *target) currentStatus() collector.Status {
 // countedStatus is the state as it was last counted.
 func (t *target) countedStatus() collector.Status {
 	own := t.walks.Own()
-	said, waited := own.Summary(), t.mover.waited()
+	said, waited, waiting := own.Summary(), t.mover.waited(), t.mover.waiting()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, text := range said { // once for each file, and again when it says something else
@@ -186,8 +186,10 @@ func (t *target) countedStatus() collector.Status {
 	if p := t.late.Load(); p != nil && !p.dead.Load() && !p.isReady() {
 		s.Warnings = append(s.Warnings, "the program is still loading its libraries: the patterns take effect when they are there; debug_trace with sessionId alone says then what they select")
 	}
-	if waited != "" {
-		s.Warnings = append(s.Warnings, waited)
+	for _, text := range []string{waited, waiting} {
+		if text != "" {
+			s.Warnings = append(s.Warnings, text)
+		}
 	}
 	s.Sampled = slices.Clone(s.Sampled)
 	s.Watches = slices.Clone(s.Watches)

@@ -2,6 +2,7 @@ package native
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -86,6 +87,7 @@ type target struct {
 	entered   atomic.Bool             // the stop at the program's entry was made
 	leaving   atomic.Bool             // Stop(kill=false) has begun
 	released  atomic.Bool             // Stop(kill=false): nothing is traced any more
+	discard   atomic.Bool             // what is recorded and not delivered is thrown away
 	exited    chan struct{}
 	drainKick chan chan struct{}
 	allGone   chan struct{}
@@ -97,6 +99,7 @@ type target struct {
 var (
 	_ collector.Collector = (*target)(nil)
 	_ collector.Debugger  = (*target)(nil)
+	_ collector.Discarder = (*target)(nil)
 )
 
 func newTarget(rt *Runtime, cmd *collector.Command, sink collector.Sink) (*target, error) {
@@ -309,7 +312,8 @@ func (t *target) PIDs() []int {
 // killWait bounds how long Stop waits for killed processes to be reaped.
 const (
 	killWait = 5 * time.Second
-	killSlow = time.Second // is worth a word
+	leaveMax = 5 * time.Second // and what a program that is let go may take until nothing is in it any more
+	killSlow = time.Second     // is worth a word
 
 	killTries = 3 // of 50 ms, behind which what is not known is killed, too
 )
@@ -323,13 +327,17 @@ func (t *target) Stop(ctx context.Context, kill bool) error {
 		return t.kill(ctx)
 	}
 	t.dropUntil(0)
-	if _, err := t.SetPoints(ctx, nil); err != nil {
+	within, cancel := context.WithTimeout(ctx, leaveMax)
+	defer cancel()
+	if _, err := t.SetPoints(within, nil); err != nil {
 		return err
 	}
-	t.releasePaused(ctx)
-	bad := t.takeOut(ctx)
-	t.unmapAll(ctx)
-	t.Flush(ctx)
+	t.releasePaused(within)
+	bad := t.takeOut(within)
+	t.unmapAll(within)
+	if err := t.Flush(ctx); err != nil {
+		bad = errors.Join(bad, err)
+	}
 	pids := t.PIDs()
 	t.released.Store(true)
 	t.runHeld(context.WithoutCancel(ctx))
@@ -350,10 +358,14 @@ func (t *target) untrace(pids []int) {
 	t.reapLater()
 }
 
+// Discard implements collector.Discarder.
+func (t *target) Discard() { t.discard.Store(true) }
+
 func (t *target) kill(ctx context.Context) error {
 	t.stopping.Store(true)
 	deadline := time.NewTimer(killWait)
 	defer deadline.Stop()
+	var held int64 // that was still to be decoded
 	slow := time.AfterFunc(killSlow, func() { t.log.Warn("ending the target takes long", "left", t.left(context.WithoutCancel(ctx))) })
 	defer slow.Stop()
 	retry := time.NewTicker(50 * time.Millisecond)
@@ -375,6 +387,11 @@ func (t *target) kill(ctx context.Context) error {
 				t.killStrays()
 			}
 		case <-deadline.C:
+			if now := t.mover.spool.Held(); len(t.PIDs()) == 0 && now > 0 && now != held { // all are dead; what they recorded is being decoded
+				held = now
+				deadline.Reset(killWait)
+				continue
+			}
 			return fmt.Errorf("stop process %d: still there %v after SIGKILL: %s", t.pid, killWait, t.left(ctx))
 		case <-ctx.Done():
 			return ctx.Err()

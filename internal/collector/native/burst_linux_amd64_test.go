@@ -1,0 +1,75 @@
+package native
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/strobe-debug/strobe/internal/collector"
+	"github.com/strobe-debug/strobe/internal/spool"
+)
+
+// TestDiscard: a program whose records nobody will read ends at once, however many wait to be decoded.
+func TestDiscard(t *testing.T) {
+	prog := build(t, "burst.c", burstProgram, "gcc", "-g", "-O2", "-pthread")
+	sink := newSink(t)
+	sink.keep, sink.block = false, true
+	sink.stall = 20 * time.Millisecond
+	s := startTracing(t, testRuntime(t), sink, prog, collector.Tracing{Probes: []collector.Probe{{Pattern: "hot", Depth: 3}}}, "1", "2000000000")
+	waitFor(t, "backlog", func() bool { return s.mover.spool.Held() > 64<<20 })
+	if w := strings.Join(s.Status().Warnings, "\n"); !strings.Contains(w, "MB of records are still to come") {
+		t.Errorf("nobody is told: %s", w)
+	}
+	began := time.Now()
+	s.Discard()
+	if err := s.Stop(context.Background(), true); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(began); took > 10*time.Second || s.mover.spool.Held() != 0 {
+		t.Errorf("after %v %d bytes are left", took, s.mover.spool.Held())
+	}
+}
+
+// TestBound: a burst may fill the spool; who goes on is slowed to what is decoded, and so is who is looked at closely; a program that
+// waits next to nothing has all of it again.
+func TestBound(t *testing.T) {
+	const most = 2 << 30
+	held := int64(0)
+	s := spool.New(spool.Options{BlockBytes: 1 << 20, MostBytes: most})
+	defer s.Close()
+	st := s.Stream(0)
+	hold := func(n int64) {
+		for b := make([]byte, 1<<20); held < n; held += int64(len(b)) {
+			if st.Append(b) != len(b) {
+				t.Fatal("no room")
+			}
+		}
+		st.Release(st.Head() - uint64(n))
+		held = n
+	}
+	m := &mover{t: &target{cmd: &collector.Command{OnFull: collector.OnFullWait}}, most: most, spool: s}
+	m.pace.rate = 100 << 20
+	at := time.Now()
+	for _, step := range []struct {
+		what          string
+		held, decoded int64
+		after         time.Duration
+		near          bool
+		want          int64
+	}{
+		{"at rest", 0, 0, 0, false, most},
+		{"in a burst", 1 << 30, 1 << 20, burstFor / 2, false, most},
+		{"looked at closely", 1 << 30, 4 << 20, burstFor / 2, true, 1<<30 + 1<<20},
+		{"going on", 1 << 30, 4 << 20, burstFor + 1, false, 1<<30 + 1<<20},
+		{"slowed", 900 << 20, 4 << 20, burstFor + time.Second, false, 901 << 20},
+		{"lasting", 200 << 20, 4 << 20, burstFor + 2*time.Second, false, boundNear},
+		{"at rest again", 100 << 20, 4 << 20, burstFor + 3*time.Second, false, most},
+	} {
+		hold(step.held)
+		m.near.Store(step.near)
+		if got := m.allowed(step.decoded, at.Add(step.after)); got != step.want {
+			t.Errorf("%s: %d MB may wait, want %d", step.what, got>>20, step.want>>20)
+		}
+	}
+}
