@@ -31,10 +31,10 @@ func TestDiscard(t *testing.T) {
 	}
 }
 
-// TestBound: a burst may fill the spool; who goes on is slowed to what is decoded, and so is who is looked at closely; a program that
+// TestBound: a burst may leave what is decoded in ten seconds; who goes on is slowed to what is decoded, and so is who is looked at closely; a program that
 // waits next to nothing has all of it again.
 func TestBound(t *testing.T) {
-	const most = 2 << 30
+	const most, burst = 2 << 30, 1200 << 20
 	held := int64(0)
 	s := spool.New(spool.Options{BlockBytes: 1 << 20, MostBytes: most})
 	defer s.Close()
@@ -49,7 +49,7 @@ func TestBound(t *testing.T) {
 		held = n
 	}
 	m := &mover{t: &target{cmd: &collector.Command{OnFull: collector.OnFullWait}}, most: most, spool: s}
-	m.pace.rate = 100 << 20
+	m.pace.rate = 120 << 20
 	at := time.Now()
 	for _, step := range []struct {
 		what          string
@@ -58,13 +58,13 @@ func TestBound(t *testing.T) {
 		near          bool
 		want          int64
 	}{
-		{"at rest", 0, 0, 0, false, most},
-		{"in a burst", 1 << 30, 1 << 20, burstFor / 2, false, most},
+		{"at rest", 0, 0, 0, false, burst},
+		{"in a burst", 1 << 30, 1 << 20, burstFor / 2, false, burst},
 		{"looked at closely", 1 << 30, 4 << 20, burstFor / 2, true, 1<<30 + 1<<20},
 		{"going on", 1 << 30, 4 << 20, burstFor + 1, false, 1<<30 + 1<<20},
 		{"slowed", 900 << 20, 4 << 20, burstFor + time.Second, false, 901 << 20},
 		{"lasting", 200 << 20, 4 << 20, burstFor + 2*time.Second, false, boundNear},
-		{"at rest again", 100 << 20, 4 << 20, burstFor + 3*time.Second, false, most},
+		{"at rest again", 100 << 20, 4 << 20, burstFor + 3*time.Second, false, burst},
 	} {
 		hold(step.held)
 		m.near.Store(step.near)

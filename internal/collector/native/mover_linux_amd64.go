@@ -54,7 +54,7 @@ func newMover(t *target) *mover {
 	most := max(min(spoolMost, spareMemory()/spoolPart), spoolLeast)
 	m := &mover{t: t, most: most, busy: make(chan struct{}, 1),
 		spool: spool.New(spool.Options{BlockBytes: t.rt.ringBytes, MostBytes: most, Room: spareMemory})}
-	m.bound.Store(most)
+	m.bound.Store(min(boundNear, most)) // until the pace is known
 	if m.drops() {
 		m.bound.Store(boundLeast)
 	}
@@ -171,11 +171,12 @@ func (m *mover) waited() string {
 // tellWaits is how long a program has to wait for that to be told.
 const tellWaits = 10 * time.Millisecond
 
-// A burst is recorded as fast as the program makes it, and decoded behind it: up to the spool's bound may wait. A program that goes on like
+// A burst is recorded as fast as the program makes it, and decoded behind it: what is decoded in so many seconds may wait. A program that goes on like
 // that is slowed by and by, until what waits is decoded in a short time: then a question sees what just happened. So is one in which
 // points are set. Who would rather lose calls than wait waits less for answers, too.
 const (
 	burstFor   = 5 * time.Second
+	burstIn    = 10 * time.Second // is decoded what a burst may leave
 	decodedIn  = time.Second
 	droppedIn  = 250 * time.Millisecond
 	boundLeast = 16 << 20  // of who does not wait
@@ -211,7 +212,8 @@ func (m *mover) allowed(decoded int64, now time.Time) int64 {
 	if m.drops() {
 		within, least = droppedIn, boundLeast
 	}
-	lasting := min(max(int64(m.pace.rate*within.Seconds()), least), m.most)
+	in := func(d time.Duration) int64 { return min(max(int64(m.pace.rate*d.Seconds()), least), m.most) }
+	lasting := in(within)
 	held := m.spool.Held()
 	if held < lasting/2 {
 		m.pace.calm = now
@@ -220,7 +222,7 @@ func (m *mover) allowed(decoded int64, now time.Time) int64 {
 	case m.drops():
 		return lasting
 	case !m.near.Load() && now.Sub(m.pace.calm) < burstFor:
-		return m.most
+		return in(burstIn)
 	}
 	return max(lasting, held+decoded/slowed)
 }
