@@ -208,7 +208,7 @@ type Hook struct {
 	Sample    uint32 // 0: every call is recorded; else the mean distance of recorded calls, and Hot says where they are counted
 	Hot       uint16 // index in Header.Hot
 	Depth     uint8  // pointers that walks follow
-	Least     uint8  // then, in LeastBytes of a call; twice as much until it is four times as much as allowed
+	Least     uint8  // then, in LeastBytes of a call; twice as much until it is four times as much as allowed, a quarter in a storm
 }
 
 // Point is what all places of one breakpoint or logpoint have in common.

@@ -431,7 +431,7 @@ static inline u32 lately(struct strobe_spent *s, u32 span) {
 // one that is not called often, have all; what is called so often that it would fill rings and disk has less.
 static inline u32 allowed(const struct strobe_header *t, const struct strobe_hook *h, u32 spent) {
 	u32 most = (u32)h->allow * STROBE_ALLOW_BYTES, least = (u32)h->least * STROBE_LEAST_BYTES;
-	if (UNLIKELY(t->spent[STROBE_SPENTS].bytes > STROBE_STORM_BYTES)) most /= 4;
+	if (t->spent[STROBE_SPENTS].bytes > STROBE_STORM_BYTES) most /= 4, least /= 4;
 	if (!most || spent <= most) return 0;
 	return spent / 4 <= most ? 2 * least : least;
 }
