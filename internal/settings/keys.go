@@ -133,7 +133,7 @@ var Keys = []Key{
 	},
 	{
 		Name: "trace.onFullBuffer", Default: "wait", Enum: []string{"wait", "drop", "block"},
-		Doc: "What happens when there is no room for a thread's records: wait makes it wait until there is, but no real-time thread, and not for longer than a second while none is made; drop lets it run on; block makes every thread wait as long as it takes. What is lost is counted.",
+		Doc: "What happens when there is no room for a thread's records: wait makes it wait until there is, but no real-time thread, and not for longer than five seconds while none is made; drop lets it run on; block makes every thread wait as long as it takes. What is lost is counted.",
 		set: func(s *Settings, v any) { s.OnFullBuffer = v.(string) },
 	},
 }
