@@ -1,0 +1,35 @@
+package native
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// agentCompiler is what the committed agent was made with; another one makes other code.
+const agentCompiler = "12.2.0"
+
+// TestAgentIsOfItsSources: what is injected is what the sources beside it make.
+func TestAgentIsOfItsSources(t *testing.T) {
+	version, err := exec.Command("gcc", "-dumpfullversion").Output()
+	if err != nil || strings.TrimSpace(string(version)) != agentCompiler {
+		t.Skipf("the agent is made with gcc %s, here is %s %v", agentCompiler, bytes.TrimSpace(version), err)
+	}
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS("agent")); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("make", "-s", "-B", "-C", dir, "agent_linux_amd64.bin").CombinedOutput(); err != nil {
+		t.Fatalf("make the agent: %v\n%s", err, out)
+	}
+	made, err := os.ReadFile(filepath.Join(dir, "agent_linux_amd64.bin"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(made, agentBlob) {
+		t.Errorf("the committed agent (%d bytes) is not what its sources make (%d bytes): make generate", len(agentBlob), len(made))
+	}
+}
