@@ -69,7 +69,7 @@ func (t *target) SetPoints(ctx context.Context, wanted []collector.Point) ([]col
 		return nil, fault.New(fault.ProcessExited, "Launch it again.", "process %d is no longer traced", t.pid)
 	}
 	for _, p := range t.processes() {
-		if p.shares == nil && !p.dead.Load() {
+		if p.shares == nil && !p.dead.Load() && len(wanted) > 0 { // to take points out nobody need be ready
 			t.awaitReady(ctx, p)
 		}
 	}

@@ -312,8 +312,8 @@ func (t *target) PIDs() []int {
 // killWait bounds how long Stop waits for killed processes to be reaped.
 const (
 	killWait = 5 * time.Second
-	leaveMax = 5 * time.Second // and what a program that is let go may take until nothing is in it any more
-	killSlow = time.Second     // is worth a word
+	leaveMax = 30 * time.Second // and what a program that is let go may take until nothing is in it any more: all its threads need a CPU for that
+	killSlow = time.Second      // is worth a word
 
 	killTries = 3 // of 50 ms, behind which what is not known is killed, too
 )
