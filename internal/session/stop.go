@@ -14,7 +14,7 @@ import (
 // Bounds of the steps of a stop. A step that does not end in time is reported and the next one begins.
 const (
 	stopTargetMax = 5 * time.Second
-	stopDecodeMax = time.Minute // of a program that was killed, and what it recorded before; collectors bound the killing
+	stopDecodeMax = time.Minute // until the program is ended or let go and what it recorded is decoded; collectors bound the former
 	stopDrainMax  = 3 * time.Second
 	stopUsersMax  = 3 * time.Second
 	stopStoreMax  = 5 * time.Second

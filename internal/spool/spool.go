@@ -158,7 +158,7 @@ func (s *Spool) give(b block, failed bool) {
 		s.err = nil
 		return
 	}
-	if s.next*s.size > keepBytes || s.err != nil { // nothing is in it: begin anew, perhaps with more room on the disk
+	if s.next*s.size > keepBytes || s.err != nil { // nothing is in it: begin anew, perhaps with more room
 		if err := s.file.Truncate(0); err == nil {
 			s.next, s.free, s.err = 0, nil, nil
 		}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
 // agentCompiler is what the committed agent was made with; another one makes other code.
@@ -14,9 +16,10 @@ const agentCompiler = "12.2.0"
 
 // TestAgentIsOfItsSources: what is injected is what the sources beside it make.
 func TestAgentIsOfItsSources(t *testing.T) {
+	strobetest.NeedCommand(t, "gcc", "make", "ld", "objcopy")
 	version, err := exec.Command("gcc", "-dumpfullversion").Output()
 	if err != nil || strings.TrimSpace(string(version)) != agentCompiler {
-		t.Skipf("the agent is made with gcc %s, here is %s %v", agentCompiler, bytes.TrimSpace(version), err)
+		strobetest.Lack(t, "another gcc makes other code: the agent is made with %s, here is %s %v", agentCompiler, bytes.TrimSpace(version), err)
 	}
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS("agent")); err != nil {

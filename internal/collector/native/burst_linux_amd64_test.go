@@ -10,7 +10,7 @@ import (
 	"github.com/strobe-debug/strobe/internal/spool"
 )
 
-// TestDiscard: a program whose records nobody will read ends at once, however many wait to be decoded.
+// TestDiscard: of a program whose records nobody will read none is decoded any more, however many wait.
 func TestDiscard(t *testing.T) {
 	prog := build(t, "burst.c", burstProgram, "gcc", "-g", "-O2", "-pthread")
 	sink := newSink(t)
@@ -21,13 +21,19 @@ func TestDiscard(t *testing.T) {
 	if w := strings.Join(s.Status().Warnings, "\n"); !strings.Contains(w, "MB of records are still to come") {
 		t.Errorf("nobody is told: %s", w)
 	}
-	began := time.Now()
+	delivered := func() int64 {
+		sink.mu.Lock()
+		defer sink.mu.Unlock()
+		return sink.total
+	}
 	s.Discard()
+	before := delivered()
 	if err := s.Stop(context.Background(), true); err != nil {
 		t.Fatal(err)
 	}
-	if took := time.Since(began); took > 10*time.Second || s.mover.spool.Held() != 0 {
-		t.Errorf("after %v %d bytes are left", took, s.mover.spool.Held())
+	// A million records and more had waited; the batch under way, and the one that was read ahead, may still come.
+	if n := delivered() - before; n > 4*batchEvents || s.mover.spool.Held() != 0 {
+		t.Errorf("%d events came after it, %d bytes are left", n, s.mover.spool.Held())
 	}
 }
 
