@@ -80,6 +80,7 @@ type placed struct {
 	traced, thrown, all bool
 	added               []string
 	daemon, pid         int
+	attach              bool
 }
 
 // placeTally counts over rounds.
@@ -90,6 +91,7 @@ type placeTally struct {
 	ops     atomic.Int64
 	harmed  []string
 	slow    []string
+	late    []string       // what the threads did of programs that did not end
 	failed  map[string]int // errors that were answers, by code
 	refused []string       // some of them
 	logf    func(format string, a ...any)
@@ -219,7 +221,7 @@ func (p *placed) next(action string) {
 
 // run does one round with the kinds for a time, and says whether the program ended as it should.
 func (p *placed) run(t testing.TB, path, lib, how string, kinds []int) {
-	attached := p.rng.IntN(3) == 0
+	attached := p.rng.IntN(3) == 0 || p.attach
 	argv := []string{how, strconv.Itoa(int(p.limit.Milliseconds())), lib}
 	var cmd *exec.Cmd
 	var out bytes.Buffer
@@ -282,7 +284,10 @@ func (p *placed) end(cmd *exec.Cmd, out *bytes.Buffer) {
 		p.next("continue")
 	}
 	if cmd != nil {
-		late := time.AfterFunc(most, func() { cmd.Process.Kill() }) //nolint:errcheck // it has ended
+		late := time.AfterFunc(most, func() {
+			p.note(&p.late, "%s: it has not ended:\n%s", p.what, threadsOf(cmd.Process.Pid))
+			cmd.Process.Kill() //nolint:errcheck // it has ended
+		})
 		err := cmd.Wait()
 		late.Stop()
 		if code := cmd.ProcessState.ExitCode(); code != 5 || out.String() != "bad 0\n" {
@@ -294,6 +299,28 @@ func (p *placed) end(cmd *exec.Cmd, out *bytes.Buffer) {
 	if !detached && p.id != "" {
 		p.call("debug_session", args{"action": "stop"})
 	}
+}
+
+// threadsOf is what the threads of a process do, by the kernel: a moment, and what CPU time they have taken a second later.
+func threadsOf(pid int) string {
+	var b strings.Builder
+	for range 2 {
+		tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", pid))
+		for _, t := range tasks {
+			stat, _ := os.ReadFile(t + "/stat")
+			call, _ := os.ReadFile(t + "/syscall")
+			status, _ := os.ReadFile(t + "/status")
+			fmt.Fprintf(&b, "%s %s", bytes.Join(bytes.Fields(stat)[:min(len(bytes.Fields(stat)), 15)], []byte(" ")), call)
+			for line := range bytes.Lines(status) {
+				if bytes.HasPrefix(line, []byte("Sig")) || bytes.HasPrefix(line, []byte("Shd")) || bytes.Contains(line, []byte("ctxt")) {
+					b.Write(append(bytes.TrimSpace(line), ' '))
+				}
+			}
+			b.WriteByte('\n')
+		}
+		time.Sleep(time.Second)
+	}
+	return b.String()
 }
 
 func (p *placed) output() (text string) {
@@ -346,6 +373,15 @@ func placeRounds(t *testing.T, total, each time.Duration, seed uint64) *placeTal
 		for _, k := range p.rng.Perm(len(placeSide))[:1+p.rng.IntN(3)] {
 			if !strings.Contains(how, placeSide[k:k+1]) {
 				how += placeSide[k : k+1]
+			}
+		}
+		if only := os.Getenv("STROBE_PLACE_ONLY"); only != "" { // function|kind,kind|side|attached: to look for what a round had
+			part := append(strings.Split(only, "|"), "", "", "")
+			p.fn, how, names, kinds, p.attach = part[0], part[2], strings.Split(part[1], ","), nil, part[3] != ""
+			for i, k := range placeKinds {
+				if slices.Contains(names, k.name) {
+					kinds = append(kinds, i)
+				}
 			}
 		}
 		slices.Sort(names)
