@@ -40,11 +40,12 @@ const (
 // woke between the halt and the int3 could stand inside a window.
 func (p *process) apply(add, remove []*site) error {
 	quiet := p.onlyThreadStopped()
+	remove = p.uncover(remove)
 	for _, s := range add {
 		if err := p.mem.Read(s.addr, s.orig); err != nil {
 			return err
 		}
-		if s.orig[0] == int3 && len(s.patch) == 1 {
+		if _, ours := p.trapAt(s.addr); s.orig[0] == int3 && len(s.patch) == 1 && !ours {
 			return fmt.Errorf("patch 0x%x: a breakpoint of somebody else stands there", s.addr)
 		}
 	}
@@ -79,6 +80,25 @@ func (p *process) apply(add, remove []*site) error {
 		}
 	}
 	return p.patch(add, quiet)
+}
+
+// uncover takes sites out of remove that others stand on, which will leave there what those would have left.
+func (p *process) uncover(remove []*site) (rest []*site) {
+	for _, s := range remove {
+		o := p.above(s)
+		if o == nil {
+			rest = append(rest, s)
+			continue
+		}
+		p.trapMu.Lock()
+		p.dropTrap(s)
+		p.trapMu.Unlock()
+		if s.active = false; len(s.orig) > len(o.orig) {
+			p.mem.Write(s.addr+uint64(len(o.orig)), s.orig[len(o.orig):]) //nolint:errcheck // unmapped by now
+		}
+		copy(o.orig, s.orig)
+	}
+	return rest
 }
 
 // exchange is apply where sites of add may stand where sites of remove do: those are made original first, with the
@@ -152,13 +172,66 @@ func (p *process) setTraps(add, remove []*site) {
 	p.trapMu.Lock()
 	defer p.trapMu.Unlock()
 	for _, s := range remove {
-		if t := p.traps[s.addr]; t != nil {
-			t.active = false
-		}
+		p.dropTrap(s)
 	}
 	for _, s := range add {
-		p.traps[s.addr] = &trap{to: s.to, behind: s.behind, active: true, throw: s.throw, point: s.point, step: s.step}
+		t := &trap{to: s.to, behind: s.behind, active: true, throw: s.throw, point: s.point, step: s.step}
+		if was := p.traps[s.addr]; was != nil && was.active && !was.loader && !was.is(s) {
+			t.below = was
+		}
+		p.traps[s.addr] = t
 	}
+}
+
+// dropTrap takes a site's trap away. What stands below it counts again; what stands above it stays. trapMu is held.
+func (p *process) dropTrap(s *site) {
+	t := p.traps[s.addr]
+	switch {
+	case t == nil:
+	case t.is(s) && t.below != nil:
+		p.traps[s.addr] = t.below
+	case t.is(s) || t.below == nil:
+		t.active = false
+	default:
+		for up := t; up.below != nil; up = up.below {
+			if up.below.is(s) {
+				up.below = up.below.below
+				return
+			}
+		}
+	}
+}
+
+// above is the site that stands directly on another one, nil if none does.
+func (p *process) above(s *site) *site {
+	p.trapMu.RLock()
+	t := p.traps[s.addr]
+	for t != nil && t.below != nil && !t.below.is(s) {
+		t = t.below
+	}
+	p.trapMu.RUnlock()
+	if t == nil || t.below == nil {
+		return nil
+	}
+	for _, h := range *p.hooks.Load() {
+		if h == nil {
+			continue
+		}
+		for _, o := range h.sites {
+			if o.addr == s.addr && o.active && t.is(o) {
+				return o
+			}
+		}
+	}
+	return nil
+}
+
+// covered reports whether another site stands on this one.
+func (p *process) covered(s *site) bool {
+	p.trapMu.RLock()
+	defer p.trapMu.RUnlock()
+	t := p.traps[s.addr]
+	return t != nil && t.below != nil && !t.is(s)
 }
 
 // moveOut sends halted threads that stand inside a window to the same instruction in the stub.

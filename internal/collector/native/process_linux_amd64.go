@@ -142,6 +142,22 @@ type trap struct {
 	step   stepSite
 	loader bool // the dynamic loader's notification, while the program starts
 	throw  throwKind
+	// below is what stands under it: a hook of a function may come where one of ours stands already, whose first byte then is what the
+	// hook found, and leaves there.
+	below *trap
+}
+
+// is reports whether the trap is that of a site.
+func (t *trap) is(s *site) bool { return t.to == s.to && t.point == s.point && t.step == s.step }
+
+// clone copies it with all that is below.
+func (t *trap) clone() *trap {
+	if t == nil {
+		return nil
+	}
+	c := *t
+	c.below = t.below.clone()
+	return &c
 }
 
 // threadName is the name of one of the process's threads, also of one that has ended since it was last asked for: what it did is

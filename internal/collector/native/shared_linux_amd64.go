@@ -40,8 +40,7 @@ func (p *process) copyHooks() *heritage {
 	defer p.trapMu.RUnlock()
 	s.traps = make(map[uint64]*trap, len(p.traps))
 	for a, tr := range p.traps {
-		c := *tr
-		s.traps[a] = &c
+		s.traps[a] = tr.clone()
 	}
 	return s
 }

@@ -178,14 +178,16 @@ func (p *process) lodge(host *process, why error) {
 	p.regionAddr = host.regionAddr
 	p.visit(host)
 	p.changing()
-	for _, h := range *p.hooks.Load() {
-		if h == nil {
-			continue
-		}
-		for _, s := range h.sites {
-			if s.active {
-				s.active = false
-				p.mem.Write(s.addr, s.orig)
+	for _, covered := range []bool{false, true} { // what stands on another leaves that there
+		for _, h := range *p.hooks.Load() {
+			if h == nil {
+				continue
+			}
+			for _, s := range h.sites {
+				if s.active && p.covered(s) == covered {
+					s.active = false
+					p.mem.Write(s.addr, s.orig)
+				}
 			}
 		}
 	}
@@ -224,13 +226,13 @@ func (p *process) reconcile(parent *process, r *remote) error {
 		}
 	}
 	patched := map[uint64]bool{}
-	for _, active := range []bool{false, true} { // where two hooks share a place, the active one counts
+	for _, active := range []bool{false, true} { // where two hooks share a place, the active one counts, and the upper of two
 		for _, h := range hooks {
 			if h == nil {
 				continue
 			}
 			for _, s := range h.sites {
-				if s.active != active || s.orig[0] == 0 && !active {
+				if s.active != active || s.orig[0] == 0 && !active || active && p.covered(s) {
 					continue
 				}
 				patched[s.addr] = active
