@@ -318,7 +318,7 @@ func threadsOf(pid int) string {
 			}
 			b.WriteByte('\n')
 		}
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 	}
 	return b.String()
 }

@@ -48,8 +48,11 @@ func TestPatternOverOutputHook(t *testing.T) {
 				s.Call(t, "debug_session", args{"action": "stop", "sessionId": l.SessionID}, nil)
 				continue
 			}
+			before := s.Count(t, l.SessionID, "function_enter", "write")
 			s.Call(t, "debug_trace", args{"sessionId": l.SessionID, what: []any{"write"}}, nil)
-			time.Sleep(30 * time.Millisecond) // some calls
+			if what == "add" {
+				strobetest.Eventually(t, endLimit, "calls", func() bool { return s.Count(t, l.SessionID, "function_enter", "write") > before })
+			}
 		}
 		err := cmd.Wait()
 		late.Stop()

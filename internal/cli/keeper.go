@@ -17,3 +17,21 @@ func (a *app) keeperCommand() *cobra.Command {
 		RunE:    func(*cobra.Command, []string) error { return daemon.RunKeeper() },
 	}
 }
+
+// workerCommand is started by the daemon, never by people: it has one launch's session.
+func (a *app) workerCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "worker",
+		Short:   "Have one session, or one traced test run (started by the daemon)",
+		Example: "  strobe worker # needs the daemon at the other end of its sockets",
+		Args:    cobra.NoArgs,
+		Hidden:  true,
+		RunE: func(*cobra.Command, []string) error {
+			home, err := daemon.Home()
+			if err != nil {
+				return err
+			}
+			return daemon.RunWorker(home)
+		},
+	}
+}

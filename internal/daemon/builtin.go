@@ -26,23 +26,30 @@ func runtimes(home string, log *slog.Logger, described *natvis.Library) []collec
 
 func symbolCache(home string) string { return filepath.Join(home, "cache", "symbols") }
 
-// builtin is the one place that names every runtime and hands the operations to the front ends.
-func builtin(home string, log *slog.Logger) (*Backend, error) {
+// newService is the one place that names every runtime and adapter: the daemon's service has others, a worker's a link.
+func newService(home string, log *slog.Logger, others session.Others, link *session.Link) (*service.Service, error) {
 	described := natvis.NewLibrary(filepath.Join(home, "natvis"))
-	svc, err := service.New(service.Config{
+	return service.New(service.Config{
 		Home: home, Logger: log, Runtimes: runtimes(home, log, described), Version: Version(),
 		Cores:        corefile.New(symbolCache(home), "", described),
 		ParsePattern: native.ParsePattern, Keeper: []string{"/proc/self/exe", "keeper"}, Space: diskSpace, Files: fileRoom,
-		Adapters: testadapter.Builtin(), Strobe: ownPath(),
+		Adapters: testadapter.Builtin(), Strobe: ownPath(), Link: link, Others: others, Lock: lockSession, Locked: sessionLocked,
 	})
+}
+
+// builtin hands the operations to the front ends, by way of the front.
+func builtin(home string, log *slog.Logger) (*Backend, error) {
+	f := newFront(home, log)
+	svc, err := newService(home, log, f, nil)
 	if err != nil {
 		return nil, err
 	}
-	tools, err := mcp.Tools(svc)
+	tools, err := mcp.Tools(svc, f.route)
 	if err != nil {
 		return nil, errors.Join(err, svc.Close(context.Background()))
 	}
-	return &Backend{Tools: tools, Busy: svc.Busy, Close: svc.Close}, nil
+	f.begin(svc)
+	return &Backend{Tools: tools, Busy: f.Busy, Close: f.Close}, nil
 }
 
 // RunKeeper is the keeper process: it holds the stdio of the daemon's targets, so that they outlive it.

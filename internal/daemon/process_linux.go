@@ -126,3 +126,43 @@ func selfExe() string {
 
 // terminate asks the daemon to end.
 func terminate(pid int) error { return unix.Kill(pid, unix.SIGTERM) }
+
+// nameWorker names a worker's process, so that people can tell it from the daemon.
+func nameWorker() { _ = os.WriteFile("/proc/self/comm", []byte("strobe-worker"), 0) }
+
+// unixPair makes two connected sockets.
+func unixPair() (a, b *os.File, err error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	return os.NewFile(uintptr(fds[0]), "worker"), os.NewFile(uintptr(fds[1]), "worker"), nil
+}
+
+// lockSuffix names the file beside a session's that its process has locked: a lock on the session's own would be
+// SQLite's to lose.
+const lockSuffix = ".lock"
+
+// lockSession holds a session's file until release. The kernel lets go of it when this process ends.
+func lockSession(path string) (release func(), err error) {
+	f, err := os.OpenFile(path+lockSuffix, os.O_RDWR|os.O_CREATE|noFollow, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open lock: %w", err)
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return nil, errors.Join(fmt.Errorf("lock %s: %w", path+lockSuffix, err), f.Close())
+	}
+	return func() {
+		os.Remove(path + lockSuffix)
+		f.Close()
+	}, nil
+}
+
+// sessionLocked reports whether a process holds a session's file. What a dead one left of its lock goes.
+func sessionLocked(path string) bool {
+	if lockHeld(path + lockSuffix) {
+		return true
+	}
+	os.Remove(path + lockSuffix)
+	return false
+}

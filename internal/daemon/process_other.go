@@ -39,3 +39,8 @@ func selfExe() string {
 func systemChecks() []doctor.Check                   { return nil }
 func fileRoom() (used, limit int)                    { return 0, 0 }
 func diskSpace(string) (free, size int64, err error) { return 0, 0, unsupported() }
+
+func nameWorker()                                  {}
+func unixPair() (a, b *os.File, err error)         { return nil, nil, errors.ErrUnsupported }
+func lockSession(string) (release func(), _ error) { return func() {}, nil }
+func sessionLocked(string) bool                    { return false }

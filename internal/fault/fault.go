@@ -61,6 +61,8 @@ const (
 	UINotAvailable Code = "UI_NOT_AVAILABLE"
 	// StorageFull: the disk, or the room that Strobe may use, is full.
 	StorageFull Code = "STORAGE_FULL"
+	// EngineFailed: the process that had the session or test run ended; others are not affected.
+	EngineFailed Code = "ENGINE_FAILED"
 	// InternalError: a defect of Strobe; the daemon's log has more.
 	InternalError Code = "INTERNAL_ERROR"
 )

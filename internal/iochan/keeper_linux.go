@@ -73,6 +73,16 @@ func (k *Keeper) Add(c *Conn) error {
 	return nil
 }
 
+// Start starts the process ahead of the first Add.
+func (k *Keeper) Start() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.socket >= 0 {
+		return nil
+	}
+	return k.startLocked()
+}
+
 // Drop makes the keeper close c's files. Call it before c is closed for good.
 func (k *Keeper) Drop(c *Conn) { k.end(c, keeperDrop) }
 

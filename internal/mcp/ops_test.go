@@ -10,7 +10,7 @@ import (
 
 // Every conversation pays for the list of tools: launch, trace, query and session stay under 8 KB, and all that there are under 16.
 func TestToolsAreSmall(t *testing.T) {
-	tools, err := Tools(nil)
+	tools, err := Tools(nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestToolsAreSmall(t *testing.T) {
 }
 
 func TestArgumentsAreChecked(t *testing.T) {
-	tools, err := Tools(nil)
+	tools, err := Tools(nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestArgumentsAreChecked(t *testing.T) {
 }
 
 func FuzzArguments(f *testing.F) {
-	tools, err := Tools(nil)
+	tools, err := Tools(nil, nil)
 	if err != nil {
 		f.Fatal(err)
 	}

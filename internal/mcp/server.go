@@ -48,17 +48,20 @@ type Config struct {
 	Tools   []Tool
 	Version string
 	Logger  *slog.Logger
+	// Relayed says that the one client is a Relay, which names for whom it asks.
+	Relayed bool
 }
 
 // Server serves the tools to any number of clients at once.
 type Server struct {
-	log *slog.Logger
-	sdk *sdk.Server
+	log     *slog.Logger
+	sdk     *sdk.Server
+	relayed bool
 }
 
 // NewServer makes a server of these tools.
 func NewServer(c Config) *Server {
-	s := &Server{log: c.Logger}
+	s := &Server{log: c.Logger, relayed: c.Relayed}
 	s.sdk = sdk.NewServer(&sdk.Implementation{Name: "strobe", Version: c.Version}, &sdk.ServerOptions{
 		Instructions: instructions,
 		Logger:       slog.New(quiet{c.Logger.Handler()}),
@@ -106,7 +109,11 @@ func (s *Server) handler(t Tool) sdk.ToolHandler {
 			ctx = call
 		}
 		if p := req.Session.InitializeParams(); p != nil && p.ClientInfo != nil {
-			ctx = context.WithValue(ctx, clientKey{}, p.ClientInfo.Name)
+			name := p.ClientInfo.Name
+			if s.relayed {
+				name, _ = req.Params.Meta[metaClient].(string)
+			}
+			ctx = context.WithValue(ctx, clientKey{}, name)
 		}
 		result, err := s.run(ctx, t, req.Params.Arguments)
 		if err != nil {
@@ -149,8 +156,11 @@ func (s *Server) run(ctx context.Context, t Tool, arguments []byte) (result any,
 	if err != nil {
 		return nil, err
 	}
-	return t.Run(ctx, params)
+	return t.Run(context.WithValue(ctx, argumentsKey{}, arguments), params)
 }
+
+// argumentsKey is the context key of what a call's parameters were read from.
+type argumentsKey struct{}
 
 // errorResult is a tool error: the LLM sees code, cause and the next action.
 func errorResult(err error) *sdk.CallToolResult {

@@ -24,7 +24,7 @@ func FuzzTools(f *testing.F) {
 			f.Error(err)
 		}
 	})
-	tools, err := Tools(svc)
+	tools, err := Tools(svc, nil)
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -41,6 +41,12 @@ type Config struct {
 	// Adapters are the test frameworks, in the order that breaks ties of detection.
 	Adapters []testadapter.Adapter
 	Strobe   string // our own executable
+
+	Link   *session.Link  // of a worker
+	Others session.Others // of a daemon with workers
+	// Lock and Locked are session.Config's.
+	Lock   func(path string) (release func(), err error)
+	Locked func(path string) bool
 }
 
 // Service runs operations. Safe for concurrent use.
@@ -51,6 +57,7 @@ type Service struct {
 	pending  *pendingTable
 	said     said
 	tests    *testrun.Manager
+	kept     keptRuns
 }
 
 // New opens the sessions under cfg.Home and recovers what a dead daemon left. Call Close.
@@ -64,6 +71,7 @@ func New(cfg Config) (*Service, error) {
 	loader := settings.NewLoader(cfg.Home)
 	m, err := session.NewManager(session.Config{
 		Home: cfg.Home, Logger: cfg.Logger, Runtimes: cfg.Runtimes, Cores: cfg.Cores, Settings: loader, Version: cfg.Version, Keeper: cfg.Keeper, Space: cfg.Space, Files: cfg.Files,
+		Link: cfg.Link, Others: cfg.Others, Lock: cfg.Lock, Locked: cfg.Locked,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open sessions: %w", err)
@@ -76,6 +84,12 @@ func New(cfg Config) (*Service, error) {
 func (s *Service) Close(ctx context.Context) error {
 	s.tests.Close()
 	return s.sessions.Close(ctx)
+}
+
+// Orphaned ends every test run, and lets every program go: of a worker whose daemon has died.
+func (s *Service) Orphaned() error {
+	s.tests.Close()
+	return s.sessions.Orphaned()
 }
 
 // Busy reports whether a session's program or a test run goes on: the daemon must not idle out on it.

@@ -110,6 +110,9 @@ func runTest(ctx context.Context, s *Service, p *TestParams) (any, error) {
 		if p.TestRunID == "" {
 			return nil, invalid("debug_test action list names them.", "testRunId is missing")
 		}
+		if b, ended := s.kept.answer(p.TestRunID); ended {
+			return b, nil
+		}
 		r, err := s.tests.Get(p.TestRunID)
 		if err != nil {
 			return nil, err
@@ -250,17 +253,4 @@ func runningHint(r *testrun.Run, p *testrun.Progress, session string) string {
 		return fmt.Sprintf("It is stuck, and kept: debug_session status with sessionId %s shows its threads; debug_test action cancel ends it.", session)
 	}
 	return "It is stuck, and kept: debug_launch with pid (stuck[0].pids) attaches to it; debug_test action cancel ends it."
-}
-
-func (s *Service) testList() *TestList {
-	l := &TestList{Runs: []TestRow{}}
-	for _, r := range s.tests.List() {
-		status, _, result, _, _ := r.State()
-		row := TestRow{TestRunID: r.ID, ProjectRoot: r.Request.ProjectRoot, Framework: r.Framework(), Status: status}
-		if result != nil {
-			row.Summary = &result.Summary
-		}
-		l.Runs = append(l.Runs, row)
-	}
-	return l
 }

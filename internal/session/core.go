@@ -41,12 +41,7 @@ func (m *Manager) OpenCore(ctx context.Context, r collector.CoreRequest, name st
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		m.mu.Lock()
-		delete(m.reserved, id)
-		m.mu.Unlock()
-		m.launches.Done()
-	}()
+	defer m.settled(id)
 	core, err := m.cfg.Cores.OpenCore(ctx, r)
 	if err != nil {
 		return nil, coreError(&r, err)

@@ -66,4 +66,5 @@ func (m *Manager) closeEnded(s *Session) {
 	if err := s.st.Close(); err != nil {
 		m.log.Warn("close idle session", "session", s.ID, "err", err)
 	}
+	s.unlocked()
 }

@@ -58,10 +58,7 @@ func (m *Manager) begin(ctx context.Context, rt collector.Runtime, cmd *collecto
 	defer func() {
 		unlink()
 		cancel()
-		m.mu.Lock()
-		delete(m.reserved, id)
-		m.mu.Unlock()
-		m.launches.Done()
+		m.settled(id)
 	}()
 	if r.Begun != nil {
 		r.Begun(id)
@@ -162,7 +159,8 @@ func (m *Manager) start(ctx context.Context, id string, rt collector.Runtime, cm
 		return nil, fmt.Errorf("create event store: %w", err)
 	}
 	k.names = newThreadNames(k.st)
-	undo = append(undo, func() error { return store.RemoveFile(meta.Path) }, k.st.Close)
+	unlock := m.lock(id)
+	undo = append(undo, func() error { unlock(); return nil }, func() error { return store.RemoveFile(meta.Path) }, k.st.Close)
 	undo = append(undo, func() error { k.close(); return nil })
 	attached := cmd.PID != 0
 	k.crashes.read = func(context.Context) error { return nil }
@@ -192,7 +190,7 @@ func (m *Manager) start(ctx context.Context, id string, rt collector.Runtime, cm
 	}
 	s := newSession(m, meta, k.st)
 	s.sink, s.conn, s.col, s.status, s.traced = k, conn, col, Running, r.Tracing.clone()
-	s.onFull, s.attached = cmd.OnFull, attached
+	s.onFull, s.attached, s.unlock = cmd.OnFull, attached, unlock
 	caps := col.Capabilities()
 	s.caps = &caps
 	log.Info("program started", "pid", meta.PID, "command", cmd.Path)

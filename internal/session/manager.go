@@ -50,6 +50,12 @@ type Config struct {
 	// Keeper is the command whose process keeps the files of programs that outlive the daemon; it
 	// calls RunKeeper. Empty: such programs get SIGPIPE or SIGHUP.
 	Keeper []string
+
+	Link   *Link  // of a worker: the daemon has the list
+	Others Others // of a daemon: its workers; nil: it has none
+	// Lock holds a session's file as long as this process writes it, and Locked reports whether any process does. nil: nobody asks.
+	Lock   func(path string) (release func(), err error)
+	Locked func(path string) bool
 }
 
 // RunKeeper is the keeper's process; see iochan.Keeper.
@@ -117,6 +123,10 @@ func NewManager(cfg Config) (*Manager, error) {
 		m.keeper = iochan.NewKeeper(cfg.Keeper)
 	}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
+	if cfg.Link != nil {
+		m.wg.Go(m.tidyHere)
+		return m, nil
+	}
 	if err := m.recoverDead(); err != nil {
 		m.index.Close()
 		return nil, fmt.Errorf("recover sessions: %w", err)
@@ -127,9 +137,17 @@ func NewManager(cfg Config) (*Manager, error) {
 
 // Busy reports whether any session's program runs or is being launched.
 func (m *Manager) Busy() bool {
+	others := m.liveElsewhere()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.liveLocked() > 0
+	return m.liveLocked()+others > 0
+}
+
+func (m *Manager) liveElsewhere() int {
+	if m.cfg.Others == nil {
+		return 0
+	}
+	return m.cfg.Others.Live()
 }
 
 func (m *Manager) liveLocked() int {
@@ -144,6 +162,10 @@ func (m *Manager) liveLocked() int {
 
 // reserve takes an id for a launch that begins, within the limit.
 func (m *Manager) reserve(ctx context.Context, binary string, limit int) (string, error) {
+	if m.cfg.Link != nil {
+		return m.reserveHere(ctx, binary, limit)
+	}
+	others := m.liveElsewhere()
 	base := sessionBase(binary, time.Now())
 	taken, err := m.takenIDs(ctx, base)
 	if err != nil {
@@ -154,7 +176,7 @@ func (m *Manager) reserve(ctx context.Context, binary string, limit int) (string
 	if m.closed {
 		return "", errClosed()
 	}
-	if n := m.liveLocked(); n >= limit {
+	if n := m.liveLocked() + others; n >= limit {
 		return "", fault.New(fault.SessionLimit, "Stop one with debug_session (action list shows them), or raise sessions.max in settings.json.",
 			"%d sessions run, the limit is %d", n, limit)
 	}
@@ -282,6 +304,12 @@ func (m *Manager) Get(ctx context.Context, id string) (*Session, error) {
 
 // open opens an ended session's file.
 func (m *Manager) open(ctx context.Context, id string) (*Session, error) {
+	if err := m.fetch(ctx, id); err != nil {
+		return nil, err
+	}
+	if err := m.waitUnlocked(ctx, id); err != nil {
+		return nil, err
+	}
 	info, ok, err := m.index.Get(ctx, id)
 	if err != nil {
 		return nil, fmt.Errorf("find session %s: %w", id, err)
@@ -344,9 +372,15 @@ func (m *Manager) List(ctx context.Context) ([]Info, error) {
 		open[id] = s
 	}
 	m.mu.Unlock()
+	var others map[string]Info
+	if m.cfg.Others != nil {
+		others = m.cfg.Others.Infos(ctx)
+	}
 	for i := range infos {
 		if s := open[infos[i].ID]; s != nil {
 			infos[i] = s.info()
+		} else if o, ok := others[infos[i].ID]; ok {
+			infos[i] = o
 		} else if n := store.FileSize(infos[i].Path); n > 0 { // smaller than at its end: the log is folded into the file
 			infos[i].SizeBytes = n
 		}
@@ -385,17 +419,13 @@ const endGrace = time.Second
 
 // Close stops every session at once: programs are asked to end and killed, or let go if they ran before, data is kept. No call succeeds afterwards.
 func (m *Manager) Close(ctx context.Context) error {
-	m.mu.Lock()
-	if m.closed {
-		m.mu.Unlock()
-		return nil
-	}
-	m.closed = true
-	m.mu.Unlock()
-	m.cancel()
 	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
 	defer cancel()
-	waitFor(ctx, &m.launches)
+	return m.closeAll(ctx, StopOptions{Kill: true, Keep: true, Grace: endGrace})
+}
+
+// stopAll stops every session as o says; those that ran before are let go.
+func (m *Manager) stopAll(ctx context.Context, o StopOptions) error {
 	m.mu.Lock()
 	var all []*Session
 	for _, s := range m.sessions {
@@ -406,25 +436,17 @@ func (m *Manager) Close(ctx context.Context) error {
 	var stops sync.WaitGroup
 	for i, s := range all {
 		stops.Go(func() {
-			if _, errs[i] = m.stop(ctx, s, StopOptions{Kill: !s.attached, Keep: true, Grace: endGrace}); errors.Is(errs[i], errIdle) {
+			own := o
+			if own.Kill = o.Kill && !s.attached; !own.Kill {
+				own.Grace = 0
+			}
+			if _, errs[i] = m.stop(ctx, s, own); errors.Is(errs[i], errIdle) {
 				errs[i] = nil
 			}
 		})
 	}
 	stops.Wait()
-	m.mu.Lock()
-	detached := m.detached
-	m.mu.Unlock()
-	for _, c := range detached {
-		c.Close()
-	}
-	if m.keeper != nil {
-		errs = append(errs, m.keeper.Close())
-	}
-	if !waitFor(ctx, &m.wg) {
-		errs = append(errs, fmt.Errorf("wait for sessions to end: %w", ctx.Err()))
-	}
-	return errors.Join(append(errs, m.index.Close())...)
+	return errors.Join(errs...)
 }
 
 // waitFor waits for wg as long as ctx lasts. Only at the daemon's end is it given up, so the goroutine

@@ -49,6 +49,8 @@ func (m *Manager) recoverDead() error {
 func (m *Manager) recount(dead []Info) {
 	for _, i := range dead {
 		m.log.Info("session was interrupted", "session", i.ID)
+		for m.ctx.Err() == nil && m.waitUnlocked(m.ctx, i.ID) != nil { // its worker decodes what it had recorded
+		}
 		s, err := m.Get(m.ctx, i.ID)
 		if m.ctx.Err() != nil {
 			return

@@ -58,6 +58,8 @@ type Session struct {
 	caps *collector.Capabilities
 	dead deadProcess // of a core file
 
+	unlock func() // its file, when it is closed; nil: it was not locked
+
 	ctx      context.Context // ends when the store is about to close
 	cancel   context.CancelFunc
 	stopping chan struct{} // closed when a stop begins

@@ -26,6 +26,8 @@ type StopOptions struct {
 	Retain bool // keep the data, marked as retained
 	Keep   bool // keep the data as it is: the daemon ends, not the user's interest
 
+	Interrupted bool // with Keep: the daemon has died
+
 	Signal string        // with Kill: what the program is asked with first; "": SIGTERM
 	Grace  time.Duration // and how long it may take then; 0: it is killed at once
 }
@@ -143,7 +145,9 @@ func (s *Session) runStop(o StopOptions, now <-chan struct{}) (*StopResult, erro
 	if s.status == Running || s.status == Paused {
 		s.status = Exited
 		s.meta.EndedAt = time.Now().UnixNano()
-		s.meta.Released = !o.Kill && s.col != nil
+		if s.meta.Released = !o.Kill && s.col != nil; o.Interrupted {
+			s.status, s.meta.Released, s.meta.Retained = Interrupted, false, true
+		}
 	}
 	s.meta.Retained = s.meta.Retained || o.Retain
 	s.mu.Unlock()
@@ -162,6 +166,7 @@ func (s *Session) runStop(o StopOptions, now <-chan struct{}) (*StopResult, erro
 	step("end queries", stopUsersMax, s.waitUnused)
 	s.closeCore()
 	step("close store", stopStoreMax, func(context.Context) error { return s.st.Close() })
+	defer s.unlocked()
 	var err error
 	if !o.Retain && !o.Keep {
 		err = s.m.remove(context.Background(), s.ID)
@@ -169,6 +174,7 @@ func (s *Session) runStop(o StopOptions, now <-chan struct{}) (*StopResult, erro
 	s.m.mu.Lock()
 	delete(s.m.sessions, s.ID)
 	s.m.mu.Unlock()
+	s.m.lookSoon()
 	for _, e := range errs {
 		res.Warnings = append(res.Warnings, e.Error())
 	}
@@ -208,4 +214,11 @@ func (s *Session) stopTarget(o StopOptions, step func(string, time.Duration, fun
 		}
 		return s.m.closeChannel(s.conn)
 	})
+}
+
+// unlocked gives up the hold of the session's file: it is closed.
+func (s *Session) unlocked() {
+	if s.unlock != nil {
+		s.unlock()
+	}
 }

@@ -89,6 +89,23 @@ func (m *Manager) tidy() {
 	}
 }
 
+// tidyHere is tidy of a worker: whoever has the list deletes what is old, and is told what changed here.
+func (m *Manager) tidyHere() {
+	timer := time.NewTimer(tidyBusy)
+	defer timer.Stop()
+	for {
+		select {
+		case <-m.ctx.Done():
+			return
+		case <-m.storage.kick:
+		case <-timer.C:
+		}
+		m.closeIdle()
+		m.cfg.Link.Changed()
+		timer.Reset(tidyBusy)
+	}
+}
+
 // diskUse returns the bytes of all session files, also of those that are in no list.
 func (m *Manager) diskUse() int64 {
 	entries, err := os.ReadDir(m.dir)
@@ -181,6 +198,9 @@ func fileBytes(path string) int64 {
 
 // purge deletes one session unless it is in use, and reports whether it did.
 func (m *Manager) purge(ctx context.Context, i *Info, why string, size int64) (bool, error) {
+	if m.fetch(ctx, i.ID) != nil || m.cfg.Locked != nil && m.cfg.Locked(m.path(i.ID)) {
+		return false, nil
+	}
 	m.mu.Lock()
 	s := m.sessions[i.ID]
 	switch {
@@ -286,7 +306,8 @@ func (m *Manager) lookSoon() {
 // makeRoom is asked before a launch. Where sessions take too much, old ones go first.
 func (m *Manager) makeRoom(ctx context.Context) error {
 	set, _ := m.cfg.Settings.Load("")
-	if m.diskUse() > set.StorageMaxBytes || m.storage.over.Load() != nil {
+	if m.cfg.Link != nil { // the daemon makes it, when it gives the id
+	} else if m.diskUse() > set.StorageMaxBytes || m.storage.over.Load() != nil {
 		if err := m.sweepNow(ctx, set, time.Now()); err != nil {
 			m.log.Warn("delete old sessions", "err", err)
 		}

@@ -104,7 +104,7 @@ func (m *Manager) Start(r Request) (*Run, error) {
 	if m.closed {
 		return nil, fault.New(fault.InternalError, "Call again: the next daemon starts by itself.", "the daemon is ending")
 	}
-	place := realPath(r.ProjectRoot)
+	place := RealPath(r.ProjectRoot)
 	if have := m.byProject[place]; have != nil {
 		return nil, fault.New(fault.TestAlreadyRunning, "Wait for it with debug_test action status, or end it with action cancel, and its testRunId.", "test run %s of %s runs already", have.ID, r.ProjectRoot)
 	}
@@ -296,6 +296,9 @@ func newID() string {
 	return "test-" + time.Now().Format("2006-01-02-15h04") + "-" + hex.EncodeToString(b[:])
 }
 
+// Began is when the run was asked for.
+func (r *Run) Began() time.Time { return r.began }
+
 // forget deletes the details of the oldest runs.
 func (m *Manager) forget() {
 	dir := filepath.Join(m.cfg.Home, "tests")
@@ -311,8 +314,8 @@ func (m *Manager) forget() {
 	}
 }
 
-// realPath is a directory by the name that it has however it was reached.
-func realPath(dir string) string {
+// RealPath is a directory by the name that it has however it was reached.
+func RealPath(dir string) string {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		return real
 	}

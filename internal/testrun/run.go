@@ -477,7 +477,7 @@ func (r *Run) Paused() (list []string) {
 // remembered is what results are remembered by: the project, and the framework with the program where that was given, since two
 // programs of a project may have tests of one name.
 func (r *Run) remembered() (root, framework string) {
-	root, framework = realPath(r.Request.ProjectRoot), r.adapter.Name()
+	root, framework = RealPath(r.Request.ProjectRoot), r.adapter.Name()
 	command := r.Request.Command
 	if len(command) > 0 && framework != (testadapter.Generic{}).Name() {
 		command = command[:1] // what is behind it selects tests

@@ -1,0 +1,428 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/mcp"
+	"github.com/strobe-debug/strobe/internal/service"
+)
+
+const (
+	// keptWorkers may keep an ended session open for longer than endedSoon, so that questions need not open it again.
+	keptWorkers = 8
+	endedSoon   = 10 * time.Second
+	endedLate   = time.Minute
+	// recoverTime is how long an answer waits until what a dead worker left can be asked for.
+	recoverTime = 5 * time.Second
+)
+
+// front is the daemon's side of its workers: it passes each call on to the worker that has what the call is about, and answers itself for what
+// has ended. Nothing that a target, its symbols or its records do to a worker reaches it. Safe for concurrent use.
+//
+// Goroutines: tend; for each worker one that waits for its end, one that serves what it asks, and those of the relay. Close waits for all.
+type front struct {
+	home string
+	log  *slog.Logger
+	svc  *service.Service // set once, before the first call
+
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu       sync.Mutex
+	workers  map[*remote]bool
+	sessions map[string]*remote // also those whose launch is under way
+	runs     map[string]*remote // test runs that go on
+	spare    *remote            // started ahead
+	starting chan struct{}      // closed when the next spare is there, or cannot be; nil: none is being started
+	room     error              // what workers were told last
+	closed   bool
+}
+
+func newFront(home string, log *slog.Logger) *front {
+	f := &front{home: home, log: log, workers: map[*remote]bool{}, sessions: map[string]*remote{}, runs: map[string]*remote{}}
+	f.ctx, f.cancel = context.WithCancel(context.Background())
+	return f
+}
+
+// begin starts what front does by itself, when the service is there.
+func (f *front) begin(svc *service.Service) {
+	f.svc = svc
+	f.wg.Go(f.tend)
+	f.startSpare()
+}
+
+// Busy reports whether something runs in any process.
+func (f *front) Busy() bool {
+	f.mu.Lock()
+	runs := len(f.runs)
+	f.mu.Unlock()
+	return runs > 0 || f.svc.Busy()
+}
+
+// Close ends every worker, with the programs that it launched, and then the service.
+func (f *front) Close(ctx context.Context) error {
+	f.mu.Lock()
+	f.closed = true
+	all := f.allLocked()
+	f.mu.Unlock()
+	f.cancel()
+	for _, w := range all {
+		f.wg.Go(func() {
+			w.asked.Call("Worker.Close", None{}, &None{}) //nolint:errcheck // it has ended
+			select {
+			case <-w.gone:
+			case <-ctx.Done():
+				f.log.Warn("a worker does not end", "worker", w.pid())
+				w.kill()
+			}
+		})
+	}
+	f.wg.Wait()
+	return f.svc.Close(ctx)
+}
+
+func (f *front) allLocked() []*remote {
+	all := make([]*remote, 0, len(f.workers))
+	for w := range f.workers {
+		all = append(all, w)
+	}
+	return all
+}
+
+// tend ends workers of which nothing is needed, and tells the others whether there is room to record.
+func (f *front) tend() {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-f.ctx.Done():
+			return
+		case <-tick.C:
+		}
+		f.tellRoom()
+		f.mu.Lock()
+		idle := f.allLocked()
+		f.mu.Unlock()
+		idle = slices.DeleteFunc(idle, func(w *remote) bool { return !f.idle(w, endedSoon) })
+		slices.SortFunc(idle, func(a, b *remote) int { return b.lastUsed().Compare(a.lastUsed()) })
+		for i, w := range idle {
+			if i >= keptWorkers || f.idle(w, endedLate) {
+				f.leave(w)
+			}
+		}
+	}
+}
+
+// idle reports a worker that has had nothing to do for so long and has nothing that needs it; one without sessions at once.
+func (f *front) idle(w *remote, long time.Duration) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if w == f.spare || w.calls > 0 || w.have.Busy || w.leaving != nil || !w.reported {
+		return false
+	}
+	for _, s := range w.have.Sessions {
+		if !s.Kept {
+			return false
+		}
+	}
+	for _, o := range f.sessions { // a launch under way
+		if o == w && len(w.have.Sessions) == 0 {
+			return false
+		}
+	}
+	return len(w.have.Sessions) == 0 || time.Since(w.used) > long
+}
+
+func (f *front) tellRoom() {
+	err := f.svc.Sessions().Room()
+	f.mu.Lock()
+	same := (err == nil) == (f.room == nil)
+	f.room = err
+	all := f.allLocked()
+	f.mu.Unlock()
+	for _, w := range all {
+		if !same {
+			w.asked.Call("Worker.Room", onWire(err), &None{}) //nolint:errcheck // it has ended
+		}
+	}
+}
+
+// leave has a worker give up what has ended, and end. False: it cannot.
+func (f *front) leave(w *remote) bool {
+	f.mu.Lock()
+	if w.calls > 0 || w.leaving != nil {
+		f.mu.Unlock()
+		return false
+	}
+	w.leaving = make(chan struct{})
+	f.mu.Unlock()
+	var a LeaveReply
+	err := w.asked.Call("Worker.Leave", None{}, &a)
+	if err == nil && a.OK {
+		w.asked.Close() //nolint:errcheck // it waits for that
+		<-w.gone
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	close(w.leaving)
+	if w.leaving = nil; !a.OK {
+		w.used = time.Now()
+	}
+	return err == nil && a.OK
+}
+
+// take returns a worker for something new: the one that was started ahead, or another.
+func (f *front) take(ctx context.Context) (*remote, error) {
+	for {
+		f.mu.Lock()
+		if f.closed {
+			f.mu.Unlock()
+			return nil, fault.New(fault.InternalError, "Call again: the next daemon starts by itself.", "the daemon is ending")
+		}
+		if w := f.spare; w != nil {
+			f.spare = nil
+			w.calls++ // until the call is passed on
+			f.mu.Unlock()
+			return w, nil
+		}
+		wait := f.starting
+		f.mu.Unlock()
+		if wait == nil {
+			w, err := f.start(func(w *remote) { w.calls++ })
+			if err != nil {
+				return nil, fault.New(fault.EngineFailed, "See daemon.log; `strobe doctor` says what this machine lacks.", "start a process for the session: %w", err)
+			}
+			return w, nil
+		}
+		select {
+		case <-wait:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// startSpare starts the worker that the next launch takes.
+func (f *front) startSpare() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed || f.spare != nil || f.starting != nil {
+		return
+	}
+	done := make(chan struct{})
+	f.starting = done
+	f.wg.Go(func() {
+		w, err := f.start(nil)
+		if err != nil {
+			f.log.Error("start a worker ahead", "error", err)
+		}
+		f.mu.Lock()
+		f.spare, f.starting = w, nil
+		f.mu.Unlock()
+		close(done)
+	})
+}
+
+// reuse keeps a worker whose launch failed as the next spare, or ends it.
+func (f *front) reuse(w *remote) {
+	f.mu.Lock()
+	for _, o := range f.sessions {
+		if o == w {
+			f.mu.Unlock()
+			return
+		}
+	}
+	if f.spare == nil && f.starting == nil && !f.closed && len(w.have.Sessions)+len(w.have.Runs) == 0 {
+		f.spare = w
+		f.mu.Unlock()
+		return
+	}
+	f.mu.Unlock()
+	f.leave(w)
+}
+
+// pass gives a call to a worker that was taken or has what the call is about: its calls were counted. It counts them down.
+func (f *front) pass(ctx context.Context, w *remote, c *mcp.Call) (any, error) {
+	defer func() {
+		f.mu.Lock()
+		w.calls--
+		w.used = time.Now()
+		f.mu.Unlock()
+	}()
+	var tell func(string)
+	if c.Client.Tell != nil {
+		var mu sync.Mutex
+		said := ""
+		tell = func(text string) {
+			mu.Lock()
+			first := said == ""
+			said = text
+			mu.Unlock()
+			if first {
+				c.Client.Tell(func() (string, string) {
+					mu.Lock()
+					defer mu.Unlock()
+					return said, said
+				})
+			}
+		}
+	}
+	raw, err := w.relay.Call(ctx, c.Op.Name, c.Client.Name, c.Arguments, tell)
+	if errors.Is(err, mcp.ErrGone) {
+		return nil, f.died(w, c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return mcp.Relayed(raw), nil
+}
+
+// died is the error of a call whose worker has ended.
+func (f *front) died(w *remote, c *mcp.Call) error {
+	select {
+	case <-w.gone:
+	case <-time.After(recoverTime):
+	}
+	f.mu.Lock()
+	how, closed := w.how, f.closed
+	f.mu.Unlock()
+	if closed {
+		return fault.New(fault.InternalError, "Call again: the next daemon starts by itself.", "the daemon is ending")
+	}
+	hint := "Its program runs on unobserved, if it had one. What was recorded until then can be asked for with debug_query; debug_launch starts anew. The log is " + LogPath(f.home) + "."
+	if c.Op.Name == "debug_launch" {
+		hint = "Nothing else is affected. Call again; if it happens again, leave out trace to see whether the program's symbols are the reason. The log is " + LogPath(f.home) + "."
+	}
+	return fault.New(fault.EngineFailed, hint, "the process that had this session ended (%s) while %s ran", how, c.Op.Name)
+}
+
+// owner returns the worker that has a session or a run, with its calls counted; nil: none has. It waits for one that is about to give it up.
+func (f *front) owner(ctx context.Context, of map[string]*remote, id string) (*remote, error) {
+	for {
+		f.mu.Lock()
+		w := of[id]
+		if w == nil || w.leaving == nil {
+			if w != nil {
+				w.calls++
+			}
+			f.mu.Unlock()
+			return w, nil
+		}
+		wait := w.leaving
+		f.mu.Unlock()
+		select {
+		case <-wait:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// reserved, settled and told are what a worker asks.
+
+func (f *front) reserve(w *remote, a ReserveArgs) (string, error) {
+	id, err := f.svc.Sessions().Reserve(f.ctx, a.Binary, a.Limit)
+	if err == nil {
+		f.mu.Lock()
+		f.sessions[id] = w
+		f.mu.Unlock()
+	}
+	return id, err
+}
+
+func (f *front) settled(w *remote, id string) {
+	f.mu.Lock()
+	if f.sessions[id] == w && !w.hasLocked(id) {
+		delete(f.sessions, id)
+	}
+	f.mu.Unlock()
+	f.svc.Sessions().Settle(id)
+}
+
+// told takes in what lives in a worker.
+func (f *front) told(w *remote, h HaveArgs) {
+	var runs []service.RunState
+	for _, r := range h.Runs {
+		var st service.RunState
+		if err := json.Unmarshal(r.JSON, &st); err != nil {
+			f.log.Warn("read a test run of a worker", "run", r.ID, "error", err)
+			continue
+		}
+		runs = append(runs, st)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, s := range w.have.Sessions {
+		if f.sessions[s.ID] == w && !slices.ContainsFunc(h.Sessions, func(n HaveSession) bool { return n.ID == s.ID }) {
+			delete(f.sessions, s.ID)
+		}
+	}
+	w.have, w.reported = h, true
+	for _, s := range h.Sessions {
+		f.sessions[s.ID] = w
+	}
+	for _, r := range runs {
+		f.svc.KeepRun(r)
+		if f.runs[r.ID] = w; r.Ended {
+			delete(f.runs, r.ID)
+		}
+	}
+}
+
+// lost takes a worker that has ended out of everything, and makes what it left usable.
+func (f *front) lost(w *remote, state *os.ProcessState) {
+	var ids, runs []string
+	f.mu.Lock()
+	clean := w.leaving != nil || f.closed
+	w.how = "no reason known"
+	if state != nil {
+		w.how = state.String()
+	}
+	for id, o := range f.sessions {
+		if o == w {
+			ids = append(ids, id)
+			delete(f.sessions, id)
+		}
+	}
+	for id, o := range f.runs {
+		if o == w {
+			runs = append(runs, id)
+			delete(f.runs, id)
+		}
+	}
+	delete(f.workers, w)
+	was := f.spare == w
+	if was {
+		f.spare = nil
+	}
+	how := w.how
+	f.mu.Unlock()
+	for _, id := range ids {
+		f.svc.Sessions().Settle(id)
+	}
+	if clean {
+		return
+	}
+	f.log.Error(diedLine, "worker", w.pid(), "how", how, "sessions", strings.Join(ids, " "), "runs", strings.Join(runs, " "))
+	for _, id := range runs {
+		f.svc.LoseRun(id, fmt.Sprintf("%s: the process that had this run ended (%s); the log is %s", fault.EngineFailed, how, LogPath(f.home)))
+	}
+	f.svc.Sessions().Recover(ids)
+	if was {
+		time.AfterFunc(time.Second, f.startSpare) // one that cannot live is not started again and again at once
+	}
+}
+
+// diedLine begins a line of the log that says so.
+const diedLine = "a session's process died"

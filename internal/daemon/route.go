@@ -1,0 +1,158 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/mcp"
+	"github.com/strobe-debug/strobe/internal/service"
+)
+
+// route passes a call on to the worker that has what it is about: mcp.Via.
+func (f *front) route(ctx context.Context, c *mcp.Call) (result any, done bool, err error) {
+	switch p := c.Params.(type) {
+	case *service.LaunchParams:
+		result, err = f.launch(ctx, c, p)
+		return result, true, err
+	case *service.TestParams:
+		return f.test(ctx, c, p)
+	}
+	id := sessionOf(c.Params)
+	if id == "" {
+		return nil, false, nil
+	}
+	w, err := f.owner(ctx, f.sessions, id)
+	if err != nil {
+		return nil, true, err
+	}
+	if w == nil && looksInto(c.Params) && f.svc.Sessions().IsCore(ctx, id) { // what is read there is not ours to trust
+		if w, err = f.take(ctx); err != nil {
+			return nil, true, err
+		}
+		f.mu.Lock()
+		f.sessions[id] = w
+		f.mu.Unlock()
+		defer f.startSpare()
+	}
+	if w == nil {
+		return nil, false, nil
+	}
+	result, err = f.pass(ctx, w, c)
+	return result, true, err
+}
+
+// sessionOf returns the session that an operation's parameters name.
+func sessionOf(params any) string {
+	v := reflect.Indirect(reflect.ValueOf(params)).FieldByName("SessionID")
+	if v.Kind() != reflect.String {
+		return ""
+	}
+	return v.String()
+}
+
+// looksInto reports a question to a process's memory.
+func looksInto(params any) bool {
+	switch p := params.(type) {
+	case *service.MemoryParams:
+		return true
+	case *service.SessionParams:
+		return p.Action == "status" && p.Threads
+	}
+	return false
+}
+
+// launch has a worker of its own make the session.
+func (f *front) launch(ctx context.Context, c *mcp.Call, p *service.LaunchParams) (any, error) {
+	if p.PID != 0 {
+		for _, l := range f.living(ctx) {
+			if l.Live && slices.Contains(l.PIDs, p.PID) {
+				return nil, fault.New(fault.AttachFailed, fmt.Sprintf("Use that session: debug_trace adds patterns while it runs. To begin anew, stop it first (debug_session stop with kill false, sessionId %s).", l.ID),
+					"process %d belongs to session %s already", p.PID, l.ID)
+			}
+		}
+	}
+	w, err := f.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer f.startSpare()
+	staged, err := f.svc.TakeStaged(c.Client.Name, p.ProjectRoot)
+	if err == nil && len(staged) > 0 {
+		err = w.asked.Call("Worker.Stage", StageArgs{c.Client.Name, p.ProjectRoot, staged}, &None{})
+	}
+	if err != nil {
+		f.uncount(w)
+		f.drop(w)
+		return nil, fmt.Errorf("hand over what is staged: %w", err)
+	}
+	result, err := f.pass(ctx, w, c)
+	if err == nil {
+		return result, nil
+	}
+	if len(staged) == 0 {
+		f.reuse(w)
+		return nil, err
+	}
+	f.drop(w) // it has kept what was staged
+	if put := f.svc.PutStaged(c.Client.Name, p.ProjectRoot, staged); put != nil {
+		f.log.Warn("stage again what a failed launch had taken", "error", put)
+	}
+	return nil, err
+}
+
+func (f *front) uncount(w *remote) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	w.calls--
+}
+
+// drop ends a worker that has nothing.
+func (f *front) drop(w *remote) {
+	if !f.leave(w) {
+		f.log.Warn("a worker does not leave", "worker", w.pid())
+	}
+}
+
+// test gives runs that are observed to a worker: all commands and sessions of one run are in one process.
+func (f *front) test(ctx context.Context, c *mcp.Call, p *service.TestParams) (result any, done bool, err error) {
+	if p.TestRunID != "" {
+		w, err := f.owner(ctx, f.runs, p.TestRunID)
+		if w == nil || err != nil {
+			return nil, err != nil, err
+		}
+		result, err = f.pass(ctx, w, c)
+		w.asked.Call("Worker.Told", None{}, &None{}) //nolint:errcheck // it has ended
+		return result, true, err
+	}
+	if p.Action != "" && p.Action != "run" && p.Action != "compare" || len(p.Sessions) > 0 {
+		return nil, false, nil
+	}
+	place := service.Place(p.ProjectRoot)
+	for _, r := range f.svc.KeptRuns() {
+		if !r.Ended && r.Project == place { // which says so
+			w, err := f.owner(ctx, f.runs, r.ID)
+			if w == nil || err != nil {
+				break
+			}
+			result, err = f.pass(ctx, w, c)
+			return result, true, err
+		}
+	}
+	if len(p.TracePatterns) == 0 && p.Watches == nil && p.Action != "compare" || f.svc.RunsIn(place) {
+		return nil, false, nil
+	}
+	w, err := f.take(ctx)
+	if err != nil {
+		return nil, true, err
+	}
+	defer f.startSpare()
+	result, err = f.pass(ctx, w, c)
+	w.asked.Call("Worker.Told", None{}, &None{}) //nolint:errcheck // it has ended
+	if err != nil {
+		f.reuse(w)
+	}
+	return result, true, err
+}
