@@ -27,6 +27,9 @@ type Strobe struct {
 	Bin, Home string
 	session   *sdk.ClientSession
 	options   *sdk.ClientOptions
+
+	// WorkersDie says that the test kills processes of sessions; else one that dies fails the test.
+	WorkersDie bool
 }
 
 var (
@@ -123,6 +126,9 @@ func (s *Strobe) Close(t testing.TB) {
 	}
 }
 
+// WorkerDied is what the daemon's log says of a session's process that died.
+const WorkerDied = "a session's process died"
+
 // StopDaemon ends the daemon cleanly, if there is one. A failed test shows its log.
 func (s *Strobe) StopDaemon(t testing.TB) {
 	t.Helper()
@@ -131,7 +137,11 @@ func (s *Strobe) StopDaemon(t testing.TB) {
 	if out, err := stop.CombinedOutput(); err != nil {
 		t.Errorf("stop the daemon: %v: %s", err, out)
 	}
-	if log, err := os.ReadFile(filepath.Join(s.Home, "daemon.log")); t.Failed() && err == nil {
+	log, err := os.ReadFile(filepath.Join(s.Home, "daemon.log"))
+	if err == nil && !s.WorkersDie && bytes.Contains(log, []byte(WorkerDied)) {
+		t.Error("a session's process died")
+	}
+	if t.Failed() && err == nil {
 		t.Logf("daemon.log:\n%s", excerpt(log))
 	}
 }

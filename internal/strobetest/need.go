@@ -43,6 +43,9 @@ func Soak(t testing.TB) time.Duration {
 	return limit
 }
 
+// Soaks reports whether make soak runs, for tests that do more then.
+func Soaks() bool { return os.Getenv("STROBE_SOAK") != "" }
+
 // NeedCommand skips the test where no such program is in PATH.
 func NeedCommand(t testing.TB, names ...string) {
 	t.Helper()
