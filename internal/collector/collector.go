@@ -38,6 +38,12 @@ type Command struct {
 	Drivers     []string // names of images that only start others: no function of theirs is traced
 }
 
+// Warmer is a runtime that reads symbols ahead of a launch. Safe for concurrent use.
+type Warmer interface {
+	Known() []string     // the files whose symbols are there, the last used first
+	Warm(files []string) // reads theirs
+}
+
 // OnFull says what a thread does that has no room for a record.
 type OnFull string
 

@@ -38,6 +38,7 @@ type front struct {
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
+	look   chan struct{} // capacity 1: tend looks now
 
 	mu       sync.Mutex
 	workers  map[*remote]bool
@@ -46,11 +47,12 @@ type front struct {
 	spare    *remote            // started ahead
 	starting chan struct{}      // closed when the next spare is there, or cannot be; nil: none is being started
 	room     error              // what workers were told last
+	files    []string           // whose symbols launches needed lately
 	closed   bool
 }
 
 func newFront(home string, log *slog.Logger) *front {
-	f := &front{home: home, log: log, workers: map[*remote]bool{}, sessions: map[string]*remote{}, runs: map[string]*remote{}}
+	f := &front{home: home, log: log, workers: map[*remote]bool{}, sessions: map[string]*remote{}, runs: map[string]*remote{}, look: make(chan struct{}, 1)}
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	return f
 }
@@ -109,6 +111,7 @@ func (f *front) tend() {
 		case <-f.ctx.Done():
 			return
 		case <-tick.C:
+		case <-f.look:
 		}
 		f.tellRoom()
 		f.mu.Lock()
@@ -121,6 +124,14 @@ func (f *front) tend() {
 				f.leave(w)
 			}
 		}
+	}
+}
+
+// kick has tend look at once.
+func (f *front) kick() {
+	select {
+	case f.look <- struct{}{}:
+	default:
 	}
 }
 
@@ -199,6 +210,9 @@ func (f *front) take(ctx context.Context) (*remote, error) {
 		wait := f.starting
 		f.mu.Unlock()
 		if wait == nil {
+			if err := f.fileRoom(ctx); err != nil {
+				return nil, err
+			}
 			w, err := f.start(func(w *remote) { w.calls++ })
 			if err != nil {
 				return nil, fault.New(fault.EngineFailed, "See daemon.log; `strobe doctor` says what this machine lacks.", "start a process for the session: %w", err)
@@ -224,13 +238,38 @@ func (f *front) startSpare() {
 	f.starting = done
 	f.wg.Go(func() {
 		w, err := f.start(nil)
-		if err != nil {
+		if err != nil && f.ctx.Err() == nil {
 			f.log.Error("start a worker ahead", "error", err)
 		}
 		f.mu.Lock()
 		f.spare, f.starting = w, nil
+		files := f.files
 		f.mu.Unlock()
 		close(done)
+		if w != nil {
+			w.asked.Call("Worker.Warm", files, &None{}) //nolint:errcheck // it has ended
+		}
+	})
+}
+
+// maxFiles is how many files' symbols a worker reads ahead: a program, and its libraries.
+const maxFiles = 24
+
+// next starts the worker of the next launch, behind one that w made: it is likely to need the same symbols.
+func (f *front) next(w *remote) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return
+	}
+	f.wg.Go(func() {
+		var files []string
+		if w.asked.Call("Worker.Known", None{}, &files) == nil && len(files) > 0 {
+			f.mu.Lock()
+			f.files = files[:min(len(files), maxFiles)]
+			f.mu.Unlock()
+		}
+		f.startSpare()
 	})
 }
 
@@ -369,6 +408,9 @@ func (f *front) told(w *remote, h HaveArgs) {
 		}
 	}
 	w.have, w.reported = h, true
+	if len(h.Sessions) == 0 && !h.Busy {
+		time.AfterFunc(20*time.Millisecond, f.kick) // the call that took the last one away has its answer then
+	}
 	for _, s := range h.Sessions {
 		f.sessions[s.ID] = w
 	}

@@ -11,10 +11,17 @@ import (
 
 // Has implements session.Others.
 func (f *front) Has(id string) (there, live bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	w := f.sessions[id]
-	return w != nil, w != nil && w.liveLocked(id)
+	has := func() (*remote, bool) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		w := f.sessions[id]
+		return w, w != nil && w.liveLocked(id)
+	}
+	w, live := has()
+	if live && w.asked.Call("Worker.Told", None{}, &None{}) == nil { // it may have ended this moment
+		w, live = has()
+	}
+	return w != nil, live
 }
 
 // Live implements session.Others.
@@ -75,10 +82,53 @@ func (f *front) Infos(ctx context.Context) map[string]session.Info {
 	return out
 }
 
+// leaveWait is how long a worker may take to give up a session: one that has just ended settles.
+const leaveWait = 3 * time.Second
+
 // Leave implements session.Others.
-func (f *front) Leave(_ context.Context, id string) bool {
+func (f *front) Leave(ctx context.Context, id string) bool {
+	for until := time.Now().Add(leaveWait); ; {
+		f.mu.Lock()
+		w := f.sessions[id]
+		f.mu.Unlock()
+		if w == nil || f.leave(w) {
+			return true
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(10 * time.Millisecond):
+		}
+		if time.Now().After(until) {
+			return false
+		}
+	}
+}
+
+// fileRoom waits until a worker may be started, within the limit of files: those that are about to end give theirs back.
+func (f *front) fileRoom(ctx context.Context) error {
+	for until := time.Now().Add(leaveWait); ; {
+		err := f.svc.Sessions().FileRoom()
+		if err == nil || !f.ending() || time.Now().After(until) {
+			return err
+		}
+		f.kick()
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// ending reports whether a worker ends, or has nothing any more.
+func (f *front) ending() bool {
 	f.mu.Lock()
-	w := f.sessions[id]
-	f.mu.Unlock()
-	return w == nil || f.leave(w)
+	defer f.mu.Unlock()
+	for w := range f.workers {
+		if w != f.spare && w.reported && (w.leaving != nil || len(w.have.Sessions) == 0 && !w.have.Busy) {
+			return true
+		}
+	}
+	return false
 }

@@ -66,6 +66,9 @@ func looksInto(params any) bool {
 
 // launch has a worker of its own make the session.
 func (f *front) launch(ctx context.Context, c *mcp.Call, p *service.LaunchParams) (any, error) {
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
 	if p.PID != 0 {
 		for _, l := range f.living(ctx) {
 			if l.Live && slices.Contains(l.PIDs, p.PID) {
@@ -78,7 +81,7 @@ func (f *front) launch(ctx context.Context, c *mcp.Call, p *service.LaunchParams
 	if err != nil {
 		return nil, err
 	}
-	defer f.startSpare()
+	defer f.next(w)
 	staged, err := f.svc.TakeStaged(c.Client.Name, p.ProjectRoot)
 	if err == nil && len(staged) > 0 {
 		err = w.asked.Call("Worker.Stage", StageArgs{c.Client.Name, p.ProjectRoot, staged}, &None{})

@@ -50,7 +50,7 @@ func RunWorker(home string) error {
 	w.mu.Lock()
 	w.svc = svc
 	w.mu.Unlock()
-	svc.Sessions().Warm()
+	svc.Sessions().Warm(nil)
 	tools, err := mcp.Tools(w.svc, nil)
 	if err != nil {
 		return err
@@ -168,6 +168,18 @@ func (w *workerAPI) Room(f WireFault, _ *None) error {
 // Told has the daemon hear of what has changed before this returns.
 func (w *workerAPI) Told(None, *None) error {
 	(*worker)(w).changed()
+	return nil
+}
+
+// Warm reads symbols that the launch to come may need.
+func (w *workerAPI) Warm(files []string, _ *None) error {
+	w.svc.Sessions().Warm(files)
+	return nil
+}
+
+// Known lists the files whose symbols are there.
+func (w *workerAPI) Known(_ None, files *[]string) error {
+	*files = w.svc.Sessions().Known()
 	return nil
 }
 

@@ -77,7 +77,7 @@ var launchOp = Op{
 }
 
 func launch(ctx context.Context, s *Service, p *LaunchParams) (*LaunchResult, error) {
-	if err := p.check(); err != nil {
+	if err := p.Check(); err != nil {
 		return nil, err
 	}
 	if p.Core != "" {
@@ -130,8 +130,8 @@ func launch(ctx context.Context, s *Service, p *LaunchParams) (*LaunchResult, er
 	return res, err
 }
 
-// check refuses what does not go together.
-func (p *LaunchParams) check() error {
+// Check refuses what does not go together.
+func (p *LaunchParams) Check() error {
 	switch {
 	case p.Command == "" && p.PID == 0:
 		return invalid("Give command, or pid to attach to a running process.", "command is missing")

@@ -46,7 +46,7 @@ func (m *Manager) begin(ctx context.Context, rt collector.Runtime, cmd *collecto
 	if err := m.makeRoom(ctx); err != nil {
 		return nil, err
 	}
-	if err := m.fileRoom(); err != nil {
+	if err := m.FileRoom(); err != nil {
 		return nil, err
 	}
 	id, err := m.reserve(ctx, binaryName(cmd), set.SessionsMax)
@@ -85,8 +85,8 @@ func binaryName(cmd *collector.Command) string { return filepath.Base(cmp.Or(cmd
 // sessionFiles is how many files a session needs at once: its store, pipes, the target's memory, and some while it starts.
 const sessionFiles = 24
 
-// fileRoom says why there is no session for want of files, nil where there may be one.
-func (m *Manager) fileRoom() error {
+// FileRoom says why there is no session for want of files, nil where there may be one.
+func (m *Manager) FileRoom() error {
 	if m.cfg.Files == nil {
 		return nil
 	}

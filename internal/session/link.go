@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/fault"
 )
 
@@ -274,12 +275,26 @@ func (m *Manager) IsCore(ctx context.Context, id string) bool {
 	return err == nil && ok && info.Core != nil
 }
 
-// Warm starts ahead what the first launch needs.
-func (m *Manager) Warm() {
-	if m.keeper == nil {
-		return
+// Warm starts ahead what the next launch needs, of which these files' symbols.
+func (m *Manager) Warm(files []string) {
+	if m.keeper != nil {
+		if err := m.keeper.Start(); err != nil {
+			m.log.Warn("start keeper", "err", err)
+		}
 	}
-	if err := m.keeper.Start(); err != nil {
-		m.log.Warn("start keeper", "err", err)
+	for _, rt := range m.cfg.Runtimes {
+		if w, ok := rt.(collector.Warmer); ok {
+			w.Warm(files)
+		}
 	}
+}
+
+// Known are the files whose symbols are there.
+func (m *Manager) Known() (files []string) {
+	for _, rt := range m.cfg.Runtimes {
+		if w, ok := rt.(collector.Warmer); ok {
+			files = append(files, w.Known()...)
+		}
+	}
+	return files
 }

@@ -1,11 +1,13 @@
 package native
 
 import (
+	"cmp"
 	"context"
 	"debug/elf"
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -173,6 +175,33 @@ func (rt *Runtime) open(path, symbols string) (*symbol.Module, error) {
 		om.mod, om.err = symbol.Open(path, symbol.Options{SymbolsPath: symbols, CacheDir: rt.cacheDir})
 	})
 	return om.mod, om.err
+}
+
+// Known implements collector.Warmer: the files whose symbols are there, the last used first.
+func (rt *Runtime) Known() []string {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	var keys []fileKey
+	for k, m := range rt.modules {
+		if k.symbols == "" && m.done.Load() {
+			keys = append(keys, k)
+		}
+	}
+	slices.SortFunc(keys, func(a, b fileKey) int { return cmp.Compare(rt.modules[b].used, rt.modules[a].used) })
+	paths := make([]string, len(keys))
+	for i, k := range keys {
+		paths[i] = k.path
+	}
+	return paths
+}
+
+// Warm implements collector.Warmer.
+func (rt *Runtime) Warm(files []string) {
+	for _, path := range files {
+		if _, err := rt.open(path, ""); err != nil {
+			rt.log.Debug("read symbols ahead", "path", path, "err", err)
+		}
+	}
 }
 
 func keyOf(path, symbols string) (fileKey, error) {
