@@ -130,6 +130,30 @@ func TestWorkerDiesAlone(t *testing.T) {
 	}
 }
 
+// A session that takes too much memory ends its own process.
+func TestWorkerMemoryBound(t *testing.T) {
+	strobetest.NeedPtrace(t)
+	home := strobetest.Home(t)
+	path := strobetest.BuildSource(t, "c", "gcc-O2", "burst", burstSource)
+	dir := t.TempDir()
+	s := strobetest.Connect(t, home, "STROBE_DEBUG_WORKER_MEMORY=80000000")
+	s.WorkersDie = true
+	t.Cleanup(func() { s.StopDaemon(t) })
+	l := s.Launch(t, path, filepath.Dir(path), []string{filepath.Join(dir, "called"), filepath.Join(dir, "done")}, args{"trace": []string{"unit"}, "cwd": dir})
+	strobetest.Eventually(t, endLimit, "its end", func() bool {
+		var st strobetest.Status
+		return s.Try("debug_session", args{"action": "status", "sessionId": l.SessionID}, &st) == nil && st.Status == "interrupted"
+	})
+	strobetest.Eventually(t, endLimit, "the program's own end", func() bool { _, err := os.Stat(filepath.Join(dir, "done")); return err == nil })
+	if log, _ := os.ReadFile(filepath.Join(home, "daemon.log")); !strings.Contains(string(log), "too much memory") {
+		t.Errorf("the log does not say why:\n%s", log)
+	}
+	st := s.WaitEnd(t, s.Launch(t, "true", "/", nil, nil).SessionID, endLimit)
+	if st.ExitCode == nil || *st.ExitCode != 0 {
+		t.Errorf("the next session: %+v", st)
+	}
+}
+
 // waitsForAnswer reports that the worker of a session answers calls: what was sent before has reached it.
 func waitsForAnswer(s *strobetest.Strobe, id string) bool {
 	return s.Try("debug_session", args{"action": "status", "sessionId": id}, nil) == nil

@@ -7,9 +7,10 @@ import (
 
 // The environment that the daemon reads. STROBE_DEBUG_* are for us and no stable interface.
 const (
-	envHome      = "STROBE_HOME"
-	envDebugIdle = "STROBE_DEBUG_IDLE" // a time.Duration in place of defaultIdle
-	envDebugLog  = "STROBE_DEBUG_LOG"  // debug: log at that level
+	envHome        = "STROBE_HOME"
+	envDebugIdle   = "STROBE_DEBUG_IDLE"          // a time.Duration in place of defaultIdle
+	envDebugMemory = "STROBE_DEBUG_WORKER_MEMORY" // bytes that a worker may take
+	envDebugLog    = "STROBE_DEBUG_LOG"           // debug: log at that level
 )
 
 // defaultIdle is how long a daemon without clients and work stays: long enough to keep symbols

@@ -1,9 +1,13 @@
 package daemon
 
 import (
+	"log/slog"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"strconv"
+	"time"
 )
 
 // heapFloor is the heap that is filled before garbage is collected, where less than half of it is alive: a burst of calls leaves so
@@ -46,4 +50,31 @@ func gcPercent(live uint64) int {
 		garbage = max(garbage, heapFloor-live)
 	}
 	return int(min(garbage*100/live, mostPercent) / 50 * 50)
+}
+
+const (
+	// memoryShare of the machine's memory, and memoryLeast at the least, is what one worker may take, the spool apart, which has a bound of
+	// its own: beyond that it is our fault, and better ends with one session than with all.
+	memoryShare = 2
+	memoryLeast = 2 << 30
+	// memoryEvery is how often that is looked at: what is filled in this time is some hundred megabytes.
+	memoryEvery = 100 * time.Millisecond
+	// memoryExit is the exit code of a worker that took too much.
+	memoryExit = 71
+)
+
+// boundMemory ends this process where it takes more memory than it may.
+func boundMemory(log *slog.Logger) {
+	bound := uint64(max(memoryTotal()/memoryShare, memoryLeast))
+	if n, err := strconv.ParseUint(os.Getenv(envDebugMemory), 10, 64); err == nil {
+		bound = n
+	}
+	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	for range time.Tick(memoryEvery) {
+		metrics.Read(samples)
+		if used := samples[0].Value.Uint64() - samples[1].Value.Uint64(); used > bound {
+			log.Error("this session takes too much memory, and its process ends", "bytes", used, "bound", bound)
+			os.Exit(memoryExit)
+		}
+	}
 }

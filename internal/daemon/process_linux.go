@@ -166,3 +166,12 @@ func sessionLocked(path string) bool {
 	os.Remove(path + lockSuffix)
 	return false
 }
+
+// memoryTotal is the machine's memory in bytes, 0 where it is not known.
+func memoryTotal() int64 {
+	var info unix.Sysinfo_t
+	if unix.Sysinfo(&info) != nil {
+		return 0
+	}
+	return int64(info.Totalram) * int64(info.Unit)
+}

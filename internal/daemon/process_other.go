@@ -44,3 +44,4 @@ func nameWorker()                                  {}
 func unixPair() (a, b *os.File, err error)         { return nil, nil, errors.ErrUnsupported }
 func lockSession(string) (release func(), _ error) { return func() {}, nil }
 func sessionLocked(string) bool                    { return false }
+func memoryTotal() int64                           { return 0 }

@@ -31,6 +31,7 @@ func RunWorker(home string) error {
 		level = slog.LevelDebug
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})).With("worker", os.Getpid())
+	go boundMemory(log) // as long as we live
 	var conns [3]net.Conn
 	for i, fd := range []uintptr{workerCalls, workerAsked, workerAsks} {
 		f := os.NewFile(fd, "daemon")
