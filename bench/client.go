@@ -145,28 +145,60 @@ func (c *client) stdout(id string) (string, error) {
 	return text, err
 }
 
-// daemonCPU is what the daemon has used of all CPUs so far.
+// strobePIDs are the daemon, first, and its workers.
+func (b *bench) strobePIDs() ([]int, error) {
+	text, err := os.ReadFile(filepath.Join(b.home, "daemon.lock"))
+	if err != nil {
+		return nil, err
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return nil, err
+	}
+	pids := []int{pid}
+	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range lists {
+		text, _ := os.ReadFile(l) // a thread that has ended
+		for _, f := range strings.Fields(string(text)) {
+			if n, err := strconv.Atoi(f); err == nil {
+				pids = append(pids, n)
+			}
+		}
+	}
+	return pids, nil
+}
+
+// daemonCPU is what the daemon and its workers, also those that have ended, have used of all CPUs so far.
 func (b *bench) daemonCPU() (time.Duration, error) {
-	pid, err := os.ReadFile(filepath.Join(b.home, "daemon.lock"))
+	pids, err := b.strobePIDs()
 	if err != nil {
 		return 0, err
-	}
-	stat, err := os.ReadFile("/proc/" + strings.TrimSpace(string(pid)) + "/stat")
-	if err != nil {
-		return 0, err
-	}
-	// Behind the name in parentheses; utime and stime are fields 14 and 15, in hundredths of a second.
-	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
-	if len(fields) < 13 {
-		return 0, fmt.Errorf("read CPU time of the daemon: %q", stat)
 	}
 	total := 0
-	for _, f := range fields[11:13] {
-		n, err := strconv.Atoi(f)
+	for i, pid := range pids {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		if err != nil {
-			return 0, err
+			continue
 		}
-		total += n
+		// Behind the name in parentheses; utime and stime are fields 14 and 15, in hundredths of a second, and those of ended children follow.
+		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+		if len(fields) < 15 {
+			return 0, fmt.Errorf("read CPU time of the daemon: %q", stat)
+		}
+		last := 13
+		if i == 0 {
+			last = 15
+		}
+		for _, f := range fields[11:last] {
+			n, err := strconv.Atoi(f)
+			if err != nil {
+				return 0, err
+			}
+			total += n
+		}
 	}
 	return time.Duration(total) * 10 * time.Millisecond, nil
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -112,19 +110,17 @@ func (c *client) wholeStatus(id string) (st wholeState, err error) {
 	}
 }
 
-// daemonCPUExact is what the daemon has used of all CPUs so far, to the nanosecond, with its threads that have ended.
-func (b *bench) daemonCPUExact() (time.Duration, error) {
-	text, err := os.ReadFile(filepath.Join(b.home, "daemon.lock"))
+// daemonCPUExact is what the daemon and its workers have used of all CPUs so far, to the nanosecond, with their threads that have ended.
+func (b *bench) daemonCPUExact() (total time.Duration, err error) {
+	pids, err := b.strobePIDs()
 	if err != nil {
 		return 0, err
 	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil {
-		return 0, err
+	for _, pid := range pids {
+		var ts unix.Timespec
+		if err := unix.ClockGettime(int32(^pid<<3|2), &ts); err == nil { // CPUCLOCK_SCHED of a process
+			total += time.Duration(ts.Nano())
+		}
 	}
-	var ts unix.Timespec
-	if err := unix.ClockGettime(int32(^pid<<3|2), &ts); err != nil { // CPUCLOCK_SCHED of a process
-		return 0, fmt.Errorf("read the daemon's CPU time: %w", err)
-	}
-	return time.Duration(ts.Nano()), nil
+	return total, nil
 }
