@@ -16,8 +16,13 @@ import (
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
-// damages is how many damaged files of each kind are tried: a few seconds' worth.
-const damages = 60
+// damages is how many damaged files of each kind are tried: a second's worth, and ten times as many in a soak.
+func damages(t *testing.T) int {
+	if strobetest.Soaks(t, "9 of 10 damaged files") {
+		return 200
+	}
+	return 20
+}
 
 // launchable are the codes that a file which is no good may get.
 var launchable = map[string]bool{"LAUNCH_FAILED": true, "UNSUPPORTED": true, "PERMISSION_DENIED": true}
@@ -36,7 +41,7 @@ func TestDamagedDebugInfo(t *testing.T) {
 		random := rand.New(rand.NewPCG(1, uint64(len(data))))
 		dir := t.TempDir()
 		pid := 0
-		for i := range damages {
+		for i := range damages(t) {
 			bad := append([]byte{}, data...)
 			damage(random, bad, ranges)
 			path := write(t, dir, fmt.Sprintf("debug%d", i), string(bad), 0o755)
@@ -71,7 +76,7 @@ func TestDamagedPrograms(t *testing.T) {
 		random := rand.New(rand.NewPCG(2, uint64(len(data))))
 		dir := t.TempDir()
 		codes := map[string]int{}
-		for i := range damages {
+		for i := range damages(t) {
 			bad := append([]byte{}, data...)
 			switch i % 4 {
 			case 0:

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/strobe-debug/strobe/internal/strobetest"
 	"github.com/strobe-debug/strobe/internal/strobetest/sigcorpus"
 )
 
@@ -22,6 +23,7 @@ type score struct {
 // build compiles source and returns the program's path.
 func build(t testing.TB, name, source string, command ...string) string {
 	t.Helper()
+	strobetest.NeedTime(t)
 	dir := t.TempDir()
 	src, bin := filepath.Join(dir, name), filepath.Join(dir, "prog")
 	if err := os.WriteFile(src, []byte(source), 0o600); err != nil {

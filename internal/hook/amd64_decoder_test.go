@@ -71,6 +71,7 @@ func parseDisasm(line string) (disasm, bool) {
 // buildOnce compiles source with a compiler into a file that lives as long as the test.
 func build(tb testing.TB, name, source string, compiler ...string) string {
 	tb.Helper()
+	strobetest.NeedTime(tb)
 	strobetest.NeedCommand(tb, compiler[0])
 	dir := tb.TempDir()
 	src := filepath.Join(dir, name)
