@@ -29,6 +29,7 @@ var launchable = map[string]bool{"LAUNCH_FAILED": true, "UNSUPPORTED": true, "PE
 
 // Whatever is wrong with a program's debug information, the program runs as it does alone.
 func TestDamagedDebugInfo(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	for _, variant := range []string{"gcc-O0", "gcc-O2-dwarf4"} {
@@ -64,6 +65,7 @@ func TestDamagedDebugInfo(t *testing.T) {
 // Any byte of a program may be wrong, and any part of it missing: it may not start, or crash, or run for ever, but
 // the answer has a code of its own and the daemon lives.
 func TestDamagedPrograms(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	pid := 0

@@ -73,6 +73,7 @@ func found(t *testing.T, file, variant string, flags ...string) string {
 // TestFoundPrograms traces them with what a user would type first: output and end are those of the untraced program,
 // and the tree shows what it has.
 func TestFoundPrograms(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	address := regexp.MustCompile(`0x[0-9a-f]+`)
@@ -113,6 +114,7 @@ func TestFoundPrograms(t *testing.T) {
 
 // TestFoundDeaths has the program that dies while traces and points change die at many moments: every call answers.
 func TestFoundDeaths(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	path := found(t, "dies_while_changed.c", "gcc-O1", "-pthread", "-w")
@@ -144,6 +146,7 @@ func TestFoundDeaths(t *testing.T) {
 // TestFoundSignals: a traced function with a condition decided in the target, in a program with signal handlers; the
 // same under all kinds of changes, births, forks and loaded libraries.
 func TestFoundSignals(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	path := found(t, "signals_point.c", "gcc-O1", "-pthread", "-w")
@@ -186,6 +189,7 @@ func TestFoundSignals(t *testing.T) {
 // TestFoundInterrupts asks the program with handlers of SIGINT and SIGTERM to end, in every way: its handlers run, and
 // its own code is the end that is told.
 func TestFoundInterrupts(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	path := found(t, "sig.c", "gcc-O1")

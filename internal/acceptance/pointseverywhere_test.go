@@ -13,6 +13,7 @@ import (
 // TestPointsEverywhere puts a condition that does not hold on each of fifty lines of programs that check themselves, and finds that they
 // end as they do untraced.
 func TestPointsEverywhere(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	for _, c := range []struct{ lang, name, variant string }{
 		{"c", "longjmp", "gcc-O0"}, {"c", "longjmp", "gcc-O2"}, {"c", "computed_goto", "gcc-O2"}, {"c", "tailcalls", "gcc-O2"}, {"c", "nested", "gcc-O2"},

@@ -84,6 +84,7 @@ func pkgConfig(t *testing.T, names []string, debian string) []string {
 
 // TestDescribedDamaged looks at objects of described types whose memory holds anything.
 func TestDescribedDamaged(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	l, file := runLibraryTypes(t, s, "types_damaged_libraries", libraryBuild{variant: "gcc-O0", flags: []string{"-std=gnu++17"}})
@@ -164,6 +165,7 @@ int main() {
 
 // TestProjectDescriptions shows types by a project's own file, says what of it is not understood, and reads it anew when it changes.
 func TestProjectDescriptions(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	root := t.TempDir()

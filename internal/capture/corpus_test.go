@@ -158,6 +158,7 @@ func TestCorpus(t *testing.T) {
 		{"rust-release", "a.rs", 10, 120, []string{"rustc", "-g", "-O"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			var source string
 			var cases []sigcorpus.Case
 			switch filepath.Ext(c.file) {

@@ -25,6 +25,7 @@ type disasm struct {
 // section is set, to visit.
 func objdump(tb testing.TB, visit func(disasm), args ...string) {
 	tb.Helper()
+	strobetest.NeedTime(tb)
 	cmd := exec.Command("objdump", append([]string{"-d", "-w", "-z"}, args...)...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {

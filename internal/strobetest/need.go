@@ -46,7 +46,7 @@ func Soak(t testing.TB) time.Duration {
 	return limit
 }
 
-// Soaks reports whether make soak runs a test in its long form; else it logs what the short form leaves out, once a test.
+// Soaks reports whether make soak runs a test in its long form; else it logs what the short form leaves out.
 func Soaks(t testing.TB, what string) bool {
 	t.Helper()
 	if os.Getenv("STROBE_SOAK") != "" {
@@ -56,7 +56,8 @@ func Soaks(t testing.TB, what string) bool {
 	return false
 }
 
-// NeedTime skips a test that runs real programs where only the quick ones are wanted. The fixtures ask it; a test that makes its own does.
+// NeedTime skips a test that runs real programs where only the quick ones are wanted. The fixtures ask it; a test that makes
+// its own does.
 func NeedTime(t testing.TB) {
 	t.Helper()
 	if testing.Short() {

@@ -147,11 +147,12 @@ func (t Target) Variants() []string {
 	return names
 }
 
-// spread is how many variants besides gcc's two plain ones a usual run takes of a target, by language: few enough that all
-// targets are built and traced in a minute, and so many that the targets of a language meet all of its variants between them.
+// spread is how many variants besides gcc's two plain ones a usual run takes of a target, by language: few enough that
+// all targets are built and traced in a minute, and so many that a language's targets meet all of its variants between them.
 var spread = map[string]int{"c": 3, "cpp": 7, "rust": 2}
 
-// SomeVariants lists the variants that a usual run takes: two plain ones, and others that differ from target to target. make soak takes all.
+// SomeVariants lists the variants that a usual run takes: two plain ones, and others that differ from target to target.
+// make soak takes all.
 func (t Target) SomeVariants(tb testing.TB) []string {
 	tb.Helper()
 	if Soaks(tb, "all variants of each target") {
