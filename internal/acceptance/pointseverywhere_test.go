@@ -20,7 +20,7 @@ func TestPointsEverywhere(t *testing.T) {
 		{"c", "variadic", "gcc-O2-cet"}, {"c", "recursion", "gcc-O2"}, {"c", "sigprof", "gcc-O2"}, {"cpp", "exceptions", "gcc-O0"}, {"cpp", "exceptions", "gcc-O2"},
 		{"cpp", "generators", "gcc-O2"}, {"rust", "panics", "rust-release"},
 	} {
-		if c.variant == "gcc-O0" && os.Getenv("STROBE_SOAK") == "" {
+		if c.variant == "gcc-O0" && !strobetest.Soaks(t, "gcc-O0") {
 			continue
 		}
 		t.Run(c.name+"-"+c.variant, func(t *testing.T) {

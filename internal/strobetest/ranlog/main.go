@@ -42,6 +42,16 @@ func (k key) top() key {
 	return key{k.pkg, test}
 }
 
+// parent is the test that k is a part of: its name may have slashes of its own.
+func (l *log) parent(k key) key {
+	for at := strings.LastIndex(k.test, "/"); at > 0; at = strings.LastIndex(k.test[:at], "/") {
+		if p := (key{k.pkg, k.test[:at]}); l.ran[p] {
+			return p
+		}
+	}
+	return k.top()
+}
+
 // name is what stands in a list: the package's folder and the test.
 func (k key) name() string { return k.pkg[strings.LastIndex(k.pkg, "/")+1:] + "." + k.test }
 
@@ -49,11 +59,13 @@ type log struct {
 	w      io.Writer
 	output map[key][]string // of top tests that have not passed yet
 	took   map[key]float64  // of top tests, in seconds
+	parts  map[key]float64  // of the parts of any, whose time go test leaves out of the whole where they run side by side
+	ran    map[key]bool
 	left   []string
 }
 
 func run(r io.Reader, w io.Writer) error {
-	l := &log{w: w, output: map[key][]string{}, took: map[key]float64{}}
+	l := &log{w: w, output: map[key][]string{}, took: map[key]float64{}, parts: map[key]float64{}, ran: map[key]bool{}}
 	lines := bufio.NewReader(r)
 	for {
 		line, err := lines.ReadString('\n')
@@ -90,18 +102,28 @@ func (l *log) take(e *event) {
 		if _, what, found := strings.Cut(e.Output, leftToSoak); found {
 			l.leaves(k.top().name(), strings.TrimSpace(what))
 		}
-	case e.Test == "" || k != k.top():
+	case e.Test == "":
+	case e.Action == "run":
+		l.ran[k] = true
+	case k != k.top():
+		if e.Action == "pass" || e.Action == "fail" {
+			l.parts[l.parent(k)] += max(e.Elapsed, l.parts[k])
+		}
 	case e.Action == "fail":
 		l.show(k)
-		l.took[k] = e.Elapsed
+		l.took[k] = max(e.Elapsed, l.parts[k])
 	case e.Action == "pass" || e.Action == "skip":
 		delete(l.output, k)
-		l.took[k] = e.Elapsed
+		l.took[k] = max(e.Elapsed, l.parts[k])
 	}
 }
 
 func (l *log) leaves(name, what string) {
-	if line := name + " (" + what + ")"; !slices.Contains(l.left, line) {
+	line := name
+	if what != "all of it" {
+		line += " (" + what + ")"
+	}
+	if !slices.Contains(l.left, line) {
 		l.left = append(l.left, line)
 	}
 }

@@ -13,9 +13,12 @@ func TestLog(t *testing.T) {
 	const in = `go vet ./...
 {"Action":"start","Package":"m/a"}
 {"Action":"output","Package":"m/a","Test":"TestGood","Output":"=== RUN   TestGood\n"}
+{"Action":"run","Package":"m/a","Test":"TestGood/one"}
 {"Action":"output","Package":"m/a","Test":"TestGood/one","Output":"    a_test.go:1: ` + strobetest.LeftToSoak + `other builds\n"}
 {"Action":"output","Package":"m/a","Test":"TestGood/two","Output":"    a_test.go:1: ` + strobetest.LeftToSoak + `other builds\n"}
-{"Action":"pass","Package":"m/a","Test":"TestGood/one","Elapsed":5}
+{"Action":"pass","Package":"m/a","Test":"TestGood/one/O2","Elapsed":2}
+{"Action":"pass","Package":"m/a","Test":"TestGood/one","Elapsed":1}
+{"Action":"pass","Package":"m/a","Test":"TestGood/two","Elapsed":3}
 {"Action":"pass","Package":"m/a","Test":"TestGood","Elapsed":3.4}
 {"Action":"output","Package":"m/a","Test":"TestBad","Output":"=== RUN   TestBad\n"}
 {"Action":"output","Package":"m/a","Test":"TestBad/x","Output":"    a_test.go:2: 1, want 2\n"}
@@ -43,8 +46,8 @@ FAIL	m/a	16.000s
 ok  	m/b	0.100s
 c.go:1: no such thing
 make: *** [Makefile:35: test] Error 1
-ran 3 tests; the slowest: a.TestBad 12 s, a.TestGood 3 s, b.TestSoakLong 0 s
-left to make soak: a.TestGood (other builds), b.TestSoakLong (all of it)
+ran 3 tests; the slowest: a.TestBad 12 s, a.TestGood 5 s, b.TestSoakLong 0 s
+left to make soak: a.TestGood (other builds), b.TestSoakLong
 `
 	var out strings.Builder
 	if err := run(strings.NewReader(in), &out); err != nil {
