@@ -1,4 +1,5 @@
-# Everything a developer needs. `make test` is what CI runs; see .ci/run for the packages that it wants.
+# Everything a developer needs. `make check` is for while one works, `make test` is what CI runs; see .ci/run for the
+# packages that it wants.
 
 GO      ?= go
 BIN     := bin/strobe
@@ -12,16 +13,17 @@ TURNS    ?= 5
 
 export CGO_ENABLED := 0
 
-.PHONY: build test vet demo bench bench-programs generate soak fuzz ports docs clean help
+.PHONY: build check test vet demo bench bench-programs generate soak fuzz ports docs clean help
 
 help:
 	@echo "build     bin/strobe, one static binary"
-	@echo "test      build, vet and every test"
+	@echo "check     build, vet and the tests that run no real programs, within a minute"
+	@echo "test      build, vet and every test in the form that CI runs"
 	@echo "demo      find a real bug the way an LLM would, over MCP"
 	@echo "bench     cost in the target against uftrace, gdb and lldb; scale, ingest, latency, crashes, runs of tests"
 	@echo "bench-programs  whole programs from registries, against uftrace, TURNS=$(TURNS); its table goes into docs/performance.md"
 	@echo "generate  agent objects, headers and docs from their sources"
-	@echo "soak      the long tests, SOAKTIME=$(SOAKTIME)"
+	@echo "soak      every test in its long form, SOAKTIME=$(SOAKTIME) for each that has no end of its own"
 	@echo "fuzz      every fuzz test, FUZZTIME=$(FUZZTIME) each"
 	@echo "ports     build for the platforms that only query"
 	@echo "clean     what the targets above made"
@@ -31,6 +33,9 @@ build:
 
 vet:
 	$(GO) vet ./...
+
+check: build vet
+	$(GO) test -short ./...
 
 test: build vet
 	STROBE_BIN=$(CURDIR)/$(BIN) $(GO) test $(TESTFLAGS) -timeout $(TIMEOUT) ./...
@@ -52,7 +57,7 @@ docs:
 	$(GO) test -run 'Generated' . -update
 
 soak: build
-	STROBE_BIN=$(CURDIR)/$(BIN) STROBE_SOAK=$(SOAKTIME) $(GO) test -timeout 24h -count 1 -run 'Soak' ./...
+	STROBE_BIN=$(CURDIR)/$(BIN) STROBE_SOAK=$(SOAKTIME) $(GO) test -p 1 -timeout 24h -count 1 ./...
 
 # go test runs one fuzz test of one package at a time, so they are listed and run in turn.
 fuzz:

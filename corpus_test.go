@@ -2,9 +2,7 @@ package strobe_test
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,16 +10,6 @@ import (
 
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
-
-// usualVariants are traced for every target by each run of the tests; make soak does them all.
-var usualVariants = []string{
-	"gcc-O0", "gcc-O2", "clang-O2", "gcc-O2-cet", "gcc-O2-static", "gcc-asan", "gcc-ubsan", "musl-O2-static",
-	"rust-debug", "rust-release",
-}
-
-// thorough targets are traced in every variant by each run: they are quick, and between them have
-// every kind of frame and call that compilers and flags make differently.
-var thorough = []string{"asm", "bigstruct", "exceptions", "ipa_ra", "longjmp", "nested", "recursion", "variadic", "virtuals", "panics", "values"}
 
 // blockSettings keep every event, so that counts can be compared.
 var blockSettings = map[string]any{"events.maxPerSession": 10_000_000}
@@ -33,10 +21,7 @@ func TestNeverHurt(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, blockSettings)
 	for _, target := range strobetest.Targets {
-		for _, variant := range target.Variants() {
-			if os.Getenv("STROBE_SOAK") == "" && !slices.Contains(usualVariants, variant) && !slices.Contains(thorough, target.Name) {
-				continue
-			}
+		for _, variant := range target.SomeVariants(t) {
 			t.Run(target.Name+"/"+variant, func(t *testing.T) {
 				t.Parallel() // sessions side by side, as they are used
 				path := strobetest.Build(t, target.Name, variant)
@@ -144,7 +129,7 @@ func TestCorporaTraced(t *testing.T) {
 	s := strobetest.Start(t, blockSettings)
 	for _, variant := range []string{"gcc-O0", "gcc-O2"} {
 		for name, build := range map[string]func(testing.TB, string) strobetest.Workload{"lua": strobetest.LuaWorkload, "sqlite": strobetest.SQLiteWorkload} {
-			if os.Getenv("STROBE_SOAK") == "" && (name == "sqlite") != (variant == "gcc-O0") {
+			if (name == "sqlite") != (variant == "gcc-O0") && !strobetest.Soaks(t, name+" at "+variant) {
 				continue // each once in usual runs
 			}
 			t.Run(name+"/"+variant, func(t *testing.T) {
@@ -198,7 +183,7 @@ func TestLiveChanges(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, blockSettings)
 	rounds, changes := 1, liveChanges/5
-	if os.Getenv("STROBE_SOAK") != "" {
+	if strobetest.Soaks(t, "14 of 15 turns") {
 		rounds, changes = 3, liveChanges
 	}
 	for _, variant := range []string{"gcc-O0", "gcc-O2"} {

@@ -17,6 +17,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -75,7 +76,7 @@ var mayImport = map[string][]string{
 	"internal/near":             {},
 	// Fixtures: the interfaces and store only, and imported from tests only.
 	"internal/strobetest":           {"internal/collector", "internal/iochan", "internal/store", "internal/testadapter"},
-	"internal/strobetest/sigcorpus": {}, "internal/strobetest/typecorpus": {},
+	"internal/strobetest/sigcorpus": {}, "internal/strobetest/typecorpus": {}, "internal/strobetest/ranlog": {},
 	// Tests only: the binary as its users meet it.
 	"internal/acceptance": {},
 }
@@ -115,6 +116,15 @@ func skipDir(name string) bool {
 
 func goFiles(t *testing.T) []goFile {
 	t.Helper()
+	files, err := parsedFiles()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// parsedFiles reads the tree once for all tests.
+var parsedFiles = sync.OnceValues(func() ([]goFile, error) {
 	var files []goFile
 	fset := token.NewFileSet()
 	err := filepath.WalkDir(".", func(p string, d fs.DirEntry, err error) error {
@@ -145,11 +155,8 @@ func goFiles(t *testing.T) []goFile {
 		})
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files
-}
+	return files, err
+})
 
 func (f goFile) ours() []string {
 	var imports []string

@@ -52,6 +52,7 @@ func let(t testing.TB, s *strobetest.Strobe, id string) {
 }
 
 func TestBadPatterns(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	l := waiting(t, s)
@@ -118,6 +119,7 @@ func TestBadPatterns(t *testing.T) {
 }
 
 func TestBadArguments(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, map[string]any{"sessions.max": 2})
 	l := waiting(t, s)
@@ -184,6 +186,7 @@ func TestBadArguments(t *testing.T) {
 
 // A program that closed its stdin, or does not read it, takes no input: the answer says so.
 func TestInputThatNobodyTakes(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	l := s.Launch(t, "sh", t.TempDir(), []string{"-c", "exec 0</dev/null; echo closed; sleep 60"}, args{"stdin": "pipe"})
@@ -222,6 +225,7 @@ func call(id int, tool string, in args) string {
 
 // Clients that go in the middle of a call, of a request or of an answer hurt nobody.
 func TestClientsThatVanish(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	l := waiting(t, s, "work")
@@ -254,6 +258,7 @@ func TestClientsThatVanish(t *testing.T) {
 
 // Garbage of all kinds on the socket is answered or skipped.
 func TestGarbageOnTheSocket(t *testing.T) {
+	t.Parallel()
 	s := strobetest.Start(t, nil)
 	pid := daemon.HolderPID(s.Home)
 	for _, line := range []string{

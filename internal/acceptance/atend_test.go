@@ -31,6 +31,7 @@ int main(int argc, char **argv)
 
 // TestEndedInside: a call in which the program or its thread ends by itself is no error; one that is jumped out of, or in which it crashes, is.
 func TestEndedInside(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	path := strobetest.BuildSource(t, "c", "gcc-O1", "leavers", leavers, "-pthread", "-w")

@@ -80,6 +80,7 @@ func (l *loaded) unnoticed(t *testing.T) string {
 
 // TestAttachOverMCP goes through an attached session's life as a client sees it.
 func TestAttachOverMCP(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Connect(t, strobetest.Home(t))
 	prog := startLoaded(t, strobetest.Build(t, "loaded", "gcc-O1"), "0")
@@ -137,6 +138,7 @@ func TestAttachOverMCP(t *testing.T) {
 // TestAttachedProgramOutlivesADaemon: the daemon is killed while it is attached, again and again; the program runs on, and can be attached to
 // by the next one.
 func TestAttachedProgramOutlivesADaemon(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	home := strobetest.Home(t)
 	prog := startLoaded(t, strobetest.Build(t, "loaded", "gcc-O1"), "0", "0") // without forks: a child that is being taken over would die with the daemon
@@ -158,6 +160,7 @@ func TestAttachedProgramOutlivesADaemon(t *testing.T) {
 
 // TestAttachRebuilt attaches to a program whose file was replaced since it started: it is the old one's functions that count.
 func TestAttachRebuilt(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	path := filepath.Join(t.TempDir(), "loaded")
@@ -192,6 +195,7 @@ func copyFile(t *testing.T, from, to string) {
 
 // TestAttachIntoAContainer attaches to a program in pid and mount namespaces of its own, in which its file is at another place.
 func TestAttachIntoAContainer(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	strobetest.NeedCommand(t, "unshare", "mount")
 	if err := exec.Command("unshare", "--pid", "--mount", "--fork", "true").Run(); err != nil {
@@ -301,6 +305,7 @@ func TestAttachDenied(t *testing.T) {
 
 // TestAttachCommand: strobe attach shows output and calls, and detaches when it is interrupted.
 func TestAttachCommand(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	prog := startLoaded(t, strobetest.Build(t, "loaded", "gcc-O1"), "0")

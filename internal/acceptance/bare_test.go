@@ -24,6 +24,7 @@ int main(int argc, char **argv) {
 // TestBareDebugInfo traces functions of which debug information has the name and the lines alone, as -g1 makes it and Rust's library is
 // built: nothing says that they have no parameters. Their stack arguments were once taken for none, and lost.
 func TestBareDebugInfo(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	for _, variant := range []string{"gcc-O0", "gcc-O2", "clang-O0", "clang-O2"} {

@@ -182,6 +182,7 @@ const (
 // TestBreakpoints pauses a program at functions and lines, by conditions and hits, and lets it run to the end that it has
 // untraced.
 func TestBreakpoints(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	line := func(text string) int { return lineOf(pausedProgram, text) }
@@ -231,6 +232,7 @@ func TestBreakpoints(t *testing.T) {
 
 // TestBreakpointsOfThreads pauses two threads independently of each other, and lets go of the program while both are paused.
 func TestBreakpointsOfThreads(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	d := debug(t, s, "gcc-O0", "paused", pausedProgram, map[string]any{"stopOnEntry": true, "stdin": "go\n"}, "two")
@@ -261,6 +263,7 @@ func TestBreakpointsOfThreads(t *testing.T) {
 
 // TestBadBreakpoints asks for what cannot be, and finds nothing changed.
 func TestBadBreakpoints(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	d := debug(t, s, "gcc-O0", "paused", pausedProgram, map[string]any{"stdin": "pipe"})
@@ -326,6 +329,7 @@ int main() {
 
 // TestDataBreakpoints asks who changes globals and a local, in every thread and in a child.
 func TestDataBreakpoints(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	line := func(text string) int { return lineOf(writtenProgram, text) }

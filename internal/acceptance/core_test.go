@@ -39,6 +39,7 @@ var coreless = map[string]string{"killed": "the signal may be another process's"
 
 // TestCoresTellTheSame: the crash event of a core is that of the process when it is watched: for each way of the corpus to crash.
 func TestCoresTellTheSame(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	text, marks := crashSource(t, "faults.c")
@@ -163,6 +164,7 @@ func memoryOf(t *testing.T, s *strobetest.Strobe, id string, more args, names ..
 
 // TestCoreSession: a session of a core file is like any that has ended, outlives its daemon, and can be read as long as the core is there.
 func TestCoreSession(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	path := strobetest.BuildSource(t, "c", "gcc-O0", "shop", coreProgram)
 	core := coreOf(t, &crashRun{path: path})
@@ -251,6 +253,7 @@ int main(void) {
 
 // TestMemoryOfARunningProgram: globals are read while it runs, as they are then.
 func TestMemoryOfARunningProgram(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	path := strobetest.BuildSource(t, "c", "gcc-O0", "lives", livesProgram)

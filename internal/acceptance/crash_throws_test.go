@@ -57,6 +57,7 @@ func (c *crashEvent) threw(t testing.TB, what, way string) {
 
 // TestCrashTerminateHandler runs programs whose own handler of std::terminate exits, and others that exit with an error.
 func TestCrashTerminateHandler(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	path := strobetest.BuildSource(t, "cpp", "gcc-O0", "terminates", `
@@ -161,6 +162,7 @@ func (c *crashEvent) panicked(t testing.TB, what string, m mark) {
 
 // TestCrashPanicHook runs programs whose panics end in other ways than that the stack unwinds to the end of main.
 func TestCrashPanicHook(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	path := strobetest.BuildSource(t, "rust", "rust-debug", "hooks", `

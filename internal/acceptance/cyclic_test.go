@@ -447,6 +447,7 @@ func buildCyclic(t *testing.T, lang, std string) (string, *cyclic) {
 // TestCyclicDebugInformation runs such programs, every function traced, and makes them crash in frames whose tables lead nowhere: all
 // calls are told and all crashes, and nothing waits for ever or ends the daemon. Tracing never began before.
 func TestCyclicDebugInformation(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	for _, lang := range []struct{ name, number, std string }{{"C++", "0x21", cyclicStd}, {"Rust", "0x1c", cyclicRustStd}} {

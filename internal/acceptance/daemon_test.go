@@ -18,6 +18,7 @@ import (
 
 // Ten clients that come at once get one daemon.
 func TestOneDaemonForAll(t *testing.T) {
+	t.Parallel()
 	home := strobetest.Home(t)
 	bin := strobetest.Binary(t)
 	var clients sync.WaitGroup
@@ -48,6 +49,7 @@ func TestOneDaemonForAll(t *testing.T) {
 
 // SIGTERM ends the daemon in order: programs are ended, data is there, nothing stays behind.
 func TestTermDuringSessions(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	calm := waiting(t, s, "work")
@@ -171,7 +173,10 @@ func TestNothingLeaks(t *testing.T) {
 		}
 		s.Stop(t, l.SessionID)
 	}
-	const warm, rounds = 25, 200
+	warm, rounds := 25, 50
+	if strobetest.Soaks(t, "150 of 200 launches") {
+		rounds = 200
+	}
 	for i := range warm {
 		round(i)
 	}

@@ -16,14 +16,20 @@ import (
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
-// damages is how many damaged files of each kind are tried: a few seconds' worth.
-const damages = 60
+// damages is how many damaged files of each kind are tried: a second's worth, and ten times as many in a soak.
+func damages(t *testing.T) int {
+	if strobetest.Soaks(t, "9 of 10 damaged files") {
+		return 200
+	}
+	return 20
+}
 
 // launchable are the codes that a file which is no good may get.
 var launchable = map[string]bool{"LAUNCH_FAILED": true, "UNSUPPORTED": true, "PERMISSION_DENIED": true}
 
 // Whatever is wrong with a program's debug information, the program runs as it does alone.
 func TestDamagedDebugInfo(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	for _, variant := range []string{"gcc-O0", "gcc-O2-dwarf4"} {
@@ -36,7 +42,7 @@ func TestDamagedDebugInfo(t *testing.T) {
 		random := rand.New(rand.NewPCG(1, uint64(len(data))))
 		dir := t.TempDir()
 		pid := 0
-		for i := range damages {
+		for i := range damages(t) {
 			bad := append([]byte{}, data...)
 			damage(random, bad, ranges)
 			path := write(t, dir, fmt.Sprintf("debug%d", i), string(bad), 0o755)
@@ -59,6 +65,7 @@ func TestDamagedDebugInfo(t *testing.T) {
 // Any byte of a program may be wrong, and any part of it missing: it may not start, or crash, or run for ever, but
 // the answer has a code of its own and the daemon lives.
 func TestDamagedPrograms(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	pid := 0
@@ -71,7 +78,7 @@ func TestDamagedPrograms(t *testing.T) {
 		random := rand.New(rand.NewPCG(2, uint64(len(data))))
 		dir := t.TempDir()
 		codes := map[string]int{}
-		for i := range damages {
+		for i := range damages(t) {
 			bad := append([]byte{}, data...)
 			switch i % 4 {
 			case 0:

@@ -37,6 +37,7 @@ int main() {
 
 // TestAccesses watches reads and writes, the kernel's write among them, which only the next read shows.
 func TestAccesses(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	d := debug(t, s, "gcc-O0", "accessed", `#include <cstdio>
@@ -67,6 +68,7 @@ int main() {
 
 // Of writes that several threads make at once, those whose value another one has overwritten when the thread stops had no event.
 func TestWritesOfThreadsAtOnce(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	for _, variant := range []string{"gcc-O0", "gcc-O2"} {

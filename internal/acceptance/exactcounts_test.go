@@ -50,6 +50,7 @@ func (b burst) String() string {
 // functions were called: what is recorded, sampled away and dropped makes up what the program counted itself. Keeps out: counts that
 // waited in a ring for room, or for the function's next call.
 func TestCountsAreExact(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, map[string]any{"sampling.threshold": 3_000})
 	path := buildBursts(t)
@@ -60,6 +61,7 @@ func TestCountsAreExact(t *testing.T) {
 
 // TestDefaultsKeepAll: a burst of several threads is recorded whole by who says nothing of policies. Keeps out: 1% of it was kept.
 func TestDefaultsKeepAll(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	path, file := buildBursts(t), filepath.Join(t.TempDir(), "counts")

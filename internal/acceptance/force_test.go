@@ -38,6 +38,7 @@ int main() {
 
 // TestForce makes functions return at once and gets arguments changed, with and without a trace on them, and takes it back.
 func TestForce(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	for _, variant := range []string{"gcc-O0", "gcc-O2"} {

@@ -73,6 +73,7 @@ func found(t *testing.T, file, variant string, flags ...string) string {
 // TestFoundPrograms traces them with what a user would type first: output and end are those of the untraced program,
 // and the tree shows what it has.
 func TestFoundPrograms(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	address := regexp.MustCompile(`0x[0-9a-f]+`)
@@ -113,6 +114,7 @@ func TestFoundPrograms(t *testing.T) {
 
 // TestFoundDeaths has the program that dies while traces and points change die at many moments: every call answers.
 func TestFoundDeaths(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	path := found(t, "dies_while_changed.c", "gcc-O1", "-pthread", "-w")
@@ -144,10 +146,15 @@ func TestFoundDeaths(t *testing.T) {
 // TestFoundSignals: a traced function with a condition decided in the target, in a program with signal handlers; the
 // same under all kinds of changes, births, forks and loaded libraries.
 func TestFoundSignals(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
+	first, second := "1", "2" // seconds
+	if strobetest.Soaks(t, "two of three seconds") {
+		first, second = "3", "6"
+	}
 	path := found(t, "signals_point.c", "gcc-O1", "-pthread", "-w")
-	l := s.Launch(t, path, filepath.Dir(path), []string{"3", "x"}, args{"trace": []any{"w3"}})
+	l := s.Launch(t, path, filepath.Dir(path), []string{first, "x"}, args{"trace": []any{"w3"}})
 	d := &debugged{t, s, l.SessionID}
 	if r := d.points(args{"add": []any{args{"function": "w3", "condition": "n == 12345"}}}); !r.Breakpoints[0].InTarget {
 		t.Errorf("%+v", r.Breakpoints[0])
@@ -163,7 +170,7 @@ func TestFoundSignals(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	path = found(t, "soak.c", "gcc-O1", "-pthread", "-w", "-ldl")
-	l = s.Launch(t, path, filepath.Dir(path), []string{"6"}, args{"trace": []any{"w*", "qwork"}, "cwd": dir})
+	l = s.Launch(t, path, filepath.Dir(path), []string{second}, args{"trace": []any{"w*", "qwork"}, "cwd": dir})
 	d = &debugged{t, s, l.SessionID}
 	rng := rand.New(rand.NewPCG(12, 0))
 	names := []string{"w0", "w1", "w2", "w3", "w4", "qwork"}
@@ -186,6 +193,7 @@ func TestFoundSignals(t *testing.T) {
 // TestFoundInterrupts asks the program with handlers of SIGINT and SIGTERM to end, in every way: its handlers run, and
 // its own code is the end that is told.
 func TestFoundInterrupts(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	path := found(t, "sig.c", "gcc-O1")

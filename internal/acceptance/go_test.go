@@ -12,6 +12,7 @@ import (
 // TestGoIsNotHooked: functions of Go run on small stacks, which a hook could overflow. They are left alone, the answer says why, and the
 // program does what it does.
 func TestGoIsNotHooked(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	strobetest.NeedCommand(t, "go")
 	dir := project(t, map[string]string{"go.mod": "module example.com/deep\n\ngo 1.21\n", "main.go": `package main

@@ -51,6 +51,7 @@ func strobe(t *testing.T, home, stdin string, arg ...string) (int, string) {
 
 // A full disk costs the recording, not the program and not the daemon; with space, the next session records.
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	home := mounted(t, "6m")
 	s := strobetest.Connect(t, home)

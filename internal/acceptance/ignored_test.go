@@ -109,6 +109,7 @@ int main(void)
 // TestIgnoredSignals: signals that a program ignores wake its threads, as they are traced, and it does not see that. A wait with a time ends
 // all the same.
 func TestIgnoredSignals(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	path := strobetest.BuildSource(t, "c", "gcc-O1", "ignoring", ignoring)

@@ -16,6 +16,7 @@ import (
 
 // TestLaunchRefusals gives debug_launch every kind of thing that cannot be launched.
 func TestLaunchRefusals(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	dir := t.TempDir()
@@ -123,6 +124,7 @@ func TestLaunchRefusals(t *testing.T) {
 
 // A program without debug information runs, and tracing it says what is missing.
 func TestNoDebugInfo(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	dir := t.TempDir()

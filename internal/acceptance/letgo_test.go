@@ -38,6 +38,7 @@ int main(int argc, char **argv)
 // TestLetGoWhileItVforks lets a program go whose thread cannot be stopped just then, and has its debug registers set: a write that it makes
 // afterwards once ended it.
 func TestLetGoWhileItVforks(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	p := startLoaded(t, strobetest.BuildSource(t, "c", "gcc-O1", "vforking", vforking))
@@ -56,6 +57,7 @@ func TestLetGoWhileItVforks(t *testing.T) {
 // TestAttachWhileItVforks attaches to a program that makes nothing but vforks: a system call of ours in a thread that was to wait for its child
 // once kept both from going on, for ever. And a child that came while the program was let go once met a trap of ours.
 func TestAttachWhileItVforks(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	p := startLoaded(t, strobetest.BuildSource(t, "c", "gcc-O1", "vforking", vforking), "often")
@@ -104,6 +106,7 @@ int main(void)
 // TestAttachAmongTraps attaches to a program that handles traps of its own, and is in that handler most of the time: none is lost, and none of
 // ours takes the handler away.
 func TestAttachAmongTraps(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	p := startLoaded(t, strobetest.BuildSource(t, "c", "gcc-O1", "trapping", trapping, "-lpthread"))

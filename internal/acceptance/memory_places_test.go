@@ -66,6 +66,7 @@ func named(exprs ...string) (out []args) {
 // TestMemoryPlaces writes values where compilers keep them: in registers, those of outer frames that a callee has saved, in vector registers, in
 // bit-fields and structs; and the program goes on with them.
 func TestMemoryPlaces(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	for _, variant := range []string{"gcc-O2", "clang-O2", "gcc-O0"} {
@@ -120,6 +121,7 @@ func TestMemoryPlaces(t *testing.T) {
 
 // TestMemoryBytes reads bytes: in the answer, as a hexdump, and many of them into a file that goes with the session.
 func TestMemoryBytes(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	path := strobetest.BuildSource(t, "cpp", "gcc-O0", "places", placesProgram)
@@ -163,6 +165,7 @@ func TestMemoryBytes(t *testing.T) {
 
 // TestMemoryOfEvents reads values as events recorded them, while the program runs and after it.
 func TestMemoryOfEvents(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	d := debug(t, s, "gcc-O0", "places", placesProgram, args{"stopOnEntry": true, "trace": []string{"sum", "middle"}})

@@ -41,6 +41,7 @@ type memoryValue struct {
 
 // TestMemory reads and writes a running program's variables, and a paused thread's.
 func TestMemory(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	d := debug(t, s, "gcc-O0", "held", heldProgram, map[string]any{"stopOnEntry": true})

@@ -73,6 +73,7 @@ func alone(t *testing.T, path string, arg ...string) *sum {
 
 // Output is byte for byte what the program wrote.
 func TestOutputByteForByte(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	for _, arg := range [][]string{{"utf8"}, {"nul"}, {"partial"}, {"silent"}, {"both", "20000"}, {"line", "100000000"}} {
@@ -115,6 +116,7 @@ func exact(t *testing.T, s *strobetest.Strobe, arg []string) {
 
 // The command line passes on what the program writes while it runs, and ends as it does.
 func TestRunPassesOutputOn(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	path := strobetest.Build(t, "output", "gcc-O2")
@@ -169,6 +171,7 @@ int main(void) {
 const show = `for a in "$@"; do echo "arg=$a"; done; pwd; echo "A=$A B=$B PWD=$PWD"; test -t 0 && echo tty0; test -t 1 && echo tty1; cat; exit 42`
 
 func TestLaunchSurroundings(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	root, err := filepath.EvalSymlinks(t.TempDir())
@@ -220,6 +223,7 @@ func TestLaunchSurroundings(t *testing.T) {
 
 // Input goes to a running program in pieces, and its end with it.
 func TestInputLater(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	l := s.Launch(t, "cat", t.TempDir(), nil, args{"stdin": "pipe"})
@@ -241,6 +245,7 @@ func TestInputLater(t *testing.T) {
 
 // Every way to end is told apart.
 func TestEndings(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	path := strobetest.Build(t, "ending", "gcc-O0")

@@ -67,6 +67,7 @@ func acceptanceProgram(t *testing.T, name, variant string, flags ...string) stri
 // TestOutputMoment has 600 lines, each printed in a traced call: each lies in its own, with process and thread. Keeps out: output at the
 // time of its reading, behind the last call.
 func TestOutputMoment(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	for _, variant := range []string{"gcc-O0", "gcc-O2-static", "gcc-O2-staticpie", "musl-O2-static"} {
@@ -103,6 +104,7 @@ func TestOutputMoment(t *testing.T) {
 
 // TestOutputOrder asks for the tree: each line stands in its step.
 func TestOutputOrder(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	path := acceptanceProgram(t, "output_order", "gcc-O0")
@@ -121,6 +123,7 @@ var whoWrote = regexp.MustCompile(`^P(\d+) T(\d+) S(\d) `)
 // TestWhoWroteWhat runs programs that write in many ways, from threads and processes at once: each line has the thread that it names,
 // and the bytes are those that the program wrote, each once.
 func TestWhoWroteWhat(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	for _, c := range []struct {
@@ -190,6 +193,7 @@ func nameless(out []byte) []string {
 // TestProbesOfWritesGo: while a program is observed, probes stand behind the system calls of its C library that write; when it is let
 // go, every byte of code is what its file says.
 func TestProbesOfWritesGo(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	path := strobetest.BuildSource(t, "c", "gcc-O2", "waits", "#include <stdio.h>\n#include <unistd.h>\nint main(void) { puts(\"here\"); char c; return read(0, &c, 1) < 0; }\n")

@@ -115,6 +115,7 @@ func (r *endsRun) untouched() {
 // TestEndsWhilePaused ends sessions of a program of which three threads are paused, while the fourth meets logpoints and writes what a data
 // breakpoint watches: it runs on and ends as it does untraced.
 func TestEndsWhilePaused(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	for _, how := range []struct {
 		name string
@@ -162,6 +163,7 @@ func TestEndsWhilePaused(t *testing.T) {
 // TestDaemonKilledWhilePaused kills the daemon, which can put nothing back. Points in the target go on without it, and paused threads are let
 // go by the kernel, behind their places.
 func TestDaemonKilledWhilePaused(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	home := strobetest.Home(t)
 	s := strobetest.Connect(t, home)
@@ -182,6 +184,7 @@ func TestDaemonKilledWhilePaused(t *testing.T) {
 
 // TestStopOfLaunchedWhilePaused lets a program that was launched run on, and ends one where that was asked for.
 func TestStopOfLaunchedWhilePaused(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	path := strobetest.BuildSource(t, "c", "gcc-O2", "ends", pausedAtEnds)
@@ -207,6 +210,7 @@ func TestStopOfLaunchedWhilePaused(t *testing.T) {
 
 // TestStoppedAndPaused pauses threads of a program that is stopped by SIGSTOP meanwhile: let go, they stay stopped until SIGCONT.
 func TestStoppedAndPaused(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	r := startEnds(t, s, endsInTarget, 100_000)

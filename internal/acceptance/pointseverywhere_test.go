@@ -13,13 +13,14 @@ import (
 // TestPointsEverywhere puts a condition that does not hold on each of fifty lines of programs that check themselves, and finds that they
 // end as they do untraced.
 func TestPointsEverywhere(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	for _, c := range []struct{ lang, name, variant string }{
 		{"c", "longjmp", "gcc-O0"}, {"c", "longjmp", "gcc-O2"}, {"c", "computed_goto", "gcc-O2"}, {"c", "tailcalls", "gcc-O2"}, {"c", "nested", "gcc-O2"},
 		{"c", "variadic", "gcc-O2-cet"}, {"c", "recursion", "gcc-O2"}, {"c", "sigprof", "gcc-O2"}, {"cpp", "exceptions", "gcc-O0"}, {"cpp", "exceptions", "gcc-O2"},
 		{"cpp", "generators", "gcc-O2"}, {"rust", "panics", "rust-release"},
 	} {
-		if c.variant == "gcc-O0" && os.Getenv("STROBE_SOAK") == "" {
+		if c.variant == "gcc-O0" && !strobetest.Soaks(t, "gcc-O0") {
 			continue
 		}
 		t.Run(c.name+"-"+c.variant, func(t *testing.T) {

@@ -30,6 +30,7 @@ int main() {
 
 // Names in conditions and messages of a breakpoint at a function that begins with an inlined call were looked for in that call.
 func TestPointsBeforeInlinedCalls(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	for _, c := range []struct{ variant, condition string }{{"gcc-O2", "first == 4"}, {"gcc-O2", `first == 4 && $threadName != "x"`}, {"gcc-O0", "first == 4"}} {
@@ -89,6 +90,7 @@ int main() {
 
 // debug_continue let a thread go on that had paused since the last answer: nobody saw where it stood.
 func TestContinueKeepsUnseenPauses(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	d := debug(t, s, "gcc-O0", "twopauses", twoPauses, map[string]any{"stopOnEntry": true, "stdin": "pipe"})

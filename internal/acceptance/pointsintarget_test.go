@@ -101,6 +101,7 @@ func (h *hot) file(lang string) string {
 
 // TestConditionsInTarget evaluates a condition 2,000,000 times in the program, and pauses when it holds the one time.
 func TestConditionsInTarget(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	const rounds = 2_000_000
 	for _, c := range []struct{ lang, variant string }{{"c", "gcc-O0"}, {"c", "gcc-O2"}, {"cpp", "gcc-O2"}, {"rust", "rust-debug"}, {"rust", "rust-release"}} {
@@ -142,6 +143,7 @@ func TestConditionsInTarget(t *testing.T) {
 
 // TestLogpointsInTarget has every round's values in a message, none missing and none twice.
 func TestLogpointsInTarget(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	const rounds = 300
 	for _, c := range []struct{ lang, variant, function, message, want string }{
@@ -235,6 +237,7 @@ func manyTotal(rounds int) string {
 
 // TestPointsOfManyThreads counts exactly with sixteen threads in one place, while points at that place and next to it come and go.
 func TestPointsOfManyThreads(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	const rounds, toggles = 2_000_000, 200
 	for _, variant := range []string{"gcc-O0", "gcc-O2"} {
@@ -280,6 +283,7 @@ func TestPointsOfManyThreads(t *testing.T) {
 
 // TestTracedAndPointed has hooks and points in the same bytes, and lets each come and go under the other.
 func TestTracedAndPointed(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	for _, variant := range []string{"gcc-O0", "gcc-O2", "gcc-O2-cet"} {
 		t.Run(variant, func(t *testing.T) {
@@ -335,6 +339,7 @@ func TestTracedAndPointed(t *testing.T) {
 
 // TestPausedUnderHooks pauses a thread in the first bytes of a function, traces the function then, and lets the thread go on.
 func TestPausedUnderHooks(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	for _, condition := range []string{"i == 5", "i == 5 && it->weight < 2.0"} { // decided by the agent, and by the tracer
 		for _, variant := range []string{"gcc-O0", "gcc-O2"} {

@@ -161,6 +161,7 @@ func onDisk(t *testing.T, code map[text][]byte) (wrong string) {
 // TestTextRestored: when the last pattern is gone, and when a session ended without its program, every byte of code is what
 // it was, the program goes on, and exceptions pass through functions that were hooked when they were entered.
 func TestTextRestored(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, map[string]any{"output.recordWrites": "off"}) // its probes stand while the program is observed
 	for _, variant := range []string{"gcc-O0", "gcc-O2", "clang-O2", "gcc-O2-cet"} {

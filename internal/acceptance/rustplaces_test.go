@@ -30,6 +30,7 @@ fn main() { black_box((&NAMES, &GRID, &PAIR, &BYTES)); println!("total {}", work
 
 // TestRustPlaces reads Rust's types at addresses, and a struct some parts of which are optimized out: texts in it had no text.
 func TestRustPlaces(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	path := strobetest.BuildSource(t, "rust", "rust-release", "rustplaces", rustPlacesProgram)

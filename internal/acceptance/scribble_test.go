@@ -57,6 +57,7 @@ int main(int argc, char **argv)
 // TestScribbles has programs damage what they share with the daemon: they run on to their end, also where they wait for room, and the daemon
 // lives.
 func TestScribbles(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	path := strobetest.BuildSource(t, "c", "gcc-O1", "scribbles", strings.Replace(scribbles, "RINGS", fmt.Sprint(ring.RingsOff), 1))

@@ -66,6 +66,7 @@ int main(void)
 // TestSealedThreads attaches to a program one of whose threads has a seccomp filter, lets it go, and does so while all have: no system call is
 // made in a thread whose filter ends the program for it.
 func TestSealedThreads(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	p := startLoaded(t, strobetest.BuildSource(t, "c", "gcc-O1", "sealing", sealing))
@@ -105,6 +106,7 @@ int main(void)
 
 // TestLockedMemory attaches to a program that has its memory locked, and launches it: what Strobe maps in it does not fill the machine.
 func TestLockedMemory(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	const most = 512 << 10 // kB
 	s := strobetest.Start(t, nil)

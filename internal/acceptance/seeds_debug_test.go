@@ -144,6 +144,7 @@ func (d *debugged) values(names ...string) (out []string) {
 
 // TestSeedsMemory is phase 1e: values of a running program, and polls whose samples stand between the calls that changed them.
 func TestSeedsMemory(t *testing.T) {
+	t.Parallel()
 	s := strobetest.Start(t, nil)
 	seeds(t, func(t *testing.T, p seed) {
 		d := p.start(t, s, args{"stdin": "pipe", "trace": []string{p.fn("audio::process")}})
@@ -205,6 +206,7 @@ func TestSeedsMemory(t *testing.T) {
 
 // TestSeedsHunt is phase 2's criterion: from a trace to a breakpoint, a wrong local, a corrected one, a logpoint that verifies it.
 func TestSeedsHunt(t *testing.T) {
+	t.Parallel()
 	s := strobetest.Start(t, nil)
 	seeds(t, func(t *testing.T, p seed) {
 		d := p.start(t, s, args{"stdin": "pipe", "trace": []string{p.fn("audio::process")}})
@@ -251,6 +253,7 @@ func TestSeedsHunt(t *testing.T) {
 
 // TestSeedsBreakpoints: pauses, conditions, hit counts, two threads, two breakpoints in turn, removal, stop.
 func TestSeedsBreakpoints(t *testing.T) {
+	t.Parallel()
 	s := strobetest.Start(t, nil)
 	seeds(t, func(t *testing.T, p seed) {
 		d := p.start(t, s, args{"stdin": "pipe", "trace": []string{p.fn("audio::process")}})
@@ -313,6 +316,7 @@ func TestSeedsBreakpoints(t *testing.T) {
 
 // TestSeedsSteps: each step's place, distinct pauses, the caller of step-out, and what is refused.
 func TestSeedsSteps(t *testing.T) {
+	t.Parallel()
 	s := strobetest.Start(t, nil)
 	seeds(t, func(t *testing.T, p seed) {
 		d := p.start(t, s, args{"stopOnEntry": true, "stdin": "go\ngo\n"})

@@ -62,6 +62,7 @@ int main(int argc, char **argv)
 
 // TestSentFaults: a signal that somebody sends is none that an instruction raised: it arrives, once, whatever is done in its thread meanwhile.
 func TestSentFaults(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	path := strobetest.BuildSource(t, "c", "gcc-O1", "sends", sends, "-pthread", "-w")

@@ -34,6 +34,7 @@ const pluginLibrary = `extern "C" int plug_work(int n) {
 
 // TestPointsOfLaterLibraries sets breakpoints and logpoints, by function and by line, in a library that is loaded and unloaded again.
 func TestPointsOfLaterLibraries(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	strobetest.NeedCommand(t, "g++")
 	s := strobetest.Start(t, nil)

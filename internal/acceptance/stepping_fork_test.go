@@ -49,6 +49,7 @@ int main() {
 // TestForksWhileStepping: while a step runs, int3s of ours stand at longjmp and the unwinder. A child that is forked just when they are taken
 // out has them in its memory still, and met them for ever.
 func TestForksWhileStepping(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	const steps = 60
 	source := strings.Replace(stepForking, "STEPS", fmt.Sprint(steps), 1)

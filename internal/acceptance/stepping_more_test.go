@@ -77,6 +77,7 @@ func (d *debugged) resume(action, want, source string) standing {
 // TestStepsAmongThreads steps over calls that start and await threads, which meet their own breakpoints; over one that blocks; until a line;
 // and a thread to its end.
 func TestStepsAmongThreads(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	source := strings.Replace(stepThreads, "int *p = arg;", "int *p = (int *)arg;", 1)
@@ -123,6 +124,7 @@ func TestStepsAmongThreads(t *testing.T) {
 
 // TestStepsOfTracedFunctions steps through functions that are traced, which must look as if they were not.
 func TestStepsOfTracedFunctions(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	source := stepSource(t, "basics.c")
@@ -139,6 +141,7 @@ func TestStepsOfTracedFunctions(t *testing.T) {
 
 // TestStepToTheEnd steps a thread off its end while others live, then the program off its own.
 func TestStepToTheEnd(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	source := strings.Replace(stepThreads, "int *p = arg;", "int *p = (int *)arg;", 1)
@@ -162,6 +165,7 @@ func TestStepToTheEnd(t *testing.T) {
 
 // TestStepAndLeave lets a program go while a step runs, and while a thread is paused behind one.
 func TestStepAndLeave(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	source := strings.Replace(stepThreads, "int *p = arg;", "int *p = (int *)arg;", 1)
@@ -191,6 +195,7 @@ func TestStepAndLeave(t *testing.T) {
 
 // TestStepWithoutRegisters steps over calls while data breakpoints have all debug registers.
 func TestStepWithoutRegisters(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	source := strings.Replace(strings.Replace(stepThreads, "int *p = arg;", "int *p = (int *)arg;", 1), "static volatile int go_on,", "static volatile long a1, a2, a3, a4; static volatile int go_on,", 1)
@@ -209,6 +214,7 @@ func TestStepWithoutRegisters(t *testing.T) {
 // TestStepsToHandlers steps over and out of calls that throw and that longjmp, and into a handler of a signal's breakpoint. Where gdb needs
 // symbols of libgcc to see this, and loses the program, these are the lines.
 func TestStepsToHandlers(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	source := stepSource(t, "throws.cpp")
@@ -295,6 +301,7 @@ int main() {
 
 // TestStepOverFork steps over a call whose child throws and jumps, with the parent's step on its way.
 func TestStepOverFork(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	d := stepped(t, s, "stepforks", stepForks, args{}, "// forks")
@@ -332,6 +339,7 @@ int main() {
 // of the program. It once counted as one: a step out of a call inlined right there ended before anything had run, and a pushf there
 // lost a bit of what lay on the stack.
 func TestStepBehindCopies(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	d := debug(t, s, "gcc-O2", "behind", stepBehind, args{"stopOnEntry": true})
@@ -384,6 +392,7 @@ int main(int argc, char **) {
 // TestStepsAmongTicks steps a program that a timer interrupts each millisecond: it goes where it goes without. The processor's
 // resume flag, which a signal's return brought back, once let the thread run past the break that waited there, to its end.
 func TestStepsAmongTicks(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	var ways [2][]int

@@ -157,6 +157,7 @@ int main() {
 
 // TestStepOutResults: a step out of a function says what it returned, also where that is traced and where its caller has no source.
 func TestStepOutResults(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	want := []string{"one=2", "half=1.5", "third=0.25", "wide=2.5", "odd=true", `pair={"a":7,"b":7.25}`, `large={"n":[5,6,7,8]}`, `text="text 9"`, "list=[4,5]",
@@ -206,6 +207,7 @@ func TestStepOutResults(t *testing.T) {
 
 // TestEntryPlace: a program that is paused before main says where that is, and what is known of it; each step leads into main.
 func TestEntryPlace(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	early := "#include <stdexcept>\n#include <cstdio>\nstruct E { E() { try { throw std::runtime_error(\"x\"); } catch (...) { puts(\"early\"); } } } e;\n" +
@@ -267,6 +269,7 @@ func TestEntryPlace(t *testing.T) {
 
 // TestStepAllThreads: with allThreads a step that needs another paused thread comes to its end, and the others are paused again; without it, it waits.
 func TestStepAllThreads(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	source := `#include <pthread.h>

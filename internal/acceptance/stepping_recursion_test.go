@@ -29,6 +29,7 @@ int main(void) {
 // register, and has as many writes watched. Virtual machines tell one in some thousand of these traps as another's: as a step's, as an
 // int1's. The program was given a SIGTRAP of its own then, and ended.
 func TestStepOverRecursion(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	d := stepped(t, s, "steprecursion", stepRecursion, args{}, "// begins")

@@ -334,7 +334,7 @@ func difference(want, got []string) string {
 // stepPrograms are what is stepped through.
 var stepPrograms = []struct {
 	file  string
-	more  []string // variants besides the usual two
+	more  []string // variants besides the usual two; those of the first program stand for all in usual runs
 	flags []string
 	only  string // way: others lead through much of a library
 }{
@@ -378,7 +378,17 @@ func stepSource(t *testing.T, file string) string {
 // TestStepping compares the lines of steps with gdb's, and the values of variables at each.
 func TestStepping(t *testing.T) {
 	strobetest.NeedPtrace(t)
-	eachStepBuild(t, func(_, lang string, more []string) []string { return append(slices.Clone(usualSteps[lang]), more...) })
+	soaks := strobetest.Soaks(t, "builds: most programs are plain or optimized by turns")
+	turn := 0
+	eachStepBuild(t, func(file, lang string, more []string) []string {
+		if soaks || file == stepPrograms[0].file {
+			return append(slices.Clone(usualSteps[lang]), more...)
+		}
+		if turn++; len(more) > 0 {
+			return usualSteps[lang]
+		}
+		return usualSteps[lang][turn%2 : turn%2+1]
+	})
 }
 
 // TestSoakStepping does so with builds that TestStepping leaves out.

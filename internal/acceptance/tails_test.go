@@ -17,6 +17,7 @@ var tailCalls = map[string][2]int64{
 // TestTailCalls keeps out exits that are told as unwound, with the time of whatever came next: a function without debug information
 // may leave by a jump, to a function that is hooked or not, in this module or another, through a register or memory.
 func TestTailCalls(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	asm := filepath.Join(strobetest.Root(t), "internal", "acceptance", "testdata", "tails.S")

@@ -9,6 +9,7 @@ import (
 
 // TestGoLimit: the limit of a command that compiles before it runs tests is that of its tests; it was the compiler's, of half an hour.
 func TestGoLimit(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedCommand(t, "go")
 	s := strobetest.Start(t, nil)
 	dir := project(t, map[string]string{"go.mod": "module example.com/hangs\n\ngo 1.21\n", "hangs_test.go": "package hangs\n\nimport \"testing\"\n\nfunc TestHangs(t *testing.T) {\n\tfor {\n\t}\n}\n"})

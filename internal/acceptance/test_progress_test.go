@@ -65,6 +65,7 @@ func TestMany(t *testing.T) {
 // TestRunTellsProgress: a client that gave a token hears how its run stands, through the stdio proxy; and status has a word for a test that is
 // quiet and slower than usual, and counts the tests that it does not list.
 func TestRunTellsProgress(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedCommand(t, "go")
 	s := strobetest.Start(t, nil)
 	dir := project(t, map[string]string{"go.mod": "module example.com/long\n\ngo 1.21\n", "long_test.go": longTests})
@@ -121,6 +122,7 @@ func TestRunTellsProgress(t *testing.T) {
 
 // TestRunTellsCompiling: what is compiled is told, too.
 func TestRunTellsCompiling(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedCommand(t, "cargo")
 	s := strobetest.Start(t, nil)
 	gate := filepath.Join(t.TempDir(), "gate")

@@ -127,6 +127,7 @@ var turnTests string
 
 // TestRunsOfTests: a suite's results, one test again, what a run refuses, and the list.
 func TestRunsOfTests(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedCommand(t, "go")
 	s := strobetest.Start(t, nil)
 	dir := project(t, map[string]string{"go.mod": "module example.com/sums\n\ngo 1.21\n", "sums_test.go": goTests})
@@ -174,6 +175,7 @@ func TestRunsOfTests(t *testing.T) {
 
 // TestTellsApart: every failure of a test is told, and what is expected to fail is counted for itself.
 func TestTellsApart(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedCommand(t, "python3")
 	s := strobetest.Start(t, nil)
 	dir := project(t, map[string]string{"test_apart.py": `import unittest
@@ -211,6 +213,7 @@ func TestCommandHasTheShellsEnvironment(t *testing.T) {
 
 // TestRunIsCanceled ends a run with all its processes; meanwhile the project has no second one. The run goes on when its client is gone.
 func TestRunIsCanceled(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedCommand(t, "go")
 	s := strobetest.Start(t, nil)
 	dir := project(t, map[string]string{"go.mod": "module example.com/sums\n\ngo 1.21\n", "sums_test.go": goTests})
@@ -253,6 +256,7 @@ func TestRunIsCanceled(t *testing.T) {
 
 // TestRunRemembers: tests that are slower than usual, and those that pass and fail in turn.
 func TestRunRemembers(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedCommand(t, "go")
 	s := strobetest.Start(t, nil)
 	dir := project(t, map[string]string{"go.mod": "module example.com/turns\n\ngo 1.21\n", "turns_test.go": turnTests})
@@ -274,6 +278,7 @@ func TestRunRemembers(t *testing.T) {
 
 // TestRepeat runs a test until it fails, and keeps the session of the round in which it did.
 func TestRepeat(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	strobetest.NeedCommand(t, "cargo")
 	s := strobetest.Start(t, nil)
@@ -313,6 +318,7 @@ mod tests {
 
 // TestTracedRun is scenario C of the seeds: a failure, then that one test again, traced; the calls are those of the test's own program.
 func TestTracedRun(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	strobetest.NeedCommand(t, "cargo")
 	s := strobetest.Start(t, nil)

@@ -2,7 +2,6 @@ package acceptance
 
 import (
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -54,7 +53,7 @@ func TestEndless(t *testing.T) {
 			"newton": "root", "spinlock": "SpinLock::lock", "yield": "stuck", "naps": "stuck", "each": "", "worker": "", "map": "stuck", "stamps": "stuck", "spoon": "livelock", "corridor": "livelock",
 		} {
 			usual := map[string][]string{"gcc-O0": {"list", "retry", "spinlock", "naps", "worker", "spoon"}, "gcc-O2": {"flag", "search", "newton", "each"}}
-			if os.Getenv("STROBE_SOAK") == "" && !slices.Contains(usual[variant], how) {
+			if !slices.Contains(usual[variant], how) && !strobetest.Soaks(t, "half of the ways at each level") {
 				continue // package spin's own tests have six builds
 			}
 			t.Run(variant+"/"+how, func(t *testing.T) {
@@ -103,7 +102,7 @@ func TestBusyIsNotEndless(t *testing.T) {
 	s := strobetest.Start(t, nil)
 	path := strobetest.BuildSource(t, "cpp", "gcc-O2", "loops", readTestdata(t, "loops.cpp"), "-pthread")
 	for i, how := range []string{"collatz", "spinwait", "handoff", "alarmedchild", "wait4child", "deadline", "pollwait", "sort", "count", "fib", "computes", "series", "text", "cycle", "tickets", "hidden"} {
-		if i >= 5 && os.Getenv("STROBE_SOAK") == "" {
+		if i >= 5 && !strobetest.Soaks(t, "all but five programs") {
 			break // package spin's own tests have 27 such functions
 		}
 		t.Run(how, func(t *testing.T) {

@@ -40,6 +40,7 @@ int main(void) {
 
 // TestThreadsNameADeadlock: a client that asks for threads reads the deadlock in one sentence; people see the same.
 func TestThreadsNameADeadlock(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	dir := t.TempDir()
 	src, prog := filepath.Join(dir, "shop.c"), filepath.Join(dir, "shop")

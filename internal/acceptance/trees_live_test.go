@@ -30,6 +30,7 @@ func until(t testing.TB, what string, ok func() bool) {
 
 // TestDaemonised follows a program that goes into the background: its session knows it when the first process has ended.
 func TestDaemonised(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	dir := t.TempDir()
@@ -50,6 +51,7 @@ func TestDaemonised(t *testing.T) {
 
 // TestStopEndsTree stops a session whose first process has ended and left others, which left its process group.
 func TestStopEndsTree(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	prog := family(t, "gcc-O2")
@@ -94,6 +96,7 @@ func switches(t testing.TB, pid int) string {
 // TestPatternsDuringForks changes the patterns while a program forks without pause; what is asked for from beginning to end
 // is counted exactly, whatever comes and goes beside it.
 func TestPatternsDuringForks(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	prog := family(t, "gcc-O2")
@@ -129,6 +132,7 @@ func TestPatternsDuringForks(t *testing.T) {
 
 // TestMake builds a project with make -j4 and looks at what the compiler's own processes do.
 func TestMake(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	strobetest.NeedCommand(t, "make")
 	strobetest.NeedCommand(t, "gcc")
@@ -180,6 +184,7 @@ int main(int argc, char **argv) { options(argc); argv[0] = "gcc"; return compile
 
 // TestScriptStartsProgram traces a program that a shell script starts, in a pipe and in the background.
 func TestScriptStartsProgram(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	dir := t.TempDir()
@@ -209,6 +214,7 @@ func TestScriptStartsProgram(t *testing.T) {
 // TestPreforkingServer traces a server whose workers were forked before the first connection, and adds a pattern when the
 // first process has forked them: each request is answered, and counted in the worker that says it answered it.
 func TestPreforkingServer(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	prog := strobetest.BuildSource(t, "c", "gcc-O2", "prefork", preforkSource)
@@ -286,6 +292,7 @@ int main(int argc, char **argv) {
 // TestSeccomp forks and execs in a program whose filter ends it for a system call that it does not make: no child is hurt, and
 // the status says that they are not traced.
 func TestSeccomp(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	prog := strobetest.BuildSource(t, "c", "gcc-O0", "sealed", sealedSource)

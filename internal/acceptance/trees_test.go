@@ -121,6 +121,7 @@ func checkFamily(t testing.TB, s *strobetest.Strobe, id, report string, first in
 
 // TestFamilies counts calls in processes made in every way, by hot hooks and by breakpoints.
 func TestFamilies(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	prog := family(t, "gcc-O2")

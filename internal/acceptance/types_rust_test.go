@@ -15,6 +15,7 @@ import (
 // with what the program computes from the values: everything right in debug builds; in release builds right or
 // <optimized out>, never wrong.
 func TestRustTypes(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	for _, target := range []string{"types_library", "types_own"} {
@@ -99,6 +100,7 @@ func oneForm(raw json.RawMessage) string {
 // TestBrokenRustTypes shows objects of library types whose memory is not theirs: every call is there, with an argument of some
 // length, and the program does not notice.
 func TestBrokenRustTypes(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	for _, variant := range []string{"rust-debug", "rust-release"} {

@@ -35,6 +35,7 @@ int main() {
 // TestWhichObject: calls that differ only in which object they are about are told apart where that is asked for: in every view,
 // and by a filter; and registers are watched, of functions without debug information, too.
 func TestWhichObject(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	path := strobetest.BuildSource(t, "cpp", "gcc-O0", "which", whichProgram)

@@ -98,6 +98,7 @@ type wholeValue struct{ function, arg, want string }
 
 // TestWholeValues: nothing of a value is left out or made up.
 func TestWholeValues(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	d, e := `{`+wholeD, `{`+wholeE

@@ -42,6 +42,7 @@ int main() {
 // TestWatches reads values at calls: members, elements, thread-locals, text, bit-fields, addresses, expressions over arguments and
 // results, and floats, which the daemon computes; at functions that are traced later, too.
 func TestWatches(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	for _, variant := range []string{"gcc-O0", "gcc-O2"} {

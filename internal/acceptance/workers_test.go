@@ -165,7 +165,7 @@ func TestWorkersEnd(t *testing.T) {
 	path := strobetest.BuildSource(t, "c", "gcc-O1", "pairs", pairsSource)
 	s := strobetest.Start(t, nil)
 	n := 12
-	if strobetest.Soaks() {
+	if strobetest.Soaks(t, "500 sessions one after another") {
 		n = 500
 	}
 	rss := func() (kb int) { return statusField(t, daemon.HolderPID(s.Home), "VmRSS") }

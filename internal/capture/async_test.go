@@ -53,6 +53,7 @@ fn drive<T>(mut f: Pin<Box<dyn Future<Output = T>>>) -> T { let w = Waker::from(
 func TestAsyncKinds(t *testing.T) {
 	for i, command := range []string{"rustc --edition 2021", "rustc --edition 2021 -O", "rustc --edition 2021 -Copt-level=1"} {
 		t.Run(command, func(t *testing.T) {
+			t.Parallel()
 			source, cases := generateAsync(uint64(i))
 			seen := traceBodies(t, build(t, "a.rs", source, append(strings.Fields(command), "-g")...), "::{{closure}}")
 			var rets score

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/strobe-debug/strobe/internal/strobetest"
 	"github.com/strobe-debug/strobe/internal/strobetest/sigcorpus"
 )
 
@@ -22,6 +23,7 @@ type score struct {
 // build compiles source and returns the program's path.
 func build(t testing.TB, name, source string, command ...string) string {
 	t.Helper()
+	strobetest.NeedTime(t)
 	dir := t.TempDir()
 	src, bin := filepath.Join(dir, name), filepath.Join(dir, "prog")
 	if err := os.WriteFile(src, []byte(source), 0o600); err != nil {
@@ -156,6 +158,7 @@ func TestCorpus(t *testing.T) {
 		{"rust-release", "a.rs", 10, 120, []string{"rustc", "-g", "-O"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			var source string
 			var cases []sigcorpus.Case
 			switch filepath.Ext(c.file) {

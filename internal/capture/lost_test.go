@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/strobe-debug/strobe/internal/strobetest"
 	"github.com/strobe-debug/strobe/internal/strobetest/sigcorpus"
 )
 
@@ -140,7 +141,11 @@ func generateLost(seed uint64, n int, cpp bool) (string, []sigcorpus.Case) {
 func TestLostResults(t *testing.T) {
 	offset, _ := strconv.ParseUint(os.Getenv("STROBE_CORPUS_SEED"), 10, 64)
 	for i, command := range []string{"clang -O1", "clang -O2", "clang -O3", "clang -Os", "clang++ -O2 -Wno-narrowing", "clang -O2 -flto", "gcc -O1", "gcc -O2", "gcc -O3", "g++ -O2 -Wno-narrowing", "gcc -O2 -flto", "gcc -O2 -fwhole-program"} {
+		if (strings.Contains(command, "-O3") || strings.Contains(command, "-Os")) && !strobetest.Soaks(t, command) {
+			continue
+		}
 		t.Run(command, func(t *testing.T) {
+			t.Parallel()
 			words := strings.Fields(command)
 			file, cpp := "a.c", strings.Contains(words[0], "++")
 			if cpp {
@@ -291,7 +296,11 @@ func generateLostRust(seed uint64, n int) (string, []sigcorpus.Case) {
 func TestLostResultsRust(t *testing.T) {
 	offset, _ := strconv.ParseUint(os.Getenv("STROBE_CORPUS_SEED"), 10, 64)
 	for i, flags := range []string{"opt-level=1", "opt-level=2", "opt-level=3", "opt-level=s", "opt-level=3 codegen-units=1", "opt-level=3 lto=fat"} {
+		if i > 2 && !strobetest.Soaks(t, "rustc with "+flags) {
+			continue
+		}
 		t.Run(flags, func(t *testing.T) {
+			t.Parallel()
 			command := []string{"rustc", "-g", "-A", "warnings"}
 			for _, f := range strings.Fields(flags) {
 				command = append(command, "-C", f)

@@ -51,6 +51,7 @@ func TestMain(m *testing.M) {
 // start compiles and starts a program once; it waits at the end of its start-up until its stdin closes.
 func start(t testing.TB, source, compiler string, flags ...string) *target {
 	t.Helper()
+	strobetest.NeedTime(t)
 	strobetest.NeedCommand(t, compiler)
 	if slices.Contains(flags, "-stdlib=libc++") {
 		if found, _ := filepath.Glob("/usr/lib/llvm-*/include/c++/v1/vector"); len(found) == 0 {

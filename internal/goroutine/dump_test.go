@@ -28,6 +28,7 @@ var waitsProgram string
 // build compiles a program with the toolchain of a version, "" for the one in PATH.
 func build(t testing.TB, version, source string, flags ...string) string {
 	t.Helper()
+	strobetest.NeedTime(t)
 	strobetest.NeedCommand(t, "go")
 	dir := t.TempDir()
 	write := func(name, text string) {

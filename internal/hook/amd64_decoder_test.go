@@ -25,6 +25,7 @@ type disasm struct {
 // section is set, to visit.
 func objdump(tb testing.TB, visit func(disasm), args ...string) {
 	tb.Helper()
+	strobetest.NeedTime(tb)
 	cmd := exec.Command("objdump", append([]string{"-d", "-w", "-z"}, args...)...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -71,6 +72,7 @@ func parseDisasm(line string) (disasm, bool) {
 // buildOnce compiles source with a compiler into a file that lives as long as the test.
 func build(tb testing.TB, name, source string, compiler ...string) string {
 	tb.Helper()
+	strobetest.NeedTime(tb)
 	strobetest.NeedCommand(tb, compiler[0])
 	dir := tb.TempDir()
 	src := filepath.Join(dir, name)

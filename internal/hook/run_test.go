@@ -28,6 +28,7 @@ type corpus struct {
 
 func compile(tb testing.TB, dir, compiler, source string, flags ...string) string {
 	tb.Helper()
+	strobetest.NeedTime(tb)
 	strobetest.NeedCommand(tb, compiler)
 	object := filepath.Join(dir, filepath.Base(source)+".o")
 	args := append([]string{"-c", "-w", "-g0", "-o", object, filepath.Join("testdata", source)}, flags...)
@@ -39,6 +40,7 @@ func compile(tb testing.TB, dir, compiler, source string, flags ...string) strin
 
 func buildCorpus(tb testing.TB, cc, cxx string, flags, link []string) *corpus {
 	tb.Helper()
+	strobetest.NeedTime(tb)
 	dir := tb.TempDir()
 	objects := []string{
 		compile(tb, dir, "gcc", "harness.c", "-O1", "-fPIC", "-mgeneral-regs-only"),
@@ -80,6 +82,7 @@ const high = "-Wl,-Ttext-segment=0x600000000000,--no-relax"
 
 func startFile(tb testing.TB, name string) string {
 	tb.Helper()
+	strobetest.NeedTime(tb)
 	out, err := exec.Command("gcc", "-print-file-name="+name).Output()
 	if err != nil {
 		tb.Fatal(err)
@@ -312,8 +315,8 @@ func TestRun(t *testing.T) {
 		{"clang -O0", "clang", "clang++", "-O0", "", near},
 		{"clang -O3 -fcf-protection", "clang", "clang++", "-O3 -fcf-protection", "", near},
 	}
-	if testing.Short() {
-		builds = builds[:3]
+	if !strobetest.Soaks(t, "four of nine builds") {
+		builds = builds[:5]
 	}
 	for _, b := range builds {
 		t.Run(b.name, func(t *testing.T) {

@@ -197,7 +197,7 @@ func TestUTF8IsNotSplit(t *testing.T) {
 	}
 	// A long line of three-byte letters, cut by size.
 	r = &recorder{}
-	c, _ = run(t, Pipes, Options{}, r, `head -c 900000 /dev/zero | sed 's/\x00/€/g'`)
+	c, _ = run(t, Pipes, Options{tailQuiet: time.Minute}, r, `head -c 900000 /dev/zero | sed 's/\x00/€/g'`)
 	wait(t, c)
 	for _, ch := range r.list() {
 		if !utf8.Valid(ch.data) {

@@ -105,6 +105,7 @@ func TestLive(t *testing.T) {
 
 // TestLiveGo does so for Go.
 func TestLiveGo(t *testing.T) {
+	strobetest.NeedTime(t)
 	source := readFile(t, filepath.Join("testdata", "programs", "gopanic.go"))
 	path := filepath.Join(t.TempDir(), "gopanic")
 	build := exec.Command("go", "build", "-o", path, filepath.Join("testdata", "programs", "gopanic.go"))

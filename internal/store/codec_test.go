@@ -158,7 +158,11 @@ func FuzzHistogram(f *testing.F) {
 // TestDamagedBlock flips, cuts and extends what an encoder wrote: an error or other values are
 // both right, a panic is not.
 func TestDamagedBlock(t *testing.T) {
-	for seed := range uint64(3000) {
+	seeds := uint64(1000)
+	if testing.Short() {
+		seeds = 200
+	}
+	for seed := range seeds {
 		rnd := rand.New(rand.NewPCG(seed, 4))
 		var parts [3][]byte
 		parts[0], parts[1], parts[2] = sampleBlock(1+int(seed%90), seed%5 == 0, seed%2 == 0)

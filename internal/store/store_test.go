@@ -8,7 +8,11 @@ import (
 )
 
 func TestScanMatchesBruteForce(t *testing.T) {
-	for seed := range uint64(12) {
+	seeds := uint64(6) // each number of functions with and without eviction
+	if testing.Short() {
+		seeds = 2
+	}
+	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			src := newSource(seed, []int{1, 20, 700}[seed%3], 1+int(seed)%5)
 			var o Options

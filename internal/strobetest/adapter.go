@@ -49,6 +49,7 @@ func RunAdapterIn(t *testing.T, a testadapter.Adapter, p *testadapter.Project, r
 
 func runAdapter(t *testing.T, a testadapter.Adapter, p *testadapter.Project, r testadapter.Request, environ []string) []testadapter.Event {
 	t.Helper()
+	NeedTime(t)
 	var events []testadapter.Event
 	x, err := a.Start(p, &r, func(e testadapter.Event) { events = append(events, e) })
 	if err != nil {

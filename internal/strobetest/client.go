@@ -41,6 +41,7 @@ var (
 // Binary returns the strobe binary: $STROBE_BIN, or one built now from the tree.
 func Binary(t testing.TB) string {
 	t.Helper()
+	NeedTime(t)
 	if path := os.Getenv("STROBE_BIN"); path != "" {
 		return path
 	}

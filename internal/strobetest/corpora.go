@@ -114,6 +114,7 @@ func LuaWorkload(t testing.TB, variant string) Workload {
 // cached fills a folder of the cache once; fill writes into a folder that becomes it.
 func cached(t testing.TB, name string, fill func(dir string) error) string {
 	t.Helper()
+	NeedTime(t)
 	cache, err := CacheDir()
 	if err != nil {
 		t.Fatal(err)

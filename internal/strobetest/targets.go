@@ -1,6 +1,9 @@
 package strobetest
 
-import "slices"
+import (
+	"slices"
+	"testing"
+)
 
 // Target is one program below testdata/targets. Every target checks itself: it exits with Exit
 // and prints the same on standard output every time, whoever watches.
@@ -140,6 +143,32 @@ func (t Target) Variants() []string {
 		if slices.Contains(v.Langs, t.Lang) && t.not(v.Name) == "" {
 			names = append(names, v.Name)
 		}
+	}
+	return names
+}
+
+// spread is how many variants besides gcc's two plain ones a usual run takes of a target, by language: few enough that
+// all targets are built and traced in a minute, and so many that a language's targets meet all of its variants between them.
+var spread = map[string]int{"c": 3, "cpp": 7, "rust": 2}
+
+// SomeVariants lists the variants that a usual run takes: two plain ones, and others that differ from target to target.
+// make soak takes all.
+func (t Target) SomeVariants(tb testing.TB) []string {
+	tb.Helper()
+	if Soaks(tb, "all variants of each target") {
+		return t.Variants()
+	}
+	return t.some()
+}
+
+func (t Target) some() []string {
+	plain := func(v string) bool { return v == "gcc-O0" || v == "gcc-O2" }
+	others := slices.DeleteFunc(t.Variants(), plain)
+	of := slices.DeleteFunc(slices.Clone(Targets), func(o Target) bool { return o.Lang != t.Lang })
+	at := slices.IndexFunc(of, func(o Target) bool { return o.Name == t.Name })
+	names := slices.DeleteFunc(t.Variants(), func(v string) bool { return !plain(v) })
+	for i := range min(spread[t.Lang], len(others)) {
+		names = append(names, others[(at*spread[t.Lang]+i)%len(others)])
 	}
 	return names
 }

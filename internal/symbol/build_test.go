@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
 func TestMain(m *testing.M) {
@@ -28,6 +30,7 @@ var (
 // build compiles a source of testdata once per command line and returns the program's path.
 func build(t testing.TB, source string, compiler string, flags ...string) string {
 	t.Helper()
+	strobetest.NeedTime(t)
 	builtMu.Lock()
 	defer builtMu.Unlock()
 	key := strings.Join(append([]string{source, compiler}, flags...), " ")

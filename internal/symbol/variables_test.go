@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
 // nmOf returns the addresses that nm gives for symbols, and all symbols that hold a text.
@@ -187,6 +189,7 @@ func constants(t *testing.T, m *Module, addr map[string][]Addr) {
 }
 
 func TestVariablesC(t *testing.T) {
+	strobetest.NeedTime(t)
 	dir := t.TempDir()
 	nodbg := filepath.Join(dir, "nodbg.c")
 	if err := os.WriteFile(nodbg, []byte("int no_debug_info = 4;\n"), 0o600); err != nil {

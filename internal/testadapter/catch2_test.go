@@ -28,6 +28,7 @@ func catchSuite(version string) func(t *testing.T) *testadapter.Project {
 }
 
 func TestCatch2(t *testing.T) {
+	t.Parallel()
 	for _, version := range []string{"v2", "v3"} {
 		t.Run(version, func(t *testing.T) {
 			p := catchSuite(version)(t)

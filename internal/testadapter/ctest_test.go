@@ -28,6 +28,7 @@ func configured(t *testing.T, suite string, argv ...string) *testadapter.Project
 }
 
 func TestCTestSuite(t *testing.T) {
+	t.Parallel()
 	p := configured(t, "ctest", "cmake", "-S", ".", "-B", "build", "-DCMAKE_BUILD_TYPE=Debug")
 	a := testadapter.CTest{}
 	if d := a.Detect(p); d.Confidence != 80 {

@@ -19,6 +19,7 @@ func doctestSuite(t *testing.T) *testadapter.Project {
 }
 
 func TestDoctest(t *testing.T) {
+	t.Parallel()
 	p := doctestSuite(t)
 	a := testadapter.Doctest{}
 	events := strobetest.RunAdapter(t, a, p, testadapter.Request{Command: gtestProgram})

@@ -15,6 +15,7 @@ import (
 // TestWorkspaces runs npm over workspaces with tests of the same names, one of which exits with a code of its own and one
 // that says nothing: each package's results are its own, and a failure's rerun runs its package alone.
 func TestWorkspaces(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedCommand(t, "npm")
 	root := t.TempDir()
 	points := func(second string, code string) string {

@@ -41,6 +41,7 @@ func TestGoSuite(t *testing.T) {
 }
 
 func TestGoAlone(t *testing.T) {
+	t.Parallel()
 	p := goSuite(t, "alpha", "beta")
 	a := testadapter.Go{}
 	events := strobetest.RunAdapter(t, a, p, testadapter.Request{})
@@ -61,6 +62,7 @@ func TestGoAlone(t *testing.T) {
 
 // TestGoSelect: a name means the tests of that name in every package, and only where there is none those that contain it.
 func TestGoSelect(t *testing.T) {
+	t.Parallel()
 	p := goSuite(t, "alpha", "beta")
 	for want, ids := range map[string][]string{
 		"TestPass":           {"example.com/suite/alpha::TestPass", "example.com/suite/beta::TestPass"},
@@ -93,6 +95,7 @@ func TestGoSelect(t *testing.T) {
 }
 
 func TestGoLevels(t *testing.T) {
+	t.Parallel()
 	p := goSuite(t, "alpha", "beta", "tagged", "integration")
 	for level, want := range map[testadapter.Level][]string{
 		testadapter.Integration: {"example.com/suite/integration::TestByFolder", "example.com/suite/tagged::TestTagged"},
@@ -145,6 +148,7 @@ func TestGoRace(t *testing.T) {
 
 // TestGoNothing: no tests at all, and a module that go cannot load.
 func TestGoNothing(t *testing.T) {
+	t.Parallel()
 	p := goSuite(t, "none")
 	if events := strobetest.RunAdapter(t, testadapter.Go{}, p, testadapter.Request{}); len(ended(events)) != 0 {
 		t.Errorf("ended %q", keys(ended(events)))

@@ -25,6 +25,7 @@ func gtestSuite(t *testing.T) *testadapter.Project {
 var gtestProgram = []string{"./shop_test"}
 
 func TestGTestSuite(t *testing.T) {
+	t.Parallel()
 	p := gtestSuite(t)
 	a := testadapter.GTest{}
 	events := strobetest.RunAdapter(t, a, p, testadapter.Request{Command: gtestProgram})
@@ -36,6 +37,7 @@ func TestGTestSuite(t *testing.T) {
 
 // TestGTestAlone: every test by its ID, also those that are disabled and end the process.
 func TestGTestAlone(t *testing.T) {
+	t.Parallel()
 	p := gtestSuite(t)
 	for id, want := range map[string]testadapter.Status{
 		"All/Prices.AreShort/0":  testadapter.Passed,
@@ -58,6 +60,7 @@ func TestGTestAlone(t *testing.T) {
 }
 
 func TestGTestEnds(t *testing.T) {
+	t.Parallel()
 	p := gtestSuite(t)
 	run := func(filter string) []testadapter.Event {
 		return strobetest.RunAdapter(t, testadapter.GTest{}, p, testadapter.Request{Command: gtestProgram, Args: []string{"--gtest_also_run_disabled_tests", "--gtest_filter=" + filter}})
@@ -79,6 +82,7 @@ func TestGTestEnds(t *testing.T) {
 }
 
 func TestGTestSelect(t *testing.T) {
+	t.Parallel()
 	p := gtestSuite(t)
 	for want, ids := range map[string][]string{
 		"AreShort":  {"All/Prices.AreShort/0", "All/Prices.AreShort/1", "All/Prices.AreShort/2", "All/Prices.AreShort/3"},

@@ -14,6 +14,7 @@ import (
 )
 
 func TestMesonSuite(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedCommand(t, "ninja")
 	p := configured(t, "meson", "meson", "setup", "builddir")
 	a := testadapter.Meson{}

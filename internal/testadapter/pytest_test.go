@@ -25,6 +25,7 @@ func pytestProject(t *testing.T) *testadapter.Project {
 
 // TestPytestEndsEarly: where pytest does not run all tests, the results say so.
 func TestPytestEndsEarly(t *testing.T) {
+	t.Parallel()
 	p := pytestProject(t)
 	if err := os.WriteFile(filepath.Join(p.Root, "broken_test.py"), []byte("import no_such_module\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -41,6 +42,7 @@ func TestPytestEndsEarly(t *testing.T) {
 }
 
 func TestPytestSuite(t *testing.T) {
+	t.Parallel()
 	p := pytestProject(t)
 	a := testadapter.Pytest{}
 	if d := a.Detect(p); d.Confidence != 94 || d.Dir != "" {
@@ -72,6 +74,7 @@ func TestPytestVersions(t *testing.T) {
 
 // What a test does to its process shows with that test.
 func TestPytestEnds(t *testing.T) {
+	t.Parallel()
 	p := pytestProject(t)
 	a := testadapter.Pytest{}
 	for _, c := range []struct {
@@ -90,6 +93,7 @@ func TestPytestEnds(t *testing.T) {
 }
 
 func TestPytestSelects(t *testing.T) {
+	t.Parallel()
 	p := pytestProject(t)
 	a := testadapter.Pytest{}
 	for _, c := range []struct {
@@ -115,6 +119,7 @@ func TestPytestSelects(t *testing.T) {
 }
 
 func TestPytestLevels(t *testing.T) {
+	t.Parallel()
 	p := pytestProject(t)
 	a := testadapter.Pytest{}
 	want := map[testadapter.Level]string{testadapter.Integration: "tests/test_params.py::test_talks", testadapter.EndToEnd: "tests/test_params.py::test_as_met"}

@@ -17,6 +17,7 @@ func unittestProject(t *testing.T) *testadapter.Project {
 }
 
 func TestUnittestSuite(t *testing.T) {
+	t.Parallel()
 	p := unittestProject(t)
 	a := testadapter.Unittest{}
 	if d := a.Detect(p); d.Confidence != 75 {
@@ -30,6 +31,7 @@ func TestUnittestSuite(t *testing.T) {
 }
 
 func TestUnittestEnds(t *testing.T) {
+	t.Parallel()
 	p := unittestProject(t)
 	for _, name := range []string{"exits", "crashes", "leaves"} {
 		t.Run(name, func(t *testing.T) {
@@ -39,6 +41,7 @@ func TestUnittestEnds(t *testing.T) {
 }
 
 func TestUnittestSelects(t *testing.T) {
+	t.Parallel()
 	p := unittestProject(t)
 	for test, want := range map[string][]string{
 		"test_passes":              {"tests.test_plain.Plain.test_passes"},
@@ -59,6 +62,7 @@ func TestUnittestSelects(t *testing.T) {
 
 // unittest has no levels of its own: folders of that name are.
 func TestUnittestLevels(t *testing.T) {
+	t.Parallel()
 	const one = "import unittest\nclass T(unittest.TestCase):\n  def test_a(self): pass\n"
 	p := files(t, "tests/__init__.py", "", "tests/unit/__init__.py", "", "tests/unit/test_a.py", one, "tests/e2e/__init__.py", "", "tests/e2e/test_b.py", one)
 	a := testadapter.Unittest{}

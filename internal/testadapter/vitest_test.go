@@ -8,6 +8,7 @@ import (
 )
 
 func TestVitestSuite(t *testing.T) {
+	t.Parallel()
 	p := strobetest.ProjectAt(strobetest.NodeSuite(t, "vitest"))
 	a := testadapter.Vitest{}
 	if d := a.Detect(p); d.Confidence != 96 || d.Dir != "" {
@@ -27,6 +28,7 @@ func TestVitestVersions(t *testing.T) {
 }
 
 func TestVitestEnds(t *testing.T) {
+	t.Parallel()
 	p := strobetest.ProjectAt(strobetest.NodeSuite(t, "vitest"))
 	for _, name := range []string{"exits", "crashes", "unhandled"} {
 		t.Run(name, func(t *testing.T) {

@@ -199,6 +199,7 @@ var (
 // build compiles a program of testdata once.
 func build(t testing.TB, source, compiler string, flags ...string) string {
 	t.Helper()
+	strobetest.NeedTime(t)
 	strobetest.NeedCommand(t, compiler)
 	builtMu.Lock()
 	defer builtMu.Unlock()

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/strobe-debug/strobe/internal/collector"
+	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
 // birthsProgram makes threads and processes all the time, one by one.
@@ -40,7 +41,11 @@ int main(int argc, char **argv) {
 // The first patterns come while the program makes threads: system calls are made in threads of its that may stand in a clone.
 func TestPatternsDuringBirths(t *testing.T) {
 	prog := build(t, "births.c", birthsProgram, "gcc", "-g", "-O1", "-pthread")
-	for i := range 25 {
+	rounds := 10
+	if strobetest.Soaks(t, "15 of 25 rounds") {
+		rounds = 25
+	}
+	for i := range rounds {
 		sink := newSink(t)
 		sink.keep, sink.block = false, true
 		s := startProgram(t, testRuntime(t), sink, filepath.Dir(prog), nil, prog)
@@ -76,10 +81,14 @@ int main(int argc, char **argv) {
 // TestBirthsAtTheEnd: a program that ends while its threads are being born ends, whichever of the kernel's reports come.
 func TestBirthsAtTheEnd(t *testing.T) {
 	prog := build(t, "atend.c", birthsAtTheEnd, "gcc", "-g", "-O1", "-pthread")
-	for i := range 120 {
+	rounds := 40
+	if strobetest.Soaks(t, "two of three moments") {
+		rounds = 120
+	}
+	for i := range rounds {
 		sink := newSink(t)
 		sink.keep, sink.block = false, true
-		s := startProgram(t, testRuntime(t), sink, filepath.Dir(prog), nil, prog, strconv.Itoa(i*40))
+		s := startProgram(t, testRuntime(t), sink, filepath.Dir(prog), nil, prog, strconv.Itoa(i*4800/rounds))
 		s.wait(t)
 		if s.Exit().Code != 3 {
 			t.Fatalf("round %d: exit %+v", i, s.Exit())

@@ -9,7 +9,7 @@ import (
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
-// TestCorpusBehavesAsUntraced runs every program of the corpus with every function of it hooked, and compares
+// TestCorpusBehavesAsUntraced runs the programs of the corpus with every function of them hooked, and compares
 // output and exit with the same program untraced.
 func TestCorpusBehavesAsUntraced(t *testing.T) {
 	rt := testRuntime(t)
@@ -17,7 +17,7 @@ func TestCorpusBehavesAsUntraced(t *testing.T) {
 		if target.Name == "spin" {
 			continue // prints how long it took
 		}
-		for _, variant := range target.Variants() {
+		for _, variant := range target.SomeVariants(t) {
 			t.Run(target.Name+"/"+variant, func(t *testing.T) { compareTraced(t, rt, target, variant) })
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/strobetest"
 	"github.com/strobe-debug/strobe/internal/value"
 )
 
@@ -248,6 +249,7 @@ func (w testWriter) Write(b []byte) (int, error) {
 
 func build(t testing.TB, name, source string, command ...string) string {
 	t.Helper()
+	strobetest.NeedTime(t)
 	dir := t.TempDir()
 	src, out := filepath.Join(dir, name), filepath.Join(dir, "prog")
 	if err := os.WriteFile(src, []byte(source), 0o600); err != nil {
