@@ -124,6 +124,9 @@ func TestWorkerDiesAlone(t *testing.T) {
 	if now := daemon.HolderPID(s.Home); now != pid {
 		t.Errorf("the daemon is %d, was %d", now, pid)
 	}
+	if code, out := strobe(t, s.Home, "", "doctor"); !strings.Contains(out, "3 processes of sessions died") {
+		t.Errorf("strobe doctor = %d, %s", code, out)
+	}
 	log, _ := os.ReadFile(filepath.Join(s.Home, "daemon.log"))
 	if n := strings.Count(string(log), strobetest.WorkerDied); n != 3 {
 		t.Errorf("the log tells of %d dead processes, want 3", n)

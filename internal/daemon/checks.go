@@ -56,6 +56,10 @@ func checkDaemon(ctx context.Context, home string) doctor.Result {
 	conn, err := Dial(ctx, home)
 	if err == nil {
 		conn.Close()
+		if n, last := deaths(LogPath(home)); n > 0 {
+			return doctor.Result{Status: doctor.Warn, Detail: fmt.Sprintf("runs (pid %d); %d processes of sessions died, the last at %s", HolderPID(home), n, last),
+				Fix: "Report it with what " + LogPath(home) + " has before that; other sessions were not affected."}
+		}
 		return doctor.Result{Status: doctor.OK, Detail: fmt.Sprintf("runs (pid %d)", HolderPID(home))}
 	}
 	if lockHeld(LockPath(home)) {
@@ -63,4 +67,19 @@ func checkDaemon(ctx context.Context, home string) doctor.Result {
 			Fix: fmt.Sprintf("kill -9 %d", HolderPID(home))}
 	}
 	return doctor.Result{Status: doctor.OK, Detail: "does not run; the first call starts it"}
+}
+
+// deaths counts the processes of sessions that died, by what the log says, and when the last one did.
+func deaths(log string) (n int, last string) {
+	text, err := os.ReadFile(log) // rotated: of bounded size
+	if err != nil {
+		return 0, ""
+	}
+	for line := range strings.Lines(string(text)) {
+		if strings.Contains(line, diedLine) {
+			n++
+			last, _, _ = strings.Cut(strings.TrimPrefix(line, "time="), " ")
+		}
+	}
+	return n, last
 }
