@@ -160,6 +160,7 @@ func (w *stubWriter) hook(m *loaded, fn *function) (*hooked, error) {
 	if err := p.writePlan(id, &fn.plan.Plan, fn.want.spares()); err != nil {
 		return undo(err)
 	}
+	p.beginSampled(h)
 	p.byAddr[m.key(fn)] = h
 	w.hooks = append(w.hooks, h)
 	return h, nil
