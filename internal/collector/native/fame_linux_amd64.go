@@ -12,9 +12,10 @@ import (
 	"github.com/strobe-debug/strobe/internal/ring"
 )
 
-// Programs such as compilers and the tools that scripts start live for some ten milliseconds each, and all of them do the same. What
-// one has shown of a function holds for the next: a function is sampled after it was recorded very often in the session, and a
-// process that comes then begins with it sampled. It ends as ever where the function turns out not to be called so often.
+// Programs such as compilers and the tools that scripts start live for some ten milliseconds each, and
+// all of them do the same. What one has shown of a function holds for the next: a function is sampled
+// after it was recorded very often in the session, and a process that comes then begins with it
+// sampled. It ends as ever where the function turns out not to be called so often.
 
 // fame is what the session knows of one function of one file, in whatever process and however it was recorded.
 type fame struct {
@@ -75,7 +76,8 @@ func (fs *fames) mark(f *fame, fn *function) {
 	}
 }
 
-// fade ends that where the function is not called often any more: some process has found it so, and all together do not.
+// fade ends that where the function is not called often any more: some process has found it so, and
+// all together do not.
 func (fs *fames) fade(f *fame, s *collector.Sampling) {
 	if f.on > 0 || s.Threshold > 0 && (!f.rare || f.perSecond() >= s.Threshold*9/10) {
 		return
@@ -87,7 +89,8 @@ func (fs *fames) fade(f *fame, s *collector.Sampling) {
 // sampled lists what is sampled, or will be in a process that comes.
 func (fs *fames) sampled(s *collector.Sampling) (list []collector.SampledFunction) {
 	for _, f := range fs.list {
-		list = append(list, collector.SampledFunction{Function: publicName(f.fn.sym), Rate: s.Rate, CallsPerSecond: f.perSecond()})
+		name := publicName(f.fn.sym)
+		list = append(list, collector.SampledFunction{Function: name, Rate: s.Rate, CallsPerSecond: f.perSecond()})
 	}
 	return list
 }
@@ -147,8 +150,8 @@ func (p *process) takeHot() (int, bool) {
 	}
 }
 
-// beginSampled has functions that the session has marked sampled from the first call on. The hooks are not active yet, or the
-// process does not run yet; probeMu is held, or the process is not known yet.
+// beginSampled has functions that the session has marked sampled from the first call on. The hooks are
+// not active yet, or the process does not run yet; probeMu is held, or the process is not known yet.
 func (p *process) beginSampled(hooks ...*hooked) {
 	s := p.t.sampling.Load()
 	if s.Threshold == 0 {
@@ -190,8 +193,8 @@ func (d *drainer) begun(p *process) {
 		h.goOn()
 		hs.hot = append(hs.hot, h)
 	}
-	note := map[string]any{"what": "sampling", "state": "on", "pid": p.pid, "rate": d.t.sampling.Load().Rate, "functions": len(fresh),
-		"function": publicName(fresh[0].h.fn.sym), "because": "recorded often enough in the session"}
+	note := map[string]any{"what": "sampling", "state": "on", "pid": p.pid, "rate": d.t.sampling.Load().Rate,
+		"functions": len(fresh), "function": publicName(fresh[0].h.fn.sym), "because": "recorded often enough in the session"}
 	if b, err := json.Marshal(note); err == nil {
 		d.t.sink.Events([]event.Event{{TS: d.t.sink.Now(), Kind: event.Process, Thread: event.NoThread, Payload: b}})
 	}

@@ -235,6 +235,19 @@ func (t *target) compileAll(mod *symbol.Module, fns []symbol.Function, wanted ma
 	return out
 }
 
+// compiled reports whether functions of a file have been compiled as they are wanted.
+func (t *target) compiled(mod *symbol.Module, wanted map[int]want) bool {
+	fns := mod.Functions()
+	t.fnMu.Lock()
+	defer t.fnMu.Unlock()
+	for i, w := range wanted {
+		if t.functions[functionKey{mod, fns[i].Low, w}] == nil {
+			return false
+		}
+	}
+	return true
+}
+
 // onAllCPUs calls fn for 0 to n-1, on several goroutines where that pays.
 func onAllCPUs(n int, fn func(k int)) {
 	var wg sync.WaitGroup

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -40,13 +42,9 @@ const (
 // woke between the halt and the int3 could stand inside a window.
 func (p *process) apply(add, remove []*site) error {
 	quiet := p.onlyThreadStopped()
-	for _, s := range add {
-		if err := p.mem.Read(s.addr, s.orig); err != nil {
-			return err
-		}
-		if s.orig[0] == int3 && len(s.patch) == 1 {
-			return fmt.Errorf("patch 0x%x: a breakpoint of somebody else stands there", s.addr)
-		}
+	ws := windowsOf(add)
+	if err := p.readSites(ws); err != nil {
+		return err
 	}
 	p.setTraps(add, remove)
 	all := true
@@ -60,12 +58,12 @@ func (p *process) apply(add, remove []*site) error {
 		resume, all = p.haltRunningBut(nil)
 		defer resume()
 	}
-	p.moveOut(add)
-	ways := p.waysBack(add)
+	p.moveOut(ws)
+	ways := p.waysBack(ws)
 	p.passCopies(add)
 	p.turnBack(ways)
 	if all {
-		p.spareInterrupted(add, ways)
+		p.spareInterrupted(ws, ways)
 	} else {
 		p.oneByte(add)
 	}
@@ -78,7 +76,10 @@ func (p *process) apply(add, remove []*site) error {
 			return err
 		}
 	}
-	return p.patch(add, quiet)
+	if quiet {
+		return p.patchQuiet(ws)
+	}
+	return p.patch(add)
 }
 
 // exchange is apply where sites of add may stand where sites of remove do: those are made original first, with the
@@ -105,21 +106,17 @@ func (p *process) exchange(add, remove []*site) error {
 	return p.apply(add, rest)
 }
 
-// patch writes the new bytes; unless the process is quiet, the int3 stands already.
-func (p *process) patch(add []*site, quiet bool) error {
+// patch writes the new bytes; the int3 stands already.
+func (p *process) patch(add []*site) error {
 	for _, s := range add {
-		if len(s.patch) > 1 && !quiet {
+		if len(s.patch) > 1 {
 			if err := p.mem.Write(s.addr+1, s.patch[1:]); err != nil {
 				return err
 			}
 		}
 	}
 	for _, s := range add {
-		b := s.patch[:1]
-		if quiet {
-			b = s.patch
-		}
-		if err := p.mem.Write(s.addr, b); err != nil {
+		if err := p.mem.Write(s.addr, s.patch[:1]); err != nil {
 			return err
 		}
 		s.active = true
@@ -156,19 +153,20 @@ func (p *process) setTraps(add, remove []*site) {
 			t.active = false
 		}
 	}
-	for _, s := range add {
-		p.traps[s.addr] = &trap{to: s.to, behind: s.behind, active: true, throw: s.throw, point: s.point, step: s.step}
+	all := make([]trap, len(add))
+	if len(p.traps) < len(add) { // it would grow again and again
+		more := make(map[uint64]*trap, len(p.traps)+len(add))
+		maps.Copy(more, p.traps)
+		p.traps = more
+	}
+	for i, s := range add {
+		all[i] = trap{to: s.to, behind: s.behind, active: true, throw: s.throw, point: s.point, step: s.step}
+		p.traps[s.addr] = &all[i]
 	}
 }
 
 // moveOut sends halted threads that stand inside a window to the same instruction in the stub.
-func (p *process) moveOut(add []*site) {
-	moves := map[uint64]uint64{}
-	for _, s := range add {
-		for from, to := range s.moves {
-			moves[from] = to
-		}
-	}
+func (p *process) moveOut(ws windows) {
 	for _, th := range p.allThreads() {
 		if !th.stopped {
 			continue
@@ -177,7 +175,11 @@ func (p *process) moveOut(add []*site) {
 		if err != nil {
 			continue
 		}
-		if to, in := moves[regs.Rip]; in && !metTrap(th.p.pid, th.tid) {
+		s := ws.find(regs.Rip)
+		if s == nil {
+			continue
+		}
+		if to, in := s.moves[regs.Rip]; in && !metTrap(th.p.pid, th.tid) {
 			regs.Rip = to
 			ptrace.SetRegs(th.tid, &regs)
 		}
@@ -204,24 +206,17 @@ func (p *process) oneByte(add []*site) {
 
 // spareInterrupted leaves those sites at their one-byte trap into whose window a thread may return from a signal handler,
 // or from the agent by a way back: the address is on its stack. A stray number that looks the same costs only speed.
-func (p *process) spareInterrupted(add []*site, ways []wayBack) {
-	inside := map[uint64]*site{}
-	lo, hi := ^uint64(0), uint64(0)
-	for _, s := range add {
-		for at := s.addr + 1; at < s.addr+uint64(len(s.patch)); at++ {
-			inside[at] = s
-			lo, hi = min(lo, at), max(hi, at)
-		}
-	}
-	if len(inside) == 0 {
+func (p *process) spareInterrupted(ws windows, ways []wayBack) {
+	if !slices.ContainsFunc(ws, func(s *site) bool { return len(s.patch) > 1 }) {
 		return
 	}
+	lo, hi := ws[0].addr, ws[len(ws)-1].addr+jumpBytes
 	buf := make([]byte, scanBytes)
 	for _, th := range p.allThreads() {
 		for off := range p.readStack(th, buf) / 8 {
 			v := binary.LittleEndian.Uint64(buf[off*8:])
 			if v >= lo && v <= hi {
-				inside[v].oneByte()
+				ws.find(v).oneByte()
 			}
 			for i := range ways {
 				if v >= ways[i].lo && v <= ways[i].at {

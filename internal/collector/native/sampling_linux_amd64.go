@@ -12,8 +12,8 @@ import (
 )
 
 // Of a function that is called very often, few calls are recorded. The drain goroutine counts calls as it reads them, and
-// tells the agent to sample the function; the agent counts all of its calls from then on. Processes that come later begin with
-// it sampled: fame_linux_amd64.go.
+// tells the agent to sample the function; the agent counts all of its calls from then on. Processes
+// that come later begin with it sampled: fame_linux_amd64.go.
 
 // heatTick and heatTicks are how finely and how long calls per second are counted.
 const (
@@ -98,8 +98,8 @@ func perSecond(now int64, ticks *[heatTicks]int64) int64 {
 	return now
 }
 
-// often reports whether the function is called more often than that: by its process, or, where that has just begun and may have
-// ended before a second is over, by all.
+// often reports whether the function is called more often than that: by its process, or, where that
+// has just begun and may have ended before a second is over, by all.
 func (h *heat) often(threshold int64, now time.Time) bool {
 	return h.perSecond() > threshold || h.all.perSecond() > threshold && now.Sub(h.first) < time.Second
 }
