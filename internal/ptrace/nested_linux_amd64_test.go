@@ -22,7 +22,7 @@ func TestDoWithinDo(t *testing.T) {
 			return nil
 		})
 	})
-	if err != nil || !ran {
+	if err != nil || !ran || tr.OnThread() {
 		t.Errorf("Do within Do = %v, ran: %v", err, ran)
 	}
 }

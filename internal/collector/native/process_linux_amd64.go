@@ -296,6 +296,9 @@ func (p *process) withStopped(ctx context.Context, fn func(r *remote) error) err
 		if !errors.Is(err, errAllBlocked) && !errors.Is(err, ptrace.ErrGone) || p.endedBefore(err) {
 			return err
 		}
+		if p.t.tracer.OnThread() { // nothing changes while it waits
+			return err
+		}
 		if n >= tries || time.Since(started) > most {
 			if !wait.more() {
 				return err
