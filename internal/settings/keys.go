@@ -103,7 +103,7 @@ var Keys = []Key{
 	},
 	{
 		Name: "sampling.threshold", Default: int64(100_000), Min: 1, Max: 1_000_000_000,
-		Doc: "Calls per second of one function above which it is sampled; every call is recorded again when the rate falls.",
+		Doc: "Calls per second of one function above which it is sampled, a tenth where all together are recorded five times as often; every call is recorded again when the rate falls.",
 		set: func(s *Settings, v any) { s.SamplingThreshold = v.(int64) },
 	},
 	{

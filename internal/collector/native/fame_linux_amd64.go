@@ -30,7 +30,9 @@ type fame struct {
 	warm  bool // it is in fames.warm
 	on    int  // processes in which it is sampled now
 	rare  bool // one has found it rare since it was marked
-	fn    *function
+	// crowded: it was marked for a lower rate, as one of many.
+	crowded bool
+	fn      *function
 }
 
 func (f *fame) add(n int64) {
@@ -53,6 +55,38 @@ type fames struct {
 	list []*fame // marked, in that order
 	tick time.Time
 	at   int // of fame.ticks
+
+	now   int64 // calls of all functions that were recorded although few need be, since the last tick
+	ticks [heatTicks]int64
+}
+
+// Where all functions together are recorded so many times as often as a single one may be, it is the recording that
+// holds the program up, and with it the rate of each: then a function is sampled above a tenth of that rate.
+const (
+	crowd      = 5
+	crowdShare = 10
+)
+
+// limit is how often a function is called in a second that is sampled. Who asked for sampling said what he wants.
+func (fs *fames) limit(s *collector.Sampling) int64 {
+	if s.After > 0 && perSecond(fs.now, &fs.ticks) > crowd*s.Threshold {
+		return s.Threshold / crowdShare
+	}
+	return s.Threshold
+}
+
+// least is the rate below which the function is recorded whole again.
+func (f *fame) least(s *collector.Sampling) int64 {
+	if f.crowded {
+		return s.Threshold / crowdShare * 9 / 10
+	}
+	return s.Threshold * 9 / 10
+}
+
+// recorded counts calls that were recorded although few need be.
+func (f *fame) recorded(n int64) {
+	f.ever += n
+	f.of.now += n
 }
 
 // of is the account of a function.
@@ -79,7 +113,7 @@ func (fs *fames) mark(f *fame, fn *function) {
 // fade ends that where the function is not called often any more: some process has found it so, and
 // all together do not.
 func (fs *fames) fade(f *fame, s *collector.Sampling) {
-	if f.on > 0 || s.Threshold > 0 && (!f.rare || f.perSecond() >= s.Threshold*9/10) {
+	if f.on > 0 || s.Threshold > 0 && (!f.rare || f.perSecond() >= f.least(s)) {
 		return
 	}
 	f.marked.Store(false)
@@ -108,6 +142,7 @@ func (d *drainer) tickFame(s *collector.Sampling, now time.Time) {
 		f.warm = f.perSecond() > 0
 		return !f.warm
 	})
+	fs.ticks[fs.at], fs.now = fs.now, 0
 	before := len(fs.list)
 	for _, f := range slices.Clone(fs.list) {
 		fs.fade(f, s)

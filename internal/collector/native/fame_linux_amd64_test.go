@@ -6,10 +6,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/event"
 	"github.com/strobe-debug/strobe/internal/ring"
+	"github.com/strobe-debug/strobe/internal/symbol"
 )
 
 // laterProgram calls hot 40,000 times, then for each byte that it gets has another process do so
@@ -116,4 +118,35 @@ func (s *memorySink) callsOf(pid int32) (calls []string) {
 		}
 	}
 	return calls
+}
+
+// Many functions that are each called a little less often than it takes held a program up as one does that is
+// called very often,
+// and the more they did the less often they seemed to be called.
+func TestCrowdOfFunctionsIsSampled(t *testing.T) {
+	fs := &fames{all: map[functionKey]*fame{}}
+	s := &collector.Sampling{Threshold: 100_000, After: 1_000_000, Rate: 0.01}
+	d := &drainer{t: &target{}}
+	for low := range 60 {
+		fs.of(functionKey{low: symbol.Addr(low)}).recorded(9_000)
+	}
+	if got := fs.limit(s); got != 10_000 {
+		t.Errorf("at 540000 recorded calls a second the limit is %d, want 10000", got)
+	}
+	asked := *s
+	asked.After = 0
+	if got := fs.limit(&asked); got != s.Threshold {
+		t.Errorf("of who asked for sampling the limit is %d, want %d", got, s.Threshold)
+	}
+	d.t.fames.now, d.t.fames.all = fs.now, fs.all
+	for i := range heatTicks + 1 { // a second without a call
+		d.tickFame(s, time.Unix(0, 0).Add(time.Duration(i+1)*heatTick))
+	}
+	if got := d.t.fames.limit(s); got != s.Threshold {
+		t.Errorf("of few calls the limit is %d, want %d", got, s.Threshold)
+	}
+	f := &fame{of: fs, crowded: true}
+	if got := f.least(s); got != 9_000 {
+		t.Errorf("one of many is recorded whole again below %d calls a second, want 9000", got)
+	}
 }

@@ -55,7 +55,7 @@ func (hs *heats) called(h *hooked) {
 		t.ahead--
 	} else {
 		t.add(1)
-		t.all.ever++
+		t.all.recorded(1)
 	}
 }
 
@@ -63,7 +63,8 @@ func (hs *heats) called(h *hooked) {
 func (hs *heats) ahead(h *hooked, n int64) {
 	t := hs.of(h)
 	t.add(n)
-	t.all.ever, t.ahead = t.all.ever+n, t.ahead+n
+	t.all.recorded(n)
+	t.ahead += n
 }
 
 // add counts calls of one process, which are the session's, too.
@@ -110,6 +111,7 @@ func (d *drainer) heatUp(flush bool) {
 	s := d.t.sampling.Load()
 	now := time.Now()
 	d.events = d.events[:0]
+	limit := d.t.fames.limit(s)
 	d.tellCut(flush, now)
 	for _, p := range d.t.processes() {
 		if !p.injected.Load() {
@@ -122,7 +124,8 @@ func (d *drainer) heatUp(flush bool) {
 			d.settle(p)
 		}
 		for _, h := range hs.warm {
-			if !h.on && s.Threshold > 0 && h.all.ever >= s.After && h.often(s.Threshold, now) {
+			if !h.on && s.Threshold > 0 && h.all.ever >= s.After && h.often(limit, now) {
+				h.all.crowded = !h.often(s.Threshold, now)
 				d.cool(p, h, s)
 			}
 		}
@@ -144,7 +147,7 @@ func (d *drainer) tickOver(p *process, s *collector.Sampling) {
 	hs.at = (hs.at + 1) % heatTicks
 	hs.warm = slices.DeleteFunc(hs.warm, func(h *heat) bool {
 		h.ticks[hs.at], h.now = h.now, 0
-		if h.on && (s.Threshold == 0 || time.Since(h.since) >= time.Second && h.perSecond() < s.Threshold*9/10) {
+		if h.on && (s.Threshold == 0 || time.Since(h.since) >= time.Second && h.perSecond() < h.all.least(s)) {
 			d.warmUp(p, h)
 		}
 		if h.on && *p.region.HookSample(h.h.id) != interval(s.Rate) {
