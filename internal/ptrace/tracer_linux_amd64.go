@@ -56,8 +56,11 @@ var ErrClosed = errors.New("tracer is closed")
 const lostAfter = 200 * time.Microsecond
 
 // Do runs fn on the tracer's thread and returns its error. fn must not block for long: stopped threads wait.
-// Once fn began, Do waits for it.
+// Once fn began, Do waits for it. From the tracer's thread itself it just calls fn.
 func (t *Tracer) Do(ctx context.Context, fn func() error) error {
+	if t.OnThread() {
+		return fn()
+	}
 	c := &call{fn: fn, err: make(chan error, 1)}
 	delay := lostAfter
 	timer := time.NewTimer(delay)
@@ -83,6 +86,9 @@ func (t *Tracer) Do(ctx context.Context, fn func() error) error {
 		}
 	}
 }
+
+// OnThread reports whether the caller is on the tracer's thread, whose goroutine is the only one that ever runs there.
+func (t *Tracer) OnThread() bool { return int(t.tid.Load()) == unix.Gettid() }
 
 // Close ends the thread; what it still traces is detached by the kernel and runs on.
 func (t *Tracer) Close() {
@@ -129,6 +135,7 @@ func (t *Tracer) run() {
 		}
 	}()
 	t.tid.Store(int32(unix.Gettid()))
+	defer t.tid.Store(0) // another thread may get that number
 	for {
 		if !t.serve() {
 			return

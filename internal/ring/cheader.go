@@ -36,7 +36,7 @@ var abiConsts = []struct {
 	{"REC_WROTE", RecWrote}, {"WROTE_PRINT", WrotePrint}, {"WRITE_VECTOR", WriteVector}, {"WRITE_FILE", WriteFile}, {"WRITE_SPLICE", WriteSplice},
 	{"WRITE_TEE", WriteTee}, {"SPARE_BYTES", SpareBytes}, {"FLAG_QUIET", FlagQuiet}, {"HOOK_SECCOMP", HookSeccomp}, {"HOOK_SETVBUF", HookSetvbuf}, {"OTHER_FILES", OtherFiles},
 	{"LOSSES_OFF", LossesOff}, {"LOSS_SHARDS", LossShards},
-	{"SPENTS", Spents}, {"PAGE_SLOTS", PageSlots}, {"ALLOW_BYTES", AllowBytes}, {"LEAST_BYTES", LeastBytes}, {"SPAN_SHIFT", SpanShift}, {"STORM_BYTES", StormBytes}, {"MAX_HOT", MaxHot}, {"MAX_SAVED", MaxSaved}, {"SEEN_SLOTS", SeenSlots},
+	{"SPENTS", Spents}, {"PAGE_SLOTS", PageSlots}, {"ALLOW_BYTES", AllowBytes}, {"LEAST_BYTES", LeastBytes}, {"SPAN_SHIFT", SpanShift}, {"STORM_BYTES", StormBytes}, {"MAX_HOT", MaxHot}, {"WHOLE_CALLS", WholeCalls}, {"MAX_SAVED", MaxSaved}, {"SEEN_SLOTS", SeenSlots},
 	{"ST_OK", StatusOK}, {"ST_NULL", StatusNull}, {"ST_UNREADABLE", StatusUnreadable}, {"ST_CUT", StatusCut}, {"ST_NOROOM", StatusNoRoom},
 	{"MAX_PAYLOAD", MaxPayload},
 }

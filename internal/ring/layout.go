@@ -303,6 +303,7 @@ type Saved struct {
 // Sizes of the agent's tables in a ring's header.
 const (
 	MaxHot     = 64
+	WholeCalls = 100 // of a function that is sampled, the first of a thread are recorded all the same
 	MaxSaved   = 64
 	SeenSlots  = 2048
 	OtherFiles = 32

@@ -93,7 +93,7 @@ var Keys = []Key{
 	},
 	{
 		Name: "sampling.after", Default: int64(1_000_000), Min: 0, Max: 1_000_000_000_000,
-		Doc: "Calls of one function that are recorded in a process before it is sampled. Where sampling is asked for (auto, or a rate), it begins at once.",
+		Doc: "Calls of one function that are recorded in the session before it is sampled. Where sampling is asked for (auto, or a rate), it begins at once.",
 		set: func(s *Settings, v any) { s.SamplingAfter = v.(int64) },
 	},
 	{
@@ -103,7 +103,7 @@ var Keys = []Key{
 	},
 	{
 		Name: "sampling.threshold", Default: int64(100_000), Min: 1, Max: 1_000_000_000,
-		Doc: "Calls per second of one function above which it is sampled; every call is recorded again when the rate falls.",
+		Doc: "Calls per second of one function above which it is sampled, a tenth where all together are recorded five times as often; every call is recorded again when the rate falls.",
 		set: func(s *Settings, v any) { s.SamplingThreshold = v.(int64) },
 	},
 	{

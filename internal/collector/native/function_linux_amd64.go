@@ -37,6 +37,7 @@ type function struct {
 
 	once sync.Once
 	id   event.FuncID
+	fame *fame // never nil
 }
 
 // Functions that return twice, or on another stack, or have no caller: a frame of ours below them would be
@@ -227,10 +228,24 @@ func (t *target) compileAll(mod *symbol.Module, fns []symbol.Function, wanted ma
 	t.fnMu.Lock()
 	defer t.fnMu.Unlock()
 	for k, f := range made {
+		f.fame = t.fames.of(functionKey{mod: mod, low: f.sym.Low})
 		t.functions[functionKey{mod, fns[jobs[k].i].Low, jobs[k].want}] = f
 		out = append(out, f)
 	}
 	return out
+}
+
+// compiled reports whether functions of a file have been compiled as they are wanted.
+func (t *target) compiled(mod *symbol.Module, wanted map[int]want) bool {
+	fns := mod.Functions()
+	t.fnMu.Lock()
+	defer t.fnMu.Unlock()
+	for i, w := range wanted {
+		if t.functions[functionKey{mod, fns[i].Low, w}] == nil {
+			return false
+		}
+	}
+	return true
 }
 
 // onAllCPUs calls fn for 0 to n-1, on several goroutines where that pays.

@@ -160,13 +160,14 @@ func (w *stubWriter) hook(m *loaded, fn *function) (*hooked, error) {
 	if err := p.writePlan(id, &fn.plan.Plan, fn.want.spares()); err != nil {
 		return undo(err)
 	}
+	p.beginSampled(h)
 	p.byAddr[m.key(fn)] = h
 	w.hooks = append(w.hooks, h)
 	return h, nil
 }
 
 func entrySite(an *hook.Analysis, stub hook.Stub) (*site, error) {
-	s := &site{addr: uint64(an.Site()), to: uint64(stub.Entry), behind: uint64(stub.Relocated), moves: map[uint64]uint64{}}
+	s := &site{addr: uint64(an.Site()), to: uint64(stub.Entry), behind: uint64(stub.Relocated)}
 	switch an.Patch {
 	case hook.PatchJump:
 		j, err := hook.JumpPatch(an.Site(), stub.Entry)
@@ -185,6 +186,9 @@ func entrySite(an *hook.Analysis, stub hook.Stub) (*site, error) {
 	}
 	for _, pair := range stub.Map {
 		if from := uint64(pair.Orig); from > s.addr && from < s.addr+uint64(len(s.patch)) {
+			if s.moves == nil {
+				s.moves = map[uint64]uint64{}
+			}
 			s.moves[from] = uint64(pair.Copy)
 		}
 	}

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -41,13 +43,9 @@ const (
 func (p *process) apply(add, remove []*site) error {
 	quiet := p.onlyThreadStopped()
 	remove = p.uncover(remove)
-	for _, s := range add {
-		if err := p.mem.Read(s.addr, s.orig); err != nil {
-			return err
-		}
-		if _, ours := p.trapAt(s.addr); s.orig[0] == int3 && len(s.patch) == 1 && !ours {
-			return fmt.Errorf("patch 0x%x: a breakpoint of somebody else stands there", s.addr)
-		}
+	ws := windowsOf(add)
+	if err := p.readSites(ws); err != nil {
+		return err
 	}
 	p.setTraps(add, remove)
 	all := true
@@ -61,12 +59,12 @@ func (p *process) apply(add, remove []*site) error {
 		resume, all = p.haltRunningBut(nil)
 		defer resume()
 	}
-	p.moveOut(add)
-	ways := p.waysBack(add)
+	p.moveOut(ws)
+	ways := p.waysBack(ws)
 	p.passCopies(add)
 	p.turnBack(ways)
 	if all {
-		p.spareInterrupted(add, ways)
+		p.spareInterrupted(ws, ways)
 	} else {
 		p.oneByte(add)
 	}
@@ -79,7 +77,10 @@ func (p *process) apply(add, remove []*site) error {
 			return err
 		}
 	}
-	return p.patch(add, quiet)
+	if quiet {
+		return p.patchQuiet(ws)
+	}
+	return p.patch(add)
 }
 
 // uncover takes sites out of remove that others stand on, which will leave there what those would have left.
@@ -125,21 +126,17 @@ func (p *process) exchange(add, remove []*site) error {
 	return p.apply(add, rest)
 }
 
-// patch writes the new bytes; unless the process is quiet, the int3 stands already.
-func (p *process) patch(add []*site, quiet bool) error {
+// patch writes the new bytes; the int3 stands already.
+func (p *process) patch(add []*site) error {
 	for _, s := range add {
-		if len(s.patch) > 1 && !quiet {
+		if len(s.patch) > 1 {
 			if err := p.mem.Write(s.addr+1, s.patch[1:]); err != nil {
 				return err
 			}
 		}
 	}
 	for _, s := range add {
-		b := s.patch[:1]
-		if quiet {
-			b = s.patch
-		}
-		if err := p.mem.Write(s.addr, b); err != nil {
+		if err := p.mem.Write(s.addr, s.patch[:1]); err != nil {
 			return err
 		}
 		s.active = true
@@ -174,12 +171,18 @@ func (p *process) setTraps(add, remove []*site) {
 	for _, s := range remove {
 		p.dropTrap(s)
 	}
-	for _, s := range add {
-		t := &trap{to: s.to, behind: s.behind, active: true, throw: s.throw, point: s.point, step: s.step}
+	all := make([]trap, len(add))
+	if len(p.traps) < len(add) { // it would grow again and again
+		more := make(map[uint64]*trap, len(p.traps)+len(add))
+		maps.Copy(more, p.traps)
+		p.traps = more
+	}
+	for i, s := range add {
+		all[i] = trap{to: s.to, behind: s.behind, active: true, throw: s.throw, point: s.point, step: s.step}
 		if was := p.traps[s.addr]; was != nil && was.active && !was.loader && !was.is(s) {
-			t.below = was
+			all[i].below = was
 		}
-		p.traps[s.addr] = t
+		p.traps[s.addr] = &all[i]
 	}
 }
 
@@ -235,13 +238,7 @@ func (p *process) covered(s *site) bool {
 }
 
 // moveOut sends halted threads that stand inside a window to the same instruction in the stub.
-func (p *process) moveOut(add []*site) {
-	moves := map[uint64]uint64{}
-	for _, s := range add {
-		for from, to := range s.moves {
-			moves[from] = to
-		}
-	}
+func (p *process) moveOut(ws windows) {
 	for _, th := range p.allThreads() {
 		if !th.stopped {
 			continue
@@ -250,7 +247,11 @@ func (p *process) moveOut(add []*site) {
 		if err != nil {
 			continue
 		}
-		if to, in := moves[regs.Rip]; in && !metTrap(th.p.pid, th.tid) {
+		s := ws.find(regs.Rip)
+		if s == nil {
+			continue
+		}
+		if to, in := s.moves[regs.Rip]; in && !metTrap(th.p.pid, th.tid) {
 			regs.Rip = to
 			ptrace.SetRegs(th.tid, &regs)
 		}
@@ -277,24 +278,17 @@ func (p *process) oneByte(add []*site) {
 
 // spareInterrupted leaves those sites at their one-byte trap into whose window a thread may return from a signal handler,
 // or from the agent by a way back: the address is on its stack. A stray number that looks the same costs only speed.
-func (p *process) spareInterrupted(add []*site, ways []wayBack) {
-	inside := map[uint64]*site{}
-	lo, hi := ^uint64(0), uint64(0)
-	for _, s := range add {
-		for at := s.addr + 1; at < s.addr+uint64(len(s.patch)); at++ {
-			inside[at] = s
-			lo, hi = min(lo, at), max(hi, at)
-		}
-	}
-	if len(inside) == 0 {
+func (p *process) spareInterrupted(ws windows, ways []wayBack) {
+	if !slices.ContainsFunc(ws, func(s *site) bool { return len(s.patch) > 1 }) {
 		return
 	}
+	lo, hi := ws[0].addr, ws[len(ws)-1].addr+jumpBytes
 	buf := make([]byte, scanBytes)
 	for _, th := range p.allThreads() {
 		for off := range p.readStack(th, buf) / 8 {
 			v := binary.LittleEndian.Uint64(buf[off*8:])
 			if v >= lo && v <= hi {
-				inside[v].oneByte()
+				ws.find(v).oneByte()
 			}
 			for i := range ways {
 				if v >= ways[i].lo && v <= ways[i].at {

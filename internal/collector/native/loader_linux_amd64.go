@@ -78,6 +78,44 @@ func (t *target) setUpAtOnce(p *process) bool {
 	return t.readyAtOnce(p, mods)
 }
 
+// knowsAll reports whether all that ready does for an image was done before for another of the same
+// program: then it takes a millisecond or two. probeMu is held.
+func (t *target) knowsAll(p *process, mods []*loaded) bool {
+	if len(mods) == 0 || len(t.points) > 0 || t.exceptionsWanted() || t.drives(p) {
+		return false
+	}
+	if rust, known := mentioned(mods[0].path, panicMark); rust || !known {
+		return false
+	}
+	for _, m := range mods {
+		if carries, known := mentioned(m.path, leakMark); carries || !known || !p.known(m) {
+			return false
+		}
+		if m.path == p.loader.path {
+			continue
+		}
+		mod, err := p.open(m)
+		if err != nil {
+			continue
+		}
+		if res, known := t.matched(mod); !known || !t.compiled(mod, res.wanted) {
+			return false
+		}
+	}
+	return true
+}
+
+// readyHere is ready on the tracer's thread. Handed from one goroutine to another and back at each
+// step, on two busy CPUs, it takes several times as long, and a program that a script starts a hundred
+// times waits for it each time. probeMu is held, and given back.
+func (t *target) readyHere(th *thread, p *process, mods []*loaded) {
+	ctx := context.Background()
+	err := t.ready(ctx, p, mods)
+	p.passLoader(ctx, th)
+	t.probeMu.Unlock()
+	t.setUpDone(th, p, err)
+}
+
 // readyAtOnce is ready where nothing has to be read, hooked or asked of the process's threads. probeMu is held.
 func (t *target) readyAtOnce(p *process, mods []*loaded) bool {
 	if p.injected.Load() || len(mods) == 0 || len(t.probes) == 0 || len(t.points) > 0 || p.loader.brk != 0 && !p.loader.ret || t.wantsWrites(p) {
@@ -218,6 +256,10 @@ func (t *target) loaderStop(th *thread, p *process) {
 	if !p.isReady() && p.loader.ret && !t.awaitsEntry(p) && t.probeMu.TryLock() {
 		mods, err := p.scan()
 		done := err == nil && t.readyAtOnce(p, mods)
+		if !done && err == nil && t.knowsAll(p, mods) {
+			t.readyHere(th, p, mods)
+			return
+		}
 		t.probeMu.Unlock()
 		if done {
 			t.passBreak(th, p)

@@ -20,6 +20,7 @@ func (d *drainer) settle(p *process) {
 	if !p.injected.Load() {
 		return
 	}
+	d.begun(p)
 	for _, h := range p.drain.hot {
 		d.countSkipped(p, h)
 	}

@@ -170,16 +170,21 @@ func biasOf(mod *symbol.Module, l *loaded) (uint64, bool) {
 // holdFor keeps a thread stopped while fn works, then lets it run. Tracer thread only.
 func (t *target) holdFor(th *thread, p *process, fn func(context.Context) error) {
 	t.spawn(func() {
-		if err := fn(context.Background()); err != nil {
-			t.log.Warn("set up process", "pid", p.pid, "err", err)
-			t.warn(fmt.Sprintf("process %d runs untraced: %v", p.pid, err))
+		t.setUpDone(th, p, fn(context.Background()))
+	})
+}
+
+// setUpDone lets a thread go on that was held while its process was set up.
+func (t *target) setUpDone(th *thread, p *process, err error) {
+	if err != nil {
+		t.log.Warn("set up process", "pid", p.pid, "err", err)
+		t.warn(fmt.Sprintf("process %d runs untraced: %v", p.pid, err))
+	}
+	t.tracer.Do(context.Background(), func() error {
+		if th.stopped && !t.stopsAtEntry(th) {
+			return t.resume(th, 0)
 		}
-		t.tracer.Do(context.Background(), func() error {
-			if th.stopped && !t.stopsAtEntry(th) {
-				return t.resume(th, 0)
-			}
-			return nil
-		})
+		return nil
 	})
 }
 

@@ -92,6 +92,8 @@ type process struct {
 	syncSeen  uint32 // drain goroutine
 	leaveSeen uint32
 	drain     drainState
+	hots      atomic.Int32              // of ring.Header.Hot, those that were given out
+	begun     atomic.Pointer[[]begun]   // hooks that were sampled from the first call on; it only grows
 	feeds     map[int]*feed             // of rings that were taken, by their index; mover.mu
 	fed       int                       // rings below this one have been given out; mover.mu
 	points    map[uint64]*pointSite     // by address in the program's code; as modules
@@ -286,6 +288,7 @@ func (p *process) copyTables(src *ring.Region) {
 	for id := range hooks {
 		*p.region.HookSample(uint32(id)) = 0 // the child's calls are counted anew
 	}
+	p.beginSampled(*p.hooks.Load()...)
 	for _, w := range p.t.walks.Programs(0)[:p.walks] {
 		*p.region.Walk(w.ID) = *src.Walk(w.ID)
 	}
@@ -307,6 +310,9 @@ func (p *process) withStopped(ctx context.Context, fn func(r *remote) error) err
 	for n := 1; ; n++ {
 		err := p.tryStopped(ctx, fn)
 		if !errors.Is(err, errAllBlocked) && !errors.Is(err, ptrace.ErrGone) || p.endedBefore(err) {
+			return err
+		}
+		if p.t.tracer.OnThread() { // nothing changes while it waits
 			return err
 		}
 		if n >= tries || time.Since(started) > most {

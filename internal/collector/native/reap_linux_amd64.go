@@ -122,6 +122,9 @@ func (d *drainer) finish(p *process) {
 		}
 	}
 	d.settle(p) // now nobody counts any more
+	for _, h := range p.drain.hot {
+		h.goOff()
+	}
 	p.keepCounts()
 	t.mu.Lock()
 	t.procs = slices.DeleteFunc(t.procs, func(q *process) bool { return q == p })

@@ -9,11 +9,11 @@ import (
 
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/event"
-	"github.com/strobe-debug/strobe/internal/ring"
 )
 
 // Of a function that is called very often, few calls are recorded. The drain goroutine counts calls as it reads them, and
-// tells the agent to sample the function; the agent counts all of its calls from then on.
+// tells the agent to sample the function; the agent counts all of its calls from then on. Processes
+// that come later begin with it sampled: fame_linux_amd64.go.
 
 // heatTick and heatTicks are how finely and how long calls per second are counted.
 const (
@@ -24,8 +24,9 @@ const (
 // heat is how often one hook of one process is called.
 type heat struct {
 	h       *hooked
+	all     *fame
+	first   time.Time        // when a call of it was seen first
 	now     int64            // calls since the last tick
-	ever    int64            // that were recorded
 	ahead   int64            // of them that were counted before they are decoded, about
 	warm    bool             // it is in heats.warm
 	ticks   [heatTicks]int64 // calls of the last ticks
@@ -40,7 +41,8 @@ type heat struct {
 type heats struct {
 	byHook []*heat // by hook ID, nil until the function is called
 	warm   []*heat // called during the last second, or sampled
-	hot    []*heat // by index in ring.Header.Hot; never reused
+	hot    []*heat // with an index in ring.Header.Hot; never taken from them
+	begun  int     // of process.begun, those that are known here
 	tick   time.Time
 	at     int // of heat.ticks
 	used   int // rings below this one have been given out; they keep their counts when their thread ends
@@ -52,15 +54,23 @@ func (hs *heats) called(h *hooked) {
 	if t := hs.of(h); t.ahead > 0 {
 		t.ahead--
 	} else {
-		t.now++
-		t.ever++
+		t.add(1)
+		t.all.recorded(1)
 	}
 }
 
 // ahead counts about so many calls that wait to be decoded.
 func (hs *heats) ahead(h *hooked, n int64) {
 	t := hs.of(h)
-	t.now, t.ever, t.ahead = t.now+n, t.ever+n, t.ahead+n
+	t.add(n)
+	t.all.recorded(n)
+	t.ahead += n
+}
+
+// add counts calls of one process, which are the session's, too.
+func (h *heat) add(n int64) {
+	h.now += n
+	h.all.add(n)
 }
 
 // of is the account of a hook that was called.
@@ -70,7 +80,7 @@ func (hs *heats) of(h *hooked) *heat {
 	}
 	t := hs.byHook[h.id]
 	if t == nil {
-		t = &heat{h: h}
+		t = &heat{h: h, all: h.fn.fame, first: time.Now()}
 		hs.byHook[h.id] = t
 	}
 	if !t.warm {
@@ -80,12 +90,19 @@ func (hs *heats) of(h *hooked) *heat {
 	return t
 }
 
-func (h *heat) perSecond() int64 {
-	n := h.now
-	for _, k := range h.ticks {
-		n += k
+func (h *heat) perSecond() int64 { return perSecond(h.now, &h.ticks) }
+
+func perSecond(now int64, ticks *[heatTicks]int64) int64 {
+	for _, k := range ticks {
+		now += k
 	}
-	return n
+	return now
+}
+
+// often reports whether the function is called more often than that: by its process, or, where that
+// has just begun and may have ended before a second is over, by all.
+func (h *heat) often(threshold int64, now time.Time) bool {
+	return h.perSecond() > threshold || h.all.perSecond() > threshold && now.Sub(h.first) < time.Second
 }
 
 // heatUp looks at all processes. Counts of calls that were not recorded are brought up to date with the ticks, and for a flush, as a
@@ -94,18 +111,21 @@ func (d *drainer) heatUp(flush bool) {
 	s := d.t.sampling.Load()
 	now := time.Now()
 	d.events = d.events[:0]
+	limit := d.t.fames.limit(s)
 	d.tellCut(flush, now)
 	for _, p := range d.t.processes() {
 		if !p.injected.Load() {
 			continue
 		}
 		hs := &p.drain.heats
+		d.begun(p)
 		tick := now.Sub(hs.tick) >= heatTick
 		if flush || tick {
 			d.settle(p)
 		}
 		for _, h := range hs.warm {
-			if !h.on && s.Threshold > 0 && h.ever >= s.After && h.perSecond() > s.Threshold {
+			if !h.on && s.Threshold > 0 && h.all.ever >= s.After && h.often(limit, now) {
+				h.all.crowded = !h.often(s.Threshold, now)
 				d.cool(p, h, s)
 			}
 		}
@@ -114,6 +134,7 @@ func (d *drainer) heatUp(flush bool) {
 			d.tickOver(p, s)
 		}
 	}
+	d.tickFame(s, now)
 	if len(d.events) > 0 {
 		d.t.sink.Events(d.events)
 		d.events = d.events[:0]
@@ -126,7 +147,7 @@ func (d *drainer) tickOver(p *process, s *collector.Sampling) {
 	hs.at = (hs.at + 1) % heatTicks
 	hs.warm = slices.DeleteFunc(hs.warm, func(h *heat) bool {
 		h.ticks[hs.at], h.now = h.now, 0
-		if h.on && (s.Threshold == 0 || time.Since(h.since) >= time.Second && h.perSecond() < s.Threshold*9/10) {
+		if h.on && (s.Threshold == 0 || time.Since(h.since) >= time.Second && h.perSecond() < h.all.least(s)) {
 			d.warmUp(p, h)
 		}
 		if h.on && *p.region.HookSample(h.h.id) != interval(s.Rate) {
@@ -155,7 +176,8 @@ func (d *drainer) cool(p *process, h *heat, s *collector.Sampling) {
 		return
 	}
 	if h.hot == 0 {
-		if len(hs.hot) >= ring.MaxHot {
+		index, ok := p.takeHot()
+		if !ok {
 			if !hs.full {
 				hs.full = true
 				d.t.warn("more functions are called very often than can be sampled: the others are recorded in full")
@@ -163,17 +185,20 @@ func (d *drainer) cool(p *process, h *heat, s *collector.Sampling) {
 			return
 		}
 		hs.hot = append(hs.hot, h)
-		h.hot = len(hs.hot)
-		*p.region.HookHot(h.h.id) = uint16(h.hot - 1)
+		h.hot = index + 1
+		*p.region.HookHot(h.h.id) = uint16(index)
 	}
-	h.on, h.since = true, time.Now()
+	h.goOn()
+	d.t.fames.mark(h.all, h.h.fn)
 	atomic.StoreUint32(p.region.HookSample(h.h.id), interval(s.Rate))
 	d.saySampling(p, h, map[string]any{"what": "sampling", "state": "on", "rate": s.Rate, "callsPerSecond": h.perSecond()})
 }
 
 func (d *drainer) warmUp(p *process, h *heat) {
 	atomic.StoreUint32(p.region.HookSample(h.h.id), 0)
-	h.on = false
+	h.goOff()
+	h.all.rare = true
+	d.t.fames.fade(h.all, d.t.sampling.Load())
 	d.saySampling(p, h, map[string]any{"what": "sampling", "state": "off", "callsPerSecond": h.perSecond(), "notRecorded": h.skipped})
 }
 
@@ -183,15 +208,12 @@ func (d *drainer) saySampling(p *process, h *heat, note map[string]any) {
 	if b, err := json.Marshal(note); err == nil {
 		d.events = append(d.events, event.Event{TS: d.t.sink.Now(), Kind: event.Process, Thread: event.NoThread, Payload: b})
 	}
-	s := d.t.sampling.Load()
-	var list []collector.SampledFunction
-	for _, q := range d.t.processes() {
-		for _, h := range q.drain.hot {
-			if h.on {
-				list = append(list, collector.SampledFunction{Function: publicName(h.h.fn.sym), Rate: s.Rate, CallsPerSecond: h.perSecond()})
-			}
-		}
-	}
+	d.tellSampled()
+}
+
+// tellSampled says in the status what is sampled.
+func (d *drainer) tellSampled() {
+	list := d.t.fames.sampled(d.t.sampling.Load())
 	d.t.mu.Lock()
 	d.t.status.Sampled = list
 	d.t.mu.Unlock()
@@ -206,7 +228,7 @@ func (d *drainer) countSkipped(p *process, h *heat) {
 		recorded += atomic.LoadUint64(&c.Recorded)
 	}
 	if calls > h.calls {
-		h.now += int64(calls - h.calls)
+		h.add(int64(calls - h.calls))
 		h.calls = calls
 	}
 	if skipped := calls - recorded; calls >= recorded && skipped > h.skipped {

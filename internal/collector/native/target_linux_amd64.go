@@ -47,6 +47,7 @@ type target struct {
 	panicsPassed int           // panics that came too often for that
 
 	sampling atomic.Pointer[collector.Sampling] // never nil
+	fames    fames
 
 	probeMu sync.Mutex // one change of hooks at a time
 	probes  []probe
@@ -121,6 +122,7 @@ func bareTarget(rt *Runtime, cmd *collector.Command, sink collector.Sink) *targe
 		orphans: map[int]orphan{}, waiting: map[int]parentage{}, letGone: map[int]*process{}, functions: map[functionKey]*function{}, matches: map[string]matchResult{}, everMatched: map[string]int{}, everRead: map[string]int{},
 		throwFns: map[*symbol.Module][]throwFunction{}, walks: capture.NewWalks(rt.natvis.For(cmd.ProjectRoot)),
 		exited: make(chan struct{}), drainKick: make(chan chan struct{}), allGone: make(chan struct{}), pauseChange: make(chan struct{})}
+	t.fames.all = map[functionKey]*fame{}
 	t.mover = newMover(t)
 	return t
 }

@@ -1,6 +1,10 @@
 package native
 
-import "github.com/strobe-debug/strobe/internal/ptrace"
+import (
+	"slices"
+
+	"github.com/strobe-debug/strobe/internal/ptrace"
+)
 
 // wayBack is a jump out of a stub, to a place that a new patch overwrites: whoever is still in that stub, or returns into
 // it, would go on amid the patch's bytes.
@@ -15,18 +19,15 @@ const stubReach = 1 << 10
 
 // waysBack finds them: of the stubs of points, also of those taken out again, and of hooks. probeMu is held, or nothing
 // changes hooks.
-func (p *process) waysBack(add []*site) (ways []wayBack) {
-	inside := map[uint64]*site{}
-	for _, s := range add {
-		for at := s.addr + 1; at < s.addr+uint64(len(s.patch)); at++ {
-			inside[at] = s
-		}
-	}
-	if len(inside) == 0 {
+func (p *process) waysBack(ws windows) (ways []wayBack) {
+	if !slices.ContainsFunc(ws, func(s *site) bool { return len(s.patch) > 1 }) {
 		return nil
 	}
 	for _, c := range p.moved {
-		if s := inside[c.original]; s != nil && c.size == 0 {
+		if c.size != 0 {
+			continue
+		}
+		if s := ws.find(c.original); s != nil {
 			ways = append(ways, wayBack{c.at - stubReach, c.at, c.original, s})
 		}
 	}
@@ -34,7 +35,7 @@ func (p *process) waysBack(add []*site) (ways []wayBack) {
 		if h == nil || h.fn == nil {
 			continue
 		}
-		s := inside[h.sites[0].addr+uint64(h.fn.analysis.Displaced)]
+		s := ws.find(h.sites[0].addr + uint64(h.fn.analysis.Displaced))
 		if s == nil {
 			continue
 		}

@@ -228,7 +228,8 @@ static COLD int sampled(const struct strobe_hook *h) {
 	struct strobe_hot *c = &t->hot[h->hot % STROBE_MAX_HOT];
 	if (++c->calls < c->next) return 0;
 	u32 mean = h->sample;
-	c->next = c->calls + 1 + mean / 2 + (mean ? (u32)(now() * 0x9E3779B97F4A7C15ull >> 40) % mean : 0);
+	if (c->recorded < STROBE_WHOLE_CALLS) c->next = c->calls + 1; // how the thread begins is recorded as it is
+	else c->next = c->calls + 1 + mean / 2 + (mean ? (u32)(now() * 0x9E3779B97F4A7C15ull >> 40) % mean : 0);
 	c->recorded++;
 	return 1;
 }
