@@ -209,7 +209,9 @@ func TestWorkersEnd(t *testing.T) {
 			t.Errorf("%s: %d events", id, page.TotalCount)
 		}
 	}
-	var list struct{ Sessions []struct{ SessionID, Status string } }
+	var list struct {
+		Sessions []struct{ SessionID, Status string }
+	}
 	s.Call(t, "debug_session", args{"action": "list"}, &list)
 	if len(list.Sessions) != n || slices.ContainsFunc(list.Sessions, func(r struct{ SessionID, Status string }) bool { return r.Status != "exited" }) {
 		t.Errorf("the list: %+v", list)
