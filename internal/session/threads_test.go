@@ -171,12 +171,13 @@ func TestRealThreadIsRenamed(t *testing.T) {
 	fn := sink.Function(event.Function{Name: "f"})
 	setName("first")
 	th := sink.Thread(event.Thread{PID: pid, TID: tid, Name: "first"})
+	born := sink.Now()
 	call := func() {
 		now := sink.Now()
 		sink.Events([]event.Event{{TS: now, Kind: event.FunctionEnter, Func: fn, Thread: th}, {TS: now, Kind: event.FunctionExit, Func: fn, Thread: th}})
 	}
 	call()
-	eventually(t, "its youth to pass", func() bool { call(); return sink.Now() > int64(3*youth) })
+	eventually(t, "its youth to pass", func() bool { call(); return sink.Now() > born+int64(3*youth) })
 	old := len(events(t, s, event.FunctionEnter)) // looks at the names
 	setName("second")
 	call()
