@@ -275,12 +275,18 @@ func (m *Manager) IsCore(ctx context.Context, id string) bool {
 	return err == nil && ok && info.Core != nil
 }
 
-// Warm starts ahead what the next launch needs, of which these files' symbols.
+// Warm does ahead what the next launch needs: all that any needs where files is nil, else these files' symbols.
 func (m *Manager) Warm(files []string) {
 	if m.keeper != nil {
 		if err := m.keeper.Start(); err != nil {
 			m.log.Warn("start keeper", "err", err)
 		}
+	}
+	if files == nil {
+		if err := m.rehearse(); err != nil {
+			m.log.Debug("rehearse a launch", "err", err)
+		}
+		return
 	}
 	for _, rt := range m.cfg.Runtimes {
 		if w, ok := rt.(collector.Warmer); ok {
