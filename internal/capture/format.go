@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -219,14 +220,14 @@ func (f *form) Span(elem *symbol.Type, at, n reg) bool {
 	}
 	f.tt.walk(elem)
 	f.V.ElemWalk, f.V.Deeper = f.tt.arrayWalk(elem), f.tt.recursive(f.T, elem)
+	if size > 0 && size <= math.MaxInt32 {
+		f.P.Span(f.V.Walk, f.V.ElemWalk, at, n, size, min(size*value.MaxElems, maxObject/size*size), f.V.Deeper)
+		return true
+	}
 	f.P.Open(f.V.Walk)
 	f.P.Push(n)
 	f.P.Push(at)
 	f.P.Close()
-	if size > 0 {
-		f.P.ALUImm(ring.ALUMul, r7, n, size)
-		f.P.Node(f.V.ElemWalk, at, r7, min(size*value.MaxElems, maxObject/size*size), f.V.Deeper)
-	}
 	return true
 }
 

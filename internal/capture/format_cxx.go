@@ -1,6 +1,8 @@
 package capture
 
 import (
+	"math"
+
 	"github.com/strobe-debug/strobe/internal/ring"
 	"github.com/strobe-debug/strobe/internal/symbol"
 	"github.com/strobe-debug/strobe/internal/value"
@@ -173,15 +175,22 @@ func (f *form) divide(a, b reg, size int64) {
 
 // between shows the elements from one pointer to another.
 func (f *form) between(first, last []path) bool {
-	elem, ok := f.loadPointer(r0, first...)
-	_, ok2 := f.loadPointer(r1, last...)
-	size := sizeOf(elem)
-	if !ok || !ok2 || size <= 0 {
+	from, t, ok := f.any(first...)
+	to, u, ok2 := f.any(last...)
+	if !ok || !ok2 || !isPointer(t) || !isPointer(u) {
 		return false
 	}
-	f.P.ALU(ring.ALUSub, r1, r1, r0)
-	f.divide(r1, r1, size)
-	return f.Span(elem, r0, r1)
+	size := sizeOf(t.Elem())
+	if size <= 0 || size > math.MaxInt32 {
+		return false
+	}
+	f.P.Between(r0, r1, from, to, size)
+	return f.Span(t.Elem(), r0, r1)
+}
+
+// isPointer reports a pointer of the size that programs load.
+func isPointer(t *symbol.Type) bool {
+	return t != nil && t.Kind == symbol.KindPointer && sizeOf(t) == 8
 }
 
 // ratio returns the period of a std::chrono::duration.

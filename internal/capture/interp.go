@@ -121,6 +121,38 @@ func (a *interp) textNode(addr, most uint64, walk uint16, depth int) {
 	a.fill(b, ring.StatusCut)
 }
 
+// made begins a made node. It is false where the program has to end; what was written before is not written again.
+func (a *interp) made(addr uint64, walk uint16, depth int) bool {
+	if a.node(addr, walk, depth) {
+		a.open = a.nodes[len(a.nodes)-1].at
+		return true
+	}
+	return !a.cut
+}
+
+func (a *interp) push(word uint64) {
+	if a.open < 0 {
+		return
+	}
+	if len(a.p)+8 > a.most {
+		a.cut = true
+		return
+	}
+	a.p = binary.LittleEndian.AppendUint64(a.p, word)
+}
+
+// span does a WalkSpan of count elements at addr.
+func (a *interp) span(op ring.Op, n *nodeAt, base int64, addr, count uint64) bool {
+	if !a.made(n.addr+uint64(base), uint16(op.SrcOff), n.depth) {
+		return false
+	}
+	a.push(count)
+	a.push(addr)
+	a.close()
+	a.copyNode(addr, min(count*uint64(op.Off), uint64(op.Size)), uint16(op.SrcOff>>16), n.depth+int(op.Dst))
+	return true
+}
+
 // walkAll runs the programs of the nodes in order.
 func (a *interp) walkAll() {
 	for i := 0; i < len(a.nodes); i++ {
@@ -180,6 +212,17 @@ func (a *interp) run(ops []ring.Op, n *nodeAt) bool {
 			} else {
 				a.copyNode(to, uint64(op.Size), uint16(op.SrcOff), depth)
 			}
+		case ring.WalkBetween:
+			first, last := base+int64(op.Off), base+int64(op.SrcOff)
+			if min(first, last) < 0 || max(first, last)+8 > size || op.Size == 0 {
+				return false
+			}
+			from := binary.LittleEndian.Uint64(a.p[int64(n.bytes)+first:])
+			*r, v[op.Slot&15] = from, (binary.LittleEndian.Uint64(a.p[int64(n.bytes)+last:])-from)/uint64(op.Size)
+		case ring.WalkSpan:
+			if !a.span(op, n, base, *r, b) {
+				return false
+			}
 		case ring.WalkLoadMem:
 			m := a.read(b+uint64(int64(op.Off)), int(op.Size))
 			if len(m) < int(op.Size) {
@@ -217,21 +260,11 @@ func (a *interp) run(ops []ring.Op, n *nodeAt) bool {
 				a.textNode(*r, most, uint16(op.SrcOff), depth)
 			}
 		case ring.WalkOpen:
-			switch {
-			case a.node(n.addr+uint64(base), uint16(op.SrcOff), n.depth):
-				a.open = a.nodes[len(a.nodes)-1].at
-			case a.cut:
+			if !a.made(n.addr+uint64(base), uint16(op.SrcOff), n.depth) {
 				return false
 			}
 		case ring.WalkPush:
-			if a.open < 0 {
-				break
-			}
-			if len(a.p)+8 > a.most {
-				a.cut = true
-				break
-			}
-			a.p = binary.LittleEndian.AppendUint64(a.p, *r)
+			a.push(*r)
 		case ring.WalkClose:
 			a.close()
 		case ring.WalkSub:

@@ -122,6 +122,24 @@ func (p *prog) Follow(walk uint16, off, size int64, text, deeper bool) {
 	p.emit(ring.Op{Code: ring.WalkFollow, SrcOff: x, Off: int32(off), Size: uint32(min(size, maxObject))})
 }
 
+// Between sets at to the pointer at first, and n to how many elements of size bytes lie between it and the one at last.
+func (p *prog) Between(at, n reg, first, last, size int64) {
+	op := ring.Op{Code: ring.WalkBetween, Src: uint8(at), Slot: uint8(n)}
+	op.SrcOff, op.Off, op.Size = uint32(last), int32(first), uint32(size)
+	p.emit(op)
+}
+
+// Span copies n elements of size bytes at address at, to be walked as elems, at most so many bytes; before them come the
+// words that stand for the object: n and at.
+func (p *prog) Span(words, elems uint16, at, n reg, size, most int64, deeper bool) {
+	op := ring.Op{Code: ring.WalkSpan, Src: uint8(at), Slot: uint8(n), SrcOff: uint32(words) | uint32(elems)<<16}
+	op.Off, op.Size = int32(size), uint32(min(most, maxObject))
+	if deeper {
+		op.Dst = 1
+	}
+	p.emit(op)
+}
+
 // Open begins the words that stand for the object; Push appends one, Close ends them. Nodes come after Close.
 func (p *prog) Open(walk uint16) { p.emit(ring.Op{Code: ring.WalkOpen, SrcOff: uint32(walk)}) }
 func (p *prog) Push(a reg)       { p.emit(ring.Op{Code: ring.WalkPush, Src: uint8(a)}) }

@@ -161,7 +161,7 @@ func (w *Walks) stays(op ring.Op) bool {
 		return op.Off == 0
 	case ring.WalkSub:
 		return !w.ends[uint16(op.SrcOff)]
-	case ring.WalkText, ring.WalkOpen, ring.WalkPush, ring.WalkClose, ring.WalkOut:
+	case ring.WalkText, ring.WalkSpan, ring.WalkOpen, ring.WalkPush, ring.WalkClose, ring.WalkOut:
 		return true
 	}
 	return false

@@ -50,6 +50,11 @@ const (
 	WalkCFA      = 34 // r[A] = CFA + Off
 	WalkInfo     = 35 // r[A] = X 0: thread ID, 1: process ID, 2: bytes of the node at hand
 	WalkFollow   = 36 // WalkLoad of the 8 bytes at base+Off and WalkNode of N bytes there, with no register: X is the walk, and FollowDeeper, FollowText
+	// r[A] = the word at base+Off, r[B] = (the word at base+X - r[A]) / N, unsigned. Beyond the node: the program ends
+	WalkBetween = 37
+	// WalkOpen for the low half of X, WalkPush of r[B] and r[A], WalkClose; then node of min(r[B] * Off, N) bytes at
+	// r[A], to be walked by the high half of X; C 1: one pointer deeper
+	WalkSpan = 38
 )
 
 // Bits of a WalkFollow's X beside the walk.

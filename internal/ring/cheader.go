@@ -26,7 +26,7 @@ var abiConsts = []struct {
 	{"WALK_LOAD", WalkLoad}, {"WALK_LOADMEM", WalkLoadMem}, {"WALK_CONST", WalkConst}, {"WALK_ALU", WalkALU}, {"WALK_ALUIMM", WalkALUImm},
 	{"WALK_JUMP", WalkJump}, {"WALK_JUMPZERO", WalkJumpZero}, {"WALK_JUMPNOT", WalkJumpNot}, {"WALK_NODE", WalkNode}, {"WALK_TEXT", WalkText},
 	{"WALK_OPEN", WalkOpen}, {"WALK_PUSH", WalkPush}, {"WALK_CLOSE", WalkClose}, {"WALK_SUB", WalkSub}, {"WALK_ADDR", WalkAddr}, {"WALK_OUT", WalkOut},
-	{"WALK_FS", WalkFS}, {"WALK_REG", WalkReg}, {"WALK_CFA", WalkCFA}, {"WALK_INFO", WalkInfo}, {"WALK_FOLLOW", WalkFollow}, {"FOLLOW_DEEPER", FollowDeeper}, {"FOLLOW_TEXT", FollowText}, {"WALK_ENDS", WalkEnds}, {"NO_REG", NoReg},
+	{"WALK_FS", WalkFS}, {"WALK_REG", WalkReg}, {"WALK_CFA", WalkCFA}, {"WALK_INFO", WalkInfo}, {"WALK_FOLLOW", WalkFollow}, {"WALK_BETWEEN", WalkBetween}, {"WALK_SPAN", WalkSpan}, {"FOLLOW_DEEPER", FollowDeeper}, {"FOLLOW_TEXT", FollowText}, {"WALK_ENDS", WalkEnds}, {"NO_REG", NoReg},
 	{"ALU_ADD", ALUAdd}, {"ALU_SUB", ALUSub}, {"ALU_MUL", ALUMul}, {"ALU_UDIV", ALUUDiv}, {"ALU_SDIV", ALUSDiv}, {"ALU_UREM", ALUURem}, {"ALU_SREM", ALUSRem},
 	{"ALU_AND", ALUAnd}, {"ALU_OR", ALUOr}, {"ALU_XOR", ALUXor}, {"ALU_SHL", ALUShl}, {"ALU_SHR", ALUShr}, {"ALU_SAR", ALUSar},
 	{"ALU_EQ", ALUEq}, {"ALU_NE", ALUNe}, {"ALU_ULT", ALUULt}, {"ALU_SLT", ALUSLt}, {"ALU_ULE", ALUULe}, {"ALU_SLE", ALUSLe},

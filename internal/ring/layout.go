@@ -354,6 +354,9 @@ type BlobHeader struct {
 	Rest       uint64 // makes the rest of a system call that was cut short; see entry.S
 	CodeLo     uint64 // the agent's C, up to CriticalHi: who leaves it meets StopTrap while StopReq is not 0
 	StopTrap   uint64 // an int3
+	FastLo     uint64 // a fault in [FastLo, FastHi) goes on at FastFix
+	FastHi     uint64
+	FastFix    uint64
 }
 
 // ProbeRegs is what a probe keeps on the stack of the thread that is at the place.

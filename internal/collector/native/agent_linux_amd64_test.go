@@ -36,3 +36,20 @@ func TestAgentIsOfItsSources(t *testing.T) {
 		t.Errorf("the committed agent (%d bytes) is not what its sources make (%d bytes): make generate", len(agentBlob), len(made))
 	}
 }
+
+// TestFastRecordsAreThoseOfC: what fast.S records without C is what C records, over random plans, walks and memory, and every register is
+// kept.
+func TestFastRecordsAreThoseOfC(t *testing.T) {
+	strobetest.NeedCommand(t, "gcc")
+	program := filepath.Join(t.TempDir(), "fast")
+	if out, err := exec.Command("gcc", "-g", "-O1", "testdata/fast.c", "-o", program).CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	out, err := exec.Command(program, "agent/agent_linux_amd64.bin", "7", "50000").CombinedOutput()
+	if err != nil {
+		t.Fatalf("records differ: %v\n%s", err, out)
+	}
+	if !bytes.HasPrefix(out, []byte("same=4")) {
+		t.Errorf("got %s, want at least 40,000 records", out)
+	}
+}

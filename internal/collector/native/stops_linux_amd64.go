@@ -282,6 +282,8 @@ func (p *process) fixFault(tid int, regs *ptrace.Regs) bool {
 	switch {
 	case off >= p.blob.FaultLo && off < p.blob.FaultHi:
 		regs.Rip = p.regionAddr + p.blob.FaultFix
+	case off >= p.blob.FastLo && off < p.blob.FastHi:
+		regs.Rip = p.regionAddr + p.blob.FastFix
 	case off >= p.blob.CopyLo && off < p.blob.CopyHi:
 		regs.Rip = p.regionAddr + p.blob.CopyHi
 	case p.readsTicks(regs.Rip):

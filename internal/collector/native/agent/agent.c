@@ -59,7 +59,7 @@ static COLD struct strobe_header *new_thread(u64 fs) {
 	return ring_at(ring - 1); // the table is full: found again by tid, slowly
 }
 
-static inline struct strobe_header *self(void) {
+static COLD struct strobe_header *self_by_base(void) {
 	u64 fs;
 	if (UNLIKELY(CONTROL->flags & STROBE_FLAG_BY_TID)) fs = 1ull << 63 | (u64)sys(SYS_gettid, 0, 0, 0, 0);
 	else if (LIKELY(CONTROL->flags & STROBE_FLAG_FSGS)) asm volatile("rdfsbase %0" : "=r"(fs));
@@ -67,6 +67,18 @@ static inline struct strobe_header *self(void) {
 	if (fs < 2) fs = 2; // before libc made the first thread's control block
 	struct strobe_header *t = known(fs);
 	return LIKELY(t != 0) ? t : new_thread(fs);
+}
+
+// self returns the thread's ring. The word at the FS base is only believed where a thread with that base has been given a ring, as in
+// entry.S: what a program that uses it otherwise has there is no thread's base.
+static inline struct strobe_header *self(void) {
+	if (LIKELY((CONTROL->flags & (STROBE_FLAG_FS0 | STROBE_FLAG_BY_TID)) == STROBE_FLAG_FS0)) {
+		u64 fs;
+		asm volatile("mov %%fs:0, %0" : "=r"(fs));
+		const struct strobe_threadslot *s = &SLOTS[slot_of(fs)];
+		if (LIKELY(s->fs == fs && fs >= 2)) return ring_at(s->ring - 1);
+	}
+	return self_by_base();
 }
 
 // may_wait reports whether the thread may be kept for a while: not when the wait for this very room was given up, not where it could
@@ -181,18 +193,20 @@ static inline void record(const u64 *r, const u64 *gprs, u32 n, u32 ops, u32 max
 	struct strobe_record *rec = reserve(t, &head, STROBE_RECORD_BYTES + SLACK + (u64)max, STROBE_SPARE_BYTES);
 	if (UNLIKELY(!rec)) { dropped(t, id, kind); return; }
 	u64 at = now();
-	u64 *p = (u64 *)(rec + 1);
-	u8 cut = 0;
-	for (u32 i = 0; i < n; i++) *p++ = gprs[i];
-	if (ops) p = with_ops(t, r, ops, vec, frame, id, rec, p, max, &cut, at);
-	u64 size = (u64)((u8 *)p - (u8 *)rec);
+	u64 end = (u64)(rec + 1);
+	for (u32 i = 0; i < n; i++, end += 8) *(u64 *)end = gprs[i];
 	rec->tsc = at;
 	rec->hook = id;
-	rec->size8 = (u16)(size / 8);
 	rec->kind = (u8)kind;
-	rec->flags = (u8)(flags | cut);
 	rec->sp = frame;
-	publish(t, head + size);
+	if (ops) {
+		end = with_ops(t, r, vec, rec, (u64 *)end, ops, max);
+		flags |= (u32)end & STROBE_REC_TRUNCATED;
+		end &= ~7ull;
+	}
+	rec->size8 = (u16)((end - (u64)rec) / 8);
+	rec->flags = (u8)flags;
+	publish(t, head + (end - (u64)rec));
 }
 
 struct strobe_header *self_slow(void) {

@@ -11,6 +11,7 @@ extern u8 blob_start[] __attribute__((visibility("hidden")));
 u64 safe_copy(void *dst, const void *src, u64 n);
 typedef struct { u64 left, end; } strres;
 strres safe_str(void *dst, const void *src, u64 n);
+strres safe_len(const void *src, u64 n);
 typedef struct { u64 fault, word; } loadres;
 loadres safe_load(const void *src);
 
@@ -18,12 +19,19 @@ loadres safe_load(const void *src);
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define WAITS __attribute__((section(".text.waits"), noinline))
 #define COLD __attribute__((noinline, cold, section(".text.slow")))
+#define HOT __attribute__((noinline))
 
 // What the usual records in entry.S know of the layout.
 #define AT(type, field, off) _Static_assert(offsetof(struct strobe_##type, field) == off, "entry.S: " #type "." #field)
 AT(control, stopreq, 9044); AT(control, flags, 12); AT(control, ringbytes, 36); AT(control, arenacount, 44); AT(control, arenas, 336);
 AT(arena, lo, 0); AT(arena, hi, 8); AT(threadslot, fs, 0); AT(threadslot, ring, 8);
 AT(hook, entergprs, 4); AT(hook, exitgprs, 5); AT(hook, enterops, 8); AT(hook, exitops, 12);
+AT(hook, flags, 0); AT(hook, allow, 6); AT(hook, maxenter, 16); AT(hook, maxexit, 20); AT(hook, depth, 30); AT(hook, least, 31);
+AT(control, heartbeattsc, 16); AT(control, staleticks, 24); AT(header, wary, 6340); AT(header, pages, 6856); AT(header, spent, 10952);
+AT(record, flags, 15); AT(node, addr, 0); AT(node, n, 8); AT(node, walk, 12); AT(node, depth, 14); AT(node, status, 15);
+AT(op, code, 0); AT(op, src, 1); AT(op, slot, 2); AT(op, dst, 3); AT(op, srcoff, 4); AT(op, off, 8); AT(op, size, 12);
+AT(spent, span, 0); AT(spent, bytes, 4);
+_Static_assert(STROBE_ALLOW_BYTES == 1 << 14 && STROBE_LEAST_BYTES == 1 << 6 && STROBE_ST_OK == 0, "fast.S: sizes");
 AT(hook, sample, 24); AT(hook, hot, 28); AT(hot, calls, 0); AT(hot, next, 8);
 _Static_assert(offsetof(struct strobe_header, hot) == 192 && sizeof(struct strobe_hot) == 32, "entry.S: header.hot");
 AT(header, head, 0); AT(header, cachedtail, 8); AT(header, lost, 16);
@@ -82,6 +90,6 @@ void publish_output(struct strobe_header *t, u64 head);
 
 int condition(struct strobe_header *t, const u64 *r, u32 pc, u64 *bad);
 
-// with_ops runs a plan's operations and the walks that they begin, behind the p of a record whose payload has room for max bytes.
-// It returns where the record ends.
-u64 *with_ops(struct strobe_header *t, const u64 *r, u32 ops, const u8 *vec, u64 frame, u32 id, struct strobe_record *rec, u64 *p, u32 max, u8 *cut, u64 at);
+// with_ops runs a plan's operations and the walks that they begin, behind the p of a record, whose head is written already; its payload
+// has room for max bytes. It returns where the record ends, with the flag that says whether something had no room.
+u64 with_ops(struct strobe_header *t, const u64 *r, const u8 *vec, struct strobe_record *rec, u64 *p, u32 ops, u32 max);

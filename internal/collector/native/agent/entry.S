@@ -17,6 +17,7 @@ blob_start:
 	.quad probe - blob_start, probe_vec - blob_start, probe_trap - blob_start
 	.quad rest - blob_start
 	.quad code_lo - blob_start, stop_trap - blob_start
+	.quad fast_lo - blob_start, fast_hi - blob_start, fast_fix - blob_start
 
 	.text
 	.globl critical_lo
@@ -46,113 +47,12 @@ critical_lo:
 	pop %r11
 .endm
 
-// The usual record, of registers only, without a call: it goes on at \slow with nothing done and nothing
-// changed unless the thread has a ring with room before its end for the largest such record, nothing was
-// lost, and the CPU has rdfsbase and an even rdtsc. Only what it uses is saved. agent.c does
-// the same in C: record, self, reserve.
-//
-//	rsp+0 rax, 8 rdx, 16 rbx, 24 rcx, 32 r10, 40 r11, 48 return to the stub, 56 hook ID
-#define FAST_MOST (STROBE_RECORD_BYTES + 6 * 8)
-#define C(off) blob_start + STROBE_CONTROL_OFF + off(%rip)
-#define ARENAS 336
-#define STOPREQ 9044
-// Who traces us waits for the thread to leave C, which may take long, to deliver a signal behind it.
-.macro CALL_C fn
-	call \fn
-	STOPS
-.endm
-.macro STOPS
-	cmpl $0, C(STOPREQ)
-	je 88f
-	call stop_trap
-88:
-.endm
-
-#define FAST_FLAGS (STROBE_FLAG_FSGS | STROBE_FLAG_TSC)
-
-.macro FAST_SAVE
-	push %r11
-	push %r10
-	push %rcx
-	push %rbx
-	push %rdx
-	push %rax
-.endm
-.macro FAST_RESTORE
-	pop %rax
-	pop %rdx
-	pop %rbx
-	pop %rcx
-	pop %r10
-	pop %r11
-.endm
-// r10 the ring, r11 its head, rbx the record, ecx the number of registers to record.
-.macro FAST_RESERVE slow, gprs, ops
-	mov C(12), %edx			// flags
-	mov %edx, %eax
-	and $(FAST_FLAGS | STROBE_FLAG_BY_TID), %eax
-	cmp $FAST_FLAGS, %eax
-	jne \slow
-	test $STROBE_FLAG_FS0, %edx
-	jz 7f
-	mov %fs:0, %r11
-	jmp 8f
-7:	rdfsbase %r11
-8:	mov $0x9E3779B97F4A7C15, %rax
-	imul %r11, %rax
-	shr $51, %rax
-	shl $4, %eax
-	lea blob_start + STROBE_THREADS_OFF(%rip), %rdx
-	cmp %r11, (%rdx,%rax)
-	jne \slow
-	cmp $2, %r11
-	jb \slow
-	mov 8(%rdx,%rax), %eax		// ring index + 1
-	mov 56(%rsp), %ecx
-	shl $5, %rcx
-	lea blob_start + STROBE_HOOKS_OFF(%rip), %r10
-	add %r10, %rcx
-	cmpl $0, \ops(%rcx)
-	jne \slow
-	movzbl \gprs(%rcx), %ecx
-	mov C(36), %edx			// ringbytes
-	lea STROBE_HEADER_BYTES(%rdx), %r11
-	dec %eax
-	imul %rax, %r11
-	lea blob_start + STROBE_RINGS_OFF(%rip), %r10
-	add %r11, %r10
-	cmpq $0, 16(%r10)		// lost
-	jne \slow
-	mov (%r10), %r11		// head
-	lea -1(%rdx), %ebx
-	and %r11, %rbx
-	lea FAST_MOST(%rbx), %rax
-	cmp %rdx, %rax
-	ja \slow			// the ring's end comes first
-	lea FAST_MOST(%r11), %rax
-	sub 8(%r10), %rax		// cachedtail
-	cmp %rdx, %rax
-	ja \slow
-	lea STROBE_HEADER_BYTES(%r10,%rbx), %rbx
-	prefetchw 512(%rbx)		// the reader has had these lines: fetch them back before they are needed
-.endm
-.macro FAST_PUBLISH kind
-	mov 56(%rsp), %eax
-	mov %eax, 8(%rbx)
-	lea (STROBE_RECORD_BYTES / 8) + (\kind << 16)(%rcx), %eax
-	mov %eax, 12(%rbx)		// size8, kind, no flags
-	mov %rbp, 16(%rbx)
-	lea STROBE_RECORD_BYTES(%r11,%rcx,8), %r11
-	rdtsc
-	mov %eax, (%rbx)
-	mov %edx, 4(%rbx)
-	mov %r11, (%r10)
-.endm
+#include "frame.S"
 
 // [rsp] return to the stub, [rsp+8] hook ID, rbp the stub's frame. Returns ZF=0 for a tail call.
 enter:
 	FAST_SAVE
-	mov 56(%rsp), %ecx
+	mov FAST_ID(%rsp), %ecx
 	shl $5, %rcx
 	lea blob_start + STROBE_HOOKS_OFF(%rip), %r10
 	cmpl $0, 24(%r10,%rcx)		// sample
@@ -165,16 +65,19 @@ enter:
 1:	cmp (%rax), %rcx		// lo
 	jb 4f
 	cmp 8(%rax), %rcx		// hi
-	jb 9f
+	jb enter_slow
 4:	add $32, %rax
 	dec %edx
 	jnz 1b
-2:	FAST_RESERVE 9f, 4, 8
+2:	FAST_RING enter_slow
+	cmpl $0, 8(%rcx)		// enterops
+	jne enter_ops
+	FAST_RESERVE enter_slow, 4
 	mov %rdi, 24(%rbx)
 	mov %rsi, 32(%rbx)
 	cmp $2, %ecx
 	jbe 3f
-	mov 8(%rsp), %rax
+	mov 16(%rsp), %rax
 	mov 24(%rsp), %rdx
 	mov %rax, 40(%rbx)
 	mov %rdx, 48(%rbx)
@@ -188,9 +91,9 @@ enter:
 // those that may be recorded.
 5:	mov C(12), %edx
 	test $STROBE_FLAG_FS0, %edx
-	jz 9f
+	jz enter_slow
 	test $STROBE_FLAG_BY_TID, %edx
-	jnz 9f
+	jnz enter_slow
 	mov %fs:0, %r11
 	mov $0x9E3779B97F4A7C15, %rax
 	imul %r11, %rax
@@ -198,7 +101,7 @@ enter:
 	shl $4, %eax
 	lea blob_start + STROBE_THREADS_OFF(%rip), %rdx
 	cmp %r11, (%rdx,%rax)
-	jne 9f
+	jne enter_slow
 	mov 8(%rdx,%rax), %eax
 	dec %eax
 	mov C(36), %edx
@@ -211,22 +114,19 @@ enter:
 	mov 192(%r11,%rax), %rdx	// calls
 	inc %rdx
 	cmp 200(%r11,%rax), %rdx	// next
-	jae 9f
+	jae enter_slow
 	mov %rdx, 192(%r11,%rax)
 	FAST_RESTORE
 	cmp $0, %rsp			// ZF=0: no frame
 	ret $8
-9:	FAST_RESTORE
-	SAVE
-	mov %rsp, %rdi
-	mov 80(%rsp), %esi
-	mov %rbp, %rdx
+enter_slow:
+	FULL_SAVE
+enter_saved:
+	FULL_SAVED
 	xor %ecx, %ecx
-	sub $8, %rsp
 	CALL_C record_enter
 	test %eax, %eax
-	lea 8(%rsp), %rsp
-	RESTORE
+	FULL_RESTORE
 	ret $8
 
 enter_vec:
@@ -402,22 +302,29 @@ probe_vec:
 	fldt 48(%rsp)
 	fldt 32(%rsp)
 .endm
-.macro NONE
-.endm
 // Exits without a frame of ours on the way.
 exit_:
 	FAST_SAVE
-	FAST_RESERVE 9f, 5, 12
-	mov (%rsp), %rax
-	mov 8(%rsp), %rdx
+	FAST_RING exit_slow
+	cmpl $0, 12(%rcx)		// exitops
+	jne exit_ops
+	FAST_RESERVE exit_slow, 5
+	mov 48(%rsp), %rax
+	mov 16(%rsp), %rdx
 	mov %rax, 24(%rbx)
 	mov %rdx, 32(%rbx)
 	FAST_PUBLISH STROBE_REC_EXIT
 	FAST_RESTORE
 	ret $8
-9:	FAST_RESTORE
-	EXIT exit_slow, 8, NONE, NONE
-	EXIT exit_vec, 40, SAVE_X, NONE
+exit_slow:
+	FULL_SAVE
+exit_saved:
+	FULL_SAVED
+	mov %rsp, %rcx
+	CALL_C record_exit
+	FULL_RESTORE
+	ret $8
+	EXIT exit_vec, 40, SAVE_X
 	EXIT exit_st0, 72, SAVE_ST0, LOAD_ST0
 	EXIT exit_st01, 72, SAVE_ST01, LOAD_ST01
 
@@ -469,6 +376,7 @@ stop_trap:
 
 	.text
 	.globl code_lo
-code_lo:			// C follows
+code_lo:			// who leaves what follows, C and the way to it, meets stop_trap
+#include "fast.S"
 
 	.section .note.GNU-stack,"",@progbits

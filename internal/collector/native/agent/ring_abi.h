@@ -71,6 +71,8 @@
 #define STROBE_WALK_CFA 0x22
 #define STROBE_WALK_INFO 0x23
 #define STROBE_WALK_FOLLOW 0x24
+#define STROBE_WALK_BETWEEN 0x25
+#define STROBE_WALK_SPAN 0x26
 #define STROBE_FOLLOW_DEEPER 0x10000
 #define STROBE_FOLLOW_TEXT 0x20000
 #define STROBE_WALK_ENDS 0x80000000
@@ -504,8 +506,11 @@ struct strobe_blobheader {
 	uint64_t rest;
 	uint64_t codelo;
 	uint64_t stoptrap;
+	uint64_t fastlo;
+	uint64_t fasthi;
+	uint64_t fastfix;
 };
-_Static_assert(sizeof(struct strobe_blobheader) == 184, "BlobHeader");
+_Static_assert(sizeof(struct strobe_blobheader) == 208, "BlobHeader");
 _Static_assert(offsetof(struct strobe_blobheader, magic) == 0, "BlobHeader.Magic");
 _Static_assert(offsetof(struct strobe_blobheader, enter) == 8, "BlobHeader.Enter");
 _Static_assert(offsetof(struct strobe_blobheader, entervec) == 16, "BlobHeader.EnterVec");
@@ -529,6 +534,9 @@ _Static_assert(offsetof(struct strobe_blobheader, probetrap) == 152, "BlobHeader
 _Static_assert(offsetof(struct strobe_blobheader, rest) == 160, "BlobHeader.Rest");
 _Static_assert(offsetof(struct strobe_blobheader, codelo) == 168, "BlobHeader.CodeLo");
 _Static_assert(offsetof(struct strobe_blobheader, stoptrap) == 176, "BlobHeader.StopTrap");
+_Static_assert(offsetof(struct strobe_blobheader, fastlo) == 184, "BlobHeader.FastLo");
+_Static_assert(offsetof(struct strobe_blobheader, fasthi) == 192, "BlobHeader.FastHi");
+_Static_assert(offsetof(struct strobe_blobheader, fastfix) == 200, "BlobHeader.FastFix");
 
 struct strobe_proberegs {
 	uint64_t regs[16];

@@ -1,6 +1,6 @@
 // What a call's values lead to: the operations of plans, and walk programs (internal/ring/abi.go says what each does). Nothing here
 // trusts what it reads of the program: loops are bounded, and a bad address ends a copy.
-#include "agent.h"
+#include "node.h"
 
 // Index in the saved registers of each DWARF register number.
 static inline u64 reg(const u64 *r, u32 n) {
@@ -9,155 +9,7 @@ static inline u64 reg(const u64 *r, u32 n) {
 	return i == 255 ? 0 : r[i];
 }
 
-// walk is one record while its operations run.
-struct walk {
-	struct strobe_header *t;
-	const u64 *r;                     // saved registers
-	u8 *payload, *p, *end;            // where the next byte goes, and the last one may
-	struct strobe_node *first, *open; // the first node; the made one that is being written
-	u8 *out;                          // head of the output of OpEval, 0 outside
-	u64 cfa;
-	u64 bad;                          // an address that could not be read
-	u8 *began;                        // where nodes do
-	u32 nodes, steps, depth, most, allow;
-	u8 cut, safe, hashed;
-	u8 all; // r has all registers by DWARF number, and vec sixteen
-};
-
 static inline u64 get(const struct walk *w, u32 n) { return w->all ? w->r[n & 15] : reg(w->r, n); }
-
-enum { UNSAFE, SAFE, UNKNOWN }; // of walk.safe: is there anybody who mends our faults?
-
-static inline struct strobe_node *after(struct strobe_node *n) {
-	return (struct strobe_node *)((u8 *)(n + 1) + ((n->n + 7u) & ~7u) + (n->status == STROBE_ST_CUT ? 8 : 0));
-}
-
-static inline u32 hash_node(u64 addr, u32 walk) {
-	return (u32)(((addr ^ (u64)walk << 48) * 0x9E3779B97F4A7C15ull) >> 53); // 11 bits
-}
-
-static void remember(struct walk *w, struct strobe_node *n) {
-	u32 h = hash_node(n->addr, n->walk);
-	while (w->t->seen[h]) h = (h + 1) % STROBE_SEEN_SLOTS;
-	w->t->seen[h] = (u16)(((u8 *)n - w->payload) / 8 + 1);
-}
-
-// seen reports whether a node is there already. A few are looked at one by one, many by hash.
-static COLD int seen(struct walk *w, u64 addr, u32 walk) {
-	if (w->nodes < 12) {
-		for (struct strobe_node *n = w->first; (u8 *)n < w->p; n = after(n))
-			if (n->addr == addr && n->walk == walk) return 1;
-		return 0;
-	}
-	if (!w->hashed) {
-		w->hashed = 1;
-		u64 *z = (u64 *)w->t->seen;
-		for (u32 i = 0; i < STROBE_SEEN_SLOTS / 4; i++) z[i] = 0;
-		for (struct strobe_node *n = w->first; (u8 *)n < w->p; n = after(n)) remember(w, n);
-	}
-	for (u32 h = hash_node(addr, walk); w->t->seen[h]; h = (h + 1) % STROBE_SEEN_SLOTS) {
-		struct strobe_node *n = (struct strobe_node *)(w->payload + (w->t->seen[h] - 1) * 8);
-		if (n->addr == addr && n->walk == walk) return 1;
-	}
-	return 0;
-}
-
-static COLD void close_node(struct walk *w) {
-	if (!w->open) return;
-	w->open->n = (u32)(w->p - (u8 *)(w->open + 1));
-	w->p = (u8 *)after(w->open);
-	w->open = 0;
-}
-
-// new_node writes a node's head. 0: it is there already, too deep, or does not fit.
-static COLD struct strobe_node *new_node(struct walk *w, u64 addr, u32 walk, u32 depth) {
-	close_node(w);
-	if (depth > w->depth) return 0;
-	if (w->nodes && seen(w, addr, walk)) return 0;
-	if (w->nodes >= STROBE_MAX_NODES || w->p + STROBE_NODE_BYTES + 8 > w->end) { w->cut = STROBE_REC_TRUNCATED; return 0; }
-	struct strobe_node *n = (struct strobe_node *)w->p;
-	if (!w->nodes++) w->first = n;
-	n->addr = addr; n->n = 0; n->walk = (u16)walk; n->depth = (u8)depth; n->status = STROBE_ST_OK;
-	if (w->hashed) remember(w, n);
-	w->p = (u8 *)(n + 1);
-	return n;
-}
-
-// A bad address costs a fault that the daemon has to mend. Behind one more are to be expected: for a good while the kernel is asked
-// first, once for each page that is good. rt_sigprocmask reads the 8 bytes at its second argument before it refuses the first.
-#define WARY (1u << 20)
-
-static COLD int mapped(u64 addr) { return sys(SYS_rt_sigprocmask, 99, (long)addr, 0, 8) != -14 /* EFAULT */; }
-
-// faulted takes note of an address that was bad: of the pages that were good one may not be there any more.
-static COLD void faulted(struct walk *w) {
-	w->t->wary = WARY;
-	for (u32 i = 0; i < STROBE_PAGE_SLOTS; i++) w->t->pages[i] = 0;
-}
-
-// readable reports that bytes look as if they could be copied; the copy tells.
-static COLD int readable(struct walk *w, u64 addr, u64 size) {
-	if (w->safe == UNKNOWN) w->safe = !stale(now());
-	if (!w->safe || addr < 4096 || addr >> 47 || (addr + size) >> 47) return 0;
-	if (LIKELY(!w->t->wary)) return 1;
-	w->t->wary--;
-	for (u64 at = addr & ~7ull; at < addr + size; at = (at | 4095) + 1) {
-		u64 page = (at >> 12) + 1, *slot = &w->t->pages[page % STROBE_PAGE_SLOTS];
-		if (LIKELY(*slot == page)) continue;
-		if (!mapped(at)) { w->t->wary = WARY; return 0; } // it may be good the next time
-		*slot = page;
-	}
-	return 1;
-}
-
-static inline int copied(struct walk *w, void *to, u64 addr, u64 size) {
-	if (!readable(w, addr, size)) return 0;
-	if (LIKELY(!safe_copy(to, (const void *)addr, size))) return 1;
-	faulted(w);
-	return 0;
-}
-
-// Less than this is copied whole or not at all.
-#define WHOLE 512
-
-static COLD void copy_node(struct walk *w, u64 addr, u64 size, u32 walk, u32 depth) {
-	if (!addr) return;
-	u64 room = (u64)(w->end - w->p) & ~7ull;
-	if (size <= WHOLE && size + STROBE_NODE_BYTES + 8 > room) { w->cut = STROBE_REC_TRUNCATED; return; }
-	struct strobe_node *n = new_node(w, addr, walk, depth);
-	if (!n) return;
-	room = (u64)(w->end - w->p) & ~7ull;
-	if (size > room) { size = room; w->cut = STROBE_REC_TRUNCATED; }
-	if (!copied(w, w->p, addr, size)) { n->status = STROBE_ST_UNREADABLE; return; }
-	n->n = (u32)size;
-	w->p = (u8 *)after(n);
-}
-
-static COLD void text_node(struct walk *w, u64 addr, u64 most, u32 walk, u32 depth) {
-	if (!addr) return;
-	u64 room = (u64)(w->end - w->p) & ~7ull;
-	if (room < 128) { w->cut = STROBE_REC_TRUNCATED; return; }
-	struct strobe_node *n = new_node(w, addr, walk, depth);
-	if (!n) return;
-	room = ((u64)(w->end - w->p) & ~7ull) - 8;
-	if (most > room) { most = room; w->cut = STROBE_REC_TRUNCATED; }
-	strres s = {0, 2};
-	if (readable(w, addr, 1)) {
-		s = safe_str(w->p, (const void *)addr, most);
-		if (s.end == 2) faulted(w);
-	}
-	if (s.end == 2) { n->status = STROBE_ST_UNREADABLE; return; }
-	n->n = (u32)(most - s.left);
-	if (s.end == 1) {
-		const u64 far = 4096;
-		strres more = safe_str(0, (const u8 *)addr + most, far);
-		u64 *text = (u64 *)w->p;
-		for (u32 i = (u32)(most + 7) / 8; i > 0; i--) text[i] = text[i - 1]; // room for the length before it
-		text[0] = (most + far - more.left) | (more.end ? 1ull << 63 : 0);
-		n->status = STROBE_ST_CUT;
-	}
-	w->p = (u8 *)after(n);
-}
 
 // load reads 1, 2, 4 or 8 bytes of the target.
 static inline int load(struct walk *w, u64 addr, u32 size, u64 *v) {
@@ -168,7 +20,7 @@ static inline int load(struct walk *w, u64 addr, u32 size, u64 *v) {
 		}
 		if (!readable(w, addr, 8)) return 0;
 		loadres l = safe_load((const void *)addr);
-		if (l.fault) { faulted(w); return 0; }
+		if (UNLIKELY(l.fault)) { faulted(w); return 0; }
 		*v = l.word;
 		return 1;
 	}
@@ -221,111 +73,187 @@ static inline int ends(const struct walk *w, const struct strobe_node *n) {
 // No node fits.
 static inline int no_room(const struct walk *w) { return w->p + STROBE_NODE_BYTES + 8 > w->end; }
 
+// follow does a WalkFollow over bytes n of a node. 0: the program ends.
+static inline int follow(struct walk *w, const struct strobe_op *o, const u8 *bytes, u32 at, u32 n, u32 depth) {
+	if ((u64)at + 8 > n) return 0;
+	u64 to = *(const u64 *)(bytes + at);
+	u32 walk = o->srcoff & (STROBE_MAX_WALKS - 1), deeper = depth + (o->srcoff / STROBE_FOLLOW_DEEPER & 1);
+	if (!to || deeper > w->depth) return 1;
+	if (UNLIKELY(no_room(w))) { w->cut = STROBE_REC_TRUNCATED; return 0; }
+	if (o->srcoff & STROBE_FOLLOW_TEXT) text_node(w, to, o->size, walk, deeper);
+	else copy_node(w, to, o->size, walk, deeper);
+	return 1;
+}
+
+// open_node begins a made node; what was written before, for another object that has this one as a part, is not written again. 0: the
+// program ends.
+static inline int open_node(struct walk *w, u64 addr, u32 walk, u32 depth) {
+	w->open = new_node(w, addr, walk, depth);
+	return LIKELY(w->open != 0) || !w->cut;
+}
+
+static inline void push(struct walk *w, u64 word) {
+	if (!w->open) return;
+	if (UNLIKELY(w->p + 8 > w->end)) { w->cut = STROBE_REC_TRUNCATED; return; }
+	*(u64 *)w->p = word;
+	w->p += 8;
+}
+
+// Where run goes on for each operation, from its end on: a compare for each would be guessed wrong more often.
+#define GO(code) [code] = (int)(&&do_##code - &&bad)
+#define NEXT goto next
+
 // run executes a walk program over a node, or over none. False when it ended early.
-static __attribute__((noinline)) int run(struct walk *w, u32 pc, struct strobe_node *node) {
+static HOT int run(struct walk *w, u32 pc, struct strobe_node *node) {
+	static const int go[64] = {
+		GO(STROBE_OP_END), GO(STROBE_WALK_LOAD), GO(STROBE_WALK_LOADMEM), GO(STROBE_WALK_CONST), GO(STROBE_WALK_ALU),
+		GO(STROBE_WALK_ALUIMM), GO(STROBE_WALK_JUMP), GO(STROBE_WALK_JUMPZERO), GO(STROBE_WALK_JUMPNOT), GO(STROBE_WALK_NODE),
+		GO(STROBE_WALK_TEXT), GO(STROBE_WALK_OPEN), GO(STROBE_WALK_PUSH), GO(STROBE_WALK_CLOSE), GO(STROBE_WALK_SUB),
+		GO(STROBE_WALK_ADDR), GO(STROBE_WALK_OUT), GO(STROBE_WALK_FS), GO(STROBE_WALK_REG), GO(STROBE_WALK_CFA),
+		GO(STROBE_WALK_INFO), GO(STROBE_WALK_FOLLOW), GO(STROBE_WALK_BETWEEN), GO(STROBE_WALK_SPAN),
+	};
 	u64 v[16];
 	struct { u32 pc; u32 base; } stack[16];
-	u32 sp = 0, base = 0;
+	u32 sp = 0, base = 0, steps = w->steps;
 	const u8 *bytes = node ? (const u8 *)(node + 1) : 0;
 	u32 n = node ? node->n : 0, depth = node ? node->depth : 0;
 	if (node && node->status == STROBE_ST_CUT) bytes += 8;
+	const struct strobe_op *o = OPS + pc;
+	u64 *a, b;
+	int ok = 0;
+	if (!pc) return 1;
+	// The usual program only follows pointers: it has no use for registers.
+	for (; o->code == STROBE_WALK_FOLLOW && steps < STROBE_MAX_STEPS; o++, steps++)
+		if (!follow(w, o, bytes, (u32)o->off, n, depth)) goto end;
+	if (o->code == STROBE_OP_END) { ok = 1; goto end; }
 #pragma GCC unroll 16
 	for (u32 i = 0; i < 16; i++) v[i] = 0;
-	if (!pc) return 1;
-	for (;;) {
-		if (++w->steps > STROBE_MAX_STEPS || pc >= STROBE_MAX_OPS) { w->cut = STROBE_REC_TRUNCATED; return 0; }
-		const struct strobe_op *o = OPS + pc++;
-		u64 *a = &v[o->src & 15];
-		u64 b = v[o->slot & 15];
-		switch (o->code) {
-		case STROBE_OP_END:
-			if (!sp) return 1;
-			sp--;
-			pc = stack[sp].pc;
-			base = stack[sp].base;
-			break;
-		case STROBE_WALK_LOAD: {
-			u32 at = base + (u32)o->off;
-			if ((u64)at + o->size > n || o->size > 8) return 0;
-			u64 x = 0;
-			u8 *to = (u8 *)&x;
-			if (o->size == 8) x = *(const u64 *)(bytes + at);
-			else for (u32 i = 0; i < o->size; i++) to[i] = bytes[at + i];
-			*a = extend(x, o->size, o->srcoff);
-			break;
-		}
-		case STROBE_WALK_FOLLOW: {
-			u32 at = base + (u32)o->off;
-			if ((u64)at + 8 > n) return 0;
-			u64 to = *(const u64 *)(bytes + at);
-			if (!to) break;
-			u32 walk = o->srcoff & (STROBE_MAX_WALKS - 1), deeper = depth + (o->srcoff / STROBE_FOLLOW_DEEPER & 1);
-			if (deeper > w->depth) break;
-			if (no_room(w)) { w->cut = STROBE_REC_TRUNCATED; return 0; }
-			if (o->srcoff & STROBE_FOLLOW_TEXT) text_node(w, to, o->size, walk, deeper);
-			else copy_node(w, to, o->size, walk, deeper);
-			break;
-		}
-		case STROBE_WALK_LOADMEM: {
-			u64 x;
-			if (!load(w, b + (u64)(long)o->off, o->size, &x)) { w->bad = b + (u64)(long)o->off; return 0; }
-			*a = extend(x, o->size, o->srcoff);
-			break;
-		}
-		case STROBE_WALK_CONST: *a = o->srcoff | (u64)o->size << 32; break;
-		case STROBE_WALK_ALU: if (!alu(o->srcoff, b, v[o->dst & 15], a)) return 0; break;
-		case STROBE_WALK_ALUIMM: if (!alu(o->srcoff, b, (u64)(long)o->off, a)) return 0; break;
-		case STROBE_WALK_JUMP: pc += (u32)o->off; break;
-		case STROBE_WALK_JUMPZERO: if (!*a) pc += (u32)o->off; break;
-		case STROBE_WALK_JUMPNOT: if (*a) pc += (u32)o->off; break;
-		case STROBE_WALK_NODE:
-		case STROBE_WALK_TEXT: {
-			u64 size = o->slot == STROBE_NO_REG || b > o->size ? o->size : b;
-			if (o->code == STROBE_WALK_NODE) copy_node(w, *a, size, o->srcoff, depth + (o->off != 0));
-			else text_node(w, *a, size, o->srcoff, depth + (o->off != 0));
-			break;
-		}
-		case STROBE_WALK_OPEN: // what was written before, for another object that has this one as a part, is not written again
-			w->open = new_node(w, (node ? node->addr : 0) + base, o->srcoff, depth);
-			if (!w->open && w->cut) return 0;
-			break;
-		case STROBE_WALK_PUSH:
-			if (!w->open) break;
-			if (w->p + 8 > w->end) { w->cut = STROBE_REC_TRUNCATED; break; }
-			*(u64 *)w->p = *a;
-			w->p += 8;
-			break;
-		case STROBE_WALK_CLOSE: close_node(w); break;
-		case STROBE_WALK_SUB: {
-			u32 to = walk_op(o->srcoff);
-			if (sp == 16) return 0;
-			if (!to) break; // nothing to do for it
-			stack[sp].pc = pc;
-			stack[sp++].base = base;
-			base += (u32)o->off + (o->slot == STROBE_NO_REG ? 0 : (u32)b);
-			pc = to;
-			break;
-		}
-		case STROBE_WALK_ADDR: *a = (node ? node->addr : 0) + base + (u64)(long)o->off; break;
-		case STROBE_WALK_OUT: {
-			if (!w->out || w->p + 8 > w->out + 8 + w->most || w->p + 8 > w->end) return 0;
-			*(u64 *)w->p = *a;
-			w->p += 8;
-			break;
-		}
-		case STROBE_WALK_FS: {
-			u64 fs;
-			if (LIKELY(CONTROL->flags & STROBE_FLAG_FSGS)) asm volatile("rdfsbase %0" : "=r"(fs));
-			else fs = slow_fs();
-			*a = fs + (u64)(long)o->off;
-			break;
-		}
-		case STROBE_WALK_REG: *a = get(w, o->size); break;
-		case STROBE_WALK_CFA: *a = w->cfa + (u64)(long)o->off; break;
-		case STROBE_WALK_INFO: *a = o->srcoff == 2 ? n : o->srcoff ? (u64)sys(SYS_getpid, 0, 0, 0, 0) : w->t->tid; break;
-		default: return 0;
-		}
+	o--;
+next:
+	o++;
+dispatch:
+	if (UNLIKELY(++steps > STROBE_MAX_STEPS || (u64)(o - OPS) >= STROBE_MAX_OPS)) { w->cut = STROBE_REC_TRUNCATED; goto end; }
+	a = &v[o->src & 15];
+	b = v[o->slot & 15];
+	if (UNLIKELY(o->code >= 64)) goto bad;
+	goto *(&&bad + go[o->code]);
+do_STROBE_OP_END:
+	if (!sp) { ok = 1; goto end; }
+	sp--;
+	o = OPS + stack[sp].pc;
+	base = stack[sp].base;
+	goto dispatch;
+do_STROBE_WALK_LOAD: {
+		u32 at = base + (u32)o->off;
+		if (UNLIKELY((u64)at + o->size > n || o->size > 8)) goto end;
+		u64 x = 0;
+		u8 *to = (u8 *)&x;
+		if (LIKELY(o->size == 8)) x = *(const u64 *)(bytes + at);
+		else if (o->size == 4) x = *(const u32 *)(bytes + at);
+		else for (u32 i = 0; i < o->size; i++) to[i] = bytes[at + i];
+		*a = extend(x, o->size, o->srcoff);
+		NEXT;
 	}
+do_STROBE_WALK_FOLLOW:
+	if (UNLIKELY(!follow(w, o, bytes, base + (u32)o->off, n, depth))) goto end;
+	NEXT;
+do_STROBE_WALK_LOADMEM: {
+		u64 x;
+		if (UNLIKELY(!load(w, b + (u64)(long)o->off, o->size, &x))) { w->bad = b + (u64)(long)o->off; goto end; }
+		*a = extend(x, o->size, o->srcoff);
+		NEXT;
+	}
+do_STROBE_WALK_CONST:
+	*a = o->srcoff | (u64)o->size << 32;
+	NEXT;
+do_STROBE_WALK_ALU:
+	if (UNLIKELY(!alu(o->srcoff, b, v[o->dst & 15], a))) goto end;
+	NEXT;
+do_STROBE_WALK_ALUIMM:
+	if (UNLIKELY(!alu(o->srcoff, b, (u64)(long)o->off, a))) goto end;
+	NEXT;
+do_STROBE_WALK_JUMPZERO:
+	if (*a) NEXT;
+	o += o->off;
+	NEXT;
+do_STROBE_WALK_JUMPNOT:
+	if (!*a) NEXT;
+	o += o->off;
+	NEXT;
+do_STROBE_WALK_JUMP:
+	o += o->off;
+	NEXT;
+do_STROBE_WALK_NODE:
+do_STROBE_WALK_TEXT: {
+		u64 size = o->slot == STROBE_NO_REG || b > o->size ? o->size : b;
+		if (o->code == STROBE_WALK_NODE) copy_node(w, *a, size, o->srcoff, depth + (o->off != 0));
+		else text_node(w, *a, size, o->srcoff, depth + (o->off != 0));
+		NEXT;
+	}
+do_STROBE_WALK_OPEN:
+	if (UNLIKELY(!open_node(w, (node ? node->addr : 0) + base, o->srcoff, depth))) goto end;
+	NEXT;
+do_STROBE_WALK_PUSH:
+	push(w, *a);
+	NEXT;
+do_STROBE_WALK_CLOSE:
+	close_node(w);
+	NEXT;
+do_STROBE_WALK_BETWEEN: {
+		u32 first = base + (u32)o->off, last = base + o->srcoff;
+		if (UNLIKELY((u64)first + 8 > n || (u64)last + 8 > n || !o->size)) goto end;
+		u64 from = *(const u64 *)(bytes + first), bytes_between = *(const u64 *)(bytes + last) - from;
+		*a = from;
+		v[o->slot & 15] = o->size & (o->size - 1) ? bytes_between / o->size : bytes_between >> __builtin_ctz(o->size);
+		NEXT;
+	}
+do_STROBE_WALK_SPAN: {
+		if (UNLIKELY(!open_node(w, (node ? node->addr : 0) + base, o->srcoff & 0xffff, depth))) goto end;
+		push(w, b);
+		push(w, *a);
+		close_node(w);
+		u64 size = b * (u32)o->off;
+		copy_node(w, *a, size > o->size ? o->size : size, o->srcoff >> 16, depth + o->dst);
+		NEXT;
+	}
+do_STROBE_WALK_SUB: {
+		u32 to = walk_op(o->srcoff);
+		if (UNLIKELY(sp == 16)) goto end;
+		if (!to) NEXT; // nothing to do for it
+		stack[sp].pc = (u32)(o - OPS) + 1;
+		stack[sp++].base = base;
+		base += (u32)o->off + (o->slot == STROBE_NO_REG ? 0 : (u32)b);
+		o = OPS + to;
+		goto dispatch;
+	}
+do_STROBE_WALK_ADDR:
+	*a = (node ? node->addr : 0) + base + (u64)(long)o->off;
+	NEXT;
+do_STROBE_WALK_OUT:
+	if (UNLIKELY(!w->out || w->p + 8 > w->out + 8 + w->most || w->p + 8 > w->end)) goto end;
+	*(u64 *)w->p = *a;
+	w->p += 8;
+	NEXT;
+do_STROBE_WALK_FS: {
+		u64 fs;
+		if (LIKELY(CONTROL->flags & STROBE_FLAG_FSGS)) asm volatile("rdfsbase %0" : "=r"(fs));
+		else fs = slow_fs();
+		*a = fs + (u64)(long)o->off;
+		NEXT;
+	}
+do_STROBE_WALK_REG:
+	*a = get(w, o->size);
+	NEXT;
+do_STROBE_WALK_CFA:
+	*a = w->cfa + (u64)(long)o->off;
+	NEXT;
+do_STROBE_WALK_INFO:
+	*a = o->srcoff == 2 ? n : o->srcoff ? (u64)sys(SYS_getpid, 0, 0, 0, 0) : w->t->tid;
+	NEXT;
+bad:
+end:
+	w->steps = steps;
+	return ok;
 }
 
 static COLD void eval(struct walk *w, const struct strobe_op *o) {
@@ -360,66 +288,6 @@ static COLD u64 saved(struct walk *w, u64 frame, u32 id, u32 i) {
 	return s->frame == frame && s->hook == id && i < 6 ? s->regs[i] : 0;
 }
 
-// run_ops executes a capture plan's operations, and the walks that they begin. The compiler of plans bounds what the
-// operations append; walks look at the end themselves.
-static COLD void run_ops(struct walk *w, const struct strobe_op *o, const u8 *vec, u64 frame, u32 id) {
-	struct strobe_node *gather = 0;
-	for (u32 budget = 512; o->code != STROBE_OP_END && budget; o++, budget--) {
-		u32 walk = o->slot | (u32)o->dst << 8;
-		u64 ptr = 0;
-		if (!w->began && (o->code == STROBE_OP_ROOT || o->code == STROBE_OP_GATHER)) {
-			w->began = w->p;
-			if (w->allow && w->p + w->allow < w->end) w->end = w->p + w->allow;
-		}
-		if (o->code == STROBE_OP_ROOT) ptr = *(const u64 *)(w->payload + (o->srcoff & (STROBE_MAX_PAYLOAD - 8)));
-		else if (w->p + o->size + 8 > w->end) { w->cut = STROBE_REC_TRUNCATED; break; }
-		switch (o->code) {
-		case STROBE_OP_REG: *(u64 *)w->p = get(w, o->src); w->p += 8; break;
-		case STROBE_OP_SAVED: *(u64 *)w->p = saved(w, frame, id, o->src); w->p += 8; break;
-		case STROBE_OP_SAVE: save(w, frame, id); break;
-		case STROBE_OP_XMM:
-		case STROBE_OP_ST0: {
-			const u64 *v = (const u64 *)(vec + (o->code == STROBE_OP_ST0 ? 32 : 0) + 16u * (o->src & (w->all ? 15 : 7)));
-			((u64 *)w->p)[0] = v[0];
-			if (o->code == STROBE_OP_ST0) ((u64 *)w->p)[1] = v[1] & 0xffff;
-			else if (o->size > 8) ((u64 *)w->p)[1] = v[1];
-			w->p += o->code == STROBE_OP_ST0 || o->size > 8 ? 16 : 8;
-			break;
-		}
-		case STROBE_OP_STACK:
-			if (safe_copy(w->p, (const void *)(w->cfa + (u64)(long)o->off), o->size)) w->cut = STROBE_REC_TRUNCATED;
-			w->p += (o->size + 7u) & ~7u;
-			break;
-		case STROBE_OP_EVAL: eval(w, o); break;
-		case STROBE_OP_ROOT:
-			if (!ptr) break;
-			ptr += (u64)(long)o->off;
-			if (o->src == 1) text_node(w, ptr, o->size, walk, 1);
-			else copy_node(w, ptr, o->size, walk, o->src == 2 ? 0 : 1);
-			break;
-		case STROBE_OP_GATHER:
-			if (o->src == 0) gather = new_node(w, (u64)(u32)o->off << 32 | 1ull << 63, walk, 0);
-			else if (o->src == 1 && gather) {
-				const u8 *from = w->payload + (o->srcoff & (STROBE_MAX_PAYLOAD - 1));
-				for (u32 i = 0; i < o->size; i++) w->p[i] = from[i];
-				w->p += o->size;
-				gather->n += o->size;
-			} else if (gather) {
-				w->p = (u8 *)after(gather);
-				gather = 0;
-			}
-			break;
-		}
-	}
-	for (struct strobe_node *n = w->first; n && (u8 *)n < w->p; n = after(n)) {
-		u32 to;
-		if (n->status == STROBE_ST_UNREADABLE || !n->walk || ends(w, n) || !(to = walk_op(n->walk))) continue;
-		if (no_room(w)) { w->cut = STROBE_REC_TRUNCATED; break; }
-		run(w, to, n);
-		close_node(w);
-	}
-}
-
 // lately brings what was spent up to date.
 static inline u32 lately(struct strobe_spent *s, u32 span) {
 	u32 gone = span - s->span;
@@ -427,31 +295,107 @@ static inline u32 lately(struct strobe_spent *s, u32 span) {
 	return s->bytes;
 }
 
-// allowed returns how many bytes of what its values lead to a call may record now, 0: as many as fit. A function's first calls, and those of
-// one that is not called often, have all; what is called so often that it would fill rings and disk has less.
+// allowed returns how many bytes of what its values lead to a call may record now, 0: as many as fit. A function's first calls, and
+// those of one that is not called often, have all; what is called so often that it would fill rings and disk has less.
 static inline u32 allowed(const struct strobe_header *t, const struct strobe_hook *h, u32 spent) {
-	u32 most = (u32)h->allow * STROBE_ALLOW_BYTES, least = (u32)h->least * STROBE_LEAST_BYTES;
-	if (t->spent[STROBE_SPENTS].bytes > STROBE_STORM_BYTES) most /= 4, least /= 4;
-	if (!most || spent <= most) return 0;
-	return spent / 4 <= most ? 2 * least : least;
+	u32 most = (u32)h->allow * STROBE_ALLOW_BYTES;
+	u32 storm = t->spent[STROBE_SPENTS].bytes > STROBE_STORM_BYTES ? 4 : 1;
+	if (LIKELY(!most || spent <= most / storm)) return 0;
+	u32 least = (u32)h->least * STROBE_LEAST_BYTES / storm;
+	return spent / 4 <= most / storm ? 2 * least : least;
 }
 
-COLD u64 *with_ops(struct strobe_header *t, const u64 *r, u32 ops, const u8 *vec, u64 frame, u32 id, struct strobe_record *rec, u64 *p, u32 max, u8 *cut, u64 at) {
+// begin_nodes is where a record's nodes begin, and ends it where its function may have no more.
+static inline void begin_nodes(struct walk *w, const struct strobe_record *rec, const struct strobe_hook *h) {
+	struct strobe_header *t = w->t;
+	u32 span = (u32)(rec->tsc >> STROBE_SPAN_SHIFT), spent = lately(&t->spent[rec->hook % STROBE_SPENTS], span);
+	lately(&t->spent[STROBE_SPENTS], span);
+	u32 allow = allowed(t, h, spent);
+	w->began = w->p;
+	if (UNLIKELY(allow) && w->p + allow < w->end) w->end = w->p + allow;
+}
+
+static inline void end_nodes(const struct walk *w, const struct strobe_record *rec) {
+	struct strobe_spent *s = &w->t->spent[rec->hook % STROBE_SPENTS], *all = &w->t->spent[STROBE_SPENTS];
+	if (UNLIKELY(all->bytes >= 1u << 31)) return;
+	s->bytes += (u32)(w->p - w->began);
+	all->bytes += (u32)(w->p - w->began);
+}
+
+// fixed does the operations that are not nodes' roots.
+static HOT struct strobe_node *fixed(struct walk *w, const struct strobe_op *o, const u8 *vec, const struct strobe_record *rec,
+	struct strobe_node *gather) {
+	switch (o->code) {
+	case STROBE_OP_REG: *(u64 *)w->p = get(w, o->src); w->p += 8; break;
+	case STROBE_OP_SAVED: *(u64 *)w->p = saved(w, rec->sp, rec->hook, o->src); w->p += 8; break;
+	case STROBE_OP_SAVE: save(w, rec->sp, rec->hook); break;
+	case STROBE_OP_XMM:
+	case STROBE_OP_ST0: {
+		const u64 *v = (const u64 *)(vec + (o->code == STROBE_OP_ST0 ? 32 : 0) + 16u * (o->src & (w->all ? 15 : 7)));
+		((u64 *)w->p)[0] = v[0];
+		if (o->code == STROBE_OP_ST0) ((u64 *)w->p)[1] = v[1] & 0xffff;
+		else if (o->size > 8) ((u64 *)w->p)[1] = v[1];
+		w->p += o->code == STROBE_OP_ST0 || o->size > 8 ? 16 : 8;
+		break;
+	}
+	case STROBE_OP_STACK:
+		if (safe_copy(w->p, (const void *)(w->cfa + (u64)(long)o->off), o->size)) w->cut = STROBE_REC_TRUNCATED;
+		w->p += (o->size + 7u) & ~7u;
+		break;
+	case STROBE_OP_EVAL: eval(w, o); break;
+	case STROBE_OP_GATHER:
+		if (o->src == 0) return new_node(w, (u64)(u32)o->off << 32 | 1ull << 63, o->slot | (u32)o->dst << 8, 0);
+		if (!gather) break;
+		if (o->src == 1) {
+			const u8 *from = w->payload + (o->srcoff & (STROBE_MAX_PAYLOAD - 1));
+			for (u32 i = 0; i < o->size; i++) w->p[i] = from[i];
+			w->p += o->size;
+			gather->n += o->size;
+			break;
+		}
+		w->p = (u8 *)after(gather);
+		return 0;
+	}
+	return gather;
+}
+
+// run_ops executes a capture plan's operations, and the walks that they begin. The compiler of plans bounds what the
+// operations append; walks look at the end themselves.
+static inline void run_ops(struct walk *w, const struct strobe_op *o, const u8 *vec, const struct strobe_record *rec) {
+	const struct strobe_hook *h = &HOOKS[rec->hook];
+	struct strobe_node *gather = 0;
+	for (u32 budget = 512; o->code != STROBE_OP_END && budget; o++, budget--) {
+		if (!w->began && (o->code == STROBE_OP_ROOT || o->code == STROBE_OP_GATHER)) begin_nodes(w, rec, h);
+		if (LIKELY(o->code == STROBE_OP_ROOT)) {
+			u64 ptr = *(const u64 *)(w->payload + (o->srcoff & (STROBE_MAX_PAYLOAD - 8)));
+			u32 walk = o->slot | (u32)o->dst << 8;
+			if (!ptr) continue;
+			ptr += (u64)(long)o->off;
+			if (o->src == 1) text_node(w, ptr, o->size, walk, 1);
+			else copy_node(w, ptr, o->size, walk, o->src == 2 ? 0 : 1);
+			continue;
+		}
+		if (UNLIKELY(w->p + o->size + 8 > w->end)) { w->cut = STROBE_REC_TRUNCATED; break; }
+		gather = fixed(w, o, vec, rec, gather);
+	}
+	for (struct strobe_node *n = w->first; n && (u8 *)n < w->p; n = after(n)) {
+		u32 to;
+		if (n->status == STROBE_ST_UNREADABLE || !n->walk || ends(w, n) || !(to = walk_op(n->walk))) continue;
+		if (UNLIKELY(no_room(w))) { w->cut = STROBE_REC_TRUNCATED; break; }
+		run(w, to, n);
+		close_node(w);
+	}
+}
+
+HOT u64 with_ops(struct strobe_header *t, const u64 *r, const u8 *vec, struct strobe_record *rec, u64 *p, u32 ops, u32 max) {
+	const struct strobe_hook *h = &HOOKS[rec->hook];
 	struct walk w;
 	w.t = t; w.r = r; w.payload = (u8 *)(rec + 1); w.p = (u8 *)p; w.end = w.payload + max;
-	w.first = 0; w.open = 0; w.out = 0; w.cfa = frame + 16; w.nodes = 0; w.steps = 0; w.depth = HOOKS[id].depth; w.most = 0;
-	w.cut = 0; w.safe = !stale(at); w.hashed = 0; w.bad = 0; w.all = (HOOKS[id].flags & STROBE_HOOK_POINT) != 0;
-	struct strobe_spent *s = &t->spent[id % STROBE_SPENTS], *all = &t->spent[STROBE_SPENTS];
-	u32 span = (u32)(at >> STROBE_SPAN_SHIFT), spent = lately(s, span);
-	lately(all, span);
-	w.began = 0; w.allow = allowed(t, &HOOKS[id], spent);
-	run_ops(&w, OPS + ops, vec, frame, id);
-	if (w.began && all->bytes < 1u << 31) {
-		s->bytes += (u32)(w.p - w.began);
-		all->bytes += (u32)(w.p - w.began);
-	}
-	*cut = w.cut;
-	return (u64 *)w.p;
+	w.first = 0; w.open = 0; w.out = 0; w.cfa = rec->sp + 16; w.nodes = 0; w.steps = 0; w.depth = h->depth; w.most = 0;
+	w.cut = 0; w.safe = !stale(rec->tsc); w.hashed = 0; w.bad = 0; w.all = (h->flags & STROBE_HOOK_POINT) != 0; w.began = 0;
+	run_ops(&w, OPS + ops, vec, rec);
+	if (w.began) end_nodes(&w, rec);
+	return (u64)w.p | w.cut;
 }
 
 // condition runs the program of a point. 1: it holds, 0: not, -1: it could not be evaluated, and *bad says where it could not read.
