@@ -127,8 +127,8 @@ func killUnderLoad(t *testing.T, extra args) {
 	if _, err := fmt.Sscanf(first.Text, "line 1 at %d", &written); err != nil {
 		t.Fatalf("first line %q: %v", first.Text, err)
 	}
-	n := s.Query(t, l.SessionID, args{"limit": 1}).TotalCount
-	last := timed(t, s, l.SessionID, args{"limit": 1, "offset": n - 1})[0]
+	end := timed(t, s, l.SessionID, args{"limit": 500, "timeFrom": "-1ms"})
+	last := end[len(end)-1]
 	st := s.Status(t, l.SessionID)
 	lost := time.Duration(atKill - (written - first.TimestampNs) - last.TimestampNs)
 	t.Logf("%v: %v, dropped %d; the last is %v before the kill", extra, st.EventCount, st.DroppedEvents, lost)

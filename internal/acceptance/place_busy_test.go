@@ -100,11 +100,17 @@ func anyRuns(pid int) bool {
 	return false
 }
 
-// daemonOf is the process of a home's daemon; 0: none has begun.
-func daemonOf(home string) (pid int) {
-	log, _ := os.ReadFile(filepath.Join(home, "daemon.log"))
-	if _, rest, ok := bytes.Cut(log, []byte(" pid=")); ok && len(bytes.Fields(rest)) > 0 {
-		pid, _ = strconv.Atoi(string(bytes.Fields(rest)[0]))
+// observerOf is the process that observes a program; 0: none does, or it has ended.
+func observerOf(pid int) (observer int) {
+	for _, field := range []string{"TracerPid", "Tgid"} {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+		if err != nil {
+			return 0
+		}
+		_, rest, _ := strings.Cut(string(b), "\n"+field+":")
+		if _, err := fmt.Sscan(rest, &pid); err != nil {
+			return 0
+		}
 	}
 	return pid
 }

@@ -122,10 +122,10 @@ func (p *placed) try(tool string, in args, out any) error {
 	began := time.Now()
 	if dump := os.Getenv("STROBE_PLACE_DUMP"); dump != "" {
 		wait, _ := in["waitMs"].(int)
-		defer time.AfterFunc(slowCall+time.Duration(wait)*time.Millisecond, func() { dumpDaemon(p.s.Home, dump) }).Stop()
+		defer time.AfterFunc(slowCall+time.Duration(wait)*time.Millisecond, func() { dumpObserver(observerOf(p.pid), p.s.Home, dump) }).Stop()
 	}
-	if p.daemon == 0 {
-		p.daemon = daemonOf(p.s.Home)
+	if p.daemon == 0 && p.pid != 0 {
+		p.daemon = observerOf(p.pid)
 	}
 	seen := watchWait(p.daemon, p.pid)
 	err := p.s.Try(tool, in, out)
@@ -157,9 +157,9 @@ func (p *placed) try(tool string, in args, out any) error {
 	return err
 }
 
-// dumpDaemon ends the daemon with the stacks of all its goroutines in its log, and copies that: what a call waits for.
-func dumpDaemon(home, to string) {
-	if pid := daemonOf(home); pid != 0 {
+// dumpObserver ends a session's process with the stacks of all its goroutines in the log, and copies that: what a call waits for.
+func dumpObserver(pid int, home, to string) {
+	if pid != 0 {
 		syscall.Kill(pid, syscall.SIGQUIT) //nolint:errcheck // it has ended
 		for range 100 {
 			if log, _ := os.ReadFile(filepath.Join(home, "daemon.log")); bytes.Contains(log, []byte("SIGQUIT")) {
@@ -244,7 +244,7 @@ func (p *placed) run(t testing.TB, path, lib, how string, kinds []int) {
 		p.note(&p.harmed, "%s: it was not launched: %v", p.what, err)
 		return
 	}
-	if p.id, p.pid = l.SessionID, l.PID; p.id != "" {
+	if p.id, p.pid, p.daemon = l.SessionID, l.PID, 0; p.id != "" {
 		p.act(kinds)
 	}
 	p.end(cmd, &out)

@@ -68,8 +68,6 @@ func Run(ctx context.Context, o Options) error {
 	if err := prepareHome(o.Home); err != nil {
 		return err
 	}
-	manyThreads()
-	keepHeapFloor()
 	sealFiles()
 	lock, err := takeLock(LockPath(o.Home))
 	if errors.Is(err, errLockHeld) {

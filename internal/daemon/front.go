@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -81,7 +80,7 @@ func (f *front) Close(ctx context.Context) error {
 	f.cancel()
 	for _, w := range all {
 		f.wg.Go(func() {
-			w.asked.Call("Worker.Close", None{}, &None{}) //nolint:errcheck // it has ended
+			w.ask(askClose, nil, nil) //nolint:errcheck // it has ended
 			select {
 			case <-w.gone:
 			case <-ctx.Done():
@@ -116,9 +115,9 @@ func (f *front) tend() {
 		f.tellRoom()
 		f.mu.Lock()
 		idle := f.allLocked()
+		slices.SortFunc(idle, func(a, b *remote) int { return b.used.Compare(a.used) })
 		f.mu.Unlock()
 		idle = slices.DeleteFunc(idle, func(w *remote) bool { return !f.idle(w, endedSoon) })
-		slices.SortFunc(idle, func(a, b *remote) int { return b.lastUsed().Compare(a.lastUsed()) })
 		for i, w := range idle {
 			if i >= keptWorkers || f.idle(w, endedLate) {
 				f.leave(w)
@@ -164,7 +163,7 @@ func (f *front) tellRoom() {
 	f.mu.Unlock()
 	for _, w := range all {
 		if !same {
-			w.asked.Call("Worker.Room", onWire(err), &None{}) //nolint:errcheck // it has ended
+			w.ask(askRoom, onWire(err), nil) //nolint:errcheck // it has ended
 		}
 	}
 }
@@ -172,25 +171,30 @@ func (f *front) tellRoom() {
 // leave has a worker give up what has ended, and end. False: it cannot.
 func (f *front) leave(w *remote) bool {
 	f.mu.Lock()
-	if w.calls > 0 || w.leaving != nil {
+	if w.calls > 0 || w.leaving != nil || w == f.spare {
 		f.mu.Unlock()
 		return false
 	}
 	w.leaving = make(chan struct{})
 	f.mu.Unlock()
-	var a LeaveReply
-	err := w.asked.Call("Worker.Leave", None{}, &a)
-	if err == nil && a.OK {
-		w.asked.Close() //nolint:errcheck // it waits for that
-		<-w.gone
+	var left bool
+	err := w.ask(askLeave, nil, &left)
+	if err == nil && left {
+		w.peer.close() // it waits for that
+		select {
+		case <-w.gone:
+		case <-time.After(stopTimeout):
+			w.kill()
+			<-w.gone
+		}
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	close(w.leaving)
-	if w.leaving = nil; !a.OK {
+	if w.leaving = nil; !left {
 		w.used = time.Now()
 	}
-	return err == nil && a.OK
+	return err == nil && left
 }
 
 // take returns a worker for something new: the one that was started ahead, or another.
@@ -237,17 +241,20 @@ func (f *front) startSpare() {
 	done := make(chan struct{})
 	f.starting = done
 	f.wg.Go(func() {
-		w, err := f.start(nil)
+		w, err := f.start(func(w *remote) { w.calls++ }) // it is not idle until it is the spare
 		if err != nil && f.ctx.Err() == nil {
 			f.log.Error("start a worker ahead", "error", err)
 		}
 		f.mu.Lock()
-		f.spare, f.starting = w, nil
+		if f.starting = nil; f.workers[w] { // else it has ended already
+			f.spare = w
+			w.calls--
+		}
 		files := f.files
 		f.mu.Unlock()
 		close(done)
 		if w != nil {
-			w.asked.Call("Worker.Warm", files, &None{}) //nolint:errcheck // it has ended
+			w.ask(askWarm, files, nil) //nolint:errcheck // it has ended
 		}
 	})
 }
@@ -264,7 +271,7 @@ func (f *front) next(w *remote) {
 	}
 	f.wg.Go(func() {
 		var files []string
-		if w.asked.Call("Worker.Known", None{}, &files) == nil && len(files) > 0 {
+		if w.ask(askKnown, nil, &files) == nil && len(files) > 0 {
 			f.mu.Lock()
 			f.files = files[:min(len(files), maxFiles)]
 			f.mu.Unlock()
@@ -282,7 +289,7 @@ func (f *front) reuse(w *remote) {
 			return
 		}
 	}
-	if f.spare == nil && f.starting == nil && !f.closed && len(w.have.Sessions)+len(w.have.Runs) == 0 {
+	if f.spare == nil && f.starting == nil && !f.closed && f.workers[w] && w.leaving == nil && len(w.have.Sessions)+len(w.have.Runs) == 0 {
 		f.spare = w
 		f.mu.Unlock()
 		return
@@ -370,7 +377,7 @@ func (f *front) owner(ctx context.Context, of map[string]*remote, id string) (*r
 
 // reserved, settled and told are what a worker asks.
 
-func (f *front) reserve(w *remote, a ReserveArgs) (string, error) {
+func (f *front) reserve(w *remote, a reserveArgs) (string, error) {
 	id, err := f.svc.Sessions().Reserve(f.ctx, a.Binary, a.Limit)
 	if err == nil {
 		f.mu.Lock()
@@ -390,20 +397,11 @@ func (f *front) settled(w *remote, id string) {
 }
 
 // told takes in what lives in a worker.
-func (f *front) told(w *remote, h HaveArgs) {
-	var runs []service.RunState
-	for _, r := range h.Runs {
-		var st service.RunState
-		if err := json.Unmarshal(r.JSON, &st); err != nil {
-			f.log.Warn("read a test run of a worker", "run", r.ID, "error", err)
-			continue
-		}
-		runs = append(runs, st)
-	}
+func (f *front) told(w *remote, h haveArgs) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, s := range w.have.Sessions {
-		if f.sessions[s.ID] == w && !slices.ContainsFunc(h.Sessions, func(n HaveSession) bool { return n.ID == s.ID }) {
+		if f.sessions[s.ID] == w && !slices.ContainsFunc(h.Sessions, func(n haveSession) bool { return n.ID == s.ID }) {
 			delete(f.sessions, s.ID)
 		}
 	}
@@ -414,7 +412,7 @@ func (f *front) told(w *remote, h HaveArgs) {
 	for _, s := range h.Sessions {
 		f.sessions[s.ID] = w
 	}
-	for _, r := range runs {
+	for _, r := range h.Runs {
 		f.svc.KeepRun(r)
 		if f.runs[r.ID] = w; r.Ended {
 			delete(f.runs, r.ID)

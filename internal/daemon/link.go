@@ -1,84 +1,92 @@
 package daemon
 
 import (
+	"encoding/json"
+
 	"github.com/strobe-debug/strobe/internal/fault"
 	"github.com/strobe-debug/strobe/internal/service"
 )
 
-// A daemon and its worker have three sockets between them: one for calls, which are MCP and nothing else, and one each way for what they
-// must know of each other, by net/rpc: both ends are this very binary.
+// A daemon and its worker have two sockets between them: one for calls, which are MCP and nothing else, and one for what they must know of each
+// other (peer.go).
 
 // The worker's files.
 const (
 	workerCalls = 3 // MCP, the daemon is the client
-	workerAsked = 4 // the daemon asks
-	workerAsks  = 5 // the worker asks
+	workerAsks  = 4 // a peer
 )
 
-// WireFault is a fault on its way; empty: none.
-type WireFault struct {
+// What the worker asks.
+const (
+	askReserve = "reserve" // reserveArgs: an id for a launch
+	askSettled = "settled" // an id: that launch is over
+	askHave    = "have"    // haveArgs: what lives here
+)
+
+// What the daemon asks.
+const (
+	askStage = "stage" // stageArgs: what the launch that follows begins with
+	askInfos = "infos" // the sessions: []session.Living
+	askRoom  = "room"  // a wireFault: whether there is space to record
+	askTold  = "told"  // tell what has changed before the answer
+	askKnown = "known" // the files whose symbols are there
+	askWarm  = "warm"  // files: read their symbols
+	askLeave = "leave" // close what has ended; where all has, the answer is true and the worker ends when the daemon hangs up
+	askClose = "close" // end: programs are asked to end, data is kept
+)
+
+// wireFault is a fault on its way; empty: none.
+type wireFault struct {
 	Code fault.Code
 	Msg  string
 	Hint string
 }
 
-func onWire(err error) WireFault {
+func onWire(err error) wireFault {
 	if err == nil {
-		return WireFault{}
+		return wireFault{}
 	}
 	f := fault.From(err)
-	return WireFault{f.Code, f.Msg, f.Hint}
+	return wireFault{f.Code, f.Msg, f.Hint}
 }
 
-func (w *WireFault) err() error {
+func (w *wireFault) err() error {
 	if w.Code == "" {
 		return nil
 	}
 	return fault.New(w.Code, w.Hint, "%s", w.Msg)
 }
 
-// What the worker asks the daemon, of which the receiver is named Daemon.
-
-type ReserveArgs struct {
+type reserveArgs struct {
 	Binary string
 	Limit  int
 }
 
-type ReserveReply struct {
+type reserveReply struct {
 	ID    string
-	Fault WireFault
+	Fault wireFault
 }
 
-// HaveArgs is what lives in a worker.
-type HaveArgs struct {
-	Sessions []HaveSession
-	Runs     []HaveRun
+// haveArgs is what lives in a worker.
+type haveArgs struct {
+	Sessions []haveSession
+	Runs     []service.RunState
 	Busy     bool
 }
 
-type HaveSession struct {
+type haveSession struct {
 	ID   string
 	Live bool
 	Kept bool // it could be opened by another process
 }
 
-// HaveRun is a service.RunState, as JSON: what it holds is made for that.
-type HaveRun struct {
-	ID   string
-	JSON []byte
-}
-
-// What the daemon asks the worker, of which the receiver is named Worker.
-
-type StageArgs struct {
+type stageArgs struct {
 	Client, Root string
 	Staged       service.Staged
 }
 
-type InfosReply struct {
-	JSON []byte // of []session.Living
+// into decodes a request's arguments.
+func into[T any](body json.RawMessage) (v T, err error) {
+	err = json.Unmarshal(body, &v)
+	return v, err
 }
-
-type None struct{}
-
-type LeaveReply struct{ OK bool }

@@ -2,8 +2,7 @@ package daemon
 
 import (
 	"context"
-	"encoding/json"
-	"net/rpc"
+	"sync"
 	"time"
 
 	"github.com/strobe-debug/strobe/internal/session"
@@ -18,7 +17,7 @@ func (f *front) Has(id string) (there, live bool) {
 		return w, w != nil && w.liveLocked(id)
 	}
 	w, live := has()
-	if live && w.asked.Call("Worker.Told", None{}, &None{}) == nil { // it may have ended this moment
+	if live && w.ask(askTold, nil, nil) == nil { // it may have ended this moment
 		w, live = has()
 	}
 	return w != nil, live
@@ -49,26 +48,18 @@ func (f *front) living(ctx context.Context) (all []session.Living) {
 	f.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, infosMax)
 	defer cancel()
-	replies := make([]InfosReply, len(workers))
-	calls := make([]*rpc.Call, len(workers))
+	replies := make([][]session.Living, len(workers))
+	var asked sync.WaitGroup
 	for i, w := range workers {
 		if w != spare {
-			calls[i] = w.asked.Go("Worker.Infos", None{}, &replies[i], make(chan *rpc.Call, 1))
+			asked.Go(func() {
+				w.peer.ask(ctx, askInfos, nil, &replies[i]) //nolint:errcheck // it is shown as it was listed
+			})
 		}
 	}
-	for i, c := range calls {
-		if c == nil {
-			continue
-		}
-		select {
-		case <-c.Done:
-		case <-ctx.Done():
-			continue
-		}
-		var some []session.Living
-		if c.Error == nil && json.Unmarshal(replies[i].JSON, &some) == nil {
-			all = append(all, some...)
-		}
+	asked.Wait()
+	for _, some := range replies {
+		all = append(all, some...)
 	}
 	return all
 }

@@ -2,10 +2,10 @@ package daemon
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
-	"net/rpc"
 	"os"
 	"os/exec"
 	"slices"
@@ -18,12 +18,12 @@ import (
 type remote struct {
 	cmd   *exec.Cmd
 	relay *mcp.Relay
-	asked *rpc.Client
+	peer  *peer
 	gone  chan struct{} // closed when it has ended, and what it left can be asked for
 
 	calls    int // under way
 	used     time.Time
-	have     HaveArgs
+	have     haveArgs
 	reported bool
 	leaving  chan struct{} // not nil: it is to end, and calls wait until it has
 	how      string        // it ended
@@ -34,24 +34,31 @@ func (w *remote) pid() int { return w.cmd.Process.Pid }
 func (w *remote) kill() { w.cmd.Process.Kill() } //nolint:errcheck // it has ended
 
 func (w *remote) hasLocked(id string) bool {
-	return slices.ContainsFunc(w.have.Sessions, func(s HaveSession) bool { return s.ID == id })
+	return slices.ContainsFunc(w.have.Sessions, func(s haveSession) bool { return s.ID == id })
 }
 
 func (w *remote) liveLocked(id string) bool {
-	i := slices.IndexFunc(w.have.Sessions, func(s HaveSession) bool { return s.ID == id })
+	i := slices.IndexFunc(w.have.Sessions, func(s haveSession) bool { return s.ID == id })
 	return i < 0 || w.have.Sessions[i].Live // its launch is under way
 }
 
-// lastUsed is when its last call ended. Only tend reads it, of workers without calls.
-func (w *remote) lastUsed() time.Time { return w.used }
+// askMax bounds a question to a worker that it answers from what it has at hand.
+const askMax = 10 * time.Second
+
+// ask asks the worker, which may hang or end meanwhile.
+func (w *remote) ask(method string, args, reply any) error {
+	ctx, cancel := context.WithTimeout(context.Background(), askMax)
+	defer cancel()
+	return w.peer.ask(ctx, method, args, reply)
+}
 
 // greetMax bounds a worker's start.
 const greetMax = 20 * time.Second
 
 // start starts a worker and greets it. taken runs before anybody else sees it.
 func (f *front) start(taken func(*remote)) (_ *remote, err error) {
-	var ours [3]net.Conn
-	var theirs [3]*os.File
+	var ours [2]net.Conn
+	var theirs [2]*os.File
 	defer func() {
 		for i := range theirs {
 			if theirs[i] != nil {
@@ -78,12 +85,7 @@ func (f *front) start(taken func(*remote)) (_ *remote, err error) {
 	if err := w.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start a worker: %w", err)
 	}
-	asks := rpc.NewServer()
-	if err := asks.RegisterName("Daemon", &daemonAPI{f, w}); err != nil {
-		return nil, errors.Join(err, w.cmd.Process.Kill())
-	}
-	w.asked = rpc.NewClient(ours[workerAsked-workerCalls])
-	f.wg.Go(func() { asks.ServeConn(ours[workerAsks-workerCalls]) }) // ends with the worker
+	w.peer = newPeer(ours[workerAsks-workerCalls], func(method string, body json.RawMessage) (any, error) { return f.asked(w, method, body) })
 	greet, cancel := context.WithTimeout(f.ctx, greetMax)
 	defer cancel()
 	if taken != nil {
@@ -91,8 +93,11 @@ func (f *front) start(taken func(*remote)) (_ *remote, err error) {
 	}
 	f.mu.Lock()
 	f.workers[w] = true
-	room := f.room
+	room, closed := f.room, f.closed
 	f.mu.Unlock()
+	if closed {
+		cancel() // it ends with the greeting
+	}
 	relay, err := mcp.NewRelay(greet, ours[0], Version())
 	w.relay = relay
 	f.wg.Go(func() {
@@ -104,7 +109,7 @@ func (f *front) start(taken func(*remote)) (_ *remote, err error) {
 		close(w.gone)
 	})
 	if err == nil && room != nil {
-		err = w.asked.Call("Worker.Room", onWire(room), &None{})
+		err = w.ask(askRoom, onWire(room), nil)
 	}
 	if err != nil {
 		w.kill()
@@ -127,27 +132,26 @@ func socketPair() (net.Conn, *os.File, error) {
 	return c, b, nil
 }
 
-// daemonAPI is what a worker asks.
-type daemonAPI struct {
-	f *front
-	w *remote
-}
-
-// Reserve gives an id to a launch.
-func (d *daemonAPI) Reserve(a ReserveArgs, r *ReserveReply) error {
-	id, err := d.f.reserve(d.w, a)
-	r.ID, r.Fault = id, onWire(err)
-	return nil
-}
-
-// Settled ends a launch.
-func (d *daemonAPI) Settled(id string, _ *None) error {
-	d.f.settled(d.w, id)
-	return nil
-}
-
-// Have is told what lives in the worker.
-func (d *daemonAPI) Have(h HaveArgs, _ *None) error {
-	d.f.told(d.w, h)
-	return nil
+// asked is what a worker asks.
+func (f *front) asked(w *remote, method string, body json.RawMessage) (any, error) {
+	switch method {
+	case askReserve:
+		a, err := into[reserveArgs](body)
+		if err != nil {
+			return nil, err
+		}
+		id, err := f.reserve(w, a)
+		return reserveReply{id, onWire(err)}, nil
+	case askSettled:
+		id, err := into[string](body)
+		f.settled(w, id)
+		return nil, err
+	case askHave:
+		h, err := into[haveArgs](body)
+		if err == nil {
+			f.told(w, h)
+		}
+		return nil, err
+	}
+	return nil, fmt.Errorf("the worker asks %q, which this daemon does not know", method)
 }

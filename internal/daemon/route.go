@@ -70,6 +70,12 @@ func (f *front) launch(ctx context.Context, c *mcp.Call, p *service.LaunchParams
 		return nil, err
 	}
 	if p.PID != 0 {
+		f.mu.Lock()
+		own := slices.ContainsFunc(f.allLocked(), func(w *remote) bool { return w.pid() == p.PID })
+		f.mu.Unlock()
+		if own {
+			return nil, fault.New(fault.AttachFailed, "Choose another process.", "process %d is one of this daemon's own", p.PID)
+		}
 		for _, l := range f.living(ctx) {
 			if l.Live && slices.Contains(l.PIDs, p.PID) {
 				return nil, fault.New(fault.AttachFailed, fmt.Sprintf("Use that session: debug_trace adds patterns while it runs. To begin anew, stop it first (debug_session stop with kill false, sessionId %s).", l.ID),
@@ -84,7 +90,7 @@ func (f *front) launch(ctx context.Context, c *mcp.Call, p *service.LaunchParams
 	defer f.next(w)
 	staged, err := f.svc.TakeStaged(c.Client.Name, p.ProjectRoot)
 	if err == nil && len(staged) > 0 {
-		err = w.asked.Call("Worker.Stage", StageArgs{c.Client.Name, p.ProjectRoot, staged}, &None{})
+		err = w.ask(askStage, stageArgs{c.Client.Name, p.ProjectRoot, staged}, nil)
 	}
 	if err != nil {
 		f.uncount(w)
@@ -127,7 +133,7 @@ func (f *front) test(ctx context.Context, c *mcp.Call, p *service.TestParams) (r
 			return nil, err != nil, err
 		}
 		result, err = f.pass(ctx, w, c)
-		w.asked.Call("Worker.Told", None{}, &None{}) //nolint:errcheck // it has ended
+		w.ask(askTold, nil, nil) //nolint:errcheck // it has ended
 		return result, true, err
 	}
 	if p.Action != "" && p.Action != "run" && p.Action != "compare" || len(p.Sessions) > 0 {
@@ -153,7 +159,7 @@ func (f *front) test(ctx context.Context, c *mcp.Call, p *service.TestParams) (r
 	}
 	defer f.startSpare()
 	result, err = f.pass(ctx, w, c)
-	w.asked.Call("Worker.Told", None{}, &None{}) //nolint:errcheck // it has ended
+	w.ask(askTold, nil, nil) //nolint:errcheck // it has ended
 	if err != nil {
 		f.reuse(w)
 	}

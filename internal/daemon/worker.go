@@ -8,9 +8,10 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/rpc"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -32,8 +33,8 @@ func RunWorker(home string) error {
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})).With("worker", os.Getpid())
 	go boundMemory(log) // as long as we live
-	var conns [3]net.Conn
-	for i, fd := range []uintptr{workerCalls, workerAsked, workerAsks} {
+	var conns [2]net.Conn
+	for i, fd := range []uintptr{workerCalls, workerAsks} {
 		f := os.NewFile(fd, "daemon")
 		c, err := net.FileConn(f)
 		if err := errors.Join(err, f.Close()); err != nil {
@@ -42,7 +43,8 @@ func RunWorker(home string) error {
 		conns[i] = c
 	}
 	sealFiles()
-	w := &worker{log: log, daemon: rpc.NewClient(conns[2]), gone: make(chan struct{}), end: make(chan struct{})}
+	w := &worker{log: log, end: make(chan struct{}), there: make(chan struct{})}
+	w.daemon = newPeer(conns[1], w.asked)
 	link := &session.Link{Reserve: w.reserve, Settled: w.settled, Changed: w.changed}
 	svc, err := newService(home, log, nil, link)
 	if err != nil {
@@ -56,14 +58,7 @@ func RunWorker(home string) error {
 	if err != nil {
 		return err
 	}
-	asked := rpc.NewServer()
-	if err := asked.RegisterName("Worker", (*workerAPI)(w)); err != nil {
-		return err
-	}
-	go func() { // ends with the daemon, or with us
-		asked.ServeConn(conns[1])
-		close(w.gone)
-	}()
+	close(w.there)
 	srv := mcp.NewServer(mcp.Config{Tools: tools, Version: Version(), Logger: log, Relayed: true})
 	go srv.Serve(context.Background(), conns[0]) //nolint:errcheck // its end is the daemon's
 	return w.wait()
@@ -72,13 +67,13 @@ func RunWorker(home string) error {
 type worker struct {
 	log    *slog.Logger
 	svc    *service.Service
-	daemon *rpc.Client
-	gone   chan struct{} // closed when the daemon has died, or ended
-	end    chan struct{} // closed when it wants us to end
+	daemon *peer
+	end    chan struct{} // closed when the daemon wants us to end
+	there  chan struct{} // closed when svc is
 	once   sync.Once
 	left   atomic.Bool // nothing is here any more
 
-	mu   sync.Mutex // held over a call, so that what is newer is told later
+	mu   sync.Mutex // held over a question, so that what is newer is told later
 	told []byte
 }
 
@@ -89,7 +84,7 @@ func (w *worker) wait() error {
 	select {
 	case <-w.end:
 	case <-terms:
-	case <-w.gone:
+	case <-w.daemon.gone:
 		select {
 		case <-w.end: // said, and then hung up
 		default:
@@ -105,16 +100,16 @@ func (w *worker) wait() error {
 	return w.svc.Close(ctx)
 }
 
-func (w *worker) reserve(_ context.Context, binary string, limit int) (string, error) {
-	var r ReserveReply
-	if err := w.daemon.Call("Daemon.Reserve", ReserveArgs{binary, limit}, &r); err != nil {
+func (w *worker) reserve(ctx context.Context, binary string, limit int) (string, error) {
+	var r reserveReply
+	if err := w.daemon.ask(ctx, askReserve, reserveArgs{binary, limit}, &r); err != nil {
 		return "", fmt.Errorf("ask the daemon for a session's id: %w", err)
 	}
 	return r.ID, r.Fault.err()
 }
 
 func (w *worker) settled(id string) {
-	w.daemon.Call("Daemon.Settled", id, &None{}) //nolint:errcheck // it has died: then nobody counts
+	w.daemon.ask(context.Background(), askSettled, id, nil) //nolint:errcheck // it has died: then nobody counts
 }
 
 // changed tells the daemon what lives here, where that is other than it was.
@@ -124,80 +119,63 @@ func (w *worker) changed() {
 	if w.svc == nil {
 		return
 	}
-	h := HaveArgs{Busy: w.svc.Busy()}
+	h := haveArgs{Busy: w.svc.Busy(), Runs: w.svc.Runs()}
 	for _, l := range w.svc.Sessions().Living() {
-		h.Sessions = append(h.Sessions, HaveSession{l.ID, l.Live, l.Kept})
+		h.Sessions = append(h.Sessions, haveSession{l.ID, l.Live, l.Kept})
 	}
-	for _, r := range w.svc.Runs() {
-		b, err := json.Marshal(r)
-		if err != nil {
-			w.log.Warn("describe test run", "run", r.ID, "error", err)
-			continue
-		}
-		h.Runs = append(h.Runs, HaveRun{r.ID, b})
-	}
+	slices.SortFunc(h.Sessions, func(a, b haveSession) int { return strings.Compare(a.ID, b.ID) })
 	now, err := json.Marshal(h)
-	if err != nil || bytes.Equal(now, w.told) {
+	if err != nil {
+		w.log.Warn("describe what lives here", "error", err)
 		return
 	}
-	if w.daemon.Call("Daemon.Have", h, &None{}) == nil {
+	if !bytes.Equal(now, w.told) && w.daemon.ask(context.Background(), askHave, json.RawMessage(now), nil) == nil {
 		w.told = now
 	}
 }
 
-// workerAPI is what the daemon asks.
-type workerAPI worker
-
-// Stage takes what the launch that follows begins with.
-func (w *workerAPI) Stage(a StageArgs, _ *None) error {
-	return w.svc.PutStaged(a.Client, a.Root, a.Staged)
-}
-
-// Infos lists the sessions.
-func (w *workerAPI) Infos(_ None, r *InfosReply) error {
-	b, err := json.Marshal(w.svc.Sessions().Living())
-	r.JSON = b
-	return err
-}
-
-// Room is told whether there is space to record.
-func (w *workerAPI) Room(f WireFault, _ *None) error {
-	w.svc.Sessions().SetRoom(f.err())
-	return nil
-}
-
-// Told has the daemon hear of what has changed before this returns.
-func (w *workerAPI) Told(None, *None) error {
-	(*worker)(w).changed()
-	return nil
-}
-
-// Warm reads symbols that the launch to come may need.
-func (w *workerAPI) Warm(files []string, _ *None) error {
-	w.svc.Sessions().Warm(files)
-	return nil
-}
-
-// Known lists the files whose symbols are there.
-func (w *workerAPI) Known(_ None, files *[]string) error {
-	*files = w.svc.Sessions().Known()
-	return nil
-}
-
-// Leave closes what has ended. Where all has, the worker ends.
-func (w *workerAPI) Leave(_ None, r *LeaveReply) error {
-	if w.svc.Busy() || !w.svc.Sessions().Leave() {
-		return nil
+// asked is what the daemon asks.
+func (w *worker) asked(method string, body json.RawMessage) (any, error) {
+	if method == askClose {
+		w.finish()
+		return nil, nil
 	}
-	r.OK = true
-	w.left.Store(true) // it hangs up when it has read this
-	return nil
-}
-
-// Close ends the worker: programs are asked to end, data is kept.
-func (w *workerAPI) Close(None, *None) error {
-	(*worker)(w).finish()
-	return nil
+	<-w.there
+	sessions := w.svc.Sessions()
+	switch method {
+	case askStage:
+		a, err := into[stageArgs](body)
+		if err != nil {
+			return nil, err
+		}
+		return nil, w.svc.PutStaged(a.Client, a.Root, a.Staged)
+	case askInfos:
+		return sessions.Living(), nil
+	case askRoom:
+		f, err := into[wireFault](body)
+		if err == nil {
+			sessions.SetRoom(f.err())
+		}
+		return nil, err
+	case askTold:
+		w.changed()
+		return nil, nil
+	case askKnown:
+		return sessions.Known(), nil
+	case askWarm:
+		files, err := into[[]string](body)
+		if len(files) > 0 {
+			sessions.Warm(files)
+		}
+		return nil, err
+	case askLeave:
+		if w.svc.Busy() || !sessions.Leave() {
+			return false, nil
+		}
+		w.left.Store(true)
+		return true, nil
+	}
+	return nil, fmt.Errorf("the daemon asks %q, which this worker does not know", method)
 }
 
 func (w *worker) finish() { w.once.Do(func() { close(w.end) }) }
