@@ -43,6 +43,7 @@ loadres safe_load(const void *src)
 }
 
 strres safe_str(void *dst, const void *src, agent_u64 n) { return (strres){ n, 2 }; }
+strres safe_len(const void *src, agent_u64 n) { return (strres){ n, 2 }; }
 
 int main(void)
 {
