@@ -79,7 +79,10 @@ func (e *emitter) callThrough(spec *Spec, stub *Stub) error {
 	inner := e.later()
 	stub.After = e.pc()
 	e.callSlot(spec.ID, spec.ExitSlot)
-	e.bytes(0xC9) // leave
+	// The word that led back here lies below the stack now, where whoever comes next may leave it in a gap of a frame: it would look like
+	// a frame of ours for as long as that lives, and keep the unwinder's hook.
+	e.bytes(0x48, 0xC7, 0x44, 0x24, 0xF0, 0, 0, 0, 0) // mov qword [rsp-16],0
+	e.bytes(0xC9)                                     // leave
 	if a.RetPop > 0 {
 		e.bytes(0xC2, byte(a.RetPop), byte(a.RetPop>>8))
 	} else {
