@@ -186,7 +186,7 @@ func TestWorkersEnd(t *testing.T) {
 		if ids = append(ids, l.SessionID); i%2 == 1 {
 			s.Call(t, "debug_session", args{"action": "stop", "sessionId": l.SessionID, "retain": true}, nil)
 		}
-		if i == min(n-1, 50) {
+		if i == min(n/2, 50) {
 			first, firstFiles = rss(), files()
 		}
 	}

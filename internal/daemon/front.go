@@ -28,7 +28,8 @@ const (
 // front is the daemon's side of its workers: it passes each call on to the worker that has what the call is about, and answers itself for what
 // has ended. Nothing that a target, its symbols or its records do to a worker reaches it. Safe for concurrent use.
 //
-// Goroutines: tend; for each worker one that waits for its end, one that serves what it asks, and those of the relay. Close waits for all.
+// Goroutines: tend, starts of workers, and for each worker one that waits for its end: Close waits for these. Those of its peer and its relay
+// end with their connections.
 type front struct {
 	home string
 	log  *slog.Logger

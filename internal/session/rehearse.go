@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -67,8 +68,5 @@ func (m *Manager) rehearse() (err error) {
 	case <-col.Exited():
 	case <-ctx.Done():
 	}
-	if err := k.st.Flush(ctx); err != nil {
-		return err
-	}
-	return stopCollector(col, true)
+	return errors.Join(k.st.Flush(ctx), stopCollector(col, true))
 }
