@@ -21,6 +21,9 @@ var errLayout = errors.New("layout is malformed")
 
 // Marshal returns l in a compact binary form: a version byte, then numbers as varints.
 func (l *Layout) Marshal() []byte {
+	if l.tree {
+		return l.marshalTree()
+	}
 	w := writer{b: make([]byte, 0, 256)}
 	w.b = append(w.b, layoutVersion)
 	w.shape(&l.OnEnter)
@@ -157,6 +160,13 @@ func (w *writer) member(m *TypeField) {
 
 // Unmarshal reads what Marshal wrote. It believes nothing: any bytes give a layout or an error.
 func Unmarshal(b []byte) (*Layout, error) {
+	if len(b) > 0 && b[0] == treeVersion && len(b) <= maxLayout {
+		l, err := unmarshalTree(b[1:])
+		if err != nil {
+			return nil, fmt.Errorf("read layout: %w", err)
+		}
+		return l, nil
+	}
 	if len(b) == 0 || b[0] != layoutVersion || len(b) > maxLayout {
 		return nil, fmt.Errorf("read layout: %w", errLayout)
 	}

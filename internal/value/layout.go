@@ -200,6 +200,7 @@ type Layout struct {
 	Depth        int // how many pointers were followed, one behind the other
 
 	addresses bool
+	tree      bool // payloads are trees: see NewTree
 }
 
 // WithAddresses returns a layout that shows of each object behind a pointer where it is, as its first member "$address".

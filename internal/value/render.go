@@ -16,6 +16,9 @@ const (
 
 // Enter returns the arguments of a call in parameter order.
 func (l *Layout) Enter(payload []byte) Object {
+	if l.tree {
+		return l.enterTree(payload)
+	}
 	r := l.renderer(&l.OnEnter, payload)
 	o := make(Object, len(l.Args))
 	for i := range l.Args {
@@ -26,6 +29,9 @@ func (l *Layout) Enter(payload []byte) Object {
 
 // EnterArg returns the i-th argument only; see ArgIndex.
 func (l *Layout) EnterArg(payload []byte, i int) (Value, bool) {
+	if l.tree {
+		return l.treeArg(payload, i)
+	}
 	if i < 0 || i >= len(l.Args) {
 		return Value{}, false
 	}
@@ -36,8 +42,11 @@ func (l *Layout) EnterArg(payload []byte, i int) (Value, bool) {
 // word then. It returns false when the function returns nothing, or nothing was recorded (hasRet
 // is false and there is no payload: the frame was left by an exception, or the record was lost).
 func (l *Layout) Exit(payload []byte, ret int64, hasRet bool) (Value, bool) {
-	if l.Ret == nil {
+	if l.Ret == nil || l.tree && len(payload) == 0 {
 		return Value{}, false
+	}
+	if l.tree {
+		return l.readTree(payload), true
 	}
 	if l.Ret.Missing {
 		return OptimizedOut, true
