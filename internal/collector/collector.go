@@ -36,6 +36,9 @@ type Command struct {
 	Tracing     Tracing  // in force from the first instruction
 	Glance      bool     // see Glancer: nothing is stopped
 	Drivers     []string // names of images that only start others: no function of theirs is traced
+	// Starting hears of every image of the target before its first instruction, and returns what its environment is to have beside
+	// what it has, as NAME=value; nil: nobody wants to know. It must not wait: the process stands.
+	Starting func(Image) []string
 }
 
 // Warmer is a runtime that reads symbols ahead of a launch. Safe for concurrent use.
@@ -124,6 +127,7 @@ type Status struct {
 	Cut        Cut      // calls of which not all was recorded that their values lead to
 	Watches    []WatchStatus
 	Warnings   []string
+	Later      bool // functions that match are also found later, when they are first called
 }
 
 // Cut says of which functions' calls not all was recorded that their values lead to: they are called so often that it would fill buffers and
@@ -216,6 +220,12 @@ type WriteSink interface {
 	Wrote([]Write)
 	// WroteAll says that Wrote has had every write that was recorded until then: bytes that were read a while before are nobody's.
 	WroteAll(until int64)
+}
+
+// ThreadNamer is a Sink that takes names of threads that are not the kernel's.
+type ThreadNamer interface {
+	// NamedThread is Thread of one that is called so, whatever the kernel calls it.
+	NamedThread(event.Thread) event.ThreadID
 }
 
 // DeathWatcher is a Sink that wants to know early that a process dies, or may: its picture takes a while. Crash may follow, and Ended

@@ -20,7 +20,7 @@ import (
 // runtimes names every language runtime, in the order in which they are asked whether a program is theirs.
 func runtimes(home string, log *slog.Logger, described *natvis.Library) []collector.Runtime {
 	return []collector.Runtime{
-		native.New(native.Config{Logger: log, CacheDir: symbolCache(home), Natvis: described}),
+		collector.Together(native.New(native.Config{Logger: log, CacheDir: symbolCache(home), Natvis: described}), log.Warn),
 	}
 }
 

@@ -25,12 +25,13 @@ const (
 	Exception
 	Process // Payload: JSON object with "what": fork, exec, exit, thread, module, sampling, …
 	Dropped // Payload: JSON object {"count":n,"fromNs":…,"toNs":…,"what":…}
+	Yield   // what a generator gave. Payload: JSON object {"function":…,"value":…}
 	NumKinds
 )
 
 var kindNames = [NumKinds]string{
 	"none", "function_enter", "function_exit", "stdout", "stderr", "crash", "variable_snapshot",
-	"variable_write", "pause", "logpoint", "condition_error", "exception", "process", "dropped",
+	"variable_write", "pause", "logpoint", "condition_error", "exception", "process", "dropped", "yield",
 }
 
 func (k Kind) String() string {
@@ -83,13 +84,16 @@ const NoThread ThreadID = 1<<32 - 1
 // whose whole result is in Ret has no Payload. Of output it holds the bytes as written; of all
 // other kinds a JSON object.
 //
-// Calls arrive properly nested per thread: the collector closes skipped frames itself.
+// Calls arrive properly nested per thread: the collector closes skipped frames itself. A call that can be left and come back
+// (generator, coroutine, async function) is on a thread of its own, a lane, named after the thread that it runs on with
+// LaneName; its exit's Ret is for how many microseconds it was left.
 type Event struct {
 	TS      int64 // nanoseconds since the session's start
 	Ret     int64
 	Payload []byte
 	Func    FuncID
 	Thread  ThreadID
+	Under   ThreadID // of an enter that is the first on its lane: 1 + the thread whose innermost call is its parent; 0: none
 	Kind    Kind
 	Flags   Flags
 }

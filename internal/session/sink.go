@@ -139,6 +139,11 @@ func (k *sink) Thread(t event.Thread) event.ThreadID {
 	return k.names.thread(t, time.Duration(k.Now()))
 }
 
+// NamedThread implements collector.ThreadNamer.
+func (k *sink) NamedThread(t event.Thread) event.ThreadID {
+	return k.names.named(t, time.Duration(k.Now()))
+}
+
 // Dropped implements collector.Sink.
 func (k *sink) Dropped(n int64) { k.dropped.Add(n) }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"regexp"
 	"strconv"
 	"sync"
 	"time"
@@ -51,20 +50,30 @@ type namedThread struct {
 	born  time.Duration
 	ids   []event.ThreadID
 	lanes []string // what follows the name, by index of ids
+	own   bool     // the name is its program's, not the kernel's
 }
-
-// laneSuffix is how collectors tell a thread's stacks apart behind its name.
-var laneSuffix = regexp.MustCompile(` \(stack \d+\)$`)
 
 func newThreadNames(st nameStore) *threadNames {
 	return &threadNames{st: st, proc: "/proc", known: map[threadKey]*namedThread{}}
 }
 
+// named is thread of one whose name its program knows better than the kernel.
+func (n *threadNames) named(t event.Thread, now time.Duration) event.ThreadID {
+	id := n.thread(t, now)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	th := n.known[threadKey{t.PID, t.TID}]
+	th.own = true
+	if name, _ := event.SplitLane(t.Name); name != "" && name != th.name {
+		n.rename(th, name, now)
+	}
+	return id
+}
+
 // thread registers what a collector reports; now is the session's clock. A thread that is known keeps its id, and takes
 // the name if that is new.
 func (n *threadNames) thread(t event.Thread, now time.Duration) event.ThreadID {
-	lane := laneSuffix.FindString(t.Name)
-	name := t.Name[:len(t.Name)-len(lane)]
+	name, lane := event.SplitLane(t.Name)
 	key := threadKey{t.PID, t.TID}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -78,7 +87,7 @@ func (n *threadNames) thread(t event.Thread, now time.Duration) event.ThreadID {
 		if start != "" {
 			n.living = append(n.living, th)
 		}
-	} else if name != "" && name != th.name {
+	} else if name != "" && name != th.name && !th.own {
 		n.rename(th, name, now)
 	}
 	for i, l := range th.lanes {
@@ -113,7 +122,7 @@ func (n *threadNames) look(now time.Duration, all bool) {
 			n.forget(th)
 			continue
 		}
-		if name != th.name {
+		if name != th.name && !th.own {
 			n.rename(th, name, before)
 		}
 		i++

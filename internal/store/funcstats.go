@@ -141,8 +141,10 @@ func decodeHistogram(b []byte) (histogram, error) {
 type frame struct {
 	enter event.ID
 	ts    int64
-	child int64 // nanoseconds in callees that have returned
+	child int64    // nanoseconds in callees that have returned
+	up    event.ID // of a lane's first call: its parent, on the thread under-1
 	fn    uint32
+	under uint32
 }
 
 // maxAbandoned bounds the search for the frame of an exit that is not the innermost: the
@@ -171,7 +173,10 @@ func (n *nester) stat(f event.FuncID) *FuncStat {
 }
 
 // place fills Parent, Enter, Depth and Duration of r.
-func (n *nester) place(r *Row) {
+func (n *nester) place(r *Row) { n.placeUnder(r, 0) }
+
+// placeUnder is place of a call that, where it is the first on its lane, has the innermost one of thread under-1 as its parent.
+func (n *nester) placeUnder(r *Row, under uint32) {
 	var st *[]frame
 	if r.Thread == event.NoThread {
 		st = new([]frame)
@@ -180,8 +185,13 @@ func (n *nester) place(r *Row) {
 	}
 	switch r.Kind {
 	case event.FunctionEnter:
+		f := frame{enter: r.ID, ts: r.TS, fn: uint32(r.Func)}
 		r.Depth, r.Parent = int32(len(*st)), top(*st)
-		*st = append(*st, frame{enter: r.ID, ts: r.TS, fn: uint32(r.Func)})
+		if len(*st) == 0 && under != 0 && event.ThreadID(under-1) != r.Thread {
+			f.up, f.under = top(*n.stack(event.ThreadID(under - 1))), under
+			r.Parent, st = f.up, n.stack(r.Thread) // the stacks may have moved
+		}
+		*st = append(*st, f)
 		n.stat(r.Func).Calls++
 	case event.FunctionExit:
 		n.exit(st, r)
@@ -204,8 +214,16 @@ func (n *nester) exit(st *[]frame, r *Row) {
 	*st = (*st)[:at]
 	r.Enter, r.Parent, r.Depth = f.enter, top(*st), int32(at)
 	r.Duration = max(r.TS-f.ts, 0)
-	if at > 0 {
+	switch {
+	case at > 0:
 		(*st)[at-1].child += r.Duration
+	case f.under != 0:
+		r.Parent = f.up
+		left := min(max(r.Ret, 0)*1000, r.Duration) // what ran meanwhile is no part of it
+		f.child += left
+		if up := *n.stack(event.ThreadID(f.under - 1)); f.up != 0 && top(up) == f.up {
+			up[len(up)-1].child += r.Duration - left
+		}
 	}
 	n.stat(r.Func).exit(r.Flags, r.Duration, f.child)
 }

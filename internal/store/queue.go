@@ -27,6 +27,7 @@ type queued struct {
 	off        int
 	size       uint32
 	fn, thread uint32
+	under      uint32
 	kind       event.Kind
 	flags      event.Flags
 }
@@ -89,6 +90,8 @@ func (w *writer) put(events []event.Event) error {
 			return fmt.Errorf("put event of unknown function %d", e.Func)
 		case e.Thread != event.NoThread && uint32(e.Thread) >= nThreads:
 			return fmt.Errorf("put event of unknown thread %d", e.Thread)
+		case e.Under > event.ThreadID(nThreads):
+			return fmt.Errorf("put event under unknown thread %d", e.Under-1)
 		}
 	}
 	q := &w.queue
@@ -135,7 +138,7 @@ func (b *batch) add(events []event.Event) int {
 		}
 		b.ev = append(b.ev, queued{
 			ts: e.TS, ret: e.Ret, off: len(b.pay), size: uint32(len(data)), fn: uint32(e.Func),
-			thread: uint32(e.Thread), kind: e.Kind, flags: flags,
+			thread: uint32(e.Thread), under: uint32(e.Under), kind: e.Kind, flags: flags,
 		})
 		b.pay = append(b.pay, data...)
 		n++

@@ -255,7 +255,7 @@ func (w *writer) placeChunk(b *batch, ev []queued) {
 			Thread: event.ThreadID(e.thread), Func: event.FuncID(e.fn),
 			Payload: b.pay[e.off : e.off+int(e.size)],
 		}
-		s.nest.place(r)
+		s.nest.placeUnder(r, e.under)
 		w.nextID++
 		if !e.kind.IsCall() {
 			data := append([]byte(nil), r.Payload...)

@@ -218,6 +218,7 @@ func (t *target) awaitReady(ctx context.Context, p *process) {
 
 // adoptImage takes over a process that stands before the first instruction of a program. Tracer thread only.
 func (t *target) adoptImage(pid, tid int) (*process, error) {
+	t.begins(pid, tid)
 	p, err := newProcess(t, pid)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,197 @@
+package agentlink
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+)
+
+// Version of the protocol.
+const Version = 1
+
+// maxLine bounds a message of an agent.
+const maxLine = 16 << 20
+
+// writeWithin bounds how long an agent may take to read what it is told: one that does not read is let go.
+const writeWithin = 2 * time.Second
+
+// Hello is what an agent says of itself first.
+type Hello struct {
+	V       int      `json:"v"`
+	Runtime string   `json:"runtime"`
+	Version string   `json:"version"`
+	PID     int      `json:"pid"`
+	PPID    int      `json:"ppid"`
+	Nonce   string   `json:"nonce"`
+	Exe     string   `json:"exe"`
+	Argv    []string `json:"argv"`
+	Backend string   `json:"backend"`
+	Can     []string `json:"can"`
+	Cannot  string   `json:"cannot"` // why nothing can be traced, where that is so
+}
+
+// Applied is what became of a set, and answers status.
+type Applied struct {
+	Gen        int64        `json:"gen"`
+	Rules      []RuleState  `json:"rules"`
+	Functions  int          `json:"functions"`
+	Unhookable []Unhookable `json:"unhookable"`
+	Near       []string     `json:"near"`
+	Warnings   []string     `json:"warnings"`
+}
+
+// RuleState says how many functions a rule matches.
+type RuleState struct {
+	ID      int `json:"id"`
+	Matched int `json:"matched"`
+}
+
+// Unhookable names a function that matches and cannot be traced.
+type Unhookable struct {
+	Function string `json:"function"`
+	Reason   string `json:"reason"`
+}
+
+// Agent is one process's agent. Safe for concurrent use.
+type Agent struct {
+	Hello
+	conn net.Conn
+	link *Link
+
+	writeMu sync.Mutex
+
+	mu      sync.Mutex
+	next    int64
+	waiting map[int64]chan json.RawMessage
+	applied Applied
+	said    bool // applied is
+	gone    chan struct{}
+}
+
+// head is what every message has.
+type head struct {
+	M string `json:"m"`
+	Q int64  `json:"q"`
+}
+
+var errGone = errors.New("the agent is gone")
+
+// tell sends a message that wants no answer.
+func (a *Agent) tell(message any) error {
+	b, err := json.Marshal(message)
+	if err != nil {
+		return err
+	}
+	a.writeMu.Lock()
+	defer a.writeMu.Unlock()
+	if err := a.conn.SetWriteDeadline(time.Now().Add(writeWithin)); err != nil {
+		return err
+	}
+	if _, err = a.conn.Write(append(b, '\n')); err != nil {
+		_ = a.conn.Close() // half a message may be there
+	}
+	return err
+}
+
+// Ask sends a message and reads its answer into answer. The message's members are those of body.
+func (a *Agent) Ask(ctx context.Context, m string, body map[string]any, answer any) error {
+	ch := make(chan json.RawMessage, 1)
+	a.mu.Lock()
+	a.next++
+	q := a.next
+	a.waiting[q] = ch
+	a.mu.Unlock()
+	defer func() {
+		a.mu.Lock()
+		delete(a.waiting, q)
+		a.mu.Unlock()
+	}()
+	message := map[string]any{"m": m, "q": q}
+	for k, v := range body {
+		message[k] = v
+	}
+	if err := a.tell(message); err != nil {
+		return fmt.Errorf("ask the agent of process %d: %w", a.PID, err)
+	}
+	select {
+	case raw := <-ch:
+		if answer == nil {
+			return nil
+		}
+		return json.Unmarshal(raw, answer)
+	case <-a.gone:
+		return fmt.Errorf("ask the agent of process %d: %w", a.PID, errGone)
+	case <-ctx.Done():
+		return fmt.Errorf("the agent of process %d has not answered %s: %w", a.PID, m, context.Cause(ctx))
+	}
+}
+
+// Applied returns what the agent said last of its functions; false: nothing yet.
+func (a *Agent) Applied() (Applied, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.applied, a.said
+}
+
+// serve reads an agent's messages until it is gone.
+func (l *Link) serve(conn net.Conn) {
+	defer conn.Close()
+	in := bufio.NewScanner(conn)
+	in.Buffer(make([]byte, 64<<10), maxLine)
+	a := &Agent{conn: conn, link: l, waiting: map[int64]chan json.RawMessage{}, gone: make(chan struct{})}
+	if !in.Scan() || json.Unmarshal(in.Bytes(), &a.Hello) != nil || a.PID <= 0 || a.Nonce == "" {
+		return
+	}
+	if a.V != Version {
+		l.log.Warn("an agent speaks another version", "pid", a.PID, "version", a.V, "ours", Version)
+		_ = a.tell(map[string]any{"m": "bye"})
+		return
+	}
+	if !l.join(a) {
+		return
+	}
+	defer func() {
+		close(a.gone)
+		l.leave(a)
+	}()
+	for in.Scan() {
+		line := append([]byte(nil), in.Bytes()...)
+		var h head
+		if json.Unmarshal(line, &h) != nil {
+			continue
+		}
+		a.hear(h, line)
+	}
+	if err := in.Err(); errors.Is(err, bufio.ErrTooLong) {
+		l.log.Warn("an agent's message is too long", "pid", a.PID, "most", maxLine)
+	}
+}
+
+// hear takes one message.
+func (a *Agent) hear(h head, line []byte) {
+	if h.M == "applied" {
+		var ap Applied
+		if json.Unmarshal(line, &ap) == nil {
+			a.mu.Lock()
+			a.applied, a.said = ap, true
+			a.mu.Unlock()
+			a.link.changed()
+		}
+	}
+	a.mu.Lock()
+	ch := a.waiting[h.Q]
+	a.mu.Unlock()
+	if h.Q != 0 && ch != nil {
+		select {
+		case ch <- line:
+		default: // it was answered
+		}
+		return
+	}
+	a.link.told(a, h.M, line)
+}

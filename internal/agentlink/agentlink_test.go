@@ -1,0 +1,365 @@
+package agentlink
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/strobe-debug/strobe/internal/collector"
+	"github.com/strobe-debug/strobe/internal/event"
+)
+
+// book is a sink that keeps what it gets.
+type book struct {
+	mu        sync.Mutex
+	start     int64
+	functions []event.Function
+	threads   []event.Thread
+	events    []event.Event
+	lost      map[event.FuncID][2]int64
+}
+
+func newBook() *book { return &book{lost: map[event.FuncID][2]int64{}} }
+
+func (b *book) Function(f event.Function) event.FuncID {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.functions = append(b.functions, f)
+	return event.FuncID(len(b.functions) - 1)
+}
+
+func (b *book) Thread(t event.Thread) event.ThreadID {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for i, have := range b.threads {
+		if have == t {
+			return event.ThreadID(i)
+		}
+	}
+	b.threads = append(b.threads, t)
+	return event.ThreadID(len(b.threads) - 1)
+}
+
+func (b *book) Events(batch []event.Event) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, e := range batch {
+		e.Payload = append([]byte(nil), e.Payload...)
+		b.events = append(b.events, e)
+	}
+}
+
+func (b *book) Dropped(int64)               {}
+func (b *book) Sampled(event.FuncID, int64) {}
+func (b *book) Lost(fn event.FuncID, enters, exits int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := b.lost[fn]
+	b.lost[fn] = [2]int64{n[0] + enters, n[1] + exits}
+}
+func (b *book) CodeName(int32, uint64, int64, string) {}
+func (b *book) Crash(collector.Crash)                 {}
+func (b *book) Ended(int, collector.ExitInfo)         {}
+func (b *book) Now() int64                            { return time.Now().UnixNano() }
+func (b *book) StartMono() int64                      { return b.start }
+
+// text is the events in short.
+func (b *book) text() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var out []string
+	for _, e := range b.events {
+		s := fmt.Sprintf("%s %s", e.Kind, b.threads[e.Thread].Name)
+		if e.Kind.IsCall() {
+			s += " " + b.functions[e.Func].Name
+		}
+		if e.Under != 0 {
+			s += " under " + b.threads[e.Under-1].Name
+		}
+		if e.Flags != 0 {
+			s += fmt.Sprintf(" flags %d", e.Flags)
+		}
+		if len(e.Payload) > 0 {
+			s += " " + string(e.Payload)
+		}
+		out = append(out, s)
+	}
+	return strings.Join(out, "\n")
+}
+
+// pen writes a stream as an agent does.
+type pen struct {
+	t    testing.TB
+	dir  string
+	key  streamKey
+	size int
+	seq  int
+	f    *os.File
+	at   int
+	ts   int64
+}
+
+func (p *pen) open() {
+	f, err := os.Create(filepath.Join(p.dir, p.key.segmentName(p.seq)))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if err := f.Truncate(int64(p.size)); err != nil {
+		p.t.Fatal(err)
+	}
+	head := binary.LittleEndian.AppendUint32([]byte(magic), uint32(p.size))
+	if _, err := f.WriteAt(append(head, 0, 0, 0, 0), 0); err != nil {
+		p.t.Fatal(err)
+	}
+	p.f, p.at = f, segmentHead
+}
+
+func (p *pen) write(kind, flags uint8, fn, lane, under, aux uint32, payload string) {
+	if p.f == nil {
+		p.open()
+	}
+	n := (recordHead + len(payload) + 7) &^ 7
+	if p.at+n+recordHead > p.size && kind != kindNext {
+		last, at := p.f, p.at
+		p.seq++
+		p.open()
+		next := pen{t: p.t, f: last, at: at, size: p.size, ts: p.ts}
+		next.write(kindNext, 0, 0, 0, 0, 0, "")
+		_ = last.Close()
+	}
+	p.ts++
+	b := make([]byte, n)
+	binary.LittleEndian.PutUint64(b, uint64(p.ts))
+	for i, v := range []uint32{fn, lane, under, aux} {
+		binary.LittleEndian.PutUint32(b[8+4*i:], v)
+	}
+	b[24], b[25] = kind, flags
+	binary.LittleEndian.PutUint16(b[26:], uint16(n-recordHead-len(payload)))
+	copy(b[recordHead:], payload)
+	if _, err := p.f.WriteAt(b, int64(p.at)); err != nil {
+		p.t.Fatal(err)
+	}
+	binary.LittleEndian.PutUint32(b[28:], uint32(n))
+	if _, err := p.f.WriteAt(b[28:32], int64(p.at+28)); err != nil {
+		p.t.Fatal(err)
+	}
+	p.at += n
+}
+
+func testLink(t *testing.T, b *book) *Link {
+	l, err := Listen(Options{Sink: b, Depth: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.Close)
+	return l
+}
+
+const aPID = 1 << 30 // of no process
+
+// TestCallsOfLanes: a coroutine's call is on a lane of its own below whoever runs it, and what it calls on that lane.
+func TestCallsOfLanes(t *testing.T) {
+	b := newBook()
+	l := testLink(t, b)
+	p := &pen{t: t, dir: l.Dir(), key: streamKey{aPID, "aa", 1}, size: 1 << 16}
+	p.write(kindLane, 0, 0, 1, 0, 0, `{"tid":7,"name":"MainThread"}`)
+	p.write(kindFunction, 0, 1, 0, 0, 0, `{"name":"shop.main","params":[]}`)
+	p.write(kindFunction, 0, 2, 0, 0, 0, `{"name":"shop.fetch","params":["n"],"kind":"coroutine"}`)
+	p.write(kindFunction, 0, 3, 0, 0, 0, `{"name":"shop.add","params":["a","b"]}`)
+	p.write(kindEnter, 0, 1, 1, 0, 0, `{}`)
+	p.write(kindLane, 0, 0, 2, 0, 0, `{"of":1,"name":"Task-1"}`)
+	p.write(kindEnter, 0, 2, 2, 1, 0, `{"n":5}`)
+	p.write(kindEnter, 0, 3, 2, 0, 0, `{"a":1,"b":2}`)
+	p.write(kindExit, 0, 3, 2, 0, 0, `3`)
+	p.write(kindExit, 0, 1, 1, 0, 0, `null`)
+	p.write(kindYield, 0, 2, 2, 0, 0, `{"$":"obj","t":"C","v":{}}`)
+	p.write(kindExit, flagThrown, 2, 2, 0, 1500, `{"$":"obj","t":"ValueError","v":{}}`)
+	p.write(kindEnd, 0, 0, 1, 0, 0, "")
+	if err := l.rounds.flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := `function_enter MainThread shop.main {}
+function_enter MainThread (async 1) shop.fetch under MainThread {"n":5}
+function_enter MainThread (async 1) shop.add {"a":1,"b":2}
+function_exit MainThread (async 1) shop.add 3
+function_exit MainThread shop.main null
+yield MainThread (async 1) {"function":"shop.fetch","value":{"$class":"C"}}
+function_exit MainThread (async 1) shop.fetch flags 2 {"$":"obj","t":"ValueError","v":{}}`
+	if got := b.text(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if e := b.events[len(b.events)-1]; e.Ret != 1500 {
+		t.Errorf("awaited %d", e.Ret)
+	}
+}
+
+// TestSegmentsGiveBack: a long stream takes the room of a few segments, and every call arrives.
+func TestSegmentsGiveBack(t *testing.T) {
+	b := newBook()
+	l := testLink(t, b)
+	p := &pen{t: t, dir: l.Dir(), key: streamKey{aPID, "aa", 1}, size: 1 << 16}
+	p.write(kindLane, 0, 0, 1, 0, 0, `{"tid":7,"name":"m"}`)
+	p.write(kindFunction, 0, 1, 0, 0, 0, `{"name":"f"}`)
+	const calls = 20000
+	for i := range calls {
+		p.write(kindEnter, 0, 1, 1, 0, 0, fmt.Sprintf(`{"a":%d}`, i))
+		p.write(kindExit, 0, 1, 1, 0, 0, `1`)
+		if i%2000 == 0 {
+			if err := l.rounds.flush(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if left, err := filepath.Glob(filepath.Join(l.Dir(), "*.ev")); err != nil || len(left) > 1 {
+				t.Fatalf("%d segments wait, %v", len(left), err)
+			}
+		}
+	}
+	p.write(kindExit, 0, 1, 1, 0, 0, "1") // of nothing: refused, and no harm
+	big := strings.Repeat("x", 400<<10)
+	p.size = 1 << 20
+	p.write(kindEnter, 0, 1, 1, 0, 0, `{"a":"`+big+`"}`)
+	l.rounds.finish(aPID, "")
+	b.mu.Lock()
+	n := len(b.events)
+	last := b.events[n-1]
+	b.mu.Unlock()
+	if n != 2*calls+2 || last.Flags != event.Unwound|event.AtEnd {
+		t.Errorf("%d events, the last %+v", n, last)
+	}
+	if left, err := filepath.Glob(filepath.Join(l.Dir(), "*.ev")); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// TestOtherStreamTells: a thread may call what another one told of, whichever is read first.
+func TestOtherStreamTells(t *testing.T) {
+	for range 20 { // streams are read in no order
+		b := newBook()
+		l := testLink(t, b)
+		one := &pen{t: t, dir: l.Dir(), key: streamKey{aPID, "aa", 1}, size: 1 << 16}
+		two := &pen{t: t, dir: l.Dir(), key: streamKey{aPID, "aa", 2}, size: 1 << 16, ts: 100}
+		one.write(kindLane, 0, 0, 1, 0, 0, `{"tid":7,"name":"m"}`)
+		one.write(kindFunction, 0, 1, 0, 0, 0, `{"name":"f"}`)
+		two.write(kindLane, 0, 0, 2, 0, 0, `{"tid":8,"name":"w"}`)
+		two.write(kindEnter, 0, 1, 2, 0, 0, `{}`)
+		if err := l.rounds.flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.text(); got != "function_enter w f {}" {
+			t.Fatalf("got %q", got)
+		}
+	}
+}
+
+func TestLostAreCounted(t *testing.T) {
+	b := newBook()
+	l := testLink(t, b)
+	p := &pen{t: t, dir: l.Dir(), key: streamKey{aPID, "aa", 1}, size: 1 << 16}
+	p.write(kindLane, 0, 0, 1, 0, 0, `{"tid":7,"name":"m"}`)
+	p.write(kindFunction, 0, 9, 0, 0, 0, `{"name":"f"}`)
+	p.write(kindLost, 0, 0, 1, 0, 0, `{"calls":{"9":[5,4],"10":[1,1]}}`)
+	if err := l.rounds.flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if b.lost[0] != [2]int64{5, 4} || len(b.events) != 1 || b.events[0].Kind != event.Dropped {
+		t.Errorf("lost %v, events %v", b.lost, b.events)
+	}
+}
+
+// TestConversation: an agent is told what is in force, answers, and is gone.
+func TestConversation(t *testing.T) {
+	l := testLink(t, newBook())
+	if err := l.Apply(t.Context(), Set{Root: "/r", Rules: []Rule{{ID: 0, On: "user"}}}); err != nil {
+		t.Fatal(err)
+	}
+	var start struct {
+		M string
+		Set
+	}
+	raw, err := os.ReadFile(filepath.Join(l.Dir(), "start.json"))
+	if err != nil || json.Unmarshal(raw, &start) != nil || start.Root != "/r" || len(start.Rules) != 1 {
+		t.Fatalf("start.json %s, %v", raw, err)
+	}
+	conn, err := net.Dial("unix", filepath.Join(l.Dir(), "control"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := bufio.NewScanner(conn)
+	fmt.Fprintf(conn, `{"m":"hello","v":1,"pid":%d,"nonce":"aa","runtime":"python","version":"3.12"}`+"\n", aPID)
+	if !in.Scan() || !strings.Contains(in.Text(), `"m":"set","gen":1`) {
+		t.Fatalf("told %q", in.Text())
+	}
+	fmt.Fprintln(conn, `{"m":"applied","gen":1,"rules":[{"id":0,"matched":3}],"functions":3}`)
+	fmt.Fprintln(conn, `not json`)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if !l.AwaitAgent(ctx, aPID) {
+		t.Fatal("no agent")
+	}
+	done := make(chan error, 1)
+	go func() { done <- l.Apply(ctx, Set{Root: "/r"}) }()
+	if !in.Scan() {
+		t.Fatal(in.Err())
+	}
+	var set struct {
+		M      string
+		Q, Gen int64
+	}
+	if err := json.Unmarshal(in.Bytes(), &set); err != nil || set.Gen != 2 || set.Q == 0 {
+		t.Fatalf("told %q, %v", in.Text(), err)
+	}
+	fmt.Fprintf(conn, `{"m":"applied","q":%d,"gen":2}`+"\n", set.Q)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	a := l.Agents()[0]
+	conn.Close()
+	<-a.gone
+	if err := a.Ask(ctx, "status", nil, nil); err == nil {
+		t.Error("an agent that is gone answers")
+	}
+}
+
+// TestOtherVersion: an agent of another version is told to go.
+func TestOtherVersion(t *testing.T) {
+	l := testLink(t, newBook())
+	conn, err := net.Dial("unix", filepath.Join(l.Dir(), "control"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, `{"m":"hello","v":99,"pid":%d,"nonce":"aa"}`+"\n", aPID)
+	in := bufio.NewScanner(conn)
+	if !in.Scan() || in.Text() != `{"m":"bye"}` || in.Scan() {
+		t.Errorf("told %q", in.Text())
+	}
+}
+
+// FuzzSegment: whatever stands in a segment, reading ends and nothing is believed.
+func FuzzSegment(f *testing.F) {
+	f.Add([]byte("strobe1\n\x00\x00\x01\x00\x00\x00\x00\x00"), []byte{3})
+	f.Fuzz(func(t *testing.T, head, body []byte) {
+		dir := t.TempDir()
+		k := streamKey{aPID, "aa", 1}
+		if err := os.WriteFile(filepath.Join(dir, k.segmentName(0)), append(append([]byte(magic), 0, 0, 1, 0, 0, 0, 0, 0), append(head, body...)...), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		fd := newFeed(newBook(), nil, aPID, "aa", func() int { return 3 })
+		s := &stream{dir: dir, key: k}
+		for range 10 {
+			if !s.next(roundBytes, fd.take) {
+				break
+			}
+		}
+		fd.flush()
+		s.remove()
+	})
+}

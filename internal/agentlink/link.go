@@ -1,0 +1,297 @@
+package agentlink
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/strobe-debug/strobe/internal/collector"
+)
+
+// EnvFolder names the folder to an agent.
+const EnvFolder = "STROBE_AGENT"
+
+// Options of a link.
+type Options struct {
+	Sink  collector.Sink
+	Log   *slog.Logger
+	Depth int // of values, where nothing else is said
+	// Told hears what agents say unasked; nil: nobody does. It must not wait.
+	Told func(a *Agent, m string, line []byte)
+}
+
+// Set is what is to be in force in every agent: docs/agentlink.md, set.
+type Set struct {
+	Gen    int64            `json:"gen"`
+	Root   string           `json:"root"`
+	OnFull collector.OnFull `json:"onFull"`
+	Rules  []Rule           `json:"rules"`
+	Points []Point          `json:"points"`
+}
+
+// Rule selects functions.
+type Rule struct {
+	ID    int    `json:"id"`
+	On    string `json:"on"` // name, path, contains, user
+	Glob  string `json:"glob,omitempty"`
+	Not   bool   `json:"not,omitempty"`
+	Depth int    `json:"depth,omitempty"`
+}
+
+// Link is a session's end of agentlink. Safe for concurrent use.
+type Link struct {
+	dir  string
+	ln   net.Listener
+	log  *slog.Logger
+	opts Options
+	wg   sync.WaitGroup
+
+	mu     sync.Mutex
+	agents []*Agent
+	parted Applied       // of those that are gone, the one with the most functions
+	heard  chan struct{} // closed when an agent comes, goes or says something
+	set    Set
+	closed bool
+
+	rounds rounds
+}
+
+// memoryFolder is where files cost no disk; a system without one has them where temporary files are.
+const memoryFolder = "/dev/shm"
+
+// Listen makes the folder and the socket, and begins to read.
+func Listen(o Options) (*Link, error) {
+	base := memoryFolder
+	if info, err := os.Stat(base); err != nil || !info.IsDir() {
+		base = os.TempDir()
+	}
+	dir, err := os.MkdirTemp(base, "strobe-agent-")
+	if err != nil {
+		return nil, fmt.Errorf("make a folder for agents: %w", err)
+	}
+	ln, err := net.Listen("unix", filepath.Join(dir, "control"))
+	if err != nil {
+		_ = os.RemoveAll(dir)
+		return nil, fmt.Errorf("listen for agents: %w", err)
+	}
+	l := &Link{dir: dir, ln: ln, log: o.Log, opts: o, heard: make(chan struct{})}
+	if l.log == nil {
+		l.log = slog.New(slog.DiscardHandler)
+	}
+	if err := l.writeStart(); err != nil {
+		l.Close()
+		return nil, err
+	}
+	l.rounds.init(l)
+	l.wg.Go(l.accept)
+	l.wg.Go(l.rounds.loop)
+	return l, nil
+}
+
+// Dir is the folder, for EnvFolder.
+func (l *Link) Dir() string { return l.dir }
+
+// Close takes agents out, reads what they wrote and removes the folder.
+func (l *Link) Close() {
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return
+	}
+	l.closed = true
+	agents := slices.Clone(l.agents)
+	l.mu.Unlock()
+	for _, a := range agents {
+		_ = a.tell(map[string]any{"m": "bye"})
+		l.awaitBye(a)
+	}
+	_ = l.ln.Close()
+	for _, a := range agents {
+		_ = a.conn.Close()
+	}
+	l.rounds.end()
+	l.wg.Wait()
+	_ = os.RemoveAll(l.dir)
+}
+
+// byeWithin is how long an agent may take to take everything out.
+const byeWithin = time.Second
+
+func (l *Link) awaitBye(a *Agent) {
+	timer := time.NewTimer(byeWithin)
+	defer timer.Stop()
+	select {
+	case <-a.gone:
+	case <-timer.C:
+	}
+}
+
+func (l *Link) accept() {
+	for {
+		conn, err := l.ln.Accept()
+		if err != nil {
+			return
+		}
+		l.wg.Go(func() { l.serve(conn) })
+	}
+}
+
+// join lists an agent and tells it what is in force.
+func (l *Link) join(a *Agent) bool {
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return false
+	}
+	l.agents = append(l.agents, a)
+	set := l.set
+	l.signalLocked()
+	l.mu.Unlock()
+	l.rounds.wake()
+	return a.tell(struct {
+		M string `json:"m"`
+		Set
+	}{"set", set}) == nil
+}
+
+func (l *Link) leave(a *Agent) {
+	l.rounds.finish(a.PID, a.Nonce)
+	ap, ok := a.Applied()
+	l.mu.Lock()
+	if ok && ap.Functions >= l.parted.Functions {
+		l.parted = ap
+	}
+	l.agents = slices.DeleteFunc(l.agents, func(b *Agent) bool { return a == b })
+	l.signalLocked()
+	l.mu.Unlock()
+}
+
+func (l *Link) signalLocked() {
+	close(l.heard)
+	l.heard = make(chan struct{})
+}
+
+func (l *Link) changed() {
+	l.mu.Lock()
+	l.signalLocked()
+	l.mu.Unlock()
+}
+
+func (l *Link) told(a *Agent, m string, line []byte) {
+	if l.opts.Told != nil {
+		l.opts.Told(a, m, line)
+	}
+}
+
+// Agents are those that are there.
+func (l *Link) Agents() []*Agent {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.agents)
+}
+
+// applied is what agents said of the set in force, also those that are gone.
+func (l *Link) applied() []Applied {
+	l.mu.Lock()
+	all := []Applied{l.parted}
+	l.mu.Unlock()
+	for _, a := range l.Agents() {
+		ap, ok := a.Applied()
+		if a.Cannot != "" {
+			ap.Warnings = append(slices.Clone(ap.Warnings), a.Cannot)
+			ok = true
+		}
+		if ok {
+			all = append(all, ap)
+		}
+	}
+	return all
+}
+
+// AwaitAgent waits until a process's agent is there and has said what it traces, or ctx ends.
+func (l *Link) AwaitAgent(ctx context.Context, pid int) bool {
+	for {
+		l.mu.Lock()
+		heard := l.heard
+		i := slices.IndexFunc(l.agents, func(a *Agent) bool { return a.PID == pid })
+		var a *Agent
+		if i >= 0 {
+			a = l.agents[i]
+		}
+		l.mu.Unlock()
+		if a != nil {
+			if _, ok := a.Applied(); ok {
+				return true
+			}
+		}
+		select {
+		case <-heard:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// Apply makes a set be in force: in every agent that is there, and in those that come. Errors are of agents that did not
+// answer; the others have it.
+func (l *Link) Apply(ctx context.Context, s Set) error {
+	l.mu.Lock()
+	s.Gen = l.set.Gen + 1
+	l.set = s
+	agents := slices.Clone(l.agents)
+	l.mu.Unlock()
+	if err := l.writeStart(); err != nil {
+		return err
+	}
+	errs := make([]error, len(agents))
+	var wg sync.WaitGroup
+	for i, a := range agents {
+		wg.Go(func() {
+			errs[i] = a.Ask(ctx, "set", map[string]any{"gen": s.Gen, "root": s.Root, "onFull": s.OnFull, "rules": s.Rules, "points": s.Points}, nil)
+		})
+	}
+	wg.Wait()
+	for i, err := range errs {
+		if err != nil && !gone(agents[i]) {
+			return err
+		}
+	}
+	return nil
+}
+
+func gone(a *Agent) bool {
+	select {
+	case <-a.gone:
+		return true
+	default:
+		return false
+	}
+}
+
+// writeStart replaces start.json.
+func (l *Link) writeStart() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b, err := json.Marshal(struct {
+		M string `json:"m"`
+		Set
+	}{"set", l.set})
+	if err != nil {
+		return err
+	}
+	tmp := filepath.Join(l.dir, "start.tmp")
+	if err := os.WriteFile(tmp, b, 0o600); err != nil {
+		return fmt.Errorf("tell agents what to trace: %w", err)
+	}
+	if err := os.Rename(tmp, filepath.Join(l.dir, "start.json")); err != nil {
+		return fmt.Errorf("tell agents what to trace: %w", err)
+	}
+	return nil
+}

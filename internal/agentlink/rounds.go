@@ -1,0 +1,205 @@
+package agentlink
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+const (
+	// busyEvery and idleEvery are how often what agents write is looked at.
+	busyEvery = time.Millisecond
+	idleEvery = 20 * time.Millisecond
+	// recordLate is how much later than its time a record may be there: its writer was put off its CPU in between.
+	recordLate = int64(2 * time.Millisecond)
+	// roundBytes bounds what one round reads of a stream, so that others have their turn.
+	roundBytes = 4 << 20
+)
+
+// rounds reads all streams of a link, again and again.
+type rounds struct {
+	l    *Link
+	kick chan struct{}
+	stop chan struct{}
+
+	mu    sync.Mutex // held for a round
+	feeds map[string]*feed
+	seen  map[string]bool // names of first segments that are read
+}
+
+func (r *rounds) init(l *Link) {
+	r.l, r.kick, r.stop = l, make(chan struct{}, 1), make(chan struct{})
+	r.feeds, r.seen = map[string]*feed{}, map[string]bool{}
+}
+
+func (r *rounds) wake() {
+	select {
+	case r.kick <- struct{}{}:
+	default:
+	}
+}
+
+func (r *rounds) loop() {
+	timer := time.NewTimer(idleEvery)
+	defer timer.Stop()
+	for {
+		select {
+		case <-r.stop:
+			return
+		case <-r.kick:
+		case <-timer.C:
+		}
+		r.mu.Lock()
+		n, more := r.round(false)
+		r.mu.Unlock()
+		switch {
+		case more:
+			timer.Reset(0)
+		case n > 0:
+			timer.Reset(busyEvery)
+		default:
+			timer.Reset(idleEvery)
+		}
+	}
+}
+
+// end stops reading, after all that is there was read.
+func (r *rounds) end() {
+	close(r.stop)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for {
+		if _, more := r.round(true); !more {
+			break
+		}
+	}
+	for _, f := range r.feeds {
+		f.close()
+	}
+}
+
+// flush passes on all that was written before.
+func (r *rounds) flush(ctx context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for {
+		if _, more := r.round(true); !more {
+			return nil
+		}
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// finish reads all of a process's image, or with an empty nonce of a process, and ends it: nobody writes any more.
+func (r *rounds) finish(pid int, nonce string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.discover()
+	for _, f := range r.feeds {
+		if f.pid != pid || nonce != "" && f.nonce != nonce || f.ended {
+			continue
+		}
+		for more := true; more; {
+			more = r.read(f)
+		}
+		f.flush()
+		if nonce != "" && alive(pid) { // it closed its socket, and may still write what was under way
+			continue
+		}
+		f.close()
+		r.sweep(f)
+	}
+}
+
+func alive(pid int) bool {
+	_, err := os.Stat(filepath.Join("/proc", itoa(pid)))
+	return err == nil
+}
+
+// round reads every stream once. With all what was just written is passed on, too.
+func (r *rounds) round(all bool) (records int64, more bool) {
+	limit := r.l.opts.Sink.Now() - recordLate
+	r.discover()
+	for _, f := range r.feeds {
+		if f.ended {
+			continue
+		}
+		before := f.count()
+		if r.read(f) {
+			more = true
+		}
+		records += f.count() - before
+		if all {
+			f.flush()
+			more = more || len(f.pending) > 0
+		} else {
+			f.flushUntil(limit)
+		}
+		records += int64(len(f.pending))
+	}
+	return records, more
+}
+
+// discover finds streams that are new.
+func (r *rounds) discover() {
+	d, err := os.Open(r.l.dir)
+	if err != nil {
+		return
+	}
+	defer d.Close()
+	names, err := d.Readdirnames(-1)
+	if err != nil {
+		return
+	}
+	for _, name := range names {
+		k, seq, ok := parseSegmentName(name)
+		if !ok || seq != 0 || r.seen[name] {
+			continue
+		}
+		r.seen[name] = true
+		id := itoa(k.pid) + "-" + k.nonce
+		f := r.feeds[id]
+		if f == nil {
+			f = newFeed(r.l.opts.Sink, r.l.log, k.pid, k.nonce, func() int { return r.l.opts.Depth })
+			r.feeds[id] = f
+		}
+		if f.streams[k.number] == nil {
+			f.streams[k.number] = &stream{dir: r.l.dir, key: k}
+		}
+	}
+}
+
+// read reads a process's streams. One that is broken is said once and left alone.
+func (r *rounds) read(f *feed) (more bool) {
+	for n, s := range f.streams {
+		if s.next(roundBytes, f.take) {
+			more = true
+		}
+		if s.broke != nil {
+			r.l.log.Warn("cannot read what an agent wrote", "pid", f.pid, "err", s.broke)
+			s.remove()
+			delete(f.streams, n)
+		}
+	}
+	return more
+}
+
+// sweep removes a process's files.
+func (r *rounds) sweep(f *feed) {
+	for _, s := range f.streams {
+		delete(r.seen, s.key.segmentName(0))
+		s.remove()
+	}
+	delete(r.feeds, f.String())
+	left, err := filepath.Glob(filepath.Join(r.l.dir, f.String()+"-*.ev"))
+	if err != nil {
+		return
+	}
+	for _, name := range left {
+		_ = os.Remove(name)
+	}
+}

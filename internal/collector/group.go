@@ -1,0 +1,319 @@
+package collector
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Host is a runtime that owns processes: it starts and attaches to them, follows what they start, and ends them.
+type Host interface {
+	Runtime
+	Warmer
+	Glancer
+	Spinner
+	Attacher
+	Adviser
+}
+
+// Hosted is a target of a host.
+type Hosted interface {
+	Collector
+	Discarder
+	ThreadLister
+	Debugger
+	Inspector
+	Assigner
+	Looper
+	Signaler
+}
+
+// Together is a host with the runtimes that may join its targets: several in one tree of processes, and in one process, are the
+// normal case.
+func Together(host Host, log func(msg string, args ...any), joiners ...Joiner) Host {
+	return &together{Host: host, joiners: joiners, log: log}
+}
+
+type together struct {
+	Host
+	joiners []Joiner
+	log     func(msg string, args ...any)
+}
+
+// Launch implements Runtime.
+func (t *together) Launch(ctx context.Context, cmd *Command, sink Sink) (Collector, error) {
+	full, ok := sink.(fullSink)
+	if !ok || cmd.PID != 0 || cmd.Glance {
+		return t.Host.Launch(ctx, cmd, sink)
+	}
+	g := &Group{t: t, cmd: cmd, sink: full, tracing: cmd.Tracing}
+	own := *cmd
+	own.Starting = g.starting
+	col, err := t.Host.Launch(ctx, &own, groupSink{full, g})
+	if err != nil {
+		g.closeMembers(context.WithoutCancel(ctx))
+		return nil, err
+	}
+	g.Hosted, ok = col.(Hosted)
+	if !ok {
+		return col, nil
+	}
+	g.awaitFirst(ctx)
+	return g, nil
+}
+
+// readyWithin is how long a launch waits for the agent of the program that it starts: it says then what it can do.
+const readyWithin = 300 * time.Millisecond
+
+// Group is a target with the runtimes that have joined it. What only its host can do is the host's.
+type Group struct {
+	Hosted
+	t    *together
+	cmd  *Command
+	sink fullSink
+
+	mu      sync.Mutex
+	members []Member
+	first   map[int]Member // the runtime of a process's newest image
+	refused []string       // why a runtime did not join
+	tracing Tracing
+	closed  bool
+}
+
+// fullSink is all that a session's sink takes.
+type fullSink interface {
+	Sink
+	WriteSink
+	DeathWatcher
+	ThreadNamer
+}
+
+// groupSink delivers what members have of a process before the host says that it is over.
+type groupSink struct {
+	fullSink
+	g *Group
+}
+
+// Ended implements Sink.
+func (s groupSink) Ended(pid int, how ExitInfo) {
+	for _, m := range s.g.list() {
+		m.Ended(pid)
+	}
+	s.fullSink.Ended(pid, how)
+}
+
+// Crash implements Sink.
+func (s groupSink) Crash(c Crash) {
+	ctx, cancel := context.WithTimeout(context.Background(), readyWithin)
+	defer cancel()
+	for _, m := range s.g.list() {
+		_ = m.Flush(ctx)
+	}
+	s.fullSink.Crash(c)
+}
+
+func (g *Group) list() []Member {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Clone(g.members)
+}
+
+// starting hears of an image before it runs, and returns what its environment is to have. The process stands.
+func (g *Group) starting(img Image) (env []string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return nil
+	}
+	var joined Member
+	for _, j := range g.t.joiners {
+		if !j.Detect(img) {
+			continue
+		}
+		i := slices.IndexFunc(g.members, func(m Member) bool { return m.Name() == j.Name() })
+		if i < 0 {
+			m, err := j.Join(Joining{Root: g.cmd.ProjectRoot, OnFull: g.cmd.OnFull, Sink: g.sink})
+			if err != nil {
+				g.refused = append(g.refused, j.Name()+" functions cannot be traced: "+err.Error())
+				g.t.log("cannot join", "runtime", j.Name(), "err", err)
+				continue
+			}
+			if _, err := m.SetTracing(context.Background(), g.tracing); err != nil {
+				g.refused = append(g.refused, err.Error())
+			}
+			i, g.members = len(g.members), append(g.members, m)
+		}
+		joined = g.members[i]
+		break
+	}
+	for _, m := range g.members {
+		env = append(env, m.Starts(img, m == joined)...)
+	}
+	if g.first == nil {
+		g.first = map[int]Member{}
+	}
+	if joined != nil {
+		g.first[img.PID] = joined
+	} else {
+		delete(g.first, img.PID)
+	}
+	return env
+}
+
+func (g *Group) awaitFirst(ctx context.Context) {
+	if g.cmd.StopOnEntry {
+		return // nothing of it runs
+	}
+	if m := g.main(); m != nil {
+		ctx, cancel := context.WithTimeout(ctx, readyWithin)
+		defer cancel()
+		m.Ready(ctx, g.PID())
+	}
+}
+
+// main is the runtime that has joined the first process, nil if none has.
+func (g *Group) main() Member {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.first[g.Hosted.PID()]
+}
+
+// SetTracing implements Collector: everybody has the whole set, and traces what is its own.
+func (g *Group) SetTracing(ctx context.Context, tracing Tracing) (Status, error) {
+	status, err := g.Hosted.SetTracing(ctx, tracing)
+	if err != nil {
+		return status, err
+	}
+	g.mu.Lock()
+	g.tracing = tracing
+	members := slices.Clone(g.members)
+	g.mu.Unlock()
+	for _, m := range members {
+		s, err := m.SetTracing(ctx, tracing)
+		if err != nil {
+			return status, err
+		}
+		status.add(s)
+	}
+	return g.finish(status), nil
+}
+
+// Status implements Collector.
+func (g *Group) Status() Status {
+	status := g.Hosted.Status()
+	for _, m := range g.list() {
+		status.add(m.Status())
+	}
+	return g.finish(status)
+}
+
+func (g *Group) finish(s Status) Status {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	s.Warnings = append(s.Warnings, g.refused...)
+	return s
+}
+
+// add puts what another runtime has traced beside it. What a pattern does not match in one it may in another.
+func (s *Status) add(o Status) {
+	s.Hooked += o.Hooked
+	s.Matched += o.Matched
+	s.Fallback += o.Fallback
+	s.Unhookable = append(s.Unhookable, o.Unhookable...)
+	s.Sampled = append(s.Sampled, o.Sampled...)
+	s.Warnings = append(s.Warnings, o.Warnings...)
+	s.Later = s.Later || o.Later
+	for _, p := range o.Probes {
+		i := slices.IndexFunc(s.Probes, func(q ProbeStatus) bool { return q.Pattern == p.Pattern })
+		if i < 0 {
+			s.Probes = append(s.Probes, p)
+			continue
+		}
+		q := &s.Probes[i]
+		switch {
+		case q.Matched == 0: // of two that found nothing, the interpreter knows better what the program is
+			q.Warning = p.Warning
+		case p.Matched == 0:
+		default:
+			q.Warning = strings.TrimSpace(q.Warning + " " + p.Warning)
+		}
+		q.Matched, q.Hooked = q.Matched+p.Matched, q.Hooked+p.Hooked
+		q.Unhookable = append(q.Unhookable, p.Unhookable...)
+	}
+	for _, w := range o.Watches {
+		i := slices.IndexFunc(s.Watches, func(v WatchStatus) bool { return v.Label == w.Label })
+		if i < 0 {
+			s.Watches = append(s.Watches, w)
+			continue
+		}
+		s.Watches[i].Functions += w.Functions
+	}
+}
+
+// Flush implements Collector.
+func (g *Group) Flush(ctx context.Context) error {
+	err := g.Hosted.Flush(ctx)
+	for _, m := range g.list() {
+		if e := m.Flush(ctx); err == nil {
+			err = e
+		}
+	}
+	return err
+}
+
+// Stop implements Collector.
+func (g *Group) Stop(ctx context.Context, kill bool) error {
+	if !kill { // the agents take themselves out while the program runs
+		g.closeMembers(ctx)
+	}
+	err := g.Hosted.Stop(ctx, kill)
+	g.closeMembers(ctx)
+	return err
+}
+
+func (g *Group) closeMembers(ctx context.Context) {
+	g.mu.Lock()
+	members := g.members
+	g.members, g.closed = nil, true
+	g.mu.Unlock()
+	for _, m := range members {
+		m.Close(ctx)
+	}
+}
+
+// Threads implements ThreadLister: beside what the kernel knows stands what the interpreters say.
+func (g *Group) Threads(ctx context.Context) (*ThreadReport, error) {
+	report, err := g.Hosted.Threads(ctx)
+	if err != nil {
+		return report, err
+	}
+	for _, m := range g.list() {
+		rows, err := m.Threads(ctx)
+		if err != nil {
+			continue // it cannot say at present; the kernel's view is there
+		}
+		for _, row := range rows {
+			i := slices.IndexFunc(report.Threads, func(r ThreadRow) bool { return row.ThreadID != 0 && r.ThreadID == row.ThreadID })
+			if i < 0 {
+				report.Threads = append(report.Threads, row)
+				continue
+			}
+			report.Threads[i].Backtrace = append(slices.Clone(row.Backtrace), report.Threads[i].Backtrace...)
+		}
+	}
+	return report, nil
+}
+
+// Capabilities implements Collector: those of the runtime that the program itself is of.
+func (g *Group) Capabilities() Capabilities {
+	host := g.Hosted.Capabilities()
+	m := g.main()
+	if m == nil {
+		return host
+	}
+	c := m.Capabilities()
+	c.OutputCapture = host.OutputCapture
+	return c
+}

@@ -1,0 +1,49 @@
+package collector
+
+import "context"
+
+// Image is a program that begins to run in a process of a target: at its launch and at each exec, before its first instruction.
+type Image struct {
+	PID  int
+	Path string   // of the executable, as the kernel has it
+	Args []string // with argv[0]
+	Env  func() []string
+}
+
+// Joiner is a runtime that watches from inside: an interpreter whose agent is loaded by what its environment says. The processes are
+// the host's. Safe for concurrent use.
+type Joiner interface {
+	Name() string // python, node, …
+	// Detect reports whether the image is this runtime's. Cheap: it is asked while the process stands.
+	Detect(Image) bool
+	// Join begins to watch the processes of one target. It is called at the first image that is the runtime's.
+	Join(j Joining) (Member, error)
+}
+
+// Joining is what a runtime that joins a target needs to know of it.
+type Joining struct {
+	Root   string // of the user's code
+	OnFull OnFull
+	Sink   Sink
+}
+
+// Member is one runtime's part of a target. Safe for concurrent use.
+type Member interface {
+	Name() string
+	// Starts says what the environment of an image is to have so that the agent gets in, as NAME=value. Of others it is told, too,
+	// since the image that the process had before is gone. It must not wait: the process stands.
+	Starts(img Image, mine bool) []string
+	// Ready waits until the process's agent is there, or ctx ends.
+	Ready(ctx context.Context, pid int)
+	SetTracing(ctx context.Context, tracing Tracing) (Status, error)
+	Status() Status
+	// Flush delivers every record that was written before the call to the sink.
+	Flush(ctx context.Context) error
+	// Ended tells that a process is gone, and delivers all its records.
+	Ended(pid int)
+	Capabilities() Capabilities
+	// Threads tells what the threads of its processes do, as the interpreter has it.
+	Threads(ctx context.Context) ([]ThreadRow, error)
+	// Close takes everything out and delivers the rest. Idempotent.
+	Close(ctx context.Context)
+}
