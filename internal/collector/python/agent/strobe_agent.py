@@ -170,15 +170,17 @@ def _question(q):
 def _flush(patience):
     """Sends what waits, as long as the other end takes it."""
     global output
-    import select
     while output:
         try:
             with output_lock:
                 output = output[socket.send(output):]
         except BlockingIOError:
+            if not patience:
+                return
+            import select
             waits = select.poll()
             waits.register(socket.fileno(), select.POLLOUT)
-            if not patience or not waits.poll(patience * 1000):
+            if not waits.poll(patience * 1000):
                 return
         except OSError:
             return
@@ -495,8 +497,6 @@ def _end():
 
 def _wrap_exits():
     """os._exit and exec end the process with no other notice: multiprocessing's children end so."""
-    from functools import update_wrapper
-
     def wrapper(f, end):
         def wrapped(*args, **kwargs):
             try:
@@ -505,6 +505,8 @@ def _wrap_exits():
             except Exception:
                 pass
             return f(*args, **kwargs)
-        return update_wrapper(wrapped, f)
+        wrapped.__name__, wrapped.__qualname__, wrapped.__doc__ = f.__name__, f.__qualname__, f.__doc__
+        wrapped.__module__, wrapped.__wrapped__ = f.__module__, f
+        return wrapped
     for name, end in (("_exit", True), ("execv", False), ("execve", False)):
         setattr(os, name, wrapper(getattr(os, name), end))

@@ -47,7 +47,8 @@ class Function:
 
 class Lane:
     """Calls nest within a lane: a thread's own, or that of a call that can be left and come back."""
-    __slots__ = ("number", "calls", "of", "name", "told", "back", "frame", "rested", "rest")
+    __slots__ = ("number", "calls", "of", "name", "told", "back", "frame", "rested", "rest",
+                 "offset", "guard")
 
     def __init__(self, of, name):
         global lanes
@@ -62,6 +63,8 @@ class Lane:
         self.frame = 0  # id of the frame that it belongs to
         self.rested = 0  # nanoseconds awaited
         self.rest = 0  # since when it rests
+        self.offset = 0  # of the instruction at which it does
+        self.guard = None  # a weak reference to its generator
 
 
 class Unwritten:

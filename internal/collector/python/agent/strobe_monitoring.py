@@ -53,6 +53,8 @@ def end():
         return
     rules = Rules()
     M.set_events(tool, 0)
+    if dead and files.local.stream is not None:
+        _bury(files.local.stream)
     for key in list(kept):
         code = kept[key]()
         if code is not None:
@@ -163,10 +165,13 @@ def arguments(f, values, depth):
     return (f.format % tuple([encode(v, depth, each) for v in values])).encode("utf-8", "backslashreplace")
 
 
+dead = []  # lanes whose generators were closed or dropped without an event
+
 # --- events, from here on within the program's threads
 
 def on_start(code, offset, hooked=hooked, id=id, local=files.local, frame_of=sys._getframe, int=int, type=type, str=str,
-             low=-WIDE, high=WIDE, encode=encode, write=files.write, tuple=tuple):
+             low=-WIDE, high=WIDE, encode=encode, write=files.write, tuple=tuple,
+             dead=dead):
     try:
         frame = frame_of(1)
         f = hooked.get(id(code))
@@ -179,6 +184,8 @@ def on_start(code, offset, hooked=hooked, id=id, local=files.local, frame_of=sys
             if files.closed:
                 return
             s = files.attach()
+        if dead:
+            _bury(s)
         under = 0
         lane = s.lane
         if f.generator:
@@ -313,12 +320,81 @@ def _take_lane(s, f, frame):
     lane.rested = 0
     lane.back = s.lane
     resting[key] = lane
+    if QUIET_CLOSE:
+        _watch(frame, lane)
     s.lane = lane
     return lane
 
 
 pool = []  # lanes that nobody runs on
 resting = {}  # id of a frame -> its lane, from its first start to its end
+
+
+# From 3.13 on, a generator that rests where no handler is around it is closed without running, hence without an event.
+# Its object's death tells of it. 3.14 knows the object of a frame; in 3.13 the frame lies within the object, at a place
+# that one of our own generators shows.
+QUIET_CLOSE = sys.version_info >= (3, 13)
+_RESUME_DEPTH1 = 4  # in the argument of RESUME: no handler is around the yield before it
+_place = None
+
+
+def _watch(frame, lane):
+    try:
+        generator = _generator_of(frame)
+        if generator is not None:
+            lane.guard = ref(generator, lambda _, lane=lane, key=lane.frame: _died(lane, key))
+    except Exception:
+        pass  # the lane ends when its frame's place is taken again
+
+
+def _generator_of(frame):
+    if sys.version_info >= (3, 14):
+        return frame.f_generator
+    global _place
+    if _place is None:
+        _place = _find_place()
+    word, within, object_at, at = _place
+    generator = object_at(word(id(frame) + at) - within)
+    own = getattr(generator, "gi_frame", None) or getattr(generator, "cr_frame", None) or getattr(
+        generator, "ag_frame", None)
+    return generator if own is frame else None
+
+
+def _find_place():
+    import _ctypes
+
+    class Word(_ctypes._SimpleCData):
+        _type_ = "P"
+
+    def word(address):
+        return Word.from_address(address).value or 0
+
+    def one():
+        yield sys._getframe()
+    generator = one()
+    frame = next(generator)
+    for at in range(16, object.__sizeof__(frame), 8):
+        within = word(id(frame) + at) - id(generator)
+        if 0 < within < object.__sizeof__(generator):
+            return word, within, _ctypes.PyObj_FromPtr, at
+    raise LookupError
+
+
+def _died(lane, key):
+    """May run amid anything, a write of ours included: so it only notes what died."""
+    if lane.frame != key or not lane.calls:
+        return
+    code = lane.calls[0]
+    code = getattr(code, "code", code)
+    if code.co_code[lane.offset + 3] & _RESUME_DEPTH1:  # else it runs to its end now, and its events come
+        dead.append((lane, key))
+
+
+def _bury(s):
+    while dead:
+        lane, key = dead.pop()
+        if lane.frame == key:
+            _gone(s, lane)
 
 
 def _task_name():
@@ -336,7 +412,7 @@ def _finish_lane(s, lane):
     del lane.calls[:]
     if s.lane is lane:
         s.lane = lane.back
-    lane.back = None
+    lane.back = lane.guard = None
     lane.frame = 0
     pool.append(lane)
 
@@ -384,6 +460,7 @@ def on_yield(code, offset, value, hooked=hooked, local=files.local, frame_of=sys
                     files.lose(s, f, 2)
         s.lane = lane.back
         lane.back = None
+        lane.offset = offset
         lane.rest = now()
     except Exception as e:
         mishap(e)
