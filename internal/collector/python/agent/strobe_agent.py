@@ -1,0 +1,512 @@
+"""Strobe's agent in CPython 3.8 and newer: speaks docs/agentlink.md, with nothing but the standard library.
+
+It never prints, never keeps the process alive, and no exception of its own reaches the program. This file is the
+agent's life: start, the control socket and its thread, fork, the end. Its start is paid by every Python process below
+a session, so that whatever is not needed for it is imported when it is.
+"""
+import _thread
+import os
+import sys
+from _json import encode_basestring as quote, make_scanner
+
+import strobe_files as files
+from strobe_rules import Rules
+
+if sys.version_info >= (3, 12):
+    import strobe_monitoring as engine
+else:
+    import strobe_swap as engine
+
+VERSION = 1
+
+folder = ""
+nonce = ""
+generation = 0
+socket = None
+socket_file = None  # device and inode: a program that closes all descriptors may own the number by now
+waker = (-1, -1)  # a pipe that ends the thread's waiting
+output = b""  # what waits to be sent
+output_lock = _thread.allocate_lock()
+running = False  # the thread is to run
+gone = _thread.allocate_lock()  # held while it does
+over = False  # the link ended, which is for good
+
+
+class _Context:
+    """What the standard library's reader of JSON in C wants: without json, which imports re."""
+    strict = False
+    object_hook = object_pairs_hook = array_hook = None
+    parse_float, parse_int, parse_constant = float, int, float
+    memo = {}
+
+
+def loads(text):
+    return make_scanner(_Context())(text, 0)[0]
+
+
+def start(where):
+    """Called before the user's code. Does nothing where there is no session."""
+    if sys.implementation.name != "cpython":
+        return
+    try:
+        with open(where + "/start.json", encoding="utf-8") as f:
+            message = loads(f.read().strip())
+    except OSError:
+        return
+    global folder, generation
+    folder = where
+    if not _connect():
+        return
+    _begin_process()
+    generation = message.get("gen") or 0
+    files.on_full = message.get("onFull") or "wait"
+    if not engine.begin():
+        _send_hello()
+        _spin()
+        return
+    rules = Rules(message)
+    engine.rules = rules
+    _send_hello()
+    if rules.rules:
+        engine.apply(rules)
+    _points(message)
+    _watch_crashes()
+    _spin()
+    import atexit
+    atexit.register(_at_exit)
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_in_child)
+    _wrap_exits()
+
+
+def _begin_process():
+    global nonce
+    nonce = os.urandom(8).hex()
+    files.open_process(folder, nonce)
+
+
+# --- the socket
+
+def _connect():
+    global socket, socket_file, waker
+    import _socket
+    try:
+        s = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)  # closed by exec, as all that Python opens
+        s.settimeout(1)
+        s.connect(folder + "/control")
+        fd = files.high(s.detach())
+        socket = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, fd)
+        socket.setblocking(False)
+        status = os.fstat(fd)
+        socket_file = (status.st_dev, status.st_ino)
+        waker = tuple(map(files.high, os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)))
+        return True
+    except OSError:
+        return False
+
+
+def _ours():
+    try:
+        status = os.fstat(socket.fileno())
+    except OSError:
+        return False
+    return (status.st_dev, status.st_ino) == socket_file
+
+
+def send(text):
+    """Sends a line, from any thread. It goes out by ours."""
+    global output
+    with output_lock:
+        output += text.encode("utf-8", "backslashreplace") + b"\n"
+    _wake()
+
+
+def _wake():
+    try:
+        os.write(waker[1], b".")
+    except OSError:
+        pass  # full, which wakes too
+
+
+def _send_hello():
+    try:
+        with open("/proc/self/cmdline", "rb") as f:
+            argv = [os.fsdecode(a) for a in f.read().split(b"\0")[:-1]]
+    except OSError:
+        argv = list(getattr(sys, "orig_argv", ()))
+    can = ["trace", "threads"] + (["points"] if getattr(engine, "POINTS", False) else [])
+    send('{"m":"hello","v":%d,"runtime":"python","version":"%d.%d.%d","pid":%d,"ppid":%d,"nonce":"%s","exe":%s,'
+         '"argv":[%s],"backend":"%s","can":[%s]}' % (
+             (VERSION,) + tuple(sys.version_info[:3]) + (
+                 os.getpid(), os.getppid(), nonce, quote(sys.executable or ""), ",".join(map(quote, argv[:100])),
+                 engine.NAME, ",".join(map(quote, can)))))
+    # What start.json asked for is in force; what it takes of the user's code is not known, for none is loaded yet.
+    send(_applied(None, near=False))
+    _flush(0)
+
+
+def _applied(question, near=True):
+    if question is None:
+        counts, functions, names = {r.id: 0 for r in engine.rules.rules}, 0, []
+    else:
+        from strobe_rules import applied
+        counts, functions, names = applied(engine.rules, engine.recorded(), near)
+    refused = engine.unhookable()
+    return '{"m":"applied",%s"gen":%d,"rules":[%s],"functions":%d%s%s}' % (
+        _question(question), generation,
+        ",".join(['{"id":%s,"matched":%d}' % (_plain(i), n) for i, n in counts.items()]), functions,
+        ',"unhookable":[%s]' % ",".join(
+            ['{"function":%s,"reason":%s}' % (quote(f), quote(r)) for f, r in refused]) if refused else "",
+        ',"near":[%s]' % ",".join(map(quote, names)) if names else "")
+
+
+def _plain(v):
+    return quote(v) if type(v) is str else str(v) if type(v) is int else "null"
+
+
+def _question(q):
+    return '"q":%d,' % q if type(q) is int else ""
+
+
+def _flush(patience):
+    """Sends what waits, as long as the other end takes it."""
+    global output
+    while output:
+        try:
+            with output_lock:
+                output = output[socket.send(output):]
+        except BlockingIOError:
+            if not patience:
+                return
+            import select
+            waits = select.poll()
+            waits.register(socket.fileno(), select.POLLOUT)
+            if not waits.poll(patience * 1000):
+                return
+        except OSError:
+            return
+
+
+# --- the thread that answers
+
+def _spin():
+    global running
+    if running or over:
+        return
+    running = True
+    gone.acquire(False)
+    try:
+        _thread.start_new_thread(_serve, ())
+    except RuntimeError:  # the interpreter ends, or the system has no more
+        running = False
+        gone.release()
+
+
+def _halt():
+    """Ends the thread, and waits until it has: not for ever."""
+    global running
+    if not running:
+        return
+    running = False
+    _wake()
+    gone.acquire(True, 2)
+
+
+_input = b""
+
+
+def _serve():
+    import select
+    files.local.stream = files.Mute()
+    try:
+        while running:
+            poll = select.poll()
+            poll.register(waker[0], select.POLLIN)
+            poll.register(socket.fileno(), select.POLLIN | (select.POLLOUT if output else 0))
+            events = dict(poll.poll())
+            if not running:
+                return
+            if not _ours():
+                return _leave()
+            if waker[0] in events:
+                try:
+                    os.read(waker[0], 4096)
+                except BlockingIOError:
+                    pass
+            if socket.fileno() in events and events[socket.fileno()] & ~select.POLLOUT and not _receive():
+                return _leave()
+            _flush(0)
+    except Exception:
+        _leave()
+    finally:
+        try:
+            gone.release()
+        except RuntimeError:
+            pass
+
+
+def _receive():
+    global _input
+    try:
+        data = socket.recv(1 << 16)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    if not data:
+        return False
+    _input += data
+    while b"\n" in _input:
+        line, _, _input = _input.partition(b"\n")
+        if line and not _handle(line):
+            return False
+    return True
+
+
+def _handle(line):
+    try:
+        message = loads(line.decode("utf-8", "replace").strip())
+        what, q = message.get("m"), message.get("q")
+        if what == "bye":
+            return False
+        if what == "set":
+            _set(message)
+            send(_applied(0 if q is None else q))
+        elif what == "status":
+            send(_applied(0 if q is None else q))
+        elif what == "sync":
+            for s in list(files.streams):
+                if s.lost:
+                    _tell_lost(s)
+            send('{"m":"synced",%s"gen":%d}' % (_question(q), generation))
+        elif what == "threads":
+            import strobe_stacks
+            send('{"m":"threads",%s"threads":[%s]}' % (_question(q), strobe_stacks.threads(engine.rules)))
+        elif getattr(engine, "POINTS", False):
+            import strobe_points
+            strobe_points.handle(message)
+    except Exception as e:
+        send('{"m":"error","about":%s,"text":%s}' % (quote(line[:200].decode("utf-8", "replace")), quote(repr(e))))
+    return True
+
+
+def _tell_lost(s):
+    own = files.local.stream
+    if type(own) is files.Mute:
+        files.tell_lost(s, _ours_to_write())
+
+
+_writer = None
+
+
+def _ours_to_write():
+    """A stream for what our thread has to tell."""
+    global _writer
+    if _writer is None or _writer.number == 0:
+        _writer = files.Stream()
+        _writer.lane = files.local.stream.lane
+    return _writer
+
+
+def _set(message):
+    global generation
+    generation = message.get("gen") or 0
+    files.on_full = message.get("onFull") or "wait"
+    engine.apply(Rules(message))
+    _points(message)
+
+
+def _points(message):
+    if not getattr(engine, "POINTS", False):
+        return
+    points = sys.modules.get("strobe_points")
+    if message.get("points") or points is not None:
+        import strobe_points
+        strobe_points.apply(message.get("points") or [])
+
+
+def _leave():
+    """The link ended: everything goes out, for good."""
+    global over, running
+    over, running = True, False
+    files.closed = True
+    try:
+        points = sys.modules.get("strobe_points")
+        if points is not None:
+            points.end()
+        engine.end()
+    except Exception:
+        pass
+    _close()
+
+
+def _close():
+    global socket
+    s, socket = socket, None
+    if s is not None:
+        socket_was = s
+        try:
+            status = os.fstat(socket_was.fileno())
+            if (status.st_dev, status.st_ino) == socket_file:
+                socket_was.close()
+                for fd in waker:
+                    os.close(fd)
+            else:
+                socket_was.detach()
+        except OSError:
+            socket_was.detach()
+
+
+# --- crashes
+
+def _watch_crashes():
+    """An uncaught exception is told before the program's own report of it.
+
+    Both names of each hook become ours: libraries ask whether sys.excepthook is sys.__excepthook__ before they put in
+    theirs, and some warn where it is not.
+    """
+    own = sys.excepthook
+
+    def excepthook(kind, value, traceback):
+        _crash(value, traceback)
+        own(kind, value, traceback)
+    sys.excepthook = excepthook
+    if sys.__excepthook__ is own:
+        sys.__excepthook__ = excepthook
+    # threading takes its hook from here when it is imported.
+    own_thread = _thread._excepthook
+
+    def thread_excepthook(args):
+        try:
+            if not over and args.exc_type is not SystemExit:
+                import strobe_stacks
+                strobe_stacks.crash(args.exc_value, args.exc_traceback, "thread", engine.rules)
+        except Exception:
+            pass
+        own_thread(args)
+    _thread._excepthook = thread_excepthook
+    threading = sys.modules.get("threading")
+    if threading is not None:
+        for name in ("excepthook", "__excepthook__"):
+            if getattr(threading, name, None) is own_thread:
+                setattr(threading, name, thread_excepthook)
+
+
+_told = None  # the exception that was told
+
+
+def _crash(value, traceback):
+    global _told
+    try:
+        # Some libraries call the hook of exceptions that end nothing: then the program's own frames are below it.
+        frame = sys._getframe(1)
+        while frame.f_back is not None:
+            frame = frame.f_back
+        ends = frame.f_code.co_name != "<module>" and not sys.flags.interactive and not hasattr(sys, "ps1")
+        if over or not ends or value is None or value is _told:
+            return
+        _told = value
+        import strobe_stacks
+        strobe_stacks.crash(value, traceback, "process", engine.rules)
+    except Exception:
+        pass
+
+
+# --- fork and the end
+
+def _before_fork():
+    # A thread of ours over a fork would make Python warn of it, and its locks could be held in the child.
+    try:
+        _halt()
+    except Exception:
+        pass
+
+
+def _after_fork():
+    if over:
+        return
+    try:
+        if sys.version_info >= (3, 12) and len(os.listdir("/proc/self/task")) == 1:
+            _spin_soon()  # os.fork looks for threads after this, and warns
+        else:
+            _spin()
+    except Exception:
+        pass
+
+
+_pending = None
+
+
+def _spin_soon():
+    """Starts the thread when os.fork has returned."""
+    global _pending
+    import ctypes
+    if _pending is None:
+        def later(_):
+            _spin()
+            return 0
+        _pending = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(later)
+    ctypes.pythonapi.Py_AddPendingCall(_pending, None)
+
+
+def _in_child():
+    global output, output_lock, gone, running, _input, socket
+    if over:
+        return
+    try:
+        output, _input, running = b"", b"", False
+        output_lock, gone = _thread.allocate_lock(), _thread.allocate_lock()
+        if socket is not None:
+            _close()
+        if hasattr(engine, "in_child"):
+            engine.in_child()
+        try:
+            with open(folder + "/start.json", encoding="utf-8") as f:
+                message = loads(f.read().strip())
+        except OSError:
+            message = None
+        if message is None or not _connect():
+            _leave()
+            return
+        _begin_process()
+        if message.get("gen") != generation:
+            _set(message)
+        _send_hello()
+        _spin()
+    except Exception:
+        _leave()
+
+
+def _at_exit():
+    try:
+        if over:
+            return
+        value = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
+        if value is not None and value is not _told and not isinstance(value, SystemExit):
+            _crash(value, getattr(sys, "last_traceback", None))  # a hook of the user's came before ours
+        _end()
+    except Exception:
+        pass
+
+
+def _end():
+    _halt()
+    engine.end()
+    files.close_process(True)
+    _flush(0.2)
+
+
+def _wrap_exits():
+    """os._exit and exec end the process with no other notice: multiprocessing's children end so."""
+    def wrapper(f, end):
+        def wrapped(*args, **kwargs):
+            try:
+                if not over:
+                    files.close_process(end)
+            except Exception:
+                pass
+            return f(*args, **kwargs)
+        wrapped.__name__, wrapped.__qualname__, wrapped.__doc__ = f.__name__, f.__qualname__, f.__doc__
+        wrapped.__module__, wrapped.__wrapped__ = f.__module__, f
+        return wrapped
+    for name, end in (("_exit", True), ("execv", False), ("execve", False)):
+        setattr(os, name, wrapper(getattr(os, name), end))

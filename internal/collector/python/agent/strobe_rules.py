@@ -1,0 +1,298 @@
+"""What is to be recorded: rules on names, files and the user's own code, and what of it is loaded."""
+import os
+import sys
+
+AGENT = os.path.dirname(os.path.abspath(__file__)) + os.sep
+# Where Python's own library and installed packages are: never the user's own code, even below their root.
+LIBRARY = os.path.dirname(os.__file__) + os.sep
+PACKAGES = ("site-packages", "dist-packages", "node_modules", ".tox", ".nox", ".venv", "venv")
+NEAR = 2000
+
+_started_in = os.getcwd()  # what a relative file name of the script is relative to
+
+
+def ours(e):
+    """Whether an exception began in the agent: a signal's handler of the user may raise while the agent runs."""
+    tb = e.__traceback__
+    while tb is not None and tb.tb_next is not None:
+        tb = tb.tb_next
+    return tb is None or tb.tb_frame.f_code.co_filename.startswith(AGENT)
+
+
+class Glob:
+    """* for characters without the separator, ** for any, ? for one; ** between separators also for nothing."""
+    __slots__ = ("text", "separator", "plain", "head", "tail", "parts")
+
+    def __init__(self, text, separator):
+        self.text, self.separator = text, separator
+        self.parts = []
+        i = 0
+        literal = ""
+        while i < len(text):
+            if text[i] not in "*?":
+                literal += text[i]
+                i += 1
+                continue
+            if literal:
+                self.parts.append(literal)
+            literal = ""
+            if text.startswith("**", i):
+                between = text[i - 1:i] in ("", separator) and text[i + 2:i + 3] == separator and i > 0
+                self.parts.append((2, between))
+                i += 2
+                if between:
+                    i += 1  # the separator behind it is its own: it goes with it where it stands for nothing
+            else:
+                self.parts.append((1 if text[i] == "*" else 0, False))
+                i += 1
+        if literal:
+            self.parts.append(literal)
+        self.plain = len(self.parts) <= 1 and (not self.parts or type(self.parts[0]) is str)
+        self.head = self.parts[0] if self.parts and type(self.parts[0]) is str else ""
+        self.tail = self.parts[-1] if self.parts and type(self.parts[-1]) is str else ""
+
+    def match(self, s):
+        if self.plain:
+            return s == self.text
+        # Most names fall here, in C.
+        return s.startswith(self.head) and s.endswith(self.tail) and self._match(0, s, 0)
+
+    def _match(self, i, s, j):
+        while i < len(self.parts) and type(self.parts[i]) is str:
+            if not s.startswith(self.parts[i], j):
+                return False
+            j += len(self.parts[i])
+            i += 1
+        if i == len(self.parts):
+            return j == len(s)
+        kind, between = self.parts[i]
+        if kind == 0:
+            return j < len(s) and s[j] != self.separator and self._match(i + 1, s, j + 1)
+        if between:
+            if self._match(i + 1, s, j):
+                return True
+            at = s.find(self.separator, j)
+            while at >= 0:
+                if self._match(i + 1, s, at + 1):
+                    return True
+                at = s.find(self.separator, at + 1)
+            return False
+        for k in range(j, len(s) + 1):
+            if self._match(i + 1, s, k):
+                return True
+            if kind == 1 and k < len(s) and s[k] == self.separator:
+                return False
+        return False
+
+
+class File:
+    """What is known of a source file by its name."""
+    __slots__ = ("path", "below", "user")
+
+    def __init__(self, name, root):
+        self.path = name
+        self.below = None
+        self.user = False
+        if name[:1] in ("<", ""):
+            return  # no file
+        if name[0] != "/":
+            self.path = name = os.path.normpath(os.path.join(_started_in, name))
+        if not root:
+            return
+        for path in (name, None):
+            if path is None:
+                path = os.path.realpath(name)
+            if path.startswith(root):
+                self.below = path[len(root):]
+                library = LIBRARY if LIBRARY != root else "\0"
+                self.user = not path.startswith(library) and not any(
+                    p in PACKAGES for p in self.below.split("/"))
+                return
+
+
+class Rule:
+    __slots__ = ("id", "on", "glob", "text", "out", "depth")
+
+    def __init__(self, m):
+        self.id, self.on, self.out = m.get("id"), m.get("on"), bool(m.get("not"))
+        self.text = m.get("glob") or ""
+        self.depth = m.get("depth") or 3
+        self.glob = Glob(self.text, "/" if self.on == "path" else ".") if self.on in ("name", "path") else None
+
+    def takes(self, names, file):
+        if self.on == "name":
+            match = self.glob.match
+            for n in names:
+                if match(n):
+                    return True
+            return False
+        if self.on == "path":
+            return file.below is not None and self.glob.match(file.below)
+        if self.on == "contains":
+            return self.text in file.path
+        return self.on == "user" and file.user
+
+
+class Rules:
+    """The rules in force. An empty one takes nothing."""
+
+    def __init__(self, message=None):
+        message = message or {}
+        root = message.get("root") or ""
+        self.root = os.path.realpath(root).rstrip("/") + "/" if root else ""
+        self.rules = [Rule(m) for m in message.get("rules") or ()]
+        self.active = any(not r.out for r in self.rules)
+        self.files = {}
+        # Where every rule is on files, a file that none takes needs no look at its functions.
+        self.by_name = any(r.on == "name" and not r.out for r in self.rules)
+
+    def file(self, name):
+        f = self.files.get(name)
+        if f is None:
+            f = self.files[name] = File(name, self.root)
+        return f
+
+    def depth(self, module, qualname, filename):
+        """How deep the values of a function are followed: 0 where it is not to be recorded."""
+        file = self.file(filename)
+        names = names_of(module, qualname)
+        depth = 0
+        for r in self.rules:
+            if (r.out or r.depth > depth) and r.takes(names, file):
+                if r.out:
+                    return 0
+                depth = r.depth
+        return depth
+
+    def may_take(self, filename):
+        """Whether any function of a file can be taken."""
+        if self.by_name:
+            return True
+        file = self.file(filename)
+        return any(not r.out and r.takes((), file) for r in self.rules)
+
+
+def names_of(module, qualname):
+    """What a name rule is tried on. module is what the module is called, of a script by its file."""
+    last = module.rpartition(".")[2]
+    names = [module + "." + qualname, qualname]
+    if last != module:
+        names.append(last + "." + qualname)
+    if is_main(module):
+        names.append("__main__." + qualname)
+    return names
+
+
+def is_main(module):
+    from strobe_values import main_name
+    return module == main_name()
+
+
+def recordable(code):
+    """Whether a code object is a function that somebody wrote, and not one of ours."""
+    return (code.co_flags & 1 and not code.co_filename.startswith(AGENT)
+            and code.co_name not in ("<genexpr>", "<listcomp>", "<dictcomp>", "<setcomp>", "<module>")
+            and code.co_filename[:8] != "<frozen ")
+
+
+def module_name(names):
+    """The module that a function's globals belong to."""
+    name = names.get("__name__")
+    if name == "__main__":
+        from strobe_values import main_name
+        return main_name()
+    return name if type(name) is str else "?"
+
+
+def loaded():
+    """Yields (module, qualified name, code) of every function of the loaded modules, each once."""
+    seen = set()
+    for m in list(sys.modules.values()):
+        if not issubclass(type(m), type(sys)):
+            continue
+        names = type(sys).__dict__["__dict__"].__get__(m)
+        if type(names) is dict and not str(names.get("__name__")).startswith("strobe_"):
+            yield from _of_names(names, seen, 0)
+
+
+_FUNCTION = type(ours)
+
+
+def _of_names(names, seen, depth):
+    for v in list(names.values()):
+        t = type(v)
+        if t is _FUNCTION:
+            yield from _of_function(v, seen)
+        elif issubclass(t, type):
+            if id(v) not in seen and depth < 5:
+                seen.add(id(v))
+                yield from _of_names(dict(type.__dict__["__dict__"].__get__(v)), seen, depth + 1)
+        elif t is staticmethod or t is classmethod:
+            if type(v.__func__) is _FUNCTION:
+                yield from _of_function(v.__func__, seen)
+        elif t is property:
+            for f in (v.fget, v.fset, v.fdel):
+                if type(f) is _FUNCTION:
+                    yield from _of_function(f, seen)
+
+
+def _of_function(f, seen):
+    code = f.__code__
+    if id(code) in seen:
+        return
+    seen.add(id(code))
+    module = module_name(f.__globals__)
+    name = f.__qualname__.replace(".<locals>", "")
+    if code.co_name == f.__name__ or name.endswith("." + code.co_name):
+        yield module, name, code
+    else:
+        yield module, getattr(code, "co_qualname", code.co_name).replace(".<locals>", ""), code
+    yield from _inner(module, name, code, seen)
+    # What a decorator wrapped is reached by its cells.
+    for cell in f.__closure__ or ():
+        try:
+            inside = cell.cell_contents
+        except ValueError:
+            continue
+        if type(inside) is _FUNCTION:
+            yield from _of_function(inside, seen)
+
+
+def _inner(module, name, code, seen):
+    for c in code.co_consts:
+        if type(c) is type(code) and id(c) not in seen:
+            seen.add(id(c))
+            if c.co_flags & 1:
+                yield module, name + "." + c.co_name, c
+            yield from _inner(module, name + "." + c.co_name, c, seen)
+
+
+def applied(rules, hooked, near):
+    """What the rules take of what is loaded: (matched by rule, functions, names that come near). hooked are (module,
+    qualified name, code) of functions that are recorded, of which some may not be found by their modules."""
+    matched = dict.fromkeys((r.id for r in rules.rules), 0)
+    functions = 0
+    names, packages = [], []
+    seen = set()
+    if not rules.rules:
+        return matched, 0, []
+    for source in (loaded(), hooked):
+        for module, name, code in source:
+            key = (code.co_filename, code.co_firstlineno, name)
+            if key in seen or not recordable(code):
+                continue
+            seen.add(key)
+            file = rules.file(code.co_filename)
+            all_names = names_of(module, name)
+            wanted = False
+            for r in rules.rules:
+                if r.takes(all_names, file):
+                    matched[r.id] += 1
+                    wanted = wanted or not r.out
+            if wanted and rules.depth(module, name, code.co_filename):
+                functions += 1
+            if near and len(names) < NEAR:
+                (names if file.user else packages).append(module + "." + name)
+    if near and not any(r.on == "name" and not matched[r.id] for r in rules.rules):
+        return matched, functions, []
+    return matched, functions, (names + packages)[:NEAR] if near else []

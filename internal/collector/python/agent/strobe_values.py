@@ -1,0 +1,411 @@
+"""Values as JSON (docs/agentlink.md, Values). No code of the user runs for it: no __repr__, no property, no __getattr__,
+no __eq__ of theirs. What a type's own C code or the standard library tells is asked of these, by their own functions."""
+import sys
+from _json import encode_basestring as quote
+from _weakref import ref
+from itertools import islice
+
+LIMIT = 16384  # bytes of a payload
+ITEMS = 100
+NODES = 4096  # values looked at for one payload: bounds the time, not only the text
+WIDE = 1 << 63
+
+_mro = type.__dict__["__mro__"].__get__
+_dict_of = type.__dict__["__dict__"].__get__
+_qualname = type.__dict__["__qualname__"].__get__
+_module = type.__dict__["__module__"].__get__
+_args = BaseException.__dict__["args"].__get__
+_getset = type(BaseException.__dict__["args"])
+
+
+class _Slots:
+    __slots__ = ("one",)
+
+    def method(self):
+        pass
+
+
+_member = type(_Slots.__dict__["one"])
+_method = type(_Slots().method)
+# Types whose values are told by their names.
+_named = {type(_Slots.method), _method, type(quote), type(sys), type(object.__init__), type(_Slots().__init__),
+          type(str.join), type(dict.__dict__["fromkeys"]), _getset, _member}
+
+_plans = {}  # id of a type -> (weak reference to it, what reads its instances); weak: a type must die as without us
+
+
+class _Full(Exception):
+    """The value does not fit: it is read again, less deep."""
+
+
+def encode(v, depth, limit=LIMIT):
+    """Returns v as JSON, of at most limit bytes or so."""
+    t = type(v)
+    if t is int and -WIDE < v < WIDE:
+        return str(v)
+    if v is None:
+        return "null"
+    if t is str and len(v) <= 256:
+        return quote(v)
+    for deep, items in _ladder(depth):
+        try:
+            s = _value(v, deep, (), [NODES, limit, items])
+            if len(s) <= limit:
+                return s
+        except _Full:
+            pass
+        except (RuntimeError, RecursionError):
+            pass  # it changed while it was read, or the stack is near its end
+        except Exception as e:
+            from strobe_rules import ours
+            if not ours(e):
+                raise  # of a signal's handler, that happened to run here: the program's
+            return '{"$":"unreadable"}'
+    return '{"$":"unreadable"}' if depth <= 0 else '{"$":"depth","t":%s}' % quote(type_name(t))
+
+
+def _ladder(depth):
+    return [(d, ITEMS) for d in range(depth, 0, -1)] + [(1, 25), (1, 5), (0, 1)]
+
+
+def _value(v, depth, inside, room):
+    t = type(v)
+    if t is int:
+        return _integer(v)
+    if t is str:
+        return quote(v) if len(v) <= 256 else _text(v)
+    if v is None:
+        return "null"
+    if t is bool:
+        return "true" if v else "false"
+    if t is float:
+        return _float(v)
+    room[0] -= 1
+    if room[0] < 0:
+        raise _Full
+    plan = _plans.get(id(t))
+    if plan is None or plan[0]() is not t:
+        plan = _make_plan(t)
+    read, data = plan[1], plan[2]
+    if data is _flat:
+        return read(v)
+    if depth <= 0:
+        return '{"$":"depth","t":%s}' % quote(type_name(t))
+    if id(v) in inside:
+        return '{"$":"cycle","a":"0x%x"}' % id(v)
+    s = read(v, depth - 1, inside + (id(v),), room, data)
+    if len(s) > room[1]:
+        raise _Full
+    return s
+
+
+_flat = object()  # of a plan whose values have no parts: they are read whatever the depth
+
+
+# --- scalars
+
+def _integer(v):
+    if -WIDE < v < WIDE:
+        return str(v)
+    bits = int.bit_length(v)
+    if bits > 13000:  # its digits cost the square of their number, and Python itself may refuse
+        return '{"$":"shape","t":"int","v":"%d bits"}' % bits
+    return int.__repr__(v)
+
+
+def _float(v):
+    if v - v == 0:
+        return float.__repr__(v)
+    return '{"$":"float","v":"%s"}' % ("NaN" if v != v else "Infinity" if v > 0 else "-Infinity")
+
+
+def _text(v):
+    b = str.encode(v, "utf-8", "surrogatepass")
+    if len(b) <= 1024:
+        return quote(v)
+    cut = 1024
+    while b[cut] & 0xC0 == 0x80:
+        cut -= 1
+    return '{"$":"text","v":%s,"more":%d}' % (quote(b[:cut].decode("utf-8", "surrogatepass")), len(b) - cut)
+
+
+def _bytes(v):
+    n = len(v)
+    import binascii
+    text = binascii.b2a_base64(bytes(memoryview(v)[:1024]), newline=False).decode()
+    return '{"$":"bytes","v":"%s"%s}' % (text, ',"more":%d' % (n - 1024) if n > 1024 else "")
+
+
+def _repr(text):
+    return '{"$":"repr","v":%s}' % (quote(text) if len(text) <= 256 else quote(text[:256] + "…"))
+
+
+# --- containers
+
+def _more(n, room):
+    return ',"more":%d' % (n - room[2]) if n > room[2] else ""
+
+
+def _items(values, depth, inside, room):
+    out = []
+    for x in values:
+        t = type(x)
+        if t is int and -WIDE < x < WIDE:
+            out.append(str(x))
+        else:
+            out.append(_value(x, depth, inside, room))
+    room[0] -= len(out)
+    return ",".join(out)
+
+
+def _sequence(v, depth, inside, room, base):
+    n = base.__len__(v)
+    values = list(islice(base.__iter__(v), room[2]))  # in one step of the interpreter: no other thread changes it
+    if n > room[2]:
+        return '{"$":"list","v":[%s]%s}' % (_items(values, depth, inside, room), _more(n, room))
+    return "[%s]" % _items(values, depth, inside, room)
+
+
+def _mapping(v, depth, inside, room, base):
+    n = base.__len__(v)
+    pairs = list(islice(base.items(v), room[2]))
+    plain = n <= room[2]
+    if plain:
+        for k, _ in pairs:
+            if type(k) is not str or k[:1] == "$" or len(k) > 256:
+                plain = False
+                break
+    room[0] -= len(pairs)
+    if plain:
+        return "{%s}" % ",".join([quote(k) + ":" + _value(x, depth, inside, room) for k, x in pairs])
+    body = ",".join(["[%s,%s]" % (_value(k, depth, inside, room), _value(x, depth, inside, room)) for k, x in pairs])
+    return '{"$":"dict","v":[%s]%s}' % (body, _more(n, room))
+
+
+def _named_tuple(v, depth, inside, room, fields):
+    values = list(tuple.__iter__(v))
+    body = ",".join([quote(k) + ":" + _value(x, depth, inside, room) for k, x in zip(fields, values)])
+    return '{"$":"obj","t":%s,"v":{%s}}' % (quote(type_name(type(v))), body)
+
+
+def _instance(v, depth, inside, room, data):
+    get_dict, slots, extra = data
+    fields = extra(v) if extra is not None else []
+    n = len(fields)
+    if get_dict is not None:
+        d = get_dict(v)
+        if type(d) is dict:
+            n += len(d)
+            fields.extend([(k, x) for k, x in islice(d.items(), room[2]) if type(k) is str])
+    for name, get in slots:
+        try:
+            fields.append((name, get(v)))
+            n += 1
+        except AttributeError:
+            pass  # not set yet
+    fields = fields[:room[2]]
+    room[0] -= len(fields)
+    body = ",".join([quote(k) + ":" + _value(x, depth, inside, room) for k, x in fields])
+    more = _more(n, room)
+    return '{"$":"obj","t":%s,"v":{%s}%s}' % (quote(type_name(type(v))), body, more)
+
+
+def _exception(e):
+    args = _args(e)
+    message = message_of(e)
+    if message is None:
+        return [("args", args)]
+    return [("message", message)] if len(args) <= 1 else [("message", message), ("args", args)]
+
+
+def message_of(e):
+    """The text of an exception, where making it runs no code of the user: else None."""
+    for c in _mro(type(e)):
+        own = _dict_of(c).get("__str__")
+        if own is not None:
+            break
+    if type(own) is not type(object.__init__):
+        return None  # their own __str__
+    for a in _args(e):
+        if type(a) not in (str, int, float, bool, bytes, type(None)):
+            return None
+    try:
+        text = own(e)
+    except Exception:
+        return None
+    return text if type(text) is str else None
+
+
+# --- what a type is
+
+def type_name(t):
+    module, name = _module(t), _qualname(t)
+    if type(module) is not str or module == "builtins":
+        return name
+    if module == "__main__":
+        module = main_name()
+    return module + "." + name
+
+
+def main_name():
+    """The name of the script that was started: of its file, or of the module that -m ran."""
+    main = sys.modules.get("__main__")
+    d = getattr(main, "__dict__", {})
+    spec = d.get("__spec__")
+    name = getattr(spec, "name", None)
+    if type(name) is str:
+        return name
+    file = d.get("__file__")
+    if type(file) is not str:
+        return "__main__"
+    name = file.rpartition("/")[2]
+    return name[:-3] if name.endswith(".py") else name
+
+
+def name_of(v):
+    """The name of a function, class or module."""
+    t = type(v)
+    if t is type(sys):
+        name = t.__dict__["__dict__"].__get__(v).get("__name__")
+        return name if type(name) is str else "?"
+    if issubclass(t, type):
+        return type_name(v)
+    if t is _method:
+        return name_of(v.__func__)
+    name = getattr(v, "__qualname__", None) or getattr(v, "__name__", None)
+    module = getattr(v, "__module__", None)
+    if type(name) is not str:
+        return t.__name__
+    if type(module) is str and module != "builtins":
+        return (main_name() if module == "__main__" else module) + "." + name
+    return name
+
+
+def _name(v):
+    return '{"$":"name","v":%s}' % quote(name_of(v).replace(".<locals>", ""))
+
+
+def _enumerator(v):
+    name = object.__getattribute__(v, "__dict__").get("_name_")
+    if type(name) is not str:
+        name = "%s" % (object.__getattribute__(v, "__dict__").get("_value_"),)
+    return '{"$":"name","v":%s}' % quote(type_name(type(v)) + "." + name)
+
+
+def _shape(v):
+    parts = []
+    for name in ("shape", "dtype"):
+        try:
+            x = getattr(v, name)
+            parts.append(str(tuple(x)) if name == "shape" else str(x))
+        except Exception:
+            pass  # a data frame has no dtype
+    return '{"$":"shape","t":%s,"v":%s}' % (quote(type_name(type(v))), quote(" ".join(parts)))
+
+
+def _numpy_scalar(v):
+    x = v.item()
+    return _value(x, 0, (), [NODES, LIMIT, ITEMS]) if type(x) in (int, float, bool, str, bytes) else _repr(str(x))
+
+
+def _safe_zone(v):
+    zone = v.tzinfo
+    return zone is None or type(zone).__module__ in ("datetime", "zoneinfo", "_zoneinfo")
+
+
+def _moment(v):
+    base = next(c for c in _mro(type(v)) if _module(c) == "datetime")
+    if not _safe_zone(v):  # its offset would be asked of the user's code
+        return _repr(base.isoformat(base.replace(v, tzinfo=None)) + "+?")
+    return _repr(base.isoformat(v))
+
+
+# How values of the standard library become text, by the class that does it. Only these exact classes, but for dates.
+_TEXTS = {
+    "datetime": {"timedelta": str, "timezone": str},
+    "decimal": {"Decimal": str}, "_decimal": {"Decimal": str}, "_pydecimal": {"Decimal": str},
+    "fractions": {"Fraction": str}, "uuid": {"UUID": str},
+    "pathlib": dict.fromkeys(("PosixPath", "PurePosixPath", "WindowsPath", "PureWindowsPath"), str),
+    "pathlib._local": dict.fromkeys(("PosixPath", "PurePosixPath", "WindowsPath", "PureWindowsPath"), str),
+    "ipaddress": dict.fromkeys(("IPv4Address", "IPv6Address", "IPv4Network", "IPv6Network"), str),
+    "re": {"Pattern": repr, "Match": repr}, "zoneinfo": {"ZoneInfo": str},
+    "builtins": {"complex": repr, "range": repr, "ellipsis": repr, "NotImplementedType": repr},
+}
+_SHAPED = {"numpy", "pandas", "torch", "jax", "jaxlib", "polars", "tensorflow", "cupy", "xarray"}
+
+
+def _make_plan(t):
+    if len(_plans) > 512:
+        _plans.clear()
+    read, data = _plan(t)
+    plan = _plans[id(t)] = (ref(t), read, data)
+    return plan
+
+
+def _plan(t):
+    bases = _mro(t)
+    if t in _named or type in bases:
+        return _name, _flat
+    module, name = _module(t), _qualname(t)
+    text = _TEXTS.get(module, {}).get(name) if type(module) is str else None
+    if text is not None:
+        return (lambda v: _repr(text(v))), _flat
+    enum = sys.modules.get("enum")
+    if enum is not None and enum.EnumMeta in _mro(type(t)):
+        return _enumerator, _flat
+    for base in bases:
+        if _module(base) == "datetime" and _qualname(base) in ("datetime", "date", "time"):
+            return (_moment if _qualname(base) != "date" else (lambda v, base=base: _repr(base.isoformat(v)))), _flat
+        top = _module(base)
+        top = top.partition(".")[0] if type(top) is str else ""
+        if top in _SHAPED:
+            if top == "numpy" and "item" in _dict_of(base) and _qualname(base) == "generic":
+                return _numpy_scalar, _flat
+            if "shape" in _dict_of(base):
+                return _shape, _flat
+    return _plan_of_base(t, bases)
+
+
+def _plan_of_base(t, bases):
+    for base in bases:
+        if base is tuple and t is not tuple:
+            fields = next((f for f in (_dict_of(c).get("_fields") for c in bases) if f is not None), None)
+            if type(fields) is tuple and all(type(f) is str for f in fields):
+                return _named_tuple, fields
+        if base in (list, tuple, set, frozenset):
+            return _sequence, base
+        if base is dict:
+            return _mapping, dict
+        if base is int:
+            return (lambda v: _integer(int.__pos__(v))), _flat
+        if base is float:
+            return (lambda v: _float(float.__pos__(v))), _flat
+        if base is str:
+            return (lambda v: _text(str.__str__(v))), _flat
+        if base in (bytes, bytearray):
+            return _bytes, _flat
+        if base is memoryview:
+            return (lambda v: '{"$":"shape","t":"memoryview","v":"%d bytes"}' % v.nbytes), _flat
+        if _module(base) == "collections" and _qualname(base) == "deque":
+            return _sequence, base
+        if _module(base) == "builtins" and _qualname(base) in ("dict_keys", "dict_values", "dict_items"):
+            return _sequence, base
+        if _qualname(base) == "mappingproxy" and base is type(_dict_of(type)):
+            return _instance, (None, [], None)  # its mapping may be the user's
+    get_dict, slots = None, []
+    for c in reversed(bases):
+        own = _dict_of(c)
+        # A type in C tells of its insides by members too: those of exceptions and slices are of use to somebody.
+        open_ = "__slots__" in own or c is slice or issubclass(c, BaseException)
+        for key, d in list(own.items()):
+            kind = type(d)
+            if key == "__dict__" and (kind is _getset or kind is _member):
+                get_dict = d.__get__
+            elif open_ and kind is _member and key[:2] != "__" and key not in _OWN_MEMBERS:
+                slots.append((key, d.__get__))
+    extra = _exception if BaseException in bases else None
+    return _instance, (get_dict, slots, extra)
+
+
+# Of exceptions in C: told by the message, or of no use.
+_OWN_MEMBERS = {"print_file_and_line", "text", "characters_written", "object", "start", "end", "encoding", "exceptions"}
