@@ -32,6 +32,7 @@ type Set struct {
 	Gen    int64            `json:"gen"`
 	Root   string           `json:"root"`
 	OnFull collector.OnFull `json:"onFull"`
+	Lines  bool             `json:"lines,omitempty"` // what is printed goes out by lines
 	Rules  []Rule           `json:"rules"`
 	Points []Point          `json:"points"`
 }
@@ -86,7 +87,8 @@ func Listen(o Options) (*Link, error) {
 		l.log = slog.New(slog.DiscardHandler)
 	}
 	if err := l.writeStart(); err != nil {
-		l.Close()
+		_ = ln.Close()
+		_ = os.RemoveAll(dir)
 		return nil, err
 	}
 	l.rounds.init(l)

@@ -29,10 +29,11 @@ const defaultDepth = 3
 
 // Member is an interpreter's part of a target: collector.Member. Safe for concurrent use.
 type Member struct {
-	kind Kind
-	link *Link
-	root string
-	full collector.OnFull
+	kind    Kind
+	link    *Link
+	root    string
+	full    collector.OnFull
+	byLines bool
 
 	mu       sync.Mutex
 	tracing  collector.Tracing
@@ -43,7 +44,7 @@ type Member struct {
 
 // Join makes an interpreter's member of a target.
 func Join(kind Kind, j collector.Joining) (*Member, error) {
-	m := &Member{kind: kind, root: j.Root, full: j.OnFull}
+	m := &Member{kind: kind, root: j.Root, full: j.OnFull, byLines: j.Lines != "off"}
 	link, err := Listen(Options{Sink: j.Sink, Log: kind.Log, Depth: defaultDepth})
 	if err != nil {
 		return nil, err
@@ -84,7 +85,7 @@ func (m *Member) SetTracing(ctx context.Context, t collector.Tracing) (collector
 	m.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, applyWithin)
 	defer cancel()
-	err := m.link.Apply(ctx, Set{Root: m.root, OnFull: m.full, Rules: rulesOf(t.Probes)})
+	err := m.link.Apply(ctx, Set{Root: m.root, OnFull: m.full, Lines: m.byLines, Rules: rulesOf(t.Probes)})
 	return m.Status(), err
 }
 
@@ -139,9 +140,9 @@ func (m *Member) Status() collector.Status {
 	}
 	for _, r := range rulesOf(probes) {
 		p := collector.ProbeStatus{Pattern: probes[r.ID].Pattern, Matched: matched[r.ID], Hooked: matched[r.ID]}
-		if p.Matched == 0 && !r.Not {
+		if p.Matched == 0 && !r.Not && r.On == "name" && len(known) > 0 {
 			p.Warning = fmt.Sprintf("%s matches no %s function that is loaded; one that is loaded later is traced from its first call on", p.Pattern, m.kind.Name)
-			if names := near.Parts(r.Glob, known, 3); r.On == "name" && len(names) > 0 {
+			if names := near.Parts(r.Glob, known, 3); len(names) > 0 {
 				p.Warning += "; did you mean " + strings.Join(names, ", ") + "?"
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 )
 
@@ -16,11 +17,17 @@ const (
 	maxInfoBytes = 64 << 20
 )
 
+// interpreter is what programs are called whose code is in files of their own.
+var interpreter = regexp.MustCompile(`^(python[\d.]*|node|nodejs|bun|deno|npm|npx|uv|poetry|pytest)$`)
+
 // projectOf returns the project of a command that is run in dir: the repository around dir if the program or
 // its source lies there, else the one around its source, else the one around the program. A command without a slash is
 // taken from PATH and says nothing of the project.
 func projectOf(dir, command string) string {
 	here := repository(dir)
+	if interpreter.MatchString(filepath.Base(command)) {
+		return here // the program is a script
+	}
 	if !strings.ContainsRune(command, filepath.Separator) {
 		return here
 	}

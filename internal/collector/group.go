@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -48,7 +49,8 @@ func (t *together) Launch(ctx context.Context, cmd *Command, sink Sink) (Collect
 	if !ok || cmd.PID != 0 || cmd.Glance {
 		return t.Host.Launch(ctx, cmd, sink)
 	}
-	g := &Group{t: t, cmd: cmd, sink: full, tracing: cmd.Tracing}
+	g := &Group{t: t, cmd: cmd, sink: full, tracing: cmd.Tracing, mix: mixer{sink: full}}
+	g.mix.pull = func() { g.pull(context.Background()) }
 	own := *cmd
 	own.Starting = g.starting
 	col, err := t.Host.Launch(ctx, &own, groupSink{full, g})
@@ -73,7 +75,9 @@ type Group struct {
 	t    *together
 	cmd  *Command
 	sink fullSink
+	mix  mixer
 
+	joined  atomic.Bool // there is a member
 	mu      sync.Mutex
 	members []Member
 	first   map[int]Member // the runtime of a process's newest image
@@ -88,30 +92,6 @@ type fullSink interface {
 	WriteSink
 	DeathWatcher
 	ThreadNamer
-}
-
-// groupSink delivers what members have of a process before the host says that it is over.
-type groupSink struct {
-	fullSink
-	g *Group
-}
-
-// Ended implements Sink.
-func (s groupSink) Ended(pid int, how ExitInfo) {
-	for _, m := range s.g.list() {
-		m.Ended(pid)
-	}
-	s.fullSink.Ended(pid, how)
-}
-
-// Crash implements Sink.
-func (s groupSink) Crash(c Crash) {
-	ctx, cancel := context.WithTimeout(context.Background(), readyWithin)
-	defer cancel()
-	for _, m := range s.g.list() {
-		_ = m.Flush(ctx)
-	}
-	s.fullSink.Crash(c)
 }
 
 func (g *Group) list() []Member {
@@ -134,7 +114,7 @@ func (g *Group) starting(img Image) (env []string) {
 		}
 		i := slices.IndexFunc(g.members, func(m Member) bool { return m.Name() == j.Name() })
 		if i < 0 {
-			m, err := j.Join(Joining{Root: g.cmd.ProjectRoot, OnFull: g.cmd.OnFull, Sink: g.sink})
+			m, err := j.Join(Joining{Root: g.cmd.ProjectRoot, OnFull: g.cmd.OnFull, Lines: g.cmd.Lines, Sink: memberSink{g.sink, &g.mix}})
 			if err != nil {
 				g.refused = append(g.refused, j.Name()+" functions cannot be traced: "+err.Error())
 				g.t.log("cannot join", "runtime", j.Name(), "err", err)
@@ -144,6 +124,7 @@ func (g *Group) starting(img Image) (env []string) {
 				g.refused = append(g.refused, err.Error())
 			}
 			i, g.members = len(g.members), append(g.members, m)
+			g.joined.Store(true)
 		}
 		joined = g.members[i]
 		break
@@ -255,6 +236,20 @@ func (s *Status) add(o Status) {
 // Flush implements Collector.
 func (g *Group) Flush(ctx context.Context) error {
 	err := g.Hosted.Flush(ctx)
+	if e := g.flushMembers(ctx); err == nil {
+		err = e
+	}
+	return err
+}
+
+// flushMembers delivers what members have, wherever the host is.
+func (g *Group) flushMembers(ctx context.Context) error {
+	err := g.pull(ctx)
+	g.mix.release()
+	return err
+}
+
+func (g *Group) pull(ctx context.Context) (err error) {
 	for _, m := range g.list() {
 		if e := m.Flush(ctx); err == nil {
 			err = e
@@ -281,6 +276,7 @@ func (g *Group) closeMembers(ctx context.Context) {
 	for _, m := range members {
 		m.Close(ctx)
 	}
+	g.mix.release()
 }
 
 // Threads implements ThreadLister: beside what the kernel knows stands what the interpreters say.

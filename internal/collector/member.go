@@ -24,6 +24,7 @@ type Joiner interface {
 type Joining struct {
 	Root   string // of the user's code
 	OnFull OnFull
+	Lines  string // as in Command
 	Sink   Sink
 }
 

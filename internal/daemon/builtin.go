@@ -9,6 +9,7 @@ import (
 
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/collector/native"
+	"github.com/strobe-debug/strobe/internal/collector/python"
 	"github.com/strobe-debug/strobe/internal/corefile"
 	"github.com/strobe-debug/strobe/internal/mcp"
 	"github.com/strobe-debug/strobe/internal/natvis"
@@ -20,7 +21,8 @@ import (
 // runtimes names every language runtime, in the order in which they are asked whether a program is theirs.
 func runtimes(home string, log *slog.Logger, described *natvis.Library) []collector.Runtime {
 	return []collector.Runtime{
-		collector.Together(native.New(native.Config{Logger: log, CacheDir: symbolCache(home), Natvis: described}), log.Warn),
+		collector.Together(native.New(native.Config{Logger: log, CacheDir: symbolCache(home), Natvis: described}), log.Warn,
+			python.New(python.Config{Logger: log, CacheDir: filepath.Join(home, "cache", "agents")})),
 	}
 }
 

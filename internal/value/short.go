@@ -63,11 +63,16 @@ func (v Value) writeShort(b *strings.Builder, limit int) {
 	case Array:
 		v.writeElems(b, limit)
 	case Obj:
+		obj := v.obj
+		if class, ok := obj.class(); ok { // shop.Order{id: 7}
+			b.WriteString(class)
+			obj, limit = obj[1:], limit-len(class)
+		}
 		b.WriteByte('{')
-		fit := v.obj.thatFit(limit - 2)
-		part := v.obj[:fit]
+		fit := obj.thatFit(limit - 2)
+		part := obj[:fit]
 		part.writeMembers(b, limit-2, ": ", part.shares(limit-2, 2))
-		if left := len(v.obj) - fit; left > 0 {
+		if left := len(obj) - fit; left > 0 {
 			if fit > 0 {
 				b.WriteByte(' ')
 			}
@@ -77,6 +82,14 @@ func (v Value) writeShort(b *strings.Builder, limit int) {
 	default:
 		b.Write(v.AppendJSON(nil))
 	}
+}
+
+// class returns what an instance of an interpreter's class is called: its first member, classMember.
+func (o Object) class() (string, bool) {
+	if len(o) == 0 || o[0].Name != classMember || !o[0].Value.bare {
+		return "", false
+	}
+	return o[0].Value.text, true
 }
 
 func writeShortText(b *strings.Builder, t string, limit int) {

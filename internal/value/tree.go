@@ -12,6 +12,9 @@ import (
 // A payload of an interpreter's call is not bytes of its memory but a tree: JSON, in which objects that have a member "$"
 // tell what JSON has no form for (docs/agentlink.md, Values). The layout then has the names of the parameters alone.
 
+// classMember is the first member of an object that is an instance: its class.
+const classMember = "$class"
+
 // treeVersion begins a marshalled layout of payloads that are trees.
 const treeVersion = 128
 
@@ -312,7 +315,7 @@ func (p *treeParser) tagged(tag string, o Object) Value {
 		return mapOf(Value{kind: Array, elems: v.elems, more: more})
 	case "obj":
 		class, _ := o.Get("t")
-		members := append(Object{{"$class", Value{kind: Text, text: class.text, bare: true}}}, v.obj...)
+		members := append(Object{{classMember, Value{kind: Text, text: class.text, bare: true}}}, v.obj...)
 		return NewObject(withMore(members, more))
 	case "name", "repr":
 		return Value{kind: Text, text: cutText(v.text, more), bare: true}

@@ -16,7 +16,12 @@ def _strobe():
             pass  # a program that cannot be watched still runs
         finally:
             sys.dont_write_bytecode = wanted
-    # The program sees the path that it would have had. Its children find us by their environment.
+    # The program sees the path and the environment that it would have had: whoever starts its children gives them ours.
+    was = os.environ.pop("STROBE_AGENT_WAS", None)
+    if was is not None:
+        del os.environ["STROBE_AGENT"], os.environ["PYTHONPATH"]
+        if was:
+            os.environ["PYTHONPATH"] = was.partition("=")[2]
     sys.path[:] = [p for p in sys.path if os.path.abspath(p or ".") != here]
 
 

@@ -60,6 +60,8 @@ def start(where):
     _begin_process()
     generation = message.get("gen") or 0
     files.on_full = message.get("onFull") or "wait"
+    if message.get("lines"):
+        _by_lines()
     if not engine.begin():
         _send_hello()
         _spin()
@@ -76,6 +78,14 @@ def start(where):
     atexit.register(_at_exit)
     os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_in_child)
     _wrap_exits()
+
+
+def _by_lines():
+    """What is printed goes out line by line, so that it stands on the timeline where it was printed."""
+    try:
+        sys.stdout.reconfigure(line_buffering=True)
+    except Exception:
+        pass  # there is none, or it is none of the interpreter's
 
 
 def _begin_process():

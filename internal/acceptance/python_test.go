@@ -1,0 +1,215 @@
+//go:build linux
+
+package acceptance
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/strobe-debug/strobe/internal/strobetest"
+)
+
+// pythons are the interpreters of this machine, by version, each of another back end of the agent first.
+func pythons(t testing.TB) map[string]string {
+	t.Helper()
+	home, err := os.UserHomeDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := filepath.Glob(filepath.Join(home, ".pyenv/versions/3.*/bin/python3"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"python3.9", "python3.11", "python3.12", "python3.13", "python3.14", "python3"} {
+		if p, err := exec.LookPath(name); err == nil {
+			found = append(found, p)
+		}
+	}
+	out := map[string]string{}
+	for _, p := range found {
+		v, err := exec.Command(p, "-c", "import sys; print('%d.%d' % sys.version_info[:2]); print(sys.executable)").Output()
+		version, executable, ok := strings.Cut(strings.TrimSpace(string(v)), "\n")
+		if err != nil || !ok || version == "3.6" || version == "3.7" || out[version] != "" {
+			continue
+		}
+		out[version] = executable
+	}
+	if len(out) == 0 {
+		strobetest.Lack(t, "no Python from 3.8 on is here")
+	}
+	return out
+}
+
+const shop = `import asyncio
+class Order:
+    def __init__(self, id, items):
+        self.id = id
+        self.items = items
+    def total(self, tax=0.2):
+        return sum([price(i) for i in self.items]) * (1 + tax)
+def price(item):
+    if item == "broken":
+        raise ValueError("no price for " + item)
+    return len(item)
+def gen(n):
+    for i in range(n):
+        yield i
+async def fetch(n):
+    await asyncio.sleep(0.01)
+    return n * 2
+async def both():
+    return await asyncio.gather(fetch(1), fetch(2))
+def run():
+    o = Order(7, ["apple", "pear"])
+    print("total", o.total(0.5))
+    print(list(gen(2)))
+    print(asyncio.run(both()))
+    try:
+        Order(8, ["broken"]).total()
+    except ValueError as e:
+        print("error", e)
+run()
+`
+
+// durations and ids differ from run to run.
+var varying = regexp.MustCompile(`  [\d.]+(ns|µs|ms|s)| #\d+`)
+
+// TestPythonTree: calls with arguments and results, exceptions, generators and coroutines below who runs them, output between.
+func TestPythonTree(t *testing.T) {
+	strobetest.NeedPtrace(t)
+	s := strobetest.Start(t, nil)
+	for version, python := range pythons(t) {
+		t.Run(version, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, dir, "shop.py", shop, 0o644)
+			l := s.Launch(t, python, dir, []string{"shop.py"}, args{"trace": []string{"@usercode"}, "cwd": dir})
+			defer s.Stop(t, l.SessionID)
+			if st := s.WaitEnd(t, l.SessionID, endLimit); st.ExitCode == nil || *st.ExitCode != 0 {
+				t.Errorf("ended %+v", st)
+			}
+			if out := s.Output(t, l.SessionID, "stdout"); out != "total 13.5\n[0, 1]\n[2, 4]\nerror no price for broken\n" {
+				t.Errorf("output %q", out)
+			}
+			tree := varying.ReplaceAllString(s.Query(t, l.SessionID, args{"view": "tree", "unfold": true}).Tree, "")
+			want := `shop.run() → null
+  shop.Order.__init__(self=shop.Order{}, id=7, items=["apple", "pear"]) → null
+  shop.Order.total(self=shop.Order{id: 7, items: ["apple", "pear"]}, tax=0.5) → 13.5
+    shop.price(item="apple") → 5
+    shop.price(item="pear") → 4
+  stdout: "total 13.5\n"
+  shop.gen(n=2) → null
+    yield: function="shop.gen" value=0
+    yield: function="shop.gen" value=1
+  stdout: "[0, 1]\n"
+  shop.both() → [2, 4]
+  shop.fetch(n=1) → 2
+  shop.fetch(n=2) → 4
+  stdout: "[2, 4]\n"
+  shop.Order.__init__(self=shop.Order{}, id=8, items=["broken"]) → null
+  shop.Order.total(self=shop.Order{id: 8, items: ["broken"]}, tax=0.2) ✗ ValueError: no price for broken
+    shop.price(item="broken") ✗ ValueError: no price for broken
+  stdout: "error no price for broken\n"
+`
+			if !strings.Contains(tree, want) {
+				t.Errorf("tree\n%s\nwant\n%s", tree, want)
+			}
+		})
+	}
+}
+
+const callsBack = `import ctypes, sys
+lib = ctypes.CDLL(sys.argv[1])
+CB = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)
+def back(n):
+    return n + 1
+cb = CB(back)
+def call(n):
+    return lib.twice(n, cb)
+def main():
+    t = 0
+    for i in range(10000):
+        t += call(i)
+    print(t)
+main()
+`
+
+// TestPythonAndC: in one tree, in its order, a function of C that Python calls and that calls back.
+func TestPythonAndC(t *testing.T) {
+	strobetest.NeedPtrace(t)
+	strobetest.NeedCommand(t, "gcc")
+	s := strobetest.Start(t, nil)
+	dir := t.TempDir()
+	write(t, dir, "x.c", "int half(int n){ return n/2; }\nint twice(int n, int (*cb)(int)) { return half(n) + cb(n) * 2; }\n", 0o644)
+	write(t, dir, "ext.py", callsBack, 0o644)
+	if out, err := exec.Command("gcc", "-g", "-O0", "-fPIC", "-shared", "-o", filepath.Join(dir, "libx.so"), filepath.Join(dir, "x.c")).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for version, python := range pythons(t) {
+		t.Run(version, func(t *testing.T) {
+			l := s.Launch(t, python, dir, []string{"ext.py", filepath.Join(dir, "libx.so")}, args{"trace": []string{"@usercode"}, "cwd": dir})
+			defer s.Stop(t, l.SessionID)
+			s.WaitEnd(t, l.SessionID, endLimit)
+			for _, fn := range []string{"ext.call", "twice", "half", "ext.back"} {
+				if n := s.Count(t, l.SessionID, "function_enter", fn); n != 10000 {
+					t.Errorf("%d calls of %s", n, fn)
+				}
+			}
+			p := s.Query(t, l.SessionID, args{"view": "tree", "limit": 500})
+			tree := varying.ReplaceAllString(p.Tree, "")
+			if !strings.HasPrefix(tree, "ext.main() → null\n  ext.call(n=0) → 2\n    twice(n=0, cb=0x") ||
+				!strings.Contains(tree, "\n      half(n=0) → 0\n      ext.back(n=0) → 1\n") || strings.Contains(tree, "thread ") {
+				t.Errorf("tree\n%s", tree)
+			}
+			// Every call of twice is below one of ext.call, and has both of its own below.
+			for _, q := range []string{"twice", "half", "ext.back"} {
+				parents := map[string]int{"twice": 1, "half": 2, "ext.back": 2}
+				if !strings.Contains(tree, strings.Repeat("  ", parents[q]+1)+q+"(n=") {
+					t.Errorf("%s is not %d deep\n%s", q, parents[q]+1, tree)
+				}
+			}
+		})
+	}
+}
+
+// TestPythonUntouched: the program sees the environment, the path and the modules that it sees without us.
+func TestPythonUntouched(t *testing.T) {
+	strobetest.NeedPtrace(t)
+	s := strobetest.Start(t, nil)
+	dir := t.TempDir()
+	write(t, dir, "look.py", `import os, sys, json, subprocess
+look = lambda: {"env": {k: v for k, v in sorted(os.environ.items()) if "PYTHON" in k or "STROBE" in k}, "path": sys.path, "argv": sys.argv,
+  "flags": str(sys.flags), "hook": sys.excepthook is sys.__excepthook__, "profile": [sys.getprofile(), sys.gettrace()],
+  "threads": len(os.listdir("/proc/self/task")) if len(sys.argv) > 1 else 0, "fds": len(os.listdir("/proc/self/fd")) if len(sys.argv) > 1 else 0}
+print(json.dumps(look()))
+if len(sys.argv) < 3:
+    subprocess.run([sys.executable, "look.py", "", "child"])
+    print(json.dumps(look()))
+    raise SystemExit(3)
+`, 0o644)
+	for version, python := range pythons(t) {
+		for _, env := range []map[string]string{nil, {"PYTHONPATH": "/nowhere:/else"}, {"PYTHONDONTWRITEBYTECODE": "1"}} {
+			t.Run(version, func(t *testing.T) {
+				plain := exec.Command(python, "look.py")
+				plain.Dir, plain.Env = dir, append(os.Environ(), "STROBE_HOME="+s.Home)
+				for k, v := range env {
+					plain.Env = append(plain.Env, k+"="+v)
+				}
+				want, _ := plain.Output()
+				l := s.Launch(t, python, dir, []string{"look.py"}, args{"trace": []string{"@usercode"}, "cwd": dir, "env": env})
+				defer s.Stop(t, l.SessionID)
+				if st := s.WaitEnd(t, l.SessionID, endLimit); st.ExitCode == nil || *st.ExitCode != 3 {
+					t.Errorf("ended %+v", st)
+				}
+				own := regexp.MustCompile(`"(threads|fds)": \d+`)
+				got := own.ReplaceAllString(s.Output(t, l.SessionID, "stdout"), "")
+				if want := own.ReplaceAllString(string(want), ""); got != want {
+					t.Errorf("sees\n%s\nwithout us\n%s", got, want)
+				}
+			})
+		}
+	}
+}
