@@ -36,10 +36,11 @@ var mayImport = map[string][]string{
 	// daemon/builtin.go sees both sides: it names every runtime.
 	"internal/daemon":           {"internal/mcp", "internal/service", "internal/session", "internal/settings", "internal/store", "internal/timeline", "internal/collector", "internal/collector/native", "internal/collector/python", "internal/corefile", "internal/testadapter", "internal/natvis"},
 	"internal/mcp":              {"internal/service"},
-	"internal/timeline":         {"internal/service", "internal/query", "internal/store"},
+	"internal/timeline":         {"internal/service", "internal/query", "internal/store", "internal/record"},
 	"internal/service":          {"internal/session", "internal/query", "internal/collector", "internal/settings", "internal/testrun", "internal/testsetup", "internal/testadapter", "internal/tracediff"},
 	"internal/session":          {"internal/collector", "internal/report", "internal/iochan", "internal/store", "internal/settings"},
-	"internal/query":            {"internal/store"},
+	"internal/query":            {"internal/store", "internal/record"},
+	"internal/record":           {"internal/store"},
 	"internal/store":            {},
 	"internal/settings":         {},
 	"internal/iochan":           {},
@@ -69,7 +70,7 @@ var mayImport = map[string][]string{
 	"internal/testrun":          {"internal/testadapter", "internal/testsetup", "internal/session", "internal/settings", "internal/store", "internal/iochan", "internal/collector", "internal/tracediff", "internal/goroutine", "internal/ptrace"}, // stacks of Go tests, read by their memory
 	"internal/testsetup":        {"internal/testadapter"},                                                                                                                                                                                          // finds what a project has by the same reading
 	"internal/testadapter":      {"internal/report"},                                                                                                                                                                                               // what a crashed test program said
-	"internal/tracediff":        {"internal/store"},
+	"internal/tracediff":        {"internal/store", "internal/record"},
 	"internal/event":            {},
 	"internal/fault":            {},
 	"internal/doctor":           {"internal/plainfile"}, // a binary to look at may be a pipe

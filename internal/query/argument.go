@@ -1,52 +1,29 @@
 package query
 
 import (
-	"encoding/binary"
-
 	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/record"
 	"github.com/strobe-debug/strobe/internal/store"
-	"github.com/strobe-debug/strobe/internal/value"
 )
 
-// argPlan is how the argument asked for is read from one function's enters.
+// argPlan is how the argument asked for is compared in one function's enters.
 type argPlan struct {
-	index int    // of the parameter, -1 for none
-	rest  string // path below it
-
-	// A plain integer in one register is read without rendering it.
-	off, size int // in the payload; size 0: render
-	signed    bool
-	ranged    bool // lo and hi decide
-	lo, hi    int64
+	record.Argument
+	there  bool  // the function has it
+	ranged bool  // an integer: lo and hi decide
+	lo, hi int64 // of a ranged one
 }
 
 // planArgument returns the plan for a function.
 func (a *asker) planArgument(id event.FuncID) argPlan {
-	none := argPlan{index: -1}
-	l := a.fn(id).layout
-	if l == nil {
-		return none
+	arg, ok := a.fn(id).Argument(a.req.Argument.Name)
+	p := argPlan{Argument: arg, there: ok}
+	if unsigned, ok := arg.Integer(); ok {
+		var nothing bool
+		if p.lo, p.hi, nothing, p.ranged = a.arg.bounds(unsigned); nothing {
+			p.lo, p.hi = 1, 0
+		}
 	}
-	i, rest, ok := l.ArgIndex(a.req.Argument.Name)
-	if !ok {
-		return none
-	}
-	p := argPlan{index: i, rest: rest}
-	f := &l.Args[i]
-	if rest != "" || f.Missing || len(f.Pieces) != 1 || f.Type < 0 || int(f.Type) >= len(l.Types) {
-		return p
-	}
-	piece, typ := f.Pieces[0], &l.Types[f.Type]
-	if piece.Chunk != 0 || piece.Size == 0 || piece.Size > 8 || piece.Size != typ.Size || int64(piece.Off)+8 > int64(8*l.OnEnter.GPRs) ||
-		typ.Class != value.ClassInt && typ.Class != value.ClassUint {
-		return p
-	}
-	p.off, p.size, p.signed = int(piece.Off), int(piece.Size), typ.Class == value.ClassInt
-	lo, hi, nothing, ok := a.arg.bounds(!p.signed && p.size == 8)
-	if p.ranged = ok; nothing {
-		lo, hi = 1, 0
-	}
-	p.lo, p.hi = lo, hi
 	return p
 }
 
@@ -55,27 +32,16 @@ func (a *asker) argumentMatches(row *store.Row) bool {
 		return false
 	}
 	p := &a.args[row.Func]
-	if p.index < 0 {
+	if !p.there {
 		return false
 	}
-	if p.size > 0 && p.off+8 <= len(row.Payload) {
-		n := value.Normalize(int64(binary.LittleEndian.Uint64(row.Payload[p.off:])), p.size, p.signed)
-		switch {
-		case p.ranged:
+	if p.ranged {
+		if n, ok := p.Int(row); ok {
 			return n >= p.lo && n <= p.hi
-		case p.signed:
-			return a.arg.match(value.NewInt(n))
 		}
-		return a.arg.match(value.NewUint(uint64(n)))
 	}
-	v, ok := a.fn(row.Func).layout.EnterArg(row.Payload, p.index)
-	if !ok {
-		return false
-	}
-	if v, ok = v.Path(p.rest); !ok {
-		return false
-	}
-	return a.arg.match(v)
+	v, ok := p.Value(row)
+	return ok && a.arg.match(v)
 }
 
 // withArgument returns the functions of among (nil: all) that have the parameter asked for, and plans for them.
@@ -83,11 +49,10 @@ func (a *asker) withArgument(among *store.Bits) *store.Bits {
 	set := &store.Bits{}
 	a.args = make([]argPlan, len(a.fns))
 	for i := range a.fns {
-		a.args[i].index = -1
 		if among != nil && !among.Has(uint32(i)) {
 			continue
 		}
-		if a.args[i] = a.planArgument(event.FuncID(i)); a.args[i].index >= 0 {
+		if a.args[i] = a.planArgument(event.FuncID(i)); a.args[i].there {
 			set.Set(uint32(i))
 		}
 	}

@@ -91,6 +91,7 @@ func BenchmarkQuery(b *testing.B) {
 		{"nothing", Request{Function: &NameFilter{Contains: "nosuch"}}},
 		{"stats", Request{View: "stats"}},
 		{"statsThread", Request{View: "stats", ThreadID: new(int64(103))}},
+		{"statsScan", Request{View: "stats", TimeFrom: "1000"}},
 		{"tree", Request{View: "tree"}},
 		{"treeOfRare", Request{View: "tree", Function: &NameFilter{Equals: rare}}},
 	} {

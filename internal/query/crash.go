@@ -234,13 +234,13 @@ func (a *asker) lastLine(r *store.Row, crash *store.Row) string {
 		name := event.ShortName(f.Name, 60)
 		if r.Kind == event.FunctionEnter {
 			what = "→ " + name + "("
-			if f.layout != nil {
-				what += f.layout.Enter(r.Payload).Short(lastWidth / 2)
+			if f.Known() {
+				what += f.Arguments(r).Short(lastWidth / 2)
 			}
 			what += ")"
 		} else {
 			what = "← " + name
-			if v, ok := a.result(r); ok {
+			if v, ok := f.Result(r); ok {
 				what += " = " + v.Short(lastWidth/2)
 			}
 		}

@@ -173,7 +173,7 @@ func (a *asker) fetch(rows []store.Row) error {
 	var ids []event.ID
 	for i := range rows {
 		r := &rows[i]
-		if a.req.Verbose || !r.Kind.IsCall() || r.Kind == event.FunctionEnter || a.fn(r.Func).ret == retPayload {
+		if a.req.Verbose || !r.Kind.IsCall() || r.Kind == event.FunctionEnter || a.fn(r.Func).Ret == value.RetPayload {
 			ids = append(ids, r.ID)
 		}
 	}
@@ -223,20 +223,20 @@ func (a *asker) render(r *store.Row) Event {
 		d := r.Duration
 		e.DurationNs = &d
 		e.Unwound, e.Lost = r.Flags&event.Unwound != 0, r.Flags&event.Lost != 0
-		if v, ok := a.result(r); ok {
+		if v, ok := f.Result(r); ok {
 			e.ReturnType = v.TypeName()
 			if !a.req.Verbose {
 				v = inShort(v, summaryResult)
 			}
 			e.ReturnValue = &v
-		} else if f.ret == retNone {
+		} else if f.Ret == value.RetNone {
 			e.ReturnType = "void"
 		}
 	}
 	e.Sampled = r.Flags&event.Sampled != 0
 	if !a.req.Verbose {
-		if r.Kind == event.FunctionEnter && f.layout != nil {
-			e.Arguments = shortArguments(f.layout.Enter(r.Payload))
+		if r.Kind == event.FunctionEnter {
+			e.Arguments = shortArguments(f.Arguments(r))
 		}
 		return e
 	}
@@ -246,15 +246,15 @@ func (a *asker) render(r *store.Row) Event {
 	}
 	e.FunctionRaw, e.ParentID, e.EnterID = f.Raw, r.Parent, r.Enter
 	e.Truncated = r.Flags&event.Truncated != 0
-	if f.layout == nil {
+	if !f.Known() {
 		return e
 	}
-	e.WatchValues = f.layout.WatchValues(r.Payload, r.Kind == event.FunctionExit)
+	e.WatchValues = f.Watches(r)
 	if r.Kind == event.FunctionEnter {
-		o := f.layout.Enter(r.Payload)
+		o := f.Arguments(r)
 		e.Arguments = &o
 	} else {
-		e.Out = f.layout.Outs(r.Payload)
+		e.Out = f.Out(r)
 	}
 	return e
 }

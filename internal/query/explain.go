@@ -242,11 +242,10 @@ func (a *asker) noArgument(left string) string {
 	seen := map[string]bool{}
 	among := a.functions()
 	for i := range a.fns {
-		l := a.fn(event.FuncID(i)).layout
-		if l == nil || among != nil && !among.Has(uint32(i)) {
+		if among != nil && !among.Has(uint32(i)) {
 			continue
 		}
-		for _, arg := range l.Args {
+		for _, arg := range a.fn(event.FuncID(i)).Parameters() {
 			if len(names) < 8 && !seen[arg.Name] {
 				seen[arg.Name] = true
 				names = append(names, arg.Name)

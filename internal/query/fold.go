@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 
 	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/record"
 	"github.com/strobe-debug/strobe/internal/value"
 )
 
@@ -17,7 +18,7 @@ type node struct {
 	id      event.ID
 	end     event.ID // the exit, 0 while open
 	last    event.ID // the newest event of the subtree and its repeats
-	fn      *function
+	fn      *record.Function
 	enter   []byte // payload, rendered when the line is written
 	flags   event.Flags
 	ns      int64

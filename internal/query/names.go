@@ -70,8 +70,8 @@ func (c *cache) functionSet(key string, fns []event.Function, match func(*event.
 		}
 	}
 	c.mu.Lock()
-	if len(c.sets) >= maxCachedSets {
-		clear(c.sets)
+	if c.sets == nil || len(c.sets) >= maxCachedSets {
+		c.sets = make(map[string]cachedSet)
 	}
 	c.sets[key] = cachedSet{bits: set, of: len(fns)}
 	c.mu.Unlock()

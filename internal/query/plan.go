@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/record"
 	"github.com/strobe-debug/strobe/internal/store"
 	"github.com/strobe-debug/strobe/internal/value"
 )
@@ -37,7 +37,7 @@ type asker struct {
 	sn      *store.Snapshot
 	cache   *cache
 	fns     []event.Function
-	table   []atomic.Pointer[function]
+	calls   *record.Reader
 	threads []event.Thread
 	pid     int32    // of the session's first process
 	skipTo  event.ID // while waiting: what is before was looked at, and did not match
@@ -45,8 +45,6 @@ type asker struct {
 	whole   bool     // the page's rows have their payloads already
 	args    []argPlan
 	rates   map[event.FuncID]float64 // of sampled functions; nil: not looked up yet
-
-	withAddresses *sync.Map // FuncID to *function: of a question that asks for addresses
 
 	countsAll bool                                  // view stats is from counters, which have the calls that were not recorded too
 	names     map[event.ThreadID][]store.ThreadName // of threads that had several
@@ -57,12 +55,10 @@ type asker struct {
 }
 
 func newAsker(ctx context.Context, st *store.Store, sn *store.Snapshot, f *filters) *asker {
-	a := &asker{
-		filters: f, ctx: ctx, st: st, sn: sn, cache: cacheOf(st), fns: sn.Functions(), threads: sn.Threads(), names: sn.ThreadNames(),
-		pid: int32(st.Meta().PID), withAddresses: &sync.Map{},
+	return &asker{
+		filters: f, ctx: ctx, st: st, sn: sn, cache: caches.Of(st), fns: sn.Functions(), threads: sn.Threads(), names: sn.ThreadNames(),
+		pid: int32(st.Meta().PID), calls: f.newReader(sn),
 	}
-	a.table = a.cache.functions(len(a.fns))
-	return a
 }
 
 // scope is the call that Request.Under names.
@@ -354,18 +350,18 @@ func (a *asker) byResult(parts []part) []part {
 	}
 	var out []part
 	for _, p := range parts {
-		var sets [retPayload + 1]*store.Bits
+		var sets [value.NumRetClasses]*store.Bits
 		for i := range a.fns {
 			if p.filter.Funcs != nil && !p.filter.Funcs.Has(uint32(i)) {
 				continue
 			}
-			c := a.fn(event.FuncID(i)).ret
+			c := a.fn(event.FuncID(i)).Ret
 			if sets[c] == nil {
 				sets[c] = &store.Bits{}
 			}
 			sets[c].Set(uint32(i))
 		}
-		for c := retSigned; c <= retPayload; c++ {
+		for c := value.RetSigned; c < value.NumRetClasses; c++ {
 			if sets[c] == nil {
 				continue
 			}
@@ -380,9 +376,9 @@ func (a *asker) byResult(parts []part) []part {
 }
 
 // resultPart adds the condition on results of one class; false where none can match.
-func (a *asker) resultPart(p *part, c retClass) bool {
-	if c == retSigned || c == retUnsigned {
-		if lo, hi, none, ok := a.ret.bounds(c == retUnsigned); ok {
+func (a *asker) resultPart(p *part, c value.RetClass) bool {
+	if c == value.RetSigned || c == value.RetUnsigned {
+		if lo, hi, none, ok := a.ret.bounds(c == value.RetUnsigned); ok {
 			if none {
 				return false
 			}
@@ -394,12 +390,12 @@ func (a *asker) resultPart(p *part, c retClass) bool {
 			return true
 		}
 	}
-	if c == retPayload {
+	if c == value.RetPayload {
 		p.cold = true
 	}
-	if c != retScalar {
+	if c != value.RetWord {
 		p.pred = both(p.pred, func(row *store.Row) bool {
-			v, ok := a.result(row)
+			v, ok := a.fn(row.Func).Result(row)
 			return ok && a.ret.match(v)
 		})
 		return true
@@ -417,7 +413,7 @@ func (a *asker) resultPart(p *part, c retClass) bool {
 		if ok {
 			return hit
 		}
-		v, has := a.result(row)
+		v, has := a.fn(row.Func).Result(row)
 		hit = has && a.ret.match(v)
 		mu.Lock()
 		defer mu.Unlock()
@@ -436,17 +432,3 @@ type memoKey struct {
 
 // maxMemo bounds the results remembered by one scan: enough for enums and flags.
 const maxMemo = 1 << 14
-
-// result renders an exit's return value; false where there is none to know: void, or a frame that was
-// left otherwise.
-func (a *asker) result(row *store.Row) (value.Value, bool) {
-	if row.Flags&(event.Unwound|event.Lost) != 0 {
-		return value.Value{}, false
-	}
-	f := a.fn(row.Func)
-	has := row.Flags&event.HasRet != 0
-	if f.layout == nil {
-		return value.NewInt(row.Ret), has
-	}
-	return f.layout.Exit(row.Payload, row.Ret, has)
-}

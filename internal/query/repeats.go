@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/record"
+	"github.com/strobe-debug/strobe/internal/store"
 	"github.com/strobe-debug/strobe/internal/value"
 )
 
@@ -44,7 +46,7 @@ type argRange struct {
 
 // belowRange is what one function returned in the subtrees of what was folded.
 type belowRange struct {
-	fn *function
+	fn *record.Function
 	valueRange
 }
 
@@ -144,7 +146,7 @@ func (r *repeats) add(n, above *node, compare *int) {
 	if n.has {
 		r.results.add(n.result, n.id)
 	}
-	n.eachBelow(func(fn *function, seen *valueRange) {
+	n.eachBelow(func(fn *record.Function, seen *valueRange) {
 		i := slices.IndexFunc(r.below, func(b belowRange) bool { return b.fn == fn })
 		if i < 0 && len(r.below) < maxBelow {
 			i, r.below = len(r.below), append(r.below, belowRange{fn: fn})
@@ -157,7 +159,7 @@ func (r *repeats) add(n, above *node, compare *int) {
 
 // compareArgs keeps the range of the arguments that differ from those of the line above.
 func (r *repeats) compareArgs(n, above *node, compare *int) {
-	if n.fn == nil || n.fn.layout == nil || *compare <= 0 {
+	if n.fn == nil || !n.fn.Known() || *compare <= 0 {
 		return
 	}
 	*compare--
@@ -189,20 +191,23 @@ func (r *repeats) compareArgs(n, above *node, compare *int) {
 
 // arguments renders a call's arguments, once where they are asked for again.
 func (n *node) arguments() value.Object {
-	if n.shownArgs == nil && n.fn != nil && n.fn.layout != nil {
-		n.shownArgs = n.fn.layout.Enter(n.enter)
+	if n.shownArgs == nil && n.fn != nil {
+		n.shownArgs = n.fn.Arguments(n.row())
 	}
 	return n.shownArgs
 }
 
+// row is the call's enter as far as its values need it.
+func (n *node) row() *store.Row { return &store.Row{Kind: event.FunctionEnter, Payload: n.enter} }
+
 // eachBelow calls f with the results of every call below n, folded ones included.
-func (n *node) eachBelow(f func(*function, *valueRange)) {
+func (n *node) eachBelow(f func(*record.Function, *valueRange)) {
 	for _, k := range n.kids {
 		k.each(f)
 	}
 }
 
-func (n *node) each(f func(*function, *valueRange)) {
+func (n *node) each(f func(*record.Function, *valueRange)) {
 	if n.fn != nil && n.has {
 		var one valueRange
 		one.add(n.result, n.id)

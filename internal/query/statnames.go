@@ -52,17 +52,16 @@ func cloneOf(raw string) string {
 
 // parameters lists a function's parameters with their types.
 func (a *asker) parameters(id event.FuncID) string {
-	l := a.fn(id).layout
-	if l == nil {
+	f := a.fn(id)
+	if !f.Known() {
 		return ""
 	}
-	parts := make([]string, 0, len(l.Args))
-	for i := range l.Args {
-		part := l.Args[i].Name
-		if t := l.Args[i].Type; t >= 0 && int(t) < len(l.Types) && l.Types[t].Name != "" {
-			part = event.ShortName(l.Types[t].Name, 24) + " " + part
+	var parts []string
+	for _, p := range f.Parameters() {
+		if p.Type != "" {
+			p.Name = event.ShortName(p.Type, 24) + " " + p.Name
 		}
-		parts = append(parts, part)
+		parts = append(parts, p.Name)
 	}
 	return "(" + strings.Join(parts, ", ") + ")"
 }

@@ -9,7 +9,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/record"
 	"github.com/strobe-debug/strobe/internal/store"
+	"github.com/strobe-debug/strobe/internal/value"
 )
 
 // Stat is what one function did. Times are in nanoseconds.
@@ -114,10 +116,10 @@ func (a *asker) onlyNames(f *store.Filter) bool {
 		f.MinDur == 0 && f.MaxDur == 0 && f.RetEq == nil && f.RetMin == nil && f.RetMax == nil
 }
 
-// accum adds up one function's calls.
+// accum adds up one function's calls. It is small: there are many functions, and calls come in any order.
 type accum struct {
-	Stat
-	hist histogram
+	calls, errors, totalNs, selfNs int64
+	hist                           histogram
 }
 
 // scanStats counts the calls that match. Self times need every call below them, so the scan sees all
@@ -127,67 +129,40 @@ func (a *asker) scanStats(parts []part) ([]Stat, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := store.Filter{Kinds: callKinds, ToID: parts[0].filter.ToID, ToTS: parts[0].filter.ToTS}
+	all := record.Filter{ToID: parts[0].filter.ToID, ToTS: parts[0].filter.ToTS, Bare: true}
 	if len(parts) == 1 {
 		all.Threads = parts[0].filter.Threads
 	}
-	type frame struct {
-		below   int64 // nanoseconds in calls below
-		counted bool
-	}
-	stacks := make([][]frame, len(a.threads)+1)
-	found := make([]*accum, len(a.fns)+1)
-	get := func(id event.FuncID) *accum {
-		if id = min(id, event.FuncID(len(a.fns))); found[id] == nil {
-			found[id] = &accum{Stat: Stat{Function: a.fn(id).Name, fn: id}}
+	found := make([]accum, len(a.fns)+1) // the last one: of a function that is not known
+	for c, err := range a.calls.Calls(a.ctx, all) {
+		if err != nil {
+			return nil, err
 		}
-		return found[id]
-	}
-	err = a.scan(part{filter: all}, func(row *store.Row) bool {
-		th := min(int(row.Thread), len(a.threads))
-		st := stacks[th]
-		hit := match(row)
-		if row.Kind == event.FunctionEnter {
-			stacks[th] = append(st, frame{counted: hit})
-			if hit {
-				get(row.Func).Calls++
-			}
-			return true
-		}
-		var top frame
-		if n := len(st); n > 0 {
-			top = st[n-1]
-			st = st[:n-1]
-		}
-		if n := len(st); n > 0 {
-			st[n-1].below += row.Duration
-		}
-		stacks[th] = st
-		if !hit {
-			return true
-		}
-		s := get(row.Func)
-		if !top.counted {
-			s.Calls++
-		}
-		if row.Flags&(event.Unwound|event.Lost|event.AtEnd) == event.Unwound {
-			s.Errors++
-		}
-		s.TotalNs += row.Duration
-		s.SelfNs += max(0, row.Duration-top.below)
-		s.hist.add(row.Duration)
-		return true
-	})
-	if err != nil {
-		return nil, err
-	}
-	var rows []Stat
-	for _, s := range found {
-		if s == nil {
+		ended := c.Exit != nil && match(c.Exit)
+		if !ended && (c.Enter == nil || !match(c.Enter)) {
 			continue
 		}
-		s.P50Ns, s.P99Ns = s.hist.quantile(0.5), s.hist.quantile(0.99)
-		rows = append(rows, s.Stat)
+		s := &found[min(int(c.FuncID()), len(a.fns))]
+		s.calls++
+		if !ended {
+			continue
+		}
+		if c.Exit.Flags&(event.Unwound|event.Lost|event.AtEnd) == event.Unwound {
+			s.errors++
+		}
+		s.totalNs += c.Exit.Duration
+		s.selfNs += max(0, c.Exit.Duration-c.BelowNs)
+		s.hist.add(c.Exit.Duration)
+	}
+	var rows []Stat
+	for i := range found {
+		s, id := &found[i], event.FuncID(i)
+		if s.calls > 0 {
+			rows = append(rows, Stat{
+				Function: a.fn(id).Name, fn: id, Calls: s.calls, Errors: s.errors, TotalNs: s.totalNs, SelfNs: s.selfNs,
+				P50Ns: s.hist.quantile(0.5), P99Ns: s.hist.quantile(0.99),
+			})
+		}
 	}
 	return rows, nil
 }
@@ -254,10 +229,10 @@ func (a *asker) countReturns(parts []part, rows []Stat) (partial string, err err
 	scalar, rendered := &store.Bits{}, &store.Bits{}
 	at := make(map[event.FuncID]*tally, len(rows))
 	for i := range rows {
-		switch a.fn(rows[i].fn).ret {
-		case retNone:
+		switch a.fn(rows[i].fn).Ret {
+		case value.RetNone:
 			continue
-		case retPayload:
+		case value.RetPayload:
 			rendered.Set(uint32(rows[i].fn))
 		default:
 			scalar.Set(uint32(rows[i].fn))
@@ -313,7 +288,7 @@ func (a *asker) tally(parts []part, funcs *store.Bits, cold bool, limit int, at 
 				return false
 			}
 			if t := at[row.Func]; cold {
-				if v, ok := a.result(row); ok {
+				if v, ok := a.fn(row.Func).Result(row); ok {
 					t.addText(v.Short(40))
 				}
 			} else if row.Flags&event.HasRet != 0 && row.Flags&(event.Unwound|event.Lost) == 0 {
@@ -351,17 +326,15 @@ func (t *tally) addText(s string) {
 }
 
 // top returns the most frequent results and how many different ones there were.
-func (t *tally) top(f *function) ([]ReturnCount, int) {
+func (t *tally) top(f *record.Function) ([]ReturnCount, int) {
 	out := make([]ReturnCount, 0, maxReturns)
 	for _, s := range mostFrequent(t.texts) {
 		out = append(out, ReturnCount{s, t.texts[s]})
 	}
 	for _, w := range mostFrequent(t.words) {
 		s := strconv.FormatInt(w, 10)
-		if f.layout != nil {
-			if v, ok := f.layout.Exit(nil, w, true); ok {
-				s = v.Short(40)
-			}
+		if v, ok := f.ResultOf(w); ok {
+			s = v.Short(40)
 		}
 		out = append(out, ReturnCount{s, t.words[w]})
 	}

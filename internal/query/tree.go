@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/record"
 	"github.com/strobe-debug/strobe/internal/store"
 )
 
@@ -217,7 +218,7 @@ type builder struct {
 	limit   int
 	orphans bool // output of unknown threads is shown here too
 	root    node
-	stack   []*node
+	open    record.Stack[*node]
 	lines   int
 	events  int
 	most    int  // events to read
@@ -292,26 +293,19 @@ func (b *builder) event(row *store.Row) {
 	switch row.Kind {
 	case event.FunctionEnter:
 		b.lines++
-		b.stack = append(b.stack, &node{
+		b.open.Begin(row.ID, &node{
 			id: row.ID, last: row.ID, fn: b.a.fn(row.Func), flags: row.Flags, enter: slices.Clone(row.Payload),
 		})
 	case event.FunctionExit:
-		n := len(b.stack)
-		for n > 0 && b.stack[n-1].id != row.Enter {
-			n--
-		}
-		if n == 0 {
-			b.lines++
-			end := &node{id: row.ID, orphan: true, fn: b.a.fn(row.Func)}
-			b.leave(end, row)
-			b.place(end)
+		if n := b.open.End(row.Enter, b.place); n != nil {
+			b.leave(*n, row)
+			b.place(*n)
 			return
 		}
-		for len(b.stack) > n { // cannot be: calls are properly nested
-			b.pop()
-		}
-		b.leave(b.stack[n-1], row)
-		b.pop()
+		b.lines++
+		end := &node{id: row.ID, orphan: true, fn: b.a.fn(row.Func)}
+		b.leave(end, row)
+		b.place(end)
 	default:
 		b.lines++
 		b.place(&node{id: row.ID, last: row.ID, text: b.a.other(row)})
@@ -322,24 +316,16 @@ func (b *builder) event(row *store.Row) {
 func (b *builder) leave(n *node, row *store.Row) {
 	n.end, n.last, n.ns = row.ID, row.ID, row.Duration
 	n.flags |= row.Flags
-	n.result, n.has = b.a.result(row)
-	if n.fn.layout != nil {
-		n.out, n.watched = n.fn.layout.Outs(row.Payload), n.fn.layout.WatchValues(row.Payload, true)
-	}
-}
-
-func (b *builder) pop() {
-	n := b.stack[len(b.stack)-1]
-	b.stack = b.stack[:len(b.stack)-1]
-	b.place(n)
+	n.result, n.has = n.fn.Result(row)
+	n.out, n.watched = n.fn.Out(row), n.fn.Watches(row)
 }
 
 // place puts a finished node below the innermost open one.
 func (b *builder) place(n *node) {
 	n.seal()
 	parent := &b.root
-	if len(b.stack) > 0 {
-		parent = b.stack[len(b.stack)-1]
+	if up := b.open.Top(); up != nil {
+		parent = *up
 	}
 	parent.last = max(parent.last, n.last)
 	if b.a.req.Unfold || parent == &b.root && b.each {
@@ -353,26 +339,27 @@ func (b *builder) place(n *node) {
 func (b *builder) finish(lookUp bool) error {
 	var exits map[event.ID]*store.Row
 	if lookUp {
-		ids := make([]event.ID, len(b.stack))
-		for i, n := range b.stack {
+		open := b.open.Open()
+		ids := make([]event.ID, len(open))
+		for i, n := range open {
 			ids[i] = n.id
 		}
 		rows, err := b.a.sn.Rows(b.a.ctx, ids)
 		if err != nil {
 			return fmt.Errorf("read %d calls that had not ended: %w", len(ids), err)
 		}
-		if exits, err = b.a.exitsOf(rows); err != nil {
+		if exits, err = b.a.calls.Exits(b.a.ctx, rows); err != nil {
 			return err
 		}
 	}
-	for len(b.stack) > 0 {
-		n := b.stack[len(b.stack)-1]
+	for top := b.open.Pop(); top != nil; top = b.open.Pop() {
+		n := *top
 		if exit := exits[n.id]; exit != nil {
 			last := n.last
 			b.leave(n, exit)
 			n.last = last
 		}
-		b.pop()
+		b.place(n)
 	}
 	return nil
 }

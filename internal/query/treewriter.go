@@ -161,13 +161,11 @@ func (w *treeWriter) text(n, up *node, depth int) string {
 	b.WriteString(event.ShortName(n.fn.Name, 100))
 	if !n.orphan {
 		b.WriteByte('(')
-		if n.fn.layout != nil {
+		if n.fn.Known() {
 			b.WriteString(n.arguments().ShortAfter(argsWidth, up.arguments()))
 		}
 		b.WriteByte(')')
-		if n.fn.layout != nil {
-			writeExtra(&b, " [", n.fn.layout.WatchValues(n.enter, false))
-		}
+		writeExtra(&b, " [", n.fn.Watches(n.row()))
 	}
 	odd := true
 	switch {

@@ -2,7 +2,6 @@ package query
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/strobe-debug/strobe/internal/event"
@@ -48,37 +47,6 @@ func (a *asker) findUnder() error {
 
 // exitOf returns where a call ends, nil where it has not.
 func (a *asker) exitOf(enter *store.Row) (*store.Row, error) {
-	exits, err := a.exitsOf([]store.Row{*enter})
+	exits, err := a.calls.Exits(a.ctx, []store.Row{*enter})
 	return exits[enter.ID], err
-}
-
-// exitsOf returns where calls end, by their enters, in one scan; those that have not ended are not in it.
-func (a *asker) exitsOf(enters []store.Row) (map[event.ID]*store.Row, error) {
-	exits := make(map[event.ID]*store.Row, len(enters))
-	if len(enters) == 0 {
-		return exits, nil
-	}
-	f := store.Filter{FromID: enters[0].ID + 1, Kinds: 1 << event.FunctionExit, Funcs: &store.Bits{}, Threads: &store.Bits{}}
-	for i := range enters {
-		e := &enters[i]
-		exits[e.ID] = nil
-		f.FromID = min(f.FromID, e.ID+1)
-		f.Funcs.Set(uint32(e.Func))
-		f.Threads.Set(uint32(e.Thread))
-	}
-	left := len(exits)
-	err := a.sn.Scan(a.ctx, f, store.ScanOptions{Cold: true}, func(row *store.Row) bool {
-		if exit, asked := exits[row.Enter]; !asked || exit != nil {
-			return true
-		}
-		exit := *row
-		exit.Payload = slices.Clone(row.Payload)
-		exits[row.Enter] = &exit
-		left--
-		return left > 0
-	})
-	if err != nil {
-		return nil, fmt.Errorf("find where %d calls from event %d on end: %w", len(enters), enters[0].ID, err)
-	}
-	return exits, nil
 }

@@ -266,8 +266,7 @@ func TestTreeCountsEveryCall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &asker{filters: f, ctx: t.Context(), st: m.st, sn: sn, cache: cacheOf(m.st), fns: sn.Functions(), threads: sn.Threads()}
-	a.table = a.cache.functions(len(a.fns))
+	a := newAsker(t.Context(), m.st, sn, f)
 	parts, err := a.plan()
 	if err != nil {
 		t.Fatal(err)

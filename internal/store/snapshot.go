@@ -99,6 +99,9 @@ func (sn *Snapshot) Close() {
 	}
 }
 
+// Store returns the store that this is a view of.
+func (sn *Snapshot) Store() *Store { return sn.s }
+
 // Functions returns the functions by FuncID. Read only.
 func (sn *Snapshot) Functions() []event.Function { return sn.functions }
 

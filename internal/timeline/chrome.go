@@ -13,8 +13,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/record"
 	"github.com/strobe-debug/strobe/internal/store"
-	"github.com/strobe-debug/strobe/internal/value"
 )
 
 // maxOutputText bounds one output event's text in bytes: a viewer shows it in a small pane.
@@ -31,8 +31,7 @@ func ChromeTrace(ctx context.Context, w io.Writer, st *store.Store) (int64, erro
 		return 0, fmt.Errorf("read session: %w", err)
 	}
 	defer sn.Close()
-	c := &chrome{w: bufio.NewWriterSize(w, 256<<10), functions: sn.Functions(), threads: sn.Threads(), first: sn.FirstCallID(), process: filepath.Base(st.Meta().Command)}
-	c.layouts = make([]*value.Layout, len(c.functions))
+	c := &chrome{w: bufio.NewWriterSize(w, 256<<10), calls: record.New(sn), threads: sn.Threads(), first: sn.FirstCallID(), process: filepath.Base(st.Meta().Command)}
 	meta := st.Meta()
 	c.text(`{"displayTimeUnit":"ns","otherData":`)
 	c.json(map[string]any{"session": meta.SessionID, "command": meta.Command, "strobe": meta.Version, "startedAtUnixNs": meta.StartedAt})
@@ -51,16 +50,15 @@ func ChromeTrace(ctx context.Context, w io.Writer, st *store.Store) (int64, erro
 
 // chrome writes one trace.
 type chrome struct {
-	w         *bufio.Writer
-	functions []event.Function
-	layouts   []*value.Layout // by function, made at first use
-	threads   []event.Thread
-	process   string
-	first     event.ID // oldest call that is kept
-	n         int64
-	started   bool
-	err       error
-	buf       bytes.Buffer
+	w       *bufio.Writer
+	calls   *record.Reader
+	threads []event.Thread
+	process string
+	first   event.ID // oldest call that is kept
+	n       int64
+	started bool
+	err     error
+	buf     bytes.Buffer
 }
 
 func (c *chrome) text(s string) {
@@ -81,8 +79,8 @@ func (c *chrome) json(v any) {
 	}
 }
 
-// record is one trace event. Args keep their order.
-type record struct {
+// entry is one event of the trace. Args keep their order.
+type entry struct {
 	Name  string   `json:"name,omitempty"`
 	Cat   string   `json:"cat,omitempty"`
 	Phase string   `json:"ph"`
@@ -131,7 +129,7 @@ func (l argList) MarshalJSON() ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-func (c *chrome) put(r record) {
+func (c *chrome) put(r entry) {
 	if c.started {
 		c.text(",\n")
 	} else {
@@ -150,18 +148,18 @@ func (c *chrome) names() {
 	for _, t := range c.threads {
 		if !seen[t.PID] {
 			seen[t.PID] = true
-			c.put(record{Name: "process_name", Phase: "M", PID: t.PID, TID: t.TID, Args: &argList{{"name", c.process}}})
+			c.put(entry{Name: "process_name", Phase: "M", PID: t.PID, TID: t.TID, Args: &argList{{"name", c.process}}})
 		}
 		name := t.Name
 		if name == "" {
 			name = "thread " + strconv.Itoa(int(t.TID))
 		}
-		c.put(record{Name: "thread_name", Phase: "M", PID: t.PID, TID: t.TID, Args: &argList{{"name", valid(name)}}})
+		c.put(entry{Name: "thread_name", Phase: "M", PID: t.PID, TID: t.TID, Args: &argList{{"name", valid(name)}}})
 	}
 }
 
 func (c *chrome) event(r *store.Row) {
-	rec := record{TS: micros(r.TS)}
+	rec := entry{TS: micros(r.TS)}
 	if int(r.Thread) < len(c.threads) {
 		rec.PID, rec.TID = c.threads[r.Thread].PID, c.threads[r.Thread].TID
 	}
@@ -177,14 +175,12 @@ func (c *chrome) event(r *store.Row) {
 	}
 }
 
-func (c *chrome) enter(rec record, r *store.Row) {
-	f := c.function(r.Func)
+func (c *chrome) enter(rec entry, r *store.Row) {
+	f := c.calls.Function(r.Func)
 	rec.Name, rec.Cat, rec.Phase = valid(f.Name), valid(filepath.Base(f.Module)), "B"
 	args := argList{}
-	if l := c.layout(r.Func); l != nil {
-		for _, m := range l.Enter(r.Payload) {
-			args = append(args, arg{m.Name, m.Value})
-		}
+	for _, m := range f.Arguments(r) {
+		args = append(args, arg{m.Name, m.Value})
 	}
 	if f.File != "" {
 		args = append(args, arg{"source", valid(f.File) + ":" + strconv.Itoa(f.Line)})
@@ -194,19 +190,17 @@ func (c *chrome) enter(rec record, r *store.Row) {
 	c.put(rec)
 }
 
-func (c *chrome) exit(rec record, r *store.Row) {
-	f := c.function(r.Func)
+func (c *chrome) exit(rec entry, r *store.Row) {
+	f := c.calls.Function(r.Func)
 	args := argList{}
 	switch {
 	case r.Flags&event.Unwound != 0:
 		args = append(args, arg{"unwound", true})
 	case r.Flags&event.Lost != 0:
 		args = append(args, arg{"lost", true})
-	default:
-		if l := c.layout(r.Func); l != nil {
-			if v, ok := l.Exit(r.Payload, r.Ret, r.Flags&event.HasRet != 0); ok {
-				args = append(args, arg{"result", v})
-			}
+	case f.Known():
+		if v, ok := f.Result(r); ok {
+			args = append(args, arg{"result", v})
 		}
 	}
 	rec.Name, rec.Phase = valid(f.Name), "E"
@@ -220,28 +214,6 @@ func (c *chrome) exit(rec record, r *store.Row) {
 		rec.Args = &args
 	}
 	c.put(rec)
-}
-
-func (c *chrome) function(id event.FuncID) event.Function {
-	if int(id) < len(c.functions) {
-		return c.functions[id]
-	}
-	return event.Function{Name: "function " + strconv.Itoa(int(id))}
-}
-
-// layout returns how the function's values are rendered, or nil where the file does not say.
-func (c *chrome) layout(id event.FuncID) *value.Layout {
-	if int(id) >= len(c.functions) || len(c.functions[id].Layout) == 0 {
-		return nil
-	}
-	if c.layouts[id] == nil {
-		l, err := value.Unmarshal(c.functions[id].Layout)
-		if err != nil {
-			l = &value.Layout{} // shows no values; the calls themselves are worth having
-		}
-		c.layouts[id] = l
-	}
-	return c.layouts[id]
 }
 
 // payloadArgs shows what an event that is no call carries: output as text, all else as its JSON object.

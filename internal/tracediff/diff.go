@@ -264,15 +264,16 @@ func (s *side) shown(n *node, rows map[event.ID]store.Row, noise *Noise) *shownC
 		return c
 	}
 	c.fn = s.fn(enter.Func, noise)
-	l := c.fn.layout
-	if l == nil {
+	if !c.fn.Known() {
 		return c
 	}
-	c.enter, c.in = l.Enter(enter.Payload), l.WatchValues(enter.Payload, false)
+	call := s.reader.Call(&enter, nil)
 	if exit, ok := rows[n.exit]; ok && exit.Flags&(event.Unwound|event.Lost) == 0 {
-		c.result, c.has = l.Exit(exit.Payload, exit.Ret, exit.Flags&event.HasRet != 0)
-		c.outs, c.left = l.Outs(exit.Payload), l.WatchValues(exit.Payload, true)
+		call.Exit = &exit
 	}
+	c.enter, c.outs = call.Arguments(), call.Out()
+	c.result, c.has = call.Result()
+	c.in, c.left = call.Watches()
 	return c
 }
 

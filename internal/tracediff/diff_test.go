@@ -245,15 +245,16 @@ func lanesOf(script string, n *names) *side {
 		id := event.ID(i + 1)
 		switch {
 		case c >= 'a' && c <= 'z':
-			l.open = append(l.open, int32(len(l.nodes)))
+			l.open.Begin(id, int32(len(l.nodes)))
 			l.nodes = append(l.nodes, node{name: n.id(string(c)), in: digit, enter: id, call: true})
-		case (c == '>' || c == '!') && len(l.open) > 0:
-			at := &l.nodes[l.open[len(l.open)-1]]
+		case (c == '>' || c == '!') && l.open.Top() != nil:
+			top := *l.open.Pop()
+			at := &l.nodes[top]
 			at.exit, at.out = id, returned+digit
 			if c == '!' {
 				at.flags, at.out = event.Unwound, unwound
 			}
-			l.close(s)
+			l.close(s, top)
 		case c == '*':
 			l.nodes = append(l.nodes, node{name: n.id("exception"), in: digit, enter: id, exit: id, size: 1, sub: mix(digit, 9)})
 		case c >= 'A' && c <= 'Z':
@@ -261,10 +262,7 @@ func lanesOf(script string, n *names) *side {
 		}
 	}
 	for _, l := range all {
-		for len(l.open) > 0 {
-			l.close(s)
-		}
-		l.seal()
+		l.end(s)
 		s.calls += int64(l.nodes[0].calls)
 	}
 	return s

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/record"
 	"github.com/strobe-debug/strobe/internal/store"
 	"github.com/strobe-debug/strobe/internal/value"
 )
@@ -47,12 +48,13 @@ type lane struct {
 // side is a Side that has been read.
 type side struct {
 	Side
-	sn    *store.Snapshot
-	canon *canon
-	names *names
-	fns   []function // by FuncID
-	lanes []*lane
-	lines []line // of output
+	sn     *store.Snapshot
+	canon  *canon
+	names  *names
+	reader *record.Reader
+	fns    []*function // by FuncID, nil until they are used
+	lanes  []*lane
+	lines  []line // of output
 
 	calls   int64
 	orphans int64 // exits without their enter
@@ -80,32 +82,25 @@ func (n *names) id(s string) int32 {
 
 // function is what reading needs to know of one function.
 type function struct {
-	event.Function
-	known  bool
-	id     int32
-	layout *value.Layout // nil: nothing is known of its values
-	enter  view
-	exit   view
+	*record.Function
+	id    int32
+	enter view
+	exit  view
 }
 
-// fn returns function id, with its layout at its first use.
+// fn returns function id.
 func (s *side) fn(id event.FuncID, n *Noise) *function {
-	if int(id) >= len(s.fns) {
-		return &function{Function: event.Function{Name: "?"}, id: s.names.id("?")}
+	if int(id) < len(s.fns) && s.fns[id] != nil {
+		return s.fns[id]
 	}
-	f := &s.fns[id]
-	if f.known {
-		return f
+	f := &function{Function: s.reader.Function(id)}
+	f.id = s.names.id(s.alias(f.Name))
+	if int(id) < len(s.fns) {
+		s.fns[id] = f
 	}
-	f.known, f.id = true, s.names.id(s.alias(f.Name))
-	if len(f.Layout) > 0 {
-		if l, err := value.Unmarshal(f.Layout); err == nil {
-			f.layout = l
-			for i := range l.Types {
-				if t := l.Types[i].Name; strings.Contains(t, "unordered_") || strings.Contains(t, "HashMap") || strings.Contains(t, "HashSet") {
-					f.enter.unordered, f.exit.unordered = true, true
-				}
-			}
+	for t := range f.TypeNames() {
+		if strings.Contains(t, "unordered_") || strings.Contains(t, "HashMap") || strings.Contains(t, "HashSet") {
+			f.enter.unordered, f.exit.unordered = true, true
 		}
 	}
 	name := s.names.text[f.id]
@@ -147,10 +142,7 @@ func read(ctx context.Context, in Side, shared *names, n *Noise) (*side, error) 
 	if err != nil {
 		return nil, fmt.Errorf("read session %s: %w", in.SessionID, err)
 	}
-	s := &side{Side: in, sn: sn, canon: newCanon(in.Store, sn), names: shared, fns: make([]function, len(sn.Functions()))}
-	for i, f := range sn.Functions() {
-		s.fns[i].Function = f
-	}
+	s := &side{Side: in, sn: sn, canon: newCanon(in.Store, sn), names: shared, reader: record.New(sn), fns: make([]*function, len(sn.Functions()))}
 	s.Tests = append(slices.Clone(s.Tests), testsOf(in.Store.Meta().Args)...)
 	b := &builder{side: s, noise: n, lanes: map[event.ThreadID]*laneBuilder{}}
 	const kinds = 1<<event.FunctionEnter | 1<<event.FunctionExit | 1<<event.Exception | 1<<event.Crash | 1<<event.Logpoint | 1<<event.Dropped
@@ -183,7 +175,7 @@ type builder struct {
 
 type laneBuilder struct {
 	*lane
-	open []int32 // calls, outermost first
+	open record.Stack[int32] // nodes
 }
 
 func (b *builder) lane(id event.ThreadID) *laneBuilder {
@@ -206,29 +198,23 @@ func (b *builder) row(r *store.Row) {
 		l := b.lane(r.Thread)
 		f := s.fn(r.Func, b.noise)
 		s.calls++
-		l.open = append(l.open, int32(len(l.nodes)))
+		l.open.Begin(r.ID, int32(len(l.nodes)))
 		l.nodes = append(l.nodes, node{name: f.id, in: s.hashEnter(f, r), enter: r.ID, call: true, cut: s.canon.cut || r.Flags&event.Truncated != 0})
 	case event.FunctionExit:
 		l := b.lane(r.Thread)
-		n := len(l.open)
-		for n > 0 && l.nodes[l.open[n-1]].enter != r.Enter {
-			n--
-		}
-		if n == 0 {
+		n := l.open.End(r.Enter, func(left int32) { l.close(s, left) })
+		if n == nil {
 			s.orphans++
 			return
 		}
-		for len(l.open) > n {
-			l.close(s)
-		}
-		at := &l.nodes[l.open[n-1]]
+		at := &l.nodes[*n]
 		at.exit, at.flags = r.ID, r.Flags
 		at.out = s.hashExit(s.fn(r.Func, b.noise), r)
 		at.cut = at.cut || s.canon.cut || r.Flags&event.Truncated != 0
 		if r.Flags&event.Lost != 0 {
 			s.lost++
 		}
-		l.close(s)
+		l.close(s, *n)
 	case event.Dropped:
 		var loss struct {
 			Count int64 `json:"count"`
@@ -248,6 +234,14 @@ func (b *builder) row(r *store.Row) {
 	}
 }
 
+// end closes the calls that did not end, and completes the thread.
+func (l *laneBuilder) end(s *side) {
+	for at := l.open.Pop(); at != nil; at = l.open.Pop() {
+		l.close(s, *at)
+	}
+	l.seal()
+}
+
 // seal completes the thread's own node.
 func (l *lane) seal() {
 	l.nodes[0].size = int32(len(l.nodes))
@@ -264,10 +258,8 @@ const (
 	leftOpen
 )
 
-// close ends the innermost call.
-func (l *laneBuilder) close(s *side) {
-	at := l.open[len(l.open)-1]
-	l.open = l.open[:len(l.open)-1]
+// close completes the node of a call that was the innermost one.
+func (l *laneBuilder) close(s *side, at int32) {
 	n := &l.nodes[at]
 	n.size = int32(len(l.nodes)) - at
 	if n.exit == 0 {
@@ -304,10 +296,7 @@ func (l *lane) below(at int32) (h uint64) {
 
 func (b *builder) finish() {
 	for _, l := range b.lanes {
-		for len(l.open) > 0 {
-			l.close(b.side)
-		}
-		l.seal()
+		l.end(b.side)
 	}
 	// By process, as the store came to know them, and thread, as they were made.
 	order := map[int32]int{}
@@ -339,11 +328,11 @@ func (b *builder) finish() {
 // hashEnter hashes what a call was given.
 func (s *side) hashEnter(f *function, r *store.Row) uint64 {
 	s.canon.begin()
-	if f.layout == nil {
+	if !f.Known() {
 		return 0
 	}
-	h := s.canon.hash(1, value.NewObject(f.layout.Enter(r.Payload)), "", "", &f.enter)
-	if w := f.layout.WatchValues(r.Payload, false); len(w) > 0 {
+	h := s.canon.hash(1, value.NewObject(f.Arguments(r)), "", "", &f.enter)
+	if w := f.Watches(r); len(w) > 0 {
 		h = s.canon.hash(h, value.NewObject(w), "", "watch", &f.enter)
 	}
 	return h
@@ -356,16 +345,16 @@ func (s *side) hashExit(f *function, r *store.Row) uint64 {
 		return unwound
 	}
 	h := uint64(returned)
-	if f.layout == nil {
+	if !f.Known() { // then its result is a register that may hold anything
 		return h
 	}
-	if v, ok := f.layout.Exit(r.Payload, r.Ret, r.Flags&event.HasRet != 0); ok {
+	if v, ok := f.Result(r); ok {
 		h = s.canon.hash(h, v, f.Name, "result", &f.exit)
 	}
-	if o := f.layout.Outs(r.Payload); len(o) > 0 {
+	if o := f.Out(r); len(o) > 0 {
 		h = s.canon.hash(h, value.NewObject(o), "", "out", &f.exit)
 	}
-	if w := f.layout.WatchValues(r.Payload, true); len(w) > 0 {
+	if w := f.Watches(r); len(w) > 0 {
 		h = s.canon.hash(h, value.NewObject(w), "", "watch", &f.exit)
 	}
 	return h
