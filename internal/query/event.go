@@ -28,6 +28,7 @@ type Event struct {
 	DurationNs  *int64        `json:"durationNs,omitempty"`
 	ReturnType  string        `json:"returnType,omitempty"` // null, bool, number, string, array, object, void
 	Unwound     bool          `json:"unwound,omitempty"`    // left by an exception, longjmp or the thread's end: no result
+	Exception   *value.Value  `json:"exception,omitempty"`  // that left it, where it is known
 	TailCall    bool          `json:"tailCall,omitempty"`
 	Lost        bool          `json:"lost,omitempty"` // the exit's record was dropped: no result
 	PID         int32         `json:"pid,omitempty"`
@@ -229,6 +230,11 @@ func (a *asker) render(r *store.Row) Event {
 				v = inShort(v, summaryResult)
 			}
 			e.ReturnValue = &v
+		} else if short, thrown := f.Thrown(r); short != "" {
+			e.Exception = &thrown
+			if !a.req.Verbose {
+				thrown = inShort(thrown, summaryResult)
+			}
 		} else if f.Ret == value.RetNone {
 			e.ReturnType = "void"
 		}

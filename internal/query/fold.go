@@ -25,8 +25,9 @@ type node struct {
 	result  value.Value
 	out     value.Object
 	watched value.Object
-	has     bool // result is known
-	orphan  bool // an exit whose enter is not in view
+	has     bool   // result is known
+	thrown  string // what left it, where that is known
+	orphan  bool   // an exit whose enter is not in view
 	text    string
 	kids    []*node
 	shape   uint64 // what siblings that fold share: the functions in the subtree and how they were left
@@ -40,6 +41,12 @@ type node struct {
 	of       *node   // what this is a variant of
 
 	shownArgs value.Object // what arguments returned
+
+	// Of trees with lanes, whose calls end in another order than they begin.
+	up      *node      // of the first call of a lane: who ran it
+	over    bool       // it is below its parent: nothing can be put below it any more
+	running []event.ID // calls of lanes below it that are open
+	waiting []*node    // what ended and began later than one of them
 }
 
 // Bounds of one fold.

@@ -50,7 +50,7 @@ func (a *asker) tree(parts []part, res *Result) (notes []string, err error) {
 			w.hidden += s.calls
 			continue
 		}
-		b := &builder{a: a, limit: max(budget, min(left, minSection)), orphans: i == home, compare: maxComparedCalls,
+		b := &builder{a: a, thread: s.thread, limit: max(budget, min(left, minSection)), orphans: i == home, compare: maxComparedCalls,
 			most: max(unread/(len(sections)-i), minTreeEvents)}
 		b.each = s.roots != nil && 2*len(s.roots) <= b.limit
 		if err := b.build(s); err != nil {
@@ -113,9 +113,10 @@ const minSection = 6
 // section is one thread's part of the tree.
 type section struct {
 	thread event.ThreadID
-	filter store.Filter // what to read; Threads is one thread
-	roots  []store.Row  // selected calls, if calls are selected; else everything in filter
-	calls  int64        // in the filter, or selected
+	lanes  []event.ThreadID // of calls that the thread leaves and comes back to, in its tree
+	filter store.Filter     // what to read; Threads is one thread with its lanes
+	roots  []store.Row      // selected calls, if calls are selected; else everything in filter
+	calls  int64            // in the filter, or selected
 }
 
 // selected returns the enters of the calls that filters select, nil when everything is shown, and how many more
@@ -170,17 +171,23 @@ func (a *asker) sections(parts []part, roots []store.Row) (out []section, others
 		base.Kinds |= otherKinds
 	}
 	base.Kinds |= a.kinds
+	lanes, of := a.lanes()
 	for i := range a.threads {
 		id := event.ThreadID(i)
 		if base.Threads != nil && !base.Threads.Has(uint32(id)) {
 			continue
 		}
-		s := section{thread: id, filter: base}
+		if home, ok := of[id]; ok && (base.Threads == nil || base.Threads.Has(uint32(home))) {
+			continue // it is in that thread's tree
+		}
+		s := section{thread: id, filter: base, lanes: lanes[id]}
 		s.filter.Threads = &store.Bits{}
-		s.filter.Threads.Set(uint32(id))
+		for _, t := range append([]event.ThreadID{id}, s.lanes...) {
+			s.filter.Threads.Set(uint32(t))
+		}
 		if roots != nil {
 			for j := range roots {
-				if roots[j].Thread == id {
+				if s.filter.Threads.Has(uint32(roots[j].Thread)) {
 					s.roots = append(s.roots, roots[j])
 				}
 			}
@@ -214,21 +221,35 @@ func (a *asker) sections(parts []part, roots []store.Row) (out []section, others
 
 // builder makes one section's nodes.
 type builder struct {
-	a       *asker
-	limit   int
-	orphans bool // output of unknown threads is shown here too
-	root    node
-	open    record.Stack[*node]
-	lines   int
-	events  int
-	most    int  // events to read
-	stopped bool // there is more than was read
-	skipped int64
-	each    bool // calls that were selected are not folded: there are few
-	compare int  // folded calls whose arguments may still be read
+	a        *asker
+	limit    int
+	orphans  bool // output of unknown threads is shown here too
+	root     node
+	thread   event.ThreadID
+	open     record.Stack[*node]                     // calls of the thread itself
+	lanes    map[event.ThreadID]*record.Stack[*node] // calls of its lanes; nil: there are none
+	calls    map[event.ID]*node                      // with lanes: all that are open
+	selected event.ID                                // with begun: the call that is read
+	begun    map[event.ID]bool                       // with lanes and selected calls: those that are in the tree
+	lines    int
+	events   int
+	most     int  // events to read
+	stopped  bool // there is more than was read
+	skipped  int64
+	each     bool // calls that were selected are not folded: there are few
+	compare  int  // folded calls whose arguments may still be read
 }
 
 func (b *builder) build(s section) error {
+	if s.lanes != nil {
+		b.lanes, b.calls = map[event.ThreadID]*record.Stack[*node]{}, map[event.ID]*node{}
+		if s.roots != nil {
+			b.begun = map[event.ID]bool{}
+		}
+		for _, id := range s.lanes {
+			b.lanes[id] = &record.Stack[*node]{}
+		}
+	}
 	if s.roots == nil {
 		if err := b.read(s.filter); err != nil {
 			return err
@@ -238,9 +259,10 @@ func (b *builder) build(s section) error {
 	var end event.ID
 	for i := range s.roots {
 		r := &s.roots[i]
-		if r.ID <= end { // below a selected call already
+		if s.lanes == nil && r.ID <= end || b.begun[r.ID] { // below a selected call already
 			continue
 		}
+		b.selected = r.ID
 		if b.lines > b.limit || b.stopped {
 			b.stopped = true
 			b.skipped = int64(len(s.roots) - i)
@@ -290,25 +312,38 @@ func (b *builder) read(f store.Filter) error {
 }
 
 func (b *builder) event(row *store.Row) {
+	open := &b.open
+	if lane := b.lanes[row.Thread]; lane != nil {
+		open = lane
+	}
 	switch row.Kind {
 	case event.FunctionEnter:
-		b.lines++
-		b.open.Begin(row.ID, &node{
-			id: row.ID, last: row.ID, fn: b.a.fn(row.Func), flags: row.Flags, enter: slices.Clone(row.Payload),
-		})
-	case event.FunctionExit:
-		if n := b.open.End(row.Enter, b.place); n != nil {
-			b.leave(*n, row)
-			b.place(*n)
+		n := &node{id: row.ID, last: row.ID, fn: b.a.fn(row.Func), flags: row.Flags, enter: slices.Clone(row.Payload)}
+		if b.lanes != nil && !b.begins(n, open, row) {
 			return
+		}
+		b.lines++
+		open.Begin(row.ID, n)
+	case event.FunctionExit:
+		left := func(n *node) { b.place(n, open) }
+		if n := open.End(row.Enter, left); n != nil {
+			b.leave(*n, row)
+			b.place(*n, open)
+			return
+		}
+		if b.begun != nil {
+			return // of a call that runs beside
 		}
 		b.lines++
 		end := &node{id: row.ID, orphan: true, fn: b.a.fn(row.Func)}
 		b.leave(end, row)
-		b.place(end)
+		b.place(end, open)
 	default:
+		if b.begun != nil && b.calls[row.Parent] == nil && row.Parent != 0 {
+			return
+		}
 		b.lines++
-		b.place(&node{id: row.ID, last: row.ID, text: b.a.other(row)})
+		b.place(&node{id: row.ID, last: row.ID, text: b.a.other(row)}, open)
 	}
 }
 
@@ -317,16 +352,34 @@ func (b *builder) leave(n *node, row *store.Row) {
 	n.end, n.last, n.ns = row.ID, row.ID, row.Duration
 	n.flags |= row.Flags
 	n.result, n.has = n.fn.Result(row)
+	n.thrown, _ = n.fn.Thrown(row)
 	n.out, n.watched = n.fn.Out(row), n.fn.Watches(row)
 }
 
-// place puts a finished node below the innermost open one.
-func (b *builder) place(n *node) {
+// place puts a finished node below the innermost open one of its stack, or below the call that it is a lane of.
+func (b *builder) place(n *node, open *record.Stack[*node]) {
+	if b.lanes != nil {
+		b.flush(n)
+		delete(b.calls, n.id)
+	}
 	n.seal()
 	parent := &b.root
-	if up := b.open.Top(); up != nil {
+	switch up := open.Top(); {
+	case up != nil:
 		parent = *up
+	case n.up != nil && !n.up.over:
+		parent = n.up
 	}
+	n.over = true
+	if b.lanes == nil {
+		b.put(parent, n)
+		return
+	}
+	b.inOrder(parent, n)
+}
+
+// put is the end of place.
+func (b *builder) put(parent, n *node) {
 	parent.last = max(parent.last, n.last)
 	if b.a.req.Unfold || parent == &b.root && b.each {
 		parent.kids = append(parent.kids, n)
@@ -337,13 +390,19 @@ func (b *builder) place(n *node) {
 
 // finish closes what is open. Where reading ended early, how those calls ended is looked up.
 func (b *builder) finish(lookUp bool) error {
+	stacks := []*record.Stack[*node]{&b.open}
+	for _, s := range b.lanes {
+		stacks = append(stacks, s)
+	}
 	var exits map[event.ID]*store.Row
 	if lookUp {
-		open := b.open.Open()
-		ids := make([]event.ID, len(open))
-		for i, n := range open {
-			ids[i] = n.id
+		var ids []event.ID
+		for _, s := range stacks {
+			for _, n := range s.Open() {
+				ids = append(ids, n.id)
+			}
 		}
+		slices.Sort(ids)
 		rows, err := b.a.sn.Rows(b.a.ctx, ids)
 		if err != nil {
 			return fmt.Errorf("read %d calls that had not ended: %w", len(ids), err)
@@ -352,16 +411,25 @@ func (b *builder) finish(lookUp bool) error {
 			return err
 		}
 	}
-	for top := b.open.Pop(); top != nil; top = b.open.Pop() {
-		n := *top
+	for {
+		var open *record.Stack[*node]
+		for _, s := range stacks { // those that began last first: a lane's before whoever it is below
+			if top := s.Top(); top != nil && (open == nil || (*top).id > (*open.Top()).id) {
+				open = s
+			}
+		}
+		if open == nil {
+			b.flush(&b.root)
+			return nil
+		}
+		n := *open.Pop()
 		if exit := exits[n.id]; exit != nil {
 			last := n.last
 			b.leave(n, exit)
 			n.last = last
 		}
-		b.place(n)
+		b.place(n, open)
 	}
-	return nil
 }
 
 // other is the line of an event that is no call.

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -176,7 +177,7 @@ func (w *treeWriter) text(n, up *node, depth int) string {
 	case n.flags&event.AtEnd != 0:
 		b.WriteString(" ■ ended in it")
 	case n.flags&event.Unwound != 0:
-		b.WriteString(" ✗ unwound")
+		b.WriteString(" ✗ " + cmp.Or(cut(n.thrown, resultWidth), "unwound"))
 	case n.has:
 		b.WriteString(" → " + n.result.Short(resultWidth))
 		odd = false

@@ -86,6 +86,18 @@ func (f *Function) Result(exit *store.Row) (value.Value, bool) {
 	return f.layout.Exit(exit.Payload, exit.Ret, has)
 }
 
+// Thrown returns what left a call in short, as Type: message, and the value itself's JSON; "" where that is not known.
+func (f *Function) Thrown(exit *store.Row) (short string, v value.Value) {
+	if f.layout == nil || exit.Flags&event.Unwound == 0 || exit.Flags&event.AtEnd != 0 {
+		return "", v
+	}
+	v, ok := f.layout.Thrown(exit.Payload)
+	if !ok {
+		return "", v
+	}
+	return v.Exception(), v
+}
+
 // ResultOf returns a result by Row.Ret alone, where Ret says that this holds it.
 func (f *Function) ResultOf(ret int64) (value.Value, bool) {
 	return f.Result(&store.Row{Ret: ret, Flags: event.HasRet})

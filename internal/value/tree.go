@@ -59,6 +59,23 @@ func (l *Layout) Thrown(payload []byte) (Value, bool) {
 	return l.readTree(payload), true
 }
 
+// Exception returns an exception in short: Type: message.
+func (v Value) Exception() string {
+	class, ok := v.obj.class()
+	if !ok {
+		return v.Short(shortLimit)
+	}
+	for _, path := range []string{"message", "args[0]"} {
+		if m, ok := v.Path(path); ok && m.kind == Text {
+			return class + ": " + m.text
+		}
+	}
+	if rest := v.obj[1:]; len(rest) > 0 {
+		return class + ": " + rest.Short(shortLimit)
+	}
+	return class
+}
+
 // enterTree returns the arguments, those that the layout knows first and in its order, as they came else.
 func (l *Layout) enterTree(payload []byte) Object {
 	if len(payload) == 0 {
