@@ -10,7 +10,7 @@ import sys
 from _json import encode_basestring as quote, make_scanner
 
 import strobe_files as files
-from strobe_rules import Rules
+from strobe_rules import Rules, late
 
 if sys.version_info >= (3, 12):
     import strobe_monitoring as engine
@@ -71,6 +71,7 @@ def start(where):
     _send_hello()
     if rules.rules:
         engine.apply(rules)
+    engine.begun = True
     _points(message)
     _watch_crashes()
     _spin()
@@ -289,11 +290,9 @@ def _handle(line):
                     _tell_lost(s)
             send('{"m":"synced",%s"gen":%d}' % (_question(q), generation))
         elif what == "threads":
-            import strobe_stacks
-            send('{"m":"threads",%s"threads":[%s]}' % (_question(q), strobe_stacks.threads(engine.rules)))
+            send('{"m":"threads",%s"threads":[%s]}' % (_question(q), late("strobe_stacks").threads(engine.rules)))
         elif getattr(engine, "POINTS", False):
-            import strobe_points
-            strobe_points.handle(message)
+            late("strobe_points").handle(message)
     except Exception as e:
         send('{"m":"error","about":%s,"text":%s}' % (quote(line[:200].decode("utf-8", "replace")), quote(repr(e))))
     return True
@@ -330,8 +329,7 @@ def _points(message):
         return
     points = sys.modules.get("strobe_points")
     if message.get("points") or points is not None:
-        import strobe_points
-        strobe_points.apply(message.get("points") or [])
+        late("strobe_points").apply(message.get("points") or [])
 
 
 def _leave():
@@ -388,8 +386,7 @@ def _watch_crashes():
     def thread_excepthook(args):
         try:
             if not over and args.exc_type is not SystemExit:
-                import strobe_stacks
-                strobe_stacks.crash(args.exc_value, args.exc_traceback, "thread", engine.rules)
+                late("strobe_stacks").crash(args.exc_value, args.exc_traceback, "thread", engine.rules)
         except Exception:
             pass
         own_thread(args)
@@ -415,8 +412,7 @@ def _crash(value, traceback):
         if over or not ends or value is None or value is _told:
             return
         _told = value
-        import strobe_stacks
-        strobe_stacks.crash(value, traceback, "process", engine.rules)
+        late("strobe_stacks").crash(value, traceback, "process", engine.rules)
     except Exception:
         pass
 

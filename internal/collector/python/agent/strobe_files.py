@@ -48,7 +48,7 @@ class Function:
 class Lane:
     """Calls nest within a lane: a thread's own, or that of a call that can be left and come back."""
     __slots__ = ("number", "calls", "of", "name", "told", "back", "frame", "rested", "rest",
-                 "offset", "guard")
+                 "offset", "guard", "frames")
 
     def __init__(self, of, name):
         global lanes
@@ -64,6 +64,7 @@ class Lane:
         self.rested = 0  # nanoseconds awaited
         self.rest = 0  # since when it rests
         self.offset = 0  # of the instruction at which it does
+        self.frames = []  # ids of the calls' frames, as far as they are known
         self.guard = None  # a weak reference to its generator
 
 
@@ -77,7 +78,7 @@ class Unwritten:
 
 class Stream:
     __slots__ = ("number", "sequence", "map", "position", "limit", "lane", "lost", "told_lost", "dropping", "looked",
-                 "descriptor", "inode", "busy", "moving")
+                 "descriptor", "inode", "busy", "moving", "own", "kept")
 
     def __init__(self):
         global made
@@ -94,8 +95,10 @@ class Stream:
         self.dropping = False  # the reader took nothing for too long
         self.looked = 0.0
         self.descriptor = self.inode = -1
-        self.busy = False
+        self.busy = False  # in one of our functions
         self.moving = False
+        self.own = None  # the thread's own lane
+        self.kept = []  # values on their way out of functions
 
     def turn(self, need, force=False):
         """Opens the next segment, with room for need bytes: False where the reader is too far behind."""
@@ -303,7 +306,7 @@ def attach():
         s = free.pop()
     except IndexError:
         s = Stream()
-    s.lane = Lane(0, thread_name(_thread.get_ident(), _thread.get_native_id()))
+    s.lane = s.own = Lane(0, thread_name(_thread.get_ident(), _thread.get_native_id()))
     s.busy = False
     local.end = _End(s)
     local.stream = s

@@ -23,6 +23,7 @@ GLOBAL = E.PY_START | E.PY_UNWIND | E.PY_THROW
 
 NAME = "monitoring"
 
+begun = False  # the user's code runs
 tool = None
 rules = Rules()
 hooked = {}  # id of a code -> Function, of codes that are recorded now; a code's death takes it out

@@ -2,6 +2,8 @@
 import os
 import sys
 
+from strobe_values import plain_module
+
 AGENT = os.path.dirname(os.path.abspath(__file__)) + os.sep
 # Where Python's own library and installed packages are: never the user's own code, even below their root.
 LIBRARY = os.path.dirname(os.__file__) + os.sep
@@ -9,6 +11,23 @@ PACKAGES = ("site-packages", "dist-packages", "node_modules", ".tox", ".nox", ".
 NEAR = 2000
 
 _started_in = os.getcwd()  # what a relative file name of the script is relative to
+
+
+def late(name):
+    """Imports a module of the agent after the start, when our folder is not on the path any more."""
+    module = sys.modules.get(name)
+    if module is None:
+        import _frozen_importlib as importlib
+        from _frozen_importlib_external import SourceFileLoader
+        wanted, sys.dont_write_bytecode = sys.dont_write_bytecode, False
+        try:
+            loader = SourceFileLoader(name, AGENT + name + ".py")
+            spec = importlib.spec_from_loader(name, loader, origin=AGENT + name + ".py")
+            spec.has_location = True
+            module = importlib._load(spec)
+        finally:
+            sys.dont_write_bytecode = wanted
+    return module
 
 
 def ours(e):
@@ -143,6 +162,8 @@ class Rules:
         self.rules = [Rule(m) for m in message.get("rules") or ()]
         self.active = any(not r.out for r in self.rules)
         self.files = {}
+        self.by_file = any(r.on != "name" and not r.out for r in self.rules)
+        self.globs = [r.glob for r in self.rules if r.on == "name" and not r.out]
         # Where every rule is on files, a file that none takes needs no look at its functions.
         self.by_name = any(r.on == "name" and not r.out for r in self.rules)
 
@@ -164,6 +185,18 @@ class Rules:
                 depth = r.depth
         return depth
 
+    def may_name(self, module, qualname):
+        """False where no rule on names can take a function, told by what is cheap to see. True says nothing."""
+        if self.by_file:
+            return True
+        whole = "%s.%s" % (module, qualname)
+        part = whole[whole.rfind(".", 0, len(whole) - len(qualname) - 1) + 1:]
+        for g in self.globs:
+            if whole.endswith(g.tail) and (whole.startswith(g.head) or part.startswith(g.head) or
+                                           qualname.startswith(g.head)):
+                return True
+        return False
+
     def may_take(self, filename):
         """Whether any function of a file can be taken."""
         if self.by_name:
@@ -178,14 +211,9 @@ def names_of(module, qualname):
     names = [module + "." + qualname, qualname]
     if last != module:
         names.append(last + "." + qualname)
-    if is_main(module):
+    if module == plain_module("__main__"):
         names.append("__main__." + qualname)
     return names
-
-
-def is_main(module):
-    from strobe_values import main_name
-    return module == main_name()
 
 
 def recordable(code):
@@ -198,10 +226,7 @@ def recordable(code):
 def module_name(names):
     """The module that a function's globals belong to."""
     name = names.get("__name__")
-    if name == "__main__":
-        from strobe_values import main_name
-        return main_name()
-    return name if type(name) is str else "?"
+    return plain_module(name) if type(name) is str else "?"
 
 
 def loaded():

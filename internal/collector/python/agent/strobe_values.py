@@ -242,24 +242,31 @@ def type_name(t):
     module, name = _module(t), _qualname(t)
     if type(module) is not str or module == "builtins":
         return name
-    if module == "__main__":
-        module = main_name()
-    return module + "." + name
+    return plain_module(module) + "." + name
 
 
-def main_name():
-    """The name of the script that was started: of its file, or of the module that -m ran."""
-    main = sys.modules.get("__main__")
-    d = getattr(main, "__dict__", {})
-    spec = d.get("__spec__")
-    name = getattr(spec, "name", None)
-    if type(name) is str:
-        return name
+def plain_module(name):
+    """The name of a module; of the script that was started, by its file, or by the module that -m ran."""
+    if name == "__main__" or name == "__mp_main__":  # the latter in children of multiprocessing
+        return _main_names.get(name) or _main_name(name)
+    return name
+
+
+_main_names = {}
+
+
+def _main_name(main):
+    d = getattr(sys.modules.get(main), "__dict__", {})
+    spec = getattr(d.get("__spec__"), "name", None)
     file = d.get("__file__")
     if type(file) is not str:
-        return "__main__"
+        return main
     name = file.rpartition("/")[2]
-    return name[:-3] if name.endswith(".py") else name
+    name = name[:-3] if name.endswith(".py") else name
+    if type(spec) is str and spec not in ("__main__", "__mp_main__"):
+        name = spec
+    _main_names[main] = name
+    return name
 
 
 def name_of(v):
@@ -277,7 +284,7 @@ def name_of(v):
     if type(name) is not str:
         return t.__name__
     if type(module) is str and module != "builtins":
-        return (main_name() if module == "__main__" else module) + "." + name
+        return plain_module(module) + "." + name
     return name
 
 
