@@ -181,6 +181,9 @@ func (a *Agent) hear(h head, line []byte) {
 			a.applied, a.said = ap, true
 			a.mu.Unlock()
 			a.link.changed()
+			if h.Q == 0 {
+				a.link.catchUp(a, ap.Gen)
+			}
 		}
 	}
 	a.mu.Lock()

@@ -294,6 +294,7 @@ func TestConversation(t *testing.T) {
 	}
 	in := bufio.NewScanner(conn)
 	fmt.Fprintf(conn, `{"m":"hello","v":1,"pid":%d,"nonce":"aa","runtime":"python","version":"3.12"}`+"\n", aPID)
+	fmt.Fprintln(conn, `{"m":"applied","gen":0}`) // it began before
 	if !in.Scan() || !strings.Contains(in.Text(), `"m":"set","gen":1`) {
 		t.Fatalf("told %q", in.Text())
 	}

@@ -145,7 +145,7 @@ func (l *Link) accept() {
 	}
 }
 
-// join lists an agent and tells it what is in force.
+// join lists an agent. What is in force it has read from start.json, and says so.
 func (l *Link) join(a *Agent) bool {
 	l.mu.Lock()
 	if l.closed {
@@ -153,14 +153,24 @@ func (l *Link) join(a *Agent) bool {
 		return false
 	}
 	l.agents = append(l.agents, a)
-	set := l.set
 	l.signalLocked()
 	l.mu.Unlock()
 	l.rounds.wake()
-	return a.tell(struct {
+	return true
+}
+
+// catchUp tells an agent what is in force where it began with what was before.
+func (l *Link) catchUp(a *Agent, gen int64) {
+	l.mu.Lock()
+	set := l.set
+	l.mu.Unlock()
+	if gen >= set.Gen {
+		return
+	}
+	_ = a.tell(struct {
 		M string `json:"m"`
 		Set
-	}{"set", set}) == nil
+	}{"set", set})
 }
 
 func (l *Link) leave(a *Agent) {
