@@ -34,7 +34,7 @@ var mayImport = map[string][]string{
 	"cmd/strobe":   {"internal/cli"},
 	"internal/cli": {"internal/daemon", "internal/timeline", "internal/query", "internal/store", "internal/settings", "internal/service", "internal/mcp"},
 	// daemon/builtin.go sees both sides: it names every runtime.
-	"internal/daemon":           {"internal/mcp", "internal/service", "internal/session", "internal/settings", "internal/store", "internal/timeline", "internal/collector", "internal/collector/native", "internal/collector/python", "internal/corefile", "internal/testadapter", "internal/natvis"},
+	"internal/daemon":           {"internal/mcp", "internal/service", "internal/session", "internal/settings", "internal/store", "internal/timeline", "internal/collector", "internal/collector/native", "internal/collector/js", "internal/collector/python", "internal/corefile", "internal/testadapter", "internal/natvis"},
 	"internal/mcp":              {"internal/service"},
 	"internal/timeline":         {"internal/service", "internal/query", "internal/store", "internal/record"},
 	"internal/service":          {"internal/session", "internal/query", "internal/collector", "internal/settings", "internal/testrun", "internal/testsetup", "internal/testadapter", "internal/tracediff"},
@@ -48,6 +48,7 @@ var mayImport = map[string][]string{
 	"internal/collector/native": {"internal/collector", "internal/inspect", "internal/ptrace", "internal/ring", "internal/spool", "internal/hook", "internal/symbol", "internal/capture", "internal/expr", "internal/snapshot", "internal/unwind", "internal/waits", "internal/exception", "internal/step", "internal/spin", "internal/emulate", "internal/goroutine", "internal/natvis"}, // names of Go's code; the user's descriptions of types
 	"internal/agentlink":        {"internal/collector"},
 	"internal/collector/python": {"internal/collector", "internal/agentlink"},
+	"internal/collector/js":     {"internal/collector", "internal/agentlink"},
 	"internal/snapshot":         {"internal/symbol", "internal/natvis", "internal/capture", "internal/unwind", "internal/exception", "internal/expr"},
 	"internal/corefile":         {"internal/natvis", "internal/collector", "internal/inspect", "internal/snapshot", "internal/symbol", "internal/unwind", "internal/waits"},
 	"internal/inspect":          {"internal/collector", "internal/snapshot", "internal/symbol", "internal/capture", "internal/expr", "internal/unwind"},

@@ -60,6 +60,7 @@ type lane struct {
 	tid    int32
 	name   string   // of its thread
 	lanes  int      // beside it, of its thread
+	of     *lane    // its thread's own; nil: this is
 	open   []uint32 // functions, by the agent's numbers, the outermost first
 }
 
@@ -99,6 +100,12 @@ func (f *feed) apply(r *record) {
 		f.exit(r)
 	case kindYield, kindLog:
 		f.other(r)
+	case kindSwitch:
+		if l := f.lanes[r.lane]; l != nil && l.of != nil {
+			f.add(&record{ts: r.ts}, event.Event{Kind: event.OnLane, Thread: l.thread, Under: l.of.thread + 1})
+		} else if l != nil {
+			f.add(&record{ts: r.ts}, event.Event{Kind: event.OnLane, Thread: l.thread, Under: l.thread + 1})
+		}
 	case kindLost:
 		f.lost(r)
 	}
@@ -136,9 +143,12 @@ func (f *feed) lane(r *record) {
 			f.refused++
 			return
 		}
+		if parent.of != nil {
+			parent = parent.of
+		}
 		parent.lanes++
 		t := event.Thread{PID: int32(f.pid), TID: parent.tid, Name: event.LaneName(parent.name, parent.lanes)}
-		f.lanes[r.lane] = &lane{thread: f.sink.Thread(t), tid: parent.tid, name: parent.name}
+		f.lanes[r.lane] = &lane{thread: f.sink.Thread(t), tid: parent.tid, name: parent.name, of: parent}
 		return
 	}
 	if old := f.lanes[r.lane]; old != nil {

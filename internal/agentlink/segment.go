@@ -22,6 +22,7 @@ const (
 	kindCrash    = 7
 	kindLog      = 8
 	kindEnd      = 9
+	kindSwitch   = 10
 	kindNext     = 255
 )
 

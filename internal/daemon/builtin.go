@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/strobe-debug/strobe/internal/collector"
+	"github.com/strobe-debug/strobe/internal/collector/js"
 	"github.com/strobe-debug/strobe/internal/collector/native"
 	"github.com/strobe-debug/strobe/internal/collector/python"
 	"github.com/strobe-debug/strobe/internal/corefile"
@@ -20,9 +21,10 @@ import (
 
 // runtimes names every language runtime, in the order in which they are asked whether a program is theirs.
 func runtimes(home string, log *slog.Logger, described *natvis.Library) []collector.Runtime {
+	agents := filepath.Join(home, "cache", "agents")
 	return []collector.Runtime{
 		collector.Together(native.New(native.Config{Logger: log, CacheDir: symbolCache(home), Natvis: described}), log.Warn,
-			python.New(python.Config{Logger: log, CacheDir: filepath.Join(home, "cache", "agents")})),
+			append(js.New(js.Config{Logger: log, CacheDir: agents}), python.New(python.Config{Logger: log, CacheDir: agents}))...),
 	}
 }
 

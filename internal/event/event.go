@@ -29,6 +29,10 @@ const (
 	NumKinds
 )
 
+// OnLane is stored nowhere: from then on what the thread Under-1 does belongs on Thread, a lane of its own, or on itself again.
+// Calls that begin and end on lanes say so themselves; this tells of those that are left and come back to.
+const OnLane Kind = 255
+
 var kindNames = [NumKinds]string{
 	"none", "function_enter", "function_exit", "stdout", "stderr", "crash", "variable_snapshot",
 	"variable_write", "pause", "logpoint", "condition_error", "exception", "process", "dropped", "yield",

@@ -343,7 +343,7 @@ func (b *builder) event(row *store.Row) {
 			return
 		}
 		b.lines++
-		b.place(&node{id: row.ID, last: row.ID, text: b.a.other(row)}, open)
+		b.place(&node{id: row.ID, last: row.ID, text: b.a.other(row), up: b.calls[row.Parent]}, open)
 	}
 }
 

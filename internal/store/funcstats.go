@@ -156,6 +156,44 @@ const maxAbandoned = 256
 type nester struct {
 	stacks [][]frame // by thread
 	stats  []FuncStat
+	active map[event.ThreadID]event.ThreadID // threads that are on a lane of theirs now
+	home   map[event.ThreadID]event.ThreadID // lanes, and the thread that each is of
+}
+
+// onLane notes that a thread (1 + its id) is on a lane now, or on itself again.
+func (n *nester) onLane(of, lane uint32) {
+	if of == 0 {
+		return
+	}
+	n.enterLane(event.ThreadID(of-1), event.ThreadID(lane))
+}
+
+func (n *nester) enterLane(from, lane event.ThreadID) {
+	if n.active == nil {
+		n.active, n.home = map[event.ThreadID]event.ThreadID{}, map[event.ThreadID]event.ThreadID{}
+	}
+	thread := from
+	if h, ok := n.home[from]; ok {
+		thread = h
+	}
+	if lane == thread {
+		delete(n.active, thread)
+		return
+	}
+	n.active[thread], n.home[lane] = lane, thread
+}
+
+// leaveLane notes that a lane's first call has ended: its thread is on the lane that ran it again.
+func (n *nester) leaveLane(lane, under event.ThreadID) {
+	thread, ok := n.home[lane]
+	if !ok || n.active[thread] != lane {
+		return
+	}
+	if under == thread || len(*n.stack(under)) == 0 {
+		delete(n.active, thread)
+		return
+	}
+	n.active[thread] = under
 }
 
 func (n *nester) stack(t event.ThreadID) *[]frame {
@@ -178,6 +216,9 @@ func (n *nester) place(r *Row) { n.placeUnder(r, 0) }
 // placeUnder is place of a call that, where it is the first on its lane, has the innermost one of thread under-1 as its parent.
 func (n *nester) placeUnder(r *Row, under uint32) {
 	var st *[]frame
+	if lane, ok := n.active[r.Thread]; ok && r.Thread != event.NoThread { // who knows nothing of lanes says the thread
+		r.Thread = lane
+	}
 	if r.Thread == event.NoThread {
 		st = new([]frame)
 	} else {
@@ -190,6 +231,7 @@ func (n *nester) placeUnder(r *Row, under uint32) {
 		if len(*st) == 0 && under != 0 && event.ThreadID(under-1) != r.Thread {
 			f.up, f.under = top(*n.stack(event.ThreadID(under - 1))), under
 			r.Parent, st = f.up, n.stack(r.Thread) // the stacks may have moved
+			n.enterLane(event.ThreadID(under-1), r.Thread)
 		}
 		*st = append(*st, f)
 		n.stat(r.Func).Calls++
@@ -224,6 +266,7 @@ func (n *nester) exit(st *[]frame, r *Row) {
 		if up := *n.stack(event.ThreadID(f.under - 1)); f.up != 0 && top(up) == f.up {
 			up[len(up)-1].child += r.Duration - left
 		}
+		n.leaveLane(r.Thread, event.ThreadID(f.under-1))
 	}
 	n.stat(r.Func).exit(r.Flags, r.Duration, f.child)
 }

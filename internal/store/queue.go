@@ -84,7 +84,7 @@ func (w *writer) put(events []event.Event) error {
 	for i := range events {
 		e := &events[i]
 		switch {
-		case e.Kind == event.KindNone || e.Kind >= event.NumKinds:
+		case e.Kind == event.KindNone || e.Kind >= event.NumKinds && e.Kind != event.OnLane:
 			return fmt.Errorf("put event of unknown kind %d", e.Kind)
 		case e.Kind.IsCall() && uint32(e.Func) >= nFuncs:
 			return fmt.Errorf("put event of unknown function %d", e.Func)
@@ -111,6 +111,11 @@ func (w *writer) put(events []event.Event) error {
 		first := len(q.fill.ev) == 0
 		n := q.fill.add(events)
 		q.enqueued += int64(n)
+		for i := range events[:n] {
+			if events[i].Kind == event.OnLane { // it gets no row
+				q.enqueued--
+			}
+		}
 		events = events[n:]
 		if first || !before && q.urgentLocked() {
 			q.signal()

@@ -250,6 +250,10 @@ func (w *writer) placeChunk(b *batch, ev []queued) {
 	r := &w.row
 	for i := range ev {
 		e := &ev[i]
+		if e.kind == event.OnLane {
+			s.nest.onLane(e.under, e.thread)
+			continue
+		}
 		*r = Row{
 			ID: w.nextID, TS: e.ts, Ret: e.ret, Kind: e.kind, Flags: e.flags,
 			Thread: event.ThreadID(e.thread), Func: event.FuncID(e.fn),

@@ -75,6 +75,9 @@ func environ(img collector.Image, dir string) []string {
 			if old == "" {
 				break // set and empty is as not set
 			}
+			if strings.HasPrefix(old, dir) {
+				return nil // a parent's
+			}
 			return []string{name + dir + ":" + old, "STROBE_AGENT_WAS=" + v}
 		}
 	}

@@ -1,0 +1,504 @@
+import { createRequire as $createRequire } from 'node:module';
+import { fileURLToPath as $pathOf } from 'node:url';
+const require = $createRequire(import.meta.url), __filename = $pathOf(import.meta.url);
+var __require = /* @__PURE__ */ ((x) => typeof require !== "undefined" ? require : typeof Proxy !== "undefined" ? new Proxy(x, {
+  get: (a, b) => (typeof require !== "undefined" ? require : a)[b]
+}) : x)(function(x) {
+  if (typeof require !== "undefined") return require.apply(this, arguments);
+  throw Error('Dynamic require of "' + x + '" is not supported');
+});
+
+// src/files.js
+import fs from "node:fs";
+import path2 from "node:path";
+
+// src/rules.js
+import path from "node:path";
+var defaultDepth = 3;
+var maxDepth = 100;
+function globOf(glob, separator) {
+  const sep = separator === "." ? "\\." : "/";
+  let text = "";
+  for (let i = 0; i < glob.length; i++) {
+    const c = glob[i];
+    if (c === separator && glob.startsWith("**" + separator, i + 1)) {
+      text += `(?:${sep}|${sep}.*${sep})`;
+      i += 3;
+    } else if (c === "*" && glob[i + 1] === "*") {
+      text += ".*";
+      i++;
+    } else if (c === "*") text += `[^${sep}]*`;
+    else if (c === "?") text += ".";
+    else text += c.replace(/[\\^$.*+?()[\]{}|/]/, "\\$&");
+  }
+  const whole = new RegExp(`^${text}$`, "s");
+  return (name) => whole.test(name);
+}
+function isUserFile(file, root) {
+  return file.startsWith(root.endsWith("/") ? root : root + "/") && !file.includes("/node_modules/", root.length);
+}
+function moduleOf(file, root) {
+  const packages = file.lastIndexOf("/node_modules/");
+  const below = packages >= 0 ? file.slice(packages + 14) : isUserFile(file, root) ? path.relative(root, file) : path.basename(file);
+  return below.replace(/\.[cm]?[jt]sx?$/, "").replaceAll("/", ".");
+}
+var Rules = class {
+  constructor(set) {
+    this.gen = set.gen || 0;
+    this.root = set.root || "/";
+    this.list = (set.rules || []).map((r) => ({ ...r, depth: Math.min(maxDepth, r.depth || defaultDepth), test: this.testOf(r) }));
+  }
+  testOf(rule) {
+    switch (rule.on) {
+      case "name": {
+        const glob = globOf(rule.glob, ".");
+        return (f, name) => glob(`${f.module}.${name}`) || glob(`${f.base}.${name}`) || glob(name) || f.main && glob(`__main__.${name}`);
+      }
+      case "path": {
+        const glob = globOf(rule.glob, "/");
+        return (f) => f.path.startsWith(this.root + "/") && glob(f.path.slice(this.root.length + 1));
+      }
+      case "contains":
+        return (f) => f.path.includes(rule.glob);
+      case "user":
+        return (f) => isUserFile(f.path, this.root);
+      default:
+        return () => false;
+    }
+  }
+  // depthOf is the depth of a function's values, 0 where no rule takes it. counts(id) is told each rule that does.
+  depthOf(file, name, counts) {
+    let depth = 0, out = false;
+    for (const rule of this.list) {
+      if (!rule.test(file, name)) continue;
+      if (counts) counts(rule.id);
+      if (rule.not) out = true;
+      else depth = Math.max(depth, rule.depth);
+    }
+    return out ? 0 : depth;
+  }
+  // reaches says whether rules name files that are not the user's own.
+  reaches(file) {
+    return this.list.some((r) => !r.not && (r.on === "contains" || r.on === "path" && r.glob.includes("node_modules")) && r.test({ path: file }, ""));
+  }
+};
+function matched(file, root, main) {
+  return { path: file, module: moduleOf(file, root), base: path.basename(file).replace(/\.[cm]?[jt]sx?$/, ""), main };
+}
+
+// src/values.js
+import util from "node:util";
+
+// src/intrinsics.js
+var apply = Reflect.apply;
+var descriptor = Object.getOwnPropertyDescriptor;
+var prototypeOf = Object.getPrototypeOf;
+var isView = ArrayBuffer.isView;
+var charCodeAt = String.prototype.charCodeAt;
+var promiseThen = Promise.prototype.then;
+var performanceNow = performance.now.bind(performance);
+var wait = Atomics.wait;
+var publish = Atomics.store;
+var getter = (o, name) => descriptor(o, name).get;
+var typedArray = prototypeOf(Uint8Array.prototype);
+var mapSize = getter(Map.prototype, "size");
+var setSize = getter(Set.prototype, "size");
+var mapEntries = Map.prototype.entries;
+var setValues = Set.prototype.values;
+var mapNext = prototypeOf((/* @__PURE__ */ new Map()).entries()).next;
+var setNext = prototypeOf((/* @__PURE__ */ new Set()).values()).next;
+var dateTime = Date.prototype.getTime;
+var dateISO = Date.prototype.toISOString;
+var regexpText = (() => {
+  const source = getter(RegExp.prototype, "source"), flags = getter(RegExp.prototype, "flags");
+  return (v) => `/${apply(source, v, [])}/${apply(flags, v, [])}`;
+})();
+var typedLength = getter(typedArray, "length");
+var typedTag = getter(typedArray, Symbol.toStringTag);
+var bufferBytes = getter(ArrayBuffer.prototype, "byteLength");
+
+// src/values.js
+var types = util.types;
+var maxPayload = 16 << 10;
+var maxText = 1024;
+var maxBigint = 1n << 4096n;
+var payloadRoom = maxPayload + 2 * maxText;
+var bytes = new Uint8Array(0);
+var buffer = Buffer.alloc(0);
+var scratch = new Uint8Array(maxText);
+var encoder = new TextEncoder();
+function constant(text) {
+  return encoder.encode(text);
+}
+var asConstant = {};
+for (const [name, text] of Object.entries({
+  undefined: '{"$":"name","v":"undefined"}',
+  null: "null",
+  true: "true",
+  false: "false",
+  unreadable: '{"$":"unreadable"}',
+  list: '{"$":"list","v":[',
+  dict: '{"$":"dict","v":[',
+  object: '{"$":"obj","t":',
+  plain: '{"$":"obj","t":"Object","v":{',
+  fields: ',"v":{',
+  more: ',"more":',
+  text: '{"$":"text","v":',
+  name: '{"$":"name","v":',
+  repr: '{"$":"repr","v":',
+  shape: '{"$":"shape","t":',
+  valued: ',"v":',
+  base64: '{"$":"bytes","v":"',
+  depth: '{"$":"depth","t":',
+  cycle: '{"$":"cycle","a":"0x'
+})) asConstant[name] = constant(text);
+var classes = /* @__PURE__ */ new WeakMap();
+var builtins = /* @__PURE__ */ new Map([
+  [Array.prototype, "array"],
+  [Map.prototype, "map"],
+  [Set.prototype, "set"],
+  [Date.prototype, "date"],
+  [RegExp.prototype, "regexp"],
+  [Error.prototype, "error"],
+  [Promise.prototype, "promise"],
+  [ArrayBuffer.prototype, "buffer"],
+  [prototypeOf(Uint8Array.prototype), "view"],
+  [DataView.prototype, "view"],
+  [WeakMap.prototype, "opaque"],
+  [WeakSet.prototype, "opaque"],
+  [WeakRef.prototype, "opaque"],
+  [SharedArrayBuffer.prototype, "opaque"],
+  [Number.prototype, "boxed"],
+  [String.prototype, "boxed"],
+  [Boolean.prototype, "boxed"]
+]);
+var plain = { name: "Object", kind: "plain" };
+classes.set(Object.prototype, plain);
+
+// src/files.js
+var format = 1;
+var { readFileSync, writeFileSync, renameSync, mkdirSync, statSync } = fs;
+var Function = class {
+  constructor(file, id) {
+    const f = file.meta.functions[id];
+    this.file = file;
+    this.id = id;
+    this.number = 0;
+    this.asynchronous = f.kind === "coroutine" || f.kind === "async_generator";
+    this.lastDepth = 3;
+    this.names = f.params.map((p, i) => constant(`${i === 0 ? "{" : ","}${JSON.stringify(p)}:`));
+  }
+  // depth is how deep its values are wanted. A call that began before its rule went is told to its end.
+  depth() {
+    const depth = this.file.view[this.id];
+    if (depth !== 0) this.lastDepth = depth;
+    return this.lastDepth;
+  }
+  describe() {
+    const f = this.file.meta.functions[this.id], { module } = this.file.names;
+    return { name: `${module}.${f.name}`, file: f.file || this.file.path, line: f.line, module, language: "javascript", params: f.params, kind: f.kind };
+  }
+};
+var ProgramFile = class {
+  constructor(file, code, meta) {
+    this.path = file;
+    this.code = code;
+    this.meta = meta;
+    this.names = null;
+    this.view = null;
+  }
+  // text is the user's own: the insertions taken out.
+  text() {
+    if (this.original === void 0) {
+      const { edits, codeLength } = this.meta;
+      let text = "", at2 = 0, from = 0;
+      for (let i = 0; i < edits.length; i += 2) {
+        text += this.code.slice(from, from + edits[i] - at2);
+        from += edits[i] - at2 + edits[i + 1];
+        at2 = edits[i];
+      }
+      this.original = text + this.code.slice(from, codeLength);
+    }
+    return this.original;
+  }
+  // offset is the place in the user's text of a place in the instrumented one; placed the other way.
+  offset(at2) {
+    const { edits } = this.meta;
+    let shift = 0;
+    for (let i = 0; i < edits.length; i += 2) {
+      const start = edits[i] + shift;
+      if (at2 < start) break;
+      if (at2 < start + edits[i + 1]) return edits[i];
+      shift += edits[i + 1];
+    }
+    return at2 - shift;
+  }
+};
+var Files = class {
+  // set is the message of start.json; shared the process's memory; tell sends to the control thread.
+  constructor(folder, set, shared, tell, options) {
+    this.folder = folder;
+    this.rules = new Rules(set);
+    this.cacheFolder = set.cache || "";
+    this.shared = shared;
+    this.tell = tell;
+    this.options = options;
+    this.byKey = /* @__PURE__ */ new Map();
+    this.byPath = /* @__PURE__ */ new Map();
+    this.refused = [];
+    this.engine = null;
+    this.own = path2.dirname(__filename) + "/";
+  }
+  // refresh takes the rules that came while the program ran.
+  refresh() {
+    if (this.shared.gen() === this.rules.gen) return;
+    const set = readSet(this.folder);
+    if (set) this.rules = new Rules(set);
+  }
+  // wants says whether a file is instrumented.
+  wants(file) {
+    if (typeof file !== "string" || !path2.isAbsolute(file) || file.startsWith(this.own) || this.shared.gone()) return false;
+    return isUserFile(file, this.rules.root) || this.rules.reaches(file);
+  }
+  // instrumented is what a file's text becomes, or null where it stays as it is. How: file, language, sourceType, caught
+  // (a test runner catches what it throws),
+  // wrapped.
+  instrumented(text, how) {
+    if (text.includes("$strobe")) return null;
+    how.finallyMode = this.options.finallyMode && !how.caught;
+    how.maps = this.options.maps();
+    how.key = keyOf(`${format} ${this.engineSize()} ${how.file} ${how.language} ${how.sourceType} ${how.finallyMode} ${!!how.wrapped} ${how.maps}
+`, text);
+    let file = this.byKey.get(how.key) || this.read(how.key);
+    if (!file) {
+      let made;
+      try {
+        if (this.engine === null) this.engine = __require(this.enginePath());
+        made = this.engine.instrument(text, how);
+      } catch (e) {
+        this.refuse(how.file, e);
+        return null;
+      }
+      file = made === null ? new ProgramFile(how.file, null, null) : new ProgramFile(how.file, made.code, made.meta);
+      this.write(how.key, file);
+    }
+    this.byKey.set(how.key, file);
+    if (file.code !== null) this.byPath.set(file.path, file);
+    return file.code;
+  }
+  enginePath() {
+    return this.own + "transform.cjs";
+  }
+  engineSize() {
+    if (this.size === void 0) this.size = statSync(this.enginePath()).size;
+    return this.size;
+  }
+  refuse(file, error) {
+    const reason = `its text could not be read: ${error && error.message}`;
+    this.tell({ m: "refused", file, reason });
+  }
+  // file gives an instrumented text the memory of its flags, when it runs.
+  file(key) {
+    let file = this.byKey.get(key);
+    if (file === void 0) {
+      file = this.read(key);
+      if (!file || file.code === null) return noFlags;
+      this.byKey.set(key, file);
+      this.byPath.set(file.path, file);
+    }
+    if (file.view !== null) return file.view;
+    const { functions, unhookable } = file.meta, n = functions.length;
+    const base = this.shared.takeFlags(n);
+    if (base < 0) return noFlags;
+    file.names = matched(file.path, this.rules.root, file.path === process.argv[1]);
+    const view = this.shared.flags.subarray(base, base + n);
+    view.functions = functions.map((f, id) => new Function(file, id));
+    file.view = view;
+    this.refresh();
+    for (let id = 0; id < n; id++) view[id] = this.rules.depthOf(this.matchedOf(file, functions[id]), functions[id].name);
+    this.tell({
+      m: "file",
+      key,
+      base,
+      file: file.path,
+      main: file.names.main,
+      unhookable,
+      functions: functions.map((f) => f.name),
+      files: functions.some((f) => f.file) ? functions.map((f) => f.file) : void 0
+    });
+    return view;
+  }
+  matchedOf(file, fn) {
+    return fn.file && fn.file !== file.path ? { ...file.names, path: fn.file } : file.names;
+  }
+  read(key) {
+    for (const folder of this.folders()) {
+      try {
+        const text = readFileSync(`${folder}/${key}`, "utf8"), line = text.indexOf("\n"), head = JSON.parse(text.slice(0, line));
+        return new ProgramFile(head.file, head.meta === null ? null : text.slice(line + 1), head.meta);
+      } catch {
+      }
+    }
+    return null;
+  }
+  write(key, file) {
+    for (const folder of this.folders()) {
+      try {
+        mkdirSync(folder, { recursive: true, mode: 448 });
+        const temporary = `${folder}/.${key}-${process.pid}-${this.shared.thread}`;
+        writeFileSync(temporary, JSON.stringify({ file: file.path, meta: file.meta }) + "\n" + (file.code || ""), { mode: 384 });
+        renameSync(temporary, `${folder}/${key}`);
+        return;
+      } catch {
+      }
+    }
+  }
+  folders() {
+    return this.cacheFolder ? [this.cacheFolder + "/js", this.folder + "/js"] : [this.folder + "/js"];
+  }
+};
+var noFlags = new Uint8Array(0);
+function readSet(folder) {
+  try {
+    return JSON.parse(readFileSync(folder + "/start.json", "utf8"));
+  } catch {
+    return null;
+  }
+}
+function keyOf(head, text) {
+  let a = 3735928559, b = 1103547991, c = 2654435769, d = 2135587861;
+  for (const s of [head, text]) {
+    for (let i = 0; i < s.length; i++) {
+      const k = s.charCodeAt(i);
+      a = Math.imul(a ^ k, 2654435761);
+      b = Math.imul(b ^ k, 1597334677);
+      c = Math.imul(c ^ k, 3266489917);
+      d = Math.imul(d ^ k, 668265263);
+      a ^= b >>> 15;
+      c ^= d >>> 13;
+    }
+  }
+  a = Math.imul(a ^ a >>> 16, 2246822507) ^ Math.imul(b ^ b >>> 13, 3266489909);
+  b = Math.imul(b ^ b >>> 16, 2246822507) ^ Math.imul(a ^ a >>> 13, 3266489909);
+  c = Math.imul(c ^ c >>> 16, 2246822507) ^ Math.imul(d ^ d >>> 13, 3266489909);
+  d = Math.imul(d ^ d >>> 16, 2246822507) ^ Math.imul(c ^ c >>> 13, 3266489909);
+  return [a, b, c, d].map((n) => (n >>> 6).toString(36).padStart(6, "0")).join("");
+}
+
+// src/shared.js
+import worker from "node:worker_threads";
+var maxFunctions = 1 << 20;
+var at = { functions: 0, flags: 1, streams: 2, lanes: 3, gen: 4, control: 5 };
+var controlStates = { none: 0, asked: 1, ready: 2, gone: 3 };
+var environmentKey = "$strobe";
+var Shared = class _Shared {
+  // The first thread makes it; the others find it in their environment data.
+  static ofThread() {
+    let parts = worker.isMainThread ? void 0 : worker.getEnvironmentData(environmentKey);
+    if (!parts) {
+      parts = { flags: new SharedArrayBuffer(maxFunctions), counters: new SharedArrayBuffer(64), nonce: nonce(), started: 0 };
+      worker.setEnvironmentData(environmentKey, parts);
+    }
+    return new _Shared(parts, worker.threadId);
+  }
+  constructor(parts, thread) {
+    this.parts = parts;
+    this.flags = new Uint8Array(parts.flags);
+    this.counters = new Int32Array(parts.counters);
+    this.nonce = parts.nonce;
+    this.thread = thread;
+  }
+  channel() {
+    return `$strobe-${this.nonce}`;
+  }
+  function() {
+    return Atomics.add(this.counters, at.functions, 1) + 1;
+  }
+  lane() {
+    return Atomics.add(this.counters, at.lanes, 1) + 1;
+  }
+  stream() {
+    return Atomics.add(this.counters, at.streams, 1) + 1;
+  }
+  gen() {
+    return Atomics.load(this.counters, at.gen);
+  }
+  setGen(gen) {
+    Atomics.store(this.counters, at.gen, gen);
+  }
+  takeFlags(n) {
+    const base = Atomics.add(this.counters, at.flags, n);
+    return base + n > maxFunctions ? -1 : base;
+  }
+  gone() {
+    return Atomics.load(this.counters, at.control) === controlStates.gone;
+  }
+  // askControl is true for the one that asks first.
+  askControl() {
+    return Atomics.compareExchange(this.counters, at.control, controlStates.none, controlStates.asked) === controlStates.none;
+  }
+  setReady() {
+    Atomics.compareExchange(this.counters, at.control, controlStates.asked, controlStates.ready);
+    Atomics.notify(this.counters, at.control);
+  }
+  // waitReady waits until the control thread hears what is sent to it.
+  waitReady(ms) {
+    const before = Atomics.load(this.counters, at.control);
+    if (before === controlStates.asked || before === controlStates.none) Atomics.wait(this.counters, at.control, before, ms);
+    return Atomics.load(this.counters, at.control) === controlStates.ready;
+  }
+  // end takes everything out: strobe is gone, or has said bye.
+  end() {
+    Atomics.store(this.counters, at.control, controlStates.gone);
+    Atomics.notify(this.counters, at.control);
+    this.flags.fill(0);
+  }
+};
+function nonce() {
+  const [seconds, nanoseconds] = process.hrtime();
+  const words = [process.pid ^ seconds << 12, nanoseconds ^ Date.now()];
+  return words.map((w) => (w >>> 0).toString(16).padStart(8, "0")).join("");
+}
+
+// src/hooks.js
+import path3 from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+function fileOf(name) {
+  if (typeof name !== "string") return "";
+  try {
+    if (name.startsWith("file:")) return fileURLToPath(name.split(/[?#]/)[0]);
+  } catch {
+    return "";
+  }
+  return path3.isAbsolute(name) ? name.split("?")[0] : "";
+}
+function compiled(file) {
+  return file.replace(/\.([cm]?)ts(x?)$/, ".$1js$2");
+}
+function textOf(source) {
+  if (typeof source === "string") return source;
+  return Buffer.from(source.buffer || source, source.byteOffset, source.byteLength).toString("utf8");
+}
+
+// src/loader.js
+var files = null;
+async function initialize({ folder, parts, options }) {
+  const set = readSet(folder);
+  if (set) files = new Files(folder, set, new Shared(parts, -1), () => {
+  }, { finallyMode: options.finallyMode, maps: () => options.maps });
+}
+async function load(url, context, next) {
+  const loaded = await next(url, context);
+  try {
+    const file = loaded.format === "module" && loaded.source && fileOf(url);
+    if (!file || !files || !files.wants(file)) return loaded;
+    const code = files.instrumented(textOf(loaded.source), { file, language: compiled(file), sourceType: "module" });
+    return code === null ? loaded : { ...loaded, source: code };
+  } catch {
+    return loaded;
+  }
+}
+export {
+  initialize,
+  load
+};

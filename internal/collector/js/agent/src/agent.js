@@ -1,0 +1,216 @@
+// The agent's beginning, in every thread of a program that Node, Deno or Bun runs: it is loaded before the program,
+// and does next to nothing until a file of the user's is. docs/agentlink.md says what it speaks.
+import path from 'node:path';
+import worker from 'node:worker_threads';
+import { Files, readSet } from './files.js';
+import { Recorder } from './recorder.js';
+import { Stream, clock, kinds } from './segments.js';
+import { Shared } from './shared.js';
+import { isUserFile } from './rules.js';
+import { install } from './hooks.js';
+import { installBun } from './bun.js';
+import { control } from './control.js';
+import { watchCrashes } from './crash.js';
+import { keepText, keepStacks } from './disguise.js';
+import * as values from './values.js';
+
+const { Worker, BroadcastChannel, isMainThread, workerData, threadId } = worker;
+const name = '$strobe';
+const addon = `segment_${process.platform}_${process.arch === 'x64' ? 'amd64' : process.arch}.node`;
+
+class Agent {
+  constructor(folder, set) {
+    this.folder = folder;
+    this.set = set;
+    this.root = set.root || '/';
+    this.bun = !!process.versions.bun;
+    this.deno = !!process.versions.deno;
+    this.shared = Shared.ofThread();
+    this.files = null;
+    this.control = null;
+    this.channel = null;
+    this.own = path.dirname(__filename) + '/';
+    this.options = options(this);
+    this.refusal = coverage();
+    if (isMainThread && !this.bun) process.on('worker', () => this.startControl());
+  }
+
+  wants(file) {
+    if (this.shared.gone() || this.refusal) return this.refuse(file);
+    if (this.files !== null) return this.files.wants(file);
+    if (typeof file !== 'string' || !path.isAbsolute(file) || file.startsWith(this.own)) return false;
+    if (!isUserFile(file, this.root) && !(this.set.rules || []).some(r => r.on === 'contains' || r.on === 'path')) return false;
+    return this.ready().wants(file);
+  }
+
+  ready() {
+    if (this.files === null) this.files = new Files(this.folder, this.set, this.shared, m => this.tell(m), this.options);
+    return this.files;
+  }
+
+  // refuse tells once why nothing is instrumented.
+  refuse(file) {
+    if (this.refusal && !this.refused && typeof file === 'string' && isUserFile(file, this.root)) {
+      this.refused = true;
+      this.tell({ m: 'refused', file: '*', reason: this.refusal });
+    }
+    return false;
+  }
+
+  instrumented(text, how) {
+    try {
+      this.begin();
+      return this.files.instrumented(text, how);
+    } catch {
+      return null;
+    }
+  }
+
+  // begin starts what the first instrumented file needs.
+  begin() {
+    if (this.recorder) return;
+    const shared = this.shared, number = shared.stream();
+    const native = this.loadNative();
+    const stream = new Stream(this.folder, `${process.pid}-${shared.nonce}-${number}`, native, this.set.onFull || 'wait');
+    const thread = { tid: native ? native.tid() : kernelThread(), name: isMainThread ? 'main' : worker.threadName || `worker ${threadId}` };
+    const recorder = this.recorder = new Recorder(stream, thread, shared, key => this.ready().file(key));
+    this.thrown = (error, how) => recorder.t(error, how);
+    this.shareWith(globalThis);
+    keepText(this);
+    if (!this.bun && !this.deno) keepStacks(this);
+    if (isMainThread) watchCrashes(this);
+    process.on('exit', () => this.end());
+    this.startControl();
+  }
+
+  loadNative() {
+    try {
+      const module = { exports: {} };
+      process.dlopen(module, this.own + addon);
+      return module.exports;
+    } catch {
+      return null;   // addons are refused, or there is none for this machine: records go by system calls
+    }
+  }
+
+  // shareWith makes the recorder known in a realm: the instrumented texts look for it there.
+  shareWith(realm) {
+    try {
+      if (this.recorder) {
+        Object.defineProperty(realm, name, { value: this.recorder, configurable: true });
+        Object.defineProperty(realm, name + '_t', { value: this.thrown, configurable: true });
+        return;
+      }
+      const agent = this;
+      const lazily = (property, of) => Object.defineProperty(realm, property, { configurable: true, get() {
+        agent.begin();
+        agent.shareWith(realm);
+        return of(agent);
+      } });
+      lazily(name, a => a.recorder);
+      lazily(name + '_t', a => a.thrown);
+    } catch {
+      // A realm that takes nothing is not traced.
+    }
+  }
+
+  end() {
+    const { recorder } = this;
+    if (recorder.own === 0) return;
+    try {
+      recorder.busy = false;
+      if (recorder.begin() !== 0) recorder.stream.end(kinds.end, 0, 0, 0, 0, 0, clock());
+    } catch {
+      // Whoever reads sees that the process is gone.
+    }
+  }
+
+  startControl() {
+    if (!isMainThread || !this.shared.askControl()) return;
+    const env = this.deno ? {} : { ...process.env, NODE_OPTIONS: '', BUN_OPTIONS: '', NODE_V8_COVERAGE: '' };
+    if (!this.deno) delete env.NODE_V8_COVERAGE;
+    const runtime = this.bun ? 'bun' : this.deno ? 'deno' : 'node';
+    const data = { folder: this.folder, parts: this.shared.parts, set: this.set, hello: {
+      m: 'hello', v: 1, runtime, version: process.versions[runtime], pid: process.pid, ppid: process.ppid, nonce: this.shared.nonce,
+      exe: process.execPath, argv: process.argv, backend: 'source', can: ['trace'] } };
+    const thread = new Worker(__filename, { workerData: { $strobeControl: data }, env, execArgv: [], argv: [], name: 'strobe',
+      resourceLimits: this.bun ? undefined : { maxYoungGenerationSizeMb: 8 } });
+    thread.unref();
+    thread.on('error', () => this.shared.end());
+    this.control = thread;
+  }
+
+  // tell sends to the control thread: from the first thread straight, from others once it listens.
+  tell(message) {
+    if (isMainThread) {
+      this.startControl();
+      if (this.control) this.control.postMessage(message);
+      return;
+    }
+    if (this.channel === null) {
+      if (!this.shared.waitReady(3000)) return;
+      this.channel = new BroadcastChannel(this.shared.channel());
+      if (this.channel.unref) this.channel.unref();
+    }
+    this.channel.postMessage(message);
+  }
+}
+
+// options says how texts are instrumented in this process.
+function options(agent) {
+  let mapsByProgram = /--enable-source-maps/.test(`${process.execArgv} ${process.env.NODE_OPTIONS}`);
+  const { setSourceMapsEnabled } = process;
+  const options = { finallyMode: !agent.deno && !underRunner(), maps: () => mapsByProgram, setSourceMapsEnabled, onMaps: () => {},
+    plain: () => ({ finallyMode: options.finallyMode, maps: mapsByProgram }) };
+  if (setSourceMapsEnabled) {
+    process.setSourceMapsEnabled = function (on) {
+      mapsByProgram = !!on;
+      if (on) options.onMaps();
+      return Reflect.apply(setSourceMapsEnabled, this, [on]);
+    };
+  }
+  return options;
+}
+
+// underRunner: what tests throw is caught by their runner, so a rethrow of ours shows in no report, and what every
+// exception is can be recorded.
+function underRunner() {
+  if (process.versions.bun) return false;
+  return !!process.env.NODE_TEST_CONTEXT || !!process.env.JEST_WORKER_ID || !!process.env.VITEST || process.execArgv.some(a => a.startsWith('--test'))
+    || /\/node_modules\/(?:\.bin\/)?(?:mocha|jest|vitest|ava|tap|jasmine|uvu|@japa)\b/.test(process.argv[1] || '');
+}
+
+// coverage is the reason why nothing is instrumented where V8 counts what ran: our text would be counted, too.
+function coverage() {
+  if (process.env.NODE_V8_COVERAGE) return 'NODE_V8_COVERAGE is set: instrumented functions would count as other code in the coverage. Run without it to trace';
+  if (process.execArgv.some(a => a.startsWith('--experimental-test-coverage'))) return '--experimental-test-coverage is set: instrumented functions would count as other code in the coverage. Run without it to trace';
+  return '';
+}
+
+function kernelThread() {
+  try {
+    return +require('node:fs').readlinkSync('/proc/thread-self').split('/').pop();
+  } catch {
+    return 0;
+  }
+}
+
+function start() {
+  const folder = process.env.STROBE_AGENT;
+  if (!folder || globalThis[name + 'Agent']) return;
+  const set = readSet(folder);
+  if (!set) return;
+  const agent = new Agent(folder, set);
+  Object.defineProperty(globalThis, name + 'Agent', { value: true, configurable: true });
+  if (agent.bun) installBun(agent);
+  else install(agent);
+}
+
+if (!isMainThread && workerData && workerData.$strobeControl) control(workerData.$strobeControl);
+else {
+  try {
+    start();
+  } catch {
+    // Nothing of ours reaches the program.
+  }
+}

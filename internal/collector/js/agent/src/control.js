@@ -1,0 +1,101 @@
+// The control thread: it owns the socket, and sets the functions' flags, which the program's threads read at each call,
+// even in the middle of a loop.
+import net from 'node:net';
+import worker from 'node:worker_threads';
+import { Rules, matched } from './rules.js';
+import { Shared } from './shared.js';
+
+const maxNear = 2000, maxUnhookable = 1000;
+
+export function control({ folder, parts, set, hello }) {
+  const shared = new Shared(parts, worker.threadId);
+  const socket = net.connect(folder + '/control');
+  const link = new Link(shared, set, message => socket.write(JSON.stringify(message) + '\n'));
+  socket.write(JSON.stringify(hello) + '\n');
+  const end = () => {
+    shared.end();
+    socket.destroy();
+    channel.close();
+    worker.parentPort.close();
+  };
+  link.bye = end;
+  socket.on('error', end);
+  socket.on('close', end);
+  let text = '';
+  socket.setEncoding('utf8');
+  socket.on('data', data => {
+    text += data;
+    for (let i = text.indexOf('\n'); i >= 0; i = text.indexOf('\n')) {
+      const line = text.slice(0, i);
+      text = text.slice(i + 1);
+      try {
+        link.receive(JSON.parse(line));
+      } catch {
+        // What is no message of ours is passed over.
+      }
+    }
+  });
+  worker.parentPort.on('message', m => link.hear(m));
+  const channel = new worker.BroadcastChannel(shared.channel());
+  channel.onmessage = e => link.hear(e.data);
+  shared.setReady();
+}
+
+class Link {
+  constructor(shared, set, send) {
+    this.shared = shared;
+    this.rules = new Rules(set);
+    this.send = send;
+    this.files = [];       // {key, base, names, functions}: a file of each thread that has loaded it
+    this.unhookable = [];
+  }
+
+  // hear takes what the program's threads tell.
+  hear(m) {
+    if (m.m === 'refused') {
+      if (this.unhookable.length < maxUnhookable) this.unhookable.push({ function: m.file, reason: m.reason });
+    } else if (m.m === 'file') {
+      const names = matched(m.file, this.rules.root, m.main);
+      const file = { key: m.key, base: m.base, names, functions: m.functions.map((name, i) => ({ name, on: m.files && m.files[i] ? { ...names, path: m.files[i] } : names })) };
+      for (const name of m.unhookable) this.unhookable.push({ function: `${names.module}.${name}`, reason: 'a constructor that a compiler of TypeScript would not find its super() in' });
+      this.files.push(file);
+      this.apply(file);
+    }
+  }
+
+  apply(file) {
+    if (this.shared.gone()) return;
+    file.functions.forEach((f, id) => Atomics.store(this.shared.flags, file.base + id, this.rules.depthOf(f.on, f.name)));
+  }
+
+  receive(m) {
+    switch (m.m) {
+      case 'set':
+        this.rules = new Rules(m);
+        this.shared.setGen(this.rules.gen);
+        for (const file of this.files) this.apply(file);
+        return this.send(this.applied(m.q));
+      case 'status': return this.send(this.applied(m.q));
+      // Every event is in its file before the call that it tells of goes on.
+      case 'sync': return this.send({ m: 'synced', q: m.q });
+      case 'bye': return this.bye();
+    }
+  }
+
+  applied(q) {
+    const counts = new Map(this.rules.list.map(r => [r.id, 0]));
+    let functions = 0;
+    const seen = new Set(), names = [];
+    for (const file of this.files) {
+      if (seen.has(file.key)) continue;
+      seen.add(file.key);
+      for (const f of file.functions) {
+        if (this.rules.depthOf(f.on, f.name, id => counts.set(id, counts.get(id) + 1)) > 0) functions++;
+        if (names.length < maxNear) names.push(`${file.names.module}.${f.name}`);
+      }
+    }
+    const empty = this.rules.list.some(r => r.on === 'name' && counts.get(r.id) === 0);
+    return { m: 'applied', q, gen: this.rules.gen, rules: this.rules.list.map(r => ({ id: r.id, matched: counts.get(r.id) })), functions,
+      unhookable: this.unhookable, near: empty ? names : undefined };
+  }
+}

@@ -1,0 +1,227 @@
+// The program's files: what they become when they are loaded, and what is known of their functions.
+import fs from 'node:fs';
+import path from 'node:path';
+import { Rules, matched, isUserFile } from './rules.js';
+import { constant } from './values.js';
+
+// What changes when other text comes out of the same file.
+const format = 1;
+const { readFileSync, writeFileSync, renameSync, mkdirSync, statSync } = fs;
+
+// A function of a file, as the recorder needs it.
+class Function {
+  constructor(file, id) {
+    const f = file.meta.functions[id];
+    this.file = file;
+    this.id = id;
+    this.number = 0;
+    this.asynchronous = f.kind === 'coroutine' || f.kind === 'async_generator';
+    this.lastDepth = 3;
+    this.names = f.params.map((p, i) => constant(`${i === 0 ? '{' : ','}${JSON.stringify(p)}:`));
+  }
+
+  // depth is how deep its values are wanted. A call that began before its rule went is told to its end.
+  depth() {
+    const depth = this.file.view[this.id];
+    if (depth !== 0) this.lastDepth = depth;
+    return this.lastDepth;
+  }
+
+  describe() {
+    const f = this.file.meta.functions[this.id], { module } = this.file.names;
+    return { name: `${module}.${f.name}`, file: f.file || this.file.path, line: f.line, module, language: 'javascript', params: f.params, kind: f.kind };
+  }
+}
+
+// A file whose text was instrumented.
+class ProgramFile {
+  constructor(file, code, meta) {
+    this.path = file;
+    this.code = code;
+    this.meta = meta;
+    this.names = null;
+    this.view = null;
+  }
+
+  // text is the user's own: the insertions taken out.
+  text() {
+    if (this.original === undefined) {
+      const { edits, codeLength } = this.meta;
+      let text = '', at = 0, from = 0;
+      for (let i = 0; i < edits.length; i += 2) {
+        text += this.code.slice(from, from + edits[i] - at);
+        from += edits[i] - at + edits[i + 1];
+        at = edits[i];
+      }
+      this.original = text + this.code.slice(from, codeLength);
+    }
+    return this.original;
+  }
+
+  // offset is the place in the user's text of a place in the instrumented one; placed the other way.
+  offset(at) {
+    const { edits } = this.meta;
+    let shift = 0;
+    for (let i = 0; i < edits.length; i += 2) {
+      const start = edits[i] + shift;
+      if (at < start) break;
+      if (at < start + edits[i + 1]) return edits[i];
+      shift += edits[i + 1];
+    }
+    return at - shift;
+  }
+}
+
+export class Files {
+  // set is the message of start.json; shared the process's memory; tell sends to the control thread.
+  constructor(folder, set, shared, tell, options) {
+    this.folder = folder;
+    this.rules = new Rules(set);
+    this.cacheFolder = set.cache || '';
+    this.shared = shared;
+    this.tell = tell;
+    this.options = options;   // {finallyMode, maps()}
+    this.byKey = new Map();
+    this.byPath = new Map();
+    this.refused = [];
+    this.engine = null;
+    this.own = path.dirname(__filename) + '/';
+  }
+
+  // refresh takes the rules that came while the program ran.
+  refresh() {
+    if (this.shared.gen() === this.rules.gen) return;
+    const set = readSet(this.folder);
+    if (set) this.rules = new Rules(set);
+  }
+
+  // wants says whether a file is instrumented.
+  wants(file) {
+    if (typeof file !== 'string' || !path.isAbsolute(file) || file.startsWith(this.own) || this.shared.gone()) return false;
+    return isUserFile(file, this.rules.root) || this.rules.reaches(file);
+  }
+
+  // instrumented is what a file's text becomes, or null where it stays as it is. How: file, language, sourceType, caught
+  // (a test runner catches what it throws),
+  // wrapped.
+  instrumented(text, how) {
+    if (text.includes('$strobe')) return null;   // a loader before us has done it
+    how.finallyMode = this.options.finallyMode && !how.caught;
+    how.maps = this.options.maps();
+    how.key = keyOf(`${format} ${this.engineSize()} ${how.file} ${how.language} ${how.sourceType} ${how.finallyMode} ${!!how.wrapped} ${how.maps}\n`, text);
+    let file = this.byKey.get(how.key) || this.read(how.key);
+    if (!file) {
+      let made;
+      try {
+        if (this.engine === null) this.engine = require(this.enginePath());
+        made = this.engine.instrument(text, how);
+      } catch (e) {
+        this.refuse(how.file, e);
+        return null;
+      }
+      file = made === null ? new ProgramFile(how.file, null, null) : new ProgramFile(how.file, made.code, made.meta);
+      this.write(how.key, file);
+    }
+    this.byKey.set(how.key, file);
+    if (file.code !== null) this.byPath.set(file.path, file);
+    return file.code;
+  }
+
+  enginePath() { return this.own + 'transform.cjs'; }
+
+  engineSize() {
+    if (this.size === undefined) this.size = statSync(this.enginePath()).size;
+    return this.size;
+  }
+
+  refuse(file, error) {
+    const reason = `its text could not be read: ${error && error.message}`;
+    this.tell({ m: 'refused', file, reason });
+  }
+
+  // file gives an instrumented text the memory of its flags, when it runs.
+  file(key) {
+    let file = this.byKey.get(key);
+    if (file === undefined) {   // instrumented by a loader's thread, or another process
+      file = this.read(key);
+      if (!file || file.code === null) return noFlags;
+      this.byKey.set(key, file);
+      this.byPath.set(file.path, file);
+    }
+    if (file.view !== null) return file.view;
+    const { functions, unhookable } = file.meta, n = functions.length;
+    const base = this.shared.takeFlags(n);
+    if (base < 0) return noFlags;
+    file.names = matched(file.path, this.rules.root, file.path === process.argv[1]);
+    const view = this.shared.flags.subarray(base, base + n);
+    view.functions = functions.map((f, id) => new Function(file, id));
+    file.view = view;
+    this.refresh();
+    for (let id = 0; id < n; id++) view[id] = this.rules.depthOf(this.matchedOf(file, functions[id]), functions[id].name);
+    // A function that a compiler has moved answers to its own file.
+    this.tell({ m: 'file', key, base, file: file.path, main: file.names.main, unhookable,
+      functions: functions.map(f => f.name), files: functions.some(f => f.file) ? functions.map(f => f.file) : undefined });
+    return view;
+  }
+
+  matchedOf(file, fn) { return fn.file && fn.file !== file.path ? { ...file.names, path: fn.file } : file.names; }
+
+  read(key) {
+    for (const folder of this.folders()) {
+      try {
+        const text = readFileSync(`${folder}/${key}`, 'utf8'), line = text.indexOf('\n'), head = JSON.parse(text.slice(0, line));
+        return new ProgramFile(head.file, head.meta === null ? null : text.slice(line + 1), head.meta);
+      } catch {
+        // Not there, or not whole: it is made again.
+      }
+    }
+    return null;
+  }
+
+  write(key, file) {
+    for (const folder of this.folders()) {
+      try {
+        mkdirSync(folder, { recursive: true, mode: 0o700 });
+        const temporary = `${folder}/.${key}-${process.pid}-${this.shared.thread}`;
+        writeFileSync(temporary, JSON.stringify({ file: file.path, meta: file.meta }) + '\n' + (file.code || ''), { mode: 0o600 });
+        renameSync(temporary, `${folder}/${key}`);
+        return;
+      } catch {
+        // Read only or full: the next one, or none.
+      }
+    }
+  }
+
+  folders() { return this.cacheFolder ? [this.cacheFolder + '/js', this.folder + '/js'] : [this.folder + '/js']; }
+}
+
+const noFlags = new Uint8Array(0);
+
+export function readSet(folder) {
+  try {
+    return JSON.parse(readFileSync(folder + '/start.json', 'utf8'));
+  } catch {
+    return null;
+  }
+}
+
+// keyOf is 104 bits of a text as word characters: node:crypto costs milliseconds to load.
+function keyOf(head, text) {
+  let a = 0xdeadbeef, b = 0x41c6ce57, c = 0x9e3779b9, d = 0x7f4a7c15;
+  for (const s of [head, text]) {
+    for (let i = 0; i < s.length; i++) {
+      const k = s.charCodeAt(i);
+      a = Math.imul(a ^ k, 2654435761);
+      b = Math.imul(b ^ k, 1597334677);
+      c = Math.imul(c ^ k, 3266489917);
+      d = Math.imul(d ^ k, 668265263);
+      a ^= b >>> 15;
+      c ^= d >>> 13;
+    }
+  }
+  a = Math.imul(a ^ a >>> 16, 2246822507) ^ Math.imul(b ^ b >>> 13, 3266489909);
+  b = Math.imul(b ^ b >>> 16, 2246822507) ^ Math.imul(a ^ a >>> 13, 3266489909);
+  c = Math.imul(c ^ c >>> 16, 2246822507) ^ Math.imul(d ^ d >>> 13, 3266489909);
+  d = Math.imul(d ^ d >>> 16, 2246822507) ^ Math.imul(c ^ c >>> 13, 3266489909);
+  return [a, b, c, d].map(n => (n >>> 6).toString(36).padStart(6, '0')).join('');
+}

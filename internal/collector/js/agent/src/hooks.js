@@ -1,0 +1,113 @@
+// Where Node and Deno take a file's text on its way to the engine.
+import Module from 'node:module';
+import path from 'node:path';
+import vm from 'node:vm';
+import worker from 'node:worker_threads';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+// fileOf is the path that a script's name stands for, '' where it is none.
+export function fileOf(name) {
+  if (typeof name !== 'string') return '';
+  try {
+    if (name.startsWith('file:')) return fileURLToPath(name.split(/[?#]/)[0]);
+  } catch {
+    return '';
+  }
+  return path.isAbsolute(name) ? name.split('?')[0] : '';
+}
+
+// compiled is a path whose ending says what a TypeScript file's text is once a loader has compiled it.
+export function compiled(file) { return file.replace(/\.([cm]?)ts(x?)$/, '.$1js$2'); }
+
+export function textOf(source) {
+  if (typeof source === 'string') return source;
+  return Buffer.from(source.buffer || source, source.byteOffset, source.byteLength).toString('utf8');
+}
+
+// install puts the hooks in. files() makes the agent ready at the first file that it wants.
+export function install(agent) {
+  hookCommonJS(agent);
+  hookModules(agent);
+  hookVM(agent);
+  Module.syncBuiltinESMExports();
+}
+
+// Every transpiler of CommonJS (ts-node, tsx, babel-register) ends in _compile.
+function hookCommonJS(agent) {
+  const compile = Module.prototype._compile;
+  agent.compile = (module, text, file) => Reflect.apply(compile, module, [text, file]);
+  Module.prototype._compile = function _compile(content, filename, ...rest) {
+    if (typeof content === 'string' && agent.wants(filename)) {
+      const raw = typeof rest[0] === 'string' && rest[0].includes('typescript');
+      const sourceType = typeof rest[0] === 'string' && rest[0].startsWith('module') ? 'module' : 'unambiguous';
+      content = agent.instrumented(content, { file: filename, language: raw ? filename : compiled(filename), sourceType }) || content;
+    }
+    return Reflect.apply(compile, this, [content, filename, ...rest]);
+  };
+}
+
+function hookModules(agent) {
+  if (Module.registerHooks) {
+    Module.registerHooks({ load(url, context, next) {
+      const loaded = next(url, context);
+      if (!loaded || !loaded.source || !isModule(agent, url, loaded)) return loaded;
+      const file = fileOf(url);
+      if (!file || !agent.wants(file)) return loaded;
+      const language = loaded.format === 'module-typescript' ? file : compiled(file);
+      const code = agent.instrumented(textOf(loaded.source), { file, language, sourceType: 'module' });
+      return code === null ? loaded : { ...loaded, source: code };
+    } });
+  } else if (Module.register && mayLoadModules(agent)) {
+    // Node 18.19 to 22.14: a thread of Node's own loads modules, and hooks run there.
+    agent.shareWith(globalThis);
+    Module.register('./loader.mjs', { parentURL: pathToFileURL(__filename), data: { folder: agent.folder, parts: agent.shared.parts, options: agent.options.plain() } });
+  }
+}
+
+// Deno gives no format, and the text as it has compiled it.
+function isModule(agent, url, loaded) {
+  return loaded.format === 'module' || loaded.format === 'module-typescript'
+    || agent.deno && !loaded.format && typeof loaded.source === 'string' && !/\.c[jt]s$/.test(url);
+}
+
+// mayLoadModules keeps the loader's thread, which costs 20 ms, from programs that are none of the user's: npm, say.
+function mayLoadModules(agent) {
+  const script = process.argv[1] || '';
+  return worker.isMainThread && script.startsWith(agent.root + '/');
+}
+
+// Jest and Vitest compile files themselves.
+function hookVM(agent) {
+  const changed = (code, options, wrapped, sourceType) => {
+    const file = fileOf(typeof options === 'string' ? options : options && options.filename);
+    if (typeof code !== 'string' || !file || !agent.wants(file)) return code;
+    return agent.instrumented(code, { file, language: compiled(file), sourceType, wrapped, caught: true }) || code;
+  };
+  const constructing = (name, change) => {
+    const original = vm[name];
+    if (!original) return;
+    vm[name] = new Proxy(original, { construct(target, args, newTarget) {
+      return Reflect.construct(target, change(args), newTarget === vm[name] ? target : newTarget);
+    } });
+  };
+  constructing('Script', args => [changed(args[0], args[1], true, 'script'), ...args.slice(1)]);
+  constructing('SourceTextModule', args => {
+    const file = fileOf(args[1] && args[1].identifier);
+    return [changed(args[0], file, false, 'module'), ...args.slice(1)];
+  });
+  for (const [name, at] of [['runInThisContext', 1], ['runInContext', 2], ['runInNewContext', 2]]) {
+    const original = vm[name];
+    vm[name] = { [name](...args) {
+      return Reflect.apply(original, this, [changed(args[0], args[at], true, 'script'), ...args.slice(1)]);
+    } }[name];
+  }
+  const { compileFunction, createContext } = vm;
+  vm.compileFunction = function (code, ...rest) {
+    return Reflect.apply(compileFunction, this, [changed(code, rest[1], false, 'script'), ...rest]);
+  };
+  vm.createContext = function (...args) {
+    const context = Reflect.apply(createContext, this, args);
+    agent.shareWith(context);
+    return context;
+  };
+}

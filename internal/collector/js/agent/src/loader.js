@@ -1,0 +1,24 @@
+// Node 18.19 to 22.14: the hook on modules, in the thread that Node loads them in. It instruments; the program's
+// thread finds what it made by its key.
+import { Files, readSet } from './files.js';
+import { Shared } from './shared.js';
+import { compiled, fileOf, textOf } from './hooks.js';
+
+let files = null;
+
+export async function initialize({ folder, parts, options }) {
+  const set = readSet(folder);
+  if (set) files = new Files(folder, set, new Shared(parts, -1), () => {}, { finallyMode: options.finallyMode, maps: () => options.maps });
+}
+
+export async function load(url, context, next) {
+  const loaded = await next(url, context);
+  try {
+    const file = loaded.format === 'module' && loaded.source && fileOf(url);
+    if (!file || !files || !files.wants(file)) return loaded;
+    const code = files.instrumented(textOf(loaded.source), { file, language: compiled(file), sourceType: 'module' });
+    return code === null ? loaded : { ...loaded, source: code };
+  } catch {
+    return loaded;
+  }
+}

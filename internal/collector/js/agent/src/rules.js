@@ -1,0 +1,84 @@
+// The rules that are in force (docs/agentlink.md, Control and Globs): which functions they take, and how deep values go.
+import path from 'node:path';
+
+const defaultDepth = 3, maxDepth = 100;
+
+// globOf makes a test of a glob whose separator is given.
+export function globOf(glob, separator) {
+  const sep = separator === '.' ? '\\.' : '/';
+  let text = '';
+  for (let i = 0; i < glob.length; i++) {
+    const c = glob[i];
+    if (c === separator && glob.startsWith('**' + separator, i + 1)) {
+      text += `(?:${sep}|${sep}.*${sep})`;
+      i += 3;
+    } else if (c === '*' && glob[i + 1] === '*') {
+      text += '.*';
+      i++;
+    } else if (c === '*') text += `[^${sep}]*`;
+    else if (c === '?') text += '.';
+    else text += c.replace(/[\\^$.*+?()[\]{}|/]/, '\\$&');
+  }
+  const whole = new RegExp(`^${text}$`, 's');
+  return name => whole.test(name);
+}
+
+// isUserFile: below root and in no folder of packages.
+export function isUserFile(file, root) {
+  return file.startsWith(root.endsWith('/') ? root : root + '/') && !file.includes('/node_modules/', root.length);
+}
+
+// moduleOf is a file's path below root (of a package: below its folder of packages) without its ending, with dots.
+export function moduleOf(file, root) {
+  const packages = file.lastIndexOf('/node_modules/');
+  const below = packages >= 0 ? file.slice(packages + 14) : isUserFile(file, root) ? path.relative(root, file) : path.basename(file);
+  return below.replace(/\.[cm]?[jt]sx?$/, '').replaceAll('/', '.');
+}
+
+export class Rules {
+  constructor(set) {
+    this.gen = set.gen || 0;
+    this.root = set.root || '/';
+    this.list = (set.rules || []).map(r => ({ ...r, depth: Math.min(maxDepth, r.depth || defaultDepth), test: this.testOf(r) }));
+  }
+
+  testOf(rule) {
+    switch (rule.on) {
+      case 'name': {
+        const glob = globOf(rule.glob, '.');
+        // Whole, from the file's own name, without the module; a program's first script is __main__, too.
+        return (f, name) => glob(`${f.module}.${name}`) || glob(`${f.base}.${name}`) || glob(name) || f.main && glob(`__main__.${name}`);
+      }
+      case 'path': {
+        const glob = globOf(rule.glob, '/');
+        return f => f.path.startsWith(this.root + '/') && glob(f.path.slice(this.root.length + 1));
+      }
+      case 'contains': return f => f.path.includes(rule.glob);
+      case 'user': return f => isUserFile(f.path, this.root);
+      default: return () => false;
+    }
+  }
+
+  // depthOf is the depth of a function's values, 0 where no rule takes it. counts(id) is told each rule that does.
+  depthOf(file, name, counts) {
+    let depth = 0, out = false;
+    for (const rule of this.list) {
+      if (!rule.test(file, name)) continue;
+      if (counts) counts(rule.id);
+      if (rule.not) out = true;
+      else depth = Math.max(depth, rule.depth);
+    }
+    return out ? 0 : depth;
+  }
+
+  // reaches says whether rules name files that are not the user's own.
+  reaches(file) {
+    return this.list.some(r => !r.not && (r.on === 'contains' || r.on === 'path' && r.glob.includes('node_modules'))
+      && r.test({ path: file }, ''));
+  }
+}
+
+// matched is what rules are tried on: a file of the program.
+export function matched(file, root, main) {
+  return { path: file, module: moduleOf(file, root), base: path.basename(file).replace(/\.[cm]?[jt]sx?$/, ''), main };
+}

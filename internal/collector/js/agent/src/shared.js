@@ -1,0 +1,69 @@
+// What the threads of a process have in common: the functions' flags, counters, and whether strobe still listens.
+import worker from 'node:worker_threads';
+
+const maxFunctions = 1 << 20;
+const at = { functions: 0, flags: 1, streams: 2, lanes: 3, gen: 4, control: 5 };
+const controlStates = { none: 0, asked: 1, ready: 2, gone: 3 };
+const environmentKey = '$strobe';
+
+export class Shared {
+  // The first thread makes it; the others find it in their environment data.
+  static ofThread() {
+    let parts = worker.isMainThread ? undefined : worker.getEnvironmentData(environmentKey);
+    if (!parts) {
+      parts = { flags: new SharedArrayBuffer(maxFunctions), counters: new SharedArrayBuffer(64), nonce: nonce(), started: 0 };
+      worker.setEnvironmentData(environmentKey, parts);
+    }
+    return new Shared(parts, worker.threadId);
+  }
+
+  constructor(parts, thread) {
+    this.parts = parts;
+    this.flags = new Uint8Array(parts.flags);
+    this.counters = new Int32Array(parts.counters);
+    this.nonce = parts.nonce;
+    this.thread = thread;
+  }
+
+  channel() { return `$strobe-${this.nonce}`; }
+  function() { return Atomics.add(this.counters, at.functions, 1) + 1; }
+  lane() { return Atomics.add(this.counters, at.lanes, 1) + 1; }
+  stream() { return Atomics.add(this.counters, at.streams, 1) + 1; }
+  gen() { return Atomics.load(this.counters, at.gen); }
+  setGen(gen) { Atomics.store(this.counters, at.gen, gen); }
+
+  takeFlags(n) {
+    const base = Atomics.add(this.counters, at.flags, n);
+    return base + n > maxFunctions ? -1 : base;
+  }
+
+  gone() { return Atomics.load(this.counters, at.control) === controlStates.gone; }
+
+  // askControl is true for the one that asks first.
+  askControl() { return Atomics.compareExchange(this.counters, at.control, controlStates.none, controlStates.asked) === controlStates.none; }
+  setReady() {
+    Atomics.compareExchange(this.counters, at.control, controlStates.asked, controlStates.ready);
+    Atomics.notify(this.counters, at.control);
+  }
+
+  // waitReady waits until the control thread hears what is sent to it.
+  waitReady(ms) {
+    const before = Atomics.load(this.counters, at.control);
+    if (before === controlStates.asked || before === controlStates.none) Atomics.wait(this.counters, at.control, before, ms);
+    return Atomics.load(this.counters, at.control) === controlStates.ready;
+  }
+
+  // end takes everything out: strobe is gone, or has said bye.
+  end() {
+    Atomics.store(this.counters, at.control, controlStates.gone);
+    Atomics.notify(this.counters, at.control);
+    this.flags.fill(0);
+  }
+}
+
+// nonce names the start of this process, with what differs between any two: no random source is loaded for it.
+function nonce() {
+  const [seconds, nanoseconds] = process.hrtime();
+  const words = [process.pid ^ seconds << 12, nanoseconds ^ Date.now()];
+  return words.map(w => (w >>> 0).toString(16).padStart(8, '0')).join('');
+}

@@ -1,0 +1,133 @@
+// Package js is the runtimes of JavaScript and TypeScript: Node, Bun and Deno, which one agent watches, by texts that it instruments when
+// they are loaded.
+//
+// They join targets whose processes the host owns, and stand between the host, which tells of images, and the session's sink, which gets
+// what the agent recorded by package agentlink.
+package js
+
+import (
+	"embed"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/strobe-debug/strobe/internal/agentlink"
+	"github.com/strobe-debug/strobe/internal/collector"
+)
+
+//go:embed agent/dist
+var agent embed.FS
+
+// Config of the runtimes.
+type Config struct {
+	CacheDir string // where the agent's files are put
+	Logger   *slog.Logger
+}
+
+// Runtime is a collector.Joiner. Safe for concurrent use.
+type Runtime struct {
+	kind
+	log   *slog.Logger
+	files *agentlink.Files
+}
+
+// kind is what one of the three has of its own.
+type kind struct {
+	name        string
+	title       string
+	executables []string
+	variable    string // by which the agent is loaded
+	option      string // before its path there
+}
+
+var kinds = []kind{
+	{name: "node", title: "Node", executables: []string{"node", "nodejs"}, variable: "NODE_OPTIONS", option: "--require "},
+	{name: "bun", title: "Bun", executables: []string{"bun", "bun.exe"}, variable: "BUN_INSPECT_PRELOAD"},
+	{name: "deno", title: "Deno", executables: []string{"deno"}, variable: "NODE_OPTIONS", option: "--require "},
+}
+
+// New makes the runtimes. Nothing is written before one joins a target.
+func New(c Config) []collector.Joiner {
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	files := agentlink.NewFiles(agent, "agent/dist", filepath.Join(c.CacheDir, "js"))
+	var all []collector.Joiner
+	for _, k := range kinds {
+		all = append(all, &Runtime{kind: k, log: c.Logger, files: files})
+	}
+	return all
+}
+
+// Name implements collector.Joiner.
+func (rt *Runtime) Name() string { return rt.name }
+
+// Detect implements collector.Joiner.
+func (rt *Runtime) Detect(img collector.Image) bool {
+	return slices.Contains(rt.executables, filepath.Base(img.Path))
+}
+
+// Join implements collector.Joiner.
+func (rt *Runtime) Join(j collector.Joining) (collector.Member, error) {
+	dir, err := rt.files.Dir()
+	if err != nil {
+		return nil, fmt.Errorf("put the agent for %s where it can be loaded: %w", rt.title, err)
+	}
+	m, err := agentlink.Join(agentlink.Kind{
+		Name: rt.name, Log: rt.log, Unreachable: rt.unreachable, Capabilities: rt.capabilities,
+		Environ: func(img collector.Image, _ string) []string { return rt.environ(img, filepath.Join(dir, "agent.cjs")) },
+	}, j)
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// environ puts the agent before what the program itself has there, and tells the agent what that was.
+func (rt *Runtime) environ(img collector.Image, file string) []string {
+	add := rt.option + file
+	if strings.Contains(file, " ") {
+		add = rt.option + `"` + file + `"`
+	}
+	for _, v := range img.Env() {
+		old, ok := strings.CutPrefix(v, rt.variable+"=")
+		switch {
+		case !ok || old == "":
+		case strings.Contains(old, file):
+			return nil // of a parent's
+		case rt.option == "": // one file only
+			return []string{rt.variable + "=" + add, "STROBE_AGENT_WAS=" + v}
+		default:
+			return []string{rt.variable + "=" + add + " " + old, "STROBE_AGENT_WAS=" + v}
+		}
+	}
+	return []string{rt.variable + "=" + add, "STROBE_AGENT_WAS="}
+}
+
+// unreachable says what keeps the agent out of a process.
+func (rt *Runtime) unreachable(img collector.Image) string {
+	if rt.name == "deno" && !slices.ContainsFunc(img.Args, func(a string) bool { return a == "-A" || a == "--allow-all" }) {
+		return "Deno runs it in its sandbox, and the agent needs files and the environment; run it with -A to trace it"
+	}
+	return ""
+}
+
+func (rt *Runtime) capabilities(h *agentlink.Hello) collector.Capabilities {
+	c := collector.Capabilities{Runtime: rt.name, FunctionTracing: "full", Breakpoints: "none", Stepping: "none"}
+	c.Limitations = []string{
+		"Functions of files in node_modules, of builtins and of eval are not traced.",
+		"Breakpoints are places in machine code only.",
+	}
+	if h == nil {
+		c.RuntimeDetail = rt.title + "; its agent comes with the first file of the user's"
+		return c
+	}
+	c.RuntimeDetail = fmt.Sprintf("%s %s, by instrumented sources", rt.title, h.Version)
+	if h.Cannot != "" {
+		c.FunctionTracing = "none"
+		c.Limitations = append(c.Limitations, h.Cannot)
+	}
+	return c
+}
