@@ -143,6 +143,42 @@ func TestValues(t *testing.T) {
 	}
 }
 
+// TestTrees: values of an interpreter's calls read by the same methods.
+func TestTrees(t *testing.T) {
+	st := newStore(t)
+	id := st.Function(event.Function{Name: "f", Layout: value.NewTree([]string{"n", "who"}, 2).Marshal()})
+	th := st.Thread(event.Thread{PID: 1, TID: 1})
+	sn := snapshot(t, st, []event.Event{
+		{TS: 1, Kind: event.FunctionEnter, Func: id, Thread: th, Payload: []byte(`{"n":7,"who":{"$":"obj","t":"User","v":{"age":42}}}`)},
+		{TS: 2, Kind: event.FunctionExit, Func: id, Thread: th, Payload: []byte(`[1,null]`)},
+	})
+	r := New(sn)
+	for c, err := range r.Calls(t.Context(), Filter{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		result, ok := c.Result()
+		if got := shown(c.Arguments()); got != "{n: 7, who: {$class: User, age: 42}}" || !ok || result.String() != "[1, null]" {
+			t.Errorf("f(%s) = %s, %v", got, result, ok)
+		}
+		for path, want := range map[string]string{"n": "7", "who.age": "42"} {
+			a, ok := c.Function().Argument(path)
+			if !ok {
+				t.Fatalf("no argument %s", path)
+			}
+			if v, ok := a.Value(c.Enter); !ok || v.String() != want {
+				t.Errorf("argument %s is %v, %v", path, v, ok)
+			}
+			if n, ok := a.Int(c.Enter); ok {
+				t.Errorf("argument %s was read as the bytes of %d", path, n)
+			}
+		}
+	}
+	if f := r.Function(id); f.Ret != value.RetPayload || len(f.Parameters()) != 2 {
+		t.Errorf("%+v, parameters %v", f, f.Parameters())
+	}
+}
+
 // call is a call of the model.
 type call struct {
 	enter, exit event.ID
