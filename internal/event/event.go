@@ -26,6 +26,8 @@ const (
 	Process // Payload: JSON object with "what": fork, exec, exit, thread, module, sampling, …
 	Dropped // Payload: JSON object {"count":n,"fromNs":…,"toNs":…,"what":…}
 	Yield   // what a generator gave. Payload: JSON object {"function":…,"value":…}
+	Data    // what went through a stream that is no standard one, as it was
+	State   // how what a stream leads to looks now. Payload: JSON object
 	NumKinds
 )
 
@@ -36,6 +38,7 @@ const OnLane Kind = 255
 var kindNames = [NumKinds]string{
 	"none", "function_enter", "function_exit", "stdout", "stderr", "crash", "variable_snapshot",
 	"variable_write", "pause", "logpoint", "condition_error", "exception", "process", "dropped", "yield",
+	"data", "state",
 }
 
 func (k Kind) String() string {
@@ -85,8 +88,8 @@ const NoThread ThreadID = 1<<32 - 1
 // Event is one row on its way to the store. Payload is only valid during the call it is passed to.
 //
 // Of calls, Payload holds captured bytes that value.Layout (Function.Layout) renders. An exit
-// whose whole result is in Ret has no Payload. Of output it holds the bytes as written; of all
-// other kinds a JSON object.
+// whose whole result is in Ret has no Payload. Of output it holds the bytes as written; of data
+// as the stream's media says; of all other kinds a JSON object.
 //
 // Calls arrive properly nested per thread: the collector closes skipped frames itself. A call that can be left and come back
 // (generator, coroutine, async function) is on a thread of its own, a lane, named after the thread that it runs on with
@@ -100,6 +103,7 @@ type Event struct {
 	Under   ThreadID // of an enter that is the first on its lane: 1 + the thread whose innermost call is its parent; 0: none
 	Kind    Kind
 	Flags   Flags
+	Stream  StreamID // of Data and State
 }
 
 // Function is one traced function as the timeline names it.

@@ -15,11 +15,16 @@
 // writers of one stdin and is held while one of them writes. Order: Conn.inMu, Keeper.mu, Conn.mu.
 package iochan
 
-import "time"
+import (
+	"time"
 
-// Stream names one output of a target.
+	"github.com/strobe-debug/strobe/internal/event"
+)
+
+// Stream is the position of one of a channel's streams in its Streams.
 type Stream uint8
 
+// Streams of the channels that a program's standard files are.
 const (
 	Stdout Stream = iota
 	Stderr
@@ -44,7 +49,7 @@ const (
 	terminalRows, terminalCols = 24, 80
 )
 
-// Sink takes what a target wrote. ts is of the read that returned the first of the bytes. data is
+// Sink takes what came out of a channel. ts is of the read that returned the first of the bytes. data is
 // only valid during the call. It is called from one goroutine at a time.
 type Sink func(stream Stream, ts int64, data []byte)
 
@@ -62,13 +67,19 @@ type Options struct {
 // Channel makes connections of one kind. Safe for concurrent use.
 type Channel interface {
 	Name() string
+	// Streams are what comes out of it, as the session tells of them.
+	Streams() []event.Stream
 	// Open makes the target's files and starts reading. The caller calls Started or Close.
 	Open(opt Options, sink Sink) (*Conn, error)
 }
 
+// The list of channels.
 var (
 	// Pipes gives stdout and stderr a pipe each; stdin is a pipe, or the null device if there is no input.
 	Pipes Channel = pipes{}
 	// Terminal makes all three a pseudo-terminal; what comes out of it is Stdout.
 	Terminal Channel = terminal{}
 )
+
+func (pipes) Streams() []event.Stream    { return event.Stdio() }
+func (terminal) Streams() []event.Stream { return event.Stdio()[:1] }

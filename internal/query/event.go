@@ -33,7 +33,9 @@ type Event struct {
 	Lost        bool          `json:"lost,omitempty"` // the exit's record was dropped: no result
 	PID         int32         `json:"pid,omitempty"`
 	ThreadID    int32         `json:"threadId,omitempty"`
-	Text        *string       `json:"text,omitempty"`          // output, and payloads that are no JSON object
+	Channel     string        `json:"channel,omitempty"`       // data and state: whose they are
+	Stream      string        `json:"stream,omitempty"`        // of the channel
+	Text        *string       `json:"text,omitempty"`          // output, data, and payloads that are no JSON object
 	Bytes       string        `json:"bytes,omitempty"`         // instead of text that is not UTF-8
 	Encoding    string        `json:"encoding,omitempty"`      // base64, with bytes
 	AtRead      bool          `json:"timeOfReading,omitempty"` // output: written before, by nobody that is known
@@ -210,7 +212,11 @@ func (a *asker) render(r *store.Row) Event {
 		if a.req.Verbose {
 			e.ThreadName, e.ParentID = a.threadName(r), r.Parent
 		}
-		e.AtRead = r.Flags&event.AtRead != 0 && (r.Kind == event.Stdout || r.Kind == event.Stderr)
+		e.AtRead = r.Flags&event.AtRead != 0 && r.Kind.IsOutput()
+		if r.Kind == event.Data || r.Kind == event.State {
+			s := a.stream(r)
+			e.Channel, e.Stream = s.Channel, s.Name
+		}
 		e.payload(r, a.req.Verbose)
 		return e
 	}
@@ -298,8 +304,11 @@ func inShort(v value.Value, limit int) value.Value {
 
 // payload sets text or the members of the event's own JSON.
 func (e *Event) payload(r *store.Row, whole bool) {
-	if r.Kind != event.Stdout && r.Kind != event.Stderr {
+	if !r.Kind.IsBytes() {
 		if m, ok := members(r.Payload); ok {
+			if r.Kind == event.State {
+				m = slices.DeleteFunc(m, func(d DataMember) bool { return d.Name == "channel" || d.Name == "stream" })
+			}
 			namePlaces(m)
 			e.Data = m
 			return

@@ -67,6 +67,14 @@ type scope struct {
 	thread      event.ThreadID
 }
 
+// stream is the one that an event belongs to.
+func (a *asker) stream(row *store.Row) event.Stream {
+	if all := a.sn.Streams(); int(row.Stream) < len(all) {
+		return all[row.Stream]
+	}
+	return event.Stream{Channel: "?", Name: "?"}
+}
+
 func (a *asker) thread(id event.ThreadID) event.Thread {
 	if int(id) < len(a.threads) {
 		return a.threads[id]

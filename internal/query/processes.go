@@ -32,7 +32,7 @@ func (a *asker) findProcesses() error {
 // processOf is the process that an event belongs to; 0 where it cannot be known. What is read from a pipe that several
 // processes have may be of any of them.
 func (a *asker) processOf(r *store.Row) int32 {
-	if r.Thread == event.NoThread && (r.Kind == event.Stdout || r.Kind == event.Stderr) && r.TS >= a.aloneUntil {
+	if r.Thread == event.NoThread && r.Kind.IsOutput() && r.TS >= a.aloneUntil {
 		return 0
 	}
 	return a.thread(r.Thread).PID

@@ -436,6 +436,9 @@ func (b *builder) finish(lookUp bool) error {
 func (a *asker) other(row *store.Row) string {
 	e := a.render(row)
 	kind := row.Kind.String()
+	if e.Channel != "" {
+		kind = e.Channel + " " + e.Stream
+	}
 	switch {
 	case e.Text != nil && e.Encoding == "":
 		return kind + ": " + quote(*e.Text)

@@ -166,7 +166,11 @@ func (m *Manager) start(ctx context.Context, id string, rt collector.Runtime, cm
 	k.crashes.read = func(context.Context) error { return nil }
 	var conn *iochan.Conn // stays nil for a program that has its files already
 	if !attached {
-		conn, err = m.openChannel(r.Terminal, iochan.Options{Input: r.Stdin, KeepInput: r.KeepStdin, Columns: r.Columns, Rows: r.Rows, Clock: iochan.Monotonic}, k.output)
+		ch := iochan.Pipes
+		if r.Terminal {
+			ch = iochan.Terminal
+		}
+		conn, err = m.openChannel(ch, iochan.Options{Input: r.Stdin, KeepInput: r.KeepStdin, Columns: r.Columns, Rows: r.Rows, Clock: iochan.Monotonic}, k)
 		if err != nil {
 			return nil, fmt.Errorf("open channel: %w", err)
 		}

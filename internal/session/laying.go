@@ -410,13 +410,13 @@ func joinOutput(batch []event.Event) []event.Event {
 			last.Ret = e.TS // of its newest piece; put takes it out
 			continue
 		}
-		if e.Kind == event.Stdout || e.Kind == event.Stderr {
+		if e.Kind.IsOutput() {
 			e.Ret, e.Payload = e.TS, e.Payload[:len(e.Payload):len(e.Payload)] // what lies behind it may be a ring's
 		}
 		out = append(out, e)
 	}
 	for i := range out {
-		if out[i].Kind == event.Stdout || out[i].Kind == event.Stderr {
+		if out[i].Kind.IsOutput() {
 			out[i].Ret = 0
 		}
 	}
@@ -424,7 +424,7 @@ func joinOutput(batch []event.Event) []event.Event {
 }
 
 func follows(a, b *event.Event) bool {
-	if a.Kind != b.Kind || a.Kind != event.Stdout && a.Kind != event.Stderr || a.Thread != b.Thread || a.Flags != b.Flags ||
+	if a.Kind != b.Kind || !a.Kind.IsOutput() || a.Thread != b.Thread || a.Flags != b.Flags ||
 		len(a.Payload)+len(b.Payload) > iochan.MaxChunk || len(a.Payload) == 0 {
 		return false
 	}

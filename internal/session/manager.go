@@ -462,13 +462,13 @@ func waitFor(ctx context.Context, wg *sync.WaitGroup) bool {
 	}
 }
 
-// openChannel makes the target's input and output.
-func (m *Manager) openChannel(terminal bool, opt iochan.Options, sink iochan.Sink) (*iochan.Conn, error) {
-	ch := iochan.Pipes
-	if terminal {
-		ch = iochan.Terminal
+// openChannel makes the target's input and output, which go to k.
+func (m *Manager) openChannel(ch iochan.Channel, opt iochan.Options, k *sink) (*iochan.Conn, error) {
+	into, err := k.intake(ch.Streams())
+	if err != nil {
+		return nil, err
 	}
-	c, err := ch.Open(opt, sink)
+	c, err := ch.Open(opt, into)
 	if err != nil || m.keeper == nil {
 		return c, err
 	}

@@ -50,7 +50,7 @@ func (m *Manager) rehearse() (err error) {
 	defer k.st.Close()
 	k.names = newThreadNames(k.st)
 	defer k.close()
-	conn, err := m.openChannel(false, iochan.Options{Clock: iochan.Monotonic}, k.output)
+	conn, err := m.openChannel(iochan.Pipes, iochan.Options{Clock: iochan.Monotonic}, k)
 	if err != nil {
 		return fmt.Errorf("open channel: %w", err)
 	}

@@ -270,6 +270,42 @@ func TestSinkMergesByTime(t *testing.T) {
 	}
 }
 
+// TestDataOfAChannelStandBetweenCalls: what comes out of a stream that is no standard one has its place on the timeline, and its name.
+func TestDataOfAChannelStandBetweenCalls(t *testing.T) {
+	f := newFixture(t)
+	s := f.request(LaunchRequest{Command: "cat", KeepStdin: true})
+	k := s.sink
+	notes := event.Stream{Channel: "midi", Name: "notes", Media: "midi", Direction: event.Out}
+	into, err := k.intake(append([]event.Stream{notes}, event.Stdio()...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := k.startMono + int64(time.Second) // in the future, so that no timer interferes
+	buf := []byte{0x90, 60, 100}
+	into(0, base+20, buf)
+	clear(buf) // it is the channel's again
+	into(1, base+30, []byte("out"))
+	th, fn := k.Thread(event.Thread{PID: 1, TID: 1}), k.Function(event.Function{Name: "play"})
+	k.Events([]event.Event{{TS: int64(time.Second) + 10, Kind: event.FunctionEnter, Thread: th, Func: fn},
+		{TS: int64(time.Second) + 25, Kind: event.FunctionExit, Thread: th, Func: fn}})
+	k.flushHeld()
+	sn, err := k.st.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sn.Close()
+	var order []string
+	for _, r := range events(t, s) {
+		order = append(order, fmt.Sprintf("%v%q", r.Kind, r.Payload))
+		if r.Kind == event.Data && sn.Streams()[r.Stream] != notes {
+			t.Errorf("the data are of %+v", sn.Streams()[r.Stream])
+		}
+	}
+	if got, want := strings.Join(order, " "), `function_enter"" data"\x90<d" function_exit"" stdout"out"`; got != want {
+		t.Errorf("order = %s, want %s", got, want)
+	}
+}
+
 // TestCallsWaitForWrittenBytes has the bytes of two streams read late, one stream behind the other, as on a busy machine: each line
 // stands in its call nevertheless.
 func TestCallsWaitForWrittenBytes(t *testing.T) {

@@ -130,5 +130,17 @@ func (c *checker) outputs(ctx context.Context) error {
 	if err == nil && n != c.outs {
 		c.add("%d outputs, %d places for them", n, c.outs)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	stmt := fmt.Sprintf("SELECT seq, ret FROM outputs WHERE kind_id IN (%d,%d) AND (ret < 0 OR ret >= %d) LIMIT %d",
+		event.Data, event.State, len(c.sn.streams), maxProblems)
+	return query(ctx, c.sn.r.conn, stmt, func(rows *sql.Rows) error {
+		var id, stream int64
+		if err := rows.Scan(&id, &stream); err != nil {
+			return err
+		}
+		c.add("event %d: unknown stream %d", id, stream)
+		return nil
+	})
 }

@@ -19,7 +19,7 @@ type statements struct {
 	file, layout, function, thread     *sql.Stmt
 	dropChunk, dropHot, dropCold, meta *sql.Stmt
 	threadName, skipped, dropped       *sql.Stmt
-	codeName                           *sql.Stmt
+	codeName, stream                   *sql.Stmt
 }
 
 // outsPerStmt rows go into one INSERT: three times cheaper than one each.
@@ -77,6 +77,7 @@ func (st *statements) prepareAll(ctx context.Context) error {
 		{&st.function, "INSERT INTO functions VALUES(?,?,?,?,?,?,?,?,?)"},
 		{&st.thread, "INSERT OR REPLACE INTO threads VALUES(?,?,?,?)"},
 		{&st.threadName, "INSERT OR REPLACE INTO thread_names VALUES(?,?,?)"},
+		{&st.stream, "INSERT OR REPLACE INTO streams VALUES(?,?,?,?,?)"},
 		{&st.codeName, "INSERT OR REPLACE INTO code_names VALUES(?,?,?,?)"},
 		{&st.skipped, "INSERT OR REPLACE INTO func_skipped VALUES(?,?)"},
 		{&st.dropped, "INSERT OR REPLACE INTO func_dropped VALUES(?,?,?)"},
@@ -224,7 +225,11 @@ func (t *txn) writeOuts(last event.ID) {
 				data = []byte{}
 			}
 			t.bytes += len(data) + 64
-			args = append(args, o.r.ID, o.r.TS, int64(o.r.Thread), int64(o.r.Kind), o.r.Parent, int64(o.r.Depth), int64(o.r.Flags), o.r.Ret, data)
+			ret := o.r.Ret
+			if id, ok := o.r.Kind.OfStream(o.r.Stream); ok {
+				ret = int64(id)
+			}
+			args = append(args, o.r.ID, o.r.TS, int64(o.r.Thread), int64(o.r.Kind), o.r.Parent, int64(o.r.Depth), int64(o.r.Flags), ret, data)
 		}
 		if batch == 1 {
 			t.exec(w.stmt.out, args...)
@@ -302,6 +307,9 @@ func scanOutput(rows *sql.Rows) (Row, error) {
 	r.Kind, r.Flags = event.Kind(kind), event.Flags(flags)
 	if r.Kind == event.KindNone || r.Kind >= event.NumKinds || r.Kind.IsCall() {
 		r.Kind = event.Process // a file that somebody edited; what is read must have a kind
+	}
+	if _, ok := r.Kind.OfStream(0); ok { // what is read then has its stream, see outputData
+		r.Ret = 0
 	}
 	return r, err
 }

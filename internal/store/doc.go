@@ -8,7 +8,8 @@
 // the event's ID, its place in time and the cursor of a query. Blocks hold up to 8,192
 // consecutive events. The newest events are in an open block in memory, and in rows of table
 // tail until the block is sealed. What is not a call is also a row of table outputs, and stays
-// when the block that holds its placeholder is dropped: its columns move to a sparse block.
+// when the block that holds its placeholder is dropped: its columns move to a sparse block. What
+// went through a stream names it by its row in table streams.
 //
 // Invariants: what a Snapshot shows is committed; column slices are only appended to, so that a
 // reader's view of a prefix needs no lock; a block never changes; the ids of sparse blocks are

@@ -33,6 +33,7 @@ func (m *model) put(batch []event.Event) {
 		if e.Kind.IsCall() {
 			r.Func = e.Func
 		}
+		r.Stream, _ = e.Kind.OfStream(e.Stream)
 		if e.Kind == event.FunctionExit {
 			r.Enter, r.Duration = st[len(st)-1].ID, e.TS-st[len(st)-1].TS
 			st = st[:len(st)-1]
@@ -82,6 +83,9 @@ type source struct {
 	maxPay  int
 }
 
+// sourceStreams are a source's beside those that every session has.
+const sourceStreams = 2
+
 func newSource(seed uint64, funcs, threads int) *source {
 	return &source{rnd: rand.New(rand.NewPCG(seed, 1)), funcs: funcs, threads: threads, stacks: make([][]event.FuncID, threads), outputs: 20, maxPay: 40}
 }
@@ -93,6 +97,11 @@ func (s *source) register(st *Store) {
 	for i := range s.threads {
 		st.Thread(event.Thread{PID: 100, TID: int32(100 + i), Name: fmt.Sprintf("t%d", i)})
 	}
+	for i := range sourceStreams {
+		if _, err := st.Stream(event.Stream{Channel: "test", Name: fmt.Sprint(i), Media: "bytes", Direction: event.In}); err != nil {
+			panic(err)
+		}
+	}
 }
 
 func (s *source) next() event.Event {
@@ -101,6 +110,9 @@ func (s *source) next() event.Event {
 	e := event.Event{TS: s.ts, Thread: event.ThreadID(t)}
 	if s.outputs > 0 && s.rnd.IntN(s.outputs) == 0 {
 		e.Kind = event.Stdout + event.Kind(s.rnd.IntN(int(event.NumKinds-event.Stdout)))
+		if e.Kind == event.Data || e.Kind == event.State {
+			e.Stream = event.StreamID(2 + s.rnd.IntN(sourceStreams))
+		}
 		e.Payload = s.bytes(s.rnd.IntN(200))
 		if s.rnd.IntN(5) == 0 {
 			e.Thread = event.NoThread
@@ -285,7 +297,7 @@ func collect(t testing.TB, sn *Snapshot, f Filter, opt ScanOptions) []Row {
 func sameRow(a, b *Row, cold bool) bool {
 	hot := a.ID == b.ID && a.TS == b.TS && a.Duration == b.Duration && a.Ret == b.Ret && a.Func == b.Func &&
 		a.Thread == b.Thread && a.Kind == b.Kind && a.Flags == b.Flags
-	return hot && (!cold || a.Parent == b.Parent && a.Enter == b.Enter && a.Depth == b.Depth && bytes.Equal(a.Payload, b.Payload))
+	return hot && (!cold || a.Parent == b.Parent && a.Enter == b.Enter && a.Depth == b.Depth && a.Stream == b.Stream && bytes.Equal(a.Payload, b.Payload))
 }
 
 // compare checks Count, Scan in both directions and Rows of f against the model, of which gone

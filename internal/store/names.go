@@ -12,6 +12,7 @@ import (
 type names struct {
 	functions []event.Function // from written.functions on
 	threads   map[event.ThreadID]event.Thread
+	streams   []event.Stream // from written.streams on
 	former    map[event.ThreadID][]ThreadName
 	missing   map[event.FuncID]Missing
 	code      []codeEntry
@@ -27,7 +28,7 @@ func (w *writer) takeNames() names {
 	s := w.s
 	s.namesMu.Lock()
 	defer s.namesMu.Unlock()
-	n := names{functions: s.functions[w.written.functions:], nThreads: len(s.threads), threads: map[event.ThreadID]event.Thread{}}
+	n := names{functions: s.functions[w.written.functions:], streams: s.streams[w.written.streams:], nThreads: len(s.threads), threads: map[event.ThreadID]event.Thread{}}
 	for i := w.written.threads; i < len(s.threads); i++ {
 		n.threads[event.ThreadID(i)] = s.threads[i]
 	}
@@ -73,6 +74,7 @@ func (w *writer) putBackNames(n names) {
 		delete(w.written.layouts, l)
 	}
 	w.written.functions -= len(n.functions)
+	w.written.streams -= len(n.streams)
 }
 
 // writeNames writes functions, their files and layouts, threads and the result.
@@ -96,6 +98,10 @@ func (t *txn) writeNames() {
 		}
 		t.exec(w.stmt.function, first+i, f.Name, raw, file, line, f.Module, f.Language, layout, f.Code)
 	}
+	for i, st := range t.names.streams {
+		t.exec(w.stmt.stream, w.written.streams+i, st.Channel, st.Name, st.Media, st.Direction)
+	}
+	w.written.streams += len(t.names.streams) // as above
 	for id, th := range t.names.threads {
 		t.exec(w.stmt.thread, int64(id), th.PID, th.TID, th.Name)
 		for _, n := range t.names.former[id] {

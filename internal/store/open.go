@@ -109,6 +109,9 @@ func (s *Store) load(ctx context.Context, c *sql.Conn) error {
 	if version >= 4 {
 		steps = append(steps, s.loadCodeNames)
 	}
+	if version >= 5 {
+		steps = append(steps, s.loadStreams)
+	}
 	for _, step := range steps {
 		if err := step(ctx, c); err != nil {
 			return err

@@ -30,6 +30,7 @@ type queued struct {
 	under      uint32
 	kind       event.Kind
 	flags      event.Flags
+	stream     event.StreamID
 }
 
 // batch is a queue's contents.
@@ -77,10 +78,10 @@ func (q *queue) urgentLocked() bool {
 	return len(q.fill.ev) >= blockEvents || len(q.fill.pay) >= blockPayload || q.flushReq > q.flushed || q.closing
 }
 
-// put appends a batch, waiting for room. nFuncs and nThreads are read after the caller
+// put appends a batch, waiting for room. what is known is read after the caller
 // registered what it names.
 func (w *writer) put(events []event.Event) error {
-	nFuncs, nThreads := w.s.nFuncs.Load(), w.s.nThreads.Load()
+	nFuncs, nThreads, nStreams := w.s.nFuncs.Load(), w.s.nThreads.Load(), w.s.nStreams.Load()
 	for i := range events {
 		e := &events[i]
 		switch {
@@ -90,6 +91,8 @@ func (w *writer) put(events []event.Event) error {
 			return fmt.Errorf("put event of unknown function %d", e.Func)
 		case e.Thread != event.NoThread && uint32(e.Thread) >= nThreads:
 			return fmt.Errorf("put event of unknown thread %d", e.Thread)
+		case (e.Kind == event.Data || e.Kind == event.State) && uint32(e.Stream) >= nStreams:
+			return fmt.Errorf("put event of unknown stream %d", e.Stream)
 		case e.Under > event.ThreadID(nThreads):
 			return fmt.Errorf("put event under unknown thread %d", e.Under-1)
 		}
@@ -143,7 +146,7 @@ func (b *batch) add(events []event.Event) int {
 		}
 		b.ev = append(b.ev, queued{
 			ts: e.TS, ret: e.Ret, off: len(b.pay), size: uint32(len(data)), fn: uint32(e.Func),
-			thread: uint32(e.Thread), under: uint32(e.Under), kind: e.Kind, flags: flags,
+			thread: uint32(e.Thread), under: uint32(e.Under), kind: e.Kind, flags: flags, stream: e.Stream,
 		})
 		b.pay = append(b.pay, data...)
 		n++

@@ -87,7 +87,7 @@ func newReader(ctx context.Context, db *sql.DB) (*dbReader, error) {
 	}{
 		{&r.hot, hotSQL},
 		{&r.cold, coldSQL},
-		{&r.out, "SELECT data FROM outputs WHERE seq=?"},
+		{&r.out, "SELECT data, ret FROM outputs WHERE seq=?"},
 	} {
 		if *p.to, err = r.prepare(ctx, p.sql); err != nil {
 			r.close()

@@ -464,7 +464,7 @@ func (sc *scan) emit(j *scanJob, fn func(*Row) bool) (more bool, err error) {
 		if sc.opt.Cold {
 			j.c.coldRow(i, r)
 			if sc.sn.nameCode(r); !r.Kind.IsCall() {
-				if r.Payload, err = sc.sn.outputData(r.ID); err != nil {
+				if err := sc.sn.outputData(r); err != nil {
 					return false, err
 				}
 			}

@@ -11,7 +11,7 @@ import (
 const sessionAppID = 0x53545242
 
 // sessionSchema is append only.
-var sessionSchema = []string{schemaV1 + kindRows(), schemaV2, schemaV3, schemaV4}
+var sessionSchema = []string{schemaV1 + kindRows(), schemaV2, schemaV3, schemaV4, schemaV5}
 
 // Columns named in words with units, since people read these with sqlite3.
 const schemaV1 = `
@@ -58,6 +58,15 @@ CREATE TABLE func_dropped(func_id INTEGER PRIMARY KEY, calls INTEGER NOT NULL, e
 const schemaV4 = `
 ALTER TABLE functions ADD COLUMN code INTEGER;
 CREATE TABLE code_names(pid INTEGER, address INTEGER, from_ns INTEGER, name TEXT NOT NULL, PRIMARY KEY(address, pid, from_ns)) WITHOUT ROWID;
+`
+
+// schemaV5: the streams of outputs. Column ret of an output is the id of its stream, where its kind has one; older files have 0 there
+// for standard error, too.
+const schemaV5 = `
+CREATE TABLE streams(id INTEGER PRIMARY KEY, channel TEXT NOT NULL, name TEXT NOT NULL, media TEXT NOT NULL, direction TEXT NOT NULL);
+CREATE VIEW stream_data AS SELECT o.seq, o.ts_ns, k.name AS kind, s.channel, s.name AS stream, s.media, s.direction, t.pid, t.tid, o.data
+	FROM outputs o JOIN kinds k ON k.id = o.kind_id JOIN streams s ON s.id = o.ret LEFT JOIN threads t ON t.id = o.thread_id
+	WHERE k.name IN ('stdout','stderr','data','state');
 `
 
 // kindRows fills table kinds, so that a file explains itself.

@@ -20,6 +20,7 @@ type Snapshot struct {
 	segs        []segment
 	functions   []event.Function
 	threads     []event.Thread
+	streams     []event.Stream
 	threadNames map[event.ThreadID][]ThreadName
 	lastID      event.ID
 	lastTS      int64
@@ -83,6 +84,7 @@ func (s *Store) Snapshot(ctx context.Context) (*Snapshot, error) {
 	}
 	s.namesMu.RLock()
 	sn.functions = s.functions[:len(s.functions):len(s.functions)]
+	sn.streams = s.streams[:len(s.streams):len(s.streams)]
 	sn.threads, sn.threadNames, sn.hasCode = slices.Clone(s.threads), s.formerNames, len(s.code.at) > 0
 	s.namesMu.RUnlock()
 	return sn, nil
@@ -104,6 +106,9 @@ func (sn *Snapshot) Store() *Store { return sn.s }
 
 // Functions returns the functions by FuncID. Read only.
 func (sn *Snapshot) Functions() []event.Function { return sn.functions }
+
+// Streams returns the streams by StreamID. Read only.
+func (sn *Snapshot) Streams() []event.Stream { return sn.streams }
 
 // Threads returns the threads by ThreadID. Read only.
 func (sn *Snapshot) Threads() []event.Thread { return sn.threads }
@@ -195,16 +200,22 @@ func (sn *Snapshot) loadArgs(d *decoder, g *segment) error {
 	return nil
 }
 
-// outputData returns the payload of an event that is not a call.
-func (sn *Snapshot) outputData(id event.ID) ([]byte, error) {
-	data, err := sn.read(func(r *dbReader) *sql.Stmt { return r.out }, id)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return nil, fmt.Errorf("read output %d: %w", id, errDamaged)
-	case err != nil:
-		return nil, fmt.Errorf("read output %d: %w", id, err)
+// outputData fills in the payload and the stream of an event that is not a call.
+func (sn *Snapshot) outputData(row *Row) error {
+	sn.mu.Lock()
+	defer sn.mu.Unlock()
+	if sn.r == nil {
+		return ErrClosed
 	}
-	return data, nil
+	var stored int64
+	switch err := sn.r.out.QueryRow(row.ID).Scan(&row.Payload, &stored); {
+	case errors.Is(err, sql.ErrNoRows):
+		return fmt.Errorf("read output %d: %w", row.ID, errDamaged)
+	case err != nil:
+		return fmt.Errorf("read output %d: %w", row.ID, err)
+	}
+	row.Stream, _ = row.Kind.OfStream(event.StreamID(stored))
+	return nil
 }
 
 // Rows returns the events of these ids that exist, with payloads, in the order asked.
@@ -277,7 +288,7 @@ func (sn *Snapshot) rowsOf(d *decoder, g *segment, ids []event.ID, order []int, 
 		if r.Kind.IsCall() {
 			r.Payload = slices.Clone(r.Payload)
 			sn.nameCode(r)
-		} else if r.Payload, err = sn.outputData(r.ID); err != nil {
+		} else if err := sn.outputData(r); err != nil {
 			return err
 		}
 	}

@@ -40,6 +40,7 @@ type Store struct {
 	functions []event.Function
 	threads   []event.Thread
 	threadOf  map[event.Thread]event.ThreadID
+	streams   []event.Stream
 	renamed   map[event.ThreadID]struct{} // not yet written
 	missing   missing
 	code      codeNames
@@ -52,6 +53,7 @@ type Store struct {
 	metaNew   bool // not yet written
 	nFuncs    atomic.Uint32
 	nThreads  atomic.Uint32
+	nStreams  atomic.Uint32
 
 	statsMu sync.Mutex
 	nest    nester
@@ -130,6 +132,7 @@ func newStore(path string, m Meta, log *slog.Logger) *Store {
 		changed: make(chan struct{}), threadOf: map[event.Thread]event.ThreadID{}, renamed: map[event.ThreadID]struct{}{},
 		missing: newMissing(),
 	}
+	s.setStreams(event.Stdio())
 	s.readers.init()
 	return s
 }

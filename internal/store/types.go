@@ -118,4 +118,5 @@ type Row struct {
 	Depth    int32 // open calls around it
 	Kind     event.Kind
 	Flags    event.Flags
+	Stream   event.StreamID // of events that Kind.OfStream says have one; filled with Payload
 }

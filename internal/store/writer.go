@@ -78,9 +78,9 @@ type outRow struct {
 
 // written says how much of the session's names is in the file.
 type written struct {
-	functions, threads int
-	files              map[string]int
-	layouts            map[string]int
+	functions, threads, streams int
+	files                       map[string]int
+	layouts                     map[string]int
 }
 
 func newWriter(s *Store, o Options) *writer {
@@ -256,7 +256,7 @@ func (w *writer) placeChunk(b *batch, ev []queued) {
 		}
 		*r = Row{
 			ID: w.nextID, TS: e.ts, Ret: e.ret, Kind: e.kind, Flags: e.flags,
-			Thread: event.ThreadID(e.thread), Func: event.FuncID(e.fn),
+			Thread: event.ThreadID(e.thread), Func: event.FuncID(e.fn), Stream: e.stream,
 			Payload: b.pay[e.off : e.off+int(e.size)],
 		}
 		s.nest.placeUnder(r, e.under)

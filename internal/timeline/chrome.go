@@ -31,7 +31,7 @@ func ChromeTrace(ctx context.Context, w io.Writer, st *store.Store) (int64, erro
 		return 0, fmt.Errorf("read session: %w", err)
 	}
 	defer sn.Close()
-	c := &chrome{w: bufio.NewWriterSize(w, 256<<10), calls: record.New(sn), threads: sn.Threads(), first: sn.FirstCallID(), process: filepath.Base(st.Meta().Command)}
+	c := &chrome{w: bufio.NewWriterSize(w, 256<<10), calls: record.New(sn), threads: sn.Threads(), streams: sn.Streams(), first: sn.FirstCallID(), process: filepath.Base(st.Meta().Command)}
 	meta := st.Meta()
 	c.text(`{"displayTimeUnit":"ns","otherData":`)
 	c.json(map[string]any{"session": meta.SessionID, "command": meta.Command, "strobe": meta.Version, "startedAtUnixNs": meta.StartedAt})
@@ -53,6 +53,7 @@ type chrome struct {
 	w       *bufio.Writer
 	calls   *record.Reader
 	threads []event.Thread
+	streams []event.Stream
 	process string
 	first   event.ID // oldest call that is kept
 	n       int64
@@ -170,6 +171,9 @@ func (c *chrome) event(r *store.Row) {
 		c.exit(rec, r)
 	default:
 		rec.Name, rec.Cat, rec.Phase, rec.Scope = r.Kind.String(), "strobe", "i", "t"
+		if all := c.streams; (r.Kind == event.Data || r.Kind == event.State) && int(r.Stream) < len(all) {
+			rec.Name = all[r.Stream].Channel + " " + all[r.Stream].Name
+		}
 		rec.Args = payloadArgs(r)
 		c.put(rec)
 	}
@@ -219,7 +223,7 @@ func (c *chrome) exit(rec entry, r *store.Row) {
 // payloadArgs shows what an event that is no call carries: output as text, all else as its JSON object.
 func payloadArgs(r *store.Row) *argList {
 	p := r.Payload
-	if r.Kind == event.Stdout || r.Kind == event.Stderr {
+	if r.Kind.IsBytes() {
 		args := argList{}
 		if len(p) > maxOutputText {
 			args = append(args, arg{"bytes", len(p)})

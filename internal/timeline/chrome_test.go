@@ -64,6 +64,10 @@ func TestChromeTrace(t *testing.T) {
 	g := st.Function(event.Function{Name: "g\xff", Module: "/lib/libg.so"})
 	main := st.Thread(event.Thread{PID: 10, TID: 10, Name: "app"})
 	worker := st.Thread(event.Thread{PID: 10, TID: 11})
+	notes, err := st.Stream(event.Stream{Channel: "midi", Name: "notes", Media: "midi", Direction: event.Out})
+	if err != nil {
+		t.Fatal(err)
+	}
 	batch := []event.Event{
 		{TS: 1000, Kind: event.FunctionEnter, Func: f, Thread: main},
 		{TS: 1001, Kind: event.FunctionEnter, Func: g, Thread: main},
@@ -71,6 +75,8 @@ func TestChromeTrace(t *testing.T) {
 		{TS: 2345678, Kind: event.FunctionExit, Func: g, Thread: main, Flags: event.Unwound},
 		{TS: 2345679, Kind: event.FunctionExit, Func: f, Thread: main},
 		{TS: 2345680, Kind: event.Process, Thread: event.NoThread, Payload: []byte(`{"what":"exit"}`)},
+		{TS: 2345681, Kind: event.Data, Stream: notes, Thread: event.NoThread, Payload: []byte("note on")},
+		{TS: 2345682, Kind: event.State, Stream: notes, Thread: event.NoThread, Payload: []byte(`{"tempo":120}`)},
 	}
 	if err := st.Put(batch); err != nil {
 		t.Fatal(err)
@@ -80,11 +86,17 @@ func TestChromeTrace(t *testing.T) {
 	for _, e := range got {
 		phases = append(phases, e.Ph)
 	}
-	if p := strings.Join(phases, ""); p != "MMMBBiEEi" {
+	if p := strings.Join(phases, ""); p != "MMMBBiEEiii" {
 		t.Fatalf("phases = %s", p)
 	}
 	if e := got[3]; e.Name != "ns::f<int>" || e.TS != "1.000" || e.PID != 10 || e.TID != 10 || e.Cat != "app" || e.Args["source"] != "/src/a.cpp:7" {
 		t.Errorf("enter = %+v", e)
+	}
+	if e := got[9]; e.Name != "midi notes" || e.Args["text"] != "note on" {
+		t.Errorf("data = %+v", e)
+	}
+	if e := got[10]; e.Name != "midi notes" || e.Args["data"] == nil {
+		t.Errorf("state = %+v", e)
 	}
 	if e := got[5]; e.Name != "stdout" || e.TID != 11 || e.S != "t" || e.Args["text"] != "hi \"there\"\x00\uFFFD\n" {
 		t.Errorf("output = %+v", e)

@@ -1,0 +1,43 @@
+package session
+
+import (
+	"slices"
+
+	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/iochan"
+)
+
+// intake registers a channel's streams and returns what takes their data.
+func (k *sink) intake(streams []event.Stream) (iochan.Sink, error) {
+	ids := make([]event.StreamID, len(streams))
+	for i, s := range streams {
+		var err error
+		if ids[i], err = k.st.Stream(s); err != nil {
+			return nil, err
+		}
+	}
+	return func(stream iochan.Stream, ts int64, data []byte) {
+		switch id := ids[stream]; id {
+		case event.StreamStdout:
+			k.output(iochan.Stdout, ts, data)
+		case event.StreamStderr:
+			k.output(iochan.Stderr, ts, data)
+		default:
+			k.data(id, ts, data)
+		}
+	}, nil
+}
+
+// data takes what went through a stream that is no standard one; ts is on CLOCK_MONOTONIC.
+func (k *sink) data(stream event.StreamID, ts int64, data []byte) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.closed {
+		return
+	}
+	k.holdLocked(event.Event{TS: max(0, ts-k.startMono), Kind: event.Data, Stream: stream, Thread: event.NoThread, Payload: slices.Clone(data)})
+	if k.heldBytes >= holdBytes {
+		k.putHeldLocked(len(k.held))
+	}
+	k.alarmLocked()
+}
