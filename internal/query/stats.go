@@ -189,6 +189,10 @@ func (a *asker) matcher(parts []part) (func(*store.Row) bool, error) {
 			return nil, err
 		}
 	}
+	if len(plain) == 1 && len(ids) == 0 {
+		f := &plain[0]
+		return func(row *store.Row) bool { return admits(f, row) }, nil
+	}
 	return func(row *store.Row) bool {
 		for i := range plain {
 			if admits(&plain[i], row) {
