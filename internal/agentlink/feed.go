@@ -185,6 +185,8 @@ func (f *feed) enter(r *record) {
 	e := event.Event{Kind: event.FunctionEnter, Func: fn, Thread: l.thread}
 	if under := f.lanes[r.under]; under != nil && r.under != r.lane {
 		e.Under = under.thread + 1
+	} else if l.of != nil && len(l.open) == 0 {
+		e.Under = l.of.thread + 1
 	}
 	l.open = append(l.open, r.fn)
 	f.add(r, e)
