@@ -342,7 +342,7 @@ func (f *feed) close() {
 	}
 	f.ended = true
 	if f.refused > 0 {
-		f.log.Warn("an agent's records made no sense", "pid", f.pid, "records", f.refused)
+		f.log.Warn("records of an agent made no sense", "pid", f.pid, "records", f.refused)
 	}
 }
 

@@ -120,7 +120,7 @@ func (m *Member) Status() collector.Status {
 	m.mu.Lock()
 	probes, warnings := m.tracing.Probes, slices.Clone(m.warnings)
 	m.mu.Unlock()
-	st := collector.Status{Later: true, Warnings: warnings}
+	st := collector.Status{Later: true, Warnings: append(warnings, m.link.rounds.complaints()...)}
 	matched := map[int]int{}
 	var known []string
 	for _, ap := range m.link.applied() {

@@ -2,6 +2,7 @@ package agentlink
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
@@ -16,6 +17,7 @@ const (
 	recordLate = int64(2 * time.Millisecond)
 	// roundBytes bounds what one round reads of a stream, so that others have their turn.
 	roundBytes = 4 << 20
+	maxBroke   = 3
 )
 
 // rounds reads all streams of a link, again and again.
@@ -27,6 +29,25 @@ type rounds struct {
 	mu    sync.Mutex // held for a round
 	feeds map[string]*feed
 	seen  map[string]bool // names of first segments that are read
+	gone  int64           // records that made no sense, of processes that have ended
+	broke []error         // of streams that could not be read on
+}
+
+// complaints say what of the agents' records is not on the timeline.
+func (r *rounds) complaints() (out []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	refused := r.gone
+	for _, f := range r.feeds {
+		refused += f.refused
+	}
+	if refused > 0 {
+		out = append(out, fmt.Sprintf("%d records of an agent made no sense and are not on the timeline", refused))
+	}
+	for _, err := range r.broke {
+		out = append(out, "what an agent wrote can be read no further: "+err.Error())
+	}
+	return out
 }
 
 func (r *rounds) init(l *Link) {
@@ -181,6 +202,9 @@ func (r *rounds) read(f *feed) (more bool) {
 		}
 		if s.broke != nil {
 			r.l.log.Warn("cannot read what an agent wrote", "pid", f.pid, "err", s.broke)
+			if len(r.broke) < maxBroke {
+				r.broke = append(r.broke, s.broke)
+			}
 			s.remove()
 			delete(f.streams, n)
 		}
@@ -194,6 +218,7 @@ func (r *rounds) sweep(f *feed) {
 		delete(r.seen, s.key.segmentName(0))
 		s.remove()
 	}
+	r.gone += f.refused
 	delete(r.feeds, f.String())
 	left, err := filepath.Glob(filepath.Join(r.l.dir, f.String()+"-*.ev"))
 	if err != nil {

@@ -220,6 +220,8 @@ def tell(s, function, lane):
         function.told = True
     if not lane.told:
         if lane.of:
+            if s.own is not None and not s.own.told and s.own.number == lane.of and not tell(s, function, s.own):
+                return False
             text = '{"of":%d,"name":%s}' % (lane.of, quote(lane.name))
         else:
             text = '{"tid":%d,"name":%s}' % (_thread.get_native_id(), quote(lane.name))
