@@ -96,8 +96,8 @@ func TestPythonTree(t *testing.T) {
 			}
 			tree := varying.ReplaceAllString(s.Query(t, l.SessionID, args{"view": "tree", "unfold": true}).Tree, "")
 			want := `shop.run() → null
-  shop.Order.__init__(self=shop.Order{}, id=7, items=["apple", "pear"]) → null
-  shop.Order.total(self=shop.Order{id: 7, items: ["apple", "pear"]}, tax=0.5) → 13.5
+  shop.Order.__init__(self=Order{}, id=7, items=["apple", "pear"]) → null
+  shop.Order.total(self=Order{id: 7, items: ["apple", "pear"]}, tax=0.5) → 13.5
     shop.price(item="apple") → 5
     shop.price(item="pear") → 4
   stdout: "total 13.5\n"
@@ -109,8 +109,8 @@ func TestPythonTree(t *testing.T) {
   shop.fetch(n=1) → 2
   shop.fetch(n=2) → 4
   stdout: "[2, 4]\n"
-  shop.Order.__init__(self=shop.Order{}, id=8, items=["broken"]) → null
-  shop.Order.total(self=shop.Order{id: 8, items: ["broken"]}, tax=0.2) ✗ ValueError: no price for broken
+  shop.Order.__init__(self=Order{}, id=8, items=["broken"]) → null
+  shop.Order.total(self=Order{id: 8, items: ["broken"]}, tax=0.2) ✗ ValueError: no price for broken
     shop.price(item="broken") ✗ ValueError: no price for broken
   stdout: "error no price for broken\n"
 `

@@ -64,7 +64,8 @@ func (v Value) writeShort(b *strings.Builder, limit int) {
 		v.writeElems(b, limit)
 	case Obj:
 		obj := v.obj
-		if class, ok := obj.class(); ok { // shop.Order{id: 7}
+		if class, ok := obj.class(); ok { // Order{id: 7}
+			class = class[strings.LastIndexByte(class, '.')+1:]
 			b.WriteString(class)
 			obj, limit = obj[1:], limit-len(class)
 		}

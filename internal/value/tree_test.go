@@ -17,7 +17,7 @@ func TestTreeForms(t *testing.T) {
 		{`{"a":{"$":"list","v":[1,2],"more":98}}`, `{"a":[1,2,"…(+98 elements)"]}`, `a=[1, 2 …+98]`},
 		{`{"a":{"$":"dict","v":[["k",1],["$",2]]}}`, `{"a":{"k":1,"$":2}}`, `a={k: 1, $: 2}`},
 		{`{"a":{"$":"dict","v":[[[1,2],1]],"more":3}}`, `{"a":[[[1,2],1],"…(+3 elements)"]}`, `a=[[[1, 2], 1] …+3]`},
-		{`{"a":{"$":"obj","t":"shop.Order","v":{"id":7}}}`, `{"a":{"$class":"shop.Order","id":7}}`, `a=shop.Order{id: 7}`},
+		{`{"a":{"$":"obj","t":"shop.Order","v":{"id":7}}}`, `{"a":{"$class":"shop.Order","id":7}}`, `a=Order{id: 7}`},
 		{`{"a":{"$":"name","v":"shop.total"}}`, `{"a":"shop.total"}`, `a=shop.total`},
 		{`{"a":{"$":"depth","t":"Order"}}`, `{"a":"<max depth 3 reached>"}`, `a=<max depth 3 reached>`},
 		{`{"a":{"$":"cycle","a":"0x7f"}}`, `{"a":"<circular ref to 0x7f>"}`, `a=<circular ref to 0x7f>`},
