@@ -201,7 +201,7 @@ func TestWorkersEnd(t *testing.T) {
 	const most = 8 + 1 // of ended sessions that may still be asked for, and the one that was started ahead
 	strobetest.Eventually(t, 2*endLimit, "processes to end", func() bool { return workers() <= most })
 	t.Logf("%d sessions: the daemon has %d kB and %d files, after the first %d and %d", n, rss(), files(), first, firstFiles)
-	if rss() > first+first/2+20_000 || files() > firstFiles+20 {
+	if rss() > first+15_000 || files() > firstFiles+20 {
 		t.Errorf("the daemon grows: %d kB and %d files, was %d and %d", rss(), files(), first, firstFiles)
 	}
 	for _, id := range ids {

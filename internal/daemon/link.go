@@ -7,20 +7,19 @@ import (
 	"github.com/strobe-debug/strobe/internal/service"
 )
 
-// A daemon and its worker have two sockets between them: one for calls, which are MCP and nothing else, and one for what they must know of each
-// other (peer.go).
+// A daemon and its worker have two sockets between them: one for calls (mcp.Relay), and one for what they must know of
+// each other (peer.go).
 
 // The worker's files.
 const (
-	workerCalls = 3 // MCP, the daemon is the client
+	workerCalls = 3 // mcp.Answer, the daemon has the mcp.Relay
 	workerAsks  = 4 // a peer
 )
 
 // What the worker asks.
 const (
 	askReserve = "reserve" // reserveArgs: an id for a launch
-	askSettled = "settled" // an id: that launch is over
-	askHave    = "have"    // haveArgs: what lives here
+	askHave    = "have"    // haveArgs: what lives here, and perhaps that a launch is over
 )
 
 // What the daemon asks.
@@ -72,6 +71,7 @@ type haveArgs struct {
 	Sessions []haveSession
 	Runs     []service.RunState
 	Busy     bool
+	Settled  string `json:",omitempty"` // the session whose launch is over
 }
 
 type haveSession struct {

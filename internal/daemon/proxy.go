@@ -340,7 +340,7 @@ func (p *Proxy) fromDaemon(ctx context.Context, cancel context.CancelCauseFunc, 
 		if err != nil {
 			break // an unfinished line is of no use to the client
 		}
-		msgs := scan(line)
+		msgs := scanReply(line)
 		p.mu.Lock()
 		late := false
 		for _, m := range msgs {
@@ -480,4 +480,16 @@ func scan(line []byte) []message {
 		return nil
 	}
 	return []message{m}
+}
+
+// scanReply is scan for a line of the daemon's: of an answer as it writes them, which may be long, only the beginning
+// is read.
+func scanReply(line []byte) []message {
+	if rest, ok := bytes.CutPrefix(line, []byte(`{"jsonrpc":"2.0","id":`)); ok {
+		id, rest, _ := bytes.Cut(rest, []byte(","))
+		if json.Valid(id) && (bytes.HasPrefix(rest, []byte(`"result":`)) || bytes.HasPrefix(rest, []byte(`"error":`))) {
+			return []message{{ID: id}}
+		}
+	}
+	return scan(line)
 }

@@ -98,7 +98,7 @@ func (f *front) start(taken func(*remote)) (_ *remote, err error) {
 	if closed {
 		cancel() // it ends with the greeting
 	}
-	relay, err := mcp.NewRelay(greet, ours[0], Version())
+	relay, err := mcp.NewRelay(greet, ours[0])
 	w.relay = relay
 	f.wg.Go(func() {
 		w.cmd.Wait() //nolint:errcheck // its state says it
@@ -142,14 +142,13 @@ func (f *front) asked(w *remote, method string, body json.RawMessage) (any, erro
 		}
 		id, err := f.reserve(w, a)
 		return reserveReply{id, onWire(err)}, nil
-	case askSettled:
-		id, err := into[string](body)
-		f.settled(w, id)
-		return nil, err
 	case askHave:
 		h, err := into[haveArgs](body)
 		if err == nil {
 			f.told(w, h)
+			if h.Settled != "" {
+				f.settled(w, h.Settled)
+			}
 		}
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"fmt"
-	"reflect"
 	"slices"
 
 	"github.com/strobe-debug/strobe/internal/fault"
@@ -13,14 +12,19 @@ import (
 
 // route passes a call on to the worker that has what it is about: mcp.Via.
 func (f *front) route(ctx context.Context, c *mcp.Call) (result any, done bool, err error) {
-	switch p := c.Params.(type) {
-	case *service.LaunchParams:
-		result, err = f.launch(ctx, c, p)
-		return result, true, err
-	case *service.TestParams:
-		return f.test(ctx, c, p)
+	switch c.Op.Name {
+	case "debug_launch", "debug_test":
+		params, err := c.Params()
+		if err != nil {
+			return nil, true, err
+		}
+		if p, ok := params.(*service.LaunchParams); ok {
+			result, err = f.launch(ctx, c, p)
+			return result, true, err
+		}
+		return f.test(ctx, c, params.(*service.TestParams))
 	}
-	id := sessionOf(c.Params)
+	id := c.Session()
 	if id == "" {
 		return nil, false, nil
 	}
@@ -28,7 +32,7 @@ func (f *front) route(ctx context.Context, c *mcp.Call) (result any, done bool, 
 	if err != nil {
 		return nil, true, err
 	}
-	if w == nil && looksInto(c.Params) && f.svc.Sessions().IsCore(ctx, id) { // what is read there is not ours to trust
+	if w == nil && looksInto(c) && f.svc.Sessions().IsCore(ctx, id) { // what is read there is not ours to trust
 		if w, err = f.take(ctx); err != nil {
 			return nil, true, err
 		}
@@ -44,17 +48,15 @@ func (f *front) route(ctx context.Context, c *mcp.Call) (result any, done bool, 
 	return result, true, err
 }
 
-// sessionOf returns the session that an operation's parameters name.
-func sessionOf(params any) string {
-	v := reflect.Indirect(reflect.ValueOf(params)).FieldByName("SessionID")
-	if v.Kind() != reflect.String {
-		return ""
-	}
-	return v.String()
-}
-
 // looksInto reports a question to a process's memory.
-func looksInto(params any) bool {
+func looksInto(c *mcp.Call) bool {
+	if c.Op.Name != "debug_memory" && c.Op.Name != "debug_session" {
+		return false
+	}
+	params, err := c.Params()
+	if err != nil {
+		return false // who runs it will say so
+	}
 	switch p := params.(type) {
 	case *service.MemoryParams:
 		return true

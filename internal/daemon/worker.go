@@ -59,8 +59,11 @@ func RunWorker(home string) error {
 		return err
 	}
 	close(w.there)
-	srv := mcp.NewServer(mcp.Config{Tools: tools, Version: Version(), Logger: log, Relayed: true})
-	go srv.Serve(context.Background(), conns[0]) //nolint:errcheck // its end is the daemon's
+	go func() { // its end is the daemon's, for which wait waits
+		if err := mcp.Answer(context.Background(), conns[0], tools, log); err != nil {
+			log.Warn("the daemon's calls", "error", err)
+		}
+	}()
 	return w.wait()
 }
 
@@ -108,12 +111,13 @@ func (w *worker) reserve(ctx context.Context, binary string, limit int) (string,
 	return r.ID, r.Fault.err()
 }
 
-func (w *worker) settled(id string) {
-	w.daemon.ask(context.Background(), askSettled, id, nil) //nolint:errcheck // it has died: then nobody counts
-}
+func (w *worker) settled(id string) { w.tell(id) }
 
-// changed tells the daemon what lives here, where that is other than it was.
-func (w *worker) changed() {
+func (w *worker) changed() { w.tell("") }
+
+// tell tells the daemon what lives here, where that is other than it was, and that a session's launch is over, where
+// one is.
+func (w *worker) tell(settled string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.svc == nil {
@@ -129,7 +133,11 @@ func (w *worker) changed() {
 		w.log.Warn("describe what lives here", "error", err)
 		return
 	}
-	if !bytes.Equal(now, w.told) && w.daemon.ask(context.Background(), askHave, json.RawMessage(now), nil) == nil {
+	if settled == "" && bytes.Equal(now, w.told) {
+		return
+	}
+	h.Settled = settled
+	if w.daemon.ask(context.Background(), askHave, h, nil) == nil {
 		w.told = now
 	}
 }

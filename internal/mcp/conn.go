@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"sync"
 	"sync/atomic"
 
@@ -120,23 +121,16 @@ func (c *lineConn) Write(_ context.Context, m jsonrpc.Message) error {
 	if err != nil {
 		return fmt.Errorf("encode message: %w", err)
 	}
-	b = c.oddID(b)
-	if before, raw, after, ok := c.held.take(b); ok {
-		return c.writeLine(before, raw, after)
-	}
-	return c.writeLine(b)
+	return c.writeLine(c.held.take(c.oddID(b))...)
 }
 
-// writeLine writes one message, in parts.
+// writeLine writes one message, which comes in parts: a reader gets it as one.
 func (c *lineConn) writeLine(parts ...[]byte) error {
-	last := len(parts) - 1
-	parts[last] = append(parts[last], '\n')
+	line := net.Buffers(append(parts, []byte{'\n'}))
 	c.writeMu.Lock()
 	defer c.writeMu.Unlock()
-	for _, b := range parts {
-		if _, err := c.c.Write(b); err != nil {
-			return fmt.Errorf("write message: %w", err)
-		}
+	if _, err := line.WriteTo(c.c); err != nil {
+		return fmt.Errorf("write message: %w", err)
 	}
 	return nil
 }

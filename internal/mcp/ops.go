@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"github.com/strobe-debug/strobe/internal/service"
@@ -10,12 +11,25 @@ import (
 // Via may pass a call on to the process that has what it is about. done is false where that is this one.
 type Via func(ctx context.Context, c *Call) (result any, done bool, err error)
 
-// Call is one call of an operation, checked.
+// Call is one call of an operation as it came.
 type Call struct {
 	Op        *service.Op
-	Params    any
-	Arguments []byte // that Params were read from
+	Arguments []byte // of any content
 	Client    service.Client
+}
+
+// Params reads and checks the arguments.
+func (c *Call) Params() (any, error) { return c.Op.Decode(c.Arguments) }
+
+// Session returns the session that the arguments name, or "". Nothing else of them is looked at.
+func (c *Call) Session() string {
+	var named struct {
+		ID string `json:"sessionId"`
+	}
+	if len(c.Arguments) == 0 || json.Unmarshal(c.Arguments, &named) != nil {
+		return "" // what is wrong with them, whoever reads them will say
+	}
+	return named.ID
 }
 
 // Tools returns the operations of svc as tools, in the order of the table. via is asked first where it is not nil.
@@ -26,25 +40,24 @@ func Tools(svc *service.Service, via Via) ([]Tool, error) {
 		if err != nil {
 			return nil, fmt.Errorf("make input schema of %s: %w", op.Name, err)
 		}
-		tools = append(tools, Tool{
+		t := Tool{
 			Name: op.Name, Description: op.Summary, Input: in, Output: op.OutputSchema(),
 			ReadOnly: op.ReadOnly, Destructive: op.Destructive,
 			Decode: op.Decode,
 			Run: func(ctx context.Context, params any) (any, error) {
-				client := service.Client{Name: clientName(ctx), Tell: teller(ctx)}
-				if via != nil {
-					if err := op.Check(params); err != nil {
-						return nil, err
-					}
-					arguments, _ := ctx.Value(argumentsKey{}).([]byte)
-					result, done, err := via(ctx, &Call{op, params, arguments, client})
-					if done || err != nil {
-						return result, err
-					}
-				}
-				return op.Run(service.WithClient(ctx, client), svc, params)
+				return op.Run(service.WithClient(ctx, client(ctx)), svc, params)
 			},
-		})
+		}
+		if via != nil {
+			t.Via = func(ctx context.Context, arguments []byte) (any, bool, error) {
+				return via(ctx, &Call{op, arguments, client(ctx)})
+			}
+		}
+		tools = append(tools, t)
 	}
 	return tools, nil
+}
+
+func client(ctx context.Context) service.Client {
+	return service.Client{Name: clientName(ctx), Tell: teller(ctx)}
 }

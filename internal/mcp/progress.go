@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"sync"
 	"time"
-
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A client that gave a token hears of a call that still runs: of what the operation tells, when that changes, else of the time. Seldom
-// enough to cost nothing, often enough that no client thinks the call dead.
+// A client that gave a token hears of a call that still runs: of what the operation tells, when that changes, else of
+// the time. Seldom enough to cost nothing, often enough that no client thinks the call dead.
 const (
 	progressEvery = time.Second
 	sameEvery     = 5 * time.Second // nothing but time has passed
@@ -37,8 +35,11 @@ func teller(ctx context.Context) func(now func() (key, text string)) {
 	}
 }
 
-// begin reports how a call stands until end is called, which waits for the last report. The call runs in the context that it returns.
-func (p *progress) begin(ctx context.Context, session *sdk.ServerSession, token any) (call context.Context, end func()) {
+// begin sends how a call stands, the nth time, until end is called, which waits for the last of them, or send has an
+// error: the client is gone. The call runs in the context that it returns.
+func (p *progress) begin(ctx context.Context, send func(ctx context.Context, n int, text string) error) (
+	call context.Context, end func(),
+) {
 	reports, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
@@ -59,8 +60,8 @@ func (p *progress) begin(ctx context.Context, session *sdk.ServerSession, token 
 			}
 			n++
 			last, sent = key, time.Now()
-			if session.NotifyProgress(reports, &sdk.ProgressNotificationParams{ProgressToken: token, Progress: float64(n), Message: text}) != nil {
-				return // the client is gone
+			if send(reports, n, text) != nil {
+				return
 			}
 		}
 	}()

@@ -9,69 +9,102 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// MetaRaw in a request's _meta, set to true, asks for the result as structuredContent alone, written into the reply as it
-// is. The reply's _meta has the result's length in bytes under the same name, so that a client can cut it out of
-// the line without decoding it. Our own command line relays a program's output so: every layer between a tool and
-// the socket would else encode or decode megabytes once more.
+// MetaRaw in a request's _meta, set to true, asks for the result as structuredContent alone. The reply's _meta has the
+// result's length in bytes under the same name, so that a client can cut it out of the line without decoding it. Our
+// own command line relays a program's output so.
 const MetaRaw = "strobe/raw"
 
 // lineKey is the context key of a call's *lineConn.
 type lineKey struct{}
 
-// held are results on their way through the SDK, which sees a placeholder for each.
+// held are results on their way through the SDK, which sees a placeholder for each: it would encode each several times,
+// and megabytes take their time.
 type held struct {
 	mu    sync.Mutex // leaf
 	name  string     // what placeholders begin with: no client can guess it
 	next  int
-	bytes map[string][]byte // by placeholder, as JSON has it
+	bytes map[string][]byte // by placeholder: what stands for it, and its quotes, in the reply
 }
 
-// put keeps raw until take and returns its placeholder.
-func (h *held) put(raw []byte) json.RawMessage {
+// put keeps JSON until take and returns its placeholder, a text.
+func (h *held) put(raw []byte) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.bytes == nil {
 		h.name, h.bytes = rand.Text(), make(map[string][]byte)
 	}
 	h.next++
-	key := fmt.Sprintf(`"%s-%d"`, h.name, h.next)
+	key := fmt.Sprintf("%s-%d", h.name, h.next)
 	h.bytes[key] = raw
-	return json.RawMessage(key)
+	return key
 }
 
-// take splits a message at the placeholder that is in it. ok is false where there is none.
-func (h *held) take(msg []byte) (before, raw, after []byte, ok bool) {
+// take splits a message at the placeholders that are in it, and puts in what they stand for.
+func (h *held) take(msg []byte) (parts [][]byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.bytes) == 0 || len(msg) > maxHolder {
-		return nil, nil, nil, false
+	for len(h.bytes) > 0 {
+		from := bytes.Index(msg, []byte(`"`+h.name))
+		if from < 0 {
+			break
+		}
+		size := bytes.IndexByte(msg[from+1:], '"')
+		if size < 0 {
+			break
+		}
+		key := string(msg[from+1 : from+1+size])
+		raw, ok := h.bytes[key]
+		if !ok {
+			break
+		}
+		delete(h.bytes, key)
+		parts = append(parts, msg[:from], raw)
+		msg = msg[from+size+2:]
 	}
-	from := bytes.Index(msg, []byte(`"`+h.name))
-	if from < 0 {
-		return nil, nil, nil, false
-	}
-	to := from + 1 + bytes.IndexByte(msg[from+1:], '"') + 1
-	key := string(msg[from:to])
-	if raw, ok = h.bytes[key]; !ok {
-		return nil, nil, nil, false
-	}
-	delete(h.bytes, key)
-	return msg[:from], raw, msg[to:], true
+	return append(parts, msg)
 }
 
-// maxHolder bounds a reply around a placeholder in bytes: it has nothing else in it.
-const maxHolder = 1 << 10
-
-// rawAnswer is the reply to a call that asked for MetaRaw.
-func rawAnswer(c *lineConn, result []byte) *sdk.CallToolResult {
-	return &sdk.CallToolResult{
-		Meta: sdk.Meta{MetaRaw: len(result)}, Content: []sdk.Content{}, StructuredContent: c.held.put(result),
+// answerOf is the reply to a call: its result, which is JSON, as text and once more as structuredContent, unless its
+// client asked for one alone.
+func answerOf(c *lineConn, result []byte, meta sdk.Meta) *sdk.CallToolResult {
+	structured := func() json.RawMessage { return json.RawMessage(`"` + c.held.put(result) + `"`) }
+	if meta[MetaRaw] == true {
+		return &sdk.CallToolResult{
+			Meta: sdk.Meta{MetaRaw: len(result)}, Content: []sdk.Content{}, StructuredContent: structured(),
+		}
 	}
+	answer := &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: c.held.put(quoted(result))}}}
+	if meta[MetaTextOnly] != true {
+		answer.StructuredContent = structured()
+	}
+	return answer
+}
+
+// quoted is JSON as a text in JSON.
+func quoted(raw []byte) []byte {
+	if !utf8.Valid(raw) {
+		raw = bytes.ToValidUTF8(raw, []byte("\uFFFD"))
+	}
+	out := append(make([]byte, 0, len(raw)+len(raw)/4+2), '"')
+	from := 0
+	for i, b := range raw {
+		if b >= ' ' && b != '"' && b != '\\' {
+			continue
+		}
+		out = append(out, raw[from:i]...)
+		if from = i + 1; b < ' ' {
+			out = fmt.Appendf(out, `\u%04x`, b)
+		} else {
+			out = append(out, '\\', b)
+		}
+	}
+	return append(append(out, raw[from:]...), '"')
 }
 
 // ClientTransport is a client's end of a connection to a Server that asks for results as MetaRaw.
@@ -109,6 +142,9 @@ func (t *ClientTransport) Result(r *sdk.CallToolResult) (raw json.RawMessage, ok
 
 // maxUntaken bounds the results that nobody took, because their calls were cancelled meanwhile.
 const maxUntaken = 16
+
+// maxHolder bounds what stands before a result in a reply, in bytes.
+const maxHolder = 1 << 10
 
 // cut takes the result out of a reply and leaves a number for it.
 func (t *ClientTransport) cut(line []byte) []byte {

@@ -38,6 +38,8 @@ type Tool struct {
 	Destructive bool // may end a program or delete data
 	// Decode turns arguments into what Run takes. Its error names the wrong field. The arguments may be empty.
 	Decode func(arguments []byte) (any, error)
+	// Via, where it is not nil, is asked first: it may have another process do all that follows.
+	Via func(ctx context.Context, arguments []byte) (result any, done bool, err error)
 	// Run returns what JSON encodes according to Output. Its error should have a fault.Error in its
 	// chain. ctx ends when the call is cancelled or its client gone.
 	Run func(ctx context.Context, params any) (any, error)
@@ -48,20 +50,17 @@ type Config struct {
 	Tools   []Tool
 	Version string
 	Logger  *slog.Logger
-	// Relayed says that the one client is a Relay, which names for whom it asks.
-	Relayed bool
 }
 
 // Server serves the tools to any number of clients at once.
 type Server struct {
-	log     *slog.Logger
-	sdk     *sdk.Server
-	relayed bool
+	log *slog.Logger
+	sdk *sdk.Server
 }
 
 // NewServer makes a server of these tools.
 func NewServer(c Config) *Server {
-	s := &Server{log: c.Logger, relayed: c.Relayed}
+	s := &Server{log: c.Logger}
 	s.sdk = sdk.NewServer(&sdk.Implementation{Name: "strobe", Version: c.Version}, &sdk.ServerOptions{
 		Instructions: instructions,
 		Logger:       slog.New(quiet{c.Logger.Handler()}),
@@ -104,18 +103,17 @@ func (s *Server) Serve(ctx context.Context, conn io.ReadWriteCloser) error {
 func (s *Server) handler(t Tool) sdk.ToolHandler {
 	return func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		if token := req.Params.GetProgressToken(); token != nil {
-			call, end := new(progress).begin(ctx, req.Session, token)
+			call, end := new(progress).begin(ctx, func(ctx context.Context, n int, text string) error {
+				p := &sdk.ProgressNotificationParams{ProgressToken: token, Progress: float64(n), Message: text}
+				return req.Session.NotifyProgress(ctx, p)
+			})
 			defer end()
 			ctx = call
 		}
 		if p := req.Session.InitializeParams(); p != nil && p.ClientInfo != nil {
-			name := p.ClientInfo.Name
-			if s.relayed {
-				name, _ = req.Params.Meta[metaClient].(string)
-			}
-			ctx = context.WithValue(ctx, clientKey{}, name)
+			ctx = context.WithValue(ctx, clientKey{}, p.ClientInfo.Name)
 		}
-		result, err := s.run(ctx, t, req.Params.Arguments)
+		result, err := run(ctx, s.log, t, req.Params.Arguments)
 		if err != nil {
 			return errorResult(err), nil
 		}
@@ -124,14 +122,8 @@ func (s *Server) handler(t Tool) sdk.ToolHandler {
 			s.log.Error("encode result", "tool", t.Name, "error", err)
 			return errorResult(err), nil
 		}
-		if line, ok := ctx.Value(lineKey{}).(*lineConn); ok && req.Params.Meta[MetaRaw] == true {
-			return rawAnswer(line, text), nil
-		}
-		answer := &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: string(text)}}}
-		if req.Params.Meta[MetaTextOnly] != true {
-			answer.StructuredContent = json.RawMessage(text)
-		}
-		return answer, nil
+		line, _ := ctx.Value(lineKey{}).(*lineConn)
+		return answerOf(line, text, req.Params.Meta), nil
 	}
 }
 
@@ -144,23 +136,25 @@ func clientName(ctx context.Context) string {
 }
 
 // run calls the operation. Its panic is an error of this call and of no other.
-func (s *Server) run(ctx context.Context, t Tool, arguments []byte) (result any, err error) {
+func run(ctx context.Context, log *slog.Logger, t Tool, arguments []byte) (result any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			s.log.Error("operation panicked", "tool", t.Name, "panic", p, "stack", string(debug.Stack()))
+			log.Error("operation panicked", "tool", t.Name, "panic", p, "stack", string(debug.Stack()))
 			err = fault.New(fault.InternalError, "This is a bug in Strobe; its stack is in daemon.log. Other sessions go on.",
 				"%s panicked: %v", t.Name, p)
 		}
 	}()
+	if t.Via != nil {
+		if result, done, err := t.Via(ctx, arguments); done || err != nil {
+			return result, err
+		}
+	}
 	params, err := t.Decode(arguments)
 	if err != nil {
 		return nil, err
 	}
-	return t.Run(context.WithValue(ctx, argumentsKey{}, arguments), params)
+	return t.Run(ctx, params)
 }
-
-// argumentsKey is the context key of what a call's parameters were read from.
-type argumentsKey struct{}
 
 // errorResult is a tool error: the LLM sees code, cause and the next action.
 func errorResult(err error) *sdk.CallToolResult {

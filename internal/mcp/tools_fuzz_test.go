@@ -28,7 +28,7 @@ func FuzzTools(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	s := NewServer(Config{Tools: tools, Logger: slog.New(slog.DiscardHandler)})
+	log := slog.New(slog.DiscardHandler)
 	for i := range tools {
 		for _, in := range []string{
 			``, `null`, `{}`, `[]`, `"x"`, `1e999`, `{"sessionId":"x"}`, `{"sessionId":"../../x","action":"delete"}`, `{"action":"list"}`,
@@ -49,7 +49,7 @@ func FuzzTools(f *testing.F) {
 		tool := tools[i%len(tools)]
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
-		result, err := s.run(ctx, tool, in)
+		result, err := run(ctx, log, tool, in)
 		if err == nil {
 			if _, err := compact(result); err != nil {
 				t.Errorf("%s %q: %v", tool.Name, in, err)

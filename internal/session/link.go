@@ -17,7 +17,7 @@ import (
 type Link struct {
 	// Reserve takes an id for a launch that begins, within a limit of sessions that run.
 	Reserve func(ctx context.Context, binary string, limit int) (id string, err error)
-	// Settled says that a launch is over, well or not.
+	// Settled says that a launch is over, well or not, and what Changed says.
 	Settled func(id string)
 	// Changed says that a session came, ended or went.
 	Changed func()
@@ -220,13 +220,16 @@ func (m *Manager) reserveHere(ctx context.Context, binary string, limit int) (st
 		return "", err
 	}
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.closed {
+	closed := m.closed
+	if !closed {
+		m.reserved[id], m.given[id] = true, true
+		m.launches.Add(1)
+	}
+	m.mu.Unlock()
+	if closed {
 		m.cfg.Link.Settled(id)
 		return "", errClosed()
 	}
-	m.reserved[id], m.given[id] = true, true
-	m.launches.Add(1)
 	return id, nil
 }
 
@@ -236,7 +239,6 @@ func (m *Manager) settled(id string) {
 	delete(m.reserved, id)
 	m.mu.Unlock()
 	if m.cfg.Link != nil {
-		m.cfg.Link.Changed()
 		m.cfg.Link.Settled(id)
 	}
 	m.launches.Done()
