@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"os"
 
+	"github.com/strobe-debug/strobe/internal/crash"
 	"github.com/strobe-debug/strobe/internal/event"
 	"github.com/strobe-debug/strobe/internal/value"
 	"github.com/strobe-debug/strobe/internal/waits"
@@ -155,22 +156,15 @@ type Panic struct {
 	File    string
 	Line    int
 	Message string
-	Payload []byte // a JSON object: members of the crash event that it is then
+	Crash   *crash.Crash // the event that it is then, if nobody catches it; nil: taken
 }
 
-// Crash is why a process dies.
+// Crash is why a process dies, and who.
 type Crash struct {
-	PID     int
-	Thread  event.ThreadID
-	TS      int64  // when, on the session's clock
-	Signal  string // that it dies of, "" where a handler took one and exits
-	Class   string // abort, null-pointer, …
-	Reason  string // in words
-	Payload []byte // a JSON object: the crash event's other members
-
-	HandlerEnded bool // a handler took the signal and ended the process
-	Panicking    bool // a Rust panic is on the stack
-	Exception    bool // Payload tells of the exception that ends it
+	PID    int
+	Thread event.ThreadID
+	TS     int64 // when, on the session's clock
+	crash.Crash
 }
 
 // Sink takes what a collector finds. Safe for concurrent use. Implemented by session.
