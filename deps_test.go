@@ -68,9 +68,10 @@ var mayImport = map[string][]string{
 	"internal/ring":             {},
 	"internal/spool":            {},
 	"internal/report":           {},
-	"internal/testrun":          {"internal/testadapter", "internal/testsetup", "internal/session", "internal/settings", "internal/store", "internal/iochan", "internal/collector", "internal/tracediff", "internal/goroutine", "internal/ptrace"}, // stacks of Go tests, read by their memory
-	"internal/testsetup":        {"internal/testadapter"},                                                                                                                                                                                          // finds what a project has by the same reading
-	"internal/testadapter":      {"internal/report"},                                                                                                                                                                                               // what a crashed test program said
+	"internal/testrun":          {"internal/testadapter", "internal/testsetup", "internal/session", "internal/settings", "internal/store", "internal/iochan", "internal/collector", "internal/tracediff", "internal/stuck", "internal/ptrace"},
+	"internal/stuck":            {"internal/collector", "internal/goroutine", "internal/ptrace"}, // goroutines are read by their program's memory
+	"internal/testsetup":        {"internal/testadapter"},                                        // finds what a project has by the same reading
+	"internal/testadapter":      {"internal/report"},                                             // what a crashed test program said
 	"internal/tracediff":        {"internal/store", "internal/record", "internal/crash"},
 	"internal/event":            {},
 	"internal/fault":            {},
@@ -94,7 +95,7 @@ var programFolders = map[string]string{
 }
 
 // platformPackages may have files for one GOOS or GOARCH; all else builds everywhere.
-var platformPackages = []string{"internal/ptrace", "internal/ring", "internal/collector/native", "internal/iochan", "internal/daemon", "internal/testrun", "internal/spool"}
+var platformPackages = []string{"internal/ptrace", "internal/ring", "internal/collector/native", "internal/iochan", "internal/daemon", "internal/testrun", "internal/spool", "internal/stuck"}
 
 // platformFiles stand elsewhere and still differ by platform, each for a reason.
 var platformFiles = map[string]string{
