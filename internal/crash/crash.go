@@ -88,6 +88,7 @@ type Place struct {
 
 // Cause is an exception that led to another.
 type Cause struct {
+	Relation  string  `json:"relation,omitempty"` // cause; context: it was being handled when the other was thrown
 	Type      string  `json:"exceptionType,omitempty"`
 	Message   string  `json:"exceptionMessage,omitempty"`
 	ThrownAt  *Place  `json:"thrownAt,omitempty"`
@@ -158,10 +159,13 @@ func (f *Frame) Text() string {
 // Text is a cause in one line.
 func (c *Cause) Text() string {
 	text := strings.Trim(c.Type+": "+c.Message, ": ")
+	if c.Relation == "context" {
+		text += ", which was being handled,"
+	}
 	p := c.ThrownAt
 	switch {
 	case p == nil || p.Line == 0 && p.Function == "":
-		return text
+		return strings.TrimSuffix(text, ",")
 	case p.Line == 0:
 		return text + " in " + p.Function
 	case p.Function == "":

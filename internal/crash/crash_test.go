@@ -91,7 +91,7 @@ func TestInterpretersException(t *testing.T) {
 		Function: "price", File: "/app/shop.py", Line: 12, ExceptionType: "KeyError", ExceptionMessage: "'b'",
 		Causes: []crash.Cause{
 			{Type: "ValueError", Message: "no number", ThrownAt: &crash.Place{Function: "parse", File: "/app/shop.py", Line: 4}},
-			{Type: "OSError"},
+			{Type: "OSError", Relation: "context"},
 		},
 		Backtrace: []crash.Frame{{Function: "price", File: "/app/shop.py", Line: 12}, {Index: 1, Function: "<module>", Module: "shop"}},
 	}
@@ -104,7 +104,7 @@ func TestInterpretersException(t *testing.T) {
 		t.Errorf("read again: %v (-want +got):\n%s", err, cmp.Diff(c, again, cmp.AllowUnexported(crash.Crash{})))
 	}
 	s := again.Short()
-	if s.Language != "python" || !reflect.DeepEqual(s.CausedBy, []string{"ValueError: no number in parse (shop.py:4)", "OSError"}) ||
+	if s.Language != "python" || !reflect.DeepEqual(s.CausedBy, []string{"ValueError: no number in parse (shop.py:4)", "OSError, which was being handled"}) ||
 		!reflect.DeepEqual(s.Stack, []string{"#0 price (shop.py:12)", "#1 <module> in shop"}) {
 		t.Errorf("short form: %s", encode(t, s))
 	}
