@@ -32,24 +32,25 @@ var openToAll = []string{"internal/event", "internal/fault", "internal/doctor", 
 // new edge is a design change and wants a commit of its own with the reason.
 var mayImport = map[string][]string{
 	"cmd/strobe":   {"internal/cli"},
-	"internal/cli": {"internal/daemon", "internal/timeline", "internal/query", "internal/store", "internal/settings", "internal/service", "internal/mcp"},
+	"internal/cli": {"internal/daemon", "internal/timeline", "internal/query", "internal/store", "internal/settings", "internal/service", "internal/mcp", "internal/crash"},
 	// daemon/builtin.go sees both sides: it names every runtime.
 	"internal/daemon":           {"internal/mcp", "internal/service", "internal/session", "internal/settings", "internal/store", "internal/timeline", "internal/collector", "internal/collector/native", "internal/collector/js", "internal/collector/python", "internal/corefile", "internal/testadapter", "internal/natvis"},
 	"internal/mcp":              {"internal/service"},
 	"internal/timeline":         {"internal/service", "internal/query", "internal/store", "internal/record"},
-	"internal/service":          {"internal/session", "internal/query", "internal/collector", "internal/settings", "internal/testrun", "internal/testsetup", "internal/testadapter", "internal/tracediff"},
-	"internal/session":          {"internal/collector", "internal/report", "internal/iochan", "internal/store", "internal/settings"},
-	"internal/query":            {"internal/store", "internal/record"},
+	"internal/service":          {"internal/session", "internal/query", "internal/collector", "internal/settings", "internal/testrun", "internal/testsetup", "internal/testadapter", "internal/tracediff", "internal/crash"},
+	"internal/session":          {"internal/collector", "internal/report", "internal/iochan", "internal/store", "internal/settings", "internal/crash"},
+	"internal/query":            {"internal/store", "internal/record", "internal/crash"},
 	"internal/record":           {"internal/store"},
 	"internal/store":            {},
+	"internal/crash":            {},
 	"internal/settings":         {},
 	"internal/iochan":           {},
-	"internal/collector":        {"internal/waits"},                                                                                                                                                                                                                                                                                                                                       // the shape of what threads do
-	"internal/collector/native": {"internal/collector", "internal/inspect", "internal/ptrace", "internal/ring", "internal/spool", "internal/hook", "internal/symbol", "internal/capture", "internal/expr", "internal/snapshot", "internal/unwind", "internal/waits", "internal/exception", "internal/step", "internal/spin", "internal/emulate", "internal/goroutine", "internal/natvis"}, // names of Go's code; the user's descriptions of types
+	"internal/collector":        {"internal/waits", "internal/crash"},                                                                                                                                                                                                                                                                                                                                       // the shape of what threads do
+	"internal/collector/native": {"internal/collector", "internal/inspect", "internal/ptrace", "internal/ring", "internal/spool", "internal/hook", "internal/symbol", "internal/capture", "internal/expr", "internal/snapshot", "internal/unwind", "internal/waits", "internal/exception", "internal/step", "internal/spin", "internal/emulate", "internal/goroutine", "internal/natvis", "internal/crash"}, // names of Go's code; the user's descriptions of types
 	"internal/agentlink":        {"internal/collector"},
 	"internal/collector/python": {"internal/collector", "internal/agentlink"},
 	"internal/collector/js":     {"internal/collector", "internal/agentlink"},
-	"internal/snapshot":         {"internal/symbol", "internal/natvis", "internal/capture", "internal/unwind", "internal/exception", "internal/expr"},
+	"internal/snapshot":         {"internal/symbol", "internal/natvis", "internal/capture", "internal/unwind", "internal/exception", "internal/expr", "internal/crash"},
 	"internal/corefile":         {"internal/natvis", "internal/collector", "internal/inspect", "internal/snapshot", "internal/symbol", "internal/unwind", "internal/waits"},
 	"internal/inspect":          {"internal/collector", "internal/snapshot", "internal/symbol", "internal/capture", "internal/expr", "internal/unwind"},
 	"internal/capture":          {"internal/symbol", "internal/ring", "internal/expr", "internal/natvis"}, // descriptions of libraries' types
@@ -68,10 +69,11 @@ var mayImport = map[string][]string{
 	"internal/ring":             {},
 	"internal/spool":            {},
 	"internal/report":           {},
-	"internal/testrun":          {"internal/testadapter", "internal/testsetup", "internal/session", "internal/settings", "internal/store", "internal/iochan", "internal/collector", "internal/tracediff", "internal/goroutine", "internal/ptrace"}, // stacks of Go tests, read by their memory
-	"internal/testsetup":        {"internal/testadapter"},                                                                                                                                                                                          // finds what a project has by the same reading
-	"internal/testadapter":      {"internal/report"},                                                                                                                                                                                               // what a crashed test program said
-	"internal/tracediff":        {"internal/store", "internal/record"},
+	"internal/testrun":          {"internal/testadapter", "internal/testsetup", "internal/session", "internal/settings", "internal/store", "internal/iochan", "internal/collector", "internal/tracediff", "internal/stuck", "internal/ptrace"},
+	"internal/stuck":            {"internal/collector", "internal/goroutine", "internal/ptrace"}, // goroutines are read by their program's memory
+	"internal/testsetup":        {"internal/testadapter"},                                        // finds what a project has by the same reading
+	"internal/testadapter":      {"internal/report"},                                             // what a crashed test program said
+	"internal/tracediff":        {"internal/store", "internal/record", "internal/crash"},
 	"internal/event":            {},
 	"internal/fault":            {},
 	"internal/doctor":           {"internal/plainfile"}, // a binary to look at may be a pipe
@@ -94,7 +96,7 @@ var programFolders = map[string]string{
 }
 
 // platformPackages may have files for one GOOS or GOARCH; all else builds everywhere.
-var platformPackages = []string{"internal/ptrace", "internal/ring", "internal/collector/native", "internal/iochan", "internal/daemon", "internal/testrun", "internal/spool"}
+var platformPackages = []string{"internal/ptrace", "internal/ring", "internal/collector/native", "internal/iochan", "internal/daemon", "internal/testrun", "internal/spool", "internal/stuck"}
 
 // platformFiles stand elsewhere and still differ by platform, each for a reason.
 var platformFiles = map[string]string{

@@ -78,8 +78,8 @@ func (f *feed) take(r *record) {
 	f.pending = append(f.pending, kept)
 }
 
-// known reports whether the function and the lane that a record refers to were told of. They were before it, and perhaps in a
-// stream that was read earlier.
+// known reports whether the function and the lane that a record refers to were told of. They were before it, and
+// perhaps in a stream that was read earlier.
 func (f *feed) known(r *record) bool {
 	if r.kind != kindEnter && r.kind != kindExit && r.kind != kindYield {
 		return true
@@ -279,8 +279,8 @@ func total(calls map[string][2]int64) (n int64) {
 // flush passes on all that was read.
 func (f *feed) flush() { f.flushUntil(math.MaxInt64) }
 
-// flushUntil makes events of what happened until then on the session's clock, in the order of its time, and passes them on; the rest
-// waits for records that are not there yet.
+// flushUntil makes events of what happened until then on the session's clock, in the order of its time, and passes them
+// on; the rest waits for records that are not there yet.
 func (f *feed) flushUntil(until int64) {
 	if len(f.pending) == 0 {
 		return

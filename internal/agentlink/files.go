@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// Files puts an agent's files where an interpreter can load them: in a folder named by their contents, so that what the interpreter
-// makes of them beside it is there the next time. Safe for concurrent use.
+// Files puts an agent's files where an interpreter can load them: in a folder named by their contents, so that what the
+// interpreter makes of them beside it is there the next time. Safe for concurrent use.
 type Files struct {
 	from fs.FS
 	root string

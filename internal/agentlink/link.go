@@ -251,8 +251,8 @@ func (l *Link) AwaitAgent(ctx context.Context, pid int) bool {
 	}
 }
 
-// Apply makes a set be in force: in every agent that is there, and in those that come. Errors are of agents that did not
-// answer; the others have it.
+// Apply makes a set be in force: in every agent that is there, and in those that come. Errors are of agents that did
+// not answer; the others have it.
 func (l *Link) Apply(ctx context.Context, s Set) error {
 	l.mu.Lock()
 	s.Gen = l.set.Gen + 1

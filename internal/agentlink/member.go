@@ -89,7 +89,8 @@ func (m *Member) SetTracing(ctx context.Context, t collector.Tracing) (collector
 	return m.Status(), err
 }
 
-// applyWithin is how long an agent may take to trace a set: a busy interpreter lets it have its turn within milliseconds.
+// applyWithin is how long an agent may take to trace a set: a busy interpreter lets it have its turn within
+// milliseconds.
 const applyWithin = 10 * time.Second
 
 // rulesOf makes rules of patterns. The number of a rule is that of its pattern.

@@ -111,7 +111,8 @@ func (s *stream) open() (bool, error) {
 	return true, nil
 }
 
-// next passes records to take until there are none, or more bytes than most were read. It reports whether there may be more.
+// next passes records to take until there are none, or more bytes than most were read. It reports whether there may be
+// more.
 func (s *stream) next(most int, take func(*record)) (more bool) {
 	for most > 0 && s.broke == nil {
 		if s.file == nil {

@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/strobe-debug/strobe/internal/crash"
 )
 
 func (a *app) coreCommand() *cobra.Command {
@@ -83,49 +86,28 @@ func (a *app) openCore(cmd *cobra.Command, req map[string]any) error {
 	return nil
 }
 
-// crashEvent is what is printed of a crash.
+// crashEvent is a crash as queries show it.
 type crashEvent struct {
-	Signal   string `json:"signal"`
-	Reason   string `json:"reason"`
-	Function string `json:"function"`
-	File     string `json:"sourceFile"`
-	Line     int    `json:"line"`
-	ThreadID int    `json:"threadId"`
-	Thread   string `json:"threadName"`
-	Type     string `json:"exceptionType"`
-	Message  string `json:"exceptionMessage"`
-	ThrownAt *struct {
-		Function string `json:"function"`
-		File     string `json:"sourceFile"`
-		Line     int    `json:"line"`
-	} `json:"thrownAt"`
-	Nested    []string        `json:"nestedExceptions"`
-	CausedBy  []string        `json:"causedBy"`
-	Recursion string          `json:"recursion"`
-	Handler   []string        `json:"handler"`
-	EndedBy   string          `json:"endedBy"`
-	Locals    json.RawMessage `json:"locals"`
-	Backtrace []struct {
-		Frame     int             `json:"frame"`
-		Function  string          `json:"function"`
-		File      string          `json:"sourceFile"`
-		Line      int             `json:"line"`
-		Module    string          `json:"module"`
-		Address   string          `json:"address"`
-		Signal    bool            `json:"signalHandlerCall"`
-		FoundBy   string          `json:"foundBy"`
-		Arguments json.RawMessage `json:"arguments"`
-		Locals    json.RawMessage `json:"locals"`
-	} `json:"backtrace"`
-	Omitted  int    `json:"framesOmitted"`
-	StackEnd string `json:"stackEnd"`
-	Threads  []struct {
-		ThreadID  int      `json:"threadId"`
-		Name      string   `json:"name"`
-		Alike     int      `json:"alike"`
-		Backtrace []string `json:"backtrace"`
-	} `json:"threads"`
-	MoreThreads int `json:"moreThreads"`
+	ThreadID   int    `json:"threadId"`
+	ThreadName string `json:"threadName"`
+	crash.Crash
+}
+
+func (e *crashEvent) UnmarshalJSON(b []byte) error {
+	type thread struct { // by itself: Crash's own UnmarshalJSON would be the whole one's
+		ThreadID   int    `json:"threadId"`
+		ThreadName string `json:"threadName"`
+	}
+	var t thread
+	if err := json.Unmarshal(b, &t); err != nil {
+		return err
+	}
+	c, err := crash.ParseShown(b)
+	if err != nil {
+		return err
+	}
+	*e = crashEvent{t.ThreadID, t.ThreadName, *c}
+	return nil
 }
 
 // crashText is a crash for people: reason, place, stack with values, the other threads.
@@ -139,14 +121,17 @@ func (a *app) crashText(e *crashEvent) string {
 	if e.Function != "" && e.Line > 0 {
 		fmt.Fprintf(&b, "  in %s at %s:%d\n", e.Function, e.File, e.Line)
 	}
-	if e.Type != "" {
-		fmt.Fprintf(&b, "  exception %s: %s\n", e.Type, e.Message)
+	if e.ExceptionType != "" {
+		fmt.Fprintf(&b, "  exception %s: %s\n", e.ExceptionType, e.ExceptionMessage)
 	}
 	if t := e.ThrownAt; t != nil {
 		fmt.Fprintf(&b, "  thrown in %s at %s:%d\n", t.Function, t.File, t.Line)
 	}
-	for _, cause := range append(e.Nested, e.CausedBy...) {
+	for _, cause := range slices.Concat(e.Nested, e.CausedBy) {
 		fmt.Fprintf(&b, "  caused by %s\n", cause)
+	}
+	for i := range e.Causes {
+		fmt.Fprintf(&b, "  caused by %s\n", e.Causes[i].Text())
 	}
 	if e.Recursion != "" {
 		fmt.Fprintf(&b, "  recursion: %s\n", e.Recursion)
@@ -154,14 +139,14 @@ func (a *app) crashText(e *crashEvent) string {
 	if e.EndedBy != "" {
 		fmt.Fprintf(&b, "  %s: %s\n", e.EndedBy, strings.Join(e.Handler, ", "))
 	}
-	fmt.Fprintf(&b, "%s %s\n", a.paint(cyan, fmt.Sprintf("thread %d", e.ThreadID)), e.Thread)
+	fmt.Fprintf(&b, "%s %s\n", a.paint(cyan, fmt.Sprintf("thread %d", e.ThreadID)), e.ThreadName)
 	next := 0
 	for i := range e.Backtrace {
 		f := &e.Backtrace[i]
-		if f.Frame > next {
-			fmt.Fprintf(&b, "  … %d frames\n", f.Frame-next)
+		if f.Index > next {
+			fmt.Fprintf(&b, "  … %d frames\n", f.Index-next)
 		}
-		next = f.Frame + 1
+		next = f.Index + 1
 		name := f.Function
 		switch {
 		case f.Signal:
@@ -170,9 +155,9 @@ func (a *app) crashText(e *crashEvent) string {
 			name = f.Address
 		}
 		if len(f.Arguments) > 0 {
-			name += "(" + argumentText(f.Arguments) + ")"
+			name += "(" + argumentText(f.Arguments.AppendJSON(nil)) + ")"
 		}
-		fmt.Fprintf(&b, "  #%d %s", f.Frame, name)
+		fmt.Fprintf(&b, "  #%d %s", f.Index, name)
 		switch {
 		case f.Line > 0:
 			fmt.Fprintf(&b, " at %s:%d", filepath.Base(f.File), f.Line)
@@ -184,7 +169,7 @@ func (a *app) crashText(e *crashEvent) string {
 		}
 		b.WriteByte('\n')
 		if len(f.Locals) > 0 {
-			fmt.Fprintf(&b, "       %s\n", argumentText(f.Locals))
+			fmt.Fprintf(&b, "       %s\n", argumentText(f.Locals.AppendJSON(nil)))
 		}
 	}
 	if e.StackEnd != "" {

@@ -2,25 +2,15 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
+
+	"github.com/strobe-debug/strobe/internal/crash"
 )
 
 // died says why the program, or one of its children, crashed, if one did.
 func (r *running) died(ctx context.Context) {
 	var st struct {
-		CrashInfo *struct {
-			Signal   string          `json:"signal"`
-			Reason   string          `json:"reason"`
-			Function string          `json:"function"`
-			File     string          `json:"sourceFile"`
-			Line     int             `json:"line"`
-			Locals   json.RawMessage `json:"locals"`
-			Nested   []string        `json:"nestedExceptions"`
-			CausedBy []string        `json:"causedBy"`
-			EndedBy  string          `json:"endedBy"`
-			Stack    []string        `json:"stack"`
-		} `json:"crashInfo"`
+		CrashInfo *crash.Short `json:"crashInfo"`
 	}
 	if r.client.callInto(ctx, "debug_session", map[string]any{"action": "status", "sessionId": r.id}, &st) != nil || st.CrashInfo == nil {
 		return
@@ -35,9 +25,9 @@ func (r *running) died(ctx context.Context) {
 		fmt.Fprintf(w, "  caused by %s\n", cause)
 	}
 	if c.Function != "" && c.Line > 0 {
-		fmt.Fprintf(w, "  in %s at %s:%d", c.Function, c.File, c.Line)
+		fmt.Fprintf(w, "  in %s at %s:%d", c.Function, c.SourceFile, c.Line)
 		if len(c.Locals) > 0 {
-			fmt.Fprintf(w, ": %s", argumentText(c.Locals))
+			fmt.Fprintf(w, ": %s", argumentText(c.Locals.AppendJSON(nil)))
 		}
 		fmt.Fprintln(w)
 	}

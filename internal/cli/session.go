@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/strobe-debug/strobe/internal/crash"
 )
 
 // sessionShown is what is printed of one session's status.
@@ -25,15 +27,8 @@ type sessionShown struct {
 	Breakpoints     []string         `json:"breakpoints"`
 	Logpoints       []string         `json:"logpoints"`
 	PausedThreads   []shownPause     `json:"pausedThreads"`
-	CrashInfo       *struct {
-		Signal   string   `json:"signal"`
-		Reason   string   `json:"reason"`
-		Function string   `json:"function"`
-		File     string   `json:"sourceFile"`
-		Line     int      `json:"line"`
-		Stack    []string `json:"stack"`
-	} `json:"crashInfo"`
-	Capabilities struct {
+	CrashInfo       *crash.Short     `json:"crashInfo"`
+	Capabilities    struct {
 		RuntimeDetail   string `json:"runtimeDetail"`
 		FunctionTracing string `json:"functionTracing"`
 	} `json:"capabilities"`
@@ -91,7 +86,7 @@ func (a *app) printSession(raw json.RawMessage) error {
 	if c := s.CrashInfo; c != nil {
 		row("crash", strings.TrimPrefix(c.Signal+": "+c.Reason, ": "))
 		if c.Line > 0 {
-			row("", fmt.Sprintf("  in %s at %s:%d", c.Function, c.File, c.Line))
+			row("", fmt.Sprintf("  in %s at %s:%d", c.Function, c.SourceFile, c.Line))
 		}
 		for _, l := range c.Stack {
 			row("", "  "+a.paint(dim, l))

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"os"
 
+	"github.com/strobe-debug/strobe/internal/crash"
 	"github.com/strobe-debug/strobe/internal/event"
 	"github.com/strobe-debug/strobe/internal/value"
 	"github.com/strobe-debug/strobe/internal/waits"
@@ -36,8 +37,8 @@ type Command struct {
 	Tracing     Tracing  // in force from the first instruction
 	Glance      bool     // see Glancer: nothing is stopped
 	Drivers     []string // names of images that only start others: no function of theirs is traced
-	// Starting hears of every image of the target before its first instruction, and returns what its environment is to have beside
-	// what it has, as NAME=value; nil: nobody wants to know. It must not wait: the process stands.
+	// Starting hears of every image of the target before its first instruction, and returns what its environment is to
+	// have beside what it has, as NAME=value; nil: nobody wants to know. It must not wait: the process stands.
 	Starting func(Image) []string
 }
 
@@ -130,8 +131,8 @@ type Status struct {
 	Later      bool // functions that match are also found later, when they are first called
 }
 
-// Cut says of which functions' calls not all was recorded that their values lead to: they are called so often that it would fill buffers and
-// disk, or it does not fit one record.
+// Cut says of which functions' calls not all was recorded that their values lead to: they are called so often that it
+// would fill buffers and disk, or it does not fit one record.
 type Cut struct {
 	Calls     int64    // enters and exits
 	Functions int      // different ones
@@ -155,22 +156,15 @@ type Panic struct {
 	File    string
 	Line    int
 	Message string
-	Payload []byte // a JSON object: members of the crash event that it is then
+	Crash   *crash.Crash // the event that it is then, if nobody catches it; nil: taken
 }
 
-// Crash is why a process dies.
+// Crash is why a process dies, and who.
 type Crash struct {
-	PID     int
-	Thread  event.ThreadID
-	TS      int64  // when, on the session's clock
-	Signal  string // that it dies of, "" where a handler took one and exits
-	Class   string // abort, null-pointer, …
-	Reason  string // in words
-	Payload []byte // a JSON object: the crash event's other members
-
-	HandlerEnded bool // a handler took the signal and ended the process
-	Panicking    bool // a Rust panic is on the stack
-	Exception    bool // Payload tells of the exception that ends it
+	PID    int
+	Thread event.ThreadID
+	TS     int64 // when, on the session's clock
+	crash.Crash
 }
 
 // Sink takes what a collector finds. Safe for concurrent use. Implemented by session.
@@ -182,16 +176,16 @@ type Sink interface {
 	// Events stores a batch, ordered by TS. It waits when the store is behind. Payloads may
 	// be reused when it returns.
 	Events([]event.Event)
-	// Dropped adds lost events to the session's count that are of no function. Where on the timeline they are missing is told by
-	// Events.
+	// Dropped adds lost events to the session's count that are of no function. Where on the timeline they are missing
+	// is told by Events.
 	Dropped(n int64)
 	// Lost is Dropped for a function's calls: enters and exits more since the last report.
 	Lost(fn event.FuncID, enters, exits int64)
 	// Sampled counts calls of fn that were made and not recorded, because the function is sampled: skipped more since
 	// the last report.
 	Sampled(fn event.FuncID, skipped int64)
-	// CodeName tells what function begins at an address of a process from ts on: payloads of functions with event.Function.Code
-	// that hold it are shown with the name. "" says that none begins there any more.
+	// CodeName tells what function begins at an address of a process from ts on: payloads of functions with
+	// event.Function.Code that hold it are shown with the name. "" says that none begins there any more.
 	CodeName(pid int32, addr uint64, ts int64, name string)
 	// Crash tells that a process is about to die of a signal, or died of what a handler of one did. It is called after
 	// everything that the process did before was passed to Events, and returns when the event is on the timeline.
@@ -215,10 +209,11 @@ type Write struct {
 
 // WriteSink is a Sink that wants to know who wrote what it reads.
 type WriteSink interface {
-	// Wrote is called before the Events of the same time. The order is that of time, within a thread that of the bytes. It is called
-	// with none when the first are to be expected.
+	// Wrote is called before the Events of the same time. The order is that of time, within a thread that of the bytes.
+	// It is called with none when the first are to be expected.
 	Wrote([]Write)
-	// WroteAll says that Wrote has had every write that was recorded until then: bytes that were read a while before are nobody's.
+	// WroteAll says that Wrote has had every write that was recorded until then: bytes that were read a while before
+	// are nobody's.
 	WroteAll(until int64)
 }
 
@@ -228,8 +223,8 @@ type ThreadNamer interface {
 	NamedThread(event.Thread) event.ThreadID
 }
 
-// DeathWatcher is a Sink that wants to know early that a process dies, or may: its picture takes a while. Crash may follow, and Ended
-// does. Safe for concurrent use.
+// DeathWatcher is a Sink that wants to know early that a process dies, or may: its picture takes a while. Crash may
+// follow, and Ended does. Safe for concurrent use.
 type DeathWatcher interface {
 	Dying(pid int)
 }
@@ -240,7 +235,8 @@ type Runtime interface {
 	// Detect reports whether this runtime runs the executable at cmd.Path. Cheap, without side
 	// effects, reads the file only.
 	Detect(cmd *Command) (bool, error)
-	// Launch starts the program, or attaches to the process cmd.PID, with probes in force. ctx bounds the call, not the collector's life.
+	// Launch starts the program, or attaches to the process cmd.PID, with probes in force. ctx bounds the call, not the
+	// collector's life.
 	Launch(ctx context.Context, cmd *Command, sink Sink) (Collector, error)
 }
 
@@ -252,9 +248,10 @@ type Glancer interface {
 
 // Spinner is a Runtime that can show that threads will never leave their loops.
 type Spinner interface {
-	// Spin looks at the threads of processes that nobody observes which run, or sleep for a time. Those with system calls of other
-	// kinds are left out. Nil without an error: there are too many. before is what an earlier look left as after, or nil: by it loops in
-	// which threads wait for each other's next step for ever are told from those that get somewhere.
+	// Spin looks at the threads of processes that nobody observes which run, or sleep for a time. Those with system
+	// calls of other kinds are left out. Nil without an error: there are too many. before is what an earlier look left
+	// as after, or nil: by it loops in which threads wait for each other's next step for ever are told from those that
+	// get somewhere.
 	Spin(ctx context.Context, pids []int, root string, before any) (loops []Loop, after any, err error)
 }
 
@@ -281,15 +278,15 @@ type LoopFunction struct {
 
 // Looper is a Collector that can do for its target what a Spinner does for other processes.
 type Looper interface {
-	// Loops says of each thread that runs whether it will ever leave its loop; the threads stand meanwhile. before is what the last look
-	// returned as after.
+	// Loops says of each thread that runs whether it will ever leave its loop; the threads stand meanwhile. before is
+	// what the last look returned as after.
 	Loops(ctx context.Context, before any) (loops []Loop, after any, err error)
 }
 
 // Attacher is a Runtime that can attach to running processes.
 type Attacher interface {
-	// Find describes a process as a Command for Launch: PID, Path, Name, Args and Dir. It says why where that cannot be attached to, or
-	// is none of this runtime's.
+	// Find describes a process as a Command for Launch: PID, Path, Name, Args and Dir. It says why where that cannot be
+	// attached to, or is none of this runtime's.
 	Find(pid int) (*Command, error)
 }
 
@@ -322,8 +319,8 @@ type Discarder interface {
 
 // ThreadLister is a collector that can tell what a running target's threads do.
 type ThreadLister interface {
-	// Threads looks at every thread without the target's notice. Deadlocks are those that were there twice, 50 ms apart,
-	// without anything having moved. It fails with PROCESS_EXITED when the target is gone.
+	// Threads looks at every thread without the target's notice. Deadlocks are those that were there twice, 50 ms
+	// apart, without anything having moved. It fails with PROCESS_EXITED when the target is gone.
 	Threads(ctx context.Context) (*ThreadReport, error)
 }
 
@@ -425,8 +422,8 @@ type Capabilities struct {
 
 // Signaler is a Collector that can send its target signals.
 type Signaler interface {
-	// Signal sends a signal and, of one that stops programs, waits a moment for that: stopped. Threads that are paused stay so. It fails
-	// with PROCESS_EXITED where nobody is left.
+	// Signal sends a signal and, of one that stops programs, waits a moment for that: stopped. Threads that are paused
+	// stay so. It fails with PROCESS_EXITED where nobody is left.
 	Signal(ctx context.Context, r SignalRequest) (stopped bool, err error)
 }
 

@@ -15,8 +15,8 @@ type Debugger interface {
 	Points() []PointStatus
 	// Paused lists the threads that are paused now, in the order in which they paused.
 	Paused() []Pause
-	// Resume lets paused threads go on. NOT_PAUSED where none is meant that is. It returns when they run; the next pause
-	// is told through PauseChanged.
+	// Resume lets paused threads go on. NOT_PAUSED where none is meant that is. It returns when they run; the next
+	// pause is told through PauseChanged.
 	Resume(ctx context.Context, r Resume) error
 	// HasThread reports whether a thread of the target still runs.
 	HasThread(tid int) bool

@@ -31,8 +31,8 @@ type Hosted interface {
 	Signaler
 }
 
-// Together is a host with the runtimes that may join its targets: several in one tree of processes, and in one process, are the
-// normal case.
+// Together is a host with the runtimes that may join its targets: several in one tree of processes, and in one process,
+// are the normal case.
 func Together(host Host, log func(msg string, args ...any), joiners ...Joiner) Host {
 	return &together{Host: host, joiners: joiners, log: log}
 }

@@ -2,7 +2,8 @@ package collector
 
 import "context"
 
-// Image is a program that begins to run in a process of a target: at its launch and at each exec, before its first instruction.
+// Image is a program that begins to run in a process of a target: at its launch and at each exec, before its first
+// instruction.
 type Image struct {
 	PID  int
 	Path string   // of the executable, as the kernel has it
@@ -10,8 +11,8 @@ type Image struct {
 	Env  func() []string
 }
 
-// Joiner is a runtime that watches from inside: an interpreter whose agent is loaded by what its environment says. The processes are
-// the host's. Safe for concurrent use.
+// Joiner is a runtime that watches from inside: an interpreter whose agent is loaded by what its environment says. The
+// processes are the host's. Safe for concurrent use.
 type Joiner interface {
 	Name() string // python, node, …
 	// Detect reports whether the image is this runtime's. Cheap: it is asked while the process stands.
@@ -31,8 +32,8 @@ type Joining struct {
 // Member is one runtime's part of a target. Safe for concurrent use.
 type Member interface {
 	Name() string
-	// Starts says what the environment of an image is to have so that the agent gets in, as NAME=value. Of others it is told, too,
-	// since the image that the process had before is gone. It must not wait: the process stands.
+	// Starts says what the environment of an image is to have so that the agent gets in, as NAME=value. Of others it is
+	// told, too, since the image that the process had before is gone. It must not wait: the process stands.
 	Starts(img Image, mine bool) []string
 	// Ready waits until the process's agent is there, or ctx ends.
 	Ready(ctx context.Context, pid int)

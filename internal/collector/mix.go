@@ -9,13 +9,13 @@ import (
 	"github.com/strobe-debug/strobe/internal/event"
 )
 
-// maxMixed bounds the events of members that wait for the host's: more are put as they came, since what they wait for is a burst that
-// will be decoded later.
+// maxMixed bounds the events of members that wait for the host's: more are put as they came, since what they wait for
+// is a burst that will be decoded later.
 const maxMixed = 1 << 18
 
-// mixer brings the calls of the host and of the members into one order: a function of C that Python calls belongs below the call that
-// led to it. The host says how far it has delivered all (WriteSink.WroteAll); what members have beyond that waits, and before each
-// batch of the host's they deliver what was written until then.
+// mixer brings the calls of the host and of the members into one order: a function of C that Python calls belongs below
+// the call that led to it. The host says how far it has delivered all (WriteSink.WroteAll); what members have beyond
+// that waits, and before each batch of the host's they deliver what was written until then.
 type mixer struct {
 	sink Sink
 	pull func() // makes members deliver

@@ -144,12 +144,7 @@ func (x *Core) Crash(context.Context) (collector.Crash, event.Thread, error) {
 	if c == nil {
 		return collector.Crash{}, th, fault.New(fault.InternalError, "Report this core.", "the core has no signal and no state")
 	}
-	b, err := c.JSON()
-	if err != nil {
-		return collector.Crash{}, th, err
-	}
-	return collector.Crash{PID: x.core.pid, Signal: c.Signal, Class: c.Class, Reason: c.Reason, Payload: b, HandlerEnded: c.EndedBy != "",
-		Panicking: c.Panicking, Exception: c.ExceptionType != ""}, th, nil
+	return collector.Crash{PID: x.core.pid, Crash: *c}, th, nil
 }
 
 func errClosed() error {

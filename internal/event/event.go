@@ -31,8 +31,9 @@ const (
 	NumKinds
 )
 
-// OnLane is stored nowhere: from then on what the thread Under-1 does belongs on Thread, a lane of its own, or on itself again.
-// Calls that begin and end on lanes say so themselves; this tells of those that are left and come back to.
+// OnLane is stored nowhere: from then on what the thread Under-1 does belongs on Thread, a lane of its own, or on
+// itself again. Calls that begin and end on lanes say so themselves; this tells of those that are left and come back
+// to.
 const OnLane Kind = 255
 
 var kindNames = [NumKinds]string{
@@ -87,13 +88,13 @@ const NoThread ThreadID = 1<<32 - 1
 
 // Event is one row on its way to the store. Payload is only valid during the call it is passed to.
 //
-// Of calls, Payload holds captured bytes that value.Layout (Function.Layout) renders. An exit
-// whose whole result is in Ret has no Payload. Of output it holds the bytes as written; of data
-// as the stream's media says; of all other kinds a JSON object.
+// Of calls, Payload holds captured bytes that value.Layout (Function.Layout) renders. An exit whose whole result is in
+// Ret has no Payload. Of output it holds the bytes as written; of data as the stream's media says; of all other kinds a
+// JSON object.
 //
-// Calls arrive properly nested per thread: the collector closes skipped frames itself. A call that can be left and come back
-// (generator, coroutine, async function) is on a thread of its own, a lane, named after the thread that it runs on with
-// LaneName; its exit's Ret is for how many microseconds it was left.
+// Calls arrive properly nested per thread: the collector closes skipped frames itself. A call that can be left and come
+// back (generator, coroutine, async function) is on a thread of its own, a lane, named after the thread that it runs on
+// with LaneName; its exit's Ret is for how many microseconds it was left.
 type Event struct {
 	TS      int64 // nanoseconds since the session's start
 	Ret     int64

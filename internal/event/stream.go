@@ -15,7 +15,8 @@ const (
 	Out = "out"
 )
 
-// Stream is one way in which something goes between a target and the world. It stands for a way, not for each connection.
+// Stream is one way in which something goes between a target and the world. It stands for a way, not for each
+// connection.
 type Stream struct {
 	Channel   string // that it belongs to
 	Name      string // unique in its channel
@@ -34,8 +35,8 @@ func (k Kind) IsOutput() bool { return k == Stdout || k == Stderr }
 // IsBytes reports whether the payload of such an event is what went through a stream, as it was, and no object of ours.
 func (k Kind) IsBytes() bool { return k.IsOutput() || k == Data }
 
-// OfStream returns the stream that an event of kind k belongs to, where stored is the one that it was put with; false where it is
-// of none.
+// OfStream returns the stream that an event of kind k belongs to, where stored is the one that it was put with; false
+// where it is of none.
 func (k Kind) OfStream(stored StreamID) (StreamID, bool) {
 	switch k {
 	case Stdout:

@@ -436,7 +436,7 @@ func TestEventJSON(t *testing.T) {
 	m.enter(0, fnAdd)
 	m.exit(0)
 	m.add(modelEvent{Event: event.Event{Kind: event.Stdout, Thread: event.NoThread, Payload: []byte("a\xff")}})
-	m.add(modelEvent{Event: event.Event{Kind: event.Crash, Thread: 1, Payload: []byte(`{"signal":"SIGSEGV", "id":7,"backtrace":[{"function":"x"}]}`)}})
+	m.add(modelEvent{Event: event.Event{Kind: event.Crash, Thread: 1, Payload: []byte(`{"signal":"SIGSEGV", "id":7,"fatal":true,"backtrace":[{"function":"x"}]}`)}})
 	m.add(modelEvent{Event: event.Event{Kind: event.Stdout, Thread: 0, Payload: bytes.Repeat([]byte("é"), 5000)}})
 	for i := range m.events {
 		m.events[i].TS = int64(i) * 100

@@ -8,11 +8,11 @@ import (
 	"github.com/strobe-debug/strobe/internal/store"
 )
 
-// A call that can be left and come back to (a generator, a coroutine) is on a lane of its own beside its thread's. In trees it is below
-// the call that ran it first, in the order in which it began.
+// A call that can be left and come back to (a generator, a coroutine) is on a lane of its own beside its thread's. In
+// trees it is below the call that ran it first, in the order in which it began.
 
-// maxWaiting bounds how many ended calls wait for one that began before them: behind a coroutine that never ends, as a server's, the
-// order is that of their ends.
+// maxWaiting bounds how many ended calls wait for one that began before them: behind a coroutine that never ends, as a
+// server's, the order is that of their ends.
 const maxWaiting = 64
 
 // lanes returns the lanes of each thread, and the thread of each lane.
@@ -34,8 +34,8 @@ func (a *asker) lanes() (lanes map[event.ThreadID][]event.ThreadID, of map[event
 	return lanes, of
 }
 
-// begins finds the parent of a call that is the first of its lane. It reports whether the call is to be in the tree: of selected calls
-// only what is below them.
+// begins finds the parent of a call that is the first of its lane. It reports whether the call is to be in the tree: of
+// selected calls only what is below them.
 func (b *builder) begins(n *node, open *record.Stack[*node], row *store.Row) bool {
 	below := b.calls[row.Parent]
 	if b.begun != nil {

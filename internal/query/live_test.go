@@ -285,7 +285,7 @@ func TestRetained(t *testing.T) {
 func TestCrashAndLossesAreSaid(t *testing.T) {
 	m := newModel(t, 1, store.Options{})
 	for i := range 3 {
-		m.add(modelEvent{Event: event.Event{Kind: event.Crash, Payload: fmt.Appendf(nil, `{"signal":"SIG%d","registers":{"rip":"0x1"},"faultAddress":"0x0"}`, i)}})
+		m.add(modelEvent{Event: event.Event{Kind: event.Crash, Payload: fmt.Appendf(nil, `{"signal":"SIG%d","registers":{"rip":"0x1"},"faultAddress":"0x0","fatal":true}`, i)}})
 		m.add(modelEvent{Event: event.Event{Kind: event.Dropped, Payload: []byte(`{"count":412}`)}})
 	}
 	m.store(t)
@@ -295,7 +295,7 @@ func TestCrashAndLossesAreSaid(t *testing.T) {
 	}
 	res = ask1(t, m.st, Request{EventType: Kinds{"stdout"}})
 	b, err := encode(res.Crash)
-	if want := `"eventType":"crash","pid":100,"threadId":100,"threadName":"main","signal":"SIG2","faultAddress":"0x0"}`; err != nil || !strings.HasSuffix(string(b), want) {
+	if want := `"eventType":"crash","pid":100,"threadId":100,"threadName":"main","signal":"SIG2","faultAddress":"0x0","fatal":true}`; err != nil || !strings.HasSuffix(string(b), want) {
 		t.Errorf("crash = %s, want …%s", b, want)
 	}
 	if !strings.Contains(res.Hint, "1236 call events in the session were lost") {

@@ -7,7 +7,7 @@ import (
 )
 
 // placed are the members of an event's own object in which places of the program stand, one or a list.
-var placed = []string{"backtrace", "stacks", "report", "caughtIn", "thrownAt", "rethrownAt", "causedBy"}
+var placed = []string{"backtrace", "stacks", "report", "caughtIn", "thrownAt", "rethrownAt", "causedBy", "causes"}
 
 // namePlaces gives an event's place the names that calls have for it: sourceFile and line. Recorded events say file.
 func namePlaces(data []DataMember) {

@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -14,8 +13,8 @@ import (
 	"time"
 
 	"github.com/strobe-debug/strobe/internal/collector"
+	"github.com/strobe-debug/strobe/internal/crash"
 	"github.com/strobe-debug/strobe/internal/fault"
-	"github.com/strobe-debug/strobe/internal/query"
 	"github.com/strobe-debug/strobe/internal/session"
 )
 
@@ -55,7 +54,7 @@ type StatusResult struct {
 	Breakpoints     []string                    `json:"breakpoints"`
 	Logpoints       []string                    `json:"logpoints"`
 	PausedThreads   []PausedRow                 `json:"pausedThreads"`
-	CrashInfo       json.RawMessage             `json:"crashInfo,omitempty"`
+	CrashInfo       *crash.Short                `json:"crashInfo,omitempty"`
 	Capabilities    *collector.Capabilities     `json:"capabilities,omitempty"`
 	Released        bool                        `json:"released,omitempty"`   // stopped with kill false: the program was let go
 	StoreError      string                      `json:"storeError,omitempty"` // recording ended early: why
@@ -299,7 +298,10 @@ func sessionStatus(ctx context.Context, s *Service, id string, threads bool) (*S
 		Runtime: st.Runtime, EventCount: st.Events, EventsEvicted: st.Evicted, DroppedEvents: st.Dropped,
 		HookedFunctions: st.Trace.Hooked, TracePatterns: session.Patterns(st.Tracing.Probes), Sampling: append([]collector.SampledFunction{}, st.Trace.Sampled...), Watches: st.Tracing.Labels(),
 		Breakpoints: []string{}, Logpoints: []string{}, PausedThreads: pausedRows(st.Pauses), Capabilities: st.Caps, Warnings: slices.Concat(st.Warnings, st.Trace.Warnings), Natvis: st.Trace.Natvis,
-		CrashInfo: query.CrashSummary(st.Crash), Released: st.Released,
+		Released: st.Released,
+	}
+	if st.Crash != nil {
+		r.CrashInfo = st.Crash.Short()
 	}
 	if st.Calls.Made > 0 {
 		r.Calls = &st.Calls

@@ -88,7 +88,7 @@ func resolveCore(r *collector.CoreRequest) error {
 
 // storeCore writes the core's crash into a store of its own.
 func (m *Manager) storeCore(ctx context.Context, id string, core collector.Core, r *collector.CoreRequest, name string, limit int64) (_ *Session, err error) {
-	crash, thread, err := core.Crash(ctx)
+	k, thread, err := core.Crash(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read crash from core: %w", err)
 	}
@@ -113,7 +113,11 @@ func (m *Manager) storeCore(ctx context.Context, id string, core collector.Core,
 		}
 	}()
 	st.SetPID(meta.PID)
-	e := event.Event{Kind: event.Crash, Thread: st.Thread(thread), Payload: crashPayload(&crash, lastWords(&info))}
+	payload, err := withReport(&k.Crash, lastWords(&info), nil).JSON()
+	if err != nil {
+		return nil, err
+	}
+	e := event.Event{Kind: event.Crash, Thread: st.Thread(thread), Payload: payload}
 	if err := st.Put([]event.Event{e}); err != nil {
 		return nil, fmt.Errorf("store crash: %w", err)
 	}

@@ -3,15 +3,13 @@ package session
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/strobe-debug/strobe/internal/collector"
+	"github.com/strobe-debug/strobe/internal/crash"
 	"github.com/strobe-debug/strobe/internal/event"
 	"github.com/strobe-debug/strobe/internal/report"
 	"github.com/strobe-debug/strobe/internal/store"
@@ -148,8 +146,9 @@ func (c *crashes) take(pid int, fits func(*report.Report) bool) *pendingReport {
 // died is collector.Sink's Crash.
 func (c *crashes) died(k collector.Crash) {
 	c.settle()
-	aborts := k.Signal == "SIGABRT" || k.HandlerEnded || k.Signal == "" && k.Panicking
-	exits := k.Signal == "" && !k.HandlerEnded && !k.Panicking
+	handlerEnded := k.EndedBy != ""
+	aborts := k.Signal == "SIGABRT" || handlerEnded || k.Signal == "" && k.Panicking
+	exits := k.Signal == "" && !handlerEnded && !k.Panicking
 	r := c.take(k.PID, func(r *report.Report) bool {
 		if exits { // others find their errors elsewhere than where they end the program
 			return r.Tool == report.ASan || r.Tool == report.HWASan || r.Tool == report.UBSan || r.Tool == report.MSan
@@ -174,7 +173,7 @@ func (c *crashes) died(k collector.Crash) {
 	if r != nil && r.Tool == report.JVM {
 		readJVMLog(k.PID, &r.Report)
 	}
-	c.last(event.Event{TS: k.TS, Kind: event.Crash, Thread: k.Thread, Payload: crashPayload(&k, r, c.causes(r)...)})
+	c.last(event.Event{TS: k.TS, Kind: event.Crash, Thread: k.Thread, Payload: c.payload(withReport(&k.Crash, r, c.causes(r)))})
 }
 
 // ended is collector.Sink's Ended: a process that a checker or a runtime ended by exiting has crashed as well.
@@ -262,214 +261,41 @@ func (c *crashes) put(r *pendingReport, how *collector.ExitInfo) {
 		return
 	}
 	if p := panicOf(r, how); p != nil {
-		c.emit(event.Event{TS: r.ts, Kind: event.Crash, Thread: p.Thread, Payload: panicPayload(p, r, how)})
+		c.emit(event.Event{TS: r.ts, Kind: event.Crash, Thread: p.Thread, Payload: c.payload(panicked(p, r, how))})
 		return
 	}
-	m := members{}
-	if how != nil && how.Signal != "" {
-		m.add("signal", how.Signal)
-	} else if how != nil && how.Code != 0 {
-		m.add("exitCode", how.Code)
-	}
-	m.add("class", r.Kind)
-	m.add("reason", reasonOf(&r.Report))
-	if r.Address != 0 {
-		m.add("faultAddress", fmt.Sprintf("0x%x", r.Address))
-	}
-	m.text("access", r.Access)
-	m.add("fatal", r.Fatal)
-	if r.Function == "" { // a panic's message does not say it
-		r.Function = functionAt(&r.Report)
-	}
-	m.text("function", r.Function)
-	m.text("file", r.File)
-	if r.Line > 0 {
-		m.add("line", r.Line)
-	}
-	m.text("exceptionType", r.Type)
-	if r.Type != "" || r.Tool == report.RustPanic {
-		m.text("exceptionMessage", r.Message)
-	}
-	if len(r.Stacks) > 0 {
-		m.add("backtrace", frames(r.Stacks[0].Frames))
-	}
-	m.add("report", reportMembers(&r.Report, true))
 	id := event.NoThread
 	if c.known(r.PID) {
 		id = c.main(r.PID)
 	}
-	c.emit(event.Event{TS: r.ts, Kind: event.Crash, Thread: id, Payload: m.json()})
+	c.emit(event.Event{TS: r.ts, Kind: event.Crash, Thread: id, Payload: c.payload(alone(&r.Report, how))})
 }
 
-// crashPayload puts a collector's crash and a report into one object.
-func crashPayload(k *collector.Crash, r *pendingReport, causes ...string) []byte {
-	m := members{}
-	class, reason := k.Class, k.Reason
-	if r != nil && (class == "abort" || class == "" || sanitizerKnowsBetter(&r.Report)) {
-		class, reason = r.Kind, reasonOf(&r.Report)
-	}
-	if r != nil && r.Signal != "" && k.Signal == "SIGABRT" { // a runtime's handler ended the process in its own way
-		k.Payload = handled(k.Payload)
-		m.text("signal", r.Signal)
-		m.text("code", r.Code)
-		m.text("endedBy", k.Signal)
-		if r.Code != "" && !strings.HasPrefix(r.Code, "SI_") {
-			m.add("faultAddress", fmt.Sprintf("0x%x", r.Address))
-		}
-	} else {
-		m.text("signal", k.Signal)
-	}
-	m.text("class", class)
-	m.text("reason", reason)
-	if r != nil && k.Signal == "" {
-		if r.Address != 0 {
-			m.add("faultAddress", fmt.Sprintf("0x%x", r.Address))
-		}
-		m.text("access", r.Access)
-	}
-	m.raw(k.Payload)
-	if r == nil {
-		return m.json()
-	}
-	if !k.Exception {
-		m.text("exceptionType", r.Type)
-		if r.Type != "" || r.Tool == report.RustPanic {
-			m.text("exceptionMessage", r.Message)
-		}
-	} else if r.Tool == report.RustPanic && !bytes.Contains(k.Payload, []byte(`"exceptionMessage":`)) {
-		m.text("exceptionMessage", r.Message)
-	}
-	if len(causes) > 0 {
-		m.add("causedBy", causes)
-	}
-	m.add("report", reportMembers(&r.Report, false))
-	return m.json()
-}
-
-// sanitizerKnowsBetter reports what a sanitizer found itself: of a signal it says less than we do.
-func sanitizerKnowsBetter(r *report.Report) bool {
-	switch r.Kind {
-	case "segv", "bus", "fpe", "ill", "abrt", "trap", "deadly-signal", "stack-overflow":
-		return false
-	}
-	return r.Tool == report.ASan || r.Tool == report.HWASan || r.Tool == report.MSan
-}
-
-// reasonOf is a report in a sentence.
-func reasonOf(r *report.Report) string {
-	text := firstLines(r.Message, 3)
-	switch {
-	case r.Tool == report.CxxTerminate && r.Type != "":
-		if text == "" {
-			return "uncaught exception " + r.Type
-		}
-		return "uncaught exception " + r.Type + ": " + text
-	case r.Tool == report.RustPanic:
-		return "panic: " + text
-	case r.Tool == report.JVM:
-		return jvmReason(r)
-	case text == "":
-		return r.Kind
-	}
-	return text
-}
-
-// firstLines cuts a text behind its n-th line.
-func firstLines(s string, n int) string {
-	lines := strings.SplitAfterN(s, "\n", n+1)
-	if len(lines) > n {
-		lines = lines[:n]
-	}
-	return strings.TrimRight(strings.Join(lines, ""), "\n")
-}
-
-// reportMembers is a report as events show it: alone, its first stack is the event's backtrace.
-func reportMembers(r *report.Report, alone bool) json.RawMessage {
-	m := members{}
-	m.text("tool", r.Tool)
-	m.text("kind", r.Kind)
-	m.text("message", r.Message)
-	m.text("location", r.Location)
-	m.text("log", r.Log)
-	if r.Size > 0 {
-		m.add("size", r.Size)
-	}
-	if r.Count > 1 {
-		m.add("count", r.Count)
-	}
-	m.text("thread", r.Thread)
-	if !alone {
-		m.text("access", r.Access)
-		if r.Address != 0 {
-			m.add("address", fmt.Sprintf("0x%x", r.Address))
-		}
-		m.text("file", r.File)
-		if r.Line > 0 {
-			m.add("line", r.Line)
-		}
-	}
-	stacks := []json.RawMessage{}
-	for i, s := range r.Stacks {
-		if alone && i == 0 {
-			continue
-		}
-		one := members{}
-		one.text("title", s.Title)
-		one.add("backtrace", frames(s.Frames))
-		stacks = append(stacks, one.json())
-	}
-	if len(stacks) > 0 {
-		m.add("stacks", stacks)
-	}
-	if r.Omitted > 0 {
-		m.add("framesOmitted", r.Omitted)
-	}
-	return m.json()
-}
-
-// frames shows a report's stack as crash events show stacks.
-func frames(in []report.Frame) []json.RawMessage {
-	out := make([]json.RawMessage, 0, len(in))
-	for i, f := range in {
-		m := members{}
-		m.add("frame", i)
-		m.text("function", f.Function)
-		m.text("file", f.File)
-		if f.Line > 0 {
-			m.add("line", f.Line)
-		}
-		if f.Line == 0 {
-			m.text("module", f.Module)
-			if f.PC != 0 {
-				m.add("address", fmt.Sprintf("0x%x", f.PC))
-			}
-		}
-		out = append(out, m.json())
-	}
-	return out
-}
-
-// newestCrash returns what the last crash event tells.
-func newestCrash(ctx context.Context, db *store.Store) (json.RawMessage, error) {
+// newestCrash returns what the last crash event tells, of a fatal one before others.
+func newestCrash(ctx context.Context, db *store.Store) (*crash.Crash, error) {
 	sn, err := db.Snapshot(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer sn.Close()
 	const looked = 100 // for a fatal one
-	var crash json.RawMessage
+	var newest []byte
 	n := 0
 	f := store.Filter{Kinds: 1 << event.Crash}
 	err = sn.Scan(ctx, f, store.ScanOptions{Reverse: true, Cold: true}, func(r *store.Row) bool {
 		n++
-		fatal := bytes.Contains(r.Payload, []byte(`"fatal":true`))
-		if crash == nil || fatal {
-			crash = bytes.Clone(r.Payload)
+		fatal := crash.Fatal(r.Payload)
+		if newest == nil || fatal {
+			newest = bytes.Clone(r.Payload)
 		}
 		return !fatal && n < looked
 	})
-	if !json.Valid(crash) {
-		crash = nil
+	if err != nil || newest == nil {
+		return nil, err
 	}
-	return crash, err
+	k, err := crash.Parse(newest)
+	if err != nil { // not ours: the events themselves show it as it is
+		return nil, nil
+	}
+	return k, nil
 }

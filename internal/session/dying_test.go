@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/strobe-debug/strobe/internal/collector"
+	"github.com/strobe-debug/strobe/internal/crash"
 	"github.com/strobe-debug/strobe/internal/event"
 )
 
@@ -26,7 +27,7 @@ func TestReportWaitsForTheDying(t *testing.T) {
 	if c.expire(); len(told) != 0 {
 		t.Fatalf("told before the end: %s", told[0])
 	}
-	c.died(collector.Crash{PID: 5, Payload: []byte(`{"fatal":true}`)})
+	c.died(collector.Crash{PID: 5, Crash: crash.Crash{Fatal: true}})
 	c.ended(5, collector.ExitInfo{Code: 1})
 	if len(told) != 1 || !json.Valid([]byte(told[0])) || !strings.Contains(told[0], `"fatal":true`) ||
 		!strings.Contains(told[0], `"class":"shift-out-of-bounds"`) {

@@ -1,12 +1,10 @@
 package session
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 
 	"github.com/strobe-debug/strobe/internal/plainfile"
 	"github.com/strobe-debug/strobe/internal/report"
@@ -62,15 +60,4 @@ func jvmReason(r *report.Report) string {
 		text += fmt.Sprintf(", Java thread %q", r.Thread)
 	}
 	return text + "; the JVM handled it, and ended itself"
-}
-
-var abortCode = regexp.MustCompile(`"code":"SI_[A-Z]+",?`)
-
-// handled takes out of a collector's picture what is of the signal that a runtime ended the process with.
-func handled(payload []byte) []byte {
-	at := abortCode.FindIndex(payload)
-	if at == nil || at[0] > 200 {
-		return payload
-	}
-	return append(bytes.Clone(payload[:at[0]]), payload[at[1]:]...)
 }

@@ -28,18 +28,6 @@ func (m *members) text(name, v string) {
 	}
 }
 
-// raw adds the members of an object.
-func (m *members) raw(object []byte) {
-	inner := bytes.TrimSuffix(bytes.TrimPrefix(bytes.TrimSpace(object), []byte("{")), []byte("}"))
-	if len(inner) == 0 {
-		return
-	}
-	if m.b.Len() > 0 {
-		m.b.WriteByte(',')
-	}
-	m.b.Write(inner)
-}
-
 func (m *members) json() json.RawMessage {
 	return append(append([]byte{'{'}, m.b.Bytes()...), '}')
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/collector"
+	"github.com/strobe-debug/strobe/internal/crash"
 	"github.com/strobe-debug/strobe/internal/report"
 )
 
@@ -20,7 +21,7 @@ func panicOf(r *pendingReport, how *collector.ExitInfo) *collector.Panic {
 			p := &how.Panics.List[i]
 			said := p.Message != "" && strings.TrimSpace(p.Message) == strings.TrimSpace(r.Message)
 			at := p.Line == r.Line && strings.HasSuffix(p.File, strings.TrimPrefix(r.File, "./"))
-			if p.Payload != nil && (at && (said || p.Message == "") || !here && said) {
+			if p.Crash != nil && (at && (said || p.Message == "") || !here && said) {
 				return p
 			}
 		}
@@ -48,19 +49,14 @@ func (c *crashes) causes(r *pendingReport) (out []string) {
 	return out
 }
 
-// panicPayload puts a panic's picture and its report into one object. The picture has the stack that the report may have.
-func panicPayload(p *collector.Panic, r *pendingReport, how *collector.ExitInfo) []byte {
-	m := members{}
-	if how.Signal != "" {
-		m.add("signal", how.Signal)
-	} else {
-		m.add("exitCode", how.Code)
-	}
+// panicked is a panic's picture with its report. The picture has the stack that the report may have.
+func panicked(p *collector.Panic, r *pendingReport, how *collector.ExitInfo) *crash.Crash {
 	own := *r
 	own.Stacks, own.Omitted = nil, 0
-	m.raw(crashPayload(&collector.Crash{Payload: p.Payload}, &own))
-	p.Payload = nil // taken
-	return m.json()
+	k := withReport(p.Crash, &own, nil)
+	withExit(k, how)
+	p.Crash = nil // taken
+	return k
 }
 
 // functionAt is the function of a report's own stack that has the report's line; "" if it has none.

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/strobe-debug/strobe/internal/collector"
+	"github.com/strobe-debug/strobe/internal/crash"
 	"github.com/strobe-debug/strobe/internal/event"
 	"github.com/strobe-debug/strobe/internal/fault"
 )
@@ -74,7 +75,8 @@ func (c *plainCollector) wait() {
 			syscall.SIGSEGV: "SIGSEGV", syscall.SIGABRT: "SIGABRT", syscall.SIGKILL: "SIGKILL", syscall.SIGTERM: "SIGTERM",
 		}[ws.Signal()]}
 		if c.exit.Signal == "SIGSEGV" {
-			c.sink.Crash(collector.Crash{PID: c.cmd.Process.Pid, TS: c.sink.Now(), Thread: event.NoThread, Signal: "SIGSEGV"})
+			c.sink.Crash(collector.Crash{PID: c.cmd.Process.Pid, TS: c.sink.Now(), Thread: event.NoThread,
+				Crash: crash.Crash{Signal: "SIGSEGV", Fatal: true}})
 		}
 	}
 	c.sink.Ended(c.cmd.Process.Pid, c.exit)

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/strobe-debug/strobe/internal/collector"
+	"github.com/strobe-debug/strobe/internal/crash"
 	"github.com/strobe-debug/strobe/internal/event"
 	"github.com/strobe-debug/strobe/internal/fault"
 	"github.com/strobe-debug/strobe/internal/iochan"
@@ -404,8 +404,8 @@ type State struct {
 	Trace      collector.Status
 	Tracing    Tracing
 	Caps       *collector.Capabilities
-	StoreError error           // events are not being recorded
-	Crash      json.RawMessage // of the newest crash event
+	StoreError error        // events are not being recorded
+	Crash      *crash.Crash // the newest, a fatal one before others
 	Warnings   []string
 	Points     []collector.Point
 	Pauses     []collector.Pause

@@ -189,8 +189,8 @@ func TestSignals(t *testing.T) {
 		if st.Status != tc.want || st.Signal != tc.signal || st.ExitCode != nil {
 			t.Errorf("%s: %s %q %v, want %s", tc.script, st.Status, st.Signal, st.ExitCode, tc.want)
 		}
-		if (tc.signal == "SIGSEGV") != (string(st.Crash) == `{"signal":"SIGSEGV"}`) {
-			t.Errorf("%s: crash = %s", tc.script, st.Crash)
+		if (tc.signal == "SIGSEGV") != (st.Crash != nil && st.Crash.Signal == tc.signal && st.Crash.Fatal) {
+			t.Errorf("%s: crash = %+v", tc.script, st.Crash)
 		}
 	}
 }

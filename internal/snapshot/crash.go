@@ -1,13 +1,12 @@
 package snapshot
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/strobe-debug/strobe/internal/crash"
 	"github.com/strobe-debug/strobe/internal/exception"
 	"github.com/strobe-debug/strobe/internal/unwind"
 	"github.com/strobe-debug/strobe/internal/value"
@@ -38,43 +37,6 @@ type Caught struct {
 	Waits   bool // another thread or process ends it, while the handler waits
 }
 
-// Crash is the payload of a crash event: why the process dies, in which places of the program, with which values.
-type Crash struct {
-	Signal        string           `json:"-"`
-	Class         string           `json:"-"` // null-pointer, stack-overflow, …
-	Reason        string           `json:"-"`
-	Panicking     bool             `json:"-"`              // a Rust panic is on the stack
-	Code          string           `json:"code,omitempty"` // SEGV_MAPERR and so on
-	FaultAddress  string           `json:"faultAddress,omitempty"`
-	Access        string           `json:"access,omitempty"` // read, write, execute
-	Fatal         bool             `json:"fatal"`
-	Function      string           `json:"function,omitempty"` // the place in the user's code
-	File          string           `json:"file,omitempty"`
-	Line          int              `json:"line,omitempty"`
-	Locals        value.Object     `json:"locals,omitempty"`           // arguments and variables there
-	ExceptionType string           `json:"exceptionType,omitempty"`    // of the exception in flight
-	Exception     string           `json:"exceptionMessage,omitempty"` // its what()
-	ThrownAt      *exception.Place `json:"thrownAt,omitempty"`
-	Nested        []string         `json:"nestedExceptions,omitempty"` // what it was thrown in place of
-	Recursion     string           `json:"recursion,omitempty"`        // the function that called itself without end
-	Handler       []string         `json:"handler,omitempty"`          // the frames of the handler that took the signal and did not return
-	EndedBy       string           `json:"endedBy,omitempty"`          // what the handler did then
-	Registers     value.Object     `json:"registers,omitempty"`
-	Backtrace     []Frame          `json:"backtrace,omitempty"`
-	FramesOmitted int              `json:"framesOmitted,omitempty"`
-	StackEnd      string           `json:"stackEnd,omitempty"` // why the stack could not be read to its end
-	Threads       []OtherThread    `json:"threads,omitempty"`
-	MoreThreads   int              `json:"moreThreads,omitempty"` // that are not shown
-}
-
-// OtherThread is a thread that did not crash.
-type OtherThread struct {
-	ThreadID  int      `json:"threadId"`
-	Name      string   `json:"name,omitempty"`
-	Same      int      `json:"alike,omitempty"` // threads with the same stack, which are not shown
-	Backtrace []string `json:"backtrace"`
-}
-
 // Limits of a crash event.
 const (
 	headFrames   = 32 // frames shown at either end of a stack
@@ -91,9 +53,9 @@ const (
 
 // Crash describes why a process dies; nil where it only exits, and no signal has to do with it. What a sanitizer ends has neither
 // signal nor class: the report that it wrote has.
-func (p *Picture) Crash(d *Death) *Crash {
+func (p *Picture) Crash(d *Death) *crash.Crash {
 	stack, u := p.Stack(p.atTrap(d))
-	c := &Crash{Fatal: true}
+	c := &crash.Crash{Fatal: true}
 	sig, th, from := d.Signal, d.Thread, 0
 	if at := p.caughtBelow(&stack, d.Caught); at > 0 {
 		c.Handler = p.handler(stack.Frames[:at])
@@ -128,7 +90,7 @@ func (p *Picture) Crash(d *Death) *Crash {
 	}
 	c.Class, c.Reason, c.Access = f.class, f.words, f.access
 	if f.has {
-		c.FaultAddress = hex(f.addr)
+		c.FaultAddress = crash.Address(f.addr)
 	}
 	c.Registers = registers(&th.Regs)
 	inner := stack
@@ -136,7 +98,7 @@ func (p *Picture) Crash(d *Death) *Crash {
 		inner.Frames = stack.Frames[from:]
 	}
 	if p.thrown(c, &inner, th); c.Class == classPanic {
-		c.Exception = d.Panic
+		c.ExceptionMessage = d.Panic
 	}
 	p.stackOf(c, u, &stack, from)
 	p.others(c, d.Others)
@@ -157,12 +119,12 @@ func (p *Picture) atTrap(d *Death) *Thread {
 }
 
 // thrown adds the exception that is in flight in the crashed thread, if there is one.
-func (p *Picture) thrown(c *Crash, stack *unwind.Stack, th *Thread) {
+func (p *Picture) thrown(c *crash.Crash, stack *unwind.Stack, th *Thread) {
 	e, ok := exception.InFlight(p.Mem, p.Modules, stack, th.FS)
 	if !ok || e.Type == "" {
 		return
 	}
-	c.ExceptionType, c.Exception, c.ThrownAt = e.Type, e.Message, e.ThrowPoint
+	c.ExceptionType, c.ExceptionMessage, c.ThrownAt = e.Type, e.Message, (*crash.Place)(e.ThrowPoint)
 	for n := e.Nested; n != nil && len(c.Nested) < maxNested; n = n.Nested {
 		c.Nested = append(c.Nested, n.Text())
 	}
@@ -256,7 +218,7 @@ func (p *Picture) ours(pc uint64) bool {
 }
 
 // stackOf fills in the backtrace from a frame on, with the values of the frames shown.
-func (p *Picture) stackOf(c *Crash, u *unwind.Unwinder, stack *unwind.Stack, from int) {
+func (p *Picture) stackOf(c *crash.Crash, u *unwind.Unwinder, stack *unwind.Stack, from int) {
 	frames := stack.Frames[from:]
 	c.FramesOmitted = stack.Elided
 	if stack.End != unwind.EndOutermost {
@@ -290,13 +252,13 @@ func (p *Picture) stackOf(c *Crash, u *unwind.Unwinder, stack *unwind.Stack, fro
 
 // placeValues are the values of the frame where the program crashed. At the end of a stack those are not there, or not yet
 // written: then those of the call that the same function made before.
-func (p *Picture) placeValues(u *unwind.Unwinder, frames []unwind.Frame, i int, f *Frame, overflow bool) value.Object {
+func (p *Picture) placeValues(u *unwind.Unwinder, frames []unwind.Frame, i int, f *crash.Frame, overflow bool) value.Object {
 	values := append(slices.Clone(f.Arguments), f.Locals...)
 	lost := func(m value.Member) bool { return m.Value.Equal(value.Unreadable) }
 	if !overflow && !slices.ContainsFunc(values, lost) || i+1 >= len(frames) || frames[i+1].Function != f.Function {
 		return values
 	}
-	var caller Frame
+	var caller crash.Frame
 	p.Values(u, &frames[i+1], &caller, placeDepth, maxFrameValues)
 	before := append(slices.Clone(caller.Arguments), caller.Locals...)
 	for k := range before {
@@ -377,7 +339,7 @@ func recursion(frames []unwind.Frame, elided int) string {
 }
 
 // others adds the threads that did not crash, those with the same stack once.
-func (p *Picture) others(c *Crash, threads []*Thread) {
+func (p *Picture) others(c *crash.Crash, threads []*Thread) {
 	at := map[string]int{}
 	for i, th := range threads {
 		if i >= maxWalked {
@@ -387,7 +349,7 @@ func (p *Picture) others(c *Crash, threads []*Thread) {
 		lines := p.Lines(th, otherFrames)
 		key := strings.Join(lines, "\n")
 		if j, ok := at[key]; ok {
-			c.Threads[j].Same++
+			c.Threads[j].Alike++
 			continue
 		}
 		if len(c.Threads) >= maxOthers {
@@ -395,7 +357,7 @@ func (p *Picture) others(c *Crash, threads []*Thread) {
 			continue
 		}
 		at[key] = len(c.Threads)
-		c.Threads = append(c.Threads, OtherThread{ThreadID: th.TID, Name: th.Name, Backtrace: lines})
+		c.Threads = append(c.Threads, crash.Thread{ThreadID: th.TID, Name: th.Name, Backtrace: lines})
 	}
 }
 
@@ -411,15 +373,4 @@ func (p *Picture) Lines(th *Thread, n int) []string {
 		lines = append(lines, f.Text())
 	}
 	return lines
-}
-
-// JSON is the event's payload.
-func (c *Crash) JSON() ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // <optimized out> is read by people and models
-	if err := enc.Encode(c); err != nil {
-		return nil, fmt.Errorf("encode crash: %w", err)
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'}), nil
 }

@@ -2,12 +2,11 @@ package snapshot
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/capture"
-	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/crash"
 	"github.com/strobe-debug/strobe/internal/natvis"
 	"github.com/strobe-debug/strobe/internal/symbol"
 	"github.com/strobe-debug/strobe/internal/unwind"
@@ -44,22 +43,6 @@ type Thread struct {
 	Behind bool
 	FS     uint64 // base of fs: the thread's TLS; 0: not known
 	Skip   int    // inlined calls that begin where it stands and that it has not entered: its stack begins at their caller
-}
-
-// Frame is one line of a stack as clients see it.
-type Frame struct {
-	Index     int          `json:"frame"`
-	Function  string       `json:"function,omitempty"`
-	File      string       `json:"file,omitempty"`
-	Line      int          `json:"line,omitempty"`
-	Module    string       `json:"module,omitempty"` // where file is not known
-	Offset    string       `json:"offset,omitempty"` // in the function, or in the module; where line is not known
-	Address   string       `json:"address,omitempty"`
-	Inlined   bool         `json:"inlined,omitempty"`
-	Signal    bool         `json:"signalHandlerCall,omitempty"` // here the kernel called the handler that is above
-	FoundBy   string       `json:"foundBy,omitempty"`           // frame-pointer, scan, call: not by unwind tables, so it may be wrong
-	Arguments value.Object `json:"arguments,omitempty"`
-	Locals    value.Object `json:"locals,omitempty"`
 }
 
 // Picture reads stacks and values of one process. Not safe for concurrent use.
@@ -112,47 +95,21 @@ func (p *Picture) tls(th *Thread) func(m *symbol.Module, off uint64) (uint64, bo
 }
 
 // Frame describes a frame, without its values.
-func (p *Picture) Frame(f *unwind.Frame) Frame {
-	out := Frame{Index: f.Index, Function: f.Function, File: f.File, Line: f.Line, Inlined: f.Inlined, Signal: f.Signal}
+func (p *Picture) Frame(f *unwind.Frame) crash.Frame {
+	out := crash.Frame{Index: f.Index, Function: f.Function, File: f.File, Line: f.Line, Inlined: f.Inlined, Signal: f.Signal}
 	if f.Trust != unwind.TrustCFI {
 		out.FoundBy = f.Trust.String()
 	}
 	if f.Line == 0 {
 		out.Module = f.Module
 		if !f.Signal {
-			out.Address = hex(f.PC)
+			out.Address = crash.Address(f.PC)
 			if f.Module != "" {
 				out.Offset = hex(f.Offset)
 			}
 		}
 	}
 	return out
-}
-
-// shownName is how much of a function's name a line of a backtrace has: with template arguments where they fit, else without.
-const shownName = 100
-
-// Text is a frame in one line.
-func (f *Frame) Text() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "#%d ", f.Index)
-	switch {
-	case f.Signal:
-		b.WriteString("<signal handler called>")
-	case f.Function != "":
-		b.WriteString(event.ShortName(f.Function, shownName))
-	case f.Address != "":
-		b.WriteString(f.Address)
-	default:
-		b.WriteString("??")
-	}
-	switch {
-	case f.Line > 0:
-		fmt.Fprintf(&b, " (%s:%d)", filepath.Base(f.File), f.Line)
-	case f.Module != "":
-		fmt.Fprintf(&b, " in %s", filepath.Base(f.Module))
-	}
-	return b.String()
 }
 
 // Limits on the values of one frame and of one stack.
@@ -165,7 +122,7 @@ const (
 
 // Values fills in a frame's arguments and locals, at most limit bytes of them, and returns how many bytes they took. depth is how many
 // pointers are followed.
-func (p *Picture) Values(u *unwind.Unwinder, f *unwind.Frame, out *Frame, depth, limit int) int {
+func (p *Picture) Values(u *unwind.Unwinder, f *unwind.Frame, out *crash.Frame, depth, limit int) int {
 	limit = min(limit, maxFrameValues)
 	r := capture.NewReader(p.Mem, depth, p.functionAt, p.Described)
 	size, skipped := 0, 0

@@ -21,6 +21,7 @@ import (
 	"github.com/strobe-debug/strobe/internal/session"
 	"github.com/strobe-debug/strobe/internal/settings"
 	"github.com/strobe-debug/strobe/internal/store"
+	"github.com/strobe-debug/strobe/internal/stuck"
 	"github.com/strobe-debug/strobe/internal/testadapter"
 )
 
@@ -47,7 +48,7 @@ type Manager struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup // of runs
 
-	layouts goLayouts // of versions of Go that are not known
+	layouts stuck.Layouts // of versions of Go that are not known
 
 	mu        sync.Mutex
 	runs      []*Run // oldest first
@@ -59,6 +60,8 @@ type Manager struct {
 func NewManager(cfg Config) *Manager {
 	m := &Manager{cfg: cfg, byProject: map[string]*Run{}}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
+	m.layouts.Home = cfg.Home
+	m.layouts.Begin = func(measure func(ctx context.Context)) { m.wg.Go(func() { measure(m.ctx) }) }
 	return m
 }
 

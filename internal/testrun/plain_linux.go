@@ -14,6 +14,7 @@ import (
 
 	"github.com/strobe-debug/strobe/internal/fault"
 	"github.com/strobe-debug/strobe/internal/ptrace"
+	"github.com/strobe-debug/strobe/internal/stuck"
 	"github.com/strobe-debug/strobe/internal/testadapter"
 )
 
@@ -82,7 +83,7 @@ func (r *Run) await(ctx context.Context, cmd *exec.Cmd, step *testadapter.Step) 
 	ended := make(chan error, 1)
 	var held unix.WaitStatus
 	isHeld := false
-	spin := r.spin
+	spin := stuck.Spinner(r.spin)
 	pidfd, err := unix.PidfdOpen(cmd.Process.Pid, 0)
 	if err != nil {
 		spin = nil
@@ -101,7 +102,7 @@ func (r *Run) await(ctx context.Context, cmd *exec.Cmd, step *testadapter.Step) 
 	case <-ctx.Done():
 		unwatch()
 		if errors.Is(context.Cause(ctx), errTimeout) {
-			r.lastLook(procs.every(), r.glance, spin)
+			r.lastLook(procs, r.glance, spin)
 		}
 		procs.end()
 		err = <-ended

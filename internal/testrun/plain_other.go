@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/stuck"
 	"github.com/strobe-debug/strobe/internal/testadapter"
 )
 
@@ -16,14 +17,13 @@ func (r *Run) plain(context.Context, *testadapter.Step) (testadapter.Exit, error
 
 // family follows no processes on this platform.
 type family struct {
-	took      uint64
 	elsewhere func(dir string) bool
 }
 
 func newFamily(int, []string, func(string)) *family { return &family{} }
 
-func (*family) busy() bool { return false }
+func (*family) Busy() (ticks uint64, busy bool) { return 0, false }
 
-func (*family) now() []member { return nil }
+func (*family) Now() []stuck.Process { return nil }
 
-func (*family) every() []member { return nil }
+func (*family) Every() []stuck.Process { return nil }

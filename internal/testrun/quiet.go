@@ -2,7 +2,6 @@ package testrun
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/strobe-debug/strobe/internal/testadapter"
@@ -42,21 +41,6 @@ func seconds(d time.Duration) string {
 		return fmt.Sprintf("%.1f s", d.Seconds())
 	}
 	return fmt.Sprintf("%.0f s", d.Seconds())
-}
-
-// seen notes what the tests' processes do, as far as it is known from outside.
-func (r *Run) seen(what string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.doingNow = what
-}
-
-// told is what a look showed, without calling it stuck where it is not.
-func (f *finding) told() string {
-	if f.stuck || strings.HasPrefix(f.diagnosis, "it") {
-		return f.diagnosis
-	}
-	return ""
 }
 
 // Line is how a run stands in a line for who waits. The key is the same while only time has passed.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/strobe-debug/strobe/internal/fault"
 	"github.com/strobe-debug/strobe/internal/store"
+	"github.com/strobe-debug/strobe/internal/stuck"
 	"github.com/strobe-debug/strobe/internal/testadapter"
 )
 
@@ -83,20 +84,14 @@ type Rerun struct {
 
 // Stuck is a test that did not go on.
 type Stuck struct {
-	Name            string      `json:"name,omitempty"`
-	ElapsedMs       int64       `json:"elapsedMs"`
-	SinceMs         int64       `json:"sinceMs,omitempty"` // after the run's begin: its last sign of life
-	PIDs            []int       `json:"pids,omitempty"`
-	Ended           bool        `json:"ended,omitempty"` // by us, for that
-	Diagnosis       string      `json:"diagnosis"`
-	Threads         []StuckLine `json:"threads,omitempty"`
-	SuggestedTraces []string    `json:"suggestedTraces,omitempty"`
-}
-
-// StuckLine is one thread of it.
-type StuckLine struct {
-	Name  string   `json:"name"`
-	Stack []string `json:"stack"`
+	Name            string       `json:"name,omitempty"`
+	ElapsedMs       int64        `json:"elapsedMs"`
+	SinceMs         int64        `json:"sinceMs,omitempty"` // after the run's begin: its last sign of life
+	PIDs            []int        `json:"pids,omitempty"`
+	Ended           bool         `json:"ended,omitempty"` // by us, for that
+	Diagnosis       string       `json:"diagnosis"`
+	Threads         []stuck.Line `json:"threads,omitempty"`
+	SuggestedTraces []string     `json:"suggestedTraces,omitempty"`
 }
 
 // Slow is a test that took longer than usual.

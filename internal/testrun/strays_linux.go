@@ -3,8 +3,9 @@ package testrun
 import (
 	"fmt"
 	"os"
-	"strconv"
 	"strings"
+
+	"github.com/strobe-debug/strobe/internal/stuck"
 )
 
 // A test may begin a process that goes on in a session of its own, and whose parents end before anybody has seen them. Nothing tells for
@@ -16,19 +17,19 @@ func (f *family) strays(all []*relative, here map[int]*relative) {
 	heirs := map[int]bool{1: true} // who may have become the parent of what lost its own: one above us
 	for pid := os.Getpid(); ; {
 		r := here[pid]
-		if r == nil || heirs[r.parent] {
+		if r == nil || heirs[r.Parent] {
 			break
 		}
-		heirs[r.parent], pid = true, r.parent
+		heirs[r.Parent], pid = true, r.Parent
 	}
 	for more := true; more; {
 		more = false
 		for _, r := range all {
-			if f.known[r.pid] != nil || r.pid == os.Getpid() {
+			if f.known[r.PID] != nil || r.PID == os.Getpid() {
 				continue
 			}
-			parent := f.known[r.parent]
-			if parent != nil && parent.stray || heirs[r.parent] && !before(r.began, f.began) && f.alike(r.pid) {
+			parent := f.known[r.Parent]
+			if parent != nil && parent.stray || heirs[r.Parent] && !stuck.Before(r.Began, f.began) && f.alike(r.PID) {
 				r.stray, more = true, true
 				f.keep(r)
 			}
@@ -83,11 +84,4 @@ func environment(pid int) map[string]bool {
 		}
 	}
 	return env
-}
-
-// before reports whether a start time, in ticks since the machine's, is before another.
-func before(a, b string) bool {
-	x, _ := strconv.ParseUint(a, 10, 64)
-	y, _ := strconv.ParseUint(b, 10, 64)
-	return x < y
 }

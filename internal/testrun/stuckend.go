@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/strobe-debug/strobe/internal/stuck"
 )
 
 // A test that is shown to be stuck is of no use to whoever waits for it: its run is ended soon, with its stacks.
@@ -16,34 +18,33 @@ const (
 	partlyEnds = 30 * time.Second
 )
 
-// stick notes what a look has shown, or shown again, and says when to look next. What has stood for stuckEnds ends the run.
-func (r *Run) stick(f finding, all []member) (next time.Time) {
+// Stuck is stuck.Subject's: it notes what a look has shown, or shown again. What has stood for stuckEnds ends the run.
+func (r *Run) Stuck(f *stuck.Verdict, all []stuck.Process) (next time.Time, ended bool) {
 	r.shown(f, all)
 	now := time.Now()
 	r.mu.Lock()
 	if r.proved.IsZero() {
-		if r.proved = now; f.diagnosis == r.standing && r.stood.After(r.lastNews) {
+		if r.proved = now; f.Diagnosis == r.standing && r.stood.After(r.lastNews) {
 			r.proved = r.stood // a tick of its runtime's was between, and nothing came of it
 		}
 	}
-	r.partly = f.partly
+	r.partly = f.Partly
 	due := r.overLocked(now)
 	r.mu.Unlock()
 	switch {
 	case due.After(now):
-		return minTime(due, now.Add(restMost))
+		return minTime(due, now.Add(stuck.RestMost)), false
 	case r.Request.Tracing.Empty() && traced(all): // somebody looks at it with a debugger
 		r.mu.Lock()
 		r.proved = now
 		r.mu.Unlock()
-		return now.Add(stuckEnds)
+		return now.Add(stuckEnds), false
 	}
-	r.endStuck()
-	return now.Add(restMost)
+	return now.Add(stuck.RestMost), r.endStuck()
 }
 
-// over is when the run is to be ended for what is stuck: in the far future where it is not.
-func (r *Run) over(now time.Time) time.Time {
+// Due is stuck.Subject's: when the run is to be ended for what is stuck.
+func (r *Run) Due(now time.Time) time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.overLocked(now)
@@ -52,24 +53,25 @@ func (r *Run) over(now time.Time) time.Time {
 func (r *Run) overLocked(now time.Time) time.Time {
 	switch {
 	case r.proved.IsZero() || r.Request.KeepStuck:
-		return now.Add(restMost)
+		return now.Add(stuck.RestMost)
 	case r.partly:
 		return r.proved.Add(partlyEnds)
 	}
 	return r.proved.Add(stuckEnds)
 }
 
-// endStuck ends the command that runs.
-func (r *Run) endStuck() {
+// endStuck ends the command that runs, and reports whether there was one.
+func (r *Run) endStuck() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.endStep == nil || len(r.stuck) == 0 {
-		return
+		return false
 	}
 	for i := range r.stuck {
 		r.stuck[i].Ended = true
 	}
 	r.endStep()
+	return true
 }
 
 // whyStuck is what ended a command.
@@ -83,23 +85,10 @@ func (r *Run) whyStuck() string {
 	return fmt.Sprintf("%s (without a sign of life since %s after the run's begin)", s.Diagnosis, seconds(time.Duration(s.SinceMs)*time.Millisecond))
 }
 
-// loopsAgain looks once more at a loop that was shown to be endless, before the run is ended for it, and reports whether it was.
-func (r *Run) loopsAgain(w *loopWatch, stop <-chan struct{}, procs *family, look looker, spin spinner) bool {
-	w.found = false
-	r.loops(w, stop, procs, procs.now(), look, spin)
-	if !w.found {
-		r.unstick()
-		return false
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.stuck) > 0 && r.stuck[0].Ended
-}
-
 // traced reports whether a debugger holds one of some processes.
-func traced(all []member) bool {
+func traced(all []stuck.Process) bool {
 	for _, m := range all {
-		b, err := os.ReadFile(filepath.Join("/proc", fmt.Sprint(m.pid), "status"))
+		b, err := os.ReadFile(filepath.Join("/proc", fmt.Sprint(m.PID), "status"))
 		if err != nil {
 			continue
 		}
@@ -118,14 +107,14 @@ func minTime(a, b time.Time) time.Time {
 }
 
 // shown keeps what a look has shown of tests that do not go on.
-func (r *Run) shown(f finding, all []member) {
-	traces := r.stuckTraces(&f, all)
+func (r *Run) shown(f *stuck.Verdict, all []stuck.Process) {
+	traces := r.stuckTraces(f, all)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := Stuck{Diagnosis: f.diagnosis, Threads: f.threads, SuggestedTraces: traces, SinceMs: r.lastNews.Sub(r.began).Milliseconds()}
+	s := Stuck{Diagnosis: f.Diagnosis, Threads: f.Threads, SuggestedTraces: traces, SinceMs: r.lastNews.Sub(r.began).Milliseconds()}
 	now := time.Now()
-	for _, m := range all[:min(len(all), maxThreads)] {
-		s.PIDs = append(s.PIDs, m.pid)
+	for _, m := range all[:min(len(all), stuck.MaxThreads)] {
+		s.PIDs = append(s.PIDs, m.PID)
 	}
 	var names []string
 	for _, id := range r.order {
@@ -144,8 +133,8 @@ func (r *Run) shown(f finding, all []member) {
 	r.stuck = []Stuck{s}
 }
 
-// unstick takes it back: something moves.
-func (r *Run) unstick() {
+// Moves is stuck.Subject's: it takes back what was shown.
+func (r *Run) Moves() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.proved.IsZero() && len(r.stuck) > 0 {

@@ -3,6 +3,8 @@ package testrun
 import (
 	"testing"
 	"time"
+
+	"github.com/strobe-debug/strobe/internal/stuck"
 )
 
 // TestProofStands: what is shown again with nothing told in between has stood since it was shown first, whatever tick of processor time
@@ -19,17 +21,17 @@ func TestProofStands(t *testing.T) {
 	} {
 		ended := false
 		r := &Run{lastNews: time.Now().Add(-time.Hour), tests: map[string]*entry{}, endStep: func() { ended = true }}
-		r.stick(finding{stuck: true, diagnosis: c.first}, nil)
+		r.Stuck(&stuck.Verdict{Stuck: true, Diagnosis: c.first}, nil)
 		if ended || r.proved.IsZero() {
 			t.Fatalf("%s: ended %v, proved %v", c.name, ended, r.proved)
 		}
 		r.proved = r.proved.Add(-stuckEnds)
-		r.unstick()
-		r.unstick() // as often as it is looked at
+		r.Moves()
+		r.Moves() // as often as it is looked at
 		if c.news {
 			r.lastNews = time.Now()
 		}
-		if r.stick(finding{stuck: true, diagnosis: c.then}, nil); ended != c.ends {
+		if r.Stuck(&stuck.Verdict{Stuck: true, Diagnosis: c.then}, nil); ended != c.ends {
 			t.Errorf("%s: ended %v, want %v", c.name, ended, c.ends)
 		}
 	}

@@ -89,7 +89,7 @@ func (r *Run) traced(ctx context.Context, step *testadapter.Step) (testadapter.E
 	case <-ctx.Done():
 		unwatch()
 		if errors.Is(context.Cause(ctx), errTimeout) {
-			r.lastLook(procs.every(), look, nil)
+			r.lastLook(procs, look, nil)
 		}
 		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), endWait)
 		_, err = r.m.cfg.Sessions.Stop(stop, s.ID, session.StopOptions{Kill: true, Retain: true})

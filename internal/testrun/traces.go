@@ -15,6 +15,7 @@ import (
 
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/plainfile"
+	"github.com/strobe-debug/strobe/internal/stuck"
 	"github.com/strobe-debug/strobe/internal/testadapter"
 )
 
@@ -333,19 +334,19 @@ func called(text string) (names []string) {
 }
 
 // stuckTraces are the patterns for the functions on the stacks of threads that stand still.
-func (r *Run) stuckTraces(f *finding, all []member) []string {
+func (r *Run) stuckTraces(f *stuck.Verdict, all []stuck.Process) []string {
 	if _, ok := r.adapter.(untraceable); ok {
 		return nil
 	}
 	var words []string
 	for _, m := range all {
-		if exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", m.pid)); err == nil {
+		if exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", m.PID)); err == nil {
 			words = append(words, exe)
 		}
 	}
 	programs := programFiles(words, "/", nil)
 	var s collector.Suspect
-	for _, t := range f.threads {
+	for _, t := range f.Threads {
 		for _, line := range t.Stack {
 			if name, _, _ := strings.Cut(line, " ("); name != "" && !slices.Contains(s.Names, name) && len(s.Names) < maxNames {
 				s.Names = append(s.Names, name)

@@ -7,13 +7,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"syscall"
+
+	"github.com/strobe-debug/strobe/internal/stuck"
 )
 
 // family follows a command's processes. While tests run it asks only after those that it knows and their children, so that it costs
-// the same however many processes the machine has; every reads all of /proc, for who has no parent any more. The daemon is no
+// the same however many processes the machine has; Every reads all of /proc, for who has no parent any more. The daemon is no
 // subreaper: orphans would become its children, and it would have to wait for them beside its targets. Not safe for concurrent use.
 type family struct {
 	root    int
@@ -26,26 +27,22 @@ type family struct {
 	dir     string          // and folder
 	// elsewhere reports whether a folder is another run's. Nil: there is none.
 	elsewhere func(dir string) bool
-	took      uint64 // ticks of CPU time by the mover between the last two looks
-	mover     int    // of the tests' own, took CPU time when last looked at
+	mover     int // of the tests' own, took CPU time when last looked at
 }
 
 // relative is a process of a family.
 type relative struct {
-	member
-	group, session int
-	began          string // its start time: with the PID it names a process for ever
-	image          string // where its program and stack lie, which changes with every exec
-	stray          bool   // it may be of the family: it is looked at, and never ended
-	driver         bool
-	named          bool // driver is known of this image
+	stuck.Process
+	stray  bool // it may be of the family: it is looked at, and never ended
+	driver bool
+	named  bool // driver is known of this image
 }
 
 // newFamily is a command's. met is called with the file of each program that the tests' own processes run.
 func newFamily(root int, drivers []string, met func(exe string)) *family {
 	f := &family{root: root, drivers: drivers, met: met, known: map[int]*relative{}, exes: map[string]bool{}, env: environment(root)}
 	if r := f.meet(root); r != nil {
-		f.began = r.began
+		f.began = r.Began
 	}
 	f.dir, _ = os.Readlink(fmt.Sprintf("/proc/%d/cwd", root)) //nolint:errcheck // it has ended
 	return f
@@ -57,24 +54,24 @@ var childLists = sync.OnceValue(func() bool {
 	return err == nil
 })
 
-// busy reports whether the process that last took CPU time goes on doing so: one read, for the many looks at tests that compute.
-func (f *family) busy() bool {
+// Busy is stuck.Tree's.
+func (f *family) Busy() (ticks uint64, busy bool) {
 	was := f.known[f.mover]
 	if was == nil || was.driver {
-		return false
+		return 0, false
 	}
 	now := f.meet(f.mover)
 	if now == nil {
-		return false
+		return 0, false
 	}
-	f.took = now.own - was.own
-	return f.took > 0 || now.active()
+	ticks = now.Ticks - was.Ticks
+	return ticks, ticks > 0 || now.Active()
 }
 
-// now are the tests' own processes: those that are known and live, and whatever is below them.
-func (f *family) now() []member {
+// Now are the tests' own processes: those that are known and live, and whatever is below them.
+func (f *family) Now() []stuck.Process {
 	if !childLists() {
-		return f.every()
+		return f.Every()
 	}
 	queue := slices.Sorted(maps.Keys(f.known))
 	seen := map[int]bool{}
@@ -86,14 +83,14 @@ func (f *family) now() []member {
 		}
 		seen[pid] = true
 		if f.meet(pid) != nil {
-			queue = append(queue, children(pid)...)
+			queue = append(queue, stuck.Children(pid)...)
 		}
 	}
 	return f.own()
 }
 
-// every is now, with those whose parent ended before it was seen that they were its children: by process group or session, or as strays.
-func (f *family) every() []member {
+// Every is Now, with those whose parent ended before it was seen that they were its children: by process group or session, or as strays.
+func (f *family) Every() []stuck.Process {
 	f.scan()
 	return f.own()
 }
@@ -108,34 +105,34 @@ func (f *family) scan() {
 	here := map[int]*relative{}
 	for _, e := range entries {
 		if pid, err := strconv.Atoi(e.Name()); err == nil {
-			if r := readProcess(pid); r != nil {
+			if r := readRelative(pid); r != nil {
 				all, here[pid] = append(all, r), r
 			}
 		}
 	}
 	for pid, was := range f.known {
-		if r := here[pid]; r == nil || r.began != was.began {
+		if r := here[pid]; r == nil || r.Began != was.Began {
 			delete(f.known, pid)
 		}
 	}
 	ids := map[int]bool{} // of groups and sessions that a member has
-	if r := here[f.root]; r == nil || r.began == f.began {
+	if r := here[f.root]; r == nil || r.Began == f.began {
 		ids[f.root] = true // else it is another process's by now
 	}
 	for more := true; more; {
 		more = false
 		for _, r := range all {
-			was := f.known[r.pid]
+			was := f.known[r.PID]
 			known := was != nil && !was.stray
-			if !known && !f.has(r.parent) && !ids[r.group] && !ids[r.session] {
+			if !known && !f.has(r.Parent) && !ids[r.Group] && !ids[r.Session] {
 				continue
 			}
 			if !known {
-				delete(f.known, r.pid) // a stray no more
+				delete(f.known, r.PID) // a stray no more
 			}
 			more = more || !known
 			f.keep(r)
-			for _, id := range []int{r.group, r.session} {
+			for _, id := range []int{r.Group, r.Session} {
 				if !slices.Contains(ours(), id) {
 					ids[id] = true
 				}
@@ -147,15 +144,15 @@ func (f *family) scan() {
 
 // ours are the daemon's own group and session, in which there are others, too.
 var ours = sync.OnceValue(func() []int {
-	if me := readProcess(os.Getpid()); me != nil {
-		return []int{me.group, me.session, 0}
+	if me := readRelative(os.Getpid()); me != nil {
+		return []int{me.Group, me.Session, 0}
 	}
 	return []int{syscall.Getpgrp(), 0}
 })
 
 // own are the tests' own processes that live. mover becomes the one of them that moves, if any.
-func (f *family) own() []member {
-	var out []member
+func (f *family) own() []stuck.Process {
+	var out []stuck.Process
 	for _, pid := range slices.Sorted(maps.Keys(f.known)) {
 		r := f.known[pid]
 		if !r.named {
@@ -163,14 +160,14 @@ func (f *family) own() []member {
 			if err != nil {
 				continue
 			}
-			r.driver, r.named = slices.Contains(f.drivers, filepath.Base(exe)), r.image != ""
+			r.driver, r.named = slices.Contains(f.drivers, filepath.Base(exe)), r.Image != ""
 			if !r.driver && !r.stray {
 				f.exes[exe] = true
 				f.met(exe)
 			}
 		}
-		if !r.driver && r.state != 'Z' {
-			out = append(out, r.member)
+		if !r.driver && r.State != 'Z' {
+			out = append(out, r.Process)
 		}
 	}
 	return out
@@ -178,9 +175,9 @@ func (f *family) own() []member {
 
 // meet reads a process that is, or is to be, known; nil: it has ended, and another may have its PID.
 func (f *family) meet(pid int) *relative {
-	r := readProcess(pid)
+	r := readRelative(pid)
 	was := f.known[pid]
-	if r == nil || was != nil && was.began != r.began {
+	if r == nil || was != nil && was.Began != r.Began {
 		delete(f.known, pid)
 		return nil
 	}
@@ -189,18 +186,18 @@ func (f *family) meet(pid int) *relative {
 
 // keep remembers what was read of a process, and by which image it was known for a driver.
 func (f *family) keep(r *relative) *relative {
-	if was := f.known[r.pid]; was != nil {
-		if was.image == r.image {
+	if was := f.known[r.PID]; was != nil {
+		if was.Image == r.Image {
 			r.driver, r.named = was.driver, was.named
 		}
 		r.stray = was.stray
-		if !r.driver && (r.own != was.own || r.active()) {
-			f.mover = r.pid
+		if !r.driver && (r.Ticks != was.Ticks || r.Active()) {
+			f.mover = r.PID
 		}
-	} else if parent := f.known[r.parent]; parent != nil && parent.stray {
+	} else if parent := f.known[r.Parent]; parent != nil && parent.stray {
 		r.stray = true
 	}
-	f.known[r.pid] = r
+	f.known[r.PID] = r
 	return r
 }
 
@@ -212,9 +209,9 @@ func (f *family) end() {
 		fresh = false
 		f.scan()
 		for _, r := range f.byDepth() {
-			if !stopped[r.pid] && r.pid > 1 && r.state != 'Z' {
-				stopped[r.pid], fresh = true, true
-				syscall.Kill(r.pid, syscall.SIGSTOP) //nolint:errcheck // it may have ended
+			if !stopped[r.PID] && r.PID > 1 && r.State != 'Z' {
+				stopped[r.PID], fresh = true, true
+				syscall.Kill(r.PID, syscall.SIGSTOP) //nolint:errcheck // it may have ended
 			}
 		}
 	}
@@ -222,9 +219,9 @@ func (f *family) end() {
 		f.scan()
 		alive := false
 		for _, r := range slices.Backward(f.byDepth()) {
-			if r.state != 'Z' && r.pid > 1 {
+			if r.State != 'Z' && r.PID > 1 {
 				alive = true
-				syscall.Kill(r.pid, syscall.SIGKILL) //nolint:errcheck // it may have ended
+				syscall.Kill(r.PID, syscall.SIGKILL) //nolint:errcheck // it may have ended
 			}
 		}
 		if !alive {
@@ -242,60 +239,23 @@ func (f *family) byDepth() []*relative {
 		if r.stray {
 			continue
 		}
-		if f.known[r.parent] == nil {
+		if f.known[r.Parent] == nil {
 			out = append(out, r)
 		} else {
-			below[r.parent] = append(below[r.parent], r)
+			below[r.Parent] = append(below[r.Parent], r)
 		}
 	}
 	for i := 0; i < len(out); i++ {
-		out = append(out, below[out[i].pid]...)
+		out = append(out, below[out[i].PID]...)
 	}
 	return out
 }
 
-// children are a process's, by all its threads.
-func children(pid int) []int {
-	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
-	if err != nil {
+// readRelative is stuck.ReadProcess.
+func readRelative(pid int) *relative {
+	p := stuck.ReadProcess(pid)
+	if p == nil {
 		return nil
 	}
-	var out []int
-	for _, t := range tasks {
-		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", pid, t.Name()))
-		if err != nil {
-			continue
-		}
-		for _, word := range strings.Fields(string(b)) {
-			if n, err := strconv.Atoi(word); err == nil {
-				out = append(out, n)
-			}
-		}
-	}
-	return out
-}
-
-// readProcess reads what /proc says of a process; nil: there is none.
-func readProcess(pid int) *relative {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return nil
-	}
-	i := strings.LastIndexByte(string(b), ')')
-	f := strings.Fields(string(b)[i+1:]) // from field 3 of proc(5) on
-	if i < 0 || len(f) < 46 {
-		return nil
-	}
-	r := &relative{member: member{pid: pid, state: f[0][0]}, began: f[19]}
-	for at, to := range map[int]*int{1: &r.parent, 2: &r.group, 3: &r.session} {
-		*to, _ = strconv.Atoi(f[at])
-	}
-	for _, at := range []int{11, 12} { // utime, stime
-		n, _ := strconv.ParseUint(f[at], 10, 64)
-		r.member.own += n
-	}
-	if f[25] != "0" { // else we may not know
-		r.image = strings.Join([]string{f[23], f[24], f[25], f[45]}, " ") // startcode, endcode, startstack, arg_start
-	}
-	return r
+	return &relative{Process: *p}
 }

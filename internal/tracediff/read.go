@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/strobe-debug/strobe/internal/crash"
 	"github.com/strobe-debug/strobe/internal/event"
 	"github.com/strobe-debug/strobe/internal/record"
 	"github.com/strobe-debug/strobe/internal/store"
@@ -362,6 +363,11 @@ func (s *side) hashExit(f *function, r *store.Row) uint64 {
 
 // leafText is what an event that is no call says, in a line.
 func leafText(r *store.Row) string {
+	if r.Kind == event.Crash {
+		if k, err := crash.Parse(r.Payload); err == nil {
+			return k.Signal // what it says beside differs by addresses from run to run
+		}
+	}
 	var x struct {
 		What, Type, Message, Text, Function, File, Signal string
 		Line                                              int

@@ -14,6 +14,16 @@ func (v Value) MarshalJSON() ([]byte, error) { return v.AppendJSON(nil), nil }
 // MarshalJSON returns o as a JSON object with its members in order.
 func (o Object) MarshalJSON() ([]byte, error) { return o.AppendJSON(nil), nil }
 
+// UnmarshalJSON reads a JSON object, its members in order.
+func (o *Object) UnmarshalJSON(b []byte) error {
+	v, err := ParseJSON(b)
+	if err != nil {
+		return err
+	}
+	*o = v.Object()
+	return nil
+}
+
 // AppendJSON appends v as compact JSON to b.
 func (v Value) AppendJSON(b []byte) []byte {
 	switch v.kind {

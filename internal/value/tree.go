@@ -9,8 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// A payload of an interpreter's call is not bytes of its memory but a tree: JSON, in which objects that have a member "$"
-// tell what JSON has no form for (docs/agentlink.md, Values). The layout then has the names of the parameters alone.
+// A payload of an interpreter's call is not bytes of its memory but a tree: JSON, in which objects that have a member
+// "$" tell what JSON has no form for (docs/agentlink.md, Values). The layout then has the names of the parameters
+// alone.
 
 // classMember is the first member of an object that is an instance: its class.
 const classMember = "$class"
@@ -18,8 +19,8 @@ const classMember = "$class"
 // treeVersion begins a marshalled layout of payloads that are trees.
 const treeVersion = 128
 
-// NewTree returns the layout of a function whose payloads are trees: an object of its arguments at the enter, its result
-// or what left it at the exit. depth is how deep its values were followed.
+// NewTree returns the layout of a function whose payloads are trees: an object of its arguments at the enter, its
+// result or what left it at the exit. depth is how deep its values were followed.
 func NewTree(params []string, depth int) *Layout {
 	l := &Layout{tree: true, Args: make([]Field, len(params)), Ret: &Field{Type: -1}, Depth: depth}
 	for i, name := range params {

@@ -1,8 +1,8 @@
-// Package js is the runtimes of JavaScript and TypeScript: Node, Bun and Deno, which one agent watches, by texts that it instruments when
-// they are loaded.
+// Package js is the runtimes of JavaScript and TypeScript: Node, Bun and Deno, which one agent watches, by texts that
+// it instruments when they are loaded.
 //
-// They join targets whose processes the host owns, and stand between the host, which tells of images, and the session's sink, which gets
-// what the agent recorded by package agentlink.
+// They join targets whose processes the host owns, and stand between the host, which tells of images, and the session's
+// sink, which gets what the agent recorded by package agentlink.
 package js
 
 import (

@@ -277,14 +277,8 @@ func (t *target) crashOf(p *process, tid int, d *snapshot.Death, at int64) *coll
 	if c == nil {
 		return nil
 	}
-	b, err := c.JSON()
-	if err != nil {
-		t.log.Warn("describe a crash", "pid", p.pid, "err", err)
-		return nil
-	}
 	id := t.sink.Thread(event.Thread{PID: int32(p.pid), TID: int32(tid), Name: d.Thread.Name})
-	return &collector.Crash{PID: p.pid, Thread: id, TS: at, Signal: c.Signal, Class: c.Class, Reason: c.Reason, Payload: b,
-		HandlerEnded: c.EndedBy != "", Panicking: c.Panicking, Exception: c.ExceptionType != ""}
+	return &collector.Crash{PID: p.pid, Thread: id, TS: at, Crash: *c}
 }
 
 // standMax is how long a process stands dead until what led to its crash is decoded. While it does nobody writes to its output.

@@ -12,8 +12,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/ptrace"
 )
 
-// begins tells of an image that is about to run, and lays what the answer names into its environment. The environment that the
-// program was given, which its children would inherit and /proc shows, stays as it is. Tracer thread only.
+// begins tells of an image that is about to run, and lays what the answer names into its environment. The environment
+// that the program was given, which its children would inherit and /proc shows, stays as it is. Tracer thread only.
 func (t *target) begins(pid, tid int) {
 	if t.cmd.Starting == nil {
 		return
@@ -40,8 +40,8 @@ func zeroSeparated(pid int, file string) []string {
 	return strings.Split(string(bytes.TrimSuffix(b, []byte{0})), "\x00")
 }
 
-// maxVectors bounds what is moved of a program's arguments and environment: pointers, not texts. The kernel gives a new stack
-// 128 KB below what it has put there.
+// maxVectors bounds what is moved of a program's arguments and environment: pointers, not texts. The kernel gives a new
+// stack 128 KB below what it has put there.
 const maxVectors = 96 << 10
 
 // code64 is the code segment of 64-bit programs.
@@ -49,8 +49,9 @@ const code64 = 0x33
 
 var errStart = errors.New("the process does not stand at the beginning of a program")
 
-// addEnviron gives a process that stands before its first instruction variables: NAME=value in the place of a NAME that it has, else
-// behind the others. The words that the stack begins with (argc, argv, envp, auxv) are written anew below, behind the new texts.
+// addEnviron gives a process that stands before its first instruction variables: NAME=value in the place of a NAME that
+// it has, else behind the others. The words that the stack begins with (argc, argv, envp, auxv) are written anew below,
+// behind the new texts.
 func addEnviron(pid, tid int, add []string) error {
 	regs, err := ptrace.GetRegs(tid)
 	if err != nil {

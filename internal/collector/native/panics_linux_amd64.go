@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/strobe-debug/strobe/internal/collector"
+	"github.com/strobe-debug/strobe/internal/crash"
 	"github.com/strobe-debug/strobe/internal/event"
 	"github.com/strobe-debug/strobe/internal/exception"
 	"github.com/strobe-debug/strobe/internal/ptrace"
@@ -78,15 +79,16 @@ func (t *target) panicPicture(th *thread, p *process, regs *ptrace.Regs, e *thro
 	begin := time.Now()
 	th.stopped = true
 	t.spawn(func() {
-		b, message := p.describePanic(d)
+		c, message := p.describePanic(d)
 		message = cmp.Or(e.Message, message)
 		t.tracer.Do(context.Background(), func() error {
 			t.panicSpent += time.Since(begin)
-			if b != nil && !p.dead.Load() {
+			if c != nil && !p.dead.Load() {
 				if len(p.panics) == maxPanicPictures {
 					p.panics = slices.Delete(p.panics, 0, 1)
 				}
-				p.panics = append(p.panics, collector.Panic{TID: th.tid, Thread: id, File: e.File, Line: e.Line, Message: message, Payload: b})
+				p.panics = append(p.panics,
+					collector.Panic{TID: th.tid, Thread: id, File: e.File, Line: e.Line, Message: message, Crash: c})
 			}
 			if t.threads[th.tid] == th {
 				t.resume(th, 0)
@@ -106,18 +108,14 @@ func (p *process) lastPanic(tid int) string {
 	return ""
 }
 
-// describePanic is the crash event of a thread that begins to panic, and what the panic says; nil if there is none.
-func (p *process) describePanic(d *snapshot.Death) (event []byte, message string) {
+// describePanic is the crash of a thread that begins to panic, and what the panic says; nil if there is none.
+func (p *process) describePanic(d *snapshot.Death) (c *crash.Crash, message string) {
 	view, err := p.view()
 	if err != nil {
 		return nil, ""
 	}
-	b, err := snapshot.New(view).Crash(d).JSON()
-	if err != nil {
-		p.t.log.Warn("describe a panic", "pid", p.pid, "err", err)
-		return nil, ""
-	}
+	c = snapshot.New(view).Crash(d)
 	data, _ := d.Thread.Regs.Get(5) // rdi and rsi: a &mut dyn PanicPayload
 	vtable, _ := d.Thread.Regs.Get(4)
-	return b, exception.NewModules(view.Modules).Reader(p.mem).PanicMessage(data, vtable, d.Thread.FS)
+	return c, exception.NewModules(view.Modules).Reader(p.mem).PanicMessage(data, vtable, d.Thread.FS)
 }

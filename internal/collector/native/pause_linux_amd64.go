@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/strobe-debug/strobe/internal/collector"
+	"github.com/strobe-debug/strobe/internal/crash"
 	"github.com/strobe-debug/strobe/internal/event"
 	"github.com/strobe-debug/strobe/internal/fault"
 	"github.com/strobe-debug/strobe/internal/ptrace"
@@ -141,7 +142,7 @@ func (c *pause) shown(pic *snapshot.Picture, stack *unwind.Stack) {
 }
 
 // where describes the thread's place: its innermost frame, with values if they are asked for, and a line for each of some frames.
-func (c *pause) where(pic *snapshot.Picture, frames int, values bool) (top snapshot.Frame, lines []string) {
+func (c *pause) where(pic *snapshot.Picture, frames int, values bool) (top crash.Frame, lines []string) {
 	walk := pic.Stack
 	if frames == 0 {
 		walk = pic.Innermost

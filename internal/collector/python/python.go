@@ -1,7 +1,8 @@
-// Package python is the runtime of CPython, 3.8 and newer: an agent of Python that the interpreter loads as its sitecustomize.
+// Package python is the runtime of CPython, 3.8 and newer: an agent of Python that the interpreter loads as its
+// sitecustomize.
 //
-// It joins targets whose processes the host owns, and stands between the host, which tells of images, and the session's sink, which
-// gets what the agent recorded by package agentlink.
+// It joins targets whose processes the host owns, and stands between the host, which tells of images, and the session's
+// sink, which gets what the agent recorded by package agentlink.
 package python
 
 import (

@@ -1,4 +1,4 @@
-package testrun
+package stuck
 
 import (
 	"bytes"
@@ -11,19 +11,23 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/strobe-debug/strobe/internal/goroutine"
-	"github.com/strobe-debug/strobe/internal/testadapter"
 )
 
 // Of a version of Go that is not known, a small program is built once with the toolchain of the tests: its debug information has what
 // test programs lack. That takes some seconds, which no look at a test waits for.
 
-// goLayouts are the layouts that were measured, by version. Safe for concurrent use.
-type goLayouts struct {
+// Layouts are the layouts that were measured, by version. Safe for concurrent use.
+type Layouts struct {
+	Home string // they are kept below it
+	// Begin runs what takes a while, and whose end its owner waits for.
+	Begin func(func(ctx context.Context))
+
 	mu   sync.Mutex
 	have map[string]*goroutine.Layout // nil: it is being measured
 	lack map[string]error
@@ -32,34 +36,36 @@ type goLayouts struct {
 // buildMost is how long the small program may take to be built, with the whole runtime.
 const buildMost = 5 * time.Minute
 
-// goLayout is the layout of a version that is not in the table. An error is told until it is measured, and where it cannot be.
-func (r *Run) goLayout(version string) (*goroutine.Layout, error) {
-	l := &r.m.layouts
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.have == nil {
-		l.have, l.lack = map[string]*goroutine.Layout{}, map[string]error{}
-	}
-	if err := l.lack[version]; err != nil {
-		return nil, err
-	}
-	if have, ok := l.have[version]; ok {
-		if have == nil {
-			return nil, errors.New("its structures are being measured")
-		}
-		return have, nil
-	}
-	l.have[version] = nil
-	env := r.environ(&testadapter.Step{})
-	r.m.wg.Go(func() {
-		ctx, cancel := context.WithTimeout(r.m.ctx, buildMost)
-		defer cancel()
-		have, err := measureGo(ctx, r.m.cfg.Home, version, r.project.LookPath, env)
+// Source gives the layouts of versions that are not in goroutine's table, measured with the go command that lookPath finds. An error is
+// told until one is measured, and where it cannot be.
+func (l *Layouts) Source(lookPath func(string) (string, error), env []string) goroutine.Source {
+	env = slices.Clip(env)
+	return func(version string) (*goroutine.Layout, error) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.have[version], l.lack[version] = have, err
-	})
-	return nil, errors.New("its structures are being measured")
+		if l.have == nil {
+			l.have, l.lack = map[string]*goroutine.Layout{}, map[string]error{}
+		}
+		if err := l.lack[version]; err != nil {
+			return nil, err
+		}
+		if have, ok := l.have[version]; ok {
+			if have == nil {
+				return nil, errors.New("its structures are being measured")
+			}
+			return have, nil
+		}
+		l.have[version] = nil
+		l.Begin(func(ctx context.Context) {
+			ctx, cancel := context.WithTimeout(ctx, buildMost)
+			defer cancel()
+			have, err := measureGo(ctx, l.Home, version, lookPath, env)
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.have[version], l.lack[version] = have, err
+		})
+		return nil, errors.New("its structures are being measured")
+	}
 }
 
 // measureGo builds a program with the toolchain of a version and reads its layout, which is kept below home.
@@ -125,4 +131,12 @@ func measureGo(ctx context.Context, home, version string, lookPath func(string) 
 		os.WriteFile(file, b, 0o600) //nolint:errcheck // it is measured again
 	}
 	return l, nil
+}
+
+// cut shortens text and says by how much.
+func cut(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	return fmt.Sprintf("%s…(+%d bytes)", strings.ToValidUTF8(s[:limit], ""), len(s)-limit)
 }

@@ -1,4 +1,4 @@
-package testrun
+package stuck
 
 import (
 	"cmp"
@@ -29,21 +29,21 @@ type goProgram struct {
 }
 
 // judged is judge, by goroutines where a process is a Go program.
-func (r *Run) judged(rep *collector.ThreadReport, pids []int, loops []collector.Loop) finding {
+func (w *Watch) judged(rep *collector.ThreadReport, pids []int, loops []collector.Loop) Verdict {
 	var programs []*goProgram
 	for _, pid := range pids {
-		if p := goProgramOf(pid, r.goLayout, loopsOf(pid, loops)); p != nil {
+		if p := goProgramOf(pid, w.Layouts, loopsOf(pid, loops)); p != nil {
 			programs = append(programs, p)
 		}
 	}
 	if len(programs) == 0 {
-		return judge(rep, pids, r.limit, outside(), timersMayWake, loops)
+		return judge(rep, pids, w.Limit, outside(), timersMayWake, loops)
 	}
-	return judgeGo(programs, rep, pids, r.limit, r.Request.ProjectRoot, outside(), timersMayWake, loops)
+	return judgeGo(programs, rep, pids, w.Limit, w.Root, outside(), timersMayWake, loops)
 }
 
 // judgeGo is judged, from what was seen alone. The threads of other programs in the tree are judged as ever.
-func judgeGo(programs []*goProgram, rep *collector.ThreadReport, pids []int, limit time.Duration, root string, outside outsideFunc, timers func([]int) bool, loops []collector.Loop) finding {
+func judgeGo(programs []*goProgram, rep *collector.ThreadReport, pids []int, limit time.Duration, root string, outside outsideFunc, timers func([]int) bool, loops []collector.Loop) Verdict {
 	var others []int
 	for _, pid := range pids {
 		if !slices.ContainsFunc(programs, func(p *goProgram) bool { return p.pid == pid && p.err == nil }) {
@@ -59,19 +59,19 @@ func judgeGo(programs []*goProgram, rep *collector.ThreadReport, pids []int, lim
 			rest.Threads = append(rest.Threads, t)
 		}
 	}
-	f := finding{stuck: true}
+	f := Verdict{Stuck: true}
 	if len(rest.Threads) > 0 || len(others) > 0 || len(rest.Deadlocks) > 0 || rest.NotShown > 0 {
 		f = judge(rest, pids, limit, outside, func([]int) bool { return timers(others) }, loops)
 	}
-	deadlock, native := f.stuck && strings.HasPrefix(f.diagnosis, "deadlock: "), f.threads
-	never := f.stuck && !deadlock
+	deadlock, native := f.Stuck && strings.HasPrefix(f.Diagnosis, "deadlock: "), f.Threads
+	never := f.Stuck && !deadlock
 	var rounds []string
 	live := false
 	var key strings.Builder
 	var all []said
 	for _, p := range programs {
 		if p.err != nil {
-			f.diagnosis += fmt.Sprintf(" (%v)", p.err)
+			f.Diagnosis += fmt.Sprintf(" (%v)", p.err)
 			continue
 		}
 		never = p.never(rep, pids, limit, outside) && never
@@ -87,30 +87,30 @@ func judgeGo(programs []*goProgram, rep *collector.ThreadReport, pids []int, lim
 	}
 	f.passing = f.passing && !never
 	if len(all) == 0 {
-		f.stuck = deadlock || never
+		f.Stuck = deadlock || never
 		return f
 	}
 	slices.SortStableFunc(all, func(a, b said) int { return cmp.Compare(a.rank, b.rank) })
-	f.threads = append(lines(all, maxThreads-min(len(native), 2)), native...)
-	f.threads = f.threads[:min(len(f.threads), maxThreads)]
+	f.Threads = append(lines(all, MaxThreads-min(len(native), 2)), native...)
+	f.Threads = f.Threads[:min(len(f.Threads), MaxThreads)]
 	if deadlock { // of threads
 		return f
 	}
 	f.key += key.String()
-	f.stuck = never
-	beside := f.diagnosis
+	f.Stuck = never
+	beside := f.Diagnosis
 	switch {
 	case never && live:
-		f.diagnosis = "livelock: the goroutines undo each other's steps, and none gets anywhere: " + strings.Join(rounds[:min(len(rounds), 3)], "; ")
+		f.Diagnosis = "livelock: the goroutines undo each other's steps, and none gets anywhere: " + strings.Join(rounds[:min(len(rounds), 3)], "; ")
 	case never && len(rounds) > 0:
-		f.diagnosis = "infinite loop: " + strings.Join(rounds[:min(len(rounds), 3)], "; ")
+		f.Diagnosis = "infinite loop: " + strings.Join(rounds[:min(len(rounds), 3)], "; ")
 	case never:
-		f.diagnosis = "deadlock: " + awaited(all, maxWaits) + "; no goroutine can go on"
+		f.Diagnosis = "deadlock: " + awaited(all, maxWaits) + "; no goroutine can go on"
 	default:
-		f.diagnosis = awaited(all, 1)
+		f.Diagnosis = awaited(all, 1)
 	}
 	if beside != "" {
-		f.diagnosis += "; beside it, " + beside
+		f.Diagnosis += "; beside it, " + beside
 	}
 	return f
 }
@@ -375,22 +375,22 @@ func (s said) name() string {
 }
 
 // lines are the first goroutines. Those without code of the project are only counted, where others have some.
-func lines(all []said, most int) []StuckLine {
-	var out []StuckLine
+func lines(all []said, most int) []Line {
+	var out []Line
 	left := 0
 	for _, s := range all {
 		if len(out) == most-1 && len(all) > most || s.where == "" && all[0].where != "" {
 			left += len(s.ids)
 			continue
 		}
-		out = append(out, StuckLine{s.name(), s.stack})
+		out = append(out, Line{s.name(), s.stack})
 	}
 	if left > 0 {
 		text := fmt.Sprintf("and %d more goroutines", left)
 		if left == 1 {
 			text = "and 1 more goroutine"
 		}
-		out = append(out, StuckLine{text, []string{}})
+		out = append(out, Line{text, []string{}})
 	}
 	return out
 }

@@ -1,4 +1,4 @@
-package query
+package crash
 
 import (
 	"fmt"
@@ -6,60 +6,42 @@ import (
 	"github.com/strobe-debug/strobe/internal/value"
 )
 
-// Sizes of a crash event where it is not asked for whole.
 const (
-	crashBytes   = 12 << 10
 	frameLeast   = 160 // bytes of a frame's values that it keeps at least
 	sharedLeast  = 64  // bytes of a value that is worth a reference
 	foldedFrames = 4   // frames in a row that are worth a fold
 	maxPeriod    = 4   // functions that call each other in a circle
 )
 
-// fitCrash shortens a crash event: frames of a recursion fold, a value that an earlier frame has is named instead of shown
-// again, and what is still too large is cut, the outer frames first.
-func fitCrash(e *Event, limit int) {
-	size := 0
-	for _, m := range e.Data {
-		size += len(m.Name) + len(m.Value) + 4
+// Fit shortens a crash event, one member after the other in their order: frames of a recursion fold, a value that an earlier frame
+// has is named instead of shown again, and what is still too large is cut, the outer frames first.
+type Fit struct {
+	limit  int
+	shared sharing
+}
+
+// NewFit shortens to about limit bytes.
+func NewFit(limit int) *Fit { return &Fit{limit, sharing{}} }
+
+// Member shortens one member and reports whether anything changed.
+func (f *Fit) Member(name string, v value.Value) (value.Value, bool) {
+	switch name {
+	case "locals":
+		v, cut := v.Fit(f.limit / 4)
+		f.shared.note(v.Object(), "locals")
+		return v, cut
+	case "backtrace":
+		v, folded := foldFrames(v)
+		v, referred := f.shared.frames(v)
+		v, cut := fitFrames(v, f.limit*5/8)
+		return v, cut || folded || referred
+	case "threads", "report":
+		return v.Fit(f.limit / 4)
 	}
-	shared := sharing{}
-	changed := false
-	for i := range e.Data {
-		m := &e.Data[i]
-		v, err := value.ParseJSON(m.Value)
-		if err != nil {
-			continue
-		}
-		var cut bool
-		switch m.Name {
-		case "locals":
-			v, cut = v.Fit(limit / 4)
-			shared.note(v.Object(), "locals")
-		case "backtrace":
-			var folded, referred bool
-			v, folded = foldFrames(v)
-			v, referred = shared.frames(v)
-			v, cut = fitFrames(v, limit*5/8)
-			cut = cut || folded || referred
-		case "threads", "report", "nested":
-			v, cut = v.Fit(limit / 4)
-		case "lastEvents":
-			v, cut = v.Fit(limit / 6)
-		default:
-			if len(m.Value) > limit/8 {
-				v, cut = v.Fit(limit / 8)
-			}
-		}
-		if cut {
-			m.Value, changed = v.AppendJSON(nil), true
-		}
+	if len(v.AppendJSON(nil)) > f.limit/8 {
+		return v.Fit(f.limit / 8)
 	}
-	if changed {
-		why, err := encode(fmt.Sprintf("Shortened from %d bytes: verbose has all of it, debug_memory with eventId %d reads single values.", size, e.ID))
-		if err == nil {
-			e.Data = append(e.Data, DataMember{Name: "hint", Value: why})
-		}
-	}
+	return v, false
 }
 
 // sharing knows where a value was shown first.
@@ -171,10 +153,10 @@ func foldOf(frames []value.Value, period, like int) value.Value {
 		args, _ := frames[i].Object().Get("arguments")
 		for k, m := range args.Object() {
 			if len(ranges) <= k {
-				ranges = append(ranges, argRange{name: m.Name})
+				ranges = append(ranges, argRange{name: m.Name, all: true})
 			}
 			if ranges[k].name == m.Name && m.Value.Kind() == value.Int {
-				ranges[k].add(m.Value, 0)
+				ranges[k].add(m.Value)
 			}
 		}
 	}
@@ -188,6 +170,22 @@ func foldOf(frames []value.Value, period, like int) value.Value {
 		o = append(o, value.Member{Name: "arguments", Value: value.NewObject(vary)})
 	}
 	return value.NewObject(o)
+}
+
+// argRange is between what an argument varies.
+type argRange struct {
+	name   string
+	n      int
+	all    bool // each fits 64 bits
+	lo, hi int64
+}
+
+func (r *argRange) add(v value.Value) {
+	i, ok := v.Int64()
+	if r.n++; r.n == 1 {
+		r.lo, r.hi = i, i
+	}
+	r.lo, r.hi, r.all = min(r.lo, i), max(r.hi, i), r.all && ok
 }
 
 // fitFrames cuts the values of frames, those of the inner ones last.

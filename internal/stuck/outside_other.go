@@ -1,6 +1,6 @@
 //go:build !linux
 
-package testrun
+package stuck
 
 import (
 	"github.com/strobe-debug/strobe/internal/collector"

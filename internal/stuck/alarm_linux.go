@@ -1,4 +1,4 @@
-package testrun
+package stuck
 
 import (
 	"debug/elf"
@@ -21,8 +21,8 @@ func (o *outsiders) alarmed(pid int) bool {
 	if known, ok := o.alarm[pid]; ok {
 		return known
 	}
-	r, may := readProcess(pid), false
-	if r == nil || !slices.Contains(o.pids, r.parent) || !timersSet() {
+	r, may := ReadProcess(pid), false
+	if r == nil || !slices.Contains(o.pids, r.Parent) || !timersSet() {
 		return false
 	}
 	seen := map[string]bool{}

@@ -1,4 +1,4 @@
-package testrun
+package stuck
 
 import (
 	"encoding/binary"

@@ -1,6 +1,7 @@
-package testrun
+package stuck
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -27,13 +28,14 @@ type loopWatch struct {
 	procs []int
 	wait  time.Duration // after since
 	found bool          // an endless loop was found, and nothing has moved since
+	ended bool          // and the command is being ended for it
 	last  any           // what the last look left for the next
 }
 
 func newLoopWatch() *loopWatch { return &loopWatch{since: time.Now(), wait: quietFirst} }
 
 // due reports whether it is time, and of which processes. One that begins or ends is news.
-func (w *loopWatch) due(now, news time.Time, running bool, list func() []member) (all []member, due bool) {
+func (w *loopWatch) due(now, news time.Time, running bool, list func() []Process) (all []Process, due bool) {
 	if !running || news.After(w.since) {
 		*w = loopWatch{since: now, wait: quietFirst}
 		return nil, false
@@ -43,7 +45,7 @@ func (w *loopWatch) due(now, news time.Time, running bool, list func() []member)
 		return nil, false
 	}
 	all = list()
-	pids := pidsOf(all)
+	pids := PIDs(all)
 	slices.Sort(pids)
 	if w.procs == nil {
 		w.procs = pids
@@ -74,7 +76,7 @@ const (
 )
 
 // loops looks for loops without an end, twice.
-func (r *Run) loops(w *loopWatch, stop <-chan struct{}, procs *family, all []member, look looker, spin spinner) {
+func (w *Watch) loops(ctx context.Context, l *loopWatch, stop <-chan struct{}, all []Process) {
 	pause := func(d time.Duration) bool {
 		select {
 		case <-stop:
@@ -83,50 +85,61 @@ func (r *Run) loops(w *loopWatch, stop <-chan struct{}, procs *family, all []mem
 			return true
 		}
 	}
-	seen := func() finding {
+	seen := func() Verdict {
 		for n := 1; ; n++ {
-			f, mutual := r.examineLoops(w, all, look, spin)
+			f, mutual := w.examineLoops(ctx, l, all)
 			switch {
-			case f.stuck:
+			case f.Stuck:
 				return f
 			case mutual && n <= mutualLooks:
 				if !pause(mutualAfter) {
-					return finding{}
+					return Verdict{}
 				}
 			case f.passing && n <= passingLooks:
 				if !pause(passingAfter) {
-					return finding{}
+					return Verdict{}
 				}
 			default:
 				return f
 			}
 		}
 	}
-	if first := seen(); !first.stuck || !pause(againAfter) {
+	if first := seen(); !first.Stuck || !pause(againAfter) {
 		return
 	}
-	if second := seen(); second.stuck && len(procs.every()) == len(all) { // else some lost their parent before they were seen
-		r.stick(second, all)
-		w.found = true
+	if second := seen(); second.Stuck && len(w.Tree.Every()) == len(all) { // else some lost their parent before they were seen
+		_, l.ended = w.Subject.Stuck(&second, all)
+		l.found = true
 	}
 }
 
-// examineLoops is one look. mutual: threads go round that change what the others read.
-func (r *Run) examineLoops(w *loopWatch, all []member, look looker, spin spinner) (f finding, mutual bool) {
-	ctx, cancel := r.looking()
-	defer cancel()
-	pids := pidsOf(all)
-	loops, after, err := spin(ctx, pids, w.last)
-	w.last = after
-	if err != nil || len(loops) == 0 {
-		return finding{}, false
+// loopsAgain looks once more at a loop that was shown to be endless, before the command is ended for it, and reports whether it was.
+func (w *Watch) loopsAgain(ctx context.Context, l *loopWatch, stop <-chan struct{}) bool {
+	l.found, l.ended = false, false
+	w.loops(ctx, l, stop, w.Tree.Now())
+	if !l.found {
+		w.Subject.Moves()
+		return false
 	}
-	rep, err := look(ctx, pids) // afterwards: a look at a target stops its threads, which is not what they do
+	return l.ended
+}
+
+// examineLoops is one look. mutual: threads go round that change what the others read.
+func (w *Watch) examineLoops(ctx context.Context, l *loopWatch, all []Process) (f Verdict, mutual bool) {
+	ctx, cancel := context.WithTimeout(ctx, lookMax)
+	defer cancel()
+	pids := PIDs(all)
+	loops, after, err := w.Spin(ctx, pids, l.last)
+	l.last = after
+	if err != nil || len(loops) == 0 {
+		return Verdict{}, false
+	}
+	rep, err := w.Look(ctx, pids) // afterwards: a look at a target stops its threads, which is not what they do
 	if err != nil || rep == nil {
-		return finding{}, false
+		return Verdict{}, false
 	}
 	mutual = slices.ContainsFunc(loops, func(l collector.Loop) bool { return l.Between != "" })
-	return r.judged(rep, pids, loops), mutual
+	return w.judged(rep, pids, loops), mutual
 }
 
 // endless are the loops of the threads of a row, if each of them is in one without an end.

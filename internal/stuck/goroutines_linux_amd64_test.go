@@ -1,16 +1,17 @@
-package testrun
+package stuck
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/goroutine"
 	"github.com/strobe-debug/strobe/internal/strobetest"
-	"github.com/strobe-debug/strobe/internal/testadapter"
 	"github.com/strobe-debug/strobe/internal/waits"
 )
 
@@ -72,8 +73,8 @@ func TestJudgeGo(t *testing.T) {
 		"it has no goroutines of its own":     {&goProgram{pid: 1, dump: &goroutine.Dump{}, still: "1"}, nil, false},
 	} {
 		f := judgeGo([]*goProgram{tc.p}, &collector.ThreadReport{Threads: tc.rows}, []int{1}, time.Minute, "/p", func(*collector.ThreadRow, *waits.Wait, []int) bool { return false }, func([]int) bool { return false }, nil)
-		if f.stuck != tc.stuck || strings.HasPrefix(f.diagnosis, "deadlock: ") != tc.stuck {
-			t.Errorf("%s: stuck %v, %q", name, f.stuck, f.diagnosis)
+		if f.Stuck != tc.stuck || strings.HasPrefix(f.Diagnosis, "deadlock: ") != tc.stuck {
+			t.Errorf("%s: stuck %v, %q", name, f.Stuck, f.Diagnosis)
 		}
 	}
 }
@@ -83,7 +84,7 @@ func TestJudgeGoBeside(t *testing.T) {
 	for kind, want := range map[string]bool{"socket": false, "mutex": true} {
 		rep := &collector.ThreadReport{Threads: []collector.ThreadRow{{ThreadID: 2, PID: 2, WaitingFor: &waits.Wait{Kind: kind}}, {ThreadID: 1, PID: 1, WaitingFor: &waits.Wait{Kind: "poll"}}}}
 		f := judgeGo([]*goProgram{stopped(goWaits(1, "chan receive"))}, rep, []int{1, 2}, time.Minute, "/p", outside(), func(pids []int) bool { return len(pids) != 1 || pids[0] != 2 }, nil)
-		if f.stuck != want || !strings.Contains(f.diagnosis, "beside it") {
+		if f.Stuck != want || !strings.Contains(f.Diagnosis, "beside it") {
 			t.Errorf("%s: %+v", kind, f)
 		}
 	}
@@ -103,17 +104,17 @@ func TestSayGoroutines(t *testing.T) {
 	}
 	f := judgeGo([]*goProgram{stopped(gs...)}, &collector.ThreadReport{}, []int{1}, time.Minute, "/p", outside(), func([]int) bool { return false }, nil)
 	want := "deadlock: goroutine 7 [chan send, 2 of 2 in its buffer] in shop.(*Queue).Push (shop.go:3), goroutine 20 and 19 more [sync.Mutex.Lock] in shop.work (shop.go:3); no goroutine can go on"
-	if f.diagnosis != want {
-		t.Errorf("%s, want %s", f.diagnosis, want)
+	if f.Diagnosis != want {
+		t.Errorf("%s, want %s", f.Diagnosis, want)
 	}
 	var names []string
-	for _, l := range f.threads {
+	for _, l := range f.Threads {
 		names = append(names, l.Name)
 	}
 	if got := strings.Join(names, "|"); got != "goroutine 7 [chan send, 2 of 2 in its buffer]|goroutine 20 and 19 more [sync.Mutex.Lock]|goroutine 6 [chan receive]|and 2 more goroutines" {
 		t.Errorf("%s", got)
 	}
-	if got := strings.Join(f.threads[1].Stack, "|"); got != "shop.work (shop.go:3)|created by shop.TestX (x_test.go:9)" {
+	if got := strings.Join(f.Threads[1].Stack, "|"); got != "shop.work (shop.go:3)|created by shop.TestX (x_test.go:9)" {
 		t.Errorf("%s", got)
 	}
 	var many []*goroutine.Goroutine
@@ -123,8 +124,8 @@ func TestSayGoroutines(t *testing.T) {
 		many = append(many, g)
 	}
 	f = judgeGo([]*goProgram{stopped(many...)}, &collector.ThreadReport{}, []int{1}, time.Minute, "/p", outside(), func([]int) bool { return false }, nil)
-	if len(f.threads) != maxThreads || f.threads[maxThreads-1].Name != "and 21 more goroutines" {
-		t.Errorf("%d lines, the last %+v", len(f.threads), f.threads[len(f.threads)-1])
+	if len(f.Threads) != MaxThreads || f.Threads[MaxThreads-1].Name != "and 21 more goroutines" {
+		t.Errorf("%d lines, the last %+v", len(f.Threads), f.Threads[len(f.Threads)-1])
 	}
 }
 
@@ -152,10 +153,12 @@ func TestMeasureGo(t *testing.T) {
 	if _, err := measureGo(t.Context(), home, "devel of another", exec.LookPath, os.Environ()); err == nil || !strings.Contains(err.Error(), "the toolchain at hand is "+version) {
 		t.Errorf("another version: %v", err)
 	}
-	r := &Run{m: NewManager(Config{Home: home}), project: &testadapter.Project{LookPath: exec.LookPath}}
-	defer r.m.Close()
+	var measuring sync.WaitGroup
+	defer measuring.Wait()
+	layouts := &Layouts{Home: home, Begin: func(measure func(context.Context)) { measuring.Go(func() { measure(t.Context()) }) }}
+	source := layouts.Source(exec.LookPath, os.Environ())
 	strobetest.Eventually(t, time.Minute, "it to be measured", func() bool {
-		have, err := r.goLayout(version)
+		have, err := source(version)
 		if err != nil && !strings.Contains(err.Error(), "being measured") {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package testrun
+package stuck
 
 import (
 	"fmt"
@@ -76,9 +76,9 @@ func (o *outsiders) mayEnd(pid int, w *collector.ThreadWait) bool {
 
 // otherChild reports whether a process has a child that is not looked at, as programs that only start others are.
 func (o *outsiders) otherChild(pid int) bool {
-	return slices.ContainsFunc(children(pid), func(child int) bool {
-		r := readProcess(child)
-		return r != nil && r.state != 'Z' && !slices.Contains(o.pids, child)
+	return slices.ContainsFunc(Children(pid), func(child int) bool {
+		r := ReadProcess(child)
+		return r != nil && r.State != 'Z' && !slices.Contains(o.pids, child)
 	})
 }
 
@@ -174,13 +174,13 @@ func (o *outsiders) read() {
 // heir reports whether a process that lives began after the first of ours did, and so may have inherited from it.
 func (o *outsiders) heir(pid int) bool {
 	const kernelThread = 2 // begins all others
-	r := readProcess(pid)
-	if r == nil || r.state == 'Z' || r.parent == kernelThread || slices.Contains(o.pids, pid) {
+	r := ReadProcess(pid)
+	if r == nil || r.State == 'Z' || r.Parent == kernelThread || slices.Contains(o.pids, pid) {
 		return false
 	}
 	return slices.ContainsFunc(o.pids, func(p int) bool {
-		mine := readProcess(p)
-		return mine != nil && !before(r.began, mine.began)
+		mine := ReadProcess(p)
+		return mine != nil && !Before(r.Began, mine.Began)
 	})
 }
 

@@ -1,0 +1,71 @@
+package strobe_test
+
+import (
+	"os"
+	"path"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// Columns at which lines end.
+const (
+	codeColumns     = 120
+	documentColumns = 100
+	// longCodeLines is how many lines of shipping code are longer today. It only ever goes down.
+	longCodeLines = 3133
+)
+
+// TestLineLength: new lines of shipping code end at codeColumns; those that were longer before are counted, and get fewer.
+func TestLineLength(t *testing.T) {
+	generated := regexp.MustCompile(`(?m)^(//|/\*) Code generated .* DO NOT EDIT\.`)
+	long := map[string]int{}
+	sum := 0
+	for _, p := range tracked(t, ".go", ".c", ".h", ".S") {
+		src, err := os.ReadFile(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(p, "testdata/") || strings.HasSuffix(p, "_test.go") || generated.Match(src) {
+			continue
+		}
+		for line := range strings.Lines(string(src)) {
+			if utf8.RuneCountInString(strings.TrimRight(line, "\n")) > codeColumns {
+				long[path.Dir(p)]++
+				sum++
+			}
+		}
+	}
+	switch {
+	case sum > longCodeLines:
+		t.Errorf("%d lines of code are longer than %d columns, %d may be. By folder: %v", sum, codeColumns, longCodeLines, long)
+	case sum < longCodeLines:
+		t.Logf("%d lines of code are longer than %d columns: longCodeLines can go down from %d", sum, codeColumns, longCodeLines)
+	}
+}
+
+// TestDocumentLineLength: the text of documents that people write ends at documentColumns. Tables and code are as long as they are.
+func TestDocumentLineLength(t *testing.T) {
+	for _, p := range tracked(t, ".md") {
+		src, err := os.ReadFile(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p != "README.md" && !strings.HasPrefix(p, "docs/") || strings.HasPrefix(string(src), "<!-- Code generated") {
+			continue // instructions.md is a model's, the demo's README a program's
+		}
+		fenced := false
+		for n, line := range strings.Split(string(src), "\n") {
+			if strings.HasPrefix(line, "```") {
+				fenced = !fenced
+			}
+			if fenced || strings.HasPrefix(line, "|") || !strings.Contains(strings.TrimSpace(line), " ") {
+				continue // what is one word has no place to break
+			}
+			if columns := utf8.RuneCountInString(line); columns > documentColumns {
+				t.Errorf("%s:%d has %d columns, more than %d", p, n+1, columns, documentColumns)
+			}
+		}
+	}
+}
