@@ -360,7 +360,9 @@ func (t *target) Resume(ctx context.Context, r collector.Resume) error {
 	t.mu.Lock()
 	all := slices.Clone(t.pauses)
 	t.mu.Unlock()
-	if len(all) == 0 {
+	if asked := t.unask(ctx, r); len(all) == 0 && asked {
+		return nil
+	} else if len(all) == 0 {
 		return fault.New(fault.NotPaused, "debug_session status lists pausedThreads; set a breakpoint with debug_breakpoint.", "no thread is paused")
 	}
 	picked := slices.DeleteFunc(slices.Clone(all), func(c *pause) bool { return r.Told > 0 && c.By() > r.Told })

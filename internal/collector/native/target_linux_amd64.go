@@ -41,6 +41,7 @@ type target struct {
 	ghosts  []*process        // ended images that may have left children that are not known yet
 	waiting map[int]parentage // children announced and not yet seen
 	letGone map[int]*process  // processes detached before their end
+	asksNew bool              // all were asked to pause and none has gone on since: new threads pause, too
 
 	steps        int           // threads that are stepping
 	panicSpent   time.Duration // that threads were held for pictures of their panics
@@ -229,7 +230,7 @@ func (t *target) adoptImage(pid, tid int) (*process, error) {
 }
 
 func (t *target) addThread(p *process, tid int) *thread {
-	th := &thread{tid: tid, p: p}
+	th := &thread{tid: tid, p: p, asked: t.asksNew}
 	if p.host != nil {
 		p.host.guests.Store(tid, p.pid)
 	}
@@ -269,7 +270,7 @@ func (t *target) resume(th *thread, sig syscall.Signal) error {
 	if th == nil {
 		return ptrace.ErrGone
 	}
-	if th.deferred || t.joined(th, sig) {
+	if th.deferred || t.joined(th, sig) || t.askedToStand(th, sig) {
 		return nil
 	}
 	if sig == 0 && th.owed != nil && t.takesOwed(th) {
