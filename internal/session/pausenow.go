@@ -26,6 +26,7 @@ func (s *Session) PauseNow(ctx context.Context, thread int) (Status, []collector
 	case !s.Live():
 		return "", nil, nil, fault.New(fault.ProcessExited, "debug_query reads its events.", "the program of session %s has ended", s.ID)
 	}
+	s.drives(ctx, thread)
 	later, err := p.PauseNow(use, thread)
 	if err != nil {
 		return "", nil, nil, err
