@@ -72,6 +72,10 @@ type standing struct {
 	Status        string
 	ExitCode      *int
 	PausedThreads []pausedThread
+	PausesLater   []struct {
+		ThreadID int
+		Why      string
+	}
 }
 
 type pointRow struct {

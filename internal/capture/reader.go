@@ -132,6 +132,12 @@ func ShowsPointee(t, to *symbol.Type) bool {
 	return p.Kind == symbol.KindPointer && (e.Kind == symbol.KindStruct || e.Kind == symbol.KindUnion)
 }
 
+// Formatted reports whether a type is shown in another way than by its members.
+func (r *Reader) Formatted(t *symbol.Type, lang symbol.Language) bool {
+	st := t.Strip()
+	return st != nil && newTypeTable(lang, r.walks, formatters).formatter(st) != nil
+}
+
 // form returns how a type is read, nil for one without a size.
 func (r *Reader) form(t *symbol.Type, lang symbol.Language) *readerForm {
 	key := readerKey{t, lang == symbol.LangRust}

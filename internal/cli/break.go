@@ -44,19 +44,24 @@ func (a *app) breakCommand() *cobra.Command {
 	var condition, message string
 	var hit int64
 	var thread int
-	var all bool
+	var all, now bool
 	c := &cobra.Command{
-		Use:   "break ID [PLACE]... [--remove POINT]...",
+		Use:   "break ID [PLACE]... [--remove POINT]... | break ID --now [--thread T]",
 		Short: "Pause threads at functions, lines or addresses, or log a message there",
 		Long: `Sets breakpoints while the program runs, or shows them. A place is FILE:LINE, 0xADDRESS, or a function pattern as strobe trace
 takes it. Only the thread that comes there pauses; strobe continue lets it go on. With --message nothing
-pauses, and the message is put on the timeline.`,
+pauses, and the message is put on the timeline. With --now every thread, or that of --thread, pauses
+where it is.`,
 		Example: `  strobe break app-2026-05-04-10h30 parser.c:120 --if 'n > 3 && tok->kind == 7'
   strobe break app-2026-05-04-10h30 'net::Session::send' --message 'sending {len} bytes'
-  strobe break app-2026-05-04-10h30 --remove all`,
+  strobe break app-2026-05-04-10h30 --remove all
+  strobe break app-2026-05-04-10h30 --now`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req := map[string]any{"sessionId": args[0]}
+			if now {
+				return a.pauseNow(cmd, req, len(args) > 1, thread)
+			}
 			var add []map[string]any
 			for _, place := range args[1:] {
 				p := placeOf(place)
@@ -82,7 +87,23 @@ pauses, and the message is put on the timeline.`,
 	c.Flags().Int64Var(&hit, "hit", 0, "pause at this hit only")
 	c.Flags().IntVar(&thread, "thread", 0, "this thread only")
 	c.Flags().BoolVar(&all, "all-threads", false, "pause the other threads too")
+	c.Flags().BoolVar(&now, "now", false, "pause every thread at once, or that of --thread")
+	for _, other := range []string{"remove", "if", "message", "hit", "all-threads"} {
+		c.MarkFlagsMutuallyExclusive("now", other)
+	}
 	return c
+}
+
+// pauseNow is break --now.
+func (a *app) pauseNow(cmd *cobra.Command, req map[string]any, places bool, thread int) error {
+	if places {
+		return fmt.Errorf("--now pauses threads where they are, and takes no place")
+	}
+	req["action"] = "pause"
+	if thread != 0 {
+		req["threadId"] = thread
+	}
+	return a.callAndPrint(cmd, "debug_continue", req, a.printStanding)
 }
 
 var fileLine = regexp.MustCompile(`^(.+):(\d+)$`)
@@ -214,6 +235,11 @@ func (a *app) printStanding(raw json.RawMessage) error {
 		PausedThreads []shownPause `json:"pausedThreads"`
 		ExitCode      *int
 		Signal, Hint  string
+
+		PausesLater []struct {
+			ThreadID int `json:"threadId"`
+			Why      string
+		} `json:"pausesLater"`
 	}
 	if err := json.Unmarshal(raw, &r); err != nil {
 		return fmt.Errorf("read answer: %w", err)
@@ -227,6 +253,9 @@ func (a *app) printStanding(raw json.RawMessage) error {
 	}
 	fmt.Fprintln(a.out)
 	a.printPauses(r.PausedThreads)
+	for _, l := range r.PausesLater {
+		fmt.Fprintf(a.out, "later   thread %d: %s\n", l.ThreadID, l.Why)
+	}
 	if r.Hint != "" {
 		fmt.Fprintln(a.err, r.Hint)
 	}

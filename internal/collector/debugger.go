@@ -24,6 +24,20 @@ type Debugger interface {
 	PauseChanged() <-chan struct{}
 }
 
+// Pauser is a Debugger that pauses threads wherever they are.
+type Pauser interface {
+	// PauseNow pauses one thread, or with 0 all of all processes, those that come into being before one goes on included. When it returns,
+	// Paused has them; later are those that something keeps from standing, which pause when that is over. System calls that are waited in
+	// go on with their threads, unnoticed. It fails with PROCESS_EXITED when the target is gone.
+	PauseNow(ctx context.Context, thread int) (later []LaterPause, err error)
+}
+
+// LaterPause is a thread that could not be paused at once.
+type LaterPause struct {
+	TID int    `json:"threadId"`
+	Why string `json:"why"`
+}
+
 // Point is a breakpoint, or with a message a logpoint.
 type Point struct {
 	ID           string // unique in the session
@@ -67,7 +81,7 @@ type Pause struct {
 	PID, TID   int
 	ThreadName string
 	PointID    string // breakpoint, or "step-N"
-	Reason     string // breakpoint, step, entry
+	Reason     string // breakpoint, step, until, entry, data, pause (somebody asked), with thread N
 	Number     int64  // of this pause in the session
 	With       int64  // the Number of another thread's pause, if that is the reason; else 0
 	Hit        int64  // which hit of the breakpoint it is

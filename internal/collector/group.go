@@ -29,6 +29,9 @@ type Hosted interface {
 	Assigner
 	Looper
 	Signaler
+	Pauser
+	Viewer
+	Evaluator
 }
 
 // Together is a host with the runtimes that may join its targets: several in one tree of processes, and in one process,
@@ -92,6 +95,7 @@ type fullSink interface {
 	WriteSink
 	DeathWatcher
 	ThreadNamer
+	ChangeSink
 }
 
 func (g *Group) list() []Member {

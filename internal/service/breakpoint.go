@@ -278,7 +278,7 @@ func (r *PausedRow) fit(limit int) {
 type ContinueParams struct {
 	SessionID string `json:"sessionId"`
 	Action    string `json:"action,omitempty"`
-	ThreadID  int    `json:"threadId,omitempty" jsonschema:"default: all paused"`
+	ThreadID  int    `json:"threadId,omitempty" jsonschema:"default: all"`
 	All       bool   `json:"allThreads,omitempty" jsonschema:"steps move all"`
 	System    bool   `json:"standardLibrary,omitempty" jsonschema:"step-into enters it"`
 	Until     string `json:"until,omitempty" jsonschema:"FILE:LINE to run to"`
@@ -290,9 +290,12 @@ type ContinueParams struct {
 type ContinueResult struct {
 	Status        string      `json:"status"` // running, paused, exited, crashed
 	PausedThreads []PausedRow `json:"pausedThreads"`
-	ExitCode      *int        `json:"exitCode,omitempty"`
-	Signal        string      `json:"signal,omitempty"`
-	Hint          string      `json:"hint,omitempty"`
+
+	PausesLater []collector.LaterPause `json:"pausesLater,omitempty"` // of action pause: threads that could not stand at once
+
+	ExitCode *int   `json:"exitCode,omitempty"`
+	Signal   string `json:"signal,omitempty"`
+	Hint     string `json:"hint,omitempty"`
 }
 
 // defaultWait is how long debug_continue waits for the next pause.
@@ -300,24 +303,30 @@ const defaultWait = 2 * time.Second
 
 var continueOp = Op{
 	Name:    "debug_continue",
-	Summary: "Let paused threads go on or step; answers where they pause.",
-	Doc:     "Steps move one thread, others run on. step-into passes the standard library; step-out gives the result. Threads that paused since the last answer stay, and are in the answer. With waitMs 0 it answers at once.",
+	Summary: "Let paused threads go on or step, or pause running ones now; answers where they pause.",
+	Doc:     "pause stops threadId, or all, wherever they are, and does not wait for a breakpoint; system calls go on with their threads. Steps move one thread, others run on. step-into passes the standard library; step-out gives the result. Threads that paused since the last answer stay, and are in the answer. With waitMs 0 it answers at once.",
 	Params:  reflect.TypeFor[ContinueParams](),
 	Results: []reflect.Type{reflect.TypeFor[ContinueResult]()},
 	Fields: []Field{
 		maxTokensField,
 		{Name: "sessionId", Required: true},
-		{Name: "action", Enum: []string{"continue", "step-over", "step-into", "step-out"}, Default: "continue"},
+		{Name: "action", Enum: []string{"continue", "step-over", "step-into", "step-out", actionPause}, Default: "continue"},
 		{Name: "threadId", Min: 1, Max: maxPID},
 		{Name: "waitMs", Max: 60000, Default: 2000},
 	},
 	run: typed(resume),
 }
 
+// actionPause is the action of debug_continue that lets nothing go on.
+const actionPause = "pause"
+
 func resume(ctx context.Context, s *Service, p *ContinueParams) (*ContinueResult, error) {
 	sess, err := s.sessions.Get(ctx, p.SessionID)
 	if err != nil {
 		return nil, err
+	}
+	if p.Action == actionPause {
+		return pauseNow(ctx, sess, p)
 	}
 	wait := defaultWait
 	if p.WaitMs != nil {
@@ -351,6 +360,22 @@ func resume(ctx context.Context, s *Service, p *ContinueParams) (*ContinueResult
 		if st, err := sess.State(ctx); err == nil {
 			r.ExitCode, r.Signal = st.ExitCode, st.Signal
 		}
+	}
+	return r, nil
+}
+
+// pauseNow pauses threads wherever they are.
+func pauseNow(ctx context.Context, sess *session.Session, p *ContinueParams) (*ContinueResult, error) {
+	if p.Until != "" || p.System {
+		return nil, invalid("Leave them out.", "until and standardLibrary are for threads that go on")
+	}
+	status, pauses, later, err := sess.PauseNow(ctx, p.ThreadID)
+	if err != nil {
+		return nil, err
+	}
+	r := &ContinueResult{Status: string(status), PausedThreads: pausedRows(pauses), PausesLater: later}
+	if len(later) > 0 {
+		r.Hint = "debug_session status shows when the others have paused."
 	}
 	return r, nil
 }

@@ -115,7 +115,7 @@ type clientKey struct{}
 
 // WithClient returns a context whose operations are that client's.
 func WithClient(ctx context.Context, c Client) context.Context {
-	return context.WithValue(ctx, clientKey{}, c)
+	return session.WithCaller(context.WithValue(ctx, clientKey{}, c), c.Name)
 }
 
 func clientOf(ctx context.Context) Client {

@@ -228,7 +228,7 @@ func (s *Session) Inspect(ctx context.Context, q collector.Inspection) ([]collec
 		if !ok {
 			return nil, fault.New(fault.Unsupported, "Change the program instead.", "memory of a %s program cannot be written", s.col.Capabilities().Runtime)
 		}
-		return a.Assign(use, q)
+		return s.assigned(ctx, q)(a.Assign(use, q))
 	}
 	reader, ok := s.col.(collector.Inspector)
 	if !ok {

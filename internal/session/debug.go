@@ -87,6 +87,7 @@ func (s *Session) ChangePoints(ctx context.Context, add []collector.Point, remov
 		s.mu.Lock()
 		s.points = next
 		s.mu.Unlock()
+		s.pointsChanged(ctx, st)
 	} else {
 		st.Status = d.Points()
 	}
@@ -179,6 +180,7 @@ func (s *Session) Continue(ctx context.Context, r collector.Resume, wait time.Du
 			before = list
 		}
 	}
+	s.drives(ctx, steppingOr(r, before))
 	if err := d.Resume(use, r); err != nil {
 		return "", nil, err
 	}

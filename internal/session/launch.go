@@ -189,6 +189,7 @@ func (m *Manager) start(ctx context.Context, id string, rt collector.Runtime, cm
 	meta.PID = col.PID()
 	k.crashes.root.Store(int64(meta.PID))
 	k.st.SetPID(meta.PID)
+	k.changes.begin(begun(attached), caller(ctx), meta.PID)
 	if err := m.index.Register(ctx, meta); err != nil {
 		return nil, fmt.Errorf("list session: %w", err)
 	}

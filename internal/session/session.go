@@ -213,6 +213,9 @@ func (s *Session) beginClose(idleOnly bool) bool {
 	}
 	s.closing = true
 	s.cancel()
+	if s.sink != nil {
+		s.sink.changes.close()
+	}
 	return true
 }
 
@@ -309,6 +312,7 @@ func (s *Session) noteExit() bool {
 	if exit.Signal == "" {
 		s.meta.ExitCode = &exit.Code
 	}
+	s.exited()
 	return true
 }
 

@@ -33,7 +33,8 @@ func (s *Session) signal(ctx context.Context, r collector.SignalRequest) (stoppe
 	if stopped, err = to.Signal(ctx, r); err != nil {
 		return stopped, err
 	}
-	if d, ok := s.col.(collector.Debugger); ok && len(d.Paused()) > 0 {
+	if d, ok := s.col.(collector.Debugger); ok { // also where threads are still to pause
+		s.drives(ctx, 0)
 		if err := d.Resume(ctx, collector.Resume{}); err != nil && fault.CodeOf(err) != fault.NotPaused && fault.CodeOf(err) != fault.ProcessExited {
 			return stopped, err
 		}

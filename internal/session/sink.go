@@ -50,6 +50,7 @@ type sink struct {
 	dropped   atomic.Int64
 	failure   atomic.Pointer[error] // of the last Put; nil when it worked
 	crashes   *crashes
+	changes   *changes
 
 	mu        sync.Mutex
 	came      sync.Cond     // on mu: output was read
@@ -74,7 +75,8 @@ type CallCounts = store.CallCounts
 func newSink(startMono int64, log *slog.Logger) *sink {
 	k := &sink{startMono: startMono, log: log, lays: [2]*laying{{kind: event.Stdout}, {kind: event.Stderr}}}
 	k.came.L = &k.mu
-	k.crashes = &crashes{log: log, emit: k.behindOutput, last: k.behindAll, now: k.Now, main: k.mainThread, known: k.knows}
+	k.changes = newChanges(k.Now)
+	k.crashes = &crashes{log: log, emit: k.crashed(k.behindOutput), last: k.crashed(k.behindAll), now: k.Now, main: k.mainThread, known: k.knows}
 	return k
 }
 
@@ -85,7 +87,10 @@ func (k *sink) Crash(c collector.Crash) { k.crashes.died(c) }
 func (k *sink) Dying(pid int) { k.crashes.dies(pid) }
 
 // Ended implements collector.Sink.
-func (k *sink) Ended(pid int, how collector.ExitInfo) { k.crashes.ended(pid, how) }
+func (k *sink) Ended(pid int, how collector.ExitInfo) {
+	k.crashes.ended(pid, how)
+	k.changes.seen(collector.Change{Kind: collector.ProcessEnded, PID: pid})
+}
 
 // behindOutput puts one event behind all output that waits.
 func (k *sink) behindOutput(e event.Event) {

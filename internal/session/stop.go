@@ -28,6 +28,8 @@ type StopOptions struct {
 
 	Interrupted bool // with Keep: the daemon has died
 
+	By string // who stops it; "": the caller of the context
+
 	Signal string        // with Kill: what the program is asked with first; "": SIGTERM
 	Grace  time.Duration // and how long it may take then; 0: it is killed at once
 }
@@ -70,6 +72,7 @@ func (m *Manager) Stop(ctx context.Context, id string, o StopOptions) (*StopResu
 var errIdle = errors.New("the session is being closed")
 
 func (m *Manager) stop(ctx context.Context, s *Session, o StopOptions) (*StopResult, error) {
+	o.By = cmp.Or(o.By, caller(ctx))
 	s.mu.Lock()
 	call := s.stop
 	if call == nil && s.closing {
@@ -114,6 +117,9 @@ func bounded(what string, limit time.Duration, step func(ctx context.Context) er
 
 func (s *Session) runStop(o StopOptions, now <-chan struct{}) (*StopResult, error) {
 	var asked, ended bool
+	if s.sink != nil && o.Kill && s.Live() {
+		s.sink.changes.ends(o.By)
+	}
 	if o.Kill && o.Grace > 0 { // while the session still is what it was: what the program does at its end is recorded
 		asked, ended = s.ask(cmp.Or(o.Signal, "SIGTERM"), o.Grace, now)
 	}
@@ -162,6 +168,7 @@ func (s *Session) runStop(o StopOptions, now <-chan struct{}) (*StopResult, erro
 	s.mu.Lock()
 	res.Status = s.status
 	s.mu.Unlock()
+	s.stoppedBy(o.By, res.Status)
 	s.beginClose(false)
 	step("end queries", stopUsersMax, s.waitUnused)
 	s.closeCore()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -98,6 +99,21 @@ func (n *threadNames) thread(t event.Thread, now time.Duration) event.ThreadID {
 	id := n.st.Thread(event.Thread{PID: t.PID, TID: t.TID, Name: th.name + lane})
 	th.ids, th.lanes = append(th.ids, id), append(th.lanes, lane)
 	return id
+}
+
+// of returns the thread that has an id; its zero: it is not known.
+func (n *threadNames) of(id event.ThreadID) (t event.Thread) {
+	if n == nil {
+		return t
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for key, th := range n.known {
+		if slices.Contains(th.ids, id) {
+			return event.Thread{PID: key.pid, TID: key.tid, Name: th.name}
+		}
+	}
+	return t
 }
 
 // look reads the names of the threads that live, if it is time or all is asked for.

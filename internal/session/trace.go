@@ -64,6 +64,7 @@ func (s *Session) Trace(ctx context.Context, c TraceChange) (*TraceState, error)
 		s.mu.Lock()
 		s.traced = next
 		s.mu.Unlock()
+		s.traceChanged(ctx, next)
 		have = next
 	} else {
 		t.Status = s.traceStatus()

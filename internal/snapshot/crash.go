@@ -291,7 +291,7 @@ func (p *Picture) Place(frames []unwind.Frame, thrown bool) int {
 		if f.Line == 0 {
 			continue
 		}
-		if first < 0 && p.Project != "" && strings.HasPrefix(f.File, strings.TrimSuffix(p.Project, "/")+"/") {
+		if first < 0 && p.inProject(f.File) {
 			first = i
 		}
 		if lined < 0 && !library(f.File) {
@@ -373,4 +373,13 @@ func (p *Picture) Lines(th *Thread, n int) []string {
 		lines = append(lines, f.Text())
 	}
 	return lines
+}
+
+// UserCode reports a frame of the user's: of a file in the project, or of none in a library.
+func (p *Picture) UserCode(f *unwind.Frame) bool {
+	return !f.Signal && f.Line > 0 && (p.inProject(f.File) || !library(f.File))
+}
+
+func (p *Picture) inProject(file string) bool {
+	return p.Project != "" && strings.HasPrefix(file, strings.TrimSuffix(p.Project, "/")+"/")
 }

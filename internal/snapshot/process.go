@@ -131,7 +131,7 @@ func (p *Picture) Values(u *unwind.Unwinder, f *unwind.Frame, out *crash.Frame, 
 	slices.SortStableFunc(locals, func(a, b unwind.Local) int { return b.Depth - a.Depth }) // a name means the innermost of that name
 	for i := range locals {
 		l := &locals[i]
-		if l.Name == "" || l.Type == nil || !written(l) {
+		if l.Name == "" || l.Type == nil || !Written(l) {
 			continue
 		}
 		if len(out.Arguments)+len(out.Locals) >= maxLocals || size >= readShare*limit {
@@ -162,8 +162,8 @@ func (p *Picture) Values(u *unwind.Unwinder, f *unwind.Frame, out *crash.Frame, 
 	return size
 }
 
-// written reports what is in the source: the compiler marks as its own also this, and in a lambda the variables that it captures.
-func written(l *unwind.Local) bool {
+// Written reports what is in the source: the compiler marks as its own also this, and in a lambda the variables that it captures.
+func Written(l *unwind.Local) bool {
 	return !l.Artificial || l.Name == "this" || !l.Param && !strings.HasPrefix(l.Name, "__")
 }
 

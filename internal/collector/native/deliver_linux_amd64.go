@@ -33,31 +33,46 @@ func (t *target) deliverOutside(th *thread, p *process, sig syscall.Signal) {
 	if err != nil {
 		return
 	}
+	if t.stepOutside(th, p, mask, &info) {
+		ptrace.SetSigMask(th.tid, mask)
+		ptrace.SetSiginfo(th.tid, &info)
+		t.resume(th, sig)
+	}
+}
+
+// stepOutside lets a thread whose signals are held run until it has left the stub or the agent, and gives it mask back where something else
+// comes first. Then it is false: the thread goes on with that, and takes owed, where it is not nil, later.
+func (t *target) stepOutside(th *thread, p *process, mask uint64, owed *ptrace.Siginfo) bool {
 	regs, err := ptrace.GetRegs(th.tid)
 	if err != nil {
-		return
+		return false
+	}
+	owes := func() {
+		if owed != nil {
+			th.owed = owed
+		}
 	}
 	for range maxSteps {
 		if p.inC(regs.Rip) { // which may take long
-			p.runOut(th, mask, &info)
-			return
+			p.runOut(th, mask, owed)
+			return false
 		}
 		p.finishCopy(th, &regs)
 		at := regs.Rip
 		pushes := p.pushesFlags(at)
 		if ptrace.Step(th.tid, 0) != nil {
-			return
+			return false
 		}
 		s, err := ptrace.WaitStop(th.tid)
 		if err != nil {
 			t.notStopped(th, s, err, func() {
 				ptrace.SetSigMask(th.tid, mask)
-				th.owed = &info
+				owes()
 			})
-			return
+			return false
 		}
 		if regs, err = ptrace.GetRegs(th.tid); err != nil {
-			return
+			return false
 		}
 		if pushes && regs.Rip == at+1 {
 			p.clearPushedTrap(regs.Rsp)
@@ -75,30 +90,29 @@ func (t *target) deliverOutside(th *thread, p *process, sig syscall.Signal) {
 		}
 		if s.Event != 0 || s.Signal != unix.SIGTRAP || th.raisedHere() {
 			ptrace.SetSigMask(th.tid, mask)
-			if s.Event != 0 {
-				ptrace.Queue(th.p.pid, th.tid, &info)
-			} else {
-				th.owed = &info
+			if s.Event == 0 {
+				owes()
+			} else if owed != nil {
+				ptrace.Queue(th.p.pid, th.tid, owed)
 			}
 			t.stopped(s)
-			return
+			return false
 		}
 		if p.data.Load() != nil && ptrace.DebugMet(th.tid) { // by a displaced instruction
 			ptrace.SetSigMask(th.tid, mask)
-			th.owed = &info
+			was := th.owed
+			owes()
 			if hits, err := ptrace.DebugHits(th.tid); err == nil && t.dataMet(th, p, &regs, hits) {
-				return
+				return false
 			}
-			th.owed = nil
+			th.owed = was
 			ptrace.HoldSignals(th.tid)
 		}
 		if !p.inStub(regs.Rip) {
 			break
 		}
 	}
-	ptrace.SetSigMask(th.tid, mask)
-	ptrace.SetSiginfo(th.tid, &info)
-	t.resume(th, sig)
+	return true
 }
 
 // inC reports whether pc is in the agent's C, which a thread leaves by StopTrap while it is asked to.
@@ -110,14 +124,14 @@ func (p *process) inC(pc uint64) bool {
 // runningOut is what a thread gets back that runs until it leaves the agent's C.
 type runningOut struct {
 	mask uint64
-	info ptrace.Siginfo
+	owed *ptrace.Siginfo // nil: none
 }
 
-// runOut lets a thread run that is to take a signal, with all others held, until it leaves the agent's C: a record of many objects takes
+// runOut lets a thread run that is to take a signal, or to stand, with all others held, until it leaves the agent's C: a record of many objects takes
 // hundreds of thousands of instructions, and stepped through them the thread would come to the next signal before it came to anything else.
 // Tracer thread only.
-func (p *process) runOut(th *thread, mask uint64, info *ptrace.Siginfo) {
-	th.out = &runningOut{mask, *info}
+func (p *process) runOut(th *thread, mask uint64, owed *ptrace.Siginfo) {
+	th.out = &runningOut{mask, owed}
 	p.withRegion(func(r *ring.Region) { atomic.AddUint32(&r.Control().StopReq, 1) })
 	p.t.resume(th, 0) //nolint:errcheck // it has ended
 }
@@ -130,8 +144,8 @@ func (th *thread) ranOut() {
 	}
 	th.out = nil
 	th.p.memory().withRegion(func(r *ring.Region) { atomic.AddUint32(&r.Control().StopReq, ^uint32(0)) })
-	if ptrace.SetSigMask(th.tid, out.mask) == nil {
-		th.owed = &out.info
+	if ptrace.SetSigMask(th.tid, out.mask) == nil && out.owed != nil {
+		th.owed = out.owed
 	}
 }
 

@@ -298,26 +298,40 @@ func (t *target) joined(th *thread, sig syscall.Signal) bool {
 	return true
 }
 
+// addPause makes a thread a paused one. Tracer thread only.
 func (t *target) addPause(c *pause) {
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	t.pauseCount++
 	c.Number = t.pauseCount
 	t.pauses = append(t.pauses, c)
 	t.pausesChangedLocked()
+	t.mu.Unlock()
+	t.tellPaused(c)
 }
 
-// dropPause forgets a thread's pause, and reports whether it had one.
-func (t *target) dropPause(th *thread) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	n := len(t.pauses)
-	t.pauses = slices.DeleteFunc(t.pauses, func(c *pause) bool { return c.th == th })
-	if len(t.pauses) == n {
-		return false
+// dropPause forgets the pause of a thread that goes on, by a step or freely, and reports whether it had one. Tracer thread only.
+func (t *target) dropPause(th *thread, how collector.Step) bool {
+	c := t.takePause(th)
+	if c != nil {
+		t.tellResumed(c, how)
 	}
+	return c != nil
+}
+
+// takePause forgets a thread's pause, and returns it; nil: it had none.
+func (t *target) takePause(th *thread) *pause {
+	t.mu.Lock()
+	i := slices.IndexFunc(t.pauses, func(c *pause) bool { return c.th == th })
+	if i < 0 {
+		t.mu.Unlock()
+		return nil
+	}
+	c := t.pauses[i]
+	t.pauses = slices.Delete(t.pauses, i, i+1)
 	t.pausesChangedLocked()
-	return true
+	t.mu.Unlock()
+	t.dropRefs(c)
+	return c
 }
 
 func (t *target) pausesChangedLocked() {
@@ -361,7 +375,9 @@ func (t *target) Resume(ctx context.Context, r collector.Resume) error {
 	t.mu.Lock()
 	all := slices.Clone(t.pauses)
 	t.mu.Unlock()
-	if len(all) == 0 {
+	if asked := t.unask(ctx, r); len(all) == 0 && asked {
+		return nil
+	} else if len(all) == 0 {
 		return fault.New(fault.NotPaused, "debug_session status lists pausedThreads; set a breakpoint with debug_breakpoint.", "no thread is paused")
 	}
 	picked := slices.DeleteFunc(slices.Clone(all), func(c *pause) bool { return r.Told > 0 && c.By() > r.Told })
@@ -385,7 +401,7 @@ func (t *target) Resume(ctx context.Context, r collector.Resume) error {
 	}
 	return t.tracer.Do(ctx, func() error {
 		for _, c := range picked {
-			if t.dropPause(c.th) && !c.stale(t) {
+			if t.dropPause(c.th, collector.StepNone) && !c.stale(t) {
 				t.resume(c.th, 0)
 			}
 		}

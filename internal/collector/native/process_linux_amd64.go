@@ -117,6 +117,8 @@ type thread struct {
 	// deferred: its stop waits for the handler, who lets it go on; nobody else does.
 	deferred bool
 	joins    *pause           // with which it is to be paused, instead of going on
+	asked    bool             // to be paused, instead of going on: PauseNow
+	tries    int              // to have it leave the agent first
 	execs    bool             // it stands at the beginning of another image
 	vforks   bool             // it waits for its vfork child, where nothing but death stops it
 	named    bool             // id is set
@@ -448,7 +450,7 @@ func (p *process) halted(th *thread, s ptrace.Stop) (resume func(), ok bool) {
 	th.stopped = true
 	if s.Event == ptrace.EventStop && s.Signal == unix.SIGTRAP {
 		return func() {
-			if th.step != nil {
+			if th.step != nil || th.asked || th.joins != nil {
 				p.t.resume(th, 0)
 				return
 			}

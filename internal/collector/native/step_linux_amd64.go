@@ -96,7 +96,7 @@ func (t *target) stepFrom(ctx context.Context, c *pause, all []*pause, r collect
 	}
 	s.p.prepareStepSites(ctx)
 	return t.tracer.Do(ctx, func() error {
-		if t.threads[c.th.tid] != c.th || !t.dropPause(c.th) {
+		if t.threads[c.th.tid] != c.th || !t.dropPause(c.th, r.Step) {
 			return fault.New(fault.NotPaused, "debug_session status lists pausedThreads.", "thread %d is not paused any more", c.TID)
 		}
 		t.endStep(c.th)
@@ -116,7 +116,7 @@ func (t *target) stepFrom(ctx context.Context, c *pause, all []*pause, r collect
 // take lets the other paused threads go on until the step ends. Tracer thread only.
 func (s *stepper) take(all []*pause) {
 	for _, o := range all {
-		if o.th != s.th && s.t.dropPause(o.th) && !o.stale(s.t) {
+		if o.th != s.th && s.t.dropPause(o.th, collector.StepNone) && !o.stale(s.t) {
 			s.with = append(s.with, o)
 			s.t.resume(o.th, 0) //nolint:errcheck // it has ended
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/capture"
+	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/ptrace"
 	"github.com/strobe-debug/strobe/internal/step"
 	"github.com/strobe-debug/strobe/internal/symbol"
@@ -92,7 +93,7 @@ func (s *stepper) inlinedHere(at *step.Place, skip int) int {
 func (t *target) stepInPlace(c *pause) {
 	n := &pause{th: c.th, stop: c.stop, p: c.p, seen: c.seen, skip: c.enters}
 	t.tracer.Do(context.Background(), func() error {
-		if t.threads[c.th.tid] == c.th && t.dropPause(c.th) {
+		if t.threads[c.th.tid] == c.th && t.dropPause(c.th, collector.StepInto) {
 			t.mu.Lock()
 			t.stepCount++
 			id := t.stepIDLocked()

@@ -161,6 +161,7 @@ func (t *target) retire(p *process) {
 
 // note puts a process event on the timeline.
 func (t *target) note(pid int, what map[string]any) {
+	t.tellProcess(pid, what)
 	b, err := json.Marshal(what)
 	if err != nil {
 		return

@@ -14,6 +14,7 @@ import (
 
 	"github.com/strobe-debug/strobe/internal/capture"
 	"github.com/strobe-debug/strobe/internal/collector"
+	"github.com/strobe-debug/strobe/internal/inspect"
 	"github.com/strobe-debug/strobe/internal/ptrace"
 	"github.com/strobe-debug/strobe/internal/ring"
 	"github.com/strobe-debug/strobe/internal/symbol"
@@ -41,6 +42,7 @@ type target struct {
 	ghosts  []*process        // ended images that may have left children that are not known yet
 	waiting map[int]parentage // children announced and not yet seen
 	letGone map[int]*process  // processes detached before their end
+	asksNew bool              // all were asked to pause and none has gone on since: new threads pause, too
 
 	steps        int           // threads that are stepping
 	panicSpent   time.Duration // that threads were held for pictures of their panics
@@ -75,6 +77,9 @@ type target struct {
 	status     collector.Status // but for what statusOld says
 	saidNatvis map[string]bool  // warnings about .natvis files that some answer had
 	exit       collector.ExitInfo
+
+	refMu sync.Mutex // before mu
+	refs  collector.Refs[*pause, inspect.Thing]
 
 	pauseChange chan struct{} // closed and made anew when pauses changes; mu
 
@@ -229,7 +234,10 @@ func (t *target) adoptImage(pid, tid int) (*process, error) {
 }
 
 func (t *target) addThread(p *process, tid int) *thread {
-	th := &thread{tid: tid, p: p}
+	th := &thread{tid: tid, p: p, asked: t.asksNew}
+	if tid != p.pid {
+		t.tell(collector.Change{Kind: collector.ThreadBegan, PID: p.pid, TID: tid})
+	}
 	if p.host != nil {
 		p.host.guests.Store(tid, p.pid)
 	}
@@ -242,9 +250,12 @@ func (t *target) dropThread(tid int) {
 	if th := t.threads[tid]; th != nil {
 		t.endStep(th)
 		th.ranOut()
-		t.dropPause(th)
+		t.takePause(th)
 		delete(th.p.threads, tid)
 		delete(t.threads, tid)
+		if tid != th.p.pid {
+			t.tell(collector.Change{Kind: collector.ThreadEnded, PID: th.p.pid, TID: tid})
+		}
 		if th.stepped { // somebody may wait for the step
 			t.mu.Lock()
 			t.pausesChangedLocked()
@@ -269,7 +280,7 @@ func (t *target) resume(th *thread, sig syscall.Signal) error {
 	if th == nil {
 		return ptrace.ErrGone
 	}
-	if th.deferred || t.joined(th, sig) {
+	if th.deferred || t.joined(th, sig) || t.askedToStand(th, sig) {
 		return nil
 	}
 	if sig == 0 && th.owed != nil && t.takesOwed(th) {
