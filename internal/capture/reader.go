@@ -14,8 +14,8 @@ type Memory interface {
 	Read(addr uint64, b []byte) error
 }
 
-// Reader reads values of any type where nothing of ours runs: of a thread that stands still, or of a core file. It follows
-// pointers and knows libraries' types as captured calls do. Not safe for concurrent use.
+// Reader reads values of any type where nothing of ours runs: of a thread that stands still, or of a core file. It
+// follows pointers and knows libraries' types as captured calls do. Not safe for concurrent use.
 type Reader struct {
 	mem     Memory
 	depth   int
@@ -38,8 +38,8 @@ type readerForm struct {
 	root ring.Op // of objects without a size, none
 }
 
-// NewReader returns a reader that follows depth pointers one behind the other. resolve names functions, own are the user's
-// descriptions of types; they may be nil.
+// NewReader returns a reader that follows depth pointers one behind the other. resolve names functions, own are the
+// user's descriptions of types; they may be nil.
 func NewReader(mem Memory, depth int, resolve func(addr uint64) string, own *natvis.Set) *Reader {
 	return &Reader{mem: mem, depth: depth, resolve: resolve, walks: NewWalks(own), ops: map[uint16][]ring.Op{}, forms: map[readerKey]*readerForm{}}
 }

@@ -27,6 +27,7 @@ type Change struct {
 
 // ChangeSink is a Sink that wants to know of changes as they happen. Safe for concurrent use.
 type ChangeSink interface {
-	// Changed is told changes in their order, by the runtime that saw them. It does not wait. ProcessEnded is what Ended tells.
+	// Changed is told changes in their order, by the runtime that saw them. It does not wait. ProcessEnded is what
+	// Ended tells.
 	Changed(Change)
 }

@@ -26,9 +26,10 @@ type Debugger interface {
 
 // Pauser is a Debugger that pauses threads wherever they are.
 type Pauser interface {
-	// PauseNow pauses one thread, or with 0 all of all processes, those that come into being before one goes on included. When it returns,
-	// Paused has them; later are those that something keeps from standing, which pause when that is over. System calls that are waited in
-	// go on with their threads, unnoticed. It fails with PROCESS_EXITED when the target is gone.
+	// PauseNow pauses one thread, or with 0 all of all processes, those that come into being before one goes on
+	// included. When it returns, Paused has them; later are those that something keeps from standing, which pause when
+	// that is over. System calls that are waited in go on with their threads, unnoticed. It fails with PROCESS_EXITED
+	// when the target is gone.
 	PauseNow(ctx context.Context, thread int) (later []LaterPause, err error)
 }
 

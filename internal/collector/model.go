@@ -2,8 +2,8 @@ package collector
 
 import "context"
 
-// The debugger's model: threads, their frames, the scopes of a frame, the variables of a scope, and their parts, each read when it is asked
-// for. Nothing here is of one runtime.
+// The debugger's model: threads, their frames, the scopes of a frame, the variables of a scope, and their parts, each
+// read when it is asked for. Nothing here is of one runtime.
 
 // Ref names a frame or what has parts, until the thread that it is of goes on. 0 is none: there are no parts.
 type Ref int64
@@ -61,7 +61,8 @@ type Variable struct {
 	Fixed bool   `json:"fixed,omitempty"`   // it cannot be set
 }
 
-// Viewer is a Debugger whose paused threads can be looked into, part by part. A Ref of a thread that has gone on is NOT_PAUSED.
+// Viewer is a Debugger whose paused threads can be looked into, part by part. A Ref of a thread that has gone on is
+// NOT_PAUSED.
 type Viewer interface {
 	// LiveThreads lists the threads, the first of each process first.
 	LiveThreads(ctx context.Context) ([]Thread, error)
@@ -69,7 +70,8 @@ type Viewer interface {
 	Frames(ctx context.Context, thread, from, n int) (frames []Frame, total int, err error)
 	// Scopes lists those of a frame, the nearest first.
 	Scopes(ctx context.Context, frame Ref) ([]Scope, error)
-	// Variables returns at most n variables of a scope, or parts of a variable, 0 as many as are shown at once, from one on.
+	// Variables returns at most n variables of a scope, or parts of a variable, 0 as many as are shown at once, from
+	// one on.
 	Variables(ctx context.Context, of Ref, from, n int) ([]Variable, error)
 }
 
@@ -77,14 +79,15 @@ type Viewer interface {
 type Evaluator interface {
 	// Evaluate evaluates an expression of the program's language in a frame.
 	Evaluate(ctx context.Context, frame Ref, expression string) (Variable, error)
-	// SetVariable gives a variable of a scope, or a part of a variable, a value, written as in the language, and returns what is there then.
+	// SetVariable gives a variable of a scope, or a part of a variable, a value, written as in the language, and
+	// returns what is there then.
 	SetVariable(ctx context.Context, of Ref, name, value string) (Variable, error)
 	// SetExpression does it for what an expression means.
 	SetExpression(ctx context.Context, frame Ref, expression, value string) (Variable, error)
 }
 
-// Refs gives out Refs for what a runtime shows of paused threads: owner is a pause, and one thing of it has one Ref. Not safe for
-// concurrent use.
+// Refs gives out Refs for what a runtime shows of paused threads: owner is a pause, and one thing of it has one Ref.
+// Not safe for concurrent use.
 type Refs[O, T comparable] struct {
 	last  Ref
 	known map[Ref]owned[O, T]

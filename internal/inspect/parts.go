@@ -154,7 +154,8 @@ func (s *scene) length(src string) (int, bool) {
 // maxListed bounds a list that is believed: what is not made yet may say anything.
 const maxListed = 1 << 30
 
-// memberNames lists a struct's members with those of its bases. False: two have one name, or a base is where only the shown value finds it.
+// memberNames lists a struct's members with those of its bases. False: two have one name, or a base is where only the
+// shown value finds it.
 func (s *scene) memberNames(t *symbol.Type, names []string, depth int) ([]string, bool) {
 	fields := t.Fields()
 	for i := range fields {

@@ -23,7 +23,8 @@ type Thing struct {
 	Path  string              // of a part that no expression means: its place in what is shown of Expr, as "2.0.": each a position
 }
 
-// View looks into one paused thread part by part. What it reads is as the thread stands at this moment. Not safe for concurrent use.
+// View looks into one paused thread part by part. What it reads is as the thread stands at this moment. Not safe for
+// concurrent use.
 type View struct {
 	p   *snapshot.Process
 	th  *snapshot.Thread

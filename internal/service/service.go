@@ -80,7 +80,8 @@ func New(cfg Config) (*Service, error) {
 	return &Service{cfg: cfg, settings: loader, sessions: m, pending: newPendingTable(), tests: tests}, nil
 }
 
-// Close ends every test run with its processes, and every session that runs: targets are killed, data is kept as retained. ctx bounds it.
+// Close ends every test run with its processes, and every session that runs: targets are killed, data is kept as
+// retained. ctx bounds it.
 func (s *Service) Close(ctx context.Context) error {
 	s.tests.Close()
 	return s.sessions.Close(ctx)
@@ -99,8 +100,8 @@ func (s *Service) Busy() bool { return s.sessions.Busy() || s.tests.Busy() }
 // name and project, never by connection.
 type Client struct {
 	Name string // from initialize, e.g. "claude-code"
-	// Tell, where it is not nil, has a call say how its work stands, to whoever asked to hear of that: now is asked about once a
-	// second until the call ends. Its key is the same while only time has passed.
+	// Tell, where it is not nil, has a call say how its work stands, to whoever asked to hear of that: now is asked
+	// about once a second until the call ends. Its key is the same while only time has passed.
 	Tell func(now func() (key, text string))
 }
 

@@ -49,8 +49,8 @@ type Change struct {
 	Lost     int64    `json:"lost,omitempty"`
 }
 
-// maxChanges is how many of a session's last changes are kept for those who listen: who is further behind has lost the rest, which is
-// counted. One takes some 300 bytes.
+// maxChanges is how many of a session's last changes are kept for those who listen: who is further behind has lost the
+// rest, which is counted. One takes some 300 bytes.
 const maxChanges = 4096
 
 // changes are those of one session, in their order.
@@ -202,7 +202,8 @@ type Listener struct {
 	last int64 // that was heard
 }
 
-// Listen hears the changes behind one, by its Seq: 0 all that are still known, -1 those to come. Several may listen, each for itself.
+// Listen hears the changes behind one, by its Seq: 0 all that are still known, -1 those to come. Several may listen,
+// each for itself.
 func (s *Session) Listen(after int64) *Listener {
 	if s.sink == nil { // it had ended before it was opened
 		c := newChanges(func() int64 { return 0 })
@@ -218,8 +219,8 @@ func (s *Session) Listen(after int64) *Listener {
 	return l
 }
 
-// Next waits for the next change. Of what a listener missed that was too slow it hears the number, in a change of kind ChangesLost. io.EOF:
-// the session has ended.
+// Next waits for the next change. Of what a listener missed that was too slow it hears the number, in a change of kind
+// ChangesLost. io.EOF: the session has ended.
 func (l *Listener) Next(ctx context.Context) (Change, error) {
 	for {
 		ch, more, ok := l.take()

@@ -24,8 +24,8 @@ type deadProcess struct {
 	closed bool
 }
 
-// OpenCore makes a session of a core file: it has ended before it began, and one crash event tells why. On any error nothing
-// is left. r's paths may be relative to its ProjectRoot.
+// OpenCore makes a session of a core file: it has ended before it began, and one crash event tells why. On any error
+// nothing is left. r's paths may be relative to its ProjectRoot.
 func (m *Manager) OpenCore(ctx context.Context, r collector.CoreRequest, name string) (*Session, error) {
 	if m.cfg.Cores == nil {
 		return nil, fault.New(fault.Unsupported, "Open it with gdb.", "this build cannot open core files")

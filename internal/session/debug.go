@@ -146,8 +146,8 @@ func (s *Session) told(pauses []collector.Pause) []collector.Pause {
 	return pauses
 }
 
-// known returns which of the threads that are paused a client means that does not name one: those that it was told of, if there are any. Another
-// thread may have met a breakpoint since then, and would go on with nobody having seen it.
+// known returns which of the threads that are paused a client means that does not name one: those that it was told of,
+// if there are any. Another thread may have met a breakpoint since then, and would go on with nobody having seen it.
 func (s *Session) known(pauses []collector.Pause) (list []collector.Pause, last int64) {
 	s.mu.Lock()
 	last = s.toldPause
@@ -159,7 +159,8 @@ func (s *Session) known(pauses []collector.Pause) (list []collector.Pause, last 
 	return list, last
 }
 
-// Continue lets paused threads go on, waits at most wait for one to pause again, and returns how the program stands then.
+// Continue lets paused threads go on, waits at most wait for one to pause again, and returns how the program stands
+// then.
 func (s *Session) Continue(ctx context.Context, r collector.Resume, wait time.Duration) (Status, []collector.Pause, error) {
 	_, use, release, err := s.Use(ctx)
 	if err != nil {

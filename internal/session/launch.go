@@ -82,7 +82,8 @@ func (m *Manager) begin(ctx context.Context, rt collector.Runtime, cmd *collecto
 // binaryName is what an id begins with.
 func binaryName(cmd *collector.Command) string { return filepath.Base(cmp.Or(cmd.Name, cmd.Path)) }
 
-// sessionFiles is how many files a session needs at once: its store, pipes, the target's memory, and some while it starts.
+// sessionFiles is how many files a session needs at once: its store, pipes, the target's memory, and some while it
+// starts.
 const sessionFiles = 24
 
 // FileRoom says why there is no session for want of files, nil where there may be one.

@@ -7,8 +7,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/fault"
 )
 
-// PauseNow pauses a thread wherever it is, or all with 0, and returns how the program stands then, every paused thread, and those that pause
-// later.
+// PauseNow pauses a thread wherever it is, or all with 0, and returns how the program stands then, every paused thread,
+// and those that pause later.
 func (s *Session) PauseNow(ctx context.Context, thread int) (Status, []collector.Pause, []collector.LaterPause, error) {
 	_, use, release, err := s.Use(ctx)
 	if err != nil {

@@ -8,8 +8,9 @@ import (
 	"github.com/strobe-debug/strobe/internal/fault"
 )
 
-// Signal sends the program a signal as its terminal would: to the process group in the foreground there, or that of its first process. Threads
-// that are paused go on, so that a handler can run. stopped: it was one that stops programs, and they have.
+// Signal sends the program a signal as its terminal would: to the process group in the foreground there, or that of its
+// first process. Threads that are paused go on, so that a handler can run. stopped: it was one that stops programs, and
+// they have.
 func (s *Session) Signal(ctx context.Context, name string) (stopped bool, err error) {
 	_, use, release, err := s.Use(ctx)
 	if err != nil {
@@ -56,8 +57,9 @@ func (s *Session) Resize(columns, rows int) error {
 // askPoll is how often an asked program is looked at: its other processes may outlive the first.
 const askPoll = 5 * time.Millisecond
 
-// ask sends the program a signal and waits until all its processes have ended, at most grace. Breakpoints are taken away first:
-// a handler must be able to run to its end. It reports whether they have, and whether anybody was there to be asked.
+// ask sends the program a signal and waits until all its processes have ended, at most grace. Breakpoints are taken
+// away first: a handler must be able to run to its end. It reports whether they have, and whether anybody was there to
+// be asked.
 func (s *Session) ask(name string, grace time.Duration, hurry <-chan struct{}) (asked, ended bool) {
 	if s.col == nil || len(s.col.PIDs()) == 0 {
 		return false, true

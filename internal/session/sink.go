@@ -22,15 +22,19 @@ const (
 	holdBytes = 16 << 20
 	// eventBytes is what an event that waits takes beside its bytes.
 	eventBytes = 128
-	// recordLate is how much later than its bytes the record of a write may be: by then its thread had its turn, also on a busy machine.
+	// recordLate is how much later than its bytes the record of a write may be: by then its thread had its turn, also
+	// on a busy machine.
 	recordLate = int64(200 * time.Millisecond)
-	// recordMost is how long bytes wait for records at the most, where these come late: a burst is decoded behind the program.
+	// recordMost is how long bytes wait for records at the most, where these come late: a burst is decoded behind the
+	// program.
 	recordMost = int64(20 * time.Second)
-	// awaitBytes bounds how long calls wait for output of their time that is on its way through the pipe, and awaitRecords how long a
-	// question waits for the records of what was read: on a busy machine the thread that reads, or the one that wrote, wants a CPU first.
+	// awaitBytes bounds how long calls wait for output of their time that is on its way through the pipe, and
+	// awaitRecords how long a question waits for the records of what was read: on a busy machine the thread that reads,
+	// or the one that wrote, wants a CPU first.
 	awaitBytes   = 500 * time.Millisecond
 	awaitRecords = 200 * time.Millisecond
-	// impatience is for how long nobody waits so after it was in vain: somebody else reads from the pipe, or writes to it unseen.
+	// impatience is for how long nobody waits so after it was in vain: somebody else reads from the pipe, or writes to
+	// it unseen.
 	impatience = 10 * time.Second
 	// retryAfter is the pause after a write error, so that a full disk costs nothing while it lasts.
 	retryAfter = time.Second
@@ -114,8 +118,8 @@ func (k *sink) knows(pid int) bool {
 	return false
 }
 
-// behindAll puts what is the last of a process behind all output that waits. The process stood still since, so what was read
-// later was written before.
+// behindAll puts what is the last of a process behind all output that waits. The process stood still since, so what was
+// read later was written before.
 func (k *sink) behindAll(e event.Event) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -277,7 +281,8 @@ func (k *sink) WroteAll(until int64) {
 	k.mu.Unlock()
 }
 
-// awaitLocked waits until what was written is read: it is in the pipe, and calls of the same time must not be put before it.
+// awaitLocked waits until what was written is read: it is in the pipe, and calls of the same time must not be put
+// before it.
 func (k *sink) awaitLocked() {
 	lacking := func() bool { return k.lays[0].lacks() || k.lays[1].lacks() }
 	if !lacking() || time.Now().Before(k.impatient) {
@@ -354,7 +359,8 @@ func (k *sink) unlaid(by int64) bool {
 	return k.recorded && slices.ContainsFunc(k.lays[:], func(l *laying) bool { return len(l.marks) > 0 && l.marks[0].ts <= by })
 }
 
-// awaitsRecords reports whether a question that came at began had better look once more for who wrote what was read by then.
+// awaitsRecords reports whether a question that came at began had better look once more for who wrote what was read by
+// then.
 func (k *sink) awaitsRecords(began int64, tries int) bool {
 	if !k.unlaid(began) {
 		return false

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// lookEvery is how often a thread's name is read while events come, and lookShare what each thread adds to it: reading one
-	// costs about 10 µs, so that many threads take 1 % of a core and one thread's name is at most 5 ms old.
+	// lookEvery is how often a thread's name is read while events come, and lookShare what each thread adds to it:
+	// reading one costs about 10 µs, so that many threads take 1 % of a core and one thread's name is at most 5 ms old.
 	lookEvery = 5 * time.Millisecond
 	lookShare = time.Millisecond
 	// youth is how long a thread's first name is not its own yet: it begins with that of the thread that made it, and a
@@ -80,7 +80,8 @@ func (n *threadNames) thread(t event.Thread, now time.Duration) event.ThreadID {
 	defer n.mu.Unlock()
 	start := n.started(key)
 	th := n.known[key]
-	// A process's first thread is the same as long as the process is; of others, a number that lives again is another thread.
+	// A process's first thread is the same as long as the process is; of others, a number that lives again is another
+	// thread.
 	if th == nil || start != "" && start != th.start && key.pid != key.tid {
 		n.forget(th)
 		th = &namedThread{key: key, start: start, name: name, born: now}

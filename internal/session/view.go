@@ -7,8 +7,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/fault"
 )
 
-// View has f look into paused threads, and keeps the session open meanwhile. What f changes by the Evaluator is told to those who listen; nil:
-// the runtime has none.
+// View has f look into paused threads, and keeps the session open meanwhile. What f changes by the Evaluator is told to
+// those who listen; nil: the runtime has none.
 func (s *Session) View(ctx context.Context, f func(ctx context.Context, v collector.Viewer, e collector.Evaluator) error) error {
 	_, use, release, err := s.Use(ctx)
 	if err != nil {

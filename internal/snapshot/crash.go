@@ -17,8 +17,8 @@ type Death struct {
 	Signal *Signal // that ends it; nil: it ends by exiting
 	Thread *Thread // that receives the signal, or exits
 	Others []*Thread
-	// Caught is a signal that the thread's handler took before, nil for none. It is what ended the process if its handler has
-	// not returned.
+	// Caught is a signal that the thread's handler took before, nil for none. It is what ended the process if its
+	// handler has not returned.
 	Caught *Caught
 	// Alive says that nothing ends the process: it was looked at while it ran.
 	Alive bool
@@ -51,8 +51,8 @@ const (
 	maxNested    = 8
 )
 
-// Crash describes why a process dies; nil where it only exits, and no signal has to do with it. What a sanitizer ends has neither
-// signal nor class: the report that it wrote has.
+// Crash describes why a process dies; nil where it only exits, and no signal has to do with it. What a sanitizer ends
+// has neither signal nor class: the report that it wrote has.
 func (p *Picture) Crash(d *Death) *crash.Crash {
 	stack, u := p.Stack(p.atTrap(d))
 	c := &crash.Crash{Fatal: true}
@@ -105,8 +105,8 @@ func (p *Picture) Crash(d *Death) *crash.Crash {
 	return c
 }
 
-// atTrap returns the thread that receives a signal: of a breakpoint instruction, where that is, since the processor stops behind it,
-// which may be another line.
+// atTrap returns the thread that receives a signal: of a breakpoint instruction, where that is, since the processor
+// stops behind it, which may be another line.
 func (p *Picture) atTrap(d *Death) *Thread {
 	pc, ok := d.Thread.Regs.Get(16)
 	var b [1]byte
@@ -173,7 +173,8 @@ func (p *Picture) endOfHandler(d *Death) string {
 	return words
 }
 
-// sentAgain reports a signal that its own handler sent: it comes when the handler returns, to where the thread was interrupted.
+// sentAgain reports a signal that its own handler sent: it comes when the handler returns, to where the thread was
+// interrupted.
 func (d *Death) sentAgain() bool {
 	if d.Caught == nil || d.Signal == nil || d.Signal.raised() || d.Signal.Number != d.Caught.Signal.Number || d.Signal.Sender != "" {
 		return false
@@ -250,8 +251,8 @@ func (p *Picture) stackOf(c *crash.Crash, u *unwind.Unwinder, stack *unwind.Stac
 	}
 }
 
-// placeValues are the values of the frame where the program crashed. At the end of a stack those are not there, or not yet
-// written: then those of the call that the same function made before.
+// placeValues are the values of the frame where the program crashed. At the end of a stack those are not there, or not
+// yet written: then those of the call that the same function made before.
 func (p *Picture) placeValues(u *unwind.Unwinder, frames []unwind.Frame, i int, f *crash.Frame, overflow bool) value.Object {
 	values := append(slices.Clone(f.Arguments), f.Locals...)
 	lost := func(m value.Member) bool { return m.Value.Equal(value.Unreadable) }
@@ -271,8 +272,8 @@ func (p *Picture) placeValues(u *unwind.Unwinder, frames []unwind.Frame, i int, 
 	return before
 }
 
-// Place returns the frame that a reader wants to see first: the innermost of the user's code. Of an exception that nobody
-// caught, it is where it was thrown, and not the handler of std::terminate.
+// Place returns the frame that a reader wants to see first: the innermost of the user's code. Of an exception that
+// nobody caught, it is where it was thrown, and not the handler of std::terminate.
 func (p *Picture) Place(frames []unwind.Frame, thrown bool) int {
 	first, lined, named, from := -1, -1, -1, 0
 	if thrown {

@@ -120,8 +120,8 @@ const (
 	readShare      = 4        // times what is kept may be read
 )
 
-// Values fills in a frame's arguments and locals, at most limit bytes of them, and returns how many bytes they took. depth is how many
-// pointers are followed.
+// Values fills in a frame's arguments and locals, at most limit bytes of them, and returns how many bytes they took.
+// depth is how many pointers are followed.
 func (p *Picture) Values(u *unwind.Unwinder, f *unwind.Frame, out *crash.Frame, depth, limit int) int {
 	limit = min(limit, maxFrameValues)
 	r := capture.NewReader(p.Mem, depth, p.functionAt, p.Described)
@@ -162,7 +162,8 @@ func (p *Picture) Values(u *unwind.Unwinder, f *unwind.Frame, out *crash.Frame, 
 	return size
 }
 
-// Written reports what is in the source: the compiler marks as its own also this, and in a lambda the variables that it captures.
+// Written reports what is in the source: the compiler marks as its own also this, and in a lambda the variables that it
+// captures.
 func Written(l *unwind.Local) bool {
 	return !l.Artificial || l.Name == "this" || !l.Param && !strings.HasPrefix(l.Name, "__")
 }

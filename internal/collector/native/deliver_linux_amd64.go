@@ -40,8 +40,9 @@ func (t *target) deliverOutside(th *thread, p *process, sig syscall.Signal) {
 	}
 }
 
-// stepOutside lets a thread whose signals are held run until it has left the stub or the agent, and gives it mask back where something else
-// comes first. Then it is false: the thread goes on with that, and takes owed, where it is not nil, later.
+// stepOutside lets a thread whose signals are held run until it has left the stub or the agent, and gives it mask back
+// where something else comes first. Then it is false: the thread goes on with that, and takes owed, where it is not
+// nil, later.
 func (t *target) stepOutside(th *thread, p *process, mask uint64, owed *ptrace.Siginfo) bool {
 	regs, err := ptrace.GetRegs(th.tid)
 	if err != nil {
@@ -127,9 +128,9 @@ type runningOut struct {
 	owed *ptrace.Siginfo // nil: none
 }
 
-// runOut lets a thread run that is to take a signal, or to stand, with all others held, until it leaves the agent's C: a record of many objects takes
-// hundreds of thousands of instructions, and stepped through them the thread would come to the next signal before it came to anything else.
-// Tracer thread only.
+// runOut lets a thread run that is to take a signal, or to stand, with all others held, until it leaves the agent's C:
+// a record of many objects takes hundreds of thousands of instructions, and stepped through them the thread would come
+// to the next signal before it came to anything else. Tracer thread only.
 func (p *process) runOut(th *thread, mask uint64, owed *ptrace.Siginfo) {
 	th.out = &runningOut{mask, owed}
 	p.withRegion(func(r *ring.Region) { atomic.AddUint32(&r.Control().StopReq, 1) })
@@ -159,8 +160,8 @@ func (t *target) outStop(th *thread, p *process, regs *ptrace.Regs) bool {
 	return true
 }
 
-// notStopped goes on with a thread that was let run one instruction and did not stop: it has ended, or sleeps in the kernel, where it waits for
-// a page. Then undo is called when it stops. Tracer thread only.
+// notStopped goes on with a thread that was let run one instruction and did not stop: it has ended, or sleeps in the
+// kernel, where it waits for a page. Then undo is called when it stops. Tracer thread only.
 func (t *target) notStopped(th *thread, s ptrace.Stop, err error, undo func()) {
 	if s.Ended {
 		t.tracer.Defer(s)
@@ -181,8 +182,9 @@ func (t *target) notStopped(th *thread, s ptrace.Stop, err error, undo func()) {
 	})
 }
 
-// raisedHere reports that a thread's SIGTRAP comes of an int3, ours or the program's, or of a break of its step, and not of being let run one
-// instruction: what stands there decides. Points stand in stubs, too, where a traced function's hook has their place.
+// raisedHere reports that a thread's SIGTRAP comes of an int3, ours or the program's, or of a break of its step, and
+// not of being let run one instruction: what stands there decides. Points stand in stubs, too, where a traced
+// function's hook has their place.
 func (th *thread) raisedHere() bool {
 	info, err := ptrace.GetSiginfo(th.tid)
 	if err != nil || info.Signal() != unix.SIGTRAP {
@@ -219,8 +221,8 @@ func (p *process) pushesFlags(pc uint64) bool {
 	return p.mem.Read(pc, b[:]) == nil && b[0] == 0x9c
 }
 
-// clearPushedTrap takes the trap flag, which is set while we step, out of flags that a pushfq saved: a later popfq would set
-// it in the program, and the next instruction would raise SIGTRAP.
+// clearPushedTrap takes the trap flag, which is set while we step, out of flags that a pushfq saved: a later popfq
+// would set it in the program, and the next instruction would raise SIGTRAP.
 func (p *process) clearPushedTrap(sp uint64) {
 	var b [2]byte
 	if p.mem.Read(sp, b[:]) == nil {

@@ -36,7 +36,8 @@ type pause struct {
 	alone bool   // and: the process had no other thread then
 }
 
-// stale reports that the thread is not there any more, because it was let go on meanwhile or has ended. Tracer thread only.
+// stale reports that the thread is not there any more, because it was let go on meanwhile or has ended. Tracer thread
+// only.
 func (c *pause) stale(t *target) bool {
 	return t.threads[c.th.tid] != c.th || c.th.stops.Load() != c.stop || !c.th.stopped
 }
@@ -104,7 +105,8 @@ func (g *pauseLook) truth(src string) (bool, error) {
 	return f.Truth(src)
 }
 
-// atCall shows a thread that met a breakpoint at the call of an inlined function there, if the breakpoint is in the caller.
+// atCall shows a thread that met a breakpoint at the call of an inlined function there, if the breakpoint is in the
+// caller.
 func (c *pause) atCall(pic *snapshot.Picture) {
 	if c.by == nil || c.by.pat == nil && c.by.line == 0 {
 		return
@@ -125,7 +127,8 @@ func (c *pause) shownThread() *snapshot.Thread {
 	return &th
 }
 
-// shown puts the innermost function of a stack at the statement that begins there, of several lines that the compiler has for one address.
+// shown puts the innermost function of a stack at the statement that begins there, of several lines that the compiler
+// has for one address.
 func (c *pause) shown(pic *snapshot.Picture, stack *unwind.Stack) {
 	if c.skip > 0 || len(stack.Frames) == 0 || c.seen.Behind {
 		return
@@ -141,7 +144,8 @@ func (c *pause) shown(pic *snapshot.Picture, stack *unwind.Stack) {
 	}
 }
 
-// where describes the thread's place: its innermost frame, with values if they are asked for, and a line for each of some frames.
+// where describes the thread's place: its innermost frame, with values if they are asked for, and a line for each of
+// some frames.
 func (c *pause) where(pic *snapshot.Picture, frames int, values bool) (top crash.Frame, lines []string) {
 	walk := pic.Stack
 	if frames == 0 {
@@ -242,8 +246,9 @@ func (t *target) awaitAnnounced() {
 	}
 }
 
-// pauseOthers stops the other threads of a paused thread's process as well. What a thread has stopped for just now, or stops for before it hears
-// of this, comes first: then it joins (resume). only: those that were paused like that before; nil: all. Tracer thread only.
+// pauseOthers stops the other threads of a paused thread's process as well. What a thread has stopped for just now, or
+// stops for before it hears of this, comes first: then it joins (resume). only: those that were paused like that
+// before; nil: all. Tracer thread only.
 func (t *target) pauseOthers(c *pause, only []*pause) {
 	others := slices.Collect(maps.Values(c.p.threads))
 	if only != nil {
@@ -283,7 +288,8 @@ func (t *target) pauseWith(c *pause, th *thread) {
 	t.addPause(o)
 }
 
-// joined pauses a thread that is about to go on and was to be paused with another one that still is. Tracer thread only.
+// joined pauses a thread that is about to go on and was to be paused with another one that still is. Tracer thread
+// only.
 func (t *target) joined(th *thread, sig syscall.Signal) bool {
 	c := th.joins
 	if c == nil || t.stopping.Load() || t.pauseOf(c.th) != c {
@@ -309,7 +315,8 @@ func (t *target) addPause(c *pause) {
 	t.tellPaused(c)
 }
 
-// dropPause forgets the pause of a thread that goes on, by a step or freely, and reports whether it had one. Tracer thread only.
+// dropPause forgets the pause of a thread that goes on, by a step or freely, and reports whether it had one. Tracer
+// thread only.
 func (t *target) dropPause(th *thread, how collector.Step) bool {
 	c := t.takePause(th)
 	if c != nil {

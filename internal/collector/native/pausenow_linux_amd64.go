@@ -16,8 +16,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Threads that are paused because somebody wants it now stand wherever they were: in a system call, too, which goes on with the thread as
-// if nothing had been (hide). What a thread has stopped for just then comes first: it is marked as asked, and pauses instead of going on.
+// Threads that are paused because somebody wants it now stand wherever they were: in a system call, too, which goes on
+// with the thread as if nothing had been (hide). What a thread has stopped for just then comes first: it is marked as
+// asked, and pauses instead of going on.
 
 var _ collector.Pauser = (*target)(nil)
 
@@ -87,7 +88,8 @@ func (t *target) PauseNow(ctx context.Context, tid int) ([]collector.LaterPause,
 	return t.awaitLate(ctx, late)
 }
 
-// awaitLate waits a moment for threads that had something else to do first, and says what keeps those that still do not stand.
+// awaitLate waits a moment for threads that had something else to do first, and says what keeps those that still do not
+// stand.
 func (t *target) awaitLate(ctx context.Context, late []*thread) (later []collector.LaterPause, err error) {
 	if len(late) == 0 {
 		return nil, nil
@@ -199,8 +201,8 @@ func (t *target) awaitConnected(late []*thread) {
 	}
 }
 
-// unask has threads not pause any more that were asked to and do not stand yet, and new ones, since what they would stand with goes on. It
-// reports whether there are such threads.
+// unask has threads not pause any more that were asked to and do not stand yet, and new ones, since what they would
+// stand with goes on. It reports whether there are such threads.
 func (t *target) unask(ctx context.Context, r collector.Resume) (any bool) {
 	t.tracer.Do(ctx, func() error { //nolint:errcheck // the target is gone
 		t.asksNew = false
@@ -260,8 +262,8 @@ func (t *target) askedToStand(th *thread, sig syscall.Signal) bool {
 	return true
 }
 
-// outside has a thread that is to be paused leave the stub or the agent first: it would hold what others wait for, and a step could not go on
-// from there. False: it is on its way. Tracer thread only.
+// outside has a thread that is to be paused leave the stub or the agent first: it would hold what others wait for, and
+// a step could not go on from there. False: it is on its way. Tracer thread only.
 func (t *target) outside(th *thread) bool {
 	p := th.p.memory()
 	regs, err := ptrace.GetRegs(th.tid)
@@ -285,8 +287,8 @@ func (t *target) outside(th *thread) bool {
 	return true
 }
 
-// waitsForRoom reports whether pc is where the agent waits for room for a record: code that may be interrupted. Not its rest of a system call,
-// which is the program's.
+// waitsForRoom reports whether pc is where the agent waits for room for a record: code that may be interrupted. Not its
+// rest of a system call, which is the program's.
 func (p *process) waitsForRoom(pc uint64) bool {
 	off := pc - p.regionAddr
 	return p.region != nil && off >= p.blob.CriticalHi && off < ring.CodeBytes && (off < p.blob.Rest || off >= p.blob.Rest+restBytes)

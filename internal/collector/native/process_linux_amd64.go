@@ -18,9 +18,9 @@ import (
 
 // process is one process image of the target, from its start or exec to its end or next exec.
 //
-// threads belongs to the tracer thread. modules, arenas, byAddr, nextOp and unwindID change under probeMu and mu both, so
-// that who holds either may read them; sites change on the tracer thread under mu. changing comes before any of it. hooks is
-// also read by the drain goroutine.
+// threads belongs to the tracer thread. modules, arenas, byAddr, nextOp and unwindID change under probeMu and mu both,
+// so that who holds either may read them; sites change on the tracer thread under mu. changing comes before any of it.
+// hooks is also read by the drain goroutine.
 type process struct {
 	t      *target
 	pid    int
@@ -146,8 +146,8 @@ type trap struct {
 	step   stepSite
 	loader bool // the dynamic loader's notification, while the program starts
 	throw  throwKind
-	// below is what stands under it: a hook of a function may come where one of ours stands already, whose first byte then is what the
-	// hook found, and leaves there.
+	// below is what stands under it: a hook of a function may come where one of ours stands already, whose first byte
+	// then is what the hook found, and leaves there.
 	below *trap
 }
 
@@ -164,8 +164,8 @@ func (t *trap) clone() *trap {
 	return &c
 }
 
-// threadName is the name of one of the process's threads, also of one that has ended since it was last asked for: what it did is
-// told by two ways, and is of one thread.
+// threadName is the name of one of the process's threads, also of one that has ended since it was last asked for: what
+// it did is told by two ways, and is of one thread.
 func (p *process) threadName(pid, tid int) string {
 	name := threadName(pid, tid)
 	if name != "" {
@@ -232,7 +232,8 @@ func (t *target) beatLoop() {
 }
 
 // adoptFork gives a forked child rings of its own, in place of its copy of the parent's mapping, before it runs.
-// Everything else (stubs, patches) it inherited; stale says that the parent may have changed since. Tracer thread only; tid is stopped.
+// Everything else (stubs, patches) it inherited; stale says that the parent may have changed since. Tracer thread only;
+// tid is stopped.
 func (p *process) adoptFork(parent *process, tid int, stale bool) error {
 	parent.regionMu.RLock()
 	defer parent.regionMu.RUnlock()
@@ -302,8 +303,8 @@ func (p *process) copyTables(src *ring.Region) {
 	child.LineTicks, child.LineMost, child.LineLeft, child.LineTSC = parent.LineTicks, parent.LineMost, parent.LineLeft, parent.LineTSC
 }
 
-// withStopped runs fn on the tracer's thread, with a thread of the process that is stopped where system calls can be made
-// in it. It prefers one that computes; else one whose system call the kernel restarts unnoticed.
+// withStopped runs fn on the tracer's thread, with a thread of the process that is stopped where system calls can be
+// made in it. It prefers one that computes; else one whose system call the kernel restarts unnoticed.
 //
 // A thread may end under our hands, or all may be where nothing can be done for a moment: then it tries again.
 func (p *process) withStopped(ctx context.Context, fn func(r *remote) error) error {
@@ -413,11 +414,13 @@ func (p *process) haltOne() (*thread, func(), error) {
 	return nil, nil, errAllBlocked
 }
 
-// haltMost bounds how long a thread is waited for that is to stand while code is changed: it may want a CPU that others have.
+// haltMost bounds how long a thread is waited for that is to stand while code is changed: it may want a CPU that others
+// have.
 const haltMost = time.Second
 
-// halt stops a running thread. When another stop comes first it is kept for the handler, and the thread stays
-// stopped until then. False: it ended, or has another image by now, or does not come to a stop, as one does that waits for its vfork child, which may wait for us: then it stops when that is done.
+// halt stops a running thread. When another stop comes first it is kept for the handler, and the thread stays stopped
+// until then. False: it ended, or has another image by now, or does not come to a stop, as one does that waits for its
+// vfork child, which may wait for us: then it stops when that is done.
 func (p *process) halt(th *thread) (resume func(), ok bool) {
 	if th.stopped {
 		return func() {}, true

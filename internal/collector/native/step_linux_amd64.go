@@ -13,9 +13,10 @@ import (
 	"github.com/strobe-debug/strobe/internal/value"
 )
 
-// stepper is one thread's step on its way. The thread runs an instruction at a time, and runs freely to code breaks of its own:
-// debug registers, which no other thread sees. What is quick is decided on the tracer's thread; for what wants symbols or the stack the
-// thread waits, and decide runs on a goroutine of its own. One of the two has the stepper at any time.
+// stepper is one thread's step on its way. The thread runs an instruction at a time, and runs freely to code breaks of
+// its own: debug registers, which no other thread sees. What is quick is decided on the tracer's thread; for what wants
+// symbols or the stack the thread waits, and decide runs on a goroutine of its own. One of the two has the stepper at
+// any time.
 type stepper struct {
 	t    *target
 	th   *thread
@@ -129,7 +130,8 @@ func (t *target) HasThread(tid int) (has bool) {
 	return has
 }
 
-// begin makes the step's state at the pause, and says what comes first. No action: the step only enters an inlined call.
+// begin makes the step's state at the pause, and says what comes first. No action: the step only enters an inlined
+// call.
 func (s *stepper) begin(c *pause) (func() error, error) {
 	regs, err := s.regs()
 	if err != nil {

@@ -74,8 +74,8 @@ func (s *stepper) outside(pc uint64) bool {
 	return ok && row.Line > 0
 }
 
-// inlinedHere returns how many of the skip inlined calls that begin at a place are still not entered after a step into the outermost one that it
-// may enter: skip where there is none, or the step is of another kind.
+// inlinedHere returns how many of the skip inlined calls that begin at a place are still not entered after a step into
+// the outermost one that it may enter: skip where there is none, or the step is of another kind.
 func (s *stepper) inlinedHere(at *step.Place, skip int) int {
 	if s.kind != step.Into {
 		return skip

@@ -270,8 +270,8 @@ func (t *target) trapStop(th *thread, p *process, regs *ptrace.Regs) bool {
 	return true
 }
 
-// fixFault does what the agent needs where its instruction faulted: its read of a bad pointer ends, and a reading of the time stamp counter, in a
-// thread that is not allowed it, is made here. False: the fault is not the agent's.
+// fixFault does what the agent needs where its instruction faulted: its read of a bad pointer ends, and a reading of
+// the time stamp counter, in a thread that is not allowed it, is made here. False: the fault is not the agent's.
 func (p *process) fixFault(tid int, regs *ptrace.Regs) bool {
 	off := regs.Rip - p.regionAddr
 	if p.regionAddr == 0 || off >= ring.CodeBytes {
@@ -299,8 +299,9 @@ func (p *process) fixFault(tid int, regs *ptrace.Regs) bool {
 
 var rdtsc = []byte{0x0f, 0x31}
 
-// ticksFor is what a thread of the process reads that may not read the time stamp counter itself. Under strict seccomp it may not make system
-// calls either: it gets its ring from here, and where the agent would wait it seems to have waited long enough.
+// ticksFor is what a thread of the process reads that may not read the time stamp counter itself. Under strict seccomp
+// it may not make system calls either: it gets its ring from here, and where the agent would wait it seems to have
+// waited long enough.
 func (p *process) ticksFor(tid int, regs *ptrace.Regs) uint64 {
 	p.noTicks.Do(func() {
 		p.t.warn(fmt.Sprintf("a thread of process %d may not read the time stamp counter (PR_SET_TSC, or strict seccomp): its traced calls are stopped "+

@@ -23,8 +23,8 @@ import (
 
 // target is one launched program with all its processes: the Collector of this runtime.
 //
-// Goroutines: the tracer's thread, drainLoop and beatLoop, which end after the last process, or with Stop; and short ones
-// (spawn) that change hooks or release memory when the tracer's thread or the drain goroutine must not wait.
+// Goroutines: the tracer's thread, drainLoop and beatLoop, which end after the last process, or with Stop; and short
+// ones (spawn) that change hooks or release memory when the tracer's thread or the drain goroutine must not wait.
 type target struct {
 	rt        *Runtime
 	cmd       *collector.Command
@@ -203,8 +203,8 @@ func (t *target) awaitEntry(ctx context.Context) {
 	}
 }
 
-// readyWait bounds how long a call waits for a starting program's dynamic linker, and for what is read and hooked then: of a
-// large program on a busy machine that takes seconds. Status says where it was not enough.
+// readyWait bounds how long a call waits for a starting program's dynamic linker, and for what is read and hooked then:
+// of a large program on a busy machine that takes seconds. Status says where it was not enough.
 const readyWait = 20 * time.Second
 
 // awaitReady waits until a starting process can be hooked: its libraries are loaded, or it is gone.

@@ -13,7 +13,8 @@ func (t *target) tell(c collector.Change) {
 	}
 }
 
-// tellPaused says that a thread pauses. Not of the pause at the entry in which staged points are set, which nobody asked for.
+// tellPaused says that a thread pauses. Not of the pause at the entry in which staged points are set, which nobody
+// asked for.
 func (t *target) tellPaused(c *pause) {
 	if t.cmd.QuietEntry && c.Reason == reasonEntry {
 		return
