@@ -10,7 +10,7 @@ import (
 var layoutPackages = []string{"internal/value", "internal/capture", "internal/expr", "internal/collector/native", "internal/agentlink", "internal/record"}
 
 // layoutMethods give values by a layout; with how many arguments each is called, as others have methods of these names.
-var layoutMethods = map[string]int{"Enter": 1, "EnterArg": 2, "Exit": 3, "Outs": 1, "WatchValues": 2, "Thrown": 1}
+var layoutMethods = map[string]int{"Enter": 1, "EnterArg": 2, "Exit": 3, "Outs": 1, "WatchValues": 2}
 
 // TestLayouts holds that nobody else decodes payloads. Tests may.
 func TestLayouts(t *testing.T) {

@@ -158,7 +158,7 @@ func TestTrees(t *testing.T) {
 			t.Fatal(err)
 		}
 		result, ok := c.Result()
-		if got := shown(c.Arguments()); got != "{n: 7, who: {$class: User, age: 42}}" || !ok || result.String() != "[1, null]" {
+		if got := shown(c.Arguments()); got != "{n: 7, who: User{age: 42}}" || !ok || result.String() != "[1, null]" {
 			t.Errorf("f(%s) = %s, %v", got, result, ok)
 		}
 		for path, want := range map[string]string{"n": "7", "who.age": "42"} {
