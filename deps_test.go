@@ -47,7 +47,7 @@ var mayImport = map[string][]string{
 	"internal/iochan":           {},
 	"internal/collector":        {"internal/waits", "internal/crash"},                                                                                                                                                                                                                                                                                                                                       // the shape of what threads do
 	"internal/collector/native": {"internal/collector", "internal/inspect", "internal/ptrace", "internal/ring", "internal/spool", "internal/hook", "internal/symbol", "internal/capture", "internal/expr", "internal/snapshot", "internal/unwind", "internal/waits", "internal/exception", "internal/step", "internal/spin", "internal/emulate", "internal/goroutine", "internal/natvis", "internal/crash"}, // names of Go's code; the user's descriptions of types
-	"internal/agentlink":        {"internal/collector"},
+	"internal/agentlink":        {"internal/collector", "internal/crash"},
 	"internal/collector/python": {"internal/collector", "internal/agentlink"},
 	"internal/collector/js":     {"internal/collector", "internal/agentlink"},
 	"internal/snapshot":         {"internal/symbol", "internal/natvis", "internal/capture", "internal/unwind", "internal/exception", "internal/expr", "internal/crash"},

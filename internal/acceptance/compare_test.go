@@ -423,9 +423,28 @@ func TestCompareUnsupported(t *testing.T) {
 	if r.Status != "failed" || !strings.Contains(r.Error, "recorded a call") || r.Comparison != nil {
 		t.Errorf("go test: %+v %+v", r, r.Comparison)
 	}
-	dir = project(t, map[string]string{"test_sums.py": "import unittest\n\nclass Sums(unittest.TestCase):\n    def test_good(self):\n        self.assertEqual(1, 1)\n    def test_bad(self):\n        self.assertEqual(1, 2)\n"})
-	r = compareOf(t, s, args{"projectRoot": dir, "framework": "unittest", "test": "test_bad", "against": "test_good"})
-	if r.Status != "failed" || !strings.Contains(r.Error, "recorded a call") || r.Comparison != nil {
-		t.Errorf("unittest: %+v", r)
+}
+
+// TestComparePython: of two unittest cases, the first call that differs.
+func TestComparePython(t *testing.T) {
+	t.Parallel()
+	strobetest.NeedPtrace(t)
+	strobetest.NeedCommand(t, "python3")
+	s := strobetest.Start(t, nil)
+	dir := project(t, map[string]string{"sums.py": "def double(n):\n    return n * 2 if n < 10 else n\n", "test_sums.py": `import unittest
+from sums import double
+
+class Sums(unittest.TestCase):
+    def test_good(self):
+        self.assertEqual(double(4), 8)
+    def test_bad(self):
+        self.assertEqual(double(40), 80)
+`})
+	r := compareOf(t, s, args{"projectRoot": dir, "framework": "unittest", "test": "test_bad", "against": "test_good"})
+	if r.Status != "completed" || r.Comparison == nil {
+		t.Fatalf("unittest: %+v", r)
+	}
+	if !slices.Contains(r.Comparison.Next, "sums.double: result") {
+		t.Errorf("comparison %+v", *r.Comparison)
 	}
 }

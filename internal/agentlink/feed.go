@@ -100,6 +100,8 @@ func (f *feed) apply(r *record) {
 		f.exit(r)
 	case kindYield, kindLog:
 		f.other(r)
+	case kindCrash:
+		f.crash(r)
 	case kindSwitch:
 		if l := f.lanes[r.lane]; l != nil && l.of != nil {
 			f.add(&record{ts: r.ts}, event.Event{Kind: event.OnLane, Thread: l.thread, Under: l.of.thread + 1})
@@ -303,11 +305,7 @@ func (f *feed) flushUntil(until int64) {
 	if n == 0 {
 		return
 	}
-	if len(f.events) > 0 {
-		f.sink.Events(f.events)
-		clear(f.events)
-		f.events = f.events[:0]
-	}
+	f.deliver()
 	rest := copy(f.pending, f.pending[n:])
 	clear(f.pending[rest:])
 	f.pending = f.pending[:rest]
@@ -336,10 +334,7 @@ func (f *feed) close() {
 		}
 		l.open = nil
 	}
-	if len(f.events) > 0 {
-		f.sink.Events(f.events)
-		f.events = nil
-	}
+	f.deliver()
 	f.ended = true
 	if f.refused > 0 {
 		f.log.Warn("records of an agent made no sense", "pid", f.pid, "records", f.refused)

@@ -36,7 +36,13 @@ type Hosted interface {
 
 // Together is a host with the runtimes that may join its targets: several in one tree of processes, and in one process,
 // are the normal case.
-func Together(host Host, log func(msg string, args ...any), joiners ...Joiner) Host {
+//
+// A runtime that is no host, as that of a system that it cannot trace, stays alone.
+func Together(rt Runtime, log func(msg string, args ...any), joiners ...Joiner) Runtime {
+	host, ok := rt.(Host)
+	if !ok {
+		return rt
+	}
 	return &together{Host: host, joiners: joiners, log: log}
 }
 

@@ -148,6 +148,12 @@ type memberSink struct {
 	x *mixer
 }
 
+// Crash implements Sink: behind what the members delivered before.
+func (s memberSink) Crash(c Crash) {
+	s.x.release()
+	s.fullSink.Crash(c)
+}
+
 // Events implements Sink.
 func (s memberSink) Events(batch []event.Event) {
 	if len(batch) > 0 {

@@ -145,6 +145,10 @@ func (c *crashes) take(pid int, fits func(*report.Report) bool) *pendingReport {
 
 // died is collector.Sink's Crash.
 func (c *crashes) died(k collector.Crash) {
+	if k.Language != "" { // an interpreter's: it tells before its process ends, and its report is no other's
+		c.toldBy(k)
+		return
+	}
 	c.settle()
 	handlerEnded := k.EndedBy != ""
 	aborts := k.Signal == "SIGABRT" || handlerEnded || k.Signal == "" && k.Panicking
@@ -174,6 +178,17 @@ func (c *crashes) died(k collector.Crash) {
 		readJVMLog(k.PID, &r.Report)
 	}
 	c.last(event.Event{TS: k.TS, Kind: event.Crash, Thread: k.Thread, Payload: c.payload(withReport(&k.Crash, r, c.causes(r)))})
+}
+
+// toldBy puts a crash that an interpreter's agent tells of. The process runs on to its end.
+func (c *crashes) toldBy(k collector.Crash) {
+	c.mu.Lock()
+	if c.fatal == nil {
+		c.fatal = map[int]bool{}
+	}
+	c.fatal[k.PID] = c.fatal[k.PID] || k.Fatal
+	c.mu.Unlock()
+	c.emit(event.Event{TS: k.TS, Kind: event.Crash, Thread: k.Thread, Payload: c.payload(&k.Crash)})
 }
 
 // ended is collector.Sink's Ended: a process that a checker or a runtime ended by exiting has crashed as well.

@@ -10,7 +10,7 @@ import sys
 from _json import encode_basestring as quote, make_scanner
 
 import strobe_files as files
-from strobe_rules import Rules, late
+from strobe_rules import Rules, applied, late
 
 if sys.version_info >= (3, 12):
     import strobe_monitoring as engine
@@ -151,17 +151,17 @@ def _send_hello():
                  os.getpid(), os.getppid(), nonce, quote(sys.executable or ""), ",".join(map(quote, argv[:100])),
                  engine.NAME, ",".join(map(quote, can)))))
     # What start.json asked for is in force; what it takes of the user's code is not known, for none is loaded yet.
-    send(_applied(None, near=False))
+    send(_applied(None))
     _flush(0)
 
 
-def _applied(question, near=True):
+def _applied(question):
+    refused = engine.unhookable()
     if question is None:
         counts, functions, names = {r.id: 0 for r in engine.rules.rules}, 0, []
     else:
-        from strobe_rules import applied
-        counts, functions, names = applied(engine.rules, engine.recorded(), near)
-    refused = engine.unhookable()
+        counts, functions, in_c, names = applied(engine.rules, engine.recorded())
+        refused += [(name, "it is written in C: only Python's own functions are recorded") for name in in_c]
     return '{"m":"applied",%s"gen":%d,"rules":[%s],"functions":%d%s%s}' % (
         _question(question), generation,
         ",".join(['{"id":%s,"matched":%d}' % (_plain(i), n) for i, n in counts.items()]), functions,

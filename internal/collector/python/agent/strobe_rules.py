@@ -263,22 +263,23 @@ def _of_names(names, seen, depth):
 
 def _of_function(f, seen):
     code = f.__code__
-    if id(code) in seen:
+    if id(f) in seen:
         return
-    seen.add(id(code))
-    module = module_name(f.__globals__)
-    name = f.__qualname__.replace(".<locals>", "")
-    if code.co_name == f.__name__ or name.endswith("." + code.co_name):
+    seen.add(id(f))
+    if id(code) not in seen:
+        seen.add(id(code))
+        module = module_name(f.__globals__)
+        name = f.__qualname__.replace(".<locals>", "")
+        if not (name == code.co_name or name.endswith("." + code.co_name)):  # a decorator gave it another's name
+            name = getattr(code, "co_qualname", code.co_name).replace(".<locals>", "")
         yield module, name, code
-    else:
-        yield module, getattr(code, "co_qualname", code.co_name).replace(".<locals>", ""), code
-    yield from _inner(module, name, code, seen)
+        yield from _inner(module, name, code, seen)
     # What a decorator wrapped is reached by its cells.
     for cell in f.__closure__ or ():
         try:
             inside = cell.cell_contents
         except ValueError:
-            continue
+            continue  # not filled yet
         if type(inside) is _FUNCTION:
             yield from _of_function(inside, seen)
 
@@ -292,15 +293,16 @@ def _inner(module, name, code, seen):
             yield from _inner(module, name + "." + c.co_name, c, seen)
 
 
-def applied(rules, hooked, near):
-    """What the rules take of what is loaded: (matched by rule, functions, names that come near). hooked are (module,
-    qualified name, code) of functions that are recorded, of which some may not be found by their modules."""
+def applied(rules, hooked):
+    """What the rules take of what is loaded: (matched by rule, functions, functions in C that a rule names, names that
+    come near). hooked are (module, qualified name, code) of functions that are recorded, of which some may not be found
+    by their modules."""
     matched = dict.fromkeys((r.id for r in rules.rules), 0)
     functions = 0
     names, packages = [], []
     seen = set()
     if not rules.rules:
-        return matched, 0, []
+        return matched, 0, [], []
     for source in (loaded(), hooked):
         for module, name, code in source:
             key = (code.co_filename, code.co_firstlineno, name)
@@ -308,16 +310,34 @@ def applied(rules, hooked, near):
                 continue
             seen.add(key)
             file = rules.file(code.co_filename)
-            all_names = names_of(module, name)
-            wanted = False
-            for r in rules.rules:
-                if r.takes(all_names, file):
-                    matched[r.id] += 1
-                    wanted = wanted or not r.out
-            if wanted and rules.depth(module, name, code.co_filename):
-                functions += 1
-            if near and len(names) < NEAR:
-                (names if file.user else packages).append(module + "." + name)
-    if near and not any(r.on == "name" and not matched[r.id] for r in rules.rules):
-        return matched, functions, []
-    return matched, functions, (names + packages)[:NEAR] if near else []
+            if rules.by_file or rules.may_name(module, name):
+                all_names = names_of(module, name)
+                for r in rules.rules:
+                    if r.takes(all_names, file):
+                        matched[r.id] += 1
+                if rules.depth(module, name, code.co_filename):
+                    functions += 1
+            (names if file.user else packages).append((module, name))
+    unmatched = [r for r in rules.rules if r.on == "name" and not r.out and not matched[r.id]]
+    if not unmatched:
+        return matched, functions, [], []
+    near = [module + "." + name for module, name in (names + packages)[:NEAR]]
+    return matched, functions, _in_c(unmatched), near
+
+
+_BUILTIN = type(len)
+
+
+def _in_c(unmatched):
+    """Names of functions in C that rules without a match would take: these have no events of ours."""
+    found = []
+    for m in list(sys.modules.values()):
+        if type(m) is not type(sys):
+            continue
+        module = module_name(m.__dict__)
+        for name, v in list(m.__dict__.items()):
+            if type(v) is _BUILTIN and type(name) is str:
+                for r in unmatched:
+                    if len(found) < 20 and r.glob.match(module + "." + name):
+                        found.append(module + "." + name)
+    return found
