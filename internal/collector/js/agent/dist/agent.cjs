@@ -541,8 +541,7 @@ function writeInstance(v, c, depth) {
 }
 
 // src/files.js
-var format = 1;
-var { readFileSync, writeFileSync, renameSync, mkdirSync, statSync } = import_node_fs.default;
+var { readFileSync, writeFileSync, renameSync, mkdirSync } = import_node_fs.default;
 var Function2 = class {
   constructor(file, id) {
     const f = file.meta.functions[id];
@@ -604,7 +603,6 @@ var Files = class {
   constructor(folder, set, shared, tell2, options2) {
     this.folder = folder;
     this.rules = new Rules(set);
-    this.cacheFolder = set.cache || "";
     this.shared = shared;
     this.tell = tell2;
     this.options = options2;
@@ -632,7 +630,7 @@ var Files = class {
     if (text.includes("$strobe")) return null;
     how.finallyMode = this.options.finallyMode && !how.caught;
     how.maps = this.options.maps();
-    how.key = keyOf(`${format} ${this.engineSize()} ${how.file} ${how.language} ${how.sourceType} ${how.finallyMode} ${!!how.wrapped} ${how.maps}
+    how.key = keyOf(`${how.file} ${how.language} ${how.sourceType} ${how.finallyMode} ${!!how.wrapped} ${how.maps}
 `, text);
     let file = this.byKey.get(how.key) || this.read(how.key);
     if (!file) {
@@ -653,10 +651,6 @@ var Files = class {
   }
   enginePath() {
     return this.own + "transform.cjs";
-  }
-  engineSize() {
-    if (this.size === void 0) this.size = statSync(this.enginePath()).size;
-    return this.size;
   }
   refuse(file, error) {
     const reason = `its text could not be read: ${error && error.message}`;
@@ -718,8 +712,11 @@ var Files = class {
       }
     }
   }
+  // folders are where instrumented texts are kept: beside the agent, where that lies in a folder named by its contents,
+  // else with the session.
   folders() {
-    return this.cacheFolder ? [this.cacheFolder + "/js", this.folder + "/js"] : [this.folder + "/js"];
+    const own = import_node_path2.default.dirname(this.own + "x");
+    return /^[0-9a-f]{16}$/.test(import_node_path2.default.basename(own)) ? [own + "/texts", this.folder + "/js"] : [this.folder + "/js"];
   }
 };
 var noFlags = new Uint8Array(0);
@@ -1290,18 +1287,23 @@ function isPlainPromise(value) {
 // src/shared.js
 var import_node_worker_threads = __toESM(require("node:worker_threads"), 1);
 var maxFunctions = 1 << 20;
-var at2 = { functions: 0, flags: 1, streams: 2, lanes: 3, gen: 4, control: 5 };
+var at2 = { functions: 0, flags: 1, streams: 2, lanes: 3, gen: 4, control: 5, told: 6 };
 var controlStates = { none: 0, asked: 1, ready: 2, gone: 3 };
 var environmentKey = "$strobe";
 var Shared = class _Shared {
   // The first thread makes it; the others find it in their environment data.
-  static ofThread() {
+  static ofThread(folder) {
     let parts = import_node_worker_threads.default.isMainThread ? void 0 : import_node_worker_threads.default.getEnvironmentData(environmentKey);
     if (!parts) {
-      parts = { flags: new SharedArrayBuffer(maxFunctions), counters: new SharedArrayBuffer(64), nonce: nonce(), started: 0 };
+      parts = { folder, flags: new SharedArrayBuffer(maxFunctions), counters: new SharedArrayBuffer(64), nonce: nonce() };
       import_node_worker_threads.default.setEnvironmentData(environmentKey, parts);
     }
     return new _Shared(parts, import_node_worker_threads.default.threadId);
+  }
+  // folderOfThread is the folder that the first thread's environment named: a program can give others another one.
+  static folderOfThread() {
+    const parts = import_node_worker_threads.default.isMainThread ? void 0 : import_node_worker_threads.default.getEnvironmentData(environmentKey);
+    return parts && parts.folder;
   }
   constructor(parts, thread) {
     this.parts = parts;
@@ -1349,10 +1351,19 @@ var Shared = class _Shared {
     if (before === controlStates.asked || before === controlStates.none) Atomics.wait(this.counters, at2.control, before, ms);
     return Atomics.load(this.counters, at2.control) === controlStates.ready;
   }
+  // setTold: strobe has all that the control thread had to tell. waitTold waits for it.
+  setTold() {
+    Atomics.store(this.counters, at2.told, 1);
+    Atomics.notify(this.counters, at2.told);
+  }
+  waitTold(ms) {
+    Atomics.wait(this.counters, at2.told, 0, ms);
+  }
   // end takes everything out: strobe is gone, or has said bye.
   end() {
     Atomics.store(this.counters, at2.control, controlStates.gone);
     Atomics.notify(this.counters, at2.control);
+    this.setTold();
     this.flags.fill(0);
   }
 };
@@ -1388,6 +1399,7 @@ function install(agent) {
   hookCommonJS(agent);
   hookModules(agent);
   hookVM(agent);
+  if (!agent.deno) hookWorkers();
   import_node_module.default.syncBuiltinESMExports();
 }
 function hookCommonJS(agent) {
@@ -1423,7 +1435,21 @@ function isModule(agent, url, loaded) {
 }
 function mayLoadModules(agent) {
   const script = process.argv[1] || "";
-  return import_node_worker_threads2.default.isMainThread && script.startsWith(agent.root + "/");
+  return script.startsWith(agent.root + "/");
+}
+function hookWorkers() {
+  const { Worker } = import_node_worker_threads2.default;
+  import_node_worker_threads2.default.Worker = new Proxy(Worker, { construct(target, args, newTarget) {
+    const made = newTarget === import_node_worker_threads2.default.Worker ? target : newTarget, options2 = args[1];
+    if (options2 && (options2.env || options2.execArgv)) {
+      const execArgv = ["--require", __filename, ...options2.execArgv || process.execArgv];
+      try {
+        return Reflect.construct(target, [args[0], { ...options2, execArgv }, ...args.slice(2)], made);
+      } catch {
+      }
+    }
+    return Reflect.construct(target, args, made);
+  } });
 }
 function hookVM(agent) {
   const changed = (code, options2, wrapped, sourceType) => {
@@ -1469,11 +1495,13 @@ var import_node_net = __toESM(require("node:net"), 1);
 var import_node_worker_threads3 = __toESM(require("node:worker_threads"), 1);
 var maxNear = 2e3;
 var maxUnhookable = 1e3;
+var applyPauseMs = 100;
 function control({ folder, parts, set, hello }) {
   const shared = new Shared(parts, import_node_worker_threads3.default.threadId);
   const socket = import_node_net.default.connect(folder + "/control");
-  const link = new Link(shared, set, (message) => socket.write(JSON.stringify(message) + "\n"));
+  const link = new Link(shared, set, (message, sent) => socket.write(JSON.stringify(message) + "\n", sent));
   socket.write(JSON.stringify(hello) + "\n");
+  link.send(link.applied(void 0));
   const end = () => {
     shared.end();
     socket.destroy();
@@ -1508,10 +1536,13 @@ var Link = class {
     this.send = send;
     this.files = [];
     this.unhookable = [];
+    this.telling = null;
   }
   // hear takes what the program's threads tell.
   hear(m) {
-    if (m.m === "refused") {
+    if (m.m === "end") {
+      this.send(this.applied(void 0), () => this.shared.setTold());
+    } else if (m.m === "refused") {
       if (this.unhookable.length < maxUnhookable) this.unhookable.push({ function: m.file, reason: m.reason });
     } else if (m.m === "file") {
       const names = matched(m.file, this.rules.root, m.main);
@@ -1519,7 +1550,13 @@ var Link = class {
       for (const name2 of m.unhookable) this.unhookable.push({ function: `${names.module}.${name2}`, reason: "a constructor that a compiler of TypeScript would not find its super() in" });
       this.files.push(file);
       this.apply(file);
+      if (!this.telling) this.telling = setTimeout(() => this.tellApplied(), applyPauseMs);
     }
+  }
+  // What is hooked grows as files are loaded: strobe hears of it, but not with each.
+  tellApplied() {
+    this.telling = null;
+    if (!this.shared.gone()) this.send(this.applied(void 0));
   }
   apply(file) {
     if (this.shared.gone()) return;
@@ -1739,8 +1776,10 @@ function keepStacks(agent) {
 }
 
 // src/agent.js
-var { Worker, BroadcastChannel, isMainThread, workerData, threadId } = import_node_worker_threads4.default;
+var { BroadcastChannel, isMainThread, workerData, threadId } = import_node_worker_threads4.default;
+var Thread = import_node_worker_threads4.default.Worker;
 var name = "$strobe";
+var lastWordsMs = 500;
 var addon = `segment_${process.platform}_${process.arch === "x64" ? "amd64" : process.arch}.node`;
 var Agent = class {
   constructor(folder, set) {
@@ -1749,7 +1788,7 @@ var Agent = class {
     this.root = set.root || "/";
     this.bun = !!process.versions.bun;
     this.deno = !!process.versions.deno;
-    this.shared = Shared.ofThread();
+    this.shared = Shared.ofThread(folder);
     this.files = null;
     this.control = null;
     this.channel = null;
@@ -1769,12 +1808,9 @@ var Agent = class {
     if (this.files === null) this.files = new Files(this.folder, this.set, this.shared, (m) => this.tell(m), this.options);
     return this.files;
   }
-  // refuse tells once why nothing is instrumented.
+  // refuse says hello all the same, where a file would have been instrumented: hello says why it is not.
   refuse(file) {
-    if (this.refusal && !this.refused && typeof file === "string" && isUserFile(file, this.root)) {
-      this.refused = true;
-      this.tell({ m: "refused", file: "*", reason: this.refusal });
-    }
+    if (this.refusal && typeof file === "string" && isUserFile(file, this.root)) this.startControl();
     return false;
   }
   instrumented(text, how) {
@@ -1791,14 +1827,14 @@ var Agent = class {
     const shared = this.shared, number = shared.stream();
     const native = this.loadNative();
     const stream = new Stream(this.folder, `${process.pid}-${shared.nonce}-${number}`, native, this.set.onFull || "wait");
-    const thread = { tid: native ? native.tid() : kernelThread(), name: isMainThread ? "main" : import_node_worker_threads4.default.threadName || `worker ${threadId}` };
+    const thread = { tid: native ? native.tid() : kernelThread(), name: isMainThread ? "main" : threadName() };
     const recorder = this.recorder = new Recorder(stream, thread, shared, (key) => this.ready().file(key));
     this.thrown = (error, how) => recorder.t(error, how);
     this.shareWith(globalThis);
     keepText(this);
     if (!this.bun && !this.deno) keepStacks(this);
     if (isMainThread) watchCrashes(this);
-    process.on("exit", () => this.end());
+    if (!isMainThread) process.on("exit", () => this.end());
     this.startControl();
   }
   loadNative() {
@@ -1829,12 +1865,18 @@ var Agent = class {
     } catch {
     }
   }
+  // end is the thread's: its stream ends, and where it is the process's strobe hears what there was, even if the control
+  // thread has hardly begun.
   end() {
     const { recorder } = this;
-    if (recorder.own === 0) return;
     try {
-      recorder.busy = false;
-      if (recorder.begin() !== 0) recorder.stream.end(kinds.end, 0, 0, 0, 0, 0, clock());
+      if (recorder && recorder.own !== 0) {
+        recorder.busy = false;
+        if (recorder.begin() !== 0) recorder.stream.end(kinds.end, 0, 0, 0, 0, 0, clock());
+      }
+      if (this.control === null || this.shared.gone()) return;
+      this.control.postMessage({ m: "end" });
+      this.shared.waitTold(lastWordsMs);
     } catch {
     }
   }
@@ -1854,9 +1896,10 @@ var Agent = class {
       exe: process.execPath,
       argv: process.argv,
       backend: "source",
-      can: ["trace"]
+      can: this.refusal ? [] : ["trace"],
+      cannot: this.refusal || void 0
     } };
-    const thread = new Worker(__filename, {
+    const thread = new Thread(__filename, {
       workerData: { $strobeControl: data },
       env,
       execArgv: [],
@@ -1867,6 +1910,7 @@ var Agent = class {
     thread.unref();
     thread.on("error", () => this.shared.end());
     this.control = thread;
+    process.on("exit", () => this.end());
   }
   // tell sends to the control thread: from the first thread straight, from others once it listens.
   tell(message) {
@@ -1912,6 +1956,10 @@ function coverage() {
   if (process.execArgv.some((a) => a.startsWith("--experimental-test-coverage"))) return "--experimental-test-coverage is set: instrumented functions would count as other code in the coverage. Run without it to trace";
   return "";
 }
+function threadName() {
+  const { threadName: threadName2 } = import_node_worker_threads4.default;
+  return threadName2 && threadName2 !== "WorkerThread" ? threadName2 : `worker ${threadId}`;
+}
 function kernelThread() {
   try {
     return +require("node:fs").readlinkSync("/proc/thread-self").split("/").pop();
@@ -1919,10 +1967,20 @@ function kernelThread() {
     return 0;
   }
 }
+function restore(bun) {
+  const was = process.env.STROBE_AGENT_WAS;
+  if (was === void 0) return;
+  const variable = bun ? "BUN_INSPECT_PRELOAD" : "NODE_OPTIONS";
+  delete process.env.STROBE_AGENT_WAS;
+  delete process.env.STROBE_AGENT;
+  if (was === "") delete process.env[variable];
+  else process.env[variable] = was.slice(was.indexOf("=") + 1);
+}
 function start() {
-  const folder = process.env.STROBE_AGENT;
-  if (!folder || globalThis[name + "Agent"]) return;
-  const set = readSet(folder);
+  if (globalThis[name + "Agent"]) return;
+  const folder = Shared.folderOfThread() || process.env.STROBE_AGENT;
+  const set = folder && readSet(folder);
+  if (isMainThread) restore(!!process.versions.bun);
   if (!set) return;
   const agent = new Agent(folder, set);
   Object.defineProperty(globalThis, name + "Agent", { value: true, configurable: true });

@@ -176,8 +176,7 @@ var plain = { name: "Object", kind: "plain" };
 classes.set(Object.prototype, plain);
 
 // src/files.js
-var format = 1;
-var { readFileSync, writeFileSync, renameSync, mkdirSync, statSync } = fs;
+var { readFileSync, writeFileSync, renameSync, mkdirSync } = fs;
 var Function = class {
   constructor(file, id) {
     const f = file.meta.functions[id];
@@ -239,7 +238,6 @@ var Files = class {
   constructor(folder, set, shared, tell, options) {
     this.folder = folder;
     this.rules = new Rules(set);
-    this.cacheFolder = set.cache || "";
     this.shared = shared;
     this.tell = tell;
     this.options = options;
@@ -267,7 +265,7 @@ var Files = class {
     if (text.includes("$strobe")) return null;
     how.finallyMode = this.options.finallyMode && !how.caught;
     how.maps = this.options.maps();
-    how.key = keyOf(`${format} ${this.engineSize()} ${how.file} ${how.language} ${how.sourceType} ${how.finallyMode} ${!!how.wrapped} ${how.maps}
+    how.key = keyOf(`${how.file} ${how.language} ${how.sourceType} ${how.finallyMode} ${!!how.wrapped} ${how.maps}
 `, text);
     let file = this.byKey.get(how.key) || this.read(how.key);
     if (!file) {
@@ -288,10 +286,6 @@ var Files = class {
   }
   enginePath() {
     return this.own + "transform.cjs";
-  }
-  engineSize() {
-    if (this.size === void 0) this.size = statSync(this.enginePath()).size;
-    return this.size;
   }
   refuse(file, error) {
     const reason = `its text could not be read: ${error && error.message}`;
@@ -353,8 +347,11 @@ var Files = class {
       }
     }
   }
+  // folders are where instrumented texts are kept: beside the agent, where that lies in a folder named by its contents,
+  // else with the session.
   folders() {
-    return this.cacheFolder ? [this.cacheFolder + "/js", this.folder + "/js"] : [this.folder + "/js"];
+    const own = path2.dirname(this.own + "x");
+    return /^[0-9a-f]{16}$/.test(path2.basename(own)) ? [own + "/texts", this.folder + "/js"] : [this.folder + "/js"];
   }
 };
 var noFlags = new Uint8Array(0);
@@ -388,18 +385,23 @@ function keyOf(head, text) {
 // src/shared.js
 import worker from "node:worker_threads";
 var maxFunctions = 1 << 20;
-var at = { functions: 0, flags: 1, streams: 2, lanes: 3, gen: 4, control: 5 };
+var at = { functions: 0, flags: 1, streams: 2, lanes: 3, gen: 4, control: 5, told: 6 };
 var controlStates = { none: 0, asked: 1, ready: 2, gone: 3 };
 var environmentKey = "$strobe";
 var Shared = class _Shared {
   // The first thread makes it; the others find it in their environment data.
-  static ofThread() {
+  static ofThread(folder) {
     let parts = worker.isMainThread ? void 0 : worker.getEnvironmentData(environmentKey);
     if (!parts) {
-      parts = { flags: new SharedArrayBuffer(maxFunctions), counters: new SharedArrayBuffer(64), nonce: nonce(), started: 0 };
+      parts = { folder, flags: new SharedArrayBuffer(maxFunctions), counters: new SharedArrayBuffer(64), nonce: nonce() };
       worker.setEnvironmentData(environmentKey, parts);
     }
     return new _Shared(parts, worker.threadId);
+  }
+  // folderOfThread is the folder that the first thread's environment named: a program can give others another one.
+  static folderOfThread() {
+    const parts = worker.isMainThread ? void 0 : worker.getEnvironmentData(environmentKey);
+    return parts && parts.folder;
   }
   constructor(parts, thread) {
     this.parts = parts;
@@ -447,10 +449,19 @@ var Shared = class _Shared {
     if (before === controlStates.asked || before === controlStates.none) Atomics.wait(this.counters, at.control, before, ms);
     return Atomics.load(this.counters, at.control) === controlStates.ready;
   }
+  // setTold: strobe has all that the control thread had to tell. waitTold waits for it.
+  setTold() {
+    Atomics.store(this.counters, at.told, 1);
+    Atomics.notify(this.counters, at.told);
+  }
+  waitTold(ms) {
+    Atomics.wait(this.counters, at.told, 0, ms);
+  }
   // end takes everything out: strobe is gone, or has said bye.
   end() {
     Atomics.store(this.counters, at.control, controlStates.gone);
     Atomics.notify(this.counters, at.control);
+    this.setTold();
     this.flags.fill(0);
   }
 };

@@ -14,8 +14,9 @@ import { watchCrashes } from './crash.js';
 import { keepText, keepStacks } from './disguise.js';
 import * as values from './values.js';
 
-const { Worker, BroadcastChannel, isMainThread, workerData, threadId } = worker;
-const name = '$strobe';
+const { BroadcastChannel, isMainThread, workerData, threadId } = worker;
+const Thread = worker.Worker;
+const name = '$strobe', lastWordsMs = 500;
 const addon = `segment_${process.platform}_${process.arch === 'x64' ? 'amd64' : process.arch}.node`;
 
 class Agent {
@@ -25,7 +26,7 @@ class Agent {
     this.root = set.root || '/';
     this.bun = !!process.versions.bun;
     this.deno = !!process.versions.deno;
-    this.shared = Shared.ofThread();
+    this.shared = Shared.ofThread(folder);
     this.files = null;
     this.control = null;
     this.channel = null;
@@ -48,12 +49,9 @@ class Agent {
     return this.files;
   }
 
-  // refuse tells once why nothing is instrumented.
+  // refuse says hello all the same, where a file would have been instrumented: hello says why it is not.
   refuse(file) {
-    if (this.refusal && !this.refused && typeof file === 'string' && isUserFile(file, this.root)) {
-      this.refused = true;
-      this.tell({ m: 'refused', file: '*', reason: this.refusal });
-    }
+    if (this.refusal && typeof file === 'string' && isUserFile(file, this.root)) this.startControl();
     return false;
   }
 
@@ -72,14 +70,14 @@ class Agent {
     const shared = this.shared, number = shared.stream();
     const native = this.loadNative();
     const stream = new Stream(this.folder, `${process.pid}-${shared.nonce}-${number}`, native, this.set.onFull || 'wait');
-    const thread = { tid: native ? native.tid() : kernelThread(), name: isMainThread ? 'main' : worker.threadName || `worker ${threadId}` };
+    const thread = { tid: native ? native.tid() : kernelThread(), name: isMainThread ? 'main' : threadName() };
     const recorder = this.recorder = new Recorder(stream, thread, shared, key => this.ready().file(key));
     this.thrown = (error, how) => recorder.t(error, how);
     this.shareWith(globalThis);
     keepText(this);
     if (!this.bun && !this.deno) keepStacks(this);
     if (isMainThread) watchCrashes(this);
-    process.on('exit', () => this.end());
+    if (!isMainThread) process.on('exit', () => this.end());
     this.startControl();
   }
 
@@ -114,12 +112,18 @@ class Agent {
     }
   }
 
+  // end is the thread's: its stream ends, and where it is the process's strobe hears what there was, even if the control
+  // thread has hardly begun.
   end() {
     const { recorder } = this;
-    if (recorder.own === 0) return;
     try {
-      recorder.busy = false;
-      if (recorder.begin() !== 0) recorder.stream.end(kinds.end, 0, 0, 0, 0, 0, clock());
+      if (recorder && recorder.own !== 0) {
+        recorder.busy = false;
+        if (recorder.begin() !== 0) recorder.stream.end(kinds.end, 0, 0, 0, 0, 0, clock());
+      }
+      if (this.control === null || this.shared.gone()) return;
+      this.control.postMessage({ m: 'end' });
+      this.shared.waitTold(lastWordsMs);
     } catch {
       // Whoever reads sees that the process is gone.
     }
@@ -132,12 +136,14 @@ class Agent {
     const runtime = this.bun ? 'bun' : this.deno ? 'deno' : 'node';
     const data = { folder: this.folder, parts: this.shared.parts, set: this.set, hello: {
       m: 'hello', v: 1, runtime, version: process.versions[runtime], pid: process.pid, ppid: process.ppid, nonce: this.shared.nonce,
-      exe: process.execPath, argv: process.argv, backend: 'source', can: ['trace'] } };
-    const thread = new Worker(__filename, { workerData: { $strobeControl: data }, env, execArgv: [], argv: [], name: 'strobe',
+      exe: process.execPath, argv: process.argv, backend: 'source', can: this.refusal ? [] : ['trace'],
+      cannot: this.refusal || undefined } };
+    const thread = new Thread(__filename, { workerData: { $strobeControl: data }, env, execArgv: [], argv: [], name: 'strobe',
       resourceLimits: this.bun ? undefined : { maxYoungGenerationSizeMb: 8 } });
     thread.unref();
     thread.on('error', () => this.shared.end());
     this.control = thread;
+    process.on('exit', () => this.end());
   }
 
   // tell sends to the control thread: from the first thread straight, from others once it listens.
@@ -187,6 +193,11 @@ function coverage() {
   return '';
 }
 
+function threadName() {
+  const { threadName } = worker;
+  return threadName && threadName !== 'WorkerThread' ? threadName : `worker ${threadId}`;
+}
+
 function kernelThread() {
   try {
     return +require('node:fs').readlinkSync('/proc/thread-self').split('/').pop();
@@ -195,10 +206,22 @@ function kernelThread() {
   }
 }
 
+// restore gives the program the environment that it would have had: whoever started it gives its children ours.
+function restore(bun) {
+  const was = process.env.STROBE_AGENT_WAS;
+  if (was === undefined) return;
+  const variable = bun ? 'BUN_INSPECT_PRELOAD' : 'NODE_OPTIONS';
+  delete process.env.STROBE_AGENT_WAS;
+  delete process.env.STROBE_AGENT;
+  if (was === '') delete process.env[variable];
+  else process.env[variable] = was.slice(was.indexOf('=') + 1);
+}
+
 function start() {
-  const folder = process.env.STROBE_AGENT;
-  if (!folder || globalThis[name + 'Agent']) return;
-  const set = readSet(folder);
+  if (globalThis[name + 'Agent']) return;
+  const folder = Shared.folderOfThread() || process.env.STROBE_AGENT;
+  const set = folder && readSet(folder);
+  if (isMainThread) restore(!!process.versions.bun);
   if (!set) return;
   const agent = new Agent(folder, set);
   Object.defineProperty(globalThis, name + 'Agent', { value: true, configurable: true });

@@ -5,13 +5,14 @@ import worker from 'node:worker_threads';
 import { Rules, matched } from './rules.js';
 import { Shared } from './shared.js';
 
-const maxNear = 2000, maxUnhookable = 1000;
+const maxNear = 2000, maxUnhookable = 1000, applyPauseMs = 100;
 
 export function control({ folder, parts, set, hello }) {
   const shared = new Shared(parts, worker.threadId);
   const socket = net.connect(folder + '/control');
-  const link = new Link(shared, set, message => socket.write(JSON.stringify(message) + '\n'));
+  const link = new Link(shared, set, (message, sent) => socket.write(JSON.stringify(message) + '\n', sent));
   socket.write(JSON.stringify(hello) + '\n');
+  link.send(link.applied(undefined));
   const end = () => {
     shared.end();
     socket.destroy();
@@ -48,11 +49,14 @@ class Link {
     this.send = send;
     this.files = [];       // {key, base, names, functions}: a file of each thread that has loaded it
     this.unhookable = [];
+    this.telling = null;
   }
 
   // hear takes what the program's threads tell.
   hear(m) {
-    if (m.m === 'refused') {
+    if (m.m === 'end') {
+      this.send(this.applied(undefined), () => this.shared.setTold());
+    } else if (m.m === 'refused') {
       if (this.unhookable.length < maxUnhookable) this.unhookable.push({ function: m.file, reason: m.reason });
     } else if (m.m === 'file') {
       const names = matched(m.file, this.rules.root, m.main);
@@ -60,7 +64,14 @@ class Link {
       for (const name of m.unhookable) this.unhookable.push({ function: `${names.module}.${name}`, reason: 'a constructor that a compiler of TypeScript would not find its super() in' });
       this.files.push(file);
       this.apply(file);
+      if (!this.telling) this.telling = setTimeout(() => this.tellApplied(), applyPauseMs);
     }
+  }
+
+  // What is hooked grows as files are loaded: strobe hears of it, but not with each.
+  tellApplied() {
+    this.telling = null;
+    if (!this.shared.gone()) this.send(this.applied(undefined));
   }
 
   apply(file) {

@@ -29,6 +29,7 @@ export function install(agent) {
   hookCommonJS(agent);
   hookModules(agent);
   hookVM(agent);
+  if (!agent.deno) hookWorkers();
   Module.syncBuiltinESMExports();
 }
 
@@ -73,7 +74,24 @@ function isModule(agent, url, loaded) {
 // mayLoadModules keeps the loader's thread, which costs 20 ms, from programs that are none of the user's: npm, say.
 function mayLoadModules(agent) {
   const script = process.argv[1] || '';
-  return worker.isMainThread && script.startsWith(agent.root + '/');
+  return script.startsWith(agent.root + '/');
+}
+
+// A worker that is given an environment or options of its own would not load what this thread was told to.
+function hookWorkers() {
+  const { Worker } = worker;
+  worker.Worker = new Proxy(Worker, { construct(target, args, newTarget) {
+    const made = newTarget === worker.Worker ? target : newTarget, options = args[1];
+    if (options && (options.env || options.execArgv)) {
+      const execArgv = ['--require', __filename, ...(options.execArgv || process.execArgv)];
+      try {
+        return Reflect.construct(target, [args[0], { ...options, execArgv }, ...args.slice(2)], made);
+      } catch {
+        // Options that only a process takes: then as the program says.
+      }
+    }
+    return Reflect.construct(target, args, made);
+  } });
 }
 
 // Jest and Vitest compile files themselves.
