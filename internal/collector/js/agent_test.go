@@ -57,7 +57,7 @@ func TestAgentIsOfItsSources(t *testing.T) {
 		t.Fatalf("make the agent: %v\n%s", err, out)
 	}
 	version, err := exec.Command("gcc", "-dumpfullversion").Output()
-	for _, name := range []string{"agent.cjs", "transform.cjs", "loader.mjs", "segment_linux_amd64.node"} {
+	for _, name := range []string{"agent.cjs", "core.cjs", "control.cjs", "transform.cjs", "loader.mjs", "segment_linux_amd64.node"} {
 		if strings.HasSuffix(name, ".node") && (err != nil || strings.TrimSpace(string(version)) != agentCompiler) {
 			t.Logf("%s is made with gcc %s, here is %s: not compared", name, agentCompiler, version)
 			continue

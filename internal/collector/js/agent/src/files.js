@@ -2,6 +2,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { Rules, matched, isUserFile } from './rules.js';
+import { readSet } from './shared.js';
 import { constant } from './values.js';
 
 const { readFileSync, writeFileSync, renameSync, mkdirSync } = fs;
@@ -193,14 +194,6 @@ export class Files {
 }
 
 const noFlags = new Uint8Array(0);
-
-export function readSet(folder) {
-  try {
-    return JSON.parse(readFileSync(folder + '/start.json', 'utf8'));
-  } catch {
-    return null;
-  }
-}
 
 // keyOf is 104 bits of a text as word characters: node:crypto costs milliseconds to load.
 function keyOf(head, text) {

@@ -1,28 +1,9 @@
 // Where Node and Deno take a file's text on its way to the engine.
 import Module from 'node:module';
-import path from 'node:path';
 import vm from 'node:vm';
 import worker from 'node:worker_threads';
-import { fileURLToPath, pathToFileURL } from 'node:url';
-
-// fileOf is the path that a script's name stands for, '' where it is none.
-export function fileOf(name) {
-  if (typeof name !== 'string') return '';
-  try {
-    if (name.startsWith('file:')) return fileURLToPath(name.split(/[?#]/)[0]);
-  } catch {
-    return '';
-  }
-  return path.isAbsolute(name) ? name.split('?')[0] : '';
-}
-
-// compiled is a path whose ending says what a TypeScript file's text is once a loader has compiled it.
-export function compiled(file) { return file.replace(/\.([cm]?)ts(x?)$/, '.$1js$2'); }
-
-export function textOf(source) {
-  if (typeof source === 'string') return source;
-  return Buffer.from(source.buffer || source, source.byteOffset, source.byteLength).toString('utf8');
-}
+import { pathToFileURL } from 'node:url';
+import { compiled, fileOf, textOf } from './scripts.js';
 
 // install puts the hooks in. files() makes the agent ready at the first file that it wants.
 export function install(agent) {

@@ -1,5 +1,8 @@
 // What the threads of a process have in common: the functions' flags, counters, and whether strobe still listens.
+import fs from 'node:fs';
 import worker from 'node:worker_threads';
+
+const { readFileSync } = fs;
 
 const maxFunctions = 1 << 20;
 const at = { functions: 0, flags: 1, streams: 2, lanes: 3, gen: 4, control: 5, told: 6 };
@@ -52,6 +55,8 @@ export class Shared {
     Atomics.notify(this.counters, at.control);
   }
 
+  ready() { return Atomics.load(this.counters, at.control) === controlStates.ready; }
+
   // waitReady waits until the control thread hears what is sent to it.
   waitReady(ms) {
     const before = Atomics.load(this.counters, at.control);
@@ -80,4 +85,13 @@ function nonce() {
   const [seconds, nanoseconds] = process.hrtime();
   const words = [process.pid ^ seconds << 12, nanoseconds ^ Date.now()];
   return words.map(w => (w >>> 0).toString(16).padStart(8, '0')).join('');
+}
+
+// readSet is what is in force when it is read, or null where strobe is gone.
+export function readSet(folder) {
+  try {
+    return JSON.parse(readFileSync(folder + '/start.json', 'utf8'));
+  } catch {
+    return null;
+  }
 }
