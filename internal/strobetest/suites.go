@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -53,6 +54,19 @@ func NodeModules(t testing.TB) string {
 			copyFile(filepath.Join(from, "package.json"), filepath.Join(dir, "package.json")),
 			copyFile(lock, filepath.Join(dir, "package-lock.json")),
 			quietly(dir, "npm", "install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund"))
+	})
+	return filepath.Join(dir, "node_modules")
+}
+
+// NodePackages returns a node_modules folder with packages of npm, each as name@version, installed once and kept in the cache. No
+// package's own script is run.
+func NodePackages(t testing.TB, packages ...string) string {
+	t.Helper()
+	sum := sha256.Sum256([]byte(strings.Join(packages, " ")))
+	dir := cached(t, "npm-"+hex.EncodeToString(sum[:8]), func(dir string) error {
+		NeedCommand(t, "npm")
+		args := []string{"install", "--prefix", dir, "--no-save", "--ignore-scripts", "--no-audit", "--no-fund"}
+		return quietly(dir, "npm", append(args, packages...)...)
 	})
 	return filepath.Join(dir, "node_modules")
 }

@@ -22,1286 +22,32 @@ var __toESM = (mod, isNodeMode, target) => (target = mod != null ? __create(__ge
 ));
 
 // src/agent.js
-var import_node_path4 = __toESM(require("node:path"), 1);
-var import_node_worker_threads4 = __toESM(require("node:worker_threads"), 1);
-
-// src/files.js
-var import_node_fs = __toESM(require("node:fs"), 1);
-var import_node_path2 = __toESM(require("node:path"), 1);
-
-// src/rules.js
-var import_node_path = __toESM(require("node:path"), 1);
-var defaultDepth = 3;
-var maxDepth = 100;
-function globOf(glob, separator) {
-  const sep = separator === "." ? "\\." : "/";
-  let text = "";
-  for (let i = 0; i < glob.length; i++) {
-    const c = glob[i];
-    if (c === separator && glob.startsWith("**" + separator, i + 1)) {
-      text += `(?:${sep}|${sep}.*${sep})`;
-      i += 3;
-    } else if (c === "*" && glob[i + 1] === "*") {
-      text += ".*";
-      i++;
-    } else if (c === "*") text += `[^${sep}]*`;
-    else if (c === "?") text += ".";
-    else text += c.replace(/[\\^$.*+?()[\]{}|/]/, "\\$&");
-  }
-  const whole = new RegExp(`^${text}$`, "s");
-  return (name2) => whole.test(name2);
-}
-function isUserFile(file, root) {
-  return file.startsWith(root.endsWith("/") ? root : root + "/") && !file.includes("/node_modules/", root.length);
-}
-function moduleOf(file, root) {
-  const packages = file.lastIndexOf("/node_modules/");
-  const below = packages >= 0 ? file.slice(packages + 14) : isUserFile(file, root) ? import_node_path.default.relative(root, file) : import_node_path.default.basename(file);
-  return below.replace(/\.[cm]?[jt]sx?$/, "").replaceAll("/", ".");
-}
-var Rules = class {
-  constructor(set) {
-    this.gen = set.gen || 0;
-    this.root = set.root || "/";
-    this.list = (set.rules || []).map((r) => ({ ...r, depth: Math.min(maxDepth, r.depth || defaultDepth), test: this.testOf(r) }));
-  }
-  testOf(rule) {
-    switch (rule.on) {
-      case "name": {
-        const glob = globOf(rule.glob, ".");
-        return (f, name2) => glob(`${f.module}.${name2}`) || glob(`${f.base}.${name2}`) || glob(name2) || f.main && glob(`__main__.${name2}`);
-      }
-      case "path": {
-        const glob = globOf(rule.glob, "/");
-        return (f) => f.path.startsWith(this.root + "/") && glob(f.path.slice(this.root.length + 1));
-      }
-      case "contains":
-        return (f) => f.path.includes(rule.glob);
-      case "user":
-        return (f) => isUserFile(f.path, this.root);
-      default:
-        return () => false;
-    }
-  }
-  // depthOf is the depth of a function's values, 0 where no rule takes it. counts(id) is told each rule that does.
-  depthOf(file, name2, counts) {
-    let depth = 0, out = false;
-    for (const rule of this.list) {
-      if (!rule.test(file, name2)) continue;
-      if (counts) counts(rule.id);
-      if (rule.not) out = true;
-      else depth = Math.max(depth, rule.depth);
-    }
-    return out ? 0 : depth;
-  }
-  // reaches says whether rules name files that are not the user's own.
-  reaches(file) {
-    return this.list.some((r) => !r.not && (r.on === "contains" || r.on === "path" && r.glob.includes("node_modules")) && r.test({ path: file }, ""));
-  }
-};
-function matched(file, root, main) {
-  return { path: file, module: moduleOf(file, root), base: import_node_path.default.basename(file).replace(/\.[cm]?[jt]sx?$/, ""), main };
-}
-
-// src/values.js
-var import_node_util = __toESM(require("node:util"), 1);
-
-// src/intrinsics.js
-var apply = Reflect.apply;
-var descriptor = Object.getOwnPropertyDescriptor;
-var prototypeOf = Object.getPrototypeOf;
-var keysOf = Object.keys;
-var stringify = JSON.stringify;
-var isArray = Array.isArray;
-var isView = ArrayBuffer.isView;
-var charCodeAt = String.prototype.charCodeAt;
-var promiseThen = Promise.prototype.then;
-var performanceNow = performance.now.bind(performance);
-var wait = Atomics.wait;
-var publish = Atomics.store;
-var getter = (o, name2) => descriptor(o, name2).get;
-var typedArray = prototypeOf(Uint8Array.prototype);
-var mapSize = getter(Map.prototype, "size");
-var setSize = getter(Set.prototype, "size");
-var mapEntries = Map.prototype.entries;
-var setValues = Set.prototype.values;
-var mapNext = prototypeOf((/* @__PURE__ */ new Map()).entries()).next;
-var setNext = prototypeOf((/* @__PURE__ */ new Set()).values()).next;
-var dateTime = Date.prototype.getTime;
-var dateISO = Date.prototype.toISOString;
-var regexpText = (() => {
-  const source = getter(RegExp.prototype, "source"), flags2 = getter(RegExp.prototype, "flags");
-  return (v) => `/${apply(source, v, [])}/${apply(flags2, v, [])}`;
-})();
-var typedLength = getter(typedArray, "length");
-var typedTag = getter(typedArray, Symbol.toStringTag);
-var viewBuffer = (v) => apply(getter(isDataView(v) ? DataView.prototype : typedArray, "buffer"), v, []);
-var viewOffset = (v) => apply(getter(isDataView(v) ? DataView.prototype : typedArray, "byteOffset"), v, []);
-var viewBytes = (v) => apply(getter(isDataView(v) ? DataView.prototype : typedArray, "byteLength"), v, []);
-function isDataView(v) {
-  return apply(typedTag, v, []) === void 0;
-}
-var bufferBytes = getter(ArrayBuffer.prototype, "byteLength");
-
-// src/values.js
-var types = import_node_util.default.types;
-var maxPayload = 16 << 10;
-var maxText = 1024;
-var maxItems = 100;
-var maxName = 200;
-var maxBigint = 1n << 4096n;
-var closers = 640;
-var payloadRoom = maxPayload + 2 * maxText;
-var bytes = new Uint8Array(0);
-var buffer = Buffer.alloc(0);
-var at = 0;
-var limit = 0;
-var enclosing = [];
-var scratch = new Uint8Array(maxText);
-var encoder = new TextEncoder();
-function use(newBytes, newBuffer) {
-  bytes = newBytes;
-  buffer = newBuffer;
-}
-function begin(position2) {
-  at = position2;
-  limit = position2 + maxPayload - closers;
-  enclosing.length = 0;
-}
-function position() {
-  return at;
-}
-function constant(text) {
-  return encoder.encode(text);
-}
-function writeConstant(c) {
-  for (let i = 0; i < c.length; i++) bytes[at + i] = c[i];
-  at += c.length;
-}
-var asConstant = {};
-for (const [name2, text] of Object.entries({
-  undefined: '{"$":"name","v":"undefined"}',
-  null: "null",
-  true: "true",
-  false: "false",
-  unreadable: '{"$":"unreadable"}',
-  list: '{"$":"list","v":[',
-  dict: '{"$":"dict","v":[',
-  object: '{"$":"obj","t":',
-  plain: '{"$":"obj","t":"Object","v":{',
-  fields: ',"v":{',
-  more: ',"more":',
-  text: '{"$":"text","v":',
-  name: '{"$":"name","v":',
-  repr: '{"$":"repr","v":',
-  shape: '{"$":"shape","t":',
-  valued: ',"v":',
-  base64: '{"$":"bytes","v":"',
-  depth: '{"$":"depth","t":',
-  cycle: '{"$":"cycle","a":"0x'
-})) asConstant[name2] = constant(text);
-function writeRaw(text) {
-  const n = text.length;
-  if (n < 40) for (let i = 0; i < n; i++) bytes[at + i] = text.charCodeAt(i);
-  else buffer.latin1Write(text, at, n);
-  at += n;
-}
-function writeString(text) {
-  const n = text.length;
-  if (n < 64) {
-    let p = at;
-    bytes[p++] = 34;
-    let i = 0;
-    for (; i < n; i++) {
-      const c = text.charCodeAt(i);
-      if (c < 32 || c > 126 || c === 34 || c === 92) break;
-      bytes[p++] = c;
-    }
-    if (i === n) {
-      bytes[p++] = 34;
-      at = p;
-      return;
-    }
-  }
-  const quoted = stringify(text);
-  at += buffer.utf8Write(quoted, at, quoted.length * 3);
-}
-function writeText(text) {
-  let most = maxText;
-  if (at + 6 * Math.min(text.length, maxText) > limit) most = Math.max(0, Math.min(maxText, Math.floor((limit - at) / 6)));
-  if (text.length * 3 <= most) return writeString(text);
-  const whole = Buffer.byteLength(text);
-  if (whole <= most) return writeString(text);
-  const cut = encoder.encodeInto(text.length > most ? text.slice(0, most) : text, most === maxText ? scratch : scratch.subarray(0, most));
-  writeConstant(asConstant.text);
-  writeString(text.slice(0, cut.read));
-  writeMore(whole - cut.written);
-}
-function writeMore(n) {
-  if (n > 0) {
-    writeConstant(asConstant.more);
-    writeRaw("" + n);
-  }
-  bytes[at++] = 125;
-}
-function writeForm(head, text) {
-  writeConstant(head);
-  writeString(text.length > maxName ? text.slice(0, maxName) + "\u2026" : text);
-  bytes[at++] = 125;
-}
-function writeShape(type, text) {
-  writeConstant(asConstant.shape);
-  writeString(type.length > maxName ? type.slice(0, maxName) + "\u2026" : type);
-  writeConstant(asConstant.valued);
-  writeString(text);
-  bytes[at++] = 125;
-}
-function writeNumber(v) {
-  if ((v | 0) === v && (v !== 0 || 1 / v > 0)) {
-    let n = v;
-    if (n < 0) {
-      bytes[at++] = 45;
-      n = -n;
-    }
-    let digits = 1;
-    for (let p = 10; p <= n; p *= 10) digits++;
-    at += digits;
-    for (let p = at - 1; digits > 0; digits--, p--) {
-      const rest = n % 10;
-      bytes[p] = 48 + rest;
-      n = (n - rest) / 10;
-    }
-  } else if (v - v === 0) writeRaw(v === 0 ? "-0.0" : "" + v);
-  else writeRaw(`{"$":"float","v":"${v}"}`);
-}
-function write(v, depth) {
-  switch (typeof v) {
-    case "number":
-      return writeNumber(v);
-    case "string":
-      return writeText(v);
-    case "boolean":
-      return writeConstant(v ? asConstant.true : asConstant.false);
-    case "undefined":
-      return writeConstant(asConstant.undefined);
-    case "bigint":
-      if (v > maxBigint || v < -maxBigint) return writeShape("bigint", "more than 4096 bits");
-      return writeRaw(v.toString());
-    case "symbol":
-      return writeForm(asConstant.name, v.toString());
-    case "function":
-      return types.isProxy(v) ? writeShape("Proxy", "") : writeForm(asConstant.name, nameOf(v) || "<anonymous>");
-  }
-  if (v === null) return writeConstant(asConstant.null);
-  writeObject(v, depth);
-}
-function nameOf(f) {
-  const d = descriptor(f, "name");
-  return d !== void 0 && typeof d.value === "string" ? d.value : "";
-}
-var classes = /* @__PURE__ */ new WeakMap();
-var builtins = /* @__PURE__ */ new Map([
-  [Array.prototype, "array"],
-  [Map.prototype, "map"],
-  [Set.prototype, "set"],
-  [Date.prototype, "date"],
-  [RegExp.prototype, "regexp"],
-  [Error.prototype, "error"],
-  [Promise.prototype, "promise"],
-  [ArrayBuffer.prototype, "buffer"],
-  [prototypeOf(Uint8Array.prototype), "view"],
-  [DataView.prototype, "view"],
-  [WeakMap.prototype, "opaque"],
-  [WeakSet.prototype, "opaque"],
-  [WeakRef.prototype, "opaque"],
-  [SharedArrayBuffer.prototype, "opaque"],
-  [Number.prototype, "boxed"],
-  [String.prototype, "boxed"],
-  [Boolean.prototype, "boxed"]
-]);
-var plain = { name: "Object", kind: "plain" };
-classes.set(Object.prototype, plain);
-function classOf(v) {
-  const prototype = prototypeOf(v);
-  if (prototype === null) return plain;
-  let c = classes.get(prototype);
-  if (c !== void 0) return c;
-  if (types.isProxy(prototype)) return { name: "Proxy", kind: "instance" };
-  const constructor = descriptor(prototype, "constructor");
-  let name2 = constructor !== void 0 && typeof constructor.value === "function" && !types.isProxy(constructor.value) ? nameOf(constructor.value) : "";
-  let kind = "", p = prototype;
-  for (; p !== null && kind === "" && !types.isProxy(p); p = prototypeOf(p)) kind = builtins.get(p) || "";
-  if (kind === "") kind = foreignKind(v, prototype, name2);
-  if (kind === "instance" && (name2 === "Timeout" || name2 === "Immediate")) kind = "opaque";
-  c = { name: name2 || "Object", kind };
-  classes.set(prototype, c);
-  return c;
-}
-function foreignKind(v, prototype, name2) {
-  if (isArray(v)) return "array";
-  if (types.isMap(v)) return "map";
-  if (types.isSet(v)) return "set";
-  if (types.isDate(v)) return "date";
-  if (types.isRegExp(v)) return "regexp";
-  if (types.isNativeError(v)) return "error";
-  if (types.isPromise(v)) return "promise";
-  if (isView(v)) return "view";
-  if (types.isAnyArrayBuffer(v)) return "opaque";
-  return name2 === "Object" && prototypeOf(prototype) === null ? "plain" : "instance";
-}
-function writeObject(v, depth) {
-  if (types.isProxy(v)) return writeShape("Proxy", "");
-  const c = classOf(v);
-  const from = at;
-  try {
-    switch (c.kind) {
-      case "date":
-        return writeForm(asConstant.repr, isNaN(apply(dateTime, v, [])) ? "Invalid Date" : apply(dateISO, v, []));
-      case "regexp":
-        return writeForm(asConstant.repr, regexpText(v));
-      case "promise":
-      case "opaque":
-        return writeShape(c.name, "");
-      case "buffer":
-        return writeBytes(new Uint8Array(v), apply(bufferBytes, v, []));
-      case "view":
-        return writeView(v);
-      case "boxed":
-        return write(unboxed(v), depth);
-    }
-    const round = enclosing.indexOf(v);
-    if (round >= 0) {
-      writeConstant(asConstant.cycle);
-      writeRaw((round + 1).toString(16));
-      return writeRaw('"}');
-    }
-    if (depth <= 0) {
-      writeConstant(asConstant.depth);
-      writeString(c.name.slice(0, maxName));
-      bytes[at++] = 125;
-      return;
-    }
-    enclosing.push(v);
-    switch (c.kind) {
-      case "array":
-        writeArray(v, depth - 1);
-        break;
-      case "map":
-        writeMap(v, depth - 1);
-        break;
-      case "set":
-        writeSet(v, depth - 1);
-        break;
-      case "plain":
-        writePlain(v, depth - 1);
-        break;
-      default:
-        writeInstance(v, c, depth - 1);
-    }
-    enclosing.pop();
-  } catch {
-    enclosing.length = Math.max(0, enclosing.indexOf(v));
-    bytes.fill(0, from, at);
-    at = from;
-    writeConstant(asConstant.unreadable);
-  }
-}
-function unboxed(v) {
-  if (types.isNumberObject(v)) return apply(Number.prototype.valueOf, v, []);
-  if (types.isStringObject(v)) return apply(String.prototype.valueOf, v, []);
-  if (types.isBooleanObject(v)) return apply(Boolean.prototype.valueOf, v, []);
-  return void 0;
-}
-function writeProperty(owner, key, depth) {
-  const d = descriptor(owner, key);
-  if (d === void 0) return writeConstant(asConstant.undefined);
-  if ("value" in d) return write(d.value, depth);
-  writeConstant(asConstant.unreadable);
-}
-function counted(from, head, items, shown) {
-  if (shown === items) return;
-  bytes.copyWithin(from + head.length, from + 1, at);
-  bytes.set(head, from);
-  at += head.length - 1;
-  writeMore(items - shown);
-}
-function writeArray(v, depth) {
-  const items = descriptor(v, "length").value, from = at;
-  bytes[at++] = 91;
-  let i = 0;
-  for (; i < items && i < maxItems && at < limit; i++) {
-    if (i > 0) bytes[at++] = 44;
-    writeProperty(v, i, depth);
-  }
-  bytes[at++] = 93;
-  counted(from, asConstant.list, items, i);
-}
-function writeView(v) {
-  if (v instanceof Buffer || types.isUint8Array(v) || apply(typedTag, v, []) === void 0) {
-    const size = viewBytes(v);
-    return writeBytes(new Uint8Array(viewBuffer(v), viewOffset(v), Math.min(size, maxText)), size);
-  }
-  const items = apply(typedLength, v, []), from = at;
-  bytes[at++] = 91;
-  let i = 0;
-  for (; i < items && i < maxItems && at < limit; i++) {
-    if (i > 0) bytes[at++] = 44;
-    write(v[i], 0);
-  }
-  bytes[at++] = 93;
-  counted(from, asConstant.list, items, i);
-}
-function writeBytes(view, size) {
-  const shown = Math.max(0, Math.min(size, maxText, Math.floor((limit - at) / 4) * 3));
-  writeConstant(asConstant.base64);
-  writeRaw(Buffer.from(view.buffer, view.byteOffset, shown).base64Slice(0, shown));
-  bytes[at++] = 34;
-  writeMore(size - shown);
-}
-function writeSet(v, depth) {
-  const items = apply(setSize, v, []), from = at, values = apply(setValues, v, []);
-  bytes[at++] = 91;
-  let i = 0;
-  for (; i < items && i < maxItems && at < limit; i++) {
-    const step = apply(setNext, values, []);
-    if (step.done) break;
-    if (i > 0) bytes[at++] = 44;
-    write(step.value, depth);
-  }
-  bytes[at++] = 93;
-  counted(from, asConstant.list, items, i);
-}
-function writeMap(v, depth) {
-  const items = apply(mapSize, v, []), entries = apply(mapEntries, v, []);
-  writeConstant(asConstant.dict);
-  let i = 0;
-  for (; i < items && i < maxItems && at < limit; i++) {
-    const step = apply(mapNext, entries, []);
-    if (step.done) break;
-    if (i > 0) bytes[at++] = 44;
-    bytes[at++] = 91;
-    write(step.value[0], depth);
-    bytes[at++] = 44;
-    write(step.value[1], depth);
-    bytes[at++] = 93;
-  }
-  bytes[at++] = 93;
-  writeMore(items - i);
-}
-function writePlain(v, depth) {
-  const keys = keysOf(v);
-  for (let i2 = 0; i2 < keys.length && i2 < maxItems; i2++) if (keys[i2].charCodeAt(0) === 36) return writeDict(v, keys, depth);
-  const from = at;
-  bytes[at++] = 123;
-  const i = writeFields(v, keys, depth, 0);
-  bytes[at++] = 125;
-  counted(from, asConstant.plain, keys.length, i);
-}
-function writeDict(v, keys, depth) {
-  writeConstant(asConstant.dict);
-  let i = 0;
-  for (; i < keys.length && i < maxItems && at < limit; i++) {
-    if (i > 0) bytes[at++] = 44;
-    bytes[at++] = 91;
-    writeText(keys[i]);
-    bytes[at++] = 44;
-    writeProperty(v, keys[i], depth);
-    bytes[at++] = 93;
-  }
-  bytes[at++] = 93;
-  writeMore(keys.length - i);
-}
-function writeFields(v, keys, depth, written) {
-  let i = 0;
-  for (; i < keys.length && i < maxItems && at < limit; i++) {
-    if (i + written > 0) bytes[at++] = 44;
-    writeString(keys[i].length > maxName ? keys[i].slice(0, maxName) : keys[i]);
-    bytes[at++] = 58;
-    writeProperty(v, keys[i], depth);
-  }
-  return i;
-}
-function writeInstance(v, c, depth) {
-  writeConstant(asConstant.object);
-  writeString(c.name.slice(0, maxName));
-  writeConstant(asConstant.fields);
-  let written = 0;
-  if (c.kind === "error") {
-    for (const key of ["message", "cause"]) {
-      const d = descriptor(v, key);
-      if (d === void 0 || d.enumerable || !("value" in d)) continue;
-      writeRaw(`${written++ > 0 ? "," : ""}"${key}":`);
-      write(d.value, depth);
-    }
-  }
-  const keys = keysOf(v);
-  const i = writeFields(v, keys, depth, written);
-  bytes[at++] = 125;
-  writeMore(keys.length - i);
-}
-
-// src/files.js
-var format = 1;
-var { readFileSync, writeFileSync, renameSync, mkdirSync, statSync } = import_node_fs.default;
-var Function2 = class {
-  constructor(file, id) {
-    const f = file.meta.functions[id];
-    this.file = file;
-    this.id = id;
-    this.number = 0;
-    this.asynchronous = f.kind === "coroutine" || f.kind === "async_generator";
-    this.lastDepth = 3;
-    this.names = f.params.map((p, i) => constant(`${i === 0 ? "{" : ","}${JSON.stringify(p)}:`));
-  }
-  // depth is how deep its values are wanted. A call that began before its rule went is told to its end.
-  depth() {
-    const depth = this.file.view[this.id];
-    if (depth !== 0) this.lastDepth = depth;
-    return this.lastDepth;
-  }
-  describe() {
-    const f = this.file.meta.functions[this.id], { module: module2 } = this.file.names;
-    return { name: `${module2}.${f.name}`, file: f.file || this.file.path, line: f.line, module: module2, language: "javascript", params: f.params, kind: f.kind };
-  }
-};
-var ProgramFile = class {
-  constructor(file, code, meta) {
-    this.path = file;
-    this.code = code;
-    this.meta = meta;
-    this.names = null;
-    this.view = null;
-  }
-  // text is the user's own: the insertions taken out.
-  text() {
-    if (this.original === void 0) {
-      const { edits, codeLength } = this.meta;
-      let text = "", at3 = 0, from = 0;
-      for (let i = 0; i < edits.length; i += 2) {
-        text += this.code.slice(from, from + edits[i] - at3);
-        from += edits[i] - at3 + edits[i + 1];
-        at3 = edits[i];
-      }
-      this.original = text + this.code.slice(from, codeLength);
-    }
-    return this.original;
-  }
-  // offset is the place in the user's text of a place in the instrumented one; placed the other way.
-  offset(at3) {
-    const { edits } = this.meta;
-    let shift = 0;
-    for (let i = 0; i < edits.length; i += 2) {
-      const start2 = edits[i] + shift;
-      if (at3 < start2) break;
-      if (at3 < start2 + edits[i + 1]) return edits[i];
-      shift += edits[i + 1];
-    }
-    return at3 - shift;
-  }
-};
-var Files = class {
-  // set is the message of start.json; shared the process's memory; tell sends to the control thread.
-  constructor(folder, set, shared, tell2, options2) {
-    this.folder = folder;
-    this.rules = new Rules(set);
-    this.cacheFolder = set.cache || "";
-    this.shared = shared;
-    this.tell = tell2;
-    this.options = options2;
-    this.byKey = /* @__PURE__ */ new Map();
-    this.byPath = /* @__PURE__ */ new Map();
-    this.refused = [];
-    this.engine = null;
-    this.own = import_node_path2.default.dirname(__filename) + "/";
-  }
-  // refresh takes the rules that came while the program ran.
-  refresh() {
-    if (this.shared.gen() === this.rules.gen) return;
-    const set = readSet(this.folder);
-    if (set) this.rules = new Rules(set);
-  }
-  // wants says whether a file is instrumented.
-  wants(file) {
-    if (typeof file !== "string" || !import_node_path2.default.isAbsolute(file) || file.startsWith(this.own) || this.shared.gone()) return false;
-    return isUserFile(file, this.rules.root) || this.rules.reaches(file);
-  }
-  // instrumented is what a file's text becomes, or null where it stays as it is. How: file, language, sourceType, caught
-  // (a test runner catches what it throws),
-  // wrapped.
-  instrumented(text, how) {
-    if (text.includes("$strobe")) return null;
-    how.finallyMode = this.options.finallyMode && !how.caught;
-    how.maps = this.options.maps();
-    how.key = keyOf(`${format} ${this.engineSize()} ${how.file} ${how.language} ${how.sourceType} ${how.finallyMode} ${!!how.wrapped} ${how.maps}
-`, text);
-    let file = this.byKey.get(how.key) || this.read(how.key);
-    if (!file) {
-      let made;
-      try {
-        if (this.engine === null) this.engine = require(this.enginePath());
-        made = this.engine.instrument(text, how);
-      } catch (e) {
-        this.refuse(how.file, e);
-        return null;
-      }
-      file = made === null ? new ProgramFile(how.file, null, null) : new ProgramFile(how.file, made.code, made.meta);
-      this.write(how.key, file);
-    }
-    this.byKey.set(how.key, file);
-    if (file.code !== null) this.byPath.set(file.path, file);
-    return file.code;
-  }
-  enginePath() {
-    return this.own + "transform.cjs";
-  }
-  engineSize() {
-    if (this.size === void 0) this.size = statSync(this.enginePath()).size;
-    return this.size;
-  }
-  refuse(file, error) {
-    const reason = `its text could not be read: ${error && error.message}`;
-    this.tell({ m: "refused", file, reason });
-  }
-  // file gives an instrumented text the memory of its flags, when it runs.
-  file(key) {
-    let file = this.byKey.get(key);
-    if (file === void 0) {
-      file = this.read(key);
-      if (!file || file.code === null) return noFlags;
-      this.byKey.set(key, file);
-      this.byPath.set(file.path, file);
-    }
-    if (file.view !== null) return file.view;
-    const { functions, unhookable } = file.meta, n = functions.length;
-    const base = this.shared.takeFlags(n);
-    if (base < 0) return noFlags;
-    file.names = matched(file.path, this.rules.root, file.path === process.argv[1]);
-    const view = this.shared.flags.subarray(base, base + n);
-    view.functions = functions.map((f, id) => new Function2(file, id));
-    file.view = view;
-    this.refresh();
-    for (let id = 0; id < n; id++) view[id] = this.rules.depthOf(this.matchedOf(file, functions[id]), functions[id].name);
-    this.tell({
-      m: "file",
-      key,
-      base,
-      file: file.path,
-      main: file.names.main,
-      unhookable,
-      functions: functions.map((f) => f.name),
-      files: functions.some((f) => f.file) ? functions.map((f) => f.file) : void 0
-    });
-    return view;
-  }
-  matchedOf(file, fn) {
-    return fn.file && fn.file !== file.path ? { ...file.names, path: fn.file } : file.names;
-  }
-  read(key) {
-    for (const folder of this.folders()) {
-      try {
-        const text = readFileSync(`${folder}/${key}`, "utf8"), line = text.indexOf("\n"), head = JSON.parse(text.slice(0, line));
-        return new ProgramFile(head.file, head.meta === null ? null : text.slice(line + 1), head.meta);
-      } catch {
-      }
-    }
-    return null;
-  }
-  write(key, file) {
-    for (const folder of this.folders()) {
-      try {
-        mkdirSync(folder, { recursive: true, mode: 448 });
-        const temporary = `${folder}/.${key}-${process.pid}-${this.shared.thread}`;
-        writeFileSync(temporary, JSON.stringify({ file: file.path, meta: file.meta }) + "\n" + (file.code || ""), { mode: 384 });
-        renameSync(temporary, `${folder}/${key}`);
-        return;
-      } catch {
-      }
-    }
-  }
-  folders() {
-    return this.cacheFolder ? [this.cacheFolder + "/js", this.folder + "/js"] : [this.folder + "/js"];
-  }
-};
-var noFlags = new Uint8Array(0);
-function readSet(folder) {
-  try {
-    return JSON.parse(readFileSync(folder + "/start.json", "utf8"));
-  } catch {
-    return null;
-  }
-}
-function keyOf(head, text) {
-  let a = 3735928559, b = 1103547991, c = 2654435769, d = 2135587861;
-  for (const s of [head, text]) {
-    for (let i = 0; i < s.length; i++) {
-      const k = s.charCodeAt(i);
-      a = Math.imul(a ^ k, 2654435761);
-      b = Math.imul(b ^ k, 1597334677);
-      c = Math.imul(c ^ k, 3266489917);
-      d = Math.imul(d ^ k, 668265263);
-      a ^= b >>> 15;
-      c ^= d >>> 13;
-    }
-  }
-  a = Math.imul(a ^ a >>> 16, 2246822507) ^ Math.imul(b ^ b >>> 13, 3266489909);
-  b = Math.imul(b ^ b >>> 16, 2246822507) ^ Math.imul(a ^ a >>> 13, 3266489909);
-  c = Math.imul(c ^ c >>> 16, 2246822507) ^ Math.imul(d ^ d >>> 13, 3266489909);
-  d = Math.imul(d ^ d >>> 16, 2246822507) ^ Math.imul(c ^ c >>> 13, 3266489909);
-  return [a, b, c, d].map((n) => (n >>> 6).toString(36).padStart(6, "0")).join("");
-}
-
-// src/recorder.js
-var import_node_util2 = __toESM(require("node:util"), 1);
-
-// src/segments.js
 var import_node_fs2 = __toESM(require("node:fs"), 1);
-var kinds = { function: 1, lane: 2, enter: 3, exit: 4, yield: 5, lost: 6, crash: 7, log: 8, end: 9, next: 255 };
-var flags = { thrown: 1, closed: 2, unknown: 4 };
-var headerSize = 16;
-var recordSize = 32;
-var firstSize = 1 << 20;
-var laterSize = 4 << 20;
-var segmentsAhead = 16;
-var patienceMs = 2e4;
-var room = recordSize + payloadRoom + recordSize;
-var { existsSync, openSync, closeSync, writeSync, renameSync: renameSync2, ftruncateSync } = import_node_fs2.default;
-var sleeper = new Int32Array(new SharedArrayBuffer(4));
-var header = Buffer.from("strobe1\n\0\0\0\0\0\0\0\0", "latin1");
-var hrtime = process.hrtime;
-var clockBase = 0;
-(() => {
-  let best = Infinity;
-  for (let i = 0; i < 5; i++) {
-    const before = performanceNow(), [s, ns] = hrtime(), after = performanceNow();
-    if (after - before < best) [best, clockBase] = [after - before, s * 1e9 + ns - (before + after) / 2 * 1e6];
-  }
-})();
-function clock() {
-  return clockBase + performanceNow() * 1e6;
-}
-var Stream = class {
-  // folder/prefix names the segments; native is the addon or null: then records are written by a system call each.
-  constructor(folder, prefix, native, onFull) {
-    this.folder = folder;
-    this.prefix = prefix;
-    this.native = native;
-    this.onFull = onFull;
-    this.sequence = -1;
-    this.size = 0;
-    this.start = 0;
-    this.offset = 0;
-    this.descriptor = -1;
-    this.failed = false;
-    this.giveUpAt = 0;
-    this.triedAt = 0;
-    const memory = native ? native.window(laterSize) : new ArrayBuffer(room + 8);
-    if (native && !(memory instanceof ArrayBuffer)) throw new Error(`map memory: error ${memory}`);
-    this.memory = memory;
-    this.bytes = new Uint8Array(memory);
-    this.words = new Uint32Array(memory);
-    this.lengths = new Int32Array(memory);
-    use(this.bytes, Buffer.from(memory));
-  }
-  path(sequence) {
-    return `${this.folder}/${this.prefix}-${sequence}.ev`;
-  }
-  // begin makes room for one record and gives where its payload goes, or 0 where there is none.
-  begin(force) {
-    if (this.offset + this.start + room > this.size && !this.next(force)) return 0;
-    const p = this.start + recordSize;
-    begin(p);
-    return p;
-  }
-  // end publishes the record that begin gave room for.
-  end(kind, flagBits, fn, lane, under, aux, time) {
-    const start2 = this.start, w = start2 >> 2, words = this.words, bytes2 = this.bytes;
-    const length = position() - start2, padded = length + 7 & ~7;
-    words[w] = time;
-    words[w + 1] = time / 4294967296;
-    words[w + 2] = fn;
-    words[w + 3] = lane;
-    words[w + 4] = under;
-    words[w + 5] = aux;
-    bytes2[start2 + 24] = kind;
-    bytes2[start2 + 25] = flagBits;
-    bytes2[start2 + 26] = padded - length;
-    publish(this.lengths, w + 7, padded);
-    if (this.native !== null) {
-      this.start = start2 + padded;
-      return;
-    }
-    writeSync(this.descriptor, bytes2, 0, padded, this.offset);
-    this.offset += padded;
-    bytes2.fill(0, 0, padded);
-  }
-  // drop takes back what was written of a record.
-  drop() {
-    this.bytes.fill(0, this.start, this.start + room);
-  }
-  // next goes on in a new segment.
-  next(force) {
-    if (this.failed || !this.mayOpen(force)) return false;
-    const sequence = this.sequence + 1, size = sequence === 0 ? firstSize : laterSize;
-    const temporary = `${this.folder}/.${this.prefix}-${sequence}`, path5 = this.path(sequence);
-    let descriptor2 = -1;
-    if (this.native !== null) {
-      descriptor2 = this.native.create(temporary, path5, size);
-    } else {
-      try {
-        descriptor2 = openSync(temporary, "wx+", 384);
-        ftruncateSync(descriptor2, size);
-        header.writeUInt32LE(size, 8);
-        writeSync(descriptor2, header, 0, headerSize, 0);
-        renameSync2(temporary, path5);
-      } catch {
-        descriptor2 = -1;
-      }
-    }
-    if (descriptor2 < 0) return false;
-    if (this.sequence >= 0) {
-      begin(this.start + recordSize);
-      this.end(kinds.next, 0, 0, 0, 0, 0, clock());
-    }
-    if (this.native !== null) {
-      if (this.native.map(this.memory.address, descriptor2, size) !== 0) {
-        this.failed = true;
-        return false;
-      }
-      this.start = headerSize;
-    } else {
-      if (this.descriptor >= 0) closeSync(this.descriptor);
-      this.descriptor = descriptor2;
-      this.offset = headerSize;
-      this.start = 0;
-    }
-    this.size = size;
-    this.sequence = sequence;
-    return true;
-  }
-  // mayOpen waits, as onFull says, until the reader has taken the segment 16 before the next one. force: for what must
-  // not be lost, a little more is allowed.
-  mayOpen(force) {
-    const before = this.sequence + 1 - segmentsAhead;
-    if (before < 0 || force === true) return true;
-    const path5 = this.path(before), now = performanceNow();
-    if (this.onFull === "drop" || this.giveUpAt !== 0) {
-      if (now < this.triedAt + 1) return false;
-      this.triedAt = now;
-      if (existsSync(path5)) return false;
-      this.giveUpAt = 0;
-      return true;
-    }
-    while (existsSync(path5)) {
-      if (this.onFull !== "block" && performanceNow() - now > patienceMs) {
-        this.giveUpAt = now;
-        return false;
-      }
-      wait(sleeper, 0, 0, 1);
-    }
-    return true;
-  }
-};
-
-// src/recorder.js
-var { isPromise } = import_node_util2.default.types;
-var Call = class {
-  constructor(fn, lane, before) {
-    this.fn = fn;
-    this.lane = lane;
-    this.before = before;
-    this.running = true;
-    this.open = true;
-    this.since = 0;
-    this.awaited = 0;
-  }
-};
-var Recorder = class {
-  // thread is {tid, name}; numbers gives the process's next number of a function or lane; fileOf(key) the file that an
-  // instrumented text belongs to.
-  constructor(stream, thread, numbers, fileOf2) {
-    this.stream = stream;
-    this.numbers = numbers;
-    this.file = fileOf2;
-    this.thread = thread;
-    this.own = 0;
-    this.lane = 0;
-    this.rested = [];
-    this.depth = 0;
-    this.stackFunctions = [null];
-    this.stackLanes = [0];
-    this.busy = false;
-    this.lost = null;
-    this.owed = [];
-    this.pending = [];
-    this.thrown = void 0;
-    this.throwing = false;
-  }
-  // begin makes room for a record behind what is owed.
-  begin() {
-    if (this.own === 0) this.declareThread();
-    if (this.pending.length > 0) this.settle(void 0, false);
-    if ((this.owed.length > 0 || this.lost !== null) && !this.pay()) return 0;
-    return this.stream.begin();
-  }
-  declareThread() {
-    this.own = -1;
-    const number = this.numbers.lane();
-    if (this.stream.begin(true) === 0) {
-      this.own = 0;
-      throw new Error("no segment could be made");
-    }
-    writeRaw(`{"tid":${this.thread.tid},"name":`);
-    writeString(this.thread.name);
-    writeRaw("}");
-    this.stream.end(kinds.lane, 0, 0, number, 0, 0, clock());
-    if (this.lane === 0) this.lane = number;
-    this.stackLanes[0] = this.own = number;
-  }
-  pay() {
-    while (this.owed.length > 0) {
-      const e = this.owed[0];
-      if (this.stream.begin() === 0) return false;
-      this.stream.end(kinds.exit, e.flags | flags.unknown, e.number, e.lane, 0, e.awaited, e.time);
-      this.owed.shift();
-    }
-    if (this.lost === null) return true;
-    const calls = {};
-    let n = 0;
-    for (const [number, counts] of this.lost) {
-      calls[number] = counts;
-      this.lost.delete(number);
-      if (++n === 500) break;
-    }
-    if (this.stream.begin() === 0) {
-      for (const number in calls) this.lost.set(+number, calls[number]);
-      return false;
-    }
-    writeRaw(stringify({ calls }));
-    this.stream.end(kinds.lost, 0, 0, 0, 0, 0, clock());
-    if (this.lost.size === 0) this.lost = null;
-    return true;
-  }
-  countLost(number, enters, exits) {
-    if (this.lost === null) this.lost = /* @__PURE__ */ new Map();
-    const counts = this.lost.get(number);
-    if (counts === void 0) this.lost.set(number, [enters, exits]);
-    else {
-      counts[0] += enters;
-      counts[1] += exits;
-    }
-  }
-  // declare tells of a function before its first use in the process's streams.
-  declare(fn) {
-    const number = this.numbers.function();
-    if (this.stream.begin(true) === 0) throw new Error("no segment could be made");
-    writeRaw(stringify(fn.describe()).replace(/[^\x20-\x7e]/g, (c) => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0")));
-    this.stream.end(kinds.function, 0, number, 0, 0, 0, clock());
-    fn.number = number;
-  }
-  // enter writes an enter; false where it is not recorded.
-  enter(fn, lane, under, args) {
-    const stream = this.stream;
-    let begun = false;
-    try {
-      if (fn.number === 0) {
-        if (this.own === 0) this.declareThread();
-        this.declare(fn);
-      }
-      if (this.begin() === 0) {
-        this.countLost(fn.number, 1, 1);
-        return false;
-      }
-      begun = true;
-      const time = clock(), names = fn.names, depth = fn.depth();
-      for (let i = 0; i < args.length; i++) {
-        writeConstant(names[i]);
-        write(args[i], depth);
-      }
-      writeConstant(args.length === 0 ? noArguments : lastArgument);
-      stream.end(kinds.enter, 0, fn.number, lane === 0 ? this.own : lane, under, 0, time);
-      return true;
-    } catch {
-      if (begun) stream.drop();
-      if (fn.number !== 0) this.countLost(fn.number, 1, 1);
-      return false;
-    }
-  }
-  // exit writes an exit, now or before the next record.
-  exit(fn, lane, kind, value, awaited, at3) {
-    const stream = this.stream;
-    let begun = false;
-    const time = at3 || clock();
-    try {
-      if (this.begin() !== 0) {
-        begun = true;
-        if ((kind & flags.unknown) === 0) write(value, fn.depth());
-        stream.end(kinds.exit, kind, fn.number, lane, 0, awaited, time);
-        return;
-      }
-    } catch {
-      if (begun) stream.drop();
-    }
-    this.owed.push({ number: fn.number, lane, flags: kind, awaited, time });
-  }
-  // unwind ends the calls above level c whose own exits did not come.
-  unwind(c) {
-    while (this.depth > c) {
-      this.exit(this.stackFunctions[this.depth], this.stackLanes[this.depth], flags.unknown, void 0, 0);
-      this.depth--;
-    }
-  }
-  e(file, id, args) {
-    if (this.busy) return 0;
-    try {
-      this.busy = true;
-      const fn = file.functions[id];
-      if (this.throwing) this.settled();
-      if (!this.enter(fn, this.lane, 0, args)) return 0;
-      const c = ++this.depth;
-      this.stackFunctions[c] = fn;
-      this.stackLanes[c] = this.lane;
-      return c;
-    } catch {
-      return 0;
-    } finally {
-      this.busy = false;
-    }
-  }
-  // left ends call c of the stack. Where the stack ends in here, the next exit below notices.
-  left(c, kind, value, later) {
-    if (c > this.depth) return;
-    try {
-      this.busy = true;
-      if (c < this.depth) this.unwind(c);
-      this.lane = this.stackLanes[c];
-      if (later) this.pending.push({ fn: this.stackFunctions[c], lane: this.lane, time: clock() });
-      else this.exit(this.stackFunctions[c], this.lane, kind, value, 0);
-      this.depth = c - 1;
-    } catch {
-    } finally {
-      this.busy = false;
-    }
-  }
-  r(c, value) {
-    if (this.throwing) this.settled();
-    this.left(c, 0, value, false);
-  }
-  x(c, error) {
-    this.left(c, flags.thrown, error, false);
-  }
-  // xf: left by an exception that nobody has told. It is the one that was last thrown, or is known where it is caught.
-  xf(c) {
-    if (this.throwing) this.left(c, flags.thrown, this.thrown, false);
-    else this.left(c, 0, void 0, true);
-  }
-  settled() {
-    this.throwing = false;
-    this.thrown = void 0;
-  }
-  settle(error, known) {
-    const pending = this.pending;
-    this.pending = [];
-    for (const p of pending) this.exit(p.fn, p.lane, known ? flags.thrown : flags.thrown | flags.unknown, error, 0, p.time);
-  }
-  // t: how is absent where error is thrown, 1 where it was caught, 2 where something was caught that has no name.
-  t(error, how) {
-    if (how === void 0) {
-      this.throwing = true;
-      this.thrown = error;
-    } else {
-      this.settled();
-      if (this.pending.length > 0) {
-        this.busy = true;
-        this.settle(error, how === 1);
-        this.busy = false;
-      }
-    }
-    return error;
-  }
-  // under is the lane of whoever runs now, 0 where that is nobody traced.
-  under() {
-    return this.lane !== this.own || this.stackLanes[this.depth] === this.own && this.depth > 0 ? this.lane : 0;
-  }
-  newLane() {
-    if (this.rested.length > 0) return this.rested.pop();
-    if (this.own === 0) this.declareThread();
-    const lane = this.numbers.lane();
-    if (this.stream.begin(true) === 0) throw new Error("no segment could be made");
-    writeRaw(`{"of":${this.own},"name":""}`);
-    this.stream.end(kinds.lane, 0, 0, lane, 0, 0, clock());
-    return lane;
-  }
-  // ea, eg: the call of a coroutine, the first step of a generator.
-  ea(file, id, args) {
-    if (this.busy) return 0;
-    this.busy = true;
-    let call = 0;
-    try {
-      const fn = file.functions[id], lane = this.newLane();
-      if (this.enter(fn, lane, this.under(), args)) {
-        call = new Call(fn, lane, this.lane);
-        this.lane = lane;
-      } else this.rested.push(lane);
-    } catch {
-      call = 0;
-    }
-    this.busy = false;
-    return call;
-  }
-  eg(file, id, args) {
-    return this.ea(file, id, args);
-  }
-  leave(call) {
-    if (!call.running) return;
-    call.running = false;
-    this.lane = call.before;
-  }
-  // u: left at an await.
-  u(call) {
-    if (!call.running) return;
-    this.leave(call);
-    call.since = performanceNow();
-  }
-  // w: back from an await. The thread came from its event loop, or from one that a call below runs.
-  w(call) {
-    if (call.running || !call.open) return;
-    call.before = this.depth > 0 ? this.stackLanes[this.depth] : this.own;
-    call.running = true;
-    this.lane = call.lane;
-    if (call.since !== 0) call.awaited += (performanceNow() - call.since) * 1e3;
-    call.since = 0;
-  }
-  // y: left at a yield; wy: the next step.
-  y(call, value) {
-    this.busy = true;
-    try {
-      if (call.open && this.begin() !== 0) {
-        write(value, call.fn.depth());
-        this.stream.end(kinds.yield, 0, call.fn.number, call.lane, 0, 0, clock());
-      }
-    } catch {
-      this.stream.drop();
-    }
-    this.busy = false;
-    this.leave(call);
-  }
-  wy(call) {
-    if (call.running || !call.open) return;
-    call.before = this.lane;
-    call.running = true;
-    this.lane = call.lane;
-    call.since = 0;
-  }
-  close(call, kind, value) {
-    if (!call.open) return;
-    this.leave(call);
-    call.open = false;
-    this.busy = true;
-    if (call.since !== 0) call.awaited += (performanceNow() - call.since) * 1e3;
-    this.exit(call.fn, call.lane, kind, value, Math.min(call.awaited, 4294967295));
-    this.rested.push(call.lane);
-    this.busy = false;
-  }
-  // ra: a coroutine's return. Of a promise the call ends when that is settled, as for who awaits it.
-  ra(call, value) {
-    try {
-      if (isPromise(value) && isPlainPromise(value)) {
-        this.u(call);
-        apply(promiseThen, value, [(v) => this.close(call, 0, v), (e) => this.close(call, flags.thrown, e)]);
-        return;
-      }
-    } catch {
-    }
-    this.close(call, 0, value);
-  }
-  xa(call, error) {
-    if (this.pending.length > 0) {
-      this.busy = true;
-      this.settle(error, true);
-      this.busy = false;
-    }
-    this.settled();
-    this.close(call, flags.thrown, error);
-  }
-  // rg: a generator came to its end, or was closed before it.
-  rg(call, value, done) {
-    if (done === 0) this.close(call, flags.closed | flags.unknown, void 0);
-    else if (call.fn.asynchronous) this.ra(call, value);
-    else this.close(call, 0, value);
-  }
-  // d stands for the iterable of a yield*: its steps run on the call's lane, and in between the call is left.
-  d(call, iterable) {
-    const recorder = this, symbol = call.fn.asynchronous ? Symbol.asyncIterator : Symbol.iterator;
-    const iterator = iterable == null ? void 0 : iterable[symbol];
-    if (typeof iterator !== "function") {
-      this.u(call);
-      return iterable;
-    }
-    return { [symbol]: () => around(apply(iterator, iterable, []), (step) => (v) => {
-      recorder.wy(call);
-      try {
-        return step(v);
-      } finally {
-        recorder.leave(call);
-      }
-    }) };
-  }
-  // i stands for the iterable of a for await: the call is left behind each step's promise.
-  i(call, iterable) {
-    const recorder = this;
-    const iterator = iterable == null ? void 0 : iterable[Symbol.asyncIterator];
-    if (typeof iterator !== "function") {
-      this.u(call);
-      return iterable;
-    }
-    return { [Symbol.asyncIterator]: () => around(apply(iterator, iterable, []), (step) => (v) => {
-      try {
-        return step(v);
-      } finally {
-        recorder.u(call);
-      }
-    }) };
-  }
-};
-var noArguments = constant("{}");
-var lastArgument = constant("}");
-function around(iterator, wrap) {
-  const next = iterator.next;
-  const method = (name2) => {
-    const m = iterator[name2];
-    return m == null ? m : wrap((v) => apply(m, iterator, [v]));
-  };
-  return {
-    next: wrap((v) => apply(next, iterator, [v])),
-    get return() {
-      return method("return");
-    },
-    get throw() {
-      return method("throw");
-    }
-  };
-}
-function isPlainPromise(value) {
-  if (descriptor(value, "constructor") !== void 0) return false;
-  const c = descriptor(prototypeOf(value), "constructor");
-  return c !== void 0 && typeof c.value === "function" && c.value.name === "Promise";
-}
+var import_node_path2 = __toESM(require("node:path"), 1);
+var import_node_worker_threads3 = __toESM(require("node:worker_threads"), 1);
 
 // src/shared.js
+var import_node_fs = __toESM(require("node:fs"), 1);
 var import_node_worker_threads = __toESM(require("node:worker_threads"), 1);
+var { readFileSync } = import_node_fs.default;
 var maxFunctions = 1 << 20;
-var at2 = { functions: 0, flags: 1, streams: 2, lanes: 3, gen: 4, control: 5 };
+var at = { functions: 0, flags: 1, streams: 2, lanes: 3, gen: 4, control: 5, told: 6 };
 var controlStates = { none: 0, asked: 1, ready: 2, gone: 3 };
 var environmentKey = "$strobe";
 var Shared = class _Shared {
   // The first thread makes it; the others find it in their environment data.
-  static ofThread() {
+  static ofThread(folder) {
     let parts = import_node_worker_threads.default.isMainThread ? void 0 : import_node_worker_threads.default.getEnvironmentData(environmentKey);
     if (!parts) {
-      parts = { flags: new SharedArrayBuffer(maxFunctions), counters: new SharedArrayBuffer(64), nonce: nonce(), started: 0 };
+      parts = { folder, flags: new SharedArrayBuffer(maxFunctions), counters: new SharedArrayBuffer(64), nonce: nonce() };
       import_node_worker_threads.default.setEnvironmentData(environmentKey, parts);
     }
     return new _Shared(parts, import_node_worker_threads.default.threadId);
+  }
+  // folderOfThread is the folder that the first thread's environment named: a program can give others another one.
+  static folderOfThread() {
+    const parts = import_node_worker_threads.default.isMainThread ? void 0 : import_node_worker_threads.default.getEnvironmentData(environmentKey);
+    return parts && parts.folder;
   }
   constructor(parts, thread) {
     this.parts = parts;
@@ -1314,45 +60,57 @@ var Shared = class _Shared {
     return `$strobe-${this.nonce}`;
   }
   function() {
-    return Atomics.add(this.counters, at2.functions, 1) + 1;
+    return Atomics.add(this.counters, at.functions, 1) + 1;
   }
   lane() {
-    return Atomics.add(this.counters, at2.lanes, 1) + 1;
+    return Atomics.add(this.counters, at.lanes, 1) + 1;
   }
   stream() {
-    return Atomics.add(this.counters, at2.streams, 1) + 1;
+    return Atomics.add(this.counters, at.streams, 1) + 1;
   }
   gen() {
-    return Atomics.load(this.counters, at2.gen);
+    return Atomics.load(this.counters, at.gen);
   }
   setGen(gen) {
-    Atomics.store(this.counters, at2.gen, gen);
+    Atomics.store(this.counters, at.gen, gen);
   }
   takeFlags(n) {
-    const base = Atomics.add(this.counters, at2.flags, n);
+    const base = Atomics.add(this.counters, at.flags, n);
     return base + n > maxFunctions ? -1 : base;
   }
   gone() {
-    return Atomics.load(this.counters, at2.control) === controlStates.gone;
+    return Atomics.load(this.counters, at.control) === controlStates.gone;
   }
   // askControl is true for the one that asks first.
   askControl() {
-    return Atomics.compareExchange(this.counters, at2.control, controlStates.none, controlStates.asked) === controlStates.none;
+    return Atomics.compareExchange(this.counters, at.control, controlStates.none, controlStates.asked) === controlStates.none;
   }
   setReady() {
-    Atomics.compareExchange(this.counters, at2.control, controlStates.asked, controlStates.ready);
-    Atomics.notify(this.counters, at2.control);
+    Atomics.compareExchange(this.counters, at.control, controlStates.asked, controlStates.ready);
+    Atomics.notify(this.counters, at.control);
+  }
+  ready() {
+    return Atomics.load(this.counters, at.control) === controlStates.ready;
   }
   // waitReady waits until the control thread hears what is sent to it.
   waitReady(ms) {
-    const before = Atomics.load(this.counters, at2.control);
-    if (before === controlStates.asked || before === controlStates.none) Atomics.wait(this.counters, at2.control, before, ms);
-    return Atomics.load(this.counters, at2.control) === controlStates.ready;
+    const before = Atomics.load(this.counters, at.control);
+    if (before === controlStates.asked || before === controlStates.none) Atomics.wait(this.counters, at.control, before, ms);
+    return Atomics.load(this.counters, at.control) === controlStates.ready;
+  }
+  // setTold: strobe has all that the control thread had to tell. waitTold waits for it.
+  setTold() {
+    Atomics.store(this.counters, at.told, 1);
+    Atomics.notify(this.counters, at.told);
+  }
+  waitTold(ms) {
+    Atomics.wait(this.counters, at.told, 0, ms);
   }
   // end takes everything out: strobe is gone, or has said bye.
   end() {
-    Atomics.store(this.counters, at2.control, controlStates.gone);
-    Atomics.notify(this.counters, at2.control);
+    Atomics.store(this.counters, at.control, controlStates.gone);
+    Atomics.notify(this.counters, at.control);
+    this.setTold();
     this.flags.fill(0);
   }
 };
@@ -1361,12 +119,27 @@ function nonce() {
   const words = [process.pid ^ seconds << 12, nanoseconds ^ Date.now()];
   return words.map((w) => (w >>> 0).toString(16).padStart(8, "0")).join("");
 }
+function readSet(folder) {
+  try {
+    return JSON.parse(readFileSync(folder + "/start.json", "utf8"));
+  } catch {
+    return null;
+  }
+}
+
+// src/rules.js
+function isUserFile(file, root) {
+  return file.startsWith(root.endsWith("/") ? root : root + "/") && !file.includes("/node_modules/", root.length);
+}
 
 // src/hooks.js
 var import_node_module = __toESM(require("node:module"), 1);
-var import_node_path3 = __toESM(require("node:path"), 1);
 var import_node_vm = __toESM(require("node:vm"), 1);
 var import_node_worker_threads2 = __toESM(require("node:worker_threads"), 1);
+var import_node_url2 = require("node:url");
+
+// src/scripts.js
+var import_node_path = __toESM(require("node:path"), 1);
 var import_node_url = require("node:url");
 function fileOf(name2) {
   if (typeof name2 !== "string") return "";
@@ -1375,7 +148,7 @@ function fileOf(name2) {
   } catch {
     return "";
   }
-  return import_node_path3.default.isAbsolute(name2) ? name2.split("?")[0] : "";
+  return import_node_path.default.isAbsolute(name2) ? name2.split("?")[0] : "";
 }
 function compiled(file) {
   return file.replace(/\.([cm]?)ts(x?)$/, ".$1js$2");
@@ -1384,10 +157,13 @@ function textOf(source) {
   if (typeof source === "string") return source;
   return Buffer.from(source.buffer || source, source.byteOffset, source.byteLength).toString("utf8");
 }
+
+// src/hooks.js
 function install(agent) {
   hookCommonJS(agent);
   hookModules(agent);
   hookVM(agent);
+  if (!agent.deno) hookWorkers();
   import_node_module.default.syncBuiltinESMExports();
 }
 function hookCommonJS(agent) {
@@ -1415,7 +191,7 @@ function hookModules(agent) {
     } });
   } else if (import_node_module.default.register && mayLoadModules(agent)) {
     agent.shareWith(globalThis);
-    import_node_module.default.register("./loader.mjs", { parentURL: (0, import_node_url.pathToFileURL)(__filename), data: { folder: agent.folder, parts: agent.shared.parts, options: agent.options.plain() } });
+    import_node_module.default.register("./loader.mjs", { parentURL: (0, import_node_url2.pathToFileURL)(__filename), data: { folder: agent.folder, parts: agent.shared.parts, options: agent.options.plain() } });
   }
 }
 function isModule(agent, url, loaded) {
@@ -1423,7 +199,21 @@ function isModule(agent, url, loaded) {
 }
 function mayLoadModules(agent) {
   const script = process.argv[1] || "";
-  return import_node_worker_threads2.default.isMainThread && script.startsWith(agent.root + "/");
+  return script.startsWith(agent.root + "/");
+}
+function hookWorkers() {
+  const { Worker } = import_node_worker_threads2.default;
+  import_node_worker_threads2.default.Worker = new Proxy(Worker, { construct(target, args, newTarget) {
+    const made = newTarget === import_node_worker_threads2.default.Worker ? target : newTarget, options2 = args[1];
+    if (options2 && (options2.env || options2.execArgv)) {
+      const execArgv = ["--require", __filename, ...options2.execArgv || process.execArgv];
+      try {
+        return Reflect.construct(target, [args[0], { ...options2, execArgv }, ...args.slice(2)], made);
+      } catch {
+      }
+    }
+    return Reflect.construct(target, args, made);
+  } });
 }
 function hookVM(agent) {
   const changed = (code, options2, wrapped, sourceType) => {
@@ -1443,10 +233,10 @@ function hookVM(agent) {
     const file = fileOf(args[1] && args[1].identifier);
     return [changed(args[0], file, false, "module"), ...args.slice(1)];
   });
-  for (const [name2, at3] of [["runInThisContext", 1], ["runInContext", 2], ["runInNewContext", 2]]) {
+  for (const [name2, at2] of [["runInThisContext", 1], ["runInContext", 2], ["runInNewContext", 2]]) {
     const original = import_node_vm.default[name2];
     import_node_vm.default[name2] = { [name2](...args) {
-      return Reflect.apply(original, this, [changed(args[0], args[at3], true, "script"), ...args.slice(1)]);
+      return Reflect.apply(original, this, [changed(args[0], args[at2], true, "script"), ...args.slice(1)]);
     } }[name2];
   }
   const { compileFunction, createContext } = import_node_vm.default;
@@ -1464,283 +254,12 @@ function hookVM(agent) {
 function installBun() {
 }
 
-// src/control.js
-var import_node_net = __toESM(require("node:net"), 1);
-var import_node_worker_threads3 = __toESM(require("node:worker_threads"), 1);
-var maxNear = 2e3;
-var maxUnhookable = 1e3;
-function control({ folder, parts, set, hello }) {
-  const shared = new Shared(parts, import_node_worker_threads3.default.threadId);
-  const socket = import_node_net.default.connect(folder + "/control");
-  const link = new Link(shared, set, (message) => socket.write(JSON.stringify(message) + "\n"));
-  socket.write(JSON.stringify(hello) + "\n");
-  const end = () => {
-    shared.end();
-    socket.destroy();
-    channel.close();
-    import_node_worker_threads3.default.parentPort.close();
-  };
-  link.bye = end;
-  socket.on("error", end);
-  socket.on("close", end);
-  let text = "";
-  socket.setEncoding("utf8");
-  socket.on("data", (data) => {
-    text += data;
-    for (let i = text.indexOf("\n"); i >= 0; i = text.indexOf("\n")) {
-      const line = text.slice(0, i);
-      text = text.slice(i + 1);
-      try {
-        link.receive(JSON.parse(line));
-      } catch {
-      }
-    }
-  });
-  import_node_worker_threads3.default.parentPort.on("message", (m) => link.hear(m));
-  const channel = new import_node_worker_threads3.default.BroadcastChannel(shared.channel());
-  channel.onmessage = (e) => link.hear(e.data);
-  shared.setReady();
-}
-var Link = class {
-  constructor(shared, set, send) {
-    this.shared = shared;
-    this.rules = new Rules(set);
-    this.send = send;
-    this.files = [];
-    this.unhookable = [];
-  }
-  // hear takes what the program's threads tell.
-  hear(m) {
-    if (m.m === "refused") {
-      if (this.unhookable.length < maxUnhookable) this.unhookable.push({ function: m.file, reason: m.reason });
-    } else if (m.m === "file") {
-      const names = matched(m.file, this.rules.root, m.main);
-      const file = { key: m.key, base: m.base, names, functions: m.functions.map((name2, i) => ({ name: name2, on: m.files && m.files[i] ? { ...names, path: m.files[i] } : names })) };
-      for (const name2 of m.unhookable) this.unhookable.push({ function: `${names.module}.${name2}`, reason: "a constructor that a compiler of TypeScript would not find its super() in" });
-      this.files.push(file);
-      this.apply(file);
-    }
-  }
-  apply(file) {
-    if (this.shared.gone()) return;
-    file.functions.forEach((f, id) => Atomics.store(this.shared.flags, file.base + id, this.rules.depthOf(f.on, f.name)));
-  }
-  receive(m) {
-    switch (m.m) {
-      case "set":
-        this.rules = new Rules(m);
-        this.shared.setGen(this.rules.gen);
-        for (const file of this.files) this.apply(file);
-        return this.send(this.applied(m.q));
-      case "status":
-        return this.send(this.applied(m.q));
-      // Every event is in its file before the call that it tells of goes on.
-      case "sync":
-        return this.send({ m: "synced", q: m.q });
-      case "bye":
-        return this.bye();
-    }
-  }
-  applied(q) {
-    const counts = new Map(this.rules.list.map((r) => [r.id, 0]));
-    let functions = 0;
-    const seen = /* @__PURE__ */ new Set(), names = [];
-    for (const file of this.files) {
-      if (seen.has(file.key)) continue;
-      seen.add(file.key);
-      for (const f of file.functions) {
-        if (this.rules.depthOf(f.on, f.name, (id) => counts.set(id, counts.get(id) + 1)) > 0) functions++;
-        if (names.length < maxNear) names.push(`${file.names.module}.${f.name}`);
-      }
-    }
-    const empty = this.rules.list.some((r) => r.on === "name" && counts.get(r.id) === 0);
-    return {
-      m: "applied",
-      q,
-      gen: this.rules.gen,
-      rules: this.rules.list.map((r) => ({ id: r.id, matched: counts.get(r.id) })),
-      functions,
-      unhookable: this.unhookable,
-      near: empty ? names : void 0
-    };
-  }
-};
-
-// src/crash.js
-var import_node_module2 = __toESM(require("node:module"), 1);
-var import_node_url2 = require("node:url");
-var import_node_util3 = __toESM(require("node:util"), 1);
-var maxFrames = 50;
-var maxChain = 10;
-function watchCrashes(agent) {
-  process.on("uncaughtExceptionMonitor", (error) => {
-    try {
-      const { recorder } = agent;
-      recorder.t(error, 1);
-      if (process.listenerCount("uncaughtException") > 0 || process.hasUncaughtExceptionCaptureCallback()) return;
-      tell(agent, error);
-      if (!agent.bun && !agent.deno) keepExcerpt(agent);
-    } catch {
-    }
-  });
-}
-function tell(agent, error) {
-  const { recorder } = agent;
-  recorder.busy = true;
-  if (recorder.begin() === 0) return;
-  const stack = import_node_util3.default.types.isNativeError(error) || error instanceof Error ? String(error.stack) : "";
-  let crash = { ...describe(error), language: "javascript", chain: chainOf(error), frames: framesOf(agent, stack), thread: "main" };
-  let text = stringify(crash);
-  if (text.length > payloadRoom >> 1) text = stringify({ ...crash, message: crash.message.slice(0, 1e3), chain: crash.chain.slice(0, 3), frames: crash.frames.slice(0, 20) });
-  writeRaw(text.replace(/[^\x20-\x7e]/g, (c) => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0")));
-  recorder.stream.end(kinds.crash, 0, 0, recorder.lane, 0, 0, clock());
-  recorder.busy = false;
-}
-function describe(error) {
-  if (error === null || typeof error !== "object") return { type: typeof error, message: String(error).slice(0, 4e3) };
-  if (import_node_util3.default.types.isProxy(error)) return { type: "Proxy", message: "" };
-  const message = descriptor(error, "message"), prototype = prototypeOf(error);
-  const constructor = prototype && descriptor(prototype, "constructor");
-  const type = constructor && typeof constructor.value === "function" ? constructor.value.name : "Object";
-  return { type, message: message && typeof message.value === "string" ? message.value.slice(0, 4e3) : "" };
-}
-function chainOf(error) {
-  const chain = [];
-  for (let e = error; chain.length < maxChain; ) {
-    if (e === null || typeof e !== "object" || import_node_util3.default.types.isProxy(e)) break;
-    const cause = descriptor(e, "cause");
-    if (!cause || !("value" in cause)) break;
-    e = cause.value;
-    chain.push({ ...describe(e), relation: "cause" });
-  }
-  return chain;
-}
-function framesOf(agent, stack) {
-  const frames = [];
-  for (const line of stack.split("\n")) {
-    const m = /^ {4}at (?:(.*) \()?(.*?):(\d+):(\d+)\)?$/.exec(line);
-    if (!m || frames.length === maxFrames) continue;
-    const file = fileOf(m[2]) || m[2], known = agent.files.byPath.get(file);
-    const fn = known && known.names ? functionAt(known, +m[3], +m[4]) : null;
-    const name2 = fn ? `${known.names.module}.${fn.name}` : (m[1] || "<anonymous>").replace(/^async /, "");
-    frames.push({ function: name2, file, line: +m[3], user: isUserFile(file, agent.root) });
-  }
-  return frames;
-}
-function functionAt(file, line, column) {
-  const text = file.text();
-  let start2 = 0;
-  for (let l = 1; l < line; l++) {
-    start2 = text.indexOf("\n", start2) + 1;
-    if (start2 === 0) return null;
-  }
-  const at3 = start2 + column - 1;
-  let best = null;
-  for (const f of file.meta.functions) if (!f.file && f.start <= at3 && at3 < f.end && (!best || f.start >= best.start)) best = f;
-  return best;
-}
-function keepExcerpt(agent) {
-  if (agent.options.maps() || !agent.options.setSourceMapsEnabled) return;
-  Reflect.apply(agent.options.setSourceMapsEnabled, process, [true]);
-  const engine = agent.files.engine || (agent.files.engine = require(agent.files.enginePath()));
-  exactColumns();
-  for (const file of agent.files.byPath.values()) {
-    if (file.view === null) continue;
-    const edits = [];
-    for (let i = 0; i < file.meta.edits.length; i += 2) edits.push([file.meta.edits[i], file.meta.edits[i + 1]]);
-    const map = engine.identity(file.text(), edits, file.path);
-    if (file.meta.module) modules.set(file.path, { toString: scriptName(file.path), text: file.text() });
-    const data = Buffer.from(JSON.stringify(map)).toString("base64");
-    agent.compile(new import_node_module2.default(file.path), `//# sourceMappingURL=data:application/json;base64,${data}`, file.path);
-  }
-}
-var modules = /* @__PURE__ */ new Map();
-function scriptName(file) {
-  let asked = 0;
-  return () => asked++ === 0 ? "" : (0, import_node_url2.pathToFileURL)(file).href;
-}
-function exactColumns() {
-  const { SourceMap } = import_node_module2.default;
-  if (!SourceMap || SourceMap.prototype.$strobe) return;
-  const { findEntry } = SourceMap.prototype;
-  Object.defineProperty(SourceMap.prototype, "$strobe", { value: true });
-  SourceMap.prototype.findEntry = function(line, column) {
-    const entry = Reflect.apply(findEntry, this, [line, column]);
-    if (!this.payload || this.payload.file !== "$strobe" || entry.generatedLine !== line) return entry;
-    entry.originalColumn += column - entry.generatedColumn;
-    const source = modules.get(fileOf(entry.originalSource));
-    if (source) {
-      Object.defineProperty(this, "payload", { value: { file: "$strobe", sources: [source], sourcesContent: [source.text], mappings: "" } });
-      entry.originalSource = source;
-    }
-    return entry;
-  };
-}
-
-// src/disguise.js
-function keepText(agent) {
-  const { toString } = Function.prototype;
-  const textOf2 = (f) => Reflect.apply(toString, f, []);
-  const original = (f) => {
-    const text = textOf2(f), m = /\$strobe_(\w{24})[^\[\n]{0,40}\[(\d+)\]/.exec(text);
-    const file = m && agent.files && agent.files.byKey.get(m[1]);
-    if (!file) return text;
-    const first = file.meta.functions[+m[2]], inserted = text.lastIndexOf("let $strobeC=", m.index);
-    const at3 = first.at - inserted + (file.text()[first.at - 1] === "{" ? 0 : 1);
-    const all = file.meta.functions;
-    const own = all.find((g) => g.start === at3);
-    if (own) return file.text().slice(own.start, own.end);
-    const type = file.meta.classes.find((c) => c[0] === at3);
-    return type ? file.text().slice(type[0], type[1]) : text;
-  };
-  const disguised = new Proxy(toString, { apply(target, f, args) {
-    if (f === disguised) return textOf2(target);
-    const text = Reflect.apply(target, f, args);
-    return text.includes("$strobe_") ? original(f) : text;
-  } });
-  Object.defineProperty(Function.prototype, "toString", { value: disguised, writable: true, configurable: true });
-}
-function placeOf(file, line, column) {
-  if (!file.starts) {
-    file.starts = [0];
-    for (let i = file.code.indexOf("\n"); i >= 0; i = file.code.indexOf("\n", i + 1)) file.starts.push(i + 1);
-  }
-  const start2 = file.starts[line - 1];
-  if (start2 === void 0) return [line, column];
-  return [line, file.offset(start2 + column - 1) - file.offset(start2) + 1];
-}
-function keepStacks(agent) {
-  const before = Error.prepareStackTrace;
-  if (agent.options.maps() || before && before.name !== "ErrorPrepareStackTrace") return;
-  const prepare = function ErrorPrepareStackTrace(error, frames) {
-    let head;
-    try {
-      head = Error.prototype.toString.call(error);
-    } catch {
-      head = "<error>";
-    }
-    let text = head;
-    for (const frame of frames) {
-      let line = String(frame);
-      const file = agent.files.byPath.get(fileOf(frame.getFileName()));
-      if (file && file.code !== null) {
-        const at3 = `${frame.getLineNumber()}:${frame.getColumnNumber()}`, i = line.lastIndexOf(at3);
-        if (i >= 0) line = line.slice(0, i) + placeOf(file, frame.getLineNumber(), frame.getColumnNumber()).join(":") + line.slice(i + at3.length);
-      }
-      text += `
-    at ${line}`;
-    }
-    return text;
-  };
-  Object.defineProperty(Error, "prepareStackTrace", { value: prepare, writable: true, configurable: true, enumerable: !!before });
-  agent.options.onMaps = () => {
-    if (Error.prepareStackTrace === prepare) Error.prepareStackTrace = before;
-  };
-}
-
 // src/agent.js
-var { Worker, BroadcastChannel, isMainThread, workerData, threadId } = import_node_worker_threads4.default;
+var { BroadcastChannel, isMainThread, threadId } = import_node_worker_threads3.default;
+var Thread = import_node_worker_threads3.default.Worker;
+var { writeSync } = import_node_fs2.default;
 var name = "$strobe";
+var lastWordsMs = 500;
 var addon = `segment_${process.platform}_${process.arch === "x64" ? "amd64" : process.arch}.node`;
 var Agent = class {
   constructor(folder, set) {
@@ -1749,11 +268,13 @@ var Agent = class {
     this.root = set.root || "/";
     this.bun = !!process.versions.bun;
     this.deno = !!process.versions.deno;
-    this.shared = Shared.ofThread();
+    this.shared = Shared.ofThread(folder);
     this.files = null;
     this.control = null;
     this.channel = null;
-    this.own = import_node_path4.default.dirname(__filename) + "/";
+    this.descriptor = -1;
+    this.untold = [];
+    this.own = import_node_path2.default.dirname(__filename) + "/";
     this.options = options(this);
     this.refusal = coverage();
     if (isMainThread && !this.bun) process.on("worker", () => this.startControl());
@@ -1761,20 +282,20 @@ var Agent = class {
   wants(file) {
     if (this.shared.gone() || this.refusal) return this.refuse(file);
     if (this.files !== null) return this.files.wants(file);
-    if (typeof file !== "string" || !import_node_path4.default.isAbsolute(file) || file.startsWith(this.own)) return false;
+    if (typeof file !== "string" || !import_node_path2.default.isAbsolute(file) || file.startsWith(this.own)) return false;
     if (!isUserFile(file, this.root) && !(this.set.rules || []).some((r) => r.on === "contains" || r.on === "path")) return false;
     return this.ready().wants(file);
   }
+  core() {
+    return this.loaded || (this.loaded = require(this.own + "core.cjs"));
+  }
   ready() {
-    if (this.files === null) this.files = new Files(this.folder, this.set, this.shared, (m) => this.tell(m), this.options);
+    if (this.files === null) this.files = new (this.core()).Files(this.folder, this.set, this.shared, (m) => this.tell(m), this.options);
     return this.files;
   }
-  // refuse tells once why nothing is instrumented.
+  // refuse says hello all the same, where a file would have been instrumented: hello says why it is not.
   refuse(file) {
-    if (this.refusal && !this.refused && typeof file === "string" && isUserFile(file, this.root)) {
-      this.refused = true;
-      this.tell({ m: "refused", file: "*", reason: this.refusal });
-    }
+    if (this.refusal && typeof file === "string" && isUserFile(file, this.root)) this.startControl();
     return false;
   }
   instrumented(text, how) {
@@ -1788,26 +309,28 @@ var Agent = class {
   // begin starts what the first instrumented file needs.
   begin() {
     if (this.recorder) return;
+    const { Recorder, Stream, keepStacks, keepText, watchCrashes } = this.core();
     const shared = this.shared, number = shared.stream();
     const native = this.loadNative();
     const stream = new Stream(this.folder, `${process.pid}-${shared.nonce}-${number}`, native, this.set.onFull || "wait");
-    const thread = { tid: native ? native.tid() : kernelThread(), name: isMainThread ? "main" : import_node_worker_threads4.default.threadName || `worker ${threadId}` };
+    const thread = { tid: native ? native.tid() : kernelThread(), name: isMainThread ? "main" : threadName() };
     const recorder = this.recorder = new Recorder(stream, thread, shared, (key) => this.ready().file(key));
     this.thrown = (error, how) => recorder.t(error, how);
     this.shareWith(globalThis);
     keepText(this);
     if (!this.bun && !this.deno) keepStacks(this);
     if (isMainThread) watchCrashes(this);
-    process.on("exit", () => this.end());
+    if (!isMainThread) process.on("exit", () => this.end());
     this.startControl();
   }
   loadNative() {
+    if (this.native !== void 0) return this.native;
     try {
       const module2 = { exports: {} };
       process.dlopen(module2, this.own + addon);
-      return module2.exports;
+      return this.native = module2.exports;
     } catch {
-      return null;
+      return this.native = null;
     }
   }
   // shareWith makes the recorder known in a realm: the instrumented texts look for it there.
@@ -1829,21 +352,46 @@ var Agent = class {
     } catch {
     }
   }
+  // end is the thread's: its stream ends, and where it is the process's strobe hears what there was, even if the control
+  // thread has hardly begun.
   end() {
     const { recorder } = this;
-    if (recorder.own === 0) return;
     try {
-      recorder.busy = false;
-      if (recorder.begin() !== 0) recorder.stream.end(kinds.end, 0, 0, 0, 0, 0, clock());
+      if (recorder && recorder.own !== 0) {
+        const { clock, kinds } = this.core();
+        recorder.busy = false;
+        if (recorder.begin() !== 0) recorder.stream.end(kinds.end, 0, 0, 0, 0, 0, clock());
+      }
+      if (this.control === null || this.shared.gone()) return;
+      if (this.descriptor >= 0 && !this.shared.ready()) return this.applied();
+      this.control.postMessage({ m: "end" });
+      this.shared.waitTold(lastWordsMs);
     } catch {
     }
   }
+  // startControl says hello, and leaves the connection to a thread of its own.
   startControl() {
     if (!isMainThread || !this.shared.askControl()) return;
-    const env = this.deno ? {} : { ...process.env, NODE_OPTIONS: "", BUN_OPTIONS: "", NODE_V8_COVERAGE: "" };
+    this.connect();
+    const env = this.deno ? {} : { ...process.env, NODE_OPTIONS: "", BUN_OPTIONS: "" };
     if (!this.deno) delete env.NODE_V8_COVERAGE;
+    const data = { $strobe: true, folder: this.folder, parts: this.shared.parts, set: this.set, hello: this.hello, descriptor: this.descriptor };
+    const thread = new Thread(this.own + "control.cjs", {
+      workerData: data,
+      env,
+      execArgv: [],
+      argv: [],
+      name: "strobe",
+      resourceLimits: this.bun ? void 0 : { maxYoungGenerationSizeMb: 8 }
+    });
+    thread.unref();
+    thread.on("error", () => this.shared.end());
+    this.control = thread;
+    process.on("exit", () => this.end());
+  }
+  connect() {
     const runtime = this.bun ? "bun" : this.deno ? "deno" : "node";
-    const data = { folder: this.folder, parts: this.shared.parts, set: this.set, hello: {
+    this.hello = {
       m: "hello",
       v: 1,
       runtime,
@@ -1854,24 +402,27 @@ var Agent = class {
       exe: process.execPath,
       argv: process.argv,
       backend: "source",
-      can: ["trace"]
-    } };
-    const thread = new Worker(__filename, {
-      workerData: { $strobeControl: data },
-      env,
-      execArgv: [],
-      argv: [],
-      name: "strobe",
-      resourceLimits: this.bun ? void 0 : { maxYoungGenerationSizeMb: 8 }
-    });
-    thread.unref();
-    thread.on("error", () => this.shared.end());
-    this.control = thread;
+      can: this.refusal ? [] : ["trace"],
+      cannot: this.refusal || void 0
+    };
+    const native = this.loadNative();
+    this.descriptor = native ? native.connect(this.folder + "/control") : -1;
+    if (this.descriptor < 0) return;
+    writeSync(this.descriptor, JSON.stringify(this.hello) + "\n");
+    this.applied();
+  }
+  // applied tells what there is so far, in the control thread's place.
+  applied() {
+    const link = new (this.core()).Link(this.shared, this.set, (message) => writeSync(this.descriptor, JSON.stringify(message) + "\n"));
+    for (const m of this.untold) link.learn(m);
+    link.send(link.applied(void 0));
   }
   // tell sends to the control thread: from the first thread straight, from others once it listens.
   tell(message) {
     if (isMainThread) {
       this.startControl();
+      this.untold.push(message);
+      if (this.shared.ready()) this.untold.length = 0;
       if (this.control) this.control.postMessage(message);
       return;
     }
@@ -1912,6 +463,10 @@ function coverage() {
   if (process.execArgv.some((a) => a.startsWith("--experimental-test-coverage"))) return "--experimental-test-coverage is set: instrumented functions would count as other code in the coverage. Run without it to trace";
   return "";
 }
+function threadName() {
+  const { threadName: threadName2 } = import_node_worker_threads3.default;
+  return threadName2 && threadName2 !== "WorkerThread" ? threadName2 : `worker ${threadId}`;
+}
 function kernelThread() {
   try {
     return +require("node:fs").readlinkSync("/proc/thread-self").split("/").pop();
@@ -1919,20 +474,27 @@ function kernelThread() {
     return 0;
   }
 }
+function restore(bun) {
+  const was = process.env.STROBE_AGENT_WAS;
+  if (was === void 0) return;
+  const variable = bun ? "BUN_INSPECT_PRELOAD" : "NODE_OPTIONS";
+  delete process.env.STROBE_AGENT_WAS;
+  delete process.env.STROBE_AGENT;
+  if (was === "") delete process.env[variable];
+  else process.env[variable] = was.slice(was.indexOf("=") + 1);
+}
 function start() {
-  const folder = process.env.STROBE_AGENT;
-  if (!folder || globalThis[name + "Agent"]) return;
-  const set = readSet(folder);
+  if (globalThis[name + "Agent"] || import_node_worker_threads3.default.workerData && import_node_worker_threads3.default.workerData.$strobe) return;
+  const folder = Shared.folderOfThread() || process.env.STROBE_AGENT;
+  const set = folder && readSet(folder);
+  if (isMainThread) restore(!!process.versions.bun);
   if (!set) return;
   const agent = new Agent(folder, set);
   Object.defineProperty(globalThis, name + "Agent", { value: true, configurable: true });
   if (agent.bun) installBun(agent);
   else install(agent);
 }
-if (!isMainThread && workerData && workerData.$strobeControl) control(workerData.$strobeControl);
-else {
-  try {
-    start();
-  } catch {
-  }
+try {
+  start();
+} catch {
 }

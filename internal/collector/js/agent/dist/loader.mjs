@@ -9,7 +9,7 @@ var __require = /* @__PURE__ */ ((x) => typeof require !== "undefined" ? require
 });
 
 // src/files.js
-import fs from "node:fs";
+import fs2 from "node:fs";
 import path2 from "node:path";
 
 // src/rules.js
@@ -84,6 +84,107 @@ var Rules = class {
 };
 function matched(file, root, main) {
   return { path: file, module: moduleOf(file, root), base: path.basename(file).replace(/\.[cm]?[jt]sx?$/, ""), main };
+}
+
+// src/shared.js
+import fs from "node:fs";
+import worker from "node:worker_threads";
+var { readFileSync } = fs;
+var maxFunctions = 1 << 20;
+var at = { functions: 0, flags: 1, streams: 2, lanes: 3, gen: 4, control: 5, told: 6 };
+var controlStates = { none: 0, asked: 1, ready: 2, gone: 3 };
+var environmentKey = "$strobe";
+var Shared = class _Shared {
+  // The first thread makes it; the others find it in their environment data.
+  static ofThread(folder) {
+    let parts = worker.isMainThread ? void 0 : worker.getEnvironmentData(environmentKey);
+    if (!parts) {
+      parts = { folder, flags: new SharedArrayBuffer(maxFunctions), counters: new SharedArrayBuffer(64), nonce: nonce() };
+      worker.setEnvironmentData(environmentKey, parts);
+    }
+    return new _Shared(parts, worker.threadId);
+  }
+  // folderOfThread is the folder that the first thread's environment named: a program can give others another one.
+  static folderOfThread() {
+    const parts = worker.isMainThread ? void 0 : worker.getEnvironmentData(environmentKey);
+    return parts && parts.folder;
+  }
+  constructor(parts, thread) {
+    this.parts = parts;
+    this.flags = new Uint8Array(parts.flags);
+    this.counters = new Int32Array(parts.counters);
+    this.nonce = parts.nonce;
+    this.thread = thread;
+  }
+  channel() {
+    return `$strobe-${this.nonce}`;
+  }
+  function() {
+    return Atomics.add(this.counters, at.functions, 1) + 1;
+  }
+  lane() {
+    return Atomics.add(this.counters, at.lanes, 1) + 1;
+  }
+  stream() {
+    return Atomics.add(this.counters, at.streams, 1) + 1;
+  }
+  gen() {
+    return Atomics.load(this.counters, at.gen);
+  }
+  setGen(gen) {
+    Atomics.store(this.counters, at.gen, gen);
+  }
+  takeFlags(n) {
+    const base = Atomics.add(this.counters, at.flags, n);
+    return base + n > maxFunctions ? -1 : base;
+  }
+  gone() {
+    return Atomics.load(this.counters, at.control) === controlStates.gone;
+  }
+  // askControl is true for the one that asks first.
+  askControl() {
+    return Atomics.compareExchange(this.counters, at.control, controlStates.none, controlStates.asked) === controlStates.none;
+  }
+  setReady() {
+    Atomics.compareExchange(this.counters, at.control, controlStates.asked, controlStates.ready);
+    Atomics.notify(this.counters, at.control);
+  }
+  ready() {
+    return Atomics.load(this.counters, at.control) === controlStates.ready;
+  }
+  // waitReady waits until the control thread hears what is sent to it.
+  waitReady(ms) {
+    const before = Atomics.load(this.counters, at.control);
+    if (before === controlStates.asked || before === controlStates.none) Atomics.wait(this.counters, at.control, before, ms);
+    return Atomics.load(this.counters, at.control) === controlStates.ready;
+  }
+  // setTold: strobe has all that the control thread had to tell. waitTold waits for it.
+  setTold() {
+    Atomics.store(this.counters, at.told, 1);
+    Atomics.notify(this.counters, at.told);
+  }
+  waitTold(ms) {
+    Atomics.wait(this.counters, at.told, 0, ms);
+  }
+  // end takes everything out: strobe is gone, or has said bye.
+  end() {
+    Atomics.store(this.counters, at.control, controlStates.gone);
+    Atomics.notify(this.counters, at.control);
+    this.setTold();
+    this.flags.fill(0);
+  }
+};
+function nonce() {
+  const [seconds, nanoseconds] = process.hrtime();
+  const words = [process.pid ^ seconds << 12, nanoseconds ^ Date.now()];
+  return words.map((w) => (w >>> 0).toString(16).padStart(8, "0")).join("");
+}
+function readSet(folder) {
+  try {
+    return JSON.parse(readFileSync(folder + "/start.json", "utf8"));
+  } catch {
+    return null;
+  }
 }
 
 // src/values.js
@@ -176,8 +277,7 @@ var plain = { name: "Object", kind: "plain" };
 classes.set(Object.prototype, plain);
 
 // src/files.js
-var format = 1;
-var { readFileSync, writeFileSync, renameSync, mkdirSync, statSync } = fs;
+var { readFileSync: readFileSync2, writeFileSync, renameSync, mkdirSync } = fs2;
 var Function = class {
   constructor(file, id) {
     const f = file.meta.functions[id];
@@ -239,7 +339,6 @@ var Files = class {
   constructor(folder, set, shared, tell, options) {
     this.folder = folder;
     this.rules = new Rules(set);
-    this.cacheFolder = set.cache || "";
     this.shared = shared;
     this.tell = tell;
     this.options = options;
@@ -267,7 +366,7 @@ var Files = class {
     if (text.includes("$strobe")) return null;
     how.finallyMode = this.options.finallyMode && !how.caught;
     how.maps = this.options.maps();
-    how.key = keyOf(`${format} ${this.engineSize()} ${how.file} ${how.language} ${how.sourceType} ${how.finallyMode} ${!!how.wrapped} ${how.maps}
+    how.key = keyOf(`${how.file} ${how.language} ${how.sourceType} ${how.finallyMode} ${!!how.wrapped} ${how.maps}
 `, text);
     let file = this.byKey.get(how.key) || this.read(how.key);
     if (!file) {
@@ -288,10 +387,6 @@ var Files = class {
   }
   enginePath() {
     return this.own + "transform.cjs";
-  }
-  engineSize() {
-    if (this.size === void 0) this.size = statSync(this.enginePath()).size;
-    return this.size;
   }
   refuse(file, error) {
     const reason = `its text could not be read: ${error && error.message}`;
@@ -334,7 +429,7 @@ var Files = class {
   read(key) {
     for (const folder of this.folders()) {
       try {
-        const text = readFileSync(`${folder}/${key}`, "utf8"), line = text.indexOf("\n"), head = JSON.parse(text.slice(0, line));
+        const text = readFileSync2(`${folder}/${key}`, "utf8"), line = text.indexOf("\n"), head = JSON.parse(text.slice(0, line));
         return new ProgramFile(head.file, head.meta === null ? null : text.slice(line + 1), head.meta);
       } catch {
       }
@@ -353,18 +448,14 @@ var Files = class {
       }
     }
   }
+  // folders are where instrumented texts are kept: beside the agent, where that lies in a folder named by its contents,
+  // else with the session.
   folders() {
-    return this.cacheFolder ? [this.cacheFolder + "/js", this.folder + "/js"] : [this.folder + "/js"];
+    const own = path2.dirname(this.own + "x");
+    return /^[0-9a-f]{16}$/.test(path2.basename(own)) ? [own + "/texts", this.folder + "/js"] : [this.folder + "/js"];
   }
 };
 var noFlags = new Uint8Array(0);
-function readSet(folder) {
-  try {
-    return JSON.parse(readFileSync(folder + "/start.json", "utf8"));
-  } catch {
-    return null;
-  }
-}
 function keyOf(head, text) {
   let a = 3735928559, b = 1103547991, c = 2654435769, d = 2135587861;
   for (const s of [head, text]) {
@@ -385,84 +476,9 @@ function keyOf(head, text) {
   return [a, b, c, d].map((n) => (n >>> 6).toString(36).padStart(6, "0")).join("");
 }
 
-// src/shared.js
-import worker from "node:worker_threads";
-var maxFunctions = 1 << 20;
-var at = { functions: 0, flags: 1, streams: 2, lanes: 3, gen: 4, control: 5 };
-var controlStates = { none: 0, asked: 1, ready: 2, gone: 3 };
-var environmentKey = "$strobe";
-var Shared = class _Shared {
-  // The first thread makes it; the others find it in their environment data.
-  static ofThread() {
-    let parts = worker.isMainThread ? void 0 : worker.getEnvironmentData(environmentKey);
-    if (!parts) {
-      parts = { flags: new SharedArrayBuffer(maxFunctions), counters: new SharedArrayBuffer(64), nonce: nonce(), started: 0 };
-      worker.setEnvironmentData(environmentKey, parts);
-    }
-    return new _Shared(parts, worker.threadId);
-  }
-  constructor(parts, thread) {
-    this.parts = parts;
-    this.flags = new Uint8Array(parts.flags);
-    this.counters = new Int32Array(parts.counters);
-    this.nonce = parts.nonce;
-    this.thread = thread;
-  }
-  channel() {
-    return `$strobe-${this.nonce}`;
-  }
-  function() {
-    return Atomics.add(this.counters, at.functions, 1) + 1;
-  }
-  lane() {
-    return Atomics.add(this.counters, at.lanes, 1) + 1;
-  }
-  stream() {
-    return Atomics.add(this.counters, at.streams, 1) + 1;
-  }
-  gen() {
-    return Atomics.load(this.counters, at.gen);
-  }
-  setGen(gen) {
-    Atomics.store(this.counters, at.gen, gen);
-  }
-  takeFlags(n) {
-    const base = Atomics.add(this.counters, at.flags, n);
-    return base + n > maxFunctions ? -1 : base;
-  }
-  gone() {
-    return Atomics.load(this.counters, at.control) === controlStates.gone;
-  }
-  // askControl is true for the one that asks first.
-  askControl() {
-    return Atomics.compareExchange(this.counters, at.control, controlStates.none, controlStates.asked) === controlStates.none;
-  }
-  setReady() {
-    Atomics.compareExchange(this.counters, at.control, controlStates.asked, controlStates.ready);
-    Atomics.notify(this.counters, at.control);
-  }
-  // waitReady waits until the control thread hears what is sent to it.
-  waitReady(ms) {
-    const before = Atomics.load(this.counters, at.control);
-    if (before === controlStates.asked || before === controlStates.none) Atomics.wait(this.counters, at.control, before, ms);
-    return Atomics.load(this.counters, at.control) === controlStates.ready;
-  }
-  // end takes everything out: strobe is gone, or has said bye.
-  end() {
-    Atomics.store(this.counters, at.control, controlStates.gone);
-    Atomics.notify(this.counters, at.control);
-    this.flags.fill(0);
-  }
-};
-function nonce() {
-  const [seconds, nanoseconds] = process.hrtime();
-  const words = [process.pid ^ seconds << 12, nanoseconds ^ Date.now()];
-  return words.map((w) => (w >>> 0).toString(16).padStart(8, "0")).join("");
-}
-
-// src/hooks.js
+// src/scripts.js
 import path3 from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { fileURLToPath } from "node:url";
 function fileOf(name) {
   if (typeof name !== "string") return "";
   try {

@@ -1,21 +1,16 @@
 // The agent's beginning, in every thread of a program that Node, Deno or Bun runs: it is loaded before the program,
 // and does next to nothing until a file of the user's is. docs/agentlink.md says what it speaks.
+import fs from 'node:fs';
 import path from 'node:path';
 import worker from 'node:worker_threads';
-import { Files, readSet } from './files.js';
-import { Recorder } from './recorder.js';
-import { Stream, clock, kinds } from './segments.js';
-import { Shared } from './shared.js';
+import { Shared, readSet } from './shared.js';
 import { isUserFile } from './rules.js';
 import { install } from './hooks.js';
 import { installBun } from './bun.js';
-import { control } from './control.js';
-import { watchCrashes } from './crash.js';
-import { keepText, keepStacks } from './disguise.js';
-import * as values from './values.js';
 
-const { Worker, BroadcastChannel, isMainThread, workerData, threadId } = worker;
-const name = '$strobe';
+const { BroadcastChannel, isMainThread, threadId } = worker;
+const Thread = worker.Worker, { writeSync } = fs;
+const name = '$strobe', lastWordsMs = 500;
 const addon = `segment_${process.platform}_${process.arch === 'x64' ? 'amd64' : process.arch}.node`;
 
 class Agent {
@@ -25,10 +20,12 @@ class Agent {
     this.root = set.root || '/';
     this.bun = !!process.versions.bun;
     this.deno = !!process.versions.deno;
-    this.shared = Shared.ofThread();
+    this.shared = Shared.ofThread(folder);
     this.files = null;
     this.control = null;
     this.channel = null;
+    this.descriptor = -1;
+    this.untold = [];       // of the files that the control thread, which is not up yet, will hear of
     this.own = path.dirname(__filename) + '/';
     this.options = options(this);
     this.refusal = coverage();
@@ -43,17 +40,16 @@ class Agent {
     return this.ready().wants(file);
   }
 
+  core() { return this.loaded || (this.loaded = require(this.own + 'core.cjs')); }
+
   ready() {
-    if (this.files === null) this.files = new Files(this.folder, this.set, this.shared, m => this.tell(m), this.options);
+    if (this.files === null) this.files = new (this.core().Files)(this.folder, this.set, this.shared, m => this.tell(m), this.options);
     return this.files;
   }
 
-  // refuse tells once why nothing is instrumented.
+  // refuse says hello all the same, where a file would have been instrumented: hello says why it is not.
   refuse(file) {
-    if (this.refusal && !this.refused && typeof file === 'string' && isUserFile(file, this.root)) {
-      this.refused = true;
-      this.tell({ m: 'refused', file: '*', reason: this.refusal });
-    }
+    if (this.refusal && typeof file === 'string' && isUserFile(file, this.root)) this.startControl();
     return false;
   }
 
@@ -69,27 +65,29 @@ class Agent {
   // begin starts what the first instrumented file needs.
   begin() {
     if (this.recorder) return;
+    const { Recorder, Stream, keepStacks, keepText, watchCrashes } = this.core();
     const shared = this.shared, number = shared.stream();
     const native = this.loadNative();
     const stream = new Stream(this.folder, `${process.pid}-${shared.nonce}-${number}`, native, this.set.onFull || 'wait');
-    const thread = { tid: native ? native.tid() : kernelThread(), name: isMainThread ? 'main' : worker.threadName || `worker ${threadId}` };
+    const thread = { tid: native ? native.tid() : kernelThread(), name: isMainThread ? 'main' : threadName() };
     const recorder = this.recorder = new Recorder(stream, thread, shared, key => this.ready().file(key));
     this.thrown = (error, how) => recorder.t(error, how);
     this.shareWith(globalThis);
     keepText(this);
     if (!this.bun && !this.deno) keepStacks(this);
     if (isMainThread) watchCrashes(this);
-    process.on('exit', () => this.end());
+    if (!isMainThread) process.on('exit', () => this.end());
     this.startControl();
   }
 
   loadNative() {
+    if (this.native !== undefined) return this.native;
     try {
       const module = { exports: {} };
       process.dlopen(module, this.own + addon);
-      return module.exports;
+      return this.native = module.exports;
     } catch {
-      return null;   // addons are refused, or there is none for this machine: records go by system calls
+      return this.native = null;   // addons are refused, or there is none for this machine: records go by system calls
     }
   }
 
@@ -114,36 +112,64 @@ class Agent {
     }
   }
 
+  // end is the thread's: its stream ends, and where it is the process's strobe hears what there was, even if the control
+  // thread has hardly begun.
   end() {
     const { recorder } = this;
-    if (recorder.own === 0) return;
     try {
-      recorder.busy = false;
-      if (recorder.begin() !== 0) recorder.stream.end(kinds.end, 0, 0, 0, 0, 0, clock());
+      if (recorder && recorder.own !== 0) {
+        const { clock, kinds } = this.core();
+        recorder.busy = false;
+        if (recorder.begin() !== 0) recorder.stream.end(kinds.end, 0, 0, 0, 0, 0, clock());
+      }
+      if (this.control === null || this.shared.gone()) return;
+      if (this.descriptor >= 0 && !this.shared.ready()) return this.applied();
+      this.control.postMessage({ m: 'end' });
+      this.shared.waitTold(lastWordsMs);
     } catch {
       // Whoever reads sees that the process is gone.
     }
   }
 
+  // startControl says hello, and leaves the connection to a thread of its own.
   startControl() {
     if (!isMainThread || !this.shared.askControl()) return;
-    const env = this.deno ? {} : { ...process.env, NODE_OPTIONS: '', BUN_OPTIONS: '', NODE_V8_COVERAGE: '' };
+    this.connect();
+    const env = this.deno ? {} : { ...process.env, NODE_OPTIONS: '', BUN_OPTIONS: '' };
     if (!this.deno) delete env.NODE_V8_COVERAGE;
-    const runtime = this.bun ? 'bun' : this.deno ? 'deno' : 'node';
-    const data = { folder: this.folder, parts: this.shared.parts, set: this.set, hello: {
-      m: 'hello', v: 1, runtime, version: process.versions[runtime], pid: process.pid, ppid: process.ppid, nonce: this.shared.nonce,
-      exe: process.execPath, argv: process.argv, backend: 'source', can: ['trace'] } };
-    const thread = new Worker(__filename, { workerData: { $strobeControl: data }, env, execArgv: [], argv: [], name: 'strobe',
+    const data = { $strobe: true, folder: this.folder, parts: this.shared.parts, set: this.set, hello: this.hello, descriptor: this.descriptor };
+    const thread = new Thread(this.own + 'control.cjs', { workerData: data, env, execArgv: [], argv: [], name: 'strobe',
       resourceLimits: this.bun ? undefined : { maxYoungGenerationSizeMb: 8 } });
     thread.unref();
     thread.on('error', () => this.shared.end());
     this.control = thread;
+    process.on('exit', () => this.end());
+  }
+
+  connect() {
+    const runtime = this.bun ? 'bun' : this.deno ? 'deno' : 'node';
+    this.hello = { m: 'hello', v: 1, runtime, version: process.versions[runtime], pid: process.pid, ppid: process.ppid, nonce: this.shared.nonce,
+      exe: process.execPath, argv: process.argv, backend: 'source', can: this.refusal ? [] : ['trace'], cannot: this.refusal || undefined };
+    const native = this.loadNative();
+    this.descriptor = native ? native.connect(this.folder + '/control') : -1;
+    if (this.descriptor < 0) return;
+    writeSync(this.descriptor, JSON.stringify(this.hello) + '\n');
+    this.applied();
+  }
+
+  // applied tells what there is so far, in the control thread's place.
+  applied() {
+    const link = new (this.core().Link)(this.shared, this.set, message => writeSync(this.descriptor, JSON.stringify(message) + '\n'));
+    for (const m of this.untold) link.learn(m);
+    link.send(link.applied(undefined));
   }
 
   // tell sends to the control thread: from the first thread straight, from others once it listens.
   tell(message) {
     if (isMainThread) {
       this.startControl();
+      this.untold.push(message);
+      if (this.shared.ready()) this.untold.length = 0;
       if (this.control) this.control.postMessage(message);
       return;
     }
@@ -187,6 +213,11 @@ function coverage() {
   return '';
 }
 
+function threadName() {
+  const { threadName } = worker;
+  return threadName && threadName !== 'WorkerThread' ? threadName : `worker ${threadId}`;
+}
+
 function kernelThread() {
   try {
     return +require('node:fs').readlinkSync('/proc/thread-self').split('/').pop();
@@ -195,10 +226,22 @@ function kernelThread() {
   }
 }
 
+// restore gives the program the environment that it would have had: whoever started it gives its children ours.
+function restore(bun) {
+  const was = process.env.STROBE_AGENT_WAS;
+  if (was === undefined) return;
+  const variable = bun ? 'BUN_INSPECT_PRELOAD' : 'NODE_OPTIONS';
+  delete process.env.STROBE_AGENT_WAS;
+  delete process.env.STROBE_AGENT;
+  if (was === '') delete process.env[variable];
+  else process.env[variable] = was.slice(was.indexOf('=') + 1);
+}
+
 function start() {
-  const folder = process.env.STROBE_AGENT;
-  if (!folder || globalThis[name + 'Agent']) return;
-  const set = readSet(folder);
+  if (globalThis[name + 'Agent'] || worker.workerData && worker.workerData.$strobe) return;
+  const folder = Shared.folderOfThread() || process.env.STROBE_AGENT;
+  const set = folder && readSet(folder);
+  if (isMainThread) restore(!!process.versions.bun);
   if (!set) return;
   const agent = new Agent(folder, set);
   Object.defineProperty(globalThis, name + 'Agent', { value: true, configurable: true });
@@ -206,11 +249,8 @@ function start() {
   else install(agent);
 }
 
-if (!isMainThread && workerData && workerData.$strobeControl) control(workerData.$strobeControl);
-else {
-  try {
-    start();
-  } catch {
-    // Nothing of ours reaches the program.
-  }
+try {
+  start();
+} catch {
+  // Nothing of ours reaches the program.
 }

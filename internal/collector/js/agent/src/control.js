@@ -2,16 +2,18 @@
 // even in the middle of a loop.
 import net from 'node:net';
 import worker from 'node:worker_threads';
-import { Rules, matched } from './rules.js';
+import { Link } from './link.js';
 import { Shared } from './shared.js';
 
-const maxNear = 2000, maxUnhookable = 1000;
-
-export function control({ folder, parts, set, hello }) {
+// descriptor: of the connection on which the first thread has said hello, or -1.
+function control({ folder, parts, set, hello, descriptor }) {
   const shared = new Shared(parts, worker.threadId);
-  const socket = net.connect(folder + '/control');
-  const link = new Link(shared, set, message => socket.write(JSON.stringify(message) + '\n'));
-  socket.write(JSON.stringify(hello) + '\n');
+  const socket = descriptor >= 0 ? new net.Socket({ fd: descriptor, readable: true, writable: true }) : net.connect(folder + '/control');
+  const link = new Link(shared, set, (message, sent) => socket.write(JSON.stringify(message) + '\n', sent));
+  if (descriptor < 0) {
+    socket.write(JSON.stringify(hello) + '\n');
+    link.send(link.applied(undefined));
+  }
   const end = () => {
     shared.end();
     socket.destroy();
@@ -41,61 +43,4 @@ export function control({ folder, parts, set, hello }) {
   shared.setReady();
 }
 
-class Link {
-  constructor(shared, set, send) {
-    this.shared = shared;
-    this.rules = new Rules(set);
-    this.send = send;
-    this.files = [];       // {key, base, names, functions}: a file of each thread that has loaded it
-    this.unhookable = [];
-  }
-
-  // hear takes what the program's threads tell.
-  hear(m) {
-    if (m.m === 'refused') {
-      if (this.unhookable.length < maxUnhookable) this.unhookable.push({ function: m.file, reason: m.reason });
-    } else if (m.m === 'file') {
-      const names = matched(m.file, this.rules.root, m.main);
-      const file = { key: m.key, base: m.base, names, functions: m.functions.map((name, i) => ({ name, on: m.files && m.files[i] ? { ...names, path: m.files[i] } : names })) };
-      for (const name of m.unhookable) this.unhookable.push({ function: `${names.module}.${name}`, reason: 'a constructor that a compiler of TypeScript would not find its super() in' });
-      this.files.push(file);
-      this.apply(file);
-    }
-  }
-
-  apply(file) {
-    if (this.shared.gone()) return;
-    file.functions.forEach((f, id) => Atomics.store(this.shared.flags, file.base + id, this.rules.depthOf(f.on, f.name)));
-  }
-
-  receive(m) {
-    switch (m.m) {
-      case 'set':
-        this.rules = new Rules(m);
-        this.shared.setGen(this.rules.gen);
-        for (const file of this.files) this.apply(file);
-        return this.send(this.applied(m.q));
-      case 'status': return this.send(this.applied(m.q));
-      // Every event is in its file before the call that it tells of goes on.
-      case 'sync': return this.send({ m: 'synced', q: m.q });
-      case 'bye': return this.bye();
-    }
-  }
-
-  applied(q) {
-    const counts = new Map(this.rules.list.map(r => [r.id, 0]));
-    let functions = 0;
-    const seen = new Set(), names = [];
-    for (const file of this.files) {
-      if (seen.has(file.key)) continue;
-      seen.add(file.key);
-      for (const f of file.functions) {
-        if (this.rules.depthOf(f.on, f.name, id => counts.set(id, counts.get(id) + 1)) > 0) functions++;
-        if (names.length < maxNear) names.push(`${file.names.module}.${f.name}`);
-      }
-    }
-    const empty = this.rules.list.some(r => r.on === 'name' && counts.get(r.id) === 0);
-    return { m: 'applied', q, gen: this.rules.gen, rules: this.rules.list.map(r => ({ id: r.id, matched: counts.get(r.id) })), functions,
-      unhookable: this.unhookable, near: empty ? names : undefined };
-  }
-}
+control(worker.workerData);

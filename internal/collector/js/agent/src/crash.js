@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import util from 'node:util';
 import { clock, kinds } from './segments.js';
 import { isUserFile } from './rules.js';
-import { fileOf } from './hooks.js';
+import { fileOf } from './scripts.js';
 import * as js from './intrinsics.js';
 import * as values from './values.js';
 

@@ -1,5 +1,5 @@
 // What a program could see of the agent: the text of its functions and the columns in its stacks.
-import { fileOf } from './hooks.js';
+import { fileOf } from './scripts.js';
 
 // keepText gives functions the text that the user wrote.
 export function keepText(agent) {

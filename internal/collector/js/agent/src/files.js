@@ -2,11 +2,10 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { Rules, matched, isUserFile } from './rules.js';
+import { readSet } from './shared.js';
 import { constant } from './values.js';
 
-// What changes when other text comes out of the same file.
-const format = 1;
-const { readFileSync, writeFileSync, renameSync, mkdirSync, statSync } = fs;
+const { readFileSync, writeFileSync, renameSync, mkdirSync } = fs;
 
 // A function of a file, as the recorder needs it.
 class Function {
@@ -77,7 +76,6 @@ export class Files {
   constructor(folder, set, shared, tell, options) {
     this.folder = folder;
     this.rules = new Rules(set);
-    this.cacheFolder = set.cache || '';
     this.shared = shared;
     this.tell = tell;
     this.options = options;   // {finallyMode, maps()}
@@ -108,7 +106,7 @@ export class Files {
     if (text.includes('$strobe')) return null;   // a loader before us has done it
     how.finallyMode = this.options.finallyMode && !how.caught;
     how.maps = this.options.maps();
-    how.key = keyOf(`${format} ${this.engineSize()} ${how.file} ${how.language} ${how.sourceType} ${how.finallyMode} ${!!how.wrapped} ${how.maps}\n`, text);
+    how.key = keyOf(`${how.file} ${how.language} ${how.sourceType} ${how.finallyMode} ${!!how.wrapped} ${how.maps}\n`, text);
     let file = this.byKey.get(how.key) || this.read(how.key);
     if (!file) {
       let made;
@@ -128,11 +126,6 @@ export class Files {
   }
 
   enginePath() { return this.own + 'transform.cjs'; }
-
-  engineSize() {
-    if (this.size === undefined) this.size = statSync(this.enginePath()).size;
-    return this.size;
-  }
 
   refuse(file, error) {
     const reason = `its text could not be read: ${error && error.message}`;
@@ -192,18 +185,15 @@ export class Files {
     }
   }
 
-  folders() { return this.cacheFolder ? [this.cacheFolder + '/js', this.folder + '/js'] : [this.folder + '/js']; }
+  // folders are where instrumented texts are kept: beside the agent, where that lies in a folder named by its contents,
+  // else with the session.
+  folders() {
+    const own = path.dirname(this.own + 'x');
+    return /^[0-9a-f]{16}$/.test(path.basename(own)) ? [own + '/texts', this.folder + '/js'] : [this.folder + '/js'];
+  }
 }
 
 const noFlags = new Uint8Array(0);
-
-export function readSet(folder) {
-  try {
-    return JSON.parse(readFileSync(folder + '/start.json', 'utf8'));
-  } catch {
-    return null;
-  }
-}
 
 // keyOf is 104 bits of a text as word characters: node:crypto costs milliseconds to load.
 function keyOf(head, text) {

@@ -1,34 +1,16 @@
 // Where Node and Deno take a file's text on its way to the engine.
 import Module from 'node:module';
-import path from 'node:path';
 import vm from 'node:vm';
 import worker from 'node:worker_threads';
-import { fileURLToPath, pathToFileURL } from 'node:url';
-
-// fileOf is the path that a script's name stands for, '' where it is none.
-export function fileOf(name) {
-  if (typeof name !== 'string') return '';
-  try {
-    if (name.startsWith('file:')) return fileURLToPath(name.split(/[?#]/)[0]);
-  } catch {
-    return '';
-  }
-  return path.isAbsolute(name) ? name.split('?')[0] : '';
-}
-
-// compiled is a path whose ending says what a TypeScript file's text is once a loader has compiled it.
-export function compiled(file) { return file.replace(/\.([cm]?)ts(x?)$/, '.$1js$2'); }
-
-export function textOf(source) {
-  if (typeof source === 'string') return source;
-  return Buffer.from(source.buffer || source, source.byteOffset, source.byteLength).toString('utf8');
-}
+import { pathToFileURL } from 'node:url';
+import { compiled, fileOf, textOf } from './scripts.js';
 
 // install puts the hooks in. files() makes the agent ready at the first file that it wants.
 export function install(agent) {
   hookCommonJS(agent);
   hookModules(agent);
   hookVM(agent);
+  if (!agent.deno) hookWorkers();
   Module.syncBuiltinESMExports();
 }
 
@@ -73,7 +55,24 @@ function isModule(agent, url, loaded) {
 // mayLoadModules keeps the loader's thread, which costs 20 ms, from programs that are none of the user's: npm, say.
 function mayLoadModules(agent) {
   const script = process.argv[1] || '';
-  return worker.isMainThread && script.startsWith(agent.root + '/');
+  return script.startsWith(agent.root + '/');
+}
+
+// A worker that is given an environment or options of its own would not load what this thread was told to.
+function hookWorkers() {
+  const { Worker } = worker;
+  worker.Worker = new Proxy(Worker, { construct(target, args, newTarget) {
+    const made = newTarget === worker.Worker ? target : newTarget, options = args[1];
+    if (options && (options.env || options.execArgv)) {
+      const execArgv = ['--require', __filename, ...(options.execArgv || process.execArgv)];
+      try {
+        return Reflect.construct(target, [args[0], { ...options, execArgv }, ...args.slice(2)], made);
+      } catch {
+        // Options that only a process takes: then as the program says.
+      }
+    }
+    return Reflect.construct(target, args, made);
+  } });
 }
 
 // Jest and Vitest compile files themselves.

@@ -1,8 +1,8 @@
 // Node 18.19 to 22.14: the hook on modules, in the thread that Node loads them in. It instruments; the program's
 // thread finds what it made by its key.
-import { Files, readSet } from './files.js';
-import { Shared } from './shared.js';
-import { compiled, fileOf, textOf } from './hooks.js';
+import { Files } from './files.js';
+import { Shared, readSet } from './shared.js';
+import { compiled, fileOf, textOf } from './scripts.js';
 
 let files = null;
 

@@ -1,20 +1,29 @@
 // What the threads of a process have in common: the functions' flags, counters, and whether strobe still listens.
+import fs from 'node:fs';
 import worker from 'node:worker_threads';
 
+const { readFileSync } = fs;
+
 const maxFunctions = 1 << 20;
-const at = { functions: 0, flags: 1, streams: 2, lanes: 3, gen: 4, control: 5 };
+const at = { functions: 0, flags: 1, streams: 2, lanes: 3, gen: 4, control: 5, told: 6 };
 const controlStates = { none: 0, asked: 1, ready: 2, gone: 3 };
 const environmentKey = '$strobe';
 
 export class Shared {
   // The first thread makes it; the others find it in their environment data.
-  static ofThread() {
+  static ofThread(folder) {
     let parts = worker.isMainThread ? undefined : worker.getEnvironmentData(environmentKey);
     if (!parts) {
-      parts = { flags: new SharedArrayBuffer(maxFunctions), counters: new SharedArrayBuffer(64), nonce: nonce(), started: 0 };
+      parts = { folder, flags: new SharedArrayBuffer(maxFunctions), counters: new SharedArrayBuffer(64), nonce: nonce() };
       worker.setEnvironmentData(environmentKey, parts);
     }
     return new Shared(parts, worker.threadId);
+  }
+
+  // folderOfThread is the folder that the first thread's environment named: a program can give others another one.
+  static folderOfThread() {
+    const parts = worker.isMainThread ? undefined : worker.getEnvironmentData(environmentKey);
+    return parts && parts.folder;
   }
 
   constructor(parts, thread) {
@@ -46,6 +55,8 @@ export class Shared {
     Atomics.notify(this.counters, at.control);
   }
 
+  ready() { return Atomics.load(this.counters, at.control) === controlStates.ready; }
+
   // waitReady waits until the control thread hears what is sent to it.
   waitReady(ms) {
     const before = Atomics.load(this.counters, at.control);
@@ -53,10 +64,18 @@ export class Shared {
     return Atomics.load(this.counters, at.control) === controlStates.ready;
   }
 
+  // setTold: strobe has all that the control thread had to tell. waitTold waits for it.
+  setTold() {
+    Atomics.store(this.counters, at.told, 1);
+    Atomics.notify(this.counters, at.told);
+  }
+  waitTold(ms) { Atomics.wait(this.counters, at.told, 0, ms); }
+
   // end takes everything out: strobe is gone, or has said bye.
   end() {
     Atomics.store(this.counters, at.control, controlStates.gone);
     Atomics.notify(this.counters, at.control);
+    this.setTold();
     this.flags.fill(0);
   }
 }
@@ -66,4 +85,13 @@ function nonce() {
   const [seconds, nanoseconds] = process.hrtime();
   const words = [process.pid ^ seconds << 12, nanoseconds ^ Date.now()];
   return words.map(w => (w >>> 0).toString(16).padStart(8, '0')).join('');
+}
+
+// readSet is what is in force when it is read, or null where strobe is gone.
+export function readSet(folder) {
+  try {
+    return JSON.parse(readFileSync(folder + '/start.json', 'utf8'));
+  } catch {
+    return null;
+  }
 }

@@ -1,0 +1,312 @@
+var __create = Object.create;
+var __defProp = Object.defineProperty;
+var __getOwnPropDesc = Object.getOwnPropertyDescriptor;
+var __getOwnPropNames = Object.getOwnPropertyNames;
+var __getProtoOf = Object.getPrototypeOf;
+var __hasOwnProp = Object.prototype.hasOwnProperty;
+var __copyProps = (to, from, except, desc) => {
+  if (from && typeof from === "object" || typeof from === "function") {
+    for (let key of __getOwnPropNames(from))
+      if (!__hasOwnProp.call(to, key) && key !== except)
+        __defProp(to, key, { get: () => from[key], enumerable: !(desc = __getOwnPropDesc(from, key)) || desc.enumerable });
+  }
+  return to;
+};
+var __toESM = (mod, isNodeMode, target) => (target = mod != null ? __create(__getProtoOf(mod)) : {}, __copyProps(
+  // If the importer is in node compatibility mode or this is not an ESM
+  // file that has been converted to a CommonJS file using a Babel-
+  // compatible transform (i.e. "__esModule" has not been set), then set
+  // "default" to the CommonJS "module.exports" for node compatibility.
+  isNodeMode || !mod || !mod.__esModule ? __defProp(target, "default", { value: mod, enumerable: true }) : target,
+  mod
+));
+
+// src/control.js
+var import_node_net = __toESM(require("node:net"), 1);
+var import_node_worker_threads2 = __toESM(require("node:worker_threads"), 1);
+
+// src/rules.js
+var import_node_path = __toESM(require("node:path"), 1);
+var defaultDepth = 3;
+var maxDepth = 100;
+function globOf(glob, separator) {
+  const sep = separator === "." ? "\\." : "/";
+  let text = "";
+  for (let i = 0; i < glob.length; i++) {
+    const c = glob[i];
+    if (c === separator && glob.startsWith("**" + separator, i + 1)) {
+      text += `(?:${sep}|${sep}.*${sep})`;
+      i += 3;
+    } else if (c === "*" && glob[i + 1] === "*") {
+      text += ".*";
+      i++;
+    } else if (c === "*") text += `[^${sep}]*`;
+    else if (c === "?") text += ".";
+    else text += c.replace(/[\\^$.*+?()[\]{}|/]/, "\\$&");
+  }
+  const whole = new RegExp(`^${text}$`, "s");
+  return (name) => whole.test(name);
+}
+function isUserFile(file, root) {
+  return file.startsWith(root.endsWith("/") ? root : root + "/") && !file.includes("/node_modules/", root.length);
+}
+function moduleOf(file, root) {
+  const packages = file.lastIndexOf("/node_modules/");
+  const below = packages >= 0 ? file.slice(packages + 14) : isUserFile(file, root) ? import_node_path.default.relative(root, file) : import_node_path.default.basename(file);
+  return below.replace(/\.[cm]?[jt]sx?$/, "").replaceAll("/", ".");
+}
+var Rules = class {
+  constructor(set) {
+    this.gen = set.gen || 0;
+    this.root = set.root || "/";
+    this.list = (set.rules || []).map((r) => ({ ...r, depth: Math.min(maxDepth, r.depth || defaultDepth), test: this.testOf(r) }));
+  }
+  testOf(rule) {
+    switch (rule.on) {
+      case "name": {
+        const glob = globOf(rule.glob, ".");
+        return (f, name) => glob(`${f.module}.${name}`) || glob(`${f.base}.${name}`) || glob(name) || f.main && glob(`__main__.${name}`);
+      }
+      case "path": {
+        const glob = globOf(rule.glob, "/");
+        return (f) => f.path.startsWith(this.root + "/") && glob(f.path.slice(this.root.length + 1));
+      }
+      case "contains":
+        return (f) => f.path.includes(rule.glob);
+      case "user":
+        return (f) => isUserFile(f.path, this.root);
+      default:
+        return () => false;
+    }
+  }
+  // depthOf is the depth of a function's values, 0 where no rule takes it. counts(id) is told each rule that does.
+  depthOf(file, name, counts) {
+    let depth = 0, out = false;
+    for (const rule of this.list) {
+      if (!rule.test(file, name)) continue;
+      if (counts) counts(rule.id);
+      if (rule.not) out = true;
+      else depth = Math.max(depth, rule.depth);
+    }
+    return out ? 0 : depth;
+  }
+  // reaches says whether rules name files that are not the user's own.
+  reaches(file) {
+    return this.list.some((r) => !r.not && (r.on === "contains" || r.on === "path" && r.glob.includes("node_modules")) && r.test({ path: file }, ""));
+  }
+};
+function matched(file, root, main) {
+  return { path: file, module: moduleOf(file, root), base: import_node_path.default.basename(file).replace(/\.[cm]?[jt]sx?$/, ""), main };
+}
+
+// src/link.js
+var maxNear = 2e3;
+var maxUnhookable = 1e3;
+var applyPauseMs = 100;
+var Link = class {
+  constructor(shared, set, send) {
+    this.shared = shared;
+    this.rules = new Rules(set);
+    this.send = send;
+    this.files = [];
+    this.unhookable = [];
+    this.telling = null;
+  }
+  // hear takes what the program's threads tell.
+  hear(m) {
+    if (m.m === "end") return this.send(this.applied(void 0), () => this.shared.setTold());
+    this.learn(m);
+    if (!this.telling) this.telling = setTimeout(() => this.tellApplied(), applyPauseMs);
+  }
+  learn(m) {
+    if (m.m === "refused") {
+      if (this.unhookable.length < maxUnhookable) this.unhookable.push({ function: m.file, reason: m.reason });
+    } else if (m.m === "file") {
+      const names = matched(m.file, this.rules.root, m.main);
+      const file = { key: m.key, base: m.base, names, functions: m.functions.map((name, i) => ({ name, on: m.files && m.files[i] ? { ...names, path: m.files[i] } : names })) };
+      for (const name of m.unhookable) this.unhookable.push({ function: `${names.module}.${name}`, reason: "a constructor that a compiler of TypeScript would not find its super() in" });
+      this.files.push(file);
+      this.apply(file);
+    }
+  }
+  // What is hooked grows as files are loaded: strobe hears of it, but not with each.
+  tellApplied() {
+    this.telling = null;
+    if (!this.shared.gone()) this.send(this.applied(void 0));
+  }
+  apply(file) {
+    if (this.shared.gone()) return;
+    file.functions.forEach((f, id) => Atomics.store(this.shared.flags, file.base + id, this.rules.depthOf(f.on, f.name)));
+  }
+  receive(m) {
+    switch (m.m) {
+      case "set":
+        this.rules = new Rules(m);
+        this.shared.setGen(this.rules.gen);
+        for (const file of this.files) this.apply(file);
+        return this.send(this.applied(m.q));
+      case "status":
+        return this.send(this.applied(m.q));
+      // Every event is in its file before the call that it tells of goes on.
+      case "sync":
+        return this.send({ m: "synced", q: m.q });
+      case "bye":
+        return this.bye();
+    }
+  }
+  applied(q) {
+    const counts = new Map(this.rules.list.map((r) => [r.id, 0]));
+    let functions = 0;
+    const seen = /* @__PURE__ */ new Set(), names = [];
+    for (const file of this.files) {
+      if (seen.has(file.key)) continue;
+      seen.add(file.key);
+      for (const f of file.functions) {
+        if (this.rules.depthOf(f.on, f.name, (id) => counts.set(id, counts.get(id) + 1)) > 0) functions++;
+        if (names.length < maxNear) names.push(`${file.names.module}.${f.name}`);
+      }
+    }
+    const empty = this.rules.list.some((r) => r.on === "name" && counts.get(r.id) === 0);
+    return {
+      m: "applied",
+      q,
+      gen: this.rules.gen,
+      rules: this.rules.list.map((r) => ({ id: r.id, matched: counts.get(r.id) })),
+      functions,
+      unhookable: this.unhookable,
+      near: empty ? names : void 0
+    };
+  }
+};
+
+// src/shared.js
+var import_node_fs = __toESM(require("node:fs"), 1);
+var import_node_worker_threads = __toESM(require("node:worker_threads"), 1);
+var { readFileSync } = import_node_fs.default;
+var maxFunctions = 1 << 20;
+var at = { functions: 0, flags: 1, streams: 2, lanes: 3, gen: 4, control: 5, told: 6 };
+var controlStates = { none: 0, asked: 1, ready: 2, gone: 3 };
+var environmentKey = "$strobe";
+var Shared = class _Shared {
+  // The first thread makes it; the others find it in their environment data.
+  static ofThread(folder) {
+    let parts = import_node_worker_threads.default.isMainThread ? void 0 : import_node_worker_threads.default.getEnvironmentData(environmentKey);
+    if (!parts) {
+      parts = { folder, flags: new SharedArrayBuffer(maxFunctions), counters: new SharedArrayBuffer(64), nonce: nonce() };
+      import_node_worker_threads.default.setEnvironmentData(environmentKey, parts);
+    }
+    return new _Shared(parts, import_node_worker_threads.default.threadId);
+  }
+  // folderOfThread is the folder that the first thread's environment named: a program can give others another one.
+  static folderOfThread() {
+    const parts = import_node_worker_threads.default.isMainThread ? void 0 : import_node_worker_threads.default.getEnvironmentData(environmentKey);
+    return parts && parts.folder;
+  }
+  constructor(parts, thread) {
+    this.parts = parts;
+    this.flags = new Uint8Array(parts.flags);
+    this.counters = new Int32Array(parts.counters);
+    this.nonce = parts.nonce;
+    this.thread = thread;
+  }
+  channel() {
+    return `$strobe-${this.nonce}`;
+  }
+  function() {
+    return Atomics.add(this.counters, at.functions, 1) + 1;
+  }
+  lane() {
+    return Atomics.add(this.counters, at.lanes, 1) + 1;
+  }
+  stream() {
+    return Atomics.add(this.counters, at.streams, 1) + 1;
+  }
+  gen() {
+    return Atomics.load(this.counters, at.gen);
+  }
+  setGen(gen) {
+    Atomics.store(this.counters, at.gen, gen);
+  }
+  takeFlags(n) {
+    const base = Atomics.add(this.counters, at.flags, n);
+    return base + n > maxFunctions ? -1 : base;
+  }
+  gone() {
+    return Atomics.load(this.counters, at.control) === controlStates.gone;
+  }
+  // askControl is true for the one that asks first.
+  askControl() {
+    return Atomics.compareExchange(this.counters, at.control, controlStates.none, controlStates.asked) === controlStates.none;
+  }
+  setReady() {
+    Atomics.compareExchange(this.counters, at.control, controlStates.asked, controlStates.ready);
+    Atomics.notify(this.counters, at.control);
+  }
+  ready() {
+    return Atomics.load(this.counters, at.control) === controlStates.ready;
+  }
+  // waitReady waits until the control thread hears what is sent to it.
+  waitReady(ms) {
+    const before = Atomics.load(this.counters, at.control);
+    if (before === controlStates.asked || before === controlStates.none) Atomics.wait(this.counters, at.control, before, ms);
+    return Atomics.load(this.counters, at.control) === controlStates.ready;
+  }
+  // setTold: strobe has all that the control thread had to tell. waitTold waits for it.
+  setTold() {
+    Atomics.store(this.counters, at.told, 1);
+    Atomics.notify(this.counters, at.told);
+  }
+  waitTold(ms) {
+    Atomics.wait(this.counters, at.told, 0, ms);
+  }
+  // end takes everything out: strobe is gone, or has said bye.
+  end() {
+    Atomics.store(this.counters, at.control, controlStates.gone);
+    Atomics.notify(this.counters, at.control);
+    this.setTold();
+    this.flags.fill(0);
+  }
+};
+function nonce() {
+  const [seconds, nanoseconds] = process.hrtime();
+  const words = [process.pid ^ seconds << 12, nanoseconds ^ Date.now()];
+  return words.map((w) => (w >>> 0).toString(16).padStart(8, "0")).join("");
+}
+
+// src/control.js
+function control({ folder, parts, set, hello, descriptor }) {
+  const shared = new Shared(parts, import_node_worker_threads2.default.threadId);
+  const socket = descriptor >= 0 ? new import_node_net.default.Socket({ fd: descriptor, readable: true, writable: true }) : import_node_net.default.connect(folder + "/control");
+  const link = new Link(shared, set, (message, sent) => socket.write(JSON.stringify(message) + "\n", sent));
+  if (descriptor < 0) {
+    socket.write(JSON.stringify(hello) + "\n");
+    link.send(link.applied(void 0));
+  }
+  const end = () => {
+    shared.end();
+    socket.destroy();
+    channel.close();
+    import_node_worker_threads2.default.parentPort.close();
+  };
+  link.bye = end;
+  socket.on("error", end);
+  socket.on("close", end);
+  let text = "";
+  socket.setEncoding("utf8");
+  socket.on("data", (data) => {
+    text += data;
+    for (let i = text.indexOf("\n"); i >= 0; i = text.indexOf("\n")) {
+      const line = text.slice(0, i);
+      text = text.slice(i + 1);
+      try {
+        link.receive(JSON.parse(line));
+      } catch {
+      }
+    }
+  });
+  import_node_worker_threads2.default.parentPort.on("message", (m) => link.hear(m));
+  const channel = new import_node_worker_threads2.default.BroadcastChannel(shared.channel());
+  channel.onmessage = (e) => link.hear(e.data);
+  shared.setReady();
+}
+control(import_node_worker_threads2.default.workerData);
