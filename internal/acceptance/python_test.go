@@ -213,3 +213,58 @@ if len(sys.argv) < 3:
 		}
 	}
 }
+
+// TestInterpretersCrash: an exception that nobody catches is a crash with its cause, the user's place and the values there.
+func TestInterpretersCrash(t *testing.T) {
+	t.Parallel()
+	strobetest.NeedPtrace(t)
+	s := strobetest.Start(t, nil)
+	programs := map[string]string{"node": `function withdraw(have, n) {
+  const left = have - n;
+  if (left < 0) throw new RangeError('only ' + have, { cause: new Error('limit') });
+}
+withdraw(7, 30);
+`}
+	commands := map[string]string{}
+	if node, err := exec.LookPath("node"); err == nil {
+		commands["node"] = node
+	}
+	for version, python := range pythons(t) {
+		commands[version], programs[version] = python, `def withdraw(have, n):
+    left = have - n
+    if left < 0: raise ValueError("only %d" % have) from KeyError("limit")
+withdraw(7, 30)
+`
+	}
+	for name, command := range commands {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, dir, "bank", programs[name], 0o644)
+			l := s.Launch(t, command, dir, []string{"bank"}, args{"trace": []string{"@usercode"}, "cwd": dir})
+			defer s.Stop(t, l.SessionID)
+			if st := s.WaitEnd(t, l.SessionID, endLimit); st.Status != "crashed" || st.ExitCode == nil || *st.ExitCode != 1 {
+				t.Errorf("ended %+v", st)
+			}
+			var page struct {
+				Events []struct {
+					Class, Function, ExceptionType, ExceptionMessage string
+					Line                                             int
+					Locals                                           map[string]any
+					Causes                                           []struct{ Relation, ExceptionMessage string }
+				}
+			}
+			s.Call(t, "debug_query", args{"sessionId": l.SessionID, "eventType": "crash"}, &page)
+			if len(page.Events) != 1 {
+				t.Fatalf("crashes %+v", page)
+			}
+			e := page.Events[0]
+			if e.Class != "uncaught-exception" || e.Function != "bank.withdraw" || e.Line != 3 || e.ExceptionMessage != "only 7" ||
+				len(e.Causes) != 1 || !strings.Contains(e.Causes[0].ExceptionMessage, "limit") {
+				t.Errorf("crash %+v", e)
+			}
+			if name != "node" && (e.Locals["left"] != -23.0 || e.Locals["n"] != 30.0) {
+				t.Errorf("locals %v", e.Locals)
+			}
+		})
+	}
+}

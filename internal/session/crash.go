@@ -21,12 +21,14 @@ const (
 	reportWait = 300 * time.Millisecond
 	// reportMax bounds the wait for what a dying process has written.
 	reportMax = time.Second
-	// maxReports bounds the reports that wait, and maxReportEvents those that become events: a check that goes on may report without end.
+	// maxReports bounds the reports that wait, and maxReportEvents those that become events: a check that goes on may
+	// report without end.
 	maxReports      = 64
 	maxReportEvents = 1000
 )
 
-// crashes brings together what the collector says of a dying process and what its runtime wrote to standard error about it.
+// crashes brings together what the collector says of a dying process and what its runtime wrote to standard error about
+// it.
 type crashes struct {
 	log  *slog.Logger
 	emit func(e event.Event)             // puts one event on the timeline, behind the output before it
@@ -84,7 +86,8 @@ func (c *crashes) addLocked(rs []report.Report, ts int64) {
 	}
 }
 
-// goesOn reports a tool that may write its report and let the program run on: what it found is worth an event all the same.
+// goesOn reports a tool that may write its report and let the program run on: what it found is worth an event all the
+// same.
 func goesOn(r *report.Report) bool {
 	switch r.Tool {
 	case report.ASan, report.HWASan, report.UBSan, report.TSan, report.LSan, report.MSan, report.Valgrind:
@@ -128,7 +131,8 @@ func (c *crashes) settle() {
 	c.addLocked(append(c.parser.Close(), c.out.Close()...), c.now())
 }
 
-// take removes the newest report that fits a process's end, and those before it that its runtime wrote on the same occasion.
+// take removes the newest report that fits a process's end, and those before it that its runtime wrote on the same
+// occasion.
 func (c *crashes) take(pid int, fits func(*report.Report) bool) *pendingReport {
 	c.mu.Lock()
 	defer c.mu.Unlock()
