@@ -189,7 +189,7 @@ func (c *comparing) trial(test string, env map[string]string) (*Compared, error)
 	}
 	switch {
 	case t.SessionID == "" && t.ran > 0:
-		return nil, fault.New(fault.Unsupported, "Give command: a test program that a C, C++ or Rust compiler built with debug information. Functions of other languages cannot be traced yet.",
+		return nil, fault.New(fault.Unsupported, "Give command: a test program of C, C++ or Rust built with debug information, of Python or of Node. Functions of other languages cannot be traced yet.",
 			"tests of %s are not run under observation, so their calls cannot be compared", r.adapter.Name())
 	case t.SessionID == "":
 		return nil, fault.New(fault.ValidationError, "Run debug_test action run without test: the names of its results are what test takes.", "no test %q ran", test)

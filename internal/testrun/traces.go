@@ -29,6 +29,9 @@ const (
 	adviseMax   = 10 * time.Second
 )
 
+// interpreted is an adapter of a language whose functions are known only when they are called.
+type interpreted interface{ Interpreted() }
+
 // untraceable is an adapter of a language whose functions cannot be traced.
 type untraceable interface {
 	// Untraceable says which functions: "functions of Python".
@@ -140,6 +143,14 @@ func (r *Run) suggest() {
 		r.note("no suggestedTraces: " + u.Untraceable() + " cannot be traced yet; tracePatterns takes those of C, C++ and Rust in the tests' processes")
 		return
 	}
+	if _, ok := r.adapter.(interpreted); ok {
+		for _, entries := range byPrograms {
+			for _, e := range entries {
+				e.traces = r.filesOf(&e.test.Failures[0])
+			}
+		}
+		return
+	}
 	for _, key := range order {
 		entries := byPrograms[key]
 		if key == "" {
@@ -157,6 +168,28 @@ func (r *Run) suggest() {
 		}
 	}
 }
+
+// filesOf are patterns for a failure of an interpreter's test: the user's files on its stack but the test's own, or, where
+// the failure has left them, all of the user's code.
+func (r *Run) filesOf(f *testadapter.Failure) (patterns []string) {
+	for _, frame := range f.Stack {
+		file := r.below(frame.File)
+		if file == "" || filepath.IsAbs(file) || file == r.below(f.File) ||
+			strings.Contains(file, "node_modules/") || strings.Contains(file, "site-packages/") {
+			continue
+		}
+		if p := "file:" + file; !slices.Contains(patterns, p) && len(patterns) < maxFilePatterns {
+			patterns = append(patterns, p)
+		}
+	}
+	if len(patterns) == 0 {
+		return []string{"@usercode"}
+	}
+	return patterns
+}
+
+// maxFilePatterns bounds filesOf.
+const maxFilePatterns = 3
 
 // ownLibraries are the shared libraries of a program that lie below the project's root, where its own search path finds them.
 func (r *Run) ownLibraries(program string) (out []string) {
@@ -337,6 +370,9 @@ func called(text string) (names []string) {
 func (r *Run) stuckTraces(f *stuck.Verdict, all []stuck.Process) []string {
 	if _, ok := r.adapter.(untraceable); ok {
 		return nil
+	}
+	if _, ok := r.adapter.(interpreted); ok {
+		return []string{"@usercode"}
 	}
 	var words []string
 	for _, m := range all {
