@@ -4,6 +4,7 @@ import (
 	"os"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -66,6 +67,39 @@ func TestDocumentLineLength(t *testing.T) {
 			if columns := utf8.RuneCountInString(line); columns > documentColumns {
 				t.Errorf("%s:%d has %d columns, more than %d", p, n+1, columns, documentColumns)
 			}
+		}
+	}
+}
+
+// TestTreeIsWhole: every package of the import table stands in the tree of docs/architecture.md, and in one page of its floor.
+func TestTreeIsWhole(t *testing.T) {
+	overview, err := os.ReadFile("docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pages strings.Builder
+	for _, p := range tracked(t, ".md") {
+		if strings.HasPrefix(p, "docs/architecture/") {
+			src, err := os.ReadFile(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pages.Write(src)
+			if !strings.Contains(string(overview), "(architecture/"+path.Base(p)+")") {
+				t.Errorf("docs/architecture.md does not lead to %s", p)
+			}
+		}
+	}
+	for _, pkg := range sortedKeys(mayImport) {
+		if strings.HasPrefix(pkg, "internal/strobetest/") {
+			continue
+		}
+		if !regexp.MustCompile(`(?m)^` + pkg + ` `).Match(overview) {
+			t.Errorf("docs/architecture.md does not have %s in its tree", pkg)
+		}
+		forTests := pkg == "internal/strobetest" || pkg == "internal/acceptance"
+		if !strings.Contains(pages.String(), "`"+pkg+"`") && !forTests && pkg != "cmd/strobe" && !slices.Contains(openToAll, pkg) {
+			t.Errorf("no page below docs/architecture has %s", pkg)
 		}
 	}
 }
