@@ -15,10 +15,11 @@ const (
 	codeColumns     = 120
 	documentColumns = 100
 	// longCodeLines is how many lines of shipping code are longer today. It only ever goes down.
-	longCodeLines = 3133
+	longCodeLines = 3019
 )
 
-// TestLineLength: new lines of shipping code end at codeColumns; those that were longer before are counted, and get fewer.
+// TestLineLength: new lines of shipping code end at codeColumns; those that were longer before are counted, and get
+// fewer.
 func TestLineLength(t *testing.T) {
 	generated := regexp.MustCompile(`(?m)^(//|/\*) Code generated .* DO NOT EDIT\.`)
 	long := map[string]int{}
@@ -46,7 +47,8 @@ func TestLineLength(t *testing.T) {
 	}
 }
 
-// TestDocumentLineLength: the text of documents that people write ends at documentColumns. Tables and code are as long as they are.
+// TestDocumentLineLength: the text of documents that people write ends at documentColumns. Tables and code are as long
+// as they are.
 func TestDocumentLineLength(t *testing.T) {
 	for _, p := range tracked(t, ".md") {
 		src, err := os.ReadFile(p)
@@ -71,7 +73,8 @@ func TestDocumentLineLength(t *testing.T) {
 	}
 }
 
-// TestTreeIsWhole: every package of the import table stands in the tree of docs/architecture.md, and in one page of its floor.
+// TestTreeIsWhole: every package of the import table stands in the tree of docs/architecture.md, and in one page of its
+// floor.
 func TestTreeIsWhole(t *testing.T) {
 	overview, err := os.ReadFile("docs/architecture.md")
 	if err != nil {
