@@ -363,7 +363,7 @@ func TestGeneratedSettings(t *testing.T) {
 // TestDocumentsNameWhatExists checks every path of the tree that a hand-written document names in
 // backquotes, and that the word behind a Go or C file, if it is a single identifier, stands in that file.
 func TestDocumentsNameWhatExists(t *testing.T) {
-	named := regexp.MustCompile("`((?:internal|cmd|bench|docs|testdata)/[A-Za-z0-9_./-]+)`(?: ([A-Za-z][A-Za-z0-9]*)[),])?")
+	named := regexp.MustCompile("`((?:internal|cmd|bench|docs|testdata)/[A-Za-z0-9_./-]+)`(?:\\s+([A-Za-z][A-Za-z0-9]*)[),])?")
 	for _, doc := range tracked(t, ".md") {
 		src, err := os.ReadFile(doc)
 		if err != nil {

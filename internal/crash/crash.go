@@ -1,11 +1,13 @@
-// Package crash owns what a crash event holds: why a process came to its end, where, with which values, and what its runtime or a
-// checker wrote about it. It is the only code that writes and reads that event's JSON.
+// Package crash owns what a crash event holds: why a process came to its end, where, with which values, and what its
+// runtime or a checker wrote about it. It is the only code that writes and reads that event's JSON.
 //
-// Makers are collectors (snapshot, for machine code and core files) and session, which lays a report from standard error over the
-// collector's picture, or makes a crash of the report alone. Readers are query, tracediff and the commands.
+// Makers are collectors (snapshot, for machine code and core files) and session, which lays a report from standard
+// error over the collector's picture, or makes a crash of the report alone. Readers are query, tracediff and the
+// commands.
 //
-// Invariant: members stand in the order in which Strobe has always stored them, so that an event that is read and written again is the
-// same bytes (see order). A member that no maker set is absent. What is read may be a damaged file's: Parse returns errors.
+// Invariant: members stand in the order in which Strobe has always stored them, so that an event that is read and
+// written again is the same bytes (see order). A member that no maker set is absent. What is read may be a damaged
+// file's: Parse returns errors.
 package crash
 
 import (
@@ -19,7 +21,7 @@ import (
 
 // Crash is one crash event.
 type Crash struct {
-	Signal   string `json:"signal,omitempty"`   // that the process dies of, or that a runtime took before it ended the process
+	Signal   string `json:"signal,omitempty"`   // that the process dies of, or that a runtime took before that
 	ExitCode int    `json:"exitCode,omitempty"` // of a process that its runtime ended by exiting
 	Class    string `json:"class,omitempty"`    // null-pointer, stack-overflow, uncaught-exception, …
 	Reason   string `json:"reason,omitempty"`   // in a sentence
@@ -40,10 +42,10 @@ type Crash struct {
 	ExceptionMessage string   `json:"exceptionMessage,omitempty"`
 	ThrownAt         *Place   `json:"thrownAt,omitempty"`
 	Nested           []string `json:"nestedExceptions,omitempty"` // what the exception was thrown in place of, as text
-	Causes           []Cause  `json:"causes,omitempty"`           // the same where each has a place or a stack, the nearest first
+	Causes           []Cause  `json:"causes,omitempty"`           // the same with places or stacks, the nearest first
 
 	Recursion     string       `json:"recursion,omitempty"` // the function that called itself without end
-	Handler       []string     `json:"handler,omitempty"`   // the frames of the handler that took the signal and did not return
+	Handler       []string     `json:"handler,omitempty"`   // frames of the handler that did not return
 	EndedBy       string       `json:"endedBy,omitempty"`   // what ended the process then
 	Registers     value.Object `json:"registers,omitempty"`
 	Backtrace     []Frame      `json:"backtrace,omitzero"`
@@ -72,7 +74,7 @@ type Frame struct {
 	Address   string       `json:"address,omitempty"`
 	Inlined   bool         `json:"inlined,omitempty"`
 	Signal    bool         `json:"signalHandlerCall,omitempty"` // here the kernel called the handler that is above
-	FoundBy   string       `json:"foundBy,omitempty"`           // frame-pointer, scan, call: not by unwind tables, so it may be wrong
+	FoundBy   string       `json:"foundBy,omitempty"`           // frame-pointer, scan, call: it may be wrong
 	Arguments value.Object `json:"arguments,omitempty"`
 	Locals    value.Object `json:"locals,omitempty"`
 }
@@ -132,7 +134,8 @@ type Stack struct {
 // Address is one as crashes show them.
 func Address(a uint64) string { return fmt.Sprintf("0x%x", a) }
 
-// shownName is how much of a function's name a line of a stack has: with template arguments where they fit, else without.
+// shownName is how much of a function's name a line of a stack has: with template arguments where they fit, else
+// without.
 const shownName = 100
 
 // Text is a frame in one line.

@@ -13,8 +13,8 @@ const (
 	maxPeriod    = 4   // functions that call each other in a circle
 )
 
-// Fit shortens a crash event, one member after the other in their order: frames of a recursion fold, a value that an earlier frame
-// has is named instead of shown again, and what is still too large is cut, the outer frames first.
+// Fit shortens a crash event, one member after the other in their order: frames of a recursion fold, a value that an
+// earlier frame has is named instead of shown again, and what is still too large is cut, the outer frames first.
 type Fit struct {
 	limit  int
 	shared sharing

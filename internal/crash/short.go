@@ -11,8 +11,8 @@ const (
 	shortLocals = 1 << 10
 )
 
-// Short is a crash as statuses and other answers carry it: why, where, with which values, called by whom. Its places have the names
-// that calls have for them.
+// Short is a crash as statuses and other answers carry it: why, where, with which values, called by whom. Its places
+// have the names that calls have for them.
 type Short struct {
 	Signal           string       `json:"signal,omitempty"`
 	ExitCode         int          `json:"exitCode,omitempty"`
@@ -51,7 +51,8 @@ type ShortPlace struct {
 func (c *Crash) Short() *Short {
 	s := &Short{
 		Signal: c.Signal, ExitCode: c.ExitCode, Class: c.Class, Reason: c.Reason, Language: c.Language,
-		FaultAddress: c.FaultAddress, Fatal: c.Fatal, Function: c.Function, SourceFile: c.File, Line: c.Line, Locals: c.Locals,
+		FaultAddress: c.FaultAddress, Fatal: c.Fatal,
+		Function: c.Function, SourceFile: c.File, Line: c.Line, Locals: c.Locals,
 		ExceptionType: c.ExceptionType, ExceptionMessage: c.ExceptionMessage, Nested: c.Nested,
 		Recursion: c.Recursion, EndedBy: c.EndedBy, CausedBy: c.CausedBy, order: c.order,
 	}

@@ -9,8 +9,8 @@ import (
 // placed are the members in which places of the program stand. Arguments and locals are the program's.
 var placed = []string{"thrownAt", "causes", "backtrace", "report", "stacks"}
 
-// ParseShown reads a crash event as queries show it whole: places have the names that calls have for them, sourceFile for file, and
-// members of every event stand beside.
+// ParseShown reads a crash event as queries show it whole: places have the names that calls have for them, sourceFile
+// for file, and members of every event stand beside.
 func ParseShown(shown []byte) (*Crash, error) {
 	v, err := value.ParseJSON(shown)
 	if err != nil {

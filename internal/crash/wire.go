@@ -15,8 +15,8 @@ type order struct {
 	messageLast bool // so does exceptionMessage
 }
 
-// Handled says that a runtime took a signal and then ended the process in its own way, by what Signal was. code and address are the
-// taken signal's, "" where they are not known.
+// Handled says that a runtime took a signal and then ended the process in its own way, by what Signal was. code and
+// address are the taken signal's, "" where they are not known.
 func (c *Crash) Handled(signal, code, address string) {
 	c.EndedBy, c.Signal, c.Code, c.FaultAddress = c.Signal, signal, code, address
 	c.order.handled = true

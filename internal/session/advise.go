@@ -7,7 +7,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/fault"
 )
 
-// Advise returns patterns that select what failed tests ran, as collector.Adviser does. UNSUPPORTED where no runtime knows.
+// Advise returns patterns that select what failed tests ran, as collector.Adviser does. UNSUPPORTED where no runtime
+// knows.
 func (m *Manager) Advise(ctx context.Context, programs []string, root string, all []collector.Suspect, most int) ([][]string, []string, error) {
 	for _, rt := range m.cfg.Runtimes {
 		if a, ok := rt.(collector.Adviser); ok {

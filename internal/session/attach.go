@@ -19,7 +19,8 @@ type AttachRequest struct {
 	Name         string
 }
 
-// Attach begins to observe a process that runs and returns its session. On any error the process runs on as before, and nothing is left.
+// Attach begins to observe a process that runs and returns its session. On any error the process runs on as before, and
+// nothing is left.
 func (m *Manager) Attach(ctx context.Context, r AttachRequest) (*Session, error) {
 	rt, cmd, err := m.find(r.PID)
 	if err != nil {

@@ -8,8 +8,9 @@ import (
 	"github.com/strobe-debug/strobe/internal/event"
 )
 
-// blinds knows which threads lately made writes of which nothing but the length is known. Where several do by turns, their records may come in
-// another order than the bytes, the second's when the first has been given its bytes: whose bytes they are is not known then.
+// blinds knows which threads lately made writes of which nothing but the length is known. Where several do by turns,
+// their records may come in another order than the bytes, the second's when the first has been given its bytes: whose
+// bytes they are is not known then.
 type blinds struct {
 	threads []event.ThreadID // the last first
 	mixed   int64            // until then they are taken to be by turns

@@ -50,7 +50,8 @@ func canceled() context.Context {
 	return ctx
 }
 
-// TestChangesSayWho: pauses that somebody asked for are that client's, with those that pause for their sake; what the program comes to is its own.
+// TestChangesSayWho: pauses that somebody asked for are that client's, with those that pause for their sake; what the
+// program comes to is its own.
 func TestChangesSayWho(t *testing.T) {
 	c := newChanges(func() int64 { return 0 })
 	s := &Session{sink: &sink{changes: c}}

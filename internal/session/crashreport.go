@@ -75,7 +75,8 @@ func withReport(k *crash.Crash, r *pendingReport, causes []string) *crash.Crash 
 			k.Access = r.Access
 		}
 	}
-	if r.Tool == report.RustPanic || k.ExceptionType == "" && r.Type != "" { // else the exception in flight is told as it is
+	// An exception in flight is told as it is.
+	if r.Tool == report.RustPanic || k.ExceptionType == "" && r.Type != "" {
 		k.Told(r.Type, r.Message)
 	}
 	k.CausedBy, k.Report = causes, reported(&r.Report, false)

@@ -12,8 +12,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/event"
 )
 
-// A checker's report is told with the end of its process, however long the picture of that takes: it was told as something that the program
-// had survived.
+// A checker's report is told with the end of its process, however long the picture of that takes: it was told as
+// something that the program had survived.
 func TestReportWaitsForTheDying(t *testing.T) {
 	var told []string
 	put := func(e event.Event) { told = append(told, string(e.Payload)) }

@@ -10,8 +10,9 @@ import (
 const (
 	// flushMax bounds all of it where the client does not want to wait: it is told what is still to come.
 	flushMax = 1200 * time.Millisecond
-	// laidTries is how often records are looked for again at once of bytes that are there, when somebody asks: a thread may stand between
-	// its write and the record of it. laidWithin bounds the time of that, laidEvery is the pause when it is done later.
+	// laidTries is how often records are looked for again at once of bytes that are there, when somebody asks: a thread
+	// may stand between its write and the record of it. laidWithin bounds the time of that, laidEvery is the pause when
+	// it is done later.
 	laidTries  = 3
 	laidWithin = int64(time.Second)
 	laidEvery  = 2 * time.Millisecond

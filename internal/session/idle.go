@@ -13,7 +13,8 @@ const maxOpenEnded = 8
 // idleAfter is how long nobody has asked for a session that is closed: who has got it uses it within that time.
 const idleAfter = 10 * time.Second
 
-// closeIdle closes the stores of ended sessions that nobody has used for longest. It reports whether some are to be closed later.
+// closeIdle closes the stores of ended sessions that nobody has used for longest. It reports whether some are to be
+// closed later.
 func (m *Manager) closeIdle() (later bool) {
 	m.mu.Lock()
 	var ended []*Session

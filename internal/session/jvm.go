@@ -10,8 +10,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/report"
 )
 
-// readJVMLog adds what the file says that a dying JVM wrote. The name is the target's word: only a plain file counts, which is never waited
-// for, and only one that is such a log of that process.
+// readJVMLog adds what the file says that a dying JVM wrote. The name is the target's word: only a plain file counts,
+// which is never waited for, and only one that is such a log of that process.
 func readJVMLog(pid int, r *report.Report) {
 	if r.Log == "" {
 		return

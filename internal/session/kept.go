@@ -10,7 +10,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/store"
 )
 
-// kept is what a session's file says of its observation besides events, so that whoever opens it later is told the same.
+// kept is what a session's file says of its observation besides events, so that whoever opens it later is told the
+// same.
 type kept struct {
 	Tracing    Tracing
 	Trace      collector.Status

@@ -10,10 +10,11 @@ import (
 	"github.com/strobe-debug/strobe/internal/iochan"
 )
 
-// laying lays the bytes of one stream at the writes that put them there. The stream is the truth: each byte comes out once and in its
-// order, whatever the records say. They tell of how many bytes, who wrote them and when. Writers run at the same time, so the order of
-// records is not quite that of the bytes: their first and last bytes say which of them comes next. Bytes that no record claims, when
-// all are read that were made by then, were written where nobody looks, and keep the time at which they were read.
+// laying lays the bytes of one stream at the writes that put them there. The stream is the truth: each byte comes out
+// once and in its order, whatever the records say. They tell of how many bytes, who wrote them and when. Writers run at
+// the same time, so the order of records is not quite that of the bytes: their first and last bytes say which of them
+// comes next. Bytes that no record claims, when all are read that were made by then, were written where nobody looks,
+// and keep the time at which they were read.
 //
 // What it does for a write or for what one read gave costs the same however many of them wait.
 //
@@ -46,11 +47,13 @@ type mark struct{ end, ts int64 }
 const (
 	// staleWrite is how long a write waits for its bytes: they are in the pipe when it is recorded.
 	staleWrite = int64(10 * time.Second)
-	// recordAfter is how much later than the reading of its bytes a write may be recorded: its thread stood behind its call.
+	// recordAfter is how much later than the reading of its bytes a write may be recorded: its thread stood behind its
+	// call.
 	recordAfter = int64(2 * time.Second)
 	// surePrint is how much of a write's beginning tells where it begins among bytes of others.
 	surePrint = 8
-	// maxAhead and aheadBytes bound where the next write is looked for that can be told, behind bytes that nobody claims.
+	// maxAhead and aheadBytes bound where the next write is looked for that can be told, behind bytes that nobody
+	// claims.
 	maxAhead   = 8
 	aheadBytes = 1 << 20
 	// maxPast bounds what is kept for records that come late, and latePlace where in it the next one's bytes may begin.
@@ -228,7 +231,8 @@ func (l *laying) next() (found *candidate, n int, sure bool) {
 	return nil, 0, false
 }
 
-// fits reports whether the first bytes may be a write's, whether its end is there as it should be, and whether it would be there.
+// fits reports whether the first bytes may be a write's, whether its end is there as it should be, and whether it would
+// be there.
 func (l *laying) fits(w *pendingWrite) (fits, whole, all bool) {
 	if !w.begun {
 		n := min(len(w.Head), len(l.data))
@@ -243,7 +247,8 @@ func (l *laying) fits(w *pendingWrite) (fits, whole, all bool) {
 	return true, len(tail) > 0 && bytes.HasSuffix(l.data[:w.left], tail), true
 }
 
-// startsAfter reports whether a write of which nothing but the length is known ends where another one begins, or the bytes end.
+// startsAfter reports whether a write of which nothing but the length is known ends where another one begins, or the
+// bytes end.
 func (l *laying) startsAfter(i int) bool { return l.chained(i, 0, maxBlind) }
 
 // maxBlind bounds how many such writes may follow each other.
@@ -304,7 +309,8 @@ func (l *laying) give(c *candidate, n int, emit func(event.Event)) {
 	l.writes.drop(q, at)
 }
 
-// unclaimed gives out what nobody is known to have written: what was read until then, up to where a write begins that is known.
+// unclaimed gives out what nobody is known to have written: what was read until then, up to where a write begins that
+// is known.
 func (l *laying) unclaimed(until int64, emit func(event.Event)) {
 	n := 0
 	for i := 0; i < len(l.marks) && l.marks[i].ts <= until && n < aheadBytes; i++ {
@@ -325,7 +331,8 @@ func (l *laying) unclaimed(until int64, emit func(event.Event)) {
 	}
 }
 
-// ahead finds where the next write begins that can be told from its surroundings, within the first n bytes, and when that was.
+// ahead finds where the next write begins that can be told from its surroundings, within the first n bytes, and when
+// that was.
 func (l *laying) ahead(n int) (at int, ts int64) {
 	at, ts = n, math.MaxInt64
 	tried := 0
@@ -393,8 +400,8 @@ func (l *laying) withReturns(piece []byte) []byte {
 	return out
 }
 
-// How close two pieces of output of one thread are that become one event, where nothing lies between: the rest of an open line, and
-// whole lines.
+// How close two pieces of output of one thread are that become one event, where nothing lies between: the rest of an
+// open line, and whole lines.
 const (
 	joinOpen  = int64(5 * time.Millisecond)
 	joinLines = int64(200 * time.Microsecond)

@@ -34,8 +34,9 @@ func (l *laid) until(ts int64) {
 	})
 }
 
-// TestLayingKeepsBytes has threads write at once what looks alike, some of them unseen, with records that come late, in another order,
-// or not at all: each byte comes out once and in its order, at no time before that of the byte before it.
+// TestLayingKeepsBytes has threads write at once what looks alike, some of them unseen, with records that come late, in
+// another order, or not at all: each byte comes out once and in its order, at no time before that of the byte before
+// it.
 func TestLayingKeepsBytes(t *testing.T) {
 	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 7))
@@ -121,8 +122,8 @@ func TestLayingOfOneWriter(t *testing.T) {
 	}
 }
 
-// TestLayingOfManyWriters has threads write by turns, whose records come one thread after another: each line has its writer. Keeps out: a
-// thread's writes given up since another's bytes came first.
+// TestLayingOfManyWriters has threads write by turns, whose records come one thread after another: each line has its
+// writer. Keeps out: a thread's writes given up since another's bytes came first.
 func TestLayingOfManyWriters(t *testing.T) {
 	for _, threads := range []int{2, 4, 40} {
 		l := newLaid()
@@ -153,8 +154,9 @@ func TestLayingOfManyWriters(t *testing.T) {
 	}
 }
 
-// TestLayingWithLateRecords gives lines that look alike out before their records come, ten times 100,000 of them. Keeps out: records
-// that piled up and were looked through for every line, which took minutes, and then no line had its writer any more.
+// TestLayingWithLateRecords gives lines that look alike out before their records come, ten times 100,000 of them. Keeps
+// out: records that piled up and were looked through for every line, which took minutes, and then no line had its
+// writer any more.
 func TestLayingWithLateRecords(t *testing.T) {
 	l := newLaid()
 	now := int64(0)

@@ -10,8 +10,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/fault"
 )
 
-// Sessions of one home may live in several processes: the daemon, which has the list, and workers, each of which has the sessions of one
-// launch or test run. A worker knows the daemon by a Link, the daemon its workers by Others.
+// Sessions of one home may live in several processes: the daemon, which has the list, and workers, each of which has
+// the sessions of one launch or test run. A worker knows the daemon by a Link, the daemon its workers by Others.
 
 // Link is how a worker's manager reaches the daemon. Its functions are safe for concurrent use.
 type Link struct {
@@ -23,7 +23,8 @@ type Link struct {
 	Changed func()
 }
 
-// Others are the processes that have sessions besides this one. Safe for concurrent use; called without locks of Manager's.
+// Others are the processes that have sessions besides this one. Safe for concurrent use; called without locks of
+// Manager's.
 type Others interface {
 	// Has reports whether another process has a session, and whether its program runs.
 	Has(id string) (there, live bool)
@@ -105,7 +106,8 @@ func (m *Manager) Living() []Living {
 	return out
 }
 
-// Leave closes ended sessions that nobody uses here, so that another process can open them, and reports whether none is left.
+// Leave closes ended sessions that nobody uses here, so that another process can open them, and reports whether none is
+// left.
 func (m *Manager) Leave() bool {
 	m.mu.Lock()
 	if len(m.reserved) > 0 {
@@ -147,16 +149,16 @@ func (m *Manager) Room() error {
 // orphanMax bounds the end of a worker whose daemon has died: what waits is decoded, a minute of it at most.
 const orphanMax = 2 * time.Minute
 
-// Orphaned ends the manager of a worker whose daemon has died without ending it: programs run on, unhooked, what they had recorded is
-// decoded to its end, and the sessions are interrupted.
+// Orphaned ends the manager of a worker whose daemon has died without ending it: programs run on, unhooked, what they
+// had recorded is decoded to its end, and the sessions are interrupted.
 func (m *Manager) Orphaned() error {
 	ctx, cancel := context.WithTimeout(context.Background(), orphanMax)
 	defer cancel()
 	return m.closeAll(ctx, StopOptions{Keep: true, Interrupted: true})
 }
 
-// Recover makes sessions of another process that died usable, as those of a dead daemon: they are interrupted. It returns when they can be
-// asked for, and counts them behind that.
+// Recover makes sessions of another process that died usable, as those of a dead daemon: they are interrupted. It
+// returns when they can be asked for, and counts them behind that.
 func (m *Manager) Recover(ids []string) {
 	ctx := context.Background()
 	var dead []Info
@@ -181,7 +183,8 @@ func (m *Manager) Recover(ids []string) {
 	m.wg.Go(func() { m.recount(dead) })
 }
 
-// waitUnlocked waits until no process writes a session's file any more: a worker whose daemon died decodes what it had recorded.
+// waitUnlocked waits until no process writes a session's file any more: a worker whose daemon died decodes what it had
+// recorded.
 func (m *Manager) waitUnlocked(ctx context.Context, id string) error {
 	ctx, cancel := context.WithTimeout(ctx, recoverWait)
 	defer cancel()
@@ -200,7 +203,8 @@ func (m *Manager) waitUnlocked(ctx context.Context, id string) error {
 // recoverWait is how long a question waits for that.
 const recoverWait = 20 * time.Second
 
-// lock holds a session's file until release, for others to see. Where it cannot be had nothing is held: then nobody waits.
+// lock holds a session's file until release, for others to see. Where it cannot be had nothing is held: then nobody
+// waits.
 func (m *Manager) lock(id string) (release func()) {
 	if m.cfg.Lock == nil {
 		return func() {}

@@ -7,8 +7,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/fault"
 )
 
-// Threads tells what the running program's threads do, or those of a core file did, and which are in a deadlock. PROCESS_EXITED when it does not run,
-// UNSUPPORTED where its runtime cannot tell.
+// Threads tells what the running program's threads do, or those of a core file did, and which are in a deadlock.
+// PROCESS_EXITED when it does not run, UNSUPPORTED where its runtime cannot tell.
 func (s *Session) Threads(ctx context.Context) (*collector.ThreadReport, error) {
 	_, use, release, err := s.Use(ctx)
 	if err != nil {

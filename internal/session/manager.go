@@ -1,16 +1,15 @@
-// Package session owns runs: one Session is one launched program with its collector, its channels,
-// its clock and its store, and every goroutine that belongs to them; Manager is all of them.
+// Package session owns runs: one Session is one launched program with its collector, its channels, its clock and its
+// store, and every goroutine that belongs to them; Manager is all of them.
 //
-// In the data path it stands between collector and iochan, which produce events, and store. Its
-// sink brings calls and output into one order. It also keeps what outlives a run: the list of
-// sessions and their files under $STROBE_HOME.
+// In the data path it stands between collector and iochan, which produce events, and store. Its sink brings calls and
+// output into one order. It also keeps what outlives a run: the list of sessions and their files under $STROBE_HOME.
 //
-// A session is running until its first process ends, then exited or crashed, and stays readable
-// until it is stopped or deleted. One that a dead daemon left running is interrupted: its file is recovered and readable.
+// A session is running until its first process ends, then exited or crashed, and stays readable until it is stopped or
+// deleted. One that a dead daemon left running is interrupted: its file is recovered and readable.
 //
-// Invariants: a failed launch leaves nothing behind; no lock is held over a launch, a stop, SQL or a
-// call to a collector (sink.mu, which makes the order of events, is the exception and is taken by
-// producers only); every step of a stop has a bound; counts are read after a flush.
+// Invariants: a failed launch leaves nothing behind; no lock is held over a launch, a stop, SQL or a call to a
+// collector (sink.mu, which makes the order of events, is the exception and is taken by producers only); every step of
+// a stop has a bound; counts are read after a flush.
 //
 // Lock order: Manager.mu before Session.mu; both are held for field access only.
 package session
@@ -53,7 +52,8 @@ type Config struct {
 
 	Link   *Link  // of a worker: the daemon has the list
 	Others Others // of a daemon: its workers; nil: it has none
-	// Lock holds a session's file as long as this process writes it, and Locked reports whether any process does. nil: nobody asks.
+	// Lock holds a session's file as long as this process writes it, and Locked reports whether any process does. nil:
+	// nobody asks.
 	Lock   func(path string) (release func(), err error)
 	Locked func(path string) bool
 }
@@ -417,7 +417,8 @@ const closeTimeout = 15 * time.Second
 // endGrace is how long programs may take to end when the daemon does: whoever stops it waits.
 const endGrace = time.Second
 
-// Close stops every session at once: programs are asked to end and killed, or let go if they ran before, data is kept. No call succeeds afterwards.
+// Close stops every session at once: programs are asked to end and killed, or let go if they ran before, data is kept.
+// No call succeeds afterwards.
 func (m *Manager) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
 	defer cancel()

@@ -8,8 +8,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/event"
 )
 
-// pending are the writes of one stream of which bytes are still to come, by thread: within a thread their order is known. Between
-// threads it is not, and records come in batches, all of one thread before all of another's.
+// pending are the writes of one stream of which bytes are still to come, by thread: within a thread their order is
+// known. Between threads it is not, and records come in batches, all of one thread before all of another's.
 type pending struct {
 	queues []*queue // none is empty
 	n      int      // writes
@@ -105,7 +105,8 @@ func (p *pending) dropUntil(ts int64) {
 	}
 }
 
-// candidates are the writes that are looked at, by time: the first of each thread, and where there is room those behind.
+// candidates are the writes that are looked at, by time: the first of each thread, and where there is room those
+// behind.
 func (p *pending) candidates() []candidate {
 	if p.fresh {
 		return p.cands
@@ -127,7 +128,8 @@ func (p *pending) candidates() []candidate {
 	return p.cands
 }
 
-// heal gives up a thread's writes whose bytes are gone, where there are so many that the one whose bytes are here is no candidate.
+// heal gives up a thread's writes whose bytes are gone, where there are so many that the one whose bytes are here is no
+// candidate.
 func (p *pending) heal(here func(*pendingWrite) bool) bool {
 	p.candidates()
 	for i, q := range p.queues {

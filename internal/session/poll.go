@@ -14,8 +14,8 @@ import (
 // maxPolls is how many polls of a session run at once.
 const maxPolls = 16
 
-// Poll reads the targets of a question again and again and puts each round on the timeline as a variable_snapshot event, whose
-// data has a member for each label. It returns at once; it ends with the time, the program or the session.
+// Poll reads the targets of a question again and again and puts each round on the timeline as a variable_snapshot
+// event, whose data has a member for each label. It returns at once; it ends with the time, the program or the session.
 func (s *Session) Poll(ctx context.Context, q collector.Inspection, labels []string, every, last time.Duration) error {
 	reader, ok := s.col.(collector.Inspector)
 	if !ok || !s.Live() {

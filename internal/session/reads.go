@@ -8,7 +8,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/store"
 )
 
-// KeepBytes writes memory that was read into a file of the session's, which goes when the session is deleted, and returns its path.
+// KeepBytes writes memory that was read into a file of the session's, which goes when the session is deleted, and
+// returns its path.
 func (s *Session) KeepBytes(addr string, b []byte) (string, error) {
 	if err := s.m.room(); err != nil {
 		return "", err

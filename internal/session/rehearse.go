@@ -21,8 +21,8 @@ const rehearsed = "true"
 // rehearsalMax bounds a rehearsal.
 const rehearsalMax = 5 * time.Second
 
-// rehearse launches a program that does nothing, and forgets it: what a process does for the first time (symbols of the C
-// library looked through, memory that nobody touched yet) took a launch from 11 to 20 ms.
+// rehearse launches a program that does nothing, and forgets it: what a process does for the first time (symbols of the
+// C library looked through, memory that nobody touched yet) took a launch from 11 to 20 ms.
 func (m *Manager) rehearse() (err error) {
 	ctx, cancel := context.WithTimeout(m.ctx, rehearsalMax)
 	defer cancel()

@@ -40,7 +40,8 @@ type LaunchRequest struct {
 	Tap          func(stream iochan.Stream, data []byte) // gets the output as it is recorded; nil: nobody. data is valid during the call only
 }
 
-// maxArgument is the most that exec takes as one argument or variable: MAX_ARG_STRLEN less the NUL, and room for a name.
+// maxArgument is the most that exec takes as one argument or variable: MAX_ARG_STRLEN less the NUL, and room for a
+// name.
 const maxArgument = 128<<10 - 1
 
 // maxNamesRead bounds how many directory entries are read to find near names.
@@ -99,8 +100,8 @@ func resolve(r *LaunchRequest) (*collector.Command, error) {
 	return cmd, nil
 }
 
-// inOrder lists variables in the order in which they stand in base, new ones behind them: programs that list their environment say the
-// same as without us.
+// inOrder lists variables in the order in which they stand in base, new ones behind them: programs that list their
+// environment say the same as without us.
 func inOrder(env map[string]string, base []string) []string {
 	out := make([]string, 0, len(env))
 	left := maps.Clone(env)

@@ -270,7 +270,8 @@ func TestSinkMergesByTime(t *testing.T) {
 	}
 }
 
-// TestDataOfAChannelStandBetweenCalls: what comes out of a stream that is no standard one has its place on the timeline, and its name.
+// TestDataOfAChannelStandBetweenCalls: what comes out of a stream that is no standard one has its place on the
+// timeline, and its name.
 func TestDataOfAChannelStandBetweenCalls(t *testing.T) {
 	f := newFixture(t)
 	s := f.request(LaunchRequest{Command: "cat", KeepStdin: true})
@@ -306,8 +307,8 @@ func TestDataOfAChannelStandBetweenCalls(t *testing.T) {
 	}
 }
 
-// TestCallsWaitForWrittenBytes has the bytes of two streams read late, one stream behind the other, as on a busy machine: each line
-// stands in its call nevertheless.
+// TestCallsWaitForWrittenBytes has the bytes of two streams read late, one stream behind the other, as on a busy
+// machine: each line stands in its call nevertheless.
 func TestCallsWaitForWrittenBytes(t *testing.T) {
 	f := newFixture(t)
 	s := f.request(LaunchRequest{Command: "cat", KeepStdin: true})

@@ -17,8 +17,8 @@ type Tracing struct {
 	Sampling Sampling
 }
 
-// Sampling is what the user said about functions that are called very often. The zero value: nothing, so that the settings
-// hold, and with a full buffer that makes the program wait every call is recorded.
+// Sampling is what the user said about functions that are called very often. The zero value: nothing, so that the
+// settings hold, and with a full buffer that makes the program wait every call is recorded.
 type Sampling struct {
 	Auto bool    // by the settings
 	Off  bool    // every call is recorded
@@ -63,8 +63,8 @@ func (t Tracing) Labels() []string {
 	return out
 }
 
-// MaxPatterns is how many patterns a session has: each is matched against every function of every library, while the session's other calls
-// that change or ask for probes wait.
+// MaxPatterns is how many patterns a session has: each is matched against every function of every library, while the
+// session's other calls that change or ask for probes wait.
 const MaxPatterns = 1000
 
 func tooManyPatterns(n int) error {
@@ -72,8 +72,8 @@ func tooManyPatterns(n int) error {
 		"%d patterns are too many for one session", n)
 }
 
-// Change returns t changed, and a warning for each removal that found nothing. Adding a pattern that is there changes its depth if
-// the change has one. Too many watches are a VALIDATION_ERROR.
+// Change returns t changed, and a warning for each removal that found nothing. Adding a pattern that is there changes
+// its depth if the change has one. Too many watches are a VALIDATION_ERROR.
 func (t Tracing) Change(c TraceChange, defaultDepth int) (Tracing, []string, error) {
 	if n := max(len(c.Add), len(c.Remove)); n > MaxPatterns {
 		return t, nil, tooManyPatterns(n)
@@ -138,9 +138,9 @@ func (t Tracing) Change(c TraceChange, defaultDepth int) (Tracing, []string, err
 	return next, warnings, nil
 }
 
-// forCollector adds the project's settings. Who asks for sampling has it as soon as a function is called often enough, else a function
-// is recorded very many times before. A buffer that makes the program wait for as long as it takes is asked for by who wants every call:
-// then nothing is sampled unless that was asked for, too.
+// forCollector adds the project's settings. Who asks for sampling has it as soon as a function is called often enough,
+// else a function is recorded very many times before. A buffer that makes the program wait for as long as it takes is
+// asked for by who wants every call: then nothing is sampled unless that was asked for, too.
 func (t Tracing) forCollector(set settings.Settings, full collector.OnFull) collector.Tracing {
 	out := collector.Tracing{Probes: t.Probes, Watches: t.Watches}
 	s := t.Sampling

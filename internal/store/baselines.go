@@ -38,7 +38,8 @@ func (b *Baseline) Median() time.Duration {
 // Bounds of how results are written, which is a part of what every run of tests takes.
 const (
 	rowsAtOnce = 100 // of one INSERT
-	// with no more results than this each test's oldest go at once; with more, all go together, when there are a half too many
+	// with no more results than this each test's oldest go at once; with more, all go together, when there are a half
+	// too many
 	fewResults = 100
 	spare      = keptResults / 2
 )

@@ -28,7 +28,8 @@ func addResults(t testing.TB, x *Index, run, tests int) {
 	}
 }
 
-// TestBaselinesForget: of each test the newest 20 results are told, however many run at once, and there are never many more.
+// TestBaselinesForget: of each test the newest 20 results are told, however many run at once, and there are never many
+// more.
 func TestBaselinesForget(t *testing.T) {
 	for _, tests := range []int{1, 2*fewResults + 50} {
 		x := testIndex(t)

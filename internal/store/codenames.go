@@ -30,9 +30,10 @@ type codeNames struct {
 // maxCodeNames bounds what one session names: a program that makes up addresses must not fill the memory.
 const maxCodeNames = 1 << 20
 
-// CodeName tells what function begins at an address of a process from fromTS on, nanoseconds since the session's start. Payloads of
-// functions with event.Function.Code that hold the address are read with the name behind them: value.AppendCodeName. It is in the
-// file with the next commit. Name "" says that none begins there any more; of an address that had none it says nothing.
+// CodeName tells what function begins at an address of a process from fromTS on, nanoseconds since the session's start.
+// Payloads of functions with event.Function.Code that hold the address are read with the name behind them:
+// value.AppendCodeName. It is in the file with the next commit. Name "" says that none begins there any more; of an
+// address that had none it says nothing.
 func (s *Store) CodeName(pid int32, addr uint64, fromTS int64, name string) {
 	if s.w == nil {
 		return
@@ -58,7 +59,8 @@ func (s *Store) CodeName(pid int32, addr uint64, fromTS int64, name string) {
 	s.w.touch()
 }
 
-// lookUp returns the name of an address in a process at a time: the newest that it had by then. The caller holds namesMu.
+// lookUp returns the name of an address in a process at a time: the newest that it had by then. The caller holds
+// namesMu.
 func (c *codeNames) lookUp(pid int32, addr uint64, ts int64) string {
 	name, found := "", false
 	for _, n := range c.at[addr] {

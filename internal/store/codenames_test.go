@@ -10,8 +10,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/value"
 )
 
-// A function pointer is shown by the name that stood at its address in its process at its time: also where another process, or a library
-// that came later, has another function there; in a live session, and in one that is read again.
+// A function pointer is shown by the name that stood at its address in its process at its time: also where another
+// process, or a library that came later, has another function there; in a live session, and in one that is read again.
 func TestCodeNames(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.db")
 	st, err := Create(path, Meta{SessionID: "s"}, Options{})

@@ -213,7 +213,8 @@ func (n *nester) stat(f event.FuncID) *FuncStat {
 // place fills Parent, Enter, Depth and Duration of r.
 func (n *nester) place(r *Row) { n.placeUnder(r, 0) }
 
-// placeUnder is place of a call that, where it is the first on its lane, has the innermost one of thread under-1 as its parent.
+// placeUnder is place of a call that, where it is the first on its lane, has the innermost one of thread under-1 as its
+// parent.
 func (n *nester) placeUnder(r *Row, under uint32) {
 	var st *[]frame
 	if lane, ok := n.active[r.Thread]; ok && r.Thread != event.NoThread { // who knows nothing of lanes says the thread

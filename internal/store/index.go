@@ -280,5 +280,6 @@ func RemoveFile(path string) error {
 	return errors.Join(errs...)
 }
 
-// ReadsDir is the directory of what a session's user had read into files. It goes with the session's file, which is path.
+// ReadsDir is the directory of what a session's user had read into files. It goes with the session's file, which is
+// path.
 func ReadsDir(path string) string { return strings.TrimSuffix(path, ".db") + ".reads" }

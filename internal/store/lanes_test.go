@@ -6,7 +6,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/event"
 )
 
-// TestLanes: the first call of a lane is below whoever runs it, and what says the thread alone is on the lane that the thread is on.
+// TestLanes: the first call of a lane is below whoever runs it, and what says the thread alone is on the lane that the
+// thread is on.
 func TestLanes(t *testing.T) {
 	s, _ := testStore(t, Options{})
 	defer func() { must(t, s.Close()) }()

@@ -60,8 +60,8 @@ ALTER TABLE functions ADD COLUMN code INTEGER;
 CREATE TABLE code_names(pid INTEGER, address INTEGER, from_ns INTEGER, name TEXT NOT NULL, PRIMARY KEY(address, pid, from_ns)) WITHOUT ROWID;
 `
 
-// schemaV5: the streams of outputs. Column ret of an output is the id of its stream, where its kind has one; older files have 0 there
-// for standard error, too.
+// schemaV5: the streams of outputs. Column ret of an output is the id of its stream, where its kind has one; older
+// files have 0 there for standard error, too.
 const schemaV5 = `
 CREATE TABLE streams(id INTEGER PRIMARY KEY, channel TEXT NOT NULL, name TEXT NOT NULL, media TEXT NOT NULL, direction TEXT NOT NULL);
 CREATE VIEW stream_data AS SELECT o.seq, o.ts_ns, k.name AS kind, s.channel, s.name AS stream, s.media, s.direction, t.pid, t.tid, o.data

@@ -13,8 +13,8 @@ import (
 // maxStreams is how many ids there are.
 const maxStreams = math.MaxUint16 + 1
 
-// Stream registers a stream and returns its ID; the same one again has the same. It fails where a session has so many that
-// there is no ID left.
+// Stream registers a stream and returns its ID; the same one again has the same. It fails where a session has so many
+// that there is no ID left.
 func (s *Store) Stream(st event.Stream) (event.StreamID, error) {
 	s.namesMu.Lock()
 	defer s.namesMu.Unlock()

@@ -22,7 +22,8 @@ type Options struct {
 	FlushInterval time.Duration // between commits; 0: adaptive, 5 ms under load, at most 50 ms
 
 	// Room is asked before a commit of events, up to 200 times per second; nil: there always is. Its error holds them
-	// back and refuses more, as a full disk does, until it returns nil. The end of a recording is written without asking.
+	// back and refuses more, as a full disk does, until it returns nil. The end of a recording is written without
+	// asking.
 	Room func() error
 }
 

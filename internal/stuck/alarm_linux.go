@@ -9,14 +9,16 @@ import (
 	"strings"
 )
 
-// The timer that alarm and setitimer set is in no file of /proc. Where its signal is caught, that is known by what a process catches; else it
-// ends the process, and so lets others go on, which wait for its end or for what it had of a pipe. Whether any is set on this machine the
-// kernel tells root; else whether a program may set one is known by what it calls.
+// The timer that alarm and setitimer set is in no file of /proc. Where its signal is caught, that is known by what a
+// process catches; else it ends the process, and so lets others go on, which wait for its end or for what it had of a
+// pipe. Whether any is set on this machine the kernel tells root; else whether a program may set one is known by what
+// it calls.
 
 // alarms are the functions that set it.
 var alarms = []string{"alarm", "ualarm", "setitimer"}
 
-// alarmed reports whether a process that another one of ours began may end by a timer. The end of the first one is the end of the tests.
+// alarmed reports whether a process that another one of ours began may end by a timer. The end of the first one is the
+// end of the tests.
 func (o *outsiders) alarmed(pid int) bool {
 	if known, ok := o.alarm[pid]; ok {
 		return known
@@ -56,7 +58,8 @@ func timersSet() bool {
 	return err != nil || strings.Contains(list, "it_real_fn") || !strings.Contains(list, ofSleeps)
 }
 
-// setsAlarms reports whether a program, or a library, has a call of one of them: it takes one from another file, or has it in itself.
+// setsAlarms reports whether a program, or a library, has a call of one of them: it takes one from another file, or has
+// it in itself.
 func setsAlarms(file *os.File) bool {
 	f, err := elf.NewFile(file)
 	if err != nil {

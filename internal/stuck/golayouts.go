@@ -19,8 +19,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/goroutine"
 )
 
-// Of a version of Go that is not known, a small program is built once with the toolchain of the tests: its debug information has what
-// test programs lack. That takes some seconds, which no look at a test waits for.
+// Of a version of Go that is not known, a small program is built once with the toolchain of the tests: its debug
+// information has what test programs lack. That takes some seconds, which no look at a test waits for.
 
 // Layouts are the layouts that were measured, by version. Safe for concurrent use.
 type Layouts struct {
@@ -36,8 +36,8 @@ type Layouts struct {
 // buildMost is how long the small program may take to be built, with the whole runtime.
 const buildMost = 5 * time.Minute
 
-// Source gives the layouts of versions that are not in goroutine's table, measured with the go command that lookPath finds. An error is
-// told until one is measured, and where it cannot be.
+// Source gives the layouts of versions that are not in goroutine's table, measured with the go command that lookPath
+// finds. An error is told until one is measured, and where it cannot be.
 func (l *Layouts) Source(lookPath func(string) (string, error), env []string) goroutine.Source {
 	env = slices.Clip(env)
 	return func(version string) (*goroutine.Layout, error) {

@@ -12,9 +12,10 @@ import (
 	"github.com/strobe-debug/strobe/internal/goroutine"
 )
 
-// A Go program's threads say little: they wait for work. Its goroutines say it. A Go program can never go on when nothing runs in it,
-// and none of what could wake it is there: no timer that is due in time, no file or system call that is waited for, no thread
-// of other code. What its goroutines then wait for (Go channels, locks, groups) only they could give each other.
+// A Go program's threads say little: they wait for work. Its goroutines say it. A Go program can never go on when
+// nothing runs in it, and none of what could wake it is there: no timer that is due in time, no file or system call
+// that is waited for, no thread of other code. What its goroutines then wait for (Go channels, locks, groups) only they
+// could give each other.
 
 // goProgram is what was seen of a process that runs a Go program.
 type goProgram struct {
@@ -172,8 +173,8 @@ func (p *goProgram) never(rep *collector.ThreadReport, pids []int, limit time.Du
 	return users > 0 && rounds == len(p.loops)
 }
 
-// filesNever reports whether no file that the program's goroutines wait for can change: one of its threads waits for them all, and only the
-// processes that are looked at have their other ends.
+// filesNever reports whether no file that the program's goroutines wait for can change: one of its threads waits for
+// them all, and only the processes that are looked at have their other ends.
 func (p *goProgram) filesNever(rep *collector.ThreadReport, pids []int, outside outsideFunc) bool {
 	ends, waited := true, false
 	for i := range rep.Threads {
@@ -237,8 +238,8 @@ func rowOf(tid int, rep *collector.ThreadReport) *collector.ThreadRow {
 	return nil
 }
 
-// byGoroutines reports whether a goroutine that waits so goes on only when another one, or a timer, lets it. The words are the
-// runtime's; what is none of them may come from outside.
+// byGoroutines reports whether a goroutine that waits so goes on only when another one, or a timer, lets it. The words
+// are the runtime's; what is none of them may come from outside.
 func byGoroutines(wait string) bool {
 	for _, start := range []string{"chan receive", "chan send", "select", "sync.", "semacquire", "sleep", "synctest.", "coroutine"} {
 		if strings.HasPrefix(wait, start) {

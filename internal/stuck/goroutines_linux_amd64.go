@@ -20,7 +20,8 @@ import (
 // readTries is how often goroutines are read that change meanwhile.
 const readTries = 3
 
-// goProgramOf reads the goroutines of a process; nil where it runs no Go program. loops are those of its threads that ran a moment ago.
+// goProgramOf reads the goroutines of a process; nil where it runs no Go program. loops are those of its threads that
+// ran a moment ago.
 func goProgramOf(pid int, other goroutine.Source, loops map[int]*collector.Loop) *goProgram {
 	if runtime.GOARCH != "amd64" {
 		return nil
@@ -58,9 +59,10 @@ func goProgramOf(pid int, other goroutine.Source, loops map[int]*collector.Loop)
 	return g
 }
 
-// threadsOf is the same twice only if no thread of a process ran in between: each sleeps, and has not been put to sleep again. It is ""
-// if one does not sleep. Where goroutines are in loops that does not count: the runtime's threads look for others that could run, and
-// there is one only if the goroutines say so. foreign are the threads that do not wait in Go's scheduler, which does so by futex and epoll.
+// threadsOf is the same twice only if no thread of a process ran in between: each sleeps, and has not been put to sleep
+// again. It is "" if one does not sleep. Where goroutines are in loops that does not count: the runtime's threads look
+// for others that could run, and there is one only if the goroutines say so. foreign are the threads that do not wait
+// in Go's scheduler, which does so by futex and epoll.
 func threadsOf(pid int, program *goroutine.Program, loops map[int]*collector.Loop) (still string, foreign map[int]bool) {
 	list, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	if err != nil {

@@ -34,7 +34,8 @@ func (f *Verdict) told() string {
 	return ""
 }
 
-// judge is the decision, from what was seen alone. limit is what the run may take; outside and timers say what a report does not say.
+// judge is the decision, from what was seen alone. limit is what the run may take; outside and timers say what a report
+// does not say.
 func judge(rep *collector.ThreadReport, pids []int, limit time.Duration, outside outsideFunc, timers func(pids []int) bool, loops []collector.Loop) Verdict {
 	f := Verdict{Stuck: rep.NotShown == 0 && len(rep.Threads) > 0}
 	var key strings.Builder
@@ -124,7 +125,8 @@ var onFiles = []string{"pipe", "socket", "eventfd", "timerfd", "signalfd", "pidf
 // outsideFunc reports whether something else than some processes may end a wait of a thread of theirs.
 type outsideFunc func(t *collector.ThreadRow, w *collector.ThreadWait, pids []int) bool
 
-// wakes says what a thread waits for by one of its waits, and whether it may go on some day without a thread that is looked at.
+// wakes says what a thread waits for by one of its waits, and whether it may go on some day without a thread that is
+// looked at.
 func wakes(t *collector.ThreadRow, w *collector.ThreadWait, pids []int, limit time.Duration, outside outsideFunc) (text string, ever bool) {
 	if w == nil {
 		return "", true

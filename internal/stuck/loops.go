@@ -11,9 +11,10 @@ import (
 	"github.com/strobe-debug/strobe/internal/collector"
 )
 
-// A test that uses the CPU, or sleeps again and again, and says nothing for a while is looked at more closely: a copy of each thread that
-// runs is run on, and is shown to go round for ever, or not (package spin). The threads stand for some tens of milliseconds meanwhile, so
-// that is done seldom: the times below keep what a slow test loses by it under two hundredths.
+// A test that uses the CPU, or sleeps again and again, and says nothing for a while is looked at more closely: a copy
+// of each thread that runs is run on, and is shown to go round for ever, or not (package spin). The threads stand for
+// some tens of milliseconds meanwhile, so that is done seldom: the times below keep what a slow test loses by it under
+// two hundredths.
 
 const (
 	quietSnapshot = time.Second             // without news, until it is noted which processes there are
@@ -66,8 +67,8 @@ func (w *loopWatch) due(now, news time.Time, running bool, list func() []Process
 	return all, true
 }
 
-// Looks that are repeated: at threads that may be in a livelock, which takes some until they are met again as they were, and at goroutines
-// that are about to run.
+// Looks that are repeated: at threads that may be in a livelock, which takes some until they are met again as they
+// were, and at goroutines that are about to run.
 const (
 	mutualLooks  = 10
 	mutualAfter  = 120 * time.Millisecond
@@ -113,7 +114,8 @@ func (w *Watch) loops(ctx context.Context, l *loopWatch, stop <-chan struct{}, a
 	}
 }
 
-// loopsAgain looks once more at a loop that was shown to be endless, before the command is ended for it, and reports whether it was.
+// loopsAgain looks once more at a loop that was shown to be endless, before the command is ended for it, and reports
+// whether it was.
 func (w *Watch) loopsAgain(ctx context.Context, l *loopWatch, stop <-chan struct{}) bool {
 	l.found, l.ended = false, false
 	w.loops(ctx, l, stop, w.Tree.Now())

@@ -12,15 +12,16 @@ import (
 	"github.com/strobe-debug/strobe/internal/collector"
 )
 
-// outsiders answers for one look whether something other than the processes that are looked at may end a wait: another process, the
-// kernel, or time. What cannot be found out may.
+// outsiders answers for one look whether something other than the processes that are looked at may end a wait: another
+// process, the kernel, or time. What cannot be found out may.
 type outsiders struct {
 	pids []int
 	open map[string][]descriptor // of all processes, by what they refer to
 	// hidden: a process whose descriptors cannot be read may have inherited some.
 	hidden bool
 	alarm  map[int]bool // by process: whether a timer may end it
-	// shared are the mappings of our processes that others may have, elsewhere what other processes share, and acts what kernelActs said.
+	// shared are the mappings of our processes that others may have, elsewhere what other processes share, and acts what
+	// kernelActs said.
 	shared    map[int][]sharedMapping
 	elsewhere map[string]bool
 	acts      *bool
@@ -249,7 +250,8 @@ func (o *outsiders) fileMayChange(pid, fd int, read, write bool, depth int) bool
 	return true
 }
 
-// otherEnd reports whether anybody is seen to have the other end of a pipe. One on its way to another process is seen with nobody.
+// otherEnd reports whether anybody is seen to have the other end of a pipe. One on its way to another process is seen
+// with nobody.
 func (o *outsiders) otherEnd(link string, read, write bool) bool {
 	const accessMode, readOnly, writeOnly = 3, 0, 1
 	readers, writers := false, false
@@ -284,8 +286,8 @@ var (
 	quietDevices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/pts/", "/dev/ptmx", "/dev/shm/"}
 )
 
-// kernelActs reports whether our processes may have asked the kernel for what it does by itself, and tells by eventfds or writes to pipes and
-// sockets: input and output, a virtual machine, a device.
+// kernelActs reports whether our processes may have asked the kernel for what it does by itself, and tells by eventfds
+// or writes to pipes and sockets: input and output, a virtual machine, a device.
 func (o *outsiders) kernelActs() bool {
 	if o.acts == nil {
 		acts := o.actsFor()

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// socketMayChange reports whether an outsider may send to a socket, make room for what it sends, or end its connection. Not so where the
-// connection is between our own processes, on this machine.
+// socketMayChange reports whether an outsider may send to a socket, make room for what it sends, or end its connection.
+// Not so where the connection is between our own processes, on this machine.
 func (o *outsiders) socketMayChange(pid, fd int, link string) bool {
 	if mine, err := os.Readlink("/proc/self/ns/net"); err != nil || mine != namespaceOf(pid) || !o.inside(link) {
 		return true

@@ -22,16 +22,18 @@ const (
 // Looker tells what the threads of some processes do. A nil report: they are not to be judged now.
 type Looker func(ctx context.Context, pids []int) (*collector.ThreadReport, error)
 
-// Spinner tells of threads that run whether they will ever leave their loops. before is what the last call left for this one.
+// Spinner tells of threads that run whether they will ever leave their loops. before is what the last call left for
+// this one.
 type Spinner func(ctx context.Context, pids []int, before any) (loops []collector.Loop, after any, err error)
 
 // Tree has the processes that are watched. It is asked by one goroutine at a time.
 type Tree interface {
-	// Now are those that are known, and whatever is below them; Every finds those too that lost their parent before they were seen.
+	// Now are those that are known, and whatever is below them; Every finds those too that lost their parent before they
+	// were seen.
 	Now() []Process
 	Every() []Process
-	// Busy reports whether the one that last took CPU time goes on doing so, and how many ticks it took since the last call: one read,
-	// for the many looks at tests that compute.
+	// Busy reports whether the one that last took CPU time goes on doing so, and how many ticks it took since the last
+	// call: one read, for the many looks at tests that compute.
 	Busy() (ticks uint64, busy bool)
 }
 
@@ -39,7 +41,8 @@ type Tree interface {
 type Subject interface {
 	News() (last time.Time, running bool) // the last sign of life, and whether tests run
 	Doing(what string)                    // what the processes do, "" where that is not known
-	// Stuck takes a proof that they never go on, or the same again, and says when to look next; ended: they are being ended for it.
+	// Stuck takes a proof that they never go on, or the same again, and says when to look next; ended: they are being
+	// ended for it.
 	Stuck(f *Verdict, all []Process) (next time.Time, ended bool)
 	Moves()                      // takes all proofs back
 	Due(now time.Time) time.Time // when they are ended for what is proved; later than now where nothing is

@@ -35,8 +35,8 @@ func (n *noted) Stuck(*Verdict, []Process) (time.Time, bool) {
 	return time.Now().Add(RestMost), false
 }
 
-// TestWatch: who stands still for a while is looked at, and told to be stuck after the second look; a sign of life takes that back and
-// begins the while anew.
+// TestWatch: who stands still for a while is looked at, and told to be stuck after the second look; a sign of life
+// takes that back and begins the while anew.
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tree := &still{Process{PID: -1, State: 'S', Ticks: 7}}

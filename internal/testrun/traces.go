@@ -19,8 +19,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/testadapter"
 )
 
-// A failure's suggestedTraces are what a traced rerun is given: each must select something, and not half the program. So they are looked up
-// in the symbols of the programs that the failed tests ran.
+// A failure's suggestedTraces are what a traced rerun is given: each must select something, and not half the program.
+// So they are looked up in the symbols of the programs that the failed tests ran.
 
 const (
 	maxTraces   = 5  // patterns of one failure
@@ -40,12 +40,13 @@ type untraceable interface {
 
 // programmer is an Execution that knows which program runs a test: others run all tests of a step in that of its Argv.
 type programmer interface {
-	// Programs are the words of a test's command; nil where it is not known. It is called within the Execution's methods.
+	// Programs are the words of a test's command; nil where it is not known. It is called within the Execution's
+	// methods.
 	Programs(id string) []string
 }
 
-// programs are the files that a test was run by, as far as that is known: its own command's, the step's, and what the step was seen to
-// run. Where none of these is left they are those of the run's other tests: elsewhere. Run.mu is held.
+// programs are the files that a test was run by, as far as that is known: its own command's, the step's, and what the
+// step was seen to run. Where none of these is left they are those of the run's other tests: elsewhere. Run.mu is held.
 func (r *Run) programs(id string) (files []string, elsewhere bool) {
 	if p, ok := r.x.(programmer); ok {
 		if found := programFiles(p.Programs(id), r.project.Root, nil); len(found) > 0 {
@@ -64,7 +65,8 @@ func (r *Run) programs(id string) (files []string, elsewhere bool) {
 	return r.known, true
 }
 
-// ranBefore remembers a step's program for tests whose own is gone when they are asked about, as those of documentation. Run.mu is held.
+// ranBefore remembers a step's program for tests whose own is gone when they are asked about, as those of
+// documentation. Run.mu is held.
 func (r *Run) ranBefore(step *testadapter.Step) {
 	if step.Phase != testadapter.Running || len(r.known) >= maxPrograms {
 		return
@@ -169,8 +171,8 @@ func (r *Run) suggest() {
 	}
 }
 
-// filesOf are patterns for a failure of an interpreter's test: the user's files on its stack but the test's own, or, where
-// the failure has left them, all of the user's code.
+// filesOf are patterns for a failure of an interpreter's test: the user's files on its stack but the test's own, or,
+// where the failure has left them, all of the user's code.
 func (r *Run) filesOf(f *testadapter.Failure) (patterns []string) {
 	for _, frame := range f.Stack {
 		file := r.below(frame.File)
@@ -191,7 +193,8 @@ func (r *Run) filesOf(f *testadapter.Failure) (patterns []string) {
 // maxFilePatterns bounds filesOf.
 const maxFilePatterns = 3
 
-// ownLibraries are the shared libraries of a program that lie below the project's root, where its own search path finds them.
+// ownLibraries are the shared libraries of a program that lie below the project's root, where its own search path finds
+// them.
 func (r *Run) ownLibraries(program string) (out []string) {
 	f, err := elf.Open(program)
 	if err != nil {
