@@ -1,6 +1,7 @@
 package collector
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -306,11 +307,23 @@ func (g *Group) Threads(ctx context.Context) (*ThreadReport, error) {
 				report.Threads = append(report.Threads, row)
 				continue
 			}
-			report.Threads[i].Backtrace = append(slices.Clone(row.Backtrace), report.Threads[i].Backtrace...)
+			have := &report.Threads[i]
+			inner := have.Backtrace[:min(len(have.Backtrace), innerFrames)]
+			have.Backtrace = append(slices.Clone(inner), row.Backtrace...)
+			have.Name = cmp.Or(row.Name, have.Name)
 		}
 	}
+	before := len(report.Threads)
+	report.Threads = slices.DeleteFunc(report.Threads, func(r ThreadRow) bool { return r.Name == AgentThread })
+	report.ThreadCount -= before - len(report.Threads)
 	return report, nil
 }
+
+// innerFrames is how much of a thread's machine code is shown above its interpreter's frames: where it waits.
+const innerFrames = 2
+
+// AgentThread is what the system knows an agent's own thread by: it is none of the program's.
+const AgentThread = "strobe-agent"
 
 // Capabilities implements Collector: those of the runtime that the program itself is of.
 func (g *Group) Capabilities() Capabilities {

@@ -229,6 +229,11 @@ def _serve():
     import select
     files.local.stream = files.Mute()
     try:
+        with open("/proc/self/task/%d/comm" % _thread.get_native_id(), "w") as name:
+            name.write("strobe-agent")  # lists of threads leave it out
+    except OSError:
+        pass
+    try:
         while running:
             poll = select.poll()
             poll.register(waker[0], select.POLLIN)
