@@ -57,7 +57,7 @@ func TestAgentIsOfItsSources(t *testing.T) {
 		t.Fatalf("make the agent: %v\n%s", err, out)
 	}
 	version, err := exec.Command("gcc", "-dumpfullversion").Output()
-	for _, name := range []string{"agent.cjs", "core.cjs", "control.cjs", "transform.cjs", "loader.mjs", "segment_linux_amd64.node"} {
+	for _, name := range []string{"agent.cjs", "hooks.cjs", "bun.cjs", "core.cjs", "control.cjs", "transform.cjs", "loader.mjs", "segment_linux_amd64.node"} {
 		if strings.HasSuffix(name, ".node") && (err != nil || strings.TrimSpace(string(version)) != agentCompiler) {
 			t.Logf("%s is made with gcc %s, here is %s: not compared", name, agentCompiler, version)
 			continue
@@ -80,6 +80,16 @@ type interpreter struct {
 
 // nodes are those that the tests run with, beside the one of the machine.
 var nodes = []string{"18.20.8", "22.23.3", "24.21.0", "26.10.0"}
+
+// others are the interpreters that are none of Node's.
+func others(t *testing.T) []interpreter {
+	t.Helper()
+	modules := strobetest.NodePackages(t, "@oven/bun-linux-x64@1.4.5", "@deno/linux-x64-glibc@2.9.6")
+	return []interpreter{
+		{name: "bun", path: filepath.Join(modules, "@oven/bun-linux-x64/bin/bun"), bun: true},
+		{name: "deno", path: filepath.Join(modules, "@deno/linux-x64-glibc/deno"), deno: true},
+	}
+}
 
 func interpreters(t *testing.T) []interpreter {
 	t.Helper()
@@ -211,6 +221,69 @@ func TestCallsOfNode(t *testing.T) {
 		r := run(t, in, append(everything, agentlink.Rule{ID: 2, On: "name", Glob: "main.sleep**", Not: true}), "testdata/program/main.js")
 		if r.calls != strings.TrimSpace(string(want)) {
 			t.Errorf("%s: got\n%s\nwant\n%s", in.name, r.calls, want)
+		}
+	}
+}
+
+// TestCallsOfOthers: Bun and Deno, too, where they run the same program; and what TypeScript's types were is not in the way.
+func TestCallsOfOthers(t *testing.T) {
+	want, err := os.ReadFile("testdata/shop.calls")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := others(t)
+	for _, in := range interpreters(t) {
+		if in.name == "node24" || in.name == "node26" { // which take types out themselves
+			all = append(all, in)
+		}
+	}
+	for _, in := range all {
+		stdout, _ := output(t, in.command("testdata/program/shop.ts"))
+		r := run(t, in, everything, "testdata/program/shop.ts")
+		if r.stdout != stdout {
+			t.Errorf("%s wrote\n%s\ninstead of\n%s", in.name, r.stdout, stdout)
+		}
+		if r.calls != strings.TrimSpace(string(want)) {
+			t.Errorf("%s: got\n%s\nwant\n%s", in.name, r.calls, want)
+		}
+	}
+}
+
+// TestEveryCallIsThere: of a burst that fills many segments, and of a program that is killed right behind its last call.
+func TestEveryCallIsThere(t *testing.T) {
+	for _, in := range append(interpreters(t)[:1], others(t)...) {
+		for _, end := range []string{"return", "kill"} {
+			r := run(t, in, []agentlink.Rule{{ID: 1, On: "name", Glob: "burst.step"}}, "testdata/program/burst.js", end)
+			enters, exits := r.count()
+			if enters != 200_000 || exits != 200_000 || r.book.lost != [2]int64{} {
+				t.Errorf("%s, %s: %d enters, %d exits, lost %v: want 200,000 of each", in.name, end, enters, exits, r.book.lost)
+			}
+		}
+	}
+}
+
+func (r traced) count() (enters, exits int) {
+	for _, e := range r.book.events {
+		switch e.Kind {
+		case event.FunctionEnter:
+			enters++
+		case event.FunctionExit:
+			exits++
+		}
+	}
+	return enters, exits
+}
+
+// TestBigProgramsAreAsUntraced: compilers and parsers, with every call going through the recorder, give what they give without it.
+func TestBigProgramsAreAsUntraced(t *testing.T) {
+	modules := strobetest.NodePackages(t, "@babel/parser@7.29.14", "@jridgewell/sourcemap-codec@1.6.0", "acorn@8.19.0", "esbuild@0.28.2",
+		"meriyah@7.4.2", "typescript@5.9.3")
+	for _, mode := range []string{"catch", "finally"} {
+		in := interpreters(t)[0]
+		cmd := in.command("testdata/big.cjs", modules, mode)
+		stdout, stderr := output(t, cmd)
+		if !strings.HasSuffix(stdout, "exit status 0") || strings.Count(stdout, "equal") != 4 {
+			t.Errorf("%s:\n%s%s", mode, stdout, stderr)
 		}
 	}
 }

@@ -23,12 +23,14 @@ var __toESM = (mod, isNodeMode, target) => (target = mod != null ? __create(__ge
 
 // src/agent.js
 var import_node_fs2 = __toESM(require("node:fs"), 1);
-var import_node_path2 = __toESM(require("node:path"), 1);
-var import_node_worker_threads3 = __toESM(require("node:worker_threads"), 1);
+var import_node_path = __toESM(require("node:path"), 1);
+
+// src/threads.js
+var threads = () => require("node:worker_threads");
+var isMainThread = process.versions.bun ? Bun.isMainThread : threads().isMainThread;
 
 // src/shared.js
 var import_node_fs = __toESM(require("node:fs"), 1);
-var import_node_worker_threads = __toESM(require("node:worker_threads"), 1);
 var { readFileSync } = import_node_fs.default;
 var maxFunctions = 1 << 20;
 var at = { functions: 0, flags: 1, streams: 2, lanes: 3, gen: 4, control: 5, told: 6 };
@@ -37,16 +39,16 @@ var environmentKey = "$strobe";
 var Shared = class _Shared {
   // The first thread makes it; the others find it in their environment data.
   static ofThread(folder) {
-    let parts = import_node_worker_threads.default.isMainThread ? void 0 : import_node_worker_threads.default.getEnvironmentData(environmentKey);
+    let parts = isMainThread ? void 0 : threads().getEnvironmentData(environmentKey);
     if (!parts) {
       parts = { folder, flags: new SharedArrayBuffer(maxFunctions), counters: new SharedArrayBuffer(64), nonce: nonce() };
-      import_node_worker_threads.default.setEnvironmentData(environmentKey, parts);
+      threads().setEnvironmentData(environmentKey, parts);
     }
-    return new _Shared(parts, import_node_worker_threads.default.threadId);
+    return new _Shared(parts, threads().threadId);
   }
   // folderOfThread is the folder that the first thread's environment named: a program can give others another one.
   static folderOfThread() {
-    const parts = import_node_worker_threads.default.isMainThread ? void 0 : import_node_worker_threads.default.getEnvironmentData(environmentKey);
+    const parts = isMainThread ? void 0 : threads().getEnvironmentData(environmentKey);
     return parts && parts.folder;
   }
   constructor(parts, thread) {
@@ -115,8 +117,7 @@ var Shared = class _Shared {
   }
 };
 function nonce() {
-  const [seconds, nanoseconds] = process.hrtime();
-  const words = [process.pid ^ seconds << 12, nanoseconds ^ Date.now()];
+  const words = [process.pid ^ Date.now() << 10, process.hrtime()[1] ^ Date.now() / 4194304];
   return words.map((w) => (w >>> 0).toString(16).padStart(8, "0")).join("");
 }
 function readSet(folder) {
@@ -132,131 +133,7 @@ function isUserFile(file, root) {
   return file.startsWith(root.endsWith("/") ? root : root + "/") && !file.includes("/node_modules/", root.length);
 }
 
-// src/hooks.js
-var import_node_module = __toESM(require("node:module"), 1);
-var import_node_vm = __toESM(require("node:vm"), 1);
-var import_node_worker_threads2 = __toESM(require("node:worker_threads"), 1);
-var import_node_url2 = require("node:url");
-
-// src/scripts.js
-var import_node_path = __toESM(require("node:path"), 1);
-var import_node_url = require("node:url");
-function fileOf(name2) {
-  if (typeof name2 !== "string") return "";
-  try {
-    if (name2.startsWith("file:")) return (0, import_node_url.fileURLToPath)(name2.split(/[?#]/)[0]);
-  } catch {
-    return "";
-  }
-  return import_node_path.default.isAbsolute(name2) ? name2.split("?")[0] : "";
-}
-function compiled(file) {
-  return file.replace(/\.([cm]?)ts(x?)$/, ".$1js$2");
-}
-function textOf(source) {
-  if (typeof source === "string") return source;
-  return Buffer.from(source.buffer || source, source.byteOffset, source.byteLength).toString("utf8");
-}
-
-// src/hooks.js
-function install(agent) {
-  hookCommonJS(agent);
-  hookModules(agent);
-  hookVM(agent);
-  if (!agent.deno) hookWorkers();
-  import_node_module.default.syncBuiltinESMExports();
-}
-function hookCommonJS(agent) {
-  const compile = import_node_module.default.prototype._compile;
-  agent.compile = (module2, text, file) => Reflect.apply(compile, module2, [text, file]);
-  import_node_module.default.prototype._compile = function _compile(content, filename, ...rest) {
-    if (typeof content === "string" && agent.wants(filename)) {
-      const raw = typeof rest[0] === "string" && rest[0].includes("typescript");
-      const sourceType = typeof rest[0] === "string" && rest[0].startsWith("module") ? "module" : "unambiguous";
-      content = agent.instrumented(content, { file: filename, language: raw ? filename : compiled(filename), sourceType }) || content;
-    }
-    return Reflect.apply(compile, this, [content, filename, ...rest]);
-  };
-}
-function hookModules(agent) {
-  if (import_node_module.default.registerHooks) {
-    import_node_module.default.registerHooks({ load(url, context, next) {
-      const loaded = next(url, context);
-      if (!loaded || !loaded.source || !isModule(agent, url, loaded)) return loaded;
-      const file = fileOf(url);
-      if (!file || !agent.wants(file)) return loaded;
-      const language = loaded.format === "module-typescript" ? file : compiled(file);
-      const code = agent.instrumented(textOf(loaded.source), { file, language, sourceType: "module" });
-      return code === null ? loaded : { ...loaded, source: code };
-    } });
-  } else if (import_node_module.default.register && mayLoadModules(agent)) {
-    agent.shareWith(globalThis);
-    import_node_module.default.register("./loader.mjs", { parentURL: (0, import_node_url2.pathToFileURL)(__filename), data: { folder: agent.folder, parts: agent.shared.parts, options: agent.options.plain() } });
-  }
-}
-function isModule(agent, url, loaded) {
-  return loaded.format === "module" || loaded.format === "module-typescript" || agent.deno && !loaded.format && typeof loaded.source === "string" && !/\.c[jt]s$/.test(url);
-}
-function mayLoadModules(agent) {
-  const script = process.argv[1] || "";
-  return script.startsWith(agent.root + "/");
-}
-function hookWorkers() {
-  const { Worker } = import_node_worker_threads2.default;
-  import_node_worker_threads2.default.Worker = new Proxy(Worker, { construct(target, args, newTarget) {
-    const made = newTarget === import_node_worker_threads2.default.Worker ? target : newTarget, options2 = args[1];
-    if (options2 && (options2.env || options2.execArgv)) {
-      const execArgv = ["--require", __filename, ...options2.execArgv || process.execArgv];
-      try {
-        return Reflect.construct(target, [args[0], { ...options2, execArgv }, ...args.slice(2)], made);
-      } catch {
-      }
-    }
-    return Reflect.construct(target, args, made);
-  } });
-}
-function hookVM(agent) {
-  const changed = (code, options2, wrapped, sourceType) => {
-    const file = fileOf(typeof options2 === "string" ? options2 : options2 && options2.filename);
-    if (typeof code !== "string" || !file || !agent.wants(file)) return code;
-    return agent.instrumented(code, { file, language: compiled(file), sourceType, wrapped, caught: true }) || code;
-  };
-  const constructing = (name2, change) => {
-    const original = import_node_vm.default[name2];
-    if (!original) return;
-    import_node_vm.default[name2] = new Proxy(original, { construct(target, args, newTarget) {
-      return Reflect.construct(target, change(args), newTarget === import_node_vm.default[name2] ? target : newTarget);
-    } });
-  };
-  constructing("Script", (args) => [changed(args[0], args[1], true, "script"), ...args.slice(1)]);
-  constructing("SourceTextModule", (args) => {
-    const file = fileOf(args[1] && args[1].identifier);
-    return [changed(args[0], file, false, "module"), ...args.slice(1)];
-  });
-  for (const [name2, at2] of [["runInThisContext", 1], ["runInContext", 2], ["runInNewContext", 2]]) {
-    const original = import_node_vm.default[name2];
-    import_node_vm.default[name2] = { [name2](...args) {
-      return Reflect.apply(original, this, [changed(args[0], args[at2], true, "script"), ...args.slice(1)]);
-    } }[name2];
-  }
-  const { compileFunction, createContext } = import_node_vm.default;
-  import_node_vm.default.compileFunction = function(code, ...rest) {
-    return Reflect.apply(compileFunction, this, [changed(code, rest[1], false, "script"), ...rest]);
-  };
-  import_node_vm.default.createContext = function(...args) {
-    const context = Reflect.apply(createContext, this, args);
-    agent.shareWith(context);
-    return context;
-  };
-}
-
-// src/bun.js
-function installBun() {
-}
-
 // src/agent.js
-var { BroadcastChannel, isMainThread, threadId } = import_node_worker_threads3.default;
-var Thread = import_node_worker_threads3.default.Worker;
 var { writeSync } = import_node_fs2.default;
 var name = "$strobe";
 var lastWordsMs = 500;
@@ -268,21 +145,27 @@ var Agent = class {
     this.root = set.root || "/";
     this.bun = !!process.versions.bun;
     this.deno = !!process.versions.deno;
-    this.shared = Shared.ofThread(folder);
     this.files = null;
     this.control = null;
     this.channel = null;
     this.descriptor = -1;
     this.untold = [];
-    this.own = import_node_path2.default.dirname(__filename) + "/";
+    this.own = import_node_path.default.dirname(__filename) + "/";
     this.options = options(this);
     this.refusal = coverage();
-    if (isMainThread && !this.bun) process.on("worker", () => this.startControl());
+    if (isMainThread && !this.bun) {
+      this.Thread = threads().Worker;
+      process.on("worker", () => this.startControl());
+    }
+  }
+  // shared is made at once where workers may be: they find it in their environment. Bun's processes may be short.
+  get shared() {
+    return this.memory || (this.memory = Shared.ofThread(this.folder));
   }
   wants(file) {
-    if (this.shared.gone() || this.refusal) return this.refuse(file);
+    if (this.refusal || this.memory && this.shared.gone()) return this.refuse(file);
     if (this.files !== null) return this.files.wants(file);
-    if (typeof file !== "string" || !import_node_path2.default.isAbsolute(file) || file.startsWith(this.own)) return false;
+    if (typeof file !== "string" || !import_node_path.default.isAbsolute(file) || file.startsWith(this.own)) return false;
     if (!isUserFile(file, this.root) && !(this.set.rules || []).some((r) => r.on === "contains" || r.on === "path")) return false;
     return this.ready().wants(file);
   }
@@ -339,6 +222,7 @@ var Agent = class {
       if (this.recorder) {
         Object.defineProperty(realm, name, { value: this.recorder, configurable: true });
         Object.defineProperty(realm, name + "_t", { value: this.thrown, configurable: true });
+        if (this.commonJS) Object.defineProperty(realm, name + "CommonJS", { value: this.commonJS, configurable: true });
         return;
       }
       const agent = this;
@@ -376,7 +260,7 @@ var Agent = class {
     const env = this.deno ? {} : { ...process.env, NODE_OPTIONS: "", BUN_OPTIONS: "" };
     if (!this.deno) delete env.NODE_V8_COVERAGE;
     const data = { $strobe: true, folder: this.folder, parts: this.shared.parts, set: this.set, hello: this.hello, descriptor: this.descriptor };
-    const thread = new Thread(this.own + "control.cjs", {
+    const thread = new (this.Thread || threads().Worker)(this.own + "control.cjs", {
       workerData: data,
       env,
       execArgv: [],
@@ -406,7 +290,7 @@ var Agent = class {
       cannot: this.refusal || void 0
     };
     const native = this.loadNative();
-    this.descriptor = native ? native.connect(this.folder + "/control") : -1;
+    this.descriptor = native && runtime === "node" ? native.connect(this.folder + "/control") : -1;
     if (this.descriptor < 0) return;
     writeSync(this.descriptor, JSON.stringify(this.hello) + "\n");
     this.applied();
@@ -428,7 +312,7 @@ var Agent = class {
     }
     if (this.channel === null) {
       if (!this.shared.waitReady(3e3)) return;
-      this.channel = new BroadcastChannel(this.shared.channel());
+      this.channel = new (threads()).BroadcastChannel(this.shared.channel());
       if (this.channel.unref) this.channel.unref();
     }
     this.channel.postMessage(message);
@@ -439,11 +323,11 @@ function options(agent) {
   const { setSourceMapsEnabled } = process;
   const options2 = {
     finallyMode: !agent.deno && !underRunner(),
-    maps: () => mapsByProgram,
+    maps: () => mapsByProgram || agent.deno,
     setSourceMapsEnabled,
     onMaps: () => {
     },
-    plain: () => ({ finallyMode: options2.finallyMode, maps: mapsByProgram })
+    plain: () => ({ finallyMode: options2.finallyMode, maps: options2.maps() })
   };
   if (setSourceMapsEnabled) {
     process.setSourceMapsEnabled = function(on) {
@@ -464,7 +348,7 @@ function coverage() {
   return "";
 }
 function threadName() {
-  const { threadName: threadName2 } = import_node_worker_threads3.default;
+  const { threadName: threadName2, threadId } = threads();
   return threadName2 && threadName2 !== "WorkerThread" ? threadName2 : `worker ${threadId}`;
 }
 function kernelThread() {
@@ -484,15 +368,16 @@ function restore(bun) {
   else process.env[variable] = was.slice(was.indexOf("=") + 1);
 }
 function start() {
-  if (globalThis[name + "Agent"] || import_node_worker_threads3.default.workerData && import_node_worker_threads3.default.workerData.$strobe) return;
+  if (globalThis[name + "Agent"] || !isMainThread && threads().workerData && threads().workerData.$strobe) return;
   const folder = Shared.folderOfThread() || process.env.STROBE_AGENT;
   const set = folder && readSet(folder);
   if (isMainThread) restore(!!process.versions.bun);
   if (!set) return;
   const agent = new Agent(folder, set);
   Object.defineProperty(globalThis, name + "Agent", { value: true, configurable: true });
-  if (agent.bun) installBun(agent);
-  else install(agent);
+  if (agent.bun) return require(agent.own + "bun.cjs").installBun(agent);
+  void agent.shared;
+  require(agent.own + "hooks.cjs").install(agent);
 }
 try {
   start();

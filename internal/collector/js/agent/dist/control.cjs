@@ -23,7 +23,7 @@ var __toESM = (mod, isNodeMode, target) => (target = mod != null ? __create(__ge
 
 // src/control.js
 var import_node_net = __toESM(require("node:net"), 1);
-var import_node_worker_threads2 = __toESM(require("node:worker_threads"), 1);
+var import_node_worker_threads = __toESM(require("node:worker_threads"), 1);
 
 // src/rules.js
 var import_node_path = __toESM(require("node:path"), 1);
@@ -181,7 +181,12 @@ var Link = class {
 
 // src/shared.js
 var import_node_fs = __toESM(require("node:fs"), 1);
-var import_node_worker_threads = __toESM(require("node:worker_threads"), 1);
+
+// src/threads.js
+var threads = () => require("node:worker_threads");
+var isMainThread = process.versions.bun ? Bun.isMainThread : threads().isMainThread;
+
+// src/shared.js
 var { readFileSync } = import_node_fs.default;
 var maxFunctions = 1 << 20;
 var at = { functions: 0, flags: 1, streams: 2, lanes: 3, gen: 4, control: 5, told: 6 };
@@ -190,16 +195,16 @@ var environmentKey = "$strobe";
 var Shared = class _Shared {
   // The first thread makes it; the others find it in their environment data.
   static ofThread(folder) {
-    let parts = import_node_worker_threads.default.isMainThread ? void 0 : import_node_worker_threads.default.getEnvironmentData(environmentKey);
+    let parts = isMainThread ? void 0 : threads().getEnvironmentData(environmentKey);
     if (!parts) {
       parts = { folder, flags: new SharedArrayBuffer(maxFunctions), counters: new SharedArrayBuffer(64), nonce: nonce() };
-      import_node_worker_threads.default.setEnvironmentData(environmentKey, parts);
+      threads().setEnvironmentData(environmentKey, parts);
     }
-    return new _Shared(parts, import_node_worker_threads.default.threadId);
+    return new _Shared(parts, threads().threadId);
   }
   // folderOfThread is the folder that the first thread's environment named: a program can give others another one.
   static folderOfThread() {
-    const parts = import_node_worker_threads.default.isMainThread ? void 0 : import_node_worker_threads.default.getEnvironmentData(environmentKey);
+    const parts = isMainThread ? void 0 : threads().getEnvironmentData(environmentKey);
     return parts && parts.folder;
   }
   constructor(parts, thread) {
@@ -268,14 +273,13 @@ var Shared = class _Shared {
   }
 };
 function nonce() {
-  const [seconds, nanoseconds] = process.hrtime();
-  const words = [process.pid ^ seconds << 12, nanoseconds ^ Date.now()];
+  const words = [process.pid ^ Date.now() << 10, process.hrtime()[1] ^ Date.now() / 4194304];
   return words.map((w) => (w >>> 0).toString(16).padStart(8, "0")).join("");
 }
 
 // src/control.js
 function control({ folder, parts, set, hello, descriptor }) {
-  const shared = new Shared(parts, import_node_worker_threads2.default.threadId);
+  const shared = new Shared(parts, import_node_worker_threads.default.threadId);
   const socket = descriptor >= 0 ? new import_node_net.default.Socket({ fd: descriptor, readable: true, writable: true }) : import_node_net.default.connect(folder + "/control");
   const link = new Link(shared, set, (message, sent) => socket.write(JSON.stringify(message) + "\n", sent));
   if (descriptor < 0) {
@@ -286,7 +290,7 @@ function control({ folder, parts, set, hello, descriptor }) {
     shared.end();
     socket.destroy();
     channel.close();
-    import_node_worker_threads2.default.parentPort.close();
+    import_node_worker_threads.default.parentPort.close();
   };
   link.bye = end;
   socket.on("error", end);
@@ -304,9 +308,9 @@ function control({ folder, parts, set, hello, descriptor }) {
       }
     }
   });
-  import_node_worker_threads2.default.parentPort.on("message", (m) => link.hear(m));
-  const channel = new import_node_worker_threads2.default.BroadcastChannel(shared.channel());
+  import_node_worker_threads.default.parentPort.on("message", (m) => link.hear(m));
+  const channel = new import_node_worker_threads.default.BroadcastChannel(shared.channel());
   channel.onmessage = (e) => link.hear(e.data);
   shared.setReady();
 }
-control(import_node_worker_threads2.default.workerData);
+control(import_node_worker_threads.default.workerData);

@@ -121,6 +121,12 @@ function matched(file, root, main) {
 
 // src/shared.js
 var import_node_fs = __toESM(require("node:fs"), 1);
+
+// src/threads.js
+var threads = () => require("node:worker_threads");
+var isMainThread = process.versions.bun ? Bun.isMainThread : threads().isMainThread;
+
+// src/shared.js
 var { readFileSync } = import_node_fs.default;
 var maxFunctions = 1 << 20;
 function readSet(folder) {
@@ -664,8 +670,7 @@ var Files = class {
     if (!file) {
       let made;
       try {
-        if (this.engine === null) this.engine = require(this.enginePath());
-        made = this.engine.instrument(text, how);
+        made = this.loadEngine().instrument(text, how);
       } catch (e) {
         this.refuse(how.file, e);
         return null;
@@ -677,8 +682,11 @@ var Files = class {
     if (file.code !== null) this.byPath.set(file.path, file);
     return file.code;
   }
-  enginePath() {
-    return this.own + "transform.cjs";
+  loadEngine() {
+    return this.engine || (this.engine = require(this.own + "transform.cjs"));
+  }
+  parse(text, file) {
+    return this.loadEngine().parse(text, { file, sourceType: "unambiguous" });
   }
   refuse(file, error) {
     const reason = `its text could not be read: ${error && error.message}`;
@@ -865,15 +873,19 @@ var room = recordSize + payloadRoom + recordSize;
 var { existsSync, openSync, closeSync, writeSync, renameSync: renameSync2, ftruncateSync } = import_node_fs3.default;
 var sleeper = new Int32Array(new SharedArrayBuffer(4));
 var header = Buffer.from("strobe1\n\0\0\0\0\0\0\0\0", "latin1");
-var hrtime = process.hrtime;
 var clockBase = 0;
-(() => {
+function setClock(now) {
   let best = Infinity;
   for (let i = 0; i < 5; i++) {
-    const before = performanceNow(), [s, ns] = hrtime(), after = performanceNow();
-    if (after - before < best) [best, clockBase] = [after - before, s * 1e9 + ns - (before + after) / 2 * 1e6];
+    const before = performanceNow(), at2 = now(), after = performanceNow();
+    if (after - before < best) [best, clockBase] = [after - before, at2 - (before + after) / 2 * 1e6];
   }
-})();
+}
+function systemClock() {
+  const [seconds, nanoseconds] = process.hrtime();
+  if (!process.versions.bun && !process.versions.deno) return seconds * 1e9 + nanoseconds;
+  return parseFloat(import_node_fs3.default.readFileSync("/proc/uptime", "utf8")) * 1e9;
+}
 function clock() {
   return clockBase + performanceNow() * 1e6;
 }
@@ -892,6 +904,7 @@ var Stream = class {
     this.failed = false;
     this.giveUpAt = 0;
     this.triedAt = 0;
+    if (clockBase === 0) setClock(native ? native.now : systemClock);
     const memory = native ? native.window(laterSize) : new ArrayBuffer(room + 8);
     if (native && !(memory instanceof ArrayBuffer)) throw new Error(`map memory: error ${memory}`);
     this.memory = memory;
@@ -1476,8 +1489,8 @@ function functionAt(file, line, column) {
 function keepExcerpt(agent) {
   if (agent.options.maps() || !agent.options.setSourceMapsEnabled) return;
   Reflect.apply(agent.options.setSourceMapsEnabled, process, [true]);
-  const engine = agent.files.engine || (agent.files.engine = require(agent.files.enginePath()));
-  exactColumns();
+  const engine = agent.files.loadEngine();
+  nameModules();
   for (const file of agent.files.byPath.values()) {
     if (file.view === null) continue;
     const edits = [];
@@ -1493,15 +1506,13 @@ function scriptName(file) {
   let asked = 0;
   return () => asked++ === 0 ? "" : (0, import_node_url2.pathToFileURL)(file).href;
 }
-function exactColumns() {
+function nameModules() {
   const { SourceMap } = import_node_module.default;
-  if (!SourceMap || SourceMap.prototype.$strobe) return;
+  if (!SourceMap) return;
   const { findEntry } = SourceMap.prototype;
-  Object.defineProperty(SourceMap.prototype, "$strobe", { value: true });
   SourceMap.prototype.findEntry = function(line, column) {
     const entry = Reflect.apply(findEntry, this, [line, column]);
-    if (!this.payload || this.payload.file !== "$strobe" || entry.generatedLine !== line) return entry;
-    entry.originalColumn += column - entry.generatedColumn;
+    if (!this.payload || this.payload.file !== "$strobe") return entry;
     const source = modules.get(fileOf(entry.originalSource));
     if (source) {
       Object.defineProperty(this, "payload", { value: { file: "$strobe", sources: [source], sourcesContent: [source.text], mappings: "" } });
@@ -1519,6 +1530,7 @@ function keepText(agent) {
     const text = textOf(f), m = /\$strobe_(\w{24})[^\[\n]{0,40}\[(\d+)\]/.exec(text);
     const file = m && agent.files && agent.files.byKey.get(m[1]);
     if (!file) return text;
+    if (agent.bun) return printed(file, text, +m[2]);
     const first = file.meta.functions[+m[2]], inserted = text.lastIndexOf("let $strobeC=", m.index);
     const at2 = first.at - inserted + (file.text()[first.at - 1] === "{" ? 0 : 1);
     const all = file.meta.functions;
@@ -1533,6 +1545,12 @@ function keepText(agent) {
     return text.includes("$strobe_") ? original(f) : text;
   } });
   Object.defineProperty(Function.prototype, "toString", { value: disguised, writable: true, configurable: true });
+}
+function printed(file, text, id) {
+  const f = file.meta.functions[id];
+  if (!/^class\b/.test(text)) return file.text().slice(f.start, f.end);
+  const around2 = file.meta.classes.filter((c) => c[0] < f.start && f.end <= c[1]).sort((a, b) => b[0] - a[0])[0];
+  return around2 ? file.text().slice(around2[0], around2[1]) : text;
 }
 function placeOf(file, line, column) {
   if (!file.starts) {

@@ -88,7 +88,12 @@ function matched(file, root, main) {
 
 // src/shared.js
 import fs from "node:fs";
-import worker from "node:worker_threads";
+
+// src/threads.js
+var threads = () => __require("node:worker_threads");
+var isMainThread = process.versions.bun ? Bun.isMainThread : threads().isMainThread;
+
+// src/shared.js
 var { readFileSync } = fs;
 var maxFunctions = 1 << 20;
 var at = { functions: 0, flags: 1, streams: 2, lanes: 3, gen: 4, control: 5, told: 6 };
@@ -97,16 +102,16 @@ var environmentKey = "$strobe";
 var Shared = class _Shared {
   // The first thread makes it; the others find it in their environment data.
   static ofThread(folder) {
-    let parts = worker.isMainThread ? void 0 : worker.getEnvironmentData(environmentKey);
+    let parts = isMainThread ? void 0 : threads().getEnvironmentData(environmentKey);
     if (!parts) {
       parts = { folder, flags: new SharedArrayBuffer(maxFunctions), counters: new SharedArrayBuffer(64), nonce: nonce() };
-      worker.setEnvironmentData(environmentKey, parts);
+      threads().setEnvironmentData(environmentKey, parts);
     }
-    return new _Shared(parts, worker.threadId);
+    return new _Shared(parts, threads().threadId);
   }
   // folderOfThread is the folder that the first thread's environment named: a program can give others another one.
   static folderOfThread() {
-    const parts = worker.isMainThread ? void 0 : worker.getEnvironmentData(environmentKey);
+    const parts = isMainThread ? void 0 : threads().getEnvironmentData(environmentKey);
     return parts && parts.folder;
   }
   constructor(parts, thread) {
@@ -175,8 +180,7 @@ var Shared = class _Shared {
   }
 };
 function nonce() {
-  const [seconds, nanoseconds] = process.hrtime();
-  const words = [process.pid ^ seconds << 12, nanoseconds ^ Date.now()];
+  const words = [process.pid ^ Date.now() << 10, process.hrtime()[1] ^ Date.now() / 4194304];
   return words.map((w) => (w >>> 0).toString(16).padStart(8, "0")).join("");
 }
 function readSet(folder) {
@@ -372,8 +376,7 @@ var Files = class {
     if (!file) {
       let made;
       try {
-        if (this.engine === null) this.engine = __require(this.enginePath());
-        made = this.engine.instrument(text, how);
+        made = this.loadEngine().instrument(text, how);
       } catch (e) {
         this.refuse(how.file, e);
         return null;
@@ -385,8 +388,11 @@ var Files = class {
     if (file.code !== null) this.byPath.set(file.path, file);
     return file.code;
   }
-  enginePath() {
-    return this.own + "transform.cjs";
+  loadEngine() {
+    return this.engine || (this.engine = __require(this.own + "transform.cjs"));
+  }
+  parse(text, file) {
+    return this.loadEngine().parse(text, { file, sourceType: "unambiguous" });
   }
   refuse(file, error) {
     const reason = `its text could not be read: ${error && error.message}`;

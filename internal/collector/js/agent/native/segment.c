@@ -20,7 +20,7 @@ extern int napi_create_int64(napi_env, i64, napi_value *);
 extern int napi_create_external_arraybuffer(napi_env, void *, u64, void (*)(napi_env, void *, void *), void *, napi_value *);
 
 enum { sysSocket = 41, sysConnect = 42, sysMmap = 9, sysMunmap = 11, sysPwrite = 18, sysGettid = 186, sysOpen = 2, sysClose = 3, sysRename = 82,
-       sysUnlink = 87, sysFallocate = 285 };
+       sysUnlink = 87, sysFallocate = 285, sysClockGettime = 228 };
 enum { protRead = 1, protWrite = 2, mapShared = 1, mapPrivate = 2, mapFixed = 16, mapAnonymous = 32, mapPopulate = 0x8000 };
 enum { maxPath = 4096 };
 
@@ -125,6 +125,14 @@ static napi_value connect_to(napi_env env, napi_callback_info info) {
   return number(env, fd);
 }
 
+// now() is CLOCK_MONOTONIC in nanoseconds: what runtimes call so begins at the process's start in some.
+static napi_value now(napi_env env, napi_callback_info info) {
+  (void)info;
+  i64 time[2] = {0, 0};
+  call(sysClockGettime, 1, (i64)time, 0, 0, 0, 0);
+  return number(env, time[0] * 1000000000 + time[1]);
+}
+
 // tid() is the kernel's number of the calling thread.
 static napi_value tid(napi_env env, napi_callback_info info) {
   (void)info;
@@ -133,7 +141,7 @@ static napi_value tid(napi_env env, napi_callback_info info) {
 
 __attribute__((visibility("default"))) napi_value napi_register_module_v1(napi_env env, napi_value exports) {
   static const struct { const char *name; napi_callback function; } functions[] = {
-    {"window", window}, {"create", create}, {"map", map}, {"connect", connect_to}, {"tid", tid}};
+    {"window", window}, {"create", create}, {"map", map}, {"connect", connect_to}, {"now", now}, {"tid", tid}};
   for (u64 i = 0; i < sizeof functions / sizeof *functions; i++) {
     napi_value f = 0;
     napi_create_function(env, functions[i].name, ~0UL, functions[i].function, 0, &f);

@@ -2,14 +2,11 @@
 // and does next to nothing until a file of the user's is. docs/agentlink.md says what it speaks.
 import fs from 'node:fs';
 import path from 'node:path';
-import worker from 'node:worker_threads';
+import { isMainThread, threads } from './threads.js';
 import { Shared, readSet } from './shared.js';
 import { isUserFile } from './rules.js';
-import { install } from './hooks.js';
-import { installBun } from './bun.js';
 
-const { BroadcastChannel, isMainThread, threadId } = worker;
-const Thread = worker.Worker, { writeSync } = fs;
+const { writeSync } = fs;
 const name = '$strobe', lastWordsMs = 500;
 const addon = `segment_${process.platform}_${process.arch === 'x64' ? 'amd64' : process.arch}.node`;
 
@@ -20,7 +17,6 @@ class Agent {
     this.root = set.root || '/';
     this.bun = !!process.versions.bun;
     this.deno = !!process.versions.deno;
-    this.shared = Shared.ofThread(folder);
     this.files = null;
     this.control = null;
     this.channel = null;
@@ -29,11 +25,17 @@ class Agent {
     this.own = path.dirname(__filename) + '/';
     this.options = options(this);
     this.refusal = coverage();
-    if (isMainThread && !this.bun) process.on('worker', () => this.startControl());
+    if (isMainThread && !this.bun) {
+      this.Thread = threads().Worker;
+      process.on('worker', () => this.startControl());
+    }
   }
 
+  // shared is made at once where workers may be: they find it in their environment. Bun's processes may be short.
+  get shared() { return this.memory || (this.memory = Shared.ofThread(this.folder)); }
+
   wants(file) {
-    if (this.shared.gone() || this.refusal) return this.refuse(file);
+    if (this.refusal || this.memory && this.shared.gone()) return this.refuse(file);
     if (this.files !== null) return this.files.wants(file);
     if (typeof file !== 'string' || !path.isAbsolute(file) || file.startsWith(this.own)) return false;
     if (!isUserFile(file, this.root) && !(this.set.rules || []).some(r => r.on === 'contains' || r.on === 'path')) return false;
@@ -97,6 +99,7 @@ class Agent {
       if (this.recorder) {
         Object.defineProperty(realm, name, { value: this.recorder, configurable: true });
         Object.defineProperty(realm, name + '_t', { value: this.thrown, configurable: true });
+        if (this.commonJS) Object.defineProperty(realm, name + 'CommonJS', { value: this.commonJS, configurable: true });
         return;
       }
       const agent = this;
@@ -138,7 +141,7 @@ class Agent {
     const env = this.deno ? {} : { ...process.env, NODE_OPTIONS: '', BUN_OPTIONS: '' };
     if (!this.deno) delete env.NODE_V8_COVERAGE;
     const data = { $strobe: true, folder: this.folder, parts: this.shared.parts, set: this.set, hello: this.hello, descriptor: this.descriptor };
-    const thread = new Thread(this.own + 'control.cjs', { workerData: data, env, execArgv: [], argv: [], name: 'strobe',
+    const thread = new (this.Thread || threads().Worker)(this.own + 'control.cjs', { workerData: data, env, execArgv: [], argv: [], name: 'strobe',
       resourceLimits: this.bun ? undefined : { maxYoungGenerationSizeMb: 8 } });
     thread.unref();
     thread.on('error', () => this.shared.end());
@@ -151,7 +154,8 @@ class Agent {
     this.hello = { m: 'hello', v: 1, runtime, version: process.versions[runtime], pid: process.pid, ppid: process.ppid, nonce: this.shared.nonce,
       exe: process.execPath, argv: process.argv, backend: 'source', can: this.refusal ? [] : ['trace'], cannot: this.refusal || undefined };
     const native = this.loadNative();
-    this.descriptor = native ? native.connect(this.folder + '/control') : -1;
+    // Bun and Deno make no socket of a descriptor: there the control thread connects.
+    this.descriptor = native && runtime === 'node' ? native.connect(this.folder + '/control') : -1;
     if (this.descriptor < 0) return;
     writeSync(this.descriptor, JSON.stringify(this.hello) + '\n');
     this.applied();
@@ -175,7 +179,7 @@ class Agent {
     }
     if (this.channel === null) {
       if (!this.shared.waitReady(3000)) return;
-      this.channel = new BroadcastChannel(this.shared.channel());
+      this.channel = new (threads().BroadcastChannel)(this.shared.channel());
       if (this.channel.unref) this.channel.unref();
     }
     this.channel.postMessage(message);
@@ -186,8 +190,8 @@ class Agent {
 function options(agent) {
   let mapsByProgram = /--enable-source-maps/.test(`${process.execArgv} ${process.env.NODE_OPTIONS}`);
   const { setSourceMapsEnabled } = process;
-  const options = { finallyMode: !agent.deno && !underRunner(), maps: () => mapsByProgram, setSourceMapsEnabled, onMaps: () => {},
-    plain: () => ({ finallyMode: options.finallyMode, maps: mapsByProgram }) };
+  const options = { finallyMode: !agent.deno && !underRunner(), maps: () => mapsByProgram || agent.deno, setSourceMapsEnabled, onMaps: () => {},
+    plain: () => ({ finallyMode: options.finallyMode, maps: options.maps() }) };
   if (setSourceMapsEnabled) {
     process.setSourceMapsEnabled = function (on) {
       mapsByProgram = !!on;
@@ -214,7 +218,7 @@ function coverage() {
 }
 
 function threadName() {
-  const { threadName } = worker;
+  const { threadName, threadId } = threads();
   return threadName && threadName !== 'WorkerThread' ? threadName : `worker ${threadId}`;
 }
 
@@ -238,15 +242,16 @@ function restore(bun) {
 }
 
 function start() {
-  if (globalThis[name + 'Agent'] || worker.workerData && worker.workerData.$strobe) return;
+  if (globalThis[name + 'Agent'] || !isMainThread && threads().workerData && threads().workerData.$strobe) return;
   const folder = Shared.folderOfThread() || process.env.STROBE_AGENT;
   const set = folder && readSet(folder);
   if (isMainThread) restore(!!process.versions.bun);
   if (!set) return;
   const agent = new Agent(folder, set);
   Object.defineProperty(globalThis, name + 'Agent', { value: true, configurable: true });
-  if (agent.bun) installBun(agent);
-  else install(agent);
+  if (agent.bun) return require(agent.own + 'bun.cjs').installBun(agent);
+  void agent.shared;
+  require(agent.own + 'hooks.cjs').install(agent);
 }
 
 try {

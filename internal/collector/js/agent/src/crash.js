@@ -92,8 +92,8 @@ function functionAt(file, line, column) {
 function keepExcerpt(agent) {
   if (agent.options.maps() || !agent.options.setSourceMapsEnabled) return;
   Reflect.apply(agent.options.setSourceMapsEnabled, process, [true]);
-  const engine = agent.files.engine || (agent.files.engine = require(agent.files.enginePath()));
-  exactColumns();
+  const engine = agent.files.loadEngine();
+  nameModules();
   for (const file of agent.files.byPath.values()) {
     if (file.view === null) continue;
     const edits = [];
@@ -114,17 +114,13 @@ function scriptName(file) {
   return () => asked++ === 0 ? '' : pathToFileURL(file).href;
 }
 
-// exactColumns: Node shows the column at which a mapping starts. Ours start where something was put in, and the
-// columns between are counted on.
-export function exactColumns() {
+function nameModules() {
   const { SourceMap } = Module;
-  if (!SourceMap || SourceMap.prototype.$strobe) return;
+  if (!SourceMap) return;
   const { findEntry } = SourceMap.prototype;
-  Object.defineProperty(SourceMap.prototype, '$strobe', { value: true });
   SourceMap.prototype.findEntry = function (line, column) {
     const entry = Reflect.apply(findEntry, this, [line, column]);
-    if (!this.payload || this.payload.file !== '$strobe' || entry.generatedLine !== line) return entry;
-    entry.originalColumn += column - entry.generatedColumn;
+    if (!this.payload || this.payload.file !== '$strobe') return entry;
     const source = modules.get(fileOf(entry.originalSource));
     if (source) {
       Object.defineProperty(this, 'payload', { value: { file: '$strobe', sources: [source], sourcesContent: [source.text], mappings: '' } });

@@ -9,6 +9,7 @@ export function keepText(agent) {
     const text = textOf(f), m = /\$strobe_(\w{24})[^\[\n]{0,40}\[(\d+)\]/.exec(text);
     const file = m && agent.files && agent.files.byKey.get(m[1]);
     if (!file) return text;
+    if (agent.bun) return printed(file, text, +m[2]);
     // The first insertion in the text is that of one of its functions, maybe an inner one: from its place to the start.
     const first = file.meta.functions[+m[2]], inserted = text.lastIndexOf('let $strobeC=', m.index);
     // A semicolon or a brace of ours can stand before it.
@@ -25,6 +26,14 @@ export function keepText(agent) {
     return text.includes('$strobe_') ? original(f) : text;
   } });
   Object.defineProperty(Function.prototype, 'toString', { value: disguised, writable: true, configurable: true });
+}
+
+// printed finds a function's text where the engine got a text that was printed anew.
+function printed(file, text, id) {
+  const f = file.meta.functions[id];
+  if (!/^class\b/.test(text)) return file.text().slice(f.start, f.end);
+  const around = file.meta.classes.filter(c => c[0] < f.start && f.end <= c[1]).sort((a, b) => b[0] - a[0])[0];
+  return around ? file.text().slice(around[0], around[1]) : text;
 }
 
 // placeOf is the place in the user's text of one in the instrumented text: [line, column], from 1.

@@ -111,8 +111,7 @@ export class Files {
     if (!file) {
       let made;
       try {
-        if (this.engine === null) this.engine = require(this.enginePath());
-        made = this.engine.instrument(text, how);
+        made = this.loadEngine().instrument(text, how);
       } catch (e) {
         this.refuse(how.file, e);
         return null;
@@ -125,7 +124,9 @@ export class Files {
     return file.code;
   }
 
-  enginePath() { return this.own + 'transform.cjs'; }
+  loadEngine() { return this.engine || (this.engine = require(this.own + 'transform.cjs')); }
+
+  parse(text, file) { return this.loadEngine().parse(text, { file, sourceType: 'unambiguous' }); }
 
   refuse(file, error) {
     const reason = `its text could not be read: ${error && error.message}`;

@@ -10,7 +10,7 @@ export function install(agent) {
   hookCommonJS(agent);
   hookModules(agent);
   hookVM(agent);
-  if (!agent.deno) hookWorkers();
+  if (!agent.deno) hookWorkers(agent);
   Module.syncBuiltinESMExports();
 }
 
@@ -59,12 +59,12 @@ function mayLoadModules(agent) {
 }
 
 // A worker that is given an environment or options of its own would not load what this thread was told to.
-function hookWorkers() {
+function hookWorkers(agent) {
   const { Worker } = worker;
   worker.Worker = new Proxy(Worker, { construct(target, args, newTarget) {
     const made = newTarget === worker.Worker ? target : newTarget, options = args[1];
     if (options && (options.env || options.execArgv)) {
-      const execArgv = ['--require', __filename, ...(options.execArgv || process.execArgv)];
+      const execArgv = ['--require', agent.own + 'agent.cjs', ...(options.execArgv || process.execArgv)];
       try {
         return Reflect.construct(target, [args[0], { ...options, execArgv }, ...args.slice(2)], made);
       } catch {

@@ -3,6 +3,7 @@ import { transform } from './transform.js';
 import * as sourcemap from './sourcemap.js';
 
 export { identity } from './sourcemap.js';
+export { parse } from './transform.js';
 
 // instrument gives {code, meta} of a text, or null where nothing in it can be recorded. How: file, language (a path
 // whose ending says what the text is now), sourceType, key, finallyMode, wrapped, maps: the program shows positions by

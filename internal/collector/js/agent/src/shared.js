@@ -1,6 +1,6 @@
 // What the threads of a process have in common: the functions' flags, counters, and whether strobe still listens.
 import fs from 'node:fs';
-import worker from 'node:worker_threads';
+import { isMainThread, threads } from './threads.js';
 
 const { readFileSync } = fs;
 
@@ -12,17 +12,17 @@ const environmentKey = '$strobe';
 export class Shared {
   // The first thread makes it; the others find it in their environment data.
   static ofThread(folder) {
-    let parts = worker.isMainThread ? undefined : worker.getEnvironmentData(environmentKey);
+    let parts = isMainThread ? undefined : threads().getEnvironmentData(environmentKey);
     if (!parts) {
       parts = { folder, flags: new SharedArrayBuffer(maxFunctions), counters: new SharedArrayBuffer(64), nonce: nonce() };
-      worker.setEnvironmentData(environmentKey, parts);
+      threads().setEnvironmentData(environmentKey, parts);
     }
-    return new Shared(parts, worker.threadId);
+    return new Shared(parts, threads().threadId);
   }
 
   // folderOfThread is the folder that the first thread's environment named: a program can give others another one.
   static folderOfThread() {
-    const parts = worker.isMainThread ? undefined : worker.getEnvironmentData(environmentKey);
+    const parts = isMainThread ? undefined : threads().getEnvironmentData(environmentKey);
     return parts && parts.folder;
   }
 
@@ -82,8 +82,7 @@ export class Shared {
 
 // nonce names the start of this process, with what differs between any two: no random source is loaded for it.
 function nonce() {
-  const [seconds, nanoseconds] = process.hrtime();
-  const words = [process.pid ^ seconds << 12, nanoseconds ^ Date.now()];
+  const words = [process.pid ^ Date.now() << 10, process.hrtime()[1] ^ Date.now() / 4194304];
   return words.map(w => (w >>> 0).toString(16).padStart(8, '0')).join('');
 }
 

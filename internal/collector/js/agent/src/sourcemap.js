@@ -88,20 +88,19 @@ export function withoutMap(code) {
   return code.slice(0, at) + (stop < 0 ? '' : code.slice(stop));
 }
 
-// identity maps instrumented text to the user's own. Node takes a position for the mapping before it, without the
-// columns in between: agent.js adds these for maps that say they are ours.
+// identity maps instrumented text to the user's own, word by word: engines take a position for the mapping before it,
+// without the columns in between.
 export function identity(text, edits, file) {
   const starts = lineStarts(text), lines = [];
   let k = 0;
   for (let l = 0; l < starts.length; l++) {
-    const end = l + 1 < starts.length ? starts[l + 1] : Infinity, segments = [[0, 0, l, 0]];
+    const segments = [[0, 0, l, 0]];
     let shift = 0;
-    for (; k < edits.length && edits[k][0] < end; k++) {
-      const column = edits[k][0] - starts[l];
-      shift += edits[k][1];
-      if (segments[segments.length - 1][3] === column) segments.pop();
-      segments.push([column + shift, 0, l, column]);
+    for (const word of text.slice(starts[l], starts[l + 1]).matchAll(/[\w$]+|[^\s\w$]/g)) {
+      while (k < edits.length && edits[k][0] <= starts[l] + word.index) shift += edits[k++][1];
+      if (word.index + shift > 0) segments.push([word.index + shift, 0, l, word.index]);
     }
+    while (k < edits.length && edits[k][0] < starts[l + 1]) k++;
     lines.push(segments);
   }
   return { version: 3, file: '$strobe', sources: [file], names: [], mappings: encode(lines) };

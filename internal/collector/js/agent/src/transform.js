@@ -335,6 +335,14 @@ class Transformer {
     this.visit(node.right, path, context, targetName(node.left));
   }
 
+  // esbuild keeps names by a helper: __name(() => …, "f").
+  CallExpression(node, path, context) {
+    const [value, name] = node.arguments;
+    const named = node.callee.type === 'Identifier' && node.callee.name === '__name' && name && name.type === 'StringLiteral';
+    if (named) this.visit(value, path, context, name.value);
+    else this.children(node, path, context);
+  }
+
   AssignmentPattern(node, path, context) {
     this.visit(node.left, path, context);
     this.visit(node.right, path, context, node.left.type === 'Identifier' ? node.left.name : undefined);

@@ -1,0 +1,154 @@
+var __create = Object.create;
+var __defProp = Object.defineProperty;
+var __getOwnPropDesc = Object.getOwnPropertyDescriptor;
+var __getOwnPropNames = Object.getOwnPropertyNames;
+var __getProtoOf = Object.getPrototypeOf;
+var __hasOwnProp = Object.prototype.hasOwnProperty;
+var __export = (target, all) => {
+  for (var name in all)
+    __defProp(target, name, { get: all[name], enumerable: true });
+};
+var __copyProps = (to, from, except, desc) => {
+  if (from && typeof from === "object" || typeof from === "function") {
+    for (let key of __getOwnPropNames(from))
+      if (!__hasOwnProp.call(to, key) && key !== except)
+        __defProp(to, key, { get: () => from[key], enumerable: !(desc = __getOwnPropDesc(from, key)) || desc.enumerable });
+  }
+  return to;
+};
+var __toESM = (mod, isNodeMode, target) => (target = mod != null ? __create(__getProtoOf(mod)) : {}, __copyProps(
+  // If the importer is in node compatibility mode or this is not an ESM
+  // file that has been converted to a CommonJS file using a Babel-
+  // compatible transform (i.e. "__esModule" has not been set), then set
+  // "default" to the CommonJS "module.exports" for node compatibility.
+  isNodeMode || !mod || !mod.__esModule ? __defProp(target, "default", { value: mod, enumerable: true }) : target,
+  mod
+));
+var __toCommonJS = (mod) => __copyProps(__defProp({}, "__esModule", { value: true }), mod);
+
+// src/hooks.js
+var hooks_exports = {};
+__export(hooks_exports, {
+  install: () => install
+});
+module.exports = __toCommonJS(hooks_exports);
+var import_node_module = __toESM(require("node:module"), 1);
+var import_node_vm = __toESM(require("node:vm"), 1);
+var import_node_worker_threads = __toESM(require("node:worker_threads"), 1);
+var import_node_url2 = require("node:url");
+
+// src/scripts.js
+var import_node_path = __toESM(require("node:path"), 1);
+var import_node_url = require("node:url");
+function fileOf(name) {
+  if (typeof name !== "string") return "";
+  try {
+    if (name.startsWith("file:")) return (0, import_node_url.fileURLToPath)(name.split(/[?#]/)[0]);
+  } catch {
+    return "";
+  }
+  return import_node_path.default.isAbsolute(name) ? name.split("?")[0] : "";
+}
+function compiled(file) {
+  return file.replace(/\.([cm]?)ts(x?)$/, ".$1js$2");
+}
+function textOf(source) {
+  if (typeof source === "string") return source;
+  return Buffer.from(source.buffer || source, source.byteOffset, source.byteLength).toString("utf8");
+}
+
+// src/hooks.js
+function install(agent) {
+  hookCommonJS(agent);
+  hookModules(agent);
+  hookVM(agent);
+  if (!agent.deno) hookWorkers(agent);
+  import_node_module.default.syncBuiltinESMExports();
+}
+function hookCommonJS(agent) {
+  const compile = import_node_module.default.prototype._compile;
+  agent.compile = (module2, text, file) => Reflect.apply(compile, module2, [text, file]);
+  import_node_module.default.prototype._compile = function _compile(content, filename, ...rest) {
+    if (typeof content === "string" && agent.wants(filename)) {
+      const raw = typeof rest[0] === "string" && rest[0].includes("typescript");
+      const sourceType = typeof rest[0] === "string" && rest[0].startsWith("module") ? "module" : "unambiguous";
+      content = agent.instrumented(content, { file: filename, language: raw ? filename : compiled(filename), sourceType }) || content;
+    }
+    return Reflect.apply(compile, this, [content, filename, ...rest]);
+  };
+}
+function hookModules(agent) {
+  if (import_node_module.default.registerHooks) {
+    import_node_module.default.registerHooks({ load(url, context, next) {
+      const loaded = next(url, context);
+      if (!loaded || !loaded.source || !isModule(agent, url, loaded)) return loaded;
+      const file = fileOf(url);
+      if (!file || !agent.wants(file)) return loaded;
+      const language = loaded.format === "module-typescript" ? file : compiled(file);
+      const code = agent.instrumented(textOf(loaded.source), { file, language, sourceType: "module" });
+      return code === null ? loaded : { ...loaded, source: code };
+    } });
+  } else if (import_node_module.default.register && mayLoadModules(agent)) {
+    agent.shareWith(globalThis);
+    import_node_module.default.register("./loader.mjs", { parentURL: (0, import_node_url2.pathToFileURL)(__filename), data: { folder: agent.folder, parts: agent.shared.parts, options: agent.options.plain() } });
+  }
+}
+function isModule(agent, url, loaded) {
+  return loaded.format === "module" || loaded.format === "module-typescript" || agent.deno && !loaded.format && typeof loaded.source === "string" && !/\.c[jt]s$/.test(url);
+}
+function mayLoadModules(agent) {
+  const script = process.argv[1] || "";
+  return script.startsWith(agent.root + "/");
+}
+function hookWorkers(agent) {
+  const { Worker } = import_node_worker_threads.default;
+  import_node_worker_threads.default.Worker = new Proxy(Worker, { construct(target, args, newTarget) {
+    const made = newTarget === import_node_worker_threads.default.Worker ? target : newTarget, options = args[1];
+    if (options && (options.env || options.execArgv)) {
+      const execArgv = ["--require", agent.own + "agent.cjs", ...options.execArgv || process.execArgv];
+      try {
+        return Reflect.construct(target, [args[0], { ...options, execArgv }, ...args.slice(2)], made);
+      } catch {
+      }
+    }
+    return Reflect.construct(target, args, made);
+  } });
+}
+function hookVM(agent) {
+  const changed = (code, options, wrapped, sourceType) => {
+    const file = fileOf(typeof options === "string" ? options : options && options.filename);
+    if (typeof code !== "string" || !file || !agent.wants(file)) return code;
+    return agent.instrumented(code, { file, language: compiled(file), sourceType, wrapped, caught: true }) || code;
+  };
+  const constructing = (name, change) => {
+    const original = import_node_vm.default[name];
+    if (!original) return;
+    import_node_vm.default[name] = new Proxy(original, { construct(target, args, newTarget) {
+      return Reflect.construct(target, change(args), newTarget === import_node_vm.default[name] ? target : newTarget);
+    } });
+  };
+  constructing("Script", (args) => [changed(args[0], args[1], true, "script"), ...args.slice(1)]);
+  constructing("SourceTextModule", (args) => {
+    const file = fileOf(args[1] && args[1].identifier);
+    return [changed(args[0], file, false, "module"), ...args.slice(1)];
+  });
+  for (const [name, at] of [["runInThisContext", 1], ["runInContext", 2], ["runInNewContext", 2]]) {
+    const original = import_node_vm.default[name];
+    import_node_vm.default[name] = { [name](...args) {
+      return Reflect.apply(original, this, [changed(args[0], args[at], true, "script"), ...args.slice(1)]);
+    } }[name];
+  }
+  const { compileFunction, createContext } = import_node_vm.default;
+  import_node_vm.default.compileFunction = function(code, ...rest) {
+    return Reflect.apply(compileFunction, this, [changed(code, rest[1], false, "script"), ...rest]);
+  };
+  import_node_vm.default.createContext = function(...args) {
+    const context = Reflect.apply(createContext, this, args);
+    agent.shareWith(context);
+    return context;
+  };
+}
+// Annotate the CommonJS export names for ESM import in node:
+0 && (module.exports = {
+  install
+});
