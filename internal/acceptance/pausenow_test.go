@@ -342,3 +342,68 @@ func running(pids []int) bool {
 	}
 	return false
 }
+
+// TestChangesForOthers: a client hears what another one does to a session and what the program does, while it waits for it.
+func TestChangesForOthers(t *testing.T) {
+	strobetest.NeedPtrace(t)
+	s := strobetest.Start(t, nil)
+	d := debug(t, s, "gcc-O0", "paused", pausedProgram, args{"stdin": "pipe"}, "two")
+	other := strobetest.Connect(t, s.Home)
+	type row struct {
+		Seq                    int64
+		Kind, By, Reason       string
+		BreakpointID, Function string
+		Step                   string
+		Added                  []string
+		ExitCode               *int
+	}
+	heard := make(chan []row)
+	go func() {
+		var all []row
+		for after := int64(0); ; {
+			var page struct {
+				Changes    []row
+				Last       int64
+				More, Over bool
+			}
+			if err := other.Try("debug_view", args{"action": "changes", "sessionId": d.id, "after": after, "waitMs": 20000}, &page); err != nil {
+				t.Error(err)
+				break
+			}
+			all, after = append(all, page.Changes...), page.Last
+			if n := len(all); page.Over || n > 0 && all[n-1].Kind == "exited" {
+				break
+			}
+		}
+		heard <- all
+	}()
+	d.next(args{"action": "pause"}) // where it waits for input
+	d.next(args{"waitMs": 1})
+	id := d.points(args{"add": []any{args{"function": "divide", "hitCount": 1}}}).Added[0]
+	d.input("\n")
+	p := d.paused(1)[0]
+	d.next(args{"action": "step-out", "threadId": p.ThreadID})
+	d.points(args{"remove": []string{"all"}})
+	d.next(args{})
+	d.output()
+	all := <-heard
+	var kinds []string
+	for i, r := range all {
+		if r.Seq != int64(i+1) {
+			t.Errorf("number %d is the change %+v", i+1, r)
+		}
+		kinds = append(kinds, strings.TrimSpace(fmt.Sprint(r.Kind, " ", r.Reason, r.Step)))
+		if r.Reason == "breakpoint" && (r.BreakpointID != id || r.By != "program" || !strings.HasPrefix(r.Function, "divide")) || (r.Reason == "step" || r.Reason == "pause" || r.Kind == "launched") && r.By != "strobetest" ||
+			r.Kind == "exited" && (r.By != "program" || r.ExitCode == nil || *r.ExitCode != 0) {
+			t.Errorf("%+v", r)
+		}
+	}
+	text := strings.Join(kinds, "\n")
+	for _, want := range []string{"launched", "paused pause", "resumed", "points-changed", "paused breakpoint", "stepped step-out", "paused step", "points-changed", "resumed", "exited"} {
+		_, rest, found := strings.Cut(text, want)
+		if !found {
+			t.Fatalf("no %s, or not behind the others, in\n%s", want, strings.Join(kinds, "\n"))
+		}
+		text = rest
+	}
+}
