@@ -184,6 +184,9 @@ func TestGeneratedTools(t *testing.T) {
 			t.Fatal(err)
 		}
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n", op.Name, op.Summary)
+		if op.Unlisted {
+			b.WriteString("Not in the list of tools.\n\n")
+		}
 		if op.Doc != "" {
 			fmt.Fprintf(&b, "%s\n\n", strings.TrimSpace(op.Doc))
 		}

@@ -48,12 +48,12 @@ static int epoller(int k)
 	ready++;
 	return epoll_wait(e, &ev, 1, -1) == 1 ? 0 : errno;
 }
-static int sleeper(int) { timespec t{2, 500000000}; ready++; return nanosleep(&t, 0) == 0 ? 0 : errno; }
+static int sleeper(int) { timespec t{8, 0}; ready++; return nanosleep(&t, 0) == 0 ? 0 : errno; }
 static int semaphore(int)
 {
 	int id = semget(IPC_PRIVATE, 1, 0600);
 	sembuf op{0, -1, 0};
-	timespec t{2, 500000000};
+	timespec t{8, 0};
 	ready++;
 	int r = semtimedop(id, &op, 1, &t) == 0 ? 0 : errno; // EAGAIN: its time is up
 	semctl(id, 0, IPC_RMID);
@@ -64,7 +64,7 @@ static int signals(int)
 	sigset_t s;
 	sigemptyset(&s);
 	sigaddset(&s, SIGUSR2);
-	timespec t{2, 500000000};
+	timespec t{8, 0};
 	ready++;
 	return sigtimedwait(&s, 0, &t) == -1 && errno == EAGAIN ? 0 : errno;
 }
@@ -94,7 +94,7 @@ int main()
 	std::vector<std::thread> t;
 	for (int i = 0; i < n; i++) {
 		socketpair(AF_UNIX, SOCK_STREAM, 0, pipes[i]);
-		t.emplace_back([&, i] { int r = all[i].f(i); snprintf(said[i], sizeof said[i], "%s: %s", all[i].name, r ? strerror(r) : "well"); });
+		t.emplace_back([&, i] { int r = all[i].f(i); snprintf(said[i], sizeof said[i], "%s: %s", all[i].name, r ? strerror(r) : "well"); while (!over) usleep(1000); });
 	}
 	while (ready < n) usleep(1000);
 	puts("ready");
@@ -114,6 +114,7 @@ int main()
 
 // TestPauseNow pauses all threads of a program wherever they are, and one, again and again: no wait of its own sees that.
 func TestPauseNow(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	d := debug(t, s, "gcc-O0", "waiters", waiters, args{"stdin": "pipe"})
@@ -341,4 +342,145 @@ func running(pids []int) bool {
 		}
 	}
 	return false
+}
+
+// TestChangesForOthers: a client hears what another one does to a session and what the program does, while it waits for it.
+func TestChangesForOthers(t *testing.T) {
+	strobetest.NeedPtrace(t)
+	s := strobetest.Start(t, nil)
+	d := debug(t, s, "gcc-O0", "paused", pausedProgram, args{"stdin": "pipe"}, "two")
+	other := strobetest.Connect(t, s.Home)
+	type row struct {
+		Seq                    int64
+		Kind, By, Reason       string
+		BreakpointID, Function string
+		Step                   string
+		Added                  []string
+		ExitCode               *int
+	}
+	heard := make(chan []row)
+	go func() {
+		var all []row
+		for after := int64(0); ; {
+			var page struct {
+				Changes    []row
+				Last       int64
+				More, Over bool
+			}
+			if err := other.Try("debug_view", args{"action": "changes", "sessionId": d.id, "after": after, "waitMs": 20000}, &page); err != nil {
+				t.Error(err)
+				break
+			}
+			all, after = append(all, page.Changes...), page.Last
+			if n := len(all); page.Over || n > 0 && all[n-1].Kind == "exited" {
+				break
+			}
+		}
+		heard <- all
+	}()
+	d.next(args{"action": "pause"}) // where it waits for input
+	d.next(args{"waitMs": 1})
+	id := d.points(args{"add": []any{args{"function": "divide", "hitCount": 1}}}).Added[0]
+	d.input("\n")
+	p := d.paused(1)[0]
+	d.next(args{"action": "step-out", "threadId": p.ThreadID})
+	d.points(args{"remove": []string{"all"}})
+	d.next(args{})
+	d.output()
+	all := <-heard
+	var kinds []string
+	for i, r := range all {
+		if r.Seq != int64(i+1) {
+			t.Errorf("number %d is the change %+v", i+1, r)
+		}
+		kinds = append(kinds, strings.TrimSpace(fmt.Sprint(r.Kind, " ", r.Reason, r.Step)))
+		if r.Reason == "breakpoint" && (r.BreakpointID != id || r.By != "program" || !strings.HasPrefix(r.Function, "divide")) || (r.Reason == "step" || r.Reason == "pause" || r.Kind == "launched") && r.By != "strobetest" ||
+			r.Kind == "exited" && (r.By != "program" || r.ExitCode == nil || *r.ExitCode != 0) {
+			t.Errorf("%+v", r)
+		}
+	}
+	text := strings.Join(kinds, "\n")
+	for _, want := range []string{"launched", "paused pause", "resumed", "points-changed", "paused breakpoint", "stepped step-out", "paused step", "points-changed", "resumed", "exited"} {
+		_, rest, found := strings.Cut(text, want)
+		if !found {
+			t.Fatalf("no %s, or not behind the others, in\n%s", want, strings.Join(kinds, "\n"))
+		}
+		text = rest
+	}
+}
+
+// TestPauseNowTraced pauses threads that call traced functions all the time: none stands amid the recording of a call, every call is
+// recorded, and the program comes to what it comes to untraced.
+func TestPauseNowTraced(t *testing.T) {
+	strobetest.NeedPtrace(t)
+	s := strobetest.Start(t, nil)
+	const source = `
+#include <atomic>
+#include <cstdio>
+#include <string>
+#include <thread>
+#include <vector>
+static std::atomic<long> sum, calls;
+static volatile bool over;
+__attribute__((noinline)) long twice(const std::string &text, long n) { return n + n + text.size(); }
+static void turn(int k)
+{
+	std::string text(40, 'a' + k);
+	long mine = 0, made = 0;
+	while (!over || made < 1000) {
+		long r = twice(text, made);
+		for (volatile int i = 0; i < 3000; i = i + 1) { }
+		mine += r != 2 * made + 40;
+		made++;
+	}
+	sum += mine;
+	calls += made;
+}
+int main()
+{
+	std::vector<std::thread> all;
+	for (int k = 0; k < 3; k++) all.emplace_back(turn, k);
+	for (auto &t : all) t.join();
+	printf("total wrong %ld\n", sum.load());
+	printf("total calls %ld\n", calls.load());
+}
+`
+	d := debug(t, s, "gcc-O2", "turns", source, args{"trace": []string{"twice"}, "onFullBuffer": "block"})
+	for round := range 12 {
+		r := d.next(args{"action": "pause"})
+		if len(r.PausedThreads)+len(r.PausesLater) != 4 || len(r.PausedThreads) < 1 {
+			t.Fatalf("round %d: %d paused, later %+v: %+v", round, len(r.PausedThreads), r.PausesLater, r)
+		}
+		for _, p := range r.PausedThreads {
+			if text := fmt.Sprint(p.Backtrace); !strings.Contains(text, "turn (") && !strings.Contains(text, "main (") {
+				t.Errorf("round %d: thread %d stands in %q", round, p.ThreadID, p.Backtrace)
+			}
+		}
+		if r := d.next(args{"waitMs": 1}); r.Status != "running" {
+			t.Fatalf("round %d: let go, it is %s: %+v", round, r.Status, r)
+		}
+	}
+	if err := s.Try("debug_memory", args{"sessionId": d.id, "action": "write", "targets": []any{args{"variable": "over", "value": true}}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	d.said("total calls")
+	out, calls := d.output(), int64(0)
+	if _, rest, found := strings.Cut(out, "total calls "); !strings.Contains(out, "total wrong 0\n") || !found {
+		t.Errorf("it wrote %q", out)
+	} else if _, err := fmt.Sscan(rest, &calls); err != nil {
+		t.Error(err)
+	}
+	var st struct {
+		DroppedEvents int64
+		Calls         struct{ Made, Recorded int64 }
+	}
+	strobetest.Eventually(t, endLimit, "all calls to be counted", func() bool {
+		if err := s.Try("debug_session", args{"action": "status", "sessionId": d.id}, &st); err != nil {
+			t.Fatal(err)
+		}
+		return st.Calls.Made >= calls
+	})
+	if st.Calls.Made != calls || st.DroppedEvents != 0 {
+		t.Errorf("%d calls were made, counted are %+v", calls, st)
+	}
 }

@@ -1,9 +1,12 @@
 package mcp
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/strobe-debug/strobe/internal/fault"
 )
@@ -16,6 +19,9 @@ func TestToolsAreSmall(t *testing.T) {
 	}
 	total, first := 0, 0
 	for _, tool := range tools {
+		if tool.Unlisted {
+			continue
+		}
 		in, err1 := json.Marshal(tool.Input)
 		out, err2 := json.Marshal(tool.Output)
 		if err1 != nil || err2 != nil {
@@ -106,4 +112,15 @@ func FuzzArguments(f *testing.F) {
 			t.Errorf("%s %q: %v, want a code of the caller's fault", tools[i%len(tools)].Name, b, err)
 		}
 	})
+}
+
+// TestUnlistedTools: a tool that is for programs is called by its name, and no model is shown it.
+func TestUnlistedTools(t *testing.T) {
+	next := func(context.Context, string, sdk.Request) (sdk.Result, error) {
+		return &sdk.ListToolsResult{Tools: []*sdk.Tool{{Name: "shown"}, {Name: "hidden"}}}, nil
+	}
+	r, err := listing([]Tool{{Name: "shown"}, {Name: "hidden", Unlisted: true}})(next)(t.Context(), "tools/list", nil)
+	if list := r.(*sdk.ListToolsResult).Tools; err != nil || len(list) != 1 || list[0].Name != "shown" {
+		t.Errorf("listed %+v: %v", list, err)
+	}
 }

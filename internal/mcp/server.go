@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -36,6 +37,7 @@ type Tool struct {
 	Output      *jsonschema.Schema
 	ReadOnly    bool // changes nothing
 	Destructive bool // may end a program or delete data
+	Unlisted    bool // it can be called, and the list does not have it
 	// Decode turns arguments into what Run takes. Its error names the wrong field. The arguments may be empty.
 	Decode func(arguments []byte) (any, error)
 	// Via, where it is not nil, is asked first: it may have another process do all that follows.
@@ -67,6 +69,7 @@ func NewServer(c Config) *Server {
 		// The list never changes while a daemon runs, and we log to a file, not to clients.
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
 	})
+	s.sdk.AddReceivingMiddleware(listing(c.Tools))
 	for _, t := range c.Tools {
 		tool := &sdk.Tool{Name: t.Name, Description: t.Description, InputSchema: t.Input, OutputSchema: t.Output}
 		// Without annotations a client takes a tool for destructive: said only where it is not.
@@ -79,6 +82,21 @@ func NewServer(c Config) *Server {
 		s.sdk.AddTool(tool, s.handler(t))
 	}
 	return s
+}
+
+// listing leaves tools out of the list that are not for models.
+func listing(tools []Tool) sdk.Middleware {
+	return func(next sdk.MethodHandler) sdk.MethodHandler {
+		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+			result, err := next(ctx, method, req)
+			if list, ok := result.(*sdk.ListToolsResult); ok && err == nil {
+				list.Tools = slices.DeleteFunc(slices.Clone(list.Tools), func(t *sdk.Tool) bool {
+					return slices.ContainsFunc(tools, func(o Tool) bool { return o.Unlisted && o.Name == t.Name })
+				})
+			}
+			return result, err
+		}
+	}
 }
 
 // quiet passes only warnings of the SDK on: it reports every connection as information.

@@ -271,6 +271,7 @@ func cannotStop(tid int, nr int64) bool {
 func (t *target) groupStop(th *thread) {
 	th.stopped = false
 	if ptrace.Listen(th.tid) == nil {
+		th.listens = true
 		return
 	}
 	if ptrace.Interrupt(th.tid) == nil {

@@ -109,6 +109,10 @@ func (t *target) awaitLate(ctx context.Context, late []*thread) (later []collect
 				if t.threads[th.tid] != th || t.pauseOf(th) != nil {
 					continue
 				}
+				if !th.asked { // it stands, and is about to be among those that are paused
+					soon = true
+					continue
+				}
 				why, never := t.whyLater(th)
 				soon = soon || !never
 				if !never && !th.stopped && th.out == nil {
@@ -120,7 +124,8 @@ func (t *target) awaitLate(ctx context.Context, late []*thread) (later []collect
 		})
 		if err != nil || !soon || over {
 			t.spawn(func() { t.awaitConnected(late) })
-			return later, err
+			t.awaitAnnounced()
+			return slices.DeleteFunc(later, func(l collector.LaterPause) bool { return t.pausedThread(l.TID) }), err
 		}
 		select {
 		case <-changed:
@@ -169,6 +174,13 @@ func (t *target) standNow(th *thread, by time.Time) *pause {
 		return nil
 	}
 	return t.stand(th)
+}
+
+// pausedThread reports whether a thread is paused.
+func (t *target) pausedThread(tid int) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.ContainsFunc(t.pauses, func(c *pause) bool { return c.TID == tid })
 }
 
 // connects reports a thread that waits in a call of connect: with a time limit that would not be made again.
@@ -225,7 +237,7 @@ func (t *target) whyLater(th *thread) (why string, long bool) {
 		return "it connects a socket, which a stop could end with EINTR; it pauses behind that", true
 	case state == 'D':
 		return "it waits in the kernel where nothing wakes it", true
-	case state == 'T' || state == 't' && !th.stopped:
+	case th.listens:
 		return "a signal has stopped it; it pauses when SIGCONT lets it go on", true
 	case th.stopped:
 		return "it has stopped for something else, which comes first", false
@@ -318,21 +330,28 @@ func (t *target) pausedNow(list []*pause) {
 	for i, c := range list[:min(len(list), placedMost)] {
 		t.placed(c, pics, i)
 	}
-	ctx := context.Background()
-	t.Flush(ctx) //nolint:errcheck // what led there comes first, as far as it comes
 	first := list[0]
 	members := map[string]any{"reason": first.Reason, "backtrace": first.Backtrace, "arguments": first.Arguments, "locals": first.Locals}
 	if len(list) > 1 {
 		members["threads"] = len(list)
 	}
-	t.pointEvent(event.Pause, first, members)
-	t.tracer.Do(ctx, func() error { //nolint:errcheck // the target is gone
+	e := event.Event{Kind: event.Pause, Thread: t.idOf(first)}
+	var err error
+	if e.Payload, err = first.payload(members); err != nil {
+		t.log.Warn("tell of a pause", "thread", first.TID, "err", err)
+	}
+	t.tracer.Do(context.Background(), func() error { //nolint:errcheck // the target is gone
+		told := err != nil
 		for _, c := range list {
 			switch {
 			case c.stale(t):
 			case t.stopping.Load() || t.leaving.Load() || t.released.Load():
 				t.resume(c.th, 0) //nolint:errcheck // it has ended
 			default:
+				if !told { // among the calls, which may take a while to be decoded
+					t.pend(t.rt.clock.Now(), e)
+					told = true
+				}
 				t.addPause(c)
 			}
 		}

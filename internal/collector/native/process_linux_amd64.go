@@ -118,6 +118,7 @@ type thread struct {
 	deferred bool
 	joins    *pause           // with which it is to be paused, instead of going on
 	asked    bool             // to be paused, instead of going on: PauseNow
+	listens  bool             // a signal has stopped it, with its whole process
 	tries    int              // to have it leave the agent first
 	execs    bool             // it stands at the beginning of another image
 	vforks   bool             // it waits for its vfork child, where nothing but death stops it

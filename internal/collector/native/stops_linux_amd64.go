@@ -27,7 +27,7 @@ func (t *target) stopped(s ptrace.Stop) {
 		t.firstStop(s)
 		return
 	}
-	th.stopped, th.deferred = true, false
+	th.stopped, th.deferred, th.listens = true, false, false
 	th.stops.Add(1)
 	again := th.again
 	th.again = nil
