@@ -1,16 +1,17 @@
 package report
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
 var (
-	cxxThrew   = regexp.MustCompile(`^terminate called after throwing an instance of '(.+)'$`)
-	cxxABI     = regexp.MustCompile(`^libc\+\+abi(?:\.dylib)?: (.+)$`)
-	cxxABIType = regexp.MustCompile(`^terminat(?:ing|e called) (?:due to|with) (?:uncaught|unexpected) exception of type (.+?)(?:: (.*))?$`)
-	shellSays  = regexp.MustCompile(`(?:^|\s)(?:Aborted|Segmentation fault|Killed|Trace/breakpoint trap)(?:\s|$|\(|")`)
+	cxxThrew   = lazyregexp.MustCompile(`^terminate called after throwing an instance of '(.+)'$`)
+	cxxABI     = lazyregexp.MustCompile(`^libc\+\+abi(?:\.dylib)?: (.+)$`)
+	cxxABIType = lazyregexp.MustCompile(`^terminat(?:ing|e called) (?:due to|with) (?:uncaught|unexpected) exception of type (.+?)(?:: (.*))?$`)
+	shellSays  = lazyregexp.MustCompile(`(?:^|\s)(?:Aborted|Segmentation fault|Killed|Trace/breakpoint trap)(?:\s|$|\(|")`)
 )
 
 // cxxLines are the lines of what() that are waited for. Nothing ends the text, and the process ends

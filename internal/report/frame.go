@@ -1,14 +1,15 @@
 package report
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
 var (
-	moduleAt = regexp.MustCompile(`^\(([^()]*(?:\([^()]*\)[^()]*)*)\+0x([0-9a-f]+)\)$`)
-	fileLine = regexp.MustCompile(`^(.*?):(\d+)(?::(\d+))?$`)
+	moduleAt = lazyregexp.MustCompile(`^\(([^()]*(?:\([^()]*\)[^()]*)*)\+0x([0-9a-f]+)\)$`)
+	fileLine = lazyregexp.MustCompile(`^(.*?):(\d+)(?::(\d+))?$`)
 )
 
 // sanitizerFrame reads a line of a sanitizer's stack:

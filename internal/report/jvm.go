@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
 // A JVM that crashes in native code handles the signal, writes what follows to standard output (with -XX:+DisplayVMOutputToStderr to
@@ -26,13 +28,13 @@ const jvmHeader = "# A fatal error has been detected by the Java Runtime Environ
 const JVMLogBytes = 256 << 10
 
 var (
-	jvmSignal   = regexp.MustCompile(`^#\s+(SIG[A-Z0-9]+) \((0x[0-9a-f]+)\) at pc=(0x[0-9a-f]+)(?: \([^)]*\))?, pid=(\d+), tid=(\S+)`)
-	jvmInternal = regexp.MustCompile(`^#\s+(Internal Error|Error) \(([^():]+):(\d+)\), pid=(\d+), tid=(\S+)`)
-	jvmMemory   = regexp.MustCompile(`^#\s+Out of Memory Error \(([^():]+):(\d+)\), pid=(\d+), tid=(\S+)`)
+	jvmSignal   = lazyregexp.MustCompile(`^#\s+(SIG[A-Z0-9]+) \((0x[0-9a-f]+)\) at pc=(0x[0-9a-f]+)(?: \([^)]*\))?, pid=(\d+), tid=(\S+)`)
+	jvmInternal = lazyregexp.MustCompile(`^#\s+(Internal Error|Error) \(([^():]+):(\d+)\), pid=(\d+), tid=(\S+)`)
+	jvmMemory   = lazyregexp.MustCompile(`^#\s+Out of Memory Error \(([^():]+):(\d+)\), pid=(\d+), tid=(\S+)`)
 	// "C  [libx.so+0x1128]  name+0xf", "j  Crash.main([Ljava/lang/String;)V+0", "J 12 c2 a.B.c(I)I (5 bytes) @ 0x… [0x…+0x3]", "V  [libjvm.so+0x1]  JavaMain(void*)+0x2"
-	jvmFrame  = regexp.MustCompile(`^([CVvjJA])\s+(?:\[([^\]+]+)\+(0x[0-9a-f]+)\]\s*)?(.*)$`)
-	jvmThread = regexp.MustCompile(`^Current thread \((0x[0-9a-f]+)\):\s+(\w+)(?: "([^"]*)")?.*?\bid=(\d+)`)
-	jvmInfo   = regexp.MustCompile(`^siginfo: si_signo: \d+ \((SIG\w+)\), si_code: -?\w+ \((\w+)\)(?:, si_addr: (0x[0-9a-f]+))?`)
+	jvmFrame  = lazyregexp.MustCompile(`^([CVvjJA])\s+(?:\[([^\]+]+)\+(0x[0-9a-f]+)\]\s*)?(.*)$`)
+	jvmThread = lazyregexp.MustCompile(`^Current thread \((0x[0-9a-f]+)\):\s+(\w+)(?: "([^"]*)")?.*?\bid=(\d+)`)
+	jvmInfo   = lazyregexp.MustCompile(`^siginfo: si_signo: \d+ \((SIG\w+)\), si_code: -?\w+ \((\w+)\)(?:, si_addr: (0x[0-9a-f]+))?`)
 	jvmKinds  = map[string]string{"SIGSEGV": "segv", "SIGBUS": "bus", "SIGFPE": "fpe", "SIGILL": "ill", "SIGTRAP": "trap"}
 )
 
@@ -85,7 +87,7 @@ func (b *block) jvmCause(text string) {
 		b.r.PID = decimal(m[4])
 		return
 	}
-	for kind, form := range map[string]*regexp.Regexp{"internal-error": jvmInternal, "out-of-memory": jvmMemory} {
+	for kind, form := range map[string]*regexp.Regexp{"internal-error": jvmInternal.Get(), "out-of-memory": jvmMemory.Get()} {
 		if m := form.FindStringSubmatch(text); m != nil {
 			b.r.Kind, b.r.Message = kind, strings.TrimSpace(strings.TrimPrefix(text, "#"))
 			b.r.PID = decimal(m[len(m)-2])

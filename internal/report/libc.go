@@ -1,9 +1,10 @@
 package report
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
 // heapMessages are what glibc's allocator writes before it aborts, each a whole line, and their kinds.
@@ -61,15 +62,15 @@ var heapMessages = map[string]string{
 }
 
 var (
-	stars       = regexp.MustCompile(`^\*\*\* (.+?) \*\*\*(?:: (?:.+ )?terminated)?$`)
-	oldHeap     = regexp.MustCompile("^\\*\\*\\* Error in [`'](.+)': (.+): (0x[0-9a-f]+) \\*\\*\\*$")
-	glibcFatal  = regexp.MustCompile(`^Fatal glibc error: (?:(\S+\.[ch]):(\d+) \((\w+)\): )?(.+)$`)
-	glibcAssert = regexp.MustCompile("^(?:[^:]+: )?([^\\s:][^:]*):(\\d+): (.+): Assertion `(.*)' failed\\.$")
-	assertErrno = regexp.MustCompile(`^[^:]+: ([^\s:][^:]*):(\d+): (\w+): Unexpected error: (.+)\.$`)
-	otherAssert = regexp.MustCompile(`^Assertion failed: (.+) \(([^():]+): (\S+): (\d+)\)$`)
-	appleAssert = regexp.MustCompile(`^Assertion failed: \((.+)\), function (\S+), file (\S+), line (\d+)\.$`)
-	stdcxxCheck = regexp.MustCompile(`^(/[^:]+):(\d+): (.+): Assertion '(.*)' failed\.$`)
-	libcxxCheck = regexp.MustCompile(`^(/[^:]+):(\d+): (?:_LIBCPP_ASSERT '(.*)' failed\. ?|(?:libc\+\+ Hardening )?assertion (.*) failed(?:: |$))(.*)$`)
+	stars       = lazyregexp.MustCompile(`^\*\*\* (.+?) \*\*\*(?:: (?:.+ )?terminated)?$`)
+	oldHeap     = lazyregexp.MustCompile("^\\*\\*\\* Error in [`'](.+)': (.+): (0x[0-9a-f]+) \\*\\*\\*$")
+	glibcFatal  = lazyregexp.MustCompile(`^Fatal glibc error: (?:(\S+\.[ch]):(\d+) \((\w+)\): )?(.+)$`)
+	glibcAssert = lazyregexp.MustCompile("^(?:[^:]+: )?([^\\s:][^:]*):(\\d+): (.+): Assertion `(.*)' failed\\.$")
+	assertErrno = lazyregexp.MustCompile(`^[^:]+: ([^\s:][^:]*):(\d+): (\w+): Unexpected error: (.+)\.$`)
+	otherAssert = lazyregexp.MustCompile(`^Assertion failed: (.+) \(([^():]+): (\S+): (\d+)\)$`)
+	appleAssert = lazyregexp.MustCompile(`^Assertion failed: \((.+)\), function (\S+), file (\S+), line (\d+)\.$`)
+	stdcxxCheck = lazyregexp.MustCompile(`^(/[^:]+):(\d+): (.+): Assertion '(.*)' failed\.$`)
+	libcxxCheck = lazyregexp.MustCompile(`^(/[^:]+):(\d+): (?:_LIBCPP_ASSERT '(.*)' failed\. ?|(?:libc\+\+ Hardening )?assertion (.*) failed(?:: |$))(.*)$`)
 )
 
 // starMessages are what stands between stars, and tool and kind.

@@ -1,13 +1,14 @@
 package report
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
 var (
-	pythonFile  = regexp.MustCompile(`^  File "(.+)", line (\d+)(?:, in (.+))?$`)
-	pythonError = regexp.MustCompile(`^([A-Za-z_][\w.]*)(?:: (.*))?$`)
+	pythonFile  = lazyregexp.MustCompile(`^  File "(.+)", line (\d+)(?:, in (.+))?$`)
+	pythonError = lazyregexp.MustCompile(`^([A-Za-z_][\w.]*)(?:: (.*))?$`)
 )
 
 // pythonReport is the grammar of a traceback: outermost frame first, each with its source line,

@@ -1,20 +1,21 @@
 package report
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
 var (
 	// Since Rust 1.73 the message is on the lines after the first; before, it stood in quotes in the first.
-	rustPanic    = regexp.MustCompile(`^thread '(.*)' (?:\(\d+\) )?panicked at (.+):(\d+):(\d+):$`)
-	rustOldPanic = regexp.MustCompile(`^thread '(.*)' panicked at '(.*)', (.+):(\d+):(\d+)$`)
-	rustOldOpen  = regexp.MustCompile(`^thread '(.*)' panicked at '(.*)$`)
-	rustOldEnd   = regexp.MustCompile(`^(.*)', (.+\.rs):(\d+):(\d+)$`)
-	rustOverflow = regexp.MustCompile(`^thread '(.*)' (?:\(\d+\) )?has overflowed its stack$`)
-	rustOOM      = regexp.MustCompile(`^memory allocation of (\d+) bytes failed$`)
-	rustFrame    = regexp.MustCompile(`^ *(\d+): +(?:(0x[0-9a-f]+) - )?(\S.*)$`)
-	rustAt       = regexp.MustCompile(`^ +at (.+?):(\d+)(?::(\d+))?$`)
+	rustPanic    = lazyregexp.MustCompile(`^thread '(.*)' (?:\(\d+\) )?panicked at (.+):(\d+):(\d+):$`)
+	rustOldPanic = lazyregexp.MustCompile(`^thread '(.*)' panicked at '(.*)', (.+):(\d+):(\d+)$`)
+	rustOldOpen  = lazyregexp.MustCompile(`^thread '(.*)' panicked at '(.*)$`)
+	rustOldEnd   = lazyregexp.MustCompile(`^(.*)', (.+\.rs):(\d+):(\d+)$`)
+	rustOverflow = lazyregexp.MustCompile(`^thread '(.*)' (?:\(\d+\) )?has overflowed its stack$`)
+	rustOOM      = lazyregexp.MustCompile(`^memory allocation of (\d+) bytes failed$`)
+	rustFrame    = lazyregexp.MustCompile(`^ *(\d+): +(?:(0x[0-9a-f]+) - )?(\S.*)$`)
+	rustAt       = lazyregexp.MustCompile(`^ +at (.+?):(\d+)(?::(\d+))?$`)
 )
 
 // rustKinds maps how a panic's message begins to its kind.

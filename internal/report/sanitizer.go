@@ -1,20 +1,21 @@
 package report
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
 var (
-	sanitizerHeader = regexp.MustCompile(`^(?:==(\d+)== ?)?(ERROR|WARNING|FATAL): (AddressSanitizer|HWAddressSanitizer|ThreadSanitizer|LeakSanitizer|MemorySanitizer|UndefinedBehaviorSanitizer|libFuzzer): ([A-Za-z].*)$`)
-	headerPID       = regexp.MustCompile(`\(pid=(\d+)\)`)
-	headerThread    = regexp.MustCompile(`(?: (T\d+)\)| in thread (T\d+)(?:$|[ :(]))`)
-	accessLine      = regexp.MustCompile(`^\s*(?i:(previous )?(atomic )?(read|write|access)) of size (\d+) (?:at|to) (0x[0-9a-f]+) (?:by |(?:in )?thread |tags:)?(.*?):?$`)
-	pidPrefix       = regexp.MustCompile(`^==(\d+)== ?`)
-	leakSummary     = regexp.MustCompile(`(\d+) byte\(s\) leaked in (\d+) allocation\(s\)`)
-	regionLine      = regexp.MustCompile(`^(?:Address )?0x[0-9a-f]+ is (located |a wild pointer)`)
-	shadowLine      = regexp.MustCompile(`^(?:=>|  )0x[0-9a-f]{8,16}: ?[0-9a-f\[ ]`)
-	legendLine      = regexp.MustCompile(`^  [A-Z][A-Za-z ]+: +[0-9a-f]{2}(?: |$)`)
+	sanitizerHeader = lazyregexp.MustCompile(`^(?:==(\d+)== ?)?(ERROR|WARNING|FATAL): (AddressSanitizer|HWAddressSanitizer|ThreadSanitizer|LeakSanitizer|MemorySanitizer|UndefinedBehaviorSanitizer|libFuzzer): ([A-Za-z].*)$`)
+	headerPID       = lazyregexp.MustCompile(`\(pid=(\d+)\)`)
+	headerThread    = lazyregexp.MustCompile(`(?: (T\d+)\)| in thread (T\d+)(?:$|[ :(]))`)
+	accessLine      = lazyregexp.MustCompile(`^\s*(?i:(previous )?(atomic )?(read|write|access)) of size (\d+) (?:at|to) (0x[0-9a-f]+) (?:by |(?:in )?thread |tags:)?(.*?):?$`)
+	pidPrefix       = lazyregexp.MustCompile(`^==(\d+)== ?`)
+	leakSummary     = lazyregexp.MustCompile(`(\d+) byte\(s\) leaked in (\d+) allocation\(s\)`)
+	regionLine      = lazyregexp.MustCompile(`^(?:Address )?0x[0-9a-f]+ is (located |a wild pointer)`)
+	shadowLine      = lazyregexp.MustCompile(`^(?:=>|  )0x[0-9a-f]{8,16}: ?[0-9a-f\[ ]`)
+	legendLine      = lazyregexp.MustCompile(`^  [A-Z][A-Za-z ]+: +[0-9a-f]{2}(?: |$)`)
 )
 
 var sanitizerTools = map[string]string{

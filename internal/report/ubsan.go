@@ -1,16 +1,17 @@
 package report
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
 var (
-	ubsanHeader = regexp.MustCompile(`^(<unknown>|[^\s:][^:]*:\d+(?::\d+)?): runtime error: (\S.*)$`)
-	ubsanNote   = regexp.MustCompile(`^0x[0-9a-f]+: note: `)
-	ubsanDump   = regexp.MustCompile(`^ +[0-9a-f]{2}(?: +[0-9a-f]{2}| \?\?)*[ ?]*$`)
-	ubsanMark   = regexp.MustCompile(`^ *\^[~ ]*$`)
-	ubsanSource = regexp.MustCompile(`^\S+:\d+(?::\d+)?: note: `)
+	ubsanHeader = lazyregexp.MustCompile(`^(<unknown>|[^\s:][^:]*:\d+(?::\d+)?): runtime error: (\S.*)$`)
+	ubsanNote   = lazyregexp.MustCompile(`^0x[0-9a-f]+: note: `)
+	ubsanDump   = lazyregexp.MustCompile(`^ +[0-9a-f]{2}(?: +[0-9a-f]{2}| \?\?)*[ ?]*$`)
+	ubsanMark   = lazyregexp.MustCompile(`^ *\^[~ ]*$`)
+	ubsanSource = lazyregexp.MustCompile(`^\S+:\d+(?::\d+)?: note: `)
 )
 
 // ubsanKinds maps what a message says to a kind; the first that fits holds.

@@ -1,19 +1,20 @@
 package report
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
 var (
-	valgrindLine  = regexp.MustCompile(`^==(\d+)==(?: (.*))?$`)
-	valgrindFrame = regexp.MustCompile(`^   (?:at|by) 0x([0-9A-Fa-f]+): (.*)$`)
-	valgrindPlace = regexp.MustCompile(`^(.*) \((?:in (.*)|(.*):(\d+))\)$`)
-	lostBlocks    = regexp.MustCompile(`^([\d,]+) (?:\(.*\) )?bytes in ([\d,]+) blocks are (definitely|indirectly|possibly) lost in loss record`)
-	threadError   = regexp.MustCompile(`^Thread #(\d+)(?:: | unlocked )(.+)$`)
-	byThread      = regexp.MustCompile(` at (0x[0-9A-Fa-f]+) by thread #(\d+)`)
-	sizeOf        = regexp.MustCompile(` of size (\d+)`)
+	valgrindLine  = lazyregexp.MustCompile(`^==(\d+)==(?: (.*))?$`)
+	valgrindFrame = lazyregexp.MustCompile(`^   (?:at|by) 0x([0-9A-Fa-f]+): (.*)$`)
+	valgrindPlace = lazyregexp.MustCompile(`^(.*) \((?:in (.*)|(.*):(\d+))\)$`)
+	lostBlocks    = lazyregexp.MustCompile(`^([\d,]+) (?:\(.*\) )?bytes in ([\d,]+) blocks are (definitely|indirectly|possibly) lost in loss record`)
+	threadError   = lazyregexp.MustCompile(`^Thread #(\d+)(?:: | unlocked )(.+)$`)
+	byThread      = lazyregexp.MustCompile(` at (0x[0-9A-Fa-f]+) by thread #(\d+)`)
+	sizeOf        = lazyregexp.MustCompile(` of size (\d+)`)
 )
 
 // valgrindKinds maps how an error's first line begins to its kind.

@@ -3,10 +3,11 @@ package testadapter
 import (
 	"cmp"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
 // Bun runs tests through bun test, whose JUnit report tells the results; the output has what that lacks.
@@ -22,7 +23,7 @@ func (Bun) Detect(p *Project) Detection {
 		if best.Confidence > 0 {
 			return best
 		}
-		for _, name := range p.files(pkg.Dir, jsTest, 20) {
+		for _, name := range p.files(pkg.Dir, jsTest.Get(), 20) {
 			if !strings.Contains(p.read(name), "bun:test") {
 				continue
 			}
@@ -82,11 +83,11 @@ func dotted(level []string) []string {
 type bunRun struct{ *junitRun }
 
 var (
-	bunFile    = regexp.MustCompile(`^(?:::group::)?(\S.*\.[cm]?[jt]sx?):$`)
-	bunResult  = regexp.MustCompile(`^\((pass|fail|skip|todo)\) (.*?)(?: \(attempt (\d+)\))?(?: \[[\d.]+m?s\])?$`)
-	bunBetween = regexp.MustCompile(`(?s)# Unhandled error between tests\n-{10,}\n(.*?)\n-{10,}\n`)
-	bunCount   = regexp.MustCompile(`(?m)^ *(\d+) (pass|skip|todo|fail|errors?|filtered out)$`)
-	bunEnd     = regexp.MustCompile(`(?m)^Ran \d+ tests? across \d+ files?\.`)
+	bunFile    = lazyregexp.MustCompile(`^(?:::group::)?(\S.*\.[cm]?[jt]sx?):$`)
+	bunResult  = lazyregexp.MustCompile(`^\((pass|fail|skip|todo)\) (.*?)(?: \(attempt (\d+)\))?(?: \[[\d.]+m?s\])?$`)
+	bunBetween = lazyregexp.MustCompile(`(?s)# Unhandled error between tests\n-{10,}\n(.*?)\n-{10,}\n`)
+	bunCount   = lazyregexp.MustCompile(`(?m)^ *(\d+) (pass|skip|todo|fail|errors?|filtered out)$`)
+	bunEnd     = lazyregexp.MustCompile(`(?m)^Ran \d+ tests? across \d+ files?\.`)
 )
 
 // phase tells which file runs.
@@ -182,7 +183,7 @@ func (b *bunRun) between(text string, at []int, i int) {
 }
 
 // codeLine is a line of source as Bun shows it beside an error.
-var codeLine = regexp.MustCompile(`^\s*\d+ \| `)
+var codeLine = lazyregexp.MustCompile(`^\s*\d+ \| `)
 
 // judge words what Bun's report says in its own way.
 func (b *bunRun) judge(t *Test) {
@@ -212,7 +213,7 @@ func (b *bunRun) judge(t *Test) {
 // bunHook ends the ID of what Bun reports of a beforeAll or afterAll that failed.
 const bunHook = separator + "(unnamed)"
 
-var hookCall = regexp.MustCompile(`\b(before|after)(?:All|Each)\s*\(`)
+var hookCall = lazyregexp.MustCompile(`\b(before|after)(?:All|Each)\s*\(`)
 
 // hookAbove says which kind of hook a place in a file is in: the last that is called up to its line.
 func (p *Project) hookAbove(file string, line int) string {
@@ -297,7 +298,7 @@ func (a Bun) Rerun(p *Project, r *Request, t *Test) Rerun {
 	return Rerun{Argv: argv, Env: script.env, Dir: at, Test: t.ID, Framework: "bun"}
 }
 
-var relativeFrame = regexp.MustCompile(`^(\s*at (?:.*\()?)([^\s()/<:][^()<:]*\.[cm]?[jt]sx?)(:\d+(?::\d+)?\)?\s*)$`)
+var relativeFrame = lazyregexp.MustCompile(`^(\s*at (?:.*\()?)([^\s()/<:][^()<:]*\.[cm]?[jt]sx?)(:\d+(?::\d+)?\)?\s*)$`)
 
 // titleCall is a line that declares a test with a literal title.
-var titleCall = regexp.MustCompile("^\\s*(?:Deno\\.)?(?:test|it|specify)(?:\\.\\w+)*\\s*\\(\\s*(?:'((?:[^'\\\\]|\\\\.)*)'|\"((?:[^\"\\\\]|\\\\.)*)\"|`([^`$]*)`)")
+var titleCall = lazyregexp.MustCompile("^\\s*(?:Deno\\.)?(?:test|it|specify)(?:\\.\\w+)*\\s*\\(\\s*(?:'((?:[^'\\\\]|\\\\.)*)'|\"((?:[^\"\\\\]|\\\\.)*)\"|`([^`$]*)`)")

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
 // Cargo runs what `cargo test` runs, in its steps: cargo builds and tells of every executable (`--message-format json`, the Cargo book,
@@ -100,8 +100,8 @@ type cargoArgs struct {
 }
 
 var (
-	cargoTargets  = regexp.MustCompile(`^--(lib|bins?|tests?|examples?|bench(es)?|all-targets|doc)(=.*)?$`)
-	cargoPackages = regexp.MustCompile(`^(-p|--package|--exclude|--workspace|--all)(=.*)?$`)
+	cargoTargets  = lazyregexp.MustCompile(`^--(lib|bins?|tests?|examples?|bench(es)?|all-targets|doc)(=.*)?$`)
+	cargoPackages = lazyregexp.MustCompile(`^(-p|--package|--exclude|--workspace|--all)(=.*)?$`)
 	// Options that take the next argument as their value.
 	cargoValues = []string{"-p", "--package", "--exclude", "--bin", "--test", "--example", "--bench", "-F", "--features", "-j", "--jobs", "--profile",
 		"--target", "--target-dir", "--manifest-path", "--config", "-Z", "--color", "--message-format", "-C"}
@@ -239,9 +239,9 @@ func endToEnd(name string) bool {
 }
 
 var (
-	tomlTable   = regexp.MustCompile(`^\s*\[\[?\s*([\w.-]+)\s*\]?\]`)
-	tomlName    = regexp.MustCompile(`^\s*name\s*=\s*["']([^"']+)["']`)
-	tomlHarness = regexp.MustCompile(`^\s*harness\s*=\s*false\b`)
+	tomlTable   = lazyregexp.MustCompile(`^\s*\[\[?\s*([\w.-]+)\s*\]?\]`)
+	tomlName    = lazyregexp.MustCompile(`^\s*name\s*=\s*["']([^"']+)["']`)
+	tomlHarness = lazyregexp.MustCompile(`^\s*harness\s*=\s*false\b`)
 )
 
 // ownHarness finds the targets of a manifest that have `harness = false`: cargo metadata does not tell. "lib" stands for [lib].
@@ -285,8 +285,8 @@ func (n *native) cargoFailure(stderr string, code int) Failure {
 }
 
 var (
-	buildScript = regexp.MustCompile("custom build command for `[^`]*\\((/[^`]*)\\)`")
-	panickedAt  = regexp.MustCompile(`panicked at ([^\s:]+):(\d+):(\d+)`)
+	buildScript = lazyregexp.MustCompile("custom build command for `[^`]*\\((/[^`]*)\\)`")
+	panickedAt  = lazyregexp.MustCompile(`panicked at ([^\s:]+):(\d+):(\d+)`)
 )
 
 // cargoSays is the error of a cargo command that failed as a whole.

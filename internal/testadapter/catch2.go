@@ -4,9 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
 // Catch2 runs a test program of Catch2, version 2 or 3. Its results are the XML reporter's, written to a file of ours (-o) while the
@@ -268,7 +269,7 @@ func (x *catchRun) said(c *catchCase, name, text string) {
 	c.infos = nil
 }
 
-var catchSignal = regexp.MustCompile(`^SIG[A-Z]+$`)
+var catchSignal = lazyregexp.MustCompile(`^SIG[A-Z]+$`)
 
 // within adds the sections and messages around a failure.
 func (c *catchCase) within(f Failure) Failure {

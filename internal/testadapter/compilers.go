@@ -2,25 +2,26 @@ package testadapter
 
 import (
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
 // Compilers' messages, each as its own documentation or source has it: file:line:column: error: text of GCC, Clang and their kin;
 // file:line:column: text of Go; error[code]: text and an arrow below of rustc; file(line,column): error of tsc and MSVC; CMake's, Meson's
 // and linkers'.
 var (
-	ccError     = regexp.MustCompile(`^([^\s:][^:]*|[A-Za-z]:[^:]*):(\d+)(?::(\d+))?: (?:fatal )?(?:internal compiler )?(?i:error): ?(.*)$`)
-	goError     = regexp.MustCompile(`^(?:vet: )?([^\s:][^:]*\.go):(\d+)(?::(\d+))?: (.+)$`)
-	rustError   = regexp.MustCompile(`^error(?:\[(E\d+)\])?: (.+)$`)
-	rustArrow   = regexp.MustCompile(`^\s*--> (.+?):(\d+):(\d+)$`)
-	tscError    = regexp.MustCompile(`^(\S.*?)(?:\((\d+),(\d+)\)|:(\d+):(\d+)) ?[:-] (?:fatal )?error (\w+): (.+)$`)
-	cmakeError  = regexp.MustCompile(`^CMake Error(?: at ([^:]+):(\d+) \((.*)\))?:(.*)$`)
-	mesonError  = regexp.MustCompile(`^([^\s:]+meson[^:]*):(\d+):(\d+): ERROR: (.+)$`)
-	linkMissing = regexp.MustCompile(`(?:^|[ :])(undefined reference to .*|undefined symbol: .*|multiple definition of .*|cannot find -l\S+.*)$`)
-	linkPlace   = regexp.MustCompile(`([^\s:(]+\.(?:c|cc|cpp|cxx|C|h|hpp|rs|m|mm)):(\d+): undefined`)
-	linkEnd     = regexp.MustCompile(`^(?:collect2: error|clang(?:\+\+)?(?:-\d+)?: error|error: linking with|(?:\S*/)?ld(?:\.\w+)?: error:? ?)`)
+	ccError     = lazyregexp.MustCompile(`^([^\s:][^:]*|[A-Za-z]:[^:]*):(\d+)(?::(\d+))?: (?:fatal )?(?:internal compiler )?(?i:error): ?(.*)$`)
+	goError     = lazyregexp.MustCompile(`^(?:vet: )?([^\s:][^:]*\.go):(\d+)(?::(\d+))?: (.+)$`)
+	rustError   = lazyregexp.MustCompile(`^error(?:\[(E\d+)\])?: (.+)$`)
+	rustArrow   = lazyregexp.MustCompile(`^\s*--> (.+?):(\d+):(\d+)$`)
+	tscError    = lazyregexp.MustCompile(`^(\S.*?)(?:\((\d+),(\d+)\)|:(\d+):(\d+)) ?[:-] (?:fatal )?error (\w+): (.+)$`)
+	cmakeError  = lazyregexp.MustCompile(`^CMake Error(?: at ([^:]+):(\d+) \((.*)\))?:(.*)$`)
+	mesonError  = lazyregexp.MustCompile(`^([^\s:]+meson[^:]*):(\d+):(\d+): ERROR: (.+)$`)
+	linkMissing = lazyregexp.MustCompile(`(?:^|[ :])(undefined reference to .*|undefined symbol: .*|multiple definition of .*|cannot find -l\S+.*)$`)
+	linkPlace   = lazyregexp.MustCompile(`([^\s:(]+\.(?:c|cc|cpp|cxx|C|h|hpp|rs|m|mm)):(\d+): undefined`)
+	linkEnd     = lazyregexp.MustCompile(`^(?:collect2: error|clang(?:\+\+)?(?:-\d+)?: error|error: linking with|(?:\S*/)?ld(?:\.\w+)?: error:? ?)`)
 )
 
 // maxErrors bounds the compile errors of one package: the first ones are the cause of the others.

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
 // CTest builds a CMake project that has a build folder, and runs the tests that are registered there. Their list comes first
@@ -95,7 +95,7 @@ func (a CTest) Rerun(p *Project, r *Request, t *Test) Rerun {
 	return again
 }
 
-var ctestNumbered = regexp.MustCompile(` \(#(\d+)\)$`)
+var ctestNumbered = lazyregexp.MustCompile(` \(#(\d+)\)$`)
 
 // ctestPattern is the -R of exactly some names, in the regular expressions of CMake: a backslash makes what follows itself.
 func ctestPattern(names []string) string {
@@ -156,7 +156,7 @@ func (x *ctestRun) configs() {
 	}
 }
 
-var ctestConfigs = regexp.MustCompile(`(?m)^CMAKE_CONFIGURATION_TYPES:\w+=(.+)$`)
+var ctestConfigs = lazyregexp.MustCompile(`(?m)^CMAKE_CONFIGURATION_TYPES:\w+=(.+)$`)
 
 func (x *ctestRun) build() {
 	argv := []string{"cmake", "--build", x.dir, "--parallel", fmt.Sprint(runtime.NumCPU())}
@@ -196,7 +196,7 @@ func (n *native) buildTask(argv []string, below string, then func()) *task {
 	}
 }
 
-var buildProgress = regexp.MustCompile(`^\[ *\d+(?:%|/\d+)\] `)
+var buildProgress = lazyregexp.MustCompile(`^\[ *\d+(?:%|/\d+)\] `)
 
 func (x *ctestRun) command(args ...string) []string {
 	argv := append([]string{"ctest", "--test-dir", x.dir}, args...)

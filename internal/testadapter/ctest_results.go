@@ -2,17 +2,18 @@ package testadapter
 
 import (
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
+
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
 var (
-	ctestStart   = regexp.MustCompile(`^ +Start +(\d+): `)
-	ctestEnd     = regexp.MustCompile(`^ *\d+/\d+ Test +#(\d+): (.*)$`)
-	ctestSeconds = regexp.MustCompile(` +([0-9.]+) sec *$`)
-	ctestSummary = regexp.MustCompile(`^\d+% tests passed, (\d+) tests failed out of (\d+)`)
-	ctestIdle    = regexp.MustCompile(`^\s+\d+ - .* \((?:Skipped|Disabled)\)`)
+	ctestStart   = lazyregexp.MustCompile(`^ +Start +(\d+): `)
+	ctestEnd     = lazyregexp.MustCompile(`^ *\d+/\d+ Test +#(\d+): (.*)$`)
+	ctestSeconds = lazyregexp.MustCompile(` +([0-9.]+) sec *$`)
+	ctestSummary = lazyregexp.MustCompile(`^\d+% tests passed, (\d+) tests failed out of (\d+)`)
+	ctestIdle    = lazyregexp.MustCompile(`^\s+\d+ - .* \((?:Skipped|Disabled)\)`)
 )
 
 // ctestLine is what standard output told of a test.

@@ -4,16 +4,17 @@ import (
 	"encoding/json"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
 // Deno runs tests through deno test, whose JUnit report tells the results; the output has what that lacks.
 type Deno struct{}
 
-var denoTest = regexp.MustCompile(`^(?:.*[._])?test\.[cm]?[jt]sx?$`)
+var denoTest = lazyregexp.MustCompile(`^(?:.*[._])?test\.[cm]?[jt]sx?$`)
 
 // Name is the framework's.
 func (Deno) Name() string { return "deno" }
@@ -33,7 +34,7 @@ func (Deno) Detect(p *Project) Detection {
 		d := Detection{Confidence: 80, Evidence: []string{name + " configures Deno"}, Dir: strings.TrimPrefix(dir, ".")}
 		if _, text := p.denoTask(dir, "test"); strings.Contains(text, "deno test") {
 			d = Detection{Confidence: 95, Evidence: []string{name + ": task test runs deno test"}, Dir: d.Dir}
-		} else if len(p.files(dir, denoTest, 1)) == 0 {
+		} else if len(p.files(dir, denoTest.Get(), 1)) == 0 {
 			d.Confidence = 25
 		}
 		if d.Dir != "" {
@@ -57,7 +58,7 @@ func (Deno) Detect(p *Project) Detection {
 	return best
 }
 
-var jsoncComment = regexp.MustCompile(`(?m)("(?:[^"\\]|\\.)*")|//[^\n]*|/\*[\s\S]*?\*/`)
+var jsoncComment = lazyregexp.MustCompile(`(?m)("(?:[^"\\]|\\.)*")|//[^\n]*|/\*[\s\S]*?\*/`)
 
 // denoTask is a task of a folder's deno.json: its configuration's name, and its command.
 func (p *Project) denoTask(dir, name string) (file, command string) {
@@ -121,14 +122,14 @@ func (a Deno) Start(p *Project, r *Request, emit func(Event)) (Execution, error)
 type denoRun struct{ *junitRun }
 
 var (
-	denoCheck   = regexp.MustCompile(`^(Check|Download) (.+)$`)
-	denoHeader  = regexp.MustCompile(`^running \d+ tests? from (?:\./)?(.+)$`)
-	denoResult  = regexp.MustCompile(`^(\S.*) \.\.\. (ok|FAILED|ignored)\b.*$`)
-	denoRunning = regexp.MustCompile(`^(\S.*) \.\.\.$`)
-	denoUncaugt = regexp.MustCompile(`(?m)^(?:\./)?(\S.*) \(uncaught error\)\nerror: (?:\(in promise\) )?`)
-	denoSummary = regexp.MustCompile(`(?m)^(?:ok|FAILED) \| (\d+) passed(?: \((\d+) steps?\))? \| (\d+) failed(?: \((\d+) steps?\))?(?: \| (\d+) ignored(?: \((\d+) steps?\))?)?`)
-	denoStep    = regexp.MustCompile(`^\d+ test steps? failed`)
-	denoMissing = regexp.MustCompile(`Requires (\w+) access`)
+	denoCheck   = lazyregexp.MustCompile(`^(Check|Download) (.+)$`)
+	denoHeader  = lazyregexp.MustCompile(`^running \d+ tests? from (?:\./)?(.+)$`)
+	denoResult  = lazyregexp.MustCompile(`^(\S.*) \.\.\. (ok|FAILED|ignored)\b.*$`)
+	denoRunning = lazyregexp.MustCompile(`^(\S.*) \.\.\.$`)
+	denoUncaugt = lazyregexp.MustCompile(`(?m)^(?:\./)?(\S.*) \(uncaught error\)\nerror: (?:\(in promise\) )?`)
+	denoSummary = lazyregexp.MustCompile(`(?m)^(?:ok|FAILED) \| (\d+) passed(?: \((\d+) steps?\))? \| (\d+) failed(?: \((\d+) steps?\))?(?: \| (\d+) ignored(?: \((\d+) steps?\))?)?`)
+	denoStep    = lazyregexp.MustCompile(`^\d+ test steps? failed`)
+	denoMissing = lazyregexp.MustCompile(`Requires (\w+) access`)
 )
 
 // phase tells type checking from running.

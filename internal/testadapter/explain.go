@@ -1,15 +1,15 @@
 package testadapter
 
 import (
-	"regexp"
 	"strings"
 
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 	"github.com/strobe-debug/strobe/internal/report"
 )
 
 var (
-	catchFailed  = regexp.MustCompile(`^(\S.*?):(\d+): FAILED:$`)                                                                // Catch2's console
-	doctestError = regexp.MustCompile(`^(\S.*?)(?::|\()(\d+)\)?: (?:FATAL )?ERROR: ((?:CHECK|REQUIRE|FAIL|test case THREW).*)$`) // doctest's console
+	catchFailed  = lazyregexp.MustCompile(`^(\S.*?):(\d+): FAILED:$`)                                                                // Catch2's console
+	doctestError = lazyregexp.MustCompile(`^(\S.*?)(?::|\()(\d+)\)?: (?:FATAL )?ERROR: ((?:CHECK|REQUIRE|FAIL|test case THREW).*)$`) // doctest's console
 )
 
 // explain finds in what a test wrote why it failed: an assertion of a framework, a runtime's or sanitizer's report, an error with a

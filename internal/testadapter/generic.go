@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
 // Generic runs any command and reads what commands usually write: TAP, the results of automake's harness, libtest, `go test`, pytest
@@ -18,7 +19,7 @@ type Generic struct{}
 
 func (Generic) Name() string { return "generic" }
 
-var makeTarget = regexp.MustCompile(`(?m)^(check|test|tests):`)
+var makeTarget = lazyregexp.MustCompile(`(?m)^(check|test|tests):`)
 
 func (a Generic) Detect(p *Project) Detection {
 	if target := a.makes(p); target != "" {
@@ -111,7 +112,7 @@ func isShell(argv []string) bool {
 	return len(argv) == 3 && argv[1] == "-c" && (argv[0] == "sh" || argv[0] == "bash")
 }
 
-var shellPipe = regexp.MustCompile(`[^|]\|[^|]`)
+var shellPipe = lazyregexp.MustCompile(`[^|]\|[^|]`)
 
 // genericCommand is a command with its arguments and a test's name in its place. In a line for a shell they are words of that line.
 func genericCommand(argv, args []string, test string) (command []string, chooses bool) {
@@ -235,7 +236,7 @@ var resultWords = map[string]Status{"PASS": Passed, "ok": Passed, "PASSED": Pass
 	"XPASS": UnexpectedPass, "ERROR": Errored}
 
 // sumLines are forms of the sums that runners print.
-var sumLines = regexp.MustCompile(`(?i)\b\d+ (?:tests? )?(?:passed|passing|failed|failing|failures?|errors?|skipped|pending|ignored|succeeded)\b|^(?:Tests run|Tests|Passed|Failed|Test Suites):? +.*\d|\bRan \d+ tests?\b|\(failures=|^# (?:TOTAL|PASS|SKIP|XFAIL|FAIL|XPASS|ERROR): +\d`)
+var sumLines = lazyregexp.MustCompile(`(?i)\b\d+ (?:tests? )?(?:passed|passing|failed|failing|failures?|errors?|skipped|pending|ignored|succeeded)\b|^(?:Tests run|Tests|Passed|Failed|Test Suites):? +.*\d|\bRan \d+ tests?\b|\(failures=|^# (?:TOTAL|PASS|SKIP|XFAIL|FAIL|XPASS|ERROR): +\d`)
 
 func (x *genericRun) line(s Stream, raw string) {
 	x.text[s].WriteString(raw)

@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
 // pnpm and Yarn run the script of each package, too, several at once, and stop at the first that fails. pnpm begins each line with the
@@ -134,17 +135,17 @@ func shown(dir string) string {
 }
 
 var (
-	pnpmBanner = regexp.MustCompile(`^> ((?:@[^/\s]+/)?[^@/\s]+)@\S* [\w:.-]+ /`)
-	pnpmLine   = regexp.MustCompile(`^(\S+) [\w:.-]+(\$|: ?)(.*)$`)
-	pnpmFailed = regexp.MustCompile(`^[ \x{2009}]*(ERR_PNPM_\w+|ERROR)[ \x{2009}]+((?:@[^/\s]+/)?[^@/\s]+)@\S* [\w:.-]+: `)
-	pnpmCode   = regexp.MustCompile(`^Exit status (\d+)$`)
+	pnpmBanner = lazyregexp.MustCompile(`^> ((?:@[^/\s]+/)?[^@/\s]+)@\S* [\w:.-]+ /`)
+	pnpmLine   = lazyregexp.MustCompile(`^(\S+) [\w:.-]+(\$|: ?)(.*)$`)
+	pnpmFailed = lazyregexp.MustCompile(`^[ \x{2009}]*(ERR_PNPM_\w+|ERROR)[ \x{2009}]+((?:@[^/\s]+/)?[^@/\s]+)@\S* [\w:.-]+: `)
+	pnpmCode   = lazyregexp.MustCompile(`^Exit status (\d+)$`)
 
-	yarnLine   = regexp.MustCompile(`^\[((?:@[^/\s]+/)?[^@/\s\]]+)\]: ?(.*)$`)
-	yarnEnded  = regexp.MustCompile(`^Process exited \(exit code (\d+)\)`)
-	yarnFailed = regexp.MustCompile(`^The command failed in workspace ((?:@[^/\s]+/)?[^@/\s]+)@.* with exit code (\d+)$`)
-	yarnBanner = regexp.MustCompile(`^> ((?:@[^/\s]+/)?[^@/\s]+)$`)
-	yarnCode   = regexp.MustCompile(`^Exit code: (\d+)$`)
-	yarnDir    = regexp.MustCompile(`^Directory: (/.*)$`)
+	yarnLine   = lazyregexp.MustCompile(`^\[((?:@[^/\s]+/)?[^@/\s\]]+)\]: ?(.*)$`)
+	yarnEnded  = lazyregexp.MustCompile(`^Process exited \(exit code (\d+)\)`)
+	yarnFailed = lazyregexp.MustCompile(`^The command failed in workspace ((?:@[^/\s]+/)?[^@/\s]+)@.* with exit code (\d+)$`)
+	yarnBanner = lazyregexp.MustCompile(`^> ((?:@[^/\s]+/)?[^@/\s]+)$`)
+	yarnCode   = lazyregexp.MustCompile(`^Exit code: (\d+)$`)
+	yarnDir    = lazyregexp.MustCompile(`^Directory: (/.*)$`)
 )
 
 // managerLine reads a line that pnpm or Yarn wrote, or began: what is left of it; told: it was only theirs.

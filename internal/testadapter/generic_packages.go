@@ -2,9 +2,10 @@ package testadapter
 
 import (
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
 // npm runs the script of each workspace in turn, and says before each whose it is; behind all of them it says which failed.
@@ -26,9 +27,9 @@ type npmPackage struct {
 const packageMark = " › "
 
 var (
-	npmBanner = regexp.MustCompile(`^> (?:((?:@[^/\s]+/)?[^@/\s>]+)@\S* )?([\w:.-]+)$`)
-	npmCode   = regexp.MustCompile(`^npm (?:error|ERR!) (?:code|errno) (\d+)$`)
-	npmOf     = regexp.MustCompile(`^npm (?:error|ERR!) workspace ((?:@[^/\s]+/)?[^@/\s]+)@`)
+	npmBanner = lazyregexp.MustCompile(`^> (?:((?:@[^/\s]+/)?[^@/\s>]+)@\S* )?([\w:.-]+)$`)
+	npmCode   = lazyregexp.MustCompile(`^npm (?:error|ERR!) (?:code|errno) (\d+)$`)
+	npmOf     = lazyregexp.MustCompile(`^npm (?:error|ERR!) workspace ((?:@[^/\s]+/)?[^@/\s]+)@`)
 )
 
 // packageLine reads a line that says whose script runs now, or has failed; false: it is none.

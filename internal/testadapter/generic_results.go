@@ -2,8 +2,9 @@ package testadapter
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
+
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
 // tapState is where in a TAP stream a reader is; the specification is testanything.org's, versions 12 to 14.
@@ -17,9 +18,9 @@ type tapState struct {
 }
 
 var (
-	tapPlan  = regexp.MustCompile(`^1\.\.(\d+)(?:\s*#\s*(.*))?$`)
-	tapPoint = regexp.MustCompile(`^(ok|not ok)\b(?: +(\d+))?(?: +-)?(?: +(.*))?$`)
-	tapTurn  = regexp.MustCompile(`(?i)^((?:.*[^\\])?)\s*#\s*(skip|todo)\S*(?:\s+(.*))?$`)
+	tapPlan  = lazyregexp.MustCompile(`^1\.\.(\d+)(?:\s*#\s*(.*))?$`)
+	tapPoint = lazyregexp.MustCompile(`^(ok|not ok)\b(?: +(\d+))?(?: +-)?(?: +(.*))?$`)
+	tapTurn  = lazyregexp.MustCompile(`(?i)^((?:.*[^\\])?)\s*#\s*(skip|todo)\S*(?:\s+(.*))?$`)
 )
 
 // tapLine reads a line of TAP; false: it is none. Test points before the plan count when the plan comes at the end.
@@ -193,9 +194,9 @@ func (x *genericRun) tapEnds(p *npmPackage, t *tapState, exit Exit) {
 }
 
 // shellSaid is what a shell says of a command of its line that it could not run, or that died.
-var shellSaid = regexp.MustCompile(`(?m)^(?:bash: line |sh: )\d+: .*(?:not found|No such file or directory|Permission denied|Killed|Aborted|Segmentation fault|Bus error|Illegal instruction|Floating point exception).*$`)
+var shellSaid = lazyregexp.MustCompile(`(?m)^(?:bash: line |sh: )\d+: .*(?:not found|No such file or directory|Permission denied|Killed|Aborted|Segmentation fault|Bus error|Illegal instruction|Floating point exception).*$`)
 
-var automakeSum = regexp.MustCompile(`^# (PASS|SKIP|XFAIL|FAIL|XPASS|ERROR): +(\d+)$`)
+var automakeSum = lazyregexp.MustCompile(`^# (PASS|SKIP|XFAIL|FAIL|XPASS|ERROR): +(\d+)$`)
 
 // automakeTotals are the sums of automake's harness, where it ran once.
 func (x *genericRun) automakeTotals() (own Totals, ok bool) {
@@ -306,7 +307,7 @@ func (x *genericRun) testOf(one *genericTest) *Test {
 }
 
 var (
-	tapAt       = regexp.MustCompile(`(?m)^\s*(?:at|location|file): ['"]?(?:file://)?([^\s:'"]+):(\d+)`)
-	tapExpected = regexp.MustCompile(`(?m)^\s*(?:expected|wanted|want): +(.*)$`)
-	tapActual   = regexp.MustCompile(`(?m)^\s*(?:actual|found|got): +(.*)$`)
+	tapAt       = lazyregexp.MustCompile(`(?m)^\s*(?:at|location|file): ['"]?(?:file://)?([^\s:'"]+):(\d+)`)
+	tapExpected = lazyregexp.MustCompile(`(?m)^\s*(?:expected|wanted|want): +(.*)$`)
+	tapActual   = lazyregexp.MustCompile(`(?m)^\s*(?:actual|found|got): +(.*)$`)
 )

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
 // Go runs `go test -json`: cmd/go and cmd/test2json describe its events. Test binaries mark their own lines, so that what tests
@@ -208,7 +209,7 @@ func (x *goRun) list(flags, packages []string, then func()) {
 	})
 }
 
-var goListed = regexp.MustCompile(`^(Test|Fuzz|Example)[\pL\pN_]*$`)
+var goListed = lazyregexp.MustCompile(`^(Test|Fuzz|Example)[\pL\pN_]*$`)
 
 // selected runs what the list has of the request's name; the first part of a subtest's name must be a test's.
 func (x *goRun) selected(flags, tail []string) {

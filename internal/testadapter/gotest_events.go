@@ -3,11 +3,11 @@ package testadapter
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 	"github.com/strobe-debug/strobe/internal/report"
 )
 
@@ -99,7 +99,7 @@ func (x *goRun) line(line string) {
 	}
 }
 
-var goUnbuilt = regexp.MustCompile(`^FAIL\t(\S+) \[(?:build|setup) failed\]`)
+var goUnbuilt = lazyregexp.MustCompile(`^FAIL\t(\S+) \[(?:build|setup) failed\]`)
 
 func (x *goRun) testEvent(p *goPackage, e goEvent) {
 	o := p.tests[e.Test]

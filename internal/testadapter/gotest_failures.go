@@ -3,27 +3,27 @@ package testadapter
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 	"github.com/strobe-debug/strobe/internal/report"
 )
 
 var (
-	goFrameLine = regexp.MustCompile(`^(=== (RUN|PAUSE|CONT|NAME|PASS|FAIL|SKIP|ATTR|ARTIFACTS)\b|\s*--- (PASS|FAIL|SKIP|BENCH): )`)
-	goLogLine   = regexp.MustCompile(`^(?: {4})+([^\s:][^:]*\.go):(\d+): ?(.*)$`)
+	goFrameLine = lazyregexp.MustCompile(`^(=== (RUN|PAUSE|CONT|NAME|PASS|FAIL|SKIP|ATTR|ARTIFACTS)\b|\s*--- (PASS|FAIL|SKIP|BENCH): )`)
+	goLogLine   = lazyregexp.MustCompile(`^(?: {4})+([^\s:][^:]*\.go):(\d+): ?(.*)$`)
 	// What usually stands in a failure's message and not in a mere log line.
-	goLooksBad = regexp.MustCompile(`(?i)\b(got|want|wanted|expect(ed)?|fail(ed|s|ure)?|err(or)?|unexpected|mismatch|not equal|should|must|missing|wrong|bad|nil)\b|!=|Error Trace:`)
+	goLooksBad = lazyregexp.MustCompile(`(?i)\b(got|want|wanted|expect(ed)?|fail(ed|s|ure)?|err(or)?|unexpected|mismatch|not equal|should|must|missing|wrong|bad|nil)\b|!=|Error Trace:`)
 	// Both sides, in the words that Go's own tests use.
-	goGotWant   = regexp.MustCompile(`(?s)^(?:.*?\b)?got:?\s*(.+?)[,;.]?\s+(?:but )?(?:want(?:ed)?|expected):?\s*(\S.*)$`)
-	goEqual     = regexp.MustCompile(`^.{1,300}? = (.+?)[,;] (?:want(?:ed)?|expected):? (.+)$`)
-	goWantGot   = regexp.MustCompile(`(?s)^(?:.*?\b)?(?:want(?:ed)?|expected):?\s*(.+?)[,;.]?\s+(?:but )?(?:got|actual):?\s*(\S.*)$`)
-	goTestify   = regexp.MustCompile(`(?m)^\s*expected\s*: (.*)$`)
-	goTestify2  = regexp.MustCompile(`(?m)^\s*actual\s*: (.*)$`)
-	goRacePlace = regexp.MustCompile(`^\s+(/.*\.go):(\d+)(?: \+0x[0-9a-f]+)?\s*$`)
-	goRepanic   = regexp.MustCompile(` \[recovered(?:, repanicked)?\]|\n\s*panic: `)
-	goTimeout   = regexp.MustCompile(`^test timed out after (\S+)`)
+	goGotWant   = lazyregexp.MustCompile(`(?s)^(?:.*?\b)?got:?\s*(.+?)[,;.]?\s+(?:but )?(?:want(?:ed)?|expected):?\s*(\S.*)$`)
+	goEqual     = lazyregexp.MustCompile(`^.{1,300}? = (.+?)[,;] (?:want(?:ed)?|expected):? (.+)$`)
+	goWantGot   = lazyregexp.MustCompile(`(?s)^(?:.*?\b)?(?:want(?:ed)?|expected):?\s*(.+?)[,;.]?\s+(?:but )?(?:got|actual):?\s*(\S.*)$`)
+	goTestify   = lazyregexp.MustCompile(`(?m)^\s*expected\s*: (.*)$`)
+	goTestify2  = lazyregexp.MustCompile(`(?m)^\s*actual\s*: (.*)$`)
+	goRacePlace = lazyregexp.MustCompile(`^\s+(/.*\.go):(\d+)(?: \+0x[0-9a-f]+)?\s*$`)
+	goRepanic   = lazyregexp.MustCompile(` \[recovered(?:, repanicked)?\]|\n\s*panic: `)
+	goTimeout   = lazyregexp.MustCompile(`^test timed out after (\S+)`)
 )
 
 // goLog is what t.Log or t.Error wrote: the place, and its lines without their indentation.

@@ -3,11 +3,11 @@ package testadapter
 import (
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
 // goModule is a main module: its import path and folder below Root.
@@ -27,10 +27,10 @@ type goPlace struct {
 }
 
 var (
-	goModuleLine = regexp.MustCompile(`(?m)^module\s+"?([^\s"]+)"?`)
-	goUseLine    = regexp.MustCompile(`(?m)^\s*(?:use\s+)?"?(\.[^\s"()]*)"?\s*(?://.*)?$`)
-	goTestFunc   = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Example)[\pL\pN_]*)\(`)
-	goBuildLine  = regexp.MustCompile(`(?m)^//go:build (.+)$`)
+	goModuleLine = lazyregexp.MustCompile(`(?m)^module\s+"?([^\s"]+)"?`)
+	goUseLine    = lazyregexp.MustCompile(`(?m)^\s*(?:use\s+)?"?(\.[^\s"()]*)"?\s*(?://.*)?$`)
+	goTestFunc   = lazyregexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Example)[\pL\pN_]*)\(`)
+	goBuildLine  = lazyregexp.MustCompile(`(?m)^//go:build (.+)$`)
 )
 
 // goModules are the main modules of a folder: its own, or those of its workspace.
@@ -165,7 +165,7 @@ func (x *goIndex) find(pkg, test string) goPlace {
 
 func declared(text []byte, name string, tests map[string]goPlace) {
 	line, from := 1, 0
-	for _, m := range goTestFunc.FindAllSubmatchIndex(text, 10_000) {
+	for _, m := range goTestFunc.Get().FindAllSubmatchIndex(text, 10_000) {
 		line += strings.Count(string(text[from:m[0]]), "\n")
 		from = m[0]
 		tests[string(text[m[2]:m[3]])] = goPlace{name, line}

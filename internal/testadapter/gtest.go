@@ -3,10 +3,11 @@ package testadapter
 import (
 	"encoding/json"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
 // GTest runs a GoogleTest program. Its results are the JSON report, a file of ours (GoogleTest's documentation, "Generating a JSON
@@ -172,9 +173,9 @@ func (x *gtestRun) run(exit Exit) {
 }
 
 var (
-	gtestResult = regexp.MustCompile(`\[(       OK |  FAILED  |  SKIPPED )\] ([^\s,]+)(?:,? .*)?$`)
-	gtestCount  = regexp.MustCompile(`^\[  (PASSED |SKIPPED)  ?\] (\d+) tests?[.,]`)
-	gtestPlace  = regexp.MustCompile(`^(.+?)(?::(\d+)|\((\d+)\))(?:: (?:Failure|error))?:?$`)
+	gtestResult = lazyregexp.MustCompile(`\[(       OK |  FAILED  |  SKIPPED )\] ([^\s,]+)(?:,? .*)?$`)
+	gtestCount  = lazyregexp.MustCompile(`^\[  (PASSED |SKIPPED)  ?\] (\d+) tests?[.,]`)
+	gtestPlace  = lazyregexp.MustCompile(`^(.+?)(?::(\d+)|\((\d+)\))(?:: (?:Failure|error))?:?$`)
 )
 
 // line follows the order of GoogleTest's output: RUN, what the test writes, its result, and then the next RUN. A test that writes a
@@ -249,8 +250,8 @@ func (x *gtestRun) place(report []byte) {
 }
 
 var (
-	gtestSuite    = regexp.MustCompile(`^\[----------\] \d+ tests? from ([^\s,]+)(?:, where .*)?$`)
-	gtestBadSuite = regexp.MustCompile(`^\[  FAILED  \] (\S+): SetUpTest(?:Suite|Case) or TearDownTest(?:Suite|Case)$`)
+	gtestSuite    = lazyregexp.MustCompile(`^\[----------\] \d+ tests? from ([^\s,]+)(?:, where .*)?$`)
+	gtestBadSuite = lazyregexp.MustCompile(`^\[  FAILED  \] (\S+): SetUpTest(?:Suite|Case) or TearDownTest(?:Suite|Case)$`)
 )
 
 // between takes a line that no test wrote: of the set-up of a suite, or when it is taken down.

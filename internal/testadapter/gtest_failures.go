@@ -3,18 +3,19 @@ package testadapter
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
 var (
-	gtestEqual   = regexp.MustCompile(`(?s)^Expected equality of these values:\n  (.*)$`)
-	gtestValue   = regexp.MustCompile(`(?s)^Value of: .*?\n  Actual: (.*?)\nExpected: ([^\n]*)`)
-	gtestCompare = regexp.MustCompile(`^Expected: (.*), actual: ([^\n]*)`)
-	gtestThrown  = regexp.MustCompile(`thrown in (the test body|SetUp\(\)|TearDown\(\)|SetUpTestSuite\(\)|TearDownTestSuite\(\)|the test fixture's (?:con|de)structor)`)
-	gtestStart   = regexp.MustCompile(`^(?:(.+?):(\d+)|unknown file): (Failure|Skipped|error: )`)
-	gtestTraced  = regexp.MustCompile(`^(.+?):(\d+): (.*)$`)
+	gtestEqual   = lazyregexp.MustCompile(`(?s)^Expected equality of these values:\n  (.*)$`)
+	gtestValue   = lazyregexp.MustCompile(`(?s)^Value of: .*?\n  Actual: (.*?)\nExpected: ([^\n]*)`)
+	gtestCompare = lazyregexp.MustCompile(`^Expected: (.*), actual: ([^\n]*)`)
+	gtestThrown  = lazyregexp.MustCompile(`thrown in (the test body|SetUp\(\)|TearDown\(\)|SetUpTestSuite\(\)|TearDownTestSuite\(\)|the test fixture's (?:con|de)structor)`)
+	gtestStart   = lazyregexp.MustCompile(`^(?:(.+?):(\d+)|unknown file): (Failure|Skipped|error: )`)
+	gtestTraced  = lazyregexp.MustCompile(`^(.+?):(\d+): (.*)$`)
 )
 
 func (n *native) gtestFailures(messages []gtestMessage) []Failure {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
 // jsRun is an execution of a framework that selects tests by files and by a regular expression over their full names, and that tells
@@ -193,8 +194,8 @@ func (x *jsRun) quote(names string) string {
 }
 
 var (
-	projectTag = regexp.MustCompile(`^\[[^\]]*\] `)
-	numberTag  = regexp.MustCompile(` #\d+$`)
+	projectTag = lazyregexp.MustCompile(`^\[[^\]]*\] `)
+	numberTag  = lazyregexp.MustCompile(` #\d+$`)
 )
 
 // splitID takes an ID apart: the file, which exists, and what follows it.
@@ -303,7 +304,7 @@ func (p *Project) jsLevel(dir string, level Level, framework string) ([]string, 
 	}
 	for _, folder := range levelFolders[level] {
 		for _, above := range []string{"tests", "test", "__tests__", "src", "."} {
-			if at := path.Join(dir, above, folder); p.isDir(at) && len(p.files(at, jsTest, 1)) > 0 {
+			if at := path.Join(dir, above, folder); p.isDir(at) && len(p.files(at, jsTest.Get(), 1)) > 0 {
 				rel, err := filepath.Rel(dir, at)
 				if err == nil {
 					return []string{rel + "/"}, nil
@@ -324,7 +325,7 @@ func (p *Project) jsLevel(dir string, level Level, framework string) ([]string, 
 		"this project's %s tests have no level %s: neither a folder nor a script test:%s", framework, level, level)
 }
 
-var jsTest = regexp.MustCompile(`([._-](test|spec)|^test)\.[cm]?[jt]sx?$|\.(test|spec)\.[cm]?[jt]sx?$`)
+var jsTest = lazyregexp.MustCompile(`([._-](test|spec)|^test)\.[cm]?[jt]sx?$|\.(test|spec)\.[cm]?[jt]sx?$`)
 
 // jsRerun is how one test is run by its file and full name.
 func jsRerun(p *Project, r *Request, dir, pkg, bin string, whole []string, t *Test, args func(file, regex string) []string) Rerun {

@@ -3,12 +3,12 @@ package testadapter
 import (
 	"encoding/json"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 	"github.com/strobe-debug/strobe/internal/report"
 )
 
@@ -130,7 +130,7 @@ func (l *libRun) test(name string) *Test {
 	return t
 }
 
-var docName = regexp.MustCompile(`^(.+?\.(?:rs|md)) - .*\(line (\d+)\)`)
+var docName = lazyregexp.MustCompile(`^(.+?\.(?:rs|md)) - .*\(line (\d+)\)`)
 
 func (l *libRun) line(line string) {
 	events := libEvents(line)
@@ -159,7 +159,7 @@ func (l *libRun) line(line string) {
 	}
 }
 
-var logTime = regexp.MustCompile(` <[0-9.]+m?s>$`)
+var logTime = lazyregexp.MustCompile(` <[0-9.]+m?s>$`)
 
 // logLine reads "ok name", "failed name", "ignored: reason name"; a reason may have lines, the last of which ends with the name.
 func (l *libRun) logLine(line string) {
@@ -322,10 +322,10 @@ func (x *cargoRun) runOwn(u *cargoUnit) {
 }
 
 var (
-	rustOldSides = regexp.MustCompile("(?s)\n *left: `(.*?)`,\n *right: `(.*?)`(?:: .*)?$")
-	rustSides    = regexp.MustCompile("(?s)\n *left: (.*?),?\n *right: (.*)$")
-	rustNoted    = regexp.MustCompile(`^test did not panic as expected at (.+):(\d+):(\d+)$`)
-	rustErrors   = regexp.MustCompile(`(?m)^Error: (.+)$`)
+	rustOldSides = lazyregexp.MustCompile("(?s)\n *left: `(.*?)`,\n *right: `(.*?)`(?:: .*)?$")
+	rustSides    = lazyregexp.MustCompile("(?s)\n *left: (.*?),?\n *right: (.*)$")
+	rustNoted    = lazyregexp.MustCompile(`^test did not panic as expected at (.+):(\d+):(\d+)$`)
+	rustErrors   = lazyregexp.MustCompile(`(?m)^Error: (.+)$`)
 )
 
 // libFailure is why a test failed: its panic, the error that it returned, what should have panicked, or a doc test's compile errors.

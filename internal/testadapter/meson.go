@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
 // Meson builds a Meson project that has a build folder, and runs `meson test`. Its results are the log of JSON lines that it appends to
@@ -257,7 +257,7 @@ func (x *mesonRun) run(args []string) {
 	})
 }
 
-var mesonSum = regexp.MustCompile(`^(Ok|Expected Fail|Fail|Unexpected Pass|Skipped|Timeout): +(\d+)\s*$`)
+var mesonSum = lazyregexp.MustCompile(`^(Ok|Expected Fail|Fail|Unexpected Pass|Skipped|Timeout): +(\d+)\s*$`)
 
 // mesonResult is a line of the log.
 type mesonResult struct {
@@ -354,7 +354,7 @@ func (x *mesonRun) declared(name string) goPlace {
 	return x.places[name]
 }
 
-var mesonTest = regexp.MustCompile(`^\s*test\(\s*'((?:[^'\\]|\\.)*)'`)
+var mesonTest = lazyregexp.MustCompile(`^\s*test\(\s*'((?:[^'\\]|\\.)*)'`)
 
 func (x *mesonRun) ends(exit Exit) {
 	x.log.Close()

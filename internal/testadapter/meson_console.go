@@ -1,21 +1,22 @@
 package testadapter
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
 // mesonLine is what Meson prints when a test has ended, where it does not print to a terminal:
 //
 //	 3/17 suite / passes                     OK              0.01s
 //	12/17 suite / segfault                   FAIL            0.02s   killed by signal 11 SIGSEGV
-var mesonLine = regexp.MustCompile(`^\s*(\d+)/(\d+) (\S.*?)\s+(OK|FAIL|EXPECTEDFAIL|SKIP|TIMEOUT|ERROR|UNEXPECTEDPASS|INTERRUPT)\s+([\d.]+)s(?:\s+(.*))?$`)
+var mesonLine = lazyregexp.MustCompile(`^\s*(\d+)/(\d+) (\S.*?)\s+(OK|FAIL|EXPECTEDFAIL|SKIP|TIMEOUT|ERROR|UNEXPECTEDPASS|INTERRUPT)\s+([\d.]+)s(?:\s+(.*))?$`)
 
 var (
-	mesonKilled = regexp.MustCompile(`killed by signal (\d+)`)
-	mesonCode   = regexp.MustCompile(`exit status (\d+)`)
+	mesonKilled = lazyregexp.MustCompile(`killed by signal (\d+)`)
+	mesonCode   = lazyregexp.MustCompile(`exit status (\d+)`)
 )
 
 // consoleLine keeps what the console says of a test. Meson writes its log when it ends, or when a buffer is full; where it is killed,

@@ -2,10 +2,10 @@ package testadapter
 
 import (
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
 // Mocha runs tests through Mocha with a reporter of ours, which prints as Mocha's own.
@@ -83,4 +83,4 @@ func (a Mocha) Rerun(p *Project, r *Request, t *Test) Rerun {
 }
 
 // mochaHook is what follows the suite's name in the ID of a hook that failed.
-var mochaHook = regexp.MustCompile(`(?s) > "(?:before|after) (?:all|each)" hook.*$`)
+var mochaHook = lazyregexp.MustCompile(`(?s) > "(?:before|after) (?:all|each)" hook.*$`)

@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
 // Nextest runs `cargo nextest run`. Its results are its machine format, libtest's events on standard output (nexte.st, "machine-readable
@@ -239,10 +239,10 @@ func (x *nextestRun) selected() {
 }
 
 var (
-	nextestRetry  = regexp.MustCompile(`#(\d+)$`)
-	nextestStatus = regexp.MustCompile(`^ *((?:TRY \d+ )?[A-Z][A-Z0-9+-]*(?: \d+/\d+)?) \[[^\]]*\] (?:\( *\d+/\d+\) )?(\S+) (.+)$`)
-	nextestSum    = regexp.MustCompile(`^ *Summary \[[^\]]*\] .*?tests? run: (.*)$`)
-	nextestCount  = regexp.MustCompile(`(\d+) (passed|failed|timed out|exec failed|skipped)`)
+	nextestRetry  = lazyregexp.MustCompile(`#(\d+)$`)
+	nextestStatus = lazyregexp.MustCompile(`^ *((?:TRY \d+ )?[A-Z][A-Z0-9+-]*(?: \d+/\d+)?) \[[^\]]*\] (?:\( *\d+/\d+\) )?(\S+) (.+)$`)
+	nextestSum    = lazyregexp.MustCompile(`^ *Summary \[[^\]]*\] .*?tests? run: (.*)$`)
+	nextestCount  = lazyregexp.MustCompile(`(\d+) (passed|failed|timed out|exec failed|skipped)`)
 )
 
 func (x *nextestRun) line(line string) {

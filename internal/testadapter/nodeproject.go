@@ -6,11 +6,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
 // scriptUse is what a package's scripts run, by framework: the name of the script, "test" before others.
@@ -22,7 +22,7 @@ var runners = map[string]string{"vitest": "vitest", "jest": "jest", "react-scrip
 // wrappers start what follows them: with these words the command is still to come.
 var wrappers = []string{"npx", "pnpx", "bunx", "exec", "dlx", "cross-env", "env", "dotenv", "--", "c8", "nyc", "time", "sudo", "concurrently", "run", "ts-node", "xvfb-run", "-e", "-f"}
 
-var assignment = regexp.MustCompile(`^[A-Za-z_]\w*=`)
+var assignment = lazyregexp.MustCompile(`^[A-Za-z_]\w*=`)
 
 // uses reads what the package's test scripts run: script test first, then those whose names begin with test.
 func (k *packageJSON) uses() scriptUse {
@@ -76,7 +76,7 @@ func separates(word string) bool { return slices.Contains([]string{"&&", "||", "
 
 var unquoteWord = strings.NewReplacer(`\"`, `"`, `"`, "", `'`, "")
 
-var shellWord = regexp.MustCompile(`&&|\|\||\d*[<>]&[\d-]*|&>+|[;|&]|(?:[^\s;|&"']|"[^"]*"|'[^']*')+`)
+var shellWord = lazyregexp.MustCompile(`&&|\|\||\d*[<>]&[\d-]*|&>+|[;|&]|(?:[^\s;|&"']|"[^"]*"|'[^']*')+`)
 
 func (k *packageJSON) commandRuns(words []string, depth int) []string {
 	for i, word := range words {

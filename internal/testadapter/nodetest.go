@@ -24,7 +24,7 @@ func (NodeTest) Detect(p *Project) Detection {
 		return d
 	}
 	for _, pkg := range p.packages() {
-		for _, name := range p.files(pkg.Dir, jsTest, 20) {
+		for _, name := range p.files(pkg.Dir, jsTest.Get(), 20) {
 			if !strings.Contains(p.read(name), "node:test") {
 				continue
 			}
@@ -141,7 +141,7 @@ func (p *Project) levelFiles(dir string, level []string) []string {
 			files = append(files, p.expand(dir, []string{at})...)
 			continue
 		}
-		for _, name := range p.files(path.Join(dir, at), jsTest, 1000) {
+		for _, name := range p.files(path.Join(dir, at), jsTest.Get(), 1000) {
 			files = append(files, relativeTo(filepath.Join(p.Root, dir), filepath.Join(p.Root, name)))
 		}
 	}

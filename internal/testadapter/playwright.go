@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
 // Playwright runs tests through Playwright Test with a reporter of ours beside the one that it prints with.
@@ -54,7 +55,7 @@ func (a Playwright) Start(p *Project, r *Request, emit func(Event)) (Execution, 
 	return x.start()
 }
 
-var playwrightTag = regexp.MustCompile(`^\[([^\]]+)\] `)
+var playwrightTag = lazyregexp.MustCompile(`^\[([^\]]+)\] `)
 
 // playwrightGrep makes a pattern for what Playwright compares: project, file, describes and title, then tags, with spaces between.
 func playwrightGrep(full string) string {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
 // Pytest runs tests through pytest with a plugin of ours, which needs nothing in the project's environment but pytest.
@@ -53,7 +54,7 @@ func (p *Project) pytestConfig(dir string) string {
 		name  string
 		table *regexp.Regexp
 	}{
-		{"pytest.toml", nil}, {".pytest.toml", nil}, {"pytest.ini", nil}, {".pytest.ini", nil}, {"pyproject.toml", pytestTable},
+		{"pytest.toml", nil}, {".pytest.toml", nil}, {"pytest.ini", nil}, {".pytest.ini", nil}, {"pyproject.toml", pytestTable.Get()},
 		{"tox.ini", regexp.MustCompile(`(?m)^\[pytest\]`)}, {"setup.cfg", regexp.MustCompile(`(?m)^\[tool:pytest\]`)},
 	} {
 		name := path.Join(dir, f.name)
@@ -140,9 +141,9 @@ func (p *Project) usesXdist(dir string) bool {
 }
 
 var (
-	iniAddopts  = regexp.MustCompile(`(?m)^addopts[ \t]*[=:][ \t]*(.*(?:\n[ \t]+.*)*)`)
-	tomlAddopts = regexp.MustCompile(`(?ms)^addopts[ \t]*=[ \t]*(?:\[(.*?)^?\s*\]\s*$|"""(.*?)"""|'''(.*?)'''|"((?:[^"\\\n]|\\.)*)"|'([^'\n]*)')`)
-	tomlString  = regexp.MustCompile(`"((?:[^"\\]|\\.)*)"|'([^']*)'`)
+	iniAddopts  = lazyregexp.MustCompile(`(?m)^addopts[ \t]*[=:][ \t]*(.*(?:\n[ \t]+.*)*)`)
+	tomlAddopts = lazyregexp.MustCompile(`(?ms)^addopts[ \t]*=[ \t]*(?:\[(.*?)^?\s*\]\s*$|"""(.*?)"""|'''(.*?)'''|"((?:[^"\\\n]|\\.)*)"|'([^'\n]*)')`)
+	tomlString  = lazyregexp.MustCompile(`"((?:[^"\\]|\\.)*)"|'([^']*)'`)
 )
 
 // addopts are the options that a project's configuration and its environment give to pytest.
@@ -192,7 +193,7 @@ func (p *Project) nodeFile(dir, id string) string {
 	return ""
 }
 
-var levelMarker = regexp.MustCompile(`\bpytest\.mark\.(unit|integration|e2e)\b|^\s*["']?(unit|integration|e2e)\s*(:|["',]|$)`)
+var levelMarker = lazyregexp.MustCompile(`\bpytest\.mark\.(unit|integration|e2e)\b|^\s*["']?(unit|integration|e2e)\s*(:|["',]|$)`)
 
 // level is what selects a level: markers that the project registers or uses, else folders of that name.
 func (Pytest) level(p *Project, dir string, level Level) ([]string, error) {
@@ -200,7 +201,7 @@ func (Pytest) level(p *Project, dir string, level Level) ([]string, error) {
 		return nil, nil
 	}
 	used := map[Level]bool{}
-	for _, name := range append(p.files(dir, pythonTest, 200), p.pytestConfig(dir), path.Join(dir, "conftest.py")) {
+	for _, name := range append(p.files(dir, pythonTest.Get(), 200), p.pytestConfig(dir), path.Join(dir, "conftest.py")) {
 		if name == "" {
 			continue
 		}
@@ -218,7 +219,7 @@ func (Pytest) level(p *Project, dir string, level Level) ([]string, error) {
 	}
 	for _, folder := range levelFolders[level] {
 		for _, above := range []string{"tests", "test", "."} {
-			if at := path.Join(dir, above, folder); p.isDir(at) && len(p.files(at, pythonTest, 1)) > 0 {
+			if at := path.Join(dir, above, folder); p.isDir(at) && len(p.files(at, pythonTest.Get(), 1)) > 0 {
 				rel, err := filepath.Rel(dir, at)
 				if err == nil {
 					return []string{rel}, nil

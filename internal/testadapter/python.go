@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
 // interpreter is how a project's Python is started.
@@ -98,12 +99,12 @@ func (p *Project) pythonPath(dir string) string {
 }
 
 var (
-	pythonTest   = regexp.MustCompile(`^(test_.*|.*_test|tests)\.py$`)
-	importsUnit  = regexp.MustCompile(`(?m)^\s*(import unittest|from unittest\b|from django\.test\b)`)
-	importsTest  = regexp.MustCompile(`(?m)^\s*(import pytest|from pytest\b)`)
-	bareTest     = regexp.MustCompile(`(?m)^(async )?def test_?\w*\(`)
-	pytestTable  = regexp.MustCompile(`(?m)^\[tool\.pytest(\.ini_options)?\]`)
-	pytestNeeded = regexp.MustCompile(`(?mi)(^|["'\s])pytest([\s"'<>=~!,;\[]|$)`)
+	pythonTest   = lazyregexp.MustCompile(`^(test_.*|.*_test|tests)\.py$`)
+	importsUnit  = lazyregexp.MustCompile(`(?m)^\s*(import unittest|from unittest\b|from django\.test\b)`)
+	importsTest  = lazyregexp.MustCompile(`(?m)^\s*(import pytest|from pytest\b)`)
+	bareTest     = lazyregexp.MustCompile(`(?m)^(async )?def test_?\w*\(`)
+	pytestTable  = lazyregexp.MustCompile(`(?m)^\[tool\.pytest(\.ini_options)?\]`)
+	pytestNeeded = lazyregexp.MustCompile(`(?mi)(^|["'\s])pytest([\s"'<>=~!,;\[]|$)`)
 )
 
 // pythonTests is what the test files of a folder look like.
@@ -114,7 +115,7 @@ type pythonTests struct {
 
 func (p *Project) pythonTests(dir string) pythonTests {
 	const most = 40
-	t := pythonTests{files: p.files(dir, pythonTest, most)}
+	t := pythonTests{files: p.files(dir, pythonTest.Get(), most)}
 	for _, name := range t.files {
 		text := p.read(name)
 		if importsUnit.MatchString(text) {
@@ -163,8 +164,8 @@ func (p *Project) pythonDirs() []string {
 }
 
 var (
-	fatalPython = regexp.MustCompile(`Fatal Python error: ([^\n]*)`)
-	fatalFrame  = regexp.MustCompile(`(?m)^  File "([^"\n]+)", line (\d+) in (.*)$`)
+	fatalPython = lazyregexp.MustCompile(`Fatal Python error: ([^\n]*)`)
+	fatalFrame  = lazyregexp.MustCompile(`(?m)^  File "([^"\n]+)", line (\d+) in (.*)$`)
 )
 
 // pythonCrash reads what Python's faulthandler wrote of a crash: the thread that it names current is the first or the last.

@@ -5,11 +5,11 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
 // Unittest runs tests through Python's unittest with a runner of ours.
@@ -89,7 +89,7 @@ func (Unittest) folder(p *Project, dir string, level Level) (string, error) {
 	}
 	for _, folder := range levelFolders[level] {
 		for _, above := range []string{"tests", "test", "."} {
-			if at := path.Join(dir, above, folder); p.isDir(at) && len(p.files(at, pythonTest, 1)) > 0 {
+			if at := path.Join(dir, above, folder); p.isDir(at) && len(p.files(at, pythonTest.Get(), 1)) > 0 {
 				rel, err := filepath.Rel(dir, at)
 				return rel, err
 			}
@@ -103,7 +103,7 @@ func (Unittest) folder(p *Project, dir string, level Level) (string, error) {
 func (Unittest) discover(p *Project, dir, start string) []string {
 	if start == "" {
 		start = "."
-		found := p.files(dir, pythonTest, 200)
+		found := p.files(dir, pythonTest.Get(), 200)
 		for _, folder := range []string{"tests", "test"} {
 			at := path.Join(dir, folder)
 			all := len(found) > 0
@@ -162,4 +162,4 @@ func (a Unittest) Rerun(p *Project, r *Request, t *Test) Rerun {
 	return Rerun{Argv: append(append(slices.Clone(argv), "-m", "unittest", dotted), onlyOptions("unittest", r.Args, "s", "start-directory", "p", "pattern", "t", "top-level-directory", "k")...), Dir: at, Test: id, Framework: "unittest"}
 }
 
-var fixtureOf = regexp.MustCompile(`^(?:setUp|tearDown)(?:Class|Module) \(([^)]*)\)$`)
+var fixtureOf = lazyregexp.MustCompile(`^(?:setUp|tearDown)(?:Class|Module) \(([^)]*)\)$`)

@@ -2,9 +2,10 @@ package testadapter
 
 import (
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
 // Vitest runs tests through Vitest with a reporter of ours beside its own.
@@ -56,7 +57,7 @@ func (a Vitest) Rerun(p *Project, r *Request, t *Test) Rerun {
 	return again
 }
 
-var vitestTests = regexp.MustCompile(`(?m)^\s*Tests\s+((?:\d+ [a-z ]+?)(?: \| \d+ [a-z ]+?)*) \(\d+\)\s*$`)
+var vitestTests = lazyregexp.MustCompile(`(?m)^\s*Tests\s+((?:\d+ [a-z ]+?)(?: \| \d+ [a-z ]+?)*) \(\d+\)\s*$`)
 
 // vitestSummary reads the line of totals that Vitest's own reporter ends with: "Tests  1 failed | 5 passed | 1 skipped | 1 todo (8)".
 func vitestSummary(text string) *Totals {

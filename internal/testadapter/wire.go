@@ -8,11 +8,12 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
 //go:embed reporters
@@ -267,7 +268,7 @@ func (x *scripted) trouble(exit Exit, limit string) {
 }
 
 // parseError is the line that Node begins with when a file cannot be parsed.
-var parseError = regexp.MustCompile(`(?m)(?:^|\s)(?:file://)?(/[^\n:]+):(\d+)$`)
+var parseError = lazyregexp.MustCompile(`(?m)(?:^|\s)(?:file://)?(/[^\n:]+):(\d+)$`)
 
 // placed gives a failure the place in the user's code that the last output names.
 func (x *scripted) placed(f *Failure, last string) {

@@ -7,12 +7,14 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
 var (
-	cmakeComment = regexp.MustCompile(`#\[\[(?s:.*?)\]\]|#[^\n]*`)
-	cmakeCall    = regexp.MustCompile(`(?i)\b(project|add_library|add_executable|enable_testing|include|add_test|\w+_discover_tests)\s*\(([^()]*)\)`)
-	cmakeProject = regexp.MustCompile(`\$\{(PROJECT_NAME|CMAKE_PROJECT_NAME)\}`)
+	cmakeComment = lazyregexp.MustCompile(`#\[\[(?s:.*?)\]\]|#[^\n]*`)
+	cmakeCall    = lazyregexp.MustCompile(`(?i)\b(project|add_library|add_executable|enable_testing|include|add_test|\w+_discover_tests)\s*\(([^()]*)\)`)
+	cmakeProject = lazyregexp.MustCompile(`\$\{(PROJECT_NAME|CMAKE_PROJECT_NAME)\}`)
 )
 
 // cmakeFile is what some CMakeLists.txt say that matters to a test.

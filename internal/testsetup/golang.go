@@ -7,14 +7,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 	"github.com/strobe-debug/strobe/internal/testadapter"
 )
 
 var (
-	goFunc    = regexp.MustCompile(`(?m)^func ([A-Za-z]\w*)\(`)
-	goPackage = regexp.MustCompile(`(?m)^package (\w+)`)
-	goBound   = regexp.MustCompile(`(?m)^//go:build |^import "C"|^\s+"C"$`)
-	goApart   = regexp.MustCompile(`(^|/)(testdata|_[^/]*)/|_(windows|darwin|linux|freebsd|netbsd|openbsd|js|wasip1|plan9|android|ios|amd64|arm64|arm|386|wasm)\.go$`)
+	goFunc    = lazyregexp.MustCompile(`(?m)^func ([A-Za-z]\w*)\(`)
+	goPackage = lazyregexp.MustCompile(`(?m)^package (\w+)`)
+	goBound   = lazyregexp.MustCompile(`(?m)^//go:build |^import "C"|^\s+"C"$`)
+	goApart   = lazyregexp.MustCompile(`(^|/)(testdata|_[^/]*)/|_(windows|darwin|linux|freebsd|netbsd|openbsd|js|wasip1|plan9|android|ios|amd64|arm64|arm|386|wasm)\.go$`)
 )
 
 func goFamily() *family {

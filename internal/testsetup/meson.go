@@ -7,13 +7,15 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
 var (
-	mesonComment = regexp.MustCompile(`#[^\n]*`)
-	mesonLibrary = regexp.MustCompile(`(?m)^\s*(\w+)\s*=\s*(?:library|static_library|shared_library|both_libraries)\s*\(`)
-	mesonTest    = regexp.MustCompile(`(?m)^\s*test\s*\(`)
-	mesonProject = regexp.MustCompile(`(?s)\bproject\s*\(([^)]*)\)`)
+	mesonComment = lazyregexp.MustCompile(`#[^\n]*`)
+	mesonLibrary = lazyregexp.MustCompile(`(?m)^\s*(\w+)\s*=\s*(?:library|static_library|shared_library|both_libraries)\s*\(`)
+	mesonTest    = lazyregexp.MustCompile(`(?m)^\s*test\s*\(`)
+	mesonProject = lazyregexp.MustCompile(`(?s)\bproject\s*\(([^)]*)\)`)
 )
 
 // meson plans a test that meson runs.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 	"github.com/strobe-debug/strobe/internal/testadapter"
 )
 
@@ -20,13 +21,13 @@ func nativeFamily() *family {
 }
 
 var (
-	nativeTestName  = regexp.MustCompile(`(?i)(^|[_-])(unit)?tests?([_.-]|$)|_test\b`)
-	nativeTestHead  = regexp.MustCompile(`(?m)^\s*#\s*include\s*[<"](gtest/|gmock/|catch2?/|catch\.hpp|catch_amalgamated|doctest)`)
-	nativeTestDir   = regexp.MustCompile(`(?i)(^|/)(unit)?tests?/`)
-	nativeMain      = regexp.MustCompile(`(?m)^\s*(int|auto)\s+main\s*\(`)
-	nativeCompiled  = regexp.MustCompile(`\.(c|cc|cpp|cxx)$`)
-	nativeCPlusPlus = regexp.MustCompile(`\.(cc|cpp|cxx|hh|hpp|hxx)$`)
-	makeTests       = regexp.MustCompile(`(?m)^(check|test|tests)\s*:`)
+	nativeTestName  = lazyregexp.MustCompile(`(?i)(^|[_-])(unit)?tests?([_.-]|$)|_test\b`)
+	nativeTestHead  = lazyregexp.MustCompile(`(?m)^\s*#\s*include\s*[<"](gtest/|gmock/|catch2?/|catch\.hpp|catch_amalgamated|doctest)`)
+	nativeTestDir   = lazyregexp.MustCompile(`(?i)(^|/)(unit)?tests?/`)
+	nativeMain      = lazyregexp.MustCompile(`(?m)^\s*(int|auto)\s+main\s*\(`)
+	nativeCompiled  = lazyregexp.MustCompile(`\.(c|cc|cpp|cxx)$`)
+	nativeCPlusPlus = lazyregexp.MustCompile(`\.(cc|cpp|cxx|hh|hpp|hxx)$`)
+	makeTests       = lazyregexp.MustCompile(`(?m)^(check|test|tests)\s*:`)
 )
 
 func isNativeTest(name string, text func() string) bool {
@@ -172,9 +173,9 @@ func (s *setup) nativeSources() (plain, mains []string) {
 }
 
 // plainName is a path that build files take as it is.
-var plainName = regexp.MustCompile(`^[\w./+-]+$`)
+var plainName = lazyregexp.MustCompile(`^[\w./+-]+$`)
 
-var foreign = regexp.MustCompile(`(?i)(^|/)(third_?party|external|extern|deps|vendor|examples?|bench(marks?)?|docs?|subprojects|build[^/]*|CMakeFiles)/`)
+var foreign = lazyregexp.MustCompile(`(?i)(^|/)(third_?party|external|extern|deps|vendor|examples?|bench(marks?)?|docs?|subprojects|build[^/]*|CMakeFiles)/`)
 
 // maxDeclared is how many of a header's functions are looked for in the sources: one is wanted.
 const maxDeclared = 20
@@ -224,14 +225,14 @@ func (s *setup) find(c *code) {
 }
 
 // definition is a function of built-in types alone, which can be declared anywhere.
-var definition = regexp.MustCompile(`(?m)^(` + builtin + `[\s*]+)(\w+)\s*\(((?:` + builtin + `[\s*]*\w*(?:\[\d*\])?\s*,?\s*)*)\)\s*\{`)
+var definition = lazyregexp.MustCompile(`(?m)^(` + builtin + `[\s*]+)(\w+)\s*\(((?:` + builtin + `[\s*]*\w*(?:\[\d*\])?\s*,?\s*)*)\)\s*\{`)
 
 const builtin = `(?:(?:const|unsigned|signed|long|short)\s+)*(?:void|int|char|long|short|unsigned|float|double|bool)\b`
 
 var (
-	nativeComment = regexp.MustCompile(`(?m)/\*(?s:.*?)\*/|//[^\n]*|^\s*#[^\n]*?(\\\n[^\n]*?)*$`)
-	declaration   = regexp.MustCompile(`^(?:extern\s+)?[A-Za-z_][\w:<>,*&\s]*?[\s*&]([A-Za-z_]\w*)\s*\([^(){}]*\)\s*(?:noexcept)?$`)
-	namespace     = regexp.MustCompile(`^(?:inline\s+)?namespace\s+([\w:]+)$`)
+	nativeComment = lazyregexp.MustCompile(`(?m)/\*(?s:.*?)\*/|//[^\n]*|^\s*#[^\n]*?(\\\n[^\n]*?)*$`)
+	declaration   = lazyregexp.MustCompile(`^(?:extern\s+)?[A-Za-z_][\w:<>,*&\s]*?[\s*&]([A-Za-z_]\w*)\s*\([^(){}]*\)\s*(?:noexcept)?$`)
+	namespace     = lazyregexp.MustCompile(`^(?:inline\s+)?namespace\s+([\w:]+)$`)
 )
 
 // declared are the functions that a header declares at the level of its namespaces, in its order; overloaded ones are left out, since

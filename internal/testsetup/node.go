@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 	"github.com/strobe-debug/strobe/internal/testadapter"
 )
 
@@ -29,8 +30,8 @@ func isNodeTest(name string, text func() string) bool {
 }
 
 var (
-	nodeTestFolder = regexp.MustCompile(`(^|/)(test|tests|__tests__|spec)/`)
-	nodeTestCall   = regexp.MustCompile(`(?m)^\s*(describe|it|test|Deno\.test)\(`)
+	nodeTestFolder = lazyregexp.MustCompile(`(^|/)(test|tests|__tests__|spec)/`)
+	nodeTestCall   = lazyregexp.MustCompile(`(?m)^\s*(describe|it|test|Deno\.test)\(`)
 )
 
 func nodeLanguage(p *testadapter.Project, f *found) string {
@@ -46,7 +47,7 @@ func nodeLanguage(p *testadapter.Project, f *found) string {
 	return "javascript"
 }
 
-var nodeTyped = regexp.MustCompile(`\.[cm]?tsx?$`)
+var nodeTyped = lazyregexp.MustCompile(`\.[cm]?tsx?$`)
 
 func nodeFrameworks(s *setup) []string {
 	all := []string{"vitest", "jest", "mocha", "node", "bun"}

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
 // nodeModule is what a first test imports.
@@ -19,14 +21,14 @@ type nodeModule struct {
 }
 
 var (
-	esmExport  = regexp.MustCompile(`(?m)^export (?:declare )?(?:async )?(?:function\*?|const|let|class) ([A-Za-z_$][\w$]*)`)
-	esmList    = regexp.MustCompile(`(?m)^export \{\s*([A-Za-z_$][\w$]*)\s*[,}]`)
-	esmDefault = regexp.MustCompile(`(?m)^export default (?:async )?(?:function|class) ([A-Za-z_$][\w$]*)`)
-	esmSyntax  = regexp.MustCompile(`(?m)^(export|import) `)
-	cjsField   = regexp.MustCompile(`(?m)^(?:module\.)?exports\.([A-Za-z_$][\w$]*)\s*=`)
-	cjsObject  = regexp.MustCompile(`(?m)^module\.exports\s*=\s*\{\s*([A-Za-z_$][\w$]*)\s*[,:}]`)
-	cjsSingle  = regexp.MustCompile(`(?m)^module\.exports\s*=\s*(?:async )?(?:function |class )?([A-Za-z_$][\w$]*)\s*(?:;|$|\(|\{)`)
-	nodeActs   = regexp.MustCompile(`\.listen\(|process\.exit\(|(?m)^(main|run|start)\(|^await `)
+	esmExport  = lazyregexp.MustCompile(`(?m)^export (?:declare )?(?:async )?(?:function\*?|const|let|class) ([A-Za-z_$][\w$]*)`)
+	esmList    = lazyregexp.MustCompile(`(?m)^export \{\s*([A-Za-z_$][\w$]*)\s*[,}]`)
+	esmDefault = lazyregexp.MustCompile(`(?m)^export default (?:async )?(?:function|class) ([A-Za-z_$][\w$]*)`)
+	esmSyntax  = lazyregexp.MustCompile(`(?m)^(export|import) `)
+	cjsField   = lazyregexp.MustCompile(`(?m)^(?:module\.)?exports\.([A-Za-z_$][\w$]*)\s*=`)
+	cjsObject  = lazyregexp.MustCompile(`(?m)^module\.exports\s*=\s*\{\s*([A-Za-z_$][\w$]*)\s*[,:}]`)
+	cjsSingle  = lazyregexp.MustCompile(`(?m)^module\.exports\s*=\s*(?:async )?(?:function |class )?([A-Za-z_$][\w$]*)\s*(?:;|$|\(|\{)`)
+	nodeActs   = lazyregexp.MustCompile(`\.listen\(|process\.exit\(|(?m)^(main|run|start)\(|^await `)
 )
 
 // nodeTarget is a module with something exported, the package's entry first. Modules that act when they are imported are left alone.
@@ -75,7 +77,7 @@ func exported(text string) nodeModule {
 	for _, form := range []struct {
 		re     *regexp.Regexp
 		single bool
-	}{{esmExport, false}, {esmList, false}, {esmDefault, true}, {cjsField, false}, {cjsObject, false}, {cjsSingle, true}} {
+	}{{esmExport.Get(), false}, {esmList.Get(), false}, {esmDefault.Get(), true}, {cjsField.Get(), false}, {cjsObject.Get(), false}, {cjsSingle.Get(), true}} {
 		if m := form.re.FindStringSubmatch(text); m != nil && !slices.Contains([]string{"require", "default", "new", "test", "it", "expect", "assert"}, m[1]) {
 			return nodeModule{name: m[1], single: form.single}
 		}

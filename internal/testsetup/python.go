@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 	"github.com/strobe-debug/strobe/internal/testadapter"
 )
 
@@ -26,10 +27,10 @@ func pythonFamily() *family {
 }
 
 var (
-	pythonDef    = regexp.MustCompile(`(?m)^(?:async )?(?:def|class) ([A-Za-z]\w*)`)
-	pythonRuns   = regexp.MustCompile(`(?m)^([A-Za-z_][\w.]*\(|while |for |with |raise |input\()`)
-	dependencies = regexp.MustCompile(`(?m)^dependencies\s*=\s*\[\s*[^\]\s]`)
-	pytestConfig = regexp.MustCompile(`(?m)^\[tool\.pytest`)
+	pythonDef    = lazyregexp.MustCompile(`(?m)^(?:async )?(?:def|class) ([A-Za-z]\w*)`)
+	pythonRuns   = lazyregexp.MustCompile(`(?m)^([A-Za-z_][\w.]*\(|while |for |with |raise |input\()`)
+	dependencies = lazyregexp.MustCompile(`(?m)^dependencies\s*=\s*\[\s*[^\]\s]`)
+	pytestConfig = lazyregexp.MustCompile(`(?m)^\[tool\.pytest`)
 	// Files that are no modules of the project's own.
 	pythonTools = []string{"setup.py", "conftest.py", "manage.py", "noxfile.py", "tasks.py", "__main__.py", "fabfile.py"}
 )
@@ -215,7 +216,7 @@ func (s *setup) pythonTarget() (source, module, name string) {
 	return source, module, name
 }
 
-var identifier = regexp.MustCompile(`^[A-Za-z_]\w*$`)
+var identifier = lazyregexp.MustCompile(`^[A-Za-z_]\w*$`)
 
 // importable says whether a folder's modules are in packages, by names that can be imported.
 func (s *setup) importable(prefix, folder string) bool {

@@ -7,16 +7,17 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 	"github.com/strobe-debug/strobe/internal/testadapter"
 )
 
 var (
-	rustTest = regexp.MustCompile(`(?m)^\s*#\[(\w+::)*(test|rstest|test_case)\b`)
+	rustTest = lazyregexp.MustCompile(`(?m)^\s*#\[(\w+::)*(test|rstest|test_case)\b`)
 	// A plain function: one with type parameters is not named without them.
-	rustPublic = regexp.MustCompile(`(?m)^pub (?:const |unsafe |async )*fn (\w+)\(([^)]*)\)`)
-	rustKinds  = regexp.MustCompile(`(?m)^\s*crate-type\s*=\s*\[([^\]]*)\]`)
-	rustMacro  = regexp.MustCompile(`(?m)^\s*proc-macro\s*=\s*true`)
-	rustAny    = regexp.MustCompile(`(?m)^(?:pub(?:\([^)]*\))? )?(?:const |unsafe |async )*fn (\w+)\(([^)]*)\)`)
+	rustPublic = lazyregexp.MustCompile(`(?m)^pub (?:const |unsafe |async )*fn (\w+)\(([^)]*)\)`)
+	rustKinds  = lazyregexp.MustCompile(`(?m)^\s*crate-type\s*=\s*\[([^\]]*)\]`)
+	rustMacro  = lazyregexp.MustCompile(`(?m)^\s*proc-macro\s*=\s*true`)
+	rustAny    = lazyregexp.MustCompile(`(?m)^(?:pub(?:\([^)]*\))? )?(?:const |unsafe |async )*fn (\w+)\(([^)]*)\)`)
 )
 
 func rustFamily() *family {
@@ -58,11 +59,11 @@ func (s *setup) rust() error {
 	case s.p.Has(path.Join(dir, lib)) && rustMacro.MatchString(manifest):
 		s.change(path.Join(rel, lib), rustInline("")) // its functions are called by the compiler alone
 	case s.p.Has(path.Join(dir, lib)) && kinds != nil && !strings.Contains(kinds[1], `"lib"`) && !strings.Contains(kinds[1], `"rlib"`):
-		s.change(path.Join(rel, lib), rustInline(rustName(rustAny, s.p.Read(path.Join(dir, lib))))) // no crate of Rust can link it
+		s.change(path.Join(rel, lib), rustInline(rustName(rustAny.Get(), s.p.Read(path.Join(dir, lib))))) // no crate of Rust can link it
 	case s.p.Has(path.Join(dir, lib)):
 		s.rustIntegration(rel, crate, s.p.Read(path.Join(dir, lib)))
 	case s.p.Has(s.at(main)):
-		name := rustName(rustAny, s.p.Read(s.at(main)))
+		name := rustName(rustAny.Get(), s.p.Read(s.at(main)))
 		s.change(main, rustInline(name))
 	default:
 		s.change(path.Join(rel, lib), greetingRust)
@@ -88,7 +89,7 @@ func (s *setup) member() (dir, manifest string) {
 
 // rustIntegration is a test in tests/, which sees the crate as its users do.
 func (s *setup) rustIntegration(rel, crate, lib string) {
-	name := rustName(rustPublic, lib)
+	name := rustName(rustPublic.Get(), lib)
 	file := s.fresh(path.Join(rel, "tests/first"), ".rs")
 	switch name {
 	case "":
@@ -131,7 +132,7 @@ func (s *setup) newCrate() {
 			manifest += fmt.Sprintf("\n[[bin]]\nname = %q\npath = \"main.rs\"\n", name)
 		}
 		s.file("Cargo.toml", manifest)
-		s.change(main, rustInline(rustName(rustAny, s.p.Read(s.at(main)))))
+		s.change(main, rustInline(rustName(rustAny.Get(), s.p.Read(s.at(main)))))
 	default:
 		lib := own[0]
 		for _, at := range own {
