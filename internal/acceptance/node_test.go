@@ -67,8 +67,10 @@ shop.run() → undefined
   shop.both() → [2, 4]
     shop.get(n=1) → 2
 `, `
+      stdout: "got 1\n"
     shop.get(n=2) → 4
 `, `
+      stdout: "got 2\n"
   stdout: "[ 2, 4 ]\n"
   shop.Order.constructor(id=8, items=["broken"]) → Order{id: 8, items: ["broken"]}
   shop.Order.total(tax=0.2) ✗ Error: no price for broken

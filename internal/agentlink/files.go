@@ -3,7 +3,6 @@ package agentlink
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -13,16 +12,15 @@ import (
 // Files puts an agent's files where an interpreter can load them: in a folder named by their contents, so that what the
 // interpreter makes of them beside it is there the next time. Safe for concurrent use.
 type Files struct {
-	from fs.FS
-	root string
-	to   string
+	packed []byte
+	to     string
 
 	mu  sync.Mutex
 	dir string
 }
 
-// NewFiles is of the files below root of an embedded file system; they go below to.
-func NewFiles(from fs.FS, root, to string) *Files { return &Files{from: from, root: root, to: to} }
+// NewFiles is of files that Pack packed; they go below to.
+func NewFiles(packed []byte, to string) *Files { return &Files{packed: packed, to: to} }
 
 // Dir returns the folder, with every file in it.
 func (f *Files) Dir() (string, error) {
@@ -33,25 +31,12 @@ func (f *Files) Dir() (string, error) {
 			return f.dir, nil
 		}
 	}
-	contents := map[string][]byte{}
-	sum := sha256.New()
-	err := fs.WalkDir(f.from, f.root, func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		b, err := fs.ReadFile(f.from, name)
-		if err != nil {
-			return err
-		}
-		sum.Write([]byte(name))
-		sum.Write(b)
-		contents[name[len(f.root)+1:]] = b
-		return nil
-	})
+	contents, err := unpack(f.packed)
 	if err != nil {
 		return "", err
 	}
-	dir := filepath.Join(f.to, hex.EncodeToString(sum.Sum(nil)[:8]))
+	sum := sha256.Sum256(f.packed)
+	dir := filepath.Join(f.to, hex.EncodeToString(sum[:8]))
 	for name, b := range contents {
 		if err := put(filepath.Join(dir, filepath.FromSlash(path.Clean(name))), b); err != nil {
 			return "", err

@@ -6,7 +6,7 @@
 package js
 
 import (
-	"embed"
+	_ "embed"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -17,8 +17,10 @@ import (
 	"github.com/strobe-debug/strobe/internal/collector"
 )
 
-//go:embed agent/dist
-var agent embed.FS
+// packed is the agent: agent/dist, see TestAgentIsPacked.
+//
+//go:embed agent.gz
+var packed []byte
 
 // Config of the runtimes.
 type Config struct {
@@ -53,7 +55,7 @@ func New(c Config) []collector.Joiner {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	files := agentlink.NewFiles(agent, "agent/dist", filepath.Join(c.CacheDir, "js"))
+	files := agentlink.NewFiles(packed, filepath.Join(c.CacheDir, "js"))
 	var all []collector.Joiner
 	for _, k := range kinds {
 		all = append(all, &Runtime{kind: k, log: c.Logger, files: files})

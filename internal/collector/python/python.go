@@ -6,7 +6,7 @@
 package python
 
 import (
-	"embed"
+	_ "embed"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -18,8 +18,10 @@ import (
 	"github.com/strobe-debug/strobe/internal/collector"
 )
 
-//go:embed agent/*.py
-var agent embed.FS
+// packed is the agent: the files of agent, see TestAgentIsPacked.
+//
+//go:embed agent.gz
+var packed []byte
 
 // Config of the runtime.
 type Config struct {
@@ -38,7 +40,7 @@ func New(c Config) *Runtime {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Runtime{log: c.Logger, files: agentlink.NewFiles(agent, "agent", filepath.Join(c.CacheDir, "python"))}
+	return &Runtime{log: c.Logger, files: agentlink.NewFiles(packed, filepath.Join(c.CacheDir, "python"))}
 }
 
 // Name implements collector.Joiner.

@@ -73,7 +73,8 @@ def start(where):
         engine.apply(rules)
     engine.begun = True
     _points(message)
-    _watch_crashes()
+    import strobe_crash
+    strobe_crash.watch(_alive)
     _spin()
     import atexit
     atexit.register(_at_exit)
@@ -369,57 +370,8 @@ def _close():
             socket_was.detach()
 
 
-# --- crashes
-
-def _watch_crashes():
-    """An uncaught exception is told before the program's own report of it.
-
-    Both names of each hook become ours: libraries ask whether sys.excepthook is sys.__excepthook__ before they put in
-    theirs, and some warn where it is not.
-    """
-    own = sys.excepthook
-
-    def excepthook(kind, value, traceback):
-        _crash(value, traceback)
-        own(kind, value, traceback)
-    sys.excepthook = excepthook
-    if sys.__excepthook__ is own:
-        sys.__excepthook__ = excepthook
-    # threading takes its hook from here when it is imported.
-    own_thread = _thread._excepthook
-
-    def thread_excepthook(args):
-        try:
-            if not over and args.exc_type is not SystemExit:
-                late("strobe_stacks").crash(args.exc_value, args.exc_traceback, "thread", engine.rules)
-        except Exception:
-            pass
-        own_thread(args)
-    _thread._excepthook = thread_excepthook
-    threading = sys.modules.get("threading")
-    if threading is not None:
-        for name in ("excepthook", "__excepthook__"):
-            if getattr(threading, name, None) is own_thread:
-                setattr(threading, name, thread_excepthook)
-
-
-_told = None  # the exception that was told
-
-
-def _crash(value, traceback):
-    global _told
-    try:
-        # Some libraries call the hook of exceptions that end nothing: then the program's own frames are below it.
-        frame = sys._getframe(1)
-        while frame.f_back is not None:
-            frame = frame.f_back
-        ends = frame.f_code.co_name != "<module>" and not sys.flags.interactive and not hasattr(sys, "ps1")
-        if over or not ends or value is None or value is _told:
-            return
-        _told = value
-        late("strobe_stacks").crash(value, traceback, "process", engine.rules)
-    except Exception:
-        pass
+def _alive():
+    return not over
 
 
 # --- fork and the end
@@ -491,9 +443,10 @@ def _at_exit():
     try:
         if over:
             return
+        import strobe_crash
         value = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
-        if value is not None and value is not _told and not isinstance(value, SystemExit):
-            _crash(value, getattr(sys, "last_traceback", None))  # a hook of the user's came before ours
+        if value is not None and value is not strobe_crash.told and not isinstance(value, SystemExit):
+            strobe_crash.crash(value, getattr(sys, "last_traceback", None))  # a hook of the user's came before ours
         _end()
     except Exception:
         pass

@@ -11,7 +11,7 @@ from _struct import Struct
 from mmap import mmap
 from time import monotonic, monotonic_ns, sleep
 
-FUNCTION, LANE, ENTER, EXIT, YIELD, LOST, CRASH, LOG, END, NEXT = 1, 2, 3, 4, 5, 6, 7, 8, 9, 255
+FUNCTION, LANE, ENTER, EXIT, YIELD, LOST, CRASH, LOG, END, SWITCH, NEXT = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 255
 THROWN, CLOSED, UNKNOWN = 1, 2, 4
 
 HEADER = Struct("@QIIIIBBHI")  # of a record; native, so that the length is stored whole, and last
@@ -229,6 +229,18 @@ def tell(s, function, lane):
             return False
         lane.told = True
     return True
+
+
+def switch(s, lane):
+    """Tells which lane the thread is on now, for what others than its calls say of it."""
+    if not lane.told:
+        if lane.of:
+            return
+        text = '{"tid":%d,"name":%s}' % (_thread.get_native_id(), quote(lane.name))
+        if not write(s, LANE, 0, 0, lane.number, 0, 0, text.encode("utf-8", "backslashreplace")):
+            return
+        lane.told = True
+    write(s, SWITCH, 0, 0, lane.number, 0, 0, b"")
 
 
 def lose(s, function, which):

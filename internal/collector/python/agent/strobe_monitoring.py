@@ -460,6 +460,7 @@ def on_yield(code, offset, value, hooked=hooked, local=files.local, frame_of=sys
                 if not files.write(s, files.YIELD, 0, f.number, lane.number, 0, 0, payload):
                     files.lose(s, f, 2)
         s.lane = lane.back
+        files.switch(s, s.lane)
         lane.back = None
         lane.offset = offset
         lane.rest = now()
@@ -494,3 +495,4 @@ def _resume(frame, now=files.monotonic_ns):
     lane.rested += now() - lane.rest
     lane.back = s.lane
     s.lane = lane
+    files.switch(s, lane)

@@ -297,6 +297,7 @@ def give(number, value, frame_of=sys._getframe):
         payload = encode(value, f.depth).encode("utf-8", "backslashreplace")
         if not files.write(s, files.YIELD, 0, number, lane.number, 0, 0, payload):
             files.lose(s, f, 2)
+        files.switch(s, s.own)
     except Exception as e:
         if not ours(e):
             raise

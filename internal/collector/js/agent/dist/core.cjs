@@ -861,7 +861,7 @@ var import_node_util2 = __toESM(require("node:util"), 1);
 
 // src/segments.js
 var import_node_fs3 = __toESM(require("node:fs"), 1);
-var kinds = { function: 1, lane: 2, enter: 3, exit: 4, yield: 5, lost: 6, crash: 7, log: 8, end: 9, next: 255 };
+var kinds = { function: 1, lane: 2, enter: 3, exit: 4, yield: 5, lost: 6, crash: 7, log: 8, end: 9, switch: 10, next: 255 };
 var flags = { thrown: 1, closed: 2, unknown: 4 };
 var headerSize = 16;
 var recordSize = 32;
@@ -1271,7 +1271,19 @@ var Recorder = class {
   u(call) {
     if (!call.running) return;
     this.leave(call);
+    this.on(this.lane);
     call.since = performanceNow();
+  }
+  // on tells which lane the thread is on now, for what others than its calls say of it.
+  on(lane) {
+    if (this.own <= 0) return;
+    this.busy = true;
+    try {
+      if (this.begin() !== 0) this.stream.end(kinds.switch, 0, 0, lane === 0 ? this.own : lane, 0, 0, clock());
+    } catch {
+      this.stream.drop();
+    }
+    this.busy = false;
   }
   // w: back from an await. The thread came from its event loop, or from one that a call below runs.
   w(call) {
@@ -1279,6 +1291,7 @@ var Recorder = class {
     call.before = this.depth > 0 ? this.stackLanes[this.depth] : this.own;
     call.running = true;
     this.lane = call.lane;
+    this.on(call.lane);
     if (call.since !== 0) call.awaited += (performanceNow() - call.since) * 1e3;
     call.since = 0;
   }
@@ -1295,12 +1308,14 @@ var Recorder = class {
     }
     this.busy = false;
     this.leave(call);
+    this.on(this.lane);
   }
   wy(call) {
     if (call.running || !call.open) return;
     call.before = this.lane;
     call.running = true;
     this.lane = call.lane;
+    this.on(call.lane);
     call.since = 0;
   }
   close(call, kind, value) {

@@ -283,7 +283,20 @@ export class Recorder {
   u(call) {
     if (!call.running) return;
     this.leave(call);
+    this.on(this.lane);
     call.since = js.performanceNow();
+  }
+
+  // on tells which lane the thread is on now, for what others than its calls say of it.
+  on(lane) {
+    if (this.own <= 0) return;
+    this.busy = true;
+    try {
+      if (this.begin() !== 0) this.stream.end(kinds.switch, 0, 0, lane === 0 ? this.own : lane, 0, 0, clock());
+    } catch {
+      this.stream.drop();
+    }
+    this.busy = false;
   }
 
   // w: back from an await. The thread came from its event loop, or from one that a call below runs.
@@ -292,6 +305,7 @@ export class Recorder {
     call.before = this.depth > 0 ? this.stackLanes[this.depth] : this.own;
     call.running = true;
     this.lane = call.lane;
+    this.on(call.lane);
     if (call.since !== 0) call.awaited += (js.performanceNow() - call.since) * 1e3;
     call.since = 0;
   }
@@ -309,6 +323,7 @@ export class Recorder {
     }
     this.busy = false;
     this.leave(call);
+    this.on(this.lane);
   }
 
   wy(call) {
@@ -316,6 +331,7 @@ export class Recorder {
     call.before = this.lane;
     call.running = true;
     this.lane = call.lane;
+    this.on(call.lane);
     call.since = 0;
   }
 

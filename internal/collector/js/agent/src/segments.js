@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import * as js from './intrinsics.js';
 import * as values from './values.js';
 
-export const kinds = { function: 1, lane: 2, enter: 3, exit: 4, yield: 5, lost: 6, crash: 7, log: 8, end: 9, next: 255 };
+export const kinds = { function: 1, lane: 2, enter: 3, exit: 4, yield: 5, lost: 6, crash: 7, log: 8, end: 9, switch: 10, next: 255 };
 export const flags = { thrown: 1, closed: 2, unknown: 4 };
 const headerSize = 16, recordSize = 32, firstSize = 1 << 20, laterSize = 4 << 20, segmentsAhead = 16, patienceMs = 20e3;
 // Room that a record may need at its beginning, and a segment's last record.
