@@ -37,7 +37,6 @@ type Member struct {
 
 	mu       sync.Mutex
 	tracing  collector.Tracing
-	last     *Hello
 	warnings []string
 	closed   bool
 }
@@ -176,12 +175,13 @@ func (m *Member) Ended(pid int) { m.link.rounds.finish(pid, "") }
 
 // Capabilities implements collector.Member.
 func (m *Member) Capabilities() collector.Capabilities {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	m.link.mu.Lock()
+	h := m.link.came
+	m.link.mu.Unlock()
 	if agents := m.link.Agents(); len(agents) > 0 {
-		m.last = &agents[0].Hello
+		h = &agents[0].Hello
 	}
-	return m.kind.Capabilities(m.last)
+	return m.kind.Capabilities(h)
 }
 
 // askWithin bounds a question to an agent: it answers while the program runs.
