@@ -60,6 +60,7 @@ type Link struct {
 	heard  chan struct{} // closed when an agent comes, goes or says something
 	set    Set
 	closed bool
+	came   *Hello // of the first agent, also when it is gone
 
 	rounds rounds
 }
@@ -153,6 +154,9 @@ func (l *Link) join(a *Agent) bool {
 		return false
 	}
 	l.agents = append(l.agents, a)
+	if l.came == nil {
+		l.came = &a.Hello
+	}
 	l.signalLocked()
 	l.mu.Unlock()
 	l.rounds.wake()

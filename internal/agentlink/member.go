@@ -37,7 +37,6 @@ type Member struct {
 
 	mu       sync.Mutex
 	tracing  collector.Tracing
-	last     *Hello
 	warnings []string
 	closed   bool
 }
@@ -86,7 +85,7 @@ func (m *Member) SetTracing(ctx context.Context, t collector.Tracing) (collector
 	ctx, cancel := context.WithTimeout(ctx, applyWithin)
 	defer cancel()
 	err := m.link.Apply(ctx, Set{Root: m.root, OnFull: m.full, Lines: m.byLines, Rules: rulesOf(t.Probes)})
-	return m.Status(), err
+	return m.state(), err
 }
 
 // applyWithin is how long an agent may take to trace a set: a busy interpreter lets it have its turn within
@@ -116,8 +115,24 @@ func rulesOf(probes []collector.Probe) []Rule {
 	return rules
 }
 
-// Status implements collector.Member. What several processes have is that of the one with the most.
+// countWithin bounds how long a status waits for agents to count: what they have said before stands for those that are
+// late.
+const countWithin = 300 * time.Millisecond
+
+// Status implements collector.Member. Functions are hooked as they are loaded, so that the agents are asked again.
 func (m *Member) Status() collector.Status {
+	ctx, cancel := context.WithTimeout(context.Background(), countWithin)
+	defer cancel()
+	var wg sync.WaitGroup
+	for _, a := range m.link.Agents() {
+		wg.Go(func() { _ = a.Ask(ctx, "status", nil, nil) }) // its answer is kept as what it said last
+	}
+	wg.Wait()
+	return m.state()
+}
+
+// state is what agents have said. What several processes have is that of the one with the most.
+func (m *Member) state() collector.Status {
 	m.mu.Lock()
 	probes, warnings := m.tracing.Probes, slices.Clone(m.warnings)
 	m.mu.Unlock()
@@ -160,12 +175,13 @@ func (m *Member) Ended(pid int) { m.link.rounds.finish(pid, "") }
 
 // Capabilities implements collector.Member.
 func (m *Member) Capabilities() collector.Capabilities {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	m.link.mu.Lock()
+	h := m.link.came
+	m.link.mu.Unlock()
 	if agents := m.link.Agents(); len(agents) > 0 {
-		m.last = &agents[0].Hello
+		h = &agents[0].Hello
 	}
-	return m.kind.Capabilities(m.last)
+	return m.kind.Capabilities(h)
 }
 
 // askWithin bounds a question to an agent: it answers while the program runs.
