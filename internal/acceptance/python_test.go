@@ -135,6 +135,27 @@ func TestPythonTree(t *testing.T) {
 	}
 }
 
+// TestPythonInterleaved: generators that rest when their caller returns leave its own call alone.
+func TestPythonInterleaved(t *testing.T) {
+	t.Parallel()
+	strobetest.NeedPtrace(t)
+	s := strobetest.Start(t, nil)
+	for version, python := range pythons(t) {
+		t.Run(version, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, dir, "lazy.py", "def g():\n    yield 1\n    yield 2\ndef two():\n    a, b = g(), g()\n    next(a); next(b)\n    return 1\nprint(two())\n", 0o644)
+			l := s.Launch(t, python, dir, []string{"lazy.py"}, args{"trace": []string{"@usercode"}, "cwd": dir})
+			defer s.Stop(t, l.SessionID)
+			s.WaitEnd(t, l.SessionID, endLimit)
+			tree := varying.ReplaceAllString(s.Query(t, l.SessionID, args{"view": "tree", "unfold": true}).Tree, "")
+			if !strings.Contains(tree, "lazy.two() → 1\n") || strings.Contains(tree, "end of") || strings.Contains(tree, "running") ||
+				strings.Count(tree, "lazy.g() ✗ closed\n") != 2 {
+				t.Errorf("tree\n%s", tree)
+			}
+		})
+	}
+}
+
 const callsBack = `import ctypes, sys
 lib = ctypes.CDLL(sys.argv[1])
 CB = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)

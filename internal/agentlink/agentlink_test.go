@@ -82,7 +82,7 @@ func (b *book) text() string {
 		if e.Kind.IsCall() {
 			s += " " + b.functions[e.Func].Name
 		}
-		if e.Under != 0 {
+		if e.Under != 0 && e.Under != e.Thread+1 {
 			s += " under " + b.threads[e.Under-1].Name
 		}
 		if e.Flags != 0 {

@@ -174,6 +174,9 @@ func (f *feed) add(r *record, e event.Event) {
 	if e.Payload == nil {
 		e.Payload = r.payload
 	}
+	if l := f.lanes[r.lane]; l != nil && l.of == nil && e.Thread == l.thread {
+		e.Under = l.thread + 1
+	}
 	f.events = append(f.events, e)
 }
 

@@ -101,10 +101,12 @@ type Event struct {
 	Payload []byte
 	Func    FuncID
 	Thread  ThreadID
-	Under   ThreadID // of an enter that is the first on its lane: 1 + the thread whose innermost call is its parent; 0: none
-	Kind    Kind
-	Flags   Flags
-	Stream  StreamID // of Data and State
+	// Under is 1 + the thread whose innermost call is the parent, of an enter that is the first on its lane; 1 + its
+	// own thread where that is on none of its lanes; 0: nothing is known of lanes.
+	Under  ThreadID
+	Kind   Kind
+	Flags  Flags
+	Stream StreamID // of Data and State
 }
 
 // Function is one traced function as the timeline names it.

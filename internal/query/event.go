@@ -236,7 +236,7 @@ func (a *asker) render(r *store.Row) Event {
 				v = inShort(v, summaryResult)
 			}
 			e.ReturnValue = &v
-		} else if short, thrown := f.Thrown(r); short != "" {
+		} else if short, thrown := f.Thrown(r); short != "" && !thrown.IsNull() {
 			e.Exception = &thrown
 			if !a.req.Verbose {
 				thrown = inShort(thrown, summaryResult)

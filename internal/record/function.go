@@ -41,7 +41,8 @@ func (f *Function) withAddresses() *Function {
 	return &out
 }
 
-// Known reports whether the session says how the function's values read. Without that a result is the register's number.
+// Known reports whether the session says how the function's values read. Without that a result is the register's
+// number.
 func (f *Function) Known() bool { return f.layout != nil }
 
 // Parameters lists the function's parameters, as far as they are known.
@@ -92,6 +93,9 @@ func (f *Function) Thrown(exit *store.Row) (short string, v value.Value) {
 		return "", v
 	}
 	v, ok := f.layout.Thrown(exit.Payload)
+	if !ok && f.layout.IsTree() {
+		return "closed", v // a generator that nobody read to its end
+	}
 	if !ok {
 		return "", v
 	}
@@ -146,7 +150,8 @@ func (f *Function) Argument(path string) (Argument, bool) {
 	return a, true
 }
 
-// Integer reports whether the argument is an integer that Int reads, and whether that has its 64 bits as an unsigned one's.
+// Integer reports whether the argument is an integer that Int reads, and whether that has its 64 bits as an unsigned
+// one's.
 func (a *Argument) Integer() (unsigned64, ok bool) { return !a.signed && a.size == 8, a.size > 0 }
 
 // Int returns an integer without rendering it; false where only Value can tell.

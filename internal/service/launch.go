@@ -28,7 +28,7 @@ type LaunchParams struct {
 	SerializationDepth int               `json:"serializationDepth,omitempty"`
 	StopOnEntry        bool              `json:"stopOnEntry,omitempty" jsonschema:"pause before main"`
 	OnFullBuffer       string            `json:"onFullBuffer,omitempty" jsonschema:"no room: wait a little, drop and count, or block"`
-	LineBuffer         string            `json:"lineBuffer,omitempty" jsonschema:"C stdout: auto flushes lines unless very many, off leaves it alone"`
+	LineBuffer         string            `json:"lineBuffer,omitempty" jsonschema:"stdout by lines: auto unless very many, off leaves it"`
 	Name               string            `json:"name,omitempty" jsonschema:"label"`
 	Budget
 }
@@ -51,7 +51,7 @@ type LaunchResult struct {
 
 var launchOp = Op{
 	Name:    "debug_launch",
-	Summary: "Start a program under observation. Its output is recorded from the first byte; add traces while it runs.",
+	Summary: "Start a program under observation: its output is recorded, traces are added while it runs.",
 	Doc: "Starts a program and records its output, and the calls that the patterns in `trace` select, on one timeline. " +
 		"The program runs with the daemon's environment with `env` laid over it (give variables that matter in `env`: the daemon may " +
 		"have been started by another shell). `command` with a slash is a path, relative to `cwd` or else to projectRoot; without one it is looked up in the " +
@@ -193,7 +193,8 @@ func launchWarnings(state *session.State) []string {
 	return appendProbeWarnings(w, state.Trace.Probes)
 }
 
-// appendProbeWarnings adds what there is to say of single patterns. A warning that does not name its pattern is given it.
+// appendProbeWarnings adds what there is to say of single patterns. A warning that does not name its pattern is given
+// it.
 func appendProbeWarnings(w []string, probes []collector.ProbeStatus) []string {
 	for _, p := range probes {
 		switch {

@@ -217,7 +217,9 @@ func (n *nester) place(r *Row) { n.placeUnder(r, 0) }
 // parent.
 func (n *nester) placeUnder(r *Row, under uint32) {
 	var st *[]frame
-	if lane, ok := n.active[r.Thread]; ok && r.Thread != event.NoThread { // who knows nothing of lanes says the thread
+	if own := event.ThreadID(under - 1); under != 0 && own == r.Thread { // who knows of lanes says that it is on none
+		delete(n.active, own)
+	} else if lane, ok := n.active[r.Thread]; ok && r.Thread != event.NoThread { // who knows nothing says the thread
 		r.Thread = lane
 	}
 	if r.Thread == event.NoThread {

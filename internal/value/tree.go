@@ -52,6 +52,9 @@ func unmarshalTree(b []byte) (*Layout, error) {
 	return NewTree(params, depth), nil
 }
 
+// IsTree reports whether the payloads are trees: of calls of an interpreter.
+func (l *Layout) IsTree() bool { return l.tree }
+
 // Thrown returns what left a call, of one that an exception left: false where the payload does not tell.
 func (l *Layout) Thrown(payload []byte) (Value, bool) {
 	if !l.tree || len(payload) == 0 {
