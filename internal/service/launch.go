@@ -23,7 +23,7 @@ type LaunchParams struct {
 	Terminal           bool              `json:"terminal,omitempty" jsonschema:"run in a pseudo-terminal"`
 	TerminalSize       string            `json:"terminalSize,omitempty" jsonschema:"of terminal: columns x rows, default 80x24"`
 	SymbolsPath        string            `json:"symbolsPath,omitempty" jsonschema:"file or directory with debug info"`
-	Core               string            `json:"core,omitempty" jsonschema:"core file of command: open it instead of running"`
+	Core               string            `json:"core,omitempty" jsonschema:"core file of command, to open instead"`
 	Trace              []string          `json:"trace,omitempty" jsonschema:"patterns from the start; see debug_trace"`
 	SerializationDepth int               `json:"serializationDepth,omitempty"`
 	StopOnEntry        bool              `json:"stopOnEntry,omitempty" jsonschema:"pause before main"`
