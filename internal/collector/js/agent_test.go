@@ -356,7 +356,7 @@ func (b *book) text() string {
 		if e.Kind.IsCall() {
 			s += " " + b.functions[e.Func].Name
 		}
-		if e.Under != 0 {
+		if e.Under != 0 && e.Under != e.Thread+1 { // the latter: on none of its lanes
 			s += " under " + b.threads[e.Under-1].Name
 		}
 		if e.Flags != 0 {
