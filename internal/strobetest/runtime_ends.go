@@ -74,7 +74,11 @@ func endBehaviours(t *testing.T, r *suite) {
 	})
 	r.behaviour(t, term, "a signal ends the program as it would", func(t *testing.T) {
 		Eventually(t, endWithin, "it waits", func() bool { return r.s.Output(t, term.id, "stdout") == "waits\n" })
-		if err := syscall.Kill(term.launched.PID, syscall.SIGTERM); err != nil {
+		target, err := os.FindProcess(term.launched.PID)
+		if err == nil {
+			err = target.Signal(syscall.SIGTERM)
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 		if st := term.ended(t); st.Signal != "SIGTERM" {

@@ -197,7 +197,8 @@ class Transformer {
   placeOf(node) {
     const { original } = this.options;
     if (!original) return { line: node.loc.start.line };
-    for (const n of [node, node.key, node.id]) {
+    // Compilers do not all map a function's first character: some the first of its parameters, or its body's.
+    for (const n of [node, node.key, node.id, ...(node.params || []), node.body]) {
       const place = n && original(n.loc.start.line, n.loc.start.column);
       if (place) return place;
     }
