@@ -69,7 +69,8 @@ type Agent struct {
 	next    int64
 	waiting map[int64]chan json.RawMessage
 	applied Applied
-	said    bool // applied is
+	told    int64 // the newest set that it was sent; Link.mu
+	said    bool  // applied is
 	gone    chan struct{}
 }
 

@@ -167,8 +167,10 @@ func (l *Link) join(a *Agent) bool {
 func (l *Link) catchUp(a *Agent, gen int64) {
 	l.mu.Lock()
 	set := l.set
+	known := max(gen, a.told) >= set.Gen
+	a.told = max(a.told, set.Gen)
 	l.mu.Unlock()
-	if gen >= set.Gen {
+	if known {
 		return
 	}
 	_ = a.tell(struct {
@@ -262,6 +264,9 @@ func (l *Link) Apply(ctx context.Context, s Set) error {
 	s.Gen = l.set.Gen + 1
 	l.set = s
 	agents := slices.Clone(l.agents)
+	for _, a := range agents {
+		a.told = s.Gen
+	}
 	l.mu.Unlock()
 	if err := l.writeStart(); err != nil {
 		return err

@@ -73,6 +73,14 @@ func (x *mixer) reached(until int64) {
 	x.releaseLocked(x.until)
 }
 
+// settle puts what is not later than what the host has delivered. What comes after that waits: the program's output of that
+// time is still to be laid at its writes.
+func (x *mixer) settle() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.releaseLocked(x.until)
+}
+
 // release puts what waits, whatever the host still has.
 func (x *mixer) release() {
 	x.mu.Lock()

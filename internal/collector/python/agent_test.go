@@ -16,6 +16,7 @@ import (
 	"github.com/strobe-debug/strobe/internal/agentlink"
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
 // book is a sink that keeps calls as text.
@@ -99,7 +100,7 @@ func interpreters(t *testing.T) []string {
 		}
 	}
 	if len(able) == 0 {
-		t.Skip("no CPython 3.8 or newer is here")
+		strobetest.Lack(t, "no CPython 3.8 or newer is here")
 	}
 	return able
 }
