@@ -100,7 +100,8 @@ func TestPythonTree(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			dir := t.TempDir()
 			write(t, dir, "shop.py", shop, 0o644)
-			l := s.Launch(t, python, dir, []string{"shop.py"}, args{"trace": []string{"@usercode"}, "cwd": dir})
+			env := map[string]string{"PYTHONUNBUFFERED": ""} // else each argument of print is written on its own
+			l := s.Launch(t, python, dir, []string{"shop.py"}, args{"trace": []string{"@usercode"}, "cwd": dir, "env": env})
 			defer s.Stop(t, l.SessionID)
 			if st := s.WaitEnd(t, l.SessionID, endLimit); st.ExitCode == nil || *st.ExitCode != 0 {
 				t.Errorf("ended %+v", st)
