@@ -139,7 +139,7 @@ func TestWorkerMemoryBound(t *testing.T) {
 	home := strobetest.Home(t)
 	path := strobetest.BuildSource(t, "c", "gcc-O2", "burst", burstSource)
 	dir := t.TempDir()
-	s := strobetest.Connect(t, home, "STROBE_DEBUG_WORKER_MEMORY=80000000")
+	s := strobetest.Connect(t, home, "STROBE_DEBUG_WORKER_MEMORY=110000000")
 	s.WorkersDie = true
 	t.Cleanup(func() { s.StopDaemon(t) })
 	l := s.Launch(t, path, filepath.Dir(path), []string{filepath.Join(dir, "called"), filepath.Join(dir, "done")}, args{"trace": []string{"unit"}, "cwd": dir})

@@ -89,7 +89,7 @@ func liveBehaviours(t *testing.T, r *suite) {
 		p.trace(t, nil, []string{name})
 		n := p.count(t, "spin")
 		goesOn(t)
-		if after := p.count(t, "spin"); after != n {
+		if after := p.count(t, "spin"); after > n+1 { // the one that was under way
 			t.Errorf("%d calls, then %d", n, after)
 		}
 	})
