@@ -139,10 +139,12 @@ func TestWorkerMemoryBound(t *testing.T) {
 	home := strobetest.Home(t)
 	path := strobetest.BuildSource(t, "c", "gcc-O2", "burst", burstSource)
 	dir := t.TempDir()
-	s := strobetest.Connect(t, home, "STROBE_DEBUG_WORKER_MEMORY=110000000")
+	s := strobetest.Connect(t, home, "STROBE_DEBUG_WORKER_MEMORY=80000000")
 	s.WorkersDie = true
 	t.Cleanup(func() { s.StopDaemon(t) })
-	l := s.Launch(t, path, filepath.Dir(path), []string{filepath.Join(dir, "called"), filepath.Join(dir, "done")}, args{"trace": []string{"unit"}, "cwd": dir})
+	l := s.Launch(t, path, filepath.Dir(path), []string{filepath.Join(dir, "called"), filepath.Join(dir, "done")}, args{"trace": []string{"unit"}, "cwd": dir, "stopOnEntry": true})
+	// The launch has its answer before the burst begins; going on may find the worker dead already.
+	_ = s.Try("debug_continue", args{"sessionId": l.SessionID, "waitMs": 1}, nil)
 	strobetest.Eventually(t, endLimit, "its end", func() bool {
 		var st strobetest.Status
 		return s.Try("debug_session", args{"action": "status", "sessionId": l.SessionID}, &st) == nil && st.Status == "interrupted"
