@@ -39,7 +39,8 @@ def ours(e):
 
 
 class Glob:
-    """* for characters without the separator, ** for any, ? for one; ** between separators also for nothing."""
+    """* for characters without the separator, ** for any, ? for one; ** between separators, and before the first of a
+    path, also for nothing."""
     __slots__ = ("text", "separator", "plain", "head", "tail", "parts")
 
     def __init__(self, text, separator):
@@ -56,7 +57,8 @@ class Glob:
                 self.parts.append(literal)
             literal = ""
             if text.startswith("**", i):
-                between = text[i - 1:i] in ("", separator) and text[i + 2:i + 3] == separator and i > 0
+                # At the beginning, too, of a path: **/x takes x.
+                between = text[i + 2:i + 3] == separator and (text[i - 1:i] == separator if i else separator == "/")
                 self.parts.append((2, between))
                 i += 2
                 if between:
@@ -74,34 +76,33 @@ class Glob:
         if self.plain:
             return s == self.text
         # Most names fall here, in C.
-        return s.startswith(self.head) and s.endswith(self.tail) and self._match(0, s, 0)
+        return s.startswith(self.head) and s.endswith(self.tail) and self._match(s)
 
-    def _match(self, i, s, j):
-        while i < len(self.parts) and type(self.parts[i]) is str:
-            if not s.startswith(self.parts[i], j):
+    def _match(self, s):
+        """All places that each part may end at, one part after the other: no pattern takes longer than its length times
+        the name's."""
+        at = {0}
+        for part in self.parts:
+            if type(part) is str:
+                at = {i + len(part) for i in at if s.startswith(part, i)}
+            elif part[0] == 0:
+                at = {i + 1 for i in at if i < len(s) and s[i] != self.separator}
+            elif part[1]:
+                at |= {i + 1 for i in range(min(at), len(s)) if s[i] == self.separator}
+            elif part[0] == 2:
+                at = set(range(min(at), len(s) + 1))
+            else:
+                ends = set()
+                for i in sorted(at):
+                    while i not in ends:
+                        ends.add(i)
+                        if i == len(s) or s[i] == self.separator:
+                            break
+                        i += 1
+                at = ends
+            if not at:
                 return False
-            j += len(self.parts[i])
-            i += 1
-        if i == len(self.parts):
-            return j == len(s)
-        kind, between = self.parts[i]
-        if kind == 0:
-            return j < len(s) and s[j] != self.separator and self._match(i + 1, s, j + 1)
-        if between:
-            if self._match(i + 1, s, j):
-                return True
-            at = s.find(self.separator, j)
-            while at >= 0:
-                if self._match(i + 1, s, at + 1):
-                    return True
-                at = s.find(self.separator, at + 1)
-            return False
-        for k in range(j, len(s) + 1):
-            if self._match(i + 1, s, k):
-                return True
-            if kind == 1 and k < len(s) and s[k] == self.separator:
-                return False
-        return False
+        return len(s) in at
 
 
 class File:

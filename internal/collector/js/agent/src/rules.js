@@ -3,24 +3,61 @@ import path from 'node:path';
 
 const defaultDepth = 3, maxDepth = 100;
 
-// globOf makes a test of a glob whose separator is given.
+// globOf makes a test of a glob whose separator is given: all places that each part may end at, one part after the
+// other, so that no pattern takes longer than its length times the name's.
 export function globOf(glob, separator) {
-  const sep = separator === '.' ? '\\.' : '/';
-  let text = '';
+  const parts = [];
+  let literal = '';
+  const part = kind => {
+    if (literal) parts.push(literal);
+    literal = '';
+    parts.push(kind);
+  };
   for (let i = 0; i < glob.length; i++) {
-    const c = glob[i];
-    if (c === separator && glob.startsWith('**' + separator, i + 1)) {
-      text += `(?:${sep}|${sep}.*${sep})`;
-      i += 3;
-    } else if (c === '*' && glob[i + 1] === '*') {
-      text += '.*';
+    const c = glob[i], two = glob.startsWith('**', i);
+    const begins = i === 0 ? separator === '/' : glob[i - 1] === separator;
+    if (two && begins && glob[i + 2] === separator) {
+      part(between);
+      i += 2;
+    } else if (two) {
+      part(any);
       i++;
-    } else if (c === '*') text += `[^${sep}]*`;
-    else if (c === '?') text += '.';
-    else text += c.replace(/[\\^$.*+?()[\]{}|/]/, '\\$&');
+    } else if (c === '*') part(many);
+    else if (c === '?') part(one);
+    else literal += c;
   }
-  const whole = new RegExp(`^${text}$`, 's');
-  return name => whole.test(name);
+  if (literal) parts.push(literal);
+  return name => matches(parts, name, separator);
+}
+
+const one = 1, many = 2, any = 3, between = 4;   // between separators: nothing, or whole components
+
+function matches(parts, name, separator) {
+  let at = new Set([0]);
+  for (const part of parts) {
+    const next = new Set();
+    if (part === any || part === between) {
+      if (part === between) for (const i of at) next.add(i);
+      for (let i = Math.min(...at); i <= name.length; i++) {
+        if (part === any) next.add(i);
+        else if (name[i] === separator) next.add(i + 1);
+      }
+    } else {
+      for (let i of at) {
+        if (part === one) {
+          if (i < name.length && name[i] !== separator) next.add(i + 1);
+        } else if (part === many) {
+          for (; !next.has(i); i++) {
+            next.add(i);
+            if (i === name.length || name[i] === separator) break;
+          }
+        } else if (name.startsWith(part, i)) next.add(i + part.length);
+      }
+    }
+    if (next.size === 0) return false;
+    at = next;
+  }
+  return at.has(name.length);
 }
 
 // isUserFile: below root and in no folder of packages.
