@@ -432,12 +432,14 @@ func TestPauseNowTraced(t *testing.T) {
 #include <thread>
 #include <vector>
 static std::atomic<long> sum, calls;
+static std::atomic<int> begun;
 static volatile bool over;
 __attribute__((noinline)) long twice(const std::string &text, long n) { return n + n + text.size(); }
 static void turn(int k)
 {
 	std::string text(40, 'a' + k);
 	long mine = 0, made = 0;
+	if (++begun == 3) puts("ready"), fflush(stdout);
 	while (!over || made < 1000) {
 		long r = twice(text, made);
 		for (volatile int i = 0; i < 3000; i = i + 1) { }
@@ -457,6 +459,7 @@ int main()
 }
 `
 	d := debug(t, s, "gcc-O2", "turns", source, args{"trace": []string{"twice"}, "onFullBuffer": "block"})
+	d.said("ready") // before, there are not all threads to pause
 	for round := range 12 {
 		r := d.next(args{"action": "pause"})
 		if len(r.PausedThreads)+len(r.PausesLater) != 4 || len(r.PausedThreads) < 1 {
