@@ -191,6 +191,8 @@ __attribute__((noinline)) long twice(long n) { return n + n; }
 int main()
 {
 	long i = 0, sum = 0;
+	puts("ready");
+	fflush(stdout);
 	while (!stop) {
 		sum += twice(i); // in
 		i++;
@@ -201,6 +203,7 @@ int main()
 	for _, trace := range [][]string{nil, {"twice"}} {
 		t.Run(fmt.Sprint(trace), func(t *testing.T) {
 			d := debug(t, s, "gcc-O0", "turning", source, args{"trace": trace})
+			d.said("ready") // before, it has no source
 			for range 5 {
 				r := d.next(args{"action": "pause"})
 				if len(r.PausedThreads) != 1 {
@@ -220,7 +223,7 @@ int main()
 				t.Fatal(err)
 			}
 			d.next(args{})
-			if out := d.output(); out != "total 1\n" {
+			if out := d.output(); out != "ready\ntotal 1\n" {
 				t.Errorf("it wrote %q", out)
 			}
 		})
