@@ -2,11 +2,13 @@ package agentlink
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"time"
 )
@@ -42,6 +44,7 @@ type Applied struct {
 	Functions  int          `json:"functions"`
 	Unhookable []Unhookable `json:"unhookable"`
 	Near       []string     `json:"near"`
+	Points     []PointState `json:"points"`
 	Warnings   []string     `json:"warnings"`
 }
 
@@ -99,8 +102,12 @@ func (a *Agent) tell(message any) error {
 	return err
 }
 
-// Ask sends a message and reads its answer into answer. The message's members are those of body.
-func (a *Agent) Ask(ctx context.Context, m string, body map[string]any, answer any) error {
+// can reports whether the agent has something of what is in Hello.Can.
+func (a *Agent) can(what string) bool { return slices.Contains(a.Can, what) }
+
+// Ask sends a message and reads its answer into answer. The message's members are those of body, which marshals to an
+// object; nil: none.
+func (a *Agent) Ask(ctx context.Context, m string, body, answer any) error {
 	ch := make(chan json.RawMessage, 1)
 	a.mu.Lock()
 	a.next++
@@ -112,15 +119,34 @@ func (a *Agent) Ask(ctx context.Context, m string, body map[string]any, answer a
 		delete(a.waiting, q)
 		a.mu.Unlock()
 	}()
-	message := map[string]any{"m": m, "q": q}
-	for k, v := range body {
-		message[k] = v
+	line, err := json.Marshal(map[string]any{"m": m, "q": q})
+	if err != nil {
+		return err
 	}
-	if err := a.tell(message); err != nil {
+	if body != nil {
+		b, err := json.Marshal(body)
+		if err != nil {
+			return err
+		}
+		if members, ok := bytes.CutPrefix(b, []byte{'{'}); ok && len(members) > 1 {
+			line = append(append(line[:len(line)-1], ','), members...)
+		}
+	}
+	if err := a.tell(json.RawMessage(line)); err != nil {
 		return fmt.Errorf("ask the agent of process %d: %w", a.PID, err)
 	}
 	select {
 	case raw := <-ch:
+		var no struct {
+			head
+			refusal
+		}
+		if err := json.Unmarshal(raw, &no); err != nil {
+			return fmt.Errorf("the agent of process %d answers %s with no message: %w", a.PID, m, err)
+		}
+		if no.M == "error" {
+			return &no.refusal
+		}
 		if answer == nil {
 			return nil
 		}

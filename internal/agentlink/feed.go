@@ -158,15 +158,15 @@ func (f *feed) lane(r *record) {
 	} else {
 		f.lanes[r.lane] = &lane{tid: int32(l.TID), name: l.Name}
 	}
-	f.lanes[r.lane].thread = f.thread(event.Thread{PID: int32(f.pid), TID: int32(l.TID), Name: l.Name})
+	f.lanes[r.lane].thread = namedThread(f.sink, event.Thread{PID: int32(f.pid), TID: int32(l.TID), Name: l.Name})
 }
 
-// thread registers a thread by the name that the interpreter has for it, which is not the kernel's.
-func (f *feed) thread(t event.Thread) event.ThreadID {
-	if namer, ok := f.sink.(collector.ThreadNamer); ok {
+// namedThread registers a thread by the name that the interpreter has for it, which is not the kernel's.
+func namedThread(sink collector.Sink, t event.Thread) event.ThreadID {
+	if namer, ok := sink.(collector.ThreadNamer); ok {
 		return namer.NamedThread(t)
 	}
-	return f.sink.Thread(t)
+	return sink.Thread(t)
 }
 
 func (f *feed) add(r *record, e event.Event) {

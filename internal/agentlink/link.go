@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -25,6 +26,7 @@ type Options struct {
 	Depth int // of values, where nothing else is said
 	// Told hears what agents say unasked; nil: nobody does. It must not wait.
 	Told func(a *Agent, m string, line []byte)
+	Left func(a *Agent) // hears of agents that are gone; nil: nobody does
 }
 
 // Set is what is to be in force in every agent: docs/agentlink.md, set.
@@ -56,11 +58,13 @@ type Link struct {
 
 	mu     sync.Mutex
 	agents []*Agent
-	parted Applied       // of those that are gone, the one with the most functions
-	heard  chan struct{} // closed when an agent comes, goes or says something
+	parted Applied          // of those that are gone, the one with the most functions
+	hits   map[string]int64 // of points, by agents that are gone
+	came   *Hello           // of the first agent, also when it is gone
+	seen   map[int]bool     // processes whose agent came, or that ended
+	heard  chan struct{}    // closed when an agent comes, goes or says something
 	set    Set
 	closed bool
-	came   *Hello // of the first agent, also when it is gone
 
 	rounds rounds
 }
@@ -83,7 +87,7 @@ func Listen(o Options) (*Link, error) {
 		_ = os.RemoveAll(dir)
 		return nil, fmt.Errorf("listen for agents: %w", err)
 	}
-	l := &Link{dir: dir, ln: ln, log: o.Log, opts: o, heard: make(chan struct{})}
+	l := &Link{dir: dir, ln: ln, log: o.Log, opts: o, heard: make(chan struct{}), hits: map[string]int64{}, seen: map[int]bool{}}
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
 	}
@@ -111,10 +115,7 @@ func (l *Link) Close() {
 	l.closed = true
 	agents := slices.Clone(l.agents)
 	l.mu.Unlock()
-	for _, a := range agents {
-		_ = a.tell(map[string]any{"m": "bye"})
-		l.awaitBye(a)
-	}
+	l.sayBye(agents)
 	_ = l.ln.Close()
 	for _, a := range agents {
 		_ = a.conn.Close()
@@ -127,12 +128,19 @@ func (l *Link) Close() {
 // byeWithin is how long an agent may take to take everything out.
 const byeWithin = time.Second
 
-func (l *Link) awaitBye(a *Agent) {
+// sayBye takes agents out, all at once.
+func (l *Link) sayBye(agents []*Agent) {
+	for _, a := range agents {
+		_ = a.tell(map[string]any{"m": "bye"})
+	}
 	timer := time.NewTimer(byeWithin)
 	defer timer.Stop()
-	select {
-	case <-a.gone:
-	case <-timer.C:
+	for _, a := range agents {
+		select {
+		case <-a.gone:
+		case <-timer.C:
+			return
+		}
 	}
 }
 
@@ -157,6 +165,7 @@ func (l *Link) join(a *Agent) bool {
 	if l.came == nil {
 		l.came = &a.Hello
 	}
+	l.seen[a.PID] = true
 	l.signalLocked()
 	l.mu.Unlock()
 	l.rounds.wake()
@@ -183,12 +192,47 @@ func (l *Link) leave(a *Agent) {
 	l.rounds.finish(a.PID, a.Nonce)
 	ap, ok := a.Applied()
 	l.mu.Lock()
+	for _, p := range ap.Points {
+		l.hits[p.ID] += p.Hits
+	}
 	if ok && ap.Functions >= l.parted.Functions {
 		l.parted = ap
+		l.parted.Points = nil
 	}
 	l.agents = slices.DeleteFunc(l.agents, func(b *Agent) bool { return a == b })
 	l.signalLocked()
 	l.mu.Unlock()
+	if l.opts.Left != nil {
+		l.opts.Left(a)
+	}
+}
+
+// ended tells that a process is gone: its agent will not come.
+func (l *Link) ended(pid int) {
+	l.mu.Lock()
+	l.seen[pid] = true
+	l.signalLocked()
+	l.mu.Unlock()
+}
+
+// pastHits are how often points took effect in processes that are gone.
+func (l *Link) pastHits() map[string]int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return maps.Clone(l.hits)
+}
+
+// behind are the processes whose agents have not said yet that they have what is in force.
+func (l *Link) behind() (pids []int) {
+	l.mu.Lock()
+	gen, agents := l.set.Gen, slices.Clone(l.agents)
+	l.mu.Unlock()
+	for _, a := range agents {
+		if ap, ok := a.Applied(); (!ok || ap.Gen < gen) && !gone(a) {
+			pids = append(pids, a.PID)
+		}
+	}
+	return pids
 }
 
 func (l *Link) signalLocked() {
@@ -233,7 +277,7 @@ func (l *Link) applied() []Applied {
 	return all
 }
 
-// AwaitAgent waits until a process's agent is there and has said what it traces, or ctx ends.
+// AwaitAgent waits until a process's agent is there and has said what it traces, or is gone again, or ctx ends.
 func (l *Link) AwaitAgent(ctx context.Context, pid int) bool {
 	for {
 		l.mu.Lock()
@@ -243,7 +287,11 @@ func (l *Link) AwaitAgent(ctx context.Context, pid int) bool {
 		if i >= 0 {
 			a = l.agents[i]
 		}
+		over := a == nil && l.seen[pid]
 		l.mu.Unlock()
+		if over {
+			return false
+		}
 		if a != nil {
 			if _, ok := a.Applied(); ok {
 				return true
@@ -257,8 +305,8 @@ func (l *Link) AwaitAgent(ctx context.Context, pid int) bool {
 	}
 }
 
-// Apply makes a set be in force: in every agent that is there, and in those that come. Errors are of agents that did
-// not answer; the others have it.
+// Apply makes a set be in force: in every agent that is there, and in those that come. One that does not answer before
+// ctx ends, as in a process that stands, has it when it goes on: behind lists those.
 func (l *Link) Apply(ctx context.Context, s Set) error {
 	l.mu.Lock()
 	s.Gen = l.set.Gen + 1
@@ -271,19 +319,15 @@ func (l *Link) Apply(ctx context.Context, s Set) error {
 	if err := l.writeStart(); err != nil {
 		return err
 	}
-	errs := make([]error, len(agents))
 	var wg sync.WaitGroup
-	for i, a := range agents {
+	for _, a := range agents {
 		wg.Go(func() {
-			errs[i] = a.Ask(ctx, "set", map[string]any{"gen": s.Gen, "root": s.Root, "onFull": s.OnFull, "rules": s.Rules, "points": s.Points}, nil)
+			if err := a.Ask(ctx, "set", s, nil); err != nil && !gone(a) {
+				l.log.Warn("an agent has not taken what is in force", "pid", a.PID, "err", err)
+			}
 		})
 	}
 	wg.Wait()
-	for i, err := range errs {
-		if err != nil && !gone(agents[i]) {
-			return err
-		}
-	}
 	return nil
 }
 

@@ -1,7 +1,10 @@
 package agentlink
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -21,7 +24,16 @@ type Kind struct {
 	// Unreachable says why no agent comes into an image, "" where one does.
 	Unreachable  func(img collector.Image) string
 	Capabilities func(h *Hello) collector.Capabilities // h is nil before an agent has come
-	Log          *slog.Logger
+	// Literal writes a JSON value as the language does; nil: it is the same there.
+	Literal func(v json.RawMessage) string
+	Log     *slog.Logger
+}
+
+func (k *Kind) literal(v json.RawMessage) string {
+	if k.Literal == nil {
+		return string(v)
+	}
+	return k.Literal(v)
 }
 
 // defaultDepth is how deep values are followed where no pattern says.
@@ -34,17 +46,26 @@ type Member struct {
 	root    string
 	full    collector.OnFull
 	byLines bool
+	sink    collector.Sink
+	numbers *collector.Numbers
+	pauses  pauses
 
+	changing sync.Mutex // held while what is in force changes
 	mu       sync.Mutex
 	tracing  collector.Tracing
+	points   []collector.Point
 	warnings []string
 	closed   bool
 }
 
 // Join makes an interpreter's member of a target.
 func Join(kind Kind, j collector.Joining) (*Member, error) {
-	m := &Member{kind: kind, root: j.Root, full: j.OnFull, byLines: j.Lines != "off"}
-	link, err := Listen(Options{Sink: j.Sink, Log: kind.Log, Depth: defaultDepth})
+	if kind.Log == nil {
+		kind.Log = slog.New(slog.DiscardHandler)
+	}
+	m := &Member{kind: kind, root: j.Root, full: j.OnFull, byLines: j.Lines != "off", sink: j.Sink, numbers: cmp.Or(j.Numbers, new(collector.Numbers))}
+	m.pauses.changed, m.pauses.asked = make(chan struct{}), map[*Agent]*pause{}
+	link, err := Listen(Options{Sink: j.Sink, Log: kind.Log, Depth: defaultDepth, Told: m.told, Left: m.left})
 	if err != nil {
 		return nil, err
 	}
@@ -79,18 +100,26 @@ func (m *Member) Ready(ctx context.Context, pid int) { m.link.AwaitAgent(ctx, pi
 
 // SetTracing implements collector.Member.
 func (m *Member) SetTracing(ctx context.Context, t collector.Tracing) (collector.Status, error) {
-	m.mu.Lock()
-	m.tracing = t
-	m.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, applyWithin)
-	defer cancel()
-	err := m.link.Apply(ctx, Set{Root: m.root, OnFull: m.full, Lines: m.byLines, Rules: rulesOf(t.Probes)})
+	err := m.change(ctx, func() { m.tracing = t })
 	return m.state(), err
 }
 
-// applyWithin is how long an agent may take to trace a set: a busy interpreter lets it have its turn within
+// change makes what f changes be in force. f holds m.mu.
+func (m *Member) change(ctx context.Context, f func()) error {
+	m.changing.Lock()
+	defer m.changing.Unlock()
+	m.mu.Lock()
+	f()
+	set := Set{Root: m.root, OnFull: m.full, Lines: m.byLines, Rules: rulesOf(m.tracing.Probes), Points: wire(m.points)}
+	m.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, applyWithin)
+	defer cancel()
+	return m.link.Apply(ctx, set)
+}
+
+// applyWithin is how long is waited for agents to trace a set: a busy interpreter lets its agent have its turn within
 // milliseconds.
-const applyWithin = 10 * time.Second
+const applyWithin = 3 * time.Second
 
 // rulesOf makes rules of patterns. The number of a rule is that of its pattern.
 func rulesOf(probes []collector.Probe) []Rule {
@@ -121,6 +150,11 @@ const countWithin = 300 * time.Millisecond
 
 // Status implements collector.Member. Functions are hooked as they are loaded, so that the agents are asked again.
 func (m *Member) Status() collector.Status {
+	m.askStatus()
+	return m.state()
+}
+
+func (m *Member) askStatus() {
 	ctx, cancel := context.WithTimeout(context.Background(), countWithin)
 	defer cancel()
 	var wg sync.WaitGroup
@@ -128,7 +162,6 @@ func (m *Member) Status() collector.Status {
 		wg.Go(func() { _ = a.Ask(ctx, "status", nil, nil) }) // its answer is kept as what it said last
 	}
 	wg.Wait()
-	return m.state()
 }
 
 // state is what agents have said. What several processes have is that of the one with the most.
@@ -137,6 +170,9 @@ func (m *Member) state() collector.Status {
 	probes, warnings := m.tracing.Probes, slices.Clone(m.warnings)
 	m.mu.Unlock()
 	st := collector.Status{Later: true, Warnings: append(warnings, m.link.rounds.complaints()...)}
+	for _, pid := range m.link.behind() {
+		st.Warnings = append(st.Warnings, fmt.Sprintf("process %d has not taken it yet: it stands, or lets nobody else have its turn; it does when it goes on", pid))
+	}
 	matched := map[int]int{}
 	var known []string
 	for _, ap := range m.link.applied() {
@@ -171,7 +207,10 @@ func (m *Member) state() collector.Status {
 func (m *Member) Flush(ctx context.Context) error { return m.link.rounds.flush(ctx) }
 
 // Ended implements collector.Member.
-func (m *Member) Ended(pid int) { m.link.rounds.finish(pid, "") }
+func (m *Member) Ended(pid int) {
+	m.link.rounds.finish(pid, "")
+	m.link.ended(pid)
+}
 
 // Capabilities implements collector.Member.
 func (m *Member) Capabilities() collector.Capabilities {
@@ -187,46 +226,56 @@ func (m *Member) Capabilities() collector.Capabilities {
 // askWithin bounds a question to an agent: it answers while the program runs.
 const askWithin = 2 * time.Second
 
-// Threads implements collector.Member.
+// Threads implements collector.Member. Agents that do not answer are left out: the kernel's view of theirs is there.
 func (m *Member) Threads(ctx context.Context) ([]collector.ThreadRow, error) {
-	var rows []collector.ThreadRow
 	agents := m.link.Agents()
-	for _, a := range agents {
-		var answer struct {
-			Threads []struct {
-				TID    int    `json:"tid"`
-				Name   string `json:"name"`
-				Task   string `json:"task"`
-				Waits  string `json:"waits"`
-				Frames []struct {
-					Function string `json:"function"`
-					File     string `json:"file"`
-					Line     int    `json:"line"`
-				} `json:"frames"`
-			} `json:"threads"`
-		}
-		ctx, cancel := context.WithTimeout(ctx, askWithin)
-		err := a.Ask(ctx, "threads", nil, &answer)
-		cancel()
-		if err != nil {
-			return rows, err
-		}
-		for _, t := range answer.Threads {
-			row := collector.ThreadRow{ThreadID: t.TID, Name: t.Name, State: "waiting"}
-			if t.Task != "" {
-				row.ThreadID, row.Name = 0, t.Task
-			}
+	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	answers := make([]threadsAnswer, len(agents))
+	errs := make([]error, len(agents))
+	var wg sync.WaitGroup
+	for i, a := range agents {
+		wg.Go(func() { errs[i] = a.Ask(ctx, "threads", nil, &answers[i]) })
+	}
+	wg.Wait()
+	var rows []collector.ThreadRow
+	for i, a := range agents {
+		for _, t := range answers[i].Threads {
+			row := t.row()
 			if len(agents) > 1 {
 				row.PID = a.PID
 			}
-			for _, f := range t.Frames {
-				row.Backtrace = append(row.Backtrace, fmt.Sprintf("%s %s:%d", f.Function, f.File, f.Line))
-			}
-			row.Note = t.Waits
 			rows = append(rows, row)
 		}
 	}
+	if len(rows) == 0 {
+		return nil, errors.Join(errs...)
+	}
 	return rows, nil
+}
+
+// threadsAnswer is what an agent says of its process's threads.
+type threadsAnswer struct {
+	Threads []threadAnswer `json:"threads"`
+}
+
+type threadAnswer struct {
+	TID    int     `json:"tid"`
+	Name   string  `json:"name"`
+	Task   string  `json:"task"`
+	Waits  string  `json:"waits"`
+	Frames []Place `json:"frames"`
+}
+
+func (t *threadAnswer) row() collector.ThreadRow {
+	row := collector.ThreadRow{ThreadID: t.TID, Name: t.Name, State: "waiting", Note: t.Waits}
+	if t.Task != "" {
+		row.ThreadID, row.Name = 0, t.Task
+	}
+	for _, f := range t.Frames {
+		row.Backtrace = append(row.Backtrace, fmt.Sprintf("%s %s:%d", f.Function, f.File, f.Line))
+	}
+	return row
 }
 
 // Close implements collector.Member.

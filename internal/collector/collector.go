@@ -37,6 +37,7 @@ type Command struct {
 	Tracing     Tracing  // in force from the first instruction
 	Glance      bool     // see Glancer: nothing is stopped
 	Drivers     []string // names of images that only start others: no function of theirs is traced
+	Numbers     *Numbers // nil: the runtime has its own
 	// Starting hears of every image of the target before its first instruction, and returns what its environment is to
 	// have beside what it has, as NAME=value; nil: nobody wants to know. It must not wait: the process stands.
 	Starting func(Image) []string

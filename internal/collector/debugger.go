@@ -2,6 +2,8 @@ package collector
 
 import (
 	"context"
+	"fmt"
+	"sync/atomic"
 
 	"github.com/strobe-debug/strobe/internal/value"
 )
@@ -102,6 +104,18 @@ func (p Pause) By() int64 {
 	}
 	return p.Number
 }
+
+// Numbers counts the pauses and steps of one target, whoever of its runtimes makes them. Safe for concurrent use.
+type Numbers struct{ pauses, steps atomic.Int64 }
+
+// Pause is the next pause's Number.
+func (n *Numbers) Pause() int64 { return n.pauses.Add(1) }
+
+// Step is the next step's PointID.
+func (n *Numbers) Step() string { return fmt.Sprintf("step-%d", n.steps.Add(1)) }
+
+// Until is Step of a thread that goes on until a line.
+func (n *Numbers) Until() string { return fmt.Sprintf("until-%d", n.steps.Add(1)) }
 
 // Same reports whether two are the same pause of the same thread.
 func (p Pause) Same(q Pause) bool { return p.TID == q.TID && p.Number == q.Number }

@@ -62,7 +62,8 @@ func (t *together) Launch(ctx context.Context, cmd *Command, sink Sink) (Collect
 	g := &Group{t: t, cmd: cmd, sink: full, tracing: cmd.Tracing, mix: mixer{sink: full}}
 	g.mix.pull = func() { g.pull(context.Background()) }
 	own := *cmd
-	own.Starting = g.starting
+	own.Starting, own.Numbers = g.starting, new(Numbers)
+	g.cmd = &own
 	col, err := t.Host.Launch(ctx, &own, groupSink{full, g})
 	if err != nil {
 		g.closeMembers(context.WithoutCancel(ctx))
@@ -88,11 +89,14 @@ type Group struct {
 	mix  mixer
 
 	joined  atomic.Bool // there is a member
+	fan     fan
+	pointMu sync.Mutex // held for a change of points; before mu
 	mu      sync.Mutex
 	members []Member
 	first   map[int]Member // the runtime of a process's newest image
 	refused []string       // why a runtime did not join
 	tracing Tracing
+	points  []Point // in force
 	closed  bool
 }
 
@@ -125,7 +129,7 @@ func (g *Group) starting(img Image) (env []string) {
 		}
 		i := slices.IndexFunc(g.members, func(m Member) bool { return m.Name() == j.Name() })
 		if i < 0 {
-			m, err := j.Join(Joining{Root: g.cmd.ProjectRoot, OnFull: g.cmd.OnFull, Lines: g.cmd.Lines, Sink: memberSink{g.sink, &g.mix}})
+			m, err := j.Join(Joining{Root: g.cmd.ProjectRoot, OnFull: g.cmd.OnFull, Lines: g.cmd.Lines, Sink: memberSink{g.sink, &g.mix}, Numbers: g.cmd.Numbers})
 			if err != nil {
 				g.refused = append(g.refused, j.Name()+" functions cannot be traced: "+err.Error())
 				g.t.log("cannot join", "runtime", j.Name(), "err", err)
@@ -133,6 +137,11 @@ func (g *Group) starting(img Image) (env []string) {
 			}
 			if _, err := m.SetTracing(context.Background(), g.tracing); err != nil {
 				g.refused = append(g.refused, err.Error())
+			}
+			if s, ok := m.(Stopper); ok && len(g.share(m.Name(), g.points)) > 0 {
+				if _, err := s.SetPoints(context.Background(), g.share(m.Name(), g.points)); err != nil {
+					g.refused = append(g.refused, err.Error())
+				}
 			}
 			i, g.members = len(g.members), append(g.members, m)
 			g.joined.Store(true)

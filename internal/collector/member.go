@@ -17,16 +17,19 @@ type Joiner interface {
 	Name() string // python, node, …
 	// Detect reports whether the image is this runtime's. Cheap: it is asked while the process stands.
 	Detect(Image) bool
+	// Sources reports whether a file is source of its language, by its name.
+	Sources(file string) bool
 	// Join begins to watch the processes of one target. It is called at the first image that is the runtime's.
 	Join(j Joining) (Member, error)
 }
 
 // Joining is what a runtime that joins a target needs to know of it.
 type Joining struct {
-	Root   string // of the user's code
-	OnFull OnFull
-	Lines  string // as in Command
-	Sink   Sink
+	Root    string // of the user's code
+	OnFull  OnFull
+	Lines   string // as in Command
+	Sink    Sink
+	Numbers *Numbers
 }
 
 // Member is one runtime's part of a target. Safe for concurrent use.

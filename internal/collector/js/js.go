@@ -71,6 +71,15 @@ func (rt *Runtime) Detect(img collector.Image) bool {
 	return slices.Contains(rt.executables, filepath.Base(img.Path))
 }
 
+// Sources implements collector.Joiner.
+func (rt *Runtime) Sources(file string) bool {
+	switch filepath.Ext(file) {
+	case ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".vue", ".svelte":
+		return true
+	}
+	return false
+}
+
 // Join implements collector.Joiner.
 func (rt *Runtime) Join(j collector.Joining) (collector.Member, error) {
 	dir, err := rt.files.Dir()

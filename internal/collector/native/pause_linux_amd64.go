@@ -307,8 +307,7 @@ func (t *target) joined(th *thread, sig syscall.Signal) bool {
 // addPause makes a thread a paused one. Tracer thread only.
 func (t *target) addPause(c *pause) {
 	t.mu.Lock()
-	t.pauseCount++
-	c.Number = t.pauseCount
+	c.Number = t.numbers.Pause()
 	t.pauses = append(t.pauses, c)
 	t.pausesChangedLocked()
 	t.mu.Unlock()

@@ -101,10 +101,7 @@ func (t *target) stepFrom(ctx context.Context, c *pause, all []*pause, r collect
 			return fault.New(fault.NotPaused, "debug_session status lists pausedThreads.", "thread %d is not paused any more", c.TID)
 		}
 		t.endStep(c.th)
-		t.mu.Lock()
-		t.stepCount++
-		s.id = t.stepIDLocked()
-		t.mu.Unlock()
+		s.id = t.numbers.Step()
 		c.th.step, c.th.stepped = s, true
 		t.steps++
 		if r.All {

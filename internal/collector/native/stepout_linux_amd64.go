@@ -94,11 +94,7 @@ func (t *target) stepInPlace(c *pause) {
 	n := &pause{th: c.th, stop: c.stop, p: c.p, seen: c.seen, skip: c.enters}
 	t.tracer.Do(context.Background(), func() error {
 		if t.threads[c.th.tid] == c.th && t.dropPause(c.th, collector.StepInto) {
-			t.mu.Lock()
-			t.stepCount++
-			id := t.stepIDLocked()
-			t.mu.Unlock()
-			t.stepDone(n, id)
+			t.stepDone(n, t.numbers.Step())
 		}
 		return nil
 	})

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"fmt"
 	"math/bits"
 	"slices"
 	"syscall"
@@ -202,8 +201,6 @@ func (t *target) cancelSteps(ctx context.Context) error {
 		return nil
 	})
 }
-
-func (t *target) stepIDLocked() string { return fmt.Sprintf("step-%d", t.stepCount) }
 
 // stepSite says what a stepping thread means that comes to a function of a runtime.
 type stepSite uint32

@@ -1,6 +1,7 @@
 package native
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,7 @@ import (
 type target struct {
 	rt        *Runtime
 	cmd       *collector.Command
+	numbers   *collector.Numbers // of pauses and steps
 	sink      collector.Sink
 	log       *slog.Logger
 	tracer    *ptrace.Tracer
@@ -68,10 +70,8 @@ type target struct {
 	everMatched, everRead map[string]int
 	throwFns              map[*symbol.Module][]throwFunction
 
-	mu         sync.Mutex // guards what follows; leaf
-	procs      []*process // images, also ended ones whose records are not yet delivered
-	pauseCount int64
-	stepCount  int64
+	mu         sync.Mutex       // guards what follows; leaf
+	procs      []*process       // images, also ended ones whose records are not yet delivered
 	pauses     []*pause         // in the order in which they began
 	announced  int              // pauses that the timeline has and pauses not yet
 	status     collector.Status // but for what statusOld says
@@ -127,6 +127,7 @@ func bareTarget(rt *Runtime, cmd *collector.Command, sink collector.Sink) *targe
 		orphans: map[int]orphan{}, waiting: map[int]parentage{}, letGone: map[int]*process{}, functions: map[functionKey]*function{}, matches: map[string]matchResult{}, everMatched: map[string]int{}, everRead: map[string]int{},
 		throwFns: map[*symbol.Module][]throwFunction{}, walks: capture.NewWalks(rt.natvis.For(cmd.ProjectRoot)),
 		exited: make(chan struct{}), drainKick: make(chan chan struct{}), allGone: make(chan struct{}), pauseChange: make(chan struct{})}
+	t.numbers = cmp.Or(cmd.Numbers, new(collector.Numbers))
 	t.fames.all = map[functionKey]*fame{}
 	t.mover = newMover(t)
 	return t

@@ -2,7 +2,6 @@ package native
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/strobe-debug/strobe/internal/collector"
@@ -10,10 +9,7 @@ import (
 
 // setUntil sets a point at which threads that are about to go on pause next. It goes with the first pause that follows.
 func (t *target) setUntil(ctx context.Context, r collector.Resume) error {
-	t.mu.Lock()
-	t.stepCount++
-	id := fmt.Sprintf("until-%d", t.stepCount)
-	t.mu.Unlock()
+	id := t.numbers.Until()
 	t.probeMu.Lock()
 	defer t.probeMu.Unlock()
 	pt, err := t.newPoint(collector.Point{ID: id, File: r.File, Line: r.Line, Thread: r.Thread})

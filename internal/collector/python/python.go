@@ -7,11 +7,13 @@ package python
 
 import (
 	_ "embed"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/agentlink"
@@ -54,6 +56,11 @@ func (rt *Runtime) Detect(img collector.Image) bool {
 	return executable.MatchString(filepath.Base(img.Path))
 }
 
+// Sources implements collector.Joiner.
+func (rt *Runtime) Sources(file string) bool {
+	return slices.Contains([]string{".py", ".pyw"}, filepath.Ext(file))
+}
+
 // Join implements collector.Joiner.
 func (rt *Runtime) Join(j collector.Joining) (collector.Member, error) {
 	dir, err := rt.files.Dir()
@@ -62,6 +69,7 @@ func (rt *Runtime) Join(j collector.Joining) (collector.Member, error) {
 	}
 	m, err := agentlink.Join(agentlink.Kind{
 		Name: rt.Name(), Log: rt.log, Unreachable: unreachable, Capabilities: capabilities,
+		Literal: literal,
 		Environ: func(img collector.Image, _ string) []string { return environ(img, dir) },
 	}, j)
 	if err != nil {
@@ -112,6 +120,11 @@ func unreachable(img collector.Image) string {
 		}
 	}
 	return ""
+}
+
+// literal writes a JSON value as Python does.
+func literal(v json.RawMessage) string {
+	return "__import__('json').loads(" + strconv.QuoteToASCII(string(v)) + ")"
 }
 
 func capabilities(h *agentlink.Hello) collector.Capabilities {
