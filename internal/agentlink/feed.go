@@ -39,8 +39,8 @@ type feed struct {
 	nonce     string
 	startMono int64
 	depth     func() int // of values, where a function does not say
-	functions map[uint32]event.FuncID
-	names     map[uint32]string
+	functions map[uint32]function
+	known     map[string]event.FuncID // functions of all feeds: see rounds
 	lanes     map[uint32]*lane
 	refused   int64 // records that make no sense
 	streams   map[int]*stream
@@ -51,6 +51,12 @@ type feed struct {
 	waits     int           // flushes for which the first of pending lacked what it refers to
 }
 
+// function is one of the process's, by the agent's number.
+type function struct {
+	id   event.FuncID
+	name string
+}
+
 // maxWaits is for how many rounds a record waits for another stream to tell of its function or lane.
 const maxWaits = 5
 
@@ -58,15 +64,15 @@ const maxWaits = 5
 type lane struct {
 	thread event.ThreadID
 	tid    int32
-	name   string   // of its thread
-	lanes  int      // beside it, of its thread
-	of     *lane    // its thread's own; nil: this is
-	open   []uint32 // functions, by the agent's numbers, the outermost first
+	name   string           // of its thread
+	of     *lane            // its thread's own; nil: this is
+	beside map[uint32]*lane // of a thread's own: the others of its thread, by the agent's numbers
+	open   []uint32         // functions, by the agent's numbers, the outermost first
 }
 
 func newFeed(sink collector.Sink, log *slog.Logger, pid int, nonce string, depth func() int) *feed {
 	return &feed{sink: sink, log: log, pid: pid, nonce: nonce, startMono: sink.StartMono(), depth: depth,
-		functions: map[uint32]event.FuncID{}, names: map[uint32]string{}, lanes: map[uint32]*lane{}, streams: map[int]*stream{}}
+		functions: map[uint32]function{}, known: map[string]event.FuncID{}, lanes: map[uint32]*lane{}, streams: map[int]*stream{}}
 }
 
 // take keeps a record until its time has come.
@@ -78,14 +84,33 @@ func (f *feed) take(r *record) {
 	f.pending = append(f.pending, kept)
 }
 
-// known reports whether the function and the lane that a record refers to were told of. They were before it, and
+// ready reports whether the function and the lanes that a record refers to were told of. They were before it, and
 // perhaps in a stream that was read earlier.
-func (f *feed) known(r *record) bool {
-	if r.kind != kindEnter && r.kind != kindExit && r.kind != kindYield {
-		return true
+func (f *feed) ready(r *record) bool {
+	has := func(n uint32) bool { return n == 0 || f.lanes[n] != nil }
+	switch r.kind {
+	case kindEnter, kindExit, kindYield:
+		_, ok := f.functions[r.fn]
+		return ok && f.lanes[r.lane] != nil && has(r.under)
+	case kindLane:
+		return has(laneOf(r).Of)
+	case kindLog, kindCrash, kindSwitch:
+		return has(r.lane)
 	}
-	_, ok := f.functions[r.fn]
-	return ok && f.lanes[r.lane] != nil && (r.under == 0 || f.lanes[r.under] != nil)
+	return true
+}
+
+// laneMessage is a lane record's payload.
+type laneMessage struct {
+	TID  int    `json:"tid"`
+	Of   uint32 `json:"of"`
+	Name string `json:"name"`
+	bad  bool
+}
+
+func laneOf(r *record) (l laneMessage) {
+	l.bad = json.Unmarshal(r.payload, &l) != nil
+	return l
 }
 
 func (f *feed) apply(r *record) {
@@ -122,20 +147,22 @@ func (f *feed) function(r *record) {
 	if _, ok := f.functions[r.fn]; ok {
 		return // told again by a child that was forked
 	}
-	f.names[r.fn] = fn.Name
-	f.functions[r.fn] = f.sink.Function(event.Function{
-		Name: fn.Name, File: fn.File, Line: max(fn.Line, 0), Module: fn.Module, Language: fn.Language,
-		Layout: value.NewTree(fn.Params, cmp.Or(fn.Depth, f.depth())).Marshal(),
-	})
+	depth := cmp.Or(fn.Depth, f.depth())
+	key := string(r.payload) + strconv.Itoa(depth)
+	id, ok := f.known[key]
+	if !ok {
+		id = f.sink.Function(event.Function{
+			Name: fn.Name, File: fn.File, Line: max(fn.Line, 0), Module: fn.Module, Language: fn.Language,
+			Layout: value.NewTree(fn.Params, depth).Marshal(),
+		})
+		f.known[key] = id
+	}
+	f.functions[r.fn] = function{id, fn.Name}
 }
 
 func (f *feed) lane(r *record) {
-	var l struct {
-		TID  int    `json:"tid"`
-		Of   uint32 `json:"of"`
-		Name string `json:"name"`
-	}
-	if json.Unmarshal(r.payload, &l) != nil || len(f.lanes) >= maxLanes {
+	l := laneOf(r)
+	if l.bad || len(f.lanes) >= maxLanes {
 		f.refused++
 		return
 	}
@@ -148,9 +175,16 @@ func (f *feed) lane(r *record) {
 		if parent.of != nil {
 			parent = parent.of
 		}
-		parent.lanes++
-		t := event.Thread{PID: int32(f.pid), TID: parent.tid, Name: event.LaneName(parent.name, parent.lanes)}
-		f.lanes[r.lane] = &lane{thread: f.sink.Thread(t), tid: parent.tid, name: parent.name, of: parent}
+		one := parent.beside[r.lane]
+		if one == nil { // else it is the thread's again
+			t := event.Thread{PID: int32(f.pid), TID: parent.tid, Name: event.LaneName(parent.name, len(parent.beside)+1)}
+			one = &lane{thread: f.sink.Thread(t), tid: parent.tid, name: parent.name, of: parent}
+			if parent.beside == nil {
+				parent.beside = map[uint32]*lane{}
+			}
+			parent.beside[r.lane] = one
+		}
+		f.lanes[r.lane] = one
 		return
 	}
 	if old := f.lanes[r.lane]; old != nil {
@@ -187,7 +221,7 @@ func (f *feed) enter(r *record) {
 		f.refused++
 		return
 	}
-	e := event.Event{Kind: event.FunctionEnter, Func: fn, Thread: l.thread}
+	e := event.Event{Kind: event.FunctionEnter, Func: fn.id, Thread: l.thread}
 	if under := f.lanes[r.under]; under != nil && r.under != r.lane {
 		e.Under = under.thread + 1
 	} else if l.of != nil && len(l.open) == 0 {
@@ -214,10 +248,10 @@ func (f *feed) exit(r *record) {
 		return
 	}
 	for i := len(l.open) - 1; i > at; i-- {
-		f.add(&record{ts: r.ts}, event.Event{Kind: event.FunctionExit, Func: f.functions[l.open[i]], Thread: l.thread, Flags: event.Lost})
+		f.add(&record{ts: r.ts}, event.Event{Kind: event.FunctionExit, Func: f.functions[l.open[i]].id, Thread: l.thread, Flags: event.Lost})
 	}
 	l.open = l.open[:at]
-	e := event.Event{Kind: event.FunctionExit, Func: fn, Thread: l.thread, Ret: int64(r.aux)}
+	e := event.Event{Kind: event.FunctionExit, Func: fn.id, Thread: l.thread, Ret: int64(r.aux)}
 	switch {
 	case r.flags&flagThrown != 0, r.flags&flagClosed != 0:
 		e.Flags |= event.Unwound
@@ -242,14 +276,14 @@ func (f *feed) other(r *record) {
 	if !ok {
 		return
 	}
-	payload := append([]byte(`{"function":`), value.NewText(f.names[r.fn]).AppendJSON(nil)...)
+	payload := append([]byte(`{"function":`), value.NewText(f.functions[r.fn].name).AppendJSON(nil)...)
 	payload = append(gave.AppendJSON(append(payload, `,"value":`...)), '}')
 	f.add(r, event.Event{Kind: event.Yield, Thread: l.thread, Payload: payload})
 }
 
 func (f *feed) lost(r *record) {
 	var lost struct {
-		Calls map[string][2]int64 `json:"calls"`
+		Calls map[string][3]int64 `json:"calls"` // enters, exits, yields
 	}
 	if json.Unmarshal(r.payload, &lost) != nil {
 		f.refused++
@@ -258,11 +292,12 @@ func (f *feed) lost(r *record) {
 	for number, n := range lost.Calls {
 		id, err := strconv.ParseUint(number, 10, 32)
 		fn, known := f.functions[uint32(id)]
-		if err != nil || !known || n[0] < 0 || n[1] < 0 {
+		if err != nil || !known || min(n[0], n[1], n[2]) < 0 {
 			f.refused++
 			continue
 		}
-		f.sink.Lost(fn, n[0], n[1])
+		f.sink.Lost(fn.id, n[0], n[1])
+		f.sink.Dropped(n[2])
 	}
 	payload, err := json.Marshal(map[string]any{"count": total(lost.Calls), "what": "calls"})
 	if err == nil {
@@ -274,9 +309,9 @@ func (f *feed) lost(r *record) {
 	}
 }
 
-func total(calls map[string][2]int64) (n int64) {
+func total(calls map[string][3]int64) (n int64) {
 	for _, c := range calls {
-		n += c[0] + c[1]
+		n += c[0] + c[1] + c[2]
 	}
 	return n
 }
@@ -297,7 +332,7 @@ func (f *feed) flushUntil(until int64) {
 	n := 0
 	for n < len(f.pending) && f.pending[n].ts-f.startMono <= until {
 		r := &f.pending[n]
-		if !f.known(r) && f.waits < maxWaits {
+		if !f.ready(r) && f.waits < maxWaits {
 			f.waits++
 			break
 		}
@@ -318,6 +353,17 @@ func (f *feed) flushUntil(until int64) {
 	f.payloads = f.payloads[:0]
 }
 
+// first is the time of the first record, the latest there is where there is none yet.
+func (f *feed) first() int64 {
+	t := int64(math.MaxInt64)
+	for _, s := range f.streams {
+		if s.read > 0 {
+			t = min(t, s.first)
+		}
+	}
+	return t
+}
+
 // count is how many records were read.
 func (f *feed) count() (n int64) {
 	for _, s := range f.streams {
@@ -326,14 +372,14 @@ func (f *feed) count() (n int64) {
 	return n
 }
 
-// close ends what is open: the process is gone.
-func (f *feed) close() {
+// close ends what is open: the process is gone, or what it was is since at, on the monotonic clock.
+func (f *feed) close(at int64) {
 	for f.flush(); len(f.pending) > 0; f.flush() { // what is lacking will not come
 	}
-	now := f.sink.Now() + f.startMono
+	now := min(f.sink.Now()+f.startMono, at)
 	for _, l := range f.lanes {
 		for i := len(l.open) - 1; i >= 0; i-- {
-			f.add(&record{ts: now}, event.Event{Kind: event.FunctionExit, Func: f.functions[l.open[i]], Thread: l.thread, Flags: event.Unwound | event.AtEnd})
+			f.add(&record{ts: now}, event.Event{Kind: event.FunctionExit, Func: f.functions[l.open[i]].id, Thread: l.thread, Flags: event.Unwound | event.AtEnd})
 		}
 		l.open = nil
 	}

@@ -78,7 +78,7 @@ func (m *Member) Name() string { return m.kind.Name }
 
 // Starts implements collector.Member.
 func (m *Member) Starts(img collector.Image, mine bool) []string {
-	m.link.rounds.finish(img.PID, "")
+	m.link.rounds.replaced(img.PID)
 	if !mine {
 		return nil
 	}

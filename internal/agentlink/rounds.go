@@ -3,10 +3,13 @@ package agentlink
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/strobe-debug/strobe/internal/event"
 )
 
 const (
@@ -18,6 +21,11 @@ const (
 	// roundBytes bounds what one round reads of a stream, so that others have their turn.
 	roundBytes = 4 << 20
 	maxBroke   = 3
+	// While others are busy, a stream in which nothing was at idleLooks looks is looked at in every idleShare-th round:
+	// a program has a thousand threads of which three do something.
+	idleLooks, idleShare = 64, 8
+	// dirSettled is for how long a folder is as it was when its time may tell a change: clocks of files are coarse.
+	dirSettled = 50 * time.Millisecond
 )
 
 // rounds reads all streams of a link, again and again.
@@ -28,9 +36,13 @@ type rounds struct {
 
 	mu    sync.Mutex // held for a round
 	feeds map[string]*feed
-	seen  map[string]bool // names of first segments that are read
-	gone  int64           // records that made no sense, of processes that have ended
-	broke []error         // of streams that could not be read on
+	seen  map[string]bool         // names of first segments that are read
+	known map[string]event.FuncID // functions, by what agents tell of them: one is registered once, whoever has it
+	n     int                     // rounds
+	busy  bool                    // the last one had records
+	dirAt time.Time               // when the folder had changed last, when it was read
+	gone  int64                   // records that made no sense, of processes that have ended
+	broke []error                 // of streams that could not be read on
 }
 
 // complaints say what of the agents' records is not on the timeline.
@@ -52,7 +64,7 @@ func (r *rounds) complaints() (out []string) {
 
 func (r *rounds) init(l *Link) {
 	r.l, r.kick, r.stop = l, make(chan struct{}, 1), make(chan struct{})
-	r.feeds, r.seen = map[string]*feed{}, map[string]bool{}
+	r.feeds, r.seen, r.known = map[string]*feed{}, map[string]bool{}, map[string]event.FuncID{}
 }
 
 func (r *rounds) wake() {
@@ -97,7 +109,7 @@ func (r *rounds) end() {
 		}
 	}
 	for _, f := range r.feeds {
-		f.close()
+		f.close(math.MaxInt64)
 	}
 }
 
@@ -115,8 +127,21 @@ func (r *rounds) flush(ctx context.Context) error {
 	}
 }
 
+// replaced is finish for what a process was before another image began in it, which is now.
+func (r *rounds) replaced(pid int) {
+	r.l.mu.Lock()
+	defer r.l.mu.Unlock()
+	if !r.l.closed {
+		at := r.l.opts.Sink.Now() + r.l.opts.Sink.StartMono()
+		r.l.wg.Go(func() { r.finishBefore(pid, "", at) })
+	}
+}
+
 // finish reads all of a process's image, or with an empty nonce of a process, and ends it: nobody writes any more.
-func (r *rounds) finish(pid int, nonce string) {
+func (r *rounds) finish(pid int, nonce string) { r.finishBefore(pid, nonce, math.MaxInt64) }
+
+// finishBefore is finish for images that wrote something before a moment of the monotonic clock.
+func (r *rounds) finishBefore(pid int, nonce string, before int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.discover()
@@ -127,11 +152,14 @@ func (r *rounds) finish(pid int, nonce string) {
 		for more := true; more; {
 			more = r.read(f)
 		}
+		if f.first() > before {
+			continue
+		}
 		f.flush()
 		if nonce != "" && alive(pid) { // it closed its socket, and may still write what was under way
 			continue
 		}
-		f.close()
+		f.close(before)
 		r.sweep(f)
 	}
 }
@@ -143,30 +171,46 @@ func alive(pid int) bool {
 
 // round reads every stream once. With all what was just written is passed on, too.
 func (r *rounds) round(all bool) (records int64, more bool) {
-	limit := r.l.opts.Sink.Now() - recordLate
+	now := r.l.opts.Sink.Now()
 	r.discover()
+	r.n++
 	for _, f := range r.feeds {
 		if f.ended {
 			continue
 		}
-		before := f.count()
-		if r.read(f) {
-			more = true
+		before, oldest := f.count(), now
+		for n, s := range f.streams {
+			if s.idle > idleLooks && r.busy && !all && (r.n+n)%idleShare != 0 {
+				oldest = min(oldest, s.seen)
+				continue
+			}
+			s.seen = now
+			if r.readStream(f, n, s) {
+				more = true
+			}
 		}
 		records += f.count() - before
 		if all {
 			f.flush()
 			more = more || len(f.pending) > 0
 		} else {
-			f.flushUntil(limit)
+			f.flushUntil(oldest - recordLate)
 		}
 		records += int64(len(f.pending))
 	}
+	r.busy = records > 0
 	return records, more
 }
 
 // discover finds streams that are new.
 func (r *rounds) discover() {
+	info, err := os.Stat(r.l.dir)
+	if err != nil || info.ModTime().Equal(r.dirAt) {
+		return
+	}
+	if time.Since(info.ModTime()) > dirSettled {
+		r.dirAt = info.ModTime()
+	}
 	d, err := os.Open(r.l.dir)
 	if err != nil {
 		return
@@ -186,6 +230,7 @@ func (r *rounds) discover() {
 		f := r.feeds[id]
 		if f == nil {
 			f = newFeed(r.l.opts.Sink, r.l.log, k.pid, k.nonce, func() int { return r.l.opts.Depth })
+			f.known = r.known
 			r.feeds[id] = f
 		}
 		if f.streams[k.number] == nil {
@@ -194,21 +239,32 @@ func (r *rounds) discover() {
 	}
 }
 
-// read reads a process's streams. One that is broken is said once and left alone.
+// read reads a process's streams.
 func (r *rounds) read(f *feed) (more bool) {
 	for n, s := range f.streams {
-		if s.next(roundBytes, f.take) {
+		if r.readStream(f, n, s) {
 			more = true
 		}
-		if s.broke != nil {
-			r.l.log.Warn("cannot read what an agent wrote", "pid", f.pid, "err", s.broke)
-			if len(r.broke) < maxBroke {
-				r.broke = append(r.broke, s.broke)
-			}
-			s.remove()
-			delete(f.streams, n)
-		}
 	}
+	return more
+}
+
+// readStream reads one. If it is broken that is said once, and it is left alone.
+func (r *rounds) readStream(f *feed, n int, s *stream) (more bool) {
+	before := s.read
+	more = s.next(roundBytes, f.take)
+	if s.idle++; s.read != before {
+		s.idle = 0
+	}
+	if s.broke == nil {
+		return more
+	}
+	r.l.log.Warn("cannot read what an agent wrote", "pid", f.pid, "err", s.broke)
+	if len(r.broke) < maxBroke {
+		r.broke = append(r.broke, s.broke)
+	}
+	s.remove()
+	delete(f.streams, n)
 	return more
 }
 

@@ -88,6 +88,9 @@ type stream struct {
 	broke error // why nothing more of it is read
 	ended bool  // it said that it ends
 	read  int64 // records
+	first int64 // time of the first one
+	idle  int   // looks, one after another, at which there was nothing
+	seen  int64 // session time of the last look
 }
 
 // open opens the segment at hand, if it is there.
@@ -136,6 +139,12 @@ func (s *stream) next(most int, take func(*record)) (more bool) {
 
 // chunk reads what was published of the segment at hand, up to a bound. rolled tells that its end was reached.
 func (s *stream) chunk(take func(*record)) (size int, rolled bool, err error) {
+	var head [recordHead]byte // most looks find nothing
+	if n, err := s.file.ReadAt(head[:], s.at); n < len(head) && err != nil && !errors.Is(err, io.EOF) {
+		return 0, false, err
+	} else if n < len(head) || binary.LittleEndian.Uint32(head[28:]) == 0 {
+		return 0, false, nil
+	}
 	want := readChunk
 	for {
 		if cap(s.buf) < want {
@@ -199,7 +208,9 @@ func (s *stream) pass(b []byte, take func(*record)) (rolled bool) {
 		pad := int(binary.LittleEndian.Uint16(b[26:]))
 		r.payload = b[recordHead:max(recordHead, n-pad)]
 		b = b[n:]
-		s.read++
+		if s.read++; s.first == 0 {
+			s.first = r.ts
+		}
 		switch r.kind {
 		case kindNext:
 			s.remove()
