@@ -23,6 +23,9 @@ func (t *target) explain(pr probe, mods map[*symbol.Module]bool) string {
 	main := t.mainModule()
 	near := symbol.Suggest(own, pr.text)
 	what := fmt.Sprintf("%q matches nothing", pr.text)
+	if slices.Contains(near, pr.text) && len(t.PIDs()) == 0 {
+		return what + " any more: the program has ended"
+	}
 	if lack := t.lacking(main, program, pr); lack != "" {
 		if len(near) > 0 && !pr.pat.NeedsSource() {
 			lack += "; did you mean " + strings.Join(near[:min(len(near), maxSuggest)], ", ") + "?"

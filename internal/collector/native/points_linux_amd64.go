@@ -146,10 +146,12 @@ func (t *target) newPoint(w collector.Point) (*point, error) {
 			return nil, exprFault("message", w.Message, err)
 		}
 	}
+	lives := false
 	for _, p := range t.processes() {
 		if p.shares != nil || p.dead.Load() || p.detached.Load() {
 			continue
 		}
+		lives = true
 		if pt.File != "" {
 			if err := pt.findLine(p); err != nil {
 				return nil, err
@@ -183,6 +185,9 @@ func (t *target) newPoint(w collector.Point) (*point, error) {
 	}
 	if w.Pending && w.Address == 0 {
 		return pt, nil
+	}
+	if !lives { // it ends at this moment
+		return nil, fault.New(fault.ProcessExited, "debug_launch it again.", "the program has ended")
 	}
 	return pt, t.noPlace(pt)
 }
