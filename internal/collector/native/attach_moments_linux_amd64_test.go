@@ -307,6 +307,10 @@ func TestAttachAmidExec(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		// Idle, it would come to an end when nobody else of the machine wants the CPU.
+		if out, err := exec.Command("chrt", "-o", "-p", "0", fmt.Sprint(cmd.Process.Pid)).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
 		in.Write([]byte("x"))
 		select {
 		case <-c.Exited():
