@@ -71,6 +71,7 @@ func (t *together) Launch(ctx context.Context, cmd *Command, sink Sink) (Collect
 	}
 	g.Hosted, ok = col.(Hosted)
 	if !ok {
+		g.closeMembers(context.WithoutCancel(ctx))
 		return col, nil
 	}
 	g.awaitFirst(ctx)
@@ -214,6 +215,13 @@ func (g *Group) finish(s Status) Status {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	s.Warnings = append(s.Warnings, g.refused...)
+	if m := g.first[g.PID()]; m != nil {
+		for i := range s.Probes {
+			if p := &s.Probes[i]; p.Matched == 0 && strings.HasPrefix(p.Pattern, "@exceptions") {
+				p.Warning = p.Pattern + " is of C++ and Rust; a call of " + m.Name() + " that an exception leaves shows it"
+			}
+		}
+	}
 	return s
 }
 
@@ -341,6 +349,9 @@ func (g *Group) Capabilities() Capabilities {
 	host := g.Hosted.Capabilities()
 	m := g.main()
 	if m == nil {
+		for _, m := range g.list() { // of what it starts
+			host.RuntimeDetail += "; with " + m.Capabilities().RuntimeDetail
+		}
 		return host
 	}
 	c := m.Capabilities()

@@ -424,6 +424,7 @@ func (s *Session) State(ctx context.Context) (*State, error) {
 	}
 	defer release()
 	pauses := s.told(s.Pauses())
+	s.offer()
 	s.mu.Lock()
 	st := &State{Info: s.infoLocked(), Status: s.status, Pauses: pauses, Points: slices.Clone(s.points), Exit: s.exit, Events: map[string]int64{}, Caps: s.caps, PIDs: []int{}}
 	s.mu.Unlock()
@@ -461,6 +462,17 @@ func (s *Session) State(ctx context.Context) (*State, error) {
 	st.Tracing = s.traced.clone()
 	st.Warnings = append(late, s.warnings...)
 	return st, nil
+}
+
+// offer notes what the target offers now: it is another thing when an interpreter's agent has come.
+func (s *Session) offer() {
+	if s.col == nil || !s.Live() {
+		return
+	}
+	caps := s.col.Capabilities()
+	s.mu.Lock()
+	s.caps = &caps
+	s.mu.Unlock()
 }
 
 // Started is State without the flush, for the answer of a launch, which must not wait for anything.

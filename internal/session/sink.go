@@ -451,7 +451,9 @@ func (k *sink) lose(batch []event.Event) {
 	for i := range batch {
 		e := &batch[i]
 		if !e.Kind.IsCall() {
-			k.dropped.Add(1)
+			if e.Kind != event.OnLane { // it says where others belong
+				k.dropped.Add(1)
+			}
 			continue
 		}
 		if calls[e.Func] == nil {

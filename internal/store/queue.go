@@ -112,13 +112,8 @@ func (w *writer) put(events []event.Event) error {
 		}
 		before := q.urgentLocked()
 		first := len(q.fill.ev) == 0
-		n := q.fill.add(events)
-		q.enqueued += int64(n)
-		for i := range events[:n] {
-			if events[i].Kind == event.OnLane { // it gets no row
-				q.enqueued--
-			}
-		}
+		n, rows := q.fill.add(events)
+		q.enqueued += int64(rows)
 		events = events[n:]
 		if first || !before && q.urgentLocked() {
 			q.signal()
@@ -127,9 +122,8 @@ func (w *writer) put(events []event.Event) error {
 	return nil
 }
 
-// add copies as many events as there is room for, at least one.
-func (b *batch) add(events []event.Event) int {
-	n := 0
+// add copies as many events as there is room for, at least one. rows of them get one.
+func (b *batch) add(events []event.Event) (n, rows int) {
 	for i := range events {
 		if i > 0 && (len(b.ev) >= queueEvents || len(b.pay) >= queueBytes) {
 			break
@@ -150,8 +144,11 @@ func (b *batch) add(events []event.Event) int {
 		})
 		b.pay = append(b.pay, data...)
 		n++
+		if e.Kind != event.OnLane {
+			rows++
+		}
 	}
-	return n
+	return n, rows
 }
 
 // sortByTime sorts events by time: calls and output come from different goroutines. It keeps the

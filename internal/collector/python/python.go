@@ -97,14 +97,19 @@ func environ(img collector.Image, dir string) []string {
 
 // unreachable says which flags keep the interpreter from its environment or from site.
 func unreachable(img collector.Image) string {
+	value := false // of the flag before
 	for _, arg := range img.Args[min(1, len(img.Args)):] {
+		if value {
+			value = false
+			continue
+		}
 		if arg == "-" || !strings.HasPrefix(arg, "-") || arg == "-c" || arg == "-m" {
 			return ""
 		}
 		if strings.HasPrefix(arg, "--") {
 			continue
 		}
-		for _, c := range arg[1:] {
+		for i, c := range arg[1:] {
 			switch c {
 			case 'I', 'E':
 				return fmt.Sprintf("Python was started with -%c, which ignores the environment that brings the agent in; leave it out", c)
@@ -113,6 +118,7 @@ func unreachable(img collector.Image) string {
 			case 'c', 'm':
 				return ""
 			case 'W', 'X':
+				value = i == len(arg)-2
 			default:
 				continue
 			}
