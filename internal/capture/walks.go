@@ -53,7 +53,7 @@ func (w *Walks) Generation() int {
 func (w *Walks) Describe(own *natvis.Set) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.own == own {
+	if w.own.Is(own) {
 		return
 	}
 	w.own = own

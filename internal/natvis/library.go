@@ -53,6 +53,15 @@ func NewLibrary(dir string) *Library {
 	return &Library{dir: dir, roots: map[string]*found{}, files: map[string]*opened{}}
 }
 
+// Later is For at the first type that is looked up: of many programs none is, and looking through a large project takes
+// longer than starting its program.
+func (l *Library) Later(root string) *Set {
+	if l == nil {
+		return nil
+	}
+	return &Set{find: func() *Set { return l.For(root) }}
+}
+
 // For returns the descriptions that are in force for a project; root "" is none. What was changed since the last call is read
 // anew; if nothing was, the set is the same.
 func (l *Library) For(root string) *Set {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // Set is descriptions from several files, the first of which count most. Safe for concurrent use.
@@ -17,10 +18,31 @@ type Set struct {
 	mu    sync.Mutex // leaf
 	noted []Problem
 	seen  map[string]bool
+
+	find  func() *Set // of a set that is found when it is first asked for a type
+	once  sync.Once
+	found atomic.Pointer[Set]
+}
+
+// Is reports whether both are the same descriptions.
+func (s *Set) Is(o *Set) bool { return s == o || s != nil && s.find != nil && s.found.Load() == o }
+
+// Asked reports whether a type was looked up in a set of Library.Later; of others it is true.
+func (s *Set) Asked() bool { return s == nil || s.find == nil || s.found.Load() != nil }
+
+// real is the set that was found; nil: nobody has asked for a type yet.
+func (s *Set) real() *Set {
+	if s == nil || s.find == nil {
+		return s
+	}
+	return s.found.Load()
 }
 
 // Note keeps what a description says that does not fit the type that it was used for, once.
 func (s *Set) Note(p Problem) {
+	if s = s.real(); s == nil {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := p.File + ":" + strconv.Itoa(p.Line)
@@ -35,7 +57,7 @@ func (s *Set) Note(p Problem) {
 
 // Problems returns what of the files is not understood, and what of them did not fit the types that they were used for so far.
 func (s *Set) Problems() []Problem {
-	if s == nil {
+	if s = s.real(); s == nil {
 		return nil
 	}
 	out := slices.Clone(s.broken)
@@ -76,7 +98,10 @@ func NewSet(files ...*File) *Set {
 
 // Lookup returns the descriptions of a type, the one to be tried first at first. name is qualified, as debug information has it.
 func (s *Set) Lookup(name string) []Match {
-	if s == nil || len(s.byHead) == 0 || name == "" {
+	if s != nil && s.find != nil {
+		s.once.Do(func() { s.found.Store(s.find()) })
+	}
+	if s = s.real(); s == nil || len(s.byHead) == 0 || name == "" {
 		return nil
 	}
 	name = tidy(name)
@@ -105,7 +130,7 @@ const maxListed = 3
 
 // Summary says what is not understood, in a line for each file.
 func (s *Set) Summary() []string {
-	if s == nil {
+	if s = s.real(); s == nil {
 		return nil
 	}
 	var files []string
@@ -138,7 +163,7 @@ func (s *Set) Summary() []string {
 
 // Paths names the files.
 func (s *Set) Paths() []string {
-	if s == nil {
+	if s = s.real(); s == nil {
 		return nil
 	}
 	var out []string

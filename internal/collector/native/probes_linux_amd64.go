@@ -358,7 +358,11 @@ func (t *target) sieve() *symbol.Sieve {
 }
 
 // describe takes up the user's descriptions of types as they are now. probeMu is held.
-func (t *target) describe() { t.walks.Describe(t.rt.natvis.For(t.cmd.ProjectRoot)) }
+func (t *target) describe() {
+	if t.walks.Own().Asked() {
+		t.walks.Describe(t.rt.natvis.For(t.cmd.ProjectRoot))
+	}
+}
 
 // matchKey names a match: the file, and what is looked for in it.
 func (t *target) matchKey(mod *symbol.Module) string {
