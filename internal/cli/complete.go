@@ -60,18 +60,25 @@ func completerOf(c *cobra.Command, flag string) completer {
 	if op == nil {
 		return nil
 	}
-	if schema, err := op.InputSchema(); err == nil {
-		for name, prop := range schema.Properties {
-			list := prop.Enum
-			if list == nil && prop.Items != nil {
-				list = prop.Items.Enum
-			}
-			if len(list) > 0 && kebab([]string{name}) == flag {
-				return cobra.FixedCompletions(texts(list), cobra.ShellCompDirectiveNoFileComp)
-			}
+	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) { return allowed(op, flag) }
+}
+
+// allowed are the values that the table of operations has for a flag. Making a schema takes longer than most commands.
+func allowed(op *service.Op, flag string) ([]string, cobra.ShellCompDirective) {
+	schema, err := op.InputSchema()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	for name, prop := range schema.Properties {
+		list := prop.Enum
+		if list == nil && prop.Items != nil {
+			list = prop.Items.Enum
+		}
+		if len(list) > 0 && kebab([]string{name}) == flag {
+			return texts(list), cobra.ShellCompDirectiveNoFileComp
 		}
 	}
-	return nil
+	return nil, cobra.ShellCompDirectiveDefault
 }
 
 func texts(list []any) []string {
