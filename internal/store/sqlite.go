@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"modernc.org/sqlite"
@@ -109,19 +110,24 @@ func execAll(ctx context.Context, c *sql.Conn, stmts ...string) error {
 	return nil
 }
 
-// migrate brings the schema to the end of list, each step in a transaction, and refuses a file
-// that is not ours or newer.
+// migrate brings the schema to the end of list, each step in a transaction, those of a new file in one, and refuses a
+// file that is not ours or newer.
 func migrate(ctx context.Context, c *sql.Conn, path string, appID int32, list []string) error {
 	version, err := schemaVersion(ctx, c, path, appID, len(list))
 	if err != nil {
 		return err
 	}
-	for v := version; v < len(list); v++ {
-		err := execAll(ctx, c, "BEGIN IMMEDIATE", list[v],
-			"PRAGMA user_version="+strconv.Itoa(v+1), "PRAGMA application_id="+strconv.Itoa(int(appID)), "COMMIT")
+	for v := version; v < len(list); {
+		steps := list[v : v+1]
+		if version == 0 {
+			steps = list
+		}
+		v += len(steps)
+		err := execAll(ctx, c, "BEGIN IMMEDIATE", strings.Join(steps, ";\n"),
+			"PRAGMA user_version="+strconv.Itoa(v), "PRAGMA application_id="+strconv.Itoa(int(appID)), "COMMIT")
 		if err != nil {
 			_, _ = c.ExecContext(ctx, "ROLLBACK") // the first error is the one that counts
-			return fmt.Errorf("migrate to schema %d: %w", v+1, writeFault(path, err))
+			return fmt.Errorf("migrate to schema %d: %w", v, writeFault(path, err))
 		}
 	}
 	return nil
