@@ -3,6 +3,7 @@ package agentlink
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/strobe-debug/strobe/internal/collector"
@@ -106,9 +107,17 @@ func (m *Member) Variables(ctx context.Context, of collector.Ref, from, n int) (
 		return nil, err
 	}
 	for i := range answer.Variables {
-		answer.Variables[i].Ref = m.ref(c, answer.Variables[i].Ref)
+		v := &answer.Variables[i]
+		if v.Ref = m.ref(c, v.Ref); numbered(v.Name) { // as elements are shown everywhere
+			v.Name = "[" + v.Name + "]"
+		}
 	}
 	return answer.Variables, nil
+}
+
+// numbered reports a name that is a number.
+func numbered(name string) bool {
+	return name != "" && strings.Trim(name, "0123456789") == ""
 }
 
 // valued is an agent's answer that has a value.
@@ -139,6 +148,9 @@ func (m *Member) Evaluate(ctx context.Context, frame collector.Ref, expression s
 
 // SetVariable implements collector.Stopper.
 func (m *Member) SetVariable(ctx context.Context, of collector.Ref, name, text string) (collector.Variable, error) {
+	if inner := strings.TrimSuffix(strings.TrimPrefix(name, "["), "]"); numbered(inner) {
+		name = inner
+	}
 	v, err := m.value(ctx, of, "assign", map[string]any{"name": name, "text": text})
 	return v.Variable, err
 }
