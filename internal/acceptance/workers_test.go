@@ -3,8 +3,11 @@
 package acceptance
 
 import (
+	"bytes"
+	"debug/elf"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +18,7 @@ import (
 	"time"
 
 	"github.com/strobe-debug/strobe/internal/daemon"
+	"github.com/strobe-debug/strobe/internal/ring"
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
@@ -75,7 +79,7 @@ func TestWorkerDiesAlone(t *testing.T) {
 	var run struct{ TestRunID string }
 	s.Call(t, "debug_test", args{"projectRoot": root, "command": path + " 20000", "tracePatterns": []string{"unit"}}, &run)
 	pid := daemon.HolderPID(s.Home)
-	for _, sig := range []syscall.Signal{syscall.SIGKILL, syscall.SIGSEGV, syscall.SIGABRT} {
+	for _, sig := range []syscall.Signal{syscall.SIGKILL, syscall.SIGSEGV, syscall.SIGABRT, syscall.SIGQUIT} { // the last: as a fatal error of Go's own
 		one := launch()
 		s.Query(t, one.SessionID, args{"function": args{"equals": "unit"}, "waitMs": 10000})
 		var wg sync.WaitGroup
@@ -107,6 +111,7 @@ func TestWorkerDiesAlone(t *testing.T) {
 		}
 		syscall.Kill(one.PID, syscall.SIGKILL) //nolint:errcheck // it has ended
 	}
+	hostile(t, s)
 	for _, o := range others {
 		st := s.WaitEnd(t, o.SessionID, endLimit)
 		if st.ExitCode == nil || *st.ExitCode != 7 || st.EventCount["function_enter"] != calls || st.DroppedEvents != 0 {
@@ -124,12 +129,39 @@ func TestWorkerDiesAlone(t *testing.T) {
 	if now := daemon.HolderPID(s.Home); now != pid {
 		t.Errorf("the daemon is %d, was %d", now, pid)
 	}
-	if code, out := strobe(t, s.Home, "", "doctor"); !strings.Contains(out, "3 processes of sessions died") {
+	if code, out := strobe(t, s.Home, "", "doctor"); !strings.Contains(out, "4 processes of sessions died") {
 		t.Errorf("strobe doctor = %d, %s", code, out)
 	}
 	log, _ := os.ReadFile(filepath.Join(s.Home, "daemon.log"))
-	if n := strings.Count(string(log), strobetest.WorkerDied); n != 3 {
-		t.Errorf("the log tells of %d dead processes, want 3", n)
+	if n := strings.Count(string(log), strobetest.WorkerDied); n != 4 {
+		t.Errorf("the log tells of %d dead processes, want 4", n)
+	}
+}
+
+// hostile gives sessions of their own a program that overwrites what its calls are recorded in, damaged programs and damaged cores.
+func hostile(t *testing.T, s *strobetest.Strobe) {
+	t.Helper()
+	path := strobetest.BuildSource(t, "c", "gcc-O1", "scribbles", strings.Replace(scribbles, "RINGS", fmt.Sprint(ring.RingsOff), 1))
+	l := s.Launch(t, path, filepath.Dir(path), []string{"1"}, args{"trace": []string{"work"}})
+	if st := s.WaitEnd(t, l.SessionID, time.Minute); st.ExitCode == nil || *st.ExitCode != 5 {
+		t.Errorf("what overwrites its records ended as %+v", st)
+	}
+	data, err := os.ReadFile(strobetest.Build(t, "ending", "gcc-O0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(3, 4))
+	dir := t.TempDir()
+	for i := range 6 {
+		bad := bytes.Clone(data)
+		damage(random, bad, [][2]int{{0, 64 + 14*56}, {len(bad) - 40*64, len(bad)}})
+		tryDamaged(t, s, write(t, dir, fmt.Sprintf("bad%d", i), string(bad), 0o755), dir)
+		bad[16] = byte(elf.ET_CORE)
+		core := write(t, dir, fmt.Sprintf("core%d", i), string(bad), 0o600)
+		var f *strobetest.ToolError
+		if err := s.Try("debug_launch", args{"core": core, "projectRoot": dir}, nil); err != nil && (!errors.As(err, &f) || f.Code == "INTERNAL_ERROR" || f.Code == "ENGINE_FAILED") {
+			t.Errorf("a damaged core: %v", err)
+		}
 	}
 }
 
