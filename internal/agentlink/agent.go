@@ -45,7 +45,15 @@ type Applied struct {
 	Unhookable []Unhookable `json:"unhookable"`
 	Near       []string     `json:"near"`
 	Points     []PointState `json:"points"`
+	Cut        Cut          `json:"cut"`
 	Warnings   []string     `json:"warnings"`
+}
+
+// Cut is calls whose values were not followed as deep as the others', for the time that it takes.
+type Cut struct {
+	Calls     int64    `json:"calls"`
+	Functions int      `json:"functions"`
+	Most      []string `json:"most"`
 }
 
 // RuleState says how many functions a rule matches.

@@ -46,6 +46,7 @@ type Rule struct {
 	Glob  string `json:"glob,omitempty"`
 	Not   bool   `json:"not,omitempty"`
 	Depth int    `json:"depth,omitempty"`
+	Given bool   `json:"given,omitempty"` // somebody asked for that depth
 }
 
 // Link is a session's end of agentlink. Safe for concurrent use.

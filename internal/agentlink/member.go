@@ -125,7 +125,7 @@ const applyWithin = 3 * time.Second
 func rulesOf(probes []collector.Probe) []Rule {
 	var rules []Rule
 	for i, p := range probes {
-		r := Rule{ID: i, On: "name", Glob: p.Pattern, Depth: p.Depth}
+		r := Rule{ID: i, On: "name", Glob: p.Pattern, Depth: p.Depth, Given: p.Given}
 		if rest, ok := strings.CutPrefix(r.Glob, "!"); ok {
 			r.Glob, r.Not = rest, true
 		}
@@ -189,6 +189,11 @@ func (m *Member) state() collector.Status {
 			}
 		}
 		known = append(known, ap.Near...)
+		st.Cut.Calls += ap.Cut.Calls
+		st.Cut.Functions = max(st.Cut.Functions, ap.Cut.Functions)
+		if len(st.Cut.Most) == 0 {
+			st.Cut.Most = ap.Cut.Most
+		}
 	}
 	for _, r := range rulesOf(probes) {
 		p := collector.ProbeStatus{Pattern: probes[r.ID].Pattern, Matched: matched[r.ID], Hooked: matched[r.ID]}

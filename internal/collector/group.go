@@ -234,6 +234,8 @@ func (s *Status) add(o Status) {
 	s.Sampled = append(s.Sampled, o.Sampled...)
 	s.Warnings = append(s.Warnings, o.Warnings...)
 	s.Later = s.Later || o.Later
+	s.Cut.Calls, s.Cut.Functions = s.Cut.Calls+o.Cut.Calls, s.Cut.Functions+o.Cut.Functions
+	s.Cut.Most = append(slices.Clone(s.Cut.Most), o.Cut.Most...)
 	for _, p := range o.Probes {
 		i := slices.IndexFunc(s.Probes, func(q ProbeStatus) bool { return q.Pattern == p.Pattern })
 		if i < 0 {

@@ -163,12 +163,12 @@ def _applied(question):
     else:
         counts, functions, in_c, names = applied(engine.rules, engine.recorded())
         refused += [(name, "it is written in C: only Python's own functions are recorded") for name in in_c]
-    return '{"m":"applied",%s"gen":%d,"rules":[%s],"functions":%d%s%s}' % (
+    return '{"m":"applied",%s"gen":%d,"rules":[%s],"functions":%d%s%s%s}' % (
         _question(question), generation,
         ",".join(['{"id":%s,"matched":%d}' % (_plain(i), n) for i, n in counts.items()]), functions,
         ',"unhookable":[%s]' % ",".join(
             ['{"function":%s,"reason":%s}' % (quote(f), quote(r)) for f, r in refused]) if refused else "",
-        ',"near":[%s]' % ",".join(map(quote, names)) if names else "")
+        ',"near":[%s]' % ",".join(map(quote, names)) if names else "", files.cut())
 
 
 def _plain(v):

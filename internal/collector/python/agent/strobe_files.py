@@ -37,12 +37,27 @@ pinned = []  # maps whose descriptor is not ours any more: closing them would cl
 class Function:
     """What is told of a function once, and how its arguments are written."""
     __slots__ = ("number", "name", "file", "line", "module", "params", "kind", "depth", "format", "told", "generator",
-                 "coroutine", "asynchronous")
+                 "coroutine", "asynchronous", "spent", "cut", "tried", "rung")
+
+    def __init__(self):
+        self.spent = 0  # values looked at for its calls
+        self.cut = 0  # calls of which less was written for it
+        self.tried = self.rung = 0  # see strobe_values
 
     def record(self):
         return ('{"name":%s,"file":%s,"line":%d,"module":%s,"language":"python","params":[%s],"kind":"%s"}' % (
             quote(self.name), quote(self.file), self.line, quote(self.module), ",".join(map(quote, self.params)),
             self.kind)).encode("utf-8", "backslashreplace")
+
+
+def cut():
+    """What applied says of calls of which less was written, for their time."""
+    all_cut = [f for f in list(functions.values()) if f.cut]
+    if not all_cut:
+        return ""
+    most = sorted(all_cut, key=lambda f: -f.cut)[:3]
+    return ',"cut":{"calls":%d,"functions":%d,"most":[%s]}' % (
+        sum([f.cut for f in all_cut]), len(all_cut), ",".join([quote(f.name) for f in most]))
 
 
 class Lane:

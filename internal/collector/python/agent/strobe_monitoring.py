@@ -163,7 +163,7 @@ def mishap(e):
 def arguments(f, values, depth):
     """The payload of an enter where the quick way gave too much."""
     each = max(64, LIMIT // max(1, len(values)) - 64)
-    return (f.format % tuple([encode(v, depth, each) for v in values])).encode("utf-8", "backslashreplace")
+    return (f.format % tuple([encode(v, depth, each, f) for v in values])).encode("utf-8", "backslashreplace")
 
 
 dead = []  # lanes whose generators were closed or dropped without an event
@@ -199,7 +199,7 @@ def on_start(code, offset, hooked=hooked, id=id, local=files.local, frame_of=sys
             values = [known[p] for p in f.params]
         except KeyError:
             return _enter_without(s, f, lane, under, code)
-        payload = (f.format % tuple([str(v) if type(v) is int and low < v < high else encode(v, depth)
+        payload = (f.format % tuple([str(v) if type(v) is int and low < v < high else encode(v, depth, LIMIT, f)
                                      for v in values])).encode("utf-8", "backslashreplace")
         if len(payload) > LIMIT:
             payload = arguments(f, values, depth)
@@ -238,12 +238,12 @@ def on_return(code, offset, value, hooked=hooked, id=id, local=files.local, int=
             if not _settle(s, lane, code, f):
                 return
         if f.generator:
-            _leave(s, f, 0, encode(value, f.depth).encode("utf-8", "backslashreplace"))
+            _leave(s, f, 0, encode(value, f.depth, LIMIT, f).encode("utf-8", "backslashreplace"))
             return
         if type(value) is int and low < value < high:
             payload = str(value).encode()
         else:
-            payload = encode(value, f.depth).encode("utf-8", "backslashreplace")
+            payload = encode(value, f.depth, LIMIT, f).encode("utf-8", "backslashreplace")
         calls.pop()
         if not write(s, 4, 0, f.number, lane.number, 0, 0, payload):
             files.lose(s, f, 1)
@@ -292,9 +292,9 @@ def on_unwind(code, offset, error, hooked=hooked, id=id, local=files.local):
         if f.generator:
             closed = type(error) is GeneratorExit
             _leave(s, f, 2 if closed else 1,
-                   b"" if closed else encode(error, f.depth).encode("utf-8", "backslashreplace"))
+                   b"" if closed else encode(error, f.depth, LIMIT, f).encode("utf-8", "backslashreplace"))
             return
-        payload = encode(error, f.depth).encode("utf-8", "backslashreplace")
+        payload = encode(error, f.depth, LIMIT, f).encode("utf-8", "backslashreplace")
         calls.pop()
         if not files.write(s, 4, 1, f.number, lane.number, 0, 0, payload):
             files.lose(s, f, 1)
@@ -456,7 +456,7 @@ def on_yield(code, offset, value, hooked=hooked, local=files.local, frame_of=sys
             if wrapped:
                 value = gc.get_referents(value)[0]
             if (wrapped or not f.asynchronous) and type(lane.calls[-1]) is not files.Unwritten:
-                payload = encode(value, f.depth).encode("utf-8", "backslashreplace")
+                payload = encode(value, f.depth, LIMIT, f).encode("utf-8", "backslashreplace")
                 if not files.write(s, files.YIELD, 0, f.number, lane.number, 0, 0, payload):
                     files.lose(s, f, 2)
         s.lane = lane.back

@@ -2,7 +2,7 @@
 import os
 import sys
 
-from strobe_values import plain_module
+from strobe_values import Asked, plain_module
 
 AGENT = os.path.dirname(os.path.abspath(__file__)) + os.sep
 # Where Python's own library and installed packages are: never the user's own code, even below their root.
@@ -137,6 +137,8 @@ class Rule:
         self.id, self.on, self.out = m.get("id"), m.get("on"), bool(m.get("not"))
         self.text = m.get("glob") or ""
         self.depth = m.get("depth") or 3
+        if m.get("given"):
+            self.depth = Asked(self.depth)
         self.glob = Glob(self.text, "/" if self.on == "path" else ".") if self.on in ("name", "path") else None
 
     def takes(self, names, file):

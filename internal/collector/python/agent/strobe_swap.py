@@ -165,7 +165,7 @@ def enter(number, values, known=known, local=files.local, str=str, int=int, type
             lane, under = _lane_for(s, f, sys._getframe(1))
         else:
             lane = s.own
-        payload = (f.format % tuple([str(v) if type(v) is int and low < v < high else encode(v, depth)
+        payload = (f.format % tuple([str(v) if type(v) is int and low < v < high else encode(v, depth, LIMIT, f)
                                      for v in values])).encode("utf-8", "backslashreplace")
         if len(payload) > LIMIT:
             payload = _shorter(f, values, depth)
@@ -183,7 +183,7 @@ def enter(number, values, known=known, local=files.local, str=str, int=int, type
 
 def _shorter(f, values, depth):
     each = max(64, LIMIT // max(1, len(values)) - 64)
-    return (f.format % tuple([encode(v, depth, each) for v in values])).encode("utf-8", "backslashreplace")
+    return (f.format % tuple([encode(v, depth, each, f) for v in values])).encode("utf-8", "backslashreplace")
 
 
 def exit(number, value, known=known, local=files.local, str=str, int=int, type=type, low=-WIDE, high=WIDE,
@@ -205,7 +205,7 @@ def exit(number, value, known=known, local=files.local, str=str, int=int, type=t
         if type(value) is int and low < value < high:
             payload = str(value).encode()
         else:
-            payload = encode(value, f.depth or 1).encode("utf-8", "backslashreplace")
+            payload = encode(value, f.depth or 1, LIMIT, f).encode("utf-8", "backslashreplace")
         calls.pop()
         if not write(s, 4, 0, number, lane.number, 0, 0, payload):
             files.lose(s, f, 1)
@@ -269,7 +269,7 @@ def _end(s, lane, f, flags, value, bare):
             if not _settle(s, lane, f):
                 return
         lane.calls.pop()
-        payload = b"" if bare else encode(value, f.depth or 1).encode("utf-8", "backslashreplace")
+        payload = b"" if bare else encode(value, f.depth or 1, LIMIT, f).encode("utf-8", "backslashreplace")
         if not files.write(s, files.EXIT, flags, f.number, lane.number, 0, 0, payload):
             files.lose(s, f, 1)
         if lane.frames:
@@ -294,7 +294,7 @@ def give(number, value, frame_of=sys._getframe):
         return value
     s.busy = True
     try:
-        payload = encode(value, f.depth).encode("utf-8", "backslashreplace")
+        payload = encode(value, f.depth, LIMIT, f).encode("utf-8", "backslashreplace")
         if not files.write(s, files.YIELD, 0, number, lane.number, 0, 0, payload):
             files.lose(s, f, 2)
         files.switch(s, s.own)

@@ -8,6 +8,13 @@ from itertools import islice
 LIMIT = 16384  # bytes of a payload
 ITEMS = 100
 NODES = 4096  # values looked at for one payload: bounds the time, not only the text
+# A function whose values lead to very many others would slow its program down tenfold. Its first calls have all that
+# fits; later ones what is near, which is counted (Function.cut). One whose depth was asked for has all in every call.
+SPEND = 50000  # values looked at for one function before that
+ALL = 1000000  # for all functions, before each has only EACH
+EACH = 4096
+BRIEF = (48, 1024, 25)  # NODES, LIMIT and ITEMS of those calls
+spent = 0
 WIDE = 1 << 63
 
 _mro = type.__dict__["__mro__"].__get__
@@ -38,8 +45,13 @@ class _Full(Exception):
     """The value does not fit: it is read again, less deep."""
 
 
-def encode(v, depth, limit=LIMIT):
-    """Returns v as JSON, of at most limit bytes or so."""
+class Asked(int):
+    """A depth that somebody asked for."""
+
+
+def encode(v, depth, limit=LIMIT, f=None):
+    """Returns v as JSON, of at most limit bytes or so. f is the Function that it is of, if it may be cut for its time."""
+    global spent
     t = type(v)
     if t is int and -WIDE < v < WIDE:
         return str(v)
@@ -47,13 +59,21 @@ def encode(v, depth, limit=LIMIT):
         return "null"
     if t is str and len(v) <= 256:
         return quote(v)
-    for deep, items in _ladder(depth):
+    if f is not None and (f.spent > SPEND or spent > ALL and f.spent > EACH) and type(depth) is int:
+        return _brief(v, depth, min(limit, BRIEF[1]), f)
+    for deep, items in _ladder(depth, ITEMS):
+        room = [NODES, limit, items]
         try:
-            s = _value(v, deep, (), [NODES, limit, items])
+            s = _value(v, deep, (), room)
+            if f is not None:
+                f.spent += NODES - room[0]
+                spent += NODES - room[0]
             if len(s) <= limit:
                 return s
         except _Full:
-            pass
+            if f is not None:
+                f.spent += NODES
+                spent += NODES
         except (RuntimeError, RecursionError):
             pass  # it changed while it was read, or the stack is near its end
         except Exception as e:
@@ -64,8 +84,36 @@ def encode(v, depth, limit=LIMIT):
     return '{"$":"unreadable"}' if depth <= 0 else '{"$":"depth","t":%s}' % quote(type_name(t))
 
 
-def _ladder(depth):
-    return [(d, ITEMS) for d in range(depth, 0, -1)] + [(1, 25), (1, 5), (0, 1)]
+def _brief(v, depth, limit, f):
+    """encode of a function whose values take too much time. What fitted in the call before fits in this one, mostly."""
+    rungs = _ladder(depth, BRIEF[2])
+    f.tried += 1
+    rung = 0 if f.tried % 32 == 0 else f.rung
+    while rung < len(rungs):
+        deep, items = rungs[rung]
+        try:
+            s = _value(v, deep, (), [BRIEF[0], limit, items])
+            if len(s) <= limit:
+                f.cut += rung > 0
+                f.rung = min(rung, len(rungs) - 1)
+                return s
+        except _Full:
+            pass
+        except (RuntimeError, RecursionError):
+            pass
+        except Exception as e:
+            from strobe_rules import ours
+            if not ours(e):
+                raise
+            return '{"$":"unreadable"}'
+        rung += 1
+    f.cut += 1
+    f.rung = len(rungs) - 1
+    return '{"$":"depth","t":%s}' % quote(type_name(type(v)))
+
+
+def _ladder(depth, items):
+    return [(d, items) for d in range(depth, 0, -1)] + [(1, 25), (1, 5), (0, 1)]
 
 
 def _value(v, depth, inside, room):
