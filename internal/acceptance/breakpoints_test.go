@@ -66,6 +66,9 @@ type pausedThread struct {
 	Backtrace    []string
 	Arguments    map[string]any
 	Locals       map[string]any
+	Result       any
+	ResultOf     string
+	Note         string
 }
 
 type standing struct {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -59,11 +58,11 @@ type Link struct {
 
 	mu     sync.Mutex
 	agents []*Agent
-	parted Applied          // of those that are gone, the one with the most functions
-	hits   map[string]int64 // of points, by agents that are gone
-	came   *Hello           // of the first agent, also when it is gone
-	seen   map[int]bool     // processes whose agent came, or that ended
-	heard  chan struct{}    // closed when an agent comes, goes or says something
+	parted Applied               // of those that are gone, the one with the most functions
+	past   map[string]PointState // of points, by agents that are gone
+	came   *Hello                // of the first agent, also when it is gone
+	seen   map[int]bool          // processes whose agent came, or that ended
+	heard  chan struct{}         // closed when an agent comes, goes or says something
 	set    Set
 	closed bool
 
@@ -88,7 +87,7 @@ func Listen(o Options) (*Link, error) {
 		_ = os.RemoveAll(dir)
 		return nil, fmt.Errorf("listen for agents: %w", err)
 	}
-	l := &Link{dir: dir, ln: ln, log: o.Log, opts: o, heard: make(chan struct{}), hits: map[string]int64{}, seen: map[int]bool{}}
+	l := &Link{dir: dir, ln: ln, log: o.Log, opts: o, heard: make(chan struct{}), past: map[string]PointState{}, seen: map[int]bool{}}
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
 	}
@@ -194,7 +193,11 @@ func (l *Link) leave(a *Agent) {
 	ap, ok := a.Applied()
 	l.mu.Lock()
 	for _, p := range ap.Points {
-		l.hits[p.ID] += p.Hits
+		was := l.past[p.ID]
+		if p.Hits += was.Hits; len(p.Locations) == 0 {
+			p.Locations, p.Note = was.Locations, was.Note
+		}
+		l.past[p.ID] = p
 	}
 	if ok && ap.Functions >= l.parted.Functions {
 		l.parted = ap
@@ -216,11 +219,22 @@ func (l *Link) ended(pid int) {
 	l.mu.Unlock()
 }
 
-// pastHits are how often points took effect in processes that are gone.
-func (l *Link) pastHits() map[string]int64 {
+// points are what agents say of a point, and those that are gone said last.
+func (l *Link) points(id string) (all []PointState) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	return maps.Clone(l.hits)
+	if p, ok := l.past[id]; ok {
+		all = append(all, p)
+	}
+	l.mu.Unlock()
+	for _, a := range l.Agents() {
+		ap, _ := a.Applied()
+		for _, p := range ap.Points {
+			if p.ID == id {
+				all = append(all, p)
+			}
+		}
+	}
+	return all
 }
 
 // behind are the processes whose agents have not said yet that they have what is in force.

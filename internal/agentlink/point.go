@@ -1,6 +1,7 @@
 package agentlink
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -84,29 +85,18 @@ func (m *Member) pointStates() []collector.PointStatus {
 	m.mu.Lock()
 	points := m.points
 	m.mu.Unlock()
-	all, hits := m.link.applied(), m.link.pastHits()
 	out := make([]collector.PointStatus, 0, len(points))
 	for _, p := range points {
-		one := collector.PointStatus{ID: p.ID, Hits: hits[p.ID], InTarget: true}
+		one := collector.PointStatus{ID: p.ID, InTarget: true}
 		why := "nowhere yet: it is set when its code is loaded"
-		for _, ap := range all {
-			for _, st := range ap.Points {
-				if st.ID != p.ID {
-					continue
-				}
-				one.Hits += st.Hits
-				for _, at := range st.Locations {
-					if l := at.location(); !slices.Contains(one.Locations, l) {
-						one.Locations = append(one.Locations, l)
-					}
-				}
-				if st.Note != "" {
-					one.Note = st.Note
-				}
-				if st.Why != "" {
-					why = st.Why
+		for _, st := range m.link.points(p.ID) {
+			one.Hits += st.Hits
+			for _, at := range st.Locations {
+				if l := at.location(); !slices.Contains(one.Locations, l) {
+					one.Locations = append(one.Locations, l)
 				}
 			}
+			one.Note, why = cmp.Or(st.Note, one.Note), cmp.Or(st.Why, why)
 		}
 		if len(one.Locations) == 0 && one.Note == "" {
 			one.Note = why
