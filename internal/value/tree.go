@@ -63,7 +63,10 @@ func (l *Layout) Thrown(payload []byte) (Value, bool) {
 	return l.readTree(payload), true
 }
 
-// Exception returns an exception in short: Type: message.
+// onOneLine keeps a message of several lines from breaking the row that it stands in.
+var onOneLine = strings.NewReplacer("\n", `\n`, "\r", `\r`)
+
+// Exception returns an exception in short, in one line: Type: message.
 func (v Value) Exception() string {
 	class, ok := v.obj.class()
 	if !ok {
@@ -71,7 +74,7 @@ func (v Value) Exception() string {
 	}
 	for _, path := range []string{"message", "args[0]"} {
 		if m, ok := v.Path(path); ok && m.kind == Text {
-			return class + ": " + m.text
+			return class + ": " + onOneLine.Replace(m.text)
 		}
 	}
 	if rest := v.obj[1:]; len(rest) > 0 {

@@ -84,3 +84,10 @@ func FuzzTree(f *testing.F) {
 		}
 	})
 }
+
+func TestExceptionInOneLine(t *testing.T) {
+	v, _ := NewTree(nil, 2).Thrown([]byte(`{"$":"obj","t":"Error","v":{"message":"expected 5\n\nreceived 4\r"}}`))
+	if got := v.Exception(); got != `Error: expected 5\n\nreceived 4\r` {
+		t.Errorf("%q", got)
+	}
+}
