@@ -23,7 +23,7 @@ var inC = map[string]string{
 	"an integer of any size is exact":                                  "C has none",
 	"a text may contain NUL":                                           "NUL ends a text in C",
 	"half a surrogate pair in a text harms nothing":                    "texts of C are bytes",
-	"bytes are base64":                                                 "C has no type of its own for them",
+	"bytes are text and escapes":                                       "C has no type of its own for them",
 	"a list is one, with values of all kinds":                          "C has none",
 	"a mapping has its keys":                                           "C has none",
 	"what is nested deeper than asked says so":                         "C has no mappings; of structs it does",

@@ -1,7 +1,9 @@
 package value
 
 import (
+	"encoding/base64"
 	"errors"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -328,8 +330,10 @@ func (p *treeParser) tagged(tag string, o Object) Value {
 	case "float":
 		f, _ := strconv.ParseFloat(v.text, 64)
 		return NewFloat(f)
-	case "text", "bytes":
+	case "text":
 		return NewText(cutText(v.text, more))
+	case "bytes":
+		return bytesOf(v.text, more)
 	case "list":
 		return NewArray(v.elems, more)
 	case "dict":
@@ -362,6 +366,29 @@ func (p *treeParser) tagged(tag string, o Object) Value {
 		return Unreadable
 	}
 	return NewObject(o)
+}
+
+// bytesOf shows bytes as text where they are text, with escapes else.
+func bytesOf(base string, more int) Value {
+	b, err := base64.StdEncoding.DecodeString(base)
+	if err != nil {
+		return Unreadable
+	}
+	var s strings.Builder
+	s.WriteString(`b"`)
+	for len(b) > 0 {
+		r, n := utf8.DecodeRune(b)
+		switch {
+		case r == utf8.RuneError && n == 1:
+			fmt.Fprintf(&s, `\x%02x`, b[0])
+		default:
+			q := strconv.Quote(string(r))
+			s.WriteString(q[1 : len(q)-1])
+		}
+		b = b[n:]
+	}
+	s.WriteByte('"')
+	return Value{kind: Text, text: cutText(s.String(), more), bare: true}
 }
 
 func cutText(s string, more int) string {

@@ -91,3 +91,18 @@ func TestExceptionInOneLine(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+func TestBytesOfTree(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"$":"bytes","v":"aGVsbG8K"}`:         `b"hello\n"`,
+		`{"$":"bytes","v":"//4A","more":7}`:    `b"\xff\xfe\x00"…(+7 bytes)`,
+		`{"$":"bytes","v":""}`:                 `b""`,
+		`{"$":"bytes","v":"w6QiXA=="}`:         `b"ä\"\\"`,
+		`{"$":"bytes","v":"no base64 at all"}`: `<unreadable>`,
+	} {
+		v, _ := NewTree(nil, 2).Exit([]byte(text), 0, true)
+		if got := v.Short(200); got != want {
+			t.Errorf("%s is %s, want %s", text, got, want)
+		}
+	}
+}
