@@ -44,8 +44,8 @@ def loads(text):
     return make_scanner(_Context())(text, 0)[0]
 
 
-def start(where):
-    """Called before the user's code. Does nothing where there is no session."""
+def start(where, amid=False):
+    """Called before the user's code, or amid it. Does nothing where there is no session."""
     if sys.implementation.name != "cpython":
         return
     try:
@@ -58,9 +58,11 @@ def start(where):
     if not _connect():
         return
     _begin_process()
+    if amid:
+        files.local.stream = files.Mute()  # this thread is ours
     generation = message.get("gen") or 0
     files.on_full = message.get("onFull") or "wait"
-    if message.get("lines"):
+    if message.get("lines") and not amid:
         _by_lines()
     if not engine.begin():
         _send_hello()
@@ -68,10 +70,14 @@ def start(where):
         return
     rules = Rules(message)
     engine.rules = rules
-    _send_hello()
+    engine.begun = amid
+    if not amid:
+        _send_hello()
     if rules.rules:
         engine.apply(rules)
     engine.begun = True
+    if amid:
+        _send_hello(0)  # counts what is loaded
     _points(message)
     import strobe_crash
     strobe_crash.watch(_alive)
@@ -79,7 +85,7 @@ def start(where):
     import atexit
     atexit.register(_at_exit)
     os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_in_child)
-    _wrap_exits()
+    strobe_crash.wrap_exits(files)
 
 
 def _by_lines():
@@ -139,7 +145,7 @@ def _wake():
         pass  # full, which wakes too
 
 
-def _send_hello():
+def _send_hello(question=None):
     try:
         with open("/proc/self/cmdline", "rb") as f:
             argv = [os.fsdecode(a) for a in f.read().split(b"\0")[:-1]]
@@ -151,8 +157,8 @@ def _send_hello():
              (VERSION,) + tuple(sys.version_info[:3]) + (
                  os.getpid(), os.getppid(), nonce, quote(sys.executable or ""), ",".join(map(quote, argv[:100])),
                  engine.NAME, ",".join(map(quote, can)))))
-    # What start.json asked for is in force; what it takes of the user's code is not known, for none is loaded yet.
-    send(_applied(None))
+    # What start.json asked for is in force; what it takes of the user's code is not known, where none is loaded yet.
+    send(_applied(question))
     _flush(0)
 
 
@@ -370,9 +376,15 @@ def _leave():
         if points is not None:
             points.end()
         engine.end()
+        late("strobe_crash").unwatch()
+        import atexit
+        atexit.unregister(_at_exit)
     except Exception:
         pass
     _close()
+    for name in list(sys.modules):  # who comes in later brings its own
+        if name.startswith("strobe_") and str(getattr(sys.modules[name], "__file__", "")).startswith(OWN):
+            del sys.modules[name]
 
 
 def _close():
@@ -479,20 +491,3 @@ def _end():
     engine.end()
     files.close_process(True)
     _flush(0.2)
-
-
-def _wrap_exits():
-    """os._exit and exec end the process with no other notice: multiprocessing's children end so."""
-    def wrapper(f, end):
-        def wrapped(*args, **kwargs):
-            try:
-                if not over:
-                    files.close_process(end)
-            except Exception:
-                pass
-            return f(*args, **kwargs)
-        wrapped.__name__, wrapped.__qualname__, wrapped.__doc__ = f.__name__, f.__qualname__, f.__doc__
-        wrapped.__module__, wrapped.__wrapped__ = f.__module__, f
-        return wrapped
-    for name, end in (("_exit", True), ("execv", False), ("execve", False)):
-        setattr(os, name, wrapper(getattr(os, name), end))
