@@ -25,7 +25,8 @@ var waitsQuietly = map[int64]bool{
 	unix.SYS_SENDMMSG: true, unix.SYS_ACCEPT: true, unix.SYS_ACCEPT4: true, unix.SYS_WAIT4: true, unix.SYS_WAITID: true, unix.SYS_PAUSE: true,
 	unix.SYS_RT_SIGTIMEDWAIT: true, unix.SYS_RT_SIGSUSPEND: true, unix.SYS_SEMOP: true, unix.SYS_SEMTIMEDOP: true, unix.SYS_MSGRCV: true,
 	unix.SYS_MSGSND: true, unix.SYS_FLOCK: true, unix.SYS_IO_GETEVENTS: true, unix.SYS_SENDFILE: true, unix.SYS_SPLICE: true,
-	unix.SYS_IO_URING_ENTER: true,
+	unix.SYS_IO_URING_ENTER:  true,
+	unix.SYS_RESTART_SYSCALL: true, // one of them with a time, that was stopped before
 }
 
 // haltCallable stops a thread at a place where any function can be called in it. It prefers those that wait: they do not

@@ -28,6 +28,7 @@ waker = (-1, -1)  # a pipe that ends the thread's waiting
 output = b""  # what waits to be sent
 output_lock = _thread.allocate_lock()
 running = False  # the thread is to run
+task = ""  # what the system knows it by
 gone = _thread.allocate_lock()  # held while it does
 over = False  # the link ended, which is for good
 
@@ -227,6 +228,10 @@ def _halt():
     running = False
     _wake()
     gone.acquire(True, 2)
+    for _ in range(100):  # it is out of the interpreter: the system still has it for a moment
+        if not os.path.exists(task):
+            break
+        files.sleep(0.0001)
 
 
 _input = b""
@@ -235,8 +240,10 @@ _input = b""
 def _serve():
     import select
     files.local.stream = files.Mute()
+    global task
+    task = "/proc/self/task/%d" % _thread.get_native_id()
     try:
-        with open("/proc/self/task/%d/comm" % _thread.get_native_id(), "w") as name:
+        with open(task + "/comm", "w") as name:
             name.write("strobe-agent")  # lists of threads leave it out
     except OSError:
         pass
@@ -376,6 +383,7 @@ def _leave():
         if points is not None:
             points.end()
         engine.end()
+        files.let_go()
         late("strobe_crash").unwatch()
         import atexit
         atexit.unregister(_at_exit)
@@ -423,26 +431,11 @@ def _after_fork():
         return
     try:
         if sys.version_info >= (3, 12) and len(os.listdir("/proc/self/task")) == 1:
-            _spin_soon()  # os.fork looks for threads after this, and warns
+            late("strobe_fork").soon(_spin, sys._getframe(1))
         else:
             _spin()
     except Exception:
         pass
-
-
-_pending = None
-
-
-def _spin_soon():
-    """Starts the thread when os.fork has returned."""
-    global _pending
-    import ctypes
-    if _pending is None:
-        def later(_):
-            _spin()
-            return 0
-        _pending = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(later)
-    ctypes.pythonapi.Py_AddPendingCall(_pending, None)
 
 
 def _in_child():
