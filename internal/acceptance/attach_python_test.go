@@ -368,7 +368,7 @@ func TestPythonForksQuietly(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			dir := t.TempDir()
 			write(t, dir, "forks.py", "import os\nfor i in range(5):\n    p = os.fork()\n    if not p: os._exit(0)\n    os.waitpid(p, 0)\nprint('done')\n", 0o644)
-			l := s.Launch(t, python, dir, []string{"forks.py"}, args{"trace": []string{"@usercode"}})
+			l := s.Launch(t, python, dir, []string{"forks.py"}, args{"trace": []string{"@usercode"}, "cwd": dir})
 			defer s.Stop(t, l.SessionID)
 			s.WaitEnd(t, l.SessionID, endLimit)
 			if out, e := s.Output(t, l.SessionID, "stdout"), s.Output(t, l.SessionID, "stderr"); out != "done\n" || e != "" {

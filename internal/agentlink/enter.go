@@ -14,14 +14,19 @@ import (
 )
 
 const (
-	// enteredWithin is how long an attach waits for the agent: the interpreter lets it have its turn within milliseconds,
-	// unless it is in a long call of C that lets nobody in.
-	enteredWithin = 3 * time.Second
+	// insideWithin is how long an attach waits for the interpreter to let our thread in: it does within milliseconds,
+	// unless it is in a long call of C. enteredWithin is how long the agent may take from there, beside busy threads.
+	insideWithin  = 3 * time.Second
+	enteredWithin = 20 * time.Second
 	refusedLook   = 20 * time.Millisecond
 )
 
-// refusedFile is where an agent that was brought into a process says why it does not stay.
-const refusedFile = "refused"
+// refusedFile is where an agent that was brought into a process says why it does not stay, and InsideFile appears when
+// the interpreter has let it in.
+const (
+	refusedFile = "refused"
+	InsideFile  = "inside"
+)
 
 var _ collector.Enterer = (*Member)(nil)
 
@@ -38,6 +43,12 @@ func (m *Member) Enter(ctx context.Context, img collector.Image, in collector.In
 	}
 	ctx, cancel := context.WithTimeout(ctx, enteredWithin)
 	defer cancel()
+	outside := time.AfterFunc(insideWithin, func() {
+		if _, err := os.Stat(filepath.Join(m.link.Dir(), InsideFile)); err != nil {
+			cancel()
+		}
+	})
+	defer outside.Stop()
 	came := make(chan bool, 1)
 	go func() { came <- m.link.AwaitAgent(ctx, img.PID) }()
 	tick := time.NewTicker(refusedLook)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/strobe-debug/strobe/internal/agentlink"
 	"github.com/strobe-debug/strobe/internal/collector"
 )
 
@@ -21,6 +22,7 @@ func embedded(img collector.Image) bool {
 
 // enterText is what the agent is started by. It is also read by interpreters that are too old.
 const enterText = `import sys
+open(%[2]s + "/` + agentlink.InsideFile + `", "w").close()
 if sys.version_info < (3, 8):
     with open(%[2]s + "/refused", "w") as f:
         f.write("it is Python %%d.%%d, and the agent is of 3.8 and newer" %% tuple(sys.version_info[:2]))
