@@ -128,9 +128,9 @@ func (rt *Runtime) unreachable(img collector.Image) string {
 // stays says why no agent comes into a process that runs: functions are traced by texts that are instrumented when they
 // are loaded.
 func (rt *Runtime) stays(img collector.Image) string {
-	return fmt.Sprintf("Functions of JavaScript are not traced in process %d, which was attached to: %s loads a function's "+
-		"text once, and the agent has to be there then. Start the program with debug_launch command to trace them; processes "+
-		"of %s that it starts from now on are traced", img.PID, rt.title, rt.title)
+	return fmt.Sprintf("Functions of JavaScript are not traced in process %d, which was attached to: %s loads a "+
+		"function's text once, and the agent has to be there then. Start the program with debug_launch command to trace "+
+		"them; processes of %s that it starts from now on are traced", img.PID, rt.title, rt.title)
 }
 
 func (rt *Runtime) capabilities(h *agentlink.Hello) collector.Capabilities {

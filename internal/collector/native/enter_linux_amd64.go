@@ -174,7 +174,8 @@ func (in *injection) explain(err error) error {
 			"no thread of process %d came to a place within %v where a function can be called in it; %s",
 			pid, enterWait, threadStates(pid))
 	case errors.Is(err, ptrace.ErrGone), in.p.dead.Load():
-		return fault.New(fault.AttachFailed, "Find its new number with pgrep.", "process %d ended while it was attached to", pid)
+		return fault.New(fault.AttachFailed, "Find its new number with pgrep.",
+			"process %d ended while it was attached to", pid)
 	}
 	return fault.New(fault.Unsupported, "Start the program with debug_launch command.",
 		"no agent can be brought into process %d: %w", pid, err)
@@ -183,7 +184,7 @@ func (in *injection) explain(err error) error {
 // start stops a thread where it can make the call, and lets it run into that.
 func (in *injection) start() (err error) {
 	p := in.p
-	if taskState(p.pid, p.pid) == 'T' {
+	if first := p.threads[p.pid]; first != nil && first.listens || taskState(p.pid, p.pid) == 'T' {
 		return fault.New(fault.AttachFailed, fmt.Sprintf("Let it go on (kill -CONT %d) and call again.", p.pid),
 			"process %d is stopped by a signal", p.pid)
 	}
@@ -327,8 +328,8 @@ func (in *injection) await(ctx context.Context) error {
 	}
 }
 
-// leaveEntries ends what Inject began: calls under way come to their end, since nobody else puts their threads back, and
-// what was mapped for threads that have ended goes.
+// leaveEntries ends what Inject began: calls under way come to their end, since nobody else puts their threads back,
+// and what was mapped for threads that have ended goes.
 func (t *target) leaveEntries(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, callWait)
 	defer cancel()

@@ -9,8 +9,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/collector"
 )
 
-// What Inject maps: first the code of the new thread and of the call that starts it; then, in pages that can be written,
-// results and texts, and the stack on which that call is made, so that it needs none of the thread's own.
+// What Inject maps: first the code of the new thread and of the call that starts it; then, in pages that can be
+// written, results and texts, and the stack on which that call is made, so that it needs none of the thread's own.
 //
 //	code | results, texts | stack
 const (
@@ -30,8 +30,8 @@ type entry struct {
 
 var errScript = errors.New("the script has no place in a page")
 
-// newEntry makes the code of a script that will stand at a place. errno is the function that tells where a thread has its
-// errno, 0 where there is none: the call leaves that as it was.
+// newEntry makes the code of a script that will stand at a place. errno is the function that tells where a thread has
+// its errno, 0 where there is none: the call leaves that as it was.
 func newEntry(s *collector.Script, find func(string) (uint64, bool), errno, at uint64) (*entry, error) {
 	e := &entry{data: make([]byte, entryWord*len(s.Calls))}
 	results := at + entryCode

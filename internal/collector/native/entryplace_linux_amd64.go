@@ -18,19 +18,20 @@ var errNoPlace = errors.New("no thread stands where a function can be called in 
 // waitsQuietly are system calls in which a thread of a program waits, and in which its C library holds nothing that
 // starting a thread needs. Of those that the C library makes for itself (mmap, brk, clone, …) this cannot be said.
 var waitsQuietly = map[int64]bool{
-	unix.SYS_READ: true, unix.SYS_READV: true, unix.SYS_PREAD64: true, unix.SYS_WRITE: true, unix.SYS_WRITEV: true, unix.SYS_PWRITE64: true,
-	unix.SYS_POLL: true, unix.SYS_PPOLL: true, unix.SYS_SELECT: true, unix.SYS_PSELECT6: true, unix.SYS_EPOLL_WAIT: true,
-	unix.SYS_EPOLL_PWAIT: true, unix.SYS_EPOLL_PWAIT2: true, unix.SYS_NANOSLEEP: true, unix.SYS_CLOCK_NANOSLEEP: true, unix.SYS_FUTEX: true,
-	unix.SYS_RECVFROM: true, unix.SYS_RECVMSG: true, unix.SYS_RECVMMSG: true, unix.SYS_SENDTO: true, unix.SYS_SENDMSG: true,
-	unix.SYS_SENDMMSG: true, unix.SYS_ACCEPT: true, unix.SYS_ACCEPT4: true, unix.SYS_WAIT4: true, unix.SYS_WAITID: true, unix.SYS_PAUSE: true,
-	unix.SYS_RT_SIGTIMEDWAIT: true, unix.SYS_RT_SIGSUSPEND: true, unix.SYS_SEMOP: true, unix.SYS_SEMTIMEDOP: true, unix.SYS_MSGRCV: true,
-	unix.SYS_MSGSND: true, unix.SYS_FLOCK: true, unix.SYS_IO_GETEVENTS: true, unix.SYS_SENDFILE: true, unix.SYS_SPLICE: true,
-	unix.SYS_IO_URING_ENTER:  true,
+	unix.SYS_READ: true, unix.SYS_READV: true, unix.SYS_PREAD64: true, unix.SYS_WRITE: true, unix.SYS_WRITEV: true,
+	unix.SYS_PWRITE64: true, unix.SYS_POLL: true, unix.SYS_PPOLL: true, unix.SYS_SELECT: true, unix.SYS_PSELECT6: true,
+	unix.SYS_EPOLL_WAIT: true, unix.SYS_EPOLL_PWAIT: true, unix.SYS_EPOLL_PWAIT2: true, unix.SYS_NANOSLEEP: true,
+	unix.SYS_CLOCK_NANOSLEEP: true, unix.SYS_FUTEX: true, unix.SYS_RECVFROM: true, unix.SYS_RECVMSG: true,
+	unix.SYS_RECVMMSG: true, unix.SYS_SENDTO: true, unix.SYS_SENDMSG: true, unix.SYS_SENDMMSG: true,
+	unix.SYS_ACCEPT: true, unix.SYS_ACCEPT4: true, unix.SYS_WAIT4: true, unix.SYS_WAITID: true, unix.SYS_PAUSE: true,
+	unix.SYS_RT_SIGTIMEDWAIT: true, unix.SYS_RT_SIGSUSPEND: true, unix.SYS_SEMOP: true, unix.SYS_SEMTIMEDOP: true,
+	unix.SYS_MSGRCV: true, unix.SYS_MSGSND: true, unix.SYS_FLOCK: true, unix.SYS_IO_GETEVENTS: true,
+	unix.SYS_SENDFILE: true, unix.SYS_SPLICE: true,
 	unix.SYS_RESTART_SYSCALL: true, // one of them with a time, that was stopped before
 }
 
-// haltCallable stops a thread at a place where any function can be called in it. It prefers those that wait: they do not
-// notice. Tracer thread only.
+// haltCallable stops a thread at a place where any function can be called in it. It prefers those that wait: they do
+// not notice. Tracer thread only.
 func (in *injection) haltCallable() (*thread, func(), error) {
 	p := in.p
 	maps, err := readMaps(p.pid)
@@ -83,9 +84,10 @@ func (in *injection) haltCallable() (*thread, func(), error) {
 	return nil, nil, errNoPlace
 }
 
-// callable reports whether any function can be called in a stopped thread: what it does at this moment holds no lock that
-// the function may take, and has nothing half done. It waits in one of waitsQuietly, or is in no code of the C library, of
-// its linker, or of another giver of memory; and it is in no handler of a signal, which may have interrupted those.
+// callable reports whether any function can be called in a stopped thread: what it does at this moment holds no lock
+// that the function may take, and has nothing half done. It waits in one of waitsQuietly, or is in no code of the C
+// library, of its linker, or of another giver of memory; and it is in no handler of a signal, which may have interrupted
+// those.
 func (in *injection) callable(th *thread, maps []mapping, nr int64, pc uint64, running bool) bool {
 	regs, err := ptrace.GetRegs(th.tid)
 	if err != nil || regs.Cs != code64 || regs.Fs_base == 0 || ptrace.ShadowStack(th.tid) {
@@ -96,12 +98,13 @@ func (in *injection) callable(th *thread, maps []mapping, nr int64, pc uint64, r
 		return false // the vDSO, code that was made, a stub of ours
 	}
 	waits := !running && (regs.Rip == pc || regs.Rip == pc-uint64(len(syscallInsn))) // also where it is to be made again
+	path := maps[i].path
 	switch {
 	case waits:
-		if isLoader(maps[i].path) || nr == unix.SYS_FUTEX && lockOfLibc(maps, regs.Rdi) {
+		if isLoader(path) || nr == unix.SYS_FUTEX && lockOfLibc(maps, regs.Rdi) {
 			return false
 		}
-	case isLoader(maps[i].path), isLibc(&loaded{path: maps[i].path}, false), strings.Contains(filepath.Base(maps[i].path), "alloc"):
+	case isLoader(path), isLibc(&loaded{path: path}, false), strings.Contains(filepath.Base(path), "alloc"):
 		return false
 	}
 	return waits && in.lenient || !in.handles(&regs)
@@ -143,9 +146,8 @@ func (in *injection) handles(regs *ptrace.Regs) bool {
 		}
 	}
 	const sp, cs = 21 * 8, 24 * 8 // in struct rt_sigframe: what was interrupted
-	for at := 0; at+cs+8 <= n; at += 8 {
-		if slices.Contains(in.returns, binary.LittleEndian.Uint64(b[at:])) && binary.LittleEndian.Uint16(b[at+cs:]) == code64 &&
-			binary.LittleEndian.Uint64(b[at+sp:]) != 0 {
+	for le, at := binary.LittleEndian, 0; at+cs+8 <= n; at += 8 {
+		if slices.Contains(in.returns, le.Uint64(b[at:])) && le.Uint16(b[at+cs:]) == code64 && le.Uint64(b[at+sp:]) != 0 {
 			return true
 		}
 	}
