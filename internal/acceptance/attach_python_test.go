@@ -359,6 +359,78 @@ func TestAttachPythonRefused(t *testing.T) {
 	}
 }
 
+// TestAttachPythonKeptOut: a program whose kernel or user keeps others out of it says so by the answer, and goes on.
+func TestAttachPythonKeptOut(t *testing.T) {
+	t.Parallel()
+	strobetest.NeedPtrace(t)
+	s := strobetest.Start(t, nil)
+	const echo = "import sys\nprint('ready', flush=True)\nwhile sys.stdin.readline():\n    print('here', flush=True)\n"
+	const filter = `import ctypes
+libc = ctypes.CDLL(None)
+allow = (ctypes.c_uint8 * 8)(6, 0, 0, 0, 0, 0, 0xff, 0x7f)
+class Program(ctypes.Structure):
+    _fields_ = [("n", ctypes.c_ushort), ("at", ctypes.c_void_p)]
+program = Program(1, ctypes.addressof(allow))
+assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, ctypes.byref(program)) == 0
+`
+	for version, python := range oldestAndNewest(t) {
+		dir := t.TempDir()
+		for name, c := range map[string]struct{ text, code, says string }{
+			"stopped":  {echo, "ATTACH_FAILED", "is stopped by a signal"},
+			"filtered": {filter + echo, "UNSUPPORTED", "seccomp"},
+		} {
+			t.Run(version+" "+name, func(t *testing.T) {
+				write(t, dir, name+".py", c.text, 0o644)
+				r := startPython(t, python, dir, name+".py")
+				if name == "stopped" {
+					if err := r.Process.Signal(syscall.SIGSTOP); err != nil {
+						t.Fatal(err)
+					}
+				}
+				err := s.Try("debug_launch", args{"pid": r.Process.Pid, "projectRoot": dir}, nil)
+				if !isCode(err, c.code) || !strings.Contains(err.Error(), c.says) {
+					t.Errorf("%v, want %s that says %q", err, c.code, c.says)
+				}
+				if err := r.Process.Signal(syscall.SIGCONT); err != nil {
+					t.Fatal(err)
+				}
+				r.says(t, "x", "here")
+				if out := r.ends(t); out != "exit status 0" {
+					t.Errorf("it ended %q", out)
+				}
+			})
+		}
+	}
+}
+
+// TestAttachNode: a Node that runs is attached to as machine code, and the answer says why its functions are not traced
+// and what to do.
+func TestAttachNode(t *testing.T) {
+	t.Parallel()
+	strobetest.NeedPtrace(t)
+	strobetest.NeedCommand(t, "node")
+	s := strobetest.Start(t, nil)
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	write(t, dir, "echo.js", "console.log('ready')\nprocess.stdin.on('data', () => console.log('here'))\n", 0o644)
+	r := startPython(t, node, dir, "echo.js")
+	var l attachAnswer
+	s.Call(t, "debug_launch", args{"pid": r.Process.Pid, "projectRoot": dir, "trace": []string{"main"}}, &l)
+	if said := strings.Join(l.Capabilities.Limitations, "\n"); l.Capabilities.Runtime != "native" ||
+		!strings.Contains(said, "Functions of JavaScript are not traced") || !strings.Contains(said, "debug_launch command") {
+		t.Errorf("attached: %+v", l)
+	}
+	r.says(t, "x", "here")
+	s.Stop(t, l.SessionID)
+	r.says(t, "x", "here")
+	if out := r.ends(t); out != "exit status 0" {
+		t.Errorf("it ended %q", out)
+	}
+}
+
 // TestPythonForksQuietly: the interpreter warns of threads at a fork from 3.12 on, and must not of the agent's.
 func TestPythonForksQuietly(t *testing.T) {
 	t.Parallel()
