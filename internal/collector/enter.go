@@ -88,6 +88,9 @@ func (g *Group) enter(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if img.Files = nil; !j.Detect(img) {
+			return nil // the program is another's, and has this runtime in it
+		}
 		g.mu.Lock()
 		g.first = map[int]Member{img.PID: m}
 		g.mu.Unlock()

@@ -357,5 +357,8 @@ func (g *Group) Capabilities() Capabilities {
 	}
 	c := m.Capabilities()
 	c.OutputCapture = host.OutputCapture
+	if g.cmd.PID != 0 { // what is not seen of a program that has its files already
+		c.Limitations = append(slices.Clone(c.Limitations), host.Limitations...)
+	}
 	return c
 }
