@@ -367,11 +367,11 @@ func (t *target) leaveEntries(ctx context.Context) {
 				_, merr := r.call(unix.SYS_MUNMAP, in.at, in.e.size)
 				err = errors.Join(err, merr)
 			}
+			p.entries = nil
 			return err
 		})
 		if err != nil && !p.endedBefore(err) {
 			t.log.Info("unmap the agent's way in", "pid", p.pid, "err", err)
 		}
-		p.entries = nil
 	}
 }
