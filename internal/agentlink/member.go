@@ -22,7 +22,10 @@ type Kind struct {
 	// Environ is what the environment of an image is to have so that the agent gets in, beside EnvFolder.
 	Environ func(img collector.Image, dir string) []string
 	// Unreachable says why no agent comes into an image, "" where one does.
-	Unreachable  func(img collector.Image) string
+	Unreachable func(img collector.Image) string
+	// Enter brings the agent into a process that runs, for the folder dir; nil where nothing does, which Stays says.
+	Enter        func(ctx context.Context, img collector.Image, in collector.Injector, dir string) error
+	Stays        func(img collector.Image) string
 	Capabilities func(h *Hello) collector.Capabilities // h is nil before an agent has come
 	// Literal writes a JSON value as the language does; nil: it is the same there.
 	Literal func(v json.RawMessage) string

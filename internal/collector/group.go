@@ -56,7 +56,7 @@ type together struct {
 // Launch implements Runtime.
 func (t *together) Launch(ctx context.Context, cmd *Command, sink Sink) (Collector, error) {
 	full, ok := sink.(fullSink)
-	if !ok || cmd.PID != 0 || cmd.Glance {
+	if !ok || cmd.Glance {
 		return t.Host.Launch(ctx, cmd, sink)
 	}
 	g := &Group{t: t, cmd: cmd, sink: full, tracing: cmd.Tracing, mix: mixer{sink: full}}
@@ -73,6 +73,13 @@ func (t *together) Launch(ctx context.Context, cmd *Command, sink Sink) (Collect
 	if !ok {
 		g.closeMembers(context.WithoutCancel(ctx))
 		return col, nil
+	}
+	if cmd.PID != 0 {
+		if err := g.enter(ctx); err != nil {
+			g.letGo(ctx)
+			return nil, err
+		}
+		return g, nil
 	}
 	g.awaitFirst(ctx)
 	return g, nil
@@ -96,6 +103,7 @@ type Group struct {
 	members []Member
 	first   map[int]Member // the runtime of a process's newest image
 	refused []string       // why a runtime did not join
+	stays   []string       // of them: why one stays out of the program that was attached to
 	tracing Tracing
 	points  []Point // in force
 	closed  bool
@@ -128,26 +136,11 @@ func (g *Group) starting(img Image) (env []string) {
 		if !j.Detect(img) {
 			continue
 		}
-		i := slices.IndexFunc(g.members, func(m Member) bool { return m.Name() == j.Name() })
-		if i < 0 {
-			m, err := j.Join(Joining{Root: g.cmd.ProjectRoot, OnFull: g.cmd.OnFull, Lines: g.cmd.Lines, Sink: memberSink{g.sink, &g.mix}, Numbers: g.cmd.Numbers})
-			if err != nil {
-				g.refused = append(g.refused, j.Name()+" functions cannot be traced: "+err.Error())
-				g.t.log("cannot join", "runtime", j.Name(), "err", err)
-				continue
-			}
-			if _, err := m.SetTracing(context.Background(), g.tracing); err != nil {
-				g.refused = append(g.refused, err.Error())
-			}
-			if s, ok := m.(Stopper); ok && len(g.share(m.Name(), g.points)) > 0 {
-				if _, err := s.SetPoints(context.Background(), g.share(m.Name(), g.points)); err != nil {
-					g.refused = append(g.refused, err.Error())
-				}
-			}
-			i, g.members = len(g.members), append(g.members, m)
-			g.joined.Store(true)
+		m := g.memberLocked(j)
+		if m == nil {
+			continue
 		}
-		joined = g.members[i]
+		joined = m
 		break
 	}
 	for _, m := range g.members {
@@ -351,6 +344,12 @@ func (g *Group) Capabilities() Capabilities {
 	host := g.Hosted.Capabilities()
 	m := g.main()
 	if m == nil {
+		g.mu.Lock()
+		stays := slices.Clone(g.stays)
+		g.mu.Unlock()
+		if host.Limitations = append(slices.Clone(host.Limitations), stays...); len(stays) > 0 {
+			return host
+		}
 		for _, m := range g.list() { // of what it starts
 			host.RuntimeDetail += "; with " + m.Capabilities().RuntimeDetail
 		}
@@ -358,5 +357,8 @@ func (g *Group) Capabilities() Capabilities {
 	}
 	c := m.Capabilities()
 	c.OutputCapture = host.OutputCapture
+	if g.cmd.PID != 0 { // what is not seen of a program that has its files already
+		c.Limitations = append(slices.Clone(c.Limitations), host.Limitations...)
+	}
 	return c
 }

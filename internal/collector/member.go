@@ -9,6 +9,8 @@ type Image struct {
 	Path string   // of the executable, as the kernel has it
 	Args []string // with argv[0]
 	Env  func() []string
+	// Files are the paths of what is mapped with code in it, of a process that runs already; nil of an image that begins.
+	Files []string
 }
 
 // Joiner is a runtime that watches from inside: an interpreter whose agent is loaded by what its environment says. The

@@ -44,7 +44,8 @@ func Runtime(t *testing.T, s *Strobe, sub Subject) []Behaviour {
 	}{
 		{"calls", callBehaviours}, {"lazy", lazyBehaviours}, {"threads", threadBehaviours}, {"values", valueBehaviours},
 		{"patterns", patternBehaviours}, {"live", liveBehaviours}, {"bursts", burstBehaviours}, {"family", familyBehaviours},
-		{"ends", endBehaviours}, {"untouched", untouchedBehaviours}, {"faults", faultBehaviours}, {"sessions", sessionBehaviours},
+		{"ends", endBehaviours}, {"attach", attachBehaviours},
+		{"untouched", untouchedBehaviours}, {"faults", faultBehaviours}, {"sessions", sessionBehaviours},
 	} {
 		r.group = group.name
 		t.Run(group.name, func(t *testing.T) { group.run(t, r) })

@@ -87,7 +87,7 @@ func (rt *Runtime) Join(j collector.Joining) (collector.Member, error) {
 		return nil, fmt.Errorf("put the agent for %s where it can be loaded: %w", rt.title, err)
 	}
 	m, err := agentlink.Join(agentlink.Kind{
-		Name: rt.name, Log: rt.log, Unreachable: rt.unreachable, Capabilities: rt.capabilities,
+		Name: rt.name, Log: rt.log, Unreachable: rt.unreachable, Capabilities: rt.capabilities, Stays: rt.stays,
 		Environ: func(img collector.Image, _ string) []string { return rt.environ(img, filepath.Join(dir, "agent.cjs")) },
 	}, j)
 	if err != nil {
@@ -123,6 +123,14 @@ func (rt *Runtime) unreachable(img collector.Image) string {
 		return "Deno runs it in its sandbox, and the agent needs files and the environment; run it with -A to trace it"
 	}
 	return ""
+}
+
+// stays says why no agent comes into a process that runs: functions are traced by texts that are instrumented when they
+// are loaded.
+func (rt *Runtime) stays(img collector.Image) string {
+	return fmt.Sprintf("Functions of JavaScript are not traced in process %d, which was attached to: %s loads a "+
+		"function's text once, and the agent has to be there then. Start the program with debug_launch command to trace "+
+		"them; processes of %s that it starts from now on are traced", img.PID, rt.title, rt.title)
 }
 
 func (rt *Runtime) capabilities(h *agentlink.Hello) collector.Capabilities {

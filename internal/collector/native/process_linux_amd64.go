@@ -50,8 +50,9 @@ type process struct {
 	released   bool
 
 	threads    map[int]*thread
-	plain      bool   // it has the agent for its writes alone; probeMu
-	stdout     uint64 // the C library's, where it is ours to buffer, and whose: ring.Control.LineKind
+	entries    []*injection // tracer thread
+	plain      bool         // it has the agent for its writes alone; probeMu
+	stdout     uint64       // the C library's, where it is ours to buffer, and whose: ring.Control.LineKind
 	stdoutKind uint32
 	unmapped   bool // the agent and the stubs are out of it again
 	leaderless bool // attached to after its first thread's end

@@ -348,6 +348,7 @@ func (t *target) Stop(ctx context.Context, kill bool) error {
 		return err
 	}
 	t.releasePaused(within)
+	t.leaveEntries(within)
 	bad := t.takeOut(within)
 	t.unmapAll(within)
 	if err := t.Flush(ctx); err != nil {

@@ -6,6 +6,7 @@
 package python
 
 import (
+	"context"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -53,7 +54,7 @@ var executable = regexp.MustCompile(`^python(3(\.\d+)?t?d?(-dbg)?)?$`)
 
 // Detect implements collector.Joiner.
 func (rt *Runtime) Detect(img collector.Image) bool {
-	return executable.MatchString(filepath.Base(img.Path))
+	return executable.MatchString(filepath.Base(img.Path)) || embedded(img)
 }
 
 // Sources implements collector.Joiner.
@@ -71,6 +72,9 @@ func (rt *Runtime) Join(j collector.Joining) (collector.Member, error) {
 		Name: rt.Name(), Log: rt.log, Unreachable: unreachable, Capabilities: capabilities,
 		Literal: literal,
 		Environ: func(img collector.Image, _ string) []string { return environ(img, dir) },
+		Enter: func(ctx context.Context, img collector.Image, in collector.Injector, folder string) error {
+			return enter(ctx, img, in, dir, folder)
+		},
 	}, j)
 	if err != nil {
 		return nil, err

@@ -28,6 +28,7 @@ waker = (-1, -1)  # a pipe that ends the thread's waiting
 output = b""  # what waits to be sent
 output_lock = _thread.allocate_lock()
 running = False  # the thread is to run
+task = ""  # what the system knows it by
 gone = _thread.allocate_lock()  # held while it does
 over = False  # the link ended, which is for good
 
@@ -44,8 +45,8 @@ def loads(text):
     return make_scanner(_Context())(text, 0)[0]
 
 
-def start(where):
-    """Called before the user's code. Does nothing where there is no session."""
+def start(where, amid=False):
+    """Called before the user's code, or amid it. Does nothing where there is no session."""
     if sys.implementation.name != "cpython":
         return
     try:
@@ -58,9 +59,11 @@ def start(where):
     if not _connect():
         return
     _begin_process()
+    if amid:
+        files.local.stream = files.Mute()  # this thread is ours
     generation = message.get("gen") or 0
     files.on_full = message.get("onFull") or "wait"
-    if message.get("lines"):
+    if message.get("lines") and not amid:
         _by_lines()
     if not engine.begin():
         _send_hello()
@@ -68,10 +71,14 @@ def start(where):
         return
     rules = Rules(message)
     engine.rules = rules
-    _send_hello()
+    engine.begun = amid
+    if not amid:
+        _send_hello()
     if rules.rules:
         engine.apply(rules)
     engine.begun = True
+    if amid:
+        _send_hello(0)  # counts what is loaded
     _points(message)
     import strobe_crash
     strobe_crash.watch(_alive)
@@ -79,7 +86,7 @@ def start(where):
     import atexit
     atexit.register(_at_exit)
     os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_in_child)
-    _wrap_exits()
+    strobe_crash.wrap_exits(files)
 
 
 def _by_lines():
@@ -139,7 +146,7 @@ def _wake():
         pass  # full, which wakes too
 
 
-def _send_hello():
+def _send_hello(question=None):
     try:
         with open("/proc/self/cmdline", "rb") as f:
             argv = [os.fsdecode(a) for a in f.read().split(b"\0")[:-1]]
@@ -151,8 +158,8 @@ def _send_hello():
              (VERSION,) + tuple(sys.version_info[:3]) + (
                  os.getpid(), os.getppid(), nonce, quote(sys.executable or ""), ",".join(map(quote, argv[:100])),
                  engine.NAME, ",".join(map(quote, can)))))
-    # What start.json asked for is in force; what it takes of the user's code is not known, for none is loaded yet.
-    send(_applied(None))
+    # What start.json asked for is in force; what it takes of the user's code is not known, where none is loaded yet.
+    send(_applied(question))
     _flush(0)
 
 
@@ -221,6 +228,10 @@ def _halt():
     running = False
     _wake()
     gone.acquire(True, 2)
+    for _ in range(100):  # it is out of the interpreter: the system still has it for a moment
+        if not os.path.exists(task):
+            break
+        files.sleep(0.0001)
 
 
 _input = b""
@@ -229,8 +240,10 @@ _input = b""
 def _serve():
     import select
     files.local.stream = files.Mute()
+    global task
+    task = "/proc/self/task/%d" % _thread.get_native_id()
     try:
-        with open("/proc/self/task/%d/comm" % _thread.get_native_id(), "w") as name:
+        with open(task + "/comm", "w") as name:
             name.write("strobe-agent")  # lists of threads leave it out
     except OSError:
         pass
@@ -370,9 +383,16 @@ def _leave():
         if points is not None:
             points.end()
         engine.end()
+        files.let_go()
+        late("strobe_crash").unwatch()
+        import atexit
+        atexit.unregister(_at_exit)
     except Exception:
         pass
     _close()
+    for name in list(sys.modules):  # who comes in later brings its own
+        if name.startswith("strobe_") and str(getattr(sys.modules[name], "__file__", "")).startswith(OWN):
+            del sys.modules[name]
 
 
 def _close():
@@ -411,26 +431,11 @@ def _after_fork():
         return
     try:
         if sys.version_info >= (3, 12) and len(os.listdir("/proc/self/task")) == 1:
-            _spin_soon()  # os.fork looks for threads after this, and warns
+            late("strobe_fork").soon(_spin, sys._getframe(1))
         else:
             _spin()
     except Exception:
         pass
-
-
-_pending = None
-
-
-def _spin_soon():
-    """Starts the thread when os.fork has returned."""
-    global _pending
-    import ctypes
-    if _pending is None:
-        def later(_):
-            _spin()
-            return 0
-        _pending = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(later)
-    ctypes.pythonapi.Py_AddPendingCall(_pending, None)
 
 
 def _in_child():
@@ -479,20 +484,3 @@ def _end():
     engine.end()
     files.close_process(True)
     _flush(0.2)
-
-
-def _wrap_exits():
-    """os._exit and exec end the process with no other notice: multiprocessing's children end so."""
-    def wrapper(f, end):
-        def wrapped(*args, **kwargs):
-            try:
-                if not over:
-                    files.close_process(end)
-            except Exception:
-                pass
-            return f(*args, **kwargs)
-        wrapped.__name__, wrapped.__qualname__, wrapped.__doc__ = f.__name__, f.__qualname__, f.__doc__
-        wrapped.__module__, wrapped.__wrapped__ = f.__module__, f
-        return wrapped
-    for name, end in (("_exit", True), ("execv", False), ("execve", False)):
-        setattr(os, name, wrapper(getattr(os, name), end))

@@ -1,10 +1,26 @@
-"""What the interpreter does when nobody catches an exception: it is told before the program's own report of it."""
+"""What the interpreter does when nobody catches an exception, and how processes end with no other notice: that is told
+before the program's own report of it."""
 import _thread
+import os
 import sys
 
 from strobe_agent import engine, late  # which imported us
 
 alive = None  # whether the link is
+changed = []  # (object, name, ours, what was there): what stands in the place of the program's own
+
+
+def _change(on, name, new):
+    changed.append((on, name, new, getattr(on, name)))
+    setattr(on, name, new)
+
+
+def unwatch():
+    """Puts everything back that nobody has replaced since."""
+    while changed:
+        on, name, new, was = changed.pop()
+        if getattr(on, name, None) is new:
+            setattr(on, name, was)
 
 
 def watch(alive_now):
@@ -20,9 +36,9 @@ def watch(alive_now):
     def excepthook(kind, value, traceback):
         crash(value, traceback)
         own(kind, value, traceback)
-    sys.excepthook = excepthook
+    _change(sys, "excepthook", excepthook)
     if sys.__excepthook__ is own:
-        sys.__excepthook__ = excepthook
+        _change(sys, "__excepthook__", excepthook)
     # threading takes its hook from here when it is imported.
     own_thread = _thread._excepthook
 
@@ -33,12 +49,12 @@ def watch(alive_now):
         except Exception:
             pass
         own_thread(args)
-    _thread._excepthook = thread_excepthook
+    _change(_thread, "_excepthook", thread_excepthook)
     threading = sys.modules.get("threading")
     if threading is not None:
         for name in ("excepthook", "__excepthook__"):
             if getattr(threading, name, None) is own_thread:
-                setattr(threading, name, thread_excepthook)
+                _change(threading, name, thread_excepthook)
 
 
 told = None  # the exception that was told
@@ -58,3 +74,20 @@ def crash(value, traceback):
         late("strobe_stacks").crash(value, traceback, "process", engine.rules)
     except Exception:
         pass
+
+
+def wrap_exits(files):
+    """os._exit and exec end the process with no other notice: multiprocessing's children end so."""
+    def wrapper(f, end):
+        def wrapped(*args, **kwargs):
+            try:
+                if alive():
+                    files.close_process(end)
+            except Exception:
+                pass
+            return f(*args, **kwargs)
+        wrapped.__name__, wrapped.__qualname__, wrapped.__doc__ = f.__name__, f.__qualname__, f.__doc__
+        wrapped.__module__, wrapped.__wrapped__ = f.__module__, f
+        return wrapped
+    for name, end in (("_exit", True), ("execv", False), ("execve", False)):
+        _change(os, name, wrapper(getattr(os, name), end))

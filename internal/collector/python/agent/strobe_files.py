@@ -383,6 +383,14 @@ def close_process(end):
             closed = True
 
 
+def let_go():
+    """Unmaps all that was written to: nothing is any more. A thread that is amid a record meets an error of ours."""
+    for s in list(streams):
+        m, s.limit = s.map, 0
+        if m is not None:
+            _close(m, s.descriptor, s.inode)
+
+
 def high(fd):
     """Moves a descriptor of ours out of the way of the program's."""
     for number in range(HIGH, HIGH + 64):

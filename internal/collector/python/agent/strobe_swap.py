@@ -33,13 +33,29 @@ numbers = {}  # (module, name, file, line) -> Function
 sources = {}  # path -> Source, of files that were looked at closely
 refused = {}  # name of a function that should be recorded and cannot be -> reason
 begun = False  # the user's code runs
-watching = False  # the audit hook is in: it cannot be taken out
+watching = False  # the audit hook leads to us
+# The agent whose audit hook is in, for it cannot be taken out: the others that come into the process later have it call
+# them.
+root = globals()
+hooked = False
+audit = None
+
+
+class _Gone:
+    """A function of an agent that was here before."""
+    depth = 0
+    generator = False
 
 _CODE = type(ours.__code__)
 _FUNCTION = type(ours)
 
 
 def begin():
+    global root
+    before = getattr(builtins, "__strobe_enter__", None)
+    if before is not None:  # an agent was here: code of its own that runs still ends by us, and its numbers are nobody's
+        known.extend([_Gone] * (len(before.__globals__["known"]) - 1))
+        root = before.__globals__.get("root") or root
     builtins.__strobe_enter__, builtins.__strobe_exit__ = enter, exit
     builtins.__strobe_throw__, builtins.__strobe_yield__ = throw, give
     builtins.__strobe_keep__, builtins.__strobe_end__ = keep, end_kept
@@ -54,12 +70,14 @@ def end():
 def apply(new):
     global rules, watching
     rules = new
-    for f in known[1:]:
+    for f in list(numbers.values()):
         f.depth = new.depth(f.module, f.name[len(f.module) + 1:], f.file)
     refused.clear()
     if new.active and not watching:
         watching = True
-        sys.addaudithook(_on_audit)
+        if not root["hooked"]:
+            sys.addaudithook(root["_on_audit"])
+        root["hooked"], root["audit"] = True, _module_runs
     if sources or new.active and (begun or _takes_library(new)):
         late("strobe_compile").replace(new)
 
@@ -79,7 +97,12 @@ _looking = set()  # threads within the hook: what it imports comes to it too
 
 
 def _on_audit(event, args):
-    if event != "exec" or not rules.active:
+    if event == "exec":
+        audit(args)
+
+
+def _module_runs(args):
+    if not rules.active:
         return
     code, me = args[0], _thread.get_ident()
     if me in _looking or code.co_filename.startswith(AGENT):

@@ -1,0 +1,68 @@
+package python
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"github.com/strobe-debug/strobe/internal/agentlink"
+	"github.com/strobe-debug/strobe/internal/collector"
+)
+
+// library is CPython's own as a file: libpython3.12.so.1.0.
+var library = regexp.MustCompile(`^libpython3(\.\d+)?t?d?\.so`)
+
+// embedded reports whether a process that runs has the interpreter in it, though it is another program.
+func embedded(img collector.Image) bool {
+	return slices.ContainsFunc(img.Files, func(f string) bool { return library.MatchString(filepath.Base(f)) })
+}
+
+// enterText is what the agent is started by. It is also read by interpreters that are too old.
+const enterText = `import sys
+open(%[2]s + "/` + agentlink.InsideFile + `", "w").close()
+if sys.version_info < (3, 8):
+    with open(%[2]s + "/refused", "w") as f:
+        f.write("it is Python %%d.%%d, and the agent is of 3.8 and newer" %% tuple(sys.version_info[:2]))
+else:
+    import _frozen_importlib as i, _frozen_importlib_external as e
+    p = %[1]s + "/strobe_enter.py"
+    s = i.spec_from_loader("strobe_enter", e.SourceFileLoader("strobe_enter", p), origin=p)
+    s.has_location = True
+    i._load(s).enter(%[2]s)
+`
+
+// fileInput is Py_file_input: a text of statements.
+const fileInput = 257
+
+// script runs a text in the interpreter, in names of its own. PyRun_SimpleString would take those of __main__,
+// and print what is raised.
+func script(text string) collector.Script {
+	return collector.Script{Library: "libpython3", Start: "PyThread_start_new_thread", Calls: []collector.Call{
+		{Function: "Py_IsInitialized", Int: true, Else: collector.End},
+		{Function: "PyGILState_Ensure"},
+		{Function: "PyDict_New", Else: 6},
+		{Function: "PyEval_GetBuiltins"},
+		{Function: "PyDict_SetItemString", Args: []collector.Arg{{Result: 3}, {Text: "__builtins__"}, {Result: 4}}},
+		{Function: "PyRun_StringFlags",
+			Args: []collector.Arg{{Text: text}, {Number: fileInput}, {Result: 3}, {Result: 3}, {}}},
+		{Function: "PyErr_Clear"},
+		{Function: "Py_DecRef", Args: []collector.Arg{{Result: 6}}},
+		{Function: "Py_DecRef", Args: []collector.Arg{{Result: 3}}},
+		{Function: "PyGILState_Release", Args: []collector.Arg{{Result: 2}}},
+	}}
+}
+
+// enter brings the agent, whose files are in dir, into a process.
+func enter(ctx context.Context, img collector.Image, in collector.Injector, dir, folder string) error {
+	err := in.Inject(ctx, img.PID, script(fmt.Sprintf(enterText, quoted(dir), quoted(folder))))
+	if err != nil && !executable.MatchString(filepath.Base(img.Path)) {
+		return collector.StaysOut(fmt.Sprintf("Python functions of process %d are not traced: %v", img.PID, err))
+	}
+	return err
+}
+
+// quoted writes a text as Python does, and Go in ASCII.
+func quoted(s string) string { return strconv.QuoteToASCII(s) }
