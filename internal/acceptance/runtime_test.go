@@ -3,6 +3,7 @@
 package acceptance
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/strobe-debug/strobe/internal/strobetest"
@@ -48,19 +49,22 @@ func TestRuntimes(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	subjects := []strobetest.Subject{{Name: "native", Lang: "c", Lacks: inC}}
-	found := pythons(t)
-	for _, version := range []string{"3.12", "3.13", "3.14"} {
-		if p := found[version]; p != "" {
-			subjects = append(subjects, strobetest.Subject{Name: "python " + version, Lang: "python", Interpreter: p})
-			break
-		}
+	pythons := strobetest.Pythons(t)
+	if last := pythons[len(pythons)-1]; last.IsMonitored() {
+		subjects = append(subjects, strobetest.Subject{Name: "python", Lang: "python", Interpreter: last})
 	}
-	for _, version := range []string{"3.11", "3.10", "3.9", "3.8"} {
-		if p := found[version]; p != "" {
-			subjects = append(subjects, strobetest.Subject{Name: "python " + version, Lang: "python", Interpreter: p,
-				Lacks:  map[string]string{"the interpreter's own hooks work for the program": "a tracer sees one line more of a traced function"},
-				Cannot: map[string]string{"a function without a name is traced": "Before Python 3.12 lambdas"}})
-			break
+	if i := slices.IndexFunc(pythons, strobetest.Interpreter.IsMonitored); i != 0 {
+		if i < 0 {
+			i = len(pythons)
+		}
+		subjects = append(subjects, strobetest.Subject{Name: "python before 3.12", Lang: "python", Interpreter: pythons[i-1],
+			Lacks:  map[string]string{"the interpreter's own hooks work for the program": "a tracer sees one line more of a traced function"},
+			Cannot: map[string]string{"a function without a name is traced": "Before Python 3.12 lambdas"}})
+	}
+	subjects = append(subjects, scripts(strobetest.Node(t)))
+	if strobetest.Soaks(t, "Bun, Deno and other versions of Node") {
+		for _, in := range slices.Concat(strobetest.Nodes(t)[1:], strobetest.BunAndDeno(t)) {
+			subjects = append(subjects, scripts(in))
 		}
 	}
 	for _, sub := range subjects {
@@ -69,4 +73,28 @@ func TestRuntimes(t *testing.T) {
 			t.Logf("%d behaviours hold", len(holds))
 		})
 	}
+}
+
+// scripts are the programs of JavaScript in one of its runtimes.
+func scripts(in strobetest.Interpreter) strobetest.Subject {
+	sub := strobetest.Subject{Name: in.Name, Lang: "js", Interpreter: in,
+		Lacks:  map[string]string{"a child that was forked is traced": "JavaScript has no fork"},
+		Cannot: map[string]string{}}
+	// process.execve came with 22.15 and 23.11.
+	if in.Name == "deno" || in.Command("-e", "process.exit(process.execve ? 0 : 1)").Run() != nil {
+		sub.Lacks["what a process becomes by exec is traced"] = "it has no exec"
+	}
+	switch in.Name {
+	case "bun":
+		sub.Lacks["the program sees its functions as they are"] = "they tell the text of the file, and not the one that Bun made of it"
+		for _, b := range []string{"stdout stands below the call that wrote it", "stderr stands below the call that wrote it",
+			"output stands between the calls that came before and after it"} {
+			sub.Cannot[b] = "Output has the time of its reading"
+		}
+	case "deno":
+		for _, b := range []string{"calls of threads that run at once are each on their own", "a thread has the name that the program gave it"} {
+			sub.Cannot[b] = "Deno's workers are not traced"
+		}
+	}
+	return sub
 }

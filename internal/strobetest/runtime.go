@@ -19,7 +19,7 @@ const endWithin = time.Minute
 type Subject struct {
 	Name        string
 	Lang        string            // folder of its programs below testdata/runtime: c, python, js
-	Interpreter string            // that runs them; "" for programs that are compiled
+	Interpreter Interpreter       // that runs them; none for programs that are compiled
 	Lacks       map[string]string // behaviours that its language has nothing for, and why
 	Cannot      map[string]string // behaviours that it has not got, and what strobe must say of that
 }
@@ -109,9 +109,9 @@ func (r *suite) programs(t testing.TB) string {
 // command is how a program is started.
 func (r *suite) command(t testing.TB, name string) (string, []string) {
 	t.Helper()
-	if r.sub.Interpreter != "" {
+	if in := r.sub.Interpreter; in.Path != "" {
 		ext := map[string]string{"python": ".py", "js": ".js"}[r.sub.Lang]
-		return r.sub.Interpreter, []string{filepath.Join(r.programs(t), name+ext)}
+		return in.Path, append(slices.Clone(in.Args), filepath.Join(r.programs(t), name+ext))
 	}
 	return compiledProgram(t, name), nil
 }

@@ -86,29 +86,11 @@ func calls(t *testing.T, interpreter, program, glob string) string {
 	return strings.Join(b.lines, "\n")
 }
 
-// interpreters returns every CPython from 3.8 on that is installed here.
-func interpreters(t *testing.T) []string {
-	t.Helper()
-	found, _ := filepath.Glob(filepath.Join(os.Getenv("HOME"), ".pyenv/versions/3.*/bin/python3"))
-	if p, err := exec.LookPath("python3"); err == nil {
-		found = append(found, p)
-	}
-	var able []string
-	for _, p := range found {
-		if exec.Command(p, "-c", "import sys; sys.exit(sys.version_info < (3, 8))").Run() == nil {
-			able = append(able, p)
-		}
-	}
-	if len(able) == 0 {
-		strobetest.Lack(t, "no CPython 3.8 or newer is here")
-	}
-	return able
-}
-
 // TestVersionsAgree: both back ends, in all versions, tell the same of generators, context managers and tasks.
 func TestVersionsAgree(t *testing.T) {
 	var first, by string
-	for _, p := range interpreters(t) {
+	for _, in := range strobetest.Pythons(t) {
+		p := in.Path
 		got := calls(t, p, "lanes.py", "lanes.**")
 		if !strings.Contains(got, `lanes.helper {"x":"caught"}`) || !strings.Contains(got, `lanes.helper {"x":9}`) {
 			t.Errorf("%s recorded\n%s", p, got)
