@@ -39,6 +39,7 @@ var inC = map[string]string{
 	"an exception that leaves a coroutine ends it":                     "C has no coroutines",
 	"an asynchronous generator tells its values":                       "C has no generators",
 	"the interpreter's own hooks work for the program":                 "there is no interpreter",
+	"the program sees its functions as they are":                       "machine code does not look at itself",
 	"a program whose agent's folder goes away runs on":                 "there is no such folder",
 	"garbage in what an agent wrote harms nobody, and is told":         "there is no such folder",
 	"what is to be traced is damaged, and a child runs as it would":    "there is no such folder",
@@ -58,7 +59,8 @@ func TestRuntimes(t *testing.T) {
 			i = len(pythons)
 		}
 		subjects = append(subjects, strobetest.Subject{Name: "python before 3.12", Lang: "python", Interpreter: pythons[i-1],
-			Lacks:  map[string]string{"the interpreter's own hooks work for the program": "a tracer sees one line more of a traced function"},
+			Lacks: map[string]string{"the interpreter's own hooks work for the program": "a tracer sees one line more of a traced function",
+				"the program sees its functions as they are": "while a function is traced, its __code__ is the traced one"},
 			Cannot: map[string]string{"a function without a name is traced": "Before Python 3.12 lambdas"}})
 	}
 	subjects = append(subjects, scripts(strobetest.Node(t)))
