@@ -411,25 +411,25 @@ def _after_fork():
         return
     try:
         if sys.version_info >= (3, 12) and len(os.listdir("/proc/self/task")) == 1:
-            _spin_soon()  # os.fork looks for threads after this, and warns
+            _spin_behind(sys._getframe().f_back)  # os.fork looks for threads after this, and warns
         else:
             _spin()
     except Exception:
         pass
 
 
-_pending = None
-
-
-def _spin_soon():
-    """Starts the thread when os.fork has returned."""
-    global _pending
+def _spin_behind(caller):
+    """Starts the thread when os.fork has returned: a pending call may run in what is still called for the fork."""
+    global _pending  # kept while it is pending
     import ctypes
-    if _pending is None:
-        def later(_):
+
+    def later(_):
+        if caller is None or sys._getframe(1) is caller:
             _spin()
-            return 0
-        _pending = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(later)
+        else:
+            ctypes.pythonapi.Py_AddPendingCall(_pending, None)
+        return 0
+    _pending = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(later)
     ctypes.pythonapi.Py_AddPendingCall(_pending, None)
 
 
