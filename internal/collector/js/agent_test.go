@@ -3,14 +3,12 @@ package js
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -77,13 +75,13 @@ type traced struct {
 	stdout, stderr string
 	calls          string // enters, exits and yields, a line each, without threads' numbers
 	applied        []agentlink.Applied
-	book           *book
+	book           *strobetest.Book
 }
 
 // run runs a program with the agent.
 func run(t *testing.T, in strobetest.Interpreter, rules []agentlink.Rule, args ...string) traced {
 	t.Helper()
-	b := newBook()
+	b := strobetest.NewBook()
 	link, err := agentlink.Listen(agentlink.Options{Sink: b, Depth: 3})
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +109,7 @@ func run(t *testing.T, in strobetest.Interpreter, rules []agentlink.Rule, args .
 	r := traced{book: b}
 	r.stdout, r.stderr = output(t, cmd)
 	link.Close()
-	r.calls = b.text()
+	r.calls = b.Calls()
 	return r
 }
 
@@ -218,24 +216,12 @@ func TestEveryCallIsThere(t *testing.T) {
 	for _, in := range append(strobetest.Nodes(t)[:1], strobetest.BunAndDeno(t)...) {
 		for _, end := range []string{"return", "kill"} {
 			r := run(t, in, []agentlink.Rule{{ID: 1, On: "name", Glob: "burst.step"}}, "testdata/program/burst.js", end)
-			enters, exits := r.count()
-			if enters != 200_000 || exits != 200_000 || r.book.lost != [2]int64{} {
-				t.Errorf("%s, %s: %d enters, %d exits, lost %v: want 200,000 of each", in.Name, end, enters, exits, r.book.lost)
+			enters, exits, lost := r.book.Count(event.FunctionEnter, "burst.step"), r.book.Count(event.FunctionExit, "burst.step"), r.book.LostOf("burst.step")
+			if enters != 200_000 || exits != 200_000 || lost != [2]int64{} {
+				t.Errorf("%s, %s: %d enters, %d exits, lost %v: want 200,000 of each", in.Name, end, enters, exits, lost)
 			}
 		}
 	}
-}
-
-func (r traced) count() (enters, exits int) {
-	for _, e := range r.book.events {
-		switch e.Kind {
-		case event.FunctionEnter:
-			enters++
-		case event.FunctionExit:
-			exits++
-		}
-	}
-	return enters, exits
 }
 
 // TestBigProgramsAreAsUntraced: compilers and parsers, with every call going through the recorder, give what they give without it.
@@ -250,79 +236,4 @@ func TestBigProgramsAreAsUntraced(t *testing.T) {
 			t.Errorf("%s:\n%s%s", mode, stdout, stderr)
 		}
 	}
-}
-
-// book is a sink that keeps what it gets.
-type book struct {
-	mu        sync.Mutex
-	functions []event.Function
-	threads   []event.Thread
-	events    []event.Event
-	lost      [2]int64
-}
-
-func newBook() *book { return &book{} }
-
-func (b *book) Function(f event.Function) event.FuncID {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.functions = append(b.functions, f)
-	return event.FuncID(len(b.functions) - 1)
-}
-
-func (b *book) Thread(t event.Thread) event.ThreadID {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if i := slices.Index(b.threads, t); i >= 0 {
-		return event.ThreadID(i)
-	}
-	b.threads = append(b.threads, t)
-	return event.ThreadID(len(b.threads) - 1)
-}
-
-func (b *book) Events(batch []event.Event) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, e := range batch {
-		e.Payload = bytes.Clone(e.Payload)
-		b.events = append(b.events, e)
-	}
-}
-
-func (b *book) Lost(_ event.FuncID, enters, exits int64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.lost[0] += enters
-	b.lost[1] += exits
-}
-func (b *book) Dropped(int64)                         {}
-func (b *book) Sampled(event.FuncID, int64)           {}
-func (b *book) CodeName(int32, uint64, int64, string) {}
-func (b *book) Crash(collector.Crash)                 {}
-func (b *book) Ended(int, collector.ExitInfo)         {}
-func (b *book) Now() int64                            { return time.Now().UnixNano() }
-func (b *book) StartMono() int64                      { return 0 }
-
-// text is the calls in short.
-func (b *book) text() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	var out []string
-	for _, e := range b.events {
-		if !e.Kind.IsCall() && e.Kind != event.Yield {
-			continue
-		}
-		s := fmt.Sprintf("%s: %s", b.threads[e.Thread].Name, strings.TrimPrefix(e.Kind.String(), "function_"))
-		if e.Kind.IsCall() {
-			s += " " + b.functions[e.Func].Name
-		}
-		if e.Under != 0 && e.Under != e.Thread+1 { // the latter: on none of its lanes
-			s += " under " + b.threads[e.Under-1].Name
-		}
-		if e.Flags != 0 {
-			s += fmt.Sprintf(" flags %d", e.Flags)
-		}
-		out = append(out, strings.TrimSpace(s+" "+string(e.Payload)))
-	}
-	return strings.Join(out, "\n")
 }
