@@ -155,14 +155,54 @@ func TestPythonAndC(t *testing.T) {
 				!strings.Contains(tree, "\n      half(n=0) → 0\n      ext.back(n=0) → 1\n") || strings.Contains(tree, "thread ") {
 				t.Errorf("tree\n%s", tree)
 			}
-			// Every call of twice is below one of ext.call, and has both of its own below.
-			for _, q := range []string{"twice", "half", "ext.back"} {
-				parents := map[string]int{"twice": 1, "half": 2, "ext.back": 2}
-				if !strings.Contains(tree, strings.Repeat("  ", parents[q]+1)+q+"(n=") {
-					t.Errorf("%s is not %d deep\n%s", q, parents[q]+1, tree)
+			chains(t, s, l.SessionID, "ext.call twice half", "ext.call twice ext.back")
+		})
+	}
+}
+
+// chains checks every call of a session: the last of each chain stands below the one before with the same n, and so on, for each n in turn.
+func chains(t *testing.T, s *strobetest.Strobe, id string, want ...string) {
+	t.Helper()
+	type call struct {
+		ID        int64  `json:"id"`
+		Function  string `json:"function"`
+		Parent    int64  `json:"parentEventId"`
+		Arguments struct {
+			N int `json:"n"`
+		} `json:"arguments"`
+	}
+	byID, ends := map[int64]call{}, map[string]int{}
+	for after, more := int64(0), true; more; {
+		var page struct {
+			Events      []call
+			HasMore     bool
+			LastEventID int64
+		}
+		s.Call(t, "debug_query", args{"sessionId": id, "eventType": "function_enter", "verbose": true, "limit": 500, "afterEventId": after}, &page)
+		for _, c := range page.Events {
+			byID[c.ID] = c
+			for _, chain := range want {
+				names := strings.Fields(chain)
+				if c.Function != names[len(names)-1] {
+					continue
+				}
+				if c.Arguments.N != ends[chain] {
+					t.Fatalf("call %d of %s has n %d", ends[chain], c.Function, c.Arguments.N)
+				}
+				ends[chain]++
+				for i, above := len(names)-2, c; i >= 0; i-- {
+					if above = byID[above.Parent]; above.Function != names[i] || above.Arguments.N != c.Arguments.N {
+						t.Fatalf("%s(%d) stands below %s(%d), not %s", c.Function, c.Arguments.N, above.Function, above.Arguments.N, names[i])
+					}
 				}
 			}
-		})
+		}
+		after, more = page.LastEventID, page.HasMore && len(page.Events) > 0
+	}
+	for _, chain := range want {
+		if ends[chain] != 10000 {
+			t.Errorf("%d of %s", ends[chain], chain)
+		}
 	}
 }
 
