@@ -3,6 +3,7 @@
 package acceptance
 
 import (
+	"flag"
 	"slices"
 	"testing"
 
@@ -11,7 +12,7 @@ import (
 
 // inC are behaviours for which C has nothing.
 var inC = map[string]string{
-	"a thread has the name that the program gave it":                   "a name that is given after the thread began may come late",
+	"a thread has the name that the program gave it":                   "the name is read when its calls are: of a thread that has ended by then it is the one it began with",
 	"an exception has its type and its message":                        "C has no exceptions; longjmp leaves calls",
 	"a constructor is a call of its class":                             "C has no classes",
 	"a method without an object is named with its class":               "C has no classes",
@@ -48,47 +49,75 @@ var inC = map[string]string{
 // TestRuntimes holds every runtime against the suite of behaviours.
 func TestRuntimes(t *testing.T) {
 	strobetest.NeedPtrace(t)
+	table, err := strobetest.ReadRuntimeTable(tableFile)
+	if err != nil {
+		t.Fatal(err)
+	}
 	s := strobetest.Start(t, nil)
 	subjects := []strobetest.Subject{{Name: "native", Lang: "c", Lacks: inC}}
 	pythons := strobetest.Pythons(t)
 	if last := pythons[len(pythons)-1]; last.IsMonitored() {
-		subjects = append(subjects, strobetest.Subject{Name: "python", Lang: "python", Interpreter: last})
+		subjects = append(subjects, strobetest.Subject{Name: "Python", Lang: "python", Interpreter: last})
 	}
 	if i := slices.IndexFunc(pythons, strobetest.Interpreter.IsMonitored); i != 0 {
 		if i < 0 {
 			i = len(pythons)
 		}
-		subjects = append(subjects, strobetest.Subject{Name: "python before 3.12", Lang: "python", Interpreter: pythons[i-1],
-			Lacks: map[string]string{"the interpreter's own hooks work for the program": "a tracer sees one line more of a traced function",
-				"the program sees its functions as they are": "while a function is traced, its __code__ is the traced one"},
-			Cannot: map[string]string{"a function without a name is traced": "Before Python 3.12 lambdas"}})
+		subjects = append(subjects, strobetest.Subject{Name: oldPython, Lang: "python", Interpreter: pythons[i-1],
+			Lacks: map[string]string{"the interpreter's own hooks work for the program": "sys.settrace sees one line event more in a function that is traced: that of what was put before its own code",
+				"the program sees its functions as they are": "while a function is traced, its __code__ has what was put around its own code"},
+			Cannot: map[string]string{"a function without a name is traced": "Before Python 3.12 lambdas and code without a file are not traced"}})
 	}
-	subjects = append(subjects, scripts(strobetest.Node(t)))
+	subjects = append(subjects, scripts("Node", strobetest.Node(t)))
 	if strobetest.Soaks(t, "Bun, Deno and other versions of Node") {
-		for _, in := range slices.Concat(strobetest.Nodes(t)[1:], strobetest.BunAndDeno(t)) {
-			subjects = append(subjects, scripts(in))
+		for _, in := range strobetest.Nodes(t)[1:] {
+			subjects = append(subjects, scripts(in.Name, in))
 		}
+		both := strobetest.BunAndDeno(t)
+		subjects = append(subjects, scripts("Bun", both[0]), scripts("Deno", both[1]))
 	}
 	for _, sub := range subjects {
 		t.Run(sub.Name, func(t *testing.T) {
-			holds := strobetest.Runtime(t, s, sub)
-			t.Logf("%d behaviours hold", len(holds))
+			found := strobetest.Runtime(t, s, sub)
+			if !slices.Contains(columns, sub.Name) || found == nil {
+				return
+			}
+			if *update {
+				table.Put(sub, found)
+			} else if differs := table.Differs(sub, found); differs != "" {
+				t.Errorf("docs/runtimes.md is of another run: %s. Write it with go test -run TestRuntimes . -update", differs)
+			}
 		})
+	}
+	if *update {
+		if err := table.WriteFile(tableFile); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
+var update = flag.Bool("update", false, "write what runtimes offer, for docs/runtimes.md")
+
+// columns are the subjects that docs/runtimes.md has.
+var columns = []string{"native", "Python", oldPython, "Node", "Bun", "Deno"}
+
+const (
+	oldPython = "Python 3.8 to 3.11"
+	tableFile = "testdata/runtimes.json"
+)
+
 // scripts are the programs of JavaScript in one of its runtimes.
-func scripts(in strobetest.Interpreter) strobetest.Subject {
-	sub := strobetest.Subject{Name: in.Name, Lang: "js", Interpreter: in,
+func scripts(name string, in strobetest.Interpreter) strobetest.Subject {
+	sub := strobetest.Subject{Name: name, Lang: "js", Interpreter: in,
 		Lacks:  map[string]string{"a child that was forked is traced": "JavaScript has no fork"},
 		Cannot: map[string]string{}}
 	// process.execve came with 22.15 and 23.11.
 	if in.Name == "deno" || in.Command("-e", "process.exit(process.execve ? 0 : 1)").Run() != nil {
-		sub.Lacks["what a process becomes by exec is traced"] = "it has no exec"
+		sub.Lacks["what a process becomes by exec is traced"] = "it has no exec: process.execve came with Node 22.15"
 	}
 	switch in.Name {
 	case "bun":
-		sub.Lacks["the program sees its functions as they are"] = "they tell the text of the file, and not the one that Bun made of it"
+		sub.Lacks["the program sees its functions as they are"] = "they tell the text of the file, and without strobe what Bun has printed anew of it"
 		for _, b := range []string{"stdout stands below the call that wrote it", "stderr stands below the call that wrote it",
 			"output stands between the calls that came before and after it"} {
 			sub.Cannot[b] = "Output has the time of its reading"

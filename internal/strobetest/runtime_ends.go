@@ -227,9 +227,7 @@ func sessionBehaviours(t *testing.T, r *suite) {
 		}
 	})
 	r.behaviour(t, p, "the status names the runtime and what it can", func(t *testing.T) {
-		Eventually(t, endWithin, "its version", func() bool {
-			return strings.Contains(p.status(t).Capabilities.RuntimeDetail, r.sub.Interpreter.Version)
-		})
+		p.agentComes(t)
 		st := p.status(t)
 		if st.Runtime == "" || st.Capabilities.FunctionTracing != "full" || st.Capabilities.RuntimeDetail == "" {
 			t.Errorf("%+v", st)

@@ -11,7 +11,7 @@ import (
 
 func patternBehaviours(t *testing.T, r *suite) {
 	p := r.launch(t, "rounds", nil, map[string]any{"stdin": "pipe"})
-	Eventually(t, endWithin, "the agent is there", func() bool { return !strings.Contains(p.status(t).Capabilities.RuntimeDetail, "its agent") })
+	p.agentComes(t)
 	rounds, ext := 0, map[string]string{"c": ".c", "python": ".py", "js": ".js"}[r.sub.Lang]
 	// traced are the functions that a round calls with these patterns in force.
 	traced := func(t *testing.T, patterns ...string) string {
@@ -90,7 +90,8 @@ func liveBehaviours(t *testing.T, r *suite) {
 		p.trace(t, nil, []string{name})
 		n := p.count(t, "spin")
 		goesOn(t)
-		if after := p.count(t, "spin"); after != n {
+		// One call may have been under way, with its record half written.
+		if after := p.count(t, "spin"); after > n+1 {
 			t.Errorf("%d calls, then %d", n, after)
 		}
 	})
