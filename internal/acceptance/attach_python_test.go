@@ -7,12 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -189,9 +187,13 @@ func (r *pythonRun) has(t *testing.T) string {
 // oldestAndNewest are two of pythons: each has another back end of the agent. make soak has all.
 func oldestAndNewest(t *testing.T) map[string]string {
 	t.Helper()
-	all := pythons(t)
-	if versions := slices.SortedFunc(maps.Keys(all), byVersion); len(all) > 2 && !strobetest.Soaks(t, "the Python versions between") {
-		maps.DeleteFunc(all, func(v, _ string) bool { return v != versions[0] && v != versions[len(versions)-1] })
+	found := strobetest.Pythons(t)
+	if len(found) > 2 && !strobetest.Soaks(t, "the Python versions between") {
+		found = []strobetest.Interpreter{found[0], found[len(found)-1]}
+	}
+	all := map[string]string{}
+	for _, in := range found {
+		all[in.Name] = in.Path
 	}
 	return all
 }

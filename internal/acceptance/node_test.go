@@ -55,7 +55,7 @@ func TestNodeTree(t *testing.T) {
 	for _, want := range []string{`
 shop.run() → undefined
   shop.Order.constructor(id=7, items=["apple", "pear"]) → Order{id: 7, items: ["apple", "pear"]}
-  shop.Order.total(tax=0.5) → 13.5
+  shop.Order.total(this=Order{id: 7, items: ["apple", "pear"]}, tax=0.5) → 13.5
     shop.Order.total.<anonymous>(i="apple") → 5
       shop.price(item="apple") → 5
 `, `
@@ -73,7 +73,7 @@ shop.run() → undefined
       stdout: "got 2\n"
   stdout: "[ 2, 4 ]\n"
   shop.Order.constructor(id=8, items=["broken"]) → Order{id: 8, items: ["broken"]}
-  shop.Order.total(tax=0.2) ✗ Error: no price for broken
+  shop.Order.total(this=Order{id: 8, items: ["broken"]}, tax=0.2) ✗ Error: no price for broken
 `, `
       shop.price(item="broken") ✗ Error: no price for broken
   stdout: "error no price for broken\n"

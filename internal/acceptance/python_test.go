@@ -3,60 +3,15 @@
 package acceptance
 
 import (
-	"cmp"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
-
-// pythons are the interpreters of this machine, by version, each of another back end of the agent first.
-func pythons(t testing.TB) map[string]string {
-	t.Helper()
-	home, err := os.UserHomeDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	found, err := filepath.Glob(filepath.Join(home, ".pyenv/versions/3.*/bin/python3"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"python3.9", "python3.11", "python3.12", "python3.13", "python3.14", "python3"} {
-		if p, err := exec.LookPath(name); err == nil {
-			found = append(found, p)
-		}
-	}
-	out := map[string]string{}
-	for _, p := range found {
-		v, err := exec.Command(p, "-c", "import sys; print('%d.%d' % sys.version_info[:2]); print(sys.executable)").Output()
-		version, executable, ok := strings.Cut(strings.TrimSpace(string(v)), "\n")
-		if err != nil || !ok || version == "3.6" || version == "3.7" || out[version] != "" {
-			continue
-		}
-		out[version] = executable
-	}
-	if len(out) == 0 {
-		strobetest.Lack(t, "no Python from 3.8 on is here")
-	}
-	if len(out) > 3 && !strobetest.Soaks(t, "the Python versions between") { // each back end's first and last
-		versions := slices.SortedFunc(maps.Keys(out), byVersion)
-		keep := []string{versions[0], versions[len(versions)-1]}
-		if i := slices.IndexFunc(versions, func(v string) bool { return byVersion(v, "3.12") >= 0 }); i > 0 {
-			keep = append(keep, versions[i-1], versions[i])
-		}
-		maps.DeleteFunc(out, func(v, _ string) bool { return !slices.Contains(keep, v) })
-	}
-	return out
-}
-
-// byVersion orders 3.9 before 3.11.
-func byVersion(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
 
 const shop = `import asyncio
 class Order:
@@ -96,12 +51,12 @@ var varying = regexp.MustCompile(`  [\d.]+(ns|µs|ms|s)| #\d+`)
 func TestPythonTree(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
-	for version, python := range pythons(t) {
-		t.Run(version, func(t *testing.T) {
+	for _, in := range strobetest.Pythons(t) {
+		t.Run(in.Name, func(t *testing.T) {
 			dir := t.TempDir()
 			write(t, dir, "shop.py", shop, 0o644)
 			env := map[string]string{"PYTHONUNBUFFERED": ""} // else each argument of print is written on its own
-			l := s.Launch(t, python, dir, []string{"shop.py"}, args{"trace": []string{"@usercode"}, "cwd": dir, "env": env})
+			l := s.Launch(t, in.Path, dir, []string{"shop.py"}, args{"trace": []string{"@usercode"}, "cwd": dir, "env": env})
 			defer s.Stop(t, l.SessionID)
 			if st := s.WaitEnd(t, l.SessionID, endLimit); st.ExitCode == nil || *st.ExitCode != 0 {
 				t.Errorf("ended %+v", st)
@@ -141,11 +96,11 @@ func TestPythonInterleaved(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
-	for version, python := range pythons(t) {
-		t.Run(version, func(t *testing.T) {
+	for _, in := range strobetest.Pythons(t) {
+		t.Run(in.Name, func(t *testing.T) {
 			dir := t.TempDir()
 			write(t, dir, "lazy.py", "def g():\n    yield 1\n    yield 2\ndef two():\n    a, b = g(), g()\n    next(a); next(b)\n    return 1\nprint(two())\n", 0o644)
-			l := s.Launch(t, python, dir, []string{"lazy.py"}, args{"trace": []string{"@usercode"}, "cwd": dir})
+			l := s.Launch(t, in.Path, dir, []string{"lazy.py"}, args{"trace": []string{"@usercode"}, "cwd": dir})
 			defer s.Stop(t, l.SessionID)
 			s.WaitEnd(t, l.SessionID, endLimit)
 			tree := varying.ReplaceAllString(s.Query(t, l.SessionID, args{"view": "tree", "unfold": true}).Tree, "")
@@ -184,9 +139,9 @@ func TestPythonAndC(t *testing.T) {
 	if out, err := exec.Command("gcc", "-g", "-O0", "-fPIC", "-shared", "-o", filepath.Join(dir, "libx.so"), filepath.Join(dir, "x.c")).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	for version, python := range pythons(t) {
-		t.Run(version, func(t *testing.T) {
-			l := s.Launch(t, python, dir, []string{"ext.py", filepath.Join(dir, "libx.so")}, args{"trace": []string{"@usercode"}, "cwd": dir})
+	for _, in := range strobetest.Pythons(t) {
+		t.Run(in.Name, func(t *testing.T) {
+			l := s.Launch(t, in.Path, dir, []string{"ext.py", filepath.Join(dir, "libx.so")}, args{"trace": []string{"@usercode"}, "cwd": dir})
 			defer s.Stop(t, l.SessionID)
 			s.WaitEnd(t, l.SessionID, endLimit)
 			for _, fn := range []string{"ext.call", "twice", "half", "ext.back"} {
@@ -200,14 +155,54 @@ func TestPythonAndC(t *testing.T) {
 				!strings.Contains(tree, "\n      half(n=0) → 0\n      ext.back(n=0) → 1\n") || strings.Contains(tree, "thread ") {
 				t.Errorf("tree\n%s", tree)
 			}
-			// Every call of twice is below one of ext.call, and has both of its own below.
-			for _, q := range []string{"twice", "half", "ext.back"} {
-				parents := map[string]int{"twice": 1, "half": 2, "ext.back": 2}
-				if !strings.Contains(tree, strings.Repeat("  ", parents[q]+1)+q+"(n=") {
-					t.Errorf("%s is not %d deep\n%s", q, parents[q]+1, tree)
+			chains(t, s, l.SessionID, "ext.call twice half", "ext.call twice ext.back")
+		})
+	}
+}
+
+// chains checks every call of a session: the last of each chain stands below the one before with the same n, and so on, for each n in turn.
+func chains(t *testing.T, s *strobetest.Strobe, id string, want ...string) {
+	t.Helper()
+	type call struct {
+		ID        int64  `json:"id"`
+		Function  string `json:"function"`
+		Parent    int64  `json:"parentEventId"`
+		Arguments struct {
+			N int `json:"n"`
+		} `json:"arguments"`
+	}
+	byID, ends := map[int64]call{}, map[string]int{}
+	for after, more := int64(0), true; more; {
+		var page struct {
+			Events      []call
+			HasMore     bool
+			LastEventID int64
+		}
+		s.Call(t, "debug_query", args{"sessionId": id, "eventType": "function_enter", "verbose": true, "limit": 500, "afterEventId": after}, &page)
+		for _, c := range page.Events {
+			byID[c.ID] = c
+			for _, chain := range want {
+				names := strings.Fields(chain)
+				if c.Function != names[len(names)-1] {
+					continue
+				}
+				if c.Arguments.N != ends[chain] {
+					t.Fatalf("call %d of %s has n %d", ends[chain], c.Function, c.Arguments.N)
+				}
+				ends[chain]++
+				for i, above := len(names)-2, c; i >= 0; i-- {
+					if above = byID[above.Parent]; above.Function != names[i] || above.Arguments.N != c.Arguments.N {
+						t.Fatalf("%s(%d) stands below %s(%d), not %s", c.Function, c.Arguments.N, above.Function, above.Arguments.N, names[i])
+					}
 				}
 			}
-		})
+		}
+		after, more = page.LastEventID, page.HasMore && len(page.Events) > 0
+	}
+	for _, chain := range want {
+		if ends[chain] != 10000 {
+			t.Errorf("%d of %s", ends[chain], chain)
+		}
 	}
 }
 
@@ -226,16 +221,16 @@ if len(sys.argv) < 3:
     print(json.dumps(look()))
     raise SystemExit(3)
 `, 0o644)
-	for version, python := range pythons(t) {
+	for _, in := range strobetest.Pythons(t) {
 		for _, env := range []map[string]string{nil, {"PYTHONPATH": "/nowhere:/else"}, {"PYTHONDONTWRITEBYTECODE": "1"}} {
-			t.Run(version, func(t *testing.T) {
-				plain := exec.Command(python, "look.py")
+			t.Run(in.Name, func(t *testing.T) {
+				plain := exec.Command(in.Path, "look.py")
 				plain.Dir, plain.Env = dir, append(os.Environ(), "STROBE_HOME="+s.Home)
 				for k, v := range env {
 					plain.Env = append(plain.Env, k+"="+v)
 				}
 				want, _ := plain.Output()
-				l := s.Launch(t, python, dir, []string{"look.py"}, args{"trace": []string{"@usercode"}, "cwd": dir, "env": env})
+				l := s.Launch(t, in.Path, dir, []string{"look.py"}, args{"trace": []string{"@usercode"}, "cwd": dir, "env": env})
 				defer s.Stop(t, l.SessionID)
 				if st := s.WaitEnd(t, l.SessionID, endLimit); st.ExitCode == nil || *st.ExitCode != 3 {
 					t.Errorf("ended %+v", st)
@@ -265,8 +260,8 @@ withdraw(7, 30);
 	if node, err := exec.LookPath("node"); err == nil {
 		commands["node"] = node
 	}
-	for version, python := range pythons(t) {
-		commands[version], programs[version] = python, `def withdraw(have, n):
+	for _, in := range strobetest.Pythons(t) {
+		commands[in.Name], programs[in.Name] = in.Path, `def withdraw(have, n):
     left = have - n
     if left < 0: raise ValueError("only %d" % have) from KeyError("limit")
 withdraw(7, 30)

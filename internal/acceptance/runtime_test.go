@@ -3,6 +3,8 @@
 package acceptance
 
 import (
+	"flag"
+	"slices"
 	"testing"
 
 	"github.com/strobe-debug/strobe/internal/strobetest"
@@ -10,7 +12,7 @@ import (
 
 // inC are behaviours for which C has nothing.
 var inC = map[string]string{
-	"a thread has the name that the program gave it":                   "a name that is given after the thread began may come late",
+	"a thread has the name that the program gave it":                   "the name is read when its calls are: of a thread that has ended by then it is the one it began with",
 	"an exception has its type and its message":                        "C has no exceptions; longjmp leaves calls",
 	"a constructor is a call of its class":                             "C has no classes",
 	"a method without an object is named with its class":               "C has no classes",
@@ -38,6 +40,7 @@ var inC = map[string]string{
 	"an exception that leaves a coroutine ends it":                     "C has no coroutines",
 	"an asynchronous generator tells its values":                       "C has no generators",
 	"the interpreter's own hooks work for the program":                 "there is no interpreter",
+	"the program sees its functions as they are":                       "machine code does not look at itself",
 	"a program whose agent's folder goes away runs on":                 "there is no such folder",
 	"garbage in what an agent wrote harms nobody, and is told":         "there is no such folder",
 	"what is to be traced is damaged, and a child runs as it would":    "there is no such folder",
@@ -46,27 +49,83 @@ var inC = map[string]string{
 // TestRuntimes holds every runtime against the suite of behaviours.
 func TestRuntimes(t *testing.T) {
 	strobetest.NeedPtrace(t)
+	table, err := strobetest.ReadRuntimeTable(tableFile)
+	if err != nil {
+		t.Fatal(err)
+	}
 	s := strobetest.Start(t, nil)
 	subjects := []strobetest.Subject{{Name: "native", Lang: "c", Lacks: inC}}
-	found := pythons(t)
-	for _, version := range []string{"3.12", "3.13", "3.14"} {
-		if p := found[version]; p != "" {
-			subjects = append(subjects, strobetest.Subject{Name: "python " + version, Lang: "python", Interpreter: p})
-			break
-		}
+	pythons := strobetest.Pythons(t)
+	if last := pythons[len(pythons)-1]; last.IsMonitored() {
+		subjects = append(subjects, strobetest.Subject{Name: "Python", Lang: "python", Interpreter: last})
 	}
-	for _, version := range []string{"3.11", "3.10", "3.9", "3.8"} {
-		if p := found[version]; p != "" {
-			subjects = append(subjects, strobetest.Subject{Name: "python " + version, Lang: "python", Interpreter: p,
-				Lacks:  map[string]string{"the interpreter's own hooks work for the program": "a tracer sees one line more of a traced function"},
-				Cannot: map[string]string{"a function without a name is traced": "Before Python 3.12 lambdas"}})
-			break
+	if i := slices.IndexFunc(pythons, strobetest.Interpreter.IsMonitored); i != 0 {
+		if i < 0 {
+			i = len(pythons)
 		}
+		subjects = append(subjects, strobetest.Subject{Name: oldPython, Lang: "python", Interpreter: pythons[i-1],
+			Lacks: map[string]string{"the interpreter's own hooks work for the program": "sys.settrace sees one line event more in a function that is traced: that of what was put before its own code",
+				"the program sees its functions as they are": "while a function is traced, its __code__ has what was put around its own code"},
+			Cannot: map[string]string{"a function without a name is traced": "Before Python 3.12 lambdas and code without a file are not traced"}})
+	}
+	subjects = append(subjects, scripts("Node", strobetest.Node(t)))
+	if strobetest.Soaks(t, "Bun, Deno and other versions of Node") {
+		for _, in := range strobetest.Nodes(t)[1:] {
+			subjects = append(subjects, scripts(in.Name, in))
+		}
+		both := strobetest.BunAndDeno(t)
+		subjects = append(subjects, scripts("Bun", both[0]), scripts("Deno", both[1]))
 	}
 	for _, sub := range subjects {
 		t.Run(sub.Name, func(t *testing.T) {
-			holds := strobetest.Runtime(t, s, sub)
-			t.Logf("%d behaviours hold", len(holds))
+			found := strobetest.Runtime(t, s, sub)
+			if !slices.Contains(columns, sub.Name) || found == nil {
+				return
+			}
+			if *update {
+				table.Put(sub, found)
+			} else if differs := table.Differs(sub, found); differs != "" {
+				t.Errorf("docs/runtimes.md is of another run: %s. Write it with go test -run TestRuntimes . -update", differs)
+			}
 		})
 	}
+	if *update {
+		if err := table.WriteFile(tableFile); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+var update = flag.Bool("update", false, "write what runtimes offer, for docs/runtimes.md")
+
+// columns are the subjects that docs/runtimes.md has.
+var columns = []string{"native", "Python", oldPython, "Node", "Bun", "Deno"}
+
+const (
+	oldPython = "Python 3.8 to 3.11"
+	tableFile = "testdata/runtimes.json"
+)
+
+// scripts are the programs of JavaScript in one of its runtimes.
+func scripts(name string, in strobetest.Interpreter) strobetest.Subject {
+	sub := strobetest.Subject{Name: name, Lang: "js", Interpreter: in,
+		Lacks:  map[string]string{"a child that was forked is traced": "JavaScript has no fork"},
+		Cannot: map[string]string{}}
+	// process.execve came with 22.15 and 23.11.
+	if in.Name == "deno" || in.Command("-e", "process.exit(process.execve ? 0 : 1)").Run() != nil {
+		sub.Lacks["what a process becomes by exec is traced"] = "it has no exec: process.execve came with Node 22.15"
+	}
+	switch in.Name {
+	case "bun":
+		sub.Lacks["the program sees its functions as they are"] = "they tell the text of the file, and without strobe what Bun has printed anew of it"
+		for _, b := range []string{"stdout stands below the call that wrote it", "stderr stands below the call that wrote it",
+			"output stands between the calls that came before and after it"} {
+			sub.Cannot[b] = "Output has the time of its reading"
+		}
+	case "deno":
+		for _, b := range []string{"calls of threads that run at once are each on their own", "a thread has the name that the program gave it"} {
+			sub.Cannot[b] = "Deno's workers are not traced"
+		}
+	}
+	return sub
 }

@@ -10,91 +10,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/strobetest"
 )
-
-// book is a sink that keeps what it gets.
-type book struct {
-	mu        sync.Mutex
-	start     int64
-	functions []event.Function
-	threads   []event.Thread
-	events    []event.Event
-	lost      map[event.FuncID][2]int64
-}
-
-func newBook() *book { return &book{lost: map[event.FuncID][2]int64{}} }
-
-func (b *book) Function(f event.Function) event.FuncID {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.functions = append(b.functions, f)
-	return event.FuncID(len(b.functions) - 1)
-}
-
-func (b *book) Thread(t event.Thread) event.ThreadID {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for i, have := range b.threads {
-		if have == t {
-			return event.ThreadID(i)
-		}
-	}
-	b.threads = append(b.threads, t)
-	return event.ThreadID(len(b.threads) - 1)
-}
-
-func (b *book) Events(batch []event.Event) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, e := range batch {
-		e.Payload = append([]byte(nil), e.Payload...)
-		b.events = append(b.events, e)
-	}
-}
-
-func (b *book) Dropped(int64)               {}
-func (b *book) Sampled(event.FuncID, int64) {}
-func (b *book) Lost(fn event.FuncID, enters, exits int64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	n := b.lost[fn]
-	b.lost[fn] = [2]int64{n[0] + enters, n[1] + exits}
-}
-func (b *book) CodeName(int32, uint64, int64, string) {}
-func (b *book) Crash(collector.Crash)                 {}
-func (b *book) Ended(int, collector.ExitInfo)         {}
-func (b *book) Now() int64                            { return time.Now().UnixNano() }
-func (b *book) StartMono() int64                      { return b.start }
-
-// text is the events in short.
-func (b *book) text() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	var out []string
-	for _, e := range b.events {
-		s := fmt.Sprintf("%s %s", e.Kind, b.threads[e.Thread].Name)
-		if e.Kind.IsCall() {
-			s += " " + b.functions[e.Func].Name
-		}
-		if e.Under != 0 && e.Under != e.Thread+1 {
-			s += " under " + b.threads[e.Under-1].Name
-		}
-		if e.Flags != 0 {
-			s += fmt.Sprintf(" flags %d", e.Flags)
-		}
-		if len(e.Payload) > 0 {
-			s += " " + string(e.Payload)
-		}
-		out = append(out, s)
-	}
-	return strings.Join(out, "\n")
-}
 
 // pen writes a stream as an agent does.
 type pen struct {
@@ -155,7 +76,7 @@ func (p *pen) write(kind, flags uint8, fn, lane, under, aux uint32, payload stri
 	p.at += n
 }
 
-func testLink(t *testing.T, b *book) *Link {
+func testLink(t *testing.T, b *strobetest.Book) *Link {
 	l, err := Listen(Options{Sink: b, Depth: 3})
 	if err != nil {
 		t.Fatal(err)
@@ -168,7 +89,7 @@ const aPID = 1 << 30 // of no process
 
 // TestCallsOfLanes: a coroutine's call is on a lane of its own below whoever runs it, and what it calls on that lane.
 func TestCallsOfLanes(t *testing.T) {
-	b := newBook()
+	b := strobetest.NewBook()
 	l := testLink(t, b)
 	p := &pen{t: t, dir: l.Dir(), key: streamKey{aPID, "aa", 1}, size: 1 << 16}
 	p.write(kindLane, 0, 0, 1, 0, 0, `{"tid":7,"name":"MainThread"}`)
@@ -194,17 +115,17 @@ function_exit MainThread (async 1) shop.add 3
 function_exit MainThread shop.main null
 yield MainThread (async 1) {"function":"shop.fetch","value":{"$class":"C"}}
 function_exit MainThread (async 1) shop.fetch flags 2 {"$":"obj","t":"ValueError","v":{}}`
-	if got := b.text(); got != want {
+	if got := b.Text(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	if e := b.events[len(b.events)-1]; e.Ret != 1500 {
+	if e := b.Told[len(b.Told)-1]; e.Ret != 1500 {
 		t.Errorf("awaited %d", e.Ret)
 	}
 }
 
 // TestSegmentsGiveBack: a long stream takes the room of a few segments, and every call arrives.
 func TestSegmentsGiveBack(t *testing.T) {
-	b := newBook()
+	b := strobetest.NewBook()
 	l := testLink(t, b)
 	p := &pen{t: t, dir: l.Dir(), key: streamKey{aPID, "aa", 1}, size: 1 << 16}
 	p.write(kindLane, 0, 0, 1, 0, 0, `{"tid":7,"name":"m"}`)
@@ -227,10 +148,9 @@ func TestSegmentsGiveBack(t *testing.T) {
 	p.size = 1 << 20
 	p.write(kindEnter, 0, 1, 1, 0, 0, `{"a":"`+big+`"}`)
 	l.rounds.finish(aPID, "")
-	b.mu.Lock()
-	n := len(b.events)
-	last := b.events[n-1]
-	b.mu.Unlock()
+	told := b.All()
+	n := len(told)
+	last := told[n-1]
 	if n != 2*calls+2 || last.Flags != event.Unwound|event.AtEnd {
 		t.Errorf("%d events, the last %+v", n, last)
 	}
@@ -242,7 +162,7 @@ func TestSegmentsGiveBack(t *testing.T) {
 // TestOtherStreamTells: a thread may call what another one told of, whichever is read first.
 func TestOtherStreamTells(t *testing.T) {
 	for range 20 { // streams are read in no order
-		b := newBook()
+		b := strobetest.NewBook()
 		l := testLink(t, b)
 		one := &pen{t: t, dir: l.Dir(), key: streamKey{aPID, "aa", 1}, size: 1 << 16}
 		two := &pen{t: t, dir: l.Dir(), key: streamKey{aPID, "aa", 2}, size: 1 << 16, ts: 100}
@@ -253,14 +173,14 @@ func TestOtherStreamTells(t *testing.T) {
 		if err := l.rounds.flush(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if got := b.text(); got != "function_enter w f {}" {
+		if got := b.Text(); got != "function_enter w f {}" {
 			t.Fatalf("got %q", got)
 		}
 	}
 }
 
 func TestLostAreCounted(t *testing.T) {
-	b := newBook()
+	b := strobetest.NewBook()
 	l := testLink(t, b)
 	p := &pen{t: t, dir: l.Dir(), key: streamKey{aPID, "aa", 1}, size: 1 << 16}
 	p.write(kindLane, 0, 0, 1, 0, 0, `{"tid":7,"name":"m"}`)
@@ -269,14 +189,14 @@ func TestLostAreCounted(t *testing.T) {
 	if err := l.rounds.flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if b.lost[0] != [2]int64{5, 4} || len(b.events) != 1 || b.events[0].Kind != event.Dropped {
-		t.Errorf("lost %v, events %v", b.lost, b.events)
+	if b.LostCalls[0] != [2]int64{5, 4} || len(b.Told) != 1 || b.Told[0].Kind != event.Dropped {
+		t.Errorf("lost %v, events %v", b.LostCalls, b.Told)
 	}
 }
 
 // TestConversation: an agent is told what is in force, answers, and is gone.
 func TestConversation(t *testing.T) {
-	l := testLink(t, newBook())
+	l := testLink(t, strobetest.NewBook())
 	if err := l.Apply(t.Context(), Set{Root: "/r", Rules: []Rule{{ID: 0, On: "user"}}}); err != nil {
 		t.Fatal(err)
 	}
@@ -331,7 +251,7 @@ func TestConversation(t *testing.T) {
 
 // TestOtherVersion: an agent of another version is told to go.
 func TestOtherVersion(t *testing.T) {
-	l := testLink(t, newBook())
+	l := testLink(t, strobetest.NewBook())
 	conn, err := net.Dial("unix", filepath.Join(l.Dir(), "control"))
 	if err != nil {
 		t.Fatal(err)
@@ -353,7 +273,7 @@ func FuzzSegment(f *testing.F) {
 		if err := os.WriteFile(filepath.Join(dir, k.segmentName(0)), append(append([]byte(magic), 0, 0, 1, 0, 0, 0, 0, 0), append(head, body...)...), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		fd := newFeed(newBook(), nil, aPID, "aa", func() int { return 3 })
+		fd := newFeed(strobetest.NewBook(), nil, aPID, "aa", func() int { return 3 })
 		s := &stream{dir: dir, key: k}
 		for range 10 {
 			if !s.next(roundBytes, fd.take) {

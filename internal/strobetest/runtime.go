@@ -19,7 +19,7 @@ const endWithin = time.Minute
 type Subject struct {
 	Name        string
 	Lang        string            // folder of its programs below testdata/runtime: c, python, js
-	Interpreter string            // that runs them; "" for programs that are compiled
+	Interpreter Interpreter       // that runs them; none for programs that are compiled
 	Lacks       map[string]string // behaviours that its language has nothing for, and why
 	Cannot      map[string]string // behaviours that it has not got, and what strobe must say of that
 }
@@ -32,23 +32,40 @@ type Behaviour struct {
 }
 
 // Runtime holds a runtime against all behaviours, through the real binary. Those that it cannot have must be said by strobe: what is
-// not offered and not said fails. The result has each behaviour that was looked at and holds.
+// not offered and not said fails. The result has each behaviour that holds or is said; it is nil where not all were looked at.
 func Runtime(t *testing.T, s *Strobe, sub Subject) []Behaviour {
 	t.Helper()
 	NeedPtrace(t)
 	NeedCommand(t, "gcc")
-	r := &suite{s: s, sub: sub, used: map[string]bool{}}
+	r := &suite{s: s, sub: sub, cannot: maps.Clone(sub.Cannot), used: map[string]bool{}}
+	if r.cannot == nil {
+		r.cannot = map[string]string{}
+	}
+	whole := true
 	for _, group := range []struct {
 		name string
 		run  func(*testing.T, *suite)
 	}{
 		{"calls", callBehaviours}, {"lazy", lazyBehaviours}, {"threads", threadBehaviours}, {"values", valueBehaviours},
-		{"patterns", patternBehaviours}, {"live", liveBehaviours}, {"bursts", burstBehaviours}, {"family", familyBehaviours},
+		{"patterns", patternBehaviours}, {"live", liveBehaviours}, {"pauses", pauseBehaviours}, {"bursts", burstBehaviours}, {"family", familyBehaviours},
 		{"ends", endBehaviours}, {"attach", attachBehaviours},
 		{"untouched", untouchedBehaviours}, {"faults", faultBehaviours}, {"sessions", sessionBehaviours},
 	} {
 		r.group = group.name
-		t.Run(group.name, func(t *testing.T) { group.run(t, r) })
+		ran := false
+		t.Run(group.name, func(t *testing.T) {
+			group.run(t, r)
+			ran = !t.Failed()
+		})
+		whole = whole && ran
+	}
+	if !whole {
+		return nil
+	}
+	for name := range maps.Keys(sub.Lacks) {
+		if !r.used[name] {
+			t.Errorf("no behaviour is called %q", name)
+		}
 	}
 	return r.found
 }
@@ -60,6 +77,8 @@ type suite struct {
 	group string
 	found []Behaviour
 	used  map[string]bool
+
+	cannot map[string]string // what it says that it cannot, as in Subject.Cannot
 }
 
 // behaviour checks one, or that strobe says why there is none.
@@ -73,7 +92,7 @@ func (r *suite) behaviour(t *testing.T, p *program, name string, check func(t *t
 		r.found = append(r.found, Behaviour{r.group, name, false, why})
 		return
 	}
-	says, cannot := r.sub.Cannot[name]
+	says, cannot := r.cannot[name]
 	ok := t.Run(name, func(t *testing.T) {
 		if !cannot {
 			check(t)
@@ -110,9 +129,9 @@ func (r *suite) programs(t testing.TB) string {
 // command is how a program is started.
 func (r *suite) command(t testing.TB, name string) (string, []string) {
 	t.Helper()
-	if r.sub.Interpreter != "" {
+	if in := r.sub.Interpreter; in.Path != "" {
 		ext := map[string]string{"python": ".py", "js": ".js"}[r.sub.Lang]
-		return r.sub.Interpreter, []string{filepath.Join(r.programs(t), name+ext)}
+		return in.Path, append(slices.Clone(in.Args), filepath.Join(r.programs(t), name+ext))
 	}
 	return compiledProgram(t, name), nil
 }
@@ -165,6 +184,8 @@ type answer struct {
 	Capabilities     struct {
 		FunctionTracing string   `json:"functionTracing"`
 		RuntimeDetail   string   `json:"runtimeDetail"`
+		Breakpoints     string   `json:"breakpoints"`
+		Stepping        string   `json:"stepping"`
 		Limitations     []string `json:"limitations"`
 	} `json:"capabilities"`
 	Calls struct{ Made, Recorded, Sampled, Dropped int64 } `json:"calls"`
@@ -220,6 +241,14 @@ func (p *program) status(t testing.TB) (st answer) {
 	t.Helper()
 	p.r.s.Call(t, "debug_session", map[string]any{"action": "status", "sessionId": p.id}, &st)
 	return st
+}
+
+// agentComes waits for the agent of an interpreter: what is set before it has come takes effect when it has.
+func (p *program) agentComes(t testing.TB) {
+	t.Helper()
+	Eventually(t, endWithin, "its agent", func() bool {
+		return strings.Contains(p.status(t).Capabilities.RuntimeDetail, p.r.sub.Interpreter.Version)
+	})
 }
 
 // trace changes what is traced.

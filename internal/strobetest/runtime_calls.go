@@ -160,8 +160,9 @@ func formBehaviours(t *testing.T, r *suite, p *program, tl *timeline) {
 	is := func(name string, check func(t *testing.T)) { t.Helper(); r.behaviour(t, p, name, check) }
 	is("a method is named with its class", func(t *testing.T) { wantCall(t, tl.one(t, "Order.total"), "n", "3", "8") })
 	is("a method shows the object that it is called on", func(t *testing.T) {
-		if self := tl.one(t, "Order.total").arg("self"); !strings.Contains(self, `"id":5`) {
-			t.Errorf("self = %s", self)
+		self := map[string]string{"c": "self", "python": "self", "js": "this"}[r.sub.Lang]
+		if v := tl.one(t, "Order.total").arg(self); !strings.Contains(v, `"id":5`) {
+			t.Errorf("%s = %s", self, v)
 		}
 	})
 	is("a constructor is a call of its class", func(t *testing.T) {

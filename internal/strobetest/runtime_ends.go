@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func familyBehaviours(t *testing.T, r *suite) {
@@ -92,39 +94,36 @@ func endBehaviours(t *testing.T, r *suite) {
 
 func untouchedBehaviours(t *testing.T, r *suite) {
 	p := r.launch(t, "echo", []string{"one", "two words", "ü"}, map[string]any{"trace": []string{"@usercode"}, "stdin": "a line\n", "env": map[string]any{"OWN": "1"}})
-	r.behaviour(t, p, "the program sees the environment, arguments and input that it would see", func(t *testing.T) {
+	command, args := r.command(t, "echo")
+	cmd := exec.Command(command, append(args, "one", "two words", "ü")...)
+	cmd.Dir, cmd.Stdin = p.dir, strings.NewReader("a line\n")
+	cmd.Env = append(os.Environ(), "STROBE_HOME="+r.s.Home, "OWN=1", "PWD="+p.dir)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	var exit *exec.ExitError
+	if err := cmd.Run(); !errors.As(err, &exit) || exit.ExitCode() != 9 {
+		t.Fatalf("without strobe: %v", err)
+	}
+	sees := func(t *testing.T, of func(line string) bool) {
+		t.Helper()
 		p.endsWith(t, 9)
-		command, args := r.command(t, "echo")
-		cmd := exec.Command(command, append(args, "one", "two words", "ü")...)
-		cmd.Dir, cmd.Stdin = p.dir, strings.NewReader("a line\n")
-		cmd.Env = append(os.Environ(), "STROBE_HOME="+r.s.Home, "OWN=1", "PWD="+p.dir)
-		var stdout, stderr bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &stdout, &stderr
-		var exit *exec.ExitError
-		if err := cmd.Run(); !errors.As(err, &exit) || exit.ExitCode() != 9 {
-			t.Fatalf("without strobe: %v", err)
+		only := func(s string) []string {
+			return slices.DeleteFunc(strings.Split(s, "\n"), func(l string) bool { return !of(l) })
 		}
-		without := func(s string) []string { // the daemon is started with a little more
-			return slices.DeleteFunc(strings.Split(s, "\n"), func(l string) bool {
-				return strings.HasPrefix(l, "env STROBE_") || strings.HasPrefix(l, "env PWD=") || strings.HasPrefix(l, "env _=")
-			})
+		if diff := cmp.Diff(only(stdout.String()), only(r.s.Output(t, p.id, "stdout"))); diff != "" {
+			t.Errorf("without strobe (-) and with it (+):\n%s", diff)
 		}
-		if got, want := without(r.s.Output(t, p.id, "stdout")), without(stdout.String()); !slices.Equal(got, want) {
-			for _, l := range got {
-				if !slices.Contains(want, l) {
-					t.Errorf("sees %s", l)
-				}
-			}
-			for _, l := range want {
-				if !slices.Contains(got, l) {
-					t.Errorf("does not see %s", l)
-				}
-			}
-		}
+	}
+	ofItself := func(line string) bool { return strings.HasPrefix(line, "source ") }
+	r.behaviour(t, p, "the program sees the environment, arguments and input that it would see", func(t *testing.T) {
+		sees(t, func(l string) bool { // the daemon is started with a little more
+			return !ofItself(l) && !strings.HasPrefix(l, "env STROBE_") && !strings.HasPrefix(l, "env PWD=") && !strings.HasPrefix(l, "env _=")
+		})
 		if got := r.s.Output(t, p.id, "stderr"); got != stderr.String() {
 			t.Errorf("stderr %q, want %q", got, stderr.String())
 		}
 	})
+	r.behaviour(t, p, "the program sees its functions as they are", func(t *testing.T) { sees(t, ofItself) })
 	const hooks = "the interpreter's own hooks work for the program"
 	if r.lacksAll(t, hooks) {
 		return
@@ -228,6 +227,7 @@ func sessionBehaviours(t *testing.T, r *suite) {
 		}
 	})
 	r.behaviour(t, p, "the status names the runtime and what it can", func(t *testing.T) {
+		p.agentComes(t)
 		st := p.status(t)
 		if st.Runtime == "" || st.Capabilities.FunctionTracing != "full" || st.Capabilities.RuntimeDetail == "" {
 			t.Errorf("%+v", st)
@@ -240,7 +240,7 @@ func sessionBehaviours(t *testing.T, r *suite) {
 	})
 	r.behaviour(t, p, "a session that is deleted leaves no files", func(t *testing.T) {
 		dir := agentFolder(p.launched.PID)
-		if (dir == "") != (r.sub.Interpreter == "") {
+		if (dir == "") != (r.sub.Lang == "c") {
 			t.Errorf("the agent's folder is %q", dir)
 		}
 		r.s.Stop(t, p.id)

@@ -42,12 +42,15 @@ type kind struct {
 	executables []string
 	variable    string // by which the agent is loaded
 	option      string // before its path there
+	limits      []string
 }
 
 var kinds = []kind{
 	{name: "node", title: "Node", executables: []string{"node", "nodejs"}, variable: "NODE_OPTIONS", option: "--require "},
-	{name: "bun", title: "Bun", executables: []string{"bun", "bun.exe"}, variable: "BUN_INSPECT_PRELOAD"},
-	{name: "deno", title: "Deno", executables: []string{"deno"}, variable: "NODE_OPTIONS", option: "--require "},
+	{name: "bun", title: "Bun", executables: []string{"bun", "bun.exe"}, variable: "BUN_INSPECT_PRELOAD",
+		limits: []string{"Output has the time of its reading, not its call: Bun makes system calls of its own."}},
+	{name: "deno", title: "Deno", executables: []string{"deno"}, variable: "NODE_OPTIONS", option: "--require ",
+		limits: []string{"Deno's workers are not traced."}},
 }
 
 // New makes the runtimes. Nothing is written before one joins a target.
@@ -135,10 +138,10 @@ func (rt *Runtime) stays(img collector.Image) string {
 
 func (rt *Runtime) capabilities(h *agentlink.Hello) collector.Capabilities {
 	c := collector.Capabilities{Runtime: rt.name, FunctionTracing: "full", Breakpoints: "none", Stepping: "none"}
-	c.Limitations = []string{
+	c.Limitations = append([]string{
 		"Functions of files in node_modules, of builtins and of eval are not traced.",
 		"Breakpoints are places in machine code only.",
-	}
+	}, rt.limits...)
 	if h == nil {
 		c.RuntimeDetail = rt.title + "; its agent comes with the first file of the user's"
 		return c

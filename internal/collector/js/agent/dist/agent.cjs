@@ -36,6 +36,7 @@ var maxFunctions = 1 << 20;
 var at = { functions: 0, flags: 1, streams: 2, lanes: 3, gen: 4, control: 5, told: 6 };
 var controlStates = { none: 0, asked: 1, ready: 2, gone: 3 };
 var environmentKey = "$strobe";
+var threadNameKey = "$strobeName";
 var Shared = class _Shared {
   // The first thread makes it; the others find it in their environment data.
   static ofThread(folder) {
@@ -169,8 +170,9 @@ var Agent = class {
     if (!isUserFile(file, this.root) && !(this.set.rules || []).some((r) => r.on === "contains" || r.on === "path")) return false;
     return this.ready().wants(file);
   }
+  // By no hook that the program has put around require meanwhile.
   core() {
-    return this.loaded || (this.loaded = require(this.own + "core.cjs"));
+    return this.loaded || (this.loaded = (this.load || require)(this.own + "core.cjs"));
   }
   ready() {
     if (this.files === null) this.files = new (this.core()).Files(this.folder, this.set, this.shared, (m) => this.tell(m), this.options);
@@ -192,7 +194,7 @@ var Agent = class {
   // begin starts what the first instrumented file needs.
   begin() {
     if (this.recorder) return;
-    const { Recorder, Stream, keepStacks, keepText, watchCrashes } = this.core();
+    const { Recorder, Stream, keepStacks, keepText, namer, useNames, watchCrashes } = this.core();
     const shared = this.shared, number = shared.stream();
     const native = this.loadNative();
     const stream = new Stream(this.folder, `${process.pid}-${shared.nonce}-${number}`, native, this.set.onFull || "wait");
@@ -201,6 +203,7 @@ var Agent = class {
     this.thrown = (error, how) => recorder.t(error, how);
     this.shareWith(globalThis);
     keepText(this);
+    useNames(namer(this));
     if (!this.bun && !this.deno) keepStacks(this);
     if (isMainThread) watchCrashes(this);
     if (!isMainThread) process.on("exit", () => this.end());
@@ -323,6 +326,7 @@ function options(agent) {
   const { setSourceMapsEnabled } = process;
   const options2 = {
     finallyMode: !agent.deno && !underRunner(),
+    load: (file) => (agent.load || require)(file),
     maps: () => mapsByProgram || agent.deno,
     setSourceMapsEnabled,
     onMaps: () => {
@@ -348,8 +352,9 @@ function coverage() {
   return "";
 }
 function threadName() {
-  const { threadName: threadName2, threadId } = threads();
-  return threadName2 && threadName2 !== "WorkerThread" ? threadName2 : `worker ${threadId}`;
+  const { threadName: threadName2, threadId, getEnvironmentData } = threads();
+  const name2 = threadName2 || getEnvironmentData(threadNameKey);
+  return name2 && name2 !== "WorkerThread" ? name2 : `worker ${threadId}`;
 }
 function kernelThread() {
   try {

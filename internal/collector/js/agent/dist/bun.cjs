@@ -51,10 +51,11 @@ function installBun(agent) {
       const text = readFileSync(file, "utf8");
       const extension = /\.([cm]?[jt]sx?)$/.exec(file)[1];
       const loader = extension.endsWith("tsx") ? "tsx" : extension.endsWith("ts") ? "ts" : "jsx";
-      if (!agent.wants(file)) return { contents: text, loader };
-      if (!agent.recorder) hookWorkers(agent);
-      agent.begin();
+      const wanted = agent.wants(file);
+      if (wanted && !agent.recorder) hookWorkers(agent);
+      if (wanted) agent.begin();
       if (isCommonJS(agent, text, file, extension)) return { contents: modules.stub(file, text), loader: "js" };
+      if (!wanted) return { contents: text, loader };
       return { contents: agent.instrumented(text, { file, language: file, sourceType: "module" }) || text, loader };
     });
   } });
@@ -100,7 +101,7 @@ var CommonJS = class {
     let text = readFileSync(file, "utf8").replace(/^#!.*/, "");
     if (/\.[cm]?tsx?$/.test(file)) text = new Bun.Transpiler({ loader: file.endsWith("x") ? "tsx" : "ts" }).transformSync(text);
     const language = file.replace(/\.([cm]?)ts(x?)$/, ".$1js$2");
-    text = this.agent.instrumented(text, { file, language, sourceType: "script" }) || text;
+    text = this.agent.wants(file) && this.agent.instrumented(text, { file, language, sourceType: "script" }) || text;
     const require2 = this.requireOf(file, module2);
     const vm = require2("node:vm");
     const script = new vm.Script(`(function (exports, require, module, __filename, __dirname) {${text}

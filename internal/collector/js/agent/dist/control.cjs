@@ -327,7 +327,8 @@ function control({ folder, parts, set, hello, descriptor }) {
     shared.end();
     socket.destroy();
     channel.close();
-    import_node_worker_threads.default.parentPort.close();
+    if (import_node_worker_threads.default.parentPort.close) import_node_worker_threads.default.parentPort.close();
+    else close();
   };
   link.bye = end;
   socket.on("error", end);

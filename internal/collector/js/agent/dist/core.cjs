@@ -37,6 +37,8 @@ __export(core_exports, {
   keepStacks: () => keepStacks,
   keepText: () => keepText,
   kinds: () => kinds,
+  namer: () => namer,
+  useNames: () => useNames,
   watchCrashes: () => watchCrashes
 });
 module.exports = __toCommonJS(core_exports);
@@ -227,12 +229,16 @@ var bytes = new Uint8Array(0);
 var buffer = Buffer.alloc(0);
 var at = 0;
 var limit = 0;
+var qualified = () => "";
 var enclosing = [];
 var scratch = new Uint8Array(maxText);
 var encoder = new TextEncoder();
 function use(newBytes, newBuffer) {
   bytes = newBytes;
   buffer = newBuffer;
+}
+function useNames(f) {
+  qualified = f;
 }
 function begin(position2) {
   at = position2;
@@ -361,7 +367,7 @@ function write(v, depth) {
     case "symbol":
       return writeForm(asConstant.name, v.toString());
     case "function":
-      return types.isProxy(v) ? writeShape("Proxy", "") : writeForm(asConstant.name, nameOf(v) || "<anonymous>");
+      return types.isProxy(v) ? writeShape("Proxy", "") : writeForm(asConstant.name, qualified(v) || nameOf(v) || "<anonymous>");
   }
   if (v === null) return writeConstant(asConstant.null);
   writeObject(v, depth);
@@ -422,6 +428,7 @@ function foreignKind(v, prototype, name) {
 }
 function writeObject(v, depth) {
   if (types.isProxy(v)) return writeShape("Proxy", "");
+  if (v === globalThis) return writeForm(asConstant.name, "globalThis");
   const c = classOf(v);
   const from = at;
   try {
@@ -720,7 +727,7 @@ var Files = class {
     return file.code;
   }
   loadEngine() {
-    return this.engine || (this.engine = require(this.own + "transform.cjs"));
+    return this.engine || (this.engine = (this.options.load || require)(this.own + "transform.cjs"));
   }
   parse(text, file) {
     return this.loadEngine().parse(text, { file, sourceType: "unambiguous" });
@@ -1575,18 +1582,21 @@ function nameModules() {
 }
 
 // src/disguise.js
+var { toString } = Function.prototype;
+var textOf = (f) => Reflect.apply(toString, f, []);
+var marker = /\$strobe_(\w{24})[^\[\n]{0,40}\[(\d+)\]/;
+function startOf(file, text, found) {
+  const first = file.meta.functions[+found[2]], inserted = text.lastIndexOf("let $strobeC=", found.index);
+  return first.at - inserted + (file.text()[first.at - 1] === "{" ? 0 : 1);
+}
 function keepText(agent) {
-  const { toString } = Function.prototype;
-  const textOf = (f) => Reflect.apply(toString, f, []);
   const original = (f) => {
-    const text = textOf(f), m = /\$strobe_(\w{24})[^\[\n]{0,40}\[(\d+)\]/.exec(text);
-    const file = m && agent.files && agent.files.byKey.get(m[1]);
+    const text = textOf(f), found = marker.exec(text);
+    const file = found && agent.files && agent.files.byKey.get(found[1]);
     if (!file) return text;
-    if (agent.bun) return printed(file, text, +m[2]);
-    const first = file.meta.functions[+m[2]], inserted = text.lastIndexOf("let $strobeC=", m.index);
-    const at2 = first.at - inserted + (file.text()[first.at - 1] === "{" ? 0 : 1);
-    const all = file.meta.functions;
-    const own = all.find((g) => g.start === at2);
+    if (agent.bun) return printed(file, text, +found[2]);
+    const at2 = startOf(file, text, found);
+    const own = file.meta.functions.find((g) => g.start === at2);
     if (own) return file.text().slice(own.start, own.end);
     const type = file.meta.classes.find((c) => c[0] === at2);
     return type ? file.text().slice(type[0], type[1]) : text;
@@ -1597,6 +1607,22 @@ function keepText(agent) {
     return text.includes("$strobe_") ? original(f) : text;
   } });
   Object.defineProperty(Function.prototype, "toString", { value: disguised, writable: true, configurable: true });
+}
+function namer(agent) {
+  const names = /* @__PURE__ */ new WeakMap(), most = 4096;
+  const find = (f) => {
+    const text = textOf(f).slice(0, most), found = marker.exec(text);
+    const file = found && agent.files && agent.files.byKey.get(found[1]);
+    if (!file || !file.names || /^class\b/.test(text)) return "";
+    const at2 = agent.bun ? file.meta.functions[+found[2]].start : startOf(file, text, found);
+    const own = file.meta.functions.find((g) => g.start === at2);
+    return own ? `${file.names.module}.${own.name}` : "";
+  };
+  return (f) => {
+    let name = names.get(f);
+    if (name === void 0) names.set(f, name = find(f));
+    return name;
+  };
 }
 function printed(file, text, id) {
   const f = file.meta.functions[id];
@@ -1651,5 +1677,7 @@ function keepStacks(agent) {
   keepStacks,
   keepText,
   kinds,
+  namer,
+  useNames,
   watchCrashes
 });

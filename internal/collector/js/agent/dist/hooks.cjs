@@ -32,7 +32,9 @@ __export(hooks_exports, {
   install: () => install
 });
 module.exports = __toCommonJS(hooks_exports);
+var import_node_fs2 = __toESM(require("node:fs"), 1);
 var import_node_module = __toESM(require("node:module"), 1);
+var import_node_path2 = __toESM(require("node:path"), 1);
 var import_node_vm = __toESM(require("node:vm"), 1);
 var import_node_worker_threads = __toESM(require("node:worker_threads"), 1);
 var import_node_url2 = require("node:url");
@@ -57,7 +59,20 @@ function textOf(source) {
   return Buffer.from(source.buffer || source, source.byteOffset, source.byteLength).toString("utf8");
 }
 
+// src/shared.js
+var import_node_fs = __toESM(require("node:fs"), 1);
+
+// src/threads.js
+var threads = () => require("node:worker_threads");
+var isMainThread = process.versions.bun ? Bun.isMainThread : threads().isMainThread;
+
+// src/shared.js
+var { readFileSync } = import_node_fs.default;
+var maxFunctions = 1 << 20;
+var threadNameKey = "$strobeName";
+
 // src/hooks.js
+var { readFileSync: readFileSync2 } = import_node_fs2.default;
 function install(agent) {
   hookCommonJS(agent);
   hookModules(agent);
@@ -68,6 +83,12 @@ function install(agent) {
 function hookCommonJS(agent) {
   const compile = import_node_module.default.prototype._compile;
   agent.compile = (module2, text, file) => Reflect.apply(compile, module2, [text, file]);
+  agent.load = (file) => {
+    const module2 = new import_node_module.default(file);
+    module2.filename = file;
+    agent.compile(module2, readFileSync2(file, "utf8"), file);
+    return module2.exports;
+  };
   import_node_module.default.prototype._compile = function _compile(content, filename, ...rest) {
     if (typeof content === "string" && agent.wants(filename)) {
       const raw = typeof rest[0] === "string" && rest[0].includes("typescript");
@@ -81,9 +102,10 @@ function hookModules(agent) {
   if (import_node_module.default.registerHooks) {
     import_node_module.default.registerHooks({ load(url, context, next) {
       const loaded = next(url, context);
+      if (agent.deno && hasLoader(url, context)) return void 0;
       if (!loaded || !loaded.source || !isModule(agent, url, loaded)) return loaded;
       const file = fileOf(url);
-      if (!file || !agent.wants(file)) return loaded;
+      if (!file || !agent.wants(file) || agent.deno && isCommonJS(file, textOf(loaded.source), context)) return loaded;
       const language = loaded.format === "module-typescript" ? file : compiled(file);
       const code = agent.instrumented(textOf(loaded.source), { file, language, sourceType: "module" });
       return code === null ? loaded : { ...loaded, source: code };
@@ -93,6 +115,17 @@ function hookModules(agent) {
     import_node_module.default.register("./loader.mjs", { parentURL: (0, import_node_url2.pathToFileURL)(__filename), data: { folder: agent.folder, parts: agent.shared.parts, options: agent.options.plain() } });
   }
 }
+var loaders = { ...import_node_module.default._extensions };
+function hasLoader(url, context) {
+  const extension = import_node_path2.default.extname(fileOf(url));
+  return import_node_module.default._extensions[extension] !== loaders[extension] && isRequired(context);
+}
+function isCommonJS(file, text, context) {
+  return !/\.m[jt]s$/.test(file) && isRequired(context) && !/\b(?:import|export)\b/.test(text);
+}
+function isRequired(context) {
+  return !!context && Array.isArray(context.conditions) && context.conditions.includes("require");
+}
 function isModule(agent, url, loaded) {
   return loaded.format === "module" || loaded.format === "module-typescript" || agent.deno && !loaded.format && typeof loaded.source === "string" && !/\.c[jt]s$/.test(url);
 }
@@ -101,9 +134,10 @@ function mayLoadModules(agent) {
   return script.startsWith(agent.root + "/");
 }
 function hookWorkers(agent) {
-  const { Worker } = import_node_worker_threads.default;
+  const { Worker, setEnvironmentData } = import_node_worker_threads.default;
   import_node_worker_threads.default.Worker = new Proxy(Worker, { construct(target, args, newTarget) {
     const made = newTarget === import_node_worker_threads.default.Worker ? target : newTarget, options = args[1];
+    setEnvironmentData(threadNameKey, options && typeof options.name === "string" ? options.name : void 0);
     if (options && (options.env || options.execArgv)) {
       const execArgv = ["--require", agent.own + "agent.cjs", ...options.execArgv || process.execArgv];
       try {

@@ -426,7 +426,7 @@ var Files = class {
     return file.code;
   }
   loadEngine() {
-    return this.engine || (this.engine = __require(this.own + "transform.cjs"));
+    return this.engine || (this.engine = (this.options.load || __require)(this.own + "transform.cjs"));
   }
   parse(text, file) {
     return this.loadEngine().parse(text, { file, sourceType: "unambiguous" });

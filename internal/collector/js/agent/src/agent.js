@@ -3,7 +3,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { isMainThread, threads } from './threads.js';
-import { Shared, readSet } from './shared.js';
+import { Shared, readSet, threadNameKey } from './shared.js';
 import { isUserFile } from './rules.js';
 
 const { writeSync } = fs;
@@ -42,7 +42,8 @@ class Agent {
     return this.ready().wants(file);
   }
 
-  core() { return this.loaded || (this.loaded = require(this.own + 'core.cjs')); }
+  // By no hook that the program has put around require meanwhile.
+  core() { return this.loaded || (this.loaded = (this.load || require)(this.own + 'core.cjs')); }
 
   ready() {
     if (this.files === null) this.files = new (this.core().Files)(this.folder, this.set, this.shared, m => this.tell(m), this.options);
@@ -67,7 +68,7 @@ class Agent {
   // begin starts what the first instrumented file needs.
   begin() {
     if (this.recorder) return;
-    const { Recorder, Stream, keepStacks, keepText, watchCrashes } = this.core();
+    const { Recorder, Stream, keepStacks, keepText, namer, useNames, watchCrashes } = this.core();
     const shared = this.shared, number = shared.stream();
     const native = this.loadNative();
     const stream = new Stream(this.folder, `${process.pid}-${shared.nonce}-${number}`, native, this.set.onFull || 'wait');
@@ -76,6 +77,7 @@ class Agent {
     this.thrown = (error, how) => recorder.t(error, how);
     this.shareWith(globalThis);
     keepText(this);
+    useNames(namer(this));
     if (!this.bun && !this.deno) keepStacks(this);
     if (isMainThread) watchCrashes(this);
     if (!isMainThread) process.on('exit', () => this.end());
@@ -190,7 +192,7 @@ class Agent {
 function options(agent) {
   let mapsByProgram = /--enable-source-maps/.test(`${process.execArgv} ${process.env.NODE_OPTIONS}`);
   const { setSourceMapsEnabled } = process;
-  const options = { finallyMode: !agent.deno && !underRunner(), maps: () => mapsByProgram || agent.deno, setSourceMapsEnabled, onMaps: () => {},
+  const options = { finallyMode: !agent.deno && !underRunner(), load: file => (agent.load || require)(file), maps: () => mapsByProgram || agent.deno, setSourceMapsEnabled, onMaps: () => {},
     plain: () => ({ finallyMode: options.finallyMode, maps: options.maps() }) };
   if (setSourceMapsEnabled) {
     process.setSourceMapsEnabled = function (on) {
@@ -218,8 +220,9 @@ function coverage() {
 }
 
 function threadName() {
-  const { threadName, threadId } = threads();
-  return threadName && threadName !== 'WorkerThread' ? threadName : `worker ${threadId}`;
+  const { threadName, threadId, getEnvironmentData } = threads();
+  const name = threadName || getEnvironmentData(threadNameKey);
+  return name && name !== 'WorkerThread' ? name : `worker ${threadId}`;
 }
 
 function kernelThread() {

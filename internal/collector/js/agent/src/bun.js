@@ -19,10 +19,12 @@ export function installBun(agent) {
       const text = readFileSync(file, 'utf8');
       const extension = /\.([cm]?[jt]sx?)$/.exec(file)[1];
       const loader = extension.endsWith('tsx') ? 'tsx' : extension.endsWith('ts') ? 'ts' : 'jsx';
-      if (!agent.wants(file)) return { contents: text, loader };
-      if (!agent.recorder) hookWorkers(agent);
-      agent.begin();
+      const wanted = agent.wants(file);
+      if (wanted && !agent.recorder) hookWorkers(agent);
+      if (wanted) agent.begin();
+      // Also what is not wanted, as when strobe is gone: nothing can be left to Bun here.
       if (isCommonJS(agent, text, file, extension)) return { contents: modules.stub(file, text), loader: 'js' };
+      if (!wanted) return { contents: text, loader };
       return { contents: agent.instrumented(text, { file, language: file, sourceType: 'module' }) || text, loader };
     });
   } });
@@ -75,7 +77,7 @@ class CommonJS {
     // Types go first: the compiler of functions takes none. They leave no line behind, and the map says where it was.
     if (/\.[cm]?tsx?$/.test(file)) text = new Bun.Transpiler({ loader: file.endsWith('x') ? 'tsx' : 'ts' }).transformSync(text);
     const language = file.replace(/\.([cm]?)ts(x?)$/, '.$1js$2');
-    text = this.agent.instrumented(text, { file, language, sourceType: 'script' }) || text;
+    text = this.agent.wants(file) && this.agent.instrumented(text, { file, language, sourceType: 'script' }) || text;
     const require = this.requireOf(file, module);
     // By its URL: what has the file's path is the stub, whose map would be laid over these positions. vm.compileFunction
     // counts a line too much.

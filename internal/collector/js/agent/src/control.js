@@ -18,7 +18,8 @@ function control({ folder, parts, set, hello, descriptor }) {
     shared.end();
     socket.destroy();
     channel.close();
-    worker.parentPort.close();
+    if (worker.parentPort.close) worker.parentPort.close();
+    else close();   // Deno's thread
   };
   link.bye = end;
   socket.on('error', end);

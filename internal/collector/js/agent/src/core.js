@@ -5,4 +5,5 @@ export { Link } from './link.js';
 export { Recorder } from './recorder.js';
 export { Stream, clock, kinds } from './segments.js';
 export { watchCrashes } from './crash.js';
-export { keepStacks, keepText } from './disguise.js';
+export { keepStacks, keepText, namer } from './disguise.js';
+export { useNames } from './values.js';

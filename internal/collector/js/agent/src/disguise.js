@@ -1,21 +1,27 @@
 // What a program could see of the agent: the text of its functions and the columns in its stacks.
 import { fileOf } from './scripts.js';
 
+const { toString } = Function.prototype;
+const textOf = f => Reflect.apply(toString, f, []);
+const marker = /\$strobe_(\w{24})[^\[\n]{0,40}\[(\d+)\]/;
+
+// startOf is where in the user's text a text begins in which the engine has our insertions: the first one is that of one
+// of its functions, maybe an inner one.
+function startOf(file, text, found) {
+  const first = file.meta.functions[+found[2]], inserted = text.lastIndexOf('let $strobeC=', found.index);
+  // A semicolon or a brace of ours can stand before it.
+  return first.at - inserted + (file.text()[first.at - 1] === '{' ? 0 : 1);
+}
+
 // keepText gives functions the text that the user wrote.
 export function keepText(agent) {
-  const { toString } = Function.prototype;
-  const textOf = f => Reflect.apply(toString, f, []);
   const original = f => {
-    const text = textOf(f), m = /\$strobe_(\w{24})[^\[\n]{0,40}\[(\d+)\]/.exec(text);
-    const file = m && agent.files && agent.files.byKey.get(m[1]);
+    const text = textOf(f), found = marker.exec(text);
+    const file = found && agent.files && agent.files.byKey.get(found[1]);
     if (!file) return text;
-    if (agent.bun) return printed(file, text, +m[2]);
-    // The first insertion in the text is that of one of its functions, maybe an inner one: from its place to the start.
-    const first = file.meta.functions[+m[2]], inserted = text.lastIndexOf('let $strobeC=', m.index);
-    // A semicolon or a brace of ours can stand before it.
-    const at = first.at - inserted + (file.text()[first.at - 1] === '{' ? 0 : 1);
-    const all = file.meta.functions;
-    const own = all.find(g => g.start === at);
+    if (agent.bun) return printed(file, text, +found[2]);
+    const at = startOf(file, text, found);
+    const own = file.meta.functions.find(g => g.start === at);
     if (own) return file.text().slice(own.start, own.end);
     const type = file.meta.classes.find(c => c[0] === at);
     return type ? file.text().slice(type[0], type[1]) : text;
@@ -26,6 +32,24 @@ export function keepText(agent) {
     return text.includes('$strobe_') ? original(f) : text;
   } });
   Object.defineProperty(Function.prototype, 'toString', { value: disguised, writable: true, configurable: true });
+}
+
+// namer gives a function the name that its calls have, '' where it has none: by its text, each function once.
+export function namer(agent) {
+  const names = new WeakMap(), most = 4096;
+  const find = f => {
+    const text = textOf(f).slice(0, most), found = marker.exec(text);
+    const file = found && agent.files && agent.files.byKey.get(found[1]);
+    if (!file || !file.names || /^class\b/.test(text)) return '';
+    const at = agent.bun ? file.meta.functions[+found[2]].start : startOf(file, text, found);
+    const own = file.meta.functions.find(g => g.start === at);
+    return own ? `${file.names.module}.${own.name}` : '';
+  };
+  return f => {
+    let name = names.get(f);
+    if (name === undefined) names.set(f, name = find(f));
+    return name;
+  };
 }
 
 // printed finds a function's text where the engine got a text that was printed anew.

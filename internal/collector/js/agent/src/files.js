@@ -124,7 +124,7 @@ export class Files {
     return file.code;
   }
 
-  loadEngine() { return this.engine || (this.engine = require(this.own + 'transform.cjs')); }
+  loadEngine() { return this.engine || (this.engine = (this.options.load || require)(this.own + 'transform.cjs')); }
 
   parse(text, file) { return this.loadEngine().parse(text, { file, sourceType: 'unambiguous' }); }
 

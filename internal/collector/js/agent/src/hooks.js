@@ -1,9 +1,14 @@
 // Where Node and Deno take a file's text on its way to the engine.
+import fs from 'node:fs';
 import Module from 'node:module';
+import path from 'node:path';
 import vm from 'node:vm';
 import worker from 'node:worker_threads';
 import { pathToFileURL } from 'node:url';
 import { compiled, fileOf, textOf } from './scripts.js';
+import { threadNameKey } from './shared.js';
+
+const { readFileSync } = fs;
 
 // install puts the hooks in. files() makes the agent ready at the first file that it wants.
 export function install(agent) {
@@ -18,6 +23,12 @@ export function install(agent) {
 function hookCommonJS(agent) {
   const compile = Module.prototype._compile;
   agent.compile = (module, text, file) => Reflect.apply(compile, module, [text, file]);
+  agent.load = file => {
+    const module = new Module(file);
+    module.filename = file;
+    agent.compile(module, readFileSync(file, 'utf8'), file);
+    return module.exports;
+  };
   Module.prototype._compile = function _compile(content, filename, ...rest) {
     if (typeof content === 'string' && agent.wants(filename)) {
       const raw = typeof rest[0] === 'string' && rest[0].includes('typescript');
@@ -32,9 +43,10 @@ function hookModules(agent) {
   if (Module.registerHooks) {
     Module.registerHooks({ load(url, context, next) {
       const loaded = next(url, context);
+      if (agent.deno && hasLoader(url, context)) return undefined;
       if (!loaded || !loaded.source || !isModule(agent, url, loaded)) return loaded;
       const file = fileOf(url);
-      if (!file || !agent.wants(file)) return loaded;
+      if (!file || !agent.wants(file) || agent.deno && isCommonJS(file, textOf(loaded.source), context)) return loaded;
       const language = loaded.format === 'module-typescript' ? file : compiled(file);
       const code = agent.instrumented(textOf(loaded.source), { file, language, sourceType: 'module' });
       return code === null ? loaded : { ...loaded, source: code };
@@ -45,6 +57,21 @@ function hookModules(agent) {
     Module.register('./loader.mjs', { parentURL: pathToFileURL(__filename), data: { folder: agent.folder, parts: agent.shared.parts, options: agent.options.plain() } });
   }
 }
+
+// hasLoader: where there is a load hook, Deno passes over the loaders of the program's own (require.extensions) unless the
+// hook gives nothing.
+const loaders = { ...Module._extensions };
+function hasLoader(url, context) {
+  const extension = path.extname(fileOf(url));
+  return Module._extensions[extension] !== loaders[extension] && isRequired(context);
+}
+
+// isCommonJS: what is required and has nothing of a module comes to _compile, as in Node.
+function isCommonJS(file, text, context) {
+  return !/\.m[jt]s$/.test(file) && isRequired(context) && !/\b(?:import|export)\b/.test(text);
+}
+
+function isRequired(context) { return !!context && Array.isArray(context.conditions) && context.conditions.includes('require'); }
 
 // Deno gives no format, and the text as it has compiled it.
 function isModule(agent, url, loaded) {
@@ -58,11 +85,13 @@ function mayLoadModules(agent) {
   return script.startsWith(agent.root + '/');
 }
 
-// A worker that is given an environment or options of its own would not load what this thread was told to.
+// A worker that is given an environment or options of its own would not load what this thread was told to. Its name it
+// finds in the environment data, which is copied when it is made.
 function hookWorkers(agent) {
-  const { Worker } = worker;
+  const { Worker, setEnvironmentData } = worker;
   worker.Worker = new Proxy(Worker, { construct(target, args, newTarget) {
     const made = newTarget === worker.Worker ? target : newTarget, options = args[1];
+    setEnvironmentData(threadNameKey, options && typeof options.name === 'string' ? options.name : undefined);
     if (options && (options.env || options.execArgv)) {
       const execArgv = ['--require', agent.own + 'agent.cjs', ...(options.execArgv || process.execArgv)];
       try {

@@ -8,6 +8,8 @@ const maxFunctions = 1 << 20;
 const at = { functions: 0, flags: 1, streams: 2, lanes: 3, gen: 4, control: 5, told: 6 };
 const controlStates = { none: 0, asked: 1, ready: 2, gone: 3 };
 const environmentKey = '$strobe';
+// Before Node 22 a thread cannot ask for the name that it was given.
+export const threadNameKey = '$strobeName';
 
 export class Shared {
   // The first thread makes it; the others find it in their environment data.

@@ -61,6 +61,7 @@ class Transformer {
     this.classes = [];
     this.unhookable = [];
     this.edits = [];
+    this.receiver = { used: false };   // what this means here: whose it is tells its calls' this if it is used
   }
 
   insert(position, rank, text) { this.edits.push({ position, rank, order: this.edits.length, text }); }
@@ -125,6 +126,13 @@ class Transformer {
   }
 
   visitFunction(node, path, context, hint) {
+    const outer = this.receiver;
+    if (node.type !== 'ArrowFunctionExpression') this.receiver = { used: isMethod(node) };
+    this.instrument(node, path, context, hint);
+    this.receiver = outer;
+  }
+
+  instrument(node, path, context, hint) {
     if (node.decorators) for (const d of node.decorators) this.visit(d, path, context);
     if (node.computed) this.visit(node.key, path, context);
     if (!node.body) return;   // an overload or an abstract method
@@ -158,6 +166,8 @@ class Transformer {
       this.visit(node.body, full, inner);
       this.insert(node.body.end, closing, closeResult(inner));
     }
+    // A constructor's object is not there yet.
+    if (node.type !== 'ArrowFunctionExpression' && node.kind !== 'constructor' && this.receiver.used) params.unshift('this');
     head.text = (last ? ';' : block ? '' : '{') + this.bodyStart(id, kind, params, inner);
     const tail = (block ? this.fallOff(node, inner) : '') + this.bodyEnd(kind, bare);
     this.insert(node.body.end - (block ? 1 : 0), block ? ending : closing, tail + (block ? '' : '}'));
@@ -211,6 +221,8 @@ class Transformer {
     this.visit(node.superClass, path, context);
     if (node.decorators) for (const d of node.decorators) this.visit(d, path, context);
     const fields = node.body.body.some(m => m.type === 'ClassProperty' || m.type === 'ClassPrivateProperty' || m.type === 'ClassAccessorProperty');
+    const outer = this.receiver;
+    this.receiver = { used: false };
     for (const member of node.body.body) {
       switch (member.type) {
         case 'ClassProperty': case 'ClassPrivateProperty': case 'ClassAccessorProperty':
@@ -227,7 +239,12 @@ class Transformer {
           if (functionTypes.has(member.type)) this.visitFunction(member, name, context);
       }
     }
+    this.receiver = outer;
   }
+
+  ThisExpression() { this.receiver.used = true; }
+
+  Super() { this.receiver.used = true; }
 
   ClassExpression(node, path, context, hint) { this.ClassDeclaration(node, path, context, hint); }
 
@@ -370,6 +387,9 @@ function closeResult(context) {
   if (!context.marks) return ')';
   return '),$strobeO=1,' + (context.kind === 'async_generator' ? '$strobeC&&$strobe.u($strobeC),' : '') + '$strobeR)';
 }
+
+// isMethod: the object that a call is for is one of its values, whether it looks at that or not.
+function isMethod(node) { return (node.type === 'ClassMethod' || node.type === 'ClassPrivateMethod') && !node.static; }
 
 function join(path, name) { return path ? `${path}.${name}` : name; }
 

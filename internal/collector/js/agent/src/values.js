@@ -11,11 +11,13 @@ const closers = 640;
 export const payloadRoom = maxPayload + 2 * maxText;
 
 let bytes = new Uint8Array(0), buffer = Buffer.alloc(0), at = 0, limit = 0;
+let qualified = () => '';   // a function's name as its calls have it, or ''
 const enclosing = [];   // the objects around the value that is being written
 const scratch = new Uint8Array(maxText), encoder = new TextEncoder();
 
 // use says where payloads go; buffer is a Buffer over the same memory as bytes.
 export function use(newBytes, newBuffer) { bytes = newBytes; buffer = newBuffer; }
+export function useNames(f) { qualified = f; }
 export function begin(position) { at = position; limit = position + maxPayload - closers; enclosing.length = 0; }
 export function position() { return at; }
 
@@ -131,7 +133,7 @@ export function write(v, depth) {
       if (v > maxBigint || v < -maxBigint) return writeShape('bigint', 'more than 4096 bits');
       return writeRaw(v.toString());
     case 'symbol': return writeForm(asConstant.name, v.toString());
-    case 'function': return types.isProxy(v) ? writeShape('Proxy', '') : writeForm(asConstant.name, nameOf(v) || '<anonymous>');
+    case 'function': return types.isProxy(v) ? writeShape('Proxy', '') : writeForm(asConstant.name, qualified(v) || nameOf(v) || '<anonymous>');
   }
   if (v === null) return writeConstant(asConstant.null);
   writeObject(v, depth);
@@ -186,6 +188,7 @@ function foreignKind(v, prototype, name) {
 
 function writeObject(v, depth) {
   if (types.isProxy(v)) return writeShape('Proxy', '');
+  if (v === globalThis) return writeForm(asConstant.name, 'globalThis');
   const c = classOf(v);
   const from = at;
   try {

@@ -9,6 +9,7 @@ int main(void) {
 		spin(i);
 		if (i % 20000) continue;
 		if (write(seen, ".", 1) != 1) return 1;
-		if (access("stop", F_OK) == 0) return 7;
+		if (access("stop", F_OK)) continue;
+		return write(seen, "7", 1) == 1 ? 7 : 1;
 	}
 }

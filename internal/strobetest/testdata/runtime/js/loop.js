@@ -7,7 +7,9 @@ function main() {
     spin(i);
     if (i % 20000) continue;
     fs.writeSync(seen, '.');
-    if (fs.existsSync('stop')) process.exit(7);
+    if (!fs.existsSync('stop')) continue;
+    fs.writeSync(seen, require('./loop_more.js').more(6));
+    process.exit(7);
   }
 }
 main();

@@ -9,15 +9,15 @@ class Shop {
   close() { return -1; }
 }
 function main() {
-  const shop = new Shop();
+  const shop = new Shop(), chunk = Buffer.alloc(4096);
   let n = 0, rest = '';
-  process.stdin.on('data', data => {
-    const lines = (rest + data).split('\n');
+  for (let size = fs.readSync(0, chunk); size > 0; size = fs.readSync(0, chunk)) {
+    const lines = (rest + chunk.toString('utf8', 0, size)).split('\n');
     rest = lines.pop();
     for (const line of lines) {
       n++;
       if (line === 'child') {
-        const ended = spawnSync(process.execPath, [__filename], { input: 'go\n', encoding: 'utf8' });
+        const ended = spawnSync(process.execPath, [...process.execArgv, __filename], { input: 'go\n', encoding: 'utf8' });
         fs.writeSync(1, 'child ' + ended.status + " '" + JSON.stringify(ended.stdout).slice(1, -1) + "'\n");
       }
       alphabet(n);
@@ -26,10 +26,8 @@ function main() {
       shop.close();
       fs.writeSync(1, 'round ' + n + '\n');
     }
-  });
-  process.stdin.on('end', () => {
-    fs.writeSync(1, 'bye\n');
-    process.exitCode = 5;
-  });
+  }
+  fs.writeSync(1, 'bye\n');
+  process.exit(5);
 }
 main();

@@ -1,4 +1,5 @@
 """Shows what it was given: echo.c and echo.js are the same."""
+import inspect
 import os
 import sys
 
@@ -18,6 +19,7 @@ def main():
     show("path", sys.path)
     show("flags", sys.flags)
     show("hooks", [sys.gettrace(), sys.getprofile(), sys.excepthook is sys.__excepthook__])
+    show("source", [inspect.getsource(show), show.__name__, show.__code__.co_argcount, show.__code__.co_varnames, show.__code__.co_code.hex()])
     sys.stderr.write("on stderr\n")
     sys.exit(9)
 

@@ -15,6 +15,8 @@ def main():
         if i % 20000 == 0:
             os.write(seen, b".")
             if os.path.exists("stop"):
+                import loop_more
+                os.write(seen, loop_more.more(6))
                 sys.exit(7)
         i += 1
 

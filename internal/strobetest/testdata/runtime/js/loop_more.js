@@ -1,0 +1,2 @@
+// A file that loop.js loads at its end.
+exports.more = function more(n) { return `${n + 1}`; };
