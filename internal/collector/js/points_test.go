@@ -1,0 +1,464 @@
+package js
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/strobe-debug/strobe/internal/agentlink"
+	"github.com/strobe-debug/strobe/internal/collector"
+	"github.com/strobe-debug/strobe/internal/event"
+)
+
+// debugged is a program with the agent, whose points, pauses and frames a test asks for itself.
+type debugged struct {
+	t      *testing.T
+	link   *agentlink.Link
+	book   *book
+	root   string
+	cmd    *exec.Cmd
+	stdin  io.WriteCloser
+	out    bytes.Buffer
+	errs   bytes.Buffer
+	paused chan standing
+	gen    int64
+	ended  chan struct{}
+}
+
+// standing is a message of a pause.
+type standing struct {
+	agent     *agentlink.Agent
+	TID       int               `json:"tid"`
+	N         int64             `json:"n"`
+	Name      string            `json:"name"`
+	Point     string            `json:"point"`
+	Reason    string            `json:"reason"`
+	Hit       int64             `json:"hit"`
+	Frames    []agentlink.Place `json:"frames"`
+	Arguments json.RawMessage   `json:"arguments"`
+	Locals    json.RawMessage   `json:"locals"`
+	Result    json.RawMessage   `json:"result"`
+	ResultOf  string            `json:"resultOf"`
+	Note      string            `json:"note"`
+}
+
+// at is where it stands, in short.
+func (s standing) at() string {
+	var out []string
+	for _, f := range s.Frames {
+		if strings.HasPrefix(f.File, "/") {
+			out = append(out, fmt.Sprintf("%s:%d", f.Function, f.Line))
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// debug starts a program with points in force.
+func debug(t *testing.T, in interpreter, points []agentlink.Point, program string) *debugged {
+	t.Helper()
+	d := &debugged{t: t, book: newBook(), paused: make(chan standing, 16), ended: make(chan struct{})}
+	link, err := agentlink.Listen(agentlink.Options{Sink: d.book, Depth: 3, Told: func(a *agentlink.Agent, m string, line []byte) {
+		if m == "paused" {
+			s := standing{agent: a}
+			if err := json.Unmarshal(line, &s); err != nil {
+				t.Errorf("%v: %s", err, line)
+			}
+			d.paused <- s
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.link = link
+	if d.root, err = filepath.Abs("testdata/points"); err != nil {
+		t.Fatal(err)
+	}
+	d.set(points)
+	agent, err := filepath.Abs("agent/dist/agent.cjs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := in.command(filepath.Join(d.root, program))
+	cmd.Env = append(cmd.Env, agentlink.EnvFolder+"="+link.Dir(), "STROBE_AGENT_WAS=", "NODE_OPTIONS=--require "+agent)
+	cmd.Stdout, cmd.Stderr = &d.out, &d.errs
+	if d.stdin, err = cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	d.cmd = cmd
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		<-d.ended
+		link.Close()
+	})
+	go func() {
+		defer close(d.ended)
+		_ = cmd.Wait()
+	}()
+	return d
+}
+
+func (d *debugged) context() context.Context {
+	ctx, cancel := context.WithTimeout(d.t.Context(), time.Minute)
+	d.t.Cleanup(cancel)
+	return ctx
+}
+
+// set makes points be in force.
+func (d *debugged) set(points []agentlink.Point) {
+	d.t.Helper()
+	d.gen++
+	if err := d.link.Apply(d.context(), agentlink.Set{Gen: d.gen, Root: d.root, OnFull: collector.OnFullWait, Points: points}); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// next is the next pause.
+func (d *debugged) next() standing {
+	d.t.Helper()
+	select {
+	case s := <-d.paused:
+		return s
+	case <-d.ended:
+		d.t.Fatalf("it ended, and did not pause: %s%s%s", d.out.String(), d.errs.String(), d.cmd.ProcessState)
+	case <-time.After(time.Minute):
+		d.t.Fatal("it does not pause")
+	}
+	return standing{}
+}
+
+// ask asks about a thread that stands.
+func (d *debugged) ask(s standing, m string, body map[string]any, answer any) {
+	d.t.Helper()
+	if err := s.agent.Ask(d.context(), m, body, answer); err != nil {
+		d.t.Fatalf("%s %v: %v", m, body, err)
+	}
+}
+
+func (d *debugged) step(s standing, how string) standing {
+	d.t.Helper()
+	d.ask(s, "step", map[string]any{"tid": s.TID, "how": how, "id": "step-" + how}, nil)
+	next := d.next()
+	if next.Reason != "step" || next.Point != "step-"+how {
+		d.t.Errorf("the step %s ended with %s at %s", how, next.Reason, next.Point)
+	}
+	return next
+}
+
+func (d *debugged) resume(s standing) {
+	d.t.Helper()
+	d.ask(s, "go", map[string]any{"tids": []int{s.TID}}, nil)
+}
+
+// end waits for the program's end, and compares all that it has written with what it writes untraced.
+func (d *debugged) end(in interpreter, program string) {
+	d.t.Helper()
+	select {
+	case <-d.ended:
+	case s := <-d.paused:
+		d.t.Fatalf("it paused: %s at %s", s.Reason, s.at())
+	case <-time.After(time.Minute):
+		d.t.Fatalf("it does not end: %s", d.out.String())
+	}
+	stdout, stderr := output(d.t, in.command(filepath.Join(d.root, program)))
+	if got := d.out.String() + d.cmd.ProcessState.String(); got != stdout || d.errs.String() != stderr {
+		d.t.Errorf("it wrote\n%s\n%s\ninstead of\n%s\n%s", got, d.errs.String(), stdout, stderr)
+	}
+}
+
+type variable struct {
+	Name, Type, Value string
+	Ref, Count        int
+	List              bool
+	Eval              string
+	Fixed             bool
+}
+
+// frames are the refs of a pause's frames, innermost first.
+func (d *debugged) frames(s standing) []int {
+	d.t.Helper()
+	var answer struct{ Frames []struct{ Ref int } }
+	d.ask(s, "frames", map[string]any{"tid": s.TID}, &answer)
+	var refs []int
+	for _, f := range answer.Frames {
+		refs = append(refs, f.Ref)
+	}
+	return refs
+}
+
+// scope lists the variables of a frame's scope, in short, and gives its ref.
+func (d *debugged) scope(s standing, frame int, kind string) (string, int) {
+	d.t.Helper()
+	var answer struct {
+		Scopes []struct {
+			Kind string
+			Ref  int
+		}
+	}
+	d.ask(s, "scopes", map[string]any{"ref": frame}, &answer)
+	for _, sc := range answer.Scopes {
+		if sc.Kind == kind {
+			return d.variables(s, sc.Ref), sc.Ref
+		}
+	}
+	d.t.Fatalf("the frame has no %s: %v", kind, answer.Scopes)
+	return "", 0
+}
+
+func (d *debugged) variables(s standing, ref int) string {
+	d.t.Helper()
+	var answer struct{ Variables []variable }
+	d.ask(s, "variables", map[string]any{"ref": ref}, &answer)
+	var out []string
+	for _, v := range answer.Variables {
+		if v.Type == "undefined" { // before its declaration has run it is not there, or in older versions undefined
+			continue
+		}
+		out = append(out, fmt.Sprintf("%s: %s = %s", v.Name, v.Type, v.Value))
+	}
+	return strings.Join(out, "; ")
+}
+
+func (d *debugged) evaluate(s standing, frame int, text string) variable {
+	d.t.Helper()
+	var answer struct{ Variable variable }
+	d.ask(s, "evaluate", map[string]any{"ref": frame, "text": text}, &answer)
+	return answer.Variable
+}
+
+func same(t *testing.T, what, got, want string) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got\n%s\nwant\n%s", what, got, want)
+	}
+}
+
+// TestPointsOfNode: points, frames, variables, assignments and steps in every version, and a program that does not notice.
+func TestPointsOfNode(t *testing.T) {
+	for _, in := range interpreters(t) {
+		t.Run(in.name, func(t *testing.T) {
+			d := debug(t, in, []agentlink.Point{
+				{ID: "add", Function: "Cart.add", Condition: "price === 20"},
+				{ID: "tax", File: "points/shop.cjs", Line: 13, Message: "tax of {sum}, {this.lines}"},
+				{ID: "half", Function: "shop.half"},
+				{ID: "never", Function: "shop.nothing"},
+			}, "shop.cjs")
+			s := d.next()
+			same(t, "the first pause", fmt.Sprint(s.Reason, s.Point, s.Hit, s.at()), "breakpointadd1shop.Cart.add:11 shop.main:37 shop.<module>:50")
+			same(t, "its arguments", string(s.Arguments), `{"price":20,"count":2}`)
+			frames := d.frames(s)
+			args, ref := d.scope(s, frames[0], "arguments")
+			same(t, "the arguments", args, "price: number = 20; count: number = 2")
+			locals, _ := d.scope(s, frames[0], "locals")
+			same(t, "the locals", locals, "this: Cart = Cart {lines: Array(1), total: 22, trap: (getter)}")
+			this := d.evaluate(s, frames[0], "this")
+			same(t, "this", d.variables(s, this.Ref), "lines: Array = Array(1) [{…}]; total: number = 22; trap: getter = (getter)")
+			same(t, "a map", d.evaluate(s, frames[1], "prices").Value, `Map(2) {"tea" => 3, "milk" => 2}`)
+			same(t, "its parts", d.variables(s, d.evaluate(s, frames[1], "prices").Ref), `"tea": number = 3; "milk": number = 2`)
+			d.ask(s, "assign", map[string]any{"ref": ref, "name": "count", "text": "count + 1"}, nil)
+			d.ask(s, "assign", map[string]any{"ref": this.Ref, "name": "total", "text": "30"}, nil)
+			for text, want := range map[string]string{"nobody.x": "ReferenceError", "n +": "SyntaxError"} {
+				if err := s.agent.Ask(d.context(), "evaluate", map[string]any{"ref": frames[1], "text": text}, nil); err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("%s: %v", text, err)
+				}
+			}
+			if err := s.agent.Ask(d.context(), "assign", map[string]any{"ref": frames[1], "expression": "prices", "text": "1"}, nil); err == nil {
+				t.Error("a constant was assigned to")
+			}
+			s = d.step(s, "over")
+			same(t, "a step over", s.at(), "shop.Cart.add:12 shop.main:37 shop.<module>:50")
+			s = d.step(s, "over")
+			same(t, "a step over", s.at(), "shop.Cart.add:13 shop.main:37 shop.<module>:50")
+			if !bytes.Contains(s.Locals, []byte(`"sum":60`)) {
+				t.Errorf("the locals are %s", s.Locals)
+			}
+			s = d.step(s, "out")
+			same(t, "a step out", fmt.Sprint(s.at(), s.ResultOf, string(s.Result)), "shop.main:36 shop.<module>:50shop.Cart.add96")
+			s = d.step(s, "over")
+			same(t, "a step over", s.at(), "shop.main:37 shop.<module>:50")
+			s = d.step(s, "into")
+			same(t, "a step into", s.at(), "shop.Cart.add:11 shop.main:37 shop.<module>:50")
+			d.ask(s, "step", map[string]any{"tid": s.TID, "how": "line", "id": "until-1", "file": "shop.cjs", "line": 25}, nil)
+			s = d.next()
+			same(t, "a step to a line", fmt.Sprint(s.Reason, s.Point, s.at()), "untiluntil-1shop.load:25")
+			s = d.step(s, "out")
+			same(t, "a step out of a coroutine", fmt.Sprint(s.at(), s.ResultOf, string(s.Result)), "shop.main:40shop.load400")
+			s = d.next2(s)
+			same(t, "the point in an arrow function", fmt.Sprint(s.Point, s.at(), string(s.Arguments)), `halfshop.half:21 shop.main:40{"n":8}`)
+			d.ask(s, "status", nil, nil)
+			ap, _ := s.agent.Applied()
+			var states []string
+			for _, p := range ap.Points {
+				states = append(states, fmt.Sprintf("%s %d %d %s", p.ID, len(p.Locations), p.Hits, p.Why))
+			}
+			same(t, "the points", strings.Join(states, "\n"), "add 1 1 \ntax 1 3 \nhalf 1 1 \nnever 0 0 no function of this name is loaded yet")
+			d.set(nil)
+			d.resume(s)
+			<-d.ended
+			same(t, "the program's end", d.out.String()+d.cmd.ProcessState.String(), "caught bad 2\n162 404 2\nexit status 3")
+			same(t, "what it reports", d.errs.String(), "")
+			d.link.Close()
+			var logs []string
+			for _, e := range d.book.events {
+				if bytes.Contains(e.Payload, []byte(`"breakpointId":"tax"`)) {
+					logs = append(logs, string(e.Payload))
+				}
+			}
+			if len(logs) != 3 || !strings.Contains(logs[1], `"message":"tax of 60, Array(1) [{\u2026}]","function":"shop.Cart.add"`) {
+				t.Errorf("the logpoint says\n%s", strings.Join(logs, "\n"))
+			}
+		})
+	}
+}
+
+// next2 lets a thread go on and waits for the next pause.
+func (d *debugged) next2(s standing) standing {
+	d.t.Helper()
+	d.resume(s)
+	return d.next()
+}
+
+// TestProgramsWithPointsAreAsUntraced: points that are never hit, a `debugger` statement, and an agent that is gone while
+// the program stands.
+func TestProgramsWithPointsAreAsUntraced(t *testing.T) {
+	for _, in := range interpreters(t) {
+		t.Run(in.name, func(t *testing.T) {
+			never := []agentlink.Point{{ID: "a", Function: "**", Condition: "0"}, {ID: "b", File: "nowhere.js", Line: 1}, {ID: "c", Function: "@uncaught"}}
+			for _, program := range []string{"shop.cjs", "workers.cjs"} {
+				debug(t, in, never, program).end(in, program)
+			}
+			d := debug(t, in, []agentlink.Point{{ID: "add", Function: "Cart.add"}}, "shop.cjs")
+			d.next()
+			go d.link.Close() // what it stands for is gone
+			d.end(in, "shop.cjs")
+		})
+	}
+}
+
+// TestPauseOfNode: a loop that never ends is paused and changed, and a thread that waits for events pauses with the next.
+func TestPauseOfNode(t *testing.T) {
+	for _, in := range interpreters(t) {
+		t.Run(in.name, func(t *testing.T) {
+			d := debug(t, in, nil, "busy.cjs")
+			if !d.link.AwaitAgent(d.context(), d.cmd.Process.Pid) {
+				t.Fatal("there is no agent")
+			}
+			a := d.link.Agents()[0]
+			pause := func() int {
+				t.Helper()
+				var answer struct{ Later []struct{ Why string } }
+				if err := a.Ask(d.context(), "pause", nil, &answer); err != nil {
+					t.Fatal(err)
+				}
+				return len(answer.Later)
+			}
+			pause()
+			s := d.next()
+			if s.Reason != "pause" || !strings.HasPrefix(s.at(), "busy.spin:") || s.TID != d.cmd.Process.Pid {
+				t.Errorf("it paused by %s in thread %d at %s", s.Reason, s.TID, s.at())
+			}
+			d.ask(s, "assign", map[string]any{"ref": d.frames(s)[0], "expression": "stop", "text": "true"}, nil)
+			d.set([]agentlink.Point{{ID: "later", Function: "busy.later"}})
+			d.resume(s)
+			if _, err := io.WriteString(d.stdin, "now\n"); err != nil {
+				t.Fatal(err)
+			}
+			s = d.next()
+			same(t, "a point that was set while it ran", fmt.Sprint(s.Point, s.at()), "laterbusy.later:9 busy.<anonymous>:14")
+			d.resume(s)
+			<-d.ended
+			same(t, "its end", d.out.String()+d.cmd.ProcessState.String(), "stopped\nidle\nlater\nexit status 0")
+		})
+	}
+}
+
+// TestPointsInWorkers: threads of the program's own pause by themselves.
+func TestPointsInWorkers(t *testing.T) {
+	for _, in := range interpreters(t) {
+		d := debug(t, in, []agentlink.Point{{ID: "job", Function: "workers.job"}}, "workers.cjs")
+		s := d.next()
+		same(t, in.name+": the pause", fmt.Sprint(s.Point, s.at()), "jobworkers.job:4 workers.<module>:13")
+		if s.TID == d.cmd.Process.Pid || s.TID == 0 {
+			t.Errorf("%s: it is of thread %d", in.name, s.TID)
+		}
+		s = d.step(s, "over")
+		same(t, in.name+": a step", s.at(), "workers.job:5 workers.<module>:13")
+		d.resume(s)
+		d.end(in, "workers.cjs")
+	}
+}
+
+// TestPointsInTypeScript: lines are those of the source.
+func TestPointsInTypeScript(t *testing.T) {
+	for _, in := range interpreters(t) {
+		if !slices.Contains([]string{"node24", "node26"}, in.name) { // which take types out themselves
+			continue
+		}
+		d := debug(t, in, []agentlink.Point{{ID: "total", Function: "typed.total"}, {ID: "line", File: "typed.ts", Line: 11}}, "typed.ts")
+		s := d.next()
+		same(t, in.name+": the function's point", fmt.Sprint(s.Point, s.at()), "totaltyped.total:9 typed.<module>:16")
+		s = d.next2(s)
+		same(t, in.name+": the line's point", fmt.Sprint(s.Point, s.at()), "linetyped.total:11 typed.<module>:16")
+		d.resume(s)
+		d.end(in, "typed.ts")
+	}
+}
+
+// TestExceptionsOfNode: all that are thrown, and those that nobody catches.
+func TestExceptionsOfNode(t *testing.T) {
+	for _, in := range interpreters(t) {
+		t.Run(in.name, func(t *testing.T) {
+			for point, want := range map[string][]string{
+				"@exceptions": {"uncaught.check:3 uncaught.tries:10 uncaught.<module>:21 RangeError: bad -1", "uncaught.check:3 uncaught.later:18 RangeError: bad -2",
+					"uncaught.check:3 uncaught.<anonymous>:23 RangeError: bad -3"},
+				"@uncaught": {"uncaught.check:3 uncaught.<anonymous>:23 RangeError: bad -3"},
+			} {
+				d := debug(t, in, []agentlink.Point{{ID: "x", Function: point}}, "uncaught.mjs")
+				for _, w := range want {
+					s := d.next()
+					if got := s.at() + " " + s.Note; got != w || s.Reason != "exception" {
+						t.Errorf("%s: it paused by %s at\n%s\nwant\n%s", point, s.Reason, got, w)
+					}
+					d.resume(s)
+				}
+				<-d.ended
+				same(t, point+": how it ends", d.cmd.ProcessState.String(), "exit status 1")
+			}
+		})
+	}
+}
+
+// TestPointsThatAreWrong: what is wrong in itself is said.
+func TestPointsThatAreWrong(t *testing.T) {
+	in := interpreters(t)[0]
+	d := debug(t, in, []agentlink.Point{
+		{ID: "condition", Function: "shop.half", Condition: "n >"}, {ID: "message", Function: "shop.half", Message: "half of {n"},
+		{ID: "raises", Function: "shop.half", Condition: "nobody.is"}, {ID: "line", File: "shop.cjs", Line: 500}, {ID: "half", Function: "shop.half"},
+	}, "shop.cjs")
+	s := d.next()
+	d.ask(s, "status", nil, nil)
+	ap, _ := s.agent.Applied()
+	var states []string
+	for _, p := range ap.Points {
+		states = append(states, strings.TrimSpace(strings.ReplaceAll(fmt.Sprintf("%s: %s%s", p.ID, p.Error, p.Why), d.root+"/", "")))
+	}
+	same(t, "the points", strings.Join(states, "\n"), "condition: condition: Unexpected token ')'\nmessage: message: a { has no }: {n\nraises:\nline: shop.cjs has no code at or behind line 500\nhalf:")
+	d.resume(s)
+	d.end(in, "shop.cjs")
+	d.link.Close()
+	if !slices.ContainsFunc(d.book.events, func(e event.Event) bool {
+		return bytes.Contains(e.Payload, []byte(`"breakpointId":"raises","condition":"nobody.is","error":"ReferenceError: nobody is not defined"`))
+	}) {
+		t.Error("the condition that raises is not told")
+	}
+}
