@@ -1,9 +1,10 @@
 // How one thread pauses, goes on and steps. The debugger stands at places of the agent's, too, and at each expression:
 // the thread goes on by itself from those that are not what was asked for.
 import { cannot } from './points.js';
+import { fileOf } from './scripts.js';
 import { escaped } from './thread.js';
 
-const pauseWithinMs = 250, maxSteps = 5000, maxSameLine = 200, maxInside = 150, maxStops = 200, maxFrames = 20;
+const pauseWithinMs = 250, maxSteps = 2000, maxSameLine = 200, maxInside = 100, maxStops = 200, maxFrames = 20;
 // nextCall: to the first function that is called.
 const resume = 'Debugger.resume', nextCall = 'nextCall';
 const hiddenOfModule = ['exports', 'require', 'module', '__filename', '__dirname'];
@@ -31,6 +32,19 @@ export class Pausing {
   wentOn() {
     this.frames = null;
     this.forget();
+    if (this.step && this.step.left) this.nudge(this.step, 0);
+  }
+
+  // nudge: a step into ends unnoticed where a thread returns to its event loop.
+  nudge(step, ms) {
+    const ask = () => {
+      if (this.step !== step || this.frames || this.all.ended) return;
+      this.thread.post('Debugger.pause', {}).catch(() => {});
+      this.nudge(step, pauseWithinMs);
+    };
+    clearTimeout(step.nudging);
+    if (ms > 0) step.nudging = setTimeout(ask, ms);
+    else ask();
   }
 
   next(method, params) {
@@ -55,8 +69,7 @@ export class Pausing {
     if (this.step !== null && this.step.ends) {
       if (!(params.hitBreakpoints || []).some(id => this.step.ends.includes(id))) return this.next(resume);
       await this.dropEnds(this.step);
-      this.step.left = true;
-      return this.next('Debugger.stepInto');
+      return this.next(await this.throughEnd(params.callFrames, place));
     }
     if (this.step !== null && this.step.stops) {
       // Deeper calls of the same function are passed.
@@ -87,48 +100,49 @@ export class Pausing {
   // stepped says how to go on where a step has not come to its end.
   async stepped(frames, place) {
     const { step } = this, depth = this.depthOf(frames);
-    const on = step.how === 'into' || step.left ? 'Debugger.stepInto' : 'Debugger.stepOver';
+    const on = step.how === 'into' && step.inside < maxInside || step.left ? 'Debugger.stepInto' : 'Debugger.stepOver';
     if (++step.steps > maxSteps) {
       step.note = `the step ended after ${maxSteps} places`;
       return '';
     }
-    if (step.how === 'over' && depth > step.depth) return 'Debugger.stepOut';
+    if (step.how === 'over' && depth > step.depth) return step.user ? this.toUser(frames) : 'Debugger.stepOut';
     if (place.fn && (place.inserted || 'returnValue' in frames[0]) && place.at >= place.fn.end - 1) return this.throughEnd(frames, place);
-    if (place.node && !step.system) return this.throughNode(frames);
-    step.inside = 0;
+    if (!place.user && step.user && !step.system) {
+      // Node's own code may call a function of the user's.
+      if (step.how === 'into' && place.node && !this.inNode(frames) && ++step.inside < maxInside) return 'Debugger.stepInto';
+      return this.toUser(frames);
+    }
     if (place.inserted) return on;
-    if (step.left) return place.user ? '' : on;
-    if (step.how === 'out') return depth < step.depth ? '' : 'Debugger.stepOut';
+    if (step.left) return '';
+    if (step.how === 'out') return depth < step.depth ? '' : step.user ? this.toUser(frames) : 'Debugger.stepOut';
     if (place.fn === step.fn && place.file === step.file && place.line === step.line && (depth === step.depth || place.fn && place.fn.kind !== 'function' && depth < step.depth)) {
       return ++step.same > maxSameLine ? '' : on;
     }
     return '';
   }
 
-  // throughNode: a step into may come to a function that Node's code calls; else it goes on to where that returns to. Where
-  // that is the event loop, the step ends with what runs next.
-  throughNode(frames) {
-    const { step } = this;
-    if ((step.how === 'into' || step.left) && ++step.inside < maxInside) return this.inNode(frames) ? nextCall : 'Debugger.stepInto';
-    if (!this.inNode(frames)) return 'Debugger.stepOut';
-    step.left = true;
-    step.note = 'its function returned to the event loop: this is what ran next';
-    step.inside = 0;
+  // toUser goes on to the nearest of the user's functions on the stack, and where there is none to what runs next. (The
+  // debugger may not step in a script that it is told to pass over: the engine dies of it.)
+  async toUser(frames) {
+    const at = frames.findIndex((f, i) => i > 0 && this.isUserFrame(f));
+    if (at > 0) {
+      await this.stopIn(frames[at], this.depthOf(frames.slice(at)));
+      return resume;
+    }
+    if (!this.step.left) this.step.note = 'its function returned to the event loop: this is what ran next';
+    this.step.left = true;
     return nextCall;
   }
 
+  isUserFrame(frame) { return this.all.isUser(fileOf(this.urlOf(frame))); }
+
   inNode(frames) { return frames.every(f => this.urlOf(f).startsWith('node:')); }
 
-  // throughEnd: behind a function's last line. What returns to the event loop goes on with who waits for it.
-  async throughEnd(frames, place) {
-    const { step } = this, below = frames.slice(1);
-    if (!this.inNode(below) || below.length > 0 && place.fn.kind === 'function') {
-      await this.stopIn(below[0], this.depthOf(below));
-      return 'Debugger.stepOut';
-    }
-    step.left = true;
-    if (place.fn.kind !== 'function') return 'Debugger.stepInto';
-    return nextCall;
+  // throughEnd: behind a function's last line. A coroutine that returns to the event loop goes on with who waits for it.
+  throughEnd(frames, place) {
+    if (place.fn.kind === 'function' || frames.some((f, i) => i > 0 && this.isUserFrame(f))) return this.toUser(frames);
+    this.step.left = true;
+    return 'Debugger.stepInto';
   }
 
   // stopIn sets breakpoints wherever a function can stand that is returned to: the debugger does not see where a function
@@ -152,21 +166,19 @@ export class Pausing {
   async begin(m) {
     const { thread, shown } = this, frames = this.frames, top = frames[0], { place } = shown;
     if (m.how === 'line') return this.goTo(m);
-    const step = { how: m.how, id: m.id, depth: this.depthOf(frames), fn: place.fn, file: place.file, line: place.line, steps: 0, same: 0, inside: 0, system: m.system, resultOf: this.all.nameOf(place.fn, place.path || place.file) };
+    const step = { how: m.how, id: m.id, depth: this.depthOf(frames), fn: place.fn, file: place.file, line: place.line, steps: 0, same: 0, inside: 0, system: m.system, user: place.user, resultOf: this.all.nameOf(place.fn, place.path || place.file) };
     if (!['over', 'into', 'out'].includes(m.how)) throw cannot(`there is no step ${m.how}`);
     const root = escaped(this.all.root.replace(/\/$/, ''));
-    await thread.blackbox(m.how === 'into' && m.system ? [] : [`^(?!(file://)?${root}/)`, '/node_modules/']);
+    await thread.blackbox(!place.user || m.system ? [] : [`^(?!(file://)?${root}/)`, '/node_modules/']);
     await this.clear();
     this.step = step;
     if (m.how === 'out' && place.fn) {
-      const watch = place.fn.kind === 'function' ? 'watch' : 'watchCall';
-      await thread.post('Debugger.evaluateOnCallFrame', { callFrameId: top.callFrameId, expression: `void($strobeC=$strobe.${watch}($strobeC))`, silent: true }).catch(() => {});
-      if (place.fn.kind === 'coroutine') {
-        step.ends = await this.endsOf(place);
-        this.forget();
-        return void this.next(resume);
-      }
-      if (frames.length > 1) await this.stopIn(frames[1], this.depthOf(frames.slice(1)));
+      const plain = place.fn.kind === 'function', at = frames.findIndex((f, i) => i > 0 && this.isUserFrame(f));
+      await thread.post('Debugger.evaluateOnCallFrame', { callFrameId: top.callFrameId, expression: `void($strobeC=$strobe.${plain ? 'watch' : 'watchCall'}($strobeC))`, silent: true }).catch(() => {});
+      if (place.fn.kind === 'coroutine' || at < 0) step.ends = await this.endsOf(place, plain ? '$strobeC&&$strobeC===$strobe.watched' : '!!$strobeC&&$strobeC.watched');
+      else await this.stopIn(frames[at], this.depthOf(frames.slice(at)));
+      this.forget();
+      return void this.next(resume);
     }
     this.forget();
     this.next(m.how === 'out' ? 'Debugger.stepOut' : m.how === 'into' ? 'Debugger.stepInto' : 'Debugger.stepOver');
@@ -174,13 +186,13 @@ export class Pausing {
 
   // endsOf sets breakpoints where a coroutine's call ends, and gives what they are called: the debugger itself does not
   // step out to who awaits it.
-  async endsOf(place) {
-    const { thread } = this, { text, fn } = place, id = this.frames[0].location.scriptId, from = text.after(fn.end - 1) - 1;
-    const tail = text.code.lastIndexOf('}catch($strobeE)', from);
-    const { locations } = await thread.post('Debugger.getPossibleBreakpoints', { start: text.locationOf(id, tail), end: text.locationOf(id, from), restrictToFunction: false });
+  async endsOf(place, condition) {
+    const { thread } = this, { text, fn } = place, id = this.frames[0].location.scriptId, last = text.after(fn.end - 1), block = text.file.text()[fn.end - 1] === '}';
+    const tail = block ? text.code.lastIndexOf('}finally{if($strobeC)', last) : text.code.indexOf('}finally{if($strobeC)', last);
+    const { locations } = await thread.post('Debugger.getPossibleBreakpoints', { start: text.locationOf(id, tail), end: text.locationOf(id, block ? last : tail + 120), restrictToFunction: false });
     const ends = [];
     for (const location of locations) {
-      const set = await thread.post('Debugger.setBreakpoint', { location, condition: '!!$strobeC&&$strobeC.watched' }).catch(() => null);
+      const set = await thread.post('Debugger.setBreakpoint', { location, condition }).catch(() => null);
       if (set) ends.push(set.breakpointId);
     }
     return ends;
