@@ -4,7 +4,7 @@ import { cannot } from './points.js';
 import { fileOf } from './scripts.js';
 import { escaped } from './thread.js';
 
-const pauseWithinMs = 250, maxSteps = 2000, maxSameLine = 200, maxInside = 100, maxStops = 200, maxFrames = 20;
+const pauseWithinMs = 250, maxSteps = 2000, maxSameLine = 200, maxInside = 100, maxStops = 200, maxHeads = 1000, maxFrames = 20;
 // nextCall: to the first function that is called.
 const resume = 'Debugger.resume', nextCall = 'nextCall';
 const hiddenOfModule = ['exports', 'require', 'module', '__filename', '__dirname'];
@@ -24,7 +24,7 @@ export class Pausing {
   heard(params) {
     const own = params.callFrames.length === 0 || this.all.isOwn(this.urlOf(params.callFrames[0]));
     this.frames = params.callFrames = params.callFrames.filter(f => !this.all.isOwn(this.urlOf(f)));
-    if (own) return void this.next(this.wanted || this.step ? this.frames.length > 0 ? 'Debugger.stepOut' : nextCall : resume);
+    if (own) return void this.next(this.wanted || this.step ? nextCall : resume);
     this.paused(params).catch(() => this.next(resume));
   }
 
@@ -32,19 +32,6 @@ export class Pausing {
   wentOn() {
     this.frames = null;
     this.forget();
-    if (this.step && this.step.left) this.nudge(this.step, 0);
-  }
-
-  // nudge: a step into ends unnoticed where a thread returns to its event loop.
-  nudge(step, ms) {
-    const ask = () => {
-      if (this.step !== step || this.frames || this.all.ended) return;
-      this.thread.post('Debugger.pause', {}).catch(() => {});
-      this.nudge(step, pauseWithinMs);
-    };
-    clearTimeout(step.nudging);
-    if (ms > 0) step.nudging = setTimeout(ask, ms);
-    else ask();
   }
 
   next(method, params) {
@@ -74,7 +61,7 @@ export class Pausing {
     if (this.step !== null && this.step.stops) {
       // Deeper calls of the same function are passed.
       if (this.depthOf(params.callFrames) > this.step.stops.depth) return this.next(resume);
-      await this.dropEnds(this.step);
+      if (!this.step.stops.turn) await this.dropEnds(this.step);
     }
     if (this.step !== null) {
       const how = await this.stepped(params.callFrames, place);
@@ -84,8 +71,8 @@ export class Pausing {
     }
     if (this.wanted) {
       if (place.inserted) return this.next('Debugger.stepInto');
-      // Node's own code, which cannot be passed over, soon calls the user's, or returns to it.
-      if (place.node && ++this.inside < maxInside) return this.next(this.inNode(params.callFrames) ? nextCall : 'Debugger.stepOut');
+      // Node's own code, which cannot be passed over, soon calls the user's.
+      if (place.node && this.inNode(params.callFrames) && ++this.inside < maxInside) return this.next(nextCall);
       return this.show(params, place, await this.state(params.callFrames, place), { reason: 'pause' });
     }
     if (this.all.shareDebugger) return;   // it is another debugger's
@@ -121,17 +108,33 @@ export class Pausing {
     return '';
   }
 
-  // toUser goes on to the nearest of the user's functions on the stack, and where there is none to what runs next. (The
-  // debugger may not step in a script that it is told to pass over: the engine dies of it.)
+  // toUser goes on to the nearest of the user's functions on the stack, and where there is none to what runs next.
   async toUser(frames) {
     const at = frames.findIndex((f, i) => i > 0 && this.isUserFrame(f));
     if (at > 0) {
       await this.stopIn(frames[at], this.depthOf(frames.slice(at)));
       return resume;
     }
-    if (!this.step.left) this.step.note = 'its function returned to the event loop: this is what ran next';
-    this.step.left = true;
-    return nextCall;
+    await this.turn();
+    this.step.note = 'its function returned to the event loop: this is what ran next';
+    return resume;
+  }
+
+  // turn: the step ends with what the event loop runs next of the user's.
+  async turn() {
+    const { thread, step } = this;
+    if (step.left) return;
+    step.left = true;
+    await this.passOver(true);
+    const heads = [];
+    for (const script of thread.scripts.values()) {
+      if (!script.path || !this.all.started(script.path)) continue;
+      const text = await thread.textOf(script);
+      if (text.file) for (const fn of text.file.meta.functions) heads.push(text.locationOf(script.scriptId, text.headOf(fn)));
+    }
+    const set = await Promise.all(heads.slice(0, maxHeads).map(location => thread.post('Debugger.setBreakpoint', { location }).catch(() => null)));
+    await this.dropEnds(step);
+    step.stops = { depth: Infinity, turn: true, ids: set.filter(s => s !== null).map(s => s.breakpointId) };
   }
 
   isUserFrame(frame) { return this.all.isUser(fileOf(this.urlOf(frame))); }
@@ -139,9 +142,9 @@ export class Pausing {
   inNode(frames) { return frames.every(f => this.urlOf(f).startsWith('node:')); }
 
   // throughEnd: behind a function's last line. A coroutine that returns to the event loop goes on with who waits for it.
-  throughEnd(frames, place) {
+  async throughEnd(frames, place) {
     if (place.fn.kind === 'function' || frames.some((f, i) => i > 0 && this.isUserFrame(f))) return this.toUser(frames);
-    this.step.left = true;
+    await this.turn();
     return 'Debugger.stepInto';
   }
 
@@ -162,14 +165,20 @@ export class Pausing {
 
   depthOf(frames) { return frames.filter(f => !this.urlOf(f).startsWith('node:')).length; }
 
+  // passOver: whether functions that are not the user's are passed over. The engine can die of a step through the frames of
+  // such functions, so it is only told of them where it steps into, or goes on to what is called next.
+  passOver(on) {
+    const root = escaped(this.all.root.replace(/\/$/, ''));
+    return this.thread.blackbox(on ? [`^(?!(file://)?${root}/)`, '/node_modules/'] : []).catch(() => {});
+  }
+
   // begin begins a step of a thread that stands.
   async begin(m) {
     const { thread, shown } = this, frames = this.frames, top = frames[0], { place } = shown;
     if (m.how === 'line') return this.goTo(m);
     const step = { how: m.how, id: m.id, depth: this.depthOf(frames), fn: place.fn, file: place.file, line: place.line, steps: 0, same: 0, inside: 0, system: m.system, user: place.user, resultOf: this.all.nameOf(place.fn, place.path || place.file) };
     if (!['over', 'into', 'out'].includes(m.how)) throw cannot(`there is no step ${m.how}`);
-    const root = escaped(this.all.root.replace(/\/$/, ''));
-    await thread.blackbox(!place.user || m.system ? [] : [`^(?!(file://)?${root}/)`, '/node_modules/']);
+    await this.passOver(m.how === 'into' && place.user && !m.system);
     await this.clear();
     this.step = step;
     if (m.how === 'out' && place.fn) {

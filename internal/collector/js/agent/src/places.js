@@ -75,15 +75,20 @@ export class Text {
   }
 
   // bodyOf is where a function's body begins, behind what was inserted there to record it.
-  bodyOf(fn) {
+  bodyOf(fn) { return this.headAndBody(fn)[1]; }
+
+  // headOf is where that begins.
+  headOf(fn) { return this.headAndBody(fn)[0]; }
+
+  headAndBody(fn) {
     const { edits } = this.file.meta;
-    let shift = 0;
+    let shift = 0, head = fn.at;
     for (let i = 0; i < edits.length && edits[i] <= fn.at; i += 2) {
-      const start = edits[i] + shift;
+      head = edits[i] + shift;
       shift += edits[i + 1];
-      if (edits[i] === fn.at && this.code.slice(start, start + 20).includes('let $strobeC=')) break;
+      if (edits[i] === fn.at && this.code.slice(head, head + 20).includes('let $strobeC=')) break;
     }
-    return fn.at + shift;
+    return [head, fn.at + shift];
   }
 
   mapped(line, column) {
