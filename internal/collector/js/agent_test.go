@@ -76,6 +76,8 @@ type interpreter struct {
 	path string
 	deno bool
 	bun  bool
+
+	before []string // options of its own
 }
 
 // nodes are those that the tests run with, beside the one of the machine.
@@ -159,7 +161,7 @@ func (in interpreter) command(args ...string) *exec.Cmd {
 	if in.deno {
 		args = append([]string{"run", "-A"}, args...)
 	}
-	cmd := exec.Command(in.path, args...)
+	cmd := exec.Command(in.path, append(slices.Clone(in.before), args...)...)
 	for _, v := range os.Environ() {
 		if !strings.HasPrefix(v, "NODE_") && !strings.HasPrefix(v, "STROBE_AGENT") {
 			cmd.Env = append(cmd.Env, v)

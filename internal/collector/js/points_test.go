@@ -31,6 +31,7 @@ type debugged struct {
 	paused chan standing
 	gen    int64
 	ended  chan struct{}
+	last   agentlink.Applied // as it was told last, unasked
 }
 
 // standing is a message of a pause.
@@ -66,6 +67,9 @@ func debug(t *testing.T, in interpreter, points []agentlink.Point, program strin
 	t.Helper()
 	d := &debugged{t: t, book: newBook(), paused: make(chan standing, 16), ended: make(chan struct{})}
 	link, err := agentlink.Listen(agentlink.Options{Sink: d.book, Depth: 3, Told: func(a *agentlink.Agent, m string, line []byte) {
+		if m == "applied" {
+			_ = json.Unmarshal(line, &d.last)
+		}
 		if m == "paused" {
 			s := standing{agent: a}
 			if err := json.Unmarshal(line, &s); err != nil {
@@ -398,6 +402,30 @@ func TestPointsInWorkers(t *testing.T) {
 	}
 }
 
+// TestStepsThroughForeignCode: what is not the user's is passed over, on the way in and out, and where a function returns to
+// the event loop the step ends with what runs next.
+func TestStepsThroughForeignCode(t *testing.T) {
+	for _, in := range interpreters(t) {
+		t.Run(in.name, func(t *testing.T) {
+			d := debug(t, in, []agentlink.Point{{ID: "ring", File: "turns.cjs", Line: 20}}, "turns.cjs")
+			s := d.next()
+			same(t, "the pause", s.at(), "turns.<anonymous>:20")
+			s = d.step(s, "into")
+			same(t, "a step into, by the library", s.at(), "turns.heard:10 turns.<anonymous>:20")
+			s = d.step(s, "into")
+			same(t, "a step into", s.at(), "turns.first:5 turns.heard:10 turns.<anonymous>:20")
+			s = d.step(s, "out")
+			same(t, "a step out", fmt.Sprint(s.at(), " ", s.ResultOf, " ", string(s.Result)), "turns.heard:11 turns.<anonymous>:20 turns.first 6")
+			s = d.step(s, "over")
+			same(t, "a step over the end, by the library", s.at(), "turns.<anonymous>:21")
+			s = d.step(s, "over")
+			same(t, "a step over the end of a callback", s.at()+" "+s.Note, "turns.second:15 its function returned to the event loop: this is what ran next")
+			d.resume(s)
+			d.end(in, "turns.cjs")
+		})
+	}
+}
+
 // TestPointsInTypeScript: lines are those of the source.
 func TestPointsInTypeScript(t *testing.T) {
 	for _, in := range interpreters(t) {
@@ -435,6 +463,22 @@ func TestExceptionsOfNode(t *testing.T) {
 				same(t, point+": how it ends", d.cmd.ProcessState.String(), "exit status 1")
 			}
 		})
+	}
+}
+
+// TestAnotherDebugger: a program with a debugger of its own has no points, and says why.
+func TestAnotherDebugger(t *testing.T) {
+	in := interpreters(t)[0]
+	in.before = []string{"--inspect=127.0.0.1:0"}
+	d := debug(t, in, []agentlink.Point{{ID: "half", Function: "shop.half"}}, "shop.cjs")
+	<-d.ended
+	same(t, "its end", d.out.String()+d.cmd.ProcessState.String(), "caught bad 2\n132 404 2\nexit status 3")
+	if strings.Contains(d.errs.String(), "Waiting for the debugger") {
+		t.Error(d.errs.String())
+	}
+	d.link.Close()
+	if d.last.Points[0].Why == "" || !strings.Contains(d.last.Points[0].Why, "--inspect") {
+		t.Errorf("it says %+v", d.last.Points)
 	}
 }
 

@@ -14,6 +14,7 @@ export function firstThread() {
     }),
     on: handler => session.on('inspectorNotification', m => handler(m.method, m.params)),
     close() {
+      if (closed) return;
       closed = true;
       session.disconnect();
     },

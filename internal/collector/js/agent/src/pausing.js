@@ -75,7 +75,6 @@ export class Pausing {
       if (place.node && this.inNode(params.callFrames) && ++this.inside < maxInside) return this.next(nextCall);
       return this.show(params, place, await this.state(params.callFrames, place), { reason: 'pause' });
     }
-    if (this.all.shareDebugger) return;   // it is another debugger's
     return this.next(resume);
   }
 

@@ -30,7 +30,14 @@ export class Points {
   }
 
   // connect begins the debugging of the program's threads.
-  connect() { return this.connected || (this.connected = this.connectAll().catch(e => { this.problem = e.message; })); }
+  connect() { return this.connected || (this.connected = this.connectAll().catch(e => this.refuse(e.message))); }
+
+  refuse(problem) {
+    this.problem = problem;
+    this.threads.clear();
+    this.shared.setHasPoints(false);
+    if (this.main) this.main.close();
+  }
 
   async connectAll() {
     const main = this.main = firstThread(), first = this.threadOf(main, 0);
@@ -43,7 +50,7 @@ export class Points {
     });
     this.bySession = new Map();
     const { result } = await main.post('Runtime.evaluate', { expression: 'process.execArgv.some(a=>a.startsWith("--inspect"))', returnByValue: true, silent: true });
-    this.shareDebugger = result.value === true;
+    if (result.value === true) throw new Error('the program runs with --inspect, and two debuggers would let go on what the other one has paused: run it without');
     await first.start();
     await main.post('NodeWorker.enable', { waitForDebuggerOnStart: false }).catch(() => {});   // then there are no workers
     await Promise.all(this.attaching);
@@ -182,6 +189,7 @@ export class Points {
     try {
       if (this.list.length > 0) {
         await this.connect();
+        if (this.problem) return;
         if (!this.threads.has(m.thread)) await this.attachedWithin(m.thread, attachWithinMs);
         const thread = this.threads.get(m.thread);
         if (thread) await thread.fileLoaded(m.file);
