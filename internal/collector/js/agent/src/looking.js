@@ -1,5 +1,5 @@
 // What strobe asks of threads that stand: frames, scopes, variables, expressions.
-import { cannot, fault, notPaused } from './points.js';
+import { cannot, fault, notPaused } from './faults.js';
 import { argument, scopesOf } from './pausing.js';
 
 const evaluateWithinMs = 5000, defaultDepth = 2;

@@ -1,6 +1,6 @@
 // How one thread pauses, goes on and steps. The debugger stands at places of the agent's, too, and at each expression:
 // the thread goes on by itself from those that are not what was asked for.
-import { cannot } from './points.js';
+import { cannot } from './faults.js';
 import { fileOf } from './scripts.js';
 import { escaped } from './thread.js';
 

@@ -3,6 +3,7 @@
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { firstThread, otherThread } from './cdp.js';
+import { cannot, notPaused } from './faults.js';
 import { Files } from './files.js';
 import { Looking } from './looking.js';
 import { Pausing } from './pausing.js';
@@ -256,10 +257,6 @@ export class Points {
     if (this.main) this.main.close();
   }
 }
-
-export function fault(code, message) { return Object.assign(new Error(message), { code }); }
-export function cannot(message) { return fault('cannot', message); }
-export function notPaused(message) { return fault('not-paused', message); }
 
 // answered is a message, whose raw members are JSON already.
 function answered({ raw, ...message }, q) {
