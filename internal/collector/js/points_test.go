@@ -99,6 +99,7 @@ func TestProgramsWithPointsAreAsUntraced(t *testing.T) {
 			for _, program := range []string{"shop.cjs", "workers.cjs"} {
 				debug(t, in, never, program).end(in, program)
 			}
+			debug(t, in, never[:2], "uncaught.mjs").end(in, "uncaught.mjs")
 			d := debug(t, in, []agentlink.Point{{ID: "add", Function: "Cart.add"}}, "shop.cjs")
 			d.next()
 			go d.link.Close() // what it stands for is gone

@@ -270,6 +270,7 @@ export class Pausing {
   // clear is before a thread goes on that stands: what was shown of it is let go.
   async clear(keep) {
     await this.call(0, 'function(){$strobe.views().clear()}', []).catch(() => {});
+    this.thread.post('Runtime.releaseObjectGroup', { objectGroup: 'strobe' }).catch(() => {});
     await this.drop(keep);
   }
 
