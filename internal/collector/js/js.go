@@ -138,17 +138,19 @@ func (rt *Runtime) stays(img collector.Image) string {
 
 func (rt *Runtime) capabilities(h *agentlink.Hello) collector.Capabilities {
 	c := collector.Capabilities{Runtime: rt.name, FunctionTracing: "full", Breakpoints: "none", Stepping: "none"}
-	c.Limitations = append([]string{
-		"Functions of files in node_modules, of builtins and of eval are not traced.",
-		"Breakpoints are places in machine code only.",
-	}, rt.limits...)
+	c.Limitations = append([]string{"Functions of files in node_modules, of builtins and of eval are not traced."}, rt.limits...)
+	if rt.name == "node" {
+		c.Breakpoints, c.Stepping = "full", "full"
+	} else {
+		c.Limitations = append(c.Limitations, "Breakpoints are places in machine code only.")
+	}
 	if h == nil {
 		c.RuntimeDetail = rt.title + "; its agent comes with the first file of the user's"
 		return c
 	}
 	c.RuntimeDetail = fmt.Sprintf("%s %s, by instrumented sources", rt.title, h.Version)
 	if h.Cannot != "" {
-		c.FunctionTracing = "none"
+		c.FunctionTracing, c.Breakpoints, c.Stepping = "none", "none", "none"
 		c.Limitations = append(c.Limitations, h.Cannot)
 	}
 	return c

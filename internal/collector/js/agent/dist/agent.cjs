@@ -33,7 +33,9 @@ var isMainThread = process.versions.bun ? Bun.isMainThread : threads().isMainThr
 var import_node_fs = __toESM(require("node:fs"), 1);
 var { readFileSync } = import_node_fs.default;
 var maxFunctions = 1 << 20;
-var at = { functions: 0, flags: 1, streams: 2, lanes: 3, gen: 4, control: 5, told: 6 };
+var maxPoints = 1e3;
+var maxWaiting = 64;
+var at = { functions: 0, flags: 1, streams: 2, lanes: 3, gen: 4, control: 5, told: 6, points: 7, refs: 8, placed: 16, hits: 16 + maxWaiting };
 var controlStates = { none: 0, asked: 1, ready: 2, gone: 3 };
 var environmentKey = "$strobe";
 var threadNameKey = "$strobeName";
@@ -42,7 +44,7 @@ var Shared = class _Shared {
   static ofThread(folder) {
     let parts = isMainThread ? void 0 : threads().getEnvironmentData(environmentKey);
     if (!parts) {
-      parts = { folder, flags: new SharedArrayBuffer(maxFunctions), counters: new SharedArrayBuffer(64), nonce: nonce() };
+      parts = { folder, flags: new SharedArrayBuffer(maxFunctions), counters: new SharedArrayBuffer(4 * (at.hits + 2 * maxPoints)), nonce: nonce() };
       threads().setEnvironmentData(environmentKey, parts);
     }
     return new _Shared(parts, threads().threadId);
@@ -76,6 +78,45 @@ var Shared = class _Shared {
   }
   setGen(gen) {
     Atomics.store(this.counters, at.gen, gen);
+  }
+  ref() {
+    return Atomics.add(this.counters, at.refs, 1) + 1;
+  }
+  // There are points: a file's functions do not run before those in it are set.
+  hasPoints() {
+    return Atomics.load(this.counters, at.points) !== 0;
+  }
+  setHasPoints(on) {
+    Atomics.store(this.counters, at.points, on ? 1 : 0);
+  }
+  // A thread waits, in which the debugger is served all the same, until the control thread has set the points in a file.
+  awaitPlaced(tell, ms) {
+    const slot = at.placed + (this.thread & maxWaiting - 1);
+    Atomics.store(this.counters, slot, 1);
+    tell();
+    if (!this.gone()) Atomics.wait(this.counters, slot, 1, ms);
+  }
+  setPlaced(thread) {
+    const slot = at.placed + (thread & maxWaiting - 1);
+    Atomics.store(this.counters, slot, 0);
+    Atomics.notify(this.counters, slot);
+  }
+  // What points count, over all threads: slots are theirs in turn. firstFailure is true once.
+  slotOf(n) {
+    return n % maxPoints;
+  }
+  hit(slot) {
+    return Atomics.add(this.counters, at.hits + 2 * slot, 1) + 1;
+  }
+  hits(slot) {
+    return Atomics.load(this.counters, at.hits + 2 * slot);
+  }
+  firstFailure(slot) {
+    return Atomics.exchange(this.counters, at.hits + 2 * slot + 1, 1) === 0;
+  }
+  clearSlot(slot) {
+    Atomics.store(this.counters, at.hits + 2 * slot, 0);
+    Atomics.store(this.counters, at.hits + 2 * slot + 1, 0);
   }
   takeFlags(n) {
     const base = Atomics.add(this.counters, at.flags, n);
@@ -114,6 +155,8 @@ var Shared = class _Shared {
     Atomics.store(this.counters, at.control, controlStates.gone);
     Atomics.notify(this.counters, at.control);
     this.setTold();
+    this.setHasPoints(false);
+    for (let i = 0; i < maxWaiting; i++) this.setPlaced(i);
     this.flags.fill(0);
   }
 };
@@ -200,6 +243,7 @@ var Agent = class {
     const stream = new Stream(this.folder, `${process.pid}-${shared.nonce}-${number}`, native, this.set.onFull || "wait");
     const thread = { tid: native ? native.tid() : kernelThread(), name: isMainThread ? "main" : threadName() };
     const recorder = this.recorder = new Recorder(stream, thread, shared, (key) => this.ready().file(key));
+    recorder.loadViews = (r) => require(this.own + "views.cjs").views(r);
     this.thrown = (error, how) => recorder.t(error, how);
     this.shareWith(globalThis);
     keepText(this);
@@ -259,6 +303,7 @@ var Agent = class {
   // startControl says hello, and leaves the connection to a thread of its own.
   startControl() {
     if (!isMainThread || !this.shared.askControl()) return;
+    if (!this.bun && !this.deno && (this.set.points || []).length > 0) this.shared.setHasPoints(true);
     this.connect();
     const env = this.deno ? {} : { ...process.env, NODE_OPTIONS: "", BUN_OPTIONS: "" };
     if (!this.deno) delete env.NODE_V8_COVERAGE;
@@ -289,7 +334,7 @@ var Agent = class {
       exe: process.execPath,
       argv: process.argv,
       backend: "source",
-      can: this.refusal ? [] : ["trace"],
+      can: this.refusal ? [] : runtime === "node" ? ["trace", "points"] : ["trace"],
       cannot: this.refusal || void 0
     };
     const native = this.loadNative();

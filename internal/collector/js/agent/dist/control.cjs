@@ -23,6 +23,7 @@ var __toESM = (mod, isNodeMode, target) => (target = mod != null ? __create(__ge
 
 // src/control.js
 var import_node_net = __toESM(require("node:net"), 1);
+var import_node_path2 = __toESM(require("node:path"), 1);
 var import_node_worker_threads = __toESM(require("node:worker_threads"), 1);
 
 // src/rules.js
@@ -148,11 +149,19 @@ var Link = class {
     this.files = [];
     this.unhookable = [];
     this.telling = null;
+    this.points = null;
+    this.setting = Promise.resolve();
   }
   // hear takes what the program's threads tell.
   hear(m) {
-    if (m.m === "end") return this.send(this.applied(void 0), () => this.shared.setTold());
+    if (m.m === "end") {
+      const last = this.applied(void 0);
+      if (this.points) this.points.end();
+      return this.send(last, () => this.shared.setTold());
+    }
     this.learn(m);
+    if (m.m === "file" && this.points) this.points.fileLoaded(m);
+    else if (m.m === "file") this.shared.setPlaced(m.thread);
     if (!this.telling) this.telling = setTimeout(() => this.tellApplied(), applyPauseMs);
   }
   learn(m) {
@@ -181,15 +190,31 @@ var Link = class {
         this.rules = new Rules(m);
         this.shared.setGen(this.rules.gen);
         for (const file of this.files) this.apply(file);
+        if (this.points || (m.points || []).length > 0) return this.setPoints(m.points || [], m.q);
         return this.send(this.applied(m.q));
       case "status":
         return this.send(this.applied(m.q));
       // Every event is in its file before the call that it tells of goes on.
       case "sync":
         return this.send({ m: "synced", q: m.q });
+      case "threads":
+        if (this.points) break;
+        return this.send({ m: "threads", q: m.q, threads: [] });
       case "bye":
         return this.bye();
     }
+    if (this.loadPoints && this.neededPoints().receive(m)) return;
+    if (m.q) this.send({ m: "error", q: m.q, code: "cannot", message: `this agent does not know ${m.m}` });
+  }
+  neededPoints() {
+    return this.points || (this.points = this.loadPoints(this));
+  }
+  // setPoints answers when they are in force.
+  setPoints(points, q) {
+    if (!this.loadPoints) return this.send(this.applied(q));
+    this.setting = this.setting.then(() => this.neededPoints().set(points)).catch((e) => {
+      this.points.problem = e.message;
+    }).then(() => this.send(this.applied(q)));
   }
   applied(q) {
     const counts = new Map(this.rules.list.map((r) => [r.id, 0]));
@@ -211,7 +236,8 @@ var Link = class {
       rules: this.rules.list.map((r) => ({ id: r.id, matched: counts.get(r.id) })),
       functions,
       unhookable: this.unhookable,
-      near: empty ? names : void 0
+      near: empty ? names : void 0,
+      points: this.points ? this.points.states() : void 0
     };
   }
 };
@@ -226,7 +252,9 @@ var isMainThread = process.versions.bun ? Bun.isMainThread : threads().isMainThr
 // src/shared.js
 var { readFileSync } = import_node_fs.default;
 var maxFunctions = 1 << 20;
-var at = { functions: 0, flags: 1, streams: 2, lanes: 3, gen: 4, control: 5, told: 6 };
+var maxPoints = 1e3;
+var maxWaiting = 64;
+var at = { functions: 0, flags: 1, streams: 2, lanes: 3, gen: 4, control: 5, told: 6, points: 7, refs: 8, placed: 16, hits: 16 + maxWaiting };
 var controlStates = { none: 0, asked: 1, ready: 2, gone: 3 };
 var environmentKey = "$strobe";
 var Shared = class _Shared {
@@ -234,7 +262,7 @@ var Shared = class _Shared {
   static ofThread(folder) {
     let parts = isMainThread ? void 0 : threads().getEnvironmentData(environmentKey);
     if (!parts) {
-      parts = { folder, flags: new SharedArrayBuffer(maxFunctions), counters: new SharedArrayBuffer(64), nonce: nonce() };
+      parts = { folder, flags: new SharedArrayBuffer(maxFunctions), counters: new SharedArrayBuffer(4 * (at.hits + 2 * maxPoints)), nonce: nonce() };
       threads().setEnvironmentData(environmentKey, parts);
     }
     return new _Shared(parts, threads().threadId);
@@ -268,6 +296,45 @@ var Shared = class _Shared {
   }
   setGen(gen) {
     Atomics.store(this.counters, at.gen, gen);
+  }
+  ref() {
+    return Atomics.add(this.counters, at.refs, 1) + 1;
+  }
+  // There are points: a file's functions do not run before those in it are set.
+  hasPoints() {
+    return Atomics.load(this.counters, at.points) !== 0;
+  }
+  setHasPoints(on) {
+    Atomics.store(this.counters, at.points, on ? 1 : 0);
+  }
+  // A thread waits, in which the debugger is served all the same, until the control thread has set the points in a file.
+  awaitPlaced(tell, ms) {
+    const slot = at.placed + (this.thread & maxWaiting - 1);
+    Atomics.store(this.counters, slot, 1);
+    tell();
+    if (!this.gone()) Atomics.wait(this.counters, slot, 1, ms);
+  }
+  setPlaced(thread) {
+    const slot = at.placed + (thread & maxWaiting - 1);
+    Atomics.store(this.counters, slot, 0);
+    Atomics.notify(this.counters, slot);
+  }
+  // What points count, over all threads: slots are theirs in turn. firstFailure is true once.
+  slotOf(n) {
+    return n % maxPoints;
+  }
+  hit(slot) {
+    return Atomics.add(this.counters, at.hits + 2 * slot, 1) + 1;
+  }
+  hits(slot) {
+    return Atomics.load(this.counters, at.hits + 2 * slot);
+  }
+  firstFailure(slot) {
+    return Atomics.exchange(this.counters, at.hits + 2 * slot + 1, 1) === 0;
+  }
+  clearSlot(slot) {
+    Atomics.store(this.counters, at.hits + 2 * slot, 0);
+    Atomics.store(this.counters, at.hits + 2 * slot + 1, 0);
   }
   takeFlags(n) {
     const base = Atomics.add(this.counters, at.flags, n);
@@ -306,6 +373,8 @@ var Shared = class _Shared {
     Atomics.store(this.counters, at.control, controlStates.gone);
     Atomics.notify(this.counters, at.control);
     this.setTold();
+    this.setHasPoints(false);
+    for (let i = 0; i < maxWaiting; i++) this.setPlaced(i);
     this.flags.fill(0);
   }
 };
@@ -318,13 +387,15 @@ function nonce() {
 function control({ folder, parts, set, hello, descriptor }) {
   const shared = new Shared(parts, import_node_worker_threads.default.threadId);
   const socket = descriptor >= 0 ? new import_node_net.default.Socket({ fd: descriptor, readable: true, writable: true }) : import_node_net.default.connect(folder + "/control");
-  const link = new Link(shared, set, (message, sent) => socket.write(JSON.stringify(message) + "\n", sent));
+  const link = new Link(shared, set, (message, sent) => socket.write((typeof message === "string" ? message : JSON.stringify(message)) + "\n", sent));
+  if (hello.runtime === "node") link.loadPoints = (l) => new (require(import_node_path2.default.dirname(__filename) + "/points.cjs")).Points(l, { folder, set });
   if (descriptor < 0) {
     socket.write(JSON.stringify(hello) + "\n");
     link.send(link.applied(void 0));
   }
   const end = () => {
     shared.end();
+    if (link.points) link.points.end();
     socket.destroy();
     channel.close();
     if (import_node_worker_threads.default.parentPort.close) import_node_worker_threads.default.parentPort.close();
@@ -349,6 +420,7 @@ function control({ folder, parts, set, hello, descriptor }) {
   import_node_worker_threads.default.parentPort.on("message", (m) => link.hear(m));
   const channel = new import_node_worker_threads.default.BroadcastChannel(shared.channel());
   channel.onmessage = (e) => link.hear(e.data);
+  if ((set.points || []).length > 0) link.setPoints(set.points, void 0);
   shared.setReady();
 }
 control(import_node_worker_threads.default.workerData);

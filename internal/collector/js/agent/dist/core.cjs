@@ -80,17 +80,17 @@ var many = 2;
 var any = 3;
 var between = 4;
 function matches(parts, name, separator) {
-  let at2 = /* @__PURE__ */ new Set([0]);
+  let at3 = /* @__PURE__ */ new Set([0]);
   for (const part of parts) {
     const next = /* @__PURE__ */ new Set();
     if (part === any || part === between) {
-      if (part === between) for (const i of at2) next.add(i);
-      for (let i = Math.min(...at2); i <= name.length; i++) {
+      if (part === between) for (const i of at3) next.add(i);
+      for (let i = Math.min(...at3); i <= name.length; i++) {
         if (part === any) next.add(i);
         else if (name[i] === separator) next.add(i + 1);
       }
     } else {
-      for (let i of at2) {
+      for (let i of at3) {
         if (part === one) {
           if (i < name.length && name[i] !== separator) next.add(i + 1);
         } else if (part === many) {
@@ -102,9 +102,9 @@ function matches(parts, name, separator) {
       }
     }
     if (next.size === 0) return false;
-    at2 = next;
+    at3 = next;
   }
-  return at2.has(name.length);
+  return at3.has(name.length);
 }
 function isUserFile(file, root) {
   return file.startsWith(root.endsWith("/") ? root : root + "/") && !file.includes("/node_modules/", root.length);
@@ -168,6 +168,8 @@ var isMainThread = process.versions.bun ? Bun.isMainThread : threads().isMainThr
 // src/shared.js
 var { readFileSync } = import_node_fs.default;
 var maxFunctions = 1 << 20;
+var maxWaiting = 64;
+var at = { functions: 0, flags: 1, streams: 2, lanes: 3, gen: 4, control: 5, told: 6, points: 7, refs: 8, placed: 16, hits: 16 + maxWaiting };
 function readSet(folder) {
   try {
     return JSON.parse(readFileSync(folder + "/start.json", "utf8"));
@@ -227,7 +229,7 @@ var closers = 640;
 var payloadRoom = maxPayload + 2 * maxText;
 var bytes = new Uint8Array(0);
 var buffer = Buffer.alloc(0);
-var at = 0;
+var at2 = 0;
 var limit = 0;
 var qualified = () => "";
 var enclosing = [];
@@ -241,19 +243,19 @@ function useNames(f) {
   qualified = f;
 }
 function begin(position2) {
-  at = position2;
+  at2 = position2;
   limit = position2 + maxPayload - closers;
   enclosing.length = 0;
 }
 function position() {
-  return at;
+  return at2;
 }
 function constant(text) {
   return encoder.encode(text);
 }
 function writeConstant(c) {
-  for (let i = 0; i < c.length; i++) bytes[at + i] = c[i];
-  at += c.length;
+  for (let i = 0; i < c.length; i++) bytes[at2 + i] = c[i];
+  at2 += c.length;
 }
 var asConstant = {};
 for (const [name, text] of Object.entries({
@@ -279,14 +281,14 @@ for (const [name, text] of Object.entries({
 })) asConstant[name] = constant(text);
 function writeRaw(text) {
   const n = text.length;
-  if (n < 40) for (let i = 0; i < n; i++) bytes[at + i] = text.charCodeAt(i);
-  else buffer.latin1Write(text, at, n);
-  at += n;
+  if (n < 40) for (let i = 0; i < n; i++) bytes[at2 + i] = text.charCodeAt(i);
+  else buffer.latin1Write(text, at2, n);
+  at2 += n;
 }
 function writeString(text) {
   const n = text.length;
   if (n < 64) {
-    let p = at;
+    let p = at2;
     bytes[p++] = 34;
     let i = 0;
     for (; i < n; i++) {
@@ -296,16 +298,16 @@ function writeString(text) {
     }
     if (i === n) {
       bytes[p++] = 34;
-      at = p;
+      at2 = p;
       return;
     }
   }
   const quoted = stringify(text);
-  at += buffer.utf8Write(quoted, at, quoted.length * 3);
+  at2 += buffer.utf8Write(quoted, at2, quoted.length * 3);
 }
 function writeText(text) {
   let most = maxText;
-  if (at + 6 * Math.min(text.length, maxText) > limit) most = Math.max(0, Math.min(maxText, Math.floor((limit - at) / 6)));
+  if (at2 + 6 * Math.min(text.length, maxText) > limit) most = Math.max(0, Math.min(maxText, Math.floor((limit - at2) / 6)));
   if (text.length * 3 <= most) return writeString(text);
   const whole = Buffer.byteLength(text);
   if (whole <= most) return writeString(text);
@@ -319,31 +321,31 @@ function writeMore(n) {
     writeConstant(asConstant.more);
     writeRaw("" + n);
   }
-  bytes[at++] = 125;
+  bytes[at2++] = 125;
 }
 function writeForm(head, text) {
   writeConstant(head);
   writeString(text.length > maxName ? text.slice(0, maxName) + "\u2026" : text);
-  bytes[at++] = 125;
+  bytes[at2++] = 125;
 }
 function writeShape(type, text) {
   writeConstant(asConstant.shape);
   writeString(type.length > maxName ? type.slice(0, maxName) + "\u2026" : type);
   writeConstant(asConstant.valued);
   writeString(text);
-  bytes[at++] = 125;
+  bytes[at2++] = 125;
 }
 function writeNumber(v) {
   if ((v | 0) === v && (v !== 0 || 1 / v > 0)) {
     let n = v;
     if (n < 0) {
-      bytes[at++] = 45;
+      bytes[at2++] = 45;
       n = -n;
     }
     let digits = 1;
     for (let p = 10; p <= n; p *= 10) digits++;
-    at += digits;
-    for (let p = at - 1; digits > 0; digits--, p--) {
+    at2 += digits;
+    for (let p = at2 - 1; digits > 0; digits--, p--) {
       const rest = n % 10;
       bytes[p] = 48 + rest;
       n = (n - rest) / 10;
@@ -430,7 +432,7 @@ function writeObject(v, depth) {
   if (types.isProxy(v)) return writeShape("Proxy", "");
   if (v === globalThis) return writeForm(asConstant.name, "globalThis");
   const c = classOf(v);
-  const from = at;
+  const from = at2;
   try {
     switch (c.kind) {
       case "date":
@@ -456,7 +458,7 @@ function writeObject(v, depth) {
     if (depth <= 0) {
       writeConstant(asConstant.depth);
       writeString(c.name.slice(0, maxName));
-      bytes[at++] = 125;
+      bytes[at2++] = 125;
       return;
     }
     enclosing.push(v);
@@ -479,8 +481,8 @@ function writeObject(v, depth) {
     enclosing.pop();
   } catch {
     enclosing.length = Math.max(0, enclosing.indexOf(v));
-    bytes.fill(0, from, at);
-    at = from;
+    bytes.fill(0, from, at2);
+    at2 = from;
     writeConstant(asConstant.unreadable);
   }
 }
@@ -498,20 +500,20 @@ function writeProperty(owner, key, depth) {
 }
 function counted(from, head, items, shown) {
   if (shown === items) return;
-  bytes.copyWithin(from + head.length, from + 1, at);
+  bytes.copyWithin(from + head.length, from + 1, at2);
   bytes.set(head, from);
-  at += head.length - 1;
+  at2 += head.length - 1;
   writeMore(items - shown);
 }
 function writeArray(v, depth) {
-  const items = descriptor(v, "length").value, from = at;
-  bytes[at++] = 91;
+  const items = descriptor(v, "length").value, from = at2;
+  bytes[at2++] = 91;
   let i = 0;
-  for (; i < items && i < maxItems && at < limit; i++) {
-    if (i > 0) bytes[at++] = 44;
+  for (; i < items && i < maxItems && at2 < limit; i++) {
+    if (i > 0) bytes[at2++] = 44;
     writeProperty(v, i, depth);
   }
-  bytes[at++] = 93;
+  bytes[at2++] = 93;
   counted(from, asConstant.list, items, i);
 }
 function writeView(v) {
@@ -519,82 +521,82 @@ function writeView(v) {
     const size = viewBytes(v);
     return writeBytes(new Uint8Array(viewBuffer(v), viewOffset(v), Math.min(size, maxText)), size);
   }
-  const items = apply(typedLength, v, []), from = at;
-  bytes[at++] = 91;
+  const items = apply(typedLength, v, []), from = at2;
+  bytes[at2++] = 91;
   let i = 0;
-  for (; i < items && i < maxItems && at < limit; i++) {
-    if (i > 0) bytes[at++] = 44;
+  for (; i < items && i < maxItems && at2 < limit; i++) {
+    if (i > 0) bytes[at2++] = 44;
     write(v[i], 0);
   }
-  bytes[at++] = 93;
+  bytes[at2++] = 93;
   counted(from, asConstant.list, items, i);
 }
 function writeBytes(view, size) {
-  const shown = Math.max(0, Math.min(size, maxText, Math.floor((limit - at) / 4) * 3));
+  const shown = Math.max(0, Math.min(size, maxText, Math.floor((limit - at2) / 4) * 3));
   writeConstant(asConstant.base64);
   writeRaw(Buffer.from(view.buffer, view.byteOffset, shown).base64Slice(0, shown));
-  bytes[at++] = 34;
+  bytes[at2++] = 34;
   writeMore(size - shown);
 }
 function writeSet(v, depth) {
-  const items = apply(setSize, v, []), from = at, values = apply(setValues, v, []);
-  bytes[at++] = 91;
+  const items = apply(setSize, v, []), from = at2, values = apply(setValues, v, []);
+  bytes[at2++] = 91;
   let i = 0;
-  for (; i < items && i < maxItems && at < limit; i++) {
+  for (; i < items && i < maxItems && at2 < limit; i++) {
     const step = apply(setNext, values, []);
     if (step.done) break;
-    if (i > 0) bytes[at++] = 44;
+    if (i > 0) bytes[at2++] = 44;
     write(step.value, depth);
   }
-  bytes[at++] = 93;
+  bytes[at2++] = 93;
   counted(from, asConstant.list, items, i);
 }
 function writeMap(v, depth) {
   const items = apply(mapSize, v, []), entries = apply(mapEntries, v, []);
   writeConstant(asConstant.dict);
   let i = 0;
-  for (; i < items && i < maxItems && at < limit; i++) {
+  for (; i < items && i < maxItems && at2 < limit; i++) {
     const step = apply(mapNext, entries, []);
     if (step.done) break;
-    if (i > 0) bytes[at++] = 44;
-    bytes[at++] = 91;
+    if (i > 0) bytes[at2++] = 44;
+    bytes[at2++] = 91;
     write(step.value[0], depth);
-    bytes[at++] = 44;
+    bytes[at2++] = 44;
     write(step.value[1], depth);
-    bytes[at++] = 93;
+    bytes[at2++] = 93;
   }
-  bytes[at++] = 93;
+  bytes[at2++] = 93;
   writeMore(items - i);
 }
 function writePlain(v, depth) {
   const keys = keysOf(v);
   for (let i2 = 0; i2 < keys.length && i2 < maxItems; i2++) if (keys[i2].charCodeAt(0) === 36) return writeDict(v, keys, depth);
-  const from = at;
-  bytes[at++] = 123;
+  const from = at2;
+  bytes[at2++] = 123;
   const i = writeFields(v, keys, depth, 0);
-  bytes[at++] = 125;
+  bytes[at2++] = 125;
   counted(from, asConstant.plain, keys.length, i);
 }
 function writeDict(v, keys, depth) {
   writeConstant(asConstant.dict);
   let i = 0;
-  for (; i < keys.length && i < maxItems && at < limit; i++) {
-    if (i > 0) bytes[at++] = 44;
-    bytes[at++] = 91;
+  for (; i < keys.length && i < maxItems && at2 < limit; i++) {
+    if (i > 0) bytes[at2++] = 44;
+    bytes[at2++] = 91;
     writeText(keys[i]);
-    bytes[at++] = 44;
+    bytes[at2++] = 44;
     writeProperty(v, keys[i], depth);
-    bytes[at++] = 93;
+    bytes[at2++] = 93;
   }
-  bytes[at++] = 93;
+  bytes[at2++] = 93;
   writeMore(keys.length - i);
 }
 function writeFields(v, keys, depth, written) {
   let i = 0;
-  for (; i < keys.length && i < maxItems && at < limit; i++) {
-    if (i + written > 0) bytes[at++] = 44;
+  for (; i < keys.length && i < maxItems && at2 < limit; i++) {
+    if (i + written > 0) bytes[at2++] = 44;
     writeString(keys[i].length > maxName ? keys[i].slice(0, maxName) : keys[i]);
-    bytes[at++] = 58;
+    bytes[at2++] = 58;
     writeProperty(v, keys[i], depth);
   }
   return i;
@@ -614,12 +616,13 @@ function writeInstance(v, c, depth) {
   }
   const keys = keysOf(v);
   const i = writeFields(v, keys, depth, written);
-  bytes[at++] = 125;
+  bytes[at2++] = 125;
   writeMore(keys.length - i);
 }
 
 // src/files.js
 var { readFileSync: readFileSync2, writeFileSync, renameSync, mkdirSync } = import_node_fs2.default;
+var pointsWithinMs = 5e3;
 var Function2 = class {
   constructor(file, id) {
     const f = file.meta.functions[id];
@@ -653,27 +656,27 @@ var ProgramFile = class {
   text() {
     if (this.original === void 0) {
       const { edits, codeLength } = this.meta;
-      let text = "", at2 = 0, from = 0;
+      let text = "", at3 = 0, from = 0;
       for (let i = 0; i < edits.length; i += 2) {
-        text += this.code.slice(from, from + edits[i] - at2);
-        from += edits[i] - at2 + edits[i + 1];
-        at2 = edits[i];
+        text += this.code.slice(from, from + edits[i] - at3);
+        from += edits[i] - at3 + edits[i + 1];
+        at3 = edits[i];
       }
       this.original = text + this.code.slice(from, codeLength);
     }
     return this.original;
   }
   // offset is the place in the user's text of a place in the instrumented one; placed the other way.
-  offset(at2) {
+  offset(at3) {
     const { edits } = this.meta;
     let shift = 0;
     for (let i = 0; i < edits.length; i += 2) {
       const start = edits[i] + shift;
-      if (at2 < start) break;
-      if (at2 < start + edits[i + 1]) return edits[i];
+      if (at3 < start) break;
+      if (at3 < start + edits[i + 1]) return edits[i];
       shift += edits[i + 1];
     }
-    return at2 - shift;
+    return at3 - shift;
   }
 };
 var Files = class {
@@ -755,16 +758,19 @@ var Files = class {
     file.view = view;
     this.refresh();
     for (let id = 0; id < n; id++) view[id] = this.rules.depthOf(this.matchedOf(file, functions[id]), functions[id].name);
-    this.tell({
+    const tell2 = () => this.tell({
       m: "file",
       key,
       base,
+      thread: this.shared.thread,
       file: file.path,
       main: file.names.main,
       unhookable,
       functions: functions.map((f) => f.name),
       files: functions.some((f) => f.file) ? functions.map((f) => f.file) : void 0
     });
+    if (this.shared.hasPoints()) this.shared.awaitPlaced(tell2, pointsWithinMs);
+    else tell2();
     return view;
   }
   matchedOf(file, fn) {
@@ -832,11 +838,19 @@ var Link = class {
     this.files = [];
     this.unhookable = [];
     this.telling = null;
+    this.points = null;
+    this.setting = Promise.resolve();
   }
   // hear takes what the program's threads tell.
   hear(m) {
-    if (m.m === "end") return this.send(this.applied(void 0), () => this.shared.setTold());
+    if (m.m === "end") {
+      const last = this.applied(void 0);
+      if (this.points) this.points.end();
+      return this.send(last, () => this.shared.setTold());
+    }
     this.learn(m);
+    if (m.m === "file" && this.points) this.points.fileLoaded(m);
+    else if (m.m === "file") this.shared.setPlaced(m.thread);
     if (!this.telling) this.telling = setTimeout(() => this.tellApplied(), applyPauseMs);
   }
   learn(m) {
@@ -865,15 +879,31 @@ var Link = class {
         this.rules = new Rules(m);
         this.shared.setGen(this.rules.gen);
         for (const file of this.files) this.apply(file);
+        if (this.points || (m.points || []).length > 0) return this.setPoints(m.points || [], m.q);
         return this.send(this.applied(m.q));
       case "status":
         return this.send(this.applied(m.q));
       // Every event is in its file before the call that it tells of goes on.
       case "sync":
         return this.send({ m: "synced", q: m.q });
+      case "threads":
+        if (this.points) break;
+        return this.send({ m: "threads", q: m.q, threads: [] });
       case "bye":
         return this.bye();
     }
+    if (this.loadPoints && this.neededPoints().receive(m)) return;
+    if (m.q) this.send({ m: "error", q: m.q, code: "cannot", message: `this agent does not know ${m.m}` });
+  }
+  neededPoints() {
+    return this.points || (this.points = this.loadPoints(this));
+  }
+  // setPoints answers when they are in force.
+  setPoints(points, q) {
+    if (!this.loadPoints) return this.send(this.applied(q));
+    this.setting = this.setting.then(() => this.neededPoints().set(points)).catch((e) => {
+      this.points.problem = e.message;
+    }).then(() => this.send(this.applied(q)));
   }
   applied(q) {
     const counts = new Map(this.rules.list.map((r) => [r.id, 0]));
@@ -895,7 +925,8 @@ var Link = class {
       rules: this.rules.list.map((r) => ({ id: r.id, matched: counts.get(r.id) })),
       functions,
       unhookable: this.unhookable,
-      near: empty ? names : void 0
+      near: empty ? names : void 0,
+      points: this.points ? this.points.states() : void 0
     };
   }
 };
@@ -921,8 +952,8 @@ var clockBase = 0;
 function setClock(now) {
   let best = Infinity;
   for (let i = 0; i < 5; i++) {
-    const before = performanceNow(), at2 = now(), after = performanceNow();
-    if (after - before < best) [best, clockBase] = [after - before, at2 - (before + after) / 2 * 1e6];
+    const before = performanceNow(), at3 = now(), after = performanceNow();
+    if (after - before < best) [best, clockBase] = [after - before, at3 - (before + after) / 2 * 1e6];
   }
 }
 function systemClock() {
@@ -1066,6 +1097,7 @@ var Call = class {
     this.before = before;
     this.running = true;
     this.open = true;
+    this.watched = false;
     this.since = 0;
     this.awaited = 0;
   }
@@ -1090,6 +1122,9 @@ var Recorder = class {
     this.pending = [];
     this.thrown = void 0;
     this.throwing = false;
+    this.viewer = null;
+    this.watched = 0;
+    this.outcome = null;
   }
   // begin makes room for a record behind what is owed.
   begin() {
@@ -1182,10 +1217,10 @@ var Recorder = class {
     }
   }
   // exit writes an exit, now or before the next record.
-  exit(fn, lane, kind, value, awaited, at2) {
+  exit(fn, lane, kind, value, awaited, at3) {
     const stream = this.stream;
     let begun = false;
-    const time = at2 || clock();
+    const time = at3 || clock();
     try {
       if (this.begin() !== 0) {
         begun = true;
@@ -1239,15 +1274,49 @@ var Recorder = class {
   }
   r(c, value) {
     if (this.throwing) this.settled();
+    if (c === this.watched && this.watchedLeft(value, true)) return;
     this.left(c, 0, value, false);
   }
   x(c, error) {
+    if (c === this.watched && this.watchedLeft(void 0, false)) return;
     this.left(c, flags.thrown, error, false);
   }
   // xf: left by an exception that nobody has told. It is the one that was last thrown, or is known where it is caught.
   xf(c) {
+    if (c === this.watched && this.watchedLeft(void 0, false)) return;
     if (this.throwing) this.left(c, flags.thrown, this.thrown, false);
     else this.left(c, 0, void 0, true);
+  }
+  // What a step out of a call returned: watch stands for a call that nests, watchCall for another one.
+  watch(c) {
+    this.outcome = null;
+    return this.watched = c || -1;
+  }
+  watchCall(call) {
+    this.outcome = null;
+    if (!call) {
+      call = new Call(null, 0, 0);
+      call.running = call.open = false;
+    }
+    call.watched = true;
+    return call;
+  }
+  // watchedLeft is true where the call was not recorded.
+  watchedLeft(value, returned) {
+    const unrecorded = this.watched < 0;
+    this.watched = 0;
+    if (returned) this.outcome = { value };
+    return unrecorded;
+  }
+  // log writes what a logpoint says, on the lane that the thread is on.
+  log(payload) {
+    if (this.begin() === 0) return;
+    writeRaw(payload);
+    this.stream.end(kinds.log, 0, 0, this.lane, 0, 0, clock());
+  }
+  // views is what a paused thread is looked into with.
+  views() {
+    return this.viewer || (this.viewer = this.loadViews(this));
   }
   settled() {
     this.throwing = false;
@@ -1374,6 +1443,7 @@ var Recorder = class {
   }
   // ra: a coroutine's return. Of a promise the call ends when that is settled, as for who awaits it.
   ra(call, value) {
+    if (call.watched) this.outcome = { value };
     try {
       if (isPromise(value) && isPlainPromise(value)) {
         this.u(call);
@@ -1395,6 +1465,7 @@ var Recorder = class {
   }
   // rg: a generator came to its end, or was closed before it.
   rg(call, value, done) {
+    if (call.watched && done !== 0) this.outcome = { value };
     if (done === 0) this.close(call, flags.closed | flags.unknown, void 0);
     else if (call.fn.asynchronous) this.ra(call, value);
     else this.close(call, 0, value);
@@ -1540,9 +1611,9 @@ function functionAt(file, line, column) {
     start = text.indexOf("\n", start) + 1;
     if (start === 0) return null;
   }
-  const at2 = start + column - 1;
+  const at3 = start + column - 1;
   let best = null;
-  for (const f of file.meta.functions) if (!f.file && f.start <= at2 && at2 < f.end && (!best || f.start >= best.start)) best = f;
+  for (const f of file.meta.functions) if (!f.file && f.start <= at3 && at3 < f.end && (!best || f.start >= best.start)) best = f;
   return best;
 }
 function keepExcerpt(agent) {
@@ -1595,10 +1666,10 @@ function keepText(agent) {
     const file = found && agent.files && agent.files.byKey.get(found[1]);
     if (!file) return text;
     if (agent.bun) return printed(file, text, +found[2]);
-    const at2 = startOf(file, text, found);
-    const own = file.meta.functions.find((g) => g.start === at2);
+    const at3 = startOf(file, text, found);
+    const own = file.meta.functions.find((g) => g.start === at3);
     if (own) return file.text().slice(own.start, own.end);
-    const type = file.meta.classes.find((c) => c[0] === at2);
+    const type = file.meta.classes.find((c) => c[0] === at3);
     return type ? file.text().slice(type[0], type[1]) : text;
   };
   const disguised = new Proxy(toString, { apply(target, f, args) {
@@ -1614,8 +1685,8 @@ function namer(agent) {
     const text = textOf(f).slice(0, most), found = marker.exec(text);
     const file = found && agent.files && agent.files.byKey.get(found[1]);
     if (!file || !file.names || /^class\b/.test(text)) return "";
-    const at2 = agent.bun ? file.meta.functions[+found[2]].start : startOf(file, text, found);
-    const own = file.meta.functions.find((g) => g.start === at2);
+    const at3 = agent.bun ? file.meta.functions[+found[2]].start : startOf(file, text, found);
+    const own = file.meta.functions.find((g) => g.start === at3);
     return own ? `${file.names.module}.${own.name}` : "";
   };
   return (f) => {
@@ -1654,8 +1725,8 @@ function keepStacks(agent) {
       let line = String(frame);
       const file = agent.files.byPath.get(fileOf(frame.getFileName()));
       if (file && file.code !== null) {
-        const at2 = `${frame.getLineNumber()}:${frame.getColumnNumber()}`, i = line.lastIndexOf(at2);
-        if (i >= 0) line = line.slice(0, i) + placeOf(file, frame.getLineNumber(), frame.getColumnNumber()).join(":") + line.slice(i + at2.length);
+        const at3 = `${frame.getLineNumber()}:${frame.getColumnNumber()}`, i = line.lastIndexOf(at3);
+        if (i >= 0) line = line.slice(0, i) + placeOf(file, frame.getLineNumber(), frame.getColumnNumber()).join(":") + line.slice(i + at3.length);
       }
       text += `
     at ${line}`;

@@ -69,6 +69,8 @@ var isMainThread = process.versions.bun ? Bun.isMainThread : threads().isMainThr
 // src/shared.js
 var { readFileSync } = import_node_fs.default;
 var maxFunctions = 1 << 20;
+var maxWaiting = 64;
+var at = { functions: 0, flags: 1, streams: 2, lanes: 3, gen: 4, control: 5, told: 6, points: 7, refs: 8, placed: 16, hits: 16 + maxWaiting };
 var threadNameKey = "$strobeName";
 
 // src/hooks.js
@@ -166,10 +168,10 @@ function hookVM(agent) {
     const file = fileOf(args[1] && args[1].identifier);
     return [changed(args[0], file, false, "module"), ...args.slice(1)];
   });
-  for (const [name, at] of [["runInThisContext", 1], ["runInContext", 2], ["runInNewContext", 2]]) {
+  for (const [name, at2] of [["runInThisContext", 1], ["runInContext", 2], ["runInNewContext", 2]]) {
     const original = import_node_vm.default[name];
     import_node_vm.default[name] = { [name](...args) {
-      return Reflect.apply(original, this, [changed(args[0], args[at], true, "script"), ...args.slice(1)]);
+      return Reflect.apply(original, this, [changed(args[0], args[at2], true, "script"), ...args.slice(1)]);
     } }[name];
   }
   const { compileFunction, createContext } = import_node_vm.default;

@@ -133,7 +133,9 @@ var isMainThread = process.versions.bun ? Bun.isMainThread : threads().isMainThr
 // src/shared.js
 var { readFileSync } = fs;
 var maxFunctions = 1 << 20;
-var at = { functions: 0, flags: 1, streams: 2, lanes: 3, gen: 4, control: 5, told: 6 };
+var maxPoints = 1e3;
+var maxWaiting = 64;
+var at = { functions: 0, flags: 1, streams: 2, lanes: 3, gen: 4, control: 5, told: 6, points: 7, refs: 8, placed: 16, hits: 16 + maxWaiting };
 var controlStates = { none: 0, asked: 1, ready: 2, gone: 3 };
 var environmentKey = "$strobe";
 var Shared = class _Shared {
@@ -141,7 +143,7 @@ var Shared = class _Shared {
   static ofThread(folder) {
     let parts = isMainThread ? void 0 : threads().getEnvironmentData(environmentKey);
     if (!parts) {
-      parts = { folder, flags: new SharedArrayBuffer(maxFunctions), counters: new SharedArrayBuffer(64), nonce: nonce() };
+      parts = { folder, flags: new SharedArrayBuffer(maxFunctions), counters: new SharedArrayBuffer(4 * (at.hits + 2 * maxPoints)), nonce: nonce() };
       threads().setEnvironmentData(environmentKey, parts);
     }
     return new _Shared(parts, threads().threadId);
@@ -175,6 +177,45 @@ var Shared = class _Shared {
   }
   setGen(gen) {
     Atomics.store(this.counters, at.gen, gen);
+  }
+  ref() {
+    return Atomics.add(this.counters, at.refs, 1) + 1;
+  }
+  // There are points: a file's functions do not run before those in it are set.
+  hasPoints() {
+    return Atomics.load(this.counters, at.points) !== 0;
+  }
+  setHasPoints(on) {
+    Atomics.store(this.counters, at.points, on ? 1 : 0);
+  }
+  // A thread waits, in which the debugger is served all the same, until the control thread has set the points in a file.
+  awaitPlaced(tell, ms) {
+    const slot = at.placed + (this.thread & maxWaiting - 1);
+    Atomics.store(this.counters, slot, 1);
+    tell();
+    if (!this.gone()) Atomics.wait(this.counters, slot, 1, ms);
+  }
+  setPlaced(thread) {
+    const slot = at.placed + (thread & maxWaiting - 1);
+    Atomics.store(this.counters, slot, 0);
+    Atomics.notify(this.counters, slot);
+  }
+  // What points count, over all threads: slots are theirs in turn. firstFailure is true once.
+  slotOf(n) {
+    return n % maxPoints;
+  }
+  hit(slot) {
+    return Atomics.add(this.counters, at.hits + 2 * slot, 1) + 1;
+  }
+  hits(slot) {
+    return Atomics.load(this.counters, at.hits + 2 * slot);
+  }
+  firstFailure(slot) {
+    return Atomics.exchange(this.counters, at.hits + 2 * slot + 1, 1) === 0;
+  }
+  clearSlot(slot) {
+    Atomics.store(this.counters, at.hits + 2 * slot, 0);
+    Atomics.store(this.counters, at.hits + 2 * slot + 1, 0);
   }
   takeFlags(n) {
     const base = Atomics.add(this.counters, at.flags, n);
@@ -213,6 +254,8 @@ var Shared = class _Shared {
     Atomics.store(this.counters, at.control, controlStates.gone);
     Atomics.notify(this.counters, at.control);
     this.setTold();
+    this.setHasPoints(false);
+    for (let i = 0; i < maxWaiting; i++) this.setPlaced(i);
     this.flags.fill(0);
   }
 };
@@ -319,6 +362,7 @@ classes.set(Object.prototype, plain);
 
 // src/files.js
 var { readFileSync: readFileSync2, writeFileSync, renameSync, mkdirSync } = fs2;
+var pointsWithinMs = 5e3;
 var Function = class {
   constructor(file, id) {
     const f = file.meta.functions[id];
@@ -454,16 +498,19 @@ var Files = class {
     file.view = view;
     this.refresh();
     for (let id = 0; id < n; id++) view[id] = this.rules.depthOf(this.matchedOf(file, functions[id]), functions[id].name);
-    this.tell({
+    const tell = () => this.tell({
       m: "file",
       key,
       base,
+      thread: this.shared.thread,
       file: file.path,
       main: file.names.main,
       unhookable,
       functions: functions.map((f) => f.name),
       files: functions.some((f) => f.file) ? functions.map((f) => f.file) : void 0
     });
+    if (this.shared.hasPoints()) this.shared.awaitPlaced(tell, pointsWithinMs);
+    else tell();
     return view;
   }
   matchedOf(file, fn) {

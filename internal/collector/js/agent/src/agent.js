@@ -74,6 +74,7 @@ class Agent {
     const stream = new Stream(this.folder, `${process.pid}-${shared.nonce}-${number}`, native, this.set.onFull || 'wait');
     const thread = { tid: native ? native.tid() : kernelThread(), name: isMainThread ? 'main' : threadName() };
     const recorder = this.recorder = new Recorder(stream, thread, shared, key => this.ready().file(key));
+    recorder.loadViews = r => require(this.own + 'views.cjs').views(r);
     this.thrown = (error, how) => recorder.t(error, how);
     this.shareWith(globalThis);
     keepText(this);
@@ -139,6 +140,7 @@ class Agent {
   // startControl says hello, and leaves the connection to a thread of its own.
   startControl() {
     if (!isMainThread || !this.shared.askControl()) return;
+    if (!this.bun && !this.deno && (this.set.points || []).length > 0) this.shared.setHasPoints(true);
     this.connect();
     const env = this.deno ? {} : { ...process.env, NODE_OPTIONS: '', BUN_OPTIONS: '' };
     if (!this.deno) delete env.NODE_V8_COVERAGE;
@@ -154,7 +156,7 @@ class Agent {
   connect() {
     const runtime = this.bun ? 'bun' : this.deno ? 'deno' : 'node';
     this.hello = { m: 'hello', v: 1, runtime, version: process.versions[runtime], pid: process.pid, ppid: process.ppid, nonce: this.shared.nonce,
-      exe: process.execPath, argv: process.argv, backend: 'source', can: this.refusal ? [] : ['trace'], cannot: this.refusal || undefined };
+      exe: process.execPath, argv: process.argv, backend: 'source', can: this.refusal ? [] : runtime === 'node' ? ['trace', 'points'] : ['trace'], cannot: this.refusal || undefined };
     const native = this.loadNative();
     // Bun and Deno make no socket of a descriptor: there the control thread connects.
     this.descriptor = native && runtime === 'node' ? native.connect(this.folder + '/control') : -1;

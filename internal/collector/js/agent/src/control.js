@@ -1,6 +1,7 @@
 // The control thread: it owns the socket, and sets the functions' flags, which the program's threads read at each call,
 // even in the middle of a loop.
 import net from 'node:net';
+import path from 'node:path';
 import worker from 'node:worker_threads';
 import { Link } from './link.js';
 import { Shared } from './shared.js';
@@ -9,13 +10,15 @@ import { Shared } from './shared.js';
 function control({ folder, parts, set, hello, descriptor }) {
   const shared = new Shared(parts, worker.threadId);
   const socket = descriptor >= 0 ? new net.Socket({ fd: descriptor, readable: true, writable: true }) : net.connect(folder + '/control');
-  const link = new Link(shared, set, (message, sent) => socket.write(JSON.stringify(message) + '\n', sent));
+  const link = new Link(shared, set, (message, sent) => socket.write((typeof message === 'string' ? message : JSON.stringify(message)) + '\n', sent));
+  if (hello.runtime === 'node') link.loadPoints = l => new (require(path.dirname(__filename) + '/points.cjs').Points)(l, { folder, set });
   if (descriptor < 0) {
     socket.write(JSON.stringify(hello) + '\n');
     link.send(link.applied(undefined));
   }
   const end = () => {
     shared.end();
+    if (link.points) link.points.end();
     socket.destroy();
     channel.close();
     if (worker.parentPort.close) worker.parentPort.close();
@@ -41,6 +44,7 @@ function control({ folder, parts, set, hello, descriptor }) {
   worker.parentPort.on('message', m => link.hear(m));
   const channel = new worker.BroadcastChannel(shared.channel());
   channel.onmessage = e => link.hear(e.data);
+  if ((set.points || []).length > 0) link.setPoints(set.points, undefined);
   shared.setReady();
 }
 

@@ -7,6 +7,9 @@ import { constant } from './values.js';
 
 const { readFileSync, writeFileSync, renameSync, mkdirSync } = fs;
 
+// pointsWithinMs bounds how long a file waits for the points in it.
+const pointsWithinMs = 5000;
+
 // A function of a file, as the recorder needs it.
 class Function {
   constructor(file, id) {
@@ -33,7 +36,7 @@ class Function {
 }
 
 // A file whose text was instrumented.
-class ProgramFile {
+export class ProgramFile {
   constructor(file, code, meta) {
     this.path = file;
     this.code = code;
@@ -153,8 +156,10 @@ export class Files {
     this.refresh();
     for (let id = 0; id < n; id++) view[id] = this.rules.depthOf(this.matchedOf(file, functions[id]), functions[id].name);
     // A function that a compiler has moved answers to its own file.
-    this.tell({ m: 'file', key, base, file: file.path, main: file.names.main, unhookable,
+    const tell = () => this.tell({ m: 'file', key, base, thread: this.shared.thread, file: file.path, main: file.names.main, unhookable,
       functions: functions.map(f => f.name), files: functions.some(f => f.file) ? functions.map(f => f.file) : undefined });
+    if (this.shared.hasPoints()) this.shared.awaitPlaced(tell, pointsWithinMs);
+    else tell();
     return view;
   }
 

@@ -21,6 +21,7 @@ export function instrument(text, how) {
   else code = map ? map.shifted(text, code, made.edits) : sourcemap.withIdentity(text, code, made.edits, how.file);
   return {
     code,
-    meta: { functions: made.functions, classes: made.classes, edits: made.edits.flat(), unhookable: made.unhookable, module: made.sourceType === 'module', codeLength: made.code.length },
+    meta: { functions: made.functions, classes: made.classes, edits: made.edits.flat(), unhookable: made.unhookable, constants: made.constants, module: made.sourceType === 'module', codeLength: made.code.length,
+      map: map ? how.maps ? 'moved' : 'own' : undefined },
   };
 }

@@ -11,12 +11,20 @@ export class Link {
     this.files = [];       // {key, base, names, functions}: a file of each thread that has loaded it
     this.unhookable = [];
     this.telling = null;
+    this.points = null;     // points.js, once there are some
+    this.setting = Promise.resolve();
   }
 
   // hear takes what the program's threads tell.
   hear(m) {
-    if (m.m === 'end') return this.send(this.applied(undefined), () => this.shared.setTold());
+    if (m.m === 'end') {
+      const last = this.applied(undefined);
+      if (this.points) this.points.end();
+      return this.send(last, () => this.shared.setTold());
+    }
     this.learn(m);
+    if (m.m === 'file' && this.points) this.points.fileLoaded(m);
+    else if (m.m === 'file') this.shared.setPlaced(m.thread);
     if (!this.telling) this.telling = setTimeout(() => this.tellApplied(), applyPauseMs);
   }
 
@@ -49,12 +57,27 @@ export class Link {
         this.rules = new Rules(m);
         this.shared.setGen(this.rules.gen);
         for (const file of this.files) this.apply(file);
+        if (this.points || (m.points || []).length > 0) return this.setPoints(m.points || [], m.q);
         return this.send(this.applied(m.q));
       case 'status': return this.send(this.applied(m.q));
       // Every event is in its file before the call that it tells of goes on.
       case 'sync': return this.send({ m: 'synced', q: m.q });
+      case 'threads':
+        if (this.points) break;
+        return this.send({ m: 'threads', q: m.q, threads: [] });
       case 'bye': return this.bye();
     }
+    if (this.loadPoints && this.neededPoints().receive(m)) return;
+    if (m.q) this.send({ m: 'error', q: m.q, code: 'cannot', message: `this agent does not know ${m.m}` });
+  }
+
+  neededPoints() { return this.points || (this.points = this.loadPoints(this)); }
+
+  // setPoints answers when they are in force.
+  setPoints(points, q) {
+    if (!this.loadPoints) return this.send(this.applied(q));
+    this.setting = this.setting.then(() => this.neededPoints().set(points)).catch(e => { this.points.problem = e.message; })
+      .then(() => this.send(this.applied(q)));
   }
 
   applied(q) {
@@ -71,6 +94,6 @@ export class Link {
     }
     const empty = this.rules.list.some(r => r.on === 'name' && counts.get(r.id) === 0);
     return { m: 'applied', q, gen: this.rules.gen, rules: this.rules.list.map(r => ({ id: r.id, matched: counts.get(r.id) })), functions,
-      unhookable: this.unhookable, near: empty ? names : undefined };
+      unhookable: this.unhookable, near: empty ? names : undefined, points: this.points ? this.points.states() : undefined };
   }
 }

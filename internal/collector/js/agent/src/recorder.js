@@ -16,6 +16,7 @@ class Call {
     this.before = before;   // the lane that the thread was on before it ran this one
     this.running = true;
     this.open = true;
+    this.watched = false;   // its result is wanted
     this.since = 0;         // when it was left at an await
     this.awaited = 0;
   }
@@ -41,6 +42,9 @@ export class Recorder {
     this.pending = [];      // exits by an exception that is not known yet (finally mode)
     this.thrown = undefined;
     this.throwing = false;
+    this.viewer = null;
+    this.watched = 0;       // the level of a call whose result is wanted, -1 where it is not recorded
+    this.outcome = null;    // its {value}
   }
 
   // begin makes room for a record behind what is owed.
@@ -202,16 +206,55 @@ export class Recorder {
 
   r(c, value) {
     if (this.throwing) this.settled();
+    if (c === this.watched && this.watchedLeft(value, true)) return;
     this.left(c, 0, value, false);
   }
 
-  x(c, error) { this.left(c, flags.thrown, error, false); }
+  x(c, error) {
+    if (c === this.watched && this.watchedLeft(undefined, false)) return;
+    this.left(c, flags.thrown, error, false);
+  }
 
   // xf: left by an exception that nobody has told. It is the one that was last thrown, or is known where it is caught.
   xf(c) {
+    if (c === this.watched && this.watchedLeft(undefined, false)) return;
     if (this.throwing) this.left(c, flags.thrown, this.thrown, false);
     else this.left(c, 0, undefined, true);
   }
+
+  // What a step out of a call returned: watch stands for a call that nests, watchCall for another one.
+  watch(c) {
+    this.outcome = null;
+    return this.watched = c || -1;
+  }
+
+  watchCall(call) {
+    this.outcome = null;
+    if (!call) {
+      call = new Call(null, 0, 0);
+      call.running = call.open = false;
+    }
+    call.watched = true;
+    return call;
+  }
+
+  // watchedLeft is true where the call was not recorded.
+  watchedLeft(value, returned) {
+    const unrecorded = this.watched < 0;
+    this.watched = 0;
+    if (returned) this.outcome = { value };
+    return unrecorded;
+  }
+
+  // log writes what a logpoint says, on the lane that the thread is on.
+  log(payload) {
+    if (this.begin() === 0) return;
+    values.writeRaw(payload);
+    this.stream.end(kinds.log, 0, 0, this.lane, 0, 0, clock());
+  }
+
+  // views is what a paused thread is looked into with.
+  views() { return this.viewer || (this.viewer = this.loadViews(this)); }
 
   settled() {
     this.throwing = false;
@@ -348,6 +391,7 @@ export class Recorder {
 
   // ra: a coroutine's return. Of a promise the call ends when that is settled, as for who awaits it.
   ra(call, value) {
+    if (call.watched) this.outcome = { value };
     try {
       if (isPromise(value) && isPlainPromise(value)) {
         this.u(call);
@@ -372,6 +416,7 @@ export class Recorder {
 
   // rg: a generator came to its end, or was closed before it.
   rg(call, value, done) {
+    if (call.watched && done !== 0) this.outcome = { value };
     if (done === 0) this.close(call, flags.closed | flags.unknown, undefined);
     else if (call.fn.asynchronous) this.ra(call, value);
     else this.close(call, 0, value);

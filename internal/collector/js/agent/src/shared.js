@@ -4,8 +4,8 @@ import { isMainThread, threads } from './threads.js';
 
 const { readFileSync } = fs;
 
-const maxFunctions = 1 << 20;
-const at = { functions: 0, flags: 1, streams: 2, lanes: 3, gen: 4, control: 5, told: 6 };
+const maxFunctions = 1 << 20, maxPoints = 1000, maxWaiting = 64;
+const at = { functions: 0, flags: 1, streams: 2, lanes: 3, gen: 4, control: 5, told: 6, points: 7, refs: 8, placed: 16, hits: 16 + maxWaiting };
 const controlStates = { none: 0, asked: 1, ready: 2, gone: 3 };
 const environmentKey = '$strobe';
 // Before Node 22 a thread cannot ask for the name that it was given.
@@ -16,7 +16,7 @@ export class Shared {
   static ofThread(folder) {
     let parts = isMainThread ? undefined : threads().getEnvironmentData(environmentKey);
     if (!parts) {
-      parts = { folder, flags: new SharedArrayBuffer(maxFunctions), counters: new SharedArrayBuffer(64), nonce: nonce() };
+      parts = { folder, flags: new SharedArrayBuffer(maxFunctions), counters: new SharedArrayBuffer(4 * (at.hits + 2 * maxPoints)), nonce: nonce() };
       threads().setEnvironmentData(environmentKey, parts);
     }
     return new Shared(parts, threads().threadId);
@@ -42,6 +42,36 @@ export class Shared {
   stream() { return Atomics.add(this.counters, at.streams, 1) + 1; }
   gen() { return Atomics.load(this.counters, at.gen); }
   setGen(gen) { Atomics.store(this.counters, at.gen, gen); }
+
+  ref() { return Atomics.add(this.counters, at.refs, 1) + 1; }
+
+  // There are points: a file's functions do not run before those in it are set.
+  hasPoints() { return Atomics.load(this.counters, at.points) !== 0; }
+  setHasPoints(on) { Atomics.store(this.counters, at.points, on ? 1 : 0); }
+
+  // A thread waits, in which the debugger is served all the same, until the control thread has set the points in a file.
+  awaitPlaced(tell, ms) {
+    const slot = at.placed + (this.thread & maxWaiting - 1);
+    Atomics.store(this.counters, slot, 1);
+    tell();
+    if (!this.gone()) Atomics.wait(this.counters, slot, 1, ms);
+  }
+
+  setPlaced(thread) {
+    const slot = at.placed + (thread & maxWaiting - 1);
+    Atomics.store(this.counters, slot, 0);
+    Atomics.notify(this.counters, slot);
+  }
+
+  // What points count, over all threads: slots are theirs in turn. firstFailure is true once.
+  slotOf(n) { return n % maxPoints; }
+  hit(slot) { return Atomics.add(this.counters, at.hits + 2 * slot, 1) + 1; }
+  hits(slot) { return Atomics.load(this.counters, at.hits + 2 * slot); }
+  firstFailure(slot) { return Atomics.exchange(this.counters, at.hits + 2 * slot + 1, 1) === 0; }
+  clearSlot(slot) {
+    Atomics.store(this.counters, at.hits + 2 * slot, 0);
+    Atomics.store(this.counters, at.hits + 2 * slot + 1, 0);
+  }
 
   takeFlags(n) {
     const base = Atomics.add(this.counters, at.flags, n);
@@ -78,6 +108,8 @@ export class Shared {
     Atomics.store(this.counters, at.control, controlStates.gone);
     Atomics.notify(this.counters, at.control);
     this.setTold();
+    this.setHasPoints(false);
+    for (let i = 0; i < maxWaiting; i++) this.setPlaced(i);
     this.flags.fill(0);
   }
 }

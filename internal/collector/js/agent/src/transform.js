@@ -60,6 +60,7 @@ class Transformer {
     this.functions = [];
     this.classes = [];
     this.unhookable = [];
+    this.constants = [];   // of the function around what is visited
     this.edits = [];
     this.receiver = { used: false };   // what this means here: whose it is tells its calls' this if it is used
   }
@@ -91,7 +92,7 @@ class Transformer {
       at = e.position;
     }
     return {
-      code: code + this.text.slice(at), functions: this.functions, classes: this.classes, unhookable: this.unhookable,
+      code: code + this.text.slice(at), functions: this.functions, classes: this.classes, unhookable: this.unhookable, constants: this.constants,
       edits: this.edits.map(e => [e.position, e.text.length]), sourceType: program.sourceType,
     };
   }
@@ -156,6 +157,8 @@ class Transformer {
     const bare = this.options.finallyMode && kind === 'function', generator = node.generator;
     const inner = { kind, marks: bare || generator, statement: -1, temporary: false };
 
+    const around = this.constants;
+    this.constants = this.functions[id].constants = [];
     const head = { position: at, rank: opening, order: this.edits.length, text: '' };
     this.edits.push(head);
     for (const p of node.params) this.visit(p, full, null);
@@ -171,6 +174,7 @@ class Transformer {
     head.text = (last ? ';' : block ? '' : '{') + this.bodyStart(id, kind, params, inner);
     const tail = (block ? this.fallOff(node, inner) : '') + this.bodyEnd(kind, bare);
     this.insert(node.body.end - (block ? 1 : 0), block ? ending : closing, tail + (block ? '' : '}'));
+    this.constants = around;
   }
 
   // The recorder's methods: e, r, x of calls that nest on their thread's lane; ea, ra, xa of coroutines and eg, rg, xa of
@@ -340,6 +344,11 @@ class Transformer {
     if (node.finalizer && context && context.kind !== 'function') {
       this.insert(node.finalizer.start + 1, opening, '$strobeC&&$strobe.w($strobeC);');
     }
+    this.children(node, path, context);
+  }
+
+  VariableDeclaration(node, path, context) {
+    if (node.kind === 'const') for (const d of node.declarations) boundNames(d.id, this.constants);
     this.children(node, path, context);
   }
 

@@ -21,6 +21,9 @@ export function useNames(f) { qualified = f; }
 export function begin(position) { at = position; limit = position + maxPayload - closers; enclosing.length = 0; }
 export function position() { return at; }
 
+// text is what was written since begin(0).
+export function text() { return buffer.utf8Slice(0, at); }
+
 // constant makes bytes of a text that is written often.
 export function constant(text) { return encoder.encode(text); }
 
@@ -172,6 +175,9 @@ function classOf(v) {
   classes.set(prototype, c);
   return c;
 }
+
+// classNameOf is the name of the class of an object that is no Proxy.
+export function classNameOf(v) { return classOf(v).name; }
 
 function foreignKind(v, prototype, name) {
   if (js.isArray(v)) return 'array';
