@@ -26,6 +26,7 @@ type book struct {
 	functions []event.Function
 	threads   []event.Thread
 	lines     []string
+	logs      []string // what logpoints told
 }
 
 func (b *book) Function(f event.Function) event.FuncID {
@@ -46,6 +47,9 @@ func (b *book) Events(batch []event.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, e := range batch {
+		if e.Kind == event.Logpoint {
+			b.logs = append(b.logs, string(e.Payload))
+		}
 		if e.Kind.IsCall() {
 			b.lines = append(b.lines, fmt.Sprintf("%s %s %s", e.Kind, b.functions[e.Func].Name, e.Payload))
 		}
