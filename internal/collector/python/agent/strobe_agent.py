@@ -6,6 +6,7 @@ a session, so that whatever is not needed for it is imported when it is.
 """
 import _thread
 import os
+import select
 import sys
 from _json import encode_basestring as quote, make_scanner
 
@@ -72,14 +73,11 @@ def start(where, amid=False):
     rules = Rules(message)
     engine.rules = rules
     engine.begun = amid
-    if not amid:
-        _send_hello()
     if rules.rules:
         engine.apply(rules)
     engine.begun = True
-    if amid:
-        _send_hello(0)  # counts what is loaded
     _points(message)
+    _send_hello(0 if amid else None)  # of a program that runs it counts what is loaded
     import strobe_crash
     strobe_crash.watch(_alive)
     _spin()
@@ -152,7 +150,7 @@ def _send_hello(question=None):
             argv = [os.fsdecode(a) for a in f.read().split(b"\0")[:-1]]
     except OSError:
         argv = list(getattr(sys, "orig_argv", ()))
-    can = ["trace", "threads"] + (["points"] if getattr(engine, "POINTS", False) else [])
+    can = ["trace", "threads", "points"]
     send('{"m":"hello","v":%d,"runtime":"python","version":"%d.%d.%d","pid":%d,"ppid":%d,"nonce":"%s","exe":%s,'
          '"argv":[%s],"backend":"%s","can":[%s]}' % (
              (VERSION,) + tuple(sys.version_info[:3]) + (
@@ -170,12 +168,14 @@ def _applied(question):
     else:
         counts, functions, in_c, names = applied(engine.rules, engine.recorded())
         refused += [(name, "it is written in C: only Python's own functions are recorded") for name in in_c]
-    return '{"m":"applied",%s"gen":%d,"rules":[%s],"functions":%d%s%s%s}' % (
+    points = sys.modules.get("strobe_points")
+    return '{"m":"applied",%s"gen":%d,"rules":[%s],"functions":%d%s%s%s%s}' % (
         _question(question), generation,
         ",".join(['{"id":%s,"matched":%d}' % (_plain(i), n) for i, n in counts.items()]), functions,
         ',"unhookable":[%s]' % ",".join(
             ['{"function":%s,"reason":%s}' % (quote(f), quote(r)) for f, r in refused]) if refused else "",
-        ',"near":[%s]' % ",".join(map(quote, names)) if names else "", files.cut())
+        ',"near":[%s]' % ",".join(map(quote, names)) if names else "",
+        ',"points":[%s]' % points.statuses() if points is not None else "", files.cut())
 
 
 def _plain(v):
@@ -196,7 +196,6 @@ def _flush(patience):
         except BlockingIOError:
             if not patience:
                 return
-            import select
             waits = select.poll()
             waits.register(socket.fileno(), select.POLLOUT)
             if not waits.poll(patience * 1000):
@@ -238,7 +237,6 @@ _input = b""
 
 
 def _serve():
-    import select
     files.local.stream = files.Mute()
     global task
     task = "/proc/self/task/%d" % _thread.get_native_id()
@@ -252,9 +250,12 @@ def _serve():
             poll = select.poll()
             poll.register(waker[0], select.POLLIN)
             poll.register(socket.fileno(), select.POLLIN | (select.POLLOUT if output else 0))
-            events = dict(poll.poll())
+            pauses = sys.modules.get("strobe_pause")
+            events = dict(poll.poll(pauses and pauses.patience()))
             if not running:
                 return
+            if pauses:
+                pauses.overdue()
             if not _ours():
                 return _leave()
             if waker[0] in events:
@@ -310,7 +311,7 @@ def _handle(line):
             send('{"m":"synced",%s"gen":%d}' % (_question(q), generation))
         elif what == "threads":
             send('{"m":"threads",%s"threads":[%s]}' % (_question(q), late("strobe_stacks").threads(engine.rules)))
-        elif getattr(engine, "POINTS", False):
+        else:
             late("strobe_points").handle(message)
     except Exception as e:
         send('{"m":"error","about":%s,"text":%s}' % (quote(line[:200].decode("utf-8", "replace")), quote(repr(e))))
@@ -366,8 +367,6 @@ def _quiet():
 
 
 def _points(message):
-    if not getattr(engine, "POINTS", False):
-        return
     points = sys.modules.get("strobe_points")
     if message.get("points") or points is not None:
         late("strobe_points").apply(message.get("points") or [])
@@ -379,10 +378,7 @@ def _leave():
     over, running = True, False
     files.closed = True
     try:
-        points = sys.modules.get("strobe_points")
-        if points is not None:
-            points.end()
-        engine.end()
+        _take_out()
         files.let_go()
         late("strobe_crash").unwatch()
         import atexit
@@ -393,6 +389,13 @@ def _leave():
     for name in list(sys.modules):  # who comes in later brings its own
         if name.startswith("strobe_") and str(getattr(sys.modules[name], "__file__", "")).startswith(OWN):
             del sys.modules[name]
+
+
+def _take_out():
+    points = sys.modules.get("strobe_points")
+    if points is not None:
+        points.end()
+    engine.end()
 
 
 def _close():
@@ -449,6 +452,9 @@ def _in_child():
             _close()
         if hasattr(engine, "in_child"):
             engine.in_child()
+        points = sys.modules.get("strobe_points")
+        if points is not None:
+            points.in_child()
         try:
             with open(folder + "/start.json", encoding="utf-8") as f:
                 message = loads(f.read().strip())
@@ -481,6 +487,8 @@ def _at_exit():
 
 def _end():
     _halt()
-    engine.end()
+    if files.cut() or "strobe_points" in sys.modules:
+        send(_applied(0))  # what was counted
+    _take_out()
     files.close_process(True)
     _flush(0.2)
