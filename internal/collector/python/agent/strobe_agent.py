@@ -487,8 +487,11 @@ def _at_exit():
 
 def _end():
     _halt()
-    if files.cut() or "strobe_points" in sys.modules:
+    points = sys.modules.get("strobe_points")
+    if points is not None:
+        points.end()  # first: nobody would let go who stands now
+    if points is not None or files.cut():
         send(_applied(0))  # what was counted
-    _take_out()
+    engine.end()
     files.close_process(True)
     _flush(0.2)

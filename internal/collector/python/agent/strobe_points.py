@@ -17,6 +17,7 @@ UNCAUGHT, EXCEPTIONS = "@uncaught", "@exceptions"
 LOCATIONS = 20  # of a point that are told
 
 points = []  # in force
+ended = []  # those that were in force when all was taken out
 by_function = []
 by_file = []
 by_exception = []
@@ -309,7 +310,7 @@ def _write(s, p, payload):
 # --- what is told of them
 
 def statuses():
-    return ",".join([_status(p) for p in points])
+    return ",".join([_status(p) for p in points or ended])
 
 
 def _status(p):
@@ -348,6 +349,7 @@ def mishap(e):
 def end():
     """Everything out: no point, no step, and whoever stands goes on."""
     pause.end()
+    ended[:] = points
     points[:] = []
     renew()
     events.end()

@@ -179,6 +179,11 @@ def drop(ident):
 
 
 def stand(frame, reason, **more):
+    caller = frame.f_back
+    while caller is not None:
+        if source.ours(caller.f_code):
+            return  # what we call ourselves: nobody might let it go
+        caller = caller.f_back
     points.pause.stand(frame, reason, **more)
 
 
