@@ -259,7 +259,8 @@ func (a *agent) place(o Options) place {
 	return p
 }
 
-// openCodePath: version 2 has servers in mcp.servers and reads the older mcp as well, all that version 1 reads. So the older place is taken, unless the file has the newer one.
+// openCodePath: version 2 has servers in mcp.servers and reads the older mcp as well, all that version 1 reads.
+// So the older place is taken, unless the file has the newer one.
 func openCodePath(file string) []string {
 	older := []string{"mcp", entryName}
 	_, src, err := read(file)

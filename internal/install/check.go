@@ -22,13 +22,16 @@ func checkJSON(old, new []byte, path []string) error {
 func jsonValue(src []byte) (any, error) {
 	d, err := parseJSONC(src)
 	if err != nil {
-		if len(bytes.TrimSpace(bytes.TrimPrefix(src, bom))) == 0 {
+		if blank(src) {
 			return map[string]any{}, nil
 		}
 		return nil, err
 	}
 	return d.parsed()
 }
+
+// blank tells whether a file has nothing in it, which is as good as an empty object.
+func blank(src []byte) bool { return len(bytes.Trim(bytes.TrimPrefix(src, bom), " \t\r\n")) == 0 }
 
 // sameBut compares two values without what is at path, and without objects on the way that hold nothing else.
 func sameBut(a, b any, path []string) error {

@@ -192,8 +192,8 @@ func (c config) entry(src []byte) (any, error) {
 	return e, nil
 }
 
-// ours tells whether an entry starts a Strobe: somebody else's server may have our name.
-func ours(entry any) bool {
+// ours tells whether an entry starts a Strobe, this one or another: somebody else's server may have our name.
+func (c config) ours(entry any) bool {
 	m, ok := entry.(map[string]any)
 	if !ok {
 		return false
@@ -203,6 +203,10 @@ func ours(entry any) bool {
 		command = list[0]
 	}
 	text, _ := command.(string)
+	if i := slices.IndexFunc(c.fields, func(f field) bool { return f.name == "command" }); i >= 0 && text != "" &&
+		(text == c.fields[i].text || len(c.fields[i].list) > 0 && text == c.fields[i].list[0]) {
+		return true
+	}
 	return strings.HasPrefix(filepath.Base(text), "strobe")
 }
 
@@ -226,7 +230,7 @@ func (st *state) addConfig(o Options, p place, c config) Change {
 	if err != nil {
 		return failed(ch, fmt.Errorf("it does not parse and is left alone: %w. %s", err, fixIt))
 	}
-	if entry != nil && !ours(entry) {
+	if entry != nil && !c.ours(entry) {
 		return failed(ch, fmt.Errorf("%s is there and is not Strobe's: it is left alone. %s",
 			where(c.path), "Rename that entry, or add ours by hand: strobe install --print"))
 	}
@@ -297,7 +301,7 @@ func (st *state) removeConfig(o Options, c config) []Change {
 		st.forget(o, c.file)
 		return nil
 	}
-	if !ours(entry) {
+	if !c.ours(entry) {
 		ch.Action, ch.Error = Left, where(c.path)+" is not Strobe's"
 		return []Change{ch}
 	}

@@ -394,6 +394,37 @@ func TestOddFiles(t *testing.T) {
 	}
 }
 
+// A folder that cannot be made: what goes there fails and says so, the rest is done, and comes back.
+func TestNoFolder(t *testing.T) {
+	o := newHome(t)
+	o.Agents = []string{"codex"}
+	put(t, filepath.Join(o.Home, ".agents"), "a file")
+	before := tree(t, o.Home)
+	r, err := Install(o)
+	if n := actions(r); err != nil || n[Added] != 2 || n[Failed] != 4 {
+		t.Errorf("install: %v, %v", n, err)
+	}
+	uninstalled(t, o)
+	if diff := cmp.Diff(before, tree(t, o.Home)); diff != "" {
+		t.Errorf("uninstalled, the home is not what it was:\n%s", diff)
+	}
+}
+
+// A binary of another name knows its own entry.
+func TestRenamedBinary(t *testing.T) {
+	o := newHome(t)
+	o.Command = "/opt/tools/sb"
+	before := tree(t, o.Home)
+	installed(t, o)
+	if n := actions(installed(t, o)); len(n) != 1 || n[Unchanged] == 0 {
+		t.Errorf("again: %v", n)
+	}
+	uninstalled(t, o)
+	if diff := cmp.Diff(before, tree(t, o.Home)); diff != "" {
+		t.Errorf("uninstalled, the home is not what it was:\n%s", diff)
+	}
+}
+
 // Somebody writes the file between our reading and our writing: theirs stays, and nothing of ours lies about.
 func TestReplaceOfAChangedFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.json")

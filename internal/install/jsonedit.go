@@ -11,10 +11,9 @@ import (
 // setJSON gives the entry at path in src its fields: what is missing is added, what differs is replaced, and every
 // other byte stays. made is how many objects on the way to the entry were not there.
 func setJSON(src []byte, path []string, fields []field) (out []byte, made int, err error) {
-	if len(bytes.TrimSpace(bytes.TrimPrefix(src, bom))) == 0 {
-		head := src[:len(src)-len(bytes.TrimPrefix(src, bom))]
+	if blank(src) {
 		l := layout{unit: "  ", eol: "\n"}
-		return append(bytes.Clone(head), l.object(path, fields, "")+"\n"...), len(path) - 1, nil
+		return append(bytes.Clone(src), l.object(path, fields, "")+"\n"...), len(path) - 1, nil
 	}
 	d, err := parseJSONC(src)
 	if err != nil {
