@@ -32,7 +32,7 @@ var openToAll = []string{"internal/event", "internal/fault", "internal/doctor", 
 // new edge is a design change and wants a commit of its own with the reason.
 var mayImport = map[string][]string{
 	"cmd/strobe":   {"internal/cli"},
-	"internal/cli": {"internal/daemon", "internal/timeline", "internal/query", "internal/store", "internal/settings", "internal/service", "internal/mcp", "internal/crash"},
+	"internal/cli": {"internal/daemon", "internal/timeline", "internal/query", "internal/store", "internal/settings", "internal/service", "internal/mcp", "internal/crash", "internal/install"},
 	// daemon/builtin.go sees both sides: it names every runtime.
 	"internal/daemon":           {"internal/mcp", "internal/service", "internal/session", "internal/settings", "internal/store", "internal/timeline", "internal/collector", "internal/collector/native", "internal/collector/js", "internal/collector/python", "internal/corefile", "internal/testadapter", "internal/natvis"},
 	"internal/mcp":              {"internal/service"},
@@ -44,6 +44,7 @@ var mayImport = map[string][]string{
 	"internal/store":            {},
 	"internal/crash":            {},
 	"internal/settings":         {},
+	"internal/install":          {},
 	"internal/iochan":           {},
 	"internal/collector":        {"internal/waits", "internal/crash"},                                                                                                                                                                                                                                                                                                                                       // the shape of what threads do
 	"internal/collector/native": {"internal/collector", "internal/inspect", "internal/ptrace", "internal/ring", "internal/spool", "internal/hook", "internal/symbol", "internal/capture", "internal/expr", "internal/snapshot", "internal/unwind", "internal/waits", "internal/exception", "internal/step", "internal/spin", "internal/emulate", "internal/goroutine", "internal/natvis", "internal/crash"}, // names of Go's code; the user's descriptions of types
@@ -103,6 +104,8 @@ var platformPackages = []string{"internal/ptrace", "internal/ring", "internal/co
 var platformFiles = map[string]string{
 	"internal/symbol/mapping.go":       "maps debug files into memory where the system can",
 	"internal/symbol/mapping_other.go": "reads them where it cannot",
+	"internal/install/owner_unix.go":   "keeps the owner of a file that is replaced",
+	"internal/install/owner_other.go":  "has no owners to keep",
 }
 
 const maxFileLines = 500
