@@ -111,6 +111,10 @@ func scripts(name string, in strobetest.Interpreter) strobetest.Subject {
 	sub := strobetest.Subject{Name: name, Lang: "js", Interpreter: in,
 		Lacks:  map[string]string{"a child that was forked is traced": "JavaScript has no fork"},
 		Cannot: map[string]string{}}
+	for _, b := range []string{"a program that runs is traced from its next calls on", "patterns are added while a program is attached to",
+		"a program that was let go can be attached to again"} {
+		sub.Lacks[b] = "the agent comes in where a program is launched; a running one is attached to as machine code"
+	}
 	// process.execve came with 22.15 and 23.11.
 	if in.Name == "deno" || in.Command("-e", "process.exit(process.execve ? 0 : 1)").Run() != nil {
 		sub.Lacks["what a process becomes by exec is traced"] = "it has no exec: process.execve came with Node 22.15"

@@ -72,7 +72,8 @@ type lane struct {
 
 func newFeed(sink collector.Sink, log *slog.Logger, pid int, nonce string, depth func() int) *feed {
 	return &feed{sink: sink, log: log, pid: pid, nonce: nonce, startMono: sink.StartMono(), depth: depth,
-		functions: map[uint32]function{}, known: map[string]event.FuncID{}, lanes: map[uint32]*lane{}, streams: map[int]*stream{}}
+		functions: map[uint32]function{}, known: map[string]event.FuncID{}, lanes: map[uint32]*lane{},
+		streams: map[int]*stream{}}
 }
 
 // take keeps a record until its time has come.
@@ -248,7 +249,8 @@ func (f *feed) exit(r *record) {
 		return
 	}
 	for i := len(l.open) - 1; i > at; i-- {
-		f.add(&record{ts: r.ts}, event.Event{Kind: event.FunctionExit, Func: f.functions[l.open[i]].id, Thread: l.thread, Flags: event.Lost})
+		f.add(&record{ts: r.ts}, event.Event{Kind: event.FunctionExit, Func: f.functions[l.open[i]].id, Thread: l.thread,
+			Flags: event.Lost})
 	}
 	l.open = l.open[:at]
 	e := event.Event{Kind: event.FunctionExit, Func: fn.id, Thread: l.thread, Ret: int64(r.aux)}
@@ -379,7 +381,8 @@ func (f *feed) close(at int64) {
 	now := min(f.sink.Now()+f.startMono, at)
 	for _, l := range f.lanes {
 		for i := len(l.open) - 1; i >= 0; i-- {
-			f.add(&record{ts: now}, event.Event{Kind: event.FunctionExit, Func: f.functions[l.open[i]].id, Thread: l.thread, Flags: event.Unwound | event.AtEnd})
+			f.add(&record{ts: now}, event.Event{Kind: event.FunctionExit, Func: f.functions[l.open[i]].id, Thread: l.thread,
+				Flags: event.Unwound | event.AtEnd})
 		}
 		l.open = nil
 	}

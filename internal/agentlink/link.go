@@ -87,7 +87,8 @@ func Listen(o Options) (*Link, error) {
 		_ = os.RemoveAll(dir)
 		return nil, fmt.Errorf("listen for agents: %w", err)
 	}
-	l := &Link{dir: dir, ln: ln, log: o.Log, opts: o, heard: make(chan struct{}), past: map[string]PointState{}, seen: map[int]bool{}}
+	l := &Link{dir: dir, ln: ln, log: o.Log, opts: o, heard: make(chan struct{}), past: map[string]PointState{},
+		seen: map[int]bool{}}
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
 	}

@@ -36,7 +36,8 @@ func (m *Member) theirs(ref collector.Ref) (*pause, int64, error) {
 	defer m.pauses.mu.Unlock()
 	c, their, ok := m.pauses.refs.Get(ref)
 	if !ok {
-		return nil, 0, fault.New(fault.NotPaused, "Ask for the frames of a paused thread again.", "the thread that ref %d was of has gone on", ref)
+		return nil, 0, fault.New(fault.NotPaused, "Ask for the frames of a paused thread again.",
+			"the thread that ref %d was of has gone on", ref)
 	}
 	return c, their, nil
 }
@@ -68,7 +69,8 @@ func (m *Member) Frames(ctx context.Context, thread, from, n int) ([]collector.F
 	}
 	out := []collector.Frame{}
 	for i, f := range answer.Frames {
-		out = append(out, collector.Frame{Ref: m.ref(c, f.Ref), Index: from + i, Function: f.Function, Location: f.location(), Module: f.Module, User: f.User})
+		out = append(out, collector.Frame{Ref: m.ref(c, f.Ref), Index: from + i, Function: f.Function, Location: f.location(),
+			Module: f.Module, User: f.User})
 	}
 	return out, answer.Total, nil
 }
@@ -156,7 +158,8 @@ func (m *Member) SetVariable(ctx context.Context, of collector.Ref, name, text s
 }
 
 // SetExpression implements collector.Stopper.
-func (m *Member) SetExpression(ctx context.Context, frame collector.Ref, expression, text string) (collector.Variable, error) {
+func (m *Member) SetExpression(ctx context.Context, frame collector.Ref, expression, text string) (collector.Variable,
+	error) {
 	v, err := m.value(ctx, frame, "assign", map[string]any{"expression": expression, "text": text})
 	return v.Variable, err
 }

@@ -66,7 +66,8 @@ func Join(kind Kind, j collector.Joining) (*Member, error) {
 	if kind.Log == nil {
 		kind.Log = slog.New(slog.DiscardHandler)
 	}
-	m := &Member{kind: kind, root: j.Root, full: j.OnFull, byLines: j.Lines != "off", sink: j.Sink, numbers: cmp.Or(j.Numbers, new(collector.Numbers))}
+	m := &Member{kind: kind, root: j.Root, full: j.OnFull, byLines: j.Lines != "off", sink: j.Sink,
+		numbers: cmp.Or(j.Numbers, new(collector.Numbers))}
 	m.pauses.changed, m.pauses.asked = make(chan struct{}), map[*Agent]*pause{}
 	link, err := Listen(Options{Sink: j.Sink, Log: kind.Log, Depth: defaultDepth, Told: m.told, Left: m.left})
 	if err != nil {
@@ -87,7 +88,8 @@ func (m *Member) Starts(img collector.Image, mine bool) []string {
 	}
 	if why := m.kind.Unreachable(img); why != "" {
 		m.mu.Lock()
-		if w := fmt.Sprintf("functions of process %d (%s) are not traced: %s", img.PID, strings.Join(firstWords(img.Args), " "), why); len(m.warnings) < 5 {
+		if w := fmt.Sprintf("functions of process %d (%s) are not traced: %s", img.PID,
+			strings.Join(firstWords(img.Args), " "), why); len(m.warnings) < 5 {
 			m.warnings = append(m.warnings, w)
 		}
 		m.mu.Unlock()
@@ -174,7 +176,9 @@ func (m *Member) state() collector.Status {
 	m.mu.Unlock()
 	st := collector.Status{Later: true, Warnings: append(warnings, m.link.rounds.complaints()...)}
 	for _, pid := range m.link.behind() {
-		st.Warnings = append(st.Warnings, fmt.Sprintf("process %d has not taken it yet: it stands, or lets nobody else have its turn; it does when it goes on", pid))
+		st.Warnings = append(st.Warnings,
+			fmt.Sprintf("process %d has not taken it yet: it stands, or lets nobody else have its turn; it does when it goes on",
+				pid))
 	}
 	matched := map[int]int{}
 	var known []string
@@ -201,7 +205,9 @@ func (m *Member) state() collector.Status {
 	for _, r := range rulesOf(probes) {
 		p := collector.ProbeStatus{Pattern: probes[r.ID].Pattern, Matched: matched[r.ID], Hooked: matched[r.ID]}
 		if p.Matched == 0 && !r.Not && r.On == "name" && len(known) > 0 {
-			p.Warning = fmt.Sprintf("%s matches no %s function that is loaded; one that is loaded later is traced from its first call on", p.Pattern, m.kind.Name)
+			p.Warning = fmt.Sprintf(
+				"%s matches no %s function that is loaded; one that is loaded later is traced from its first call on", p.Pattern,
+				m.kind.Name)
 			if names := near.Parts(r.Glob, known, 3); len(names) > 0 {
 				p.Warning += "; did you mean " + strings.Join(names, ", ") + "?"
 			}

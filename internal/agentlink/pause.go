@@ -80,7 +80,8 @@ func (m *Member) pausedBy(a *Agent, msg *pausedMessage) {
 	layout := value.NewTree(nil, pauseDepth)
 	c := &pause{a: a, n: msg.N}
 	c.PID, c.TID, c.ThreadName, c.PointID, c.Reason, c.Hit = a.PID, msg.TID, msg.Name, msg.Point, msg.Reason, msg.Hit
-	c.Arguments, c.Locals, c.ResultOf, c.Note = layout.Enter(msg.Arguments), layout.Enter(msg.Locals), msg.ResultOf, msg.Note
+	c.Arguments, c.Locals, c.ResultOf, c.Note = layout.Enter(msg.Arguments), layout.Enter(msg.Locals), msg.ResultOf,
+		msg.Note
 	if len(msg.Result) > 0 {
 		if v, ok := layout.Exit(msg.Result, 0, true); ok {
 			c.Result = &v
@@ -131,7 +132,8 @@ func (m *Member) tell(c collector.Change) {
 // pauseEvent puts a pause on the timeline.
 func (m *Member) pauseEvent(c *pause) {
 	members := map[string]any{"reason": c.Reason}
-	for name, text := range map[string]string{"breakpointId": c.PointID, "function": c.Function, "file": c.File, "note": c.Note} {
+	for name, text := range map[string]string{"breakpointId": c.PointID, "function": c.Function, "file": c.File,
+		"note": c.Note} {
 		if text != "" {
 			members[name] = text
 		}
@@ -364,7 +366,8 @@ func (m *Member) PauseNow(ctx context.Context, thread int) ([]collector.LaterPau
 		}
 	}
 	if len(agents) == 0 {
-		return nil, fault.New(fault.ProcessExited, "debug_query shows what was recorded.", "no process of %s is there", m.kind.Name)
+		return nil, fault.New(fault.ProcessExited, "debug_query shows what was recorded.", "no process of %s is there",
+			m.kind.Name)
 	}
 	return later, nil
 }

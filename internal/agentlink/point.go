@@ -62,7 +62,8 @@ func (m *Member) SetPoints(ctx context.Context, points []collector.Point) ([]col
 			if err := apply(before); err != nil {
 				return nil, err
 			}
-			return nil, fault.New(fault.ValidationError, "Mend it: it is read as "+m.kind.Name+" reads it there.", "%s", st.Error)
+			return nil, fault.New(fault.ValidationError, "Mend it: it is read as "+m.kind.Name+" reads it there.", "%s",
+				st.Error)
 		}
 	}
 	return m.pointStates(), nil

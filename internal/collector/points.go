@@ -129,7 +129,8 @@ func (g *Group) merged(points []Point, found map[string][]PointStatus, host []Po
 			parts = append(slices.Clone(parts), host[i])
 		}
 		if len(parts) == 0 {
-			parts = []PointStatus{{ID: p.ID, Note: "nowhere yet: no process of the program runs such a file; it is set when one does"}}
+			parts = []PointStatus{
+				{ID: p.ID, Note: "nowhere yet: no process of the program runs such a file; it is set when one does"}}
 		}
 		one := parts[0]
 		for _, s := range parts[1:] {
@@ -306,7 +307,8 @@ func (g *Group) inner(ref Ref) (Evaluating, Ref, error) {
 	}
 	all := g.stoppers()
 	if owner > len(all) {
-		return nil, 0, fault.New(fault.NotPaused, "Ask for the frames of a paused thread again.", "ref %d is of no paused thread", ref)
+		return nil, 0, fault.New(fault.NotPaused, "Ask for the frames of a paused thread again.",
+			"ref %d is of no paused thread", ref)
 	}
 	return all[owner-1], ref / refOwners, nil
 }
@@ -450,5 +452,6 @@ func (g *Group) hinted(err error) error {
 		return err
 	}
 	f := fault.From(err)
-	return fault.New(f.Code, "Variables of "+m.Name()+" are read in a paused thread: set a breakpoint with debug_breakpoint, or pause with debug_continue.", "%s", f.Msg)
+	return fault.New(f.Code,
+		"Variables of "+m.Name()+" are read in a paused thread: set a breakpoint with debug_breakpoint, or pause with debug_continue.", "%s", f.Msg)
 }

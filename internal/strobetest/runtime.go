@@ -47,7 +47,8 @@ func Runtime(t *testing.T, s *Strobe, sub Subject) []Behaviour {
 		run  func(*testing.T, *suite)
 	}{
 		{"calls", callBehaviours}, {"lazy", lazyBehaviours}, {"threads", threadBehaviours}, {"values", valueBehaviours},
-		{"patterns", patternBehaviours}, {"live", liveBehaviours}, {"pauses", pauseBehaviours}, {"bursts", burstBehaviours}, {"family", familyBehaviours},
+		{"patterns", patternBehaviours}, {"live", liveBehaviours}, {"pauses", pauseBehaviours}, {"bursts", burstBehaviours},
+		{"family", familyBehaviours},
 		{"ends", endBehaviours}, {"attach", attachBehaviours},
 		{"untouched", untouchedBehaviours}, {"faults", faultBehaviours}, {"sessions", sessionBehaviours},
 	} {
@@ -196,13 +197,15 @@ func (r *suite) launch(t *testing.T, name string, arguments []string, extra map[
 	t.Helper()
 	p := &program{r: r, name: name, dir: t.TempDir()}
 	command, args := r.command(t, name)
-	in := map[string]any{"command": command, "args": append(args, arguments...), "projectRoot": r.programs(t), "cwd": p.dir}
+	in := map[string]any{"command": command, "args": append(args, arguments...), "projectRoot": r.programs(t),
+		"cwd": p.dir}
 	maps.Copy(in, extra)
 	r.s.Call(t, "debug_launch", in, &p.launched)
 	p.id = p.launched.SessionID
 	t.Cleanup(func() {
 		var gone *ToolError
-		if err := r.s.Try("debug_session", map[string]any{"action": "stop", "sessionId": p.id, "graceMs": 0}, nil); err != nil && !isCode(err, &gone, "SESSION_NOT_FOUND") {
+		if err := r.s.Try("debug_session", map[string]any{"action": "stop", "sessionId": p.id, "graceMs": 0},
+			nil); err != nil && !isCode(err, &gone, "SESSION_NOT_FOUND") {
 			t.Errorf("stop %s: %v", p.id, err)
 		}
 	})
@@ -262,7 +265,8 @@ func (p *program) trace(t testing.TB, add, remove []string) (a answer) {
 func (p *program) input(t testing.TB, line, answers string) {
 	t.Helper()
 	p.r.s.Call(t, "debug_session", map[string]any{"action": "input", "sessionId": p.id, "text": line + "\n"}, nil)
-	Eventually(t, endWithin, p.name+" answers "+answers, func() bool { return strings.Contains(p.r.s.Output(t, p.id, "stdout"), answers) })
+	Eventually(t, endWithin, p.name+" answers "+answers,
+		func() bool { return strings.Contains(p.r.s.Output(t, p.id, "stdout"), answers) })
 }
 
 // closesInput ends the program's input.
@@ -281,7 +285,8 @@ func (p *program) count(t testing.TB, name string) int64 {
 func (p *program) said(t testing.TB) []string {
 	t.Helper()
 	st := p.status(t)
-	return slices.Concat(p.launched.Warnings, p.launched.Capabilities.Limitations, st.Warnings, st.Capabilities.Limitations)
+	return slices.Concat(p.launched.Warnings, p.launched.Capabilities.Limitations, st.Warnings,
+		st.Capabilities.Limitations)
 }
 
 // agentFolder is the folder of the agent in a process, by what it has mapped or open there; "" where there is none.

@@ -5,8 +5,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // What capabilities call breakpoints and stepping.
@@ -34,7 +36,8 @@ func pauseBehaviours(t *testing.T, r *suite) {
 	p.agentComes(t)
 	// What they say that they can they must; what not, they must give the reason for.
 	caps := p.status(t).Capabilities
-	offers := map[string]string{broken: caps.Breakpoints, decided: caps.Breakpoints, logged: caps.Breakpoints, stepped: caps.Stepping}
+	offers := map[string]string{broken: caps.Breakpoints, decided: caps.Breakpoints, logged: caps.Breakpoints,
+		stepped: caps.Stepping}
 	for name, offered := range offers {
 		if offered == "none" {
 			r.cannot[name] = "Breakpoints are places in machine code only"
@@ -57,10 +60,26 @@ func pauseBehaviours(t *testing.T, r *suite) {
 		r.s.Call(t, "debug_continue", map[string]any{"sessionId": p.id, "action": action, "waitMs": 20000}, &st)
 		return st
 	}
-	// sets a point, until the behaviour was looked at.
+	// sets a point, until the behaviour was looked at. Where the interpreter waits in a system call it may take effect some
+	// rounds later.
 	sets := func(t *testing.T, point map[string]any) {
 		t.Helper()
-		r.s.Call(t, "debug_breakpoint", map[string]any{"sessionId": p.id, "add": []any{point}}, nil)
+		type row struct{ Locations int }
+		var set struct {
+			Breakpoints, Logpoints []row
+			PausedThreads          []any
+		}
+		r.s.Call(t, "debug_breakpoint", map[string]any{"sessionId": p.id, "add": []any{point}}, &set)
+		Eventually(t, endWithin, "the point's place", func() bool {
+			if rows := append(set.Breakpoints, set.Logpoints...); len(set.PausedThreads) > 0 || len(rows) > 0 &&
+				rows[len(rows)-1].Locations > 0 {
+				return true
+			}
+			round(t)
+			set.Breakpoints, set.Logpoints, set.PausedThreads = nil, nil, nil
+			r.s.Call(t, "debug_breakpoint", map[string]any{"sessionId": p.id}, &set)
+			return false
+		})
 		t.Cleanup(func() {
 			r.s.Call(t, "debug_breakpoint", map[string]any{"sessionId": p.id, "remove": []string{"all"}}, nil)
 			var none *ToolError
@@ -70,13 +89,26 @@ func pauseBehaviours(t *testing.T, r *suite) {
 			}
 		})
 	}
+	// pauses does rounds until the thread stands.
 	pauses := func(t *testing.T) (st standing) {
 		t.Helper()
-		Eventually(t, endWithin, "a pause", func() bool {
+		stands := func() bool {
 			st = standing{}
 			r.s.Call(t, "debug_session", map[string]any{"action": "status", "sessionId": p.id}, &st)
 			return len(st.PausedThreads) > 0
-		})
+		}
+		for range 20 {
+			if stands() {
+				return st
+			}
+			round(t)
+			for until := time.Now().Add(200 * time.Millisecond); time.Now().Before(until); {
+				if stands() {
+					return st
+				}
+			}
+		}
+		t.Fatal("nothing pauses")
 		return st
 	}
 	at := func(t *testing.T, st standing, name string) {
@@ -88,28 +120,23 @@ func pauseBehaviours(t *testing.T, r *suite) {
 	alpha := map[string]any{"function": r.spell("rounds", "alpha")}
 	r.behaviour(t, p, broken, func(t *testing.T) {
 		sets(t, alpha)
-		round(t)
 		st := pauses(t)
 		at(t, st, "alpha")
-		if n := string(st.PausedThreads[0].Arguments["n"]); n != "1" {
-			t.Errorf("n is %s: %+v", n, st)
+		if n := string(st.PausedThreads[0].Arguments["n"]); n != strconv.Itoa(rounds) {
+			t.Errorf("n is %s in round %d: %+v", n, rounds, st)
 		}
 	})
 	r.behaviour(t, p, decided, func(t *testing.T) {
-		point := map[string]any{"function": alpha["function"], "condition": "n == 3"}
-		sets(t, point)
-		for rounds < 3 {
-			round(t)
-		}
+		want := strconv.Itoa(rounds + 10)
+		sets(t, map[string]any{"function": alpha["function"], "condition": "n == " + want})
 		st := pauses(t)
 		at(t, st, "alpha")
-		if n := string(st.PausedThreads[0].Arguments["n"]); n != "3" {
-			t.Errorf("n is %s", n)
+		if n := string(st.PausedThreads[0].Arguments["n"]); n != want {
+			t.Errorf("n is %s, not %s", n, want)
 		}
 	})
 	r.behaviour(t, p, stepped, func(t *testing.T) {
 		sets(t, map[string]any{"function": r.spell("rounds", "beta")})
-		round(t)
 		at(t, pauses(t), "beta")
 		st := lets(t, "step-into")
 		at(t, st, "alpha")
