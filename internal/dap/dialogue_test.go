@@ -43,8 +43,8 @@ func program(t *testing.T, name, source string, flags ...string) (bin, file stri
 	return bin, strobetest.SourceOf(t, "c", name, source)
 }
 
-// TestDialogue is a whole one: launch, breakpoint, stack, scopes, three levels of variables, changes, steps, a logpoint,
-// output, the end.
+// TestDialogue is a whole one: launch, breakpoint, stack, scopes, three levels of variables, changes, steps, a
+// logpoint, output, the end.
 func TestDialogue(t *testing.T) {
 	bin, file := program(t, "shop", shop)
 	s := strobetest.Start(t, nil)

@@ -15,7 +15,11 @@ import (
 // resume has threads go on. What pauses next is told by the session's changes.
 func (r *run) resume(ctx context.Context, args map[string]any) error {
 	args["sessionId"], args["waitMs"] = r.id, 0
-	return r.s.ask(ctx, "debug_continue", args, nil)
+	err := r.s.ask(ctx, "debug_continue", args, nil)
+	if err == nil {
+		r.held, r.toldHeld = false, false
+	}
+	return err
 }
 
 // goOn lets all threads go on that the editor knows to be paused, or one. Another may have paused in this moment, which

@@ -3,7 +3,9 @@ package dap_test
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"slices"
@@ -48,21 +50,7 @@ func open(t *testing.T, home string) *testEditor {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	e := &testEditor{t: t, in: in, from: make(chan proto.Message, 4096), said: map[string]string{}}
-	go func() {
-		defer close(e.from)
-		for r := bufio.NewReader(out); ; {
-			m, err := proto.ReadProtocolMessage(r)
-			if err != nil && m == nil {
-				if err != io.EOF {
-					t.Errorf("a message of the adapter: %v", err)
-				}
-				io.Copy(io.Discard, r) //nolint:errcheck // so that it can end
-				return
-			}
-			e.from <- m
-		}
-	}()
+	e := speak(t, in, out)
 	t.Cleanup(func() {
 		in.Close()
 		for range e.from { // what it says yet
@@ -71,6 +59,26 @@ func open(t *testing.T, home string) *testEditor {
 			t.Errorf("strobe dap ended with %v", err)
 		}
 	})
+	return e
+}
+
+// speak is an editor at one end of a connection.
+func speak(t *testing.T, in io.WriteCloser, out io.Reader) *testEditor {
+	e := &testEditor{t: t, in: in, from: make(chan proto.Message, 4096), said: map[string]string{}}
+	go func() {
+		defer close(e.from)
+		for r := bufio.NewReader(out); ; {
+			m, err := proto.ReadProtocolMessage(r)
+			if err != nil && m == nil {
+				if err != io.EOF && !errors.Is(err, net.ErrClosed) && !errors.Is(err, os.ErrClosed) {
+					t.Errorf("a message of the adapter: %v", err)
+				}
+				io.Copy(io.Discard, r) //nolint:errcheck // so that it can end
+				return
+			}
+			e.from <- m
+		}
+	}()
 	return e
 }
 
@@ -192,6 +200,12 @@ func (e *testEditor) stops(reason string) proto.StoppedEventBody {
 		e.t.Fatalf("stopped for %q, want %q: %+v", b.Reason, reason, b)
 	}
 	return b
+}
+
+// thread waits for a thread that begins or ends.
+func (e *testEditor) thread(reason string) int {
+	e.t.Helper()
+	return event(e, "thread "+reason, func(ev *proto.ThreadEvent) bool { return ev.Body.Reason == reason }).Body.ThreadId
 }
 
 func (e *testEditor) stack(thread int) []proto.StackFrame {

@@ -1,8 +1,10 @@
 package dap
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	proto "github.com/google/go-dap"
@@ -113,7 +115,9 @@ func (r *run) keep(c *service.ChangeRow) {
 		r.paused[c.ThreadID] = *c
 	case collector.Resumed, collector.Stepped, collector.ThreadEnded:
 		delete(r.paused, c.ThreadID)
-		r.held = false
+		r.held, r.toldHeld = false, false
+	case collector.ThreadBegan, collector.ProcessBegan:
+		r.held, r.toldHeld = false, false
 	case collector.ProcessEnded:
 		for tid, p := range r.paused {
 			if p.PID == c.PID {
@@ -220,7 +224,8 @@ func (r *run) resync(ctx context.Context, lost int64) {
 	}
 }
 
-// tellStops says which threads have paused. Where none runs any more, one event says so.
+// tellStops says which threads have paused, those first that others paused with. Where none runs any more, one event
+// says so of all that paused together.
 func (r *run) tellStops(ctx context.Context, stops []service.ChangeRow) {
 	if len(stops) == 0 {
 		return
@@ -230,26 +235,25 @@ func (r *run) tellStops(ctx context.Context, stops []service.ChangeRow) {
 	if err := r.view(ctx, "threads", nil, &v); err == nil {
 		r.held = true
 		for _, t := range v.Threads {
-			_, known := r.paused[t.TID]
-			r.held = r.held && t.Paused && known
+			if _, known := r.paused[t.TID]; t.Paused && !known { // of which is told in a moment
+				r.paused[t.TID] = service.ChangeRow{PID: t.PID, ThreadID: t.TID, Pause: t.Pause, Reason: "pause"}
+			}
+			r.held = r.held && t.Paused
 		}
 	}
-	first := true
+	slices.SortStableFunc(stops, func(a, b service.ChangeRow) int {
+		return cmp.Or(cmp.Compare(min(a.With, 1), min(b.With, 1)), cmp.Compare(a.Pause, b.Pause))
+	})
 	for i := range stops {
 		c := &stops[i]
-		if c.With != 0 && (r.held || i > 0 && stops[i-1].ThreadID == c.ThreadID) {
-			continue // with another, of which is told
+		if r.toldHeld && (c.With != 0 || c.Reason == "pause") {
+			continue
 		}
 		body := r.stopped(c)
 		body.AllThreadsStopped = r.held
-		body.PreserveFocusHint = !first || c.With != 0
+		body.PreserveFocusHint = i > 0 || c.With != 0
 		r.s.out.event("stopped", body)
-		first = false
-	}
-	if first { // all belong to a pause that was told before
-		body := r.stopped(&stops[0])
-		body.AllThreadsStopped = r.held
-		r.s.out.event("stopped", body)
+		r.toldHeld = r.held
 	}
 }
 

@@ -20,7 +20,8 @@ func FuzzServe(f *testing.F) {
 			[]byte(`{"seq":2,"type":"request","command":"`+command+`","arguments":{}}`), []byte(nil))
 	}
 	f.Add([]byte(`{"seq":1,"type":"request","command":"initialize"}`),
-		[]byte(`{"seq":1,"type":"request","command":"setBreakpoints","arguments":{"source":{"path":"/a"},"breakpoints":[{"line":-1}]}}`),
+		[]byte(`{"seq":1,"type":"request","command":"setBreakpoints","arguments":{"source":{"path":"/a"},`+
+			`"breakpoints":[{"line":-1}]}}`),
 		[]byte("Content-Length: 99999999999999999999\r\n\r\n"))
 	f.Add([]byte(`{"seq":1,"type":"response"}`), []byte(`[]`), []byte("Content-Length: 10\r\n\r\n{}"))
 	f.Add([]byte(`{"seq":-1,"type":"event","command":null}`), []byte(`{"seq":1e30}`), []byte("\r\r\n\n"))

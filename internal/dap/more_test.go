@@ -38,11 +38,12 @@ int main(void)
 		e.breaks(file, args{"line": lineOf(t, source, "// here")}, args{"line": lineOf(t, source, "// joined")})
 	})
 	for len(started) < 3 {
-		started[event(e, "thread started", func(ev *proto.ThreadEvent) bool { return ev.Body.Reason == "started" }).Body.ThreadId] = true
+		started[e.thread("started")] = true
 	}
 	stop := e.stops("breakpoint")
-	if !stop.AllThreadsStopped {
-		t.Errorf("not all pause: %+v", stop)
+	thread := stop.ThreadId
+	for !stop.AllThreadsStopped { // the others pause a moment later
+		stop = event[*proto.StoppedEvent](e, "all stopped", nil).Body
 	}
 	list := ask[*proto.ThreadsResponse](e, "threads", nil).Body.Threads
 	if len(list) != 4 {
@@ -53,13 +54,13 @@ int main(void)
 			t.Errorf("thread %+v has no stack", th)
 		}
 	}
-	ask[*proto.StepOutResponse](e, "stepOut", args{"threadId": stop.ThreadId})
-	if stop = e.stops("step"); !stop.AllThreadsStopped {
-		t.Errorf("not all pause with the step: %+v", stop)
+	ask[*proto.StepOutResponse](e, "stepOut", args{"threadId": thread})
+	for stop = e.stops("step"); !stop.AllThreadsStopped; {
+		stop = event[*proto.StoppedEvent](e, "all stopped behind the step", nil).Body
 	}
-	ask[*proto.ContinueResponse](e, "continue", args{"threadId": stop.ThreadId})
+	ask[*proto.ContinueResponse](e, "continue", args{"threadId": thread})
 	for len(ended) < 3 {
-		ended[event(e, "thread exited", func(ev *proto.ThreadEvent) bool { return ev.Body.Reason == "exited" }).Body.ThreadId] = true
+		ended[e.thread("exited")] = true
 	}
 	stop = e.stops("breakpoint")
 	for id := range started {
@@ -192,8 +193,11 @@ func TestSessionOfAnother(t *testing.T) {
 		t.Errorf("rounds is %s", got)
 	}
 	agent("debug_trace", args{"add": []any{"told"}})
-	event(e, "who traces", func(o *proto.OutputEvent) bool { return strings.Contains(o.Body.Output, "strobetest traces told") })
-	if got := e.breaks(file, args{"line": asleep}, args{"line": asleep - 1}); got[0].Id != shown.Breakpoint.Id || !got[1].Verified {
+	event(e, "who traces", func(o *proto.OutputEvent) bool {
+		return strings.Contains(o.Body.Output, "strobetest traces told")
+	})
+	got := e.breaks(file, args{"line": asleep}, args{"line": asleep - 1})
+	if got[0].Id != shown.Breakpoint.Id || !got[1].Verified {
 		t.Errorf("the agent's breakpoint is set again: %+v, was %d", got, shown.Breakpoint.Id)
 	}
 	ask[*proto.ContinueResponse](e, "continue", args{"threadId": stop.ThreadId})
@@ -203,7 +207,8 @@ func TestSessionOfAnother(t *testing.T) {
 	var points struct{ Breakpoints []struct{ Line int } }
 	s.Call(t, "debug_session", args{"action": "status", "sessionId": l.SessionID}, &st)
 	s.Call(t, "debug_breakpoint", args{"sessionId": l.SessionID}, &points)
-	if len(points.Breakpoints) != 1 || points.Breakpoints[0].Line != asleep || st.Status != "running" && st.Status != "paused" {
+	if len(points.Breakpoints) != 1 || points.Breakpoints[0].Line != asleep ||
+		st.Status != "running" && st.Status != "paused" {
 		t.Errorf("left with %+v, %s", points, st.Status)
 	}
 	s.Call(t, "debug_session", args{"action": "stop", "sessionId": l.SessionID}, nil)
@@ -241,7 +246,9 @@ func TestRepl(t *testing.T) {
 	bin, file := program(t, "shop", shop)
 	s := strobetest.Start(t, nil)
 	e := open(t, s.Home)
-	e.launch(args{"program": bin, "trace": []string{"main"}}, func() { e.breaks(file, args{"line": lineOf(t, shop, "sum(&apple")}) })
+	e.launch(args{"program": bin, "trace": []string{"main"}}, func() {
+		e.breaks(file, args{"line": lineOf(t, shop, "sum(&apple")})
+	})
 	stop := e.stops("breakpoint")
 	if got := e.evaluate(0, "trace add sum", "repl"); !strings.Contains(got, "sum") {
 		t.Errorf("trace add: %s", got)
@@ -256,7 +263,8 @@ func TestRepl(t *testing.T) {
 	if got := e.evaluate(0, "query stdout", "repl"); !strings.Contains(got, "sold 3 apple") {
 		t.Errorf("query stdout: %s", got)
 	}
-	if got := e.evaluate(0, `query {"eventType": "function_enter", "function": "sum", "limit": 1}`, "repl"); !strings.Contains(got, `"hasMore":true`) {
+	question := `query {"eventType": "function_enter", "function": "sum", "limit": 1}`
+	if got := e.evaluate(0, question, "repl"); !strings.Contains(got, `"hasMore":true`) {
 		t.Errorf("query JSON: %s", got)
 	}
 	if got := e.evaluate(0, "trace remove sum main", "repl"); got != "nothing is traced" {
@@ -283,7 +291,8 @@ func TestMemory(t *testing.T) {
 	if got.Data != "" || got.UnreadableBytes != 5000 {
 		t.Errorf("unreadable memory: %+v", got)
 	}
-	got = ask[*proto.ReadMemoryResponse](e, "readMemory", args{"memoryReference": cents.MemoryReference, "count": 1 << 20, "offset": -2}).Body
+	got = ask[*proto.ReadMemoryResponse](e, "readMemory",
+		args{"memoryReference": cents.MemoryReference, "count": 1 << 20, "offset": -2}).Body
 	if got.UnreadableBytes == 0 || len(got.Data) < 4 {
 		t.Errorf("to the stack's end: %d unreadable, data %d", got.UnreadableBytes, len(got.Data))
 	}

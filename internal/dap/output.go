@@ -96,7 +96,8 @@ func (r *run) page(ctx context.Context, waitMs int) (int, error) {
 		LastEventID int64
 	}
 	kinds := []string{"stdout", "stderr", "logpoint", "condition_error", "crash"}
-	args := map[string]any{"sessionId": r.id, "eventType": kinds, "afterEventId": r.cursor, "limit": outputEvents, "verbose": true}
+	args := map[string]any{"sessionId": r.id, "eventType": kinds, "afterEventId": r.cursor, "limit": outputEvents,
+		"verbose": true}
 	if waitMs > 0 {
 		args["waitMs"] = waitMs
 	}

@@ -18,7 +18,8 @@ func TestEarly(t *testing.T) {
 	s := strobetest.Start(t, nil)
 	e := open(t, s.Home)
 	e.send("initialize", args{"adapterID": "strobe", "linesStartAt1": false})
-	early := e.send("setBreakpoints", args{"source": args{"path": file}, "breakpoints": []args{{"line": lineOf(t, shop, "// told") - 1}}})
+	early := e.send("setBreakpoints",
+		args{"source": args{"path": file}, "breakpoints": []args{{"line": lineOf(t, shop, "// told") - 1}}})
 	e.send("setExceptionBreakpoints", args{"filters": []string{}})
 	e.send("launch", args{"program": bin})
 	e.send("configurationDone", nil)
@@ -49,7 +50,8 @@ func TestDisconnects(t *testing.T) {
 		func(e *testEditor) { e.send("launch", args{"program": bin}) },
 		func(e *testEditor) { event[*proto.InitializedEvent](e, "initialized", nil) },
 		func(e *testEditor) {
-			e.send("setBreakpoints", args{"source": args{"path": file}, "breakpoints": []args{{"line": lineOf(t, endless, "// asleep")}}})
+			at := []args{{"line": lineOf(t, endless, "// asleep")}}
+			e.send("setBreakpoints", args{"source": args{"path": file}, "breakpoints": at})
 		},
 		func(e *testEditor) { e.send("configurationDone", nil) },
 		func(e *testEditor) { e.stops("breakpoint") },
@@ -93,14 +95,15 @@ func TestRefusals(t *testing.T) {
 	}
 	e.refused("initialize", args{"adapterID": "strobe"})
 	for command, a := range map[string]any{
-		"threads": nil, "continue": args{"threadId": 1}, "configurationDone": nil, "restart": nil, "stepBack": args{"threadId": 1},
+		"threads": nil, "continue": args{"threadId": 1}, "configurationDone": nil, "restart": nil, "stepBack": args{},
 		"noSuchCommand": args{}, "": nil, "goto": args{}, "disassemble": args{},
 		"setExceptionBreakpoints": args{"filters": []string{"some"}}, "setBreakpoints": args{"source": args{}},
 		"attach": args{"sessionId": "nobody"},
 	} {
 		e.refused(command, a)
 	}
-	for _, a := range []any{nil, args{}, args{"program": 5}, []int{1}, "text", args{"program": "/no/such/program"}, args{"program": bin, "args": "text"}} {
+	for _, a := range []any{nil, args{}, args{"program": 5}, []int{1}, "text", args{"program": "/no/such/program"},
+		args{"program": bin, "args": "text"}} {
 		e.refused("launch", a)
 	}
 	if got := e.refused("attach", args{"pid": "all"}); !strings.Contains(got, "pid") {
@@ -129,7 +132,7 @@ func TestCancelled(t *testing.T) {
 	e.initialize()
 	launch := e.send("launch", args{"program": bin})
 	wait := e.send("evaluate", args{"expression": "total"})
-	cancel := e.send("cancel", args{"requestId": wait})
+	e.send("cancel", args{"requestId": wait})
 	var first, got proto.ResponseMessage
 	for got == nil || first == nil {
 		r, ok := e.next("answers").(proto.ResponseMessage)
@@ -147,7 +150,6 @@ func TestCancelled(t *testing.T) {
 	if _, ok := first.(*proto.LaunchResponse); !ok {
 		t.Errorf("what is not cancelled: %+v", first)
 	}
-	_ = cancel
 	e.breaks(file, args{"line": lineOf(t, shop, "// told")})
 	ask[*proto.ConfigurationDoneResponse](e, "configurationDone", nil)
 	stop := e.stops("breakpoint")

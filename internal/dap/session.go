@@ -31,11 +31,12 @@ type run struct {
 	quiet    bool // its pause at the entry is ours alone
 	ended    bool // terminated was said
 
-	paused map[int]service.ChangeRow // by thread
-	held   bool                      // no thread ran when that was last looked at, and none was let go on since
-	last   int64                     // change that was heard
-	cursor int64                     // event of output that was shown; relay's
-	flush  chan chan struct{}        // to relay
+	paused   map[int]service.ChangeRow // by thread
+	held     bool                      // no thread ran when that was last looked at, and none was let go on since
+	toldHeld bool                      // the editor knows that
+	last     int64                     // change that was heard
+	cursor   int64                     // event of output that was shown; relay's
+	flush    chan chan struct{}        // to relay
 
 	stop    context.CancelFunc
 	working sync.WaitGroup // follow, relay
