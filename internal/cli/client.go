@@ -24,7 +24,10 @@ type client struct {
 type asTools struct{}
 
 // connect reaches the daemon, and starts it if there is none.
-func connect(ctx context.Context) (*client, error) {
+func connect(ctx context.Context) (*client, error) { return connectAs(ctx, "strobe-cli") }
+
+// connectAs is connect of a client whose name others see.
+func connectAs(ctx context.Context, name string) (*client, error) {
 	home, err := daemon.Home()
 	if err != nil {
 		return nil, err
@@ -36,7 +39,7 @@ func connect(ctx context.Context) (*client, error) {
 		if err2 != nil {
 			return nil, err2
 		}
-		cl := sdk.NewClient(&sdk.Implementation{Name: "strobe-cli", Version: daemon.Version()}, nil)
+		cl := sdk.NewClient(&sdk.Implementation{Name: name, Version: daemon.Version()}, nil)
 		t := mcp.NewClientTransport(conn)
 		session, err2 := cl.Connect(ctx, t, nil)
 		if err2 == nil {

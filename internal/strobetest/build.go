@@ -270,3 +270,22 @@ func writeOnce(path string, data []byte) error {
 	}
 	return os.Rename(tmp.Name(), path)
 }
+
+// SourceOf is the file that BuildSource compiles.
+func SourceOf(t testing.TB, lang, name, source string) string {
+	t.Helper()
+	return sourceFile(t, lang, name, source)
+}
+
+// BuildIn compiles a C program in a folder, which is made, and returns it and its source.
+func BuildIn(t testing.TB, dir, name, source string) (bin, file string) {
+	t.Helper()
+	bin, file = filepath.Join(dir, name), filepath.Join(dir, name+".c")
+	if err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(file, []byte(source), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("gcc", "-g", "-O0", "-o", bin, file).CombinedOutput(); err != nil {
+		t.Fatalf("compile %s: %v\n%s", file, err, out)
+	}
+	return bin, file
+}
