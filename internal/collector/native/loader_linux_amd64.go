@@ -237,6 +237,20 @@ func (p *process) dropBreak() error {
 	return p.mem.Write(p.loader.brk, []byte{p.loader.byte0})
 }
 
+// clearBreak takes the loader's int3 away that is met where none is to be: the thread would meet it for ever. Tracer
+// thread only.
+func (p *process) clearBreak(at uint64) {
+	if at != p.loader.brk || p.loader.stands {
+		return
+	}
+	var b [1]byte
+	if p.mem.Read(at, b[:]) != nil || b[0] != int3 || p.loader.byte0 == int3 {
+		return
+	}
+	err := p.mem.Write(at, []byte{p.loader.byte0})
+	p.t.log.Warn("an int3 in the dynamic loader was left behind", "pid", p.pid, "err", err)
+}
+
 func (p *process) setTrap(at uint64, tr *trap) {
 	p.changing()
 	p.trapMu.Lock()

@@ -263,6 +263,7 @@ func (t *target) trapStop(th *thread, p *process, regs *ptrace.Regs) bool {
 	}
 	if !active { // taken away just now: the original instruction stands there again
 		to = at
+		p.clearBreak(at)
 	}
 	regs.Rip = to
 	ptrace.SetRegs(th.tid, regs)
