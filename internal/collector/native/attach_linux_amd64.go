@@ -226,11 +226,9 @@ func (p *process) findLoader(m *loaded) bool {
 	if rd, _, ok := mod.Symbol("_r_debug"); ok {
 		l.rdebug = uint64(rd) + m.bias
 	}
-	var code [5]byte
-	if p.mem.Read(l.brk, code[:]) != nil {
+	if !p.readBreak(&l, mod, brk) {
 		return false
 	}
-	l.byte0, l.ret = code[0], onlyReturns(code[:])
 	p.loader = l
 	return true
 }

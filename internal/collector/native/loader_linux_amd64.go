@@ -206,13 +206,28 @@ func (p *process) watchLoader(m *loaded) bool {
 	if rd, _, ok := mod.Symbol("_r_debug"); ok {
 		l.rdebug = uint64(rd) + m.bias
 	}
-	var code [5]byte
-	if p.mem.Read(l.brk, code[:]) != nil {
+	if !p.readBreak(&l, mod, brk) {
 		return false
 	}
-	l.byte0, l.ret = code[0], onlyReturns(code[:])
 	p.loader = l
 	return p.setBreak() == nil
+}
+
+// readBreak reads what stands at the loader's notification. An int3 is ours, or another debugger's that was there before
+// and is gone: the file has what belongs there.
+func (p *process) readBreak(l *loader, mod *symbol.Module, brk symbol.Addr) bool {
+	code := make([]byte, 5)
+	if p.mem.Read(l.brk, code) != nil {
+		return false
+	}
+	if code[0] == int3 {
+		var err error
+		if code, err = mod.BytesAt(brk, len(code)); err != nil || code[0] == int3 {
+			return false
+		}
+	}
+	l.byte0, l.ret = code[0], onlyReturns(code)
+	return true
 }
 
 // onlyReturns reports whether a function's code is ret, with or without an endbr64.
@@ -244,7 +259,7 @@ func (p *process) clearBreak(at uint64) {
 		return
 	}
 	var b [1]byte
-	if p.mem.Read(at, b[:]) != nil || b[0] != int3 || p.loader.byte0 == int3 {
+	if p.mem.Read(at, b[:]) != nil || b[0] != int3 {
 		return
 	}
 	err := p.mem.Write(at, []byte{p.loader.byte0})
