@@ -109,8 +109,9 @@ func (p spoken) debug(t *testing.T, s *strobetest.Strobe, interpreter string) {
 		args{"function": "total", "condition": "tax == 2"},
 		args{"file": p.file, "line": line("each"), "message": "{item.name} at {sum}"},
 		args{"file": p.file, "line": line(p.none), "hitCount": 7},
+		args{"function": "check", "condition": "n.nothing.more"},
 	}})
-	if len(set.Breakpoints) != 2 || !strings.Contains(set.Breakpoints[0].Note, "nowhere yet") {
+	if len(set.Breakpoints) != 3 || !strings.Contains(set.Breakpoints[0].Note, "nowhere yet") {
 		t.Errorf("before the program runs: %+v", set)
 	}
 	stands := func(what string, r standing, function, text string) (th pausedThread) {
@@ -200,6 +201,9 @@ func (p spoken) debug(t *testing.T, s *strobetest.Strobe, interpreter string) {
 	logs := d.events("logpoint")
 	if len(logs) != 8 || logs[1]["message"] != "fig at 6" {
 		t.Errorf("%d messages: %v", len(logs), logs)
+	}
+	if wrong := d.events("condition_error"); len(wrong) != 1 || wrong[0]["breakpointId"] != set.Added[3] || wrong[0]["error"] == nil {
+		t.Errorf("a condition that raises is told as %v", wrong)
 	}
 	if p := d.events("pause"); len(p) < 6 {
 		t.Errorf("%d pauses are on the timeline", len(p))

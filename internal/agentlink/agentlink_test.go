@@ -284,3 +284,42 @@ func FuzzSegment(f *testing.F) {
 		s.remove()
 	})
 }
+
+// TestFoldersOfTheDead: the folder of a link whose process was killed is removed by the next, that of one that lives is not.
+func TestFoldersOfTheDead(t *testing.T) {
+	base := t.TempDir()
+	old := time.Now().Add(-time.Hour)
+	folder := func(name string) string {
+		dir := filepath.Join(base, folderName+name)
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "1-a-1-0.ev"), make([]byte, 100), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	listen := func(dir string) net.Listener {
+		ln, err := net.Listen("unix", filepath.Join(dir, "control"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ln
+	}
+	lives, dead, young, bare := folder("lives"), folder("dead"), folder("young"), folder("bare")
+	defer listen(lives).Close()
+	ln := listen(dead).(*net.UnixListener)
+	ln.SetUnlinkOnClose(false) // as a process that is killed
+	ln.Close()
+	for _, dir := range []string{lives, dead, bare} {
+		if err := os.Chtimes(dir, old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sweepFolders(base)
+	for dir, stays := range map[string]bool{lives: true, young: true, dead: false, bare: false} {
+		if _, err := os.Stat(dir); (err == nil) != stays {
+			t.Errorf("%s is there: %v", filepath.Base(dir), err == nil)
+		}
+	}
+}

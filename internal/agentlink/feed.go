@@ -271,7 +271,12 @@ func (f *feed) other(r *record) {
 		return
 	}
 	if r.kind == kindLog {
-		f.add(r, event.Event{Kind: event.Logpoint, Thread: l.thread})
+		kind := event.Logpoint
+		var log struct{ Error string }
+		if json.Unmarshal(r.payload, &log) == nil && log.Error != "" {
+			kind = event.ConditionError
+		}
+		f.add(r, event.Event{Kind: kind, Thread: l.thread})
 		return
 	}
 	gave, ok := value.NewTree(nil, f.depth()).Exit(r.payload, 0, true)

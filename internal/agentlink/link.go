@@ -78,7 +78,8 @@ func Listen(o Options) (*Link, error) {
 	if info, err := os.Stat(base); err != nil || !info.IsDir() {
 		base = os.TempDir()
 	}
-	dir, err := os.MkdirTemp(base, "strobe-agent-")
+	sweepFolders(base)
+	dir, err := os.MkdirTemp(base, folderName)
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for agents: %w", err)
 	}
@@ -226,8 +227,9 @@ func (l *Link) points(id string) (all []PointState) {
 	if p, ok := l.past[id]; ok {
 		all = append(all, p)
 	}
+	agents := slices.Clone(l.agents) // under the same lock: who leaves goes from one to the other
 	l.mu.Unlock()
-	for _, a := range l.Agents() {
+	for _, a := range agents {
 		ap, _ := a.Applied()
 		for _, p := range ap.Points {
 			if p.ID == id {

@@ -1,6 +1,7 @@
 package agentlink
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"strings"
@@ -172,7 +173,7 @@ func (m *Member) Inspect(ctx context.Context, q collector.Inspection) ([]collect
 	}
 	out := make([]collector.Reading, len(q.Targets))
 	for i, t := range q.Targets {
-		out[i] = m.reading(ctx, frame, t.Expr, q.Depth)
+		out[i] = m.reading(ctx, frame, t.Expr, cmp.Or(q.Depth, pauseDepth))
 	}
 	return out, nil
 }
@@ -184,6 +185,7 @@ func (m *Member) Assign(ctx context.Context, q collector.Inspection) ([]collecto
 		return nil, err
 	}
 	out := make([]collector.Reading, len(q.Targets))
+	q.Depth = cmp.Or(q.Depth, pauseDepth)
 	for i, t := range q.Targets { // all are there before any is written
 		if out[i] = m.reading(ctx, frame, t.Expr, q.Depth); out[i].Err != nil {
 			return out[:i+1], nil

@@ -27,6 +27,8 @@ type Kind struct {
 	Enter        func(ctx context.Context, img collector.Image, in collector.Injector, dir string) error
 	Stays        func(img collector.Image) string
 	Capabilities func(h *Hello) collector.Capabilities // h is nil before an agent has come
+	// Points: its agents pause threads. Else a program of it is debugged as one of machine code.
+	Points bool
 	// Literal writes a JSON value as the language does; nil: it is the same there.
 	Literal func(v json.RawMessage) string
 	Log     *slog.Logger

@@ -46,6 +46,7 @@ type pauses struct {
 	all     []*pause
 	changed chan struct{}
 	asked   map[*Agent]*pause // the pause for whose sake all others of a process are paused
+	with    string            // the step whose end pauses the others again
 	refs    collector.Refs[*pause, int64]
 }
 
@@ -96,7 +97,9 @@ func (m *Member) pausedBy(a *Agent, msg *pausedMessage) {
 	if msg.More > 0 {
 		c.Backtrace = append(c.Backtrace, fmt.Sprintf("… %d more", msg.More))
 	}
-	_ = m.link.rounds.flush(context.Background()) // what led there comes first
+	ctx, cancel := context.WithTimeout(context.Background(), askWithin)
+	_ = m.link.rounds.flush(ctx) // what led there comes first
+	cancel()
 	m.pauses.mu.Lock()
 	with := m.pauses.asked[a]
 	if with != nil && msg.Reason == "pause" {
@@ -118,7 +121,7 @@ func (m *Member) pausedBy(a *Agent, msg *pausedMessage) {
 	shown := c.Pause
 	shown.Arguments, shown.Locals, shown.Result = nil, nil, nil
 	m.tell(collector.Change{Kind: collector.ThreadPaused, PID: c.PID, TID: c.TID, Pause: &shown})
-	if p, ok := m.point(c.PointID); ok && p.AllThreads && c.With == 0 {
+	if c.With == 0 && m.pausesAll(c.PointID) {
 		m.pauseOthers(c)
 	}
 }
@@ -155,6 +158,16 @@ func (m *Member) pauseEvent(c *pause) {
 	}
 	thread := namedThread(m.sink, event.Thread{PID: int32(c.PID), TID: int32(c.TID), Name: c.ThreadName})
 	m.sink.Events([]event.Event{{TS: m.sink.Now(), Kind: event.Pause, Thread: thread, Payload: payload}})
+}
+
+// pausesAll reports whether what a pause is of pauses the other threads, too.
+func (m *Member) pausesAll(id string) bool {
+	if p, ok := m.point(id); ok {
+		return p.AllThreads
+	}
+	m.pauses.mu.Lock()
+	defer m.pauses.mu.Unlock()
+	return id != "" && id == m.pauses.with
 }
 
 // pauseOthers pauses the other threads of a paused one's process, for its sake.
@@ -271,20 +284,28 @@ func (m *Member) Resume(ctx context.Context, r collector.Resume) error {
 	if err != nil {
 		return err
 	}
-	picked := []*pause{first}
-	if r.Thread == 0 {
-		all := m.pausesNow()
-		picked = slices.DeleteFunc(slices.Clone(all), func(c *pause) bool { return r.Told > 0 && c.By() > r.Told })
-		if len(picked) == 0 {
-			picked = all
-		}
+	all := m.pausesNow()
+	told := slices.DeleteFunc(slices.Clone(all), func(c *pause) bool { return r.Told > 0 && c.By() > r.Told })
+	if len(told) == 0 {
+		told = all
 	}
+	if r.Thread == 0 && len(told) > 0 {
+		first = told[len(told)-1]
+	}
+	rest := slices.DeleteFunc(slices.Clone(told), func(c *pause) bool { return c == first })
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
-	if r.Step != collector.StepNone && r.Step != "" || r.Line != 0 {
-		return m.step(ctx, picked[len(picked)-1], picked, r)
+	steps := r.Step != collector.StepNone && r.Step != ""
+	if steps && !r.All || r.Thread != 0 && !steps {
+		rest = nil // they stay
 	}
-	return m.letGo(ctx, picked)
+	if err := m.letGo(ctx, rest); err != nil {
+		return err
+	}
+	if steps || r.Line != 0 {
+		return m.step(ctx, first, r)
+	}
+	return m.letGo(ctx, []*pause{first})
 }
 
 // letGo lets threads go on.
@@ -305,19 +326,19 @@ func (m *Member) letGo(ctx context.Context, picked []*pause) error {
 // hows are the names of steps in messages.
 var hows = map[collector.Step]string{collector.StepOver: "over", collector.StepInto: "into", collector.StepOut: "out"}
 
-// step lets one thread go on by a step, or until a line, and the others with it where that is asked for.
-func (m *Member) step(ctx context.Context, c *pause, others []*pause, r collector.Resume) error {
+// step lets one thread go on by a step, or until a line.
+func (m *Member) step(ctx context.Context, c *pause, r collector.Resume) error {
 	body := map[string]any{"tid": c.TID, "how": hows[r.Step], "system": r.System}
 	if r.Line != 0 {
 		body["how"], body["file"], body["line"], body["id"] = "line", cmp.Or(r.File, c.File), r.Line, m.numbers.Until()
 	} else {
-		body["id"] = m.numbers.Step()
-	}
-	if r.All {
-		rest := slices.DeleteFunc(slices.Clone(others), func(o *pause) bool { return o == c })
-		if err := m.letGo(ctx, rest); err != nil {
-			return err
+		id := m.numbers.Step()
+		body["id"] = id
+		m.pauses.mu.Lock()
+		if m.pauses.with = ""; r.All {
+			m.pauses.with = id
 		}
+		m.pauses.mu.Unlock()
 	}
 	if err := c.a.Ask(ctx, "step", body, nil); err != nil {
 		return asFault(err)

@@ -90,6 +90,9 @@ func (m *Member) pointStates() []collector.PointStatus {
 	for _, p := range points {
 		one := collector.PointStatus{ID: p.ID, InTarget: true}
 		why := "nowhere yet: it is set when its code is loaded"
+		if p.Function == collector.PointUncaught || p.Function == collector.PointExceptions {
+			why = "wherever one is raised"
+		}
 		for _, st := range m.link.points(p.ID) {
 			one.Hits += st.Hits
 			for _, at := range st.Locations {
@@ -151,3 +154,6 @@ func asFault(err error) error {
 	}
 	return fault.New(fault.ValidationError, "Mend it.", "%s", r.Message)
 }
+
+// Stops implements collector.Stopper.
+func (m *Member) Stops() bool { return m.kind.Points }

@@ -86,7 +86,6 @@ type stream struct {
 	at    int64
 	buf   []byte
 	broke error // why nothing more of it is read
-	ended bool  // it said that it ends
 	read  int64 // records
 	first int64 // time of the first one
 	idle  int   // looks, one after another, at which there was nothing
@@ -211,13 +210,10 @@ func (s *stream) pass(b []byte, take func(*record)) (rolled bool) {
 		if s.read++; s.first == 0 {
 			s.first = r.ts
 		}
-		switch r.kind {
-		case kindNext:
+		if r.kind == kindNext {
 			s.remove()
 			s.seq++
 			return true
-		case kindEnd:
-			s.ended = true
 		}
 		take(&r)
 	}

@@ -61,6 +61,12 @@ type Point struct {
 	Pending      bool   // may be nowhere yet: set when a library with it is loaded
 }
 
+// Functions of a Point that stand for exceptions: those that nobody will catch, and all. Of interpreters.
+const (
+	PointUncaught   = "@uncaught"
+	PointExceptions = "@exceptions"
+)
+
 // PointStatus says what became of one point.
 type PointStatus struct {
 	ID        string

@@ -116,7 +116,7 @@ func (g *Group) memberLocked(j Joiner) Member {
 	if _, err := m.SetTracing(context.Background(), g.tracing); err != nil {
 		g.refused = append(g.refused, err.Error())
 	}
-	if s, ok := m.(Stopper); ok && len(g.share(m.Name(), g.points)) > 0 {
+	if s := stops(m); s != nil && len(g.share(m.Name(), g.points)) > 0 {
 		if _, err := s.SetPoints(context.Background(), g.share(m.Name(), g.points)); err != nil {
 			g.refused = append(g.refused, err.Error())
 		}

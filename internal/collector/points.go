@@ -15,6 +15,8 @@ import (
 // File, without what is of machine code alone; it takes also those that are nowhere yet, and says so in Note.
 type Stopper interface {
 	Member
+	// Stops reports whether it does so at all; else a program of it is debugged as one of machine code.
+	Stops() bool
 	Debugger // HasThread: of the processes that it watches
 	Pauser
 	Viewer
@@ -27,11 +29,19 @@ type Stopper interface {
 func (g *Group) stoppers() []Stopper {
 	var all []Stopper
 	for _, m := range g.list() {
-		if s, ok := m.(Stopper); ok {
+		if s := stops(m); s != nil {
 			all = append(all, s)
 		}
 	}
 	return all
+}
+
+// stops is a member that pauses threads, nil where it is none.
+func stops(m Member) Stopper {
+	if s, ok := m.(Stopper); ok && s.Stops() {
+		return s
+	}
+	return nil
 }
 
 // takes reports whether a point may be of a runtime's code.
@@ -48,6 +58,11 @@ func (g *Group) takes(runtime string, p *Point) bool {
 // interpreted reports whether a point is in a source file that no machine code is made of.
 func (g *Group) interpreted(p *Point) bool {
 	return p.File != "" && slices.ContainsFunc(g.t.joiners, func(j Joiner) bool { return g.takes(j.Name(), p) })
+}
+
+// byException reports a point that is of exceptions, of no place.
+func byException(function string) bool {
+	return function == PointUncaught || function == PointExceptions
 }
 
 func (g *Group) share(runtime string, points []Point) []Point {
@@ -74,7 +89,15 @@ func (g *Group) SetPoints(ctx context.Context, points []Point) ([]PointStatus, e
 }
 
 func (g *Group) setPoints(ctx context.Context, points []Point) ([]PointStatus, error) {
-	main := g.main()
+	main := stops(g.main())
+	if m := g.main(); m != nil && main == nil {
+		for _, p := range points {
+			if g.takes(m.Name(), &p) && (p.File != "" || byException(p.Function)) {
+				return nil, fault.New(fault.Unsupported, "Trace its functions with debug_trace instead.",
+					"%s has no breakpoints in its own code", m.Name())
+			}
+		}
+	}
 	found := map[string][]PointStatus{}
 	for _, s := range g.stoppers() {
 		share := g.share(s.Name(), points)
@@ -93,7 +116,7 @@ func (g *Group) setPoints(ctx context.Context, points []Point) ([]PointStatus, e
 	// name later, or not at all: that is no error.
 	var host, sure []Point
 	for _, p := range points {
-		if g.interpreted(&p) {
+		if g.interpreted(&p) || byException(p.Function) && len(found[p.ID]) > 0 {
 			continue
 		}
 		located := slices.ContainsFunc(found[p.ID], func(s PointStatus) bool { return len(s.Locations) > 0 })
@@ -281,7 +304,7 @@ func (f *fan) first(in []<-chan struct{}, over <-chan struct{}) <-chan struct{} 
 func (g *Group) PauseNow(ctx context.Context, thread int) (later []LaterPause, err error) {
 	asked := false
 	for _, s := range g.stoppers() {
-		if thread != 0 && !s.HasThread(thread) || thread == 0 && g.main() == nil {
+		if thread != 0 && !s.HasThread(thread) || thread == 0 && stops(g.main()) == nil {
 			continue
 		}
 		asked = true
@@ -432,8 +455,7 @@ func (g *Group) Inspect(ctx context.Context, q Inspection) ([]Reading, error) {
 	if s := g.reader(q); s != nil {
 		return s.Inspect(ctx, q)
 	}
-	r, err := g.Hosted.Inspect(ctx, q)
-	return r, g.hinted(err)
+	return g.hintedReadings(g.Hosted.Inspect(ctx, q))
 }
 
 // Assign implements Assigner.
@@ -441,14 +463,20 @@ func (g *Group) Assign(ctx context.Context, q Inspection) ([]Reading, error) {
 	if s := g.reader(q); s != nil {
 		return s.Assign(ctx, q)
 	}
-	r, err := g.Hosted.Assign(ctx, q)
-	return r, g.hinted(err)
+	return g.hintedReadings(g.Hosted.Assign(ctx, q))
+}
+
+func (g *Group) hintedReadings(all []Reading, err error) ([]Reading, error) {
+	for i := range all {
+		all[i].Err = g.hinted(all[i].Err)
+	}
+	return all, g.hinted(err)
 }
 
 // hinted says of a program of an interpreter when its variables can be read.
 func (g *Group) hinted(err error) error {
 	m := g.main()
-	if _, ok := m.(Stopper); err == nil || !ok {
+	if err == nil || stops(m) == nil {
 		return err
 	}
 	f := fault.From(err)

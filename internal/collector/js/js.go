@@ -90,7 +90,7 @@ func (rt *Runtime) Join(j collector.Joining) (collector.Member, error) {
 		return nil, fmt.Errorf("put the agent for %s where it can be loaded: %w", rt.title, err)
 	}
 	m, err := agentlink.Join(agentlink.Kind{
-		Name: rt.name, Log: rt.log, Unreachable: rt.unreachable, Capabilities: rt.capabilities, Stays: rt.stays,
+		Name: rt.name, Log: rt.log, Points: rt.name == "node", Unreachable: rt.unreachable, Capabilities: rt.capabilities, Stays: rt.stays,
 		Environ: func(img collector.Image, _ string) []string { return rt.environ(img, filepath.Join(dir, "agent.cjs")) },
 	}, j)
 	if err != nil {

@@ -128,6 +128,10 @@ func (t *target) newPoint(w collector.Point) (*point, error) {
 	if w.Variable != "" {
 		return pt, t.newDataPoint(pt)
 	}
+	if w.Function == collector.PointUncaught || w.Function == collector.PointExceptions {
+		return nil, fault.New(fault.Unsupported, "Trace the pattern @exceptions with debug_trace: it records throws, catches and panics.",
+			"machine code does not pause at exceptions")
+	}
 	if w.Function != "" {
 		if pt.pat, err = symbol.ParsePattern(w.Function); err != nil {
 			return nil, err

@@ -70,7 +70,7 @@ func (rt *Runtime) Join(j collector.Joining) (collector.Member, error) {
 	}
 	m, err := agentlink.Join(agentlink.Kind{
 		Name: rt.Name(), Log: rt.log, Unreachable: unreachable, Capabilities: capabilities,
-		Literal: literal,
+		Literal: literal, Points: true,
 		Environ: func(img collector.Image, _ string) []string { return environ(img, dir) },
 		Enter: func(ctx context.Context, img collector.Image, in collector.Injector, folder string) error {
 			return enter(ctx, img, in, dir, folder)
@@ -138,7 +138,7 @@ func literal(v json.RawMessage) string {
 }
 
 func capabilities(h *agentlink.Hello) collector.Capabilities {
-	c := collector.Capabilities{Runtime: "python", FunctionTracing: "full", Breakpoints: "none", Stepping: "none"}
+	c := collector.Capabilities{Runtime: "python", FunctionTracing: "full", Breakpoints: "full", Stepping: "full"}
 	c.Limitations = []string{"Functions of C extensions are traced by their symbols, beside these."}
 	if h == nil {
 		c.RuntimeDetail = "CPython; its agent has not come yet"
@@ -149,9 +149,8 @@ func capabilities(h *agentlink.Hello) collector.Capabilities {
 		c.FunctionTracing = "none"
 		c.Limitations = append(c.Limitations, h.Cannot)
 	}
-	if slices.Contains(h.Can, "points") {
-		c.Breakpoints, c.Stepping = "full", "full"
-	} else {
+	if !slices.Contains(h.Can, "points") {
+		c.Breakpoints, c.Stepping = "none", "none"
 		c.Limitations = append(c.Limitations, "Breakpoints are places in machine code only.")
 	}
 	if h.Backend != "monitoring" {
