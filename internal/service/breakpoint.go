@@ -26,7 +26,7 @@ type BreakpointParams struct {
 
 // PointParam is one breakpoint or logpoint to set.
 type PointParam struct {
-	Function    string               `json:"function,omitempty" jsonschema:"pattern as in debug_trace: every match"`
+	Function    string               `json:"function,omitempty" jsonschema:"pattern as in debug_trace: every match. @uncaught, @exceptions: of Python, Node"`
 	File        string               `json:"file,omitempty" jsonschema:"path or its end; with line"`
 	Line        int                  `json:"line,omitempty"`
 	Address     string               `json:"address,omitempty"`
@@ -37,10 +37,10 @@ type PointParam struct {
 	Return      JSONValue            `json:"return,omitzero" jsonschema:"of function: calls return this at once; null of void"`
 	SetArgument map[string]JSONValue `json:"setArgument,omitempty" jsonschema:"of function: by parameter"`
 	HitCount    int64                `json:"hitCount,omitempty" jsonschema:"pause at this hit only"`
-	Message     string               `json:"message,omitempty" jsonschema:"logpoint: text with {expr}; does not pause"`
+	Message     string               `json:"message,omitempty" jsonschema:"logpoint: text with {expr}"`
 	Thread      int                  `json:"thread,omitempty"`
 	AllThreads  bool                 `json:"allThreads,omitempty" jsonschema:"pause the others too"`
-	Pending     bool                 `json:"pending,omitempty" jsonschema:"may be in a library loaded later"`
+	Pending     bool                 `json:"pending,omitempty" jsonschema:"may be loaded later"`
 }
 
 // BreakpointResult is the answer of debug_breakpoint: every point after the call.
