@@ -26,7 +26,7 @@ type BreakpointParams struct {
 
 // PointParam is one breakpoint or logpoint to set.
 type PointParam struct {
-	Function    string               `json:"function,omitempty" jsonschema:"pattern as in debug_trace: every match. @uncaught, @exceptions: of Python, Node"`
+	Function    string               `json:"function,omitempty" jsonschema:"pattern as in debug_trace: every match; @uncaught, @exceptions"`
 	File        string               `json:"file,omitempty" jsonschema:"path or its end; with line"`
 	Line        int                  `json:"line,omitempty"`
 	Address     string               `json:"address,omitempty"`

@@ -3,7 +3,6 @@ package value
 import (
 	"encoding/base64"
 	"errors"
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -374,21 +373,7 @@ func bytesOf(base string, more int) Value {
 	if err != nil {
 		return Unreadable
 	}
-	var s strings.Builder
-	s.WriteString(`b"`)
-	for len(b) > 0 {
-		r, n := utf8.DecodeRune(b)
-		switch {
-		case r == utf8.RuneError && n == 1:
-			fmt.Fprintf(&s, `\x%02x`, b[0])
-		default:
-			q := strconv.Quote(string(r))
-			s.WriteString(q[1 : len(q)-1])
-		}
-		b = b[n:]
-	}
-	s.WriteByte('"')
-	return Value{kind: Text, text: cutText(s.String(), more), bare: true}
+	return Value{kind: Text, text: cutText("b"+strconv.Quote(string(b)), more), bare: true}
 }
 
 func cutText(s string, more int) string {
