@@ -119,11 +119,13 @@ func pauseBehaviours(t *testing.T, r *suite) {
 	}
 	alpha := map[string]any{"function": r.spell("rounds", "alpha")}
 	r.behaviour(t, p, broken, func(t *testing.T) {
+		first := rounds + 1
 		sets(t, alpha)
 		st := pauses(t)
 		at(t, st, "alpha")
-		if n := string(st.PausedThreads[0].Arguments["n"]); n != strconv.Itoa(rounds) {
-			t.Errorf("n is %s in round %d: %+v", n, rounds, st)
+		// A busy machine tells of an earlier round's pause when a later one was asked for already.
+		if n, err := strconv.Atoi(string(st.PausedThreads[0].Arguments["n"])); err != nil || n < first || n > rounds {
+			t.Errorf("n is %d (%v) in rounds %d to %d: %+v", n, err, first, rounds, st)
 		}
 	})
 	r.behaviour(t, p, decided, func(t *testing.T) {

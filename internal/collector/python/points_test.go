@@ -117,7 +117,7 @@ func TestLogpoints(t *testing.T) {
 		d.link.Close()
 		var got []string
 		for _, e := range d.book.All() {
-			if e.Kind == event.Logpoint {
+			if e.Kind == event.Logpoint || e.Kind == event.ConditionError {
 				got = append(got, string(e.Payload))
 			}
 		}
