@@ -40,7 +40,8 @@ func TestNeverHurt(t *testing.T) {
 const anyOutput = "\x00any"
 
 // traced runs a program with everything below root traced and compares it with want.
-func traced(t *testing.T, s *strobetest.Strobe, path, root, stdin string, args []string, want strobetest.Result) strobetest.Status {
+func traced(t *testing.T, s *strobetest.Strobe, path, root, stdin string, args []string,
+	want strobetest.Result) strobetest.Status {
 	t.Helper()
 	extra := map[string]any{"trace": []string{"@usercode"}, "onFullBuffer": "block"}
 	if stdin != "" {
@@ -50,7 +51,8 @@ func traced(t *testing.T, s *strobetest.Strobe, path, root, stdin string, args [
 	defer s.Stop(t, l.SessionID)
 	st := s.WaitEnd(t, l.SessionID, 5*time.Minute)
 	if st.ExitCode == nil || *st.ExitCode != want.Exit {
-		t.Errorf("exit %v %s, want %d; stderr %q", deref(st.ExitCode), st.Signal, want.Exit, s.Output(t, l.SessionID, "stderr"))
+		t.Errorf("exit %v %s, want %d; stderr %q", deref(st.ExitCode), st.Signal, want.Exit,
+			s.Output(t, l.SessionID, "stderr"))
 	}
 	if got := s.Output(t, l.SessionID, "stdout"); got != want.Stdout && want.Stdout != anyOutput {
 		t.Errorf("stdout %q, want %q", got, want.Stdout)
@@ -110,7 +112,8 @@ func TestExactCounts(t *testing.T) {
 		took := time.Since(hooking)
 		s.Call(t, "debug_session", map[string]any{"action": "input", "sessionId": l.SessionID, "text": "\n"}, nil)
 		st := s.WaitEnd(t, l.SessionID, 5*time.Minute)
-		t.Logf("launch %v, %d functions hooked in %v, %d enters", hooking.Sub(started), tr.HookedFunctions, took, st.EventCount["function_enter"])
+		t.Logf("launch %v, %d functions hooked in %v, %d enters", hooking.Sub(started), tr.HookedFunctions, took,
+			st.EventCount["function_enter"])
 		if tr.HookedFunctions < m.Functions {
 			t.Errorf("hooked %d functions of %d", tr.HookedFunctions, m.Functions)
 		}
@@ -128,7 +131,8 @@ func TestCorporaTraced(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, blockSettings)
 	for _, variant := range []string{"gcc-O0", "gcc-O2"} {
-		for name, build := range map[string]func(testing.TB, string) strobetest.Workload{"lua": strobetest.LuaWorkload, "sqlite": strobetest.SQLiteWorkload} {
+		for name, build := range map[string]func(testing.TB, string) strobetest.Workload{"lua": strobetest.LuaWorkload,
+			"sqlite": strobetest.SQLiteWorkload} {
 			if (name == "sqlite") != (variant == "gcc-O0") && !strobetest.Soaks(t, name+" at "+variant) {
 				continue // each once in usual runs
 			}
@@ -188,7 +192,8 @@ func TestLiveChanges(t *testing.T) {
 	}
 	for _, variant := range []string{"gcc-O0", "gcc-O2"} {
 		for round := range rounds {
-			t.Run(fmt.Sprintf("%s/%d", variant, round), func(t *testing.T) { changeLive(t, s, strobetest.Build(t, "threads", variant), changes) })
+			t.Run(fmt.Sprintf("%s/%d", variant, round),
+				func(t *testing.T) { changeLive(t, s, strobetest.Build(t, "threads", variant), changes) })
 		}
 	}
 }
@@ -203,7 +208,8 @@ func changeLive(t *testing.T, s *strobetest.Strobe, path string, changes int) {
 		if i%2 == 1 {
 			action = "remove"
 		}
-		if err := s.Try("debug_trace", map[string]any{"sessionId": l.SessionID, action: []string{"step", "twice"}}, nil); err != nil {
+		if err := s.Try("debug_trace", map[string]any{"sessionId": l.SessionID, action: []string{"step", "twice"}},
+			nil); err != nil {
 			t.Fatalf("change %d: %v; %+v", i, err, s.Status(t, l.SessionID))
 		}
 	}
@@ -220,7 +226,8 @@ func changeLive(t *testing.T, s *strobetest.Strobe, path string, changes int) {
 		t.Errorf("%d enters, %d exits, %d dropped", enters, exits, st.DroppedEvents)
 	}
 	// Counters are kept while events are evicted.
-	if got := callsOf(t, s.Query(t, l.SessionID, map[string]any{"view": "stats"}).Stats, "milestone"); got != counts["milestone"] {
+	if got := callsOf(t, s.Query(t, l.SessionID, map[string]any{"view": "stats"}).Stats, "milestone"); got !=
+		counts["milestone"] {
 		t.Errorf("%d calls of milestone, want %d", got, counts["milestone"])
 	}
 	t.Logf("%d changes in %v, %d calls recorded", changes, took, enters)

@@ -24,65 +24,82 @@ import (
 const modulePath = "github.com/strobe-debug/strobe"
 
 // openToAll may be imported by every package and imports nothing of ours but itself: shared
-// types (event), errors (fault), checks (doctor), rendered values (value), names that may have been meant (near), files that
-// somebody else named (plainfile), and regular expressions that wait until they are used (lazyregexp).
-var openToAll = []string{"internal/event", "internal/fault", "internal/doctor", "internal/value", "internal/near", "internal/plainfile", "internal/lazyregexp"}
+// types (event), errors (fault), checks (doctor), rendered values (value), names that may have been meant (near), files
+// that somebody else named (plainfile), and regular expressions that wait until they are used (lazyregexp).
+var openToAll = []string{"internal/event", "internal/fault", "internal/doctor", "internal/value", "internal/near",
+	"internal/plainfile", "internal/lazyregexp"}
 
 // mayImport is the import table of docs/architecture.md. A package without a row is an error; a
 // new edge is a design change and wants a commit of its own with the reason.
 var mayImport = map[string][]string{
-	"cmd/strobe":   {"internal/cli"},
-	"internal/cli": {"internal/dap", "internal/daemon", "internal/timeline", "internal/query", "internal/store", "internal/settings", "internal/service", "internal/mcp", "internal/crash", "internal/install"},
+	"cmd/strobe": {"internal/cli"},
+	"internal/cli": {"internal/dap", "internal/daemon", "internal/timeline", "internal/query", "internal/store",
+		"internal/settings", "internal/service", "internal/mcp", "internal/crash", "internal/install"},
 	// daemon/builtin.go sees both sides: it names every runtime.
-	"internal/daemon":           {"internal/mcp", "internal/service", "internal/session", "internal/settings", "internal/store", "internal/timeline", "internal/collector", "internal/collector/native", "internal/collector/js", "internal/collector/python", "internal/corefile", "internal/testadapter", "internal/natvis"},
-	"internal/mcp":              {"internal/service"},
-	"internal/dap":              {"internal/service", "internal/collector"}, // the shapes of answers
-	"internal/timeline":         {"internal/service", "internal/query", "internal/store", "internal/record"},
-	"internal/service":          {"internal/session", "internal/query", "internal/collector", "internal/settings", "internal/testrun", "internal/testsetup", "internal/testadapter", "internal/tracediff", "internal/crash"},
-	"internal/session":          {"internal/collector", "internal/report", "internal/iochan", "internal/store", "internal/settings", "internal/crash"},
-	"internal/query":            {"internal/store", "internal/record", "internal/crash"},
-	"internal/record":           {"internal/store"},
-	"internal/store":            {},
-	"internal/crash":            {},
-	"internal/settings":         {},
-	"internal/install":          {},
-	"internal/iochan":           {},
-	"internal/collector":        {"internal/waits", "internal/crash"},                                                                                                                                                                                                                                                                                                                                       // the shape of what threads do
-	"internal/collector/native": {"internal/collector", "internal/inspect", "internal/ptrace", "internal/ring", "internal/spool", "internal/hook", "internal/symbol", "internal/capture", "internal/expr", "internal/snapshot", "internal/unwind", "internal/waits", "internal/exception", "internal/step", "internal/spin", "internal/emulate", "internal/goroutine", "internal/natvis", "internal/crash"}, // names of Go's code; the user's descriptions of types
+	"internal/daemon": {"internal/mcp", "internal/service", "internal/session", "internal/settings",
+		"internal/store", "internal/timeline", "internal/collector", "internal/collector/native", "internal/collector/js",
+		"internal/collector/python", "internal/corefile", "internal/testadapter", "internal/natvis"},
+	"internal/mcp":      {"internal/service"},
+	"internal/dap":      {"internal/service", "internal/collector"}, // the shapes of answers
+	"internal/timeline": {"internal/service", "internal/query", "internal/store", "internal/record"},
+	"internal/service": {"internal/session", "internal/query", "internal/collector", "internal/settings",
+		"internal/testrun", "internal/testsetup", "internal/testadapter", "internal/tracediff", "internal/crash"},
+	"internal/session": {"internal/collector", "internal/report", "internal/iochan", "internal/store",
+		"internal/settings", "internal/crash"},
+	"internal/query":    {"internal/store", "internal/record", "internal/crash"},
+	"internal/record":   {"internal/store"},
+	"internal/store":    {},
+	"internal/crash":    {},
+	"internal/settings": {},
+	"internal/install":  {},
+	"internal/iochan":   {},
+	// the shape of what threads do
+	"internal/collector": {"internal/waits", "internal/crash"},
+	// names of Go's code; the user's descriptions of types
+	"internal/collector/native": {"internal/collector", "internal/inspect", "internal/ptrace", "internal/ring",
+		"internal/spool", "internal/hook", "internal/symbol", "internal/capture", "internal/expr", "internal/snapshot",
+		"internal/unwind", "internal/waits", "internal/exception", "internal/step", "internal/spin", "internal/emulate",
+		"internal/goroutine", "internal/natvis", "internal/crash"},
 	"internal/agentlink":        {"internal/collector", "internal/crash"},
 	"internal/collector/python": {"internal/collector", "internal/agentlink"},
 	"internal/collector/js":     {"internal/collector", "internal/agentlink"},
-	"internal/snapshot":         {"internal/symbol", "internal/natvis", "internal/capture", "internal/unwind", "internal/exception", "internal/expr", "internal/crash"},
-	"internal/corefile":         {"internal/natvis", "internal/collector", "internal/inspect", "internal/snapshot", "internal/symbol", "internal/unwind", "internal/waits"},
-	"internal/inspect":          {"internal/collector", "internal/snapshot", "internal/symbol", "internal/capture", "internal/expr", "internal/unwind"},
-	"internal/capture":          {"internal/symbol", "internal/ring", "internal/expr", "internal/natvis"}, // descriptions of libraries' types
-	"internal/expr":             {"internal/symbol", "internal/value", "internal/ring"},
-	"internal/ptrace":           {"internal/symbol"},
-	"internal/hook":             {"internal/symbol"},
-	"internal/unwind":           {"internal/symbol"},
-	"internal/step":             {"internal/hook"},
-	"internal/emulate":          {},
-	"internal/natvis":           {},
-	"internal/spin":             {"internal/emulate"},
-	"internal/exception":        {"internal/emulate", "internal/symbol", "internal/unwind"},
-	"internal/waits":            {},
-	"internal/goroutine":        {"internal/symbol"}, // the type of addresses
-	"internal/symbol":           {},
-	"internal/ring":             {},
-	"internal/spool":            {},
-	"internal/report":           {},
-	"internal/testrun":          {"internal/testadapter", "internal/testsetup", "internal/session", "internal/settings", "internal/store", "internal/iochan", "internal/collector", "internal/tracediff", "internal/stuck", "internal/ptrace"},
-	"internal/stuck":            {"internal/collector", "internal/goroutine", "internal/ptrace"}, // goroutines are read by their program's memory
-	"internal/testsetup":        {"internal/testadapter"},                                        // finds what a project has by the same reading
-	"internal/testadapter":      {"internal/report"},                                             // what a crashed test program said
-	"internal/tracediff":        {"internal/store", "internal/record", "internal/crash"},
-	"internal/event":            {},
-	"internal/fault":            {},
-	"internal/doctor":           {"internal/plainfile"}, // a binary to look at may be a pipe
-	"internal/plainfile":        {},
-	"internal/value":            {},
-	"internal/near":             {},
-	"internal/lazyregexp":       {},
+	"internal/snapshot": {"internal/symbol", "internal/natvis", "internal/capture", "internal/unwind",
+		"internal/exception", "internal/expr", "internal/crash"},
+	"internal/corefile": {"internal/natvis", "internal/collector", "internal/inspect", "internal/snapshot",
+		"internal/symbol", "internal/unwind", "internal/waits"},
+	"internal/inspect": {"internal/collector", "internal/snapshot", "internal/symbol", "internal/capture",
+		"internal/expr", "internal/unwind"},
+	// descriptions of libraries' types
+	"internal/capture":   {"internal/symbol", "internal/ring", "internal/expr", "internal/natvis"},
+	"internal/expr":      {"internal/symbol", "internal/value", "internal/ring"},
+	"internal/ptrace":    {"internal/symbol"},
+	"internal/hook":      {"internal/symbol"},
+	"internal/unwind":    {"internal/symbol"},
+	"internal/step":      {"internal/hook"},
+	"internal/emulate":   {},
+	"internal/natvis":    {},
+	"internal/spin":      {"internal/emulate"},
+	"internal/exception": {"internal/emulate", "internal/symbol", "internal/unwind"},
+	"internal/waits":     {},
+	"internal/goroutine": {"internal/symbol"}, // the type of addresses
+	"internal/symbol":    {},
+	"internal/ring":      {},
+	"internal/spool":     {},
+	"internal/report":    {},
+	"internal/testrun": {"internal/testadapter", "internal/testsetup", "internal/session", "internal/settings",
+		"internal/store", "internal/iochan", "internal/collector", "internal/tracediff", "internal/stuck", "internal/ptrace"},
+	// goroutines are read by their program's memory
+	"internal/stuck":       {"internal/collector", "internal/goroutine", "internal/ptrace"},
+	"internal/testsetup":   {"internal/testadapter"}, // finds what a project has by the same reading
+	"internal/testadapter": {"internal/report"},      // what a crashed test program said
+	"internal/tracediff":   {"internal/store", "internal/record", "internal/crash"},
+	"internal/event":       {},
+	"internal/fault":       {},
+	"internal/doctor":      {"internal/plainfile"}, // a binary to look at may be a pipe
+	"internal/plainfile":   {},
+	"internal/value":       {},
+	"internal/near":        {},
+	"internal/lazyregexp":  {},
 	// Fixtures: the interfaces and store only, and imported from tests only.
 	"internal/strobetest":           {"internal/collector", "internal/iochan", "internal/store", "internal/testadapter"},
 	"internal/strobetest/sigcorpus": {}, "internal/strobetest/typecorpus": {}, "internal/strobetest/ranlog": {},
@@ -99,7 +116,8 @@ var programFolders = map[string]string{
 }
 
 // platformPackages may have files for one GOOS or GOARCH; all else builds everywhere.
-var platformPackages = []string{"internal/ptrace", "internal/ring", "internal/collector/native", "internal/iochan", "internal/daemon", "internal/testrun", "internal/spool", "internal/stuck"}
+var platformPackages = []string{"internal/ptrace", "internal/ring", "internal/collector/native", "internal/iochan",
+	"internal/daemon", "internal/testrun", "internal/spool", "internal/stuck"}
 
 // platformFiles stand elsewhere and still differ by platform, each for a reason.
 var platformFiles = map[string]string{
@@ -287,7 +305,8 @@ func ownsProgram(dir string) bool {
 
 func TestUnsafe(t *testing.T) {
 	for _, f := range goFiles(t) {
-		if f.gen || strings.HasSuffix(strings.TrimSuffix(f.path, "_test.go"), "_unsafe") || strings.Contains(path.Base(f.path), "_unsafe") {
+		if f.gen || strings.HasSuffix(strings.TrimSuffix(f.path, "_test.go"), "_unsafe") ||
+			strings.Contains(path.Base(f.path), "_unsafe") {
 			continue
 		}
 		for _, spec := range f.ast.Imports {
@@ -308,7 +327,8 @@ func tracked(t *testing.T, suffixes ...string) []string {
 		}
 		name := d.Name()
 		if d.IsDir() {
-			if name == "bin" || name == "out" || name == ".git" || name == "dist" || name == "node_modules" || name == "uftrace.data" {
+			if name == "bin" || name == "out" || name == ".git" || name == "dist" || name == "node_modules" ||
+				name == "uftrace.data" {
 				return fs.SkipDir
 			}
 			return nil
@@ -348,7 +368,8 @@ func TestFileLength(t *testing.T) {
 func TestWords(t *testing.T) {
 	notes := regexp.MustCompile(`\b(TO` + `DO|FIX` + `ME|XX` + `X)\b`)
 	machine := regexp.MustCompile(`/wo` + `rk/|/tmp/br` + `ief|/ro` + `ot/|/ho` + `me/[a-z]{3,}`)
-	for _, p := range tracked(t, ".go", ".c", ".h", ".S", ".cpp", ".rs", ".sh", ".md", ".txtar", ".sql", ".ts", ".py", "Makefile", "run") {
+	for _, p := range tracked(t, ".go", ".c", ".h", ".S", ".cpp", ".rs", ".sh", ".md", ".txtar", ".sql", ".ts", ".py",
+		"Makefile", "run") {
 		file, err := os.Open(p)
 		if err != nil {
 			t.Fatal(err)
@@ -370,7 +391,8 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestSkips: a skip is an assertion about the machine, which strobetest makes, and fails where CI has promised what is lacking.
+// TestSkips: a skip is an assertion about the machine, which strobetest makes, and fails where CI has promised what is
+// lacking.
 func TestSkips(t *testing.T) {
 	call := regexp.MustCompile(`\b(t|b|f|tb)\.Skip(f|Now)?\(`)
 	for _, f := range goFiles(t) {
@@ -412,7 +434,9 @@ func TestEveryCodeIsTested(t *testing.T) {
 		tests.Write(src)
 	}
 	for _, name := range sortedKeys(codes) {
-		made := slices.ContainsFunc(files, func(f goFile) bool { return !f.test && strings.Contains(f.text, "fault.New(fault."+name+",") })
+		made := slices.ContainsFunc(files, func(f goFile) bool {
+			return !f.test && strings.Contains(f.text, "fault.New(fault."+name+",")
+		})
 		if made && !strings.Contains(tests.String(), "fault."+name) && !strings.Contains(tests.String(), codes[name].wire) {
 			t.Errorf("%s is made by the program and named by no test", codes[name].wire)
 		}

@@ -76,7 +76,8 @@ func TestGeneratedErrors(t *testing.T) {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, generatedNote, "internal/fault and every place that makes a fault")
-	b.WriteString("# Errors\n\nA failed call is a tool error: `isError`, the text `CODE: what happened. What to do next.`, and `structuredContent` `{code, message, hint}`. ")
+	b.WriteString("# Errors\n\nA failed call is a tool error: `isError`, the text `CODE: what happened. What to do " +
+		"next.`, and `structuredContent` `{code, message, hint}`. ")
 	b.WriteString("The list of codes is closed. Below each stand the hints that come with it in this version.\n")
 	for _, name := range order {
 		c := codes[name]
@@ -177,7 +178,8 @@ func TestGeneratedTools(t *testing.T) {
 	var b strings.Builder
 	fmt.Fprintf(&b, generatedNote, "internal/service.Ops")
 	b.WriteString("# Tools\n\nWhat `strobe mcp` offers. Unknown fields are refused and named.\n" +
-		"null and an empty list are as absent. 0 and \"\" are values: what a field does not take is a VALIDATION_ERROR with its name and range.\n")
+		"null and an empty list are as absent. 0 and \"\" are values: what a field does not take is a VALIDATION_ERROR " +
+		"with its name and range.\n")
 	for _, op := range service.Ops {
 		in, err := op.InputSchema()
 		if err != nil {
@@ -346,8 +348,10 @@ func exampleLines(example string) []string {
 func TestGeneratedSettings(t *testing.T) {
 	var b strings.Builder
 	fmt.Fprintf(&b, generatedNote, "internal/settings.Keys")
-	b.WriteString("# Settings\n\n`$STROBE_HOME/settings.json` (`~/.strobe` where the variable is not set) lies over the defaults, `PROJECT/.strobe/settings.json` over that. ")
-	b.WriteString("Both are one flat JSON object. They are read anew at every call; a bad key is warned about and ignored, and the rest holds.\n\n")
+	b.WriteString("# Settings\n\n`$STROBE_HOME/settings.json` (`~/.strobe` where the variable is not set) lies over the " +
+		"defaults, `PROJECT/.strobe/settings.json` over that. ")
+	b.WriteString("Both are one flat JSON object. They are read anew at every call; a bad key is warned about and " +
+		"ignored, and the rest holds.\n\n")
 	b.WriteString("| key | type | default | what |\n|---|---|---|---|\n")
 	for _, k := range settings.Keys {
 		doc := k.Doc
@@ -366,7 +370,8 @@ func TestGeneratedSettings(t *testing.T) {
 // TestDocumentsNameWhatExists checks every path of the tree that a hand-written document names in
 // backquotes, and that the word behind a Go or C file, if it is a single identifier, stands in that file.
 func TestDocumentsNameWhatExists(t *testing.T) {
-	named := regexp.MustCompile("`((?:internal|cmd|bench|docs|testdata)/[A-Za-z0-9_./-]+)`(?:\\s+([A-Za-z][A-Za-z0-9]*)[),])?")
+	named := regexp.MustCompile(
+		"`((?:internal|cmd|bench|docs|testdata)/[A-Za-z0-9_./-]+)`(?:\\s+([A-Za-z][A-Za-z0-9]*)[),])?")
 	for _, doc := range tracked(t, ".md") {
 		src, err := os.ReadFile(doc)
 		if err != nil {

@@ -15,7 +15,7 @@ const (
 	codeColumns     = 120
 	documentColumns = 100
 	// longCodeLines is how many lines of shipping code are longer today. It only ever goes down.
-	longCodeLines = 3019
+	longCodeLines = 204
 )
 
 // TestLineLength: new lines of shipping code end at codeColumns; those that were longer before are counted, and get
@@ -41,9 +41,11 @@ func TestLineLength(t *testing.T) {
 	}
 	switch {
 	case sum > longCodeLines:
-		t.Errorf("%d lines of code are longer than %d columns, %d may be. By folder: %v", sum, codeColumns, longCodeLines, long)
+		t.Errorf("%d lines of code are longer than %d columns, %d may be. By folder: %v", sum, codeColumns, longCodeLines,
+			long)
 	case sum < longCodeLines:
-		t.Logf("%d lines of code are longer than %d columns: longCodeLines can go down from %d", sum, codeColumns, longCodeLines)
+		t.Logf("%d lines of code are longer than %d columns: longCodeLines can go down from %d", sum, codeColumns,
+			longCodeLines)
 	}
 }
 
@@ -101,7 +103,8 @@ func TestTreeIsWhole(t *testing.T) {
 			t.Errorf("docs/architecture.md does not have %s in its tree", pkg)
 		}
 		forTests := pkg == "internal/strobetest" || pkg == "internal/acceptance"
-		if !strings.Contains(pages.String(), "`"+pkg+"`") && !forTests && pkg != "cmd/strobe" && !slices.Contains(openToAll, pkg) {
+		if !strings.Contains(pages.String(), "`"+pkg+"`") && !forTests && pkg != "cmd/strobe" &&
+			!slices.Contains(openToAll, pkg) {
 			t.Errorf("no page below docs/architecture has %s", pkg)
 		}
 	}

@@ -26,7 +26,8 @@ func (b *bench) connect() (*client, error) {
 	cmd.Env = b.env
 	ctx, cancel := context.WithTimeout(context.Background(), callLimit)
 	defer cancel()
-	s, err := sdk.NewClient(&sdk.Implementation{Name: "bench", Version: "1"}, nil).Connect(ctx, &sdk.CommandTransport{Command: cmd}, nil)
+	s, err := sdk.NewClient(&sdk.Implementation{Name: "bench", Version: "1"}, nil).Connect(ctx,
+		&sdk.CommandTransport{Command: cmd}, nil)
 	if err != nil {
 		return nil, fmt.Errorf("connect to strobe mcp: %w", err)
 	}
@@ -183,7 +184,8 @@ func (b *bench) daemonCPU() (time.Duration, error) {
 		if err != nil {
 			continue
 		}
-		// Behind the name in parentheses; utime and stime are fields 14 and 15, in hundredths of a second, and those of ended children follow.
+		// Behind the name in parentheses; utime and stime are fields 14 and 15, in hundredths of a second, and those of ended
+		// children follow.
 		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 		if len(fields) < 15 {
 			return 0, fmt.Errorf("read CPU time of the daemon: %q", stat)
@@ -215,7 +217,8 @@ func machine() string {
 		}
 	}
 	load, _ := os.ReadFile("/proc/loadavg") // empty where there is none
-	return fmt.Sprintf("%d × %s, load average %s", runtime.NumCPU(), model, strings.Join(strings.Fields(string(load))[:min(3, len(strings.Fields(string(load))))], " "))
+	return fmt.Sprintf("%d × %s, load average %s", runtime.NumCPU(), model,
+		strings.Join(strings.Fields(string(load))[:min(3, len(strings.Fields(string(load))))], " "))
 }
 
 // schemaBytes is what all tools' descriptions and schemas cost a conversation.

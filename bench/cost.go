@@ -63,9 +63,12 @@ func (b *bench) contenders() []contender {
 	return []contender{
 		{"untraced", append([]string{spin}, long...), ""},
 		{"strobe, nothing traced", slices.Concat(strobe, []string{"--", spin}, long), ""},
-		{"strobe", slices.Concat(strobe, []string{"--trace", "leaf", "--trace", "branch", "--", spin}, burst), "arguments and results"},
-		{"uftrace", slices.Concat([]string{"uftrace", "record", "-d", data, "-A", ".", "-R", ".", "--no-libcall", pg}, burst), "arguments and results, -pg"},
-		{"gdb", []string{"gdb", "-nx", "-batch", "-x", filepath.Join(b.dir, "gdb.script"), "--args", spin, "burst", "300", "3", "0"}, "breakpoint and continue, no values"},
+		{"strobe", slices.Concat(strobe, []string{"--trace", "leaf", "--trace", "branch", "--", spin}, burst),
+			"arguments and results"},
+		{"uftrace", slices.Concat([]string{"uftrace", "record", "-d", data, "-A", ".", "-R", ".", "--no-libcall", pg}, burst),
+			"arguments and results, -pg"},
+		{"gdb", []string{"gdb", "-nx", "-batch", "-x", filepath.Join(b.dir, "gdb.script"), "--args", spin, "burst", "300",
+			"3", "0"}, "breakpoint and continue, no values"},
 	}
 }
 
@@ -113,7 +116,8 @@ var (
 	dropped = regexp.MustCompile(`"droppedEvents": *(\d+)`)
 )
 
-// once runs a contender and returns what its target measured, the median and the fastest burst, and a note on lost events.
+// once runs a contender and returns what its target measured, the median and the fastest burst, and a note on lost
+// events.
 func (b *bench) once(c contender) (ns, fastest float64, note string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()

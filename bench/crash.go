@@ -23,7 +23,8 @@ const (
 func (b *bench) crash() error {
 	prog := filepath.Join(b.dir, "crash")
 	source := filepath.Join("bench", "programs", "crash.c")
-	if out, err := exec.Command("gcc", "-g", "-O2", "-fno-optimize-sibling-calls", "-pthread", source, "-o", prog).CombinedOutput(); err != nil {
+	if out, err := exec.Command("gcc", "-g", "-O2", "-fno-optimize-sibling-calls", "-pthread", source, "-o",
+		prog).CombinedOutput(); err != nil {
 		return fmt.Errorf("build crash: %w: %s", err, out)
 	}
 	c, err := b.connect()
@@ -34,7 +35,8 @@ func (b *bench) crash() error {
 	for _, how := range []struct {
 		name  string
 		trace []string
-	}{{"fault to crash in debug_query, 8 threads", []string{"mark"}}, {"the same, all functions hooked", []string{"mark", "work", "fault", "main", "thread"}}} {
+	}{{"fault to crash in debug_query, 8 threads", []string{"mark"}},
+		{"the same, all functions hooked", []string{"mark", "work", "fault", "main", "thread"}}} {
 		var took []time.Duration
 		for range crashTurns + 1 {
 			d, err := b.crashOnce(c, prog, how.trace)
@@ -49,7 +51,8 @@ func (b *bench) crash() error {
 	return b.frames(prog, source)
 }
 
-// crashOnce runs the program and returns the time from right before the fault to the answer of a query that waits for the crash.
+// crashOnce runs the program and returns the time from right before the fault to the answer of a query that waits for
+// the crash.
 func (b *bench) crashOnce(c *client, prog string, trace []string) (time.Duration, error) {
 	l, _, err := c.launch(prog, b.dir, nil, map[string]any{"trace": trace})
 	if err != nil {
@@ -70,8 +73,9 @@ func (b *bench) crashOnce(c *client, prog string, trace []string) (time.Duration
 	var said struct {
 		Events []struct{ Arguments struct{ At json.Number } }
 	}
-	if _, err := c.call("debug_query", map[string]any{"sessionId": l.SessionID, "eventType": "function_enter", "function": map[string]any{"equals": "mark"},
-		"verbose": true}, &said); err != nil {
+	if _, err := c.call("debug_query", map[string]any{"sessionId": l.SessionID, "eventType": "function_enter",
+		"function": map[string]any{"equals": "mark"},
+		"verbose":  true}, &said); err != nil {
 		return 0, err
 	}
 	if len(said.Events) != 1 {
@@ -99,8 +103,9 @@ took = time.perf_counter_ns() - start
 print("@@%f" % (took / text.count("\n")))
 `
 
-// frames measures what one frame costs: in Strobe, which reads another process, and gives names, lines and inlined calls; in gdb, which
-// does the same and prints; in glibc and libunwind, which walk their own process's stack and give addresses alone.
+// frames measures what one frame costs: in Strobe, which reads another process, and gives names, lines and inlined
+// calls; in gdb, which does the same and prints; in glibc and libunwind, which walk their own process's stack and give
+// addresses alone.
 func (b *bench) frames(prog, source string) error {
 	out, err := exec.Command("go", "test", "-run", "^$", "-bench", "BenchmarkWalk", "./internal/unwind").CombinedOutput()
 	if err != nil {
@@ -111,7 +116,8 @@ func (b *bench) frames(prog, source string) error {
 		strobe[m[1]], _ = strconv.ParseFloat(m[2], 64)
 	}
 	withUnwind := filepath.Join(b.dir, "crash-libunwind")
-	build := exec.Command("gcc", "-g", "-O2", "-fno-optimize-sibling-calls", "-pthread", "-DLIBUNWIND", "-I/usr/include/libunwind", source, "-o", withUnwind, "-lunwind")
+	build := exec.Command("gcc", "-g", "-O2", "-fno-optimize-sibling-calls", "-pthread", "-DLIBUNWIND",
+		"-I/usr/include/libunwind", source, "-o", withUnwind, "-lunwind")
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "bench: no libunwind: %v: %s\n", err, lastLine(string(out)))
 		withUnwind = ""

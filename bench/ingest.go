@@ -83,7 +83,8 @@ func (b *bench) ingestRun(c *client, prog, root, name string, threads, rate, amo
 	if err != nil {
 		return err
 	}
-	b.note(name+": wrong counts", float64(missing), "events", 0, "%d pairs in the program, %d enters, %d exits, %d dropped", pairs, enters, exits, st.DroppedEvents)
+	b.note(name+": wrong counts", float64(missing), "events", 0,
+		"%d pairs in the program, %d enters, %d exits, %d dropped", pairs, enters, exits, st.DroppedEvents)
 	if missing != 0 || st.DroppedEvents != 0 {
 		return fmt.Errorf("%s: %d events miscounted, %d dropped", name, missing, st.DroppedEvents)
 	}
@@ -91,13 +92,15 @@ func (b *bench) ingestRun(c *client, prog, root, name string, threads, rate, amo
 	if rate > 0 {
 		limit = 1.02 * paceMS
 	}
-	b.note(name+": program ran", float64(ms), "ms", limit, "%.2f M events/s, all stored after %d ms", events/float64(ms)/1000, took.Milliseconds())
+	b.note(name+": program ran", float64(ms), "ms", limit, "%.2f M events/s, all stored after %d ms",
+		events/float64(ms)/1000, took.Milliseconds())
 	cpu := after - before
 	limit = 0
 	if rate > 0 {
 		limit = 100
 	}
-	b.note(name+": daemon", cpu.Seconds()/(float64(ms)/1000)*100, "% of a core", limit, "%.0f ns of CPU per event", float64(cpu.Nanoseconds())/events)
+	b.note(name+": daemon", cpu.Seconds()/(float64(ms)/1000)*100, "% of a core", limit, "%.0f ns of CPU per event",
+		float64(cpu.Nanoseconds())/events)
 	b.note(name+": on disk", float64(size)/events, "bytes/event", 20, "%d MB", size>>20)
 	return nil
 }

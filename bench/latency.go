@@ -61,7 +61,8 @@ func (b *bench) firstEvent(c *client) error {
 	var launch, total []time.Duration
 	for range latencyTurns + 1 {
 		start := time.Now()
-		l, took, err := c.launch(b.dir+"/spin", mustGetwd(), []string{"count", "5"}, map[string]any{"trace": []string{"leaf"}})
+		l, took, err := c.launch(b.dir+"/spin", mustGetwd(), []string{"count", "5"},
+			map[string]any{"trace": []string{"leaf"}})
 		if err != nil {
 			return err
 		}
@@ -99,7 +100,8 @@ func (b *bench) queries(c *client) error {
 		return err
 	}
 	// A few calls more than ten million events, so that the oldest go as they do in long sessions.
-	if err := b.queryRun(c, prog, root, []string{"4", "0", "1260000"}, "5 functions", "leaf", "main", "al", "^(le|wa)"); err != nil {
+	if err := b.queryRun(c, prog, root, []string{"4", "0", "1260000"}, "5 functions", "leaf", "main", "al",
+		"^(le|wa)"); err != nil {
 		return err
 	}
 	if prog, root, err = b.buildScale(); err != nil {
@@ -133,7 +135,8 @@ func (b *bench) queryRun(c *client, prog, root string, args []string, what, hot,
 		{"function contains", 10, map[string]any{"function": map[string]any{"contains": part}}},
 		{"result equals", 100, map[string]any{"returnValue": map[string]any{"equals": 9}}},
 		{"duration over", 100, map[string]any{"minDurationNs": 1_000_000}},
-		{"regex, time range, by thread", 100, map[string]any{"function": map[string]any{"matches": regex}, "timeFrom": "-500ms", "order": "thread"}},
+		{"regex, time range, by thread", 100, map[string]any{"function": map[string]any{"matches": regex},
+			"timeFrom": "-500ms", "order": "thread"}},
 	} {
 		var took []time.Duration
 		var total int64

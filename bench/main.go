@@ -61,17 +61,21 @@ func main() {
 	ingest := flag.Bool("ingest", false, "1,000,000 events a second")
 	latency := flag.Bool("latency", false, "times to the first event and of queries")
 	symbols := flag.Bool("symbols", false, "launch of a program with 100 MB of debug information")
-	values := flag.Bool("values", false, "cost of a call by what its arguments lead to, against gdb; and of one that is not recorded")
+	values := flag.Bool("values", false, "cost of a call by what its arguments lead to, against gdb; and of one that is "+
+		"not recorded")
 	crash := flag.Bool("crash", false, "from a fault to the crash in a query's answer, and what a frame of a stack costs")
-	points := flag.Bool("points", false, "what breakpoints, logpoints, data breakpoints and steps cost, against gdb and lldb")
+	points := flag.Bool("points", false,
+		"what breakpoints, logpoints, data breakpoints and steps cost, against gdb and lldb")
 	tests := flag.Bool("tests", false, "what an untraced run of tests takes longer than its bare command")
 	programs := flag.Bool("programs", false, "whole programs from registries, against uftrace; not among all")
 	write := flag.String("write", "", "document whose section -programs replaces, instead of printing it")
 	only := flag.String("suite", "", "of -tests only suites, of -programs only programs whose names contain this")
 	flag.Parse()
-	all := !*cost && !*scale && !*symbols && !*ingest && !*latency && !*values && !*crash && !*points && !*tests && !*programs
+	all := !*cost && !*scale && !*symbols && !*ingest && !*latency && !*values && !*crash && !*points && !*tests &&
+		!*programs
 	b := &bench{turns: *turns, burst: *burst, only: *only, write: *write}
-	code, err := b.run(*check, *asJSON, all || *cost, all || *scale, all || *symbols, all || *ingest, all || *latency, all || *values, all || *crash, all || *points, all || *tests, *programs)
+	code, err := b.run(*check, *asJSON, all || *cost, all || *scale, all || *symbols, all || *ingest, all ||
+		*latency, all || *values, all || *crash, all || *points, all || *tests, *programs)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(2)
@@ -79,7 +83,8 @@ func main() {
 	os.Exit(code)
 }
 
-func (b *bench) run(check, asJSON, cost, scale, symbols, ingest, latency, values, crash, points, tests, programs bool) (code int, err error) {
+func (b *bench) run(check, asJSON, cost, scale, symbols, ingest, latency, values, crash, points, tests,
+	programs bool) (code int, err error) {
 	if b.dir, err = os.MkdirTemp("", "strobe-bench-"); err != nil {
 		return 0, err
 	}
@@ -111,7 +116,8 @@ func (b *bench) run(check, asJSON, cost, scale, symbols, ingest, latency, values
 	for _, part := range []struct {
 		wanted bool
 		run    func() error
-	}{{scale, b.scale}, {symbols, b.symbols}, {ingest, b.ingest}, {latency, b.latency}, {values, b.values}, {crash, b.crash}, {points, b.points}, {tests, b.tests}, {programs, b.wholes}} {
+	}{{scale, b.scale}, {symbols, b.symbols}, {ingest, b.ingest}, {latency, b.latency}, {values, b.values},
+		{crash, b.crash}, {points, b.points}, {tests, b.tests}, {programs, b.wholes}} {
 		if !part.wanted {
 			continue
 		}
@@ -151,7 +157,8 @@ func (b *bench) makeHome() error {
 		return err
 	}
 	b.env = append(os.Environ(), "STROBE_HOME="+b.home)
-	return os.WriteFile(filepath.Join(b.home, "settings.json"), []byte(`{"events.maxPerSession": 10000000, "sampling.threshold": 1000000000}`), 0o600)
+	return os.WriteFile(filepath.Join(b.home, "settings.json"),
+		[]byte(`{"events.maxPerSession": 10000000, "sampling.threshold": 1000000000}`), 0o600)
 }
 
 func (b *bench) stopDaemon() {

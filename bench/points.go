@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	// promisedPass is what a condition that does not hold costs at most, in nanoseconds, and promisedShare what that is of gdb's at most, in thousandths.
+	// promisedPass is what a condition that does not hold costs at most, in nanoseconds, and promisedShare what that is of
+	// gdb's at most, in thousandths.
 	promisedPass  = 100.0
 	promisedShare = 1.0
 	// stepCount is how many steps are timed in each turn.
@@ -32,25 +33,38 @@ type pointKind struct {
 }
 
 var pointKinds = []pointKind{
-	{what: "a condition on a parameter that does not hold", point: map[string]any{"function": "work", "condition": "i == -1"}, calls: 10000, limit: promisedPass, share: promisedShare,
-		gdb: []string{"break work if i == -1"}, lldb: []string{"breakpoint set -n work -c 'i == -1'"}},
-	{what: "a condition of four comparisons that does not hold", point: map[string]any{"function": "work", "condition": "i >= 0 && j >= 0 && i * 2 + j > 0 && sink == -1"}, calls: 10000, share: promisedShare,
-		gdb: []string{"break work if i >= 0 && j >= 0 && i * 2 + j > 0 && sink == -1"}, lldb: []string{"breakpoint set -n work -c 'i >= 0 && j >= 0 && i * 2 + j > 0 && sink == -1'"}},
-	{what: "a condition with floats, decided by the tracer", point: map[string]any{"function": "work", "condition": "i * 0.5 < -1.0"}, calls: 200,
+	{what: "a condition on a parameter that does not hold",
+		point: map[string]any{"function": "work", "condition": "i == -1"}, calls: 10000, limit: promisedPass,
+		share: promisedShare,
+		gdb:   []string{"break work if i == -1"}, lldb: []string{"breakpoint set -n work -c 'i == -1'"}},
+	{what: "a condition of four comparisons that does not hold",
+		point: map[string]any{"function": "work", "condition": "i >= 0 && j >= 0 && i * 2 + j > 0 && sink == -1"},
+		calls: 10000, share: promisedShare,
+		gdb:  []string{"break work if i >= 0 && j >= 0 && i * 2 + j > 0 && sink == -1"},
+		lldb: []string{"breakpoint set -n work -c 'i >= 0 && j >= 0 && i * 2 + j > 0 && sink == -1'"}},
+	{what: "a condition with floats, decided by the tracer",
+		point: map[string]any{"function": "work", "condition": "i * 0.5 < -1.0"}, calls: 200,
 		gdb: []string{"break work if i * 0.5 < -1.0"}, lldb: []string{"breakpoint set -n work -c 'i * 0.5 < -1.0'"}},
-	{what: "a breakpoint whose hits are skipped", point: map[string]any{"function": "work", "hitCount": 1000000000}, calls: 10000,
-		gdb: []string{"break work", "ignore 1 1000000000"}, lldb: []string{"breakpoint set -n work -i 1000000000"}},
+	{what: "a breakpoint whose hits are skipped", point: map[string]any{"function": "work", "hitCount": 1000000000},
+		calls: 10000,
+		gdb:   []string{"break work", "ignore 1 1000000000"}, lldb: []string{"breakpoint set -n work -i 1000000000"}},
 	{what: "a logpoint of two values", point: map[string]any{"function": "work", "message": "{i} and {j}"}, calls: 2000,
-		gdb: []string{`dprintf work,"%ld and %ld\n",i,j`}, lldb: []string{"breakpoint set -n work -G true -C 'frame variable i j'"}},
-	{what: "a logpoint whose message the tracer makes", point: map[string]any{"function": "work", "message": "{i} and {j} in {$threadName}"}, calls: 200,
-		gdb: []string{`dprintf work,"%ld and %ld in %d\n",i,j,$_thread`}, lldb: []string{"breakpoint set -n work -G true -C 'frame variable i j' -C 'thread info'"}},
-	{what: "a breakpoint, and a client that continues", point: map[string]any{"function": "work"}, calls: 100, pauses: true,
-		gdb: []string{"break work", "commands", "silent", "continue", "end"}, lldb: []string{"breakpoint set -n work -G true"}},
+		gdb:  []string{`dprintf work,"%ld and %ld\n",i,j`},
+		lldb: []string{"breakpoint set -n work -G true -C 'frame variable i j'"}},
+	{what: "a logpoint whose message the tracer makes",
+		point: map[string]any{"function": "work", "message": "{i} and {j} in {$threadName}"}, calls: 200,
+		gdb:  []string{`dprintf work,"%ld and %ld in %d\n",i,j,$_thread`},
+		lldb: []string{"breakpoint set -n work -G true -C 'frame variable i j' -C 'thread info'"}},
+	{what: "a breakpoint, and a client that continues", point: map[string]any{"function": "work"}, calls: 100,
+		pauses: true,
+		gdb:    []string{"break work", "commands", "silent", "continue", "end"},
+		lldb:   []string{"breakpoint set -n work -G true"}},
 	{what: "the same with the stack and values shown", point: map[string]any{"function": "work"}, calls: 100, pauses: true,
 		gdb:  []string{"break work", "commands", "silent", "backtrace", "info args", "info locals", "continue", "end"},
 		lldb: []string{"breakpoint set -n work -G true -C 'thread backtrace' -C 'frame variable'"}},
 	{what: "a write that a data breakpoint sees", point: map[string]any{"variable": "sink"}, calls: 200,
-		gdb: []string{"watch sink", "commands", "silent", "continue", "end"}, lldb: []string{"watchpoint set variable sink", "watchpoint command add -o 'process continue'"}},
+		gdb:  []string{"watch sink", "commands", "silent", "continue", "end"},
+		lldb: []string{"watchpoint set variable sink", "watchpoint command add -o 'process continue'"}},
 }
 
 // pointsRun is the program that calls a small function, under Strobe.
@@ -63,7 +77,8 @@ type pointsRun struct {
 // run has it make a burst of calls, and returns what one took. Threads that pause go on at once.
 func (r *pointsRun) run(calls int, pauses bool) (float64, error) {
 	r.lines++
-	if _, err := r.call("debug_session", map[string]any{"action": "input", "sessionId": r.id, "text": fmt.Sprintf("%d 9\n", calls)}, nil); err != nil {
+	if _, err := r.call("debug_session", map[string]any{"action": "input", "sessionId": r.id,
+		"text": fmt.Sprintf("%d 9\n", calls)}, nil); err != nil {
 		return 0, err
 	}
 	for n := calls * 9; pauses && n > 0; n-- {
@@ -127,7 +142,8 @@ func (b *bench) points() error {
 }
 
 func buildC(source, out, level string) error {
-	if text, err := exec.Command("gcc", "-g", level, filepath.Join("bench", "programs", source), "-o", out).CombinedOutput(); err != nil {
+	if text, err := exec.Command("gcc", "-g", level, filepath.Join("bench", "programs", source), "-o",
+		out).CombinedOutput(); err != nil {
 		return fmt.Errorf("build %s: %w: %s", source, err, text)
 	}
 	return nil
@@ -174,7 +190,8 @@ func (b *bench) pointTurn(r *pointsRun, prog string, k *pointKind, lldb bool) (v
 	return v, nil
 }
 
-// compare notes the medians of turns. The ratios are medians of each turn's: what disturbs a turn disturbs all that it compares.
+// compare notes the medians of turns. The ratios are medians of each turn's: what disturbs a turn disturbs all that it
+// compares.
 func (b *bench) compare(what string, turns []versus, limit, share float64) {
 	of := func(f func(v versus) float64) float64 {
 		all := make([]float64, len(turns))
@@ -185,9 +202,12 @@ func (b *bench) compare(what string, turns []versus, limit, share float64) {
 		return all[len(all)/2]
 	}
 	ns := of(func(v versus) float64 { return v.strobe })
-	text := fmt.Sprintf("gdb %s, %s times as much", micros(of(func(v versus) float64 { return v.gdb })), times(of(func(v versus) float64 { return v.gdb / v.strobe })))
+	text := fmt.Sprintf("gdb %s, %s times as much",
+		micros(of(func(v versus) float64 { return v.gdb })), times(of(func(v versus) float64 { return v.gdb / v.strobe })))
 	if turns[0].lldb != 0 {
-		text += fmt.Sprintf("; lldb %s, %s times", micros(of(func(v versus) float64 { return v.lldb })), times(of(func(v versus) float64 { return v.lldb / v.strobe })))
+		text += fmt.Sprintf("; lldb %s, %s times", micros(of(func(v versus) float64 {
+			return v.lldb
+		})), times(of(func(v versus) float64 { return v.lldb / v.strobe })))
 	}
 	if ns < 1000 {
 		b.note(what, ns, "ns", limit, "%s", text)
@@ -237,7 +257,8 @@ func (b *bench) gdbPoint(prog string, commands []string) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	script, err := b.script("points.gdb", append(append([]string{"set pagination off", "set confirm off"}, commands...), "run "+input)...)
+	script, err := b.script("points.gdb", append(append([]string{"set pagination off", "set confirm off"}, commands...),
+		"run "+input)...)
 	if err != nil {
 		return 0, err
 	}
@@ -249,7 +270,8 @@ func (b *bench) gdbPoint(prog string, commands []string) (float64, error) {
 }
 
 // lldbSettings let it start programs in a container, and keep it from printing source.
-var lldbSettings = []string{"settings set target.disable-aslr false", "settings set stop-line-count-before 0", "settings set stop-line-count-after 0"}
+var lldbSettings = []string{"settings set target.disable-aslr false", "settings set stop-line-count-before 0",
+	"settings set stop-line-count-after 0"}
 
 // lldbPoint times a call with one of lldb's points.
 func (b *bench) lldbPoint(prog string, commands []string) (float64, error) {

@@ -40,7 +40,8 @@ func (b *bench) scale() error {
 func (b *bench) scaleLaunch(c *client, prog, root string) error {
 	const rounds = 10
 	for _, turn := range []string{"first launch", "second launch"} {
-		l, took, err := c.launch(prog, root, []string{fmt.Sprint(rounds)}, map[string]any{"trace": []string{"@usercode"}, "onFullBuffer": "block"})
+		l, took, err := c.launch(prog, root, []string{fmt.Sprint(rounds)},
+			map[string]any{"trace": []string{"@usercode"}, "onFullBuffer": "block"})
 		if err != nil {
 			return err
 		}
@@ -50,8 +51,10 @@ func (b *bench) scaleLaunch(c *client, prog, root string) error {
 			return err
 		}
 		want := int64(rounds*scaleFunctions + 1) // and main
-		b.note("20,000 functions: "+turn, float64(took.Milliseconds()), "ms", 1000, "%d hooked; ran %d ms more; %d enters and %d exits, want %d",
-			st.HookedFunctions, time.Since(start).Milliseconds(), st.EventCount["function_enter"], st.EventCount["function_exit"], want)
+		b.note("20,000 functions: "+turn, float64(took.Milliseconds()), "ms", 1000,
+			"%d hooked; ran %d ms more; %d enters and %d exits, want %d",
+			st.HookedFunctions, time.Since(start).Milliseconds(), st.EventCount["function_enter"],
+			st.EventCount["function_exit"], want)
 		if st.EventCount["function_enter"] != want || st.EventCount["function_exit"] != want {
 			return errors.New("calls are missing")
 		}
@@ -77,7 +80,8 @@ func (b *bench) scaleLive(c *client, prog, root string) error {
 		if err != nil {
 			return err
 		}
-		b.note("20,000 functions: "+what+" in a busy program", float64(took.Milliseconds()), "ms", 1000, "%d hooked of %d", tr.HookedFunctions, tr.MatchedFunctions)
+		b.note("20,000 functions: "+what+" in a busy program", float64(took.Milliseconds()), "ms", 1000, "%d hooked of %d",
+			tr.HookedFunctions, tr.MatchedFunctions)
 	}
 	return nil
 }

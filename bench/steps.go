@@ -43,7 +43,8 @@ func (b *bench) steps(lldb bool) error {
 	}
 	defer c.end(l.SessionID)
 	var set struct{ Added []string }
-	if _, err := c.call("debug_breakpoint", map[string]any{"sessionId": l.SessionID, "add": []any{map[string]any{"function": "lines"}}}, &set); err != nil {
+	if _, err := c.call("debug_breakpoint", map[string]any{"sessionId": l.SessionID,
+		"add": []any{map[string]any{"function": "lines"}}}, &set); err != nil {
 		return err
 	}
 	if _, err := c.call("debug_continue", map[string]any{"sessionId": l.SessionID, "waitMs": 10000}, nil); err != nil {
@@ -106,7 +107,8 @@ func (c *client) stepTurn(id string) (float64, error) {
 				Line     int
 			}
 		}
-		if _, err := c.call("debug_continue", map[string]any{"sessionId": id, "action": "step-over", "waitMs": 10000}, &st); err != nil {
+		if _, err := c.call("debug_continue", map[string]any{"sessionId": id, "action": "step-over", "waitMs": 10000},
+			&st); err != nil {
 			return 0, err
 		}
 		if len(st.PausedThreads) != 1 || st.PausedThreads[0].Function != "lines" {
@@ -122,7 +124,8 @@ func (b *bench) gdbSteps(prog string, show bool) (float64, error) {
 	if show {
 		what = `[gdb.execute(c, to_string=True) for c in ("backtrace", "info args", "info locals")]`
 	}
-	file, err := b.script("steps.py", strings.NewReplacer("COUNT", strconv.Itoa(stepCount), "SHOW", what).Replace(gdbScript))
+	file, err := b.script("steps.py", strings.NewReplacer("COUNT", strconv.Itoa(stepCount), "SHOW",
+		what).Replace(gdbScript))
 	if err != nil {
 		return 0, err
 	}
@@ -133,7 +136,8 @@ func (b *bench) gdbSteps(prog string, show bool) (float64, error) {
 	return printed(string(out), "gdb")
 }
 
-// lldbSteps returns what a step took in lldb: what a run with steps takes longer than one without, since its Python may not be there.
+// lldbSteps returns what a step took in lldb: what a run with steps takes longer than one without, since its Python may
+// not be there.
 func (b *bench) lldbSteps(prog string, show bool) (float64, error) {
 	run := func(steps int) (time.Duration, error) {
 		lines := append([]string{}, lldbSettings...)

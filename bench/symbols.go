@@ -19,8 +19,8 @@ const (
 	bigBytes   = 100 << 20
 )
 
-// symbols launches a program of 100 MB of debug information three times: with nothing known of it, by a daemon that finds its
-// index in the cache, and again by that daemon.
+// symbols launches a program of 100 MB of debug information three times: with nothing known of it, by a daemon that
+// finds its index in the cache, and again by that daemon.
 func (b *bench) symbols() error {
 	prog, root, err := b.buildBig()
 	if err != nil {
@@ -52,7 +52,8 @@ var openTime = regexp.MustCompile(`BenchmarkOpen/(build|cached)\S*\s+\d+\s+(\d+)
 
 // index times the index alone, with the benchmark of the package that makes it.
 func (b *bench) index(prog, size string) error {
-	cmd := exec.Command("go", "test", "./internal/symbol", "-run", "^$", "-bench", "Open", "-benchtime", "3x", "-args", "-big", prog)
+	cmd := exec.Command("go", "test", "./internal/symbol", "-run", "^$", "-bench", "Open", "-benchtime", "3x", "-args",
+		"-big", prog)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("time the symbol index: %w: %s", err, lastLine(string(out)))
@@ -75,8 +76,8 @@ func (b *bench) index(prog, size string) error {
 	return nil
 }
 
-// bigLaunch times a launch up to the first traced call. With warm, the daemon has launched a small program before, so that
-// what is new is only the program itself.
+// bigLaunch times a launch up to the first traced call. With warm, the daemon has launched a small program before, so
+// that what is new is only the program itself.
 func (b *bench) bigLaunch(prog, root string, warm bool) (took time.Duration, note string, err error) {
 	c, err := b.connect()
 	if err != nil {
@@ -115,10 +116,13 @@ func (b *bench) buildBig() (prog, root string, err error) {
 	var s strings.Builder
 	s.WriteString("#include <map>\n#include <string>\n#include <vector>\n")
 	for i := range bigStructs {
-		fmt.Fprintf(&s, "struct S%d { int a; std::map<int, std::string> m; std::vector<S%d*> v; int get(int k) { return m.count(k); } };\n", i, max(i-1, 0))
-		fmt.Fprintf(&s, "int work%d(S%d &s, const std::string &n, int k) { auto f = [&](int q) { return q + s.a; }; s.v.push_back(nullptr); return s.get(k) + f(3) + (int)n.size(); }\n", i, i)
+		fmt.Fprintf(&s, "struct S%d { int a; std::map<int, std::string> m; std::vector<S%d*> v; int get(int k) { return "+
+			"m.count(k); } };\n", i, max(i-1, 0))
+		fmt.Fprintf(&s, "int work%d(S%d &s, const std::string &n, int k) { auto f = [&](int q) { return q + s.a; }; "+
+			"s.v.push_back(nullptr); return s.get(k) + f(3) + (int)n.size(); }\n", i, i)
 	}
-	files := map[string]string{"part.cc": s.String(), "main.c": "#include <stdio.h>\nint main(void) { puts(\"ran\"); return 0; }\n"}
+	files := map[string]string{"part.cc": s.String(),
+		"main.c": "#include <stdio.h>\nint main(void) { puts(\"ran\"); return 0; }\n"}
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o600); err != nil {
 			return "", "", err
@@ -132,7 +136,8 @@ func (b *bench) buildBig() (prog, root string, err error) {
 		}
 		return nil
 	}
-	if err := errors.Join(do("g++", "-g", "-O0", "-c", "part.cc"), do("gcc", "-g", "-c", "main.c"), do("gcc", "main.o", "-o", "../small")); err != nil {
+	if err := errors.Join(do("g++", "-g", "-O0", "-c", "part.cc"), do("gcc", "-g", "-c", "main.c"),
+		do("gcc", "main.o", "-o", "../small")); err != nil {
 		return "", "", err
 	}
 	link := func(objects []string) (int64, error) {

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// promisedTests is how many times as long as its bare command an untraced run of tests takes at most, by the machine format that the
-// framework writes for it, which is measured beside.
+// promisedTests is how many times as long as its bare command an untraced run of tests takes at most, by the machine
+// format that the framework writes for it, which is measured beside.
 const promisedTests = 1.02
 
 // suite is a project whose tests are run bare and by debug_test.
@@ -29,16 +29,24 @@ type suite struct {
 }
 
 var (
-	gtestSuite = suite{name: "gtest, computing", build: buildGtest, bare: "./computes", args: map[string]any{"command": "./computes"}, tests: 20}
-	suites     = []suite{
+	gtestSuite = suite{name: "gtest, computing", build: buildGtest, bare: "./computes",
+		args: map[string]any{"command": "./computes"}, tests: 20}
+	suites = []suite{
 		gtestSuite,
-		{name: "the same beside 3,000 idle processes", build: gtestSuite.build, bare: gtestSuite.bare, args: gtestSuite.args, tests: gtestSuite.tests, idle: 3000},
-		{name: "a test that waits, beside 3,000 idle processes", bare: "sleep 5", args: map[string]any{"command": "sleep 5"}, tests: 1, idle: 3000, plain: true},
-		{name: "go test, 30 packages", build: buildPackages, bare: "go test -count=1 ./...", args: map[string]any{"args": []string{"-count=1"}}, tests: 300},
-		{name: "pytest, 1,000 tests", build: buildPytest, bare: "python3 -m pytest -q", args: map[string]any{"framework": "pytest"}, tests: 1000},
-		{name: "3,000 short processes", bare: "./many.sh", args: map[string]any{"command": "./many.sh"}, build: buildMany, tests: 1, plain: true},
-		{name: "100 MB of output in 2 s", bare: "./prints 2000", args: map[string]any{"command": "./prints 2000"}, build: buildPrints, tests: 1, plain: true},
-		{name: "100 MB of output at once", bare: "./prints 0", args: map[string]any{"command": "./prints 0"}, build: buildPrints, tests: 1, plain: true, flood: true},
+		{name: "the same beside 3,000 idle processes", build: gtestSuite.build, bare: gtestSuite.bare, args: gtestSuite.args,
+			tests: gtestSuite.tests, idle: 3000},
+		{name: "a test that waits, beside 3,000 idle processes", bare: "sleep 5", args: map[string]any{"command": "sleep 5"},
+			tests: 1, idle: 3000, plain: true},
+		{name: "go test, 30 packages", build: buildPackages, bare: "go test -count=1 ./...",
+			args: map[string]any{"args": []string{"-count=1"}}, tests: 300},
+		{name: "pytest, 1,000 tests", build: buildPytest, bare: "python3 -m pytest -q",
+			args: map[string]any{"framework": "pytest"}, tests: 1000},
+		{name: "3,000 short processes", bare: "./many.sh", args: map[string]any{"command": "./many.sh"}, build: buildMany,
+			tests: 1, plain: true},
+		{name: "100 MB of output in 2 s", bare: "./prints 2000", args: map[string]any{"command": "./prints 2000"},
+			build: buildPrints, tests: 1, plain: true},
+		{name: "100 MB of output at once", bare: "./prints 0", args: map[string]any{"command": "./prints 0"},
+			build: buildPrints, tests: 1, plain: true, flood: true},
 	}
 )
 
@@ -113,7 +121,8 @@ func (b *bench) suite(c *client, s *suite, dir string) error {
 		if err != nil {
 			return err
 		}
-		command, call, cpu = append(command, float64(r.Result.Summary.DurationMs)/1000), append(call, took.Seconds()), append(cpu, (after-before).Seconds())
+		command, call, cpu = append(command, float64(r.Result.Summary.DurationMs)/1000), append(call, took.Seconds()),
+			append(cpu, (after-before).Seconds())
 		if turn%2 == 1 { // whoever comes second has the warmer machine
 			if err := one(); err != nil {
 				return err
@@ -143,9 +152,11 @@ func (b *bench) suite(c *client, s *suite, dir string) error {
 	return nil
 }
 
-// shell runs a command to its end, with its output in a file that is written through a pipe: debug_test has no other way, either.
+// shell runs a command to its end, with its output in a file that is written through a pipe: debug_test has no other
+// way, either.
 func (b *bench) shell(dir, line string) (float64, error) {
-	cmd := exec.Command("sh", "-c", "{ "+line+" ; echo $? >"+b.dir+"/status; } 2>&1 | cat >"+b.dir+"/output.txt; exit $(cat "+b.dir+"/status)")
+	cmd := exec.Command("sh", "-c", "{ "+line+" ; echo $? >"+b.dir+"/status; } 2>&1 | cat >"+b.dir+
+		"/output.txt; exit $(cat "+b.dir+"/status)")
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "PYTHONPATH="+filepath.Join(b.dir, "reporter"))
 	start := time.Now()
 	err := cmd.Run()
@@ -189,7 +200,8 @@ func (s *suite) check(r *ran) error {
 	return nil
 }
 
-// warm runs both once. It keeps what the adapter gives the framework, by which its reporter can be run by hand, and returns that command.
+// warm runs both once. It keeps what the adapter gives the framework, by which its reporter can be run by hand, and
+// returns that command.
 func (b *bench) warm(c *client, s *suite, dir string) (byHand string, err error) {
 	if _, err := b.shell(dir, s.bare); err != nil {
 		return "", err
@@ -209,8 +221,10 @@ func (b *bench) warm(c *client, s *suite, dir string) (byHand string, err error)
 	for r.Status == "running" || r.Status == "" {
 		files, _ := os.ReadDir(from) // it goes with the run
 		for _, f := range files {
-			if text, err := os.ReadFile(filepath.Join(from, f.Name())); err == nil && strings.HasPrefix(f.Name(), "strobe_") && !strings.HasSuffix(f.Name(), "jsonl") {
-				if err := os.WriteFile(filepath.Join(to, f.Name()), []byte(strings.ReplaceAll(string(text), from, to)), 0o600); err != nil {
+			if text, err := os.ReadFile(filepath.Join(from, f.Name())); err == nil && strings.HasPrefix(f.Name(), "strobe_") &&
+				!strings.HasSuffix(f.Name(), "jsonl") {
+				if err := os.WriteFile(filepath.Join(to, f.Name()), []byte(strings.ReplaceAll(string(text), from, to)),
+					0o600); err != nil {
 					return "", err
 				}
 			}
@@ -263,7 +277,8 @@ func (b *bench) idlers(n int) (end func(), err error) {
 func buildGtest(dir string) error {
 	text := "#include <gtest/gtest.h>\nstatic volatile unsigned long sink;\n"
 	for i := range 20 {
-		text += fmt.Sprintf("TEST(Computes, Number%d) { unsigned long s = 1; for (unsigned long i = 0; i < 250000000ul; i++) s = s * 3 + i; sink = s; SUCCEED(); }\n", i)
+		text += fmt.Sprintf("TEST(Computes, Number%d) { unsigned long s = 1; for (unsigned long i = 0; i < 250000000ul; "+
+			"i++) s = s * 3 + i; sink = s; SUCCEED(); }\n", i)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "computes.cc"), []byte(text), 0o600); err != nil {
 		return err
@@ -300,7 +315,8 @@ func buildPytest(dir string) error {
 }
 
 func buildMany(dir string) error {
-	if err := write(dir, map[string]string{"many.sh": "#!/bin/sh\nn=0\nwhile [ $n -lt 3000 ]; do /bin/true; n=$((n+1)); done\n"}); err != nil {
+	if err := write(dir, map[string]string{"many.sh": "#!/bin/sh\nn=0\nwhile [ $n -lt 3000 ]; do /bin/true; " +
+		"n=$((n+1)); done\n"}); err != nil {
 		return err
 	}
 	return os.Chmod(filepath.Join(dir, "many.sh"), 0o700)

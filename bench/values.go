@@ -24,7 +24,8 @@ var valueKinds = []struct {
 // values times a call by what it is given, with gdb's print of the same beside, and a call that is not recorded.
 func (b *bench) values() error {
 	prog, root := filepath.Join(b.dir, "values"), filepath.Join(b.dir, "values.root")
-	out, err := exec.Command("g++", "-g", "-O2", filepath.Join("bench", "programs", "values.cc"), "-o", prog).CombinedOutput()
+	out, err := exec.Command("g++", "-g", "-O2", filepath.Join("bench", "programs", "values.cc"), "-o",
+		prog).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("build values: %w: %s", err, out)
 	}
@@ -33,12 +34,14 @@ func (b *bench) values() error {
 	}
 	for _, k := range valueKinds {
 		script := filepath.Join(b.dir, "values."+k.kind+".gdb")
-		text := "set pagination off\nset confirm off\nbreak " + k.function + "\ncommands\nsilent\n" + k.print + "\ncontinue\nend\nrun\n"
+		text := "set pagination off\nset confirm off\nbreak " + k.function + "\ncommands\nsilent\n" + k.print +
+			"\ncontinue\nend\nrun\n"
 		if err := os.WriteFile(script, []byte(text), 0o600); err != nil {
 			return err
 		}
 		calls := []string{k.kind, "2000", "60", "20"}
-		strobe := append([]string{b.strobe, "run", "--json", "--project-root", root, "--trace", k.function, "--", prog}, calls...)
+		strobe := append([]string{b.strobe, "run", "--json", "--project-root", root, "--trace", k.function, "--", prog},
+			calls...)
 		ns, err := b.best(contender{name: "strobe", command: strobe})
 		if err != nil {
 			return err
@@ -47,13 +50,16 @@ func (b *bench) values() error {
 		if err != nil {
 			return err
 		}
-		gdb, err := b.best(contender{name: "gdb", command: []string{"gdb", "-nx", "-batch", "-x", script, "--args", prog, k.kind, "100", "3", "0"}})
+		gdb, err := b.best(contender{name: "gdb",
+			command: []string{"gdb", "-nx", "-batch", "-x", script, "--args", prog, k.kind, "100", "3", "0"}})
 		if err != nil {
 			return err
 		}
-		b.note("a call with "+k.what+", depth 3", ns, "ns", 0, "untraced %.1f; gdb's print of it %.0f, %.0f times as much", plain, gdb, gdb/ns)
+		b.note("a call with "+k.what+", depth 3", ns, "ns", 0, "untraced %.1f; gdb's print of it %.0f, %.0f times as much",
+			plain, gdb, gdb/ns)
 	}
-	if err := os.WriteFile(filepath.Join(root, ".strobe", "settings.json"), []byte(`{"sampling.threshold": 100000}`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(root, ".strobe", "settings.json"), []byte(`{"sampling.threshold": 100000}`),
+		0o600); err != nil {
 		return err
 	}
 	calls := []string{"hot", strconv.Itoa(5_000_000), "40", "1"}
@@ -66,7 +72,9 @@ func (b *bench) values() error {
 		if err := os.WriteFile(filepath.Join(root, ".strobe", "settings.json"), []byte(settings), 0o600); err != nil {
 			return err
 		}
-		ns, err := b.best(contender{name: "strobe, sampled", command: append([]string{b.strobe, "run", "--json", "--project-root", root, "--trace", "hot", "--", prog}, calls...)})
+		ns, err := b.best(contender{name: "strobe, sampled",
+			command: append([]string{b.strobe, "run", "--json", "--project-root", root, "--trace", "hot", "--", prog},
+				calls...)})
 		if err != nil {
 			return err
 		}

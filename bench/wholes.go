@@ -17,7 +17,8 @@ import (
 // wholeLimit bounds one run of a whole program, traced or not.
 const wholeLimit = 3 * time.Minute
 
-// whole is a program from a registry and what it is given to do. How it is fetched and built stands in internal/strobetest.
+// whole is a program from a registry and what it is given to do. How it is fetched and built stands in
+// internal/strobetest.
 type whole struct {
 	name string // of its rows
 	from string // in strobetest's table
@@ -25,8 +26,8 @@ type whole struct {
 	args []string
 	// files are those of a run's folder.
 	files map[string]string
-	// ready and load are shell commands of a server's clients: the first succeeds when it serves, the time of the second is measured,
-	// and ends the server. $S is the folder of the sources.
+	// ready and load are shell commands of a server's clients: the first succeeds when it serves, the time of the second
+	// is measured, and ends the server. $S is the folder of the sources.
 	ready, load string
 	trace       []string // what besides @usercode
 	notProfiled string   // why there is no uftrace
@@ -96,7 +97,8 @@ func (b *bench) wholes() error {
 		writeWhole(&text, &w, results)
 		for _, r := range results {
 			m := r.medians()
-			b.note(w.name+": "+r.way, m.Program, "s", 0, "%.0f calls, %.0f kept, %.0f sampled, %.0f lost, ready %.2f s later %s", m.Made, m.Kept, m.Sampled, m.Lost, m.Ready, r.problem)
+			b.note(w.name+": "+r.way, m.Program, "s", 0, "%.0f calls, %.0f kept, %.0f sampled, %.0f lost, ready %.2f s later %s",
+				m.Made, m.Kept, m.Sampled, m.Lost, m.Ready, r.problem)
 		}
 	}
 	section := fmt.Sprintf("Measured on %s; medians of %d.\n\n%s", machine(), b.turns, wholeHead+text.String()+left)
@@ -149,7 +151,8 @@ func (w *whole) build() error {
 		if more != nil && w.notProfiled != "" {
 			break
 		}
-		args := append([]string{"test", "./internal/strobetest", "-run", "^TestWholeForBench$", "-v", "-count", "1", "-args", "-whole", w.from}, more...)
+		args := append([]string{"test", "./internal/strobetest", "-run", "^TestWholeForBench$", "-v", "-count", "1", "-args",
+			"-whole", w.from}, more...)
 		fmt.Fprintf(os.Stderr, "\r%-70s", "build "+w.from+" "+strings.Join(more, " "))
 		out, err := exec.Command("go", args...).CombinedOutput()
 		m := builtWhole.FindSubmatch(out)
@@ -192,7 +195,8 @@ var (
 	uftraceLost    = regexp.MustCompile(`LOST (\d+) records`)
 )
 
-// wholeUftrace runs the program as built with -pg under uftrace, with arguments and results, and lets that count what it has.
+// wholeUftrace runs the program as built with -pg under uftrace, with arguments and results, and lets that count what
+// it has.
 func (b *bench) wholeUftrace(_ *client, w *whole, dir string, _ int) (s sample, err error) {
 	if w.notProfiled != "" {
 		return s, errors.New(w.notProfiled)

@@ -6,20 +6,28 @@ import (
 	"strings"
 )
 
-// wholePrograms are what -programs runs, by their names in strobetest's table: interpreters, a database, a compressor, a server with
-// its clients, and programs with deep types.
+// wholePrograms are what -programs runs, by their names in strobetest's table: interpreters, a database, a compressor,
+// a server with its clients, and programs with deep types.
 var wholePrograms = []whole{
-	{name: "Lua", from: "lua", what: "-O2, a script of 1.2 M calls", args: []string{"loop.lua"}, files: map[string]string{"loop.lua": luaLoop(20)}},
-	{name: "Lua, longer", from: "lua", what: "the same script, 7 M calls", args: []string{"loop.lua"}, files: map[string]string{"loop.lua": luaLoop(120)}},
-	{name: "SQLite's shell", from: "sqlite", what: "-O2, a table filled, indexed and joined", args: []string{"-batch", ":memory:", ".read load.sql"},
+	{name: "Lua", from: "lua", what: "-O2, a script of 1.2 M calls", args: []string{"loop.lua"},
+		files: map[string]string{"loop.lua": luaLoop(20)}},
+	{name: "Lua, longer", from: "lua", what: "the same script, 7 M calls", args: []string{"loop.lua"},
+		files: map[string]string{"loop.lua": luaLoop(120)}},
+	{name: "SQLite's shell", from: "sqlite", what: "-O2, a table filled, indexed and joined",
+		args:  []string{"-batch", ":memory:", ".read load.sql"},
 		files: map[string]string{"load.sql": sqlLoad}},
-	{name: "zstd", from: "zstd", what: "-O2, level 5 of 1 MB", args: []string{"-q", "--single-thread", "-5", "-f", "words"}, files: map[string]string{"words": manyWords(1 << 20)}},
-	{name: "redis", from: "redis", what: "-O2, 10,000 requests of redis-benchmark", args: []string{"--port", "0", "--unixsocket", "s", "--save", "", "--daemonize", "no", "--logfile", "log"},
+	{name: "zstd", from: "zstd", what: "-O2, level 5 of 1 MB",
+		args: []string{"-q", "--single-thread", "-5", "-f", "words"}, files: map[string]string{"words": manyWords(1 << 20)}},
+	{name: "redis", from: "redis", what: "-O2, 10,000 requests of redis-benchmark",
+		args:  []string{"--port", "0", "--unixsocket", "s", "--save", "", "--daemonize", "no", "--logfile", "log"},
 		files: map[string]string{"empty": ""}, ready: `$S/src/redis-cli -s s ping`,
 		load: `$S/src/redis-benchmark -s s -q -c 10 -n 2000 -t set,get,incr,lpush,zadd && $S/src/redis-cli -s s shutdown nosave`},
-	{name: "jq", from: "jq", what: "-O0, its builtins and a filter over 20 people", args: []string{"-c", jqFilter, "people.json"}, files: map[string]string{"people.json": people(20)}},
-	{name: "leveldb", from: "leveldb", what: "C++ -O0, 400 batches written, compacted and read", args: []string{"db"}, files: map[string]string{"empty": ""}},
-	{name: "jaq", from: "jaq", what: "Rust, debug build, the same filter over 500 people", args: []string{"-c", jqFilter, "people.json"}, files: map[string]string{"people.json": people(500)},
+	{name: "jq", from: "jq", what: "-O0, its builtins and a filter over 20 people",
+		args: []string{"-c", jqFilter, "people.json"}, files: map[string]string{"people.json": people(20)}},
+	{name: "leveldb", from: "leveldb", what: "C++ -O0, 400 batches written, compacted and read", args: []string{"db"},
+		files: map[string]string{"empty": ""}},
+	{name: "jaq", from: "jaq", what: "Rust, debug build, the same filter over 500 people",
+		args: []string{"-c", jqFilter, "people.json"}, files: map[string]string{"people.json": people(500)},
 		trace: []string{"jaq_core::*", "jaq_json::*", "jaq_std::*"}, notProfiled: "none: rustc has no -pg"},
 }
 
@@ -53,7 +61,8 @@ const jqFilter = `[.[] | select(.age > 30)] | group_by(.town) | map({town: .[0].
 func people(n int) string {
 	all := make([]string, n)
 	for i := range all {
-		all[i] = fmt.Sprintf(`{"name": "Person %d", "age": %d, "town": "town %d", "pets": [{"n": %d.5}, null, true]}`, i, i*37%90, i*7%50, i)
+		all[i] = fmt.Sprintf(`{"name": "Person %d", "age": %d, "town": "town %d", "pets": [{"n": %d.5}, null, true]}`, i,
+			i*37%90, i*7%50, i)
 	}
 	return "[" + strings.Join(all, ",\n") + "]\n"
 }
@@ -63,7 +72,8 @@ func manyWords(size int) string {
 	r := rand.New(rand.NewPCG(1, 2))
 	var s strings.Builder
 	for s.Len() < size {
-		fmt.Fprintf(&s, "%s ", []string{"the", "water", "rose", "to", "lamps", "and", "boats", "lay", "in", "grass", "of", "bread"}[r.IntN(12)])
+		fmt.Fprintf(&s, "%s ", []string{"the", "water", "rose", "to", "lamps", "and", "boats", "lay", "in", "grass", "of",
+			"bread"}[r.IntN(12)])
 		if r.IntN(9) == 0 {
 			fmt.Fprintln(&s, r.Uint32())
 		}

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// wholeStrobe launches the program with everything of its project traced and every other default. A program without clients waits
-// before main until it is let go: its time is that from there to its end.
+// wholeStrobe launches the program with everything of its project traced and every other default. A program without
+// clients waits before main until it is let go: its time is that from there to its end.
 func (b *bench) wholeStrobe(c *client, w *whole, dir string, depth int) (s sample, err error) {
 	in := map[string]any{"cwd": dir, "trace": append([]string{"@usercode"}, w.trace...), "stopOnEntry": w.load == ""}
 	if depth > 0 {
@@ -110,7 +110,8 @@ func (c *client) wholeStatus(id string) (st wholeState, err error) {
 	}
 }
 
-// daemonCPUExact is what the daemon and its workers have used of all CPUs so far, to the nanosecond, with their threads that have ended.
+// daemonCPUExact is what the daemon and its workers have used of all CPUs so far, to the nanosecond, with their threads
+// that have ended.
 func (b *bench) daemonCPUExact() (total time.Duration, err error) {
 	pids, err := b.strobePIDs()
 	if err != nil {

@@ -19,13 +19,14 @@ const wholeHead = `| program | | the program took | of untraced | of uftrace | a
 |---|---|---|---|---|---|---|---|---|---|---|
 `
 
-// medians are of the times; what became of the calls is that of one run, the one whose share of kept calls is the middle, or the
-// lower of the two in the middle.
+// medians are of the times; what became of the calls is that of one run, the one whose share of kept calls is the
+// middle, or the lower of the two in the middle.
 func (r *result) medians() (m sample) {
 	if len(r.samples) == 0 {
 		return m
 	}
-	byKept := slices.SortedFunc(slices.Values(r.samples), func(a, b sample) int { return cmp.Compare(a.Kept*b.Made, b.Kept*a.Made) })
+	byKept := slices.SortedFunc(slices.Values(r.samples),
+		func(a, b sample) int { return cmp.Compare(a.Kept*b.Made, b.Kept*a.Made) })
 	m = byKept[(len(byKept)-1)/2]
 	of := func(field func(*sample) float64) float64 {
 		var all []float64
@@ -34,7 +35,8 @@ func (r *result) medians() (m sample) {
 		}
 		return median(all)
 	}
-	m.Program, m.Ready, m.CPU = of(func(s *sample) float64 { return s.Program }), of(func(s *sample) float64 { return s.Ready }), of(func(s *sample) float64 { return s.CPU })
+	m.Program, m.Ready, m.CPU = of(func(s *sample) float64 { return s.Program }),
+		of(func(s *sample) float64 { return s.Ready }), of(func(s *sample) float64 { return s.CPU })
 	return m
 }
 
@@ -71,7 +73,8 @@ func writeWhole(text *strings.Builder, w *whole, results []result) {
 		if m.Made > 0 {
 			events := 2 * m.Kept
 			cells[5], cells[6], cells[7] = seconds(m.Ready), grouped(m.Made), m.kept()
-			cells[8], cells[9] = fmt.Sprintf("%.*f MB", digits(m.Bytes/1e6), m.Bytes/1e6), fmt.Sprintf("%.*f", digits(m.Bytes/events), m.Bytes/events)
+			cells[8], cells[9] = fmt.Sprintf("%.*f MB", digits(m.Bytes/1e6), m.Bytes/1e6),
+				fmt.Sprintf("%.*f", digits(m.Bytes/events), m.Bytes/events)
 		}
 		if m.CPU > 0 && m.Made > 0 {
 			cells[10] = fmt.Sprintf("%.2f µs", 1e6*m.CPU/m.Made)

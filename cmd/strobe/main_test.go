@@ -171,7 +171,8 @@ func newHome(t *testing.T) string {
 	return home
 }
 
-// TestInitialize: every client is answered, by the daemon that the first one started. bench/latency.go measures how fast.
+// TestInitialize: every client is answered, by the daemon that the first one started. bench/latency.go measures how
+// fast.
 func TestInitialize(t *testing.T) {
 	home := newHome(t)
 	for range 5 {
@@ -206,12 +207,15 @@ func TestToolsList(t *testing.T) {
 	var names []string
 	for _, tool := range list.Tools {
 		names = append(names, tool.Name)
-		if tool.InputSchema.Type != "object" || tool.InputSchema.AdditionalProperties == nil || *tool.InputSchema.AdditionalProperties || tool.OutputSchema.Type != "object" {
+		if tool.InputSchema.Type != "object" || tool.InputSchema.AdditionalProperties == nil ||
+			*tool.InputSchema.AdditionalProperties || tool.OutputSchema.Type != "object" {
 			t.Errorf("%s: schemas are not closed objects", tool.Name)
 		}
 	}
 	slices.Sort(names)
-	if got := strings.Join(names, " "); got != "debug_breakpoint debug_continue debug_launch debug_memory debug_query debug_session debug_setup_tests debug_test debug_trace" {
+	if got := strings.Join(names, " "); got !=
+		"debug_breakpoint debug_continue debug_launch debug_memory debug_query debug_session debug_setup_tests debug_test "+
+			"debug_trace" {
 		t.Errorf("tools = %s", got)
 	}
 	if n := len(r.Result); n >= 16<<10 {
@@ -227,10 +231,13 @@ func TestBadCallsLeaveTheDaemonAlive(t *testing.T) {
 	pid := daemon.HolderPID(p.home)
 	big := strings.Repeat("x", 10<<20)
 	for i, c := range []struct{ line, want string }{
-		{`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"debug_launch","arguments":{"comand":"x"}}}`, "VALIDATION_ERROR"},
+		{`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"debug_launch","arguments":{"comand":"x"}}}`,
+			"VALIDATION_ERROR"},
 		{`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"debug_launch","arguments":{"command":"x","projectRoot":7}}}`, "VALIDATION_ERROR"},
-		{`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"debug_query","arguments":{"sessionId":"nope"}}}`, "SESSION_NOT_FOUND"},
-		{`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"debug_query","arguments":{"sessionId":"` + big + `"}}}`, "_"},
+		{`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"debug_query","arguments":{"sessionId":"nope"}}}`,
+			"SESSION_NOT_FOUND"},
+		{`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"debug_query","arguments":{"sessionId":"` + big +
+			`"}}}`, "_"},
 		{`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"debug_launch","arguments":{"command":"/no/such/program","projectRoot":"/"}}}`, "LAUNCH_FAILED"},
 	} {
 		p.send(fmt.Sprintf(c.line, i+10))
@@ -243,7 +250,8 @@ func TestBadCallsLeaveTheDaemonAlive(t *testing.T) {
 			t.Fatalf("answer %d: %v", i, err)
 		}
 		e := result.StructuredContent
-		if !result.IsError || !strings.Contains(e.Code, c.want) || e.Code == "INTERNAL_ERROR" || e.Message == "" || e.Hint == "" {
+		if !result.IsError || !strings.Contains(e.Code, c.want) || e.Code == "INTERNAL_ERROR" || e.Message == "" ||
+			e.Hint == "" {
 			t.Errorf("%.100s: %s, %.300s; hint %.200s", c.line, e.Code, e.Message, e.Hint)
 		}
 	}
@@ -264,7 +272,8 @@ func TestSessionsOutliveConnections(t *testing.T) {
 	defer cancel()
 	var launched struct{ SessionID string }
 	a := connect(t, ctx, home)
-	mustCall(t, ctx, a, "debug_launch", map[string]any{"command": "cat", "projectRoot": t.TempDir(), "stdin": "pipe"}, &launched)
+	mustCall(t, ctx, a, "debug_launch", map[string]any{"command": "cat", "projectRoot": t.TempDir(), "stdin": "pipe"},
+		&launched)
 	a.Close()
 	b := connect(t, ctx, home)
 	var status struct{ Status string }
@@ -282,7 +291,9 @@ func TestKilledDaemon(t *testing.T) {
 	p := startProxy(t, newHome(t))
 	p.greet()
 	root := t.TempDir()
-	p.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"debug_launch","arguments":{"command":"sleep","args":["30"],"projectRoot":%q}}}`, root))
+	p.send(
+		fmt.Sprintf(
+			`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"debug_launch","arguments":{"command":"sleep","args":["30"],"projectRoot":%q}}}`, root))
 	var launched struct {
 		StructuredContent struct {
 			SessionID string
@@ -295,8 +306,10 @@ func TestKilledDaemon(t *testing.T) {
 		t.Fatalf("launch = %s (%v)", r.Result, err)
 	}
 	t.Cleanup(func() { _ = syscall.Kill(launched.StructuredContent.PID, syscall.SIGKILL) }) // gone already is as good
-	p.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"debug_query","_meta":{"progressToken":"p"},"arguments":{"sessionId":%q,"eventType":"stdout","waitMs":20000}}}`,
-		launched.StructuredContent.SessionID))
+	p.send(
+		fmt.Sprintf(
+			`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"debug_query","_meta":{"progressToken":"p"},"arguments":{"sessionId":%q,"eventType":"stdout","waitMs":20000}}}`,
+			launched.StructuredContent.SessionID))
 	if first := p.next(); len(first.ID) != 0 {
 		t.Fatalf("expected progress, got %+v", first)
 	}
@@ -314,7 +327,8 @@ func TestKilledDaemon(t *testing.T) {
 		t.Errorf("call in flight = %+v", r)
 	}
 	t.Logf("the call in flight was answered %v after the kill", time.Since(killed))
-	p.send(`{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"debug_session","arguments":{"action":"list"}}}`)
+	p.send(
+		`{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"debug_session","arguments":{"action":"list"}}}`)
 	r = p.next()
 	if r.Error != nil || !strings.Contains(string(r.Result), launched.StructuredContent.SessionID) {
 		t.Errorf("list = %+v %s", r.Error, r.Result)
@@ -325,7 +339,8 @@ func connect(t *testing.T, ctx context.Context, home string) *sdk.ClientSession 
 	t.Helper()
 	cmd := exec.Command(strobetest.Binary(t), "mcp")
 	cmd.Env = append(os.Environ(), "STROBE_HOME="+home)
-	cs, err := sdk.NewClient(&sdk.Implementation{Name: "t", Version: "0"}, nil).Connect(ctx, &sdk.CommandTransport{Command: cmd}, nil)
+	cs, err := sdk.NewClient(&sdk.Implementation{Name: "t", Version: "0"}, nil).Connect(ctx,
+		&sdk.CommandTransport{Command: cmd}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

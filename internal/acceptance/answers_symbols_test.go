@@ -28,7 +28,8 @@ func TestProgramsWithoutSymbols(t *testing.T) {
 	dir := project(t, map[string]string{
 		"plain.c": plainSource, "go.mod": "module m\n",
 		"main.go": "package main\n\n//go:noinline\nfunc add(a, b int) int { return a + b }\n\nfunc main() { println(add(1, 2)) }\n",
-		"m.rs":    "#[inline(never)] fn add(a: i32, b: i32) -> i32 { std::hint::black_box(a) + b }\nfn main() { println!(\"{}\", add(1, 2)); }\n",
+		"m.rs": "#[inline(never)] fn add(a: i32, b: i32) -> i32 { std::hint::black_box(a) + b }\nfn main() { " +
+			"println!(\"{}\", add(1, 2)); }\n",
 	})
 	s := strobetest.Start(t, nil)
 	for _, x := range []struct {
@@ -37,10 +38,12 @@ func TestProgramsWithoutSymbols(t *testing.T) {
 		pattern string
 		want    []string
 	}{
-		{"symbols", []string{"gcc", "-O0", "plain.c"}, "main::add", []string{"no debug information", "with -g", "did you mean add?"}},
+		{"symbols", []string{"gcc", "-O0", "plain.c"}, "main::add",
+			[]string{"no debug information", "with -g", "did you mean add?"}},
 		{"dash-s", []string{"gcc", "-O0", "-s", "plain.c"}, "add", []string{"stripped", "-g"}},
 		{"static", []string{"gcc", "-O0", "-s", "-static", "plain.c"}, "add", []string{"stripped", "-g"}},
-		{"stripped", []string{"sh", "-c", "gcc -g plain.c -o stripped && strip stripped && exec true"}, "@usercode", []string{"stripped", "-g"}},
+		{"stripped", []string{"sh", "-c", "gcc -g plain.c -o stripped && strip stripped && exec true"}, "@usercode",
+			[]string{"stripped", "-g"}},
 		{"go-sw", []string{"go", "build", "-ldflags=-s -w"}, "main.add", []string{"stripped", `-ldflags "-s -w"`}},
 		{"rust", []string{"rustc", "-O", "m.rs"}, "m::*", []string{"m::add", "exact names", "debug = true"}},
 		{"rust-s", []string{"rustc", "-O", "-C", "strip=symbols", "m.rs"}, "m::add", []string{"stripped", "debug = true"}},
@@ -67,8 +70,10 @@ func TestProgramsWithoutSymbols(t *testing.T) {
 			}
 		}
 		if strings.HasPrefix(x.name, "dash") {
-			refused(t, s, "debug_breakpoint", args{"sessionId": l.SessionID, "add": []args{{"function": "add"}}}, "NO_DEBUG_SYMBOLS", "-g")
-			refused(t, s, "debug_breakpoint", args{"sessionId": l.SessionID, "add": []args{{"file": "plain.c", "line": 3}}}, "NO_DEBUG_SYMBOLS", "-g")
+			refused(t, s, "debug_breakpoint", args{"sessionId": l.SessionID, "add": []args{{"function": "add"}}},
+				"NO_DEBUG_SYMBOLS", "-g")
+			refused(t, s, "debug_breakpoint", args{"sessionId": l.SessionID, "add": []args{{"file": "plain.c", "line": 3}}},
+				"NO_DEBUG_SYMBOLS", "-g")
 		}
 		s.Stop(t, l.SessionID)
 	}
@@ -85,14 +90,15 @@ int main(int c, char **v) {
 }
 `
 
-// TestWhatIsElsewhereOrComesLater: hooked functions of the C library were "only declared here", and a pattern of a library that
-// is loaded later was answered with near names of the C library.
+// TestWhatIsElsewhereOrComesLater: hooked functions of the C library were "only declared here", and a pattern of a
+// library that is loaded later was answered with near names of the C library.
 func TestWhatIsElsewhereOrComesLater(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
 	strobetest.NeedCommand(t, "gcc")
 	dir := project(t, map[string]string{"host.c": laterHost, "later.c": "int later_work(int n) { return n * 2; }\n"})
-	for _, a := range [][]string{{"-g", "host.c", "-o", "host", "-ldl"}, {"-g", "-shared", "-fPIC", "later.c", "-o", "liblater.so"}} {
+	for _, a := range [][]string{{"-g", "host.c", "-o", "host", "-ldl"},
+		{"-g", "-shared", "-fPIC", "later.c", "-o", "liblater.so"}} {
 		cmd := exec.Command("gcc", a...)
 		cmd.Dir = dir
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -108,7 +114,8 @@ func TestWhatIsElsewhereOrComesLater(t *testing.T) {
 			Also             []string
 		}
 	}
-	s.Call(t, "debug_launch", args{"command": filepath.Join(dir, "host"), "args": []string{filepath.Join(dir, "liblater.so")}, "projectRoot": dir, "stdin": "pipe",
+	s.Call(t, "debug_launch", args{"command": filepath.Join(dir, "host"),
+		"args": []string{filepath.Join(dir, "liblater.so")}, "projectRoot": dir, "stdin": "pipe",
 		"trace": []string{"later_work", "puts", "printf", "p*"}}, &l)
 	t.Cleanup(func() { s.Stop(t, l.SessionID) })
 	for _, u := range l.Unhookable {
@@ -119,7 +126,8 @@ func TestWhatIsElsewhereOrComesLater(t *testing.T) {
 		}
 	}
 	said := strings.Join(l.Warnings, "\n")
-	if !strings.Contains(said, "later_work") || !strings.Contains(said, "libraries that are loaded later") || strings.Contains(said, "did you mean") {
+	if !strings.Contains(said, "later_work") || !strings.Contains(said, "libraries that are loaded later") ||
+		strings.Contains(said, "did you mean") {
 		t.Errorf("of the library to come the launch says %q", said)
 	}
 	s.Call(t, "debug_session", args{"action": "input", "sessionId": l.SessionID, "text": "x"}, nil)

@@ -42,8 +42,8 @@ int odd(int n, char *s) { return even(n + 1, s) + s[0]; }
 int main() { return even(0, "x"); }
 `
 
-// TestCrashAnswersAreShort: the same object in every frame made 114 KB, equal frames of a recursion 75 KB, and every answer
-// told the crash again.
+// TestCrashAnswersAreShort: the same object in every frame made 114 KB, equal frames of a recursion 75 KB, and every
+// answer told the crash again.
 func TestCrashAnswersAreShort(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -55,7 +55,8 @@ func TestCrashAnswersAreShort(t *testing.T) {
 		id := traced(t, s, x.lang, x.name, x.source, x.place)
 		crash := args{"sessionId": id, "eventType": "crash"}
 		short := answered(t, s, "debug_query", crash)
-		if len(short) > 14<<10 || !strings.Contains(short, x.want) || !strings.Contains(short, `"sourceFile":`) || strings.Contains(short, `"file":`) {
+		if len(short) > 14<<10 || !strings.Contains(short, x.want) || !strings.Contains(short, `"sourceFile":`) ||
+			strings.Contains(short, `"file":`) {
 			t.Errorf("%s: %d bytes: %.3000s", x.name, len(short), short)
 		}
 		for _, name := range []string{`"main"`, `"` + x.place + `"`, `"registers"`, `"lastEvents"`} {
@@ -64,16 +65,19 @@ func TestCrashAnswersAreShort(t *testing.T) {
 			}
 		}
 		crash["verbose"] = true
-		if whole := answered(t, s, "debug_query", crash); strings.Contains(whole, "<same as") || strings.Contains(whole, "folded") || len(whole) < 2*len(short) {
+		if whole := answered(t, s, "debug_query", crash); strings.Contains(whole, "<same as") ||
+			strings.Contains(whole, "folded") || len(whole) < 2*len(short) {
 			t.Errorf("%s: verbose is not whole: %d bytes, in short %d", x.name, len(whole), len(short))
 		}
 		crash["verbose"], crash["maxTokens"] = false, 600
-		if least := answered(t, s, "debug_query", crash); len(least) > 4000 || !strings.Contains(least, x.place) || !strings.Contains(least, "SIGSEGV") {
+		if least := answered(t, s, "debug_query", crash); len(least) > 4000 || !strings.Contains(least, x.place) ||
+			!strings.Contains(least, "SIGSEGV") {
 			t.Errorf("%s: %d bytes for 600 tokens: %s", x.name, len(least), least)
 		}
 		first := answered(t, s, "debug_query", args{"sessionId": id, "limit": 1})
 		again := answered(t, s, "debug_query", args{"sessionId": id, "limit": 1})
-		if !strings.Contains(first, `"stack":`) || strings.Contains(again, `"stack":`) || !strings.Contains(again, `"signal":"SIGSEGV"`) {
+		if !strings.Contains(first, `"stack":`) || strings.Contains(again, `"stack":`) ||
+			!strings.Contains(again, `"signal":"SIGSEGV"`) {
 			t.Errorf("%s: the crash is told in full once, then in short; first %s\nthen %s", x.name, first, again)
 		}
 	}
@@ -152,15 +156,16 @@ func TestSummariesHaveValues(t *testing.T) {
 	}
 	for _, tokens := range []int{200, 400, 800} {
 		for _, view := range []string{"events", "tree", "stats"} {
-			if n := len(answered(t, s, "debug_query", args{"sessionId": id, "view": view, "maxTokens": tokens, "limit": 500})); n > 3*tokens+500 {
+			if n := len(answered(t, s, "debug_query",
+				args{"sessionId": id, "view": view, "maxTokens": tokens, "limit": 500})); n > 3*tokens+500 {
 				t.Errorf("view %s: %d bytes for %d tokens", view, n, tokens)
 			}
 		}
 	}
 }
 
-// TestPausesAreSaid: an empty answer did not say that the program is paused, a pause with large values had 40 KB, and events
-// named their place file.
+// TestPausesAreSaid: an empty answer did not say that the program is paused, a pause with large values had 40 KB, and
+// events named their place file.
 func TestPausesAreSaid(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -168,7 +173,8 @@ func TestPausesAreSaid(t *testing.T) {
 	path := strobetest.BuildSource(t, "cpp", "gcc-O0", "shared", sharedSource)
 	l := s.Launch(t, path, strobetest.Root(t), nil, args{"stopOnEntry": true})
 	t.Cleanup(func() { s.Stop(t, l.SessionID) })
-	if p := s.Query(t, l.SessionID, args{"eventType": "stdout"}); !strings.Contains(p.Hint, "is paused") || !strings.Contains(p.Hint, "debug_continue") {
+	if p := s.Query(t, l.SessionID, args{"eventType": "stdout"}); !strings.Contains(p.Hint, "is paused") ||
+		!strings.Contains(p.Hint, "debug_continue") {
 		t.Errorf("paused before main, an empty answer says %q", p.Hint)
 	}
 	s.Call(t, "debug_breakpoint", args{"sessionId": l.SessionID, "add": []args{{"function": "second"}}}, nil)
@@ -176,7 +182,8 @@ func TestPausesAreSaid(t *testing.T) {
 	if len(stop) > 8<<10 || !strings.Contains(stop, `"n":5`) || !strings.Contains(stop, `"title"`) {
 		t.Errorf("the pause has %d bytes: %.2000s", len(stop), stop)
 	}
-	if p := s.Query(t, l.SessionID, args{"eventType": "stdout"}); !strings.Contains(p.Hint, fmt.Sprintf("second (shared.cpp:%d)", lineOf(sharedSource, "int second"))) {
+	if p := s.Query(t, l.SessionID, args{"eventType": "stdout"}); !strings.Contains(p.Hint,
+		fmt.Sprintf("second (shared.cpp:%d)", lineOf(sharedSource, "int second"))) {
 		t.Errorf("paused, an empty answer says %q", p.Hint)
 	}
 	pause := answered(t, s, "debug_query", args{"sessionId": l.SessionID, "eventType": "pause"})

@@ -26,8 +26,8 @@ void order(int id){ price(id, 2); check(id); }
 int main(){ for(int i=0;i<60;i++) price(i, 3); for(int i=0;i<60;i++) order(i); return 0; }
 `
 
-// TestFoldShowsTheOddCall: the one call of sixty that failed was behind "×59 more like this", and so was the call with a
-// callee that did.
+// TestFoldShowsTheOddCall: the one call of sixty that failed was behind "×59 more like this", and so was the call with
+// a callee that did.
 func TestFoldShowsTheOddCall(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -59,7 +59,8 @@ func TestFoldShowsTheOddCall(t *testing.T) {
 	}
 }
 
-// wideSource has a large argument before those that matter, in loops that fail rarely, throw, or differ in what they call.
+// wideSource has a large argument before those that matter, in loops that fail rarely, throw, or differ in what they
+// call.
 const wideSource = `#include <stdexcept>
 #include <string>
 #include <vector>

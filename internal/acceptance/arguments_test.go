@@ -81,7 +81,8 @@ func TestBadPatterns(t *testing.T) {
 			}
 		}
 		if len(pattern) < 100 {
-			refused(t, s, "debug_launch", args{"command": "true", "projectRoot": "/", "trace": []string{pattern}}, "INVALID_PATTERN")
+			refused(t, s, "debug_launch", args{"command": "true", "projectRoot": "/", "trace": []string{pattern}},
+				"INVALID_PATTERN")
 		}
 	}
 	if st := s.Status(t, l.SessionID); len(st.TracePatterns) != 0 || st.HookedFunctions != 0 {
@@ -99,11 +100,13 @@ func TestBadPatterns(t *testing.T) {
 	if len(state.ActivePatterns) != 101 || state.HookedFunctions != 1 {
 		t.Errorf("101 patterns: %d active, %d hooked", len(state.ActivePatterns), state.HookedFunctions)
 	}
-	strobetest.Eventually(t, endLimit, "a call of rest", func() bool { return s.Count(t, l.SessionID, "function_enter", "rest") > 0 })
+	strobetest.Eventually(t, endLimit, "a call of rest",
+		func() bool { return s.Count(t, l.SessionID, "function_enter", "rest") > 0 })
 	// Patterns that make a backtracking matcher run for ever.
 	bomb := strings.Repeat("*a", 200) + "b"
 	started := time.Now()
-	if err := s.Try("debug_trace", args{"sessionId": l.SessionID, "add": []string{bomb, strings.Repeat("**a", 100) + "b"}}, &state); err != nil {
+	if err := s.Try("debug_trace", args{"sessionId": l.SessionID, "add": []string{bomb, strings.Repeat("**a", 100) + "b"}},
+		&state); err != nil {
 		t.Errorf("patterns with many stars: %.500s", err)
 	}
 	if took := time.Since(started); took > time.Minute {
@@ -111,7 +114,8 @@ func TestBadPatterns(t *testing.T) {
 	}
 	var removed struct{ Warnings []string }
 	s.Call(t, "debug_trace", args{"sessionId": l.SessionID, "remove": []string{"never added"}}, &removed)
-	if said := strings.Join(removed.Warnings, " "); !strings.Contains(said, "never added") || !strings.Contains(said, "rest") {
+	if said := strings.Join(removed.Warnings, " "); !strings.Contains(said, "never added") ||
+		!strings.Contains(said, "rest") {
 		t.Errorf("removal of what is not there: %.300q", said)
 	}
 	let(t, s, l.SessionID)
@@ -137,7 +141,8 @@ func TestBadArguments(t *testing.T) {
 		{"debug_query", args{"sessionId": id, "offset": -1}, "VALIDATION_ERROR", []string{"offset"}},
 		{"debug_query", args{"sessionId": id, "timeFrom": "yesterday"}, "VALIDATION_ERROR", []string{"timeFrom"}},
 		{"debug_query", args{"sessionId": id, "function": args{"matches": "("}}, "VALIDATION_ERROR", []string{"matches"}},
-		{"debug_query", args{"sessionId": id, "function": args{"matches": "((a{1000}){1000}){1000}"}}, "VALIDATION_ERROR", []string{"matches"}},
+		{"debug_query", args{"sessionId": id, "function": args{"matches": "((a{1000}){1000}){1000}"}}, "VALIDATION_ERROR",
+			[]string{"matches"}},
 		{"debug_query", args{"sessionId": id, "under": 1 << 40}, "VALIDATION_ERROR", []string{"under"}},
 		{"debug_query", args{"sessionId": id, "view": "graph"}, "VALIDATION_ERROR", []string{"view", "tree"}},
 		{"debug_query", args{"sessionId": 7}, "VALIDATION_ERROR", []string{"sessionId", "string"}},
@@ -156,13 +161,19 @@ func TestBadArguments(t *testing.T) {
 		{"debug_trace", args{"sessionId": id, "add": "work"}, "VALIDATION_ERROR", []string{"add", "array"}},
 		{"debug_trace", args{"sessionId": id, "add": []any{1}}, "VALIDATION_ERROR", []string{"add"}},
 		{"debug_trace", args{"sessionId": "none", "add": []string{"work"}}, "SESSION_NOT_FOUND", nil},
-		{"debug_trace", args{"sessionId": id, "projectRoot": "/elsewhere", "add": []string{"work"}}, "VALIDATION_ERROR", []string{"projectRoot"}},
-		{"debug_trace", args{"sessionId": id, "watches": args{"add": []any{args{"expr": "1 +"}}}}, "WATCH_FAILED", []string{"position 3"}},
-		{"debug_trace", args{"sessionId": id, "watches": args{"add": []any{args{"label": "x"}}}}, "VALIDATION_ERROR", []string{"watches.add[0]"}},
-		{"debug_trace", args{"sessionId": id, "watches": args{"add": []any{args{"address": "16", "type": "int"}}}}, "VALIDATION_ERROR", []string{"0x"}},
-		{"debug_trace", args{"sessionId": id, "watches": args{"add": []any{args{"address": "0x10"}}}}, "VALIDATION_ERROR", []string{"type"}},
+		{"debug_trace", args{"sessionId": id, "projectRoot": "/elsewhere", "add": []string{"work"}}, "VALIDATION_ERROR",
+			[]string{"projectRoot"}},
+		{"debug_trace", args{"sessionId": id, "watches": args{"add": []any{args{"expr": "1 +"}}}}, "WATCH_FAILED",
+			[]string{"position 3"}},
+		{"debug_trace", args{"sessionId": id, "watches": args{"add": []any{args{"label": "x"}}}}, "VALIDATION_ERROR",
+			[]string{"watches.add[0]"}},
+		{"debug_trace", args{"sessionId": id, "watches": args{"add": []any{args{"address": "16", "type": "int"}}}},
+			"VALIDATION_ERROR", []string{"0x"}},
+		{"debug_trace", args{"sessionId": id, "watches": args{"add": []any{args{"address": "0x10"}}}}, "VALIDATION_ERROR",
+			[]string{"type"}},
 		{"debug_trace", args{"sessionId": id, "sampling": "on"}, "VALIDATION_ERROR", []string{"sampling"}},
-		{"debug_launch", args{"command": "true", "projectRoot": "/", "args": strings.Repeat("y", 10<<20)}, "VALIDATION_ERROR", []string{"args"}},
+		{"debug_launch", args{"command": "true", "projectRoot": "/", "args": strings.Repeat("y", 10<<20)}, "VALIDATION_ERROR",
+			[]string{"args"}},
 	} {
 		refused(t, s, c.tool, c.in, c.code, c.says...)
 	}
@@ -190,11 +201,13 @@ func TestInputThatNobodyTakes(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	l := s.Launch(t, "sh", t.TempDir(), []string{"-c", "exec 0</dev/null; echo closed; sleep 60"}, args{"stdin": "pipe"})
-	strobetest.Eventually(t, endLimit, "the program to close its stdin", func() bool { return s.Output(t, l.SessionID, "stdout") != "" })
+	strobetest.Eventually(t, endLimit, "the program to close its stdin",
+		func() bool { return s.Output(t, l.SessionID, "stdout") != "" })
 	refused(t, s, "debug_session", args{"action": "input", "sessionId": l.SessionID, "text": "x"}, "WRITE_FAILED")
 	s.Stop(t, l.SessionID)
 	none := s.Launch(t, "sleep", t.TempDir(), []string{"60"}, nil)
-	refused(t, s, "debug_session", args{"action": "input", "sessionId": none.SessionID, "text": "x"}, "VALIDATION_ERROR", "pipe")
+	refused(t, s, "debug_session", args{"action": "input", "sessionId": none.SessionID, "text": "x"}, "VALIDATION_ERROR",
+		"pipe")
 	s.Stop(t, none.SessionID)
 }
 
@@ -206,7 +219,8 @@ func raw(t *testing.T, s *strobetest.Strobe) (net.Conn, *bufio.Reader) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	fmt.Fprintln(c, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"raw","version":"0"}}}`)
+	fmt.Fprintln(c,
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"raw","version":"0"}}}`)
 	r := bufio.NewReader(c)
 	if _, err := r.ReadString('\n'); err != nil {
 		t.Fatal(err)
@@ -216,7 +230,8 @@ func raw(t *testing.T, s *strobetest.Strobe) (net.Conn, *bufio.Reader) {
 }
 
 func call(id int, tool string, in args) string {
-	b, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": map[string]any{"name": tool, "arguments": in}})
+	b, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "method": "tools/call",
+		"params": map[string]any{"name": tool, "arguments": in}})
 	if err != nil {
 		panic(err)
 	}
@@ -230,7 +245,8 @@ func TestClientsThatVanish(t *testing.T) {
 	s := strobetest.Start(t, nil)
 	l := waiting(t, s, "work")
 	pid := daemon.HolderPID(s.Home)
-	strobetest.Eventually(t, endLimit, "calls", func() bool { return s.Count(t, l.SessionID, "function_enter", "work") > 20 })
+	strobetest.Eventually(t, endLimit, "calls",
+		func() bool { return s.Count(t, l.SessionID, "function_enter", "work") > 20 })
 	for i := range 12 {
 		c, r := raw(t, s)
 		switch i % 4 {
@@ -241,7 +257,8 @@ func TestClientsThatVanish(t *testing.T) {
 		case 2: // never reads its answers
 			for n := range 50 {
 				c.SetWriteDeadline(time.Now().Add(time.Second))
-				if _, err := fmt.Fprintln(c, call(n+2, "debug_query", args{"sessionId": l.SessionID, "limit": 500, "verbose": true})); err != nil {
+				if _, err := fmt.Fprintln(c, call(n+2, "debug_query",
+					args{"sessionId": l.SessionID, "limit": 500, "verbose": true})); err != nil {
 					break // the daemon waits for us to read, and we for it
 				}
 			}
@@ -263,7 +280,8 @@ func TestGarbageOnTheSocket(t *testing.T) {
 	pid := daemon.HolderPID(s.Home)
 	for _, line := range []string{
 		"\x00\x01\x02", "GET / HTTP/1.1", "{", "[]", "[[[[", `"x"`, "null", "1e999", "{}", `{"jsonrpc":"1.0"}`,
-		`{"jsonrpc":"2.0","id":{},"method":"x"}`, `{"jsonrpc":"2.0","id":1,"method":7}`, `{"jsonrpc":"2.0","id":1,"result":{}}`,
+		`{"jsonrpc":"2.0","id":{},"method":"x"}`, `{"jsonrpc":"2.0","id":1,"method":7}`,
+		`{"jsonrpc":"2.0","id":1,"result":{}}`,
 		`{"jsonrpc":"2.0","id":3,"method":"tools/call"}`, `{"jsonrpc":"2.0","id":4,"method":"tools/call","params":[]}`,
 		`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":7}}`,
 		`{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"debug_query","arguments":[]}}`,

@@ -9,7 +9,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
-// leavers ends by exit below main, and has a thread that ends below its first function; g is left by a longjmp, and f crashes if asked to.
+// leavers ends by exit below main, and has a thread that ends below its first function; g is left by a longjmp, and f
+// crashes if asked to.
 const leavers = `
 #include <pthread.h>
 #include <setjmp.h>
@@ -29,7 +30,8 @@ int main(int argc, char **argv)
 }
 `
 
-// TestEndedInside: a call in which the program or its thread ends by itself is no error; one that is jumped out of, or in which it crashes, is.
+// TestEndedInside: a call in which the program or its thread ends by itself is no error; one that is jumped out of, or
+// in which it crashes, is.
 func TestEndedInside(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -40,8 +42,10 @@ func TestEndedInside(t *testing.T) {
 		errors map[string]string
 		tree   []string
 	}{
-		{nil, map[string]string{"main": "0", "f": "0", "h": "0", "g": "1"}, []string{`main\(.*■ ended in it`, `f\(.*■ ended in it`, `h\(.*■ ended in it`, `g\(.*✗ unwound`}},
-		{[]string{"x"}, map[string]string{"main": "1", "f": "1", "h": "0", "g": "1"}, []string{`f\(.*✗ unwound`, `h\(.*■ ended in it`}},
+		{nil, map[string]string{"main": "0", "f": "0", "h": "0", "g": "1"},
+			[]string{`main\(.*■ ended in it`, `f\(.*■ ended in it`, `h\(.*■ ended in it`, `g\(.*✗ unwound`}},
+		{[]string{"x"}, map[string]string{"main": "1", "f": "1", "h": "0", "g": "1"},
+			[]string{`f\(.*✗ unwound`, `h\(.*■ ended in it`}},
 	} {
 		l := s.Launch(t, path, filepath.Dir(path), r.argv, args{"trace": []any{"main", "f", "g", "h"}})
 		s.WaitEnd(t, l.SessionID, time.Minute)

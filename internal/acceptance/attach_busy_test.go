@@ -22,7 +22,8 @@ int main(void) {
 }
 `
 
-// TestAttachWhereBusy: a program that is nice to others on a machine that is merely busy is attached to: it gets a CPU later, not never.
+// TestAttachWhereBusy: a program that is nice to others on a machine that is merely busy is attached to: it gets a CPU
+// later, not never.
 func TestAttachWhereBusy(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	strobetest.NeedCommand(t, "taskset")

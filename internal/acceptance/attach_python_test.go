@@ -181,7 +181,8 @@ func (r *pythonRun) has(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fmt.Sprintf("%d threads, %d files, strobe in its memory: %v", count("task"), count("fd"), strings.Contains(string(maps), "strobe-agent"))
+	return fmt.Sprintf("%d threads, %d files, strobe in its memory: %v", count("task"), count("fd"),
+		strings.Contains(string(maps), "strobe-agent"))
 }
 
 // oldestAndNewest are two of pythons: each has another back end of the agent. make soak has all.
@@ -237,7 +238,8 @@ func TestAttachPython(t *testing.T) {
 					s.Call(t, "debug_trace", args{"sessionId": l.SessionID, "add": []string{"till.add"}}, nil)
 					r.says(t, "6", "total 7")
 					tree := varying.ReplaceAllString(s.Query(t, l.SessionID, args{"view": "tree", "unfold": true}).Tree, "")
-					for _, call := range []string{"till.Order.__init__(self=Order{}, n=4) → null\n", "till.Order.total(self=Order{n: 4}, tax=1) → 5\n",
+					for _, call := range []string{"till.Order.__init__(self=Order{}, n=4) → null\n",
+						"till.Order.total(self=Order{n: 4}, tax=1) → 5\n",
 						"till.Order.total(self=Order{n: 6}, tax=1) → 7\n  till.add(a=6, b=1) → 7\n"} {
 						if !strings.Contains(tree, call) {
 							t.Errorf("attach %d: no %q in\n%s", n, call, tree)
@@ -285,7 +287,8 @@ func TestAttachedPythonOutlivesADaemon(t *testing.T) {
 				if err := syscall.Kill(daemon.HolderPID(home), syscall.SIGKILL); err != nil {
 					t.Fatal(err)
 				}
-				strobetest.Eventually(t, endLimit, "the agent is gone", func() bool { return strings.HasPrefix(r.has(t), strings.SplitAfter(before, "files")[0]) })
+				strobetest.Eventually(t, endLimit, "the agent is gone",
+					func() bool { return strings.HasPrefix(r.has(t), strings.SplitAfter(before, "files")[0]) })
 				r.says(t, "8", "total 9")
 			}
 			s := strobetest.Connect(t, home)
@@ -348,7 +351,8 @@ func TestAttachPythonRefused(t *testing.T) {
 	}
 	for _, python := range old {
 		dir := t.TempDir()
-		write(t, dir, "echo.py", "import sys\nsys.stdout.write('ready\\n'); sys.stdout.flush()\nwhile sys.stdin.readline():\n    sys.stdout.write('here\\n'); sys.stdout.flush()\n", 0o644)
+		write(t, dir, "echo.py", "import sys\nsys.stdout.write('ready\\n'); sys.stdout.flush()\nwhile "+
+			"sys.stdin.readline():\n    sys.stdout.write('here\\n'); sys.stdout.flush()\n", 0o644)
 		r := startPython(t, python, dir, "echo.py")
 		err := s.Try("debug_launch", args{"pid": r.Process.Pid, "projectRoot": dir}, nil)
 		if !isCode(err, "UNSUPPORTED") || !strings.Contains(err.Error(), "the agent is of 3.8 and newer") {
@@ -441,7 +445,8 @@ func TestPythonForksQuietly(t *testing.T) {
 	for version, python := range oldestAndNewest(t) {
 		t.Run(version, func(t *testing.T) {
 			dir := t.TempDir()
-			write(t, dir, "forks.py", "import os\nfor i in range(5):\n    p = os.fork()\n    if not p: os._exit(0)\n    os.waitpid(p, 0)\nprint('done')\n", 0o644)
+			write(t, dir, "forks.py", "import os\nfor i in range(5):\n    p = os.fork()\n    if not p: os._exit(0)\n    "+
+				"os.waitpid(p, 0)\nprint('done')\n", 0o644)
 			l := s.Launch(t, python, dir, []string{"forks.py"}, args{"trace": []string{"@usercode"}, "cwd": dir})
 			defer s.Stop(t, l.SessionID)
 			s.WaitEnd(t, l.SessionID, endLimit)

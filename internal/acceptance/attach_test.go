@@ -95,7 +95,8 @@ func TestAttachOverMCP(t *testing.T) {
 		HookedFunctions int
 	}
 	s.Call(t, "debug_launch", args{"pid": pid, "projectRoot": root, "trace": []string{"tally"}}, &l)
-	if l.PID != pid || !strings.HasPrefix(l.SessionID, "loaded-") || l.HookedFunctions != 1 || l.Capabilities.OutputCapture != "partial" || len(l.Capabilities.Limitations) == 0 {
+	if l.PID != pid || !strings.HasPrefix(l.SessionID, "loaded-") || l.HookedFunctions != 1 ||
+		l.Capabilities.OutputCapture != "partial" || len(l.Capabilities.Limitations) == 0 {
 		t.Errorf("attached: %+v", l)
 	}
 	s.Query(t, l.SessionID, args{"function": args{"equals": "tally"}, "waitMs": 10000})
@@ -106,13 +107,16 @@ func TestAttachOverMCP(t *testing.T) {
 	if page := s.Query(t, l.SessionID, args{"eventType": "stdout", "waitMs": 10000}); len(page.Events) == 0 {
 		t.Error("no output")
 	}
-	if err := s.Try("debug_launch", args{"pid": pid, "projectRoot": root}, nil); !isCode(err, "ATTACH_FAILED") || !strings.Contains(err.Error(), l.SessionID) {
+	if err := s.Try("debug_launch", args{"pid": pid, "projectRoot": root}, nil); !isCode(err, "ATTACH_FAILED") ||
+		!strings.Contains(err.Error(), l.SessionID) {
 		t.Errorf("a second attach: %v", err)
 	}
-	if err := s.Try("debug_session", args{"action": "input", "sessionId": l.SessionID, "text": "x"}, nil); !isCode(err, "VALIDATION_ERROR") {
+	if err := s.Try("debug_session", args{"action": "input", "sessionId": l.SessionID, "text": "x"}, nil); !isCode(err,
+		"VALIDATION_ERROR") {
 		t.Errorf("input: %v", err)
 	}
-	for _, in := range []args{{"projectRoot": root}, {"pid": pid, "command": "x", "projectRoot": root}, {"pid": pid, "args": []string{"x"}, "projectRoot": root}} {
+	for _, in := range []args{{"projectRoot": root}, {"pid": pid, "command": "x", "projectRoot": root},
+		{"pid": pid, "args": []string{"x"}, "projectRoot": root}} {
 		if err := s.Try("debug_launch", in, nil); !isCode(err, "VALIDATION_ERROR") {
 			t.Errorf("%v: %v", in, err)
 		}
@@ -135,18 +139,21 @@ func TestAttachOverMCP(t *testing.T) {
 	prog.unnoticed(t)
 }
 
-// TestAttachedProgramOutlivesADaemon: the daemon is killed while it is attached, again and again; the program runs on, and can be attached to
-// by the next one.
+// TestAttachedProgramOutlivesADaemon: the daemon is killed while it is attached, again and again; the program runs on,
+// and can be attached to by the next one.
 func TestAttachedProgramOutlivesADaemon(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
 	home := strobetest.Home(t)
-	prog := startLoaded(t, strobetest.Build(t, "loaded", "gcc-O1"), "0", "0") // without forks: a child that is being taken over would die with the daemon
+	// without forks: a child that is being taken over would die with the daemon
+	prog := startLoaded(t, strobetest.Build(t, "loaded", "gcc-O1"), "0", "0")
 	for range 3 {
 		s := strobetest.Connect(t, home)
 		var l struct{ SessionID string }
-		s.Call(t, "debug_launch", args{"pid": prog.Process.Pid, "projectRoot": strobetest.TargetsDir(t), "trace": []string{"tally"}}, &l)
-		if page := s.Query(t, l.SessionID, args{"function": args{"equals": "tally"}, "waitMs": 10000}); len(page.Events) == 0 {
+		s.Call(t, "debug_launch", args{"pid": prog.Process.Pid, "projectRoot": strobetest.TargetsDir(t),
+			"trace": []string{"tally"}}, &l)
+		if page := s.Query(t, l.SessionID, args{"function": args{"equals": "tally"}, "waitMs": 10000}); len(page.Events) ==
+			0 {
 			t.Error("no call")
 		}
 		if err := syscall.Kill(daemon.HolderPID(home), syscall.SIGKILL); err != nil {
@@ -158,7 +165,8 @@ func TestAttachedProgramOutlivesADaemon(t *testing.T) {
 	prog.unnoticed(t)
 }
 
-// TestAttachRebuilt attaches to a program whose file was replaced since it started: it is the old one's functions that count.
+// TestAttachRebuilt attaches to a program whose file was replaced since it started: it is the old one's functions that
+// count.
 func TestAttachRebuilt(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -171,7 +179,8 @@ func TestAttachRebuilt(t *testing.T) {
 	}
 	copyFile(t, strobetest.Build(t, "loaded", "gcc-O2"), path)
 	var l struct{ SessionID string }
-	s.Call(t, "debug_launch", args{"pid": prog.Process.Pid, "projectRoot": strobetest.TargetsDir(t), "trace": []string{"tally"}}, &l)
+	s.Call(t, "debug_launch", args{"pid": prog.Process.Pid, "projectRoot": strobetest.TargetsDir(t),
+		"trace": []string{"tally"}}, &l)
 	if page := s.Query(t, l.SessionID, args{"function": args{"equals": "tally"}, "waitMs": 10000}); len(page.Events) == 0 {
 		t.Error("no call")
 	}
@@ -193,7 +202,8 @@ func copyFile(t *testing.T, from, to string) {
 	}
 }
 
-// TestAttachIntoAContainer attaches to a program in pid and mount namespaces of its own, in which its file is at another place.
+// TestAttachIntoAContainer attaches to a program in pid and mount namespaces of its own, in which its file is at
+// another place.
 func TestAttachIntoAContainer(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -294,7 +304,8 @@ func TestAttachDenied(t *testing.T) {
 	} {
 		out, err := as(bin, "attach", fmt.Sprint(c.pid)).CombinedOutput()
 		var exit *exec.ExitError
-		if !errors.As(err, &exit) || !strings.Contains(string(out), "PERMISSION_DENIED") || !strings.Contains(string(out), c.says) {
+		if !errors.As(err, &exit) || !strings.Contains(string(out), "PERMISSION_DENIED") ||
+			!strings.Contains(string(out), c.says) {
 			t.Errorf("attach to %d: %v, %s; want %q", c.pid, err, out, c.says)
 		}
 	}

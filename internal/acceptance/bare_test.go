@@ -21,8 +21,9 @@ int main(int argc, char **argv) {
 }
 `
 
-// TestBareDebugInfo traces functions of which debug information has the name and the lines alone, as -g1 makes it and Rust's library is
-// built: nothing says that they have no parameters. Their stack arguments were once taken for none, and lost.
+// TestBareDebugInfo traces functions of which debug information has the name and the lines alone, as -g1 makes it and
+// Rust's library is built: nothing says that they have no parameters. Their stack arguments were once taken for none,
+// and lost.
 func TestBareDebugInfo(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)

@@ -105,7 +105,8 @@ type debugged struct {
 	id string
 }
 
-func debug(t *testing.T, s *strobetest.Strobe, variant, name, source string, launch map[string]any, args ...string) *debugged {
+func debug(t *testing.T, s *strobetest.Strobe, variant, name, source string, launch map[string]any,
+	args ...string) *debugged {
 	t.Helper()
 	path := strobetest.BuildSource(t, "cpp", variant, name, source)
 	l := s.Launch(t, path, filepath.Dir(path), args, launch)
@@ -186,14 +187,15 @@ const (
 	twoTotal = "total 350 370\n"
 )
 
-// TestBreakpoints pauses a program at functions and lines, by conditions and hits, and lets it run to the end that it has
-// untraced.
+// TestBreakpoints pauses a program at functions and lines, by conditions and hits, and lets it run to the end that it
+// has untraced.
 func TestBreakpoints(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	line := func(text string) int { return lineOf(pausedProgram, text) }
-	d := debug(t, s, "gcc-O0", "paused", pausedProgram, map[string]any{"stdin": "pipe", "trace": []string{"step", "divide"}})
+	d := debug(t, s, "gcc-O0", "paused", pausedProgram,
+		map[string]any{"stdin": "pipe", "trace": []string{"step", "divide"}})
 	r := d.points(args{"add": []any{
 		args{"function": "divide", "condition": "a == 6 && b == 7"},
 		args{"file": "paused.cpp", "line": line("// last"), "hitCount": 3},
@@ -202,18 +204,21 @@ func TestBreakpoints(t *testing.T) {
 		args{"function": "scaled<*>", "condition": "n > 1000"},
 		args{"function": "divide", "condition": "a / (b - 7) > 0"},
 	}})
-	if len(r.Breakpoints) != 5 || len(r.Logpoints) != 1 || r.Breakpoints[1].Line != line("// last") || !strings.Contains(r.Breakpoints[2].Note, "has no code") ||
+	if len(r.Breakpoints) != 5 || len(r.Logpoints) != 1 || r.Breakpoints[1].Line != line("// last") ||
+		!strings.Contains(r.Breakpoints[2].Note, "has no code") ||
 		r.Breakpoints[3].Locations != 2 {
 		t.Fatalf("points: %+v", r)
 	}
 	d.points(args{"remove": []string{r.Added[2]}})
 	d.input("go\n")
 	p := d.paused(1)[0]
-	if p.BreakpointID != r.Added[1] || p.Function != "step" || p.Hit != 3 || fmt.Sprint(p.Locals["sum"]) != "9" || len(p.Backtrace) < 3 || !strings.HasPrefix(p.Backtrace[2], "#2 main") {
+	if p.BreakpointID != r.Added[1] || p.Function != "step" || p.Hit != 3 || fmt.Sprint(p.Locals["sum"]) != "9" ||
+		len(p.Backtrace) < 3 || !strings.HasPrefix(p.Backtrace[2], "#2 main") {
 		t.Errorf("paused at %+v, want the third time at the end of step", p)
 	}
 	n := d.next(args{})
-	if n.Status != "paused" || n.PausedThreads[0].Function != "divide" || fmt.Sprint(n.PausedThreads[0].Arguments["a"]) != "6" {
+	if n.Status != "paused" || n.PausedThreads[0].Function != "divide" || fmt.Sprint(n.PausedThreads[0].Arguments["a"]) !=
+		"6" {
 		t.Errorf("then %+v, want divide(6, 7)", n)
 	}
 	if n = d.next(args{}); n.Status != "exited" || n.ExitCode == nil || *n.ExitCode != 0 {
@@ -237,7 +242,8 @@ func TestBreakpoints(t *testing.T) {
 	}
 }
 
-// TestBreakpointsOfThreads pauses two threads independently of each other, and lets go of the program while both are paused.
+// TestBreakpointsOfThreads pauses two threads independently of each other, and lets go of the program while both are
+// paused.
 func TestBreakpointsOfThreads(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -292,7 +298,8 @@ func TestBadBreakpoints(t *testing.T) {
 		{args{"address": "0x10"}, "VALIDATION_ERROR", "no function"},
 		{args{}, "VALIDATION_ERROR", "exactly one place"},
 	} {
-		refused(t, s, "debug_breakpoint", args{"sessionId": d.id, "add": []any{args{"function": "step"}, tc.point}}, tc.code, tc.says)
+		refused(t, s, "debug_breakpoint", args{"sessionId": d.id, "add": []any{args{"function": "step"}, tc.point}}, tc.code,
+			tc.says)
 	}
 	refused(t, s, "debug_breakpoint", args{"sessionId": d.id, "remove": []string{"bp-77"}}, "VALIDATION_ERROR", "bp-77")
 	refused(t, s, "debug_continue", args{"sessionId": d.id}, "NOT_PAUSED")
@@ -341,11 +348,15 @@ func TestDataBreakpoints(t *testing.T) {
 	s := strobetest.Start(t, nil)
 	line := func(text string) int { return lineOf(writtenProgram, text) }
 	d := debug(t, s, "gcc-O0", "written", writtenProgram, map[string]any{"stdin": "pipe"})
-	r := d.points(args{"add": []any{args{"variable": "counter"}, args{"variable": "state.b"}, args{"variable": "big", "pause": true}, args{"file": "written.cpp", "line": line("// first")}}})
-	refused(t, s, "debug_breakpoint", args{"sessionId": d.id, "add": []any{args{"variable": "state"}}}, "VALIDATION_ERROR", "4")
-	refused(t, s, "debug_breakpoint", args{"sessionId": d.id, "add": []any{args{"variable": "nothing"}}}, "VALIDATION_ERROR", "nothing")
+	r := d.points(args{"add": []any{args{"variable": "counter"}, args{"variable": "state.b"},
+		args{"variable": "big", "pause": true}, args{"file": "written.cpp", "line": line("// first")}}})
+	refused(t, s, "debug_breakpoint", args{"sessionId": d.id, "add": []any{args{"variable": "state"}}}, "VALIDATION_ERROR",
+		"4")
+	refused(t, s, "debug_breakpoint", args{"sessionId": d.id, "add": []any{args{"variable": "nothing"}}},
+		"VALIDATION_ERROR", "nothing")
 	d.input("x\n")
-	if p := d.paused(1)[0]; p.BreakpointID != r.Added[2] || p.Reason != "data" || p.Function != "main" || p.Line != line("big = 1LL") && p.Line != line("big = 1LL")+1 {
+	if p := d.paused(1)[0]; p.BreakpointID != r.Added[2] || p.Reason != "data" || p.Function != "main" ||
+		p.Line != line("big = 1LL") && p.Line != line("big = 1LL")+1 {
 		t.Errorf("paused %+v, want where big was written", p)
 	}
 	if n := d.next(args{}); n.Status != "paused" || n.PausedThreads[0].Function != "local_user" {
@@ -371,8 +382,10 @@ func TestDataBreakpoints(t *testing.T) {
 			got[i] = "x >1 in local_user"
 		}
 	}
-	want := "counter 0>1 in bump, counter 1>3 in bump, counter 3>6 in bump, state.b 0>2.5 in other, counter 6>100 in other, state.b 2.5>7 in main, " +
-		"big 0>1.099511627776e+12 in main, x >1 in local_user, x 1>3 in local_user, x 3>9 in local_user, x ends, counter 100>1100 in bump"
+	want := "counter 0>1 in bump, counter 1>3 in bump, counter 3>6 in bump, state.b 0>2.5 in other, counter 6>100 in " +
+		"other, state.b 2.5>7 in main, " +
+		"big 0>1.099511627776e+12 in main, x >1 in local_user, x 1>3 in local_user, x 3>9 in local_user, x ends, counter " +
+		"100>1100 in bump"
 	if text := strings.Join(got, ", "); text != want {
 		t.Errorf("writes:\n%s\nwant\n%s", text, want)
 	}

@@ -105,13 +105,16 @@ func TestCompareSessions(t *testing.T) {
 		}},
 		{"state", func(t *testing.T, c *comparison) {
 			f := wantFirst(t, c, "result", "main > shop::total > shop::price_of > shop::taxed")
-			if f.A.Arguments != "price=5" || f.A.Result != "40" || f.B.Result != "35" || !strings.Contains(c.Hint, "Same arguments") || !strings.HasSuffix(f.A.At, fmt.Sprintf("%d", lineOf(readTestdata(t, "compare.cpp"), "int taxed"))) {
+			if f.A.Arguments != "price=5" || f.A.Result != "40" || f.B.Result != "35" ||
+				!strings.Contains(c.Hint, "Same arguments") ||
+				!strings.HasSuffix(f.A.At, fmt.Sprintf("%d", lineOf(readTestdata(t, "compare.cpp"), "int taxed"))) {
 				t.Errorf("%+v %+v, hint %q", f.A, f.B, c.Hint)
 			}
 		}},
 		{"missing", func(t *testing.T, c *comparison) {
 			f := wantFirst(t, c, "call only in b", "main > shop::save > shop::store")
-			if f.A != nil || f.B.Arguments != "n=3" || f.After != "shop::valid" || !slices.Equal(c.Counts, []string{"shop::store: 4 in a, 5 in b"}) ||
+			if f.A != nil || f.B.Arguments != "n=3" || f.After != "shop::valid" ||
+				!slices.Equal(c.Counts, []string{"shop::store: 4 in a, 5 in b"}) ||
 				!slices.Contains(c.Next, "shop::save: result") || !strings.Contains(c.Hint, f.owner(c)) {
 				t.Errorf("%+v, next %q, counts %q, hint %q", f, c.Next, c.Counts, c.Hint)
 			}
@@ -136,13 +139,15 @@ func TestCompareSessions(t *testing.T) {
 		}},
 		{"exception", func(t *testing.T, c *comparison) {
 			f := wantFirst(t, c, "exception", "main > shop::read_all > shop::parse")
-			if f.A.Result != "(left by an exception)" || f.B.Result != "4" || f.A.Arguments != `text="four"` || !slices.Contains(c.Next, "shop::read_all: result") {
+			if f.A.Result != "(left by an exception)" || f.B.Result != "4" || f.A.Arguments != `text="four"` ||
+				!slices.Contains(c.Next, "shop::read_all: result") {
 				t.Errorf("%+v %+v, next %q", f.A, f.B, c.Next)
 			}
 		}},
 		{"wide", func(t *testing.T, c *comparison) {
 			f := wantFirst(t, c, "argument", "main > shop::wide")
-			if len(f.Differs) != 2 || !strings.Contains(f.Differs[0], "w.text") || !strings.Contains(f.Differs[0], "xyx") || f.Differs[1] != "w.numbers[77]: 1 | 77000231" {
+			if len(f.Differs) != 2 || !strings.Contains(f.Differs[0], "w.text") || !strings.Contains(f.Differs[0], "xyx") ||
+				f.Differs[1] != "w.numbers[77]: 1 | 77000231" {
 				t.Errorf("differs %q", f.Differs)
 			}
 		}},
@@ -156,7 +161,8 @@ func TestCompareSessions(t *testing.T) {
 			}
 			c.check(t, r.Comparison)
 			again := ranTraced(t, s, path, []string{c.name, "odd"}, trace)
-			if same := compareOf(t, s, args{"sessions": []string{a, again}}); !same.Comparison.Same || same.Comparison.First != nil || same.Comparison.Compared.Aligned != r.Comparison.Compared.A {
+			if same := compareOf(t, s, args{"sessions": []string{a, again}}); !same.Comparison.Same || same.Comparison.First !=
+				nil || same.Comparison.Compared.Aligned != r.Comparison.Compared.A {
 				t.Errorf("two runs that do the same: %+v %+v", same.Comparison, same.Comparison.First)
 			}
 		})
@@ -166,7 +172,8 @@ func TestCompareSessions(t *testing.T) {
 // wantFirst checks what the first difference is about and where it is.
 func wantFirst(t *testing.T, c *comparison, what, path string) *callDifference {
 	t.Helper()
-	if c.Same || c.First == nil || c.First.What != what || c.First.Path != path || c.First.A == nil && c.First.B == nil || c.Hint == "" {
+	if c.Same || c.First == nil || c.First.What != what || c.First.Path != path || c.First.A == nil && c.First.B == nil ||
+		c.Hint == "" {
 		t.Fatalf("same %v, first %+v, want %s at %s", c.Same, c.First, what, path)
 	}
 	return c.First
@@ -194,16 +201,20 @@ func TestComparePointers(t *testing.T) {
 	}
 	refused(t, s, "debug_test", args{"action": "compare", "sessions": []string{a, a}}, "VALIDATION_ERROR", "one twice")
 	refused(t, s, "debug_test", args{"action": "compare", "sessions": []string{a, "none"}}, "SESSION_NOT_FOUND", "none")
-	refused(t, s, "debug_test", args{"action": "compare", "sessions": []string{a, b}, "test": "x"}, "VALIDATION_ERROR", "no test is run")
-	refused(t, s, "debug_test", args{"action": "compare", "projectRoot": filepath.Dir(path)}, "VALIDATION_ERROR", "needs a test")
-	refused(t, s, "debug_test", args{"projectRoot": filepath.Dir(path), "against": "x"}, "VALIDATION_ERROR", "action compare")
+	refused(t, s, "debug_test", args{"action": "compare", "sessions": []string{a, b}, "test": "x"}, "VALIDATION_ERROR",
+		"no test is run")
+	refused(t, s, "debug_test", args{"action": "compare", "projectRoot": filepath.Dir(path)}, "VALIDATION_ERROR",
+		"needs a test")
+	refused(t, s, "debug_test", args{"projectRoot": filepath.Dir(path), "against": "x"}, "VALIDATION_ERROR",
+		"action compare")
 	third := ranTraced(t, s, path, []string{"pointers"}, trace)
 	if c := compareOf(t, s, args{"sessions": []string{a, b, third}}).Comparison; !c.Same || len(c.Noise) > 0 {
 		t.Errorf("with a third: %+v", c)
 	}
 	silent := ranTraced(t, s, path, []string{"pointers"}, nil)
 	mute := ranTraced(t, s, path, []string{"pointers"}, nil)
-	refused(t, s, "debug_test", args{"action": "compare", "sessions": []string{silent, mute}}, "VALIDATION_ERROR", "recorded a call")
+	refused(t, s, "debug_test", args{"action": "compare", "sessions": []string{silent, mute}}, "VALIDATION_ERROR",
+		"recorded a call")
 }
 
 // TestCompareMany: the 99,991st of 100,000 calls differs. More events than are kept, or sampled calls, are told.
@@ -215,13 +226,16 @@ func TestCompareMany(t *testing.T) {
 	trace := map[string]any{"trace": []string{"shop::**", "main"}}
 	a, b := ranTraced(t, s, path, []string{"many", "odd"}, trace), ranTraced(t, s, path, []string{"many", "even"}, trace)
 	c := compareOf(t, s, args{"sessions": []string{a, b}}).Comparison
-	if f := wantFirst(t, c, "argument", "main > shop::step"); !slices.Equal(f.Differs, []string{"i: 5 | 99990"}) || c.Compared.Aligned != 100_001 || len(c.Incomplete) > 0 {
+	if f := wantFirst(t, c, "argument", "main > shop::step"); !slices.Equal(f.Differs, []string{"i: 5 | 99990"}) ||
+		c.Compared.Aligned != 100_001 || len(c.Incomplete) > 0 {
 		t.Errorf("%+v %+v", f, c)
 	}
 	small := strobetest.Start(t, map[string]any{"events.maxPerSession": 50_000, "trace.onFullBuffer": "block"})
-	a, b = ranTraced(t, small, path, []string{"many", "odd"}, trace), ranTraced(t, small, path, []string{"many", "even"}, trace)
+	a, b = ranTraced(t, small, path, []string{"many", "odd"}, trace),
+		ranTraced(t, small, path, []string{"many", "even"}, trace)
 	c = compareOf(t, small, args{"sessions": []string{a, b}}).Comparison
-	if f := wantFirst(t, c, "argument", "shop::step"); !slices.Equal(f.Differs, []string{"i: 5 | 99990"}) || len(c.Incomplete) != 2 || !strings.Contains(c.Incomplete[0], "evicted") {
+	if f := wantFirst(t, c, "argument", "shop::step"); !slices.Equal(f.Differs, []string{"i: 5 | 99990"}) ||
+		len(c.Incomplete) != 2 || !strings.Contains(c.Incomplete[0], "evicted") {
 		t.Errorf("%+v %+v", f, c)
 	}
 }
@@ -271,7 +285,8 @@ func TestCompareTests(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	strobetest.NeedCommand(t, "cargo")
 	s := strobetest.Start(t, nil)
-	dir := project(t, map[string]string{"Cargo.toml": "[package]\nname = \"till\"\nversion = \"0.1.0\"\nedition = \"2021\"\n", "src/lib.rs": compareCargo})
+	dir := project(t, map[string]string{"Cargo.toml": "[package]\nname = \"till\"\nversion = \"0.1.0\"\nedition = " +
+		"\"2021\"\n", "src/lib.rs": compareCargo})
 	sessions := func() int {
 		var l struct{ Sessions []struct{ SessionID string } }
 		s.Call(t, "debug_session", args{"action": "list"}, &l)
@@ -287,7 +302,8 @@ func TestCompareTests(t *testing.T) {
 	if !slices.Equal(f.Differs, []string{"last: 12 | 10"}) || r.Comparison.Compared.Aligned != r.Comparison.Compared.A {
 		t.Errorf("%+v %+v", r.Comparison, f)
 	}
-	r = compareOf(t, s, args{"projectRoot": dir, "test": "tests::dear", "against": "tests::cheap", "tracePatterns": []string{"till::total", "till::line", "till::fee"}})
+	r = compareOf(t, s, args{"projectRoot": dir, "test": "tests::dear", "against": "tests::cheap",
+		"tracePatterns": []string{"till::total", "till::line", "till::fee"}})
 	f = wantFirst(t, r.Comparison, "argument", "till::total")
 	if !slices.Equal(f.Differs, []string{"items[9].price: 12 | 10"}) || r.Comparison.Compared.A != 25 || sessions() != 4 {
 		t.Errorf("%+v %+v", r.Comparison, f)
@@ -299,21 +315,26 @@ func TestCompareTests(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	f = wantFirst(t, r.Comparison, "result", own+"till::attempt")
-	if !slices.Equal(f.Differs, []string{"result: false | true", "argument n: 3 | 1 (so between runs that end alike, too)"}) || !slices.Contains(r.Comparison.Noise, "till::ticket: result") {
+	if !slices.Equal(f.Differs, []string{"result: false | true",
+		"argument n: 3 | 1 (so between runs that end alike, too)"}) ||
+		!slices.Contains(r.Comparison.Noise, "till::ticket: result") {
 		t.Errorf("%+v %+v", r.Comparison, f)
 	}
 
-	r = compareOf(t, s, args{"projectRoot": dir, "test": "tests::set", "env": map[string]string{"BASE": "60"}, "againstEnv": map[string]string{"BASE": "3"}})
+	r = compareOf(t, s, args{"projectRoot": dir, "test": "tests::set", "env": map[string]string{"BASE": "60"},
+		"againstEnv": map[string]string{"BASE": "3"}})
 	f = wantFirst(t, r.Comparison, "argument", own+"till::configured > till::configured::{{closure}}")
 	if r.A.Status != "failed" || r.B.Status != "passed" || f.A.Result != "60" || f.B.Result != "3" {
 		t.Errorf("%+v %+v", r, f)
 	}
-	if f = r.Comparison.SameArguments; f == nil || f.Path != own+"till::fee" || f.A.Arguments != "price=1" || f.A.Result != "8" || f.B.Result != "101" {
+	if f = r.Comparison.SameArguments; f == nil || f.Path != own+"till::fee" || f.A.Arguments != "price=1" ||
+		f.A.Result != "8" || f.B.Result != "101" {
 		t.Errorf("same arguments, other result: %+v", f)
 	}
 
 	r = compareOf(t, s, args{"projectRoot": dir, "test": "tests::steady", "repeat": 2})
-	if r.Status != "completed" || r.Comparison != nil || r.Runs != 2 || r.Hint == "" || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "passed in each of 2 runs") || sessions() != 8 {
+	if r.Status != "completed" || r.Comparison != nil || r.Runs != 2 || r.Hint == "" || len(r.Notes) != 1 ||
+		!strings.Contains(r.Notes[0], "passed in each of 2 runs") || sessions() != 8 {
 		t.Errorf("%+v, %d sessions", r, sessions())
 	}
 	r = compareOf(t, s, args{"projectRoot": dir, "test": "tests::none"})
@@ -339,7 +360,8 @@ TEST_F(Shop, New) { EXPECT_EQ(sum(make("new")), 60); }
 TEST_F(Shop, Old) { EXPECT_EQ(sum(make("old")), 60); }
 `
 
-// TestCompareGTest compares two tests of a GoogleTest program with default patterns, over the command line, and two sessions by it.
+// TestCompareGTest compares two tests of a GoogleTest program with default patterns, over the command line, and two
+// sessions by it.
 func TestCompareGTest(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -351,11 +373,14 @@ func TestCompareGTest(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	f := wantFirst(t, r.Comparison, "argument", "(test)::TestBody > Shop::make")
-	if !slices.Equal(f.Differs, []string{`who: "old" | "new"`}) || r.Comparison.Compared.Aligned != r.Comparison.Compared.A {
+	if !slices.Equal(f.Differs, []string{`who: "old" | "new"`}) || r.Comparison.Compared.Aligned !=
+		r.Comparison.Compared.A {
 		t.Errorf("%+v %+v", f, r.Comparison)
 	}
-	out, code := strobeCommand(t, s, "test", "-C", dir, "--command", path, "--test", "Shop.Old", "--against", "Shop.New", "--trace", "sum", "--trace", "discount_for")
-	if code != 1 || !strings.Contains(out, `first difference: argument at sum`) || !strings.Contains(out, `o.customer: "old" | "new"`) || !strings.Contains(out, "b: Shop.New, passed (") {
+	out, code := strobeCommand(t, s, "test", "-C", dir, "--command", path, "--test", "Shop.Old", "--against", "Shop.New",
+		"--trace", "sum", "--trace", "discount_for")
+	if code != 1 || !strings.Contains(out, `first difference: argument at sum`) ||
+		!strings.Contains(out, `o.customer: "old" | "new"`) || !strings.Contains(out, "b: Shop.New, passed (") {
 		t.Errorf("strobe test --against: %d\n%s", code, out)
 	}
 	out, code = strobeCommand(t, s, "diff", r.A.SessionID, r.B.SessionID)
@@ -384,14 +409,16 @@ int wait_for(int n) { if (n) for (;;) pause(); return n; }
 int main(int argc, char **argv) { return wait_for(argc - 1); }
 `
 
-// TestCompareIsCanceled: a comparison is a run like others, which ends when it is told to, and leaves no process and no session.
+// TestCompareIsCanceled: a comparison is a run like others, which ends when it is told to, and leaves no process and no
+// session.
 func TestCompareIsCanceled(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
 	path := strobetest.BuildSource(t, "cpp", "gcc-O0", "waiting", compareStuck)
 	s := strobetest.Start(t, nil)
 	var r compareAnswer
-	s.Call(t, "debug_test", args{"action": "compare", "projectRoot": filepath.Dir(path), "command": path + " 1", "framework": "generic", "test": "waiting"}, &r)
+	s.Call(t, "debug_test", args{"action": "compare", "projectRoot": filepath.Dir(path), "command": path + " 1",
+		"framework": "generic", "test": "waiting"}, &r)
 	if r.Status != "running" || r.Progress == nil || r.Hint == "" {
 		t.Fatalf("%+v", r)
 	}
@@ -431,7 +458,8 @@ func TestComparePython(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	strobetest.NeedCommand(t, "python3")
 	s := strobetest.Start(t, nil)
-	dir := project(t, map[string]string{"sums.py": "def double(n):\n    return n * 2 if n < 10 else n\n", "test_sums.py": `import unittest
+	dir := project(t, map[string]string{"sums.py": "def double(n):\n    return n * 2 if n < 10 else n\n",
+		"test_sums.py": `import unittest
 from sums import double
 
 class Sums(unittest.TestCase):

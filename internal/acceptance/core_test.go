@@ -37,7 +37,8 @@ func coreOf(t *testing.T, r *crashRun) string {
 // coreless are ways of the corpus whose core has not what the live process has, and why.
 var coreless = map[string]string{"killed": "the signal may be another process's"}
 
-// TestCoresTellTheSame: the crash event of a core is that of the process when it is watched: for each way of the corpus to crash.
+// TestCoresTellTheSame: the crash event of a core is that of the process when it is watched: for each way of the corpus
+// to crash.
 func TestCoresTellTheSame(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -45,10 +46,12 @@ func TestCoresTellTheSame(t *testing.T) {
 	text, marks := crashSource(t, "faults.c")
 	for _, variant := range []string{"gcc-O0", "clang-O2"} {
 		t.Run(variant, func(t *testing.T) {
-			path := strobetest.BuildSource(t, "c", variant, "faults", text, "-fstack-protector-all", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2")
+			path := strobetest.BuildSource(t, "c", variant, "faults", text, "-fstack-protector-all", "-U_FORTIFY_SOURCE",
+				"-D_FORTIFY_SOURCE=2")
 			n := 0
 			for _, way := range waysOf(text) {
-				if _, dies := marks[way]; !dies || coreless[way] != "" || slices.Contains(childWays, way) || way == "fortify" && variant == "gcc-O0" {
+				if _, dies := marks[way]; !dies || coreless[way] != "" || slices.Contains(childWays, way) || way == "fortify" &&
+					variant == "gcc-O0" {
 					continue
 				}
 				r := crashRun{path: path, args: []string{way}}
@@ -89,8 +92,10 @@ func sameAsLive(t *testing.T, s *strobetest.Strobe, r *crashRun, way, core strin
 	reason := func(text string) string { // without what differs from run to run
 		return madeName.ReplaceAllString(numbers.ReplaceAllString(text, "#"), "strobe-crash-#")
 	}
-	if c.Signal != want.Signal || c.Code != want.Code || c.Access != want.Access || c.Fatal != want.Fatal || (c.EndedBy != "") != (want.EndedBy != "") ||
-		c.Function != want.Function || c.Recursion != "" != (want.Recursion != "") || reason(c.Reason) != reason(want.Reason) {
+	if c.Signal != want.Signal || c.Code != want.Code || c.Access != want.Access || c.Fatal != want.Fatal ||
+		(c.EndedBy != "") != (want.EndedBy != "") ||
+		c.Function != want.Function || c.Recursion != "" != (want.Recursion != "") ||
+		reason(c.Reason) != reason(want.Reason) {
 		t.Errorf("%s: of the core %.700s\nlive %.700s", way, c.raw, want.raw)
 	}
 	a, b := lines(c.Backtrace), lines(want.Backtrace)
@@ -162,7 +167,8 @@ func memoryOf(t *testing.T, s *strobetest.Strobe, id string, more args, names ..
 	return out
 }
 
-// TestCoreSession: a session of a core file is like any that has ended, outlives its daemon, and can be read as long as the core is there.
+// TestCoreSession: a session of a core file is like any that has ended, outlives its daemon, and can be read as long as
+// the core is there.
 func TestCoreSession(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -173,7 +179,8 @@ func TestCoreSession(t *testing.T) {
 	}
 	s := strobetest.Start(t, nil)
 	code, out := strobe(t, s.Home, "", "core", "--project", dir, path, core)
-	for _, says := range []string{"SIGSEGV: null pointer: read of address 0x0", "in price at ", "#0 price(i={\"id\":9,\"name\":\"bolts\"}, of=null) at shop.c:16", "twice=18", "sell (shop.c:1", "session shop-"} {
+	for _, says := range []string{"SIGSEGV: null pointer: read of address 0x0", "in price at ",
+		"#0 price(i={\"id\":9,\"name\":\"bolts\"}, of=null) at shop.c:16", "twice=18", "sell (shop.c:1", "session shop-"} {
 		if code != 0 || !strings.Contains(out, says) {
 			t.Errorf("strobe core: exit %d, no %q in\n%s", code, says, out)
 		}
@@ -192,7 +199,8 @@ func TestCoreSession(t *testing.T) {
 			Threads      []struct{ State string }
 		}
 		s.Call(t, "debug_session", args{"action": "status", "sessionId": id}, &more)
-		if more.CrashInfo.Function != "price" || more.Capabilities.FunctionTracing != "none" || !strings.Contains(more.Capabilities.RuntimeDetail, "core of shop") {
+		if more.CrashInfo.Function != "price" || more.Capabilities.FunctionTracing != "none" ||
+			!strings.Contains(more.Capabilities.RuntimeDetail, "core of shop") {
 			t.Errorf("%s: status = %+v", when, more)
 		}
 		s.Call(t, "debug_session", args{"action": "status", "sessionId": id, "threads": true}, &more)
@@ -200,7 +208,8 @@ func TestCoreSession(t *testing.T) {
 			t.Errorf("%s: threads = %+v", when, more.Threads)
 		}
 		got := memoryOf(t, s, id, nil, "twice", "i->name", "sold", "stock[0]", "stokc", "*of")
-		for name, want := range map[string]string{"twice": "18", "i->name": `"bolts"`, "sold": "3", "stock[0]": `{"id":7,"name":"nuts"}`, "stokc": "VALIDATION_ERROR", "*of": "READ_FAILED"} {
+		for name, want := range map[string]string{"twice": "18", "i->name": `"bolts"`, "sold": "3",
+			"stock[0]": `{"id":7,"name":"nuts"}`, "stokc": "VALIDATION_ERROR", "*of": "READ_FAILED"} {
 			if got[name] != want {
 				t.Errorf("%s: %s = %s, want %s", when, name, got[name], want)
 			}
@@ -212,10 +221,14 @@ func TestCoreSession(t *testing.T) {
 	check("at first")
 	refused(t, s, "debug_trace", args{"sessionId": id, "add": []string{"price"}}, "UNSUPPORTED", "core file")
 	refused(t, s, "debug_memory", args{"sessionId": id, "targets": []args{}}, "VALIDATION_ERROR")
-	refused(t, s, "debug_memory", args{"sessionId": id, "targets": []args{{"address": "0x10"}}}, "VALIDATION_ERROR", "type or size")
-	refused(t, s, "debug_memory", args{"sessionId": id, "frame": 99, "targets": []args{{"variable": "x"}}}, "VALIDATION_ERROR", "frame 99")
-	refused(t, s, "debug_launch", args{"command": path, "core": core, "projectRoot": dir, "trace": []string{"x"}}, "VALIDATION_ERROR", "not run")
-	refused(t, s, "debug_launch", args{"command": path, "core": filepath.Join(dir, "none"), "projectRoot": dir}, "LAUNCH_FAILED", "does not exist")
+	refused(t, s, "debug_memory", args{"sessionId": id, "targets": []args{{"address": "0x10"}}}, "VALIDATION_ERROR",
+		"type or size")
+	refused(t, s, "debug_memory", args{"sessionId": id, "frame": 99, "targets": []args{{"variable": "x"}}},
+		"VALIDATION_ERROR", "frame 99")
+	refused(t, s, "debug_launch", args{"command": path, "core": core, "projectRoot": dir, "trace": []string{"x"}},
+		"VALIDATION_ERROR", "not run")
+	refused(t, s, "debug_launch", args{"command": path, "core": filepath.Join(dir, "none"), "projectRoot": dir},
+		"LAUNCH_FAILED", "does not exist")
 	refused(t, s, "debug_launch", args{"command": core, "core": path, "projectRoot": dir}, "VALIDATION_ERROR", "no core")
 
 	s.StopDaemon(t)
@@ -228,7 +241,8 @@ func TestCoreSession(t *testing.T) {
 	check("while the core is held open")
 	s.StopDaemon(t)
 	s = strobetest.Connect(t, s.Home)
-	refused(t, s, "debug_memory", args{"sessionId": id, "targets": []args{{"variable": "sold"}}}, "LAUNCH_FAILED", "does not exist")
+	refused(t, s, "debug_memory", args{"sessionId": id, "targets": []args{{"variable": "sold"}}}, "LAUNCH_FAILED",
+		"does not exist")
 	if st := s.Status(t, id); st.Status != "crashed" || len(crashesOf(t, s, id)) != 1 {
 		t.Errorf("without the core: %+v", st)
 	}
@@ -258,17 +272,22 @@ func TestMemoryOfARunningProgram(t *testing.T) {
 	s := strobetest.Start(t, nil)
 	path := strobetest.BuildSource(t, "c", "gcc-O0", "lives", livesProgram)
 	l := s.Launch(t, path, filepath.Dir(path), nil, args{"stdin": "pipe"})
-	strobetest.Eventually(t, endLimit, "its first line", func() bool { return strings.Contains(s.Output(t, l.SessionID, "stdout"), "ready") })
+	strobetest.Eventually(t, endLimit, "its first line",
+		func() bool { return strings.Contains(s.Output(t, l.SessionID, "stdout"), "ready") })
 	got := memoryOf(t, s, l.SessionID, nil, "near", "near.next->y + 1", "turns", "own")
-	if got["near"] != `{"x":1,"y":2,"next":{"x":5,"y":6,"next":null}}` || got["near.next->y + 1"] != "7" || got["turns"] != "0" || got["own"] != "UNSUPPORTED" {
+	if got["near"] != `{"x":1,"y":2,"next":{"x":5,"y":6,"next":null}}` || got["near.next->y + 1"] != "7" ||
+		got["turns"] != "0" || got["own"] != "UNSUPPORTED" {
 		t.Errorf("values = %v", got)
 	}
 	s.Call(t, "debug_session", args{"action": "input", "sessionId": l.SessionID, "text": "+++"}, nil)
-	strobetest.Eventually(t, endLimit, "three turns", func() bool { return memoryOf(t, s, l.SessionID, nil, "turns")["turns"] == "3" })
-	refused(t, s, "debug_memory", args{"sessionId": l.SessionID, "frame": 0, "targets": []args{{"variable": "c"}}}, "NOT_PAUSED", "no thread")
+	strobetest.Eventually(t, endLimit, "three turns",
+		func() bool { return memoryOf(t, s, l.SessionID, nil, "turns")["turns"] == "3" })
+	refused(t, s, "debug_memory", args{"sessionId": l.SessionID, "frame": 0, "targets": []args{{"variable": "c"}}},
+		"NOT_PAUSED", "no thread")
 	s.Call(t, "debug_session", args{"action": "input", "sessionId": l.SessionID, "eof": true}, nil)
 	if st := s.WaitEnd(t, l.SessionID, endLimit); st.ExitCode == nil || *st.ExitCode != 0 {
 		t.Errorf("end = %+v", st)
 	}
-	refused(t, s, "debug_memory", args{"sessionId": l.SessionID, "targets": []args{{"variable": "turns"}}}, "PROCESS_EXITED")
+	refused(t, s, "debug_memory", args{"sessionId": l.SessionID, "targets": []args{{"variable": "turns"}}},
+		"PROCESS_EXITED")
 }

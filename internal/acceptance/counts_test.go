@@ -55,7 +55,8 @@ func TestCountsOfManyFunctions(t *testing.T) {
 	s := strobetest.Start(t, map[string]any{"events.maxPerSession": 10_000_000})
 	const rounds = 5
 	m := strobetest.ManyFunctions(t, 20000, 3, "gcc-O0")
-	l := s.Launch(t, m.Path, m.Source, []string{strconv.Itoa(rounds)}, map[string]any{"trace": []string{"@usercode"}, "onFullBuffer": "block"})
+	l := s.Launch(t, m.Path, m.Source, []string{strconv.Itoa(rounds)},
+		map[string]any{"trace": []string{"@usercode"}, "onFullBuffer": "block"})
 	defer s.Stop(t, l.SessionID)
 	st := s.WaitEnd(t, l.SessionID, 5*time.Minute)
 	want := int64(m.Functions*rounds + 1) // and main

@@ -18,10 +18,13 @@ var checkers = []struct {
 	fatal         bool
 	ways          []string
 }{ // values are there of what ends the program where it is found
-	{"asan", "gcc-O0", []string{"-fsanitize=address"}, nil, true, []string{"use-after-free", "heap-overflow", "stack-buffer", "double-free", "null"}},
-	{"asan-abort", "clang-O1", []string{"-fsanitize=address"}, map[string]string{"ASAN_OPTIONS": "abort_on_error=1"}, true, []string{"use-after-free", "heap-overflow"}},
+	{"asan", "gcc-O0", []string{"-fsanitize=address"}, nil, true,
+		[]string{"use-after-free", "heap-overflow", "stack-buffer", "double-free", "null"}},
+	{"asan-abort", "clang-O1", []string{"-fsanitize=address"}, map[string]string{"ASAN_OPTIONS": "abort_on_error=1"}, true,
+		[]string{"use-after-free", "heap-overflow"}},
 	{"ubsan", "gcc-O0", []string{"-fsanitize=undefined"}, nil, false, []string{"signed-overflow", "shift"}},
-	{"ubsan-fatal", "clang-O1", []string{"-fsanitize=undefined", "-fno-sanitize-recover=all"}, nil, true, []string{"signed-overflow", "shift"}},
+	{"ubsan-fatal", "clang-O1", []string{"-fsanitize=undefined", "-fno-sanitize-recover=all"}, nil, true,
+		[]string{"signed-overflow", "shift"}},
 	{"tsan", "gcc-O0", []string{"-fsanitize=thread"}, nil, true, []string{"race"}},
 	{"lsan", "gcc-O0", []string{"-fsanitize=leak"}, nil, true, []string{"leak"}},
 }
@@ -44,7 +47,8 @@ func TestCrashChecked(t *testing.T) {
 						what += ", hooked"
 					}
 					o := r.under(t, s, hooked)
-					if o.exit != plain.exit || o.signal != plain.signal || o.stdout != plain.stdout || firstWords(o.stderr) != firstWords(plain.stderr) {
+					if o.exit != plain.exit || o.signal != plain.signal || o.stdout != plain.stdout || firstWords(o.stderr) !=
+						firstWords(plain.stderr) {
 						t.Errorf("%s: ended as %+v\nalone it ends as %+v", what, o.ended, plain)
 					}
 					if len(o.crashes) != 1 {
@@ -62,7 +66,9 @@ func TestCrashChecked(t *testing.T) {
 					if c.Fatal != k.fatal {
 						t.Errorf("%s: fatal %v, want %v: %.900s", what, c.Fatal, k.fatal, c.raw)
 					}
-					if i := slices.IndexFunc(c.Backtrace, func(f crashFrame) bool { return strings.Contains(f.Module, "memfd:") }); i >= 0 {
+					if i := slices.IndexFunc(c.Backtrace, func(f crashFrame) bool {
+						return strings.Contains(f.Module, "memfd:")
+					}); i >= 0 {
 						t.Errorf("%s: frame %d is Strobe's: %+v", what, i, c.Backtrace[i])
 					}
 				}
@@ -74,7 +80,8 @@ func TestCrashChecked(t *testing.T) {
 // firstWords is the headline of a checker's report, without numbers.
 func firstWords(stderr string) string {
 	for line := range strings.Lines(stderr) {
-		if strings.Contains(line, "ERROR: ") || strings.Contains(line, "WARNING: ") || strings.Contains(line, "runtime error: ") {
+		if strings.Contains(line, "ERROR: ") || strings.Contains(line, "WARNING: ") ||
+			strings.Contains(line, "runtime error: ") {
 			return numbers.ReplaceAllString(line, "#")
 		}
 	}

@@ -103,8 +103,10 @@ func (r *crashRun) alone(t testing.TB) ended {
 }
 
 func signalName(s syscall.Signal) string {
-	names := map[syscall.Signal]string{syscall.SIGSEGV: "SIGSEGV", syscall.SIGBUS: "SIGBUS", syscall.SIGFPE: "SIGFPE", syscall.SIGILL: "SIGILL",
-		syscall.SIGABRT: "SIGABRT", syscall.SIGTRAP: "SIGTRAP", syscall.SIGSYS: "SIGSYS", syscall.SIGXCPU: "SIGXCPU", syscall.SIGXFSZ: "SIGXFSZ",
+	names := map[syscall.Signal]string{syscall.SIGSEGV: "SIGSEGV", syscall.SIGBUS: "SIGBUS", syscall.SIGFPE: "SIGFPE",
+		syscall.SIGILL:  "SIGILL",
+		syscall.SIGABRT: "SIGABRT", syscall.SIGTRAP: "SIGTRAP", syscall.SIGSYS: "SIGSYS", syscall.SIGXCPU: "SIGXCPU",
+		syscall.SIGXFSZ: "SIGXFSZ",
 		syscall.SIGTERM: "SIGTERM", syscall.SIGINT: "SIGINT", syscall.SIGKILL: "SIGKILL"}
 	return names[s]
 }
@@ -217,7 +219,8 @@ func crashesOf(t testing.TB, s *strobetest.Strobe, id string) []crashEvent {
 	return out
 }
 
-// numbers are what differs between two runs of one program: addresses, distances from where its stack begins, process ids and times.
+// numbers are what differs between two runs of one program: addresses, distances from where its stack begins, process
+// ids and times.
 var numbers = regexp.MustCompile(`0x[0-9a-f]+|==\d+==|\bpid[= ]\d+|\b\d+ KB\b|\(\d+\)|thread T?\d+`)
 
 // sameEnd compares how a program ended under Strobe with how it ends alone.

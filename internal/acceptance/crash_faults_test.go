@@ -12,12 +12,15 @@ import (
 )
 
 // handledWays end by exiting in a handler: what they crashed of is a signal all the same.
-var handledWays = map[string]string{"overflow-altstack": "SIGSEGV", "overflow": "SIGSEGV", "handler-exit": "SIGSEGV", "handler-abort": "SIGSEGV",
-	"handler-reraise": "SIGSEGV", "thread-handler": "SIGSEGV", "handler-kill": "SIGSEGV", "handler-waits": "SIGSEGV", "handler-faults": "SIGSEGV"}
+var handledWays = map[string]string{"overflow-altstack": "SIGSEGV", "overflow": "SIGSEGV", "handler-exit": "SIGSEGV",
+	"handler-abort":   "SIGSEGV",
+	"handler-reraise": "SIGSEGV", "thread-handler": "SIGSEGV", "handler-kill": "SIGSEGV", "handler-waits": "SIGSEGV",
+	"handler-faults": "SIGSEGV"}
 
 // comparable is how many frames of a stack gdb and Strobe can agree on, where that is not all.
 var comparable = map[string]int{
-	"smash": 7, // the return address behind is overwritten: gdb shows what lies there, Strobe looks for the next that is one
+	// the return address behind is overwritten: gdb shows what lies there, Strobe looks for the next that is one
+	"smash": 7,
 }
 
 // notUnderGDB are the ways that gdb stops elsewhere, and why.
@@ -37,12 +40,14 @@ func TestCrashFaults(t *testing.T) {
 	for _, v := range []struct {
 		variant string
 		ways    []string // nil: all
-	}{{"gcc-O0", nil}, {"gcc-O2", nil}, {"clang-O2", clangWays}, {"gcc-O2-static", []string{"null-write", "null-call", "qsort", "abort", "overflow-main"}}} {
+	}{{"gcc-O0", nil}, {"gcc-O2", nil}, {"clang-O2", clangWays},
+		{"gcc-O2-static", []string{"null-write", "null-call", "qsort", "abort", "overflow-main"}}} {
 		t.Run(v.variant, func(t *testing.T) {
 			if v.variant == "gcc-O2" && !strobetest.Soaks(t, "half of the ways in optimized code") {
 				v.ways = clangWays
 			}
-			path := strobetest.BuildSource(t, "c", v.variant, "faults", text, "-fstack-protector-all", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2")
+			path := strobetest.BuildSource(t, "c", v.variant, "faults", text, "-fstack-protector-all", "-U_FORTIFY_SOURCE",
+				"-D_FORTIFY_SOURCE=2")
 			ways := v.ways
 			if ways == nil {
 				ways = waysOf(text)
@@ -57,15 +62,18 @@ func TestCrashFaults(t *testing.T) {
 }
 
 // clangWays are those in which its code and debug information differ from gcc's.
-var clangWays = []string{"null-read", "null-call", "write-constant", "execute-data", "overflow-main", "overflow-altstack", "divide-min", "trap", "int3",
+var clangWays = []string{"null-read", "null-call", "write-constant", "execute-data", "overflow-main",
+	"overflow-altstack", "divide-min", "trap", "int3",
 	"assert", "smash", "fortify", "qsort", "constructor"}
 
 // crashWays checks each way of a program: alone, without and with hooks, and under gdb.
-func crashWays(t *testing.T, s *strobetest.Strobe, path string, extra []string, ways []string, marks map[string]mark, optimized bool) {
+func crashWays(t *testing.T, s *strobetest.Strobe, path string, extra []string, ways []string, marks map[string]mark,
+	optimized bool) {
 	var under []gdbWay
 	for _, w := range ways {
 		if _, dies := marks[w]; dies && notUnderGDB[w] == "" {
-			under = append(under, gdbWay{Name: w, Args: strings.Join(append([]string{w}, extra...), " "), Child: slices.Contains(childWays, w)})
+			under = append(under, gdbWay{Name: w, Args: strings.Join(append([]string{w}, extra...), " "),
+				Child: slices.Contains(childWays, w)})
 		}
 	}
 	stops := underGDB(t, path, under)
@@ -104,8 +112,10 @@ func crashWays(t *testing.T, s *strobetest.Strobe, path string, extra []string, 
 					continue
 				}
 				c.is(t, what, m, optimized)
-				if panicked := c.Report.Tool == "rust-panic"; strings.HasSuffix(m.file, ".rs") && (c.ExceptionType != "") != panicked {
-					t.Errorf("%s: exception %s (%q), the report is a panic's: %v: %.900s", what, c.ExceptionType, c.ExceptionMessage, panicked, c.raw)
+				if panicked := c.Report.Tool == "rust-panic"; strings.HasSuffix(m.file, ".rs") && (c.ExceptionType != "") !=
+					panicked {
+					t.Errorf("%s: exception %s (%q), the report is a panic's: %v: %.900s", what, c.ExceptionType, c.ExceptionMessage,
+						panicked, c.raw)
 				}
 				if strings.HasSuffix(m.file, ".cpp") {
 					c.threw(t, what, way)
@@ -139,8 +149,8 @@ func crashWays(t *testing.T, s *strobetest.Strobe, path string, extra []string, 
 	t.Logf("%d ways to crash; %d frames and %d integers are gdb's", len(under), frames.Load(), values.Load())
 }
 
-// TestCrashSignals runs programs that die of signals, in handlers, threads, children and libraries, and those that survive what would
-// have been a crash: see testdata/crash/signals.c.
+// TestCrashSignals runs programs that die of signals, in handlers, threads, children and libraries, and those that
+// survive what would have been a crash: see testdata/crash/signals.c.
 func TestCrashSignals(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)

@@ -31,7 +31,8 @@ type gdbStop struct {
 	Threads int
 }
 
-// gdbStops runs a program under one gdb in many ways, up to the signal that ends it, and tells the first frames of the stack there.
+// gdbStops runs a program under one gdb in many ways, up to the signal that ends it, and tells the first frames of the
+// stack there.
 const gdbStops = `
 import gdb, json
 job = json.load(open(JOB))
@@ -132,7 +133,8 @@ var unlikeGDB = map[string]string{
 	"execute-data 0": "gdb takes the variable's name for a function",
 }
 
-// agrees compares a crash's stack with gdb's, frame by frame, and integers in them. It returns how many frames and values it compared.
+// agrees compares a crash's stack with gdb's, frame by frame, and integers in them. It returns how many frames and
+// values it compared.
 func (c *crashEvent) agrees(t testing.TB, what string, g gdbStop) (frames, values int) {
 	t.Helper()
 	if len(g.Frames) == 0 {
@@ -190,12 +192,13 @@ func (g *gdbStop) text() string {
 	return b.String()
 }
 
-// sameFrame compares two frames' names and lines. A function of libc has many names; of Rust's, gdb shows the path in the debug
-// information and Strobe the linker's name, which agree in the last part.
+// sameFrame compares two frames' names and lines. A function of libc has many names; of Rust's, gdb shows the path in
+// the debug information and Strobe the linker's name, which agree in the last part.
 func sameFrame(got, want string) bool {
 	strip := func(s string) string {
 		name, line, _ := cutLast(s, " ")
-		name = strings.TrimPrefix(strings.Trim(strings.ReplaceAll(strings.TrimPrefix(name, "__GI_"), "_impl", ""), "_"), "IO_")
+		name = strings.TrimPrefix(strings.Trim(strings.ReplaceAll(strings.TrimPrefix(name, "__GI_"), "_impl", ""), "_"),
+			"IO_")
 		if strings.Contains(line, ".rs:") {
 			parts := strings.Split(rustPart.ReplaceAllString(name, ""), "::")
 			for len(parts) > 1 && parts[len(parts)-1] == "" {

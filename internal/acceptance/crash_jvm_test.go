@@ -32,8 +32,8 @@ JNIEXPORT void JNICALL Java_Main_hurt(JNIEnv *env, jclass c, jlong p, jint n) {
 }
 `
 
-// TestJVMCrash: a JVM that crashes in native code handles the signal and ends itself by SIGABRT. It is told as the signal that it was, with
-// the native frame and the Java thread; it was told as an abort in the JVM.
+// TestJVMCrash: a JVM that crashes in native code handles the signal and ends itself by SIGABRT. It is told as the
+// signal that it was, with the native frame and the Java thread; it was told as an abort in the JVM.
 func TestJVMCrash(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -47,7 +47,8 @@ func TestJVMCrash(t *testing.T) {
 	}
 	include := filepath.Join(filepath.Dir(filepath.Dir(javac)), "include")
 	dir := project(t, map[string]string{"Main.java": jvmMain, "hurt.c": jvmNative})
-	for _, argv := range [][]string{{javac, "Main.java"}, {"gcc", "-g", "-shared", "-fPIC", "-I", include, "-I", include + "/linux", "-o", "libhurt.so", "hurt.c"}} {
+	for _, argv := range [][]string{{javac, "Main.java"},
+		{"gcc", "-g", "-shared", "-fPIC", "-I", include, "-I", include + "/linux", "-o", "libhurt.so", "hurt.c"}} {
 		cmd := exec.CommandContext(t.Context(), argv[0], argv[1:]...)
 		cmd.Dir = dir
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -61,7 +62,8 @@ func TestJVMCrash(t *testing.T) {
 		function                string
 	}{
 		{"segv", "SIGSEGV", "SEGV_MAPERR", "", []string{"Main"}, "deref"},
-		{"stderr", "SIGSEGV", "SEGV_MAPERR", "", []string{"-XX:+DisplayVMOutputToStderr", "-XX:ErrorFile=here.log", "Main"}, "deref"},
+		{"stderr", "SIGSEGV", "SEGV_MAPERR", "", []string{"-XX:+DisplayVMOutputToStderr", "-XX:ErrorFile=here.log", "Main"},
+			"deref"},
 		{"fpe", "SIGFPE", "SI_TKILL", "", []string{"Main", "1"}, "Java_Main_hurt"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -85,8 +87,10 @@ func TestJVMCrash(t *testing.T) {
 				t.Fatalf("%+v", q)
 			}
 			e := q.Events[0]
-			if e.Signal != c.signal || e.EndedBy != "SIGABRT" || e.Report.Tool != "jvm" || e.Report.Thread != "worker-7" || e.Function != c.function ||
-				!strings.Contains(e.Reason, c.signal) || !strings.Contains(e.Reason, `"worker-7"`) || c.signal == "SIGSEGV" && (e.FaultAddress != "0x8" || !strings.Contains(e.Reason, "deref")) {
+			if e.Signal != c.signal || e.EndedBy != "SIGABRT" || e.Report.Tool != "jvm" || e.Report.Thread != "worker-7" ||
+				e.Function != c.function ||
+				!strings.Contains(e.Reason, c.signal) || !strings.Contains(e.Reason, `"worker-7"`) || c.signal == "SIGSEGV" &&
+				(e.FaultAddress != "0x8" || !strings.Contains(e.Reason, "deref")) {
 				b, _ := json.Marshal(e)
 				t.Errorf("%s", b)
 			}

@@ -48,8 +48,8 @@ func lastRuns(t *testing.T) int {
 	return 40
 }
 
-// TestLastEvent looks for the last call before a crash, before exit_group, and before a SIGKILL that comes as soon as the program
-// has said that it made the call.
+// TestLastEvent looks for the last call before a crash, before exit_group, and before a SIGKILL that comes as soon as
+// the program has said that it made the call.
 func TestLastEvent(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
@@ -105,14 +105,17 @@ func lastEvent(t *testing.T, s *strobetest.Strobe, path, root, how string, n int
 		return fmt.Errorf("%d of 12 events are there", len(page.Events))
 	}
 	var args struct{ N int }
-	if err := json.Unmarshal(page.Events[10].Arguments, &args); err != nil || args.N != n || page.Events[11].EventType != "function_exit" || page.Events[11].Unwound {
-		return fmt.Errorf("the last call is %s with %s, then %s (%v)", page.Events[10].Function, page.Events[10].Arguments, page.Events[11].EventType, err)
+	if err := json.Unmarshal(page.Events[10].Arguments, &args); err != nil || args.N != n || page.Events[11].EventType !=
+		"function_exit" || page.Events[11].Unwound {
+		return fmt.Errorf("the last call is %s with %s, then %s (%v)", page.Events[10].Function, page.Events[10].Arguments,
+			page.Events[11].EventType, err)
 	}
 	if how != "crash" {
 		return nil
 	}
 	crashes := crashesOf(t, s, l.SessionID)
-	if len(crashes) != 1 || len(crashes[0].LastEvents.Thread) != 12 || !strings.Contains(crashes[0].LastEvents.Thread[10], fmt.Sprintf("mark(n=%d)", n)) {
+	if len(crashes) != 1 || len(crashes[0].LastEvents.Thread) != 12 ||
+		!strings.Contains(crashes[0].LastEvents.Thread[10], fmt.Sprintf("mark(n=%d)", n)) {
 		return fmt.Errorf("crashes %+v", crashes)
 	}
 	return nil

@@ -81,7 +81,8 @@ func processes(t *testing.T, home string) map[int]string {
 // call finds the next daemon, and that knows all but the last moment.
 func TestDaemonKilledUnderLoad(t *testing.T) {
 	strobetest.NeedPtrace(t)
-	for name, extra := range map[string]args{"pipes": {"onFullBuffer": "drop"}, "terminal": {"onFullBuffer": "block", "terminal": true}} {
+	for name, extra := range map[string]args{"pipes": {"onFullBuffer": "drop"},
+		"terminal": {"onFullBuffer": "block", "terminal": true}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			killUnderLoad(t, extra)
@@ -110,12 +111,14 @@ func killUnderLoad(t *testing.T, extra args) {
 			PID               int
 		}
 	}
-	strobetest.Eventually(t, endLimit, "the next daemon", func() bool { return s.Try("debug_session", args{"action": "list"}, &list) == nil })
+	strobetest.Eventually(t, endLimit, "the next daemon",
+		func() bool { return s.Try("debug_session", args{"action": "list"}, &list) == nil })
 	next := daemon.HolderPID(s.Home)
 	if next == killed || next == 0 {
 		t.Fatalf("daemon is %d, was %d", next, killed)
 	}
-	if len(list.Sessions) != 1 || list.Sessions[0].SessionID != l.SessionID || list.Sessions[0].Status != "interrupted" || list.Sessions[0].PID != l.PID {
+	if len(list.Sessions) != 1 || list.Sessions[0].SessionID != l.SessionID || list.Sessions[0].Status != "interrupted" ||
+		list.Sessions[0].PID != l.PID {
 		t.Errorf("list = %+v, want %s interrupted", list.Sessions, l.SessionID)
 	}
 	if state, _ := stat(l.PID); state == 0 || state == 'Z' || state == 'T' || state == 't' {
@@ -141,9 +144,11 @@ func killUnderLoad(t *testing.T, extra args) {
 	// The new daemon observes other programs meanwhile.
 	serves(t, s, next)
 	refused(t, s, "debug_trace", args{"sessionId": l.SessionID, "add": []string{"main"}}, "PROCESS_EXITED")
-	strobetest.Eventually(t, endLimit, "the program's end", func() bool { state, _ := stat(l.PID); return state == 0 || state == 'Z' })
+	strobetest.Eventually(t, endLimit, "the program's end",
+		func() bool { state, _ := stat(l.PID); return state == 0 || state == 'Z' })
 	result, err := os.ReadFile(done)
-	if err != nil || !strings.HasSuffix(string(result), "wrong=0\n") || !strings.Contains(string(result), "lines=4") && !strings.Contains(string(result), "lines=3") {
+	if err != nil || !strings.HasSuffix(string(result), "wrong=0\n") || !strings.Contains(string(result), "lines=4") &&
+		!strings.Contains(string(result), "lines=3") {
 		t.Errorf("the program left %q (%v)", result, err)
 	}
 	t.Logf("the program left %s", strings.TrimSpace(string(result)))
@@ -161,7 +166,8 @@ func killUnderLoad(t *testing.T, extra args) {
 	s.Call(t, "debug_session", args{"action": "list"}, nil) // starts a daemon again, for the clean-up to stop
 }
 
-// slack is what a busy machine may be late by (the log has the real number, which is below 50 ms on a quiet one): to take the first line, and to let the daemon run before it is killed.
+// slack is what a busy machine may be late by (the log has the real number, which is below 50 ms on a quiet one): to
+// take the first line, and to let the daemon run before it is killed.
 const slack = 3 * time.Second
 
 type timedEvent struct {

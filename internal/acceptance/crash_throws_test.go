@@ -11,7 +11,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
-// thrown are the exceptions in flight at the ends of testdata/crash/throws.cpp: type and message. Ways that are not here have none.
+// thrown are the exceptions in flight at the ends of testdata/crash/throws.cpp: type and message. Ways that are not
+// here have none.
 var thrown = map[string][2]string{
 	"throw":             {"std::runtime_error", "no stock of item 42"},
 	"thread":            {"std::runtime_error", "no stock of item 42"},
@@ -48,14 +49,16 @@ func (c *crashEvent) threw(t testing.TB, what, way string) {
 	t.Helper()
 	want := thrown[way]
 	if c.ExceptionType != want[0] || c.ExceptionMessage != want[1] && want[1] != "*" {
-		t.Errorf("%s: exception %s (%q), want %s (%q): %.900s", what, c.ExceptionType, c.ExceptionMessage, want[0], want[1], c.raw)
+		t.Errorf("%s: exception %s (%q), want %s (%q): %.900s", what, c.ExceptionType, c.ExceptionMessage, want[0], want[1],
+			c.raw)
 	}
 	if c.Class == "uncaught-exception" && !strings.Contains(c.Reason, want[0]) {
 		t.Errorf("%s: reason %q does not name %s", what, c.Reason, want[0])
 	}
 }
 
-// TestCrashTerminateHandler runs programs whose own handler of std::terminate exits, and others that exit with an error.
+// TestCrashTerminateHandler runs programs whose own handler of std::terminate exits, and others that exit with an
+// error.
 func TestCrashTerminateHandler(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -86,7 +89,8 @@ int main(int, char **argv) {
 	}
 	for _, tc := range []struct{ way, class, reason, message, function string }{
 		{"thrown", "uncaught-exception", "uncaught exception std::runtime_error", "no stock of item 42", "throws"},
-		{"noexcept", "uncaught-exception", "was about to leave a function that may not throw", "no stock of item 42", "throws"},
+		{"noexcept", "uncaught-exception", "was about to leave a function that may not throw", "no stock of item 42",
+			"throws"},
 		{"thread", "uncaught-exception", "uncaught exception std::runtime_error", "no stock of item 42", "throws"},
 		{"joinable", "terminate", "std::terminate was called without an exception", "", "main"},
 		{"caught", "", "", "", ""}, {"exits", "", "", "", ""},
@@ -103,7 +107,8 @@ int main(int, char **argv) {
 			continue
 		}
 		c := all[0]
-		if c.Class != tc.class || !strings.Contains(c.Reason, tc.reason) || c.ExceptionMessage != tc.message || c.Function != tc.function ||
+		if c.Class != tc.class || !strings.Contains(c.Reason, tc.reason) || c.ExceptionMessage != tc.message ||
+			c.Function != tc.function ||
 			string(c.Locals["index"]) != "42" || c.EndedBy != "the terminate handler ended the process" || len(c.Handler) == 0 {
 			t.Errorf("%s: %.1500s", tc.way, c.raw)
 		}
@@ -148,7 +153,8 @@ func dying(ways []string) (out []string) {
 	return out
 }
 
-// panicked compares a panic that has unwound, and ended the program by an exit code: its picture was taken when it began.
+// panicked compares a panic that has unwound, and ended the program by an exit code: its picture was taken when it
+// began.
 func (c *crashEvent) panicked(t testing.TB, what string, m mark) {
 	t.Helper()
 	if !c.Fatal || c.ExceptionType != "panic" || c.ExceptionMessage == "" {
@@ -182,7 +188,8 @@ fn main() {
 	cache, _ := strobetest.CacheDir()
 	for _, tc := range []struct{ way, class, function, at, cause, endedBy string }{
 		{"exits", "panic", "hooks::index", "42", "", "the panic hook ended the process"},
-		{"callback", "panic-cannot-unwind", "hooks::callback", "42", "index out of bounds: the len is 2 but the index is 42", ""},
+		{"callback", "panic-cannot-unwind", "hooks::callback", "42", "index out of bounds: the len is 2 but the index is 42",
+			""},
 	} {
 		l := s.Launch(t, path, cache, []string{tc.way}, nil)
 		s.WaitEnd(t, l.SessionID, endLimit)
@@ -199,7 +206,8 @@ fn main() {
 	}
 	// What panics all the time and catches that is let alone, and has not crashed.
 	l := s.Launch(t, path, filepath.Dir(path), []string{"caught"}, nil)
-	if st := s.WaitEnd(t, l.SessionID, endLimit); st.ExitCode == nil || *st.ExitCode != 3 || len(st.Warnings) != 1 || !strings.Contains(st.Warnings[0], "panics and goes on very often") {
+	if st := s.WaitEnd(t, l.SessionID, endLimit); st.ExitCode == nil || *st.ExitCode != 3 || len(st.Warnings) != 1 ||
+		!strings.Contains(st.Warnings[0], "panics and goes on very often") {
 		t.Errorf("ended with %+v", st)
 	}
 	if all := crashesOf(t, s, l.SessionID); len(all) != 0 {

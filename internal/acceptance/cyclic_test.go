@@ -11,16 +11,16 @@ import (
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
-// No compiler writes debug information that leads back to itself where it must not; damage, and tools that rewrite it, do. cyclic writes
-// a program with such types, origins, expressions and unwind tables, byte by byte. Every function has one parameter, v, and a local
-// variable w of the same type.
+// No compiler writes debug information that leads back to itself where it must not; damage, and tools that rewrite it,
+// do. cyclic writes a program with such types, origins, expressions and unwind tables, byte by byte. Every function has
+// one parameter, v, and a local variable w of the same type.
 type cyclic struct {
 	subs, code, calls strings.Builder
 	n, crashes        int
 }
 
-// abbrevs are the tags and attributes in use: a name is text, at an address, size and off a ULEB128, expr an expression, and what refers
-// to another entry four bytes from the unit's beginning.
+// abbrevs are the tags and attributes in use: a name is text, at an address, size and off a ULEB128, expr an
+// expression, and what refers to another entry four bytes from the unit's beginning.
 const abbrevs = `
 unit 0x11 1 lang=0x13:0x0f name=0x03:0x08 low=0x11:0x01 high=0x12:0x07
 space 0x39 1 name=0x03:0x08
@@ -77,8 +77,8 @@ func abbrevNumbers() (numbers map[string]int, section string) {
 	return numbers, b.String() + " .byte 0\n"
 }
 
-// entries writes debugging entries from lines: a label or "-", what it is, and its values, text quoted, "@x" another entry, "[1,2]" an
-// expression; "end" ends a list of children.
+// entries writes debugging entries from lines: a label or "-", what it is, and its values, text quoted, "@x" another
+// entry, "[1,2]" an expression; "end" ends a list of children.
 func entries(text string) string {
 	numbers, _ := abbrevNumbers()
 	var b strings.Builder
@@ -136,7 +136,8 @@ func expression(text string) string {
 	return b.String()
 }
 
-// cyclicTypes: each type t of a line leads back to itself. A line begins a type; what follows up to the next belongs to it.
+// cyclicTypes: each type t of a line leads back to itself. A line begins a type; what follows up to the next belongs to
+// it.
 const cyclicTypes = `
 t1 typedef "t1" @t1
 t2 typedef "t2" @t2c
@@ -278,8 +279,8 @@ core::time::Duration secs nanos __0
 alloc::collections::vec_deque::VecDeque<i32> head len buf
 `
 
-// add adds a function of a parameter, a local variable and a result of type t, whose location is loc. cfi are bytes of its unwind table;
-// a function that has some crashes when the program is told to.
+// add adds a function of a parameter, a local variable and a result of type t, whose location is loc. cfi are bytes of
+// its unwind table; a function that has some crashes when the program is told to.
 func (c *cyclic) add(kind, t, frame, loc, cfi string) {
 	name := fmt.Sprintf("f%d", c.n)
 	lead := fmt.Sprintf("%q", name)
@@ -293,7 +294,8 @@ func (c *cyclic) add(kind, t, frame, loc, cfi string) {
 	}
 	fmt.Fprintf(&c.subs, "%s %s %s =%s =.Lend_%s-%s [%s]%s\n", name, kind, lead, name, name, name, frame, result)
 	fmt.Fprintf(&c.subs, "%s_v formal \"v\" @%s [%s]\n%s_w var \"w\" @%s [%s]\n", name, t, loc, name, t, loc)
-	fmt.Fprintf(&c.subs, "- formalorigin @%s_v [%s]\n%s_i inlined @%s =%s =.Lend_%s-%s\n- varorigin @%s_i [%s]\nend\n", name, loc0, name, name, name, name, name, name, loc0)
+	fmt.Fprintf(&c.subs, "- formalorigin @%s_v [%s]\n%s_i inlined @%s =%s =.Lend_%s-%s\n- varorigin @%s_i [%s]\nend\n",
+		name, loc0, name, name, name, name, name, name, loc0)
 	fmt.Fprintf(&c.subs, "end\n")
 	body := " mov %rdi,-8(%rsp)\n mov $1,%eax\n nop\n nop\n"
 	if cfi != "" {
@@ -301,7 +303,8 @@ func (c *cyclic) add(kind, t, frame, loc, cfi string) {
 		fmt.Fprintf(&c.calls, " xor %%esi,%%esi\n cmp $%d,%%ebx\n sete %%sil\n", c.crashes)
 		c.crashes++
 	}
-	fmt.Fprintf(&c.code, ".globl %s\n.type %s,@function\n%s:\n.cfi_startproc\n%s ret\n.cfi_endproc\n.Lend_%s:\n.size %s,.-%s\n", name, name, name, body, name, name, name)
+	fmt.Fprintf(&c.code, ".globl %s\n.type %s,@function\n%s:\n.cfi_startproc\n%s ret\n.cfi_endproc\n.Lend_%s:\n.size "+
+		"%s,.-%s\n", name, name, name, body, name, name, name)
 	fmt.Fprintf(&c.calls, " lea things+%d(%%rip),%%rdi\n call %s\n", 64*(c.n%8), name)
 	c.n++
 }
@@ -325,10 +328,12 @@ var cyclicLocations = []string{
 	strings.Repeat("0x30,", 3000) + "0x55", strings.Repeat("0x12,", 3000) + "0x06",
 }
 
-// cyclicTables are bytes of unwind tables: the frame's address by a loop, by itself, by the frame's own place, and far too many states.
+// cyclicTables are bytes of unwind tables: the frame's address by a loop, by itself, by the frame's own place, and far
+// too many states.
 var cyclicTables = []string{
 	"0x0f,3,0x2f,0xfd,0xff", "0x0f,4,0x31,0x28,0xfc,0xff", "0x0f,1,0x9c", "0x0e,0", "0x0f,2,0x77,0,0x16,16,2,0x77,0",
-	strings.Repeat("0x0a,", 5000) + "0x00", strings.Repeat("0x0b,", 100) + "0x00", "0x10,16,3,0x2f,0xfd,0xff", "0x0c,16,0", "0x09,16,16",
+	strings.Repeat("0x0a,", 5000) + "0x00", strings.Repeat("0x0b,", 100) + "0x00", "0x10,16,3,0x2f,0xfd,0xff", "0x0c,16,0",
+	"0x09,16,16",
 }
 
 // program writes all of it for a language, DWARF's number of which is lang.
@@ -336,11 +341,15 @@ func (c *cyclic) program(lang string, std string) string {
 	types := cyclicTypes
 	all := []string{"zero0", "union0", "box0"}
 	for i := range cyclicNesting { // each twice within the one before
-		types += fmt.Sprintf("zero%d struct \"zero%d\" 0\n- member \"a\" @zero%d 0\n- member \"b\" @zero%d 0\nend\n", i, i, i+1, i+1)
-		types += fmt.Sprintf("union%d union \"union%d\" 8\n- member \"a\" @union%d 0\n- member \"b\" @union%d 0\nend\n", i, i, i+1, i+1)
-		types += fmt.Sprintf("box%d struct \"box%d\" 24\n- base @box%d 0\n- base @box%d 0\n- member \"p\" @box%dp 0\nend\nbox%dp pointer @box%d\n", i, i, i+1, i+1, i, i, i+1)
+		types += fmt.Sprintf("zero%d struct \"zero%d\" 0\n- member \"a\" @zero%d 0\n- member \"b\" @zero%d 0\nend\n", i, i,
+			i+1, i+1)
+		types += fmt.Sprintf("union%d union \"union%d\" 8\n- member \"a\" @union%d 0\n- member \"b\" @union%d 0\nend\n", i, i,
+			i+1, i+1)
+		types += fmt.Sprintf("box%d struct \"box%d\" 24\n- base @box%d 0\n- base @box%d 0\n- member \"p\" @box%dp "+
+			"0\nend\nbox%dp pointer @box%d\n", i, i, i+1, i+1, i, i, i+1)
 	}
-	types += fmt.Sprintf("zero%d struct \"z\" 0\nend\nunion%d union \"u\" 8\nend\nbox%d struct \"b\" 0\nend\n", cyclicNesting, cyclicNesting, cyclicNesting)
+	types += fmt.Sprintf("zero%d struct \"z\" 0\nend\nunion%d union \"u\" 8\nend\nbox%d struct \"b\" 0\nend\n",
+		cyclicNesting, cyclicNesting, cyclicNesting)
 	for _, line := range strings.Split(strings.TrimSpace(types), "\n") {
 		if name := strings.Fields(line)[0]; name != "-" && name != "end" && strings.Trim(name, "0123456789") == "t" {
 			all = append(all, name)
@@ -349,7 +358,8 @@ func (c *cyclic) program(lang string, std string) string {
 	for i, line := range strings.Split(strings.TrimSpace(std), "\n") {
 		words := strings.Fields(line)
 		path := strings.Split(words[0], "::")
-		if strings.HasPrefix(words[0], "alloc") || strings.HasPrefix(words[0], "core") || strings.HasPrefix(words[0], "std::") {
+		if strings.HasPrefix(words[0], "alloc") || strings.HasPrefix(words[0], "core") ||
+			strings.HasPrefix(words[0], "std::") {
 			at := strings.LastIndex(words[0][:max(strings.Index(words[0]+"<", "<"), 1)], "::")
 			path = append(strings.Split(words[0][:at], "::"), words[0][at+2:])
 		} else {
@@ -383,7 +393,8 @@ func (c *cyclic) program(lang string, std string) string {
 		c.add("sub", "t15", cfa, "0x55", table)
 	}
 	_, section := abbrevNumbers()
-	body := entries(fmt.Sprintf("root unit %s \"cyclic\" =.Lbegin =.Lend-.Lbegin\nint int \"int\" 4 %%5\n%s%send", lang, types, c.subs.String()))
+	body := entries(fmt.Sprintf("root unit %s \"cyclic\" =.Lbegin =.Lend-.Lbegin\nint int \"int\" 4 %%5\n%s%send", lang,
+		types, c.subs.String()))
 	return ".text\n.Lbegin:\n" + c.code.String() + `.globl main
 main:
  .cfi_startproc
@@ -444,15 +455,18 @@ func buildCyclic(t *testing.T, lang, std string) (string, *cyclic) {
 	return out, &c
 }
 
-// TestCyclicDebugInformation runs such programs, every function traced, and makes them crash in frames whose tables lead nowhere: all
-// calls are told and all crashes, and nothing waits for ever or ends the daemon. Tracing never began before.
+// TestCyclicDebugInformation runs such programs, every function traced, and makes them crash in frames whose tables
+// lead nowhere: all calls are told and all crashes, and nothing waits for ever or ends the daemon. Tracing never began
+// before.
 func TestCyclicDebugInformation(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
-	for _, lang := range []struct{ name, number, std string }{{"C++", "0x21", cyclicStd}, {"Rust", "0x1c", cyclicRustStd}} {
+	for _, lang := range []struct{ name, number, std string }{{"C++", "0x21", cyclicStd},
+		{"Rust", "0x1c", cyclicRustStd}} {
 		path, c := buildCyclic(t, lang.number, lang.std)
-		l := s.Launch(t, path, filepath.Dir(path), nil, args{"trace": []string{"f*"}, "onFullBuffer": "block", "serializationDepth": 4})
+		l := s.Launch(t, path, filepath.Dir(path), nil,
+			args{"trace": []string{"f*"}, "onFullBuffer": "block", "serializationDepth": 4})
 		if st := s.WaitEnd(t, l.SessionID, endLimit); st.ExitCode == nil || *st.ExitCode != 0 {
 			t.Fatalf("%s ended as %+v", lang.name, st)
 		}

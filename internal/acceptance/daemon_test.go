@@ -54,13 +54,15 @@ func TestTermDuringSessions(t *testing.T) {
 	s := strobetest.Start(t, nil)
 	calm := waiting(t, s, "work")
 	quiet := s.Launch(t, "sleep", t.TempDir(), []string{"60"}, nil)
-	strobetest.Eventually(t, endLimit, "calls", func() bool { return s.Count(t, calm.SessionID, "function_enter", "work") > 20 })
+	strobetest.Eventually(t, endLimit, "calls",
+		func() bool { return s.Count(t, calm.SessionID, "function_enter", "work") > 20 })
 	pid := daemon.HolderPID(s.Home)
 	started := time.Now()
 	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	strobetest.Eventually(t, endLimit, "the daemon's end", func() bool { state, _ := stat(pid); return state == 0 || state == 'Z' })
+	strobetest.Eventually(t, endLimit, "the daemon's end",
+		func() bool { state, _ := stat(pid); return state == 0 || state == 'Z' })
 	t.Logf("ended within %v", time.Since(started))
 	for _, p := range []int{calm.PID, quiet.PID} {
 		if state, _ := stat(p); state != 0 && state != 'Z' {
@@ -89,7 +91,8 @@ func TestIdleEndWaitsForSessions(t *testing.T) {
 		t.Fatalf("strobe sessions = %d, %s", code, out)
 	}
 	first := daemon.HolderPID(home)
-	strobetest.Eventually(t, endLimit, "the idle daemon's end", func() bool { state, _ := stat(first); return state == 0 || state == 'Z' })
+	strobetest.Eventually(t, endLimit, "the idle daemon's end",
+		func() bool { state, _ := stat(first); return state == 0 || state == 'Z' })
 	// A client launches and goes; the program runs for ten times as long as idleness may last.
 	func() {
 		dir := t.TempDir()
@@ -104,7 +107,8 @@ func TestIdleEndWaitsForSessions(t *testing.T) {
 			}
 			return err == nil
 		})
-		strobetest.Eventually(t, endLimit, "the daemon's end", func() bool { state, _ := stat(pid); return state == 0 || state == 'Z' })
+		strobetest.Eventually(t, endLimit, "the daemon's end",
+			func() bool { state, _ := stat(pid); return state == 0 || state == 'Z' })
 		if state, _ := stat(l.PID); state != 0 && state != 'Z' {
 			t.Errorf("the program is in state %c", state)
 		}

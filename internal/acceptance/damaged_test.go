@@ -46,7 +46,8 @@ func TestDamagedDebugInfo(t *testing.T) {
 			bad := append([]byte{}, data...)
 			damage(random, bad, ranges)
 			path := write(t, dir, fmt.Sprintf("debug%d", i), string(bad), 0o755)
-			l := s.Launch(t, path, strobetest.TargetsDir(t), []string{"exit", "9"}, args{"trace": []string{"end", "@usercode", "@file:ending"}})
+			l := s.Launch(t, path, strobetest.TargetsDir(t), []string{"exit", "9"},
+				args{"trace": []string{"end", "@usercode", "@file:ending"}})
 			if pid == 0 {
 				pid = daemon.HolderPID(s.Home)
 			}
@@ -110,7 +111,8 @@ func TestDamagedPrograms(t *testing.T) {
 func tryDamaged(t *testing.T, s *strobetest.Strobe, path, dir string) string {
 	t.Helper()
 	var l strobetest.Launched
-	err := s.Try("debug_launch", args{"command": path, "projectRoot": dir, "args": []string{"exit", "9"}, "trace": []string{"end", "@file:ending"}}, &l)
+	err := s.Try("debug_launch", args{"command": path, "projectRoot": dir, "args": []string{"exit", "9"},
+		"trace": []string{"end", "@file:ending"}}, &l)
 	if err == nil {
 		s.Status(t, l.SessionID)
 		s.Stop(t, l.SessionID)
@@ -169,7 +171,8 @@ func debugRanges(t *testing.T, path string) (ranges [][2]int) {
 	}
 	defer f.Close()
 	for _, sec := range f.Sections {
-		if strings.HasPrefix(sec.Name, ".debug_") || sec.Name == ".symtab" || sec.Name == ".strtab" || sec.Name == ".comment" {
+		if strings.HasPrefix(sec.Name, ".debug_") || sec.Name == ".symtab" || sec.Name == ".strtab" ||
+			sec.Name == ".comment" {
 			ranges = append(ranges, [2]int{int(sec.Offset), int(sec.Offset + sec.FileSize)})
 		}
 	}

@@ -66,20 +66,25 @@ int main() {
 	}
 }
 
-// Of writes that several threads make at once, those whose value another one has overwritten when the thread stops had no event.
+// Of writes that several threads make at once, those whose value another one has overwritten when the thread stops had
+// no event.
 func TestWritesOfThreadsAtOnce(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	for _, variant := range []string{"gcc-O0", "gcc-O2"} {
 		d := debug(t, s, variant, "racing", racingProgram, map[string]any{"stopOnEntry": true})
-		if r := d.points(args{"add": []any{args{"variable": "own"}}}); !strings.Contains(r.Breakpoints[0].Note, "each thread has its own") {
+		if r := d.points(args{"add": []any{args{"variable": "own"}}}); !strings.Contains(r.Breakpoints[0].Note,
+			"each thread has its own") {
 			t.Errorf("%s: a thread-local variable: %+v", variant, r)
 		}
 		d.points(args{"remove": []string{"all"}})
-		refused(t, s, "debug_breakpoint", args{"sessionId": d.id, "add": []any{args{"variable": "*nothing"}}}, "READ_FAILED", "0x0")
-		refused(t, s, "debug_breakpoint", args{"sessionId": d.id, "add": []any{args{"variable": "stored", "thread": 1}}}, "NOT_PAUSED", "stored")
-		d.points(args{"add": []any{args{"variable": "stored"}, args{"variable": "added"}, args{"variable": "counted"}, args{"variable": "swapped"}}})
+		refused(t, s, "debug_breakpoint", args{"sessionId": d.id, "add": []any{args{"variable": "*nothing"}}}, "READ_FAILED",
+			"0x0")
+		refused(t, s, "debug_breakpoint", args{"sessionId": d.id, "add": []any{args{"variable": "stored", "thread": 1}}},
+			"NOT_PAUSED", "stored")
+		d.points(args{"add": []any{args{"variable": "stored"}, args{"variable": "added"}, args{"variable": "counted"},
+			args{"variable": "swapped"}}})
 		d.next(args{"waitMs": 60000})
 		s.WaitEnd(t, d.id, endLimit)
 		if out := d.output(); out != "total 720 240\n" {
@@ -97,7 +102,8 @@ func TestWritesOfThreadsAtOnce(t *testing.T) {
 				HasMore     bool
 				LastEventID float64
 			}
-			s.Call(t, "debug_query", args{"sessionId": d.id, "eventType": "variable_write", "limit": 500, "afterEventId": after}, &page)
+			s.Call(t, "debug_query", args{"sessionId": d.id, "eventType": "variable_write", "limit": 500, "afterEventId": after},
+				&page)
 			for _, e := range page.Events {
 				name := fmt.Sprint(e["variable"])
 				if values[name] == nil {

@@ -113,7 +113,8 @@ func death(t *testing.T, s *strobetest.Strobe, tally *placeTally, path string, r
 	first.call("debug_breakpoint", args{"remove": []any{"all"}})
 	var st strobetest.Status
 	for until := time.Now().Add(10 * time.Second); time.Now().Before(until); {
-		if first.try("debug_session", args{"action": "status"}, &st) != nil || st.Status == "exited" || st.Status == "crashed" {
+		if first.try("debug_session", args{"action": "status"}, &st) != nil || st.Status == "exited" ||
+			st.Status == "crashed" {
 			break
 		}
 		first.next("continue")

@@ -10,7 +10,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
-// hotProgram calls process_data::step 500,000 times a second, and process_data::validate a thousand times, until its stdin ends.
+// hotProgram calls process_data::step 500,000 times a second, and process_data::validate a thousand times, until its
+// stdin ends.
 const hotProgram = `
 #include <atomic>
 #include <cstdio>
@@ -55,8 +56,9 @@ int main() {
 }
 `
 
-// TestHotFunctions is the validation scenario of phase 1b: a function that is called 500,000 times a second is sampled, and that is
-// said; the pattern is narrowed, everything is recorded again, and the depth shows the nested field that is wrong.
+// TestHotFunctions is the validation scenario of phase 1b: a function that is called 500,000 times a second is sampled,
+// and that is said; the pattern is narrowed, everything is recorded again, and the depth shows the nested field that is
+// wrong.
 func TestHotFunctions(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
@@ -76,16 +78,20 @@ func TestHotFunctions(t *testing.T) {
 		t.Fatalf("hooked %d functions: %v", r.HookedFunctions, r.Warnings)
 	}
 	soon(t, "a warning of sampling", func() bool {
-		return strings.Contains(strings.Join(trace(map[string]any{}).Warnings, "\n"), "sampling at 1%: process_data::step is called ")
+		return strings.Contains(strings.Join(trace(map[string]any{}).Warnings, "\n"),
+			"sampling at 1%: process_data::step is called ")
 	})
-	p := s.Query(t, l.SessionID, map[string]any{"eventType": "function_enter", "function": map[string]any{"equals": "process_data::step"}, "limit": 1})
+	p := s.Query(t, l.SessionID, map[string]any{"eventType": "function_enter",
+		"function": map[string]any{"equals": "process_data::step"}, "limit": 1})
 	if !strings.Contains(string(p.Sampled), `"process_data::step"`) {
 		t.Errorf("debug_query says of sampling %q", p.Sampled)
 	}
-	if n := s.Query(t, l.SessionID, map[string]any{"eventType": "process", "limit": 500}); len(n.Events) == 0 || n.Events[0].What != "sampling" {
+	if n := s.Query(t, l.SessionID, map[string]any{"eventType": "process", "limit": 500}); len(n.Events) == 0 ||
+		n.Events[0].What != "sampling" {
 		t.Errorf("the timeline has no sampling: %+v", n.Events)
 	}
-	if r := trace(map[string]any{"remove": []string{"process_data::*"}, "add": []string{"process_data::validate"}, "serializationDepth": 2}); r.HookedFunctions != 1 {
+	if r := trace(map[string]any{"remove": []string{"process_data::*"}, "add": []string{"process_data::validate"},
+		"serializationDepth": 2}); r.HookedFunctions != 1 {
 		t.Fatalf("hooked %d functions: %v", r.HookedFunctions, r.Warnings)
 	}
 	soon(t, "the end of sampling", func() bool {
@@ -93,17 +99,21 @@ func TestHotFunctions(t *testing.T) {
 	})
 	from := s.Query(t, l.SessionID, map[string]any{"limit": 1, "timeFrom": "-1us"}).LastEventID
 	soon(t, "calls with their values", func() bool {
-		p = s.Query(t, l.SessionID, map[string]any{"eventType": "function_enter", "afterEventId": from, "verbose": true, "limit": 1})
+		p = s.Query(t, l.SessionID, map[string]any{"eventType": "function_enter", "afterEventId": from, "verbose": true,
+			"limit": 1})
 		return len(p.Events) == 1
 	})
-	if got := string(p.Events[0].Arguments); !strings.Contains(got, `"rules":{"name":"strict","limits":"<max depth 2 reached>"}`) {
+	if got := string(p.Events[0].Arguments); !strings.Contains(got,
+		`"rules":{"name":"strict","limits":"<max depth 2 reached>"}`) {
 		t.Errorf("depth 2 shows %s", got)
 	}
 	trace(map[string]any{"add": []string{"process_data::validate"}, "serializationDepth": 3, "captureOut": true,
-		"watches": map[string]any{"add": []any{map[string]any{"variable": "gRounds"}, map[string]any{"variable": "gConfig->rules->limits->high", "label": "high"}}}})
+		"watches": map[string]any{"add": []any{map[string]any{"variable": "gRounds"},
+			map[string]any{"variable": "gConfig->rules->limits->high", "label": "high"}}}})
 	from = s.Query(t, l.SessionID, map[string]any{"limit": 1, "timeFrom": "-1us"}).LastEventID
 	soon(t, "an exit with what it changed", func() bool {
-		p = s.Query(t, l.SessionID, map[string]any{"eventType": []string{"function_enter", "function_exit"}, "afterEventId": from, "verbose": true, "limit": 4})
+		p = s.Query(t, l.SessionID, map[string]any{"eventType": []string{"function_enter", "function_exit"},
+			"afterEventId": from, "verbose": true, "limit": 4})
 		return len(p.Events) == 4
 	})
 	all := ""
@@ -118,7 +128,8 @@ func TestHotFunctions(t *testing.T) {
 	s.Call(t, "debug_session", map[string]any{"action": "input", "sessionId": l.SessionID, "eof": true}, nil)
 	s.WaitEnd(t, l.SessionID, 5*time.Minute)
 	var step, validate int64
-	if _, err := fmt.Sscanf(s.Output(t, l.SessionID, "stdout"), "step=%d validate=%d", &step, &validate); err != nil || step == 0 {
+	if _, err := fmt.Sscanf(s.Output(t, l.SessionID, "stdout"), "step=%d validate=%d", &step, &validate); err != nil ||
+		step == 0 {
 		t.Fatalf("the program wrote %q: %v", s.Output(t, l.SessionID, "stdout"), err)
 	}
 }

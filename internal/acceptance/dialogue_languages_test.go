@@ -87,8 +87,8 @@ function main() {
 main();
 `, none: "// no code is here", anyOf: "cart.items.length", deep: "cart notes deep x [1]", error: "RangeError: too many: 4"}
 
-// TestDialogueOfLanguages debugs a program of each interpreter as one of C: points by function and line, conditions, messages, steps,
-// variables read and written, exceptions, beside a trace of every call, and it ends as it does alone.
+// TestDialogueOfLanguages debugs a program of each interpreter as one of C: points by function and line, conditions,
+// messages, steps, variables read and written, exceptions, beside a trace of every call, and it ends as it does alone.
 func TestDialogueOfLanguages(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
@@ -102,7 +102,8 @@ func (p spoken) debug(t *testing.T, s *strobetest.Strobe, interpreter string) {
 	dir := t.TempDir()
 	write(t, dir, p.file, p.source, 0o644)
 	line := func(text string) int { return lineOf(p.source, text) }
-	l := s.Launch(t, interpreter, dir, []string{p.file}, args{"trace": []string{"@usercode"}, "cwd": dir, "stopOnEntry": true})
+	l := s.Launch(t, interpreter, dir, []string{p.file},
+		args{"trace": []string{"@usercode"}, "cwd": dir, "stopOnEntry": true})
 	t.Cleanup(func() { s.Stop(t, l.SessionID) })
 	d := &debugged{t, s, l.SessionID}
 	set := d.points(args{"add": []any{
@@ -121,7 +122,8 @@ func (p spoken) debug(t *testing.T, s *strobetest.Strobe, interpreter string) {
 		}
 		th = r.PausedThreads[0]
 		if short := th.Function[strings.LastIndexByte(th.Function, '.')+1:]; short != function || th.Line != line(text) {
-			t.Errorf("%s: it stands in %s at line %d, want %s at %d (%s)", what, th.Function, th.Line, function, line(text), text)
+			t.Errorf("%s: it stands in %s at line %d, want %s at %d (%s)", what, th.Function, th.Line, function, line(text),
+				text)
 		}
 		return th
 	}
@@ -133,7 +135,8 @@ func (p spoken) debug(t *testing.T, s *strobetest.Strobe, interpreter string) {
 		t.Errorf("stack %s", stack)
 	}
 	have := d.points(args{})
-	if b := have.Breakpoints; b[0].Line != line("first") || b[0].Hits != 1 || b[1].Line != line("priced") || !strings.Contains(b[1].Note, "no code") || have.Logpoints[0].Hits != 4 {
+	if b := have.Breakpoints; b[0].Line != line("first") || b[0].Hits != 1 || b[1].Line != line("priced") ||
+		!strings.Contains(b[1].Note, "no code") || have.Logpoints[0].Hits != 4 {
 		t.Errorf("points when they are there: %+v", have)
 	}
 	step := func(how, function, text string) pausedThread {
@@ -162,7 +165,8 @@ func (p spoken) debug(t *testing.T, s *strobetest.Strobe, interpreter string) {
 	read := func(expression string) string {
 		t.Helper()
 		mem.Results = nil
-		s.Call(t, "debug_memory", args{"sessionId": d.id, "action": "read", "threadId": th.ThreadID, "targets": []any{args{"variable": expression}}}, &mem)
+		s.Call(t, "debug_memory", args{"sessionId": d.id, "action": "read", "threadId": th.ThreadID,
+			"targets": []any{args{"variable": expression}}}, &mem)
 		return fmt.Sprintf("%v, error %v", mem.Results[0].Value, mem.Results[0].Error)
 	}
 	if got := read(p.anyOf); got != "2, error <nil>" {
@@ -183,11 +187,13 @@ func (p spoken) debug(t *testing.T, s *strobetest.Strobe, interpreter string) {
 		t.Errorf("tax is then %s", got)
 	}
 	if i := line("taxed"); i > 0 {
-		stands("until a line", d.next(args{"until": fmt.Sprintf("%s:%d", p.file, i), "threadId": th.ThreadID}), "total", "taxed")
+		stands("until a line", d.next(args{"until": fmt.Sprintf("%s:%d", p.file, i), "threadId": th.ThreadID}), "total",
+			"taxed")
 	}
 	exc := d.points(args{"add": []any{args{"function": "@exceptions"}}, "remove": []any{set.Added[2]}})
 	thrown := d.next(args{})
-	if len(thrown.PausedThreads) != 1 || thrown.PausedThreads[0].BreakpointID != exc.Added[0] || !strings.HasSuffix(thrown.PausedThreads[0].Function, "check") ||
+	if len(thrown.PausedThreads) != 1 || thrown.PausedThreads[0].BreakpointID != exc.Added[0] ||
+		!strings.HasSuffix(thrown.PausedThreads[0].Function, "check") ||
 		!strings.Contains(thrown.PausedThreads[0].Note, p.error) {
 		t.Errorf("an exception: %+v", thrown)
 	}
@@ -202,7 +208,8 @@ func (p spoken) debug(t *testing.T, s *strobetest.Strobe, interpreter string) {
 	if len(logs) != 8 || logs[1]["message"] != "fig at 6" {
 		t.Errorf("%d messages: %v", len(logs), logs)
 	}
-	if wrong := d.events("condition_error"); len(wrong) != 1 || wrong[0]["breakpointId"] != set.Added[3] || wrong[0]["error"] == nil {
+	if wrong := d.events("condition_error"); len(wrong) != 1 || wrong[0]["breakpointId"] != set.Added[3] ||
+		wrong[0]["error"] == nil {
 		t.Errorf("a condition that raises is told as %v", wrong)
 	}
 	if p := d.events("pause"); len(p) < 6 {

@@ -99,7 +99,8 @@ func (d *dialogue) frames(tid int) (out []collector.Frame) {
 		}
 		second, same, err := v.Frames(ctx, tid, 1, 1)
 		if err != nil || len(second) != 1 || same != total || second[0] != out[1] || len(out) != total {
-			return fmt.Errorf("the second frame alone is %+v of %d, in the list of %d it is %+v: %w", second, same, total, out[1], err)
+			return fmt.Errorf("the second frame alone is %+v of %d, in the list of %d it is %+v: %w", second, same, total,
+				out[1], err)
 		}
 		return nil
 	})
@@ -168,12 +169,14 @@ func (d *dialogue) is(v collector.Variable, value, eval string) {
 	})
 }
 
-// TestDialogue drives a debugger's whole dialogue by the types of the model, while somebody else hears every change in order, with who caused it.
+// TestDialogue drives a debugger's whole dialogue by the types of the model, while somebody else hears every change in
+// order, with who caused it.
 func TestDialogue(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	path := strobetest.BuildSource(t, "cpp", "gcc-O0", "talked", talked)
 	root := filepath.Dir(path)
-	m, err := session.NewManager(session.Config{Home: t.TempDir(), Runtimes: []collector.Runtime{native.New(native.Config{CacheDir: t.TempDir()})}, Version: "test"})
+	m, err := session.NewManager(session.Config{Home: t.TempDir(),
+		Runtimes: []collector.Runtime{native.New(native.Config{CacheDir: t.TempDir()})}, Version: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +228,8 @@ func TestDialogue(t *testing.T) {
 	if fault.CodeOf(err) != fault.NotPaused {
 		t.Errorf("a ref of before the step: %v", err)
 	}
-	if p = d.continues("editor", collector.Resume{Step: collector.StepOut, Thread: p.TID}); p.Result == nil || p.Result.String() != "126" {
+	if p = d.continues("editor", collector.Resume{Step: collector.StepOut, Thread: p.TID}); p.Result == nil ||
+		p.Result.String() != "126" {
 		t.Errorf("what sum returned: %+v", p)
 	}
 
@@ -257,7 +261,8 @@ func TestDialogue(t *testing.T) {
 		}
 		return nil
 	})
-	if status, _, err := d.s.Continue(d.as("editor"), collector.Resume{}, endLimit); err != nil || status != session.Crashed {
+	if status, _, err := d.s.Continue(d.as("editor"), collector.Resume{}, endLimit); err != nil ||
+		status != session.Crashed {
 		t.Errorf("it is %s: %v", status, err)
 	}
 	if _, err := m.Stop(d.as("model"), d.s.ID, session.StopOptions{Kill: true}); err != nil {
@@ -270,13 +275,15 @@ func TestDialogue(t *testing.T) {
 func (d *dialogue) inspects(p collector.Pause) {
 	d.view(func(ctx context.Context, v collector.Viewer, _ collector.Evaluator) error {
 		threads, err := v.LiveThreads(ctx)
-		if err != nil || len(threads) != 1 || threads[0].TID != p.TID || !threads[0].Paused || threads[0].Pause != p.Number || threads[0].Name != "talked" {
+		if err != nil || len(threads) != 1 || threads[0].TID != p.TID || !threads[0].Paused || threads[0].Pause != p.Number ||
+			threads[0].Name != "talked" {
 			return fmt.Errorf("threads %+v: %w", threads, err)
 		}
 		return nil
 	})
 	frames := d.frames(p.TID)
-	if f := frames[0]; f.Function != "sum" || f.Index != 0 || !f.User || !strings.HasSuffix(f.File, "talked.cpp") || f.Line == 0 {
+	if f := frames[0]; f.Function != "sum" || f.Index != 0 || !f.User || !strings.HasSuffix(f.File, "talked.cpp") ||
+		f.Line == 0 {
 		d.t.Errorf("the first frame is %+v", f)
 	}
 	if last := frames[len(frames)-1]; frames[1].Function != "main" || last.User {
@@ -356,7 +363,8 @@ func (d *dialogue) heard(all []session.Change) {
 		if c.Pause != nil {
 			words = append(words, c.Pause.Reason)
 		}
-		words = append(words, string(c.Step), strings.Join(c.Patterns, ","), strings.Join(c.What, ","), c.Signal, string(c.Status))
+		words = append(words, string(c.Step), strings.Join(c.Patterns, ","), strings.Join(c.What, ","), c.Signal,
+			string(c.Status))
 		got = append(got, strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " "))
 		if c.Seq != int64(i+1) || c.TS < last {
 			d.t.Errorf("change %d has number %d and time %d, behind %d", i+1, c.Seq, c.TS, last)

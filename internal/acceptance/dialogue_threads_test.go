@@ -10,8 +10,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
-// TestThreadsOfPython pauses all threads for one's sake, steps it with the others running, which pause again with its end, and
-// runs to a line with all.
+// TestThreadsOfPython pauses all threads for one's sake, steps it with the others running, which pause again with its
+// end, and runs to a line with all.
 func TestThreadsOfPython(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
@@ -62,7 +62,8 @@ print("total", all(done[1:]))
 					t.Fatalf("%s: %+v", what, all)
 				}
 				for _, p := range all {
-					if p.ThreadID != first[0].ThreadID && (p.Reason != fmt.Sprintf("with thread %d", first[0].ThreadID) || !strings.Contains(fmt.Sprint(p.Backtrace), "turns.turn ")) {
+					if p.ThreadID != first[0].ThreadID && (p.Reason != fmt.Sprintf("with thread %d", first[0].ThreadID) ||
+						!strings.Contains(fmt.Sprint(p.Backtrace), "turns.turn ")) {
 						t.Errorf("%s: beside it stands %+v", what, p)
 					}
 				}

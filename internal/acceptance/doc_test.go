@@ -28,7 +28,8 @@ const (
 type args = map[string]any
 
 // refused calls a tool that must answer with that code, a message that says all of says, and a hint.
-func refused(t testing.TB, s *strobetest.Strobe, tool string, in args, code string, says ...string) *strobetest.ToolError {
+func refused(t testing.TB, s *strobetest.Strobe, tool string, in args, code string,
+	says ...string) *strobetest.ToolError {
 	t.Helper()
 	err := s.Try(tool, in, nil)
 	var f *strobetest.ToolError

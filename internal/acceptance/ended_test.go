@@ -24,8 +24,8 @@ int main(int argc, char **argv) {
 }
 `
 
-// TestEndedSessionsAreLetGo leaves fifty programs that have ended as they are: the daemon holds on to a few only, and is told the same by
-// the others. A program that left a child behind has not ended.
+// TestEndedSessionsAreLetGo leaves fifty programs that have ended as they are: the daemon holds on to a few only, and
+// is told the same by the others. A program that left a child behind has not ended.
 func TestEndedSessionsAreLetGo(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -36,7 +36,8 @@ func TestEndedSessionsAreLetGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.Remove(lives) })
-	parent := s.Launch(t, strobetest.BuildSource(t, "c", "gcc-O0", "beats", beats), dir, []string{lives}, args{"trace": []string{"beat"}})
+	parent := s.Launch(t, strobetest.BuildSource(t, "c", "gcc-O0", "beats", beats), dir, []string{lives},
+		args{"trace": []string{"beat"}})
 	s.WaitEnd(t, parent.SessionID, endLimit)
 	ending, err := os.ReadFile(strobetest.Build(t, "ending", "gcc-O0"))
 	if err != nil {

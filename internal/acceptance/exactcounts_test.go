@@ -25,12 +25,14 @@ type burst struct {
 	sampling any
 }
 
-// burstEnds are how it ends. In those that end in the midst of it, each thread may be in a call that is recorded and not counted yet.
+// burstEnds are how it ends. In those that end in the midst of it, each thread may be in a call that is recorded and
+// not counted yet.
 var burstEnds = []string{"sleep", "return", "_exit", "kill", "abort", "crash", "exec", "killed", "exits"}
 
 func randomBurst(seed uint64) burst {
 	r := rand.New(rand.NewPCG(seed, 11))
-	b := burst{seed: seed, threads: 1 + r.IntN(6), calls: 1 + r.IntN(60_000), end: burstEnds[seed%uint64(len(burstEnds))], policy: "drop", depth: 1 + r.IntN(4), sampling: "off"}
+	b := burst{seed: seed, threads: 1 + r.IntN(6), calls: 1 + r.IntN(60_000), end: burstEnds[seed%uint64(len(burstEnds))],
+		policy: "drop", depth: 1 + r.IntN(4), sampling: "off"}
 	if r.IntN(4) == 0 {
 		b.policy, b.calls = "block", b.calls/4
 	} else if r.IntN(3) == 0 {
@@ -43,12 +45,13 @@ func randomBurst(seed uint64) burst {
 }
 
 func (b burst) String() string {
-	return fmt.Sprintf("%d: %d threads of %d calls, %s, %s, depth %d, sampling %v", b.seed, b.threads, b.calls, b.end, b.policy, b.depth, b.sampling)
+	return fmt.Sprintf("%d: %d threads of %d calls, %s, %s, depth %d, sampling %v", b.seed, b.threads, b.calls, b.end,
+		b.policy, b.depth, b.sampling)
 }
 
-// TestCountsAreExact asks at once after the last call of a program, which then sleeps, exits, is killed or crashes, how often its
-// functions were called: what is recorded, sampled away and dropped makes up what the program counted itself. Keeps out: counts that
-// waited in a ring for room, or for the function's next call.
+// TestCountsAreExact asks at once after the last call of a program, which then sleeps, exits, is killed or crashes, how
+// often its functions were called: what is recorded, sampled away and dropped makes up what the program counted itself.
+// Keeps out: counts that waited in a ring for room, or for the function's next call.
 func TestCountsAreExact(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -59,7 +62,8 @@ func TestCountsAreExact(t *testing.T) {
 	}
 }
 
-// TestDefaultsKeepAll: a burst of several threads is recorded whole by who says nothing of policies. Keeps out: 1% of it was kept.
+// TestDefaultsKeepAll: a burst of several threads is recorded whole by who says nothing of policies. Keeps out: 1% of
+// it was kept.
 func TestDefaultsKeepAll(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -68,7 +72,8 @@ func TestDefaultsKeepAll(t *testing.T) {
 	if err := os.WriteFile(file, make([]byte, 4096), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	l := s.Launch(t, path, filepath.Dir(path), []string{file, "7", "3", "150000", "return"}, args{"trace": []string{"f0", "f1", "f2", "f3", "f4", "f5", "f6", "f7"}})
+	l := s.Launch(t, path, filepath.Dir(path), []string{file, "7", "3", "150000", "return"},
+		args{"trace": []string{"f0", "f1", "f2", "f3", "f4", "f5", "f6", "f7"}})
 	defer s.Stop(t, l.SessionID)
 	s.WaitEnd(t, l.SessionID, endLimit)
 	if c := s.Status(t, l.SessionID).Calls; c.Made != c.Recorded || c.Made < 450_000 {
@@ -111,8 +116,11 @@ func runBurst(t *testing.T, s *strobetest.Strobe, path string, b burst) {
 	}
 	patterns := []string{"f0", "f1", "f2", "f3", "f4", "f5", "f6", "f7"}
 	var staged struct{}
-	s.Call(t, "debug_trace", args{"projectRoot": filepath.Dir(path), "add": patterns, "sampling": b.sampling, "serializationDepth": b.depth}, &staged)
-	l := s.Launch(t, path, filepath.Dir(path), []string{file, strconv.FormatUint(b.seed, 10), strconv.Itoa(b.threads), strconv.Itoa(b.calls), b.end}, args{"onFullBuffer": b.policy})
+	s.Call(t, "debug_trace", args{"projectRoot": filepath.Dir(path), "add": patterns, "sampling": b.sampling,
+		"serializationDepth": b.depth}, &staged)
+	l := s.Launch(t, path, filepath.Dir(path),
+		[]string{file, strconv.FormatUint(b.seed, 10), strconv.Itoa(b.threads), strconv.Itoa(b.calls), b.end},
+		args{"onFullBuffer": b.policy})
 	defer s.Stop(t, l.SessionID)
 	inFlight := int64(0)
 	if b.end == "sleep" {

@@ -36,7 +36,8 @@ int main() {
 }
 `
 
-// TestForce makes functions return at once and gets arguments changed, with and without a trace on them, and takes it back.
+// TestForce makes functions return at once and gets arguments changed, with and without a trace on them, and takes it
+// back.
 func TestForce(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -50,19 +51,24 @@ func TestForce(t *testing.T) {
 				}
 				d := debug(t, s, variant, "forced", forcedProgram, launch)
 				r := d.points(args{"add": []any{
-					args{"function": "ready", "return": true, "condition": "n % 2 == 0"}, args{"function": "rate", "return": 1.5}, args{"function": "mode", "return": "BUSY"},
-					args{"function": "limit", "setArgument": args{"n": 3, "scale": 10}}, args{"function": "work", "return": nil, "hitCount": 3},
+					args{"function": "ready", "return": true, "condition": "n % 2 == 0"}, args{"function": "rate", "return": 1.5},
+					args{"function": "mode", "return": "BUSY"},
+					args{"function": "limit", "setArgument": args{"n": 3, "scale": 10}},
+					args{"function": "work", "return": nil, "hitCount": 3},
 				}})
 				if len(r.Breakpoints) != 5 {
 					t.Fatalf("points %+v", r)
 				}
 				var st struct{ Breakpoints []string }
-				if s.Call(t, "debug_session", args{"action": "status", "sessionId": d.id}, &st); len(st.Breakpoints) != 5 || !strings.HasSuffix(st.Breakpoints[1], "rate: forced, return 1.5") {
+				if s.Call(t, "debug_session", args{"action": "status", "sessionId": d.id}, &st); len(st.Breakpoints) != 5 ||
+					!strings.HasSuffix(st.Breakpoints[1], "rate: forced, return 1.5") {
 					t.Errorf("status lists %q", st.Breakpoints)
 				}
-				for _, bad := range []args{{"function": "named", "return": "x"}, {"function": "ready", "return": "maybe"}, {"function": "limit", "setArgument": args{"none": 1}},
+				for _, bad := range []args{{"function": "named", "return": "x"}, {"function": "ready", "return": "maybe"},
+					{"function": "limit", "setArgument": args{"none": 1}},
 					{"function": "mode", "return": "NONE"}, {"file": "forced.cpp", "line": 5, "return": 1},
-					{"function": "slot", "return": 5}, {"function": "slot", "setArgument": args{"at": 5}}, {"function": "slot", "setArgument": args{"text": "x"}}, {"function": "slot", "setArgument": args{"two": 1}}} {
+					{"function": "slot", "return": 5}, {"function": "slot", "setArgument": args{"at": 5}},
+					{"function": "slot", "setArgument": args{"text": "x"}}, {"function": "slot", "setArgument": args{"two": 1}}} {
 					var took map[string]any
 					if err := s.Try("debug_breakpoint", args{"sessionId": d.id, "add": []any{bad}}, &took); err == nil {
 						t.Errorf("%v was taken: %v", bad, took)
@@ -73,7 +79,8 @@ func TestForce(t *testing.T) {
 				if out, want := d.output(), "total 300 yes 5 sum 15 busy 10 ran 925\n"; out != want {
 					t.Errorf("output %q, want %q", out, want)
 				}
-				if logs := d.events("logpoint"); len(logs) != 5+10+10+10+1 || !strings.Contains(fmt.Sprint(logs[0]["message"]), "forced") {
+				if logs := d.events("logpoint"); len(logs) != 5+10+10+10+1 ||
+					!strings.Contains(fmt.Sprint(logs[0]["message"]), "forced") {
 					t.Errorf("%d marks on the timeline: %.200v", len(logs), logs)
 				}
 				if traced {

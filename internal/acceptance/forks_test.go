@@ -9,8 +9,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
-// Programs that fork and end in all orders, also while patterns change and the session is stopped: a parent's memory once
-// went while its child was taken over, and the daemon with it.
+// Programs that fork and end in all orders, also while patterns change and the session is stopped: a parent's memory
+// once went while its child was taken over, and the daemon with it.
 func TestForkStorms(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
@@ -23,7 +23,8 @@ func TestForkStorms(t *testing.T) {
 		switch i % 3 {
 		case 0:
 			st := s.WaitEnd(t, l.SessionID, endLimit)
-			if out := s.Output(t, l.SessionID, "stdout"); st.ExitCode == nil || *st.ExitCode != 0 || out != "done\nlate\n" && out != "done\n" {
+			if out := s.Output(t, l.SessionID, "stdout"); st.ExitCode == nil || *st.ExitCode != 0 || out != "done\nlate\n" &&
+				out != "done\n" {
 				t.Errorf("storm %d wrote %q and ended as %+v", i, out, st)
 			}
 		case 1:
@@ -42,5 +43,6 @@ func TestForkStorms(t *testing.T) {
 			t.Fatalf("storm %d: daemon %d was replaced by %d", i, pid, now)
 		}
 	}
-	strobetest.Eventually(t, endLimit, "no child but the worker that was started ahead", func() bool { return len(usageOf(t, pid).children) <= 1 })
+	strobetest.Eventually(t, endLimit, "no child but the worker that was started ahead",
+		func() bool { return len(usageOf(t, pid).children) <= 1 })
 }

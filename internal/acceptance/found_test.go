@@ -38,23 +38,30 @@ var foundRows = []struct {
 		`h1\(v={id: 1, next: null}\) → {id: 1, next: null}`, `h2\(v={x: 4, y: 0.25}\) → {x: 4, y: 0.25}`,
 		`h3\(v={x: 4, y: 0.25}\) → {x: 4, y: 0.25}`, `h4\(v={x: 4, y: 0.25}\) → {x: 4, y: 0.25}`,
 		`h5\(v={x: 4, y: 0.25}\) → {x: 3, y: 0.25}`, `h6\(v={x: 4, y: 0.25}\) → 4`}},
-	{file: "recursive.cpp", variants: []string{"gcc-O0", "gcc-O2", "clang-O0"}, flags: []string{"-std=c++17"}, want: []string{
-		`names\(t={n: 1, kids: {a: {n: 2, kids: {}}}}\) → 1`, `line\(t={n: 1, kids: \[{n: 2, kids: \[\]}\]}\) → 1`,
-		`json\(t={v: \[{v: 1}, {v: 2}\]}\) → 1`, `tree\(t={n: 1, kids: \[{n: 2, kids: \[\]}, {n: 3, kids: \[\]}\]}, p=0x[0-9a-f]+\) → 2`}},
-	{file: "recursive.cpp", variants: []string{"gcc-O0", "gcc-O2", "clang-O0"}, flags: []string{"-std=c++17"}, args: []string{"x"},
+	{file: "recursive.cpp", variants: []string{"gcc-O0", "gcc-O2", "clang-O0"}, flags: []string{"-std=c++17"},
+		want: []string{
+			`names\(t={n: 1, kids: {a: {n: 2, kids: {}}}}\) → 1`, `line\(t={n: 1, kids: \[{n: 2, kids: \[\]}\]}\) → 1`,
+			`json\(t={v: \[{v: 1}, {v: 2}\]}\) → 1`,
+			`tree\(t={n: 1, kids: \[{n: 2, kids: \[\]}, {n: 3, kids: \[\]}\]}, p=0x[0-9a-f]+\) → 2`}},
+	{file: "recursive.cpp", variants: []string{"gcc-O0", "gcc-O2", "clang-O0"}, flags: []string{"-std=c++17"},
+		args:    []string{"x"},
 		crashes: true, want: []string{`tree\(t={n: 1, kids: \[{n: 2, kids: \[\]}, {n: 3, kids: \[\]}\]}, p=null\)`}},
 	{file: "recursive.rs", variants: []string{"rust-debug", "rust-release"}, want: []string{
 		`leafy\(e={Node: \[{Leaf: 1}\]}\) → 1`,
 		`value\(v={List: \[Null, {Text: "a"}, {Map: {k: Null}}, {Hash: {}}, {Slice: \[Null\]}\]}\) → 5`}},
-	{file: "recursive.rs", variants: []string{"rust-debug"}, want: []string{`tree\(t={n: 1, kids: \[{n: 2, kids: \[\]}\]}\) → 2`}},
+	{file: "recursive.rs", variants: []string{"rust-debug"},
+		want: []string{`tree\(t={n: 1, kids: \[{n: 2, kids: \[\]}\]}\) → 2`}},
 	{file: "release_results.rs", variants: []string{"rust-debug", "rust-release"}, want: []string{
 		`pass_str\(v="boxed"\) → "boxed"`, `touch_str\(v="boxed"\) → "boxed"`,
-		`pass_node\(v={next: {next: null, id: 2}, id: 1}\) → {next: {next: null, id: 2}, id: 1}`, `trim\(v="hello!"\) → "hello"`,
-		`set\(.*id=77\) → {next: {next: null, id: 2}, id: 77}`, `pair\(v=\[3, 9\]\) → \[3, 9\]`, `shape\(v=.*{k: 5}.*\) → .*{k: 5}`}},
+		`pass_node\(v={next: {next: null, id: 2}, id: 1}\) → {next: {next: null, id: 2}, id: 1}`,
+		`trim\(v="hello!"\) → "hello"`,
+		`set\(.*id=77\) → {next: {next: null, id: 2}, id: 77}`, `pair\(v=\[3, 9\]\) → \[3, 9\]`,
+		`shape\(v=.*{k: 5}.*\) → .*{k: 5}`}},
 	{file: "async_results.rs", variants: []string{"rust-debug"}, want: []string{
 		`one::{{closure}}\(.*→ Pending`, `one::{{closure}}\(.*→ {Ready: "v1"}`, `two::{{closure}}\(.*→ {Ready: \[2\]}`,
 		`three::{{closure}}\(.*→ {Ready: {Ok: "k"}}`, `four::{{closure}}\(.*→ {Ready: 4}`}},
-	{file: "no_tsc.c", variants: []string{"gcc-O0", "gcc-O2"}, want: []string{`work\(n=0\) → 0`, `work\(n=1\) → 3`, `×8 more .*n=2..9, results 6..27`}},
+	{file: "no_tsc.c", variants: []string{"gcc-O0", "gcc-O2"},
+		want: []string{`work\(n=0\) → 0`, `work\(n=1\) → 3`, `×8 more .*n=2..9, results 6..27`}},
 	{file: "fold.c", variants: []string{"gcc-O0"}, want: []string{
 		`price\(id=37, qty=3\) → -1`, `order\(id=37\)`, ` price\(id=37, qty=2\) → -1`}, never: `×59`},
 }
@@ -89,10 +96,12 @@ func TestFoundPrograms(t *testing.T) {
 				l := s.Launch(t, path, filepath.Dir(filepath.Dir(path)), r.args, args{"trace": []any{"@usercode"}})
 				defer s.Stop(t, l.SessionID)
 				end := s.WaitEnd(t, l.SessionID, endLimit)
-				if r.crashes != (end.Status == "crashed") || !r.crashes && (end.ExitCode == nil || *end.ExitCode != plain.ProcessState.ExitCode()) {
+				if r.crashes != (end.Status == "crashed") || !r.crashes &&
+					(end.ExitCode == nil || *end.ExitCode != plain.ProcessState.ExitCode()) {
 					t.Errorf("it ended as %+v, untraced as %v", end, plain.ProcessState)
 				}
-				if got := s.Output(t, l.SessionID, "stdout"); address.ReplaceAllString(got, "") != address.ReplaceAllString(string(out), "") {
+				if got := s.Output(t, l.SessionID, "stdout"); address.ReplaceAllString(got, "") !=
+					address.ReplaceAllString(string(out), "") {
 					t.Errorf("output %q, untraced %q", got, out)
 				}
 				tree := s.Query(t, l.SessionID, args{"view": "tree", "limit": 500}).Tree
@@ -166,7 +175,8 @@ func TestFoundSignals(t *testing.T) {
 	s.Stop(t, l.SessionID)
 
 	dir := t.TempDir()
-	if out, err := exec.Command("gcc", "-g", "-O1", "-shared", "-fPIC", "testdata/found/libq.c", "-o", filepath.Join(dir, "libq.so")).CombinedOutput(); err != nil {
+	if out, err := exec.Command("gcc", "-g", "-O1", "-shared", "-fPIC", "testdata/found/libq.c", "-o",
+		filepath.Join(dir, "libq.so")).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	path = found(t, "soak.c", "gcc-O1", "-pthread", "-w", "-ldl")
@@ -184,7 +194,8 @@ func TestFoundSignals(t *testing.T) {
 		}
 	}
 	end = s.WaitEnd(t, l.SessionID, endLimit)
-	if out := s.Output(t, l.SessionID, "stdout"); end.ExitCode == nil || *end.ExitCode != 5 || !strings.HasPrefix(out, "bad 0 ") || !strings.HasSuffix(out, "sig 1\n") {
+	if out := s.Output(t, l.SessionID, "stdout"); end.ExitCode == nil || *end.ExitCode != 5 ||
+		!strings.HasPrefix(out, "bad 0 ") || !strings.HasSuffix(out, "sig 1\n") {
 		t.Errorf("%q, it ended as %+v", out, end)
 	}
 	s.Stop(t, l.SessionID)
@@ -210,7 +221,8 @@ func TestFoundInterrupts(t *testing.T) {
 		}
 		s.Call(t, "debug_session", stop, &answer)
 		end := s.Status(t, l.SessionID)
-		if out := s.Output(t, l.SessionID, "stdout"); out != "ready\ncleanup\n" || end.ExitCode == nil || *end.ExitCode != 42 || answer.Killed || answer.Asked == "" {
+		if out := s.Output(t, l.SessionID, "stdout"); out != "ready\ncleanup\n" || end.ExitCode == nil ||
+			*end.ExitCode != 42 || answer.Killed || answer.Asked == "" {
 			t.Errorf("%s: %q, answered %+v, ended as %+v", sig, out, answer, end)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
-// TestGoIsNotHooked: functions of Go run on small stacks, which a hook could overflow. They are left alone, the answer says why, and the
-// program does what it does.
+// TestGoIsNotHooked: functions of Go run on small stacks, which a hook could overflow. They are left alone, the answer
+// says why, and the program does what it does.
 func TestGoIsNotHooked(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -38,7 +38,8 @@ func main() { fmt.Println(deep(100000)) }
 		HookedFunctions int
 		Unhookable      []struct{ Function, Reason string }
 	}
-	s.Call(t, "debug_launch", args{"command": filepath.Join(dir, "deep"), "projectRoot": dir, "trace": []string{"main.*"}}, &l)
+	s.Call(t, "debug_launch", args{"command": filepath.Join(dir, "deep"), "projectRoot": dir, "trace": []string{"main.*"}},
+		&l)
 	// One row a reason: all of its functions have this one.
 	if l.HookedFunctions != 0 || len(l.Unhookable) != 1 || !strings.Contains(l.Unhookable[0].Reason, "goroutine") {
 		t.Errorf("%+v", l)

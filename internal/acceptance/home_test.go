@@ -25,8 +25,9 @@ func mounted(t *testing.T, size string) string {
 		strobetest.Lack(t, "this machine lets nobody mount: %v", err)
 	}
 	t.Cleanup(func() {
-		defer syscall.Unmount(home, syscall.MNT_DETACH)                              // where the test has failed
-		strobetest.Eventually(t, endLimit, "everybody to leave "+home, func() bool { // the daemon gives its lock up a moment before it ends
+		defer syscall.Unmount(home, syscall.MNT_DETACH) // where the test has failed
+		// the daemon gives its lock up a moment before it ends
+		strobetest.Eventually(t, endLimit, "everybody to leave "+home, func() bool {
 			return syscall.Unmount(home, 0) == nil
 		})
 	})
@@ -58,8 +59,11 @@ func TestFullDisk(t *testing.T) {
 	t.Cleanup(func() { s.StopDaemon(t) })
 	dir, pid := t.TempDir(), daemon.HolderPID(home)
 	serves(t, s, pid)
-	big := s.Launch(t, "sh", dir, []string{"-c", "head -c 100000 /dev/urandom; read go; head -c 30000000 /dev/urandom; echo to the end >&2; exit 3"}, args{"stdin": "pipe"})
-	strobetest.Eventually(t, endLimit, "its first output", func() bool { return s.Query(t, big.SessionID, args{"limit": 1}).TotalCount > 0 })
+	big := s.Launch(t, "sh", dir, []string{"-c",
+		"head -c 100000 /dev/urandom; read go; head -c 30000000 /dev/urandom; echo to the end >&2; exit 3"},
+		args{"stdin": "pipe"})
+	strobetest.Eventually(t, endLimit, "its first output",
+		func() bool { return s.Query(t, big.SessionID, args{"limit": 1}).TotalCount > 0 })
 	s.Call(t, "debug_session", args{"action": "input", "sessionId": big.SessionID, "text": "go\n"}, &struct{}{})
 	st := s.WaitEnd(t, big.SessionID, endLimit)
 	if st.ExitCode == nil || *st.ExitCode != 3 {
@@ -105,7 +109,9 @@ func TestFullDiskAtStart(t *testing.T) {
 	if code != 2 || !strings.Contains(out, "STORAGE_FULL") {
 		t.Errorf("strobe sessions = %d, %s", code, out)
 	}
-	_, out = strobe(t, home, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"0"}}}`+"\n", "mcp")
+	_,
+		out = strobe(t, home,
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"0"}}}`+"\n", "mcp")
 	if !strings.Contains(out, `"id":1`) || !strings.Contains(out, "STORAGE_FULL") {
 		t.Errorf("strobe mcp = %s", out)
 	}
@@ -138,7 +144,9 @@ func TestReadOnlyHome(t *testing.T) {
 	if code != 2 || !strings.Contains(out, "PERMISSION_DENIED") || !strings.Contains(out, "STROBE_HOME") {
 		t.Errorf("strobe sessions = %d, %s", code, out)
 	}
-	_, out = strobe(t, home, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"0"}}}`+"\n", "mcp")
+	_,
+		out = strobe(t, home,
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"0"}}}`+"\n", "mcp")
 	if !strings.Contains(out, `"id":1`) || !strings.Contains(out, "PERMISSION_DENIED") {
 		t.Errorf("strobe mcp = %s", out)
 	}

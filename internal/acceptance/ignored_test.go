@@ -8,8 +8,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
-// ignoring waits in system calls that a stop ends and the kernel does not begin again, while signals come that it ignores: untraced, none of
-// them wakes anybody.
+// ignoring waits in system calls that a stop ends and the kernel does not begin again, while signals come that it
+// ignores: untraced, none of them wakes anybody.
 const ignoring = `#define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
@@ -106,8 +106,8 @@ int main(void)
 }
 `
 
-// TestIgnoredSignals: signals that a program ignores wake its threads, as they are traced, and it does not see that. A wait with a time ends
-// all the same.
+// TestIgnoredSignals: signals that a program ignores wake its threads, as they are traced, and it does not see that. A
+// wait with a time ends all the same.
 func TestIgnoredSignals(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)

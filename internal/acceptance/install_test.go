@@ -21,7 +21,8 @@ func TestInstallInAHome(t *testing.T) {
 	const zed = "// mine\n{\n  \"theme\": \"One Dark\", // dark\n}\n"
 	const codex = "model = \"gpt-5.1\" # the best\n"
 	const broken = "{\"mcpServers\": {"
-	for name, text := range map[string]string{".config/zed/settings.json": zed, ".codex/config.toml": codex, ".cursor/mcp.json": "{}"} {
+	for name, text := range map[string]string{".config/zed/settings.json": zed, ".codex/config.toml": codex,
+		".cursor/mcp.json": "{}"} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(user, name)), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +52,8 @@ func TestInstallInAHome(t *testing.T) {
 		t.Error("a dry run wrote")
 	}
 	out := run(0, "install")
-	for _, want := range []string{"Codex\n", "Zed\n", "Cursor\n", `"context_servers": {`, "[mcp_servers.strobe]", "backup: " + home} {
+	for _, want := range []string{"Codex\n", "Zed\n", "Cursor\n", `"context_servers": {`, "[mcp_servers.strobe]",
+		"backup: " + home} {
 		if !strings.Contains(out, want) {
 			t.Errorf("install does not say %q:\n%s", want, out)
 		}
@@ -76,7 +78,8 @@ func TestInstallInAHome(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(user, ".cursor/mcp.json"), []byte(broken), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if out := run(2, "install", "--agent", "cursor"); !strings.Contains(out, "does not parse and is left alone: line 1, column 17") {
+	if out := run(2, "install", "--agent", "cursor"); !strings.Contains(out,
+		"does not parse and is left alone: line 1, column 17") {
 		t.Errorf("install into a broken file:\n%s", out)
 	}
 	run(2, "uninstall", "--agent", "cursor")
@@ -87,7 +90,8 @@ func TestInstallInAHome(t *testing.T) {
 		t.Fatal(err)
 	}
 	run(0, "uninstall")
-	for name, want := range map[string]string{".config/zed/settings.json": zed, ".codex/config.toml": codex, ".cursor/mcp.json": "{}"} {
+	for name, want := range map[string]string{".config/zed/settings.json": zed, ".codex/config.toml": codex,
+		".cursor/mcp.json": "{}"} {
 		if have := file(name); have != want {
 			t.Errorf("%s came back as %q", name, have)
 		}

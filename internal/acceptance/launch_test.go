@@ -54,9 +54,11 @@ func TestLaunchRefusals(t *testing.T) {
 		{"fifo", "./fifo", "LAUNCH_FAILED", nil},
 		{"symlink loop", "./loop", "LAUNCH_FAILED", nil},
 		{"not executable", "./notes.txt", "PERMISSION_DENIED", []string{"chmod +x"}},
-		{"not ELF", write(t, dir, "text", "just text\n", 0o755), "LAUNCH_FAILED", []string{"neither an ELF program nor a script"}},
+		{"not ELF", write(t, dir, "text", "just text\n", 0o755), "LAUNCH_FAILED",
+			[]string{"neither an ELF program nor a script"}},
 		{"script without shebang", write(t, dir, "bare.sh", "echo hello\n", 0o755), "LAUNCH_FAILED", []string{"/bin/sh"}},
-		{"missing interpreter", write(t, dir, "gone.sh", "#!/no/such/interp\n", 0o755), "LAUNCH_FAILED", []string{"/no/such/interp"}},
+		{"missing interpreter", write(t, dir, "gone.sh", "#!/no/such/interp\n", 0o755), "LAUNCH_FAILED",
+			[]string{"/no/such/interp"}},
 		{"DOS script", write(t, dir, "dos.sh", "#!/bin/sh\r\necho\r\n", 0o755), "LAUNCH_FAILED", []string{"carriage return"}},
 		{"empty shebang", write(t, dir, "none.sh", "#!\n", 0o755), "LAUNCH_FAILED", nil},
 		{"empty file", write(t, dir, "empty", "", 0o755), "LAUNCH_FAILED", []string{"empty"}},
@@ -68,7 +70,8 @@ func TestLaunchRefusals(t *testing.T) {
 		{"Windows program", write(t, dir, "prog.exe", "MZ\x90\x00"+strings.Repeat("\x00", 600), 0o755), "UNSUPPORTED", nil},
 		{"magic only", write(t, dir, "magic", "\x7fELF", 0o755), "LAUNCH_FAILED", nil},
 		{"header only", write(t, dir, "header", string(good[:64]), 0o755), "LAUNCH_FAILED", nil},
-		{"missing loader", write(t, dir, "loader", strings.Replace(string(good), "/lib64/ld-linux-x86-64.so.2", "/lib64/ld-none-x86-64.so.2\x00", 1), 0o755),
+		{"missing loader", write(t, dir, "loader",
+			strings.Replace(string(good), "/lib64/ld-linux-x86-64.so.2", "/lib64/ld-none-x86-64.so.2\x00", 1), 0o755),
 			"LAUNCH_FAILED", []string{"dynamic loader", "ld-none"}},
 		{"NUL in path", "./a\x00b", "VALIDATION_ERROR", []string{"NUL"}},
 		{"empty", "", "VALIDATION_ERROR", []string{"command"}},
@@ -128,13 +131,16 @@ func TestNoDebugInfo(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	dir := t.TempDir()
-	stripped := strobetest.BuildSource(t, "c", "gcc-O0", "bare", "#include <stdio.h>\nint f(int x){return x+1;}\nint main(){printf(\"%d\\n\", f(2));getchar();return 0;}\n", "-s", "-g0")
+	stripped := strobetest.BuildSource(t, "c", "gcc-O0", "bare",
+		"#include <stdio.h>\nint f(int x){return x+1;}\nint main(){printf(\"%d\\n\", f(2));getchar();return 0;}\n", "-s",
+		"-g0")
 	for _, pattern := range []string{"f", "@usercode", "@file:bare.c"} {
 		var launched struct {
 			SessionID    string
 			Capabilities struct{ Limitations []string }
 		}
-		s.Call(t, "debug_launch", args{"command": stripped, "projectRoot": dir, "trace": []string{pattern}, "stdin": "pipe"}, &launched)
+		s.Call(t, "debug_launch", args{"command": stripped, "projectRoot": dir, "trace": []string{pattern}, "stdin": "pipe"},
+			&launched)
 		if said := strings.Join(launched.Capabilities.Limitations, "\n"); !strings.Contains(said, "-g") {
 			t.Errorf("pattern %s: limitations %q do not say to build with -g", pattern, said)
 		}
@@ -181,8 +187,8 @@ func TestSetuidProgram(t *testing.T) {
 	serves(t, s, daemon.HolderPID(s.Home))
 }
 
-// TestLaunchOfASlowLoader: a launch that did not wait until the libraries were loaded said nothing of its patterns. Here the
-// dynamic linker waits for somebody to write into a pipe that is to be preloaded.
+// TestLaunchOfASlowLoader: a launch that did not wait until the libraries were loaded said nothing of its patterns.
+// Here the dynamic linker waits for somebody to write into a pipe that is to be preloaded.
 func TestLaunchOfASlowLoader(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -191,14 +197,17 @@ func TestLaunchOfASlowLoader(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := strobetest.Start(t, nil)
-	path := strobetest.BuildSource(t, "c", "gcc-O0", "slowloader", "int work(int n) { return n + 1; }\nint main() { return work(2); }\n")
+	path := strobetest.BuildSource(t, "c", "gcc-O0", "slowloader",
+		"int work(int n) { return n + 1; }\nint main() { return work(2); }\n")
 	var l struct {
 		SessionID string
 		Warnings  []string
 	}
-	s.Call(t, "debug_launch", args{"command": path, "env": args{"LD_PRELOAD": pipe}, "trace": []string{"work"}, "projectRoot": strobetest.Root(t)}, &l)
+	s.Call(t, "debug_launch", args{"command": path, "env": args{"LD_PRELOAD": pipe}, "trace": []string{"work"},
+		"projectRoot": strobetest.Root(t)}, &l)
 	t.Cleanup(func() { s.Stop(t, l.SessionID) })
-	if said := strings.Join(l.Warnings, "\n"); !strings.Contains(said, "still loading its libraries") || strings.Contains(said, "matches nothing") {
+	if said := strings.Join(l.Warnings, "\n"); !strings.Contains(said, "still loading its libraries") ||
+		strings.Contains(said, "matches nothing") {
 		t.Errorf("the launch says %q", said)
 	}
 	f, err := os.OpenFile(pipe, os.O_WRONLY, 0)

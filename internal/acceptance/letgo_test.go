@@ -35,8 +35,8 @@ int main(int argc, char **argv)
 }
 `
 
-// TestLetGoWhileItVforks lets a program go whose thread cannot be stopped just then, and has its debug registers set: a write that it makes
-// afterwards once ended it.
+// TestLetGoWhileItVforks lets a program go whose thread cannot be stopped just then, and has its debug registers set: a
+// write that it makes afterwards once ended it.
 func TestLetGoWhileItVforks(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -54,8 +54,9 @@ func TestLetGoWhileItVforks(t *testing.T) {
 	p.unnoticed(t)
 }
 
-// TestAttachWhileItVforks attaches to a program that makes nothing but vforks: a system call of ours in a thread that was to wait for its child
-// once kept both from going on, for ever. And a child that came while the program was let go once met a trap of ours.
+// TestAttachWhileItVforks attaches to a program that makes nothing but vforks: a system call of ours in a thread that
+// was to wait for its child once kept both from going on, for ever. And a child that came while the program was let go
+// once met a trap of ours.
 func TestAttachWhileItVforks(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -103,8 +104,8 @@ int main(void)
 }
 `
 
-// TestAttachAmongTraps attaches to a program that handles traps of its own, and is in that handler most of the time: none is lost, and none of
-// ours takes the handler away.
+// TestAttachAmongTraps attaches to a program that handles traps of its own, and is in that handler most of the time:
+// none is lost, and none of ours takes the handler away.
 func TestAttachAmongTraps(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// atOnce is how many tests run at once that say they may, where nobody says otherwise: most of them wait for what a program does in seconds.
+// atOnce is how many tests run at once that say they may, where nobody says otherwise: most of them wait for what a
+// program does in seconds.
 const atOnce = "5"
 
 func TestMain(m *testing.M) {

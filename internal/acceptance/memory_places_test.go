@@ -63,8 +63,8 @@ func named(exprs ...string) (out []args) {
 	return out
 }
 
-// TestMemoryPlaces writes values where compilers keep them: in registers, those of outer frames that a callee has saved, in vector registers, in
-// bit-fields and structs; and the program goes on with them.
+// TestMemoryPlaces writes values where compilers keep them: in registers, those of outer frames that a callee has
+// saved, in vector registers, in bit-fields and structs; and the program goes on with them.
 func TestMemoryPlaces(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -82,9 +82,11 @@ func TestMemoryPlaces(t *testing.T) {
 			}
 			write := func(frame int, expr string, v any, previous, want string) {
 				t.Helper()
-				got := d.memory(args{"action": "write", "threadId": th.ThreadID, "frame": frame, "targets": []args{{"expression": expr, "value": v}}})[0]
+				got := d.memory(args{"action": "write", "threadId": th.ThreadID, "frame": frame,
+					"targets": []args{{"expression": expr, "value": v}}})[0]
 				if string(got.Previous) != previous || string(got.Value)+string(got.Fields) != want || got.Error != "" {
-					t.Errorf("%s = %v: %s, before %s, %s; want %s, before %s", expr, v, string(got.Value)+string(got.Fields), got.Previous, got.Error, want, previous)
+					t.Errorf("%s = %v: %s, before %s, %s; want %s, before %s", expr, v, string(got.Value)+string(got.Fields),
+						got.Previous, got.Error, want, previous)
 				}
 			}
 			write(frame, "kept", 1000, "100", "1000")
@@ -94,13 +96,17 @@ func TestMemoryPlaces(t *testing.T) {
 			write(0, "flags.d", true, "false", "true")
 			write(0, "flags.wide", 1099511627775, "5", "1099511627775")
 			write(0, "outer.in", args{"x": -5, "y": 2.5}, `{"x":1,"y":2}`, `{"x":-5,"y":2.5}`)
-			write(0, "outer", args{"name": "other", "bits": args{"c": 9}, "list": []int{7, 8, 9}}, `{"in":{"x":-5,"y":2.5},"name":"one","list":[1,2,3],"bits":{"a":1,"b":1,"c":1,"d":true,"wide":1}}`,
+			write(0, "outer", args{"name": "other", "bits": args{"c": 9}, "list": []int{7, 8, 9}},
+				`{"in":{"x":-5,"y":2.5},"name":"one","list":[1,2,3],"bits":{"a":1,"b":1,"c":1,"d":true,"wide":1}}`,
 				`{"in":{"x":-5,"y":2.5},"name":"other","list":[7,8,9],"bits":{"a":1,"b":1,"c":9,"d":true,"wide":1}}`)
 			for _, bad := range []struct {
 				expr  string
 				value any
-			}{{"flags.a", 8}, {"flags.c", 64}, {"flags.c", -65}, {"flags.b", -1}, {"outer.in", args{"z": 1}}, {"outer.list", []int{1}}} {
-				if got := d.memory(args{"action": "write", "targets": []args{{"expression": bad.expr, "value": bad.value}}})[0]; !strings.HasPrefix(got.Error, "VALIDATION_ERROR") {
+			}{{"flags.a", 8}, {"flags.c", 64}, {"flags.c", -65}, {"flags.b", -1}, {"outer.in", args{"z": 1}},
+				{"outer.list", []int{1}}} {
+				if got := d.memory(args{"action": "write",
+					"targets": []args{{"expression": bad.expr, "value": bad.value}}})[0]; !strings.HasPrefix(got.Error,
+					"VALIDATION_ERROR") {
 					t.Errorf("%s = %v: %+v", bad.expr, bad.value, got)
 				}
 			}
@@ -134,18 +140,22 @@ func TestMemoryBytes(t *testing.T) {
 		want[i] = byte(i * 7)
 	}
 	got := d.memory(args{"targets": []args{
-		{"address": address, "size": 8}, {"address": address, "size": 20, "type": "hexdump"}, {"address": address, "size": 150000, "type": "bytes"}, {"address": address, "size": 64 << 20}, {"address": "0x10", "size": 4},
+		{"address": address, "size": 8}, {"address": address, "size": 20, "type": "hexdump"},
+		{"address": address, "size": 150000, "type": "bytes"}, {"address": address, "size": 64 << 20},
+		{"address": "0x10", "size": 4},
 	}})
 	if v := string(got[0].Value); v != `"`+hex.EncodeToString(want[16:24])+`"` {
 		t.Errorf("8 bytes: %s", v)
 	}
 	var lines string
 	json.Unmarshal(got[1].Value, &lines) //nolint:errcheck // compared next
-	if want := address + "  " + fmt.Sprintf("% x", want[16:32]) + "  pw~............."; !strings.HasPrefix(lines, want) || strings.Count(lines, "\n") != 1 {
+	if want := address + "  " + fmt.Sprintf("% x", want[16:32]) + "  pw~............."; !strings.HasPrefix(lines, want) ||
+		strings.Count(lines, "\n") != 1 {
 		t.Errorf("hexdump:\n%s\nwant\n%s", lines, want)
 	}
 	b, err := os.ReadFile(got[2].File)
-	if err != nil || string(b) != string(want[16:150016]) || !strings.HasPrefix(got[2].Preview, address) || len(got[2].Value) > 0 {
+	if err != nil || string(b) != string(want[16:150016]) || !strings.HasPrefix(got[2].Preview, address) ||
+		len(got[2].Value) > 0 {
 		t.Errorf("150000 bytes: %+v, %v", got[2], err)
 	}
 	if info, err := os.Stat(got[2].File); err != nil || info.Mode().Perm() != 0o600 {
@@ -169,7 +179,8 @@ func TestMemoryOfEvents(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	d := debug(t, s, "gcc-O0", "places", placesProgram, args{"stopOnEntry": true, "trace": []string{"sum", "middle"}})
-	s.Call(t, "debug_trace", args{"sessionId": d.id, "watches": args{"add": []args{{"expr": "outer.in.y", "label": "y", "on": []string{"sum"}}}}}, &struct{}{})
+	s.Call(t, "debug_trace", args{"sessionId": d.id,
+		"watches": args{"add": []args{{"expr": "outer.in.y", "label": "y", "on": []string{"sum"}}}}}, &struct{}{})
 	d.points(args{"add": []args{{"function": "scale"}, {"function": "leaf", "message": "leaf {n}"}}})
 	d.next(args{})
 	d.next(args{})
@@ -189,9 +200,12 @@ func TestMemoryOfEvents(t *testing.T) {
 	for _, c := range []struct {
 		kind, function, name, want string
 	}{
-		{"function_enter", "sum", "p.first", "40"}, {"function_enter", "sum", "p", `{"first":40,"second":2}`}, {"function_enter", "sum", "label", `"label"`},
-		{"function_enter", "sum", "y", "2"}, {"function_exit", "sum", "$return", "47"}, {"function_exit", "sum", "p.second", "2"}, {"function_exit", "sum", "y", "2"},
-		{"function_enter", "middle", "kept", "100"}, {"function_exit", "middle", "$return", "103"}, {"pause", "", "v", "1.5"}, {"pause", "", "function", `"scale"`},
+		{"function_enter", "sum", "p.first", "40"}, {"function_enter", "sum", "p", `{"first":40,"second":2}`},
+		{"function_enter", "sum", "label", `"label"`},
+		{"function_enter", "sum", "y", "2"}, {"function_exit", "sum", "$return", "47"},
+		{"function_exit", "sum", "p.second", "2"}, {"function_exit", "sum", "y", "2"},
+		{"function_enter", "middle", "kept", "100"}, {"function_exit", "middle", "$return", "103"}, {"pause", "", "v", "1.5"},
+		{"pause", "", "function", `"scale"`},
 		{"logpoint", "", "message", `"leaf 1"`},
 	} {
 		got := d.memory(args{"eventId": id(c.kind, c.function), "targets": named(c.name)})[0]
@@ -203,9 +217,12 @@ func TestMemoryOfEvents(t *testing.T) {
 	if len(all) != 4 { // $return, y, p, label
 		t.Errorf("all of an exit: %+v", all)
 	}
-	if got := d.memory(args{"eventId": id("function_enter", "sum"), "targets": named("q")})[0]; !strings.HasPrefix(got.Error, "VALIDATION_ERROR") || !strings.Contains(got.Error, "p, label") {
+	if got := d.memory(args{"eventId": id("function_enter", "sum"), "targets": named("q")})[0]; !strings.HasPrefix(
+		got.Error, "VALIDATION_ERROR") || !strings.Contains(got.Error, "p, label") {
 		t.Errorf("an unknown name: %+v", got)
 	}
-	refused(t, s, "debug_memory", args{"sessionId": d.id, "eventId": 1 << 40, "targets": named("p")}, "VALIDATION_ERROR", "no event")
-	refused(t, s, "debug_memory", args{"sessionId": d.id, "eventId": 1, "action": "write", "targets": named("p")}, "VALIDATION_ERROR")
+	refused(t, s, "debug_memory", args{"sessionId": d.id, "eventId": 1 << 40, "targets": named("p")}, "VALIDATION_ERROR",
+		"no event")
+	refused(t, s, "debug_memory", args{"sessionId": d.id, "eventId": 1, "action": "write", "targets": named("p")},
+		"VALIDATION_ERROR")
 }

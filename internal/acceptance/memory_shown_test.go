@@ -88,22 +88,26 @@ func TestMemoryAsShown(t *testing.T) {
 		if c.value != nil {
 			target["value"], action = c.value, "write"
 		}
-		if got := one(action, target); string(got.Value)+got.Error != c.want && (got.Error == "" || !strings.HasPrefix(got.Error, c.want)) {
+		if got := one(action, target); string(got.Value)+got.Error != c.want &&
+			(got.Error == "" || !strings.HasPrefix(got.Error, c.want)) {
 			t.Errorf("%s %s %v: %s %s, want %s", action, c.name, c.value, got.Value, got.Error, c.want)
 		}
 	}
-	for e, want := range map[string]string{"*(int (*)[3])&grid[1]": "[4,5,6]", "((int (*)[3])rows)[1][2]": "6", "&words": `"` + at("words") + `"`, "&grid[1][1]": `"0x`} {
+	for e, want := range map[string]string{"*(int (*)[3])&grid[1]": "[4,5,6]", "((int (*)[3])rows)[1][2]": "6",
+		"&words": `"` + at("words") + `"`, "&grid[1][1]": `"0x`} {
 		if got := one("read", args{"expression": e}); !strings.HasPrefix(string(got.Value), want) {
 			t.Errorf("%s: %s %s, want %s", e, got.Value, got.Error, want)
 		}
 	}
-	if got, whole := one("read", args{"address": at("rows"), "type": "int (*)[3]"}), at("grid"); string(got.Value) != `"`+whole+`"` {
+	if got, whole := one("read", args{"address": at("rows"), "type": "int (*)[3]"}), at("grid"); string(got.Value) !=
+		`"`+whole+`"` {
 		t.Errorf("an int (*)[3] is %s %s, want %s", got.Value, got.Error, whole)
 	}
 	if got := one("read", args{"variable": "grid"}); got.Type != "int[2][3]" || string(got.Value) != "[[1,2,3],[4,5,6]]" {
 		t.Errorf("grid is %+v, want an int[2][3]", got)
 	}
-	if got := one("read", args{"variable": "counts"}); got.Type != "map<std::string, int>" || string(got.Fields) != `{"one":1}` {
+	if got := one("read", args{"variable": "counts"}); got.Type != "map<std::string, int>" ||
+		string(got.Fields) != `{"one":1}` {
 		t.Errorf("counts is %+v, want a map<std::string, int>", got)
 	} else if again := one("read", args{"address": got.Address, "type": got.Type}); string(again.Fields) != `{"one":1}` {
 		t.Errorf("by its type's name: %+v", again)

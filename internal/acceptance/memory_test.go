@@ -68,11 +68,14 @@ func TestMemory(t *testing.T) {
 	}
 	d.points(args{"add": []any{args{"file": "held.cpp", "line": lineOf(heldProgram, "// doubled") + 1}}})
 	thread := d.next(args{}).PausedThreads[0]
-	got := memory(args{"targets": targets("doubled", "n", "doubled * 2 + n", "$rsp", "nothing"), "threadId": thread.ThreadID})
-	if string(got[0].Value) != "40" || string(got[1].Value) != "20" || string(got[2].Value) != "100" || !strings.HasPrefix(got[4].Error, "VALIDATION_ERROR") {
+	got := memory(args{"targets": targets("doubled", "n", "doubled * 2 + n", "$rsp", "nothing"),
+		"threadId": thread.ThreadID})
+	if string(got[0].Value) != "40" || string(got[1].Value) != "20" || string(got[2].Value) != "100" ||
+		!strings.HasPrefix(got[4].Error, "VALIDATION_ERROR") {
 		t.Errorf("in the paused thread: %+v", got)
 	}
-	if got = memory(args{"action": "write", "targets": set("doubled", 1000), "threadId": thread.ThreadID}); string(got[0].Value) != "1000" {
+	if got = memory(args{"action": "write", "targets": set("doubled", 1000), "threadId": thread.ThreadID}); string(
+		got[0].Value) != "1000" {
 		t.Errorf("wrote a local: %+v", got)
 	}
 	d.points(args{"remove": []string{"all"}})
@@ -83,11 +86,14 @@ func TestMemory(t *testing.T) {
 			t.Errorf("%s = %s %s, want %s", got[i].Target, v, got[i].Error, want)
 		}
 	}
-	if err := s.Try("debug_memory", args{"sessionId": d.id, "targets": targets("counter", "rate"), "poll": args{"intervalMs": 50, "durationMs": 30000}}, nil); err != nil {
+	if err := s.Try("debug_memory", args{"sessionId": d.id, "targets": targets("counter", "rate"),
+		"poll": args{"intervalMs": 50, "durationMs": 30000}}, nil); err != nil {
 		t.Fatal(err)
 	}
-	refused(t, s, "debug_memory", args{"sessionId": d.id, "targets": targets("counter"), "poll": args{"intervalMs": 5, "durationMs": 600}}, "VALIDATION_ERROR")
-	got = memory(args{"action": "write", "targets": set("big", "18446744073709551615", "rate", 48000.5, "mode", "BUSY", "name", "changed", "pointer->y", -7)})
+	refused(t, s, "debug_memory", args{"sessionId": d.id, "targets": targets("counter"),
+		"poll": args{"intervalMs": 5, "durationMs": 600}}, "VALIDATION_ERROR")
+	got = memory(args{"action": "write", "targets": set("big", "18446744073709551615", "rate", 48000.5, "mode", "BUSY",
+		"name", "changed", "pointer->y", -7)})
 	for i, want := range []string{"18446744073709551615", "48000.5", `"BUSY"`, `"changed"`, "-7"} {
 		if string(got[i].Value) != want {
 			t.Errorf("wrote %s: %s %s, want %s", got[i].Target, got[i].Value, got[i].Error, want)
@@ -97,9 +103,12 @@ func TestMemory(t *testing.T) {
 		expr  string
 		value any
 		code  string
-	}{{"counter", "text", "VALIDATION_ERROR"}, {"counter", 1e10, "VALIDATION_ERROR"}, {"mode", "NONE", "VALIDATION_ERROR"}, {"name", "much too long", "VALIDATION_ERROR"},
-		{"point", 1, "UNSUPPORTED"}, {"counter + 1", 1, "VALIDATION_ERROR"}, {"*(int *)16", 1, "WRITE_FAILED"}, {"*(char *)kept", 1, ""}} {
-		if got = memory(args{"action": "write", "targets": set(bad.expr, bad.value)}); got[0].Error == "" || !strings.HasPrefix(got[0].Error, bad.code) {
+	}{{"counter", "text", "VALIDATION_ERROR"}, {"counter", 1e10, "VALIDATION_ERROR"}, {"mode", "NONE", "VALIDATION_ERROR"},
+		{"name", "much too long", "VALIDATION_ERROR"},
+		{"point", 1, "UNSUPPORTED"}, {"counter + 1", 1, "VALIDATION_ERROR"}, {"*(int *)16", 1, "WRITE_FAILED"},
+		{"*(char *)kept", 1, ""}} {
+		if got = memory(args{"action": "write", "targets": set(bad.expr, bad.value)}); got[0].Error == "" ||
+			!strings.HasPrefix(got[0].Error, bad.code) {
 			t.Errorf("write %s = %v: %+v, want %s", bad.expr, bad.value, got[0], bad.code)
 		}
 	}

@@ -36,8 +36,9 @@ int main() {
 `
 )
 
-// TestNamesMeanWhatIsNear reads names that several variables have, where a thread is paused, in conditions and messages that the agent
-// and the tracer decide, in watches, and in data breakpoints. The first file's were once meant everywhere.
+// TestNamesMeanWhatIsNear reads names that several variables have, where a thread is paused, in conditions and messages
+// that the agent and the tracer decide, in watches, and in data breakpoints. The first file's were once meant
+// everywhere.
 func TestNamesMeanWhatIsNear(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -53,7 +54,8 @@ func TestNamesMeanWhatIsNear(t *testing.T) {
 	l := s.Launch(t, path, dir, nil, args{"stopOnEntry": true})
 	t.Cleanup(func() { s.Stop(t, l.SessionID) })
 	d := &debugged{t, s, l.SessionID}
-	s.Call(t, "debug_trace", args{"sessionId": d.id, "add": []string{"a::one", "b::Made::two"}, "watches": args{"add": []args{{"expr": "level", "label": "level"}}}}, nil)
+	s.Call(t, "debug_trace", args{"sessionId": d.id, "add": []string{"a::one", "b::Made::two"},
+		"watches": args{"add": []args{{"expr": "level", "label": "level"}}}}, nil)
 	r := d.points(args{"add": []args{
 		{"function": "a::one", "message": "one {level} {depth}"},
 		{"function": "b::Made::two", "message": "two {level} {depth} {count} {a::depth}"},
@@ -74,7 +76,8 @@ func TestNamesMeanWhatIsNear(t *testing.T) {
 		}
 		return out
 	}
-	if got, want := read(0, "level", "depth", "count", "a::depth", "one.cpp::level"), []string{"51", "20", "200", "10", "3"}; !slices.Equal(got, want) {
+	if got, want := read(0, "level", "depth", "count", "a::depth", "one.cpp::level"),
+		[]string{"51", "20", "200", "10", "3"}; !slices.Equal(got, want) {
 		t.Errorf("read %q, want %q", got, want)
 	}
 	if got, want := read(1, "level", "i"), []string{"51", "1"}; !slices.Equal(got, want) {
@@ -87,7 +90,8 @@ func TestNamesMeanWhatIsNear(t *testing.T) {
 	for _, e := range d.events("logpoint") {
 		got = append(got, fmt.Sprint(e["message"]))
 	}
-	want := []string{"one 1 10", "two 50 20 200 10", "names 50 20 200", "one 2 10", "two 51 20 200 10", "names 51 20 200", "one 3 10", "two 52 20 200 10", "names 52 20 200"}
+	want := []string{"one 1 10", "two 50 20 200 10", "names 50 20 200", "one 2 10", "two 51 20 200 10", "names 51 20 200",
+		"one 3 10", "two 52 20 200 10", "names 52 20 200"}
 	slices.Sort(got)
 	slices.Sort(want)
 	if !slices.Equal(got, want) {
@@ -107,7 +111,8 @@ func TestNamesMeanWhatIsNear(t *testing.T) {
 		name := fmt.Sprint(e["function"])
 		watched[name] = append(watched[name], strings.Trim(fmt.Sprint(e["watchValues"]), "map[]"))
 	}
-	if got, want := fmt.Sprint(watched), "map[a::one:[level:1 level:2 level:3] b::Made::two:[level:50 level:51 level:52]]"; got != want {
+	if got, want := fmt.Sprint(watched), "map[a::one:[level:1 level:2 level:3] b::Made::two:[level:50 level:51 "+
+		"level:52]]"; got != want {
 		t.Errorf("watched %s, want %s", got, want)
 	}
 }
@@ -151,8 +156,8 @@ int main() {
 }
 `
 
-// TestDataBreakpointsOfLocals watches a local that hides a global of its name, one whose function is left by an exception, and
-// what a pointer leads to, which stays where it is when the pointer changes and its function returns.
+// TestDataBreakpointsOfLocals watches a local that hides a global of its name, one whose function is left by an
+// exception, and what a pointer leads to, which stays where it is when the pointer changes and its function returns.
 func TestDataBreakpointsOfLocals(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -169,7 +174,8 @@ func TestDataBreakpointsOfLocals(t *testing.T) {
 		{"// touch", "head->value", []args{{"function": "main", "message": "x"}}, []string{"10>11 touch", "11>12 touch"}},
 	} {
 		d := debug(t, s, "gcc-O0", "shadowed", shadowedProgram, args{"stopOnEntry": true})
-		at := d.points(args{"add": []args{{"file": "shadowed.cpp", "line": line(c.at)}, {"file": "shadowed.cpp", "line": line("// moved")}}})
+		at := d.points(args{"add": []args{{"file": "shadowed.cpp", "line": line(c.at)},
+			{"file": "shadowed.cpp", "line": line("// moved")}}})
 		d.next(args{})
 		d.points(args{"add": []args{{"variable": c.variable}}, "remove": at.Added[:1]})
 		if st := d.next(args{}); len(st.PausedThreads) != 1 || st.PausedThreads[0].Line != line("// moved") {

@@ -33,8 +33,8 @@ async function run() {
 run();
 `
 
-// TestNodeTree: calls with arguments and results, exceptions, generators and async functions below who ran them, and output where it
-// was written, also behind an await.
+// TestNodeTree: calls with arguments and results, exceptions, generators and async functions below who ran them, and
+// output where it was written, also behind an await.
 func TestNodeTree(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)

@@ -51,7 +51,8 @@ int main(int argc, char **argv)
 }
 `
 
-// TestNoTicks traces programs that may not read the time stamp counter: the agent's reading of it was a fault that ended them.
+// TestNoTicks traces programs that may not read the time stamp counter: the agent's reading of it was a fault that
+// ended them.
 func TestNoTicks(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
@@ -59,8 +60,10 @@ func TestNoTicks(t *testing.T) {
 	for _, c := range []struct {
 		how, full string
 		calls     int64
-	}{{"before", "drop", 80}, {"thread", "drop", 40}, {"fork", "drop", 80}, {"strict", "drop", 40}, {"strict", "block", 40}} {
-		l := s.Launch(t, path, filepath.Dir(path), []string{c.how}, map[string]any{"trace": []any{"work"}, "onFullBuffer": c.full})
+	}{{"before", "drop", 80}, {"thread", "drop", 40}, {"fork", "drop", 80}, {"strict", "drop", 40},
+		{"strict", "block", 40}} {
+		l := s.Launch(t, path, filepath.Dir(path), []string{c.how},
+			map[string]any{"trace": []any{"work"}, "onFullBuffer": c.full})
 		end := s.WaitEnd(t, l.SessionID, time.Minute)
 		if end.ExitCode == nil || *end.ExitCode != 5 {
 			t.Errorf("%s: it ended as %+v", c.how, end)

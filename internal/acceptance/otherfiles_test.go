@@ -16,8 +16,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
-// TestFilesThatAreNone names what is no regular file wherever a call or a project names one: each is answered at once. A core that was a named
-// pipe was waited for, as was a project's file.
+// TestFilesThatAreNone names what is no regular file wherever a call or a project names one: each is answered at once.
+// A core that was a named pipe was waited for, as was a project's file.
 func TestFilesThatAreNone(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	t.Parallel()
@@ -32,7 +32,8 @@ func TestFilesThatAreNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	for _, path := range []string{pipe, socket, dir, "/dev/zero", "/dev/tty", "/proc/self/mem", "/proc/kmsg", "/proc/self/maps", filepath.Join(dir, "none")} {
+	for _, path := range []string{pipe, socket, dir, "/dev/zero", "/dev/tty", "/proc/self/mem", "/proc/kmsg",
+		"/proc/self/maps", filepath.Join(dir, "none")} {
 		for field, call := range map[string]args{
 			"core": {"command": "true", "core": path}, "command": {"command": path}, "cwd": {"command": "true", "cwd": path},
 			"projectRoot": {"command": "true", "projectRoot": path}, "symbolsPath": {"command": "true", "symbolsPath": path},
@@ -52,15 +53,18 @@ func TestFilesThatAreNone(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"package.json", "Cargo.toml", "CMakeLists.txt", "go.mod", "pyproject.toml", ".strobe/settings.json", "Makefile"} {
+	for _, name := range []string{"package.json", "Cargo.toml", "CMakeLists.txt", "go.mod", "pyproject.toml",
+		".strobe/settings.json", "Makefile"} {
 		project := t.TempDir()
 		path := filepath.Join(project, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), syscall.Mkfifo(path, 0o700)); err != nil {
 			t.Fatal(err)
 		}
-		for tool, call := range map[string]args{"debug_test": {"waitMs": 1000}, "debug_setup_tests": {}, "debug_launch": {"command": "true"}} {
+		for tool, call := range map[string]args{"debug_test": {"waitMs": 1000}, "debug_setup_tests": {},
+			"debug_launch": {"command": "true"}} {
 			var te *strobetest.ToolError
-			if err := s.Try(tool, laid(args{"projectRoot": project}, call).(args), nil); err != nil && (!errors.As(err, &te) || te.Code == "INTERNAL_ERROR") {
+			if err := s.Try(tool, laid(args{"projectRoot": project}, call).(args), nil); err != nil &&
+				(!errors.As(err, &te) || te.Code == "INTERNAL_ERROR") {
 				t.Errorf("%s with a pipe as %s: %v", tool, name, err)
 			}
 		}
@@ -142,7 +146,8 @@ func TestOverTheSpace(t *testing.T) {
 			return false
 		}
 		var te *strobetest.ToolError
-		if !errors.As(err, &te) || te.Code != "SESSION_NOT_FOUND" || strings.Contains(te.Hint, "Did you mean "+l.SessionID) || !strings.Contains(te.Message+te.Hint, "storage.maxBytes") {
+		if !errors.As(err, &te) || te.Code != "SESSION_NOT_FOUND" || strings.Contains(te.Hint, "Did you mean "+l.SessionID) ||
+			!strings.Contains(te.Message+te.Hint, "storage.maxBytes") {
 			t.Errorf("%v", err)
 		}
 		return true

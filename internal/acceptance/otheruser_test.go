@@ -18,8 +18,8 @@ import (
 // nobody is a second user.
 const nobody = 65534
 
-// TestOtherUsersHome: where somebody else made $STROBE_HOME first, or got a socket into it, clients send nothing there and say what to do. Before,
-// strobe run told whoever listened its whole environment and believed the answers.
+// TestOtherUsersHome: where somebody else made $STROBE_HOME first, or got a socket into it, clients send nothing there
+// and say what to do. Before, strobe run told whoever listened its whole environment and believed the answers.
 func TestOtherUsersHome(t *testing.T) {
 	strobetest.NeedRoot(t)
 	bin := strobetest.Binary(t)
@@ -37,7 +37,8 @@ func TestOtherUsersHome(t *testing.T) {
 		cmd := exec.Command(bin, arg...)
 		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + base, "STROBE_HOME=" + home, "SECRET=4711"}
 		cmd.Dir = "/"
-		cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}` + "\n")
+		cmd.Stdin = strings.NewReader(
+			`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}` + "\n")
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
 		var out bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &out
@@ -110,7 +111,8 @@ func TestOtherUsersHome(t *testing.T) {
 			if home == shared && arg[0] == "daemon" {
 				continue // there is none of ours, and nothing is sent
 			}
-			if !strings.Contains(out, "PERMISSION_DENIED") || !strings.Contains(out, "STROBE_HOME") || arg[0] == "run" && code != 2 {
+			if !strings.Contains(out, "PERMISSION_DENIED") || !strings.Contains(out, "STROBE_HOME") || arg[0] == "run" &&
+				code != 2 {
 				t.Errorf("strobe %v in %s: %d, %s", arg, home, code, out)
 			}
 		}

@@ -109,7 +109,8 @@ func exact(t *testing.T, s *strobetest.Strobe, arg []string) {
 		}
 	}
 	if want.n > 1<<20 {
-		t.Logf("%d MB: ended after %v, read after %v", want.n>>20, ended.Round(time.Millisecond), time.Since(started).Round(time.Millisecond))
+		t.Logf("%d MB: ended after %v, read after %v", want.n>>20, ended.Round(time.Millisecond),
+			time.Since(started).Round(time.Millisecond))
 	}
 	s.Stop(t, l.SessionID)
 }
@@ -191,17 +192,21 @@ func TestLaunchSurroundings(t *testing.T) {
 		{"path", script, args{}, tools + "\nA= B= PWD=" + tools + "\n"},
 		{"relative path", "tools/show-it", args{}, tools + "\nA= B= PWD=" + tools + "\n"},
 		{"relative to cwd", "./show-it", args{"cwd": "tools"}, tools + "\nA= B= PWD=" + tools + "\n"},
-		{"PATH of the program", "show-it", args{"env": args{"PATH": "/none:" + tools + ":" + os.Getenv("PATH")}}, root + "\nA= B= PWD=" + root + "\n"},
-		{"args and env", script, args{"args": []string{"", "a b", "*", "ä\n"}, "env": args{"A": "1 2", "B": "=x"}, "cwd": root},
+		{"PATH of the program", "show-it", args{"env": args{"PATH": "/none:" + tools + ":" + os.Getenv("PATH")}},
+			root + "\nA= B= PWD=" + root + "\n"},
+		{"args and env", script, args{"args": []string{"", "a b", "*", "ä\n"}, "env": args{"A": "1 2", "B": "=x"},
+			"cwd": root},
 			"arg=\narg=a b\narg=*\narg=ä\n\n" + root + "\nA=1 2 B==x PWD=" + root + "\n"},
-		{"stdin text", script, args{"stdin": "some text\nwithout end"}, tools + "\nA= B= PWD=" + tools + "\nsome text\nwithout end"},
+		{"stdin text", script, args{"stdin": "some text\nwithout end"}, tools + "\nA= B= PWD=" + tools +
+			"\nsome text\nwithout end"},
 		{"terminal", script, args{"terminal": true, "stdin": "typed\n"}, "tty0\r\ntty1\r\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := s.Launch(t, c.command, root, nil, c.in)
 			if c.in["terminal"] == true {
 				// The text's own end may have ended the program already.
-				if err := s.Try("debug_session", args{"action": "input", "sessionId": l.SessionID, "eof": true}, nil); err != nil && !strings.Contains(err.Error(), "PROCESS_EXITED") {
+				if err := s.Try("debug_session", args{"action": "input", "sessionId": l.SessionID, "eof": true}, nil); err != nil &&
+					!strings.Contains(err.Error(), "PROCESS_EXITED") {
 					t.Error(err)
 				}
 			}
@@ -269,7 +274,8 @@ func TestEndings(t *testing.T) {
 		for _, trace := range [][]string{nil, {"@usercode"}} {
 			l := s.Launch(t, path, strobetest.TargetsDir(t), c.arg, args{"trace": append([]string{}, trace...)})
 			st := s.WaitEnd(t, l.SessionID, endLimit)
-			if st.Status != c.status || st.Signal != c.signal || (st.ExitCode == nil) != (c.signal != "") || st.ExitCode != nil && *st.ExitCode != c.code {
+			if st.Status != c.status || st.Signal != c.signal || (st.ExitCode == nil) != (c.signal != "") ||
+				st.ExitCode != nil && *st.ExitCode != c.code {
 				t.Errorf("%v, traced %v: ended as %+v, want %+v", c.arg, trace, st, c)
 			}
 			if out := s.Output(t, l.SessionID, "stdout"); out != "before the end\n" {

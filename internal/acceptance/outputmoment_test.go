@@ -39,7 +39,8 @@ func everything(t *testing.T, s *strobetest.Strobe, id string, kinds ...string) 
 			HasMore     bool      `json:"hasMore"`
 			LastEventID int64     `json:"lastEventId"`
 		}
-		s.Call(t, "debug_query", args{"sessionId": id, "eventType": kinds, "limit": 500, "afterEventId": after, "verbose": true}, &p)
+		s.Call(t, "debug_query", args{"sessionId": id, "eventType": kinds, "limit": 500, "afterEventId": after,
+			"verbose": true}, &p)
 		for _, e := range p.Events {
 			raw, err := base64.StdEncoding.DecodeString(e.Bytes)
 			if err != nil {
@@ -64,8 +65,8 @@ func acceptanceProgram(t *testing.T, name, variant string, flags ...string) stri
 	return strobetest.BuildSource(t, "c", variant, name, string(source), flags...)
 }
 
-// TestOutputMoment has 600 lines, each printed in a traced call: each lies in its own, with process and thread. Keeps out: output at the
-// time of its reading, behind the last call.
+// TestOutputMoment has 600 lines, each printed in a traced call: each lies in its own, with process and thread. Keeps
+// out: output at the time of its reading, behind the last call.
 func TestOutputMoment(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -85,7 +86,8 @@ func TestOutputMoment(t *testing.T) {
 				case "function_exit":
 					open = ""
 				default:
-					if want := map[string]string{"stdout": "say", "stderr": "sayerr"}[e.EventType]; open == want && e.PID == l.PID && e.ThreadID == l.PID && !e.TimeOfReading {
+					if want := map[string]string{"stdout": "say", "stderr": "sayerr"}[e.EventType]; open == want && e.PID == l.PID &&
+						e.ThreadID == l.PID && !e.TimeOfReading {
 						inside++
 					}
 					order = append(order, e.Text)
@@ -112,7 +114,8 @@ func TestOutputOrder(t *testing.T) {
 	s.WaitEnd(t, l.SessionID, endLimit)
 	tree := s.Query(t, l.SessionID, args{"view": "tree", "limit": 500}).Tree
 	for i := range 20 {
-		if !regexp.MustCompile(fmt.Sprintf(`step\(id=%d\)[^\n]*\n +stdout: "step %d\\n"\n +check\(id=%d\)`, i, i, i)).MatchString(tree) {
+		if !regexp.MustCompile(fmt.Sprintf(`step\(id=%d\)[^\n]*\n +stdout: "step %d\\n"\n +check\(id=%d\)`, i, i,
+			i)).MatchString(tree) {
 			t.Fatalf("step %d:\n%s", i, tree)
 		}
 	}
@@ -120,8 +123,8 @@ func TestOutputOrder(t *testing.T) {
 
 var whoWrote = regexp.MustCompile(`^P(\d+) T(\d+) S(\d) `)
 
-// TestWhoWroteWhat runs programs that write in many ways, from threads and processes at once: each line has the thread that it names,
-// and the bytes are those that the program wrote, each once.
+// TestWhoWroteWhat runs programs that write in many ways, from threads and processes at once: each line has the thread
+// that it names, and the bytes are those that the program wrote, each once.
 func TestWhoWroteWhat(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -129,9 +132,12 @@ func TestWhoWroteWhat(t *testing.T) {
 	for _, c := range []struct {
 		variant, mode string
 		lines         int
-		unknown       int // bytes of which the writer need not be known: of what several threads splice at once only the lengths are; and a line or two whose record comes late
+		// bytes of which the writer need not be known: of what several threads splice at once only the lengths are; and a
+		// line or two whose record comes late
+		unknown int
 	}{
-		{"gcc-O0", "threads", 480, 7000}, {"gcc-O0", "fork", 480, 12000}, {"gcc-O0", "exec", 608, 200}, {"gcc-O0", "aside", 80, 200},
+		{"gcc-O0", "threads", 480, 7000}, {"gcc-O0", "fork", 480, 12000}, {"gcc-O0", "exec", 608, 200},
+		{"gcc-O0", "aside", 80, 200},
 		{"gcc-O0", "full", 6000, 3 << 20}, {"gcc-O0", "huge", -1, 9 << 20}, {"gcc-O0", "signals", -1, 9 << 20},
 		{"gcc-O2-static", "threads", 480, 7000},
 	} {
@@ -166,7 +172,8 @@ func TestWhoWroteWhat(t *testing.T) {
 					}
 				}
 			}
-			if n := bytes.Count(out.Bytes(), []byte("\n")) + bytes.Count(errs.Bytes(), []byte("\n")); c.lines >= 0 && n != c.lines {
+			if n := bytes.Count(out.Bytes(), []byte("\n")) + bytes.Count(errs.Bytes(), []byte("\n")); c.lines >= 0 &&
+				n != c.lines {
 				t.Errorf("%d lines, want %d", n, c.lines)
 			}
 			if a, b := nameless(out.Bytes()), nameless(want); !slices.Equal(a, b) {
@@ -190,13 +197,14 @@ func nameless(out []byte) []string {
 	return lines
 }
 
-// TestProbesOfWritesGo: while a program is observed, probes stand behind the system calls of its C library that write; when it is let
-// go, every byte of code is what its file says.
+// TestProbesOfWritesGo: while a program is observed, probes stand behind the system calls of its C library that write;
+// when it is let go, every byte of code is what its file says.
 func TestProbesOfWritesGo(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
-	path := strobetest.BuildSource(t, "c", "gcc-O2", "waits", "#include <stdio.h>\n#include <unistd.h>\nint main(void) { puts(\"here\"); char c; return read(0, &c, 1) < 0; }\n")
+	path := strobetest.BuildSource(t, "c", "gcc-O2", "waits",
+		"#include <stdio.h>\n#include <unistd.h>\nint main(void) { puts(\"here\"); char c; return read(0, &c, 1) < 0; }\n")
 	l := s.Launch(t, path, filepath.Dir(path), nil, args{"stdin": "pipe"})
 	t.Cleanup(func() { syscall.Kill(l.PID, syscall.SIGKILL) })
 	s.Query(t, l.SessionID, args{"eventType": "stdout", "waitMs": 20000})

@@ -32,7 +32,8 @@ int main()
 }
 `
 
-// TestPausedFat: an argument that is large leaves room for the others and the locals, and a name for the lines of a backtrace.
+// TestPausedFat: an argument that is large leaves room for the others and the locals, and a name for the lines of a
+// backtrace.
 func TestPausedFat(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
@@ -40,7 +41,8 @@ func TestPausedFat(t *testing.T) {
 	d.points(args{"add": []any{args{"file": "fat.cpp", "line": lineOf(fat, "// here")}}})
 	d.input("\n")
 	th := d.paused(1)[0]
-	for name, want := range map[string]string{"a": "6", "b": "12", "c": "15", "d": "60", "e": "55", "f": "49", "total": "500197"} {
+	for name, want := range map[string]string{"a": "6", "b": "12", "c": "15", "d": "60", "e": "55", "f": "49",
+		"total": "500197"} {
 		if got := fmt.Sprint(th.Locals[name]); got != want {
 			t.Errorf("%s is %s, want %s; locals %v", name, got, want, th.Locals)
 		}
@@ -48,7 +50,8 @@ func TestPausedFat(t *testing.T) {
 	if got := fmt.Sprint(th.Arguments["k"]); got != "5" || th.Arguments["all"] == nil {
 		t.Errorf("arguments %v", th.Arguments)
 	}
-	if len(th.Backtrace) < 2 || !strings.Contains(th.Backtrace[0], "sum (fat.cpp:") || !strings.Contains(th.Backtrace[1], "main (fat.cpp:") {
+	if len(th.Backtrace) < 2 || !strings.Contains(th.Backtrace[0], "sum (fat.cpp:") ||
+		!strings.Contains(th.Backtrace[1], "main (fat.cpp:") {
 		t.Errorf("backtrace %q", th.Backtrace)
 	}
 	d.next(args{})

@@ -14,7 +14,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
-// pausedAtEnds works in four threads, and writes what came of it to a file. At round 1,000 three of them meet breakpoints.
+// pausedAtEnds works in four threads, and writes what came of it to a file. At round 1,000 three of them meet
+// breakpoints.
 const pausedAtEnds = `#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,9 +50,13 @@ int main(int argc, char **argv)
 
 // What the points of pausedAtEnds are: in the target, by the tracer, and in the CPU.
 var (
-	endsInTarget = []any{args{"function": "work", "condition": "i == 1000 && who < 3"}, args{"function": "work", "message": "{who} {i}", "condition": "i % 1000 == 1"}}
-	endsOutside  = []any{args{"function": "work", "condition": "i == 1000 && who == 0"}, args{"file": "ends.c", "line": lineOf(pausedAtEnds, "// written"), "condition": "i * 1.0 == 1000.0 && who > 0 && who < 3"},
-		args{"function": "work", "message": "{who} {i} {$threadName}", "condition": "i == 900 || i == 2000"}, args{"variable": "watched"}}
+	endsInTarget = []any{args{"function": "work", "condition": "i == 1000 && who < 3"},
+		args{"function": "work", "message": "{who} {i}", "condition": "i % 1000 == 1"}}
+	endsOutside = []any{args{"function": "work", "condition": "i == 1000 && who == 0"},
+		args{"file": "ends.c", "line": lineOf(pausedAtEnds, "// written"),
+			"condition": "i * 1.0 == 1000.0 && who > 0 && who < 3"},
+		args{"function": "work", "message": "{who} {i} {$threadName}", "condition": "i == 900 || i == 2000"},
+		args{"variable": "watched"}}
 )
 
 // endsRounds are so many that the one thread that does not pause is at work when the session ends.
@@ -112,8 +117,8 @@ func (r *endsRun) untouched() {
 	}
 }
 
-// TestEndsWhilePaused ends sessions of a program of which three threads are paused, while the fourth meets logpoints and writes what a data
-// breakpoint watches: it runs on and ends as it does untraced.
+// TestEndsWhilePaused ends sessions of a program of which three threads are paused, while the fourth meets logpoints
+// and writes what a data breakpoint watches: it runs on and ends as it does untraced.
 func TestEndsWhilePaused(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -122,7 +127,8 @@ func TestEndsWhilePaused(t *testing.T) {
 		end  func(t *testing.T, s *strobetest.Strobe, r *endsRun)
 	}{
 		{"stop", func(t *testing.T, s *strobetest.Strobe, r *endsRun) {
-			s.Call(t, "debug_session", args{"action": "stop", "sessionId": r.id}, nil) // attached: it is not killed unless asked for
+			// attached: it is not killed unless asked for
+			s.Call(t, "debug_session", args{"action": "stop", "sessionId": r.id}, nil)
 		}},
 		{"stop and retain", func(t *testing.T, s *strobetest.Strobe, r *endsRun) {
 			s.Call(t, "debug_session", args{"action": "stop", "sessionId": r.id, "kill": false, "retain": true}, nil)
@@ -141,7 +147,8 @@ func TestEndsWhilePaused(t *testing.T) {
 			if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
 				t.Fatal(err)
 			}
-			strobetest.Eventually(t, endLimit, "the daemon's end", func() bool { state, _ := stat(pid); return state == 0 || state == 'Z' })
+			strobetest.Eventually(t, endLimit, "the daemon's end",
+				func() bool { state, _ := stat(pid); return state == 0 || state == 'Z' })
 			if st := strobetest.Connect(t, s.Home).Status(t, r.id); st.Status != "exited" { // says the next one
 				t.Errorf("the session is %s", st.Status)
 			}
@@ -160,8 +167,8 @@ func TestEndsWhilePaused(t *testing.T) {
 	}
 }
 
-// TestDaemonKilledWhilePaused kills the daemon, which can put nothing back. Points in the target go on without it, and paused threads are let
-// go by the kernel, behind their places.
+// TestDaemonKilledWhilePaused kills the daemon, which can put nothing back. Points in the target go on without it, and
+// paused threads are let go by the kernel, behind their places.
 func TestDaemonKilledWhilePaused(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -192,14 +199,16 @@ func TestStopOfLaunchedWhilePaused(t *testing.T) {
 		rounds := []int{endsRounds, 100_000}[i]
 		for _, kill := range []bool{false, true} {
 			result := filepath.Join(t.TempDir(), "result")
-			l := s.Launch(t, path, filepath.Dir(path), []string{result, fmt.Sprint(rounds)}, args{"stdin": "x", "stopOnEntry": true})
+			l := s.Launch(t, path, filepath.Dir(path), []string{result, fmt.Sprint(rounds)},
+				args{"stdin": "x", "stopOnEntry": true})
 			d := &debugged{t, s, l.SessionID}
 			d.paused(1)
 			d.points(args{"add": points})
 			d.next(args{"waitMs": 0})
 			d.paused(3)
 			s.Call(t, "debug_session", args{"action": "stop", "sessionId": l.SessionID, "kill": kill}, nil)
-			strobetest.Eventually(t, endLimit, "the program's end", func() bool { state, _ := stat(l.PID); return state == 0 || state == 'Z' })
+			strobetest.Eventually(t, endLimit, "the program's end",
+				func() bool { state, _ := stat(l.PID); return state == 0 || state == 'Z' })
 			out, _ := os.ReadFile(result) // none where it was killed
 			if want := endsTotal(rounds); kill && len(out) > 0 || !kill && string(out) != want {
 				t.Errorf("kill %v: it wrote %q, want %q", kill, out, want)
@@ -208,7 +217,8 @@ func TestStopOfLaunchedWhilePaused(t *testing.T) {
 	}
 }
 
-// TestStoppedAndPaused pauses threads of a program that is stopped by SIGSTOP meanwhile: let go, they stay stopped until SIGCONT.
+// TestStoppedAndPaused pauses threads of a program that is stopped by SIGSTOP meanwhile: let go, they stay stopped
+// until SIGCONT.
 func TestStoppedAndPaused(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)

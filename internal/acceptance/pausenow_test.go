@@ -10,7 +10,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
-// waiters has a thread in each kind of wait, those among them that a stop ends with EINTR, and one that computes. Each says what its wait gave.
+// waiters has a thread in each kind of wait, those among them that a stop ends with EINTR, and one that computes. Each
+// says what its wait gave.
 const waiters = `
 #include <cerrno>
 #include <cstdio>
@@ -112,7 +113,8 @@ int main()
 }
 `
 
-// TestPauseNow pauses all threads of a program wherever they are, and one, again and again: no wait of its own sees that.
+// TestPauseNow pauses all threads of a program wherever they are, and one, again and again: no wait of its own sees
+// that.
 func TestPauseNow(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -134,7 +136,8 @@ func TestPauseNow(t *testing.T) {
 			t.Errorf("round %d: later pause %+v", round, r.PausesLater)
 		}
 		if all := fmt.Sprint(r.PausedThreads); round == 0 {
-			for _, name := range []string{"reader", "poller", "epoller", "sleeper", "semaphore", "signals", "condition", "computer", "main"} {
+			for _, name := range []string{"reader", "poller", "epoller", "sleeper", "semaphore", "signals", "condition",
+				"computer", "main"} {
 				if !strings.Contains(all, name) {
 					t.Errorf("no paused thread is in %s: %s", name, all)
 				}
@@ -180,7 +183,8 @@ func TestPauseNow(t *testing.T) {
 	}
 }
 
-// TestPauseNowSteps steps from where a thread was paused amid its computing, and with a function traced that it calls all the time.
+// TestPauseNowSteps steps from where a thread was paused amid its computing, and with a function traced that it calls
+// all the time.
 func TestPauseNowSteps(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
@@ -219,7 +223,8 @@ int main()
 				d.next(args{"waitMs": 1})
 			}
 			d.next(args{"action": "pause"})
-			if err := s.Try("debug_memory", args{"sessionId": d.id, "action": "write", "targets": []any{args{"variable": "stop", "value": 1}}}, nil); err != nil {
+			if err := s.Try("debug_memory", args{"sessionId": d.id, "action": "write",
+				"targets": []any{args{"variable": "stop", "value": 1}}}, nil); err != nil {
 				t.Fatal(err)
 			}
 			d.next(args{})
@@ -298,8 +303,8 @@ int main()
 }
 `
 
-// TestPauseNowWhileBearing pauses a program that makes threads, forks, starts programs and takes signals: all of it stands, what is born last
-// included, until it is let go, and nothing of it goes wrong.
+// TestPauseNowWhileBearing pauses a program that makes threads, forks, starts programs and takes signals: all of it
+// stands, what is born last included, until it is let go, and nothing of it goes wrong.
 func TestPauseNowWhileBearing(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
@@ -343,7 +348,8 @@ func TestEndsWhilePausedNow(t *testing.T) {
 	}
 }
 
-// running reports whether a thread of the processes is not stopped by its tracer, and does not wait for a vfork child, which nothing stops.
+// running reports whether a thread of the processes is not stopped by its tracer, and does not wait for a vfork child,
+// which nothing stops.
 func running(pids []int) bool {
 	for _, pid := range pids {
 		tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
@@ -358,7 +364,8 @@ func running(pids []int) bool {
 	return false
 }
 
-// TestChangesForOthers: a client hears what another one does to a session and what the program does, while it waits for it.
+// TestChangesForOthers: a client hears what another one does to a session and what the program does, while it waits for
+// it.
 func TestChangesForOthers(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
@@ -381,7 +388,8 @@ func TestChangesForOthers(t *testing.T) {
 				Last       int64
 				More, Over bool
 			}
-			if err := other.Try("debug_view", args{"action": "changes", "sessionId": d.id, "after": after, "waitMs": 20000}, &page); err != nil {
+			if err := other.Try("debug_view", args{"action": "changes", "sessionId": d.id, "after": after, "waitMs": 20000},
+				&page); err != nil {
 				t.Error(err)
 				break
 			}
@@ -408,13 +416,16 @@ func TestChangesForOthers(t *testing.T) {
 			t.Errorf("number %d is the change %+v", i+1, r)
 		}
 		kinds = append(kinds, strings.TrimSpace(fmt.Sprint(r.Kind, " ", r.Reason, r.Step)))
-		if r.Reason == "breakpoint" && (r.BreakpointID != id || r.By != "program" || !strings.HasPrefix(r.Function, "divide")) || (r.Reason == "step" || r.Reason == "pause" || r.Kind == "launched") && r.By != "strobetest" ||
+		if r.Reason == "breakpoint" && (r.BreakpointID != id || r.By != "program" ||
+			!strings.HasPrefix(r.Function, "divide")) || (r.Reason == "step" || r.Reason == "pause" || r.Kind == "launched") &&
+			r.By != "strobetest" ||
 			r.Kind == "exited" && (r.By != "program" || r.ExitCode == nil || *r.ExitCode != 0) {
 			t.Errorf("%+v", r)
 		}
 	}
 	text := strings.Join(kinds, "\n")
-	for _, want := range []string{"launched", "paused pause", "resumed", "points-changed", "paused breakpoint", "stepped step-out", "paused step", "points-changed", "resumed", "exited"} {
+	for _, want := range []string{"launched", "paused pause", "resumed", "points-changed", "paused breakpoint",
+		"stepped step-out", "paused step", "points-changed", "resumed", "exited"} {
 		_, rest, found := strings.Cut(text, want)
 		if !found {
 			t.Fatalf("no %s, or not behind the others, in\n%s", want, strings.Join(kinds, "\n"))

@@ -8,8 +8,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
-// TestPauseNowTraced pauses threads that call traced functions all the time: none stands amid the recording of a call, every call is
-// recorded, and the program comes to what it comes to untraced.
+// TestPauseNowTraced pauses threads that call traced functions all the time: none stands amid the recording of a call,
+// every call is recorded, and the program comes to what it comes to untraced.
 func TestPauseNowTraced(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
@@ -62,7 +62,8 @@ int main()
 			t.Fatalf("round %d: let go, it is %s: %+v", round, r.Status, r)
 		}
 	}
-	if err := s.Try("debug_memory", args{"sessionId": d.id, "action": "write", "targets": []any{args{"variable": "over", "value": true}}}, nil); err != nil {
+	if err := s.Try("debug_memory", args{"sessionId": d.id, "action": "write",
+		"targets": []any{args{"variable": "over", "value": true}}}, nil); err != nil {
 		t.Fatal(err)
 	}
 	d.said("total calls")

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// waitSeen is what a call waited for, looked at from outside every few milliseconds: whether a thread of the daemon ran or waited for a CPU,
-// or all of them slept.
+// waitSeen is what a call waited for, looked at from outside every few milliseconds: whether a thread of the daemon ran
+// or waited for a CPU, or all of them slept.
 type waitSeen struct {
 	daemon, target int
 	stop           chan struct{}
@@ -68,9 +68,11 @@ func (w *waitSeen) told() string {
 	close(w.stop)
 	<-w.done
 	part := func(i int) string {
-		return fmt.Sprintf("ran %.1f s and waited %.1f s for a CPU", (w.after[i].ran - w.before[i].ran).Seconds(), (w.after[i].waited - w.before[i].waited).Seconds())
+		return fmt.Sprintf("ran %.1f s and waited %.1f s for a CPU", (w.after[i].ran - w.before[i].ran).Seconds(),
+			(w.after[i].waited - w.before[i].waited).Seconds())
 	}
-	return fmt.Sprintf("threads of the daemon were runnable for %.1f s, none for %.1f s; they %s, the program's %s", w.busy.Seconds(), w.idle.Seconds(), part(0), part(1))
+	return fmt.Sprintf("threads of the daemon were runnable for %.1f s, none for %.1f s; they %s, the program's %s",
+		w.busy.Seconds(), w.idle.Seconds(), part(0), part(1))
 }
 
 // timesOf sums what a process's threads ran, and waited for a CPU.

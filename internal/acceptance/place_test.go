@@ -21,7 +21,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
-// placeFunctions are those of testdata/place.cc at which all of a round happens, and placeSide what a program does beside.
+// placeFunctions are those of testdata/place.cc at which all of a round happens, and placeSide what a program does
+// beside.
 var placeFunctions = []string{"wa", "wb", "ws", "wr", "wd", "wf", "wc", "wt", "wj", "wk"}
 
 const placeSide = "SHBFPDEJWXZ"
@@ -35,7 +36,8 @@ const slowCall = 2 * time.Second
 // stopGrace is graceMs of a stop that says nothing of it.
 const stopGrace = 2 * time.Second
 
-// placeKinds are what can stand at a function, and what is done around it. Each is done again and again while the program runs.
+// placeKinds are what can stand at a function, and what is done around it. Each is done again and again while the
+// program runs.
 var placeKinds = []struct {
 	name string
 	do   func(p *placed)
@@ -122,7 +124,8 @@ func (p *placed) try(tool string, in args, out any) error {
 	began := time.Now()
 	if dump := os.Getenv("STROBE_PLACE_DUMP"); dump != "" {
 		wait, _ := in["waitMs"].(int)
-		defer time.AfterFunc(slowCall+time.Duration(wait)*time.Millisecond, func() { dumpObserver(observerOf(p.pid), p.s.Home, dump) }).Stop()
+		defer time.AfterFunc(slowCall+time.Duration(wait)*time.Millisecond,
+			func() { dumpObserver(observerOf(p.pid), p.s.Home, dump) }).Stop()
 	}
 	if p.daemon == 0 && p.pid != 0 {
 		p.daemon = observerOf(p.pid)
@@ -157,7 +160,8 @@ func (p *placed) try(tool string, in args, out any) error {
 	return err
 }
 
-// dumpObserver ends a session's process with the stacks of all its goroutines in the log, and copies that: what a call waits for.
+// dumpObserver ends a session's process with the stacks of all its goroutines in the log, and copies that: what a call
+// waits for.
 func dumpObserver(pid int, home, to string) {
 	if pid != 0 {
 		syscall.Kill(pid, syscall.SIGQUIT) //nolint:errcheck // it has ended
@@ -301,7 +305,8 @@ func (p *placed) end(cmd *exec.Cmd, out *bytes.Buffer) {
 	}
 }
 
-// threadsOf is what the threads of a process do, by the kernel: a moment, and what CPU time they have taken a second later.
+// threadsOf is what the threads of a process do, by the kernel: a moment, and what CPU time they have taken a second
+// later.
 func threadsOf(pid int) string {
 	var b strings.Builder
 	for range 2 {
@@ -312,7 +317,8 @@ func threadsOf(pid int) string {
 			status, _ := os.ReadFile(t + "/status")
 			fmt.Fprintf(&b, "%s %s", bytes.Join(bytes.Fields(stat)[:min(len(bytes.Fields(stat)), 15)], []byte(" ")), call)
 			for line := range bytes.Lines(status) {
-				if bytes.HasPrefix(line, []byte("Sig")) || bytes.HasPrefix(line, []byte("Shd")) || bytes.Contains(line, []byte("ctxt")) {
+				if bytes.HasPrefix(line, []byte("Sig")) || bytes.HasPrefix(line, []byte("Shd")) ||
+					bytes.Contains(line, []byte("ctxt")) {
 					b.Write(append(bytes.TrimSpace(line), ' '))
 				}
 			}
@@ -353,7 +359,8 @@ func placeRounds(t *testing.T, total, each time.Duration, seed uint64) *placeTal
 	for _, variant := range []string{"gcc-O0", "gcc-O1", "gcc-O2"} {
 		paths = append(paths, strobetest.BuildSource(t, "cpp", variant, "place", string(source)))
 	}
-	lib := strobetest.BuildSource(t, "c", "gcc-O1", "placelib", "long qwork(long n) { __asm__ volatile(\"\"); return n * 5 + 1; }\n", "-shared", "-fPIC")
+	lib := strobetest.BuildSource(t, "c", "gcc-O1", "placelib",
+		"long qwork(long n) { __asm__ volatile(\"\"); return n * 5 + 1; }\n", "-shared", "-fPIC")
 	s := strobetest.Start(t, nil)
 	tally := &placeTally{combos: map[string]bool{}, failed: map[string]int{}, logf: t.Logf}
 	rng := rand.New(rand.NewPCG(seed, 0))
@@ -375,7 +382,8 @@ func placeRounds(t *testing.T, total, each time.Duration, seed uint64) *placeTal
 				how += placeSide[k : k+1]
 			}
 		}
-		if only := os.Getenv("STROBE_PLACE_ONLY"); only != "" { // function|kind,kind|side|attached: to look for what a round had
+		// function|kind,kind|side|attached: to look for what a round had
+		if only := os.Getenv("STROBE_PLACE_ONLY"); only != "" {
 			part := append(strings.Split(only, "|"), "", "", "")
 			p.fn, how, names, kinds, p.attach = part[0], part[2], strings.Split(part[1], ","), nil, part[3] != ""
 			for i, k := range placeKinds {
@@ -422,8 +430,8 @@ func placeSeed(t *testing.T) uint64 {
 	return seed
 }
 
-// TestOnePlace puts pairs and triples of all that can stand at one function there, at random, while the program does more: no result of
-// the program's changes, and it ends as it would.
+// TestOnePlace puts pairs and triples of all that can stand at one function there, at random, while the program does
+// more: no result of the program's changes, and it ends as it would.
 func TestOnePlace(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	p := placeRounds(t, 8*time.Second, 600*time.Millisecond, placeSeed(t))

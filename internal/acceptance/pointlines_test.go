@@ -32,8 +32,8 @@ int main(int argc, char **argv) {
 }
 `
 
-// TestLinesOfCopies sets points on lines of functions that were inlined twice into one line, and of template functions whose line
-// optimization left no statement: each copy counts.
+// TestLinesOfCopies sets points on lines of functions that were inlined twice into one line, and of template functions
+// whose line optimization left no statement: each copy counts.
 func TestLinesOfCopies(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -63,7 +63,8 @@ func TestLinesOfCopies(t *testing.T) {
 	}
 }
 
-// TestSameFileNames sets points by the end of a path that a file of the program and one of its library share: it is refused, with both.
+// TestSameFileNames sets points by the end of a path that a file of the program and one of its library share: it is
+// refused, with both.
 func TestSameFileNames(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -72,7 +73,8 @@ func TestSameFileNames(t *testing.T) {
 		"a/util.c": "int lib(int n);\nint own(int n) {\n  return n + 1;\n}\nint main(void) { return own(1) + lib(2) - 6; }\n",
 		"b/util.c": "int lib(int n) {\n  n += 1;\n  return n + 1;\n}\n",
 	})
-	for _, build := range []string{"-shared -fPIC b/util.c -o libutil.so", "a/util.c -o same -L. -lutil -Wl,-rpath," + dir} {
+	for _, build := range []string{"-shared -fPIC b/util.c -o libutil.so", "a/util.c -o same -L. -lutil -Wl,-rpath," +
+		dir} {
 		cmd := exec.Command("gcc", append([]string{"-g", "-O0"}, strings.Fields(build)...)...)
 		cmd.Dir, cmd.Env = dir, append(os.Environ(), "LC_ALL=C")
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -83,15 +85,19 @@ func TestSameFileNames(t *testing.T) {
 	l := s.Launch(t, filepath.Join(dir, "same"), dir, nil, args{"stopOnEntry": true})
 	t.Cleanup(func() { s.Stop(t, l.SessionID) })
 	d := &debugged{t, s, l.SessionID}
-	refused(t, s, "debug_breakpoint", args{"sessionId": d.id, "add": []args{{"file": "util.c", "line": 3}}}, "VALIDATION_ERROR", "more than one file")
-	refused(t, s, "debug_continue", args{"sessionId": d.id, "until": "util.c:3"}, "VALIDATION_ERROR", filepath.Join(dir, "b/util.c"))
+	refused(t, s, "debug_breakpoint", args{"sessionId": d.id, "add": []args{{"file": "util.c", "line": 3}}},
+		"VALIDATION_ERROR", "more than one file")
+	refused(t, s, "debug_continue", args{"sessionId": d.id, "until": "util.c:3"}, "VALIDATION_ERROR",
+		filepath.Join(dir, "b/util.c"))
 	for file, function := range map[string]string{"a/util.c": "own", filepath.Join(dir, "b/util.c"): "lib"} {
-		if p := d.points(args{"add": []args{{"file": file, "line": 3}}, "remove": []string{"all"}}).Breakpoints[0]; p.Locations != 1 || p.Function != function {
+		if p := d.points(args{"add": []args{{"file": file, "line": 3}},
+			"remove": []string{"all"}}).Breakpoints[0]; p.Locations != 1 || p.Function != function {
 			t.Errorf("%s: %+v, want one place, in %s", file, p, function)
 		} else if at, err := strconv.ParseUint(p.Address, 0, 64); err != nil { // of an instruction of several bytes
 			t.Errorf("%s: address %q: %v", file, p.Address, err)
 		} else {
-			refused(t, s, "debug_breakpoint", args{"sessionId": d.id, "add": []args{{"address": fmt.Sprintf("0x%x", at+1)}}}, "VALIDATION_ERROR", "no instruction begins")
+			refused(t, s, "debug_breakpoint", args{"sessionId": d.id, "add": []args{{"address": fmt.Sprintf("0x%x", at+1)}}},
+				"VALIDATION_ERROR", "no instruction begins")
 		}
 	}
 }

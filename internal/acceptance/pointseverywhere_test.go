@@ -10,14 +10,16 @@ import (
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
-// TestPointsEverywhere puts a condition that does not hold on each of fifty lines of programs that check themselves, and finds that they
-// end as they do untraced.
+// TestPointsEverywhere puts a condition that does not hold on each of fifty lines of programs that check themselves,
+// and finds that they end as they do untraced.
 func TestPointsEverywhere(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
 	for _, c := range []struct{ lang, name, variant string }{
-		{"c", "longjmp", "gcc-O0"}, {"c", "longjmp", "gcc-O2"}, {"c", "computed_goto", "gcc-O2"}, {"c", "tailcalls", "gcc-O2"}, {"c", "nested", "gcc-O2"},
-		{"c", "variadic", "gcc-O2-cet"}, {"c", "recursion", "gcc-O2"}, {"c", "sigprof", "gcc-O2"}, {"cpp", "exceptions", "gcc-O0"}, {"cpp", "exceptions", "gcc-O2"},
+		{"c", "longjmp", "gcc-O0"}, {"c", "longjmp", "gcc-O2"}, {"c", "computed_goto", "gcc-O2"},
+		{"c", "tailcalls", "gcc-O2"}, {"c", "nested", "gcc-O2"},
+		{"c", "variadic", "gcc-O2-cet"}, {"c", "recursion", "gcc-O2"}, {"c", "sigprof", "gcc-O2"},
+		{"cpp", "exceptions", "gcc-O0"}, {"cpp", "exceptions", "gcc-O2"},
 		{"cpp", "generators", "gcc-O2"}, {"rust", "panics", "rust-release"},
 	} {
 		if c.variant == "gcc-O0" && !strobetest.Soaks(t, "gcc-O0") {
@@ -40,7 +42,9 @@ func TestPointsEverywhere(t *testing.T) {
 			seen := map[int]bool{}
 			for line := 1; line <= strings.Count(string(text), "\n") && len(last.Breakpoints) < 50; line++ {
 				var r pointsResult
-				if seen[line] || s.Try("debug_breakpoint", args{"sessionId": d.id, "add": []any{args{"file": c.lang + "/" + file, "line": line, "condition": "$rsp == 1"}}}, &r) != nil {
+				if seen[line] || s.Try("debug_breakpoint",
+					args{"sessionId": d.id, "add": []any{args{"file": c.lang + "/" + file, "line": line, "condition": "$rsp == 1"}}},
+					&r) != nil {
 					continue
 				}
 				last = r

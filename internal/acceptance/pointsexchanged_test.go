@@ -8,9 +8,9 @@ import (
 )
 
 // TestPointsExchanged changes who decides about a point, the tracer or the agent, while the only thread of a program is
-// somewhere in the function: its patch is then one byte long or five. Most of the thread's time goes into an instruction
-// that the longer patch overwrites: it must go on with the copy. Keeps out: a halted program with one thread taken for one
-// in which nothing can stand in the way (SIGSEGV at the fourth change).
+// somewhere in the function: its patch is then one byte long or five. Most of the thread's time goes into an
+// instruction that the longer patch overwrites: it must go on with the copy. Keeps out: a halted program with one
+// thread taken for one in which nothing can stand in the way (SIGSEGV at the fourth change).
 func TestPointsExchanged(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	const source = `#include <stdio.h>
@@ -44,7 +44,8 @@ int main(void)
 	changes := 0
 	for ; s.Status(t, l.SessionID).Status == "running"; changes++ {
 		var r pointsResult
-		if s.Try("debug_breakpoint", args{"sessionId": d.id, "add": []any{args{"function": "fill", "condition": "$rsi == 12345.5"}}}, &r) != nil {
+		if s.Try("debug_breakpoint", args{"sessionId": d.id,
+			"add": []any{args{"function": "fill", "condition": "$rsi == 12345.5"}}}, &r) != nil {
 			continue // it has ended
 		}
 		for _, b := range r.Breakpoints {
@@ -54,7 +55,8 @@ int main(void)
 		}
 	}
 	end := s.WaitEnd(t, l.SessionID, endLimit)
-	if out := s.Output(t, l.SessionID, "stdout"); end.ExitCode == nil || *end.ExitCode != 5 || out != "1 rounds, 0 wrong\n" {
+	if out := s.Output(t, l.SessionID, "stdout"); end.ExitCode == nil || *end.ExitCode != 5 ||
+		out != "1 rounds, 0 wrong\n" {
 		t.Errorf("%q, it ended as %+v", out, end)
 	}
 	if changes < 5 {

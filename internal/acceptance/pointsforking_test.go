@@ -8,9 +8,10 @@ import (
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
-// TestPointsWhileForking changes points while a program forks, and while its children live on: each child has the patches
-// that stood when it was made, and must lose them again. Keeps out: a child made between the decision about a point and its
-// patch knew nothing of that patch ("a breakpoint of somebody else stands there" at the next change), or of one to come.
+// TestPointsWhileForking changes points while a program forks, and while its children live on: each child has the
+// patches that stood when it was made, and must lose them again. Keeps out: a child made between the decision about a
+// point and its patch knew nothing of that patch ("a breakpoint of somebody else stands there" at the next change), or
+// of one to come.
 func TestPointsWhileForking(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -48,7 +49,8 @@ int main(void)
 	conditions := []string{"n == -77", "n == 12345.5"} // the agent decides, and the tracer
 	for ; s.Status(t, l.SessionID).Status == "running"; changes++ {
 		var r pointsResult
-		err := s.Try("debug_breakpoint", args{"sessionId": l.SessionID, "add": []any{args{"function": "work", "condition": conditions[changes%2]}}}, &r)
+		err := s.Try("debug_breakpoint", args{"sessionId": l.SessionID,
+			"add": []any{args{"function": "work", "condition": conditions[changes%2]}}}, &r)
 		for _, b := range r.Breakpoints {
 			err = errors.Join(err, s.Try("debug_breakpoint", args{"sessionId": l.SessionID, "remove": []any{b.ID}}, nil))
 		}

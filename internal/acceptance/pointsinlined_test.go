@@ -28,20 +28,24 @@ int main() {
 }
 `
 
-// Names in conditions and messages of a breakpoint at a function that begins with an inlined call were looked for in that call.
+// Names in conditions and messages of a breakpoint at a function that begins with an inlined call were looked for in
+// that call.
 func TestPointsBeforeInlinedCalls(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
-	for _, c := range []struct{ variant, condition string }{{"gcc-O2", "first == 4"}, {"gcc-O2", `first == 4 && $threadName != "x"`}, {"gcc-O0", "first == 4"}} {
+	for _, c := range []struct{ variant, condition string }{{"gcc-O2", "first == 4"},
+		{"gcc-O2", `first == 4 && $threadName != "x"`}, {"gcc-O0", "first == 4"}} {
 		d := debug(t, s, c.variant, "inlinedfirst", inlinedFirst, map[string]any{"stopOnEntry": true})
-		r := d.points(args{"add": []any{args{"function": "use", "condition": c.condition}, args{"function": "use", "message": "{first} {item->id} {list[1]}", "condition": "item->id % 2 == 1"}}})
+		r := d.points(args{"add": []any{args{"function": "use", "condition": c.condition},
+			args{"function": "use", "message": "{first} {item->id} {list[1]}", "condition": "item->id % 2 == 1"}}})
 		for _, row := range slices.Concat(r.Breakpoints, r.Logpoints) {
 			if row.Function != "use" || row.Line != lineOf(inlinedFirst, "// body") {
 				t.Errorf("%+v: set at %+v", c, row)
 			}
 		}
-		if st := d.next(args{}); len(st.PausedThreads) != 1 || st.PausedThreads[0].Function != "use" || fmt.Sprint(st.PausedThreads[0].Arguments["first"]) != "4" {
+		if st := d.next(args{}); len(st.PausedThreads) != 1 || st.PausedThreads[0].Function != "use" ||
+			fmt.Sprint(st.PausedThreads[0].Arguments["first"]) != "4" {
 			t.Errorf("%+v: %+v, want use with first 4", c, st)
 		}
 		if st := d.next(args{}); st.Status != "exited" {
@@ -59,18 +63,24 @@ func TestPointsBeforeInlinedCalls(t *testing.T) {
 		}
 	}
 	path := strobetest.BuildSource(t, "cpp", "gcc-O0", "inlinedfirst", inlinedFirst)
-	l := s.Launch(t, path, filepath.Dir(filepath.Dir(path)), nil, map[string]any{"stopOnEntry": true}) // where the sources of tests are, too
+	// where the sources of tests are, too
+	l := s.Launch(t, path, filepath.Dir(filepath.Dir(path)), nil, map[string]any{"stopOnEntry": true})
 	t.Cleanup(func() { s.Stop(t, l.SessionID) })
 	d := &debugged{t, s, l.SessionID}
-	refused(t, s, "debug_breakpoint", args{"sessionId": d.id, "add": []any{args{"function": "!use"}}}, "INVALID_PATTERN", "takes functions out")
-	refused(t, s, "debug_breakpoint", args{"sessionId": d.id, "add": []any{args{"function": "use", "message": "here is {nothing}"}}}, "VALIDATION_ERROR", "position 9: nothing is not known")
-	if r := d.points(args{"add": []any{args{"function": "@usercode", "message": "here"}}}); r.Logpoints[0].Locations != 2 { // use and main; it was of no project
+	refused(t, s, "debug_breakpoint", args{"sessionId": d.id, "add": []any{args{"function": "!use"}}}, "INVALID_PATTERN",
+		"takes functions out")
+	refused(t, s, "debug_breakpoint", args{"sessionId": d.id,
+		"add": []any{args{"function": "use", "message": "here is {nothing}"}}}, "VALIDATION_ERROR",
+		"position 9: nothing is not known")
+	// use and main; it was of no project
+	if r := d.points(args{"add": []any{args{"function": "@usercode", "message": "here"}}}); r.Logpoints[0].Locations != 2 {
 		t.Errorf("@usercode: %+v", r)
 	}
 	d.points(args{"remove": []string{"all"}})
 	d.points(args{"add": []any{args{"function": "use", "condition": "item->next->id == 1"}}})
 	d.next(args{})
-	if errs := d.events("condition_error"); len(errs) != 6 || errs[0]["error"] != "a null pointer was followed" { // said to be an index out of range
+	// said to be an index out of range
+	if errs := d.events("condition_error"); len(errs) != 6 || errs[0]["error"] != "a null pointer was followed" {
 		t.Errorf("a null pointer in a condition: %v", errs)
 	}
 }

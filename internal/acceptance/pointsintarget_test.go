@@ -104,7 +104,8 @@ func TestConditionsInTarget(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
 	const rounds = 2_000_000
-	for _, c := range []struct{ lang, variant string }{{"c", "gcc-O0"}, {"c", "gcc-O2"}, {"cpp", "gcc-O2"}, {"rust", "rust-debug"}, {"rust", "rust-release"}} {
+	for _, c := range []struct{ lang, variant string }{{"c", "gcc-O0"}, {"c", "gcc-O2"}, {"cpp", "gcc-O2"},
+		{"rust", "rust-debug"}, {"rust", "rust-release"}} {
 		t.Run(c.lang+"-"+c.variant, func(t *testing.T) {
 			s := strobetest.Start(t, nil)
 			h := startHot(t, s, c.lang, c.variant, nil)
@@ -119,7 +120,8 @@ func TestConditionsInTarget(t *testing.T) {
 			}
 			h.input(fmt.Sprintln(rounds))
 			p := h.paused(1)[0]
-			if p.Hit != 1 || fmt.Sprint(p.Arguments["i"]) != fmt.Sprint(float64(rounds/2)) || p.Function != "work" && !strings.HasSuffix(p.Function, "::work") {
+			if p.Hit != 1 || fmt.Sprint(p.Arguments["i"]) != fmt.Sprint(float64(rounds/2)) || p.Function != "work" &&
+				!strings.HasSuffix(p.Function, "::work") {
 				t.Errorf("paused at %+v", p)
 			}
 			h.next(args{"waitMs": 0})
@@ -154,7 +156,8 @@ func TestLogpointsInTarget(t *testing.T) {
 		t.Run(c.lang+"-"+c.variant, func(t *testing.T) {
 			s := strobetest.Start(t, nil)
 			h := startHot(t, s, c.lang, c.variant, map[string]any{"onFullBuffer": "block"})
-			r := h.points(args{"add": []any{args{"function": c.function, "message": c.message}, args{"function": c.function, "message": "odd {i}", "condition": "i % 2 == 1"}}})
+			r := h.points(args{"add": []any{args{"function": c.function, "message": c.message},
+				args{"function": c.function, "message": "odd {i}", "condition": "i % 2 == 1"}}})
 			for _, row := range r.Logpoints {
 				if !row.InTarget {
 					t.Errorf("decided outside: %+v", row)
@@ -235,7 +238,8 @@ func manyTotal(rounds int) string {
 	return fmt.Sprintf("total %d\n", sum)
 }
 
-// TestPointsOfManyThreads counts exactly with sixteen threads in one place, while points at that place and next to it come and go.
+// TestPointsOfManyThreads counts exactly with sixteen threads in one place, while points at that place and next to it
+// come and go.
 func TestPointsOfManyThreads(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -247,10 +251,12 @@ func TestPointsOfManyThreads(t *testing.T) {
 			l := s.Launch(t, path, filepath.Dir(path), nil, map[string]any{"stdin": "pipe", "onFullBuffer": "block"})
 			d := &debugged{t, s, l.SessionID}
 			t.Cleanup(func() { s.Stop(t, l.SessionID) })
-			first := d.points(args{"add": []any{args{"function": "work", "message": "{who} {i}", "condition": "i % 50000 == 7"}, args{"function": "work", "condition": "i == 77 && who == 99"}}})
+			first := d.points(args{"add": []any{args{"function": "work", "message": "{who} {i}", "condition": "i % 50000 == 7"},
+				args{"function": "work", "condition": "i == 77 && who == 99"}}})
 			d.input(fmt.Sprintln(rounds))
 			for range toggles {
-				r := d.points(args{"add": []any{args{"function": "work", "condition": "who > 20"}, args{"file": "many.c", "line": lineOf(manyHot, "// rare"), "condition": "v < -5"}}})
+				r := d.points(args{"add": []any{args{"function": "work", "condition": "who > 20"},
+					args{"file": "many.c", "line": lineOf(manyHot, "// rare"), "condition": "v < -5"}}})
 				d.points(args{"remove": r.Added})
 			}
 			if out := d.output(); out != manyTotal(rounds) {
@@ -315,7 +321,9 @@ func TestTracedAndPointed(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			points := []any{args{"function": "work", "message": "{i}"}, args{"address": fmt.Sprintf("%#x", entry), "message": "at {$rsi}"}, args{"function": "work", "message": "{$rsp > 0}"}}
+			points := []any{args{"function": "work", "message": "{i}"},
+				args{"address": fmt.Sprintf("%#x", entry), "message": "at {$rsi}"},
+				args{"function": "work", "message": "{$rsp > 0}"}}
 			r := h.points(args{"add": points})
 			run(false, true)
 			trace("add")
@@ -337,7 +345,8 @@ func TestTracedAndPointed(t *testing.T) {
 	}
 }
 
-// TestPausedUnderHooks pauses a thread in the first bytes of a function, traces the function then, and lets the thread go on.
+// TestPausedUnderHooks pauses a thread in the first bytes of a function, traces the function then, and lets the thread
+// go on.
 func TestPausedUnderHooks(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -448,7 +457,8 @@ func (d *debugged) all(kind string) (events []map[string]any) {
 			Events  []map[string]any
 			HasMore bool
 		}
-		if err := d.s.Try("debug_query", args{"sessionId": d.id, "eventType": kind, "limit": 500, "afterEventId": after}, &page); err != nil {
+		if err := d.s.Try("debug_query", args{"sessionId": d.id, "eventType": kind, "limit": 500, "afterEventId": after},
+			&page); err != nil {
 			d.t.Fatal(err)
 		}
 		events = append(events, page.Events...)

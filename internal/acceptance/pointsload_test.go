@@ -44,12 +44,13 @@ var busyBreakKinds = []busyKind{
 var busyLogKinds = []busyKind{
 	{n: 60, point: args{"condition": "i % 500 == %d", "message": "f%03d {who} {i}"}, at: "i % 500 == K"},
 	{n: 20, point: args{"message": "f%03d {who} {i}"}, at: "1", rare: true},
-	{n: 5, point: args{"condition": "who == 7 && i % 40 == 1", "message": "f%03d {who} {i}"}, at: "who == 7 && i % 40 == 1"},
+	{n: 5, point: args{"condition": "who == 7 && i % 40 == 1", "message": "f%03d {who} {i}"},
+		at: "who == 7 && i % 40 == 1"},
 	{n: 10, point: args{"message": "f%03d {who} {i} {$threadName}"}, at: "1", rare: true, outside: true},
 }
 
-// busyProgram is a program of many functions that sixteen threads call in rounds. Each function counts its calls, and those at which
-// its point takes effect; toggled functions have none.
+// busyProgram is a program of many functions that sixteen threads call in rounds. Each function counts its calls, and
+// those at which its point takes effect; toggled functions have none.
 func busyProgram(kinds []busyKind) (source string, of []busyKind) {
 	var b, calls, print strings.Builder
 	b.WriteString("#include <pthread.h>\n#include <stdio.h>\n")
@@ -187,8 +188,8 @@ func (b *busy) goOn() error {
 	return err
 }
 
-// toggle sets and removes five breakpoints and five logpoints where other points are, and between them, and counts the messages that are
-// there when the removal is answered.
+// toggle sets and removes five breakpoints and five logpoints where other points are, and between them, and counts the
+// messages that are there when the removal is answered.
 func (b *busy) toggle() error {
 	var add []any
 	for i := range 5 {
@@ -196,7 +197,8 @@ func (b *busy) toggle() error {
 		n := len(b.gone)
 		line := lineOf(b.source, fmt.Sprintf("// body %03d", n*11%len(b.of)))
 		add = append(add, args{"function": fmt.Sprintf("f%03d", n*7%len(b.of)), "condition": "i < -7"},
-			args{"file": "busy.c", "line": line + i%4, "message": fmt.Sprintf("toggled %d {i}", n-1), "condition": "i % 97 == 0"})
+			args{"file": "busy.c", "line": line + i%4, "message": fmt.Sprintf("toggled %d {i}", n-1),
+				"condition": "i % 97 == 0"})
 	}
 	var r pointsResult
 	if err := b.s.Try("debug_breakpoint", args{"sessionId": b.id, "add": add}, &r); err != nil {
@@ -211,7 +213,8 @@ func (b *busy) toggle() error {
 			LastEventID int64
 			HasMore     bool
 		}
-		if err := b.s.Try("debug_query", args{"sessionId": b.id, "eventType": "logpoint", "text": args{"contains": "toggled"}, "afterEventId": b.seen, "limit": 500}, &page); err != nil {
+		if err := b.s.Try("debug_query", args{"sessionId": b.id, "eventType": "logpoint", "text": args{"contains": "toggled"},
+			"afterEventId": b.seen, "limit": 500}, &page); err != nil {
 			return err
 		}
 		for _, e := range page.Events {
@@ -230,9 +233,9 @@ func toggled(message string) (n int) {
 	return n
 }
 
-// TestPointsUnderLoad has 50 breakpoints and 100 logpoints in a program of sixteen threads that counts for itself: by its own count no hit
-// is missing and none is there twice, while some of them come and go and pauses are continued at once. Without them the program's code is
-// what its file says, and its output what it is untraced.
+// TestPointsUnderLoad has 50 breakpoints and 100 logpoints in a program of sixteen threads that counts for itself: by
+// its own count no hit is missing and none is there twice, while some of them come and go and pauses are continued at
+// once. Without them the program's code is what its file says, and its output what it is untraced.
 func TestPointsUnderLoad(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	for _, variant := range []string{"gcc-O0", "gcc-O2"} {
@@ -275,7 +278,8 @@ func pointsUnderLoad(t *testing.T, variant string, rounds int, within time.Durat
 	b.input(phases[1]) // all are removed while it runs
 	b.points(args{"remove": []string{"all"}})
 	left := s.Count(t, b.id, "logpoint", "")
-	strobetest.Eventually(t, endLimit, "every byte of code to be what its file says", func() bool { return onDisk(t, readText(t, b.pid)) == "" })
+	strobetest.Eventually(t, endLimit, "every byte of code to be what its file says",
+		func() bool { return onDisk(t, readText(t, b.pid)) == "" })
 	out := b.totals(2, within)
 	if out != want {
 		t.Errorf("output:\n%s\nwant\n%s", out, want)
@@ -359,13 +363,14 @@ func tally(of []int) (n int) {
 	return n
 }
 
-// TestCountsOfLongLivedPoints counts on while more than a thousand others come and go: one of those once got the place in the program where
-// the counts of the first were.
+// TestCountsOfLongLivedPoints counts on while more than a thousand others come and go: one of those once got the place
+// in the program where the counts of the first were.
 func TestCountsOfLongLivedPoints(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	h := startHot(t, s, "c", "gcc-O2", map[string]any{"onFullBuffer": "block"})
-	h.points(args{"add": []any{args{"function": "work", "message": "{i}"}, args{"function": "work", "hitCount": 70, "thread": 1}}})
+	h.points(args{"add": []any{args{"function": "work", "message": "{i}"},
+		args{"function": "work", "hitCount": 70, "thread": 1}}})
 	h.input("50\n")
 	var others []any
 	for range 49 {

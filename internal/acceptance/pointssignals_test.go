@@ -10,8 +10,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
-// TestPausesUnderSignals pauses a program that is interrupted thousands of times a second, at the very condition each time: a signal
-// that comes while the agent decides is delivered behind it as it was sent, and no pause is lost for it.
+// TestPausesUnderSignals pauses a program that is interrupted thousands of times a second, at the very condition each
+// time: a signal that comes while the agent decides is delivered behind it as it was sent, and no pause is lost for it.
 func TestPausesUnderSignals(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	const source = `#include <signal.h>
@@ -49,7 +49,8 @@ int main(void)
 	d.input("go\n")
 	p := d.paused(1)
 	for i := range 20 {
-		if want := fmt.Sprint(float64(150000*i + 7)); len(p) != 1 || fmt.Sprint(p[0].Arguments["i"]) != want || p[0].Hit != i+1 {
+		if want := fmt.Sprint(float64(150000*i + 7)); len(p) != 1 || fmt.Sprint(p[0].Arguments["i"]) != want ||
+			p[0].Hit != i+1 {
 			t.Fatalf("pause %d: %+v, want i = %s", i, p, want)
 		}
 		p = d.next(args{}).PausedThreads
@@ -59,9 +60,9 @@ int main(void)
 	}
 }
 
-// TestTracedPointsUnderSignals has a condition and a logpoint decided in the target in functions that are traced: their points stand in the
-// hooks' stubs. A signal that comes in such a stub is delivered behind it, and the thread meets the point on its way there: passing that
-// by would run on amid an instruction.
+// TestTracedPointsUnderSignals has a condition and a logpoint decided in the target in functions that are traced: their
+// points stand in the hooks' stubs. A signal that comes in such a stub is delivered behind it, and the thread meets the
+// point on its way there: passing that by would run on amid an instruction.
 func TestTracedPointsUnderSignals(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	const source = `#define _GNU_SOURCE
@@ -124,9 +125,10 @@ int main(void)
 	}
 }
 
-// TestSignalsInLongRecords interrupts a program every 2 ms while the agent records hundreds of objects of a call, and its handler calls a
-// function that is recorded, too. Stepped out of the agent, each signal took longer than the next one needed to come, and was delivered in the
-// midst of the record in the end: the program got no further, and its ring was damaged.
+// TestSignalsInLongRecords interrupts a program every 2 ms while the agent records hundreds of objects of a call, and
+// its handler calls a function that is recorded, too. Stepped out of the agent, each signal took longer than the next
+// one needed to come, and was delivered in the midst of the record in the end: the program got no further, and its ring
+// was damaged.
 func TestSignalsInLongRecords(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	const source = `#include <map>
@@ -170,7 +172,8 @@ int main()
 `
 	s := strobetest.Start(t, nil)
 	path := strobetest.BuildSource(t, "cpp", "gcc-O1", "tickedrecords", source)
-	l := s.Launch(t, path, filepath.Dir(path), nil, map[string]any{"trace": []any{"wide", "told"}, "serializationDepth": 4})
+	l := s.Launch(t, path, filepath.Dir(path), nil,
+		map[string]any{"trace": []any{"wide", "told"}, "serializationDepth": 4})
 	if end := s.WaitEnd(t, l.SessionID, time.Minute); end.ExitCode == nil || *end.ExitCode != 5 || len(end.Warnings) > 0 {
 		t.Errorf("it ended as %+v", end)
 	}

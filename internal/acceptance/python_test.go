@@ -47,7 +47,8 @@ run()
 // durations and ids differ from run to run.
 var varying = regexp.MustCompile(`  [\d.]+(ns|µs|ms|s)| #\d+`)
 
-// TestPythonTree: calls with arguments and results, exceptions, generators and coroutines below who runs them, output between.
+// TestPythonTree: calls with arguments and results, exceptions, generators and coroutines below who runs them, output
+// between.
 func TestPythonTree(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
@@ -99,12 +100,14 @@ func TestPythonInterleaved(t *testing.T) {
 	for _, in := range strobetest.Pythons(t) {
 		t.Run(in.Name, func(t *testing.T) {
 			dir := t.TempDir()
-			write(t, dir, "lazy.py", "def g():\n    yield 1\n    yield 2\ndef two():\n    a, b = g(), g()\n    next(a); next(b)\n    return 1\nprint(two())\n", 0o644)
+			write(t, dir, "lazy.py", "def g():\n    yield 1\n    yield 2\ndef two():\n    a, b = g(), g()\n    next(a); "+
+				"next(b)\n    return 1\nprint(two())\n", 0o644)
 			l := s.Launch(t, in.Path, dir, []string{"lazy.py"}, args{"trace": []string{"@usercode"}, "cwd": dir})
 			defer s.Stop(t, l.SessionID)
 			s.WaitEnd(t, l.SessionID, endLimit)
 			tree := varying.ReplaceAllString(s.Query(t, l.SessionID, args{"view": "tree", "unfold": true}).Tree, "")
-			if !strings.Contains(tree, "lazy.two() → 1\n") || strings.Contains(tree, "end of") || strings.Contains(tree, "running") ||
+			if !strings.Contains(tree, "lazy.two() → 1\n") || strings.Contains(tree, "end of") ||
+				strings.Contains(tree, "running") ||
 				strings.Count(tree, "lazy.g() ✗ closed\n") != 2 {
 				t.Errorf("tree\n%s", tree)
 			}
@@ -134,14 +137,17 @@ func TestPythonAndC(t *testing.T) {
 	strobetest.NeedCommand(t, "gcc")
 	s := strobetest.Start(t, nil)
 	dir := t.TempDir()
-	write(t, dir, "x.c", "int half(int n){ return n/2; }\nint twice(int n, int (*cb)(int)) { return half(n) + cb(n) * 2; }\n", 0o644)
+	write(t, dir, "x.c", "int half(int n){ return n/2; }\nint twice(int n, int (*cb)(int)) { return half(n) + cb(n) "+
+		"* 2; }\n", 0o644)
 	write(t, dir, "ext.py", callsBack, 0o644)
-	if out, err := exec.Command("gcc", "-g", "-O0", "-fPIC", "-shared", "-o", filepath.Join(dir, "libx.so"), filepath.Join(dir, "x.c")).CombinedOutput(); err != nil {
+	if out, err := exec.Command("gcc", "-g", "-O0", "-fPIC", "-shared", "-o", filepath.Join(dir, "libx.so"),
+		filepath.Join(dir, "x.c")).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	for _, in := range strobetest.Pythons(t) {
 		t.Run(in.Name, func(t *testing.T) {
-			l := s.Launch(t, in.Path, dir, []string{"ext.py", filepath.Join(dir, "libx.so")}, args{"trace": []string{"@usercode"}, "cwd": dir})
+			l := s.Launch(t, in.Path, dir, []string{"ext.py", filepath.Join(dir, "libx.so")},
+				args{"trace": []string{"@usercode"}, "cwd": dir})
 			defer s.Stop(t, l.SessionID)
 			s.WaitEnd(t, l.SessionID, endLimit)
 			for _, fn := range []string{"ext.call", "twice", "half", "ext.back"} {
@@ -160,7 +166,8 @@ func TestPythonAndC(t *testing.T) {
 	}
 }
 
-// chains checks every call of a session: the last of each chain stands below the one before with the same n, and so on, for each n in turn.
+// chains checks every call of a session: the last of each chain stands below the one before with the same n, and so on,
+// for each n in turn.
 func chains(t *testing.T, s *strobetest.Strobe, id string, want ...string) {
 	t.Helper()
 	type call struct {
@@ -178,7 +185,8 @@ func chains(t *testing.T, s *strobetest.Strobe, id string, want ...string) {
 			HasMore     bool
 			LastEventID int64
 		}
-		s.Call(t, "debug_query", args{"sessionId": id, "eventType": "function_enter", "verbose": true, "limit": 500, "afterEventId": after}, &page)
+		s.Call(t, "debug_query", args{"sessionId": id, "eventType": "function_enter", "verbose": true, "limit": 500,
+			"afterEventId": after}, &page)
 		for _, c := range page.Events {
 			byID[c.ID] = c
 			for _, chain := range want {
@@ -192,7 +200,8 @@ func chains(t *testing.T, s *strobetest.Strobe, id string, want ...string) {
 				ends[chain]++
 				for i, above := len(names)-2, c; i >= 0; i-- {
 					if above = byID[above.Parent]; above.Function != names[i] || above.Arguments.N != c.Arguments.N {
-						t.Fatalf("%s(%d) stands below %s(%d), not %s", c.Function, c.Arguments.N, above.Function, above.Arguments.N, names[i])
+						t.Fatalf("%s(%d) stands below %s(%d), not %s", c.Function, c.Arguments.N, above.Function, above.Arguments.N,
+							names[i])
 					}
 				}
 			}
@@ -245,7 +254,8 @@ if len(sys.argv) < 3:
 	}
 }
 
-// TestInterpretersCrash: an exception that nobody catches is a crash with its cause, the user's place and the values there.
+// TestInterpretersCrash: an exception that nobody catches is a crash with its cause, the user's place and the values
+// there.
 func TestInterpretersCrash(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -289,7 +299,8 @@ withdraw(7, 30)
 				t.Fatalf("crashes %+v", page)
 			}
 			e := page.Events[0]
-			if e.Class != "uncaught-exception" || e.Function != "bank.withdraw" || e.Line != 3 || e.ExceptionMessage != "only 7" ||
+			if e.Class != "uncaught-exception" || e.Function != "bank.withdraw" || e.Line != 3 ||
+				e.ExceptionMessage != "only 7" ||
 				len(e.Causes) != 1 || !strings.Contains(e.Causes[0].ExceptionMessage, "limit") {
 				t.Errorf("crash %+v", e)
 			}

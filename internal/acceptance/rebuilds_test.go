@@ -22,8 +22,9 @@ const (
 	heldMost = 200 << 20
 )
 
-// TestSoakRebuilds has a program of 20 MB built anew and traced, 500 times or for as long as STROBE_SOAK says: the daemon's memory, the
-// files of old builds that it keeps from being deleted, and its folder stay small. Keeps out: builds that stayed mapped, 703 MB of 160.
+// TestSoakRebuilds has a program of 20 MB built anew and traced, 500 times or for as long as STROBE_SOAK says: the
+// daemon's memory, the files of old builds that it keeps from being deleted, and its folder stay small. Keeps out:
+// builds that stayed mapped, 703 MB of 160.
 func TestSoakRebuilds(t *testing.T) {
 	limit := strobetest.Soak(t)
 	strobetest.NeedPtrace(t)
@@ -44,7 +45,8 @@ func TestSoakRebuilds(t *testing.T) {
 	}
 	var code strings.Builder
 	for i := range 8000 {
-		fmt.Fprintf(&code, "struct s%d { int a; double b[%d]; struct s%d *next; };\nint large_%d(struct s%d *s) { return s ? s->a + %d : 0; }\n", i, i%7+1, i, i, i, i)
+		fmt.Fprintf(&code, "struct s%d { int a; double b[%d]; struct s%d *next; };\nint large_%d(struct s%d *s) { return s "+
+			"? s->a + %d : 0; }\n", i, i%7+1, i, i, i, i)
 	}
 	write("large.c", code.String()+"__asm__(\".section .rodata\\n.fill 19 << 20, 1, 7\\n.text\");\n")
 	gcc("-g", "-O0", "-c", "large.c")
@@ -52,17 +54,20 @@ func TestSoakRebuilds(t *testing.T) {
 	started, n := time.Now(), 0
 	var held [3]int64
 	for ; n < rebuilds && time.Since(started) < limit; n++ {
-		write("main.c", fmt.Sprintf("#include <stdio.h>\nint large_7(void *);\nint build(int n) { return n + large_7(0); }\nint main(void) { printf(\"%%d\\n\", build(%d)); return 0; }\n", n))
+		write("main.c", fmt.Sprintf("#include <stdio.h>\nint large_7(void *);\nint build(int n) { return n + large_7(0); "+
+			"}\nint main(void) { printf(\"%%d\\n\", build(%d)); return 0; }\n", n))
 		gcc("-g", "-O0", "-o", "program", "main.c", "large.o")
 		l := s.Launch(t, filepath.Join(dir, "program"), dir, nil, args{"trace": []string{"build", "large_7"}})
 		s.WaitEnd(t, l.SessionID, endLimit)
-		if out := s.Output(t, l.SessionID, "stdout"); out != fmt.Sprintf("%d\n", n) || s.Count(t, l.SessionID, "function_exit", "build") != 1 {
+		if out := s.Output(t, l.SessionID, "stdout"); out != fmt.Sprintf("%d\n", n) ||
+			s.Count(t, l.SessionID, "function_exit", "build") != 1 {
 			t.Fatalf("build %d wrote %q, or its call is not there", n, out)
 		}
 		s.Stop(t, l.SessionID)
 		if n%25 == 24 {
 			held = heldBy(t, s, dir)
-			t.Logf("%d builds: %d MB of memory, %d MB of deleted files, %d MB on disk", n+1, held[0]>>20, held[1]>>20, held[2]>>20)
+			t.Logf("%d builds: %d MB of memory, %d MB of deleted files, %d MB on disk", n+1, held[0]>>20, held[1]>>20,
+				held[2]>>20)
 		}
 	}
 	info, err := os.Stat(filepath.Join(dir, "program"))
@@ -73,7 +78,8 @@ func TestSoakRebuilds(t *testing.T) {
 		held = heldBy(t, s, dir)
 		return held[0]+held[1]+held[2] < heldMost
 	})
-	t.Logf("%d builds of %d bytes: %d MB of memory, %d MB of deleted files, %d MB on disk", n, info.Size(), held[0]>>20, held[1]>>20, held[2]>>20)
+	t.Logf("%d builds of %d bytes: %d MB of memory, %d MB of deleted files, %d MB on disk", n, info.Size(), held[0]>>20,
+		held[1]>>20, held[2]>>20)
 }
 
 var (
@@ -81,7 +87,8 @@ var (
 	deletedMap   = regexp.MustCompile(`(?m)^([0-9a-f]+)-([0-9a-f]+) .* (/\S+) \(deleted\)$`)
 )
 
-// heldBy is what a daemon has in memory, what of deleted files of a folder it keeps on the disk, and what its own folder takes there.
+// heldBy is what a daemon has in memory, what of deleted files of a folder it keeps on the disk, and what its own
+// folder takes there.
 func heldBy(t *testing.T, s *strobetest.Strobe, dir string) (held [3]int64) {
 	t.Helper()
 	proc := filepath.Join("/proc", strconv.Itoa(daemon.HolderPID(s.Home)))

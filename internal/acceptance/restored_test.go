@@ -158,12 +158,13 @@ func onDisk(t *testing.T, code map[text][]byte) (wrong string) {
 	return wrong
 }
 
-// TestTextRestored: when the last pattern is gone, and when a session ended without its program, every byte of code is what
-// it was, the program goes on, and exceptions pass through functions that were hooked when they were entered.
+// TestTextRestored: when the last pattern is gone, and when a session ended without its program, every byte of code is
+// what it was, the program goes on, and exceptions pass through functions that were hooked when they were entered.
 func TestTextRestored(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
-	s := strobetest.Start(t, map[string]any{"output.recordWrites": "off"}) // its probes stand while the program is observed
+	// its probes stand while the program is observed
+	s := strobetest.Start(t, map[string]any{"output.recordWrites": "off"})
 	for _, variant := range []string{"gcc-O0", "gcc-O2", "clang-O2", "gcc-O2-cet"} {
 		for _, throws := range []string{"throws", "quiet"} {
 			for _, first := range []string{"launched", "live"} {
@@ -197,7 +198,8 @@ func restored(t *testing.T, s *strobetest.Strobe, variant, throws string, atLaun
 		if round > 0 || !atLaunch {
 			s.Call(t, "debug_trace", args{"sessionId": l.SessionID, "add": []string{"@usercode"}}, nil)
 		}
-		seen := s.Query(t, l.SessionID, args{"eventType": "function_enter", "limit": 1, "function": args{"contains": "deep"}, "waitMs": 20000, "timeFrom": "-50ms"})
+		seen := s.Query(t, l.SessionID, args{"eventType": "function_enter", "limit": 1, "function": args{"contains": "deep"},
+			"waitMs": 20000, "timeFrom": "-50ms"})
 		if len(seen.Events) == 0 {
 			t.Fatal("saw no call")
 		}
@@ -210,7 +212,8 @@ func restored(t *testing.T, s *strobetest.Strobe, variant, throws string, atLaun
 			asOnDisk(t, before)
 		}
 		// Calls that are under way keep the unwinder's hook for as long as they take.
-		strobetest.Eventually(t, 2*time.Second, "all code to be what it was", func() bool { return !differs(readText(t, l.PID), before) })
+		strobetest.Eventually(t, 2*time.Second, "all code to be what it was",
+			func() bool { return !differs(readText(t, l.PID), before) })
 	}
 	s.Call(t, "debug_session", args{"action": "stop", "sessionId": l.SessionID, "kill": false}, nil)
 	sameText(t, "after the stop", l.PID, before)

@@ -95,12 +95,14 @@ func (f *front) end(t *testing.T) (string, int) {
 	return strings.ReplaceAll(string(rest), "\r", ""), code
 }
 
-// TestRunPassesSignals sends strobe run the signals that a terminal, a shell and a supervisor send, and compares with the same program alone:
-// what it says, how often each of its processes got the signal, and the exit code. Ctrl-C was a SIGKILL, and 137.
+// TestRunPassesSignals sends strobe run the signals that a terminal, a shell and a supervisor send, and compares with
+// the same program alone: what it says, how often each of its processes got the signal, and the exit code. Ctrl-C was a
+// SIGKILL, and 137.
 func TestRunPassesSignals(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	t.Parallel()
-	hangups := make(chan os.Signal, 1) // where we run under nohup, both would inherit that it is ignored; what is caught here is not
+	// where we run under nohup, both would inherit that it is ignored; what is caught here is not
+	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
 	defer signal.Stop(hangups)
 	s := strobetest.Start(t, nil)
@@ -112,10 +114,12 @@ func TestRunPassesSignals(t *testing.T) {
 		flag []string
 	}
 	var cases []c
-	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2} {
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1,
+		syscall.SIGUSR2} {
 		cases = append(cases, c{sig, "h", "2", nil}, c{sig, "d", "0", nil})
 	}
-	cases = append(cases, c{syscall.SIGWINCH, "h", "1", nil}, c{syscall.SIGINT, "h", "2", []string{"--terminal"}}, c{syscall.SIGTERM, "d", "1", []string{"--terminal"}},
+	cases = append(cases, c{syscall.SIGWINCH, "h", "1", nil}, c{syscall.SIGINT, "h", "2", []string{"--terminal"}},
+		c{syscall.SIGTERM, "d", "1", []string{"--terminal"}},
 		c{syscall.SIGINT, "h", "1", []string{"--trace", "count", "--trace", "await"}})
 	for _, c := range cases {
 		t.Run(fmt.Sprintf("%v %s %s %v", c.sig, c.how, c.kids, c.flag), func(t *testing.T) {
@@ -134,7 +138,8 @@ func TestRunPassesSignals(t *testing.T) {
 		f := inFront(t, s.Home, s.Bin, "run", "--timeout", "3s", "--grace", "300ms", "--", bin, "i", "0")
 		f.cmd.Process.Signal(syscall.SIGINT)
 		f.cmd.Process.Signal(syscall.SIGINT)
-		if _, code := f.end(t); code != 128+9 || !strings.Contains(f.err.String(), "it had not ended 300ms after SIGTERM and was killed") {
+		if _, code := f.end(t); code != 128+9 ||
+			!strings.Contains(f.err.String(), "it had not ended 300ms after SIGTERM and was killed") {
 			t.Errorf("code %d: %s", code, f.err.String())
 		}
 	})
@@ -183,11 +188,13 @@ func TestStopAsks(t *testing.T) {
 			s.Call(t, "debug_continue", args{"sessionId": l.SessionID, "waitMs": 0}, nil)
 			if c.point != "count" { // a pause may come before the first line
 				strobetest.Eventually(t, endLimit, "its first line or pause", func() bool {
-					return s.Query(t, l.SessionID, args{"eventType": []string{"stdout", "pause"}, "limit": 1}).TotalCount > 0 && (c.point == "" || s.Status(t, l.SessionID).Status == "paused")
+					return s.Query(t, l.SessionID, args{"eventType": []string{"stdout", "pause"}, "limit": 1}).TotalCount > 0 &&
+						(c.point == "" || s.Status(t, l.SessionID).Status == "paused")
 				})
 			}
 			if c.point == "count" || c.point == "" {
-				strobetest.Eventually(t, endLimit, "its first line", func() bool { return s.Count(t, l.SessionID, "stdout", "") > 0 })
+				strobetest.Eventually(t, endLimit, "its first line",
+					func() bool { return s.Count(t, l.SessionID, "stdout", "") > 0 })
 			}
 			var r struct {
 				Asked    string
@@ -196,7 +203,8 @@ func TestStopAsks(t *testing.T) {
 				Signal   string
 			}
 			s.Call(t, "debug_session", laid(args{"action": "stop", "sessionId": l.SessionID}, c.stop).(args), &r)
-			if r.Asked != c.asked || r.Killed != c.killed || r.Signal != c.signal || r.Signal == "" && (r.ExitCode == nil || *r.ExitCode != c.code) {
+			if r.Asked != c.asked || r.Killed != c.killed || r.Signal != c.signal || r.Signal == "" &&
+				(r.ExitCode == nil || *r.ExitCode != c.code) {
 				t.Errorf("stopped: %+v, exit code %v", r, r.ExitCode)
 			}
 		})

@@ -12,7 +12,8 @@ import (
 
 // inC are behaviours for which C has nothing.
 var inC = map[string]string{
-	"a thread has the name that the program gave it":                   "the name is read when its calls are: of a thread that has ended by then it is the one it began with",
+	"a thread has the name that the program gave it": "the name is read when its calls are: of a " +
+		"thread that has ended by then it is the one it began with",
 	"an exception has its type and its message":                        "C has no exceptions; longjmp leaves calls",
 	"a constructor is a call of its class":                             "C has no classes",
 	"a method without an object is named with its class":               "C has no classes",
@@ -64,9 +65,12 @@ func TestRuntimes(t *testing.T) {
 			i = len(pythons)
 		}
 		subjects = append(subjects, strobetest.Subject{Name: oldPython, Lang: "python", Interpreter: pythons[i-1],
-			Lacks: map[string]string{"the interpreter's own hooks work for the program": "sys.settrace sees one line event more in a function that is traced: that of what was put before its own code",
-				"the program sees its functions as they are": "while a function is traced, its __code__ has what was put around its own code"},
-			Cannot: map[string]string{"a function without a name is traced": "Before Python 3.12 lambdas and code without a file are not traced"}})
+			Lacks: map[string]string{"the interpreter's own hooks work for the " +
+				"program": "sys.settrace sees one line event more in a function that is traced: that of what was put before its own code",
+				"the program sees its functions as they are": "while a function is traced, its __code__ has what was put around " +
+					"its own code"},
+			Cannot: map[string]string{"a function without a name is traced": "Before Python 3.12 lambdas and code without a " +
+				"file are not traced"}})
 	}
 	subjects = append(subjects, scripts("Node", strobetest.Node(t)))
 	if strobetest.Soaks(t, "Bun, Deno and other versions of Node") {
@@ -111,7 +115,8 @@ func scripts(name string, in strobetest.Interpreter) strobetest.Subject {
 	sub := strobetest.Subject{Name: name, Lang: "js", Interpreter: in,
 		Lacks:  map[string]string{"a child that was forked is traced": "JavaScript has no fork"},
 		Cannot: map[string]string{}}
-	for _, b := range []string{"a program that runs is traced from its next calls on", "patterns are added while a program is attached to",
+	for _, b := range []string{"a program that runs is traced from its next calls on",
+		"patterns are added while a program is attached to",
 		"a program that was let go can be attached to again"} {
 		sub.Lacks[b] = "the agent comes in where a program is launched; a running one is attached to as machine code"
 	}
@@ -121,13 +126,15 @@ func scripts(name string, in strobetest.Interpreter) strobetest.Subject {
 	}
 	switch in.Name {
 	case "bun":
-		sub.Lacks["the program sees its functions as they are"] = "they tell the text of the file, and without strobe what Bun has printed anew of it"
+		sub.Lacks["the program sees its functions as "+
+			"they are"] = "they tell the text of the file, and without strobe what Bun has printed anew of it"
 		for _, b := range []string{"stdout stands below the call that wrote it", "stderr stands below the call that wrote it",
 			"output stands between the calls that came before and after it"} {
 			sub.Cannot[b] = "Output has the time of its reading"
 		}
 	case "deno":
-		for _, b := range []string{"calls of threads that run at once are each on their own", "a thread has the name that the program gave it"} {
+		for _, b := range []string{"calls of threads that run at once are each on their own",
+			"a thread has the name that the program gave it"} {
 			sub.Cannot[b] = "Deno's workers are not traced"
 		}
 	}

@@ -28,7 +28,8 @@ fn work(k: i32) -> usize {
 fn main() { black_box((&NAMES, &GRID, &PAIR, &BYTES)); println!("total {}", work(3)); }
 `
 
-// TestRustPlaces reads Rust's types at addresses, and a struct some parts of which are optimized out: texts in it had no text.
+// TestRustPlaces reads Rust's types at addresses, and a struct some parts of which are optimized out: texts in it had
+// no text.
 func TestRustPlaces(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -40,8 +41,10 @@ func TestRustPlaces(t *testing.T) {
 	d.points(args{"add": []any{args{"function": "**::hold"}}})
 	d.next(args{})
 	for _, c := range []struct{ name, typ, want string }{
-		{"NAMES", "[&str; 3]", `["one","two","three"]`}, {"NAMES", "&str", `"one"`}, {"GRID", "[[i16; 3]; 2]", "[[1,2,3],[4,5,6]]"},
-		{"PAIR", "(u32, u8)", "[5,6]"}, {"PAIR", "u32", "5"}, {"BYTES", "[u8; 4]", "[104,101,121,33]"}, {"BYTES", "[u16; 2]", "[25960,8569]"},
+		{"NAMES", "[&str; 3]", `["one","two","three"]`}, {"NAMES", "&str", `"one"`},
+		{"GRID", "[[i16; 3]; 2]", "[[1,2,3],[4,5,6]]"},
+		{"PAIR", "(u32, u8)", "[5,6]"}, {"PAIR", "u32", "5"}, {"BYTES", "[u8; 4]", "[104,101,121,33]"},
+		{"BYTES", "[u16; 2]", "[25960,8569]"},
 	} {
 		at := d.memory(args{"targets": named(c.name)})[0].Address
 		if got := d.memory(args{"targets": []args{{"address": at, "type": c.typ}}})[0]; string(got.Value) != c.want {
@@ -49,7 +52,8 @@ func TestRustPlaces(t *testing.T) {
 		}
 	}
 	st := d.next(args{"action": "step-out"})
-	if p := fmt.Sprint(st.PausedThreads[0].Locals["p"]); p != "map[n:3 name:name 3]" && p != "map[n:<optimized out> name:name 3]" {
+	if p := fmt.Sprint(st.PausedThreads[0].Locals["p"]); p != "map[n:3 name:name 3]" &&
+		p != "map[n:<optimized out> name:name 3]" {
 		t.Errorf("p is %s, want its name", p)
 	}
 }

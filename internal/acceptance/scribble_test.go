@@ -54,16 +54,18 @@ int main(int argc, char **argv)
 }
 `
 
-// TestScribbles has programs damage what they share with the daemon: they run on to their end, also where they wait for room, and the daemon
-// lives.
+// TestScribbles has programs damage what they share with the daemon: they run on to their end, also where they wait for
+// room, and the daemon lives.
 func TestScribbles(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
-	path := strobetest.BuildSource(t, "c", "gcc-O1", "scribbles", strings.Replace(scribbles, "RINGS", fmt.Sprint(ring.RingsOff), 1))
+	path := strobetest.BuildSource(t, "c", "gcc-O1", "scribbles",
+		strings.Replace(scribbles, "RINGS", fmt.Sprint(ring.RingsOff), 1))
 	for _, full := range []string{"drop", "block"} {
 		for _, seed := range []string{"1", "2", "3"} {
-			l := s.Launch(t, path, filepath.Dir(path), []string{seed}, map[string]any{"trace": []any{"work"}, "onFullBuffer": full})
+			l := s.Launch(t, path, filepath.Dir(path), []string{seed},
+				map[string]any{"trace": []any{"work"}, "onFullBuffer": full})
 			st := s.WaitEnd(t, l.SessionID, time.Minute)
 			if st.ExitCode == nil || *st.ExitCode != 5 {
 				t.Errorf("%s %s: it ended as %+v", full, seed, st)

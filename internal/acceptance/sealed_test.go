@@ -13,7 +13,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
-// sealing has a thread whose filter ends the program for what Strobe does in programs; with SIGUSR1 the first thread gets it, too.
+// sealing has a thread whose filter ends the program for what Strobe does in programs; with SIGUSR1 the first thread
+// gets it, too.
 const sealing = `#define _GNU_SOURCE
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -63,8 +64,8 @@ int main(void)
 }
 `
 
-// TestSealedThreads attaches to a program one of whose threads has a seccomp filter, lets it go, and does so while all have: no system call is
-// made in a thread whose filter ends the program for it.
+// TestSealedThreads attaches to a program one of whose threads has a seccomp filter, lets it go, and does so while all
+// have: no system call is made in a thread whose filter ends the program for it.
 func TestSealedThreads(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -104,7 +105,8 @@ int main(void)
 }
 `
 
-// TestLockedMemory attaches to a program that has its memory locked, and launches it: what Strobe maps in it does not fill the machine.
+// TestLockedMemory attaches to a program that has its memory locked, and launches it: what Strobe maps in it does not
+// fill the machine.
 func TestLockedMemory(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)

@@ -9,8 +9,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
-// The seeds' programs, in the two languages that they are promised for. Each line of input is a round; it ends by itself when the
-// counter has come to 999, or with its input.
+// The seeds' programs, in the two languages that they are promised for. Each line of input is a round; it ends by
+// itself when the counter has come to 999, or with its input.
 const seedCPP = `#include <cstdio>
 #include <thread>
 struct Point { int x, y; double value; };
@@ -98,7 +98,8 @@ type seed struct {
 
 func seeds(t *testing.T, f func(t *testing.T, p seed)) {
 	strobetest.NeedPtrace(t)
-	for _, p := range []seed{{lang: "cpp", variant: "gcc-O0", source: seedCPP, file: "seed.cpp"}, {lang: "rust", variant: "rust-debug", source: seedRust, file: "seed.rs"}} {
+	for _, p := range []seed{{lang: "cpp", variant: "gcc-O0", source: seedCPP, file: "seed.cpp"},
+		{lang: "rust", variant: "rust-debug", source: seedRust, file: "seed.rs"}} {
 		t.Run(p.lang, func(t *testing.T) {
 			p.path = strobetest.BuildSource(t, p.lang, p.variant, "seed", p.source)
 			f(t, p)
@@ -142,21 +143,26 @@ func (d *debugged) values(names ...string) (out []string) {
 	return out
 }
 
-// TestSeedsMemory is phase 1e: values of a running program, and polls whose samples stand between the calls that changed them.
+// TestSeedsMemory is phase 1e: values of a running program, and polls whose samples stand between the calls that
+// changed them.
 func TestSeedsMemory(t *testing.T) {
 	t.Parallel()
 	s := strobetest.Start(t, nil)
 	seeds(t, func(t *testing.T, p seed) {
 		d := p.start(t, s, args{"stdin": "pipe", "trace": []string{p.fn("audio::process")}})
 		d.round(1)
-		if got := d.values("g_counter", "g_tempo", "g_sample_rate", "g_point_ptr->x", "g_point_ptr->value"); strings.Join(got, " ") != "1 121 44100 10 99.9" {
+		if got := d.values("g_counter", "g_tempo", "g_sample_rate", "g_point_ptr->x", "g_point_ptr->value"); strings.Join(got,
+			" ") != "1 121 44100 10 99.9" {
 			t.Errorf("while it waits for input: %q", got)
 		}
 		if got := d.values("*g_point_ptr"); got[0] != `{"x":10,"y":20,"value":99.9}` {
 			t.Errorf("the struct: %q", got)
 		}
-		s.Call(t, "debug_memory", args{"sessionId": d.id, "targets": named("g_counter"), "poll": args{"intervalMs": 50, "durationMs": 10000}}, &struct{}{})
-		s.Call(t, "debug_memory", args{"sessionId": d.id, "targets": named("g_tempo"), "poll": args{"intervalMs": 70, "durationMs": 10000}}, &struct{}{}) // at once with the first
+		s.Call(t, "debug_memory", args{"sessionId": d.id, "targets": named("g_counter"),
+			"poll": args{"intervalMs": 50, "durationMs": 10000}}, &struct{}{})
+		// at once with the first
+		s.Call(t, "debug_memory", args{"sessionId": d.id, "targets": named("g_tempo"),
+			"poll": args{"intervalMs": 70, "durationMs": 10000}}, &struct{}{})
 		for n := 2; n < 8; n++ {
 			d.round(n)
 			strobetest.Eventually(t, endLimit, "a sample of the round", func() bool {
@@ -178,7 +184,8 @@ func TestSeedsMemory(t *testing.T) {
 			return n >= 5
 		})
 		var page struct{ Events []map[string]any }
-		s.Call(t, "debug_query", args{"sessionId": d.id, "eventType": []string{"variable_snapshot", "function_enter"}, "limit": 500}, &page)
+		s.Call(t, "debug_query", args{"sessionId": d.id, "eventType": []string{"variable_snapshot", "function_enter"},
+			"limit": 500}, &page)
 		calls, tempos := 0, 0
 		for _, e := range page.Events {
 			if e["eventType"] == "function_enter" {
@@ -204,7 +211,8 @@ func TestSeedsMemory(t *testing.T) {
 	})
 }
 
-// TestSeedsHunt is phase 2's criterion: from a trace to a breakpoint, a wrong local, a corrected one, a logpoint that verifies it.
+// TestSeedsHunt is phase 2's criterion: from a trace to a breakpoint, a wrong local, a corrected one, a logpoint that
+// verifies it.
 func TestSeedsHunt(t *testing.T) {
 	t.Parallel()
 	s := strobetest.Start(t, nil)
@@ -218,17 +226,21 @@ func TestSeedsHunt(t *testing.T) {
 		pause := p.at("// result")
 		pause["condition"] = "round == 3"
 		r := d.points(args{"add": []args{pause}})
-		if r.Breakpoints[0].Condition != "round == 3" || r.Breakpoints[0].Line != pause["line"] || !strings.HasPrefix(r.Breakpoints[0].Address, "0x") {
+		if r.Breakpoints[0].Condition != "round == 3" || r.Breakpoints[0].Line != pause["line"] ||
+			!strings.HasPrefix(r.Breakpoints[0].Address, "0x") {
 			t.Errorf("the breakpoint: %+v", r.Breakpoints[0])
 		}
 		d.round(2)
 		d.input("go\n")
 		th := d.paused(1)[0]
-		if th.Line != pause["line"] || fmt.Sprint(th.Locals["rounded"]) != map[string]string{"cpp": "6", "rust": "[6]"}[p.lang] || fmt.Sprint(th.Arguments["round"]) != "3" {
+		if th.Line != pause["line"] || fmt.Sprint(th.Locals["rounded"]) !=
+			map[string]string{"cpp": "6", "rust": "[6]"}[p.lang] || fmt.Sprint(th.Arguments["round"]) != "3" {
 			t.Errorf("paused %+v", th)
 		}
-		rounded := map[string]string{"cpp": "rounded", "rust": "rounded[0]"}[p.lang] // of a binding that is never changed Rust keeps a copy for debuggers alone
-		got := d.memory(args{"action": "write", "threadId": th.ThreadID, "targets": []args{{"variable": rounded, "value": 60}}})[0]
+		// of a binding that is never changed Rust keeps a copy for debuggers alone
+		rounded := map[string]string{"cpp": "rounded", "rust": "rounded[0]"}[p.lang]
+		got := d.memory(args{"action": "write", "threadId": th.ThreadID,
+			"targets": []args{{"variable": rounded, "value": 60}}})[0]
 		if string(got.Previous) != "6" || string(got.Value) != "60" {
 			t.Errorf("wrote %+v", got)
 		}
@@ -262,7 +274,8 @@ func TestSeedsBreakpoints(t *testing.T) {
 		never := p.at("// applies")
 		never["condition"] = "round > 1000"
 		r := d.points(args{"add": []args{{"function": p.fn("audio::apply")}, hit, never}})
-		if len(r.Added) != 3 || r.Breakpoints[0].Function == "" || !strings.HasPrefix(r.Breakpoints[0].Address, "0x") || r.Breakpoints[1].Line != hit["line"] {
+		if len(r.Added) != 3 || r.Breakpoints[0].Function == "" || !strings.HasPrefix(r.Breakpoints[0].Address, "0x") ||
+			r.Breakpoints[1].Line != hit["line"] {
 			t.Fatalf("breakpoints %+v", r)
 		}
 		ids := map[string]int{}
@@ -270,15 +283,18 @@ func TestSeedsBreakpoints(t *testing.T) {
 			d.input("go\n")
 			ids[d.paused(1)[0].BreakpointID]++
 			d.next(args{"waitMs": 0})
-			strobetest.Eventually(t, endLimit, "the round", func() bool { return len(d.events("pause")) == len(d.events("stdout")) })
+			strobetest.Eventually(t, endLimit, "the round",
+				func() bool { return len(d.events("pause")) == len(d.events("stdout")) })
 		}
 		d.input("go\n")
 		d.paused(1)
 		n := d.next(args{}) // the third round's line
-		if len(n.PausedThreads) != 1 || n.PausedThreads[0].Hit != 3 || n.PausedThreads[0].BreakpointID != r.Added[1] || ids[r.Added[0]] != 2 {
+		if len(n.PausedThreads) != 1 || n.PausedThreads[0].Hit != 3 || n.PausedThreads[0].BreakpointID != r.Added[1] ||
+			ids[r.Added[0]] != 2 {
 			t.Errorf("the third time: %+v, before that %v", n, ids)
 		}
-		if state := d.points(args{}); state.Breakpoints[0].Hits != 3 || state.Breakpoints[1].Hits != 1 || state.Breakpoints[2].Hits != 0 {
+		if state := d.points(args{}); state.Breakpoints[0].Hits != 3 || state.Breakpoints[1].Hits != 1 ||
+			state.Breakpoints[2].Hits != 0 {
 			t.Errorf("counts %+v", state)
 		}
 		d.points(args{"remove": []string{r.Added[0]}})
@@ -301,7 +317,8 @@ func TestSeedsBreakpoints(t *testing.T) {
 		if both[0].ThreadID == both[1].ThreadID || !strings.HasSuffix(both[0].Function, "process") {
 			t.Errorf("two threads pause: %+v", both)
 		}
-		if n := two.next(args{"threadId": both[1].ThreadID}); len(n.PausedThreads) != 2 { // at the next breakpoint, beside the other that waits
+		// at the next breakpoint, beside the other that waits
+		if n := two.next(args{"threadId": both[1].ThreadID}); len(n.PausedThreads) != 2 {
 			t.Errorf("one of them goes on: %+v", n)
 		}
 		two.points(args{"remove": []string{"all"}})
@@ -329,7 +346,8 @@ func TestSeedsSteps(t *testing.T) {
 				t.Fatalf("%s: %+v, want %s", action, n, text)
 			}
 			if at := n.PausedThreads[0]; at.Line != lineOf(p.source, text) || !strings.HasSuffix(at.Function, function) {
-				t.Errorf("%s to %s:%d, want line %d (%s) of %s", action, at.Function, at.Line, lineOf(p.source, text), text, function)
+				t.Errorf("%s to %s:%d, want line %d (%s) of %s", action, at.Function, at.Line, lineOf(p.source, text), text,
+					function)
 			}
 		}
 		step("continue", "// round\n", "main")

@@ -8,8 +8,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
-// sends has threads that compute, each sent one signal after the other by the first: those that an instruction may raise, one that
-// it may not, and stops with their end. It says which never came.
+// sends has threads that compute, each sent one signal after the other by the first: those that an instruction may
+// raise, one that it may not, and stops with their end. It says which never came.
 const sends = `
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -60,7 +60,8 @@ int main(int argc, char **argv)
 }
 `
 
-// TestSentFaults: a signal that somebody sends is none that an instruction raised: it arrives, once, whatever is done in its thread meanwhile.
+// TestSentFaults: a signal that somebody sends is none that an instruction raised: it arrives, once, whatever is done
+// in its thread meanwhile.
 func TestSentFaults(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
-// stackedSource writes for two seconds. Addresses behind its C library's write are on its stack, so that whatever is set at write must
-// do with one byte.
+// stackedSource writes for two seconds. Addresses behind its C library's write are on its stack, so that whatever is
+// set at write must do with one byte.
 const stackedSource = `
 #include <unistd.h>
 int main(void)
@@ -26,14 +26,15 @@ int main(void)
 }
 `
 
-// A trap of a pattern's hook stood where the trap of our hook for output stands already, and took what that one meant away with it: the
-// program then met a trap that nobody knew, for ever.
+// A trap of a pattern's hook stood where the trap of our hook for output stands already, and took what that one meant
+// away with it: the program then met a trap that nobody knew, for ever.
 func TestPatternOverOutputHook(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
 	path := strobetest.BuildSource(t, "c", "gcc-O1", "stacked", stackedSource)
 	s := strobetest.Start(t, nil)
-	for _, order := range [][]string{{"add", "remove"}, {"add", "remove", "add", "remove"}, {"add"}, {"add", "stop"}, {"add", "remove", "stop"}} {
+	for _, order := range [][]string{{"add", "remove"}, {"add", "remove", "add", "remove"}, {"add"}, {"add", "stop"},
+		{"add", "remove", "stop"}} {
 		cmd := exec.Command(path)
 		var out bytes.Buffer
 		cmd.Stdout = &out
@@ -51,7 +52,8 @@ func TestPatternOverOutputHook(t *testing.T) {
 			before := s.Count(t, l.SessionID, "function_enter", "write")
 			s.Call(t, "debug_trace", args{"sessionId": l.SessionID, what: []any{"write"}}, nil)
 			if what == "add" {
-				strobetest.Eventually(t, endLimit, "calls", func() bool { return s.Count(t, l.SessionID, "function_enter", "write") > before })
+				strobetest.Eventually(t, endLimit, "calls",
+					func() bool { return s.Count(t, l.SessionID, "function_enter", "write") > before })
 			}
 		}
 		err := cmd.Wait()

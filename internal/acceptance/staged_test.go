@@ -32,7 +32,8 @@ const pluginLibrary = `extern "C" int plug_work(int n) {
 }
 `
 
-// TestPointsOfLaterLibraries sets breakpoints and logpoints, by function and by line, in a library that is loaded and unloaded again.
+// TestPointsOfLaterLibraries sets breakpoints and logpoints, by function and by line, in a library that is loaded and
+// unloaded again.
 func TestPointsOfLaterLibraries(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -49,12 +50,14 @@ func TestPointsOfLaterLibraries(t *testing.T) {
 	path := strobetest.BuildSource(t, "cpp", "gcc-O0", "pluginhost", pluginHost, "-ldl")
 	root := filepath.Dir(path)
 	for _, staged := range []bool{false, true} {
-		add := []args{{"function": "plug_work", "message": "work {n}"}, {"file": "plugin.cpp", "line": lineOf(pluginLibrary, "// result"), "condition": "n == 1"}, {"function": "before"}}
+		add := []args{{"function": "plug_work", "message": "work {n}"},
+			{"file": "plugin.cpp", "line": lineOf(pluginLibrary, "// result"), "condition": "n == 1"}, {"function": "before"}}
 		d := &debugged{t: t, s: s}
 		if staged {
 			var r pointsResult
 			s.Call(t, "debug_breakpoint", args{"projectRoot": root, "add": append(add, args{"function": "no_such_thing"})}, &r)
-			if len(r.Breakpoints) != 3 || len(r.Logpoints) != 1 || len(r.Added) != 4 || r.Added[0] != "lp-1" || r.Added[2] != "bp-3" {
+			if len(r.Breakpoints) != 3 || len(r.Logpoints) != 1 || len(r.Added) != 4 || r.Added[0] != "lp-1" ||
+				r.Added[2] != "bp-3" {
 				t.Errorf("staged: %+v", r)
 			}
 			s.Call(t, "debug_breakpoint", args{"projectRoot": root, "remove": []string{"bp-4"}}, &r)
@@ -71,7 +74,8 @@ func TestPointsOfLaterLibraries(t *testing.T) {
 			}
 			d.id = l.SessionID
 			d.paused(1)
-			if p := d.events("pause"); len(p) != 1 || p[0]["reason"] != "breakpoint" { // there was one of the entry, at which the client was paused no more
+			// there was one of the entry, at which the client was paused no more
+			if p := d.events("pause"); len(p) != 1 || p[0]["reason"] != "breakpoint" {
 				t.Errorf("pauses of the staged run: %v", p)
 			}
 			s.Call(t, "debug_breakpoint", args{"projectRoot": root}, &r)
@@ -82,7 +86,8 @@ func TestPointsOfLaterLibraries(t *testing.T) {
 			d.id = s.Launch(t, path, root, []string{lib}, args{"stopOnEntry": true}).SessionID
 			refused(t, s, "debug_breakpoint", args{"sessionId": d.id, "add": []args{add[1]}}, "NO_CODE_AT_LINE", "pending")
 			add[0]["pending"], add[1]["pending"] = true, true
-			if r := d.points(args{"add": add}); !strings.Contains(r.Breakpoints[0].Note, "nowhere yet") || r.Breakpoints[0].Line != lineOf(pluginLibrary, "// result") {
+			if r := d.points(args{"add": add}); !strings.Contains(r.Breakpoints[0].Note, "nowhere yet") ||
+				r.Breakpoints[0].Line != lineOf(pluginLibrary, "// result") {
 				t.Errorf("pending: %+v", r)
 			}
 			d.next(args{"waitMs": 0})
@@ -97,7 +102,8 @@ func TestPointsOfLaterLibraries(t *testing.T) {
 		if st := paused(); !strings.Contains(st.PausedThreads[0].Function, "before") {
 			t.Errorf("first %+v", st)
 		}
-		if st := d.next(args{}); len(st.PausedThreads) != 1 || st.PausedThreads[0].Line != lineOf(pluginLibrary, "// result") || st.PausedThreads[0].Locals["twice"] != 2.0 {
+		if st := d.next(args{}); len(st.PausedThreads) != 1 || st.PausedThreads[0].Line !=
+			lineOf(pluginLibrary, "// result") || st.PausedThreads[0].Locals["twice"] != 2.0 {
 			t.Errorf("in the library: %+v", st)
 		}
 		r := d.points(args{})

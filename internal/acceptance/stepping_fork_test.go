@@ -46,8 +46,8 @@ int main() {
 }
 `
 
-// TestForksWhileStepping: while a step runs, int3s of ours stand at longjmp and the unwinder. A child that is forked just when they are taken
-// out has them in its memory still, and met them for ever.
+// TestForksWhileStepping: while a step runs, int3s of ours stand at longjmp and the unwinder. A child that is forked
+// just when they are taken out has them in its memory still, and met them for ever.
 func TestForksWhileStepping(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -62,7 +62,8 @@ func TestForksWhileStepping(t *testing.T) {
 	var st standing
 	s.Call(t, "debug_continue", args{"sessionId": d.id, "action": "continue", "waitMs": 1000}, &st)
 	s.WaitEnd(t, d.id, endLimit)
-	if out, want := s.Output(t, d.id, "stdout"), fmt.Sprintf("%d, 0 of some children wrong\n", steps*(steps-1)); out != want {
+	if out, want := s.Output(t, d.id, "stdout"), fmt.Sprintf("%d, 0 of some children wrong\n", steps*(steps-1)); out !=
+		want {
 		t.Errorf("it wrote %q, want %q", out, want)
 	}
 }

@@ -74,14 +74,15 @@ func (d *debugged) resume(action, want, source string) standing {
 	return st
 }
 
-// TestStepsAmongThreads steps over calls that start and await threads, which meet their own breakpoints; over one that blocks; until a line;
-// and a thread to its end.
+// TestStepsAmongThreads steps over calls that start and await threads, which meet their own breakpoints; over one that
+// blocks; until a line; and a thread to its end.
 func TestStepsAmongThreads(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	source := strings.Replace(stepThreads, "int *p = arg;", "int *p = (int *)arg;", 1)
-	d := stepped(t, s, "stepthreads", source, args{"stdin": "pipe", "trace": []string{"tick", "slow", "spin"}}, "// creates")
+	d := stepped(t, s, "stepthreads", source, args{"stdin": "pipe", "trace": []string{"tick", "slow", "spin"}},
+		"// creates")
 	d.points(args{"add": []args{{"function": "tick", "message": "tick"}}})
 	d.resume("step-over", "// joins", source)
 	first := d.resume("step-over", "// spins", source) // the loop is one line, as for gdb
@@ -91,7 +92,8 @@ func TestStepsAmongThreads(t *testing.T) {
 	var st standing
 	until := "stepthreads.cpp:" + strconv.Itoa(lineOf(source, "// starts"))
 	s.Call(t, "debug_continue", args{"sessionId": d.id, "until": until, "waitMs": 15000}, &st)
-	if len(st.PausedThreads) != 1 || st.PausedThreads[0].Reason != "until" || st.PausedThreads[0].Line != lineOf(source, "// starts") {
+	if len(st.PausedThreads) != 1 || st.PausedThreads[0].Reason != "until" || st.PausedThreads[0].Line !=
+		lineOf(source, "// starts") {
 		t.Fatalf("until %s: %+v", until, st)
 	}
 	d.resume("step-over", "// joined", source)
@@ -198,7 +200,8 @@ func TestStepWithoutRegisters(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
-	source := strings.Replace(strings.Replace(stepThreads, "int *p = arg;", "int *p = (int *)arg;", 1), "static volatile int go_on,", "static volatile long a1, a2, a3, a4; static volatile int go_on,", 1)
+	source := strings.Replace(strings.Replace(stepThreads, "int *p = arg;", "int *p = (int *)arg;", 1),
+		"static volatile int go_on,", "static volatile long a1, a2, a3, a4; static volatile int go_on,", 1)
 	d := stepped(t, s, "stepregs", source, args{"stdin": "pipe"}, "// spins")
 	var data []args
 	for _, v := range []string{"a1", "a2", "a3", "a4"} {
@@ -211,8 +214,8 @@ func TestStepWithoutRegisters(t *testing.T) {
 	d.resume("step-over", "// joined", source)
 }
 
-// TestStepsToHandlers steps over and out of calls that throw and that longjmp, and into a handler of a signal's breakpoint. Where gdb needs
-// symbols of libgcc to see this, and loses the program, these are the lines.
+// TestStepsToHandlers steps over and out of calls that throw and that longjmp, and into a handler of a signal's
+// breakpoint. Where gdb needs symbols of libgcc to see this, and loses the program, these are the lines.
 func TestStepsToHandlers(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -335,15 +338,16 @@ int main() {
 }
 `
 
-// TestStepBehindCopies steps on behind the copy of an instruction that a breakpoint's jump replaced: the way back from it is no instruction
-// of the program. It once counted as one: a step out of a call inlined right there ended before anything had run, and a pushf there
-// lost a bit of what lay on the stack.
+// TestStepBehindCopies steps on behind the copy of an instruction that a breakpoint's jump replaced: the way back from
+// it is no instruction of the program. It once counted as one: a step out of a call inlined right there ended before
+// anything had run, and a pushf there lost a bit of what lay on the stack.
 func TestStepBehindCopies(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	d := debug(t, s, "gcc-O2", "behind", stepBehind, args{"stopOnEntry": true})
-	r := d.points(args{"add": []args{{"file": "behind.cpp", "line": lineOf(stepBehind, "// pushes")}, {"file": "behind.cpp", "line": lineOf(stepBehind, "// begins")}}})
+	r := d.points(args{"add": []args{{"file": "behind.cpp", "line": lineOf(stepBehind, "// pushes")},
+		{"file": "behind.cpp", "line": lineOf(stepBehind, "// begins")}}})
 	for _, b := range r.Breakpoints {
 		if !b.InTarget {
 			t.Fatalf("no jump is where one is wanted: %+v", b)
@@ -389,8 +393,9 @@ int main(int argc, char **) {
 }
 `
 
-// TestStepsAmongTicks steps a program that a timer interrupts each millisecond: it goes where it goes without. The processor's
-// resume flag, which a signal's return brought back, once let the thread run past the break that waited there, to its end.
+// TestStepsAmongTicks steps a program that a timer interrupts each millisecond: it goes where it goes without. The
+// processor's resume flag, which a signal's return brought back, once let the thread run past the break that waited
+// there, to its end.
 func TestStepsAmongTicks(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)

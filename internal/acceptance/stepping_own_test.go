@@ -80,7 +80,8 @@ fn main() {
 }
 `
 
-// TestStepIntoOwn: a step into functions enters the program's own and not those of the standard library: as gdb's where that is told to skip them.
+// TestStepIntoOwn: a step into functions enters the program's own and not those of the standard library: as gdb's where
+// that is told to skip them.
 func TestStepIntoOwn(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
@@ -155,12 +156,14 @@ int main() {
 }
 `
 
-// TestStepOutResults: a step out of a function says what it returned, also where that is traced and where its caller has no source.
+// TestStepOutResults: a step out of a function says what it returned, also where that is traced and where its caller
+// has no source.
 func TestStepOutResults(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
-	want := []string{"one=2", "half=1.5", "third=0.25", "wide=2.5", "odd=true", `pair={"a":7,"b":7.25}`, `large={"n":[5,6,7,8]}`, `text="text 9"`, "list=[4,5]",
+	want := []string{"one=2", "half=1.5", "third=0.25", "wide=2.5", "odd=true", `pair={"a":7,"b":7.25}`,
+		`large={"n":[5,6,7,8]}`, `text="text 9"`, "list=[4,5]",
 		`colour="green"`, `name="some"`, "most=18446744073709551614", "=", "fall=6"}
 	for _, variant := range []string{"gcc-O0", "clang-O0", "gcc-O2"} {
 		for _, trace := range [][]string{nil, {"*"}} {
@@ -172,7 +175,8 @@ func TestStepOutResults(t *testing.T) {
 			l := s.Launch(t, path, filepath.Dir(path), nil, args{"stopOnEntry": true, "trace": trace})
 			d := &debugged{t, s, l.SessionID}
 			var names []args
-			for _, name := range []string{"one", "half", "third", "wide", "odd", "pair", "large", "text", "list", "colour", "name", "most", "nothing"} {
+			for _, name := range []string{"one", "half", "third", "wide", "odd", "pair", "large", "text", "list", "colour",
+				"name", "most", "nothing"} {
 				names = append(names, args{"function": name})
 			}
 			d.points(args{"add": append(names, args{"function": "fall", "hitCount": 1})})
@@ -205,12 +209,14 @@ func TestStepOutResults(t *testing.T) {
 	}
 }
 
-// TestEntryPlace: a program that is paused before main says where that is, and what is known of it; each step leads into main.
+// TestEntryPlace: a program that is paused before main says where that is, and what is known of it; each step leads
+// into main.
 func TestEntryPlace(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
-	early := "#include <stdexcept>\n#include <cstdio>\nstruct E { E() { try { throw std::runtime_error(\"x\"); } catch (...) { puts(\"early\"); } } } e;\n" +
+	early := "#include <stdexcept>\n#include <cstdio>\nstruct E { E() { try { throw std::runtime_error(\"x\"); } catch " +
+		"(...) { puts(\"early\"); } } } e;\n" +
 		"int main() {\n  int a = 1;\n  printf(\"%d\\n\", a);\n}\n"
 	for _, c := range []struct {
 		lang, variant, source, function string
@@ -219,9 +225,12 @@ func TestEntryPlace(t *testing.T) {
 	}{
 		{"cpp", "gcc-O0", early, "main", 4, 5, false},
 		{"cpp", "clang-O0", early, "main", 4, 5, false},
-		{"c", "gcc-O0-static", "#include <stdio.h>\n\nint main(void) {\n  puts(\"x\");\n  return 0;\n}\n", "main", 3, 4, false},
-		{"rust", "rust-debug", "mod deeper {\n    pub fn main() { println!(\"no\"); }\n}\n\nfn main() {\n    deeper::main();\n}\n", "entryplace::main", 5, 6, false},
-		{"rust", "rust-release", "fn main() {\n    println!(\"{}\", std::env::args().count());\n}\n", "entryplace::main", 1, 2, false},
+		{"c", "gcc-O0-static", "#include <stdio.h>\n\nint main(void) {\n  puts(\"x\");\n  return 0;\n}\n", "main", 3, 4,
+			false},
+		{"rust", "rust-debug", "mod deeper {\n    pub fn main() { println!(\"no\"); }\n}\n\nfn main() {\n    " +
+			"deeper::main();\n}\n", "entryplace::main", 5, 6, false},
+		{"rust", "rust-release", "fn main() {\n    println!(\"{}\", std::env::args().count());\n}\n", "entryplace::main", 1,
+			2, false},
 		{"c", "gcc-O1", "int main(void) { return 0; }\n", "", 0, 0, true},
 	} {
 		flags := []string{}
@@ -250,7 +259,8 @@ func TestEntryPlace(t *testing.T) {
 				t.Fatalf("%s: %+v", c.variant, st)
 			}
 			p := st.PausedThreads[0]
-			if p.Reason != "entry" || c.function != "" && p.Function != c.function || p.Line != c.line && !c.strip || p.Note == "" || len(p.Backtrace) == 0 {
+			if p.Reason != "entry" || c.function != "" && p.Function != c.function || p.Line != c.line && !c.strip ||
+				p.Note == "" || len(p.Backtrace) == 0 {
 				t.Errorf("%s: at the entry %+v, want %s:%d", c.variant, p, c.function, c.line)
 			}
 			err := s.Try("debug_continue", args{"sessionId": l.SessionID, "action": action, "waitMs": 20000}, &st)
@@ -259,7 +269,8 @@ func TestEntryPlace(t *testing.T) {
 				if err == nil || !strings.Contains(err.Error(), "NO_DEBUG_SYMBOLS") {
 					t.Errorf("stripped: %s: %v", action, err)
 				}
-			case err != nil || len(st.PausedThreads) != 1 || st.PausedThreads[0].Function != c.function || st.PausedThreads[0].Line != c.first:
+			case err != nil || len(st.PausedThreads) != 1 || st.PausedThreads[0].Function != c.function ||
+				st.PausedThreads[0].Line != c.first:
 				t.Errorf("%s: %s from the entry: %v %+v, want line %d", c.variant, action, err, st, c.first)
 			}
 			s.Stop(t, l.SessionID)
@@ -267,7 +278,8 @@ func TestEntryPlace(t *testing.T) {
 	}
 }
 
-// TestStepAllThreads: with allThreads a step that needs another paused thread comes to its end, and the others are paused again; without it, it waits.
+// TestStepAllThreads: with allThreads a step that needs another paused thread comes to its end, and the others are
+// paused again; without it, it waits.
 func TestStepAllThreads(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -301,7 +313,8 @@ int main(void) {
 	source = strings.ReplaceAll(strings.ReplaceAll(source, "i < 100000000 && ", ""), "int i = 0; turn", "; turn")
 	source = strings.ReplaceAll(source, "turn < 100; i++", "turn < 100;")
 	d := stepped(t, s, "stepall", source, args{}, "// begins")
-	d.points(args{"remove": []string{"all"}, "add": []args{{"file": "stepall.cpp", "line": lineOf(source, "// first"), "allThreads": true}}})
+	d.points(args{"remove": []string{"all"},
+		"add": []args{{"file": "stepall.cpp", "line": lineOf(source, "// first"), "allThreads": true}}})
 	var st standing
 	s.Call(t, "debug_continue", args{"sessionId": d.id, "waitMs": 15000}, &st)
 	both := func(line string) {
@@ -310,13 +323,16 @@ int main(void) {
 			s.Call(t, "debug_session", args{"action": "status", "sessionId": d.id}, &st)
 			return len(st.PausedThreads) == 2
 		})
-		if !slices.ContainsFunc(st.PausedThreads, func(p pausedThread) bool { return p.Function == "main" && p.Line == lineOf(source, line) }) {
+		if !slices.ContainsFunc(st.PausedThreads,
+			func(p pausedThread) bool { return p.Function == "main" && p.Line == lineOf(source, line) }) {
 			t.Fatalf("%+v, want one at %s", st, line)
 		}
 	}
 	both("// first")
-	main := st.PausedThreads[slices.IndexFunc(st.PausedThreads, func(p pausedThread) bool { return p.Function == "main" })].ThreadID
-	s.Call(t, "debug_continue", args{"sessionId": d.id, "action": "step-over", "threadId": main, "allThreads": true, "waitMs": 15000}, &st)
+	main := st.PausedThreads[slices.IndexFunc(st.PausedThreads,
+		func(p pausedThread) bool { return p.Function == "main" })].ThreadID
+	s.Call(t, "debug_continue", args{"sessionId": d.id, "action": "step-over", "threadId": main, "allThreads": true,
+		"waitMs": 15000}, &st)
 	both("// second")
 	s.Call(t, "debug_continue", args{"sessionId": d.id, "action": "step-over", "threadId": main, "waitMs": 300}, &st)
 	if len(st.PausedThreads) != 1 {

@@ -25,9 +25,9 @@ int main(void) {
 }
 `
 
-// TestStepOverRecursion steps over a line whose calls come to the same return address tens of thousands of times, each a trap by a debug
-// register, and has as many writes watched. Virtual machines tell one in some thousand of these traps as another's: as a step's, as an
-// int1's. The program was given a SIGTRAP of its own then, and ended.
+// TestStepOverRecursion steps over a line whose calls come to the same return address tens of thousands of times, each
+// a trap by a debug register, and has as many writes watched. Virtual machines tell one in some thousand of these traps
+// as another's: as a step's, as an int1's. The program was given a SIGTRAP of its own then, and ended.
 func TestStepOverRecursion(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)

@@ -14,8 +14,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
-// stepWays are the ways to step, as testdata/stepping.py and stepThrough know them: out goes into functions and out again.
-// Values are compared at the stops of the last but one, which comes to most lines, or of the only one.
+// stepWays are the ways to step, as testdata/stepping.py and stepThrough know them: out goes into functions and out
+// again. Values are compared at the stops of the last but one, which comes to most lines, or of the only one.
 var stepWays = []string{"next", "step", "out"}
 
 func waysAndValues(only string) (ways []string, values string) {
@@ -42,7 +42,8 @@ func (g gdbStep) String() string {
 	return bareStop(fmt.Sprintf("%d %s", g.Line, g.Function))
 }
 
-// hookSource describes libgcc's function by which gdb follows exceptions. It is found in programs that have libgcc in them.
+// hookSource describes libgcc's function by which gdb follows exceptions. It is found in programs that have libgcc in
+// them.
 const hookSource = "void _Unwind_DebugHook(void *cfa, void *handler) { __asm__(\"\"); }\n"
 
 // gdbSteps are the stops of gdb in a program, by way. values is the way whose stops have values, if any.
@@ -151,7 +152,8 @@ func stepThrough(t *testing.T, s *strobetest.Strobe, path, main, way string, tra
 }
 
 // stepsOf is stepThrough with what was shown at each stop. see is called at each.
-func stepsOf(t *testing.T, s *strobetest.Strobe, path, main, way string, see func(session string, i int, o *ourStep), trace ...string) (stops []ourStep) {
+func stepsOf(t *testing.T, s *strobetest.Strobe, path, main, way string, see func(session string, i int, o *ourStep),
+	trace ...string) (stops []ourStep) {
 	t.Helper()
 	l := s.Launch(t, path, filepath.Dir(path), nil, args{"stopOnEntry": true, "trace": trace})
 	defer s.Stop(t, l.SessionID)
@@ -162,7 +164,8 @@ func stepsOf(t *testing.T, s *strobetest.Strobe, path, main, way string, see fun
 			Status        string
 			PausedThreads []steppedThread
 		}
-		if err := s.Try("debug_continue", args{"sessionId": l.SessionID, "action": action, "waitMs": 20000, "standardLibrary": way != "own"}, &st); err != nil {
+		if err := s.Try("debug_continue", args{"sessionId": l.SessionID, "action": action, "waitMs": 20000,
+			"standardLibrary": way != "own"}, &st); err != nil {
 			return append(stops, ourStep{What: err.Error()})
 		}
 		if st.Status == "exited" {
@@ -187,8 +190,8 @@ func stepsOf(t *testing.T, s *strobetest.Strobe, path, main, way string, see fun
 	return append(stops, ourStep{What: "more"})
 }
 
-// compareSteps steps a program in every way and compares where it stops with where gdb does, and what the variables are there.
-// loose: gdb enters functions at their second line.
+// compareSteps steps a program in every way and compares where it stops with where gdb does, and what the variables are
+// there. loose: gdb enters functions at their second line.
 func compareSteps(t *testing.T, s *strobetest.Strobe, path, main, only string, loose bool) {
 	t.Helper()
 	ways, valuesWay := waysAndValues(only)
@@ -233,7 +236,8 @@ func compareSteps(t *testing.T, s *strobetest.Strobe, path, main, only string, l
 		case why != "":
 			t.Errorf("values are gdb's, but listed as different: %s", why)
 		case len(differences) > 0:
-			t.Errorf("%d values are not gdb's:\n%s", len(differences), strings.Join(differences[:min(len(differences), maxShown)], "\n"))
+			t.Errorf("%d values are not gdb's:\n%s", len(differences),
+				strings.Join(differences[:min(len(differences), maxShown)], "\n"))
 		}
 	}
 }
@@ -271,8 +275,9 @@ var knownDifferences = map[string]string{
 	"unwinds.cpp/gcc-O2/out": leftByThrow,
 	"throws.cpp/gcc-O2/next": inMiddle, "throws.cpp/gcc-O2/step": inMiddle, "throws.cpp/gcc-O2/out": inMiddle,
 	"globals.cpp/gcc-O2/step": tailCall, "unwinds.cpp/gcc-O2/step": tailCall,
-	"generators.cpp/gcc-O2/step":       resumed,
-	"collections.rs/rust-release/next": "gdb stops within calls inlined into main that a step over began before; we step over them whole",
+	"generators.cpp/gcc-O2/step": resumed,
+	"collections.rs/rust-release/next": "gdb stops within calls inlined into main that a step over began before; we " +
+		"step over them whole",
 }
 
 // knownValues are builds where values are not gdb's, with the reason.
@@ -284,16 +289,18 @@ var knownValues = map[string]string{
 const (
 	thunk       = "gdb steps into the thunk of a virtual function that another follows at once, and loses the program"
 	leftByThrow = "gdb does not see that the frame that it waits for is left by an exception, and loses the program"
-	secondLine  = "gdb enters functions of LLVM's optimized code at their second line: it passes what is inlined before that, and loses the program where that branches away"
-	longjmps    = "gdb steps into longjmp and loses the program; we stop where it leads"
-	inMiddle    = "behind an exception that a function inlined into main catches gdb stops in the middle of a line that it has shown"
-	tailCall    = "gdb stops in the middle of a line where a function returns that another one jumped to; elsewhere it passes, as we do"
-	resumed     = "gdb takes the first instruction of what a coroutine is resumed in for one of main"
+	secondLine  = "gdb enters functions of LLVM's optimized code at their second line: it passes what is inlined before " +
+		"that, and loses the program where that branches away"
+	longjmps = "gdb steps into longjmp and loses the program; we stop where it leads"
+	inMiddle = "behind an exception that a function inlined into main catches gdb stops in the middle of a line that it has shown"
+	tailCall = "gdb stops in the middle of a line where a function returns that another one jumped to; elsewhere it " +
+		"passes, as we do"
+	resumed = "gdb takes the first instruction of what a coroutine is resumed in for one of main"
 )
 
-// asGDBEnters makes our stops what gdb's would be where they differ only in where a function is entered: in optimized code of LLVM's,
-// which Rust's library is in every program, gdb takes whatever comes before the second line for the prologue, also where that
-// is code of the first line. We stop at the first.
+// asGDBEnters makes our stops what gdb's would be where they differ only in where a function is entered: in optimized
+// code of LLVM's, which Rust's library is in every program, gdb takes whatever comes before the second line for the
+// prologue, also where that is code of the first line. We stop at the first.
 func asGDBEnters(want, got []string) (out []string) {
 	function := func(s string) string { _, name, _ := strings.Cut(s, " "); return name }
 	for i := 0; i < len(got); i++ {
@@ -304,7 +311,8 @@ func asGDBEnters(want, got []string) (out []string) {
 		}
 		switch {
 		case i+1 < len(got) && got[i+1] == want[n]: // and then at the second
-		case n+1 < len(want) && got[i] == want[n+1] && function(got[i]) == function(want[n]): // the compiler says where the prologue ends
+		// the compiler says where the prologue ends
+		case n+1 < len(want) && got[i] == want[n+1] && function(got[i]) == function(want[n]):
 			out = append(out, want[n], got[i])
 		case function(got[i]) == function(want[n]) && (n == 0 || function(want[n-1]) != function(want[n])):
 			out = append(out, want[n])
@@ -338,22 +346,31 @@ var stepPrograms = []struct {
 	flags []string
 	only  string // way: others lead through much of a library
 }{
-	{file: "basics.c", more: []string{"gcc-O1", "gcc-O3", "clang-O0", "clang-O2", "gcc-O2-static", "gcc-O0-cet", "gcc-O2-cet", "gcc-O2-dwarf4", "gcc-O0-nopie"}},
+	{file: "basics.c", more: []string{"gcc-O1", "gcc-O3", "clang-O0", "clang-O2", "gcc-O2-static", "gcc-O0-cet",
+		"gcc-O2-cet", "gcc-O2-dwarf4", "gcc-O0-nopie"}},
 	{file: "inline.c", more: []string{"gcc-O1", "gcc-O3", "gcc-O2-fp", "gcc-O2-lto", "clang-O0", "clang-O1", "clang-O2"}},
 	{file: "classes.cpp", more: []string{"gcc-O1", "gcc-O3", "clang-O0", "clang-O1", "clang-O2"}},
 	{file: "templates.cpp", more: []string{"gcc-O1", "gcc-O2-static", "clang-O0", "clang-O1", "clang-O2"}},
 	{file: "throws.cpp", more: []string{"gcc-O1", "clang-O0"}, flags: ownUnwinder},
 	{file: "calls.rs"},
-	{file: "arrays.c"}, {file: "bits.c"}, {file: "callbacks.c"}, {file: "contexts.c"}, {file: "floats.c"}, {file: "gotos.c"}, {file: "jumps.c"},
-	{file: "library.c"}, {file: "loops.c"}, {file: "macros.c"}, {file: "mutual.c"}, {file: "signals.c"}, {file: "statics.c"},
-	{file: "structs.c"}, {file: "switches.c"}, {file: "tails.c"}, {file: "texts.c"}, {file: "trees.c"}, {file: "varargs.c"}, {file: "within.c"},
+	{file: "arrays.c"}, {file: "bits.c"}, {file: "callbacks.c"}, {file: "contexts.c"}, {file: "floats.c"},
+	{file: "gotos.c"}, {file: "jumps.c"},
+	{file: "library.c"}, {file: "loops.c"}, {file: "macros.c"}, {file: "mutual.c"}, {file: "signals.c"},
+	{file: "statics.c"},
+	{file: "structs.c"}, {file: "switches.c"}, {file: "tails.c"}, {file: "texts.c"}, {file: "trees.c"},
+	{file: "varargs.c"}, {file: "within.c"},
 	{file: "workers.c"},
-	{file: "algorithms.cpp", only: "next"}, {file: "choices.cpp", only: "next"}, {file: "containers.cpp", only: "next"}, {file: "generators.cpp", flags: []string{"-std=c++20"}},
-	{file: "generics.cpp"}, {file: "globals.cpp"}, {file: "inlined.cpp"}, {file: "lambdas.cpp"}, {file: "objects.cpp"}, {file: "operators.cpp"},
-	{file: "pools.cpp", only: "next"}, {file: "raii.cpp"}, {file: "ranges.cpp"}, {file: "rethrows.cpp", flags: ownUnwinder}, {file: "unwinds.cpp", flags: ownUnwinder},
+	{file: "algorithms.cpp", only: "next"}, {file: "choices.cpp", only: "next"}, {file: "containers.cpp", only: "next"},
+	{file: "generators.cpp", flags: []string{"-std=c++20"}},
+	{file: "generics.cpp"}, {file: "globals.cpp"}, {file: "inlined.cpp"}, {file: "lambdas.cpp"}, {file: "objects.cpp"},
+	{file: "operators.cpp"},
+	{file: "pools.cpp", only: "next"}, {file: "raii.cpp"}, {file: "ranges.cpp"},
+	{file: "rethrows.cpp", flags: ownUnwinder}, {file: "unwinds.cpp", flags: ownUnwinder},
 	{file: "virtuals.cpp"},
-	{file: "collections.rs", only: "next"}, {file: "drops.rs"}, {file: "generics.rs"}, {file: "iterators.rs"}, {file: "labels.rs"}, {file: "matches.rs"},
-	{file: "panics.rs", flags: []string{"-Ctarget-feature=+crt-static"}}, {file: "results.rs"}, {file: "spawns.rs", only: "next"},
+	{file: "collections.rs", only: "next"}, {file: "drops.rs"}, {file: "generics.rs"}, {file: "iterators.rs"},
+	{file: "labels.rs"}, {file: "matches.rs"},
+	{file: "panics.rs", flags: []string{"-Ctarget-feature=+crt-static"}}, {file: "results.rs"},
+	{file: "spawns.rs", only: "next"},
 }
 
 // ownUnwinder has libgcc in the program, where gdb finds the function by which it follows exceptions.
@@ -361,8 +378,10 @@ var ownUnwinder = []string{"-static-libgcc", "-static-libstdc++"}
 
 // usualSteps are the variants of every test run; soakSteps come with make soak.
 var (
-	usualSteps = map[string][]string{"c": {"gcc-O0", "gcc-O2"}, "cpp": {"gcc-O0", "gcc-O2"}, "rust": {"rust-debug", "rust-release"}}
-	soakSteps  = map[string][]string{"c": {"gcc-O1", "gcc-O3", "clang-O0", "clang-O2"}, "cpp": {"gcc-O1", "gcc-O3", "clang-O0", "clang-O2"}}
+	usualSteps = map[string][]string{"c": {"gcc-O0", "gcc-O2"}, "cpp": {"gcc-O0", "gcc-O2"},
+		"rust": {"rust-debug", "rust-release"}}
+	soakSteps = map[string][]string{"c": {"gcc-O1", "gcc-O3", "clang-O0", "clang-O2"},
+		"cpp": {"gcc-O1", "gcc-O3", "clang-O0", "clang-O2"}}
 )
 
 // stepSource reads a program of testdata/stepping.
@@ -402,7 +421,8 @@ func TestSoakStepping(t *testing.T) {
 	})
 }
 
-// soakLeft are builds that the soak test leaves out: they differ, most for the reasons above, and were not looked into one by one.
+// soakLeft are builds that the soak test leaves out: they differ, most for the reasons above, and were not looked into
+// one by one.
 var soakLeft = strings.Fields(`
 	arrays.c/gcc-O1 bits.c/gcc-O3 choices.cpp/clang-O0 choices.cpp/clang-O2 containers.cpp/clang-O2 containers.cpp/gcc-O1
 	floats.c/clang-O2 generators.cpp/clang-O0 generators.cpp/clang-O2 generators.cpp/gcc-O1 generators.cpp/gcc-O3
@@ -431,12 +451,14 @@ func eachStepBuild(t *testing.T, variants func(file, lang string, more []string)
 			}
 			t.Run(p.file+"/"+variant, func(t *testing.T) {
 				t.Parallel()
-				compareSteps(t, s, strobetest.BuildSource(t, lang, variant, name, source, p.flags...), main, p.only, lang == "rust" || strings.HasPrefix(variant, "clang-") && variant != "clang-O0")
+				compareSteps(t, s, strobetest.BuildSource(t, lang, variant, name, source, p.flags...), main, p.only, lang ==
+					"rust" || strings.HasPrefix(variant, "clang-") && variant != "clang-O0")
 			})
 		}
 	}
 	t.Cleanup(func() { // behind the subtests
-		t.Logf("%d sequences, %d as gdb's; %d values at %d stops; not compared: %d of variables not yet set, %d of memory not written, %d that a call may have changed",
+		t.Logf("%d sequences, %d as gdb's; %d values at %d stops; not compared: %d of variables not yet set, %d of memory "+
+			"not written, %d that a call may have changed",
 			c.sequences.Load(), c.equal.Load(), c.values.Load(), c.stops.Load(), c.unset.Load(), c.random.Load(), c.lost.Load())
 	})
 }

@@ -8,14 +8,17 @@ import (
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
-// tailCalls is how often each function of testdata/tails.S is called by one call of tails_all, and how often it leaves by a jump.
+// tailCalls is how often each function of testdata/tails.S is called by one call of tails_all, and how often it leaves
+// by a jump.
 var tailCalls = map[string][2]int64{
-	"t_direct": {1, 1}, "t_short": {1, 1}, "t_only": {1, 1}, "t_plt": {1, 1}, "t_reg": {1, 1}, "t_mem": {1, 1}, "t_rip": {1, 1}, "t_cond": {2, 1},
+	"t_direct": {1, 1}, "t_short": {1, 1}, "t_only": {1, 1}, "t_plt": {1, 1}, "t_reg": {1, 1}, "t_mem": {1, 1},
+	"t_rip": {1, 1}, "t_cond": {2, 1},
 	"t_condshort": {2, 1}, "t_even": {4, 4}, "t_odd": {4, 3}, "t_self": {4, 3}, "t_cold": {2, 0}, "t_switch": {3, 1},
 }
 
-// TestTailCalls keeps out exits that are told as unwound, with the time of whatever came next: a function without debug information
-// may leave by a jump, to a function that is hooked or not, in this module or another, through a register or memory.
+// TestTailCalls keeps out exits that are told as unwound, with the time of whatever came next: a function without debug
+// information may leave by a jump, to a function that is hooked or not, in this module or another, through a register
+// or memory.
 func TestTailCalls(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -40,7 +43,8 @@ int main(int argc, char **argv) { unsigned sum = 0; for (int i = 0; i < atoi(arg
 		}
 		for name, want := range tailCalls {
 			var tails, plain, unwound int64
-			page := s.Query(t, l.SessionID, map[string]any{"eventType": "function_exit", "function": map[string]any{"equals": name}, "limit": 500, "verbose": true})
+			page := s.Query(t, l.SessionID, map[string]any{"eventType": "function_exit",
+				"function": map[string]any{"equals": name}, "limit": 500, "verbose": true})
 			for _, e := range page.Events {
 				switch {
 				case e.Unwound:
@@ -52,7 +56,8 @@ int main(int argc, char **argv) { unsigned sum = 0; for (int i = 0; i < atoi(arg
 				}
 			}
 			if unwound != 0 || tails != rounds*want[1] || tails+plain != rounds*want[0] {
-				t.Errorf("with %v: %s left %d times by a jump, %d by a return, %d unwound; want %d of %d by a jump", also, name, tails, plain, unwound, rounds*want[1], rounds*want[0])
+				t.Errorf("with %v: %s left %d times by a jump, %d by a return, %d unwound; want %d of %d by a jump", also, name,
+					tails, plain, unwound, rounds*want[1], rounds*want[0])
 			}
 		}
 		s.Stop(t, l.SessionID)

@@ -9,8 +9,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
-// TestAttachToATest attaches to the process of a test run that is not traced: the run has the command's own end all the same, whether the
-// session sees it, or has let go before.
+// TestAttachToATest attaches to the process of a test run that is not traced: the run has the command's own end all the
+// same, whether the session sees it, or has let go before.
 func TestAttachToATest(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -48,7 +48,8 @@ int main(int argc, char **argv) {
 			})
 			var l strobetest.Launched
 			s.Call(t, "debug_launch", args{"pid": pid, "projectRoot": strobetest.TargetsDir(t), "trace": []string{"step"}}, &l)
-			strobetest.Eventually(t, endLimit, "a call", func() bool { return s.Count(t, l.SessionID, "function_enter", "step") > 0 })
+			strobetest.Eventually(t, endLimit, "a call",
+				func() bool { return s.Count(t, l.SessionID, "function_enter", "step") > 0 })
 			if c.detach {
 				s.Call(t, "debug_session", args{"action": "stop", "sessionId": l.SessionID, "kill": false}, nil)
 			}
@@ -63,7 +64,8 @@ int main(int argc, char **argv) {
 			if c.detach {
 				return
 			}
-			if st := s.WaitEnd(t, l.SessionID, endLimit); st.Signal != c.signal || c.signal == "" && (st.ExitCode == nil || *st.ExitCode != c.code) {
+			if st := s.WaitEnd(t, l.SessionID, endLimit); st.Signal != c.signal || c.signal == "" &&
+				(st.ExitCode == nil || *st.ExitCode != c.code) {
 				t.Errorf("the session: %+v", st)
 			}
 		})

@@ -47,7 +47,8 @@ func outputOf(t *testing.T, r *testAnswer) []byte {
 	return b
 }
 
-// TestBareCommand: a program that is run as tests ends as it does without Strobe, and writes the same bytes, on each of its two streams.
+// TestBareCommand: a program that is run as tests ends as it does without Strobe, and writes the same bytes, on each of
+// its two streams.
 func TestBareCommand(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedCommand(t, "sh", "awk")
@@ -117,7 +118,8 @@ func mixed(all []byte, want bareEnd) bool {
 	return now[place{len(want.stdout), len(want.stderr)}]
 }
 
-// TestBareFrameworks: what tests print is all there under their framework's reporter, too, and the exit code is the framework's own.
+// TestBareFrameworks: what tests print is all there under their framework's reporter, too, and the exit code is the
+// framework's own.
 func TestBareFrameworks(t *testing.T) {
 	t.Parallel()
 	const lines = 500
@@ -134,7 +136,8 @@ func TestBareFrameworks(t *testing.T) {
 		args  args
 		bare  []string
 	}{
-		"go": {[]string{"go"}, map[string]string{"go.mod": "module example.com/says\n\ngo 1.21\n", "says_test.go": fmt.Sprintf(`package says
+		"go": {[]string{"go"}, map[string]string{"go.mod": "module example.com/says\n\ngo 1.21\n",
+			"says_test.go": fmt.Sprintf(`package says
 
 import ("fmt"; "os"; "testing")
 
@@ -146,7 +149,8 @@ func TestSays(t *testing.T) {
 	t.Error("and fails")
 }
 `, lines)}, args{"framework": "go", "args": []string{"-count=1"}}, []string{"go", "test", "-count=1", "./..."}},
-		"cargo": {[]string{"cargo"}, map[string]string{"Cargo.toml": "[package]\nname = \"says\"\nversion = \"0.1.0\"\nedition = \"2021\"\n", "src/lib.rs": fmt.Sprintf(`
+		"cargo": {[]string{"cargo"}, map[string]string{"Cargo.toml": "[package]\nname = \"says\"\nversion = " +
+			"\"0.1.0\"\nedition = \"2021\"\n", "src/lib.rs": fmt.Sprintf(`
 #[test] fn says() {
     for i in 0..%d { println!("stdout says number {i} \\ \" {{}}"); eprintln!("stderr says number {i} \\ \" {{}}"); }
     panic!("and fails");

@@ -16,8 +16,8 @@ func loopGoProject(t *testing.T) string {
 	return project(t, map[string]string{"go.mod": "module rounds\n\ngo 1.25\n", "rounds_test.go": loopGoTests})
 }
 
-// TestEndlessGo runs Go tests that go round for ever, each in its way: they are told as stuck while they run, with the function and
-// its lines.
+// TestEndlessGo runs Go tests that go round for ever, each in its way: they are told as stuck while they run, with the
+// function and its lines.
 func TestEndlessGo(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -57,13 +57,16 @@ func endlessGo(t *testing.T, tests map[string]string) {
 	for name, want := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			st := seenStuck(t, s, args{"projectRoot": loopGoProject(t), "args": []string{"-run=^" + name + "$", "-parallel=3"}, "timeout": 120000})
-			if !strings.HasPrefix(st.Diagnosis, "infinite loop: goroutine ") || !strings.Contains(st.Diagnosis, ": "+want+" (rounds_test.go:") || !strings.HasPrefix(st.Name, "rounds::"+name) {
+			st := seenStuck(t, s, args{"projectRoot": loopGoProject(t), "args": []string{"-run=^" + name + "$", "-parallel=3"},
+				"timeout": 120000})
+			if !strings.HasPrefix(st.Diagnosis, "infinite loop: goroutine ") ||
+				!strings.Contains(st.Diagnosis, ": "+want+" (rounds_test.go:") || !strings.HasPrefix(st.Name, "rounds::"+name) {
 				t.Errorf("%+v, want %s", st, want)
 			}
 			found := false
 			for _, l := range st.Threads {
-				found = found || strings.Contains(l.Name, "[in an infinite loop]") && strings.Contains(strings.Join(l.Stack, "\n"), want+" (rounds_test.go:")
+				found = found || strings.Contains(l.Name, "[in an infinite loop]") &&
+					strings.Contains(strings.Join(l.Stack, "\n"), want+" (rounds_test.go:")
 			}
 			if len(st.Threads) > 10 || !found {
 				t.Errorf("%+v, want a stack with %s", st, want)
@@ -72,8 +75,8 @@ func endlessGo(t *testing.T, tests map[string]string) {
 	}
 }
 
-// TestBusyGoIsNotEndless runs Go tests that compute, or look for a while at what another goroutine or a timer changes: none is ever
-// called stuck.
+// TestBusyGoIsNotEndless runs Go tests that compute, or look for a while at what another goroutine or a timer changes:
+// none is ever called stuck.
 func TestBusyGoIsNotEndless(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -83,7 +86,8 @@ func TestBusyGoIsNotEndless(t *testing.T) {
 
 func TestSoakBusyGoIsNotEndless(t *testing.T) {
 	strobetest.Soak(t)
-	busyGo(t, "AfterFunc", "Count", "Network", "Clock", "Sum", "Random", "Garbage", "Yield", "CountedNaps", "DeadlineNaps", "FileNaps")
+	busyGo(t, "AfterFunc", "Count", "Network", "Clock", "Sum", "Random", "Garbage", "Yield", "CountedNaps", "DeadlineNaps",
+		"FileNaps")
 }
 
 func busyGo(t *testing.T, names ...string) {

@@ -34,20 +34,24 @@ TEST(Plain, Throws) {
 }
 `
 
-// TestGTestKinds: a test's body is what is to be traced, in whichever macro it stands; of TEST_P and TYPED_TEST it was the constructor alone.
-// Through CTest, what a test wrote without an end of line became part of its file's name.
+// TestGTestKinds: a test's body is what is to be traced, in whichever macro it stands; of TEST_P and TYPED_TEST it was
+// the constructor alone. Through CTest, what a test wrote without an end of line became part of its file's name.
 func TestGTestKinds(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedCommand(t, "cmake")
-	dir := project(t, map[string]string{"t.cpp": gtestKinds, "CMakeLists.txt": "cmake_minimum_required(VERSION 3.13)\nproject(t CXX)\nset(CMAKE_BUILD_TYPE Debug)\nfind_package(GTest REQUIRED)\n" +
-		"enable_testing()\nadd_executable(t t.cpp)\ntarget_link_libraries(t GTest::gtest_main pthread)\ninclude(GoogleTest)\ngtest_discover_tests(t)\n"})
+	dir := project(t, map[string]string{"t.cpp": gtestKinds,
+		"CMakeLists.txt": "cmake_minimum_required(VERSION 3.13)\nproject(t CXX)\nset(CMAKE_BUILD_TYPE " +
+			"Debug)\nfind_package(GTest REQUIRED)\n" +
+			"enable_testing()\nadd_executable(t t.cpp)\ntarget_link_libraries(t GTest::gtest_main " +
+			"pthread)\ninclude(GoogleTest)\ngtest_discover_tests(t)\n"})
 	cmd := exec.CommandContext(t.Context(), "cmake", "-S", dir, "-B", filepath.Join(dir, "build"))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	s := strobetest.Start(t, nil)
 	byCTest := runTests(t, s, args{"projectRoot": dir, "waitMs": 60000})
-	for _, r := range []testAnswer{byCTest, runTests(t, s, args{"projectRoot": dir, "command": filepath.Join(dir, "build", "t"), "waitMs": 60000})} {
+	for _, r := range []testAnswer{byCTest, runTests(t, s,
+		args{"projectRoot": dir, "command": filepath.Join(dir, "build", "t"), "waitMs": 60000})} {
 		if r.Result.Summary.Failed != 5 {
 			b, _ := os.ReadFile(r.Result.Details)
 			t.Fatalf("%s: %+v %s", r.Framework, r.Result, b)

@@ -62,8 +62,8 @@ func TestMany(t *testing.T) {
 }
 `
 
-// TestRunTellsProgress: a client that gave a token hears how its run stands, through the stdio proxy; and status has a word for a test that is
-// quiet and slower than usual, and counts the tests that it does not list.
+// TestRunTellsProgress: a client that gave a token hears how its run stands, through the stdio proxy; and status has a
+// word for a test that is quiet and slower than usual, and counts the tests that it does not list.
 func TestRunTellsProgress(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedCommand(t, "go")
@@ -76,7 +76,8 @@ func TestRunTellsProgress(t *testing.T) {
 	env := map[string]string{"GATE1": filepath.Join(gates, "1"), "GATE2": filepath.Join(gates, "2")}
 	answer := make(chan error, 1)
 	go func() {
-		answer <- watcher.CallListening(t.Context(), "debug_test", args{"projectRoot": dir, "env": env, "args": []string{"-parallel=5"}, "waitMs": 60000})
+		answer <- watcher.CallListening(t.Context(), "debug_test",
+			args{"projectRoot": dir, "env": env, "args": []string{"-parallel=5"}, "waitMs": 60000})
 	}()
 	told.until(t, `^running: 1 passed, 0 failed, 0 skipped; \d+(\.\d)? s in example.com/long::TestWaits`)
 	var list struct{ Runs []struct{ TestRunID string } }
@@ -127,12 +128,14 @@ func TestRunTellsCompiling(t *testing.T) {
 	s := strobetest.Start(t, nil)
 	gate := filepath.Join(t.TempDir(), "gate")
 	dir := project(t, map[string]string{"Cargo.toml": cargoManifest, "src/lib.rs": "#[test] fn passes() {}\n",
-		"build.rs": "fn main() { while !std::path::Path::new(&std::env::var(\"GATE\").unwrap()).exists() { std::thread::sleep(std::time::Duration::from_millis(10)); } }\n"})
+		"build.rs": "fn main() { while !std::path::Path::new(&std::env::var(\"GATE\").unwrap()).exists() { " +
+			"std::thread::sleep(std::time::Duration::from_millis(10)); } }\n"})
 	told := make(heard, 1000)
 	watcher := strobetest.ConnectListening(t, s.Home, func(text string) { told <- text })
 	answer := make(chan error, 1)
 	go func() {
-		answer <- watcher.CallListening(t.Context(), "debug_test", args{"projectRoot": dir, "env": map[string]string{"GATE": gate}, "waitMs": 60000})
+		answer <- watcher.CallListening(t.Context(), "debug_test",
+			args{"projectRoot": dir, "env": map[string]string{"GATE": gate}, "waitMs": 60000})
 	}()
 	told.until(t, `^compiling.*; \d+(\.\d)? s$`)
 	if err := os.WriteFile(gate, nil, 0o600); err != nil {

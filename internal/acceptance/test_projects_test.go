@@ -12,7 +12,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
-// ownTally is what a framework says itself, in what it writes for people: its sums, and which tests did not pass, by name.
+// ownTally is what a framework says itself, in what it writes for people: its sums, and which tests did not pass, by
+// name.
 type ownTally struct {
 	passed, failed, skipped int
 	not                     map[string]string // a test's ID, and failed or skipped
@@ -52,7 +53,8 @@ func pytestTally(out string) ownTally {
 	return s
 }
 
-// goTally counts the lines of `go test -v`, of tests without subtests. A parent passes and fails with them; where none of them failed, it did so itself.
+// goTally counts the lines of `go test -v`, of tests without subtests. A parent passes and fails with them; where none
+// of them failed, it did so itself.
 func goTally(out string) ownTally {
 	s := ownTally{not: map[string]string{}}
 	ends := map[string]string{} // of the package that is written
@@ -146,7 +148,8 @@ func sameAsBare(t *testing.T, s *strobetest.Strobe, l *largeSuite) {
 		t.Fatalf("without Strobe there are %d tests, want %d: %.2000s%s", n, l.least, bare.stdout, bare.stderr)
 	}
 	sum := r.Result.Summary
-	t.Logf("%s: %d passed, %d failed, %d skipped; debug_test %v, the bare command %v", r.Framework, sum.Passed, sum.Failed, sum.Skipped, took.Round(time.Millisecond), tookBare.Round(time.Millisecond))
+	t.Logf("%s: %d passed, %d failed, %d skipped; debug_test %v, the bare command %v", r.Framework, sum.Passed, sum.Failed,
+		sum.Skipped, took.Round(time.Millisecond), tookBare.Round(time.Millisecond))
 	if sum.Passed != want.passed || sum.Failed != want.failed || sum.Skipped != want.skipped {
 		t.Errorf("%+v, the framework itself %d passed, %d failed, %d skipped", sum, want.passed, want.failed, want.skipped)
 	}
@@ -198,12 +201,14 @@ func TestLargeSuites(t *testing.T) {
 	s := strobetest.Start(t, nil)
 	t.Run("go", func(t *testing.T) {
 		strobetest.NeedCommand(t, "go")
-		sameAsBare(t, s, &largeSuite{root: strobetest.TOMLProject(t), args: []string{"-count=1"}, bare: []string{"go", "test", "-count=1", "-v", "./..."}, read: goTally, least: 1000})
+		sameAsBare(t, s, &largeSuite{root: strobetest.TOMLProject(t), args: []string{"-count=1"},
+			bare: []string{"go", "test", "-count=1", "-v", "./..."}, read: goTally, least: 1000})
 	})
 	t.Run("pytest", func(t *testing.T) {
 		p := strobetest.PackagingProject(t)
 		without := []string{"--ignore=tests/test_version.py", "--ignore=tests/test_requirements.py"} // most of them
-		sameAsBare(t, s, &largeSuite{root: p.Root, env: p.Env, args: without, bare: append([]string{"python", "-m", "pytest", "-v"}, without...), read: pytestTally, least: 3000})
+		sameAsBare(t, s, &largeSuite{root: p.Root, env: p.Env, args: without,
+			bare: append([]string{"python", "-m", "pytest", "-v"}, without...), read: pytestTally, least: 3000})
 	})
 }
 
@@ -213,19 +218,23 @@ func TestSoakLargeSuites(t *testing.T) {
 	s := strobetest.Start(t, nil)
 	t.Run("go", func(t *testing.T) {
 		strobetest.NeedCommand(t, "go")
-		sameAsBare(t, s, &largeSuite{root: strobetest.TestifyProject(t), args: []string{"-count=1"}, bare: []string{"go", "test", "-count=1", "-v", "./..."}, read: goTally, least: 500})
+		sameAsBare(t, s, &largeSuite{root: strobetest.TestifyProject(t), args: []string{"-count=1"},
+			bare: []string{"go", "test", "-count=1", "-v", "./..."}, read: goTally, least: 500})
 	})
 	t.Run("packaging", func(t *testing.T) {
 		p := strobetest.PackagingProject(t)
-		sameAsBare(t, s, &largeSuite{root: p.Root, env: p.Env, bare: []string{"python", "-m", "pytest", "-v"}, read: pytestTally, least: 20000})
+		sameAsBare(t, s, &largeSuite{root: p.Root, env: p.Env, bare: []string{"python", "-m", "pytest", "-v"},
+			read: pytestTally, least: 20000})
 	})
 	t.Run("attrs", func(t *testing.T) {
 		p := strobetest.AttrsProject(t)
 		seed := "--hypothesis-seed=1"
-		sameAsBare(t, s, &largeSuite{root: p.Root, env: p.Env, args: []string{seed}, bare: []string{"python", "-m", "pytest", "-v", seed}, read: pytestTally, least: 1000})
+		sameAsBare(t, s, &largeSuite{root: p.Root, env: p.Env, args: []string{seed},
+			bare: []string{"python", "-m", "pytest", "-v", seed}, read: pytestTally, least: 1000})
 	})
 	t.Run("cargo", func(t *testing.T) {
 		last := func(id string) string { return id[strings.LastIndexByte(id, ' ')+1:] }
-		sameAsBare(t, s, &largeSuite{root: strobetest.GlamProject(t), bare: []string{"cargo", "test", "--no-fail-fast"}, read: cargoTally, least: 1000, id: last})
+		sameAsBare(t, s, &largeSuite{root: strobetest.GlamProject(t), bare: []string{"cargo", "test", "--no-fail-fast"},
+			read: cargoTally, least: 1000, id: last})
 	})
 }

@@ -136,14 +136,16 @@ func TestRunsOfTests(t *testing.T) {
 		t.Fatalf("%+v %+v", r, r.Result)
 	}
 	f := r.Result.Failures[0]
-	if f.Name != "TestWrong" || f.File != "sums_test.go" || f.Line != lineOf(goTests, "t.Errorf") || f.Message != "add(1, 1) = 2, want 3" || f.Expected != "3" || f.Actual != "2" {
+	if f.Name != "TestWrong" || f.File != "sums_test.go" || f.Line != lineOf(goTests, "t.Errorf") ||
+		f.Message != "add(1, 1) = 2, want 3" || f.Expected != "3" || f.Actual != "2" {
 		t.Errorf("failure %+v", f)
 	}
 	if f = r.Result.Failures[1]; f.Name != "TestMany/a/b" || f.Message != "of a/b" {
 		t.Errorf("failure %+v", f)
 	}
 	again := runTests(t, s, args{"projectRoot": dir, "test": f.Rerun.Test, "waitMs": 60000})
-	if again.Result.Summary.Failed != 1 || again.Result.Summary.Passed != 0 || again.Result.Failures[0].Name != "TestMany/a/b" {
+	if again.Result.Summary.Failed != 1 || again.Result.Summary.Passed != 0 || again.Result.Failures[0].Name !=
+		"TestMany/a/b" {
 		t.Errorf("again: %+v", again.Result)
 	}
 	none := runTests(t, s, args{"projectRoot": dir, "test": "TestNothing", "waitMs": 60000})
@@ -201,17 +203,20 @@ class Apart(unittest.TestCase):
 	}
 }
 
-// TestCommandHasTheShellsEnvironment: strobe test runs tests with the environment that it was called with, not the daemon's.
+// TestCommandHasTheShellsEnvironment: strobe test runs tests with the environment that it was called with, not the
+// daemon's.
 func TestCommandHasTheShellsEnvironment(t *testing.T) {
 	s := strobetest.Start(t, nil)
 	dir := project(t, nil)
 	t.Setenv("STROBE_TEST_SHELL", "here")
-	if out, code := strobeCommand(t, s, "test", "-C", dir, "--command", "/bin/sh -c 'test \"$STROBE_TEST_SHELL\" = here'"); code != 0 {
+	if out, code := strobeCommand(t, s, "test", "-C", dir, "--command",
+		"/bin/sh -c 'test \"$STROBE_TEST_SHELL\" = here'"); code != 0 {
 		t.Errorf("code %d: %s", code, out)
 	}
 }
 
-// TestRunIsCanceled ends a run with all its processes; meanwhile the project has no second one. The run goes on when its client is gone.
+// TestRunIsCanceled ends a run with all its processes; meanwhile the project has no second one. The run goes on when
+// its client is gone.
 func TestRunIsCanceled(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedCommand(t, "go")
@@ -237,7 +242,8 @@ func TestRunIsCanceled(t *testing.T) {
 		s.Call(t, "debug_test", args{"action": "status", "testRunId": r.TestRunID}, &now)
 		return now.Progress != nil && len(now.Progress.CurrentTests) == 1
 	})
-	if now.Status != "running" || now.Progress.Phase != "running" || !strings.HasSuffix(now.Progress.CurrentTests[0].Name, "TestHangs") {
+	if now.Status != "running" || now.Progress.Phase != "running" ||
+		!strings.HasSuffix(now.Progress.CurrentTests[0].Name, "TestHangs") {
 		t.Errorf("while it runs: %+v %+v", now, now.Progress)
 	}
 	s.Call(t, "debug_test", args{"action": "cancel", "testRunId": r.TestRunID}, &now)
@@ -262,15 +268,18 @@ func TestRunRemembers(t *testing.T) {
 	dir := project(t, map[string]string{"go.mod": "module example.com/turns\n\ngo 1.21\n", "turns_test.go": turnTests})
 	var r testAnswer
 	for i, env := range []map[string]string{{}, {"FAIL": "1"}, {}, {"FAIL": "1", "SLOW": "1"}} {
-		if r = runTests(t, s, args{"projectRoot": dir, "env": env, "waitMs": 60000}); r.Status != "completed" || r.Result.Summary.Failed != i%2 {
+		if r = runTests(t, s, args{"projectRoot": dir, "env": env, "waitMs": 60000}); r.Status != "completed" ||
+			r.Result.Summary.Failed != i%2 {
 			t.Fatalf("run %d: %+v", i, r.Result)
 		}
 	}
-	if len(r.Result.Slow) != 1 || !strings.HasSuffix(r.Result.Slow[0].Name, "TestSteady") || len(r.Result.Flaky) != 1 || !strings.HasSuffix(r.Result.Flaky[0], "TestTurns") {
+	if len(r.Result.Slow) != 1 || !strings.HasSuffix(r.Result.Slow[0].Name, "TestSteady") || len(r.Result.Flaky) != 1 ||
+		!strings.HasSuffix(r.Result.Flaky[0], "TestTurns") {
 		t.Errorf("slow %+v, flaky %q", r.Result.Slow, r.Result.Flaky)
 	}
 	for i, command := range []string{"true", "false", "true", "false"} { // each has results of its own
-		if r = runTests(t, s, args{"projectRoot": dir, "command": command}); r.Result.Summary.Failed != i%2 || len(r.Result.Flaky) != 0 {
+		if r = runTests(t, s, args{"projectRoot": dir, "command": command}); r.Result.Summary.Failed != i%2 ||
+			len(r.Result.Flaky) != 0 {
 			t.Errorf("%s: %+v", command, r.Result)
 		}
 	}
@@ -283,7 +292,8 @@ func TestRepeat(t *testing.T) {
 	strobetest.NeedCommand(t, "cargo")
 	s := strobetest.Start(t, nil)
 	count := filepath.Join(t.TempDir(), "count")
-	dir := project(t, map[string]string{"Cargo.toml": "[package]\nname = \"fickle\"\nversion = \"0.1.0\"\nedition = \"2021\"\n", "src/lib.rs": `
+	dir := project(t, map[string]string{"Cargo.toml": "[package]\nname = \"fickle\"\nversion = \"0.1.0\"\nedition = " +
+		"\"2021\"\n", "src/lib.rs": `
 pub fn attempt(n: usize) -> bool { n < 3 }
 #[test] fn third_time() {
     let file = std::env::var("COUNT").unwrap();
@@ -292,8 +302,10 @@ pub fn attempt(n: usize) -> bool { n < 3 }
     assert!(attempt(n), "round {n}");
 }
 `})
-	r := runTests(t, s, args{"projectRoot": dir, "repeat": 10, "tracePatterns": []string{"fickle::attempt"}, "env": map[string]string{"COUNT": count}, "waitMs": 60000})
-	if r.Status != "completed" || r.Result.Rounds != 3 || r.Result.Summary.Failed != 1 || !strings.Contains(r.Result.Failures[0].Message, "round 3") {
+	r := runTests(t, s, args{"projectRoot": dir, "repeat": 10, "tracePatterns": []string{"fickle::attempt"},
+		"env": map[string]string{"COUNT": count}, "waitMs": 60000})
+	if r.Status != "completed" || r.Result.Rounds != 3 || r.Result.Summary.Failed != 1 ||
+		!strings.Contains(r.Result.Failures[0].Message, "round 3") {
 		t.Fatalf("%+v %+v", r, r.Result)
 	}
 	p := s.Query(t, r.SessionID, args{"eventType": "function_exit", "verbose": true})
@@ -316,27 +328,33 @@ mod tests {
 }
 `
 
-// TestTracedRun is scenario C of the seeds: a failure, then that one test again, traced; the calls are those of the test's own program.
+// TestTracedRun is scenario C of the seeds: a failure, then that one test again, traced; the calls are those of the
+// test's own program.
 func TestTracedRun(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
 	strobetest.NeedCommand(t, "cargo")
 	s := strobetest.Start(t, nil)
-	dir := project(t, map[string]string{"Cargo.toml": "[package]\nname = \"shop\"\nversion = \"0.1.0\"\nedition = \"2021\"\n", "src/lib.rs": cargoTests})
+	dir := project(t, map[string]string{"Cargo.toml": "[package]\nname = \"shop\"\nversion = \"0.1.0\"\nedition = " +
+		"\"2021\"\n", "src/lib.rs": cargoTests})
 	r := runTests(t, s, args{"projectRoot": dir, "waitMs": 60000})
 	if r.Framework != "cargo" || len(r.Result.Failures) != 1 || r.Result.Summary.Passed != 1 || r.SessionID != "" {
 		t.Fatalf("%+v %+v", r, r.Result)
 	}
 	f := r.Result.Failures[0]
-	if !strings.HasSuffix(f.Name, "discounted") || f.Line != lineOf(cargoTests, "fn discounted") || f.Expected != "24" || f.Actual != "25" || len(f.SuggestedTraces) == 0 {
+	if !strings.HasSuffix(f.Name, "discounted") || f.Line != lineOf(cargoTests, "fn discounted") || f.Expected != "24" ||
+		f.Actual != "25" || len(f.SuggestedTraces) == 0 {
 		t.Errorf("failure %+v", f)
 	}
-	r = runTests(t, s, args{"projectRoot": dir, "test": f.Rerun.Test, "tracePatterns": append(f.SuggestedTraces, "shop::price"), "waitMs": 60000})
+	r = runTests(t, s, args{"projectRoot": dir, "test": f.Rerun.Test,
+		"tracePatterns": append(f.SuggestedTraces, "shop::price"), "waitMs": 60000})
 	if r.SessionID == "" || r.Result.Summary.Failed != 1 || r.Result.Summary.Passed != 0 {
 		t.Fatalf("traced: %+v %+v", r, r.Result)
 	}
-	p := s.Query(t, r.SessionID, args{"eventType": []string{"function_enter", "function_exit"}, "function": args{"equals": "shop::price"}, "verbose": true})
-	if len(p.Events) != 2 || string(p.Events[0].Arguments) != `{"items":[10,20],"discount":5}` || string(p.Events[1].Return) != "25" {
+	p := s.Query(t, r.SessionID, args{"eventType": []string{"function_enter", "function_exit"},
+		"function": args{"equals": "shop::price"}, "verbose": true})
+	if len(p.Events) != 2 || string(p.Events[0].Arguments) != `{"items":[10,20],"discount":5}` ||
+		string(p.Events[1].Return) != "25" {
 		t.Errorf("calls %+v", p.Events)
 	}
 	var st struct{ Status string }

@@ -28,8 +28,8 @@ mod tests {
 }
 `
 
-// TestScenarioA is scenario A of the seeds: what failed, where and why, without a line of the framework's output; then the code is mended, and
-// that one test and all of them pass.
+// TestScenarioA is scenario A of the seeds: what failed, where and why, without a line of the framework's output; then
+// the code is mended, and that one test and all of them pass.
 func TestScenarioA(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedCommand(t, "cargo")
@@ -40,8 +40,10 @@ func TestScenarioA(t *testing.T) {
 		t.Fatalf("%+v %+v", r, r.Result)
 	}
 	f := r.Result.Failures[0]
-	if f.Name != "tests::spaces" || f.File != "src/lib.rs" || f.Line != lineOf(wrongParser, "spaces are allowed") || !strings.Contains(f.Message, "spaces are allowed") ||
-		f.Expected != "[1, 2]" || f.Actual != "[1, 0]" || !slices.Contains(f.SuggestedTraces, "shop::parse") || f.Rerun.Test == "" || f.Rerun.Command == "" {
+	if f.Name != "tests::spaces" || f.File != "src/lib.rs" || f.Line != lineOf(wrongParser, "spaces are allowed") ||
+		!strings.Contains(f.Message, "spaces are allowed") ||
+		f.Expected != "[1, 2]" || f.Actual != "[1, 0]" || !slices.Contains(f.SuggestedTraces, "shop::parse") ||
+		f.Rerun.Test == "" || f.Rerun.Command == "" {
 		t.Errorf("failure %+v", f)
 	}
 	mended := strings.Replace(wrongParser, "t.parse()", "t.trim().parse()", 1)
@@ -107,7 +109,8 @@ func deadlocked(t *testing.T, s *strobetest.Strobe, request args, name string) (
 		r = testAnswer{}
 		s.Call(t, "debug_test", args{"action": "status", "testRunId": id, "waitMs": 20000}, &r)
 	}
-	if r.Status != "completed" || r.Result.Summary.Stuck != 1 || len(r.Result.Stuck) != 1 || len(r.Result.Failures) != 1 || r.Result.Failures[0].Name != name {
+	if r.Status != "completed" || r.Result.Summary.Stuck != 1 || len(r.Result.Stuck) != 1 || len(r.Result.Failures) != 1 ||
+		r.Result.Failures[0].Name != name {
 		t.Fatalf("%+v %+v", r, r.Result)
 	}
 	b, err := os.ReadFile(file)
@@ -128,8 +131,8 @@ func deadlocked(t *testing.T, s *strobetest.Strobe, request args, name string) (
 	return during, r.Result.Stuck[0], r.Result.Failures[0].Rerun.Test
 }
 
-// TestScenarioB is scenario B of the seeds: an integration test stands still; its locks are named while it does, and again in the result when
-// it was ended at its time limit, with all its processes.
+// TestScenarioB is scenario B of the seeds: an integration test stands still; its locks are named while it does, and
+// again in the result when it was ended at its time limit, with all its processes.
 func TestScenarioB(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -146,13 +149,16 @@ func TestScenarioB(t *testing.T) {
 				inTransfer++
 			}
 		}
-		if !strings.Contains(st.Name, "opposite_orders") || !regexp.MustCompile(`(?i)deadlock|mutex`).MatchString(st.Diagnosis) || inTransfer != 2 || !slices.Contains(st.SuggestedTraces, "bank::transfer") {
+		if !strings.Contains(st.Name, "opposite_orders") ||
+			!regexp.MustCompile(`(?i)deadlock|mutex`).MatchString(st.Diagnosis) || inTransfer != 2 ||
+			!slices.Contains(st.SuggestedTraces, "bank::transfer") {
 			t.Errorf("stuck: %+v; want two threads in transfer, and it suggested", st)
 		}
 	}
 	// What it suggests shows the calls that do not return.
-	r := runTests(t, s, args{"projectRoot": dir, "test": rerun, "tracePatterns": after.SuggestedTraces, "timeout": 6000, "waitMs": 60000,
-		"env": map[string]string{"PIDS": filepath.Join(t.TempDir(), "pids")}})
+	r := runTests(t, s, args{"projectRoot": dir, "test": rerun, "tracePatterns": after.SuggestedTraces, "timeout": 6000,
+		"waitMs": 60000,
+		"env":    map[string]string{"PIDS": filepath.Join(t.TempDir(), "pids")}})
 	if r.SessionID == "" || r.Result.Summary.Stuck != 1 {
 		t.Fatalf("traced: %+v %+v", r, r.Result)
 	}

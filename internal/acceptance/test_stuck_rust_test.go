@@ -48,18 +48,23 @@ fn position(items: &[u32], want: u32) -> usize {
 #[test] fn polls() { while !READY.load(Ordering::Acquire) { std::thread::sleep(std::time::Duration::from_millis(3)); } }
 `
 
-// TestStuckRust runs tests of a cargo project that never end, each in its way. Its build takes its time without a word, which is no stuck test.
+// TestStuckRust runs tests of a cargo project that never end, each in its way. Its build takes its time without a word,
+// which is no stuck test.
 func TestStuckRust(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
 	strobetest.NeedCommand(t, "cargo")
 	s := strobetest.Start(t, nil)
-	dir := project(t, map[string]string{"Cargo.toml": "[package]\nname = \"waits\"\nversion = \"0.1.0\"\nedition = \"2021\"\n", "src/lib.rs": stuckRust,
-		"build.rs": "fn main() { println!(\"cargo:rerun-if-changed=build.rs\"); std::thread::sleep(std::time::Duration::from_secs(6)); }\n"})
+	dir := project(t, map[string]string{"Cargo.toml": "[package]\nname = \"waits\"\nversion = \"0.1.0\"\nedition = " +
+		"\"2021\"\n", "src/lib.rs": stuckRust,
+		"build.rs": "fn main() { println!(\"cargo:rerun-if-changed=build.rs\"); " +
+			"std::thread::sleep(std::time::Duration::from_secs(6)); }\n"})
 	neverStuck(t, s, args{"projectRoot": dir, "test": "dropped"})
 	for _, c := range []struct{ test, want, in string }{
-		{"channel", "stuck: ", "waits::channel"}, {"spins", "infinite loop: waits::await_ready", "waits::await_ready"}, {"search", "infinite loop: waits::position", "waits::position"},
-		{"locks", "deadlock: ", "waits::locks"}, {"joins", "stuck: ", "waits::joins"}, {"polls", "infinite loop: waits::polls", "waits::polls"},
+		{"channel", "stuck: ", "waits::channel"}, {"spins", "infinite loop: waits::await_ready", "waits::await_ready"},
+		{"search", "infinite loop: waits::position", "waits::position"},
+		{"locks", "deadlock: ", "waits::locks"}, {"joins", "stuck: ", "waits::joins"},
+		{"polls", "infinite loop: waits::polls", "waits::polls"},
 	} {
 		var r testAnswer
 		s.Call(t, "debug_test", args{"projectRoot": dir, "test": c.test, "timeout": 120000, "onStuck": "keep"}, &r)
@@ -80,7 +85,8 @@ func TestStuckRust(t *testing.T) {
 		for _, th := range st.Threads {
 			stacks = append(stacks, th.Stack...)
 		}
-		if !strings.HasPrefix(st.Diagnosis, c.want) || !strings.HasSuffix(st.Name, c.test) || !strings.Contains(strings.Join(stacks, "\n"), c.in) {
+		if !strings.HasPrefix(st.Diagnosis, c.want) || !strings.HasSuffix(st.Name, c.test) ||
+			!strings.Contains(strings.Join(stacks, "\n"), c.in) {
 			t.Errorf("%s: %+v", c.test, st)
 		}
 		s.Call(t, "debug_test", args{"action": "cancel", "testRunId": id}, &r)

@@ -17,26 +17,33 @@ func TestStuck(t *testing.T) {
 	path := strobetest.BuildSource(t, "cpp", "gcc-O0", "waits", readTestdata(t, "waits.cpp"), "-pthread")
 	diagnoses := map[string]string{
 		"mutexes": "deadlock: ", "three": "deadlock: ", "self": "deadlock: ", "owner": "deadlock: ",
-		"condvar": "condvar", "join": "join", "semaphore": "semaphore", "barrier": "barrier", "rwlock": "rwlock", "pipefull": "pipe", "pipeempty": "pipe",
-		"forever": "sleep of", "pause": "signal", "pollnothing": "signal", "selectnothing": "signal", "child": "child", "childpipe": "pipe",
-		"inherit": "deadlock: ", "stream": "for mutex stdout, held by", "once": "deadlock: ", "future": "future",
-		"flock": "deadlock: ", "lockf": "deadlock: ", "socketpair": "socket", "connection": "socket", "eventfd": "poll of eventfd", "epoll": "poll of eventpoll",
+		"condvar": "condvar", "join": "join", "semaphore": "semaphore", "barrier": "barrier", "rwlock": "rwlock",
+		"pipefull": "pipe", "pipeempty": "pipe",
+		"forever": "sleep of", "pause": "signal", "pollnothing": "signal", "selectnothing": "signal", "child": "child",
+		"childpipe": "pipe",
+		"inherit":   "deadlock: ", "stream": "for mutex stdout, held by", "once": "deadlock: ", "future": "future",
+		"flock": "deadlock: ", "lockf": "deadlock: ", "socketpair": "socket", "connection": "socket",
+		"eventfd": "poll of eventfd", "epoll": "poll of eventpoll",
 	}
 	together(t, slices.Sorted(maps.Keys(diagnoses)), func(t *testing.T, how string) {
 		st := seenStuck(t, s, args{"projectRoot": project(t, nil), "command": path + " stuck " + how, "timeout": 120000})
-		if want := diagnoses[how]; !strings.Contains(st.Diagnosis, want) || len(st.Threads) == 0 || len(st.Threads[0].Stack) == 0 {
+		if want := diagnoses[how]; !strings.Contains(st.Diagnosis, want) || len(st.Threads) == 0 ||
+			len(st.Threads[0].Stack) == 0 {
 			t.Errorf("%+v, want %s", st, want)
 		}
 	})
 }
 
-// TestSlowIsNotStuck runs programs that take their time, in ways that look like standing still: none is ever called stuck.
+// TestSlowIsNotStuck runs programs that take their time, in ways that look like standing still: none is ever called
+// stuck.
 func TestSlowIsNotStuck(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	path := strobetest.BuildSource(t, "cpp", "gcc-O0", "waits", readTestdata(t, "waits.cpp"), "-pthread")
-	together(t, []string{"cpu", "sleep", "naps", "child", "sleepingchild", "thread", "condvar", "lock", "pipe", "network", "timedwait", "sigtimedwait", "semtimedop", "timer", "alarm", "timedlock", "stray", "strayflag", "straymutex", "flockalarm", "recvtimeout", "timerfd"}, func(t *testing.T, how string) {
+	together(t, []string{"cpu", "sleep", "naps", "child", "sleepingchild", "thread", "condvar", "lock", "pipe", "network",
+		"timedwait", "sigtimedwait", "semtimedop", "timer", "alarm", "timedlock", "stray", "strayflag", "straymutex",
+		"flockalarm", "recvtimeout", "timerfd"}, func(t *testing.T, how string) {
 		neverStuck(t, s, args{"projectRoot": project(t, nil), "command": path + " slow " + how})
 	})
 }
@@ -49,10 +56,13 @@ func TestEndless(t *testing.T) {
 	for _, variant := range []string{"gcc-O0", "gcc-O2"} {
 		path := strobetest.BuildSource(t, "cpp", variant, "loops", readTestdata(t, "loops.cpp"), "-pthread")
 		for how, in := range map[string]string{
-			"flag": "stuck", "empty": "stuck", "counter": "stuck", "list": "length", "search": "find", "blanks": "skip_blanks", "retry": "retry", "compare": "stuck",
-			"newton": "root", "spinlock": "SpinLock::lock", "yield": "stuck", "naps": "stuck", "each": "", "worker": "", "map": "stuck", "stamps": "stuck", "spoon": "livelock", "corridor": "livelock",
+			"flag": "stuck", "empty": "stuck", "counter": "stuck", "list": "length", "search": "find", "blanks": "skip_blanks",
+			"retry": "retry", "compare": "stuck",
+			"newton": "root", "spinlock": "SpinLock::lock", "yield": "stuck", "naps": "stuck", "each": "", "worker": "",
+			"map": "stuck", "stamps": "stuck", "spoon": "livelock", "corridor": "livelock",
 		} {
-			usual := map[string][]string{"gcc-O0": {"list", "retry", "spinlock", "naps", "worker", "spoon"}, "gcc-O2": {"flag", "search", "newton", "each"}}
+			usual := map[string][]string{"gcc-O0": {"list", "retry", "spinlock", "naps", "worker", "spoon"},
+				"gcc-O2": {"flag", "search", "newton", "each"}}
 			if !slices.Contains(usual[variant], how) && !strobetest.Soaks(t, "half of the ways at each level") {
 				continue // package spin's own tests have six builds
 			}
@@ -71,13 +81,15 @@ func TestEndless(t *testing.T) {
 	}
 }
 
-// TestEndlessTraced: loops are told in a traced run as well, also of functions that are hooked, and that call hooked ones.
+// TestEndlessTraced: loops are told in a traced run as well, also of functions that are hooked, and that call hooked
+// ones.
 func TestEndlessTraced(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	path := strobetest.BuildSource(t, "cpp", "gcc-O0", "loops", readTestdata(t, "loops.cpp"), "-pthread")
-	for how, want := range map[string]string{"search": "infinite loop: find", "list": "infinite loop: length", "retry": "infinite loop: retry", "naps": "infinite loop: stuck", "spoon": "livelock: "} {
+	for how, want := range map[string]string{"search": "infinite loop: find", "list": "infinite loop: length",
+		"retry": "infinite loop: retry", "naps": "infinite loop: stuck", "spoon": "livelock: "} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			st := seenStuck(t, s, args{"projectRoot": project(t, nil), "command": path + " stuck " + how, "timeout": 120000,
@@ -90,7 +102,8 @@ func TestEndlessTraced(t *testing.T) {
 	for _, how := range []string{"collatz", "spinwait"} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
-			neverStuck(t, s, args{"projectRoot": project(t, nil), "command": path + " slow " + how, "tracePatterns": []string{"main", "slow"}})
+			neverStuck(t, s, args{"projectRoot": project(t, nil), "command": path + " slow " + how,
+				"tracePatterns": []string{"main", "slow"}})
 		})
 	}
 }
@@ -101,7 +114,8 @@ func TestBusyIsNotEndless(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	path := strobetest.BuildSource(t, "cpp", "gcc-O2", "loops", readTestdata(t, "loops.cpp"), "-pthread")
-	for i, how := range []string{"collatz", "spinwait", "handoff", "alarmedchild", "wait4child", "deadline", "pollwait", "sort", "count", "fib", "computes", "series", "text", "cycle", "tickets", "hidden"} {
+	for i, how := range []string{"collatz", "spinwait", "handoff", "alarmedchild", "wait4child", "deadline", "pollwait",
+		"sort", "count", "fib", "computes", "series", "text", "cycle", "tickets", "hidden"} {
 		if i >= 5 && !strobetest.Soaks(t, "all but five programs") {
 			break // package spin's own tests have 27 such functions
 		}
@@ -157,8 +171,10 @@ func TestStuckAtItsTimeout(t *testing.T) {
 	s := strobetest.Start(t, nil)
 	path := strobetest.BuildSource(t, "cpp", "gcc-O0", "waits", readTestdata(t, "waits.cpp"), "-pthread")
 	for how, want := range map[string]string{"stuck mutexes": "deadlock: ", "slow naps": "time is up"} {
-		r := runTests(t, s, args{"projectRoot": project(t, nil), "command": path + " " + how, "timeout": 3000, "waitMs": 20000})
-		if r.Status != "completed" || len(r.Result.Stuck) != 1 || r.Result.Summary.Stuck != 1 || !strings.Contains(r.Result.Stuck[0].Diagnosis, want) || len(r.Result.Stuck[0].Threads) == 0 {
+		r := runTests(t, s, args{"projectRoot": project(t, nil), "command": path + " " + how, "timeout": 3000,
+			"waitMs": 20000})
+		if r.Status != "completed" || len(r.Result.Stuck) != 1 || r.Result.Summary.Stuck != 1 ||
+			!strings.Contains(r.Result.Stuck[0].Diagnosis, want) || len(r.Result.Stuck[0].Threads) == 0 {
 			t.Errorf("%s: %+v %+v", how, r, r.Result)
 		}
 	}

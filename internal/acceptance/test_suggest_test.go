@@ -43,7 +43,9 @@ var suggested = map[string]struct {
 }{
 	"cargo": {needs: []string{"cargo"}, request: args{"framework": "cargo"},
 		files: map[string]string{"Cargo.toml": "[package]\nname = \"shop\"\nversion = \"0.1.0\"\nedition = \"2021\"\n",
-			"src/lib.rs": "pub mod cart;\n#[cfg(test)]\nmod tests {\n    use crate::cart::*;\n    #[test]\n    fn discounted() {\n        assert_eq!(price(&[10, 20], 5), 24);\n    }\n    #[test]\n    fn empty() {\n        Cart::new().first();\n    }\n}\n",
+			"src/lib.rs": "pub mod cart;\n#[cfg(test)]\nmod tests {\n    use crate::cart::*;\n    #[test]\n    fn " +
+				"discounted() {\n        assert_eq!(price(&[10, 20], 5), 24);\n    }\n    #[test]\n    fn empty() {\n        " +
+				"Cart::new().first();\n    }\n}\n",
 			"src/cart.rs": `pub trait Total { fn total(&self) -> i32; }
 pub struct Cart { items: Vec<i32> }
 impl Cart {
@@ -63,19 +65,30 @@ pub fn price(items: &[i32], discount: i32) -> i32 {
     all - discount
 }
 `, "tests/api.rs": "use shop::cart::*;\n#[test]\nfn outside() {\n    let mut cart = Cart::new();\n    cart.add(10);\n    let total = cart.total();\n    assert_eq!(total, 11);\n}\n"},
-		want: map[string][]string{"tests::discounted": {"shop::cart::price", "file:src/cart.rs"}, "tests::empty": {"shop::cart::Cart::first", "file:src/cart.rs"},
-			"outside": {"api::outside", "<shop::cart::Cart as shop::cart::Total>::total", "file:src/cart.rs"}}},
+		want: map[string][]string{"tests::discounted": {"shop::cart::price", "file:src/cart.rs"},
+			"tests::empty": {"shop::cart::Cart::first", "file:src/cart.rs"},
+			"outside":      {"api::outside", "<shop::cart::Cart as shop::cart::Total>::total", "file:src/cart.rs"}}},
 	"gtest": {needs: []string{"g++"}, request: args{"command": "./shop_test"},
-		files: map[string]string{"shop.h": shopHeader, "shop.cpp": shopSource, "shop_test.cpp": "#include <gtest/gtest.h>\n#include \"shop.h\"\nTEST(Shop, Price) { EXPECT_EQ(shop::price({10, 20}, 5), 24); }\nTEST(Shop, Total) {\n  shop::Cart cart;\n  cart.add(10);\n  int total = cart.total();\n  EXPECT_EQ(total, 11);\n}\n"},
-		build: [][]string{{"g++", "-g", "-O0", "-o", "shop_test", "shop_test.cpp", "shop.cpp", "-lgtest", "-lgtest_main", "-lpthread"}},
-		want:  map[string][]string{"Price": {"shop::price", "file:shop.cpp"}, "Total": {"Shop_Total_Test::TestBody", "shop::Cart::add", "file:shop.cpp"}}},
+		files: map[string]string{"shop.h": shopHeader, "shop.cpp": shopSource,
+			"shop_test.cpp": "#include <gtest/gtest.h>\n#include \"shop.h\"\nTEST(Shop, Price) { EXPECT_EQ(shop::price({10, " +
+				"20}, 5), 24); }\nTEST(Shop, Total) {\n  shop::Cart cart;\n  cart.add(10);\n  int total = cart.total();\n  " +
+				"EXPECT_EQ(total, 11);\n}\n"},
+		build: [][]string{{"g++", "-g", "-O0", "-o", "shop_test", "shop_test.cpp", "shop.cpp", "-lgtest", "-lgtest_main",
+			"-lpthread"}},
+		want: map[string][]string{"Price": {"shop::price", "file:shop.cpp"},
+			"Total": {"Shop_Total_Test::TestBody", "shop::Cart::add", "file:shop.cpp"}}},
 	"catch2": {needs: []string{"g++"}, request: args{"command": "./shop_test"},
-		files: map[string]string{"shop.h": shopHeader, "shop.cpp": shopSource, "shop_test.cpp": "#define CATCH_CONFIG_MAIN\n#include <catch2/catch.hpp>\n#include \"shop.h\"\nTEST_CASE(\"price\") { REQUIRE(shop::price({10, 20}, 5) == 24); }\n"},
+		files: map[string]string{"shop.h": shopHeader, "shop.cpp": shopSource,
+			"shop_test.cpp": "#define CATCH_CONFIG_MAIN\n#include <catch2/catch.hpp>\n#include " +
+				"\"shop.h\"\nTEST_CASE(\"price\") { REQUIRE(shop::price({10, 20}, 5) == 24); }\n"},
 		build: [][]string{{"g++", "-g", "-O0", "-o", "shop_test", "shop_test.cpp", "shop.cpp"}},
 		want:  map[string][]string{"price": {"shop::price", "shop::sum", "file:shop.cpp"}}},
 	"ctest": {needs: []string{"cmake", "g++"}, request: args{"framework": "ctest"},
-		files: map[string]string{"shop.h": shopHeader, "shop.cpp": shopSource, "one.cpp": "#include <cassert>\n#include \"shop.h\"\nint main() {\n  int got = shop::price({10, 20}, 4);\n  assert(got == 26);\n}\n",
-			"two.cpp": "#include <cassert>\n#include \"shop.h\"\nint main() {\n  assert(shop::price({1}, 0) == 2);\n}\n", "CMakeLists.txt": `cmake_minimum_required(VERSION 3.10)
+		files: map[string]string{"shop.h": shopHeader, "shop.cpp": shopSource,
+			"one.cpp": "#include <cassert>\n#include \"shop.h\"\nint main() {\n  int got = shop::price({10, 20}, 4);\n  " +
+				"assert(got == 26);\n}\n",
+			"two.cpp": "#include <cassert>\n#include \"shop.h\"\nint main() {\n  assert(shop::price({1}, 0) == 2);\n}\n",
+			"CMakeLists.txt": `cmake_minimum_required(VERSION 3.10)
 project(shop CXX)
 set(CMAKE_BUILD_TYPE Debug)
 add_library(shop STATIC shop.cpp)
@@ -87,7 +100,8 @@ foreach(t one two)
 endforeach()
 `},
 		build: [][]string{{"cmake", "-S", ".", "-B", "build"}},
-		want:  map[string][]string{"one": {"main", "shop::price", "file:shop.cpp"}, "two": {"shop::price", "main", "file:shop.cpp"}}},
+		want: map[string][]string{"one": {"main", "shop::price", "file:shop.cpp"},
+			"two": {"shop::price", "main", "file:shop.cpp"}}},
 }
 
 // withoutArguments is a function's name without what stands between < and >.
@@ -101,8 +115,8 @@ func withoutArguments(name string) string {
 	}
 }
 
-// TestSuggestedTraces: each pattern that a failure suggests, given to a run of that one test, selects functions of the project, and calls of
-// them are recorded.
+// TestSuggestedTraces: each pattern that a failure suggests, given to a run of that one test, selects functions of the
+// project, and calls of them are recorded.
 func TestSuggestedTraces(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -111,7 +125,8 @@ func TestSuggestedTraces(t *testing.T) {
 	shared := all["ctest"] // the same with a shared library, whose functions are called through a table
 	shared.files = maps.Clone(shared.files)
 	shared.files["CMakeLists.txt"] = strings.Replace(shared.files["CMakeLists.txt"], "STATIC", "SHARED", 1)
-	shared.want = map[string][]string{"one": {"main", "shop::price", "file:shop.cpp"}, "two": {"main", "shop::price", "file:shop.cpp"}}
+	shared.want = map[string][]string{"one": {"main", "shop::price", "file:shop.cpp"},
+		"two": {"main", "shop::price", "file:shop.cpp"}}
 	all["ctest-shared"] = shared
 	for name, c := range all {
 		t.Run(name, func(t *testing.T) {
@@ -145,7 +160,8 @@ func TestSuggestedTraces(t *testing.T) {
 				for _, p := range f.SuggestedTraces {
 					if !slices.ContainsFunc(page.Events, func(e struct{ Function, SourceFile string }) bool {
 						file, byFile := strings.CutPrefix(p, "file:")
-						return byFile && e.SourceFile == dir+"/"+file || e.Function == p || withoutArguments(e.Function) == withoutArguments(p)
+						return byFile && e.SourceFile == dir+"/"+file || e.Function == p || withoutArguments(e.Function) ==
+							withoutArguments(p)
 					}) {
 						t.Errorf("%s: pattern %s gives no call of %+v", f.Name, p, page.Events)
 					}
@@ -155,20 +171,23 @@ func TestSuggestedTraces(t *testing.T) {
 	}
 }
 
-// TestNothingToSuggest: a language whose functions cannot be traced, and a program without debug information, have a note instead.
+// TestNothingToSuggest: a language whose functions cannot be traced, and a program without debug information, have a
+// note instead.
 func TestNothingToSuggest(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedCommand(t, "go", "g++")
 	s := strobetest.Start(t, nil)
 	dir := project(t, map[string]string{"go.mod": "module example.com/sums\n\ngo 1.21\n", "sums_test.go": goTests})
 	r := runTests(t, s, args{"projectRoot": dir, "waitMs": 60000})
-	if len(r.Result.Failures) == 0 || len(r.Result.Failures[0].SuggestedTraces) > 0 || len(r.Result.Notes) != 1 || !strings.Contains(r.Result.Notes[0], "functions of Go cannot be traced") {
+	if len(r.Result.Failures) == 0 || len(r.Result.Failures[0].SuggestedTraces) > 0 || len(r.Result.Notes) != 1 ||
+		!strings.Contains(r.Result.Notes[0], "functions of Go cannot be traced") {
 		t.Errorf("go: %+v", r.Result)
 	}
 	dir = project(t, map[string]string{"shop_test.cpp": "#include <gtest/gtest.h>\nTEST(A, B) { EXPECT_EQ(1, 2); }\n"})
 	runIn(t, dir, "g++", "-s", "-o", "shop_test", "shop_test.cpp", "-lgtest", "-lgtest_main", "-lpthread")
 	r = runTests(t, s, args{"projectRoot": dir, "command": "./shop_test", "waitMs": 60000})
-	if len(r.Result.Failures) != 1 || len(r.Result.Failures[0].SuggestedTraces) > 0 || len(r.Result.Notes) != 1 || !strings.Contains(r.Result.Notes[0], "shop_test has no debug information") {
+	if len(r.Result.Failures) != 1 || len(r.Result.Failures[0].SuggestedTraces) > 0 || len(r.Result.Notes) != 1 ||
+		!strings.Contains(r.Result.Notes[0], "shop_test has no debug information") {
 		t.Errorf("stripped: %+v", r.Result)
 	}
 }

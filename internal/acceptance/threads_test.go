@@ -82,7 +82,8 @@ func TestThreadsNameADeadlock(t *testing.T) {
 			t.Errorf("%q does not say %q", d.Text, w)
 		}
 	}
-	if st.ThreadCount != 3 || len(st.Threads) != 3 || d.Blocked != 1 || st.Threads[0].WaitingFor.Kind != "join" || st.Threads[0].WaitingFor.Owner != st.Threads[1].ThreadID {
+	if st.ThreadCount != 3 || len(st.Threads) != 3 || d.Blocked != 1 || st.Threads[0].WaitingFor.Kind != "join" ||
+		st.Threads[0].WaitingFor.Owner != st.Threads[1].ThreadID {
 		t.Errorf("threads %+v, deadlock %+v, want main joining the first and blocked by it", st, d)
 	}
 	for _, args := range [][]string{nil, {l.SessionID}, {fmt.Sprint(l.PID)}} {
@@ -91,7 +92,8 @@ func TestThreadsNameADeadlock(t *testing.T) {
 			t.Errorf("strobe threads %v: exit %d\n%s", args, code, out)
 		}
 	}
-	if code, out := strobe(t, s.Home, "", "threads", "1"); code != 2 || !strings.Contains(out, "no running session has process 1") {
+	if code, out := strobe(t, s.Home, "", "threads", "1"); code != 2 ||
+		!strings.Contains(out, "no running session has process 1") {
 		t.Errorf("strobe threads 1: exit %d\n%s", code, out)
 	}
 	s.Call(t, "debug_session", map[string]any{"action": "stop", "sessionId": l.SessionID, "retain": true}, nil)

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// together runs subtests that do little but wait, three at once beside what else runs: -parallel is for those that compute.
+// together runs subtests that do little but wait, three at once beside what else runs: -parallel is for those that
+// compute.
 func together(t *testing.T, names []string, run func(t *testing.T, name string)) {
 	next := make(chan string)
 	var wg sync.WaitGroup

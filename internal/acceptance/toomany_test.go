@@ -11,7 +11,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
-// TestTooManyPatterns: they are refused at once, with the limit, and the session answers on. 16,000 took 40 s, in which it did not.
+// TestTooManyPatterns: they are refused at once, with the limit, and the session answers on. 16,000 took 40 s, in which
+// it did not.
 func TestTooManyPatterns(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	t.Parallel()
@@ -21,15 +22,18 @@ func TestTooManyPatterns(t *testing.T) {
 	for i := range many {
 		many[i] = fmt.Sprintf("ns::f%d", i)
 	}
-	for _, call := range []args{{"sessionId": l.SessionID, "add": many}, {"sessionId": l.SessionID, "remove": many}, {"projectRoot": "/", "add": many}} {
+	for _, call := range []args{{"sessionId": l.SessionID, "add": many}, {"sessionId": l.SessionID, "remove": many},
+		{"projectRoot": "/", "add": many}} {
 		var te *strobetest.ToolError
-		if err := s.Try("debug_trace", call, nil); !errors.As(err, &te) || te.Code != "VALIDATION_ERROR" || !strings.Contains(te.Hint, "up to 1000") {
+		if err := s.Try("debug_trace", call, nil); !errors.As(err, &te) || te.Code != "VALIDATION_ERROR" ||
+			!strings.Contains(te.Hint, "up to 1000") {
 			t.Errorf("1001 patterns: %v", err)
 		}
 	}
 	s.Call(t, "debug_trace", args{"sessionId": l.SessionID, "add": many[:600]}, nil)
 	var te *strobetest.ToolError
-	if err := s.Try("debug_trace", args{"sessionId": l.SessionID, "add": many[500:]}, nil); !errors.As(err, &te) || te.Code != "VALIDATION_ERROR" {
+	if err := s.Try("debug_trace", args{"sessionId": l.SessionID, "add": many[500:]}, nil); !errors.As(err, &te) ||
+		te.Code != "VALIDATION_ERROR" {
 		t.Errorf("1001 patterns in two calls: %v", err)
 	}
 	s.Stop(t, l.SessionID)
@@ -42,7 +46,8 @@ func TestRunOnAFullDisk(t *testing.T) {
 	s := strobetest.Connect(t, home)
 	t.Cleanup(func() { s.StopDaemon(t) })
 	code, out := strobe(t, home, "", "run", "--", "sh", "-c", "head -c 30000000 /dev/urandom >&2; exit 7")
-	if end := out[max(0, len(out)-1000):]; code != 7 || !strings.Contains(end, "STORAGE_FULL") || !strings.Contains(end, "events are not in it") {
+	if end := out[max(0, len(out)-1000):]; code != 7 || !strings.Contains(end, "STORAGE_FULL") ||
+		!strings.Contains(end, "events are not in it") {
 		t.Errorf("code %d: %q", code, end)
 	}
 }

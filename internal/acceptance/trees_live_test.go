@@ -28,7 +28,8 @@ func until(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-// TestDaemonised follows a program that goes into the background: its session knows it when the first process has ended.
+// TestDaemonised follows a program that goes into the background: its session knows it when the first process has
+// ended.
 func TestDaemonised(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -40,7 +41,8 @@ func TestDaemonised(t *testing.T) {
 	if st := s.WaitEnd(t, l.SessionID, endLimit); st.ExitCode == nil || *st.ExitCode != 0 {
 		t.Errorf("when the first process ended: %+v", st)
 	}
-	until(t, "the one in the background", func() bool { return len(s.Status(t, l.SessionID).PIDs) == 1 }) // it may be on its way
+	// it may be on its way
+	until(t, "the one in the background", func() bool { return len(s.Status(t, l.SessionID).PIDs) == 1 })
 	until(t, "34 calls", func() bool { return s.Count(t, l.SessionID, "function_enter", "work") == 34 })
 	write(t, dir, "flag", "", 0o644)
 	waitTree(t, s, l.SessionID)
@@ -93,8 +95,8 @@ func switches(t testing.TB, pid int) string {
 	return line
 }
 
-// TestPatternsDuringForks changes the patterns while a program forks without pause; what is asked for from beginning to end
-// is counted exactly, whatever comes and goes beside it.
+// TestPatternsDuringForks changes the patterns while a program forks without pause; what is asked for from beginning to
+// end is counted exactly, whatever comes and goes beside it.
 func TestPatternsDuringForks(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -103,7 +105,8 @@ func TestPatternsDuringForks(t *testing.T) {
 	for _, mode := range [][]string{{"fork", "150"}, {"threads", "150"}, {"vfork", "60"}} {
 		t.Run(mode[0], func(t *testing.T) {
 			report := filepath.Join(t.TempDir(), "report")
-			l := s.Launch(t, prog, filepath.Dir(prog), append([]string{report}, mode...), args{"trace": []string{"work"}, "onFullBuffer": "block"})
+			l := s.Launch(t, prog, filepath.Dir(prog), append([]string{report}, mode...),
+				args{"trace": []string{"work"}, "onFullBuffer": "block"})
 			defer s.Stop(t, l.SessionID)
 			changes := 0
 			for ; ; changes++ {
@@ -145,7 +148,8 @@ func TestMake(t *testing.T) {
 		makefile += fmt.Sprintf(" f%d.o", i)
 	}
 	write(t, dir, "main.c", "int f0(int); int main(void) { return f0(0); }\n", 0o644)
-	write(t, dir, "Makefile", makefile+" main.o\nprogram: $(OBJ)\n\tgcc -o $@ $(OBJ)\n%.o: %.c\n\t./cc -c -o $@ $<\n", 0o644)
+	write(t, dir, "Makefile", makefile+" main.o\nprogram: $(OBJ)\n\tgcc -o $@ $(OBJ)\n%.o: %.c\n\t./cc -c -o $@ $<\n",
+		0o644)
 	// The compiler: a program of ours that runs the real one.
 	wrapper := strobetest.BuildSource(t, "c", "gcc-O0", "cc", `#include <unistd.h>
 __attribute__((noinline)) int compile_one(char **argv) { execvp(argv[0], argv); return 127; }
@@ -189,7 +193,9 @@ func TestScriptStartsProgram(t *testing.T) {
 	s := strobetest.Start(t, nil)
 	dir := t.TempDir()
 	prog, report := family(t, "gcc-O2"), filepath.Join(dir, "report")
-	script := write(t, dir, "run.sh", fmt.Sprintf("#!/bin/sh\necho begin\n%[1]s %[2]s leaf 3 | cat\n%[1]s %[2]s leaf 4 &\nwait\nx=$(%[1]s %[2]s leaf 5; echo $?)\necho got $x\nexec %[1]s %[2]s fork 2\n", prog, report), 0o755)
+	script := write(t, dir, "run.sh", fmt.Sprintf(
+		"#!/bin/sh\necho begin\n%[1]s %[2]s leaf 3 | cat\n%[1]s %[2]s leaf 4 &\nwait\nx=$(%[1]s %[2]s leaf 5; echo "+
+			"$?)\necho got $x\nexec %[1]s %[2]s fork 2\n", prog, report), 0o755)
 	l := s.Launch(t, script, filepath.Dir(prog), nil, args{"trace": []string{"work"}})
 	defer s.Stop(t, l.SessionID)
 	st := s.WaitEnd(t, l.SessionID, endLimit)
@@ -211,8 +217,8 @@ func TestScriptStartsProgram(t *testing.T) {
 	}
 }
 
-// TestPreforkingServer traces a server whose workers were forked before the first connection, and adds a pattern when the
-// first process has forked them: each request is answered, and counted in the worker that says it answered it.
+// TestPreforkingServer traces a server whose workers were forked before the first connection, and adds a pattern when
+// the first process has forked them: each request is answered, and counted in the worker that says it answered it.
 func TestPreforkingServer(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -223,7 +229,8 @@ func TestPreforkingServer(t *testing.T) {
 	defer s.Stop(t, l.SessionID)
 	port := ""
 	until(t, "the port", func() bool { port = strings.TrimSpace(s.Output(t, l.SessionID, "stdout")); return port != "" })
-	until(t, "all workers", func() bool { return len(s.Status(t, l.SessionID).PIDs) == workers+1 }) // a busy machine starts one late
+	// a busy machine starts one late
+	until(t, "all workers", func() bool { return len(s.Status(t, l.SessionID).PIDs) == workers+1 })
 	served := map[int]int64{}
 	for i := range requests {
 		if i == requests/2 {
@@ -243,10 +250,12 @@ func TestPreforkingServer(t *testing.T) {
 	}
 	var parsed int64
 	for pid, n := range served {
-		if got := s.Query(t, l.SessionID, args{"eventType": "function_exit", "function": args{"equals": "answer"}, "pid": pid, "limit": 1}).TotalCount; got != n {
+		if got := s.Query(t, l.SessionID, args{"eventType": "function_exit", "function": args{"equals": "answer"}, "pid": pid,
+			"limit": 1}).TotalCount; got != n {
 			t.Errorf("worker %d has %d answers, want %d", pid, got, n)
 		}
-		parsed += s.Query(t, l.SessionID, args{"eventType": "function_exit", "function": args{"equals": "parse"}, "pid": pid, "limit": 1}).TotalCount
+		parsed += s.Query(t, l.SessionID, args{"eventType": "function_exit", "function": args{"equals": "parse"}, "pid": pid,
+			"limit": 1}).TotalCount
 	}
 	if parsed != requests/2 {
 		t.Errorf("%d requests parsed since the pattern came, want %d", parsed, requests/2)
@@ -289,8 +298,8 @@ int main(int argc, char **argv) {
 }
 `
 
-// TestSeccomp forks and execs in a program whose filter ends it for a system call that it does not make: no child is hurt, and
-// the status says that they are not traced.
+// TestSeccomp forks and execs in a program whose filter ends it for a system call that it does not make: no child is
+// hurt, and the status says that they are not traced.
 func TestSeccomp(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -302,7 +311,8 @@ func TestSeccomp(t *testing.T) {
 	if st.ExitCode == nil || *st.ExitCode != 0 || !strings.Contains(strings.Join(st.Warnings, " "), "seccomp") {
 		t.Errorf("ended as %+v, stderr %q", st, s.Output(t, l.SessionID, "stderr"))
 	}
-	if n := s.Query(t, l.SessionID, args{"eventType": "function_exit", "function": args{"equals": "work"}, "pid": l.PID, "limit": 1}).TotalCount; n != 20 {
+	if n := s.Query(t, l.SessionID, args{"eventType": "function_exit", "function": args{"equals": "work"}, "pid": l.PID,
+		"limit": 1}).TotalCount; n != 20 {
 		t.Errorf("%d calls of the first process, want 20", n)
 	}
 }

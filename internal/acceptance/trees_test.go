@@ -74,8 +74,8 @@ func processEvents(t testing.TB, s *strobetest.Strobe, id string) []process {
 	}
 }
 
-// checkFamily compares the calls of every process with what it says itself, and its events with each other: each process
-// but the first begins once and ends once.
+// checkFamily compares the calls of every process with what it says itself, and its events with each other: each
+// process but the first begins once and ends once.
 func checkFamily(t testing.TB, s *strobetest.Strobe, id, report string, first int) []process {
 	t.Helper()
 	want := told(t, report)
@@ -130,13 +130,16 @@ func TestFamilies(t *testing.T) {
 		children int
 		code     int
 	}{
-		{"fork", "20", 20, 0}, {"exec", "10", 10, 0}, {"spawn", "10", 10, 0}, {"vfork", "10", 10, 0}, {"clone", "0", 5, 0}, {"sibling", "0", 2, 0},
-		{"thread-exec", "0", 0, 7}, {"memfd", "0", 1, 0}, {"signal", "5", 5, 0}, {"threads", "10", 10, 0}, {"double", "8", 16, 0},
+		{"fork", "20", 20, 0}, {"exec", "10", 10, 0}, {"spawn", "10", 10, 0}, {"vfork", "10", 10, 0}, {"clone", "0", 5, 0},
+		{"sibling", "0", 2, 0},
+		{"thread-exec", "0", 0, 7}, {"memfd", "0", 1, 0}, {"signal", "5", 5, 0}, {"threads", "10", 10, 0},
+		{"double", "8", 16, 0},
 	} {
 		for _, patterns := range [][]string{{"work", "many", "forked"}, {"work"}} {
 			t.Run(c.mode+fmt.Sprint(len(patterns)), func(t *testing.T) {
 				report := filepath.Join(t.TempDir(), "report")
-				l := s.Launch(t, prog, filepath.Dir(prog), []string{report, c.mode, c.n}, args{"trace": patterns, "onFullBuffer": "block"})
+				l := s.Launch(t, prog, filepath.Dir(prog), []string{report, c.mode, c.n},
+					args{"trace": patterns, "onFullBuffer": "block"})
 				defer s.Stop(t, l.SessionID)
 				st := s.WaitEnd(t, l.SessionID, endLimit)
 				if st.ExitCode == nil || *st.ExitCode != c.code || st.DroppedEvents != 0 || len(st.Warnings) != 0 {
@@ -177,7 +180,8 @@ func TestForkBomb(t *testing.T) {
 	serves(t, s, daemon.HolderPID(s.Home))
 	pid := daemon.HolderPID(s.Home)
 	prog, report := family(t, "gcc-O2"), filepath.Join(t.TempDir(), "report")
-	l := s.Launch(t, prog, filepath.Dir(prog), []string{report, "bomb", "8"}, args{"trace": []string{"work"}, "onFullBuffer": "block"})
+	l := s.Launch(t, prog, filepath.Dir(prog), []string{report, "bomb", "8"},
+		args{"trace": []string{"work"}, "onFullBuffer": "block"})
 	st := s.WaitEnd(t, l.SessionID, endLimit)
 	if st.ExitCode == nil || *st.ExitCode != 0 || st.DroppedEvents != 0 {
 		t.Errorf("ended as %+v, stderr %q", st, s.Output(t, l.SessionID, "stderr"))

@@ -17,7 +17,8 @@ import (
 )
 
 // libraryTypes are the programs of testdata/targets/types: what they print says how each of their objects is shown.
-var libraryTypes = []string{"types_text", "types_sequences", "types_owners", "types_mixed", "types_objects", "types_virtual", "types_derived",
+var libraryTypes = []string{"types_text", "types_sequences", "types_owners", "types_mixed", "types_objects",
+	"types_virtual", "types_derived",
 	"types_recursive"}
 
 // libraryBuild is one way to build them.
@@ -35,8 +36,10 @@ var libraryBuilds = []libraryBuild{
 	{variant: "clang-O2", flags: []string{"-std=gnu++17"}},
 	{variant: "clang-O0", flags: []string{"-std=gnu++20", "-stdlib=libc++"}},
 	{variant: "clang-O2", flags: []string{"-std=gnu++17", "-stdlib=libc++"}, soak: true},
-	// Strings and lists before the ABI of C++11; containers that check their use; clang's leaving out of what the library describes.
-	{variant: "gcc-O0", flags: []string{"-std=gnu++17", "-D_GLIBCXX_USE_CXX11_ABI=0"}, programs: []string{"types_text", "types_sequences"}},
+	// Strings and lists before the ABI of C++11; containers that check their use; clang's leaving out of what the library
+	// describes.
+	{variant: "gcc-O0", flags: []string{"-std=gnu++17", "-D_GLIBCXX_USE_CXX11_ABI=0"},
+		programs: []string{"types_text", "types_sequences"}},
 	{variant: "gcc-O2-dwarf4", flags: []string{"-std=gnu++17", "-D_GLIBCXX_DEBUG"}, programs: []string{"types_sequences"}},
 	{variant: "clang-O0", flags: []string{"-std=gnu++17"}, programs: []string{"types_text", "types_owners"}},
 }
@@ -94,13 +97,15 @@ func checkLibraryTypes(t *testing.T, s *strobetest.Strobe, program string, b lib
 	for _, want := range expectations(t, file) {
 		sc.judge(t, want, seen, strings.HasSuffix(b.variant, "-O0"))
 	}
-	t.Logf("%d hooked: %d right, %d optimized out, %d not described, %d wrong", l.HookedFunctions, sc.right, sc.missing, sc.absent, sc.wrong)
+	t.Logf("%d hooked: %d right, %d optimized out, %d not described, %d wrong", l.HookedFunctions, sc.right, sc.missing,
+		sc.absent, sc.wrong)
 	if sc.right < sc.missing+sc.absent || sc.right == 0 {
 		t.Errorf("only %d values right, %d optimized out, %d not described", sc.right, sc.missing, sc.absent)
 	}
 }
 
-// TestDamagedTypesCPP looks at objects whose memory holds anything: the program lives, no call is lost, and what is shown is JSON.
+// TestDamagedTypesCPP looks at objects whose memory holds anything: the program lives, no call is lost, and what is
+// shown is JSON.
 func TestDamagedTypesCPP(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
@@ -191,11 +196,13 @@ func allCalls(t *testing.T, s *strobetest.Strobe, id string) map[string][]map[st
 	return allCallsOf(t, s, id, libraryCall.FindString)
 }
 
-func allCallsOf(t *testing.T, s *strobetest.Strobe, id string, nameOf func(string) string) map[string][]map[string]json.RawMessage {
+func allCallsOf(t *testing.T, s *strobetest.Strobe, id string,
+	nameOf func(string) string) map[string][]map[string]json.RawMessage {
 	t.Helper()
 	seen := map[string][]map[string]json.RawMessage{}
 	for after := int64(0); ; {
-		p := s.Query(t, id, args{"eventType": []string{"function_enter", "function_exit"}, "verbose": true, "limit": 500, "afterEventId": after})
+		p := s.Query(t, id, args{"eventType": []string{"function_enter", "function_exit"}, "verbose": true, "limit": 500,
+			"afterEventId": after})
 		for _, e := range p.Events {
 			name := nameOf(e.Function)
 			calls := seen[name]
@@ -241,7 +248,8 @@ func (sc *typeScore) judge(t *testing.T, want *expectation, seen map[string][]ma
 		return
 	}
 	if sc.wrong++; sc.wrong <= 60 {
-		t.Errorf("%s\n   %s = %.700s\n  want %.700s%.700s%.700s %q", want.Case, want.Arg, got, want.Want, want.Like, want.Has, want.alsos)
+		t.Errorf("%s\n   %s = %.700s\n  want %.700s%.700s%.700s %q", want.Case, want.Arg, got, want.Want, want.Like, want.Has,
+			want.alsos)
 	}
 }
 
@@ -258,7 +266,8 @@ func (want *expectation) holds(got string) bool {
 	case want.Has != nil:
 		return covers(decoded(want.Has), decoded([]byte(got)))
 	}
-	return sameValue(decoded(want.Want), decoded([]byte(got))) && slices.Equal(memberNames(want.Want), memberNames([]byte(got)))
+	return sameValue(decoded(want.Want), decoded([]byte(got))) &&
+		slices.Equal(memberNames(want.Want), memberNames([]byte(got)))
 }
 
 // memberNames lists the names of all members of all objects, in order: that of a map is its order of iteration.

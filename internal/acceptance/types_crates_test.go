@@ -14,8 +14,9 @@ import (
 // crateCase finds the case in a function's name: r::NAME takes a reference, v::NAME a value, m::NAME returns one.
 var crateCase = regexp.MustCompile(`::([rvm]::\w+)$`)
 
-// TestSoakDescribedCrates compares types of crates, from crates.io, with what the crates' public interfaces say, at every level of
-// optimization: everything right in a debug build; in release builds right or <optimized out>, never wrong.
+// TestSoakDescribedCrates compares types of crates, from crates.io, with what the crates' public interfaces say, at
+// every level of optimization: everything right in a debug build; in release builds right or <optimized out>, never
+// wrong.
 func TestSoakDescribedCrates(t *testing.T) {
 	strobetest.Soak(t)
 	strobetest.NeedPtrace(t)
@@ -40,7 +41,8 @@ func TestSoakDescribedCrates(t *testing.T) {
 }
 
 func checkCrates(t *testing.T, s *strobetest.Strobe, path, root string, exact bool) {
-	l := s.Launch(t, path, root, nil, args{"trace": []string{"crates::*::*::r::*", "crates::*::*::v::*", "crates::*::*::m::*"},
+	l := s.Launch(t, path, root, nil, args{"trace": []string{"crates::*::*::r::*", "crates::*::*::v::*",
+		"crates::*::*::m::*"},
 		"serializationDepth": 6, "onFullBuffer": "block"})
 	defer s.Stop(t, l.SessionID)
 	if st := s.WaitEnd(t, l.SessionID, endLimit); st.ExitCode == nil || *st.ExitCode != 0 || st.DroppedEvents != 0 {

@@ -25,11 +25,12 @@ func (g typeGraph) libcxx() bool { return slices.Contains(g.flags, "-stdlib=libc
 
 var typeGraphs = []typeGraph{
 	{"cpp", "gcc-O0", 1, 3, nil}, {"cpp", "gcc-O0", 25, 3, nil}, {"cpp", "clang-O0", 12, 2, nil},
-	{"cpp", "clang-O0", 24, 4, []string{"-stdlib=libc++"}}, {"rust", "rust-debug", 2, 3, nil}, {"rust", "rust-debug", 60, 4, nil},
+	{"cpp", "clang-O0", 24, 4, []string{"-stdlib=libc++"}}, {"rust", "rust-debug", 2, 3, nil},
+	{"rust", "rust-debug", 60, 4, nil},
 }
 
-// TestTypeGraphs compares arguments and results of types that contain themselves with what the program says of them, and the same
-// values where it crashes, where it is paused, in memory and in watches.
+// TestTypeGraphs compares arguments and results of types that contain themselves with what the program says of them,
+// and the same values where it crashes, where it is paused, in memory and in watches.
 func TestTypeGraphs(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
@@ -55,7 +56,8 @@ func TestSoakTypeGraphs(t *testing.T) {
 			if seed%4 == 0 {
 				g.variant = strings.NewReplacer("-O0", "-O2", "debug", "release").Replace(g.variant)
 			}
-			t.Run(fmt.Sprintf("%s/%s/%d types %v/%d", g.lang, g.variant, g.n, g.flags, seed), func(t *testing.T) { checkTypeGraph(t, s, g, seed) })
+			t.Run(fmt.Sprintf("%s/%s/%d types %v/%d", g.lang, g.variant, g.n, g.flags, seed),
+				func(t *testing.T) { checkTypeGraph(t, s, g, seed) })
 		}
 	}
 }
@@ -66,7 +68,8 @@ func checkTypeGraph(t *testing.T, s *strobetest.Strobe, g typeGraph, seed uint64
 	cases := min(g.n, graphCases)
 	prefix, source, flags := "**::", typecorpus.GenerateRust(seed, g.n, cases), g.flags
 	if g.lang == "cpp" {
-		prefix, source, flags = "", typecorpus.GenerateCPP(seed, g.n, cases), append([]string{"-std=gnu++17", "-w"}, g.flags...)
+		prefix, source, flags = "", typecorpus.GenerateCPP(seed, g.n, cases),
+			append([]string{"-std=gnu++17", "-w"}, g.flags...)
 	}
 	if found, _ := filepath.Glob("/usr/lib/llvm-*/include/c++/v1/vector"); g.libcxx() && len(found) == 0 {
 		strobetest.Lack(t, "libc++-dev is not installed")
@@ -77,11 +80,13 @@ func checkTypeGraph(t *testing.T, s *strobetest.Strobe, g typeGraph, seed uint64
 		run = append(run, file, fmt.Sprint(cases-1))
 	}
 	exact := strings.HasSuffix(g.variant, "-O0") || g.variant == "rust-debug"
-	launch := args{"trace": []string{prefix + "take_*", prefix + "pass_*", prefix + "make_*"}, "serializationDepth": g.depth, "onFullBuffer": "block"}
+	launch := args{"trace": []string{prefix + "take_*", prefix + "pass_*", prefix + "make_*"},
+		"serializationDepth": g.depth, "onFullBuffer": "block"}
 	l := s.Launch(t, path, filepath.Dir(path), run, launch)
 	defer s.Stop(t, l.SessionID)
 	st := s.WaitEnd(t, l.SessionID, endLimit)
-	if st.DroppedEvents != 0 || g.lang == "cpp" && st.Signal != "SIGSEGV" || g.lang == "rust" && (st.ExitCode == nil || *st.ExitCode != 0) {
+	if st.DroppedEvents != 0 || g.lang == "cpp" && st.Signal != "SIGSEGV" || g.lang == "rust" &&
+		(st.ExitCode == nil || *st.ExitCode != 0) {
 		t.Fatalf("ended as %+v", st)
 	}
 	if g.lang == "rust" {
@@ -107,7 +112,8 @@ func checkTypeGraph(t *testing.T, s *strobetest.Strobe, g typeGraph, seed uint64
 			}
 		}
 	}
-	t.Logf("%d hooked: %d right, %d optimized out, %d not described, %d wrong", l.HookedFunctions, sc.right, sc.missing, sc.absent, sc.wrong)
+	t.Logf("%d hooked: %d right, %d optimized out, %d not described, %d wrong", l.HookedFunctions, sc.right, sc.missing,
+		sc.absent, sc.wrong)
 	if sc.right < cases || sc.right < sc.missing {
 		t.Errorf("only %d values right, %d optimized out", sc.right, sc.missing)
 	}
@@ -119,7 +125,8 @@ func checkTypeGraph(t *testing.T, s *strobetest.Strobe, g typeGraph, seed uint64
 // graphCalls is allCalls for functions with or without a crate's name.
 func graphCalls(t *testing.T, s *strobetest.Strobe, id string) map[string][]map[string]json.RawMessage {
 	seen := map[string][]map[string]json.RawMessage{}
-	for name, calls := range allCallsOf(t, s, id, func(name string) string { return name[strings.LastIndex(name, ":")+1:] }) {
+	for name, calls := range allCallsOf(t, s, id,
+		func(name string) string { return name[strings.LastIndex(name, ":")+1:] }) {
 		seen[name] = calls
 	}
 	return seen
@@ -139,10 +146,12 @@ func checkGraphCrash(t *testing.T, s *strobetest.Strobe, id string, w *expectati
 // checkGraphPaused looks at the same values at a breakpoint, in memory, and by a watch.
 func checkGraphPaused(t *testing.T, s *strobetest.Strobe, g typeGraph, path string, cases int, want []*expectation) {
 	last := fmt.Sprintf("take_%d", cases-1)
-	d := &debugged{t, s, s.Launch(t, path, filepath.Dir(path), []string{fmt.Sprint(g.depth), "3", "/dev/null"}, args{"stopOnEntry": true}).SessionID}
+	d := &debugged{t, s, s.Launch(t, path, filepath.Dir(path), []string{fmt.Sprint(g.depth), "3", "/dev/null"},
+		args{"stopOnEntry": true}).SessionID}
 	defer s.Stop(t, d.id)
 	d.points(args{"add": []args{{"function": last}}})
-	s.Call(t, "debug_trace", args{"sessionId": d.id, "add": []string{last}, "serializationDepth": 3, "watches": args{"add": []args{{"variable": "g_0"}}}}, nil)
+	s.Call(t, "debug_trace", args{"sessionId": d.id, "add": []string{last}, "serializationDepth": 3,
+		"watches": args{"add": []args{{"variable": "g_0"}}}}, nil)
 	d.next(args{"action": "continue"})
 	paused := d.paused(1)
 	seen := map[string]json.RawMessage{}
@@ -153,7 +162,8 @@ func checkGraphPaused(t *testing.T, s *strobetest.Strobe, g typeGraph, path stri
 	for i := range cases {
 		var r struct{ Results []memoryValue }
 		name := fmt.Sprintf("g_%d", i)
-		s.Call(t, "debug_memory", args{"sessionId": d.id, "action": "read", "depth": 3, "targets": []args{{"variable": name}}}, &r)
+		s.Call(t, "debug_memory", args{"sessionId": d.id, "action": "read", "depth": 3,
+			"targets": []args{{"variable": name}}}, &r)
 		if seen[name] = r.Results[0].Fields; seen[name] == nil {
 			t.Errorf("%s: %+v", name, r.Results[0])
 		}

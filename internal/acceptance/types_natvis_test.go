@@ -23,10 +23,14 @@ var describedLibraries = []struct {
 	{program: "types_boost", header: "/usr/include/boost/version.hpp", debian: "libboost-dev", usual: "clang-O0"},
 	{program: "types_absl", header: "/usr/include/absl/strings/cord.h", debian: "libabsl-dev", usual: "gcc-O2",
 		config: []string{"absl_flat_hash_map", "absl_cord", "absl_statusor", "absl_btree", "absl_inlined_vector"}},
-	{program: "types_json", header: "/usr/include/nlohmann/json.hpp", debian: "nlohmann-json3-dev libglm-dev libeigen3-dev libfmt-dev", usual: "gcc-O2"},
-	{program: "types_qt", header: "/usr/include/x86_64-linux-gnu/qt6/QtCore/QString", debian: "qt6-base-dev", usual: "clang-O0", flags: []string{"-fPIC"}, config: []string{"Qt6Core"}},
-	{program: "types_qt", header: "/usr/include/x86_64-linux-gnu/qt5/QtCore/QString", debian: "qtbase5-dev", flags: []string{"-fPIC"}, config: []string{"Qt5Core"}, soak: true},
-	{program: "types_proto", header: "/usr/include/google/protobuf/repeated_field.h", debian: "libprotobuf-dev", config: []string{"protobuf"}, soak: true},
+	{program: "types_json", header: "/usr/include/nlohmann/json.hpp",
+		debian: "nlohmann-json3-dev libglm-dev libeigen3-dev libfmt-dev", usual: "gcc-O2"},
+	{program: "types_qt", header: "/usr/include/x86_64-linux-gnu/qt6/QtCore/QString", debian: "qt6-base-dev",
+		usual: "clang-O0", flags: []string{"-fPIC"}, config: []string{"Qt6Core"}},
+	{program: "types_qt", header: "/usr/include/x86_64-linux-gnu/qt5/QtCore/QString", debian: "qtbase5-dev",
+		flags: []string{"-fPIC"}, config: []string{"Qt5Core"}, soak: true},
+	{program: "types_proto", header: "/usr/include/google/protobuf/repeated_field.h", debian: "libprotobuf-dev",
+		config: []string{"protobuf"}, soak: true},
 }
 
 var describedBuilds = []libraryBuild{
@@ -36,8 +40,8 @@ var describedBuilds = []libraryBuild{
 	{variant: "clang-O2", flags: []string{"-std=gnu++17"}},
 }
 
-// TestDescribedTypes compares objects of libraries that built-in descriptions show with what the libraries' public interfaces say.
-// One build of each in usual runs, four where more time is.
+// TestDescribedTypes compares objects of libraries that built-in descriptions show with what the libraries' public
+// interfaces say. One build of each in usual runs, four where more time is.
 func TestDescribedTypes(t *testing.T) { checkDescribed(t, describedBuilds, false) }
 
 // TestSoakDescribedTypes is TestDescribedTypes with every compiler, and with the libraries that CI does not install.
@@ -87,7 +91,8 @@ func TestDescribedDamaged(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
-	l, file := runLibraryTypes(t, s, "types_damaged_libraries", libraryBuild{variant: "gcc-O0", flags: []string{"-std=gnu++17"}})
+	l, file := runLibraryTypes(t, s, "types_damaged_libraries",
+		libraryBuild{variant: "gcc-O0", flags: []string{"-std=gnu++17"}})
 	defer s.Stop(t, l.SessionID)
 	checkDamaged(t, s, l.SessionID, file)
 }
@@ -163,7 +168,8 @@ int main() {
 }
 `
 
-// TestProjectDescriptions shows types by a project's own file, says what of it is not understood, and reads it anew when it changes.
+// TestProjectDescriptions shows types by a project's own file, says what of it is not understood, and reads it anew
+// when it changes.
 func TestProjectDescriptions(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -191,8 +197,10 @@ func TestProjectDescriptions(t *testing.T) {
 	}
 	l, got := run()
 	defer s.Stop(t, l.SessionID)
-	want := []string{`{"a":"hello"}`, `{"a":[1,2,3]}`, `{"a":[1,2,3]}`, `{"a":{"1":"v1","2":"v2","3":"v3","5":"v5","7":"v7","8":"v8","9":"v9"}}`,
-		`{"a":"(1.5, -2) flags=0xff tag=3"}`, `{"a":null}`, `{"a":"inside"}`, `{"a":{"one":1,"two":2}}`, `{"a":[[1,2,3],[4,5,6]]}`, `{"a":{"kept":7}}`}
+	want := []string{`{"a":"hello"}`, `{"a":[1,2,3]}`, `{"a":[1,2,3]}`,
+		`{"a":{"1":"v1","2":"v2","3":"v3","5":"v5","7":"v7","8":"v8","9":"v9"}}`,
+		`{"a":"(1.5, -2) flags=0xff tag=3"}`, `{"a":null}`, `{"a":"inside"}`, `{"a":{"one":1,"two":2}}`,
+		`{"a":[[1,2,3],[4,5,6]]}`, `{"a":{"kept":7}}`}
 	for i, w := range want {
 		if i >= len(got) || got[i] != w {
 			t.Errorf("call %d shows %s, want %s", i, append(got, make([]string, len(want))...)[i], w)

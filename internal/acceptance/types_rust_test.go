@@ -40,22 +40,26 @@ type wanted struct {
 var typeCase = regexp.MustCompile(`::((?:take|make)_\w+)(?:(?:::)?<|$)`)
 
 func checkRustTypes(t *testing.T, s *strobetest.Strobe, target string, exact bool, depth int, path string) {
-	l := s.Launch(t, path, strobetest.TargetsDir(t), []string{fmt.Sprint(depth)}, args{"trace": []string{"**::take_*", "**::make_*"},
-		"serializationDepth": depth, "onFullBuffer": "block"})
+	l := s.Launch(t, path, strobetest.TargetsDir(t), []string{fmt.Sprint(depth)},
+		args{"trace": []string{"**::take_*", "**::make_*"},
+			"serializationDepth": depth, "onFullBuffer": "block"})
 	defer s.Stop(t, l.SessionID)
 	st := s.WaitEnd(t, l.SessionID, endLimit)
 	if st.ExitCode == nil || *st.ExitCode != 0 || st.DroppedEvents != 0 {
 		t.Fatalf("%s ended as %+v", target, st)
 	}
 	right, missing, uncalled := shownAsPrinted(t, s, l.SessionID, typeCase, exact, exact)
-	t.Logf("%d functions hooked; values right %d, optimized out %d, functions never called %d", l.HookedFunctions, right, missing, uncalled)
+	t.Logf("%d functions hooked; values right %d, optimized out %d, functions never called %d", l.HookedFunctions, right,
+		missing, uncalled)
 	if missing > right/5 || uncalled > right/10 {
 		t.Errorf("too little was seen to tell")
 	}
 }
 
-// shownAsPrinted compares every value that a program printed of itself with what its calls show of it; allCalled: each case must be seen.
-func shownAsPrinted(t *testing.T, s *strobetest.Strobe, session string, cases *regexp.Regexp, exact, allCalled bool) (right, missing, uncalled int) {
+// shownAsPrinted compares every value that a program printed of itself with what its calls show of it; allCalled: each
+// case must be seen.
+func shownAsPrinted(t *testing.T, s *strobetest.Strobe, session string, cases *regexp.Regexp, exact,
+	allCalled bool) (right, missing, uncalled int) {
 	t.Helper()
 	seen := calls(t, s, session, cases)
 	for _, line := range strings.Split(strings.TrimSpace(s.Output(t, session, "stdout")), "\n") {
@@ -97,8 +101,8 @@ func oneForm(raw json.RawMessage) string {
 	return b.String()
 }
 
-// TestBrokenRustTypes shows objects of library types whose memory is not theirs: every call is there, with an argument of some
-// length, and the program does not notice.
+// TestBrokenRustTypes shows objects of library types whose memory is not theirs: every call is there, with an argument
+// of some length, and the program does not notice.
 func TestBrokenRustTypes(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -107,16 +111,20 @@ func TestBrokenRustTypes(t *testing.T) {
 		for depth := 1; depth <= 10; depth += 3 {
 			t.Run(fmt.Sprintf("%s/%d", variant, depth), func(t *testing.T) {
 				const rounds, functions = 50, 20
-				l := s.Launch(t, strobetest.Build(t, "types_broken", variant), strobetest.TargetsDir(t), []string{fmt.Sprint(rounds), fmt.Sprint(depth * 7919)},
-					args{"trace": []string{"**::take_*", "!std::**", "!core::**", "!alloc::**"}, "serializationDepth": depth, "onFullBuffer": "block"})
+				l := s.Launch(t, strobetest.Build(t, "types_broken", variant), strobetest.TargetsDir(t),
+					[]string{fmt.Sprint(rounds), fmt.Sprint(depth * 7919)},
+					args{"trace": []string{"**::take_*", "!std::**", "!core::**", "!alloc::**"}, "serializationDepth": depth,
+						"onFullBuffer": "block"})
 				defer s.Stop(t, l.SessionID)
 				st := s.WaitEnd(t, l.SessionID, endLimit)
-				if out := s.Output(t, l.SessionID, "stdout"); st.ExitCode == nil || *st.ExitCode != 0 || out != fmt.Sprintf("%d rounds\n", rounds) {
+				if out := s.Output(t, l.SessionID, "stdout"); st.ExitCode == nil || *st.ExitCode != 0 ||
+					out != fmt.Sprintf("%d rounds\n", rounds) {
 					t.Fatalf("printed %q and ended as %+v", out, st)
 				}
 				counts, longest := map[string]int{}, 0
 				for after := int64(0); ; {
-					p := s.Query(t, l.SessionID, args{"eventType": "function_enter", "verbose": true, "limit": 500, "afterEventId": after})
+					p := s.Query(t, l.SessionID, args{"eventType": "function_enter", "verbose": true, "limit": 500,
+						"afterEventId": after})
 					for _, e := range p.Events {
 						counts[e.Function]++
 						longest = max(longest, len(e.Arguments))

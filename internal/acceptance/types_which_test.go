@@ -32,8 +32,8 @@ int main() {
 }
 `
 
-// TestWhichObject: calls that differ only in which object they are about are told apart where that is asked for: in every view,
-// and by a filter; and registers are watched, of functions without debug information, too.
+// TestWhichObject: calls that differ only in which object they are about are told apart where that is asked for: in
+// every view, and by a filter; and registers are watched, of functions without debug information, too.
 func TestWhichObject(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -51,11 +51,13 @@ func TestWhichObject(t *testing.T) {
 		}
 	}
 	for _, expr := range []string{"$rbx", "$rip + 1"} {
-		if err := trace(expr); err == nil || !strings.HasPrefix(err.Error(), "WATCH_FAILED: ") || !strings.Contains(err.Error(), "$rdi") {
+		if err := trace(expr); err == nil || !strings.HasPrefix(err.Error(), "WATCH_FAILED: ") ||
+			!strings.Contains(err.Error(), "$rdi") {
 			t.Errorf("watch %s: %v", expr, err)
 		}
 	}
-	if err := s.Try("debug_trace", args{"sessionId": l.SessionID, "add": []string{"connect", "accept4"}, "captureOut": true}, nil); err != nil {
+	if err := s.Try("debug_trace", args{"sessionId": l.SessionID, "add": []string{"connect", "accept4"},
+		"captureOut": true}, nil); err != nil {
 		t.Fatal(err)
 	}
 	s.Call(t, "debug_continue", args{"sessionId": l.SessionID}, nil)
@@ -89,7 +91,8 @@ func TestWhichObject(t *testing.T) {
 		t.Errorf("objects %v, want two of two calls and what one leads to; registers of %d calls", seen, watched)
 	}
 	for at, calls := range seen {
-		page := s.Query(t, l.SessionID, args{"eventType": "function_enter", "argument": args{"name": "l.$address", "equals": at}})
+		page := s.Query(t, l.SessionID, args{"eventType": "function_enter",
+			"argument": args{"name": "l.$address", "equals": at}})
 		if !strings.HasPrefix(at, "next") && (page.TotalCount != 2 || calls != 2) {
 			t.Errorf("calls on %s: %d, want 2", at, page.TotalCount)
 		}
@@ -97,7 +100,8 @@ func TestWhichObject(t *testing.T) {
 	if tree := s.Query(t, l.SessionID, args{"view": "tree", "addresses": true}).Tree; strings.Count(tree, "$address") < 2 {
 		t.Errorf("no addresses in %s", tree)
 	}
-	if page := s.Query(t, l.SessionID, args{"eventType": "function_enter", "function": args{"contains": "getpid"}, "verbose": true}); len(page.Events) != 1 ||
+	if page := s.Query(t, l.SessionID, args{"eventType": "function_enter", "function": args{"contains": "getpid"},
+		"verbose": true}); len(page.Events) != 1 ||
 		!strings.Contains(string(page.Events[0].Watches), `"$rdi":`) {
 		t.Errorf("a function of the C library: %+v", page.Events)
 	}

@@ -104,26 +104,33 @@ func TestWholeValues(t *testing.T) {
 	d, e := `{`+wholeD, `{`+wholeE
 	for _, variant := range []string{"gcc-O0", "clang-O0"} {
 		checkWhole(t, s, "cpp", variant, wholeCPP, []wholeValue{
-			{"vbase", "d", d}, {"vbase", "l", `{"$type":"D",` + wholeD}, {"vbase", "b", `{"$type":"D",` + wholeD}, {"vbase", "v", d},
+			{"vbase", "d", d}, {"vbase", "l", `{"$type":"D",` + wholeD}, {"vbase", "b", `{"$type":"D",` + wholeD},
+			{"vbase", "v", d},
 			{"vmore", "e", e}, {"vmore", "p", `{"p":7}`}, {"vmore", "r", `{"$type":"E",` + wholeE},
-			{"made", "m", `{"name":"made","n":4,"after":2}`}, {"made", "b", `{"t":7,"s":"boxed"}`}, {"Made", "this", `"<Made at 0x#>"`},
+			{"made", "m", `{"name":"made","n":4,"after":2}`}, {"made", "b", `{"t":7,"s":"boxed"}`},
+			{"Made", "this", `"<Made at 0x#>"`},
 			{"Box", "this", `"<Box<int> at 0x#>"`}, {"bad", "m", `"0x10 <unreadable>"`}, {"bad", "s", `"0x1234 <unreadable>"`},
 			{"bad", "r", `"0x5678 <unreadable>"`}, {"bad", "w", `"0x9000"`},
 			{"wild", "m", `"0xffffffffffffffff <unreadable>"`}, {"wild", "s", `"0xdeadbeefdeadbeef <unreadable>"`},
 			{"wild", "r", `"0x8000000000000000 <unreadable>"`}, {"wild", "t", `"0xfffffffffffffffe <unreadable>"`},
 			{"wild", "p", `"0xfffffffffffffff8"`},
-			{"wild", "h", `{"m":"0xfffffffffffffffc <unreadable>","s":"0xfffd000000000010 <unreadable>","p":"0xbad0000000000008"}`},
-			{"wide", "w", `"wide ä text"`}, {"wide", "u", `"sixteen ö"`}, {"wide", "c", `"thirty-two"`}, {"wide", "none", "null"}, {"wide", "empty", `""`},
+			{"wild", "h",
+				`{"m":"0xfffffffffffffffc <unreadable>","s":"0xfffd000000000010 <unreadable>","p":"0xbad0000000000008"}`},
+			{"wide", "w", `"wide ä text"`}, {"wide", "u", `"sixteen ö"`}, {"wide", "c", `"thirty-two"`},
+			{"wide", "none", "null"}, {"wide", "empty", `""`},
 			{"any", "i", `{"type":"int","value":5}`}, {"any", "d", `{"type":"double","value":2.5}`}, {"any", "none", "null"},
 			{"text", "s", `{"type":"std::string","value":"a text in an any, longer than a short one"}`},
-			{"where", "a", `{"family":"AF_INET","address":"127.0.0.1","port":4242}`}, {"where", "b", `{"family":"AF_INET6","address":"fe80::1:2%3","port":53}`},
-			{"where", "u", `{"family":"AF_UNIX","path":"/tmp/some.sock"}`}, {"where", "s", `{"family":"AF_UNIX","path":"@hidden"}`},
+			{"where", "a", `{"family":"AF_INET","address":"127.0.0.1","port":4242}`},
+			{"where", "b", `{"family":"AF_INET6","address":"fe80::1:2%3","port":53}`},
+			{"where", "u", `{"family":"AF_UNIX","path":"/tmp/some.sock"}`},
+			{"where", "s", `{"family":"AF_UNIX","path":"@hidden"}`},
 			{"where", "none", "null"}, {"where", "x", `{"family":1234}`},
 			{"vmore", "h", `{"d":{"x":1,"y":2.5,"l":2,"r":3,"d":4},"b":{"$type":"E",` + wholeE + `}`},
 		})
 	}
 	checkWhole(t, s, "rust", "rust-debug", wholeRust, []wholeValue{
-		{"empty", "unit", "{}"}, {"empty", "tag", "{}"}, {"empty", "n", "3"}, {"empty", "nothing", "null"}, {"empty", "only", `"Only"`}, {"empty", "none", "[]"},
+		{"empty", "unit", "{}"}, {"empty", "tag", "{}"}, {"empty", "n", "3"}, {"empty", "nothing", "null"},
+		{"empty", "only", `"Only"`}, {"empty", "none", "[]"},
 		{"within", "h", `{"u":{},"n":4,"e":null,"a":[],"t":[{},3]}`}, {"within", "o", "{}"}, {"within", "b", "{}"},
 		{"within", "r", `{"value":{},"strong":1,"weak":0}`}, {"within", "v", "[{},{}]"}, {"held", "p", `"0x8"`},
 		{"crash", "unit", "{}"}, {"crash", "tag", "{}"},
@@ -141,7 +148,8 @@ func checkWhole(t *testing.T, s *strobetest.Strobe, lang, variant, source string
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := s.Launch(t, path, root, nil, args{"trace": []string{"@usercode"}, "onFullBuffer": "block", "serializationDepth": 3})
+	l := s.Launch(t, path, root, nil, args{"trace": []string{"@usercode"}, "onFullBuffer": "block",
+		"serializationDepth": 3})
 	defer s.Stop(t, l.SessionID)
 	s.WaitEnd(t, l.SessionID, endLimit)
 	seen := graphCalls(t, s, l.SessionID)

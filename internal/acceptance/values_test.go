@@ -49,9 +49,11 @@ var corpora = []corpus{
 	{lang: "cpp", variant: "clang-O2-cet", n: 60}, {lang: "c", variant: "gcc-O2-fp", n: 60},
 	{lang: "cpp", variant: "gcc-O2-lto", n: 150}, {lang: "c", variant: "gcc-O2-lto", n: 150},
 	{lang: "c", variant: "gcc-O2-nopie", n: 60}, {lang: "c", variant: "gcc-O2-dwarf4", n: 60},
-	{lang: "c", variant: "gcc-O0", n: 60, flags: []string{"-mavx2"}}, {lang: "cpp", variant: "clang-O2", n: 60, flags: []string{"-mavx2"}},
+	{lang: "c", variant: "gcc-O0", n: 60, flags: []string{"-mavx2"}},
+	{lang: "cpp", variant: "clang-O2", n: 60, flags: []string{"-mavx2"}},
 	{lang: "cpp", variant: "gcc-O2", n: 60, flags: []string{"-march=native"}},
-	{lang: "rust", variant: "rust-debug", n: 120, owned: true}, {lang: "rust", variant: "rust-release", n: 120, owned: true},
+	{lang: "rust", variant: "rust-debug", n: 120, owned: true},
+	{lang: "rust", variant: "rust-release", n: 120, owned: true},
 }
 
 // TestValues compares every argument and result of generated functions, as debug_query shows them, with what the
@@ -138,7 +140,8 @@ func calls(t *testing.T, s *strobetest.Strobe, id string, form *regexp.Regexp) m
 	t.Helper()
 	seen := map[string]*shown{}
 	for after := int64(0); ; {
-		p := s.Query(t, id, args{"eventType": []string{"function_enter", "function_exit"}, "verbose": true, "limit": 500, "afterEventId": after})
+		p := s.Query(t, id, args{"eventType": []string{"function_enter", "function_exit"}, "verbose": true, "limit": 500,
+			"afterEventId": after})
 		for _, e := range p.Events {
 			m := form.FindStringSubmatch(e.Function)
 			if m == nil {
@@ -170,7 +173,8 @@ func calls(t *testing.T, s *strobetest.Strobe, id string, form *regexp.Regexp) m
 type score struct{ functions, uncalled, merged, right, partial, missing, absent, wrong int }
 
 func (sc score) String() string {
-	return fmt.Sprintf("%d called, %d never, %d merged: values right %d, partly %d, optimized out %d, not described %d, wrong %d",
+	return fmt.Sprintf(
+		"%d called, %d never, %d merged: values right %d, partly %d, optimized out %d, not described %d, wrong %d",
 		sc.functions, sc.uncalled, sc.merged, sc.right, sc.partial, sc.missing, sc.absent, sc.wrong)
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
-// viewed are programs whose function look has an argument with parts of every kind, and what an editor finds there: for a path of names, the
-// value. A path that ends in = is set to the value first.
+// viewed are programs whose function look has an argument with parts of every kind, and what an editor finds there: for
+// a path of names, the value. A path that ends in = is set to the value first.
 var viewed = []struct {
 	lang, variant, name, source string
 	parts                       map[string]string
@@ -33,7 +33,8 @@ fn main() {
 }
 `, map[string]string{
 		"whole number": "5", "whole words": `"some words"`, "whole list [0] text": `"near"`, "whole list [0] pair __1": "-1",
-		"whole map key [1]": "8", "whole other 3": "true", "whole shapes [1] Flat width": "4", "whole list [0] next text": `"deep"`, "whole list [0] next pair [0]": "9",
+		"whole map key [1]": "8", "whole other 3": "true", "whole shapes [1] Flat width": "4",
+		"whole list [0] next text": `"deep"`, "whole list [0] next pair [0]": "9",
 	}, [][2]string{{"whole number", "100"}, {"whole list [0] pair __1", "-70"}}},
 	{"cpp", "gcc-O2", "viewedcpp", `
 #include <cstdio>
@@ -72,13 +73,17 @@ int main()
 	printf("total %ld %s\n", look(whole, 2), whole.name.c_str());
 }
 `, map[string]string{
-		"by": "2", "whole name": `"the whole"`, "whole color": "green", "whole points [1] y": "4", "whole map key [0] x": "5", "whole owned name": `"owned"`, "whole shared value x": "7",
-		"whole maybe y": "10", "whole whole": "16909060", "whole bytes [0]": "4", "whole table [1] [2]": "6", "whole text": `"some text"`, "whole none": "null",
+		"by": "2", "whole name": `"the whole"`, "whole color": "green", "whole points [1] y": "4", "whole map key [0] x": "5",
+		"whole owned name": `"owned"`, "whole shared value x": "7",
+		"whole maybe y": "10", "whole whole": "16909060", "whole bytes [0]": "4", "whole table [1] [2]": "6",
+		"whole text": `"some text"`, "whole none": "null",
 		"whole number": "40", "whole low": "5", "whole half": "0.5", "whole two *whole.two x": "13",
-	}, [][2]string{{"whole table [1] [2]", "100"}, {"whole color", "red"}, {"whole yes", "false"}, {"whole low", "2"}, {"whole half", "1.25"}, {"whole number", "1"}}},
+	}, [][2]string{{"whole table [1] [2]", "100"}, {"whole color", "red"}, {"whole yes", "false"}, {"whole low", "2"},
+		{"whole half", "1.25"}, {"whole number", "1"}}},
 }
 
-// TestView looks into an argument with parts of every kind as an editor does, one level after the other, and sets some of them.
+// TestView looks into an argument with parts of every kind as an editor does, one level after the other, and sets some
+// of them.
 func TestView(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
@@ -102,16 +107,20 @@ func TestView(t *testing.T) {
 					continue
 				}
 				var r struct{ Variable viewedVariable }
-				if err := s.Try("debug_view", args{"sessionId": d.id, "action": "set", "ref": got.parent, "name": got.Name, "value": set[1]}, &r); err != nil {
+				if err := s.Try("debug_view", args{"sessionId": d.id, "action": "set", "ref": got.parent, "name": got.Name,
+					"value": set[1]}, &r); err != nil {
 					t.Errorf("%s: %v", set[0], err)
 				}
-				if again := d.part(th.ThreadID, set[0]); again.Value != r.Variable.Value || !strings.HasSuffix(again.Value, set[1]) {
+				if again := d.part(th.ThreadID, set[0]); again.Value != r.Variable.Value ||
+					!strings.HasSuffix(again.Value, set[1]) {
 					t.Errorf("%s = %s is %+v, and then %+v", set[0], set[1], r.Variable, again)
 				}
 			}
 			old := d.part(th.ThreadID, "whole").parent
 			d.next(args{})
-			if err := s.Try("debug_view", args{"sessionId": d.id, "action": "variables", "ref": old}, nil); fault.CodeOf(err) != fault.NotPaused && !strings.Contains(fmt.Sprint(err), "NOT_PAUSED") && !strings.Contains(fmt.Sprint(err), "PROCESS_EXITED") {
+			if err := s.Try("debug_view", args{"sessionId": d.id, "action": "variables", "ref": old}, nil); fault.CodeOf(err) !=
+				fault.NotPaused && !strings.Contains(fmt.Sprint(err), "NOT_PAUSED") &&
+				!strings.Contains(fmt.Sprint(err), "PROCESS_EXITED") {
 				t.Errorf("a ref of a thread that went on: %v", err)
 			}
 		})

@@ -39,8 +39,8 @@ int main() {
 }
 `
 
-// TestWatches reads values at calls: members, elements, thread-locals, text, bit-fields, addresses, expressions over arguments and
-// results, and floats, which the daemon computes; at functions that are traced later, too.
+// TestWatches reads values at calls: members, elements, thread-locals, text, bit-fields, addresses, expressions over
+// arguments and results, and floats, which the daemon computes; at functions that are traced later, too.
 func TestWatches(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
@@ -63,7 +63,8 @@ func TestWatches(t *testing.T) {
 				}
 				return map[string]any{"add": add}
 			}
-			w := watch("gClock->counter", "gClock->in->deep[1]", "gClock->label", "gClock->in->flags", "app::level * 2 + 1", "tls", "gName",
+			w := watch("gClock->counter", "gClock->in->deep[1]", "gClock->label", "gClock->in->flags", "app::level * 2 + 1",
+				"tls", "gName",
 				"*(int *)(packed + 1)", "gClock->rate * 2", "by + 100", "$return - 1", "gClock->rate > 0.7")
 			w["add"] = append(w["add"].([]any), map[string]any{"expr": "k * 2", "label": "twice", "on": []string{"other"}},
 				map[string]any{"address": "0x10", "type": "int", "label": "nowhere"})
@@ -75,7 +76,8 @@ func TestWatches(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, bad := range []string{"gClok->counter", "gClock->countr", "gClock->(", "gClock->in->deep[", "nothing::here"} {
-				if active, err = trace(map[string]any{"watches": watch(bad)}); err == nil || !strings.HasPrefix(err.Error(), "WATCH_FAILED: ") {
+				if active, err = trace(map[string]any{"watches": watch(bad)}); err == nil ||
+					!strings.HasPrefix(err.Error(), "WATCH_FAILED: ") {
 					t.Errorf("watch %s: %v", bad, err)
 				}
 			}
@@ -85,7 +87,8 @@ func TestWatches(t *testing.T) {
 			s.Call(t, "debug_session", map[string]any{"action": "input", "sessionId": l.SessionID, "text": "3\n"}, nil)
 			var p strobetest.Page
 			soon(t, "two calls", func() bool {
-				p = s.Query(t, l.SessionID, map[string]any{"eventType": []string{"function_enter", "function_exit"}, "verbose": true})
+				p = s.Query(t, l.SessionID, map[string]any{"eventType": []string{"function_enter", "function_exit"},
+					"verbose": true})
 				return len(p.Events) == 4
 			})
 			for i, want := range []string{
@@ -101,14 +104,16 @@ func TestWatches(t *testing.T) {
 			if got := string(p.Events[1].Out); got != `{"out":6,"buf":"tick 3"}` {
 				t.Errorf("the exit of tick shows %s", got)
 			}
-			if active, err = trace(map[string]any{"watches": map[string]any{"remove": []string{"twice", "tls"}}}); err != nil || len(active) != 12 {
+			if active, err = trace(map[string]any{"watches": map[string]any{"remove": []string{"twice", "tls"}}}); err != nil ||
+				len(active) != 12 {
 				t.Errorf("after removal %q: %v", active, err)
 			}
 			var many []string
 			for i := range 33 {
 				many = append(many, fmt.Sprintf("gClock->counter + %d", i))
 			}
-			if _, err := trace(map[string]any{"watches": watch(many...)}); err == nil || !strings.HasPrefix(err.Error(), "VALIDATION_ERROR") {
+			if _, err := trace(map[string]any{"watches": watch(many...)}); err == nil ||
+				!strings.HasPrefix(err.Error(), "VALIDATION_ERROR") {
 				t.Errorf("more than 32 watches: %v", err)
 			}
 			s.Call(t, "debug_session", map[string]any{"action": "input", "sessionId": l.SessionID, "eof": true}, nil)

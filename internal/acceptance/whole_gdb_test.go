@@ -72,8 +72,9 @@ func compareWithGDB(t *testing.T, s *strobetest.Strobe, w strobetest.Whole, b st
 	t.Logf("seed %d", seed)
 	launch := func(patterns []string, env map[string]string, policy string) map[string][]seenCall {
 		// With lines flushed, C's stdout itself would say so, in its flags.
-		return tracedCalls(t, s, b, argv, args{"stdin": w.Stdin, "env": env, "cwd": folder(), "trace": patterns, "onFullBuffer": policy,
-			"lineBuffer": "off"}, policy == "drop")
+		return tracedCalls(t, s, b, argv, args{"stdin": w.Stdin, "env": env, "cwd": folder(), "trace": patterns,
+			"onFullBuffer": policy,
+			"lineBuffer":   "off"}, policy == "drop")
 	}
 	all := launch([]string{"@usercode"}, nil, "drop")
 	var raws, names []string
@@ -92,15 +93,16 @@ func compareWithGDB(t *testing.T, s *strobetest.Strobe, w strobetest.Whole, b st
 		}
 	}
 	seen, seenAgain := launch(names, nil, "block"), launch(names, otherGarbage, "block")
-	job := args{"program": b.Program, "args": argv, "functions": linkNames(raws), "calls": wholeCallsEach, "most": wholeCalls,
+	job := args{"program": b.Program, "args": argv, "functions": linkNames(raws), "calls": wholeCallsEach,
+		"most":  wholeCalls,
 		"entry": w.Optimised, "lang": w.Lang, "early": w.Early}
 	stdin := filepath.Join(t.TempDir(), "stdin")
 	if err := os.WriteFile(stdin, []byte(w.Stdin), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	job["stdin"] = stdin
-	// Twice each, at other addresses and over other garbage: what two runs under one tool show differently nobody has written yet, or
-	// it is an address or a time.
+	// Twice each, at other addresses and over other garbage: what two runs under one tool show differently nobody has
+	// written yet, or it is an address or a time.
 	job["env"] = plainEnv(dir, nil)
 	first := gdbCalls(t, job, folder(), false)
 	job["env"] = plainEnv(dir, otherGarbage)
@@ -128,10 +130,12 @@ func compareWithGDB(t *testing.T, s *strobetest.Strobe, w strobetest.Whole, b st
 					c.missing++
 					continue
 				}
-				c.compare(fmt.Sprintf("%s call %d %s", name, i+1, arg), have, twin.arguments[arg], v, second[name][i].Arguments[arg])
+				c.compare(fmt.Sprintf("%s call %d %s", name, i+1, arg), have, twin.arguments[arg], v,
+					second[name][i].Arguments[arg])
 			}
 			if want.Result != nil && second[name][i].Result != nil && got.hasResult && !slices.Contains(w.Unset, name) {
-				c.compare(fmt.Sprintf("%s call %d result", name, i+1), got.result, twin.result, *want.Result, *second[name][i].Result)
+				c.compare(fmt.Sprintf("%s call %d result", name, i+1), got.result, twin.result, *want.Result,
+					*second[name][i].Result)
 			}
 		}
 	}
@@ -169,9 +173,11 @@ func linkNames(raws []string) []string {
 	return out
 }
 
-// tracedCalls runs a program with these patterns and returns the first calls of each function, by name|name of the linker: those that
-// gdb will see, in the order of the program; with survey up to wholeCallsMany of each, without values.
-func tracedCalls(t *testing.T, s *strobetest.Strobe, b strobetest.Built, argv []string, extra args, survey bool) map[string][]seenCall {
+// tracedCalls runs a program with these patterns and returns the first calls of each function, by name|name of the
+// linker: those that gdb will see, in the order of the program; with survey up to wholeCallsMany of each, without
+// values.
+func tracedCalls(t *testing.T, s *strobetest.Strobe, b strobetest.Built, argv []string, extra args,
+	survey bool) map[string][]seenCall {
 	t.Helper()
 	l := s.Launch(t, b.Program, b.Source, argv, extra)
 	defer s.Stop(t, l.SessionID)
@@ -241,7 +247,8 @@ func tracedCalls(t *testing.T, s *strobetest.Strobe, b strobetest.Built, argv []
 	return calls
 }
 
-// gdbCalls runs the program under gdb and returns its rows, by function and call. The second time other garbage lies at other places.
+// gdbCalls runs the program under gdb and returns its rows, by function and call. The second time other garbage lies at
+// other places.
 func gdbCalls(t *testing.T, job args, dir string, again bool) map[string][]gdbRow {
 	t.Helper()
 	tmp := t.TempDir()
@@ -256,7 +263,8 @@ func gdbCalls(t *testing.T, job args, dir string, again bool) map[string][]gdbRo
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), wholeLimit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "gdb", "-nx", "-q", "-batch", "-iex", "set auto-load safe-path /usr", "-ex", fmt.Sprintf("python JOB=%q", file),
+	cmd := exec.CommandContext(ctx, "gdb", "-nx", "-q", "-batch", "-iex", "set auto-load safe-path /usr", "-ex",
+		fmt.Sprintf("python JOB=%q", file),
 		"-x", filepath.Join(strobetest.Root(t), "internal", "acceptance", "testdata", "gdb_calls.py"))
 	said, err := cmd.CombinedOutput()
 	rows, openErr := os.Open(job["out"].(string))
@@ -452,7 +460,8 @@ func (c *gdbComparison) scalar(got any, want gdbHeld) verdict {
 		name, _ := want.Value.(string)
 		switch g := got.(type) {
 		case string:
-			return truth(g == name || strings.HasSuffix(name, "::"+g) || strings.Contains(name, "|") || strings.Contains(g, "|") || g == want.Number || strings.Contains(g, "("))
+			return truth(g == name || strings.HasSuffix(name, "::"+g) || strings.Contains(name, "|") ||
+				strings.Contains(g, "|") || g == want.Number || strings.Contains(g, "("))
 		case float64:
 			return truth(strconv.FormatFloat(g, 'f', -1, 64) == want.Number)
 		}

@@ -21,9 +21,9 @@ import (
 // wholeLimit bounds one run of a whole program, traced or not.
 const wholeLimit = 5 * time.Minute
 
-// TestSoakWholePrograms runs programs that were not made for it, as their users do: with @usercode traced and every default they print
-// the same, end the same, leave the same files and pass their own tests as untraced. Values of 200 calls of each are compared with what
-// gdb reads there. STROBE_WHOLE names one of them, or a few with commas.
+// TestSoakWholePrograms runs programs that were not made for it, as their users do: with @usercode traced and every
+// default they print the same, end the same, leave the same files and pass their own tests as untraced. Values of 200
+// calls of each are compared with what gdb reads there. STROBE_WHOLE names one of them, or a few with commas.
 func TestSoakWholePrograms(t *testing.T) {
 	strobetest.Soak(t)
 	strobetest.NeedPtrace(t)
@@ -78,7 +78,8 @@ func freshFolder(t *testing.T, dir string, files map[string]string) string {
 }
 
 // compareWhole runs a script untraced and traced, each in what folder gives, and compares.
-func compareWhole(t *testing.T, s *strobetest.Strobe, b strobetest.Built, script string, blurred []*regexp.Regexp, folder func() string) {
+func compareWhole(t *testing.T, s *strobetest.Strobe, b strobetest.Built, script string, blurred []*regexp.Regexp,
+	folder func() string) {
 	clear := func(text string) string {
 		for _, p := range blurred {
 			text = p.ReplaceAllString(text, "")
@@ -109,8 +110,10 @@ func compareWhole(t *testing.T, s *strobetest.Strobe, b strobetest.Built, script
 		t.Errorf("nothing was traced: %+v", st)
 	}
 	tree := s.Query(t, l.SessionID, args{"view": "tree"})
-	t.Logf("untraced %v, traced %v; %d functions, %d enters, %d exits, %d dropped; stats %d bytes, tree %d bytes; warnings %q", plain.Round(time.Millisecond),
-		traced.Round(time.Millisecond), st.HookedFunctions, st.EventCount["function_enter"], st.EventCount["function_exit"], st.DroppedEvents,
+	t.Logf("untraced %v, traced %v; %d functions, %d enters, %d exits, %d dropped; stats %d bytes, tree %d bytes; "+
+		"warnings %q", plain.Round(time.Millisecond),
+		traced.Round(time.Millisecond), st.HookedFunctions, st.EventCount["function_enter"], st.EventCount["function_exit"],
+		st.DroppedEvents,
 		len(stats.Stats), len(tree.Tree), st.Warnings)
 }
 

@@ -60,8 +60,8 @@ func statusField(t testing.TB, pid int, name string) (n int) {
 	return n
 }
 
-// What kills the process of one session is nobody else's: ten other sessions and a test run lose nothing, the one is interrupted, its program
-// lives, what it had recorded can be read, and a call that was under way says so.
+// What kills the process of one session is nobody else's: ten other sessions and a test run lose nothing, the one is
+// interrupted, its program lives, what it had recorded can be read, and a call that was under way says so.
 func TestWorkerDiesAlone(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	path := strobetest.BuildSource(t, "c", "gcc-O1", "pairs", pairsSource)
@@ -79,13 +79,15 @@ func TestWorkerDiesAlone(t *testing.T) {
 	var run struct{ TestRunID string }
 	s.Call(t, "debug_test", args{"projectRoot": root, "command": path + " 20000", "tracePatterns": []string{"unit"}}, &run)
 	pid := daemon.HolderPID(s.Home)
-	for _, sig := range []syscall.Signal{syscall.SIGKILL, syscall.SIGSEGV, syscall.SIGABRT, syscall.SIGQUIT} { // the last: as a fatal error of Go's own
+	// the last: as a fatal error of Go's own
+	for _, sig := range []syscall.Signal{syscall.SIGKILL, syscall.SIGSEGV, syscall.SIGABRT, syscall.SIGQUIT} {
 		one := launch()
 		s.Query(t, one.SessionID, args{"function": args{"equals": "unit"}, "waitMs": 10000})
 		var wg sync.WaitGroup
 		var during error
 		wg.Go(func() {
-			during = s.Try("debug_query", args{"sessionId": one.SessionID, "function": args{"equals": "nosuch"}, "waitMs": 30000}, nil)
+			during = s.Try("debug_query", args{"sessionId": one.SessionID, "function": args{"equals": "nosuch"},
+				"waitMs": 30000}, nil)
 		})
 		worker := workerOf(t, one.PID)
 		if worker == pid {
@@ -138,10 +140,12 @@ func TestWorkerDiesAlone(t *testing.T) {
 	}
 }
 
-// hostile gives sessions of their own a program that overwrites what its calls are recorded in, damaged programs and damaged cores.
+// hostile gives sessions of their own a program that overwrites what its calls are recorded in, damaged programs and
+// damaged cores.
 func hostile(t *testing.T, s *strobetest.Strobe) {
 	t.Helper()
-	path := strobetest.BuildSource(t, "c", "gcc-O1", "scribbles", strings.Replace(scribbles, "RINGS", fmt.Sprint(ring.RingsOff), 1))
+	path := strobetest.BuildSource(t, "c", "gcc-O1", "scribbles",
+		strings.Replace(scribbles, "RINGS", fmt.Sprint(ring.RingsOff), 1))
 	l := s.Launch(t, path, filepath.Dir(path), []string{"1"}, args{"trace": []string{"work"}})
 	if st := s.WaitEnd(t, l.SessionID, time.Minute); st.ExitCode == nil || *st.ExitCode != 5 {
 		t.Errorf("what overwrites its records ended as %+v", st)
@@ -159,7 +163,8 @@ func hostile(t *testing.T, s *strobetest.Strobe) {
 		bad[16] = byte(elf.ET_CORE)
 		core := write(t, dir, fmt.Sprintf("core%d", i), string(bad), 0o600)
 		var f *strobetest.ToolError
-		if err := s.Try("debug_launch", args{"core": core, "projectRoot": dir}, nil); err != nil && (!errors.As(err, &f) || f.Code == "INTERNAL_ERROR" || f.Code == "ENGINE_FAILED") {
+		if err := s.Try("debug_launch", args{"core": core, "projectRoot": dir}, nil); err != nil &&
+			(!errors.As(err, &f) || f.Code == "INTERNAL_ERROR" || f.Code == "ENGINE_FAILED") {
 			t.Errorf("a damaged core: %v", err)
 		}
 	}
@@ -174,14 +179,17 @@ func TestWorkerMemoryBound(t *testing.T) {
 	s := strobetest.Connect(t, home, "STROBE_DEBUG_WORKER_MEMORY=80000000")
 	s.WorkersDie = true
 	t.Cleanup(func() { s.StopDaemon(t) })
-	l := s.Launch(t, path, filepath.Dir(path), []string{filepath.Join(dir, "called"), filepath.Join(dir, "done")}, args{"trace": []string{"unit"}, "cwd": dir, "stopOnEntry": true})
+	l := s.Launch(t, path, filepath.Dir(path), []string{filepath.Join(dir, "called"), filepath.Join(dir, "done")},
+		args{"trace": []string{"unit"}, "cwd": dir, "stopOnEntry": true})
 	// The launch has its answer before the burst begins; going on may find the worker dead already.
 	_ = s.Try("debug_continue", args{"sessionId": l.SessionID, "waitMs": 1}, nil)
 	strobetest.Eventually(t, endLimit, "its end", func() bool {
 		var st strobetest.Status
-		return s.Try("debug_session", args{"action": "status", "sessionId": l.SessionID}, &st) == nil && st.Status == "interrupted"
+		return s.Try("debug_session", args{"action": "status", "sessionId": l.SessionID}, &st) == nil &&
+			st.Status == "interrupted"
 	})
-	strobetest.Eventually(t, endLimit, "the program's own end", func() bool { _, err := os.Stat(filepath.Join(dir, "done")); return err == nil })
+	strobetest.Eventually(t, endLimit, "the program's own end",
+		func() bool { _, err := os.Stat(filepath.Join(dir, "done")); return err == nil })
 	if log, _ := os.ReadFile(filepath.Join(home, "daemon.log")); !strings.Contains(string(log), "too much memory") {
 		t.Errorf("the log does not say why:\n%s", log)
 	}
@@ -234,7 +242,8 @@ func TestWorkersEnd(t *testing.T) {
 	}
 	const most = 8 + 1 // of ended sessions that may still be asked for, and the one that was started ahead
 	strobetest.Eventually(t, 2*endLimit, "processes to end", func() bool { return workers() <= most })
-	t.Logf("%d sessions: the daemon has %d kB and %d files, after the first %d and %d", n, rss(), files(), first, firstFiles)
+	t.Logf("%d sessions: the daemon has %d kB and %d files, after the first %d and %d", n, rss(), files(), first,
+		firstFiles)
 	if rss() > first+15_000 || files() > firstFiles+20 {
 		t.Errorf("the daemon grows: %d kB and %d files, was %d and %d", rss(), files(), first, firstFiles)
 	}
@@ -247,13 +256,14 @@ func TestWorkersEnd(t *testing.T) {
 		Sessions []struct{ SessionID, Status string }
 	}
 	s.Call(t, "debug_session", args{"action": "list"}, &list)
-	if len(list.Sessions) != n || slices.ContainsFunc(list.Sessions, func(r struct{ SessionID, Status string }) bool { return r.Status != "exited" }) {
+	if len(list.Sessions) != n || slices.ContainsFunc(list.Sessions,
+		func(r struct{ SessionID, Status string }) bool { return r.Status != "exited" }) {
 		t.Errorf("the list: %+v", list)
 	}
 }
 
-// burstSource makes calls as fast as they go, makes a file of its first argument's name, runs on for two seconds, and says that it did by
-// another's.
+// burstSource makes calls as fast as they go, makes a file of its first argument's name, runs on for two seconds, and
+// says that it did by another's.
 const burstSource = `
 #include <stdio.h>
 #include <unistd.h>
@@ -269,8 +279,8 @@ int main(int argc, char **argv)
 }
 `
 
-// A daemon that is killed behind a burst, of which most is not decoded yet, leaves all of it: its worker lets the program run on and decodes to
-// the end.
+// A daemon that is killed behind a burst, of which most is not decoded yet, leaves all of it: its worker lets the
+// program run on and decodes to the end.
 func TestDaemonKilledBehindABurst(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, map[string]any{"sampling.threshold": 1_000_000_000})

@@ -34,9 +34,9 @@ func fieldsOf(s *jsonschema.Schema, prefix string, with func(any) any) (out []fi
 	return out
 }
 
-// TestAnyValueOfAnyField calls every tool with what clients send by mistake, in every field, while a program runs, one is paused, and
-// one has ended. Each call is answered with a result or an error of its own, and the daemon lives. It keeps out the poll without an
-// interval, which took the daemon down and every session with it.
+// TestAnyValueOfAnyField calls every tool with what clients send by mistake, in every field, while a program runs, one
+// is paused, and one has ended. Each call is answered with a result or an error of its own, and the daemon lives. It
+// keeps out the poll without an interval, which took the daemon down and every session with it.
 func TestAnyValueOfAnyField(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	t.Parallel()
@@ -53,7 +53,8 @@ func TestAnyValueOfAnyField(t *testing.T) {
 		"debug_test":        {{"action": "run", "projectRoot": dir}, {"action": "list"}},
 		"debug_session":     {{"action": "status"}, {"action": "list"}, {"action": "input", "text": "x"}},
 		"debug_setup_tests": {{"projectRoot": dir}},
-		"debug_memory":      {{"targets": []any{args{"variable": "counter"}}}, {"targets": []any{args{"variable": "counter"}}, "poll": args{"durationMs": 1000}}},
+		"debug_memory": {{"targets": []any{args{"variable": "counter"}}},
+			{"targets": []any{args{"variable": "counter"}}, "poll": args{"durationMs": 1000}}},
 	}
 	for _, op := range service.Ops {
 		in, err := op.InputSchema()
@@ -65,7 +66,8 @@ func TestAnyValueOfAnyField(t *testing.T) {
 			calls = []args{{}}
 		}
 		for _, f := range fieldsOf(in, "", func(v any) any { return v }) {
-			for _, v := range []any{0, -1, json.Number("9223372036854775807"), json.Number("9223372036854775808"), json.Number("1e300"), 1.5, "", "x", []any{}, args{}, []any{nil}, nil, true} {
+			for _, v := range []any{0, -1, json.Number("9223372036854775807"), json.Number("9223372036854775808"),
+				json.Number("1e300"), 1.5, "", "x", []any{}, args{}, []any{nil}, nil, true} {
 				for _, id := range []string{d.id, ended.SessionID} {
 					for _, call := range calls {
 						if _, has := in.Properties["sessionId"]; has {

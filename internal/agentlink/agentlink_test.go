@@ -270,7 +270,8 @@ func FuzzSegment(f *testing.F) {
 	f.Fuzz(func(t *testing.T, head, body []byte) {
 		dir := t.TempDir()
 		k := streamKey{aPID, "aa", 1}
-		if err := os.WriteFile(filepath.Join(dir, k.segmentName(0)), append(append([]byte(magic), 0, 0, 1, 0, 0, 0, 0, 0), append(head, body...)...), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, k.segmentName(0)),
+			append(append([]byte(magic), 0, 0, 1, 0, 0, 0, 0, 0), append(head, body...)...), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		fd := newFeed(strobetest.NewBook(), nil, aPID, "aa", func() int { return 3 })
@@ -285,7 +286,8 @@ func FuzzSegment(f *testing.F) {
 	})
 }
 
-// TestFoldersOfTheDead: the folder of a link whose process was killed is removed by the next, that of one that lives is not.
+// TestFoldersOfTheDead: the folder of a link whose process was killed is removed by the next, that of one that lives is
+// not.
 func TestFoldersOfTheDead(t *testing.T) {
 	base := t.TempDir()
 	old := time.Now().Add(-time.Hour)

@@ -273,7 +273,8 @@ func (m *Member) pausedThread(tid int) (*pause, error) {
 		}
 	}
 	if tid == 0 {
-		return nil, fault.New(fault.NotPaused, "debug_session status lists pausedThreads; set a breakpoint with debug_breakpoint.", "no thread is paused")
+		return nil, fault.New(fault.NotPaused, "debug_session status lists pausedThreads; set a breakpoint with "+
+			"debug_breakpoint.", "no thread is paused")
 	}
 	return nil, fault.New(fault.NotPaused, "debug_session status lists pausedThreads.", "thread %d is not paused", tid)
 }

@@ -201,7 +201,8 @@ func (s *stream) pass(b []byte, take func(*record)) (rolled bool) {
 	for len(b) >= recordHead {
 		n := int(min(max(binary.LittleEndian.Uint32(b[28:]), recordHead), uint32(len(b))))
 		r := record{
-			ts: int64(binary.LittleEndian.Uint64(b)), fn: binary.LittleEndian.Uint32(b[8:]), lane: binary.LittleEndian.Uint32(b[12:]),
+			ts: int64(binary.LittleEndian.Uint64(b)), fn: binary.LittleEndian.Uint32(b[8:]),
+			lane:  binary.LittleEndian.Uint32(b[12:]),
 			under: binary.LittleEndian.Uint32(b[16:]), aux: binary.LittleEndian.Uint32(b[20:]), kind: b[24], flags: b[25],
 		}
 		pad := int(binary.LittleEndian.Uint16(b[26:]))

@@ -12,10 +12,11 @@ import (
 	"github.com/strobe-debug/strobe/internal/symbol"
 )
 
-// LLVM takes results away from functions that only their own module calls, all by name: it replaces a constant result in all callers
-// at once, and removes one that none of them uses, without a sign in DWARF. What is left in the register looks like any other result,
-// and no write to it proves one: loads may be volatile, and what inline assembly takes, such as Rust's black_box, may be nothing but
-// a register's contents. The callers do: one that reads the register behind the call still gets a result in it.
+// LLVM takes results away from functions that only their own module calls, all by name: it replaces a constant result
+// in all callers at once, and removes one that none of them uses, without a sign in DWARF. What is left in the register
+// looks like any other result, and no write to it proves one: loads may be volatile, and what inline assembly takes,
+// such as Rust's black_box, may be nothing but a register's contents. The callers do: one that reads the register
+// behind the call still gets a result in it.
 
 // usage is what a module shows of one of its functions.
 type usage struct {
@@ -36,8 +37,8 @@ type call struct {
 	jump           bool // a tail call
 }
 
-// maxSites bounds the calls of one function that are kept, maxLooks those that are looked at for one result, maxCallText the bytes that
-// are searched for them, maxBehind the code that is followed behind one.
+// maxSites bounds the calls of one function that are kept, maxLooks those that are looked at for one result,
+// maxCallText the bytes that are searched for them, maxBehind the code that is followed behind one.
 const (
 	maxSites    = 16
 	maxLooks    = 48
@@ -68,8 +69,8 @@ func (c *callCache) of(m *symbol.Module) *moduleCalls {
 	return mc
 }
 
-// search looks through the code for direct calls of functions with debug information, and everywhere for their addresses. Some of the
-// calls that it finds may be the inside of other instructions: readsBehind looks again.
+// search looks through the code for direct calls of functions with debug information, and everywhere for their
+// addresses. Some of the calls that it finds may be the inside of other instructions: readsBehind looks again.
 func (mc *moduleCalls) search(m *symbol.Module) {
 	sites, taken := map[symbol.Addr]uint8{}, map[symbol.Addr]bool{}
 	fns := m.Functions()
@@ -103,7 +104,9 @@ func (mc *moduleCalls) search(m *symbol.Module) {
 		})
 	}
 	mc.taken = taken
-	slices.SortFunc(mc.calls, func(a, b call) int { return cmp.Or(cmp.Compare(a.target, b.target), cmp.Compare(a.behind, b.behind)) })
+	slices.SortFunc(mc.calls, func(a, b call) int {
+		return cmp.Or(cmp.Compare(a.target, b.target), cmp.Compare(a.behind, b.behind))
+	})
 }
 
 // findCalls finds what looks like "call rel32", "jmp rel32" and "jmp rel8".
@@ -137,8 +140,8 @@ func findLeas(text []byte, lo symbol.Addr, found func(symbol.Addr)) {
 // relative is the relocation R_X86_64_RELATIVE.
 const relative = 8
 
-// findPointers finds addresses in data: as they are in a program that is not moved, else as addends of relocations, for small numbers
-// look like addresses there.
+// findPointers finds addresses in data: as they are in a program that is not moved, else as addends of relocations, for
+// small numbers look like addresses there.
 func findPointers(data []byte, pie bool, found func(symbol.Addr)) {
 	for at := 0; at+8 <= len(data); at += 8 {
 		if !pie || at >= 8 && binary.LittleEndian.Uint64(data[at-8:]) == relative {
@@ -157,7 +160,8 @@ func (mc *moduleCalls) usageOf(m *symbol.Module, f *symbol.Function, sig *symbol
 	var out usage
 	_, out.external = slices.BinarySearch(mc.external, f.Low)
 	out.external = out.external || mc.taken[f.Low]
-	if out.external && (f.Language == symbol.LangCPP || f.Language == symbol.LangC && *looks == maxLooks) { // nothing else matters
+	// nothing else matters
+	if out.external && (f.Language == symbol.LangCPP || f.Language == symbol.LangC && *looks == maxLooks) {
 		return out
 	}
 	i, _ := slices.BinarySearchFunc(mc.calls, f.Low, func(c call, a symbol.Addr) int { return cmp.Compare(c.target, a) })
@@ -192,7 +196,8 @@ func (mc *moduleCalls) look(m *symbol.Module, c *call, sig *symbol.Signature, ou
 	if !passed || !in.HasDWARF {
 		return
 	}
-	if own, err := m.Signature(in); err == nil && sameResult(sig, own) { // what is proven of the caller's result is of this one
+	// what is proven of the caller's result is of this one
+	if own, err := m.Signature(in); err == nil && sameResult(sig, own) {
 		u := mc.usageOf(m, in, own, looks)
 		// In C a function may return nothing where it says that it does, unless somebody reads that.
 		out.external = out.external || u.external && sig.Language != symbol.LangC
@@ -225,8 +230,8 @@ func between(code []byte, off int64) bool {
 	return at == off
 }
 
-// readsBehind follows the code behind a call and notes in u which result registers are read before they are written. It reports whether
-// the function returns with all of them as the call left them.
+// readsBehind follows the code behind a call and notes in u which result registers are read before they are written. It
+// reports whether the function returns with all of them as the call left them.
 func readsBehind(code []byte, u *usage) (passed bool) {
 	open := [4]bool{true, true, true, true} // still what the call left
 	for at := int64(0); at >= 0 && at < int64(len(code)); {
@@ -300,8 +305,10 @@ func wanted(in *x86asm.Inst, vex bool, open *[4]bool, u *usage) {
 	switch in.Op {
 	case x86asm.CMP, x86asm.TEST, x86asm.UCOMISS, x86asm.UCOMISD, x86asm.COMISS, x86asm.COMISD, x86asm.BT:
 		return
-	case x86asm.MUL, x86asm.DIV, x86asm.IDIV, x86asm.IMUL, x86asm.CDQ, x86asm.CQO, x86asm.CWD, x86asm.CDQE, x86asm.CWDE, x86asm.CBW,
-		x86asm.CPUID, x86asm.RDTSC, x86asm.RDTSCP, x86asm.CMPXCHG, x86asm.XCHG, x86asm.XADD, x86asm.LODSB, x86asm.LODSD, x86asm.LODSQ:
+	case x86asm.MUL, x86asm.DIV, x86asm.IDIV, x86asm.IMUL, x86asm.CDQ, x86asm.CQO, x86asm.CWD, x86asm.CDQE, x86asm.CWDE,
+		x86asm.CBW,
+		x86asm.CPUID, x86asm.RDTSC, x86asm.RDTSCP, x86asm.CMPXCHG, x86asm.XCHG, x86asm.XADD, x86asm.LODSB, x86asm.LODSD,
+		x86asm.LODSQ:
 		open[resRAX], open[resRDX] = false, false
 	}
 	if r, ok := in.Args[0].(x86asm.Reg); ok {
@@ -313,14 +320,15 @@ func wanted(in *x86asm.Inst, vex bool, open *[4]bool, u *usage) {
 
 func isMove(in *x86asm.Inst) bool { return moveKind(in.Op) != notMove }
 
-// readsTarget reports an instruction whose first operand's old contents certainly matter: not one that keeps them only in the bytes
-// of a vector that nothing speaks of, or that makes a constant in a short way.
+// readsTarget reports an instruction whose first operand's old contents certainly matter: not one that keeps them only
+// in the bytes of a vector that nothing speaks of, or that makes a constant in a short way.
 func readsTarget(in *x86asm.Inst) bool {
 	switch in.Op {
 	case x86asm.AND, x86asm.OR:
 		imm, ok := in.Args[1].(x86asm.Imm)
 		return !ok || imm != 0 && imm != -1
-	case x86asm.ADD, x86asm.SUB, x86asm.XOR, x86asm.CMP, x86asm.TEST, x86asm.INC, x86asm.DEC, x86asm.NEG, x86asm.NOT, x86asm.SHL,
+	case x86asm.ADD, x86asm.SUB, x86asm.XOR, x86asm.CMP, x86asm.TEST, x86asm.INC, x86asm.DEC, x86asm.NEG, x86asm.NOT,
+		x86asm.SHL,
 		x86asm.SHR, x86asm.SAR, x86asm.BT, x86asm.BSWAP,
 		x86asm.ADDSS, x86asm.ADDSD, x86asm.SUBSS, x86asm.SUBSD, x86asm.MULSS, x86asm.MULSD, x86asm.DIVSS, x86asm.DIVSD,
 		x86asm.UCOMISS, x86asm.UCOMISD, x86asm.COMISS, x86asm.COMISD:

@@ -68,8 +68,10 @@ const (
 
 // twice are functions that return a second time through a saved context, or run in their caller's.
 var twice = map[string]bool{
-	"setjmp": true, "_setjmp": true, "__sigsetjmp": true, "sigsetjmp": true, "vfork": true, "__vfork": true, "__libc_vfork": true,
-	"getcontext": true, "swapcontext": true, "makecontext": true, "__makecontext": true, "__getcontext": true, "savectx": true, "_start": true, "returns_twice": true,
+	"setjmp": true, "_setjmp": true, "__sigsetjmp": true, "sigsetjmp": true, "vfork": true, "__vfork": true,
+	"__libc_vfork": true,
+	"getcontext":   true, "swapcontext": true, "makecontext": true, "__makecontext": true, "__getcontext": true,
+	"savectx": true, "_start": true, "returns_twice": true,
 }
 
 // Options say how much of a call is captured.
@@ -86,7 +88,8 @@ type Options struct {
 // empty and the stack window a guess. The error tells what was wrong with the debug information;
 // the Function is usable all the same.
 func Compile(m *symbol.Module, f *symbol.Function, o Options) (*Function, error) {
-	out := &Function{Layout: &value.Layout{}, StackBytes: GuessedStack, FrameSafe: !twice[f.Name] && f.Language != symbol.LangGo}
+	out := &Function{Layout: &value.Layout{}, StackBytes: GuessedStack, FrameSafe: !twice[f.Name] &&
+		f.Language != symbol.LangGo}
 	if !f.HasDWARF {
 		bareWatches(out, f, &symbol.Signature{Language: f.Language}, o)
 		return out, nil
@@ -225,7 +228,8 @@ func stackBytes(sig *symbol.Signature, abi *assignment, top int64) int {
 }
 
 // locateParam finds one parameter. guess is where the calling convention puts it.
-func locateParam(p *symbol.Param, sig *symbol.Signature, entry, body frame, pro *prologue, guess home, code []byte) home {
+func locateParam(p *symbol.Param, sig *symbol.Signature, entry, body frame, pro *prologue, guess home,
+	code []byte) home {
 	full := sizeOf(p.Type)
 	if full < 0 {
 		return nowhere
@@ -269,7 +273,8 @@ func entryFrameOnly(l *located, sig *symbol.Signature) bool {
 }
 
 // fromBody settles a parameter whose location holds behind the prologue.
-func fromBody(l *located, p *symbol.Param, sig *symbol.Signature, pro *prologue, guess home, size uint32, code []byte) home {
+func fromBody(l *located, p *symbol.Param, sig *symbol.Signature, pro *prologue, guess home, size uint32,
+	code []byte) home {
 	trusted := !sig.Optimized && sig.Clone == "" && !guess.missing
 	switch {
 	case p.Type == promotedFloat && (l.inFrame || !sig.Optimized): // what the function keeps is rounded
@@ -311,7 +316,8 @@ func fromBody(l *located, p *symbol.Param, sig *symbol.Signature, pro *prologue,
 }
 
 // fromStack settles a parameter that the location puts into the caller's argument area.
-func fromStack(l *located, p *symbol.Param, sig *symbol.Signature, pro *prologue, guess home, size uint32, code []byte) home {
+func fromStack(l *located, p *symbol.Param, sig *symbol.Signature, pro *prologue, guess home, size uint32,
+	code []byte) home {
 	off := int64(l.places[0].off)
 	if sig.Optimized && !callFrameBase(sig) && passedByPointer(sig, p.Type) {
 		return nowhere // LLVM names the stack word that has the hidden pointer as if it were the object

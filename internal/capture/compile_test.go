@@ -73,7 +73,8 @@ func TestPlans(t *testing.T) {
 			continue
 		}
 		p := f.Plan
-		if p.EnterGPRs != c.gprs || p.ExitGPRs != c.exit || f.StackBytes != c.stack || len(f.Layout.Args) != c.args || !f.HasDWARF {
+		if p.EnterGPRs != c.gprs || p.ExitGPRs != c.exit || f.StackBytes != c.stack || len(f.Layout.Args) != c.args ||
+			!f.HasDWARF {
 			t.Errorf("%s: %d, %d registers, %d stack bytes, %d arguments; want %d, %d, %d, %d", c.name, p.EnterGPRs, p.ExitGPRs,
 				f.StackBytes, len(f.Layout.Args), c.gprs, c.exit, c.stack, c.args)
 		}
@@ -111,8 +112,10 @@ func TestWithoutDebugInfo(t *testing.T) {
 // TestStatuses keeps the copy in package value equal to the agent's table.
 func TestStatuses(t *testing.T) {
 	l := &value.Layout{OnEnter: value.Shape{GPRs: 1, Nodes: true}, Depth: 1,
-		Args: []value.Field{{Name: "s", Pieces: []value.Piece{{Size: 8}}}}, Types: []value.Type{{Class: value.ClassCString, Size: 8, Elem: -1}}}
-	for status, want := range map[byte]string{ring.StatusOK: `"hi"`, ring.StatusUnreadable: "0x10 <unreadable>", ring.StatusCut: `"hi…(+7 bytes)"`} {
+		Args:  []value.Field{{Name: "s", Pieces: []value.Piece{{Size: 8}}}},
+		Types: []value.Type{{Class: value.ClassCString, Size: 8, Elem: -1}}}
+	for status, want := range map[byte]string{ring.StatusOK: `"hi"`, ring.StatusUnreadable: "0x10 <unreadable>",
+		ring.StatusCut: `"hi…(+7 bytes)"`} {
 		p := []byte{16, 0, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, value.WalkText, 0, 1, status}
 		if status == ring.StatusCut {
 			p = append(p, 9, 0, 0, 0, 0, 0, 0, 0)
@@ -126,7 +129,8 @@ func TestStatuses(t *testing.T) {
 
 func TestNamedParams(t *testing.T) {
 	for full, want := range map[string]int{
-		"f()": 0, "f(int)": 1, "f(int, std::map<int, long>)": 2, "f": -1, "a::g(void (*)(int, int), char) const": 2, "h(int (&) [3])": 1,
+		"f()": 0, "f(int)": 1, "f(int, std::map<int, long>)": 2, "f": -1, "a::g(void (*)(int, int), char) const": 2,
+		"h(int (&) [3])": 1,
 	} {
 		if got := namedParams(full); got != want {
 			t.Errorf("namedParams(%q) = %d, want %d", full, got, want)
@@ -160,7 +164,8 @@ func BenchmarkCompile(b *testing.B) {
 	for _, c := range []struct {
 		name, file string
 		command    []string
-	}{{"plain", "plain.c", []string{"gcc", "-g", "-w"}}, {"gcc-O0", "a.c", []string{"gcc", "-g", "-w"}}, {"clang-O2", "a.c", []string{"clang", "-g", "-O2", "-w"}}, {"rust", "a.rs", []string{"rustc", "-g"}}} {
+	}{{"plain", "plain.c", []string{"gcc", "-g", "-w"}}, {"gcc-O0", "a.c", []string{"gcc", "-g", "-w"}},
+		{"clang-O2", "a.c", []string{"clang", "-g", "-O2", "-w"}}, {"rust", "a.rs", []string{"rustc", "-g"}}} {
 		b.Run(c.name, func(b *testing.B) {
 			source, _ := sigcorpus.GenerateC(1, 200, false)
 			if c.file == "plain.c" {

@@ -10,16 +10,16 @@ import (
 // maxContained bounds how many types are looked at for one answer of recursive.
 const maxContained = 20000
 
-// containment says which types of library containers and structs lead back to themselves: those of one number lie in each
-// other's objects, at any depth and without a pointer between that would count as one. Safe for concurrent use.
+// containment says which types of library containers and structs lead back to themselves: those of one number lie in
+// each other's objects, at any depth and without a pointer between that would count as one. Safe for concurrent use.
 type containment struct {
 	mu   sync.Mutex
 	of   map[*symbol.Type]int
 	next int
 }
 
-// recursive reports whether an element of a container may hold the container's own type again. Such elements count as deeper
-// than the container, as if a pointer led to them: nothing else would end them but the record's room.
+// recursive reports whether an element of a container may hold the container's own type again. Such elements count as
+// deeper than the container, as if a pointer led to them: nothing else would end them but the record's room.
 func (tt *typeTable) recursive(container, elem *symbol.Type) bool {
 	container, elem = container.Strip(), elem.Strip()
 	c := &tt.walks.contained
@@ -39,7 +39,8 @@ func (tt *typeTable) recursive(container, elem *symbol.Type) bool {
 func (tt *typeTable) partsOf(t *symbol.Type) []*symbol.Type {
 	var parts []*symbol.Type
 	add := func(t *symbol.Type) {
-		if s := t.Strip(); s != nil && (s.Kind == symbol.KindStruct || s.Kind == symbol.KindUnion || s.Kind == symbol.KindArray) {
+		if s := t.Strip(); s != nil && (s.Kind == symbol.KindStruct || s.Kind == symbol.KindUnion ||
+			s.Kind == symbol.KindArray) {
 			parts = append(parts, s)
 		}
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/strobe-debug/strobe/internal/symbol"
 )
 
-// gcc keeps to the calling convention wherever it does not say otherwise by a clone's name: what no caller passes as declared is
-// renamed (.isra, .constprop, .part). So a parameter is where the convention puts it also where the debug information begins to
-// speak of it only behind the entry, or not at all, as of one that is never used.
+// gcc keeps to the calling convention wherever it does not say otherwise by a clone's name: what no caller passes as
+// declared is renamed (.isra, .constprop, .part). So a parameter is where the convention puts it also where the debug
+// information begins to speak of it only behind the entry, or not at all, as of one that is never used.
 
 // keepsConvention reports a function whose callers pass all that is declared, in the System V way.
 func keepsConvention(sig *symbol.Signature) bool {
@@ -18,8 +18,9 @@ func keepsConvention(sig *symbol.Signature) bool {
 		(sig.Language == symbol.LangC || sig.Language == symbol.LangCPP)
 }
 
-// fillConvention finds the parameters of optimised code of gcc that nothing else settled. A parameter that is known to be elsewhere
-// than the convention puts it, or a prologue that saves what callers need not keep, says that the function has another convention.
+// fillConvention finds the parameters of optimised code of gcc that nothing else settled. A parameter that is known to
+// be elsewhere than the convention puts it, or a prologue that saves what callers need not keep, says that the function
+// has another convention.
 func fillConvention(sig *symbol.Signature, homes []home, abi *assignment, code []byte) {
 	if !keepsConvention(sig) || abi.homes == nil || !abi.sure || savesArguments(code) {
 		return

@@ -134,8 +134,10 @@ func check(t *testing.T, bin string, cases []sigcorpus.Case, optimised, sparse b
 			rets.judge(t, c, "result", string(o.ret.AppendJSON(nil)), c.Ret, optimised)
 		}
 	}
-	t.Logf("functions %d (not called %d); arguments: right %d, partly %d, optimized out %d, not described %d, wrong %d; results: right %d, partly %d, optimized out %d, wrong %d",
-		args.functions, args.uncalled, args.right, args.partial, args.missing, args.absent, args.wrong, rets.right, rets.partial, rets.missing, rets.wrong)
+	t.Logf("functions %d (not called %d); arguments: right %d, partly %d, optimized out %d, not described %d, wrong %d; "+
+		"results: right %d, partly %d, optimized out %d, wrong %d",
+		args.functions, args.uncalled, args.right, args.partial, args.missing, args.absent, args.wrong, rets.right,
+		rets.partial, rets.missing, rets.wrong)
 }
 
 func TestCorpus(t *testing.T) {

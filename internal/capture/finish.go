@@ -9,8 +9,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/value"
 )
 
-// Finish is a value that the agent cannot compute, such as a sum of floats. The agent reads what it is computed from and
-// leaves an empty chunk:
+// Finish is a value that the agent cannot compute, such as a sum of floats. The agent reads what it is computed from
+// and leaves an empty chunk:
 //
 //	… {n, status} leaf   {n, status} leaf   {0, OK} 0
 //	              ^                  ^              ^
@@ -73,8 +73,8 @@ func (s *side) register(reg int) (int32, bool) {
 	return c, ok
 }
 
-// FinishRecord computes what the agent left open in the payload of an enter or an exit, in place. threadName is asked for only
-// where it is needed; ok is false where nobody knows it, and then neither is what depends on it.
+// FinishRecord computes what the agent left open in the payload of an enter or an exit, in place. threadName is asked
+// for only where it is needed; ok is false where nobody knows it, and then neither is what depends on it.
 func (f *Function) FinishRecord(payload []byte, exit bool, threadName func() (name string, ok bool)) {
 	finish(f.Finish, payload, exit, threadName)
 }

@@ -13,7 +13,8 @@ import (
 // reads $thread.
 func halfThread(tb testing.TB) *Function {
 	tb.Helper()
-	e, err := expr.New(`$thread / 2.0 + ($threadName == "main" ? 1.0 : 0.0)`, symbol.LangC, &scope{sig: &symbol.Signature{}})
+	e, err := expr.New(`$thread / 2.0 + ($threadName == "main" ? 1.0 : 0.0)`, symbol.LangC,
+		&scope{sig: &symbol.Signature{}})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -30,8 +31,8 @@ func named(name string, ok bool) func() (string, bool) {
 	return func() (string, bool) { return name, ok }
 }
 
-// TestFinishRecord fills in results, and says that there is none where the operand or the thread's name is not there, or
-// the record was cut.
+// TestFinishRecord fills in results, and says that there is none where the operand or the thread's name is not there,
+// or the record was cut.
 func TestFinishRecord(t *testing.T) {
 	f := halfThread(t)
 	payload := func(words ...uint64) (b []byte) {
@@ -74,7 +75,8 @@ func FuzzFinishRecord(f *testing.F) {
 		n := len(payload)
 		want := string(payload)
 		fn.FinishRecord(payload, false, named(name, name != ""))
-		if n < 40 && string(payload) != want || n >= 40 && (string(payload[:24]) != want[:24] || string(payload[40:]) != want[40:]) {
+		if n < 40 && string(payload) != want || n >= 40 &&
+			(string(payload[:24]) != want[:24] || string(payload[40:]) != want[40:]) {
 			t.Errorf("more than the result was changed: %x, before %x", payload, want)
 		}
 	})

@@ -41,8 +41,8 @@ func EntryOf(m *symbol.Module, f *symbol.Function) (*Entry, error) {
 	return e, nil
 }
 
-// Argument returns where a parameter is, by its name. ok is false where there is none of that name; the place is missing where it is
-// not known.
+// Argument returns where a parameter is, by its name. ok is false where there is none of that name; the place is
+// missing where it is not known.
 func (e *Entry) Argument(name string) (at expr.Place, ok bool) {
 	for i, n := range e.names {
 		if n == name {
@@ -67,7 +67,8 @@ func (e *Entry) Result() (reg int, t *symbol.Type, err error) {
 	switch {
 	case r.void:
 		return 0, nil, nil
-	case len(r.places) == 1 && !r.memory && !r.missing && r.x87 == 0 && r.places[0].kind == srcGPR && r.places[0].reg == rax:
+	case len(r.places) == 1 && !r.memory && !r.missing && r.x87 == 0 && r.places[0].kind == srcGPR && r.places[0].reg ==
+		rax:
 		return 0, e.sig.Return, nil
 	case len(r.places) == 1 && !r.memory && !r.missing && r.x87 == 0 && r.places[0].kind == srcXMM && r.places[0].reg == 0:
 		return xmm0, e.sig.Return, nil

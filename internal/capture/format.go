@@ -11,18 +11,19 @@ import (
 	"github.com/strobe-debug/strobe/internal/value"
 )
 
-// A formatter knows how a library's type reads. It is one value in a file of its own, named in the list below: a name, a
-// matcher on the qualified type name, and a form, which looks at the type's members and says two things at once:
+// A formatter knows how a library's type reads. It is one value in a file of its own, named in the list below: a name,
+// a matcher on the qualified type name, and a form, which looks at the type's members and says two things at once:
 //
 //   - in form.V, how the value is shown: a value.Class and what belongs to it;
 //   - in form.P, the walk that the agent makes over an object of the type, in the target, at the moment of the call: it writes
 //     a node of words (value.ClassString says which, and so on), and copies what they lead to.
 //
-// The methods of form do both for the usual shapes: Text, Span, Sequence, Box, Alias, Optional, Choice. Members are found by
-// name (Field), never by a fixed offset: form returns false when the type is not as it knows it, and the object is shown as a
-// plain struct then.
+// The methods of form do both for the usual shapes: Text, Span, Sequence, Box, Alias, Optional, Choice. Members are
+// found by name (Field), never by a fixed offset: form returns false when the type is not as it knows it, and the
+// object is shown as a plain struct then.
 //
-// Registers r0 to r7 are free in a form. Walk programs have at most 20,000 steps per event, loops included: count what you push.
+// Registers r0 to r7 are free in a form. Walk programs have at most 20,000 steps per event, loops included: count what
+// you push.
 type formatter struct {
 	name  string
 	match func(name string) bool // name: qualified, with template arguments, inline namespaces and ABI tags left out
@@ -100,7 +101,8 @@ type form struct {
 	level int
 	what  walkWhat // 0: walkWords; another one for a part at the same address
 	dry   bool     // only asked whether the type is as the formatter knows it: parts are not looked at
-	// part is told by a dry form, unless it is nil, the types of its elements, and of its parts that are walked with it (inside).
+	// part is told by a dry form, unless it is nil, the types of its elements, and of its parts that are walked with it
+	// (inside).
 	part func(t *symbol.Type, inside bool)
 }
 
@@ -138,7 +140,8 @@ func member(t *symbol.Type, name string, depth int) (int64, *symbol.Type, bool) 
 	return 0, nil, false
 }
 
-// Pointer finds the first pointer inside t, through wrappers with one member that matters: where it is, and what it is to.
+// Pointer finds the first pointer inside t, through wrappers with one member that matters: where it is, and what it is
+// to.
 func pointerIn(t *symbol.Type) (off int64, to *symbol.Type, ok bool) {
 	for range 12 {
 		t = t.Strip()
@@ -231,8 +234,8 @@ func (f *form) Span(elem *symbol.Type, at, n reg) bool {
 	return true
 }
 
-// Sequence shows elements that lie apart: count is in register n, and each emits pushes of the addresses of at most limit of
-// them (it leaves n alone).
+// Sequence shows elements that lie apart: count is in register n, and each emits pushes of the addresses of at most
+// limit of them (it leaves n alone).
 func (f *form) Sequence(elem *symbol.Type, n reg, each func()) bool {
 	elem = elem.Strip()
 	if sizeOf(elem) < 0 {
@@ -264,8 +267,8 @@ func (f *form) Map(elem *symbol.Type, n reg, each func()) bool {
 // Limit is how many elements a Sequence pushes at most.
 const limit = value.MaxElems
 
-// Box shows what the address in register at leads to, null if it is 0. With extra, registers that hold signed numbers, it is an object
-// of the pointee and them.
+// Box shows what the address in register at leads to, null if it is 0. With extra, registers that hold signed numbers,
+// it is an object of the pointee and them.
 func (f *form) Box(elem *symbol.Type, at reg, extra ...extraWord) bool {
 	elem = elem.Strip()
 	if elem == nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/value"
 )
 
-// rustCrates knows types of crates that programs are full of, in the releases of the last years. Others of such crates have
-// descriptions: natvis/builtin/rust.natvis.
+// rustCrates knows types of crates that programs are full of, in the releases of the last years. Others of such crates
+// have descriptions: natvis/builtin/rust.natvis.
 var rustCrates = []*formatter{
 	rustIOError, anyhowError,
 	jsonValue, jsonNumber, jsonKind, jsonMap, tinyVec, tinyArray, arrayString,
@@ -107,7 +107,8 @@ var arrayString = &formatter{
 	},
 }
 
-// inside sets r0 and r1 to the address and count of elements that lie in the object, at most as many as have room there.
+// inside sets r0 and r1 to the address and count of elements that lie in the object, at most as many as have room
+// there.
 func (f *form) inside(count, data string) (elem *symbol.Type, ok bool) {
 	n, nt, ok := f.Field(count)
 	off, dt, ok1 := f.Field(data)
@@ -153,7 +154,8 @@ var rustIOError = &formatter{
 			return true
 		}
 		errno := f.tt.add(value.Type{Class: value.ClassErrno, Size: 4, Elem: -1})
-		f.V.Variants = []value.Variant{{Type: f.pointee(message)}, {Type: f.pointee(custom)}, {Type: errno, Values: []uint64{1}}, {Type: -1, Values: []uint64{1}}}
+		f.V.Variants = []value.Variant{{Type: f.pointee(message)}, {Type: f.pointee(custom)},
+			{Type: errno, Values: []uint64{1}}, {Type: -1, Values: []uint64{1}}}
 		if kind != nil {
 			f.V.Variants[3].Type = f.Elem(kind)
 		}
@@ -188,8 +190,8 @@ func (f *form) ioErrorWords(off int64, message, custom *symbol.Type) {
 	p.Bind(end)
 }
 
-// anyhowError is anyhow's Error and eyre's Report: the address of {vtable, …, _object: E}, in which a table of functions says what E is:
-// a message, {context, error}, or an error's own type.
+// anyhowError is anyhow's Error and eyre's Report: the address of {vtable, …, _object: E}, in which a table of
+// functions says what E is: a message, {context, error}, or an error's own type.
 var anyhowError = &formatter{
 	name:  "anyhow Error",
 	match: func(name string) bool { return name == "anyhow::Error" || name == "eyre::Report" },

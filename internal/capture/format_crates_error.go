@@ -6,8 +6,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/symbol"
 )
 
-// erased lists the types that an anyhow::Error of a module may hold, as the types that a trait object may be of: their tables are known by
-// the function that says whether an error is of a type, which no two types share.
+// erased lists the types that an anyhow::Error of a module may hold, as the types that a trait object may be of: their
+// tables are known by the function that says whether an error is of a type, which no two types share.
 func erased(t *symbol.Type, crate string, slot int64) []dynCase {
 	_, names := erasedTypes(t, crate, slot)
 	return names
@@ -32,7 +32,8 @@ func erasedTypes(t *symbol.Type, crate string, slot int64) (cases, names []dynCa
 			} else if plainMessage(v.Of) {
 				v.Of = ""
 			}
-			c := dynCase{Vtable: v, number: uint64(len(names) + 1), whole: sizeOf(v.Type.Strip()) >= 0 && v.Type.Strip().Align <= 8}
+			c := dynCase{Vtable: v, number: uint64(len(names) + 1), whole: sizeOf(v.Type.Strip()) >= 0 && v.Type.Strip().Align <=
+				8}
 			names, cases = append(names, c), append(cases, c)
 		}
 	}

@@ -8,7 +8,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/value"
 )
 
-// moment is one number of a date or time: what it says, and the members that lead to it, each at any depth in the one before.
+// moment is one number of a date or time: what it says, and the members that lead to it, each at any depth in the one
+// before.
 type moment struct {
 	says string
 	path []string
@@ -91,14 +92,17 @@ var (
 	}
 )
 
-// time's: {value}, {nanosecond, second, minute, hour, padding}, {hours, minutes, seconds}, {date, time}, {local_date_time, offset}.
+// time's: {value}, {nanosecond, second, minute, hour, padding}, {hours, minutes, seconds}, {date, time},
+// {local_date_time, offset}.
 var (
 	timeTimes = []moment{
-		{value.HourOfDay, []string{"hour"}}, {value.MinuteOfHour, []string{"minute"}}, {value.SecondOfTime, []string{"second"}},
+		{value.HourOfDay, []string{"hour"}}, {value.MinuteOfHour, []string{"minute"}},
+		{value.SecondOfTime, []string{"second"}},
 		{value.NanoOfSecond, []string{"nanosecond"}},
 	}
 	timeOffsets = []moment{
-		{value.OffsetHours, []string{"hours"}}, {value.OffsetMinutes, []string{"minutes"}}, {value.OffsetSeconds, []string{"seconds"}},
+		{value.OffsetHours, []string{"hours"}}, {value.OffsetMinutes, []string{"minutes"}},
+		{value.OffsetSeconds, []string{"seconds"}},
 	}
 
 	timeDate   = calendar("time Date", crateType("time", "Date"), timeDates)
@@ -132,7 +136,8 @@ func timeDates(t *symbol.Type) []moment {
 	return []moment{{says, []string{"value"}}}
 }
 
-// oldTime reports the crate time before 0.3.38, whose dates have no bit for leap years. Only the path of its source says so.
+// oldTime reports the crate time before 0.3.38, whose dates have no bit for leap years. Only the path of its source
+// says so.
 func oldTime(t *symbol.Type) bool {
 	for _, file := range t.SourceFiles("src/date.rs") {
 		_, version, ok := strings.Cut(file, "/time-0.")

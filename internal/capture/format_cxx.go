@@ -133,8 +133,8 @@ func (f *form) repeat(k reg, body func()) {
 	f.P.Bind(done)
 }
 
-// chain shows the nodes of a list whose first one is at the address in r0, n of them (in r4): the next one's address is at next in
-// each, its element at off.
+// chain shows the nodes of a list whose first one is at the address in r0, n of them (in r4): the next one's address is
+// at next in each, its element at off.
 func (f *form) chain(elem *symbol.Type, next, off int64) func() {
 	return func() {
 		f.shown(r5, r4, r7)
@@ -224,8 +224,8 @@ func (f *form) complexOf(re, im path) bool {
 }
 
 // counted shows what a shared or weak pointer leads to, with its count: word r0 the pointer, r1 the address of the
-// control block, whose count has size bytes at off, and is one less than the number of owners if fromZero. A weak pointer
-// without owners is null.
+// control block, whose count has size bytes at off, and is one less than the number of owners if fromZero. A weak
+// pointer without owners is null.
 func (f *form) counted(elem *symbol.Type, off, size int64, fromZero, weak bool) bool {
 	none := f.P.Label()
 	f.P.Const(r2, 0)

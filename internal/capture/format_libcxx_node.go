@@ -28,8 +28,8 @@ func llvmForwardList(f *form) bool {
 	return f.Sequence(elem, r4, f.chain(elem, 0, aligned(8, elem)))
 }
 
-// llvmTree is {__tree_: {__begin_node_, __end_node_: {__left_}, a count}}. __left_ leads to {__right_, __parent_, __is_black_}, which an
-// element follows where it finds room.
+// llvmTree is {__tree_: {__begin_node_, __end_node_: {__left_}, a count}}. __left_ leads to {__right_, __parent_,
+// __is_black_}, which an element follows where it finds room.
 func llvmTree(f *form, isMap bool) bool {
 	_, tree, ok := f.any(path{"__tree_"})
 	if !ok {
@@ -56,8 +56,8 @@ func llvmTree(f *form, isMap bool) bool {
 	return f.Sequence(elem, r4, each)
 }
 
-// llvmElem is the type of a tree's or table's elements: its first template argument, or of one that maps keys the pair in that, or
-// since version 21 what the container's allocator is for.
+// llvmElem is the type of a tree's or table's elements: its first template argument, or of one that maps keys the pair
+// in that, or since version 21 what the container's allocator is for.
 func (f *form) llvmElem(t *symbol.Type) (*symbol.Type, bool) {
 	elem, ok := typeArg(t, 0)
 	if !ok {
@@ -78,7 +78,8 @@ func (f *form) llvmElem(t *symbol.Type) (*symbol.Type, bool) {
 	return typeArg(allocator, 0)
 }
 
-// llvmHash is {__table_: {__first_node_: {__next_}, a count}}: all nodes are one list. An element follows the pointer and the hash.
+// llvmHash is {__table_: {__first_node_: {__next_}, a count}}: all nodes are one list. An element follows the pointer
+// and the hash.
 func llvmHash(f *form, isMap bool) bool {
 	_, table, ok := f.any(path{"__table_"})
 	if !ok {

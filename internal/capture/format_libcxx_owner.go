@@ -5,7 +5,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/value"
 )
 
-// llvmTuple has in __base_ a base __tuple_leaf<i, T, …> for each element, with T as its member or, if that is empty, as its base.
+// llvmTuple has in __base_ a base __tuple_leaf<i, T, …> for each element, with T as its member or, if that is empty, as
+// its base.
 func llvmTuple(f *form) bool {
 	off, base, ok := f.any(path{"__base_"})
 	if !ok {
@@ -54,8 +55,8 @@ func llvmAny(f *form) bool {
 	return ok && f.held(path{"__s_"}, path{"__s"})
 }
 
-// llvmFunction is {__f_: {__f_, …}}, a pointer to an object of a class with virtual functions that the type of what is held names; what is
-// held comes first in that object.
+// llvmFunction is {__f_: {__f_, …}}, a pointer to an object of a class with virtual functions that the type of what is
+// held names; what is held comes first in that object.
 func llvmFunction(f *form) bool {
 	held, ok := f.loadPointer(r2, path{"__f_", "__f_"})
 	if !ok || held == nil {

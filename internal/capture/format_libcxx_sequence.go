@@ -25,8 +25,8 @@ func llvmArray(f *form) bool {
 	return ok && t.Kind == symbol.KindArray && f.Alias(t, off)
 }
 
-// llvmDeque is {__map_: {__begin_, …}, __start_, __size_}: a table of blocks, and the place of the first element in the first of them.
-// A block has 4096 bytes, or 16 elements of 256 bytes or more (__deque_block_size).
+// llvmDeque is {__map_: {__begin_, …}, __start_, __size_}: a table of blocks, and the place of the first element in the
+// first of them. A block has 4096 bytes, or 16 elements of 256 bytes or more (__deque_block_size).
 func llvmDeque(f *form) bool {
 	block, ok := f.loadPointer(r2, path{"__map_", "__begin_"})
 	_, ok1 := f.load(r6, path{"__start_"})

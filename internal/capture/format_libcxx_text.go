@@ -10,8 +10,9 @@ func llvmRep(names ...string) []path {
 	return []path{append(path{"__r_", "__value_"}, names...), append(path{"__rep_"}, names...)}
 }
 
-// llvmString is a union of {__cap_, __size_, __data_} and {__size_, __data_}, of which a bit in the byte of the latter's size says
-// which it is: the bit-field __is_long_, or in older versions the lowest bit of the size or, where the characters come first, the highest.
+// llvmString is a union of {__cap_, __size_, __data_} and {__size_, __data_}, of which a bit in the byte of the
+// latter's size says which it is: the bit-field __is_long_, or in older versions the lowest bit of the size or, where
+// the characters come first, the highest.
 func llvmString(f *form) bool {
 	unit, ok := f.loadPointer(r0, llvmRep("__l", "__data_")...)
 	_, ok1 := f.load(r1, llvmRep("__l", "__size_")...)
@@ -47,7 +48,8 @@ func llvmString(f *form) bool {
 	return f.Text(unit, r0, r1)
 }
 
-// bitsOf finds a bit-field: its first bit and how many there are. Of another member it returns the first byte, and no bits.
+// bitsOf finds a bit-field: its first bit and how many there are. Of another member it returns the first byte, and no
+// bits.
 func bitsOf(t *symbol.Type, name string) (at, size int64, ok bool) {
 	t = t.Strip()
 	if t == nil {

@@ -19,7 +19,8 @@ var libstdcxx = []*formatter{
 	{"libstdc++ list", template("std::list"), gnuList},
 	{"libstdc++ forward_list", template("std::forward_list"), gnuForwardList},
 	{"libstdc++ map", template("std::map"), func(f *form) bool { return gnuTree(f, true) }},
-	{"libstdc++ set", template("std::set", "std::multiset", "std::multimap"), func(f *form) bool { return gnuTree(f, false) }},
+	{"libstdc++ set", template("std::set", "std::multiset", "std::multimap"),
+		func(f *form) bool { return gnuTree(f, false) }},
 	{"libstdc++ unordered_map", template("std::unordered_map"), func(f *form) bool { return gnuHash(f, true) }},
 	{"libstdc++ unordered_set", template("std::unordered_set", "std::unordered_multiset", "std::unordered_multimap"),
 		func(f *form) bool { return gnuHash(f, false) }},
@@ -31,7 +32,8 @@ var libstdcxx = []*formatter{
 	{"libstdc++ any", template("std::any"), gnuAny},
 
 	{"libstdc++ unique_ptr", template("std::unique_ptr"), gnuUnique},
-	{"libstdc++ shared_ptr", template("std::shared_ptr", "std::__shared_ptr"), func(f *form) bool { return gnuShared(f, false) }},
+	{"libstdc++ shared_ptr", template("std::shared_ptr", "std::__shared_ptr"),
+		func(f *form) bool { return gnuShared(f, false) }},
 	{"libstdc++ weak_ptr", template("std::weak_ptr", "std::__weak_ptr"), func(f *form) bool { return gnuShared(f, true) }},
 	{"libstdc++ reference_wrapper", template("std::reference_wrapper"), gnuReference},
 	{"libstdc++ function", template("std::function"), gnuFunction},
@@ -47,5 +49,6 @@ var libstdcxx = []*formatter{
 
 // isClass reports whether a type is an instance of a class template of that unqualified name.
 func isClass(t *symbol.Type, name string) bool {
-	return t != nil && t.Kind == symbol.KindStruct && len(t.Name) > len(name) && t.Name[:len(name)] == name && t.Name[len(name)] == '<'
+	return t != nil && t.Kind == symbol.KindStruct && len(t.Name) > len(name) && t.Name[:len(name)] == name &&
+		t.Name[len(name)] == '<'
 }

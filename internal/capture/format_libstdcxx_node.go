@@ -5,7 +5,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/symbol"
 )
 
-// gnuList is {_M_impl: {_M_node: {_M_next, _M_prev, _M_size}}}, a ring of nodes; an element follows its node's pointers.
+// gnuList is {_M_impl: {_M_node: {_M_next, _M_prev, _M_size}}}, a ring of nodes; an element follows its node's
+// pointers.
 func gnuList(f *form) bool {
 	elem, ok := typeArg(f.T, 0)
 	head, _, ok1 := f.any(path{"_M_impl", "_M_node"})
@@ -39,8 +40,8 @@ func gnuForwardList(f *form) bool {
 	return f.Sequence(elem, r4, f.chain(elem, first-head, aligned(sizeOf(node), elem)))
 }
 
-// gnuTree is {_M_t: {_M_impl: {_M_header: {_M_left, …}, _M_node_count}}}: the header's left child is the first node. An element
-// follows its node's base.
+// gnuTree is {_M_t: {_M_impl: {_M_header: {_M_left, …}, _M_node_count}}}: the header's left child is the first node. An
+// element follows its node's base.
 func gnuTree(f *form, isMap bool) bool {
 	_, tree, ok := f.any(path{"_M_t"})
 	if !ok {
@@ -63,8 +64,8 @@ func gnuTree(f *form, isMap bool) bool {
 	return f.Sequence(elem, r4, each)
 }
 
-// inOrder shows the nodes of a binary tree from the one on whose address is in r0, r4 of them: where a node has its children, its
-// parent and its element.
+// inOrder shows the nodes of a binary tree from the one on whose address is in r0, r4 of them: where a node has its
+// children, its parent and its element.
 func (f *form) inOrder(off, left, right, parent int64) func() {
 	return func() {
 		f.shown(r5, r4, r7)

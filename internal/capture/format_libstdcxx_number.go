@@ -20,7 +20,8 @@ func gnuTime(f *form) bool {
 	return f.Alias(d, off)
 }
 
-// gnuComplex is {_M_value}, a complex number of the language, or for types other than floating-point numbers {_M_real, _M_imag}.
+// gnuComplex is {_M_value}, a complex number of the language, or for types other than floating-point numbers {_M_real,
+// _M_imag}.
 func gnuComplex(f *form) bool {
 	off, c, ok := f.any(path{"_M_value"})
 	t, ok1 := typeArg(f.T, 0)

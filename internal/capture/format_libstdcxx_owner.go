@@ -9,8 +9,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/value"
 )
 
-// gnuTuple is a chain of bases _Tuple_impl<i, …>, each with a base _Head_base<i, T, …>, which has T as its member or, if that is
-// empty, as its base.
+// gnuTuple is a chain of bases _Tuple_impl<i, …>, each with a base _Head_base<i, T, …>, which has T as its member or,
+// if that is empty, as its base.
 func gnuTuple(f *form) bool {
 	heads, ok := gnuHeads(f.T, 0)
 	return ok && f.heads(heads)
@@ -111,14 +111,15 @@ func (f *form) alternatives(types []*symbol.Type, off, index, size int64) bool {
 	return len(choices) > 0 && f.Choice(index, size, append(choices, choice{})...)
 }
 
-// gnuAny is {_M_manager, _M_storage: {_M_buffer}}: a function that the type names, and the value, if it is small, or its address.
+// gnuAny is {_M_manager, _M_storage: {_M_buffer}}: a function that the type names, and the value, if it is small, or
+// its address.
 func gnuAny(f *form) bool {
 	_, ok := f.load(r0, path{"_M_manager"})
 	return ok && f.held(path{"_M_storage"})
 }
 
-// held shows a std::any by its manager, which is in r0, the word of what it holds, and what that leads to if it is a std::string of
-// libstdc++: where nothing of the kind is there, the walk ends.
+// held shows a std::any by its manager, which is in r0, the word of what it holds, and what that leads to if it is a
+// std::string of libstdc++: where nothing of the kind is there, the walk ends.
 func (f *form) held(paths ...path) bool {
 	off, t, ok := f.any(paths...)
 	if !ok || sizeOf(t) < 8 {
@@ -138,7 +139,8 @@ func (f *form) held(paths ...path) bool {
 	return true
 }
 
-// gnuFunction is {_M_functor, _M_manager, _M_invoker}: a function that the type of what is held names, and what is held or its address.
+// gnuFunction is {_M_functor, _M_manager, _M_invoker}: a function that the type of what is held names, and what is held
+// or its address.
 func gnuFunction(f *form) bool {
 	_, ok := f.load(r0, path{"_M_invoker"})
 	_, ok1 := f.load(r1, path{"_M_manager"})

@@ -41,8 +41,8 @@ func (f *form) empty() bool {
 	return true
 }
 
-// gnuDeque is {_M_impl: {_M_start, _M_finish, …}}, iterators of {_M_cur, _M_first, _M_last, _M_node}: an element, the block that
-// it is in, and where in the table of blocks that stands.
+// gnuDeque is {_M_impl: {_M_start, _M_finish, …}}, iterators of {_M_cur, _M_first, _M_last, _M_node}: an element, the
+// block that it is in, and where in the table of blocks that stands.
 func gnuDeque(f *form) bool {
 	start := func(name string) path { return path{"_M_impl", "_M_start", name} }
 	finish := func(name string) path { return path{"_M_impl", "_M_finish", name} }

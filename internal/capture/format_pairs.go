@@ -10,8 +10,8 @@ const (
 	walkPair                       // these two addresses
 )
 
-// Pairs is Map for keys and values that lie apart: each pushes the address of a key and that of its value, for at most limit
-// keys, and leaves n alone.
+// Pairs is Map for keys and values that lie apart: each pushes the address of a key and that of its value, for at most
+// limit keys, and leaves n alone.
 func (f *form) Pairs(key, val *symbol.Type, n reg, each func()) bool {
 	key, val = key.Strip(), val.Strip()
 	if sizeOf(key) < 0 || sizeOf(val) < 0 {

@@ -8,8 +8,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/value"
 )
 
-// pointerForms know pointers that mean more than the type that they point to. They are shown by words of their own, as objects of
-// libraries are.
+// pointerForms know pointers that mean more than the type that they point to. They are shown by words of their own, as
+// objects of libraries are.
 var pointerForms = []*formatter{
 	{name: "wide text", form: wideText},
 	{name: "socket address", form: socketAddress},
@@ -76,8 +76,8 @@ func isSocketAddress(t *symbol.Type) bool {
 	return strings.HasPrefix(t.Name, "sockaddr_") && t.Declared
 }
 
-// socketAddress is a pointer to a sockaddr, whatever the function says of its kind, or glibc's union of such pointers: the family,
-// and what that has. Its words are the address and the family.
+// socketAddress is a pointer to a sockaddr, whatever the function says of its kind, or glibc's union of such pointers:
+// the family, and what that has. Its words are the address and the family.
 func socketAddress(f *form) bool {
 	switch {
 	case f.T.Kind == symbol.KindPointer && isSocketAddress(f.T.Elem()):
@@ -124,8 +124,8 @@ func socketAddress(f *form) bool {
 	return true
 }
 
-// isAddressUnion reports a union of nothing but pointers to socket addresses: __SOCKADDR_ARG of sys/socket.h. In glibc's own debug
-// information it has no members at all, as no other union of that size.
+// isAddressUnion reports a union of nothing but pointers to socket addresses: __SOCKADDR_ARG of sys/socket.h. In
+// glibc's own debug information it has no members at all, as no other union of that size.
 func isAddressUnion(t *symbol.Type) bool {
 	fs := t.Fields()
 	if len(fs) == 0 {

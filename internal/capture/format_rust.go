@@ -6,8 +6,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/symbol"
 )
 
-// rustStd knows the types of Rust's core, alloc and std. Private members are found by the name and type that they have had
-// for years, wherever they lie: a Vec's pointer is wrapped three times in one release, four times in the next.
+// rustStd knows the types of Rust's core, alloc and std. Private members are found by the name and type that they have
+// had for years, wherever they lie: a Vec's pointer is wrapped three times in one release, four times in the next.
 var rustStd = []*formatter{
 	rustDyn, rustText, rustString, rustOSString, rustCString,
 	rustSlice, rustVec, rustHeap, rustDeque, rustList,
@@ -18,8 +18,8 @@ var rustStd = []*formatter{
 	rustDuration, rustInstant, rustSystemTime,
 }
 
-// rustType matches types of the standard library, or of a crate that it re-exports or that stands in for it, by the last part
-// of their name: modules move between releases.
+// rustType matches types of the standard library, or of a crate that it re-exports or that stands in for it, by the
+// last part of their name: modules move between releases.
 func rustType(names ...string) func(string) bool {
 	return func(name string) bool {
 		head, _, _ := strings.Cut(name, "<")
@@ -58,8 +58,8 @@ const (
 	maxRustSearch = 400
 )
 
-// rustFind returns the first member inside t, in the order of declaration and at any depth, that is what is asked for. It does
-// not go through pointers.
+// rustFind returns the first member inside t, in the order of declaration and at any depth, that is what is asked for.
+// It does not go through pointers.
 func rustFind(t *symbol.Type, is func(name string, t *symbol.Type) bool) (off int64, found *symbol.Type, ok bool) {
 	left := maxRustSearch
 	var search func(t *symbol.Type, at int64, depth int) bool
@@ -132,6 +132,9 @@ func rustNumber(t *symbol.Type, member string, size int64) (off int64, ok bool) 
 	if m.Kind == symbol.KindBase {
 		return off, sizeOf(m) == size
 	}
-	inner, _, ok := rustFind(m, func(_ string, m *symbol.Type) bool { return m.Kind == symbol.KindBase && sizeOf(m) == size })
+	inner, _, ok := rustFind(m, func(_ string,
+		m *symbol.Type) bool {
+		return m.Kind == symbol.KindBase && sizeOf(m) == size
+	})
 	return off + inner, ok
 }

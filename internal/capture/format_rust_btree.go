@@ -37,8 +37,9 @@ var rustBTreeSet = &formatter{
 	},
 }
 
-// rustTree is a B-tree: a node has len keys, in order, each with its value, and, height levels above the leaves, a child before
-// each key and one behind the last. Offsets of root, height and length are in the object, the others in a node.
+// rustTree is a B-tree: a node has len keys, in order, each with its value, and, height levels above the leaves, a
+// child before each key and one behind the last. Offsets of root, height and length are in the object, the others in a
+// node.
 type rustTree struct {
 	root, height, length            int64
 	keys, vals, count, parent, slot int64
@@ -65,7 +66,8 @@ func findRustTree(t *symbol.Type, at int64) (tree rustTree, ok bool) {
 	tree.vals, vs, ok1 = field(leaf, "vals")
 	tree.count, ok2 = rustNumber(leaf, "len", 2)
 	tree.slot, ok3 = rustNumber(leaf, "parent_idx", 2)
-	if !ok || !ok1 || !ok2 || !ok3 || sizeOf(ks.Strip().Elem()) != sizeOf(tree.k) || sizeOf(vs.Strip().Elem()) != sizeOf(tree.v) {
+	if !ok || !ok1 || !ok2 || !ok3 || sizeOf(ks.Strip().Elem()) != sizeOf(tree.k) || sizeOf(vs.Strip().Elem()) !=
+		sizeOf(tree.v) {
 		return tree, false
 	}
 	parent, pt, ok := field(leaf, "parent")
@@ -76,8 +78,9 @@ func findRustTree(t *symbol.Type, at int64) (tree rustTree, ok bool) {
 	return tree, ok && ok1 && ok2 && ok3 && data == 0
 }
 
-// entries pushes the addresses of the first keys, each followed by that of its value if there are pairs, in order. r7 has the
-// number of entries. A tree that does not hold together ends the walk by its steps, or by an address that cannot be read.
+// entries pushes the addresses of the first keys, each followed by that of its value if there are pairs, in order. r7
+// has the number of entries. A tree that does not hold together ends the walk by its steps, or by an address that
+// cannot be read.
 func (f *form) entries(t *rustTree, pairs bool) {
 	const node, height, index, left, tmp = r0, r1, r2, r3, r4
 	p := f.P

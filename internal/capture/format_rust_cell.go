@@ -8,7 +8,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/value"
 )
 
-// rustCell is what has its contents in a member "value", whatever else it keeps: a RefCell shows them while it is borrowed, too.
+// rustCell is what has its contents in a member "value", whatever else it keeps: a RefCell shows them while it is
+// borrowed, too.
 var rustCell = &formatter{
 	name:  "rust cell",
 	match: rustType("UnsafeCell", "SyncUnsafeCell", "Cell", "RefCell", "ManuallyDrop", "MaybeDangling"),
@@ -41,8 +42,8 @@ var rustOnce = &formatter{
 	},
 }
 
-// onceComplete is the state of a std::sync::Once that is done, in Rust 1.95 and later. Once it was that of one that has not begun; in
-// which release they changed is not known here, and nothing in the type tells.
+// onceComplete is the state of a std::sync::Once that is done, in Rust 1.95 and later. Once it was that of one that has
+// not begun; in which release they changed is not known here, and nothing in the type tells.
 const onceComplete = 0
 
 // rustSince reports whether a type is of the standard library of Rust 1.minor or a later one.

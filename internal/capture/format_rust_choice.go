@@ -2,7 +2,8 @@ package capture
 
 import "github.com/strobe-debug/strobe/internal/value"
 
-// rustOption is Option<T>: what is in it, or null. Other enums, Result among them, are shown with the name of the variant.
+// rustOption is Option<T>: what is in it, or null. Other enums, Result among them, are shown with the name of the
+// variant.
 var rustOption = &formatter{name: "rust Option", match: rustType("Option"), form: rustPlain}
 
 // rustCow is Cow<'_, T>: what it has, whether it is its own or not.

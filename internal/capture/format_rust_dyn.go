@@ -58,8 +58,8 @@ type dynCase struct {
 	whole  bool   // the value is shown, too
 }
 
-// dynCases orders what may implement a trait: a program's own types before those of the standard library. Tables that cannot be told
-// apart are left out.
+// dynCases orders what may implement a trait: a program's own types before those of the standard library. Tables that
+// cannot be told apart are left out.
 func dynCases(t *symbol.Type, trait string) (cases []dynCase, names []dynCase) {
 	all := slices.Clone(t.Implementors(trait))
 	slices.SortStableFunc(all, func(a, b symbol.Vtable) int {
@@ -97,8 +97,8 @@ func rustLibrary(name string) int {
 	return 0
 }
 
-// traitObject shows the object at the address in register at, whose vtable is at that in table, as {"type": …, "value": …}.
-// Which table it is is found in the target by the distance from the table to a function that it names.
+// traitObject shows the object at the address in register at, whose vtable is at that in table, as {"type": …, "value":
+// …}. Which table it is is found in the target by the distance from the table to a function that it names.
 func (f *form) traitObject(trait string, at, table reg) {
 	f.V.Class, f.V.Walk = value.ClassDynamic, f.Words()
 	if f.dry {
@@ -124,15 +124,18 @@ func (f *form) dynamic(names []dynCase) {
 	}
 }
 
-// errorName is the type's name; that of text in a Box<dyn Error> is one within a function, which differs by what names it.
+// errorName is the type's name; that of text in a Box<dyn Error> is one within a function, which differs by what names
+// it.
 func errorName(of string) string {
-	if (strings.HasPrefix(of, "alloc::") || strings.HasPrefix(of, "<alloc::")) && strings.HasSuffix(of, "::from::StringError") {
+	if (strings.HasPrefix(of, "alloc::") || strings.HasPrefix(of, "<alloc::")) &&
+		strings.HasSuffix(of, "::from::StringError") {
 		return "StringError"
 	}
 	return of
 }
 
-// dynamicWalk writes the number of the type whose table of functions is at that in table, and the object's address, and copies the object.
+// dynamicWalk writes the number of the type whose table of functions is at that in table, and the object's address, and
+// copies the object.
 func (f *form) dynamicWalk(cases []dynCase, at, table reg) {
 	slices.SortFunc(cases, func(a, b dynCase) int {
 		return cmp.Or(cmp.Compare(a.Anchor, b.Anchor), cmp.Compare(a.Delta, b.Delta))
@@ -195,7 +198,8 @@ func (f *form) pointee(t *symbol.Type) int32 {
 		return -1
 	}
 	t = t.Strip()
-	v := value.Type{Class: value.ClassStructPtr, Size: 8, Elem: -1, Discr: value.TypeField{Type: -1}, Walk: f.tt.walks.id(t, walkObject)}
+	v := value.Type{Class: value.ClassStructPtr, Size: 8, Elem: -1, Discr: value.TypeField{Type: -1},
+		Walk: f.tt.walks.id(t, walkObject)}
 	i := f.tt.add(v)
 	f.tt.later(i, &f.tt.types[i], t, f.level)
 	return i

@@ -39,8 +39,8 @@ var rustHashSet = &formatter{
 	},
 }
 
-// rustTable is a hashbrown table: control bytes from ctrl on, one for each bucket, those of buckets in use below 128; the
-// buckets lie below ctrl, the first one nearest.
+// rustTable is a hashbrown table: control bytes from ctrl on, one for each bucket, those of buckets in use below 128;
+// the buckets lie below ctrl, the first one nearest.
 //
 //	… | bucket 2 | bucket 1 | bucket 0 | c0 c1 c2 … | copies of the first ones
 //	                                    ^ ctrl

@@ -63,7 +63,8 @@ func rustContents(inner *symbol.Type) (off int64, t *symbol.Type, ok bool) {
 	return off, t.Strip(), ok
 }
 
-// rustSharedFat is a shared pointer to text, a slice or a trait object, whose address is in r3, and the counts in r1 and r2.
+// rustSharedFat is a shared pointer to text, a slice or a trait object, whose address is in r3, and the counts in r1
+// and r2.
 func rustSharedFat(f *form, t *symbol.Type) bool {
 	name := strings.TrimSuffix(f.T.Name[strings.IndexByte(f.T.Name, '<')+1:], ">")
 	n, _, sliced := rustMember(f.T, "length")

@@ -10,8 +10,10 @@ func TestRustNames(t *testing.T) {
 		{"*const std::path::Path", "std::path::Path", ""},
 		{"alloc::boxed::Box<[u8], alloc::alloc::Global>", "[u8]", ""},
 		{"alloc::boxed::Box<dyn core::fmt::Debug, alloc::alloc::Global>", "dyn core::fmt::Debug", "core::fmt::Debug"},
-		{"alloc::boxed::Box<(dyn core::any::Any + core::marker::Send), alloc::alloc::Global>", "(dyn core::any::Any + core::marker::Send)", "core::any::Any"},
-		{"&dyn core::ops::function::Fn<(i32,), Output=i32>", "dyn core::ops::function::Fn<(i32,), Output=i32>", "core::ops::function::Fn"},
+		{"alloc::boxed::Box<(dyn core::any::Any + core::marker::Send), alloc::alloc::Global>",
+			"(dyn core::any::Any + core::marker::Send)", "core::any::Any"},
+		{"&dyn core::ops::function::Fn<(i32,), Output=i32>", "dyn core::ops::function::Fn<(i32,), Output=i32>",
+			"core::ops::function::Fn"},
 		{"alloc::vec::Vec<u8, alloc::alloc::Global>", "", ""},
 		{"", "", ""},
 	} {
@@ -27,7 +29,8 @@ func TestRustNames(t *testing.T) {
 		want bool
 	}{
 		{"alloc::vec::Vec<u8, alloc::alloc::Global>", true}, {"hashbrown::raw::Vec", true}, {"mine::Vec<u8>", false},
-		{"Vec<alloc::vec::Vec>", false}, {"alloc::vec::Vector", false}, {"alloc::vec::into_iter::IntoIter<alloc::vec::Vec>", false}, {"", false},
+		{"Vec<alloc::vec::Vec>", false}, {"alloc::vec::Vector", false},
+		{"alloc::vec::into_iter::IntoIter<alloc::vec::Vec>", false}, {"", false},
 	} {
 		if got := rustType("Vec")(c.name); got != c.want {
 			t.Errorf("rustType(Vec)(%q) = %v, want %v", c.name, got, c.want)

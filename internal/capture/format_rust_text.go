@@ -28,7 +28,8 @@ var rustText = &formatter{
 	},
 }
 
-var rustTexts = map[string]bool{"str": true, "std::path::Path": true, "std::ffi::os_str::OsStr": true, "core::ffi::c_str::CStr": true}
+var rustTexts = map[string]bool{"str": true, "std::path::Path": true, "std::ffi::os_str::OsStr": true,
+	"core::ffi::c_str::CStr": true}
 
 // rustReferent is what the name of a reference, raw pointer or box says that it leads to, "" for other types.
 func rustReferent(name string) string {
@@ -44,7 +45,8 @@ func rustReferent(name string) string {
 	return ""
 }
 
-// rustFat finds the halves of a reference to a slice, and its element: of newtypes of slices, such as Path, the innermost.
+// rustFat finds the halves of a reference to a slice, and its element: of newtypes of slices, such as Path, the
+// innermost.
 func rustFat(t *symbol.Type) (ptr, n int64, elem *symbol.Type, ok bool) {
 	ptr, p, ok := field(t, "data_ptr")
 	if !ok || p.Strip().Kind != symbol.KindPointer {

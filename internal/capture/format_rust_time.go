@@ -36,7 +36,10 @@ func rustTime(f *form, class value.Class, seconds, nanos string) bool {
 		return false
 	}
 	if nt.Kind != symbol.KindBase { // the type that says that there are less than a billion
-		inner, t, ok := rustFind(nt, func(_ string, m *symbol.Type) bool { return m.Kind == symbol.KindBase && sizeOf(m) == 4 })
+		inner, t, ok := rustFind(nt, func(_ string,
+			m *symbol.Type) bool {
+			return m.Kind == symbol.KindBase && sizeOf(m) == 4
+		})
 		if !ok {
 			return false
 		}

@@ -2,9 +2,9 @@ package capture
 
 import "golang.org/x/arch/x86/x86asm"
 
-// Rust's ABI for pairs is not written down, and repr(C) changes it without a sign in DWARF. What is left is the code: where a result is
-// known to exist, a register that is written before a return and not read in between holds it, or a part of it. That there is a result
-// at all, it does not prove: see usage.
+// Rust's ABI for pairs is not written down, and repr(C) changes it without a sign in DWARF. What is left is the code:
+// where a result is known to exist, a register that is written before a return and not read in between holds it, or a
+// part of it. That there is a result at all, it does not prove: see usage.
 
 // results says which result registers a function certainly sets, and which it may set.
 type results struct {
@@ -84,8 +84,8 @@ func stepResults(code []byte, st *[4]freshness, out *results) (int, bool) {
 	return in.Len, true
 }
 
-// leftByCalls says which result registers some return, or jump out of the function, may leave as a call left them. Jumps forward are
-// followed; one backward adds nothing that is not seen on the way to it.
+// leftByCalls says which result registers some return, or jump out of the function, may leave as a call left them.
+// Jumps forward are followed; one backward adds nothing that is not seen on the way to it.
 func leftByCalls(code []byte) (left [4]bool) {
 	code = code[:min(len(code), maxCode)]
 	var open [4]bool // what a call left, here
@@ -142,8 +142,8 @@ func leftByCalls(code []byte) (left [4]bool) {
 	return left
 }
 
-// lastLoads says how many bytes a function loads from memory into rax and xmm0 last, in front of all its returns; 0 where it does not,
-// or where they differ. Unoptimised code loads what it returns, by its size.
+// lastLoads says how many bytes a function loads from memory into rax and xmm0 last, in front of all its returns; 0
+// where it does not, or where they differ. Unoptimised code loads what it returns, by its size.
 func lastLoads(code []byte) (out [4]int) {
 	code = code[:min(len(code), maxCode)]
 	var now [4]int
@@ -212,7 +212,8 @@ func operands(in *x86asm.Inst, st *[4]freshness) {
 		}
 	}
 	switch in.Op {
-	case x86asm.CMP, x86asm.TEST, x86asm.PUSH, x86asm.NOP, x86asm.UCOMISS, x86asm.UCOMISD, x86asm.COMISS, x86asm.COMISD, x86asm.BT:
+	case x86asm.CMP, x86asm.TEST, x86asm.PUSH, x86asm.NOP, x86asm.UCOMISS, x86asm.UCOMISD, x86asm.COMISS, x86asm.COMISD,
+		x86asm.BT:
 		return
 	case x86asm.MUL, x86asm.DIV, x86asm.IDIV:
 		st[resRAX], st[resRDX] = used, used // either half may be what was wanted
@@ -254,7 +255,8 @@ func readsFlags(op x86asm.Op) bool {
 	case x86asm.ADC, x86asm.SBB, x86asm.RCL, x86asm.RCR,
 		x86asm.CMOVA, x86asm.CMOVAE, x86asm.CMOVB, x86asm.CMOVBE, x86asm.CMOVE, x86asm.CMOVG, x86asm.CMOVGE, x86asm.CMOVL,
 		x86asm.CMOVLE, x86asm.CMOVNE, x86asm.CMOVNO, x86asm.CMOVNP, x86asm.CMOVNS, x86asm.CMOVO, x86asm.CMOVP, x86asm.CMOVS,
-		x86asm.SETA, x86asm.SETAE, x86asm.SETB, x86asm.SETBE, x86asm.SETE, x86asm.SETG, x86asm.SETGE, x86asm.SETL, x86asm.SETLE,
+		x86asm.SETA, x86asm.SETAE, x86asm.SETB, x86asm.SETBE, x86asm.SETE, x86asm.SETG, x86asm.SETGE, x86asm.SETL,
+		x86asm.SETLE,
 		x86asm.SETNE, x86asm.SETNO, x86asm.SETNP, x86asm.SETNS, x86asm.SETO, x86asm.SETP, x86asm.SETS:
 		return true
 	}
@@ -264,7 +266,8 @@ func readsFlags(op x86asm.Op) bool {
 // writesFirst reports that the first operand's old contents do not matter.
 func writesFirst(in *x86asm.Inst) bool {
 	switch in.Op {
-	case x86asm.MOV, x86asm.MOVZX, x86asm.MOVSX, x86asm.MOVSXD, x86asm.LEA, x86asm.POP, x86asm.MOVAPS, x86asm.MOVAPD, x86asm.MOVUPS,
+	case x86asm.MOV, x86asm.MOVZX, x86asm.MOVSX, x86asm.MOVSXD, x86asm.LEA, x86asm.POP, x86asm.MOVAPS, x86asm.MOVAPD,
+		x86asm.MOVUPS,
 		x86asm.MOVUPD, x86asm.MOVDQA, x86asm.MOVDQU, x86asm.MOVD, x86asm.MOVQ, x86asm.MOVSS, x86asm.MOVSD_XMM,
 		x86asm.CVTSI2SS, x86asm.CVTSI2SD, x86asm.SQRTSS, x86asm.SQRTSD, x86asm.CVTTSS2SI, x86asm.CVTTSD2SI:
 		return true
@@ -272,7 +275,8 @@ func writesFirst(in *x86asm.Inst) bool {
 		return in.Args[0] == in.Args[1]
 	}
 	switch in.Op {
-	case x86asm.SETA, x86asm.SETAE, x86asm.SETB, x86asm.SETBE, x86asm.SETE, x86asm.SETG, x86asm.SETGE, x86asm.SETL, x86asm.SETLE,
+	case x86asm.SETA, x86asm.SETAE, x86asm.SETB, x86asm.SETBE, x86asm.SETE, x86asm.SETG, x86asm.SETGE, x86asm.SETL,
+		x86asm.SETLE,
 		x86asm.SETNE, x86asm.SETNO, x86asm.SETNP, x86asm.SETNS, x86asm.SETO, x86asm.SETP, x86asm.SETS:
 		return true
 	}

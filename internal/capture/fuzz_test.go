@@ -38,7 +38,8 @@ void f_values(std::pair<Tree *, const char *> p, std::tuple<int, std::string> t,
 int main() { Tree t{}; f_tree(&t); f_text("", ""); f_vectors({}, {}); f_nodes({}, {}, {}); f_hash({}); f_deque({}); f_owners({}, {}, {}); f_choice({}, {}, {}, {}); f_values({}, {}, {}); }
 `
 
-// FuzzWalks walks objects whose memory holds anything: walks end, keep to their limits, and what they copied is shown as JSON.
+// FuzzWalks walks objects whose memory holds anything: walks end, keep to their limits, and what they copied is shown
+// as JSON.
 func FuzzWalks(f *testing.F) {
 	path := build(f, "types.cc", fuzzTypes, "g++", "-g", "-O0", "-std=c++17")
 	m, err := symbol.Open(path, symbol.Options{})

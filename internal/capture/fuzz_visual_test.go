@@ -31,14 +31,19 @@ int main() { my::Derived d{}; f_int(0); f_nested({}, {}); f_base(0, d, {}); }
 `
 
 // words are what expressions and elements of hostile descriptions are made of.
-var words = []string{"first", "second", "n", "head", "in", "u", "self", "raw", "next", "prev", "key", "text", "d", "bits", "kept", "list", "part", "$T1", "$T2", "$T9",
-	"$i", "$j", "this", "*this", "0", "1", "-1", "18446744073709551615", "0x7fffffffffffffff", "1e300", "'c'", "\"s\"", "sizeof(*this)", "(my::Node*)", "(char*)", "($T1*)", "f()", "g(1,2)",
-	"i", "j", "my::E::two", "nullptr", "&", "*", "->", ".", "[", "]", "(", ")", "+", "-", "/", "%", "<<", ">>", "?", ":", "&&", "||", "!", "==", "<", ",x", ",s", ",su", ",[n]", ",[99999999999]", ",view(v)", ",na", ",!"}
+var words = []string{"first", "second", "n", "head", "in", "u", "self", "raw", "next", "prev", "key", "text", "d",
+	"bits", "kept", "list", "part", "$T1", "$T2", "$T9",
+	"$i", "$j", "this", "*this", "0", "1", "-1", "18446744073709551615", "0x7fffffffffffffff", "1e300", "'c'", "\"s\"",
+	"sizeof(*this)", "(my::Node*)", "(char*)", "($T1*)", "f()", "g(1,2)",
+	"i", "j", "my::E::two", "nullptr", "&", "*", "->", ".", "[", "]", "(", ")", "+", "-", "/", "%", "<<", ">>", "?", ":",
+	"&&", "||", "!", "==", "<", ",x", ",s", ",su", ",[n]", ",[99999999999]", ",view(v)", ",na", ",!"}
 
 // hostile makes an expression, mostly one that means something.
 func hostile(rng *rand.Rand) string {
-	good := []string{"n", "first[$i]", "head->key", "in.next", "self->n", "*self", "n * 1000000", "$i < 3 ? n : first[0]", "u.l % n", "raw,[n]s", "text,s", "head", "second", "kept", "list", "n - 1",
-		"1 << n", "n / 0", "f()", "g(n, $i)", "i", "i + 1", "(char*)&raw", "*(my::Node**)&raw", "(($T1*)first)[$i]", "self->self->self->self", "bits", "d", "&in", "next", "key", "prev->next"}
+	good := []string{"n", "first[$i]", "head->key", "in.next", "self->n", "*self", "n * 1000000", "$i < 3 ? n : first[0]",
+		"u.l % n", "raw,[n]s", "text,s", "head", "second", "kept", "list", "n - 1",
+		"1 << n", "n / 0", "f()", "g(n, $i)", "i", "i + 1", "(char*)&raw", "*(my::Node**)&raw", "(($T1*)first)[$i]",
+		"self->self->self->self", "bits", "d", "&in", "next", "key", "prev->next"}
 	if rng.IntN(4) > 0 {
 		return good[rng.IntN(len(good))]
 	}
@@ -83,15 +88,21 @@ func element(rng *rand.Rand, depth int) string {
 	case 6:
 		return "<Item Name=\"" + x() + "\"" + cond() + ">" + x() + "</Item>"
 	case 7:
-		return "<ArrayItems" + cond() + "><Rank>" + []string{"1", "2", "n", "99"}[rng.IntN(4)] + "</Rank><Size>" + x() + "</Size><ValuePointer>" + x() + "</ValuePointer></ArrayItems>"
+		return "<ArrayItems" + cond() + "><Rank>" + []string{"1", "2", "n", "99"}[rng.IntN(4)] + "</Rank><Size>" + x() +
+			"</Size><ValuePointer>" + x() + "</ValuePointer></ArrayItems>"
 	case 8:
-		return "<IndexListItems" + cond() + "><Size>" + x() + "</Size><ValueNode Name=\"[{" + x() + "}]\">" + x() + "</ValueNode></IndexListItems>"
+		return "<IndexListItems" + cond() + "><Size>" + x() + "</Size><ValueNode Name=\"[{" + x() + "}]\">" + x() +
+			"</ValueNode></IndexListItems>"
 	case 9:
-		return "<LinkedListItems><HeadPointer>" + x() + "</HeadPointer><NextPointer>next</NextPointer><ValueNode>" + x() + "</ValueNode></LinkedListItems>"
+		return "<LinkedListItems><HeadPointer>" + x() + "</HeadPointer><NextPointer>next</NextPointer><ValueNode>" + x() +
+			"</ValueNode></LinkedListItems>"
 	case 10:
-		return "<TreeItems><Size>" + x() + "</Size><HeadPointer>" + x() + "</HeadPointer><LeftPointer>next</LeftPointer><RightPointer>prev</RightPointer><ValueNode>" + x() + "</ValueNode></TreeItems>"
+		return "<TreeItems><Size>" + x() + "</Size><HeadPointer>" + x() +
+			"</HeadPointer><LeftPointer>next</LeftPointer><RightPointer>prev</RightPointer><ValueNode>" + x() +
+			"</ValueNode></TreeItems>"
 	case 11, 12:
-		return "<CustomListItems><Variable Name=\"i\" InitialValue=\"" + x() + "\"/>" + inner() + "<Loop" + cond() + ">" + inner() + "<Exec>i++</Exec><Item>" + x() + "</Item></Loop></CustomListItems>"
+		return "<CustomListItems><Variable Name=\"i\" InitialValue=\"" + x() + "\"/>" + inner() + "<Loop" + cond() + ">" +
+			inner() + "<Exec>i++</Exec><Item>" + x() + "</Item></Loop></CustomListItems>"
 	case 13:
 		return "<If Condition=\"" + x() + "\">" + inner() + "<Break/></If><Else>" + inner() + "</Else>"
 	case 14:
@@ -104,8 +115,10 @@ func element(rng *rand.Rand, depth int) string {
 func hostileFile(rng *rand.Rand) string {
 	var b strings.Builder
 	b.WriteString("<AutoVisualizer>")
-	for _, name := range []string{"my::T&lt;*&gt;", "my::T&lt;*,*&gt;", "my::T&lt;int,*&gt;", "my::Base", "my::Node", "my::Derived", "my::Empty", "my::T&lt;*&gt;"} {
-		fmt.Fprintf(&b, `<Type Name="%s" Priority="%s" Inheritable="%v">`, name, []string{"Low", "Medium", "High"}[rng.IntN(3)], rng.IntN(2) == 0)
+	for _, name := range []string{"my::T&lt;*&gt;", "my::T&lt;*,*&gt;", "my::T&lt;int,*&gt;", "my::Base", "my::Node",
+		"my::Derived", "my::Empty", "my::T&lt;*&gt;"} {
+		fmt.Fprintf(&b, `<Type Name="%s" Priority="%s" Inheritable="%v">`, name,
+			[]string{"Low", "Medium", "High"}[rng.IntN(3)], rng.IntN(2) == 0)
 		for range 1 + rng.IntN(4) {
 			e := element(rng, 3)
 			if rng.IntN(2) == 0 {
@@ -118,8 +131,9 @@ func hostileFile(rng *rand.Rand) string {
 	return b.String() + "</AutoVisualizer>"
 }
 
-// FuzzDescriptions compiles descriptions of any kind for the types of a program, walks objects whose memory holds anything, and shows what
-// came of it: nothing panics, no file costs more than a moment, and what is shown is JSON within the limits of an event.
+// FuzzDescriptions compiles descriptions of any kind for the types of a program, walks objects whose memory holds
+// anything, and shows what came of it: nothing panics, no file costs more than a moment, and what is shown is JSON
+// within the limits of an event.
 func FuzzDescriptions(f *testing.F) {
 	m, err := symbol.Open(build(f, "described.cc", describedTypes, "g++", "-g", "-O0", "-std=c++17"), symbol.Options{})
 	if err != nil {
@@ -130,23 +144,29 @@ func FuzzDescriptions(f *testing.F) {
 		f.Add(seed, "")
 	}
 	one := func(body string) string {
-		return `<AutoVisualizer><Type Name="my::T&lt;*&gt;">` + body + `</Type><Type Name="my::Node">` + body + `</Type></AutoVisualizer>`
+		return `<AutoVisualizer><Type Name="my::T&lt;*&gt;">` + body + `</Type><Type Name="my::Node">` + body +
+			`</Type></AutoVisualizer>`
 	}
 	for _, text := range []string{
 		one(strings.Repeat("<Expand><Synthetic Name='s'>", 300) + strings.Repeat("</Synthetic></Expand>", 300)),
 		one("<DisplayString>" + strings.Repeat("{n}", 500) + "</DisplayString>"),
 		one("<DisplayString>{" + strings.Repeat("(", 5000) + "n" + strings.Repeat(")", 5000) + "}</DisplayString>"),
 		one("<DisplayString>{" + strings.Repeat("-", 20000) + "n}</DisplayString>"),
-		one("<DisplayString>{*this}</DisplayString>"), one("<DisplayString>{*self}{self->in}</DisplayString>"), one("<Expand><ExpandedItem>*this</ExpandedItem></Expand>"),
+		one("<DisplayString>{*this}</DisplayString>"), one("<DisplayString>{*self}{self->in}</DisplayString>"),
+		one("<Expand><ExpandedItem>*this</ExpandedItem></Expand>"),
 		one("<Intrinsic Name='f' Expression='f()+f()'/><DisplayString>{f()}</DisplayString>"),
-		one("<Intrinsic Name='f' Expression='g()+g()+g()'/><Intrinsic Name='g' Expression='f()+f()'/><DisplayString>{f()}</DisplayString>"),
+		one("<Intrinsic Name='f' Expression='g()+g()+g()'/><Intrinsic Name='g' " +
+			"Expression='f()+f()'/><DisplayString>{f()}</DisplayString>"),
 		one("<Expand><ArrayItems><Size>-1</Size><ValuePointer>first</ValuePointer></ArrayItems></Expand>"),
 		one("<Expand><ArrayItems><Rank>3</Rank><Size>n*n*n</Size><ValuePointer>raw</ValuePointer></ArrayItems></Expand>"),
 		one("<Expand><CustomListItems><Loop><Item>self</Item></Loop></CustomListItems></Expand>"),
-		one("<Expand><CustomListItems MaxItemsPerView='-5'>" + strings.Repeat("<Loop>", 400) + "<Item>n</Item>" + strings.Repeat("</Loop>", 400) + "</CustomListItems></Expand>"),
-		one("<Expand><Item Name='x'>in,view(a)</Item></Expand>"), one("<StringView>raw,[n]su</StringView>"), one("<DisplayString>{u.l/0} {n%0}</DisplayString>"),
+		one("<Expand><CustomListItems MaxItemsPerView='-5'>" + strings.Repeat("<Loop>", 400) + "<Item>n</Item>" +
+			strings.Repeat("</Loop>", 400) + "</CustomListItems></Expand>"),
+		one("<Expand><Item Name='x'>in,view(a)</Item></Expand>"), one("<StringView>raw,[n]su</StringView>"),
+		one("<DisplayString>{u.l/0} {n%0}</DisplayString>"),
 		`<!DOCTYPE a [<!ENTITY b "&c;&c;"><!ENTITY c "&b;&b;">]><AutoVisualizer><Type Name="&b;"/></AutoVisualizer>`,
-		`<AutoVisualizer>` + strings.Repeat(`<Type Name="my::T&lt;`+strings.Repeat("*,", 200)+`*&gt;"><DisplayString>{$T64}</DisplayString></Type>`, 50) + `</AutoVisualizer>`,
+		`<AutoVisualizer>` + strings.Repeat(`<Type Name="my::T&lt;`+strings.Repeat("*,", 200)+
+			`*&gt;"><DisplayString>{$T64}</DisplayString></Type>`, 50) + `</AutoVisualizer>`,
 	} {
 		f.Add(uint64(1), text)
 	}
@@ -198,7 +218,8 @@ func walkAnything(t *testing.T, rng *rand.Rand, c *Function, walks *Walks, memor
 	}
 }
 
-// fuzzedMemory reads as anything at all, with holes; small counts and near pointers are likely, and words of memory, if there are any.
+// fuzzedMemory reads as anything at all, with holes; small counts and near pointers are likely, and words of memory, if
+// there are any.
 func fuzzedMemory(rng *rand.Rand, memory []byte) func(addr uint64, n int) []byte {
 	return func(addr uint64, n int) []byte {
 		if addr>>40 != 0 || addr%7 == 3 {

@@ -96,7 +96,8 @@ func returnsFirst(code []byte) (yes, no bool) {
 		case in.Op == x86asm.ADD && in.Args[0] == x86asm.RSP:
 			leave()
 		case in.Op == x86asm.JMP:
-			if rel, ok := in.Args[0].(x86asm.Rel); ok && int64(rel) < int64(len(code)) && rel >= -maxCode || byTable(&before, &in) {
+			if rel, ok := in.Args[0].(x86asm.Rel); ok && int64(rel) < int64(len(code)) && rel >= -maxCode ||
+				byTable(&before, &in) {
 				continue
 			}
 			return true, true // a tail call: what it returns is not seen
@@ -110,7 +111,8 @@ func returnsFirst(code []byte) (yes, no bool) {
 	return yes, no
 }
 
-// byTable reports a jump by a table of the function's own, as of a switch: its address is read at an index, or added up.
+// byTable reports a jump by a table of the function's own, as of a switch: its address is read at an index, or added
+// up.
 func byTable(before, jump *x86asm.Inst) bool {
 	switch to := jump.Args[0].(type) {
 	case x86asm.Mem:

@@ -8,11 +8,11 @@ import (
 	"github.com/strobe-debug/strobe/internal/symbol"
 )
 
-// LLVM gives functions that only their own module calls a convention in which the address of a result in memory, which comes in rdi,
-// does not go back in rax. It is kept from the entry then.
+// LLVM gives functions that only their own module calls a convention in which the address of a result in memory, which
+// comes in rdi, does not go back in rax. It is kept from the entry then.
 
-// fillsFirst follows the code as it is written and reports whether it stores to where the entry's rdi points, or hands that address
-// on as the first argument: as a function does that was given a place for its result.
+// fillsFirst follows the code as it is written and reports whether it stores to where the entry's rdi points, or hands
+// that address on as the first argument: as a function does that was given a place for its result.
 func fillsFirst(code []byte) bool {
 	p := newPrologue()
 	want := from(source{kind: srcGPR, reg: rdi}, 8)
@@ -32,7 +32,8 @@ func fillsFirst(code []byte) bool {
 			}
 			continue
 		case in.Op == x86asm.JMP:
-			if rel, ok := in.Args[0].(x86asm.Rel); (!ok || int64(rel) >= int64(len(code)) || rel < -maxCode) && p.gpr[rdi].b == want.b {
+			if rel, ok := in.Args[0].(x86asm.Rel); (!ok || int64(rel) >= int64(len(code)) || rel < -maxCode) && p.gpr[rdi].b ==
+				want.b {
 				return true
 			}
 			continue

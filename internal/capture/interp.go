@@ -7,8 +7,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/ring"
 )
 
-// interp does what the agent does with the operations of walks, in Go and over any memory: Reader reads objects of a stopped
-// process or a core file with it, and the tests of this package compare plans with programs.
+// interp does what the agent does with the operations of walks, in Go and over any memory: Reader reads objects of a
+// stopped process or a core file with it, and the tests of this package compare plans with programs.
 type interp struct {
 	read  func(addr uint64, n int) []byte // fewer than n bytes: the rest cannot be read
 	walks map[uint16][]ring.Op
@@ -31,7 +31,8 @@ type nodeAt struct {
 }
 
 func newInterp(read func(uint64, int) []byte, walks *Walks, depth int) *interp {
-	a := &interp{read: read, walks: map[uint16][]ring.Op{}, depth: depth, most: ring.MaxPayload, seen: map[[2]uint64]bool{}, open: -1}
+	a := &interp{read: read, walks: map[uint16][]ring.Op{}, depth: depth, most: ring.MaxPayload,
+		seen: map[[2]uint64]bool{}, open: -1}
 	for _, w := range walks.Programs(0) {
 		a.walks[w.ID] = w.Ops
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/symbol"
 )
 
-// LocalScope is what names mean at a place inside a function: its variables in scope there, the innermost block first, then
-// statics of the function, then the modules' variables.
+// LocalScope is what names mean at a place inside a function: its variables in scope there, the innermost block first,
+// then statics of the function, then the modules' variables.
 type LocalScope struct {
 	Code    symbol.Code
 	Locals  []symbol.Local // as symbol.Module.LocalsAt gives them: parameters first, then by block from the outside
@@ -39,7 +39,8 @@ func (s *LocalScope) Lookup(name string) (expr.Place, bool) {
 }
 
 // registerNames are general registers by DWARF number, as expressions name them.
-var registerNames = [...]string{"$rax", "$rdx", "$rcx", "$rbx", "$rsi", "$rdi", "$rbp", "$rsp", "$r8", "$r9", "$r10", "$r11", "$r12", "$r13", "$r14", "$r15", "$rip"}
+var registerNames = [...]string{"$rax", "$rdx", "$rcx", "$rbx", "$rsi", "$rdi", "$rbp", "$rsp", "$r8", "$r9", "$r10",
+	"$r11", "$r12", "$r13", "$r14", "$r15", "$rip"}
 
 // Arg implements expr.Scope.
 func (s *LocalScope) Arg(i int) (expr.Place, bool) {

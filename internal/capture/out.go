@@ -8,14 +8,16 @@ import (
 	"github.com/strobe-debug/strobe/internal/value"
 )
 
-// outs has what pointer arguments lead to read again at the exit. The agent keeps the argument registers for that; arguments on
-// the stack belong to the function, which may have changed them.
+// outs has what pointer arguments lead to read again at the exit. The agent keeps the argument registers for that;
+// arguments on the stack belong to the function, which may have changed them.
 func (b *builder) outs(sig *symbol.Signature, names []string, homes []home) {
 	s := &b.exit
 	for i := range sig.Params {
 		h, t := &homes[i], sig.Params[i].Type
-		e, known := outTarget(t), b.types.formatter(t.Strip()) != nil && t.Strip().Kind == symbol.KindUnion // glibc's union of sockaddrs
-		if e == nil && !known || h.missing || h.indirect || len(h.places) != 1 || h.places[0].kind != srcGPR || h.places[0].off != 0 || h.places[0].size != 8 {
+		// glibc's union of sockaddrs
+		e, known := outTarget(t), b.types.formatter(t.Strip()) != nil && t.Strip().Kind == symbol.KindUnion
+		if e == nil && !known || h.missing || h.indirect || len(h.places) != 1 || h.places[0].kind != srcGPR ||
+			h.places[0].off != 0 || h.places[0].size != 8 {
 			continue
 		}
 		at := slices.Index(argGPRs[:], h.places[0].reg)
@@ -25,7 +27,8 @@ func (b *builder) outs(sig *symbol.Signature, names []string, homes []home) {
 		if len(b.lay.Out) == 0 {
 			b.enter.ops = append(b.enter.ops, ring.Op{Code: ring.OpSave})
 		}
-		f := value.Field{Name: names[i], Pieces: []value.Piece{{Chunk: s.fix(ring.Op{Code: ring.OpSaved, Src: uint8(at)}, 8), Size: 8}}}
+		f := value.Field{Name: names[i], Pieces: []value.Piece{{Chunk: s.fix(ring.Op{Code: ring.OpSaved, Src: uint8(at)}, 8),
+			Size: 8}}}
 		if b.types.followable(t.Strip()) || b.types.formatter(t.Strip()) != nil {
 			f.Type = b.types.of(t, b.depth)
 			b.lead(s, &f, t)

@@ -7,8 +7,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/value"
 )
 
-// padded puts bytes of no meaning in the place of missing ones that no member of the object has, so that what is there can be put
-// together. LLVM describes an object in registers member by member.
+// padded puts bytes of no meaning in the place of missing ones that no member of the object has, so that what is there
+// can be put together. LLVM describes an object in registers member by member.
 func (s *side) padded(at []value.Piece, t *symbol.Type) []value.Piece {
 	var out []value.Piece
 	off := int64(0)
@@ -43,7 +43,8 @@ func occupied(t *symbol.Type, lo, hi int64, depth int) bool {
 			return true
 		}
 		first, last := max(lo, 0)/elem, (min(hi, size)-1)/elem
-		return occupied(s.Elem(), lo-first*elem, hi-first*elem, depth+1) || occupied(s.Elem(), lo-last*elem, hi-last*elem, depth+1)
+		return occupied(s.Elem(), lo-first*elem, hi-first*elem, depth+1) ||
+			occupied(s.Elem(), lo-last*elem, hi-last*elem, depth+1)
 	case s.Kind != symbol.KindStruct && s.Kind != symbol.KindUnion || s.Variants() != nil:
 		return true
 	}

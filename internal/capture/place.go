@@ -6,8 +6,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/symbol"
 )
 
-// placer turns locations that hold at one address into places of expressions: what compilers write for a variable becomes steps
-// over the registers there.
+// placer turns locations that hold at one address into places of expressions: what compilers write for a variable
+// becomes steps over the registers there.
 type placer struct {
 	mod  *symbol.Module
 	cfa  []expr.Step // nil: not known
@@ -188,7 +188,8 @@ func joined(s []expr.Step, more ...expr.Step) []expr.Step {
 	return append(append(make([]expr.Step, 0, len(s)+len(more)), s...), more...)
 }
 
-// twoOperands are the operations of DWARF that take two operands, by what computes them. Division is signed, the remainder is not.
+// twoOperands are the operations of DWARF that take two operands, by what computes them. Division is signed, the
+// remainder is not.
 var twoOperands = map[byte]uint32{
 	0x1a: ring.ALUAnd, 0x1b: ring.ALUSDiv, opMinus: ring.ALUSub, 0x1d: ring.ALUURem, 0x1e: ring.ALUMul, 0x21: ring.ALUOr,
 	opPlus: ring.ALUAdd, 0x24: ring.ALUShl, 0x25: ring.ALUShr, 0x26: ring.ALUSar, 0x27: ring.ALUXor,

@@ -29,10 +29,11 @@ func (f fixedRegs) Reg(n int) (uint64, bool) { return f.r.Get(n) }
 func (f fixedRegs) CFA() (uint64, bool)      { return 0, false }
 func (f fixedRegs) FS() (uint64, bool)       { return 0, false }
 
-// TestPlacesAgree compares where variables are, at every statement of programs, with what the unwinder computes for a thread that
-// stands there with the same registers.
+// TestPlacesAgree compares where variables are, at every statement of programs, with what the unwinder computes for a
+// thread that stands there with the same registers.
 func TestPlacesAgree(t *testing.T) {
-	for _, b := range []struct{ target, variant string }{{"exceptions", "gcc-O0"}, {"exceptions", "gcc-O2"}, {"generators", "gcc-O2"}, {"values", "rust-release"}} {
+	for _, b := range []struct{ target, variant string }{{"exceptions", "gcc-O0"}, {"exceptions", "gcc-O2"},
+		{"generators", "gcc-O2"}, {"values", "rust-release"}} {
 		t.Run(b.target+"-"+b.variant, func(t *testing.T) {
 			m, err := symbol.Open(strobetest.Build(t, b.target, b.variant), symbol.Options{})
 			if err != nil {
@@ -49,7 +50,8 @@ func TestPlacesAgree(t *testing.T) {
 					c.at(s.Addr)
 				}
 			}
-			t.Logf("%d variables at statements: %d the same, %d gone in both, %d computed by the tracer alone", c.seen, c.same, c.gone, c.unclear)
+			t.Logf("%d variables at statements: %d the same, %d gone in both, %d computed by the tracer alone", c.seen, c.same,
+				c.gone, c.unclear)
 			if c.same == 0 || c.unclear > c.seen/3 {
 				t.Error("too few places are known")
 			}
@@ -101,7 +103,8 @@ func (c *placeTally) at(a symbol.Addr) {
 }
 
 func (c *placeTally) compare(a symbol.Addr, l *unwind.Local, e *expr.Expr, regs unwind.Regs) {
-	env := &expr.Env{Memory: anyMemory{}, Frame: fixedRegs{regs}, Bias: func(*symbol.Module) (uint64, bool) { return 0, true }}
+	env := &expr.Env{Memory: anyMemory{}, Frame: fixedRegs{regs},
+		Bias: func(*symbol.Module) (uint64, bool) { return 0, true }}
 	at, inMemory, err := e.Addr(env)
 	switch {
 	case err == nil && inMemory && l.Place.Kind == unwind.PlaceMemory:
@@ -130,11 +133,14 @@ func (c *placeTally) compare(a symbol.Addr, l *unwind.Local, e *expr.Expr, regs 
 
 // FuzzPlacer runs any location expression over steps, and what they come to as an expression.
 func FuzzPlacer(f *testing.F) {
-	for _, code := range []string{"\x91\x70", "\x50", "\x70\x08\x06\x23\x04", "\x73\x00\x31\x1c\x9f", "\x30\x9f\x93\x04\x51\x93\x04", "\x03\x00\x10\x00\x00\x00\x00\x00\x00", "\x12\x16\x14", "\x9e\x03abc", "\x70\x00\x12\x1e\x12\x1e\x12\x1e\x12\x1e\x9f"} {
+	for _, code := range []string{"\x91\x70", "\x50", "\x70\x08\x06\x23\x04", "\x73\x00\x31\x1c\x9f",
+		"\x30\x9f\x93\x04\x51\x93\x04", "\x03\x00\x10\x00\x00\x00\x00\x00\x00", "\x12\x16\x14", "\x9e\x03abc",
+		"\x70\x00\x12\x1e\x12\x1e\x12\x1e\x12\x1e\x9f"} {
 		f.Add([]byte(code))
 	}
 	f.Fuzz(func(t *testing.T, code []byte) {
-		p := &placer{mod: &symbol.Module{}, cfa: []expr.Step{{Kind: expr.StepReg, Reg: 7, N: 16}}, base: []expr.Step{{Kind: expr.StepReg, Reg: 6}}}
+		p := &placer{mod: &symbol.Module{}, cfa: []expr.Step{{Kind: expr.StepReg, Reg: 7, N: 16}},
+			base: []expr.Step{{Kind: expr.StepReg, Reg: 6}}}
 		s := &PointScope{}
 		s.Locals = []symbol.Local{{Name: "x", Loc: symbol.Location{Kind: symbol.LocExpr, Expr: code}}}
 		s.Place = func(l *symbol.Local) expr.Place { at, _ := p.place(l); return at }

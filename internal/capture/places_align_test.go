@@ -2,8 +2,9 @@ package capture
 
 import "testing"
 
-// TestRustAlignedResults keeps out what generated programs showed: structs that are packed, or repr(C) with one float, are no scalars to
-// rustc, and come in rax or in memory; a struct behind a value that takes the last registers and the stack is where its own register says.
+// TestRustAlignedResults keeps out what generated programs showed: structs that are packed, or repr(C) with one float,
+// are no scalars to rustc, and come in rax or in memory; a struct behind a value that takes the last registers and the
+// stack is where its own register says.
 func TestRustAlignedResults(t *testing.T) {
 	checkPlaces(t, &placeCase{name: "aligned", file: "a.rs", commands: []string{"rustc"}, source: `
 use std::hint::black_box as bb;
@@ -23,6 +24,7 @@ fn main() {
 	bb(f4(bb(&1), bb(2.0), bb(&3), bb(S { a: true, b: 53342, c: 255, d: Some(Err(9)) }), bb(T { a: -1, b: 7 })));
 }`, want: map[string]string{
 		"f1": `* -> {"a":1.5,"b":2.5}`, "f2": `* -> {"a":false,"b":-2147483648,"c":true,"d":false}`, "f3": `* -> {"a":3.5}`,
-		"f4": `a=1 x=2 b=3 s={"a":true,"b":53342,"c":255,"d":{"Err":9}} t={"a":-1,"b":7} -> ["a",true,4,5]`, "f5": `w={"a":6.5} -> 5.5`,
+		"f4": `a=1 x=2 b=3 s={"a":true,"b":53342,"c":255,"d":{"Err":9}} t={"a":-1,"b":7} -> ["a",true,4,5]`,
+		"f5": `w={"a":6.5} -> 5.5`,
 	}})
 }

@@ -4,10 +4,12 @@ package capture
 
 import "testing"
 
-// TestRustPairs keeps out results by two registers that are read through the first as if it were an address, and pairs of which a
-// parameter is the second.
+// TestRustPairs keeps out results by two registers that are read through the first as if it were an address, and pairs
+// of which a parameter is the second.
 func TestRustPairs(t *testing.T) {
-	checkPlaces(t, &placeCase{name: "pairs", file: "a.rs", commands: []string{"rustc", "rustc -O", "rustc -Copt-level=1", "rustc -Copt-level=3", "rustc -Copt-level=s"}, source: `
+	checkPlaces(t, &placeCase{name: "pairs", file: "a.rs",
+		commands: []string{"rustc", "rustc -O", "rustc -Copt-level=1", "rustc -Copt-level=3", "rustc -Copt-level=s"},
+		source: `
 use std::cell::RefCell; use std::hint::black_box as bb;
 pub struct Node { pub next: Option<Box<Node>>, pub id: i32 }
 #[inline(never)] pub fn f1(v: Box<str>) -> Box<str> { bb(1); v }
@@ -38,14 +40,18 @@ fn main() {
 	println!("{:?}", bb(f8 as fn(&mut Node, u32, u32) -> (&mut Node, u32))(&mut m, 2, 3).1);
 	println!("{:?} {:?}", bb(f9 as fn(f64, f64) -> (f64, f64))(1.5, 2.5), bb(f10 as fn(u64, f32) -> (u64, f32))(1, 2.5));
 }`, want: map[string]string{
-		"f1": `* -> "boxed"`, "f2": `* -> {"next":{"next":null,"id":2},"id":1}`, "f3": `v="hello!" -> "hello"`, "f4": `* -> {"next":{"next":null,"id":2},"id":77}`,
-		"f5": "v=[3,9] -> [3,9]", "f6": "* -> 8", "f7": "? -> [1,3]", "f8": `* -> [{"next":"<max depth 1 reached>","id":5},3]`,
-		"f9": "* -> [1.5,2.5]", "f11": "? -> [1.5,2.5]", "f12": "* -> 3.5", "f14": "? -> [1.5,2.5]", "f13": "* -> 4.5", "f10": "* -> [1,2.5]",
-	}})
+			"f1": `* -> "boxed"`, "f2": `* -> {"next":{"next":null,"id":2},"id":1}`, "f3": `v="hello!" -> "hello"`,
+			"f4": `* -> {"next":{"next":null,"id":2},"id":77}`,
+			"f5": "v=[3,9] -> [3,9]", "f6": "* -> 8", "f7": "? -> [1,3]",
+			"f8": `* -> [{"next":"<max depth 1 reached>","id":5},3]`,
+			"f9": "* -> [1.5,2.5]", "f11": "? -> [1.5,2.5]", "f12": "* -> 3.5", "f14": "? -> [1.5,2.5]", "f13": "* -> 4.5",
+			"f10": "* -> [1,2.5]",
+		}})
 }
 
-// TestRustPackedPairs keeps out the registers of Rust's own pairs for results of C's convention, where the function has had a part in
-// such a register on its way: extern "C" is nowhere in the debug information. f1's second member was shown as a number.
+// TestRustPackedPairs keeps out the registers of Rust's own pairs for results of C's convention, where the function has
+// had a part in such a register on its way: extern "C" is nowhere in the debug information. f1's second member was
+// shown as a number.
 func TestRustPackedPairs(t *testing.T) {
 	c := placeCase{name: "packed", file: "a.rs", commands: []string{"rustc -O", "rustc -Copt-level=1"}, source: `
 use std::hint::black_box as bb;
@@ -84,10 +90,13 @@ fn main() {
 	println!("{:?} {:?} {:?}", bb(f14 as extern "C" fn(u8) -> T)(3), bb(f15 as fn(u8) -> T)(4), bb(f16 as extern "C" fn(u32, u32, u32) -> U)(1, 2, 3));
 	println!("{:?} {:?}", bb(f8 as extern "C" fn(f32, f32) -> R)(0.5, 2.5), bb(f9 as fn(f32, f32) -> R)(0.5, 3.5));
 }`, want: map[string]string{
-		"f1": `? -> {"s":{"a":1.5,"b":"B"}}`, "f2": `? -> {"s":{"a":2.5,"b":"D"}}`, "f3": `? -> {"a":3,"b":0.5}`, "f4": `? -> {"a":4,"b":1.5}`,
+		"f1": `? -> {"s":{"a":1.5,"b":"B"}}`, "f2": `? -> {"s":{"a":2.5,"b":"D"}}`, "f3": `? -> {"a":3,"b":0.5}`,
+		"f4": `? -> {"a":4,"b":1.5}`,
 		"f5": `? -> {"a":5.5,"b":5}`, "f6": `? -> {"a":6.5,"b":6}`, "f7": `? -> {"a":7.5,"b":7}`,
-		"f8": `? -> {"a":1,"b":8,"c":2.5}`, "f10": `? -> {"a":0.5,"b":10.5}`, "f12": `? -> {"a":3,"b":12}`, "f11": `? -> {"a":1.5,"b":11.5}`,
-		"f13": `? -> {"a":4,"b":13}`, "f14": `? -> {"a":3,"b":14}`, "f15": `? -> {"a":4,"b":15}`, "f16": `? -> {"a":1,"b":3}`, "f9": `? -> {"a":1,"b":9,"c":3.5}`,
+		"f8": `? -> {"a":1,"b":8,"c":2.5}`, "f10": `? -> {"a":0.5,"b":10.5}`, "f12": `? -> {"a":3,"b":12}`,
+		"f11": `? -> {"a":1.5,"b":11.5}`,
+		"f13": `? -> {"a":4,"b":13}`, "f14": `? -> {"a":3,"b":14}`, "f15": `? -> {"a":4,"b":15}`, "f16": `? -> {"a":1,"b":3}`,
+		"f9": `? -> {"a":1,"b":9,"c":3.5}`,
 	}}
 	checkPlaces(t, &c)
 	plain := c
@@ -98,8 +107,8 @@ fn main() {
 	checkPlaces(t, &plain)
 }
 
-// TestAsyncResults keeps out <optimized out> for what a state machine gives through a place in memory: its jump by a table does not
-// leave the function.
+// TestAsyncResults keeps out <optimized out> for what a state machine gives through a place in memory: its jump by a
+// table does not leave the function.
 func TestAsyncResults(t *testing.T) {
 	checkPlaces(t, &placeCase{name: "async", file: "a.rs", commands: []string{"rustc --edition 2021"}, source: `
 use std::future::Future; use std::pin::Pin; use std::task::*;

@@ -52,8 +52,8 @@ func checkPlaces(t *testing.T, c *placeCase) {
 	}
 }
 
-// TestRegisterParameters keeps out values of whatever the register that DWARF names for a parameter's whole life had at the entry:
-// gcc names it where it does not track variables.
+// TestRegisterParameters keeps out values of whatever the register that DWARF names for a parameter's whole life had at
+// the entry: gcc names it where it does not track variables.
 func TestRegisterParameters(t *testing.T) {
 	c := placeCase{name: "register", file: "a.c", commands: []string{"gcc -O0", "gcc -Og", "clang -O0"}, source: `
 #define NI __attribute__((noinline, noipa))
@@ -75,7 +75,8 @@ int main(void) {
 	sink = f1(7, 8); f2(0, text, 1.5); f3('x', 3, 1L << 40, 1.25, 2.5f); f4(x, &x); f5(1, 2, 3, 4, 5, 6, 7, 8, 'i'); f6(1, 2, 3, 4, 5, 6, 7, 8); f7(9, 10, 11);
 	return 0;
 }`, want: map[string]string{
-		"f1": "a=7 b=8 -> 15", "f2": `c=null b="text" x=1.5 -> "text"`, "f3": `a="x" b=3 c=1099511627776 d=1.25 e=2.5 -> 1099511627899`,
+		"f1": "a=7 b=8 -> 15", "f2": `c=null b="text" x=1.5 -> "text"`,
+		"f3": `a="x" b=3 c=1099511627776 d=1.25 e=2.5 -> 1099511627899`,
 		"f4": `a={"a":1,"b":2} b={"a":1,"b":2} -> 12`, "f5": `a=1 b=2 c=3 d=4 e=5 f=6 g=7 h=8 i="i" -> 120`,
 		"f6": "a=1 b=2 c=3 d=4 e=5 f=6 g=7 h=8 -> 204", "f7": "a=9 b=10 c=11 -> 30",
 	}}
@@ -86,9 +87,11 @@ int main(void) {
 	checkPlaces(t, &untracked)
 }
 
-// TestPromotedParameters keeps out the low half of a double: a float parameter of a function without a prototype is passed as one.
+// TestPromotedParameters keeps out the low half of a double: a float parameter of a function without a prototype is
+// passed as one.
 func TestPromotedParameters(t *testing.T) {
-	checkPlaces(t, &placeCase{name: "promoted", file: "a.c", commands: []string{"gcc -O0", "gcc -O1", "gcc -O2", "gcc -Og", "clang -O0"}, source: `
+	checkPlaces(t, &placeCase{name: "promoted", file: "a.c",
+		commands: []string{"gcc -O0", "gcc -O1", "gcc -O2", "gcc -Og", "clang -O0"}, source: `
 #define NI __attribute__((noinline, noipa))
 #ifdef __clang__
 #undef NI
@@ -101,15 +104,16 @@ NI float f3(a) float a; { return a * 2; }
 NI double f4(a, b, c, d, e, f, g, h, i, j) float a, b, c, d, e, f, g, h, i, j; { return a + b + c + d + e + f + g + h + i + j; }
 NI float f5(float a, const float b) { return a + b; }
 int main(void) { f1(1.5, 7, 9); f2(0.1f, 'a', 2.5); f3(0.1); f4(1., 2., 3., 4., 5., 6., 7., 8., 9., 10.); f5(0.1, 3); return 0; }`, want: map[string]string{
-		"f1": `a=1.5 b="\u0007" c=9 -> 16`, "f2": `a=0.1 b="a" c=2.5 -> 97`, "f3": "a=0.1 -> 0.2",
-		"f4": "a=1 b=2 c=3 d=4 e=5 f=6 g=7 h=8 i=9 j=10 -> 55", "f5": "a=0.1 b=3 -> 3.1",
-	}})
+			"f1": `a=1.5 b="\u0007" c=9 -> 16`, "f2": `a=0.1 b="a" c=2.5 -> 97`, "f3": "a=0.1 -> 0.2",
+			"f4": "a=1 b=2 c=3 d=4 e=5 f=6 g=7 h=8 i=9 j=10 -> 55", "f5": "a=0.1 b=3 -> 3.1",
+		}})
 }
 
-// TestConventionParameters keeps out <optimized out> for what gcc's callers pass: parameters that are described only behind the
-// entry, or never used, and objects on the stack. Their results, by two registers, are no addresses.
+// TestConventionParameters keeps out <optimized out> for what gcc's callers pass: parameters that are described only
+// behind the entry, or never used, and objects on the stack. Their results, by two registers, are no addresses.
 func TestConventionParameters(t *testing.T) {
-	checkPlaces(t, &placeCase{name: "convention", file: "a.cc", commands: []string{"g++ -O0", "g++ -O1", "g++ -O2", "g++ -O3", "g++ -O2 -gdwarf-4", "g++ -Os", "g++ -Og"}, source: `
+	checkPlaces(t, &placeCase{name: "convention", file: "a.cc",
+		commands: []string{"g++ -O0", "g++ -O1", "g++ -O2", "g++ -O3", "g++ -O2 -gdwarf-4", "g++ -Os", "g++ -Og"}, source: `
 struct Node { int id; Node *next; }; struct Pt { int x; double y; };
 struct A { int a; double b; A(int x = 0, double y = 0) : a(x), b(y) {} A(const A &) = default; };
 struct E { int *p; long n; }; struct F { int *p; }; struct G { int a; double b; ~G() = default; };
@@ -138,32 +142,35 @@ int main() {
 	W w(one, 2, 3); sink = f11(w.w, one);
 	return n.id + p.x + a.a + g.a - 13;
 }`, want: map[string]string{
-		"f1": `v={"id":1,"next":null} -> {"id":1,"next":null}`, "f2": `v={"x":1,"y":0.25} -> {"x":1,"y":0.25}`, "f3": `v={"x":1,"y":0.25} -> {"x":2,"y":0.25}`,
-		"f4": `v={"a":1,"b":2} -> {"a":1,"b":2}`, "f6": `v={"p":null} -> 2`, "f7": `v={"a":9,"b":10} -> {"a":9,"b":10}`,
-		"f8":  `x=1 dst="dst" src="src" lvl=3 cp={"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"s":-7} -> 4`,
-		"f9":  `x=1 dst="dst" src="src" lvl=3 cp={"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"s":-7} -> 4`,
-		"f11": `w=3 k=1 -> 4`,
-		"f10": "unused=1 also=0.5 a=3 b=4 c=5 d=6 e=7 last=8 -> 5",
-	}})
+			"f1": `v={"id":1,"next":null} -> {"id":1,"next":null}`, "f2": `v={"x":1,"y":0.25} -> {"x":1,"y":0.25}`,
+			"f3": `v={"x":1,"y":0.25} -> {"x":2,"y":0.25}`,
+			"f4": `v={"a":1,"b":2} -> {"a":1,"b":2}`, "f6": `v={"p":null} -> 2`, "f7": `v={"a":9,"b":10} -> {"a":9,"b":10}`,
+			"f8":  `x=1 dst="dst" src="src" lvl=3 cp={"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"s":-7} -> 4`,
+			"f9":  `x=1 dst="dst" src="src" lvl=3 cp={"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"s":-7} -> 4`,
+			"f11": `w=3 k=1 -> 4`,
+			"f10": "unused=1 also=0.5 a=3 b=4 c=5 d=6 e=7 last=8 -> 5",
+		}})
 }
 
 // TestCloneResults keeps out <optimized out> for results that callers of gcc's clones read.
 func TestCloneResults(t *testing.T) {
-	checkPlaces(t, &placeCase{name: "clone", file: "a.c", commands: []string{"gcc -O2", "gcc -O3", "clang -O2", "clang -O3"}, source: `
+	checkPlaces(t, &placeCase{name: "clone", file: "a.c",
+		commands: []string{"gcc -O2", "gcc -O3", "clang -O2", "clang -O3"}, source: `
 typedef struct { void *p; long n[12]; const char *name; } R; typedef struct { int a; double b; } S;
 volatile int sink, one = 1;
 __attribute__((noinline)) static int f1(R r, int k) { sink = k; return r.n[3] + one; }
 __attribute__((noinline)) int over(int x) { R r = {0}; r.n[3] = x; return f1(r, x); }
 __attribute__((noinline)) static S f2(R *r, int k) { S s = {k + r->n[3], one + .5}; sink = k; return s; }
 int main(void) { R r = {0}; r.n[3] = one; S s = f2(&r, 3); r.n[4] = s.a + (int)s.b; return over(1) + r.n[4] - 7; }`, want: map[string]string{
-		"f1": "* -> 2", "f2": `* -> {"a":4,"b":1.5}`,
-	}})
+			"f1": "* -> 2", "f2": `* -> {"a":4,"b":1.5}`,
+		}})
 }
 
-// TestCoroutineParts keeps out results of a coroutine's resumption and destruction: clang describes them like the coroutine itself, and
-// they return nothing. The last part that runs is the one that destroys it.
+// TestCoroutineParts keeps out results of a coroutine's resumption and destruction: clang describes them like the
+// coroutine itself, and they return nothing. The last part that runs is the one that destroys it.
 func TestCoroutineParts(t *testing.T) {
-	checkPlaces(t, &placeCase{name: "coroutine", file: "a.cc", commands: []string{"clang++ -std=c++20 -fcoroutines-ts -O0"}, source: `
+	checkPlaces(t, &placeCase{name: "coroutine", file: "a.cc",
+		commands: []string{"clang++ -std=c++20 -fcoroutines-ts -O0"}, source: `
 #include <coroutine>
 struct Gen {
   struct promise_type { int v = 0; Gen get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
@@ -173,6 +180,6 @@ struct Gen {
 };
 Gen f1(int from, const char *name) { for (int i = from;; i++) co_yield i; }
 int main() { Gen g = f1(5, "g"); for (int i = 0; i < 3; i++) g.h.resume(); g.h.destroy(); return 0; }`, want: map[string]string{
-		"f1": `from=5 name="g"`,
-	}})
+			"f1": `from=5 name="g"`,
+		}})
 }

@@ -45,7 +45,8 @@ type side struct {
 }
 
 func newBuilder(sig *symbol.Signature, o Options) *builder {
-	return &builder{types: newTypeTable(sig.Language, o.Walks, formatters), depth: o.Depth, regs: map[uint8]uint32{}, xmms: map[uint8]uint32{}, lo: -1}
+	return &builder{types: newTypeTable(sig.Language, o.Walks, formatters), depth: o.Depth, regs: map[uint8]uint32{},
+		xmms: map[uint8]uint32{}, lo: -1}
 }
 
 func gprIndex(reg uint8) int {
@@ -168,12 +169,13 @@ func (s *side) root(at []value.Piece, what uint8, walk uint16, size uint32, off 
 		return false
 	}
 	s.walks = true
-	s.roots = append(s.roots, ring.Op{Code: ring.OpRoot, Src: what, Slot: uint8(walk), Dst: uint8(walk >> 8), SrcOff: from, Off: off, Size: size})
+	s.roots = append(s.roots, ring.Op{Code: ring.OpRoot, Src: what, Slot: uint8(walk), Dst: uint8(walk >> 8), SrcOff: from,
+		Off: off, Size: size})
 	return true
 }
 
-// gather adds operations that put an object together which is only in registers, to walk it. It returns its number, 0 when it is not
-// all there.
+// gather adds operations that put an object together which is only in registers, to walk it. It returns its number, 0
+// when it is not all there.
 func (s *side) gather(at []value.Piece, walk uint16) int32 {
 	if len(s.roots)+len(at)+2 > maxOps || walk == 0 {
 		return 0
@@ -223,7 +225,8 @@ func (b *builder) lead(s *side, f *value.Field, t *symbol.Type) {
 	if _, needs := b.types.needs(t); !needs {
 		return
 	}
-	if st.Kind == symbol.KindStruct || st.Kind == symbol.KindUnion || st.Kind == symbol.KindArray || b.types.formatter(st) != nil {
+	if st.Kind == symbol.KindStruct || st.Kind == symbol.KindUnion || st.Kind == symbol.KindArray ||
+		b.types.formatter(st) != nil {
 		f.Gather = s.gather(s.padded(f.Pieces, t), b.types.walk(t))
 		return
 	}
@@ -260,7 +263,8 @@ func (b *builder) result(t *symbol.Type, r resultHome) {
 	case r.memory:
 		f.Pieces = []value.Piece{{Size: 8}}
 		if r.saved {
-			b.enter.ops = append([]ring.Op{{Code: ring.OpSave}}, b.enter.ops...) // first: what the exit finds is never an older call's
+			// first: what the exit finds is never an older call's
+			b.enter.ops = append([]ring.Op{{Code: ring.OpSave}}, b.enter.ops...)
 			f.Pieces[0].Chunk = s.fix(ring.Op{Code: ring.OpSaved}, 8)
 		}
 		f.Indirect, f.Walk = true, b.types.walk(t)

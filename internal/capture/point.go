@@ -19,8 +19,9 @@ type PointScope struct {
 	unclear  string // a variable that was asked for, and whose place is known only when a thread is there
 }
 
-// NewPointScope returns the scope of a link-time address: the variables of the innermost function there, be it an inlined one, but for
-// the inlined calls of which skip say that they are not entered yet. modules are where globals are looked for.
+// NewPointScope returns the scope of a link-time address: the variables of the innermost function there, be it an
+// inlined one, but for the inlined calls of which skip say that they are not entered yet. modules are where globals are
+// looked for.
 func NewPointScope(m *symbol.Module, a symbol.Addr, skip int, modules []*symbol.Module) *PointScope {
 	s := &PointScope{Language: symbol.LangC}
 	s.Modules, s.Code = modules, symbol.Code{Module: m, At: a}
@@ -53,9 +54,10 @@ type Point struct {
 	finish    []Finish
 }
 
-// CompilePoint compiles a condition and a message for a place, with skip as NewPointScope has it. Where the agent cannot do it, why says so and the
-// tracer has to decide; whether they have a meaning at all is not decided here.
-func CompilePoint(m *symbol.Module, a symbol.Addr, skip int, condition, message string, o Options) (p *Point, why string) {
+// CompilePoint compiles a condition and a message for a place, with skip as NewPointScope has it. Where the agent
+// cannot do it, why says so and the tracer has to decide; whether they have a meaning at all is not decided here.
+func CompilePoint(m *symbol.Module, a symbol.Addr, skip int, condition, message string, o Options) (p *Point,
+	why string) {
 	s := NewPointScope(m, a, skip, o.Modules)
 	p = &Point{}
 	if condition != "" {
@@ -153,8 +155,8 @@ func (b *builder) leafRegisters(e *expr.Expr) {
 // maxMessagePart bounds one value in a message, in bytes.
 const maxMessagePart = 1024
 
-// Text is the message with the values of a record's payload. threadName is as for FinishRecord; resolve returns the name of
-// the function at an address, or "".
+// Text is the message with the values of a record's payload. threadName is as for FinishRecord; resolve returns the
+// name of the function at an address, or "".
 func (p *Point) Text(payload []byte, threadName func() (string, bool), resolve func(addr uint64) string) string {
 	if p.layout == nil {
 		return strings.Join(p.message, "")

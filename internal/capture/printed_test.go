@@ -19,9 +19,12 @@ import (
 // printedBuilds are the ways to build the programs that print their own arguments and results.
 var printedBuilds = []string{
 	"gcc -O0", "gcc -O2", "clang -O0", "clang -O2", "g++ -O0", "g++ -O2", "clang++ -O0", "clang++ -O2", // the short form
-	"gcc -Og", "gcc -O1", "gcc -O3", "gcc -Os", "gcc -O2 -fno-var-tracking", "gcc -O2 -fno-inline -fno-ipa-sra -fno-ipa-cp", "gcc -O0 -fomit-frame-pointer", "gcc -O2 -flto", "gcc -O0 -gdwarf-4",
-	"clang -O1", "clang -O3", "clang -Os", "clang -O0 -gdwarf-4", "clang -O2 -flto", "clang -O0 -mavx2", "gcc -O0 -mavx2", "gcc -O0 -fstack-protector-all", "clang -O0 -fstack-protector-all",
-	"g++ -Og", "g++ -O1", "g++ -O3", "g++ -O2 -gdwarf-4", "clang++ -O1", "clang++ -O3", "gcc -O3 -march=haswell", "clang -O3 -march=haswell", "gcc -O0 -pg", "gcc -O0 -fsanitize=address", "clang -O0 -fsanitize=address",
+	"gcc -Og", "gcc -O1", "gcc -O3", "gcc -Os", "gcc -O2 -fno-var-tracking",
+	"gcc -O2 -fno-inline -fno-ipa-sra -fno-ipa-cp", "gcc -O0 -fomit-frame-pointer", "gcc -O2 -flto", "gcc -O0 -gdwarf-4",
+	"clang -O1", "clang -O3", "clang -Os", "clang -O0 -gdwarf-4", "clang -O2 -flto", "clang -O0 -mavx2", "gcc -O0 -mavx2",
+	"gcc -O0 -fstack-protector-all", "clang -O0 -fstack-protector-all",
+	"g++ -Og", "g++ -O1", "g++ -O3", "g++ -O2 -gdwarf-4", "clang++ -O1", "clang++ -O3", "gcc -O3 -march=haswell",
+	"clang -O3 -march=haswell", "gcc -O0 -pg", "gcc -O0 -fsanitize=address", "clang -O0 -fsanitize=address",
 }
 
 // checkPrinted compares what one program's calls show with what it prints, and returns the scores.
@@ -73,8 +76,10 @@ func checkPrinted(t *testing.T, seed uint64, n int, command string) (args, rets 
 			rets.judge(t, c, "result", string(o.ret.AppendJSON(nil)), c.Ret, optimised)
 		}
 	}
-	t.Logf("%s, seed %d: functions %d (not left %d); arguments: right %d, partly %d, optimized out %d, not described %d, wrong %d; results: right %d, partly %d, optimized out %d, wrong %d", command, seed,
-		args.functions, args.uncalled, args.right, args.partial, args.missing, args.absent, args.wrong, rets.right, rets.partial, rets.missing, rets.wrong)
+	t.Logf("%s, seed %d: functions %d (not left %d); arguments: right %d, partly %d, optimized out %d, not described "+
+		"%d, wrong %d; results: right %d, partly %d, optimized out %d, wrong %d", command, seed,
+		args.functions, args.uncalled, args.right, args.partial, args.missing, args.absent, args.wrong, rets.right,
+		rets.partial, rets.missing, rets.wrong)
 	return args, rets
 }
 
@@ -107,10 +112,12 @@ func TestSoakPrinted(t *testing.T) {
 			programs++
 		}
 	}
-	t.Logf("%d programs: arguments: right %d, partly %d, optimized out %d, not described %d, wrong %d; results: right %d, partly %d, optimized out %d, wrong %d", programs,
+	t.Logf("%d programs: arguments: right %d, partly %d, optimized out %d, not described %d, wrong %d; results: right "+
+		"%d, partly %d, optimized out %d, wrong %d", programs,
 		args.right, args.partial, args.missing, args.absent, args.wrong, rets.right, rets.partial, rets.missing, rets.wrong)
 }
 
 func (sc *score) add(o *score) {
-	sc.right, sc.missing, sc.partial, sc.wrong, sc.absent = sc.right+o.right, sc.missing+o.missing, sc.partial+o.partial, sc.wrong+o.wrong, sc.absent+o.absent
+	sc.right, sc.missing, sc.partial, sc.wrong, sc.absent = sc.right+o.right, sc.missing+o.missing, sc.partial+o.partial,
+		sc.wrong+o.wrong, sc.absent+o.absent
 }

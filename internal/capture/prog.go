@@ -63,7 +63,8 @@ func (p *prog) ALU(op uint32, a, b, c reg) {
 
 // ALUImm sets a to b op v. v must fit 32 bits.
 func (p *prog) ALUImm(op uint32, a, b reg, v int64) {
-	p.emit(ring.Op{Code: ring.WalkALUImm, Src: uint8(a), Slot: uint8(b), SrcOff: op, Off: int32(min(max(v, math.MinInt32), math.MaxInt32))})
+	p.emit(ring.Op{Code: ring.WalkALUImm, Src: uint8(a), Slot: uint8(b), SrcOff: op,
+		Off: int32(min(max(v, math.MinInt32), math.MaxInt32))})
 }
 
 // Label makes a label that Bind places.
@@ -91,8 +92,8 @@ func (p *prog) jump(code uint8, a reg, to label) {
 	p.emit(ring.Op{Code: code, Src: uint8(a)})
 }
 
-// Node copies what is at address a, to be walked as walk: size bytes, or as many as register n says if that is fewer (noReg: size).
-// deeper says that it is a pointer's pointee, and no part of the object.
+// Node copies what is at address a, to be walked as walk: size bytes, or as many as register n says if that is fewer
+// (noReg: size). deeper says that it is a pointer's pointee, and no part of the object.
 func (p *prog) Node(walk uint16, a, n reg, size int64, deeper bool) {
 	p.node(ring.WalkNode, walk, a, n, size, deeper)
 }
@@ -129,8 +130,8 @@ func (p *prog) Between(at, n reg, first, last, size int64) {
 	p.emit(op)
 }
 
-// Span copies n elements of size bytes at address at, to be walked as elems, at most so many bytes; before them come the
-// words that stand for the object: n and at.
+// Span copies n elements of size bytes at address at, to be walked as elems, at most so many bytes; before them come
+// the words that stand for the object: n and at.
 func (p *prog) Span(words, elems uint16, at, n reg, size, most int64, deeper bool) {
 	op := ring.Op{Code: ring.WalkSpan, Src: uint8(at), Slot: uint8(n), SrcOff: uint32(words) | uint32(elems)<<16}
 	op.Off, op.Size = int32(size), uint32(min(most, maxObject))

@@ -162,8 +162,8 @@ func (p *prologue) stored(slot int64, size uint32) home {
 	return h
 }
 
-// untouched reports that the registers which are said to hold a parameter in the whole function are not written by its first
-// instructions. LLVM names such a register too where they load it from the caller's argument area.
+// untouched reports that the registers which are said to hold a parameter in the whole function are not written by its
+// first instructions. LLVM names such a register too where they load it from the caller's argument area.
 func (p *prologue) untouched(h *home) bool {
 	for _, pl := range h.places {
 		var c *content
@@ -186,7 +186,8 @@ func (p *prologue) untouched(h *home) bool {
 func (p *prologue) step(in *x86asm.Inst) bool {
 	p.noteArgs(in)
 	switch in.Op {
-	case x86asm.CALL, x86asm.JMP, x86asm.RET, x86asm.LRET, x86asm.SYSCALL, x86asm.INT, x86asm.UD2, x86asm.HLT, x86asm.LEAVE,
+	case x86asm.CALL, x86asm.JMP, x86asm.RET, x86asm.LRET, x86asm.SYSCALL, x86asm.INT, x86asm.UD2, x86asm.HLT,
+		x86asm.LEAVE,
 		x86asm.LOOP, x86asm.LOOPE, x86asm.LOOPNE, x86asm.IRET, x86asm.ENTER, x86asm.XCHG, x86asm.POP:
 		return false
 	}
@@ -285,7 +286,8 @@ func (p *prologue) x87Move(in *x86asm.Inst) {
 
 func isJcc(op x86asm.Op) bool {
 	switch op {
-	case x86asm.JA, x86asm.JAE, x86asm.JB, x86asm.JBE, x86asm.JCXZ, x86asm.JE, x86asm.JECXZ, x86asm.JG, x86asm.JGE, x86asm.JL,
+	case x86asm.JA, x86asm.JAE, x86asm.JB, x86asm.JBE, x86asm.JCXZ, x86asm.JE, x86asm.JECXZ, x86asm.JG, x86asm.JGE,
+		x86asm.JL,
 		x86asm.JLE, x86asm.JNE, x86asm.JNO, x86asm.JNP, x86asm.JNS, x86asm.JO, x86asm.JP, x86asm.JRCXZ, x86asm.JS:
 		return true
 	}
@@ -312,7 +314,8 @@ const (
 
 func moveKind(op x86asm.Op) move {
 	switch op {
-	case x86asm.MOV, x86asm.MOVSS, x86asm.MOVSD_XMM, x86asm.MOVAPS, x86asm.MOVAPD, x86asm.MOVUPS, x86asm.MOVUPD, x86asm.MOVDQA,
+	case x86asm.MOV, x86asm.MOVSS, x86asm.MOVSD_XMM, x86asm.MOVAPS, x86asm.MOVAPD, x86asm.MOVUPS, x86asm.MOVUPD,
+		x86asm.MOVDQA,
 		x86asm.MOVDQU, x86asm.MOVLPS, x86asm.MOVLPD, x86asm.MOVQ, x86asm.MOVD:
 		return moveBytes
 	case x86asm.MOVZX, x86asm.MOVSX, x86asm.MOVSXD:
@@ -377,7 +380,8 @@ func regNumber(r x86asm.Reg) (n, size uint8, ok bool) {
 
 // address resolves a memory operand to a distance from the CFA.
 func (p *prologue) address(m x86asm.Mem) (int32, bool) {
-	if m.Segment != 0 && m.Segment != x86asm.SS && m.Segment != x86asm.DS || m.Index != 0 || m.Base < x86asm.RAX || m.Base > x86asm.R15 {
+	if m.Segment != 0 && m.Segment != x86asm.SS && m.Segment != x86asm.DS || m.Index != 0 || m.Base < x86asm.RAX ||
+		m.Base > x86asm.R15 {
 		return 0, false
 	}
 	c := p.reg(m.Base)

@@ -41,7 +41,8 @@ type readerForm struct {
 // NewReader returns a reader that follows depth pointers one behind the other. resolve names functions, own are the
 // user's descriptions of types; they may be nil.
 func NewReader(mem Memory, depth int, resolve func(addr uint64) string, own *natvis.Set) *Reader {
-	return &Reader{mem: mem, depth: depth, resolve: resolve, walks: NewWalks(own), ops: map[uint16][]ring.Op{}, forms: map[readerKey]*readerForm{}}
+	return &Reader{mem: mem, depth: depth, resolve: resolve, walks: NewWalks(own), ops: map[uint16][]ring.Op{},
+		forms: map[readerKey]*readerForm{}}
 }
 
 // overlayAt is where a value is that has no address.
@@ -157,7 +158,8 @@ func (r *Reader) form(t *symbol.Type, lang symbol.Language) *readerForm {
 		b.enter.begin(1)
 		b.lay.OnEnter.GPRs = 1
 		b.exit.begin(0)
-		b.argument("value", t, &home{indirect: true, places: []place{{source: source{kind: srcGPR, reg: argGPRs[0]}, size: 8}}})
+		b.argument("value", t, &home{indirect: true,
+			places: []place{{source: source{kind: srcGPR, reg: argGPRs[0]}, size: 8}}})
 		if len(b.enter.roots) == 1 {
 			_, lay := b.close()
 			f = &readerForm{lay: lay, root: b.enter.roots[0]}

@@ -48,7 +48,8 @@ func TestReader(t *testing.T) {
 	base := loadBase(t, p.PID, bin, m)
 	r := NewReader(p, 3, nil, nil)
 	for name, want := range map[string]string{
-		"number": `-42`, "byte": `200`, "half": `0.5`, "color": `"GREEN"`, "text": `"some text"`, "nowhere": `"0x10 <unreadable>"`,
+		"number": `-42`, "byte": `200`, "half": `0.5`, "color": `"GREEN"`, "text": `"some text"`,
+		"nowhere": `"0x10 <unreadable>"`,
 		"head":    `{"id":1,"next":{"id":2,"next":null,"name":"tail"},"name":"head"}`,
 		"word":    `"a string that does not fit the object itself"`,
 		"numbers": `[1,2,3]`, "ages": `{"ann":30,"bob":40}`, "table": `[7,8,9]`,
@@ -69,7 +70,8 @@ func TestReader(t *testing.T) {
 	if got := string(r.Bytes(v.Type, symbol.LangCPP, []byte{1, 1, 0, 0}).AppendJSON(nil)); got != "257" {
 		t.Errorf("four bytes = %s, want 257", got)
 	}
-	if got := string(r.Bytes(m.Variables("text")[0].Type, symbol.LangCPP, make([]byte, 8)).AppendJSON(nil)); got != "null" {
+	if got := string(r.Bytes(m.Variables("text")[0].Type, symbol.LangCPP, make([]byte, 8)).AppendJSON(nil)); got !=
+		"null" {
 		t.Errorf("a null pointer in a register = %s", got)
 	}
 }

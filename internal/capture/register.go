@@ -6,12 +6,13 @@ import (
 	"github.com/strobe-debug/strobe/internal/symbol"
 )
 
-// Without variable tracking (-O0, and -fno-var-tracking or a pragma at any level) gcc names one register for a parameter's whole
-// life: the one into which the prologue moves it. At the first instruction something else may be there. LLVM does the like where it
-// loads the parameter from the caller's argument area.
+// Without variable tracking (-O0, and -fno-var-tracking or a pragma at any level) gcc names one register for a
+// parameter's whole life: the one into which the prologue moves it. At the first instruction something else may be
+// there. LLVM does the like where it loads the parameter from the caller's argument area.
 
 // fromRegister settles a parameter that the debug information puts into registers for the whole function.
-func fromRegister(l *located, sig *symbol.Signature, guess *home, size uint32, trusted bool, code []byte, pro *prologue) home {
+func fromRegister(l *located, sig *symbol.Signature, guess *home, size uint32, trusted bool, code []byte,
+	pro *prologue) home {
 	switch {
 	case needsProof(sig): // LLVM moves parameters only when it says so, or from the stack
 		if pro.untouched(&l.home) {
@@ -52,8 +53,8 @@ func inArguments(h *home) bool {
 	return true
 }
 
-// passedThrough lists the arguments, or parts of them, that the registers of places hold, one after the other, in the first straight
-// run of code. What they hold at the entry comes first, where a caller puts arguments there.
+// passedThrough lists the arguments, or parts of them, that the registers of places hold, one after the other, in the
+// first straight run of code. What they hold at the entry comes first, where a caller puts arguments there.
 func passedThrough(code []byte, places []place, size uint32) []home {
 	p := newPrologue()
 	var out []home
@@ -86,17 +87,19 @@ func passedThrough(code []byte, places []place, size uint32) []home {
 	return out
 }
 
-// promotedFloat is a float parameter of a C function without a prototype: callers pass a double, and the function rounds it before
-// the debug information speaks of it.
+// promotedFloat is a float parameter of a C function without a prototype: callers pass a double, and the function
+// rounds it before the debug information speaks of it.
 var promotedFloat = &symbol.Type{Kind: symbol.KindBase, Encoding: symbol.EncFloat, Name: "float", Size: 8}
 
-// promote gives the parameters of a function without a prototype the types that callers pass. sig is the caller's alone.
+// promote gives the parameters of a function without a prototype the types that callers pass. sig is the caller's
+// alone.
 func promote(sig *symbol.Signature) {
 	if sig.Language != symbol.LangC || sig.Prototyped {
 		return
 	}
 	for i := range sig.Params {
-		if t := sig.Params[i].Type.Strip(); t != nil && t.Kind == symbol.KindBase && t.Encoding == symbol.EncFloat && t.Size == 4 {
+		if t := sig.Params[i].Type.Strip(); t != nil && t.Kind == symbol.KindBase && t.Encoding == symbol.EncFloat &&
+			t.Size == 4 {
 			sig.Params[i].Type = promotedFloat
 		}
 	}

@@ -63,7 +63,9 @@ func locateResult(sig *symbol.Signature, f *symbol.Function, code []byte, use *u
 	if sig.Language == symbol.LangRust {
 		return rustChoice(rustResult(t), sysv, f, sig, code, use)
 	}
-	if t := t.Strip(); sig.Language == symbol.LangCPP && (t.MayBeNonTrivial() || !strings.HasPrefix(sig.Producer, "GNU ")) && t.Passing == symbol.PassUnknown && sizeOf(t) <= 16 && !sysv.memory &&
+	if t := t.Strip(); sig.Language == symbol.LangCPP &&
+		(t.MayBeNonTrivial() || !strings.HasPrefix(sig.Producer, "GNU ")) && t.Passing == symbol.PassUnknown &&
+		sizeOf(t) <= 16 && !sysv.memory &&
 		(t.Kind == symbol.KindStruct || t.Kind == symbol.KindUnion) {
 		return hiddenChoice(sysv, sig, code)
 	}

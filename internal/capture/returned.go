@@ -35,7 +35,8 @@ func (r *Reader) Result(m *symbol.Module, f *symbol.Function, regs *ReturnRegs) 
 		return value.Value{}, false
 	case home.missing:
 		return value.OptimizedOut, true
-	case home.memory: // also saved: the convention wants the address in rax, which only a clone may forget, whose results are missing
+	// also saved: the convention wants the address in rax, which only a clone may forget, whose results are missing
+	case home.memory:
 		return r.Object(t, sig.Language, regs.RAX), true
 	}
 	var b []byte

@@ -53,7 +53,8 @@ func readState(t *testing.T, pid int) (*machineState, syscall.PtraceRegs) {
 		t.Fatalf("get vector registers: %v", err)
 	}
 	s := &machineState{pid: pid, fp: fp}
-	s.gpr = [16]uint64{r.Rax, r.Rdx, r.Rcx, r.Rbx, r.Rsi, r.Rdi, r.Rbp, r.Rsp, r.R8, r.R9, r.R10, r.R11, r.R12, r.R13, r.R14, r.R15}
+	s.gpr = [16]uint64{r.Rax, r.Rdx, r.Rcx, r.Rbx, r.Rsi, r.Rdi, r.Rbp, r.Rsp, r.R8, r.R9, r.R10, r.R11, r.R12, r.R13,
+		r.R14, r.R15}
 	return s, r
 }
 
@@ -180,7 +181,8 @@ func traceBodies(t *testing.T, bin, suffix string) map[string]*observed {
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	proc, err := os.StartProcess(bin, []string{bin}, &os.ProcAttr{Sys: &syscall.SysProcAttr{Ptrace: true, Pdeathsig: syscall.SIGKILL}})
+	proc, err := os.StartProcess(bin, []string{bin},
+		&os.ProcAttr{Sys: &syscall.SysProcAttr{Ptrace: true, Pdeathsig: syscall.SIGKILL}})
 	if err != nil {
 		t.Fatalf("start %s: %v", bin, err)
 	}

@@ -34,7 +34,8 @@ func fillRust(sig *symbol.Signature, homes []home, result resultHome) {
 		if !h.missing {
 			first, last, words := span(h)
 			if r := reprOf(sig.Params[i].Type, 0); words && next == 5 && size == 16 && r.kind == reprScalar {
-				end := h.places[len(h.places)-1] // the halves of a u128 stay together; the register that is left goes to what follows
+				// the halves of a u128 stay together; the register that is left goes to what follows
+				end := h.places[len(h.places)-1]
 				stack, pending = end.off+int32(end.size+7)&^7, nil
 				continue
 			}

@@ -97,10 +97,11 @@ func reprOf(t *symbol.Type, depth int) repr {
 	return repr{kind: reprUnsure}
 }
 
-// asAligned is r, or memory where a type is aligned to other bytes than its scalars, as repr(packed) has it: rustc does not take it for scalars
-// then. 0 is an alignment that is not known.
+// asAligned is r, or memory where a type is aligned to other bytes than its scalars, as repr(packed) has it: rustc does
+// not take it for scalars then. 0 is an alignment that is not known.
 func asAligned(r repr, to int64) repr {
-	if own := max(scalarAlign(r.a.size), scalarAlign(r.b.size)); to > 0 && to != own && (r.kind == reprScalar || r.kind == reprPair) {
+	if own := max(scalarAlign(r.a.size), scalarAlign(r.b.size)); to > 0 && to != own &&
+		(r.kind == reprScalar || r.kind == reprPair) {
 		return repr{kind: reprMemory}
 	}
 	return r
@@ -257,14 +258,15 @@ func packed(size int64) resultHome {
 	return resultHome{places: h.places}
 }
 
-// bare reports a type that is one scalar without a struct around it: no representation attribute changes how it is returned.
+// bare reports a type that is one scalar without a struct around it: no representation attribute changes how it is
+// returned.
 func bare(t *symbol.Type) bool {
 	t = t.Strip()
 	return t != nil && (t.Kind == symbol.KindBase || t.Kind == symbol.KindPointer || t.Kind == symbol.KindReference)
 }
 
-// handedThrough reports that a register of a result, which the function is not seen to write, had a parameter at the entry or is
-// left by a call.
+// handedThrough reports that a register of a result, which the function is not seen to write, had a parameter at the
+// entry or is left by a call.
 func handedThrough(need [4]bool, seen *results, sig *symbol.Signature, code []byte) bool {
 	sure := &seen.sure
 	left := leftByCalls(code)
@@ -278,7 +280,8 @@ func handedThrough(need [4]bool, seen *results, sig *symbol.Signature, code []by
 		need[resXMM1] && !sure[resXMM1] && paramAt(sig, code, srcXMM, 1)
 }
 
-// loadsWhole reports unoptimised code that loads more into the one register of c than own has in it: the whole of a pair.
+// loadsWhole reports unoptimised code that loads more into the one register of c than own has in it: the whole of a
+// pair.
 func loadsWhole(own, c resultHome, code []byte) bool {
 	need := c.needs()
 	if c.missing || c.memory || len(c.places) != 1 {
@@ -298,8 +301,8 @@ func loadsWhole(own, c resultHome, code []byte) bool {
 	return false
 }
 
-// loadsPacked reports unoptimised code that loads as many bytes as the result has into rax last, and none into the register of floats that
-// the result would be in by itself.
+// loadsPacked reports unoptimised code that loads as many bytes as the result has into rax last, and none into the
+// register of floats that the result would be in by itself.
 func loadsPacked(own resultHome, size int64, code []byte) bool {
 	need := own.needs()
 	loads := lastLoads(code)
@@ -322,7 +325,8 @@ func rustChoice(own, c resultHome, f *symbol.Function, sig *symbol.Signature, co
 	}
 	yes, no := returnsFirst(code)
 	odd := size&(size-1) != 0 && reprOf(sig.Return, 0).kind == reprMemory // in memory at times, however small
-	if (size > 8 || odd) && yes && !no && !paramIn(sig, code, rdi) && (own.memory || fillsFirst(code) && !readResults(code).sure[resRDX]) {
+	if (size > 8 || odd) && yes && !no && !paramIn(sig, code, rdi) &&
+		(own.memory || fillsFirst(code) && !readResults(code).sure[resRDX]) {
 		return resultHome{memory: true}
 	}
 	if size > 8 && own.memory && sig.Optimized && (size > 16 && c.memory || size <= 16 && leavesNothing(code)) {
@@ -332,7 +336,8 @@ func rustChoice(own, c resultHome, f *symbol.Function, sig *symbol.Signature, co
 	if !mangledRust(f) {
 		candidates[0], candidates[1] = c, own
 	}
-	if (size > 8 || bare(sig.Return)) && !own.memory && !c.memory && own.needs() == c.needs() && (use.external || !sig.Optimized) {
+	if (size > 8 || bare(sig.Return)) && !own.memory && !c.memory && own.needs() == c.needs() &&
+		(use.external || !sig.Optimized) {
 		return own // whoever calls has it there, whatever the code shows: a part may only be handed through
 	}
 	if !sig.Optimized && size <= 8 && loadsWhole(own, c, code) {

@@ -156,7 +156,8 @@ func classify(t *symbol.Type) []class {
 
 func isQuad(t *symbol.Type) bool {
 	switch t.Name {
-	case "_Float128", "__float128", "f128", "complex _Float128", "_Complex _Float128", "__complex128", "complex __float128":
+	case "_Float128", "__float128", "f128", "complex _Float128", "_Complex _Float128", "__complex128",
+		"complex __float128":
 		return true
 	}
 	return false

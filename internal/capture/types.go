@@ -18,9 +18,10 @@ const (
 
 // typeTable flattens a module's types into a layout, and makes the walks that they need.
 //
-// Every type has one form. It has its number when it is reached first, and is made after the one that led to it, not inside: types
-// lead back to themselves, over any number of others. Pointees are taken up when everything that lies nearer is there, so that the
-// form of a type that is reached on several ways has as much as the shortest of them allows.
+// Every type has one form. It has its number when it is reached first, and is made after the one that led to it, not
+// inside: types lead back to themselves, over any number of others. Pointees are taken up when everything that lies
+// nearer is there, so that the form of a type that is reached on several ways has as much as the shortest of them
+// allows.
 type typeTable struct {
 	types    []value.Type
 	index    map[*symbol.Type]int32
@@ -55,7 +56,8 @@ type unmade struct {
 }
 
 func newTypeTable(lang symbol.Language, walks *Walks, known []*formatter) *typeTable {
-	return &typeTable{known: known, index: map[*symbol.Type]int32{}, needed: map[*symbol.Type]need{}, forms: map[*symbol.Type]*formatter{}, walks: walks, rust: lang == symbol.LangRust}
+	return &typeTable{known: known, index: map[*symbol.Type]int32{}, needed: map[*symbol.Type]need{},
+		forms: map[*symbol.Type]*formatter{}, walks: walks, rust: lang == symbol.LangRust}
 }
 
 func (tt *typeTable) add(v value.Type) int32 {
@@ -214,7 +216,8 @@ func (tt *typeTable) base(v *value.Type, t *symbol.Type) {
 
 // isReference tells Rust's references and boxes, which DWARF has as pointers, from raw pointers.
 func (tt *typeTable) isReference(t *symbol.Type) bool {
-	return t.Kind != symbol.KindPointer || tt.rust && (strings.HasPrefix(t.Name, "&") || strings.HasPrefix(t.Name, "alloc::boxed::Box<"))
+	return t.Kind != symbol.KindPointer || tt.rust &&
+		(strings.HasPrefix(t.Name, "&") || strings.HasPrefix(t.Name, "alloc::boxed::Box<"))
 }
 
 func (tt *typeTable) pointer(i int32, v *value.Type, t *symbol.Type, level int) {
@@ -315,7 +318,8 @@ func (tt *typeTable) fields(fs []symbol.Field, level int) []value.TypeField {
 			out = append(out, value.TypeField{Name: ":" + f.Name, Type: tt.virtualBase(f.Type, level)})
 			continue
 		}
-		if f.Static || f.Virtual || f.Off < 0 || f.Artificial && strings.HasPrefix(f.Name, "_vptr") || len(out) >= maxLayoutFields {
+		if f.Static || f.Virtual || f.Off < 0 || f.Artificial && strings.HasPrefix(f.Name, "_vptr") ||
+			len(out) >= maxLayoutFields {
 			continue
 		}
 		name := f.Name

@@ -7,9 +7,11 @@ import (
 	"github.com/strobe-debug/strobe/internal/value"
 )
 
-// constructs reports a C++ constructor, whose object is none yet when it is called: its memory has what was there before.
+// constructs reports a C++ constructor, whose object is none yet when it is called: its memory has what was there
+// before.
 func constructs(sig *symbol.Signature, f *symbol.Function) bool {
-	if sig.Language != symbol.LangCPP || len(sig.Params) == 0 || !sig.Params[0].Artificial || sig.Params[0].Name != "this" {
+	if sig.Language != symbol.LangCPP || len(sig.Params) == 0 || !sig.Params[0].Artificial ||
+		sig.Params[0].Name != "this" {
 		return false
 	}
 	e := sig.Params[0].Type.Strip().Elem()
@@ -54,7 +56,8 @@ func lastSegment(name string) string {
 func (b *builder) unmade(name string, t *symbol.Type, h *home) {
 	e := t.Strip().Elem().Strip()
 	of := b.types.add(value.Type{Class: value.ClassOpaque, Name: e.Name, Elem: -1, Discr: value.TypeField{Type: -1}})
-	v := value.Type{Class: value.ClassStructPtr, Size: 8, Elem: of, Walk: value.WalkBytes, Discr: value.TypeField{Type: -1}}
+	v := value.Type{Class: value.ClassStructPtr, Size: 8, Elem: of, Walk: value.WalkBytes,
+		Discr: value.TypeField{Type: -1}}
 	f := value.Field{Name: name, Type: b.types.add(v), Missing: h.missing || h.indirect}
 	if !f.Missing {
 		for _, p := range h.places {

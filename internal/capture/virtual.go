@@ -16,13 +16,14 @@ import (
 const (
 	maxVirtualCases = 256 // vtables; a class has one for each of its polymorphic bases that it does not begin with
 	maxVirtualTypes = 300 // forms in one layout, from which on derived classes are shown by name and the base's members
-	fewVirtualTypes = 40  // the same once the session has made virtualForms of derived classes: hooking thousands of functions stays quick
+	// the same once the session has made virtualForms of derived classes: hooking thousands of functions stays quick
+	fewVirtualTypes = 40
 	virtualForms    = 50000
 	maxNameCheck    = 24 // bytes of the type_info's name compared, from its end
 )
 
-// virtualClass is a C++ class with virtual functions that others derive from. What a pointer to it leads to is copied as an object of
-// the class; the walk of that (walkVirtual) finds out what it is a part of, and copies the whole.
+// virtualClass is a C++ class with virtual functions that others derive from. What a pointer to it leads to is copied
+// as an object of the class; the walk of that (walkVirtual) finds out what it is a part of, and copies the whole.
 type virtualClass struct {
 	derived []symbol.Derived
 	located []bool     // it is known where in the derived class the class is: by its bases, or its table
@@ -30,7 +31,8 @@ type virtualClass struct {
 	cases   []virtualCase
 }
 
-// virtualCase is one vtable that an object's virtual pointer may lead to. Its number, from 1, is its place in virtualClass.cases.
+// virtualCase is one vtable that an object's virtual pointer may lead to. Its number, from 1, is its place in
+// virtualClass.cases.
 type virtualCase struct {
 	symbol.ClassTable
 	class int
@@ -149,8 +151,9 @@ func (tt *typeTable) pointeeForm(t *symbol.Type, level int) int32 {
 	if made, ok := tt.virtuals[s]; ok {
 		return made
 	}
-	v := value.Type{Class: value.ClassVirtual, Name: tt.types[i].Name, Size: tt.types[i].Size, Elem: i, Discr: value.TypeField{Type: -1},
-		Walk: tt.walks.id(s, walkWords)}
+	v := value.Type{Class: value.ClassVirtual, Name: tt.types[i].Name, Size: tt.types[i].Size, Elem: i,
+		Discr: value.TypeField{Type: -1},
+		Walk:  tt.walks.id(s, walkWords)}
 	forms := make([]int32, len(c.derived))
 	tt.types = slices.Grow(tt.types, min(3*len(forms), maxVirtualTypes))
 	for k := range c.derived {
@@ -158,7 +161,8 @@ func (tt *typeTable) pointeeForm(t *symbol.Type, level int) int32 {
 	}
 	v.Variants = make([]value.Variant, 0, len(c.cases))
 	for _, one := range c.cases {
-		out := value.Variant{Name: c.derived[one.class].Name, Type: forms[one.class], Off: uint32(one.Off), Values: c.walks[one.class]}
+		out := value.Variant{Name: c.derived[one.class].Name, Type: forms[one.class], Off: uint32(one.Off),
+			Values: c.walks[one.class]}
 		v.Variants = append(v.Variants, out)
 	}
 	if tt.virtuals == nil {
@@ -191,8 +195,8 @@ func (tt *typeTable) derivedForm(c *virtualClass, k, level int) int32 {
 	return form
 }
 
-// virtualWalk makes the walk of what a pointer to a class leads to. Which vtable the object has is told by the distance from it to
-// the name in its type_info, and by that name's end; neither depends on where the module was loaded.
+// virtualWalk makes the walk of what a pointer to a class leads to. Which vtable the object has is told by the distance
+// from it to the name in its type_info, and by that name's end; neither depends on where the module was loaded.
 func (tt *typeTable) virtualWalk(t *symbol.Type, c *virtualClass) {
 	id := tt.walks.id(t, walkVirtual)
 	if tt.walks.defined(id) {

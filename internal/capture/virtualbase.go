@@ -21,12 +21,13 @@ func (tt *typeTable) virtualBase(base *symbol.Type, level int) int32 {
 	if len(tt.types) >= maxLayoutTypes || s == nil || sizeOf(s) < 0 {
 		return tt.at(base, level)
 	}
-	return tt.add(value.Type{Class: value.ClassVirtualBase, Name: s.Name, Elem: tt.at(s, level), Discr: value.TypeField{Type: -1},
-		Walk: tt.walks.id(s, walkBase), ElemWalk: tt.walks.id(s, walkObject)})
+	return tt.add(value.Type{Class: value.ClassVirtualBase, Name: s.Name, Elem: tt.at(s, level),
+		Discr: value.TypeField{Type: -1},
+		Walk:  tt.walks.id(s, walkBase), ElemWalk: tt.walks.id(s, walkObject)})
 }
 
-// virtualBases emits the walks of a class's virtual bases. They come last: an object that is not made yet may have anything there,
-// and an address that cannot be read ends the walk.
+// virtualBases emits the walks of a class's virtual bases. They come last: an object that is not made yet may have
+// anything there, and an address that cannot be read ends the walk.
 func (tt *typeTable) virtualBases(p *prog, t *symbol.Type) {
 	for _, f := range t.Fields() {
 		s := f.Type.Strip()

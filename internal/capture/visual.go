@@ -10,9 +10,9 @@ import (
 	"github.com/strobe-debug/strobe/internal/value"
 )
 
-// Descriptions of types that are not the program's own business to know: package natvis reads them, and here one becomes what a
-// formatter is, a layout and a walk. A description of a type is made into a tree of shapes first (visual_shape.go), whose
-// expressions are compiled to parts of walk programs:
+// Descriptions of types that are not the program's own business to know: package natvis reads them, and here one
+// becomes what a formatter is, a layout and a walk. A description of a type is made into a tree of shapes first
+// (visual_shape.go), whose expressions are compiled to parts of walk programs:
 //
 //   - the object's own program (visual_slots.go) opens a node of words at the object's address, and pushes what conditions,
 //     values, addresses and sizes come to, each in a place of its own, zeros for what does not hold;
@@ -43,7 +43,8 @@ func (tt *typeTable) described(t *symbol.Type, set *natvis.Set, view string) *fo
 // describedAs begins the names of formatters that were made of descriptions.
 const describedAs = "description of "
 
-// visualOf finds the description of a type by the name of a class: the type's own, or that of a base which is all that it has.
+// visualOf finds the description of a type by the name of a class: the type's own, or that of a base which is all that
+// it has.
 func (tt *typeTable) visualOf(t, named *symbol.Type, set *natvis.Set, view string, depth int) *visual {
 	var failed []natvis.Problem
 	for _, m := range set.Lookup(named.QualifiedName()) {
@@ -54,7 +55,8 @@ func (tt *typeTable) visualOf(t, named *symbol.Type, set *natvis.Set, view strin
 		if err == nil {
 			return v
 		}
-		failed = append(failed, natvis.Problem{File: m.Type.File.Path, Line: err.line, What: fmt.Sprintf("%s: %s", short(named.Name), err.what)})
+		failed = append(failed, natvis.Problem{File: m.Type.File.Path, Line: err.line,
+			What: fmt.Sprintf("%s: %s", short(named.Name), err.what)})
 	}
 	for _, p := range failed {
 		set.Note(p)
@@ -174,7 +176,8 @@ func (s *visualScope) Arg(int) (expr.Place, bool) { return expr.Place{}, false }
 // Near implements expr.Scope.
 func (s *visualScope) Near(string) []string { return nil }
 
-// TypeNamed implements expr.Scope: what a wildcard stands for, what the class or its bases name, what stands beside it, anything.
+// TypeNamed implements expr.Scope: what a wildcard stands for, what the class or its bases name, what stands beside it,
+// anything.
 func (s *visualScope) TypeNamed(name string) (*symbol.Type, bool) {
 	if i, ok := wildcard(name); ok {
 		return s.c.typeBound(i)
@@ -276,7 +279,8 @@ const rawView = "!"
 // formOf returns the layout's type of t as a description asks for it.
 func (tt *typeTable) formOf(t *symbol.Type, view string, level int) int32 {
 	s := t.Strip()
-	if view == "" || view != rawView && tt.viewFormatter(s, view) == nil || s.Kind != symbol.KindStruct && s.Kind != symbol.KindUnion || s.Declared {
+	if view == "" || view != rawView && tt.viewFormatter(s, view) == nil || s.Kind != symbol.KindStruct &&
+		s.Kind != symbol.KindUnion || s.Declared {
 		return tt.at(t, level)
 	}
 	key := formKey{s, view}

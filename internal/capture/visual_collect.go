@@ -132,8 +132,8 @@ func (g *visualGen) linkedList(s *shape, done, over label) {
 	p.JumpNot(r0, top)
 }
 
-// tree goes through a binary tree in order. There is no room for a stack: the way to the node at hand is kept as bits, 1 for right,
-// and gone again from the root to come up.
+// tree goes through a binary tree in order. There is no room for a stack: the way to the node at hand is kept as bits,
+// 1 for right, and gone again from the root to come up.
 func (g *visualGen) tree(s *shape, done, over label) {
 	p, l, at := g.p, s.list, int64(8*s.slot)
 	down, visit, climb, again, goneAll := p.Label(), p.Label(), p.Label(), p.Label(), p.Label()

@@ -6,8 +6,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/value"
 )
 
-// follow copies what the words of a shape lead to; lists: what lists collect, else all but that, since a bad address in a list's
-// middle ends the program.
+// follow copies what the words of a shape lead to; lists: what lists collect, else all but that, since a bad address in
+// a list's middle ends the program.
 func (g *visualGen) follow(s *shape, lists bool) {
 	p, off := g.p, int64(8*s.slot)
 	if lists != (s.kind == shapeList) && s.kind != shapeItems && s.kind != shapeFormat && s.kind != shapeChoice {

@@ -26,17 +26,20 @@ func (v *visual) layout(f *form, s *shape) (index int32, off uint32) {
 		return v.number(f, f.tt.at(s.t, f.level), s.base), off
 	case shapePlace:
 		if s.deeper {
-			i := add(value.Type{Class: value.ClassPlace, Signed: true, Size: 8, Elem: -1, ElemWalk: f.tt.pointeeWalk(s.t.Strip())})
+			i := add(value.Type{Class: value.ClassPlace, Signed: true, Size: 8, Elem: -1,
+				ElemWalk: f.tt.pointeeWalk(s.t.Strip())})
 			f.tt.later(i, &f.tt.types[i], s.t, f.level)
 			return i, off
 		}
-		return add(value.Type{Class: value.ClassPlace, Size: 8, Elem: f.tt.formOf(s.t, s.view, f.level), ElemWalk: f.tt.walkOf(s.t, s.view), Deeper: v.recurs(f.tt, s)}), off
+		return add(value.Type{Class: value.ClassPlace, Size: 8, Elem: f.tt.formOf(s.t, s.view, f.level),
+			ElemWalk: f.tt.walkOf(s.t, s.view), Deeper: v.recurs(f.tt, s)}), off
 	case shapeString:
 		return add(value.Type{Class: value.ClassString, Size: words, Count: value.InPlace, Elem: f.Elem(s.t)}), off
 	case shapeWide:
 		return add(value.Type{Class: value.ClassWide, Size: words, Elem: f.Elem(s.t)}), off
 	case shapeSpan, shapeGrid:
-		t := value.Type{Class: value.ClassSpan, Size: words, Count: value.InPlace, Elem: v.number(f, f.Elem(s.t), s.base), ElemWalk: f.tt.arrayWalk(s.t), Deeper: v.recurs(f.tt, s)}
+		t := value.Type{Class: value.ClassSpan, Size: words, Count: value.InPlace, Elem: v.number(f, f.Elem(s.t), s.base),
+			ElemWalk: f.tt.arrayWalk(s.t), Deeper: v.recurs(f.tt, s)}
 		if s.kind == shapeGrid {
 			t.Class, t.Count, t.Signed = value.ClassGrid, uint32(len(s.words)-1), s.back
 		}
@@ -77,7 +80,8 @@ func (v *visual) number(f *form, t int32, base uint32) int32 {
 		return t
 	}
 	size := f.tt.types[t].Size
-	return f.tt.add(value.Type{Class: value.ClassNumber, Size: size, Elem: t, Count: base, Discr: value.TypeField{Type: -1}})
+	return f.tt.add(value.Type{Class: value.ClassNumber, Size: size, Elem: t, Count: base,
+		Discr: value.TypeField{Type: -1}})
 }
 
 func (v *visual) listType(f *form, s *shape) value.Type {
@@ -96,7 +100,8 @@ func (v *visual) listType(f *form, s *shape) value.Type {
 	for i := range record.parts {
 		t.Deeper = t.Deeper || v.recurs(f.tt, record.parts[i].s)
 	}
-	t.Elem = f.tt.add(value.Type{Class: value.ClassTuple, Size: uint32(8 * max(record.n, 1)), Elem: -1, Discr: value.TypeField{Type: -1},
+	t.Elem = f.tt.add(value.Type{Class: value.ClassTuple, Size: uint32(8 * max(record.n, 1)), Elem: -1,
+		Discr:  value.TypeField{Type: -1},
 		Fields: []value.TypeField{{Type: inner, Off: off}}})
 	return t
 }

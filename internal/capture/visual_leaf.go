@@ -10,7 +10,8 @@ import (
 )
 
 // bases are the specifiers that show a number in another base.
-var bases = map[string]uint32{"d": 10, "x": 16, "X": 16, "h": 16, "H": 16, "xb": 16, "hb": 16, "Xb": 16, "Hb": 16, "o": 8, "b": 2, "bb": 2}
+var bases = map[string]uint32{"d": 10, "x": 16, "X": 16, "h": 16, "H": 16, "xb": 16, "hb": 16, "Xb": 16, "Hb": 16,
+	"o": 8, "b": 2, "bb": 2}
 
 // units are the specifiers of text: bytes of a unit.
 var units = map[string]int64{"s": 1, "sb": 1, "s8": 1, "s8b": 1, "su": 2, "sub": 2, "bstr": 2, "s32": 4, "s32b": 4}
@@ -45,7 +46,8 @@ func (c *visualCompiler) leaf(x *natvis.Expr, sc *visualScope, line int, cond bo
 			return nil, &misfit{line, short(x.Text) + " is the object itself"}
 		}
 		_, needs := c.tt.needs(mt)
-		if inside := off >= 0 && off+max(sizeOf(mt.Strip()), 0) <= sizeOf(c.t); inside && (!cond && c.under == 0 || !needs || view == rawView) {
+		if inside := off >= 0 && off+max(sizeOf(mt.Strip()), 0) <= sizeOf(c.t); inside &&
+			(!cond && c.under == 0 || !needs || view == rawView) {
 			return &shape{kind: shapeMine, t: mt, view: view, off: off, base: bases[x.Format.Spec]}, nil
 		}
 	}
@@ -68,7 +70,8 @@ func (c *visualCompiler) leaf(x *natvis.Expr, sc *visualScope, line int, cond bo
 	return s, nil
 }
 
-// isContainer reports a type that our own formatters show: where it may hold its own type again, its elements count as deeper.
+// isContainer reports a type that our own formatters show: where it may hold its own type again, its elements count as
+// deeper.
 func (tt *typeTable) isContainer(t *symbol.Type) bool {
 	s := t.Strip()
 	if s.Kind != symbol.KindStruct || s.Declared {
@@ -215,5 +218,6 @@ func (w *Walks) symbolOf(t *expr.Type) *symbol.Type {
 	if made == nil {
 		return nil
 	}
-	return w.madeType(typeKey{name: made.Name + " " + strconv.Itoa(int(made.Encoding)), n: made.Size}, func() *symbol.Type { return made })
+	return w.madeType(typeKey{name: made.Name + " " + strconv.Itoa(int(made.Encoding)), n: made.Size},
+		func() *symbol.Type { return made })
 }

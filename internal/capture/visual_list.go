@@ -204,7 +204,8 @@ func (c *visualCompiler) nodes(k *natvis.Child, s *shape) *misfit {
 		}
 		*way.to = e
 	}
-	if k.Kind == natvis.LinkedListItems && l.next == nil || k.Kind == natvis.TreeItems && (l.left == nil || l.right == nil) {
+	if k.Kind == natvis.LinkedListItems && l.next == nil || k.Kind == natvis.TreeItems &&
+		(l.left == nil || l.right == nil) {
 		return &misfit{k.Line, "it does not say where the next node is"}
 	}
 	return c.record(s, k.Node, k.NodeName, sc, k.Line)
@@ -299,7 +300,8 @@ func (c *visualCompiler) custom(k *natvis.Child, s *shape) *misfit {
 	return nil
 }
 
-func (c *visualCompiler) statements(code []natvis.Statement, s *shape, sc *visualScope, vars map[string]*listVar) ([]listCode, *misfit) {
+func (c *visualCompiler) statements(code []natvis.Statement, s *shape, sc *visualScope,
+	vars map[string]*listVar) ([]listCode, *misfit) {
 	var out []listCode
 	for i := range code {
 		st := &code[i]
@@ -318,7 +320,8 @@ func (c *visualCompiler) statements(code []natvis.Statement, s *shape, sc *visua
 				return nil, &misfit{st.Line, st.Var + " is no variable"}
 			}
 			to.e, err = c.parse(st.Expr, sc, st.Line)
-			if err == nil && (to.e.Type().Kind() == expr.KindFloat || to.e.Type().Kind() == expr.KindObject || to.e.Type().Kind() == expr.KindText) {
+			if err == nil && (to.e.Type().Kind() == expr.KindFloat || to.e.Type().Kind() == expr.KindObject ||
+				to.e.Type().Kind() == expr.KindText) {
 				err = &misfit{st.Line, short(st.Expr) + " is neither a number nor a pointer"}
 			}
 		case natvis.Emit:

@@ -119,8 +119,8 @@ func (c *visualCompiler) assign(s *shape, next *int) {
 	s.n = *next - s.slot
 }
 
-// root decides what of a description is shown: text; or the elements of a list, or what an item expands to; or the items as members;
-// or what the display strings say.
+// root decides what of a description is shown: text; or the elements of a list, or what an item expands to; or the
+// items as members; or what the display strings say.
 func (c *visualCompiler) root() (*shape, *misfit) {
 	t := c.m.Type
 	var cases []shapePart
@@ -176,11 +176,13 @@ func (c *visualCompiler) root() (*shape, *misfit) {
 	return choose(cases), nil
 }
 
-// states are the texts without values that hold under a condition: null, empty, OK. They are shown instead of the members.
+// states are the texts without values that hold under a condition: null, empty, OK. They are shown instead of the
+// members.
 func states(shown []shapePart) []shapePart {
 	var out []shapePart
 	for _, p := range shown {
-		if p.cond != nil && (p.s.kind == shapeNull || p.s.kind == shapeFormat && p.s.n == 0 && len(p.s.parts) == 1 && p.s.parts[0].s == nil) {
+		if p.cond != nil && (p.s.kind == shapeNull || p.s.kind == shapeFormat && p.s.n == 0 && len(p.s.parts) == 1 &&
+			p.s.parts[0].s == nil) {
 			out = append(out, p)
 		}
 	}
@@ -334,7 +336,8 @@ func (c *visualCompiler) format(parts []natvis.Part, line int, cond bool) (*shap
 			return nil, err
 		}
 		spec := parts[i].Expr.Format.Spec
-		s.parts = append(s.parts, shapePart{name: lead, s: leaf, bare: strings.HasSuffix(spec, "b") && spec != "b" && spec != "bb"})
+		s.parts = append(s.parts, shapePart{name: lead, s: leaf, bare: strings.HasSuffix(spec, "b") && spec != "b" &&
+			spec != "bb"})
 		lead = ""
 	}
 	if lead != "" || len(s.parts) == 0 {

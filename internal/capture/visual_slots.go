@@ -38,7 +38,8 @@ func (v *visual) form(f *form) bool {
 		}
 		var off uint32
 		if f.V.Elem, off = v.layout(f, v.root); off > 0 { // the words are the root's
-			f.V.Elem = f.tt.add(value.Type{Class: value.ClassTuple, Fields: []value.TypeField{{Type: f.V.Elem, Off: off}}, Elem: -1, Discr: value.TypeField{Type: -1}})
+			f.V.Elem = f.tt.add(value.Type{Class: value.ClassTuple, Fields: []value.TypeField{{Type: f.V.Elem, Off: off}},
+				Elem: -1, Discr: value.TypeField{Type: -1}})
 		}
 	}
 	follow := &prog{}

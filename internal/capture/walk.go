@@ -6,8 +6,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/value"
 )
 
-// making is the programs that one call of walk makes. A program names others by their IDs, and those are made after it, not inside:
-// a type may lead back to itself, through containers and over any number of other types.
+// making is the programs that one call of walk makes. A program names others by their IDs, and those are made after it,
+// not inside: a type may lead back to itself, through containers and over any number of other types.
 type making struct {
 	busy  bool
 	known map[uint16]bool
@@ -46,8 +46,8 @@ func (tt *typeTable) arrayWalk(elem *symbol.Type) uint16 {
 	return id
 }
 
-// loop runs a program for each of n elements (-1: of as many as the node has) from off on. depth is how many loops there are
-// inside.
+// loop runs a program for each of n elements (-1: of as many as the node has) from off on. depth is how many loops
+// there are inside.
 func (p *prog) loop(walk uint16, off, size, n int64, depth int) {
 	at, end, cond := reg(8+2*depth), reg(9+2*depth), r7
 	if n < 0 {
@@ -68,8 +68,8 @@ func (p *prog) loop(walk uint16, off, size, n int64, depth int) {
 // maxLoops is how deep arrays in objects may nest, by the registers that loops use.
 const maxLoops = 4
 
-// seqWalk returns the walk of a count and addresses of elements, and that of the elements, which lie deeper if the container's own
-// type may be in them again.
+// seqWalk returns the walk of a count and addresses of elements, and that of the elements, which lie deeper if the
+// container's own type may be in them again.
 func (tt *typeTable) seqWalk(container, elem *symbol.Type, deeper bool) (seq, object uint16) {
 	elem = elem.Strip()
 	of := elem
@@ -187,8 +187,8 @@ func (tt *typeTable) isText(t, e *symbol.Type) bool {
 	return e.Kind == symbol.KindBase && e.Name == "char" && e.Size == 1 && !tt.rust && !tt.isReference(t)
 }
 
-// walk makes the program of a type's objects, if it has one and it is not there. The programs of its parts are made, too; those of
-// pointees when their turn comes.
+// walk makes the program of a type's objects, if it has one and it is not there. The programs of its parts are made,
+// too; those of pointees when their turn comes.
 func (tt *typeTable) walk(t *symbol.Type) uint16 {
 	t = t.Strip()
 	id, m := tt.walks.id(t, walkObject), &tt.making
@@ -260,8 +260,8 @@ func (tt *typeTable) part(p *prog, t *symbol.Type, off int64) {
 	}
 }
 
-// maxInlined bounds how deep the first members of first members have their walk in their owner's: damaged debug information has several
-// that begin at the same byte, and the same again in each of them.
+// maxInlined bounds how deep the first members of first members have their walk in their owner's: damaged debug
+// information has several that begin at the same byte, and the same again in each of them.
 const maxInlined = 6
 
 // members emits the walk of a struct's members.

@@ -49,7 +49,8 @@ func (w *Walks) Generation() int {
 	return w.changes
 }
 
-// Describe takes other descriptions from now on. Programs that are there stay. It must not be called while functions are compiled.
+// Describe takes other descriptions from now on. Programs that are there stay. It must not be called while functions
+// are compiled.
 func (w *Walks) Describe(own *natvis.Set) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -92,11 +93,12 @@ const (
 
 // NewWalks returns an empty table. own are the user's descriptions of types; it may be nil.
 func NewWalks(own *natvis.Set) *Walks {
-	return &Walks{own: own, ids: map[walkKey]uint16{}, built: map[uint16]bool{}, ends: map[uint16]bool{}, next: value.WalkFirst}
+	return &Walks{own: own, ids: map[walkKey]uint16{}, built: map[uint16]bool{}, ends: map[uint16]bool{},
+		next: value.WalkFirst}
 }
 
-// Programs returns the programs from the n-th on, in the order in which they were made. Every program that an earlier one
-// names is there, or was not needed at the depths asked for so far.
+// Programs returns the programs from the n-th on, in the order in which they were made. Every program that an earlier
+// one names is there, or was not needed at the depths asked for so far.
 func (w *Walks) Programs(n int) []WalkProgram {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -123,7 +125,8 @@ func (w *Walks) partID(t *symbol.Type, what walkWhat, part string) uint16 {
 	return id
 }
 
-// publish adds programs, each once and all at the same time: types that contain themselves have programs that name each other.
+// publish adds programs, each once and all at the same time: types that contain themselves have programs that name each
+// other.
 func (w *Walks) publish(made []WalkProgram) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -152,7 +155,8 @@ func (w *Walks) markEnds(made []WalkProgram) {
 	}
 }
 
-// stays reports whether an operation may make something that is no pointer deeper. What a program that is not there would do is not known.
+// stays reports whether an operation may make something that is no pointer deeper. What a program that is not there
+// would do is not known.
 func (w *Walks) stays(op ring.Op) bool {
 	switch op.Code {
 	case ring.WalkFollow:

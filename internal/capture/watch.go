@@ -17,9 +17,10 @@ type Watch struct {
 	Expr  string
 }
 
-// watches adds the watches of a function. One that means something at one end of a call only is read there. It returns why others
-// are not read.
-func (b *builder) watches(f *symbol.Function, sig *symbol.Signature, names []string, homes []home, result resultHome, o Options) map[string]error {
+// watches adds the watches of a function. One that means something at one end of a call only is read there. It returns
+// why others are not read.
+func (b *builder) watches(f *symbol.Function, sig *symbol.Signature, names []string, homes []home, result resultHome,
+	o Options) map[string]error {
 	failed := map[string]error{}
 	for _, w := range o.Watches {
 		sc := &scope{f: f, sig: sig, names: names, homes: homes, modules: o.Modules}
@@ -57,7 +58,8 @@ func bareWatches(out *Function, f *symbol.Function, sig *symbol.Signature, o Opt
 	out.Plan, out.Layout = b.close()
 }
 
-// Registers that a call records, by DWARF number: those that may have arguments, rax, r10 and r11 at its entry, the result's at its exit.
+// Registers that a call records, by DWARF number: those that may have arguments, rax, r10 and r11 at its entry, the
+// result's at its exit.
 var (
 	enterRegisters = []int{0, 1, 2, 4, 5, 8, 9, 10, 11}
 	exitRegisters  = []int{0, 1}
@@ -80,7 +82,8 @@ func (s *scope) registerError(src string) error {
 	}
 	for _, name := range parsed.Names() {
 		if _, ok := s.watchedRegister(name); !ok && slices.Contains(registerNames[:], name) {
-			return fmt.Errorf("%s is not recorded with calls: at entries $rdi, $rsi, $rdx, $rcx, $r8 to $r11 and $rax are, at exits $rax and $rdx; others where a breakpoint pauses", name)
+			return fmt.Errorf("%s is not recorded with calls: at entries $rdi, $rsi, $rdx, $rcx, $r8 to $r11 and $rax are, at "+
+				"exits $rax and $rdx; others where a breakpoint pauses", name)
 		}
 	}
 	return nil

@@ -29,7 +29,8 @@ runs on as before. With --trace, a tree of the traced calls follows on stderr. T
 	c.Flags().BoolVar(&f.retain, "retain", false, "keep the timeline on disk, also when the daemon ends")
 	c.Flags().BoolVar(&f.block, "block", false, "make the program wait rather than lose calls when buffers are full")
 	c.Flags().DurationVar(&f.timeout, "timeout", 0, "detach after this time")
-	c.Flags().StringVar(&f.projectRoot, "project-root", "", "what @usercode means (default: the repository around the program's file)")
+	c.Flags().StringVar(&f.projectRoot, "project-root", "",
+		"what @usercode means (default: the repository around the program's file)")
 	c.Flags().StringVar(&f.symbols, "symbols", "", "file or directory with debug info")
 	return c
 }

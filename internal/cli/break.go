@@ -65,7 +65,8 @@ where it is.`,
 			var add []map[string]any
 			for _, place := range args[1:] {
 				p := placeOf(place)
-				for name, v := range map[string]any{"condition": condition, "message": message, "hitCount": hit, "thread": thread, "allThreads": all} {
+				for name, v := range map[string]any{"condition": condition, "message": message, "hitCount": hit, "thread": thread,
+					"allThreads": all} {
 					if v != "" && v != int64(0) && v != 0 && v != false {
 						p[name] = v
 					}
@@ -83,7 +84,8 @@ where it is.`,
 	}
 	c.Flags().StringArrayVar(&remove, "remove", nil, "take this one out, or all (repeatable)")
 	c.Flags().StringVar(&condition, "if", "", "only when this expression is true")
-	c.Flags().StringVar(&message, "message", "", "do not pause: put this text on the timeline, with {expressions} filled in")
+	c.Flags().StringVar(&message, "message", "",
+		"do not pause: put this text on the timeline, with {expressions} filled in")
 	c.Flags().Int64Var(&hit, "hit", 0, "pause at this hit only")
 	c.Flags().IntVar(&thread, "thread", 0, "this thread only")
 	c.Flags().BoolVar(&all, "all-threads", false, "pause the other threads too")
@@ -166,7 +168,8 @@ func (a *app) continueCommand() *cobra.Command {
 }
 
 // callAndPrint calls one tool and shows its answer.
-func (a *app) callAndPrint(cmd *cobra.Command, tool string, req map[string]any, show func(json.RawMessage) error) error {
+func (a *app) callAndPrint(cmd *cobra.Command, tool string, req map[string]any,
+	show func(json.RawMessage) error) error {
 	c, err := connect(cmd.Context())
 	if err != nil {
 		return err
@@ -217,7 +220,8 @@ func (a *app) printPoints(raw json.RawMessage) error {
 
 func (a *app) printPauses(list []shownPause) {
 	for _, p := range list {
-		fmt.Fprintf(a.out, "paused  thread %d (%s) at %s (%s:%d), %s %s\n", p.ThreadID, p.ThreadName, p.Function, p.File, p.Line, p.Reason, p.BreakpointID)
+		fmt.Fprintf(a.out, "paused  thread %d (%s) at %s (%s:%d), %s %s\n", p.ThreadID, p.ThreadName, p.Function, p.File,
+			p.Line, p.Reason, p.BreakpointID)
 		for _, v := range []json.RawMessage{p.Arguments, p.Locals} {
 			if len(v) > 2 {
 				fmt.Fprintf(a.out, "  %s\n", argumentText(v))

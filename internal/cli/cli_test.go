@@ -27,7 +27,8 @@ func TestExitCodes(t *testing.T) {
 	}{
 		{context.Background(), nil, 0, ""},
 		{context.Background(), errors.New("x"), 2, "strobe: x\n"},
-		{context.Background(), fault.New(fault.SessionNotFound, "Do this.", "no y"), 2, "strobe: SESSION_NOT_FOUND: no y. Do this.\n"},
+		{context.Background(), fault.New(fault.SessionNotFound, "Do this.", "no y"), 2,
+			"strobe: SESSION_NOT_FOUND: no y. Do this.\n"},
 		{context.Background(), &exitStatus{code: 1}, 1, ""},
 		{context.Background(), &exitStatus{143, "m"}, 143, "strobe: m\n"},
 		{gone, context.Canceled, 130, ""},

@@ -85,7 +85,8 @@ func (c *client) ask(ctx context.Context, tool string, args map[string]any) (jso
 			return nil, ctx.Err()
 		}
 		if errors.Is(err, sdk.ErrConnectionClosed) {
-			return nil, fault.New(fault.InternalError, "Try again; daemon.log says why.", "the Strobe daemon ended while %s ran", tool)
+			return nil, fault.New(fault.InternalError, "Try again; daemon.log says why.", "the Strobe daemon ended while %s ran",
+				tool)
 		}
 		return nil, fmt.Errorf("call %s: %w", tool, err)
 	}

@@ -18,8 +18,8 @@ import (
 // completeMax bounds what a shell waits for when somebody presses tab.
 const completeMax = time.Second
 
-// completeValues has shells complete what a session knows: ids, threads, patterns, functions, points; and values that a list in
-// the operations' table allows.
+// completeValues has shells complete what a session knows: ids, threads, patterns, functions, points; and values that a
+// list in the operations' table allows.
 func (a *app) completeValues(root *cobra.Command) {
 	for c := range commands(root) {
 		words := strings.Fields(c.Use)
@@ -55,7 +55,8 @@ func completerOf(c *cobra.Command, flag string) completer {
 	case flag == "unwatch":
 		return ofSession(func(s *sessionValues) []string { return s.Watches })
 	}
-	tools := map[string]string{"query": "debug_query", "run": "debug_launch", "test": "debug_test", "stop": "debug_session", "trace": "debug_trace"}
+	tools := map[string]string{"query": "debug_query", "run": "debug_launch", "test": "debug_test",
+		"stop": "debug_session", "trace": "debug_trace"}
 	op := service.Find(tools[c.Name()])
 	if op == nil {
 		return nil
@@ -152,13 +153,15 @@ func ofSession(pick func(*sessionValues) []string) completer {
 				*list = append(*list, v)
 			}
 		}
-		if askDaemon(cmd.Context(), "debug_query", map[string]any{"sessionId": args[0], "limit": 200, "verbose": true, "maxTokens": 20000}, &page) {
+		if askDaemon(cmd.Context(), "debug_query",
+			map[string]any{"sessionId": args[0], "limit": 200, "verbose": true, "maxTokens": 20000}, &page) {
 			for _, e := range page.Events {
 				id, _ := json.Marshal(e.ThreadID) //nolint:errchkjson // an integer
 				add(&s.Threads, string(id))
 			}
 		}
-		if askDaemon(cmd.Context(), "debug_query", map[string]any{"sessionId": args[0], "view": "stats", "limit": 500}, &page) {
+		if askDaemon(cmd.Context(), "debug_query", map[string]any{"sessionId": args[0], "view": "stats", "limit": 500},
+			&page) {
 			for i, line := range strings.Split(page.Stats, "\n") {
 				name, _, _ := strings.Cut(line, "  ")
 				if name, _, _ = strings.Cut(name, "("); i > 0 {

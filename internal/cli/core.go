@@ -26,7 +26,8 @@ With --json it prints the session's status, whose crashInfo is the crash in shor
   strobe query app-2026-05-04-10h30 --event-type crash --json`,
 		Args: cobra.ExactArgs(2),
 	}
-	c.Flags().StringVar(&symbols, "symbols", "", "directory with libraries and debug information of the machine where it crashed")
+	c.Flags().StringVar(&symbols, "symbols", "",
+		"directory with libraries and debug information of the machine where it crashed")
 	c.Flags().StringVar(&project, "project", "", "directory of the user's source (default: found by the program)")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		dir, err := os.Getwd()
@@ -76,7 +77,8 @@ func (a *app) openCore(cmd *cobra.Command, req map[string]any) error {
 	var q struct {
 		Events []crashEvent `json:"events"`
 	}
-	if err := c.callInto(ctx, "debug_query", map[string]any{"sessionId": opened.SessionID, "eventType": "crash", "verbose": true}, &q); err != nil {
+	if err := c.callInto(ctx, "debug_query",
+		map[string]any{"sessionId": opened.SessionID, "eventType": "crash", "verbose": true}, &q); err != nil {
 		return err
 	}
 	for i := range q.Events {

@@ -12,7 +12,8 @@ func (r *running) died(ctx context.Context) {
 	var st struct {
 		CrashInfo *crash.Short `json:"crashInfo"`
 	}
-	if r.client.callInto(ctx, "debug_session", map[string]any{"action": "status", "sessionId": r.id}, &st) != nil || st.CrashInfo == nil {
+	if r.client.callInto(ctx, "debug_session", map[string]any{"action": "status", "sessionId": r.id}, &st) != nil ||
+		st.CrashInfo == nil {
 		return
 	}
 	w, c := r.app.err, st.CrashInfo

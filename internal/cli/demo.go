@@ -91,7 +91,8 @@ func (a *app) buildDemo(ctx context.Context, dir string) (string, error) {
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return "", fmt.Errorf("build demo program: %w\n%s", err, out)
 		}
-		fmt.Fprintf(a.out, "Built pricing.cpp with %s -g -O0: three threads price orders, and some prices come out wrong.\n\n", compiler)
+		fmt.Fprintf(a.out, "Built pricing.cpp with %s -g -O0: three threads price orders, and some prices come out "+
+			"wrong.\n\n", compiler)
 		return program, nil
 	}
 	return "", fault.New(fault.LaunchFailed, "Install g++ or clang++, or set CXX.", "no C++ compiler was found")
@@ -158,7 +159,8 @@ func (d *demo) find(ctx context.Context) error {
 		SessionID string `json:"sessionId"`
 	}
 	d.say("Start the program. Nothing is traced yet; its output is recorded.")
-	if err := d.call(ctx, "debug_launch", map[string]any{"command": d.program, "projectRoot": d.dir}, &launched); err != nil {
+	if err := d.call(ctx, "debug_launch", map[string]any{"command": d.program, "projectRoot": d.dir}, &launched); err !=
+		nil {
 		return err
 	}
 	d.id = launched.SessionID
@@ -184,7 +186,8 @@ func (d *demo) find(ctx context.Context) error {
 		return err
 	}
 	d.say("The discount of some customers is too small. Widen to what it is made of, and wait for the next batch.")
-	if err := d.call(ctx, "debug_trace", map[string]any{"add": []string{"shop::loyalty_*", "shop::tier_*"}}, &struct{}{}); err != nil {
+	if err := d.call(ctx, "debug_trace", map[string]any{"add": []string{"shop::loyalty_*", "shop::tier_*"}},
+		&struct{}{}); err != nil {
 		return err
 	}
 	if err := d.nextBatch(ctx); err != nil {
@@ -203,7 +206,8 @@ func (d *demo) nextBatch(ctx context.Context) error {
 		LastEventID int64 `json:"lastEventId"`
 		TotalCount  int64 `json:"totalCount"`
 	}
-	args := map[string]any{"sessionId": d.id, "eventType": "stdout", "text": map[string]any{"contains": "batch"}, "limit": 500}
+	args := map[string]any{"sessionId": d.id, "eventType": "stdout", "text": map[string]any{"contains": "batch"},
+		"limit": 500}
 	if err := d.client.callInto(ctx, "debug_query", args, &now); err != nil {
 		return err
 	}
@@ -239,18 +243,21 @@ func (d *demo) conclude(ctx context.Context) error {
 	}
 	var tree struct{ Tree string }
 	d.say("There it is. This is the call, with what it was given:")
-	if err := d.call(ctx, "debug_query", map[string]any{"view": "tree", "under": page.Events[0].EnterID}, &tree); err != nil {
+	if err := d.call(ctx, "debug_query", map[string]any{"view": "tree", "under": page.Events[0].EnterID}, &tree); err !=
+		nil {
 		return err
 	}
 	got, err := strconv.Atoi(string(page.Events[0].ReturnValue))
 	if err != nil {
 		return fmt.Errorf("read result %s: %w", page.Events[0].ReturnValue, err)
 	}
-	d.say("orders*3 + years*5 is %d, and it returns %d: the sum does not fit `Points`, which is a signed byte.", got+256, got)
+	d.say("orders*3 + years*5 is %d, and it returns %d: the sum does not fit `Points`, which is a signed byte.", got+256,
+		got)
 	d.say("The best customers fall to the lowest tier. The mend: using Points = int.")
 	fmt.Fprintln(d.app.out)
 	d.say("Take the traces away and end the program.")
-	if err := d.call(ctx, "debug_trace", map[string]any{"remove": []string{"shop::price_order", "shop::discount", "shop::loyalty_*", "shop::tier_*"}}, &struct{}{}); err != nil {
+	if err := d.call(ctx, "debug_trace", map[string]any{"remove": []string{"shop::price_order", "shop::discount",
+		"shop::loyalty_*", "shop::tier_*"}}, &struct{}{}); err != nil {
 		return err
 	}
 	return d.call(ctx, "debug_session", map[string]any{"action": "stop"}, &struct{}{})

@@ -19,9 +19,11 @@ type compareFlags struct {
 }
 
 func (f *compareFlags) register(flags *pflag.FlagSet) {
-	flags.BoolVar(&f.compare, "compare", false, "run --test traced until it failed and passed, and show the first call that differs")
+	flags.BoolVar(&f.compare, "compare", false,
+		"run --test traced until it failed and passed, and show the first call that differs")
 	flags.StringVar(&f.against, "against", "", "with --compare: a test that passes")
-	flags.StringArrayVar(&f.env, "against-env", nil, "with --compare: NAME=VALUE in the other side's environment (repeatable)")
+	flags.StringArrayVar(&f.env, "against-env", nil,
+		"with --compare: NAME=VALUE in the other side's environment (repeatable)")
 }
 
 func (f *compareFlags) asked() bool { return f.compare || f.against != "" || len(f.env) > 0 }
@@ -118,7 +120,8 @@ func (a *app) printComparison(r *shownComparison) {
 		fmt.Fprintf(a.err, "strobe: %s\n", r.Error)
 	}
 	if r.A != nil && r.B != nil {
-		fmt.Fprintf(a.out, "a: %s, %s (%s)\nb: %s, %s (%s)\n", r.A.Test, r.A.Status, r.A.SessionID, r.B.Test, r.B.Status, r.B.SessionID)
+		fmt.Fprintf(a.out, "a: %s, %s (%s)\nb: %s, %s (%s)\n", r.A.Test, r.A.Status, r.A.SessionID, r.B.Test, r.B.Status,
+			r.B.SessionID)
 	}
 	c := r.Comparison
 	if c == nil {
@@ -127,7 +130,8 @@ func (a *app) printComparison(r *shownComparison) {
 		}
 		return
 	}
-	fmt.Fprintf(a.out, "compared: %d calls in a, %d in b, %d have a counterpart\n", c.Compared.A, c.Compared.B, c.Compared.Aligned)
+	fmt.Fprintf(a.out, "compared: %d calls in a, %d in b, %d have a counterpart\n", c.Compared.A, c.Compared.B,
+		c.Compared.Aligned)
 	if c.Same {
 		fmt.Fprintln(a.out, "same")
 	}
@@ -136,7 +140,8 @@ func (a *app) printComparison(r *shownComparison) {
 	for _, list := range []struct {
 		title string
 		lines []string
-	}{{"next", c.Next}, {"calls", c.Counts}, {"left out", c.Noise}, {"incomplete", c.Incomplete}, {"note", append(c.Notes, r.Notes...)}} {
+	}{{"next", c.Next}, {"calls", c.Counts}, {"left out", c.Noise}, {"incomplete", c.Incomplete},
+		{"note", append(c.Notes, r.Notes...)}} {
 		for _, l := range list.lines {
 			fmt.Fprintf(a.out, "%s: %s\n", list.title, l)
 		}

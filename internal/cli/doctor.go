@@ -68,18 +68,22 @@ func checkLaunch(ctx context.Context) doctor.Result {
 			FunctionTracing string `json:"functionTracing"`
 		} `json:"capabilities"`
 	}
-	if err := c.callInto(ctx, "debug_launch", map[string]any{"command": "/bin/true", "projectRoot": "/"}, &launched); err != nil {
+	if err := c.callInto(ctx, "debug_launch", map[string]any{"command": "/bin/true", "projectRoot": "/"},
+		&launched); err != nil {
 		return fail(err)
 	}
 	took := time.Since(started)
-	if err := c.callInto(ctx, "debug_session", map[string]any{"action": "stop", "sessionId": launched.SessionID}, &struct{}{}); err != nil {
+	if err := c.callInto(ctx, "debug_session", map[string]any{"action": "stop", "sessionId": launched.SessionID},
+		&struct{}{}); err != nil {
 		return fail(err)
 	}
-	detail := fmt.Sprintf("a program runs under observation, launched in %v; functions can be traced", took.Round(time.Millisecond))
+	detail := fmt.Sprintf("a program runs under observation, launched in %v; functions can be traced",
+		took.Round(time.Millisecond))
 	if launched.Capabilities.FunctionTracing == "partial" { // of /bin/true, not of this machine
 		detail += " (of /bin/true, which has no debug information, by exact name; of programs built with -g all)"
 	} else if how := launched.Capabilities.FunctionTracing; how != "full" {
-		return doctor.Result{Status: doctor.Warn, Detail: "a program runs under observation; function tracing: " + how, Fix: "The checks above say what is missing."}
+		return doctor.Result{Status: doctor.Warn, Detail: "a program runs under observation; function tracing: " + how,
+			Fix: "The checks above say what is missing."}
 	}
 	return doctor.Result{Status: doctor.OK, Detail: detail}
 }
@@ -110,7 +114,8 @@ func (a *app) printReport(r doctor.Report) error {
 		}
 		colour := map[doctor.Status]string{doctor.OK: green, doctor.Warn: yellow, doctor.Fail: red}
 		for _, c := range r.Checks {
-			fmt.Fprintf(a.out, "%s  %-*s  %s\n", a.paint(colour[c.Status], fmt.Sprintf("%-4s", c.Status)), width, c.Name, c.Detail)
+			fmt.Fprintf(a.out, "%s  %-*s  %s\n", a.paint(colour[c.Status], fmt.Sprintf("%-4s", c.Status)), width, c.Name,
+				c.Detail)
 			if c.Fix != "" {
 				fmt.Fprintf(a.out, "%*s  → %s\n", width+6, "", c.Fix)
 			}

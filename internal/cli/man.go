@@ -80,7 +80,8 @@ func pageName(c *cobra.Command) string {
 func manPage(c *cobra.Command) string {
 	var b strings.Builder
 	name := strings.TrimSuffix(pageName(c), ".1")
-	fmt.Fprintf(&b, ".TH %q 1 \"\" %q \"Strobe\"\n.SH NAME\n%s \\- %s\n", strings.ToUpper(name), "strobe "+daemon.Version(), roff(name), roff(strings.ToLower(c.Short[:1])+c.Short[1:]))
+	fmt.Fprintf(&b, ".TH %q 1 \"\" %q \"Strobe\"\n.SH NAME\n%s \\- %s\n", strings.ToUpper(name),
+		"strobe "+daemon.Version(), roff(name), roff(strings.ToLower(c.Short[:1])+c.Short[1:]))
 	c.InitDefaultHelpFlag()
 	fmt.Fprintf(&b, ".SH SYNOPSIS\n.nf\n%s\n.fi\n", roff(c.UseLine()))
 	if c.Long != "" {

@@ -98,7 +98,8 @@ func assignmentOf(s string) (string, any, error) {
 		}
 		return name, v, nil
 	}
-	return "", nil, fault.New(fault.ValidationError, "For example --set 'config.level=3'.", "--set %q is no EXPRESSION=VALUE", s)
+	return "", nil, fault.New(fault.ValidationError, "For example --set 'config.level=3'.",
+		"--set %q is no EXPRESSION=VALUE", s)
 }
 
 func (a *app) printMemory(raw json.RawMessage) error {

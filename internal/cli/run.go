@@ -53,7 +53,8 @@ With --json every line is one JSON object: the answer to the launch, each output
 		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), f, args) },
 	}
 	c.Flags().SetInterspersed(false) // what follows the program is the program's
-	c.Flags().StringArrayVarP(&f.trace, "trace", "t", nil, "trace these functions from the first instruction (repeatable; see strobe trace)")
+	c.Flags().StringArrayVarP(&f.trace, "trace", "t", nil,
+		"trace these functions from the first instruction (repeatable; see strobe trace)")
 	c.Flags().IntVar(&f.depth, "depth", 0, "how deep values are followed, 1 to 10")
 	c.Flags().BoolVar(&f.retain, "retain", false, "keep the timeline on disk, also when the daemon ends")
 	c.Flags().BoolVar(&f.block, "block", false, "make the program wait rather than lose calls when buffers are full")
@@ -62,7 +63,8 @@ With --json every line is one JSON object: the answer to the launch, each output
 	c.Flags().StringVar(&f.signal, "signal", "SIGTERM", "what --timeout asks with: "+askedWith)
 	c.Flags().DurationVar(&f.grace, "grace", defaultGrace, "how long it may take then until it is killed")
 	c.Flags().StringVarP(&f.dir, "directory", "C", "", "run the program in this directory")
-	c.Flags().StringVar(&f.projectRoot, "project-root", "", "what @usercode means (default: the repository around the directory, or the program's own if that is elsewhere)")
+	c.Flags().StringVar(&f.projectRoot, "project-root", "",
+		"what @usercode means (default: the repository around the directory, or the program's own if that is elsewhere)")
 	c.Flags().StringVar(&f.symbols, "symbols", "", "file or directory with debug info")
 	return c
 }
@@ -97,7 +99,8 @@ func (a *app) run(ctx context.Context, f runFlags, args []string) error {
 	return r.inFront(ctx, f, input)
 }
 
-// inFront stands between the program and the user until it ends: its output comes out here, what is typed and the signals that we get are its.
+// inFront stands between the program and the user until it ends: its output comes out here, what is typed and the
+// signals that we get are its.
 func (r *running) inFront(ctx context.Context, f runFlags, input bool) error {
 	r.terminal = f.terminal
 	r.raw()
@@ -238,7 +241,8 @@ func (r *running) follow(ctx context.Context, f runFlags) error {
 	ctx = context.WithoutCancel(ctx)
 	if f.retain && !r.stopped {
 		// Keeps what was recorded beyond the daemon's life.
-		if _, err := r.client.call(ctx, "debug_session", map[string]any{"action": "stop", "sessionId": r.id, "retain": true}); err != nil {
+		if _, err := r.client.call(ctx, "debug_session",
+			map[string]any{"action": "stop", "sessionId": r.id, "retain": true}); err != nil {
 			return err
 		}
 	}
@@ -278,7 +282,8 @@ func (r *running) watch(ctx context.Context, f runFlags) (*outcome, error) {
 			ctx = context.WithoutCancel(ctx)
 			continue
 		}
-		if errors.Is(err, syscall.EPIPE) && !r.stopped && !r.leave { // as with | head: whom nobody reads gets SIGPIPE, and so it does
+		// as with | head: whom nobody reads gets SIGPIPE, and so it does
+		if errors.Is(err, syscall.EPIPE) && !r.stopped && !r.leave {
 			return r.end(ctx, "SIGPIPE", f.grace)
 		}
 		if err != nil {
@@ -456,10 +461,12 @@ func (r *running) notRecorded(ctx context.Context) {
 	if r.client.callInto(ctx, "debug_session", req, &st) != nil || st.StoreError == "" {
 		return
 	}
-	r.app.warn([]string{fmt.Sprintf("recording ended early, %d events are not in it: %s", st.DroppedEvents, st.StoreError)})
+	r.app.warn([]string{fmt.Sprintf("recording ended early, %d events are not "+
+		"in it: %s", st.DroppedEvents, st.StoreError)})
 }
 
-// shellEnv is the environment that the command was called with, which the daemon, started by another shell, does not have.
+// shellEnv is the environment that the command was called with, which the daemon, started by another shell, does not
+// have.
 func shellEnv() map[string]string {
 	env := map[string]string{}
 	for _, kv := range os.Environ() {

@@ -40,8 +40,8 @@ func (r *running) pumpInput(ctx context.Context) {
 	}
 }
 
-// readInput reads our standard input. In a terminal's background nobody may read it, and the shell would stop us if we did, with a program
-// that perhaps wants nothing: there we wait until we are in front again.
+// readInput reads our standard input. In a terminal's background nobody may read it, and the shell would stop us if we
+// did, with a program that perhaps wants nothing: there we wait until we are in front again.
 func (r *running) readInput(ctx context.Context, buf []byte) (int, error) {
 	f, ok := r.app.in.(*os.File)
 	if !ok || !isTerminal(f) {

@@ -14,7 +14,8 @@ import (
 // signalWait bounds how long the daemon may take to pass a signal on.
 const signalWait = 10 * time.Second
 
-// passSignals passes signals on until the returned function is called. What the shell had us ignore, as nohup does, the program does not get either.
+// passSignals passes signals on until the returned function is called. What the shell had us ignore, as nohup does, the
+// program does not get either.
 func (r *running) passSignals(ctx context.Context) (stop func()) {
 	signal.Ignore(syscall.SIGPIPE) // the write that fails says it
 	got := make(chan os.Signal, 16)
@@ -57,15 +58,18 @@ func (r *running) pass(ctx context.Context, s os.Signal, interrupts int) {
 	ctx, cancel := context.WithTimeout(ctx, signalWait)
 	defer cancel()
 	var took struct{ Stopped bool }
-	err := r.client.callInto(ctx, "debug_session", map[string]any{"action": "signal", "sessionId": r.id, "signal": signalName(s)}, &took)
+	err := r.client.callInto(ctx, "debug_session",
+		map[string]any{"action": "signal", "sessionId": r.id, "signal": signalName(s)}, &took)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		fmt.Fprintf(r.app.err, "strobe: the daemon does not take %s for the program; strobe stop %s ends it\n", signalName(s), r.id)
+		fmt.Fprintf(r.app.err, "strobe: the daemon does not take %s for the program; strobe stop %s ends it\n", signalName(s),
+			r.id)
 	case err != nil: // it has ended, and we are about to
 	case s == daemon.TerminalStop && took.Stopped:
 		r.suspend(ctx)
 	case s == syscall.SIGINT && interrupts == 2 && isTerminal(r.app.err):
-		fmt.Fprintf(r.app.err, "strobe: the program has had Ctrl-C twice; Ctrl-\\ sends SIGQUIT, strobe stop %s ends it\n", r.id)
+		fmt.Fprintf(r.app.err, "strobe: the program has had Ctrl-C twice; Ctrl-\\ sends SIGQUIT, strobe stop %s ends it\n",
+			r.id)
 	}
 }
 
@@ -86,8 +90,8 @@ func signalName(s os.Signal) string {
 	return s.String()
 }
 
-// raw hands our terminal to the program's pseudo-terminal, where it has one: what is typed goes there as it is, Ctrl-C too, and comes back as
-// that one shows it.
+// raw hands our terminal to the program's pseudo-terminal, where it has one: what is typed goes there as it is, Ctrl-C
+// too, and comes back as that one shows it.
 func (r *running) raw() {
 	r.mode.Lock()
 	defer r.mode.Unlock()

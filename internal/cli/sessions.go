@@ -113,7 +113,8 @@ func (a *app) printSessions(raw json.RawMessage) error {
 		if s.Retained {
 			status += ", retained"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\n", s.SessionID, status, s.PID, s.EventCount, bytesText(s.SizeBytes), s.Command)
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\n", s.SessionID, status, s.PID, s.EventCount, bytesText(s.SizeBytes),
+			s.Command)
 	}
 	return w.Flush()
 }

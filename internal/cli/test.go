@@ -139,7 +139,8 @@ the first call that differs is shown; the exit code is then 0 where nothing diff
 	c.Flags().StringArrayVarP(&trace, "trace", "t", nil, "trace these functions of the tests' processes (repeatable)")
 	c.Flags().StringArrayVar(&watch, "watch", nil, "read this expression at each traced call (repeatable)")
 	c.Flags().IntVar(&repeat, "repeat", 0, "run so many times, or until a test fails")
-	c.Flags().StringVar(&onStuck, "on-stuck", "", "a test that is shown never to go on: end the run soon (end, the default), or keep it for looking at (keep)")
+	c.Flags().StringVar(&onStuck, "on-stuck", "",
+		"a test that is shown never to go on: end the run soon (end, the default), or keep it for looking at (keep)")
 	c.Flags().DurationVar(&timeout, "timeout", 0, "end the tests after this time, without compiling")
 	cmp.register(c.Flags())
 	return c
@@ -318,7 +319,8 @@ func (a *app) printTests(r *shownTest) {
 	for _, c := range []struct {
 		n    int
 		what string
-	}{{s.ExpectedFailures, "expected failures"}, {s.UnexpectedPasses, "unexpected passes"}, {s.Todo, "to do"}, {s.Subtests, "subtests passed"}} {
+	}{{s.ExpectedFailures, "expected failures"}, {s.UnexpectedPasses, "unexpected passes"}, {s.Todo, "to do"},
+		{s.Subtests, "subtests passed"}} {
 		if c.n > 0 {
 			line += fmt.Sprintf(", %d %s", c.n, c.what)
 		}

@@ -50,7 +50,11 @@ func (a *app) setupTests(ctx context.Context, run map[string]any, language strin
 		return nil
 	}
 	d := s.Detected
-	fmt.Fprintf(a.out, "%s\n", strings.Join(slices.DeleteFunc([]string{d.Language, d.BuildSystem, d.Framework, d.Dir, fmt.Sprintf("%d test files", d.TestFiles)}, func(w string) bool { return w == "" }), ", "))
+	fmt.Fprintf(a.out, "%s\n", strings.Join(
+		slices.DeleteFunc([]string{d.Language, d.BuildSystem, d.Framework, d.Dir, fmt.Sprintf("%d test files", d.TestFiles)},
+			func(w string) bool {
+				return w == ""
+			}), ", "))
 	for _, m := range s.Missing {
 		fmt.Fprintf(a.out, "missing: %s\n", m)
 	}

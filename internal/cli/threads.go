@@ -35,7 +35,8 @@ program's own code it is, innermost function first. Without an argument it takes
 			if err != nil {
 				return err
 			}
-			raw, err = c.call(cmd.Context(), "debug_session", map[string]any{"action": "status", "sessionId": id, "threads": true})
+			raw, err = c.call(cmd.Context(), "debug_session",
+				map[string]any{"action": "status", "sessionId": id, "threads": true})
 			if err != nil {
 				return err
 			}
@@ -71,11 +72,13 @@ func runningSession(list json.RawMessage, args []string) (string, error) {
 	}
 	switch {
 	case pid != 0:
-		return "", fault.New(fault.SessionNotFound, "See `strobe sessions`; the program must run in a session.", "no running session has process %d", pid)
+		return "", fault.New(fault.SessionNotFound, "See `strobe sessions`; the program must run in a session.",
+			"no running session has process %d", pid)
 	case len(running) == 0:
 		return "", &exitStatus{exitNothing, "no session runs; start one with `strobe run -- PROGRAM`"}
 	case len(running) > 1:
-		return "", fault.New(fault.ValidationError, "Give one of them.", "%d sessions run: %s", len(running), strings.Join(running, ", "))
+		return "", fault.New(fault.ValidationError, "Give one of them.", "%d sessions run: %s", len(running),
+			strings.Join(running, ", "))
 	}
 	return running[0], nil
 }

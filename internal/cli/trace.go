@@ -72,7 +72,8 @@ but exceptions thrown and caught, and Rust panics; a leading ! takes functions o
 	c.Flags().IntVar(&depth, "depth", 0, "how deep values are followed, 1 to 10")
 	c.Flags().StringArrayVar(&watch, "watch", nil, "read this expression at each traced call (repeatable)")
 	c.Flags().StringArrayVar(&unwatch, "unwatch", nil, "no longer read it (repeatable)")
-	c.Flags().StringVar(&sampling, "sampling", "", "of functions over 100000 calls/s: auto, off, or the share to record, e.g. 0.05")
+	c.Flags().StringVar(&sampling, "sampling", "",
+		"of functions over 100000 calls/s: auto, off, or the share to record, e.g. 0.05")
 	c.Flags().BoolVar(&out, "capture-out", false, "also record what pointer arguments lead to at the exit")
 	return c
 }

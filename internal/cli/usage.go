@@ -23,8 +23,8 @@ func (e *usageError) Error() string {
 
 func (e *usageError) Unwrap() error { return e.err }
 
-// showUsage has every command of a tree answer wrong flags and arguments with its usage, and has what is not a command or a
-// topic be an error: cobra shows its help and ends well.
+// showUsage has every command of a tree answer wrong flags and arguments with its usage, and has what is not a command
+// or a topic be an error: cobra shows its help and ends well.
 func showUsage(root *cobra.Command) {
 	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return &usageError{c, err} })

@@ -27,7 +27,8 @@ with strobe break.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dash := cmd.ArgsLenAtDash()
 			if dash < 1 || dash == len(args) {
-				return fault.New(fault.ValidationError, "strobe watch EXPRESSION... -- COMMAND [ARGS]...", "expressions and command are not told apart")
+				return fault.New(fault.ValidationError, "strobe watch EXPRESSION... -- COMMAND [ARGS]...",
+					"expressions and command are not told apart")
 			}
 			return a.watchRun(cmd.Context(), f, args[:dash], args[dash:], reads)
 		},
@@ -60,7 +61,8 @@ func (a *app) watchRun(ctx context.Context, f runFlags, exprs, args []string, re
 		add = append(add, p)
 	}
 	var ignored json.RawMessage
-	if err = r.client.callInto(ctx, "debug_breakpoint", map[string]any{"sessionId": r.id, "add": add}, &ignored); err == nil {
+	if err = r.client.callInto(ctx, "debug_breakpoint", map[string]any{"sessionId": r.id, "add": add}, &ignored); err ==
+		nil {
 		err = r.client.callInto(ctx, "debug_continue", map[string]any{"sessionId": r.id, "waitMs": 0}, &ignored)
 	}
 	if err != nil { // it stands before main and would do so for ever
@@ -96,7 +98,8 @@ func (a *app) printWrite(e *rawEvent) error {
 	if w.Note != "" && w.Access != "none" {
 		what += " (" + w.Note + ")"
 	}
-	_, err := fmt.Fprintf(a.err, "%s %s: %s  in %s (%s:%d), thread %d\n", a.paint(cyan, "watch"), w.Variable, what, w.Function, w.File, w.Line, e.ThreadID)
+	_, err := fmt.Fprintf(a.err, "%s %s: %s  in %s (%s:%d), thread %d\n", a.paint(cyan, "watch"), w.Variable, what,
+		w.Function, w.File, w.Line, e.ThreadID)
 	if err == nil && len(w.Backtrace) > 1 {
 		_, err = fmt.Fprintf(a.err, "  %s\n", a.paint(dim, strings.Join(w.Backtrace[1:], "\n  ")))
 	}

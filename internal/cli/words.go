@@ -9,8 +9,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/query"
 )
 
-// toolWords are tools and their parameters as the commands call them, the longer ones first: answers and errors name the next
-// call in the words of MCP.
+// toolWords are tools and their parameters as the commands call them, the longer ones first: answers and errors name
+// the next call in the words of MCP.
 var toolWords = []struct{ tool, command string }{
 	{"debug_session status with threads", "strobe threads ID"},
 	{"debug_session with threads", "strobe threads ID"},
@@ -34,16 +34,19 @@ var toolWords = []struct{ tool, command string }{
 
 // paramFlags are parameters whose flag is not their name with hyphens.
 var paramFlags = map[string]string{
-	"serializationDepth": "--depth", "symbolsPath": "--symbols", "captureOut": "--capture-out", "threadId": "--thread", "allThreads": "--all-threads", "standardLibrary": "--standard-library",
-	"hitCount": "--hit", "tracePatterns": "--trace", "waitMs": "--wait", "onFullBuffer": "--on-full-buffer", "graceMs": "--grace", "projectRoot": "--project-root",
+	"serializationDepth": "--depth", "symbolsPath": "--symbols", "captureOut": "--capture-out", "threadId": "--thread",
+	"allThreads": "--all-threads", "standardLibrary": "--standard-library",
+	"hitCount": "--hit", "tracePatterns": "--trace", "waitMs": "--wait", "onFullBuffer": "--on-full-buffer",
+	"graceMs": "--grace", "projectRoot": "--project-root",
 	"stopOnEntry": "--stop-on-entry", "testRunId": "--test-run-id", "eventId": "--event", "sessionId": "ID",
 }
 
 var (
 	camelWord  = regexp.MustCompile(`\b[a-z]+(?:[A-Z][a-z]+)+\b`)
 	withWords  = regexp.MustCompile(`(strobe query) with (--[a-z-]+)`)
-	shortFlags = regexp.MustCompile(`\b(view|under|limit|offset|unfold|verbose|order)( (?:tree|stats|events|\d+|with\b|up to \d+|shows\b|has\b|thread\b|time\b))`)
-	andFlag    = regexp.MustCompile(`(--[a-z-]+(?: [a-z]+)?) and (--[a-z-]+)`)
+	shortFlags = regexp.MustCompile(
+		`\b(view|under|limit|offset|unfold|verbose|order)( (?:tree|stats|events|\d+|with\b|up to \d+|shows\b|has\b|thread\b|time\b))`)
+	andFlag = regexp.MustCompile(`(--[a-z-]+(?: [a-z]+)?) and (--[a-z-]+)`)
 )
 
 // inCommands says in the words of the command line what answers say in those of MCP.

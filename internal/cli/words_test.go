@@ -17,8 +17,11 @@ import (
 
 func TestInCommands(t *testing.T) {
 	for in, want := range map[string]string{
-		"Showing 5 of 120, oldest first; go on with afterEventId 134; newest: timeFrom \"-5s\"; in short: view tree or stats.": "Showing 5 of 120, oldest first; go on with --after-event-id 134; newest: --time-from \"-5s\"; in short: --view tree or stats.",
-		"No calls; debug_query with eventType pause and waitMs waits longer.":                                                  "No calls; strobe query --event-type pause --wait waits longer.",
+		"Showing 5 of 120, oldest first; go on with afterEventId 134; newest: timeFrom \"-5s\"; in short: view tree " +
+			"or stats.": "Showing 5 of 120, oldest first; go on with --after-event-id 134; newest: --time-from \"-5s\"; in " +
+			"short: --view tree or stats.",
+		"No calls; debug_query with eventType pause and waitMs waits " +
+			"longer.": "No calls; strobe query --event-type pause --wait waits longer.",
 		"debug_session list shows the ids.":  "strobe sessions shows the ids.",
 		"a std::string camelCase in main.cc": "a std::string camelCase in main.cc",
 	} {
@@ -31,7 +34,8 @@ func TestInCommands(t *testing.T) {
 // TestNoHintSpeaksMCP: whatever an operation or an error says, the command line says in its own words.
 func TestNoHintSpeaksMCP(t *testing.T) {
 	seen := 0
-	for _, dir := range []string{"service", "query", "session", "collector/native", "inspect", "testrun", "testsetup", "store", "fault", "symbol", "tracediff", "exception"} {
+	for _, dir := range []string{"service", "query", "session", "collector/native", "inspect", "testrun", "testsetup",
+		"store", "fault", "symbol", "tracediff", "exception"} {
 		files, err := filepath.Glob("../" + dir + "/*.go")
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %v", dir, err)
@@ -54,7 +58,8 @@ func TestNoHintSpeaksMCP(t *testing.T) {
 					return true
 				}
 				seen++
-				if got := inCommands(text); strings.Contains(got, "debug_") && !strings.Contains(got, ".debug_") && !strings.Contains(got, "debug_info") && !strings.Contains(got, "debug_line") {
+				if got := inCommands(text); strings.Contains(got, "debug_") && !strings.Contains(got, ".debug_") &&
+					!strings.Contains(got, "debug_info") && !strings.Contains(got, "debug_line") {
 					t.Errorf("%s: %q becomes %q", file, text, got)
 				}
 				return true
@@ -90,14 +95,17 @@ func TestHelpSpeaksCommands(t *testing.T) {
 // TestWrongUse: each is an error, and says how it is right. Some printed help and ended well.
 func TestWrongUse(t *testing.T) {
 	for _, x := range []struct{ args, want string }{
-		{"completion tcsh", "there are bash"}, {"help nope", `unknown command "nope"`}, {"nope", `unknown command "nope"`}, {"qurey", "did you mean query?"},
-		{"query --nope", "usage: strobe query ID"}, {"sessions a b", "usage: strobe sessions [ID]"}, {"completion", "needs one of"},
+		{"completion tcsh", "there are bash"}, {"help nope", `unknown command "nope"`}, {"nope", `unknown command "nope"`},
+		{"qurey", "did you mean query?"},
+		{"query --nope", "usage: strobe query ID"}, {"sessions a b", "usage: strobe sessions [ID]"},
+		{"completion", "needs one of"},
 	} {
 		var out bytes.Buffer
 		a := &app{in: strings.NewReader(""), out: &out, err: &out}
 		root := a.root()
 		root.SetArgs(strings.Fields(x.args))
-		if code := a.exitCode(t.Context(), root.ExecuteContext(t.Context())); code != exitError || !strings.Contains(out.String(), x.want) || !strings.Contains(out.String(), "usage: ") {
+		if code := a.exitCode(t.Context(), root.ExecuteContext(t.Context())); code != exitError ||
+			!strings.Contains(out.String(), x.want) || !strings.Contains(out.String(), "usage: ") {
 			t.Errorf("strobe %s: %d, %s", x.args, code, out.String())
 		}
 	}
@@ -128,7 +136,8 @@ func TestManPagesAreValid(t *testing.T) {
 // TestCompletionOfValues: shells know the values of lists, for every flag that takes one of a few.
 func TestCompletionOfValues(t *testing.T) {
 	for args, want := range map[string]string{
-		"query --view ": "tree", "query --event-type ": "function_exit", "query --order ": "thread", "test --level ": "unit", "": "query", "help ": "query",
+		"query --view ": "tree", "query --event-type ": "function_exit", "query --order ": "thread", "test --level ": "unit",
+		"": "query", "help ": "query",
 	} {
 		var out bytes.Buffer
 		a := &app{in: strings.NewReader(""), out: &out, err: &out}

@@ -20,5 +20,6 @@ type Adviser interface {
 	// Advise returns patterns for each suspect: each selects functions of the user's own, below root, that can be
 	// hooked, in one of these program files, and not many; the nearest to the failure first, at most most. A file that
 	// cannot be read is passed over; files without debug information have no advice, and are returned.
-	Advise(ctx context.Context, programs []string, root string, all []Suspect, most int) (patterns [][]string, bare []string, err error)
+	Advise(ctx context.Context, programs []string, root string, all []Suspect, most int) (patterns [][]string,
+		bare []string, err error)
 }

@@ -29,7 +29,9 @@ type Command struct {
 	Terminal    bool // the three files are a pseudo-terminal's slave: make it the controlling one
 	ProjectRoot string
 	SymbolsPath string
-	Lines       string // how the C library's stdout is buffered: "auto" by lines unless there are very many, "always" by lines, "off" as it is
+	// how the C library's stdout is buffered: "auto" by lines unless there are very many, "always" by lines, "off" as it
+	// is
+	Lines       string
 	NoWrites    bool   // who writes what is not recorded
 	OnFull      OnFull // "": OnFullDrop
 	StopOnEntry bool
@@ -54,8 +56,9 @@ type OnFull string
 
 // What OnFull can be.
 const (
-	OnFullDrop  OnFull = "drop"  // it counts the record as lost, and goes on
-	OnFullWait  OnFull = "wait"  // it waits, unless it is of a real-time policy; where no room is made for long it goes on as with drop
+	OnFullDrop OnFull = "drop" // it counts the record as lost, and goes on
+	// it waits, unless it is of a real-time policy; where no room is made for long it goes on as with drop
+	OnFullWait  OnFull = "wait"
 	OnFullBlock OnFull = "block" // it waits as long as it takes
 )
 
@@ -259,16 +262,17 @@ type Spinner interface {
 // Loop is what a thread does that runs.
 type Loop struct {
 	PID, ThreadID int
-	Task          uint64        // address of the runtime's own notion of who runs on the thread: a goroutine, which may go on on another; 0: none
-	Endless       bool          // shown: while nobody else changes its memory, it goes round for ever
-	Between       string        // endless only by itself: which threads change what the others read
-	Livelock      bool          // and yet nothing has got anywhere since the look before
-	Why           string        // not shown: why
-	Sleeps        bool          // in each round
-	Length        int           // instructions of a round
-	Owner         *LoopFunction // that goes round; nil: not known
-	Functions     []LoopFunction
-	Backtrace     []string
+	// address of the runtime's own notion of who runs on the thread: a goroutine, which may go on on another; 0: none
+	Task      uint64
+	Endless   bool          // shown: while nobody else changes its memory, it goes round for ever
+	Between   string        // endless only by itself: which threads change what the others read
+	Livelock  bool          // and yet nothing has got anywhere since the look before
+	Why       string        // not shown: why
+	Sleeps    bool          // in each round
+	Length    int           // instructions of a round
+	Owner     *LoopFunction // that goes round; nil: not known
+	Functions []LoopFunction
+	Backtrace []string
 }
 
 // LoopFunction is a function whose code a loop runs, with the lines of it, 0 where they are not known.
@@ -430,7 +434,9 @@ type Signaler interface {
 
 // SignalRequest says which signal goes to whom.
 type SignalRequest struct {
-	Name  string // SIGINT
-	Group int    // process group in the foreground of the target's terminal; 0: that of its first process, which alone gets it if it was attached to
-	All   bool   // also to processes of the target that are in other groups
+	Name string // SIGINT
+	// process group in the foreground of the target's terminal; 0: that of its first process, which alone gets it if it
+	// was attached to
+	Group int
+	All   bool // also to processes of the target that are in other groups
 }

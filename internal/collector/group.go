@@ -316,7 +316,9 @@ func (g *Group) Threads(ctx context.Context) (*ThreadReport, error) {
 			continue // it cannot say at present; the kernel's view is there
 		}
 		for _, row := range rows {
-			i := slices.IndexFunc(report.Threads, func(r ThreadRow) bool { return row.ThreadID != 0 && r.ThreadID == row.ThreadID })
+			i := slices.IndexFunc(report.Threads, func(r ThreadRow) bool {
+				return row.ThreadID != 0 && r.ThreadID == row.ThreadID
+			})
 			if i < 0 {
 				report.Threads = append(report.Threads, row)
 				continue

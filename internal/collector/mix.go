@@ -73,8 +73,8 @@ func (x *mixer) reached(until int64) {
 	x.releaseLocked(x.until)
 }
 
-// settle puts what is not later than what the host has delivered. What comes after that waits: the program's output of that
-// time is still to be laid at its writes.
+// settle puts what is not later than what the host has delivered. What comes after that waits: the program's output of
+// that time is still to be laid at its writes.
 func (x *mixer) settle() {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -481,5 +481,6 @@ func (g *Group) hinted(err error) error {
 	}
 	f := fault.From(err)
 	return fault.New(f.Code,
-		"Variables of "+m.Name()+" are read in a paused thread: set a breakpoint with debug_breakpoint, or pause with debug_continue.", "%s", f.Msg)
+		"Variables of "+m.Name()+" are read in a paused thread: set a breakpoint with debug_breakpoint, or pause with "+
+			"debug_continue.", "%s", f.Msg)
 }

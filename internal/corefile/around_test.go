@@ -24,7 +24,8 @@ func TestFilesThatAreNotThere(t *testing.T) {
 	core := kernelCore(t, program, "1")
 	dir := t.TempDir()
 	ask := func(binary, core string) (*Core, error) {
-		c, err := New("", dir, nil).OpenCore(context.Background(), collector.CoreRequest{Core: core, Binary: binary, ProjectRoot: dir})
+		c, err := New("", dir, nil).OpenCore(context.Background(),
+			collector.CoreRequest{Core: core, Binary: binary, ProjectRoot: dir})
 		if err != nil {
 			return nil, err
 		}
@@ -32,7 +33,8 @@ func TestFilesThatAreNotThere(t *testing.T) {
 		return c.(*Core), nil
 	}
 	other := strobetest.BuildSource(t, "c", "gcc-O2", "dies", threadsSource, "-Wl,--build-id")
-	if _, err := ask(other, core); fault.CodeOf(err) != fault.ValidationError || strings.Count(err.Error(), "build-id") != 1 || !strings.Contains(err.Error(), "Give "+program) {
+	if _, err := ask(other, core); fault.CodeOf(err) != fault.ValidationError || strings.Count(err.Error(), "build-id") !=
+		1 || !strings.Contains(err.Error(), "Give "+program) {
 		t.Errorf("another build: %v", err)
 	}
 	moved := filepath.Join(dir, "moved")
@@ -128,7 +130,8 @@ func TestLibraries(t *testing.T) {
 	dir := t.TempDir()
 	build := func(args ...string) {
 		t.Helper()
-		if out, err := exec.Command("gcc", append([]string{"-g", "-O0", "-Wl,--build-id"}, args...)...).CombinedOutput(); err != nil {
+		if out, err := exec.Command("gcc", append([]string{"-g", "-O0", "-Wl,--build-id"},
+			args...)...).CombinedOutput(); err != nil {
 			t.Fatalf("gcc: %v\n%s", err, out)
 		}
 	}
@@ -158,7 +161,8 @@ func TestLibraries(t *testing.T) {
 	lacks := func(says string) {
 		t.Helper()
 		c := open(t, program, core)
-		if w := strings.Join(c.Describe().Warnings, "\n"); !strings.Contains(w, "libcallee.so") || !strings.Contains(w, says) || len(c.Describe().Warnings) != 1 {
+		if w := strings.Join(c.Describe().Warnings, "\n"); !strings.Contains(w, "libcallee.so") ||
+			!strings.Contains(w, says) || len(c.Describe().Warnings) != 1 {
 			t.Errorf("warnings = %s, want %q", w, says)
 		}
 		if k := crash(t, c); k.Signal != "SIGSEGV" || !slices.Equal(k.own("uses.c"), []string{"2"}) {
@@ -168,7 +172,8 @@ func TestLibraries(t *testing.T) {
 	lacks("no such file")
 	build("-O2", "-shared", "-fPIC", filepath.Join(dir, "lib.c"), "-o", so)
 	lacks("another version: build-id ")
-	c, err := New("", dir, nil).OpenCore(context.Background(), collector.CoreRequest{Core: core, Binary: program, ProjectRoot: dir, SymbolsPath: keep})
+	c, err := New("", dir, nil).OpenCore(context.Background(),
+		collector.CoreRequest{Core: core, Binary: program, ProjectRoot: dir, SymbolsPath: keep})
 	if err != nil {
 		t.Fatal(err)
 	}

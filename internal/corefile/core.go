@@ -1,12 +1,12 @@
-// Package corefile owns core files: what the kernel, or a debugger, wrote of a process at its end. It reads ELF64 cores for
-// x86-64 into the same picture that a live process gives (package snapshot), so that one reader of stacks, values and
-// reasons serves both.
+// Package corefile owns core files: what the kernel, or a debugger, wrote of a process at its end. It reads ELF64 cores
+// for x86-64 into the same picture that a live process gives (package snapshot), so that one reader of stacks, values
+// and reasons serves both.
 //
-// It stands beside the data path: session opens a core through collector.Cores; what is found becomes one crash event. The
-// parser takes an io.ReaderAt and does no other I/O; files that the core names are opened by Open alone.
+// It stands beside the data path: session opens a core through collector.Cores; what is found becomes one crash event.
+// The parser takes an io.ReaderAt and does no other I/O; files that the core names are opened by Open alone.
 //
-// Invariants: a core may hold anything: no length in it is believed, counts are bounded, and memory that is not in the core is
-// taken from a file only if that is provably the one that was mapped. What is missing is said in warnings.
+// Invariants: a core may hold anything: no length in it is believed, counts are bounded, and memory that is not in the
+// core is taken from a file only if that is provably the one that was mapped. What is missing is said in warnings.
 package corefile
 
 import (
@@ -48,8 +48,8 @@ type core struct {
 	notesGone bool // some lie behind the end of the file
 }
 
-// segment is a range of memory; the first filesz bytes of it are in the core, and the first whole bytes were before it was cut off:
-// those between are lost, whatever a file has in their place.
+// segment is a range of memory; the first filesz bytes of it are in the core, and the first whole bytes were before it
+// was cut off: those between are lost, whatever a file has in their place.
 type segment struct {
 	lo, hi            uint64
 	off, filesz       uint64
@@ -118,7 +118,8 @@ func parse(r io.ReaderAt, size int64) (*core, error) {
 }
 
 func bad(format string, args ...any) error {
-	return fault.New(fault.LaunchFailed, "Give a core file as the kernel or gcore wrote it.", "not a usable core: "+format, args...)
+	return fault.New(fault.LaunchFailed, "Give a core file as the kernel or gcore wrote it.", "not a usable core: "+format,
+		args...)
 }
 
 func checkHeader(h []byte) error {
@@ -126,11 +127,14 @@ func checkHeader(h []byte) error {
 	switch {
 	case string(h[:4]) != elf.ELFMAG:
 		return bad("it is no ELF file")
-	case h[elf.EI_CLASS] != byte(elf.ELFCLASS64) || h[elf.EI_DATA] != byte(elf.ELFDATA2LSB) || elf.Machine(le.Uint16(h[18:])) != elf.EM_X86_64:
-		return fault.New(fault.Unsupported, "Open it with gdb on the machine that it comes from.", "the core is of a %s program; only x86-64 is read",
+	case h[elf.EI_CLASS] != byte(elf.ELFCLASS64) || h[elf.EI_DATA] != byte(elf.ELFDATA2LSB) ||
+		elf.Machine(le.Uint16(h[18:])) != elf.EM_X86_64:
+		return fault.New(fault.Unsupported, "Open it with gdb on the machine that it comes from.",
+			"the core is of a %s program; only x86-64 is read",
 			elf.Machine(le.Uint16(h[18:])))
 	case elf.Type(le.Uint16(h[16:])) != elf.ET_CORE:
-		return fault.New(fault.ValidationError, "Give the core second: `strobe core BINARY CORE`, or as core of debug_launch.",
+		return fault.New(fault.ValidationError, "Give the core second: `strobe core BINARY CORE`, or as core of "+
+			"debug_launch.",
 			"the file is no core but a program or library (%s)", elf.Type(le.Uint16(h[16:])))
 	}
 	return nil

@@ -26,8 +26,8 @@ type Files struct {
 	natvis   *natvis.Library
 }
 
-// New returns an opener. cacheDir is for symbol indexes, "" for none; tempDir for cores that have to be unpacked, "" for the system's;
-// described are the user's descriptions of types, which may be nil.
+// New returns an opener. cacheDir is for symbol indexes, "" for none; tempDir for cores that have to be unpacked, ""
+// for the system's; described are the user's descriptions of types, which may be nil.
 func New(cacheDir, tempDir string, described *natvis.Library) *Files {
 	return &Files{cacheDir, tempDir, described}
 }
@@ -84,7 +84,8 @@ func (x *Core) read(ctx context.Context, size int64, r collector.CoreRequest) (e
 		x.warn(p)
 	}
 	if n := x.core.lacking; n > 0 {
-		x.warn(fmt.Sprintf("the core is cut off: %d bytes of memory are missing at its end, so stacks or values may be, too (see ulimit -c, and the disk's free space)", n))
+		x.warn(fmt.Sprintf("the core is cut off: %d bytes of memory are missing at its end, so stacks or values may be, "+
+			"too (see ulimit -c, and the disk's free space)", n))
 	}
 	if err := ctx.Err(); err != nil {
 		return err
@@ -125,7 +126,8 @@ func (x *Core) Describe() collector.CoreInfo {
 	if x.core.debugger {
 		by = "a debugger"
 	}
-	i.Detail = fmt.Sprintf("core of %s, written by %s at %s, %d threads", filepath.Base(i.Program), by, x.written.Format(time.DateTime), len(x.core.threads))
+	i.Detail = fmt.Sprintf("core of %s, written by %s at %s, %d threads", filepath.Base(i.Program), by,
+		x.written.Format(time.DateTime), len(x.core.threads))
 	return i
 }
 
@@ -142,13 +144,15 @@ func (x *Core) Crash(context.Context) (collector.Crash, event.Thread, error) {
 	th := event.Thread{PID: int32(x.core.pid), TID: int32(d.Thread.TID), Name: d.Thread.Name}
 	c := pic.Crash(d)
 	if c == nil {
-		return collector.Crash{}, th, fault.New(fault.InternalError, "Report this core.", "the core has no signal and no state")
+		return collector.Crash{}, th, fault.New(fault.InternalError, "Report this core.",
+			"the core has no signal and no state")
 	}
 	return collector.Crash{PID: x.core.pid, Crash: *c}, th, nil
 }
 
 func errClosed() error {
-	return fault.New(fault.SessionNotFound, "debug_session list shows what there is.", "the core was closed: its session was stopped")
+	return fault.New(fault.SessionNotFound, "debug_session list shows what there is.",
+		"the core was closed: its session was stopped")
 }
 
 // Inspect implements collector.Inspector.
@@ -163,7 +167,8 @@ func (x *Core) Inspect(_ context.Context, q collector.Inspection) ([]collector.R
 		at = slices.IndexFunc(x.core.threads, func(th thread) bool { return th.tid == q.ThreadID })
 	}
 	if at < 0 {
-		return nil, fault.New(fault.ValidationError, "Its threads are "+x.threadIDs()+".", "the core has no thread %d", q.ThreadID)
+		return nil, fault.New(fault.ValidationError, "Its threads are "+x.threadIDs()+".", "the core has no thread %d",
+			q.ThreadID)
 	}
 	return inspect.Read(x.proc, x.core.picture(at), q)
 }

@@ -145,7 +145,8 @@ func (x *Core) alone(binary, symbols string) error {
 	}
 	for _, s := range mod.Segments() {
 		lo := (im.bias + uint64(s.Vaddr)) &^ (pageBytes - 1)
-		im.parts = append(im.parts, file{lo: lo, hi: lo + (s.Filesz+uint64(s.Vaddr)%pageBytes+pageBytes-1)&^(pageBytes-1), off: s.Off &^ (pageBytes - 1), path: binary})
+		im.parts = append(im.parts, file{lo: lo, hi: lo + (s.Filesz+uint64(s.Vaddr)%pageBytes+pageBytes-1)&^(pageBytes-1),
+			off: s.Off &^ (pageBytes - 1), path: binary})
 	}
 	if len(im.parts) > 0 {
 		x.images = append(x.images, im)
@@ -162,15 +163,18 @@ func (x *Core) loadProgram(im *image, binary, symbols string) error {
 	how, why := x.core.identify(base).compare(mod)
 	switch {
 	case how == different:
-		return fault.New(fault.ValidationError, x.otherProgram(im, mod), "%s is not the program that the core is of (%s): %s", binary, im.path, why)
+		return fault.New(fault.ValidationError, x.otherProgram(im, mod), "%s is not the program that the core is of (%s): %s",
+			binary, im.path, why)
 	case how == unproven:
 		x.warn(fmt.Sprintf("%s may not be the program that crashed: %s", binary, why))
 	case mod.BuildID == "" && changedAfter(binary, x.written):
-		x.warn(fmt.Sprintf("%s was written after the core and has no build-id: if it was built again, functions and lines are wrong", binary))
+		x.warn(fmt.Sprintf("%s was written after the core and has no build-id: if it was built again, functions and lines "+
+			"are wrong", binary))
 		how = unproven
 	}
 	if !im.place(mod) {
-		return fault.New(fault.ValidationError, "Give the program that crashed.", "%s was not mapped as the core says of %s", binary, im.path)
+		return fault.New(fault.ValidationError, "Give the program that crashed.", "%s was not mapped as the core says of %s",
+			binary, im.path)
 	}
 	if how == same {
 		im.prove()
@@ -193,7 +197,8 @@ func (x *Core) otherProgram(im *image, given *symbol.Module) string {
 		}
 	}
 	if filepath.Base(im.path) == filepath.Base(given.Path) {
-		return "It was built again since: give the binary of that build, or build the same sources with the same flags, or reproduce the crash with debug_launch."
+		return "It was built again since: give the binary of that build, or build the same sources with the same flags, or " +
+			"reproduce the crash with debug_launch."
 	}
 	return "Give the binary that crashed: " + im.path + "."
 }
@@ -248,7 +253,8 @@ func (x *Core) loadLibrary(im *image, binary, symbols string) {
 	case why == "":
 		why = "there is no such file"
 	}
-	x.warn(fmt.Sprintf("no symbols of %s: %s. Put the right file into a directory and give that as symbolsPath", im.path, why))
+	x.warn(fmt.Sprintf("no symbols of %s: %s. Put the right file into a directory and give that as symbolsPath", im.path,
+		why))
 }
 
 func (x *Core) warn(text string) {

@@ -34,7 +34,8 @@ const (
 	pageBytes = 4096
 )
 
-// notes reads one segment of notes, note by note: those of thousands of threads have megabytes of registers that nobody asks for.
+// notes reads one segment of notes, note by note: those of thousands of threads have megabytes of registers that nobody
+// asks for.
 func (c *core) notes(off, size int64) {
 	end := off + size
 	for n := 0; off+12 <= end && n < maxNotes; n++ {
@@ -145,7 +146,8 @@ func (c *core) status(b []byte) {
 	le := binary.LittleEndian
 	th := thread{tid: int(int32(le.Uint32(b[32:]))), signal: int(int16(le.Uint16(b[12:])))}
 	reg := func(i int) uint64 { return le.Uint64(b[statusRegs+8*i:]) }
-	// struct user_regs_struct: r15 r14 r13 r12 rbp rbx r11 r10 r9 r8 rax rcx rdx rsi rdi orig_rax rip cs eflags rsp ss fs_base …
+	// struct user_regs_struct: r15 r14 r13 r12 rbp rbx r11 r10 r9 r8 rax rcx rdx rsi rdi orig_rax rip cs eflags rsp ss
+	// fs_base …
 	for dwarf, at := range [...]int{10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0, 16} {
 		th.regs.Set(dwarf, reg(at))
 	}

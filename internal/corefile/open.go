@@ -27,10 +27,13 @@ func (x *Files) openFile(path string) (*os.File, int64, error) {
 	case errors.As(err, &other):
 		return nil, 0, fault.New(fault.LaunchFailed, "Give the core file itself.", "core: %w", err)
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, 0, fault.New(fault.LaunchFailed, "Check the path. `coredumpctl dump -o core PID` fetches one that systemd keeps; ulimit -c unlimited before the run lets the kernel write one.",
+		return nil, 0, fault.New(fault.LaunchFailed,
+			"Check the path. `coredumpctl dump -o core PID` fetches one that systemd keeps; ulimit -c unlimited before the "+
+				"run lets the kernel write one.",
 			"core %s does not exist", path)
 	case errors.Is(err, fs.ErrPermission):
-		return nil, 0, fault.New(fault.PermissionDenied, "Make it readable for this user (chmod, or a copy).", "core: %w", err)
+		return nil, 0, fault.New(fault.PermissionDenied, "Make it readable for this user (chmod, or a copy).", "core: %w",
+			err)
 	case err != nil:
 		return nil, 0, fault.New(fault.LaunchFailed, "Check the path.", "core: %w", err)
 	}
@@ -97,7 +100,8 @@ func (x *Files) unpack(f *os.File, path string) (*os.File, error) {
 }
 
 func packed(path, how, with string) error {
-	return fault.New(fault.Unsupported, fmt.Sprintf("Run `%s %s` and give what it writes.", with, path), "the core is compressed with %s", how)
+	return fault.New(fault.Unsupported, fmt.Sprintf("Run `%s %s` and give what it writes.", with, path),
+		"the core is compressed with %s", how)
 }
 
 func unpackFault(path string, err error) error {
@@ -105,7 +109,8 @@ func unpackFault(path string, err error) error {
 	if errors.As(err, &f) {
 		return err
 	}
-	return fault.New(fault.LaunchFailed, "Unpack it by hand to see what is wrong with it: `zstd -d` or `gunzip`.", "unpack core %s: %w", path, err)
+	return fault.New(fault.LaunchFailed, "Unpack it by hand to see what is wrong with it: `zstd -d` or `gunzip`.",
+		"unpack core %s: %w", path, err)
 }
 
 // sparseCopy writes what is not zero.
@@ -115,7 +120,8 @@ func sparseCopy(out *os.File, from io.Reader) error {
 	for {
 		n, err := io.ReadFull(from, b)
 		if at+int64(n) > maxUnpacked {
-			return fault.New(fault.Unsupported, "Unpack it by hand and give the unpacked file.", "the core has over %d GB unpacked", int64(maxUnpacked)>>30)
+			return fault.New(fault.Unsupported, "Unpack it by hand and give the unpacked file.",
+				"the core has over %d GB unpacked", int64(maxUnpacked)>>30)
 		}
 		if !bytes.Equal(b[:n], zeros[:n]) {
 			if _, err := out.WriteAt(b[:n], at); err != nil {

@@ -101,8 +101,10 @@ func parsed(t *testing.T, b []byte) *core {
 }
 
 func small() *made {
-	m := &made{loads: []load{{at: 0x1000, data: bytes.Repeat([]byte{7}, 100), memsz: 4096, flags: 4}, {at: 0x8000, data: bytes.Repeat([]byte{9}, 4096), flags: 6}}}
-	return m.thread(12, 11, 0x1010, 0x8100).thread(13, 11, 0x1020, 0x8200).files(file{lo: 0x1000, hi: 0x3000, off: 0x2000, path: "/lib/x.so"})
+	m := &made{loads: []load{{at: 0x1000, data: bytes.Repeat([]byte{7}, 100), memsz: 4096, flags: 4},
+		{at: 0x8000, data: bytes.Repeat([]byte{9}, 4096), flags: 6}}}
+	return m.thread(12, 11, 0x1010, 0x8100).thread(13, 11, 0x1020,
+		0x8200).files(file{lo: 0x1000, hi: 0x3000, off: 0x2000, path: "/lib/x.so"})
 }
 
 func TestParse(t *testing.T) {
@@ -198,7 +200,8 @@ func FuzzCore(f *testing.F) {
 	f.Add(b[:200])
 	f.Add((&made{}).thread(1, 6, 0, 0).bytes())
 	m := small()
-	m.note(noteSiginfo, "CORE", make([]byte, siginfoSize)).note(noteProcess, "CORE", make([]byte, processSize)).note(noteVectors, "CORE", make([]byte, vectorsSize))
+	m.note(noteSiginfo, "CORE", make([]byte, siginfoSize)).note(noteProcess, "CORE",
+		make([]byte, processSize)).note(noteVectors, "CORE", make([]byte, vectorsSize))
 	f.Add(m.bytes())
 	f.Fuzz(func(t *testing.T, b []byte) {
 		c, err := parse(bytes.NewReader(b), int64(len(b)))

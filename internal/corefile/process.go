@@ -88,7 +88,8 @@ func (x *Core) maps() []snapshot.Mapping {
 			m.Path = "[stack]"
 		case c.auxv[atVDSO] >= s.lo && c.auxv[atVDSO] < s.hi:
 			m.Path = "[vdso]"
-		case heapFrom != 0 && s.lo > heapFrom && s.lo-heapFrom < heapReach && s.write && !s.exec && (i == 0 || c.segments[i-1].hi != s.lo):
+		case heapFrom != 0 && s.lo > heapFrom && s.lo-heapFrom < heapReach && s.write && !s.exec &&
+			(i == 0 || c.segments[i-1].hi != s.lo):
 			m.Path, heapFrom = "[heap]", 0
 		}
 		maps = append(maps, m)
@@ -172,9 +173,11 @@ const (
 )
 
 // deadly are the signals that make the kernel write a core.
-var deadly = map[int]bool{sigQUIT: true, sigILL: true, sigTRAP: true, 6: true, 7: true, sigFPE: true, sigSEGV: true, 24: true, 25: true, sigSYS: true}
+var deadly = map[int]bool{sigQUIT: true, sigILL: true, sigTRAP: true, 6: true, 7: true, sigFPE: true, sigSEGV: true,
+	24: true, 25: true, sigSYS: true}
 
-// alive reports that the process was not about to die: a debugger wrote the core while it ran, or stood at a breakpoint.
+// alive reports that the process was not about to die: a debugger wrote the core while it ran, or stood at a
+// breakpoint.
 func (c *core) alive() bool {
 	th := &c.threads[0]
 	if !deadly[th.signal] {
@@ -206,8 +209,8 @@ func (x *Core) program() string {
 // maxMessage bounds what is read of the C library's last words.
 const maxMessage = 4096
 
-// abortMessage is what glibc keeps for such as us: why assert, malloc, or a check of the stack ended the process. __abort_msg
-// points to a length and the text.
+// abortMessage is what glibc keeps for such as us: why assert, malloc, or a check of the stack ended the process.
+// __abort_msg points to a length and the text.
 func (x *Core) abortMessage() string {
 	for _, im := range x.images {
 		a, _, ok := im.mod.Symbol("__abort_msg")

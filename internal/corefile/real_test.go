@@ -68,7 +68,8 @@ func gcore(t *testing.T, program string, args ...string) string {
 
 func open(t *testing.T, binary, core string) *Core {
 	t.Helper()
-	c, err := New("", t.TempDir(), nil).OpenCore(context.Background(), collector.CoreRequest{Core: core, Binary: binary, ProjectRoot: filepath.Dir(sourceOf(binary))})
+	c, err := New("", t.TempDir(), nil).OpenCore(context.Background(),
+		collector.CoreRequest{Core: core, Binary: binary, ProjectRoot: filepath.Dir(sourceOf(binary))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +108,8 @@ var gdbFrame = regexp.MustCompile(`(?m)^#\d+ .* at (\S+):(\d+)$`)
 func gdbLines(t *testing.T, binary, core, file string) (lines []string) {
 	t.Helper()
 	strobetest.NeedCommand(t, "gdb")
-	out, err := exec.Command("gdb", "-nx", "-batch", "-ex", "set width 0", "-ex", "echo BEGIN\\n", "-ex", "bt", binary, core).CombinedOutput()
+	out, err := exec.Command("gdb", "-nx", "-batch", "-ex", "set width 0", "-ex", "echo BEGIN\\n", "-ex", "bt", binary,
+		core).CombinedOutput()
 	if err != nil {
 		t.Fatalf("gdb: %v\n%s", err, out)
 	}
@@ -173,8 +175,8 @@ int main(int argc, char **argv) {
 }
 `
 
-// The same program in all the ways that change what a core holds: a kernel's core has the crash event that observing the
-// program would have given, with gdb's stack, and its values can be read.
+// The same program in all the ways that change what a core holds: a kernel's core has the crash event that observing
+// the program would have given, with gdb's stack, and its values can be read.
 func TestCoresOfTheKernel(t *testing.T) {
 	for _, variant := range []string{"gcc-O0", "gcc-O2", "gcc-O2-static", "gcc-O2-staticpie", "gcc-O0-nopie", "clang-O2"} {
 		for _, threads := range []string{"0", "7"} {
@@ -183,14 +185,16 @@ func TestCoresOfTheKernel(t *testing.T) {
 				core := kernelCore(t, program, threads)
 				c := open(t, program, core)
 				k := crash(t, c)
-				if k.Signal != "SIGSEGV" || k.Class != "null-pointer" || k.Code != "SEGV_MAPERR" || k.FaultAddress != "0x0" || !k.Fatal {
+				if k.Signal != "SIGSEGV" || k.Class != "null-pointer" || k.Code != "SEGV_MAPERR" || k.FaultAddress != "0x0" ||
+					!k.Fatal {
 					t.Errorf("crash = %s %s %s %s (%s)", k.Signal, k.Class, k.Code, k.FaultAddress, k.Reason)
 				}
 				if k.Function != "deref" || k.Line != 17 || filepath.Base(k.File) != "dies.c" {
 					t.Errorf("place = %s %s:%d", k.Function, k.File, k.Line)
 				}
 				got, want := k.own("dies.c"), gdbLines(t, program, core, "dies.c")
-				if strings.Contains(variant, "-O2") && len(got)*len(want) > 0 { // gdb takes only lines that are statements of their own
+				// gdb takes only lines that are statements of their own
+				if strings.Contains(variant, "-O2") && len(got)*len(want) > 0 {
 					got, want = got[1:], want[1:]
 				}
 				if !slices.Equal(got, want) || len(got) < 2 {
@@ -214,7 +218,8 @@ func TestCoresOfTheKernel(t *testing.T) {
 
 func readGlobals(t *testing.T, c *Core, optimized bool) {
 	t.Helper()
-	got := inspected(t, c, 0, -1, "table", "origin", "origin.x * 10 + table[1]", "&origin == 0", "nothing", "counter", "mine")
+	got := inspected(t, c, 0, -1, "table", "origin", "origin.x * 10 + table[1]", "&origin == 0", "nothing", "counter",
+		"mine")
 	want := []string{"[10,20,30,40]", `{"x":3,"y":4,"name":"origin","next":null}`, "50", "false", "", "43", "9"}
 	if optimized { // the last may not have been written yet, or not be there at all
 		got, want = got[:5], want[:5]
@@ -258,7 +263,8 @@ func TestLocals(t *testing.T) {
 		t.Errorf("locals = %s", k.Locals.AppendJSON(nil))
 	}
 	got := inspected(t, c, 0, -1, "q->name", "q->next->name", "local + counter", "*q", "p")
-	for i, want := range []string{`"on the heap"`, `"origin"`, "53", `{"x":5,"y":6,"name":"on the heap","next":{"x":3,"y":4,"name":"origin","next":null}}`, "null"} {
+	for i, want := range []string{`"on the heap"`, `"origin"`, "53",
+		`{"x":5,"y":6,"name":"on the heap","next":{"x":3,"y":4,"name":"origin","next":null}}`, "null"} {
 		if got[i] != want {
 			t.Errorf("value %d = %s, want %s", i, got[i], want)
 		}
@@ -270,7 +276,8 @@ func TestLocals(t *testing.T) {
 	var at uint64
 	fmt.Sscanf(addr, "0x%x", &at)
 	typed, err := c.Inspect(context.Background(), collector.Inspection{Frame: -1, Targets: []collector.InspectTarget{
-		{Address: at, Type: "int[3]"}, {Address: at, Size: 8}, {Address: at + 4, Type: "int"}, {Address: at, Type: "int[x]"}, {Address: at, Type: "struct nothing"}}})
+		{Address: at, Type: "int[3]"}, {Address: at, Size: 8}, {Address: at + 4, Type: "int"}, {Address: at, Type: "int[x]"},
+		{Address: at, Type: "struct nothing"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,14 +293,17 @@ func TestLocals(t *testing.T) {
 	if fault.CodeOf(typed[3].Err) != fault.ValidationError || fault.CodeOf(typed[4].Err) != fault.ValidationError {
 		t.Errorf("types that are none: %v, %v", typed[3].Err, typed[4].Err)
 	}
-	bytes, err := c.Inspect(context.Background(), collector.Inspection{Frame: -1, Targets: []collector.InspectTarget{{Address: 1, Size: 4}, {Address: 1, Type: "int"}}})
+	bytes, err := c.Inspect(context.Background(),
+		collector.Inspection{Frame: -1, Targets: []collector.InspectTarget{{Address: 1, Size: 4}, {Address: 1, Type: "int"}}})
 	if err != nil || fault.CodeOf(bytes[0].Err) != fault.ReadFailed || fault.CodeOf(bytes[1].Err) != fault.ReadFailed {
 		t.Errorf("address 1 = %+v, %v", bytes, err)
 	}
-	if _, err := c.Inspect(context.Background(), collector.Inspection{ThreadID: 1}); fault.CodeOf(err) != fault.ValidationError {
+	if _, err := c.Inspect(context.Background(), collector.Inspection{ThreadID: 1}); fault.CodeOf(err) !=
+		fault.ValidationError {
 		t.Errorf("thread 1: %v", err)
 	}
-	if _, err := c.Inspect(context.Background(), collector.Inspection{Frame: 999}); fault.CodeOf(err) != fault.ValidationError {
+	if _, err := c.Inspect(context.Background(), collector.Inspection{Frame: 999}); fault.CodeOf(err) !=
+		fault.ValidationError {
 		t.Errorf("frame 999: %v", err)
 	}
 }
@@ -313,7 +323,8 @@ func TestCoreOfARunningProgram(t *testing.T) {
 	if text := r.Deadlocks[0].Text; !strings.Contains(text, "mutex lock") || !strings.Contains(text, "mutex other") {
 		t.Errorf("deadlock = %s", text)
 	}
-	if d := c.Describe(); d.Fatal || !strings.Contains(d.Detail, "a debugger") || !strings.Contains(d.Detail, "4 threads") {
+	if d := c.Describe(); d.Fatal || !strings.Contains(d.Detail, "a debugger") ||
+		!strings.Contains(d.Detail, "4 threads") {
 		t.Errorf("description = %+v", d)
 	}
 	readRunning := inspected(t, c, 0, -1, "counter", "origin.name")
@@ -356,7 +367,8 @@ func TestException(t *testing.T) {
 			t.Errorf("%s: lines = %v, gdb has %v", variant, got, want)
 		}
 		if variant == "gcc-O0" {
-			if got := inspected(t, c, 0, -1, "o.who", "o.items", "limit", "o.items[2]"); !slices.Equal(got, []string{`"ada"`, "[1,2,3]", "1", "3"}) {
+			if got := inspected(t, c, 0, -1, "o.who", "o.items", "limit", "o.items[2]"); !slices.Equal(got,
+				[]string{`"ada"`, "[1,2,3]", "1", "3"}) {
 				t.Errorf("values = %q", got)
 			}
 		}
@@ -388,11 +400,13 @@ func TestRust(t *testing.T) {
 		if k.Signal != "SIGABRT" || !k.Panicking || filepath.Base(k.File) != "panics.rs" {
 			t.Errorf("%s: crash = %s, panicking %v, at %s:%d (%s)", variant, k.Signal, k.Panicking, k.File, k.Line, k.Reason)
 		}
-		if got, want := k.own("panics.rs"), gdbLines(t, program, core, "panics.rs"); !slices.Equal(got, want) || len(got) < 2 {
+		if got, want := k.own("panics.rs"), gdbLines(t, program, core, "panics.rs"); !slices.Equal(got, want) ||
+			len(got) < 2 {
 			t.Errorf("%s: lines = %v, gdb has %v", variant, got, want)
 		}
 		if variant == "rust-debug" {
-			if got := inspected(t, c, 0, -1, "cart.owner", "cart.items", "wanted"); !slices.Equal(got, []string{`"ada"`, "[5,6,7]", "10"}) {
+			if got := inspected(t, c, 0, -1, "cart.owner", "cart.items", "wanted"); !slices.Equal(got,
+				[]string{`"ada"`, "[5,6,7]", "10"}) {
 				t.Errorf("values = %q", got)
 			}
 		}

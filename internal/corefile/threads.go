@@ -17,9 +17,9 @@ import (
 // Registers by their DWARF numbers.
 const regSP, regPC = 7, 16
 
-// What the kernel leaves on the stack for a signal's handler (arch/x86/include/asm/sigframe.h): struct ucontext, where the stack
-// pointer is in the frame of the kernel's call, and behind it struct siginfo, which is filled in for SA_SIGINFO only. What
-// faulted is in the saved registers in any case.
+// What the kernel leaves on the stack for a signal's handler (arch/x86/include/asm/sigframe.h): struct ucontext, where
+// the stack pointer is in the frame of the kernel's call, and behind it struct siginfo, which is filled in for
+// SA_SIGINFO only. What faulted is in the saved registers in any case.
 const (
 	frameErr   = 40 + 8*19 // of the processor: how a page fault came
 	frameTrap  = 40 + 8*20
@@ -105,8 +105,8 @@ const maxThreadRows = 5000
 // crashedState is that of the thread that brought the process down.
 const crashedState = waits.State("crashed")
 
-// Threads implements collector.ThreadLister: what the threads did when the process died. Nothing moves in a core, so a circle of
-// waits in it is a deadlock.
+// Threads implements collector.ThreadLister: what the threads did when the process died. Nothing moves in a core, so a
+// circle of waits in it is a deadlock.
 func (x *Core) Threads(ctx context.Context) (*collector.ThreadReport, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -132,7 +132,8 @@ func (x *Core) Threads(ctx context.Context) (*collector.ThreadReport, error) {
 		stack, _ := pic.Stack(p)
 		for k := range stack.Frames {
 			f := &stack.Frames[k]
-			t.Frames = append(t.Frames, waits.Frame{Function: f.Function, File: f.File, Line: f.Line, Module: f.Module, Guessed: f.Trust == unwind.TrustScan})
+			t.Frames = append(t.Frames, waits.Frame{Function: f.Function, File: f.File, Line: f.Line, Module: f.Module,
+				Guessed: f.Trust == unwind.TrustScan})
 		}
 		if t.Elided = stack.Elided; stack.End != unwind.EndOutermost {
 			t.Lack = "the stack ends early: " + stack.Reason
@@ -170,7 +171,8 @@ func (x *Core) variableAt(a uint64) string {
 	return ""
 }
 
-// call is the system call that a thread was in, where it waited: the kernel had interrupted it, and would have gone on with it.
+// call is the system call that a thread was in, where it waited: the kernel had interrupted it, and would have gone on
+// with it.
 func (th *thread) call() (nr int64, args [6]uint64, ok bool) {
 	rax, _ := th.regs.Get(0)
 	switch int64(rax) {

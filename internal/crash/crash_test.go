@@ -50,7 +50,8 @@ func TestRecordedForm(t *testing.T) {
 		}
 		if r.name == "bare-signal.json" { // of a collector without pictures, which said nothing of the end
 			c.Fatal = true
-			r.Event, r.Short = json.RawMessage(`{"signal":"SIGSEGV","fatal":true}`), json.RawMessage(`{"signal":"SIGSEGV","fatal":true}`)
+			r.Event, r.Short = json.RawMessage(`{"signal":"SIGSEGV","fatal":true}`),
+				json.RawMessage(`{"signal":"SIGSEGV","fatal":true}`)
 		}
 		got, err := c.JSON()
 		if diff := cmp.Diff(string(r.Event), string(got)); err != nil || diff != "" {
@@ -93,7 +94,8 @@ func TestInterpretersException(t *testing.T) {
 			{Type: "ValueError", Message: "no number", ThrownAt: &crash.Place{Function: "parse", File: "/app/shop.py", Line: 4}},
 			{Type: "OSError", Relation: "context"},
 		},
-		Backtrace: []crash.Frame{{Function: "price", File: "/app/shop.py", Line: 12}, {Index: 1, Function: "<module>", Module: "shop"}},
+		Backtrace: []crash.Frame{{Function: "price", File: "/app/shop.py", Line: 12},
+			{Index: 1, Function: "<module>", Module: "shop"}},
 	}
 	b, err := c.JSON()
 	if err != nil {
@@ -104,7 +106,8 @@ func TestInterpretersException(t *testing.T) {
 		t.Errorf("read again: %v (-want +got):\n%s", err, cmp.Diff(c, again, cmp.AllowUnexported(crash.Crash{})))
 	}
 	s := again.Short()
-	if s.Language != "python" || !reflect.DeepEqual(s.CausedBy, []string{"ValueError: no number in parse (shop.py:4)", "OSError, which was being handled"}) ||
+	if s.Language != "python" || !reflect.DeepEqual(s.CausedBy,
+		[]string{"ValueError: no number in parse (shop.py:4)", "OSError, which was being handled"}) ||
 		!reflect.DeepEqual(s.Stack, []string{"#0 price (shop.py:12)", "#1 <module> in shop"}) {
 		t.Errorf("short form: %s", encode(t, s))
 	}

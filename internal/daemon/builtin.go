@@ -24,7 +24,8 @@ func runtimes(home string, log *slog.Logger, described *natvis.Library) []collec
 	agents := filepath.Join(home, "cache", "agents")
 	return []collector.Runtime{
 		collector.Together(native.New(native.Config{Logger: log, CacheDir: symbolCache(home), Natvis: described}), log.Warn,
-			append(js.New(js.Config{Logger: log, CacheDir: agents}), python.New(python.Config{Logger: log, CacheDir: agents}))...),
+			append(js.New(js.Config{Logger: log, CacheDir: agents}),
+				python.New(python.Config{Logger: log, CacheDir: agents}))...),
 	}
 }
 
@@ -37,7 +38,8 @@ func newService(home string, log *slog.Logger, others session.Others, link *sess
 		Home: home, Logger: log, Runtimes: runtimes(home, log, described), Version: Version(),
 		Cores:        corefile.New(symbolCache(home), "", described),
 		ParsePattern: native.ParsePattern, Keeper: []string{"/proc/self/exe", "keeper"}, Space: diskSpace, Files: fileRoom,
-		Adapters: testadapter.Builtin(), Strobe: ownPath(), Link: link, Others: others, Lock: lockSession, Locked: sessionLocked,
+		Adapters: testadapter.Builtin(), Strobe: ownPath(), Link: link, Others: others, Lock: lockSession,
+		Locked: sessionLocked,
 	})
 }
 

@@ -25,12 +25,14 @@ func Checks(home string) []doctor.Check {
 
 func checkHome(home string) doctor.Result {
 	if err := prepareHome(home); err != nil {
-		return doctor.Result{Status: doctor.Fail, Detail: err.Error(), Fix: "Set STROBE_HOME to a directory of your own that you can write to."}
+		return doctor.Result{Status: doctor.Fail, Detail: err.Error(),
+			Fix: "Set STROBE_HOME to a directory of your own that you can write to."}
 	}
 	free, _, err := diskSpace(home)
 	switch {
 	case err != nil:
-		return doctor.Result{Status: doctor.Warn, Detail: home + " is writable; free space unknown: " + err.Error(), Fix: "Make sure that the disk has a few GB."}
+		return doctor.Result{Status: doctor.Warn, Detail: home + " is writable; free space unknown: " + err.Error(),
+			Fix: "Make sure that the disk has a few GB."}
 	case free < lowSpaceBytes:
 		return doctor.Result{Status: doctor.Warn, Detail: fmt.Sprintf("%s has only %d MB free", home, free>>20),
 			Fix: "Free some space, delete sessions (strobe sessions), or set STROBE_HOME to another disk."}
@@ -46,9 +48,11 @@ func checkSettings(home string) doctor.Result {
 	}
 	set, warnings := settings.NewLoader(home).Load(project)
 	if len(warnings) > 0 {
-		return doctor.Result{Status: doctor.Warn, Detail: strings.Join(warnings, "; "), Fix: "Correct the file; docs/settings.md lists every key with its range."}
+		return doctor.Result{Status: doctor.Warn, Detail: strings.Join(warnings, "; "),
+			Fix: "Correct the file; docs/settings.md lists every key with its range."}
 	}
-	return doctor.Result{Status: doctor.OK, Detail: fmt.Sprintf("%d call events per session, %d MB for all sessions, each for %d days after its end",
+	return doctor.Result{Status: doctor.OK, Detail: fmt.Sprintf(
+		"%d call events per session, %d MB for all sessions, each for %d days after its end",
 		set.EventsMaxPerSession, set.StorageMaxBytes>>20, set.StorageRetainDays)}
 }
 
@@ -57,14 +61,16 @@ func checkDaemon(ctx context.Context, home string) doctor.Result {
 	if err == nil {
 		conn.Close()
 		if n, last := deaths(LogPath(home)); n > 0 {
-			return doctor.Result{Status: doctor.Warn, Detail: fmt.Sprintf("runs (pid %d); %d processes of sessions died, the last at %s", HolderPID(home), n, last),
-				Fix: "Report it with what " + LogPath(home) + " has before that; other sessions were not affected."}
+			return doctor.Result{Status: doctor.Warn,
+				Detail: fmt.Sprintf("runs (pid %d); %d processes of sessions died, the last at %s", HolderPID(home), n, last),
+				Fix:    "Report it with what " + LogPath(home) + " has before that; other sessions were not affected."}
 		}
 		return doctor.Result{Status: doctor.OK, Detail: fmt.Sprintf("runs (pid %d)", HolderPID(home))}
 	}
 	if lockHeld(LockPath(home)) {
-		return doctor.Result{Status: doctor.Fail, Detail: fmt.Sprintf("pid %d holds the lock but does not listen: %v", HolderPID(home), err),
-			Fix: fmt.Sprintf("kill -9 %d", HolderPID(home))}
+		return doctor.Result{Status: doctor.Fail,
+			Detail: fmt.Sprintf("pid %d holds the lock but does not listen: %v", HolderPID(home), err),
+			Fix:    fmt.Sprintf("kill -9 %d", HolderPID(home))}
 	}
 	return doctor.Result{Status: doctor.OK, Detail: "does not run; the first call starts it"}
 }

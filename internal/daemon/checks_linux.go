@@ -151,8 +151,8 @@ func diskSpace(path string) (free, size int64, err error) {
 	return int64(st.Bavail) * st.Bsize, int64(st.Blocks) * st.Bsize, nil
 }
 
-// fileRoom returns how many files this process has open and how many it may: the Go runtime has raised the soft limit to the hard one, and
-// gives children the one that we were started with.
+// fileRoom returns how many files this process has open and how many it may: the Go runtime has raised the soft limit
+// to the hard one, and gives children the one that we were started with.
 func fileRoom() (used, limit int) {
 	var l unix.Rlimit
 	entries, err := os.ReadDir("/proc/self/fd")

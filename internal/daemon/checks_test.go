@@ -15,7 +15,8 @@ func TestCheckSettings(t *testing.T) {
 	if r := checkSettings(home); r.Status != doctor.OK || !strings.Contains(r.Detail, "each for 7 days") {
 		t.Errorf("without a file: %+v", r)
 	}
-	if err := os.WriteFile(filepath.Join(home, "settings.json"), []byte(`{"storage.retainDays": 3, "sampling.rate": 7}`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(home, "settings.json"), []byte(`{"storage.retainDays": 3, "sampling.rate": 7}`),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	r := checkSettings(home)
@@ -24,12 +25,14 @@ func TestCheckSettings(t *testing.T) {
 	}
 }
 
-// TestCheckTypes names the descriptions that are in force: of the project, of the user, and those built in; and what of them is wrong.
+// TestCheckTypes names the descriptions that are in force: of the project, of the user, and those built in; and what of
+// them is wrong.
 func TestCheckTypes(t *testing.T) {
 	home, project := t.TempDir(), t.TempDir()
 	t.Chdir(project)
 	r := checkTypes(home)
-	if r.Status != doctor.OK || !strings.HasPrefix(r.Detail, "project: none; $STROBE_HOME/natvis: none; built in: absl, boost, ") {
+	if r.Status != doctor.OK || !strings.HasPrefix(r.Detail,
+		"project: none; $STROBE_HOME/natvis: none; built in: absl, boost, ") {
 		t.Errorf("without files: %+v", r)
 	}
 	const good = `<AutoVisualizer><Type Name="a"><DisplayString>x</DisplayString></Type></AutoVisualizer>`
@@ -45,13 +48,16 @@ func TestCheckTypes(t *testing.T) {
 		}
 	}
 	r = checkTypes(home)
-	if want := "project: sub/mine.natvis (1); $STROBE_HOME/natvis: other.natvis (1); built in: "; r.Status != doctor.OK || !strings.HasPrefix(r.Detail, want) {
+	if want := "project: sub/mine.natvis (1); $STROBE_HOME/natvis: other.natvis (1); built in: "; r.Status != doctor.OK ||
+		!strings.HasPrefix(r.Detail, want) {
 		t.Errorf("with two files: %+v, want %s", r, want)
 	}
-	if err := os.WriteFile(filepath.Join(project, "bad.natvis"), []byte("<AutoVisualizer><Unheard/></AutoVisualizer>"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(project, "bad.natvis"), []byte("<AutoVisualizer><Unheard/></AutoVisualizer>"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
-	if r = checkTypes(home); r.Status != doctor.Warn || !strings.Contains(r.Detail, "bad.natvis: not understood") || r.Fix == "" {
+	if r = checkTypes(home); r.Status != doctor.Warn || !strings.Contains(r.Detail, "bad.natvis: not understood") ||
+		r.Fix == "" {
 		t.Errorf("with a wrong one: %+v", r)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/natvis"
 )
 
-// checkTypes says which descriptions of types are in force in the directory that the doctor is asked in: the project's, the user's, and
-// those that are built in.
+// checkTypes says which descriptions of types are in force in the directory that the doctor is asked in: the project's,
+// the user's, and those that are built in.
 func checkTypes(home string) doctor.Result {
 	project, err := os.Getwd()
 	if err != nil {
@@ -30,9 +30,11 @@ func checkTypes(home string) doctor.Result {
 	for _, f := range natvis.Builtin().Files {
 		builtin = append(builtin, strings.TrimSuffix(strings.TrimPrefix(f.Path, "built in: "), ".natvis"))
 	}
-	detail := "project: " + few(theirs) + "; $STROBE_HOME/natvis: " + few(ours) + "; built in: " + strings.Join(builtin, ", ")
+	detail := "project: " + few(theirs) + "; $STROBE_HOME/natvis: " + few(ours) + "; built in: " +
+		strings.Join(builtin, ", ")
 	if problems := own.Summary(); len(problems) > 0 {
-		return doctor.Result{Status: doctor.Warn, Detail: detail + ". " + few(problems), Fix: "Correct the file; docs/extending.md says what a description has."}
+		return doctor.Result{Status: doctor.Warn, Detail: detail + ". " + few(problems),
+			Fix: "Correct the file; docs/extending.md says what a description has."}
 	}
 	return doctor.Result{Status: doctor.OK, Detail: detail}
 }

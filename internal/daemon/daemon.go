@@ -38,8 +38,9 @@ type Options struct {
 	NewBackend func(home string, log *slog.Logger) (*Backend, error)
 }
 
-// spareThreads is how many goroutines may run beyond one for each CPU. Tracers and what empties the rings sleep most of the time and then
-// must run at once: the kernel lets a thread that has slept run before those that decode, the runtime only after milliseconds.
+// spareThreads is how many goroutines may run beyond one for each CPU. Tracers and what empties the rings sleep most of
+// the time and then must run at once: the kernel lets a thread that has slept run before those that decode, the runtime
+// only after milliseconds.
 const spareThreads = 3
 
 // manyThreads lets more goroutines run than there are CPUs, unless the environment says how many.

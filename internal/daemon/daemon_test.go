@@ -293,7 +293,8 @@ func TestLogRotates(t *testing.T) {
 	if !strings.HasSuffix(string(now), "line 29\n") || len(now) > 100 || len(before) > 100 {
 		t.Errorf("log has %d bytes, the old one %d: %q", len(now), len(before), now)
 	}
-	if both := string(before) + string(now); !strings.HasPrefix(string(now), strings.TrimPrefix(both, string(before))) || strings.Count(both, "\n") < 12 {
+	if both := string(before) + string(now); !strings.HasPrefix(string(now), strings.TrimPrefix(both, string(before))) ||
+		strings.Count(both, "\n") < 12 {
 		t.Errorf("lines are missing between %q and %q", before, now)
 	}
 }

@@ -25,11 +25,12 @@ const (
 	recoverTime = 5 * time.Second
 )
 
-// front is the daemon's side of its workers: it passes each call on to the worker that has what the call is about, and answers itself for what
-// has ended. Nothing that a target, its symbols or its records do to a worker reaches it. Safe for concurrent use.
+// front is the daemon's side of its workers: it passes each call on to the worker that has what the call is about, and
+// answers itself for what has ended. Nothing that a target, its symbols or its records do to a worker reaches it. Safe
+// for concurrent use.
 //
-// Goroutines: tend, starts of workers, and for each worker one that waits for its end: Close waits for these. Those of its peer and its relay
-// end with their connections.
+// Goroutines: tend, starts of workers, and for each worker one that waits for its end: Close waits for these. Those of
+// its peer and its relay end with their connections.
 type front struct {
 	home string
 	log  *slog.Logger
@@ -52,7 +53,8 @@ type front struct {
 }
 
 func newFront(home string, log *slog.Logger) *front {
-	f := &front{home: home, log: log, workers: map[*remote]bool{}, sessions: map[string]*remote{}, runs: map[string]*remote{}, look: make(chan struct{}, 1)}
+	f := &front{home: home, log: log, workers: map[*remote]bool{}, sessions: map[string]*remote{},
+		runs: map[string]*remote{}, look: make(chan struct{}, 1)}
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	return f
 }
@@ -135,7 +137,8 @@ func (f *front) kick() {
 	}
 }
 
-// idle reports a worker that has had nothing to do for so long and has nothing that needs it; one without sessions at once.
+// idle reports a worker that has had nothing to do for so long and has nothing that needs it; one without sessions at
+// once.
 func (f *front) idle(w *remote, long time.Duration) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -220,7 +223,8 @@ func (f *front) take(ctx context.Context) (*remote, error) {
 			}
 			w, err := f.start(func(w *remote) { w.calls++ })
 			if err != nil {
-				return nil, fault.New(fault.EngineFailed, "See daemon.log; `strobe doctor` says what this machine lacks.", "start a process for the session: %w", err)
+				return nil, fault.New(fault.EngineFailed, "See daemon.log; `strobe doctor` says what this machine lacks.",
+					"start a process for the session: %w", err)
 			}
 			return w, nil
 		}
@@ -290,7 +294,8 @@ func (f *front) reuse(w *remote) {
 			return
 		}
 	}
-	if f.spare == nil && f.starting == nil && !f.closed && f.workers[w] && w.leaving == nil && len(w.have.Sessions)+len(w.have.Runs) == 0 {
+	if f.spare == nil && f.starting == nil && !f.closed && f.workers[w] && w.leaving == nil &&
+		len(w.have.Sessions)+len(w.have.Runs) == 0 {
 		f.spare = w
 		f.mu.Unlock()
 		return
@@ -299,7 +304,8 @@ func (f *front) reuse(w *remote) {
 	f.leave(w)
 }
 
-// pass gives a call to a worker that was taken or has what the call is about: its calls were counted. It counts them down.
+// pass gives a call to a worker that was taken or has what the call is about: its calls were counted. It counts them
+// down.
 func (f *front) pass(ctx context.Context, w *remote, c *mcp.Call) (any, error) {
 	defer func() {
 		f.mu.Lock()
@@ -347,14 +353,17 @@ func (f *front) died(w *remote, c *mcp.Call) error {
 	if closed {
 		return fault.New(fault.InternalError, "Call again: the next daemon starts by itself.", "the daemon is ending")
 	}
-	hint := "Its program runs on unobserved, if it had one. What was recorded until then can be asked for with debug_query; debug_launch starts anew. The log is " + LogPath(f.home) + "."
+	hint := "Its program runs on unobserved, if it had one. What was recorded until then can be asked for with " +
+		"debug_query; debug_launch starts anew. The log is " + LogPath(f.home) + "."
 	if c.Op.Name == "debug_launch" {
-		hint = "Nothing else is affected. Call again; if it happens again, leave out trace to see whether the program's symbols are the reason. The log is " + LogPath(f.home) + "."
+		hint = "Nothing else is affected. Call again; if it happens again, leave out trace to see whether the program's " +
+			"symbols are the reason. The log is " + LogPath(f.home) + "."
 	}
 	return fault.New(fault.EngineFailed, hint, "the process that had this session ended (%s) while %s ran", how, c.Op.Name)
 }
 
-// owner returns the worker that has a session or a run, with its calls counted; nil: none has. It waits for one that is about to give it up.
+// owner returns the worker that has a session or a run, with its calls counted; nil: none has. It waits for one that is
+// about to give it up.
 func (f *front) owner(ctx context.Context, of map[string]*remote, id string) (*remote, error) {
 	for {
 		f.mu.Lock()
@@ -455,9 +464,11 @@ func (f *front) lost(w *remote, state *os.ProcessState) {
 	if clean {
 		return
 	}
-	f.log.Error(diedLine, "worker", w.pid(), "how", how, "sessions", strings.Join(ids, " "), "runs", strings.Join(runs, " "))
+	f.log.Error(diedLine, "worker", w.pid(), "how", how, "sessions", strings.Join(ids, " "), "runs",
+		strings.Join(runs, " "))
 	for _, id := range runs {
-		f.svc.LoseRun(id, fmt.Sprintf("%s: the process that had this run ended (%s); the log is %s", fault.EngineFailed, how, LogPath(f.home)))
+		f.svc.LoseRun(id, fmt.Sprintf("%s: the process that had this run ended (%s); the log is %s", fault.EngineFailed, how,
+			LogPath(f.home)))
 	}
 	f.svc.Sessions().Recover(ids)
 	if was {

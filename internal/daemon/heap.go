@@ -10,12 +10,14 @@ import (
 	"time"
 )
 
-// heapFloor is the heap that is filled before garbage is collected, where less than half of it is alive: a burst of calls leaves so
-// much garbage that it would be collected many times a second otherwise, at a fifth of the daemon's time.
+// heapFloor is the heap that is filled before garbage is collected, where less than half of it is alive: a burst of
+// calls leaves so much garbage that it would be collected many times a second otherwise, at a fifth of the daemon's
+// time.
 const heapFloor = 96 << 20
 
-// garbageShare of what is alive, in percent, may lie beside it as garbage, and up to garbageMost bytes; as much as is alive in any case. A
-// burst keeps some 100 MB alive while its calls are encoded, and collecting at twice that took a seventh of the daemon's time.
+// garbageShare of what is alive, in percent, may lie beside it as garbage, and up to garbageMost bytes; as much as is
+// alive in any case. A burst keeps some 100 MB alive while its calls are encoded, and collecting at twice that took a
+// seventh of the daemon's time.
 const (
 	garbageShare = 250
 	garbageMost  = 256 << 20
@@ -53,8 +55,8 @@ func gcPercent(live uint64) int {
 }
 
 const (
-	// memoryShare of the machine's memory, and memoryLeast at the least, is what one worker may take, the spool apart, which has a bound of
-	// its own: beyond that it is our fault, and better ends with one session than with all.
+	// memoryShare of the machine's memory, and memoryLeast at the least, is what one worker may take, the spool apart,
+	// which has a bound of its own: beyond that it is our fault, and better ends with one session than with all.
 	memoryShare = 2
 	memoryLeast = 2 << 30
 	// memoryEvery is how often that is looked at: what is filled in this time is some hundred megabytes.

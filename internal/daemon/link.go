@@ -30,7 +30,8 @@ const (
 	askTold  = "told"  // tell what has changed before the answer
 	askKnown = "known" // the files whose symbols are there
 	askWarm  = "warm"  // files: read their symbols
-	askLeave = "leave" // close what has ended; where all has, the answer is true and the worker ends when the daemon hangs up
+	// close what has ended; where all has, the answer is true and the worker ends when the daemon hangs up
+	askLeave = "leave"
 	askClose = "close" // end: programs are asked to end, data is kept
 )
 

@@ -166,7 +166,8 @@ func processesOf(home string) []int {
 	for _, name := range names {
 		b, err := os.ReadFile(name)
 		pid, bad := strconv.Atoi(filepath.Base(filepath.Dir(name)))
-		if err == nil && bad == nil && pid != os.Getpid() && slices.Contains(strings.Split(string(b), "\x00"), envHome+"="+home) {
+		if err == nil && bad == nil && pid != os.Getpid() &&
+			slices.Contains(strings.Split(string(b), "\x00"), envHome+"="+home) {
 			pids = append(pids, pid)
 		}
 	}

@@ -96,7 +96,8 @@ func (f *front) Leave(ctx context.Context, id string) bool {
 	}
 }
 
-// fileRoom waits until a worker may be started, within the limit of files: those that are about to end give theirs back.
+// fileRoom waits until a worker may be started, within the limit of files: those that are about to end give theirs
+// back.
 func (f *front) fileRoom(ctx context.Context) error {
 	for until := time.Now().Add(leaveWait); ; {
 		err := f.svc.Sessions().FileRoom()

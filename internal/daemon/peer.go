@@ -10,8 +10,9 @@ import (
 	"sync"
 )
 
-// peer is one end of the connection over which a daemon and its worker ask each other what they must know besides calls. Both are this very
-// binary, and each asks: lines of JSON, a request with a number and a method, its answer with the same number. Safe for concurrent use.
+// peer is one end of the connection over which a daemon and its worker ask each other what they must know besides
+// calls. Both are this very binary, and each asks: lines of JSON, a request with a number and a method, its answer with
+// the same number. Safe for concurrent use.
 //
 // Goroutines: read, and one for each request of the other's; they end with the connection.
 type peer struct {

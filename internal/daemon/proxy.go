@@ -288,7 +288,8 @@ func (p *Proxy) connected(ctx context.Context, cancel context.CancelCauseFunc) (
 	if replay != nil {
 		if err := c.replay(replay, confirm); err != nil {
 			c.Close()
-			return nil, fault.New(fault.InternalError, "Call again; if it stays, see daemon.log.", "the restarted Strobe daemon did not take the connection up: %w", err)
+			return nil, fault.New(fault.InternalError, "Call again; if it stays, see daemon.log.",
+				"the restarted Strobe daemon did not take the connection up: %w", err)
 		}
 	}
 	p.mu.Lock()

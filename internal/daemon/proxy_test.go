@@ -116,7 +116,8 @@ const (
 )
 
 func call(id, tool, args string) string {
-	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, id, tool, args)
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, id, tool,
+		args)
 }
 
 // greeted returns a proxy with its client past the handshake.
@@ -255,7 +256,8 @@ func TestIDKeys(t *testing.T) {
 }
 
 func FuzzScan(f *testing.F) {
-	for _, s := range []string{hello, initialized, "[]", "[1,{}]", `{"id":{}}`, `{"id":null,"method":null}`, "{", `[{"id":1,"method":"x"},null]`} {
+	for _, s := range []string{hello, initialized, "[]", "[1,{}]", `{"id":{}}`, `{"id":null,"method":null}`, "{",
+		`[{"id":1,"method":"x"},null]`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(_ *testing.T, b []byte) {

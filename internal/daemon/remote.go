@@ -85,7 +85,8 @@ func (f *front) start(taken func(*remote)) (_ *remote, err error) {
 	if err := w.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start a worker: %w", err)
 	}
-	w.peer = newPeer(ours[workerAsks-workerCalls], func(method string, body json.RawMessage) (any, error) { return f.asked(w, method, body) })
+	w.peer = newPeer(ours[workerAsks-workerCalls],
+		func(method string, body json.RawMessage) (any, error) { return f.asked(w, method, body) })
 	greet, cancel := context.WithTimeout(f.ctx, greetMax)
 	defer cancel()
 	if taken != nil {

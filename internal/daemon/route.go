@@ -80,7 +80,9 @@ func (f *front) launch(ctx context.Context, c *mcp.Call, p *service.LaunchParams
 		}
 		for _, l := range f.living(ctx) {
 			if l.Live && slices.Contains(l.PIDs, p.PID) {
-				return nil, fault.New(fault.AttachFailed, fmt.Sprintf("Use that session: debug_trace adds patterns while it runs. To begin anew, stop it first (debug_session stop with kill false, sessionId %s).", l.ID),
+				return nil, fault.New(fault.AttachFailed,
+					fmt.Sprintf("Use that session: debug_trace adds patterns while it runs. To begin anew, stop it first "+
+						"(debug_session stop with kill false, sessionId %s).", l.ID),
 					"process %d belongs to session %s already", p.PID, l.ID)
 			}
 		}

@@ -45,8 +45,8 @@ func Dial(ctx context.Context, home string) (net.Conn, error) {
 	return c, nil
 }
 
-// checkPeer refuses a daemon of another user, whatever it was that led to it: a directory that somebody else made first, or may write to, or a
-// link. It would be told our environment, and believed. The kernel says who listens.
+// checkPeer refuses a daemon of another user, whatever it was that led to it: a directory that somebody else made
+// first, or may write to, or a link. It would be told our environment, and believed. The kernel says who listens.
 func checkPeer(home string, c net.Conn) error {
 	u, ok := c.(*net.UnixConn)
 	if !ok {
@@ -114,7 +114,8 @@ func absent(err error) bool {
 func Hung(home string) error {
 	pid := HolderPID(home)
 	if pid == 0 || !lockHeld(LockPath(home)) {
-		return fault.New(fault.InternalError, "See "+LogPath(home)+".", "the Strobe daemon did not start within %v", startTimeout)
+		return fault.New(fault.InternalError, "See "+LogPath(home)+".", "the Strobe daemon did not start within %v",
+			startTimeout)
 	}
 	return fault.New(fault.InternalError, fmt.Sprintf("End it with `kill -9 %d` and call again.", pid),
 		"the Strobe daemon (pid %d) is alive but does not answer", pid)

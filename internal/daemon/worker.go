@@ -21,8 +21,9 @@ import (
 	"github.com/strobe-debug/strobe/internal/session"
 )
 
-// RunWorker is the process of one launch's session, or of one traced test run: the same service as an undivided daemon, whose one client is
-// the daemon. It ends when the daemon says so. Where the daemon dies, it lets its programs run on, decodes what they had recorded, and ends.
+// RunWorker is the process of one launch's session, or of one traced test run: the same service as an undivided daemon,
+// whose one client is the daemon. It ends when the daemon says so. Where the daemon dies, it lets its programs run on,
+// decodes what they had recorded, and ends.
 func RunWorker(home string) error {
 	manyThreads()
 	keepHeapFloor()

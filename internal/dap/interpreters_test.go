@@ -86,14 +86,16 @@ func TestScripts(t *testing.T) {
 			})
 			stop := e.stops("breakpoint")
 			stack := e.stack(stop.ThreadId)
-			if stack[0].Line != line("priced")-1 || stack[0].Source == nil || stack[0].Source.Path != file || !strings.HasSuffix(stack[1].Name, "total") {
+			if stack[0].Line != line("priced")-1 || stack[0].Source == nil || stack[0].Source.Path != file ||
+				!strings.HasSuffix(stack[1].Name, "total") {
 				t.Errorf("stack %+v", stack)
 			}
 			if v, _ := e.part(stop.ThreadId, "item name"); !strings.Contains(v.Value, "fig") {
 				t.Errorf("a part of an argument is %+v", v)
 			}
 			v, parent := e.part(stop.ThreadId, "item price")
-			if set := ask[*proto.SetVariableResponse](e, "setVariable", args{"variablesReference": parent, "name": v.Name, "value": "50"}); set.Body.Value != "50" {
+			if set := ask[*proto.SetVariableResponse](e, "setVariable",
+				args{"variablesReference": parent, "name": v.Name, "value": "50"}); set.Body.Value != "50" {
 				t.Errorf("set to %+v", set.Body)
 			}
 			ask[*proto.NextResponse](e, "next", args{"threadId": stop.ThreadId})

@@ -88,7 +88,8 @@ func elfKind(f *elf.File) Result {
 func elfSymbols(f *elf.File) Result {
 	syms, err := f.Symbols()
 	if err != nil || len(syms) == 0 {
-		return Result{Warn, "no symbol table: the file is stripped", "Do not strip it (no -s, no strip), or give symbolsPath."}
+		return Result{Warn, "no symbol table: the file is stripped",
+			"Do not strip it (no -s, no strip), or give symbolsPath."}
 	}
 	n := 0
 	for _, s := range syms {
@@ -142,7 +143,8 @@ func debugFiles(f *elf.File, path string) []string {
 			name, _, _ := strings.Cut(string(b), "\x00")
 			if name != "" && !strings.Contains(name, "/") {
 				dir := filepath.Dir(path)
-				paths = append(paths, filepath.Join(dir, name), filepath.Join(dir, ".debug", name), filepath.Join("/usr/lib/debug", dir, name))
+				paths = append(paths, filepath.Join(dir, name), filepath.Join(dir, ".debug", name),
+					filepath.Join("/usr/lib/debug", dir, name))
 			}
 		}
 	}
@@ -165,7 +167,8 @@ func buildKind(f *elf.File) Result {
 		if e == nil {
 			break
 		}
-		if producer, ok := e.Val(dwarf.AttrProducer).(string); ok && e.Tag == dwarf.TagCompileUnit && !strings.HasPrefix(producer, "GNU AS") {
+		if producer, ok := e.Val(dwarf.AttrProducer).(string); ok && e.Tag == dwarf.TagCompileUnit &&
+			!strings.HasPrefix(producer, "GNU AS") {
 			return producerResult(producer)
 		}
 		r.SkipChildren()
@@ -181,7 +184,8 @@ func producerResult(producer string) Result {
 		}
 	}
 	if level != "" && level != "-O0" && level != "-Og" {
-		return Result{Warn, producer, "Inlined functions have no entry to trace and some values are optimized out: build with -O0 or -Og to see all."}
+		return Result{Warn, producer, "Inlined functions have no entry to trace and some values are optimized out: build " +
+			"with -O0 or -Og to see all."}
 	}
 	return Result{Status: OK, Detail: producer}
 }

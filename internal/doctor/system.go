@@ -141,7 +141,8 @@ func fsgsbase(read func(string) (string, error)) Result {
 		return Result{Warn, "CPU unknown: " + err.Error(), "Mount /proc."}
 	}
 	if !slices.Contains(flags, "fsgsbase") {
-		return Result{Warn, "no fsgsbase: each thread's first traced call is slower", "Nothing to do; a newer CPU or kernel has it."}
+		return Result{Warn, "no fsgsbase: each thread's first traced call is slower",
+			"Nothing to do; a newer CPU or kernel has it."}
 	}
 	return Result{Status: OK, Detail: "available"}
 }

@@ -113,8 +113,8 @@ func (m *Machine) unknown() {
 	m.fail(fmt.Errorf("%w: bytes % x", ErrUnknown, b))
 }
 
-// modrm reads the operand bytes. behind is how many bytes of immediate follow them, which an address relative to the next
-// instruction needs to know.
+// modrm reads the operand bytes. behind is how many bytes of immediate follow them, which an address relative to the
+// next instruction needs to know.
 func (m *Machine) modrm(behind int) {
 	in := &m.in
 	c := m.fetch()

@@ -53,8 +53,9 @@ func Resume(mem Memory, th *Thread, limits Limits, answer Syscall) *Machine {
 	return m
 }
 
-// Outer is a function of the system in the program's memory, such as the vDSO's clock_gettime: it writes n bytes to where argument
-// number arg points, none if it is 0, and gives 0. What it writes comes from outside, and so does its result where Result is set.
+// Outer is a function of the system in the program's memory, such as the vDSO's clock_gettime: it writes n bytes to
+// where argument number arg points, none if it is 0, and gives 0. What it writes comes from outside, and so does its
+// result where Result is set.
 type Outer struct {
 	Arg    int // 0: rdi, 1: rsi
 	Bytes  int
@@ -176,7 +177,8 @@ func (m *Machine) Restore(s *State) {
 // At reports whether the machine is where a state was taken, in the same frame.
 func (m *Machine) At(s *State) bool { return m.RIP == s.rip && m.Reg[RSP] == s.reg[RSP] }
 
-// Shape is which registers are not what they were at a state: cheap to get, and the same wherever the same things change.
+// Shape is which registers are not what they were at a state: cheap to get, and the same wherever the same things
+// change.
 func (m *Machine) Shape(s *State) (shape uint64) {
 	for i := range m.Reg {
 		if m.Reg[i] != s.reg[i] {
@@ -193,7 +195,8 @@ func (m *Machine) Shape(s *State) (shape uint64) {
 func (s *State) RIP() uint64 { return s.rip }
 func (s *State) Steps() int  { return s.steps }
 
-// Differences are the places whose values are not what they were at a state, or were reached with at most limit bytes of memory.
+// Differences are the places whose values are not what they were at a state, or were reached with at most limit bytes
+// of memory.
 func (m *Machine) Differences(s *State, limit int) (d *Marks, ok bool) {
 	d = &Marks{Mem: map[uint64]bool{}}
 	for i := range m.Reg {
@@ -245,13 +248,16 @@ func (m *Marks) Clone() *Marks {
 	return &c
 }
 
-// textual are the functions of the library that a live machine can be told to stand for: those that use what the CPU has. args is how many
-// registers they take; data is one of them that is a value and no place or length, 0 for none; extent says that how far they read depends on
-// what they read.
+// textual are the functions of the library that a live machine can be told to stand for: those that use what the CPU
+// has. args is how many registers they take; data is one of them that is a value and no place or length, 0 for none;
+// extent says that how far they read depends on what they read.
 var textual = map[string]textFunction{
-	"strlen": {1, 0, true}, "strnlen": {2, 0, true}, "strcpy": {2, 0, true}, "stpcpy": {2, 0, true}, "strcat": {2, 0, true}, "strncat": {3, 0, true},
-	"strncpy": {3, 0, true}, "memcpy": {3, 0, false}, "memmove": {3, 0, false}, "__memcpy_chk": {3, 0, false}, "mempcpy": {3, 0, false},
-	"memset": {3, 2, false}, "memcmp": {3, 0, false}, "bcmp": {3, 0, false}, "memchr": {3, 2, true}, "strcmp": {2, 0, true}, "strncmp": {3, 0, true},
+	"strlen": {1, 0, true}, "strnlen": {2, 0, true}, "strcpy": {2, 0, true}, "stpcpy": {2, 0, true},
+	"strcat": {2, 0, true}, "strncat": {3, 0, true},
+	"strncpy": {3, 0, true}, "memcpy": {3, 0, false}, "memmove": {3, 0, false}, "__memcpy_chk": {3, 0, false},
+	"mempcpy": {3, 0, false},
+	"memset":  {3, 2, false}, "memcmp": {3, 0, false}, "bcmp": {3, 0, false}, "memchr": {3, 2, true},
+	"strcmp": {2, 0, true}, "strncmp": {3, 0, true},
 	"strchr": {2, 2, true},
 }
 
@@ -263,7 +269,8 @@ type textFunction struct {
 // Textual lists the functions that Stand knows, by their linkage names.
 func Textual() []string { return slices.Collect(maps.Keys(textual)) }
 
-// Stand makes a live machine do the work of a library's function itself. at is its code: of an indirect function what its resolver gave.
+// Stand makes a live machine do the work of a library's function itself. at is its code: of an indirect function what
+// its resolver gave.
 func (m *Machine) Stand(at uint64, name string) {
 	f, ok := natives[name]
 	if t, known := textual[name]; ok && known && at != 0 {

@@ -1,10 +1,10 @@
-// Package emulate owns a small interpreter of x86-64 machine code, for short functions of a program that stands still or
-// is dead: a class's virtual what(), the C++ runtime's access to its thread-local state.
+// Package emulate owns a small interpreter of x86-64 machine code, for short functions of a program that stands still
+// or is dead: a class's virtual what(), the C++ runtime's access to its thread-local state.
 //
 // It stands beside the data path: package exception asks it. It reads the program's memory through an interface and
 // keeps what the code writes to itself, so that the program is never touched. Invariants: every run ends, by
-// limits of steps, stack and memory; code and memory may hold anything; what it does not know ends the run with an error
-// that names it, it never guesses.
+// limits of steps, stack and memory; code and memory may hold anything; what it does not know ends the run with an
+// error that names it, it never guesses.
 package emulate
 
 import (
@@ -43,8 +43,8 @@ const (
 	R9
 )
 
-// Our own memory lies where no program has any: terabytes below its libraries, above its heap. Not in the kernel's half,
-// because AddressSanitizer computes an address from each address, and that must be one of the program's.
+// Our own memory lies where no program has any: terabytes below its libraries, above its heap. Not in the kernel's
+// half, because AddressSanitizer computes an address from each address, and that must be one of the program's.
 const (
 	oursLo     = 0x7000_0000_0000
 	stackBytes = 64 << 10
@@ -129,7 +129,8 @@ func (m *Machine) Reset(mem Memory, fsBase uint64) {
 	clear(m.pages)
 	clear(m.saved)
 	clear(m.sizes)
-	*m = Machine{mem: mem, FSBase: fsBase, limits: m.limits, pages: m.pages, free: m.free, natives: m.natives, saved: m.saved, sizes: m.sizes, heap: heapStart}
+	*m = Machine{mem: mem, FSBase: fsBase, limits: m.limits, pages: m.pages, free: m.free, natives: m.natives,
+		saved: m.saved, sizes: m.sizes, heap: heapStart}
 }
 
 // keptPages bounds the pages that Reset keeps for reuse.

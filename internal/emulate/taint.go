@@ -5,11 +5,12 @@ import (
 	"slices"
 )
 
-// ErrTaint ends a run in which something that is marked steers it: where it goes, what memory it touches, whether it faults.
+// ErrTaint ends a run in which something that is marked steers it: where it goes, what memory it touches, whether it
+// faults.
 var ErrTaint = errors.New("what changes decides how it goes on")
 
-// taint follows marked values through a run: whatever an instruction writes is marked if anything that it read was. That marks
-// too much rather than too little.
+// taint follows marked values through a run: whatever an instruction writes is marked if anything that it read was.
+// That marks too much rather than too little.
 type taint struct {
 	reg   [16]bool
 	vec   [16]bool
@@ -218,8 +219,8 @@ func (m *Machine) same(kind, n int) bool {
 	return m.taint != nil && (kind == 5 || kind == 6) && n >= 4 && !m.in.isMem && m.in.reg == m.in.rm
 }
 
-// Opcodes behind 0x0f whose operands are not as the others': the register operand and the other one are general registers, the
-// instruction stores, it overwrites its whole destination.
+// Opcodes behind 0x0f whose operands are not as the others': the register operand and the other one are general
+// registers, the instruction stores, it overwrites its whole destination.
 var (
 	generalReg = []byte{0x2c, 0x2d, 0x50, 0xc5, 0xd7}
 	generalRM  = []byte{0x2a, 0x6e, 0xc4}
@@ -232,7 +233,8 @@ var (
 func (in *insn) roles() (regIn, regOut, rmIn, rmOut bool) {
 	group := in.op >= 0x71 && in.op <= 0x73
 	store := slices.Contains(stores, in.op) || in.op == 0x7e && in.prefix() == 0x66
-	full := slices.Contains(overwrites, in.op) || in.op == 0x7e && in.prefix() == 0xf3 || in.op == 0x10 && (in.rep == 0 || in.isMem)
+	full := slices.Contains(overwrites, in.op) || in.op == 0x7e && in.prefix() == 0xf3 || in.op == 0x10 &&
+		(in.rep == 0 || in.isMem)
 	vecReg := !slices.Contains(generalReg, in.op) && !group
 	vecRM := !in.isMem && !slices.Contains(generalRM, in.op) && !(in.op == 0x7e && in.prefix() == 0x66)
 	regOut = vecReg && !store && in.op != 0x2e && in.op != 0x2f

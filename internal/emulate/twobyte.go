@@ -15,7 +15,8 @@ func (m *Machine) executeTwo() {
 		m.outside()
 		m.set(RAX, 4, uint64(m.steps))
 		m.set(RDX, 4, 0)
-	case op == 0x0d || op >= 0x18 && op <= 0x1f: // prefetch, endbr, nop; rdsspq leaves its operand: there is no shadow stack
+	// prefetch, endbr, nop; rdsspq leaves its operand: there is no shadow stack
+	case op == 0x0d || op >= 0x18 && op <= 0x1f:
 		m.modrm(0)
 	case op >= 0x40 && op < 0x50:
 		m.modrm(0)

@@ -113,7 +113,8 @@ func (m *Machine) vectorMove() {
 		}
 	case in.op == 0x10 || in.op == 0x28 || in.op == 0x6f && p != 0 && p != 0xf2 || in.op == 0xf0 && p == 0xf2:
 		*dst = m.vec(16)
-	case in.op == 0x11 || in.op == 0x29 || in.op == 0x2b || in.op == 0x7f && p != 0 && p != 0xf2 || in.op == 0xe7 && p == 0x66:
+	case in.op == 0x11 || in.op == 0x29 || in.op == 0x2b || in.op == 0x7f && p != 0 && p != 0xf2 || in.op == 0xe7 &&
+		p == 0x66:
 		m.vecSet(dst, 16)
 	case in.op == 0x12 && in.rep == 0: // movlps, movhlps
 		if in.isMem {

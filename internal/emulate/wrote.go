@@ -5,7 +5,8 @@ import (
 	"errors"
 )
 
-// Written is what an instruction that a thread has just run did to a range of memory, by its operands: others may have written there since.
+// Written is what an instruction that a thread has just run did to a range of memory, by its operands: others may have
+// written there since.
 type Written struct {
 	Old    []byte // what it found there; nil: it kept that in no register
 	New    []byte // what it left there, where before was there; nil: unknown
@@ -16,8 +17,9 @@ type Written struct {
 // ErrElsewhere says that the instruction wrote nothing to the range.
 var ErrElsewhere = errors.New("it writes nothing there")
 
-// Wrote runs an instruction again for what it wrote to the range at addr that held before. th are the registers after it, and RIP is where it
-// begins; from is where the code begins that computes its operand, for one that exchanges that with memory: 0 if that is not known.
+// Wrote runs an instruction again for what it wrote to the range at addr that held before. th are the registers after
+// it, and RIP is where it begins; from is where the code begins that computes its operand, for one that exchanges that
+// with memory: 0 if that is not known.
 func Wrote(mem Memory, th Thread, from, addr uint64, before []byte) (Written, error) {
 	dry := Resume(mem, &th, Limits{}, nil) // to decode it
 	if err := dry.Step(nil); err != nil {

@@ -73,7 +73,8 @@ const (
 	Sampled                     // one of many calls recorded
 	Truncated                   // the payload was cut by a byte limit
 	AtRead                      // output: who wrote it is not known; the time is that of the reading
-	AtEnd                       // exit, beside Unwound or Lost: its thread or process ended in it, as main that calls exit; no error of the call
+	// exit, beside Unwound or Lost: its thread or process ended in it, as main that calls exit; no error of the call
+	AtEnd
 )
 
 // FuncID, ThreadID and ID are session-local. FuncID and ThreadID are dense from 0, given by the store.

@@ -1,8 +1,8 @@
-// Package exception owns what is known of C++ exceptions and Rust panics in a program that stands still or is dead: which
-// one is in flight in a thread, its type, what it says, and where it was thrown.
+// Package exception owns what is known of C++ exceptions and Rust panics in a program that stands still or is dead:
+// which one is in flight in a thread, its type, what it says, and where it was thrown.
 //
-// It stands beside the data path: crash capture, core files and the native runtime's @exceptions ask it. It reads the C++
-// runtime's own structures (Itanium C++ ABI: exception handling), of libsupc++ and libc++abi, without debug
+// It stands beside the data path: crash capture, core files and the native runtime's @exceptions ask it. It reads the
+// C++ runtime's own structures (Itanium C++ ABI: exception handling), of libsupc++ and libc++abi, without debug
 // information, and runs what() and the like in package emulate.
 //
 // Invariants: it does no I/O of its own and changes nothing in the program; memory may hold anything; every search is
@@ -59,8 +59,8 @@ func (e *Exception) Text() string {
 	return s
 }
 
-// Modules is what does not change from one moment of a process to the next, and what was found out about it. It is not safe
-// for concurrent use.
+// Modules is what does not change from one moment of a process to the next, and what was found out about it. It is not
+// safe for concurrent use.
 type Modules struct {
 	mods    []unwind.Module
 	natives map[uint64]string // what Machine.Replace is told; nil: not looked for yet
@@ -84,8 +84,8 @@ type Reader struct {
 	fsBase uint64
 }
 
-// New makes a reader. mem is the process's memory; code of modules is read from their files, so that what was patched there
-// does not matter.
+// New makes a reader. mem is the process's memory; code of modules is read from their files, so that what was patched
+// there does not matter.
 func New(mem unwind.Memory, mods []unwind.Module) *Reader { return NewModules(mods).Reader(mem) }
 
 // Reader makes a reader for this moment. The last one is not to be used any more.
@@ -93,8 +93,8 @@ func (ms *Modules) Reader(mem unwind.Memory) *Reader {
 	return &Reader{Modules: ms, text: textMemory{mem, ms}}
 }
 
-// InFlight says which exception is in flight in a thread: thrown, and its handler does not run yet. stack is the thread's,
-// fsBase its FS base (0: not known). False: none is, as far as can be known.
+// InFlight says which exception is in flight in a thread: thrown, and its handler does not run yet. stack is the
+// thread's, fsBase its FS base (0: not known). False: none is, as far as can be known.
 func InFlight(mem unwind.Memory, mods []unwind.Module, stack *unwind.Stack, fsBase uint64) (*Exception, bool) {
 	return New(mem, mods).InFlight(stack, fsBase)
 }
@@ -133,7 +133,8 @@ func (r *Reader) call(fsBase, fn uint64, read func(m *emulate.Machine, result ui
 	return err
 }
 
-// findNatives looks for functions that the emulator is better not to run: they use all that the CPU has, or the allocator.
+// findNatives looks for functions that the emulator is better not to run: they use all that the CPU has, or the
+// allocator.
 func (r *Reader) findNatives(fsBase uint64) {
 	r.natives = map[uint64]string{}
 	for _, mod := range r.mods {

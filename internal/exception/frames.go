@@ -64,7 +64,8 @@ func (r *Reader) InFlight(stack *unwind.Stack, fsBase uint64) (*Exception, bool)
 	return r.panicking(stack)
 }
 
-// Ending returns the index of the innermost frame of a stack that is std::terminate, or of what calls its handler; -1 if there is none.
+// Ending returns the index of the innermost frame of a stack that is std::terminate, or of what calls its handler; -1
+// if there is none.
 func Ending(stack *unwind.Stack) int {
 	end := landmarks(stack).end
 	for i := 1; i <= end; i++ {
@@ -110,7 +111,8 @@ func landmarks(stack *unwind.Stack) marks {
 // C++ runtime and the unwinder, which have no symbols.
 const maxBetween = 4
 
-// terminated is the exception that std::terminate was called for: the runtime takes that for a handler, and counts it as caught.
+// terminated is the exception that std::terminate was called for: the runtime takes that for a handler, and counts it
+// as caught.
 func (r *Reader) terminated(stack *unwind.Stack, fsBase uint64, m marks) (*Exception, bool) {
 	for _, g := range r.globals(fsBase) {
 		h, ok := r.newest(g.caught)
@@ -162,7 +164,8 @@ func (r *Reader) unwinding(stack *unwind.Stack, fsBase uint64, thrower int) (*Ex
 		e.Note = "the frame that threw is gone: a destructor or clean-up runs"
 		return e, true
 	}
-	return &Exception{State: Unwinding, Note: "nothing in the stack refers to the exception any more: its type is not known"}, true
+	return &Exception{State: Unwinding, Note: "nothing in the stack refers to the exception any more: its type is " +
+		"not known"}, true
 }
 
 // Bounds of the search for an exception's header.
@@ -171,8 +174,8 @@ const (
 	maxWords      = 128 << 10
 )
 
-// search looks for the header of an exception in registers and stack words of frames, the innermost first: one in flight, or
-// one that is counted as caught.
+// search looks for the header of an exception in registers and stack words of frames, the innermost first: one in
+// flight, or one that is counted as caught.
 func (r *Reader) search(stack *unwind.Stack, from, to int, caught bool) (header, bool) {
 	left := maxWords
 	flying := func(w uint64) (header, bool) {
@@ -223,8 +226,8 @@ func (r *Reader) BeingHandled(fsBase uint64) (*Exception, bool) {
 	return nil, false
 }
 
-// caller is where the function of frame i was called. Where that has no source, such as the library's own functions that
-// throw, it is the next one that has, and Via names who threw.
+// caller is where the function of frame i was called. Where that has no source, such as the library's own functions
+// that throw, it is the next one that has, and Via names who threw.
 func (r *Reader) caller(stack *unwind.Stack, i int) *Place {
 	return PlaceOf(stack.Frames[min(i+1, len(stack.Frames)):])
 }
@@ -261,8 +264,10 @@ func PlaceOf(frames []unwind.Frame) *Place {
 
 // ofSystem reports whether a source file belongs to the compiler, the C++ library or Rust's.
 func ofSystem(file string) bool {
-	return strings.HasPrefix(file, "/usr/include/") || strings.HasPrefix(file, "/usr/lib/") || strings.HasPrefix(file, "/rustc/") || strings.HasPrefix(file, "./csu/") ||
-		strings.Contains(file, "/lib/rustlib/src/") || strings.Contains(file, "/libstdc++-v3/") || strings.Contains(file, "/libcxx") || strings.Contains(file, "/nptl/") || strings.Contains(file, "/csu/")
+	return strings.HasPrefix(file, "/usr/include/") || strings.HasPrefix(file, "/usr/lib/") ||
+		strings.HasPrefix(file, "/rustc/") || strings.HasPrefix(file, "./csu/") ||
+		strings.Contains(file, "/lib/rustlib/src/") || strings.Contains(file, "/libstdc++-v3/") ||
+		strings.Contains(file, "/libcxx") || strings.Contains(file, "/nptl/") || strings.Contains(file, "/csu/")
 }
 
 // HasPlace reports whether one of the frames has source of the program's own.
@@ -275,8 +280,8 @@ func HasPlace(frames []unwind.Frame) bool {
 	return false
 }
 
-// Ends reports whether the caller of __cxa_begin_catch, the first of these frames, is no handler of the program's but the
-// runtime on its way to std::terminate.
+// Ends reports whether the caller of __cxa_begin_catch, the first of these frames, is no handler of the program's but
+// the runtime on its way to std::terminate.
 func Ends(frames []unwind.Frame) bool {
 	for i := range frames[:min(len(frames), maxBetween)] {
 		switch k := roleOf(&frames[i]); {

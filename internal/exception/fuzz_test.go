@@ -77,7 +77,8 @@ func FuzzRead(f *testing.F) {
 		var regs unwind.Regs
 		regs.Set(3, a)
 		regs.Set(7, fuzzBase)
-		stack := unwind.Stack{Frames: []unwind.Frame{{Function: "abort", Regs: regs, CFA: fuzzBase + 1024}, {Function: "__cxa_throw", Regs: regs, CFA: fuzzBase + 2048}, {Function: "main"}}}
+		stack := unwind.Stack{Frames: []unwind.Frame{{Function: "abort", Regs: regs, CFA: fuzzBase + 1024},
+			{Function: "__cxa_throw", Regs: regs, CFA: fuzzBase + 2048}, {Function: "main"}}}
 		r.InFlight(&stack, fuzzBase)
 		r.search(&stack, 0, 2, false)
 	})

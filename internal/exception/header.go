@@ -79,7 +79,8 @@ func (r *Reader) referenced(unwind, class uint64) bool {
 	return ok && n > 0 && n < maxReferences
 }
 
-// near finds a header that a word of the program points to: its _Unwind_Exception, its start, its allocation, or its object.
+// near finds a header that a word of the program points to: its _Unwind_Exception, its start, its allocation, or its
+// object.
 func (r *Reader) near(w uint64) (header, bool) {
 	if w < 1<<16 || w%8 != 0 || w >= 1<<47 {
 		return header{}, false

@@ -18,8 +18,8 @@ import (
 //go:embed testdata/throws.cpp
 var throws string
 
-// wanted is what one case of throws.cpp must give: "state type: message @marker" in which marker names the THROW comment
-// of the line; "" for nothing in flight.
+// wanted is what one case of throws.cpp must give: "state type: message @marker" in which marker names the THROW
+// comment of the line; "" for nothing in flight.
 var wanted = []struct{ name, inFlight, handled string }{
 	{"runtime", "uncaught std::runtime_error: disk full @runtime", ""},
 	{"mine", "uncaught Mine: mine 7 base text @mine", ""},
@@ -64,7 +64,8 @@ func TestInFlight(t *testing.T) {
 		variant string
 		flags   []string
 	}{
-		{"gcc-O0", nil}, {"gcc-O2", nil}, {"clang-O0", nil}, {"clang-O2", nil}, {"gcc-O2-static", nil}, {"gcc-O2", []string{"-static-libstdc++", "-static-libgcc"}},
+		{"gcc-O0", nil}, {"gcc-O2", nil}, {"clang-O0", nil}, {"clang-O2", nil}, {"gcc-O2-static", nil},
+		{"gcc-O2", []string{"-static-libstdc++", "-static-libgcc"}},
 		{"clang-O0", []string{"-stdlib=libc++"}}, {"clang-O2", []string{"-stdlib=libc++"}}, {"gcc-O2-nopie", nil},
 	} {
 		t.Run(v.variant+strings.Join(v.flags, ""), func(t *testing.T) {
@@ -73,7 +74,8 @@ func TestInFlight(t *testing.T) {
 					strobetest.Lack(t, "libc++ is not installed")
 				}
 			}
-			bin := strobetest.BuildSource(t, "cpp", v.variant, "throws", throws, append([]string{"-std=c++17", "-w"}, v.flags...)...)
+			bin := strobetest.BuildSource(t, "cpp", v.variant, "throws", throws,
+				append([]string{"-std=c++17", "-w"}, v.flags...)...)
 			var spent, most time.Duration
 			for _, w := range wanted {
 				runToCrash(t, bin, func(s *stopped) {

@@ -15,8 +15,8 @@ const (
 	maxMemberText = 80
 )
 
-// members renders the simple members of an object of a class that is no std::exception, where there is debug information:
-// "code=7, name=\"x\"". Empty where there is none.
+// members renders the simple members of an object of a class that is no std::exception, where there is debug
+// information: "code=7, name=\"x\"". Empty where there is none.
 func (r *Reader) members(t typeInfo, object uint64) string {
 	name := typeText(t.name)
 	for _, mod := range r.mods {

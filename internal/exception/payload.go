@@ -35,7 +35,8 @@ func (r *Reader) Object(object, typeInfo, fsBase uint64) (*Exception, bool) {
 }
 
 // Class says of what class the exception of an _Unwind_Exception is: "c++", "rust", "foreign", or "" for what is no
-// exception but a forced unwinding, by pthread_exit or pthread_cancel. Of C++ object is the one that was thrown, if known.
+// exception but a forced unwinding, by pthread_exit or pthread_cancel. Of C++ object is the one that was thrown, if
+// known.
 func (r *Reader) Class(unwind, fsBase uint64) (class string, object uint64) {
 	r.machine(fsBase)
 	c, ok := r.word(unwind)

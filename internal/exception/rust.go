@@ -36,8 +36,10 @@ func (r *Reader) panicking(stack *unwind.Stack) (*Exception, bool) {
 // Panics reports whether a function of Rust's standard library is on the stack only while a panic is on its way.
 func Panics(function string) bool {
 	f := strings.TrimPrefix(strings.TrimLeft(function, "<"), "__rustc::")
-	for _, p := range []string{"core::panicking::", "std::panicking::begin_panic", "std::panicking::panic_", "std::panicking::rust_panic",
-		"std::panicking::default_hook", "rust_begin_unwind", "rust_panic", "__rust_start_panic", "panic_unwind::", "panic_abort::"} {
+	for _, p := range []string{"core::panicking::", "std::panicking::begin_panic", "std::panicking::panic_",
+		"std::panicking::rust_panic",
+		"std::panicking::default_hook", "rust_begin_unwind", "rust_panic", "__rust_start_panic", "panic_unwind::",
+		"panic_abort::"} {
 		if strings.HasPrefix(f, p) {
 			return true
 		}
@@ -57,9 +59,12 @@ const maxBefore = 16
 // unwinder, or to abort.
 func PanicMachinery(function string) bool {
 	f := strings.TrimLeft(function, "<")
-	for _, p := range []string{"core::panicking::", "std::panicking::", "std::sys::backtrace::", "std::sys_common::backtrace::", "core::panic::", "std::panic::",
-		"rust_begin_unwind", "__rustc::rust_begin_unwind", "rust_panic", "__rust_start_panic", "panic_unwind::", "panic_abort::", "__rustc::",
-		"std::process::abort", "core::option::", "core::result::", "core::slice::index::", "core::str::", "core::cell::", "alloc::raw_vec::", "std::sys::", "std::rt::abort"} {
+	for _, p := range []string{"core::panicking::", "std::panicking::", "std::sys::backtrace::",
+		"std::sys_common::backtrace::", "core::panic::", "std::panic::",
+		"rust_begin_unwind", "__rustc::rust_begin_unwind", "rust_panic", "__rust_start_panic", "panic_unwind::",
+		"panic_abort::", "__rustc::",
+		"std::process::abort", "core::option::", "core::result::", "core::slice::index::", "core::str::", "core::cell::",
+		"alloc::raw_vec::", "std::sys::", "std::rt::abort"} {
 		if strings.HasPrefix(f, p) {
 			return true
 		}
@@ -67,8 +72,8 @@ func PanicMachinery(function string) bool {
 	return false
 }
 
-// PanicMessage is the message of a panic by its payload, a &mut dyn PanicPayload as the standard library's panic_with_hook
-// gets it: the payload's own functions are run. "" where it has none that is text.
+// PanicMessage is the message of a panic by its payload, a &mut dyn PanicPayload as the standard library's
+// panic_with_hook gets it: the payload's own functions are run. "" where it has none that is text.
 func (r *Reader) PanicMessage(data, vtable, fsBase uint64) string {
 	r.machine(fsBase)
 	asText, get := r.method(vtable, "::as_str", 6), r.method(vtable, "::get", 5)
@@ -124,7 +129,9 @@ func (ms *Modules) anyText() uint64 {
 				continue
 			}
 			fns := mod.Mod.Functions()
-			if i := slices.IndexFunc(fns, func(f symbol.Function) bool { return f.Name == "std::panicking::payload_as_str" }); i >= 0 {
+			if i := slices.IndexFunc(fns, func(f symbol.Function) bool {
+				return f.Name == "std::panicking::payload_as_str"
+			}); i >= 0 {
 				*ms.asText = uint64(fns[i].Low) + mod.Bias
 			}
 		}

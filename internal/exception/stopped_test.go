@@ -49,8 +49,9 @@ func runToCrash(t *testing.T, bin string, look func(*stopped), args ...string) {
 		t.Fatal(err)
 	}
 	defer null.Close()
-	proc, err := os.StartProcess(bin, append([]string{bin}, args...), &os.ProcAttr{Files: []*os.File{null, null, null}, Env: os.Environ(),
-		Sys: &syscall.SysProcAttr{Ptrace: true, Pdeathsig: syscall.SIGKILL}})
+	proc, err := os.StartProcess(bin, append([]string{bin}, args...),
+		&os.ProcAttr{Files: []*os.File{null, null, null}, Env: os.Environ(),
+			Sys: &syscall.SysProcAttr{Ptrace: true, Pdeathsig: syscall.SIGKILL}})
 	if err != nil {
 		t.Fatalf("start %s: %v", bin, err)
 	}
@@ -97,7 +98,8 @@ func (s *stopped) read(t *testing.T, tid int) {
 	if err := syscall.PtraceGetRegs(tid, &r); err != nil {
 		t.Fatal(err)
 	}
-	for i, v := range []uint64{r.Rax, r.Rdx, r.Rcx, r.Rbx, r.Rsi, r.Rdi, r.Rbp, r.Rsp, r.R8, r.R9, r.R10, r.R11, r.R12, r.R13, r.R14, r.R15, r.Rip} {
+	for i, v := range []uint64{r.Rax, r.Rdx, r.Rcx, r.Rbx, r.Rsi, r.Rdi, r.Rbp, r.Rsp, r.R8, r.R9, r.R10, r.R11, r.R12,
+		r.R13, r.R14, r.R15, r.Rip} {
 		s.regs.Set(i, v)
 	}
 	s.fsBase = r.Fs_base

@@ -71,8 +71,8 @@ func (r *Reader) typeAt(addr uint64) (typeInfo, bool) {
 	return t, true
 }
 
-// readType reads a type_info without its bases. It is one only if the class of its vtable is one of the ABI's: that class's own
-// type_info, in front of the vtable, has its name.
+// readType reads a type_info without its bases. It is one only if the class of its vtable is one of the ABI's: that
+// class's own type_info, in front of the vtable, has its name.
 func (r *Reader) readType(addr uint64) (t typeInfo, ok bool) {
 	if addr < 1<<16 || addr%8 != 0 {
 		return t, false
@@ -129,7 +129,8 @@ func typeText(name string) string {
 	for _, long := range stringTypes {
 		out = strings.ReplaceAll(out, long, "std::string")
 	}
-	return strings.NewReplacer("std::__1::", "std::", "std::__cxx11::", "std::").Replace(out) // inline namespaces: nobody writes them
+	// inline namespaces: nobody writes them
+	return strings.NewReplacer("std::__1::", "std::", "std::__cxx11::", "std::").Replace(out)
 }
 
 // stringTypes are the demangled names of std::string.

@@ -23,25 +23,43 @@ type leaves struct {
 
 var (
 	leavesC = leaves{lang: symbol.LangC,
-		ints:  []string{"i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "c", "wc", "bits", "$thread", "$pid", "args[4]", "head.in.raw[2]", "*numbers", "list->many[1].x", "len(str)", "len(text)", "reg32", "reg8", "cfa16", "tls", "konst", "half", "derefd", "biased", "grid[1][2]", "head.wide as u64"},
-		bools: []string{"yes", "no", "head.ok"}, floats: []string{"f32", "f64", "head.weight", "head.as_float", "list->weight", "list->next->weight", "xmm", "xmmf", "2.5", "0.1f"},
-		ptrs: []string{"list", "&head", "&tail", "regptr", "((struct node *)raw)", "((struct node *)wild)"}, structs: []string{"head", "tail", "*list"},
-		texts:      []string{"text", "full", "str", "nothing", "wild", "head.name", "tail.title", "list->title", "head.in.raw"},
+		ints: []string{"i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "c", "wc", "bits", "$thread", "$pid", "args[4]",
+			"head.in.raw[2]", "*numbers", "list->many[1].x", "len(str)", "len(text)", "reg32", "reg8", "cfa16", "tls", "konst",
+			"half", "derefd", "biased", "grid[1][2]", "head.wide as u64"},
+		bools: []string{"yes", "no", "head.ok"},
+		floats: []string{"f32", "f64", "head.weight", "head.as_float", "list->weight", "list->next->weight", "xmm", "xmmf",
+			"2.5", "0.1f"},
+		ptrs:    []string{"list", "&head", "&tail", "regptr", "((struct node *)raw)", "((struct node *)wild)"},
+		structs: []string{"head", "tail", "*list"},
+		texts: []string{"text", "full", "str", "nothing", "wild", "head.name", "tail.title", "list->title",
+			"head.in.raw"},
 		arrays:     []string{"numbers", "grid[2]", "head.in.raw", "str", "((unsigned short *)raw)", "((int *)regptr)"},
-		intMembers: []string{"id", "level", "delta", "low", "mid", "high", "as_int", "color", "in.x", "many[2].raw[3]", "ok"}, pointers: []string{"next"},
-		types: []string{"int", "unsigned", "uint8_t", "signed char", "short", "unsigned long", "int64_t", "bool", "char", "uint16_t"}}
+		intMembers: []string{"id", "level", "delta", "low", "mid", "high", "as_int", "color", "in.x", "many[2].raw[3]", "ok"},
+		pointers:   []string{"next"},
+		types: []string{"int", "unsigned", "uint8_t", "signed char", "short", "unsigned long", "int64_t", "bool", "char",
+			"uint16_t"}}
 	leavesCPP = leaves{lang: symbol.LangCPP,
-		ints:  []string{"number", "item.ref", "item.base_id", "item.mixed", "item.count", "item.mode", "ints[2]", "ints[number]", "arr[1]", "len(ints)", "len(longText)", "len(view)", "wide", "unique->base_id", "shared->ref", "items[0]->mixed", "names[1][0]"},
-		bools: []string{"unique != nullptr", "none == nullptr", "true"}, floats: []string{"1.5", "0.1f", "(double)number", "(float)ints[2]"},
-		ptrs: []string{"ptr", "&item", "items[0]", "items[1]", "items[number]"}, structs: []string{"item", "*ptr"},
-		texts:  []string{"shortText", "longText", "empty", "accents", "view", "names[0]", "item.name", "ptr->name", "unique->name", "names[number]"},
-		arrays: []string{"ints", "arr", "((int *)ptr)", "shortText", "view"}, intMembers: []string{"base_id", "mixed", "ref", "mode", "name[1]"}, pointers: []string{},
+		ints: []string{"number", "item.ref", "item.base_id", "item.mixed", "item.count", "item.mode", "ints[2]",
+			"ints[number]", "arr[1]", "len(ints)", "len(longText)", "len(view)", "wide", "unique->base_id", "shared->ref",
+			"items[0]->mixed", "names[1][0]"},
+		bools:  []string{"unique != nullptr", "none == nullptr", "true"},
+		floats: []string{"1.5", "0.1f", "(double)number", "(float)ints[2]"},
+		ptrs:   []string{"ptr", "&item", "items[0]", "items[1]", "items[number]"}, structs: []string{"item", "*ptr"},
+		texts: []string{"shortText", "longText", "empty", "accents", "view", "names[0]", "item.name", "ptr->name",
+			"unique->name", "names[number]"},
+		arrays:     []string{"ints", "arr", "((int *)ptr)", "shortText", "view"},
+		intMembers: []string{"base_id", "mixed", "ref", "mode", "name[1]"}, pointers: []string{},
 		types: []string{"int", "unsigned", "uint8_t", "signed char", "short", "unsigned long", "bool", "char", "char16_t"}}
 	leavesRust = leaves{lang: symbol.LangRust,
-		ints:  []string{"num", "(byte as i32)", "(big as i32)", "(ch as i32)", "v[2]", "v[num]", "points[1].x", "(points[0].pair.0 as i32)", "(slice[1] as i32)", "(len(slice) as i32)", "(len(owned) as i32)", "boxed.x", "counted.y", "tuple.0", "*link", "node.at.y", "(level as i32)", "$thread", "(wide as i32)", "some.Some.0", "nope.Some.0", "next.Some.0.x", "last.Some.0.y", "circle.Circle.0", "(rect.Rect.w as i32)"},
-		bools: []string{"flag", "tuple.1.1", "level == Level::Low", "circle == Circle", "hollow == Shape::Empty", "next == null", "some != None", "ord.Some.0 == None"}, floats: []string{"f", "1.5", "(num as f64)", "(wide as f64)"},
+		ints: []string{"num", "(byte as i32)", "(big as i32)", "(ch as i32)", "v[2]", "v[num]", "points[1].x",
+			"(points[0].pair.0 as i32)", "(slice[1] as i32)", "(len(slice) as i32)", "(len(owned) as i32)", "boxed.x",
+			"counted.y", "tuple.0", "*link", "node.at.y", "(level as i32)", "$thread", "(wide as i32)", "some.Some.0",
+			"nope.Some.0", "next.Some.0.x", "last.Some.0.y", "circle.Circle.0", "(rect.Rect.w as i32)"},
+		bools: []string{"flag", "tuple.1.1", "level == Level::Low", "circle == Circle", "hollow == Shape::Empty",
+			"next == null", "some != None", "ord.Some.0 == None"}, floats: []string{"f", "1.5", "(num as f64)", "(wide as f64)"},
 		ptrs: []string{"boxed", "(&node.at)", "(&points[0] as *const Point)"}, structs: []string{"node.at", "points[0]"},
-		texts: []string{"text", "owned", "none", "node.name", "node.tag", "strs[0]", "strs[num]", "bad.Err.0"}, arrays: []string{"v", "slice", "arr"},
+		texts:      []string{"text", "owned", "none", "node.name", "node.tag", "strs[0]", "strs[num]", "bad.Err.0"},
+		arrays:     []string{"v", "slice", "arr"},
 		intMembers: []string{"x", "y"}, pointers: []string{}, types: []string{"u8", "i32", "u64", "i16", "usize"}}
 )
 
@@ -53,7 +71,8 @@ type sourceMaker struct {
 
 func (m *sourceMaker) one(of []string) string { return of[m.IntN(len(of))] }
 
-var literals = []string{"0", "1", "2", "3", "7", "8", "31", "63", "100", "127", "255", "256", "1000", "65535", "2147483647", "0x7fffffff"}
+var literals = []string{"0", "1", "2", "3", "7", "8", "31", "63", "100", "127", "255", "256", "1000", "65535",
+	"2147483647", "0x7fffffff"}
 
 func (m *sourceMaker) int(depth int) string {
 	if depth <= 0 {
@@ -112,7 +131,8 @@ func (m *sourceMaker) pointer(depth int) string {
 	return m.one(m.ptrs)
 }
 
-var textLiterals = []string{`""`, `"abc"`, `"abcd"`, `"wxyz"`, `"hello, world"`, `"hello"`, `"head of the list"`, `"apple"`, `"short"`, `"one"`, `"uno"`, `"root"`, `"a tag"`, `"owned text"`,
+var textLiterals = []string{`""`, `"abc"`, `"abcd"`, `"wxyz"`, `"hello, world"`, `"hello"`, `"head of the list"`,
+	`"apple"`, `"short"`, `"one"`, `"uno"`, `"root"`, `"a tag"`, `"owned text"`,
 	`"a text that is too long for the inside of a string"`, `"a view"`, `"abcdefghij\u00e9"`, `"a\x00b"`}
 
 func (m *sourceMaker) bool(depth int) string {
@@ -123,15 +143,19 @@ func (m *sourceMaker) bool(depth int) string {
 	case 0:
 		return "!(" + m.bool(depth-1) + ")"
 	case 1:
-		return fmt.Sprintf("(%s %s %s)", m.bool(depth-1), m.one([]string{"&&", "||", "and", "or", "==", "!=", "&", "|", "^"}), m.bool(depth-1))
+		return fmt.Sprintf("(%s %s %s)", m.bool(depth-1), m.one([]string{"&&", "||", "and", "or", "==", "!=", "&", "|", "^"}),
+			m.bool(depth-1))
 	case 2:
 		return fmt.Sprintf("%s %s %s", m.one(m.texts), m.one([]string{"==", "!="}), m.one(textLiterals))
 	case 3:
-		return fmt.Sprintf("(%s %s %s)", m.pointer(depth-1), m.one([]string{"==", "!=", "<", ">="}), m.one([]string{m.pointer(depth - 1), "null"}))
+		return fmt.Sprintf("(%s %s %s)", m.pointer(depth-1), m.one([]string{"==", "!=", "<", ">="}),
+			m.one([]string{m.pointer(depth - 1), "null"}))
 	case 4:
-		return fmt.Sprintf("(%s %s %s)", m.float(depth-1), m.one([]string{"<", "<=", ">", ">=", "==", "!="}), m.one([]string{m.float(depth - 1), m.int(depth - 1)}))
+		return fmt.Sprintf("(%s %s %s)", m.float(depth-1), m.one([]string{"<", "<=", ">", ">=", "==", "!="}),
+			m.one([]string{m.float(depth - 1), m.int(depth - 1)}))
 	case 5:
-		return m.one([]string{fmt.Sprintf("$threadName %s %s", m.one([]string{"==", "!="}), m.one([]string{`"main"`, `"worker"`})),
+		return m.one([]string{fmt.Sprintf("$threadName %s %s", m.one([]string{"==", "!="}),
+			m.one([]string{`"main"`, `"worker"`})),
 			fmt.Sprintf("%s %s %s", m.one(m.texts), m.one([]string{"==", "!="}), m.one(m.texts))})
 	}
 	return fmt.Sprintf("(%s %s %s)", m.int(depth-1), m.one([]string{"==", "!=", "<", "<=", ">", ">="}), m.int(depth-1))
@@ -236,7 +260,8 @@ func (p places) Lookup(name string) (Place, bool) {
 	case "konst":
 		return Place{Kind: PlaceConst, Addr: 0xfffffffff0, Type: typ("i8")}, true
 	case "half": // the upper half of a pair in two registers
-		return Place{Kind: PlacePieces, Pieces: []Piece{{Place{Kind: PlaceRegister, Reg: 8}, 2}, {Place{Kind: PlaceRegister, Reg: 9}, 8}}, Type: typ("u16")}, true
+		return Place{Kind: PlacePieces, Pieces: []Piece{{Place{Kind: PlaceRegister, Reg: 8}, 2},
+			{Place{Kind: PlaceRegister, Reg: 9}, 8}}, Type: typ("u16")}, true
 	case "derefd":
 		return Place{Kind: PlaceAddress, Addr: p.vars["list"].Addr, Deref: true, Type: typ("i32")}, true
 	case "biased":
@@ -312,7 +337,8 @@ func agree(t *testing.T, p *target, m *sourceMaker, wanted int) {
 		}
 	}
 	t.Logf("%d expressions: %v", wanted, counts)
-	if counts["equal"] < wanted/2 || counts["errors"] < wanted/20 || counts["split: equal"] < wanted/20 || counts["split: errors"] < wanted/200 {
+	if counts["equal"] < wanted/2 || counts["errors"] < wanted/20 || counts["split: equal"] < wanted/20 ||
+		counts["split: errors"] < wanted/200 {
 		t.Errorf("the generator has become one-sided: %v", counts)
 	}
 }
@@ -356,7 +382,8 @@ func FuzzEval(f *testing.F) {
 	f.Fuzz(func(t *testing.T, src string, seed uint64) {
 		e, err := New(src, symbol.LangC, places{p, p.mod})
 		if err == nil {
-			agreeOn(t, e, &Env{Memory: &damaged{p, seed}, Frame: frame{tail + 64, tail}, Bias: bias, ThreadID: 77, PID: 66, ThreadName: "worker"})
+			agreeOn(t, e, &Env{Memory: &damaged{p, seed}, Frame: frame{tail + 64, tail}, Bias: bias, ThreadID: 77, PID: 66,
+				ThreadName: "worker"})
 		}
 	})
 }

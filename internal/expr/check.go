@@ -55,10 +55,12 @@ func Check(s *Syntax, scope Scope) (*Expr, error) {
 		}
 	case o.addr == nil:
 		if _, isText := c.textOf(o); !isText {
-			return nil, unsupported(s.root.pos, "Ask for its members one by one.", "%s is in registers as a whole", s.slice(s.root))
+			return nil, unsupported(s.root.pos, "Ask for its members one by one.", "%s is in registers as a whole",
+				s.slice(s.root))
 		}
 	}
-	if t, ok := c.textOf(o); ok && o.typ.kind != KindText && (t.count != nil || t.of.typeIsText()) && !(s.root.kind == astUnary && s.root.text == "&" && o.typ.pointee().kind == KindObject) {
+	if t, ok := c.textOf(o); ok && o.typ.kind != KindText && (t.count != nil || t.of.typeIsText()) &&
+		!(s.root.kind == astUnary && s.root.text == "&" && o.typ.pointee().kind == KindObject) {
 		e.text = t
 	}
 	if cost := e.cost(); cost > maxCost {
@@ -304,7 +306,8 @@ func (c *checker) place(p Place, n *ast) (*operand, error) {
 	case p.Kind == PlaceWalk:
 		o.val = build(node{op: opWalk, n: uint64(p.Reg), pos: n.pos})
 	case p.Kind == PlaceMissing:
-		return nil, &Error{Code: fault.OptimizedOut, Pos: n.pos, Msg: n.text + " was optimized out here", Hint: "Build with -O0 or -Og to see it, or watch what it was computed from."}
+		return nil, &Error{Code: fault.OptimizedOut, Pos: n.pos, Msg: n.text + " was optimized out here",
+			Hint: "Build with -O0 or -Og to see it, or watch what it was computed from."}
 	case p.Deref:
 		inner := p
 		inner.Deref, inner.Type = false, nil

@@ -195,7 +195,8 @@ func (c *checker) compareText(n *ast, a, b *operand) (*operand, error) {
 	case b.threadName && a.lit != nil:
 		v = build(node{op: opThreadName, text: *a.lit, pos: n.pos})
 	case b.threadName:
-		return nil, unsupported(n.pos, "Compare $threadName with text such as \"worker\".", "$threadName compares with literals only")
+		return nil, unsupported(n.pos, "Compare $threadName with text such as \"worker\".",
+			"$threadName compares with literals only")
 	default:
 		ref, ok := c.textOf(a)
 		if !ok {
@@ -230,7 +231,8 @@ func enumNames(s *symbol.Type) string {
 // compareStrings compares two string objects by their contents, as == of C++ and Rust does. Pointers to
 // characters compare by address, as in C.
 func (c *checker) compareStrings(n *ast, a, b *operand) (*operand, error) {
-	if a.typ.kind == KindPointer && !a.typ.isRustReference() || b.typ.kind == KindPointer && !b.typ.isRustReference() || a.scalar() && b.scalar() && !c.rust {
+	if a.typ.kind == KindPointer && !a.typ.isRustReference() || b.typ.kind == KindPointer && !b.typ.isRustReference() ||
+		a.scalar() && b.scalar() && !c.rust {
 		return nil, nil
 	}
 	x, ok := c.textOf(a)
@@ -273,7 +275,8 @@ func (c *checker) conditional(n *ast) (*operand, error) {
 		return &operand{typ: t, val: build(node{op: op, a: test, b: x, c: y, pos: n.pos})}
 	}
 	a, b = decay(a), decay(b)
-	if a.typ.kind == KindPointer && (b.typ.kind == KindPointer || b.typ.isInteger()) || b.typ.kind == KindPointer && a.typ.isInteger() {
+	if a.typ.kind == KindPointer && (b.typ.kind == KindPointer || b.typ.isInteger()) || b.typ.kind == KindPointer &&
+		a.typ.isInteger() {
 		x, err := c.value(a)
 		if err != nil {
 			return nil, err

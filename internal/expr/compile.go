@@ -130,7 +130,8 @@ func (g *generator) loadMem(d, a uint8, off int32, size uint8, signed bool) {
 func fits32(v uint64) bool { return int64(v) >= math.MinInt32 && int64(v) <= math.MaxInt32 }
 
 // keptRegs are the registers that the agent keeps at one end of a call or the other, by DWARF number.
-var keptRegs = map[uint64]bool{ring.RegRAX: true, ring.RegRDX: true, ring.RegRCX: true, ring.RegRSI: true, ring.RegRDI: true, ring.RegR8: true, ring.RegR9: true}
+var keptRegs = map[uint64]bool{ring.RegRAX: true, ring.RegRDX: true, ring.RegRCX: true, ring.RegRSI: true,
+	ring.RegRDI: true, ring.RegR8: true, ring.RegR9: true}
 
 // node computes n into register d; it may use all registers behind d.
 func (g *generator) node(n *node, d uint8) {

@@ -22,15 +22,18 @@ func (m cMaker) one(of ...string) string { return of[m.IntN(len(of))] }
 
 func (m cMaker) expr(depth int) string {
 	if depth == 0 {
-		return m.one("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "c", "yes", "no", "wc", "head.low", "head.mid", "head.level", "head.delta",
-			"list->next->id", "head.color", "tail.color", "bits", "numbers[3]", "grid[1][2]", "text[1]", "1", "2u", "3l", "0x80000000", "4294967295", "'z'", "'\\xff'", "0ul", "u16 as uint8_t")
+		return m.one("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "c", "yes", "no", "wc", "head.low", "head.mid",
+			"head.level", "head.delta",
+			"list->next->id", "head.color", "tail.color", "bits", "numbers[3]", "grid[1][2]", "text[1]", "1", "2u", "3l",
+			"0x80000000", "4294967295", "'z'", "'\\xff'", "0ul", "u16 as uint8_t")
 	}
 	a := func() string { return m.expr(m.IntN(depth)) }
 	switch m.IntN(10) {
 	case 0:
 		return m.one("-", "~", "!", "+") + "(" + a() + ")"
 	case 1:
-		return "(" + m.one("int", "unsigned", "long", "unsigned long", "short", "unsigned char", "signed char", "_Bool", "char", "uint16_t", "int64_t") + ")(" + a() + ")"
+		return "(" + m.one("int", "unsigned", "long", "unsigned long", "short", "unsigned char", "signed char", "_Bool",
+			"char", "uint16_t", "int64_t") + ")(" + a() + ")"
 	case 2:
 		return "(" + a() + " ? " + a() + " : " + a() + ")"
 	case 3:
@@ -47,7 +50,8 @@ func (m cMaker) expr(depth int) string {
 
 func (m cMaker) float(depth int) string {
 	if depth == 0 {
-		return m.one("f32", "1.5f", "0.1", "2.0f", "head.weight", "tail.weight", "(float)"+m.expr(1), "(double)"+m.expr(1), "head.as_float")
+		return m.one("f32", "1.5f", "0.1", "2.0f", "head.weight", "tail.weight", "(float)"+m.expr(1), "(double)"+m.expr(1),
+			"head.as_float")
 	}
 	b := m.float(m.IntN(depth))
 	if m.IntN(3) == 0 {
@@ -101,7 +105,8 @@ func TestArithmeticIsC(t *testing.T) {
 	if err := os.WriteFile(file, []byte(c.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if b, err := exec.Command("gcc", "-w", "-O0", "-fwrapv", "-o", filepath.Join(dir, "ask"), file).CombinedOutput(); err != nil {
+	if b, err := exec.Command("gcc", "-w", "-O0", "-fwrapv", "-o", filepath.Join(dir, "ask"),
+		file).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%.2000s", err, b)
 	}
 	out, err := exec.Command(filepath.Join(dir, "ask")).Output()
@@ -147,7 +152,8 @@ func compareWithC(t *testing.T, p *target, src, answer string) {
 			got = math.Float64bits(float64(math.Float32frombits(uint32(got))))
 		}
 		if typ.Size() != size || !sameFloat(math.Float64frombits(got), math.Float64frombits(want)) {
-			t.Errorf("%s = %v of %d bytes, C has %v of %d", src, math.Float64frombits(got), typ.Size(), math.Float64frombits(want), size)
+			t.Errorf("%s = %v of %d bytes, C has %v of %d", src, math.Float64frombits(got), typ.Size(),
+				math.Float64frombits(want), size)
 		}
 	case got != want:
 		t.Errorf("%s = %#x (%s), C has %#x", src, got, typ, want)

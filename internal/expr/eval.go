@@ -86,8 +86,8 @@ func (e *Expr) Addr(env *Env) (addr uint64, ok bool, err error) {
 // IsBitField reports whether the result is a bit-field in memory.
 func (e *Expr) IsBitField() bool { return e.field != nil }
 
-// BitField returns where a bit-field in memory is: an address, its first bit from there, counted from the lowest, and its width. It is not
-// ok for what is none.
+// BitField returns where a bit-field in memory is: an address, its first bit from there, counted from the lowest, and
+// its width. It is not ok for what is none.
 func (e *Expr) BitField(env *Env) (addr uint64, first, bits int64, ok bool, err error) {
 	if e.field == nil {
 		return 0, 0, 0, false, nil
@@ -213,7 +213,8 @@ func (v *evaluator) read(addr uint64, b []byte, pos int) error {
 		return nil
 	}
 	if addr < 4096 {
-		return &EvalError{Reason: Unreadable, Pos: pos, Addr: addr, Msg: fmt.Sprintf("null pointer: nothing can be read at %#x", addr)}
+		return &EvalError{Reason: Unreadable, Pos: pos, Addr: addr,
+			Msg: fmt.Sprintf("null pointer: nothing can be read at %#x", addr)}
 	}
 	return &EvalError{Reason: Unreadable, Pos: pos, Addr: addr, Msg: fmt.Sprintf("memory at %#x cannot be read", addr)}
 }
@@ -253,7 +254,8 @@ func (v *evaluator) bound(n *node) (uint64, error) {
 		return 0, err
 	}
 	if i >= count {
-		return 0, &EvalError{Reason: OutOfRange, Pos: n.pos, Msg: fmt.Sprintf("index %d is out of range: there are %d elements", int64(i), count)}
+		return 0, &EvalError{Reason: OutOfRange, Pos: n.pos,
+			Msg: fmt.Sprintf("index %d is out of range: there are %d elements", int64(i), count)}
 	}
 	return i, nil
 }

@@ -12,15 +12,15 @@ type Fragment struct {
 	Signed bool
 }
 
-// Room is what a fragment may use: registers from First to before Limit, of which First has the word at the end, and the first Bytes
-// of the object, which were copied: others are read from memory.
+// Room is what a fragment may use: registers from First to before Limit, of which First has the word at the end, and
+// the first Bytes of the object, which were copied: others are read from memory.
 type Room struct {
 	First, Limit uint8
 	Bytes        int64
 }
 
-// Fragment compiles the expression. ok is false where a walk program cannot compute it, or has no room. With asValue a scalar's
-// value is computed even if it is in memory.
+// Fragment compiles the expression. ok is false where a walk program cannot compute it, or has no room. With asValue a
+// scalar's value is computed even if it is in memory.
 func (e *Expr) Fragment(in Room, asValue bool) (f Fragment, ok bool) {
 	n := e.addr
 	f.Object = n != nil
@@ -88,7 +88,8 @@ func (e *Expr) Pointee() *Type {
 func (e *Expr) Follows() bool { return e.addr != nil && hasLoad(e.addr, 0) }
 
 func hasLoad(n *node, depth int) bool {
-	return n != nil && (n.op == opLoad || depth < maxDepth && (hasLoad(n.a, depth+1) || hasLoad(n.b, depth+1) || hasLoad(n.c, depth+1)))
+	return n != nil && (n.op == opLoad || depth < maxDepth &&
+		(hasLoad(n.a, depth+1) || hasLoad(n.b, depth+1) || hasLoad(n.c, depth+1)))
 }
 
 // Constant returns the value of an expression that is a number whatever the object is.

@@ -89,7 +89,8 @@ func (l *lexer) numberDigits(base int) (digits string, float bool) {
 // dotIsFraction tells 1.5 and "1." from 1.field.
 func (l *lexer) dotIsFraction() bool {
 	n := l.peekByte(1)
-	return !(n == '_' || n == '.' || n >= 'a' && n <= 'z' && n != 'e' && n != 'f' && n != 'l' || n >= 'A' && n <= 'Z' && n != 'E' && n != 'F' && n != 'L')
+	return !(n == '_' || n == '.' || n >= 'a' && n <= 'z' && n != 'e' && n != 'f' && n != 'l' || n >= 'A' && n <= 'Z' &&
+		n != 'E' && n != 'F' && n != 'L')
 }
 
 func (l *lexer) exponentFollows() bool {
@@ -191,7 +192,8 @@ func (l *lexer) charUnit(quote byte) (unit, error) {
 	l.pos++
 	c := l.peekByte(0)
 	l.pos++
-	simple := map[byte]rune{'n': '\n', 't': '\t', 'r': '\r', 'a': 7, 'b': 8, 'f': 12, 'v': 11, 'e': 27, '\\': '\\', '\'': '\'', '"': '"', '?': '?'}
+	simple := map[byte]rune{'n': '\n', 't': '\t', 'r': '\r', 'a': 7, 'b': 8, 'f': 12, 'v': 11, 'e': 27, '\\': '\\',
+		'\'': '\'', '"': '"', '?': '?'}
 	if r, ok := simple[c]; ok {
 		return unit{r: r}, nil
 	}

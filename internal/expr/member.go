@@ -80,7 +80,8 @@ func (c *checker) pointed(o *operand, pos int) (*operand, error) {
 func (c *checker) unknownMember(o *operand, name string, pos int) *Error {
 	s := o.typ.stripped()
 	if s.Declared {
-		return errorAt(pos, "Cast it to a type that is defined.", "%s is declared only: its members are not known in this program", o.typ)
+		return errorAt(pos, "Cast it to a type that is defined.",
+			"%s is declared only: its members are not known in this program", o.typ)
 	}
 	names := allNames(s, 0)
 	hint := ""
@@ -249,7 +250,8 @@ func (c *checker) argument(n *ast) (*operand, error) {
 			return c.place(place, &ast{pos: n.a.pos, text: "args[" + itoa(n.b.num) + "]"})
 		}
 	}
-	return nil, errorAt(n.b.pos, "Arguments are counted from 0, where a function is called.", "there is no argument %d", n.b.num)
+	return nil, errorAt(n.b.pos, "Arguments are counted from 0, where a function is called.", "there is no argument %d",
+		n.b.num)
 }
 
 func (c *checker) element(o *operand, i *node, n *ast) (*operand, error) {
@@ -295,7 +297,8 @@ func (c *checker) arrayElement(o *operand, e *Type, i *node, n *ast) (*operand, 
 	case o.addr != nil:
 		return c.settle(&operand{typ: e, addr: scaled(o.addr, i, e.size, n.pos), pos: n.pos})
 	case i.isConst() && int64(i.n) >= 0 && int64(i.n) < 1<<20:
-		return &operand{typ: e, pieces: o.pieces, off: o.off + int64(i.n)*e.size, guard: o.guard, guardText: o.guardText, pos: n.pos}, nil
+		return &operand{typ: e, pieces: o.pieces, off: o.off + int64(i.n)*e.size, guard: o.guard, guardText: o.guardText,
+			pos: n.pos}, nil
 	}
 	return nil, unsupported(n.pos, "Use a number as the index.", "the array is in registers")
 }

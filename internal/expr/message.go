@@ -20,7 +20,8 @@ const maxSegments = 64
 // in errors, which are *Error, count from the start of the message.
 func ParseMessage(src string, lang symbol.Language) ([]Segment, error) {
 	if len(src) > maxSource {
-		return nil, errorAt(maxSource, "Write a shorter message.", "the message has %d bytes, more than %d", len(src), maxSource)
+		return nil, errorAt(maxSource, "Write a shorter message.", "the message has %d bytes, more than %d", len(src),
+			maxSource)
 	}
 	var out []Segment
 	var text strings.Builder

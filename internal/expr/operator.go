@@ -191,10 +191,13 @@ func (c *checker) rustCommon(a, b *operand, n *ast) (*Type, error) {
 			return a.typ, nil
 		}
 		return b.typ, nil
-	case a.literal && a.typ.kind == KindInt && b.typ.kind == KindInt, b.literal && b.typ.kind == KindInt && a.typ.kind == KindInt:
-		return nil, errorAt(n.pos, "", "the number does not fit the other side of %s: %s", n.text, pick(a.literal, b.typ, a.typ))
+	case a.literal && a.typ.kind == KindInt && b.typ.kind == KindInt, b.literal && b.typ.kind == KindInt &&
+		a.typ.kind == KindInt:
+		return nil, errorAt(n.pos, "", "the number does not fit the other side of %s: %s", n.text,
+			pick(a.literal, b.typ, a.typ))
 	}
-	return nil, errorAt(n.pos, "Cast one of them, e.g. x as "+rustName(b.typ)+".", "%s has %s on its left and %s on its right", n.text, rustName(a.typ), rustName(b.typ))
+	return nil, errorAt(n.pos, "Cast one of them, e.g. x as "+rustName(b.typ)+".",
+		"%s has %s on its left and %s on its right", n.text, rustName(a.typ), rustName(b.typ))
 }
 
 func pick(left bool, a, b *Type) *Type {
@@ -381,7 +384,8 @@ func (c *checker) pointerArithmetic(n *ast, a, b *operand) (*operand, error) {
 	}
 	if a.typ.kind != KindPointer {
 		if b.typ.kind == KindPointer {
-			return nil, errorAt(n.pos, "Cast the pointer to an integer first.", "%s cannot be done with %s and %s", n.text, a.typ, b.typ)
+			return nil, errorAt(n.pos, "Cast the pointer to an integer first.", "%s cannot be done with %s and %s", n.text,
+				a.typ, b.typ)
 		}
 		return nil, nil
 	}
@@ -419,7 +423,8 @@ func (c *checker) pointerArithmetic(n *ast, a, b *operand) (*operand, error) {
 		}
 		return &operand{typ: t, val: scaled(p, i, size, n.pos)}, nil
 	}
-	return nil, errorAt(n.pos, "Cast the pointer to an integer first.", "%s cannot be done with %s and %s", n.text, a.typ, b.typ)
+	return nil, errorAt(n.pos, "Cast the pointer to an integer first.", "%s cannot be done with %s and %s", n.text, a.typ,
+		b.typ)
 }
 
 // decay makes a pointer of an array or function.

@@ -11,7 +11,8 @@ import (
 // an *Error.
 func Parse(src string, lang symbol.Language) (*Syntax, error) {
 	if len(src) > maxSource {
-		return nil, errorAt(maxSource, "Write a shorter expression.", "the expression has %d bytes, more than %d", len(src), maxSource)
+		return nil, errorAt(maxSource, "Write a shorter expression.", "the expression has %d bytes, more than %d", len(src),
+			maxSource)
 	}
 	p := &parser{lex: lexer{src: src, rust: lang == symbol.LangRust}}
 	if err := p.advance(); err != nil {
@@ -162,9 +163,11 @@ func (p *parser) not() (*ast, error) {
 
 // Levels of the binary operators, the weakest first.
 var (
-	levelsC = [][]string{{"|"}, {"^"}, {"&"}, {"==", "!="}, {"<", "<=", ">", ">="}, {"<<", ">>"}, {"+", "-"}, {"*", "/", "%"}}
+	levelsC = [][]string{{"|"}, {"^"}, {"&"}, {"==", "!="}, {"<", "<=", ">", ">="}, {"<<", ">>"}, {"+", "-"},
+		{"*", "/", "%"}}
 	// In Rust all comparisons are of one level and weaker than the bit operations.
-	levelsRust = [][]string{{"==", "!=", "<", "<=", ">", ">="}, {"|"}, {"^"}, {"&"}, {"<<", ">>"}, {"+", "-"}, {"*", "/", "%"}}
+	levelsRust = [][]string{{"==", "!=", "<", "<=", ">", ">="}, {"|"}, {"^"}, {"&"}, {"<<", ">>"}, {"+", "-"},
+		{"*", "/", "%"}}
 )
 
 func (p *parser) binary(level int) (*ast, error) {

@@ -56,8 +56,10 @@ func TestParseErrors(t *testing.T) {
 
 // FuzzParse also checks and evaluates what it can read, in a scope where every name is an integer.
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"a.b->c[1] + *p", "(uint64_t)x as u32", "a ? b : c && !d", `name == "ab\x41\u{e9}c"`, "T<int>::x::y", "file.c::v", "t.0.1",
-		"1.5e3f + 0x1fu8 - 'a'", `r#"raw"# == s`, "((((1))))", "args[0] and not $return", "len(x) << 3", "static_cast<int*>(p)", "a<b>(c)", "-1 as *const u8"} {
+	for _, s := range []string{"a.b->c[1] + *p", "(uint64_t)x as u32", "a ? b : c && !d", `name == "ab\x41\u{e9}c"`,
+		"T<int>::x::y", "file.c::v", "t.0.1",
+		"1.5e3f + 0x1fu8 - 'a'", `r#"raw"# == s`, "((((1))))", "args[0] and not $return", "len(x) << 3",
+		"static_cast<int*>(p)", "a<b>(c)", "-1 as *const u8"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, src string) {

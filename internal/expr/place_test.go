@@ -62,8 +62,10 @@ func TestRegisters(t *testing.T) {
 		src, want string
 		code      fault.Code
 	}{
-		{`s == "static text"`, "true", ""}, {"len(s)", "11", ""}, {"s", `"static text"`, ""}, {"opt.Some.0", "7", ""}, {"opt == None", "false", ""}, {"$rdi == 0", "false", ""},
-		{"gone", "", fault.OptimizedOut}, {"len(half)", "", fault.ValidationError}, {"half.length", "", fault.OptimizedOut}, {"big", "", fault.Unsupported}, {"opt", "", fault.Unsupported}, {"&s", "", fault.ValidationError},
+		{`s == "static text"`, "true", ""}, {"len(s)", "11", ""}, {"s", `"static text"`, ""}, {"opt.Some.0", "7", ""},
+		{"opt == None", "false", ""}, {"$rdi == 0", "false", ""},
+		{"gone", "", fault.OptimizedOut}, {"len(half)", "", fault.ValidationError}, {"half.length", "", fault.OptimizedOut},
+		{"big", "", fault.Unsupported}, {"opt", "", fault.Unsupported}, {"&s", "", fault.ValidationError},
 	} {
 		e, err := New(tc.src, symbol.LangRust, r)
 		if tc.code != "" {
@@ -105,7 +107,8 @@ func TestNotHere(t *testing.T) {
 		reason Reason
 		code   fault.Code
 	}{
-		{"reg32", NotHere, fault.Unsupported}, {"cfa16", NotHere, fault.Unsupported}, {"tls", NotHere, fault.Unsupported}, {"biased", NotHere, fault.Unsupported},
+		{"reg32", NotHere, fault.Unsupported}, {"cfa16", NotHere, fault.Unsupported}, {"tls", NotHere, fault.Unsupported},
+		{"biased", NotHere, fault.Unsupported},
 		{"i32", Unreadable, fault.ReadFailed}, {"1 / (2 - 2)", DivideByZero, fault.ValidationError}, {"1.5", 0, ""},
 	} {
 		e, err := New(tc.src, symbol.LangC, scope)
@@ -134,8 +137,10 @@ func TestCondition(t *testing.T) {
 		want bool
 		ok   bool
 	}{
-		{"i32", true, true}, {"no", false, true}, {"list", true, true}, {"nothing", false, true}, {"f32", true, true}, {"-0.0", false, true}, {"0.0f", false, true}, {"str", true, true}, {"'a'", true, true},
-		{"head", false, false}, {"text", false, false}, {`"a"`, false, false}, {"$threadName", false, false}, {"head.wide", false, false},
+		{"i32", true, true}, {"no", false, true}, {"list", true, true}, {"nothing", false, true}, {"f32", true, true},
+		{"-0.0", false, true}, {"0.0f", false, true}, {"str", true, true}, {"'a'", true, true},
+		{"head", false, false}, {"text", false, false}, {`"a"`, false, false}, {"$threadName", false, false},
+		{"head.wide", false, false},
 	} {
 		e, err := New(tc.src, symbol.LangC, p)
 		if err != nil {

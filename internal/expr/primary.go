@@ -19,7 +19,8 @@ func (p *parser) postfix() (*ast, error) {
 		case p.is("(") && a.kind == astMember && methods[a.text] != nil:
 			a, err = p.method(a)
 		case p.is("("):
-			return nil, errorAt(p.tok.pos, "Functions of the program cannot be called; there are len(x), x.size(), x.len(), x.empty(), x.is_some() and the like.", "a call is not possible here")
+			return nil, errorAt(p.tok.pos, "Functions of the program cannot be called; there are len(x), x.size(), x.len(), "+
+				"x.empty(), x.is_some() and the like.", "a call is not possible here")
 		default:
 			return a, nil
 		}
@@ -50,7 +51,8 @@ func (p *parser) member(a *ast) (*ast, error) {
 // methods are the calls that stand for something of the language, because everybody writes them.
 var methods = map[string]func(o *ast, at ast) *ast{
 	"size": lenOf, "length": lenOf, "len": lenOf, "empty": isEmpty, "is_empty": isEmpty,
-	"is_some": isVariantNamed("Some"), "is_none": isVariantNamed("None"), "is_ok": isVariantNamed("Ok"), "is_err": isVariantNamed("Err"),
+	"is_some": isVariantNamed("Some"), "is_none": isVariantNamed("None"), "is_ok": isVariantNamed("Ok"),
+	"is_err": isVariantNamed("Err"),
 }
 
 func lenOf(o *ast, at ast) *ast {
@@ -368,7 +370,8 @@ func (p *parser) templateArgs(scoped bool) (string, bool) {
 			p.lex.pos = i + 1
 			p.tok.end = i + 1
 			return src[from : i+1], true
-		case c == '_' || c == '$' || c == ':' || c == ',' || c == ' ' || c == '*' || c == '&' || isDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'z':
+		case c == '_' || c == '$' || c == ':' || c == ',' || c == ' ' || c == '*' || c == '&' || isDigit(c) ||
+			c|0x20 >= 'a' && c|0x20 <= 'z':
 		case !scoped && slices.Contains([]byte("[];()'"), c): // arrays and lifetimes in Rust types
 		default:
 			return "", false

@@ -42,7 +42,8 @@ func (r savedRegs) FS() (uint64, bool)  { return r.fs, true }
 func TestAgentAgrees(t *testing.T) {
 	p := start(t, "realagent.c", "gcc", "-O1", "-w", "-no-pie", "-I../collector/native/agent")
 	tail := p.vars["tail"].Addr
-	env := &Env{Memory: image{p}, Frame: savedRegs{tail, p.vars["$fs"].Addr}, Bias: bias, ThreadID: 77, PID: p.cmd.Process.Pid}
+	env := &Env{Memory: image{p}, Frame: savedRegs{tail, p.vars["$fs"].Addr}, Bias: bias, ThreadID: 77,
+		PID: p.cmd.Process.Pid}
 	m := &sourceMaker{rand.New(rand.NewPCG(7, 8)), leavesC}
 	counts := map[string]int{}
 	for n := 0; n < 5000; {
@@ -68,7 +69,8 @@ func TestAgentAgrees(t *testing.T) {
 		case errors.As(err, &bad) && status == ring.StatusUnreadable && size == 0:
 			counts["errors"]++
 		default:
-			t.Fatalf("%s: evaluated to %#x, %v; the agent has %#x, status %d, %d bytes\n%s", e.Source, want, err, got, status, size, listing(prog))
+			t.Fatalf("%s: evaluated to %#x, %v; the agent has %#x, status %d, %d bytes\n%s", e.Source, want, err, got, status,
+				size, listing(prog))
 		}
 	}
 	t.Log(counts)

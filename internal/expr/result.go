@@ -84,7 +84,8 @@ func (t *Type) render(b []byte) value.Value {
 // ValueType describes a scalar to package value, for layouts of types that have no Symbol; ClassOpaque where it
 // is none. Of a program's word the low Size bytes are the value.
 func (t *Type) ValueType() value.Type {
-	v := value.Type{Name: t.String(), Size: uint32(max(t.size, 0)), Elem: -1, Discr: value.TypeField{Type: -1}, Class: value.ClassOpaque}
+	v := value.Type{Name: t.String(), Size: uint32(max(t.size, 0)), Elem: -1, Discr: value.TypeField{Type: -1},
+		Class: value.ClassOpaque}
 	switch t.kind {
 	case KindBool:
 		v.Class = value.ClassBool

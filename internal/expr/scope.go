@@ -16,8 +16,9 @@ const (
 	PlacePieces                     // in parts: Pieces, in order from the first byte
 	PlaceComputed                   // in memory at the address that Steps compute
 	PlaceValue                      // Steps compute the value itself
-	PlaceSelf                       // the value is the address of the object that a walk program is over, plus Off; fragments only
-	PlaceWalk                       // the value is in register Reg of the walk program; fragments only
+	// the value is the address of the object that a walk program is over, plus Off; fragments only
+	PlaceSelf
+	PlaceWalk // the value is in register Reg of the walk program; fragments only
 )
 
 // Step is one step of a computation over a stack of 64-bit words.

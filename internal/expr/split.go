@@ -33,9 +33,11 @@ const MaxLeaves = 16
 func (e *Expr) Split() (*Split, error) {
 	if e.val == nil {
 		if e.addr == nil {
-			return nil, unsupported(0, "Compare it, e.g. $threadName == \"main\".", "text that is in no variable cannot be read in the program")
+			return nil, unsupported(0, "Compare it, e.g. $threadName == \"main\".",
+				"text that is in no variable cannot be read in the program")
 		}
-		return nil, unsupported(0, "Name the object without a condition, or one of its members.", "which %s it is cannot be computed in the program", e.typ)
+		return nil, unsupported(0, "Name the object without a condition, or one of its members.",
+			"which %s it is cannot be computed in the program", e.typ)
 	}
 	s := &splitter{point: e.point, seen: map[*node]*node{}}
 	val := s.node(e.val)
@@ -43,7 +45,8 @@ func (e *Expr) Split() (*Split, error) {
 	case s.err != nil:
 		return nil, s.err
 	case len(s.leaves) > MaxLeaves:
-		return nil, unsupported(0, "Split it into several expressions.", "it reads %d values for what only the daemon can compute, more than %d", len(s.leaves), MaxLeaves)
+		return nil, unsupported(0, "Split it into several expressions.",
+			"it reads %d values for what only the daemon can compute, more than %d", len(s.leaves), MaxLeaves)
 	case s.steps > maxSteps:
 		return nil, unsupported(0, "Split it into several expressions.", "it takes too many steps in the program")
 	}

@@ -93,7 +93,8 @@ func TestSplit(t *testing.T) {
 			t.Errorf("%s: %d leaves, %#x, %v, want %d, %#x", tc.src, len(s.Leaves), got, err, tc.leaves, tc.want)
 		}
 	}
-	for _, src := range []string{"numbers[(int)f64]", "f64 > 1 ? head : tail", "$threadName", `"text"`, "*(f32 > 1 ? &head.id : &tail.id) * 0.5"} {
+	for _, src := range []string{"numbers[(int)f64]", "f64 > 1 ? head : tail", "$threadName", `"text"`,
+		"*(f32 > 1 ? &head.id : &tail.id) * 0.5"} {
 		e, err := New(src, symbol.LangC, places{p, p.mod})
 		if err != nil {
 			t.Fatalf("%s: %v", src, err)
@@ -143,7 +144,8 @@ func (m bytesAt) Read(addr uint64, b []byte) error {
 // evaluation and by program.
 func TestTextsAgree(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
-	lengths := []int{0, 1, 7, 8, 9, 64, 100, maxTextCmpNUL - 1, maxTextCmpNUL, maxTextCmpNUL + 1, maxTextCmp - 1, maxTextCmp, maxTextCmp + 1, 5000}
+	lengths := []int{0, 1, 7, 8, 9, 64, 100, maxTextCmpNUL - 1, maxTextCmpNUL, maxTextCmpNUL + 1, maxTextCmp - 1,
+		maxTextCmp, maxTextCmp + 1, 5000}
 	const at = 0x10000
 	counts := map[string]int{}
 	for range 20000 {

@@ -173,7 +173,8 @@ func (c *checker) libcxxString(o *operand) (*sequence, bool) {
 	}
 	data, size := c.sub(long, "__data_"), c.word(long, "__size_")
 	inside, smallSize := c.sub(small, "__data_"), c.word(small, "__size_")
-	if data == nil || size == nil || inside == nil || inside.addr == nil || smallSize == nil || data.typ.kind != KindPointer {
+	if data == nil || size == nil || inside == nil || inside.addr == nil || smallSize == nil ||
+		data.typ.kind != KindPointer {
 		return nil, false
 	}
 	isLong := c.word(small, "__is_long_")
@@ -191,7 +192,8 @@ func (c *checker) libcxxString(o *operand) (*sequence, bool) {
 
 // rustSequence reads slices, &str, String, Vec and Box<[T]>.
 func (c *checker) rustSequence(o *operand) (*sequence, bool) {
-	if data, count := c.sub(o, "data_ptr"), c.word(o, "length"); data != nil && count != nil && data.typ.kind == KindPointer {
+	if data, count := c.sub(o, "data_ptr"), c.word(o, "length"); data != nil && count != nil && data.typ.kind ==
+		KindPointer {
 		p, err := c.value(data)
 		return &sequence{data: p, count: count, elem: data.typ.pointee()}, err == nil
 	}
@@ -340,7 +342,8 @@ func (c *checker) length(n *ast) (*operand, error) {
 		if ref.max >= 0 {
 			limit = min(limit, uint64(ref.max))
 		}
-		return &operand{typ: t, val: build(node{op: opTextLen, a: ref.ptr, n: limit, signed: ref.max >= 0 && ref.max <= maxStrlen, pos: n.pos})}, nil
+		return &operand{typ: t, val: build(node{op: opTextLen, a: ref.ptr, n: limit, signed: ref.max >= 0 &&
+			ref.max <= maxStrlen, pos: n.pos})}, nil
 	}
 	return nil, errorAt(n.pos, "It is for text, arrays, slices, Vec and std::vector.", "len of %s is not known", o.typ)
 }

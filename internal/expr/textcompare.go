@@ -33,7 +33,8 @@ func (v *evaluator) textCmp(n *node) (uint64, error) {
 	case err != nil || !same:
 		return 0, err
 	case size > limit:
-		return 0, &EvalError{Reason: TooLong, Pos: n.pos, Msg: fmt.Sprintf("the texts are alike for %d bytes, and longer", limit)}
+		return 0, &EvalError{Reason: TooLong, Pos: n.pos,
+			Msg: fmt.Sprintf("the texts are alike for %d bytes, and longer", limit)}
 	case y.count != nil || y.max >= 0 && size == uint64(y.max):
 		return 1, nil
 	}

@@ -244,18 +244,26 @@ func enumType(t *Type, s *symbol.Type) {
 
 // builtinTypes are the type names that need no debug information. Sizes are those of x86-64 Linux.
 var builtinTypes = map[string]*Type{
-	"void": typeVoid, "bool": typeBool, "_Bool": typeBool, "float": typeF32, "double": typeF64, "f32": typeF32, "f64": typeF64,
+	"void": typeVoid, "bool": typeBool, "_Bool": typeBool, "float": typeF32, "double": typeF64, "f32": typeF32,
+	"f64":  typeF64,
 	"char": typeChar, "wchar_t": {kind: KindChar, size: 4, signed: true, name: "wchar_t"}, "char32_t": typeRune,
 	"char16_t": {kind: KindChar, size: 2, name: "char16_t"}, "char8_t": {kind: KindChar, size: 1, name: "char8_t"},
 	"int8_t": intType(1, true, "int8_t"), "uint8_t": intType(1, false, "uint8_t"), "int16_t": intType(2, true, "int16_t"),
-	"uint16_t": intType(2, false, "uint16_t"), "int32_t": intType(4, true, "int32_t"), "uint32_t": intType(4, false, "uint32_t"),
-	"int64_t": intType(8, true, "int64_t"), "uint64_t": intType(8, false, "uint64_t"), "size_t": intType(8, false, "size_t"),
-	"ssize_t": intType(8, true, "ssize_t"), "ptrdiff_t": intType(8, true, "ptrdiff_t"), "intptr_t": intType(8, true, "intptr_t"),
+	"uint16_t": intType(2, false, "uint16_t"), "int32_t": intType(4, true, "int32_t"),
+	"uint32_t": intType(4, false, "uint32_t"),
+	"int64_t":  intType(8, true, "int64_t"), "uint64_t": intType(8, false, "uint64_t"),
+	"size_t":  intType(8, false, "size_t"),
+	"ssize_t": intType(8, true, "ssize_t"), "ptrdiff_t": intType(8, true, "ptrdiff_t"),
+	"intptr_t":  intType(8, true, "intptr_t"),
 	"uintptr_t": intType(8, false, "uintptr_t"),
-	"i8":        intType(1, true, "i8"), "u8": intType(1, false, "u8"), "i16": intType(2, true, "i16"), "u16": intType(2, false, "u16"),
-	"i32": intType(4, true, "i32"), "u32": intType(4, false, "u32"), "i64": intType(8, true, "i64"), "u64": intType(8, false, "u64"),
-	"isize": intType(8, true, "isize"), "usize": typeUsize, "i128": intType(16, true, "i128"), "u128": intType(16, false, "u128"),
-	"__int128": intType(16, true, "__int128"), "unsigned __int128": intType(16, false, "unsigned __int128"), "__int128 unsigned": intType(16, false, "unsigned __int128"),
+	"i8":        intType(1, true, "i8"), "u8": intType(1, false, "u8"), "i16": intType(2, true, "i16"),
+	"u16": intType(2, false, "u16"),
+	"i32": intType(4, true, "i32"), "u32": intType(4, false, "u32"), "i64": intType(8, true, "i64"),
+	"u64":   intType(8, false, "u64"),
+	"isize": intType(8, true, "isize"), "usize": typeUsize, "i128": intType(16, true, "i128"),
+	"u128":     intType(16, false, "u128"),
+	"__int128": intType(16, true, "__int128"), "unsigned __int128": intType(16, false, "unsigned __int128"),
+	"__int128 unsigned": intType(16, false, "unsigned __int128"),
 }
 
 func intType(size int64, signed bool, name string) *Type {
@@ -263,7 +271,8 @@ func intType(size int64, signed bool, name string) *Type {
 }
 
 // rustTypes are Rust's names for numbers, which are free names in C.
-var rustTypes = map[string]bool{"i8": true, "u8": true, "i16": true, "u16": true, "i32": true, "u32": true, "i64": true, "u64": true,
+var rustTypes = map[string]bool{"i8": true, "u8": true, "i16": true, "u16": true, "i32": true, "u32": true, "i64": true,
+	"u64":   true,
 	"isize": true, "usize": true, "i128": true, "u128": true, "f32": true, "f64": true}
 
 // builtinName finds a built-in type by its words in any order, with std:: or without.

@@ -17,8 +17,8 @@ func (p *Program) Code(pc uint64) (Call, bool) {
 	return r.call(pc, false)
 }
 
-// Calls walks the stack of a thread that stands at an instruction: all calls, those of the runtime too, innermost first, as far as they are
-// of Go code. The stack pointer is that before the instruction.
+// Calls walks the stack of a thread that stands at an instruction: all calls, those of the runtime too, innermost
+// first, as far as they are of Go code. The stack pointer is that before the instruction.
 func (p *Program) Calls(pc, sp uint64) []Call {
 	r := &reader{p: p, spots: map[uint64]*spot{}}
 	var calls []Call
@@ -47,17 +47,20 @@ func (r *reader) call(pc uint64, returned bool) (Call, bool) {
 	return Call{r.p.text + uint64(f.entry), s.frames}, true
 }
 
-// Shown reports whether a stack shows a function: the program's own, those of libraries, and what programs call of the runtime.
+// Shown reports whether a stack shows a function: the program's own, those of libraries, and what programs call of the
+// runtime.
 func (f *Frame) Shown() bool { return !f.added && shown(f.Function) }
 
-// Rest is a goroutine that stands aside by a call of its own, which may be inlined, with what it has when that returns. All other registers have no value then.
+// Rest is a goroutine that stands aside by a call of its own, which may be inlined, with what it has when that returns.
+// All other registers have no value then.
 type Rest struct {
 	Goroutine
 	Function   string // that it called
 	PC, SP, BP uint64
 }
 
-// Rests are the goroutines that called one of some functions and have not come back. The program must not run meanwhile.
+// Rests are the goroutines that called one of some functions and have not come back. The program must not run
+// meanwhile.
 func (p *Program) Rests(functions ...string) ([]Rest, error) {
 	d, err := p.Read()
 	if err != nil {

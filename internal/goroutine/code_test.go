@@ -11,7 +11,8 @@ import (
 //go:embed testdata/timers.go.txt
 var restsProgram string
 
-// TestRests: what a goroutine that sleeps comes back to is the program's own code, by the way that its whole stack tells as well.
+// TestRests: what a goroutine that sleeps comes back to is the program's own code, by the way that its whole stack
+// tells as well.
 func TestRests(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	r := start(t, build(t, "", restsProgram, "-ldflags=-s -w"), nil)

@@ -128,7 +128,8 @@ func TestTimers(t *testing.T) {
 			t.Errorf("%+v has no time", tm)
 		}
 	}
-	for name, want := range map[string]int{"main.wake": 3, "main.stopped": 0, "time.sendTime": 2, "runtime.goroutineReady": 1} {
+	for name, want := range map[string]int{"main.wake": 3, "main.stopped": 0, "time.sendTime": 2,
+		"runtime.goroutineReady": 1} {
 		if count[name] != want {
 			t.Errorf("%s: %d timers, want %d: %+v", name, count[name], want, d.Timers)
 		}

@@ -149,7 +149,8 @@ func (p *Program) pointers() (list []uint64, more int, err error) {
 	if err := p.mem.Read(p.allgs, head[:]); err != nil {
 		return nil, 0, fmt.Errorf("read the list of goroutines: %w", err)
 	}
-	at, n, room := binary.LittleEndian.Uint64(head[:]), binary.LittleEndian.Uint64(head[8:]), binary.LittleEndian.Uint64(head[16:])
+	at, n, room := binary.LittleEndian.Uint64(head[:]), binary.LittleEndian.Uint64(head[8:]),
+		binary.LittleEndian.Uint64(head[16:])
 	if at == 0 || n == 0 || n > room || room > 1<<32 {
 		return nil, 0, errTorn
 	}
@@ -191,7 +192,8 @@ func (r *reader) goroutine(addr uint64) (*Goroutine, error) {
 	if addr == 0 || addr%8 != 0 {
 		return nil, errTorn
 	}
-	b := make([]byte, max(l.GStackHi, l.GSchedPC, l.GSyscallPC, l.GM, l.GStatus, l.GID, l.GWaitReason, l.GGopc, l.GStartpc, l.GWaiting, l.GParent)+8)
+	b := make([]byte, max(l.GStackHi, l.GSchedPC, l.GSyscallPC, l.GM, l.GStatus, l.GID, l.GWaitReason, l.GGopc, l.GStartpc,
+		l.GWaiting, l.GParent)+8)
 	if err := r.p.mem.Read(addr, b); err != nil {
 		return nil, fmt.Errorf("read a goroutine: %w", err)
 	}
@@ -200,7 +202,8 @@ func (r *reader) goroutine(addr uint64) (*Goroutine, error) {
 	if status == stIdle || status == stDead || status == stDeadExtra {
 		return nil, nil
 	}
-	g := &Goroutine{ID: word(l.GID), Addr: symbol.Addr(addr), Parent: word(l.GParent), Status: Other, sp: word(l.GSchedSP), pc: word(l.GSchedPC)}
+	g := &Goroutine{ID: word(l.GID), Addr: symbol.Addr(addr), Parent: word(l.GParent), Status: Other, sp: word(l.GSchedSP),
+		pc: word(l.GSchedPC)}
 	switch status {
 	case stRunnable:
 		g.Status = Runnable
@@ -250,8 +253,8 @@ func (r *reader) start(g uint64) uint64 {
 	return pc
 }
 
-// isSystem tells the runtime's own goroutines by their function. Those that call finalizers and cleanups are the program's while
-// they do.
+// isSystem tells the runtime's own goroutines by their function. Those that call finalizers and cleanups are the
+// program's while they do.
 func isSystem(start, wait string) bool {
 	switch start {
 	case "runtime.main", "runtime.handleAsyncEvent", "runtime.corostart":
@@ -283,7 +286,8 @@ func (r *reader) waits(g *Goroutine, addr uint64) {
 		if r.p.mem.Read(c, b) != nil {
 			return
 		}
-		g.Channels = append(g.Channels, Channel{Addr: symbol.Addr(c), Len: binary.LittleEndian.Uint64(b[l.ChanCount:]), Cap: binary.LittleEndian.Uint64(b[l.ChanSize:]), Closed: binary.LittleEndian.Uint32(b[l.ChanClosed:]) != 0})
+		g.Channels = append(g.Channels, Channel{Addr: symbol.Addr(c), Len: binary.LittleEndian.Uint64(b[l.ChanCount:]),
+			Cap: binary.LittleEndian.Uint64(b[l.ChanSize:]), Closed: binary.LittleEndian.Uint32(b[l.ChanClosed:]) != 0})
 		s, err = r.word(s + uint64(l.SudogLink))
 	}
 }

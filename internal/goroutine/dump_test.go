@@ -236,7 +236,8 @@ func (r *running) compare(t *testing.T) {
 func TestDump(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	for name, flags := range map[string][]string{
-		"stripped": {"-ldflags=-s -w"}, "plain": nil, "pie": {"-buildmode=pie", "-ldflags=-s -w"}, "unoptimized": {"-gcflags=all=-N -l"},
+		"stripped": {"-ldflags=-s -w"}, "plain": nil, "pie": {"-buildmode=pie", "-ldflags=-s -w"},
+		"unoptimized": {"-gcflags=all=-N -l"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := start(t, build(t, "", waitsProgram, flags...), nil)

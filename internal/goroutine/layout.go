@@ -10,7 +10,8 @@ import (
 type Layout struct {
 	ModuleText, ModuleEtext, ModuleGofunc uint32
 
-	GStackLo, GStackHi, GSchedSP, GSchedPC, GSyscallSP, GSyscallPC, GM, GStatus, GID, GWaitReason, GGopc, GStartpc, GWaiting, GParent uint32
+	GStackLo, GStackHi, GSchedSP, GSchedPC, GSyscallSP, GSyscallPC, GM, GStatus, GID, GWaitReason, GGopc, GStartpc,
+	GWaiting, GParent uint32
 
 	MProcID uint32
 
@@ -19,14 +20,16 @@ type Layout struct {
 	TimerStride           uint32 // of that slice: 8, pointers; or 16, pointers with times
 
 	TimerWhen, TimerFunc, TimerArg, TimerState uint32
-	TimerStateWord                             bool // a 32-bit number that counts states (before Go 1.23), not a byte of flags
+	// a 32-bit number that counts states (before Go 1.23), not a byte of flags
+	TimerStateWord bool
 
 	SudogElem, SudogLink, SudogChan uint32
 
 	ChanCount, ChanSize, ChanClosed uint32
 }
 
-// member is a field of the layout and where it comes from. Of several names the first that there is counts: they changed with time.
+// member is a field of the layout and where it comes from. Of several names the first that there is counts: they
+// changed with time.
 type member struct {
 	to    *uint32
 	paths []string // type.field.field, in package runtime
@@ -34,17 +37,24 @@ type member struct {
 
 func (l *Layout) members() []member {
 	return []member{
-		{&l.ModuleText, []string{"moduledata.text"}}, {&l.ModuleEtext, []string{"moduledata.etext"}}, {&l.ModuleGofunc, []string{"moduledata.gofunc"}},
-		{&l.GStackLo, []string{"g.stack.lo"}}, {&l.GStackHi, []string{"g.stack.hi"}}, {&l.GSchedSP, []string{"g.sched.sp"}}, {&l.GSchedPC, []string{"g.sched.pc"}},
-		{&l.GSyscallSP, []string{"g.syscallsp"}}, {&l.GSyscallPC, []string{"g.syscallpc"}}, {&l.GM, []string{"g.m"}}, {&l.GStatus, []string{"g.atomicstatus"}},
-		{&l.GID, []string{"g.goid"}}, {&l.GWaitReason, []string{"g.waitreason"}}, {&l.GGopc, []string{"g.gopc"}}, {&l.GStartpc, []string{"g.startpc"}},
+		{&l.ModuleText, []string{"moduledata.text"}}, {&l.ModuleEtext, []string{"moduledata.etext"}},
+		{&l.ModuleGofunc, []string{"moduledata.gofunc"}},
+		{&l.GStackLo, []string{"g.stack.lo"}}, {&l.GStackHi, []string{"g.stack.hi"}}, {&l.GSchedSP, []string{"g.sched.sp"}},
+		{&l.GSchedPC, []string{"g.sched.pc"}},
+		{&l.GSyscallSP, []string{"g.syscallsp"}}, {&l.GSyscallPC, []string{"g.syscallpc"}}, {&l.GM, []string{"g.m"}},
+		{&l.GStatus, []string{"g.atomicstatus"}},
+		{&l.GID, []string{"g.goid"}}, {&l.GWaitReason, []string{"g.waitreason"}}, {&l.GGopc, []string{"g.gopc"}},
+		{&l.GStartpc, []string{"g.startpc"}},
 		{&l.GWaiting, []string{"g.waiting"}}, {&l.GParent, []string{"g.parentGoid"}},
 		{&l.MProcID, []string{"m.procid"}},
 		{&l.PID, []string{"p.id"}}, {&l.PStatus, []string{"p.status"}}, {&l.PTimers, []string{"p.timers.heap", "p.timers"}},
 		{&l.PTimerFirst, []string{"p.timers.minWhenHeap", "p.timer0When"}},
-		{&l.TimerWhen, []string{"timer.when"}}, {&l.TimerFunc, []string{"timer.f"}}, {&l.TimerArg, []string{"timer.arg"}}, {&l.TimerState, []string{"timer.state", "timer.status"}},
-		{&l.SudogElem, []string{"sudog.elem"}}, {&l.SudogLink, []string{"sudog.waitlink"}}, {&l.SudogChan, []string{"sudog.c"}},
-		{&l.ChanCount, []string{"hchan.qcount"}}, {&l.ChanSize, []string{"hchan.dataqsiz"}}, {&l.ChanClosed, []string{"hchan.closed"}},
+		{&l.TimerWhen, []string{"timer.when"}}, {&l.TimerFunc, []string{"timer.f"}}, {&l.TimerArg, []string{"timer.arg"}},
+		{&l.TimerState, []string{"timer.state", "timer.status"}},
+		{&l.SudogElem, []string{"sudog.elem"}}, {&l.SudogLink, []string{"sudog.waitlink"}},
+		{&l.SudogChan, []string{"sudog.c"}},
+		{&l.ChanCount, []string{"hchan.qcount"}}, {&l.ChanSize, []string{"hchan.dataqsiz"}},
+		{&l.ChanClosed, []string{"hchan.closed"}},
 	}
 }
 
@@ -77,7 +87,8 @@ func LayoutOf(d *dwarf.Data) (*Layout, error) {
 
 // runtimeTypes finds the structures of package runtime that are looked at.
 func runtimeTypes(d *dwarf.Data) (map[string]*dwarf.StructType, error) {
-	want := map[string]bool{"moduledata": true, "g": true, "m": true, "p": true, "timer": true, "timerWhen": true, "sudog": true, "hchan": true}
+	want := map[string]bool{"moduledata": true, "g": true, "m": true, "p": true, "timer": true, "timerWhen": true,
+		"sudog": true, "hchan": true}
 	out := map[string]*dwarf.StructType{}
 	r := d.Reader()
 	for len(out) < len(want) {
@@ -111,7 +122,8 @@ func runtimeTypes(d *dwarf.Data) (map[string]*dwarf.StructType, error) {
 	return out, nil
 }
 
-// offsetOf follows a path of fields. A path that ends at a structure whose only content is one number (an atomic) means that.
+// offsetOf follows a path of fields. A path that ends at a structure whose only content is one number (an atomic) means
+// that.
 func offsetOf(types map[string]*dwarf.StructType, path string) (uint32, bool) {
 	parts := strings.Split(path, ".")
 	t := types[parts[0]]

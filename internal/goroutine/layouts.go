@@ -5,14 +5,15 @@ import (
 	"strings"
 )
 
-// layouts has the versions of Go that were looked at, by their second number. Within one, the first and the latest release are alike.
-// Each names what has moved since the one before.
+// layouts has the versions of Go that were looked at, by their second number. Within one, the first and the latest
+// release are alike. Each names what has moved since the one before.
 var layouts = map[int]Layout{21: go121, 22: go122, 23: go123, 24: go123, 25: go125, 26: go126}
 
 var (
 	go121 = Layout{
 		ModuleText: 176, ModuleEtext: 184, ModuleGofunc: 320,
-		GStackLo: 0, GStackHi: 8, GSchedSP: 56, GSchedPC: 64, GSyscallSP: 112, GSyscallPC: 120, GM: 48, GStatus: 144, GID: 152, GWaitReason: 176,
+		GStackLo: 0, GStackHi: 8, GSchedSP: 56, GSchedPC: 64, GSyscallSP: 112, GSyscallPC: 120, GM: 48, GStatus: 144,
+		GID: 152, GWaitReason: 176,
 		GParent: 272, GGopc: 280, GStartpc: 296, GWaiting: 312,
 		MProcID: 72,
 		PID:     0, PStatus: 4, PTimers: 8840, PTimerFirst: 4616, TimerStride: 8,
@@ -45,7 +46,8 @@ func since(l Layout, moved func(*Layout)) Layout {
 	return l
 }
 
-// known is the layout of a version, nil where it has none: go1.26.3. Experiments, vendors' and development versions may differ.
+// known is the layout of a version, nil where it has none: go1.26.3. Experiments, vendors' and development versions may
+// differ.
 func known(version string) *Layout {
 	parts := strings.Split(strings.TrimPrefix(version, "go"), ".")
 	if len(parts) < 2 || len(parts) > 3 || parts[0] != "1" {

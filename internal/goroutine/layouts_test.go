@@ -55,8 +55,10 @@ func TestLayouts(t *testing.T) {
 func TestLayoutsOfVersions(t *testing.T) {
 	strobetest.Soak(t)
 	strobetest.NeedNetwork(t)
-	for _, version := range []string{"go1.21.0", "go1.21.13", "go1.22.0", "go1.22.12", "go1.23.0", "go1.23.12", "go1.24.0", "go1.24.13", "go1.25.0", "go1.25.5", "go1.26.0"} {
-		if diff := gocmp.Diff(known(version), measured(t, build(t, version, "package main\n\nfunc main() {}\n"))); diff != "" {
+	for _, version := range []string{"go1.21.0", "go1.21.13", "go1.22.0", "go1.22.12", "go1.23.0", "go1.23.12", "go1.24.0",
+		"go1.24.13", "go1.25.0", "go1.25.5", "go1.26.0"} {
+		if diff := gocmp.Diff(known(version), measured(t, build(t, version, "package main\n\nfunc main() {}\n"))); diff !=
+			"" {
 			t.Errorf("the table (-) and %s (+): %s", version, diff)
 		}
 	}
@@ -64,7 +66,8 @@ func TestLayoutsOfVersions(t *testing.T) {
 
 // TestUnknown: nothing is guessed of what is not known.
 func TestUnknown(t *testing.T) {
-	for _, v := range []string{"go1.20.14", "go1.27.0", "go1.27", "devel go1.26-abc", "go1.26.8 X:nojsonv2", "go1.26rc1", "go2.26.1", "", "go1"} {
+	for _, v := range []string{"go1.20.14", "go1.27.0", "go1.27", "devel go1.26-abc", "go1.26.8 X:nojsonv2", "go1.26rc1",
+		"go2.26.1", "", "go1"} {
 		if known(v) != nil {
 			t.Errorf("%q is known", v)
 		}
@@ -75,7 +78,11 @@ func TestUnknown(t *testing.T) {
 		t.Errorf("a version without knowledge: %v", err)
 	}
 	asked := ""
-	if _, err := stripped.layoutFor(func(version string) (*Layout, error) { asked = version; return &Layout{}, nil }); err != nil || asked != stripped.Version {
+	if _, err := stripped.layoutFor(func(version string) (*Layout,
+		error) {
+		asked = version
+		return &Layout{}, nil
+	}); err != nil || asked != stripped.Version {
 		t.Errorf("another source was asked for %q, %v", asked, err)
 	}
 	plain := build(t, "", "package main\n\nfunc main() {}\n")

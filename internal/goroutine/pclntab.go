@@ -191,7 +191,8 @@ func (t *lineTable) value(f function, table, pc uint32) (int32, bool) {
 	return -1, false
 }
 
-// maxSteps bounds a pc table, of which each step is an instruction or more: the largest functions have some ten thousand.
+// maxSteps bounds a pc table, of which each step is an instruction or more: the largest functions have some ten
+// thousand.
 const maxSteps = 1 << 17
 
 // varint reads a number of 7-bit groups, the lowest first; n is 0 at the end.
@@ -252,7 +253,8 @@ func (t *lineTable) frames(f function, pc uint32) []Frame {
 			ok = false
 			continue
 		}
-		out = append(out, Frame{Function: t.name(binary.LittleEndian.Uint32(call[4:])), File: file, Line: line, Inlined: true, added: t.added(call[0])})
+		out = append(out, Frame{Function: t.name(binary.LittleEndian.Uint32(call[4:])), File: file, Line: line, Inlined: true,
+			added: t.added(call[0])})
 		pc = f.entry + binary.LittleEndian.Uint32(call[8:])
 	}
 	return out

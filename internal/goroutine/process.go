@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// OfProcess is Open of the program that a process runs. ErrNotGo is also said of a process that is no more. The file is to be closed when
-// the Program is no longer used.
+// OfProcess is Open of the program that a process runs. ErrNotGo is also said of a process that is no more. The file is
+// to be closed when the Program is no longer used.
 func OfProcess(pid int, mem Memory, other Source) (*Program, *os.File, error) {
 	exe, err := os.Open(fmt.Sprintf("/proc/%d/exe", pid))
 	if err != nil {

@@ -23,7 +23,8 @@ type Memory interface {
 // ErrNotGo is what Open returns for a program that the Go toolchain did not build.
 var ErrNotGo = errors.New("no Go program")
 
-// Program is what stays the same of a running Go program. Immutable, and safe for concurrent use if its memory and file are.
+// Program is what stays the same of a running Go program. Immutable, and safe for concurrent use if its memory and file
+// are.
 type Program struct {
 	Version string // go1.26.3
 
@@ -43,9 +44,9 @@ type Program struct {
 // Source is where a layout comes from that is not in our table.
 type Source func(version string) (*Layout, error)
 
-// Open reads what is needed of the program that a process runs. bias is where it is loaded, 0 for one that is not relocatable.
-// other is asked for the layout of versions that are not known and have no debug information; it may be nil. ErrNotGo: it is no Go
-// program. fault.Unsupported: it is one that is not known.
+// Open reads what is needed of the program that a process runs. bias is where it is loaded, 0 for one that is not
+// relocatable. other is asked for the layout of versions that are not known and have no debug information; it may be
+// nil. ErrNotGo: it is no Go program. fault.Unsupported: it is one that is not known.
 func Open(file io.ReaderAt, mem Memory, bias uint64, other Source) (*Program, error) {
 	f, err := elf.NewFile(file)
 	if err != nil {
@@ -56,19 +57,24 @@ func Open(file io.ReaderAt, mem Memory, bias uint64, other Source) (*Program, er
 		return nil, fmt.Errorf("%w: %w", ErrNotGo, err)
 	}
 	if f.Class != elf.ELFCLASS64 || f.Machine != elf.EM_X86_64 {
-		return nil, fault.New(fault.Unsupported, "Build it with GOARCH=amd64.", "goroutines of a program for %s cannot be read", f.Machine)
+		return nil, fault.New(fault.Unsupported, "Build it with GOARCH=amd64.",
+			"goroutines of a program for %s cannot be read", f.Machine)
 	}
 	p := &Program{Version: info.GoVersion, mem: mem, file: f, bias: bias}
 	l, err := p.layoutFor(other)
 	if err != nil {
-		return nil, fault.New(fault.Unsupported, "Build it with a Go of 1.21 to 1.26, or with debug information (without -ldflags=-w).", "goroutines of a program of %s cannot be read: %w", p.Version, err)
+		return nil, fault.New(fault.Unsupported,
+			"Build it with a Go of 1.21 to 1.26, or with debug information (without -ldflags=-w).",
+			"goroutines of a program of %s cannot be read: %w", p.Version, err)
 	}
 	p.layout = *l
 	if err := p.lines(); err != nil {
-		return nil, fault.New(fault.Unsupported, "Build it with Go 1.21 or later.", "goroutines of a program of %s cannot be read: %w", p.Version, err)
+		return nil, fault.New(fault.Unsupported, "Build it with Go 1.21 or later.",
+			"goroutines of a program of %s cannot be read: %w", p.Version, err)
 	}
 	if err := p.globals(); err != nil {
-		return nil, fault.New(fault.Unsupported, "Look at its threads instead.", "goroutines of a program of %s cannot be read: %w", p.Version, err)
+		return nil, fault.New(fault.Unsupported, "Look at its threads instead.",
+			"goroutines of a program of %s cannot be read: %w", p.Version, err)
 	}
 	return p, nil
 }
@@ -100,7 +106,8 @@ func (p *Program) lines() error {
 func (p *Program) module(table, names uint64) error {
 	l := &p.layout
 	for _, s := range p.file.Sections {
-		if s.Type != elf.SHT_PROGBITS || s.Flags&elf.SHF_ALLOC == 0 || s.Flags&elf.SHF_EXECINSTR != 0 || s.Size > maxTable || strings.HasSuffix(s.Name, ".gopclntab") {
+		if s.Type != elf.SHT_PROGBITS || s.Flags&elf.SHF_ALLOC == 0 || s.Flags&elf.SHF_EXECINSTR != 0 || s.Size > maxTable ||
+			strings.HasSuffix(s.Name, ".gopclntab") {
 			continue
 		}
 		if s.Flags&elf.SHF_WRITE == 0 && s.Name != ".go.module" {

@@ -31,7 +31,8 @@ func (r *reader) spot(pc uint64, returned bool) *spot {
 				line--
 			}
 			name := r.p.table.name(f.field(1))
-			s = &spot{frames: r.p.table.frames(f, line), size: uint64(size), top: f.top(), exact: name == "runtime.sigpanic" || name == "runtime.asyncPreempt"}
+			s = &spot{frames: r.p.table.frames(f, line), size: uint64(size), top: f.top(), exact: name == "runtime.sigpanic" ||
+				name == "runtime.asyncPreempt"}
 		}
 	}
 	r.spots[key] = s
@@ -103,7 +104,8 @@ func (r *reader) stack(g *Goroutine, addr uint64) {
 	}
 }
 
-// shown reports whether a frame is the program's or a function of the runtime that programs call. The runtime itself hides the rest.
+// shown reports whether a frame is the program's or a function of the runtime that programs call. The runtime itself
+// hides the rest.
 func shown(name string) bool {
 	rest, ok := strings.CutPrefix(name, "runtime.")
 	if !ok {

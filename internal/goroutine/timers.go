@@ -70,7 +70,8 @@ func (r *reader) heap(d *Dump, p uint64) error {
 	if err != nil {
 		return fmt.Errorf("read the timers of a processor: %w", err)
 	}
-	at, n, room := binary.LittleEndian.Uint64(head[:]), binary.LittleEndian.Uint64(head[8:]), binary.LittleEndian.Uint64(head[16:])
+	at, n, room := binary.LittleEndian.Uint64(head[:]), binary.LittleEndian.Uint64(head[8:]),
+		binary.LittleEndian.Uint64(head[16:])
 	if n > room || n > 0 && at == 0 || n > maxTimers || (n == 0) != (first == 0) {
 		return errTorn
 	}

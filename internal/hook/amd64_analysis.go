@@ -88,7 +88,8 @@ func (z *analyzer) analyze(opt Options) Analysis {
 	}
 	z.window()
 	z.walk()
-	if i, _ := slices.BinarySearch(opt.Targets, z.a.Site()+1); i < len(opt.Targets) && z.overwritten(int64(opt.Targets[i]-z.a.Addr)) {
+	if i, _ := slices.BinarySearch(opt.Targets, z.a.Site()+1); i < len(opt.Targets) &&
+		z.overwritten(int64(opt.Targets[i]-z.a.Addr)) {
 		z.refuse("code elsewhere jumps into the bytes that a jump would overwrite")
 	}
 	z.a.RedZone = z.a.RedZone && !opt.NoRedZone

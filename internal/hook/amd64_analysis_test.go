@@ -24,7 +24,8 @@ type share struct {
 
 func (s *share) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d functions, %v each: jump %d (%.2f%%), trap %d (%.2f%%), none %d; %d loop to entry, %d use their return address, %d with jump tables",
+	fmt.Fprintf(&b, "%d functions, %v each: jump %d (%.2f%%), trap %d (%.2f%%), none %d; %d loop to entry, %d use their "+
+		"return address, %d with jump tables",
 		s.total, s.took/time.Duration(max(s.total, 1)), s.by[PatchJump], 100*float64(s.by[PatchJump])/float64(s.total),
 		s.by[PatchTrap], 100*float64(s.by[PatchTrap])/float64(s.total), s.by[PatchNone], s.loops, s.uses, s.table)
 	keys := make([]string, 0, len(s.why))

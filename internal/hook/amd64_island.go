@@ -2,11 +2,12 @@ package hook
 
 import "slices"
 
-// A function whose first five bytes cannot be overwritten together, because something leads to the last of them, may have room for two: a
-// short jump to a longer one, its island, in padding that the compiler put behind a jump or a return.
+// A function whose first five bytes cannot be overwritten together, because something leads to the last of them, may
+// have room for two: a short jump to a longer one, its island, in padding that the compiler put behind a jump or a
+// return.
 
-// island finds padding for the longer jump within the short one's reach: nothing comes there by running on, and no branch, table, symbol,
-// handler or constant is known to be there.
+// island finds padding for the longer jump within the short one's reach: nothing comes there by running on, and no
+// branch, table, symbol, handler or constant is known to be there.
 func (z *analyzer) island(a *Analysis, opt *Options) bool {
 	from := a.Off + shortLen
 	for off := 0; off < len(z.code) && off <= from+127; {

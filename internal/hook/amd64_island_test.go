@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestShort: a function with something amid its first five bytes is hooked by two of them, where padding that nothing leads to is near.
+// TestShort: a function with something amid its first five bytes is hooked by two of them, where padding that nothing
+// leads to is near.
 func TestShort(t *testing.T) {
 	const (
 		// push rbx; mov rbx,rdi; 4: lea rbx,[rbx+1]; test bl,3; jne 4; lea rax,[rbx+rbx*2]; pop rbx; ret
@@ -28,10 +29,12 @@ func TestShort(t *testing.T) {
 		{"too little", back + "0f1f4000" + more, 0, Options{}, PatchTrap, 0},
 		{"constants", back + "0000000000000000" + more, 0, Options{}, PatchTrap, 0},
 		{"a symbol in it", back + nops + more, 0, Options{Targets: []Addr{0x1000 + 21}}, PatchTrap, 0},
-		{"a branch to it", "53 4889fb 488d5b01 f6c303 75f7 740a 488d045b 5b c3" + nops + more, 0, Options{}, PatchTrap, 0}, // je 23
+		// je 23
+		{"a branch to it", "53 4889fb 488d5b01 f6c303 75f7 740a 488d045b 5b c3" + nops + more, 0, Options{}, PatchTrap, 0},
 		{"what runs on into it", "53 4889fb 488d5b01 f6c303 75f7 488d045b 5b" + nops + more, 0, Options{}, PatchTrap, 0},
 		{"a branch to the second byte", "53 4889fb 488d5b01 75f7 c3" + nops, 8, Options{}, PatchTrap, 0},
-		{"out of reach", "53 4889fb 488d5b01 f6c303 75f7" + far + far + far + far + "5b c3" + nops, 8, Options{}, PatchTrap, 0},
+		{"out of reach", "53 4889fb 488d5b01 f6c303 75f7" + far + far + far + far + "5b c3" + nops, 8, Options{}, PatchTrap,
+			0},
 		{"a jump of five bytes is better", "53 4889fb 488d5b01 5b c3" + nops, 8, Options{}, PatchJump, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -2,13 +2,14 @@ package hook
 
 import "fmt"
 
-// AnalyzeAt says how to patch the place at addr+off, which is where an instruction of the function begins: any, not only
-// its first. The arguments are those of Analyze; targets must hold what the function's other parts (foo.cold) jump to. A
-// PatchJump displaces whole instructions, and nothing is known to lead into the middle of them: no branch, no return of a
-// call, no jump table, no exception. Else it is a PatchTrap, with one instruction displaced and the Reason.
+// AnalyzeAt says how to patch the place at addr+off, which is where an instruction of the function begins: any, not
+// only its first. The arguments are those of Analyze; targets must hold what the function's other parts (foo.cold) jump
+// to. A PatchJump displaces whole instructions, and nothing is known to lead into the middle of them: no branch, no
+// return of a call, no jump table, no exception. Else it is a PatchTrap, with one instruction displaced and the Reason.
 //
 // Only Probe and CopyOnly stubs can be written for such an Analysis. A branch to the place itself, also one among the
-// displaced instructions, comes by the patch every time. An endbr64 at the place is left alone, and the patch is behind it.
+// displaced instructions, comes by the patch every time. An endbr64 at the place is left alone, and the patch is behind
+// it.
 //
 // Analysis.Window is what the caller compares with other patches: two that overlap cannot both stand.
 func AnalyzeAt(code []byte, addr Addr, off, pad int, opt Options) Analysis {
@@ -55,8 +56,8 @@ func (z *analyzer) inside() int {
 	return z.a.Off
 }
 
-// needsFlags reports whether every instruction of the window but its first needs the flags of the one before it: no jump
-// table leads to such a one.
+// needsFlags reports whether every instruction of the window but its first needs the flags of the one before it: no
+// jump table leads to such a one.
 func (z *analyzer) needsFlags() bool {
 	for i := 1; i < int(z.a.nbounds); i++ {
 		in, err := Decode(z.code[z.a.Off+int(z.a.bounds[i]):])

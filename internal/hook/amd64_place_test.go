@@ -29,7 +29,8 @@ func TestAnalyzeAt(t *testing.T) {
 		{"loop into the window", "31 c0 48 83 c7 01 48 ff c9 75 f7 c3", 0, 0, Options{}, PatchTrap, 2, "leads into"},
 		{"loop of the window", "90 ff cf 75 fc 89 f8 c3", 1, 0, Options{}, PatchJump, 6, ""},
 		{"a handler behind a jump", "31 c0 eb 03 48 89 c3 01 d8 c3", 2, 0, Options{}, PatchTrap, 2, "other code begins"},
-		{"jump table", "83 ff 09 77 10 ff 24 fd 00 00 10 00 89 f8 01 f0 01 d0 c3", 12, 0, Options{}, PatchTrap, 2, "jump table"},
+		{"jump table", "83 ff 09 77 10 ff 24 fd 00 00 10 00 89 f8 01 f0 01 d0 c3", 12, 0, Options{}, PatchTrap, 2,
+			"jump table"},
 		{"jump table, flags", "83 ff 09 77 10 ff 24 fd 00 00 10 00 83 ff 01 75 01 90 c3", 12, 0, Options{}, PatchJump, 5, ""},
 		{"system call", "b8 27 00 00 00 0f 05 c3 90 90 90 90", 5, 4, Options{}, PatchTrap, 2, "system call"},
 	}
@@ -39,7 +40,8 @@ func TestAnalyzeAt(t *testing.T) {
 			a := AnalyzeAt(code, 0x1000, test.off, test.pad, test.opt)
 			if a.Patch != test.patch || a.Patch != PatchNone && a.Displaced != test.displaced ||
 				!strings.Contains(a.Reason, test.reason) || test.reason == "" && a.Reason != "" {
-				t.Fatalf("AnalyzeAt = %v, %d displaced, %q, want %v, %d, %q", a.Patch, a.Displaced, a.Reason, test.patch, test.displaced, test.reason)
+				t.Fatalf("AnalyzeAt = %v, %d displaced, %q, want %v, %d, %q", a.Patch, a.Displaced, a.Reason, test.patch,
+					test.displaced, test.reason)
 			}
 			if a.Patch == PatchNone {
 				return

@@ -38,7 +38,8 @@ func (s *stackTracker) step(in *Inst) {
 		return
 	}
 	switch {
-	case in.Map == 0 && in.Op >= 0x50 && in.Op <= 0x57, in.is(0x68), in.is(0x6A), in.is(0xFF) && in.reg() == 6, in.is(0x9C),
+	case in.Map == 0 && in.Op >= 0x50 && in.Op <= 0x57, in.is(0x68), in.is(0x6A), in.is(0xFF) && in.reg() == 6,
+		in.is(0x9C),
 		in.Flow == FlowCall && in.Rel == 0: // call to the next instruction, to learn its address
 		s.depth += 8
 	case in.Map == 0 && in.Op >= 0x58 && in.Op <= 0x5F, in.is(0x8F), in.is(0x9D):
@@ -53,7 +54,8 @@ func (s *stackTracker) step(in *Inst) {
 		base, ok := in.baseReg()
 		s.depth -= in.Disp
 		s.lost = !ok || base != rsp || in.SIB>>3&7 != 4
-	case in.is(0x89) && in.ModRM == 0xE5 && in.Rex == 0x48, in.is(0x8B) && in.ModRM == 0xEC && in.Rex == 0x48: // mov rbp,rsp
+	// mov rbp,rsp
+	case in.is(0x89) && in.ModRM == 0xE5 && in.Rex == 0x48, in.is(0x8B) && in.ModRM == 0xEC && in.Rex == 0x48:
 		s.framed, s.rbpBase = s.depth > 0, s.depth
 	case in.is(0x89) && in.targets(rsp), in.is(0x8B) && in.reg() == rsp && in.Rex&4 == 0, in.is(0x87) && in.targets(rsp),
 		in.is(0x29) && in.targets(rsp), in.is(0x2B) && in.reg() == rsp && in.Rex&4 == 0, in.is(0xC8), in.is(0xC9):

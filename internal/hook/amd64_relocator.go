@@ -164,7 +164,8 @@ func (r *relocator) inst(code []byte, in *Inst, at Addr) error {
 }
 
 // to appends the rel32 of a branch. A target among the displaced instructions is their copy, since
-// a patch lies over the original; all others are still where they were. So is a place: who comes back to it, arrives again.
+// a patch lies over the original; all others are still where they were. So is a place: who comes back to it, arrives
+// again.
 func (r *relocator) to(target Addr) {
 	d := int64(target - r.a.Site())
 	inside := target == r.a.Addr || d >= 0 && d < int64(r.a.PatchLen) || r.boundary(d)

@@ -79,8 +79,8 @@ func (e *emitter) callThrough(spec *Spec, stub *Stub) error {
 	inner := e.later()
 	stub.After = e.pc()
 	e.callSlot(spec.ID, spec.ExitSlot)
-	// The word that led back here lies below the stack now, where whoever comes next may leave it in a gap of a frame: it would look like
-	// a frame of ours for as long as that lives, and keep the unwinder's hook.
+	// The word that led back here lies below the stack now, where whoever comes next may leave it in a gap of a frame: it
+	// would look like a frame of ours for as long as that lives, and keep the unwinder's hook.
 	e.bytes(0x48, 0xC7, 0x44, 0x24, 0xF0, 0, 0, 0, 0) // mov qword [rsp-16],0
 	e.bytes(0xC9)                                     // leave
 	if a.RetPop > 0 {
@@ -117,8 +117,8 @@ func (e *emitter) loopCheck() (after, loop int) {
 // argAlign is the greatest alignment that stack arguments have: that of a 64-byte vector (psABI 3.2.2).
 const argAlign = 64
 
-// copyArgs repeats the caller's stack arguments below the stub's frame. They lie at rbp+16 and the stack pointer is rbp:
-// the copy begins as far from a boundary of 64 bytes as they do, since the function may rely on it.
+// copyArgs repeats the caller's stack arguments below the stub's frame. They lie at rbp+16 and the stack pointer is
+// rbp: the copy begins as far from a boundary of 64 bytes as they do, since the function may rely on it.
 func (e *emitter) copyArgs(spec *Spec) {
 	n := (spec.StackBytes + 7) &^ 7
 	if n == 0 {

@@ -2,8 +2,8 @@ package hook
 
 import "encoding/binary"
 
-// Compilers make a switch a jump through a table of places in the function. Where such a table is found and read, what it leads to is
-// known; else any instruction of the function may be a case's beginning.
+// Compilers make a switch a jump through a table of places in the function. Where such a table is found and read, what
+// it leads to is known; else any instruction of the function may be a case's beginning.
 
 const (
 	// tableReach is how many instructions before a jump its place is computed at most.
@@ -62,7 +62,8 @@ func (t *tables) relative(reg byte) bool {
 	return false
 }
 
-// tablesKnown reports whether every jump that may be a table's was read, and none leads into the bytes that a jump would overwrite.
+// tablesKnown reports whether every jump that may be a table's was read, and none leads into the bytes that a jump
+// would overwrite.
 func (z *analyzer) tablesKnown(opt *Options) bool { return z.tablesAvoid(opt, z.overwritten) }
 
 // tablesAvoid reports whether every jump that may be a table's was read, and none leads to certain offsets.

@@ -7,13 +7,15 @@ import (
 	"testing"
 )
 
-// TestSwitchTables reads the tables of jumps: a case that begins in the bytes that a jump would overwrite rules the jump out, and so does
-// whatever is not known. Keeps out: a trap, which costs a thousand times as much, at each call of a function that begins with a switch.
+// TestSwitchTables reads the tables of jumps: a case that begins in the bytes that a jump would overwrite rules the
+// jump out, and so does whatever is not known. Keeps out: a trap, which costs a thousand times as much, at each call of
+// a function that begins with a switch.
 func TestSwitchTables(t *testing.T) {
 	const (
 		at    = 0x1000
 		table = 0x2000
-		// mov eax,edi; and eax,3; lea rdx,[rip+table]; movslq rax,[rdx+rax*4]; add rax,rdx; jmp rax; mov eax,1; ret; mov eax,2; ret
+		// mov eax,edi; and eax,3; lea rdx,[rip+table]; movslq rax,[rdx+rax*4]; add rax,rdx; jmp rax; mov eax,1; ret; mov
+		// eax,2; ret
 		relative = "89f8 83e003 488d15f40f0000 48630482 4801d0 ffe0 b801000000c3 b802000000c3"
 		// the same with add rdx,rax the other way round
 		otherAdd = "89f8 83e003 488d15f40f0000 48630482 4803c2 ffe0 b801000000c3 b802000000c3"

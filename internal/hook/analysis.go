@@ -34,8 +34,8 @@ type Options struct {
 	// Targets are addresses, ascending, that code outside the function jumps to: Analysis.Jumps of
 	// other functions, symbols inside this one, handlers of exceptions. It may be one list for a whole module.
 	Targets []Addr
-	// Data returns read-only data of the module from an address on, as much as there is; nil where there is none. With it the tables of
-	// switches are read.
+	// Data returns read-only data of the module from an address on, as much as there is; nil where there is none. With it
+	// the tables of switches are read.
 	Data func(Addr) []byte
 	// InCode reports whether an address is one of code.
 	InCode func(Addr) bool

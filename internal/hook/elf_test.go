@@ -28,9 +28,12 @@ func functions(tb testing.TB, path string) []function {
 	dyn, _ := f.DynamicSymbols()
 	syms = slices.DeleteFunc(append(syms, dyn...), func(s elf.Symbol) bool {
 		t := elf.ST_TYPE(s.Info)
-		return s.Section == elf.SHN_UNDEF || s.Section >= elf.SHN_LORESERVE || t != elf.STT_FUNC && t != elf.STT_GNU_IFUNC && t != elf.STT_NOTYPE
+		return s.Section == elf.SHN_UNDEF || s.Section >= elf.SHN_LORESERVE || t != elf.STT_FUNC && t != elf.STT_GNU_IFUNC &&
+			t != elf.STT_NOTYPE
 	})
-	slices.SortFunc(syms, func(a, b elf.Symbol) int { return cmp.Or(cmp.Compare(a.Value, b.Value), cmp.Compare(b.Size, a.Size)) })
+	slices.SortFunc(syms, func(a, b elf.Symbol) int {
+		return cmp.Or(cmp.Compare(a.Value, b.Value), cmp.Compare(b.Size, a.Size))
+	})
 	text := map[elf.SectionIndex][]byte{}
 	var out []function
 	for i, s := range syms {

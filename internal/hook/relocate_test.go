@@ -65,7 +65,8 @@ func relocateAll(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	copies := map[Addr]disasm{}
-	objdump(t, func(d disasm) { copies[Addr(d.addr)] = d }, "-D", "-b", "binary", "-m", "i386:x86-64", "--adjust-vma="+strconv.Itoa(arena), file)
+	objdump(t, func(d disasm) { copies[Addr(d.addr)] = d }, "-D", "-b", "binary", "-m", "i386:x86-64", "--adjust-vma="+
+		strconv.Itoa(arena), file)
 	wanted := map[Addr]*moved{}
 	for i := range all {
 		wanted[all[i].orig.Orig] = &all[i]
@@ -141,7 +142,8 @@ func (m *moved) compare(orig disasm, copies map[Addr]disasm) string {
 	switch m.in.Flow {
 	case FlowCall, FlowCallIndirect: // a call over ud2, its return address replaced by the original's, then jmp
 		for _, want := range []string{
-			fmt.Sprintf("call 0x%x", at+7), "ud2", fmt.Sprintf("movl $0x%x,(%%rsp)", uint32(m.next)), fmt.Sprintf("movl $0x%x,0x4(%%rsp)", uint64(m.next)>>32),
+			fmt.Sprintf("call 0x%x", at+7), "ud2", fmt.Sprintf("movl $0x%x,(%%rsp)", uint32(m.next)),
+			fmt.Sprintf("movl $0x%x,0x4(%%rsp)", uint64(m.next)>>32),
 		} {
 			if normal(got.text) != want {
 				return "the copy is " + got.text + ", want " + want

@@ -200,7 +200,8 @@ func (im *image) write(tb testing.TB, path string) {
 	mapped := (len(im.code) + 4095) &^ 4095
 	eh := EHFrame(im.arena, mapped)
 	var b bytes.Buffer
-	for _, part := range []any{uint64(im.arena), uint64(len(im.code)), uint64(mapped), uint64(len(im.patches)), uint64(len(eh)), im.code, im.patches, eh} {
+	for _, part := range []any{uint64(im.arena), uint64(len(im.code)), uint64(mapped), uint64(len(im.patches)),
+		uint64(len(eh)), im.code, im.patches, eh} {
 		if err := binary.Write(&b, binary.LittleEndian, part); err != nil {
 			tb.Fatal(err)
 		}
@@ -349,9 +350,11 @@ func TestRun(t *testing.T) {
 func (n *counts) balanced(t *testing.T) {
 	t.Helper()
 	if n.mismatches != 0 || n.totalEnters != n.totalExits+n.tail+n.unwound {
-		t.Errorf("%d enters, %d tail calls, %d exits, %d unwound, %d exits without an enter", n.totalEnters, n.tail, n.totalExits, n.unwound, n.mismatches)
+		t.Errorf("%d enters, %d tail calls, %d exits, %d unwound, %d exits without an enter", n.totalEnters, n.tail,
+			n.totalExits, n.unwound, n.mismatches)
 	}
-	for name, want := range map[string]int{"t_switch": 9, "t_asm_loopentry": 1, "t_asm_selfloop": 1, "t_asm_interior": 1, "t_asm_one": 1, "t_vsum_s2048": 1, "t_seven_s8": 1, "t_asm_regs": 1} {
+	for name, want := range map[string]int{"t_switch": 9, "t_asm_loopentry": 1, "t_asm_selfloop": 1, "t_asm_interior": 1,
+		"t_asm_one": 1, "t_vsum_s2048": 1, "t_seven_s8": 1, "t_asm_regs": 1} {
 		if n.enters[name] != want {
 			t.Errorf("%s was entered %d times, want %d", name, n.enters[name], want)
 		}

@@ -57,27 +57,36 @@ func TestAnalyze(t *testing.T) {
 		{"short, little padding", "31 c0 c3 90", 1, Options{}, want{PatchTrap, 0, 2, "no padding", false, false, 1}},
 		{"short, runs on", "31 c0 90 90 90", 3, Options{}, want{PatchTrap, 0, 2, "runs on", false, false, 0}},
 		{"padding inside", "31 c0 c3 00 00 00 00 00", 0, Options{}, want{PatchJump, 0, 3, "", false, false, 1}},
-		{"branch into the window", "31 c0 ff c8 01 f8 75 fa c3", 0, Options{}, want{PatchTrap, 0, 2, "+0x6", false, false, 1}},
+		{"branch into the window", "31 c0 ff c8 01 f8 75 fa c3", 0, Options{},
+			want{PatchTrap, 0, 2, "+0x6", false, false, 1}},
 		{"branch inside the window", "31 c0 75 00 90 01 f8 c3", 0, Options{}, want{PatchJump, 0, 5, "", false, false, 1}},
 		{"loop to entry", "48 83 c7 01 48 ff c9 75 f7 c3", 0, Options{}, want{PatchJump, 0, 7, "", true, false, 1}},
 		{"loop to entry in the window", "ff cf 75 fc 89 f8 c3", 0, Options{}, want{PatchJump, 0, 6, "", false, false, 1}},
-		{"loop to endbr64", "f3 0f 1e fa 48 83 c7 01 48 ff c9 75 f3 c3", 0, Options{}, want{PatchJump, 4, 7, "", true, false, 1}},
-		{"recursion is no loop", "55 48 89 e5 e8 f7 ff ff ff c9 c3", 0, Options{}, want{PatchJump, 0, 9, "", false, false, 1}},
+		{"loop to endbr64", "f3 0f 1e fa 48 83 c7 01 48 ff c9 75 f3 c3", 0, Options{},
+			want{PatchJump, 4, 7, "", true, false, 1}},
+		{"recursion is no loop", "55 48 89 e5 e8 f7 ff ff ff c9 c3", 0, Options{},
+			want{PatchJump, 0, 9, "", false, false, 1}},
 		{"system call", "b0 27 0f 05 c3 90 90", 2, Options{}, want{PatchTrap, 0, 2, "system call", false, false, 1}},
 		{"system call behind", "b8 27 00 00 00 0f 05 c3", 0, Options{}, want{PatchJump, 0, 5, "", false, false, 1}},
 		{"call in the window", "ff d0 31 c0 90 c3", 0, Options{}, want{PatchTrap, 0, 2, "a call", false, false, 1}},
 		{"call ends the window", "90 e8 00 00 00 00 c3", 0, Options{}, want{PatchJump, 0, 6, "", false, false, 1}},
 		{"call to the next byte", "e8 00 00 00 00 58 c3", 0, Options{}, want{PatchJump, 0, 5, "", false, false, 1}},
-		{"target from elsewhere", frameless, 0, Options{Targets: []Addr{0x1001}}, want{PatchTrap, 0, 1, "elsewhere", false, false, 1}},
-		{"target elsewhere", frameless, 0, Options{Targets: []Addr{0x1000, 0x1005, 0x9000}}, want{PatchJump, 0, 8, "", false, false, 1}},
+		{"target from elsewhere", frameless, 0, Options{Targets: []Addr{0x1001}},
+			want{PatchTrap, 0, 1, "elsewhere", false, false, 1}},
+		{"target elsewhere", frameless, 0, Options{Targets: []Addr{0x1000, 0x1005, 0x9000}},
+			want{PatchJump, 0, 8, "", false, false, 1}},
 		{"data behind", "55 48 89 e5 5d 06 06 c3", 0, Options{}, want{PatchTrap, 0, 1, "+0x5", false, false, 0}},
-		{"jump table", "31 c0 89 f8 90 ff 24 c5 00 00 10 00 75 00 c3", 0, Options{}, want{PatchTrap, 0, 2, "jump table", true, false, 1}},
-		{"jump table behind a prologue", "55 48 89 e5 53 ff 24 c5 00 00 10 00 75 00 c3", 0, Options{}, want{PatchJump, 0, 5, "", false, false, 1}},
+		{"jump table", "31 c0 89 f8 90 ff 24 c5 00 00 10 00 75 00 c3", 0, Options{},
+			want{PatchTrap, 0, 2, "jump table", true, false, 1}},
+		{"jump table behind a prologue", "55 48 89 e5 53 ff 24 c5 00 00 10 00 75 00 c3", 0, Options{},
+			want{PatchJump, 0, 5, "", false, false, 1}},
 		{"switch", "83 ff 09 77 10 ff 24 fd 00 00 10 00 c3", 0, Options{}, want{PatchJump, 0, 5, "", true, false, 1}},
 		{"virtual tail call", "48 8b 07 85 f6 74 03 ff 60 10 c3", 0, Options{}, want{PatchJump, 0, 5, "", false, false, 1}},
-		{"reads its return address", "48 83 ec 08 48 8b 44 24 08 48 83 c4 08 c3", 0, Options{}, want{PatchJump, 0, 9, "", false, true, 1}},
+		{"reads its return address", "48 83 ec 08 48 8b 44 24 08 48 83 c4 08 c3", 0, Options{},
+			want{PatchJump, 0, 9, "", false, true, 1}},
 		{"reads it by rbp", "55 48 89 e5 48 8b 45 08 5d c3", 0, Options{}, want{PatchJump, 0, 8, "", false, true, 1}},
-		{"reads an argument on the stack", "48 83 ec 08 48 8b 44 24 10 48 83 c4 08 c3", 0, Options{}, want{PatchJump, 0, 9, "", false, false, 1}},
+		{"reads an argument on the stack", "48 83 ec 08 48 8b 44 24 10 48 83 c4 08 c3", 0, Options{},
+			want{PatchJump, 0, 9, "", false, false, 1}},
 		{"pops its return address", "5e 48 89 f0 90 ff e6", 0, Options{}, want{PatchJump, 0, 5, "", true, true, 0}},
 		{"16-bit branch", "66 e9 01 00 90 90 c3", 0, Options{}, want{PatchNone, 0, 0, "16-bit", false, false, 0}},
 		{"xbegin", "c7 f8 00 00 00 00 c3", 0, Options{}, want{PatchJump, 0, 6, "", false, false, 1}},
@@ -255,7 +264,8 @@ func TestEHFrame(t *testing.T) {
 }
 
 func TestIsFragment(t *testing.T) {
-	for name, want := range map[string]bool{"f": false, "f.cold": true, "f.cold.3": true, "f.part.0": false, "f.isra.0.cold": true, "cold": false, "f.coldness": false, "f.cold.x": false} {
+	for name, want := range map[string]bool{"f": false, "f.cold": true, "f.cold.3": true, "f.part.0": false,
+		"f.isra.0.cold": true, "cold": false, "f.coldness": false, "f.cold.x": false} {
 		if got := IsFragment(name); got != want {
 			t.Errorf("IsFragment(%q) = %v, want %v", name, got, want)
 		}
@@ -281,7 +291,8 @@ func FuzzStub(f *testing.F) {
 		}
 		at := Addr(addr) + 0x10000
 		for _, kind := range []Kind{CallThrough, EnterOnly, RetTrap} {
-			spec := Spec{Kind: kind, ID: 7, Code: code, Analysis: &a, StackBytes: int(stack), EnterSlot: at - 64, ExitSlot: at - 56, CopySlot: at - 48}
+			spec := Spec{Kind: kind, ID: 7, Code: code, Analysis: &a, StackBytes: int(stack), EnterSlot: at - 64,
+				ExitSlot: at - 56, CopySlot: at - 48}
 			if len(a.Rets) > 0 {
 				spec.Ret = a.Rets[0]
 			}

@@ -13,8 +13,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/unwind"
 )
 
-// assignment is bytes and where they go. What they share a register or a byte with is read when they are stored, since an
-// assignment before may have changed it.
+// assignment is bytes and where they go. What they share a register or a byte with is read when they are stored, since
+// an assignment before may have changed it.
 type assignment struct {
 	kind  assignmentKind
 	addr  uint64 // of memory and bits
@@ -81,7 +81,8 @@ func (s *scene) assignments(t *collector.InspectTarget) ([]assignment, error) {
 		if t.Type == "" {
 			return nil, fault.New(fault.ValidationError, "Give type.", "a value at an address needs a type to be written as")
 		}
-		if base, rest, array := strings.Cut(strings.TrimSpace(t.Type), "["); array && base != "" && !strings.ContainsAny(base, "(<") && !strings.Contains(rest, "[") {
+		if base, rest, array := strings.Cut(strings.TrimSpace(t.Type), "["); array && base != "" &&
+			!strings.ContainsAny(base, "(<") && !strings.Contains(rest, "[") {
 			return s.toArray(t, strings.TrimSpace(base), rest)
 		}
 		to, err := pointerTo(t.Type)
@@ -136,7 +137,9 @@ func (s *scene) assign(src string, set json.RawMessage, depth int) ([]assignment
 		return s.toBitField(e, set)
 	}
 	if typ == nil && e.Type().Kind() == expr.KindVoid || !e.InMemory() {
-		return nil, fault.New(fault.ValidationError, "Name a variable, a member, an element, what a pointer leads to, or a register.", "%q has no place that could be written", src)
+		return nil, fault.New(fault.ValidationError,
+			"Name a variable, a member, an element, what a pointer leads to, or a register.",
+			"%q has no place that could be written", src)
 	}
 	a := assignment{}
 	var ok bool
@@ -163,10 +166,12 @@ func (s *scene) assign(src string, set json.RawMessage, depth int) ([]assignment
 func (s *scene) assignMembers(src string, set json.RawMessage, depth int) (out []assignment, err error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(set, &members); err != nil {
-		return nil, fault.New(fault.ValidationError, "Give an object of members and their values.", "the value of %q is no JSON object: %w", src, err)
+		return nil, fault.New(fault.ValidationError, "Give an object of members and their values.",
+			"the value of %q is no JSON object: %w", src, err)
 	}
 	if depth > MaxDepth {
-		return nil, fault.New(fault.Unsupported, "Write inner members by themselves.", "the value is nested deeper than %d", MaxDepth)
+		return nil, fault.New(fault.Unsupported, "Write inner members by themselves.", "the value is nested deeper than %d",
+			MaxDepth)
 	}
 	used := map[int]bool{}
 	for name, v := range members {
@@ -181,7 +186,8 @@ func (s *scene) assignMembers(src string, set json.RawMessage, depth int) (out [
 			if a := &more[i]; a.kind == toRegister || a.kind == toVector {
 				key := int(a.kind)<<8 | a.reg
 				if used[key] {
-					return nil, fault.New(fault.Unsupported, "Write one member after the other.", "two members of %q are in one register", src)
+					return nil, fault.New(fault.Unsupported, "Write one member after the other.",
+						"two members of %q are in one register", src)
 				}
 				used[key] = true
 			}
@@ -193,7 +199,8 @@ func (s *scene) assignMembers(src string, set json.RawMessage, depth int) (out [
 func (s *scene) toNamedRegister(src string, n int, set json.RawMessage) ([]assignment, error) {
 	v, known := registers{s}.regOf(n)
 	if !known {
-		return nil, fault.New(fault.NotPaused, "Pause a thread with debug_breakpoint and give its threadId.", "no thread is paused whose %s could be written", src)
+		return nil, fault.New(fault.NotPaused, "Pause a thread with debug_breakpoint and give its threadId.",
+			"no thread is paused whose %s could be written", src)
 	}
 	b, err := encodeInt(set, 8, false)
 	if err != nil {
@@ -234,7 +241,8 @@ func encodeBits(t *expr.Type, set json.RawMessage, width int64) ([]byte, error) 
 	if shift := 64 - 8*int64(len(b)); t.Signed() && shift >= 0 {
 		v = uint64(int64(v<<shift) >> shift)
 	}
-	if rest := int64(v) >> (width - 1); rest != 0 && rest != -1 && !(rest == 1 && !t.Signed()) || rest == -1 && !t.Signed() && width < 64 {
+	if rest := int64(v) >> (width - 1); rest != 0 && rest != -1 && !(rest == 1 && !t.Signed()) || rest == -1 &&
+		!t.Signed() && width < 64 {
 		return nil, badValue(t.Symbol(), set, fmt.Sprintf("it does not fit %d bits", width))
 	}
 	return binary.LittleEndian.AppendUint64(nil, v), nil
@@ -253,7 +261,8 @@ func (s *scene) inRegister(a assignment) (assignment, error) {
 		case place.Kind != unwind.PlaceRegister:
 			continue
 		case place.Reg > 16 && (s.frame == nil || s.frame.Index != 0):
-			return a, fault.New(fault.Unsupported, "Write it in the innermost frame, or where it is in memory.", "it is in a vector register of an outer frame")
+			return a, fault.New(fault.Unsupported, "Write it in the innermost frame, or where it is in memory.",
+				"it is in a vector register of an outer frame")
 		}
 		whole := append([]byte(nil), place.Bytes...)
 		copy(whole[off:], a.b)
@@ -305,7 +314,8 @@ func (s *scene) register(n int, old uint64) (assignment, error) {
 	addr, in, ok := s.u.Saved(&s.stack, s.frame, n)
 	switch {
 	case !ok || n == 16 || n == 7:
-		return assignment{}, fault.New(fault.Unsupported, "Write what is in memory, or in the innermost frame.", "register %d of frame %d is not kept where it could be changed", n, s.frame.Index)
+		return assignment{}, fault.New(fault.Unsupported, "Write what is in memory, or in the innermost frame.",
+			"register %d of frame %d is not kept where it could be changed", n, s.frame.Index)
 	case in:
 		a := assignment{kind: toRegister, reg: n}
 		binary.LittleEndian.PutUint64(a.old[:], old)

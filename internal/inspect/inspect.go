@@ -1,11 +1,11 @@
-// Package inspect owns the reading of single values of a process: variables, expressions and addresses, in a frame of one of
-// its threads or without one.
+// Package inspect owns the reading of single values of a process: variables, expressions and addresses, in a frame of
+// one of its threads or without one.
 //
 // It stands beside the data path: debug_memory asks it, of core files and of live targets. What a process is comes from
 // package snapshot, names and arithmetic from package expr, values of types from package capture.
 //
-// Invariants: it does no I/O of its own and writes nothing; every answer is bounded; what is wrong with one target is said
-// of that target alone.
+// Invariants: it does no I/O of its own and writes nothing; every answer is bounded; what is wrong with one target is
+// said of that target alone.
 package inspect
 
 import (
@@ -33,8 +33,8 @@ const (
 	maxElems     = value.MaxElems
 )
 
-// Read reads the targets of a question. th is the thread whose frame gives locals and registers a meaning, nil for none. The
-// error is for what is wrong with the question itself.
+// Read reads the targets of a question. th is the thread whose frame gives locals and registers a meaning, nil for
+// none. The error is for what is wrong with the question itself.
 func Read(p *snapshot.Process, th *snapshot.Thread, q collector.Inspection) ([]collector.Reading, error) {
 	s := &scene{pic: snapshot.New(p), depth: q.Depth}
 	if s.depth < 1 || s.depth > MaxDepth {
@@ -85,7 +85,8 @@ func (s *scene) enter(th *snapshot.Thread, n int) error {
 		}
 	}
 	if s.frame == nil {
-		return fault.New(fault.ValidationError, "debug_query with eventType crash shows the frames.", "thread %d has no frame %d, only %d frames", th.TID, n, len(stack.Frames))
+		return fault.New(fault.ValidationError, "debug_query with eventType crash shows the frames.",
+			"thread %d has no frame %d, only %d frames", th.TID, n, len(stack.Frames))
 	}
 	s.locals = u.Locals(s.frame)
 	return nil
@@ -128,7 +129,8 @@ func clientFault(err error) error {
 	case errors.As(err, &check):
 		return check.Fault()
 	case errors.As(err, &eval) && eval.Reason == expr.Unreadable && isLaid(eval.Addr):
-		return fault.New(fault.OptimizedOut, "Ask for its other members, or build with -O0 or -Og to see it.", "position %d: it was optimized out here", eval.Pos)
+		return fault.New(fault.OptimizedOut, "Ask for its other members, or build with -O0 or -Og to see it.",
+			"position %d: it was optimized out here", eval.Pos)
 	case errors.As(err, &eval):
 		return eval.Fault()
 	}
@@ -237,12 +239,14 @@ func (s *scene) object(addr uint64, t *symbol.Type) (collector.Reading, error) {
 	if s.reader == nil {
 		s.reader = capture.NewReader(s, s.depth, s.functionAt, s.pic.Described)
 	}
-	return collector.Reading{Address: fmt.Sprintf("0x%x", addr), Type: t.String(), Value: s.reader.Object(t, s.language(), addr)}, nil
+	return collector.Reading{Address: fmt.Sprintf("0x%x", addr), Type: t.String(),
+		Value: s.reader.Object(t, s.language(), addr)}, nil
 }
 
 // pointerTo spells a pointer to a type that is named as C or Rust do: int[2][3], int (*)[3], [u8; 4].
 func pointerTo(name string) (string, error) {
-	bad := fault.New(fault.ValidationError, "Write it as int[16], int[2][3] or [u8; 4].", "type %q is not understood", name)
+	bad := fault.New(fault.ValidationError, "Write it as int[16], int[2][3] or [u8; 4].", "type %q is not understood",
+		name)
 	base, dims := strings.TrimSpace(name), ""
 	for strings.HasPrefix(base, "[") && strings.HasSuffix(base, "]") {
 		i := strings.LastIndexByte(base, ';')
@@ -295,7 +299,8 @@ func (s *scene) bytes(addr uint64, n int) (collector.Reading, error) {
 	}
 	out := collector.Reading{Address: fmt.Sprintf("0x%x", addr), Type: fmt.Sprintf("byte[%d]", got), Bytes: b[:got]}
 	if got == 0 {
-		return out, fault.New(fault.ReadFailed, "Nothing is mapped there, or it was not kept; see the variable that the address came from.", "memory at 0x%x cannot be read", addr)
+		return out, fault.New(fault.ReadFailed, "Nothing is mapped there, or it was not kept; see the variable that the "+
+			"address came from.", "memory at 0x%x cannot be read", addr)
 	}
 	return out, nil
 }

@@ -113,7 +113,8 @@ func (s *scene) insideOf(src string, e *expr.Expr, st *symbol.Type) parts {
 }
 
 func (s *scene) membersOf(src, by string, names []string) parts {
-	return parts{kind: partsNamed, count: len(names), names: names, expr: func(i int) string { return grouped(src) + by + names[i] }}
+	return parts{kind: partsNamed, count: len(names), names: names,
+		expr: func(i int) string { return grouped(src) + by + names[i] }}
 }
 
 func (s *scene) list(src string, n int) parts {
@@ -124,7 +125,8 @@ func (s *scene) list(src string, n int) parts {
 func grouped(src string) string {
 	for i := range len(src) {
 		c := src[i]
-		if c != '_' && c != '$' && c != '.' && c != '[' && c != ']' && c != ':' && (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z') &&
+		if c != '_' && c != '$' && c != '.' && c != '[' && c != ']' && c != ':' && (c < '0' || c > '9') &&
+			(c|0x20 < 'a' || c|0x20 > 'z') &&
 			!(c == '-' && strings.HasPrefix(src[i:], "->")) && !(c == '>' && i > 0 && src[i-1] == '-') {
 			if strings.HasPrefix(src, "(") && strings.HasSuffix(src, ")") && strings.Count(src, "(") == 1 {
 				return src
@@ -223,7 +225,8 @@ func (v *View) shownParts(s *scene, t Thing, from, n int) ([]collector.Variable,
 			_, at, ok = partAt(at, i)
 		}
 		if !ok {
-			return nil, fault.New(fault.ValidationError, "Ask for the variables of the frame again.", "%s has changed, and this part of it is gone", t.Expr)
+			return nil, fault.New(fault.ValidationError, "Ask for the variables of the frame again.",
+				"%s has changed, and this part of it is gone", t.Expr)
 		}
 	}
 	count, _ := partsIn(at)
@@ -232,7 +235,8 @@ func (v *View) shownParts(s *scene, t Thing, from, n int) ([]collector.Variable,
 		name, part, _ := partAt(at, i)
 		one := collector.Variable{Name: name, Type: part.TypeName(), Value: part.Short(shortValue), Fixed: true}
 		if k, list := partsIn(part); k != 0 {
-			one.Ref, one.Count, one.List = v.put(Thing{Frame: t.Frame, Expr: t.Expr, Path: fmt.Sprintf("%s%d.", t.Path, i)}), k, list
+			one.Ref, one.Count, one.List = v.put(Thing{Frame: t.Frame, Expr: t.Expr, Path: fmt.Sprintf("%s%d.", t.Path, i)}), k,
+				list
 		}
 		out = append(out, one)
 	}

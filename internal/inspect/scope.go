@@ -14,7 +14,8 @@ var registerNames = map[string]int{
 	"$r11": 11, "$r12": 12, "$r13": 13, "$r14": 14, "$r15": 15, "$rip": 16, "$pc": 16, "$sp": 7, "$fp": 6,
 }
 
-// Lookup implements expr.Scope: locals, the innermost first, then variables of the function, of the namespaces around it, and of all modules.
+// Lookup implements expr.Scope: locals, the innermost first, then variables of the function, of the namespaces around
+// it, and of all modules.
 func (s *scene) Lookup(name string) (expr.Place, bool) {
 	if n, ok := registerNames[name]; ok {
 		return expr.Place{Kind: expr.PlaceRegister, Reg: n}, s.th != nil
@@ -26,7 +27,8 @@ func (s *scene) Lookup(name string) (expr.Place, bool) {
 			continue
 		}
 		if best >= 0 {
-			if b := &s.locals[best]; l.Depth < b.Depth || l.Depth == b.Depth && (b.Place.Kind != unwind.PlaceNone || l.Place.Kind == unwind.PlaceNone) {
+			if b := &s.locals[best]; l.Depth < b.Depth || l.Depth == b.Depth &&
+				(b.Place.Kind != unwind.PlaceNone || l.Place.Kind == unwind.PlaceNone) {
 				continue
 			}
 		}
@@ -114,8 +116,8 @@ func (s *scene) local(l *unwind.Local) expr.Place {
 	return expr.Place{Kind: expr.PlaceAddress, Addr: at, Type: l.Type}
 }
 
-// leaveOut notes which parts of a value in pieces are optimized out, and reports whether any is left. What no member is in
-// is padding.
+// leaveOut notes which parts of a value in pieces are optimized out, and reports whether any is left. What no member is
+// in is padding.
 func (s *scene) leaveOut(l *unwind.Local, at uint64, size int64) (any bool) {
 	bit := int64(0)
 	out := func(lo, hi int64) {

@@ -20,7 +20,8 @@ type Thing struct {
 	Frame int
 	Scope collector.ScopeKind // of a scope
 	Expr  string              // of a value: what means it in its frame
-	Path  string              // of a part that no expression means: its place in what is shown of Expr, as "2.0.": each a position
+	// of a part that no expression means: its place in what is shown of Expr, as "2.0.": each a position
+	Path string
 }
 
 // View looks into one paused thread part by part. What it reads is as the thread stands at this moment. Not safe for
@@ -44,7 +45,8 @@ func (v *View) Frames(from, n int) ([]collector.Frame, int) {
 	for i := max(from, 0); i < len(stack.Frames) && (n <= 0 || len(out) < n); i++ {
 		uf := &stack.Frames[i]
 		f := pic.Frame(uf)
-		one := collector.Frame{Ref: v.put(Thing{Frame: f.Index}), Index: f.Index, Function: f.Function, Module: uf.Module, User: pic.UserCode(uf), Inlined: f.Inlined,
+		one := collector.Frame{Ref: v.put(Thing{Frame: f.Index}), Index: f.Index, Function: f.Function, Module: uf.Module,
+			User: pic.UserCode(uf), Inlined: f.Inlined,
 			Location: collector.Location{File: f.File, Line: f.Line, Address: fmt.Sprintf("0x%x", uf.PC)}}
 		switch {
 		case f.Signal:
@@ -73,16 +75,19 @@ func (v *View) Scopes(t Thing) ([]collector.Scope, error) {
 		return nil, err
 	}
 	var out []collector.Scope
-	for _, kind := range []collector.ScopeKind{collector.ScopeArguments, collector.ScopeLocals, collector.ScopeRegisters, collector.ScopeGlobals} {
+	for _, kind := range []collector.ScopeKind{collector.ScopeArguments, collector.ScopeLocals, collector.ScopeRegisters,
+		collector.ScopeGlobals} {
 		if names := s.names(kind); len(names) > 0 {
-			out = append(out, collector.Scope{Kind: kind, Ref: v.put(Thing{Frame: t.Frame, Scope: kind}), Count: len(names), Slow: kind == collector.ScopeGlobals})
+			out = append(out, collector.Scope{Kind: kind, Ref: v.put(Thing{Frame: t.Frame, Scope: kind}), Count: len(names),
+				Slow: kind == collector.ScopeGlobals})
 		}
 	}
 	return out, nil
 }
 
 // shownRegisters are the general registers in the order in which they are shown.
-var shownRegisters = []string{"$rip", "$rsp", "$rbp", "$rax", "$rbx", "$rcx", "$rdx", "$rsi", "$rdi", "$r8", "$r9", "$r10", "$r11", "$r12", "$r13", "$r14", "$r15"}
+var shownRegisters = []string{"$rip", "$rsp", "$rbp", "$rax", "$rbx", "$rcx", "$rdx", "$rsi", "$rdi", "$r8", "$r9",
+	"$r10", "$r11", "$r12", "$r13", "$r14", "$r15"}
 
 // names are those of a scope's variables. An outer variable that an inner one hides is there as name#2.
 func (s *scene) names(kind collector.ScopeKind) (names []string) {
@@ -198,7 +203,8 @@ func (v *View) Target(t Thing, name string) (src string, err error) {
 	if err != nil {
 		return "", err
 	}
-	unknown := fault.New(fault.ValidationError, "Ask for the variables again; see their names there.", "there is no %q that could be set", name)
+	unknown := fault.New(fault.ValidationError, "Ask for the variables again; see their names there.",
+		"there is no %q that could be set", name)
 	if t.Scope != "" {
 		if !slices.Contains(s.names(t.Scope), name) || strings.Contains(name, hiddenMark) {
 			return "", unknown

@@ -26,8 +26,8 @@ type Writer interface {
 	WriteVector(n int, v [16]byte) error // xmm0 to xmm15: 0 to 15
 }
 
-// Write sets the targets of a question to their values, which are JSON, and returns what stands there then. All are checked before
-// any is written.
+// Write sets the targets of a question to their values, which are JSON, and returns what stands there then. All are
+// checked before any is written.
 func Write(p *snapshot.Process, th *snapshot.Thread, q collector.Inspection, w Writer) ([]collector.Reading, error) {
 	s := &scene{pic: snapshot.New(p), depth: DefaultDepth}
 	if err := s.enter(th, q.Frame); err != nil {
@@ -45,7 +45,8 @@ func Write(p *snapshot.Process, th *snapshot.Thread, q collector.Inspection, w W
 	if bad {
 		for i := range out {
 			if out[i].Err == nil {
-				out[i].Err = fault.New(fault.WriteFailed, "Correct the others and call again.", "not written: another target of the call cannot be")
+				out[i].Err = fault.New(fault.WriteFailed, "Correct the others and call again.",
+					"not written: another target of the call cannot be")
 			}
 		}
 		return out, nil
@@ -56,7 +57,9 @@ func Write(p *snapshot.Process, th *snapshot.Thread, q collector.Inspection, w W
 			before[i] = &was.Value
 		}
 		if err := store(w, places[i]); err != nil {
-			out[i].Err = fault.New(fault.WriteFailed, "See what is mapped there; code and other processes' memory cannot be written.", "write %s: %w", targetName(&q.Targets[i]), err)
+			out[i].Err = fault.New(fault.WriteFailed,
+				"See what is mapped there; code and other processes' memory cannot be written.", "write %s: %w",
+				targetName(&q.Targets[i]), err)
 		}
 	}
 	after := &scene{pic: snapshot.New(p), depth: DefaultDepth}
@@ -105,7 +108,8 @@ func encode(t *symbol.Type, raw json.RawMessage) ([]byte, error) {
 	case symbol.KindArray:
 		return encodeArray(st, raw)
 	}
-	return nil, fault.New(fault.Unsupported, "Write its members one by one.", "a value of type %s cannot be written as a whole", t)
+	return nil, fault.New(fault.Unsupported, "Write its members one by one.",
+		"a value of type %s cannot be written as a whole", t)
 }
 
 // encodeEnum takes a name, names with | between them, as flags are shown, or a number.
@@ -126,7 +130,8 @@ func encodeEnum(t, st *symbol.Type, raw json.RawMessage) ([]byte, error) {
 		return little(all, int(st.Size)), nil
 	}
 	b, err := encodeInt(raw, int(st.Size), true)
-	if err != nil && !slices.ContainsFunc(st.Enumerators(), func(e symbol.Enumerator) bool { return e.Val < 0 && !e.Unsigned }) {
+	if err != nil && !slices.ContainsFunc(st.Enumerators(),
+		func(e symbol.Enumerator) bool { return e.Val < 0 && !e.Unsigned }) {
 		return encodeInt(raw, int(st.Size), false)
 	}
 	return b, err
@@ -184,7 +189,8 @@ func encodeMade(t *expr.Type, raw json.RawMessage) ([]byte, error) {
 	case expr.KindChar:
 		base.Encoding = symbol.EncSignedChar
 	case expr.KindObject, expr.KindText:
-		return nil, fault.New(fault.Unsupported, "Write its members one by one.", "a value of type %s cannot be written as a whole", t)
+		return nil, fault.New(fault.Unsupported, "Write its members one by one.",
+			"a value of type %s cannot be written as a whole", t)
 	default:
 		if t.Signed() {
 			base.Encoding = symbol.EncSigned
@@ -253,7 +259,8 @@ func encodeWide(raw json.RawMessage, text string, size int, signed bool) ([]byte
 	}
 	limit := new(big.Int).Lsh(big.NewInt(1), uint(8*size))
 	half := new(big.Int).Rsh(limit, 1)
-	if signed && (n.Cmp(half) >= 0 || n.Cmp(new(big.Int).Neg(half)) < 0) || !signed && (n.Sign() < 0 || n.Cmp(limit) >= 0) {
+	if signed && (n.Cmp(half) >= 0 || n.Cmp(new(big.Int).Neg(half)) < 0) || !signed &&
+		(n.Sign() < 0 || n.Cmp(limit) >= 0) {
 		return nil, badValue(nil, raw, fmt.Sprintf("it does not fit %d bytes", size))
 	}
 	if n.Sign() < 0 {
@@ -273,5 +280,6 @@ func badValue(t *symbol.Type, raw json.RawMessage, why string) error {
 	if t != nil {
 		of = " as " + t.String()
 	}
-	return fault.New(fault.ValidationError, "Give a number, true, a name, text or a list that fits the type.", "%.60s cannot be written%s: %s", raw, of, why)
+	return fault.New(fault.ValidationError, "Give a number, true, a name, text or a list that fits the type.",
+		"%.60s cannot be written%s: %s", raw, of, why)
 }

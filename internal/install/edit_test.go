@@ -13,15 +13,16 @@ import (
 
 var jsonPath = []string{"mcpServers", "strobe"}
 
-// jsonCases are files as products' pages show them and as people write them, with what an install makes of them: § stands
-// where our bytes go, and ¶ for a comma of ours.
+// jsonCases are files as products' pages show them and as people write them, with what an install makes of them: §
+// stands where our bytes go, and ¶ for a comma of ours.
 var jsonCases = []struct{ name, file string }{
 	{"empty object", "{§}"},
 	{"with a line", "{§\n}\n"},
 	{"beside others", "{\n  \"a\": 1¶§\n}\n"},
 	{"beside a server", "{\n  \"mcpServers\": {\n    \"github\": {\n      \"command\": \"npx\"\n    }¶§\n  }\n}\n"},
 	{"trailing commas", "{\n  \"mcpServers\": {\n    \"x\": {},§\n  },\n}\n"},
-	{"comments", "// top\n{\n  \"mcpServers\": {\n    /* one */ \"x\": {}¶ /* two */ // three§\n    // four\n  } // five\n}\n// six"},
+	{"comments", "// top\n{\n  \"mcpServers\": {\n    /* one */ \"x\": {}¶ /* two */ // three§\n    // four\n  } // " +
+		"five\n}\n// six"},
 	{"comments only", "{\n  // nothing yet§\n}\n"},
 	{"one line", `{"a":1,"mcpServers":{"x":{"command":"y"}¶§},"b":[1,2,{"c":"}"}]}`},
 	{"one line, trailing", `{"mcpServers":{"x":{},§}}`},
@@ -77,7 +78,8 @@ func TestSetJSON(t *testing.T) {
 
 // What a user has added to our entry stays when the binary has moved.
 func TestUpdateJSON(t *testing.T) {
-	const old = "{\"mcpServers\": {\n  \"strobe\": { // mine\n    \"command\":   \"/old/strobe\", \"env\": {\"A\": \"b\"},\n    \"args\": [ \"mcp\" ] } } }"
+	const old = "{\"mcpServers\": {\n  \"strobe\": { // mine\n    \"command\":   \"/old/strobe\", \"env\": {\"A\": " +
+		"\"b\"},\n    \"args\": [ \"mcp\" ] } } }"
 	out, _, err := setJSON([]byte(old), jsonPath, fieldsOf("/new/strobe"))
 	if want := strings.Replace(old, "/old/strobe", "/new/strobe", 1); err != nil || string(out) != want {
 		t.Errorf("setJSON = %s, %v; want %s", out, err, want)
@@ -102,7 +104,8 @@ var tomlPath = []string{"mcp_servers", "strobe"}
 var tomlCases = []struct{ name, file string }{
 	{"empty", "§"},
 	{"no newline", "model = \"x\"§"},
-	{"as documented", "model = \"gpt-5.1\"  # overrides\n\n[mcp_servers.docs]\ncommand = \"docs\"\nargs = [\"a\", # one\n  \"b\"]\n\n[mcp_servers.docs.env]\nK = \"\"\"\n[mcp_servers.strobe]\n\"\"\"\n§"},
+	{"as documented", "model = \"gpt-5.1\"  # overrides\n\n[mcp_servers.docs]\ncommand = \"docs\"\nargs = [\"a\", # " +
+		"one\n  \"b\"]\n\n[mcp_servers.docs.env]\nK = \"\"\"\n[mcp_servers.strobe]\n\"\"\"\n§"},
 	{"last comment", "[features]\na = true\n# end\n\n§"},
 	{"CRLF", "a = 1\r\n\r\n[b]\r\nc = '''x\r\n[y]'''\r\n§"},
 	{"mark", "\xef\xbb\xbfa = 1\n§"},
@@ -141,7 +144,8 @@ func TestSetTOML(t *testing.T) {
 // A table of ours that others stand behind, with tables below it and what the user added.
 func TestUpdateTOML(t *testing.T) {
 	const before, after = "# top\na = 1\n\n", "# of the next\n[z]\nb = 2\n"
-	const mine = "[ mcp_servers . \"strobe\" ] # ours\n  command   = '/old/strobe' # where\nstartup_timeout_sec = 20\nargs = [\n  \"mcp\",\n]\n[mcp_servers.strobe.env]\nA = \"b\"\n"
+	const mine = "[ mcp_servers . \"strobe\" ] # ours\n  command   = '/old/strobe' # where\nstartup_timeout_sec = " +
+		"20\nargs = [\n  \"mcp\",\n]\n[mcp_servers.strobe.env]\nA = \"b\"\n"
 	file := []byte(before + mine + after)
 	out, err := setTOML(file, tomlPath, fieldsOf("/new/strobe"))
 	if want := strings.Replace(string(file), "'/old/strobe'", `"/new/strobe"`, 1); err != nil || string(out) != want {
@@ -159,7 +163,8 @@ func TestUpdateTOML(t *testing.T) {
 func TestDamagedTOML(t *testing.T) {
 	for _, file := range []string{
 		"a = ", "[a", "a = 1\na = 2\n", "[a]\n[a]\n", "a = \"x\nb = 1\n", "mcp_servers = 1\n", "mcp_servers = {}\n", "\xff",
-		"mcp_servers.strobe.command = \"strobe-old\"\n", "[mcp_servers]\nstrobe = {command = \"x\"}\n", "mcp_servers.a.command = \"x\"\n[x",
+		"mcp_servers.strobe.command = \"strobe-old\"\n", "[mcp_servers]\nstrobe = {command = \"x\"}\n",
+		"mcp_servers.a.command = \"x\"\n[x",
 	} {
 		out, err := setTOML([]byte(file), tomlPath, fieldsOf("/bin/strobe"))
 		if err == nil {

@@ -50,9 +50,10 @@ MY_ENV_VAR = "MY_ENV_VALUE"
   },
 }
 `,
-	".cursor/mcp.json":           "{\"mcpServers\":{\"server-name\":{\"command\":\"npx\",\"args\":[\"-y\",\"mcp-server\"]}}}",
-	".config/Code/User/mcp.json": "{\n\t\"servers\": {\n\t\t\"memory\": {\n\t\t\t\"command\": \"npx\"\n\t\t}\n\t},\n\t\"inputs\": []\n}\n",
-	".gemini/settings.json":      "{\n  \"theme\": \"Dracula\",\n  \"selectedAuthType\": \"gemini-api-key\"\n}\n",
+	".cursor/mcp.json": "{\"mcpServers\":{\"server-name\":{\"command\":\"npx\",\"args\":[\"-y\",\"mcp-server\"]}}}",
+	".config/Code/User/mcp.json": "{\n\t\"servers\": {\n\t\t\"memory\": {\n\t\t\t\"command\": " +
+		"\"npx\"\n\t\t}\n\t},\n\t\"inputs\": []\n}\n",
+	".gemini/settings.json": "{\n  \"theme\": \"Dracula\",\n  \"selectedAuthType\": \"gemini-api-key\"\n}\n",
 	".codeium/windsurf/mcp_config.json": `{ "mcpServers": { } }
 `,
 	".config/zed/settings.json": `// Zed settings
@@ -260,7 +261,8 @@ func TestOneAgent(t *testing.T) {
 	if n := actions(installed(t, o)); n[Added] != 1 {
 		t.Errorf("install after it: %v", n)
 	}
-	if _, err := Install(Options{Agents: []string{"emacs"}}); err == nil || !strings.Contains(err.Error(), "VALIDATION_ERROR") {
+	if _, err := Install(Options{Agents: []string{"emacs"}}); err == nil ||
+		!strings.Contains(err.Error(), "VALIDATION_ERROR") {
 		t.Errorf("an agent that nobody knows: %v", err)
 	}
 }
@@ -310,7 +312,8 @@ func TestLeftAlone(t *testing.T) {
 		{"does not parse", ".cursor/mcp.json", "{\"mcpServers\": {", "does not parse"},
 		{"TOML that does not parse", ".codex/config.toml", "model = \n", "does not parse"},
 		{"somebody else's", ".cursor/mcp.json", `{"mcpServers": {"strobe": {"url": "https://example.org"}}}`, "not Strobe's"},
-		{"of another form", ".codex/config.toml", "mcp_servers = {strobe = {command = \"/old/strobe\"}}\n", "table of its own"},
+		{"of another form", ".codex/config.toml", "mcp_servers = {strobe = {command = \"/old/strobe\"}}\n",
+			"table of its own"},
 		{"a list", ".gemini/settings.json", "[]", "no object"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -373,7 +376,8 @@ func TestOddFiles(t *testing.T) {
 			}
 		}
 	}
-	for id, says := range map[string]string{"cursor": "read-only", "gemini": "a link to what is not there", "vscode": "no file"} {
+	for id, says := range map[string]string{"cursor": "read-only", "gemini": "a link to what is not there",
+		"vscode": "no file"} {
 		if !strings.Contains(why[id], says) {
 			t.Errorf("%s: %q, want %q", id, why[id], says)
 		}

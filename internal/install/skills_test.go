@@ -15,7 +15,8 @@ import (
 func TestPlaces(t *testing.T) {
 	o := newHome(t)
 	dir := t.TempDir()
-	env := map[string]string{"CLAUDE_CONFIG_DIR": dir + "/claude", "CODEX_HOME": dir + "/codex", "XDG_CONFIG_HOME": dir + "/xdg"}
+	env := map[string]string{"CLAUDE_CONFIG_DIR": dir + "/claude", "CODEX_HOME": dir + "/codex", "XDG_CONFIG_HOME": dir +
+		"/xdg"}
 	o.Getenv = func(name string) string { return env[name] }
 	put(t, dir+"/xdg/opencode/opencode.json", "{\"mcp\": {\"servers\": {}, \"timeout\": 5}}")
 	o.Agents = []string{"claude-code", "codex", "opencode", "zed"}

@@ -7,9 +7,9 @@
 // nothing is ever dropped: when the queue is full too, the pipe fills and the program waits, as
 // it would for any reader.
 //
-// Invariants: bytes are delivered exactly as written and in the order of each stream; between streams in the order in which
-// they were read; a chunk is at most MaxChunk bytes and does not end inside a UTF-8
-// sequence unless the program was silent after it or the bytes are no UTF-8.
+// Invariants: bytes are delivered exactly as written and in the order of each stream; between streams in the order in
+// which they were read; a chunk is at most MaxChunk bytes and does not end inside a UTF-8 sequence unless the program
+// was silent after it or the bytes are no UTF-8.
 //
 // Locks: Conn.mu is a leaf lock, never held over a read, a write or the sink. Conn.inMu serialises
 // writers of one stdin and is held while one of them writes. Order: Conn.inMu, Keeper.mu, Conn.mu.

@@ -169,7 +169,8 @@ func (c *Conn) openTerminal(master *os.File, opt Options) error {
 			number, opErr = unix.IoctlGetInt(int(fd), unix.TIOCGPTN)
 		}
 		if opErr == nil {
-			opErr = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{Row: uint16(cmp.Or(opt.Rows, terminalRows)), Col: uint16(cmp.Or(opt.Columns, terminalCols))})
+			opErr = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ,
+				&unix.Winsize{Row: uint16(cmp.Or(opt.Rows, terminalRows)), Col: uint16(cmp.Or(opt.Columns, terminalCols))})
 		}
 	})
 	if err := errors.Join(err, opErr); err != nil {

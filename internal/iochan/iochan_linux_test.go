@@ -118,7 +118,8 @@ func TestBytesAndStreams(t *testing.T) {
 func TestOrderBetweenStreams(t *testing.T) {
 	r := &recorder{}
 	// One step per line sent, so that a busy machine cannot let both streams become readable at once.
-	c, _ := run(t, Pipes, Options{KeepInput: true}, r, `for i in 1 2 3 4 5; do read x; printf "o$i"; read x; printf "e$i" >&2; done`)
+	c, _ := run(t, Pipes, Options{KeepInput: true}, r,
+		`for i in 1 2 3 4 5; do read x; printf "o$i"; read x; printf "e$i" >&2; done`)
 	for i := range 10 {
 		if _, err := c.Write(context.Background(), []byte("\n")); err != nil {
 			t.Fatal(err)
@@ -174,7 +175,8 @@ func TestPromptComesWithoutNewline(t *testing.T) {
 func TestUTF8IsNotSplit(t *testing.T) {
 	r := &recorder{}
 	// The two halves of the letter come 10 ms apart: more than lineQuiet.
-	c, _ := run(t, Pipes, Options{tailQuiet: time.Minute}, r, `printf 'x\303'; sleep 0.01; printf '\244y'; sleep 0.2; printf '!'`)
+	c, _ := run(t, Pipes, Options{tailQuiet: time.Minute}, r,
+		`printf 'x\303'; sleep 0.01; printf '\244y'; sleep 0.2; printf '!'`)
 	wait(t, c)
 	if got := r.text(Stdout); got != "xäy!" {
 		t.Fatalf("stdout = %q", got)
@@ -313,7 +315,9 @@ func TestGrandchildKeepsPipe(t *testing.T) {
 
 func TestTerminal(t *testing.T) {
 	r := &recorder{}
-	c, _ := run(t, Terminal, Options{}, r, `test -t 0 && test -t 1 && test -t 2 && stty size && echo ctty </dev/tty && read x && echo "got $x" && cat`)
+	c,
+		_ := run(t, Terminal, Options{}, r,
+		`test -t 0 && test -t 1 && test -t 2 && stty size && echo ctty </dev/tty && read x && echo "got $x" && cat`)
 	eventually(t, "size", func() bool { return strings.Contains(r.text(Stdout), "24 80") })
 	c.Write(context.Background(), []byte("line\nrest"))
 	eventually(t, "answer", func() bool { return strings.Contains(r.text(Stdout), "got line") })

@@ -296,7 +296,8 @@ func (p *keeperProcess) message() {
 	}
 }
 
-// countOutputs returns how many of files, from the first, can be read: the last may be the end of stdin that is written.
+// countOutputs returns how many of files, from the first, can be read: the last may be the end of stdin that is
+// written.
 func countOutputs(files []int) int {
 	for i, fd := range files {
 		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)

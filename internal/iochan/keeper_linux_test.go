@@ -77,7 +77,8 @@ func TestProgramOutlivesDaemon(t *testing.T) {
 				t.Fatal(err)
 			}
 			daemon := exec.Command(exe)
-			daemon.Env = append(os.Environ(), "IOCHAN_TEST_ROLE=daemon", "IOCHAN_TEST_DONE="+done, "IOCHAN_TEST_CHANNEL="+channel)
+			daemon.Env = append(os.Environ(), "IOCHAN_TEST_ROLE=daemon", "IOCHAN_TEST_DONE="+done, "IOCHAN_TEST_CHANNEL="+
+				channel)
 			daemon.Stderr = os.Stderr
 			err = daemon.Run()
 			if err == nil || !strings.Contains(err.Error(), "killed") {
@@ -148,7 +149,8 @@ func TestKeeperStartsAgain(t *testing.T) {
 // A keeper that held stdin open would keep a program from ever reading its end.
 func TestKeptInputEnds(t *testing.T) {
 	k := testKeeper(t)
-	for name, opt := range map[string]Options{"text": {Input: "line\n"}, "long text": {Input: strings.Repeat("x", 3<<20)}, "closed later": {KeepInput: true}} {
+	for name, opt := range map[string]Options{"text": {Input: "line\n"}, "long text": {Input: strings.Repeat("x", 3<<20)},
+		"closed later": {KeepInput: true}} {
 		t.Run(name, func(t *testing.T) {
 			r := &recorder{}
 			opt.Clock = Monotonic

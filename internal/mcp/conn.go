@@ -113,7 +113,8 @@ func (c *lineConn) Write(_ context.Context, m jsonrpc.Message) error {
 	if r, ok := m.(*jsonrpc.Response); ok && r.Error != nil {
 		// The SDK sends its own plain errors with code 0, which JSON-RPC does not have.
 		if w := (*jsonrpc.Error)(nil); !errors.As(r.Error, &w) {
-			r = &jsonrpc.Response{ID: r.ID, Extra: r.Extra, Error: &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: r.Error.Error()}}
+			r = &jsonrpc.Response{ID: r.ID, Extra: r.Extra,
+				Error: &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: r.Error.Error()}}
 			m = r
 		}
 	}

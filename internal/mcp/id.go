@@ -7,8 +7,8 @@ import (
 	"regexp"
 )
 
-// An id is any number or text, and is answered as it was written. The SDK keeps numbers as 64-bit integers: 1.5 would come back as 1, and 10^29 as
-// something else. Such ids are text to the SDK.
+// An id is any number or text, and is answered as it was written. The SDK keeps numbers as 64-bit integers: 1.5 would
+// come back as 1, and 10^29 as something else. Such ids are text to the SDK.
 
 // plainNumber is a number that the SDK keeps as it is.
 var plainNumber = regexp.MustCompile(`^(0|-?[1-9][0-9]{0,14})$`)

@@ -11,7 +11,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/fault"
 )
 
-// Every conversation pays for the list of tools: launch, trace, query and session stay under 8 KB, and all that there are under 16.
+// Every conversation pays for the list of tools: launch, trace, query and session stay under 8 KB, and all that there
+// are under 16.
 func TestToolsAreSmall(t *testing.T) {
 	tools, err := Tools(nil, nil)
 	if err != nil {
@@ -100,7 +101,8 @@ func FuzzArguments(f *testing.F) {
 		f.Fatal(err)
 	}
 	for i := range tools {
-		for _, s := range []string{"", "{}", "[]", `{"sessionId":"x","function":{"equals":1}}`, `{"action":"stop","retain":1e999}`, `{"timeFrom":"-5s"}`} {
+		for _, s := range []string{"", "{}", "[]", `{"sessionId":"x","function":{"equals":1}}`,
+			`{"action":"stop","retain":1e999}`, `{"timeFrom":"-5s"}`} {
 			f.Add(i, []byte(s))
 		}
 	}

@@ -36,12 +36,14 @@ func TestRawResults(t *testing.T) {
 		wg.Go(func() {
 			// Looks like our own wire format, and is data.
 			text := strings.Repeat(fmt.Sprintf(`"structuredContent":%d}}"strobe/raw":9`, i), 1+i*5000)
-			want, err := compact(map[string]any{"got": map[string]any{"n": json.Number("12345678901234567890"), "s": text}, "tag": "<&>"})
+			want, err := compact(map[string]any{"got": map[string]any{"n": json.Number("12345678901234567890"), "s": text},
+				"tag": "<&>"})
 			if err != nil {
 				t.Error(err)
 				return
 			}
-			r, err := call(map[string]any{"n": json.Number("12345678901234567890"), "s": text}, sdk.Meta{MetaRaw: true, MetaTextOnly: true})
+			r, err := call(map[string]any{"n": json.Number("12345678901234567890"), "s": text},
+				sdk.Meta{MetaRaw: true, MetaTextOnly: true})
 			if err != nil {
 				t.Error(err)
 				return
@@ -75,7 +77,8 @@ func TestRawResults(t *testing.T) {
 // What a reply claims of itself is checked against what is there.
 func FuzzCut(f *testing.F) {
 	for _, s := range []string{
-		`{"id":1,"result":{"_meta":{"strobe/raw":7},"content":[],"structuredContent":{"a":1}}}`, `{"_meta":{"strobe/raw":99},"structuredContent":{}`,
+		`{"id":1,"result":{"_meta":{"strobe/raw":7},"content":[],"structuredContent":{"a":1}}}`,
+		`{"_meta":{"strobe/raw":99},"structuredContent":{}`,
 		`"_meta":{"strobe/raw":18446744073709551617},"structuredContent":{}`, `"structuredContent":"_meta":{"strobe/raw":5`,
 	} {
 		f.Add([]byte(s))
@@ -95,8 +98,9 @@ func FuzzCut(f *testing.F) {
 func BenchmarkPage(b *testing.B) {
 	page := json.RawMessage(`{"text":"` + strings.Repeat("1234567\\n", 1<<19) + `"}`)
 	s := NewServer(Config{Version: "test", Logger: slog.New(slog.DiscardHandler), Tools: []Tool{{
-		Name: "page", Input: &jsonschema.Schema{Type: "object"}, Output: &jsonschema.Schema{Type: "object"}, Decode: func([]byte) (any, error) { return nil, nil },
-		Run: func(context.Context, any) (any, error) { return page, nil },
+		Name: "page", Input: &jsonschema.Schema{Type: "object"}, Output: &jsonschema.Schema{Type: "object"},
+		Decode: func([]byte) (any, error) { return nil, nil },
+		Run:    func(context.Context, any) (any, error) { return page, nil },
 	}}})
 	ours, theirs := net.Pipe()
 	go s.Serve(context.Background(), theirs)

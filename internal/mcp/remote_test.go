@@ -81,7 +81,8 @@ func TestRelayCancels(t *testing.T) {
 		t.Errorf("call = %v, want canceled", err)
 	}
 	await(t, g.cancelled, "cancellation")
-	if got, err := r.Call(context.Background(), "who", "next", nil, nil); err != nil || string(got) != `{"client":"next"}` {
+	if got, err := r.Call(context.Background(), "who", "next", nil, nil); err != nil ||
+		string(got) != `{"client":"next"}` {
 		t.Errorf("the next call = %s, %v", got, err)
 	}
 }

@@ -39,7 +39,8 @@ func newTools(g gate) []Tool {
 		}),
 		tool("panics", func(context.Context, []byte) (any, error) { panic("oh") }),
 		tool("faults", func(context.Context, []byte) (any, error) {
-			return nil, fmt.Errorf("wrapped: %w", fault.New(fault.SessionNotFound, "Call debug_session list.", "no session %q", "x"))
+			return nil, fmt.Errorf("wrapped: %w", fault.New(fault.SessionNotFound, "Call debug_session list.", "no session %q",
+				"x"))
 		}),
 		tool("plain", func(context.Context, []byte) (any, error) { return nil, errors.New("disk on fire") }),
 		tool("slow", func(ctx context.Context, _ []byte) (any, error) {
@@ -115,7 +116,8 @@ func textOf(t *testing.T, r *sdk.CallToolResult) string {
 
 func TestResultIsTextAndStructured(t *testing.T) {
 	cs, _ := dial(t, gate{}, nil)
-	r, err := cs.CallTool(context.Background(), &sdk.CallToolParams{Name: "echo", Arguments: map[string]any{"n": json.RawMessage("12345678901234567890")}})
+	r, err := cs.CallTool(context.Background(),
+		&sdk.CallToolParams{Name: "echo", Arguments: map[string]any{"n": json.RawMessage("12345678901234567890")}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +224,8 @@ func TestProgress(t *testing.T) {
 	g := gate{make(chan struct{}, 1), make(chan struct{})}
 	ctx, cancel := context.WithCancel(context.Background())
 	var got *sdk.ProgressNotificationParams
-	cs, _ := dial(t, g, &sdk.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
+	cs, _ := dial(t, g, &sdk.ClientOptions{ProgressNotificationHandler: func(_ context.Context,
+		r *sdk.ProgressNotificationClientRequest) {
 		got = r.Params
 		cancel()
 	}})
@@ -247,7 +250,8 @@ func send(t *testing.T, c net.Conn, lines ...string) {
 
 func TestProtocolErrors(t *testing.T) {
 	conn, _ := serve(t, gate{})
-	big := `{"jsonrpc":"2.0","id":"big","method":"tools/call","params":{"name":"who","arguments":{"x":"` + strings.Repeat("y", 10<<20) + `"}}}`
+	big := `{"jsonrpc":"2.0","id":"big","method":"tools/call","params":{"name":"who","arguments":{"x":"` +
+		strings.Repeat("y", 10<<20) + `"}}}`
 	send(t, conn,
 		`garbage`,
 		`{"jsonrpc":"2.0","id":9,"method":"tools/list"}`, // before initialize
@@ -262,7 +266,8 @@ func TestProtocolErrors(t *testing.T) {
 		`[{"jsonrpc":"2.0","id":4,"method":"ping"},{"jsonrpc":"2.0","id":5,"method":"ping"}]`,
 		big)
 	want := map[string]string{
-		"null": "-32700 -32600 -32600", "9": "-32600", "1": "ok", "2": "-32601", "3": "-32602", "4": "ok", "5": "ok", `"big"`: "ok",
+		"null": "-32700 -32600 -32600", "9": "-32600", "1": "ok", "2": "-32601", "3": "-32602", "4": "ok", "5": "ok",
+		`"big"`: "ok",
 	}
 	got := map[string]string{}
 	r := bufio.NewReaderSize(conn, 1<<20)
@@ -321,7 +326,8 @@ func (sink) Write(p []byte) (int, error) { return len(p), nil }
 func (sink) Close() error                { return nil }
 
 func FuzzLines(f *testing.F) {
-	for _, s := range []string{hello, "[]", "[1]", `{"jsonrpc":"2.0"}`, "{", "\x00", `{"jsonrpc":"2.0","id":{},"method":1}`} {
+	for _, s := range []string{hello, "[]", "[1]", `{"jsonrpc":"2.0"}`, "{", "\x00",
+		`{"jsonrpc":"2.0","id":{},"method":1}`} {
 		f.Add([]byte(s + "\n"))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

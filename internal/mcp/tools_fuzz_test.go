@@ -12,8 +12,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/service"
 )
 
-// FuzzTools gives every tool any arguments, through the server, down to the sessions. There is no runtime, so nothing is
-// ever launched. No input is an internal error, and every answer can be sent.
+// FuzzTools gives every tool any arguments, through the server, down to the sessions. There is no runtime, so nothing
+// is ever launched. No input is an internal error, and every answer can be sent.
 func FuzzTools(f *testing.F) {
 	svc, err := service.New(service.Config{Home: f.TempDir()})
 	if err != nil {
@@ -31,11 +31,14 @@ func FuzzTools(f *testing.F) {
 	log := slog.New(slog.DiscardHandler)
 	for i := range tools {
 		for _, in := range []string{
-			``, `null`, `{}`, `[]`, `"x"`, `1e999`, `{"sessionId":"x"}`, `{"sessionId":"../../x","action":"delete"}`, `{"action":"list"}`,
+			``, `null`, `{}`, `[]`, `"x"`, `1e999`, `{"sessionId":"x"}`, `{"sessionId":"../../x","action":"delete"}`,
+			`{"action":"list"}`,
 			`{"action":"stop","sessionId":"x","kill":false}`, `{"action":"input","sessionId":"x","text":"\u0000","eof":true}`,
-			`{"command":"true","projectRoot":"/","args":["a"],"env":{"A":"b"},"stdin":"pipe"}`, `{"command":"/","projectRoot":"/","cwd":"\u0000"}`,
+			`{"command":"true","projectRoot":"/","args":["a"],"env":{"A":"b"},"stdin":"pipe"}`,
+			`{"command":"/","projectRoot":"/","cwd":"\u0000"}`,
 			`{"command":"true","projectRoot":"/","trace":["@usercode","!a::*"],"serializationDepth":3}`,
-			`{"add":["f(int)","a[","**"],"remove":["x"],"projectRoot":"/"}`, `{"sessionId":"x","eventType":["stdout","crash"],"timeFrom":"-5s","timeTo":7}`,
+			`{"add":["f(int)","a[","**"],"remove":["x"],"projectRoot":"/"}`,
+			`{"sessionId":"x","eventType":["stdout","crash"],"timeFrom":"-5s","timeTo":7}`,
 			`{"sessionId":"x","returnValue":{"greaterThan":18446744073709551616},"argument":{"name":"a","isNull":true}}`,
 			`{"sessionId":"x","function":{"matches":"("},"view":"tree","limit":500,"waitMs":1}`,
 		} {

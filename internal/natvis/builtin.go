@@ -9,8 +9,8 @@ import (
 //go:embed builtin/*.natvis
 var builtinFiles embed.FS
 
-// Builtin returns the descriptions of libraries' types that we bring. They were written for this program, from the libraries'
-// public headers.
+// Builtin returns the descriptions of libraries' types that we bring. They were written for this program, from the
+// libraries' public headers.
 var Builtin = sync.OnceValue(func() *Set {
 	names, err := builtinFiles.ReadDir("builtin")
 	if err != nil {

@@ -7,9 +7,12 @@ import (
 
 // specs are the format specifiers that are known; those with false change nothing that is shown here.
 var specs = map[string]bool{
-	"d": true, "o": true, "x": true, "X": true, "h": true, "H": true, "xb": true, "hb": true, "Xb": true, "Hb": true, "b": true, "bb": true,
-	"e": false, "g": false, "f": false, "c": true, "s": true, "sb": true, "s8": true, "s8b": true, "su": true, "sub": true, "bstr": true,
-	"s32": true, "s32b": true, "en": false, "hv": false, "na": false, "nd": false, "nr": false, "hr": false, "wc": false, "wm": false, "wr": false,
+	"d": true, "o": true, "x": true, "X": true, "h": true, "H": true, "xb": true, "hb": true, "Xb": true, "Hb": true,
+	"b": true, "bb": true,
+	"e": false, "g": false, "f": false, "c": true, "s": true, "sb": true, "s8": true, "s8b": true, "su": true, "sub": true,
+	"bstr": true,
+	"s32":  true, "s32b": true, "en": false, "hv": false, "na": false, "nd": false, "nr": false, "hr": false, "wc": false,
+	"wm": false, "wr": false,
 	"handle": false, "expand": false,
 }
 
@@ -56,8 +59,8 @@ func lastComma(s string) int {
 	return last
 }
 
-// parseFormat reads specifiers, which follow each other without anything between. ok is false if this is something else, such
-// as the second argument of a template.
+// parseFormat reads specifiers, which follow each other without anything between. ok is false if this is something
+// else, such as the second argument of a template.
 func parseFormat(s string) (f Format, ok bool, unknown string) {
 	for s != "" {
 		s = strings.TrimSpace(s)

@@ -62,8 +62,8 @@ func (l *Library) Later(root string) *Set {
 	return &Set{find: func() *Set { return l.For(root) }}
 }
 
-// For returns the descriptions that are in force for a project; root "" is none. What was changed since the last call is read
-// anew; if nothing was, the set is the same.
+// For returns the descriptions that are in force for a project; root "" is none. What was changed since the last call
+// is read anew; if nothing was, the set is the same.
 func (l *Library) For(root string) *Set {
 	if l == nil {
 		return nil

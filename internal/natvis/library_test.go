@@ -14,7 +14,8 @@ import (
 func TestLibraryOfFilesThatAreNone(t *testing.T) {
 	root := t.TempDir()
 	good := `<AutoVisualizer><Type Name="a"><DisplayString>b</DisplayString></Type></AutoVisualizer>`
-	for name, data := range map[string][]byte{"good.natvis": []byte(good), "large.natvis": bytes.Repeat([]byte(" "), MaxFile+1)} {
+	for name, data := range map[string][]byte{"good.natvis": []byte(good),
+		"large.natvis": bytes.Repeat([]byte(" "), MaxFile+1)} {
 		if err := os.WriteFile(filepath.Join(root, name), data, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +38,8 @@ func TestLibraryOfFilesThatAreNone(t *testing.T) {
 	}
 }
 
-// TestLibraryOfLargeProjects: that not all of a large project was looked through is told where it has descriptions, and nowhere else.
+// TestLibraryOfLargeProjects: that not all of a large project was looked through is told where it has descriptions, and
+// nowhere else.
 func TestLibraryOfLargeProjects(t *testing.T) {
 	root := t.TempDir()
 	for i := range maxEntries + 1 {

@@ -1,13 +1,13 @@
-// Package natvis owns descriptions of how types of libraries are shown, in the XML format of Visual Studio's .natvis files:
-// the model, the reader of files, the matching of type names, the files that are in force, and the descriptions that are
-// built in.
+// Package natvis owns descriptions of how types of libraries are shown, in the XML format of Visual Studio's .natvis
+// files: the model, the reader of files, the matching of type names, the files that are in force, and the descriptions
+// that are built in.
 //
-// It stands beside the data path: package capture asks it for the descriptions of a type by its name, and compiles their
-// expressions with package expr. Nothing here knows a type or a process.
+// It stands beside the data path: package capture asks it for the descriptions of a type by its name, and compiles
+// their expressions with package expr. Nothing here knows a type or a process.
 //
-// Invariants: a File and a Set never change once made, and are safe for concurrent use. No file, however large or hostile,
-// costs more than the limits in this package. What a file has that is not understood is a Problem with its line, never an
-// error of the whole file unless it is no XML.
+// Invariants: a File and a Set never change once made, and are safe for concurrent use. No file, however large or
+// hostile, costs more than the limits in this package. What a file has that is not understood is a Problem with its
+// line, never an error of the whole file unless it is no XML.
 package natvis
 
 import "strconv"

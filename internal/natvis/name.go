@@ -26,8 +26,8 @@ func headOf(name string) string {
 	return name
 }
 
-// Bound is what a wildcard stands for: the argument's text, and the way to it from the type: an argument's number, then of
-// that type's arguments, and so on.
+// Bound is what a wildcard stands for: the argument's text, and the way to it from the type: an argument's number, then
+// of that type's arguments, and so on.
 type Bound struct {
 	Text string
 	Path []int

@@ -100,12 +100,14 @@ func (r *reader) display(e *element) Display {
 	if problem != "" {
 		r.problem(e.line, "%s in %q", problem, short(e.text))
 	}
-	return Display{Line: e.line, Cond: e.attr("Condition"), Optional: e.yes("Optional", false), Views: views(e), Parts: parts}
+	return Display{Line: e.line, Cond: e.attr("Condition"), Optional: e.yes("Optional", false), Views: views(e),
+		Parts: parts}
 }
 
 // single is an element whose text is one expression.
 func (r *reader) single(e *element) Display {
-	return Display{Line: e.line, Cond: e.attr("Condition"), Optional: e.yes("Optional", false), Views: views(e), Parts: []Part{{Expr: r.expr(e)}}}
+	return Display{Line: e.line, Cond: e.attr("Condition"), Optional: e.yes("Optional", false), Views: views(e),
+		Parts: []Part{{Expr: r.expr(e)}}}
 }
 
 func (r *reader) expr(e *element) *Expr {

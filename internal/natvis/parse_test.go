@@ -36,15 +36,18 @@ func TestParse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(f.Types) != 1 || len(f.Problems) != 1 || f.Problems[0].Line != 19 || !strings.Contains(f.Problems[0].What, "Strange") {
+	if len(f.Types) != 1 || len(f.Problems) != 1 || f.Problems[0].Line != 19 ||
+		!strings.Contains(f.Problems[0].What, "Strange") {
 		t.Fatalf("types %d, problems %v", len(f.Types), f.Problems)
 	}
 	ty := f.Types[0]
-	if ty.Priority != 2 || len(ty.Names) != 2 || len(ty.Displays) != 2 || ty.Displays[0].Cond != "p == 0" || len(ty.Expand) != 2 {
+	if ty.Priority != 2 || len(ty.Names) != 2 || len(ty.Displays) != 2 || ty.Displays[0].Cond != "p == 0" ||
+		len(ty.Expand) != 2 {
 		t.Fatalf("read as %+v", ty)
 	}
 	parts := ty.Displays[1].Parts
-	if len(parts) != 5 || parts[0].Text != "{ size=" || parts[1].Expr.Format.Spec != "d" || parts[3].Expr.Format != (Format{Size: "size", Spec: "su"}) {
+	if len(parts) != 5 || parts[0].Text != "{ size=" || parts[1].Expr.Format.Spec != "d" || parts[3].Expr.Format !=
+		(Format{Size: "size", Spec: "su"}) {
 		t.Errorf("the text is %+v", parts)
 	}
 	if x, err := ty.Inline(parts[1].Expr.Text); err != nil || x != "((size) * 2)" {
@@ -54,14 +57,17 @@ func TestParse(t *testing.T) {
 		t.Errorf("views %+v", ty.Expand[0].Views)
 	}
 	loop := ty.Expand[1].Code
-	if len(loop) != 1 || loop[0].Kind != Loop || len(loop[0].Body) != 2 || loop[0].Body[0].Kind != If || len(loop[0].Body[0].Else) != 1 ||
-		len(loop[0].Body[0].Else[0].Body) != 2 || loop[0].Body[0].Else[0].Body[0].Expr != "(i) + (2)" || loop[0].Body[1].Expr != "i + 1" {
+	if len(loop) != 1 || loop[0].Kind != Loop || len(loop[0].Body) != 2 || loop[0].Body[0].Kind != If ||
+		len(loop[0].Body[0].Else) != 1 ||
+		len(loop[0].Body[0].Else[0].Body) != 2 || loop[0].Body[0].Else[0].Body[0].Expr != "(i) + (2)" ||
+		loop[0].Body[1].Expr != "i + 1" {
 		t.Errorf("the loop is %+v", loop)
 	}
 }
 
 func TestNames(t *testing.T) {
-	s := NewSet(&File{Types: []*Type{{Names: []Pattern{NewPattern("a::B<*, C<*>, *>")}}, {Names: []Pattern{NewPattern("L<* *>")}}}})
+	s := NewSet(&File{Types: []*Type{{Names: []Pattern{NewPattern("a::B<*, C<*>, *>")}},
+		{Names: []Pattern{NewPattern("L<* *>")}}}})
 	for _, c := range []struct{ name, bound string }{
 		{"a::B<int, C<std::vector<int, X> >, d, e<f>>", "int|std::vector<int,X>|d|e<f>"},
 		{"a::lts_2020::B<x,C<y>>", "x|y"},
@@ -90,13 +96,15 @@ func TestNames(t *testing.T) {
 // TestHostile reads what nobody would write.
 func TestHostile(t *testing.T) {
 	bomb := `<!DOCTYPE a [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;">]><AutoVisualizer><Type Name="&b;"/></AutoVisualizer>`
-	deep := "<AutoVisualizer>" + strings.Repeat("<Type Name='x'>", 1000) + strings.Repeat("</Type>", 1000) + "</AutoVisualizer>"
+	deep := "<AutoVisualizer>" + strings.Repeat("<Type Name='x'>", 1000) + strings.Repeat("</Type>", 1000) +
+		"</AutoVisualizer>"
 	for _, text := range []string{bomb, deep, "", "<a/>", strings.Repeat("x", MaxFile+1)} {
 		if f, err := Parse("x", []byte(text)); err == nil {
 			t.Errorf("%.60q is read as %+v", text, f)
 		}
 	}
-	loop := &Type{File: &File{Intrinsics: []Intrinsic{{Name: "f", Expr: "f() + f()"}, {Name: "g", Expr: "h() * h() * h()"}, {Name: "h", Expr: "g() * g()"}}}}
+	loop := &Type{File: &File{Intrinsics: []Intrinsic{{Name: "f", Expr: "f() + f()"}, {Name: "g", Expr: "h() * h() * h()"},
+		{Name: "h", Expr: "g() * g()"}}}}
 	for _, text := range []string{"f()", "g()", "f(1)", "f("} {
 		if x, err := loop.Inline(text); err == nil {
 			t.Errorf("Inline(%q) = %q", text, x)
@@ -135,7 +143,9 @@ func TestLibrary(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(sample))
-	f.Add([]byte("<AutoVisualizer><Type Name='a<*'><Expand><ArrayItems><Size>{{[</Size></ArrayItems></Expand></Type></AutoVisualizer>"))
+	f.Add(
+		[]byte(
+			"<AutoVisualizer><Type Name='a<*'><Expand><ArrayItems><Size>{{[</Size></ArrayItems></Expand></Type></AutoVisualizer>"))
 	f.Add([]byte("\xff\xfe<\x00A\x00"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		file, err := Parse("f", data)

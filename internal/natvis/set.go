@@ -55,7 +55,8 @@ func (s *Set) Note(p Problem) {
 	}
 }
 
-// Problems returns what of the files is not understood, and what of them did not fit the types that they were used for so far.
+// Problems returns what of the files is not understood, and what of them did not fit the types that they were used for
+// so far.
 func (s *Set) Problems() []Problem {
 	if s = s.real(); s == nil {
 		return nil
@@ -96,7 +97,8 @@ func NewSet(files ...*File) *Set {
 	return s
 }
 
-// Lookup returns the descriptions of a type, the one to be tried first at first. name is qualified, as debug information has it.
+// Lookup returns the descriptions of a type, the one to be tried first at first. name is qualified, as debug
+// information has it.
 func (s *Set) Lookup(name string) []Match {
 	if s != nil && s.find != nil {
 		s.once.Do(func() { s.found.Store(s.find()) })

@@ -15,8 +15,8 @@ const (
 	maxPartsInput = 1000
 )
 
-// Names returns up to n of a few names, the nearest first: those that contain want or are contained in it, or are within about a third of
-// its length in edits.
+// Names returns up to n of a few names, the nearest first: those that contain want or are contained in it, or are
+// within about a third of its length in edits.
 func Names(want string, among []string, n int) []string {
 	want = strings.ToLower(want[:min(len(want), maxNamesInput)])
 	if want == "" {
@@ -57,8 +57,8 @@ func editDistance(a, b string) int {
 	return row[len(b)]
 }
 
-// Parts returns up to n of many, long names that look most like want: those that hold it in any case first, then by the groups of three
-// letters that they share.
+// Parts returns up to n of many, long names that look most like want: those that hold it in any case first, then by the
+// groups of three letters that they share.
 func Parts(want string, among []string, n int) []string {
 	var found []scored
 	low := strings.ToLower(want[:min(len(want), maxPartsInput)])

@@ -1,8 +1,8 @@
-// Package plainfile owns the opening of files that a client, a project or a target names: nothing but regular files is opened, and never
-// is waited for.
+// Package plainfile owns the opening of files that a client, a project or a target names: nothing but regular files is
+// opened, and never is waited for.
 //
-// It stands below everything that reads such a file. A named pipe would hold its reader until somebody writes, a device may never end or
-// do something when it is opened, and what the kernel makes up, below /proc and /sys, may do both.
+// It stands below everything that reads such a file. A named pipe would hold its reader until somebody writes, a device
+// may never end or do something when it is opened, and what the kernel makes up, below /proc and /sys, may do both.
 package plainfile
 
 import (
@@ -45,7 +45,8 @@ func Open(path string) (*os.File, error) {
 // OpenStored is Open of a file that somebody has stored: one that the kernel makes up is none.
 func OpenStored(path string) (*os.File, error) {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
-		if abs, err := filepath.Abs(real); err == nil && (strings.HasPrefix(abs, "/proc/") || strings.HasPrefix(abs, "/sys/")) {
+		if abs, err := filepath.Abs(real); err == nil &&
+			(strings.HasPrefix(abs, "/proc/") || strings.HasPrefix(abs, "/sys/")) {
 			return nil, &Error{path, "made up by the kernel"}
 		}
 	}

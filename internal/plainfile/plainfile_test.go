@@ -16,7 +16,8 @@ import (
 func TestOpen(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
-	if err := errors.Join(os.WriteFile(at("file"), []byte("text"), 0o600), syscall.Mkfifo(at("pipe"), 0o600), os.Symlink(at("pipe"), at("link")), os.Symlink(at("file"), at("good"))); err != nil {
+	if err := errors.Join(os.WriteFile(at("file"), []byte("text"), 0o600), syscall.Mkfifo(at("pipe"), 0o600),
+		os.Symlink(at("pipe"), at("link")), os.Symlink(at("file"), at("good"))); err != nil {
 		t.Fatal(err)
 	}
 	l, err := net.Listen("unix", at("socket"))
@@ -25,7 +26,8 @@ func TestOpen(t *testing.T) {
 	}
 	defer l.Close()
 	for path, want := range map[string]string{
-		at("file"): "", at("good"): "", at("pipe"): "a named pipe", at("link"): "a named pipe", at("socket"): "a socket", dir: "a directory", "/dev/zero": "a device", "/dev/stdin": "?",
+		at("file"): "", at("good"): "", at("pipe"): "a named pipe", at("link"): "a named pipe", at("socket"): "a socket",
+		dir: "a directory", "/dev/zero": "a device", "/dev/stdin": "?",
 		"/proc/self/maps": "made up by the kernel", at("none"): "no such file",
 	} {
 		f, err := OpenStored(path)

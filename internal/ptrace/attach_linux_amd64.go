@@ -11,16 +11,17 @@ import (
 )
 
 const (
-	// quietPasses is how often in a row the list of threads must show none that is new. More than one, since the kernel may
-	// leave out a thread of a list that changes while it is read.
+	// quietPasses is how often in a row the list of threads must show none that is new. More than one, since the kernel
+	// may leave out a thread of a list that changes while it is read.
 	quietPasses = 2
 	// maxPasses bounds Attach: a thread that is seized hands its own new threads over, so a few passes find all.
 	maxPasses = 1000
 )
 
-// Attach seizes every thread of a running process, also those that are being created, and returns those that it seized. None of
-// them stops for it, and no system call is interrupted. Threads that a seized one made meanwhile report themselves: their creator's
-// stop names them. The first thread is not among them if it has ended before the others. Tracer thread only.
+// Attach seizes every thread of a running process, also those that are being created, and returns those that it seized.
+// None of them stops for it, and no system call is interrupted. Threads that a seized one made meanwhile report
+// themselves: their creator's stop names them. The first thread is not among them if it has ended before the others.
+// Tracer thread only.
 //
 // With an error some may be seized: Close lets them go.
 func (t *Tracer) Attach(pid int) (tids []int, err error) {

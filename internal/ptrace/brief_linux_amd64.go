@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Brief attaches to threads of a process that nobody traces, for a moment: fn is given those that stopped within the time, at most one stop
-// each. Then they go on, with whatever signal was on its way to them, and no step's trap. It never waits for a process's end: that stays with
-// whoever waits for it, which may be another part of this program. When it cannot bring a thread back to running, the end of its own
-// kernel thread does.
+// Brief attaches to threads of a process that nobody traces, for a moment: fn is given those that stopped within the
+// time, at most one stop each. Then they go on, with whatever signal was on its way to them, and no step's trap. It
+// never waits for a process's end: that stays with whoever waits for it, which may be another part of this program.
+// When it cannot bring a thread back to running, the end of its own kernel thread does.
 func Brief(tids []int, within time.Duration, fn func(b *Briefly)) error {
 	done := make(chan error, 1)
 	go onBareThread(func() { brief(tids, within, fn, done) })
@@ -25,8 +25,9 @@ type Briefly struct {
 	stepped map[int]bool // a trap that stops them is of our making
 }
 
-// onBareThread runs fn on a kernel thread that ends with it and has started nothing: children may have asked for a signal when who made them
-// ends (PR_SET_PDEATHSIG), which means that thread. And the first thread of a Go program never ends.
+// onBareThread runs fn on a kernel thread that ends with it and has started nothing: children may have asked for a
+// signal when who made them ends (PR_SET_PDEATHSIG), which means that thread. And the first thread of a Go program
+// never ends.
 func onBareThread(fn func()) {
 	runtime.LockOSThread() // and never unlocked
 	if unix.Gettid() != unix.Getpid() && !hasChildren() {
@@ -86,19 +87,22 @@ func (b *Briefly) letGo(tid int) bool {
 	return Detach(tid, sig) == nil || Ends(tid)
 }
 
-// Step runs one instruction of a thread. False: it did not come to that, because the thread is in the kernel or about to go there, the program
-// steps itself or does not take traps, an instruction that shows or sets the trap flag is next, or a signal is on its way.
+// Step runs one instruction of a thread. False: it did not come to that, because the thread is in the kernel or about
+// to go there, the program steps itself or does not take traps, an instruction that shows or sets the trap flag is
+// next, or a signal is on its way.
 func (b *Briefly) Step(tid int, within time.Duration) bool {
 	info, err := GetSiginfo(tid)
 	if err != nil || !info.OfEvent() && !(b.stepped[tid] && info.OfStep()) {
 		return false
 	}
 	regs, err := GetRegs(tid)
-	if err != nil || regs.Eflags&trapFlag != 0 || int64(regs.Orig_rax) >= 0 && int64(regs.Rax) <= -int64(errRestart) && int64(regs.Rax) >= -int64(errRestartBlock) {
+	if err != nil || regs.Eflags&trapFlag != 0 || int64(regs.Orig_rax) >= 0 && int64(regs.Rax) <= -int64(errRestart) &&
+		int64(regs.Rax) >= -int64(errRestartBlock) {
 		return false
 	}
 	var code [maxInsn]byte
-	if n, _ := unix.PtracePeekText(tid, uintptr(regs.Rip), code[:]); !stepsAlone(code[:n]) || FaultWaits(tid) || !b.stepped[tid] && !takesTraps(tid) {
+	if n, _ := unix.PtracePeekText(tid, uintptr(regs.Rip), code[:]); !stepsAlone(code[:n]) || FaultWaits(tid) ||
+		!b.stepped[tid] && !takesTraps(tid) {
 		return false
 	}
 	b.stepped[tid] = true
@@ -114,8 +118,8 @@ const (
 	errRestartBlock = 516 // ERESTART_RESTARTBLOCK
 )
 
-// stepsAlone reports whether the instruction in b can be stepped without the program seeing it: a system call may wait for ever, and the
-// trap flag is set meanwhile.
+// stepsAlone reports whether the instruction in b can be stepped without the program seeing it: a system call may wait
+// for ever, and the trap flag is set meanwhile.
 func stepsAlone(b []byte) bool {
 	for i, c := range b {
 		switch c {

@@ -18,7 +18,8 @@ type DebugWatch struct {
 	Runs  bool // code, met before it runs; Size is 1
 }
 
-// SetDebug makes a stopped thread stop with SIGTRAP (TrapHardware) behind an access to one of at most four places, or before it runs code there; Size 0 is none.
+// SetDebug makes a stopped thread stop with SIGTRAP (TrapHardware) behind an access to one of at most four places, or
+// before it runs code there; Size 0 is none.
 func SetDebug(tid int, watches [DebugSlots]DebugWatch) error {
 	if err := pokeUser(tid, debugControl, 0); err != nil { // addresses change only while nothing is looked for
 		return err

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The end of a process that is both a child of this program and traced by it is told once, to the tracer. Whoever started the child, and
-// would wait for it, asks here.
+// The end of a process that is both a child of this program and traced by it is told once, to the tracer. Whoever
+// started the child, and would wait for it, asks here.
 
 type held struct {
 	done   chan struct{} // closed at its end, or when it was let go
@@ -26,8 +26,8 @@ var holding struct {
 // heldEndWait bounds how long the tracer may take to hear of an end that is known already.
 const heldEndWait = 10 * time.Second
 
-// HeldEnd is the end of a child that has ended while a Tracer of this program was attached to it. False: none was any more, and it is to be
-// waited for like any other.
+// HeldEnd is the end of a child that has ended while a Tracer of this program was attached to it. False: none was any
+// more, and it is to be waited for like any other.
 func HeldEnd(pid int) (unix.WaitStatus, bool) {
 	holding.Lock()
 	h := holding.of[pid]

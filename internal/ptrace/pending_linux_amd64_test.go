@@ -34,8 +34,8 @@ int main(void) {
 }
 `
 
-// TestFaultFirst: a thread that is interrupted between an exception and its signal comes to that signal's stop, and not to the interrupt's
-// with the signal still to come.
+// TestFaultFirst: a thread that is interrupted between an exception and its signal comes to that signal's stop, and not
+// to the interrupt's with the signal still to come.
 func TestFaultFirst(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	cmd := exec.Command(strobetest.BuildSource(t, "c", "gcc-O2", "traps", trapsItself))

@@ -38,10 +38,11 @@ func (s *Siginfo) OfStep() bool {
 	return s.OfDebug() || s.Signal() == syscall.SIGTRAP && s.Code() == trapHandler
 }
 
-// OfDebug reports a trap by the processor's debug exception: behind a step, by a debug register, or by the program's own int1; also what a step
-// that ends behind a system call gives. The code should say which, and does not for sure: it comes from a register that some virtual machines
-// lose, or give with what an earlier trap left there, once in some thousand traps (KVM before Linux 6.14 loads the guest's DR6 anew when it
-// comes back from a short exit). What the thread was let do decides.
+// OfDebug reports a trap by the processor's debug exception: behind a step, by a debug register, or by the program's
+// own int1; also what a step that ends behind a system call gives. The code should say which, and does not for sure: it
+// comes from a register that some virtual machines lose, or give with what an earlier trap left there, once in some
+// thousand traps (KVM before Linux 6.14 loads the guest's DR6 anew when it comes back from a short exit). What the
+// thread was let do decides.
 func (s *Siginfo) OfDebug() bool {
 	return s.Signal() == syscall.SIGTRAP && (s.Code() == TrapTrace || s.Code() == TrapBrkpt || s.Code() == TrapHardware)
 }
@@ -122,17 +123,19 @@ func Detach(tid int, sig syscall.Signal) error {
 // Seize attaches to a thread without stopping it.
 func Seize(tid int) error { return ptraceValue(unix.PTRACE_SEIZE, tid, 0, options) }
 
-// A thread that was let run for a moment, or told to stop, stops within microseconds, or when it gets a CPU. Others do not: the first thread
-// of a process that has ended, whose end is told when all others were waited for, which we cannot do while we wait for it; and one that sleeps
-// in the kernel where nothing stops it. stopLook is when they are looked at first, stopMost how long any is waited for.
+// A thread that was let run for a moment, or told to stop, stops within microseconds, or when it gets a CPU. Others do
+// not: the first thread of a process that has ended, whose end is told when all others were waited for, which we cannot
+// do while we wait for it; and one that sleeps in the kernel where nothing stops it. stopLook is when they are looked
+// at first, stopMost how long any is waited for.
 const (
 	stopLook = 10 * time.Millisecond
 	stopMost = 1500 * time.Millisecond
 	stopBusy = 20 * time.Second // one that wants a CPU and had it for less than half of the time
 )
 
-// WaitStop waits for the next stop of one thread, which was let run and is about to stop. ErrGone when it ended instead, with an Ended stop
-// where that was told now; ErrBusy where it does not come to a stop. Then Tracer.Late says what is to be done when it does.
+// WaitStop waits for the next stop of one thread, which was let run and is about to stop. ErrGone when it ended
+// instead, with an Ended stop where that was told now; ErrBusy where it does not come to a stop. Then Tracer.Late says
+// what is to be done when it does.
 func WaitStop(tid int) (Stop, error) {
 	if s, ok, err := PollStop(tid); ok || err != nil {
 		return s, err
@@ -232,8 +235,8 @@ func PollStop(tid int) (s Stop, ok bool, err error) {
 // ErrBusy: a thread did not stop in time. Its stop is reported when it comes.
 var ErrBusy = errors.New("the thread does not come to a stop")
 
-// WaitStopFor is WaitStop for a thread that was told to stop and may be where nothing can stop it: ErrBusy after the time given. Its stop is
-// reported when it comes.
+// WaitStopFor is WaitStop for a thread that was told to stop and may be where nothing can stop it: ErrBusy after the
+// time given. Its stop is reported when it comes.
 func WaitStopFor(tid int, within time.Duration) (Stop, error) {
 	const spins, short, long = 20, 1000, 50000 // ns
 	started := time.Now()
@@ -292,7 +295,8 @@ func (s Stop) GroupStop() bool {
 func stopOf(tid int, ws unix.WaitStatus) Stop {
 	s := Stop{TID: tid, Signal: ws.StopSignal(), Event: int(uint32(ws) >> 16), Status: ws}
 	switch s.Event {
-	case EventClone, EventFork, EventVfork, EventExec: // asked for at once: a stop that is handled later may not be the thread's last
+	// asked for at once: a stop that is handled later may not be the thread's last
+	case EventClone, EventFork, EventVfork, EventExec:
 		s.Msg, _ = EventMsg(tid) // fails only for a thread that is gone
 	}
 	return s
@@ -310,11 +314,12 @@ func SetSigMask(tid int, mask uint64) error { return ptraceData(ptraceSetSigMask
 // faults are the signals that an instruction raises. Blocking one would make the kernel reset its handler.
 const faults = 1<<(unix.SIGSEGV-1) | 1<<(unix.SIGBUS-1) | 1<<(unix.SIGILL-1) | 1<<(unix.SIGFPE-1) | 1<<(unix.SIGTRAP-1)
 
-// trapBit is SIGTRAP among blocked signals. A trap that comes while it is blocked takes the program's handler for it away for good.
+// trapBit is SIGTRAP among blocked signals. A trap that comes while it is blocked takes the program's handler for it
+// away for good.
 const trapBit = 1 << (unix.SIGTRAP - 1)
 
-// HoldSignals makes a stopped thread block every signal but those that an instruction raises, and not the trap of a step, and returns
-// what it blocked before, for SetSigMask.
+// HoldSignals makes a stopped thread block every signal but those that an instruction raises, and not the trap of a
+// step, and returns what it blocked before, for SetSigMask.
 func HoldSignals(tid int) (mask uint64, err error) {
 	if err = ptraceData(ptraceGetSigMask, tid, 8, &mask); err != nil {
 		return 0, err
@@ -332,11 +337,13 @@ func takesTraps(tid int) bool {
 	return err == nil && ignored&trapBit == 0
 }
 
-// maxPeeked is how many pending signals of a thread are looked at: what an instruction raised is among the first that are its own.
+// maxPeeked is how many pending signals of a thread are looked at: what an instruction raised is among the first that
+// are its own.
 const maxPeeked = 16
 
-// FaultWaits reports whether a thread that an interrupt stopped has just raised a signal by an instruction (a step's trap, an int3, a fault),
-// which it takes next. That stop goes first if both come at once; a thread that is let go in it dies of a trap of ours.
+// FaultWaits reports whether a thread that an interrupt stopped has just raised a signal by an instruction (a step's
+// trap, an int3, a fault), which it takes next. That stop goes first if both come at once; a thread that is let go in
+// it dies of a trap of ours.
 func FaultWaits(tid int) bool {
 	var list [maxPeeked]Siginfo
 	for i := range peekPending(tid, list[:]) {
@@ -349,7 +356,8 @@ func FaultWaits(tid int) bool {
 	return false
 }
 
-// FaultFirst has a thread that an interrupt stopped come to the stop of the signal that it has just raised, if there is one.
+// FaultFirst has a thread that an interrupt stopped come to the stop of the signal that it has just raised, if there is
+// one.
 func FaultFirst(s Stop) (Stop, error) {
 	if s.Event != EventStop || s.Signal != syscall.SIGTRAP || !FaultWaits(s.TID) {
 		return s, nil
@@ -360,8 +368,8 @@ func FaultFirst(s Stop) (Stop, error) {
 	return WaitStop(s.TID)
 }
 
-// Queue sends a thread a signal that was on its way to it before, with all that is known of it where the kernel lets us: not of one that it
-// sent itself, or kill did.
+// Queue sends a thread a signal that was on its way to it before, with all that is known of it where the kernel lets
+// us: not of one that it sent itself, or kill did.
 func Queue(pid, tid int, info *Siginfo) {
 	if info.Code() >= 0 || info.Code() == tgkillCode || queueInfo(pid, tid, info) != nil {
 		unix.Tgkill(pid, tid, info.Signal()) //nolint:errcheck // it has ended

@@ -51,8 +51,8 @@ func NewTracer(handle Handler) (*Tracer, error) {
 // ErrClosed: the tracer was closed.
 var ErrClosed = errors.New("tracer is closed")
 
-// lostAfter is when a wake signal is taken for lost: far longer than the thread takes to come out of its wait, which a second signal
-// would only disturb.
+// lostAfter is when a wake signal is taken for lost: far longer than the thread takes to come out of its wait, which a
+// second signal would only disturb.
 const lostAfter = 200 * time.Microsecond
 
 // Do runs fn on the tracer's thread and returns its error. fn must not block for long: stopped threads wait.
@@ -120,8 +120,8 @@ func hasChildren() bool {
 
 func (t *Tracer) run() {
 	runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
-	// But the first thread of a Go program never does, so that what it traces would stay traced; and of one that has started other
-	// children it would take their ends, which somebody else waits for.
+	// But the first thread of a Go program never does, so that what it traces would stay traced; and of one that has
+	// started other children it would take their ends, which somebody else waits for.
 	if unix.Gettid() == unix.Getpid() || hasChildren() {
 		go t.run() // on another one, since this is taken
 		<-t.done
@@ -208,7 +208,8 @@ func (t *Tracer) serve() bool {
 // Defer keeps a report that was met while waiting for another; the handler gets it later. Tracer thread only.
 func (t *Tracer) Defer(s Stop) { t.queue = append(t.queue, s) }
 
-// Late has fn be given the next report about a thread that did not stop when it should have: false hands it to the handler. Tracer thread only.
+// Late has fn be given the next report about a thread that did not stop when it should have: false hands it to the
+// handler. Tracer thread only.
 func (t *Tracer) Late(tid int, fn func(Stop) bool) {
 	if t.late == nil {
 		t.late = map[int]func(Stop) bool{}
@@ -288,8 +289,8 @@ func (t *Tracer) Launch(p Program) (pid int, err error) {
 	return pid, nil
 }
 
-// launchMost is how long a program that is launched may take to stop: nobody else waits for this tracer yet, and on a machine with fifty
-// others for each CPU it may be seconds until it gets one.
+// launchMost is how long a program that is launched may take to stop: nobody else waits for this tracer yet, and on a
+// machine with fifty others for each CPU it may be seconds until it gets one.
 const launchMost = 20 * time.Second
 
 func waitLaunched(pid int) (Stop, error) {

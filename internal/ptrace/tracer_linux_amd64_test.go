@@ -30,7 +30,8 @@ func TestLaunchRunsToItsEnd(t *testing.T) {
 	defer tr.Close()
 	for range 20 {
 		err = tr.Do(context.Background(), func() error {
-			pid, err := tr.Launch(Program{Path: "/bin/sh", Args: []string{"sh", "-c", "exit 7"}, Env: os.Environ(), Files: [3]uintptr{0, 1, 2}})
+			pid, err := tr.Launch(Program{Path: "/bin/sh", Args: []string{"sh", "-c", "exit 7"}, Env: os.Environ(),
+				Files: [3]uintptr{0, 1, 2}})
 			if err != nil {
 				return err
 			}
@@ -62,7 +63,8 @@ func TestDoWakesABlockedWait(t *testing.T) {
 	defer tr.Close()
 	var pid int
 	if err := tr.Do(context.Background(), func() (err error) {
-		if pid, err = tr.Launch(Program{Path: "/bin/sleep", Args: []string{"sleep", "60"}, Env: os.Environ(), Files: [3]uintptr{0, 1, 2}}); err != nil {
+		if pid, err = tr.Launch(Program{Path: "/bin/sleep", Args: []string{"sleep", "60"}, Env: os.Environ(),
+			Files: [3]uintptr{0, 1, 2}}); err != nil {
 			return err
 		}
 		return Cont(pid, 0)

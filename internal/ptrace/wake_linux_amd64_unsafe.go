@@ -38,7 +38,8 @@ var installWake = sync.OnceValue(func() error {
 
 // ptraceData is ptrace(2) with a pointer to data.
 func ptraceData[T any](request, tid int, addr uintptr, data *T) error {
-	_, _, errno := syscall.Syscall6(unix.SYS_PTRACE, uintptr(request), uintptr(tid), addr, uintptr(unsafe.Pointer(data)), 0, 0)
+	_, _, errno := syscall.Syscall6(unix.SYS_PTRACE, uintptr(request), uintptr(tid), addr, uintptr(unsafe.Pointer(data)),
+		0, 0)
 	return errnoErr(errno)
 }
 
@@ -54,7 +55,8 @@ func peekPending(tid int, into []Siginfo) int {
 		flags uint32
 		nr    int32
 	}{nr: int32(len(into))}
-	n, _, errno := syscall.Syscall6(unix.SYS_PTRACE, ptracePeekSiginfo, uintptr(tid), uintptr(unsafe.Pointer(&args)), uintptr(unsafe.Pointer(&into[0])), 0, 0)
+	n, _, errno := syscall.Syscall6(unix.SYS_PTRACE, ptracePeekSiginfo, uintptr(tid), uintptr(unsafe.Pointer(&args)),
+		uintptr(unsafe.Pointer(&into[0])), 0, 0)
 	if errno != 0 {
 		return 0
 	}
@@ -62,7 +64,8 @@ func peekPending(tid int, into []Siginfo) int {
 }
 
 func queueInfo(pid, tid int, info *Siginfo) error {
-	_, _, errno := syscall.Syscall6(unix.SYS_RT_TGSIGQUEUEINFO, uintptr(pid), uintptr(tid), uintptr(info.Signal()), uintptr(unsafe.Pointer(info)), 0, 0)
+	_, _, errno := syscall.Syscall6(unix.SYS_RT_TGSIGQUEUEINFO, uintptr(pid), uintptr(tid), uintptr(info.Signal()),
+		uintptr(unsafe.Pointer(info)), 0, 0)
 	return errnoErr(errno)
 }
 

@@ -23,7 +23,8 @@ func benchStore(b *testing.B, n int) *store.Store {
 	}).Marshal()
 	const funcs, threads = 5000, 12
 	for i := range funcs {
-		st.Function(event.Function{Name: fmt.Sprintf("ns%d::Class%d::method%d", i%40, i%400, i), File: fmt.Sprintf("/src/d%d/f%d.cc", i%10, i%200), Line: i, Layout: layout})
+		st.Function(event.Function{Name: fmt.Sprintf("ns%d::Class%d::method%d", i%40, i%400, i),
+			File: fmt.Sprintf("/src/d%d/f%d.cc", i%10, i%200), Line: i, Layout: layout})
 	}
 	for i := range threads {
 		st.Thread(event.Thread{PID: 100, TID: int32(100 + i), Name: fmt.Sprintf("worker-%d", i)})
@@ -86,7 +87,8 @@ func BenchmarkQuery(b *testing.B) {
 		{"resultOfHot", Request{Function: &NameFilter{Equals: hot}, ReturnValue: &ValueFilter{GreaterThan: "998"}}},
 		{"durationOver", Request{MinDurationNs: 5_000_000}},
 		{"regexTimeByThread", Request{Function: &NameFilter{Matches: `method\d*7$`}, TimeFrom: "-50ms", Order: "thread"}},
-		{"argumentOfHot", Request{Function: &NameFilter{Equals: hot}, Argument: &ArgumentFilter{Name: "b", ValueFilter: ValueFilter{Equals: "7"}}}},
+		{"argumentOfHot", Request{Function: &NameFilter{Equals: hot},
+			Argument: &ArgumentFilter{Name: "b", ValueFilter: ValueFilter{Equals: "7"}}}},
 		{"argument", Request{Argument: &ArgumentFilter{Name: "b", ValueFilter: ValueFilter{Equals: "51"}}}},
 		{"nothing", Request{Function: &NameFilter{Contains: "nosuch"}}},
 		{"stats", Request{View: "stats"}},

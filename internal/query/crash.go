@@ -26,14 +26,15 @@ func (a *asker) crash() (*Event, error) {
 	}
 	var e *Event
 	n := 0
-	err := a.sn.Scan(a.ctx, store.Filter{Kinds: 1 << event.Crash}, store.ScanOptions{Reverse: true, Cold: true}, func(row *store.Row) bool {
-		n++
-		full := a.renderCrash(row, true)
-		if e == nil || full.fatal() {
-			e = &full
-		}
-		return !full.fatal() && n < crashesLooked
-	})
+	err := a.sn.Scan(a.ctx, store.Filter{Kinds: 1 << event.Crash}, store.ScanOptions{Reverse: true, Cold: true},
+		func(row *store.Row) bool {
+			n++
+			full := a.renderCrash(row, true)
+			if e == nil || full.fatal() {
+				e = &full
+			}
+			return !full.fatal() && n < crashesLooked
+		})
 	if err != nil {
 		return nil, fmt.Errorf("read crash: %w", err)
 	}
@@ -47,7 +48,8 @@ func (e *Event) fatal() bool {
 // renderCrash makes a crash event: whole where it is asked for by its type or verbosely.
 func (a *asker) renderCrash(r *store.Row, short bool) Event {
 	t := a.thread(r.Thread)
-	e := Event{ID: r.ID, TimestampNs: r.TS, EventType: r.Kind.String(), PID: t.PID, ThreadID: t.TID, ThreadName: a.threadName(r)}
+	e := Event{ID: r.ID, TimestampNs: r.TS, EventType: r.Kind.String(), PID: t.PID, ThreadID: t.TID,
+		ThreadName: a.threadName(r)}
 	if short {
 		if c, err := crash.Parse(r.Payload); err == nil {
 			if b, err := encode(c.Short()); err == nil {
@@ -83,7 +85,8 @@ func (a *asker) lastEvents(of *store.Row) (*LastEvents, error) {
 	}
 	var own, all []store.Row
 	n := 0
-	f := store.Filter{ToID: of.ID - 1, Kinds: 1<<event.FunctionEnter | 1<<event.FunctionExit | 1<<event.Stdout | 1<<event.Stderr | 1<<event.Exception | 1<<event.Process}
+	f := store.Filter{ToID: of.ID - 1, Kinds: 1<<event.FunctionEnter | 1<<event.FunctionExit | 1<<event.Stdout |
+		1<<event.Stderr | 1<<event.Exception | 1<<event.Process}
 	err := a.sn.Scan(a.ctx, f, store.ScanOptions{Reverse: true, Cold: true}, func(r *store.Row) bool {
 		n++
 		if len(all) < lastOfSession {
@@ -151,7 +154,8 @@ func (a *asker) lastLine(r *store.Row, crash *store.Row) string {
 			}
 		}
 	default:
-		what = r.Kind.String() + ": " + strings.TrimRight(cut(strings.ToValidUTF8(string(r.Payload), "\ufffd"), lastWidth), "\n")
+		what = r.Kind.String() + ": " + strings.TrimRight(cut(strings.ToValidUTF8(string(r.Payload), "\ufffd"), lastWidth),
+			"\n")
 	}
 	thread := ""
 	if r.Thread != crash.Thread {
@@ -187,7 +191,8 @@ func fitCrash(e *Event, limit int) {
 		}
 	}
 	if changed {
-		why, err := encode(fmt.Sprintf("Shortened from %d bytes: verbose has all of it, debug_memory with eventId %d reads single values.", size, e.ID))
+		why, err := encode(fmt.Sprintf("Shortened from %d bytes: verbose has all of it, debug_memory with eventId %d reads "+
+			"single values.", size, e.ID))
 		if err == nil {
 			e.Data = append(e.Data, DataMember{Name: "hint", Value: why})
 		}

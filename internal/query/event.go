@@ -49,8 +49,9 @@ type Event struct {
 	WatchValues value.Object  `json:"watchValues,omitempty"` // by label
 	Truncated   bool          `json:"truncated,omitempty"`   // captured bytes were cut
 	Sampled     bool          `json:"sampled,omitempty"`     // one of many calls recorded
-	SampleRate  float64       `json:"sampleRate,omitempty"`  // sampled and verbose: the share of the function's calls that was recorded
-	Data        []DataMember  `json:"-"`                     // members of other kinds' JSON: signal, backtrace, what, …
+	// sampled and verbose: the share of the function's calls that was recorded
+	SampleRate float64      `json:"sampleRate,omitempty"`
+	Data       []DataMember `json:"-"` // members of other kinds' JSON: signal, backtrace, what, …
 }
 
 // DataMember is one member of an event's own JSON object.

@@ -28,8 +28,8 @@ func (p *thrownAt) String() string {
 	}
 }
 
-// exceptionLine is an exception event in one line of a tree: throw int: 42 at read_row (table.cpp:20). "" where the payload
-// is not one.
+// exceptionLine is an exception event in one line of a tree: throw int: 42 at read_row (table.cpp:20). "" where the
+// payload is not one.
 func exceptionLine(payload []byte) string {
 	var x struct {
 		thrownAt

@@ -12,7 +12,8 @@ import (
 func (a *asker) explain() (string, error) {
 	s := a.st.Stats()
 	if s.Total() == 0 {
-		return "The session has no events yet. Output and exits come by themselves, calls need patterns: debug_trace add. Or wait: waitMs.", nil
+		return "The session has no events yet. Output and exits come by themselves, calls need patterns: debug_trace add. " +
+			"Or wait: waitMs.", nil
 	}
 	have := a.inventory()
 	if why := a.noFunction(); why != "" {
@@ -57,7 +58,8 @@ func (a *asker) noFunction() string {
 		if calls > 0 {
 			return ""
 		}
-		return fmt.Sprintf("%s selects %d traced functions, but none was called. Call debug_session status to see that the patterns are active, or wait: waitMs.", a.nameFilters(), set.Len())
+		return fmt.Sprintf("%s selects %d traced functions, but none was called. Call debug_session status to see that the "+
+			"patterns are active, or wait: waitMs.", a.nameFilters(), set.Len())
 	}
 	if len(a.fns) == 0 {
 		return a.nameFilters() + " selects nothing: no function was traced yet. Call debug_trace add first."
@@ -150,11 +152,14 @@ func (a *asker) culprit() (string, error) {
 		set  bool
 		add  func(*filters)
 	}{
-		{"eventType " + strings.Join(full.req.EventType, ", "), full.kinds != 0, func(f *filters) { f.kinds = full.kinds; f.req.EventType = full.req.EventType }},
-		{a.nameFilters(), full.req.Function != nil || full.req.SourceFile != nil, func(f *filters) { f.req.Function, f.req.SourceFile = full.req.Function, full.req.SourceFile }},
-		{"the thread or pid", full.req.ThreadID != nil || full.req.ThreadName != nil || full.req.PID != nil, func(f *filters) {
-			f.req.ThreadID, f.req.ThreadName, f.req.PID = full.req.ThreadID, full.req.ThreadName, full.req.PID
-		}},
+		{"eventType " + strings.Join(full.req.EventType, ", "), full.kinds != 0,
+			func(f *filters) { f.kinds = full.kinds; f.req.EventType = full.req.EventType }},
+		{a.nameFilters(), full.req.Function != nil || full.req.SourceFile != nil,
+			func(f *filters) { f.req.Function, f.req.SourceFile = full.req.Function, full.req.SourceFile }},
+		{"the thread or pid", full.req.ThreadID != nil || full.req.ThreadName != nil || full.req.PID != nil,
+			func(f *filters) {
+				f.req.ThreadID, f.req.ThreadName, f.req.PID = full.req.ThreadID, full.req.ThreadName, full.req.PID
+			}},
 		{"text", full.req.Text != nil, func(f *filters) { f.req.Text = full.req.Text }},
 		{"the duration", full.req.MinDurationNs > 0 || full.req.MaxDurationNs > 0, func(f *filters) {
 			f.req.MinDurationNs, f.req.MaxDurationNs = full.req.MinDurationNs, full.req.MaxDurationNs
@@ -219,7 +224,8 @@ func (a *asker) blame(name string, before int64, passed []string) string {
 	}
 	switch name {
 	case "afterEventId":
-		return fmt.Sprintf("Nothing new after event %d; the newest is %d. Wait for more with waitMs.", *a.req.AfterEventID, a.sn.LastID())
+		return fmt.Sprintf("Nothing new after event %d; the newest is %d. Wait for more with waitMs.", *a.req.AfterEventID,
+			a.sn.LastID())
 	case "the time range":
 		return fmt.Sprintf("%s, none is in the time range; the newest event is at %d ns.", left, a.sn.LastTS())
 	case "argument":
@@ -236,7 +242,8 @@ func (a *asker) blame(name string, before int64, passed []string) string {
 func (a *asker) noArgument(left string) string {
 	set := a.withArgument(a.functions())
 	if set.Len() > 0 {
-		return fmt.Sprintf("%s, argument left none; %d functions have an argument %q.", left, set.Len(), excerpt([]byte(a.req.Argument.Name)))
+		return fmt.Sprintf("%s, argument left none; %d functions have an argument %q.", left, set.Len(),
+			excerpt([]byte(a.req.Argument.Name)))
 	}
 	var names []string
 	seen := map[string]bool{}
@@ -255,7 +262,8 @@ func (a *asker) noArgument(left string) string {
 	if len(names) == 0 {
 		return "The selected functions have no known arguments."
 	}
-	return fmt.Sprintf("No selected function has an argument %q; there are %s.", excerpt([]byte(a.req.Argument.Name)), strings.Join(names, ", "))
+	return fmt.Sprintf("No selected function has an argument %q; there are %s.", excerpt([]byte(a.req.Argument.Name)),
+		strings.Join(names, ", "))
 }
 
 func (a *asker) threadList() string {

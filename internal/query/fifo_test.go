@@ -33,8 +33,8 @@ func fifoCalls() int64 {
 	return 1_000_000
 }
 
-// fifoPut puts numbered calls: call i of function i mod numFuncs on thread i mod fifoThreads returns i. With pace it puts
-// no more than fifoPace per millisecond.
+// fifoPut puts numbered calls: call i of function i mod numFuncs on thread i mod fifoThreads returns i. With pace it
+// puts no more than fifoPace per millisecond.
 func fifoPut(t *testing.T, st *store.Store, from, to int64, pace bool) {
 	t.Helper()
 	batch := make([]event.Event, 0, 2100)
@@ -42,10 +42,13 @@ func fifoPut(t *testing.T, st *store.Store, from, to int64, pace bool) {
 	start := time.Now()
 	for i := from; i < to; i++ {
 		fn, th, ts := event.FuncID(i%numFuncs), event.ThreadID(i%fifoThreads), i*1000
-		batch = append(batch, event.Event{TS: ts, Kind: event.FunctionEnter, Func: fn, Thread: th, Payload: le(uint64(i), rnd.Uint64())}, // one word that compresses and one that does not
+		// one word that compresses and one that does not
+		batch = append(batch, event.Event{TS: ts, Kind: event.FunctionEnter, Func: fn, Thread: th,
+			Payload: le(uint64(i), rnd.Uint64())},
 			event.Event{TS: ts + 400, Kind: event.FunctionExit, Func: fn, Thread: th, Ret: i, Flags: event.HasRet})
 		if i%fifoLine == 0 {
-			batch = append(batch, event.Event{TS: ts + 500, Kind: event.Stdout, Thread: th, Payload: fmt.Appendf(nil, "line %d\n", i/fifoLine)})
+			batch = append(batch, event.Event{TS: ts + 500, Kind: event.Stdout, Thread: th,
+				Payload: fmt.Appendf(nil, "line %d\n", i/fifoLine)})
 		}
 		if len(batch) >= 2000 || i == to-1 {
 			if ahead := time.Duration((i-from)/fifoPace)*time.Millisecond - time.Since(start); pace && ahead > 0 {
@@ -86,10 +89,12 @@ func TestMillionsIntoASmallSession(t *testing.T) {
 		took := time.Since(start)
 		cancel()
 		asking.Wait()
-		t.Logf("%d calls in %v, %.2f million events per second", to-from, took.Round(time.Millisecond), float64(2*(to-from))/took.Seconds()/1e6)
+		t.Logf("%d calls in %v, %.2f million events per second", to-from, took.Round(time.Millisecond),
+			float64(2*(to-from))/took.Seconds()/1e6)
 		for what, d := range times {
 			slices.Sort(d)
-			t.Logf("beside it, %s: %d answers, median %v, 99 %% %v, longest %v", what, len(d), d[len(d)/2], d[len(d)*99/100], d[len(d)-1])
+			t.Logf("beside it, %s: %d answers, median %v, 99 %% %v, longest %v", what, len(d), d[len(d)/2], d[len(d)*99/100],
+				d[len(d)-1])
 		}
 		if len(times) == 0 {
 			t.Error("no question was answered")
@@ -122,7 +127,8 @@ func fifoMeasure(st *store.Store, largest, largestLog *int64) {
 }
 
 // fifoAsk asks until ctx ends, as a client would that watches.
-func fifoAsk(ctx context.Context, t *testing.T, st *store.Store, times map[string][]time.Duration, largest, largestLog *int64) {
+func fifoAsk(ctx context.Context, t *testing.T, st *store.Store, times map[string][]time.Duration, largest,
+	largestLog *int64) {
 	questions := map[string]Request{
 		"newest":   {TimeFrom: "-1ms", Limit: 50},
 		"function": {Function: &NameFilter{Equals: "app::add"}, EventType: Kinds{"function_exit"}, Limit: 50},
@@ -159,25 +165,28 @@ func fifoCheck(t *testing.T, st *store.Store, calls, lines int64) {
 	}
 	defer sn.Close()
 	next, line := calls-1, int64(0) // exits newest first
-	err = sn.Scan(context.Background(), store.Filter{Kinds: 1 << event.FunctionExit}, store.ScanOptions{Reverse: true}, func(r *store.Row) bool {
-		if r.Ret != next || r.Func != event.FuncID(next%numFuncs) || r.Thread != event.ThreadID(next%fifoThreads) || r.TS != next*1000+400 {
-			t.Errorf("event %d is %+v, want the exit of call %d", r.ID, r, next)
-			return false
-		}
-		next--
-		return true
-	})
+	err = sn.Scan(context.Background(), store.Filter{Kinds: 1 << event.FunctionExit}, store.ScanOptions{Reverse: true},
+		func(r *store.Row) bool {
+			if r.Ret != next || r.Func != event.FuncID(next%numFuncs) || r.Thread != event.ThreadID(next%fifoThreads) ||
+				r.TS != next*1000+400 {
+				t.Errorf("event %d is %+v, want the exit of call %d", r.ID, r, next)
+				return false
+			}
+			next--
+			return true
+		})
 	if err != nil || calls-1-next < fifoLimit/2 {
 		t.Errorf("the newest %d calls are there, want %d (%v)", calls-1-next, fifoLimit/2, err)
 	}
-	err = sn.Scan(context.Background(), store.Filter{Kinds: 1 << event.Stdout}, store.ScanOptions{Cold: true}, func(r *store.Row) bool {
-		if want := fmt.Sprintf("line %d\n", line); string(r.Payload) != want || r.TS != line*fifoLine*1000+500 {
-			t.Errorf("output %d is %q at %d, want %q", r.ID, r.Payload, r.TS, want)
-			return false
-		}
-		line++
-		return true
-	})
+	err = sn.Scan(context.Background(), store.Filter{Kinds: 1 << event.Stdout}, store.ScanOptions{Cold: true},
+		func(r *store.Row) bool {
+			if want := fmt.Sprintf("line %d\n", line); string(r.Payload) != want || r.TS != line*fifoLine*1000+500 {
+				t.Errorf("output %d is %q at %d, want %q", r.ID, r.Payload, r.TS, want)
+				return false
+			}
+			line++
+			return true
+		})
 	if err != nil || line != lines {
 		t.Errorf("%d lines of output are there, want %d (%v)", line, lines, err)
 	}

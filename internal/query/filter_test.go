@@ -31,7 +31,8 @@ func pick[T any](rng *rand.Rand, s ...T) T { return s[rng.IntN(len(s))] }
 func randomQuestion(m *model) *question {
 	rng, q := m.rng, &question{}
 	filters := []func(*rand.Rand, *model, *question){
-		askKinds, askFunction, askFunction, askFile, askThread, askTime, askDuration, askResult, askResult, askArgument, askText, askUnder,
+		askKinds, askFunction, askFunction, askFile, askThread, askTime, askDuration, askResult, askResult, askArgument,
+		askText, askUnder,
 	}
 	for range 1 + rng.IntN(3) {
 		pick(rng, filters...)(rng, m, q)
@@ -56,7 +57,8 @@ func askKinds(rng *rand.Rand, _ *model, q *question) {
 	if q.req.EventType != nil {
 		return
 	}
-	q.req.EventType = pick(rng, Kinds{"function_enter"}, Kinds{"function_exit"}, Kinds{"stdout", "stderr"}, Kinds{"function_exit", "logpoint"}, Kinds{"crash"})
+	q.req.EventType = pick(rng, Kinds{"function_enter"}, Kinds{"function_exit"}, Kinds{"stdout", "stderr"},
+		Kinds{"function_exit", "logpoint"}, Kinds{"crash"})
 	kinds := q.req.EventType
 	q.add(func(_ *model, e *modelEvent) bool { return slices.Contains(kinds, e.Kind.String()) })
 }
@@ -70,7 +72,8 @@ func askFunction(rng *rand.Rand, _ *model, q *question) {
 	switch n := rng.IntN(4); {
 	case n == 0 && f.Equals == "":
 		f.Equals = pick(rng, "app::add", "app::hash", "app::hash<unsigned long>", "geo::move::run", "_ZN3app3addEii", "add")
-		want := map[string]int{"app::add": fnAdd, "_ZN3app3addEii": fnAdd, "app::hash": fnHash, "app::hash<unsigned long>": fnHash, "geo::move::run": fnMove}
+		want := map[string]int{"app::add": fnAdd, "_ZN3app3addEii": fnAdd, "app::hash": fnHash,
+			"app::hash<unsigned long>": fnHash, "geo::move::run": fnMove}
 		id, ok := want[f.Equals]
 		q.add(func(_ *model, e *modelEvent) bool { return ok && int(e.Func) == id })
 	case n == 1 && f.Contains == "":
@@ -354,7 +357,8 @@ func checkAnswer(t *testing.T, m *model, q *question) int {
 		want = want[:len(got)]
 	}
 	if !slices.Equal(got, want) || res.TotalCount != int64(total) {
-		t.Fatalf("%s = %d events %v, total %d;\nwant %d events %v, total %d", raw, len(got), got, res.TotalCount, len(want), want, total)
+		t.Fatalf("%s = %d events %v, total %d;\nwant %d events %v, total %d", raw, len(got), got, res.TotalCount, len(want),
+			want, total)
 	}
 	if more := total > q.req.Offset+len(got); res.HasMore != more {
 		t.Fatalf("%s: hasMore = %v, want %v", raw, res.HasMore, more)
@@ -436,7 +440,8 @@ func TestEventJSON(t *testing.T) {
 	m.enter(0, fnAdd)
 	m.exit(0)
 	m.add(modelEvent{Event: event.Event{Kind: event.Stdout, Thread: event.NoThread, Payload: []byte("a\xff")}})
-	m.add(modelEvent{Event: event.Event{Kind: event.Crash, Thread: 1, Payload: []byte(`{"signal":"SIGSEGV", "id":7,"fatal":true,"backtrace":[{"function":"x"}]}`)}})
+	m.add(modelEvent{Event: event.Event{Kind: event.Crash, Thread: 1,
+		Payload: []byte(`{"signal":"SIGSEGV", "id":7,"fatal":true,"backtrace":[{"function":"x"}]}`)}})
 	m.add(modelEvent{Event: event.Event{Kind: event.Stdout, Thread: 0, Payload: bytes.Repeat([]byte("é"), 5000)}})
 	for i := range m.events {
 		m.events[i].TS = int64(i) * 100

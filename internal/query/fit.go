@@ -19,8 +19,8 @@ func (a *asker) budget() int {
 	return max(a.req.MaxTokens*TokenBytes-answerOverhead, answerOverhead/2)
 }
 
-// fit takes events off the end until the answer has its size; one event always stays, with its values cut if it is larger
-// than all of them may be.
+// fit takes events off the end until the answer has its size; one event always stays, with its values cut if it is
+// larger than all of them may be.
 func (res *Result) fit(limit int) (note string, cut bool, err error) {
 	size, shortened := 0, 0
 	for i := range res.Events {

@@ -26,7 +26,8 @@ func put(t testing.TB, st *store.Store, ts, first int64, n int) int64 {
 			event.Event{TS: ts, Kind: event.FunctionEnter, Func: fnAdd, Payload: le(uint64(i), 1)},
 			event.Event{TS: ts + 10, Kind: event.FunctionExit, Func: fnAdd, Ret: first + i, Flags: event.HasRet})
 		if i%10 == 0 {
-			batch = append(batch, event.Event{TS: ts + 15, Kind: event.Stdout, Thread: event.NoThread, Payload: []byte("tick\n")})
+			batch = append(batch, event.Event{TS: ts + 15, Kind: event.Stdout, Thread: event.NoThread,
+				Payload: []byte("tick\n")})
 		}
 		ts += 20
 	}
@@ -54,8 +55,9 @@ func TestCursorUnderIngest(t *testing.T) {
 		req  Request
 		want int
 	}{
-		"all":    {Request{}, batches * (perBatch*2 + 5)},
-		"exits":  {Request{EventType: Kinds{"function_exit"}, ReturnValue: &ValueFilter{GreaterThan: "-1"}}, batches * perBatch},
+		"all": {Request{}, batches * (perBatch*2 + 5)},
+		"exits": {Request{EventType: Kinds{"function_exit"}, ReturnValue: &ValueFilter{GreaterThan: "-1"}},
+			batches * perBatch},
 		"output": {Request{Text: &TextFilter{Contains: "tick"}}, batches * 5},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -133,13 +135,15 @@ func TestEvictionDuringPaging(t *testing.T) {
 	if res := ask1(t, m.st, Request{}); !strings.Contains(res.Hint, "dropped its") {
 		t.Errorf("hint %q", res.Hint)
 	}
-	if _, err := Run(t.Context(), m.st, Request{Under: 1}, Env{}); err == nil || !strings.Contains(err.Error(), "was dropped by the session's limit") {
+	if _, err := Run(t.Context(), m.st, Request{Under: 1}, Env{}); err == nil ||
+		!strings.Contains(err.Error(), "was dropped by the session's limit") {
 		t.Errorf("under an evicted call: %v", err)
 	}
 }
 
 // waiter runs a request that waits and returns when it is really waiting: after its first look.
-func waiter(ctx context.Context, st *store.Store, req Request, env Env) (<-chan *Result, <-chan error, <-chan struct{}) {
+func waiter(ctx context.Context, st *store.Store, req Request, env Env) (<-chan *Result, <-chan error,
+	<-chan struct{}) {
 	res, errs, looked := make(chan *Result, 1), make(chan error, 1), make(chan struct{})
 	var looks atomic.Int32
 	env.Flush = func(ctx context.Context) error {
@@ -199,7 +203,8 @@ func TestWaitEndsInTime(t *testing.T) {
 		}
 	}
 	start := time.Now()
-	res, err := Run(t.Context(), m.st, Request{EventType: Kinds{"crash"}, WaitMs: MaxWaitMs}, Env{Ended: func() bool { return true }})
+	res, err := Run(t.Context(), m.st, Request{EventType: Kinds{"crash"}, WaitMs: MaxWaitMs},
+		Env{Ended: func() bool { return true }})
 	if err != nil || res.TotalCount != 0 || time.Since(start) > MaxWaitMs*time.Millisecond*2/3 {
 		t.Errorf("waiting for an ended session: %v, %v, %+v", time.Since(start), err, res)
 	}
@@ -231,7 +236,8 @@ func TestConcurrentQuestions(t *testing.T) {
 	for i := range 4 {
 		wg.Go(func() {
 			for j := range 12 {
-				req := Request{Function: &NameFilter{Matches: fmt.Sprintf("a|%d", j)}, View: Views[(i+j)%3], ReturnValue: &ValueFilter{NotEquals: "0"}}
+				req := Request{Function: &NameFilter{Matches: fmt.Sprintf("a|%d", j)}, View: Views[(i+j)%3],
+					ReturnValue: &ValueFilter{NotEquals: "0"}}
 				if _, err := Run(t.Context(), m.st, req, Env{}); err != nil {
 					t.Error(err)
 				}
@@ -285,7 +291,8 @@ func TestRetained(t *testing.T) {
 func TestCrashAndLossesAreSaid(t *testing.T) {
 	m := newModel(t, 1, store.Options{})
 	for i := range 3 {
-		m.add(modelEvent{Event: event.Event{Kind: event.Crash, Payload: fmt.Appendf(nil, `{"signal":"SIG%d","registers":{"rip":"0x1"},"faultAddress":"0x0","fatal":true}`, i)}})
+		m.add(modelEvent{Event: event.Event{Kind: event.Crash,
+			Payload: fmt.Appendf(nil, `{"signal":"SIG%d","registers":{"rip":"0x1"},"faultAddress":"0x0","fatal":true}`, i)}})
 		m.add(modelEvent{Event: event.Event{Kind: event.Dropped, Payload: []byte(`{"count":412}`)}})
 	}
 	m.store(t)
@@ -310,7 +317,8 @@ func TestCrashAndLossesAreSaid(t *testing.T) {
 func TestAnswersStaySmall(t *testing.T) {
 	m := newModel(t, 1, store.Options{})
 	for i := range 60 {
-		m.add(modelEvent{Event: event.Event{Kind: event.Stdout, Thread: event.NoThread, Payload: fmt.Appendf(nil, "%d %s", i, strings.Repeat("x", 3900))}})
+		m.add(modelEvent{Event: event.Event{Kind: event.Stdout, Thread: event.NoThread,
+			Payload: fmt.Appendf(nil, "%d %s", i, strings.Repeat("x", 3900))}})
 	}
 	m.store(t)
 	got, after := 0, int64(0)
@@ -337,13 +345,16 @@ func TestAnswersStaySmall(t *testing.T) {
 	}
 }
 
-// TestVerboseAnswersAreBounded: so is a page of whole texts, at 4 MB, and JSON gives the same bytes as the standard encoder.
+// TestVerboseAnswersAreBounded: so is a page of whole texts, at 4 MB, and JSON gives the same bytes as the standard
+// encoder.
 func TestVerboseAnswersAreBounded(t *testing.T) {
 	m := newModel(t, 1, store.Options{})
 	m.enter(0, fnAdd)
-	texts := []string{strings.Repeat("line <&> \"é\"\n", 5000), strings.Repeat("\x00\x01", 30000), strings.Repeat("\x1b[1mx\x1b[0m\t", 6000), "a\xff"}
+	texts := []string{strings.Repeat("line <&> \"é\"\n", 5000), strings.Repeat("\x00\x01", 30000),
+		strings.Repeat("\x1b[1mx\x1b[0m\t", 6000), "a\xff"}
 	for i := range 200 {
-		m.add(modelEvent{Event: event.Event{Kind: event.Stdout, Thread: event.NoThread, Payload: []byte(texts[i%len(texts)])}})
+		m.add(modelEvent{Event: event.Event{Kind: event.Stdout, Thread: event.NoThread,
+			Payload: []byte(texts[i%len(texts)])}})
 	}
 	m.add(modelEvent{Event: event.Event{Kind: event.Crash, Thread: 0, Payload: []byte(`{"signal":"SIGSEGV","n":1}`)}})
 	m.store(t)

@@ -33,16 +33,19 @@ const (
 var colours = []string{"red", "green", "blue", "green|blue"}
 
 var modelNames = [numFuncs]string{
-	"app::add", "app::hash<unsigned long>", "app::ok", "ns::colour", "geo::move<T, 3>::run", "text::name", "app::nothing", "opt::gone", "raw_fn",
+	"app::add", "app::hash<unsigned long>", "app::ok", "ns::colour", "geo::move<T, 3>::run", "text::name", "app::nothing",
+	"opt::gone", "raw_fn",
 }
 
 var modelFiles = [numFuncs]string{
-	"/src/app/add.cc", "/src/app/hash.cc", "/src/app/add.cc", "/src/ns/colour.cc", "/src/geo/move.rs", "/src/text/name.c", "/src/app/nothing.cc", "/src/opt/gone.cc", "",
+	"/src/app/add.cc", "/src/app/hash.cc", "/src/app/add.cc", "/src/ns/colour.cc", "/src/geo/move.rs", "/src/text/name.c",
+	"/src/app/nothing.cc", "/src/opt/gone.cc", "",
 }
 
 var (
 	typeInt  = value.Type{Class: value.ClassInt, Name: "int", Size: 4, Elem: -1, Discr: value.TypeField{Type: -1}}
-	typeLong = value.Type{Class: value.ClassUint, Name: "unsigned long", Size: 8, Elem: -1, Discr: value.TypeField{Type: -1}}
+	typeLong = value.Type{Class: value.ClassUint, Name: "unsigned long", Size: 8, Elem: -1,
+		Discr: value.TypeField{Type: -1}}
 	typeBool = value.Type{Class: value.ClassBool, Name: "bool", Size: 1, Elem: -1, Discr: value.TypeField{Type: -1}}
 	typeEnum = value.Type{Class: value.ClassEnum, Name: "colour", Size: 4, Elem: -1, Discr: value.TypeField{Type: -1},
 		Enums: []value.Enumerator{{Name: "red", Value: 0}, {Name: "green", Value: 1}, {Name: "blue", Value: 2}}}
@@ -56,7 +59,8 @@ const walkOfPoint = 5
 
 func modelLayouts() [numFuncs]*value.Layout {
 	ret := func(t value.Type) *value.Layout {
-		return &value.Layout{OnExit: value.Shape{GPRs: 1}, Types: []value.Type{t, typeInt}, Ret: &value.Field{Type: 0, Pieces: word(0, t.Size)}}
+		return &value.Layout{OnExit: value.Shape{GPRs: 1}, Types: []value.Type{t, typeInt},
+			Ret: &value.Field{Type: 0, Pieces: word(0, t.Size)}}
 	}
 	args := func(l *value.Layout, t int32, size uint32, names ...string) *value.Layout {
 		l.OnEnter.GPRs = len(names)
@@ -79,7 +83,8 @@ func modelLayouts() [numFuncs]*value.Layout {
 		Types: []value.Type{
 			typeInt, typeF64,
 			{Class: value.ClassStructPtr, Name: "point *", Size: 8, Elem: 3, Walk: walkOfPoint, Discr: noDiscr},
-			{Class: value.ClassStruct, Name: "point", Size: 16, Elem: -1, Discr: noDiscr, Fields: []value.TypeField{{Name: "x", Type: 0}, {Name: "v", Type: 4, Off: 4}}},
+			{Class: value.ClassStruct, Name: "point", Size: 16, Elem: -1, Discr: noDiscr,
+				Fields: []value.TypeField{{Name: "x", Type: 0}, {Name: "v", Type: 4, Off: 4}}},
 			{Class: value.ClassArray, Name: "int [3]", Size: 12, Elem: 0, Count: 3, Discr: noDiscr},
 		},
 	}
@@ -117,7 +122,8 @@ type model struct {
 	put    int // events already in the store
 }
 
-var modelThreads = []event.Thread{{PID: 100, TID: 100, Name: "main"}, {PID: 100, TID: 101, Name: "worker-1"}, {PID: 100, TID: 102, Name: "worker-2"}, {PID: 200, TID: 200, Name: "child"}}
+var modelThreads = []event.Thread{{PID: 100, TID: 100, Name: "main"}, {PID: 100, TID: 101, Name: "worker-1"},
+	{PID: 100, TID: 102, Name: "worker-2"}, {PID: 200, TID: 200, Name: "child"}}
 
 func newStore(t testing.TB, o store.Options) *store.Store {
 	t.Helper()
@@ -209,7 +215,8 @@ func (m *model) exit(th event.ThreadID) {
 	open := m.open[th]
 	in := m.events[open[len(open)-1]]
 	m.open[th] = open[:len(open)-1]
-	e := modelEvent{Event: event.Event{Kind: event.FunctionExit, Thread: th, Func: in.Func, Flags: event.HasRet}, enter: in.id, hasRet: true}
+	e := modelEvent{Event: event.Event{Kind: event.FunctionExit, Thread: th, Func: in.Func, Flags: event.HasRet},
+		enter: in.id, hasRet: true}
 	n := m.rng.Int64N(8) - 2
 	switch in.Func {
 	case fnAdd, fnName:

@@ -24,7 +24,8 @@ func plainName(name string) string {
 	}
 }
 
-// sameName reports whether a function is meant by a name: with or without template arguments, ABI tags and anonymous namespaces.
+// sameName reports whether a function is meant by a name: with or without template arguments, ABI tags and anonymous
+// namespaces.
 func sameName(fn *event.Function, want string) bool {
 	if fn.Name == want || fn.Raw == want || event.BareName(fn.Name) == want {
 		return true

@@ -29,7 +29,8 @@ func namePlaces(data []DataMember) {
 	}
 }
 
-// nameIn is namePlaces within a value: frames, lists of frames, reports with stacks. Arguments and locals are the program's.
+// nameIn is namePlaces within a value: frames, lists of frames, reports with stacks. Arguments and locals are the
+// program's.
 func nameIn(v value.Value) value.Value {
 	if elems, more := v.Elems(); v.Kind() == value.Array {
 		out := make([]value.Value, len(elems))

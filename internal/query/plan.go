@@ -46,7 +46,8 @@ type asker struct {
 	args    []argPlan
 	rates   map[event.FuncID]float64 // of sampled functions; nil: not looked up yet
 
-	countsAll bool                                  // view stats is from counters, which have the calls that were not recorded too
+	// view stats is from counters, which have the calls that were not recorded too
+	countsAll bool
 	names     map[event.ThreadID][]store.ThreadName // of threads that had several
 	scope     scope
 
@@ -56,8 +57,9 @@ type asker struct {
 
 func newAsker(ctx context.Context, st *store.Store, sn *store.Snapshot, f *filters) *asker {
 	return &asker{
-		filters: f, ctx: ctx, st: st, sn: sn, cache: caches.Of(st), fns: sn.Functions(), threads: sn.Threads(), names: sn.ThreadNames(),
-		pid: int32(st.Meta().PID), calls: f.newReader(sn),
+		filters: f, ctx: ctx, st: st, sn: sn, cache: caches.Of(st), fns: sn.Functions(), threads: sn.Threads(),
+		names: sn.ThreadNames(),
+		pid:   int32(st.Meta().PID), calls: f.newReader(sn),
 	}
 }
 
@@ -275,7 +277,9 @@ func (a *asker) threadName(row *store.Row) string {
 func (a *asker) below(parts []part) []part {
 	var out []part
 	for _, p := range parts {
-		if p.filter.Threads == nil && p.pred != nil || p.filter.Threads != nil && !p.filter.Threads.Has(uint32(a.scope.thread)) { // the first: events of no thread
+		// the first: events of no thread
+		if p.filter.Threads == nil && p.pred != nil || p.filter.Threads != nil &&
+			!p.filter.Threads.Has(uint32(a.scope.thread)) {
 			continue
 		}
 		p.filter.Threads = &store.Bits{}
@@ -326,7 +330,8 @@ func (a *asker) byArgument(parts []part) ([]part, error) {
 			out = append(out, p)
 			continue
 		}
-		f := store.Filter{Kinds: 1 << event.FunctionEnter, Funcs: funcs, Threads: p.filter.Threads, ToTS: p.filter.ToTS, ToID: p.filter.ToID}
+		f := store.Filter{Kinds: 1 << event.FunctionEnter, Funcs: funcs, Threads: p.filter.Threads, ToTS: p.filter.ToTS,
+			ToID: p.filter.ToID}
 		if a.req.Under != 0 {
 			f.FromID = a.scope.enter + 1
 		}

@@ -7,7 +7,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/store"
 )
 
-// findProcesses learns whether the session has several processes, and since when: then every event says which one it is of.
+// findProcesses learns whether the session has several processes, and since when: then every event says which one it is
+// of.
 func (a *asker) findProcesses() error {
 	a.aloneUntil = math.MaxInt64
 	first := a.pid

@@ -18,8 +18,9 @@ type Recalled struct {
 	Values value.Object // names are unique; the first of several of one name is the nearest
 }
 
-// Recall returns the values of an event: of a call its arguments, result, pointees and watches, of a pause or a crash the arguments and
-// locals of its innermost frame, of any other event its members. An exit has the arguments of its enter, too.
+// Recall returns the values of an event: of a call its arguments, result, pointees and watches, of a pause or a crash
+// the arguments and locals of its innermost frame, of any other event its members. An exit has the arguments of its
+// enter, too.
 func Recall(ctx context.Context, st *store.Store, id int64, env Env) (*Recalled, error) {
 	f, err := compile(Request{Verbose: true})
 	if err != nil {
@@ -76,7 +77,9 @@ func (a *asker) row(id int64) (*store.Row, error) {
 		return nil, fmt.Errorf("read event %d: %w", id, err)
 	}
 	if len(rows) == 0 {
-		return nil, fault.New(fault.ValidationError, "debug_query lists events with their ids.", "there is no event %d: ids go from 1 to %d, and the oldest calls are dropped beyond the session's limit", id, a.sn.LastID())
+		return nil, fault.New(fault.ValidationError, "debug_query lists events with their ids.",
+			"there is no event %d: ids go from 1 to %d, and the oldest calls are dropped beyond the session's limit", id,
+			a.sn.LastID())
 	}
 	return &rows[0], nil
 }
@@ -109,8 +112,8 @@ func (r *Recalled) ofData() {
 	r.add(all)
 }
 
-// Get returns the value that a name or path of the program's language leads to: x, p->next.id, (*p).id, v[2]. The error names what
-// there is.
+// Get returns the value that a name or path of the program's language leads to: x, p->next.id, (*p).id, v[2]. The error
+// names what there is.
 func (r *Recalled) Get(path string) (value.Value, error) {
 	if v, ok := r.Values.Get(path); ok { // a watch's label is an expression itself
 		return v, nil
@@ -132,6 +135,7 @@ func (r *Recalled) Get(path string) (value.Value, error) {
 	if len(names) > 0 {
 		has = cut(strings.Join(names, ", "), 300)
 	}
-	return value.Value{}, fault.New(fault.ValidationError, "To have it recorded, add it to debug_trace watches, or trace with a larger serializationDepth, and run again.",
+	return value.Value{}, fault.New(fault.ValidationError,
+		"To have it recorded, add it to debug_trace watches, or trace with a larger serializationDepth, and run again.",
 		"event %d (%s) did not record %q; it has %s", e.ID, what, path, has)
 }

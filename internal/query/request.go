@@ -172,8 +172,8 @@ func (m Moment) MarshalJSON() ([]byte, error) {
 	return json.Marshal(string(m))
 }
 
-// The filters by name take a text as well, which means what is meant most often: it is what is written first, and refusing it
-// cost a call each time.
+// The filters by name take a text as well, which means what is meant most often: it is what is written first, and
+// refusing it cost a call each time.
 
 // UnmarshalJSON accepts "f" for {"equals": "f"}.
 func (f *NameFilter) UnmarshalJSON(b []byte) error {

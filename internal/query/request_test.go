@@ -15,13 +15,14 @@ func TestInvalidRequests(t *testing.T) {
 	m.grow(100)
 	m.store(t)
 	for raw, want := range map[string]string{
-		`{"eventType":"function_call"}`:                                 `eventType: "function_call"`,
-		`{"eventType":["stdout","none"]}`:                               `eventType: "none"`,
-		`{"eventType":7}`:                                               "eventType: 7",
-		`{"function":{"matches":"a(b"}}`:                                "function.matches: missing closing ): \"a(b\"|function.matches: missing closing ) at position 0",
-		`{"function":{"matches":"ab[z-a]"}}`:                            "at position 3",
-		`{"text":{"matches":"(?=x)"}}`:                                  "text.matches: ",
-		`{"text":{"matches":"((a{100}){100}){100}"}}`:                   "text.matches: ",
+		`{"eventType":"function_call"}`:   `eventType: "function_call"`,
+		`{"eventType":["stdout","none"]}`: `eventType: "none"`,
+		`{"eventType":7}`:                 "eventType: 7",
+		`{"function":{"matches":"a(b"}}`: "function.matches: missing closing ): " +
+			"\"a(b\"|function.matches: missing closing ) at position 0",
+		`{"function":{"matches":"ab[z-a]"}}`:          "at position 3",
+		`{"text":{"matches":"(?=x)"}}`:                "text.matches: ",
+		`{"text":{"matches":"((a{100}){100}){100}"}}`: "text.matches: ",
 		`{"limit":-1}`:                                                  "limit: -1",
 		`{"offset":-5}`:                                                 "offset: -5",
 		`{"offset":1000001}`:                                            "offset: 1000001",
@@ -83,7 +84,8 @@ func TestRequestJSON(t *testing.T) {
 	if err != nil || string(got) != raw {
 		t.Errorf("%s, %v, want %s", got, err, raw)
 	}
-	if err := json.Unmarshal([]byte(`{"eventType":"crash"}`), &req); err != nil || len(req.EventType) != 1 || req.EventType[0] != "crash" {
+	if err := json.Unmarshal([]byte(`{"eventType":"crash"}`), &req); err != nil || len(req.EventType) != 1 ||
+		req.EventType[0] != "crash" {
 		t.Errorf("eventType = %v, %v", req.EventType, err)
 	}
 }
@@ -93,7 +95,8 @@ func TestLimitIsClampedAndSaid(t *testing.T) {
 	m.grow(900)
 	m.store(t)
 	res := ask1(t, m.st, Request{Limit: 9000})
-	if n := len(res.Events); n > MaxLimit || n < 300 || !strings.Contains(res.Hint, "limit was cut to 500") || !res.HasMore {
+	if n := len(res.Events); n > MaxLimit || n < 300 || !strings.Contains(res.Hint, "limit was cut to 500") ||
+		!res.HasMore {
 		t.Errorf("%d events, more %v, hint %q", len(res.Events), res.HasMore, res.Hint)
 	}
 }
@@ -111,16 +114,21 @@ func TestEmptyAnswersExplain(t *testing.T) {
 		req  Request
 		want []string
 	}{
-		{Request{Function: &NameFilter{Equals: "app::ad"}}, []string{`function equals "app::ad" matches none of the 9 functions`, "did you mean app::add", "function_enter"}},
-		{Request{SourceFile: &FileFilter{Contains: "ad.cc"}}, []string{`sourceFile contains "ad.cc" matches none`, "/src/app/add.cc"}},
+		{Request{Function: &NameFilter{Equals: "app::ad"}},
+			[]string{`function equals "app::ad" matches none of the 9 functions`, "did you mean app::add", "function_enter"}},
+		{Request{SourceFile: &FileFilter{Contains: "ad.cc"}},
+			[]string{`sourceFile contains "ad.cc" matches none`, "/src/app/add.cc"}},
 		{Request{EventType: Kinds{"crash"}}, []string{"There is no crash"}},
 		{Request{Text: &TextFilter{Contains: "nope"}}, []string{"text left none"}},
 		{Request{Text: &TextFilter{Contains: "x"}, Function: &NameFilter{Contains: "app"}}, []string{"exclude each other"}},
-		{Request{Argument: &ArgumentFilter{Name: "zz", ValueFilter: ValueFilter{Equals: "1"}}}, []string{`No selected function has an argument "zz"; there are a, b, n`}},
-		{Request{Argument: &ArgumentFilter{Name: "a", ValueFilter: ValueFilter{Equals: "1000"}}}, []string{`functions have an argument "a"`}},
+		{Request{Argument: &ArgumentFilter{Name: "zz", ValueFilter: ValueFilter{Equals: "1"}}},
+			[]string{`No selected function has an argument "zz"; there are a, b, n`}},
+		{Request{Argument: &ArgumentFilter{Name: "a", ValueFilter: ValueFilter{Equals: "1000"}}},
+			[]string{`functions have an argument "a"`}},
 		{Request{AfterEventID: new(int64(3000))}, []string{"Nothing new after event 3000"}},
 		{Request{ThreadID: new(int64(5))}, []string{"100/100 main"}},
-		{Request{ReturnValue: &ValueFilter{Equals: "12345"}, EventType: Kinds{"function_exit"}}, []string{"returnValue left none"}},
+		{Request{ReturnValue: &ValueFilter{Equals: "12345"}, EventType: Kinds{"function_exit"}},
+			[]string{"returnValue left none"}},
 		{Request{TimeFrom: "999999999999"}, []string{"time range"}},
 	} {
 		res := ask1(t, m.st, c.req)
@@ -138,9 +146,12 @@ func FuzzRequest(f *testing.F) {
 	m.store(f)
 	for _, s := range []string{
 		`{}`, `{"view":"tree","limit":5}`, `{"view":"stats","timeFrom":"-1ms"}`, `{"returnValue":{"greaterThan":1e400}}`,
-		`{"argument":{"name":"p.v[99999999999]","notEquals":"x"},"order":"thread"}`, `{"eventType":[],"function":{"matches":"(a*)*$"}}`,
-		`{"under":1,"view":"tree"}`, `{"timeFrom":"-9223372036854775808ns","timeTo":9223372036854775807}`, `{"afterEventId":9223372036854775807}`,
-		`{"offset":1099511627776}`, `{"returnValue":{"equals":-170141183460469231731687303715884105728}}`, `{"text":{"contains":"\u0000"},"verbose":true}`,
+		`{"argument":{"name":"p.v[99999999999]","notEquals":"x"},"order":"thread"}`,
+		`{"eventType":[],"function":{"matches":"(a*)*$"}}`,
+		`{"under":1,"view":"tree"}`, `{"timeFrom":"-9223372036854775808ns","timeTo":9223372036854775807}`,
+		`{"afterEventId":9223372036854775807}`,
+		`{"offset":1099511627776}`, `{"returnValue":{"equals":-170141183460469231731687303715884105728}}`,
+		`{"text":{"contains":"\u0000"},"verbose":true}`,
 	} {
 		f.Add([]byte(s))
 	}

@@ -14,17 +14,20 @@ import (
 
 // Result is the answer to a Request.
 type Result struct {
-	Events        []Event  `json:"events"`
-	Tree          string   `json:"tree,omitempty"`          // view tree
-	Stats         string   `json:"stats,omitempty"`         // view stats, a table as text
-	TotalCount    int64    `json:"totalCount"`              // what matches, after the cursor if there is one; view tree: calls; view stats: functions
-	HasMore       bool     `json:"hasMore"`                 // more match than are shown
-	LastEventID   int64    `json:"lastEventId,omitempty"`   // cursor for the next page: everything up to it was shown or does not match
-	PIDs          []int32  `json:"pids,omitempty"`          // when the session has several processes
-	EventsDropped int64    `json:"eventsDropped,omitempty"` // events after the cursor that the session's limit dropped unread
-	Crash         *Event   `json:"crash,omitempty"`         // the newest crash, in short
-	Sampled       *Sampled `json:"sampled,omitempty"`       // functions whose calls were not all recorded
-	Lost          *Lost    `json:"dropped,omitempty"`       // functions whose calls were lost
+	Events []Event `json:"events"`
+	Tree   string  `json:"tree,omitempty"`  // view tree
+	Stats  string  `json:"stats,omitempty"` // view stats, a table as text
+	// what matches, after the cursor if there is one; view tree: calls; view stats: functions
+	TotalCount int64 `json:"totalCount"`
+	HasMore    bool  `json:"hasMore"` // more match than are shown
+	// cursor for the next page: everything up to it was shown or does not match
+	LastEventID int64   `json:"lastEventId,omitempty"`
+	PIDs        []int32 `json:"pids,omitempty"` // when the session has several processes
+	// events after the cursor that the session's limit dropped unread
+	EventsDropped int64    `json:"eventsDropped,omitempty"`
+	Crash         *Event   `json:"crash,omitempty"`   // the newest crash, in short
+	Sampled       *Sampled `json:"sampled,omitempty"` // functions whose calls were not all recorded
+	Lost          *Lost    `json:"dropped,omitempty"` // functions whose calls were lost
 	Hint          string   `json:"hint,omitempty"`
 	Rows          []Stat   `json:"-"` // view stats, for front ends that draw their own table
 }
@@ -36,7 +39,8 @@ type Env struct {
 	Warnings func() []string             // said in the answer's hint; nil: nothing is
 	Ended    func() bool                 // reports that nothing more can come, so waiting is over; nil: it can
 	Paused   func() string               // where threads are paused, "" where none is; nil: nobody knows
-	// Once reports whether it was not asked for this key before by the same client: what was said is said shorter. nil: it was not.
+	// Once reports whether it was not asked for this key before by the same client: what was said is said shorter. nil: it
+	// was not.
 	Once func(key string) bool
 }
 
@@ -48,8 +52,8 @@ const maxPIDs = 16
 // maxAnswer bounds the events of an answer in bytes, unless it is verbose: what a reader with few tokens bears.
 const maxAnswer = 60 << 10
 
-// maxVerbose bounds the captured bytes in a verbose answer. It is large: who asks for whole texts wants them, and our own
-// command line relays a program's output so.
+// maxVerbose bounds the captured bytes in a verbose answer. It is large: who asks for whole texts wants them, and our
+// own command line relays a program's output so.
 const maxVerbose = 4 << 20
 
 // How long a waiting question rests between looks: at least pollMin, so that a busy store is not asked all the
@@ -132,7 +136,8 @@ func rest(ctx context.Context, st *store.Store, upTo event.ID, timeout <-chan ti
 
 // ask answers from one snapshot. Unless final, it returns no result when nothing matches; upTo is the newest event it
 // looked at.
-func ask(ctx context.Context, st *store.Store, f *filters, env Env, seen event.ID, final bool) (res *Result, upTo event.ID, err error) {
+func ask(ctx context.Context, st *store.Store, f *filters, env Env, seen event.ID, final bool) (res *Result,
+	upTo event.ID, err error) {
 	sn, err := st.Snapshot(ctx)
 	if err != nil {
 		return nil, 0, fmt.Errorf("take snapshot: %w", err)
@@ -231,7 +236,8 @@ func (a *asker) goOn(res *Result) []string {
 	case r.Order == "thread":
 		return []string{fmt.Sprintf("Showing %d of %d; go on with offset %d.", n, res.TotalCount, r.Offset+n)}
 	case r.AfterEventID != nil:
-		return []string{fmt.Sprintf("Showing %d of %d after event %d; go on with afterEventId %d.", n, res.TotalCount, *r.AfterEventID, res.LastEventID)}
+		return []string{fmt.Sprintf("Showing %d of %d after event %d; go on with afterEventId %d.", n, res.TotalCount,
+			*r.AfterEventID, res.LastEventID)}
 	}
 	hint := fmt.Sprintf("Showing %d of %d", n, res.TotalCount)
 	if r.Offset > 0 {
@@ -257,7 +263,8 @@ func (a *asker) complete(res *Result, notes []string, env Env) error {
 	}
 	if r.AfterEventID == nil && r.Under == 0 {
 		if s := a.st.Stats(); s.Evicted > 0 && (a.kinds == 0 || a.kinds&callKinds != 0) {
-			notes = append(notes, fmt.Sprintf("The session's limit dropped its %d oldest call events; the oldest call kept is event %d.", s.Evicted, a.sn.FirstCallID()))
+			notes = append(notes, fmt.Sprintf("The session's limit dropped its %d oldest call events; the oldest call kept is "+
+				"event %d.", s.Evicted, a.sn.FirstCallID()))
 		}
 	}
 	if note := a.sampled(res); note != "" {
@@ -385,5 +392,6 @@ func (a *asker) lost() (string, error) {
 	if reports == maxLostRows {
 		more = "at least "
 	}
-	return fmt.Sprintf("%s%d call events %s were lost before they were stored (eventType dropped says when).", more, total, where), nil
+	return fmt.Sprintf("%s%d call events %s were lost before they were stored (eventType dropped says when).", more, total,
+		where), nil
 }

@@ -62,7 +62,8 @@ func (a *asker) sampled(res *Result) (note string) {
 		out.Functions, out.More = out.Functions[:maxSampledFunctions], n-maxSampledFunctions
 	}
 	res.Sampled = &out
-	note = fmt.Sprintf("Sampled: of %d calls of %s, %d were not recorded", out.Calls, plural(int64(len(out.Functions)+out.More), "hot function"), out.NotRecorded)
+	note = fmt.Sprintf("Sampled: of %d calls of %s, %d were not recorded", out.Calls,
+		plural(int64(len(out.Functions)+out.More), "hot function"), out.NotRecorded)
 	if res.Rows != nil && a.countsAll {
 		return note + "; calls in the table are all, times and returns those of the recorded."
 	}
@@ -110,7 +111,8 @@ func (a *asker) lostCalls(res *Result) (note string) {
 		out.Functions, out.More = out.Functions[:maxSampledFunctions], n-maxSampledFunctions
 	}
 	res.Lost = &out
-	note = fmt.Sprintf("Dropped: of %d calls of %s, %d were lost because buffers were full", out.Calls, plural(int64(len(out.Functions)+out.More), "function"), out.Dropped)
+	note = fmt.Sprintf("Dropped: of %d calls of %s, %d were lost because buffers were full", out.Calls,
+		plural(int64(len(out.Functions)+out.More), "function"), out.Dropped)
 	if res.Rows != nil && a.countsAll {
 		return note + "; calls in the table are all."
 	}

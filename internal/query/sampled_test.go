@@ -17,7 +17,8 @@ func TestCountsOfSampledFunctions(t *testing.T) {
 		s.ret(fnOK, 1)
 	}
 	s.store(t)
-	if res := ask1(t, s.st, Request{View: "stats"}); res.Sampled != nil || strings.Contains(res.Stats, "recorded") || res.Rows[0].Recorded != nil {
+	if res := ask1(t, s.st, Request{View: "stats"}); res.Sampled != nil || strings.Contains(res.Stats, "recorded") ||
+		res.Rows[0].Recorded != nil {
 		t.Errorf("nothing is sampled: %+v, %s", res.Sampled, res.Stats)
 	}
 	s.st.AddCalls(fnAdd, 990)
@@ -51,7 +52,8 @@ func TestCountsOfSampledFunctions(t *testing.T) {
 	}
 
 	res = ask1(t, s.st, Request{Function: &NameFilter{Equals: "app::add"}, Verbose: true})
-	if g := res.Sampled; g == nil || len(g.Functions) != 1 || g.Functions[0] != (SampledFunction{"app::add", 1000, 10, 0.01}) || g.Rate != 0.01 || g.NotRecorded != 990 {
+	if g := res.Sampled; g == nil || len(g.Functions) != 1 ||
+		g.Functions[0] != (SampledFunction{"app::add", 1000, 10, 0.01}) || g.Rate != 0.01 || g.NotRecorded != 990 {
 		t.Errorf("sampled = %+v", g)
 	}
 	for _, e := range res.Events {
@@ -60,7 +62,8 @@ func TestCountsOfSampledFunctions(t *testing.T) {
 		}
 	}
 	// A selection in time has no counts of what was not recorded.
-	if res = ask1(t, s.st, Request{View: "stats", TimeFrom: "1"}); !strings.Contains(res.Hint, "without other filters counts all") {
+	if res = ask1(t, s.st, Request{View: "stats", TimeFrom: "1"}); !strings.Contains(res.Hint,
+		"without other filters counts all") {
 		t.Errorf("hint of a time range: %q", res.Hint)
 	}
 	for _, r := range []Request{{Function: &NameFilter{Equals: "app::ok"}}, {EventType: Kinds{"stdout"}}} {
@@ -68,7 +71,8 @@ func TestCountsOfSampledFunctions(t *testing.T) {
 			t.Errorf("%+v is not concerned: %+v", r, res.Sampled)
 		}
 	}
-	if res := ask1(t, s.st, Request{Function: &NameFilter{Equals: "raw_fn"}}); strings.Contains(res.Hint, "none was called") {
+	if res := ask1(t, s.st, Request{Function: &NameFilter{Equals: "raw_fn"}}); strings.Contains(res.Hint,
+		"none was called") {
 		t.Errorf("a function of which nothing was recorded: %q", res.Hint)
 	}
 }
@@ -113,7 +117,8 @@ func TestThreadsNamedLater(t *testing.T) {
 			t.Errorf("threadName contains %q: %d events, %q, want %q", name, res.TotalCount, got, want)
 		}
 		r.Order = "thread"
-		if res := ask1(t, s.st, r); res.TotalCount != int64(len(strings.Fields(want))) || len(res.Events) != int(res.TotalCount) {
+		if res := ask1(t, s.st, r); res.TotalCount != int64(len(strings.Fields(want))) ||
+			len(res.Events) != int(res.TotalCount) {
 			t.Errorf("threadName contains %q by thread: %d events", name, res.TotalCount)
 		}
 	}
@@ -121,7 +126,8 @@ func TestThreadsNamedLater(t *testing.T) {
 	if got := namesOf(ask1(t, s.st, Request{ThreadID: &tid, Verbose: true})); got != "worker-1 loader late" {
 		t.Errorf("threadId %d: %q", tid, got)
 	}
-	if got := namesOf(ask1(t, s.st, Request{Order: "thread", Verbose: true})); got != "worker-1 loader late saver saver saver saver" {
+	if got := namesOf(ask1(t, s.st, Request{Order: "thread", Verbose: true})); got !=
+		"worker-1 loader late saver saver saver saver" {
 		t.Errorf("by thread: %q", got)
 	}
 	r := by("loader") // what the first call of that thread caused, while it was called so
@@ -132,7 +138,8 @@ func TestThreadsNamedLater(t *testing.T) {
 	r = by("loader")
 	r.View = "tree"
 	res := ask1(t, s.st, r)
-	if res.TotalCount != 3 || strings.Count(res.Tree, "thread ") != 1 || !strings.Contains(res.Tree, `thread 101 "late" (before: "loader"), pid 100: 3 calls`) {
+	if res.TotalCount != 3 || strings.Count(res.Tree, "thread ") != 1 ||
+		!strings.Contains(res.Tree, `thread 101 "late" (before: "loader"), pid 100: 3 calls`) {
 		t.Errorf("tree of %d calls:\n%s", res.TotalCount, res.Tree)
 	}
 	r.View = "stats"

@@ -14,8 +14,8 @@ const (
 	maxPadded = 44
 )
 
-// distinct are the names of rows for a table: where several functions have one name, with what tells them apart, the names of
-// their parameters or else where they are.
+// distinct are the names of rows for a table: where several functions have one name, with what tells them apart, the
+// names of their parameters or else where they are.
 func (a *asker) distinct(rows []Stat) []string {
 	names, seen := make([]string, len(rows)), map[string]int{}
 	for i := range rows {

@@ -53,11 +53,13 @@ func (a *asker) stats(parts []part, res *Result) (notes []string, err error) {
 	}
 	a.countsAll = fromCounters
 	slices.SortFunc(rows, func(x, y Stat) int {
-		return cmp.Or(cmp.Compare(y.TotalNs, x.TotalNs), cmp.Compare(y.Calls, x.Calls), cmp.Compare(x.Function, y.Function), cmp.Compare(x.fn, y.fn))
+		return cmp.Or(cmp.Compare(y.TotalNs, x.TotalNs), cmp.Compare(y.Calls, x.Calls), cmp.Compare(x.Function, y.Function),
+			cmp.Compare(x.fn, y.fn))
 	})
 	res.TotalCount = int64(len(rows))
 	if len(rows) > a.req.Limit {
-		notes = append(notes, fmt.Sprintf("Showing %d of %d functions, by total time; function and limit show others.", a.req.Limit, len(rows)))
+		notes = append(notes, fmt.Sprintf("Showing %d of %d functions, by total time; function and limit show others.",
+			a.req.Limit, len(rows)))
 		res.HasMore = true
 		rows = rows[:a.req.Limit]
 	}
@@ -79,7 +81,8 @@ func (a *asker) stats(parts []part, res *Result) (notes []string, err error) {
 			res.Rows, res.Stats, res.HasMore = rows[:n], table(rows[:n], names), true
 		}
 		if n := len(res.Rows); n < len(rows) {
-			notes = append(notes, fmt.Sprintf("%d functions are shown, by total time: the table was cut to its size; function shows others.", n))
+			notes = append(notes, fmt.Sprintf("%d functions are shown, by total time: the table was cut to its size; function "+
+				"shows others.", n))
 		}
 	}
 	return notes, nil
@@ -266,7 +269,8 @@ func (a *asker) countReturns(parts []part, rows []Stat) (partial string, err err
 }
 
 // tally counts the results of funcs over the newest rows of parts, and reports whether it stopped at limit.
-func (a *asker) tally(parts []part, funcs *store.Bits, cold bool, limit int, at map[event.FuncID]*tally) (stopped bool, err error) {
+func (a *asker) tally(parts []part, funcs *store.Bits, cold bool, limit int, at map[event.FuncID]*tally) (stopped bool,
+	err error) {
 	if funcs.Len() == 0 {
 		return false, nil
 	}
@@ -283,7 +287,8 @@ func (a *asker) tally(parts []part, funcs *store.Bits, cold bool, limit int, at 
 		}
 		f.Funcs = narrowed
 		left := limit
-		err := a.sn.Scan(a.ctx, f, store.ScanOptions{Reverse: true, Cold: cold || p.cold, Rets: !cold && !p.cold && p.pred == nil}, func(row *store.Row) bool {
+		err := a.sn.Scan(a.ctx, f, store.ScanOptions{Reverse: true, Cold: cold || p.cold, Rets: !cold && !p.cold &&
+			p.pred == nil}, func(row *store.Row) bool {
 			if p.pred != nil && !p.pred(row) {
 				return true
 			}
@@ -362,10 +367,12 @@ func mostFrequent[K cmp.Ordered](counts map[K]int64) []K {
 
 // table lines the rows up for reading.
 func table(rows []Stat, names []string) string {
-	head := []string{"function", "calls", "recorded", "sampled", "dropped", "errors", "total", "self", "p50", "p99", "returns"}
+	head := []string{"function", "calls", "recorded", "sampled", "dropped", "errors", "total", "self", "p50", "p99",
+		"returns"}
 	recorded := slices.ContainsFunc(rows, func(r Stat) bool { return r.Recorded != nil })
 	dropped := slices.ContainsFunc(rows, func(r Stat) bool { return r.Dropped > 0 })
-	sampled := dropped && slices.ContainsFunc(rows, func(r Stat) bool { return r.Sampled > 0 }) // else it is what recorded lacks
+	// else it is what recorded lacks
+	sampled := dropped && slices.ContainsFunc(rows, func(r Stat) bool { return r.Sampled > 0 })
 	lines := [][]string{head}
 	for i := range rows {
 		r := &rows[i]
@@ -379,7 +386,8 @@ func table(rows []Stat, names []string) string {
 			rets = append(rets, fmt.Sprintf("%d more", more))
 		}
 		lines = append(lines, []string{
-			names[i], fmt.Sprint(r.Calls), fmt.Sprint(*cmp.Or(r.Recorded, &r.Calls)), fmt.Sprint(r.Sampled), fmt.Sprint(r.Dropped), fmt.Sprint(r.Errors),
+			names[i], fmt.Sprint(r.Calls), fmt.Sprint(*cmp.Or(r.Recorded, &r.Calls)), fmt.Sprint(r.Sampled),
+			fmt.Sprint(r.Dropped), fmt.Sprint(r.Errors),
 			duration(r.TotalNs), duration(r.SelfNs), duration(r.P50Ns), duration(r.P99Ns), strings.Join(rets, ", "),
 		})
 	}

@@ -53,7 +53,8 @@ func TestStreams(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, line := range []string{"  midi notes: 3 bytes, not text\n", "  midi notes: \"{\\\"note\\\":60}\"\n", "  midi notes: tempo=120\n"} {
+	for _, line := range []string{"  midi notes: 3 bytes, not text\n", "  midi notes: \"{\\\"note\\\":60}\"\n",
+		"  midi notes: tempo=120\n"} {
 		if !strings.Contains(tree.Tree, line) {
 			t.Errorf("the tree has no %q:\n%s", line, tree.Tree)
 		}

@@ -50,8 +50,9 @@ func (a *asker) tree(parts []part, res *Result) (notes []string, err error) {
 			w.hidden += s.calls
 			continue
 		}
-		b := &builder{a: a, thread: s.thread, limit: max(budget, min(left, minSection)), orphans: i == home, compare: maxComparedCalls,
-			most: max(unread/(len(sections)-i), minTreeEvents)}
+		b := &builder{a: a, thread: s.thread, limit: max(budget, min(left, minSection)), orphans: i == home,
+			compare: maxComparedCalls,
+			most:    max(unread/(len(sections)-i), minTreeEvents)}
 		b.each = s.roots != nil && 2*len(s.roots) <= b.limit
 		if err := b.build(s); err != nil {
 			return nil, err
@@ -104,7 +105,8 @@ func (a *asker) unplaced(sections []section) ([]string, error) {
 	if err != nil || n == 0 {
 		return nil, err
 	}
-	return []string{fmt.Sprintf("%d events such as output belong to no known thread and are not in the trees: view events shows them.", n)}, nil
+	return []string{fmt.Sprintf("%d events such as output belong to no known thread and are not in the trees: view "+
+		"events shows them.", n)}, nil
 }
 
 // minSection is the least that a thread's tree gets, so that many threads do not leave one line each.
@@ -123,7 +125,8 @@ type section struct {
 // there are beyond the bound.
 func (a *asker) selected(parts []part) (rows []store.Row, beyond int64, err error) {
 	r := &a.req
-	if r.Function == nil && r.SourceFile == nil && a.ret == nil && a.arg == nil && r.MinDurationNs == 0 && r.MaxDurationNs == 0 {
+	if r.Function == nil && r.SourceFile == nil && a.ret == nil && a.arg == nil && r.MinDurationNs == 0 &&
+		r.MaxDurationNs == 0 {
 		return nil, 0, nil
 	}
 	ids := []event.ID{}

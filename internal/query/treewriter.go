@@ -209,7 +209,8 @@ func writeExtra(b *strings.Builder, before string, o value.Object) {
 func (w *treeWriter) notes(res *Result, sections []section, selected bool, limit int) []string {
 	var notes []string
 	if w.folded > 0 {
-		notes = append(notes, "Lines with × fold calls that ended alike; unfold with under, afterEventId or function shows each.")
+		notes = append(notes, "Lines with × fold calls that ended alike; unfold with under, afterEventId or function "+
+			"shows each.")
 	}
 	if !res.HasMore {
 		return notes

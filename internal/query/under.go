@@ -31,7 +31,8 @@ func (a *asker) findUnder() error {
 		} else if len(rows) == 0 {
 			what = "does not exist; the newest event is " + strconv.FormatInt(a.sn.LastID(), 10)
 		}
-		return fault.New(fault.ValidationError, "Give the id of a function_enter event, e.g. a #id of view tree.", "under: event %d %s", id, what)
+		return fault.New(fault.ValidationError, "Give the id of a function_enter event, e.g. a #id of view tree.",
+			"under: event %d %s", id, what)
 	}
 	r := rows[0]
 	a.scope.enter, a.scope.thread = r.ID, r.Thread

@@ -68,7 +68,8 @@ func (m moment) at(newest int64) int64 {
 // compile checks everything that can be checked without a store.
 func compile(req Request) (*filters, error) {
 	f := &filters{req: req}
-	for _, check := range []func() error{f.checkKinds, f.checkNames, f.checkValues, f.checkTimes, f.checkPage, f.checkView} {
+	for _, check := range []func() error{f.checkKinds, f.checkNames, f.checkValues, f.checkTimes, f.checkPage,
+		f.checkView} {
 		if err := check(); err != nil {
 			return nil, err
 		}
@@ -90,7 +91,8 @@ func (f *filters) checkKinds() error {
 func (f *filters) checkNames() error {
 	r := &f.req
 	if r.Function != nil {
-		for field, s := range map[string]string{"equals": r.Function.Equals, "contains": r.Function.Contains, "matches": r.Function.Matches} {
+		for field, s := range map[string]string{"equals": r.Function.Equals, "contains": r.Function.Contains,
+			"matches": r.Function.Matches} {
 			if err := checkLength("function."+field, s); err != nil {
 				return err
 			}
@@ -189,7 +191,8 @@ func (f *filters) checkValues() error {
 		return err
 	}
 	if f.arg == nil {
-		return invalid("argument", "Add equals, notEquals, isNull, greaterThan or lessThan.", "%q without a condition", excerpt([]byte(a.Name)))
+		return invalid("argument", "Add equals, notEquals, isNull, greaterThan or lessThan.", "%q without a condition",
+			excerpt([]byte(a.Name)))
 	}
 	return nil
 }
@@ -207,11 +210,13 @@ func literal(field string, l Literal, numeric bool) (*value.Value, error) {
 	}
 	v, err := value.ParseJSON([]byte(l))
 	if err != nil {
-		return nil, invalid(field, "Give a number, a string, true, false or null.", "%q is not a JSON value", excerpt([]byte(l)))
+		return nil, invalid(field, "Give a number, a string, true, false or null.", "%q is not a JSON value",
+			excerpt([]byte(l)))
 	}
 	switch v.Kind() {
 	case value.Array, value.Obj:
-		return nil, invalid(field, "Compare one part: argument.name may be a path such as p.x or a[2].", "%s is not a single value", excerpt([]byte(l)))
+		return nil, invalid(field, "Compare one part: argument.name may be a path such as p.x or a[2].",
+			"%s is not a single value", excerpt([]byte(l)))
 	case value.Int, value.Float:
 		return &v, nil
 	case value.Text:
@@ -314,15 +319,19 @@ func (f *filters) checkPage() error {
 	case r.Limit < 0:
 		return invalid("limit", "Give 1 to 500; the default is 50.", "%d is negative", r.Limit)
 	case r.Offset < 0 || int64(r.Offset) > MaxOffset:
-		return invalid("offset", fmt.Sprintf("Give 0 to %d; afterEventId goes on from any event.", MaxOffset), "%d is out of range", r.Offset)
+		return invalid("offset", fmt.Sprintf("Give 0 to %d; afterEventId goes on from any event.", MaxOffset),
+			"%d is out of range", r.Offset)
 	case r.AfterEventID != nil && *r.AfterEventID < 0:
-		return invalid("afterEventId", "Give lastEventId of the previous page, or 0 for the start.", "%d is negative", *r.AfterEventID)
+		return invalid("afterEventId", "Give lastEventId of the previous page, or 0 for the start.", "%d is negative",
+			*r.AfterEventID)
 	case r.AfterEventID != nil && *r.AfterEventID > math.MaxInt64-1:
 		return invalid("afterEventId", "Give lastEventId of the previous page.", "%d is out of range", *r.AfterEventID)
 	case r.AfterEventID != nil && r.Offset > 0:
-		return invalid("offset", "Use afterEventId alone: it goes on where the last page ended.", "%d together with afterEventId %d would skip events", r.Offset, *r.AfterEventID)
+		return invalid("offset", "Use afterEventId alone: it goes on where the last page ended.",
+			"%d together with afterEventId %d would skip events", r.Offset, *r.AfterEventID)
 	case r.WaitMs < 0 || r.WaitMs > MaxWaitMs:
-		return invalid("waitMs", fmt.Sprintf("Give 0 to %d, and call again to wait longer.", MaxWaitMs), "%d is out of range", r.WaitMs)
+		return invalid("waitMs", fmt.Sprintf("Give 0 to %d, and call again to wait longer.", MaxWaitMs), "%d is out of range",
+			r.WaitMs)
 	case r.Under < 0:
 		return invalid("under", "Give the id of a function_enter event.", "%d is negative", r.Under)
 	}
@@ -355,16 +364,19 @@ func (f *filters) checkView() error {
 		return invalid("view", "Allowed: "+strings.Join(Views, ", ")+".", "%q is no view", excerpt([]byte(r.View)))
 	}
 	if r.Order == "thread" && r.AfterEventID != nil {
-		return invalid("order", "Use offset to page through order thread, or order time with the cursor.", "thread does not go with afterEventId, whose order is time")
+		return invalid("order", "Use offset to page through order thread, or order time with the cursor.",
+			"thread does not go with afterEventId, whose order is time")
 	}
 	if r.View == "events" {
 		return nil
 	}
 	if r.Text != nil {
-		return invalid("text", "Use view events for the output, then timeFrom and timeTo for the calls around it.", "view %s shows calls, which have no text", r.View)
+		return invalid("text", "Use view events for the output, then timeFrom and timeTo for the calls around it.",
+			"view %s shows calls, which have no text", r.View)
 	}
 	if f.kinds != 0 && f.kinds&callKinds == 0 {
-		return invalid("eventType", "Use view events, or leave eventType out.", "view %s shows calls, not %s", r.View, strings.Join(r.EventType, ", "))
+		return invalid("eventType", "Use view events, or leave eventType out.", "view %s shows calls, not %s", r.View,
+			strings.Join(r.EventType, ", "))
 	}
 	if r.Offset > 0 {
 		return invalid("offset", "Use afterEventId, under or timeFrom to see another part.", "view %s has no pages", r.View)

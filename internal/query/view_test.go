@@ -67,7 +67,8 @@ func orders(t testing.TB) *script {
 	s.call(fnName, 0x8000, 0x8000, 3|value.WalkText<<32|1<<48, 0x636261)
 	s.call(fnColour, 2)
 	s.end(fnColour, event.Unwound)
-	s.at(modelEvent{Event: event.Event{Kind: event.Exception, Payload: []byte(`{"exceptionType":"std::runtime_error","message":"bad"}`)}})
+	s.at(modelEvent{Event: event.Event{Kind: event.Exception,
+		Payload: []byte(`{"exceptionType":"std::runtime_error","message":"bad"}`)}})
 	s.end(fnName, event.Unwound)
 	s.call(fnColour, 2)
 	s.ret(fnColour, 2)
@@ -99,7 +100,8 @@ func TestTree(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			req.View = "tree"
 			res := ask1(t, s.st, req)
-			golden(t, "tree_"+name+".golden", fmt.Sprintf("%stotal %d, more %v, last %d\nhint: %s\n", res.Tree, res.TotalCount, res.HasMore, res.LastEventID, res.Hint))
+			golden(t, "tree_"+name+".golden", fmt.Sprintf("%stotal %d, more %v, last %d\nhint: %s\n", res.Tree, res.TotalCount,
+				res.HasMore, res.LastEventID, res.Hint))
 		})
 	}
 }
@@ -117,7 +119,8 @@ func TestStats(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			req.View = "stats"
 			res := ask1(t, s.st, req)
-			golden(t, "stats_"+name+".golden", fmt.Sprintf("%stotal %d, more %v\nhint: %s\n", res.Stats, res.TotalCount, res.HasMore, res.Hint))
+			golden(t, "stats_"+name+".golden", fmt.Sprintf("%stotal %d, more %v\nhint: %s\n", res.Stats, res.TotalCount,
+				res.HasMore, res.Hint))
 		})
 	}
 }
@@ -201,14 +204,16 @@ func TestFoldSurvivesMillions(t *testing.T) {
 	s.end(fnVoid, 0)
 	s.store(t)
 	res := ask1(t, s.st, Request{View: "tree"})
-	if !regexp.MustCompile(`×49998 more like #4 \(total 50ms, a=2\.\.49999, results 2\.\.49999\)`).MatchString(res.Tree) || strings.Count(res.Tree, "\n") > 5 {
+	if !regexp.MustCompile(`×49998 more like #4 \(total 50ms, a=2\.\.49999, results 2\.\.49999\)`).MatchString(res.Tree) ||
+		strings.Count(res.Tree, "\n") > 5 {
 		t.Errorf("tree:\n%s\n%s", res.Tree, res.Hint)
 	}
 }
 
 func TestDuration(t *testing.T) {
 	for ns, want := range map[int64]string{
-		0: "0ns", 999: "999ns", 1000: "1µs", 1234: "1.23µs", 12345: "12.3µs", 123456: "123µs", 999_499: "999µs", 999_999: "1ms", 1_500_000: "1.5ms", 61_000_000_000: "61s",
+		0: "0ns", 999: "999ns", 1000: "1µs", 1234: "1.23µs", 12345: "12.3µs", 123456: "123µs", 999_499: "999µs",
+		999_999: "1ms", 1_500_000: "1.5ms", 61_000_000_000: "61s",
 	} {
 		if got := duration(ns); got != want {
 			t.Errorf("duration(%d) = %q, want %q", ns, got, want)

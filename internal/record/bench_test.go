@@ -26,7 +26,8 @@ func BenchmarkCalls(b *testing.B) {
 	batch := make([]event.Event, 0, 4096)
 	for i := range n {
 		th := rng.IntN(threads)
-		e := event.Event{TS: int64(i) * 100, Func: fn, Thread: event.ThreadID(th), Kind: event.FunctionEnter, Payload: words(uint64(i), 1)}
+		e := event.Event{TS: int64(i) * 100, Func: fn, Thread: event.ThreadID(th), Kind: event.FunctionEnter,
+			Payload: words(uint64(i), 1)}
 		if d := depth[th]; d > 0 && (d > 20 || rng.IntN(2) == 0) {
 			e.Kind, e.Payload, e.Flags, e.Ret = event.FunctionExit, nil, event.HasRet, int64(i&7)
 			depth[th]--
@@ -45,10 +46,11 @@ func BenchmarkCalls(b *testing.B) {
 		return func(b *testing.B) {
 			for b.Loop() {
 				var below int64
-				err := sn.Scan(b.Context(), store.Filter{Kinds: 1<<event.FunctionEnter | 1<<event.FunctionExit}, store.ScanOptions{Cold: cold}, func(r *store.Row) bool {
-					below += r.Duration
-					return true
-				})
+				err := sn.Scan(b.Context(), store.Filter{Kinds: 1<<event.FunctionEnter | 1<<event.FunctionExit},
+					store.ScanOptions{Cold: cold}, func(r *store.Row) bool {
+						below += r.Duration
+						return true
+					})
 				if err != nil {
 					b.Fatal(err)
 				}

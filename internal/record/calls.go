@@ -19,7 +19,8 @@ type Filter struct {
 	Bare         bool        // values are not asked for, nor Parent and Depth: much cheaper
 }
 
-// Call is one call of a function. Its values are rendered when they are asked for; of a Bare filter's calls there are none.
+// Call is one call of a function. Its values are rendered when they are asked for; of a Bare filter's calls there are
+// none.
 type Call struct {
 	Enter   *store.Row // nil: its begin is not among the events
 	Exit    *store.Row // nil: nor is its end
@@ -77,11 +78,12 @@ func (c *Call) Watches() (begin, end value.Object) {
 	return begin, end
 }
 
-// Calls returns calls in the order of their ends, and behind them those that have not ended, thread by thread, outermost first.
-// A call, its rows and their payloads are valid until the next one.
+// Calls returns calls in the order of their ends, and behind them those that have not ended, thread by thread,
+// outermost first. A call, its rows and their payloads are valid until the next one.
 func (r *Reader) Calls(ctx context.Context, f Filter) iter.Seq2[*Call, error] {
 	return func(yield func(*Call, error) bool) {
-		p := pairs{bare: f.Bare, lanes: make([]Stack[openCall], len(r.sn.Threads())+1), call: Call{r: r}, yield: yield, more: true}
+		p := pairs{bare: f.Bare, lanes: make([]Stack[openCall], len(r.sn.Threads())+1), call: Call{r: r}, yield: yield,
+			more: true}
 		events := store.Filter{
 			FromID: f.FromID, ToID: f.ToID, ToTS: f.ToTS, Funcs: f.Funcs, Threads: f.Threads,
 			Kinds: 1<<event.FunctionEnter | 1<<event.FunctionExit,

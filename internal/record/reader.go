@@ -48,14 +48,16 @@ func New(sn *store.Snapshot) *Reader {
 	return &Reader{sn: sn, all: all, fns: tables.Of(sn.Store()).room(len(all))}
 }
 
-// WithAddresses returns a reader whose values show of each object behind a pointer where it is, as its member "$address".
+// WithAddresses returns a reader whose values show of each object behind a pointer where it is, as its member
+// "$address".
 func (r *Reader) WithAddresses() *Reader {
 	out := *r
 	out.addressed = &sync.Map{}
 	return &out
 }
 
-// Function returns the function of that id, the same at every call; one without a name that anybody knows where there is none.
+// Function returns the function of that id, the same at every call; one without a name that anybody knows where there
+// is none.
 func (r *Reader) Function(id event.FuncID) *Function {
 	if int(id) >= len(r.all) {
 		return unknown
@@ -83,7 +85,8 @@ func (r *Reader) Exits(ctx context.Context, enters []store.Row) (map[event.ID]*s
 	if len(enters) == 0 {
 		return exits, nil
 	}
-	f := store.Filter{FromID: enters[0].ID + 1, Kinds: 1 << event.FunctionExit, Funcs: &store.Bits{}, Threads: &store.Bits{}}
+	f := store.Filter{FromID: enters[0].ID + 1, Kinds: 1 << event.FunctionExit, Funcs: &store.Bits{},
+		Threads: &store.Bits{}}
 	for i := range enters {
 		e := &enters[i]
 		exits[e.ID] = nil

@@ -52,8 +52,10 @@ func layout() *value.Layout {
 		ExitWatches:  []value.Field{{Name: "w", Pieces: word(16, 4)}},
 		Types: []value.Type{
 			{Class: value.ClassInt, Name: "int", Size: 4, Elem: -1, Discr: value.TypeField{Type: -1}},
-			{Class: value.ClassStructPtr, Name: "S *", Size: 8, Elem: 2, Walk: value.WalkFirst, Discr: value.TypeField{Type: -1}},
-			{Class: value.ClassStruct, Name: "S", Size: 4, Elem: -1, Fields: []value.TypeField{{Name: "x"}}, Discr: value.TypeField{Type: -1}},
+			{Class: value.ClassStructPtr, Name: "S *", Size: 8, Elem: 2, Walk: value.WalkFirst,
+				Discr: value.TypeField{Type: -1}},
+			{Class: value.ClassStruct, Name: "S", Size: 4, Elem: -1, Fields: []value.TypeField{{Name: "x"}},
+				Discr: value.TypeField{Type: -1}},
 		},
 	}
 }
@@ -81,7 +83,8 @@ func TestValues(t *testing.T) {
 	broken := st.Function(event.Function{Name: "g", Layout: []byte{255, 1, 2}})
 	th := st.Thread(event.Thread{PID: 1, TID: 1})
 	sn := snapshot(t, st, []event.Event{
-		{TS: 1, Kind: event.FunctionEnter, Func: known, Thread: th, Payload: append(words(7, 0x1000, 5), node(0x1000, 42)...)},
+		{TS: 1, Kind: event.FunctionEnter, Func: known, Thread: th,
+			Payload: append(words(7, 0x1000, 5), node(0x1000, 42)...)},
 		{TS: 2, Kind: event.FunctionEnter, Func: broken, Thread: th, Payload: words(1)},
 		{TS: 5, Kind: event.FunctionExit, Func: broken, Thread: th, Ret: -3, Flags: event.HasRet},
 		{TS: 9, Kind: event.FunctionExit, Func: known, Thread: th, Ret: 11, Flags: event.HasRet, Payload: words(11, 43, 6)},
@@ -94,7 +97,8 @@ func TestValues(t *testing.T) {
 		}
 		v, ok := c.Result()
 		begin, end := c.Watches()
-		got = append(got, fmt.Sprint(c.Function().Name, shown(c.Arguments()), " = ", v, ok, " out ", shown(c.Out()), " watches ", shown(begin), shown(end), " below ", c.BelowNs))
+		got = append(got, fmt.Sprint(c.Function().Name, shown(c.Arguments()), " = ", v, ok, " out ", shown(c.Out()),
+			" watches ", shown(begin), shown(end), " below ", c.BelowNs))
 	}
 	want := []string{
 		"g{} = -3 true out {} watches {}{} below 0",
@@ -149,7 +153,8 @@ func TestTrees(t *testing.T) {
 	id := st.Function(event.Function{Name: "f", Layout: value.NewTree([]string{"n", "who"}, 2).Marshal()})
 	th := st.Thread(event.Thread{PID: 1, TID: 1})
 	sn := snapshot(t, st, []event.Event{
-		{TS: 1, Kind: event.FunctionEnter, Func: id, Thread: th, Payload: []byte(`{"n":7,"who":{"$":"obj","t":"User","v":{"age":42}}}`)},
+		{TS: 1, Kind: event.FunctionEnter, Func: id, Thread: th,
+			Payload: []byte(`{"n":7,"who":{"$":"obj","t":"User","v":{"age":42}}}`)},
 		{TS: 2, Kind: event.FunctionExit, Func: id, Thread: th, Payload: []byte(`[1,null]`)},
 	})
 	r := New(sn)
@@ -326,7 +331,8 @@ func TestStack(t *testing.T) {
 	if got := s.End(9, nil); got != nil || len(s.Open()) != 4 {
 		t.Errorf("the end of what never began took off %v", got)
 	}
-	if got := s.End(2, func(name string) { lost = append(lost, name) }); got == nil || *got != "b" || !slices.Equal(lost, []string{"d", "c"}) {
+	if got := s.End(2, func(name string) { lost = append(lost, name) }); got == nil || *got != "b" ||
+		!slices.Equal(lost, []string{"d", "c"}) {
 		t.Errorf("End = %v, lost %v", got, lost)
 	}
 	if got := s.Top(); got == nil || *got != "a" || !slices.Equal(s.Open(), []string{"a"}) {

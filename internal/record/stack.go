@@ -2,8 +2,8 @@ package record
 
 import "github.com/strobe-debug/strobe/internal/event"
 
-// Stack holds the calls of one thread that are open, outermost first, and what a reader keeps of each. It is where exits meet
-// their enters.
+// Stack holds the calls of one thread that are open, outermost first, and what a reader keeps of each. It is where
+// exits meet their enters.
 type Stack[T any] struct {
 	enters []event.ID
 	kept   []T // may be longer: room for calls to come
@@ -21,8 +21,9 @@ func (s *Stack[T]) slot(enter event.ID) *T {
 	return &s.kept[len(s.enters)-1]
 }
 
-// End takes off the call that began with enter and returns what is kept of it, until the next Begin; nil where its begin was
-// not seen. Calls in it that are still open have lost their end: they are taken off before, innermost first, each given to left.
+// End takes off the call that began with enter and returns what is kept of it, until the next Begin; nil where its
+// begin was not seen. Calls in it that are still open have lost their end: they are taken off before, innermost first,
+// each given to left.
 func (s *Stack[T]) End(enter event.ID, left func(T)) *T {
 	n := len(s.enters)
 	for n > 0 && s.enters[n-1] != enter {

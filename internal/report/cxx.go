@@ -10,15 +10,17 @@ import (
 var (
 	cxxThrew   = lazyregexp.MustCompile(`^terminate called after throwing an instance of '(.+)'$`)
 	cxxABI     = lazyregexp.MustCompile(`^libc\+\+abi(?:\.dylib)?: (.+)$`)
-	cxxABIType = lazyregexp.MustCompile(`^terminat(?:ing|e called) (?:due to|with) (?:uncaught|unexpected) exception of type (.+?)(?:: (.*))?$`)
-	shellSays  = lazyregexp.MustCompile(`(?:^|\s)(?:Aborted|Segmentation fault|Killed|Trace/breakpoint trap)(?:\s|$|\(|")`)
+	cxxABIType = lazyregexp.MustCompile(
+		`^terminat(?:ing|e called) (?:due to|with) (?:uncaught|unexpected) exception of type (.+?)(?:: (.*))?$`)
+	shellSays = lazyregexp.MustCompile(`(?:^|\s)(?:Aborted|Segmentation fault|Killed|Trace/breakpoint trap)(?:\s|$|\(|")`)
 )
 
 // cxxLines are the lines of what() that are waited for. Nothing ends the text, and the process ends
 // with it: what follows is the text's rest or comes from other processes.
 const cxxLines = 16
 
-var cxxStarts = []string{"terminate called ", "pure virtual method called", "deleted virtual method called", "libc++abi"}
+var cxxStarts = []string{"terminate called ", "pure virtual method called", "deleted virtual method called",
+	"libc++abi"}
 
 // cxxReport is the grammar of how libstdc++ and libc++abi announce std::terminate.
 type cxxReport struct {
@@ -65,9 +67,11 @@ func openABI(b *block, g *cxxReport, text string) *block {
 		b.r.Type, b.r.Message = clip(m[1], maxText), m[2]
 		g.what, g.lines = true, []string{m[2]}
 		return b
-	case strings.HasPrefix(text, "Pure virtual function called"), strings.HasPrefix(text, "Deleted virtual function called"):
+	case strings.HasPrefix(text, "Pure virtual function called"),
+		strings.HasPrefix(text, "Deleted virtual function called"):
 		b.r.Kind = "pure-virtual-call"
-	case strings.HasPrefix(text, "terminate_handler unexpectedly"), strings.HasPrefix(text, "unexpected_handler unexpectedly"):
+	case strings.HasPrefix(text, "terminate_handler unexpectedly"),
+		strings.HasPrefix(text, "unexpected_handler unexpectedly"):
 		b.r.Kind = "terminate-recursive"
 	case strings.Contains(text, "foreign exception"):
 	case strings.HasPrefix(text, "terminating"):

@@ -135,7 +135,9 @@ var (
 		"runtime/panic.go", "runtime/map", "runtime/signal", "runtime/error.go",
 		"vg_replace_malloc.c", "vg_replace_strmem.c", "malloc/malloc.c", "internal/runtime/",
 	}
-	runtimeNames = []string{"__interceptor_", "___interceptor_", "__asan_", "__ubsan_", "__tsan_", "__msan_", "operator new", "operator delete", "runtime.", "internal/", "sync.", "panic", "std::panicking::", "core::panicking::", "core::option::", "core::result::"}
+	runtimeNames = []string{"__interceptor_", "___interceptor_", "__asan_", "__ubsan_", "__tsan_", "__msan_",
+		"operator new", "operator delete", "runtime.", "internal/", "sync.", "panic", "std::panicking::", "core::panicking::",
+		"core::option::", "core::result::"}
 )
 
 // runtimeFrame reports whether a frame is the runtime's rather than the program's.

@@ -59,21 +59,23 @@ func TestBounds(t *testing.T) {
 	frame := "    #0 0x1 in f /a.c:1\n"
 	header := "==1==ERROR: AddressSanitizer: heap-use-after-free on address 0x10 at pc 0x1 bp 0x1 sp 0x1\n"
 	tests := map[string]string{
-		"one line":      strings.Repeat("x", 4<<20),
-		"long header":   "==1==ERROR: AddressSanitizer: " + strings.Repeat("y ", 1<<20) + "\n" + frame,
-		"headers":       strings.Repeat(header, times),
-		"first frames":  header + strings.Repeat(frame, times),
-		"titles":        header + strings.Repeat("freed by thread T1 here:\n"+frame, times),
-		"places":        header + strings.Repeat("0x10 is located 1 bytes after it\n", times) + frame,
-		"processes":     strings.Repeat("==1== Invalid read of size 4\n==2== Invalid read of size 4\n==3== Invalid write of size 1\n", times),
+		"one line":     strings.Repeat("x", 4<<20),
+		"long header":  "==1==ERROR: AddressSanitizer: " + strings.Repeat("y ", 1<<20) + "\n" + frame,
+		"headers":      strings.Repeat(header, times),
+		"first frames": header + strings.Repeat(frame, times),
+		"titles":       header + strings.Repeat("freed by thread T1 here:\n"+frame, times),
+		"places":       header + strings.Repeat("0x10 is located 1 bytes after it\n", times) + frame,
+		"processes": strings.Repeat("==1== Invalid read of size 4\n==2== Invalid read of size 4\n==3== Invalid write "+
+			"of size 1\n", times),
 		"no message":    "thread 'a' panicked at a.rs:1:1:\n" + strings.Repeat("z\n", times),
 		"empty message": "thread 'a' panicked at a.rs:1:1:\n" + strings.Repeat("\n", times),
 		"panics":        strings.Repeat("panic: \n", times),
 		"escapes":       strings.Repeat("\x1b[", times),
 		"go frames":     "panic: a\n\ngoroutine 1 [running]:\n" + strings.Repeat("f()\n\t/a.go:1 +0x1\n", times),
-		"python":        "Traceback (most recent call last):\n" + strings.Repeat("  File \"a\", line 1, in f\n", times) + "E: a\n",
-		"what":          "terminate called after throwing an instance of 'a'\n  what():  a\n" + strings.Repeat("b\n", times),
-		"digits":        "a.c:99999999999999999999:1: runtime error: load of address 0xffffffffffffffffffffff\n",
+		"python": "Traceback (most recent call last):\n" + strings.Repeat("  File \"a\", line 1, in f\n", times) +
+			"E: a\n",
+		"what":   "terminate called after throwing an instance of 'a'\n  what():  a\n" + strings.Repeat("b\n", times),
+		"digits": "a.c:99999999999999999999:1: runtime error: load of address 0xffffffffffffffffffffff\n",
 	}
 	for name, text := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -9,8 +9,9 @@ import (
 	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
-// A JVM that crashes in native code handles the signal, writes what follows to standard output (with -XX:+DisplayVMOutputToStderr to
-// standard error), more of it to a file, and then aborts. The format is HotSpot's, src/hotspot/share/utilities/vmError.cpp, since JDK 6.
+// A JVM that crashes in native code handles the signal, writes what follows to standard output (with
+// -XX:+DisplayVMOutputToStderr to standard error), more of it to a file, and then aborts. The format is HotSpot's,
+// src/hotspot/share/utilities/vmError.cpp, since JDK 6.
 //
 //	# A fatal error has been detected by the Java Runtime Environment:
 //	#
@@ -28,14 +29,17 @@ const jvmHeader = "# A fatal error has been detected by the Java Runtime Environ
 const JVMLogBytes = 256 << 10
 
 var (
-	jvmSignal   = lazyregexp.MustCompile(`^#\s+(SIG[A-Z0-9]+) \((0x[0-9a-f]+)\) at pc=(0x[0-9a-f]+)(?: \([^)]*\))?, pid=(\d+), tid=(\S+)`)
+	jvmSignal = lazyregexp.MustCompile(
+		`^#\s+(SIG[A-Z0-9]+) \((0x[0-9a-f]+)\) at pc=(0x[0-9a-f]+)(?: \([^)]*\))?, pid=(\d+), tid=(\S+)`)
 	jvmInternal = lazyregexp.MustCompile(`^#\s+(Internal Error|Error) \(([^():]+):(\d+)\), pid=(\d+), tid=(\S+)`)
 	jvmMemory   = lazyregexp.MustCompile(`^#\s+Out of Memory Error \(([^():]+):(\d+)\), pid=(\d+), tid=(\S+)`)
-	// "C  [libx.so+0x1128]  name+0xf", "j  Crash.main([Ljava/lang/String;)V+0", "J 12 c2 a.B.c(I)I (5 bytes) @ 0x… [0x…+0x3]", "V  [libjvm.so+0x1]  JavaMain(void*)+0x2"
+	// "C [libx.so+0x1128] name+0xf", "j Crash.main([Ljava/lang/String;)V+0", "J 12 c2 a.B.c(I)I (5 bytes) @ 0x…
+	// [0x…+0x3]", "V [libjvm.so+0x1] JavaMain(void*)+0x2"
 	jvmFrame  = lazyregexp.MustCompile(`^([CVvjJA])\s+(?:\[([^\]+]+)\+(0x[0-9a-f]+)\]\s*)?(.*)$`)
 	jvmThread = lazyregexp.MustCompile(`^Current thread \((0x[0-9a-f]+)\):\s+(\w+)(?: "([^"]*)")?.*?\bid=(\d+)`)
-	jvmInfo   = lazyregexp.MustCompile(`^siginfo: si_signo: \d+ \((SIG\w+)\), si_code: -?\w+ \((\w+)\)(?:, si_addr: (0x[0-9a-f]+))?`)
-	jvmKinds  = map[string]string{"SIGSEGV": "segv", "SIGBUS": "bus", "SIGFPE": "fpe", "SIGILL": "ill", "SIGTRAP": "trap"}
+	jvmInfo   = lazyregexp.MustCompile(
+		`^siginfo: si_signo: \d+ \((SIG\w+)\), si_code: -?\w+ \((\w+)\)(?:, si_addr: (0x[0-9a-f]+))?`)
+	jvmKinds = map[string]string{"SIGSEGV": "segv", "SIGBUS": "bus", "SIGFPE": "fpe", "SIGILL": "ill", "SIGTRAP": "trap"}
 )
 
 // jvmReport is the grammar of a JVM's last words: lines that begin with #.
@@ -68,7 +72,8 @@ func (g *jvmReport) take(b *block, l line) verdict {
 		g.frame = true
 	case strings.HasPrefix(text, "An error report file with more information is saved as:"):
 		g.file = true
-	case strings.HasPrefix(text, "See problematic frame for where to report the bug"), strings.HasPrefix(text, "If you would like to submit a bug report") && b.r.Log != "":
+	case strings.HasPrefix(text, "See problematic frame for where to report the bug"),
+		strings.HasPrefix(text, "If you would like to submit a bug report") && b.r.Log != "":
 		return taken
 	default:
 		b.jvmCause(l.text)
@@ -87,14 +92,16 @@ func (b *block) jvmCause(text string) {
 		b.r.PID = decimal(m[4])
 		return
 	}
-	for kind, form := range map[string]*regexp.Regexp{"internal-error": jvmInternal.Get(), "out-of-memory": jvmMemory.Get()} {
+	for kind, form := range map[string]*regexp.Regexp{"internal-error": jvmInternal.Get(),
+		"out-of-memory": jvmMemory.Get()} {
 		if m := form.FindStringSubmatch(text); m != nil {
 			b.r.Kind, b.r.Message = kind, strings.TrimSpace(strings.TrimPrefix(text, "#"))
 			b.r.PID = decimal(m[len(m)-2])
 			return
 		}
 	}
-	if detail := strings.TrimSpace(strings.TrimPrefix(text, "#")); (b.r.Kind == "internal-error" || b.r.Kind == "out-of-memory") && b.r.Location == "" && detail != "" && !strings.HasPrefix(detail, "JRE version") {
+	if detail := strings.TrimSpace(strings.TrimPrefix(text, "#")); (b.r.Kind == "internal-error" ||
+		b.r.Kind == "out-of-memory") && b.r.Location == "" && detail != "" && !strings.HasPrefix(detail, "JRE version") {
 		b.locate(detail)
 	}
 }
@@ -109,7 +116,8 @@ func decimal(s string) int {
 	return n
 }
 
-// jvmFrameOf reads a frame as HotSpot writes them: a letter for what kind of code it is, then a library with an offset, or a method.
+// jvmFrameOf reads a frame as HotSpot writes them: a letter for what kind of code it is, then a library with an offset,
+// or a method.
 func jvmFrameOf(text string) (Frame, bool) {
 	m := jvmFrame.FindStringSubmatch(text)
 	if m == nil || m[2] == "" && m[4] == "" {
@@ -135,8 +143,8 @@ func jvmFrameOf(text string) (Frame, bool) {
 	return f, true
 }
 
-// JVMLog adds to a JVM's report what its error file says: the Java thread, the native and the Java frames, the address. It reports whether
-// the text is such a file, of the same process.
+// JVMLog adds to a JVM's report what its error file says: the Java thread, the native and the Java frames, the address.
+// It reports whether the text is such a file, of the same process.
 func (r *Report) JVMLog(text string) bool {
 	if !strings.HasPrefix(text, "#\n"+jvmHeader) {
 		return false

@@ -72,7 +72,9 @@ func TestJVM(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	r := got[0]
-	if r.Tool != JVM || r.Kind != "segv" || r.Signal != "SIGSEGV" || r.PID != 29333 || r.Log != "/srv/app/hs_err_pid29333.log" || !r.Fatal || len(r.Stacks) != 1 || r.Stacks[0].Frames[0].Function != "deref" || r.Stacks[0].Frames[0].Module != "libhurt.so" {
+	if r.Tool != JVM || r.Kind != "segv" || r.Signal != "SIGSEGV" || r.PID != 29333 ||
+		r.Log != "/srv/app/hs_err_pid29333.log" || !r.Fatal || len(r.Stacks) != 1 || r.Stacks[0].Frames[0].Function !=
+		"deref" || r.Stacks[0].Frames[0].Module != "libhurt.so" {
 		t.Errorf("%+v", r)
 	}
 	other := r
@@ -86,12 +88,15 @@ func TestJVM(t *testing.T) {
 	for _, f := range append(r.Stacks[0].Frames, r.Stacks[1].Frames...) {
 		names = append(names, f.Function)
 	}
-	const want = "deref Java_Crash_hurt Crash.hurt StubRoutines::call_stub JavaCalls::call_helper(JavaValue*, methodHandle const&, JavaCallArguments*, JavaThread*) Crash.hurt Crash.level2 java.lang.Thread.run StubRoutines::call_stub"
+	const want = "deref Java_Crash_hurt Crash.hurt StubRoutines::call_stub JavaCalls::call_helper(JavaValue*, " +
+		"methodHandle const&, JavaCallArguments*, JavaThread*) Crash.hurt Crash.level2 java.lang.Thread.run " +
+		"StubRoutines::call_stub"
 	if got := strings.Join(names, " "); got != want {
 		t.Errorf("%s", got)
 	}
 	p = Parser{Only: JVM}
-	if got := append(p.Write([]byte("panic: x\n\ngoroutine 1 [running]:\nmain.main()\n\t/a.go:1 +0x1\n\nSEE: # A fatal error has been detected by the Java Runtime Environment:\n")), p.Close()...); len(got) != 0 {
+	if got := append(p.Write([]byte("panic: x\n\ngoroutine 1 [running]:\nmain.main()\n\t/a.go:1 +0x1\n\nSEE: # A fatal "+
+		"error has been detected by the Java Runtime Environment:\n")), p.Close()...); len(got) != 0 {
 		t.Errorf("%+v", got)
 	}
 }

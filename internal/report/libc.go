@@ -70,7 +70,8 @@ var (
 	otherAssert = lazyregexp.MustCompile(`^Assertion failed: (.+) \(([^():]+): (\S+): (\d+)\)$`)
 	appleAssert = lazyregexp.MustCompile(`^Assertion failed: \((.+)\), function (\S+), file (\S+), line (\d+)\.$`)
 	stdcxxCheck = lazyregexp.MustCompile(`^(/[^:]+):(\d+): (.+): Assertion '(.*)' failed\.$`)
-	libcxxCheck = lazyregexp.MustCompile(`^(/[^:]+):(\d+): (?:_LIBCPP_ASSERT '(.*)' failed\. ?|(?:libc\+\+ Hardening )?assertion (.*) failed(?:: |$))(.*)$`)
+	libcxxCheck = lazyregexp.MustCompile(
+		`^(/[^:]+):(\d+): (?:_LIBCPP_ASSERT '(.*)' failed\. ?|(?:libc\+\+ Hardening )?assertion (.*) failed(?:: |$))(.*)$`)
 )
 
 // starMessages are what stands between stars, and tool and kind.
@@ -195,10 +196,13 @@ func (b *block) errno(text string) bool {
 // checkKind says what a library's check was about.
 func checkKind(where, condition string) string {
 	contains := func(parts ...string) bool {
-		return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(condition, p) || strings.Contains(where, p) })
+		return slices.ContainsFunc(parts, func(p string) bool {
+			return strings.Contains(condition, p) || strings.Contains(where, p)
+		})
 	}
 	switch {
-	case contains("out of bounds", "__n < size()", "__n < this->size()", "__pos < size()", "__pos <= size()", "__idx < size()"):
+	case contains("out of bounds", "__n < size()", "__n < this->size()", "__pos < size()", "__pos <= size()",
+		"__idx < size()"):
 		return "index-out-of-bounds"
 	case contains("empty()", "empty vector", "empty container"):
 		return "empty-container"

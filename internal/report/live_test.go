@@ -48,16 +48,22 @@ type live struct {
 }
 
 var lives = []live{
-	{asanGCC, "use-after-free", ASan, "heap-use-after-free", "read", "use_after_free", "return p[3 + zero]", "12 bytes inside of", "freed by thread T0", true},
-	{asanGCC, "free-in-thread", ASan, "heap-use-after-free", "write", "free_in_thread", "p[5 + zero] = 1", "", "freed by thread T1", true},
-	{asanGCC, "stack-overflow", ASan, "stack-buffer-overflow", "read", "stack_overflow", "return local[i]", "'local'", "", true},
-	{asanGCC, "global-overflow", ASan, "global-buffer-overflow", "read", "global_overflow", "return table[i]", "'table'", "", true},
+	{asanGCC, "use-after-free", ASan, "heap-use-after-free", "read", "use_after_free", "return p[3 + zero]",
+		"12 bytes inside of", "freed by thread T0", true},
+	{asanGCC, "free-in-thread", ASan, "heap-use-after-free", "write", "free_in_thread", "p[5 + zero] = 1", "",
+		"freed by thread T1", true},
+	{asanGCC, "stack-overflow", ASan, "stack-buffer-overflow", "read", "stack_overflow", "return local[i]", "'local'", "",
+		true},
+	{asanGCC, "global-overflow", ASan, "global-buffer-overflow", "read", "global_overflow", "return table[i]", "'table'",
+		"", true},
 	{asanGCC, "double-free", ASan, "double-free", "", "double_free", "free(p);", "", "freed by thread T0", true},
 	{asanGCC, "bad-free", ASan, "bad-free", "", "bad_free", "free(q);", "", "allocated by thread T0", true},
 	{asanGCC, "null", ASan, "segv", "read", "null_deref", "return *p", "zero page", "", true},
 	{asanGCC, "leak", LSan, "leak", "", "leak", "malloc(", "", "Direct leak of", false},
-	{asanClang, "use-after-free", ASan, "heap-use-after-free", "read", "use_after_free", "return p[3 + zero]", "12 bytes inside of", "freed by thread T0", true},
-	{asanClang, "use-after-scope", ASan, "stack-use-after-scope", "read", "use_after_scope", "return *escaped", "'x'", "", true},
+	{asanClang, "use-after-free", ASan, "heap-use-after-free", "read", "use_after_free", "return p[3 + zero]",
+		"12 bytes inside of", "freed by thread T0", true},
+	{asanClang, "use-after-scope", ASan, "stack-use-after-scope", "read", "use_after_scope", "return *escaped", "'x'", "",
+		true},
 	{asanClang, "wild-write", ASan, "segv", "write", "wild_write", "0x7000", "", "", true},
 	{asanClang, "huge", ASan, "allocation-size-too-big", "", "huge", "malloc(n)", "", "", true},
 	{lsanGCC, "leak", LSan, "leak", "", "leak", "malloc(", "340 byte(s)", "Indirect leak of", false},
@@ -77,7 +83,8 @@ var lives = []live{
 	{plainC, "invalid-pointer", Glibc, "invalid-pointer", "", "", "", "", "", true},
 	{plainC, "top", Glibc, "heap-corruption", "", "", "", "malloc()", "", true},
 	{throwing, "throw", CxxTerminate, "uncaught-exception", "", "", "", "could not open the ledger", "", true},
-	{throwing, "lines", CxxTerminate, "uncaught-exception", "", "", "", "first line\nsecond line\n\nfourth line", "", true},
+	{throwing, "lines", CxxTerminate, "uncaught-exception", "", "", "", "first line\nsecond line\n\nfourth line", "",
+		true},
 	{throwing, "terminate", CxxTerminate, "terminate", "", "", "", "", "", true},
 	{throwing, "pure", CxxTerminate, "pure-virtual-call", "", "", "", "", "", true},
 	{throwing, "vector", LibstdcxxCheck, "index-out-of-bounds", "", "operator[]", "", "__n < this->size()", "", true},
@@ -141,8 +148,10 @@ func (want live) find(t *testing.T, source string, text []byte) {
 		if want.at != "" && (r.Line >= len(lines) || !strings.Contains(lines[r.Line], want.at)) {
 			t.Errorf("place = %s:%d, want the line with %q", r.File, r.Line, want.at)
 		}
-		if r.Fatal != want.fatal || want.access != "" && r.Access != want.access || !strings.Contains(r.Function, want.function) {
-			t.Errorf("fatal, access, function = %v, %s, %s; want %v, %s, %s", r.Fatal, r.Access, r.Function, want.fatal, want.access, want.function)
+		if r.Fatal != want.fatal || want.access != "" && r.Access != want.access ||
+			!strings.Contains(r.Function, want.function) {
+			t.Errorf("fatal, access, function = %v, %s, %s; want %v, %s, %s", r.Fatal, r.Access, r.Function, want.fatal,
+				want.access, want.function)
 		}
 		if !strings.Contains(r.Message+"\n"+r.Location, want.message) {
 			t.Errorf("message, location = %q, %q; want %q", r.Message, r.Location, want.message)

@@ -117,7 +117,8 @@ type Parser struct {
 	offset  int64  // bytes seen
 	open    []*block
 	reports []Report
-	// Only is the one tool whose reports are looked for; "": all. Of a stream that runtimes seldom write to, text is not taken for more.
+	// Only is the one tool whose reports are looked for; "": all. Of a stream that runtimes seldom write to, text is not
+	// taken for more.
 	Only  string
 	noted bool // a Rust runtime has said how to get backtraces, so it will not end further messages
 }

@@ -121,7 +121,8 @@ func TestOffsets(t *testing.T) {
 
 // TestUnended asks that a message which nothing ends does not swallow the program's further output.
 func TestUnended(t *testing.T) {
-	first := "thread 'main' panicked at a.rs:1:2:\nfirst\nsecond\nnote: run with `RUST_BACKTRACE=1` environment variable to display a backtrace\n"
+	first := "thread 'main' panicked at a.rs:1:2:\nfirst\nsecond\nnote: run with `RUST_BACKTRACE=1` environment " +
+		"variable to display a backtrace\n"
 	again := "\nthread 'main' panicked at a.rs:3:4:\nassertion `left == right` failed\n  left: 1\n right: 2\n"
 	more := strings.Repeat("the program goes on\n", 20)
 	tests := []struct {
@@ -130,13 +131,19 @@ func TestUnended(t *testing.T) {
 		length     []int64
 	}{
 		{"ended", first, []string{"first\nsecond"}, []int64{int64(len(first))}},
-		{"not ended", first + again + more, []string{"first\nsecond", "assertion `left == right` failed\n  left: 1\n right: 2"}, []int64{int64(len(first)), int64(len(again) - 1)}},
-		{"at the end", again, []string{"assertion `left == right` failed\n  left: 1\n right: 2"}, []int64{int64(len(again) - 1)}},
-		{"a message like another's", strings.Replace(first, "first", "panic: first", 1), []string{"panic: first\nsecond"}, []int64{int64(len(first)) + 7}},
+		{"not ended", first + again + more, []string{"first\nsecond",
+			"assertion `left == right` failed\n  left: 1\n right: 2"}, []int64{int64(len(first)), int64(len(again) - 1)}},
+		{"at the end", again, []string{"assertion `left == right` failed\n  left: 1\n right: 2"},
+			[]int64{int64(len(again) - 1)}},
+		{"a message like another's", strings.Replace(first, "first", "panic: first", 1), []string{"panic: first\nsecond"},
+			[]int64{int64(len(first)) + 7}},
 		{"what", "terminate called after throwing an instance of 'E'\n  what():  a\n" + more, []string{"a"}, []int64{64}},
-		{"what of another", "terminate called after throwing an instance of 'E'\n  what():  a\nTraceback (most recent call last):\n", []string{"a\nTraceback (most recent call last):"}, []int64{99}},
-		{"what at the end", "terminate called after throwing an instance of 'E'\n  what():  a\nb\n", []string{"a\nb"}, []int64{66}},
-		{"what and shell", "terminate called after throwing an instance of 'E'\n  what():  a\nAborted (core dumped)\n", []string{"a"}, []int64{64}},
+		{"what of another", "terminate called after throwing an instance of 'E'\n  what():  a\nTraceback (most recent call " +
+			"last):\n", []string{"a\nTraceback (most recent call last):"}, []int64{99}},
+		{"what at the end", "terminate called after throwing an instance of 'E'\n  what():  a\nb\n", []string{"a\nb"},
+			[]int64{66}},
+		{"what and shell", "terminate called after throwing an instance of 'E'\n  what():  a\nAborted (core dumped)\n",
+			[]string{"a"}, []int64{64}},
 		{"libc++abi", "libc++abi: terminating due to uncaught exception of type E: a\n" + more, []string{"a"}, []int64{62}},
 	}
 	for _, test := range tests {

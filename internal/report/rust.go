@@ -122,7 +122,8 @@ func (g *rustReport) take(b *block, l line) verdict {
 			return foreign
 		}
 		return over
-	case strings.HasPrefix(l.text, "note: run with `RUST_BACKTRACE="), strings.HasPrefix(l.text, "note: Some details are omitted, run with `RUST_BACKTRACE="):
+	case strings.HasPrefix(l.text, "note: run with `RUST_BACKTRACE="),
+		strings.HasPrefix(l.text, "note: Some details are omitted, run with `RUST_BACKTRACE="):
 		g.p.noted = g.p.noted || strings.HasPrefix(l.text, "note: run with")
 		g.message, g.noted = true, true
 		return taken
@@ -196,7 +197,8 @@ func (g *rustReport) finish(b *block) bool {
 			b.r.Kind = k.kind
 		}
 	}
-	if b.r.Kind == "panic" && strings.HasPrefix(b.r.Message, "attempt to ") && strings.HasSuffix(b.r.Message, " with overflow") {
+	if b.r.Kind == "panic" && strings.HasPrefix(b.r.Message, "attempt to ") &&
+		strings.HasSuffix(b.r.Message, " with overflow") {
 		b.r.Kind = "arithmetic-overflow"
 	}
 	return !g.old || b.r.File != ""

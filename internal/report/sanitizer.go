@@ -7,15 +7,17 @@ import (
 )
 
 var (
-	sanitizerHeader = lazyregexp.MustCompile(`^(?:==(\d+)== ?)?(ERROR|WARNING|FATAL): (AddressSanitizer|HWAddressSanitizer|ThreadSanitizer|LeakSanitizer|MemorySanitizer|UndefinedBehaviorSanitizer|libFuzzer): ([A-Za-z].*)$`)
-	headerPID       = lazyregexp.MustCompile(`\(pid=(\d+)\)`)
-	headerThread    = lazyregexp.MustCompile(`(?: (T\d+)\)| in thread (T\d+)(?:$|[ :(]))`)
-	accessLine      = lazyregexp.MustCompile(`^\s*(?i:(previous )?(atomic )?(read|write|access)) of size (\d+) (?:at|to) (0x[0-9a-f]+) (?:by |(?:in )?thread |tags:)?(.*?):?$`)
-	pidPrefix       = lazyregexp.MustCompile(`^==(\d+)== ?`)
-	leakSummary     = lazyregexp.MustCompile(`(\d+) byte\(s\) leaked in (\d+) allocation\(s\)`)
-	regionLine      = lazyregexp.MustCompile(`^(?:Address )?0x[0-9a-f]+ is (located |a wild pointer)`)
-	shadowLine      = lazyregexp.MustCompile(`^(?:=>|  )0x[0-9a-f]{8,16}: ?[0-9a-f\[ ]`)
-	legendLine      = lazyregexp.MustCompile(`^  [A-Z][A-Za-z ]+: +[0-9a-f]{2}(?: |$)`)
+	sanitizerHeader = lazyregexp.MustCompile(
+		`^(?:==(\d+)== ?)?(ERROR|WARNING|FATAL): (AddressSanitizer|HWAddressSanitizer|ThreadSanitizer|LeakSanitizer|MemorySanitizer|UndefinedBehaviorSanitizer|libFuzzer): ([A-Za-z].*)$`)
+	headerPID    = lazyregexp.MustCompile(`\(pid=(\d+)\)`)
+	headerThread = lazyregexp.MustCompile(`(?: (T\d+)\)| in thread (T\d+)(?:$|[ :(]))`)
+	accessLine   = lazyregexp.MustCompile(
+		`^\s*(?i:(previous )?(atomic )?(read|write|access)) of size (\d+) (?:at|to) (0x[0-9a-f]+) (?:by |(?:in )?thread |tags:)?(.*?):?$`)
+	pidPrefix   = lazyregexp.MustCompile(`^==(\d+)== ?`)
+	leakSummary = lazyregexp.MustCompile(`(\d+) byte\(s\) leaked in (\d+) allocation\(s\)`)
+	regionLine  = lazyregexp.MustCompile(`^(?:Address )?0x[0-9a-f]+ is (located |a wild pointer)`)
+	shadowLine  = lazyregexp.MustCompile(`^(?:=>|  )0x[0-9a-f]{8,16}: ?[0-9a-f\[ ]`)
+	legendLine  = lazyregexp.MustCompile(`^  [A-Z][A-Za-z ]+: +[0-9a-f]{2}(?: |$)`)
 )
 
 var sanitizerTools = map[string]string{
@@ -25,9 +27,11 @@ var sanitizerTools = map[string]string{
 
 // stackTitles begin the lines that announce a stack. Any other line before a frame is another thread's.
 var stackTitles = []string{
-	"freed by thread", "previously allocated by thread", "allocated by thread", "freed here", "previously allocated here", "allocated here",
+	"freed by thread", "previously allocated by thread", "allocated by thread", "freed here", "previously allocated here",
+	"allocated here",
 	"Thread T", "Mutex M", "As if synchronized", "Location is", "Direct leak of", "Indirect leak of",
-	"Uninitialized value was", "Memory was marked as", "Cause: ", "Previous ", "Hint: use", "And previous ", "Signal", "Associated ",
+	"Uninitialized value was", "Memory was marked as", "Cause: ", "Previous ", "Hint: use", "And previous ", "Signal",
+	"Associated ",
 	"This is a data race", "The stack", "Mutex acquired", "Access of size", "The signal was", "Goroutine ", "Block was",
 }
 
@@ -39,7 +43,8 @@ type sanitizerReport struct {
 }
 
 func openSanitizer(_ *Parser, l line) *block {
-	if !strings.HasPrefix(l.text, "==") && !strings.HasPrefix(l.text, "WARNING: ") && !strings.HasPrefix(l.text, "FATAL: ") {
+	if !strings.HasPrefix(l.text, "==") && !strings.HasPrefix(l.text, "WARNING: ") &&
+		!strings.HasPrefix(l.text, "FATAL: ") {
 		return nil
 	}
 	m := sanitizerHeader.FindStringSubmatch(l.text)
@@ -136,8 +141,10 @@ func (g *sanitizerReport) take(b *block, l line) verdict {
 	case strings.Contains(text, "<== "):
 		b.locate(text)
 		return taken
-	case strings.HasPrefix(text, "This frame has "), strings.HasPrefix(text, "HINT: "), strings.HasPrefix(text, "(longjmp and"),
-		strings.HasPrefix(text, "Cycle in lock order graph"), strings.HasPrefix(text, "Hint: use TSAN_OPTIONS"), strings.HasSuffix(text, "can not provide additional info."):
+	case strings.HasPrefix(text, "This frame has "), strings.HasPrefix(text, "HINT: "),
+		strings.HasPrefix(text, "(longjmp and"),
+		strings.HasPrefix(text, "Cycle in lock order graph"), strings.HasPrefix(text, "Hint: use TSAN_OPTIONS"),
+		strings.HasSuffix(text, "can not provide additional info."):
 		return taken
 	case accessLine.MatchString(text):
 		g.access(b, text)

@@ -107,7 +107,8 @@ func (ubsanReport) take(b *block, l line) verdict {
 			b.locate(note)
 		}
 		return taken
-	case ubsanDump.MatchString(l.text), ubsanMark.MatchString(l.text), strings.HasPrefix(strings.TrimSpace(l.text), "vptr for '"):
+	case ubsanDump.MatchString(l.text), ubsanMark.MatchString(l.text),
+		strings.HasPrefix(strings.TrimSpace(l.text), "vptr for '"):
 		return taken
 	case l.text == "" && b.inStack:
 		return taken // ends the stack, before the summary

@@ -11,10 +11,11 @@ var (
 	valgrindLine  = lazyregexp.MustCompile(`^==(\d+)==(?: (.*))?$`)
 	valgrindFrame = lazyregexp.MustCompile(`^   (?:at|by) 0x([0-9A-Fa-f]+): (.*)$`)
 	valgrindPlace = lazyregexp.MustCompile(`^(.*) \((?:in (.*)|(.*):(\d+))\)$`)
-	lostBlocks    = lazyregexp.MustCompile(`^([\d,]+) (?:\(.*\) )?bytes in ([\d,]+) blocks are (definitely|indirectly|possibly) lost in loss record`)
-	threadError   = lazyregexp.MustCompile(`^Thread #(\d+)(?:: | unlocked )(.+)$`)
-	byThread      = lazyregexp.MustCompile(` at (0x[0-9A-Fa-f]+) by thread #(\d+)`)
-	sizeOf        = lazyregexp.MustCompile(` of size (\d+)`)
+	lostBlocks    = lazyregexp.MustCompile(
+		`^([\d,]+) (?:\(.*\) )?bytes in ([\d,]+) blocks are (definitely|indirectly|possibly) lost in loss record`)
+	threadError = lazyregexp.MustCompile(`^Thread #(\d+)(?:: | unlocked )(.+)$`)
+	byThread    = lazyregexp.MustCompile(` at (0x[0-9A-Fa-f]+) by thread #(\d+)`)
+	sizeOf      = lazyregexp.MustCompile(` of size (\d+)`)
 )
 
 // valgrindKinds maps how an error's first line begins to its kind.
@@ -48,7 +49,8 @@ type valgrindReport struct {
 }
 
 // valgrindParts begin the further parts of a thread checker's error.
-var valgrindParts = []string{"This conflicts with", "Observed (incorrect) order", "Required order was", " followed by", " Lock at ", "Locks held", "Other segment"}
+var valgrindParts = []string{"This conflicts with", "Observed (incorrect) order", "Required order was", " followed by",
+	" Lock at ", "Locks held", "Other segment"}
 
 func openValgrind(_ *Parser, l line) *block {
 	if !strings.HasPrefix(l.text, "==") {
@@ -79,7 +81,8 @@ func openValgrind(_ *Parser, l line) *block {
 		return b
 	}
 	if lost := lostBlocks.FindStringSubmatch(m[2]); lost != nil {
-		b.r.Kind, b.r.Size, b.r.Count = "leak", number(strings.ReplaceAll(lost[1], ",", "")), number(strings.ReplaceAll(lost[2], ",", ""))
+		b.r.Kind, b.r.Size, b.r.Count = "leak", number(strings.ReplaceAll(lost[1], ",", "")),
+			number(strings.ReplaceAll(lost[2], ",", ""))
 		return b
 	}
 	return nil
@@ -89,7 +92,8 @@ func threadKind(text string) string {
 	switch {
 	case strings.HasPrefix(text, "lock order "):
 		return "lock-order-inversion"
-	case strings.HasPrefix(text, "a not-locked lock"), strings.HasPrefix(text, "lock at "), strings.HasPrefix(text, "an invalid lock"):
+	case strings.HasPrefix(text, "a not-locked lock"), strings.HasPrefix(text, "lock at "),
+		strings.HasPrefix(text, "an invalid lock"):
 		return "bad-unlock"
 	case strings.HasPrefix(text, "Exiting thread still holds"):
 		return "thread-holds-lock"
@@ -111,7 +115,8 @@ func (g *valgrindReport) take(b *block, l line) verdict {
 		}
 		return last
 	}
-	if l.header || g.pause && !slices.ContainsFunc(valgrindParts, func(part string) bool { return strings.HasPrefix(text, part) }) {
+	if l.header || g.pause && !slices.ContainsFunc(valgrindParts,
+		func(part string) bool { return strings.HasPrefix(text, part) }) {
 		return over
 	}
 	g.pause = false
@@ -127,7 +132,8 @@ func (g *valgrindReport) take(b *block, l line) verdict {
 		b.title = title(text)
 	}
 	switch {
-	case strings.HasPrefix(text, " Address 0x"), strings.HasPrefix(text, " Access not within mapped region"), strings.HasPrefix(text, " Bad permissions"):
+	case strings.HasPrefix(text, " Address 0x"), strings.HasPrefix(text, " Access not within mapped region"),
+		strings.HasPrefix(text, " Bad permissions"):
 		if b.r.Address == 0 {
 			b.r.Address = firstHex(strings.ToLower(text))
 		}

@@ -13,13 +13,19 @@ package ring
 // fixed number of bytes, then OpEval, then those that make nodes. When all are done, the walk programs
 // of the nodes run, in order, and append more nodes behind them.
 const (
-	OpEnd    = 0
-	OpReg    = 1 // append the 8 bytes of general register Src (RegRAX…)
-	OpXMM    = 2 // append Size (8 or 16) low bytes of vector register Src
-	OpStack  = 3 // append Size bytes found at CFA+Off (CFA: the stack pointer before the call pushed the return address); rounded up to 8
-	OpST0    = 4 // append 16 bytes: st(Src) as an 80-bit float, zero padded
-	OpRoot   = 5 // node of Size bytes at *(payload+SrcOff)+Off, to be walked by the program whose ID is Slot|Dst<<8; Src 1: text, Src 2: one pointer less deep
-	OpGather = 6 // with Src 0: begin a node at address Off<<32|1<<63 to be walked by Slot|Dst<<8; with Src 1: copy Size bytes at payload+SrcOff to its end; with Src 2: end it
+	OpEnd = 0
+	OpReg = 1 // append the 8 bytes of general register Src (RegRAX…)
+	OpXMM = 2 // append Size (8 or 16) low bytes of vector register Src
+	// append Size bytes found at CFA+Off (CFA: the stack pointer before the call pushed the return address); rounded up to
+	// 8
+	OpStack = 3
+	OpST0   = 4 // append 16 bytes: st(Src) as an 80-bit float, zero padded
+	// node of Size bytes at *(payload+SrcOff)+Off, to be walked by the program whose ID is Slot|Dst<<8; Src 1: text, Src
+	// 2: one pointer less deep
+	OpRoot = 5
+	// with Src 0: begin a node at address Off<<32|1<<63 to be walked by Slot|Dst<<8; with Src 1: copy Size bytes at
+	// payload+SrcOff to its end; with Src 2: end it
+	OpGather = 6
 	OpEval   = 7 // append {u32 n, u32 status} and Size bytes: what the program at op SrcOff put out, n bytes of it
 	OpSave   = 8 // keep the first 6 argument registers for the exit of this call
 	OpSaved  = 9 // exit: append argument register Src (0 to 5) as it was at the enter, 0 where it was not kept
@@ -37,19 +43,23 @@ const (
 	WalkJump     = 21 // go on Off ops behind the next one
 	WalkJumpZero = 22 // the same if r[A] is 0
 	WalkJumpNot  = 23 // the same if r[A] is not 0
-	WalkNode     = 24 // node of min(r[B], N) bytes (B NoReg: N) at address r[A], to be walked by X; Off 1: one pointer deeper
-	WalkText     = 25 // the same up to a NUL
-	WalkOpen     = 26 // begin a made node at base's address, to be walked by X
-	WalkPush     = 27 // append r[A] to the made node
-	WalkClose    = 28 // end the made node
-	WalkSub      = 29 // run program X at base+Off (B not NoReg: +r[B]), then go on
-	WalkAddr     = 30 // r[A] = address of base+Off in the target
-	WalkOut      = 31 // append r[A] to what OpEval puts out
-	WalkFS       = 32 // r[A] = FS base + Off
-	WalkReg      = 33 // r[A] = general register N as it was at this end of the call: arguments at enter, rax and rdx at exit; all at a point
-	WalkCFA      = 34 // r[A] = CFA + Off
-	WalkInfo     = 35 // r[A] = X 0: thread ID, 1: process ID, 2: bytes of the node at hand
-	WalkFollow   = 36 // WalkLoad of the 8 bytes at base+Off and WalkNode of N bytes there, with no register: X is the walk, and FollowDeeper, FollowText
+	// node of min(r[B], N) bytes (B NoReg: N) at address r[A], to be walked by X; Off 1: one pointer deeper
+	WalkNode  = 24
+	WalkText  = 25 // the same up to a NUL
+	WalkOpen  = 26 // begin a made node at base's address, to be walked by X
+	WalkPush  = 27 // append r[A] to the made node
+	WalkClose = 28 // end the made node
+	WalkSub   = 29 // run program X at base+Off (B not NoReg: +r[B]), then go on
+	WalkAddr  = 30 // r[A] = address of base+Off in the target
+	WalkOut   = 31 // append r[A] to what OpEval puts out
+	WalkFS    = 32 // r[A] = FS base + Off
+	// r[A] = general register N as it was at this end of the call: arguments at enter, rax and rdx at exit; all at a point
+	WalkReg  = 33
+	WalkCFA  = 34 // r[A] = CFA + Off
+	WalkInfo = 35 // r[A] = X 0: thread ID, 1: process ID, 2: bytes of the node at hand
+	// WalkLoad of the 8 bytes at base+Off and WalkNode of N bytes there, with no register: X is the walk, and
+	// FollowDeeper, FollowText
+	WalkFollow = 36
 	// r[A] = the word at base+Off, r[B] = (the word at base+X - r[A]) / N, unsigned. Beyond the node: the program ends
 	WalkBetween = 37
 	// WalkOpen for the low half of X, WalkPush of r[B] and r[A], WalkClose; then node of min(r[B] * Off, N) bytes at
@@ -162,8 +172,8 @@ type Plan struct {
 	Programs  []Program // of the OpEvals, whose SrcOff is the index here
 }
 
-// Program is what an OpEval runs. Relocate, if not nil, returns the operations with the addresses of the process that they
-// are installed in, given the load bias of each module (*symbol.Module), or says why it cannot.
+// Program is what an OpEval runs. Relocate, if not nil, returns the operations with the addresses of the process that
+// they are installed in, given the load bias of each module (*symbol.Module), or says why it cannot.
 type Program struct {
 	Ops      []Op
 	Relocate func(bias func(module any) (uint64, bool)) ([]Op, error)

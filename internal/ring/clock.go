@@ -25,8 +25,8 @@ type pair struct {
 	ns    int64
 }
 
-// refitEvery bounds how far a wrong slope can carry the result: 10 ppm of it is 10 µs. A young clock, whose slope is the
-// least sure, is renewed each time its age has doubled.
+// refitEvery bounds how far a wrong slope can carry the result: 10 ppm of it is 10 µs. A young clock, whose slope is
+// the least sure, is renewed each time its age has doubled.
 const refitEvery = time.Second
 
 // NewClock starts comparing. mono reads CLOCK_MONOTONIC in nanoseconds.

@@ -48,13 +48,15 @@ const (
 	RecDropped = 3 // payload: Header.LostTotal by then, first tsc, last tsc
 	RecPad     = 4 // to the ring's end
 	RecPoint   = 5 // a logpoint: what its message shows
-	RecFailed  = 6 // a condition that could not be evaluated: payload: how often by now, the address that could not be read or 0
+	// a condition that could not be evaluated: payload: how often by now, the address that could not be read or 0
+	RecFailed = 6
 )
 
 // RecOutput is a record of what was written to descriptor 1 or 2: an Output, and the bytes.
 const RecOutput = 7
 
-// RecWrote is a record of a write to one of the files that the daemon reads: a Wrote. What was written comes by the file.
+// RecWrote is a record of a write to one of the files that the daemon reads: a Wrote. What was written comes by the
+// file.
 const RecWrote = 8
 
 // Wrote says what one system call put into a file of ours.
@@ -81,8 +83,8 @@ const (
 // SpareBytes of each ring are left to records of writes when it is full of calls.
 const SpareBytes = 8192
 
-// How much of one write is recorded: so many records of at most so many bytes. A stop for a signal in the midst of it has to be
-// short.
+// How much of one write is recorded: so many records of at most so many bytes. A stop for a signal in the midst of it
+// has to be short.
 const (
 	OutputChunk  = 16 << 10
 	OutputChunks = 32
@@ -102,7 +104,8 @@ const (
 	RecSampled   = 4 // enter: one of many calls
 )
 
-// TailID marks the hook ID that a stub gives the agent where a function without a frame leaves by a tail call: ID | TailID.
+// TailID marks the hook ID that a stub gives the agent where a function without a frame leaves by a tail call: ID |
+// TailID.
 const TailID = 1 << 30
 
 // RecordBytes is the size of a record's header. Fewer bytes than this before the ring's end are skipped.
@@ -128,13 +131,15 @@ const (
 
 // Hook flags: hooks that belong to Strobe itself and make no records.
 const (
-	HookSync    = 1   // tell the daemon that the loader's list of modules changed, and wait
-	HookLeave   = 4   // the program is about to trace itself: let it go
-	HookFindFDE = 8   // libgcc's _Unwind_Find_FDE: take the stubs' frames out of its walk; index in EnterOps
-	HookPoint   = 16  // a row of a point: see Hook
-	HookPause   = 32  // of a breakpoint: the tracer pauses the thread
-	HookOff     = 64  // of a point that is not in force: only those behind it count
-	HookOutput  = 128 // of write (EnterGPRs 0) or writev (1): record what goes to descriptors 1 and 2; of a probe behind a system call: RecWrote
+	HookSync    = 1  // tell the daemon that the loader's list of modules changed, and wait
+	HookLeave   = 4  // the program is about to trace itself: let it go
+	HookFindFDE = 8  // libgcc's _Unwind_Find_FDE: take the stubs' frames out of its walk; index in EnterOps
+	HookPoint   = 16 // a row of a point: see Hook
+	HookPause   = 32 // of a breakpoint: the tracer pauses the thread
+	HookOff     = 64 // of a point that is not in force: only those behind it count
+	// of write (EnterGPRs 0) or writev (1): record what goes to descriptors 1 and 2; of a probe behind a system call:
+	// RecWrote
+	HookOutput  = 128
 	HookSeccomp = 256 // prctl: the program is about to have system calls forbidden
 	HookSetvbuf = 512 // setvbuf and the like: the program decides about its buffers itself
 	HookUnwind  = 2   // register the arenas' unwind entries with this unwinder first; index in EnterOps
@@ -170,7 +175,8 @@ type Control struct {
 	LineLeft     uint64     // (agent) lines that it may flush now
 	LineTSC      uint64     // (agent) when that was counted
 	Out          [2]OutFile // where standard output and standard error go
-	WaitTicks    uint64     // with FlagBlock: how long a thread waits for room while none is made; 0: for as long as it takes
+	// with FlagBlock: how long a thread waits for room while none is made; 0: for as long as it takes
+	WaitTicks uint64
 }
 
 // OutFile is a file of which the daemon has the other end, as fstat tells; zero: none.
@@ -194,21 +200,25 @@ type Arena struct {
 }
 
 // Hook is one function's entry in the hook table, indexed by hook ID. In the row of a point at one place (HookPoint),
-// EnterOps and MaxEnter are those of its message, ExitOps is the first op of its condition (0: always), MaxExit is the hook ID of
-// the next point at the same place, and Hot its index in the points.
+// EnterOps and MaxEnter are those of its message, ExitOps is the first op of its condition (0: always), MaxExit is the
+// hook ID of the next point at the same place, and Hot its index in the points.
 type Hook struct {
 	Flags     uint32
 	EnterGPRs uint8
 	ExitGPRs  uint8
-	Allow     uint16 // of what values lead to, in AllowBytes: how much a thread records of it before a call's is cut shorter, a quarter of it in a storm; 0: any
-	EnterOps  uint32 // index of the first op, 0 none
-	ExitOps   uint32
-	MaxEnter  uint32 // payload bound in bytes
-	MaxExit   uint32
-	Sample    uint32 // 0: every call is recorded; else the mean distance of recorded calls, and Hot says where they are counted
-	Hot       uint16 // index in Header.Hot
-	Depth     uint8  // pointers that walks follow
-	Least     uint8  // then, in LeastBytes of a call; twice as much until it is four times as much as allowed, a quarter in a storm
+	// of what values lead to, in AllowBytes: how much a thread records of it before a call's is cut shorter, a quarter of
+	// it in a storm; 0: any
+	Allow    uint16
+	EnterOps uint32 // index of the first op, 0 none
+	ExitOps  uint32
+	MaxEnter uint32 // payload bound in bytes
+	MaxExit  uint32
+	// 0: every call is recorded; else the mean distance of recorded calls, and Hot says where they are counted
+	Sample uint32
+	Hot    uint16 // index in Header.Hot
+	Depth  uint8  // pointers that walks follow
+	// then, in LeastBytes of a call; twice as much until it is four times as much as allowed, a quarter in a storm
+	Least uint8
 }
 
 // Point is what all places of one breakpoint or logpoint have in common.
@@ -229,7 +239,8 @@ type PointShard struct {
 	Pad  [7]uint64
 }
 
-// Loss counts what was dropped of one hook, for some threads. It never goes back: what is read there is exact whenever it is read.
+// Loss counts what was dropped of one hook, for some threads. It never goes back: what is read there is exact whenever
+// it is read.
 type Loss struct {
 	Enters uint64 // (agent) also of points
 	Exits  uint64 // (agent)
@@ -268,18 +279,20 @@ type Header struct {
 	Others     [OtherFiles]OtherFile // (agent)
 	Pages      [PageSlots]uint64     // (agent) pages that could be read, by their number modulo: number + 1
 	Spent      [Spents + 1]Spent     // (agent) by hook ID, modulo; the last is of all
-	Seen       [SeenSlots]uint16     // (agent) nodes of the record at hand by address and walk: offset in the payload / 8 + 1
+	// (agent) nodes of the record at hand by address and walk: offset in the payload / 8 + 1
+	Seen [SeenSlots]uint16
 }
 
-// OtherFile is a descriptor, other than 1 and 2, that was none of ours when a thread last wrote to it. Where much is written, not every write
-// is looked at.
+// OtherFile is a descriptor, other than 1 and 2, that was none of ours when a thread last wrote to it. Where much is
+// written, not every write is looked at.
 type OtherFile struct {
 	FD    uint32 // + 1
 	Count uint32 // how often, one after the other
 	Until uint64 // clock: then it is looked at again
 }
 
-// Spent is how much of what values lead to a thread has recorded of a function of late: half of it is forgotten with each span.
+// Spent is how much of what values lead to a thread has recorded of a function of late: half of it is forgotten with
+// each span.
 type Spent struct {
 	Span  uint32 // clock >> SpanShift
 	Bytes uint32

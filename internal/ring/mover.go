@@ -42,13 +42,15 @@ func (m *Mover) Look() bool {
 	return head != m.pos
 }
 
-// Bytes are those that Look saw and that were not taken yet, up to the ring's end: the rest is there when they are taken.
+// Bytes are those that Look saw and that were not taken yet, up to the ring's end: the rest is there when they are
+// taken.
 func (m *Mover) Bytes() []byte {
 	at := m.pos & uint64(len(m.data)-1)
 	return m.data[at:min(at+m.head-m.pos, uint64(len(m.data)))]
 }
 
-// Take gives n bytes back to the producer. True when a thread waits for that: the caller wakes it by a futex on TailWord.
+// Take gives n bytes back to the producer. True when a thread waits for that: the caller wakes it by a futex on
+// TailWord.
 func (m *Mover) Take(n int) bool {
 	m.pos += uint64(n)
 	atomic.StoreUint64(&m.h.Tail, m.pos)
@@ -61,8 +63,8 @@ func (m *Mover) TailWord() *uint32 { return tailWord(m.h) }
 // Err is what was wrong with the ring's memory, if anything.
 func (m *Mover) Err() error { return m.bad }
 
-// Lost is how many records the thread has dropped ever, and when the last of them were. Where Look is false behind it, all of
-// them were dropped behind what was taken.
+// Lost is how many records the thread has dropped ever, and when the last of them were. Where Look is false behind it,
+// all of them were dropped behind what was taken.
 func (m *Mover) Lost() (total, first, last uint64) {
 	return atomic.LoadUint64(&m.h.LostTotal), atomic.LoadUint64(&m.h.LostFirst), atomic.LoadUint64(&m.h.LostLast)
 }
@@ -72,8 +74,8 @@ func (m *Mover) Waited() (times, ticks uint64) {
 	return atomic.LoadUint64(&m.h.Waits), atomic.LoadUint64(&m.h.Waited)
 }
 
-// Mend goes on behind what is published, when the program has damaged the ring's memory: what was in it is lost, and its producer
-// has all the room. True when a thread waits for that.
+// Mend goes on behind what is published, when the program has damaged the ring's memory: what was in it is lost, and
+// its producer has all the room. True when a thread waits for that.
 func (m *Mover) Mend() bool {
 	head := atomic.LoadUint64(&m.h.Head)
 	if odd := head % 8; odd != 0 {

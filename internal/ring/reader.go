@@ -15,8 +15,8 @@ type Rec struct {
 	Flags   uint8
 }
 
-// Source is where the bytes of one ring are read that were moved out of it. Positions are the ring's; a block is as large as the
-// ring, and records lie in it as they lay there.
+// Source is where the bytes of one ring are read that were moved out of it. Positions are the ring's; a block is as
+// large as the ring, and records lie in it as they lay there.
 type Source interface {
 	Head() uint64              // how far it can be read
 	Block(index uint64) []byte // of positions from index times its size on; valid until it is released

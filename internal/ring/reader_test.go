@@ -135,7 +135,8 @@ func TestCommitBefore(t *testing.T) {
 	}
 }
 
-// FuzzReader gives mover and reader memory that the target has overwritten: they end with an error or not, never outside the ring.
+// FuzzReader gives mover and reader memory that the target has overwritten: they end with an error or not, never
+// outside the ring.
 func FuzzReader(f *testing.F) {
 	good := make([]byte, testRing)
 	head := uint64(0)

@@ -68,9 +68,10 @@ type PointRow struct {
 	Message   string               `json:"message,omitempty"`
 	Forces    string               `json:"forces,omitempty"` // return V, or parameters
 	Hits      int64                `json:"hits"`
-	InTarget  bool                 `json:"inTarget,omitempty"`       // decided in the program itself: next to free while it does not hold
-	Tracer    string               `json:"decidedOutside,omitempty"` // why not
-	Note      string               `json:"note,omitempty"`
+	// decided in the program itself: next to free while it does not hold
+	InTarget bool   `json:"inTarget,omitempty"`
+	Tracer   string `json:"decidedOutside,omitempty"` // why not
+	Note     string `json:"note,omitempty"`
 }
 
 // PausedRow is one paused thread.
@@ -97,8 +98,10 @@ type PausedRow struct {
 var breakpointOp = Op{
 	Name:    "debug_breakpoint",
 	Summary: "Pause at functions, lines or addresses, or log a message there (logpoint). Without add and remove: the list.",
-	Doc: "Only the thread that comes there pauses. A line without code takes the next that has, and says so. All of a call are checked before any is set. " +
-		"At most 50 breakpoints and 100 logpoints. debug_continue lets paused threads go on. Without sessionId they are kept for this client's next launch in projectRoot, " +
+	Doc: "Only the thread that comes there pauses. A line without code takes the next that has, and says so. All of a " +
+		"call are checked before any is set. " +
+		"At most 50 breakpoints and 100 logpoints. debug_continue lets paused threads go on. Without sessionId they are " +
+		"kept for this client's next launch in projectRoot, " +
 		"for one hour, and set before its main runs.",
 	Params:  reflect.TypeFor[BreakpointParams](),
 	Results: []reflect.Type{reflect.TypeFor[BreakpointResult]()},
@@ -135,7 +138,8 @@ func breakpoint(ctx context.Context, s *Service, p *BreakpointParams) (*Breakpoi
 	if err != nil {
 		return nil, err
 	}
-	r := &BreakpointResult{Breakpoints: []PointRow{}, Logpoints: []PointRow{}, Added: st.Added, Removed: st.Removed, PausedThreads: pausedRows(st.Pauses)}
+	r := &BreakpointResult{Breakpoints: []PointRow{}, Logpoints: []PointRow{}, Added: st.Added, Removed: st.Removed,
+		PausedThreads: pausedRows(st.Pauses)}
 	for i := range st.Points {
 		row := pointRow(&st.Points[i], statusOf(st.Status, st.Points[i].ID))
 		if st.Points[i].Message != "" {
@@ -145,7 +149,8 @@ func breakpoint(ctx context.Context, s *Service, p *BreakpointParams) (*Breakpoi
 		}
 	}
 	if len(st.Added) > 0 {
-		r.Hint = "debug_query with eventType pause or logpoint and waitMs waits for the next; debug_session status shows where threads are paused."
+		r.Hint = "debug_query with eventType pause or logpoint and waitMs waits for the next; debug_session status shows " +
+			"where threads are paused."
 	}
 	return r, nil
 }
@@ -160,7 +165,9 @@ func statusOf(list []collector.PointStatus, id string) collector.PointStatus {
 }
 
 func pointRow(p *collector.Point, st collector.PointStatus) PointRow {
-	r := PointRow{ID: p.ID, Variable: p.Variable, Condition: p.Condition, HitCount: p.HitCount, Message: p.Message, Forces: forcesOf(p), Hits: st.Hits, Note: st.Note, InTarget: st.InTarget, Tracer: st.Why, Locations: len(st.Locations)}
+	r := PointRow{ID: p.ID, Variable: p.Variable, Condition: p.Condition, HitCount: p.HitCount, Message: p.Message,
+		Forces: forcesOf(p), Hits: st.Hits, Note: st.Note, InTarget: st.InTarget, Tracer: st.Why,
+		Locations: len(st.Locations)}
 	if len(st.Locations) == 0 {
 		r.Function, r.File, r.Line = p.Function, p.File, p.Line
 		if r.Note == "" {
@@ -175,8 +182,9 @@ func pointRow(p *collector.Point, st collector.PointStatus) PointRow {
 
 // point checks one point's form.
 func (p *PointParam) point() (collector.Point, error) {
-	out := collector.Point{Function: p.Function, File: p.File, Line: p.Line, Condition: p.Condition, HitCount: p.HitCount, Message: p.Message,
-		Thread: p.Thread, AllThreads: p.AllThreads, Pending: p.Pending}
+	out := collector.Point{Function: p.Function, File: p.File, Line: p.Line, Condition: p.Condition, HitCount: p.HitCount,
+		Message: p.Message,
+		Thread:  p.Thread, AllThreads: p.AllThreads, Pending: p.Pending}
 	ways := 0
 	for _, given := range []bool{p.Function != "", p.File != "" || p.Line != 0, p.Address != "", p.Variable != ""} {
 		if given {
@@ -206,7 +214,8 @@ func (p *PointParam) point() (collector.Point, error) {
 	}
 	if p.Return.raw != nil || p.SetArgument != nil {
 		if p.Function == "" || p.Message != "" || p.Return.raw != nil && p.SetArgument != nil {
-			return out, invalid("Give function with one of them.", "return and setArgument are for functions, one at a time, without message")
+			return out, invalid("Give function with one of them.",
+				"return and setArgument are for functions, one at a time, without message")
 		}
 		if p.Return.raw != nil {
 			out.Return = string(p.Return.raw)
@@ -234,7 +243,8 @@ func (p *PointParam) point() (collector.Point, error) {
 func pausedRows(pauses []collector.Pause) []PausedRow {
 	rows := make([]PausedRow, 0, len(pauses))
 	for _, p := range pauses {
-		r := PausedRow{ThreadID: p.TID, ThreadName: p.ThreadName, PID: p.PID, BreakpointID: p.PointID, Reason: p.Reason, Hit: p.Hit,
+		r := PausedRow{ThreadID: p.TID, ThreadName: p.ThreadName, PID: p.PID, BreakpointID: p.PointID, Reason: p.Reason,
+			Hit:      p.Hit,
 			Function: p.Function, File: p.File, Line: p.Line, Backtrace: p.Backtrace, Arguments: p.Arguments, Locals: p.Locals,
 			Result: p.Result, ResultOf: p.ResultOf, Note: p.Note}
 		if p.Line == 0 {
@@ -291,7 +301,8 @@ type ContinueResult struct {
 	Status        string      `json:"status"` // running, paused, exited, crashed
 	PausedThreads []PausedRow `json:"pausedThreads"`
 
-	PausesLater []collector.LaterPause `json:"pausesLater,omitempty"` // of action pause: threads that could not stand at once
+	// of action pause: threads that could not stand at once
+	PausesLater []collector.LaterPause `json:"pausesLater,omitempty"`
 
 	ExitCode *int   `json:"exitCode,omitempty"`
 	Signal   string `json:"signal,omitempty"`
@@ -304,7 +315,9 @@ const defaultWait = 2 * time.Second
 var continueOp = Op{
 	Name:    "debug_continue",
 	Summary: "Let paused threads go on or step, or pause running ones now; answers where they pause.",
-	Doc:     "pause stops threadId, or all, wherever they are, and does not wait for a breakpoint; system calls go on with their threads. Steps move one thread, others run on. step-into passes the standard library; step-out gives the result. Threads that paused since the last answer stay, and are in the answer. With waitMs 0 it answers at once.",
+	Doc: "pause stops threadId, or all, wherever they are, and does not wait for a breakpoint; system calls go on " +
+		"with their threads. Steps move one thread, others run on. step-into passes the standard library; step-out gives " +
+		"the result. Threads that paused since the last answer stay, and are in the answer. With waitMs 0 it answers at once.",
 	Params:  reflect.TypeFor[ContinueParams](),
 	Results: []reflect.Type{reflect.TypeFor[ContinueResult]()},
 	Fields: []Field{
@@ -341,7 +354,8 @@ func resume(ctx context.Context, s *Service, p *ContinueParams) (*ContinueResult
 		file, line, ok := strings.Cut(p.Until, ":")
 		n, err := strconv.Atoi(line)
 		if !ok || file == "" || err != nil || n <= 0 || how.Step != collector.StepNone && how.Step != "" {
-			return nil, invalid(`Write it as "parser.c:120", with action continue.`, "until %q with action %s", p.Until, p.Action)
+			return nil, invalid(`Write it as "parser.c:120", with action continue.`, "until %q with action %s", p.Until,
+				p.Action)
 		}
 		how.File, how.Line = file, n
 	}
@@ -354,7 +368,8 @@ func resume(ctx context.Context, s *Service, p *ContinueParams) (*ContinueResult
 	case session.Running:
 		r.Hint = fmt.Sprintf("Nothing paused within %v; debug_query with eventType pause and waitMs waits longer.", wait)
 		if how.Step != collector.StepNone && how.Step != "" {
-			r.Hint = "The step still runs, or its thread has ended or has no source left to step to; debug_query with eventType pause and waitMs waits longer."
+			r.Hint = "The step still runs, or its thread has ended or has no source left to step to; debug_query with " +
+				"eventType pause and waitMs waits longer."
 		}
 	case session.Exited, session.Crashed:
 		if st, err := sess.State(ctx); err == nil {

@@ -30,7 +30,8 @@ func (f fitted) JSON() ([]byte, error) { return f.json, nil }
 // MarshalJSON is the same for who encodes it otherwise.
 func (f fitted) MarshalJSON() ([]byte, error) { return f.json, nil }
 
-// fit cuts an answer to the tokens that were asked for. What it leaves out is said where it stood, and that it did in leftOut.
+// fit cuts an answer to the tokens that were asked for. What it leaves out is said where it stood, and that it did in
+// leftOut.
 func fit(params, answer any) (any, error) {
 	p := reflect.ValueOf(params).Elem().FieldByName("MaxTokens")
 	if !p.IsValid() || p.Int() == 0 {
@@ -45,7 +46,8 @@ func fit(params, answer any) (any, error) {
 	if err != nil || v.Kind() != value.Obj {
 		return answer, nil //nolint:nilerr // ours, and valid: it is shown as it is
 	}
-	note := fmt.Sprintf("cut from %d to about %d bytes by maxTokens: ask with a larger one, or for less at once", len(whole), limit)
+	note := fmt.Sprintf("cut from %d to about %d bytes by maxTokens: ask with a larger one, or for less at once",
+		len(whole), limit)
 	return fitted{fitMembers(v.Object(), limit-len(note)-20, note)}, nil
 }
 

@@ -45,7 +45,8 @@ type ChangeRow struct {
 	ExitCode *int           `json:"exitCode,omitempty"`
 	Signal   string         `json:"signal,omitempty"`
 	Status   session.Status `json:"status,omitempty"`
-	Lost     int64          `json:"lost,omitempty"` // this many changes are missing here: they came faster than they were asked for
+	// this many changes are missing here: they came faster than they were asked for
+	Lost int64 `json:"lost,omitempty"`
 }
 
 const (
@@ -88,10 +89,13 @@ func sessionChanges(ctx context.Context, s *Service, p *ViewParams) (*ChangesRes
 }
 
 func changeRow(c *session.Change) ChangeRow {
-	r := ChangeRow{Seq: c.Seq, TimestampNs: c.TS, Kind: c.Kind, By: c.By, PID: c.PID, ThreadID: c.TID, Command: c.Name, Reason: c.Reason, Step: c.Step, Added: c.Added,
-		Removed: c.Removed, Patterns: c.Patterns, Watches: c.Watches, Written: c.What, ExitCode: c.ExitCode, Signal: c.Signal, Status: c.Status, Lost: c.Lost}
+	r := ChangeRow{Seq: c.Seq, TimestampNs: c.TS, Kind: c.Kind, By: c.By, PID: c.PID, ThreadID: c.TID, Command: c.Name,
+		Reason: c.Reason, Step: c.Step, Added: c.Added,
+		Removed: c.Removed, Patterns: c.Patterns, Watches: c.Watches, Written: c.What, ExitCode: c.ExitCode, Signal: c.Signal,
+		Status: c.Status, Lost: c.Lost}
 	if p := c.Pause; p != nil {
-		r.Reason, r.BreakpointID, r.Function, r.File, r.Line, r.With, r.Pause = p.Reason, p.PointID, p.Function, p.File, p.Line, p.With, p.Number
+		r.Reason, r.BreakpointID, r.Function, r.File, r.Line, r.With, r.Pause = p.Reason, p.PointID, p.Function, p.File,
+			p.Line, p.With, p.Number
 	}
 	return r
 }

@@ -11,10 +11,14 @@ func openCore(ctx context.Context, s *Service, p *LaunchParams) (*LaunchResult, 
 	if p.Command == "" {
 		return nil, invalid("Give command, the program that the core is of.", "core without command")
 	}
-	if p.StopOnEntry || len(p.Args)+len(p.Env)+len(p.Trace) > 0 || p.Cwd != "" || p.Stdin != "" || p.Terminal || p.OnFullBuffer != "" || p.SerializationDepth != 0 {
-		return nil, invalid("Give command (the program), core, projectRoot, and perhaps symbolsPath and name.", "a core file is read, not run: args, cwd, env, stdin, terminal, trace, stopOnEntry, serializationDepth and onFullBuffer do not go with core")
+	if p.StopOnEntry || len(p.Args)+len(p.Env)+len(p.Trace) > 0 || p.Cwd != "" || p.Stdin != "" || p.Terminal ||
+		p.OnFullBuffer != "" || p.SerializationDepth != 0 {
+		return nil, invalid("Give command (the program), core, projectRoot, and perhaps symbolsPath and name.",
+			"a core file is read, not run: args, cwd, env, stdin, terminal, trace, stopOnEntry, serializationDepth and "+
+				"onFullBuffer do not go with core")
 	}
-	sess, err := s.sessions.OpenCore(ctx, collector.CoreRequest{Core: p.Core, Binary: p.Command, SymbolsPath: p.SymbolsPath, ProjectRoot: p.ProjectRoot}, p.Name)
+	sess, err := s.sessions.OpenCore(ctx, collector.CoreRequest{Core: p.Core, Binary: p.Command,
+		SymbolsPath: p.SymbolsPath, ProjectRoot: p.ProjectRoot}, p.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -24,6 +28,7 @@ func openCore(ctx context.Context, s *Service, p *LaunchParams) (*LaunchResult, 
 	}
 	return &LaunchResult{
 		SessionID: sess.ID, PID: state.PID, Runtime: state.Runtime, Capabilities: *state.Caps, Warnings: state.Warnings,
-		NextSteps: "debug_session status shows the crash in short; debug_query eventType crash all stacks and values; debug_memory reads more.",
+		NextSteps: "debug_session status shows the crash in short; debug_query eventType crash all stacks and values; " +
+			"debug_memory reads more.",
 	}, nil
 }

@@ -70,7 +70,8 @@ func (op *Op) explain(err error) error {
 		if field == "" {
 			field = "the parameters"
 		}
-		return invalid(fmt.Sprintf("Send %s as %s.", field, jsonType(te.Type)), "%s: expected %s, got %s", field, jsonType(te.Type), te.Value)
+		return invalid(fmt.Sprintf("Send %s as %s.", field, jsonType(te.Type)), "%s: expected %s, got %s", field,
+			jsonType(te.Type), te.Value)
 	}
 	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 		return invalid("Leave it out, or see the tool's schema.", "unknown field %s in %s", name, op.Name)
@@ -124,8 +125,8 @@ func fieldByName(v reflect.Value, name string) (reflect.Value, bool) {
 	return reflect.Value{}, false
 }
 
-// Check tests filled parameters against the table's limits. 0 and "" are absent here: Decode, which has seen what was written,
-// knows better.
+// Check tests filled parameters against the table's limits. 0 and "" are absent here: Decode, which has seen what was
+// written, knows better.
 func (op *Op) Check(params any) error {
 	v := reflect.ValueOf(params).Elem()
 	for _, f := range op.Fields {

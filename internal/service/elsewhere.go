@@ -14,8 +14,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/testrun"
 )
 
-// What services of several processes need of each other: the daemon's, which has the list of sessions and what is staged, and those of its
-// workers, each of which has the sessions of one launch or the runs of one traced test run.
+// What services of several processes need of each other: the daemon's, which has the list of sessions and what is
+// staged, and those of its workers, each of which has the sessions of one launch or the runs of one traced test run.
 
 // Sessions returns the sessions of this process.
 func (s *Service) Sessions() *session.Manager { return s.sessions }
@@ -46,7 +46,8 @@ func (s *Service) TakeStaged(client, root string) (Staged, error) {
 	return nil, fmt.Errorf("encode what is staged: %w", err)
 }
 
-// PutStaged stages what TakeStaged gave, below what was staged meanwhile: here, where the launch is made, or where it was, since it failed.
+// PutStaged stages what TakeStaged gave, below what was staged meanwhile: here, where the launch is made, or where it
+// was, since it failed.
 func (s *Service) PutStaged(client, root string, b Staged) error {
 	if len(b) == 0 {
 		return nil
@@ -146,7 +147,8 @@ func (s *Service) LoseRun(id, why string) {
 	defer k.mu.Unlock()
 	if r, ok := k.runs[id]; ok && !r.Ended {
 		r.Row.Status, r.Ended = "failed", true
-		b, err := encode(&TestAnswer{TestRunID: id, Status: "failed", Framework: r.Row.Framework, Error: why, Hint: "Run the tests again."})
+		b, err := encode(&TestAnswer{TestRunID: id, Status: "failed", Framework: r.Row.Framework, Error: why,
+			Hint: "Run the tests again."})
 		if err == nil {
 			r.Answer = b
 		}

@@ -40,23 +40,28 @@ type LaunchResult struct {
 	Runtime                string                 `json:"runtime"`
 	Capabilities           collector.Capabilities `json:"capabilities"`
 	PendingPatternsApplied int                    `json:"pendingPatternsApplied,omitempty"`
-	Breakpoints            []string               `json:"breakpoints,omitempty"`     // of those that were staged: ids
-	HookedFunctions        *int                   `json:"hookedFunctions,omitempty"` // this and the next three: with patterns
-	MatchedFunctions       *int                   `json:"matchedFunctions,omitempty"`
-	Unhookable             []NotHooked            `json:"unhookable,omitempty"` // by reason
-	UnhookableCount        int                    `json:"unhookableCount,omitempty"`
-	Warnings               []string               `json:"warnings,omitempty"`
-	NextSteps              string                 `json:"nextSteps,omitempty"`
+	Breakpoints            []string               `json:"breakpoints,omitempty"` // of those that were staged: ids
+	// this and the next three: with patterns
+	HookedFunctions  *int        `json:"hookedFunctions,omitempty"`
+	MatchedFunctions *int        `json:"matchedFunctions,omitempty"`
+	Unhookable       []NotHooked `json:"unhookable,omitempty"` // by reason
+	UnhookableCount  int         `json:"unhookableCount,omitempty"`
+	Warnings         []string    `json:"warnings,omitempty"`
+	NextSteps        string      `json:"nextSteps,omitempty"`
 }
 
 var launchOp = Op{
 	Name:    "debug_launch",
 	Summary: "Start a program under observation: its output is recorded, traces are added while it runs.",
 	Doc: "Starts a program and records its output, and the calls that the patterns in `trace` select, on one timeline. " +
-		"The program runs with the daemon's environment with `env` laid over it (give variables that matter in `env`: the daemon may " +
-		"have been started by another shell). `command` with a slash is a path, relative to `cwd` or else to projectRoot; without one it is looked up in the " +
-		"PATH that the program itself will see. Answers as soon as the program runs; with patterns, as soon as its libraries are loaded and hooked. " +
-		"With `core` nothing is run: the session is the dead process, with the crash event that observing it would have given, and debug_memory reads its values. " +
+		"The program runs with the daemon's environment with `env` laid over it (give variables that matter in `env`: the " +
+		"daemon may " +
+		"have been started by another shell). `command` with a slash is a path, relative to `cwd` or else to projectRoot; " +
+		"without one it is looked up in the " +
+		"PATH that the program itself will see. Answers as soon as the program runs; with patterns, as soon as its " +
+		"libraries are loaded and hooked. " +
+		"With `core` nothing is run: the session is the dead process, with the crash event that observing it would have " +
+		"given, and debug_memory reads its values. " +
 		"`command` may have been moved since, but must be the same build. Cores may be compressed with zstd or gzip.",
 	Destructive: false,
 	Params:      reflect.TypeFor[LaunchParams](),
@@ -104,7 +109,8 @@ func launch(ctx context.Context, s *Service, p *LaunchParams) (*LaunchResult, er
 		return nil, err
 	}
 	start := func() (*session.Session, error) {
-		return s.sessions.Attach(ctx, session.AttachRequest{PID: p.PID, ProjectRoot: p.ProjectRoot, SymbolsPath: p.SymbolsPath, Tracing: tracing, OnFullBuffer: p.OnFullBuffer, Name: p.Name})
+		return s.sessions.Attach(ctx, session.AttachRequest{PID: p.PID, ProjectRoot: p.ProjectRoot,
+			SymbolsPath: p.SymbolsPath, Tracing: tracing, OnFullBuffer: p.OnFullBuffer, Name: p.Name})
 	}
 	if p.PID == 0 {
 		start = func() (*session.Session, error) {
@@ -140,7 +146,8 @@ func (p *LaunchParams) Check() error {
 	case p.TerminalSize != "" && !p.Terminal:
 		return invalid("Give terminal true.", "terminalSize is of a terminal")
 	case p.PID != 0 && (len(p.Args) > 0 || p.Cwd != "" || len(p.Env) > 0 || p.Stdin != "" || p.Terminal || p.StopOnEntry):
-		return invalid("Leave them out.", "args, cwd, env, stdin, terminal and stopOnEntry belong to command: process %d runs already", p.PID)
+		return invalid("Leave them out.", "args, cwd, env, stdin, terminal and stopOnEntry belong to command: process %d "+
+			"runs already", p.PID)
 	}
 	return nil
 }
@@ -149,7 +156,8 @@ func (p *LaunchParams) Check() error {
 func (p *LaunchParams) request(tracing session.Tracing) session.LaunchRequest {
 	r := session.LaunchRequest{
 		Command: p.Command, Args: p.Args, Cwd: p.Cwd, ProjectRoot: p.ProjectRoot, Env: p.Env, Stdin: p.Stdin,
-		Terminal: p.Terminal, SymbolsPath: p.SymbolsPath, Tracing: tracing, OnFullBuffer: p.OnFullBuffer, LineBuffer: p.LineBuffer, Name: p.Name, StopOnEntry: p.StopOnEntry,
+		Terminal: p.Terminal, SymbolsPath: p.SymbolsPath, Tracing: tracing, OnFullBuffer: p.OnFullBuffer,
+		LineBuffer: p.LineBuffer, Name: p.Name, StopOnEntry: p.StopOnEntry,
 	}
 	if p.Stdin == "pipe" {
 		r.Stdin, r.KeepStdin = "", true
@@ -173,7 +181,8 @@ func (p *LaunchParams) launched(sess *session.Session, pending int, traced bool)
 	}
 	res.NextSteps = "debug_query shows output; debug_trace adds functions while it runs; debug_session stop ends it."
 	if p.StopOnEntry {
-		res.NextSteps = "The program is paused before main: debug_breakpoint sets breakpoints, debug_continue lets it go on, or steps into main."
+		res.NextSteps = "The program is paused before main: debug_breakpoint sets breakpoints, debug_continue lets it go " +
+			"on, or steps into main."
 	}
 	if traced {
 		t := &state.Trace
@@ -181,7 +190,8 @@ func (p *LaunchParams) launched(sess *session.Session, pending int, traced bool)
 		res.Unhookable, res.UnhookableCount = byReason(t.Unhookable)
 		res.NextSteps = "debug_query (view tree) shows calls and output; debug_session stop ends it."
 		if t.Hooked == 0 && !t.Later {
-			res.NextSteps = "No function is hooked: see warnings and unhookable; debug_trace changes patterns while it runs, debug_query shows output."
+			res.NextSteps = "No function is hooked: see warnings and unhookable; debug_trace changes patterns while it runs, " +
+				"debug_query shows output."
 		}
 	}
 	return res, nil

@@ -89,9 +89,10 @@ type MemoryValue struct {
 	Value    *value.Value `json:"value,omitempty"`         // bytes without a type are hexadecimal digits
 	Fields   *value.Value `json:"fields,omitempty"`        // of a struct
 	Previous *value.Value `json:"previousValue,omitempty"` // of a write
-	File     string       `json:"file,omitempty"`          // over 1,024 bytes: where they are, mode 0600, until the session is deleted
-	Preview  string       `json:"preview,omitempty"`       // of the file: its first 64 bytes as a hexdump
-	Error    string       `json:"error,omitempty"`         // CODE: what happened. What to do next.
+	// over 1,024 bytes: where they are, mode 0600, until the session is deleted
+	File    string `json:"file,omitempty"`
+	Preview string `json:"preview,omitempty"` // of the file: its first 64 bytes as a hexdump
+	Error   string `json:"error,omitempty"`   // CODE: what happened. What to do next.
 }
 
 // Bounds of debug_memory.
@@ -107,12 +108,16 @@ const (
 )
 
 var memoryOp = Op{
-	Name:    "debug_memory",
-	Summary: "Read or write values: globals and addresses of a running program, without stopping it; locals and registers of a paused thread or a core file.",
+	Name: "debug_memory",
+	Summary: "Read or write values: globals and addresses of a running program, without stopping it; locals and " +
+		"registers of a paused thread or a core file.",
 	Doc: "Expressions are in the language of watches: members, elements, casts, arithmetic, len(x); also registers such as $rdi. " +
-		"With a paused thread or a core file, names are looked up in the frame first, then as statics and globals. Else there is no frame: globals, statics and addresses. " +
-		"A write checks all targets before it changes any; integers are exact to 64 bits (as text where JSON numbers are not). " +
-		"A struct takes an object of the members to change. A value that changes while it is read may be seen half changed. Memory without a type is shown as hexadecimal " +
+		"With a paused thread or a core file, names are looked up in the frame first, then as statics and globals. Else " +
+		"there is no frame: globals, statics and addresses. " +
+		"A write checks all targets before it changes any; integers are exact to 64 bits (as text where JSON numbers " +
+		"are not). " +
+		"A struct takes an object of the members to change. A value that changes while it is read may be seen half " +
+		"changed. Memory without a type is shown as hexadecimal " +
 		"digits, with type hexdump as lines with their text; over 1,024 bytes (up to 64 MB) it goes to a file with a preview.",
 	Params:  reflect.TypeFor[MemoryParams](),
 	Results: []reflect.Type{reflect.TypeFor[MemoryResult]()},
@@ -154,7 +159,8 @@ func readMemory(ctx context.Context, s *Service, p *MemoryParams) (*MemoryResult
 	r := &MemoryResult{Results: make([]MemoryValue, len(readings))}
 	if p.Poll != nil {
 		every, last := cmp.Or(p.Poll.IntervalMs, defaultPollEvery), cmp.Or(p.Poll.DurationMs, defaultPollFor)
-		if err := sess.Poll(ctx, q, p.labels(), time.Duration(every)*time.Millisecond, time.Duration(last)*time.Millisecond); err != nil {
+		if err := sess.Poll(ctx, q, p.labels(), time.Duration(every)*time.Millisecond,
+			time.Duration(last)*time.Millisecond); err != nil {
 			return nil, err
 		}
 		r.Hint = fmt.Sprintf("Sampled every %d ms for %d ms: debug_query with eventType variable_snapshot.", every, last)
@@ -194,7 +200,8 @@ func (p *MemoryParams) inspection() (collector.Inspection, error) {
 			return q, err
 		}
 		if p.Poll != nil && t.Size > maxPolledSize {
-			return q, invalid(fmt.Sprintf("Poll at most %d bytes.", maxPolledSize), "targets[%d]: size = %d is too much to read again and again", i, t.Size)
+			return q, invalid(fmt.Sprintf("Poll at most %d bytes.", maxPolledSize),
+				"targets[%d]: size = %d is too much to read again and again", i, t.Size)
 		}
 		q.Targets = append(q.Targets, t)
 	}
@@ -204,7 +211,8 @@ func (p *MemoryParams) inspection() (collector.Inspection, error) {
 // recallMemory answers with the values that an event recorded.
 func recallMemory(ctx context.Context, s *Service, p *MemoryParams) (*MemoryResult, error) {
 	if p.Action == "write" || p.Poll != nil || p.ThreadID != 0 || p.Frame != nil || p.PID != 0 {
-		return nil, invalid("Leave eventId out to read or write the program as it is now.", "an event is the past: eventId goes with targets only")
+		return nil, invalid("Leave eventId out to read or write the program as it is now.",
+			"an event is the past: eventId goes with targets only")
 	}
 	if n := len(p.Targets); n > maxMemoryTargets {
 		return nil, invalid("Read the others with a second call.", "%d targets; a call has at most %d", n, maxMemoryTargets)
@@ -225,7 +233,9 @@ func recallMemory(ctx context.Context, s *Service, p *MemoryParams) (*MemoryResu
 	if err != nil {
 		return nil, err
 	}
-	r := &MemoryResult{Results: []MemoryValue{}, Event: strings.TrimSpace(fmt.Sprintf("%s %s", rec.Event.EventType, rec.Event.Function)) + fmt.Sprintf(" at %d ns", rec.Event.TimestampNs)}
+	r := &MemoryResult{Results: []MemoryValue{},
+		Event: strings.TrimSpace(fmt.Sprintf("%s %s", rec.Event.EventType, rec.Event.Function)) +
+			fmt.Sprintf(" at %d ns", rec.Event.TimestampNs)}
 	for i := range p.Targets {
 		t := &p.Targets[i]
 		if t.Address != "" || t.Value != nil || (t.Variable == "") == (t.Expression == "") {
@@ -293,11 +303,13 @@ func (t *MemoryTarget) target(at int) (collector.InspectTarget, error) {
 		}
 	}
 	if given != 1 {
-		return out, invalid("Give variable, expression, or address with type or size.", "targets[%d] has %d of them", at, given)
+		return out, invalid("Give variable, expression, or address with type or size.", "targets[%d] has %d of them", at,
+			given)
 	}
 	if t.Address == "" {
 		if t.Size != 0 || t.Type != "" {
-			return out, invalid("Cast in the expression instead, for example *(T *)p.", "targets[%d]: size and type belong to address", at)
+			return out, invalid("Cast in the expression instead, for example *(T *)p.",
+				"targets[%d]: size and type belong to address", at)
 		}
 		out.Expr = t.Variable + t.Expression
 		return out, nil
@@ -311,10 +323,12 @@ func (t *MemoryTarget) target(at int) (collector.InspectTarget, error) {
 			return out, invalid("Give size in bytes.", "targets[%d]: type %s needs a size", at, t.Type)
 		}
 	case (t.Type == "") == (t.Size == 0):
-		return out, invalid("Give the type of what is there, such as uint32_t or char[16], or size in bytes.", "targets[%d]: an address needs type or size, one of them", at)
+		return out, invalid("Give the type of what is there, such as uint32_t or char[16], or size in bytes.",
+			"targets[%d]: an address needs type or size, one of them", at)
 	}
 	if t.Size < 0 || t.Size > maxMemorySize {
-		return out, invalid(fmt.Sprintf("Read at most %d bytes at a time.", maxMemorySize), "targets[%d]: size = %d is out of range", at, t.Size)
+		return out, invalid(fmt.Sprintf("Read at most %d bytes at a time.", maxMemorySize),
+			"targets[%d]: size = %d is out of range", at, t.Size)
 	}
 	if t.Size > 0 {
 		return collector.InspectTarget{Address: addr, Size: t.Size}, nil

@@ -61,7 +61,8 @@ func (op *Op) Run(ctx context.Context, s *Service, params any) (any, error) {
 }
 
 // Ops is the table of operations, in the order in which clients see them.
-var Ops = []*Op{&launchOp, &traceOp, &queryOp, &breakpointOp, &continueOp, &sessionOp, &memoryOp, &testOp, &setupOp, &viewOp}
+var Ops = []*Op{&launchOp, &traceOp, &queryOp, &breakpointOp, &continueOp, &sessionOp, &memoryOp, &testOp, &setupOp,
+	&viewOp}
 
 // Find returns the operation of that name, or nil.
 func Find(name string) *Op {
@@ -74,7 +75,8 @@ func Find(name string) *Op {
 }
 
 // typed adapts an operation's function, which knows its parameters' type, to the table.
-func typed[P, R any](f func(ctx context.Context, s *Service, p *P) (R, error)) func(context.Context, *Service, any) (any, error) {
+func typed[P, R any](f func(ctx context.Context, s *Service, p *P) (R, error)) func(context.Context, *Service,
+	any) (any, error) {
 	return func(ctx context.Context, s *Service, params any) (any, error) {
 		r, err := f(ctx, s, params.(*P))
 		if err != nil {

@@ -20,7 +20,8 @@ type plainRuntime struct{}
 func (plainRuntime) Name() string                                { return "native" }
 func (plainRuntime) Detect(cmd *collector.Command) (bool, error) { return true, nil }
 
-func (plainRuntime) Launch(ctx context.Context, cmd *collector.Command, sink collector.Sink) (collector.Collector, error) {
+func (plainRuntime) Launch(ctx context.Context, cmd *collector.Command, sink collector.Sink) (collector.Collector,
+	error) {
 	c := &plainCollector{exited: make(chan struct{})}
 	c.cmd = &exec.Cmd{
 		Path: cmd.Path, Args: cmd.Args, Env: cmd.Env, Dir: cmd.Dir, Stdin: cmd.Stdin, Stdout: cmd.Stdout, Stderr: cmd.Stderr,
@@ -35,7 +36,8 @@ func (plainRuntime) Launch(ctx context.Context, cmd *collector.Command, sink col
 		f := sink.Function(event.Function{Name: p.Pattern})
 		now := sink.Now()
 		sink.Events([]event.Event{
-			{TS: now, Kind: event.FunctionEnter, Func: f, Thread: th}, {TS: now + 100, Kind: event.FunctionExit, Func: f, Thread: th},
+			{TS: now, Kind: event.FunctionEnter, Func: f, Thread: th},
+			{TS: now + 100, Kind: event.FunctionExit, Func: f, Thread: th},
 		})
 	}
 	go func() {

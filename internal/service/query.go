@@ -15,11 +15,14 @@ import (
 )
 
 var queryOp = Op{
-	Name:    "debug_query",
-	Summary: "Ask the timeline: output, calls with arguments and results, crashes. view tree shows who called what; stats sums up per function.",
-	Doc: "Times are nanoseconds since the session's start. Lists are in chronological order; go on with afterEventId = lastEventId. " +
+	Name: "debug_query",
+	Summary: "Ask the timeline: output, calls with arguments and results, crashes. view tree shows who called what; " +
+		"stats sums up per function.",
+	Doc: "Times are nanoseconds since the session's start. Lists are in chronological order; go on with afterEventId = " +
+		"lastEventId. " +
 		"A question sees everything that the program did before it was asked. " +
-		"Values: a pointer that cannot be followed is `0x… <unreadable>`; the this of a constructor is its address, for nothing is made yet.",
+		"Values: a pointer that cannot be followed is `0x… <unreadable>`; the this of a constructor is its address, for " +
+		"nothing is made yet.",
 	ReadOnly: true,
 	Params:   reflect.TypeFor[query.Request](),
 	Results:  []reflect.Type{reflect.TypeFor[query.Result]()},
@@ -47,7 +50,8 @@ var queryOp = Op{
 		input.Properties["eventType"] = &jsonschema.Schema{
 			Types: []string{"string", "array"}, Items: &jsonschema.Schema{Enum: kinds},
 		}
-		for name, short := range map[string]string{"function": "string", "sourceFile": "string", "text": "string", "threadName": "string"} {
+		for name, short := range map[string]string{"function": "string", "sourceFile": "string", "text": "string",
+			"threadName": "string"} {
 			input.Properties[name].Type, input.Properties[name].Types = "", []string{short, "object"}
 		}
 		for _, name := range []string{"timeFrom", "timeTo"} {
@@ -67,7 +71,8 @@ func runQuery(ctx context.Context, s *Service, r *query.Request) (*query.Result,
 		return nil, err
 	}
 	defer release()
-	env := query.Env{Now: sess.Now, Ended: sess.Complete, Once: func(what string) bool { return s.said.once(ctx, sess.ID, what) }}
+	env := query.Env{Now: sess.Now, Ended: sess.Complete,
+		Once: func(what string) bool { return s.said.once(ctx, sess.ID, what) }}
 	env.Paused = func() string { return pausedHint(sess) }
 	var late []string
 	env.Warnings = func() []string { return late }

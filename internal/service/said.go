@@ -8,7 +8,8 @@ import (
 )
 
 // said remembers what clients were told of sessions, so that an answer does not tell it again at length: each word is
-// paid for by a model, and stays in its conversation. The command line's reader is a person with a new screen each time.
+// paid for by a model, and stays in its conversation. The command line's reader is a person with a new screen each
+// time.
 type said struct {
 	mu   sync.Mutex
 	told map[string]time.Time // by client, session and what

@@ -66,7 +66,8 @@ func (op *Op) InputSchema() (*jsonschema.Schema, error) {
 	return s, nil
 }
 
-// OutputSchema returns the schema of the operation's answer: the fields that every one of its results has, whatever the action.
+// OutputSchema returns the schema of the operation's answer: the fields that every one of its results has, whatever the
+// action.
 func (op *Op) OutputSchema() *jsonschema.Schema {
 	all := &jsonschema.Schema{Type: "object"}
 	for i, t := range op.Results {

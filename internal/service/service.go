@@ -70,13 +70,15 @@ func New(cfg Config) (*Service, error) {
 	}
 	loader := settings.NewLoader(cfg.Home)
 	m, err := session.NewManager(session.Config{
-		Home: cfg.Home, Logger: cfg.Logger, Runtimes: cfg.Runtimes, Cores: cfg.Cores, Settings: loader, Version: cfg.Version, Keeper: cfg.Keeper, Space: cfg.Space, Files: cfg.Files,
+		Home: cfg.Home, Logger: cfg.Logger, Runtimes: cfg.Runtimes, Cores: cfg.Cores, Settings: loader, Version: cfg.Version,
+		Keeper: cfg.Keeper, Space: cfg.Space, Files: cfg.Files,
 		Link: cfg.Link, Others: cfg.Others, Lock: cfg.Lock, Locked: cfg.Locked,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open sessions: %w", err)
 	}
-	tests := testrun.NewManager(testrun.Config{Home: cfg.Home, Logger: cfg.Logger, Settings: loader, Sessions: m, Adapters: cfg.Adapters, Strobe: cfg.Strobe})
+	tests := testrun.NewManager(testrun.Config{Home: cfg.Home, Logger: cfg.Logger, Settings: loader, Sessions: m,
+		Adapters: cfg.Adapters, Strobe: cfg.Strobe})
 	return &Service{cfg: cfg, settings: loader, sessions: m, pending: newPendingTable(), tests: tests}, nil
 }
 

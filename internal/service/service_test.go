@@ -106,10 +106,12 @@ func TestLifeOfASession(t *testing.T) {
 	s := newService(t)
 	root := t.TempDir()
 	l := must[LaunchResult](t, s, "debug_launch", map[string]any{
-		"command": "sh", "args": []string{"-c", "echo hello; read x; echo got $x; exit 5"}, "projectRoot": root, "stdin": "pipe",
+		"command": "sh", "args": []string{"-c", "echo hello; read x; echo got $x; exit 5"}, "projectRoot": root,
+		"stdin": "pipe",
 		"trace": []string{"a::b"}, "name": "first",
 	})
-	if l.PID == 0 || l.Runtime != "native" || l.HookedFunctions == nil || *l.HookedFunctions != 1 || *l.MatchedFunctions != 1 || l.NextSteps == "" || l.Capabilities.OutputCapture != "full" {
+	if l.PID == 0 || l.Runtime != "native" || l.HookedFunctions == nil || *l.HookedFunctions != 1 || *l.MatchedFunctions !=
+		1 || l.NextSteps == "" || l.Capabilities.OutputCapture != "full" {
 		t.Errorf("launch = %+v", l)
 	}
 	id := l.SessionID
@@ -123,15 +125,18 @@ func TestLifeOfASession(t *testing.T) {
 	}
 	st := must[StatusResult](t, s, "debug_session", map[string]any{"action": "status", "sessionId": id})
 	if st.Status != "running" || st.ExitCode != nil || st.PID != l.PID || !slices.Equal(st.PIDs, []int{l.PID}) ||
-		st.EventCount["stdout"] != 1 || st.EventCount["function_enter"] != 1 || !slices.Equal(st.TracePatterns, []string{"a::b"}) {
+		st.EventCount["stdout"] != 1 || st.EventCount["function_enter"] != 1 ||
+		!slices.Equal(st.TracePatterns, []string{"a::b"}) {
 		t.Errorf("status = %+v", st)
 	}
 	refused(t, s, fault.ValidationError, "runs", "debug_session", map[string]any{"action": "delete", "sessionId": id})
-	in := must[InputResult](t, s, "debug_session", map[string]any{"action": "input", "sessionId": id, "text": "bob\n", "eof": true})
+	in := must[InputResult](t, s, "debug_session",
+		map[string]any{"action": "input", "sessionId": id, "text": "bob\n", "eof": true})
 	if in.Bytes != 4 {
 		t.Errorf("input = %+v", in)
 	}
-	q = must[answer](t, s, "debug_query", map[string]any{"sessionId": id, "eventType": "stdout", "afterEventId": q.LastEventID, "text": map[string]any{"contains": "got"}, "waitMs": 5000})
+	q = must[answer](t, s, "debug_query", map[string]any{"sessionId": id, "eventType": "stdout",
+		"afterEventId": q.LastEventID, "text": map[string]any{"contains": "got"}, "waitMs": 5000})
 	if len(q.Events) != 1 || q.Events[0].Text != "got bob\n" {
 		t.Errorf("second query = %+v", q)
 	}
@@ -145,7 +150,8 @@ func TestLifeOfASession(t *testing.T) {
 		t.Errorf("stop = %+v", stop)
 	}
 	list := must[ListResult](t, s, "debug_session", map[string]any{"action": "list"})
-	if len(list.Sessions) != 1 || list.Sessions[0].SessionID != id || !list.Sessions[0].Retained || list.Sessions[0].EventCount != 4 ||
+	if len(list.Sessions) != 1 || list.Sessions[0].SessionID != id || !list.Sessions[0].Retained ||
+		list.Sessions[0].EventCount != 4 ||
 		list.Sessions[0].SizeBytes == 0 || list.TotalSize != list.Sessions[0].SizeBytes || list.Sessions[0].Name != "first" {
 		t.Errorf("list = %+v", list)
 	}
@@ -176,10 +182,13 @@ func waitEnd(t *testing.T, s *Service, id string) {
 func TestInput(t *testing.T) {
 	s := newService(t)
 	launch := func(command string) string {
-		return must[LaunchResult](t, s, "debug_launch", map[string]any{"command": command, "args": []string{"30"}[:len(command)/5], "projectRoot": t.TempDir(), "stdin": "pipe"}).SessionID
+		return must[LaunchResult](t, s, "debug_launch",
+			map[string]any{"command": command, "args": []string{"30"}[:len(command)/5], "projectRoot": t.TempDir(),
+				"stdin": "pipe"}).SessionID
 	}
 	id := launch("cat")
-	in := must[InputResult](t, s, "debug_session", map[string]any{"action": "input", "sessionId": id, "base64": "AP8LgA==", "eof": true})
+	in := must[InputResult](t, s, "debug_session",
+		map[string]any{"action": "input", "sessionId": id, "base64": "AP8LgA==", "eof": true})
 	if !in.Success || in.Bytes != 4 {
 		t.Errorf("bytes = %+v", in)
 	}
@@ -190,7 +199,8 @@ func TestInput(t *testing.T) {
 	}
 	defer func(d time.Duration) { inputMax = d }(inputMax)
 	inputMax = 50 * time.Millisecond
-	in = must[InputResult](t, s, "debug_session", map[string]any{"action": "input", "sessionId": launch("sleep"), "text": strings.Repeat("x", 4<<20), "eof": true})
+	in = must[InputResult](t, s, "debug_session",
+		map[string]any{"action": "input", "sessionId": launch("sleep"), "text": strings.Repeat("x", 4<<20), "eof": true})
 	if in.Success || in.Bytes == 0 || in.Bytes >= 4<<20 || in.Hint == "" {
 		t.Errorf("to a program that does not read: %+v", in)
 	}
@@ -209,11 +219,14 @@ func TestPendingPatterns(t *testing.T) {
 		return r
 	}
 	r := stage(as("one"), map[string]any{"projectRoot": root, "add": []string{"f", "g"}})
-	if r.Mode != "pending" || !slices.Equal(r.ActivePatterns, []string{"f", "g"}) || r.EventLimit != 10_000_000 || r.SerializationDepth != 3 {
+	if r.Mode != "pending" || !slices.Equal(r.ActivePatterns, []string{"f", "g"}) || r.EventLimit != 10_000_000 ||
+		r.SerializationDepth != 3 {
 		t.Errorf("staged = %+v", r)
 	}
-	r = stage(as("one"), map[string]any{"projectRoot": root + "/", "add": []string{"h"}, "remove": []string{"g", "zz"}, "serializationDepth": 4})
-	if !slices.Equal(r.ActivePatterns, []string{"f", "h"}) || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "zz") {
+	r = stage(as("one"), map[string]any{"projectRoot": root + "/", "add": []string{"h"}, "remove": []string{"g", "zz"},
+		"serializationDepth": 4})
+	if !slices.Equal(r.ActivePatterns, []string{"f", "h"}) || len(r.Warnings) != 1 ||
+		!strings.Contains(r.Warnings[0], "zz") {
 		t.Errorf("staged again = %+v", r)
 	}
 	if r = stage(as("two"), map[string]any{"projectRoot": root}); len(r.ActivePatterns) != 0 {
@@ -222,10 +235,12 @@ func TestPendingPatterns(t *testing.T) {
 	if r = stage(as("one"), map[string]any{"projectRoot": other}); len(r.ActivePatterns) != 0 {
 		t.Errorf("another project sees %v", r.ActivePatterns)
 	}
-	if _, err := call[LaunchResult](t, s, as("one"), "debug_launch", map[string]any{"command": "no-such-program", "projectRoot": root}); err == nil {
+	if _, err := call[LaunchResult](t, s, as("one"), "debug_launch",
+		map[string]any{"command": "no-such-program", "projectRoot": root}); err == nil {
 		t.Error("launch of nothing succeeded")
 	}
-	l, err := call[LaunchResult](t, s, as("one"), "debug_launch", map[string]any{"command": "true", "projectRoot": root, "trace": []string{"f", "k"}})
+	l, err := call[LaunchResult](t, s, as("one"), "debug_launch",
+		map[string]any{"command": "true", "projectRoot": root, "trace": []string{"f", "k"}})
 	if err != nil || l.PendingPatternsApplied != 2 || *l.HookedFunctions != 3 {
 		t.Errorf("launch after a failed one = %+v, %v", l, err)
 	}
@@ -245,14 +260,16 @@ func TestPendingPatterns(t *testing.T) {
 		t.Errorf("%d entries", n)
 	}
 	refused(t, s, fault.ValidationError, "projectRoot", "debug_trace", map[string]any{"add": []string{"f"}})
-	refused(t, s, fault.InvalidPattern, "bracket at 3", "debug_trace", map[string]any{"projectRoot": root, "add": []string{"ok", "xx["}})
+	refused(t, s, fault.InvalidPattern, "bracket at 3", "debug_trace",
+		map[string]any{"projectRoot": root, "add": []string{"ok", "xx["}})
 	refused(t, s, fault.InvalidPattern, "empty", "debug_trace", map[string]any{"projectRoot": root, "add": []string{""}})
 }
 
 func TestTraceOfARunningProgram(t *testing.T) {
 	s := newService(t)
 	root := t.TempDir()
-	l := must[LaunchResult](t, s, "debug_launch", map[string]any{"command": "sleep", "args": []string{"100"}, "projectRoot": root})
+	l := must[LaunchResult](t, s, "debug_launch",
+		map[string]any{"command": "sleep", "args": []string{"100"}, "projectRoot": root})
 	trace := func(params map[string]any) TraceResult {
 		t.Helper()
 		params["sessionId"] = l.SessionID
@@ -267,26 +284,33 @@ func TestTraceOfARunningProgram(t *testing.T) {
 		t.Errorf("nothing traced = %+v", r)
 	}
 	r = trace(map[string]any{"add": []string{"f", "nothing"}})
-	if r.HookedFunctions != 2 || len(r.Unhookable) != 2 || r.UnhookableCount != 30 || !slices.Contains(r.Warnings, "nothing: matches no function") {
+	if r.HookedFunctions != 2 || len(r.Unhookable) != 2 || r.UnhookableCount != 30 ||
+		!slices.Contains(r.Warnings, "nothing: matches no function") {
 		t.Errorf("two added = %+v", r)
 	}
-	if u := r.Unhookable; u[0].Reason != "too short" || u[0].Count != 26 || len(u[0].Also) != namedOfAReason-1 || u[0].Also[0] != "b" || u[1].Reason != "no code" || u[1].Count != 4 {
+	if u := r.Unhookable; u[0].Reason != "too short" || u[0].Count != 26 || len(u[0].Also) != namedOfAReason-1 ||
+		u[0].Also[0] != "b" || u[1].Reason != "no code" || u[1].Count != 4 {
 		t.Errorf("unhookable = %+v, want one row for each reason", u)
 	}
-	if again := trace(map[string]any{"add": []string{"h"}}); len(again.Unhookable) != 0 || again.UnhookableCount != 30 || len(again.Warnings) != 1 || !strings.Contains(again.Warnings[0], "as before") {
+	if again := trace(map[string]any{"add": []string{"h"}}); len(again.Unhookable) != 0 || again.UnhookableCount != 30 ||
+		len(again.Warnings) != 1 || !strings.Contains(again.Warnings[0], "as before") {
 		t.Errorf("the second answer repeats the first: %+v", again)
 	}
 	if whole := trace(map[string]any{"remove": []string{"h"}}); len(whole.Unhookable) != 0 {
 		t.Errorf("a third one does: %+v", whole)
 	}
-	if whole := trace(map[string]any{}); len(whole.Unhookable) != 2 || !slices.Contains(whole.Warnings, "nothing: matches no function") {
+	if whole := trace(map[string]any{}); len(whole.Unhookable) != 2 ||
+		!slices.Contains(whole.Warnings, "nothing: matches no function") {
 		t.Errorf("asked for, the state is %+v", whole)
 	}
-	first := must[LaunchResult](t, s, "debug_launch", map[string]any{"command": "sleep", "args": []string{"100"}, "projectRoot": root, "trace": []string{"f", "nothing"}})
-	if *first.HookedFunctions != 2 || *first.MatchedFunctions != 2 || len(first.Unhookable) != 2 || first.UnhookableCount != 30 || !slices.Equal(first.Warnings, r.Warnings) {
+	first := must[LaunchResult](t, s, "debug_launch",
+		map[string]any{"command": "sleep", "args": []string{"100"}, "projectRoot": root, "trace": []string{"f", "nothing"}})
+	if *first.HookedFunctions != 2 || *first.MatchedFunctions != 2 || len(first.Unhookable) != 2 ||
+		first.UnhookableCount != 30 || !slices.Equal(first.Warnings, r.Warnings) {
 		t.Errorf("launch with them = %+v", first)
 	}
-	refused(t, s, fault.InvalidPattern, "xx[", "debug_trace", map[string]any{"sessionId": l.SessionID, "add": []string{"xx["}, "remove": []string{"f"}})
+	refused(t, s, fault.InvalidPattern, "xx[", "debug_trace",
+		map[string]any{"sessionId": l.SessionID, "add": []string{"xx["}, "remove": []string{"f"}})
 	r = trace(map[string]any{"add": []string{"g"}, "remove": []string{"f", "nothing"}})
 	if !slices.Equal(r.ActivePatterns, []string{"g"}) || len(r.Warnings) != 0 {
 		t.Errorf("replaced = %+v", r)
@@ -294,13 +318,16 @@ func TestTraceOfARunningProgram(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(root, ".strobe"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(root, ".strobe", "settings.json"), []byte(`{"events.maxPerSession": 1234, "sessions.max": "x"}`), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(root, ".strobe", "settings.json"),
+		[]byte(`{"events.maxPerSession": 1234, "sessions.max": "x"}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if r = trace(map[string]any{}); r.EventLimit != 1234 || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "sessions.max") {
+	if r = trace(map[string]any{}); r.EventLimit != 1234 || len(r.Warnings) != 1 ||
+		!strings.Contains(r.Warnings[0], "sessions.max") {
 		t.Errorf("after a change of settings: %+v", r)
 	}
-	refused(t, s, fault.ValidationError, "cannot change", "debug_trace", map[string]any{"sessionId": l.SessionID, "projectRoot": "/elsewhere"})
+	refused(t, s, fault.ValidationError, "cannot change", "debug_trace",
+		map[string]any{"sessionId": l.SessionID, "projectRoot": "/elsewhere"})
 	refused(t, s, fault.SessionNotFound, l.SessionID, "debug_trace", map[string]any{"sessionId": l.SessionID + "0"})
 }
 
@@ -321,7 +348,8 @@ func TestSessionActionsAreChecked(t *testing.T) {
 		refused(t, s, fault.ValidationError, tc.text, "debug_session", tc.params)
 	}
 	for _, action := range []string{"status", "stop", "delete"} {
-		refused(t, s, fault.SessionNotFound, "debug_launch", "debug_session", map[string]any{"action": action, "sessionId": "../../etc/passwd"})
+		refused(t, s, fault.SessionNotFound, "debug_launch", "debug_session",
+			map[string]any{"action": action, "sessionId": "../../etc/passwd"})
 	}
 	if list := must[ListResult](t, s, "debug_session", map[string]any{"action": "list"}); list.Sessions == nil {
 		t.Error("an empty list is null")
@@ -330,7 +358,8 @@ func TestSessionActionsAreChecked(t *testing.T) {
 
 func TestStopEndsWaitingQuery(t *testing.T) {
 	s := newService(t)
-	l := must[LaunchResult](t, s, "debug_launch", map[string]any{"command": "sleep", "args": []string{"100"}, "projectRoot": t.TempDir()})
+	l := must[LaunchResult](t, s, "debug_launch",
+		map[string]any{"command": "sleep", "args": []string{"100"}, "projectRoot": t.TempDir()})
 	done := make(chan error, 1)
 	started := make(chan struct{})
 	go func() {
@@ -354,7 +383,8 @@ func TestWaitingQuerySeesTheEnd(t *testing.T) {
 	s := newService(t)
 	l := must[LaunchResult](t, s, "debug_launch", map[string]any{"command": "true", "projectRoot": t.TempDir()})
 	start := time.Now()
-	q := must[answer](t, s, "debug_query", map[string]any{"sessionId": l.SessionID, "eventType": "stdout", "waitMs": 20000})
+	q := must[answer](t, s, "debug_query", map[string]any{"sessionId": l.SessionID, "eventType": "stdout",
+		"waitMs": 20000})
 	if d := time.Since(start); d > 15*time.Second || q.TotalCount != 0 || q.Hint == "" {
 		t.Errorf("query = %+v after %v", q, d)
 	}
@@ -364,17 +394,21 @@ func TestStopWithoutKill(t *testing.T) {
 	s := newService(t)
 	done := filepath.Join(t.TempDir(), "done")
 	l := must[LaunchResult](t, s, "debug_launch", map[string]any{
-		"command": "sh", "args": []string{"-c", "read x; sleep 2; head -c 3000000 /dev/zero; echo ok > " + done}, "projectRoot": t.TempDir(), "stdin": "pipe",
+		"command": "sh", "args": []string{"-c", "read x; sleep 2; head -c 3000000 /dev/zero; echo ok > " + done},
+		"projectRoot": t.TempDir(), "stdin": "pipe",
 	})
 	// The text is in the pipe before the stop; the program writes more than a pipe holds after it.
 	must[InputResult](t, s, "debug_session", map[string]any{"action": "input", "sessionId": l.SessionID, "text": "go\n"})
-	stop := must[StopResult](t, s, "debug_session", map[string]any{"action": "stop", "sessionId": l.SessionID, "kill": false, "retain": true})
-	if !stop.Success || len(stop.Warnings) > 0 || stop.Status != "exited" || stop.ExitCode != nil || !stop.Released || !strings.Contains(stop.Hint, "runs on") {
+	stop := must[StopResult](t, s, "debug_session",
+		map[string]any{"action": "stop", "sessionId": l.SessionID, "kill": false, "retain": true})
+	if !stop.Success || len(stop.Warnings) > 0 || stop.Status != "exited" || stop.ExitCode != nil || !stop.Released ||
+		!strings.Contains(stop.Hint, "runs on") {
 		t.Errorf("stop = %+v", stop)
 	}
 	list := must[ListResult](t, s, "debug_session", map[string]any{"action": "list"})
 	st := must[StatusResult](t, s, "debug_session", map[string]any{"action": "status", "sessionId": l.SessionID})
-	if !list.Sessions[0].Released || list.Sessions[0].Status != "exited" || !st.Released || st.Status != "exited" || len(st.Warnings) != 1 {
+	if !list.Sessions[0].Released || list.Sessions[0].Status != "exited" || !st.Released || st.Status != "exited" ||
+		len(st.Warnings) != 1 {
 		t.Errorf("list = %+v, status = %+v", list, st)
 	}
 	for end := time.Now().Add(20 * time.Second); ; {
@@ -397,13 +431,16 @@ func TestConcurrentClients(t *testing.T) {
 		go func() {
 			ctx := WithClient(context.Background(), Client{Name: fmt.Sprint(i)})
 			errs <- func() error {
-				l, err := call[LaunchResult](t, s, ctx, "debug_launch", map[string]any{"command": "seq", "args": []string{"1", "5000"}, "projectRoot": root, "trace": []string{"f"}})
+				l, err := call[LaunchResult](t, s, ctx, "debug_launch",
+					map[string]any{"command": "seq", "args": []string{"1", "5000"}, "projectRoot": root, "trace": []string{"f"}})
 				if err != nil {
 					return err
 				}
 				var text strings.Builder
 				for after, n := int64(0), 0; !strings.HasSuffix(text.String(), "\n5000\n"); n++ {
-					q, err := call[answer](t, s, ctx, "debug_query", map[string]any{"sessionId": l.SessionID, "eventType": "stdout", "afterEventId": after, "waitMs": 10000, "verbose": true})
+					q, err := call[answer](t, s, ctx, "debug_query",
+						map[string]any{"sessionId": l.SessionID, "eventType": "stdout", "afterEventId": after, "waitMs": 10000,
+							"verbose": true})
 					if err != nil || n > 1000 {
 						return fmt.Errorf("query %d: %w", n, err)
 					}

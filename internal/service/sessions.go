@@ -36,17 +36,18 @@ type SessionParams struct {
 
 // StatusResult is the answer of action status.
 type StatusResult struct {
-	SessionID       string                      `json:"sessionId"`
-	Status          string                      `json:"status"` // running, paused, exited, crashed, interrupted
-	ExitCode        *int                        `json:"exitCode,omitempty"`
-	Signal          string                      `json:"signal,omitempty"`
-	PID             int                         `json:"pid"`
-	PIDs            []int                       `json:"pids"`
-	Runtime         string                      `json:"runtime"`
-	EventCount      map[string]int64            `json:"eventCount"` // by event type, ever recorded
-	EventsEvicted   int64                       `json:"eventsEvicted,omitempty"`
-	DroppedEvents   int64                       `json:"droppedEvents"`
-	Calls           *session.CallCounts         `json:"calls,omitempty"` // where some were made; those recorded, sampled away and dropped make up all
+	SessionID     string           `json:"sessionId"`
+	Status        string           `json:"status"` // running, paused, exited, crashed, interrupted
+	ExitCode      *int             `json:"exitCode,omitempty"`
+	Signal        string           `json:"signal,omitempty"`
+	PID           int              `json:"pid"`
+	PIDs          []int            `json:"pids"`
+	Runtime       string           `json:"runtime"`
+	EventCount    map[string]int64 `json:"eventCount"` // by event type, ever recorded
+	EventsEvicted int64            `json:"eventsEvicted,omitempty"`
+	DroppedEvents int64            `json:"droppedEvents"`
+	// where some were made; those recorded, sampled away and dropped make up all
+	Calls           *session.CallCounts         `json:"calls,omitempty"`
 	HookedFunctions int                         `json:"hookedFunctions"`
 	TracePatterns   []string                    `json:"tracePatterns"`
 	Sampling        []collector.SampledFunction `json:"sampling"` // functions of which few calls are recorded now
@@ -56,14 +57,15 @@ type StatusResult struct {
 	PausedThreads   []PausedRow                 `json:"pausedThreads"`
 	CrashInfo       *crash.Short                `json:"crashInfo,omitempty"`
 	Capabilities    *collector.Capabilities     `json:"capabilities,omitempty"`
-	Released        bool                        `json:"released,omitempty"`   // stopped with kill false: the program was let go
-	StoreError      string                      `json:"storeError,omitempty"` // recording ended early: why
-	Threads         []collector.ThreadRow       `json:"threads,omitempty"`    // when asked for; instead of capabilities
-	ThreadCount     int                         `json:"threadCount,omitempty"`
-	ThreadsNotShown int                         `json:"threadsNotShown,omitempty"` // for their number
-	Deadlocks       []collector.Deadlock        `json:"deadlocks,omitempty"`
-	Natvis          []string                    `json:"natvis,omitempty"`
-	Warnings        []string                    `json:"warnings,omitempty"`
+	// stopped with kill false: the program was let go
+	Released        bool                  `json:"released,omitempty"`
+	StoreError      string                `json:"storeError,omitempty"` // recording ended early: why
+	Threads         []collector.ThreadRow `json:"threads,omitempty"`    // when asked for; instead of capabilities
+	ThreadCount     int                   `json:"threadCount,omitempty"`
+	ThreadsNotShown int                   `json:"threadsNotShown,omitempty"` // for their number
+	Deadlocks       []collector.Deadlock  `json:"deadlocks,omitempty"`
+	Natvis          []string              `json:"natvis,omitempty"`
+	Warnings        []string              `json:"warnings,omitempty"`
 }
 
 // StopResult is the answer of action stop.
@@ -85,9 +87,10 @@ type StopResult struct {
 // ListResult is the answer of action list: every session, newest first.
 type ListResult struct {
 	Sessions  []ListRow `json:"sessions"`
-	TotalSize int64     `json:"totalSize"`         // bytes
-	Deleted   []Deleted `json:"deleted,omitempty"` // for their age or the space they took, in the last 7 days, newest first, at most 20
-	Warnings  []string  `json:"warnings,omitempty"`
+	TotalSize int64     `json:"totalSize"` // bytes
+	// for their age or the space they took, in the last 7 days, newest first, at most 20
+	Deleted  []Deleted `json:"deleted,omitempty"`
+	Warnings []string  `json:"warnings,omitempty"`
 }
 
 // ListRow is one session of a list.
@@ -146,23 +149,31 @@ var (
 )
 
 var sessionOp = Op{
-	Name:    "debug_session",
-	Summary: "One session's status; stop it (ends the program, deletes its data unless retain); list all; delete an ended one; send input to stdin or a signal.",
-	Doc: "Sessions belong to the user, not to a connection: any client sees all of them. A session whose program ended stays readable until it is stopped or deleted. " +
-		"Ended sessions are deleted 7 days after their end, and when all take over 10 GB the one that ended first goes first (settings storage.retainDays, storage.maxBytes); " +
+	Name: "debug_session",
+	Summary: "One session's status; stop it (ends the program, deletes its data unless retain); list all; delete an " +
+		"ended one; send input to stdin or a signal.",
+	Doc: "Sessions belong to the user, not to a connection: any client sees all of them. A session whose program ended " +
+		"stays readable until it is stopped or deleted. " +
+		"Ended sessions are deleted 7 days after their end, and when all take over 10 GB the one that ended first goes " +
+		"first (settings storage.retainDays, storage.maxBytes); " +
 		"list says which in deleted. " +
-		"Status with threads looks at every thread of a running program without its notice: what it waits for (a lock with its name and owner, a thread to join, a file, a child), and where in the program's own code. " +
-		"Threads that do the same share a row with count. Circles of waits in which nothing moved for 50 ms are in deadlocks; probable is set where an owner had to be inferred. " +
-		"Stop takes breakpoints away, sends signal to all of the program's processes, lets paused threads go on, and kills what has not ended after graceMs: asked and killed say which it was. " +
+		"Status with threads looks at every thread of a running program without its notice: what it waits for (a lock with " +
+		"its name and owner, a thread to join, a file, a child), and where in the program's own code. " +
+		"Threads that do the same share a row with count. Circles of waits in which nothing moved for 50 ms are in " +
+		"deadlocks; probable is set where an owner had to be inferred. " +
+		"Stop takes breakpoints away, sends signal to all of the program's processes, lets paused threads go on, and kills " +
+		"what has not ended after graceMs: asked and killed say which it was. " +
 		"Action signal reaches the program's process group, as Ctrl-C would; paused threads go on, so that a handler can run. " +
-		"After stop with kill false its status is exited, with released true and no exit code: the session is over, the program runs on.",
+		"After stop with kill false its status is exited, with released true and no exit code: the session is over, the " +
+		"program runs on.",
 	Destructive: true,
 	Params:      reflect.TypeFor[SessionParams](),
 	Results: []reflect.Type{
 		reflect.TypeFor[StatusResult](), reflect.TypeFor[StopResult](), reflect.TypeFor[ListResult](),
 		reflect.TypeFor[DeleteResult](), reflect.TypeFor[InputResult](), reflect.TypeFor[SignalResult](),
 	},
-	Fields: []Field{{Name: "action", Required: true, Enum: []string{"status", "stop", "list", "delete", "input", "signal"}}, {Name: "text", Empty: true},
+	Fields: []Field{{Name: "action", Required: true,
+		Enum: []string{"status", "stop", "list", "delete", "input", "signal"}}, {Name: "text", Empty: true},
 		{Name: "signal", Enum: signals}, {Name: "graceMs", Max: 60000, Default: defaultGrace}, maxTokensField},
 	run: typed(sessionAction),
 }
@@ -296,8 +307,10 @@ func sessionStatus(ctx context.Context, s *Service, id string, threads bool) (*S
 	r := &StatusResult{
 		SessionID: id, Status: string(st.Status), ExitCode: st.ExitCode, Signal: st.Signal, PID: st.PID, PIDs: st.PIDs,
 		Runtime: st.Runtime, EventCount: st.Events, EventsEvicted: st.Evicted, DroppedEvents: st.Dropped,
-		HookedFunctions: st.Trace.Hooked, TracePatterns: session.Patterns(st.Tracing.Probes), Sampling: append([]collector.SampledFunction{}, st.Trace.Sampled...), Watches: st.Tracing.Labels(),
-		Breakpoints: []string{}, Logpoints: []string{}, PausedThreads: pausedRows(st.Pauses), Capabilities: st.Caps, Warnings: slices.Concat(st.Warnings, st.Trace.Warnings), Natvis: st.Trace.Natvis,
+		HookedFunctions: st.Trace.Hooked, TracePatterns: session.Patterns(st.Tracing.Probes),
+		Sampling: append([]collector.SampledFunction{}, st.Trace.Sampled...), Watches: st.Tracing.Labels(),
+		Breakpoints: []string{}, Logpoints: []string{}, PausedThreads: pausedRows(st.Pauses), Capabilities: st.Caps,
+		Warnings: slices.Concat(st.Warnings, st.Trace.Warnings), Natvis: st.Trace.Natvis,
 		Released: st.Released,
 	}
 	if st.Crash != nil {
@@ -318,7 +331,8 @@ func sessionStatus(ctx context.Context, s *Service, id string, threads bool) (*S
 		}
 	}
 	if r.Released {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("process %d was let go at the stop: what it does since then is not observed", st.PID))
+		r.Warnings = append(r.Warnings, fmt.Sprintf(
+			"process %d was let go at the stop: what it does since then is not observed", st.PID))
 	}
 	if st.StoreError != nil {
 		r.StoreError = fault.From(st.StoreError).Error()
@@ -345,13 +359,15 @@ func stopSession(ctx context.Context, s *Service, p *SessionParams) (*StopResult
 	if p.GraceMs != nil {
 		grace = time.Duration(*p.GraceMs) * time.Millisecond
 	}
-	res, err := s.sessions.Stop(ctx, p.SessionID, session.StopOptions{Kill: kill, Retain: p.Retain, Signal: p.Signal, Grace: grace})
+	res, err := s.sessions.Stop(ctx, p.SessionID,
+		session.StopOptions{Kill: kill, Retain: p.Retain, Signal: p.Signal, Grace: grace})
 	if err != nil {
 		return nil, err
 	}
 	r := &StopResult{
 		Success: true, SessionID: p.SessionID, Status: string(res.Status), ExitCode: res.ExitCode, Signal: res.Signal,
-		EventsCollected: res.Events, Retained: res.Retained, Asked: res.Asked, Killed: res.Killed, Released: res.Released, Warnings: res.Warnings,
+		EventsCollected: res.Events, Retained: res.Retained, Asked: res.Asked, Killed: res.Killed, Released: res.Released,
+		Warnings: res.Warnings,
 	}
 	if r.Killed && r.Asked != "" {
 		r.Hint = fmt.Sprintf("It had not ended %v after %s and was killed.", grace, r.Asked)
@@ -375,14 +391,16 @@ func listSessions(ctx context.Context, s *Service) (*ListResult, error) {
 	}
 	for _, p := range purges {
 		if len(r.Deleted) < maxDeleted && time.Since(time.Unix(0, p.At)) < session.PurgesShown {
-			r.Deleted = append(r.Deleted, Deleted{SessionID: p.ID, DeletedAt: wallTime(p.At), Reason: p.Reason, SizeBytes: p.SizeBytes})
+			r.Deleted = append(r.Deleted, Deleted{SessionID: p.ID, DeletedAt: wallTime(p.At), Reason: p.Reason,
+				SizeBytes: p.SizeBytes})
 		}
 	}
 	for _, i := range infos {
 		r.TotalSize += i.SizeBytes
 		r.Sessions = append(r.Sessions, ListRow{
 			SessionID: i.ID, Name: i.Name, Command: i.Command, PID: i.PID, ProjectRoot: i.ProjectRoot,
-			StartedAt: wallTime(i.StartedAt), EndedAt: wallTime(i.EndedAt), Status: i.Status, Retained: i.Retained, Released: i.Released,
+			StartedAt: wallTime(i.StartedAt), EndedAt: wallTime(i.EndedAt), Status: i.Status, Retained: i.Retained,
+			Released:  i.Released,
 			SizeBytes: i.SizeBytes, EventCount: i.EventCount,
 		})
 	}

@@ -19,10 +19,12 @@ func (p *LaunchParams) commandLine(err error) error {
 	var cure []string
 	words := shellWords(p.Command)
 	if strings.ContainsAny(p.Command, "|<>&;$`*\n") {
-		cure = append(cure, `command: "/bin/sh"`, "args: "+quoted([]string{"-c", strings.Join(append([]string{p.Command}, p.Args...), " ")}))
+		cure = append(cure, `command: "/bin/sh"`,
+			"args: "+quoted([]string{"-c", strings.Join(append([]string{p.Command}, p.Args...), " ")}))
 	} else {
 		env := map[string]string{}
-		for len(words) > 0 && strings.Contains(words[0], "=") && !strings.ContainsAny(words[0][:strings.IndexByte(words[0], '=')], "/.") {
+		for len(words) > 0 && strings.Contains(words[0], "=") &&
+			!strings.ContainsAny(words[0][:strings.IndexByte(words[0], '=')], "/.") {
 			name, v, _ := strings.Cut(words[0], "=")
 			env[name] = v
 			words = words[1:]
@@ -35,7 +37,8 @@ func (p *LaunchParams) commandLine(err error) error {
 			cure = append(cure, "env: "+quoted(env))
 		}
 	}
-	return fault.New(f.Code, "Send "+strings.Join(cure, ", ")+".", "there is no program %q: command is the program alone, its arguments belong into args", p.Command)
+	return fault.New(f.Code, "Send "+strings.Join(cure, ", ")+".",
+		"there is no program %q: command is the program alone, its arguments belong into args", p.Command)
 }
 
 // quoted is v as a client writes it.

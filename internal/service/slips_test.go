@@ -38,7 +38,8 @@ func TestShellWords(t *testing.T) {
 // A name alone is taken for what is meant by it.
 func TestTextForAFilter(t *testing.T) {
 	s := newService(t)
-	l := must[LaunchResult](t, s, "debug_launch", map[string]any{"command": "echo", "args": []string{"hello"}, "projectRoot": t.TempDir()})
+	l := must[LaunchResult](t, s, "debug_launch",
+		map[string]any{"command": "echo", "args": []string{"hello"}, "projectRoot": t.TempDir()})
 	waitEnd(t, s, l.SessionID)
 	for _, filter := range []map[string]any{{"text": "hell"}, {"text": map[string]any{"contains": "hell"}}} {
 		filter["sessionId"] = l.SessionID
@@ -74,7 +75,8 @@ func TestEveryOperationTakesMaxTokens(t *testing.T) {
 		waitEnd(t, s, l.SessionID)
 	}
 	r := must[map[string]any](t, s, "debug_session", map[string]any{"action": "list", "maxTokens": 200})
-	if b, err := encode(r); err != nil || len(b) > 1000 || r["leftOut"] == nil || !strings.Contains(string(b), "elements)") {
+	if b, err := encode(r); err != nil || len(b) > 1000 || r["leftOut"] == nil ||
+		!strings.Contains(string(b), "elements)") {
 		t.Errorf("%d bytes for 200 tokens: %s, %v", len(b), b, err)
 	}
 }

@@ -12,9 +12,11 @@ import (
 )
 
 // stagePoints keeps breakpoints for the client's next launch in the project.
-func (s *Service) stagePoints(ctx context.Context, p *BreakpointParams, add []collector.Point) (*BreakpointResult, error) {
+func (s *Service) stagePoints(ctx context.Context, p *BreakpointParams, add []collector.Point) (*BreakpointResult,
+	error) {
 	if !filepath.IsAbs(p.ProjectRoot) {
-		return nil, invalid("Give sessionId for a program that runs, or the absolute projectRoot of the next launch.", "sessionId is absent, and projectRoot %q is not an absolute path", p.ProjectRoot)
+		return nil, invalid("Give sessionId for a program that runs, or the absolute projectRoot of the next launch.",
+			"sessionId is absent, and projectRoot %q is not an absolute path", p.ProjectRoot)
 	}
 	r := &BreakpointResult{Breakpoints: []PointRow{}, Logpoints: []PointRow{}}
 	var err error
@@ -39,7 +41,8 @@ func (s *Service) stagePoints(ctx context.Context, p *BreakpointParams, add []co
 			}
 		}
 		if logs := len(points) - breaks; breaks > session.MaxBreakpoints || logs > session.MaxLogpoints {
-			err = invalid("Remove some.", "%d breakpoints and %d logpoints; a session has at most %d and %d", breaks, logs, session.MaxBreakpoints, session.MaxLogpoints)
+			err = invalid("Remove some.", "%d breakpoints and %d logpoints; a session has at most %d and %d", breaks, logs,
+				session.MaxBreakpoints, session.MaxLogpoints)
 			return have
 		}
 		have.points = points
@@ -61,14 +64,16 @@ func (s *Service) stagePoints(ctx context.Context, p *BreakpointParams, add []co
 	}
 	r.Hint = "Nothing is staged."
 	if len(next) > 0 {
-		r.Hint = "Staged: set before main runs in the next debug_launch in this projectRoot by this client, for 1 hour; checked only then."
+		r.Hint = "Staged: set before main runs in the next debug_launch in this projectRoot by this client, for 1 hour; " +
+			"checked only then."
 	}
 	return r, nil
 }
 
-// setStaged sets what was staged in a program that stands before main, or was attached to, and lets it go on unless it was to stop there.
-// What cannot be set is a warning: the others hold.
-func (p *LaunchParams) setStaged(ctx context.Context, sess *session.Session, points []collector.Point, res *LaunchResult) error {
+// setStaged sets what was staged in a program that stands before main, or was attached to, and lets it go on unless it
+// was to stop there. What cannot be set is a warning: the others hold.
+func (p *LaunchParams) setStaged(ctx context.Context, sess *session.Session, points []collector.Point,
+	res *LaunchResult) error {
 	for i := range points {
 		one := points[i : i+1]
 		st, err := sess.ChangePoints(ctx, one, nil)
@@ -76,16 +81,19 @@ func (p *LaunchParams) setStaged(ctx context.Context, sess *session.Session, poi
 			one[0].Pending = true
 			nowhere := err
 			if st, err = sess.ChangePoints(ctx, one, nil); err == nil {
-				res.Warnings = append(res.Warnings, fmt.Sprintf("the staged breakpoint %s at %s is nowhere yet: %v", st.Added[0], pointPlace(&one[0]), fault.From(nowhere)))
+				res.Warnings = append(res.Warnings, fmt.Sprintf("the staged breakpoint %s at %s is nowhere yet: %v", st.Added[0],
+					pointPlace(&one[0]), fault.From(nowhere)))
 			}
 		}
 		if err != nil {
-			res.Warnings = append(res.Warnings, fmt.Sprintf("the staged breakpoint %s at %s is not set: %v", points[i].ID, pointPlace(&points[i]), fault.From(err)))
+			res.Warnings = append(res.Warnings, fmt.Sprintf("the staged breakpoint %s at %s is not set: %v", points[i].ID,
+				pointPlace(&points[i]), fault.From(err)))
 			continue
 		}
 		res.Breakpoints = append(res.Breakpoints, st.Added...)
 	}
-	res.NextSteps = "debug_query with eventType pause or logpoint and waitMs waits for a breakpoint; debug_session status shows where threads are paused."
+	res.NextSteps = "debug_query with eventType pause or logpoint and waitMs waits for a breakpoint; debug_session " +
+		"status shows where threads are paused."
 	if p.StopOnEntry || p.PID != 0 {
 		return nil
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/strobe-debug/strobe/internal/fault"
 )
 
-// given checks parameters as they were written. Once they are Go values 0, "" and an absent field are the same, and what is
-// worse, each of them then means "the default": a client that asks for 0 is told what the range is instead. null is as absent,
-// and so is an empty list.
+// given checks parameters as they were written. Once they are Go values 0, "" and an absent field are the same, and
+// what is worse, each of them then means "the default": a client that asks for 0 is told what the range is instead.
+// null is as absent, and so is an empty list.
 type given struct{ op *Op }
 
 // fields lists an object's fields by name. Of two with one name encoding/json would take a part of each.
@@ -49,8 +49,8 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-// object checks an object against a struct. path is how the field is named to the client, as add[3], and row its name in the
-// table, as add.
+// object checks an object against a struct. path is how the field is named to the client, as add[3], and row its name
+// in the table, as add.
 func (g given) object(path, row string, t reflect.Type, raw []byte) error {
 	if raw[0] != '{' {
 		return g.mismatch(path, t, raw)
@@ -68,7 +68,8 @@ func (g given) object(path, row string, t reflect.Type, raw []byte) error {
 			parent, name = name[:i], name[i+1:]
 		}
 		if f.Required && parent == row && absent(fields[name]) {
-			return invalid(fmt.Sprintf("Call %s again with %s.", g.op.Name, join(path, name)), "%s of %s is required", join(path, name), g.op.Name)
+			return invalid(fmt.Sprintf("Call %s again with %s.", g.op.Name, join(path, name)), "%s of %s is required",
+				join(path, name), g.op.Name)
 		}
 	}
 	for _, sf := range wireFields(t) {

@@ -26,7 +26,8 @@ func leaves(row string, t reflect.Type, wrap func(string) string) (out []leaf) {
 	switch {
 	case t.Kind() == reflect.Struct && !own:
 		for _, f := range wireFields(t) {
-			out = append(out, leaves(join(row, f.name), f.typ, func(raw string) string { return wrap(fmt.Sprintf("{%q:%s}", f.name, raw)) })...)
+			out = append(out, leaves(join(row, f.name), f.typ,
+				func(raw string) string { return wrap(fmt.Sprintf("{%q:%s}", f.name, raw)) })...)
 		}
 	case t.Kind() == reflect.Slice && !own:
 		out = append(out, leaf{row, t, wrap})
@@ -41,14 +42,16 @@ func leaves(row string, t reflect.Type, wrap func(string) string) (out []leaf) {
 }
 
 var hostile = []string{
-	"0", "-0", "0.0", "-1", "1", "9223372036854775807", "9223372036854775808", "-9223372036854775809", "18446744073709551616", "1e300", "-1e300", "1e-300",
-	"1e999999999999", "1.5", `""`, `"x"`, `"0"`, `" "`, "null", "true", "false", "[]", "{}", "[null]", `[""]`, "[[]]", "[0]", `{"x":0}`, `{"":null}`,
+	"0", "-0", "0.0", "-1", "1", "9223372036854775807", "9223372036854775808", "-9223372036854775809",
+	"18446744073709551616", "1e300", "-1e300", "1e-300",
+	"1e999999999999", "1.5", `""`, `"x"`, `"0"`, `" "`, "null", "true", "false", "[]", "{}", "[null]", `[""]`, "[[]]",
+	"[0]", `{"x":0}`, `{"":null}`,
 	strings.Repeat("[", 2000) + strings.Repeat("]", 2000), strings.Repeat("9", 5000),
 }
 
-// TestZeroIsAValue gives every field of every operation what clients send by mistake. Each is taken for what it is, or refused by
-// the field's name, an integer with its range. It keeps out a poll with an interval of 0, which was a panic in a goroutine, and
-// every 0 that was read as "the default".
+// TestZeroIsAValue gives every field of every operation what clients send by mistake. Each is taken for what it is, or
+// refused by the field's name, an integer with its range. It keeps out a poll with an interval of 0, which was a panic
+// in a goroutine, and every 0 that was read as "the default".
 func TestZeroIsAValue(t *testing.T) {
 	tried := 0
 	for _, op := range Ops {
@@ -104,7 +107,8 @@ func checkInteger(t *testing.T, op *Op, f *Field, row, raw string, err error) {
 		in = err == nil
 	case raw == "0" && err != nil && f.Min <= 0:
 		t.Errorf("%s.%s takes 0 and refused it: %v", op.Name, row, err)
-	case err != nil && isNumber([]byte(raw)) && !strings.ContainsAny(raw, ".e") && !strings.Contains(fault.From(err).Hint, fmt.Sprintf("Allowed: %d ", f.Min)):
+	case err != nil && isNumber([]byte(raw)) && !strings.ContainsAny(raw, ".e") &&
+		!strings.Contains(fault.From(err).Hint, fmt.Sprintf("Allowed: %d ", f.Min)):
 		t.Errorf("%s.%s = %.40s does not name the range: %v", op.Name, row, raw, err)
 	}
 	if in != (err == nil) {
@@ -144,7 +148,8 @@ func TestGivenTwice(t *testing.T) {
 		`{"sessionId":"x","poll":{"intervalMs":0},"poll":{"durationMs":1000}}`, // encoding/json would merge them
 		`{"sessionId":"x","sessionId":"y"}`,
 	} {
-		if _, err := Find("debug_memory").Decode([]byte(in)); fault.CodeOf(err) != fault.ValidationError || !strings.Contains(err.Error(), "given twice") {
+		if _, err := Find("debug_memory").Decode([]byte(in)); fault.CodeOf(err) != fault.ValidationError ||
+			!strings.Contains(err.Error(), "given twice") {
 			t.Errorf("%s: %v", in, err)
 		}
 	}

@@ -43,8 +43,9 @@ type TestParams struct {
 
 // TestAnswer is the answer of debug_test: a run, as it stands or as it ended.
 type TestAnswer struct {
-	TestRunID  string            `json:"testRunId,omitempty"` // none where there was nothing to run: result.noTests
-	Status     string            `json:"status"`              // running, completed, failed (could not be run: error), canceled
+	TestRunID string `json:"testRunId,omitempty"` // none where there was nothing to run: result.noTests
+	// running, completed, failed (could not be run: error), canceled
+	Status     string            `json:"status"`
 	Framework  string            `json:"framework,omitempty"`
 	Evidence   []string          `json:"evidence,omitempty"`   // action run: why this framework
 	OtherFound []testrun.Seen    `json:"otherFound,omitempty"` // action run: frameworks that are there, too
@@ -75,14 +76,20 @@ var testOp = Op{
 	adjust: func(input *jsonschema.Schema) { // debug_trace's schema says it; each conversation pays for both
 		input.Properties["watches"] = &jsonschema.Schema{Type: "object", Description: "as of debug_trace"}
 	},
-	Name:    "debug_test",
-	Summary: "Run a project's tests, or one: structured failures with place, both sides, stack and how to run that test again. Use this instead of a shell. compare: the first call that differs between a failing and a passing run.",
-	Doc: "Finds the framework by the project's files; action run answers at once, status tells counts and the tests that run. Without tracePatterns and watches the tests are a plain " +
-		"child process; with them every process of theirs is observed and sessionId has the calls. One run per project at a time; a run outlives its client. " +
-		"A project without tests is no error: `result.noTests`, `project` and the next step; where nothing could be run, without a testRunId. " +
-		"Each test is in one of the summary's counts, as its framework counts it; subtests of pytest and unittest that passed are in subtests alone. " +
+	Name: "debug_test",
+	Summary: "Run a project's tests, or one: structured failures with place, both sides, stack and how to run that test " +
+		"again. Use this instead of a shell. compare: the first call that differs between a failing and a passing run.",
+	Doc: "Finds the framework by the project's files; action run answers at once, status tells counts and the tests " +
+		"that run. Without tracePatterns and watches the tests are a plain " +
+		"child process; with them every process of theirs is observed and sessionId has the calls. One run per project at " +
+		"a time; a run outlives its client. " +
+		"A project without tests is no error: `result.noTests`, `project` and the next step; where nothing could be run, " +
+		"without a testRunId. " +
+		"Each test is in one of the summary's counts, as its framework counts it; subtests of pytest and unittest that " +
+		"passed are in subtests alone. " +
 		"The answer has 20 failures; details is a file with every test, output.txt beside it what they wrote. " +
-		"Action compare runs test and against (or one test, until it has failed and passed) traced, aligns their calls by call path and answers with the first that differs, both sides' " +
+		"Action compare runs test and against (or one test, until it has failed and passed) traced, aligns their calls by " +
+		"call path and answers with the first that differs, both sides' " +
 		"arguments and results, in under 800 tokens; with sessions it compares what two sessions recorded.",
 	Params:  reflect.TypeFor[TestParams](),
 	Results: []reflect.Type{reflect.TypeFor[TestAnswer](), reflect.TypeFor[TestList](), reflect.TypeFor[CompareAnswer]()},
@@ -166,12 +173,15 @@ const cancelWait = 10 * time.Second
 
 // testRequest checks the parameters of a run.
 func (s *Service) testRequest(p *TestParams) (testrun.Request, error) {
-	r := testrun.Request{ProjectRoot: filepath.Clean(p.ProjectRoot), Framework: p.Framework, Level: testadapter.Level(p.Level), Test: p.Test, Args: p.Args, Env: p.Env, Repeat: p.Repeat, Timeout: time.Duration(p.Timeout) * time.Millisecond, KeepStuck: p.OnStuck == "keep"}
+	r := testrun.Request{ProjectRoot: filepath.Clean(p.ProjectRoot), Framework: p.Framework,
+		Level: testadapter.Level(p.Level), Test: p.Test, Args: p.Args, Env: p.Env, Repeat: p.Repeat,
+		Timeout: time.Duration(p.Timeout) * time.Millisecond, KeepStuck: p.OnStuck == "keep"}
 	switch {
 	case p.TestRunID != "":
 		return r, invalid("Leave it out, or use action status.", "testRunId belongs to actions status and cancel")
 	case !filepath.IsAbs(p.ProjectRoot):
-		return r, invalid("Give the absolute path of the project's directory.", "projectRoot %q is not an absolute path", p.ProjectRoot)
+		return r, invalid("Give the absolute path of the project's directory.", "projectRoot %q is not an absolute path",
+			p.ProjectRoot)
 	}
 	if p.Command != "" {
 		c, err := commandOf(p.Command, r.ProjectRoot)
@@ -224,10 +234,13 @@ func describeTest(r *testrun.Run) *TestAnswer {
 		return a
 	}
 	a.Result, a.Warnings = result, hookWarnings(r)
-	if a.SessionID == "" && slices.ContainsFunc(result.Failures, func(f testrun.Failed) bool { return len(f.SuggestedTraces) > 0 && f.Rerun != nil }) {
-		a.Hint = "To see why, run one again with test = rerun.test and tracePatterns = suggestedTraces; then debug_query (view tree) with its sessionId."
+	if a.SessionID == "" && slices.ContainsFunc(result.Failures,
+		func(f testrun.Failed) bool { return len(f.SuggestedTraces) > 0 && f.Rerun != nil }) {
+		a.Hint = "To see why, run one again with test = rerun.test and tracePatterns = suggestedTraces; then debug_query " +
+			"(view tree) with its sessionId."
 	}
-	if a.SessionID != "" && slices.ContainsFunc(result.Failures, func(f testrun.Failed) bool { return f.Status == string(testadapter.Crashed) }) {
+	if a.SessionID != "" && slices.ContainsFunc(result.Failures,
+		func(f testrun.Failed) bool { return f.Status == string(testadapter.Crashed) }) {
 		a.Hint = "debug_query with sessionId and eventType crash has the crash: its place, stack, registers and variables."
 	}
 	return a
@@ -244,13 +257,16 @@ func runningHint(r *testrun.Run, p *testrun.Progress, session string) string {
 	wait := fmt.Sprintf("debug_test action status, testRunId %s, waitMs 30000 waits for the end.", r.ID)
 	switch {
 	case len(p.Paused) > 0:
-		return fmt.Sprintf("debug_session status with sessionId %s shows the paused threads; debug_continue lets them go on.", session)
+		return fmt.Sprintf("debug_session status with sessionId %s shows the paused threads; debug_continue lets them go on.",
+			session)
 	case len(p.Stuck) == 0:
 		return wait
 	case !r.Request.KeepStuck:
-		return "It is stuck, and is ended 5 s after that was shown (30 s where other threads may go on; onStuck keep leaves it). " + wait
+		return "It is stuck, and is ended 5 s after that was shown (30 s where other threads may go on; onStuck keep " +
+			"leaves it). " + wait
 	case session != "":
-		return fmt.Sprintf("It is stuck, and kept: debug_session status with sessionId %s shows its threads; debug_test action cancel ends it.", session)
+		return fmt.Sprintf("It is stuck, and kept: debug_session status with sessionId %s shows its threads; debug_test "+
+			"action cancel ends it.", session)
 	}
 	return "It is stuck, and kept: debug_launch with pid (stuck[0].pids) attaches to it; debug_test action cancel ends it."
 }

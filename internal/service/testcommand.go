@@ -14,8 +14,8 @@ type testCommand struct {
 	env  map[string]string // assignments before it
 }
 
-// commandOf reads a command line. A plain program with arguments is run as such, so that its framework can be told by the program; what has
-// a meaning only to a shell (a pipe, &&, a variable, cd) is run by one.
+// commandOf reads a command line. A plain program with arguments is run as such, so that its framework can be told by
+// the program; what has a meaning only to a shell (a pipe, &&, a variable, cd) is run by one.
 func commandOf(line, root string) (testCommand, error) {
 	var c testCommand
 	words, shell, err := splitWords(line)
@@ -23,7 +23,8 @@ func commandOf(line, root string) (testCommand, error) {
 		return c, err
 	}
 	first := 0
-	for first < len(words) && assignment.MatchString(words[first].text) && words[first].quoted > strings.IndexByte(words[first].text, '=') {
+	for first < len(words) && assignment.MatchString(words[first].text) && words[first].quoted >
+		strings.IndexByte(words[first].text, '=') {
 		first++
 	}
 	if shell || first < len(words) && slices.Contains(shellOnly, words[first].text) {
@@ -48,8 +49,10 @@ func commandOf(line, root string) (testCommand, error) {
 var assignment = regexp.MustCompile(`^[A-Za-z_]\w*=`)
 
 // shellOnly are words that begin commands of a shell's own, or of which no program goes by the name everywhere.
-var shellOnly = []string{"!", "{", "if", "for", "while", "until", "case", "function", "[[", "((", ".", ":", "cd", "exit", "set", "export", "source", "eval", "exec",
-	"trap", "ulimit", "umask", "unset", "command", "builtin", "wait", "read", "shift", "return", "alias", "local", "declare", "shopt", "time", "pushd", "popd", "type"}
+var shellOnly = []string{"!", "{", "if", "for", "while", "until", "case", "function", "[[", "((", ".", ":", "cd",
+	"exit", "set", "export", "source", "eval", "exec",
+	"trap", "ulimit", "umask", "unset", "command", "builtin", "wait", "read", "shift", "return", "alias", "local",
+	"declare", "shopt", "time", "pushd", "popd", "type"}
 
 // shellName is the shell for such lines: bash where it is, since people try them in one, else sh.
 func shellName() string {
@@ -127,7 +130,8 @@ func splitWords(line string) (words []shellWord, shell bool, err error) {
 			quote = 0
 		case quote == 0 && (c == '\'' || c == '"'):
 			quote, in, w.quoted = c, true, min(w.quoted, len(w.text))
-		case quote != '\'' && (c == '`' || c == '$' && i+1 < len(line) && (strings.IndexByte("({_?$!#@*", line[i+1]) >= 0 || isLetter(line[i+1]))):
+		case quote != '\'' && (c == '`' || c == '$' && i+1 < len(line) &&
+			(strings.IndexByte("({_?$!#@*", line[i+1]) >= 0 || isLetter(line[i+1]))):
 			shell = true
 			add(c, true)
 		case quote != 0:

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestCommandLines: what only a shell understands is run by one. `echo hello; exit 3` was a program echo with four arguments, and passed.
+// TestCommandLines: what only a shell understands is run by one. `echo hello; exit 3` was a program echo with four
+// arguments, and passed.
 func TestCommandLines(t *testing.T) {
 	root := t.TempDir()
 	for _, name := range []string{"b.t", "a.t", "c*.x"} {
@@ -30,7 +31,8 @@ func TestCommandLines(t *testing.T) {
 			t.Errorf("%s: %q, %v, want %q", line, got, err, want)
 		}
 	}
-	for _, line := range []string{"echo hello; exit 3", "a | b", "a && b", "a || b", "(cd x; a)", "cd x", "exit 3", "set -e", "a > f", "a < f", "a &", "$HOME/a", `a "$B"`, "a `b`", "a $(b)", "! a",
+	for _, line := range []string{"echo hello; exit 3", "a | b", "a && b", "a || b", "(cd x; a)", "cd x", "exit 3",
+		"set -e", "a > f", "a < f", "a &", "$HOME/a", `a "$B"`, "a `b`", "a $(b)", "! a",
 		"if a; then b; fi", "a\nb", "A=$B c", "time a", "# nothing"} {
 		if got, err := commandOf(line, root); err != nil || len(got.argv) != 3 || got.argv[1] != "-c" || got.argv[2] != line {
 			t.Errorf("%s: %q, %v", line, got, err)

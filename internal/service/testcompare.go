@@ -29,9 +29,11 @@ type CompareAnswer struct {
 	Hint       string            `json:"hint,omitempty"`
 }
 
-// comparePatterns are traced where a comparison does not say: the project's own functions, without what others wrote and the project
-// brought along, and exceptions. A run of one test calls few of them often; what is too much the answer says.
-var comparePatterns = []string{"@usercode", "@exceptions", "!file:**_deps/**", "!file:**third_party/**", "!file:**vendor/**", "!file:**node_modules/**"}
+// comparePatterns are traced where a comparison does not say: the project's own functions, without what others wrote
+// and the project brought along, and exceptions. A run of one test calls few of them often; what is too much the answer
+// says.
+var comparePatterns = []string{"@usercode", "@exceptions", "!file:**_deps/**", "!file:**third_party/**",
+	"!file:**vendor/**", "!file:**node_modules/**"}
 
 // onlyOfCompare refuses parameters that another action would ignore.
 func onlyOfCompare(p *TestParams) error {
@@ -46,7 +48,8 @@ func (s *Service) compare(ctx context.Context, p *TestParams) (any, error) {
 		return s.compareSessions(ctx, p)
 	}
 	if p.Test == "" {
-		return nil, invalid("Give test (a failure's rerun.test), and against or nothing; or sessions: two session ids.", "compare needs a test, or two sessions")
+		return nil, invalid("Give test (a failure's rerun.test), and against or nothing; or sessions: two session ids.",
+			"compare needs a test, or two sessions")
 	}
 	q := *p
 	if len(q.TracePatterns) == 0 {
@@ -65,7 +68,9 @@ func (s *Service) compare(ctx context.Context, p *TestParams) (any, error) {
 	r, err := s.tests.Start(req)
 	var none *testrun.NoTestsError
 	if errors.As(err, &none) {
-		return &CompareAnswer{Status: "completed", Notes: append([]string{"nothing to compare: the project has no tests"}, none.Result.Notes...), Hint: none.Result.Hint}, nil
+		return &CompareAnswer{Status: "completed",
+			Notes: append([]string{"nothing to compare: the project has no tests"}, none.Result.Notes...),
+			Hint:  none.Result.Hint}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -80,9 +85,11 @@ func (s *Service) compareSessions(ctx context.Context, p *TestParams) (*CompareA
 	n := len(p.Sessions)
 	switch {
 	case n < 2 || n > 3 || len(slices.Compact(slices.Sorted(slices.Values(p.Sessions)))) < n:
-		return nil, invalid("Name two sessions, and a third if there is one that ended as the second; debug_session list shows them.", "sessions names %d, or one twice", n)
+		return nil, invalid("Name two sessions, and a third if there is one that ended as the second; debug_session list "+
+			"shows them.", "sessions names %d, or one twice", n)
 	case p.Test != "" || p.Against != "" || len(p.AgainstEnv) > 0:
-		return nil, invalid("Leave out test, against and againstEnv, or leave out sessions.", "sessions are compared as they are: no test is run")
+		return nil, invalid("Leave out test, against and againstEnv, or leave out sessions.",
+			"sessions are compared as they are: no test is run")
 	}
 	d, err := s.tests.DiffSessions(ctx, p.Sessions[0], p.Sessions[1], strings.Join(p.Sessions[2:], ""))
 	if err != nil {

@@ -19,10 +19,13 @@ type SetupParams struct {
 }
 
 var setupOp = Op{
-	Name:    "debug_setup_tests",
-	Summary: "How a project gets its first test: files, changes, commands, and the debug_test call that runs it. Changes nothing itself.",
-	Doc: "Reads the project's files and looks for commands and libraries on this machine. Write `files` (path below projectRoot, content), apply `configChanges` (text to append; of `.json` files an object to merge), " +
-		"run `steps` one after another in a shell in projectRoot, then call debug_test with `next`. What is there is never overwritten: a project that has tests is told how they are run, and what is missing for that.",
+	Name: "debug_setup_tests",
+	Summary: "How a project gets its first test: files, changes, commands, and the debug_test call that runs it. " +
+		"Changes nothing itself.",
+	Doc: "Reads the project's files and looks for commands and libraries on this machine. Write `files` (path below " +
+		"projectRoot, content), apply `configChanges` (text to append; of `.json` files an object to merge), " +
+		"run `steps` one after another in a shell in projectRoot, then call debug_test with `next`. What is there is never " +
+		"overwritten: a project that has tests is told how they are run, and what is missing for that.",
 	ReadOnly: true,
 	Params:   reflect.TypeFor[SetupParams](),
 	Results:  []reflect.Type{reflect.TypeFor[testsetup.Plan]()},
@@ -37,7 +40,9 @@ var setupOp = Op{
 
 func runSetup(_ context.Context, s *Service, p *SetupParams) (*testsetup.Plan, error) {
 	if !filepath.IsAbs(p.ProjectRoot) {
-		return nil, invalid("Give the absolute path of the project's directory.", "projectRoot %q is not an absolute path", p.ProjectRoot)
+		return nil, invalid("Give the absolute path of the project's directory.", "projectRoot %q is not an absolute path",
+			p.ProjectRoot)
 	}
-	return s.tests.Setup(testrun.Request{ProjectRoot: filepath.Clean(p.ProjectRoot), Framework: p.Framework, Env: p.Env}, p.Language)
+	return s.tests.Setup(testrun.Request{ProjectRoot: filepath.Clean(p.ProjectRoot), Framework: p.Framework, Env: p.Env},
+		p.Language)
 }

@@ -11,13 +11,15 @@ import (
 func addThreads(ctx context.Context, sess *session.Session, r *StatusResult) error {
 	report, err := sess.Threads(ctx)
 	if fault.CodeOf(err) == fault.ProcessExited && err != nil {
-		r.Warnings = append(r.Warnings, "no threads: the program has ended; a crash shows its last stacks in crashInfo and debug_query eventType crash")
+		r.Warnings = append(r.Warnings, "no threads: the program has ended; a crash shows its last stacks in crashInfo and "+
+			"debug_query eventType crash")
 		return nil
 	}
 	if err != nil {
 		return err
 	}
 	r.Capabilities = nil
-	r.Threads, r.ThreadCount, r.ThreadsNotShown, r.Deadlocks = report.Threads, report.ThreadCount, report.NotShown, report.Deadlocks
+	r.Threads, r.ThreadCount, r.ThreadsNotShown, r.Deadlocks = report.Threads, report.ThreadCount, report.NotShown,
+		report.Deadlocks
 	return nil
 }

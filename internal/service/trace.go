@@ -41,14 +41,18 @@ type TraceResult struct {
 }
 
 var traceOp = Op{
-	Name:    "debug_trace",
-	Summary: "Add and remove function traces while the program runs; each call's arguments and result are recorded. Without add and remove: the current state.",
-	Doc: "Patterns are globs on the demangled qualified name without parameters. All of a call are checked before any takes effect; removal is done with " +
-		"addition in one step; a session has at most 1,000. Without sessionId the patterns are kept for this client's next launch in projectRoot, for one hour.",
+	Name: "debug_trace",
+	Summary: "Add and remove function traces while the program runs; each call's arguments and result are recorded. " +
+		"Without add and remove: the current state.",
+	Doc: "Patterns are globs on the demangled qualified name without parameters. All of a call are checked before any " +
+		"takes effect; removal is done with " +
+		"addition in one step; a session has at most 1,000. Without sessionId the patterns are kept for this client's next " +
+		"launch in projectRoot, for one hour.",
 	Params:  reflect.TypeFor[TraceParams](),
 	Results: []reflect.Type{reflect.TypeFor[TraceResult]()},
-	Fields:  []Field{{Name: "add", Empty: true}, {Name: "serializationDepth", Min: 1, Max: 10, Default: 3}, maxTokensField},
-	run:     typed(trace),
+	Fields: []Field{{Name: "add", Empty: true}, {Name: "serializationDepth", Min: 1, Max: 10, Default: 3},
+		maxTokensField},
+	run: typed(trace),
 }
 
 // NotHooked are functions that could not be hooked for one reason.
@@ -88,8 +92,8 @@ func byReason(list []collector.Unhookable) (groups []NotHooked, count int) {
 	return groups[:min(len(groups), maxUnhookable)], len(list)
 }
 
-// shorten leaves out of an answer to a change what this client was told of the session before; asking for the state tells
-// all of it again.
+// shorten leaves out of an answer to a change what this client was told of the session before; asking for the state
+// tells all of it again.
 func (r *TraceResult) shorten(ctx context.Context, s *said, session string) {
 	var groups []NotHooked
 	for _, g := range r.Unhookable {
@@ -100,7 +104,8 @@ func (r *TraceResult) shorten(ctx context.Context, s *said, session string) {
 	r.Unhookable = groups
 	var again int
 	if r.Warnings, again = s.fresh(ctx, session, r.Warnings); again > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d warnings as before: debug_trace without add and remove tells them", again))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%d warnings as before: debug_trace without add and remove tells them",
+			again))
 	}
 }
 
@@ -136,11 +141,13 @@ func trace(ctx context.Context, s *Service, p *TraceParams) (*TraceResult, error
 // stage keeps patterns for the client's next launch in the project.
 func (s *Service) stage(ctx context.Context, p *TraceParams) (*TraceResult, error) {
 	if p.ProjectRoot == "" {
-		return nil, invalid("Give sessionId to trace a running program, or projectRoot to stage patterns for the next launch there.",
+		return nil, invalid("Give sessionId to trace a running program, or projectRoot to stage patterns for the next "+
+			"launch there.",
 			"sessionId and projectRoot are both absent")
 	}
 	if !filepath.IsAbs(p.ProjectRoot) {
-		return nil, invalid("Give the absolute path of the project's directory.", "projectRoot %q is not an absolute path", p.ProjectRoot)
+		return nil, invalid("Give the absolute path of the project's directory.", "projectRoot %q is not an absolute path",
+			p.ProjectRoot)
 	}
 	set, warnings := s.settings.Load(p.ProjectRoot)
 	change, err := p.change()
@@ -164,14 +171,17 @@ func (s *Service) stage(ctx context.Context, p *TraceParams) (*TraceResult, erro
 	}
 	if len(probes) > 0 {
 		r.SerializationDepth = probes[len(probes)-1].Depth
-		r.Status = "Staged: in force from the first instruction of the next debug_launch in this projectRoot by this client, for 1 hour, whatever the connection."
+		r.Status = "Staged: in force from the first instruction of the next debug_launch in this projectRoot by this " +
+			"client, for 1 hour, whatever the connection."
 	}
 	return r, nil
 }
 
 // recordsExceptions reports whether the pattern @exceptions found a runtime to watch.
 func recordsExceptions(probes []collector.ProbeStatus) bool {
-	return slices.ContainsFunc(probes, func(p collector.ProbeStatus) bool { return p.Pattern == "@exceptions" && p.Hooked > 0 })
+	return slices.ContainsFunc(probes, func(p collector.ProbeStatus) bool {
+		return p.Pattern == "@exceptions" && p.Hooked > 0
+	})
 }
 
 func describeTrace(sess *session.Session, t *session.TraceState) *TraceResult {
@@ -179,7 +189,8 @@ func describeTrace(sess *session.Session, t *session.TraceState) *TraceResult {
 	r := &TraceResult{
 		Mode: "runtime", ActivePatterns: session.Patterns(probes), HookedFunctions: t.Hooked, MatchedFunctions: t.Matched,
 		ByBreakpoint: t.Fallback, ActiveWatches: t.Tracing.Labels(),
-		Warnings: append(append([]string{}, t.Warnings...), t.Status.Warnings...), EventLimit: t.EventLimit, SerializationDepth: 3,
+		Warnings: append(append([]string{}, t.Warnings...), t.Status.Warnings...), EventLimit: t.EventLimit,
+		SerializationDepth: 3,
 	}
 	r.Unhookable, r.UnhookableCount = byReason(t.Unhookable)
 	r.Warnings = appendProbeWarnings(r.Warnings, t.Probes)

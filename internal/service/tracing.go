@@ -42,7 +42,8 @@ func (p *WatchParam) watch(at int) (collector.Watch, error) {
 	switch {
 	case p.Address != "":
 		if p.Type == "" {
-			return w, invalid("Give the type of what is there, such as uint32_t.", "watches.add[%d] has an address and no type", at)
+			return w, invalid("Give the type of what is there, such as uint32_t.", "watches.add[%d] has an address and no type",
+				at)
 		}
 		if !strings.HasPrefix(p.Address, "0x") {
 			return w, invalid("Write it as 0x….", "watches.add[%d]: address %q is not hexadecimal", at, p.Address)
@@ -63,7 +64,8 @@ func (p *WatchParam) watch(at int) (collector.Watch, error) {
 }
 
 // traceChange puts what the caller wants into one form.
-func traceChange(add, remove []string, depth int, sampling *SamplingParam, watches []WatchParam, unwatch []string) (session.TraceChange, error) {
+func traceChange(add, remove []string, depth int, sampling *SamplingParam, watches []WatchParam,
+	unwatch []string) (session.TraceChange, error) {
 	c := session.TraceChange{Add: add, Remove: remove, Depth: depth, RemoveWatches: unwatch}
 	if sampling != nil {
 		c.Sampling = &sampling.Sampling
@@ -128,7 +130,8 @@ func appendSampled(w []string, sampled []collector.SampledFunction) []string {
 		if i == 5 {
 			return append(w, fmt.Sprintf("%d more functions are sampled", len(sampled)-i))
 		}
-		w = append(w, fmt.Sprintf("sampling at %g%%: %s is called %d times a second (view stats counts all calls; to record each narrow the patterns, or sampling: off)",
+		w = append(w, fmt.Sprintf("sampling at %g%%: %s is called %d times a second (view stats counts all calls; to "+
+			"record each narrow the patterns, or sampling: off)",
 			s.Rate*100, s.Function, s.CallsPerSecond))
 	}
 	return w
@@ -143,7 +146,8 @@ func appendCut(w []string, c collector.Cut) []string {
 	if more := c.Functions - len(c.Most); more > 0 {
 		names += fmt.Sprintf(" and %d more", more)
 	}
-	return append(w, fmt.Sprintf("values were cut in %d events of functions that are called very often (%s; \"truncated\" marks them): trace one of them alone with serializationDepth to record more", c.Calls, names))
+	return append(w, fmt.Sprintf("values were cut in %d events of functions that are called very often (%s; "+
+		"\"truncated\" marks them): trace one of them alone with serializationDepth to record more", c.Calls, names))
 }
 
 func appendWatchWarnings(w []string, watches []collector.WatchStatus) []string {

@@ -2,12 +2,14 @@ package service
 
 import "strings"
 
-// defaultArguments begin the template arguments that nobody writes: containers of C++'s library have them by default, and Rust's.
-var defaultArguments = []string{", std::char_traits<", ", std::allocator<", ", std::less<", ", std::hash<", ", std::equal_to<", ", std::default_delete<",
+// defaultArguments begin the template arguments that nobody writes: containers of C++'s library have them by default,
+// and Rust's.
+var defaultArguments = []string{", std::char_traits<", ", std::allocator<", ", std::less<", ", std::hash<",
+	", std::equal_to<", ", std::default_delete<",
 	", alloc::alloc::Global", ", std::hash::random::RandomState"}
 
-// shortType is a type's name without what its reader pays for and does not need: vector<int>, not vector<int, std::allocator<int> >. It can be
-// cast to by that name, too.
+// shortType is a type's name without what its reader pays for and does not need: vector<int>, not vector<int,
+// std::allocator<int> >. It can be cast to by that name, too.
 func shortType(name string) string {
 	name = strings.NewReplacer("std::__cxx11::", "std::", "std::__1::", "std::").Replace(name)
 	for _, arg := range defaultArguments {
@@ -31,7 +33,8 @@ func shortType(name string) string {
 			from = at
 		}
 	}
-	name = strings.NewReplacer("std::basic_string<char>", "std::string", "std::basic_string<char >", "std::string", " >", ">").Replace(name)
+	name = strings.NewReplacer("std::basic_string<char>", "std::string", "std::basic_string<char >", "std::string", " >",
+		">").Replace(name)
 	if name == "basic_string<char>" {
 		return "string"
 	}

@@ -34,18 +34,23 @@ type ViewResult struct {
 
 // viewOp is not offered to models: what it gives in many small answers, others give in one.
 var viewOp = Op{
-	Name:    "debug_view",
-	Summary: "For editors and pages: threads, frames, scopes and variables of a paused program, part by part, and every change of a session.",
-	Doc: "It is called by its name; the list of tools that models are shown does not have it. A ref holds until its thread goes on: then it is NOT_PAUSED, and the frames are asked for again. " +
+	Name: "debug_view",
+	Summary: "For editors and pages: threads, frames, scopes and variables of a paused program, part by part, and every " +
+		"change of a session.",
+	Doc: "It is called by its name; the list of tools that models are shown does not have it. A ref holds until its " +
+		"thread goes on: then it is NOT_PAUSED, and the frames are asked for again. " +
 		"Variables gives 100 where count is not given. The value of set is written as in the program's language. " +
-		"Action changes tells what became different, in order, with who did it (a client by its name, program or strobe): threads and processes begin and end, pause, go on and step, breakpoints and traces " +
-		"are set, values written, the program crashes and exits. With waitMs it waits for the next; after is the last that was heard. The last 4,096 are kept: of more, lost says how many are missing.",
+		"Action changes tells what became different, in order, with who did it (a client by its name, program or strobe): " +
+		"threads and processes begin and end, pause, go on and step, breakpoints and traces " +
+		"are set, values written, the program crashes and exits. With waitMs it waits for the next; after is the last that " +
+		"was heard. The last 4,096 are kept: of more, lost says how many are missing.",
 	Unlisted: true,
 	Params:   reflect.TypeFor[ViewParams](),
 	Results:  []reflect.Type{reflect.TypeFor[ViewResult](), reflect.TypeFor[ChangesResult]()},
 	Fields: []Field{
 		{Name: "sessionId", Required: true},
-		{Name: "action", Required: true, Enum: []string{"threads", "frames", "scopes", "variables", "evaluate", "set", "changes"}},
+		{Name: "action", Required: true, Enum: []string{"threads", "frames", "scopes", "variables", "evaluate", "set",
+			"changes"}},
 		{Name: "threadId", Min: 1, Max: maxPID},
 		{Name: "ref", Min: 1, Max: unbounded},
 		{Name: "from", Max: unbounded},

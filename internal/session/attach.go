@@ -26,7 +26,8 @@ func (m *Manager) Attach(ctx context.Context, r AttachRequest) (*Session, error)
 	if err != nil {
 		return nil, err
 	}
-	l := LaunchRequest{ProjectRoot: r.ProjectRoot, SymbolsPath: r.SymbolsPath, Tracing: r.Tracing, OnFullBuffer: r.OnFullBuffer, Name: r.Name}
+	l := LaunchRequest{ProjectRoot: r.ProjectRoot, SymbolsPath: r.SymbolsPath, Tracing: r.Tracing,
+		OnFullBuffer: r.OnFullBuffer, Name: r.Name}
 	if err := resolveProject(&l, cmd); err != nil {
 		return nil, err
 	}
@@ -36,10 +37,13 @@ func (m *Manager) Attach(ctx context.Context, r AttachRequest) (*Session, error)
 // find asks the runtimes which of them can attach to the process.
 func (m *Manager) find(pid int) (collector.Runtime, *collector.Command, error) {
 	if id := m.sessionOf(pid); id != "" {
-		return nil, nil, fault.New(fault.AttachFailed, fmt.Sprintf("Use that session: debug_trace adds patterns while it runs. To begin anew, stop it first (debug_session stop with kill false, sessionId %s).", id),
+		return nil, nil, fault.New(fault.AttachFailed,
+			fmt.Sprintf("Use that session: debug_trace adds patterns while it runs. To begin anew, stop it first "+
+				"(debug_session stop with kill false, sessionId %s).", id),
 			"process %d belongs to session %s already", pid, id)
 	}
-	err := error(fault.New(fault.Unsupported, "Launch the program with command instead.", "no runtime of this build can attach to a running process"))
+	err := error(fault.New(fault.Unsupported, "Launch the program with command instead.",
+		"no runtime of this build can attach to a running process"))
 	for _, rt := range m.cfg.Runtimes {
 		a, ok := rt.(collector.Attacher)
 		if !ok {
@@ -76,7 +80,8 @@ func (m *Manager) sessionOf(pid int) string {
 // resolveProject fills in what a command has of the request, whether it is launched or runs already.
 func resolveProject(r *LaunchRequest, cmd *collector.Command) error {
 	if !filepath.IsAbs(r.ProjectRoot) {
-		return fault.New(fault.ValidationError, "Give the absolute path of the project's directory.", "projectRoot %q is not an absolute path", r.ProjectRoot)
+		return fault.New(fault.ValidationError, "Give the absolute path of the project's directory.",
+			"projectRoot %q is not an absolute path", r.ProjectRoot)
 	}
 	cmd.ProjectRoot = filepath.Clean(r.ProjectRoot)
 	if err := checkDir("projectRoot", cmd.ProjectRoot); err != nil {

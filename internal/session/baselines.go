@@ -13,6 +13,7 @@ func (m *Manager) Baselines(ctx context.Context, root, framework string) (map[st
 }
 
 // AddTestResults remembers how a run's tests ended.
-func (m *Manager) AddTestResults(ctx context.Context, root, framework string, at time.Time, results []store.TestResult) error {
+func (m *Manager) AddTestResults(ctx context.Context, root, framework string, at time.Time,
+	results []store.TestResult) error {
 	return m.index.AddTestResults(ctx, root, framework, at, results)
 }

@@ -70,7 +70,8 @@ type changes struct {
 }
 
 func newChanges(now func() int64) *changes {
-	return &changes{now: now, more: make(chan struct{}), drivers: map[int]string{}, paused: map[int64]string{}, driver: ByStrobe}
+	return &changes{now: now, more: make(chan struct{}), drivers: map[int]string{}, paused: map[int64]string{},
+		driver: ByStrobe}
 }
 
 // begin puts the session's first change before those that came until then.
@@ -260,7 +261,8 @@ func (l *Listener) take() (ch Change, more chan struct{}, ok bool) {
 	switch lost := c.seq - int64(len(c.kept)) - l.last; {
 	case lost > 0:
 		l.last += lost
-		return Change{Seq: l.last, TS: c.kept[l.last%int64(len(c.kept))].TS, By: ByStrobe, Change: collector.Change{Kind: ChangesLost}, Lost: lost}, nil, true
+		return Change{Seq: l.last, TS: c.kept[l.last%int64(len(c.kept))].TS, By: ByStrobe,
+			Change: collector.Change{Kind: ChangesLost}, Lost: lost}, nil, true
 	case l.last < c.seq:
 		l.last++
 		return c.kept[(l.last-1)%maxChanges], nil, true
@@ -290,7 +292,8 @@ func (s *Session) drives(ctx context.Context, tid int) {
 
 // pointsChanged tells of points that were set and taken away.
 func (s *Session) pointsChanged(ctx context.Context, st *PointState) {
-	s.change(ctx, Change{Change: collector.Change{Kind: PointsChanged}, Added: slices.Clone(st.Added), Removed: slices.Clone(st.Removed)})
+	s.change(ctx, Change{Change: collector.Change{Kind: PointsChanged}, Added: slices.Clone(st.Added),
+		Removed: slices.Clone(st.Removed)})
 }
 
 // traceChanged tells what is traced from now on.
@@ -328,14 +331,16 @@ func (k *sink) crashed(put func(event.Event)) func(event.Event) {
 		var m struct{ Signal, Reason string }
 		json.Unmarshal(e.Payload, &m) //nolint:errcheck // then it is a crash all the same
 		th := k.names.of(e.Thread)
-		k.changes.put(Change{By: ByProgram, Change: collector.Change{Kind: HasCrashed, PID: int(th.PID), TID: int(th.TID)}, Signal: m.Signal, Reason: m.Reason})
+		k.changes.put(Change{By: ByProgram, Change: collector.Change{Kind: HasCrashed, PID: int(th.PID), TID: int(th.TID)},
+			Signal: m.Signal, Reason: m.Reason})
 	}
 }
 
 // exited tells that the program has ended. s.mu is held.
 func (s *Session) exited() {
 	if s.sink != nil {
-		s.sink.changes.put(Change{By: s.sink.changes.ender(), Change: collector.Change{Kind: HasExited, PID: s.meta.PID}, ExitCode: s.meta.ExitCode, Signal: s.meta.Signal, Status: s.status})
+		s.sink.changes.put(Change{By: s.sink.changes.ender(), Change: collector.Change{Kind: HasExited, PID: s.meta.PID},
+			ExitCode: s.meta.ExitCode, Signal: s.meta.Signal, Status: s.status})
 	}
 }
 
@@ -347,7 +352,8 @@ func (s *Session) stoppedBy(by string, status Status) {
 }
 
 // assigned tells what was written of a question.
-func (s *Session) assigned(ctx context.Context, q collector.Inspection) func([]collector.Reading, error) ([]collector.Reading, error) {
+func (s *Session) assigned(ctx context.Context, q collector.Inspection) func([]collector.Reading,
+	error) ([]collector.Reading, error) {
 	return func(out []collector.Reading, err error) ([]collector.Reading, error) {
 		ch := Change{Change: collector.Change{Kind: ValueChanged, PID: q.PID, TID: q.ThreadID}}
 		for i := range out {

@@ -23,7 +23,8 @@ func TestSlowListenerHearsWhatItLost(t *testing.T) {
 		c.seen(collector.Change{Kind: collector.ThreadBegan, TID: i})
 	}
 	got := slow.Heard(maxChanges + 1000)
-	if len(got) != maxChanges+1 || got[0].Kind != ChangesLost || got[0].Lost != 100 || got[0].Seq != 100 || got[0].TS > got[1].TS {
+	if len(got) != maxChanges+1 || got[0].Kind != ChangesLost || got[0].Lost != 100 || got[0].Seq != 100 ||
+		got[0].TS > got[1].TS {
 		t.Fatalf("%d changes, the first %+v", len(got), got[0])
 	}
 	for i, ch := range got[1:] {
@@ -56,7 +57,8 @@ func TestChangesSayWho(t *testing.T) {
 	c := newChanges(func() int64 { return 0 })
 	s := &Session{sink: &sink{changes: c}}
 	pause := func(tid int, number, with int64, reason string) {
-		c.seen(collector.Change{Kind: collector.ThreadPaused, TID: tid, Pause: &collector.Pause{TID: tid, Number: number, With: with, Reason: reason}})
+		c.seen(collector.Change{Kind: collector.ThreadPaused, TID: tid,
+			Pause: &collector.Pause{TID: tid, Number: number, With: with, Reason: reason}})
 	}
 	pause(1, 1, 0, "entry")
 	c.begin(Launched, "first", 1)
@@ -75,7 +77,8 @@ func TestChangesSayWho(t *testing.T) {
 	for _, ch := range s.Listen(0).Heard(100) {
 		by = append(by, ch.By)
 	}
-	if want := []string{"first", "first", "second", "program", "program", "third", "third", "third", "second", "fourth"}; !slices.Equal(by, want) {
+	if want := []string{"first", "first", "second", "program", "program", "third", "third", "third", "second",
+		"fourth"}; !slices.Equal(by, want) {
 		t.Errorf("by %q, want %q", by, want)
 	}
 }
@@ -100,7 +103,8 @@ func TestChangesOfARun(t *testing.T) {
 			t.Errorf("%+v", c)
 		}
 	}
-	if want := []collector.ChangeKind{Launched, collector.ProcessEnded, HasExited, HasStopped}; !slices.Equal(kinds, want) {
+	if want := []collector.ChangeKind{Launched, collector.ProcessEnded, HasExited, HasStopped}; !slices.Equal(kinds,
+		want) {
 		t.Errorf("heard %q, want %q", kinds, want)
 	}
 	again, err := f.Get(context.Background(), s.ID)

@@ -61,18 +61,21 @@ func (m *Manager) OpenCore(ctx context.Context, r collector.CoreRequest, name st
 
 func coreError(r *collector.CoreRequest, err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return fault.New(fault.LaunchFailed, "The call ended before the core was read; nothing was left behind. Call again.", "open core %s: %w", r.Core, err)
+		return fault.New(fault.LaunchFailed, "The call ended before the core was read; nothing was left behind. Call again.",
+			"open core %s: %w", r.Core, err)
 	}
 	return fmt.Errorf("open core %s: %w", r.Core, err)
 }
 
 // resolveCore checks a request and makes its paths absolute.
 func resolveCore(r *collector.CoreRequest) error {
-	if err := checkStrings(&LaunchRequest{Command: r.Binary, Cwd: r.Core, ProjectRoot: r.ProjectRoot, SymbolsPath: r.SymbolsPath}); err != nil {
+	if err := checkStrings(&LaunchRequest{Command: r.Binary, Cwd: r.Core, ProjectRoot: r.ProjectRoot,
+		SymbolsPath: r.SymbolsPath}); err != nil {
 		return err
 	}
 	if !filepath.IsAbs(r.ProjectRoot) {
-		return fault.New(fault.ValidationError, "Give the absolute path of the project's directory.", "projectRoot %q is not an absolute path", r.ProjectRoot)
+		return fault.New(fault.ValidationError, "Give the absolute path of the project's directory.",
+			"projectRoot %q is not an absolute path", r.ProjectRoot)
 	}
 	r.ProjectRoot = filepath.Clean(r.ProjectRoot)
 	if err := checkDir("projectRoot", r.ProjectRoot); err != nil {
@@ -87,22 +90,26 @@ func resolveCore(r *collector.CoreRequest) error {
 }
 
 // storeCore writes the core's crash into a store of its own.
-func (m *Manager) storeCore(ctx context.Context, id string, core collector.Core, r *collector.CoreRequest, name string, limit int64) (_ *Session, err error) {
+func (m *Manager) storeCore(ctx context.Context, id string, core collector.Core, r *collector.CoreRequest, name string,
+	limit int64) (_ *Session, err error) {
 	k, thread, err := core.Crash(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read crash from core: %w", err)
 	}
 	info, now := core.Describe(), time.Now().UnixNano()
 	meta := Info{
-		ID: id, Name: name, Command: r.Binary, ProjectRoot: r.ProjectRoot, PID: info.PID, Runtime: "native", Path: m.path(id), StartedAt: now, EndedAt: now,
-		Status: string(Exited), Signal: info.Signal, Core: &store.Core{Path: r.Core, Symbols: r.SymbolsPath, Detail: info.Detail, Warnings: info.Warnings},
+		ID: id, Name: name, Command: r.Binary, ProjectRoot: r.ProjectRoot, PID: info.PID, Runtime: "native", Path: m.path(id),
+		StartedAt: now, EndedAt: now,
+		Status: string(Exited), Signal: info.Signal,
+		Core: &store.Core{Path: r.Core, Symbols: r.SymbolsPath, Detail: info.Detail, Warnings: info.Warnings},
 	}
 	if info.Fatal {
 		meta.Status = string(Crashed)
 	}
 	st, err := store.Create(meta.Path, store.Meta{
-		SessionID: id, Command: meta.Command, ProjectRoot: meta.ProjectRoot, PID: meta.PID, StartedAt: now, StartMono: iochan.Monotonic(),
-		Version: m.cfg.Version, Core: meta.Core,
+		SessionID: id, Command: meta.Command, ProjectRoot: meta.ProjectRoot, PID: meta.PID, StartedAt: now,
+		StartMono: iochan.Monotonic(),
+		Version:   m.cfg.Version, Core: meta.Core,
 	}, store.Options{MaxEvents: limit, Logger: m.log, Room: m.room})
 	if err != nil {
 		return nil, fmt.Errorf("create event store: %w", err)
@@ -159,8 +166,10 @@ func (s *Session) describeCore() {
 	}
 	s.warnings = append(s.warnings, c.Warnings...)
 	s.caps = &collector.Capabilities{
-		Runtime: s.meta.Runtime, RuntimeDetail: c.Detail, FunctionTracing: "none", Breakpoints: "none", Stepping: "none", OutputCapture: "none",
-		Limitations: []string{"a core file: it can be read (debug_query eventType crash, debug_memory, debug_session status with threads), nothing in it runs"},
+		Runtime: s.meta.Runtime, RuntimeDetail: c.Detail, FunctionTracing: "none", Breakpoints: "none", Stepping: "none",
+		OutputCapture: "none",
+		Limitations: []string{"a core file: it can be read (debug_query eventType crash, debug_memory, debug_session " +
+			"status with threads), nothing in it runs"},
 	}
 }
 
@@ -178,7 +187,8 @@ func (s *Session) openCore(ctx context.Context) (collector.Core, error) {
 	if s.m.cfg.Cores == nil {
 		return nil, fault.New(fault.Unsupported, "Open it with gdb.", "this build cannot open core files")
 	}
-	r := collector.CoreRequest{Core: s.meta.Core.Path, Binary: s.meta.Command, SymbolsPath: s.meta.Core.Symbols, ProjectRoot: s.meta.ProjectRoot}
+	r := collector.CoreRequest{Core: s.meta.Core.Path, Binary: s.meta.Command, SymbolsPath: s.meta.Core.Symbols,
+		ProjectRoot: s.meta.ProjectRoot}
 	c, err := s.m.cfg.Cores.OpenCore(ctx, r)
 	if err != nil {
 		return nil, fmt.Errorf("open the core again (its crash can still be read with debug_query): %w", err)
@@ -221,18 +231,22 @@ func (s *Session) Inspect(ctx context.Context, q collector.Inspection) ([]collec
 		return c.Inspect(use, q)
 	}
 	if s.col == nil || !s.Live() {
-		return nil, fault.New(fault.ProcessExited, "debug_query shows what was recorded; a crash event has the values of its stack.", "the program of session %s has ended", s.ID)
+		return nil, fault.New(fault.ProcessExited,
+			"debug_query shows what was recorded; a crash event has the values of its stack.",
+			"the program of session %s has ended", s.ID)
 	}
 	if len(q.Targets) > 0 && q.Targets[0].Set != nil {
 		a, ok := s.col.(collector.Assigner)
 		if !ok {
-			return nil, fault.New(fault.Unsupported, "Change the program instead.", "memory of a %s program cannot be written", s.col.Capabilities().Runtime)
+			return nil, fault.New(fault.Unsupported, "Change the program instead.", "memory of a %s program cannot be written",
+				s.col.Capabilities().Runtime)
 		}
 		return s.assigned(ctx, q)(a.Assign(use, q))
 	}
 	reader, ok := s.col.(collector.Inspector)
 	if !ok {
-		return nil, fault.New(fault.Unsupported, "Watch the value with debug_trace watches.", "memory of a %s program cannot be read", s.col.Capabilities().Runtime)
+		return nil, fault.New(fault.Unsupported, "Watch the value with debug_trace watches.",
+			"memory of a %s program cannot be read", s.col.Capabilities().Runtime)
 	}
 	return reader.Inspect(use, q)
 }

@@ -181,7 +181,8 @@ func (c *crashes) died(k collector.Crash) {
 	if r != nil && r.Tool == report.JVM {
 		readJVMLog(k.PID, &r.Report)
 	}
-	c.last(event.Event{TS: k.TS, Kind: event.Crash, Thread: k.Thread, Payload: c.payload(withReport(&k.Crash, r, c.causes(r)))})
+	c.last(event.Event{TS: k.TS, Kind: event.Crash, Thread: k.Thread,
+		Payload: c.payload(withReport(&k.Crash, r, c.causes(r)))})
 }
 
 // toldBy puts a crash that an interpreter's agent tells of. The process runs on to its end.

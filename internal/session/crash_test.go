@@ -27,11 +27,17 @@ func TestReportsBecomeCrashes(t *testing.T) {
 		status       Status
 		want         []string // in the crash event; nil: none
 	}{
-		{"asan", "printf '%s' \"$REPORT\" >&2; exit 1", Crashed, []string{`"exitCode":1`, `"class":"heap-use-after-free"`, `"fatal":true`, `"function":"reader"`, `"line":10`, `"backtrace":[{"frame":0`, `"title":"freed by thread T0`}},
-		{"asan and another pid's", "printf '%s' \"$REPORT\" | sed s/4242/1/ >&2; exit 0", Exited, []string{`"class":"heap-use-after-free"`}},
-		{"panic", `printf "\nthread 'main' panicked at src/main.rs:4:5:\nindex out of bounds\nnote: run with RUST_BACKTRACE=1\n" >&2; exit 101`, Crashed, []string{`"class":"`, `panic: index out of bounds`, `"line":4`}},
-		{"caught panic", `printf "\nthread 'main' panicked at src/main.rs:4:5:\nindex out of bounds\nnote: run with RUST_BACKTRACE=1\n" >&2; exit 0`, Exited, nil},
-		{"caught panic, then a signal", `printf "\nthread 'main' panicked at src/main.rs:4:5:\nindex out of bounds\nnote: run with RUST_BACKTRACE=1\n" >&2; kill -SEGV $$`, Crashed, []string{`"signal":"SIGSEGV"`, "!panic"}},
+		{"asan", "printf '%s' \"$REPORT\" >&2; exit 1", Crashed,
+			[]string{`"exitCode":1`, `"class":"heap-use-after-free"`, `"fatal":true`, `"function":"reader"`, `"line":10`,
+				`"backtrace":[{"frame":0`, `"title":"freed by thread T0`}},
+		{"asan and another pid's", "printf '%s' \"$REPORT\" | sed s/4242/1/ >&2; exit 0", Exited,
+			[]string{`"class":"heap-use-after-free"`}},
+		{"panic",
+			`printf "\nthread 'main' panicked at src/main.rs:4:5:\nindex out of bounds\nnote: run with RUST_BACKTRACE=1\n" >&2; exit 101`, Crashed, []string{`"class":"`, `panic: index out of bounds`, `"line":4`}},
+		{"caught panic",
+			`printf "\nthread 'main' panicked at src/main.rs:4:5:\nindex out of bounds\nnote: run with RUST_BACKTRACE=1\n" >&2; exit 0`, Exited, nil},
+		{"caught panic, then a signal",
+			`printf "\nthread 'main' panicked at src/main.rs:4:5:\nindex out of bounds\nnote: run with RUST_BACKTRACE=1\n" >&2; kill -SEGV $$`, Crashed, []string{`"signal":"SIGSEGV"`, "!panic"}},
 		{"plain failure", `echo error: no such file >&2; exit 1`, Exited, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

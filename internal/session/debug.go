@@ -50,7 +50,8 @@ func (s *Session) ChangePoints(ctx context.Context, add []collector.Point, remov
 	for _, id := range remove {
 		i := slices.IndexFunc(next, func(p collector.Point) bool { return p.ID == id })
 		if i < 0 && id != "all" {
-			return nil, fault.New(fault.ValidationError, "Without add and remove debug_breakpoint lists them.", "there is no breakpoint %q; there are %s", id, pointIDs(next))
+			return nil, fault.New(fault.ValidationError, "Without add and remove debug_breakpoint lists them.",
+				"there is no breakpoint %q; there are %s", id, pointIDs(next))
 		}
 		if i >= 0 {
 			next = slices.Delete(next, i, i+1)
@@ -75,7 +76,8 @@ func (s *Session) ChangePoints(ctx context.Context, add []collector.Point, remov
 	}
 	breaks, logs := countPoints(next)
 	if breaks > MaxBreakpoints || logs > MaxLogpoints {
-		return nil, fault.New(fault.ValidationError, "Remove some.", "%d breakpoints and %d logpoints; a session has at most %d and %d", breaks, logs, MaxBreakpoints, MaxLogpoints)
+		return nil, fault.New(fault.ValidationError, "Remove some.",
+			"%d breakpoints and %d logpoints; a session has at most %d and %d", breaks, logs, MaxBreakpoints, MaxLogpoints)
 	}
 	if len(add)+len(remove) > 0 {
 		if !s.Live() {
@@ -123,9 +125,11 @@ func (s *Session) debugger() (collector.Debugger, error) {
 		return d, nil
 	}
 	if s.col == nil {
-		return nil, fault.New(fault.ProcessExited, "debug_query still reads its events.", "the program of session %s has ended", s.ID)
+		return nil, fault.New(fault.ProcessExited, "debug_query still reads its events.",
+			"the program of session %s has ended", s.ID)
 	}
-	return nil, fault.New(fault.Unsupported, "Trace functions with debug_trace instead.", "the %s runtime has no breakpoints", s.meta.Runtime)
+	return nil, fault.New(fault.Unsupported, "Trace functions with debug_trace instead.",
+		"the %s runtime has no breakpoints", s.meta.Runtime)
 }
 
 // Pauses lists the threads that are paused now.
@@ -161,7 +165,8 @@ func (s *Session) known(pauses []collector.Pause) (list []collector.Pause, last 
 
 // Continue lets paused threads go on, waits at most wait for one to pause again, and returns how the program stands
 // then.
-func (s *Session) Continue(ctx context.Context, r collector.Resume, wait time.Duration) (Status, []collector.Pause, error) {
+func (s *Session) Continue(ctx context.Context, r collector.Resume, wait time.Duration) (Status, []collector.Pause,
+	error) {
 	_, use, release, err := s.Use(ctx)
 	if err != nil {
 		return "", nil, err
@@ -172,7 +177,8 @@ func (s *Session) Continue(ctx context.Context, r collector.Resume, wait time.Du
 		return "", nil, err
 	}
 	if !s.Live() {
-		return "", nil, fault.New(fault.ProcessExited, "debug_query reads its events.", "the program of session %s has ended", s.ID)
+		return "", nil, fault.New(fault.ProcessExited, "debug_query reads its events.", "the program of session %s has ended",
+			s.ID)
 	}
 	before := d.Paused()
 	if r.Thread == 0 {
@@ -198,7 +204,8 @@ func (s *Session) Continue(ctx context.Context, r collector.Resume, wait time.Du
 			stepping = 0
 			timer.Reset(min(wait, endedWait))
 		}
-		before = slices.DeleteFunc(before, func(p collector.Pause) bool { return !slices.ContainsFunc(now, p.Same) }) // went on: may pause anew
+		// went on: may pause anew
+		before = slices.DeleteFunc(before, func(p collector.Pause) bool { return !slices.ContainsFunc(now, p.Same) })
 		select {
 		case <-changed:
 		case <-s.col.Exited():

@@ -18,10 +18,12 @@ func TestReportWaitsForTheDying(t *testing.T) {
 	var told []string
 	put := func(e event.Event) { told = append(told, string(e.Payload)) }
 	now := int64(0)
-	c := &crashes{log: slog.New(slog.DiscardHandler), emit: put, last: put, read: func(context.Context) error { return nil }, now: func() int64 { return now },
+	c := &crashes{log: slog.New(slog.DiscardHandler), emit: put, last: put,
+		read: func(context.Context) error { return nil }, now: func() int64 { return now },
 		known: func(pid int) bool { return pid == 5 }, main: func(int) event.ThreadID { return 0 }}
 	c.root.Store(5)
-	c.write([]byte("a.c:4:7: runtime error: shift exponent 42 is too large for 32-bit type 'int'\nSUMMARY: UndefinedBehaviorSanitizer: undefined-behavior a.c:4:7\n"), now)
+	c.write([]byte("a.c:4:7: runtime error: shift exponent 42 is too large for 32-bit type 'int'\nSUMMARY: "+
+		"UndefinedBehaviorSanitizer: undefined-behavior a.c:4:7\n"), now)
 	c.dies(5)
 	now = int64(2 * reportWait)
 	if c.expire(); len(told) != 0 {
@@ -34,7 +36,8 @@ func TestReportWaitsForTheDying(t *testing.T) {
 		t.Errorf("told %d crashes: %s", len(told), told)
 	}
 
-	c.write([]byte("a.c:9:7: runtime error: shift exponent 43 is too large for 32-bit type 'int'\nSUMMARY: UndefinedBehaviorSanitizer: undefined-behavior a.c:9:7\n"), now)
+	c.write([]byte("a.c:9:7: runtime error: shift exponent 43 is too large for 32-bit type 'int'\nSUMMARY: "+
+		"UndefinedBehaviorSanitizer: undefined-behavior a.c:9:7\n"), now)
 	now *= 2
 	if c.expire(); len(told) != 2 || strings.Contains(told[1], `"fatal":true`) {
 		t.Errorf("told %d crashes, want another one that ended nothing: %s", len(told), told)

@@ -57,7 +57,8 @@ func interpreter(path string) (string, error) {
 		}
 		path = next
 	}
-	return "", fault.New(fault.LaunchFailed, "Launch the interpreter itself.", "%s: too many interpreters that are scripts", path)
+	return "", fault.New(fault.LaunchFailed, "Launch the interpreter itself.",
+		"%s: too many interpreters that are scripts", path)
 }
 
 // inspectFile returns a script's interpreter, or "" for a program that runs here.
@@ -65,7 +66,8 @@ func inspectFile(path string) (string, error) {
 	f, err := plainfile.Open(path)
 	if err != nil {
 		if errors.Is(err, fs.ErrPermission) {
-			return "", fault.New(fault.PermissionDenied, "Make it readable for the daemon's user: tracing needs its contents.", "%w", err)
+			return "", fault.New(fault.PermissionDenied, "Make it readable for the daemon's user: tracing needs its contents.",
+				"%w", err)
 		}
 		return "", fault.New(fault.LaunchFailed, "Check the path.", "%w", err)
 	}
@@ -84,7 +86,8 @@ func inspectFile(path string) (string, error) {
 	case bytes.HasPrefix(head, []byte("#!")):
 		return shebang(path, head)
 	case isForeign(head):
-		return "", fault.New(fault.Unsupported, "Build the program for "+runtime.GOOS+"/"+runtime.GOARCH+".", "%s is a program for another system", path)
+		return "", fault.New(fault.Unsupported, "Build the program for "+runtime.GOOS+"/"+runtime.GOARCH+".",
+			"%s is a program for another system", path)
 	}
 	return "", fault.New(fault.LaunchFailed,
 		fmt.Sprintf("If it is a script, launch its interpreter: command %q, args [%q].", "/bin/sh", path),
@@ -92,7 +95,8 @@ func inspectFile(path string) (string, error) {
 }
 
 func isForeign(head []byte) bool {
-	for _, magic := range []string{"MZ", "\xfe\xed\xfa\xce", "\xfe\xed\xfa\xcf", "\xce\xfa\xed\xfe", "\xcf\xfa\xed\xfe", "\xca\xfe\xba\xbe"} {
+	for _, magic := range []string{"MZ", "\xfe\xed\xfa\xce", "\xfe\xed\xfa\xcf", "\xce\xfa\xed\xfe", "\xcf\xfa\xed\xfe",
+		"\xca\xfe\xba\xbe"} {
 		if bytes.HasPrefix(head, []byte(magic)) {
 			return true
 		}
@@ -106,7 +110,8 @@ func shebang(path string, head []byte) (string, error) {
 	text := strings.Trim(string(line), " \t")
 	name, _, _ := strings.Cut(strings.ReplaceAll(text, "\t", " "), " ")
 	if name == "" {
-		return "", fault.New(fault.LaunchFailed, "Name an interpreter there, such as #!/bin/sh.", "%s: its #! line is empty", path)
+		return "", fault.New(fault.LaunchFailed, "Name an interpreter there, such as #!/bin/sh.", "%s: its #! line is empty",
+			path)
 	}
 	if strings.HasSuffix(name, "\r") {
 		return "", fault.New(fault.LaunchFailed, "Convert the file to Unix line ends, for example with sed -i 's/\\r$//'.",
@@ -116,7 +121,8 @@ func shebang(path string, head []byte) (string, error) {
 		return name, nil // relative to the program's directory; the kernel will say
 	}
 	if err := checkProgram(name); err != nil {
-		return "", fault.New(fault.LaunchFailed, "Install the interpreter or correct the #! line.", "%s: interpreter %s cannot be run: %w", path, name, err)
+		return "", fault.New(fault.LaunchFailed, "Install the interpreter or correct the #! line.",
+			"%s: interpreter %s cannot be run: %w", path, name, err)
 	}
 	return name, nil
 }
@@ -142,7 +148,8 @@ func checkELF(f *os.File, path string, head []byte) error {
 		if name == "" {
 			name = fmt.Sprintf("machine %d", machine)
 		}
-		return fault.New(fault.Unsupported, "Build the program for "+runtime.GOARCH+".", "%s is a program for %s, this machine is %s", path, name, runtime.GOARCH)
+		return fault.New(fault.Unsupported, "Build the program for "+runtime.GOARCH+".",
+			"%s is a program for %s, this machine is %s", path, name, runtime.GOARCH)
 	}
 	if len(head) < elfHeaderSize {
 		return truncated

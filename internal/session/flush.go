@@ -33,7 +33,8 @@ func (s *Session) FlushWithin(ctx context.Context, wait time.Duration) error {
 	}
 	if s.col != nil {
 		errs = append(errs, s.col.Flush(ctx))
-		for n := 0; s.sink != nil && s.sink.awaitsRecords(began, n) && ctx.Err() == nil; n++ { // its record is a moment behind it
+		// its record is a moment behind it
+		for n := 0; s.sink != nil && s.sink.awaitsRecords(began, n) && ctx.Err() == nil; n++ {
 			if n >= laidTries {
 				time.Sleep(laidEvery)
 			}

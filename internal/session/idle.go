@@ -45,7 +45,9 @@ func (m *Manager) closeIdle() (later bool) {
 		delete(m.parting, s.ID)
 		m.mu.Unlock()
 	}
-	if len(drop) > 0 { // what they held is much, and nothing else may run for long that would have it collected: also mapped files of old builds
+	// what they held is much, and nothing else may run for long that would have it collected: also mapped files of old
+	// builds
+	if len(drop) > 0 {
 		debug.FreeOSMemory()
 	}
 	return later

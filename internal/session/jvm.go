@@ -23,7 +23,8 @@ func readJVMLog(pid int, r *report.Report) {
 		}
 		r.Log = filepath.Join(cwd, r.Log)
 	}
-	for _, name := range []string{filepath.Join("/proc", fmt.Sprint(pid), "root") + r.Log, r.Log} { // its own root first: a container's
+	// its own root first: a container's
+	for _, name := range []string{filepath.Join("/proc", fmt.Sprint(pid), "root") + r.Log, r.Log} {
 		f, err := plainfile.Open(name)
 		if err != nil {
 			continue

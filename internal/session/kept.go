@@ -43,7 +43,8 @@ func (s *Session) keep() {
 	k.Tracing, k.Points, k.Caps, k.Warnings = s.traced, s.points, s.caps, s.warnings
 	if n := len(k.Trace.Unhookable); n > maxKeptUnhookable {
 		k.Trace.Unhookable = k.Trace.Unhookable[:maxKeptUnhookable]
-		k.Warnings = append(slices.Clone(k.Warnings), fmt.Sprintf("%d functions could not be hooked; the first %d are kept", n, maxKeptUnhookable))
+		k.Warnings = append(slices.Clone(k.Warnings),
+			fmt.Sprintf("%d functions could not be hooked; the first %d are kept", n, maxKeptUnhookable))
 	}
 	if err := s.sink.err(); err != nil {
 		k.StoreError = err.Error()

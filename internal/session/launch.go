@@ -33,7 +33,8 @@ func (m *Manager) Launch(ctx context.Context, r LaunchRequest) (*Session, error)
 }
 
 // begin makes the session of a program that is launched or attached to.
-func (m *Manager) begin(ctx context.Context, rt collector.Runtime, cmd *collector.Command, r LaunchRequest) (*Session, error) {
+func (m *Manager) begin(ctx context.Context, rt collector.Runtime, cmd *collector.Command, r LaunchRequest) (*Session,
+	error) {
 	set, warnings := m.cfg.Settings.Load(r.ProjectRoot)
 	policy := r.OnFullBuffer
 	if policy == "" {
@@ -99,7 +100,8 @@ func (m *Manager) FileRoom() error {
 	if used, limit = m.cfg.Files(); limit-used >= sessionFiles {
 		return nil
 	}
-	return fault.New(fault.SessionLimit, "Stop a session (debug_session list shows them), or end the daemon with `strobe daemon stop` and start it where `ulimit -Hn` is higher.",
+	return fault.New(fault.SessionLimit, "Stop a session (debug_session list shows them), or end the daemon with "+
+		"`strobe daemon stop` and start it where `ulimit -Hn` is higher.",
 		"the daemon has %d of %d files open, the most that it may have, and a session needs %d", used, limit, sessionFiles)
 }
 
@@ -109,7 +111,8 @@ func privileged(path string) string {
 	if err != nil || info.Mode()&(fs.ModeSetuid|fs.ModeSetgid) == 0 {
 		return ""
 	}
-	return path + " is set-user-ID or set-group-ID: while it is observed the kernel gives it that identity only if the daemon has CAP_SYS_PTRACE"
+	return path + " is set-user-ID or set-group-ID: while it is observed the kernel gives it that identity only if the " +
+		"daemon has CAP_SYS_PTRACE"
 }
 
 // detect asks the runtimes which of them runs the program. Of a script, it is its interpreter that counts.
@@ -128,11 +131,13 @@ func (m *Manager) detect(cmd *collector.Command) (collector.Runtime, error) {
 			return rt, nil
 		}
 	}
-	return nil, fault.New(fault.Unsupported, "Run strobe doctor to see what this machine supports.", "no runtime of this build can launch %s", cmd.Path)
+	return nil, fault.New(fault.Unsupported, "Run strobe doctor to see what this machine supports.",
+		"no runtime of this build can launch %s", cmd.Path)
 }
 
 // start makes channel, store and process, in this order, and undoes in the other.
-func (m *Manager) start(ctx context.Context, id string, rt collector.Runtime, cmd *collector.Command, r LaunchRequest, set settings.Settings) (_ *Session, err error) {
+func (m *Manager) start(ctx context.Context, id string, rt collector.Runtime, cmd *collector.Command, r LaunchRequest,
+	set settings.Settings) (_ *Session, err error) {
 	log := m.log.With("session", id)
 	var undo []func() error
 	defer func() {
@@ -149,7 +154,8 @@ func (m *Manager) start(ctx context.Context, id string, rt collector.Runtime, cm
 	k := newSink(startMono, log)
 	k.terminal, k.tap = r.Terminal, r.Tap
 	meta := Info{
-		ID: id, Name: r.Name, Command: cmp.Or(cmd.Name, cmd.Path), Args: cmd.Args[1:], ProjectRoot: cmd.ProjectRoot, Cwd: cmd.Dir,
+		ID: id, Name: r.Name, Command: cmp.Or(cmd.Name, cmd.Path), Args: cmd.Args[1:], ProjectRoot: cmd.ProjectRoot,
+		Cwd:     cmd.Dir,
 		Runtime: rt.Name(), Path: m.path(id), StartedAt: started, Status: string(Running),
 	}
 	k.st, err = store.Create(meta.Path, store.Meta{
@@ -161,7 +167,8 @@ func (m *Manager) start(ctx context.Context, id string, rt collector.Runtime, cm
 	}
 	k.names = newThreadNames(k.st)
 	unlock := m.lock(id)
-	undo = append(undo, func() error { unlock(); return nil }, func() error { return store.RemoveFile(meta.Path) }, k.st.Close)
+	undo = append(undo, func() error { unlock(); return nil },
+		func() error { return store.RemoveFile(meta.Path) }, k.st.Close)
 	undo = append(undo, func() error { k.close(); return nil })
 	attached := cmd.PID != 0
 	k.crashes.read = func(context.Context) error { return nil }
@@ -171,7 +178,8 @@ func (m *Manager) start(ctx context.Context, id string, rt collector.Runtime, cm
 		if r.Terminal {
 			ch = iochan.Terminal
 		}
-		conn, err = m.openChannel(ch, iochan.Options{Input: r.Stdin, KeepInput: r.KeepStdin, Columns: r.Columns, Rows: r.Rows, Clock: iochan.Monotonic}, k)
+		conn, err = m.openChannel(ch, iochan.Options{Input: r.Stdin, KeepInput: r.KeepStdin, Columns: r.Columns, Rows: r.Rows,
+			Clock: iochan.Monotonic}, k)
 		if err != nil {
 			return nil, fmt.Errorf("open channel: %w", err)
 		}

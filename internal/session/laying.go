@@ -120,7 +120,8 @@ func (l *laying) late(w *pendingWrite) {
 		return
 	}
 	where := l.past
-	if most := latePlace + len(w.Head); l.misses&(l.misses-1) != 0 && len(where) > most { // seldom further on: many records may be missing
+	// seldom further on: many records may be missing
+	if most := latePlace + len(w.Head); l.misses&(l.misses-1) != 0 && len(where) > most {
 		where = where[:most]
 	}
 	for at := 0; at < len(where); at++ {
@@ -194,7 +195,8 @@ func (l *laying) next() (found *candidate, n int, sure bool) {
 		w := &candidates[i]
 		fits, whole, all := l.fits(w.pendingWrite)
 		switch {
-		case !fits || !w.leads() && (w.N < surePrint || w.begun || len(w.Head) == 0 || !whole): // a write's bytes may be gone by
+		// a write's bytes may be gone by
+		case !fits || !w.leads() && (w.N < surePrint || w.begun || len(w.Head) == 0 || !whole):
 		case len(w.Head) == 0:
 			if blind < 0 || l.startsAfter(i) && !l.startsAfter(blind) {
 				blind = i

@@ -15,7 +15,8 @@ import (
 // writer makes a write's record and its bytes.
 func writeOf(thread event.ThreadID, ts int64, data string) collector.Write {
 	n := min(len(data), 32)
-	return collector.Write{TS: ts, Thread: thread, Stream: event.Stdout, N: int64(len(data)), Head: []byte(data[:n]), Tail: []byte(data[len(data)-n:])}
+	return collector.Write{TS: ts, Thread: thread, Stream: event.Stdout, N: int64(len(data)), Head: []byte(data[:n]),
+		Tail: []byte(data[len(data)-n:])}
 }
 
 // laid collects what a laying gives out.
@@ -133,7 +134,8 @@ func TestLayingOfManyWriters(t *testing.T) {
 				ts := (i*int64(threads) + int64(thread)) * 1000
 				line := fmt.Sprintf("thread %d says %d\n", thread+1, i)
 				l.add(ts+50, []byte(line))
-				records[thread] = append(records[thread], writeOf(event.ThreadID(thread+1), ts+2_000_000, line)) // each had to wait for a CPU
+				// each had to wait for a CPU
+				records[thread] = append(records[thread], writeOf(event.ThreadID(thread+1), ts+2_000_000, line))
 			}
 		}
 		for _, of := range records {
@@ -144,7 +146,8 @@ func TestLayingOfManyWriters(t *testing.T) {
 		l.until(math.MaxInt64)
 		wrong := 0
 		for _, e := range l.events {
-			if !bytes.HasPrefix(e.Payload, fmt.Appendf(nil, "thread %d says", e.Thread)) || bytes.Count(e.Payload, []byte("\n")) != 1 {
+			if !bytes.HasPrefix(e.Payload, fmt.Appendf(nil, "thread %d says", e.Thread)) ||
+				bytes.Count(e.Payload, []byte("\n")) != 1 {
 				wrong++
 			}
 		}

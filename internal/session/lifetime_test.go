@@ -25,7 +25,8 @@ func TestTwentyAtOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 20 {
 		wg.Go(func() {
-			s, err := f.Launch(context.Background(), LaunchRequest{Command: "sh", Args: []string{"-c", fmt.Sprintf("seq 1 1000; echo end %d", i)}, ProjectRoot: f.root})
+			s, err := f.Launch(context.Background(),
+				LaunchRequest{Command: "sh", Args: []string{"-c", fmt.Sprintf("seq 1 1000; echo end %d", i)}, ProjectRoot: f.root})
 			if err != nil {
 				t.Error(err)
 				return
@@ -142,14 +143,16 @@ func TestFailedLaunchLeavesNothing(t *testing.T) {
 	f.rt.launchIn = make(chan struct{})
 	for range 5 {
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
-		if _, err := f.Launch(ctx, LaunchRequest{Command: "sleep", Args: []string{"100"}, ProjectRoot: f.root}); fault.CodeOf(err) != fault.LaunchFailed {
+		if _, err := f.Launch(ctx, LaunchRequest{Command: "sleep", Args: []string{"100"}, ProjectRoot: f.root}); fault.CodeOf(
+			err) != fault.LaunchFailed {
 			t.Errorf("cancelled launch = %v", err)
 		}
 		cancel()
 	}
 	f.rt.launchIn = nil
 	many := slices.Repeat([]string{strings.Repeat("x", 100<<10)}, 80)
-	if _, err := f.Launch(context.Background(), LaunchRequest{Command: "true", Args: many, ProjectRoot: f.root}); fault.CodeOf(err) != fault.LaunchFailed {
+	if _, err := f.Launch(context.Background(),
+		LaunchRequest{Command: "true", Args: many, ProjectRoot: f.root}); fault.CodeOf(err) != fault.LaunchFailed {
 		t.Errorf("launch with too long arguments = %v", err)
 	}
 	if f.Busy() {
@@ -347,7 +350,8 @@ func TestNothingLeaks(t *testing.T) {
 		round()
 	}
 	// Slack for connections of the list's pool; a leak would be ten or more.
-	eventually(t, fmt.Sprintf("files back to %d, are %d", files, openFiles()), func() bool { return openFiles() <= files+4 })
+	eventually(t, fmt.Sprintf("files back to %d, are %d", files, openFiles()),
+		func() bool { return openFiles() <= files+4 })
 	eventually(t, "goroutines", func() bool { return runtime.NumGoroutine() <= routines+2 })
 	f.mu.Lock()
 	defer f.mu.Unlock()

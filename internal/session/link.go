@@ -191,7 +191,8 @@ func (m *Manager) waitUnlocked(ctx context.Context, id string) error {
 	for m.cfg.Locked != nil && m.cfg.Locked(m.path(id)) {
 		select {
 		case <-ctx.Done():
-			return fault.New(fault.SessionNotFound, "Call again: that takes seconds.", "what session %s had recorded when its daemon died is still being decoded", id)
+			return fault.New(fault.SessionNotFound, "Call again: that takes seconds.",
+				"what session %s had recorded when its daemon died is still being decoded", id)
 		case <-m.ctx.Done():
 			return errClosed()
 		case <-time.After(20 * time.Millisecond):

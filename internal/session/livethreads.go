@@ -23,11 +23,13 @@ func (s *Session) Threads(ctx context.Context) (*collector.ThreadReport, error) 
 		return c.Threads(use)
 	}
 	if s.col == nil || !s.Live() {
-		return nil, fault.New(fault.ProcessExited, "Query its events with debug_query.", "the program of session %s has ended", s.ID)
+		return nil, fault.New(fault.ProcessExited, "Query its events with debug_query.",
+			"the program of session %s has ended", s.ID)
 	}
 	lister, ok := s.col.(collector.ThreadLister)
 	if !ok {
-		return nil, fault.New(fault.Unsupported, "Leave threads out.", "threads of a %s program cannot be listed", s.col.Capabilities().Runtime)
+		return nil, fault.New(fault.Unsupported, "Leave threads out.", "threads of a %s program cannot be listed",
+			s.col.Capabilities().Runtime)
 	}
 	return lister.Threads(use)
 }

@@ -15,12 +15,14 @@ func (m *Manager) Glance(ctx context.Context, pids []int, root string) (*collect
 			return g.Glance(ctx, pids, root)
 		}
 	}
-	return nil, fault.New(fault.Unsupported, "Run strobe doctor to see what this machine supports.", "no runtime of this build can look at other processes")
+	return nil, fault.New(fault.Unsupported, "Run strobe doctor to see what this machine supports.",
+		"no runtime of this build can look at other processes")
 }
 
 // Spin is collector.Spinner's, for processes that are in no session. The threads are stopped for some tens of
 // milliseconds.
-func (m *Manager) Spin(ctx context.Context, pids []int, root string, before any) (loops []collector.Loop, after any, err error) {
+func (m *Manager) Spin(ctx context.Context, pids []int, root string, before any) (loops []collector.Loop, after any,
+	err error) {
 	for _, rt := range m.cfg.Runtimes {
 		if s, ok := rt.(collector.Spinner); ok {
 			return s.Spin(ctx, pids, root, before)

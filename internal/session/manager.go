@@ -81,9 +81,10 @@ type Manager struct {
 	launches sync.WaitGroup // under way; Add under mu and only while not closed
 
 	mu       sync.Mutex
-	sessions map[string]*Session      // running, and ended with an open store
-	reserved map[string]bool          // ids of launches under way
-	given    map[string]bool          // all ids of this daemon's launches: what is on disk may have changed since it was read
+	sessions map[string]*Session // running, and ended with an open store
+	reserved map[string]bool     // ids of launches under way
+	// all ids of this daemon's launches: what is on disk may have changed since it was read
+	given    map[string]bool
 	opening  map[string]*opening      // stores being opened
 	parting  map[string]chan struct{} // stores being closed because nobody used them
 	detached []*iochan.Conn           // of programs that run on, where there is no keeper
@@ -109,11 +110,13 @@ func NewManager(cfg Config) (*Manager, error) {
 	}
 	m := &Manager{
 		cfg: cfg, log: cfg.Logger, dir: filepath.Join(cfg.Home, "sessions"),
-		sessions: map[string]*Session{}, reserved: map[string]bool{}, given: map[string]bool{}, opening: map[string]*opening{}, parting: map[string]chan struct{}{},
+		sessions: map[string]*Session{}, reserved: map[string]bool{}, given: map[string]bool{},
+		opening: map[string]*opening{}, parting: map[string]chan struct{}{},
 		purging: map[string]string{}, idleAfter: idleAfter, storage: storage{kick: make(chan struct{}, 1)},
 	}
 	if err := os.MkdirAll(m.dir, 0o700); err != nil {
-		return nil, fault.New(fault.PermissionDenied, "Make $STROBE_HOME writable, or set it to a directory that is.", "make directory for sessions: %w", err)
+		return nil, fault.New(fault.PermissionDenied, "Make $STROBE_HOME writable, or set it to a directory that is.",
+			"make directory for sessions: %w", err)
 	}
 	var err error
 	if m.index, err = store.OpenIndex(filepath.Join(cfg.Home, "strobe.db")); err != nil {
@@ -177,7 +180,8 @@ func (m *Manager) reserve(ctx context.Context, binary string, limit int) (string
 		return "", errClosed()
 	}
 	if n := m.liveLocked() + others; n >= limit {
-		return "", fault.New(fault.SessionLimit, "Stop one with debug_session (action list shows them), or raise sessions.max in settings.json.",
+		return "", fault.New(fault.SessionLimit,
+			"Stop one with debug_session (action list shows them), or raise sessions.max in settings.json.",
 			"%d sessions run, the limit is %d", n, limit)
 	}
 	for i := 1; ; i++ {
@@ -232,7 +236,8 @@ const maxBinaryName = 64
 // sessionBase is {binary}-{YYYY-MM-DD}-{HHhMM} in local time.
 func sessionBase(binary string, now time.Time) string {
 	name := strings.Map(func(r rune) rune {
-		if r == '.' || r == '_' || r == '-' || r == '+' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+		if r == '.' || r == '_' || r == '-' || r == '+' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' &&
+			r <= 'Z' {
 			return r
 		}
 		return '_'
@@ -330,14 +335,16 @@ func (m *Manager) open(ctx context.Context, id string) (*Session, error) {
 // notFound explains an unknown id.
 func (m *Manager) notFound(ctx context.Context, id string) error {
 	if p := m.purgeOf(ctx, id); p != nil {
-		return fault.New(fault.SessionNotFound, "debug_session list shows what is left; storage.maxBytes and storage.retainDays in the user's settings.json say how much and how long is kept.",
+		return fault.New(fault.SessionNotFound, "debug_session list shows what is left; storage.maxBytes and "+
+			"storage.retainDays in the user's settings.json say how much and how long is kept.",
 			"session %s was deleted on %s: %s", id, time.Unix(0, p.At).Format(time.DateTime), p.Reason)
 	}
 	m.mu.Lock()
 	why, going := m.purging[id]
 	m.mu.Unlock()
 	if going {
-		return fault.New(fault.SessionNotFound, "debug_session list shows what is left; storage.maxBytes and storage.retainDays in the user's settings.json say how much and how long is kept.",
+		return fault.New(fault.SessionNotFound, "debug_session list shows what is left; storage.maxBytes and "+
+			"storage.retainDays in the user's settings.json say how much and how long is kept.",
 			"session %s is being deleted: %s", id, why)
 	}
 	var ids []string
@@ -461,40 +468,4 @@ func waitFor(ctx context.Context, wg *sync.WaitGroup) bool {
 	case <-ctx.Done():
 		return false
 	}
-}
-
-// openChannel makes the target's input and output, which go to k.
-func (m *Manager) openChannel(ch iochan.Channel, opt iochan.Options, k *sink) (*iochan.Conn, error) {
-	into, err := k.intake(ch.Streams())
-	if err != nil {
-		return nil, err
-	}
-	c, err := ch.Open(opt, into)
-	if err != nil || m.keeper == nil {
-		return c, err
-	}
-	if err := m.keeper.Add(c); err != nil { // what it guards against is rare; the launch is not
-		m.log.Warn("a program would not outlive this daemon", "err", err)
-	}
-	return c, nil
-}
-
-// closeChannel ends reading. A program that still writes gets a broken pipe.
-func (m *Manager) closeChannel(c *iochan.Conn) error {
-	if m.keeper != nil {
-		m.keeper.Drop(c)
-	}
-	return c.Close()
-}
-
-// detachChannel lets go of a program that runs on: its output is read and thrown away.
-func (m *Manager) detachChannel(c *iochan.Conn) error {
-	if m.keeper != nil {
-		m.keeper.Release(c)
-		return c.Close()
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.detached = append(m.detached, c)
-	return nil
 }

@@ -16,7 +16,8 @@ func panicOf(r *pendingReport, how *collector.ExitInfo) *collector.Panic {
 	if how == nil || how.Panics == nil || r.Tool != report.RustPanic {
 		return nil
 	}
-	for _, here := range []bool{true, false} { // a report may have moved on from the library that panicked to who called it
+	// a report may have moved on from the library that panicked to who called it
+	for _, here := range []bool{true, false} {
 		for i := len(how.Panics.List) - 1; i >= 0; i-- {
 			p := &how.Panics.List[i]
 			said := p.Message != "" && strings.TrimSpace(p.Message) == strings.TrimSpace(r.Message)

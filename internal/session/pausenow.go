@@ -22,9 +22,11 @@ func (s *Session) PauseNow(ctx context.Context, thread int) (Status, []collector
 	p, ok := d.(collector.Pauser)
 	switch {
 	case !ok:
-		return "", nil, nil, fault.New(fault.Unsupported, "Set a breakpoint with debug_breakpoint.", "the %s runtime pauses threads at breakpoints only", s.meta.Runtime)
+		return "", nil, nil, fault.New(fault.Unsupported, "Set a breakpoint with debug_breakpoint.",
+			"the %s runtime pauses threads at breakpoints only", s.meta.Runtime)
 	case !s.Live():
-		return "", nil, nil, fault.New(fault.ProcessExited, "debug_query reads its events.", "the program of session %s has ended", s.ID)
+		return "", nil, nil, fault.New(fault.ProcessExited, "debug_query reads its events.",
+			"the program of session %s has ended", s.ID)
 	}
 	s.drives(ctx, thread)
 	later, err := p.PauseNow(use, thread)

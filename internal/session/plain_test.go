@@ -30,7 +30,8 @@ func (r *plainRuntime) Name() string { return "plain" }
 
 func (r *plainRuntime) Detect(cmd *collector.Command) (bool, error) { return true, nil }
 
-func (r *plainRuntime) Launch(ctx context.Context, cmd *collector.Command, sink collector.Sink) (collector.Collector, error) {
+func (r *plainRuntime) Launch(ctx context.Context, cmd *collector.Command, sink collector.Sink) (collector.Collector,
+	error) {
 	if r.launchIn != nil {
 		select {
 		case <-r.launchIn:
@@ -138,7 +139,8 @@ func (c *plainCollector) Stop(ctx context.Context, kill bool) error {
 }
 
 func (c *plainCollector) Capabilities() collector.Capabilities {
-	return collector.Capabilities{Runtime: "native", RuntimeDetail: "untraced", FunctionTracing: "none", OutputCapture: "full"}
+	return collector.Capabilities{Runtime: "native", RuntimeDetail: "untraced", FunctionTracing: "none",
+		OutputCapture: "full"}
 }
 
 // calls sends n calls of a function on one thread, a nanosecond apart, ending now.

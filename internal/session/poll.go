@@ -19,10 +19,12 @@ const maxPolls = 16
 func (s *Session) Poll(ctx context.Context, q collector.Inspection, labels []string, every, last time.Duration) error {
 	reader, ok := s.col.(collector.Inspector)
 	if !ok || !s.Live() {
-		return fault.New(fault.ProcessExited, "A running program can be polled.", "the program of session %s does not run", s.ID)
+		return fault.New(fault.ProcessExited, "A running program can be polled.", "the program of session %s does not run",
+			s.ID)
 	}
 	if every <= 0 || last <= 0 {
-		return fault.New(fault.ValidationError, "Give poll.intervalMs and poll.durationMs.", "a poll every %v for %v", every, last)
+		return fault.New(fault.ValidationError, "Give poll.intervalMs and poll.durationMs.", "a poll every %v for %v", every,
+			last)
 	}
 	s.mu.Lock()
 	if s.polls >= maxPolls {

@@ -28,7 +28,8 @@ func (s *Session) KeepBytes(addr string, b []byte) (string, error) {
 	}
 	if err != nil {
 		os.Remove(f.Name()) //nolint:errcheck // it is what fills the disk
-		return "", fault.New(fault.StorageFull, "Free some space, or read less.", "write %d bytes to %s: %w", len(b), f.Name(), err)
+		return "", fault.New(fault.StorageFull, "Free some space, or read less.", "write %d bytes to %s: %w", len(b),
+			f.Name(), err)
 	}
 	return f.Name(), nil
 }

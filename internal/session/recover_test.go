@@ -96,7 +96,8 @@ func TestDaemonKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	st := state(t, s)
-	if st.Status != Interrupted || st.Events["function_exit"] != 1000 || text(t, s, event.Stdout) != "first\n" || st.Exit != nil {
+	if st.Status != Interrupted || st.Events["function_exit"] != 1000 || text(t, s, event.Stdout) != "first\n" ||
+		st.Exit != nil {
 		t.Errorf("recovered state = %+v", st)
 	}
 	eventually(t, "the program to run on", func() bool {

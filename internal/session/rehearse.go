@@ -43,7 +43,8 @@ func (m *Manager) rehearse() (err error) {
 	set, _ := m.cfg.Settings.Load("")
 	log := slog.New(slog.DiscardHandler)
 	k := newSink(iochan.Monotonic(), log)
-	k.st, err = store.Create(filepath.Join(dir, "session.db"), store.Meta{SessionID: rehearsed, Command: cmd.Path, StartedAt: time.Now().UnixNano()}, store.Options{Logger: log})
+	k.st, err = store.Create(filepath.Join(dir, "session.db"),
+		store.Meta{SessionID: rehearsed, Command: cmd.Path, StartedAt: time.Now().UnixNano()}, store.Options{Logger: log})
 	if err != nil {
 		return fmt.Errorf("create event store: %w", err)
 	}
@@ -58,7 +59,8 @@ func (m *Manager) rehearse() (err error) {
 	k.crashes.read = conn.Flush
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = conn.Stdin, conn.Stdout, conn.Stderr
 	cmd.OnFull, cmd.Lines, cmd.NoWrites = collector.OnFull(set.OnFullBuffer), set.LineBuffer, !set.RecordWrites
-	cmd.Tracing = Tracing{Probes: []collector.Probe{{Pattern: "main", Depth: set.SerializationDepth}}}.forCollector(set, cmd.OnFull)
+	cmd.Tracing = Tracing{Probes: []collector.Probe{{Pattern: "main", Depth: set.SerializationDepth}}}.forCollector(set,
+		cmd.OnFull)
 	col, err := rt.Launch(ctx, cmd, k)
 	if err != nil {
 		return launchError(cmd, err)

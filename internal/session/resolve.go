@@ -35,9 +35,11 @@ type LaunchRequest struct {
 	StopOnEntry  bool   // pause before anything of the program itself has run
 	QuietEntry   bool   // and no event tells of it: it is for the caller alone
 	Name         string
-	Drivers      []string                                // see collector.Command
-	Begun        func(id string)                         // is told the session's id before the program runs, also where the launch fails then; nil: nobody
-	Tap          func(stream iochan.Stream, data []byte) // gets the output as it is recorded; nil: nobody. data is valid during the call only
+	Drivers      []string // see collector.Command
+	// is told the session's id before the program runs, also where the launch fails then; nil: nobody
+	Begun func(id string)
+	// gets the output as it is recorded; nil: nobody. data is valid during the call only
+	Tap func(stream iochan.Stream, data []byte)
 }
 
 // maxArgument is the most that exec takes as one argument or variable: MAX_ARG_STRLEN less the NUL, and room for a
@@ -128,7 +130,8 @@ func symbolsPath(r *LaunchRequest) (string, error) {
 		path = filepath.Join(r.ProjectRoot, path)
 	}
 	if _, err := os.Stat(path); err != nil {
-		return "", fault.New(fault.ValidationError, "Give a file or a directory with debug information, or leave symbolsPath out.", "symbolsPath: %w", err)
+		return "", fault.New(fault.ValidationError,
+			"Give a file or a directory with debug information, or leave symbolsPath out.", "symbolsPath: %w", err)
 	}
 	return path, nil
 }
@@ -140,10 +143,12 @@ func checkStrings(r *LaunchRequest) error {
 	}
 	bad := func(field, s string) error {
 		if strings.ContainsRune(s, 0) {
-			return fault.New(fault.ValidationError, "Send "+field+" without it; binary data can go through stdin or a file.", "%s holds a NUL byte", field)
+			return fault.New(fault.ValidationError, "Send "+field+" without it; binary data can go through stdin or a file.",
+				"%s holds a NUL byte", field)
 		}
 		if len(s) > maxArgument {
-			return fault.New(fault.ValidationError, "Pass it in a file, or through stdin.", "%s has %d bytes, the kernel takes %d", field, len(s), maxArgument)
+			return fault.New(fault.ValidationError, "Pass it in a file, or through stdin.",
+				"%s has %d bytes, the kernel takes %d", field, len(s), maxArgument)
 		}
 		return nil
 	}
@@ -155,7 +160,8 @@ func checkStrings(r *LaunchRequest) error {
 	}
 	for _, k := range slices.Sorted(maps.Keys(r.Env)) {
 		if k == "" || strings.ContainsAny(k, "=\x00") {
-			return fault.New(fault.ValidationError, "Names have no = and no NUL byte, and are not empty.", "env: bad variable name %q", k)
+			return fault.New(fault.ValidationError, "Names have no = and no NUL byte, and are not empty.",
+				"env: bad variable name %q", k)
 		}
 		fields = append(fields, struct{ name, value string }{"env." + k, r.Env[k]})
 	}
@@ -213,7 +219,8 @@ func checkProgram(path string) error {
 	case !info.Mode().IsRegular():
 		return fault.New(fault.LaunchFailed, "Give a program.", "%s is not a regular file", path)
 	case info.Mode()&0o111 == 0:
-		return fault.New(fault.PermissionDenied, "Run chmod +x on it, or launch its interpreter with it as the first of args.", "%s is not executable", path)
+		return fault.New(fault.PermissionDenied,
+			"Run chmod +x on it, or launch its interpreter with it as the first of args.", "%s is not executable", path)
 	}
 	return nil
 }

@@ -95,13 +95,16 @@ func TestResolveRefuses(t *testing.T) {
 		{"cut", LaunchRequest{Command: "./cut"}, fault.LaunchFailed, "truncated"},
 		{"cut in the ident", LaunchRequest{Command: "./cut8"}, fault.LaunchFailed, "truncated"},
 		{"not in PATH", LaunchRequest{Command: "sleeep"}, fault.LaunchFailed, "sleep"},
-		{"empty PATH", LaunchRequest{Command: "sleep", Env: map[string]string{"PATH": ""}}, fault.LaunchFailed, "PATH is empty"},
+		{"empty PATH", LaunchRequest{Command: "sleep", Env: map[string]string{"PATH": ""}}, fault.LaunchFailed,
+			"PATH is empty"},
 		{"in cwd only", LaunchRequest{Command: "noshebang"}, fault.LaunchFailed, "./noshebang"},
-		{"found but not executable", LaunchRequest{Command: "plain", Env: map[string]string{"PATH": root}}, fault.PermissionDenied, "not executable"},
+		{"found but not executable", LaunchRequest{Command: "plain", Env: map[string]string{"PATH": root}},
+			fault.PermissionDenied, "not executable"},
 		{"cwd missing", LaunchRequest{Command: "true", Cwd: "dri"}, fault.ValidationError, "Did you mean dir"},
 		{"cwd is a file", LaunchRequest{Command: "true", Cwd: "plain"}, fault.ValidationError, "not a directory"},
 		{"root missing", LaunchRequest{Command: "true", ProjectRoot: root + "/none"}, fault.ValidationError, "projectRoot"},
-		{"root is a file", LaunchRequest{Command: "true", ProjectRoot: root + "/plain"}, fault.ValidationError, "projectRoot"},
+		{"root is a file", LaunchRequest{Command: "true", ProjectRoot: root + "/plain"}, fault.ValidationError,
+			"projectRoot"},
 		{"root relative", LaunchRequest{Command: "true", ProjectRoot: "src"}, fault.ValidationError, "absolute"},
 		{"NUL", LaunchRequest{Command: "true", Args: []string{"a\x00b"}}, fault.ValidationError, "args[0]"},
 		{"env name", LaunchRequest{Command: "true", Env: map[string]string{"A=B": "x"}}, fault.ValidationError, "A=B"},
@@ -126,7 +129,8 @@ func TestResolvePathOrder(t *testing.T) {
 	}
 	os.WriteFile(filepath.Join(root, "a", "tool"), []byte("#!/bin/sh\n"), 0o644) // not executable: goes on
 	os.WriteFile(filepath.Join(root, "b", "tool"), []byte("#!/bin/sh\n"), 0o755)
-	cmd, err := resolve(&LaunchRequest{Command: "tool", ProjectRoot: root, Env: map[string]string{"PATH": "/none:a:b"}, Args: []string{"1"}})
+	cmd, err := resolve(&LaunchRequest{Command: "tool", ProjectRoot: root, Env: map[string]string{"PATH": "/none:a:b"},
+		Args: []string{"1"}})
 	if err != nil {
 		t.Fatal(err)
 	}

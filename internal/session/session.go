@@ -96,7 +96,8 @@ type Session struct {
 func newSession(m *Manager, meta Info, st *store.Store) *Session {
 	s := &Session{
 		ID: meta.ID, m: m, log: m.log.With("session", meta.ID), st: st, meta: meta, used: time.Now(),
-		stopping: make(chan struct{}), noted: make(chan struct{}), over: make(chan struct{}), watched: make(chan struct{}), tracing: make(chan struct{}, 1),
+		stopping: make(chan struct{}), noted: make(chan struct{}), over: make(chan struct{}), watched: make(chan struct{}),
+		tracing: make(chan struct{}, 1),
 	}
 	s.idle = sync.NewCond(&s.mu)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
@@ -331,7 +332,8 @@ func (s *Session) setResult(info *Info) error {
 	observed := s.kept
 	s.mu.Unlock()
 	return s.st.SetResult(store.Result{
-		Status: info.Status, ExitCode: info.ExitCode, Signal: info.Signal, EndedAt: info.EndedAt, Dropped: s.Dropped(), Observed: observed,
+		Status: info.Status, ExitCode: info.ExitCode, Signal: info.Signal, EndedAt: info.EndedAt, Dropped: s.Dropped(),
+		Observed: observed,
 	})
 }
 
@@ -370,10 +372,13 @@ func (s *Session) Dropped() int64 {
 // Input sends text to the program's stdin, then its end if eof, and returns how many bytes went.
 func (s *Session) Input(ctx context.Context, text string, eof bool) (int, error) {
 	if s.attached && s.Live() {
-		return 0, fault.New(fault.ValidationError, "Write to it where it was started, or launch the program with command and stdin \"pipe\".", "the program of session %s was attached to: its stdin is not ours", s.ID)
+		return 0, fault.New(fault.ValidationError,
+			"Write to it where it was started, or launch the program with command and stdin \"pipe\".",
+			"the program of session %s was attached to: its stdin is not ours", s.ID)
 	}
 	if s.conn == nil || !s.Live() {
-		return 0, fault.New(fault.ProcessExited, "Launch it again with debug_launch.", "the program of session %s has ended", s.ID)
+		return 0, fault.New(fault.ProcessExited, "Launch it again with debug_launch.", "the program of session %s has ended",
+			s.ID)
 	}
 	n := 0
 	var err error
@@ -385,11 +390,14 @@ func (s *Session) Input(ctx context.Context, text string, eof bool) (int, error)
 	}
 	switch {
 	case errors.Is(err, iochan.ErrNoInput):
-		return n, fault.New(fault.ValidationError, `Launch with stdin "pipe" (or terminal) to send input later.`, "stdin of session %s is not open", s.ID)
+		return n, fault.New(fault.ValidationError, `Launch with stdin "pipe" (or terminal) to send input later.`,
+			"stdin of session %s is not open", s.ID)
 	case errors.Is(err, context.DeadlineExceeded):
-		return n, fault.New(fault.WriteFailed, "The program does not read; send the rest later.", "%d of %d bytes were taken", n, len(text))
+		return n, fault.New(fault.WriteFailed, "The program does not read; send the rest later.", "%d of %d bytes were taken",
+			n, len(text))
 	case err != nil:
-		return n, fault.New(fault.WriteFailed, "See debug_session status: the program may have closed stdin or ended.", "%w", err)
+		return n, fault.New(fault.WriteFailed, "See debug_session status: the program may have closed stdin or ended.", "%w",
+			err)
 	}
 	return n, nil
 }
@@ -426,7 +434,8 @@ func (s *Session) State(ctx context.Context) (*State, error) {
 	pauses := s.told(s.Pauses())
 	s.offer()
 	s.mu.Lock()
-	st := &State{Info: s.infoLocked(), Status: s.status, Pauses: pauses, Points: slices.Clone(s.points), Exit: s.exit, Events: map[string]int64{}, Caps: s.caps, PIDs: []int{}}
+	st := &State{Info: s.infoLocked(), Status: s.status, Pauses: pauses, Points: slices.Clone(s.points), Exit: s.exit,
+		Events: map[string]int64{}, Caps: s.caps, PIDs: []int{}}
 	s.mu.Unlock()
 	if st.Status == Running && len(pauses) > 0 {
 		st.Status = Paused
@@ -484,7 +493,8 @@ func (s *Session) Started() (*State, error) {
 	defer release()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	st := &State{Info: s.meta, Status: s.status, Exit: s.exit, Caps: s.caps, Warnings: s.warnings, Tracing: s.traced.clone()}
+	st := &State{Info: s.meta, Status: s.status, Exit: s.exit, Caps: s.caps, Warnings: s.warnings,
+		Tracing: s.traced.clone()}
 	st.Trace = s.traceStatus()
 	return st, nil
 }

@@ -162,7 +162,10 @@ func TestOutputAndExitCode(t *testing.T) {
 	if st.Status != Exited || st.ExitCode == nil || *st.ExitCode != 7 || st.Signal != "" {
 		t.Errorf("state = %s, %v, %q", st.Status, st.ExitCode, st.Signal)
 	}
-	eventually(t, "both lines", func() bool { st = state(t, s); return st.Events["stdout"] > 0 && st.Events["stderr"] > 0 })
+	eventually(t, "both lines", func() bool {
+		st = state(t, s)
+		return st.Events["stdout"] > 0 && st.Events["stderr"] > 0
+	})
 	if got := text(t, s, event.Stdout); got != "a\x00b\xff\n" {
 		t.Errorf("stdout = %q", got)
 	}
@@ -259,7 +262,8 @@ func TestSinkMergesByTime(t *testing.T) {
 	th := k.Thread(event.Thread{PID: 1, TID: 1})
 	fn := k.Function(event.Function{Name: "second"})
 	base := now - k.startMono + int64(time.Second)
-	k.Events([]event.Event{{TS: base - 5, Kind: event.FunctionEnter, Thread: th, Func: fn}, {TS: base - 4, Kind: event.FunctionExit, Thread: th, Func: fn}})
+	k.Events([]event.Event{{TS: base - 5, Kind: event.FunctionEnter, Thread: th, Func: fn},
+		{TS: base - 4, Kind: event.FunctionExit, Thread: th, Func: fn}})
 	k.flushHeld()
 	var order []string
 	for _, r := range events(t, s) {
@@ -322,8 +326,10 @@ func TestCallsWaitForWrittenBytes(t *testing.T) {
 	var lines [2]strings.Builder
 	for i := range 20 {
 		ts, line := began+int64(i)*10_000, fmt.Sprintf("line %d of all\n", i)
-		calls = append(calls, event.Event{TS: ts, Kind: event.FunctionEnter, Thread: th, Func: fn}, event.Event{TS: ts + 2, Kind: event.FunctionExit, Thread: th, Func: fn})
-		writes = append(writes, collector.Write{TS: ts + 1, Thread: th, Stream: event.Stdout + event.Kind(i%2), N: int64(len(line)), Head: []byte(line), Tail: []byte(line)})
+		calls = append(calls, event.Event{TS: ts, Kind: event.FunctionEnter, Thread: th, Func: fn},
+			event.Event{TS: ts + 2, Kind: event.FunctionExit, Thread: th, Func: fn})
+		writes = append(writes, collector.Write{TS: ts + 1, Thread: th, Stream: event.Stdout + event.Kind(i%2),
+			N: int64(len(line)), Head: []byte(line), Tail: []byte(line)})
 		lines[i%2].WriteString(line)
 	}
 	put := make(chan struct{})
@@ -346,7 +352,8 @@ func TestCallsWaitForWrittenBytes(t *testing.T) {
 	got := events(t, s)
 	for i := range 20 {
 		want := fmt.Sprintf("line %d of all\n", i)
-		if len(got) < 3*i+3 || string(got[3*i+1].Payload) != want || got[3*i].Kind != event.FunctionEnter || got[3*i+2].Kind != event.FunctionExit {
+		if len(got) < 3*i+3 || string(got[3*i+1].Payload) != want || got[3*i].Kind != event.FunctionEnter ||
+			got[3*i+2].Kind != event.FunctionExit {
 			t.Fatalf("%d events; %q is not in its call", len(got), want)
 		}
 	}
@@ -381,7 +388,8 @@ func TestGrandchildHoldsPipe(t *testing.T) {
 
 func TestTerminal(t *testing.T) {
 	f := newFixture(t)
-	s := f.request(LaunchRequest{Command: "sh", Args: []string{"-c", `test -t 1 && stty size && echo $TERM`}, Terminal: true, Env: map[string]string{"TERM": "vt100"}})
+	s := f.request(LaunchRequest{Command: "sh", Args: []string{"-c", `test -t 1 && stty size && echo $TERM`},
+		Terminal: true, Env: map[string]string{"TERM": "vt100"}})
 	ended(t, s)
 	eventually(t, "output", func() bool { return text(t, s, event.Stdout) == "24 80\r\nvt100\r\n" })
 }
@@ -396,9 +404,11 @@ func TestLaunchEnvironment(t *testing.T) {
 		r    LaunchRequest
 		want string
 	}{
-		{LaunchRequest{Command: script, Args: []string{"x"}, Env: map[string]string{"FOO": "bar"}}, sub + "\n" + sub + "\n" + script + " x bar\n"},
+		{LaunchRequest{Command: script, Args: []string{"x"}, Env: map[string]string{"FOO": "bar"}}, sub + "\n" + sub + "\n" +
+			script + " x bar\n"},
 		{LaunchRequest{Command: "sub/prog", Cwd: f.root, Env: map[string]string{"FOO": ""}}, f.root + "\n" + f.root + "\n"},
-		{LaunchRequest{Command: "prog", Env: map[string]string{"PATH": sub + ":/bin:/usr/bin"}}, f.root + "\n" + f.root + "\n"},
+		{LaunchRequest{Command: "prog", Env: map[string]string{"PATH": sub + ":/bin:/usr/bin"}}, f.root + "\n" + f.root +
+			"\n"},
 		{LaunchRequest{Command: "./prog", Cwd: "sub"}, sub + "\n" + sub + "\n"},
 	} {
 		s := f.request(tc.r)
@@ -428,7 +438,8 @@ func TestIDsAreUnique(t *testing.T) {
 func TestTrace(t *testing.T) {
 	f := newFixture(t)
 	ctx := context.Background()
-	s := f.request(LaunchRequest{Command: "sleep", Args: []string{"100"}, Tracing: Tracing{Probes: []collector.Probe{{Pattern: "a::*", Depth: 3}}}})
+	s := f.request(LaunchRequest{Command: "sleep", Args: []string{"100"},
+		Tracing: Tracing{Probes: []collector.Probe{{Pattern: "a::*", Depth: 3}}}})
 	got, err := s.Trace(ctx, TraceChange{Add: []string{"b", "b", "a::*"}, Remove: []string{"zzz"}})
 	if err != nil {
 		t.Fatal(err)
@@ -439,7 +450,8 @@ func TestTrace(t *testing.T) {
 	if len(got.Warnings) != 1 || !strings.Contains(got.Warnings[0], "zzz") || !strings.Contains(got.Warnings[0], "a::*") {
 		t.Errorf("warnings = %q", got.Warnings)
 	}
-	if _, err := s.Trace(ctx, TraceChange{Add: []string{"bad["}, Remove: []string{"b"}}); fault.CodeOf(err) != fault.InvalidPattern {
+	if _, err := s.Trace(ctx, TraceChange{Add: []string{"bad["}, Remove: []string{"b"}}); fault.CodeOf(err) !=
+		fault.InvalidPattern {
 		t.Errorf("bad pattern = %v", err)
 	}
 	got, _ = s.Trace(ctx, TraceChange{})

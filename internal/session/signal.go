@@ -24,7 +24,8 @@ func (s *Session) signal(ctx context.Context, r collector.SignalRequest) (stoppe
 	to, ok := s.col.(collector.Signaler)
 	switch {
 	case s.col == nil:
-		return false, fault.New(fault.ProcessExited, "debug_query still reads its events.", "the program of session %s has ended", s.ID)
+		return false, fault.New(fault.ProcessExited, "debug_query still reads its events.",
+			"the program of session %s has ended", s.ID)
 	case !ok:
 		return false, fault.New(fault.Unsupported, "Send it with kill.", "the %s runtime sends no signals", s.meta.Runtime)
 	}
@@ -36,7 +37,8 @@ func (s *Session) signal(ctx context.Context, r collector.SignalRequest) (stoppe
 	}
 	if d, ok := s.col.(collector.Debugger); ok { // also where threads are still to pause
 		s.drives(ctx, 0)
-		if err := d.Resume(ctx, collector.Resume{}); err != nil && fault.CodeOf(err) != fault.NotPaused && fault.CodeOf(err) != fault.ProcessExited {
+		if err := d.Resume(ctx, collector.Resume{}); err != nil && fault.CodeOf(err) != fault.NotPaused &&
+			fault.CodeOf(err) != fault.ProcessExited {
 			return stopped, err
 		}
 	}
@@ -46,10 +48,12 @@ func (s *Session) signal(ctx context.Context, r collector.SignalRequest) (stoppe
 // Resize sets the size of the program's terminal, if it has one.
 func (s *Session) Resize(columns, rows int) error {
 	if s.conn == nil || !s.Live() {
-		return fault.New(fault.ProcessExited, "Launch it again with debug_launch.", "the program of session %s has ended, or was attached to", s.ID)
+		return fault.New(fault.ProcessExited, "Launch it again with debug_launch.",
+			"the program of session %s has ended, or was attached to", s.ID)
 	}
 	if err := s.conn.Resize(columns, rows); err != nil {
-		return fault.New(fault.ValidationError, "Launch with terminal true.", "session %s has no terminal of ours: %w", s.ID, err)
+		return fault.New(fault.ValidationError, "Launch with terminal true.", "session %s has no terminal of ours: %w", s.ID,
+			err)
 	}
 	return nil
 }

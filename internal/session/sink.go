@@ -80,7 +80,8 @@ func newSink(startMono int64, log *slog.Logger) *sink {
 	k := &sink{startMono: startMono, log: log, lays: [2]*laying{{kind: event.Stdout}, {kind: event.Stderr}}}
 	k.came.L = &k.mu
 	k.changes = newChanges(k.Now)
-	k.crashes = &crashes{log: log, emit: k.crashed(k.behindOutput), last: k.crashed(k.behindAll), now: k.Now, main: k.mainThread, known: k.knows}
+	k.crashes = &crashes{log: log, emit: k.crashed(k.behindOutput), last: k.crashed(k.behindAll), now: k.Now,
+		main: k.mainThread, known: k.knows}
 	return k
 }
 
@@ -356,7 +357,8 @@ func (k *sink) expire() {
 func (k *sink) unlaid(by int64) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.recorded && slices.ContainsFunc(k.lays[:], func(l *laying) bool { return len(l.marks) > 0 && l.marks[0].ts <= by })
+	return k.recorded && slices.ContainsFunc(k.lays[:],
+		func(l *laying) bool { return len(l.marks) > 0 && l.marks[0].ts <= by })
 }
 
 // awaitsRecords reports whether a question that came at began had better look once more for who wrote what was read by

@@ -14,7 +14,8 @@ import (
 // Bounds of the steps of a stop. A step that does not end in time is reported and the next one begins.
 const (
 	stopTargetMax = 5 * time.Second
-	stopDecodeMax = time.Minute // until the program is ended or let go and what it recorded is decoded; collectors bound the former
+	// until the program is ended or let go and what it recorded is decoded; collectors bound the former
+	stopDecodeMax = time.Minute
 	stopDrainMax  = 3 * time.Second
 	stopUsersMax  = 3 * time.Second
 	stopStoreMax  = 5 * time.Second

@@ -155,7 +155,8 @@ func (m *Manager) sweepNow(ctx context.Context, set settings.Settings, now time.
 		case set.StorageRetainDays > 0 && age > time.Duration(set.StorageRetainDays)*24*time.Hour:
 			why = fmt.Sprintf("it ended %d days ago, storage.retainDays is %d", int(age.Hours()/24), set.StorageRetainDays)
 		case total > set.StorageMaxBytes:
-			why = fmt.Sprintf("sessions took %d bytes, storage.maxBytes is %d, and it had ended first", total, set.StorageMaxBytes)
+			why = fmt.Sprintf("sessions took %d bytes, storage.maxBytes is %d, and it had ended first", total,
+				set.StorageMaxBytes)
 		default:
 			continue
 		}
@@ -178,7 +179,8 @@ func (m *Manager) noteSpace(total, limit int64) {
 		}
 		return
 	}
-	var err error = fault.New(fault.StorageFull, "Stop or delete sessions with debug_session, or raise storage.maxBytes in the user's settings.json.",
+	var err error = fault.New(fault.StorageFull,
+		"Stop or delete sessions with debug_session, or raise storage.maxBytes in the user's settings.json.",
 		"session files take %d bytes, storage.maxBytes is %d, and none of them can be deleted now", total, limit)
 	if m.storage.over.Swap(&err) == nil {
 		m.log.Warn("recording stops", "err", err)
@@ -291,7 +293,8 @@ func (m *Manager) diskSpace() error {
 	if err != nil || free >= reserve {
 		return nil
 	}
-	return fault.New(fault.StorageFull, "Free disk space, delete old sessions with debug_session action delete, or set STROBE_HOME to another disk.",
+	return fault.New(fault.StorageFull, "Free disk space, delete old sessions with debug_session action delete, or set "+
+		"STROBE_HOME to another disk.",
 		"the disk of %s has %d MB left, and %d MB of it stay free for others", m.dir, free>>20, reserve>>20)
 }
 

@@ -106,7 +106,8 @@ func TestSessionsGoAWeekAfterTheirEnd(t *testing.T) {
 	if err := f.sweepNow(ctx, set, time.Now().Add(7*24*time.Hour-time.Minute)); err != nil || f.kept() != all {
 		t.Errorf("before a week, left: %s, want %s (%v)", f.kept(), all, err)
 	}
-	if err := f.sweepNow(ctx, set, time.Now().Add(7*24*time.Hour+time.Minute)); err != nil || f.kept() != asked.ID+" "+live.ID {
+	if err := f.sweepNow(ctx, set, time.Now().Add(7*24*time.Hour+time.Minute)); err != nil ||
+		f.kept() != asked.ID+" "+live.ID {
 		t.Errorf("after a week, left: %s, want those in use: %s and %s (%v)", f.kept(), asked.ID, live.ID, err)
 	}
 	release()
@@ -160,7 +161,8 @@ func TestInterruptedSessionsGoToo(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.reconfigured(func(*Config) {}) // a daemon looks at its start
-	eventually(t, "the interrupted session to go", func() bool { return !strings.Contains(f.kept(), s.ID+" ") && f.kept() != "" })
+	eventually(t, "the interrupted session to go",
+		func() bool { return !strings.Contains(f.kept(), s.ID+" ") && f.kept() != "" })
 }
 
 // The one that ended first goes first, whatever was started first, and while the daemon runs.
@@ -172,11 +174,15 @@ func TestTheOldestGoesWhenSpaceIsShort(t *testing.T) {
 	live := f.request(LaunchRequest{Command: "cat", KeepStdin: true})
 	limit := f.diskUse() + 2_500_000
 	f.set(fmt.Sprintf(`{"storage.maxBytes": %d}`, limit))
-	if _, err := live.Input(context.Background(), strings.Repeat("x", 3_000_000), false); err != nil { // at most twice that, with its log
+	// at most twice that, with its log
+	if _, err := live.Input(context.Background(), strings.Repeat("x", 3_000_000), false); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the first to go", func() bool { return f.kept() == strings.Join([]string{late.ID, second, live.ID}, " ") })
-	if err := f.sweepNow(context.Background(), must1(f.cfg.Settings.Load("")), time.Now()); err != nil || !strings.Contains(f.kept(), second) {
+	eventually(t, "the first to go", func() bool {
+		return f.kept() == strings.Join([]string{late.ID, second, live.ID}, " ")
+	})
+	if err := f.sweepNow(context.Background(), must1(f.cfg.Settings.Load("")), time.Now()); err != nil ||
+		!strings.Contains(f.kept(), second) {
 		t.Errorf("within the limit, left: %s (%v)", f.kept(), err)
 	}
 	_, err := f.Get(context.Background(), first)
@@ -207,7 +213,8 @@ func TestRunningSessionsOverTheLimit(t *testing.T) {
 		input("more\n")
 		return fault.CodeOf(state(t, s).StoreError) == fault.StorageFull
 	})
-	if st := state(t, s); st.Dropped == 0 || !strings.Contains(strings.Join(st.Warnings, " "), "STORAGE_FULL") && st.StoreError == nil {
+	if st := state(t, s); st.Dropped == 0 || !strings.Contains(strings.Join(st.Warnings, " "), "STORAGE_FULL") &&
+		st.StoreError == nil {
 		t.Errorf("state = %+v", st)
 	}
 	_, err := f.Launch(context.Background(), LaunchRequest{Command: "true", ProjectRoot: f.root})
@@ -232,7 +239,8 @@ func TestTheDiskKeepsAReserve(t *testing.T) {
 	f.reconfigured(func(c *Config) {
 		c.Space = func(string) (int64, int64, error) { return free.Load(), 1 << 40, nil }
 	})
-	s := f.request(LaunchRequest{Command: "/bin/sh", Args: []string{"-c", `while read x; do echo "$x"; done; exit 7`}, KeepStdin: true})
+	s := f.request(LaunchRequest{Command: "/bin/sh", Args: []string{"-c", `while read x; do echo "$x"; done; exit 7`},
+		KeepStdin: true})
 	send := func(text string) {
 		t.Helper()
 		if _, err := s.Input(context.Background(), text, false); err != nil {
@@ -246,7 +254,8 @@ func TestTheDiskKeepsAReserve(t *testing.T) {
 		send("lost\n")
 		return fault.CodeOf(state(t, s).StoreError) == fault.StorageFull
 	})
-	if _, err := f.Launch(context.Background(), LaunchRequest{Command: "true", ProjectRoot: f.root}); fault.CodeOf(err) != fault.StorageFull {
+	if _, err := f.Launch(context.Background(), LaunchRequest{Command: "true", ProjectRoot: f.root}); fault.CodeOf(err) !=
+		fault.StorageFull {
 		t.Errorf("launch = %v", err)
 	}
 	if _, err := s.Input(context.Background(), "", true); err != nil {
@@ -256,7 +265,8 @@ func TestTheDiskKeepsAReserve(t *testing.T) {
 	if st.ExitCode == nil || *st.ExitCode != 7 || fault.CodeOf(st.StoreError) != fault.StorageFull {
 		t.Errorf("at the end: %+v", st)
 	}
-	if res, err := f.Stop(context.Background(), s.ID, StopOptions{Kill: true, Retain: true}); err != nil || len(res.Warnings) > 0 {
+	if res, err := f.Stop(context.Background(), s.ID, StopOptions{Kill: true, Retain: true}); err != nil ||
+		len(res.Warnings) > 0 {
 		t.Errorf("Stop = %+v, %v", res, err)
 	}
 	again, err := f.Get(context.Background(), s.ID)

@@ -35,9 +35,46 @@ func (k *sink) data(stream event.StreamID, ts int64, data []byte) {
 	if k.closed {
 		return
 	}
-	k.holdLocked(event.Event{TS: max(0, ts-k.startMono), Kind: event.Data, Stream: stream, Thread: event.NoThread, Payload: slices.Clone(data)})
+	k.holdLocked(event.Event{TS: max(0, ts-k.startMono), Kind: event.Data, Stream: stream, Thread: event.NoThread,
+		Payload: slices.Clone(data)})
 	if k.heldBytes >= holdBytes {
 		k.putHeldLocked(len(k.held))
 	}
 	k.alarmLocked()
+}
+
+// openChannel makes the target's input and output, which go to k.
+func (m *Manager) openChannel(ch iochan.Channel, opt iochan.Options, k *sink) (*iochan.Conn, error) {
+	into, err := k.intake(ch.Streams())
+	if err != nil {
+		return nil, err
+	}
+	c, err := ch.Open(opt, into)
+	if err != nil || m.keeper == nil {
+		return c, err
+	}
+	if err := m.keeper.Add(c); err != nil { // what it guards against is rare; the launch is not
+		m.log.Warn("a program would not outlive this daemon", "err", err)
+	}
+	return c, nil
+}
+
+// closeChannel ends reading. A program that still writes gets a broken pipe.
+func (m *Manager) closeChannel(c *iochan.Conn) error {
+	if m.keeper != nil {
+		m.keeper.Drop(c)
+	}
+	return c.Close()
+}
+
+// detachChannel lets go of a program that runs on: its output is read and thrown away.
+func (m *Manager) detachChannel(c *iochan.Conn) error {
+	if m.keeper != nil {
+		m.keeper.Release(c)
+		return c.Close()
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.detached = append(m.detached, c)
+	return nil
 }

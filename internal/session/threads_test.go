@@ -57,7 +57,8 @@ func (f *fakeNames) lives(tid int, name, start string) {
 		return
 	}
 	err := os.MkdirAll(dir, 0o755)
-	for file, text := range map[string]string{"comm": name + "\n", "stat": fmt.Sprintf("%d (%s) S%s %s 0 0\n", tid, name, strings.Repeat(" 1", 18), start)} {
+	for file, text := range map[string]string{"comm": name + "\n",
+		"stat": fmt.Sprintf("%d (%s) S%s %s 0 0\n", tid, name, strings.Repeat(" 1", 18), start)} {
 		if err == nil {
 			err = os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644)
 		}
@@ -75,7 +76,8 @@ func TestThreadNamesFollow(t *testing.T) {
 	main := f.thread(event.Thread{PID: 7, TID: 7, Name: "a.out"}, 0)
 	worker := f.thread(event.Thread{PID: 7, TID: 8, Name: "a.out"}, 0)
 	stack := f.thread(event.Thread{PID: 7, TID: 8, Name: "a.out (stack 2)"}, 0)
-	if again := f.thread(event.Thread{PID: 7, TID: 8, Name: "a.out"}, 0); again != worker || main == worker || stack == worker {
+	if again := f.thread(event.Thread{PID: 7, TID: 8, Name: "a.out"}, 0); again != worker || main == worker ||
+		stack == worker {
 		t.Fatalf("ids: main %d, worker %d and %d, its stack %d", main, worker, again, stack)
 	}
 	f.look(0, true)
@@ -174,7 +176,8 @@ func TestRealThreadIsRenamed(t *testing.T) {
 	born := sink.Now()
 	call := func() {
 		now := sink.Now()
-		sink.Events([]event.Event{{TS: now, Kind: event.FunctionEnter, Func: fn, Thread: th}, {TS: now, Kind: event.FunctionExit, Func: fn, Thread: th}})
+		sink.Events([]event.Event{{TS: now, Kind: event.FunctionEnter, Func: fn, Thread: th},
+			{TS: now, Kind: event.FunctionExit, Func: fn, Thread: th}})
 	}
 	call()
 	eventually(t, "its youth to pass", func() bool { call(); return sink.Now() > born+int64(3*youth) })

@@ -46,11 +46,14 @@ func (s *Session) Trace(ctx context.Context, c TraceChange) (*TraceState, error)
 	s.mu.Unlock()
 	if c.changes(have) {
 		if s.meta.Core != nil {
-			return nil, fault.New(fault.Unsupported, "Read its values with debug_memory and its crash with debug_query (eventType crash); debug_launch the program without core to trace it.",
+			return nil, fault.New(fault.Unsupported,
+				"Read its values with debug_memory and its crash with debug_query (eventType crash); debug_launch the program "+
+					"without core to trace it.",
 				"session %s is a core file: nothing runs that could be traced", s.ID)
 		}
 		if !s.Live() && (s.col == nil || len(s.col.PIDs()) == 0) { // children may outlive the first process
-			return nil, fault.New(fault.ProcessExited, "Query its events with debug_query, or debug_launch it again with trace to record more.",
+			return nil, fault.New(fault.ProcessExited,
+				"Query its events with debug_query, or debug_launch it again with trace to record more.",
 				"the program of session %s has ended", s.ID)
 		}
 		next, missing, err := have.Change(c, set.SerializationDepth)
@@ -76,7 +79,8 @@ func (s *Session) Trace(ctx context.Context, c TraceChange) (*TraceState, error)
 // traceError names the program's end as the cause where it is.
 func (s *Session) traceError(err error) error {
 	if !s.Live() && fault.CodeOf(err) == fault.InternalError {
-		return fault.New(fault.ProcessExited, "Query its events with debug_query, or debug_launch it again with trace to record more.",
+		return fault.New(fault.ProcessExited, "Query its events with debug_query, or debug_launch it again with trace to "+
+			"record more.",
 			"the program of session %s ended while patterns were changed: %w", s.ID, err)
 	}
 	return fmt.Errorf("set patterns: %w", err)

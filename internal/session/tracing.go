@@ -68,7 +68,8 @@ func (t Tracing) Labels() []string {
 const MaxPatterns = 1000
 
 func tooManyPatterns(n int) error {
-	return fault.New(fault.ValidationError, fmt.Sprintf("Allowed: up to %d. Say it with wildcards: ns::** for all below ns, @usercode, file:src/**.", MaxPatterns),
+	return fault.New(fault.ValidationError, fmt.Sprintf(
+		"Allowed: up to %d. Say it with wildcards: ns::** for all below ns, @usercode, file:src/**.", MaxPatterns),
 		"%d patterns are too many for one session", n)
 }
 
@@ -120,7 +121,8 @@ func (t Tracing) Change(c TraceChange, defaultDepth int) (Tracing, []string, err
 	}
 	for _, label := range c.RemoveWatches {
 		before := len(next.Watches)
-		next.Watches = slices.DeleteFunc(next.Watches, func(w collector.Watch) bool { return w.Label == label || w.Expr == label })
+		next.Watches = slices.DeleteFunc(next.Watches,
+			func(w collector.Watch) bool { return w.Label == label || w.Expr == label })
 		if len(next.Watches) == before {
 			warnings = append(warnings, fmt.Sprintf("no watch %q, so not removed", label))
 		}
@@ -133,7 +135,8 @@ func (t Tracing) Change(c TraceChange, defaultDepth int) (Tracing, []string, err
 		next.Watches = append(next.Watches, w)
 	}
 	if len(next.Watches) > MaxWatches {
-		return t, nil, fault.New(fault.ValidationError, "Remove some with watches.remove.", "%d watches; a session has at most %d", len(next.Watches), MaxWatches)
+		return t, nil, fault.New(fault.ValidationError, "Remove some with watches.remove.",
+			"%d watches; a session has at most %d", len(next.Watches), MaxWatches)
 	}
 	return next, warnings, nil
 }

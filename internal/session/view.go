@@ -9,7 +9,8 @@ import (
 
 // View has f look into paused threads, and keeps the session open meanwhile. What f changes by the Evaluator is told to
 // those who listen; nil: the runtime has none.
-func (s *Session) View(ctx context.Context, f func(ctx context.Context, v collector.Viewer, e collector.Evaluator) error) error {
+func (s *Session) View(ctx context.Context,
+	f func(ctx context.Context, v collector.Viewer, e collector.Evaluator) error) error {
 	_, use, release, err := s.Use(ctx)
 	if err != nil {
 		return err
@@ -22,7 +23,8 @@ func (s *Session) View(ctx context.Context, f func(ctx context.Context, v collec
 	v, ok := d.(collector.Viewer)
 	switch {
 	case !ok:
-		return fault.New(fault.Unsupported, "debug_memory reads values.", "the %s runtime does not show frames by themselves", s.meta.Runtime)
+		return fault.New(fault.Unsupported, "debug_memory reads values.", "the %s runtime does not show frames by themselves",
+			s.meta.Runtime)
 	case !s.Live():
 		return fault.New(fault.ProcessExited, "debug_query reads its events.", "the program of session %s has ended", s.ID)
 	}
@@ -39,12 +41,14 @@ type tellingEvaluator struct {
 	s *Session
 }
 
-func (e tellingEvaluator) SetVariable(ctx context.Context, of collector.Ref, name, text string) (collector.Variable, error) {
+func (e tellingEvaluator) SetVariable(ctx context.Context, of collector.Ref, name, text string) (collector.Variable,
+	error) {
 	v, err := e.Evaluator.SetVariable(ctx, of, name, text)
 	return v, e.told(ctx, v, err)
 }
 
-func (e tellingEvaluator) SetExpression(ctx context.Context, frame collector.Ref, src, text string) (collector.Variable, error) {
+func (e tellingEvaluator) SetExpression(ctx context.Context, frame collector.Ref, src, text string) (collector.Variable,
+	error) {
 	v, err := e.Evaluator.SetExpression(ctx, frame, src, text)
 	return v, e.told(ctx, v, err)
 }

@@ -78,32 +78,40 @@ var Keys = []Key{
 	},
 	{
 		Name: "events.maxPerSession", Default: int64(10_000_000), Min: 1, Max: 100_000_000,
-		Doc: "Call events (enters and exits) kept per session; the oldest go first. Output and crashes are never evicted. A change holds from the next call on that names the session.",
+		Doc: "Call events (enters and exits) kept per session; the oldest go first. Output and crashes are never evicted. " +
+			"A change holds from the next call on that names the session.",
 		set: func(s *Settings, v any) { s.EventsMaxPerSession = v.(int64) },
 	},
 	{
 		Name: "output.lineBuffer", Default: "auto", Enum: []string{"auto", "always", "off"},
-		Doc: "How the C library's stdout is buffered where it goes to the session: auto flushes each line, as on a terminal, until a program has printed very many at once (32,768, or 20,000 a second for long; 262,144 where functions are traced), which then fills its buffer as it would without Strobe; always flushes each line; off leaves it alone.",
+		Doc: "How the C library's stdout is buffered where it goes to the session: auto flushes each line, as on a " +
+			"terminal, until a program has printed very many at once (32,768, or 20,000 a second for long; 262,144 where " +
+			"functions are traced), which then fills its buffer as it would without Strobe; always flushes each line; off " +
+			"leaves it alone.",
 		set: func(s *Settings, v any) { s.LineBuffer = v.(string) },
 	},
 	{
 		Name: "output.recordWrites", Default: "on", Enum: []string{"on", "off"},
-		Doc: "Whether who writes output and when is recorded in a launched program, by probes behind its system calls that write; off leaves the code of its C library as it is, and output has the time of its reading.",
+		Doc: "Whether who writes output and when is recorded in a launched program, by probes behind its system calls that " +
+			"write; off leaves the code of its C library as it is, and output has the time of its reading.",
 		set: func(s *Settings, v any) { s.RecordWrites = v.(string) == "on" },
 	},
 	{
 		Name: "sampling.after", Default: int64(1_000_000), Min: 0, Max: 1_000_000_000_000,
-		Doc: "Calls of one function that are recorded in the session before it is sampled. Where sampling is asked for (auto, or a rate), it begins at once.",
+		Doc: "Calls of one function that are recorded in the session before it is sampled. Where sampling is asked for " +
+			"(auto, or a rate), it begins at once.",
 		set: func(s *Settings, v any) { s.SamplingAfter = v.(int64) },
 	},
 	{
 		Name: "sampling.rate", Default: 0.01, Min: 0.0001, Max: 1,
-		Doc: "Share of a hot function's calls that is recorded while it is sampled; 1 records all. Counts in view stats are of all calls in any case.",
+		Doc: "Share of a hot function's calls that is recorded while it is sampled; 1 records all. Counts in view stats " +
+			"are of all calls in any case.",
 		set: func(s *Settings, v any) { s.SamplingRate = v.(float64) },
 	},
 	{
 		Name: "sampling.threshold", Default: int64(100_000), Min: 1, Max: 1_000_000_000,
-		Doc: "Calls per second of one function above which it is sampled, a tenth where all together are recorded five times as often; every call is recorded again when the rate falls.",
+		Doc: "Calls per second of one function above which it is sampled, a tenth where all together are recorded five " +
+			"times as often; every call is recorded again when the rate falls.",
 		set: func(s *Settings, v any) { s.SamplingThreshold = v.(int64) },
 	},
 	{
@@ -113,7 +121,9 @@ var Keys = []Key{
 	},
 	{
 		Name: "storage.maxBytes", Default: int64(10 << 30), Min: 1 << 20, Max: 1 << 50, UserOnly: true,
-		Doc: "Disk space of all sessions together, running ones too. Over it, ended sessions go, the one that ended first before the others, until the rest is within it; where only running ones are left, recording stops with STORAGE_FULL.",
+		Doc: "Disk space of all sessions together, running ones too. Over it, ended sessions go, the one that ended first " +
+			"before the others, until the rest is within it; where only running ones are left, recording stops with " +
+			"STORAGE_FULL.",
 		set: func(s *Settings, v any) { s.StorageMaxBytes = v.(int64) },
 	},
 	{
@@ -123,7 +133,8 @@ var Keys = []Key{
 	},
 	{
 		Name: "test.timeoutMs", Default: int64(0), Min: 0, Max: 3_600_000,
-		Doc: "Milliseconds that a test run may take, compiling not counted; then stacks are taken and it is ended. 0: by its level, 120,000 for unit, 300,000 for integration, 600,000 for others.",
+		Doc: "Milliseconds that a test run may take, compiling not counted; then stacks are taken and it is ended. 0: by " +
+			"its level, 120,000 for unit, 300,000 for integration, 600,000 for others.",
 		set: func(s *Settings, v any) { s.TestTimeout = time.Duration(v.(int64)) * time.Millisecond },
 	},
 	{
@@ -133,7 +144,9 @@ var Keys = []Key{
 	},
 	{
 		Name: "trace.onFullBuffer", Default: "wait", Enum: []string{"wait", "drop", "block"},
-		Doc: "What happens when there is no room for a thread's records: wait makes it wait until there is, but no real-time thread, and not for longer than five seconds while none is made; drop lets it run on; block makes every thread wait as long as it takes. What is lost is counted.",
+		Doc: "What happens when there is no room for a thread's records: wait makes it wait until there is, but no " +
+			"real-time thread, and not for longer than five seconds while none is made; drop lets it run on; block makes " +
+			"every thread wait as long as it takes. What is lost is counted.",
 		set: func(s *Settings, v any) { s.OnFullBuffer = v.(string) },
 	},
 }

@@ -50,7 +50,8 @@ func (l *Loader) Load(projectRoot string) (Settings, []string) {
 		f := read(path)
 		warnings = append(warnings, f.warnings...)
 		for _, name := range f.apply(&s, true) {
-			warnings = append(warnings, fmt.Sprintf("%s: %s is ignored: it concerns all projects; set it in %s", path, name, user))
+			warnings = append(warnings, fmt.Sprintf("%s: %s is ignored: it concerns all projects; set it in %s", path, name,
+				user))
 		}
 	}
 	return s, warnings

@@ -27,7 +27,8 @@ func TestLayersAndRereading(t *testing.T) {
 		t.Fatalf("Load with no files = %+v, %v", s, w)
 	}
 	write(t, filepath.Join(home, "settings.json"), `{"events.maxPerSession": 1000, "sessions.max": 7}`)
-	write(t, filepath.Join(project, ".strobe", "settings.json"), `{"events.maxPerSession": 2e3, "trace.onFullBuffer": "block"}`)
+	write(t, filepath.Join(project, ".strobe", "settings.json"),
+		`{"events.maxPerSession": 2e3, "trace.onFullBuffer": "block"}`)
 	s, w := l.Load(project)
 	if s.EventsMaxPerSession != 2000 || s.SessionsMax != 7 || s.OnFullBuffer != "block" || len(w) > 0 {
 		t.Fatalf("Load = %+v, %v", s, w)
@@ -128,12 +129,14 @@ func inRange(k Key, v any) bool {
 func TestProjectsCannotSetWhatConcernsAll(t *testing.T) {
 	home, project := t.TempDir(), t.TempDir()
 	write(t, filepath.Join(home, "settings.json"), `{"storage.maxBytes": 5000000, "storage.retainDays": 90}`)
-	write(t, filepath.Join(project, ".strobe", "settings.json"), `{"storage.maxBytes": 1048576, "storage.retainDays": 1, "sessions.max": 3}`)
+	write(t, filepath.Join(project, ".strobe", "settings.json"),
+		`{"storage.maxBytes": 1048576, "storage.retainDays": 1, "sessions.max": 3}`)
 	s, w := NewLoader(home).Load(project)
 	if s.StorageMaxBytes != 5_000_000 || s.StorageRetainDays != 90 || s.SessionsMax != 3 {
 		t.Errorf("Load = %+v", s)
 	}
-	if text := strings.Join(w, "\n"); len(w) != 2 || !strings.Contains(text, "storage.maxBytes is ignored") || !strings.Contains(text, filepath.Join(home, "settings.json")) {
+	if text := strings.Join(w, "\n"); len(w) != 2 || !strings.Contains(text, "storage.maxBytes is ignored") ||
+		!strings.Contains(text, filepath.Join(home, "settings.json")) {
 		t.Errorf("warnings %q", w)
 	}
 	// The user's own file is not a project's, though it may look like one.
@@ -147,8 +150,10 @@ func TestProjectsCannotSetWhatConcernsAll(t *testing.T) {
 func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 	s := Defaults()
 	want := Settings{
-		EventsMaxPerSession: 10_000_000, BytesMaxPerSession: 1 << 30, SessionsMax: 50, StorageMaxBytes: 10 << 30, StorageRetainDays: 7, SerializationDepth: 3,
-		OnFullBuffer: "wait", LineBuffer: "auto", RecordWrites: true, SamplingThreshold: 100_000, SamplingAfter: 1_000_000, SamplingRate: 0.01,
+		EventsMaxPerSession: 10_000_000, BytesMaxPerSession: 1 << 30, SessionsMax: 50, StorageMaxBytes: 10 << 30,
+		StorageRetainDays: 7, SerializationDepth: 3,
+		OnFullBuffer: "wait", LineBuffer: "auto", RecordWrites: true, SamplingThreshold: 100_000, SamplingAfter: 1_000_000,
+		SamplingRate: 0.01,
 	}
 	if s != want {
 		t.Errorf("Defaults() = %+v, want %+v", s, want)

@@ -68,7 +68,8 @@ func (p *Picture) Crash(d *Death) *crash.Crash {
 	var f fault
 	switch {
 	case d.Alive:
-		f, c.Fatal = fault{class: classAlive, words: "the process did not crash: a debugger wrote the core while it ran"}, false
+		f, c.Fatal = fault{class: classAlive, words: "the process did not crash: a debugger wrote the core while it ran"},
+			false
 	case d.Panics:
 	case sig == nil:
 		from = checked(stack.Frames)
@@ -110,7 +111,8 @@ func (p *Picture) Crash(d *Death) *crash.Crash {
 func (p *Picture) atTrap(d *Death) *Thread {
 	pc, ok := d.Thread.Regs.Get(16)
 	var b [1]byte
-	if d.Signal == nil || d.Signal.Number != sigTRAP || !d.Signal.raised() || !ok || p.Mem.Read(pc-1, b[:]) != nil || b[0] != 0xcc {
+	if d.Signal == nil || d.Signal.Number != sigTRAP || !d.Signal.raised() || !ok || p.Mem.Read(pc-1, b[:]) != nil ||
+		b[0] != 0xcc {
 		return d.Thread
 	}
 	at := *d.Thread
@@ -139,7 +141,8 @@ func (p *Picture) thrown(c *crash.Crash, stack *unwind.Stack, th *Thread) {
 	case exception.Uncaught:
 		c.Class, c.Reason = classException, "uncaught exception "+what
 	case exception.Terminate:
-		c.Class, c.Reason = classException, "exception "+what+" was about to leave a function that may not throw (noexcept, or a destructor)"
+		c.Class, c.Reason = classException, "exception "+what+
+			" was about to leave a function that may not throw (noexcept, or a destructor)"
 	}
 }
 
@@ -176,7 +179,8 @@ func (p *Picture) endOfHandler(d *Death) string {
 // sentAgain reports a signal that its own handler sent: it comes when the handler returns, to where the thread was
 // interrupted.
 func (d *Death) sentAgain() bool {
-	if d.Caught == nil || d.Signal == nil || d.Signal.raised() || d.Signal.Number != d.Caught.Signal.Number || d.Signal.Sender != "" {
+	if d.Caught == nil || d.Signal == nil || d.Signal.raised() || d.Signal.Number != d.Caught.Signal.Number ||
+		d.Signal.Sender != "" {
 		return false
 	}
 	for _, r := range []int{7, 16} {
@@ -227,7 +231,8 @@ func (p *Picture) stackOf(c *crash.Crash, u *unwind.Unwinder, stack *unwind.Stac
 	}
 	c.Recursion = recursion(frames, stack.Elided)
 	place := p.Place(frames, c.Class == classException)
-	c.Panicking = slices.ContainsFunc(frames, func(f unwind.Frame) bool { return exception.Panics(f.Function) || exception.Panics(f.Raw) })
+	c.Panicking = slices.ContainsFunc(frames,
+		func(f unwind.Frame) bool { return exception.Panics(f.Function) || exception.Panics(f.Raw) })
 	budget := maxStackValues
 	for i := range frames {
 		f := &frames[i]
@@ -253,7 +258,8 @@ func (p *Picture) stackOf(c *crash.Crash, u *unwind.Unwinder, stack *unwind.Stac
 
 // placeValues are the values of the frame where the program crashed. At the end of a stack those are not there, or not
 // yet written: then those of the call that the same function made before.
-func (p *Picture) placeValues(u *unwind.Unwinder, frames []unwind.Frame, i int, f *crash.Frame, overflow bool) value.Object {
+func (p *Picture) placeValues(u *unwind.Unwinder, frames []unwind.Frame, i int, f *crash.Frame,
+	overflow bool) value.Object {
 	values := append(slices.Clone(f.Arguments), f.Locals...)
 	lost := func(m value.Member) bool { return m.Value.Equal(value.Unreadable) }
 	if !overflow && !slices.ContainsFunc(values, lost) || i+1 >= len(frames) || frames[i+1].Function != f.Function {

@@ -60,7 +60,8 @@ const (
 var codeNames = map[int]map[int32]string{
 	sigSEGV: {segvMapErr: "SEGV_MAPERR", segvAccErr: "SEGV_ACCERR", segvPkuErr: "SEGV_PKUERR", 10: "SEGV_CPERR"},
 	sigBUS:  {busAdrAln: "BUS_ADRALN", busAdrErr: "BUS_ADRERR", busObjErr: "BUS_OBJERR", 4: "BUS_MCEERR_AR"},
-	sigFPE:  {fpeIntDiv: "FPE_INTDIV", fpeIntOvf: "FPE_INTOVF", fpeFltDiv: "FPE_FLTDIV", 4: "FPE_FLTOVF", 5: "FPE_FLTUND", 6: "FPE_FLTRES", fpeFltInv: "FPE_FLTINV", 8: "FPE_FLTSUB"},
+	sigFPE: {fpeIntDiv: "FPE_INTDIV", fpeIntOvf: "FPE_INTOVF", fpeFltDiv: "FPE_FLTDIV", 4: "FPE_FLTOVF", 5: "FPE_FLTUND",
+		6: "FPE_FLTRES", fpeFltInv: "FPE_FLTINV", 8: "FPE_FLTSUB"},
 	sigILL:  {1: "ILL_ILLOPC", 2: "ILL_ILLOPN", 3: "ILL_ILLADR", 4: "ILL_ILLTRP", 5: "ILL_PRVOPC", 6: "ILL_PRVREG"},
 	sigTRAP: {1: "TRAP_BRKPT", trapTrace: "TRAP_TRACE", 4: "TRAP_HWBKPT"},
 	sigSYS:  {sysSeccomp: "SYS_SECCOMP"},
@@ -150,7 +151,8 @@ func (p *Process) explain(s *Signal, th *Thread) fault {
 		if s.Code == trapTrace {
 			return fault{class: classTrap, words: "a single step that the program itself asked for (the trap flag)"}
 		}
-		return fault{class: classTrap, words: "a breakpoint instruction of the program's own (int3): a debug trap or a failed check"}
+		return fault{class: classTrap, words: "a breakpoint instruction of the program's own (int3): a debug trap or a " +
+			"failed check"}
 	case sigABRT:
 		if w := sentBy(s, p.PID); w != "" {
 			return fault{class: classSent, words: "SIGABRT, sent by " + w}
@@ -193,7 +195,8 @@ func (p *Process) segv(s *Signal, th *Thread, in *x86asm.Inst) fault {
 	}
 	if below := p.beyondStack(s.Addr, th); below > 0 {
 		f.class = classOverflow
-		f.words = fmt.Sprintf("stack overflow: %s; the stack pointer is %d KB below the end of the thread's stack: a very large local variable, or alloca", at, below>>10)
+		f.words = fmt.Sprintf("stack overflow: %s; the stack pointer is %d KB below the end of the thread's stack: a very "+
+			"large local variable, or alloca", at, below>>10)
 		return f
 	}
 	m := p.mapping(s.Addr)
@@ -212,7 +215,8 @@ func (p *Process) segv(s *Signal, th *Thread, in *x86asm.Inst) fault {
 	case s.Code == segvPkuErr:
 		f.class, f.words = classProtection, at+": a protection key forbids it"
 	case f.access == "execute":
-		f.class, f.words = classExec, fmt.Sprintf("call of or jump to address 0x%x in %s, which is not code", s.Addr, m.what())
+		f.class, f.words = classExec, fmt.Sprintf("call of or jump to address 0x%x in %s, which is not code", s.Addr,
+			m.what())
 	case !m.Read && !m.Write && !m.Exec:
 		f.class, f.words = classGuard, at+": it lies in a guard page, or memory that was made inaccessible ("+m.what()+")"
 	case f.access == "write" || m.Read && !m.Write:
@@ -291,13 +295,14 @@ func (p *Process) overflows(addr uint64, th *Thread) bool {
 		}
 		// Another thread's stack, or one of the program's own: a guard page lies below it.
 		g := p.mapping(addr)
-		return g != nil && !g.Read && !g.Write && (th.FS == 0 || th.FS >= m.Lo && th.FS < m.Hi+guardReach || sp < m.Lo+guardReach)
+		return g != nil && !g.Read && !g.Write &&
+			(th.FS == 0 || th.FS >= m.Lo && th.FS < m.Hi+guardReach || sp < m.Lo+guardReach)
 	}
 	return false
 }
 
-// beyondStack says by how much the stack pointer itself has left the thread's stack, where an access of what it should be is what
-// failed: one frame is larger than what was left. 0: it has not.
+// beyondStack says by how much the stack pointer itself has left the thread's stack, where an access of what it should
+// be is what failed: one frame is larger than what was left. 0: it has not.
 func (p *Process) beyondStack(addr uint64, th *Thread) uint64 {
 	const redZone = 256 // below the stack pointer a function without calls keeps 128 bytes, and a call pushes
 	sp, ok := th.Regs.Get(7)
@@ -306,7 +311,8 @@ func (p *Process) beyondStack(addr uint64, th *Thread) uint64 {
 	}
 	for i := range p.Maps {
 		m := &p.Maps[i]
-		own := m.Path == "[stack]" && th.TID == p.PID || th.TID != p.PID && th.FS >= m.Lo && th.FS < m.Hi // the C library puts what FS names on top
+		// the C library puts what FS names on top
+		own := m.Path == "[stack]" && th.TID == p.PID || th.TID != p.PID && th.FS >= m.Lo && th.FS < m.Hi
 		if m.Write && own && sp < m.Lo && m.Lo-sp < frameReach && addr+redZone >= sp && addr < m.Lo {
 			return m.Lo - sp
 		}
@@ -323,7 +329,8 @@ func (p *Process) bus(s *Signal, th *Thread, in *x86asm.Inst) fault {
 	case s.Code == siKernel:
 		f.words = "an address that the stack segment cannot have was used, or one that is not aligned"
 	case m != nil && m.Path != "":
-		f.words = fmt.Sprintf("%s of address 0x%x, which is mapped to %s behind the end of that file: it was truncated, or is shorter than what was mapped", f.verb(), s.Addr, m.Path)
+		f.words = fmt.Sprintf("%s of address 0x%x, which is mapped to %s behind the end of that file: it was truncated, or "+
+			"is shorter than what was mapped", f.verb(), s.Addr, m.Path)
 	default:
 		f.words = fmt.Sprintf("%s of address 0x%x failed: no memory is behind it", f.verb(), s.Addr)
 	}
@@ -334,7 +341,8 @@ func (p *Process) fpe(s *Signal, th *Thread, in *x86asm.Inst) fault {
 	switch s.Code {
 	case fpeIntDiv:
 		if v, ok := p.divisor(in, th); ok && v != 0 {
-			return fault{class: classArithmetic, words: fmt.Sprintf("integer division overflow: the quotient of a division by %d does not fit (the smallest integer by -1, say)", v)}
+			return fault{class: classArithmetic, words: fmt.Sprintf(
+				"integer division overflow: the quotient of a division by %d does not fit (the smallest integer by -1, say)", v)}
 		}
 		return fault{class: classDivide, words: "integer division by zero"}
 	case fpeIntOvf:
@@ -365,7 +373,8 @@ func (p *Process) ill(th *Thread, in *x86asm.Inst) fault {
 
 // registers shows a thread's registers.
 func registers(r *unwind.Regs) (out value.Object) {
-	names := [...]string{"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "rip"}
+	names := [...]string{"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13",
+		"r14", "r15", "rip"}
 	for _, i := range []int{16, 7, 6, 0, 3, 2, 1, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15} {
 		if v, ok := r.Get(i); ok {
 			out = append(out, value.Member{Name: names[i], Value: value.NewText(hex(v))})

@@ -96,7 +96,8 @@ func (p *Picture) tls(th *Thread) func(m *symbol.Module, off uint64) (uint64, bo
 
 // Frame describes a frame, without its values.
 func (p *Picture) Frame(f *unwind.Frame) crash.Frame {
-	out := crash.Frame{Index: f.Index, Function: f.Function, File: f.File, Line: f.Line, Inlined: f.Inlined, Signal: f.Signal}
+	out := crash.Frame{Index: f.Index, Function: f.Function, File: f.File, Line: f.Line, Inlined: f.Inlined,
+		Signal: f.Signal}
 	if f.Trust != unwind.TrustCFI {
 		out.FoundBy = f.Trust.String()
 	}
@@ -128,7 +129,8 @@ func (p *Picture) Values(u *unwind.Unwinder, f *unwind.Frame, out *crash.Frame, 
 	size, skipped := 0, 0
 	seen := map[string]int{}
 	locals := u.Locals(f)
-	slices.SortStableFunc(locals, func(a, b unwind.Local) int { return b.Depth - a.Depth }) // a name means the innermost of that name
+	// a name means the innermost of that name
+	slices.SortStableFunc(locals, func(a, b unwind.Local) int { return b.Depth - a.Depth })
 	for i := range locals {
 		l := &locals[i]
 		if l.Name == "" || l.Type == nil || !Written(l) {

@@ -16,7 +16,8 @@ import (
 //go:embed testdata/loops.cpp
 var loops string
 
-// TestLoops runs functions of a real program on: those that never end are shown to, those that only take long never are.
+// TestLoops runs functions of a real program on: those that never end are shown to, those that only take long never
+// are.
 func TestLoops(t *testing.T) {
 	for _, variant := range []string{"gcc-O0", "gcc-O1", "gcc-O2", "gcc-O3", "clang-O0", "clang-O2"} {
 		t.Run(variant, func(t *testing.T) {

@@ -11,14 +11,15 @@ import (
 
 // Limits of one proof.
 const (
-	maxSteps   = 300_000                // instructions of the copy, for finding a round
-	proofSteps = 300_000                // instructions for showing that what changes does not matter
-	maxBytes   = 4 << 20                // memory that it changes, by the page
-	maxChanged = 4096                   // bytes of memory that change from round to round
-	maxRounds  = 8                      // times that the places that change may grow
-	growth     = 8                      // a reference state is kept so many times longer than the one before
-	firstHold  = 64                     // instructions
-	maxTime    = 600 * time.Millisecond // of the search: the thread stands meanwhile. On an idle machine it takes under a tenth of that
+	maxSteps   = 300_000 // instructions of the copy, for finding a round
+	proofSteps = 300_000 // instructions for showing that what changes does not matter
+	maxBytes   = 4 << 20 // memory that it changes, by the page
+	maxChanged = 4096    // bytes of memory that change from round to round
+	maxRounds  = 8       // times that the places that change may grow
+	growth     = 8       // a reference state is kept so many times longer than the one before
+	firstHold  = 64      // instructions
+	// of the search: the thread stands meanwhile. On an idle machine it takes under a tenth of that
+	maxTime    = 600 * time.Millisecond
 	clockEvery = 1024
 	maxPlaces  = 4096 // instructions of a loop that are remembered
 )
@@ -28,13 +29,14 @@ type Result struct {
 	Endless bool
 	Why     string // not endless: what it did, or what is not known
 	Unknown bool   // it came to an instruction that the interpreter does not know
-	// Length is how many instructions a round has. Places are the addresses of its instructions, in the order of their first execution.
+	// Length is how many instructions a round has. Places are the addresses of its instructions, in the order of their
+	// first execution.
 	Length int
 	Places []uint64
 	// Sleeps reports that it waits a while in each round, rather than use the CPU.
 	Sleeps bool
-	// Steps is how many instructions led to the round's end from the moment at which the thread was met. Read and Written are the words of
-	// memory that it touched in them, by address / 8.
+	// Steps is how many instructions led to the round's end from the moment at which the thread was met. Read and Written
+	// are the words of memory that it touched in them, by address / 8.
 	Steps         int
 	Read, Written map[uint64]bool
 	// idle are the registers that change from round to round, and decide nothing, at the lowest instruction.
@@ -45,8 +47,8 @@ type Result struct {
 type System struct {
 	Memory emulate.Memory           // and an emulate.Outsider
 	Outer  map[uint64]emulate.Outer // the vDSO's functions
-	// Text finds functions of emulate.Textual by their addresses. It is asked where the interpreter meets an instruction that it does not
-	// know: those functions use whatever the CPU has. Nil: there are none.
+	// Text finds functions of emulate.Textual by their addresses. It is asked where the interpreter meets an instruction
+	// that it does not know: those functions use whatever the CPU has. Nil: there are none.
 	Text func() map[uint64]string
 	// Alone: no other thread of the program can run, so that what it touches is of no interest.
 	Alone bool
@@ -92,8 +94,9 @@ type prover struct {
 	slept bool
 }
 
-// run looks for a round: from a reference state on, until the copy is there again and what has changed does not matter. The reference
-// moves on after a while that grows, so that rounds of any length are found, and what comes before them does not matter.
+// run looks for a round: from a reference state on, until the copy is there again and what has changed does not matter.
+// The reference moves on after a while that grows, so that rounds of any length are found, and what comes before them
+// does not matter.
 func (p *prover) run() (Result, error) {
 	var all *emulate.Touched // from the beginning: what comes before the loop may be what lets another thread go on
 	if !p.sys.Alone {
@@ -119,7 +122,8 @@ func (p *prover) run() (Result, error) {
 			}
 			shape := p.m.Shape(ref)
 			tries[shape]++
-			if n := tries[shape]; n > 8 && n%8 != 0 || n > 256 && n%64 != 0 { // what changes in the same way mostly decides the same
+			// what changes in the same way mostly decides the same
+			if n := tries[shape]; n > 8 && n%8 != 0 || n > 256 && n%64 != 0 {
 				continue
 			}
 			if changed, ok := p.m.Differences(ref, maxChanged); ok {
@@ -188,8 +192,8 @@ func (p *prover) proven(ref *emulate.State, n int, changed *emulate.Marks) (r Re
 	return r, false
 }
 
-// Steers reports whether any of some words of memory, by address / 8, decides where a thread goes in its next steps: a counter of what it has
-// done that ends its loop some day does.
+// Steers reports whether any of some words of memory, by address / 8, decides where a thread goes in its next steps: a
+// counter of what it has done that ends its loop some day does.
 func Steers(sys *System, th *emulate.Thread, words []uint64, steps int) bool {
 	m := resume(sys, th, nil)
 	if sys.Text != nil {
@@ -212,8 +216,8 @@ func Steers(sys *System, th *emulate.Thread, words []uint64, steps int) bool {
 	return false
 }
 
-// Touch reports whether one of several threads writes what another reads. Where none does, loops that were each shown to be endless while
-// the others stood are endless beside each other.
+// Touch reports whether one of several threads writes what another reads. Where none does, loops that were each shown
+// to be endless while the others stood are endless beside each other.
 func Touch(all []Result) bool {
 	for i := range all {
 		for k := range all {
@@ -230,8 +234,8 @@ func Touch(all []Result) bool {
 	return false
 }
 
-// Head is the lowest instruction of a loop, with the registers that the thread has when it comes there; those that change from round to
-// round, and decide nothing, are 0.
+// Head is the lowest instruction of a loop, with the registers that the thread has when it comes there; those that
+// change from round to round, and decide nothing, are 0.
 func Head(sys *System, th *emulate.Thread, r *Result) (head uint64, regs [16]uint64, ok bool) {
 	head = slices.Min(r.Places)
 	m := resume(sys, th, nil)
@@ -259,13 +263,14 @@ func Head(sys *System, th *emulate.Thread, r *Result) (head uint64, regs [16]uin
 
 // resume makes the machine of a proof. slept is called at each sleep.
 func resume(sys *System, th *emulate.Thread, slept func()) *emulate.Machine {
-	return emulate.Resume(sys.Memory, th, emulate.Limits{Steps: 1 << 40, Bytes: maxBytes}, func(nr uint64, args [6]uint64) (uint64, bool) {
-		if Sleeping(nr, args) {
-			if slept != nil {
-				slept()
+	return emulate.Resume(sys.Memory, th, emulate.Limits{Steps: 1 << 40, Bytes: maxBytes},
+		func(nr uint64, args [6]uint64) (uint64, bool) {
+			if Sleeping(nr, args) {
+				if slept != nil {
+					slept()
+				}
+				return 0, true
 			}
-			return 0, true
-		}
-		return 0, nr == sysSchedYield
-	})
+			return 0, nr == sysSchedYield
+		})
 }

@@ -6,7 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// newFile makes a file of memory. A disk's would be written behind us at the disk's pace, and who then waits for it is the program.
+// newFile makes a file of memory. A disk's would be written behind us at the disk's pace, and who then waits for it is
+// the program.
 func newFile() (*os.File, error) {
 	fd, err := unix.MemfdCreate("strobe-spool", unix.MFD_CLOEXEC)
 	if err != nil {

@@ -1,8 +1,8 @@
 //go:build unix
 
-// Package spool holds records between the rings that a target writes and the decoder behind them, so that a burst costs memory
-// for some seconds instead of calls. It stands between package ring and the collector's drain: what moves bytes out of the
-// rings appends them here at full speed, what decodes them reads at its own pace and gives the room back.
+// Package spool holds records between the rings that a target writes and the decoder behind them, so that a burst costs
+// memory for some seconds instead of calls. It stands between package ring and the collector's drain: what moves bytes
+// out of the rings appends them here at full speed, what decodes them reads at its own pace and gives the room back.
 package spool
 
 import (
@@ -32,8 +32,8 @@ const (
 	growBytes = 64 << 20
 )
 
-// Spool is a pool of blocks: of a file without a name, which is memory where the system has such files, and of a little memory for when
-// there can be no more of it. Safe for concurrent use.
+// Spool is a pool of blocks: of a file without a name, which is memory where the system has such files, and of a little
+// memory for when there can be no more of it. Safe for concurrent use.
 type Spool struct {
 	spare   func() int64
 	size    int
@@ -59,7 +59,8 @@ type block struct {
 
 // New makes a spool. Its file is made when it is needed.
 func New(o Options) *Spool {
-	return &Spool{spare: o.Room, size: o.BlockBytes, most: int(o.MostBytes / int64(o.BlockBytes)), reserve: max(reserveBytes/o.BlockBytes, 1)}
+	return &Spool{spare: o.Room, size: o.BlockBytes, most: int(o.MostBytes / int64(o.BlockBytes)),
+		reserve: max(reserveBytes/o.BlockBytes, 1)}
 }
 
 // Close frees what the spool holds. Nothing of it may be read any more.
@@ -186,9 +187,9 @@ func (s *Spool) write(b block, off int, p []byte) (n int, err error) {
 	return n, nil
 }
 
-// Stream is what one ring's thread has written, in order. Its positions are the ring's: bytes since the ring's beginning, and
-// a block holds what stood in the ring at once, so that records lie in it as they lay there. One goroutine appends and one
-// reads.
+// Stream is what one ring's thread has written, in order. Its positions are the ring's: bytes since the ring's
+// beginning, and a block holds what stood in the ring at once, so that records lie in it as they lay there. One
+// goroutine appends and one reads.
 type Stream struct {
 	s     *Spool
 	shift int
@@ -265,8 +266,8 @@ func (st *Stream) Empty() bool {
 	return st.past == st.head.Load()
 }
 
-// Block is the memory of the block that holds positions from index times its size on; nil where there is none. It may be read as
-// far as Head, until it is released.
+// Block is the memory of the block that holds positions from index times its size on; nil where there is none. It may
+// be read as far as Head, until it is released.
 func (st *Stream) Block(index uint64) []byte {
 	st.mu.Lock()
 	defer st.mu.Unlock()

@@ -44,7 +44,8 @@ func check(t *testing.T, st *Stream, seed int, pos uint64) uint64 {
 	return pos
 }
 
-// TestStreamsAtOnce: streams that are filled and read at once, at any pace, keep what was put into them, and give all of it back.
+// TestStreamsAtOnce: streams that are filled and read at once, at any pace, keep what was put into them, and give all
+// of it back.
 func TestStreamsAtOnce(t *testing.T) {
 	const streams, each = 5, 40 * testBlock
 	s := New(Options{BlockBytes: testBlock, MostBytes: 24 * testBlock})
@@ -107,7 +108,8 @@ func TestBound(t *testing.T) {
 	}
 }
 
-// TestNoRoom: where the machine has nothing to spare the reserve is used, and why is known; it goes on when there is room again.
+// TestNoRoom: where the machine has nothing to spare the reserve is used, and why is known; it goes on when there is
+// room again.
 func TestNoRoom(t *testing.T) {
 	spare := int64(growBytes - 1)
 	s := New(Options{BlockBytes: testBlock, MostBytes: 100 * testBlock, Room: func() int64 { return spare }})

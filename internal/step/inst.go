@@ -14,7 +14,8 @@ const (
 	Pushes  // saves the flags, with the trap flag set when single-stepped
 )
 
-// Classify sorts the instruction at the start of code, and returns its length. Bytes that are none are Plain, of length 0.
+// Classify sorts the instruction at the start of code, and returns its length. Bytes that are none are Plain, of length
+// 0.
 func Classify(code []byte) (Class, int) {
 	in, err := hook.Decode(code)
 	if err != nil {

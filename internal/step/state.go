@@ -39,17 +39,18 @@ type Line struct {
 
 // Place is where a thread stands.
 type Place struct {
-	PC     uint64
-	Frame  Frame  // the innermost
-	Calls  []Line // for each function of the chain but the innermost, where it calls the next
-	Starts int    // how many of the innermost inlined calls begin at PC: a person sees the call, and steps into each by itself
+	PC    uint64
+	Frame Frame  // the innermost
+	Calls []Line // for each function of the chain but the innermost, where it calls the next
+	// how many of the innermost inlined calls begin at PC: a person sees the call, and steps into each by itself
+	Starts int
 	Line   Line   // of the row of the line table that covers PC; Line 0: none
 	Lo, Hi uint64 // that row
 	Stmt   bool   // and begins a statement
 }
 
-// level returns how many inlined calls that begin at the place are not entered by a step into the outermost of them that it may enter; false:
-// none of them.
+// level returns how many inlined calls that begin at the place are not entered by a step into the outermost of them
+// that it may enter; false: none of them.
 func (s *State) level(p *Place) (skip int, ok bool) {
 	for skip = p.Starts - 1; skip >= 0; skip-- {
 		if _, line := p.Shown(skip); s.Enters(line.File) {
@@ -106,7 +107,8 @@ const (
 	Stop                // the step is done
 )
 
-// At decides at a place that is not a function just called. With Stop, skip is how many inlined calls are not yet entered.
+// At decides at a place that is not a function just called. With Stop, skip is how many inlined calls are not yet
+// entered.
 func (s *State) At(p *Place) (v Verdict, skip int) {
 	cur, call := p.Shown(p.Starts)
 	if p.PC >= s.lo && p.PC < s.hi && cur.Equal(s.Frame) {
@@ -115,7 +117,8 @@ func (s *State) At(p *Place) (v Verdict, skip int) {
 	if p.Line.Line == 0 {
 		return Go, 0
 	}
-	if s.Own != nil && (len(cur.Chain) > 1 || cur.Equal(s.Frame)) && !s.Own(call.File) { // inlined, and not to be stepped through
+	// inlined, and not to be stepped through
+	if s.Own != nil && (len(cur.Chain) > 1 || cur.Equal(s.Frame)) && !s.Own(call.File) {
 		if into, ok := s.level(p); ok {
 			return Stop, into
 		}

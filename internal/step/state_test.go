@@ -58,13 +58,15 @@ func TestSteps(t *testing.T) {
 		wantSkip int
 	}{
 		{"to the next statement", Over, 0x100, 0, []uint64{0x102, 0x104}, 0x104, 0},
-		{"not to what is no statement, and not to the same line behind it", Over, 0x104, 0, []uint64{0x106, 0x108, 0x10a, 0x10c, 0x10e}, 0, 0},
+		{"not to what is no statement, and not to the same line behind it", Over, 0x104, 0,
+			[]uint64{0x106, 0x108, 0x10a, 0x10c, 0x10e}, 0, 0},
 		{"to the call of an inlined function", Over, 0x10c, 0, []uint64{0x10e, 0x110}, 0x110, 1},
 		{"over an inlined function", Over, 0x110, 1, []uint64{0x112, 0x114, 0x116, 0x118, 0x11c}, 0x11c, 0},
 		{"along an inlined function", Over, 0x110, 0, []uint64{0x112, 0x114}, 0x114, 0},
 		{"into the middle of an inlined function", Into, 0x10c, 0, []uint64{0x10e, 0x114}, 0x114, 0},
 		{"past code without a line", Over, 0x114, 0, []uint64{0x116, 0x118, 0x11a, 0x11c}, 0x11c, 0},
-		{"into the middle of what is no statement, and to the line that it began in anew", Over, 0x104, 0, []uint64{0x106, 0x10a, 0x10c}, 0x10c, 0},
+		{"into the middle of what is no statement, and to the line that it began in anew", Over, 0x104, 0,
+			[]uint64{0x106, 0x10a, 0x10c}, 0x10c, 0},
 		{"into the middle of a line, and to the next", Over, 0x100, 0, []uint64{0x106, 0x10c, 0x110}, 0x110, 1},
 	} {
 		if pc, skip := walk(t, c.kind, c.from, c.skip, c.way...); pc != c.want || skip != c.wantSkip {
@@ -99,8 +101,10 @@ func TestClassify(t *testing.T) {
 		want Class
 		len  int
 	}{
-		{"\xe8\x01\x02\x03\x04", Call, 5}, {"\xff\xd0", Call, 2}, {"\xc3", Return, 1}, {"\xf3\xa4", Repeats, 2}, {"\xa4", Plain, 1},
-		{"\x9c", Pushes, 1}, {"\x90", Plain, 1}, {"\xeb\xfe", Plain, 2}, {"\x0f\x05", Plain, 2}, {"", Plain, 0}, {"\x06", Plain, 0},
+		{"\xe8\x01\x02\x03\x04", Call, 5}, {"\xff\xd0", Call, 2}, {"\xc3", Return, 1}, {"\xf3\xa4", Repeats, 2},
+		{"\xa4", Plain, 1},
+		{"\x9c", Pushes, 1}, {"\x90", Plain, 1}, {"\xeb\xfe", Plain, 2}, {"\x0f\x05", Plain, 2}, {"", Plain, 0},
+		{"\x06", Plain, 0},
 	} {
 		if got, n := Classify([]byte(c.code)); got != c.want || n != c.len {
 			t.Errorf("Classify(% x) = %v, %d, want %v, %d", c.code, got, n, c.want, c.len)

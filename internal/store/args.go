@@ -111,6 +111,7 @@ func (d *decoder) skipPayload(rd *[coldColumns]reader, p *payloadState) bool {
 // argRow fills r with what ScanOptions.Args promises; the payload aliases c.
 func (c *columns) argRow(i int, r *Row) {
 	*r = Row{
-		ID: c.id(i), Kind: event.Kind(c.kind[i]), Flags: event.Flags(c.flags[i]), Func: event.FuncID(c.fn[i]), Payload: c.payload(i),
+		ID: c.id(i), Kind: event.Kind(c.kind[i]), Flags: event.Flags(c.flags[i]), Func: event.FuncID(c.fn[i]),
+		Payload: c.payload(i),
 	}
 }

@@ -45,7 +45,8 @@ const (
 )
 
 // AddTestResults remembers a run's results and forgets each test's oldest beyond 20: of a large run not every time.
-func (x *Index) AddTestResults(ctx context.Context, project, framework string, at time.Time, results []TestResult) error {
+func (x *Index) AddTestResults(ctx context.Context, project, framework string, at time.Time,
+	results []TestResult) error {
 	tx, err := x.db.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("remember test results: %w", writeFault(x.path, err))
@@ -74,7 +75,8 @@ func (x *Index) AddTestResults(ctx context.Context, project, framework string, a
 func forget(ctx context.Context, tx *sql.Tx, project, framework string, results []TestResult) error {
 	if len(results) <= fewResults {
 		for _, r := range results {
-			if _, err := tx.ExecContext(ctx, "DELETE FROM test_results WHERE project=? AND framework=? AND test=? AND at_ns <= (SELECT at_ns FROM test_results WHERE project=? AND framework=? AND test=? ORDER BY at_ns DESC LIMIT 1 OFFSET ?)",
+			if _, err := tx.ExecContext(ctx, "DELETE FROM test_results WHERE project=? AND framework=? AND test=? AND at_ns "+
+				"<= (SELECT at_ns FROM test_results WHERE project=? AND framework=? AND test=? ORDER BY at_ns DESC LIMIT 1 OFFSET ?)",
 				project, framework, r.Test, project, framework, r.Test, keptResults); err != nil {
 				return err
 			}
@@ -82,7 +84,8 @@ func forget(ctx context.Context, tx *sql.Tx, project, framework string, results 
 		return nil
 	}
 	var all, tests int
-	if err := tx.QueryRowContext(ctx, "SELECT count(*), count(DISTINCT test) FROM test_results WHERE project=? AND framework=?", project, framework).Scan(&all, &tests); err != nil || all <= tests*(keptResults+spare) {
+	if err := tx.QueryRowContext(ctx, "SELECT count(*), count(DISTINCT test) FROM test_results WHERE project=? AND "+
+		"framework=?", project, framework).Scan(&all, &tests); err != nil || all <= tests*(keptResults+spare) {
 		return err
 	}
 	_, err := tx.ExecContext(ctx, `DELETE FROM test_results WHERE project=? AND framework=? AND (test, at_ns) IN
@@ -93,7 +96,8 @@ func forget(ctx context.Context, tx *sql.Tx, project, framework string, results 
 
 // Baselines returns what is remembered of a project's tests of one framework, by test.
 func (x *Index) Baselines(ctx context.Context, project, framework string) (map[string]Baseline, error) {
-	rows, err := x.db.QueryContext(ctx, "SELECT test, duration_ns, status FROM test_results WHERE project=? AND framework=? ORDER BY test, at_ns DESC", project, framework)
+	rows, err := x.db.QueryContext(ctx, "SELECT test, duration_ns, status FROM test_results WHERE project=? AND "+
+		"framework=? ORDER BY test, at_ns DESC", project, framework)
 	if err != nil {
 		return nil, fmt.Errorf("read test results: %w", err)
 	}

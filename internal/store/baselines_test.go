@@ -21,7 +21,8 @@ func addResults(t testing.TB, x *Index, run, tests int) {
 	t.Helper()
 	var results []TestResult
 	for i := range tests {
-		results = append(results, TestResult{Test: fmt.Sprintf("tests/test_some.py::TestOf::test_number_%d", i), Duration: time.Duration(run), Status: "passed"})
+		results = append(results, TestResult{Test: fmt.Sprintf("tests/test_some.py::TestOf::test_number_%d", i),
+			Duration: time.Duration(run), Status: "passed"})
 	}
 	if err := x.AddTestResults(t.Context(), "/project", "pytest", time.Unix(int64(run), 0), results); err != nil {
 		t.Fatal(err)
@@ -40,12 +41,14 @@ func TestBaselinesForget(t *testing.T) {
 				t.Fatalf("run %d: %d tests, %v; want %d", run, len(b), err, tests)
 			}
 			for name, one := range b {
-				if want := min(run, keptResults); len(one.Statuses) != want || len(one.Durations) != want || one.Durations[0] != time.Duration(run) {
+				if want := min(run, keptResults); len(one.Statuses) != want || len(one.Durations) != want ||
+					one.Durations[0] != time.Duration(run) {
 					t.Fatalf("run %d: %s has %d results, the newest of run %d", run, name, len(one.Statuses), one.Durations[0])
 				}
 			}
 			var all int
-			if err := x.db.QueryRowContext(t.Context(), "SELECT count(*) FROM test_results").Scan(&all); err != nil || all > tests*(keptResults+spare) {
+			if err := x.db.QueryRowContext(t.Context(), "SELECT count(*) FROM test_results").Scan(&all); err != nil ||
+				all > tests*(keptResults+spare) {
 				t.Fatalf("run %d: %d rows of %d tests are kept (%v)", run, all, tests, err)
 			}
 		}

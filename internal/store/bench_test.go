@@ -32,7 +32,8 @@ func newWorkload() *workload {
 
 func (w *workload) register(st *Store) {
 	for i := range 5000 {
-		st.Function(event.Function{Name: fmt.Sprintf("ns::class%d::method%d", i/20, i), File: fmt.Sprintf("/src/%d.cc", i/20), Line: i, Module: "/bin/x"})
+		st.Function(event.Function{Name: fmt.Sprintf("ns::class%d::method%d", i/20, i), File: fmt.Sprintf("/src/%d.cc", i/20),
+			Line: i, Module: "/bin/x"})
 	}
 	for i := range len(w.stacks) {
 		st.Thread(event.Thread{PID: 1, TID: int32(i), Name: "worker"})
@@ -128,7 +129,8 @@ func BenchmarkQuery(b *testing.B) {
 		done += len(batch)
 	}
 	must(b, st.Flush(context.Background()))
-	b.Logf("%d events in %v, %.1f bytes each", st.Stats().LastID, time.Since(start), float64(FileSize(path))/float64(st.Stats().LastID))
+	b.Logf("%d events in %v, %.1f bytes each", st.Stats().LastID, time.Since(start),
+		float64(FileSize(path))/float64(st.Stats().LastID))
 	defer st.Close()
 	last, end := st.Stats().LastID, st.Stats().LastTS
 	set := func(ids ...uint32) *Bits {
@@ -167,7 +169,8 @@ func BenchmarkQuery(b *testing.B) {
 				_, err = sn.Count(context.Background(), q.f)
 				must(b, err)
 				left := 50
-				must(b, sn.Scan(context.Background(), q.f, ScanOptions{Reverse: q.rev, Cold: true}, func(*Row) bool { left--; return left > 0 }))
+				must(b, sn.Scan(context.Background(), q.f, ScanOptions{Reverse: q.rev, Cold: true},
+					func(*Row) bool { left--; return left > 0 }))
 				sn.Close()
 			}
 		})

@@ -20,8 +20,10 @@ func randomColumns(rnd *rand.Rand, n int, sparse bool) *columns {
 	threads, funcs := 1+rnd.IntN(400), 1+rnd.IntN(500)
 	for i := range n {
 		r := Row{
-			ID: id, TS: int64(rnd.Uint64() >> rnd.IntN(64)), Ret: int64(rnd.Uint64() >> rnd.IntN(64)), Thread: event.ThreadID(rnd.IntN(threads)),
-			Kind: event.Kind(1 + rnd.IntN(int(event.NumKinds)-1)), Flags: event.Flags(rnd.Uint32()), Func: event.FuncID(rnd.IntN(funcs)),
+			ID: id, TS: int64(rnd.Uint64() >> rnd.IntN(64)), Ret: int64(rnd.Uint64() >> rnd.IntN(64)),
+			Thread: event.ThreadID(rnd.IntN(threads)),
+			Kind:   event.Kind(1 + rnd.IntN(int(event.NumKinds)-1)), Flags: event.Flags(rnd.Uint32()),
+			Func:   event.FuncID(rnd.IntN(funcs)),
 			Parent: rnd.Int64N(id), Depth: int32(rnd.Uint32()),
 		}
 		if rnd.IntN(9) == 0 {

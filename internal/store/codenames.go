@@ -117,15 +117,16 @@ func (s *Store) loadCodeNames(ctx context.Context, c *sql.Conn) error {
 		return err
 	}
 	s.code.at = map[uint64][]codeName{}
-	return query(ctx, c, "SELECT pid, address, from_ns, name FROM code_names ORDER BY from_ns", func(rows *sql.Rows) error {
-		var addr int64
-		var n codeName
-		if err := rows.Scan(&n.PID, &addr, &n.from, &n.Name); err != nil {
-			return err
-		}
-		if len(s.code.at) < maxCodeNames {
-			s.code.at[uint64(addr)] = append(s.code.at[uint64(addr)], n)
-		}
-		return nil
-	})
+	return query(ctx, c, "SELECT pid, address, from_ns, name FROM code_names ORDER BY from_ns",
+		func(rows *sql.Rows) error {
+			var addr int64
+			var n codeName
+			if err := rows.Scan(&n.PID, &addr, &n.from, &n.Name); err != nil {
+				return err
+			}
+			if len(s.code.at) < maxCodeNames {
+				s.code.at[uint64(addr)] = append(s.code.at[uint64(addr)], n)
+			}
+			return nil
+		})
 }

@@ -34,7 +34,8 @@ func TestCodeNames(t *testing.T) {
 	unnamed := binary.LittleEndian.AppendUint64(nil, addr+1)
 	var batch []event.Event
 	for i, e := range []event.Event{
-		{Thread: one, Func: with, Payload: payload}, {Thread: one, Func: with, Payload: payload}, {Thread: two, Func: with, Payload: payload},
+		{Thread: one, Func: with, Payload: payload}, {Thread: one, Func: with, Payload: payload},
+		{Thread: two, Func: with, Payload: payload},
 		{Thread: two, Func: without, Payload: payload}, {Thread: two, Func: with, Payload: unnamed},
 		{Thread: one, Func: with, Payload: payload},
 	} {
@@ -66,8 +67,10 @@ func TestCodeNames(t *testing.T) {
 		all.Set(uint32(with))
 		for _, o := range []ScanOptions{{Cold: true}, {Args: true}} {
 			var got []string
-			err := sn.Scan(context.Background(), Filter{Funcs: all}, o, func(r *Row) bool { got = append(got, shown(r)); return true })
-			if err != nil || len(got) != 5 || got[4] != "0x401000" || got[0] != "first" || got[1] != "later" || got[2] != "others" || got[3] != "0x401001" {
+			err := sn.Scan(context.Background(), Filter{Funcs: all}, o,
+				func(r *Row) bool { got = append(got, shown(r)); return true })
+			if err != nil || len(got) != 5 || got[4] != "0x401000" || got[0] != "first" || got[1] != "later" ||
+				got[2] != "others" || got[3] != "0x401001" {
 				t.Errorf("%+v: %v, %v", o, got, err)
 			}
 		}

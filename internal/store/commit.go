@@ -71,7 +71,8 @@ func (st *statements) prepareAll(ctx context.Context) error {
 		{&st.trimTail, "DELETE FROM tail WHERE id < ?"},
 		{&st.out, "INSERT INTO outputs VALUES" + outRow},
 		{&st.outs, "INSERT INTO outputs VALUES" + many},
-		{&st.pastOuts, "SELECT seq, ts_ns, thread_id, kind_id, parent, depth, flags, ret FROM outputs WHERE seq BETWEEN ? AND ? ORDER BY seq"},
+		{&st.pastOuts, "SELECT seq, ts_ns, thread_id, kind_id, parent, depth, flags, ret FROM outputs WHERE seq BETWEEN ? " +
+			"AND ? ORDER BY seq"},
 		{&st.file, "INSERT OR REPLACE INTO files VALUES(?,?)"},
 		{&st.layout, "INSERT OR REPLACE INTO layouts VALUES(?,?)"},
 		{&st.function, "INSERT INTO functions VALUES(?,?,?,?,?,?,?,?,?)"},
@@ -229,7 +230,8 @@ func (t *txn) writeOuts(last event.ID) {
 			if id, ok := o.r.Kind.OfStream(o.r.Stream); ok {
 				ret = int64(id)
 			}
-			args = append(args, o.r.ID, o.r.TS, int64(o.r.Thread), int64(o.r.Kind), o.r.Parent, int64(o.r.Depth), int64(o.r.Flags), ret, data)
+			args = append(args, o.r.ID, o.r.TS, int64(o.r.Thread), int64(o.r.Kind), o.r.Parent, int64(o.r.Depth),
+				int64(o.r.Flags), ret, data)
 		}
 		if batch == 1 {
 			t.exec(w.stmt.out, args...)

@@ -33,7 +33,8 @@ func TestReadersDuringIngest(t *testing.T) {
 				num := binary.LittleEndian.AppendUint64(nil, uint64(n))
 				ts := time.Since(start).Nanoseconds()
 				e := event.Event{TS: ts, Func: event.FuncID(p), Thread: event.ThreadID(p), Kind: event.FunctionEnter, Payload: num}
-				x := event.Event{TS: ts, Func: e.Func, Thread: e.Thread, Kind: event.FunctionExit, Flags: event.HasRet, Ret: int64(n)}
+				x := event.Event{TS: ts, Func: e.Func, Thread: e.Thread, Kind: event.FunctionExit, Flags: event.HasRet,
+					Ret: int64(n)}
 				b = append(b, e, x)
 				if n%100 == 0 {
 					b = append(b, event.Event{TS: ts, Thread: e.Thread, Kind: event.Stdout, Payload: num})
@@ -195,7 +196,8 @@ func TestOutputsSurvive(t *testing.T) {
 		id++
 		ids = append(ids, id)
 		for range 10_000 {
-			b = append(b, event.Event{Kind: event.FunctionEnter, Func: f, Thread: th}, event.Event{Kind: event.FunctionExit, Func: f, Thread: th})
+			b = append(b, event.Event{Kind: event.FunctionEnter, Func: f, Thread: th},
+				event.Event{Kind: event.FunctionExit, Func: f, Thread: th})
 			id += 2
 		}
 		must(t, st.Put(b))

@@ -75,7 +75,8 @@ func (d *decoder) want(nd need) error {
 		bit need
 		run func(*decoder) error
 	}{
-		{needLocal, (*decoder).localFuncs}, {needFunc, (*decoder).funcs}, {needThread, (*decoder).threads}, {needTime, (*decoder).times},
+		{needLocal, (*decoder).localFuncs}, {needFunc, (*decoder).funcs}, {needThread, (*decoder).threads},
+		{needTime, (*decoder).times},
 		{needDur, (*decoder).durations}, {needRet, (*decoder).returns},
 	} {
 		if nd&step.bit != 0 {

@@ -109,9 +109,11 @@ func decodeHeader(data []byte) (*header, error) {
 		h.fEnter[i], h.fExit[i] = uint16(r.count(blockEvents)), uint16(r.count(blockEvents))
 	}
 	h.threads = r.ascending()
-	h.tEnter, h.tExit, h.tOther = make([]uint16, len(h.threads)), make([]uint16, len(h.threads)), make([]uint16, len(h.threads))
+	h.tEnter, h.tExit, h.tOther = make([]uint16, len(h.threads)), make([]uint16, len(h.threads)),
+		make([]uint16, len(h.threads))
 	for i := range h.threads {
-		h.tEnter[i], h.tExit[i], h.tOther[i] = uint16(r.count(blockEvents)), uint16(r.count(blockEvents)), uint16(r.count(blockEvents))
+		h.tEnter[i], h.tExit[i], h.tOther[i] = uint16(r.count(blockEvents)), uint16(r.count(blockEvents)),
+			uint16(r.count(blockEvents))
 	}
 	ok := !r.bad && h.n > 0 && sum == uint64(h.n) && h.first > 0 && span >= int64(h.n)-1 && span <= math.MaxInt64-h.first
 	if !ok || !h.sparse && span != int64(h.n)-1 {
@@ -145,7 +147,8 @@ func blockOf(c *columns, from, to int, s *scratch) *header {
 	h.funcs = s.funcs.index(c.fn[from:to])
 	h.threads = s.threads.index(c.thread[from:to])
 	h.fEnter, h.fExit = make([]uint16, len(h.funcs)), make([]uint16, len(h.funcs))
-	h.tEnter, h.tExit, h.tOther = make([]uint16, len(h.threads)), make([]uint16, len(h.threads)), make([]uint16, len(h.threads))
+	h.tEnter, h.tExit, h.tOther = make([]uint16, len(h.threads)), make([]uint16, len(h.threads)),
+		make([]uint16, len(h.threads))
 	for i, lf := range s.funcs.local {
 		lt := s.threads.local[i]
 		switch event.Kind(c.kind[from+i]) {

@@ -117,7 +117,8 @@ func (x *Index) Close() error { return x.db.Close() }
 
 // Register adds a session; an error that is ErrExists if the id is taken.
 func (x *Index) Register(ctx context.Context, s SessionInfo) error {
-	n, err := x.write(ctx, "INSERT OR IGNORE INTO sessions(project_root, started_at_ns, status, retained, doc, id) VALUES(?,?,?,?,?,?)", s)
+	n, err := x.write(ctx, "INSERT OR IGNORE INTO sessions(project_root, started_at_ns, status, retained, doc, id) "+
+		"VALUES(?,?,?,?,?,?)", s)
 	if err == nil && n == 0 {
 		err = ErrExists
 	}
@@ -130,7 +131,8 @@ func (x *Index) Register(ctx context.Context, s SessionInfo) error {
 // Update replaces what is known of session s.ID: how it ended, size, counts, whether it is
 // retained. An error that is ErrNotFound if it is not registered.
 func (x *Index) Update(ctx context.Context, s SessionInfo) error {
-	n, err := x.write(ctx, "UPDATE sessions SET project_root=?, started_at_ns=?, status=?, retained=?, doc=? WHERE id=?", s)
+	n, err := x.write(ctx, "UPDATE sessions SET project_root=?, started_at_ns=?, status=?, retained=?, doc=? WHERE id=?",
+		s)
 	if err == nil && n == 0 {
 		err = ErrNotFound
 	}
@@ -239,7 +241,8 @@ func (x *Index) Delete(ctx context.Context, id string) error {
 func (x *Index) AddPurge(ctx context.Context, p Purge) error {
 	_, err := x.db.ExecContext(ctx, "INSERT OR REPLACE INTO purges VALUES(?,?,?,?)", p.ID, p.At, p.Reason, p.SizeBytes)
 	if err == nil {
-		_, err = x.db.ExecContext(ctx, "DELETE FROM purges WHERE id NOT IN (SELECT id FROM purges ORDER BY at_ns DESC LIMIT ?)", maxPurges)
+		_, err = x.db.ExecContext(ctx, "DELETE FROM purges WHERE id NOT IN (SELECT id FROM purges ORDER BY at_ns DESC "+
+			"LIMIT ?)", maxPurges)
 	}
 	if err != nil {
 		return fmt.Errorf("remember that session %s was deleted: %w", p.ID, writeFault(x.path, err))

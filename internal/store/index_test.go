@@ -20,8 +20,10 @@ func TestIndex(t *testing.T) {
 	must(t, err)
 	defer func() { must(t, x.Close()) }()
 	code := 3
-	a := SessionInfo{ID: "a", Command: "/bin/a", Args: []string{"-x"}, ProjectRoot: "/p", PID: 7, StartedAt: 20, Status: StatusRunning, Path: "/none"}
-	b := SessionInfo{ID: "b", Command: "/bin/b", ProjectRoot: "/q", StartedAt: 10, EndedAt: 11, Status: "exited", ExitCode: &code, Path: "/none"}
+	a := SessionInfo{ID: "a", Command: "/bin/a", Args: []string{"-x"}, ProjectRoot: "/p", PID: 7, StartedAt: 20,
+		Status: StatusRunning, Path: "/none"}
+	b := SessionInfo{ID: "b", Command: "/bin/b", ProjectRoot: "/q", StartedAt: 10, EndedAt: 11, Status: "exited",
+		ExitCode: &code, Path: "/none"}
 	must(t, x.Register(ctx, a))
 	must(t, x.Register(ctx, b))
 	if err := x.Register(ctx, a); !errors.Is(err, ErrExists) {
@@ -68,7 +70,9 @@ func TestOpenRefuses(t *testing.T) {
 	if _, err := Open(filepath.Join(dir, "none.db")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("Open(missing) = %v", err)
 	}
-	for name, data := range map[string][]byte{"text": []byte("not a database, but long enough to be read as one....................................................."), "empty": nil} {
+	for name, data := range map[string][]byte{"text": []byte(
+		"not a database, but long enough to be read as one....................................................."),
+		"empty": nil} {
 		if _, err := Open(file(name, data)); fault.CodeOf(err) != fault.ValidationError {
 			t.Errorf("Open(%s) = %v, want %s", name, err, fault.ValidationError)
 		}
@@ -79,7 +83,8 @@ func TestOpenRefuses(t *testing.T) {
 	if _, err := Open(filepath.Join(dir, "index.db")); fault.CodeOf(err) != fault.ValidationError {
 		t.Errorf("Open(an index) = %v, want %s", err, fault.ValidationError)
 	}
-	if _, err := OpenIndex(file("text2", []byte("no index, no database: the header of this file says so in plain words to whoever reads it ....."))); fault.CodeOf(err) != fault.ValidationError {
+	if _, err := OpenIndex(file("text2", []byte("no index, no database: the header of this file says so in plain words "+
+		"to whoever reads it ....."))); fault.CodeOf(err) != fault.ValidationError {
 		t.Errorf("OpenIndex(text) = %v, want %s", err, fault.ValidationError)
 	}
 	st, path := testStore(t, Options{})
@@ -166,7 +171,8 @@ func TestNames(t *testing.T) {
 	if diff := cmp.Diff(fns, sn.Functions()); diff != "" {
 		t.Errorf("Functions() (-want +got): %s", diff)
 	}
-	if diff := cmp.Diff([]event.Thread{{PID: 1, TID: 2, Name: "x"}, {PID: 1, TID: 2, Name: "z"}}, sn.Threads()); diff != "" {
+	if diff := cmp.Diff([]event.Thread{{PID: 1, TID: 2, Name: "x"}, {PID: 1, TID: 2, Name: "z"}}, sn.Threads()); diff !=
+		"" {
 		t.Errorf("Threads() (-want +got): %s", diff)
 	}
 	if diff := cmp.Diff(Meta{SessionID: "s", Command: "/bin/x", StartedAt: 5, PID: 77}, re.Meta()); diff != "" {
@@ -209,7 +215,8 @@ func TestUnruly(t *testing.T) {
 			t.Fatalf("row %d (-want +got): %s", i, cmp.Diff(want, got))
 		}
 	}
-	for _, bad := range []event.Event{{Kind: enter, Func: 9, Thread: th}, {Kind: enter, Thread: 9}, {Kind: event.NumKinds}, {}} {
+	for _, bad := range []event.Event{{Kind: enter, Func: 9, Thread: th}, {Kind: enter, Thread: 9}, {Kind: event.NumKinds},
+		{}} {
 		if err := st.Put([]event.Event{bad}); err == nil {
 			t.Errorf("Put(%+v) = nil", bad)
 		}

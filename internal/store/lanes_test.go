@@ -47,7 +47,8 @@ func TestLanes(t *testing.T) {
 	want := []struct {
 		parent event.ID
 		thread event.ThreadID
-	}{{0, own}, {1, lane}, {2, lane}, {2, lane}, {2, lane}, {1, own}, {1, other}, {7, other}, {1, other}, {1, own}, {2, lane}, {1, lane}, {0, own}}
+	}{{0, own}, {1, lane}, {2, lane}, {2, lane}, {2, lane}, {1, own}, {1, other}, {7, other}, {1, other}, {1, own},
+		{2, lane}, {1, lane}, {0, own}}
 	must(t, s.Flush(t.Context()))
 	sn, err := s.Snapshot(t.Context())
 	must(t, err)
@@ -56,7 +57,8 @@ func TestLanes(t *testing.T) {
 		t.Errorf("%d events came, %d are settled", s.w.queue.enqueued, s.w.queue.settled)
 	}
 	var rows []Row
-	must(t, sn.Scan(t.Context(), Filter{}, ScanOptions{Cold: true}, func(r *Row) bool { rows = append(rows, *r); return true }))
+	must(t, sn.Scan(t.Context(), Filter{}, ScanOptions{Cold: true},
+		func(r *Row) bool { rows = append(rows, *r); return true }))
 	if len(rows) != len(want) {
 		t.Fatalf("%d rows, want %d", len(rows), len(want))
 	}

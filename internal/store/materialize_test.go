@@ -36,8 +36,10 @@ func TestMaterialize(t *testing.T) {
 	must(t, err)
 	defer c.Close()
 	var got strings.Builder
-	const stmt = "SELECT id, timestamp_ns, session_id, thread_id, thread_name, pid, coalesce(parent_event_id,0), event_type, coalesce(function,''), " +
-		"coalesce(source_file,''), coalesce(arguments,''), coalesce(return_value,''), coalesce(duration_ns,0), coalesce(text,'') FROM events ORDER BY id"
+	const stmt = "SELECT id, timestamp_ns, session_id, thread_id, thread_name, pid, coalesce(parent_event_id,0), " +
+		"event_type, coalesce(function,''), " +
+		"coalesce(source_file,''), coalesce(arguments,''), coalesce(return_value,''), coalesce(duration_ns,0), " +
+		"coalesce(text,'') FROM events ORDER BY id"
 	must(t, query(context.Background(), c, stmt, func(rows *sql.Rows) error {
 		v := make([]any, 14)
 		for i := range v {

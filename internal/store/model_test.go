@@ -29,7 +29,8 @@ func (m *model) put(batch []event.Event) {
 	}
 	for _, e := range batch {
 		st := m.stacks[e.Thread]
-		r := Row{ID: int64(len(m.rows)) + 1, TS: e.TS, Ret: e.Ret, Payload: bytes.Clone(e.Payload), Thread: e.Thread, Kind: e.Kind, Flags: e.Flags}
+		r := Row{ID: int64(len(m.rows)) + 1, TS: e.TS, Ret: e.Ret, Payload: bytes.Clone(e.Payload), Thread: e.Thread,
+			Kind: e.Kind, Flags: e.Flags}
 		if e.Kind.IsCall() {
 			r.Func = e.Func
 		}
@@ -87,18 +88,21 @@ type source struct {
 const sourceStreams = 2
 
 func newSource(seed uint64, funcs, threads int) *source {
-	return &source{rnd: rand.New(rand.NewPCG(seed, 1)), funcs: funcs, threads: threads, stacks: make([][]event.FuncID, threads), outputs: 20, maxPay: 40}
+	return &source{rnd: rand.New(rand.NewPCG(seed, 1)), funcs: funcs, threads: threads,
+		stacks: make([][]event.FuncID, threads), outputs: 20, maxPay: 40}
 }
 
 func (s *source) register(st *Store) {
 	for i := range s.funcs {
-		st.Function(event.Function{Name: fmt.Sprintf("f%d", i), File: fmt.Sprintf("/src/%d.c", i%7), Line: i, Layout: []byte{byte(i % 3)}})
+		st.Function(event.Function{Name: fmt.Sprintf("f%d", i), File: fmt.Sprintf("/src/%d.c", i%7), Line: i,
+			Layout: []byte{byte(i % 3)}})
 	}
 	for i := range s.threads {
 		st.Thread(event.Thread{PID: 100, TID: int32(100 + i), Name: fmt.Sprintf("t%d", i)})
 	}
 	for i := range sourceStreams {
-		if _, err := st.Stream(event.Stream{Channel: "test", Name: fmt.Sprint(i), Media: "bytes", Direction: event.In}); err != nil {
+		if _, err := st.Stream(event.Stream{Channel: "test", Name: fmt.Sprint(i), Media: "bytes",
+			Direction: event.In}); err != nil {
 			panic(err)
 		}
 	}
@@ -297,7 +301,8 @@ func collect(t testing.TB, sn *Snapshot, f Filter, opt ScanOptions) []Row {
 func sameRow(a, b *Row, cold bool) bool {
 	hot := a.ID == b.ID && a.TS == b.TS && a.Duration == b.Duration && a.Ret == b.Ret && a.Func == b.Func &&
 		a.Thread == b.Thread && a.Kind == b.Kind && a.Flags == b.Flags
-	return hot && (!cold || a.Parent == b.Parent && a.Enter == b.Enter && a.Depth == b.Depth && a.Stream == b.Stream && bytes.Equal(a.Payload, b.Payload))
+	return hot && (!cold || a.Parent == b.Parent && a.Enter == b.Enter && a.Depth == b.Depth && a.Stream == b.Stream &&
+		bytes.Equal(a.Payload, b.Payload))
 }
 
 // compare checks Count, Scan in both directions and Rows of f against the model, of which gone
@@ -315,7 +320,8 @@ func compare(t testing.TB, sn *Snapshot, m *model, f Filter, gone func(*Row) boo
 	if n != int64(len(want)) {
 		t.Fatalf("Count(%s) = %d, want %d", show(f), n, len(want))
 	}
-	for _, opt := range []ScanOptions{{}, {Cold: true}, {Reverse: true}, {Reverse: true, Cold: true}, {Args: true}, {Reverse: true, Args: true}} {
+	for _, opt := range []ScanOptions{{}, {Cold: true}, {Reverse: true}, {Reverse: true, Cold: true}, {Args: true},
+		{Reverse: true, Args: true}} {
 		if opt.Args && f.Funcs == nil {
 			continue
 		}
@@ -350,7 +356,8 @@ func compare(t testing.TB, sn *Snapshot, m *model, f Filter, gone func(*Row) boo
 }
 
 func show(f Filter) string {
-	s := fmt.Sprintf("id %d-%d ts %d-%d kinds %x dur %d-%d", f.FromID, f.ToID, f.FromTS, f.ToTS, f.Kinds, f.MinDur, f.MaxDur)
+	s := fmt.Sprintf("id %d-%d ts %d-%d kinds %x dur %d-%d", f.FromID, f.ToID, f.FromTS, f.ToTS, f.Kinds, f.MinDur,
+		f.MaxDur)
 	if f.Funcs != nil {
 		s += fmt.Sprintf(" funcs %x", f.Funcs.words)
 	}

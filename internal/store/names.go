@@ -28,7 +28,8 @@ func (w *writer) takeNames() names {
 	s := w.s
 	s.namesMu.Lock()
 	defer s.namesMu.Unlock()
-	n := names{functions: s.functions[w.written.functions:], streams: s.streams[w.written.streams:], nThreads: len(s.threads), threads: map[event.ThreadID]event.Thread{}}
+	n := names{functions: s.functions[w.written.functions:], streams: s.streams[w.written.streams:],
+		nThreads: len(s.threads), threads: map[event.ThreadID]event.Thread{}}
 	for i := w.written.threads; i < len(s.threads); i++ {
 		n.threads[event.ThreadID(i)] = s.threads[i]
 	}
@@ -170,7 +171,8 @@ func (w *writer) writeFuncStats() error {
 	for i := range stats {
 		f := &stats[i]
 		if t.err == nil {
-			_, t.err = w.conn.ExecContext(context.Background(), "INSERT OR REPLACE INTO func_stats VALUES(?,?,?,?,?,?,?,?,?,?)", int64(f.Func), f.Calls,
+			_, t.err = w.conn.ExecContext(context.Background(), "INSERT OR REPLACE INTO func_stats VALUES(?,?,?,?,?,?,?,?,?,?)",
+				int64(f.Func), f.Calls,
 				f.Exits, f.Unwound, f.Lost, f.TotalNs, f.SelfNs, f.MinNs, f.MaxNs, f.hist.appendTo(nil))
 		}
 	}

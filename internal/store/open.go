@@ -75,7 +75,8 @@ func (s *Store) openMode(ctx context.Context, params map[string]string) error {
 func openFault(path string, err error) error {
 	switch {
 	case errors.Is(err, errDamaged), isNotOurs(err):
-		return fault.New(fault.ValidationError, "Run strobe doctor --db on it.", "%s is damaged or no strobe session: %w", path, err)
+		return fault.New(fault.ValidationError, "Run strobe doctor --db on it.", "%s is damaged or no strobe session: %w",
+			path, err)
 	case errors.Is(err, fs.ErrPermission):
 		return fault.New(fault.PermissionDenied, "Check who owns the file.", "%w", err)
 	}
@@ -89,7 +90,8 @@ func (s *Store) load(ctx context.Context, c *sql.Conn) error {
 		return err
 	}
 	if version == 0 {
-		return fault.New(fault.ValidationError, "Give the path of a file that strobe recorded.", "%s has no session in it", s.path)
+		return fault.New(fault.ValidationError, "Give the path of a file that strobe recorded.", "%s has no session in it",
+			s.path)
 	}
 	if _, err := c.ExecContext(ctx, "BEGIN"); err != nil {
 		return fmt.Errorf("begin reading: %w", err)
@@ -99,7 +101,8 @@ func (s *Store) load(ctx context.Context, c *sql.Conn) error {
 	if err != nil {
 		return err
 	}
-	steps := []func(context.Context, *sql.Conn) error{s.loadThreads, s.loadFunctions, s.loadBlocks, s.loadTail, s.loadOld, s.loadStats}
+	steps := []func(context.Context, *sql.Conn) error{s.loadThreads, s.loadFunctions, s.loadBlocks, s.loadTail, s.loadOld,
+		s.loadStats}
 	if version >= 2 {
 		steps = append(steps, s.loadSkipped, s.loadThreadNames)
 	}
@@ -188,8 +191,10 @@ func (s *Store) loadThreads(ctx context.Context, c *sql.Conn) error {
 }
 
 func (s *Store) loadFunctions(ctx context.Context, c *sql.Conn) error {
-	const stmt = "SELECT f.id, f.name, coalesce(f.name_raw,''), coalesce(p.path,''), coalesce(f.line,0), coalesce(f.module,''), " +
-		"coalesce(f.language,''), l.data FROM functions f LEFT JOIN files p ON p.id=f.file_id LEFT JOIN layouts l ON l.id=f.layout_id ORDER BY f.id"
+	const stmt = "SELECT f.id, f.name, coalesce(f.name_raw,''), coalesce(p.path,''), coalesce(f.line,0), " +
+		"coalesce(f.module,''), " +
+		"coalesce(f.language,''), l.data FROM functions f LEFT JOIN files p ON p.id=f.file_id LEFT JOIN layouts l ON " +
+		"l.id=f.layout_id ORDER BY f.id"
 	return query(ctx, c, stmt, func(rows *sql.Rows) error {
 		var id int64
 		var f event.Function
@@ -296,7 +301,8 @@ func (s *Store) loadOld(ctx context.Context, c *sql.Conn) error {
 	}
 	old := newColumns(0, 0)
 	old.ids = make([]event.ID, 0, 64)
-	stmt := fmt.Sprintf("SELECT seq, ts_ns, thread_id, kind_id, parent, depth, flags, ret FROM outputs WHERE seq BETWEEN %d AND %d ORDER BY seq", from, to)
+	stmt := fmt.Sprintf("SELECT seq, ts_ns, thread_id, kind_id, parent, depth, flags, ret FROM outputs WHERE seq "+
+		"BETWEEN %d AND %d ORDER BY seq", from, to)
 	err := query(ctx, c, stmt, func(rows *sql.Rows) error {
 		r, err := scanOutput(rows)
 		if err != nil {
@@ -346,10 +352,12 @@ func (s *Store) countDropped() {
 
 func (s *Store) loadStats(ctx context.Context, c *sql.Conn) error {
 	var enters, exits int64
-	err := query(ctx, c, "SELECT func_id, calls, exits, unwound, lost, total_ns, self_ns, min_ns, max_ns, histogram FROM func_stats", func(rows *sql.Rows) error {
+	err := query(ctx, c, "SELECT func_id, calls, exits, unwound, lost, total_ns, self_ns, min_ns, max_ns, histogram "+
+		"FROM func_stats", func(rows *sql.Rows) error {
 		var f FuncStat
 		var hist []byte
-		if err := rows.Scan(&f.Func, &f.Calls, &f.Exits, &f.Unwound, &f.Lost, &f.TotalNs, &f.SelfNs, &f.MinNs, &f.MaxNs, &hist); err != nil {
+		if err := rows.Scan(&f.Func, &f.Calls, &f.Exits, &f.Unwound, &f.Lost, &f.TotalNs, &f.SelfNs, &f.MinNs, &f.MaxNs,
+			&hist); err != nil {
 			return err
 		}
 		if f.Func > idLimit {
@@ -459,7 +467,8 @@ func (s *Store) recountFuncs() {
 	defer sn.Close()
 	var n nester
 	err = sn.Scan(context.Background(), Filter{}, ScanOptions{}, func(r *Row) bool {
-		if r.Kind.IsCall() && int(r.Func) < len(sn.functions) && (r.Thread == event.NoThread || int(r.Thread) < len(sn.threads)) {
+		if r.Kind.IsCall() && int(r.Func) < len(sn.functions) &&
+			(r.Thread == event.NoThread || int(r.Thread) < len(sn.threads)) {
 			c := *r
 			n.place(&c)
 		}

@@ -41,7 +41,8 @@ func TestCallsNotRecorded(t *testing.T) {
 	}
 	th := st.Thread(event.Thread{PID: 1, TID: 1})
 	for _, f := range fn[:2] {
-		must(t, st.Put([]event.Event{{Kind: event.FunctionEnter, Func: f, Thread: th}, {TS: 5, Kind: event.FunctionExit, Func: f, Thread: th}}))
+		must(t, st.Put([]event.Event{{Kind: event.FunctionEnter, Func: f, Thread: th},
+			{TS: 5, Kind: event.FunctionExit, Func: f, Thread: th}}))
 	}
 	st.AddCalls(fn[0], 98)
 	st.AddCalls(fn[0], 1)

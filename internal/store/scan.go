@@ -123,7 +123,8 @@ func eachCommon(set *Bits, list []uint32, fn func(i int) bool) {
 
 // headerCount answers the count of a block from its header, if that can be done.
 func (f *Filter) headerCount(h *header) (n int64, ok bool) {
-	if f.FromID > h.first || f.ToID != 0 && f.ToID < h.last || f.FromTS != 0 && f.FromTS > h.tsMin || f.ToTS != 0 && f.ToTS < h.tsMax || f.exitsOnly() {
+	if f.FromID > h.first || f.ToID != 0 && f.ToID < h.last || f.FromTS != 0 && f.FromTS > h.tsMin || f.ToTS != 0 &&
+		f.ToTS < h.tsMax || f.exitsOnly() {
 		return 0, false
 	}
 	kinds := f.kinds()

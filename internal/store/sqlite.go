@@ -137,16 +137,19 @@ func migrate(ctx context.Context, c *sql.Conn, path string, appID int32, list []
 func schemaVersion(ctx context.Context, c *sql.Conn, path string, appID int32, newest int) (int, error) {
 	var version, id, tables int
 	err := c.QueryRowContext(ctx, "SELECT (SELECT user_version FROM pragma_user_version), "+
-		"(SELECT application_id FROM pragma_application_id), (SELECT count(*) FROM sqlite_schema)").Scan(&version, &id, &tables)
+		"(SELECT application_id FROM pragma_application_id), (SELECT count(*) FROM sqlite_schema)").Scan(&version, &id,
+		&tables)
 	switch {
 	case err != nil && isNotOurs(err):
-		return 0, fault.New(fault.ValidationError, "Give the path of a file that strobe recorded.", "%s is not an intact strobe database: %w", path, err)
+		return 0, fault.New(fault.ValidationError, "Give the path of a file that strobe recorded.",
+			"%s is not an intact strobe database: %w", path, err)
 	case err != nil:
 		return 0, fmt.Errorf("read schema of %s: %w", path, err)
 	case version == 0 && tables == 0:
 		return 0, nil
 	case int32(id) != appID:
-		return 0, fault.New(fault.ValidationError, "Give the path of a file that strobe recorded.", "%s is a SQLite database, but not of the kind expected", path)
+		return 0, fault.New(fault.ValidationError, "Give the path of a file that strobe recorded.",
+			"%s is a SQLite database, but not of the kind expected", path)
 	case version > newest:
 		return 0, fault.New(fault.Unsupported, "Install the strobe that wrote it, or a newer one.",
 			"%s has schema %d, this strobe knows up to %d", path, version, newest)

@@ -61,7 +61,8 @@ func TestStreams(t *testing.T) {
 	must(t, err)
 	defer db.Close()
 	var rows int
-	must(t, db.QueryRow("SELECT count(*) FROM stream_data WHERE channel='midi' AND direction='in' OR stream='stderr'").Scan(&rows))
+	must(t, db.QueryRow("SELECT count(*) FROM stream_data WHERE channel='midi' AND direction='in' OR "+
+		"stream='stderr'").Scan(&rows))
 	if rows != 3 {
 		t.Errorf("view stream_data has %d rows, want 3", rows)
 	}
@@ -85,7 +86,8 @@ func TestFileOfSchema4(t *testing.T) {
 	must(t, st.Close())
 	db, err := openSQL(path, nil)
 	must(t, err)
-	for _, stmt := range []string{"DROP VIEW stream_data", "DROP TABLE streams", "DELETE FROM kinds WHERE name IN ('data','state')",
+	for _, stmt := range []string{"DROP VIEW stream_data", "DROP TABLE streams",
+		"DELETE FROM kinds WHERE name IN ('data','state')",
 		"UPDATE outputs SET ret=0", "PRAGMA user_version=4"} {
 		if _, err := db.Exec(stmt); err != nil {
 			t.Fatalf("%s: %v", stmt, err)
@@ -99,7 +101,8 @@ func TestFileOfSchema4(t *testing.T) {
 	defer sn.Close()
 	rows, err := sn.Rows(t.Context(), []event.ID{1, 2})
 	must(t, err)
-	if len(rows) != 2 || rows[0].Kind != event.Stdout || rows[0].Stream != event.StreamStdout || rows[1].Stream != event.StreamStderr ||
+	if len(rows) != 2 || rows[0].Kind != event.Stdout || rows[0].Stream != event.StreamStdout ||
+		rows[1].Stream != event.StreamStderr ||
 		string(rows[1].Payload) != "err" || !slices.Equal(sn.Streams(), event.Stdio()) {
 		t.Errorf("%+v, streams %+v", rows, sn.Streams())
 	}

@@ -65,18 +65,19 @@ func (sn *Snapshot) ThreadNames() map[event.ThreadID][]ThreadName { return sn.th
 
 func (s *Store) loadThreadNames(ctx context.Context, c *sql.Conn) error {
 	names := map[event.ThreadID][]ThreadName{}
-	err := query(ctx, c, "SELECT thread_id, from_ns, name FROM thread_names ORDER BY thread_id, from_ns", func(rows *sql.Rows) error {
-		var id int64
-		var n ThreadName
-		if err := rows.Scan(&id, &n.FromTS, &n.Name); err != nil {
-			return err
-		}
-		if id < 0 || id > idLimit || n.FromTS < 0 {
-			return errDamaged
-		}
-		names[event.ThreadID(id)] = append(names[event.ThreadID(id)], n)
-		return nil
-	})
+	err := query(ctx, c, "SELECT thread_id, from_ns, name FROM thread_names ORDER BY thread_id, from_ns",
+		func(rows *sql.Rows) error {
+			var id int64
+			var n ThreadName
+			if err := rows.Scan(&id, &n.FromTS, &n.Name); err != nil {
+				return err
+			}
+			if id < 0 || id > idLimit || n.FromTS < 0 {
+				return errDamaged
+			}
+			names[event.ThreadID(id)] = append(names[event.ThreadID(id)], n)
+			return nil
+		})
 	if err == nil && len(names) > 0 {
 		s.formerNames = names
 	}

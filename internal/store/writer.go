@@ -331,7 +331,8 @@ func (w *writer) closeFile() {
 		w.ckpt.close()
 	}
 	if w.conn != nil {
-		for _, stmt := range []string{"PRAGMA busy_timeout=200", "PRAGMA wal_checkpoint(TRUNCATE)", "PRAGMA journal_mode=DELETE"} {
+		for _, stmt := range []string{"PRAGMA busy_timeout=200", "PRAGMA wal_checkpoint(TRUNCATE)",
+			"PRAGMA journal_mode=DELETE"} {
 			if _, err := w.conn.ExecContext(context.Background(), stmt); err != nil {
 				w.s.log.Debug("fold log into event store", "err", err)
 				break

@@ -24,12 +24,15 @@ const adapterLimit = 5 * time.Minute
 
 // ProjectAt is a project as a test run sees it.
 func ProjectAt(root string) *testadapter.Project {
-	return &testadapter.Project{Root: root, FS: os.DirFS(root), LookPath: exec.LookPath, Environ: plainEnviron(os.Environ()), Strobe: os.Getenv("STROBE_BIN")}
+	return &testadapter.Project{Root: root, FS: os.DirFS(root), LookPath: exec.LookPath,
+		Environ: plainEnviron(os.Environ()), Strobe: os.Getenv("STROBE_BIN")}
 }
 
-// RunAdapter runs a project's tests for real, without the daemon, and returns all that the adapter told. Reports and output are handed
-// over in pieces of random length, so that an adapter that relies on their ends fails. It also checks what holds for every adapter.
-func RunAdapter(t *testing.T, a testadapter.Adapter, p *testadapter.Project, r testadapter.Request) []testadapter.Event {
+// RunAdapter runs a project's tests for real, without the daemon, and returns all that the adapter told. Reports and
+// output are handed over in pieces of random length, so that an adapter that relies on their ends fails. It also checks
+// what holds for every adapter.
+func RunAdapter(t *testing.T, a testadapter.Adapter, p *testadapter.Project,
+	r testadapter.Request) []testadapter.Event {
 	t.Helper()
 	if r.Dir == "" {
 		r.Dir = t.TempDir()
@@ -37,9 +40,10 @@ func RunAdapter(t *testing.T, a testadapter.Adapter, p *testadapter.Project, r t
 	return runAdapter(t, a, p, r, plainEnviron(os.Environ()))
 }
 
-// RunAdapterIn is RunAdapter in an environment like a user's, which may speak to the framework: these variables, NAME=value, stand over
-// the plain one. "NAME" alone removes.
-func RunAdapterIn(t *testing.T, a testadapter.Adapter, p *testadapter.Project, r testadapter.Request, environ ...string) []testadapter.Event {
+// RunAdapterIn is RunAdapter in an environment like a user's, which may speak to the framework: these variables,
+// NAME=value, stand over the plain one. "NAME" alone removes.
+func RunAdapterIn(t *testing.T, a testadapter.Adapter, p *testadapter.Project, r testadapter.Request,
+	environ ...string) []testadapter.Event {
 	t.Helper()
 	r.Dir = t.TempDir()
 	project := *p
@@ -47,7 +51,8 @@ func RunAdapterIn(t *testing.T, a testadapter.Adapter, p *testadapter.Project, r
 	return runAdapter(t, a, &project, r, project.Environ)
 }
 
-func runAdapter(t *testing.T, a testadapter.Adapter, p *testadapter.Project, r testadapter.Request, environ []string) []testadapter.Event {
+func runAdapter(t *testing.T, a testadapter.Adapter, p *testadapter.Project, r testadapter.Request,
+	environ []string) []testadapter.Event {
 	t.Helper()
 	NeedTime(t)
 	var events []testadapter.Event
@@ -74,7 +79,8 @@ func runAdapter(t *testing.T, a testadapter.Adapter, p *testadapter.Project, r t
 
 // signalNames are those that test programs die of.
 var signalNames = map[syscall.Signal]string{
-	syscall.SIGABRT: "SIGABRT", syscall.SIGBUS: "SIGBUS", syscall.SIGFPE: "SIGFPE", syscall.SIGILL: "SIGILL", syscall.SIGINT: "SIGINT",
+	syscall.SIGABRT: "SIGABRT", syscall.SIGBUS: "SIGBUS", syscall.SIGFPE: "SIGFPE", syscall.SIGILL: "SIGILL",
+	syscall.SIGINT:  "SIGINT",
 	syscall.SIGKILL: "SIGKILL", syscall.SIGSEGV: "SIGSEGV", syscall.SIGTERM: "SIGTERM", syscall.SIGTRAP: "SIGTRAP",
 }
 
@@ -146,8 +152,9 @@ func exitOf(t *testing.T, step *testadapter.Step, err error) testadapter.Exit {
 	return exit
 }
 
-// plainEnviron is an environment in which frameworks speak as to a person at a terminal. What CI and a make that started the tests
-// put there changes their words: make says which directories it enters, pytest prints whole diffs, Vitest and Jest write no snapshots.
+// plainEnviron is an environment in which frameworks speak as to a person at a terminal. What CI and a make that
+// started the tests put there changes their words: make says which directories it enters, pytest prints whole diffs,
+// Vitest and Jest write no snapshots.
 func plainEnviron(environ []string) []string {
 	return slices.DeleteFunc(environ, func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
@@ -155,7 +162,8 @@ func plainEnviron(environ []string) []string {
 	})
 }
 
-var speech = []string{"MFLAGS", "CI", "BUILD_NUMBER", "CONTINUOUS_INTEGRATION", "GITHUB_ACTIONS", "FORCE_COLOR", "NO_COLOR", "PYTEST_ADDOPTS", "NODE_OPTIONS",
+var speech = []string{"MFLAGS", "CI", "BUILD_NUMBER", "CONTINUOUS_INTEGRATION", "GITHUB_ACTIONS", "FORCE_COLOR",
+	"NO_COLOR", "PYTEST_ADDOPTS", "NODE_OPTIONS",
 	"RUST_BACKTRACE", "GTEST_COLOR", "CTEST_OUTPUT_ON_FAILURE", "VERBOSE", "GOFLAGS"}
 
 // feeder hands on what is written in pieces.
@@ -176,9 +184,10 @@ func pieces(b []byte, f func([]byte)) {
 	}
 }
 
-// checkEvents are the promises of every adapter: a test ends once and has a name, a failure says what and where its rerun is,
-// nothing stays open, and the framework's own totals are what was counted.
-func checkEvents(t *testing.T, a testadapter.Adapter, p *testadapter.Project, r *testadapter.Request, events []testadapter.Event) {
+// checkEvents are the promises of every adapter: a test ends once and has a name, a failure says what and where its
+// rerun is, nothing stays open, and the framework's own totals are what was counted.
+func checkEvents(t *testing.T, a testadapter.Adapter, p *testadapter.Project, r *testadapter.Request,
+	events []testadapter.Event) {
 	t.Helper()
 	open, ended := map[string]bool{}, map[string]bool{}
 	var counted testadapter.Totals
@@ -209,7 +218,8 @@ func checkEvents(t *testing.T, a testadapter.Adapter, p *testadapter.Project, r 
 				if len(x.Failures) == 0 || x.Failures[0].Message == "" {
 					t.Errorf("%s: %q failed without saying why", a.Name(), x.ID)
 				}
-				if again := a.Rerun(p, r, x); len(again.Argv) == 0 || again.Test == "" && x.Status != testadapter.Errored && !strings.HasPrefix(x.ID, "(") {
+				if again := a.Rerun(p, r, x); len(again.Argv) == 0 || again.Test == "" && x.Status != testadapter.Errored &&
+					!strings.HasPrefix(x.ID, "(") {
 					t.Errorf("%s: no way to run %q again: %+v", a.Name(), x.ID, again)
 				}
 			case x.Status == testadapter.Skipped || x.Status == testadapter.Todo:
@@ -222,7 +232,8 @@ func checkEvents(t *testing.T, a testadapter.Adapter, p *testadapter.Project, r 
 	for id := range open {
 		t.Errorf("%s: test %q has no end", a.Name(), id)
 	}
-	if own != nil && (differs(own.Passed, counted.Passed) || differs(own.Failed, counted.Failed) || differs(own.Skipped, counted.Skipped)) {
+	if own != nil && (differs(own.Passed, counted.Passed) || differs(own.Failed, counted.Failed) ||
+		differs(own.Skipped, counted.Skipped)) {
 		t.Errorf("%s: counted %+v, the framework says %+v", a.Name(), counted, *own)
 	}
 }

@@ -34,9 +34,11 @@ type Hang struct {
 // hangLimit bounds how long a hanging test may take to begin, with all that must be started for it.
 const hangLimit = 2 * time.Minute
 
-// RunHanging is RunAdapter of tests one of which never ends. STROBE_BEGUN names a file that it makes when it begins; when that is there,
-// and Hang's other signs are, the step's processes are killed as those of a run whose time is over, and none may be left.
-func RunHanging(t *testing.T, a testadapter.Adapter, p *testadapter.Project, r testadapter.Request, h Hang) []testadapter.Event {
+// RunHanging is RunAdapter of tests one of which never ends. STROBE_BEGUN names a file that it makes when it begins;
+// when that is there, and Hang's other signs are, the step's processes are killed as those of a run whose time is over,
+// and none may be left.
+func RunHanging(t *testing.T, a testadapter.Adapter, p *testadapter.Project, r testadapter.Request,
+	h Hang) []testadapter.Event {
 	t.Helper()
 	r.Dir = t.TempDir()
 	begun := filepath.Join(t.TempDir(), "begun")

@@ -12,8 +12,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/event"
 )
 
-// Book is a collector.Sink that keeps what it gets. Its fields are for when nobody writes any more; its methods are safe
-// for concurrent use.
+// Book is a collector.Sink that keeps what it gets. Its fields are for when nobody writes any more; its methods are
+// safe for concurrent use.
 type Book struct {
 	mu        sync.Mutex
 	Start     int64 // of the session, on CLOCK_MONOTONIC

@@ -92,7 +92,8 @@ func Build(t testing.TB, target, variant string) string {
 func BuildSource(t testing.TB, lang, variant, name, source string, flags ...string) string {
 	t.Helper()
 	v := variantFor(t, variant, lang)
-	path, err := compile(job{name: name, lang: lang, variant: v, files: []string{sourceFile(t, lang, name, source)}, flags: flags})
+	path, err := compile(job{name: name, lang: lang, variant: v, files: []string{sourceFile(t, lang, name, source)},
+		flags: flags})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,8 +16,8 @@ import (
 
 var suiteBuild sync.Mutex
 
-// BuiltSuite returns a copy of testdata/suites/NAME in the cache, in which some commands have run, once for its files and commands. It
-// stands where it was built, since build folders know their own paths; tests must not write into it.
+// BuiltSuite returns a copy of testdata/suites/NAME in the cache, in which some commands have run, once for its files
+// and commands. It stands where it was built, since build folders know their own paths; tests must not write into it.
 func BuiltSuite(t testing.TB, name string, commands ...[]string) string {
 	t.Helper()
 	suiteBuild.Lock() // tests that run side by side share what is built
@@ -69,9 +69,9 @@ func BuiltSuite(t testing.TB, name string, commands ...[]string) string {
 	return dir
 }
 
-// Catch2Source returns a folder with the two amalgamated files of Catch2 version 3, out of Debian's source package. Debian 12 has
-// version 2 alone, so that the package of Debian 13 is fetched by an apt of its own: nothing of the machine's is changed, and apt
-// verifies what comes.
+// Catch2Source returns a folder with the two amalgamated files of Catch2 version 3, out of Debian's source package.
+// Debian 12 has version 2 alone, so that the package of Debian 13 is fetched by an apt of its own: nothing of the
+// machine's is changed, and apt verifies what comes.
 func Catch2Source(t testing.TB) string {
 	t.Helper()
 	return cached(t, "catch2-debian-13", func(dir string) error {
@@ -88,7 +88,8 @@ func Catch2Source(t testing.TB) string {
 		if err != nil || len(archives) != 1 {
 			return fmt.Errorf("find the source archive: %q, %v", archives, err)
 		}
-		if err := quietly(tmp, "tar", "xf", archives[0], "--wildcards", "--strip-components=2", "*/extras/catch_amalgamated.*"); err != nil {
+		if err := quietly(tmp, "tar", "xf", archives[0], "--wildcards", "--strip-components=2",
+			"*/extras/catch_amalgamated.*"); err != nil {
 			return err
 		}
 		return errors.Join(

@@ -283,7 +283,8 @@ type Page struct {
 	Hint        string          `json:"hint"`
 }
 
-// Query asks a question of one session, and again while the answer says that on this busy machine not all is decoded yet.
+// Query asks a question of one session, and again while the answer says that on this busy machine not all is decoded
+// yet.
 func (s *Strobe) Query(t testing.TB, id string, filter map[string]any) Page {
 	t.Helper()
 	in := map[string]any{"sessionId": id}

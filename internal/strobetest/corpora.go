@@ -80,7 +80,8 @@ func SQLiteWorkload(t testing.TB, variant string) Workload {
 	src := SQLiteSource(t)
 	driver := filepath.Join(TargetsDir(t), "corpora", "sqlite_driver.c")
 	v := variantFor(t, variant, "c")
-	path, err := compile(job{name: "sqlite", lang: "c", variant: v, files: []string{driver, filepath.Join(src, "sqlite3.c")},
+	path, err := compile(job{name: "sqlite", lang: "c", variant: v,
+		files: []string{driver, filepath.Join(src, "sqlite3.c")},
 		flags: []string{"-I" + src, "-DSQLITE_THREADSAFE=1", "-DSQLITE_OMIT_LOAD_EXTENSION", "-DSQLITE_ENABLE_FTS5", "-w"}})
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +105,8 @@ func LuaWorkload(t testing.TB, variant string) Workload {
 			files = append(files, f)
 		}
 	}
-	path, err := compile(job{name: "lua", lang: "c", variant: v, files: files, flags: []string{"-DLUA_USE_POSIX", "-I" + src, "-w"}})
+	path, err := compile(job{name: "lua", lang: "c", variant: v, files: files,
+		flags: []string{"-DLUA_USE_POSIX", "-I" + src, "-w"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +171,8 @@ func crateSource(name, version string) (string, error) {
 		return "", err
 	}
 	defer os.RemoveAll(tmp)
-	manifest := fmt.Sprintf("[package]\nname = \"fetch\"\nversion = \"0.0.0\"\nedition = \"2021\"\n[dependencies]\n%s = \"=%s\"\n", name, version)
+	manifest := fmt.Sprintf("[package]\nname = \"fetch\"\nversion = \"0.0.0\"\nedition = \"2021\"\n[dependencies]\n%s = "+
+		"\"=%s\"\n", name, version)
 	if err := errors.Join(
 		os.WriteFile(filepath.Join(tmp, "Cargo.toml"), []byte(manifest), 0o600),
 		os.Mkdir(filepath.Join(tmp, "src"), 0o700),

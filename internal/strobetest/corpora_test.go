@@ -15,7 +15,8 @@ func TestManyFunctions(t *testing.T) {
 	}
 }
 
-// TestCorpora builds Lua and SQLite, runs them twice and, in a soak, at two levels, and checks that their results agree.
+// TestCorpora builds Lua and SQLite, runs them twice and, in a soak, at two levels, and checks that their results
+// agree.
 func TestCorpora(t *testing.T) {
 	for name, build := range map[string]func(testing.TB, string) Workload{"sqlite": SQLiteWorkload, "lua": LuaWorkload} {
 		t.Run(name, func(t *testing.T) {

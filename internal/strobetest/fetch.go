@@ -9,8 +9,8 @@ import (
 // fetches is how often a registry is asked that does not answer.
 const fetches = 4
 
-// Fetch runs a command that gets something from a registry, and again where a connection broke. It returns what the command wrote to its
-// standard output. make makes the command anew each time.
+// Fetch runs a command that gets something from a registry, and again where a connection broke. It returns what the
+// command wrote to its standard output. make makes the command anew each time.
 func Fetch(make func() *exec.Cmd) ([]byte, error) {
 	for n := 1; ; n++ {
 		cmd := make()

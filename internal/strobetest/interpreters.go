@@ -72,7 +72,8 @@ func Nodes(t testing.TB) []Interpreter {
 func BunAndDeno(t testing.TB) []Interpreter {
 	t.Helper()
 	modules := NodePackages(t, "@oven/bun-linux-x64@"+bunVersion, "@deno/linux-x64-glibc@"+denoVersion)
-	bun, deno := filepath.Join(modules, "@oven/bun-linux-x64/bin/bun"), filepath.Join(modules, "@deno/linux-x64-glibc/deno")
+	bun, deno := filepath.Join(modules, "@oven/bun-linux-x64/bin/bun"),
+		filepath.Join(modules, "@deno/linux-x64-glibc/deno")
 	return []Interpreter{
 		{Name: "bun", Version: bunVersion, Path: bun},
 		{Name: "deno", Version: denoVersion, Path: deno, Args: []string{"run", "-A"}},
@@ -97,7 +98,8 @@ func Pythons(t testing.TB) []Interpreter {
 		}
 	}
 	found := map[string]Interpreter{}
-	const who = "import sys; v = sys.version_info; print('%d.%d' % v[:2]); print('%d.%d.%d' % v[:3]); print(sys.executable)"
+	const who = "import sys; v = sys.version_info; print('%d.%d' % v[:2]); print('%d.%d.%d' % v[:3]); " +
+		"print(sys.executable)"
 	for _, p := range paths {
 		said, err := exec.Command(p, "-c", who).Output()
 		lines := strings.Split(strings.TrimSpace(string(said)), "\n")

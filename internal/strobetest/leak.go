@@ -70,7 +70,8 @@ func CheckLeaks(t testing.TB) {
 
 // harmless stacks belong to the runtime or to net's and os's own lazily started helpers.
 func harmless(stack string) bool {
-	for _, own := range []string{"testing.", "runtime.goexit0", "os/signal.", "runtime.ensureSigM", "runtime.gc", "strobetest.stacks("} {
+	for _, own := range []string{"testing.", "runtime.goexit0", "os/signal.", "runtime.ensureSigM", "runtime.gc",
+		"strobetest.stacks("} {
 		if strings.Contains(stack, own) {
 			return true
 		}

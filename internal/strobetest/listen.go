@@ -8,7 +8,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// ConnectListening is Connect for a client whose calls by CallListening ask to hear how they stand: told gets each message, on another goroutine.
+// ConnectListening is Connect for a client whose calls by CallListening ask to hear how they stand: told gets each
+// message, on another goroutine.
 func ConnectListening(t testing.TB, home string, told func(message string)) *Strobe {
 	t.Helper()
 	s := &Strobe{Bin: Binary(t), Home: home, options: &sdk.ClientOptions{

@@ -24,7 +24,8 @@ func ManyFunctions(t testing.TB, n, rounds int, variant string) Many {
 	t.Helper()
 	name, source := fmt.Sprintf("many%d", n), manySource(n, rounds)
 	path := BuildSource(t, "c", variant, name, source)
-	return Many{Path: path, Source: filepath.Dir(sourceFile(t, "c", name, source)), Functions: n, Rounds: rounds, Output: fmt.Sprintf("functions=%d rounds=%d x=%d\n", n, rounds, manyResult(n, rounds))}
+	return Many{Path: path, Source: filepath.Dir(sourceFile(t, "c", name, source)), Functions: n, Rounds: rounds,
+		Output: fmt.Sprintf("functions=%d rounds=%d x=%d\n", n, rounds, manyResult(n, rounds))}
 }
 
 const manyChain = 4

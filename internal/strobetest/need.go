@@ -56,8 +56,8 @@ func Soaks(t testing.TB, what string) bool {
 	return false
 }
 
-// NeedTime skips a test that runs real programs where only the quick ones are wanted. The fixtures ask it; a test that makes
-// its own does.
+// NeedTime skips a test that runs real programs where only the quick ones are wanted. The fixtures ask it; a test that
+// makes its own does.
 func NeedTime(t testing.TB) {
 	t.Helper()
 	if testing.Short() {

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// Projects of others with large suites of tests, fetched as corpora.go says. Each test gets a copy of its own to write in.
+// Projects of others with large suites of tests, fetched as corpora.go says. Each test gets a copy of its own to write
+// in.
 const (
 	tomlModule    = "github.com/pelletier/go-toml/v2@v2.2.3"
 	testifyModule = "github.com/stretchr/testify@v1.10.0"
@@ -47,7 +48,8 @@ func GlamProject(t testing.TB) string {
 	}))
 }
 
-// PythonProject is a distribution from PyPI with what its tests need beside it: its folder, and the environment in which they run.
+// PythonProject is a distribution from PyPI with what its tests need beside it: its folder, and the environment in
+// which they run.
 type PythonProject struct {
 	Root string
 	Env  map[string]string
@@ -72,8 +74,10 @@ func pythonProject(t testing.TB, name, version string, needs ...string) PythonPr
 		python := filepath.Join(dir, "env", "bin", "python")
 		if err := errors.Join(
 			quietly(dir, "python3", "-m", "venv", filepath.Join(dir, "env")),
-			quietly(dir, python, append([]string{"-m", "pip", "install", "--quiet", "--disable-pip-version-check"}, needs...)...),
-			quietly(dir, python, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-binary", ":all:", "--no-deps", name+"=="+version)); err != nil {
+			quietly(dir, python, append([]string{"-m", "pip", "install", "--quiet", "--disable-pip-version-check"},
+				needs...)...),
+			quietly(dir, python, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-binary", ":all:",
+				"--no-deps", name+"=="+version)); err != nil {
 			return err
 		}
 		if err := quietly(dir, "tar", "xzf", fmt.Sprintf("%s-%s.tar.gz", name, version)); err != nil {
@@ -82,7 +86,8 @@ func pythonProject(t testing.TB, name, version string, needs ...string) PythonPr
 		return os.Rename(filepath.Join(dir, name+"-"+version), filepath.Join(dir, "src"))
 	})
 	root := ownCopy(t, made)
-	return PythonProject{root, map[string]string{"PATH": filepath.Join(made, "env", "bin") + string(os.PathListSeparator) + os.Getenv("PATH"), "PYTHONPATH": filepath.Join(root, "src")}}
+	return PythonProject{root, map[string]string{"PATH": filepath.Join(made, "env", "bin") + string(os.PathListSeparator) +
+		os.Getenv("PATH"), "PYTHONPATH": filepath.Join(root, "src")}}
 }
 
 // ownCopy copies the sources of a project that is in the cache.

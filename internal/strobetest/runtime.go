@@ -31,8 +31,9 @@ type Behaviour struct {
 	Why         string // of one that it does not offer
 }
 
-// Runtime holds a runtime against all behaviours, through the real binary. Those that it cannot have must be said by strobe: what is
-// not offered and not said fails. The result has each behaviour that holds or is said; it is nil where not all were looked at.
+// Runtime holds a runtime against all behaviours, through the real binary. Those that it cannot have must be said by
+// strobe: what is not offered and not said fails. The result has each behaviour that holds or is said; it is nil where
+// not all were looked at.
 func Runtime(t *testing.T, s *Strobe, sub Subject) []Behaviour {
 	t.Helper()
 	NeedPtrace(t)

@@ -46,7 +46,8 @@ func callBehaviours(t *testing.T, r *suite) {
 	})
 	is("calls stand in the order in which they were made", func(t *testing.T) {
 		got := tl.names(func(c *called) bool { return c.above != nil && c.above.name == "run" })
-		if want := "add nothing outer fact even catcher through says warns step step step slow apply"; !strings.HasPrefix(got, want) {
+		if want := "add nothing outer fact even catcher through says warns step step step slow apply"; !strings.HasPrefix(got,
+			want) {
 			t.Errorf("order %s, want %s", got, want)
 		}
 	})
@@ -172,7 +173,8 @@ func formBehaviours(t *testing.T, r *suite, p *program, tl *timeline) {
 		}
 		wantCall(t, calls[0], "id", "5", "")
 	})
-	is("a method without an object is named with its class", func(t *testing.T) { wantCall(t, tl.one(t, "Order.make"), "id", "5", "") })
+	is("a method without an object is named with its class",
+		func(t *testing.T) { wantCall(t, tl.one(t, "Order.make"), "id", "5", "") })
 	is("a property that is computed is a call", func(t *testing.T) {
 		c := tl.of("Order.size")
 		if len(c) == 0 {
@@ -191,7 +193,8 @@ func formBehaviours(t *testing.T, r *suite, p *program, tl *timeline) {
 		wantCall(t, calls[1], "by", "2", "13")
 	})
 	is("any number of arguments is a list", func(t *testing.T) { wantCall(t, tl.one(t, "rest"), "more", "[2,3]", "2") })
-	is("an argument that was not given has its default", func(t *testing.T) { wantCall(t, tl.one(t, "defaulted"), "b", "4", "5") })
+	is("an argument that was not given has its default",
+		func(t *testing.T) { wantCall(t, tl.one(t, "defaulted"), "b", "4", "5") })
 	is("a function without a name is traced", func(t *testing.T) {
 		for _, c := range tl.calls {
 			if c.above != nil && c.above.name == "lambdas" {
@@ -209,14 +212,16 @@ func queryBehaviours(t *testing.T, r *suite, p *program, tl *timeline) {
 	fact := map[string]any{"equals": r.spell("calls", "fact")}
 	is("calls are found by an argument", func(t *testing.T) {
 		for filter, n := range map[string]int64{"equals": 1, "greaterThan": 2, "lessThan": 2, "notEquals": 4} {
-			q := ask(t, map[string]any{"eventType": "function_enter", "function": fact, "argument": map[string]any{"name": "n", filter: 3}})
+			q := ask(t, map[string]any{"eventType": "function_enter", "function": fact,
+				"argument": map[string]any{"name": "n", filter: 3}})
 			if q.TotalCount != n {
 				t.Errorf("n %s 3: %d, want %d", filter, q.TotalCount, n)
 			}
 		}
 	})
 	is("calls are found by their result", func(t *testing.T) {
-		q := ask(t, map[string]any{"eventType": "function_exit", "function": fact, "returnValue": map[string]any{"greaterThan": 20}})
+		q := ask(t, map[string]any{"eventType": "function_exit", "function": fact,
+			"returnValue": map[string]any{"greaterThan": 20}})
 		if q.TotalCount != 2 {
 			t.Errorf("%d, want 2", q.TotalCount)
 		}
@@ -235,7 +240,8 @@ func queryBehaviours(t *testing.T, r *suite, p *program, tl *timeline) {
 		}
 	})
 	is("calls are found by how long they took", func(t *testing.T) {
-		q := ask(t, map[string]any{"eventType": "function_exit", "minDurationNs": 29000000, "function": map[string]any{"contains": "slow"}})
+		q := ask(t, map[string]any{"eventType": "function_exit", "minDurationNs": 29000000,
+			"function": map[string]any{"contains": "slow"}})
 		if q.TotalCount != 1 {
 			t.Errorf("%d, want 1", q.TotalCount)
 		}

@@ -93,7 +93,8 @@ func endBehaviours(t *testing.T, r *suite) {
 }
 
 func untouchedBehaviours(t *testing.T, r *suite) {
-	p := r.launch(t, "echo", []string{"one", "two words", "ü"}, map[string]any{"trace": []string{"@usercode"}, "stdin": "a line\n", "env": map[string]any{"OWN": "1"}})
+	p := r.launch(t, "echo", []string{"one", "two words", "ü"},
+		map[string]any{"trace": []string{"@usercode"}, "stdin": "a line\n", "env": map[string]any{"OWN": "1"}})
 	command, args := r.command(t, "echo")
 	cmd := exec.Command(command, append(args, "one", "two words", "ü")...)
 	cmd.Dir, cmd.Stdin = p.dir, strings.NewReader("a line\n")
@@ -117,7 +118,8 @@ func untouchedBehaviours(t *testing.T, r *suite) {
 	ofItself := func(line string) bool { return strings.HasPrefix(line, "source ") }
 	r.behaviour(t, p, "the program sees the environment, arguments and input that it would see", func(t *testing.T) {
 		sees(t, func(l string) bool { // the daemon is started with a little more
-			return !ofItself(l) && !strings.HasPrefix(l, "env STROBE_") && !strings.HasPrefix(l, "env PWD=") && !strings.HasPrefix(l, "env _=")
+			return !ofItself(l) && !strings.HasPrefix(l, "env STROBE_") && !strings.HasPrefix(l, "env PWD=") &&
+				!strings.HasPrefix(l, "env _=")
 		})
 		if got := r.s.Output(t, p.id, "stderr"); got != stderr.String() {
 			t.Errorf("stderr %q, want %q", got, stderr.String())

@@ -99,7 +99,8 @@ func lazyBehaviours(t *testing.T, r *suite) {
 
 func threadBehaviours(t *testing.T, r *suite) {
 	// Not the function that names its thread: that one begins before it has the name.
-	p := r.launch(t, "threads", nil, map[string]any{"trace": []string{r.spell("threads", "work"), r.spell("threads", "part")}})
+	p := r.launch(t, "threads", nil, map[string]any{"trace": []string{r.spell("threads", "work"),
+		r.spell("threads", "part")}})
 	p.endsWith(t, 0)
 	tl := p.timeline(t)
 	threads := map[int][]*called{}
@@ -123,7 +124,8 @@ func threadBehaviours(t *testing.T, r *suite) {
 	})
 	r.behaviour(t, p, "a thread has the name that the program gave it", func(t *testing.T) {
 		for _, name := range []string{"reader-one", "reader-two"} {
-			q := r.s.Query(t, p.id, map[string]any{"threadName": map[string]any{"contains": name}, "eventType": "function_enter", "limit": 1})
+			q := r.s.Query(t, p.id, map[string]any{"threadName": map[string]any{"contains": name}, "eventType": "function_enter",
+				"limit": 1})
 			if q.TotalCount < 400 {
 				t.Errorf("%d calls of %s", q.TotalCount, name)
 			}

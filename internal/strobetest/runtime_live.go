@@ -49,7 +49,8 @@ func patternBehaviours(t *testing.T, r *suite) {
 	}
 	r.behaviour(t, p, "a pattern that matches nothing names what is near", func(t *testing.T) {
 		name := r.spell("rounds", "alphabte")
-		if a := p.trace(t, []string{name}, nil); !strings.Contains(strings.Join(a.Warnings, "\n"), r.spell("rounds", "alphabet")) {
+		if a := p.trace(t, []string{name}, nil); !strings.Contains(strings.Join(a.Warnings, "\n"),
+			r.spell("rounds", "alphabet")) {
 			t.Errorf("warnings %q", a.Warnings)
 		}
 		p.trace(t, nil, []string{name})
@@ -130,7 +131,8 @@ const burst = 200000
 
 func burstBehaviours(t *testing.T, r *suite) {
 	for _, full := range []string{"wait", "drop", "block"} {
-		p := r.launch(t, "burst", []string{fmt.Sprint(burst)}, map[string]any{"trace": []string{r.spell("burst", "tick")}, "onFullBuffer": full})
+		p := r.launch(t, "burst", []string{fmt.Sprint(burst)},
+			map[string]any{"trace": []string{r.spell("burst", "tick")}, "onFullBuffer": full})
 		r.behaviour(t, p, "onFullBuffer "+full+": of a burst, calls kept and dropped are those made", func(t *testing.T) {
 			p.endsWith(t, 0)
 			c := p.status(t).Calls

@@ -60,8 +60,8 @@ func pauseBehaviours(t *testing.T, r *suite) {
 		r.s.Call(t, "debug_continue", map[string]any{"sessionId": p.id, "action": action, "waitMs": 20000}, &st)
 		return st
 	}
-	// sets a point, until the behaviour was looked at. Where the interpreter waits in a system call it may take effect some
-	// rounds later.
+	// sets a point, until the behaviour was looked at. Where the interpreter waits in a system call it may take effect
+	// some rounds later.
 	sets := func(t *testing.T, point map[string]any) {
 		t.Helper()
 		type row struct{ Locations int }

@@ -52,7 +52,8 @@ func (p *program) timeline(t testing.TB) *timeline {
 			HasMore     bool      `json:"hasMore"`
 			LastEventID int64     `json:"lastEventId"`
 		}
-		p.r.s.Call(t, "debug_query", map[string]any{"sessionId": p.id, "verbose": true, "limit": 500, "afterEventId": after}, &page)
+		p.r.s.Call(t, "debug_query", map[string]any{"sessionId": p.id, "verbose": true, "limit": 500, "afterEventId": after},
+			&page)
 		tl.moments = append(tl.moments, page.Events...)
 		if !page.HasMore || len(page.Events) == 0 {
 			break

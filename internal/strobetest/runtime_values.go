@@ -19,7 +19,8 @@ var valueCases = []valueCase{
 	{"text", "a text is Unicode", `"naïve 😀"`},
 	{"nulText", "a text may contain NUL", `"a\u0000b"`},
 	{"surrogate", "half a surrogate pair in a text harms nothing", `"a�b"`},
-	{"longText", "a text of 1,025 bytes is cut at 1,024, and says by how much", `"` + strings.Repeat("a", 1024) + `…(+1 bytes)"`},
+	{"longText", "a text of 1,025 bytes is cut at 1,024, and says by how much", `"` + strings.Repeat("a", 1024) +
+		`…(+1 bytes)"`},
 	{"binary", "bytes are text and escapes", `"b\"\\x00\\xff\""`},
 	{"truth", "a boolean is one", "true"},
 	{"missing", "nothing is null", "null"},
@@ -59,9 +60,11 @@ func valueBehaviours(t *testing.T, r *suite) {
 			t.Error("deeper than 3")
 		}
 	})
-	is("a list of 101 elements is cut at 100, and says so", func(t *testing.T) { has(t, "many", "98,99,\"…(+1 elements)\"]") })
+	is("a list of 101 elements is cut at 100, and says so",
+		func(t *testing.T) { has(t, "many", "98,99,\"…(+1 elements)\"]") })
 	is("a big structure is bounded, and says so", func(t *testing.T) {
-		if v := tl.one(t, "big").arg("x"); len(v) > 40<<10 || !strings.Contains(v, "<max depth") && !strings.Contains(v, "…(+") {
+		if v := tl.one(t, "big").arg("x"); len(v) > 40<<10 || !strings.Contains(v, "<max depth") &&
+			!strings.Contains(v, "…(+") {
 			t.Errorf("%d bytes: %.200s", len(v), v)
 		}
 	})

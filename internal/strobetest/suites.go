@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// Suite copies a project of testdata/suites into a temporary directory, so that what its tests write stays out of the tree.
+// Suite copies a project of testdata/suites into a temporary directory, so that what its tests write stays out of the
+// tree.
 func Suite(t testing.TB, name string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), filepath.Base(name))
@@ -38,12 +39,14 @@ func PythonEnv(t testing.TB, suite string) string {
 	return cached(t, "python-"+digest(t, version, requirements), func(dir string) error {
 		return errors.Join(
 			quietly(dir, "python3", "-m", "venv", dir),
-			quietly(dir, filepath.Join(dir, "bin", "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", requirements))
+			quietly(dir, filepath.Join(dir, "bin", "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+				"-r", requirements))
 	})
 }
 
-// NodeModules returns a node_modules folder with what testdata/suites/js/package-lock.json pins, installed once and kept in the cache.
-// No package's own script is run. "npm install" and not "npm ci", which refuses a lock file without the packages of other platforms.
+// NodeModules returns a node_modules folder with what testdata/suites/js/package-lock.json pins, installed once and
+// kept in the cache. No package's own script is run. "npm install" and not "npm ci", which refuses a lock file without
+// the packages of other platforms.
 func NodeModules(t testing.TB) string {
 	t.Helper()
 	from := filepath.Join(Root(t), "testdata", "suites", "js")
@@ -58,8 +61,8 @@ func NodeModules(t testing.TB) string {
 	return filepath.Join(dir, "node_modules")
 }
 
-// NodePackages returns a node_modules folder with packages of npm, each as name@version, installed once and kept in the cache. No
-// package's own script is run.
+// NodePackages returns a node_modules folder with packages of npm, each as name@version, installed once and kept in the
+// cache. No package's own script is run.
 func NodePackages(t testing.TB, packages ...string) string {
 	t.Helper()
 	sum := sha256.Sum256([]byte(strings.Join(packages, " ")))
@@ -92,8 +95,9 @@ func digest(t testing.TB, more []byte, file string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// NodeSuite is Suite for a project that runs with what NodeModules installs, in a PATH whose node, bun and deno are those of the lock file.
-// STROBE_TEST_NODE_MODULES names another node_modules folder, to record what other versions report.
+// NodeSuite is Suite for a project that runs with what NodeModules installs, in a PATH whose node, bun and deno are
+// those of the lock file. STROBE_TEST_NODE_MODULES names another node_modules folder, to record what other versions
+// report.
 func NodeSuite(t testing.TB, name string) string {
 	t.Helper()
 	modules, dir := os.Getenv("STROBE_TEST_NODE_MODULES"), Suite(t, name)
@@ -121,16 +125,18 @@ func putBefore(t testing.TB, modules string) {
 }
 
 // nodeManagers are the packages that other package managers come in, pinned.
-var nodeManagers = map[string]string{"pnpm": "pnpm@9.15.9", "yarn": "yarn@1.22.22", "yarn-berry": "@yarnpkg/cli-dist@4.9.2"}
+var nodeManagers = map[string]string{"pnpm": "pnpm@9.15.9", "yarn": "yarn@1.22.22",
+	"yarn-berry": "@yarnpkg/cli-dist@4.9.2"}
 
-// NodeManager returns a folder with the command of a package manager: pnpm, yarn (version 1) or yarn-berry (version 4, whose command is
-// yarn, too), installed once and kept in the cache.
+// NodeManager returns a folder with the command of a package manager: pnpm, yarn (version 1) or yarn-berry (version 4,
+// whose command is yarn, too), installed once and kept in the cache.
 func NodeManager(t testing.TB, name string) string {
 	t.Helper()
 	sum := sha256.Sum256([]byte(nodeManagers[name]))
 	dir := cached(t, "manager-"+name+"-"+hex.EncodeToString(sum[:8]), func(dir string) error {
 		NeedCommand(t, "npm")
-		return quietly(dir, "npm", "install", "--prefix", dir, "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", nodeManagers[name])
+		return quietly(dir, "npm", "install", "--prefix", dir, "--no-save", "--ignore-scripts", "--no-audit", "--no-fund",
+			nodeManagers[name])
 	})
 	return filepath.Join(dir, "node_modules", ".bin")
 }

@@ -63,8 +63,10 @@ var Variants = []Variant{
 	{Name: "gcc-O2-staticpie", Langs: cBoth, C: "gcc", CXX: "g++", Flags: []string{"-O2", "-static-pie"}},
 	{Name: "gcc-O2-dwarf4", Langs: cBoth, C: "gcc", CXX: "g++", Flags: []string{"-O2", "-gdwarf-4"}},
 	{Name: "gcc-asan", Langs: cBoth, C: "gcc", CXX: "g++", Flags: []string{"-O1", "-fsanitize=address"}, Sanitizer: true},
-	{Name: "gcc-ubsan", Langs: cBoth, C: "gcc", CXX: "g++", Flags: []string{"-O1", "-fsanitize=undefined", "-fno-sanitize-recover"}, Sanitizer: true},
-	{Name: "clang-asan", Langs: cBoth, C: "clang", CXX: "clang++", Flags: []string{"-O1", "-fsanitize=address"}, Sanitizer: true},
+	{Name: "gcc-ubsan", Langs: cBoth, C: "gcc", CXX: "g++",
+		Flags: []string{"-O1", "-fsanitize=undefined", "-fno-sanitize-recover"}, Sanitizer: true},
+	{Name: "clang-asan", Langs: cBoth, C: "clang", CXX: "clang++", Flags: []string{"-O1", "-fsanitize=address"},
+		Sanitizer: true},
 	{Name: "musl-O2", Langs: cOnly, C: "musl-gcc", Flags: []string{"-O2"}},
 	{Name: "musl-O2-static", Langs: cOnly, C: "musl-gcc", Flags: []string{"-O2", "-static"}},
 	{Name: "rust-debug", Langs: rusts},
@@ -81,7 +83,8 @@ var Targets = []Target{
 		Not: map[string]string{"gcc-asan": asanCancel, "clang-asan": asanCancel}},
 	{Name: "backtrace", Lang: "c", Files: []string{"backtrace.c"}, Not: map[string]string{"musl": noMusl}},
 	{Name: "sigaltstack", Lang: "c", Files: []string{"sigaltstack.c"}, Args: []string{"30000"},
-		Not: map[string]string{"gcc-asan": "its runtime moves locals off the stack", "clang-asan": "its runtime moves locals off the stack"}},
+		Not: map[string]string{"gcc-asan": "its runtime moves locals off the stack",
+			"clang-asan": "its runtime moves locals off the stack"}},
 	{Name: "fork", Lang: "c", Files: []string{"fork.c"}},
 	{Name: "vfork_exec", Lang: "c", Files: []string{"vfork_exec.c"}},
 	{Name: "alloca", Lang: "c", Files: []string{"alloca.c"}},
@@ -94,11 +97,13 @@ var Targets = []Target{
 	{Name: "asm", Lang: "c", Files: []string{"asm_main.c", "asm_funcs.S"}},
 	{Name: "ipa_ra", Lang: "c", Files: []string{"ipa_ra.c"}},
 	{Name: "dlopen", Lang: "c", Files: []string{"dlopen.c"}, Libs: []string{"dlopen_lib.c"}, Flags: []string{"-ldl"},
-		Not: map[string]string{"musl": "its dlclose keeps the library", "gcc-O2-static": "no dlopen", "gcc-O2-staticpie": "no dlopen"}},
+		Not: map[string]string{"musl": "its dlclose keeps the library", "gcc-O2-static": "no dlopen",
+			"gcc-O2-staticpie": "no dlopen"}},
 	{Name: "tls_ctors", Lang: "c", Files: []string{"tls_ctors.c"}},
 	{Name: "nested", Lang: "c", Files: []string{"nested.c"}},
 	{Name: "coroutines", Lang: "c", Files: []string{"coroutines.c"},
-		Not: map[string]string{"musl": noMusl, "gcc-asan": "its runtime does not know the stacks", "clang-asan": "its runtime does not know the stacks"}},
+		Not: map[string]string{"musl": noMusl, "gcc-asan": "its runtime does not know the stacks",
+			"clang-asan": "its runtime does not know the stacks"}},
 	{Name: "sigprof", Lang: "c", Files: []string{"sigprof.c"}},
 	{Name: "eintr", Lang: "c", Files: []string{"eintr.c"}},
 	{Name: "echo_stdin", Lang: "c", Files: []string{"echo_stdin.c"}, Stdin: "one\ntwo words\n\nlast without newline"},
@@ -113,7 +118,8 @@ var Targets = []Target{
 	{Name: "generators", Lang: "cpp", Files: []string{"generators.cpp"}, Flags: []string{"-std=c++20"}},
 	{Name: "panics", Lang: "rust", Files: []string{"panics.rs"}},
 	{Name: "values", Lang: "rust", Files: []string{"values.rs"}},
-	{Name: "types_library", Lang: "rust", Files: []string{"types_library.rs", "types_want.rs"}, Blurred: true}, // hash seeds, addresses
+	// hash seeds, addresses
+	{Name: "types_library", Lang: "rust", Files: []string{"types_library.rs", "types_want.rs"}, Blurred: true},
 	{Name: "types_broken", Lang: "rust", Files: []string{"types_broken.rs"}},
 	{Name: "types_own", Lang: "rust", Files: []string{"types_own.rs", "types_want.rs"}, Blurred: true},
 }
@@ -148,7 +154,8 @@ func (t Target) Variants() []string {
 }
 
 // spread is how many variants besides gcc's two plain ones a usual run takes of a target, by language: few enough that
-// all targets are built and traced in a minute, and so many that a language's targets meet all of its variants between them.
+// all targets are built and traced in a minute, and so many that a language's targets meet all of its variants between
+// them.
 var spread = map[string]int{"c": 3, "cpp": 7, "rust": 2}
 
 // SomeVariants lists the variants that a usual run takes: two plain ones, and others that differ from target to target.

@@ -13,7 +13,8 @@ import (
 	"testing"
 )
 
-// Whole is a program from a registry that was made for its users and not for our tests: fetched, built and run as they do, by make soak.
+// Whole is a program from a registry that was made for its users and not for our tests: fetched, built and run as they
+// do, by make soak.
 type Whole struct {
 	Name, Lang string // Lang is c, cpp or rust
 	// From is debian:PACKAGE, the upstream archive of Debian's source package; crate:NAME@VERSION, a published program; or
@@ -24,18 +25,19 @@ type Whole struct {
 	Needs     []string // Debian packages, for the message where the build fails
 	Build     string   // shell commands in the folder of the sources
 	Program   string   // what they build, below that folder
-	// Script is what is run: shell commands in an empty folder, in which $P is the program and $S the folder of the sources. Most are
-	// one command; a server's has a client, too.
+	// Script is what is run: shell commands in an empty folder, in which $P is the program and $S the folder of the
+	// sources. Most are one command; a server's has a client, too.
 	Script string
-	// Args and Stdin are a run of the program itself, whose calls are compared with gdb's: the same calls each time. {S} is the folder
-	// of the sources.
+	// Args and Stdin are a run of the program itself, whose calls are compared with gdb's: the same calls each time. {S}
+	// is the folder of the sources.
 	Args  []string
 	Stdin string
 	Files map[string]string // in the folder of a run, by name
-	// Suite is the program's own tests: shell commands in the folder of the sources, the same result each time; "" for none.
+	// Suite is the program's own tests: shell commands in the folder of the sources, the same result each time; "" for
+	// none.
 	Suite string
-	// Unset lists what is no value of the program's making: parameters that it hands over before it has written them, members by
-	// addresses, functions whose result is the number of a file (gdb holds some) or of a process.
+	// Unset lists what is no value of the program's making: parameters that it hands over before it has written them,
+	// members by addresses, functions whose result is the number of a file (gdb holds some) or of a process.
 	Unset []string
 	// Early says that much of what is compared is called before main: gdb looks from the first instruction on.
 	Early bool
@@ -46,7 +48,8 @@ type Whole struct {
 // Built is a Whole as it stands in the cache.
 type Built struct{ Source, Program string }
 
-// BuildWhole fetches and builds a program once, and keeps it in the cache, where it was built: debug information has its folder.
+// BuildWhole fetches and builds a program once, and keeps it in the cache, where it was built: debug information has
+// its folder.
 func BuildWhole(t testing.TB, w Whole) Built {
 	t.Helper()
 	cache, err := CacheDir()
@@ -69,7 +72,8 @@ func BuildWhole(t testing.TB, w Whole) Built {
 	}
 	cmd := exec.Command("sh", "-e", "-c", w.Build)
 	cmd.Dir = dir
-	cmd.Env = slices.DeleteFunc(append(os.Environ(), "CARGO_TARGET_DIR="+filepath.Join(dir, "target"), "WHOLE="+filepath.Join(Root(t), "testdata", "whole")), func(v string) bool {
+	cmd.Env = slices.DeleteFunc(append(os.Environ(), "CARGO_TARGET_DIR="+filepath.Join(dir, "target"),
+		"WHOLE="+filepath.Join(Root(t), "testdata", "whole")), func(v string) bool {
 		return strings.HasPrefix(v, "CGO_ENABLED=")
 	})
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -103,8 +107,8 @@ func fetchWhole(t testing.TB, w Whole, dir string) error {
 	return fmt.Errorf("%q is no source", w.From)
 }
 
-// debianSource unpacks the upstream archive of a source package into dir. The package is fetched by an apt with sources of its own:
-// nothing of the machine's is changed, and apt verifies what comes.
+// debianSource unpacks the upstream archive of a source package into dir. The package is fetched by an apt with sources
+// of its own: nothing of the machine's is changed, and apt verifies what comes.
 func debianSource(suite, name, dir string) error {
 	tmp, err := os.MkdirTemp("", "strobe-apt-")
 	if err != nil {
@@ -133,7 +137,8 @@ func debianSource(suite, name, dir string) error {
 func fetchDebian(tmp, suite, name string) error {
 	sources := "Types: deb-src\nURIs: http://deb.debian.org/debian\nSuites: " + suite +
 		"\nComponents: main\nSigned-By: /usr/share/keyrings/debian-archive-keyring.gpg\n"
-	options := []string{"-q", "-o", "Dir::Etc::SourceList=/dev/null", "-o", "Dir::Etc::SourceParts=" + filepath.Join(tmp, "etc"),
+	options := []string{"-q", "-o", "Dir::Etc::SourceList=/dev/null", "-o", "Dir::Etc::SourceParts=" +
+		filepath.Join(tmp, "etc"),
 		"-o", "Dir::State::Lists=" + filepath.Join(tmp, "lists"), "-o", "Dir::Cache=" + filepath.Join(tmp, "cache"),
 		"-o", "APT::Sandbox::User="}
 	if err := errors.Join(os.MkdirAll(filepath.Join(tmp, "etc"), 0o700),

@@ -33,7 +33,8 @@ func (o *outsiders) alarmed(pid int) bool {
 			return
 		}
 		seen[key] = true
-		if len(seen) > 1 && (strings.HasPrefix(path, "/usr/") || strings.HasPrefix(path, "/lib")) { // of the system, beside the program itself
+		// of the system, beside the program itself
+		if len(seen) > 1 && (strings.HasPrefix(path, "/usr/") || strings.HasPrefix(path, "/lib")) {
 			return
 		}
 		f, err := os.Open(fmt.Sprintf("/proc/%d/root%s", pid, path))

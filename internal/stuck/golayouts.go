@@ -69,7 +69,8 @@ func (l *Layouts) Source(lookPath func(string) (string, error), env []string) go
 }
 
 // measureGo builds a program with the toolchain of a version and reads its layout, which is kept below home.
-func measureGo(ctx context.Context, home, version string, lookPath func(string) (string, error), env []string) (*goroutine.Layout, error) {
+func measureGo(ctx context.Context, home, version string, lookPath func(string) (string, error),
+	env []string) (*goroutine.Layout, error) {
 	file := filepath.Join(home, "go-layouts", strings.Map(func(c rune) rune {
 		if c == '/' || c == ' ' {
 			return '_'
@@ -100,7 +101,8 @@ func measureGo(ctx context.Context, home, version string, lookPath func(string) 
 	release, experiments, _ := strings.Cut(version, " X:")
 	cmd := exec.CommandContext(ctx, goCommand, "build", "-o", path, ".")
 	cmd.Dir = dir
-	cmd.Env = append(env, "GOFLAGS=", "GOWORK=off", "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64", "GOEXPERIMENT="+experiments)
+	cmd.Env = append(env, "GOFLAGS=", "GOWORK=off", "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64", "GOEXPERIMENT="+
+		experiments)
 	if strings.HasPrefix(release, "go") {
 		cmd.Env = append(cmd.Env, "GOTOOLCHAIN="+release) // the tests' own is there already
 	}

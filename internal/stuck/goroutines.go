@@ -19,10 +19,11 @@ import (
 
 // goProgram is what was seen of a process that runs a Go program.
 type goProgram struct {
-	pid     int
-	dump    *goroutine.Dump
-	err     error                   // its goroutines could not be read
-	still   string                  // the same for as long as none of its threads ran; "": some thread did, while it was read
+	pid  int
+	dump *goroutine.Dump
+	err  error // its goroutines could not be read
+	// the same for as long as none of its threads ran; "": some thread did, while it was read
+	still   string
 	foreign map[int]bool            // threads that wait elsewhere than in Go's own scheduler
 	now     time.Duration           // on the clock of its timers
 	loops   map[int]*collector.Loop // by thread: those that ran a moment ago
@@ -44,7 +45,8 @@ func (w *Watch) judged(rep *collector.ThreadReport, pids []int, loops []collecto
 }
 
 // judgeGo is judged, from what was seen alone. The threads of other programs in the tree are judged as ever.
-func judgeGo(programs []*goProgram, rep *collector.ThreadReport, pids []int, limit time.Duration, root string, outside outsideFunc, timers func([]int) bool, loops []collector.Loop) Verdict {
+func judgeGo(programs []*goProgram, rep *collector.ThreadReport, pids []int, limit time.Duration, root string,
+	outside outsideFunc, timers func([]int) bool, loops []collector.Loop) Verdict {
 	var others []int
 	for _, pid := range pids {
 		if !slices.ContainsFunc(programs, func(p *goProgram) bool { return p.pid == pid && p.err == nil }) {
@@ -102,7 +104,8 @@ func judgeGo(programs []*goProgram, rep *collector.ThreadReport, pids []int, lim
 	beside := f.Diagnosis
 	switch {
 	case never && live:
-		f.Diagnosis = "livelock: the goroutines undo each other's steps, and none gets anywhere: " + strings.Join(rounds[:min(len(rounds), 3)], "; ")
+		f.Diagnosis = "livelock: the goroutines undo each other's steps, and none gets anywhere: " +
+			strings.Join(rounds[:min(len(rounds), 3)], "; ")
 	case never && len(rounds) > 0:
 		f.Diagnosis = "infinite loop: " + strings.Join(rounds[:min(len(rounds), 3)], "; ")
 	case never:
@@ -150,7 +153,8 @@ func (p *goProgram) never(rep *collector.ThreadReport, pids []int, limit time.Du
 			rounds++
 		case g.Moved:
 			return false
-		case g.Status == goroutine.Syscall && slices.ContainsFunc(g.Stack, func(f goroutine.Frame) bool { return f.Function == "os/signal.signal_recv" }):
+		case g.Status == goroutine.Syscall && slices.ContainsFunc(g.Stack,
+			func(f goroutine.Frame) bool { return f.Function == "os/signal.signal_recv" }):
 		case g.Status == goroutine.Syscall:
 			if !heldForEver(g.Thread, rep, pids, limit, outside) {
 				p.passing = false
@@ -179,7 +183,8 @@ func (p *goProgram) filesNever(rep *collector.ThreadReport, pids []int, outside 
 	ends, waited := true, false
 	for i := range rep.Threads {
 		t := &rep.Threads[i]
-		if w := t.WaitingFor; (t.PID == p.pid || t.PID == 0 && len(pids) == 1) && w != nil && w.Asked != nil && w.Asked.Epoll {
+		if w := t.WaitingFor; (t.PID == p.pid || t.PID == 0 && len(pids) == 1) && w != nil && w.Asked != nil &&
+			w.Asked.Epoll {
 			waited = true
 			ends = ends && !outside(t, w, pids)
 		}
@@ -225,7 +230,8 @@ func heldForEver(tid int, rep *collector.ThreadReport, pids []int, limit time.Du
 		return false
 	}
 	_, ever := wakes(t, t.WaitingFor, pids, limit, outside)
-	return !ever && (t.WaitingFor.Kind == "child" || slices.Contains(onFiles, t.WaitingFor.Kind)) // another kind is a lock of code that is not Go's
+	// another kind is a lock of code that is not Go's
+	return !ever && (t.WaitingFor.Kind == "child" || slices.Contains(onFiles, t.WaitingFor.Kind))
 }
 
 // rowOf is what was seen of a thread, nil for nothing.
@@ -241,7 +247,8 @@ func rowOf(tid int, rep *collector.ThreadReport) *collector.ThreadRow {
 // byGoroutines reports whether a goroutine that waits so goes on only when another one, or a timer, lets it. The words
 // are the runtime's; what is none of them may come from outside.
 func byGoroutines(wait string) bool {
-	for _, start := range []string{"chan receive", "chan send", "select", "sync.", "semacquire", "sleep", "synctest.", "coroutine"} {
+	for _, start := range []string{"chan receive", "chan send", "select", "sync.", "semacquire", "sleep", "synctest.",
+		"coroutine"} {
 		if strings.HasPrefix(wait, start) {
 			return true
 		}
@@ -339,7 +346,8 @@ func (p *goProgram) say(root string, several bool, rep *collector.ThreadReport) 
 }
 
 // standard are the first parts of the import paths of Go's own library.
-var standard = strings.Fields(`archive bufio builtin bytes cmp compress container context crypto database debug embed encoding errors expvar flag fmt go
+var standard = strings.Fields(
+	`archive bufio builtin bytes cmp compress container context crypto database debug embed encoding errors expvar flag fmt go
 	hash html image index internal io iter log maps math mime net os path plugin reflect regexp runtime slices sort strconv strings structs sync syscall
 	testing text time unicode unique unsafe vendor weak panic`)
 

@@ -63,7 +63,8 @@ func goProgramOf(pid int, other goroutine.Source, loops map[int]*collector.Loop)
 // again. It is "" if one does not sleep. Where goroutines are in loops that does not count: the runtime's threads look
 // for others that could run, and there is one only if the goroutines say so. foreign are the threads that do not wait
 // in Go's scheduler, which does so by futex and epoll.
-func threadsOf(pid int, program *goroutine.Program, loops map[int]*collector.Loop) (still string, foreign map[int]bool) {
+func threadsOf(pid int, program *goroutine.Program, loops map[int]*collector.Loop) (still string,
+	foreign map[int]bool) {
 	list, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	if err != nil {
 		return "", nil

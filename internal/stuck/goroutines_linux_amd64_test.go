@@ -49,18 +49,24 @@ func TestJudgeGo(t *testing.T) {
 		rows  []collector.ThreadRow
 		stuck bool
 	}{
-		"all wait for each other":             {with(nothing, goWaits(7, "chan send"), goWaits(8, "sync.Mutex.Lock"), goWaits(9, "semacquire"), goWaits(10, "select (no cases)")), nil, true},
-		"the time of go test itself":          {with(timer(time.Hour+time.Second, "testing.(*M).startAlarm.func1")), nil, true},
-		"a timer":                             {with(timer(time.Hour+time.Second, "time.sendTime")), nil, false},
-		"a timer nobody knows the time of":    {with(timer(0, "time.sendTime")), nil, false},
-		"a timer after the end of the run":    {with(timer(time.Hour+2*time.Minute, "runtime.goroutineReady")), nil, true},
-		"a file":                              {with(nothing, goWaits(7, "IO wait")), nil, false},
-		"a reason that is not known":          {with(nothing, goWaits(7, "something new")), nil, false},
-		"a collection of garbage":             {with(nothing, goWaits(7, "GC assist wait")), nil, false},
-		"one runs":                            {with(nothing, &goroutine.Goroutine{ID: 7, Status: goroutine.Running}), nil, false},
-		"one may run":                         {with(nothing, &goroutine.Goroutine{ID: 7, Status: goroutine.Runnable}), nil, false},
-		"one of the runtime runs":             {with(nothing, &goroutine.Goroutine{ID: 7, Status: goroutine.Running, System: true}), nil, false},
-		"one moved":                           {with(nothing, &goroutine.Goroutine{ID: 7, Status: goroutine.Waiting, Wait: "select", Moved: true}), nil, false},
+		"all wait for each other": {with(nothing, goWaits(7, "chan send"), goWaits(8, "sync.Mutex.Lock"),
+			goWaits(9, "semacquire"), goWaits(10, "select (no cases)")), nil, true},
+		"the time of go test itself": {with(timer(time.Hour+time.Second, "testing.(*M).startAlarm.func1")), nil,
+			true},
+		"a timer":                          {with(timer(time.Hour+time.Second, "time.sendTime")), nil, false},
+		"a timer nobody knows the time of": {with(timer(0, "time.sendTime")), nil, false},
+		"a timer after the end of the run": {with(timer(time.Hour+2*time.Minute, "runtime.goroutineReady")), nil, true},
+		"a file":                           {with(nothing, goWaits(7, "IO wait")), nil, false},
+		"a reason that is not known":       {with(nothing, goWaits(7, "something new")), nil, false},
+		"a collection of garbage":          {with(nothing, goWaits(7, "GC assist wait")), nil, false},
+		"one runs": {with(nothing, &goroutine.Goroutine{ID: 7, Status: goroutine.Running}), nil,
+			false},
+		"one may run": {with(nothing, &goroutine.Goroutine{ID: 7, Status: goroutine.Runnable}), nil,
+			false},
+		"one of the runtime runs": {with(nothing,
+			&goroutine.Goroutine{ID: 7, Status: goroutine.Running, System: true}), nil, false},
+		"one moved": {with(nothing,
+			&goroutine.Goroutine{ID: 7, Status: goroutine.Waiting, Wait: "select", Moved: true}), nil, false},
 		"not all are read":                    {with(func(p *goProgram) { p.dump.NotShown = 1 }), nil, false},
 		"a thread ran":                        {with(func(p *goProgram) { p.still = "" }), nil, false},
 		"a processor is busy":                 {with(func(p *goProgram) { p.dump.Busy = true }), nil, false},
@@ -68,11 +74,15 @@ func TestJudgeGo(t *testing.T) {
 		"a system call":                       {with(nothing, call), []collector.ThreadRow{row("terminal")}, false},
 		"a system call that nothing is known": {with(nothing, call), nil, false},
 		"a lock of C code":                    {with(nothing, call), []collector.ThreadRow{row("mutex")}, false},
-		"a child that is none of these":       {with(func(p *goProgram) { p.foreign = map[int]bool{77: true} }, call), []collector.ThreadRow{row("child")}, true},
-		"the wait for signals":                {with(nothing, &goroutine.Goroutine{ID: 7, Status: goroutine.Syscall, Stack: []goroutine.Frame{frame("os/signal.signal_recv")}}), nil, true},
-		"it has no goroutines of its own":     {&goProgram{pid: 1, dump: &goroutine.Dump{}, still: "1"}, nil, false},
+		"a child that is none of these": {with(func(p *goProgram) { p.foreign = map[int]bool{77: true} }, call),
+			[]collector.ThreadRow{row("child")}, true},
+		"the wait for signals": {with(nothing,
+			&goroutine.Goroutine{ID: 7, Status: goroutine.Syscall, Stack: []goroutine.Frame{frame("os/signal.signal_recv")}}),
+			nil, true},
+		"it has no goroutines of its own": {&goProgram{pid: 1, dump: &goroutine.Dump{}, still: "1"}, nil, false},
 	} {
-		f := judgeGo([]*goProgram{tc.p}, &collector.ThreadReport{Threads: tc.rows}, []int{1}, time.Minute, "/p", func(*collector.ThreadRow, *waits.Wait, []int) bool { return false }, func([]int) bool { return false }, nil)
+		f := judgeGo([]*goProgram{tc.p}, &collector.ThreadReport{Threads: tc.rows}, []int{1}, time.Minute, "/p",
+			func(*collector.ThreadRow, *waits.Wait, []int) bool { return false }, func([]int) bool { return false }, nil)
 		if f.Stuck != tc.stuck || strings.HasPrefix(f.Diagnosis, "deadlock: ") != tc.stuck {
 			t.Errorf("%s: stuck %v, %q", name, f.Stuck, f.Diagnosis)
 		}
@@ -82,8 +92,10 @@ func TestJudgeGo(t *testing.T) {
 // TestJudgeGoBeside: a program beside that is no Go program may wake one that is, unless it is stuck as well.
 func TestJudgeGoBeside(t *testing.T) {
 	for kind, want := range map[string]bool{"socket": false, "mutex": true} {
-		rep := &collector.ThreadReport{Threads: []collector.ThreadRow{{ThreadID: 2, PID: 2, WaitingFor: &waits.Wait{Kind: kind}}, {ThreadID: 1, PID: 1, WaitingFor: &waits.Wait{Kind: "poll"}}}}
-		f := judgeGo([]*goProgram{stopped(goWaits(1, "chan receive"))}, rep, []int{1, 2}, time.Minute, "/p", outside(), func(pids []int) bool { return len(pids) != 1 || pids[0] != 2 }, nil)
+		rep := &collector.ThreadReport{Threads: []collector.ThreadRow{{ThreadID: 2, PID: 2,
+			WaitingFor: &waits.Wait{Kind: kind}}, {ThreadID: 1, PID: 1, WaitingFor: &waits.Wait{Kind: "poll"}}}}
+		f := judgeGo([]*goProgram{stopped(goWaits(1, "chan receive"))}, rep, []int{1, 2}, time.Minute, "/p", outside(),
+			func(pids []int) bool { return len(pids) != 1 || pids[0] != 2 }, nil)
 		if f.Stuck != want || !strings.Contains(f.Diagnosis, "beside it") {
 			t.Errorf("%s: %+v", kind, f)
 		}
@@ -96,14 +108,18 @@ func TestSayGoroutines(t *testing.T) {
 	test.Start, test.Channels = "testing.tRunner", []goroutine.Channel{{Len: 2, Cap: 2}}
 	parent := goWaits(6, "chan receive", frame("testing.(*T).Run"), frame("shop.TestAll"))
 	parent.Start = "testing.tRunner"
-	gs := []*goroutine.Goroutine{goWaits(1, "chan receive", frame("testing.(*T).Run"), goroutine.Frame{Function: "main.main", File: "_testmain.go", Line: 40}), goWaits(3, "select", frame("net/http.(*Transport).loop")), parent, test}
+	gs := []*goroutine.Goroutine{goWaits(1, "chan receive", frame("testing.(*T).Run"),
+		goroutine.Frame{Function: "main.main", File: "_testmain.go", Line: 40}),
+		goWaits(3, "select", frame("net/http.(*Transport).loop")), parent, test}
 	for id := range uint64(20) {
 		g := goWaits(20+id, "sync.Mutex.Lock", frame("sync.(*Mutex).Lock"), frame("shop.work"))
 		g.Creator = &goroutine.Frame{Function: "shop.TestX", File: "/p/x_test.go", Line: 9}
 		gs = append(gs, g)
 	}
-	f := judgeGo([]*goProgram{stopped(gs...)}, &collector.ThreadReport{}, []int{1}, time.Minute, "/p", outside(), func([]int) bool { return false }, nil)
-	want := "deadlock: goroutine 7 [chan send, 2 of 2 in its buffer] in shop.(*Queue).Push (shop.go:3), goroutine 20 and 19 more [sync.Mutex.Lock] in shop.work (shop.go:3); no goroutine can go on"
+	f := judgeGo([]*goProgram{stopped(gs...)}, &collector.ThreadReport{}, []int{1}, time.Minute, "/p", outside(),
+		func([]int) bool { return false }, nil)
+	want := "deadlock: goroutine 7 [chan send, 2 of 2 in its buffer] in shop.(*Queue).Push (shop.go:3), goroutine 20 " +
+		"and 19 more [sync.Mutex.Lock] in shop.work (shop.go:3); no goroutine can go on"
 	if f.Diagnosis != want {
 		t.Errorf("%s, want %s", f.Diagnosis, want)
 	}
@@ -111,7 +127,9 @@ func TestSayGoroutines(t *testing.T) {
 	for _, l := range f.Threads {
 		names = append(names, l.Name)
 	}
-	if got := strings.Join(names, "|"); got != "goroutine 7 [chan send, 2 of 2 in its buffer]|goroutine 20 and 19 more [sync.Mutex.Lock]|goroutine 6 [chan receive]|and 2 more goroutines" {
+	if got := strings.Join(names, "|"); got !=
+		"goroutine 7 [chan send, 2 of 2 in its buffer]|goroutine 20 and 19 more [sync.Mutex.Lock]|goroutine 6 [chan "+
+			"receive]|and 2 more goroutines" {
 		t.Errorf("%s", got)
 	}
 	if got := strings.Join(f.Threads[1].Stack, "|"); got != "shop.work (shop.go:3)|created by shop.TestX (x_test.go:9)" {
@@ -123,7 +141,8 @@ func TestSayGoroutines(t *testing.T) {
 		g.Stack[0].Line = int(id)
 		many = append(many, g)
 	}
-	f = judgeGo([]*goProgram{stopped(many...)}, &collector.ThreadReport{}, []int{1}, time.Minute, "/p", outside(), func([]int) bool { return false }, nil)
+	f = judgeGo([]*goProgram{stopped(many...)}, &collector.ThreadReport{}, []int{1}, time.Minute, "/p", outside(),
+		func([]int) bool { return false }, nil)
 	if len(f.Threads) != MaxThreads || f.Threads[MaxThreads-1].Name != "and 21 more goroutines" {
 		t.Errorf("%d lines, the last %+v", len(f.Threads), f.Threads[len(f.Threads)-1])
 	}
@@ -147,15 +166,19 @@ func TestMeasureGo(t *testing.T) {
 	if err != nil || *again != *l || l.GID == 0 || l.PTimers == 0 {
 		t.Errorf("kept: %+v, %v; measured: %+v", again, err, l)
 	}
-	if _, err := measureGo(t.Context(), home, "go1.1", none, nil); err == nil || !strings.Contains(err.Error(), "no toolchain") {
+	if _, err := measureGo(t.Context(), home, "go1.1", none, nil); err == nil ||
+		!strings.Contains(err.Error(), "no toolchain") {
 		t.Errorf("without a toolchain: %v", err)
 	}
-	if _, err := measureGo(t.Context(), home, "devel of another", exec.LookPath, os.Environ()); err == nil || !strings.Contains(err.Error(), "the toolchain at hand is "+version) {
+	if _, err := measureGo(t.Context(), home, "devel of another", exec.LookPath, os.Environ()); err == nil ||
+		!strings.Contains(err.Error(), "the toolchain at hand is "+version) {
 		t.Errorf("another version: %v", err)
 	}
 	var measuring sync.WaitGroup
 	defer measuring.Wait()
-	layouts := &Layouts{Home: home, Begin: func(measure func(context.Context)) { measuring.Go(func() { measure(t.Context()) }) }}
+	layouts := &Layouts{Home: home, Begin: func(measure func(context.Context)) {
+		measuring.Go(func() { measure(t.Context()) })
+	}}
 	source := layouts.Source(exec.LookPath, os.Environ())
 	strobetest.Eventually(t, time.Minute, "it to be measured", func() bool {
 		have, err := source(version)

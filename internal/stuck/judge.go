@@ -36,7 +36,8 @@ func (f *Verdict) told() string {
 
 // judge is the decision, from what was seen alone. limit is what the run may take; outside and timers say what a report
 // does not say.
-func judge(rep *collector.ThreadReport, pids []int, limit time.Duration, outside outsideFunc, timers func(pids []int) bool, loops []collector.Loop) Verdict {
+func judge(rep *collector.ThreadReport, pids []int, limit time.Duration, outside outsideFunc,
+	timers func(pids []int) bool, loops []collector.Loop) Verdict {
 	f := Verdict{Stuck: rep.NotShown == 0 && len(rep.Threads) > 0}
 	var key strings.Builder
 	var circles, waits, last, rounds []string
@@ -47,7 +48,8 @@ func judge(rep *collector.ThreadReport, pids []int, limit time.Duration, outside
 			continue
 		}
 		circles = append(circles, strings.TrimPrefix(d.Text, "deadlock: "))
-		certain = certain || !d.Probable // else somebody else may hold it: a guard that was dropped leaves its variable behind
+		// else somebody else may hold it: a guard that was dropped leaves its variable behind
+		certain = certain || !d.Probable
 	}
 	for i := range rep.Threads {
 		t := &rep.Threads[i]
@@ -96,7 +98,8 @@ func judge(rep *collector.ThreadReport, pids []int, limit time.Duration, outside
 		f.Diagnosis = "deadlock: " + strings.Join(circles, "; ")
 		f.key = f.Diagnosis
 	case f.Stuck && live:
-		f.Diagnosis = "livelock: the threads undo each other's steps, and none gets anywhere: " + strings.Join(rounds[:min(len(rounds), 3)], "; ")
+		f.Diagnosis = "livelock: the threads undo each other's steps, and none gets anywhere: " +
+			strings.Join(rounds[:min(len(rounds), 3)], "; ")
 	case f.Stuck && len(rounds) > 0:
 		f.Diagnosis = "infinite loop: " + strings.Join(rounds[:min(len(rounds), 3)], "; ")
 	case f.Stuck:
@@ -117,7 +120,8 @@ const (
 )
 
 // inner are the waits that only a thread of the tests' own processes ends.
-var inner = []string{"mutex", "rwlock-read", "rwlock-write", "condvar", "join", "semaphore", "barrier", "once", "latch", "channel", "park", "future", "atomic", "futex", "child", "signal"}
+var inner = []string{"mutex", "rwlock-read", "rwlock-write", "condvar", "join", "semaphore", "barrier", "once", "latch",
+	"channel", "park", "future", "atomic", "futex", "child", "signal"}
 
 // onFiles are the waits that another process, or time, ends as well, which is to be found out.
 var onFiles = []string{"pipe", "socket", "eventfd", "timerfd", "signalfd", "pidfd", "poll", "file-lock"}
@@ -127,7 +131,8 @@ type outsideFunc func(t *collector.ThreadRow, w *collector.ThreadWait, pids []in
 
 // wakes says what a thread waits for by one of its waits, and whether it may go on some day without a thread that is
 // looked at.
-func wakes(t *collector.ThreadRow, w *collector.ThreadWait, pids []int, limit time.Duration, outside outsideFunc) (text string, ever bool) {
+func wakes(t *collector.ThreadRow, w *collector.ThreadWait, pids []int, limit time.Duration,
+	outside outsideFunc) (text string, ever bool) {
 	if w == nil {
 		return "", true
 	}

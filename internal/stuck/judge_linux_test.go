@@ -13,7 +13,8 @@ import (
 func waiting(waits ...*waits.Wait) *collector.ThreadReport {
 	r := &collector.ThreadReport{ThreadCount: len(waits)}
 	for i, w := range waits {
-		r.Threads = append(r.Threads, collector.ThreadRow{ThreadID: i + 1, Name: "t", State: "waiting", WaitingFor: w, Backtrace: []string{"f (a.c:1)"}})
+		r.Threads = append(r.Threads, collector.ThreadRow{ThreadID: i + 1, Name: "t", State: "waiting", WaitingFor: w,
+			Backtrace: []string{"f (a.c:1)"}})
 	}
 	return r
 }
@@ -37,8 +38,9 @@ func TestJudge(t *testing.T) {
 		timers  bool
 		want    string // "": not stuck
 	}{
-		"a circle beside a socket":        {circle, true, true, "deadlock: "},
-		"all wait for each other":         {waiting(on("mutex"), on("join"), on("condvar"), on("child")), false, false, "mutex"},
+		"a circle beside a socket": {circle, true, true, "deadlock: "},
+		"all wait for each other": {waiting(on("mutex"), on("join"), on("condvar"), on("child")), false, false,
+			"mutex"},
 		"one waits for the network":       {waiting(on("mutex"), on("socket")), true, false, ""},
 		"one polls":                       {waiting(on("poll")), true, false, ""},
 		"one polls files of theirs":       {waiting(on("poll")), false, false, "poll"},
@@ -49,17 +51,22 @@ func TestJudge(t *testing.T) {
 		"a circle through a child":        {broken, false, false, "deadlock: "},
 		"one reads a terminal":            {waiting(on("terminal")), false, false, ""},
 		"one runs":                        {waiting(on("mutex"), nil), false, false, ""},
-		"one waits for a while":           {waiting(on("mutex"), &waits.Wait{Kind: "condvar", Timed: true}), false, false, ""},
-		"a timer's signal may come":       {waiting(on("semaphore")), false, true, ""},
-		"a pipe of theirs":                {waiting(&waits.Wait{Kind: "pipe", File: "pipe:[1]"}), false, false, "pipe"},
-		"a pipe that others have":         {waiting(&waits.Wait{Kind: "pipe", File: "pipe:[1]"}), true, false, ""},
-		"a nap":                           {waiting(&waits.Wait{Kind: "sleep", Timed: true, Detail: "50s"}), false, false, ""},
-		"a sleep of days":                 {waiting(&waits.Wait{Kind: "sleep", Timed: true, Detail: "48h0m0s"}), false, false, "sleep of 48h"},
+		"one waits for a while": {waiting(on("mutex"), &waits.Wait{Kind: "condvar", Timed: true}), false, false,
+			""},
+		"a timer's signal may come": {waiting(on("semaphore")), false, true, ""},
+		"a pipe of theirs":          {waiting(&waits.Wait{Kind: "pipe", File: "pipe:[1]"}), false, false, "pipe"},
+		"a pipe that others have":   {waiting(&waits.Wait{Kind: "pipe", File: "pipe:[1]"}), true, false, ""},
+		"a nap": {waiting(&waits.Wait{Kind: "sleep", Timed: true, Detail: "50s"}), false, false,
+			""},
+		"a sleep of days": {waiting(&waits.Wait{Kind: "sleep", Timed: true, Detail: "48h0m0s"}), false, false,
+			"sleep of 48h"},
 		"a sleep nobody knows the end of": {waiting(&waits.Wait{Kind: "sleep", Timed: true}), false, false, ""},
 		"not all are shown":               {hidden, false, false, ""},
 		"nobody is there":                 {waiting(), false, false, ""},
 	} {
-		f := judge(tc.rep, []int{1}, time.Minute, func(*collector.ThreadRow, *waits.Wait, []int) bool { return tc.outside }, func([]int) bool { return tc.timers }, nil)
+		f := judge(tc.rep, []int{1}, time.Minute, func(*collector.ThreadRow, *waits.Wait, []int) bool {
+			return tc.outside
+		}, func([]int) bool { return tc.timers }, nil)
 		if f.Stuck != (tc.want != "") || !strings.Contains(f.Diagnosis, tc.want) {
 			t.Errorf("%s: stuck %v, %q; want %q", name, f.Stuck, f.Diagnosis, tc.want)
 		}

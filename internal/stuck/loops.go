@@ -108,7 +108,8 @@ func (w *Watch) loops(ctx context.Context, l *loopWatch, stop <-chan struct{}, a
 	if first := seen(); !first.Stuck || !pause(againAfter) {
 		return
 	}
-	if second := seen(); second.Stuck && len(w.Tree.Every()) == len(all) { // else some lost their parent before they were seen
+	// else some lost their parent before they were seen
+	if second := seen(); second.Stuck && len(w.Tree.Every()) == len(all) {
 		_, l.ended = w.Subject.Stuck(&second, all)
 		l.found = true
 	}
@@ -154,7 +155,9 @@ func endless(t *collector.ThreadRow, loops []collector.Loop) (found []*collector
 		return nil
 	}
 	for _, id := range ids {
-		i := slices.IndexFunc(loops, func(l collector.Loop) bool { return l.ThreadID == id && l.Endless && (l.Between == "" || l.Livelock) })
+		i := slices.IndexFunc(loops, func(l collector.Loop) bool {
+			return l.ThreadID == id && l.Endless && (l.Between == "" || l.Livelock)
+		})
 		if i < 0 {
 			return nil
 		}
@@ -193,7 +196,8 @@ func loopText(l *collector.Loop) string {
 	var through []string // what it calls, not what called it
 	around := strings.Join(l.Backtrace, "\n")
 	for i := range l.Functions {
-		if f := &l.Functions[i]; f.Name != owner.Name && len(through) < 3 && !library(f.File) && !strings.Contains(around, f.Name+" (") {
+		if f := &l.Functions[i]; f.Name != owner.Name && len(through) < 3 && !library(f.File) &&
+			!strings.Contains(around, f.Name+" (") {
 			through = append(through, f.Name)
 		}
 	}
@@ -211,5 +215,6 @@ func loopText(l *collector.Loop) string {
 
 // library reports whether a file is none of the user's, as far as its place tells.
 func library(file string) bool {
-	return !strings.HasPrefix(file, "/") || strings.HasPrefix(file, "/usr/") || strings.HasPrefix(file, "/rustc/") || strings.Contains(file, "/.cargo/registry/")
+	return !strings.HasPrefix(file, "/") || strings.HasPrefix(file, "/usr/") || strings.HasPrefix(file, "/rustc/") ||
+		strings.Contains(file, "/.cargo/registry/")
 }

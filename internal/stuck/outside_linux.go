@@ -53,14 +53,16 @@ func outside() func(t *collector.ThreadRow, w *collector.ThreadWait, pids []int)
 
 // mayEnd reports whether an outsider may end a wait of a process's thread.
 func (o *outsiders) mayEnd(pid int, w *collector.ThreadWait) bool {
-	if ends := w.Kind == "child" || slices.Contains(onFiles, w.Kind); ends && slices.ContainsFunc(o.pids, func(p int) bool { return p != pid && o.alarmed(p) }) {
+	if ends := w.Kind == "child" || slices.Contains(onFiles, w.Kind); ends &&
+		slices.ContainsFunc(o.pids, func(p int) bool { return p != pid && o.alarmed(p) }) {
 		return true
 	}
 	switch w.Kind {
 	case "child":
 		return o.otherChild(pid)
 	case "file-lock":
-		return w.Asked == nil || !w.Asked.Known || slices.ContainsFunc(w.Asked.Holders, func(p int) bool { return !slices.Contains(o.pids, p) })
+		return w.Asked == nil || !w.Asked.Known ||
+			slices.ContainsFunc(w.Asked.Holders, func(p int) bool { return !slices.Contains(o.pids, p) })
 	case "poll":
 		return o.pollMayEnd(pid, w)
 	case "pipe", "socket", "eventfd", "timerfd", "signalfd", "pidfd":
@@ -202,7 +204,8 @@ func linkOf(pid, fd int) string {
 // inside reports whether some of our processes, and nobody else, have what a link refers to.
 func (o *outsiders) inside(link string) bool {
 	o.read()
-	return !o.hidden && len(o.open[link]) > 0 && !slices.ContainsFunc(o.open[link], func(d descriptor) bool { return !slices.Contains(o.pids, d.pid) })
+	return !o.hidden && len(o.open[link]) > 0 &&
+		!slices.ContainsFunc(o.open[link], func(d descriptor) bool { return !slices.Contains(o.pids, d.pid) })
 }
 
 // info is what the kernel says of a descriptor, by its first words.
@@ -282,8 +285,10 @@ func (o *outsiders) eventMayCome(pid, fd int) bool {
 
 // Files by which the kernel is not asked to write to others.
 var (
-	quietFiles   = []string{"anon_inode:[eventfd]", "anon_inode:[eventpoll]", "anon_inode:[timerfd]", "anon_inode:[signalfd]", "anon_inode:[pidfd]", "anon_inode:inotify", "anon_inode:[inotify]"}
-	quietDevices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/pts/", "/dev/ptmx", "/dev/shm/"}
+	quietFiles = []string{"anon_inode:[eventfd]", "anon_inode:[eventpoll]", "anon_inode:[timerfd]",
+		"anon_inode:[signalfd]", "anon_inode:[pidfd]", "anon_inode:inotify", "anon_inode:[inotify]"}
+	quietDevices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/pts/",
+		"/dev/ptmx", "/dev/shm/"}
 )
 
 // kernelActs reports whether our processes may have asked the kernel for what it does by itself, and tells by eventfds
@@ -305,7 +310,8 @@ func (o *outsiders) actsFor() bool {
 		if strings.HasPrefix(link, "anon_inode:") && !slices.Contains(quietFiles, link) {
 			return true
 		}
-		if strings.HasPrefix(link, "/dev/") && !slices.ContainsFunc(quietDevices, func(q string) bool { return strings.HasPrefix(link, q) }) {
+		if strings.HasPrefix(link, "/dev/") && !slices.ContainsFunc(quietDevices,
+			func(q string) bool { return strings.HasPrefix(link, q) }) {
 			return true
 		}
 	}
@@ -324,7 +330,8 @@ func (o *outsiders) pollMayEnd(pid int, w *collector.ThreadWait) bool {
 	if w.Asked.Epoll {
 		return w.FD == nil || o.kernelActs() || o.epollMayEnd(pid, *w.FD, 1)
 	}
-	return !w.Asked.Known || slices.ContainsFunc(w.Asked.Polled, func(f collector.Polled) bool { return o.fileMayChange(pid, f.FD, f.Read, f.Write, 0) })
+	return !w.Asked.Known || slices.ContainsFunc(w.Asked.Polled,
+		func(f collector.Polled) bool { return o.fileMayChange(pid, f.FD, f.Read, f.Write, 0) })
 }
 
 // epollMayEnd reports whether one of the files that an epoll watches may change by an outsider.

@@ -47,7 +47,8 @@ func TestOutside(t *testing.T) {
 	}
 	on := func(kind string, fd int) *collector.ThreadWait { return &collector.ThreadWait{Kind: kind, FD: &fd} }
 	waits := map[string]*collector.ThreadWait{
-		"memory": {Kind: "mutex", Object: fmt.Sprintf("%#x", at)}, "pipe": on("pipe", pipe[0]), "full pipe": on("pipe", pipe[1]), "socket": on("socket", pair[0]), "eventfd": on("eventfd", event),
+		"memory": {Kind: "mutex", Object: fmt.Sprintf("%#x", at)}, "pipe": on("pipe", pipe[0]),
+		"full pipe": on("pipe", pipe[1]), "socket": on("socket", pair[0]), "eventfd": on("eventfd", event),
 	}
 	check := func(when string, want bool, pids ...int) {
 		t.Helper()

@@ -107,7 +107,8 @@ func unixPeer(inode uint32) uint64 {
 	}
 	b := make([]byte, 4096)
 	n, _, err := unix.Recvfrom(s, b, 0)
-	if b = b[:max(n, 0)]; err != nil || len(b) < header+answered || le.Uint16(b[4:]) != byFamily || le.Uint32(b[header+4:]) != inode {
+	if b = b[:max(n, 0)]; err != nil || len(b) < header+answered || le.Uint16(b[4:]) != byFamily ||
+		le.Uint32(b[header+4:]) != inode {
 		return 0
 	}
 	kind, state := b[header+1], b[header+2]

@@ -18,7 +18,8 @@ const (
 // timersMayWake reports whether a signal may wake a process from outside. What is no Linux says nothing, and then
 // nothing is stuck.
 func timersMayWake(pids []int) bool {
-	const wakers uint64 = 1<<(sigALRM-1) | 1<<(sigVTALRM-1) | 1<<(sigPROF-1) | 1<<(sigIO-1) | math.MaxUint64&^(1<<(firstRealTime-1)-1)
+	const wakers uint64 = 1<<(sigALRM-1) | 1<<(sigVTALRM-1) | 1<<(sigPROF-1) | 1<<(sigIO-1) |
+		math.MaxUint64&^(1<<(firstRealTime-1)-1)
 	for _, pid := range pids {
 		// timer_create's, with a thread of the C library's that waits for its own signal, or with any other. Kernels may lack
 		// the file.

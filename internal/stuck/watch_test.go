@@ -44,10 +44,11 @@ func TestWatch(t *testing.T) {
 		looks := 0
 		rep := waiting(nil)
 		rep.Deadlocks = []collector.Deadlock{{Text: "deadlock: 1 waits for itself"}}
-		w := &Watch{Tree: tree, Subject: subject, Limit: time.Minute, Look: func(context.Context, []int) (*collector.ThreadReport, error) {
-			looks++
-			return rep, nil
-		}}
+		w := &Watch{Tree: tree, Subject: subject, Limit: time.Minute,
+			Look: func(context.Context, []int) (*collector.ThreadReport, error) {
+				looks++
+				return rep, nil
+			}}
 		pass := func(d time.Duration) { // on the bubble's clock
 			<-time.After(d)
 			synctest.Wait()

@@ -184,7 +184,8 @@ func (a *abbrev) skipAttrs(r *reader) {
 // skipForm moves r over a form of variable size. An unknown form ends the unit.
 func skipForm(r *reader, form uint16, depth int) {
 	switch form {
-	case formUdata, formRefUdata, formStrx, formAddrx, formLoclistx, formRnglistx, formGNUAddrIndex, formGNUStrIndex, formSdata:
+	case formUdata, formRefUdata, formStrx, formAddrx, formLoclistx, formRnglistx, formGNUAddrIndex, formGNUStrIndex,
+		formSdata:
 		r.uleb()
 	case formString:
 		r.cstr()

@@ -9,8 +9,8 @@ func (w *scopeWalk) tell(scope int, ref dieRef) {
 	}
 }
 
-// inherit adds to a scope the variables of the function's abstract instance that this instance does not mention: those that the compiler
-// removed here, which are optimized out, and statics, of which there is one for all instances.
+// inherit adds to a scope the variables of the function's abstract instance that this instance does not mention: those
+// that the compiler removed here, which are optimized out, and statics, of which there is one for all instances.
 func (w *scopeWalk) inherit(scope int, b *block) {
 	if !w.locals || !b.abstract {
 		return
@@ -69,9 +69,11 @@ func (w *scopeWalk) abstract(u *unit, r *reader, scope, depth, blocks int, param
 	}
 }
 
-// dropDoubles leaves out variables without a place that stand a second time with one: gcc describes the parts of a block that it took apart.
+// dropDoubles leaves out variables without a place that stand a second time with one: gcc describes the parts of a
+// block that it took apart.
 func dropDoubles(locals []Local) []Local {
 	return slices.DeleteFunc(slices.Clone(locals), func(l Local) bool {
-		return l.Loc.Kind == LocNone && slices.ContainsFunc(locals, func(other Local) bool { return other.origin == l.origin && other.Loc.Kind != LocNone })
+		return l.Loc.Kind == LocNone && slices.ContainsFunc(locals,
+			func(other Local) bool { return other.origin == l.origin && other.Loc.Kind != LocNone })
 	})
 }

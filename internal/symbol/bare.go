@@ -2,8 +2,8 @@ package symbol
 
 const tagImportedUnit = 0x3d // what it has may be elsewhere
 
-// Bare units have names and lines only, as of -g1, -gline-tables-only and Rust's standard library: their functions have no
-// parameters in the debug information, and may have any.
+// Bare units have names and lines only, as of -g1, -gline-tables-only and Rust's standard library: their functions have
+// no parameters in the debug information, and may have any.
 const (
 	bareUnknown int32 = iota
 	bareYes
@@ -39,7 +39,8 @@ func (u *unit) findsNone() bool {
 			return false
 		}
 		switch ab.tag {
-		case tagFormalParameter, tagUnspecifiedParams, tagBaseType, tagPointerType, tagStructureType, tagTypedef, tagImportedUnit:
+		case tagFormalParameter, tagUnspecifiedParams, tagBaseType, tagPointerType, tagStructureType, tagTypedef,
+			tagImportedUnit:
 			return false
 		}
 		ab.skipAttrs(&r)
@@ -52,8 +53,8 @@ func (u *unit) findsNone() bool {
 	return !r.bad
 }
 
-// linesOnly takes what the line table says of a function that no DIE describes: -gline-tables-only makes none. Its die is
-// the unit's.
+// linesOnly takes what the line table says of a function that no DIE describes: -gline-tables-only makes none. Its die
+// is the unit's.
 func (x *indexer) linesOnly(f *Function) {
 	if x.d == nil {
 		return

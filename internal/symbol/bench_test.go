@@ -26,8 +26,10 @@ func bigProgram(b *testing.B) string {
 		s.WriteString("#include <map>\n#include <string>\n#include <vector>\n")
 		fmt.Fprintf(&s, "namespace mod%d {\n", m)
 		for i := range 100 {
-			fmt.Fprintf(&s, "struct S%d { int a; std::map<int, std::string> m; std::vector<S%d*> v; int get(int k) { return m.count(k); } };\n", i, max(i-1, 0))
-			fmt.Fprintf(&s, "int work%d(S%d &s, const std::string &n, int k) { auto f = [&](int q) { return q + s.a; }; s.v.push_back(nullptr); return s.get(k) + f(3) + (int)n.size(); }\n", i, i)
+			fmt.Fprintf(&s, "struct S%d { int a; std::map<int, std::string> m; std::vector<S%d*> v; int get(int k) { return "+
+				"m.count(k); } };\n", i, max(i-1, 0))
+			fmt.Fprintf(&s, "int work%d(S%d &s, const std::string &n, int k) { auto f = [&](int q) { return q + s.a; }; "+
+				"s.v.push_back(nullptr); return s.get(k) + f(3) + (int)n.size(); }\n", i, i)
 		}
 		s.WriteString("}\n")
 		if m == 0 {

@@ -19,8 +19,9 @@ func boundOf(v value, upper bool) bound {
 	return bound{}
 }
 
-// Sized returns a type with the number of elements that arrays have in a frame: t itself, unless its size is not known before. eval
-// computes an expression, and variable reads the variable that is described at an offset of the debug information.
+// Sized returns a type with the number of elements that arrays have in a frame: t itself, unless its size is not known
+// before. eval computes an expression, and variable reads the variable that is described at an offset of the debug
+// information.
 func (t *Type) Sized(eval func(expr []byte) (uint64, bool), variable func(off uint64) (uint64, bool)) *Type {
 	return t.sized(eval, variable, 0)
 }

@@ -10,20 +10,22 @@ import (
 )
 
 const (
-	// maxCacheBytes bounds the folder of indexes: hundreds of large programs. Each build of a program has its own, and is seldom asked for again.
+	// maxCacheBytes bounds the folder of indexes: hundreds of large programs. Each build of a program has its own, and is
+	// seldom asked for again.
 	maxCacheBytes = 64 << 20
 	// staleNew is how old a file is that nobody finishes any more: its writer has died.
 	staleNew = time.Hour
 )
 
-// noteUse puts an index behind those that were not used as lately. A cache that cannot be written to is none that we prune.
+// noteUse puts an index behind those that were not used as lately. A cache that cannot be written to is none that we
+// prune.
 func noteUse(path string) {
 	now := time.Now()
 	os.Chtimes(path, now, now) //nolint:errcheck
 }
 
-// pruneCache deletes the indexes that were used longest ago until the rest takes three quarters of limit, if all take more than that. Who reads one
-// at this moment has it open.
+// pruneCache deletes the indexes that were used longest ago until the rest takes three quarters of limit, if all take
+// more than that. Who reads one at this moment has it open.
 func pruneCache(dir string, limit int64) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

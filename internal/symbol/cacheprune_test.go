@@ -13,7 +13,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
-// The folder of indexes stays within its limit, and keeps those that were used last. It was never pruned: each build of a program added one.
+// The folder of indexes stays within its limit, and keeps those that were used last. It was never pruned: each build of
+// a program added one.
 func TestCacheIsPruned(t *testing.T) {
 	dir := t.TempDir()
 	start := time.Now().Add(-time.Hour)

@@ -45,7 +45,8 @@ func (e *ExprUnit) OffsetSize() uint64 {
 	return uint64(e.u.offSize)
 }
 
-// Variable returns the variable that is described at an offset of the debug information (DW_OP_implicit_pointer), as it is at a.
+// Variable returns the variable that is described at an offset of the debug information (DW_OP_implicit_pointer), as it
+// is at a.
 func (e *ExprUnit) Variable(off uint64, a Addr) (l Local, ok bool) {
 	if e == nil {
 		return l, false
@@ -87,7 +88,8 @@ func (m *Module) CallValue(ret Addr, reg int) (expr []byte, unit *ExprUnit, ok b
 	return m.callValue(ret, callSite{reg: reg})
 }
 
-// CallArgument is CallValue for the parameter that is described at an offset of a unit of the same module (DW_OP_GNU_parameter_ref).
+// CallArgument is CallValue for the parameter that is described at an offset of a unit of the same module
+// (DW_OP_GNU_parameter_ref).
 func (m *Module) CallArgument(ret Addr, of *ExprUnit, off uint64) (expr []byte, unit *ExprUnit, ok bool) {
 	if of == nil || of.m != m || off >= of.u.end-of.u.off {
 		return nil, nil, false
@@ -106,7 +108,8 @@ func (m *Module) callValue(ret Addr, site callSite) (expr []byte, unit *ExprUnit
 		if ref == 0 || ab == nil || !ab.children {
 			return nil
 		}
-		w := scopeWalk{d: d, m: m, pc: uint64(ret) - 1, call: &site, scopes: make([]Scope, 1), told: make([]map[dieRef]bool, 1)}
+		w := scopeWalk{d: d, m: m, pc: uint64(ret) - 1, call: &site, scopes: make([]Scope, 1),
+			told: make([]map[dieRef]bool, 1)}
 		ab.skipAttrs(&r)
 		w.descend(u, &r, 0, 0, 0)
 		if w.call.found {

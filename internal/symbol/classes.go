@@ -17,8 +17,8 @@ type Derived struct {
 	Tables []ClassTable // at least one
 }
 
-// ClassTable is one of the tables that the virtual pointers in an object of a class lead to. Neither field depends on where the
-// module was loaded.
+// ClassTable is one of the tables that the virtual pointers in an object of a class lead to. Neither field depends on
+// where the module was loaded.
 type ClassTable struct {
 	Off      int64 // of the part of the object that has the virtual pointer
 	NameDist int64 // from what the virtual pointer holds to the text of the type_info's name
@@ -50,9 +50,9 @@ type class struct {
 	many    bool // several classes have the name: hidden ones of several source files
 }
 
-// Derived returns the classes of t's module that derive from t and have vtables, those of the program before those of the standard
-// library, at most 64. It is empty where the module does not tell: without run-time type information, or without symbols.
-// The first call for a module reads all of its vtables.
+// Derived returns the classes of t's module that derive from t and have vtables, those of the program before those of
+// the standard library, at most 64. It is empty where the module does not tell: without run-time type information, or
+// without symbols. The first call for a module reads all of its vtables.
 func (t *Type) Derived() []Derived {
 	if t == nil || t.m == nil || t.Kind != KindStruct {
 		return nil
@@ -85,7 +85,8 @@ func (t *Type) Derived() []Derived {
 func (m *Module) classType(c *class) *Type {
 	var found *Type
 	for _, t := range m.TypesNamed(c.name) {
-		if t = t.Strip(); t.Kind != KindStruct || t.Declared || t.Size <= 0 || canonicalPath(t.QualifiedName()) != canonicalPath(c.name) {
+		if t = t.Strip(); t.Kind != KindStruct || t.Declared || t.Size <= 0 || canonicalPath(t.QualifiedName()) !=
+			canonicalPath(c.name) {
 			continue
 		}
 		if found != nil && found != t {
@@ -97,7 +98,8 @@ func (m *Module) classType(c *class) *Type {
 }
 
 func (c *class) library() bool {
-	return strings.HasPrefix(c.name, "std::") || strings.HasPrefix(c.name, "__gnu_cxx::") || strings.HasPrefix(c.name, "__cxxabiv1::")
+	return strings.HasPrefix(c.name, "std::") || strings.HasPrefix(c.name, "__gnu_cxx::") ||
+		strings.HasPrefix(c.name, "__cxxabiv1::")
 }
 
 // canonicalPath spells a qualified name one way.
@@ -134,7 +136,8 @@ func (ct *classTable) below(name string) []*class {
 	return out
 }
 
-// classWord is a word of a vtable or type_info: an address in the module or a number, or the name of a symbol elsewhere.
+// classWord is a word of a vtable or type_info: an address in the module or a number, or the name of a symbol
+// elsewhere.
 type classWord struct {
 	v    uint64
 	name string
@@ -270,7 +273,8 @@ func (r *classReader) class(mangled string) *class {
 	return c
 }
 
-// info reads a type_info: {table, name}, and behind that nothing, or one base, or flags, a count and that many {base, flags}.
+// info reads a type_info: {table, name}, and behind that nothing, or one base, or flags, a count and that many {base,
+// flags}.
 func (r *classReader) info(c *class) {
 	size := r.infos[c.mangled].size
 	text := r.m.im.at(r.words[c.info+8].v)
@@ -299,7 +303,8 @@ func (r *classReader) base(c *class, at uint64) {
 	}
 }
 
-// tables finds the tables that one symbol stands for: each begins behind its offset to the top and the type_info's address.
+// tables finds the tables that one symbol stands for: each begins behind its offset to the top and the type_info's
+// address.
 func (r *classReader) tables(c *class, s elfSym) {
 	name := r.words[c.info+8].v
 	for at := s.value + 8; at+8 <= s.value+s.size; at += 8 {

@@ -13,7 +13,8 @@ import (
 
 // TestDerived finds the classes that derive from another one, and in their vtables the way to the type_info's name.
 func TestDerived(t *testing.T) {
-	for _, flags := range []string{"g++ -O0", "g++ -O2", "clang++ -O0", "clang++ -O2", "g++ -no-pie", "clang++ -gdwarf-4", "g++ -shared -fPIC", "clang++ -shared -fPIC",
+	for _, flags := range []string{"g++ -O0", "g++ -O2", "clang++ -O0", "clang++ -O2", "g++ -no-pie", "clang++ -gdwarf-4",
+		"g++ -shared -fPIC", "clang++ -shared -fPIC",
 		"g++ -Wl,-z,pack-relative-relocs", "g++ -fno-rtti"} {
 		t.Run(flags, func(t *testing.T) {
 			args := strings.Fields(flags)
@@ -23,7 +24,8 @@ func TestDerived(t *testing.T) {
 			}
 			defer m.Close()
 			for base, want := range map[string]string{
-				"Base":      "(anonymous namespace)::Hidden 0; Diamond 0 16 32; Last 0 16; Left 0 16; Right 0 16; Row<unsigned int, 3> 0; ns::Two 0 16",
+				"Base": "(anonymous namespace)::Hidden 0; Diamond 0 16 32; Last 0 16; Left 0 16; Right 0 16; Row<unsigned " +
+					"int, 3> 0; ns::Two 0 16",
 				"ns::Other": "Last 0 16; ns::Two 0 16",
 				"Left":      "Diamond 0 16 32",
 				"Diamond":   "", "Plain": "Last 0 16",

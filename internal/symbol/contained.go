@@ -1,7 +1,8 @@
 package symbol
 
-// No type contains itself by value, and whoever walks through members relies on it: a struct with three members of its own type is a
-// walk of 3 to the power of its depth. Damaged debug information may say so; the members that lead back are of an unknown type then.
+// No type contains itself by value, and whoever walks through members relies on it: a struct with three members of its
+// own type is a walk of 3 to the power of its depth. Damaged debug information may say so; the members that lead back
+// are of an unknown type then.
 
 // settle looks through all that t contains by value, and cuts what leads back to a type that is being looked through.
 func (t *Type) settle() {
@@ -13,7 +14,8 @@ func (t *Type) settle() {
 	t.contained(map[*Type]bool{}, 0)
 }
 
-// contained does so for one type. open are the types around it. Real types are far from maxDepth; what lies deeper is not known.
+// contained does so for one type. open are the types around it. Real types are far from maxDepth; what lies deeper is
+// not known.
 func (t *Type) contained(open map[*Type]bool, depth int) {
 	if t.settled.Load() {
 		return

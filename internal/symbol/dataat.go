@@ -13,7 +13,8 @@ func (m *Module) DataAt(a Addr) (name string, start Addr, ok bool) {
 	_ = m.guarded(func() error {
 		for _, im := range m.images() {
 			im.eachSym(func(s elfSym) bool {
-				if t := elf.SymType(s.typ); t != elf.STT_OBJECT && t != elf.STT_COMMON || s.value > uint64(a) || uint64(a)-s.value >= s.size {
+				if t := elf.SymType(s.typ); t != elf.STT_OBJECT && t != elf.STT_COMMON || s.value > uint64(a) ||
+					uint64(a)-s.value >= s.size {
 					return true
 				}
 				raw, start, ok = string(s.name), Addr(s.value), true

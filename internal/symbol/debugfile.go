@@ -132,7 +132,8 @@ func symbolsCandidates(symbolsPath, path, id string) []string {
 		return []string{symbolsPath}
 	}
 	base := filepath.Base(path)
-	names := []string{base + ".debug", base + ".dbg", base + ".sym", strings.TrimSuffix(base, filepath.Ext(base)) + ".debug", base}
+	names := []string{base + ".debug", base + ".dbg", base + ".sym", strings.TrimSuffix(base, filepath.Ext(base)) +
+		".debug", base}
 	var out []string
 	if len(id) > 2 {
 		out = append(out, filepath.Join(symbolsPath, ".build-id", id[:2], id[2:]+".debug"))

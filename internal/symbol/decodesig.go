@@ -19,7 +19,8 @@ func (m *Module) Signature(f *Function) (*Signature, error) {
 	err := m.guarded(func() error {
 		d := m.dwarf()
 		if d == nil {
-			return fault.New(fault.NoDebugSymbols, "Build with -g, or give symbolsPath.", "the debug information of %s is gone", m.Path)
+			return fault.New(fault.NoDebugSymbols, "Build with -g, or give symbolsPath.", "the debug information of %s is gone",
+				m.Path)
 		}
 		u, ab, _ := d.die(f.die)
 		if ab != nil && ab.tag == tagCompileUnit { // see linesOnly
@@ -30,7 +31,8 @@ func (m *Module) Signature(f *Function) (*Signature, error) {
 		if ab == nil || ab.tag != tagSubprogram {
 			return fmt.Errorf("read signature of %s: its debug information is damaged", f.Name)
 		}
-		out = &Signature{Language: u.lang, Unit: Version(u.version), Noreturn: f.NoReturn, Producer: string(u.text(u.producer))}
+		out = &Signature{Language: u.lang, Unit: Version(u.version), Noreturn: f.NoReturn,
+			Producer: string(u.text(u.producer))}
 		_, out.Clone = splitClone(f.Raw)
 		out.Optimized = optimizedBy(out.Producer)
 		sd := sigDecoder{d: d, m: m, sig: out, pc: uint64(f.Low)}
@@ -211,7 +213,8 @@ func (s *sigDecoder) param(p, origin *paramDie) Param {
 			break
 		}
 	}
-	return Param{Name: name, Type: s.d.typeOf(s.m, typ, 0), Artificial: art, Result: result && s.sig.Language == LangGo, Loc: s.location(locUnit, loc, konst)}
+	return Param{Name: name, Type: s.d.typeOf(s.m, typ, 0), Artificial: art, Result: result && s.sig.Language == LangGo,
+		Loc: s.location(locUnit, loc, konst)}
 }
 
 func (s *sigDecoder) location(u *unit, loc, konst value) Location {
@@ -292,8 +295,8 @@ func (s *sigDecoder) readSub(u *unit, ab *abbrev, r reader) subDie {
 	return out
 }
 
-// nameEmpty names Rust's parameters that take no room: rustc describes them without a name, and beside them, in the same order, as
-// variables of the function's outermost scope, which has nothing else.
+// nameEmpty names Rust's parameters that take no room: rustc describes them without a name, and beside them, in the
+// same order, as variables of the function's outermost scope, which has nothing else.
 func (s *sigDecoder) nameEmpty(sub *subDie) {
 	next := 0
 	for i := range sub.params {

@@ -166,7 +166,8 @@ func (d *dwarfData) openSplits(beside string) {
 		}
 	}
 	if count > 0 {
-		d.problem("%d of %d units have their debug information in .dwo files that were not found (%s): their functions have no parameters and lines; keep the .dwo files where they were built",
+		d.problem("%d of %d units have their debug information in .dwo files that were not found (%s): their functions "+
+			"have no parameters and lines; keep the .dwo files where they were built",
 			count, len(skels), missing)
 	}
 }

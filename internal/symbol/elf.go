@@ -104,7 +104,8 @@ func openFault(path string, err error) error {
 	case errors.As(err, &other):
 		return fault.New(fault.LaunchFailed, "Give the path of an executable file.", "%w", err)
 	case errors.Is(err, fs.ErrNotExist):
-		return fault.New(fault.LaunchFailed, "Check the path; build the program first if it does not exist yet.", "open %s: %w", path, err)
+		return fault.New(fault.LaunchFailed, "Check the path; build the program first if it does not exist yet.",
+			"open %s: %w", path, err)
 	case errors.Is(err, fs.ErrPermission):
 		return fault.New(fault.PermissionDenied, "Make the file readable for this user (chmod +r).", "open %s: %w", path, err)
 	}
@@ -112,7 +113,8 @@ func openFault(path string, err error) error {
 }
 
 func notELF(path string) error {
-	return fault.New(fault.LaunchFailed, "Give the path of a compiled ELF program, or of the interpreter that runs this file.",
+	return fault.New(fault.LaunchFailed,
+		"Give the path of a compiled ELF program, or of the interpreter that runs this file.",
 		"%s is not an ELF file", path)
 }
 
@@ -134,7 +136,8 @@ func (im *image) readHeaders(object bool) error {
 	}
 	im.typ = elf.Type(le.Uint16(b[16:]))
 	if im.typ != elf.ET_EXEC && im.typ != elf.ET_DYN && !(object && im.typ == elf.ET_REL) {
-		return fault.New(fault.LaunchFailed, "Link it into a program first.", "%s is not a program or shared library (%s)", im.path, im.typ)
+		return fault.New(fault.LaunchFailed, "Link it into a program first.", "%s is not a program or shared library (%s)",
+			im.path, im.typ)
 	}
 	im.entry = le.Uint64(b[24:])
 	phoff, shoff := le.Uint64(b[32:]), le.Uint64(b[40:])
@@ -146,7 +149,8 @@ func (im *image) readHeaders(object bool) error {
 }
 
 func truncated(path string) error {
-	return fault.New(fault.LaunchFailed, "Build or copy it again.", "%s is truncated or damaged: its program headers lie outside the file", path)
+	return fault.New(fault.LaunchFailed, "Build or copy it again.",
+		"%s is truncated or damaged: its program headers lie outside the file", path)
 }
 
 func (im *image) readProgs(off, size, num uint64) error {

@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// ExternalFunctions returns the addresses of functions that other modules or objects may call by name: those with a global or weak
-// symbol, in order, each once. What a linker or an optimiser of whole programs made local is not among them.
+// ExternalFunctions returns the addresses of functions that other modules or objects may call by name: those with a
+// global or weak symbol, in order, each once. What a linker or an optimiser of whole programs made local is not among
+// them.
 func (m *Module) ExternalFunctions() []Addr {
 	var out []Addr
 	_ = m.guarded(func() error {

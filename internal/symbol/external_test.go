@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestExternalFunctions: only functions that others may call by name are external; hidden ones are local when they are linked.
+// TestExternalFunctions: only functions that others may call by name are external; hidden ones are local when they are
+// linked.
 func TestExternalFunctions(t *testing.T) {
 	m := open(t, build(t, "external.c", "gcc", "-g", "-O1"), Options{})
 	external := m.ExternalFunctions()

@@ -188,7 +188,8 @@ func TestCache(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, bad := range map[string][]byte{"empty": {}, "cut": good[:len(good)/2], "flipped": flip(good, len(good)-3), "version": flip(good, 7)} {
+	for name, bad := range map[string][]byte{"empty": {}, "cut": good[:len(good)/2], "flipped": flip(good, len(good)-3),
+		"version": flip(good, 7)} {
 		if err := os.WriteFile(path, bad, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -213,7 +214,8 @@ func TestCache(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if m := open(t, src, Options{CacheDir: filepath.Join(file, "sub")}); len(m.Problems()) != 1 || len(m.Functions()) == 0 {
+	if m := open(t, src, Options{CacheDir: filepath.Join(file, "sub")}); len(m.Problems()) != 1 ||
+		len(m.Functions()) == 0 {
 		t.Errorf("with an impossible cache directory: %q", m.Problems())
 	}
 }
@@ -346,7 +348,8 @@ func TestClosedModule(t *testing.T) {
 }
 
 func TestEntryRule(t *testing.T) {
-	for _, flags := range [][]string{{"-g", "-O0"}, {"-g", "-O2", "-fno-asynchronous-unwind-tables"}, {"-g", "-O2", "-static"}} {
+	for _, flags := range [][]string{{"-g", "-O0"}, {"-g", "-O2", "-fno-asynchronous-unwind-tables"},
+		{"-g", "-O2", "-static"}} {
 		m := open(t, build(t, "values.c", "gcc", flags...), Options{})
 		for _, name := range []string{"main", "sum_list", "sum", "die"} {
 			f := one(t, m, name)
@@ -381,7 +384,8 @@ func TestEntryRule(t *testing.T) {
 // FuzzOpen damages real programs: edits are records of a position (4 bytes) and a value (1 byte).
 func FuzzOpen(f *testing.F) {
 	var programs [][]byte
-	for i, flags := range [][]string{{"gcc", "-gdwarf-4", "-O2"}, {"gcc", "-gdwarf-5", "-O0"}, {"gcc", "-gdwarf-5", "-O2", "-gz"}} {
+	for i, flags := range [][]string{{"gcc", "-gdwarf-4", "-O2"}, {"gcc", "-gdwarf-5", "-O0"},
+		{"gcc", "-gdwarf-5", "-O2", "-gz"}} {
 		b, err := os.ReadFile(build(f, "values.c", flags[0], flags[1:]...))
 		if err != nil {
 			f.Fatal(err)

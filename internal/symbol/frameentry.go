@@ -29,7 +29,8 @@ func (m *Module) FrameEntry(a Addr) (e FrameEntry, ok bool) {
 		}
 		if found {
 			e = FrameEntry{Lo: Addr(f.lo), Hi: Addr(f.hi), Initial: bytes.Clone(f.cie.code), Code: bytes.Clone(f.code),
-				CodeAlign: f.cie.codeAlign, DataAlign: f.cie.dataAlign, RAReg: f.cie.raReg, Signal: f.cie.signal, Source: f.cie.source}
+				CodeAlign: f.cie.codeAlign, DataAlign: f.cie.dataAlign, RAReg: f.cie.raReg, Signal: f.cie.signal,
+				Source: f.cie.source}
 			ok = true
 		}
 		return nil

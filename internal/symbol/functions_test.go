@@ -245,7 +245,8 @@ func TestModuleProperties(t *testing.T) {
 	if ifuncs == 0 {
 		t.Error("no indirect functions in a static program")
 	}
-	if rust := open(t, build(t, "enums.rs", "rustc", "-g"), Options{}); rust.Language != LangRust || !strings.Contains(rust.Compiler, "rustc") {
+	if rust := open(t, build(t, "enums.rs", "rustc", "-g"), Options{}); rust.Language != LangRust ||
+		!strings.Contains(rust.Compiler, "rustc") {
 		t.Errorf("Rust program: %s %s", rust.Language, rust.Compiler)
 	}
 }
@@ -301,7 +302,8 @@ func TestUnhookable(t *testing.T) {
 	if got := reason("main"); got != "" {
 		t.Errorf("Unhookable(main) = %q, want none", got)
 	}
-	dropped := open(t, build(t, "values.c", "gcc", "-g", "-O0", "-ffunction-sections", "-Wl,--gc-sections", "-DUNUSED"), Options{})
+	dropped := open(t, build(t, "values.c", "gcc", "-g", "-O0", "-ffunction-sections", "-Wl,--gc-sections", "-DUNUSED"),
+		Options{})
 	for _, f := range dropped.Functions() {
 		if f.Low == 0 {
 			t.Errorf("%s has address 0", f.Name)

@@ -98,7 +98,8 @@ func (x *indexer) reportScans() {
 		}
 	}
 	if bad > 0 {
-		x.ix.problems = append(x.ix.problems, plural(bad, "unit")+" of the debug information could be read only in part: "+last)
+		x.ix.problems = append(x.ix.problems, plural(bad, "unit")+" of the debug information could be read only in part: "+
+			last)
 	}
 }
 

@@ -317,8 +317,8 @@ func (t *lineTable) extended(r *reader, row *lineRow, part *linePart, emit, rese
 	}
 }
 
-// linePart tells rows that begin a line from those that go on with it: the compiler parts one line by discriminators, where it is
-// several blocks of code.
+// linePart tells rows that begin a line from those that go on with it: the compiler parts one line by discriminators,
+// where it is several blocks of code.
 type linePart struct {
 	set        bool // a discriminator was set for the next row
 	parted     bool // since the line began

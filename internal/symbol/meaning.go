@@ -19,9 +19,10 @@ type Meaning struct {
 	Gone bool // the source has it, the program does not
 }
 
-// Meanings returns what a name may mean in a piece of code, of the modules' variables, the nearest first: a static of the function, a member of
-// the classes and namespaces around it, a variable of its source file, then those of other files and modules. Not what is
-// inside a library whose debug information the system has installed: a condition on a variable out of scope would read a static of libm's.
+// Meanings returns what a name may mean in a piece of code, of the modules' variables, the nearest first: a static of
+// the function, a member of the classes and namespaces around it, a variable of its source file, then those of other
+// files and modules. Not what is inside a library whose debug information the system has installed: a condition on a
+// variable out of scope would read a static of libm's.
 func (c *Code) Meanings(mods []*Module, name string) (out []Meaning) {
 	for _, n := range c.around(name) {
 		for _, m := range mods {
@@ -74,6 +75,6 @@ func (c *Code) in(m *Module, name string, whole bool) (out []Meaning) {
 	return out
 }
 
-// InstalledApart reports a module whose debug information the system installs by itself, as for its libraries: nobody thinks of what
-// is inside it as a part of the program.
+// InstalledApart reports a module whose debug information the system installs by itself, as for its libraries: nobody
+// thinks of what is inside it as a part of the program.
 func (m *Module) InstalledApart() bool { return strings.HasPrefix(m.DebugPath, "/usr/lib/debug/") }

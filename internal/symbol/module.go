@@ -66,7 +66,8 @@ type Module struct {
 	memos sync.Map // see Memo
 }
 
-// Memo returns what make makes, at most a few times for one key. What others derive from a module is kept here: it lives as long as the module.
+// Memo returns what make makes, at most a few times for one key. What others derive from a module is kept here: it
+// lives as long as the module.
 func (m *Module) Memo(key any, make func() any) any {
 	if v, ok := m.memos.Load(key); ok {
 		return v
@@ -234,7 +235,8 @@ func (m *Module) TextRange() (lo, hi Addr) {
 // Functions returns all functions with code by address. The slice is shared: do not change it.
 func (m *Module) Functions() []Function { return m.ix.funcs }
 
-// Fragments returns the parts of functions that are jumped to, never called (".cold"), by address. Do not change the slice.
+// Fragments returns the parts of functions that are jumped to, never called (".cold"), by address. Do not change the
+// slice.
 func (m *Module) Fragments() []Function { return m.ix.frags }
 
 // Lookup returns the function whose range holds a, and a's offset in the range. The function may

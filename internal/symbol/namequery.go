@@ -187,14 +187,16 @@ func nameKey(name []byte) uint64 {
 		}
 		space = space || c == ' '
 	}
-	if space || len(name) == len("unsigned") && string(name) == "unsigned" || string(name) == "signed" || string(name) == "_Bool" {
+	if space || len(name) == len("unsigned") && string(name) == "unsigned" || string(name) == "signed" ||
+		string(name) == "_Bool" {
 		return hashName(hashSeed, []byte(canonicalName(string(name))))
 	}
 	return hashName(hashSeed, name)
 }
 
 // baseWords are the words that C's base types are made of, in any order.
-var baseWords = map[string]bool{"signed": true, "unsigned": true, "short": true, "long": true, "int": true, "char": true,
+var baseWords = map[string]bool{"signed": true, "unsigned": true, "short": true, "long": true, "int": true,
+	"char":   true,
 	"double": true, "__int128": true, "_Bool": true}
 
 // canonicalName spells a name one way: no needless spaces, base types as "unsigned long", numbers without suffix.

@@ -34,8 +34,9 @@ func demangled(raw string) (name string, lang Language, ok bool) {
 	return out, lang, true
 }
 
-// withUnderscores doubles the underscore that a part of one of Rust's older names begins with: the demangler takes one for a separator,
-// and _helper would be helper, the _ of a const block's impl nothing at all. One before an escape is the compiler's own and goes.
+// withUnderscores doubles the underscore that a part of one of Rust's older names begins with: the demangler takes one
+// for a separator, and _helper would be helper, the _ of a const block's impl nothing at all. One before an escape is
+// the compiler's own and goes.
 func withUnderscores(raw string) string {
 	base, clone := splitClone(raw)
 	if !isRustLegacy(base) {
@@ -128,8 +129,9 @@ func splitClone(raw string) (base, suffix string) {
 	return raw[:cut], raw[cut:]
 }
 
-// CoroutinePart returns what the symbol says of a part of a C++20 coroutine behind its first: ".resume", ".destroy" and ".cleanup" of
-// LLVM, ".actor" and ".destroy" of gcc; "" for all other functions. Such a part is called with the coroutine's frame, and returns nothing.
+// CoroutinePart returns what the symbol says of a part of a C++20 coroutine behind its first: ".resume", ".destroy" and
+// ".cleanup" of LLVM, ".actor" and ".destroy" of gcc; "" for all other functions. Such a part is called with the
+// coroutine's frame, and returns nothing.
 func (f *Function) CoroutinePart() string {
 	if f.Language != LangCPP {
 		return ""

@@ -16,7 +16,8 @@ func TestRustUnderscores(t *testing.T) {
 		{"_ZN4demo8__helper4_run17h66364b8e744f924bE", "demo::__helper::_run"},
 		{"_ZN4demo5_step17h66364b8e744f924bE.llvm.123", "demo::_step"},
 		{"_ZN4demo4main28_$u7b$$u7b$closure$u7d$$u7d$17h66364b8e744f924bE", "demo::main::{{closure}}"},
-		{"_ZN49_$LT$demo..T$u20$as$u20$core..ops..drop..Drop$GT$4drop17h66364b8e744f924bE", "<demo::T as core::ops::drop::Drop>::drop"},
+		{"_ZN49_$LT$demo..T$u20$as$u20$core..ops..drop..Drop$GT$4drop17h66364b8e744f924bE",
+			"<demo::T as core::ops::drop::Drop>::drop"},
 		{"_ZN5_demo4_funE", "_demo::_fun"}, // C++
 	} {
 		if name, _, ok := demangled(c.raw); !ok || name != c.want {

@@ -189,7 +189,8 @@ func (s *nameScan) named(r *reader, ab *abbrev, cur scanFrame, off uint64) scanF
 		name := u.text(sc.name)
 		h := hashName(hashName(hashSeed, name), binary.AppendUvarint(binary.AppendUvarint(binary.AppendUvarint(
 			[]byte{byte(ab.tag)}, size), line), column))
-		s.types = append(s.types, typeEntry{key: nameKey(name), id: h, u: u, die: u.ref(off), name: sc.name, path: cur.scope, spec: sc.ref,
+		s.types = append(s.types, typeEntry{key: nameKey(name), id: h, u: u, die: u.ref(off), name: sc.name, path: cur.scope,
+			spec:     sc.ref,
 			declared: declared, local: cur.local, typedef: ab.tag == tagTypedef})
 	}
 	if !isScope || !s.take() {

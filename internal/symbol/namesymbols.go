@@ -15,7 +15,8 @@ func (im *image) holdsData(vaddr uint64) bool {
 	for i := range im.sects {
 		s := &im.sects[i]
 		// The end counts: an empty array may stand there.
-		if s.flags&uint64(elf.SHF_ALLOC) != 0 && s.flags&uint64(elf.SHF_TLS) == 0 && vaddr >= s.addr && vaddr-s.addr <= s.size {
+		if s.flags&uint64(elf.SHF_ALLOC) != 0 && s.flags&uint64(elf.SHF_TLS) == 0 && vaddr >= s.addr && vaddr-s.addr <=
+			s.size {
 			return true
 		}
 	}
@@ -154,7 +155,8 @@ func (b *nameBuilder) readSymbols() {
 			if s.typ == uint8(elf.STT_TLS) && s.value == 0 && len(b.zeroTLS) < 64 {
 				b.zeroTLS = append(b.zeroTLS, string(s.name))
 			}
-			if have, ok := b.locals[s.value]; ok && have == "" && s.typ == uint8(elf.STT_OBJECT) && bytes.HasPrefix(s.name, []byte("_ZZ")) {
+			if have, ok := b.locals[s.value]; ok && have == "" && s.typ == uint8(elf.STT_OBJECT) &&
+				bytes.HasPrefix(s.name, []byte("_ZZ")) {
 				b.locals[s.value] = string(s.name)
 			}
 			switch elf.SymType(s.typ) {
@@ -193,7 +195,8 @@ func (b *nameBuilder) symbolPlace(e *varEntry, link []byte) fixedPlace {
 	return fixedPlace{}
 }
 
-// mangled returns the Itanium name of a C++ variable in plain namespaces and classes, or "": clang leaves it out of declarations.
+// mangled returns the Itanium name of a C++ variable in plain namespaces and classes, or "": clang leaves it out of
+// declarations.
 func (b *nameBuilder) mangled(s *nameScan, v *varDie) string {
 	path := b.pathOf(s, v.scope, 0)
 	if path == 0 {

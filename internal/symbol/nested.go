@@ -1,7 +1,7 @@
 package symbol
 
-// Nested returns what a class names inside itself: a type, a typedef's with it. Bases are looked through, too. It is decoded anew
-// with every call; nil where there is none.
+// Nested returns what a class names inside itself: a type, a typedef's with it. Bases are looked through, too. It is
+// decoded anew with every call; nil where there is none.
 func (t *Type) Nested(name string) *Type {
 	var found *Type
 	t.inside(0, func(d *dwarfData, u *unit, c *abbrev, r *reader, off uint64) bool {
@@ -19,7 +19,8 @@ func (t *Type) Nested(name string) *Type {
 	return found
 }
 
-// Constant returns a number that a class names inside itself: an enumerator, or a static member whose value is written there.
+// Constant returns a number that a class names inside itself: an enumerator, or a static member whose value is written
+// there.
 func (t *Type) Constant(name string) (v int64, of *Type, ok bool) {
 	var enums []*Type
 	t.inside(0, func(d *dwarfData, u *unit, c *abbrev, r *reader, off uint64) bool {
@@ -60,7 +61,8 @@ func (t *Type) Namesakes(name string) []*Type {
 // maxBases bounds how many levels of bases are looked through.
 const maxBases = 16
 
-// inside calls f for what a class and its bases have inside, until it returns true. f moves the reader behind the entry's attributes.
+// inside calls f for what a class and its bases have inside, until it returns true. f moves the reader behind the
+// entry's attributes.
 func (t *Type) inside(depth int, f func(d *dwarfData, u *unit, c *abbrev, r *reader, off uint64) bool) bool {
 	if t == nil {
 		return false

@@ -13,7 +13,8 @@ func (t *Type) NonTrivial() bool {
 	return t.once(func(t *Type) *atomic.Int32 { return &t.trivial }, (*Type).nonTrivial)
 }
 
-// once answers a question about a class with what was found out before: the same class may be in another many times over.
+// once answers a question about a class with what was found out before: the same class may be in another many times
+// over.
 func (t *Type) once(known func(*Type) *atomic.Int32, ask func(*Type) bool) bool {
 	t = t.Strip()
 	for n := 0; t.Kind == KindArray && n < 16; n++ {
@@ -53,8 +54,9 @@ func (t *Type) nonTrivial() bool {
 	return false
 }
 
-// MayBeNonTrivial reports a class that is trivial as far as its debug information goes, and has, or a member of it has, a constructor
-// from its own kind and more: if the rest have defaults, which DWARF does not say, it is a copy constructor.
+// MayBeNonTrivial reports a class that is trivial as far as its debug information goes, and has, or a member of it has,
+// a constructor from its own kind and more: if the rest have defaults, which DWARF does not say, it is a copy
+// constructor.
 func (t *Type) MayBeNonTrivial() bool {
 	return t.once(func(t *Type) *atomic.Int32 { return &t.doubtful }, (*Type).mayBeNonTrivial)
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/symbol"
 )
 
-// TestNonTrivialTemplate keeps out that a constructor from another instance of the same template, as complex<double> has one from
-// complex<float>, made a class non-trivial for calls.
+// TestNonTrivialTemplate keeps out that a constructor from another instance of the same template, as complex<double>
+// has one from complex<float>, made a class non-trivial for calls.
 func TestNonTrivialTemplate(t *testing.T) {
 	const source = `
 template <typename T> struct Pair { T a, b; Pair(T x) : a(x), b(x) {} Pair(const Pair<float> &o); };

@@ -61,10 +61,12 @@ const (
 // maxPattern bounds a pattern's length; names longer than this are matched by a wildcard.
 const maxPattern = 4096
 
-const patternHelp = "Use a name such as ns::Class::method, ns::*, ns::**, @usercode, @file:NAME, file:src/*.c or @exceptions; a leading ! excludes."
+const patternHelp = "Use a name such as ns::Class::method, ns::*, ns::**, @usercode, @file:NAME, file:src/*.c or " +
+	"@exceptions; a leading ! excludes."
 
 func badPattern(s string, pos int, format string, args ...any) error {
-	return fault.New(fault.InvalidPattern, patternHelp, "pattern %q, position %d: "+format, append([]any{clip(s), pos + 1}, args...)...)
+	return fault.New(fault.InvalidPattern, patternHelp, "pattern %q, position %d: "+format,
+		append([]any{clip(s), pos + 1}, args...)...)
 }
 
 func clip(s string) string {

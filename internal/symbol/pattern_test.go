@@ -21,21 +21,25 @@ func TestPatternMatch(t *testing.T) {
 		yes, no []string
 	}{
 		{"main", LangC, []string{"main"}, []string{"domain", "main2", "ns::main", "main::x"}},
-		{"foo::bar", cc, []string{"foo::bar", "foo::bar<int>", "foo<int>::bar", "foo<a::b>::bar<c>", "foo::(anonymous namespace)::bar", "foo::bar[abi:cxx11]"},
+		{"foo::bar", cc, []string{"foo::bar", "foo::bar<int>", "foo<int>::bar", "foo<a::b>::bar<c>",
+			"foo::(anonymous namespace)::bar", "foo::bar[abi:cxx11]"},
 			[]string{"foo::bar::baz", "x::foo::bar", "foo::barn", "foobar"}},
 		{"foo<int>::bar", cc, []string{"foo<int>::bar", "foo<int>::bar<char>"}, []string{"foo<long>::bar", "foo::bar"}},
 		{"foo<*>::bar", cc, []string{"foo<int>::bar", "foo<a::b<c>, d>::bar"}, []string{"foo::bar"}},
 		{"foo<a<b> >::x", cc, []string{"foo<a<b>>::x", "foo<a<b> >::x"}, []string{"foo<a<c>>::x"}},
 		{"foo<unsigned int>::x", cc, []string{"foo<unsigned int>::x"}, []string{"foo<unsigned>::x"}},
-		{"foo::*", cc, []string{"foo::a", "foo::Bar<std::string, x::y>", "foo::{lambda(a::b)#1}", "foo::operator<<"}, []string{"foo::a::b", "foo", "food::a"}},
+		{"foo::*", cc, []string{"foo::a", "foo::Bar<std::string, x::y>", "foo::{lambda(a::b)#1}", "foo::operator<<"},
+			[]string{"foo::a::b", "foo", "food::a"}},
 		{"foo::**", cc, []string{"foo::a", "foo::a::b", "foo::a<x>::b::c"}, []string{"foo", "food::a"}},
 		{"**::run", cc, []string{"a::run", "a::b<c>::run", "a::run<int>"}, []string{"run", "a::runs", "a::run::b"}},
 		{"**run", cc, []string{"run", "a::run", "a::b::rerun"}, []string{"run2"}},
 		{"*", cc, []string{"a", "a<b::c>", "operator<", "operator new"}, []string{"a::b"}},
 		{"**", cc, []string{"a", "a::b", "a<b>::c"}, nil},
 		{"a::*::c", cc, []string{"a::b::c", "a::b<x::y>::c", "a::(anonymous namespace)::c"}, []string{"a::c", "a::b::b::c"}},
-		{"a::**::c", cc, []string{"a::c", "a<int>::c", "a::b::c", "a::b::b::c", "a::c::c", "a::b<x::y>::c"}, []string{"a", "c", "ac", "a::bc", "ab::c", "a::c::d", "a::xc", "a::b::xc"}},
-		{"a::**::c::**::d", cc, []string{"a::c::d", "a::x::c::d", "a::c::x::d", "a::x::y::c::x::y::d", "a::c::c::d::d"}, []string{"a::d", "a::c", "a::xc::d", "a::c::xd"}},
+		{"a::**::c", cc, []string{"a::c", "a<int>::c", "a::b::c", "a::b::b::c", "a::c::c", "a::b<x::y>::c"},
+			[]string{"a", "c", "ac", "a::bc", "ab::c", "a::c::d", "a::xc", "a::b::xc"}},
+		{"a::**::c::**::d", cc, []string{"a::c::d", "a::x::c::d", "a::c::x::d", "a::x::y::c::x::y::d", "a::c::c::d::d"},
+			[]string{"a::d", "a::c", "a::xc::d", "a::c::xd"}},
 		{"a::**::**::c", cc, []string{"a::c", "a::x::c"}, []string{"a::xc"}},
 		{"**::b::**::c*", cc, []string{"a::b::c", "a::b::x::cat", "a::x::b::c"}, []string{"b::c", "a::b::x"}},
 		{"get?", cc, []string{"getX", "get1"}, []string{"get", "getXY"}},
@@ -43,8 +47,10 @@ func TestPatternMatch(t *testing.T) {
 		{"*a*b::c*d", cc, []string{"xaxb::cxd", "ab::cd", "aabb::ccdd"}, []string{"ab::c", "ba::cd"}},
 		{"operator*", cc, []string{"operator*", "operator*<int>"}, []string{"operator+", "operator*=", "operators"}},
 		{"V::operator*=", cc, []string{"V::operator*="}, []string{"V::operator*"}},
-		{"V::operator**", cc, []string{"V::operator*", "V::operator<", "V::operator()", "V::operator bool", "V::operator new[]"}, []string{"V::x"}},
-		{"V::operator<", cc, []string{"V::operator<", "V<int>::operator<", "V::operator< <int>"}, []string{"V::operator<<", "V::operator<="}},
+		{"V::operator**", cc, []string{"V::operator*", "V::operator<", "V::operator()", "V::operator bool",
+			"V::operator new[]"}, []string{"V::x"}},
+		{"V::operator<", cc, []string{"V::operator<", "V<int>::operator<", "V::operator< <int>"},
+			[]string{"V::operator<<", "V::operator<="}},
 		{"V::operator<<", cc, []string{"V::operator<<", "V::operator<< <char>"}, []string{"V::operator<"}},
 		{"operator<=>", cc, []string{"operator<=>"}, []string{"operator<="}},
 		{"V::operator->", cc, []string{"V::operator->", "V<x>::operator->"}, []string{"V::operator->*"}},
@@ -54,21 +60,26 @@ func TestPatternMatch(t *testing.T) {
 		{"V::operator std::string", cc, []string{"V::operator std::string"}, []string{"V::string"}},
 		{"V::*", cc, []string{"V::operator std::string", "V::~V", `V::operator""_x`}, nil},
 		{"V::~V", cc, []string{"V::~V", "V<int>::~V"}, []string{"V::V"}},
-		{"main::{lambda(int)#1}::operator()", cc, []string{"main::{lambda(int)#1}::operator()"}, []string{"main::{lambda(int)#2}::operator()"}},
+		{"main::{lambda(int)#1}::operator()", cc, []string{"main::{lambda(int)#1}::operator()"},
+			[]string{"main::{lambda(int)#2}::operator()"}},
 		{"main::**", cc, []string{"main::{lambda(int)#1}::operator()"}, []string{"main"}},
 		{"(anonymous namespace)::f", cc, []string{"(anonymous namespace)::f"}, []string{"f", "a::f"}},
 		{"f", cc, []string{"f", "(anonymous namespace)::f"}, []string{"a::f"}},
 		{"::f", cc, []string{"f"}, []string{"a::f"}},
-		{"a::T::f", rs, []string{"a::T::f", "<a::T as b::Trait>::f", "<a::T<X> as b::Trait<Y>>::f", "<a::T>::f", "b::<impl c::Tr for a::T>::f"},
+		{"a::T::f", rs, []string{"a::T::f", "<a::T as b::Trait>::f", "<a::T<X> as b::Trait<Y>>::f", "<a::T>::f",
+			"b::<impl c::Tr for a::T>::f"},
 			[]string{"<a::U as b::Trait>::f"}},
-		{"b::Trait::f", rs, []string{"<a::T as b::Trait>::f", "<&a::T as b::Trait<X>>::f"}, []string{"<a::T as b::Other>::f"}},
+		{"b::Trait::f", rs, []string{"<a::T as b::Trait>::f", "<&a::T as b::Trait<X>>::f"},
+			[]string{"<a::T as b::Other>::f"}},
 		{"core::str::len", rs, []string{"core::str::<impl str>::len"}, []string{"core::str::is_empty"}},
 		{"<a::T as b::Trait>::*", rs, []string{"<a::T as b::Trait>::f"}, []string{"<a::T as b::Trait>::f::{{closure}}"}},
 		{"a::f", rs, []string{"a::f", "a::f::<i32>"}, []string{"a::f::{{closure}}", "a::f::{closure#0}"}},
 		{"a::f::*", rs, []string{"a::f::{{closure}}", "a::f::{closure#0}"}, []string{"a::f"}},
 		{"a::f::{{closure}}", rs, []string{"a::f::{{closure}}"}, []string{"a::f::{{closure}}::{{closure}}"}},
-		{"core::ptr::drop_in_place", rs, []string{"core::ptr::drop_in_place<alloc::string::String>", "core::ptr::drop_in_place::<a::T>"}, nil},
-		{"main.*", gg, []string{"main.main", "main.Map[go.shape.int]"}, []string{"main.(*T).M", "main.main.func1", "x/main.f"}},
+		{"core::ptr::drop_in_place", rs, []string{"core::ptr::drop_in_place<alloc::string::String>",
+			"core::ptr::drop_in_place::<a::T>"}, nil},
+		{"main.*", gg, []string{"main.main", "main.Map[go.shape.int]"},
+			[]string{"main.(*T).M", "main.main.func1", "x/main.f"}},
 		{"main.(*T).M", gg, []string{"main.(*T).M", "main.(*T[go.shape.int]).M"}, []string{"main.(*U).M", "main.T.M"}},
 		{"main.**", gg, []string{"main.main.func1", "main.(*T).M"}, []string{"x/main.f"}},
 		{"github.com/a/b.F", gg, []string{"github.com/a/b.F"}, []string{"github.com/a/b.G"}},
@@ -177,7 +188,8 @@ func TestPatternErrors(t *testing.T) {
 		pos     int
 	}{
 		{"", 1}, {"  ", 1}, {"!", 2}, {"foo::", 4}, {"foo::::bar", 6}, {"a:::b", 4}, {"foo<int", 4}, {"foo>", 4}, {"a***", 2},
-		{"foo(int", 4}, {"foo)", 4}, {"@user", 1}, {"!@exceptions", 2}, {"@file:", 7}, {"file:", 6}, {"a\nb", 2}, {"!foo<", 5}, {"  foo::", 6}, {"::", 1},
+		{"foo(int", 4}, {"foo)", 4}, {"@user", 1}, {"!@exceptions", 2}, {"@file:", 7}, {"file:", 6}, {"a\nb", 2},
+		{"!foo<", 5}, {"  foo::", 6}, {"::", 1},
 		{strings.Repeat("x", maxPattern+1), maxPattern + 1},
 	}
 	for _, tt := range tests {
@@ -198,7 +210,8 @@ func TestPatternSet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]bool{"a::x": true, "b": true, "a::secret::y": false, "a::secret::y::z": true, "c": false} {
+	for name, want := range map[string]bool{"a::x": true, "b": true, "a::secret::y": false, "a::secret::y::z": true,
+		"c": false} {
 		if got := s.Match(&Function{Name: name, Raw: name}, ""); got != want {
 			t.Errorf("Match(%q) = %v, want %v", name, got, want)
 		}
@@ -216,7 +229,8 @@ func TestPatternSet(t *testing.T) {
 }
 
 func TestSuggest(t *testing.T) {
-	names := []string{"audio::Mixer::process", "audio::Mixer::prepare", "main", "parse_config", "net::Socket::connect", "geo::Box<int>::get", "process_all"}
+	names := []string{"audio::Mixer::process", "audio::Mixer::prepare", "main", "parse_config", "net::Socket::connect",
+		"geo::Box<int>::get", "process_all"}
 	for pattern, want := range map[string]string{
 		"audio::Mixer::proces": "audio::Mixer::process",
 		"Mixer::process":       "audio::Mixer::process",
@@ -271,7 +285,8 @@ func BenchmarkPatternMatch(b *testing.B) {
 }
 
 func FuzzPattern(f *testing.F) {
-	for _, s := range []string{"a::*", "operator*", "foo<int>::bar(int) const", "main.(*T).M", "<a as b>::c", "file:**/x", "!@usercode", "a<<b", "operator<", "{}::("} {
+	for _, s := range []string{"a::*", "operator*", "foo<int>::bar(int) const", "main.(*T).M", "<a as b>::c", "file:**/x",
+		"!@usercode", "a<<b", "operator<", "{}::("} {
 		f.Add(s, "a::b<c>::operator<(int)")
 	}
 	f.Fuzz(func(t *testing.T, pattern, name string) {

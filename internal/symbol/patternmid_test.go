@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestGlobAgainstRegexp: ** between separators also matches nothing, in all mixtures with * and ** elsewhere. a::**::b did not
-// take a::b.
+// TestGlobAgainstRegexp: ** between separators also matches nothing, in all mixtures with * and ** elsewhere. a::**::b
+// did not take a::b.
 func TestGlobAgainstRegexp(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	parts := []string{"a", "b", "*", "**", "a*", "*b", "**a", "b**"}

@@ -21,7 +21,8 @@ const anonymous = "(anonymous namespace)"
 
 // operators are the symbols that may follow "operator", longer ones first.
 var operators = []string{"<=>", "<<=", ">>=", "->*", "<<", ">>", "<=", ">=", "->", "()", "[]", "==", "!=", "&&", "||",
-	"++", "--", "+=", "-=", "*=", "/=", "%=", "^=", "&=", "|=", "<", ">", "+", "-", "*", "/", "%", "^", "&", "|", "~", "!", "=", ","}
+	"++", "--", "+=", "-=", "*=", "/=", "%=", "^=", "&=", "|=", "<", ">", "+", "-", "*", "/", "%", "^", "&", "|", "~", "!",
+	"=", ","}
 
 // normalize turns a demangled name into tokens. With strip, arguments are left out.
 func normalize(dst []byte, name string, strip bool) []byte {
@@ -30,7 +31,8 @@ func normalize(dst []byte, name string, strip bool) []byte {
 		switch c := name[i]; {
 		case c == ':' && i+1 < len(name) && name[i+1] == ':':
 			i += 2
-			if i < len(name) && name[i] == '<' && !strings.HasPrefix(name[i:], "<impl ") && strings.Contains(name, "::<") && turbofish(name[i:]) {
+			if i < len(name) && name[i] == '<' && !strings.HasPrefix(name[i:], "<impl ") && strings.Contains(name, "::<") &&
+				turbofish(name[i:]) {
 				continue // foo::<T>: arguments follow, no new segment
 			}
 			dst = append(dst, tokSep)

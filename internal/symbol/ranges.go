@@ -3,8 +3,8 @@ package symbol
 // addrRange is a half-open range of addresses.
 type addrRange struct{ lo, hi uint64 }
 
-// covers reports whether a range holds pc. At a function's first address an empty range counts as well: gcc describes so what holds
-// before anything has run, where several statements have no code of their own.
+// covers reports whether a range holds pc. At a function's first address an empty range counts as well: gcc describes
+// so what holds before anything has run, where several statements have no code of their own.
 func (a addrRange) covers(pc uint64, entry bool) bool {
 	return pc >= a.lo && (pc < a.hi || entry && pc == a.lo && a.hi == a.lo)
 }

@@ -144,7 +144,8 @@ func (b *block) start(u *unit, pc uint64) uint64 {
 	return pc
 }
 
-// everywhere reports a block without addresses, which counts as part of what is around it: the compiler left no code of it alone.
+// everywhere reports a block without addresses, which counts as part of what is around it: the compiler left no code of
+// it alone.
 func (b *block) everywhere() bool {
 	return b.low.class == clsNone && b.high.class == clsNone && b.rng.class == clsNone
 }

@@ -48,7 +48,8 @@ func TestInlinedAt(t *testing.T) {
 				line := strings.TrimSpace(strings.Split(lines[k], " (disc")[0])
 				n, _ := strconv.Atoi(line[strings.LastIndexByte(line, ':')+1:])
 				// Code without a line of its own has that of what lies before it, as in gdb; addr2line has none.
-				same = (n == scopes[k].Line || strings.HasSuffix(line, ":?")) && (scopes[k].Function != "" && scopes[k].Inlined == (k < len(lines)-1))
+				same = (n == scopes[k].Line || strings.HasSuffix(line, ":?")) &&
+					(scopes[k].Function != "" && scopes[k].Inlined == (k < len(lines)-1))
 			}
 			all++
 			if len(lines) > 1 {
@@ -77,7 +78,8 @@ func TestFrameEntry(t *testing.T) {
 		for _, a := range []Addr{f.Low, f.Low + Addr(f.Size()/2), f.High - 1} {
 			got, ok := m.FrameEntry(a)
 			want := m.EntryRule(a)
-			if ok != want.Known || ok && (got.Lo != want.Start || got.Hi != want.End || got.Signal != want.Signal || got.Source != want.Source) {
+			if ok != want.Known || ok && (got.Lo != want.Start || got.Hi != want.End || got.Signal != want.Signal ||
+				got.Source != want.Source) {
 				t.Errorf("FrameEntry(%#x) = %+v, %v; EntryRule has %+v", uint64(a), got, ok, want)
 			}
 			n++
@@ -114,7 +116,8 @@ func TestOpenBytes(t *testing.T) {
 func TestScopeMutations(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 7))
 	path := filepath.Join(t.TempDir(), "prog")
-	for _, src := range []string{build(t, "shapes.cc", "g++", "-gdwarf-5", "-O2"), build(t, "values.c", "gcc", "-gdwarf-4", "-O2")} {
+	for _, src := range []string{build(t, "shapes.cc", "g++", "-gdwarf-5", "-O2"),
+		build(t, "values.c", "gcc", "-gdwarf-4", "-O2")} {
 		good, err := os.ReadFile(src)
 		if err != nil {
 			t.Fatal(err)

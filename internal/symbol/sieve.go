@@ -2,8 +2,8 @@ package symbol
 
 import "strings"
 
-// Sieve matches a function with many patterns at once: a name is read one time, for the words that each pattern needs in it, and only the
-// patterns whose word is there are tried. It is not for concurrent use.
+// Sieve matches a function with many patterns at once: a name is read one time, for the words that each pattern needs
+// in it, and only the patterns whose word is there are tried. It is not for concurrent use.
 type Sieve struct {
 	patterns []*Pattern
 	matchers []func(*Function) bool
@@ -38,7 +38,8 @@ var sieveKind = func() (kind [256]uint8) {
 
 // NewSieve makes one. projectRoot is for @usercode and file: patterns.
 func NewSieve(patterns []*Pattern, projectRoot string) *Sieve {
-	s := &Sieve{patterns: patterns, raw: map[string][]int{}, nodes: make([]sieveNode, 1), next: make([]int32, sieveWidth), met: make([]int, len(patterns))}
+	s := &Sieve{patterns: patterns, raw: map[string][]int{}, nodes: make([]sieveNode, 1), next: make([]int32, sieveWidth),
+		met: make([]int, len(patterns))}
 	for i, p := range patterns {
 		s.matchers = append(s.matchers, p.Matcher(projectRoot))
 		if p.Exact() {

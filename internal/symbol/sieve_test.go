@@ -10,7 +10,8 @@ import (
 // TestSieve: many patterns at once select what each of them selects by itself.
 func TestSieve(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	words := []string{"a", "ab", "abc", "bc", "b", "work", "worker", "ork", "ns", "ns1", "get_it", "it", "größe", "operator+", "Map<std::string, int>", "(anonymous namespace)", "x$y"}
+	words := []string{"a", "ab", "abc", "bc", "b", "work", "worker", "ork", "ns", "ns1", "get_it", "it", "größe",
+		"operator+", "Map<std::string, int>", "(anonymous namespace)", "x$y"}
 	name := func(stars bool) (s string) {
 		for i := range 1 + rng.IntN(4) {
 			if i > 0 {
@@ -44,7 +45,8 @@ func TestSieve(t *testing.T) {
 	s := NewSieve(patterns, "/home")
 	matches := 0
 	for i := range 3000 {
-		f := &Function{Name: name(false), Raw: "_Z" + words[rng.IntN(5)], File: fmt.Sprintf("/home/%s.c", words[rng.IntN(5)]), Language: []Language{LangCPP, LangRust, LangGo, LangC}[i%4]}
+		f := &Function{Name: name(false), Raw: "_Z" + words[rng.IntN(5)], File: fmt.Sprintf("/home/%s.c", words[rng.IntN(5)]),
+			Language: []Language{LangCPP, LangRust, LangGo, LangC}[i%4]}
 		if i%5 == 0 {
 			f.Aliases = []string{name(false), name(false)}
 		}
@@ -78,7 +80,8 @@ func BenchmarkSieve(b *testing.B) {
 	}
 	fns := make([]Function, 100000)
 	for i := range fns {
-		fns[i] = Function{Name: fmt.Sprintf("mod%d::work_%d", i%97, i), Raw: fmt.Sprintf("_ZN5mod%d8work_%dEi", i%97, i), Language: LangCPP}
+		fns[i] = Function{Name: fmt.Sprintf("mod%d::work_%d", i%97, i), Raw: fmt.Sprintf("_ZN5mod%d8work_%dEi", i%97, i),
+			Language: LangCPP}
 	}
 	n := 0
 	for b.Loop() {
@@ -98,7 +101,8 @@ func BenchmarkOneByOne(b *testing.B) {
 	}
 	fns := make([]Function, 100000)
 	for i := range fns {
-		fns[i] = Function{Name: fmt.Sprintf("mod%d::work_%d", i%97, i), Raw: fmt.Sprintf("_ZN5mod%d8work_%dEi", i%97, i), Language: LangCPP}
+		fns[i] = Function{Name: fmt.Sprintf("mod%d::work_%d", i%97, i), Raw: fmt.Sprintf("_ZN5mod%d8work_%dEi", i%97, i),
+			Language: LangCPP}
 	}
 	n := 0
 	for b.Loop() {

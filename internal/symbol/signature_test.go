@@ -23,9 +23,10 @@ func describe(s *Signature) string {
 
 func TestSignatures(t *testing.T) {
 	want := map[string]string{
-		"geo::by_value":        "int(p Point, b Bits, e Either, c Color)",
-		"geo::by_ref":          "int(p const Point&, q Point&&, f int()*, m int ::*, arr char[4]&)",
-		"geo::many":            "double(a char, b short, c long, d float, e double, f long double, g __int128, h bool, i wchar_t, s const char*)",
+		"geo::by_value": "int(p Point, b Bits, e Either, c Color)",
+		"geo::by_ref":   "int(p const Point&, q Point&&, f int()*, m int ::*, arr char[4]&)",
+		"geo::many": "double(a char, b short, c long, d float, e double, f long double, g __int128, h bool, i " +
+			"wchar_t, s const char*)",
 		"geo::Box<int>::get":   "int(this const Box<int>*, n int)",
 		"geo::Box<double>::as": "",
 		"geo::variadic":        "int(f const char*, ...)",
@@ -47,7 +48,8 @@ func TestSignatures(t *testing.T) {
 				}
 				got := describe(s)
 				// Producers differ in the names of base types and in "this" being const.
-				got = strings.NewReplacer("const const ", "const ", "short int", "short", "long int", "long", "Box<int> ", "Box<int> ").Replace(got)
+				got = strings.NewReplacer("const const ", "const ", "short int", "short", "long int", "long", "Box<int> ",
+					"Box<int> ").Replace(got)
 				if v.name == "gcc3-O0" { // DWARF 3 has no rvalue references
 					sig = strings.ReplaceAll(sig, "&&", "&")
 				}
@@ -73,11 +75,14 @@ func TestLocationsAtEntry(t *testing.T) {
 	for _, tt := range []struct {
 		compiler string
 		flags    []string
-	}{{"gcc", []string{"-gdwarf-5", "-O2"}}, {"gcc", []string{"-gdwarf-4", "-O2"}}, {"clang", []string{"-gdwarf-5", "-O2", "-Wno-deprecated-non-prototype"}},
-		{"gcc", []string{"-gdwarf-5", "-gsplit-dwarf", "-O2"}}, {"gcc", []string{"-gdwarf-4", "-gsplit-dwarf", "-O2"}}, {"clang", []string{"-gdwarf-5", "-gsplit-dwarf", "-O2", "-Wno-deprecated-non-prototype"}}} {
+	}{{"gcc", []string{"-gdwarf-5", "-O2"}}, {"gcc", []string{"-gdwarf-4", "-O2"}},
+		{"clang", []string{"-gdwarf-5", "-O2", "-Wno-deprecated-non-prototype"}},
+		{"gcc", []string{"-gdwarf-5", "-gsplit-dwarf", "-O2"}}, {"gcc", []string{"-gdwarf-4", "-gsplit-dwarf", "-O2"}},
+		{"clang", []string{"-gdwarf-5", "-gsplit-dwarf", "-O2", "-Wno-deprecated-non-prototype"}}} {
 		m := open(t, build(t, "values.c", tt.compiler, tt.flags...), Options{})
 		const regRDI, regRSI, regXMM0 = 0x55, 0x54, 0x61
-		for name, regs := range map[string][]byte{"sum_list": {regRDI}, "vector": {regXMM0}, "die": {regRDI}, "sum": {regRDI}, "main": {regRDI, regRSI}} {
+		for name, regs := range map[string][]byte{"sum_list": {regRDI}, "vector": {regXMM0}, "die": {regRDI}, "sum": {regRDI},
+			"main": {regRDI, regRSI}} {
 			s, err := m.Signature(one(t, m, name))
 			if err != nil {
 				t.Fatal(err)
@@ -170,12 +175,14 @@ func TestTypesCPP(t *testing.T) {
 				}
 			}
 			either := param(t, m, "geo::by_value", "e")
-			if c := fieldNamed(t, either, "c"); either.Kind != KindUnion || c.Type.Kind != KindArray || c.Type.Count != 8 || c.Type.Size != 8 {
+			if c := fieldNamed(t, either, "c"); either.Kind != KindUnion || c.Type.Kind != KindArray || c.Type.Count != 8 ||
+				c.Type.Size != 8 {
 				t.Errorf("Either: %+v", c.Type)
 			}
 			color := param(t, m, "geo::by_value", "c")
 			es := color.Enumerators()
-			if color.Kind != KindEnum || !color.Scoped && v.name != "gcc3-O0" || color.Size != 1 || len(es) != 3 || es[2].Name != "Blue" || es[2].Val&0xff != 250 {
+			if color.Kind != KindEnum || !color.Scoped && v.name != "gcc3-O0" || color.Size != 1 || len(es) != 3 ||
+				es[2].Name != "Blue" || es[2].Val&0xff != 250 {
 				t.Errorf("Color: %+v %+v", color.Scoped, es)
 			}
 			box := param(t, m, "geo::Box<int>::get", "this").Strip().Elem().Strip()
@@ -183,7 +190,8 @@ func TestTypesCPP(t *testing.T) {
 			if len(fs) < 3 || !fs[0].Base || fs[0].Name != "Base" || fs[0].Off != 0 {
 				t.Fatalf("Box<int>: %+v", fs)
 			}
-			if p := fieldNamed(t, box, "next").Type; p.Kind != KindPointer || p.Elem().QualifiedName() != "geo::Point" || p.Elem().Size != 8 {
+			if p := fieldNamed(t, box, "next").Type; p.Kind != KindPointer || p.Elem().QualifiedName() != "geo::Point" ||
+				p.Elem().Size != 8 {
 				t.Errorf("Box.next: %s size %d", p, p.Elem().Size)
 			}
 			if id := fieldNamed(t, fs[0].Type, "id"); id.Off != 8 {
@@ -203,7 +211,9 @@ func TestTypesCPP(t *testing.T) {
 			if mp := param(t, m, "geo::by_ref", "m"); mp.Kind != KindMemberPointer || mp.Size != 8 {
 				t.Errorf("member pointer: %+v", mp.Size)
 			}
-			if str := param(t, m, "geo::text", "s").Strip().Elem().Strip(); str.Size != 32 && !(v.compiler == "clang++" && str.Declared) || !strings.HasPrefix(str.QualifiedName(), "std::__cxx11::basic_string<") {
+			if str := param(t, m, "geo::text", "s").Strip().Elem().Strip(); str.Size != 32 &&
+				!(v.compiler == "clang++" && str.Declared) ||
+				!strings.HasPrefix(str.QualifiedName(), "std::__cxx11::basic_string<") {
 				t.Errorf("string: %s size %d", str.QualifiedName(), str.Size)
 			}
 			if vec := param(t, m, "geo::text", "v").Strip(); vec.Kind == KindStruct && !vec.NonTrivial() {
@@ -214,7 +224,8 @@ func TestTypesCPP(t *testing.T) {
 }
 
 func TestTypesC(t *testing.T) {
-	for _, flags := range [][]string{{"gcc", "-gdwarf-4"}, {"gcc", "-gdwarf-5"}, {"clang", "-gdwarf-5", "-Wno-deprecated-non-prototype"}, {"gcc", "-gdwarf-2", "-gstrict-dwarf"}} {
+	for _, flags := range [][]string{{"gcc", "-gdwarf-4"}, {"gcc", "-gdwarf-5"},
+		{"clang", "-gdwarf-5", "-Wno-deprecated-non-prototype"}, {"gcc", "-gdwarf-2", "-gstrict-dwarf"}} {
 		m := open(t, build(t, "values.c", flags[0], append(flags[1:], "-O0")...), Options{})
 		name := fmt.Sprint(flags)
 		packed := param(t, m, "pack", "p")
@@ -273,7 +284,8 @@ func TestNonTrivial(t *testing.T) {
 }
 
 func TestTypesRust(t *testing.T) {
-	for _, flags := range [][]string{{"-g"}, {"-g", "-Cdwarf-version=5"}, {"-g", "-Csplit-debuginfo=unpacked"}, {"-g", "-Csymbol-mangling-version=v0"}} {
+	for _, flags := range [][]string{{"-g"}, {"-g", "-Cdwarf-version=5"}, {"-g", "-Csplit-debuginfo=unpacked"},
+		{"-g", "-Csymbol-mangling-version=v0"}} {
 		m := open(t, build(t, "enums.rs", "rustc", flags...), Options{})
 		var fs []*Function
 		crate := strings.TrimSuffix(filepath.Base("enums.rs"), ".rs")
@@ -306,7 +318,8 @@ func TestTypesRust(t *testing.T) {
 			t.Errorf("%v: variants %v", flags, got)
 		}
 		circle := vp.Variants[1]
-		if len(circle.Fields) != 1 || len(circle.Discr) != 1 || fieldNamed(t, circle.Fields[0].Type, "r").Type.Encoding != EncFloat {
+		if len(circle.Fields) != 1 || len(circle.Discr) != 1 || fieldNamed(t, circle.Fields[0].Type, "r").Type.Encoding !=
+			EncFloat {
 			t.Errorf("%v: Circle: %+v", flags, circle)
 		}
 		g := one(t, m, crate+"::inner::go")
@@ -314,7 +327,8 @@ func TestTypesRust(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := describe(sig); d != "i64(a i32, s &str, v &[u16], o Option<u32>, b alloc::boxed::Box<i64, alloc::alloc::Global>, w u128, c char)" &&
+		if d := describe(sig); d != "i64(a i32, s &str, v &[u16], o Option<u32>, b alloc::boxed::Box<i64, "+
+			"alloc::alloc::Global>, w u128, c char)" &&
 			d != "i64(a i32, s &str, v &[u16], o Option<u32>, b i64*, w u128, c char)" {
 			t.Errorf("%v: %s", flags, d)
 		}

@@ -2,9 +2,10 @@ package symbol
 
 import "slices"
 
-// SlotTables finds tables of functions by one of their words: those in which the word at slot is the entry of a function of this name,
-// each instance of a generic function with a table of its own. Libraries of Rust that erase types by hand make such tables, which no debug
-// information describes. Of a table, Params are the instance's generic arguments; Anchor is slot. They are looked for once.
+// SlotTables finds tables of functions by one of their words: those in which the word at slot is the entry of a
+// function of this name, each instance of a generic function with a table of its own. Libraries of Rust that erase
+// types by hand make such tables, which no debug information describes. Of a table, Params are the instance's generic
+// arguments; Anchor is slot. They are looked for once.
 func (t *Type) SlotTables(function string, slot int64) []Vtable {
 	if t == nil || t.m == nil {
 		return nil

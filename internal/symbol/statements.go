@@ -116,8 +116,8 @@ func (m *Module) LineCode(file string, line int) (out LineCode) {
 	return out
 }
 
-// superseded reports whether another statement begins at the address of row i, behind it in the table. Rows that begin none do not count:
-// gcc has them for the views of one instruction.
+// superseded reports whether another statement begins at the address of row i, behind it in the table. Rows that begin
+// none do not count: gcc has them for the views of one instruction.
 func (t *lineTable) superseded(i int) bool {
 	for j := i + 1; j < len(t.rows) && t.rows[j].addr == t.rows[i].addr && !t.rows[j].end; j++ {
 		if t.rows[j].stmt && t.rows[j].line != 0 {
@@ -151,7 +151,8 @@ func (m *Module) Statements(lo, hi Addr) (out []Statement) {
 		if t == nil {
 			return nil
 		}
-		for i := sort.Search(len(t.rows), func(i int) bool { return t.rows[i].addr >= uint64(lo) }); i < len(t.rows) && t.rows[i].addr < uint64(hi); i++ {
+		for i := sort.Search(len(t.rows), func(i int) bool { return t.rows[i].addr >= uint64(lo) }); i < len(t.rows) &&
+			t.rows[i].addr < uint64(hi); i++ {
 			if r := t.rows[i]; !r.end && r.stmt {
 				out = append(out, Statement{Addr(r.addr), t.path(u, uint64(r.file)), int(r.line), r.body})
 			}
@@ -169,7 +170,8 @@ type Row struct {
 	Stmt   bool   // a statement begins at Lo
 }
 
-// Row returns the row that covers a. Of several at one address the last counts, but one that begins a statement goes before others.
+// Row returns the row that covers a. Of several at one address the last counts, but one that begins a statement goes
+// before others.
 func (m *Module) Row(a Addr) (out Row, ok bool) {
 	_ = m.guarded(func() error {
 		u, t := m.linesAt(a)
@@ -193,7 +195,8 @@ func (m *Module) Row(a Addr) (out Row, ok bool) {
 				r = t.rows[k]
 			}
 		}
-		out = Row{Lo: Addr(r.addr), Hi: Addr(t.rows[i].addr), File: t.path(u, uint64(r.file)), Line: int(r.line), Stmt: r.stmt}
+		out = Row{Lo: Addr(r.addr), Hi: Addr(t.rows[i].addr), File: t.path(u, uint64(r.file)), Line: int(r.line),
+			Stmt: r.stmt}
 		ok = true
 		return nil
 	})
@@ -205,8 +208,8 @@ func (r *lineRow) joins(before *lineRow) bool {
 	return !r.end && !before.end && (r.more || r.line == 0)
 }
 
-// BodyStart returns the address in a function behind its prologue, where its parameters are at their places: where the compiler says so, else
-// the second statement of unoptimised code, else the entry.
+// BodyStart returns the address in a function behind its prologue, where its parameters are at their places: where the
+// compiler says so, else the second statement of unoptimised code, else the entry.
 func (m *Module) BodyStart(f *Function) Addr {
 	sts := m.Statements(f.Low, f.High)
 	for _, s := range sts {

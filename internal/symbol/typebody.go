@@ -183,12 +183,14 @@ func (b *bodyDecoder) field(c *abbrev, r *reader) (f Field, static bool) {
 }
 
 // memberOffset reads DW_AT_data_member_location: a constant, or the expression DW_OP_plus_uconst.
-// Anything longer is the location of a virtual base, whose offset stands in the table that the object's first word leads to.
+// Anything longer is the location of a virtual base, whose offset stands in the table that the object's first word
+// leads to.
 func memberOffset(v value) (off, vbase int64, virtual bool) {
 	if v.class != clsBlock {
 		return int64(v.u), 0, false
 	}
-	const opPlusUconst, opDup, opDeref, opConst1u, opConstu, opLit0, opLit31, opMinus, opPlus = 0x23, 0x12, 0x06, 0x08, 0x10, 0x30, 0x4f, 0x1c, 0x22
+	const opPlusUconst, opDup, opDeref, opConst1u, opConstu, opLit0, opLit31, opMinus, opPlus = 0x23, 0x12, 0x06, 0x08,
+		0x10, 0x30, 0x4f, 0x1c, 0x22
 	r := newReader(v.b, 0)
 	if r.u8() == opPlusUconst {
 		off = int64(r.uleb())
@@ -208,7 +210,8 @@ func memberOffset(v value) (off, vbase int64, virtual bool) {
 	case op >= opLit0 && op <= opLit31:
 		vbase = int64(op - opLit0)
 	}
-	if r.u8() != opMinus || r.u8() != opDeref || r.u8() != opPlus || r.bad || r.left() != 0 || vbase <= 0 || vbase > 1<<20 {
+	if r.u8() != opMinus || r.u8() != opDeref || r.u8() != opPlus || r.bad || r.left() != 0 || vbase <= 0 ||
+		vbase > 1<<20 {
 		return 0, 0, true
 	}
 	return 0, vbase, true

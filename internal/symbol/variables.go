@@ -40,7 +40,8 @@ type nameTable struct {
 	list     []string
 }
 
-// pathSeg is a namespace, class or function around a name; parent is its index in nameTable.paths, and 0 is the outside.
+// pathSeg is a namespace, class or function around a name; parent is its index in nameTable.paths, and 0 is the
+// outside.
 type pathSeg struct {
 	parent  int32
 	skipped bool // sources leave it out: an anonymous or inline namespace
@@ -90,8 +91,8 @@ func (m *Module) OptimizedOut(name string) []Variable {
 	return m.variablesFor(name, 0, false, func(t *nameTable) []varEntry { return t.removed })
 }
 
-// variablesFor is Variables for code at an address, which means those of its own source file before others; 0: none. whole: those whose
-// qualified name it is.
+// variablesFor is Variables for code at an address, which means those of its own source file before others; 0: none.
+// whole: those whose qualified name it is.
 func (m *Module) variablesFor(name string, at Addr, whole bool, in func(*nameTable) []varEntry) []Variable {
 	t := m.nameTable()
 	q := newNameQuery(name, true)
@@ -121,7 +122,8 @@ func (m *Module) variablesFor(name string, at Addr, whole bool, in func(*nameTab
 			hits = append(hits, hit{e, rank, t.join(e.path), from != nil && exact && !e.local && e.of(from)})
 		}
 		slices.SortStableFunc(hits, func(a, b hit) int {
-			return cmp.Or(falseFirst(!a.own, !b.own), cmp.Compare(a.rank, b.rank), falseFirst(a.e.local, b.e.local), falseFirst(!a.e.external, !b.e.external),
+			return cmp.Or(falseFirst(!a.own, !b.own), cmp.Compare(a.rank, b.rank), falseFirst(a.e.local, b.e.local),
+				falseFirst(!a.e.external, !b.e.external),
 				falseFirst(a.e.place.kind == placeConst, b.e.place.kind == placeConst),
 				cmp.Compare(len(a.path), len(b.path)), cmp.Compare(a.path, b.path))
 		})
@@ -172,8 +174,8 @@ func (e *varEntry) inFile(want string) bool {
 	return pathEndsIn(e.filePath(), want) || pathEndsIn(string(e.u.text(e.u.name)), want)
 }
 
-// of reports whether the variable is one of a unit's, or of the source file that the unit was compiled from, as where a program was
-// optimized as a whole.
+// of reports whether the variable is one of a unit's, or of the source file that the unit was compiled from, as where a
+// program was optimized as a whole.
 func (e *varEntry) of(u *unit) bool {
 	if e.u == u || e.fileUnit == u {
 		return true
@@ -195,7 +197,8 @@ func (e *varEntry) filePath() string {
 }
 
 func (e *varEntry) variable(m *Module, d *dwarfData, path string) Variable {
-	v := Variable{Name: path + e.name, File: e.filePath(), Line: int(e.line), Type: d.typeOf(m, e.typ, 0), External: e.external}
+	v := Variable{Name: path + e.name, File: e.filePath(), Line: int(e.line), Type: d.typeOf(m, e.typ, 0),
+		External: e.external}
 	switch e.place.kind {
 	case placeAddr:
 		v.Addr = Addr(e.place.val)
@@ -235,8 +238,10 @@ func (m *Module) TypesNamed(name string) []*Type {
 			return out
 		}
 	}
-	if open := strings.IndexByte(name, '<'); open > 0 && strings.Contains(name[open:], "std::string") { // arguments are compared as they are spelled
-		return m.TypesNamed(name[:open] + strings.ReplaceAll(name[open:], "std::string", "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >"))
+	// arguments are compared as they are spelled
+	if open := strings.IndexByte(name, '<'); open > 0 && strings.Contains(name[open:], "std::string") {
+		return m.TypesNamed(name[:open] + strings.ReplaceAll(name[open:], "std::string",
+			"std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >"))
 	}
 	return nil
 }

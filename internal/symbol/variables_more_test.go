@@ -14,7 +14,8 @@ import (
 
 // TestVariablesAgree compares every variable of a real library with its symbol table.
 func TestVariablesAgree(t *testing.T) {
-	paths := []string{build(t, "vars.rs", "rustc", "--crate-name", "vars", "-g"), build(t, "vars.cc", "g++", "-std=c++17", "-g", "-static")}
+	paths := []string{build(t, "vars.rs", "rustc", "--crate-name", "vars", "-g"),
+		build(t, "vars.cc", "g++", "-std=c++17", "-g", "-static")}
 	if *bigBinary != "" {
 		paths = append(paths, strings.Split(*bigBinary, ",")...)
 	}
@@ -61,8 +62,10 @@ func TestVariablesAgree(t *testing.T) {
 				missing++
 			}
 		}
-		t.Logf("%s: %d names in %v; %d variables agree with symbols, %d are constants; %d types, %d removed; %d of %d symbols have no variable",
-			filepath.Base(p), len(names), built, agree, consts, len(m.nameTable().types), len(m.nameTable().removed), missing, len(addr))
+		t.Logf("%s: %d names in %v; %d variables agree with symbols, %d are constants; %d types, %d removed; %d of %d "+
+			"symbols have no variable",
+			filepath.Base(p), len(names), built, agree, consts, len(m.nameTable().types), len(m.nameTable().removed), missing,
+			len(addr))
 		if agree == 0 {
 			t.Errorf("%s: no variable agrees with a symbol", filepath.Base(p))
 		}
@@ -71,12 +74,16 @@ func TestVariablesAgree(t *testing.T) {
 
 func TestCanonicalName(t *testing.T) {
 	for in, want := range map[string]string{
-		"unsigned": "unsigned int", "long unsigned int": "unsigned long", "unsigned long": "unsigned long", "long int": "long",
+		"unsigned": "unsigned int", "long unsigned int": "unsigned long", "unsigned long": "unsigned long",
+		"long int":           "long",
 		"short unsigned int": "unsigned short", "long long int": "long long", "signed char": "signed char", "char": "char",
-		"unsigned  char": "unsigned char", "long double": "long double", "_Bool": "bool", "signed": "int", "int": "int", "x": "x",
+		"unsigned  char": "unsigned char", "long double": "long double", "_Bool": "bool", "signed": "int", "int": "int",
+		"x":                                 "x",
 		"vector<int, std::allocator<int> >": "vector<int,std::allocator<int>>", "A<const char *>": "A<const char*>",
-		"Arr<int, 4UL>": "Arr<int,4>", "Arr<int, 4ul>": "Arr<int,4>", "A<struct B>": "A<B>", "HashMap<&str, u32>": "HashMap<&str,u32>",
-		"(anonymous namespace)": "(anonymous namespace)", "": "", "__int128 unsigned": "unsigned __int128", "structure x": "structure x",
+		"Arr<int, 4UL>": "Arr<int,4>", "Arr<int, 4ul>": "Arr<int,4>", "A<struct B>": "A<B>",
+		"HashMap<&str, u32>":    "HashMap<&str,u32>",
+		"(anonymous namespace)": "(anonymous namespace)", "": "", "__int128 unsigned": "unsigned __int128",
+		"structure x":   "structure x",
 		"fn(u8) -> u16": "fn(u8)->u16", "A<long unsigned int, 0x1fUL>": "A<unsigned long,0x1f>",
 	} {
 		if got := canonicalName(in); got != want {
@@ -87,8 +94,10 @@ func TestCanonicalName(t *testing.T) {
 		}
 	}
 	for in, want := range map[string][]string{
-		"a::b": {"a", "b"}, "a<b::c>::d": {"a<b::c>", "d"}, "operator<::x": {"operator<", "x"}, "A::operator<<::x": {"A", "operator<<", "x"},
-		"a::operator()(b::c)::d": {"a", "operator()(b::c)", "d"}, "<T as a::B>::c": {"<T as a::B>", "c"}, "a": {"a"}, "": {""},
+		"a::b": {"a", "b"}, "a<b::c>::d": {"a<b::c>", "d"}, "operator<::x": {"operator<", "x"},
+		"A::operator<<::x":       {"A", "operator<<", "x"},
+		"a::operator()(b::c)::d": {"a", "operator()(b::c)", "d"}, "<T as a::B>::c": {"<T as a::B>", "c"}, "a": {"a"},
+		"":                   {""},
 		"f<fn() -> x::y>::z": {"f<fn() -> x::y>", "z"},
 	} {
 		if got := splitName(in); !slices.Equal(got, want) {
@@ -152,7 +161,8 @@ func FuzzFixedPlace(f *testing.F) {
 
 // FuzzNameQuery asks a real module for anything.
 func FuzzNameQuery(f *testing.F) {
-	for _, s := range []string{"ns::Tm<int>::v", "vars.cc::stat", "unsigned long int", "a<<b>>::", "operator<::x", ")(", "::::", "x<", ">-"} {
+	for _, s := range []string{"ns::Tm<int>::v", "vars.cc::stat", "unsigned long int", "a<<b>>::", "operator<::x", ")(",
+		"::::", "x<", ">-"} {
 		f.Add(s)
 	}
 	m, err := Open(build(f, "vars.cc", "g++", "-std=c++17", "-gdwarf-5", "-O0"), Options{})
@@ -178,8 +188,10 @@ func FuzzNameQuery(f *testing.F) {
 // TestVariableMutations damages the debug sections and symbols of real programs and asks for every name.
 func TestVariableMutations(t *testing.T) {
 	programs := []string{
-		build(t, "vars.cc", "g++", "-std=c++17", "-gdwarf-5", "-O0"), build(t, "vars.cc", "g++", "-std=c++17", "-gdwarf-4", "-O0", "-fdebug-types-section"),
-		build(t, "vars.cc", "clang++", "-std=c++17", "-gdwarf-5", "-O2"), build(t, "vars.cc", "g++", "-std=c++17", "-gdwarf-2", "-gno-strict-dwarf", "-O0"),
+		build(t, "vars.cc", "g++", "-std=c++17", "-gdwarf-5", "-O0"),
+		build(t, "vars.cc", "g++", "-std=c++17", "-gdwarf-4", "-O0", "-fdebug-types-section"),
+		build(t, "vars.cc", "clang++", "-std=c++17", "-gdwarf-5", "-O2"),
+		build(t, "vars.cc", "g++", "-std=c++17", "-gdwarf-2", "-gno-strict-dwarf", "-O0"),
 	}
 	rnd := rand.New(rand.NewPCG(2, uint64(*mutations)))
 	path := filepath.Join(t.TempDir(), "prog")
@@ -192,7 +204,8 @@ func TestVariableMutations(t *testing.T) {
 		for n := range *mutations {
 			bad := slices.Clone(good)
 			for range rnd.IntN(12) + 1 {
-				name := []string{".debug_info", ".debug_info", ".debug_abbrev", ".debug_str", ".symtab", ".strtab", ".debug_addr", ".debug_types"}[rnd.IntN(8)]
+				name := []string{".debug_info", ".debug_info", ".debug_abbrev", ".debug_str", ".symtab", ".strtab", ".debug_addr",
+					".debug_types"}[rnd.IntN(8)]
 				i := m.im.find(name)
 				if i < 0 {
 					continue

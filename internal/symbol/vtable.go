@@ -9,8 +9,8 @@ import (
 // DWARF's name of the type that a vtable is of.
 const atContainingType = 0x1d
 
-// Vtable is the table of one Rust type's methods of one trait. A program's memory does not say where the module was loaded;
-// Anchor and Delta tell a table by itself: the word at Anchor is the table's own address plus Delta.
+// Vtable is the table of one Rust type's methods of one trait. A program's memory does not say where the module was
+// loaded; Anchor and Delta tell a table by itself: the word at Anchor is the table's own address plus Delta.
 type Vtable struct {
 	Addr   Addr
 	Trait  string // qualified, with generic arguments: "core::fmt::Debug"; "_" for none
@@ -44,14 +44,16 @@ func sortVtables(all []Vtable) []Vtable {
 	return all
 }
 
-// Implementors returns the vtables of the module of t whose trait is the one of that path, whatever its generic arguments.
+// Implementors returns the vtables of the module of t whose trait is the one of that path, whatever its generic
+// arguments.
 func (t *Type) Implementors(trait string) []Vtable {
 	if t == nil || t.m == nil {
 		return nil
 	}
 	trait = plainName(trait)
 	all := t.m.Vtables()
-	i, _ := slices.BinarySearchFunc(all, trait, func(v Vtable, want string) int { return cmp.Compare(plainName(v.Trait), want) })
+	i, _ := slices.BinarySearchFunc(all, trait,
+		func(v Vtable, want string) int { return cmp.Compare(plainName(v.Trait), want) })
 	n := i
 	for n < len(all) && plainName(all[n].Trait) == trait {
 		n++
@@ -214,8 +216,8 @@ func (m *Module) anchor(all []Vtable) {
 	}
 }
 
-// relocated sets each address that is a key to the word that it has once the module is loaded, less the load bias: what the file
-// has there, or what a relative relocation puts there. Words that the loader looks up by name stay 0.
+// relocated sets each address that is a key to the word that it has once the module is loaded, less the load bias: what
+// the file has there, or what a relative relocation puts there. Words that the loader looks up by name stay 0.
 func (im *image) relocated(words map[uint64]uint64) {
 	for a := range words {
 		if r := newReader(im.at(a), 0); r.left() >= 8 {

@@ -2,8 +2,8 @@ package symbol
 
 import "strings"
 
-// The standard library comes without descriptions of its vtables. Those of errors are found by the function in them that gives the
-// type's own number: no two types share it, whatever else of theirs the linker has made one.
+// The standard library comes without descriptions of its vtables. Those of errors are found by the function in them
+// that gives the type's own number: no two types share it, whatever else of theirs the linker has made one.
 const (
 	errorTrait  = "core::error::Error"
 	errorNumber = " as " + errorTrait + ">::type_id"
@@ -81,8 +81,9 @@ func (m *Module) findBareVtables(known []Vtable) []Vtable {
 		if r.bad || have[base] || !sane(size, align) {
 			continue
 		}
-		out = append(out, Vtable{Addr: base, Trait: errorTrait, Of: numbered[at], Anchor: int64(at) - int64(base), Delta: int64(words[at]) - int64(base),
-			size: int64(size)})
+		out = append(out, Vtable{Addr: base, Trait: errorTrait, Of: numbered[at], Anchor: int64(at) - int64(base),
+			Delta: int64(words[at]) - int64(base),
+			size:  int64(size)})
 	}
 	return out
 }

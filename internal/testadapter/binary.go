@@ -14,13 +14,14 @@ import (
 	"github.com/strobe-debug/strobe/internal/plainfile"
 )
 
-// CommandDetector is an adapter that knows its framework's test programs by their bytes. Nothing is executed: what an unknown program
-// does with unknown arguments is not ours to try.
+// CommandDetector is an adapter that knows its framework's test programs by their bytes. Nothing is executed: what an
+// unknown program does with unknown arguments is not ours to try.
 type CommandDetector interface {
 	DetectCommand(p *Project, command []string) Detection
 }
 
-// maxProgram bounds how much of a program is looked at; test programs with debug information are large, and the strings come early.
+// maxProgram bounds how much of a program is looked at; test programs with debug information are large, and the strings
+// come early.
 const maxProgram = 256 << 20
 
 // program is the path of a command's program: as given below Root, or as found in PATH.
@@ -90,7 +91,8 @@ func wordIn(name string, words []string) string {
 }
 
 // buildFolders are where CMake and Meson projects are usually built, below Root.
-var buildFolders = []string{"build", "builddir", "out", "_build", "cmake-build-debug", "cmake-build-release", "Build", "bin", "."}
+var buildFolders = []string{"build", "builddir", "out", "_build", "cmake-build-debug", "cmake-build-release", "Build",
+	"bin", "."}
 
 // programsWith finds test programs in the usual build folders, for a fault's hint.
 func programsWith(p *Project, words ...string) []string {
@@ -103,10 +105,12 @@ func programsWith(p *Project, words ...string) []string {
 			}
 			for _, name := range names[:min(len(names), 2000)] {
 				i, err := os.Stat(name)
-				if err != nil || !i.Mode().IsRegular() || i.Mode()&0o111 == 0 || strings.Contains(name, "/CMakeFiles/") || strings.HasSuffix(name, ".so") {
+				if err != nil || !i.Mode().IsRegular() || i.Mode()&0o111 == 0 || strings.Contains(name, "/CMakeFiles/") ||
+					strings.HasSuffix(name, ".so") {
 					continue
 				}
-				if rel, err := filepath.Rel(p.Root, name); err == nil && len(found) < 5 && !slices.Contains(found, rel) && wordIn(name, words) != "" {
+				if rel, err := filepath.Rel(p.Root, name); err == nil && len(found) < 5 && !slices.Contains(found, rel) &&
+					wordIn(name, words) != "" {
 					found = append(found, rel)
 				}
 			}
@@ -124,7 +128,8 @@ func needProgram(p *Project, framework string, words ...string) error {
 	if dir, _ := ctestFolder(p); dir != "" {
 		hint += " Or take framework ctest, which runs all that " + path.Join(dir, "CTestTestfile.cmake") + " registers."
 	}
-	return fault.New(fault.ValidationError, hint, "tests of %s are run by a program that is built, and command does not name one", framework)
+	return fault.New(fault.ValidationError, hint,
+		"tests of %s are run by a program that is built, and command does not name one", framework)
 }
 
 // mentions finds the first of some build files that names a framework.
@@ -147,12 +152,14 @@ func startProgram(p *Project, r *Request, framework string, words ...string) (ar
 	}
 	argv = slices.Concat([]string{program(p, r.Command[0])}, r.Command[1:])
 	if !isRegular(argv[0]) {
-		return nil, fault.New(fault.ValidationError, "Build it first, or give another path; it is taken relative to projectRoot.", "there is no test program %s", argv[0])
+		return nil, fault.New(fault.ValidationError,
+			"Build it first, or give another path; it is taken relative to projectRoot.", "there is no test program %s", argv[0])
 	}
 	return argv, nil
 }
 
 // noLevel is the fault of a framework that has no word for levels.
 func noLevel(framework, reason string, level Level) error {
-	return fault.New(fault.Unsupported, "Leave level out, or select by test.", "%s has no levels, so that %s means nothing to it: %s", framework, level, reason)
+	return fault.New(fault.Unsupported, "Leave level out, or select by test.",
+		"%s has no levels, so that %s means nothing to it: %s", framework, level, reason)
 }

@@ -60,7 +60,8 @@ func (a Bun) Start(p *Project, r *Request, emit func(Event)) (Execution, error) 
 	x.script, x.text, x.marks = p.script(dir, "bun"), 4<<20, true
 	x.pattern = func(full string) []string { return []string{"--test-name-pattern", full} }
 	x.none = func(text string) bool {
-		return strings.Contains(text, "No tests found") || strings.Contains(text, "had no matches") || strings.Contains(text, "matched 0 tests")
+		return strings.Contains(text, "No tests found") || strings.Contains(text, "had no matches") ||
+			strings.Contains(text, "matched 0 tests")
 	}
 	b := &bunRun{junitRun: &junitRun{jsRun: x}}
 	b.whole, b.partial, b.line = b.add, b.guess, b.phase
@@ -135,7 +136,8 @@ func (b *bunRun) add(tests []*Test) {
 	if counts == nil {
 		return
 	}
-	b.res.own = &Totals{Passed: counts["pass"], Failed: counts["fail"], Skipped: counts["skip"] + counts["todo"] + counts["filtered out"]}
+	b.res.own = &Totals{Passed: counts["pass"], Failed: counts["fail"], Skipped: counts["skip"] + counts["todo"] +
+		counts["filtered out"]}
 	blocks := bunBetween.FindAllStringSubmatchIndex(text, -1)
 	n := counts["error"]
 	for i := range n {
@@ -229,8 +231,8 @@ func (p *Project) hookAbove(file string, line int) string {
 	return kind
 }
 
-// guess reads results from the output where Bun died and wrote no report: what it printed of tests that ended, and by the order of
-// the file the test that ran then.
+// guess reads results from the output where Bun died and wrote no report: what it printed of tests that ended, and by
+// the order of the file the test that ran then.
 func (b *bunRun) guess(exit Exit) {
 	file := ""
 	var ended []string
@@ -247,11 +249,13 @@ func (b *bunRun) guess(exit Exit) {
 		}
 		names := strings.Split(m[2], separator)
 		ended = append(ended, names[len(names)-1])
-		t := &Test{Name: names[len(names)-1], Suite: strings.Join(append([]string{file}, names[:len(names)-1]...), separator), File: file, Attempts: 1}
+		t := &Test{Name: names[len(names)-1], Suite: strings.Join(append([]string{file}, names[:len(names)-1]...), separator),
+			File: file, Attempts: 1}
 		t.ID = numbered(used, t.Suite+separator+t.Name)
 		t.Status = map[string]Status{"pass": Passed, "fail": Failed, "skip": Skipped, "todo": Todo}[m[1]]
 		if t.Fails = t.Status == Failed; t.Fails {
-			t.Failures = []Failure{{Kind: "exception", Message: "failed; the output has the error, since Bun died before it wrote its report"}}
+			t.Failures = []Failure{{Kind: "exception",
+				Message: "failed; the output has the error, since Bun died before it wrote its report"}}
 		}
 		b.res.finished(t)
 	}
@@ -283,9 +287,11 @@ func (a Bun) Rerun(p *Project, r *Request, t *Test) Rerun {
 	}
 	script := p.script(dir, "bun")
 	if outside(t.ID) {
-		return Rerun{Argv: slices.Concat([]string{"bun", "test"}, script.options, script.files, r.Args), Env: script.env, Dir: at, Framework: "bun"}
+		return Rerun{Argv: slices.Concat([]string{"bun", "test"}, script.options, script.files, r.Args), Env: script.env,
+			Dir: at, Framework: "bun"}
 	}
-	argv := slices.Concat([]string{"bun", "test"}, onlyOptions("bun", script.options, namePatterns...), onlyOptions("bun", r.Args, namePatterns...))
+	argv := slices.Concat([]string{"bun", "test"}, onlyOptions("bun", script.options, namePatterns...),
+		onlyOptions("bun", r.Args, namePatterns...))
 	argv = append(argv, "./"+relativeTo(at, filepath.Join(p.Root, file)))
 	if names != "" {
 		x := jsRun{}
@@ -301,4 +307,5 @@ func (a Bun) Rerun(p *Project, r *Request, t *Test) Rerun {
 var relativeFrame = lazyregexp.MustCompile(`^(\s*at (?:.*\()?)([^\s()/<:][^()<:]*\.[cm]?[jt]sx?)(:\d+(?::\d+)?\)?\s*)$`)
 
 // titleCall is a line that declares a test with a literal title.
-var titleCall = lazyregexp.MustCompile("^\\s*(?:Deno\\.)?(?:test|it|specify)(?:\\.\\w+)*\\s*\\(\\s*(?:'((?:[^'\\\\]|\\\\.)*)'|\"((?:[^\"\\\\]|\\\\.)*)\"|`([^`$]*)`)")
+var titleCall = lazyregexp.MustCompile(
+	"^\\s*(?:Deno\\.)?(?:test|it|specify)(?:\\.\\w+)*\\s*\\(\\s*(?:'((?:[^'\\\\]|\\\\.)*)'|\"((?:[^\"\\\\]|\\\\.)*)\"|`([^`$]*)`)")

@@ -39,9 +39,10 @@ func TestBunSelects(t *testing.T) {
 		plain + "passes":                     {plain + "passes"},
 		plain + "outer > counts 1":           {plain + "outer > counts 1"},
 		plain + "outer > inner > deep works": {plain + "outer > inner > deep works"},
-		plain + "outer > inner > deep > works (a.*b) [c] \"d\" 'e' $f ^g | h ü > i / j & <k>": {plain + "outer > inner > deep > works (a.*b) [c] \"d\" 'e' $f ^g | h ü > i / j & <k>"},
-		plain + "outer > inner > deep > works #2":                                             {plain + "outer > inner > deep > works #2"},
-		plain + "no such test": nil,
+		plain + "outer > inner > deep > works (a.*b) [c] \"d\" 'e' $f ^g | h ü > i / j & <k>": {plain +
+			"outer > inner > deep > works (a.*b) [c] \"d\" 'e' $f ^g | h ü > i / j & <k>"},
+		plain + "outer > inner > deep > works #2": {plain + "outer > inner > deep > works #2"},
+		plain + "no such test":                    nil,
 	})
 }
 
@@ -55,7 +56,8 @@ func TestBunHooks(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(p.Root, "test", "hooks.test.ts"), []byte(source), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for id, kind := range map[string]string{"test/hooks.test.ts > up > (unnamed)": "setup", "test/hooks.test.ts > down > (unnamed)": "teardown"} {
+	for id, kind := range map[string]string{"test/hooks.test.ts > up > (unnamed)": "setup",
+		"test/hooks.test.ts > down > (unnamed)": "teardown"} {
 		got := ended(strobetest.RunAdapter(t, testadapter.Bun{}, p, testadapter.Request{Test: id}))
 		if x := got[id]; x == nil || x.Status != testadapter.Errored || x.Failures[0].Kind != kind || got["(run)"] != nil {
 			t.Errorf("%q ran %q: %+v", id, keys(got), x)

@@ -11,18 +11,20 @@ import (
 	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
-// Cargo runs what `cargo test` runs, in its steps: cargo builds and tells of every executable (`--message-format json`, the Cargo book,
-// "external tools"), a runner of ours writes down the environment that cargo gives each, and then they run one after another with
-// libtest's JSON, which the standard library offers behind RUSTC_BOOTSTRAP: an empty value is enough for it and changes no compiler.
-// libtest's log file says which results are real, since tests can write to the standard output that the JSON goes to. Doc tests are
-// run by cargo, as rustdoc compiles them.
+// Cargo runs what `cargo test` runs, in its steps: cargo builds and tells of every executable (`--message-format json`,
+// the Cargo book, "external tools"), a runner of ours writes down the environment that cargo gives each, and then they
+// run one after another with libtest's JSON, which the standard library offers behind RUSTC_BOOTSTRAP: an empty value
+// is enough for it and changes no compiler. libtest's log file says which results are real, since tests can write to
+// the standard output that the JSON goes to. Doc tests are run by cargo, as rustdoc compiles them.
 //
-// An ID is "binary name": the binary as cargo-nextest names it (package, package::test, package::bin/name, package::doc/lib).
+// An ID is "binary name": the binary as cargo-nextest names it (package, package::test, package::bin/name,
+// package::doc/lib).
 type Cargo struct{}
 
 func (Cargo) Name() string { return "cargo" }
 
-var cargoDrivers = []string{"cargo", "rustc", "rustdoc", "rustup", "build-script-build", "build-script-main", "cc", "ld", "rust-lld", "ld.lld",
+var cargoDrivers = []string{"cargo", "rustc", "rustdoc", "rustup", "build-script-build", "build-script-main", "cc",
+	"ld", "rust-lld", "ld.lld",
 	"gcc", "clang", "collect2", "sh", "env", "git"}
 
 func (Cargo) Detect(p *Project) Detection {
@@ -37,12 +39,15 @@ func (Cargo) Detect(p *Project) Detection {
 
 func (a Cargo) Start(p *Project, r *Request, emit func(Event)) (Execution, error) {
 	if len(r.Command) > 0 {
-		return nil, fault.New(fault.ValidationError, "Leave command out, or take framework generic.", "cargo test has no command of its own to run tests with")
+		return nil, fault.New(fault.ValidationError, "Leave command out, or take framework generic.",
+			"cargo test has no command of its own to run tests with")
 	}
 	if _, err := p.LookPath("cargo"); err != nil {
-		return nil, fault.New(fault.ValidationError, "Install Rust by rustup (rustup.rs) or set PATH in env.", "find the cargo command: %w", err)
+		return nil, fault.New(fault.ValidationError, "Install Rust by rustup (rustup.rs) or set PATH in env.",
+			"find the cargo command: %w", err)
 	}
-	x := &cargoRun{native: newNative(p, r, emit), args: splitCargoArgs(r.Args), dir: filepath.Join(p.Root, a.Detect(p).Dir)}
+	x := &cargoRun{native: newNative(p, r, emit), args: splitCargoArgs(r.Args),
+		dir: filepath.Join(p.Root, a.Detect(p).Dir)}
 	x.metadata()
 	return x, nil
 }
@@ -78,7 +83,8 @@ func libtestOptions(args []string) (kept []string) {
 		case arg == "--skip" && i+1 < len(args):
 			i++
 		case arg == "--exact" || strings.HasPrefix(arg, "--skip=") || !strings.HasPrefix(arg, "-") || arg == "--ignored":
-		case slices.Contains([]string{"--test-threads", "--color", "--format", "--logfile", "-Z", "--shuffle-seed", "--bench"}, arg) && i+1 < len(args):
+		case slices.Contains([]string{"--test-threads", "--color", "--format", "--logfile", "-Z", "--shuffle-seed",
+			"--bench"}, arg) && i+1 < len(args):
 			kept = append(kept, arg, args[i+1])
 			i++
 		default:
@@ -103,7 +109,8 @@ var (
 	cargoTargets  = lazyregexp.MustCompile(`^--(lib|bins?|tests?|examples?|bench(es)?|all-targets|doc)(=.*)?$`)
 	cargoPackages = lazyregexp.MustCompile(`^(-p|--package|--exclude|--workspace|--all)(=.*)?$`)
 	// Options that take the next argument as their value.
-	cargoValues = []string{"-p", "--package", "--exclude", "--bin", "--test", "--example", "--bench", "-F", "--features", "-j", "--jobs", "--profile",
+	cargoValues = []string{"-p", "--package", "--exclude", "--bin", "--test", "--example", "--bench", "-F", "--features",
+		"-j", "--jobs", "--profile",
 		"--target", "--target-dir", "--manifest-path", "--config", "-Z", "--color", "--message-format", "-C"}
 )
 
@@ -244,7 +251,8 @@ var (
 	tomlHarness = lazyregexp.MustCompile(`^\s*harness\s*=\s*false\b`)
 )
 
-// ownHarness finds the targets of a manifest that have `harness = false`: cargo metadata does not tell. "lib" stands for [lib].
+// ownHarness finds the targets of a manifest that have `harness = false`: cargo metadata does not tell. "lib" stands
+// for [lib].
 func ownHarness(manifest []byte) map[string]bool {
 	own := map[string]bool{}
 	kind, name, off := "", "", false

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// doctests runs the doc tests of the packages that are selected, one package after another, since rustdoc does not say whose a test is.
+// doctests runs the doc tests of the packages that are selected, one package after another, since rustdoc does not say
+// whose a test is.
 func (x *cargoRun) doctests(selection []string) {
 	if len(x.args.targets) > 0 && !x.args.doc && !slices.Contains(selection, "--doc") {
 		return
@@ -42,7 +43,8 @@ func (x *cargoRun) doctests(selection []string) {
 	}
 }
 
-// selects says whether cargo test would run a package: the one at Root or the workspace's default members, unless others are named.
+// selects says whether cargo test would run a package: the one at Root or the workspace's default members, unless
+// others are named.
 func (x *cargoRun) selects(id, name string) bool {
 	selected, any := false, false
 	for i, arg := range x.args.packages {
@@ -81,12 +83,13 @@ func (x *cargoRun) selects(id, name string) bool {
 }
 
 func (x *cargoRun) docCommand(u *cargoUnit, args ...string) *Step {
-	argv := slices.Concat([]string{"cargo", "test", "--doc", "-p", u.pkg}, x.args.common, []string{"--", "-Zunstable-options", "--format=json"}, args)
+	argv := slices.Concat([]string{"cargo", "test", "--doc", "-p", u.pkg}, x.args.common,
+		[]string{"--", "-Zunstable-options", "--format=json"}, args)
 	return &Step{Argv: argv, Dir: x.dir, Env: []string{"RUSTC_BOOTSTRAP="}, Phase: Running, Drivers: cargoDrivers}
 }
 
-// docFilter is the part of a doc test's name that selects it and few others: rustdoc splits filters at spaces, so that none is exact.
-// Results of the others are not told.
+// docFilter is the part of a doc test's name that selects it and few others: rustdoc splits filters at spaces, so that
+// none is exact. Results of the others are not told.
 func docFilter(name string) string { return name[strings.LastIndexByte(name, ' ')+1:] }
 
 func (x *cargoRun) runDocs(u *cargoUnit) {

@@ -124,7 +124,8 @@ func (x *cargoRun) knows(id string) bool {
 func (x *cargoRun) build() {
 	selection, ok := x.selection()
 	if !ok {
-		x.note("no target of this workspace is of level %s: cargo's unit tests are in libraries and binaries, integration tests in tests/, and e2e those there whose names begin with e2e", x.r.Level)
+		x.note("no target of this workspace is of level %s: cargo's unit tests are in libraries and binaries, integration "+
+			"tests in tests/, and e2e those there whose names begin with e2e", x.r.Level)
 		return
 	}
 	if slices.Equal(selection, []string{"--doc"}) || len(selection) == 3 && selection[2] == "--doc" {
@@ -132,14 +133,16 @@ func (x *cargoRun) build() {
 		return
 	}
 	x.errors = map[string][]Failure{}
-	argv := slices.Concat([]string{"cargo", "test", "--no-run", "--no-fail-fast", "--message-format=json"}, x.args.common, selection)
+	argv := slices.Concat([]string{"cargo", "test", "--no-run", "--no-fail-fast", "--message-format=json"}, x.args.common,
+		selection)
 	var errs strings.Builder
 	x.then(&task{
 		step:   &Step{Argv: argv, Dir: x.dir, Phase: Compiling, Drivers: cargoDrivers},
 		stdout: x.message,
 		stderr: func(line string) {
 			keepLine(&errs, line)
-			if text := strings.TrimSpace(line); strings.HasPrefix(text, "Compiling ") || strings.HasPrefix(text, "Downloading ") || strings.HasPrefix(text, "Building ") {
+			if text := strings.TrimSpace(line); strings.HasPrefix(text, "Compiling ") ||
+				strings.HasPrefix(text, "Downloading ") || strings.HasPrefix(text, "Building ") {
 				x.phase(Compiling, text)
 			}
 		},
@@ -184,9 +187,10 @@ func (x *cargoRun) message(line string) {
 		if x.errors[id] == nil {
 			x.order = append(x.order, id)
 		}
-		if f := x.rustFailure(&m.Message); len(x.errors[id]) < maxErrors && !slices.ContainsFunc(x.errors[id], func(g Failure) bool {
-			return g.Message == f.Message && g.File == f.File && g.Line == f.Line
-		}) {
+		if f := x.rustFailure(&m.Message); len(x.errors[id]) < maxErrors &&
+			!slices.ContainsFunc(x.errors[id], func(g Failure) bool {
+				return g.Message == f.Message && g.File == f.File && g.Line == f.Line
+			}) {
 			x.errors[id] = append(x.errors[id], f) // a library's come twice: with its tests and without
 		}
 	case m.Reason == "compiler-artifact" && m.Profile.Test && m.Executable != "" && len(m.Target.Kind) > 0:
@@ -195,7 +199,8 @@ func (x *cargoRun) message(line string) {
 			key = "lib"
 		}
 		name := x.packageName(m.Package)
-		x.units = append(x.units, &cargoUnit{id: cargoID(name, m.Target.Kind, m.Target.Name), pkg: name, exe: m.Executable, dir: filepath.Dir(m.Manifest),
+		x.units = append(x.units, &cargoUnit{id: cargoID(name, m.Target.Kind, m.Target.Name), pkg: name, exe: m.Executable,
+			dir:     filepath.Dir(m.Manifest),
 			harness: !x.harness[m.Manifest][key], kinds: m.Target.Kind, target: m.Target.Name, source: x.rel(m.Target.Source)})
 	}
 }
@@ -211,18 +216,21 @@ func (x *cargoRun) packageName(id string) string {
 	return orElse(name, id)
 }
 
-// environments has cargo start a runner in place of each executable, which writes down what cargo gives it: variables of its own, of
-// build scripts and of [env] in its configuration, and the library path.
+// environments has cargo start a runner in place of each executable, which writes down what cargo gives it: variables
+// of its own, of build scripts and of [env] in its configuration, and the library path.
 func (x *cargoRun) environments() {
 	out := filepath.Join(x.r.Dir, "cargo-env")
 	var args []string
-	step := &Step{Dir: x.dir, Phase: Compiling, Drivers: cargoDrivers, Files: map[string][]byte{filepath.Join(out, "README"): []byte("environments of test programs\n")}}
+	step := &Step{Dir: x.dir, Phase: Compiling, Drivers: cargoDrivers,
+		Files: map[string][]byte{filepath.Join(out, "README"): []byte("environments of test programs\n")}}
 	for _, u := range x.units {
 		args = append(args, cargoBinary(u.id)...)
 		step.Reports = append(step.Reports, filepath.Join(out, filepath.Base(u.exe)))
 	}
-	runner, _ := json.Marshal([]string{"sh", "-c", `env -0 > "$0/${1##*/}"`, out}) // an array of strings is written alike in TOML
-	step.Argv = slices.Concat([]string{"cargo", "test", "--quiet", "--no-fail-fast", "--config", `target."cfg(all())".runner=` + string(runner)},
+	// an array of strings is written alike in TOML
+	runner, _ := json.Marshal([]string{"sh", "-c", `env -0 > "$0/${1##*/}"`, out})
+	step.Argv = slices.Concat([]string{"cargo", "test", "--quiet", "--no-fail-fast", "--config",
+		`target."cfg(all())".runner=` + string(runner)},
 		x.args.common, pairs(args))
 	dumps := map[string]*strings.Builder{}
 	x.then(&task{
@@ -279,7 +287,8 @@ func pairs(args []string) []string {
 // ownEnvironment is the least that cargo gives a test program, where it could not be asked.
 func (x *cargoRun) ownEnvironment(u *cargoUnit) {
 	deps := filepath.Dir(u.exe)
-	u.env = []string{"CARGO_MANIFEST_DIR=" + u.dir, "CARGO_PKG_NAME=" + u.pkg, "LD_LIBRARY_PATH=" + deps + ":" + filepath.Dir(deps)}
+	u.env = []string{"CARGO_MANIFEST_DIR=" + u.dir, "CARGO_PKG_NAME=" + u.pkg, "LD_LIBRARY_PATH=" + deps + ":" +
+		filepath.Dir(deps)}
 	for _, p := range x.meta.Packages {
 		if p.Name == u.pkg {
 			u.env = append(u.env, "CARGO_PKG_VERSION="+p.Version)
@@ -297,7 +306,8 @@ func (x *cargoRun) lists() {
 			continue
 		}
 		x.then(&task{
-			step: &Step{Argv: []string{u.exe, "--list", "-Zunstable-options", "--format=json"}, Dir: u.dir, Env: append(slices.Clone(u.env), "RUSTC_BOOTSTRAP="), Phase: Compiling},
+			step: &Step{Argv: []string{u.exe, "--list", "-Zunstable-options", "--format=json"}, Dir: u.dir,
+				Env: append(slices.Clone(u.env), "RUSTC_BOOTSTRAP="), Phase: Compiling},
 			stdout: func(line string) {
 				if t, ok := libListed(line); ok {
 					t.file = x.in(x.base, t.file)
@@ -323,7 +333,8 @@ func (x *cargoRun) lists() {
 	})
 }
 
-// selectNamed keeps what a name means in each program's list. Doc tests have no list: they are asked when nothing else matches.
+// selectNamed keeps what a name means in each program's list. Doc tests have no list: they are asked when nothing else
+// matches.
 func (x *cargoRun) selectNamed(want string) {
 	var names []string
 	for _, u := range x.units {

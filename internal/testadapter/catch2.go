@@ -10,8 +10,9 @@ import (
 	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
-// Catch2 runs a test program of Catch2, version 2 or 3. Its results are the XML reporter's, written to a file of ours (-o) while the
-// tests run, so that what they print is elsewhere. A test case is a test, as the framework counts; its sections are told in messages.
+// Catch2 runs a test program of Catch2, version 2 or 3. Its results are the XML reporter's, written to a file of ours
+// (-o) while the tests run, so that what they print is elsewhere. A test case is a test, as the framework counts; its
+// sections are told in messages.
 //
 // An ID is the test case's name, which is unique in a program.
 type Catch2 struct{}
@@ -52,14 +53,16 @@ func (a Catch2) Rerun(p *Project, r *Request, t *Test) Rerun {
 	if outside(t.ID) {
 		return Rerun{Argv: slices.Concat(r.Command, r.Args), Dir: p.Root, Framework: a.Name()}
 	}
-	return Rerun{Argv: slices.Concat(r.Command, r.Args, []string{catchPattern(t.Name)}), Dir: p.Root, Test: t.ID, Framework: a.Name()}
+	return Rerun{Argv: slices.Concat(r.Command, r.Args, []string{catchPattern(t.Name)}), Dir: p.Root, Test: t.ID,
+		Framework: a.Name()}
 }
 
 // catchPattern is a test specification that means just one name: everything that has a meaning in one is escaped.
 func catchPattern(name string) string {
 	var b strings.Builder
 	for i, r := range name {
-		if strings.ContainsRune(`\,[]*"`, r) || i == 0 && (r == '-' || r == '~') || strings.HasPrefix(name, "exclude:") && i == 0 {
+		if strings.ContainsRune(`\,[]*"`, r) || i == 0 && (r == '-' || r == '~') || strings.HasPrefix(name, "exclude:") &&
+			i == 0 {
 			b.WriteByte('\\')
 		}
 		b.WriteRune(r)
@@ -94,8 +97,8 @@ type catchCase struct {
 	judged   bool
 }
 
-// list finds the names of the tests, and which of them are hidden. Version 2 has another option for it than version 3, and both say
-// which they are.
+// list finds the names of the tests, and which of them are hidden. Version 2 has another option for it than version 3,
+// and both say which they are.
 func (x *catchRun) list() {
 	version := ""
 	x.then(&task{
@@ -176,14 +179,16 @@ func (x *catchRun) opened(name string, attrs map[string]string) {
 			id = fmt.Sprintf("%s (%d)", attrs["name"], n) // the same name for another fixture
 		}
 		x.seen++
-		x.cur = &catchCase{tags: attrs["tags"], test: Test{ID: id, Name: attrs["name"], File: x.source("", attrs["filename"]), Line: number(attrs["line"])}}
+		x.cur = &catchCase{tags: attrs["tags"], test: Test{ID: id, Name: attrs["name"], File: x.source("", attrs["filename"]),
+			Line: number(attrs["line"])}}
 		if x.cur.test.Name == "" {
 			x.cur.test.ID, x.cur.test.Name = "(anonymous)", "(anonymous)"
 		}
 		started := x.cur.test
 		x.started(&started)
 	case name == "OverallResultsCases":
-		x.own = &Totals{Passed: number(attrs["successes"]) + number(attrs["expectedFailures"]), Failed: number(attrs["failures"]), Skipped: number(attrs["skips"])}
+		x.own = &Totals{Passed: number(attrs["successes"]) + number(attrs["expectedFailures"]),
+			Failed: number(attrs["failures"]), Skipped: number(attrs["skips"])}
 	case c == nil:
 	case name == "Section":
 		c.sections = append(c.sections, attrs["name"])
@@ -297,10 +302,12 @@ func (x *catchRun) judge(c *catchCase) {
 		t.Status, t.Fails, t.Failures = Failed, true, c.failed
 	case strings.Contains(c.tags, "[!shouldfail]"):
 		t.Status, t.Fails = UnexpectedPass, true
-		t.Failures = []Failure{{Kind: "assertion", File: t.File, Line: t.Line, Message: "tagged [!shouldfail], and did not fail"}}
+		t.Failures = []Failure{{Kind: "assertion", File: t.File, Line: t.Line,
+			Message: "tagged [!shouldfail], and did not fail"}}
 	default:
 		t.Status, t.Fails = Failed, true
-		t.Failures = []Failure{{Kind: "assertion", File: t.File, Line: t.Line, Message: "no assertion failed, and Catch2 says that the test did (see --warn NoAssertions)"}}
+		t.Failures = []Failure{{Kind: "assertion", File: t.File, Line: t.Line,
+			Message: "no assertion failed, and Catch2 says that the test did (see --warn NoAssertions)"}}
 	}
 	x.finished(t)
 }
@@ -321,7 +328,8 @@ func (x *catchRun) ends(exit Exit, t *task) {
 	case x.own == nil:
 		x.noProgram(exit)
 		return
-	case x.count.Failed == 0 && (exit.Signal != "" || exit.Code != 0 && x.seen > 0 && !(x.count.Passed == 0 && x.count.Skipped > 0)):
+	case x.count.Failed == 0 && (exit.Signal != "" || exit.Code != 0 && x.seen > 0 &&
+		!(x.count.Passed == 0 && x.count.Skipped > 0)):
 		f := x.death(exit, t)
 		f.Message = "all tests ended, and then " + strings.Replace(f.Message, " while this test ran", "", 1)
 		x.broken("(program)", "(program)", "", f)
@@ -346,6 +354,7 @@ func (x *catchRun) cutShort(exit Exit, t *task) {
 
 func (x *catchRun) noProgram(exit Exit) {
 	f := x.death(exit, x.now)
-	f.Message = "the program did not do what a Catch2 program does: " + strings.Replace(f.Message, " while this test ran", "", 1)
+	f.Message = "the program did not do what a Catch2 program does: " +
+		strings.Replace(f.Message, " while this test ran", "", 1)
 	x.broken("(program)", "(program)", "", f)
 }

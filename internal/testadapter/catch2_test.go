@@ -19,11 +19,13 @@ func catchSuite(version string) func(t *testing.T) *testadapter.Project {
 			strobetest.Lack(t, "version 2 of Catch2 is not installed: %v", err)
 		}
 		if version == "v2" {
-			return strobetest.ProjectAt(strobetest.BuiltSuite(t, "catch2", []string{"g++", "-std=c++17", "-o", "shop_test", "shop_test.cpp"}))
+			return strobetest.ProjectAt(strobetest.BuiltSuite(t, "catch2",
+				[]string{"g++", "-std=c++17", "-o", "shop_test", "shop_test.cpp"}))
 		}
 		source := strobetest.Catch2Source(t)
-		return strobetest.ProjectAt(strobetest.BuiltSuite(t, "catch2", []string{"g++", "-std=c++17", "-DV3", "-I" + source, "-o", "shop_test", "shop_test.cpp",
-			filepath.Join(source, "catch_amalgamated.cpp")}))
+		return strobetest.ProjectAt(strobetest.BuiltSuite(t, "catch2",
+			[]string{"g++", "-std=c++17", "-DV3", "-I" + source, "-o", "shop_test", "shop_test.cpp",
+				filepath.Join(source, "catch_amalgamated.cpp")}))
 	}
 }
 
@@ -43,7 +45,8 @@ func TestCatch2(t *testing.T) {
 			}
 			var ends string
 			for _, spec := range []string{"before the ends,segfault", "aborts", "before the ends,exits"} {
-				ends += spec + "\n" + told(strobetest.RunAdapter(t, a, p, testadapter.Request{Command: gtestProgram, Args: []string{spec}}))
+				ends += spec + "\n" + told(strobetest.RunAdapter(t, a, p,
+					testadapter.Request{Command: gtestProgram, Args: []string{spec}}))
 			}
 			golden(t, "catch2/"+version+"-ends.txt", ends, p.Root, "ROOT")
 			catchAlone(t, p, ended(events))
@@ -62,10 +65,13 @@ func catchAlone(t *testing.T, p *testadapter.Project, all map[string]*testadapte
 			t.Errorf("%q ran %q", id, keys(got))
 		}
 	}
-	if got := keys(ended(strobetest.RunAdapter(t, a, p, testadapter.Request{Command: gtestProgram, Test: "throws in"}))); !slices.Equal(got, []string{"throws in an expression"}) {
+	if got := keys(ended(strobetest.RunAdapter(t, a, p,
+		testadapter.Request{Command: gtestProgram, Test: "throws in"}))); !slices.Equal(got,
+		[]string{"throws in an expression"}) {
 		t.Errorf("a part of a name ran %q", got)
 	}
-	if got := keys(ended(strobetest.RunAdapter(t, a, p, testadapter.Request{Command: gtestProgram, Test: "hidden"}))); !slices.Equal(got, []string{"hidden"}) {
+	if got := keys(ended(strobetest.RunAdapter(t, a, p,
+		testadapter.Request{Command: gtestProgram, Test: "hidden"}))); !slices.Equal(got, []string{"hidden"}) {
 		t.Errorf("a hidden test's name ran %q", got)
 	}
 	events := strobetest.RunAdapter(t, a, p, testadapter.Request{Command: gtestProgram, Test: "section 2"})
@@ -81,7 +87,8 @@ func catchLevels(t *testing.T, p *testadapter.Project) {
 		testadapter.Integration: {"names with, commas", `names with, commas [brackets] * "quotes" \ and ünïcödé ~ :: /`},
 		testadapter.EndToEnd:    {"-starts with a dash"},
 	} {
-		got := keys(ended(strobetest.RunAdapter(t, testadapter.Catch2{}, p, testadapter.Request{Command: gtestProgram, Level: level})))
+		got := keys(ended(strobetest.RunAdapter(t, testadapter.Catch2{}, p,
+			testadapter.Request{Command: gtestProgram, Level: level})))
 		if !slices.Equal(got, want) {
 			t.Errorf("%s ran %q, want %q", level, got, want)
 		}
@@ -94,19 +101,25 @@ func TestCatch2Recorded(t *testing.T) {
 	const begin = `<?xml version="1.0"?><Catch name="x"><Group name="x"><TestCase name="a" filename="a.cpp" line="3"><OverallResult success="true"/></TestCase>` +
 		`<TestCase name="b &amp; c" filename="a.cpp" line="9"><Section name="s"><Expression success="false" type="CHECK" filename="a.cpp" line="10"><Original>x</Original><Expanded>f(1, 2) == "a == b"</Expanded></Expression>`
 	for name, step := range map[string]recorded{
-		"torn":    {report: begin + `<Section na`, stderr: "double free or corruption (out)\n", exit: testadapter.Exit{Signal: "SIGABRT"}},
+		"torn": {report: begin + `<Section na`, stderr: "double free or corruption (out)\n",
+			exit: testadapter.Exit{Signal: "SIGABRT"}},
 		"timeout": {report: begin, exit: testadapter.Exit{TimedOut: true}},
-		"other":   {stdout: "usage: x [options]\n", stderr: "x: unknown option --reporter\n", exit: testadapter.Exit{Code: 2}},
+		"other": {stdout: "usage: x [options]\n", stderr: "x: unknown option --reporter\n",
+			exit: testadapter.Exit{Code: 2}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			golden(t, "catch2/"+name+".txt", told(replay(t, testadapter.Catch2{}, p, testadapter.Request{Command: gtestProgram}, step)))
+			golden(t, "catch2/"+name+".txt", told(replay(t, testadapter.Catch2{}, p, testadapter.Request{Command: gtestProgram},
+				step)))
 		})
 	}
 }
 
 func FuzzCatch2(f *testing.F) {
-	f.Add([]byte(`<Catch><TestCase name="a"><Section name="s"><Expression success="false"><Expanded>1 == 2</Expanded><Exception filename="x">e</Exception></Expression></Section><OverallResult success="false"/></TestCase><OverallResultsCases successes="0" failures="1"/></Catch>`))
-	f.Add([]byte("version: 3.1\na\nb\n<TestCase name='a'><Skip filename='f'>r</Skip><OverallResult skips='1' success='true'/></TestCase>"))
+	f.Add(
+		[]byte(
+			`<Catch><TestCase name="a"><Section name="s"><Expression success="false"><Expanded>1 == 2</Expanded><Exception filename="x">e</Exception></Expression></Section><OverallResult success="false"/></TestCase><OverallResultsCases successes="0" failures="1"/></Catch>`))
+	f.Add([]byte("version: 3.1\na\nb\n<TestCase name='a'><Skip filename='f'>r</Skip><OverallResult skips='1' " +
+		"success='true'/></TestCase>"))
 	p := emptyProgram(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r := testadapter.Request{Command: []string{"./tests"}}

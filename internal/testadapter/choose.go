@@ -41,7 +41,8 @@ func (n *native) unmatched(names []string, hint string) {
 	n.note("%s", text)
 }
 
-// comparison tells both sides of an expression whose values are shown: "2 == 3". Other operators stay with the side that was wanted.
+// comparison tells both sides of an expression whose values are shown: "2 == 3". Other operators stay with the side
+// that was wanted.
 func comparison(s string) (actual, expected string) {
 	depth, quote := 0, byte(0)
 	for i := 0; i < len(s); i++ {

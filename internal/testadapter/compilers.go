@@ -8,20 +8,23 @@ import (
 	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
-// Compilers' messages, each as its own documentation or source has it: file:line:column: error: text of GCC, Clang and their kin;
-// file:line:column: text of Go; error[code]: text and an arrow below of rustc; file(line,column): error of tsc and MSVC; CMake's, Meson's
-// and linkers'.
+// Compilers' messages, each as its own documentation or source has it: file:line:column: error: text of GCC, Clang and
+// their kin; file:line:column: text of Go; error[code]: text and an arrow below of rustc; file(line,column): error of
+// tsc and MSVC; CMake's, Meson's and linkers'.
 var (
-	ccError     = lazyregexp.MustCompile(`^([^\s:][^:]*|[A-Za-z]:[^:]*):(\d+)(?::(\d+))?: (?:fatal )?(?:internal compiler )?(?i:error): ?(.*)$`)
+	ccError = lazyregexp.MustCompile(
+		`^([^\s:][^:]*|[A-Za-z]:[^:]*):(\d+)(?::(\d+))?: (?:fatal )?(?:internal compiler )?(?i:error): ?(.*)$`)
 	goError     = lazyregexp.MustCompile(`^(?:vet: )?([^\s:][^:]*\.go):(\d+)(?::(\d+))?: (.+)$`)
 	rustError   = lazyregexp.MustCompile(`^error(?:\[(E\d+)\])?: (.+)$`)
 	rustArrow   = lazyregexp.MustCompile(`^\s*--> (.+?):(\d+):(\d+)$`)
 	tscError    = lazyregexp.MustCompile(`^(\S.*?)(?:\((\d+),(\d+)\)|:(\d+):(\d+)) ?[:-] (?:fatal )?error (\w+): (.+)$`)
 	cmakeError  = lazyregexp.MustCompile(`^CMake Error(?: at ([^:]+):(\d+) \((.*)\))?:(.*)$`)
 	mesonError  = lazyregexp.MustCompile(`^([^\s:]+meson[^:]*):(\d+):(\d+): ERROR: (.+)$`)
-	linkMissing = lazyregexp.MustCompile(`(?:^|[ :])(undefined reference to .*|undefined symbol: .*|multiple definition of .*|cannot find -l\S+.*)$`)
-	linkPlace   = lazyregexp.MustCompile(`([^\s:(]+\.(?:c|cc|cpp|cxx|C|h|hpp|rs|m|mm)):(\d+): undefined`)
-	linkEnd     = lazyregexp.MustCompile(`^(?:collect2: error|clang(?:\+\+)?(?:-\d+)?: error|error: linking with|(?:\S*/)?ld(?:\.\w+)?: error:? ?)`)
+	linkMissing = lazyregexp.MustCompile(
+		`(?:^|[ :])(undefined reference to .*|undefined symbol: .*|multiple definition of .*|cannot find -l\S+.*)$`)
+	linkPlace = lazyregexp.MustCompile(`([^\s:(]+\.(?:c|cc|cpp|cxx|C|h|hpp|rs|m|mm)):(\d+): undefined`)
+	linkEnd   = lazyregexp.MustCompile(
+		`^(?:collect2: error|clang(?:\+\+)?(?:-\d+)?: error|error: linking with|(?:\S*/)?ld(?:\.\w+)?: error:? ?)`)
 )
 
 // maxErrors bounds the compile errors of one package: the first ones are the cause of the others.
@@ -53,7 +56,8 @@ func (n *native) compileErrors(text, dir string) []Failure {
 				flush()
 				continue
 			}
-			if (strings.HasPrefix(line, "  ") || strings.HasPrefix(line, "\t")) && strings.TrimSpace(line) != "" && len(pending.Message) < 1000 {
+			if (strings.HasPrefix(line, "  ") || strings.HasPrefix(line, "\t")) && strings.TrimSpace(line) != "" &&
+				len(pending.Message) < 1000 {
 				if pending.Message = strings.TrimSpace(pending.Message + "\n" + strings.TrimSpace(line)); pending.Line == 0 {
 					continue
 				}
@@ -115,7 +119,8 @@ func (n *native) compilerLine(line, dir string) (f Failure, more, ok bool) {
 		f.Message = strings.TrimSpace(m[4])
 		return f, true, true
 	}
-	if m := rustError.FindStringSubmatch(line); m != nil && !strings.HasPrefix(m[2], "could not compile") && !strings.HasPrefix(m[2], "aborting due to") {
+	if m := rustError.FindStringSubmatch(line); m != nil && !strings.HasPrefix(m[2], "could not compile") &&
+		!strings.HasPrefix(m[2], "aborting due to") {
 		f.Message = m[2]
 		if m[1] != "" {
 			f.Message = m[1] + ": " + m[2]
@@ -132,7 +137,8 @@ func (n *native) compilerLine(line, dir string) (f Failure, more, ok bool) {
 	return f, false, false
 }
 
-// source is a path in a compiler's message. Build systems run compilers in their build folder, so that paths go up from there.
+// source is a path in a compiler's message. Build systems run compilers in their build folder, so that paths go up from
+// there.
 func (n *native) source(dir, name string) string {
 	if name == "" || strings.HasPrefix(name, "/") {
 		return n.rel(name)

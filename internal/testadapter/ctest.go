@@ -13,16 +13,18 @@ import (
 	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
-// CTest builds a CMake project that has a build folder, and runs the tests that are registered there. Their list comes first
-// (`--show-only=json-v1`, the manual ctest(1)): it tells names, labels, and where each was added. Then standard output's lines, in which
-// without -V nothing of the tests' own stands, tell what runs, and the JUnit report (`--output-junit`, CMake 3.21) what each wrote.
+// CTest builds a CMake project that has a build folder, and runs the tests that are registered there. Their list comes
+// first (`--show-only=json-v1`, the manual ctest(1)): it tells names, labels, and where each was added. Then standard
+// output's lines, in which without -V nothing of the tests' own stands, tell what runs, and the JUnit report
+// (`--output-junit`, CMake 3.21) what each wrote.
 //
 // An ID is the test's name; where several have the same, "name (#number)". Labels are levels.
 type CTest struct{}
 
 func (CTest) Name() string { return "ctest" }
 
-var ctestDrivers = []string{"ctest", "cmake", "ninja", "make", "gmake", "sh", "gcc", "g++", "cc", "c++", "cc1", "cc1plus", "as", "ld", "collect2", "clang", "clang++", "ar", "ccache"}
+var ctestDrivers = []string{"ctest", "cmake", "ninja", "make", "gmake", "sh", "gcc", "g++", "cc", "c++", "cc1",
+	"cc1plus", "as", "ld", "collect2", "clang", "clang++", "ar", "ccache"}
 
 func (CTest) Detect(p *Project) Detection {
 	dir, ok := ctestFolder(p)
@@ -59,19 +61,25 @@ func ctestFolder(p *Project) (string, bool) {
 
 func (a CTest) Start(p *Project, r *Request, emit func(Event)) (Execution, error) {
 	if len(r.Command) > 0 {
-		return nil, fault.New(fault.ValidationError, "Leave command out, or take the framework of that program: gtest, catch2, doctest, generic.", "ctest has no command of its own to run tests with")
+		return nil, fault.New(fault.ValidationError,
+			"Leave command out, or take the framework of that program: gtest, catch2, doctest, generic.",
+			"ctest has no command of its own to run tests with")
 	}
 	for _, name := range []string{"ctest", "cmake"} {
 		if _, err := p.LookPath(name); err != nil {
-			return nil, fault.New(fault.ValidationError, "Install CMake or set PATH in env.", "find the %s command: %w", name, err)
+			return nil, fault.New(fault.ValidationError, "Install CMake or set PATH in env.", "find the %s command: %w", name,
+				err)
 		}
 	}
 	dir, ok := ctestFolder(p)
 	if !ok {
-		return nil, fault.New(fault.ValidationError, "Configure it first: cmake -S . -B build (with enable_testing() in CMakeLists.txt). After that debug_test builds it and runs its tests.",
+		return nil, fault.New(fault.ValidationError,
+			"Configure it first: cmake -S . -B build (with enable_testing() in CMakeLists.txt). After that debug_test builds "+
+				"it and runs its tests.",
 			"this CMake project has no build folder with tests: there is no CTestTestfile.cmake")
 	}
-	x := &ctestRun{native: newNative(p, r, emit), below: dir, dir: filepath.Join(p.Root, dir), output: map[int]*ctestLine{}}
+	x := &ctestRun{native: newNative(p, r, emit), below: dir, dir: filepath.Join(p.Root, dir),
+		output: map[int]*ctestLine{}}
 	x.configs()
 	x.build()
 	return x, nil
@@ -79,7 +87,8 @@ func (a CTest) Start(p *Project, r *Request, emit func(Event)) (Execution, error
 
 func (a CTest) Rerun(p *Project, r *Request, t *Test) Rerun {
 	dir, _ := ctestFolder(p)
-	again := Rerun{Argv: []string{"ctest", "--test-dir", orElse(dir, "."), "--output-on-failure"}, Dir: p.Root, Test: t.ID, Framework: a.Name()}
+	again := Rerun{Argv: []string{"ctest", "--test-dir", orElse(dir, "."), "--output-on-failure"}, Dir: p.Root, Test: t.ID,
+		Framework: a.Name()}
 	switch m := ctestNumbered.FindStringSubmatch(t.ID); {
 	case t.ID == "(build)":
 		again.Argv, again.Test = []string{"cmake", "--build", orElse(dir, ".")}, ""
@@ -97,7 +106,8 @@ func (a CTest) Rerun(p *Project, r *Request, t *Test) Rerun {
 
 var ctestNumbered = lazyregexp.MustCompile(` \(#(\d+)\)$`)
 
-// ctestPattern is the -R of exactly some names, in the regular expressions of CMake: a backslash makes what follows itself.
+// ctestPattern is the -R of exactly some names, in the regular expressions of CMake: a backslash makes what follows
+// itself.
 func ctestPattern(names []string) string {
 	quoted := make([]string, len(names))
 	for i, name := range names {
@@ -166,7 +176,8 @@ func (x *ctestRun) build() {
 	x.then(x.buildTask(argv, x.below, func() { x.list() }))
 }
 
-// buildTask runs a build tool, whose lines tell what it does, and goes on only where it succeeds: older programs would pass for new.
+// buildTask runs a build tool, whose lines tell what it does, and goes on only where it succeeds: older programs would
+// pass for new.
 func (n *native) buildTask(argv []string, below string, then func()) *task {
 	var text strings.Builder
 	line := func(line string) {
@@ -188,7 +199,8 @@ func (n *native) buildTask(argv []string, below string, then func()) *task {
 			}
 			failures := n.compileErrors(text.String(), below)
 			if len(failures) == 0 {
-				failures = []Failure{{Kind: "compile", Message: fmt.Sprintf("%s left with code %d:\n%s", argv[0], exit.Code, tail(strings.TrimSpace(text.String()), 4<<10))}}
+				failures = []Failure{{Kind: "compile", Message: fmt.Sprintf("%s left with code %d:\n%s", argv[0], exit.Code,
+					tail(strings.TrimSpace(text.String()), 4<<10))}}
 			}
 			n.broken("(build)", "(build)", "", failures...)
 			n.note("no test ran, since the build failed: %s", strings.Join(argv, " "))
@@ -218,7 +230,9 @@ func (x *ctestRun) list() {
 		stderr: func(line string) { keepLine(&errs, line) },
 		end: func(exit Exit) {
 			if !x.read() {
-				x.broken("(ctest)", "(ctest)", "", Failure{Kind: "collect", Message: fmt.Sprintf("ctest left with code %d and did not list its tests: %s", exit.Code, tail(errs.String(), 2<<10))})
+				x.broken("(ctest)", "(ctest)", "", Failure{Kind: "collect",
+					Message: fmt.Sprintf("ctest left with code %d and did not list its tests: %s", exit.Code,
+						tail(errs.String(), 2<<10))})
 				return
 			}
 			x.selected()
@@ -332,8 +346,9 @@ func (x *ctestRun) selected() {
 
 // labels are those that a level means, however they are written.
 func (x *ctestRun) labels() []string {
-	words := map[Level][]string{Unit: {"unit", "unittest", "unittests", "unit-tests"}, Integration: {"integration", "integration-tests", "integrationtest"},
-		EndToEnd: {"e2e", "end-to-end", "endtoend", "system"}}[x.r.Level]
+	words := map[Level][]string{Unit: {"unit", "unittest", "unittests", "unit-tests"},
+		Integration: {"integration", "integration-tests", "integrationtest"},
+		EndToEnd:    {"e2e", "end-to-end", "endtoend", "system"}}[x.r.Level]
 	var found []string
 	for _, t := range x.tests {
 		for _, l := range t.labels {

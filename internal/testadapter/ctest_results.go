@@ -29,7 +29,8 @@ func (x *ctestRun) run(args []string) {
 	argv := append(x.command(append([]string{"--output-junit", report}, args...)...), x.r.Args...)
 	// Tests' output in ctest's own would look like its lines.
 	env := []string{"CTEST_OUTPUT_ON_FAILURE", "CTEST_PROGRESS_OUTPUT"}
-	t := &task{step: &Step{Argv: argv, Dir: x.p.Root, Env: env, Reports: []string{report}, Phase: Running, Drivers: []string{"ctest", "cmake"}}, stdout: x.line}
+	t := &task{step: &Step{Argv: argv, Dir: x.p.Root, Env: env, Reports: []string{report}, Phase: Running,
+		Drivers: []string{"ctest", "cmake"}}, stdout: x.line}
 	t.report = func(_ string, data []byte) {
 		if len(x.junit) < maxJUnitBytes {
 			x.junit = append(x.junit, data...)
@@ -101,14 +102,17 @@ func (x *ctestRun) result(one *ctestLine, c *junitCase) *Test {
 	case strings.Contains(v, "(Disabled)"):
 		t.Status, t.Reason, t.Output = Skipped, "disabled (DISABLED)", ""
 	case strings.HasPrefix(v, "***Not Run"):
-		f := Failure{Kind: "setup", Message: orElse(strings.TrimSpace(text), orElse(reason, "did not run")), File: t.File, Line: t.Line}
+		f := Failure{Kind: "setup", Message: orElse(strings.TrimSpace(text), orElse(reason, "did not run")), File: t.File,
+			Line: t.Line}
 		t.Status, t.Fails, t.Failures = Errored, true, []Failure{f}
 	case strings.HasPrefix(v, "***Timeout"):
 		t.Status, t.Fails = TimedOut, true
-		t.Failures = []Failure{{Kind: "timeout", Message: "longer than its TIMEOUT" + x.tests[one.number-1].limit, File: t.File, Line: t.Line}}
+		t.Failures = []Failure{{Kind: "timeout", Message: "longer than its TIMEOUT" + x.tests[one.number-1].limit,
+			File: t.File, Line: t.Line}}
 	case strings.Contains(v, "***Exception"):
 		t.Status, t.Fails = Crashed, true
-		t.Failures = x.explain(text, Failure{Kind: "crash", Message: "the test's process died: " + strings.Join(strings.Fields(strings.ReplaceAll(v, "***", " ")), " "), Signal: ctestSignal(v),
+		t.Failures = x.explain(text, Failure{Kind: "crash", Message: "the test's process died: " +
+			strings.Join(strings.Fields(strings.ReplaceAll(v, "***", " ")), " "), Signal: ctestSignal(v),
 			File: t.File, Line: t.Line}, "")
 	default:
 		t.Status, t.Fails = Failed, true
@@ -118,10 +122,12 @@ func (x *ctestRun) result(one *ctestLine, c *junitCase) *Test {
 		}
 		if inverted {
 			t.Status = UnexpectedPass
-			t.Failures = []Failure{{Kind: "exit", Message: orElse(message, "it succeeded, and has WILL_FAIL"), File: t.File, Line: t.Line}}
+			t.Failures = []Failure{{Kind: "exit", Message: orElse(message, "it succeeded, and has WILL_FAIL"), File: t.File,
+				Line: t.Line}}
 			break
 		}
-		fallback := Failure{Kind: "exit", Message: orElse(message, "the test's process says that it failed"), File: t.File, Line: t.Line}
+		fallback := Failure{Kind: "exit", Message: orElse(message, "the test's process says that it failed"), File: t.File,
+			Line: t.Line}
 		if last := strings.TrimSpace(tail(text, 2<<10)); last != "" && message == "" {
 			fallback.Message += "; it wrote last:\n" + last
 		}
@@ -136,7 +142,8 @@ func (x *ctestRun) result(one *ctestLine, c *junitCase) *Test {
 
 // ctestSignal is the signal that CTest has a word for.
 func ctestSignal(verdict string) string {
-	for _, s := range []struct{ word, signal string }{{"SegFault", "SIGSEGV"}, {"aborted", "SIGABRT"}, {"Illegal", "SIGILL"}, {"Numerical", "SIGFPE"},
+	for _, s := range []struct{ word, signal string }{{"SegFault", "SIGSEGV"}, {"aborted", "SIGABRT"},
+		{"Illegal", "SIGILL"}, {"Numerical", "SIGFPE"},
 		{"Interrupt", "SIGINT"}, {"killed", "SIGKILL"}, {"Bus", "SIGBUS"}} {
 		if strings.Contains(verdict, s.word) {
 			return s.signal

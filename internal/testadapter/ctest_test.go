@@ -82,7 +82,8 @@ func ctestBroken(t *testing.T, p *testadapter.Project) {
 	t.Helper()
 	for text, want := range map[string]testadapter.Failure{
 		"int main() { int n = \"text\"; return missing; }\n": {File: "prog.cpp", Line: 1, Column: 22},
-		"void elsewhere();\nint main() { elsewhere(); }\n":   {File: "prog.cpp", Line: 2, Message: "undefined reference to `elsewhere()'"},
+		"void elsewhere();\nint main() { elsewhere(); }\n": {File: "prog.cpp", Line: 2,
+			Message: "undefined reference to `elsewhere()'"},
 	} {
 		if err := os.WriteFile(filepath.Join(p.Root, "prog.cpp"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -92,7 +93,8 @@ func ctestBroken(t *testing.T, p *testadapter.Project) {
 			t.Fatalf("ended %q", keys(got))
 		}
 		f := got["(build)"].Failures[0]
-		if f.Kind != "compile" || f.File != want.File || f.Line != want.Line || want.Column != 0 && f.Column != want.Column || want.Message != "" && f.Message != want.Message {
+		if f.Kind != "compile" || f.File != want.File || f.Line != want.Line || want.Column != 0 && f.Column != want.Column ||
+			want.Message != "" && f.Message != want.Message {
 			t.Errorf("failure = %+v, want %+v", f, want)
 		}
 	}
@@ -104,7 +106,8 @@ func TestCTestFaults(t *testing.T) {
 		t.Errorf("Detect = %+v", d)
 	}
 	_, err := testadapter.CTest{}.Start(p, &testadapter.Request{}, func(testadapter.Event) {})
-	if f := new(fault.Error); !errors.As(err, &f) || f.Code != fault.ValidationError || !strings.Contains(f.Hint, "cmake -S . -B build") {
+	if f := new(fault.Error); !errors.As(err, &f) || f.Code != fault.ValidationError ||
+		!strings.Contains(f.Hint, "cmake -S . -B build") {
 		t.Errorf("Start = %v", err)
 	}
 }
@@ -115,34 +118,43 @@ const ctestList = `{"backtraceGraph": {"commands": ["add_test"], "files": ["/pro
 // TestCTestRecorded: tests of one name, a run that is cut off, and CTest before 3.21, which writes no JUnit report.
 func TestCTestRecorded(t *testing.T) {
 	p := projectOf(mapFS(map[string]string{"CMakeLists.txt": "enable_testing()\n", "build/CTestTestfile.cmake": ""}))
-	const begin = "Test project /project/build\n    Start 1: a\n1/4 Test #1: a .....   Passed    0.01 sec\n    Start 2: twice\n2/4 Test #2: twice ...***Failed    0.02 sec\n" +
+	const begin = "Test project /project/build\n    Start 1: a\n1/4 Test #1: a .....   Passed    0.01 sec\n    Start 2: " +
+		"twice\n2/4 Test #2: twice ...***Failed    0.02 sec\n" +
 		"    Start 3: twice\n3/4 Test #3: twice ...Child aborted***Exception:   0.03 sec\n    Start 4: d\n"
 	for name, step := range map[string]recorded{
-		"old": {stdout: begin + "4/4 Test #4: d .....***Failed  Error regular expression found in output. Regex=[bad]  0.01 sec\n\n25% tests passed, 3 tests failed out of 4\n",
+		"old": {stdout: begin + "4/4 Test #4: d .....***Failed  Error regular expression found in output. Regex=[bad]  " +
+			"0.01 sec\n\n25% tests passed, 3 tests failed out of 4\n",
 			exit: testadapter.Exit{Code: 8}},
 		"timeout": {stdout: begin, exit: testadapter.Exit{TimedOut: true}},
-		"torn":    {stdout: begin, report: `<testsuite><testcase name="twice" status="fail"><failure message=""/><system-out>x.c:3: error: first`, exit: testadapter.Exit{Signal: "SIGKILL"}},
+		"torn": {stdout: begin,
+			report: `<testsuite><testcase name="twice" status="fail"><failure message=""/><system-out>x.c:3: error: first`,
+			exit:   testadapter.Exit{Signal: "SIGKILL"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			golden(t, "ctest/"+name+".txt", told(replay(t, testadapter.CTest{}, p, testadapter.Request{}, recorded{}, recorded{stdout: ctestList}, step)))
+			golden(t, "ctest/"+name+".txt", told(replay(t, testadapter.CTest{}, p, testadapter.Request{}, recorded{},
+				recorded{stdout: ctestList}, step)))
 		})
 	}
 }
 
 func FuzzCTest(f *testing.F) {
-	f.Add([]byte("    Start 1: a\n1/1 Test #1: a ...***Failed  0.1 sec\n0% tests passed, 1 tests failed out of 1\n"), []byte(`<testsuite><testcase name="a"><system-out>x.c:1: error: y</system-out></testcase></testsuite>`))
+	f.Add([]byte("    Start 1: a\n1/1 Test #1: a ...***Failed  0.1 sec\n0% tests passed, 1 tests failed out of 1\n"),
+		[]byte(`<testsuite><testcase name="a"><system-out>x.c:1: error: y</system-out></testcase></testsuite>`))
 	p := projectOf(mapFS(map[string]string{"build/CTestTestfile.cmake": ""}))
 	f.Fuzz(func(t *testing.T, text, report []byte) {
-		replay(t, testadapter.CTest{}, p, testadapter.Request{}, recorded{}, recorded{stdout: ctestList}, recorded{stdout: string(text), report: string(report)})
+		replay(t, testadapter.CTest{}, p, testadapter.Request{}, recorded{}, recorded{stdout: ctestList},
+			recorded{stdout: string(text), report: string(report)})
 		abuse(t, testadapter.CTest{}, p, testadapter.Request{}, text, testadapter.Exit{})
 	})
 }
 
 // TestBuildTimeout: a run whose time is over while it builds says so, and runs nothing more.
 func TestBuildTimeout(t *testing.T) {
-	p := projectOf(mapFS(map[string]string{"build/CTestTestfile.cmake": "", "Cargo.toml": "[package]\n", "go.mod": "module m\n"}))
+	p := projectOf(mapFS(map[string]string{"build/CTestTestfile.cmake": "", "Cargo.toml": "[package]\n",
+		"go.mod": "module m\n"}))
 	for _, a := range []testadapter.Adapter{testadapter.CTest{}, testadapter.Cargo{}, testadapter.Go{}} {
-		got := ended(replay(t, a, p, testadapter.Request{}, recorded{stderr: "compiling\n", exit: testadapter.Exit{TimedOut: true, Signal: "SIGKILL"}}))
+		got := ended(replay(t, a, p, testadapter.Request{},
+			recorded{stderr: "compiling\n", exit: testadapter.Exit{TimedOut: true, Signal: "SIGKILL"}}))
 		if len(got) != 1 {
 			t.Errorf("%s: ended %q", a.Name(), keys(got))
 		}

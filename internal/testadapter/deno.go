@@ -127,7 +127,8 @@ var (
 	denoResult  = lazyregexp.MustCompile(`^(\S.*) \.\.\. (ok|FAILED|ignored)\b.*$`)
 	denoRunning = lazyregexp.MustCompile(`^(\S.*) \.\.\.$`)
 	denoUncaugt = lazyregexp.MustCompile(`(?m)^(?:\./)?(\S.*) \(uncaught error\)\nerror: (?:\(in promise\) )?`)
-	denoSummary = lazyregexp.MustCompile(`(?m)^(?:ok|FAILED) \| (\d+) passed(?: \((\d+) steps?\))? \| (\d+) failed(?: \((\d+) steps?\))?(?: \| (\d+) ignored(?: \((\d+) steps?\))?)?`)
+	denoSummary = lazyregexp.MustCompile(
+		`(?m)^(?:ok|FAILED) \| (\d+) passed(?: \((\d+) steps?\))? \| (\d+) failed(?: \((\d+) steps?\))?(?: \| (\d+) ignored(?: \((\d+) steps?\))?)?`)
 	denoStep    = lazyregexp.MustCompile(`^\d+ test steps? failed`)
 	denoMissing = lazyregexp.MustCompile(`Requires (\w+) access`)
 )
@@ -171,7 +172,8 @@ func (d *denoRun) add(tests []*Test) {
 	if all := denoSummary.FindAllStringSubmatch(text, -1); len(all) > 0 {
 		m := all[len(all)-1]
 		count := func(i int) int { n, _ := strconv.Atoi(m[i]); return n }
-		d.res.own = &Totals{Passed: count(1) + count(2) - groups.Passed, Failed: count(3) + count(4) - groups.Failed - errors, Skipped: count(5) + count(6)}
+		d.res.own = &Totals{Passed: count(1) + count(2) - groups.Passed, Failed: count(3) + count(4) - groups.Failed - errors,
+			Skipped: count(5) + count(6)}
 	}
 }
 
@@ -198,9 +200,11 @@ func (d *denoRun) judge(t *Test) {
 		case strings.HasPrefix(f.Message, "AssertionError"):
 			f.Kind = "assertion"
 			f.Message = strings.TrimPrefix(f.Message, "AssertionError: ")
-		case strings.Contains(f.Message, "Leaks detected"), strings.Contains(f.Message, "was started before the test, but was completed"):
+		case strings.Contains(f.Message, "Leaks detected"),
+			strings.Contains(f.Message, "was started before the test, but was completed"):
 			f.Kind = "leak"
-		case strings.Contains(f.Message, "attempted to exit with exit code"), strings.Contains(f.Message, "finished with exit code"):
+		case strings.Contains(f.Message, "attempted to exit with exit code"),
+			strings.Contains(f.Message, "finished with exit code"):
 			f.Kind = "exit"
 		}
 		if m := denoMissing.FindStringSubmatch(f.Message); m != nil && strings.Contains(f.Message, "--allow-") {
@@ -212,7 +216,8 @@ func (d *denoRun) judge(t *Test) {
 // permissions says where the tests' permissions came from.
 func (d *denoRun) permissions() string {
 	if d.script.name == "" {
-		return "The tests ran without permissions, since deno.json has no task test that runs deno test: add one with the flags that they need."
+		return "The tests ran without permissions, since deno.json has no task test that runs deno test: add one with the " +
+			"flags that they need."
 	}
 	var given []string
 	for _, option := range d.script.options {
@@ -265,10 +270,12 @@ func (d *denoRun) guess(exit Exit) {
 			continue
 		}
 		if m := denoResult.FindStringSubmatch(line); m != nil {
-			t := &Test{Name: m[1], Suite: file, File: file, Attempts: 1, Status: map[string]Status{"ok": Passed, "FAILED": Failed, "ignored": Skipped}[m[2]]}
+			t := &Test{Name: m[1], Suite: file, File: file, Attempts: 1,
+				Status: map[string]Status{"ok": Passed, "FAILED": Failed, "ignored": Skipped}[m[2]]}
 			t.ID = numbered(used, file+separator+m[1])
 			if t.Fails = t.Status == Failed; t.Fails {
-				t.Failures = []Failure{{Kind: "exception", Message: "failed; the output has the error, since Deno died before it wrote its report"}}
+				t.Failures = []Failure{{Kind: "exception",
+					Message: "failed; the output has the error, since Deno died before it wrote its report"}}
 			}
 			running = nil
 			d.res.finished(t)
@@ -300,9 +307,11 @@ func (a Deno) Rerun(p *Project, r *Request, t *Test) Rerun {
 	}
 	script := p.denoCommand(dir, "test")
 	if outside(t.ID) {
-		return Rerun{Argv: slices.Concat([]string{"deno", "test"}, script.options, r.Args, script.files), Env: script.env, Dir: at, Framework: "deno"}
+		return Rerun{Argv: slices.Concat([]string{"deno", "test"}, script.options, r.Args, script.files), Env: script.env,
+			Dir: at, Framework: "deno"}
 	}
-	argv := slices.Concat([]string{"deno", "test"}, onlyOptions("deno", script.options, namePatterns...), onlyOptions("deno", r.Args, namePatterns...))
+	argv := slices.Concat([]string{"deno", "test"}, onlyOptions("deno", script.options, namePatterns...),
+		onlyOptions("deno", r.Args, namePatterns...))
 	if names != "" {
 		x := jsRun{}
 		pattern := "^" + x.quote(names) + "$"
@@ -311,5 +320,6 @@ func (a Deno) Rerun(p *Project, r *Request, t *Test) Rerun {
 		}
 		argv = append(argv, "--filter", "/"+strings.ReplaceAll(pattern, "/", `\/`)+"/")
 	}
-	return Rerun{Argv: append(argv, relativeTo(at, filepath.Join(p.Root, file))), Env: script.env, Dir: at, Test: t.ID, Framework: "deno"}
+	return Rerun{Argv: append(argv, relativeTo(at, filepath.Join(p.Root, file))), Env: script.env, Dir: at, Test: t.ID,
+		Framework: "deno"}
 }

@@ -23,7 +23,8 @@ func TestDenoSuite(t *testing.T) {
 			phases = append(phases, string(e.Phase)+" "+e.Text)
 		}
 	}
-	if all := strings.Join(phases, "\n"); !strings.Contains(all, "compiling Check test/plain_test.ts") || !strings.Contains(all, "running test/plain_test.ts") {
+	if all := strings.Join(phases, "\n"); !strings.Contains(all, "compiling Check test/plain_test.ts") ||
+		!strings.Contains(all, "running test/plain_test.ts") {
 		t.Errorf("phases: %q", phases)
 	}
 }
@@ -46,7 +47,8 @@ func TestDenoSelects(t *testing.T) {
 	selects(t, testadapter.Deno{}, p, map[string][]string{
 		plain + "passes":   {plain + "passes"},
 		plain + "counts 1": {plain + "counts 1"},
-		plain + "works (a.*b) [c] \"d\" 'e' $f ^g | h ü > i / j & <k>": {plain + "works (a.*b) [c] \"d\" 'e' $f ^g | h ü > i / j & <k>"},
+		plain + "works (a.*b) [c] \"d\" 'e' $f ^g | h ü > i / j & <k>": {plain +
+			"works (a.*b) [c] \"d\" 'e' $f ^g | h ü > i / j & <k>"},
 		plain + "works #2":               {plain + "works #2"},
 		plain + "has parts > two > deep": {plain + "has parts", plain + "has parts > two", plain + "has parts > two > deep"},
 		plain + "no such test":           nil,

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// Doctest runs a test program of doctest (the C++ framework). Its list of tests and its results come through the XML reporter, written
-// to files of ours (--out) while the program runs. A test case is a test, as the framework counts; subcases are told in messages.
+// Doctest runs a test program of doctest (the C++ framework). Its list of tests and its results come through the XML
+// reporter, written to files of ours (--out) while the program runs. A test case is a test, as the framework counts;
+// subcases are told in messages.
 //
 // An ID is the test case's name; where several have the same, "name (suite, file:line)". Test suites are levels.
 type Doctest struct{}
@@ -52,8 +53,8 @@ func (a Doctest) Rerun(p *Project, r *Request, t *Test) Rerun {
 	return Rerun{Argv: argv, Dir: p.Root, Test: t.ID, Framework: a.Name()}
 }
 
-// doctestFilter is a filter of one name. Commas separate filters unless a backslash is before them; wildcards cannot be escaped, and
-// match themselves besides others.
+// doctestFilter is a filter of one name. Commas separate filters unless a backslash is before them; wildcards cannot be
+// escaped, and match themselves besides others.
 func doctestFilter(name string) string { return strings.ReplaceAll(name, ",", `\,`) }
 
 // doctestTest is a test of the list.
@@ -97,15 +98,18 @@ func (x *doctestRun) list() {
 	count := map[string]int{}
 	seen := map[string]bool{}
 	feed := xmlFeed{open: func(name string, attrs map[string]string) {
-		if name != "TestCase" || len(x.tests) >= 200_000 || seen[doctestKey(attrs["name"], attrs["filename"], attrs["line"])] {
+		if name != "TestCase" || len(x.tests) >= 200_000 ||
+			seen[doctestKey(attrs["name"], attrs["filename"], attrs["line"])] {
 			return
 		}
 		seen[doctestKey(attrs["name"], attrs["filename"], attrs["line"])] = true
 		count[attrs["name"]]++
 		x.tests = append(x.tests, &doctestTest{skipped: attrs["skipped"] == "true",
-			test: Test{Name: orElse(attrs["name"], "(anonymous)"), Suite: attrs["testsuite"], File: x.source("", attrs["filename"]), Line: number(attrs["line"])}})
+			test: Test{Name: orElse(attrs["name"], "(anonymous)"), Suite: attrs["testsuite"],
+				File: x.source("", attrs["filename"]), Line: number(attrs["line"])}})
 	}}
-	t := &task{step: &Step{Argv: append(slices.Clone(x.argv), "--list-test-cases", "--no-skip=true", "--reporters=xml", "--out="+report), Dir: x.p.Root, Phase: Compiling, Reports: []string{report}},
+	t := &task{step: &Step{Argv: append(slices.Clone(x.argv), "--list-test-cases", "--no-skip=true", "--reporters=xml",
+		"--out="+report), Dir: x.p.Root, Phase: Compiling, Reports: []string{report}},
 		report: func(_ string, data []byte) { feed.Write(data) }, watch: true}
 	t.end = func(exit Exit) {
 		for _, one := range x.tests {
@@ -129,7 +133,8 @@ func (x *doctestRun) selected() {
 		x.filtered, x.keep = true, map[string]bool{}
 		var suites []string
 		for _, one := range x.tests {
-			if name := strings.ToLower(one.test.Suite); name == string(x.r.Level) || strings.HasPrefix(name, string(x.r.Level)+" ") || strings.HasPrefix(name, string(x.r.Level)+":") {
+			if name := strings.ToLower(one.test.Suite); name == string(x.r.Level) ||
+				strings.HasPrefix(name, string(x.r.Level)+" ") || strings.HasPrefix(name, string(x.r.Level)+":") {
 				x.keep[one.test.ID] = true
 				if !slices.Contains(suites, one.test.Suite) {
 					suites = append(suites, one.test.Suite)
@@ -187,7 +192,8 @@ func (x *doctestRun) opened(name string, attrs map[string]string) {
 	case name == "TestCase":
 		x.cur = x.begin(attrs)
 	case name == "OverallResultsTestCases":
-		x.own = &Totals{Passed: number(attrs["successes"]), Failed: number(attrs["failures"]), Skipped: number(attrs["skipped"])}
+		x.own = &Totals{Passed: number(attrs["successes"]), Failed: number(attrs["failures"]),
+			Skipped: number(attrs["skipped"])}
 	case c == nil:
 	case name == "SubCase":
 		c.subcases = append(c.subcases, attrs["name"])
@@ -216,7 +222,8 @@ func (x *doctestRun) begin(attrs map[string]string) *doctestCase {
 		if attrs["skipped"] != "true" {
 			started := one.test
 			x.started(&started)
-		} else if !one.skipped || slices.ContainsFunc(x.r.Args, func(a string) bool { return strings.Contains(a, "no-skip") }) {
+		} else if !one.skipped || slices.ContainsFunc(x.r.Args,
+			func(a string) bool { return strings.Contains(a, "no-skip") }) {
 			x.filtered = true // by the user's own arguments
 			return nil
 		}
@@ -261,6 +268,7 @@ func (x *doctestRun) ends(exit Exit, t *task) {
 
 func (x *doctestRun) noProgram(exit Exit, t *task) {
 	f := x.death(exit, t)
-	f.Message = "the program did not do what a doctest program does: " + strings.Replace(f.Message, " while this test ran", "", 1)
+	f.Message = "the program did not do what a doctest program does: " +
+		strings.Replace(f.Message, " while this test ran", "", 1)
 	x.broken("(program)", "(program)", "", f)
 }

@@ -27,14 +27,16 @@ func (x *doctestRun) closed(name, text string) {
 		}
 	case "Message":
 		if kind := c.message["type"]; strings.Contains(kind, "ERROR") {
-			c.add(Failure{Kind: "assertion", Message: c.original, File: x.source("", c.message["filename"]), Line: number(c.message["line"])})
+			c.add(Failure{Kind: "assertion", Message: c.original, File: x.source("", c.message["filename"]),
+				Line: number(c.message["line"])})
 		}
 		c.message = nil
 	case "Exception", "ExpectedException", "ExpectedExceptionString":
 		x.threw(c, name, text)
 	case "Expression":
 		if c.expr != nil && c.expr["success"] == "false" && !strings.HasPrefix(c.expr["type"], "WARN") {
-			f := Failure{Kind: "assertion", File: x.source("", c.expr["filename"]), Line: number(c.expr["line"]), Message: c.expr["type"] + "( " + c.original + " )"}
+			f := Failure{Kind: "assertion", File: x.source("", c.expr["filename"]), Line: number(c.expr["line"]),
+				Message: c.expr["type"] + "( " + c.original + " )"}
 			if strings.HasPrefix(c.expanded, "threw: ") {
 				f.Kind, f.Message = "exception", f.Message+" "+c.expanded
 			} else if c.expanded != "" {
@@ -103,7 +105,8 @@ func (x *doctestRun) judge(c *doctestCase) {
 		reason.Message = "marked doctest::should_fail(), and did not fail"
 		t.Status, t.Fails, t.Failures = UnexpectedPass, true, []Failure{reason}
 	case c.result["expected_failures"] != "":
-		reason.Message = "failed " + c.result["failures"] + " times, and is marked doctest::expected_failures(" + c.result["expected_failures"] + ")"
+		reason.Message = "failed " + c.result["failures"] + " times, and is marked doctest::expected_failures(" +
+			c.result["expected_failures"] + ")"
 		t.Status, t.Fails, t.Failures = Failed, true, append([]Failure{reason}, c.failed...)
 	case len(c.failed) > 0:
 		t.Status, t.Fails, t.Failures = Failed, true, c.failed

@@ -15,7 +15,8 @@ func doctestSuite(t *testing.T) *testadapter.Project {
 	if _, err := os.Stat("/usr/include/doctest/doctest.h"); err != nil {
 		strobetest.Lack(t, "doctest is not installed: %v", err)
 	}
-	return strobetest.ProjectAt(strobetest.BuiltSuite(t, "doctest", []string{"g++", "-std=c++17", "-o", "shop_test", "shop_test.cpp"}))
+	return strobetest.ProjectAt(strobetest.BuiltSuite(t, "doctest",
+		[]string{"g++", "-std=c++17", "-o", "shop_test", "shop_test.cpp"}))
 }
 
 func TestDoctest(t *testing.T) {
@@ -31,7 +32,8 @@ func TestDoctest(t *testing.T) {
 		t.Errorf("Catch2.DetectCommand = %+v", d)
 	}
 	var ends string
-	for _, args := range [][]string{{"--no-skip=true", "--test-case=passes,segfault"}, {"--no-skip=true", "--test-case=exits"}} {
+	for _, args := range [][]string{{"--no-skip=true", "--test-case=passes,segfault"},
+		{"--no-skip=true", "--test-case=exits"}} {
 		ends += told(strobetest.RunAdapter(t, a, p, testadapter.Request{Command: gtestProgram, Args: args}))
 	}
 	golden(t, "doctest/ends.txt", ends, p.Root, "ROOT")
@@ -74,21 +76,27 @@ func TestDoctestRecorded(t *testing.T) {
 	const report = `<doctest version="2.4.11"><TestSuite name="one"><TestCase name="a" filename="a.cpp" line="3"><OverallResultsAsserts successes="1" failures="0" test_case_success="true"/></TestCase></TestSuite>` +
 		`<TestSuite name="two"><TestCase name="a" filename="b.cpp" line="4"><Message type="ERROR" filename="b.cpp" line="5"><Text>bad &amp; worse</Text></Message>`
 	for name, steps := range map[string][]recorded{
-		"twice": {list, {report: report + `<OverallResultsAsserts successes="0" failures="1" test_case_success="false"/></TestCase></TestSuite><OverallResultsTestCases successes="1" failures="1" skipped="0"/></doctest>`, exit: testadapter.Exit{Code: 1}}},
+		"twice": {list,
+			{report: report +
+				`<OverallResultsAsserts successes="0" failures="1" test_case_success="false"/></TestCase></TestSuite><OverallResultsTestCases successes="1" failures="1" skipped="0"/></doctest>`, exit: testadapter.Exit{Code: 1}}},
 		"torn":  {list, {report: report, exit: testadapter.Exit{Signal: "SIGKILL"}}},
 		"other": {{stderr: "x: unknown option\n", exit: testadapter.Exit{Code: 2}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			golden(t, "doctest/"+name+".txt", told(replay(t, testadapter.Doctest{}, p, testadapter.Request{Command: gtestProgram}, steps...)))
+			golden(t, "doctest/"+name+".txt", told(replay(t, testadapter.Doctest{}, p,
+				testadapter.Request{Command: gtestProgram}, steps...)))
 		})
 	}
 }
 
 func FuzzDoctest(f *testing.F) {
-	f.Add([]byte(`<doctest><TestCase name="a"><SubCase name="s"><Expression success="false" type="CHECK"><Expanded>1 == 2</Expanded><Exception>e</Exception></Expression></SubCase><OverallResultsAsserts test_case_success="false"/></TestCase><OverallResultsTestCases failures="1"/></doctest>`))
+	f.Add(
+		[]byte(
+			`<doctest><TestCase name="a"><SubCase name="s"><Expression success="false" type="CHECK"><Expanded>1 == 2</Expanded><Exception>e</Exception></Expression></SubCase><OverallResultsAsserts test_case_success="false"/></TestCase><OverallResultsTestCases failures="1"/></doctest>`))
 	p := emptyProgram(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		abuse(t, testadapter.Doctest{}, p, testadapter.Request{Command: []string{"./tests"}}, data, testadapter.Exit{Code: 1})
-		abuse(t, testadapter.Doctest{}, p, testadapter.Request{Command: []string{"./tests"}, Test: "a"}, data, testadapter.Exit{Signal: "SIGSEGV"})
+		abuse(t, testadapter.Doctest{}, p, testadapter.Request{Command: []string{"./tests"}, Test: "a"}, data,
+			testadapter.Exit{Signal: "SIGSEGV"})
 	})
 }

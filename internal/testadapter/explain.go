@@ -8,12 +8,15 @@ import (
 )
 
 var (
-	catchFailed  = lazyregexp.MustCompile(`^(\S.*?):(\d+): FAILED:$`)                                                                // Catch2's console
-	doctestError = lazyregexp.MustCompile(`^(\S.*?)(?::|\()(\d+)\)?: (?:FATAL )?ERROR: ((?:CHECK|REQUIRE|FAIL|test case THREW).*)$`) // doctest's console
+	// Catch2's console
+	catchFailed = lazyregexp.MustCompile(`^(\S.*?):(\d+): FAILED:$`)
+	// doctest's console
+	doctestError = lazyregexp.MustCompile(
+		`^(\S.*?)(?::|\()(\d+)\)?: (?:FATAL )?ERROR: ((?:CHECK|REQUIRE|FAIL|test case THREW).*)$`)
 )
 
-// explain finds in what a test wrote why it failed: an assertion of a framework, a runtime's or sanitizer's report, an error with a
-// place. Nothing of that: what is known otherwise.
+// explain finds in what a test wrote why it failed: an assertion of a framework, a runtime's or sanitizer's report, an
+// error with a place. Nothing of that: what is known otherwise.
 func (n *native) explain(text string, otherwise Failure, dir string) []Failure {
 	text = clean(text)
 	if strings.Contains(text, ": Failure\n") {

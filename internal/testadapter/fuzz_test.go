@@ -48,7 +48,10 @@ func follow(ended map[string]int, open map[string]bool) func(Event) {
 }
 
 func fuzzProject() *Project {
-	return &Project{Root: "/project", FS: fstest.MapFS{"a.test.ts": {Data: []byte("test('one', () => {});\ntest('two', () => {});\n")}}, LookPath: func(name string) (string, error) { return "/bin/" + name, nil }}
+	return &Project{Root: "/project", FS: fstest.MapFS{"a.test.ts": {Data: []byte("test('one', () => {});\ntest('two', " +
+		"() => {});\n")}}, LookPath: func(name string) (string, error) {
+		return "/bin/" + name, nil
+	}}
 }
 
 // FuzzReport gives the readers of our own reporters' lines what reporters did not write.
@@ -59,7 +62,8 @@ func FuzzReport(f *testing.F) {
 			f.Add(b[:min(len(b), 20<<10)], []byte("Fatal Python error: x\nCurrent thread 0x1:\n  File \"/a\", line 1 in f\n"))
 		}
 	}
-	f.Add([]byte(`{"e":"start","id":"a"}`+"\n"+`{"e":"died","file":"/a"}`+"\n"+`{"e":"end","status":"crashed","file":"/a","id":"/a","fails":true}`), []byte("x"))
+	f.Add([]byte(`{"e":"start","id":"a"}`+"\n"+`{"e":"died","file":"/a"}`+"\n"+
+		`{"e":"end","status":"crashed","file":"/a","id":"/a","fails":true}`), []byte("x"))
 	f.Fuzz(func(t *testing.T, report, out []byte) {
 		for _, a := range []Adapter{Pytest{}, Unittest{}} {
 			ended, open := map[string]int{}, map[string]bool{}
@@ -74,8 +78,10 @@ func FuzzReport(f *testing.F) {
 
 // FuzzJUnitRuns gives the readers of Bun's and Deno's reports and output what they did not write.
 func FuzzJUnitRuns(f *testing.F) {
-	f.Add([]byte(junitSample), []byte("a.test.ts:\n(pass) one [1ms]\n(fail) x > two (attempt 2)\n# Unhandled error between tests\n----------\nerror: x\n----------\n 1 error\nRan 1 test across 1 file.\n"))
-	f.Add([]byte("<testsuite>"), []byte("running 2 tests from ./a.test.ts\none ... ok (1ms)\ntwo ...\n\n ERRORS \n\n./a.test.ts (uncaught error)\nerror: x\n at file:///project/a.test.ts:1:1\n\nok | 1 passed (1 step) | 2 failed\n"))
+	f.Add([]byte(junitSample), []byte("a.test.ts:\n(pass) one [1ms]\n(fail) x > two (attempt 2)\n# Unhandled error "+
+		"between tests\n----------\nerror: x\n----------\n 1 error\nRan 1 test across 1 file.\n"))
+	f.Add([]byte("<testsuite>"), []byte("running 2 tests from ./a.test.ts\none ... ok (1ms)\ntwo ...\n\n ERRORS "+
+		"\n\n./a.test.ts (uncaught error)\nerror: x\n at file:///project/a.test.ts:1:1\n\nok | 1 passed (1 step) | 2 failed\n"))
 	f.Fuzz(func(t *testing.T, report, out []byte) {
 		for _, a := range []Adapter{Bun{}, Deno{}} {
 			ended, open := map[string]int{}, map[string]bool{}
@@ -90,7 +96,8 @@ func FuzzJUnitRuns(f *testing.F) {
 
 // FuzzTexts reads stacks, sides of assertions and scripts of any shape.
 func FuzzTexts(f *testing.F) {
-	f.Add("    at Cart.add (/a/b.ts:1:2)\n    at async new x [as y] (file:///c d(1).js:3:4)\n", "- Expected - 1\n+ Received + 1\n\n  a\n- b\n")
+	f.Add("    at Cart.add (/a/b.ts:1:2)\n    at async new x [as y] (file:///c d(1).js:3:4)\n",
+		"- Expected - 1\n+ Received + 1\n\n  a\n- b\n")
 	f.Add("at x (<anonymous>)", "Expected: 1\n  2\nReceived value: 3\n")
 	f.Add("cross-env A='b c' npx jest --config x && npm run test | y", "")
 	f.Fuzz(func(t *testing.T, a, b string) {

@@ -10,9 +10,10 @@ import (
 	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
-// Generic runs any command and reads what commands usually write: TAP, the results of automake's harness, libtest, `go test`, pytest
-// and of runners with check marks; compilers' and runtimes' errors; sums such as "3 passed, 1 failed". It knows only what is written:
-// where no test is named, the command itself is the one test, judged by its exit code, and notes say what is not known.
+// Generic runs any command and reads what commands usually write: TAP, the results of automake's harness, libtest, `go
+// test`, pytest and of runners with check marks; compilers' and runtimes' errors; sums such as "3 passed, 1 failed". It
+// knows only what is written: where no test is named, the command itself is the one test, judged by its exit code, and
+// notes say what is not known.
 //
 // An ID is a name as it was written, or "(command)".
 type Generic struct{}
@@ -57,7 +58,8 @@ func (a Generic) Start(p *Project, r *Request, emit func(Event)) (Execution, err
 		argv, _ = p.testScript()
 	}
 	if len(argv) == 0 {
-		return nil, fault.New(fault.ValidationError, `Give the command that runs the tests: command ["./run-tests.sh"].`, "framework generic needs a command, and there is no Makefile with a target check or test")
+		return nil, fault.New(fault.ValidationError, `Give the command that runs the tests: command ["./run-tests.sh"].`,
+			"framework generic needs a command, and there is no Makefile with a target check or test")
 	}
 	if r.Level != AllLevels {
 		return nil, noLevel("an unknown command", "nothing is known of its tests", r.Level)
@@ -114,7 +116,8 @@ func isShell(argv []string) bool {
 
 var shellPipe = lazyregexp.MustCompile(`[^|]\|[^|]`)
 
-// genericCommand is a command with its arguments and a test's name in its place. In a line for a shell they are words of that line.
+// genericCommand is a command with its arguments and a test's name in its place. In a line for a shell they are words
+// of that line.
 func genericCommand(argv, args []string, test string) (command []string, chooses bool) {
 	for _, arg := range argv {
 		chooses = chooses || strings.Contains(arg, "{test}")
@@ -209,7 +212,9 @@ func (x *genericRun) run() {
 		x.enters(x.only)
 	}
 	x.text[0].limit, x.text[1].limit = 256<<10, 256<<10
-	t := &task{step: &Step{Argv: x.command, Dir: x.p.Root, Phase: Running, Drivers: []string{"make", "gmake", "sh", "bash", "env", "npm", "npx", "pnpm", "yarn", "cargo", "go", "ninja"}, Env: x.env}, watch: true}
+	t := &task{step: &Step{Argv: x.command, Dir: x.p.Root, Phase: Running,
+		Drivers: []string{"make", "gmake", "sh", "bash", "env", "npm", "npx", "pnpm", "yarn", "cargo", "go", "ninja"},
+		Env:     x.env}, watch: true}
 	t.stdout = func(line string) { x.line(Stdout, line) }
 	t.stderr = func(line string) { x.line(Stderr, line) }
 	t.end = func(exit Exit) { x.ends(exit, t) }
@@ -223,20 +228,28 @@ var resultForms = []struct {
 	re      *regexp.Regexp
 	follows bool
 }{
-	{"automake", beginsIn("PFXSE"), regexp.MustCompile(`^(?P<word>PASS|FAIL|XFAIL|XPASS|SKIP|ERROR): (?P<name>\S.*?)\s*$`), false},
-	{"libtest", has(" ... "), regexp.MustCompile(`^test (?P<name>\S+(?: - .*)?) \.\.\. (?P<word>ok|FAILED|ignored)(?:, (?P<reason>.*))?$`), false},
+	{"automake", beginsIn("PFXSE"), regexp.MustCompile(`^(?P<word>PASS|FAIL|XFAIL|XPASS|SKIP|ERROR): (?P<name>\S.*?)\s*$`),
+		false},
+	{"libtest", has(" ... "), regexp.MustCompile(
+		`^test (?P<name>\S+(?: - .*)?) \.\.\. (?P<word>ok|FAILED|ignored)(?:, (?P<reason>.*))?$`), false},
 	{"go", has("--- "), regexp.MustCompile(`^ *--- (?P<word>PASS|FAIL|SKIP): (?P<name>\S+) \([0-9.]+s\)$`), true},
-	{"pytest", has(".py::"), regexp.MustCompile(`^(?P<name>\S+\.py::\S.*?) (?P<word>PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS)(?: \((?P<reason>.*)\))?\s*(?:\[ *\d+%\])?$`), false},
-	{"pytest", has(".py"), regexp.MustCompile(`^(?P<word>FAILED|ERROR) (?P<name>\S+\.py(?:::\S.*?)?)(?: - (?P<reason>.*))?$`), false},
-	{"marks", has("\xe2\x9c"), regexp.MustCompile(`^\s*(?P<word>[✓✔✗✘✕✖])\s+(?P<name>\S.*?)(?: [(\[][0-9.]+ ?m?s[)\]])?$`), false},
+	{"pytest", has(".py::"), regexp.MustCompile(
+		`^(?P<name>\S+\.py::\S.*?) (?P<word>PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS)(?: \((?P<reason>.*)\))?\s*(?:\[ *\d+%\])?$`), false},
+	{"pytest", has(".py"), regexp.MustCompile(
+		`^(?P<word>FAILED|ERROR) (?P<name>\S+\.py(?:::\S.*?)?)(?: - (?P<reason>.*))?$`), false},
+	{"marks", has("\xe2\x9c"), regexp.MustCompile(`^\s*(?P<word>[✓✔✗✘✕✖])\s+(?P<name>\S.*?)(?: [(\[][0-9.]+ ?m?s[)\]])?$`),
+		false},
 }
 
-var resultWords = map[string]Status{"PASS": Passed, "ok": Passed, "PASSED": Passed, "✓": Passed, "✔": Passed, "FAIL": Failed, "FAILED": Failed,
-	"✗": Failed, "✘": Failed, "✕": Failed, "✖": Failed, "SKIP": Skipped, "SKIPPED": Skipped, "ignored": Skipped, "XFAIL": ExpectedFailure,
+var resultWords = map[string]Status{"PASS": Passed, "ok": Passed, "PASSED": Passed, "✓": Passed, "✔": Passed,
+	"FAIL": Failed, "FAILED": Failed,
+	"✗": Failed, "✘": Failed, "✕": Failed, "✖": Failed, "SKIP": Skipped, "SKIPPED": Skipped, "ignored": Skipped,
+	"XFAIL": ExpectedFailure,
 	"XPASS": UnexpectedPass, "ERROR": Errored}
 
 // sumLines are forms of the sums that runners print.
-var sumLines = lazyregexp.MustCompile(`(?i)\b\d+ (?:tests? )?(?:passed|passing|failed|failing|failures?|errors?|skipped|pending|ignored|succeeded)\b|^(?:Tests run|Tests|Passed|Failed|Test Suites):? +.*\d|\bRan \d+ tests?\b|\(failures=|^# (?:TOTAL|PASS|SKIP|XFAIL|FAIL|XPASS|ERROR): +\d`)
+var sumLines = lazyregexp.MustCompile(
+	`(?i)\b\d+ (?:tests? )?(?:passed|passing|failed|failing|failures?|errors?|skipped|pending|ignored|succeeded)\b|^(?:Tests run|Tests|Passed|Failed|Test Suites):? +.*\d|\bRan \d+ tests?\b|\(failures=|^# (?:TOTAL|PASS|SKIP|XFAIL|FAIL|XPASS|ERROR): +\d`)
 
 func (x *genericRun) line(s Stream, raw string) {
 	x.text[s].WriteString(raw)
@@ -287,7 +300,8 @@ func (x *genericRun) line(s Stream, raw string) {
 	}
 }
 
-// result keeps a test's result. The same name again is the same test, told a second time: a summary, or a retry, whose last word counts.
+// result keeps a test's result. The same name again is the same test, told a second time: a summary, or a retry, whose
+// last word counts.
 func (x *genericRun) result(shape, name string, status Status, reason string, follows bool) *genericTest {
 	const most = 100_000
 	t := x.byName[x.key(name)]

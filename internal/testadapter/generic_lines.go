@@ -2,8 +2,8 @@ package testadapter
 
 import "strings"
 
-// What follows is asked of every line before a regular expression is, since programs write a hundred megabytes of lines that tell
-// nothing, and wait for whoever reads them.
+// What follows is asked of every line before a regular expression is, since programs write a hundred megabytes of lines
+// that tell nothing, and wait for whoever reads them.
 
 // mayBeTAP reports whether a line may be one of a TAP stream.
 func mayBeTAP(line string) bool { return line != "" && strings.IndexByte("T1onB #", line[0]) >= 0 }

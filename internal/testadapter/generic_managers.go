@@ -10,8 +10,9 @@ import (
 	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
-// pnpm and Yarn run the script of each package, too, several at once, and stop at the first that fails. pnpm begins each line with the
-// package's folder, Yarn 4 with its name where it is asked to, and Yarn 1 says the name before all of them.
+// pnpm and Yarn run the script of each package, too, several at once, and stop at the first that fails. pnpm begins
+// each line with the package's folder, Yarn 4 with its name where it is asked to, and Yarn 1 says the name before all
+// of them.
 
 // fanOut is the command that runs a script in each of a project's packages.
 type fanOut struct {
@@ -20,7 +21,8 @@ type fanOut struct {
 	more    []string // arguments that come behind it
 }
 
-// fansOut reads how a command runs packages: by itself, or by the script of the project that it runs. Its manager is "" where it does not.
+// fansOut reads how a command runs packages: by itself, or by the script of the project that it runs. Its manager is ""
+// where it does not.
 func fansOut(p *Project, argv []string) fanOut {
 	words, more := argv, []string(nil)
 	if isShell(argv) {
@@ -76,7 +78,8 @@ func (f *fanOut) foreach() bool { return f.manager == "yarn" && slices.Contains(
 func (f *fanOut) some() bool {
 	return slices.ContainsFunc(f.words, func(w string) bool {
 		name, _, _ := strings.Cut(w, "=")
-		return slices.Contains([]string{"--filter", "-F", "--from", "--include", "--exclude", "--since", "-W", "--worktree", "-R"}, name) || strings.HasPrefix(name, "--filter")
+		return slices.Contains([]string{"--filter", "-F", "--from", "--include", "--exclude", "--since", "-W", "--worktree",
+			"-R"}, name) || strings.HasPrefix(name, "--filter")
 	})
 }
 
@@ -84,7 +87,8 @@ func (f *fanOut) some() bool {
 func (f *fanOut) script(pkg *packageJSON) (script string, args []string) {
 	for i := 1; i < len(f.words); i++ {
 		switch w := f.words[i]; {
-		case w == "--filter" || w == "-F" || w == "--from" || w == "--include" || w == "--exclude" || w == "-j" || w == "--jobs":
+		case w == "--filter" || w == "-F" || w == "--from" || w == "--include" || w == "--exclude" || w == "-j" ||
+			w == "--jobs":
 			i++
 		case pkg.Scripts[w] != "":
 			return w, slices.Concat(f.words[i+1:], f.more)
@@ -102,8 +106,8 @@ func (f *fanOut) only(pkg *packageJSON) []string {
 	return slices.Concat([]string{"yarn", "workspace", pkg.Name, "run", script}, args)
 }
 
-// named is a command that says whose lines it shows. Yarn's own is changed, and a script that is nothing else is run in its place: Yarn
-// runs nothing before or after a script, and knows by a variable which it is not to begin again.
+// named is a command that says whose lines it shows. Yarn's own is changed, and a script that is nothing else is run in
+// its place: Yarn runs nothing before or after a script, and knows by a variable which it is not to begin again.
 func (x *genericRun) named(argv []string) (command, env []string) {
 	if !x.fan.foreach() || isShell(argv) || filepath.Base(argv[0]) != "yarn" || slices.Contains(x.fan.words, "-vv") {
 		return argv, nil
@@ -111,10 +115,12 @@ func (x *genericRun) named(argv []string) (command, env []string) {
 	words := x.fan.words
 	if at := slices.Index(argv, "foreach"); at < 0 {
 		root := x.p.packageAt(".")
-		if script := argv[len(argv)-len(x.fan.more)-1]; len(scriptParts(root.Scripts[script])) == 1 && programName(words[0]) == "yarn" && strings.HasPrefix(root.Scripts[script], "yarn ") {
+		if script := argv[len(argv)-len(x.fan.more)-1]; len(scriptParts(root.Scripts[script])) == 1 &&
+			programName(words[0]) == "yarn" && strings.HasPrefix(root.Scripts[script], "yarn ") {
 			env = []string{"npm_lifecycle_event=" + script}
 		} else {
-			x.note("Yarn names no packages where its output is no terminal: their tests are told without, unless yarn workspaces foreach has -v")
+			x.note("Yarn names no packages where its output is no terminal: their tests are told without, unless yarn " +
+				"workspaces foreach has -v")
 			return argv, nil
 		}
 		argv = slices.Concat(argv[:1], words[1:], x.fan.more)
@@ -137,12 +143,14 @@ func shown(dir string) string {
 var (
 	pnpmBanner = lazyregexp.MustCompile(`^> ((?:@[^/\s]+/)?[^@/\s]+)@\S* [\w:.-]+ /`)
 	pnpmLine   = lazyregexp.MustCompile(`^(\S+) [\w:.-]+(\$|: ?)(.*)$`)
-	pnpmFailed = lazyregexp.MustCompile(`^[ \x{2009}]*(ERR_PNPM_\w+|ERROR)[ \x{2009}]+((?:@[^/\s]+/)?[^@/\s]+)@\S* [\w:.-]+: `)
-	pnpmCode   = lazyregexp.MustCompile(`^Exit status (\d+)$`)
+	pnpmFailed = lazyregexp.MustCompile(
+		`^[ \x{2009}]*(ERR_PNPM_\w+|ERROR)[ \x{2009}]+((?:@[^/\s]+/)?[^@/\s]+)@\S* [\w:.-]+: `)
+	pnpmCode = lazyregexp.MustCompile(`^Exit status (\d+)$`)
 
 	yarnLine   = lazyregexp.MustCompile(`^\[((?:@[^/\s]+/)?[^@/\s\]]+)\]: ?(.*)$`)
 	yarnEnded  = lazyregexp.MustCompile(`^Process exited \(exit code (\d+)\)`)
-	yarnFailed = lazyregexp.MustCompile(`^The command failed in workspace ((?:@[^/\s]+/)?[^@/\s]+)@.* with exit code (\d+)$`)
+	yarnFailed = lazyregexp.MustCompile(
+		`^The command failed in workspace ((?:@[^/\s]+/)?[^@/\s]+)@.* with exit code (\d+)$`)
 	yarnBanner = lazyregexp.MustCompile(`^> ((?:@[^/\s]+/)?[^@/\s]+)$`)
 	yarnCode   = lazyregexp.MustCompile(`^Exit code: (\d+)$`)
 	yarnDir    = lazyregexp.MustCompile(`^Directory: (/.*)$`)
@@ -269,12 +277,14 @@ func (x *genericRun) unfinished(exit Exit) {
 	}
 	for _, pkg := range x.p.packages() {
 		name := orElse(pkg.Name, pkg.Dir)
-		if script, _ := x.fan.script(pkg); pkg.Dir != "." && pkg.Scripts[script] != "" && !ran[name] && !x.fan.some() && len(ran) > 0 {
+		if script, _ := x.fan.script(pkg); pkg.Dir != "." && pkg.Scripts[script] != "" && !ran[name] && !x.fan.some() &&
+			len(ran) > 0 {
 			never = append(never, name)
 		}
 	}
 	if len(open) > 0 {
-		x.note("%s did not wait for %s, since another package failed: what is told of them is not all", x.fan.manager, strings.Join(open, ", "))
+		x.note("%s did not wait for %s, since another package failed: what is told of them is not all", x.fan.manager,
+			strings.Join(open, ", "))
 	}
 	if len(never) > 0 {
 		x.note("%s did not run %s, since another package failed", x.fan.manager, strings.Join(never, ", "))

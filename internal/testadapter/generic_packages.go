@@ -8,7 +8,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
-// npm runs the script of each workspace in turn, and says before each whose it is; behind all of them it says which failed.
+// npm runs the script of each workspace in turn, and says before each whose it is; behind all of them it says which
+// failed.
 
 // npmPackage is a workspace whose script has run.
 type npmPackage struct {
@@ -115,8 +116,8 @@ func (x *genericRun) inPackage(p *npmPackage, name string) string {
 	return p.name + packageMark + name
 }
 
-// packageEnds tells what the packages' results say together: a script that failed though none of its tests did, and those
-// whose output names no tests, each as one. The project's own script, which starts the others, is none.
+// packageEnds tells what the packages' results say together: a script that failed though none of its tests did, and
+// those whose output names no tests, each as one. The project's own script, which starts the others, is none.
 func (x *genericRun) packageEnds(exit Exit) {
 	for i, p := range x.packages {
 		id := x.inPackage(p, "(command)")
@@ -134,14 +135,16 @@ func (x *genericRun) packageEnds(exit Exit) {
 			x.finished(&Test{ID: id, Name: id, Status: Failed, Fails: true, Failures: []Failure{f}})
 		case exit.TimedOut && i == len(x.packages)-1:
 			status, _ := exit.ended("")
-			x.finished(&Test{ID: id, Name: id, Status: status, Fails: true, Failures: []Failure{{Kind: "timeout", Message: "it ran when the time was over"}}})
+			x.finished(&Test{ID: id, Name: id, Status: status, Fails: true,
+				Failures: []Failure{{Kind: "timeout", Message: "it ran when the time was over"}}})
 		default:
 			x.finished(&Test{ID: id, Name: id, Status: Passed})
 		}
 	}
 }
 
-// oneWorkspace is a command for the workspace alone that a test is in, and that workspace's name; "" where it is in none.
+// oneWorkspace is a command for the workspace alone that a test is in, and that workspace's name; "" where it is in
+// none.
 func oneWorkspace(p *Project, argv []string, test string) (command []string, name string) {
 	name, _, in := strings.Cut(test, packageMark)
 	if !in || len(argv) < 2 {

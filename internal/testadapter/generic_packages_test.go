@@ -12,8 +12,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/testadapter"
 )
 
-// TestWorkspaces runs npm over workspaces with tests of the same names, one of which exits with a code of its own and one
-// that says nothing: each package's results are its own, and a failure's rerun runs its package alone.
+// TestWorkspaces runs npm over workspaces with tests of the same names, one of which exits with a code of its own and
+// one that says nothing: each package's results are its own, and a failure's rerun runs its package alone.
 func TestWorkspaces(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedCommand(t, "npm")
@@ -42,7 +42,8 @@ func TestWorkspaces(t *testing.T) {
 		}
 	}
 	p, a := strobetest.ProjectAt(root), testadapter.Generic{}
-	for _, command := range [][]string{nil, {"npm", "test", "--workspaces", "--if-present"}, {"npm", "test", "-ws", "--if-present"}} {
+	for _, command := range [][]string{nil, {"npm", "test", "--workspaces", "--if-present"},
+		{"npm", "test", "-ws", "--if-present"}} {
 		if command == nil { // the script has no --if-present
 			if err := os.RemoveAll(filepath.Join(root, "packages/quiet")); err != nil {
 				t.Fatal(err)
@@ -62,7 +63,8 @@ func TestWorkspaces(t *testing.T) {
 			}
 		}
 		slices.Sort(got)
-		want := []string{"@x/c › (command) failed", "a › adds passed", "a › takes passed", "b › adds passed", "b › takes failed", "d › (command) passed",
+		want := []string{"@x/c › (command) failed", "a › adds passed", "a › takes passed", "b › adds passed",
+			"b › takes failed", "d › (command) passed",
 			"e › (command) error", "e › adds passed", "e › takes passed"}
 		if !slices.Equal(got, want) || failed == nil {
 			t.Fatalf("%v: %q, want %q", command, got, want)
@@ -83,14 +85,16 @@ func TestWorkspaces(t *testing.T) {
 	}
 }
 
-// TestManagersWorkspaces does so with pnpm and Yarn, which show packages in ways of their own, some several at once, and stop at the first that
-// fails. Before, results of packages that have tests of one name were one, and a rerun ran all of them.
+// TestManagersWorkspaces does so with pnpm and Yarn, which show packages in ways of their own, some several at once,
+// and stop at the first that fails. Before, results of packages that have tests of one name were one, and a rerun ran
+// all of them.
 func TestManagersWorkspaces(t *testing.T) {
 	points := func(second, code string) string {
 		return `console.log("ok 1 - adds\n` + second + ` 2 - takes\n  so it is\n1..2"); process.exit(` + code + `)`
 	}
 	deep := "packages/of-a-folder-with-a-name/that-is-long-enough/e"
-	all := []string{"@x/c › (command) failed", "a › adds passed", "a › takes passed", "b › adds passed", "b › takes failed", "d › (command) passed",
+	all := []string{"@x/c › (command) failed", "a › adds passed", "a › takes passed", "b › adds passed",
+		"b › takes failed", "d › (command) passed",
 		"e › (command) error", "e › adds passed", "e › takes passed"}
 	first := []string{"a › adds passed", "a › takes passed", "b › adds passed", "b › takes failed"}
 	for _, c := range []struct {
@@ -101,22 +105,29 @@ func TestManagersWorkspaces(t *testing.T) {
 	}{
 		{"pnpm", "pnpm -r --no-bail test", all, "", "pnpm --filter=b run test"},
 		{"pnpm", "pnpm -r --workspace-concurrency=1 test", first, "since another package failed", "pnpm --filter=b run test"},
-		{"yarn", "yarn workspaces run test", first, "yarn did not run @x/c, d, e, since another package failed", "yarn workspace b run test"},
+		{"yarn", "yarn workspaces run test", first, "yarn did not run @x/c, d, e, since another package failed",
+			"yarn workspace b run test"},
 		{"yarn-berry", "yarn workspaces foreach -Ap --jobs unlimited run test", all, "", "yarn workspace b run test"},
-		{"yarn-berry", "yarn workspaces foreach -A run test", first, "yarn did not run @x/c, d, e, since another package failed", "yarn workspace b run test"},
+		{"yarn-berry", "yarn workspaces foreach -A run test", first,
+			"yarn did not run @x/c, d, e, since another package failed", "yarn workspace b run test"},
 	} {
 		t.Run(c.script, func(t *testing.T) {
 			t.Parallel()
 			bin := strobetest.NodeManager(t, c.manager)
 			command := strings.TrimSuffix(c.manager, "-berry")
 			p := files(t, map[string]string{"pnpm": "pnpm-lock.yaml", "yarn": "yarn.lock"}[command], "",
-				"package.json", `{"name": "root", "version": "0.1.0", "private": true, "workspaces": ["packages/**"], "scripts": {"test": "`+c.script+`"}}`,
+				"package.json",
+				`{"name": "root", "version": "0.1.0", "private": true, "workspaces": ["packages/**"], "scripts": {"test": "`+
+					c.script+`"}}`,
 				"pnpm-workspace.yaml", "packages:\n  - packages/**\n", ".yarnrc.yml", "nodeLinker: node-modules\n",
-				"packages/a/package.json", `{"name": "a", "version": "1.0.0", "scripts": {"test": "node t.js"}}`, "packages/a/t.js", points("ok", "0"),
-				"packages/b/package.json", `{"name": "b", "version": "1.0.0", "scripts": {"test": "node t.js"}}`, "packages/b/t.js", points("not ok", "1"),
+				"packages/a/package.json", `{"name": "a", "version": "1.0.0", "scripts": {"test": "node t.js"}}`, "packages/a/t.js",
+				points("ok", "0"),
+				"packages/b/package.json", `{"name": "b", "version": "1.0.0", "scripts": {"test": "node t.js"}}`, "packages/b/t.js",
+				points("not ok", "1"),
 				"packages/c/package.json", `{"name": "@x/c", "version": "2.0.0-rc.1", "scripts": {"test": "exit 3"}}`,
 				"packages/d/package.json", `{"name": "d", "version": "1.0.0", "scripts": {"test": "echo fine"}}`,
-				deep+"/package.json", `{"name": "e", "version": "1.0.0", "scripts": {"test": "node t.js"}}`, deep+"/t.js", points("ok", "4"),
+				deep+"/package.json", `{"name": "e", "version": "1.0.0", "scripts": {"test": "node t.js"}}`, deep+"/t.js",
+				points("ok", "4"),
 				"packages/quiet/package.json", `{"name": "quiet", "version": "1.0.0"}`)
 			if command == "yarn" && c.manager == "yarn" { // which wants the script in every package
 				if err := os.RemoveAll(filepath.Join(p.Root, "packages/quiet")); err != nil {
@@ -124,7 +135,8 @@ func TestManagersWorkspaces(t *testing.T) {
 				}
 			}
 			withTool(p, command, filepath.Join(bin, command))
-			env := []string{"PATH=" + bin + string(os.PathListSeparator) + os.Getenv("PATH"), "CI=", "YARN_ENABLE_TELEMETRY=0", "YARN_ENABLE_IMMUTABLE_INSTALLS=0"}
+			env := []string{"PATH=" + bin + string(os.PathListSeparator) + os.Getenv("PATH"), "CI=", "YARN_ENABLE_TELEMETRY=0",
+				"YARN_ENABLE_IMMUTABLE_INSTALLS=0"}
 			install := exec.Command(filepath.Join(bin, command), "install")
 			install.Dir, install.Env = p.Root, append(os.Environ(), env...)
 			if out, err := install.CombinedOutput(); err != nil {
@@ -139,7 +151,8 @@ func TestManagersWorkspaces(t *testing.T) {
 				var got, notes []string
 				var failed *testadapter.Test
 				for _, e := range ended(events) {
-					if !strings.HasPrefix(e.ID, "@x/c") || !strings.Contains(c.script, "concurrency=1") { // pnpm may have begun it when it stops
+					// pnpm may have begun it when it stops
+					if !strings.HasPrefix(e.ID, "@x/c") || !strings.Contains(c.script, "concurrency=1") {
 						got = append(got, e.ID+" "+string(e.Status))
 					}
 					if e.ID == "b › takes" {

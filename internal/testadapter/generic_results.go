@@ -73,7 +73,8 @@ func (x *genericRun) tapEarly(line string) {
 
 // tapDetail is a line that belongs to the last test point.
 func (x *genericRun) tapDetail(line string) {
-	if text := strings.TrimSpace(strings.TrimPrefix(line, "#")); text != "---" && text != "..." && len(x.last.lines) < 100 {
+	if text := strings.TrimSpace(strings.TrimPrefix(line, "#")); text != "---" && text != "..." && len(x.last.lines) <
+		100 {
 		x.last.lines = append(x.last.lines, text)
 	}
 }
@@ -161,7 +162,8 @@ func (x *genericRun) ends(exit Exit, t *task) {
 		x.note("the command ended with code 0, though its output names failed tests")
 	}
 	if x.r.Test != "" && !x.chooses && len(x.tests) > 0 {
-		x.note("the command has no place for a test's name ({test}): all of it ran, and only tests whose names contain %q are told", x.r.Test)
+		x.note("the command has no place for a test's name ({test}): all of it ran, and only tests whose names contain %q "+
+			"are told", x.r.Test)
 		if told == 0 {
 			var names []string
 			for _, one := range x.tests {
@@ -189,12 +191,14 @@ func (x *genericRun) tapEnds(p *npmPackage, t *tapState, exit Exit) {
 		x.broken(id, id, "", Failure{Kind: "exit", Message: "Bail out! " + t.bail})
 	case t.plan && t.planned > t.points && !exit.TimedOut && (p == nil || !p.open): // the rest had no time
 		id := x.inPackage(p, "(plan)")
-		x.broken(id, id, "", Failure{Kind: "exit", Message: fmt.Sprintf("%d tests were planned, and %d were told of", t.planned, t.points)})
+		x.broken(id, id, "", Failure{Kind: "exit",
+			Message: fmt.Sprintf("%d tests were planned, and %d were told of", t.planned, t.points)})
 	}
 }
 
 // shellSaid is what a shell says of a command of its line that it could not run, or that died.
-var shellSaid = lazyregexp.MustCompile(`(?m)^(?:bash: line |sh: )\d+: .*(?:not found|No such file or directory|Permission denied|Killed|Aborted|Segmentation fault|Bus error|Illegal instruction|Floating point exception).*$`)
+var shellSaid = lazyregexp.MustCompile(
+	`(?m)^(?:bash: line |sh: )\d+: .*(?:not found|No such file or directory|Permission denied|Killed|Aborted|Segmentation fault|Bus error|Illegal instruction|Floating point exception).*$`)
 
 var automakeSum = lazyregexp.MustCompile(`^# (PASS|SKIP|XFAIL|FAIL|XPASS|ERROR): +(\d+)$`)
 
@@ -282,7 +286,8 @@ func (x *genericRun) testOf(one *genericTest) *Test {
 		return t
 	}
 	text := strings.TrimSpace(strings.Join(one.lines, "\n"))
-	f := Failure{Kind: map[bool]string{true: "setup", false: "assertion"}[one.status == Errored], Message: orElse(one.reason, orElse(text, "the output says that it failed, and not why"))}
+	f := Failure{Kind: map[bool]string{true: "setup", false: "assertion"}[one.status == Errored],
+		Message: orElse(one.reason, orElse(text, "the output says that it failed, and not why"))}
 	if one.status == UnexpectedPass {
 		f.Message = orElse(one.reason, "passed against what was expected")
 	}

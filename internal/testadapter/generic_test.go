@@ -46,8 +46,10 @@ func TestGenericSelect(t *testing.T) {
 	if got := keys(ended(strobetest.RunAdapter(t, a, p, r))); !slices.Equal(got, []string{"one of 'them'"}) {
 		t.Errorf("ran %q", got)
 	}
-	events := strobetest.RunAdapter(t, a, p, testadapter.Request{Command: []string{"sh", "-c", "echo PASS: a b; echo FAIL: c; exit 1"}, Test: "a b"})
-	if got := keys(ended(events)); !slices.Equal(got, []string{"a b"}) || !strings.Contains(notes(events), "all of it ran") {
+	events := strobetest.RunAdapter(t, a, p,
+		testadapter.Request{Command: []string{"sh", "-c", "echo PASS: a b; echo FAIL: c; exit 1"}, Test: "a b"})
+	if got := keys(ended(events)); !slices.Equal(got, []string{"a b"}) ||
+		!strings.Contains(notes(events), "all of it ran") {
 		t.Errorf("told %q: %s", got, notes(events))
 	}
 }
@@ -71,7 +73,8 @@ func TestGenericFaults(t *testing.T) {
 // TestGenericTimeout: what was told before the end stays, and the command is what timed out.
 func TestGenericTimeout(t *testing.T) {
 	p := projectOf(mapFS(nil))
-	events := replay(t, testadapter.Generic{}, p, testadapter.Request{Command: []string{"run"}}, recorded{stdout: "PASS: one\nwaiting", exit: testadapter.Exit{TimedOut: true, Signal: "SIGKILL"}})
+	events := replay(t, testadapter.Generic{}, p, testadapter.Request{Command: []string{"run"}},
+		recorded{stdout: "PASS: one\nwaiting", exit: testadapter.Exit{TimedOut: true, Signal: "SIGKILL"}})
 	golden(t, "generic/timeout.txt", told(events))
 }
 

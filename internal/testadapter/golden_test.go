@@ -22,8 +22,8 @@ import (
 
 var (
 	update = flag.Bool("update", false, "write the golden files")
-	// A suite is recorded with another version of its framework so: STROBE_TEST_NODE_MODULES=… go test -run TestVitestSuite -record
-	// testdata/vitest/1.6.1.jsonl
+	// A suite is recorded with another version of its framework so: STROBE_TEST_NODE_MODULES=… go test -run
+	// TestVitestSuite -record testdata/vitest/1.6.1.jsonl
 	record = flag.String("record", "", "where to keep the report of a suite")
 )
 
@@ -53,7 +53,8 @@ func keep(t *testing.T, dir, root string) {
 func replayReport(t *testing.T, a testadapter.Adapter, suite, version string, code int) {
 	t.Helper()
 	p := strobetest.ProjectAt(strobetest.NodeSuite(t, suite))
-	golden(t, suite+"/"+version+".txt", told(replayed(t, a, p, reportOf(t, suite, version), testadapter.Exit{Code: code})), p.Root, "ROOT")
+	golden(t, suite+"/"+version+".txt", told(replayed(t, a, p, reportOf(t, suite, version), testadapter.Exit{Code: code})),
+		p.Root, "ROOT")
 }
 
 func reportOf(t testing.TB, suite, version string) []byte {
@@ -66,10 +67,12 @@ func reportOf(t testing.TB, suite, version string) []byte {
 }
 
 // replayed is what an adapter tells of a report, handed over in pieces.
-func replayed(t *testing.T, a testadapter.Adapter, p *testadapter.Project, b []byte, exit testadapter.Exit) []testadapter.Event {
+func replayed(t *testing.T, a testadapter.Adapter, p *testadapter.Project, b []byte,
+	exit testadapter.Exit) []testadapter.Event {
 	t.Helper()
 	var events []testadapter.Event
-	x, err := a.Start(p, &testadapter.Request{Dir: t.TempDir(), Timeout: time.Minute}, func(e testadapter.Event) { events = append(events, e) })
+	x, err := a.Start(p, &testadapter.Request{Dir: t.TempDir(), Timeout: time.Minute},
+		func(e testadapter.Event) { events = append(events, e) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,8 +199,10 @@ func notes(events []testadapter.Event) string {
 	return b.String()
 }
 
-// alone runs each of some tests by its ID and checks that it, its parents and its subtests are all that ran, with the same result.
-func alone(t *testing.T, a testadapter.Adapter, p *testadapter.Project, all map[string]*testadapter.Test, pick func(*testadapter.Test) bool) {
+// alone runs each of some tests by its ID and checks that it, its parents and its subtests are all that ran, with the
+// same result.
+func alone(t *testing.T, a testadapter.Adapter, p *testadapter.Project, all map[string]*testadapter.Test,
+	pick func(*testadapter.Test) bool) {
 	t.Helper()
 	n := 0
 	for id, want := range all {
@@ -241,7 +246,8 @@ func files(t *testing.T, pairs ...string) *testadapter.Project {
 	root := t.TempDir()
 	for i := 0; i+1 < len(pairs); i += 2 {
 		name := filepath.Join(root, pairs[i])
-		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(pairs[i+1]), 0o755)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(pairs[i+1]), 0o755)); err !=
+			nil {
 			t.Fatal(err)
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
-// Go runs `go test -json`: cmd/go and cmd/test2json describe its events. Test binaries mark their own lines, so that what tests
-// print is not taken for results, and the events are cmd/go's, never the tests'.
+// Go runs `go test -json`: cmd/go and cmd/test2json describe its events. Test binaries mark their own lines, so that
+// what tests print is not taken for results, and the events are cmd/go's, never the tests'.
 //
 // An ID is "import/path::TestName/subtest".
 type Go struct{}
@@ -37,12 +37,15 @@ func (Go) Detect(p *Project) Detection {
 
 func (a Go) Start(p *Project, r *Request, emit func(Event)) (Execution, error) {
 	if len(r.Command) > 0 {
-		return nil, fault.New(fault.ValidationError, "Leave command out, or take framework generic.", "go test has no command of its own to run tests with")
+		return nil, fault.New(fault.ValidationError, "Leave command out, or take framework generic.",
+			"go test has no command of its own to run tests with")
 	}
 	if _, err := p.LookPath("go"); err != nil {
-		return nil, fault.New(fault.ValidationError, "Install Go from go.dev/dl or set PATH in env.", "find the go command: %w", err)
+		return nil, fault.New(fault.ValidationError, "Install Go from go.dev/dl or set PATH in env.",
+			"find the go command: %w", err)
 	}
-	x := &goRun{native: newNative(p, r, emit), dir: a.Detect(p).Dir, packages: map[string]*goPackage{}, builds: map[string]*strings.Builder{}}
+	x := &goRun{native: newNative(p, r, emit), dir: a.Detect(p).Dir, packages: map[string]*goPackage{},
+		builds: map[string]*strings.Builder{}}
 	x.index = goIndex{fsys: p.FS, dir: x.dir, modules: goModules(p.FS, x.dir)}
 	if other := x.index.otherModules(); len(other) > 0 && r.Test == "" && len(r.Args) == 0 {
 		x.note("not run: %s, of modules of their own; give projectRoot", strings.Join(other, ", "))
@@ -131,7 +134,8 @@ func (x *goRun) command(flags, packages, tail, names []string) []string {
 		flags = withSymbols(flags, goflags(x.p.Environ))
 	}
 	argv = append(argv, flags...)
-	if x.r.Timeout > 0 && !slices.ContainsFunc(flags, func(f string) bool { return strings.HasPrefix(strings.TrimLeft(f, "-"), "timeout") }) {
+	if x.r.Timeout > 0 && !slices.ContainsFunc(flags,
+		func(f string) bool { return strings.HasPrefix(strings.TrimLeft(f, "-"), "timeout") }) {
 		// The caller ends what takes too long, and looks where it stands before; go's own limit is for when it could not.
 		argv = append(argv, fmt.Sprintf("-timeout=%ds", int(x.r.Timeout.Seconds())+60))
 	}
@@ -147,8 +151,8 @@ func (x *goRun) command(flags, packages, tail, names []string) []string {
 	return append(append(argv, packages...), tail...)
 }
 
-// withSymbols makes go test keep the debug information in the programs that it runs: it leaves it out of those that nobody gets to see.
-// fromEnv are the -ldflags of GOFLAGS, which a flag takes the place of.
+// withSymbols makes go test keep the debug information in the programs that it runs: it leaves it out of those that
+// nobody gets to see. fromEnv are the -ldflags of GOFLAGS, which a flag takes the place of.
 func withSymbols(flags []string, fromEnv string) []string {
 	const keep = "-s=false -w=false"
 	out := slices.Clone(flags)
@@ -194,7 +198,8 @@ func (x *goRun) run(argv []string) {
 func (x *goRun) list(flags, packages []string, then func()) {
 	argv := append([]string{"go", "test", "-json", "-list", "."}, flags...)
 	x.then(&task{
-		step: &Step{Argv: append(argv, packages...), Dir: filepath.Join(x.p.Root, x.dir), Phase: Compiling, Drivers: goDrivers},
+		step: &Step{Argv: append(argv, packages...), Dir: filepath.Join(x.p.Root, x.dir), Phase: Compiling,
+			Drivers: goDrivers},
 		stdout: func(line string) {
 			e, ok := goEventOf(line)
 			if !ok || e.Action != "output" {
@@ -229,7 +234,8 @@ func (x *goRun) selected(flags, tail []string) {
 	}
 	var packages []string
 	for i, id := range x.listed {
-		if pkg, _, _ := strings.Cut(id, "::"); slices.Contains(chosen, names[i]) && !slices.Contains(packages, x.index.relative(pkg)) {
+		if pkg, _, _ := strings.Cut(id, "::"); slices.Contains(chosen, names[i]) &&
+			!slices.Contains(packages, x.index.relative(pkg)) {
 			packages = append(packages, x.index.relative(pkg))
 		}
 	}
@@ -273,7 +279,8 @@ func goArgs(args []string) (flags, packages, tail []string) {
 		switch {
 		case arg == "-args" || arg == "--args":
 			return flags, packages, args[i:]
-		case arg == "." || arg == "..." || strings.HasPrefix(arg, "./") || strings.HasPrefix(arg, "../") || strings.HasSuffix(arg, "/..."):
+		case arg == "." || arg == "..." || strings.HasPrefix(arg, "./") || strings.HasPrefix(arg, "../") ||
+			strings.HasSuffix(arg, "/..."):
 			packages = append(packages, arg)
 		default:
 			flags = append(flags, arg)
@@ -342,11 +349,13 @@ func (x *goRun) end(exit Exit) {
 func (x *goRun) missed(packages []string) {
 	flags, _, _ := goArgs(x.r.Args)
 	for i, f := range flags {
-		if name, value, joined := strings.Cut(strings.TrimLeft(f, "-"), "="); name == "run" || name == "skip" || name == "list" {
+		if name, value, joined := strings.Cut(strings.TrimLeft(f, "-"), "="); name == "run" || name == "skip" ||
+			name == "list" {
 			if !joined && i+1 < len(flags) {
 				value = flags[i+1]
 			}
-			x.note("tests that come after the end of the process of %s did not run; which of -%s=%s they are is not known", strings.Join(packages, ", "), name, value)
+			x.note("tests that come after the end of the process of %s did not run; which of -%s=%s they are is not known",
+				strings.Join(packages, ", "), name, value)
 			return
 		}
 	}
@@ -360,12 +369,14 @@ func (x *goRun) missed(packages []string) {
 		for _, pkg := range packages {
 			var names []string
 			for _, id := range x.listed {
-				if at, name, _ := strings.Cut(id, "::"); at == pkg && x.packages[pkg].tests[name] == nil && (x.level == nil || len(x.level.names) == 0 || slices.Contains(x.level.names, name)) {
+				if at, name, _ := strings.Cut(id, "::"); at == pkg && x.packages[pkg].tests[name] == nil &&
+					(x.level == nil || len(x.level.names) == 0 || slices.Contains(x.level.names, name)) {
 					names = append(names, name)
 				}
 			}
 			if len(names) > 0 {
-				x.note("%d tests of %s did not run: its process ended before: %s", len(names), pkg, head(strings.Join(names, ", "), 500))
+				x.note("%d tests of %s did not run: its process ended before: %s", len(names), pkg,
+					head(strings.Join(names, ", "), 500))
 			}
 		}
 	})

@@ -40,7 +40,8 @@ type goPackage struct {
 	ended  bool
 }
 
-// goOne is a test. A failing subtest's end is held back until its outermost test's: the text of a panic comes in between.
+// goOne is a test. A failing subtest's end is held back until its outermost test's: the text of a panic comes in
+// between.
 type goOne struct {
 	test     Test
 	parent   *goOne
@@ -53,7 +54,8 @@ type goOne struct {
 	partial  bool // the last of lines has no end yet
 }
 
-// line takes a line of go test's standard output. What is not JSON is of Go before 1.24: a package that cannot be built.
+// line takes a line of go test's standard output. What is not JSON is of Go before 1.24: a package that cannot be
+// built.
 func (x *goRun) line(line string) {
 	e, ok := goEventOf(line)
 	if !ok {
@@ -224,7 +226,8 @@ func (x *goRun) tell(o *goOne) {
 	x.finished(&t)
 }
 
-// packageEnds tells what a package's tests do not say: it did not build, its process ended before its tests or for another reason.
+// packageEnds tells what a package's tests do not say: it did not build, its process ended before its tests or for
+// another reason.
 func (x *goRun) packageEnds(p *goPackage, e goEvent) {
 	if p.ended {
 		return
@@ -245,7 +248,8 @@ func (x *goRun) packageEnds(p *goPackage, e goEvent) {
 		x.cutShort(p, text)
 		x.cut = append(x.cut, p.path)
 	case p.failed == 0:
-		f := Failure{Kind: "exit", Message: "the package's tests passed and its process failed (TestMain, an exit or a panic outside of tests)"}
+		f := Failure{Kind: "exit", Message: "the package's tests passed and its process failed (TestMain, an exit or a " +
+			"panic outside of tests)"}
 		if len(p.order) == 0 {
 			f.Message = "the package's process failed before a test ran (TestMain, an init or an exit)"
 		}
@@ -284,7 +288,8 @@ func (x *goRun) cutShort(p *goPackage, text string) {
 		}
 	}
 	for _, o := range p.order {
-		if last := lastLine(o.lines); !o.done && strings.HasPrefix(last, "signal: ") { // go test's own, of the test that wrote last
+		// go test's own, of the test that wrote last
+		if last := lastLine(o.lines); !o.done && strings.HasPrefix(last, "signal: ") {
 			status = "with " + last
 		}
 		if f := x.panicOf(p, o); f != nil && failure == nil {
@@ -309,7 +314,8 @@ func (x *goRun) cutShort(p *goPackage, text string) {
 			f = *failure
 			o.test.Status = Failed
 		case failure != nil:
-			f.Message = fmt.Sprintf("the process ended while this test ran: %s in %s: %s", failure.Kind, culprit, firstLine(failure.Message))
+			f.Message = fmt.Sprintf("the process ended while this test ran: %s in %s: %s", failure.Kind, culprit,
+				firstLine(failure.Message))
 		case strings.Contains(status, "signal: "):
 			f.Kind, f.Signal = "crash", goSignalName(status)
 		}
@@ -348,8 +354,10 @@ func orZero(line int, file string, other int) int {
 
 // goSignalName is the name of what go test calls "signal: segmentation fault".
 func goSignalName(status string) string {
-	for text, name := range map[string]string{"segmentation fault": "SIGSEGV", "aborted": "SIGABRT", "killed": "SIGKILL", "bus error": "SIGBUS",
-		"illegal instruction": "SIGILL", "floating point exception": "SIGFPE", "terminated": "SIGTERM", "trace/breakpoint trap": "SIGTRAP"} {
+	for text, name := range map[string]string{"segmentation fault": "SIGSEGV", "aborted": "SIGABRT", "killed": "SIGKILL",
+		"bus error":           "SIGBUS",
+		"illegal instruction": "SIGILL", "floating point exception": "SIGFPE", "terminated": "SIGTERM",
+		"trace/breakpoint trap": "SIGTRAP"} {
 		if strings.Contains(status, text) {
 			return name
 		}
@@ -366,12 +374,14 @@ func (x *goRun) buildFailed(p *goPackage, failed string) {
 	}
 	failures := x.compileErrors(text, x.dir)
 	if len(failures) == 0 {
-		failures = []Failure{{Kind: "compile", Message: orElse(strings.TrimSpace(text), strings.TrimSpace(p.output.String()))}}
+		failures = []Failure{{Kind: "compile", Message: orElse(strings.TrimSpace(text),
+			strings.TrimSpace(p.output.String()))}}
 	}
 	x.broken(p.path+"::(build)", "(build)", p.path, failures...)
 }
 
-// goSection is what compilers said of one package before Go 1.24: it begins with a line "# import/path [import/path.test]".
+// goSection is what compilers said of one package before Go 1.24: it begins with a line "# import/path
+// [import/path.test]".
 func goSection(text, pkg string) string {
 	var b strings.Builder
 	in := false

@@ -11,14 +11,18 @@ import (
 )
 
 var (
-	goFrameLine = lazyregexp.MustCompile(`^(=== (RUN|PAUSE|CONT|NAME|PASS|FAIL|SKIP|ATTR|ARTIFACTS)\b|\s*--- (PASS|FAIL|SKIP|BENCH): )`)
-	goLogLine   = lazyregexp.MustCompile(`^(?: {4})+([^\s:][^:]*\.go):(\d+): ?(.*)$`)
+	goFrameLine = lazyregexp.MustCompile(
+		`^(=== (RUN|PAUSE|CONT|NAME|PASS|FAIL|SKIP|ATTR|ARTIFACTS)\b|\s*--- (PASS|FAIL|SKIP|BENCH): )`)
+	goLogLine = lazyregexp.MustCompile(`^(?: {4})+([^\s:][^:]*\.go):(\d+): ?(.*)$`)
 	// What usually stands in a failure's message and not in a mere log line.
-	goLooksBad = lazyregexp.MustCompile(`(?i)\b(got|want|wanted|expect(ed)?|fail(ed|s|ure)?|err(or)?|unexpected|mismatch|not equal|should|must|missing|wrong|bad|nil)\b|!=|Error Trace:`)
+	goLooksBad = lazyregexp.MustCompile(
+		`(?i)\b(got|want|wanted|expect(ed)?|fail(ed|s|ure)?|err(or)?|unexpected|mismatch|not equal|should|must|missing|wrong|bad|nil)\b|!=|Error Trace:`)
 	// Both sides, in the words that Go's own tests use.
-	goGotWant   = lazyregexp.MustCompile(`(?s)^(?:.*?\b)?got:?\s*(.+?)[,;.]?\s+(?:but )?(?:want(?:ed)?|expected):?\s*(\S.*)$`)
-	goEqual     = lazyregexp.MustCompile(`^.{1,300}? = (.+?)[,;] (?:want(?:ed)?|expected):? (.+)$`)
-	goWantGot   = lazyregexp.MustCompile(`(?s)^(?:.*?\b)?(?:want(?:ed)?|expected):?\s*(.+?)[,;.]?\s+(?:but )?(?:got|actual):?\s*(\S.*)$`)
+	goGotWant = lazyregexp.MustCompile(
+		`(?s)^(?:.*?\b)?got:?\s*(.+?)[,;.]?\s+(?:but )?(?:want(?:ed)?|expected):?\s*(\S.*)$`)
+	goEqual   = lazyregexp.MustCompile(`^.{1,300}? = (.+?)[,;] (?:want(?:ed)?|expected):? (.+)$`)
+	goWantGot = lazyregexp.MustCompile(
+		`(?s)^(?:.*?\b)?(?:want(?:ed)?|expected):?\s*(.+?)[,;.]?\s+(?:but )?(?:got|actual):?\s*(\S.*)$`)
 	goTestify   = lazyregexp.MustCompile(`(?m)^\s*expected\s*: (.*)$`)
 	goTestify2  = lazyregexp.MustCompile(`(?m)^\s*actual\s*: (.*)$`)
 	goRacePlace = lazyregexp.MustCompile(`^\s+(/.*\.go):(\d+)(?: \+0x[0-9a-f]+)?\s*$`)
@@ -59,8 +63,9 @@ func goLogs(lines []string) []goLog {
 	return logs
 }
 
-// failureOf is what a failed test says of itself. package testing does not tell t.Log from t.Error, so that the message is all that
-// was logged, and the place the first that reads like a failure, else the last: after t.Fatal nothing follows.
+// failureOf is what a failed test says of itself. package testing does not tell t.Log from t.Error, so that the message
+// is all that was logged, and the place the first that reads like a failure, else the last: after t.Fatal nothing
+// follows.
 func (x *goRun) failureOf(t *Test, lines []string, dir string) (Failure, bool) {
 	f := Failure{Kind: "assertion", File: t.File, Line: t.Line}
 	if strings.HasPrefix(t.Name, "Example") {

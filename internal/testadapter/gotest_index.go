@@ -179,10 +179,11 @@ type goLevel struct {
 	flags    []string
 }
 
-// level maps a level as Go projects do: integration and e2e are tests behind the build tag of that name, and packages in folders of
-// that name; unit is the rest, with -short where tests ask for it.
+// level maps a level as Go projects do: integration and e2e are tests behind the build tag of that name, and packages
+// in folders of that name; unit is the rest, with -short where tests ask for it.
 func (x *goIndex) level(level Level) (*goLevel, error) {
-	named := map[Level][]string{Integration: {"integration", "integrationtest", "integration_test", "integrationtests", "integration_tests", "inttest"},
+	named := map[Level][]string{Integration: {"integration", "integrationtest", "integration_test", "integrationtests",
+		"integration_tests", "inttest"},
 		EndToEnd: {"e2e", "e2etest", "e2e_test", "e2etests", "endtoend", "end2end"}}
 	found := map[Level]*goLevel{Unit: {}, Integration: {}, EndToEnd: {}}
 	short := false
@@ -196,14 +197,16 @@ func (x *goIndex) level(level Level) (*goLevel, error) {
 		short = short || strings.Contains(string(text), "testing.Short()")
 		of, tagged := Unit, false
 		for l, words := range named {
-			if m := goBuildLine.FindSubmatch(text); m != nil && slices.ContainsFunc(goTags(string(m[1])), func(tag string) bool { return slices.Contains(words, tag) }) {
+			if m := goBuildLine.FindSubmatch(text); m != nil &&
+				slices.ContainsFunc(goTags(string(m[1])), func(tag string) bool { return slices.Contains(words, tag) }) {
 				of, tagged = l, true
 			}
 			if slices.ContainsFunc(strings.Split(folder, "/"), func(part string) bool { return slices.Contains(words, part) }) {
 				of = l
 			}
 		}
-		if of == Unit && !strings.Contains(string(text), "func Test") && !strings.Contains(string(text), "func Fuzz") && !strings.Contains(string(text), "func Example") {
+		if of == Unit && !strings.Contains(string(text), "func Test") && !strings.Contains(string(text), "func Fuzz") &&
+			!strings.Contains(string(text), "func Example") {
 			continue
 		}
 		g := found[of]
@@ -226,7 +229,8 @@ func (x *goIndex) level(level Level) (*goLevel, error) {
 	}
 	g := found[level]
 	if len(g.packages) == 0 {
-		return nil, fault.New(fault.Unsupported, "Leave level out; or put a build tag (//go:build "+string(level)+") into those test files, or them into a folder of that name.",
+		return nil, fault.New(fault.Unsupported, "Leave level out; or put a build tag (//go:build "+string(level)+
+			") into those test files, or them into a folder of that name.",
 			"this project has no tests that Go projects would call %s: no build tag and no folder of that name", level)
 	}
 	slices.Sort(g.names)
@@ -249,7 +253,8 @@ func goTags(line string) []string {
 const maxWalk = 50_000
 
 // skipFolders hold what is not a project's own.
-var skipFolders = []string{"node_modules", "vendor", "testdata", "target", "_build", "dist", "third_party", "site-packages", "__pycache__"}
+var skipFolders = []string{"node_modules", "vendor", "testdata", "target", "_build", "dist", "third_party",
+	"site-packages", "__pycache__"}
 
 // below finds a project's files to a depth, in their order.
 func below(fsys fs.FS, depth int, want func(name string) bool) []string {
@@ -267,7 +272,8 @@ func below(fsys fs.FS, depth int, want func(name string) bool) []string {
 		}
 		if d.IsDir() {
 			base := d.Name()
-			if name != "." && (strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") || slices.Contains(skipFolders, base) || strings.Count(name, "/") >= depth) {
+			if name != "." && (strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") ||
+				slices.Contains(skipFolders, base) || strings.Count(name, "/") >= depth) {
 				return fs.SkipDir
 			}
 			return nil

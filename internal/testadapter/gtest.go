@@ -10,9 +10,9 @@ import (
 	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
-// GTest runs a GoogleTest program. Its results are the JSON report, a file of ours (GoogleTest's documentation, "Generating a JSON
-// report"), which is written at the end only: until then, and where the program does not reach it, standard output's lines tell, of
-// which only those count that its list of tests and the order of its output allow.
+// GTest runs a GoogleTest program. Its results are the JSON report, a file of ours (GoogleTest's documentation,
+// "Generating a JSON report"), which is written at the end only: until then, and where the program does not reach it,
+// standard output's lines tell, of which only those count that its list of tests and the order of its output allow.
 //
 // An ID is the test's full name: Suite.Name, Prefix/Suite.Name/0, Suite/0.Name.
 type GTest struct{}
@@ -23,7 +23,8 @@ var gtestWords = []string{"This program contains tests written using Google Test
 
 func (GTest) Detect(p *Project) Detection {
 	if name := mentions(p, "gtest", "googletest"); name != "" {
-		return Detection{Confidence: 30, Evidence: []string{name + " names GoogleTest; the program is to be given in command"}}
+		return Detection{Confidence: 30, Evidence: []string{name +
+			" names GoogleTest; the program is to be given in command"}}
 	}
 	return Detection{}
 }
@@ -103,7 +104,8 @@ func (x *gtestRun) list() {
 	var places []byte
 	report := filepath.Join(x.r.Dir, "gtest-list.json")
 	x.then(&task{
-		step: &Step{Argv: append(slices.Clone(x.argv), "--gtest_list_tests", "--gtest_output=json:"+report), Dir: x.p.Root, Reports: []string{report}, Phase: Compiling},
+		step: &Step{Argv: append(slices.Clone(x.argv), "--gtest_list_tests", "--gtest_output=json:"+report), Dir: x.p.Root,
+			Reports: []string{report}, Phase: Compiling},
 		report: func(_ string, data []byte) {
 			if len(places) < 64<<20 {
 				places = append(places, data...)
@@ -134,12 +136,14 @@ func (x *gtestRun) run(exit Exit) {
 		return
 	}
 	report := filepath.Join(x.r.Dir, "gtest.json")
-	argv := append(slices.Clone(x.argv), "--gtest_output=json:"+report, "--gtest_color=no", "--gtest_print_time=1", "--gtest_brief=0")
+	argv := append(slices.Clone(x.argv), "--gtest_output=json:"+report, "--gtest_color=no", "--gtest_print_time=1",
+		"--gtest_brief=0")
 	argv = append(argv, x.r.Args...)
 	if x.r.Test != "" {
 		chosen := choose(x.r.Test, x.names)
 		if suite, ok := strings.CutSuffix(x.r.Test, gtestSuiteEnd); ok {
-			chosen = slices.DeleteFunc(slices.Clone(x.names), func(name string) bool { return !strings.HasPrefix(name, suite+".") })
+			chosen = slices.DeleteFunc(slices.Clone(x.names),
+				func(name string) bool { return !strings.HasPrefix(name, suite+".") })
 		}
 		if len(chosen) == 0 {
 			x.unmatched(x.names, "")
@@ -156,7 +160,8 @@ func (x *gtestRun) run(exit Exit) {
 		x.names = chosen
 	}
 	x.own = Totals{Passed: -1}
-	t := &task{step: &Step{Argv: argv, Dir: x.p.Root, Reports: []string{report}, Phase: Running}, stdout: x.line, watch: true}
+	t := &task{step: &Step{Argv: argv, Dir: x.p.Root, Reports: []string{report}, Phase: Running}, stdout: x.line,
+		watch: true}
 	t.report = func(_ string, data []byte) {
 		if len(x.json) < 64<<20 {
 			x.json = append(x.json, data...)
@@ -178,10 +183,11 @@ var (
 	gtestPlace  = lazyregexp.MustCompile(`^(.+?)(?::(\d+)|\((\d+)\))(?:: (?:Failure|error))?:?$`)
 )
 
-// line follows the order of GoogleTest's output: RUN, what the test writes, its result, and then the next RUN. A test that writes a
-// result of its own is overruled by the real one, which comes after it.
+// line follows the order of GoogleTest's output: RUN, what the test writes, its result, and then the next RUN. A test
+// that writes a result of its own is overruled by the real one, which comes after it.
 func (x *gtestRun) line(line string) {
-	if name, ok := strings.CutPrefix(line, "[ RUN      ] "); ok && (x.current == "" || x.ending) && x.results[name] == nil && slices.Contains(x.names, name) {
+	if name, ok := strings.CutPrefix(line, "[ RUN      ] "); ok && (x.current == "" || x.ending) && x.results[name] ==
+		nil && slices.Contains(x.names, name) {
 		x.settle()
 		x.current, x.ending = name, false
 		x.results[name] = &gtestOne{}
@@ -202,7 +208,8 @@ func (x *gtestRun) line(line string) {
 	if one == nil {
 		return
 	}
-	if m := gtestResult.FindStringSubmatch(line); m != nil && m[2] == x.current && (strings.HasSuffix(line, " ms)") || !x.ending) {
+	if m := gtestResult.FindStringSubmatch(line); m != nil && m[2] == x.current &&
+		(strings.HasSuffix(line, " ms)") || !x.ending) {
 		// The list of failures at the end has no times; the first line of a parameter of several lines has none either.
 		one.status = map[string]Status{"       OK ": Passed, "  FAILED  ": Failed, "  SKIPPED ": Skipped}[m[1]]
 		x.ending = true
@@ -284,7 +291,8 @@ func (x *gtestRun) between(line string) {
 	o.text.Write([]byte(line + "\n"))
 }
 
-// badSuites tells of suites that could not be set up or taken down, where the report has no word of it: before GoogleTest 1.13.
+// badSuites tells of suites that could not be set up or taken down, where the report has no word of it: before
+// GoogleTest 1.13.
 func (x *gtestRun) badSuites() (any bool) {
 	for _, suite := range x.bad {
 		any = true
@@ -404,7 +412,8 @@ func (x *gtestRun) endedEarly(exit Exit, t *task) {
 	}
 	if !open {
 		f := x.death(exit, t)
-		f.Message = "no test ran, and the program wrote no report: " + strings.Replace(f.Message, " while this test ran", "", 1)
+		f.Message = "no test ran, and the program wrote no report: " +
+			strings.Replace(f.Message, " while this test ran", "", 1)
 		x.broken("(program)", "(program)", "", f)
 	}
 	filtered := slices.ContainsFunc(x.r.Args, func(a string) bool { return strings.HasPrefix(a, "--gtest_filter") })

@@ -13,9 +13,10 @@ var (
 	gtestEqual   = lazyregexp.MustCompile(`(?s)^Expected equality of these values:\n  (.*)$`)
 	gtestValue   = lazyregexp.MustCompile(`(?s)^Value of: .*?\n  Actual: (.*?)\nExpected: ([^\n]*)`)
 	gtestCompare = lazyregexp.MustCompile(`^Expected: (.*), actual: ([^\n]*)`)
-	gtestThrown  = lazyregexp.MustCompile(`thrown in (the test body|SetUp\(\)|TearDown\(\)|SetUpTestSuite\(\)|TearDownTestSuite\(\)|the test fixture's (?:con|de)structor)`)
-	gtestStart   = lazyregexp.MustCompile(`^(?:(.+?):(\d+)|unknown file): (Failure|Skipped|error: )`)
-	gtestTraced  = lazyregexp.MustCompile(`^(.+?):(\d+): (.*)$`)
+	gtestThrown  = lazyregexp.MustCompile(
+		`thrown in (the test body|SetUp\(\)|TearDown\(\)|SetUpTestSuite\(\)|TearDownTestSuite\(\)|the test fixture's (?:con|de)structor)`)
+	gtestStart  = lazyregexp.MustCompile(`^(?:(.+?):(\d+)|unknown file): (Failure|Skipped|error: )`)
+	gtestTraced = lazyregexp.MustCompile(`^(.+?):(\d+): (.*)$`)
 )
 
 func (n *native) gtestFailures(messages []gtestMessage) []Failure {
@@ -61,8 +62,8 @@ func (n *native) gtestFailure(place, text string) Failure {
 	return f
 }
 
-// behindText is the file's name in what stands before a line's number, where the test wrote something before it without an end of line: the
-// longest end that is a file.
+// behindText is the file's name in what stands before a line's number, where the test wrote something before it without
+// an end of line: the longest end that is a file.
 func (n *native) behindText(name string) string {
 	const longest = 64 << 10
 	if name = name[max(len(name)-longest, 0):]; n.isSource(name) {
@@ -88,7 +89,7 @@ func (n *native) isSource(name string) bool {
 	return strings.Contains(name, ".") && n.exists(n.source("", name))
 }
 
-// gtestSides reads "  first\n    Which is: value\n  second\n    Which is: value": the values, or the texts of constants.
+// gtestSides reads " first\n Which is: value\n second\n Which is: value": the values, or the texts of constants.
 func gtestSides(text string) (first, second string) {
 	var sides []string
 	for line := range strings.Lines("  " + text) {

@@ -18,7 +18,8 @@ func gtestSuite(t *testing.T) *testadapter.Project {
 	if _, err := os.Stat("/usr/include/gtest/gtest.h"); err != nil {
 		strobetest.Lack(t, "GoogleTest is not installed: %v", err)
 	}
-	dir := strobetest.BuiltSuite(t, "gtest", []string{"g++", "-g", "-o", "shop_test", "shop_test.cpp", "-lgtest_main", "-lgtest", "-pthread"})
+	dir := strobetest.BuiltSuite(t, "gtest",
+		[]string{"g++", "-g", "-o", "shop_test", "shop_test.cpp", "-lgtest_main", "-lgtest", "-pthread"})
 	return strobetest.ProjectAt(dir)
 }
 
@@ -30,7 +31,9 @@ func TestGTestSuite(t *testing.T) {
 	a := testadapter.GTest{}
 	events := strobetest.RunAdapter(t, a, p, testadapter.Request{Command: gtestProgram})
 	golden(t, "gtest/suite.txt", told(events), p.Root, "ROOT")
-	if !slices.ContainsFunc(events, func(e testadapter.Event) bool { return e.Kind == testadapter.OwnTotals && e.Totals.Passed == 5 }) {
+	if !slices.ContainsFunc(events, func(e testadapter.Event) bool {
+		return e.Kind == testadapter.OwnTotals && e.Totals.Passed == 5
+	}) {
 		t.Error("no totals of GoogleTest's own")
 	}
 }
@@ -63,19 +66,24 @@ func TestGTestEnds(t *testing.T) {
 	t.Parallel()
 	p := gtestSuite(t)
 	run := func(filter string) []testadapter.Event {
-		return strobetest.RunAdapter(t, testadapter.GTest{}, p, testadapter.Request{Command: gtestProgram, Args: []string{"--gtest_also_run_disabled_tests", "--gtest_filter=" + filter}})
+		return strobetest.RunAdapter(t, testadapter.GTest{}, p,
+			testadapter.Request{Command: gtestProgram,
+				Args: []string{"--gtest_also_run_disabled_tests", "--gtest_filter=" + filter}})
 	}
 	var all string
-	for _, filter := range []string{"Sums.Fails:Sums.Skipped:Ends.DISABLED_Segfault", "Sums.Pass:Ends.DISABLED_Aborts", "Ends.DISABLED_Exits", "Whole.*:Sums.Pass"} {
+	for _, filter := range []string{"Sums.Fails:Sums.Skipped:Ends.DISABLED_Segfault", "Sums.Pass:Ends.DISABLED_Aborts",
+		"Ends.DISABLED_Exits", "Whole.*:Sums.Pass"} {
 		all += filter + "\n" + told(run(filter))
 	}
 	golden(t, "gtest/ends.txt", all, p.Root, "ROOT")
 	// GoogleTest before 1.13 has no word of such a suite in its report, and it can be run again alone.
-	again := testadapter.GTest{}.Rerun(p, &testadapter.Request{Command: gtestProgram}, &testadapter.Test{ID: "Whole.(suite)"})
+	again := testadapter.GTest{}.Rerun(p, &testadapter.Request{Command: gtestProgram},
+		&testadapter.Test{ID: "Whole.(suite)"})
 	if want := []string{"./shop_test", "--gtest_filter=Whole.*"}; !slices.Equal(again.Argv, want) {
 		t.Errorf("Rerun = %q, want %q", again.Argv, want)
 	}
-	got := ended(strobetest.RunAdapter(t, testadapter.GTest{}, p, testadapter.Request{Command: gtestProgram, Args: []string{"--gtest_also_run_disabled_tests"}, Test: again.Test}))
+	got := ended(strobetest.RunAdapter(t, testadapter.GTest{}, p,
+		testadapter.Request{Command: gtestProgram, Args: []string{"--gtest_also_run_disabled_tests"}, Test: again.Test}))
 	if one := got[again.Test]; one == nil || one.Status != testadapter.Errored {
 		t.Errorf("%q ran %q", again.Test, keys(got))
 	}
@@ -99,7 +107,8 @@ func TestGTestSelect(t *testing.T) {
 	}
 }
 
-// TestGTestFaults: a program is needed, and one that is another's is not taken for one of GoogleTest's, nor is it ever executed.
+// TestGTestFaults: a program is needed, and one that is another's is not taken for one of GoogleTest's, nor is it ever
+// executed.
 func TestGTestFaults(t *testing.T) {
 	p := gtestSuite(t)
 	a := testadapter.GTest{}
@@ -149,11 +158,14 @@ func TestGTestRecorded(t *testing.T) {
 	for name, step := range map[string]recorded{
 		"1.14":    {report: gtestLater, exit: testadapter.Exit{Code: 1}},
 		"timeout": {stdout: "[ RUN      ] Shop.Closed\nwaits", exit: testadapter.Exit{TimedOut: true}},
-		"nothing": {stderr: "error while loading shared libraries: libshop.so: cannot open shared object file\n", exit: testadapter.Exit{Code: 127}},
-		"torn":    {stdout: "[ RUN      ] Shop.Closed\n[  SKIPPED ] Shop.Closed (0 ms)\n[ RUN      ] Shop.Opens\nx.cc:3: Failure\nFailed\n", report: `{"tests": 2, "test`, exit: testadapter.Exit{Signal: "SIGKILL"}},
+		"nothing": {stderr: "error while loading shared libraries: libshop.so: cannot open shared object file\n",
+			exit: testadapter.Exit{Code: 127}},
+		"torn": {stdout: "[ RUN      ] Shop.Closed\n[  SKIPPED ] Shop.Closed (0 ms)\n[ RUN      ] Shop.Opens\nx.cc:3: " +
+			"Failure\nFailed\n", report: `{"tests": 2, "test`, exit: testadapter.Exit{Signal: "SIGKILL"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			golden(t, "gtest/"+name+".txt", told(replay(t, testadapter.GTest{}, p, testadapter.Request{Command: gtestProgram}, recorded{stdout: list}, step)))
+			golden(t, "gtest/"+name+".txt", told(replay(t, testadapter.GTest{}, p, testadapter.Request{Command: gtestProgram},
+				recorded{stdout: list}, step)))
 		})
 	}
 }
@@ -164,7 +176,8 @@ func FuzzGTest(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text, report []byte) {
 		r := testadapter.Request{Command: []string{"./tests"}}
 		abuse(t, testadapter.GTest{}, p, r, text, testadapter.Exit{Code: 1})
-		replay(t, testadapter.GTest{}, p, r, recorded{stdout: string(text) + "\nS.\n  A\n"}, recorded{stdout: string(text), report: string(report)})
+		replay(t, testadapter.GTest{}, p, r, recorded{stdout: string(text) + "\nS.\n  A\n"},
+			recorded{stdout: string(text), report: string(report)})
 	})
 }
 

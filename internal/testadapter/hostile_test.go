@@ -16,9 +16,12 @@ import (
 )
 
 // hostile is what users and CI machines have in their environments that changes what frameworks write.
-var hostile = []string{"CI=true", "GITHUB_ACTIONS=true", "FORCE_COLOR=1", "CLICOLOR_FORCE=1", "TERM=dumb", "COLUMNS=20", "LANG", "LC_ALL=C", "RUST_BACKTRACE=1", "RUST_TEST_THREADS=1",
-	"CARGO_TERM_COLOR=always", "CARGO_TERM_VERBOSE=true", "GTEST_COLOR=yes", "GTEST_OUTPUT=xml", "GTEST_BRIEF=1", "GTEST_PRINT_TIME=0", "CTEST_OUTPUT_ON_FAILURE=1", "CTEST_PARALLEL_LEVEL=2",
-	"CTEST_PROGRESS_OUTPUT=1", "MESON_TESTTHREADS=2", "NODE_OPTIONS=--no-warnings", "MOCHA_OPTIONS=--slow 1 --full-trace", "PYTEST_ADDOPTS=-q --tb=line -p no:cacheprovider --color=yes", "PYTHONUNBUFFERED=1",
+var hostile = []string{"CI=true", "GITHUB_ACTIONS=true", "FORCE_COLOR=1", "CLICOLOR_FORCE=1", "TERM=dumb", "COLUMNS=20",
+	"LANG", "LC_ALL=C", "RUST_BACKTRACE=1", "RUST_TEST_THREADS=1",
+	"CARGO_TERM_COLOR=always", "CARGO_TERM_VERBOSE=true", "GTEST_COLOR=yes", "GTEST_OUTPUT=xml", "GTEST_BRIEF=1",
+	"GTEST_PRINT_TIME=0", "CTEST_OUTPUT_ON_FAILURE=1", "CTEST_PARALLEL_LEVEL=2",
+	"CTEST_PROGRESS_OUTPUT=1", "MESON_TESTTHREADS=2", "NODE_OPTIONS=--no-warnings", "MOCHA_OPTIONS=--slow 1 --full-trace",
+	"PYTEST_ADDOPTS=-q --tb=line -p no:cacheprovider --color=yes", "PYTHONUNBUFFERED=1",
 	"PYTHONWARNINGS=always", "GOFLAGS=-v", "DENO_NO_UPDATE_CHECK=1", "MAKEFLAGS=w", "DEBUG_COLORS=1"}
 
 // recordedStatuses are the tests of a golden file with what became of them.
@@ -45,7 +48,8 @@ func recordedStatuses(t *testing.T, name string) map[string]string {
 	return all
 }
 
-// TestHostileEnvironments: what users have in their environments changes neither which tests are told nor their results.
+// TestHostileEnvironments: what users have in their environments changes neither which tests are told nor their
+// results.
 func TestHostileEnvironments(t *testing.T) {
 	for _, c := range []struct {
 		golden  string
@@ -60,17 +64,24 @@ func TestHostileEnvironments(t *testing.T) {
 		{"node/suite.txt", testadapter.NodeTest{}, nodeProject("node"), testadapter.Request{}, nil},
 		{"bun/suite.txt", testadapter.Bun{}, nodeProject("bun"), testadapter.Request{}, nil},
 		{"deno/suite.txt", testadapter.Deno{}, nodeProject("deno"), testadapter.Request{}, nil},
-		{"playwright/suite.txt", testadapter.Playwright{}, nodeProject("playwright"), testadapter.Request{Args: []string{"--project=first", "--project=second one", "/tests/[a-z]*.spec.ts"}}, nil},
-		{"pytest/suite.txt", testadapter.Pytest{}, pytestProject, testadapter.Request{Args: []string{"--continue-on-collection-errors"}}, nil},
+		{"playwright/suite.txt", testadapter.Playwright{}, nodeProject("playwright"),
+			testadapter.Request{Args: []string{"--project=first", "--project=second one", "/tests/[a-z]*.spec.ts"}}, nil},
+		{"pytest/suite.txt", testadapter.Pytest{}, pytestProject,
+			testadapter.Request{Args: []string{"--continue-on-collection-errors"}}, nil},
 		{"unittest/suite.txt", testadapter.Unittest{}, unittestProject, testadapter.Request{}, nil},
-		{"gtest/suite.txt", testadapter.GTest{}, gtestSuite, testadapter.Request{Command: gtestProgram}, []string{"GTEST_SHUFFLE=1", "GTEST_RANDOM_SEED=7"}},
+		{"gtest/suite.txt", testadapter.GTest{}, gtestSuite, testadapter.Request{Command: gtestProgram},
+			[]string{"GTEST_SHUFFLE=1", "GTEST_RANDOM_SEED=7"}},
 		{"catch2/v2.txt", testadapter.Catch2{}, catchSuite("v2"), testadapter.Request{Command: gtestProgram}, nil},
 		{"catch2/v3.txt", testadapter.Catch2{}, catchSuite("v3"), testadapter.Request{Command: gtestProgram}, nil},
 		{"doctest/suite.txt", testadapter.Doctest{}, doctestSuite, testadapter.Request{Command: gtestProgram}, nil},
-		{"ctest/suite.txt", testadapter.CTest{}, configuredSuite("ctest", "cmake", "-S", ".", "-B", "build", "-DCMAKE_BUILD_TYPE=Debug"), testadapter.Request{}, nil},
-		{"meson/suite.txt", testadapter.Meson{}, configuredSuite("meson", "meson", "setup", "build"), testadapter.Request{}, nil},
-		{"cargo/shop.txt", testadapter.Cargo{}, parallelCargo, testadapter.Request{Args: []string{"-p", "shop", "-p", "plain"}}, []string{"CARGO_TARGET_DIR=" + cargoTarget(t)}},
-		{"go/suite.txt", testadapter.Go{}, func(t *testing.T) *testadapter.Project { return goSuite(t) }, testadapter.Request{Args: []string{"-timeout=2s"}}, nil},
+		{"ctest/suite.txt", testadapter.CTest{},
+			configuredSuite("ctest", "cmake", "-S", ".", "-B", "build", "-DCMAKE_BUILD_TYPE=Debug"), testadapter.Request{}, nil},
+		{"meson/suite.txt", testadapter.Meson{}, configuredSuite("meson", "meson", "setup", "build"), testadapter.Request{},
+			nil},
+		{"cargo/shop.txt", testadapter.Cargo{}, parallelCargo,
+			testadapter.Request{Args: []string{"-p", "shop", "-p", "plain"}}, []string{"CARGO_TARGET_DIR=" + cargoTarget(t)}},
+		{"go/suite.txt", testadapter.Go{}, func(t *testing.T) *testadapter.Project { return goSuite(t) },
+			testadapter.Request{Args: []string{"-timeout=2s"}}, nil},
 	} {
 		t.Run(strings.TrimSuffix(c.golden, ".txt"), func(t *testing.T) {
 			t.Parallel()
@@ -90,8 +101,10 @@ func TestHostileEnvironments(t *testing.T) {
 func TestObeyed(t *testing.T) {
 	t.Run("pytest stops at the first failure", func(t *testing.T) {
 		t.Parallel()
-		got := ended(strobetest.RunAdapterIn(t, testadapter.Pytest{}, pytestProject(t), testadapter.Request{Args: []string{"tests/test_plain.py"}}, "PYTEST_ADDOPTS=-q -x --tb=short -p no:cacheprovider"))
-		if want := []string{"tests/test_plain.py::test_fails_with_both_sides", "tests/test_plain.py::test_passes"}; !slices.Equal(keys(got), want) {
+		got := ended(strobetest.RunAdapterIn(t, testadapter.Pytest{}, pytestProject(t),
+			testadapter.Request{Args: []string{"tests/test_plain.py"}}, "PYTEST_ADDOPTS=-q -x --tb=short -p no:cacheprovider"))
+		if want := []string{"tests/test_plain.py::test_fails_with_both_sides",
+			"tests/test_plain.py::test_passes"}; !slices.Equal(keys(got), want) {
 			t.Errorf("told %q, want %q", keys(got), want)
 		}
 	})
@@ -99,7 +112,8 @@ func TestObeyed(t *testing.T) {
 		t.Parallel()
 		r := testadapter.Request{Command: gtestProgram, Args: []string{"--gtest_filter=Sums.*"}}
 		got := ended(strobetest.RunAdapterIn(t, testadapter.GTest{}, gtestSuite(t), r, "GTEST_REPEAT=3"))
-		for id, want := range map[string]testadapter.Status{"Sums.Pass": testadapter.Passed, "Sums.Fails": testadapter.Failed, "Sums.Skipped": testadapter.Skipped} {
+		for id, want := range map[string]testadapter.Status{"Sums.Pass": testadapter.Passed, "Sums.Fails": testadapter.Failed,
+			"Sums.Skipped": testadapter.Skipped} {
 			if got[id] == nil || got[id].Status != want {
 				t.Errorf("%s is %+v, want %s", id, got[id], want)
 			}

@@ -8,8 +8,10 @@ import (
 // Jest runs tests through Jest with a reporter of ours beside its own.
 type Jest struct{}
 
-var jestProject = jsFramework{name: "jest", packages: []string{"jest", "react-scripts", "ts-jest", "@jest/core"}, field: "jest",
-	configs: []string{"jest.config.js", "jest.config.ts", "jest.config.cjs", "jest.config.mjs", "jest.config.json", "jest.config.cts", "jest.config.mts"}}
+var jestProject = jsFramework{name: "jest", packages: []string{"jest", "react-scripts", "ts-jest", "@jest/core"},
+	field: "jest",
+	configs: []string{"jest.config.js", "jest.config.ts", "jest.config.cjs", "jest.config.mjs", "jest.config.json",
+		"jest.config.cts", "jest.config.mts"}}
 
 // Name is the framework's.
 func (Jest) Name() string { return "jest" }
@@ -43,7 +45,8 @@ func (a Jest) Start(p *Project, r *Request, emit func(Event)) (Execution, error)
 	}
 	x := newJSRun("jest", p, r, emit, dir, tool, "strobe_jest.cjs")
 	// Ours is first: what one of them takes to hear of a result would let the next test begin before ours hears of it.
-	x.base = append([]string{"--reporters=" + inDir(r, "strobe_jest.cjs"), "--reporters=default", "--testLocationInResults", "--coverage=false"}, level...)
+	x.base = append([]string{"--reporters=" + inDir(r, "strobe_jest.cjs"), "--reporters=default",
+		"--testLocationInResults", "--coverage=false"}, level...)
 	if r.Traced {
 		x.base = append(x.base, "--runInBand")
 	}

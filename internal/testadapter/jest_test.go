@@ -40,7 +40,8 @@ func TestJestEnds(t *testing.T) {
 		"nothing":         {"--roots=src"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			golden(t, "jest/"+name+".txt", told(strobetest.RunAdapter(t, testadapter.Jest{}, p, testadapter.Request{Args: args})), p.Root, "ROOT")
+			golden(t, "jest/"+name+".txt", told(strobetest.RunAdapter(t, testadapter.Jest{}, p,
+				testadapter.Request{Args: args})), p.Root, "ROOT")
 		})
 	}
 }
@@ -55,15 +56,16 @@ func TestJestSelects(t *testing.T) {
 		"unexpect":                           {plain + "passes unexpectedly"},
 		plain + "outer > counts 10":          {plain + "outer > counts 10"},
 		plain + "outer > inner > deep works": {plain + "outer > inner > deep works"},
-		plain + "outer > inner > deep > works (a.*b) [c] \"d\" 'e' $f ^g | h ü > i": {plain + "outer > inner > deep > works (a.*b) [c] \"d\" 'e' $f ^g | h ü > i"},
-		plain + "outer > inner > deep > works #2":                                   {plain + "outer > inner > deep > works #2"},
-		"test/deep/throws.test.js":                                                  {"test/deep/throws.test.js"},
-		"no such test":                                                              nil,
+		plain + "outer > inner > deep > works (a.*b) [c] \"d\" 'e' $f ^g | h ü > i": {plain +
+			"outer > inner > deep > works (a.*b) [c] \"d\" 'e' $f ^g | h ü > i"},
+		plain + "outer > inner > deep > works #2": {plain + "outer > inner > deep > works #2"},
+		"test/deep/throws.test.js":                {"test/deep/throws.test.js"},
+		"no such test":                            nil,
 	})
 }
 
-// TestJestOrder: a test's end is told before the next one's beginning, also where both come from a worker at once: what ends the run
-// between them would else take the first for one that still runs.
+// TestJestOrder: a test's end is told before the next one's beginning, also where both come from a worker at once: what
+// ends the run between them would else take the first for one that still runs.
 func TestJestOrder(t *testing.T) {
 	t.Parallel()
 	p := strobetest.ProjectAt(strobetest.NodeSuite(t, "jest"))

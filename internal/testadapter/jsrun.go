@@ -12,8 +12,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
-// jsRun is an execution of a framework that selects tests by files and by a regular expression over their full names, and that tells
-// through a reporter of ours. What it runs or reports beyond what was asked for is left out here.
+// jsRun is an execution of a framework that selects tests by files and by a regular expression over their full names,
+// and that tells through a reporter of ours. What it runs or reports beyond what was asked for is left out here.
 type jsRun struct {
 	scripted
 	dir       string // below Root
@@ -45,7 +45,8 @@ type jsRun struct {
 // separator stands between the parts of our IDs and suites.
 const separator = " > "
 
-func newJSRun(framework string, p *Project, r *Request, emit func(Event), dir string, tool *nodeTool, reporter string) *jsRun {
+func newJSRun(framework string, p *Project, r *Request, emit func(Event), dir string, tool *nodeTool,
+	reporter string) *jsRun {
 	x := &jsRun{framework: framework, dir: dir, tool: tool, reporter: reporter}
 	x.p, x.r, x.res = p, r, newResults(p, emit)
 	return x
@@ -75,14 +76,16 @@ func (x *jsRun) repeat(env []string) {
 	x.res.several = len(x.further) > 0
 }
 
-// choose makes the steps that run what Request.Test selects. An ID names its file; else a name is tried, then a part of names.
+// choose makes the steps that run what Request.Test selects. An ID names its file; else a name is tried, then a part of
+// names.
 func (x *jsRun) choose(want string) error {
 	if file, names := x.p.splitID(want); file != "" {
 		x.chooseID(want, file, names)
 		return nil
 	}
 	exact := func(t *Test) bool {
-		return t.Name == want || t.Suite != "" && strings.HasSuffix(t.Suite+separator+t.Name, separator+want) || t.Parent != "" && t.Status == Errored
+		return t.Name == want || t.Suite != "" && strings.HasSuffix(t.Suite+separator+t.Name, separator+want) ||
+			t.Parent != "" && t.Status == Errored
 	}
 	x.res.keep = exact
 	x.steps = []*Step{x.step("name", x.arrange(x.pattern("(?:^| )"+x.quote(want)+"$"), false))}
@@ -98,11 +101,12 @@ func (x *jsRun) choose(want string) error {
 	return nil
 }
 
-// chooseID makes the steps that run the test of an ID: until one of them runs it, by its full name, by its own, with those that it is
-// a part of, and as a suite, whose ID one has that cannot be set up.
+// chooseID makes the steps that run the test of an ID: until one of them runs it, by its full name, by its own, with
+// those that it is a part of, and as a suite, whose ID one has that cannot be set up.
 func (x *jsRun) chooseID(want, file, names string) {
 	x.res.keep = func(t *Test) bool {
-		return selectedByID(t, want) && !(x.marks && names != "" && t.Status == Skipped && strings.HasPrefix(t.ID, want+separator))
+		return selectedByID(t, want) && !(x.marks && names != "" && t.Status == Skipped &&
+			strings.HasPrefix(t.ID, want+separator))
 	}
 	if names == "" {
 		x.steps = []*Step{x.step("one", x.arrange(x.file(file), true))}
@@ -143,7 +147,8 @@ func (x *jsRun) chooseID(want, file, names string) {
 	x.steps = next()
 }
 
-// selectedByID says whether a test is the one of an ID, below it (a suite's, a file's or a subtest), or goes with it: an error of its file.
+// selectedByID says whether a test is the one of an ID, below it (a suite's, a file's or a subtest), or goes with it:
+// an error of its file.
 func selectedByID(t *Test, want string) bool {
 	if t.Group && strings.HasPrefix(want, t.ID+separator) {
 		return true
@@ -229,7 +234,8 @@ func (x *jsRun) step(name string, args []string) *Step {
 		options = onlyOptions(x.framework, options, namePatterns...)
 	}
 	argv = append(append(argv, options...), args...)
-	step := &Step{Argv: append(argv, x.r.Args...), Dir: filepath.Join(x.p.Root, x.dir), Env: x.env, Phase: Running, Drivers: x.tool.drivers, Reports: []string{report}}
+	step := &Step{Argv: append(argv, x.r.Args...), Dir: filepath.Join(x.p.Root, x.dir), Env: x.env, Phase: Running,
+		Drivers: x.tool.drivers, Reports: []string{report}}
 	if x.reporter != "" {
 		step.Files = map[string][]byte{
 			inDir(x.r, x.reporter):           reporter(x.reporter),
@@ -321,14 +327,16 @@ func (p *Project) jsLevel(dir string, level Level, framework string) ([]string, 
 			}
 		}
 	}
-	return nil, fault.New(fault.Unsupported, "Leave out level, add a script test:"+string(level)+", or put these tests into test/"+string(level)+".",
+	return nil, fault.New(fault.Unsupported, "Leave out level, add a script test:"+string(level)+
+		", or put these tests into test/"+string(level)+".",
 		"this project's %s tests have no level %s: neither a folder nor a script test:%s", framework, level, level)
 }
 
 var jsTest = lazyregexp.MustCompile(`([._-](test|spec)|^test)\.[cm]?[jt]sx?$|\.(test|spec)\.[cm]?[jt]sx?$`)
 
 // jsRerun is how one test is run by its file and full name.
-func jsRerun(p *Project, r *Request, dir, pkg, bin string, whole []string, t *Test, args func(file, regex string) []string) Rerun {
+func jsRerun(p *Project, r *Request, dir, pkg, bin string, whole []string, t *Test,
+	args func(file, regex string) []string) Rerun {
 	at := filepath.Join(p.Root, dir)
 	argv := []string{"npx", bin}
 	if tool, err := p.tool(dir, pkg, bin); err == nil {
@@ -356,5 +364,6 @@ func jsRerun(p *Project, r *Request, dir, pkg, bin string, whole []string, t *Te
 		}
 	}
 	argv = append(argv, args(relativeTo(at, filepath.Join(p.Root, file)), regex)...)
-	return Rerun{Argv: slices.Concat(argv, onlyOptions(bin, script.options, namePatterns...), onlyOptions(bin, r.Args, namePatterns...)), Env: script.env, Dir: at, Test: id}
+	return Rerun{Argv: slices.Concat(argv, onlyOptions(bin, script.options, namePatterns...),
+		onlyOptions(bin, r.Args, namePatterns...)), Env: script.env, Dir: at, Test: id}
 }

@@ -7,9 +7,10 @@ import (
 	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
-// v8Frame is a line of a stack as V8 and JavaScriptCore (in Bun) write it: "at [async] [new] name [as x] (place:line:column)", or the place
-// alone.
-var v8Frame = lazyregexp.MustCompile(`^\s*at (?:async )?(?:new )?(?:(.*?) (?:\[as [^\]]*\] )?\()?((?:[a-z]+:)?[^\s()](?:[^()]|\([^()]*\))*?):(\d+)(?::(\d+))?\)?\s*$`)
+// v8Frame is a line of a stack as V8 and JavaScriptCore (in Bun) write it: "at [async] [new] name [as x]
+// (place:line:column)", or the place alone.
+var v8Frame = lazyregexp.MustCompile(
+	`^\s*at (?:async )?(?:new )?(?:(.*?) (?:\[as [^\]]*\] )?\()?((?:[a-z]+:)?[^\s()](?:[^()]|\([^()]*\))*?):(\d+)(?::(\d+))?\)?\s*$`)
 
 // v8Stack reads a stack's frames, innermost first, and the column of each.
 func v8Stack(stack string) ([]Frame, map[Frame]int) {
@@ -44,7 +45,8 @@ func v8Stack(stack string) ([]Frame, map[Frame]int) {
 // jestSide is a line of an assertion's message as Jest's expect words it, which Bun, Deno and Playwright follow.
 var jestSide = lazyregexp.MustCompile(`^(Expected|Received)[^:\n]*:[ \t]*(.*)$`)
 
-// jestSides are what an assertion's message says was expected and what came; a value may go on in lines that are indented.
+// jestSides are what an assertion's message says was expected and what came; a value may go on in lines that are
+// indented.
 func jestSides(text string) (expected, actual string) {
 	var side *string
 	for line := range strings.Lines(text) {
@@ -69,7 +71,8 @@ func jestSides(text string) (expected, actual string) {
 
 var jestDiffHead = lazyregexp.MustCompile(`(?m)^- Expected  ?- \d+\n\+ Received  ?\+ \d+\n*`)
 
-// jestDiff takes both sides out of a difference, where it shows all of them. Jest writes the legend before it, Bun behind.
+// jestDiff takes both sides out of a difference, where it shows all of them. Jest writes the legend before it, Bun
+// behind.
 func jestDiff(text string) (expected, actual string) {
 	at := jestDiffHead.FindStringIndex(text)
 	if at == nil {

@@ -67,7 +67,8 @@ type junitProblem struct {
 	Text    string
 }
 
-// parseJUnit reads a report. With an error, what was read before it is returned too: a report whose writer died has no end.
+// parseJUnit reads a report. With an error, what was read before it is returned too: a report whose writer died has no
+// end.
 func parseJUnit(data []byte) (*junitReport, error) {
 	d := junitReader{report: &junitReport{Totals: junitTotals{-1, -1, -1, -1, -1}}}
 	if len(data) > maxJUnitBytes {
@@ -94,7 +95,8 @@ func parseJUnit(data []byte) (*junitReport, error) {
 	}
 }
 
-// legalXML replaces what XML 1.0 cannot hold and tools write nevertheless: invalid UTF-8, control characters, also as references.
+// legalXML replaces what XML 1.0 cannot hold and tools write nevertheless: invalid UTF-8, control characters, also as
+// references.
 func legalXML(data []byte) []byte {
 	out := make([]byte, 0, len(data))
 	for i := 0; i < len(data); {
@@ -117,7 +119,8 @@ func legalXML(data []byte) []byte {
 }
 
 func legalRune(r rune) bool {
-	return r == '\t' || r == '\n' || r == '\r' || r >= 0x20 && r <= 0xd7ff || r >= 0xe000 && r <= 0xfffd || r >= 0x10000 && r <= utf8.MaxRune
+	return r == '\t' || r == '\n' || r == '\r' || r >= 0x20 && r <= 0xd7ff || r >= 0xe000 && r <= 0xfffd || r >= 0x10000 &&
+		r <= utf8.MaxRune
 }
 
 // reference is the character reference that b begins with.
@@ -174,7 +177,8 @@ func (d *junitReader) token(t xml.Token) error {
 	return nil
 }
 
-// maxProblemText bounds the text of one element: a failure's with its stack is far smaller, a test's output is cut by its reader.
+// maxProblemText bounds the text of one element: a failure's with its stack is far smaller, a test's output is cut by
+// its reader.
 const maxProblemText = 1 << 20
 
 func (d *junitReader) open(e xml.StartElement) error {
@@ -208,7 +212,8 @@ func (d *junitReader) open(e xml.StartElement) error {
 		d.test = newCase(e, d.suites)
 	case "property":
 		d.property(e)
-	case "failure", "error", "skipped", "rerunFailure", "rerunError", "flakyFailure", "flakyError", "system-out", "system-err":
+	case "failure", "error", "skipped", "rerunFailure", "rerunError", "flakyFailure", "flakyError", "system-out",
+		"system-err":
 		d.detail(name, e)
 	}
 	return nil
@@ -216,7 +221,8 @@ func (d *junitReader) open(e xml.StartElement) error {
 
 func newCase(e xml.StartElement, suites []junitSuite) *junitCase {
 	line, _ := strconv.Atoi(attr(e, "line"))
-	c := &junitCase{Name: attr(e, "name"), Class: attr(e, "classname"), File: attr(e, "file"), Line: max(line, 0), Status: attr(e, "status"), Time: seconds(attr(e, "time"))}
+	c := &junitCase{Name: attr(e, "name"), Class: attr(e, "classname"), File: attr(e, "file"), Line: max(line, 0),
+		Status: attr(e, "status"), Time: seconds(attr(e, "time"))}
 	if n := len(suites); n > 0 {
 		c.Suite, c.SuiteFile = suites[n-1].Path, suites[n-1].File
 	}
@@ -249,7 +255,8 @@ func (d *junitReader) detail(element string, e xml.StartElement) {
 	default:
 		return
 	}
-	problem := junitProblem{Message: attr(e, "message"), Type: attr(e, "type"), Error: strings.HasSuffix(strings.ToLower(element), "error"), Flaky: strings.HasPrefix(element, "flaky")}
+	problem := junitProblem{Message: attr(e, "message"), Type: attr(e, "type"),
+		Error: strings.HasSuffix(strings.ToLower(element), "error"), Flaky: strings.HasPrefix(element, "flaky")}
 	d.collect(func(text string) {
 		problem.Text = text
 		switch {
@@ -277,7 +284,8 @@ func (d *junitReader) detail(element string, e xml.StartElement) {
 	})
 }
 
-// collect takes the text up to the end of the element that has just begun; elements within it are part of it only by their text.
+// collect takes the text up to the end of the element that has just begun; elements within it are part of it only by
+// their text.
 func (d *junitReader) collect(done func(string)) {
 	if d.text != nil {
 		return // within another one, as <system-out> within <flakyFailure>
@@ -300,7 +308,8 @@ func (d *junitReader) close(element string) {
 	}
 }
 
-// unfinished keeps the suites that were open when the report broke off. An open case is not kept: its result is not known.
+// unfinished keeps the suites that were open when the report broke off. An open case is not kept: its result is not
+// known.
 func (d *junitReader) unfinished() {
 	for n := len(d.suites); n > 0; n-- {
 		d.report.Suites = append(d.report.Suites, d.suites[n-1])
@@ -315,7 +324,8 @@ func totalsOf(e xml.StartElement) junitTotals {
 		}
 		return n
 	}
-	return junitTotals{Tests: count("tests"), Failures: count("failures"), Errors: count("errors"), Skipped: count("skipped"), Disabled: count("disabled")}
+	return junitTotals{Tests: count("tests"), Failures: count("failures"), Errors: count("errors"),
+		Skipped: count("skipped"), Disabled: count("disabled")}
 }
 
 func attr(e xml.StartElement, name string) string {

@@ -36,14 +36,17 @@ func TestJUnit(t *testing.T) {
 		Totals: junitTotals{Tests: 6, Failures: 1, Errors: 1, Skipped: 1, Disabled: -1},
 		Suites: []junitSuite{
 			{Path: suite, File: "a.test.ts", Totals: junitTotals{-1, -1, -1, -1, -1}},
-			{Path: suite[:1], File: "a.test.ts", Totals: junitTotals{6, 1, -1, 1, 0}, Out: "of the suite", Problems: []junitProblem{{Error: true, Message: "did not load", Text: "why"}}},
+			{Path: suite[:1], File: "a.test.ts", Totals: junitTotals{6, 1, -1, 1, 0}, Out: "of the suite",
+				Problems: []junitProblem{{Error: true, Message: "did not load", Text: "why"}}},
 		},
 		Cases: []junitCase{
 			{Name: "adds", Class: "C", Time: 250 * time.Millisecond, Line: 7},
-			{Name: "fails", File: "b.ts", Problems: []junitProblem{{Message: "1 < 2", Type: "E", Text: "at b.ts:3 <raw> "}, {Message: "again"}}},
+			{Name: "fails", File: "b.ts", Problems: []junitProblem{{Message: "1 < 2", Type: "E", Text: "at b.ts:3 <raw> "},
+				{Message: "again"}}},
 			{Name: "left \uFFFD[31mout", Skipped: true, Reason: "later"},
 			{Name: "errs", Problems: []junitProblem{{Error: true, Message: "boom", Text: "trace"}}, Out: "o1o2", Err: "e"},
-			{Name: "flaky", Reruns: []junitProblem{{Flaky: true, Message: "first", Text: "stx"}}, Properties: map[string]string{"k": "v", "t": "text"}},
+			{Name: "flaky", Reruns: []junitProblem{{Flaky: true, Message: "first", Text: "stx"}},
+				Properties: map[string]string{"k": "v", "t": "text"}},
 			{Name: "notrun", Status: "notrun", Skipped: true, Reason: "in text"},
 		},
 	}
@@ -101,7 +104,8 @@ func TestJUnitIllegalCharacters(t *testing.T) {
 }
 
 func TestSeconds(t *testing.T) {
-	for in, want := range map[string]time.Duration{"0.5": 500 * time.Millisecond, "1,000": 1000 * time.Second, "": 0, "-1": 0, "NaN": 0, "x": 0, "1e300": 0} {
+	for in, want := range map[string]time.Duration{"0.5": 500 * time.Millisecond, "1,000": 1000 * time.Second, "": 0,
+		"-1": 0, "NaN": 0, "x": 0, "1e300": 0} {
 		if got := seconds(in); got != want {
 			t.Errorf("seconds(%q) = %v, want %v", in, got, want)
 		}

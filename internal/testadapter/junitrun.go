@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// junitRun is an execution of a framework that writes a JUnit report when it is over, and nothing where it dies before. What tests
-// print stands in the output beside what the framework prints: from there comes only what the report does not have.
+// junitRun is an execution of a framework that writes a JUnit report when it is over, and nothing where it dies before.
+// What tests print stands in the output beside what the framework prints: from there comes only what the report does
+// not have.
 type junitRun struct {
 	*jsRun
 	xml []byte
@@ -72,12 +73,14 @@ func (x *junitRun) tests(report *junitReport) []*Test {
 	var tests []*Test
 	used := map[string]int{}
 	for _, c := range report.Cases {
-		file := x.res.rel(absolute(filepath.Join(x.p.Root, x.dir), cmp.Or(c.File, c.SuiteFile, strings.Join(c.Suite[:min(1, len(c.Suite))], ""))))
+		file := x.res.rel(absolute(filepath.Join(x.p.Root, x.dir),
+			cmp.Or(c.File, c.SuiteFile, strings.Join(c.Suite[:min(1, len(c.Suite))], ""))))
 		suite := []string{file}
 		if len(c.Suite) > 1 {
 			suite = append(suite, c.Suite[1:]...)
 		}
-		t := &Test{Name: c.Name, Suite: strings.Join(suite, separator), File: file, Line: c.Line, Duration: c.Time, Attempts: 1, Status: Passed, Output: c.Out + c.Err}
+		t := &Test{Name: c.Name, Suite: strings.Join(suite, separator), File: file, Line: c.Line, Duration: c.Time,
+			Attempts: 1, Status: Passed, Output: c.Out + c.Err}
 		t.ID = numbered(used, t.Suite+separator+t.Name)
 		if c.Skipped {
 			t.Status, t.Reason = Skipped, c.Reason
@@ -108,7 +111,8 @@ func (x *junitRun) problem(j junitProblem) Failure {
 	name, _, _ := strings.Cut(firstLine(text), ":")
 	if j.Type == "AssertionError" || strings.HasSuffix(name, "AssertionError") || strings.HasPrefix(j.Message, "expect(") {
 		f.Kind = "assertion"
-	} else if known := cmp.Or(j.Type, name); strings.HasSuffix(known, "Error") && known != "Error" && !strings.Contains(j.Message, known) && !strings.Contains(known, " ") {
+	} else if known := cmp.Or(j.Type, name); strings.HasSuffix(known, "Error") && known != "Error" &&
+		!strings.Contains(j.Message, known) && !strings.Contains(known, " ") {
 		f.Message = known + ": " + f.Message
 	}
 	return f

@@ -35,7 +35,8 @@ type libEvent struct {
 	Line   int    `json:"start_line"`
 }
 
-// libEvents finds the events in a line of standard output. Something that tests wrote there may stand before and behind one.
+// libEvents finds the events in a line of standard output. Something that tests wrote there may stand before and behind
+// one.
 func libEvents(line string) []libEvent {
 	var events []libEvent
 	const begin = `{ "type": "`
@@ -66,7 +67,8 @@ func libListed(line string) (libTest, bool) {
 	return libTest{}, false
 }
 
-// libRun is one program that runs. A result counts when the log file has it too, which tests cannot write to by printing.
+// libRun is one program that runs. A result counts when the log file has it too, which tests cannot write to by
+// printing.
 type libRun struct {
 	x      *cargoRun
 	u      *cargoUnit
@@ -90,7 +92,8 @@ func (x *cargoRun) runUnit(u *cargoUnit) {
 	if len(u.tests) == 0 {
 		return // an empty program says so; it has nothing to run
 	}
-	l := &libRun{x: x, u: u, logged: map[string]string{}, told: map[string][]libEvent{}, begun: map[string]bool{}, known: map[string]libTest{}}
+	l := &libRun{x: x, u: u, logged: map[string]string{}, told: map[string][]libEvent{}, begun: map[string]bool{},
+		known: map[string]libTest{}}
 	for _, t := range u.tests {
 		l.known[t.name] = t
 	}
@@ -101,7 +104,8 @@ func (x *cargoRun) runUnit(u *cargoUnit) {
 		argv = append(append(argv, "--exact"), u.chosen...)
 	}
 	env := append(slices.Clone(u.env), "RUSTC_BOOTSTRAP=")
-	if x.r.Test != "" && !slices.ContainsFunc(x.p.Environ, func(v string) bool { return strings.HasPrefix(v, "RUST_BACKTRACE=") }) {
+	if x.r.Test != "" && !slices.ContainsFunc(x.p.Environ,
+		func(v string) bool { return strings.HasPrefix(v, "RUST_BACKTRACE=") }) {
 		env = append(env, "RUST_BACKTRACE=1", "RUST_LIB_BACKTRACE=0") // of panics, not of every error value
 	}
 	l.log.line = func(b []byte) { l.logLine(string(b)) }
@@ -142,7 +146,8 @@ func (l *libRun) line(line string) {
 		case e.Type == "suite" && (e.Event == "ok" || e.Event == "failed"):
 			l.suites = append(l.suites, e)
 		case e.Type != "test" || e.Name == "":
-		case l.known != nil && l.known[e.Name].name == "", l.known == nil && l.u.chosen != nil && !slices.Contains(l.u.chosen, e.Name):
+		case l.known != nil && l.known[e.Name].name == "", l.known == nil && l.u.chosen != nil &&
+			!slices.Contains(l.u.chosen, e.Name):
 			// not one of this program's, or not asked for
 		case e.Event == "started":
 			l.begun[e.Name] = true
@@ -161,7 +166,8 @@ func (l *libRun) line(line string) {
 
 var logTime = lazyregexp.MustCompile(` <[0-9.]+m?s>$`)
 
-// logLine reads "ok name", "failed name", "ignored: reason name"; a reason may have lines, the last of which ends with the name.
+// logLine reads "ok name", "failed name", "ignored: reason name"; a reason may have lines, the last of which ends with
+// the name.
 func (l *libRun) logLine(line string) {
 	line = logTime.ReplaceAllString(line, "")
 	if l.record == "" {
@@ -199,7 +205,8 @@ func (l *libRun) settle(name string, last bool) {
 		return
 	}
 	if last {
-		l.tell(name, libEvent{Name: name, Event: status, Message: "its report was broken by what tests wrote to standard output"})
+		l.tell(name, libEvent{Name: name, Event: status,
+			Message: "its report was broken by what tests wrote to standard output"})
 	}
 }
 
@@ -227,7 +234,8 @@ func (l *libRun) tell(name string, e libEvent) {
 	l.x.finished(t)
 }
 
-// panicked is a test's panic as it was written to standard error, where its output is not captured. Rust names a test's thread after it.
+// panicked is a test's panic as it was written to standard error, where its output is not captured. Rust names a test's
+// thread after it.
 func (l *libRun) panicked(name string) string {
 	for _, r := range slices.Backward(l.t.reports) {
 		if r.Tool == report.RustPanic && (r.Thread == name || len(l.t.reports) == 1) {
@@ -296,7 +304,8 @@ func keysOf[V any](m map[string]V) func(yield func(string) bool) {
 // runOwn runs a program that has a harness of its own: one test, judged by its exit code.
 func (x *cargoRun) runOwn(u *cargoUnit) {
 	test := &Test{ID: u.id + " (main)", Name: u.target, Suite: u.id, File: u.source}
-	t := &task{step: &Step{Argv: append([]string{u.exe}, x.args.test...), Dir: u.dir, Env: u.env, Phase: Running}, watch: true}
+	t := &task{step: &Step{Argv: append([]string{u.exe}, x.args.test...), Dir: u.dir, Env: u.env, Phase: Running},
+		watch: true}
 	t.end = func(exit Exit) {
 		test.Duration = exit.Duration
 		if exit.Signal != "" || exit.TimedOut || exit.Canceled {
@@ -328,7 +337,8 @@ var (
 	rustErrors   = lazyregexp.MustCompile(`(?m)^Error: (.+)$`)
 )
 
-// libFailure is why a test failed: its panic, the error that it returned, what should have panicked, or a doc test's compile errors.
+// libFailure is why a test failed: its panic, the error that it returned, what should have panicked, or a doc test's
+// compile errors.
 func (x *native) libFailure(t *Test, e libEvent) Failure {
 	f := Failure{Kind: "assertion", File: t.File, Line: t.Line}
 	if m := rustNoted.FindStringSubmatch(e.Message); m != nil {
@@ -371,7 +381,8 @@ func (x *native) libFailure(t *Test, e libEvent) Failure {
 	return f
 }
 
-// doctestOwn says whether a panic is of a doc test's own code, by the innermost function that is not the standard library's.
+// doctestOwn says whether a panic is of a doc test's own code, by the innermost function that is not the standard
+// library's.
 func doctestOwn(r *report.Report) bool {
 	if len(r.Stacks) == 0 {
 		return false

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// What debug_setup_tests (internal/testsetup) wants to know of a project besides what adapters detect: the same reading of its files,
-// so that what it proposes is what an adapter then finds.
+// What debug_setup_tests (internal/testsetup) wants to know of a project besides what adapters detect: the same reading
+// of its files, so that what it proposes is what an adapter then finds.
 
 // Files that are tests by their base names.
 var (
@@ -24,8 +24,8 @@ func (p *Project) Read(name string) string { return p.read(name) }
 // Has says whether there is such a file below Root.
 func (p *Project) Has(name string) bool { return p.isFile(name) }
 
-// All lists every file below Root, without folders of dependencies and of what was built; whole is false where there are more entries
-// than are looked at.
+// All lists every file below Root, without folders of dependencies and of what was built; whole is false where there
+// are more entries than are looked at.
 func (p *Project) All() (names []string, whole bool) {
 	left := maxListed
 	err := fs.WalkDir(p.FS, ".", func(at string, d fs.DirEntry, err error) error {
@@ -37,7 +37,8 @@ func (p *Project) All() (names []string, whole bool) {
 			return fs.SkipDir
 		case !d.IsDir():
 			names = append(names, at)
-		case at != "." && (strings.Count(at, "/") > maxDepth || strings.HasPrefix(d.Name(), ".") || slices.Contains(skippedFolders, d.Name()) || p.isFile(path.Join(at, "pyvenv.cfg"))):
+		case at != "." && (strings.Count(at, "/") > maxDepth || strings.HasPrefix(d.Name(), ".") ||
+			slices.Contains(skippedFolders, d.Name()) || p.isFile(path.Join(at, "pyvenv.cfg"))):
 			return fs.SkipDir
 		}
 		return nil
@@ -45,7 +46,8 @@ func (p *Project) All() (names []string, whole bool) {
 	return names, err == nil && left >= 0
 }
 
-// Find lists files below a folder whose base names match, at most limit, without folders of dependencies and of what was built.
+// Find lists files below a folder whose base names match, at most limit, without folders of dependencies and of what
+// was built.
 func (p *Project) Find(dir string, name *regexp.Regexp, limit int) []string {
 	return p.files(dir, name, limit)
 }
@@ -70,7 +72,8 @@ type Package struct {
 func (p *Project) Packages() []Package {
 	var list []Package
 	for _, k := range p.packages() {
-		list = append(list, Package{Dir: k.Dir, Name: k.Name, Manager: k.Manager, Scripts: k.Scripts, Deps: k.Deps, Runs: k.uses(),
+		list = append(list, Package{Dir: k.Dir, Name: k.Name, Manager: k.Manager, Scripts: k.Scripts, Deps: k.Deps,
+			Runs:   k.uses(),
 			Module: string(k.Fields["type"]) == `"module"`, Main: binOf(k.Fields["main"], ""), Spaces: len(k.spaces) > 0})
 	}
 	return list

@@ -13,8 +13,9 @@ import (
 	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
-// Meson builds a Meson project that has a build folder, and runs `meson test`. Its results are the log of JSON lines that it appends to
-// while tests end (`--logbase`, which takes a path as well as a name), in which what each test wrote is a field.
+// Meson builds a Meson project that has a build folder, and runs `meson test`. Its results are the log of JSON lines
+// that it appends to while tests end (`--logbase`, which takes a path as well as a name), in which what each test wrote
+// is a field.
 //
 // An ID is "project:suites / name", as meson lists it. Suites are levels.
 type Meson struct{}
@@ -22,7 +23,8 @@ type Meson struct{}
 func (Meson) Name() string { return "meson" }
 
 // mesonDrivers has Python, which meson is a program of: tests that are Python programs are taken for it.
-var mesonDrivers = append([]string{"meson", "python3", "python3.7", "python3.8", "python3.9", "python3.10", "python3.11", "python3.12", "python3.13", "python3.14"}, ctestDrivers...)
+var mesonDrivers = append([]string{"meson", "python3", "python3.7", "python3.8", "python3.9", "python3.10",
+	"python3.11", "python3.12", "python3.13", "python3.14"}, ctestDrivers...)
 
 func (Meson) Detect(p *Project) Detection {
 	if !isFile(p.FS, "meson.build") {
@@ -52,14 +54,18 @@ func mesonFolder(p *Project) (string, bool) {
 
 func (a Meson) Start(p *Project, r *Request, emit func(Event)) (Execution, error) {
 	if len(r.Command) > 0 {
-		return nil, fault.New(fault.ValidationError, "Leave command out, or take the framework of that program: gtest, catch2, doctest, generic.", "meson test has no command of its own to run tests with")
+		return nil, fault.New(fault.ValidationError,
+			"Leave command out, or take the framework of that program: gtest, catch2, doctest, generic.",
+			"meson test has no command of its own to run tests with")
 	}
 	if _, err := p.LookPath("meson"); err != nil {
 		return nil, fault.New(fault.ValidationError, "Install Meson or set PATH in env.", "find the meson command: %w", err)
 	}
 	dir, ok := mesonFolder(p)
 	if !ok {
-		return nil, fault.New(fault.ValidationError, "Set it up first: meson setup builddir. After that debug_test builds it and runs its tests.", "this Meson project has no build folder")
+		return nil, fault.New(fault.ValidationError,
+			"Set it up first: meson setup builddir. After that debug_test builds it and runs its tests.",
+			"this Meson project has no build folder")
 	}
 	x := &mesonRun{native: newNative(p, r, emit), folder: dir, dir: filepath.Join(p.Root, dir)}
 	x.then(x.buildTask([]string{"meson", "compile", "-C", x.dir}, dir, x.list))
@@ -127,14 +133,15 @@ func mesonSuites(suite string) []string {
 	return strings.Split(names, "+")
 }
 
-// mesonPattern is an argument of meson test that means just one name, with the project before a colon: since version 1.2 a shell's
-// pattern, before that the name itself.
+// mesonPattern is an argument of meson test that means just one name, with the project before a colon: since version
+// 1.2 a shell's pattern, before that the name itself.
 func mesonPattern(p *Project, dir, suite, name string) string {
 	project, _, _ := strings.Cut(suite, ":")
 	var info struct {
 		Version struct{ Major, Minor int } `json:"meson_version"`
 	}
-	_ = json.Unmarshal(readSome(p.FS, path.Join(dir, "meson-info", "meson-info.json"), 1<<20), &info) // without it: of today
+	// without it: of today
+	_ = json.Unmarshal(readSome(p.FS, path.Join(dir, "meson-info", "meson-info.json"), 1<<20), &info)
 	if v := info.Version; v.Major == 1 && v.Minor < 2 || v.Major == 0 && v.Minor > 0 {
 		return project + ":" + name
 	}
@@ -164,16 +171,20 @@ func (x *mesonRun) Programs(string) []string { return x.words }
 func (x *mesonRun) list() {
 	var errs strings.Builder
 	x.then(&task{
-		step: &Step{Argv: []string{"meson", "test", "-C", x.dir, "--no-rebuild", "--list"}, Dir: x.p.Root, Phase: Compiling, Drivers: mesonDrivers},
+		step: &Step{Argv: []string{"meson", "test", "-C", x.dir, "--no-rebuild", "--list"}, Dir: x.p.Root, Phase: Compiling,
+			Drivers: mesonDrivers},
 		stdout: func(line string) {
-			if line != "" && !strings.HasPrefix(line, "ninja: ") && !strings.HasPrefix(line, "No tests ") && len(x.ids) < 200_000 {
+			if line != "" && !strings.HasPrefix(line, "ninja: ") && !strings.HasPrefix(line, "No tests ") &&
+				len(x.ids) < 200_000 {
 				x.ids = append(x.ids, line)
 			}
 		},
 		stderr: func(line string) { keepLine(&errs, line) },
 		end: func(exit Exit) {
 			if exit.Code != 0 && !exit.Canceled && !exit.TimedOut {
-				x.broken("(meson)", "(meson)", "", Failure{Kind: "collect", Message: fmt.Sprintf("meson left with code %d and did not list its tests: %s", exit.Code, tail(errs.String(), 2<<10))})
+				x.broken("(meson)", "(meson)", "", Failure{Kind: "collect",
+					Message: fmt.Sprintf("meson left with code %d and did not list its tests: %s", exit.Code,
+						tail(errs.String(), 2<<10))})
 				return
 			}
 			x.selected()
@@ -223,7 +234,8 @@ func (x *mesonRun) selected() {
 		for _, id := range chosen {
 			x.keep[id] = true
 			suite, name := mesonSplit(id)
-			if pattern := mesonPattern(x.p, x.folder, suite, name); !slices.Contains(args, pattern) { // given twice it would run twice
+			// given twice it would run twice
+			if pattern := mesonPattern(x.p, x.folder, suite, name); !slices.Contains(args, pattern) {
 				args = append(args, pattern)
 			}
 		}
@@ -245,7 +257,8 @@ func (x *mesonRun) run(args []string) {
 	x.sums, x.console, x.chosen = map[string]int{}, nil, 0
 	x.log.line = func(b []byte) { x.result(b) }
 	x.then(&task{
-		step: &Step{Argv: slices.Concat(argv, x.r.Args, args), Dir: x.p.Root, Reports: []string{base + ".json"}, Phase: Running, Drivers: mesonDrivers},
+		step: &Step{Argv: slices.Concat(argv, x.r.Args, args), Dir: x.p.Root, Reports: []string{base + ".json"},
+			Phase: Running, Drivers: mesonDrivers},
 		stdout: func(line string) {
 			if m := mesonSum.FindStringSubmatch(line); m != nil {
 				x.sums[m[1]] = number(m[2])
@@ -285,7 +298,8 @@ func (x *mesonRun) told(r *mesonResult) {
 	x.words = r.Command
 	x.started(x.named(r.Name)) // meson tells of a test only when it has ended
 	t := x.named(r.Name)
-	t.Duration, t.Output = time.Duration(r.Duration*float64(time.Second)), strings.TrimSpace(strings.TrimSpace(r.Stdout)+"\n"+strings.TrimSpace(r.Stderr))
+	t.Duration, t.Output = time.Duration(r.Duration*float64(time.Second)),
+		strings.TrimSpace(strings.TrimSpace(r.Stdout)+"\n"+strings.TrimSpace(r.Stderr))
 	place := Failure{Kind: "exit", File: t.File, Line: t.Line}
 	switch r.Result {
 	case "OK":
@@ -321,8 +335,10 @@ func (x *mesonRun) failed(t *Test, r *mesonResult, f Failure) {
 		f.Kind, f.Message = "setup", fmt.Sprintf("an error, not a failure (code %d)", r.Code)
 	}
 	for line := range strings.Lines(r.Stdout) {
-		if m := tapPoint.FindStringSubmatch(strings.TrimSpace(line)); m != nil && m[1] == "not ok" && r.Code == 0 && !tapTurn.MatchString(m[3]) && len(t.Failures) < maxErrors {
-			t.Failures = append(t.Failures, Failure{Kind: "assertion", Message: "subtest " + strings.TrimSpace(m[2]+" "+m[3]) + " is not ok", File: f.File, Line: f.Line})
+		if m := tapPoint.FindStringSubmatch(strings.TrimSpace(line)); m != nil && m[1] == "not ok" && r.Code == 0 &&
+			!tapTurn.MatchString(m[3]) && len(t.Failures) < maxErrors {
+			t.Failures = append(t.Failures, Failure{Kind: "assertion", Message: "subtest " + strings.TrimSpace(m[2]+" "+m[3]) +
+				" is not ok", File: f.File, Line: f.Line})
 		}
 	}
 	if len(t.Failures) > 0 {
@@ -364,9 +380,12 @@ func (x *mesonRun) ends(exit Exit) {
 	}
 	x.unfinished(exit, nil)
 	if len(x.sums) > 0 && x.extra == 0 {
-		x.totals(Totals{Passed: x.sums["Ok"] + x.sums["Expected Fail"], Failed: x.sums["Fail"] + x.sums["Unexpected Pass"] + x.sums["Timeout"], Skipped: x.sums["Skipped"]})
+		x.totals(Totals{Passed: x.sums["Ok"] + x.sums["Expected Fail"], Failed: x.sums["Fail"] + x.sums["Unexpected Pass"] +
+			x.sums["Timeout"], Skipped: x.sums["Skipped"]})
 	}
 	if len(x.ended) == 0 && exit.Code != 0 {
-		x.broken("(meson)", "(meson)", "", Failure{Kind: "exit", Message: fmt.Sprintf("meson test left with code %d and ran no test: %s", exit.Code, strings.TrimSpace(x.now.last[Stdout].String()+x.now.last[Stderr].String()))})
+		x.broken("(meson)", "(meson)", "", Failure{Kind: "exit",
+			Message: fmt.Sprintf("meson test left with code %d and ran no test: %s", exit.Code,
+				strings.TrimSpace(x.now.last[Stdout].String()+x.now.last[Stderr].String()))})
 	}
 }

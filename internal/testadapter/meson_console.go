@@ -12,15 +12,16 @@ import (
 //
 //	 3/17 suite / passes                     OK              0.01s
 //	12/17 suite / segfault                   FAIL            0.02s   killed by signal 11 SIGSEGV
-var mesonLine = lazyregexp.MustCompile(`^\s*(\d+)/(\d+) (\S.*?)\s+(OK|FAIL|EXPECTEDFAIL|SKIP|TIMEOUT|ERROR|UNEXPECTEDPASS|INTERRUPT)\s+([\d.]+)s(?:\s+(.*))?$`)
+var mesonLine = lazyregexp.MustCompile(
+	`^\s*(\d+)/(\d+) (\S.*?)\s+(OK|FAIL|EXPECTEDFAIL|SKIP|TIMEOUT|ERROR|UNEXPECTEDPASS|INTERRUPT)\s+([\d.]+)s(?:\s+(.*))?$`)
 
 var (
 	mesonKilled = lazyregexp.MustCompile(`killed by signal (\d+)`)
 	mesonCode   = lazyregexp.MustCompile(`exit status (\d+)`)
 )
 
-// consoleLine keeps what the console says of a test. Meson writes its log when it ends, or when a buffer is full; where it is killed,
-// the log lacks what the console has said at once.
+// consoleLine keeps what the console says of a test. Meson writes its log when it ends, or when a buffer is full; where
+// it is killed, the log lacks what the console has said at once.
 func (x *mesonRun) consoleLine(line string) {
 	m := mesonLine.FindStringSubmatch(line)
 	if m == nil || !slices.Contains(x.ids, m[3]) || len(x.console) >= len(x.ids)*10 {
@@ -67,7 +68,8 @@ func (x *mesonRun) brokenOff(exit Exit) {
 		if len(left) > most {
 			names += ", …"
 		}
-		x.note("%d tests had not ended or were not chosen: Meson tells of a test only when it has ended: %s", len(left), names)
+		x.note("%d tests had not ended or were not chosen: Meson tells of a test only when it has ended: %s", len(left),
+			names)
 	}
 }
 

@@ -48,11 +48,13 @@ func TestMesonSuite(t *testing.T) {
 			t.Errorf("%+v ran %q, want %q; notes %q", c.r, got, c.want, notes(events))
 		}
 	}
-	if err := os.WriteFile(filepath.Join(p.Root, "prog.cpp"), []byte("int main() {\n  return missing;\n}\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(p.Root, "prog.cpp"), []byte("int main() {\n  return missing;\n}\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	got := ended(strobetest.RunAdapter(t, a, p, testadapter.Request{}))
-	if len(got) != 1 || got["(build)"] == nil || got["(build)"].Failures[0].File != "prog.cpp" || got["(build)"].Failures[0].Line != 2 {
+	if len(got) != 1 || got["(build)"] == nil || got["(build)"].Failures[0].File != "prog.cpp" ||
+		got["(build)"].Failures[0].Line != 2 {
 		t.Errorf("(build) = %+v of %q", got["(build)"], keys(got))
 	}
 }
@@ -61,16 +63,19 @@ func TestMesonFaults(t *testing.T) {
 	p := strobetest.ProjectAt(strobetest.Suite(t, "meson"))
 	strobetest.NeedCommand(t, "meson")
 	_, err := testadapter.Meson{}.Start(p, &testadapter.Request{}, func(testadapter.Event) {})
-	if f := new(fault.Error); !errors.As(err, &f) || f.Code != fault.ValidationError || !strings.Contains(f.Hint, "meson setup builddir") {
+	if f := new(fault.Error); !errors.As(err, &f) || f.Code != fault.ValidationError ||
+		!strings.Contains(f.Hint, "meson setup builddir") {
 		t.Errorf("Start = %v", err)
 	}
 }
 
 func FuzzMeson(f *testing.F) {
-	f.Add([]byte("p / a\n"), []byte(`{"name": "p / a", "stdout": "not ok 1 - x\n", "result": "FAIL", "returncode": -11, "duration": 1e300}`+"\n"))
+	f.Add([]byte("p / a\n"),
+		[]byte(`{"name": "p / a", "stdout": "not ok 1 - x\n", "result": "FAIL", "returncode": -11, "duration": 1e300}`+"\n"))
 	p := projectOf(mapFS(map[string]string{"meson.build": "test('a', x)\n", "build/meson-info/intro-tests.json": "[]"}))
 	f.Fuzz(func(t *testing.T, list, log []byte) {
-		replay(t, testadapter.Meson{}, p, testadapter.Request{}, recorded{}, recorded{stdout: string(list) + "\np / a\n"}, recorded{stdout: string(log), report: string(log)})
+		replay(t, testadapter.Meson{}, p, testadapter.Request{}, recorded{}, recorded{stdout: string(list) + "\np / a\n"},
+			recorded{stdout: string(log), report: string(log)})
 		abuse(t, testadapter.Meson{}, p, testadapter.Request{Test: "a"}, list, testadapter.Exit{})
 	})
 }

@@ -12,7 +12,8 @@ import (
 type Mocha struct{}
 
 var mochaProject = jsFramework{name: "mocha", packages: []string{"mocha", "ts-mocha"}, field: "mocha",
-	configs: []string{".mocharc.js", ".mocharc.cjs", ".mocharc.mjs", ".mocharc.yml", ".mocharc.yaml", ".mocharc.json", ".mocharc.jsonc", "test/mocha.opts"}}
+	configs: []string{".mocharc.js", ".mocharc.cjs", ".mocharc.mjs", ".mocharc.yml", ".mocharc.yaml", ".mocharc.json",
+		".mocharc.jsonc", "test/mocha.opts"}}
 
 // Name is the framework's.
 func (Mocha) Name() string { return "mocha" }
@@ -28,7 +29,8 @@ func (a Mocha) Start(p *Project, r *Request, emit func(Event)) (Execution, error
 		return nil, err
 	}
 	if tool.dir == "" {
-		return nil, fault.New(fault.Unsupported, "Set nodeLinker: node-modules in .yarnrc.yml.", "Mocha's reporter cannot be loaded with Yarn's Plug'n'Play")
+		return nil, fault.New(fault.Unsupported, "Set nodeLinker: node-modules in .yarnrc.yml.",
+			"Mocha's reporter cannot be loaded with Yarn's Plug'n'Play")
 	}
 	level, err := p.jsLevel(dir, r.Level, "mocha")
 	if err != nil {

@@ -24,7 +24,8 @@ func TestMochaSuite(t *testing.T) {
 func TestMochaParallel(t *testing.T) {
 	t.Parallel()
 	p := strobetest.ProjectAt(strobetest.NodeSuite(t, "mocha"))
-	golden(t, "mocha/parallel.txt", told(strobetest.RunAdapter(t, testadapter.Mocha{}, p, testadapter.Request{Args: []string{"--parallel", "--jobs=2"}})), p.Root, "ROOT")
+	golden(t, "mocha/parallel.txt", told(strobetest.RunAdapter(t, testadapter.Mocha{}, p,
+		testadapter.Request{Args: []string{"--parallel", "--jobs=2"}})), p.Root, "ROOT")
 }
 
 // What earlier versions report of the same suite.
@@ -40,7 +41,8 @@ func TestMochaEnds(t *testing.T) {
 	p := strobetest.ProjectAt(strobetest.NodeSuite(t, "mocha"))
 	for _, name := range []string{"exits", "crashes", "throws", "later", "syntax"} {
 		t.Run(name, func(t *testing.T) {
-			golden(t, "mocha/"+name+".txt", told(strobetest.RunAdapter(t, testadapter.Mocha{}, p, testadapter.Request{Test: "ends/" + name + ".js"})), p.Root, "ROOT")
+			golden(t, "mocha/"+name+".txt", told(strobetest.RunAdapter(t, testadapter.Mocha{}, p,
+				testadapter.Request{Test: "ends/" + name + ".js"})), p.Root, "ROOT")
 		})
 	}
 }
@@ -55,10 +57,15 @@ func TestMochaSelects(t *testing.T) {
 		"both sides":                         {plain + "fails with both sides"},
 		plain + "outer > counts 10":          {plain + "outer > counts 10"},
 		plain + "outer > inner > deep works": {plain + "outer > inner > deep works"},
-		plain + "outer > inner > deep > works (a.*b) [c] \"d\" 'e' $f ^g | h ü > i / j":  {plain + "outer > inner > deep > works (a.*b) [c] \"d\" 'e' $f ^g | h ü > i / j"},
-		plain + "outer > inner > deep > works #2":                                        {plain + "outer > inner > deep > works #2"},
-		"test/hooks.test.js > set up badly > nor this":                                   {"test/hooks.test.js > set up badly > nor this"},
-		"test/hooks.test.js > all set up badly > \"before all\" hook for \"never seen\"": {"test/hooks.test.js > all set up badly > \"before all\" hook for \"never seen\"", "test/hooks.test.js > all set up badly > never seen"},
+		plain + "outer > inner > deep > works (a.*b) [c] \"d\" 'e' $f ^g | h ü > i / j": {plain +
+			"outer > inner > deep > works (a.*b) [c] \"d\" 'e' $f ^g | h ü > i / j"},
+		plain + "outer > inner > deep > works #2": {plain +
+			"outer > inner > deep > works #2"},
+		"test/hooks.test.js > set up badly > nor this": {"test/hooks.test.js > set up " +
+			"badly > nor this"},
+		"test/hooks.test.js > all set up badly > \"before all\" hook for " +
+			"\"never seen\"": {"test/hooks.test.js > all set up badly > \"before all\" hook for \"never seen\"",
+			"test/hooks.test.js > all set up badly > never seen"},
 		"no such test": nil,
 	})
 }

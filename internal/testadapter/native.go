@@ -10,7 +10,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/report"
 )
 
-// native is what executions of compiled languages' frameworks share: their steps, one after another, and the tests that they told of.
+// native is what executions of compiled languages' frameworks share: their steps, one after another, and the tests that
+// they told of.
 type native struct {
 	p    *Project
 	r    *Request
@@ -27,11 +28,13 @@ type native struct {
 	order []string // of open
 	ended map[string]bool
 	count Totals // of what ended
-	// apart counts results that the framework has no result for (a compile error, a test cut off): its totals then lack them.
+	// apart counts results that the framework has no result for (a compile error, a test cut off): its totals then lack
+	// them.
 	apart int
 }
 
-// task is a step with what is done with what it writes; without a step, do is what there is to do. All funcs may be nil.
+// task is a step with what is done with what it writes; without a step, do is what there is to do. All funcs may be
+// nil.
 type task struct {
 	step   *Step
 	do     func()
@@ -39,7 +42,8 @@ type task struct {
 	stderr func(line string)
 	report func(name string, data []byte)
 	end    func(x Exit)
-	// watch looks in both streams for what runtimes say when something goes wrong: panics, sanitizers, checks of libraries.
+	// watch looks in both streams for what runtimes say when something goes wrong: panics, sanitizers, checks of
+	// libraries.
 	watch bool
 	// words is what the test that runs has written, where it is known; else it is the end of all output.
 	words func() string
@@ -54,7 +58,8 @@ type task struct {
 const maxReports = 32
 
 func newNative(p *Project, r *Request, emit func(Event)) native {
-	n := native{p: p, r: r, emit: emit, open: map[string]*Test{}, ended: map[string]bool{}, roots: []string{filepath.Clean(p.Root)}}
+	n := native{p: p, r: r, emit: emit, open: map[string]*Test{}, ended: map[string]bool{},
+		roots: []string{filepath.Clean(p.Root)}}
 	if real, err := filepath.EvalSymlinks(p.Root); err == nil && real != n.roots[0] {
 		n.roots = append(n.roots, real)
 	}
@@ -269,7 +274,8 @@ func (n *native) cutOff(test *Test, x Exit, t *task, others int) {
 	test.Fails, test.Failures = true, append(test.Failures, f)
 }
 
-// death is how a test program ended before its tests did: what its runtime said of it, else its signal or code and last words.
+// death is how a test program ended before its tests did: what its runtime said of it, else its signal or code and last
+// words.
 func (n *native) death(x Exit, t *task) Failure {
 	f := Failure{Kind: "exit", Message: fmt.Sprintf("the process left with code %d while this test ran", x.Code)}
 	signal := x.Signal
@@ -299,7 +305,8 @@ func (n *native) death(x Exit, t *task) Failure {
 			break
 		}
 		// A line that our own option causes is not the program's.
-		if last := strings.TrimSpace(strings.ReplaceAll(t.last[s].String(), "warning: `--logfile` is deprecated", "")); last != "" {
+		if last := strings.TrimSpace(strings.ReplaceAll(t.last[s].String(), "warning: `--logfile` is deprecated",
+			"")); last != "" {
 			f.Message += "; it wrote last:\n" + tail(last, 2<<10)
 			break
 		}
@@ -308,7 +315,8 @@ func (n *native) death(x Exit, t *task) Failure {
 }
 
 // signals are the names by their numbers on Linux, for codes above 128.
-var signals = []string{"", "SIGHUP", "SIGINT", "SIGQUIT", "SIGILL", "SIGTRAP", "SIGABRT", "SIGBUS", "SIGFPE", "SIGKILL", "SIGUSR1",
+var signals = []string{"", "SIGHUP", "SIGINT", "SIGQUIT", "SIGILL", "SIGTRAP", "SIGABRT", "SIGBUS", "SIGFPE", "SIGKILL",
+	"SIGUSR1",
 	"SIGSEGV", "SIGUSR2", "SIGPIPE", "SIGALRM", "SIGTERM"}
 
 // blame adds what a runtime said to a failure.

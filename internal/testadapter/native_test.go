@@ -30,7 +30,8 @@ func recording(t testing.TB, name string) string {
 
 // projectOf is a project at /project with some files, where every command is installed.
 func projectOf(files fs.FS) *testadapter.Project {
-	return &testadapter.Project{Root: "/project", FS: files, LookPath: func(name string) (string, error) { return "/usr/bin/" + name, nil }}
+	return &testadapter.Project{Root: "/project", FS: files,
+		LookPath: func(name string) (string, error) { return "/usr/bin/" + name, nil }}
 }
 
 func mapFS(files map[string]string) fs.FS {
@@ -42,7 +43,8 @@ func mapFS(files map[string]string) fs.FS {
 }
 
 // replay hands the recorded steps to an execution, in pieces of random length, and returns what it told.
-func replay(t testing.TB, a testadapter.Adapter, p *testadapter.Project, r testadapter.Request, steps ...recorded) []testadapter.Event {
+func replay(t testing.TB, a testadapter.Adapter, p *testadapter.Project, r testadapter.Request,
+	steps ...recorded) []testadapter.Event {
 	t.Helper()
 	if r.Dir == "" {
 		r.Dir = "/private"
@@ -112,7 +114,8 @@ func once(t testing.TB, events []testadapter.Event) {
 }
 
 // abuse drives an execution with the same bytes as everything that it may read, for at most some steps.
-func abuse(t testing.TB, a testadapter.Adapter, p *testadapter.Project, r testadapter.Request, data []byte, exit testadapter.Exit) {
+func abuse(t testing.TB, a testadapter.Adapter, p *testadapter.Project, r testadapter.Request, data []byte,
+	exit testadapter.Exit) {
 	t.Helper()
 	r.Dir = "/private"
 	var events []testadapter.Event

@@ -12,9 +12,10 @@ import (
 	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
-// Nextest runs `cargo nextest run`. Its results are its machine format, libtest's events on standard output (nexte.st, "machine-readable
-// output"; still behind an environment variable), where nothing of the tests' own can stand, since nextest captures it; of how a process
-// ended only the status lines on standard error tell, which therefore must not have tests' output between them.
+// Nextest runs `cargo nextest run`. Its results are its machine format, libtest's events on standard output (nexte.st,
+// "machine-readable output"; still behind an environment variable), where nothing of the tests' own can stand, since
+// nextest captures it; of how a process ended only the status lines on standard error tell, which therefore must not
+// have tests' output between them.
 //
 // IDs are those of Cargo: "binary-id name".
 type Nextest struct{}
@@ -33,21 +34,28 @@ func (Nextest) Detect(p *Project) Detection {
 	if isFile(p.FS, config) {
 		return Detection{Confidence: 95, Evidence: append(d.Evidence, config, "cargo-nextest is installed"), Dir: d.Dir}
 	}
-	return Detection{Confidence: 40, Evidence: append(d.Evidence, "cargo-nextest is installed, and the project has no configuration for it"), Dir: d.Dir}
+	return Detection{Confidence: 40, Evidence: append(d.Evidence,
+		"cargo-nextest is installed, and the project has no configuration for it"), Dir: d.Dir}
 }
 
 func (a Nextest) Start(p *Project, r *Request, emit func(Event)) (Execution, error) {
 	if len(r.Command) > 0 {
-		return nil, fault.New(fault.ValidationError, "Leave command out, or take framework generic.", "cargo nextest has no command of its own to run tests with")
+		return nil, fault.New(fault.ValidationError, "Leave command out, or take framework generic.",
+			"cargo nextest has no command of its own to run tests with")
 	}
 	if _, err := p.LookPath("cargo-nextest"); err != nil {
-		return nil, fault.New(fault.ValidationError, "Install it: cargo install cargo-nextest --locked; or take framework cargo.", "find the cargo-nextest command: %w", err)
+		return nil, fault.New(fault.ValidationError,
+			"Install it: cargo install cargo-nextest --locked; or take framework cargo.", "find the cargo-nextest command: %w",
+			err)
 	}
 	dir := Cargo{}.Detect(p).Dir
-	x := &nextestRun{native: newNative(p, r, emit), dir: filepath.Join(p.Root, dir), ids: map[string]string{}, paths: map[string]string{}, dirs: map[string]string{}, words: map[string]string{}, results: map[string]*nextestResult{}}
+	x := &nextestRun{native: newNative(p, r, emit), dir: filepath.Join(p.Root, dir), ids: map[string]string{},
+		paths: map[string]string{}, dirs: map[string]string{}, words: map[string]string{},
+		results: map[string]*nextestResult{}}
 	x.base, x.args = x.dir, r.Args
 	// Names have no spaces: this is an ID, and the other packages need not be built.
-	if binary, _, isID := strings.Cut(r.Test, " "); isID && !slices.Contains(r.Args, "-p") && !slices.Contains(r.Args, "--package") {
+	if binary, _, isID := strings.Cut(r.Test, " "); isID && !slices.Contains(r.Args, "-p") &&
+		!slices.Contains(r.Args, "--package") {
 		pkg, _, _ := strings.Cut(binary, "::")
 		x.args = append([]string{"-p", pkg}, r.Args...)
 	}
@@ -103,11 +111,13 @@ func (x *nextestRun) environ() []string {
 func (x *nextestRun) list() {
 	var out, errs strings.Builder
 	x.then(&task{
-		step:   &Step{Argv: append([]string{"cargo", "nextest", "list", "--message-format", "json"}, nextestListArgs(x.args)...), Dir: x.dir, Env: x.environ(), Phase: Compiling, Drivers: nextestDrivers},
+		step: &Step{Argv: append([]string{"cargo", "nextest", "list", "--message-format", "json"},
+			nextestListArgs(x.args)...), Dir: x.dir, Env: x.environ(), Phase: Compiling, Drivers: nextestDrivers},
 		stdout: func(line string) { out.WriteString(line) }, // one line, of megabytes in large workspaces
 		stderr: func(line string) {
 			keepLine(&errs, line)
-			if text := strings.TrimSpace(line); strings.HasPrefix(text, "Compiling ") || strings.HasPrefix(text, "Downloading ") {
+			if text := strings.TrimSpace(line); strings.HasPrefix(text, "Compiling ") ||
+				strings.HasPrefix(text, "Downloading ") {
 				x.phase(Compiling, text)
 			}
 		},
@@ -137,7 +147,8 @@ func nextestListArgs(args []string) []string {
 		switch name, _, _ := strings.Cut(args[i], "="); name {
 		case "--":
 			return append(kept, args[i:]...)
-		case "--retries", "-j", "--test-threads", "--failure-output", "--success-output", "--status-level", "--final-status-level", "--max-fail", "--no-tests":
+		case "--retries", "-j", "--test-threads", "--failure-output", "--success-output", "--status-level",
+			"--final-status-level", "--max-fail", "--no-tests":
 			if !strings.Contains(args[i], "=") {
 				i++
 			}
@@ -220,7 +231,8 @@ func (x *nextestRun) selected() {
 		}
 		parts = append(parts, "("+strings.Join(any, " | ")+")")
 	}
-	argv := slices.Concat([]string{"cargo", "nextest", "run", "--message-format", "libtest-json-plus", "--no-fail-fast", "--failure-output", "never", "--success-output", "never",
+	argv := slices.Concat([]string{"cargo", "nextest", "run", "--message-format", "libtest-json-plus", "--no-fail-fast",
+		"--failure-output", "never", "--success-output", "never",
 		"--status-level", "all", "--color", "never"}, x.args)
 	if x.r.Traced && !slices.Contains(x.args, "-j") && !slices.Contains(x.args, "--test-threads") {
 		argv = slices.Insert(argv, 3, "--test-threads=1")
@@ -233,16 +245,18 @@ func (x *nextestRun) selected() {
 		}
 		argv = slices.Insert(argv, at, "-E", strings.Join(parts, " & "))
 	}
-	t := &task{step: &Step{Argv: argv, Dir: x.dir, Env: x.environ(), Phase: Running, Drivers: nextestDrivers}, stdout: x.line, stderr: x.status}
+	t := &task{step: &Step{Argv: argv, Dir: x.dir, Env: x.environ(), Phase: Running, Drivers: nextestDrivers},
+		stdout: x.line, stderr: x.status}
 	t.end = func(exit Exit) { x.ends(exit, t) }
 	x.then(t)
 }
 
 var (
 	nextestRetry  = lazyregexp.MustCompile(`#(\d+)$`)
-	nextestStatus = lazyregexp.MustCompile(`^ *((?:TRY \d+ )?[A-Z][A-Z0-9+-]*(?: \d+/\d+)?) \[[^\]]*\] (?:\( *\d+/\d+\) )?(\S+) (.+)$`)
-	nextestSum    = lazyregexp.MustCompile(`^ *Summary \[[^\]]*\] .*?tests? run: (.*)$`)
-	nextestCount  = lazyregexp.MustCompile(`(\d+) (passed|failed|timed out|exec failed|skipped)`)
+	nextestStatus = lazyregexp.MustCompile(
+		`^ *((?:TRY \d+ )?[A-Z][A-Z0-9+-]*(?: \d+/\d+)?) \[[^\]]*\] (?:\( *\d+/\d+\) )?(\S+) (.+)$`)
+	nextestSum   = lazyregexp.MustCompile(`^ *Summary \[[^\]]*\] .*?tests? run: (.*)$`)
+	nextestCount = lazyregexp.MustCompile(`(\d+) (passed|failed|timed out|exec failed|skipped)`)
 )
 
 func (x *nextestRun) line(line string) {
@@ -309,11 +323,13 @@ func (x *nextestRun) status(line string) {
 	}
 }
 
-// tell is a test's end. Of failed ones it comes when all has: another attempt may follow, and how the process ended is told elsewhere.
+// tell is a test's end. Of failed ones it comes when all has: another attempt may follow, and how the process ended is
+// told elsewhere.
 func (x *nextestRun) tell(key string) {
 	r := x.results[key]
 	binary, name, _ := strings.Cut(key, " ")
-	t := &Test{ID: key, Name: name, Suite: binary, Duration: time.Duration(r.event.Seconds * float64(time.Second)), Output: r.event.Stdout, Attempts: r.attempts}
+	t := &Test{ID: key, Name: name, Suite: binary, Duration: time.Duration(r.event.Seconds * float64(time.Second)),
+		Output: r.event.Stdout, Attempts: r.attempts}
 	switch r.event.Event {
 	case "ok":
 		t.Status, t.Flaky = Passed, r.failed
@@ -331,14 +347,16 @@ func (x *nextestRun) tell(key string) {
 		switch {
 		case strings.HasPrefix(word, "SIG") || word == "ABORT":
 			t.Status = Crashed
-			f = x.explain(r.event.Stdout, Failure{Kind: "crash", Message: "the test's process died of " + word, Signal: strings.TrimPrefix(word, "ABORT")}, "")[0]
+			f = x.explain(r.event.Stdout, Failure{Kind: "crash", Message: "the test's process died of " + word,
+				Signal: strings.TrimPrefix(word, "ABORT")}, "")[0]
 			f.Kind, f.Signal = "crash", strings.TrimPrefix(word, "ABORT")
 		case word == "TIMEOUT":
 			t.Status = TimedOut
 			f = Failure{Kind: "timeout", Message: "longer than nextest's slow-timeout allows"}
 		case !strings.Contains(r.event.Stdout, "panicked at") && f.Kind == "assertion" && f.File == "":
 			f.Kind = "exit"
-			f.Message = "the test's process left with a code of its own; it wrote last:\n" + orElse(strings.TrimSpace(tail(r.event.Stdout, 2<<10)), "nothing")
+			f.Message = "the test's process left with a code of its own; it wrote last:\n" +
+				orElse(strings.TrimSpace(tail(r.event.Stdout, 2<<10)), "nothing")
 			t.Status = Crashed
 		}
 		t.Failures = []Failure{f}

@@ -17,11 +17,12 @@ var nextestArgs = []string{"-p", "shop", "-p", "crash"}
 
 func nextestRecorded(t testing.TB) []recorded {
 	return []recorded{{stdout: recording(t, "nextest/list.json")},
-		{stdout: recording(t, "nextest/run.stdout"), stderr: recording(t, "nextest/run.stderr"), exit: testadapter.Exit{Code: 100}}}
+		{stdout: recording(t, "nextest/run.stdout"), stderr: recording(t, "nextest/run.stderr"),
+			exit: testadapter.Exit{Code: 100}}}
 }
 
-// TestNextest reads what cargo-nextest 0.9.151 wrote of the suite; it takes too long to install in every run. Where it is installed it
-// runs, and must tell the same.
+// TestNextest reads what cargo-nextest 0.9.151 wrote of the suite; it takes too long to install in every run. Where it
+// is installed it runs, and must tell the same.
 func TestNextest(t *testing.T) {
 	p := projectOf(os.DirFS(filepath.Join(strobetest.Root(t), "testdata", "suites", "cargo")))
 	a := testadapter.Nextest{}
@@ -30,7 +31,9 @@ func TestNextest(t *testing.T) {
 	}
 	events := replay(t, a, p, testadapter.Request{Args: nextestArgs}, nextestRecorded(t)...)
 	golden(t, "nextest/suite.txt", toldRust(events))
-	if !slices.ContainsFunc(events, func(e testadapter.Event) bool { return e.Kind == testadapter.OwnTotals && e.Totals.Failed == 12 }) {
+	if !slices.ContainsFunc(events, func(e testadapter.Event) bool {
+		return e.Kind == testadapter.OwnTotals && e.Totals.Failed == 12
+	}) {
 		t.Error("no totals of nextest's own")
 	}
 	if _, err := exec.LookPath("cargo-nextest"); err == nil {
@@ -61,10 +64,12 @@ func nextestReal(t *testing.T) {
 	events := strobetest.RunAdapter(t, a, p, testadapter.Request{Args: nextestArgs})
 	golden(t, "nextest/suite.txt", toldRust(events), p.Root, "/project")
 	alone(t, a, p, ended(events), func(x *testadapter.Test) bool {
-		return slices.Contains([]string{"tests::passes", "passes", "tests::cases::größe_zwei", "b_segfault", "tests::assert_sides"}, x.Name)
+		return slices.Contains([]string{"tests::passes", "passes", "tests::cases::größe_zwei", "b_segfault",
+			"tests::assert_sides"}, x.Name)
 	})
 	events = strobetest.RunAdapter(t, a, p, testadapter.Request{Args: []string{"-p", "broken"}})
-	if got := ended(events)["(build)"]; got == nil || got.Failures[0].File != "broken/tests/types.rs" || got.Failures[0].Line != 3 {
+	if got := ended(events)["(build)"]; got == nil || got.Failures[0].File != "broken/tests/types.rs" ||
+		got.Failures[0].Line != 3 {
 		t.Errorf("(build) = %+v of %q", got, keys(ended(events)))
 	}
 	events = strobetest.RunAdapter(t, a, p, testadapter.Request{Level: testadapter.EndToEnd, Args: nextestArgs})
@@ -73,18 +78,22 @@ func nextestReal(t *testing.T) {
 	}
 }
 
-// TestNextestRetries: a test that fails and then passes is flaky, one that goes on failing fails once, and one that takes too long is told so.
+// TestNextestRetries: a test that fails and then passes is flaky, one that goes on failing fails once, and one that
+// takes too long is told so.
 func TestNextestRetries(t *testing.T) {
 	p := projectOf(mapFS(map[string]string{"Cargo.toml": "[package]\n"}))
 	list := `{"rust-suites":{"s":{"package-name":"s","binary-id":"s","binary-name":"s","testcases":{"flaky":{},"bad":{},"slow":{}}}}}`
 	event := func(event, name string) string {
 		return `{"type":"test","event":"` + event + `","name":"s::s$` + name + `","exec_time":0.1,"stdout":"out"}` + "\n"
 	}
-	run := event("started", "flaky") + event("failed", "flaky") + event("started", "bad") + event("failed", "bad") + event("started", "flaky#2") + event("ok", "flaky#2") +
+	run := event("started", "flaky") + event("failed", "flaky") + event("started", "bad") + event("failed", "bad") +
+		event("started", "flaky#2") + event("ok", "flaky#2") +
 		event("started", "bad#2") + event("failed", "bad#2") + event("started", "slow") + event("failed", "slow")
-	status := "  TRY 1 FAIL [   0.1s] ( ---- ) s flaky\n  TRY 2 PASS [   0.1s] (1/3) s flaky\n  TRY 2 SIGSEGV [   0.1s] (2/3) s bad\n     TIMEOUT [   0.1s] (3/3) s slow\n" +
+	status := "  TRY 1 FAIL [   0.1s] ( ---- ) s flaky\n  TRY 2 PASS [   0.1s] (1/3) s flaky\n  TRY 2 SIGSEGV [   0.1s] " +
+		"(2/3) s bad\n     TIMEOUT [   0.1s] (3/3) s slow\n" +
 		"     Summary [   0.3s] 3 tests run: 1 passed (1 flaky), 1 failed, 1 timed out, 0 skipped\n"
-	events := replay(t, testadapter.Nextest{}, p, testadapter.Request{}, recorded{stdout: list}, recorded{stdout: run, stderr: status, exit: testadapter.Exit{Code: 100}})
+	events := replay(t, testadapter.Nextest{}, p, testadapter.Request{}, recorded{stdout: list},
+		recorded{stdout: run, stderr: status, exit: testadapter.Exit{Code: 100}})
 	golden(t, "nextest/retries.txt", told(events))
 }
 
@@ -95,7 +104,8 @@ func FuzzNextest(f *testing.F) {
 	p := projectOf(mapFS(map[string]string{"Cargo.toml": "[package]\n"}))
 	f.Fuzz(func(t *testing.T, stdout, stderr []byte) {
 		list := `{"rust-suites":{"s":{"package-name":"s","binary-id":"s","binary-name":"s","testcases":{"a":{}}}}}`
-		replay(t, testadapter.Nextest{}, p, testadapter.Request{}, recorded{stdout: list}, recorded{stdout: string(stdout), stderr: string(stderr)})
+		replay(t, testadapter.Nextest{}, p, testadapter.Request{}, recorded{stdout: list},
+			recorded{stdout: string(stdout), stderr: string(stderr)})
 		abuse(t, testadapter.Nextest{}, p, testadapter.Request{}, stdout, testadapter.Exit{Code: 4})
 	})
 }

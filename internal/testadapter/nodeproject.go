@@ -17,10 +17,12 @@ import (
 type scriptUse map[string]string
 
 // runners are the programs that scripts start, and the framework that each is.
-var runners = map[string]string{"vitest": "vitest", "jest": "jest", "react-scripts": "jest", "mocha": "mocha", "ts-mocha": "mocha", "_mocha": "mocha", "playwright": "playwright"}
+var runners = map[string]string{"vitest": "vitest", "jest": "jest", "react-scripts": "jest", "mocha": "mocha",
+	"ts-mocha": "mocha", "_mocha": "mocha", "playwright": "playwright"}
 
 // wrappers start what follows them: with these words the command is still to come.
-var wrappers = []string{"npx", "pnpx", "bunx", "exec", "dlx", "cross-env", "env", "dotenv", "--", "c8", "nyc", "time", "sudo", "concurrently", "run", "ts-node", "xvfb-run", "-e", "-f"}
+var wrappers = []string{"npx", "pnpx", "bunx", "exec", "dlx", "cross-env", "env", "dotenv", "--", "c8", "nyc", "time",
+	"sudo", "concurrently", "run", "ts-node", "xvfb-run", "-e", "-f"}
 
 var assignment = lazyregexp.MustCompile(`^[A-Za-z_]\w*=`)
 
@@ -214,7 +216,8 @@ func (p *Project) tool(dir, pkg, bin string) (*nodeTool, error) {
 		if b, err := os.ReadFile(filepath.Join(home, "package.json")); err == nil && json.Unmarshal(b, &manifest) == nil {
 			script := binOf(manifest.Bin, bin)
 			if script == "" {
-				return nil, fault.New(fault.LaunchFailed, "Install "+pkg+" anew.", "%s names no program %s", filepath.Join(home, "package.json"), bin)
+				return nil, fault.New(fault.LaunchFailed, "Install "+pkg+" anew.", "%s names no program %s",
+					filepath.Join(home, "package.json"), bin)
 			}
 			return &nodeTool{argv: []string{node, filepath.Join(home, script)}, dir: home, version: manifest.Version}, nil
 		}
@@ -252,7 +255,8 @@ func (p *Project) notInstalled(dir, pkg string) error {
 		}
 	}
 	where, install := p.installer(dir, declared, pkg)
-	return fault.New(fault.LaunchFailed, fmt.Sprintf("Run %q in %s.", install, filepath.Join(p.Root, where)), "%s is not installed: no node_modules/%s in %s or above", pkg, pkg, filepath.Join(p.Root, dir))
+	return fault.New(fault.LaunchFailed, fmt.Sprintf("Run %q in %s.", install, filepath.Join(p.Root, where)),
+		"%s is not installed: no node_modules/%s in %s or above", pkg, pkg, filepath.Join(p.Root, dir))
 }
 
 // installer is the command that installs a project's packages, by the lock file that it has, and where to run it.
@@ -262,11 +266,15 @@ func (p *Project) installer(dir string, declared bool, pkg string) (where, comma
 		if k := p.packageAt(at); k != nil {
 			manager = k.Manager
 		}
-		berry := p.isFile(path.Join(at, ".yarnrc.yml")) || strings.HasPrefix(manager, "yarn@") && !strings.HasPrefix(manager, "yarn@1")
+		berry := p.isFile(path.Join(at, ".yarnrc.yml")) || strings.HasPrefix(manager, "yarn@") &&
+			!strings.HasPrefix(manager, "yarn@1")
 		for _, lock := range []struct{ file, install, add string }{
-			{"package-lock.json", "npm ci", "npm install --save-dev "}, {"npm-shrinkwrap.json", "npm ci", "npm install --save-dev "},
-			{"pnpm-lock.yaml", "pnpm install --frozen-lockfile", "pnpm add --save-dev "}, {"yarn.lock", yarnInstall(berry), "yarn add --dev "},
-			{"bun.lock", "bun install --frozen-lockfile", "bun add --dev "}, {"bun.lockb", "bun install --frozen-lockfile", "bun add --dev "},
+			{"package-lock.json", "npm ci", "npm install --save-dev "},
+			{"npm-shrinkwrap.json", "npm ci", "npm install --save-dev "},
+			{"pnpm-lock.yaml", "pnpm install --frozen-lockfile", "pnpm add --save-dev "},
+			{"yarn.lock", yarnInstall(berry), "yarn add --dev "},
+			{"bun.lock", "bun install --frozen-lockfile", "bun add --dev "},
+			{"bun.lockb", "bun install --frozen-lockfile", "bun add --dev "},
 		} {
 			if !p.isFile(path.Join(at, lock.file)) {
 				continue
@@ -295,7 +303,8 @@ type scriptCommand struct {
 	name           string // of the program: "vitest", "node", "tsx"
 	env            []string
 	options, files []string
-	node           []string // options of node itself, where the script starts it: node --experimental-vm-modules node_modules/.bin/jest
+	// options of node itself, where the script starts it: node --experimental-vm-modules node_modules/.bin/jest
+	node []string
 }
 
 // command reads how the package's script runs a framework: the script that uses names, or one that it runs.

@@ -148,8 +148,8 @@ func (p *Project) levelFiles(dir string, level []string) []string {
 	return files
 }
 
-// nodeRun looks once more at files whose process ended by itself: Node then keeps back what the file had told, so a second, short run
-// with a hook of ours finds the test that took it down.
+// nodeRun looks once more at files whose process ended by itself: Node then keeps back what the file had told, so a
+// second, short run with a hook of ours finds the test that took it down.
 type nodeRun struct {
 	*jsRun
 	dead   map[string]*wireTest // results of such files, which are told at the end
@@ -204,9 +204,10 @@ func (n *nodeRun) Next() (*Step, error) {
 		}
 		step.Argv = append(argv, "--test-reporter=spec", file)
 		step.Files = map[string][]byte{
-			hook:                                   reporter("strobe_node_hook.mjs"),
-			inDir(n.r, name+"/strobe_common.cjs"):  reporter("strobe_common.cjs"),
-			inDir(n.r, name+"/strobe_config.json"): config(map[string]any{"report": step.Reports[0], "root": n.p.Root, "file": file}),
+			hook:                                  reporter("strobe_node_hook.mjs"),
+			inDir(n.r, name+"/strobe_common.cjs"): reporter("strobe_common.cjs"),
+			inDir(n.r, name+"/strobe_config.json"): config(
+				map[string]any{"report": step.Reports[0], "root": n.p.Root, "file": file}),
 		}
 		n.steps = append(n.steps, step)
 	}
@@ -235,7 +236,8 @@ func (n *nodeRun) tell() {
 		delete(n.dead, file)
 		if names := n.last[file]; len(names) > 0 {
 			rel := n.res.rel(file)
-			w.ID, w.Name, w.Suite = strings.Join(append([]string{rel}, names...), separator), names[len(names)-1], strings.Join(append([]string{rel}, names[:len(names)-1]...), separator)
+			w.ID, w.Name, w.Suite = strings.Join(append([]string{rel}, names...), separator), names[len(names)-1],
+				strings.Join(append([]string{rel}, names[:len(names)-1]...), separator)
 			for i := range w.Failures {
 				w.Failures[i].Message += " while this test ran (found by running the file once more)"
 			}
@@ -252,9 +254,11 @@ func (a NodeTest) Rerun(p *Project, r *Request, t *Test) Rerun {
 	at := filepath.Join(p.Root, dir)
 	script := p.script(dir, "node")
 	if outside(t.ID) {
-		return Rerun{Argv: slices.Concat([]string{"node"}, script.options, []string{"--test"}, r.Args, script.files), Env: script.env, Dir: at, Framework: "node"}
+		return Rerun{Argv: slices.Concat([]string{"node"}, script.options, []string{"--test"}, r.Args, script.files),
+			Env: script.env, Dir: at, Framework: "node"}
 	}
-	argv := slices.Concat([]string{"node"}, onlyOptions("node", script.options, namePatterns...), []string{"--test"}, onlyOptions("node", r.Args, namePatterns...))
+	argv := slices.Concat([]string{"node"}, onlyOptions("node", script.options, namePatterns...), []string{"--test"},
+		onlyOptions("node", r.Args, namePatterns...))
 	file, names := p.splitID(t.ID)
 	if names != "" {
 		x := jsRun{}
@@ -270,5 +274,6 @@ func (a NodeTest) Rerun(p *Project, r *Request, t *Test) Rerun {
 	if file == "" {
 		file = t.File
 	}
-	return Rerun{Argv: append(argv, relativeTo(at, filepath.Join(p.Root, file))), Env: script.env, Dir: at, Test: t.ID, Framework: "node"}
+	return Rerun{Argv: append(argv, relativeTo(at, filepath.Join(p.Root, file))), Env: script.env, Dir: at, Test: t.ID,
+		Framework: "node"}
 }

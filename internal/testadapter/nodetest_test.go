@@ -40,21 +40,25 @@ func TestNodeEnds(t *testing.T) {
 	p := strobetest.ProjectAt(strobetest.NodeSuite(t, "node"))
 	for _, name := range []string{"exits", "crashes"} {
 		t.Run(name, func(t *testing.T) {
-			golden(t, "node/"+name+".txt", told(strobetest.RunAdapter(t, testadapter.NodeTest{}, p, testadapter.Request{Test: "ends/" + name + ".test.mjs"})), p.Root, "ROOT")
+			golden(t, "node/"+name+".txt", told(strobetest.RunAdapter(t, testadapter.NodeTest{}, p,
+				testadapter.Request{Test: "ends/" + name + ".test.mjs"})), p.Root, "ROOT")
 		})
 	}
 }
 
-// Node before 22 matches tests by their own names and tells of the others as skipped: what was asked for is then looked for so.
+// Node before 22 matches tests by their own names and tells of the others as skipped: what was asked for is then looked
+// for so.
 func TestNodeOwnNames(t *testing.T) {
 	p := strobetest.ProjectAt(strobetest.NodeSuite(t, "node"))
-	const source = "import { describe, it } from 'node:test';\ndescribe('outer', () => {\n  it('one', () => {});\n  it('two', () => {});\n});\n"
+	const source = "import { describe, it } from 'node:test';\ndescribe('outer', () => {\n  it('one', () => {});\n  " +
+		"it('two', () => {});\n});\n"
 	name := filepath.Join(p.Root, "nested.test.mjs")
 	if err := os.WriteFile(name, []byte(source), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var told []testadapter.Event
-	x, err := testadapter.NodeTest{}.Start(p, &testadapter.Request{Dir: t.TempDir(), Timeout: time.Minute, Test: "nested.test.mjs > outer > one"},
+	x, err := testadapter.NodeTest{}.Start(p,
+		&testadapter.Request{Dir: t.TempDir(), Timeout: time.Minute, Test: "nested.test.mjs > outer > one"},
 		func(e testadapter.Event) { told = append(told, e) })
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +76,8 @@ func TestNodeOwnNames(t *testing.T) {
 	if err != nil || step == nil || !slices.Contains(step.Argv, "--test-name-pattern=/^(?:one)$/") {
 		t.Errorf("the next step is %+v, %v", step, err)
 	}
-	again := testadapter.NodeTest{}.Rerun(p, &testadapter.Request{}, &testadapter.Test{ID: "nested.test.mjs > outer > one", Name: "one"})
+	again := testadapter.NodeTest{}.Rerun(p, &testadapter.Request{},
+		&testadapter.Test{ID: "nested.test.mjs > outer > one", Name: "one"})
 	if !slices.Contains(again.Argv, "--test-name-pattern=/^(?:outer(?: > | )one|one)$/") {
 		t.Errorf("Rerun = %q", again.Argv)
 	}
@@ -118,10 +123,11 @@ func TestNodeSelects(t *testing.T) {
 		"both sides":                         {plain + "fails with both sides"},
 		plain + "outer > counts 10":          {plain + "outer > counts 10"},
 		plain + "outer > inner > deep works": {plain + "outer > inner > deep works"},
-		plain + "outer > inner > deep > works (a.*b) [c] \"d\" 'e' $f ^g | h ü > i / j": {plain + "outer > inner > deep > works (a.*b) [c] \"d\" 'e' $f ^g | h ü > i / j"},
-		plain + "outer > inner > deep > works #2":                                       {plain + "outer > inner > deep > works #2"},
-		plain + "has parts":       parts,
-		plain + "has parts > two": {parts[0], parts[2]},
-		"no such test":            nil,
+		plain + "outer > inner > deep > works (a.*b) [c] \"d\" 'e' $f ^g | h ü > i / j": {plain +
+			"outer > inner > deep > works (a.*b) [c] \"d\" 'e' $f ^g | h ü > i / j"},
+		plain + "outer > inner > deep > works #2": {plain + "outer > inner > deep > works #2"},
+		plain + "has parts":                       parts,
+		plain + "has parts > two":                 {parts[0], parts[2]},
+		"no such test":                            nil,
 	})
 }

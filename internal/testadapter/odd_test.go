@@ -16,8 +16,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/testrun"
 )
 
-// odd is a file of tests with names that shells and patterns read in their own ways, which print what no reader should believe. Each
-// test writes its name into the file that STROBE_RAN names.
+// odd is a file of tests with names that shells and patterns read in their own ways, which print what no reader should
+// believe. Each test writes its name into the file that STROBE_RAN names.
 type odd struct {
 	name    string
 	a       testadapter.Adapter
@@ -28,24 +28,36 @@ type odd struct {
 }
 
 // oddNames are those of most suites. The last but one is how the last begins.
-var oddNames = []string{"-x \"a\" 'b' $HOME `id` \\ !", "a.*b (c) [d] {e} ^|+? / ü 日本 <k> & # % ; ~", "plain", "plain more"}
+var oddNames = []string{"-x \"a\" 'b' $HOME `id` \\ !", "a.*b (c) [d] {e} ^|+? / ü 日本 <k> & # % ; ~", "plain",
+	"plain more"}
 
-// TestOddlyNamed: however a test is named and whatever it prints, the framework's counts are ours, and each is run again alone, by
-// debug_test and by the command that a person is told.
+// TestOddlyNamed: however a test is named and whatever it prints, the framework's counts are ours, and each is run
+// again alone, by debug_test and by the command that a person is told.
 func TestOddlyNamed(t *testing.T) {
 	pythonNames := []string{oddNames[0], "a.*b (c) [d] {e} ^|+? / ü <k> & # % ; ~ :: x", "plain", "plain more"}
 	for _, c := range []odd{
-		{name: "vitest", a: testadapter.Vitest{}, project: oddProject("vitest", "vitest run --dir=ends"), r: testadapter.Request{Test: "ends/odd.test.ts"}, prefix: "ends/odd.test.ts > "},
-		{name: "jest", a: testadapter.Jest{}, project: oddProject("jest", "jest --roots=ends"), r: testadapter.Request{Test: "ends/odd.test.js"}, prefix: "ends/odd.test.js > "},
-		{name: "mocha", a: testadapter.Mocha{}, project: nodeProject("mocha"), r: testadapter.Request{Test: "ends/odd.js"}, prefix: "ends/odd.js > "},
-		{name: "node", a: testadapter.NodeTest{}, project: nodeProject("node"), r: testadapter.Request{Test: "ends/odd.test.mjs"}, prefix: "ends/odd.test.mjs > "},
-		{name: "bun", a: testadapter.Bun{}, project: nodeProject("bun"), r: testadapter.Request{Test: "ends/odd.test.ts"}, prefix: "ends/odd.test.ts > "},
-		{name: "deno", a: testadapter.Deno{}, project: oddDeno, r: testadapter.Request{Test: "ends/odd_test.ts"}, prefix: "ends/odd_test.ts > "},
-		{name: "playwright", a: testadapter.Playwright{}, project: nodeProject("playwright"), r: testadapter.Request{Test: "[waits] waits/odd.spec.ts"}, prefix: "[waits] waits/odd.spec.ts > "},
-		{name: "pytest", a: testadapter.Pytest{}, project: pytestProject, r: testadapter.Request{Args: []string{"ends/test_odd.py"}}, prefix: "ends/test_odd.py::test_odd[", names: pythonNames},
-		{name: "unittest", a: testadapter.Unittest{}, project: unittestProject, r: testadapter.Request{Args: []string{"ends.odd"}}, prefix: "ends.odd.Odd.",
+		{name: "vitest", a: testadapter.Vitest{}, project: oddProject("vitest", "vitest run --dir=ends"),
+			r: testadapter.Request{Test: "ends/odd.test.ts"}, prefix: "ends/odd.test.ts > "},
+		{name: "jest", a: testadapter.Jest{}, project: oddProject("jest", "jest --roots=ends"),
+			r: testadapter.Request{Test: "ends/odd.test.js"}, prefix: "ends/odd.test.js > "},
+		{name: "mocha", a: testadapter.Mocha{}, project: nodeProject("mocha"), r: testadapter.Request{Test: "ends/odd.js"},
+			prefix: "ends/odd.js > "},
+		{name: "node", a: testadapter.NodeTest{}, project: nodeProject("node"),
+			r: testadapter.Request{Test: "ends/odd.test.mjs"}, prefix: "ends/odd.test.mjs > "},
+		{name: "bun", a: testadapter.Bun{}, project: nodeProject("bun"), r: testadapter.Request{Test: "ends/odd.test.ts"},
+			prefix: "ends/odd.test.ts > "},
+		{name: "deno", a: testadapter.Deno{}, project: oddDeno, r: testadapter.Request{Test: "ends/odd_test.ts"},
+			prefix: "ends/odd_test.ts > "},
+		{name: "playwright", a: testadapter.Playwright{}, project: nodeProject("playwright"),
+			r: testadapter.Request{Test: "[waits] waits/odd.spec.ts"}, prefix: "[waits] waits/odd.spec.ts > "},
+		{name: "pytest", a: testadapter.Pytest{}, project: pytestProject,
+			r: testadapter.Request{Args: []string{"ends/test_odd.py"}}, prefix: "ends/test_odd.py::test_odd[",
+			names: pythonNames},
+		{name: "unittest", a: testadapter.Unittest{}, project: unittestProject,
+			r: testadapter.Request{Args: []string{"ends.odd"}}, prefix: "ends.odd.Odd.",
 			names: []string{"test_größe", "test_a b \"c\" 'd' $HOME `id`", "test_plain", "test_plain_more"}},
-		{name: "go", a: testadapter.Go{}, project: func(t *testing.T) *testadapter.Project { return goSuite(t, "waits") }, r: testadapter.Request{Test: "TestOdd", Args: []string{"-tags=waits"}},
+		{name: "go", a: testadapter.Go{}, project: func(t *testing.T) *testadapter.Project { return goSuite(t, "waits") },
+			r:      testadapter.Request{Test: "TestOdd", Args: []string{"-tags=waits"}},
 			prefix: "example.com/suite/waits::TestOdd/"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -108,8 +120,8 @@ func inShell(p *testadapter.Project, again testadapter.Rerun, environ ...string)
 	return err, string(out)
 }
 
-// TestPrintedCommands: of a framework whose summary counts tests, the command that a person is told for one runs that one, with the
-// result that it had.
+// TestPrintedCommands: of a framework whose summary counts tests, the command that a person is told for one runs that
+// one, with the result that it had.
 func TestPrintedCommands(t *testing.T) {
 	command := testadapter.Request{Command: gtestProgram}
 	for _, c := range []struct {
@@ -124,10 +136,14 @@ func TestPrintedCommands(t *testing.T) {
 		{"gtest", testadapter.GTest{}, gtestSuite, command, `Running 1 test from 1 test`, `.`, nil},
 		{"catch2-v2", testadapter.Catch2{}, catchSuite("v2"), command, `test cases: 1 \||in 1 test case\)`, `.`, nil},
 		{"catch2-v3", testadapter.Catch2{}, catchSuite("v3"), command, `test cases: 1 \||in 1 test case\)`, `.`, nil},
-		{"doctest", testadapter.Doctest{}, doctestSuite, command, `test cases: +1 \|`, `^(names|passes|fails|template|warns|garbage|throws)`, nil},
-		{"ctest", testadapter.CTest{}, configuredSuite("ctest", "cmake", "-S", ".", "-B", "build"), testadapter.Request{}, `out of 1\n`, `odd|^passes|^segfault|^garbage`, nil},
-		{"meson", testadapter.Meson{}, configuredSuite("meson", "meson", "setup", "build"), testadapter.Request{}, `(?s)\n1/1 .*Ok: `, `odd|passes|segfault|garbage`, nil},
-		{"cargo", testadapter.Cargo{}, parallelCargo, testadapter.Request{Args: []string{"-p", "shop"}}, `running 1 test\n`, `assert_sides|größe|line 9`, []string{"CARGO_TARGET_DIR=" + cargoTarget(t)}},
+		{"doctest", testadapter.Doctest{}, doctestSuite, command, `test cases: +1 \|`,
+			`^(names|passes|fails|template|warns|garbage|throws)`, nil},
+		{"ctest", testadapter.CTest{}, configuredSuite("ctest", "cmake", "-S", ".", "-B", "build"), testadapter.Request{},
+			`out of 1\n`, `odd|^passes|^segfault|^garbage`, nil},
+		{"meson", testadapter.Meson{}, configuredSuite("meson", "meson", "setup", "build"), testadapter.Request{},
+			`(?s)\n1/1 .*Ok: `, `odd|passes|segfault|garbage`, nil},
+		{"cargo", testadapter.Cargo{}, parallelCargo, testadapter.Request{Args: []string{"-p", "shop"}}, `running 1 test\n`,
+			`assert_sides|größe|line 9`, []string{"CARGO_TARGET_DIR=" + cargoTarget(t)}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -183,7 +199,8 @@ func countTests(all map[string]*testadapter.Test) int {
 func oddProject(suite, script string) func(t *testing.T) *testadapter.Project {
 	return func(t *testing.T) *testadapter.Project {
 		p := nodeProject(suite)(t)
-		rewrite(t, filepath.Join(p.Root, "package.json"), `"test": "`+strings.Fields(script)[0], `"test": "`+script+`", "old": "`)
+		rewrite(t, filepath.Join(p.Root, "package.json"), `"test": "`+strings.Fields(script)[0], `"test": "`+script+
+			`", "old": "`)
 		return p
 	}
 }
@@ -219,8 +236,10 @@ func TestErroredRerun(t *testing.T) {
 		want   string
 	}{
 		{"vitest", testadapter.Vitest{}, "test/hooks.test.ts > all set up badly", "-t", "^all set up badly(?:$| )"},
-		{"jest", testadapter.Jest{}, "test/plain.test.js > set up badly > never runs", "--testNamePattern", "^set up badly(?: > | )never runs(?:$| )"},
-		{"mocha", testadapter.Mocha{}, `test/hooks.test.js > all set up badly > "before all" hook for "never seen"`, "--grep", "^all set up badly(?:$| )"},
+		{"jest", testadapter.Jest{}, "test/plain.test.js > set up badly > never runs", "--testNamePattern",
+			"^set up badly(?: > | )never runs(?:$| )"},
+		{"mocha", testadapter.Mocha{}, `test/hooks.test.js > all set up badly > "before all" hook for "never seen"`, "--grep",
+			"^all set up badly(?:$| )"},
 	} {
 		p := nodeProject(c.suite)(t)
 		again := c.a.Rerun(p, &testadapter.Request{}, &testadapter.Test{ID: c.id, Status: testadapter.Errored})

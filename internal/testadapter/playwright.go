@@ -12,7 +12,8 @@ import (
 type Playwright struct{}
 
 var playwrightProject = jsFramework{name: "playwright", packages: []string{"@playwright/test"},
-	configs: []string{"playwright.config.ts", "playwright.config.js", "playwright.config.mts", "playwright.config.mjs", "playwright.config.cjs"}}
+	configs: []string{"playwright.config.ts", "playwright.config.js", "playwright.config.mts", "playwright.config.mjs",
+		"playwright.config.cjs"}}
 
 // Name is the framework's.
 func (Playwright) Name() string { return "playwright" }
@@ -23,7 +24,8 @@ func (Playwright) Detect(p *Project) Detection { return playwrightProject.detect
 // Start prepares a run.
 func (a Playwright) Start(p *Project, r *Request, emit func(Event)) (Execution, error) {
 	if r.Level == Unit || r.Level == Integration {
-		return nil, fault.New(fault.Unsupported, "Give level e2e or none, or another framework.", "Playwright's tests are end-to-end tests: they have no level %s", r.Level)
+		return nil, fault.New(fault.Unsupported, "Give level e2e or none, or another framework.",
+			"Playwright's tests are end-to-end tests: they have no level %s", r.Level)
 	}
 	dir := a.Detect(p).dir()
 	tool, err := p.tool(dir, "@playwright/test", "playwright")
@@ -57,7 +59,8 @@ func (a Playwright) Start(p *Project, r *Request, emit func(Event)) (Execution, 
 
 var playwrightTag = lazyregexp.MustCompile(`^\[([^\]]+)\] `)
 
-// playwrightGrep makes a pattern for what Playwright compares: project, file, describes and title, then tags, with spaces between.
+// playwrightGrep makes a pattern for what Playwright compares: project, file, describes and title, then tags, with
+// spaces between.
 func playwrightGrep(full string) string {
 	if names, ok := strings.CutPrefix(full, "^"); ok {
 		full = `\.[cm]?[jt]sx? ` + names // after the file
@@ -70,16 +73,17 @@ func playwrightGrep(full string) string {
 
 // Rerun runs one test by its project, file and full name.
 func (a Playwright) Rerun(p *Project, r *Request, t *Test) Rerun {
-	again := jsRerun(p, r, a.Detect(p).dir(), "@playwright/test", "playwright", []string{"test"}, t, func(file, full string) []string {
-		argv := []string{"test", regexp.QuoteMeta(file) + "$"}
-		if full != "" {
-			argv = append(argv, "--grep", playwrightGrep(full))
-		}
-		if project := playwrightTag.FindStringSubmatch(t.ID); project != nil {
-			argv = append(argv, "--project="+project[1])
-		}
-		return argv
-	})
+	again := jsRerun(p, r, a.Detect(p).dir(), "@playwright/test", "playwright", []string{"test"}, t,
+		func(file, full string) []string {
+			argv := []string{"test", regexp.QuoteMeta(file) + "$"}
+			if full != "" {
+				argv = append(argv, "--grep", playwrightGrep(full))
+			}
+			if project := playwrightTag.FindStringSubmatch(t.ID); project != nil {
+				argv = append(argv, "--project="+project[1])
+			}
+			return argv
+		})
 	again.Framework = "playwright"
 	return again
 }

@@ -20,7 +20,8 @@ const (
 )
 
 // skippedFolders hold no tests of the project's own.
-var skippedFolders = []string{"node_modules", "venv", "env", "dist", "build", "target", "vendor", "__pycache__", "site-packages", "coverage"}
+var skippedFolders = []string{"node_modules", "venv", "env", "dist", "build", "target", "vendor", "__pycache__",
+	"site-packages", "coverage"}
 
 // read is a file's text, "" where there is none; name is relative to Root.
 func (p *Project) read(name string) string {
@@ -71,7 +72,8 @@ func (p *Project) files(dir string, name *regexp.Regexp, limit int) []string {
 		case d.IsDir():
 			base := d.Name()
 			deep := strings.Count(strings.TrimPrefix(at, root), "/") > maxDepth
-			if at != root && (deep || strings.HasPrefix(base, ".") || slices.Contains(skippedFolders, base) || p.isFile(path.Join(at, "pyvenv.cfg"))) {
+			if at != root && (deep || strings.HasPrefix(base, ".") || slices.Contains(skippedFolders, base) ||
+				p.isFile(path.Join(at, "pyvenv.cfg"))) {
 				return fs.SkipDir
 			}
 		case name.MatchString(d.Name()):
@@ -173,7 +175,8 @@ func (p *Project) packages() []*packageJSON {
 			continue
 		}
 		for _, dir := range p.glob(pattern) {
-			if seen[dir] || len(list) >= most || slices.Contains(skippedFolders, path.Base(dir)) || strings.HasPrefix(path.Base(dir), ".") {
+			if seen[dir] || len(list) >= most || slices.Contains(skippedFolders, path.Base(dir)) ||
+				strings.HasPrefix(path.Base(dir), ".") {
 				continue
 			}
 			seen[dir] = true

@@ -34,14 +34,17 @@ func (Pytest) detectIn(p *Project, dir string) Detection {
 	if len(tests.files) == 0 {
 		return Detection{}
 	}
-	for _, name := range []string{"pyproject.toml", "requirements.txt", "requirements-dev.txt", "requirements-test.txt", "tests/requirements.txt", "dev-requirements.txt", "requirements/test.txt", "requirements/dev.txt", "Pipfile", "setup.py", "setup.cfg", "tox.ini", "noxfile.py"} {
+	for _, name := range []string{"pyproject.toml", "requirements.txt", "requirements-dev.txt", "requirements-test.txt",
+		"tests/requirements.txt", "dev-requirements.txt", "requirements/test.txt", "requirements/dev.txt", "Pipfile",
+		"setup.py", "setup.cfg", "tox.ini", "noxfile.py"} {
 		if pytestNeeded.MatchString(p.read(path.Join(dir, name))) {
 			return Detection{Confidence: 86, Evidence: []string{path.Join(dir, name) + " names pytest"}}
 		}
 	}
 	switch {
 	case tests.pytest > 0:
-		return Detection{Confidence: 72, Evidence: []string{fmt.Sprintf("%d of %d test files are pytest's, such as %s", tests.pytest, len(tests.files), tests.files[0])}}
+		return Detection{Confidence: 72, Evidence: []string{fmt.Sprintf("%d of %d test files are pytest's, "+
+			"such as %s", tests.pytest, len(tests.files), tests.files[0])}}
 	case tests.unittest < len(tests.files):
 		return Detection{Confidence: 45, Evidence: []string{tests.files[0] + " looks like a test"}}
 	}
@@ -54,7 +57,8 @@ func (p *Project) pytestConfig(dir string) string {
 		name  string
 		table *regexp.Regexp
 	}{
-		{"pytest.toml", nil}, {".pytest.toml", nil}, {"pytest.ini", nil}, {".pytest.ini", nil}, {"pyproject.toml", pytestTable.Get()},
+		{"pytest.toml", nil}, {".pytest.toml", nil}, {"pytest.ini", nil}, {".pytest.ini", nil},
+		{"pyproject.toml", pytestTable.Get()},
 		{"tox.ini", regexp.MustCompile(`(?m)^\[pytest\]`)}, {"setup.cfg", regexp.MustCompile(`(?m)^\[tool:pytest\]`)},
 	} {
 		name := path.Join(dir, f.name)
@@ -68,7 +72,8 @@ func (p *Project) pytestConfig(dir string) string {
 // Start prepares a run.
 func (a Pytest) Start(p *Project, r *Request, emit func(Event)) (Execution, error) {
 	if len(r.Command) > 0 {
-		return nil, fault.New(fault.Unsupported, "Leave out command, or give framework generic.", "pytest does not run a given program")
+		return nil, fault.New(fault.Unsupported, "Leave out command, or give framework generic.",
+			"pytest does not run a given program")
 	}
 	dir := a.Detect(p).dir()
 	python, err := p.python(dir)
@@ -88,7 +93,8 @@ func (a Pytest) Start(p *Project, r *Request, emit func(Event)) (Execution, erro
 		argv = append(argv, file)
 	}
 	report := inDir(r, "strobe_pytest.jsonl")
-	step := &Step{Argv: argv, Dir: filepath.Join(p.Root, dir), Env: []string{p.pythonPath(r.Dir)}, Phase: Running, Drivers: python.drivers, Reports: []string{report},
+	step := &Step{Argv: argv, Dir: filepath.Join(p.Root, dir), Env: []string{p.pythonPath(r.Dir)}, Phase: Running,
+		Drivers: python.drivers, Reports: []string{report},
 		Files: map[string][]byte{
 			inDir(r, "strobe_pytest.py"):   reporter("strobe_pytest.py"),
 			inDir(r, "strobe_config.json"): config(map[string]any{"report": report, "test": r.Test}),
@@ -103,7 +109,8 @@ func (a Pytest) Start(p *Project, r *Request, emit func(Event)) (Execution, erro
 func (Pytest) exit(x *scripted, exit Exit, python *interpreter) string {
 	switch missing := strings.Contains(x.err.String(), "No module named pytest"); {
 	case missing && !x.done:
-		return "pytest is not installed in this Python; install it: " + orElse(python.adds, strings.Join(python.argv, " ")+" -m pip install") + " pytest"
+		return "pytest is not installed in this Python; install it: " +
+			orElse(python.adds, strings.Join(python.argv, " ")+" -m pip install") + " pytest"
 	case exit.Code == 2 && x.res.failed == 0:
 		return "pytest was interrupted"
 	case exit.Code == 3 && x.res.failed == 0:
@@ -133,7 +140,8 @@ func orDot(name string) string {
 func (p *Project) usesXdist(dir string) bool {
 	o := toolOptions["pytest"]
 	for _, w := range o.split(p.addopts(dir)) {
-		if name, _, _, _ := o.name(w.text[0]); w.option && (name == "numprocesses" || !strings.HasPrefix(w.text[0], "--") && strings.HasPrefix(name, "n")) {
+		if name, _, _, _ := o.name(w.text[0]); w.option &&
+			(name == "numprocesses" || !strings.HasPrefix(w.text[0], "--") && strings.HasPrefix(name, "n")) {
 			return true
 		}
 	}
@@ -142,8 +150,9 @@ func (p *Project) usesXdist(dir string) bool {
 
 var (
 	iniAddopts  = lazyregexp.MustCompile(`(?m)^addopts[ \t]*[=:][ \t]*(.*(?:\n[ \t]+.*)*)`)
-	tomlAddopts = lazyregexp.MustCompile(`(?ms)^addopts[ \t]*=[ \t]*(?:\[(.*?)^?\s*\]\s*$|"""(.*?)"""|'''(.*?)'''|"((?:[^"\\\n]|\\.)*)"|'([^'\n]*)')`)
-	tomlString  = lazyregexp.MustCompile(`"((?:[^"\\]|\\.)*)"|'([^']*)'`)
+	tomlAddopts = lazyregexp.MustCompile(
+		`(?ms)^addopts[ \t]*=[ \t]*(?:\[(.*?)^?\s*\]\s*$|"""(.*?)"""|'''(.*?)'''|"((?:[^"\\\n]|\\.)*)"|'([^'\n]*)')`)
+	tomlString = lazyregexp.MustCompile(`"((?:[^"\\]|\\.)*)"|'([^']*)'`)
 )
 
 // addopts are the options that a project's configuration and its environment give to pytest.
@@ -175,7 +184,8 @@ func (p *Project) addopts(dir string) []string {
 
 func flat(commands [][]string) []string { return slices.Concat(commands...) }
 
-// nodeFile is the file of a test's ID, relative to where pytest runs; "" where the text is none, so that all files are searched.
+// nodeFile is the file of a test's ID, relative to where pytest runs; "" where the text is none, so that all files are
+// searched.
 func (p *Project) nodeFile(dir, id string) string {
 	file, _, _ := strings.Cut(id, "::")
 	if file == "" || filepath.IsAbs(file) || !strings.HasSuffix(file, ".py") {
@@ -193,7 +203,8 @@ func (p *Project) nodeFile(dir, id string) string {
 	return ""
 }
 
-var levelMarker = lazyregexp.MustCompile(`\bpytest\.mark\.(unit|integration|e2e)\b|^\s*["']?(unit|integration|e2e)\s*(:|["',]|$)`)
+var levelMarker = lazyregexp.MustCompile(
+	`\bpytest\.mark\.(unit|integration|e2e)\b|^\s*["']?(unit|integration|e2e)\s*(:|["',]|$)`)
 
 // level is what selects a level: markers that the project registers or uses, else folders of that name.
 func (Pytest) level(p *Project, dir string, level Level) ([]string, error) {
@@ -227,7 +238,8 @@ func (Pytest) level(p *Project, dir string, level Level) ([]string, error) {
 			}
 		}
 	}
-	return nil, fault.New(fault.Unsupported, "Leave out level, mark tests with pytest.mark."+string(level)+", or put them into tests/"+string(level)+".",
+	return nil, fault.New(fault.Unsupported, "Leave out level, mark tests with pytest.mark."+string(level)+
+		", or put them into tests/"+string(level)+".",
 		"this project's pytest tests have no level %s: neither a marker nor a folder of that name", level)
 }
 

@@ -31,11 +31,13 @@ func TestPytestEndsEarly(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, args := range map[string][]string{
-		"no test was run, since pytest stops where files do not load":                 {"broken_test.py", "tests"},
-		"pytest ended early, and other tests were not run: stopping after 1 failures": {"-x", "tests", "--continue-on-collection-errors"},
+		"no test was run, since pytest stops where files do not load": {"broken_test.py", "tests"},
+		"pytest ended early, and other tests were not run: stopping after 1 failures": {"-x", "tests",
+			"--continue-on-collection-errors"},
 		"": {"broken_test.py"},
 	} {
-		if got := notes(strobetest.RunAdapter(t, testadapter.Pytest{}, p, testadapter.Request{Args: args})); !strings.HasPrefix(got, want) || want == "" && strings.Contains(got, "run") {
+		if got := notes(strobetest.RunAdapter(t, testadapter.Pytest{}, p,
+			testadapter.Request{Args: args})); !strings.HasPrefix(got, want) || want == "" && strings.Contains(got, "run") {
 			t.Errorf("%q noted %q, want %q", args, got, want)
 		}
 	}
@@ -54,16 +56,19 @@ func TestPytestSuite(t *testing.T) {
 	keep(t, dir, p.Root)
 	golden(t, "pytest/suite.txt", told(events), p.Root, "ROOT")
 	// The same through pytest-xdist, whose workers run the tests: the same results, in whatever order.
-	golden(t, "pytest/suite.txt", told(strobetest.RunAdapter(t, a, p, testadapter.Request{Args: append(args, "-n2")})), p.Root, "ROOT")
+	golden(t, "pytest/suite.txt", told(strobetest.RunAdapter(t, a, p, testadapter.Request{Args: append(args, "-n2")})),
+		p.Root, "ROOT")
 	if *update {
 		return
 	}
 	alone(t, a, p, ended(events), func(x *testadapter.Test) bool {
-		return x.File == "tests/test_params.py" || x.Name == "test_own_failure" || x.Name == "test_deep" || x.Name == "test_setup_error"
+		return x.File == "tests/test_params.py" || x.Name == "test_own_failure" || x.Name == "test_deep" ||
+			x.Name == "test_setup_error"
 	})
 }
 
-// What earlier versions report of the same suite: pytest 7 on Python 3.8 and pytest 8 on 3.11, both with pytest-subtests.
+// What earlier versions report of the same suite: pytest 7 on Python 3.8 and pytest 8 on 3.11, both with
+// pytest-subtests.
 func TestPytestVersions(t *testing.T) {
 	p := strobetest.ProjectAt(strobetest.Suite(t, "pytest"))
 	for _, version := range []string{"7.4.4", "8.4.2"} {
@@ -83,11 +88,13 @@ func TestPytestEnds(t *testing.T) {
 	}{
 		{"exits", []string{"ends/test_exits.py"}}, {"crashes", []string{"ends/test_crashes.py"}},
 		{"crashes-xdist", []string{"ends/test_crashes.py", "-n1", "--max-worker-restart=0"}},
-		{"hangs", []string{"ends/test_hangs.py", "--timeout-method=signal", "-p", "no:rerunfailures"}}, {"stops", []string{"ends/test_stops.py"}},
+		{"hangs", []string{"ends/test_hangs.py", "--timeout-method=signal", "-p", "no:rerunfailures"}},
+		{"stops", []string{"ends/test_stops.py"}},
 		{"unknown-option", []string{"--no-such-option"}}, {"nothing", []string{"shop.py"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			golden(t, "pytest/"+c.name+".txt", told(strobetest.RunAdapter(t, a, p, testadapter.Request{Args: c.args})), p.Root, "ROOT")
+			golden(t, "pytest/"+c.name+".txt", told(strobetest.RunAdapter(t, a, p, testadapter.Request{Args: c.args})), p.Root,
+				"ROOT")
 		})
 	}
 }
@@ -101,10 +108,12 @@ func TestPytestSelects(t *testing.T) {
 		want []string
 	}{
 		{"test_passes", []string{"tests/test_plain.py::test_passes"}}, // its name, not what begins with it
-		{"test_number", []string{"tests/test_params.py::test_number[100]", "tests/test_params.py::test_number[10]", "tests/test_params.py::test_number[1]"}},
+		{"test_number", []string{"tests/test_params.py::test_number[100]", "tests/test_params.py::test_number[10]",
+			"tests/test_params.py::test_number[1]"}},
 		{"TestGroup::test_in_class", []string{"tests/test_plain.py::TestGroup::test_in_class"}},
 		{"TestInner", []string{"tests/test_plain.py::TestGroup::TestInner::test_deep"}},
-		{"_unexpected", []string{"tests/test_plain.py::test_passes_strictly_unexpected", "tests/test_plain.py::test_passes_unexpectedly"}},
+		{"_unexpected", []string{"tests/test_plain.py::test_passes_strictly_unexpected",
+			"tests/test_plain.py::test_passes_unexpectedly"}},
 		{"no such test", nil},
 	} {
 		events := strobetest.RunAdapter(t, a, p, testadapter.Request{Test: c.test, Args: []string{"--ignore=tests/sub"}})
@@ -122,19 +131,23 @@ func TestPytestLevels(t *testing.T) {
 	t.Parallel()
 	p := pytestProject(t)
 	a := testadapter.Pytest{}
-	want := map[testadapter.Level]string{testadapter.Integration: "tests/test_params.py::test_talks", testadapter.EndToEnd: "tests/test_params.py::test_as_met"}
+	want := map[testadapter.Level]string{testadapter.Integration: "tests/test_params.py::test_talks",
+		testadapter.EndToEnd: "tests/test_params.py::test_as_met"}
 	for level, id := range want {
-		if got := keys(ended(strobetest.RunAdapter(t, a, p, testadapter.Request{Level: level, Args: []string{"--ignore=tests/sub"}}))); !slices.Equal(got, []string{id}) {
+		if got := keys(ended(strobetest.RunAdapter(t, a, p,
+			testadapter.Request{Level: level, Args: []string{"--ignore=tests/sub"}}))); !slices.Equal(got, []string{id}) {
 			t.Errorf("%s ran %q", level, got)
 		}
 	}
-	unit := ended(strobetest.RunAdapter(t, a, p, testadapter.Request{Level: testadapter.Unit, Args: []string{"--ignore=tests/sub"}}))
+	unit := ended(strobetest.RunAdapter(t, a, p,
+		testadapter.Request{Level: testadapter.Unit, Args: []string{"--ignore=tests/sub"}}))
 	if len(unit) < 20 || unit[want[testadapter.Integration]] != nil {
 		t.Errorf("unit ran %q", keys(unit))
 	}
 	bare := files(t, "test_a.py", "def test_a(): pass\n")
 	for _, level := range []testadapter.Level{testadapter.Unit, testadapter.Integration, testadapter.EndToEnd} {
-		if _, err := a.Start(bare, &testadapter.Request{Level: level, Dir: t.TempDir()}, nil); fault.CodeOf(err) != fault.Unsupported {
+		if _, err := a.Start(bare, &testadapter.Request{Level: level, Dir: t.TempDir()}, nil); fault.CodeOf(err) !=
+			fault.Unsupported {
 			t.Errorf("%s of a project without levels: %v", level, err)
 		}
 	}
@@ -158,7 +171,8 @@ func TestPythonDetection(t *testing.T) {
 		{"another package", []string{"requirements.txt", "pytest-httpserver-like\n", "tests/test_a.py", unit}, 30, 75, ""},
 		{"bare", []string{"test_a.py", "def test_a(): pass\n"}, 72, 0, ""},
 		{"unittest", []string{"tests/test_a.py", unit}, 30, 75, ""},
-		{"below", []string{"services/api/pyproject.toml", "[tool.pytest.ini_options]\n", "services/api/tests/test_a.py", ""}, 92, 0, "services/api"},
+		{"below", []string{"services/api/pyproject.toml", "[tool.pytest.ini_options]\n", "services/api/tests/test_a.py", ""},
+			92, 0, "services/api"},
 		{"vendored", []string{"node_modules/x/pytest.ini", "", ".venv/lib/test_a.py", "import pytest"}, 0, 0, ""},
 	} {
 		p := files(t, c.files...)
@@ -174,14 +188,16 @@ func TestPythonDetection(t *testing.T) {
 
 // The Python that a project's tests run with.
 func TestPythonFound(t *testing.T) {
-	tools := map[string]string{"uv": "/bin/uv", "poetry": "/bin/poetry", "pipenv": "/bin/pipenv", "python3": "/usr/bin/python3"}
+	tools := map[string]string{"uv": "/bin/uv", "poetry": "/bin/poetry", "pipenv": "/bin/pipenv",
+		"python3": "/usr/bin/python3"}
 	for _, c := range []struct {
 		name  string
 		files []string
 		tools []string
 		want  string // its command, ROOT for the root; "" is a fault
 	}{
-		{"venv before lock", []string{".venv/pyvenv.cfg", "", ".venv/bin/python3", "", "uv.lock", ""}, []string{"uv", "python3"}, "ROOT/.venv/bin/python3"},
+		{"venv before lock", []string{".venv/pyvenv.cfg", "", ".venv/bin/python3", "", "uv.lock", ""},
+			[]string{"uv", "python3"}, "ROOT/.venv/bin/python3"},
 		{"uv", []string{"uv.lock", ""}, []string{"uv", "python3"}, "/bin/uv run python"},
 		{"uv that is not there", []string{"uv.lock", ""}, []string{"python3"}, "/usr/bin/python3"},
 		{"poetry", []string{"poetry.lock", ""}, []string{"poetry", "python3"}, "/bin/poetry run python"},

@@ -20,7 +20,8 @@ type interpreter struct {
 	adds    string // the command that adds a package for tests to it, without the package
 }
 
-// pythonTools make environments of a project's own. Each shows by its lock file or its table in pyproject.toml; "run" runs in it.
+// pythonTools make environments of a project's own. Each shows by its lock file or its table in pyproject.toml; "run"
+// runs in it.
 var pythonTools = []struct {
 	name, lock string
 	table      *regexp.Regexp
@@ -49,8 +50,8 @@ func (p *Project) pythonTool(dir string) int {
 	return -1
 }
 
-// python finds the Python that a project's tests run with: the environment that stands in the project, then the one that its lock file
-// belongs to, then the one that is active, then the machine's.
+// python finds the Python that a project's tests run with: the environment that stands in the project, then the one
+// that its lock file belongs to, then the one that is active, then the machine's.
 func (p *Project) python(dir string) (*interpreter, error) {
 	tool, adds := p.pythonTool(dir), ""
 	if tool >= 0 {
@@ -87,7 +88,8 @@ func (p *Project) python(dir string) (*interpreter, error) {
 			return &interpreter{argv: []string{exe}}, nil
 		}
 	}
-	return nil, fault.New(fault.LaunchFailed, "Install Python, or make a virtual environment in .venv.", "no Python was found: neither an environment in the project nor python3 in PATH")
+	return nil, fault.New(fault.LaunchFailed, "Install Python, or make a virtual environment in .venv.",
+		"no Python was found: neither an environment in the project nor python3 in PATH")
 }
 
 // pythonPath is the variable that puts our directory before the project's own paths.
@@ -143,7 +145,8 @@ func (p *Project) bestPython(detectIn func(p *Project, dir string) Detection) (b
 	return best
 }
 
-// pythonDirs are where a Python project may stand: Root, and the folders one and two below it that say that they are one.
+// pythonDirs are where a Python project may stand: Root, and the folders one and two below it that say that they are
+// one.
 func (p *Project) pythonDirs() []string {
 	dirs := []string{"."}
 	for _, pattern := range []string{"*", "*/*"} {
@@ -153,7 +156,8 @@ func (p *Project) pythonDirs() []string {
 				hidden := slices.ContainsFunc(strings.Split(dir, "/"), func(part string) bool {
 					return strings.HasPrefix(part, ".") || slices.Contains(skippedFolders, part)
 				})
-				part := marker == "requirements.txt" && slices.Contains([]string{"tests", "test", "docs"}, path.Base(dir)) // of the project above it
+				// of the project above it
+				part := marker == "requirements.txt" && slices.Contains([]string{"tests", "test", "docs"}, path.Base(dir))
 				if !hidden && !part && !slices.Contains(dirs, dir) && len(dirs) < 50 {
 					dirs = append(dirs, dir)
 				}
@@ -168,7 +172,8 @@ var (
 	fatalFrame  = lazyregexp.MustCompile(`(?m)^  File "([^"\n]+)", line (\d+) in (.*)$`)
 )
 
-// pythonCrash reads what Python's faulthandler wrote of a crash: the thread that it names current is the first or the last.
+// pythonCrash reads what Python's faulthandler wrote of a crash: the thread that it names current is the first or the
+// last.
 func pythonCrash(text string) (string, []Frame) {
 	m := fatalPython.FindStringSubmatch(text)
 	why := ""

@@ -56,7 +56,8 @@ func site(t *testing.T, env string) string {
 	return found[0]
 }
 
-// TestPythonEnvironments: a project's tests run in its own environment, before the one that is active, before the machine's.
+// TestPythonEnvironments: a project's tests run in its own environment, before the one that is active, before the
+// machine's.
 func TestPythonEnvironments(t *testing.T) {
 	t.Parallel()
 	from := strobetest.PythonEnv(t, "pytest")
@@ -74,13 +75,15 @@ func TestPythonEnvironments(t *testing.T) {
 	}
 }
 
-const pyproject = "[project]\nname = \"shop\"\nversion = \"0.1.0\"\nrequires-python = \">=3.9\"\ndependencies = [\"pytest>=8\"]\n"
+const pyproject = "[project]\nname = \"shop\"\nversion = \"0.1.0\"\nrequires-python = \">=3.9\"\ndependencies = " +
+	"[\"pytest>=8\"]\n"
 
 // TestUV runs the real uv, which makes the environment when it is first run.
 func TestUV(t *testing.T) {
 	t.Parallel()
 	uv := filepath.Join(strobetest.PythonEnv(t, "uv"), "bin", "uv")
-	p := files(t, "pyproject.toml", pyproject+"\n[tool.uv]\npackage = false\n\n[tool.pytest.ini_options]\naddopts = \"-q\"\n", "test_where.py", whereItRuns)
+	p := files(t, "pyproject.toml", pyproject+
+		"\n[tool.uv]\npackage = false\n\n[tool.pytest.ini_options]\naddopts = \"-q\"\n", "test_where.py", whereItRuns)
 	withTool(p, "uv", uv)
 	cmd := exec.Command(uv, "lock", "--quiet")
 	cmd.Dir = p.Root
@@ -102,7 +105,8 @@ func TestPoetry(t *testing.T) {
 	if err != nil {
 		return
 	}
-	p := files(t, "pyproject.toml", strings.Replace(pyproject, `"pytest>=8"`, "", 1)+"\n[tool.poetry]\npackage-mode = false\n", "test_where.py", whereItRuns)
+	p := files(t, "pyproject.toml", strings.Replace(pyproject, `"pytest>=8"`, "", 1)+
+		"\n[tool.poetry]\npackage-mode = false\n", "test_where.py", whereItRuns)
 	withTool(p, "poetry", poetry)
 	environs := filepath.Join(t.TempDir(), "environs")
 	for _, args := range [][]string{{"lock"}, {"install"}} {
@@ -146,7 +150,8 @@ func TestPytestMissing(t *testing.T) {
 		"table": {[]string{"pyproject.toml", "[tool.poetry.dependencies]\n"}, "poetry add --group dev pytest"},
 	} {
 		p := files(t, append(slices.Clone(c.files), "pytest.ini", "[pytest]\n", "test_a.py", "def test_a(): pass\n")...)
-		if out, err := exec.Command("python3", "-m", "venv", "--without-pip", filepath.Join(p.Root, ".venv")).CombinedOutput(); err != nil {
+		if out, err := exec.Command("python3", "-m", "venv", "--without-pip",
+			filepath.Join(p.Root, ".venv")).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
 		got := ended(strobetest.RunAdapter(t, testadapter.Pytest{}, p, testadapter.Request{}))["(run)"]

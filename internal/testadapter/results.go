@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// results follows the tests of one execution: each starts and ends once, and what never ended becomes a result at the end.
+// results follows the tests of one execution: each starts and ends once, and what never ended becomes a result at the
+// end.
 type results struct {
 	p     *Project
 	roots []string // p.Root, and what it is with symbolic links resolved
@@ -23,8 +24,8 @@ type results struct {
 	order  []string // of open
 	ended  map[string]bool
 	failed int
-	// The framework's own counts, and what is to be added and taken away so that they are of the tests that are told: it does not count
-	// everything that goes wrong, and it counts as skipped what was not asked for.
+	// The framework's own counts, and what is to be added and taken away so that they are of the tests that are told: it
+	// does not count everything that goes wrong, and it counts as skipped what was not asked for.
 	own            *Totals
 	several        bool // commands whose counts are of different tests
 	extra, dropped Totals
@@ -33,7 +34,8 @@ type results struct {
 }
 
 func newResults(p *Project, emit func(Event)) *results {
-	r := &results{p: p, roots: []string{filepath.Clean(p.Root)}, emit: emit, open: map[string]*Test{}, ended: map[string]bool{}}
+	r := &results{p: p, roots: []string{filepath.Clean(p.Root)}, emit: emit, open: map[string]*Test{},
+		ended: map[string]bool{}}
 	if real, err := filepath.EvalSymlinks(p.Root); err == nil && real != r.roots[0] {
 		r.roots = append(r.roots, real)
 	}
@@ -152,13 +154,14 @@ func (t *Totals) add(x *Test) {
 	}
 }
 
-// lineIn is the line of a file that a message names, as "a.js:3:1" or "a.js: unexpected (3:1)", of a file that cannot be parsed; 0
-// where it names none.
+// lineIn is the line of a file that a message names, as "a.js:3:1" or "a.js: unexpected (3:1)", of a file that cannot
+// be parsed; 0 where it names none.
 func lineIn(text, file string) int {
 	if file == "" {
 		return 0
 	}
-	at := regexp.MustCompile(regexp.QuoteMeta(strings.ToValidUTF8(filepath.Base(file), "\uFFFD")) + `(?::(\d+)|: [^\n]*\((\d+):\d+\))`)
+	at := regexp.MustCompile(regexp.QuoteMeta(strings.ToValidUTF8(filepath.Base(file), "\uFFFD")) +
+		`(?::(\d+)|: [^\n]*\((\d+):\d+\))`)
 	m := at.FindStringSubmatch(text)
 	if m == nil {
 		return 0
@@ -271,7 +274,8 @@ func (r *results) userFrames(frames []Frame) []Frame {
 }
 
 // foreign are parts of paths that belong to frameworks and runtimes.
-var foreign = []string{"/node_modules/", "/site-packages/", "/dist-packages/", "/lib/python3", "/.yarn/", "/.pnpm/", "/.deno/", "/deno/npm/"}
+var foreign = []string{"/node_modules/", "/site-packages/", "/dist-packages/", "/lib/python3", "/.yarn/", "/.pnpm/",
+	"/.deno/", "/deno/npm/"}
 
 // userFile says whether a place is of the project or another file of the user's, and not of a framework or runtime.
 func userFile(name string) bool {

@@ -21,7 +21,8 @@ func TestBrokenOff(t *testing.T) {
 			part = append(part, lines[n][:len(lines[n])/2]...) // within a line
 		}
 		for name, exit := range map[string]testadapter.Exit{
-			"timeout": {TimedOut: true, Signal: "SIGKILL"}, "crash": {Signal: "SIGSEGV"}, "exit": {Code: 3}, "success": {}, "cancelled": {Canceled: true, Signal: "SIGKILL"},
+			"timeout": {TimedOut: true, Signal: "SIGKILL"}, "crash": {Signal: "SIGSEGV"}, "exit": {Code: 3}, "success": {},
+			"cancelled": {Canceled: true, Signal: "SIGKILL"},
 		} {
 			checkBrokenOff(t, name, exit, replayed(t, testadapter.Pytest{}, p, part, exit))
 		}
@@ -54,11 +55,13 @@ func checkBrokenOff(t *testing.T, name string, exit testadapter.Exit, events []t
 	if last == nil || !last.Fails {
 		t.Fatalf("%s: the last result is %+v", name, last)
 	}
-	want := map[string]testadapter.Status{"timeout": testadapter.TimedOut, "crash": testadapter.Crashed, "exit": testadapter.Crashed, "success": testadapter.Crashed}[name]
+	want := map[string]testadapter.Status{"timeout": testadapter.TimedOut, "crash": testadapter.Crashed,
+		"exit": testadapter.Crashed, "success": testadapter.Crashed}[name]
 	if last.ID != "(run)" && last.Status != want {
 		t.Errorf("%s: %q is %s", name, last.ID, last.Status)
 	}
-	if f := last.Failures[0]; name == "timeout" && !strings.Contains(f.Message, time.Minute.String()) || name == "crash" && f.Signal != "SIGSEGV" {
+	if f := last.Failures[0]; name == "timeout" && !strings.Contains(f.Message, time.Minute.String()) || name == "crash" &&
+		f.Signal != "SIGSEGV" {
 		t.Errorf("%s: %+v", name, f)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// What a project's test script does besides its framework: pretest and posttest, `tsc && mocha`, a second command of the same framework. It is
-// what `npm test` does, so it is done here, too, but for what only reads the sources.
+// What a project's test script does besides its framework: pretest and posttest, `tsc && mocha`, a second command of
+// the same framework. It is what `npm test` does, so it is done here, too, but for what only reads the sources.
 
 // scriptPart is one command of a script.
 type scriptPart struct {
@@ -75,8 +75,10 @@ func (k *packageJSON) innerScript(words []string) string {
 }
 
 // readers are programs that only look at the sources: what they find changes no test's result.
-var readers = []string{"eslint", "standard", "xo", "prettier", "biome", "jshint", "jscs", "tslint", "oxlint", "lint-staged", "stylelint", "depcheck", "knip", "cspell",
-	"markdownlint", "publint", "attw", "ls-lint", "commitlint", "dtslint", "tsd", "size-limit", "npm-audit", "audit-ci", "semistandard", "editorconfig-checker", "remark"}
+var readers = []string{"eslint", "standard", "xo", "prettier", "biome", "jshint", "jscs", "tslint", "oxlint",
+	"lint-staged", "stylelint", "depcheck", "knip", "cspell",
+	"markdownlint", "publint", "attw", "ls-lint", "commitlint", "dtslint", "tsd", "size-limit", "npm-audit", "audit-ci",
+	"semistandard", "editorconfig-checker", "remark"}
 
 // readsOnly says whether a command is such a program.
 func (s *scriptPart) readsOnly() bool {
@@ -156,8 +158,9 @@ func (x *jsRun) scriptStep(text string) *Step {
 		}
 	}
 	search := orElse(x.p.environ("PATH"), os.Getenv("PATH"))
-	return &Step{Argv: []string{"sh", "-c", text}, Dir: dir, Phase: Compiling, Drivers: []string{"sh", "npm", "yarn", "pnpm"},
-		Env: []string{"PATH=" + strings.Join(append(bins, search), string(filepath.ListSeparator))}}
+	return &Step{Argv: []string{"sh", "-c", text}, Dir: dir, Phase: Compiling,
+		Drivers: []string{"sh", "npm", "yarn", "pnpm"},
+		Env:     []string{"PATH=" + strings.Join(append(bins, search), string(filepath.ListSeparator))}}
 }
 
 // Next does what the script does before its framework first, and what it does after that last, if nothing failed.
@@ -213,7 +216,8 @@ func (p *Project) testScript() (argv []string, text string) {
 		return nil, ""
 	}
 	parts := pkg.flow("test", 0)
-	if text = strings.TrimSpace(pkg.Scripts["test"]); strings.Contains(text, "no test specified") || !slices.ContainsFunc(parts, func(s scriptPart) bool { return !s.readsOnly() && s.words[0] != "exit" }) {
+	if text = strings.TrimSpace(pkg.Scripts["test"]); strings.Contains(text, "no test specified") ||
+		!slices.ContainsFunc(parts, func(s scriptPart) bool { return !s.readsOnly() && s.words[0] != "exit" }) {
 		return nil, ""
 	}
 	manager := "npm"

@@ -1,11 +1,12 @@
-// Package testadapter knows test frameworks: how a project says that it uses one, which commands run its tests or one of them,
-// and what their reports mean. One file per framework.
+// Package testadapter knows test frameworks: how a project says that it uses one, which commands run its tests or one
+// of them, and what their reports mean. One file per framework.
 //
-// It stands beside the data path: a test run (internal/testrun) asks for the next command, starts it, and hands over what it writes.
-// Nothing here starts a process, so every adapter is tested on recorded reports, too, with no framework installed.
+// It stands beside the data path: a test run (internal/testrun) asks for the next command, starts it, and hands over
+// what it writes. Nothing here starts a process, so every adapter is tested on recorded reports, too, with no framework
+// installed.
 //
-// Results come by a channel of their own wherever the framework has one, a file of the run's private directory, so that what
-// tests print cannot break them. An adapter is safe for concurrent use; an Execution is not.
+// Results come by a channel of their own wherever the framework has one, a file of the run's private directory, so that
+// what tests print cannot break them. An adapter is safe for concurrent use; an Execution is not.
 package testadapter
 
 import (
@@ -28,7 +29,8 @@ type Adapter interface {
 	Rerun(p *Project, r *Request, t *Test) Rerun
 }
 
-// Execution is one run of a project's tests. The caller alternates: Next, then Output and Report as they come, then End.
+// Execution is one run of a project's tests. The caller alternates: Next, then Output and Report as they come, then
+// End.
 type Execution interface {
 	// Next is the command to run now; nil at the end. A later step may depend on what earlier ones wrote.
 	Next() (*Step, error)
@@ -70,7 +72,8 @@ type Request struct {
 	// Dir is a private directory of this execution, which exists: for helper files and reports.
 	Dir     string
 	Timeout time.Duration // the whole run's; 0: the adapter's
-	// Traced: functions of the test process will be hooked; prefer one process and no worker pools where that changes no result.
+	// Traced: functions of the test process will be hooked; prefer one process and no worker pools where that changes no
+	// result.
 	Traced bool
 }
 
@@ -95,11 +98,11 @@ type Step struct {
 	Reports []string
 	// Phase is what it does: Compiling or Running.
 	Phase Phase
-	// Builds: it compiles before it runs tests, as go test does. The phase is Compiling until its first test begins, and that time is
-	// not of the run's limit.
+	// Builds: it compiles before it runs tests, as go test does. The phase is Compiling until its first test begins, and
+	// that time is not of the run's limit.
 	Builds bool
-	// Drivers are the names of programs (the base of their image's path) that only start the tests' own: cargo, rustc, go, npx.
-	// They are not traced and not looked at when a test seems stuck.
+	// Drivers are the names of programs (the base of their image's path) that only start the tests' own: cargo, rustc, go,
+	// npx. They are not traced and not looked at when a test seems stuck.
 	Drivers []string
 }
 
@@ -147,7 +150,8 @@ type Event struct {
 	Kind EventKind
 	// Test is set for TestStarted (ID, Name, Suite, File at least) and TestEnded (all that is known).
 	Test *Test
-	// Phase and Text are of PhaseChanged: "Compiling serde v1.0"; Text alone of Note: what a reader of the results must know.
+	// Phase and Text are of PhaseChanged: "Compiling serde v1.0"; Text alone of Note: what a reader of the results must
+	// know.
 	Phase Phase
 	Text  string
 	// Totals are the framework's own counts, where its report or summary has them: compared with what was emitted.
@@ -194,7 +198,8 @@ type Test struct {
 	Parent string
 	// Group: only holds subtests and says nothing itself; it is not counted.
 	Group bool
-	// Part: a subtest that its framework does not count as a test (pytest's and unittest's); one that failed stands for its test.
+	// Part: a subtest that its framework does not count as a test (pytest's and unittest's); one that failed stands for
+	// its test.
 	Part bool
 	File string // relative to Root where below it
 	Line int    // of the test where known; 0: not
@@ -233,10 +238,12 @@ type Frame struct {
 	Line     int
 }
 
-// outside reports whether an ID is of no test: of what went wrong outside of all tests, which to run again means to run all of them.
+// outside reports whether an ID is of no test: of what went wrong outside of all tests, which to run again means to run
+// all of them.
 func outside(id string) bool {
 	switch numberTag.ReplaceAllString(id, "") {
-	case "(run)", "(collection)", "(unhandled error)", "(command)", "(program)", "(build)", "(plan)", "(bail out)", "(ctest)", "(meson)", "(cargo)", "(nextest)":
+	case "(run)", "(collection)", "(unhandled error)", "(command)", "(program)", "(build)", "(plan)", "(bail out)",
+		"(ctest)", "(meson)", "(cargo)", "(nextest)":
 		return true
 	}
 	return strings.HasPrefix(id, "(script ")

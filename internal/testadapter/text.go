@@ -10,7 +10,8 @@ import (
 // MaxLine bounds one line of a report or of output: a framework's longest line is one test's failures with its output.
 const MaxLine = 4 << 20
 
-// lineSplitter hands on whole lines of what arrives cut anywhere, without their ends. What is longer than the limit loses its tail.
+// lineSplitter hands on whole lines of what arrives cut anywhere, without their ends. What is longer than the limit
+// loses its tail.
 type lineSplitter struct {
 	line func(line []byte) // valid during the call
 	max  int               // 0: MaxLine
@@ -58,8 +59,8 @@ func (l *lineSplitter) flush() {
 	l.line(line)
 }
 
-// clean makes text of what a program wrote: no colours or other terminal sequences, no control characters but tab and newline,
-// valid UTF-8.
+// clean makes text of what a program wrote: no colours or other terminal sequences, no control characters but tab and
+// newline, valid UTF-8.
 func clean(s string) string {
 	if plain(s) {
 		return s
@@ -93,8 +94,8 @@ func plain(s string) bool {
 	return true
 }
 
-// sequence is the length of the terminal sequence that s begins with, by ECMA-48: CSI, the strings (OSC, DCS, SOS, PM, APC), and
-// the short ones. One that is not ended is only its introducer, so that it cannot swallow text.
+// sequence is the length of the terminal sequence that s begins with, by ECMA-48: CSI, the strings (OSC, DCS, SOS, PM,
+// APC), and the short ones. One that is not ended is only its introducer, so that it cannot swallow text.
 func sequence(s string) int {
 	if len(s) < 2 || s[0] != 0x1b {
 		return 0

@@ -34,7 +34,8 @@ func TestHeadAndTail(t *testing.T) {
 	for _, limit := range []int{60, 61, 62, 500} {
 		h, e := head(long, limit), tail(long, limit)
 		if len(h) > limit || len(e) > limit || !utf8.ValidString(h) || !utf8.ValidString(e) {
-			t.Errorf("limit %d: head %d bytes, tail %d bytes, valid %v %v", limit, len(h), len(e), utf8.ValidString(h), utf8.ValidString(e))
+			t.Errorf("limit %d: head %d bytes, tail %d bytes, valid %v %v", limit, len(h), len(e), utf8.ValidString(h),
+				utf8.ValidString(e))
 		}
 		if !strings.Contains(h, "bytes more)") || !strings.HasPrefix(e, "(") {
 			t.Errorf("limit %d: %q … %q do not say what is left out", limit, h, e)

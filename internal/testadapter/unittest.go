@@ -39,7 +39,8 @@ func (Unittest) detectIn(p *Project, dir string) Detection {
 // Start prepares a run: unittest's discovery in the project's folder, or in the one that holds its tests.
 func (a Unittest) Start(p *Project, r *Request, emit func(Event)) (Execution, error) {
 	if len(r.Command) > 0 {
-		return nil, fault.New(fault.Unsupported, "Leave out command, or give framework generic.", "unittest does not run a given program")
+		return nil, fault.New(fault.Unsupported, "Leave out command, or give framework generic.",
+			"unittest does not run a given program")
 	}
 	dir := a.Detect(p).dir()
 	python, err := p.python(dir)
@@ -59,7 +60,8 @@ func (a Unittest) Start(p *Project, r *Request, emit func(Event)) (Execution, er
 		argv = append(argv, a.discover(p, dir, start)...)
 	}
 	report := inDir(r, "strobe_unittest.jsonl")
-	step := &Step{Argv: argv, Dir: filepath.Join(p.Root, dir), Env: []string{p.pythonPath(r.Dir)}, Phase: Running, Drivers: python.drivers, Reports: []string{report},
+	step := &Step{Argv: argv, Dir: filepath.Join(p.Root, dir), Env: []string{p.pythonPath(r.Dir)}, Phase: Running,
+		Drivers: python.drivers, Reports: []string{report},
 		Files: map[string][]byte{
 			inDir(r, "strobe_unittest.py"): reporter("strobe_unittest.py"),
 			inDir(r, "strobe_config.json"): config(map[string]any{"report": report, "test": r.Test}),
@@ -95,11 +97,12 @@ func (Unittest) folder(p *Project, dir string, level Level) (string, error) {
 			}
 		}
 	}
-	return "", fault.New(fault.Unsupported, "Leave out level, or put these tests into tests/"+string(level)+".", "unittest has no levels, and no folder of tests is named %s", level)
+	return "", fault.New(fault.Unsupported, "Leave out level, or put these tests into tests/"+string(level)+".",
+		"unittest has no levels, and no folder of tests is named %s", level)
 }
 
-// discover are unittest's arguments. Its discovery descends only into packages, so where the tests stand in a folder that is none, it
-// begins there.
+// discover are unittest's arguments. Its discovery descends only into packages, so where the tests stand in a folder
+// that is none, it begins there.
 func (Unittest) discover(p *Project, dir, start string) []string {
 	if start == "" {
 		start = "."
@@ -145,7 +148,8 @@ func (a Unittest) Rerun(p *Project, r *Request, t *Test) Rerun {
 		argv = python.argv
 	}
 	if outside(t.ID) {
-		return Rerun{Argv: slices.Concat(argv, []string{"-m", "unittest"}, a.discover(p, dir, ""), r.Args), Dir: filepath.Join(p.Root, dir), Framework: "unittest"}
+		return Rerun{Argv: slices.Concat(argv, []string{"-m", "unittest"}, a.discover(p, dir, ""), r.Args),
+			Dir: filepath.Join(p.Root, dir), Framework: "unittest"}
 	}
 	id := t.ID
 	if t.Parent != "" {
@@ -159,7 +163,9 @@ func (a Unittest) Rerun(p *Project, r *Request, t *Test) Rerun {
 		at = filepath.Join(at, args[2])
 	}
 	dotted := numberTag.ReplaceAllString(id, "")
-	return Rerun{Argv: append(append(slices.Clone(argv), "-m", "unittest", dotted), onlyOptions("unittest", r.Args, "s", "start-directory", "p", "pattern", "t", "top-level-directory", "k")...), Dir: at, Test: id, Framework: "unittest"}
+	return Rerun{Argv: append(append(slices.Clone(argv), "-m", "unittest", dotted),
+		onlyOptions("unittest", r.Args, "s", "start-directory", "p", "pattern", "t", "top-level-directory", "k")...), Dir: at,
+		Test: id, Framework: "unittest"}
 }
 
 var fixtureOf = lazyregexp.MustCompile(`^(?:setUp|tearDown)(?:Class|Module) \(([^)]*)\)$`)

@@ -26,7 +26,8 @@ func TestUnittestSuite(t *testing.T) {
 	events := strobetest.RunAdapter(t, a, p, testadapter.Request{})
 	golden(t, "unittest/suite.txt", told(events), p.Root, "ROOT")
 	alone(t, a, p, ended(events), func(x *testadapter.Test) bool {
-		return x.Parent == "" && (x.Suite == "tests.test_plain.Plain" || strings.Contains(x.ID, "Given") || strings.Contains(x.Suite, "TearDown"))
+		return x.Parent == "" && (x.Suite == "tests.test_plain.Plain" || strings.Contains(x.ID, "Given") ||
+			strings.Contains(x.Suite, "TearDown"))
 	})
 }
 
@@ -35,7 +36,8 @@ func TestUnittestEnds(t *testing.T) {
 	p := unittestProject(t)
 	for _, name := range []string{"exits", "crashes", "leaves"} {
 		t.Run(name, func(t *testing.T) {
-			golden(t, "unittest/"+name+".txt", told(strobetest.RunAdapter(t, testadapter.Unittest{}, p, testadapter.Request{Args: []string{"ends." + name}})), p.Root, "ROOT")
+			golden(t, "unittest/"+name+".txt", told(strobetest.RunAdapter(t, testadapter.Unittest{}, p,
+				testadapter.Request{Args: []string{"ends." + name}})), p.Root, "ROOT")
 		})
 	}
 }
@@ -64,18 +66,23 @@ func TestUnittestSelects(t *testing.T) {
 func TestUnittestLevels(t *testing.T) {
 	t.Parallel()
 	const one = "import unittest\nclass T(unittest.TestCase):\n  def test_a(self): pass\n"
-	p := files(t, "tests/__init__.py", "", "tests/unit/__init__.py", "", "tests/unit/test_a.py", one, "tests/e2e/__init__.py", "", "tests/e2e/test_b.py", one)
+	p := files(t, "tests/__init__.py", "", "tests/unit/__init__.py", "", "tests/unit/test_a.py", one,
+		"tests/e2e/__init__.py", "", "tests/e2e/test_b.py", one)
 	a := testadapter.Unittest{}
-	for level, want := range map[testadapter.Level]string{testadapter.Unit: "tests.unit.test_a.T.test_a", testadapter.EndToEnd: "tests.e2e.test_b.T.test_a"} {
-		if got := keys(ended(strobetest.RunAdapter(t, a, p, testadapter.Request{Level: level}))); !slices.Equal(got, []string{want}) {
+	for level, want := range map[testadapter.Level]string{testadapter.Unit: "tests.unit.test_a.T.test_a",
+		testadapter.EndToEnd: "tests.e2e.test_b.T.test_a"} {
+		if got := keys(ended(strobetest.RunAdapter(t, a, p, testadapter.Request{Level: level}))); !slices.Equal(got,
+			[]string{want}) {
 			t.Errorf("%s ran %q, want %q", level, got, want)
 		}
 	}
-	if _, err := a.Start(p, &testadapter.Request{Level: testadapter.Integration, Dir: t.TempDir()}, nil); fault.CodeOf(err) != fault.Unsupported {
+	if _, err := a.Start(p, &testadapter.Request{Level: testadapter.Integration, Dir: t.TempDir()},
+		nil); fault.CodeOf(err) != fault.Unsupported {
 		t.Errorf("integration: %v", err)
 	}
 	none := files(t, "test_a.py", "import unittest\n")
-	if events := strobetest.RunAdapter(t, a, none, testadapter.Request{}); !strings.Contains(notes(events), "found no tests") {
+	if events := strobetest.RunAdapter(t, a, none, testadapter.Request{}); !strings.Contains(notes(events),
+		"found no tests") {
 		t.Errorf("a project without tests: %q", told(events))
 	}
 }

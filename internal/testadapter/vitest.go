@@ -12,7 +12,8 @@ import (
 type Vitest struct{}
 
 var vitestProject = jsFramework{name: "vitest", packages: []string{"vitest"},
-	configs: []string{"vitest.config.ts", "vitest.config.js", "vitest.config.mts", "vitest.config.mjs", "vitest.config.cts", "vitest.config.cjs", "vitest.workspace.ts", "vitest.workspace.js", "vitest.workspace.json"}}
+	configs: []string{"vitest.config.ts", "vitest.config.js", "vitest.config.mts", "vitest.config.mjs",
+		"vitest.config.cts", "vitest.config.cjs", "vitest.workspace.ts", "vitest.workspace.js", "vitest.workspace.json"}}
 
 // Name is the framework's.
 func (Vitest) Name() string { return "vitest" }
@@ -32,7 +33,8 @@ func (a Vitest) Start(p *Project, r *Request, emit func(Event)) (Execution, erro
 		return nil, err
 	}
 	x := newJSRun("vitest", p, r, emit, dir, tool, "strobe_vitest.mjs")
-	x.base = append([]string{"run", "--reporter=default", "--reporter=" + inDir(r, "strobe_vitest.mjs"), "--no-coverage"}, level...)
+	x.base = append([]string{"run", "--reporter=default", "--reporter=" + inDir(r, "strobe_vitest.mjs"), "--no-coverage"},
+		level...)
 	if r.Traced {
 		x.base = append(x.base, "--no-file-parallelism")
 	}
@@ -59,7 +61,8 @@ func (a Vitest) Rerun(p *Project, r *Request, t *Test) Rerun {
 
 var vitestTests = lazyregexp.MustCompile(`(?m)^\s*Tests\s+((?:\d+ [a-z ]+?)(?: \| \d+ [a-z ]+?)*) \(\d+\)\s*$`)
 
-// vitestSummary reads the line of totals that Vitest's own reporter ends with: "Tests  1 failed | 5 passed | 1 skipped | 1 todo (8)".
+// vitestSummary reads the line of totals that Vitest's own reporter ends with: "Tests 1 failed | 5 passed | 1 skipped |
+// 1 todo (8)".
 func vitestSummary(text string) *Totals {
 	all := vitestTests.FindAllStringSubmatch(text, -1)
 	if len(all) == 0 {

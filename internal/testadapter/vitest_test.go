@@ -33,7 +33,8 @@ func TestVitestEnds(t *testing.T) {
 	for _, name := range []string{"exits", "crashes", "unhandled"} {
 		t.Run(name, func(t *testing.T) {
 			args := []string{"--dir=ends", "ends/" + name, "--testTimeout=3000"}
-			golden(t, "vitest/"+name+".txt", told(strobetest.RunAdapter(t, testadapter.Vitest{}, p, testadapter.Request{Args: args})), p.Root, "ROOT")
+			golden(t, "vitest/"+name+".txt", told(strobetest.RunAdapter(t, testadapter.Vitest{}, p,
+				testadapter.Request{Args: args})), p.Root, "ROOT")
 		})
 	}
 }
@@ -43,14 +44,16 @@ func TestVitestSelects(t *testing.T) {
 	a := testadapter.Vitest{}
 	const plain = "test/plain.test.ts > "
 	selects(t, a, p, map[string][]string{
-		"passes":                             {plain + "passes"},
-		"outer > inner > deep > works":       {plain + "outer > inner > deep > works", plain + "outer > inner > deep > works #2"},
+		"passes": {plain + "passes"},
+		"outer > inner > deep > works": {plain + "outer > inner > deep > works",
+			plain + "outer > inner > deep > works #2"},
 		"counts 1":                           {plain + "outer > counts 1"},
 		"unexpect":                           {plain + "passes unexpectedly"},
 		plain + "outer > counts 10":          {plain + "outer > counts 10"},
 		plain + "outer > inner > deep works": {plain + "outer > inner > deep works"},
-		plain + "outer > inner > deep > works (a.*b) [c] \"d\" 'e' $f ^g | h ü > i": {plain + "outer > inner > deep > works (a.*b) [c] \"d\" 'e' $f ^g | h ü > i"},
-		plain + "outer > inner > deep > works #2":                                   {plain + "outer > inner > deep > works #2"},
+		plain + "outer > inner > deep > works (a.*b) [c] \"d\" 'e' $f ^g | h ü > i": {plain +
+			"outer > inner > deep > works (a.*b) [c] \"d\" 'e' $f ^g | h ü > i"},
+		plain + "outer > inner > deep > works #2": {plain + "outer > inner > deep > works #2"},
 		plain + "passes": {plain + "passes"},
 		"no such test":   nil,
 	})
@@ -60,9 +63,12 @@ func TestVitestSelects(t *testing.T) {
 func TestVitestRunsFilesAgain(t *testing.T) {
 	p := strobetest.ProjectAt(strobetest.NodeSuite(t, "vitest"))
 	selects(t, testadapter.Vitest{}, p, map[string][]string{
-		"test/deep/throws.test.ts":                           {"test/deep/throws.test.ts"},
-		"test/hooks.test.ts > all set up badly":              {"test/hooks.test.ts > all set up badly", "test/hooks.test.ts > all set up badly > never runs"},
-		"test/hooks.test.ts > all taken down badly":          {"test/hooks.test.ts > all taken down badly", "test/hooks.test.ts > all taken down badly > passes before"},
-		"test/hooks.test.ts > all set up badly > never runs": {"test/hooks.test.ts > all set up badly", "test/hooks.test.ts > all set up badly > never runs"},
+		"test/deep/throws.test.ts": {"test/deep/throws.test.ts"},
+		"test/hooks.test.ts > all set up badly": {"test/hooks.test.ts > all set up badly",
+			"test/hooks.test.ts > all set up badly > never runs"},
+		"test/hooks.test.ts > all taken down badly": {"test/hooks.test.ts > all taken down badly",
+			"test/hooks.test.ts > all taken down badly > passes before"},
+		"test/hooks.test.ts > all set up badly > never runs": {"test/hooks.test.ts > all set up badly",
+			"test/hooks.test.ts > all set up badly > never runs"},
 	})
 }

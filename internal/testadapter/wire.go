@@ -28,8 +28,8 @@ func reporter(name string) []byte {
 	return b
 }
 
-// wireEvent is a line that our reporters write. They stand in reporters/ and say what the framework told them; what it means is
-// worked out here, so that it is tested without the framework.
+// wireEvent is a line that our reporters write. They stand in reporters/ and say what the framework told them; what it
+// means is worked out here, so that it is tested without the framework.
 type wireEvent struct {
 	E string `json:"e"` // start, end, forget, attempt, note, totals, done; file, filedone: a file of tests runs
 	wireTest
@@ -157,8 +157,10 @@ func (x *scripted) event(e *wireEvent) {
 
 // test makes a test of what a reporter said of it.
 func (x *scripted) test(w *wireTest) *Test {
-	t := &Test{ID: w.ID, Name: cmp.Or(w.Name, w.ID), Suite: w.Suite, Parent: w.Parent, Group: w.Group, Part: w.Part, File: x.res.rel(w.File), Line: w.Line, Status: w.Status, Fails: w.Fails,
-		Duration: time.Duration(w.MS * float64(time.Millisecond)), Reason: w.Reason, Attempts: max(w.Attempts, 1), Flaky: w.Flaky, Output: w.Output}
+	t := &Test{ID: w.ID, Name: cmp.Or(w.Name, w.ID), Suite: w.Suite, Parent: w.Parent, Group: w.Group, Part: w.Part,
+		File: x.res.rel(w.File), Line: w.Line, Status: w.Status, Fails: w.Fails,
+		Duration: time.Duration(w.MS * float64(time.Millisecond)), Reason: w.Reason, Attempts: max(w.Attempts, 1),
+		Flaky: w.Flaky, Output: w.Output}
 	for _, f := range w.Failures {
 		t.Failures = append(t.Failures, x.failure(f))
 	}
@@ -167,7 +169,8 @@ func (x *scripted) test(w *wireTest) *Test {
 
 func (x *scripted) failure(w wireFailure) Failure {
 	w.Message, _, _ = strings.Cut(w.Message, "\nRequire stack:") // Node's, of files of the framework
-	f := Failure{Kind: w.Kind, Message: w.Message, Expected: w.Expected, Actual: w.Actual, Signal: w.Signal, File: x.res.rel(w.File), Line: w.Line, Column: w.Column}
+	f := Failure{Kind: w.Kind, Message: w.Message, Expected: w.Expected, Actual: w.Actual, Signal: w.Signal,
+		File: x.res.rel(w.File), Line: w.Line, Column: w.Column}
 	frames := w.Frames
 	columns := map[Frame]int{}
 	if len(frames) == 0 {
@@ -211,8 +214,8 @@ func (x *scripted) End(exit Exit) {
 	x.res.over()
 }
 
-// busy tells of files that still ran and none of whose tests is known to: a test that never lets go of its thread keeps its runtime from
-// telling that it began.
+// busy tells of files that still ran and none of whose tests is known to: a test that never lets go of its thread keeps
+// its runtime from telling that it began.
 func (x *scripted) busy(exit Exit, limit string) int {
 	n := 0
 	status, f := exit.ended(limit)
@@ -230,8 +233,10 @@ func (x *scripted) busy(exit Exit, limit string) int {
 			continue
 		}
 		n++
-		x.res.uncounted(&Test{ID: file, Name: file, File: file, Status: status, Fails: true, Attempts: 1, Failures: []Failure{{Kind: f.Kind, File: file,
-			Message: says + "; which of its tests is not known: one that keeps its thread busy keeps its runtime from telling that it began"}}})
+		x.res.uncounted(&Test{ID: file, Name: file, File: file, Status: status, Fails: true, Attempts: 1,
+			Failures: []Failure{{Kind: f.Kind, File: file,
+				Message: says + "; which of its tests is not known: one that keeps its thread busy keeps its runtime from " +
+					"telling that it began"}}})
 	}
 	return n
 }
@@ -254,7 +259,8 @@ func (x *scripted) trouble(exit Exit, limit string) {
 	case why != "":
 		f.Message = why
 	case !x.done:
-		f.Message = fmt.Sprintf("the test process left with code %d before the run was over, and no test was running", exit.Code)
+		f.Message = fmt.Sprintf("the test process left with code %d before the run was over, and no test was running",
+			exit.Code)
 	case exit.Code != 0 && x.res.failed+x.res.dropped.Failed == 0 && x.exits == nil:
 		f.Message = fmt.Sprintf("the test process left with code %d although no test failed", exit.Code)
 	default:

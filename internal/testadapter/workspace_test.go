@@ -7,8 +7,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/testadapter"
 )
 
-// TestTestsFolderIsNoProject: what tests need may be written in their own folder; they are run from the project all the same, where
-// arguments and configurations have their meaning.
+// TestTestsFolderIsNoProject: what tests need may be written in their own folder; they are run from the project all the
+// same, where arguments and configurations have their meaning.
 func TestTestsFolderIsNoProject(t *testing.T) {
 	p := &testadapter.Project{Root: "/p", FS: fstest.MapFS{
 		"pyproject.toml":         {Data: []byte("[project]\nname = \"one\"\n")},

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// xmlFeed reads a report while it is written: it takes bytes cut anywhere and calls back at each tag that is complete. The reports that
-// it is for have neither declarations nor namespaces, and may end anywhere when their writer dies.
+// xmlFeed reads a report while it is written: it takes bytes cut anywhere and calls back at each tag that is complete.
+// The reports that it is for have neither declarations nor namespaces, and may end anywhere when their writer dies.
 type xmlFeed struct {
 	open  func(name string, attrs map[string]string)
 	close func(name, text string) // text is what stood directly in the element, at most maxXMLText bytes of it

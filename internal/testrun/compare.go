@@ -18,7 +18,8 @@ type Compare struct {
 	Tries      int               // runs until a test has ended as it is wanted; 0: defaultTries of the same test, else 1
 }
 
-// defaultTries is how often a test is run to see it fail and pass: one that fails every third time does both with a probability of 98%.
+// defaultTries is how often a test is run to see it fail and pass: one that fails every third time does both with a
+// probability of 98%.
 const defaultTries = 10
 
 // Comparison is what became of the runs. Result is nil where there are no two to compare, and Why says why.
@@ -189,10 +190,13 @@ func (c *comparing) trial(test string, env map[string]string) (*Compared, error)
 	}
 	switch {
 	case t.SessionID == "" && t.ran > 0:
-		return nil, fault.New(fault.Unsupported, "Give command: a test program of C, C++ or Rust built with debug information, of Python or of Node. Functions of other languages cannot be traced yet.",
+		return nil, fault.New(fault.Unsupported,
+			"Give command: a test program of C, C++ or Rust built with debug information, of Python or of Node. Functions of "+
+				"other languages cannot be traced yet.",
 			"tests of %s are not run under observation, so their calls cannot be compared", r.adapter.Name())
 	case t.SessionID == "":
-		return nil, fault.New(fault.ValidationError, "Run debug_test action run without test: the names of its results are what test takes.", "no test %q ran", test)
+		return nil, fault.New(fault.ValidationError,
+			"Run debug_test action run without test: the names of its results are what test takes.", "no test %q ran", test)
 	case t.ran > 1:
 		c.note(fmt.Sprintf("test %q selects %d tests: all of them are compared", test, t.ran))
 	}
@@ -264,7 +268,8 @@ func (r *Run) anew(test string, env map[string]string) error {
 	}
 	r.project = p
 	r.passed += r.counts.Passed
-	r.tests, r.order, r.counts, r.own, r.sessions, r.stuck, r.timedOut = map[string]*entry{}, nil, Counts{}, nil, nil, nil, false
+	r.tests, r.order, r.counts, r.own, r.sessions, r.stuck, r.timedOut = map[string]*entry{}, nil, Counts{}, nil, nil, nil,
+		false
 	x, err := r.execution()
 	if err == nil {
 		r.x = x
@@ -281,28 +286,31 @@ func (r *Run) forgetSession(id string) {
 	}
 }
 
-// DiffSessions compares what two sessions recorded. What differs between b and like, which ended as b did, is left out; "": there is
-// none. SESSION_NOT_FOUND, or VALIDATION_ERROR where there is nothing to compare.
+// DiffSessions compares what two sessions recorded. What differs between b and like, which ended as b did, is left out;
+// "": there is none. SESSION_NOT_FOUND, or VALIDATION_ERROR where there is nothing to compare.
 func (m *Manager) DiffSessions(ctx context.Context, a, b, like string) (out *tracediff.Answer, err error) {
 	var o tracediff.Options
 	if like != "" {
-		err = m.withSides(ctx, &Compared{SessionID: b}, &Compared{SessionID: like}, func(ctx context.Context, x, y tracediff.Side) (err error) {
-			o.Noise, err = tracediff.FindNoise(ctx, x, y)
-			return err
-		})
+		err = m.withSides(ctx, &Compared{SessionID: b}, &Compared{SessionID: like},
+			func(ctx context.Context, x, y tracediff.Side) (err error) {
+				o.Noise, err = tracediff.FindNoise(ctx, x, y)
+				return err
+			})
 	}
 	if err != nil {
 		return nil, err
 	}
-	err = m.withSides(ctx, &Compared{SessionID: a}, &Compared{SessionID: b}, func(ctx context.Context, x, y tracediff.Side) (err error) {
-		out, err = tracediff.Diff(ctx, x, y, o)
-		return err
-	})
+	err = m.withSides(ctx, &Compared{SessionID: a}, &Compared{SessionID: b},
+		func(ctx context.Context, x, y tracediff.Side) (err error) {
+			out, err = tracediff.Diff(ctx, x, y, o)
+			return err
+		})
 	return out, err
 }
 
 // withSides opens two sessions for a comparison.
-func (m *Manager) withSides(ctx context.Context, a, b *Compared, do func(ctx context.Context, x, y tracediff.Side) error) error {
+func (m *Manager) withSides(ctx context.Context, a, b *Compared,
+	do func(ctx context.Context, x, y tracediff.Side) error) error {
 	x, ctx1, done, err := m.side(ctx, a)
 	if err != nil {
 		return err

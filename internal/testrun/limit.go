@@ -7,8 +7,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/testadapter"
 )
 
-// limited is a step's context: it ends with the run, or when the step's time is up. A step that builds first has compileLimit for that,
-// and its limit from its first test on.
+// limited is a step's context: it ends with the run, or when the step's time is up. A step that builds first has
+// compileLimit for that, and its limit from its first test on.
 func (r *Run) limited(step *testadapter.Step, limit time.Duration) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(r.ctx)
 	first := limit

@@ -81,8 +81,8 @@ type Request struct {
 	Compare     *Compare        // not nil: runs whose calls are compared; Tracing is not empty
 }
 
-// Start begins a run and returns at once. TEST_ALREADY_RUNNING names the run that the project has; VALIDATION_ERROR is a framework that
-// is none; a *NoTestsError is a project without tests that are known.
+// Start begins a run and returns at once. TEST_ALREADY_RUNNING names the run that the project has; VALIDATION_ERROR is
+// a framework that is none; a *NoTestsError is a project without tests that are known.
 func (m *Manager) Start(r Request) (*Run, error) {
 	p := m.project(&r)
 	a, found, seen, err := m.choose(p, &r)
@@ -95,11 +95,14 @@ func (m *Manager) Start(r Request) (*Run, error) {
 			if more {
 				others = append(others, "…")
 			}
-			warnings = append(slices.Clone(warnings), fmt.Sprintf("only the tests of %s are of this run; not those of %s: give such a folder as projectRoot", found.Dir, strings.Join(others, ", ")))
+			warnings = append(slices.Clone(warnings),
+				fmt.Sprintf("only the tests of %s are of this run; not those of %s: give such a folder as projectRoot", found.Dir,
+					strings.Join(others, ", ")))
 		}
 		p = below(p, found.Dir)
 	}
-	run := &Run{m: m, ID: newID(), Request: r, project: p, adapter: a, Detected: found, Others: seen, began: time.Now(), done: make(chan struct{}), warnings: warnings, tests: map[string]*entry{}}
+	run := &Run{m: m, ID: newID(), Request: r, project: p, adapter: a, Detected: found, Others: seen, began: time.Now(),
+		done: make(chan struct{}), warnings: warnings, tests: map[string]*entry{}}
 	run.limit = cmp.Or(r.Timeout, set.TestTimeout, levelLimit(a, r.Level))
 	run.dir = filepath.Join(m.cfg.Home, "tests", run.ID)
 	m.mu.Lock()
@@ -109,7 +112,9 @@ func (m *Manager) Start(r Request) (*Run, error) {
 	}
 	place := RealPath(r.ProjectRoot)
 	if have := m.byProject[place]; have != nil {
-		return nil, fault.New(fault.TestAlreadyRunning, "Wait for it with debug_test action status, or end it with action cancel, and its testRunId.", "test run %s of %s runs already", have.ID, r.ProjectRoot)
+		return nil, fault.New(fault.TestAlreadyRunning,
+			"Wait for it with debug_test action status, or end it with action cancel, and its testRunId.",
+			"test run %s of %s runs already", have.ID, r.ProjectRoot)
 	}
 	if err := run.prepare(); err != nil {
 		return nil, withoutRun(p, &r, err)
@@ -149,7 +154,8 @@ func (m *Manager) Get(id string) (*Run, error) {
 	if len(ids) > 0 {
 		newest = "the newest are " + strings.Join(ids, ", ")
 	}
-	return nil, fault.New(fault.TestRunNotFound, "debug_test action list names the runs; action run starts one.", "there is no test run %q; %s", id, newest)
+	return nil, fault.New(fault.TestRunNotFound, "debug_test action list names the runs; action run starts one.",
+		"there is no test run %q; %s", id, newest)
 }
 
 // List returns the runs that are remembered, newest first.
@@ -183,7 +189,8 @@ func (m *Manager) project(r *Request) *testadapter.Project {
 	for k, v := range r.Env {
 		environ = append(environ, k+"="+v)
 	}
-	return &testadapter.Project{Root: r.ProjectRoot, FS: plainfile.DirFS(r.ProjectRoot), LookPath: lookPath(r.Env["PATH"]), Environ: environ, Strobe: m.cfg.Strobe}
+	return &testadapter.Project{Root: r.ProjectRoot, FS: plainfile.DirFS(r.ProjectRoot), LookPath: lookPath(r.Env["PATH"]),
+		Environ: environ, Strobe: m.cfg.Strobe}
 }
 
 // lookPath finds commands in the PATH that the tests see.
@@ -227,7 +234,8 @@ type Seen struct {
 }
 
 // choose finds the framework: the one asked for, else the surest.
-func (m *Manager) choose(p *testadapter.Project, r *Request) (testadapter.Adapter, testadapter.Detection, []Seen, error) {
+func (m *Manager) choose(p *testadapter.Project, r *Request) (testadapter.Adapter, testadapter.Detection, []Seen,
+	error) {
 	var names []string
 	var seen []Seen
 	var best testadapter.Adapter
@@ -263,7 +271,8 @@ func (m *Manager) choose(p *testadapter.Project, r *Request) (testadapter.Adapte
 	if best == nil && len(r.Command) > 0 { // any program may be one that tests
 		for _, a := range m.cfg.Adapters {
 			if a.Name() == "generic" {
-				return a, testadapter.Detection{Confidence: 1, Evidence: []string{r.Command[0] + " is no program of a framework that is known"}}, nil, nil
+				return a, testadapter.Detection{Confidence: 1,
+					Evidence: []string{r.Command[0] + " is no program of a framework that is known"}}, nil, nil
 			}
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/testadapter"
 )
 
-// placed is a test whose files are named from the project's root on. Where the tests are a package's of a repository with several,
-// the adapter names them from that package on.
+// placed is a test whose files are named from the project's root on. Where the tests are a package's of a repository
+// with several, the adapter names them from that package on.
 func (r *Run) placed(t *testadapter.Test) *testadapter.Test {
 	if r.Detected.Dir == "" || r.Detected.Dir == "." {
 		return t

@@ -27,7 +27,8 @@ const (
 func (r *Run) plain(ctx context.Context, step *testadapter.Step) (testadapter.Exit, error) {
 	path, err := r.lookIn(step)
 	if err != nil {
-		return testadapter.Exit{}, fault.New(fault.LaunchFailed, "Install it, or give its path in PATH with env.", "run %s: %w", step.Argv[0], err)
+		return testadapter.Exit{}, fault.New(fault.LaunchFailed, "Install it, or give its path in PATH with env.",
+			"run %s: %w", step.Argv[0], err)
 	}
 	cmd := &exec.Cmd{Path: path, Args: step.Argv, Dir: step.Dir, Env: r.environ(step)}
 	group(cmd)
@@ -38,7 +39,8 @@ func (r *Run) plain(ctx context.Context, step *testadapter.Step) (testadapter.Ex
 			f.Close()
 		}
 	}
-	for s, to := range map[testadapter.Stream]*io.Writer{testadapter.Stdout: &cmd.Stdout, testadapter.Stderr: &cmd.Stderr} {
+	for s, to := range map[testadapter.Stream]*io.Writer{testadapter.Stdout: &cmd.Stdout,
+		testadapter.Stderr: &cmd.Stderr} {
 		rd, wr, err := os.Pipe()
 		if err != nil {
 			closeAll(append(ours, theirs...))
@@ -64,7 +66,8 @@ func (r *Run) plain(ctx context.Context, step *testadapter.Step) (testadapter.Ex
 	if err != nil {
 		closeAll(ours)
 		readers.Wait()
-		return testadapter.Exit{}, fault.New(fault.LaunchFailed, "Check that it is a program that this machine runs.", "run %s: %w", path, err)
+		return testadapter.Exit{}, fault.New(fault.LaunchFailed, "Check that it is a program that this machine runs.",
+			"run %s: %w", path, err)
 	}
 	exit := r.await(ctx, cmd, step)
 	idle := time.AfterFunc(pipeLinger, func() {
@@ -124,8 +127,8 @@ func (r *Run) await(ctx context.Context, cmd *exec.Cmd, step *testadapter.Step) 
 	return x
 }
 
-// untilEnded waits for a process's end, and closes its file. Waiting for the process itself would also take the stops that a closer look at
-// its threads makes.
+// untilEnded waits for a process's end, and closes its file. Waiting for the process itself would also take the stops
+// that a closer look at its threads makes.
 func untilEnded(pidfd int) {
 	defer unix.Close(pidfd)
 	for {

@@ -17,10 +17,11 @@ type Progress struct {
 	Skipped   int       `json:"skipped"`
 	Current   []Current `json:"currentTests,omitempty"` // those that run longest, at most 3
 	Running   int       `json:"totalRunning,omitempty"` // where more than those run
-	QuietMs   int64     `json:"quietMs,omitempty"`      // since the last output, or the last test that began or ended; over 5 s
-	Stuck     []Stuck   `json:"stuck,omitempty"`        // what cannot go on, shown by its threads
-	Paused    []string  `json:"paused,omitempty"`       // threads that a breakpoint or a step stopped
-	Warnings  []string  `json:"warnings,omitempty"`
+	// since the last output, or the last test that began or ended; over 5 s
+	QuietMs  int64    `json:"quietMs,omitempty"`
+	Stuck    []Stuck  `json:"stuck,omitempty"`  // what cannot go on, shown by its threads
+	Paused   []string `json:"paused,omitempty"` // threads that a breakpoint or a step stopped
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // Current is a test that runs.
@@ -45,7 +46,8 @@ func (r *Run) State() (status string, p Progress, res *Result, sessions []string
 	if ended {
 		now = r.ended
 	}
-	p = Progress{ElapsedMs: now.Sub(r.began).Milliseconds(), Phase: string(r.phase), Doing: r.doing, Passed: r.counts.Passed, Failed: r.counts.Failed,
+	p = Progress{ElapsedMs: now.Sub(r.began).Milliseconds(), Phase: string(r.phase), Doing: r.doing,
+		Passed: r.counts.Passed, Failed: r.counts.Failed,
 		Skipped: r.counts.Skipped, Warnings: slices.Clone(r.warnings)}
 	if r.phase == testadapter.Running {
 		p.Doing = ""

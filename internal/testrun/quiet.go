@@ -7,7 +7,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/testadapter"
 )
 
-// A test that says nothing for long and takes longer than it usually does is worth a word, also where nobody can say that it is stuck.
+// A test that says nothing for long and takes longer than it usually does is worth a word, also where nobody can say
+// that it is stuck.
 const (
 	warnAfter  = 10 * time.Second // of quiet
 	longFactor = 2                // times the usual duration
@@ -79,4 +80,33 @@ func (r *Run) Line() (key, text string) {
 		text += "; " + s.Diagnosis
 	}
 	return key, text
+}
+
+// standstill is what keeps the run from going on, "" for nothing, and whether that stays so until somebody does
+// something.
+func (r *Run) standstill() (what string, lasts bool) {
+	if paused := r.Paused(); len(paused) > 0 {
+		return fmt.Sprint("paused ", paused), true
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range r.stuck {
+		what += s.Diagnosis
+	}
+	return what, what != "" && r.Request.KeepStuck && !r.proved.IsZero() // else it is about to be ended for its time
+}
+
+// Paused are the threads of the traced command that runs that a breakpoint or a step has stopped: "worker 1234 at
+// breakpoint bp-1".
+func (r *Run) Paused() (list []string) {
+	r.mu.Lock()
+	s := r.live
+	r.mu.Unlock()
+	if s == nil {
+		return nil
+	}
+	for _, p := range s.Pauses() {
+		list = append(list, fmt.Sprintf("%s (thread %d, %s %s) in %s", p.ThreadName, p.TID, p.Reason, p.PointID, p.Function))
+	}
+	return list
 }

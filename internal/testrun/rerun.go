@@ -7,8 +7,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/testadapter"
 )
 
-// rerunEnv is what a request adds to the environment, for the line of a shell. One that has PATH and HOME is the whole environment of a
-// shell, in which that line is run.
+// rerunEnv is what a request adds to the environment, for the line of a shell. One that has PATH and HOME is the whole
+// environment of a shell, in which that line is run.
 func rerunEnv(env map[string]string) (list []string) {
 	if env["PATH"] != "" && env["HOME"] != "" {
 		return nil
@@ -19,7 +19,8 @@ func rerunEnv(env map[string]string) (list []string) {
 	return list
 }
 
-// RerunCommand is how a person runs a test again, as a line of a POSIX shell in the project's root; "" where there is no command.
+// RerunCommand is how a person runs a test again, as a line of a POSIX shell in the project's root; "" where there is
+// no command.
 func RerunCommand(again testadapter.Rerun, root string) string {
 	line := shellLine(again.Env, again.Argv)
 	if again.Dir != "" && again.Dir != root && line != "" {

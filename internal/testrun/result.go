@@ -33,16 +33,18 @@ type Result struct {
 	Failures  []Failed `json:"failures"` // the first 20
 	NotShown  int      `json:"failuresNotShown,omitempty"`
 	Stuck     []Stuck  `json:"stuck"`
-	Slow      []Slow   `json:"slow,omitempty"`     // passed, and took more than twice as long as usual
-	Flaky     []string `json:"flaky,omitempty"`    // passed and failed within their last 20 results, or passed at a further attempt
-	Details   string   `json:"details"`            // file: every test, and the commands; output.txt beside it has what they wrote
-	Rounds    int      `json:"rounds,omitempty"`   // with repeat: how many it took; the summary is of the last
-	ExitCode  int      `json:"exitCode,omitempty"` // of the first command that did not end with 0
-	Signal    string   `json:"signal,omitempty"`   // that ended it
-	NoTests   bool     `json:"noTests,omitempty"`
-	Project   *Project `json:"project,omitempty"` // with noTests
-	Hint      string   `json:"hint,omitempty"`
-	Notes     []string `json:"notes,omitempty"`
+	Slow      []Slow   `json:"slow,omitempty"` // passed, and took more than twice as long as usual
+	// passed and failed within their last 20 results, or passed at a further attempt
+	Flaky []string `json:"flaky,omitempty"`
+	// file: every test, and the commands; output.txt beside it has what they wrote
+	Details  string   `json:"details"`
+	Rounds   int      `json:"rounds,omitempty"`   // with repeat: how many it took; the summary is of the last
+	ExitCode int      `json:"exitCode,omitempty"` // of the first command that did not end with 0
+	Signal   string   `json:"signal,omitempty"`   // that ended it
+	NoTests  bool     `json:"noTests,omitempty"`
+	Project  *Project `json:"project,omitempty"` // with noTests
+	Hint     string   `json:"hint,omitempty"`
+	Notes    []string `json:"notes,omitempty"`
 }
 
 // Summary counts tests, each in one of passed to todo, in its framework's own terms.
@@ -124,18 +126,24 @@ func (r *Run) finish(failure error) {
 	r.canceled = context.Cause(r.ctx) != nil && !r.timedOut
 	r.failure = failure
 	if r.canceled && failure == nil {
-		r.failure = fault.New(fault.ValidationError, "Start it again with debug_test action run.", "test run %s was canceled", r.ID)
+		r.failure = fault.New(fault.ValidationError, "Start it again with debug_test action run.", "test run %s was canceled",
+			r.ID)
 	}
-	res := &Result{Framework: r.adapter.Name(), Failures: []Failed{}, Stuck: []Stuck{}, Details: filepath.Join(r.dir, "details.json")}
+	res := &Result{Framework: r.adapter.Name(), Failures: []Failed{}, Stuck: []Stuck{},
+		Details: filepath.Join(r.dir, "details.json")}
 	n := &r.counts
-	res.Summary = Summary{Passed: n.Passed, Failed: n.Failed, Skipped: n.Skipped, ExpectedFailures: n.ExpectedFailures, UnexpectedPasses: n.UnexpectedPasses, Todo: n.Todo, Subtests: n.Subtests, DurationMs: r.ended.Sub(r.began).Milliseconds()}
+	res.Summary = Summary{Passed: n.Passed, Failed: n.Failed, Skipped: n.Skipped, ExpectedFailures: n.ExpectedFailures,
+		UnexpectedPasses: n.UnexpectedPasses, Todo: n.Todo, Subtests: n.Subtests,
+		DurationMs: r.ended.Sub(r.began).Milliseconds()}
 	res.Notes = append(slices.Clone(r.warnings), r.notes...)
-	if o, all := r.own, n.totals(); o != nil && (differs(o.Passed, all.Passed) || differs(o.Failed, all.Failed) || differs(o.Skipped, all.Skipped)) {
+	if o, all := r.own, n.totals(); o != nil &&
+		(differs(o.Passed, all.Passed) || differs(o.Failed, all.Failed) || differs(o.Skipped, all.Skipped)) {
 		res.Notes = append(res.Notes, fmt.Sprintf("%s itself counts %s", r.adapter.Name(), counted(o)))
 	}
 	if r.Request.Repeat > 1 {
 		res.Rounds = r.round
-		res.Notes = append(res.Notes, fmt.Sprintf("round %d of %d; %d tests passed in the rounds before", r.round, r.Request.Repeat, r.passed))
+		res.Notes = append(res.Notes, fmt.Sprintf("round %d of %d; %d tests passed in the rounds before", r.round,
+			r.Request.Repeat, r.passed))
 	}
 	res.ExitCode, res.Signal = r.exit.Code, r.exit.Signal
 	if len(r.stuck) > 0 {
@@ -144,11 +152,13 @@ func (r *Run) finish(failure error) {
 	}
 	for _, s := range res.Stuck {
 		if s.Ended {
-			res.Notes = append(res.Notes, "the run was ended since its tests could not go on; what comes after them did not run. onStuck keep leaves such a test as it is, for debug_launch with its pid")
+			res.Notes = append(res.Notes, "the run was ended since its tests could not go on; what comes after them did not "+
+				"run. onStuck keep leaves such a test as it is, for debug_launch with its pid")
 		}
 	}
 	if r.timedOut {
-		res.Notes = append(res.Notes, fmt.Sprintf("ended after its time limit of %v; give timeout (ms) for a longer one", r.limit))
+		res.Notes = append(res.Notes, fmt.Sprintf("ended after its time limit of %v; give timeout (ms) for a longer one",
+			r.limit))
 	}
 	for _, id := range r.order {
 		t := r.tests[id].test
@@ -194,7 +204,8 @@ func (r *Run) failed(t *testadapter.Test) Failed {
 	}
 	if len(t.Failures) > 0 {
 		x := &t.Failures[0]
-		f.Kind, f.Message, f.Expected, f.Actual, f.Also = x.Kind, cut(x.Message, maxMessage), cut(x.Expected, maxMessage/2), cut(x.Actual, maxMessage/2), len(t.Failures)-1
+		f.Kind, f.Message, f.Expected, f.Actual, f.Also = x.Kind, cut(x.Message, maxMessage), cut(x.Expected, maxMessage/2),
+			cut(x.Actual, maxMessage/2), len(t.Failures)-1
 		if x.File != "" {
 			f.File, f.Line = x.File, x.Line
 		}
@@ -206,7 +217,8 @@ func (r *Run) failed(t *testadapter.Test) Failed {
 		}
 		f.SuggestedTraces = r.tests[t.ID].traces
 	}
-	again := r.adapter.Rerun(r.project, &testadapter.Request{Level: r.Request.Level, Command: r.Request.Command, Args: r.Request.Args}, told)
+	again := r.adapter.Rerun(r.project, &testadapter.Request{Level: r.Request.Level, Command: r.Request.Command,
+		Args: r.Request.Args}, told)
 	if again.Test != "" || len(again.Argv) > 0 {
 		if len(again.Argv) > 0 {
 			again.Env = append(rerunEnv(r.Request.Env), again.Env...)
@@ -218,7 +230,8 @@ func (r *Run) failed(t *testadapter.Test) Failed {
 
 // briefly is a failure in a line.
 func briefly(f *testadapter.Failure) string {
-	return strings.TrimPrefix(frameText(testadapter.Frame{File: f.File, Line: f.Line})+": "+cut(strings.Join(strings.Fields(f.Message), " "), maxBriefly), ": ")
+	return strings.TrimPrefix(frameText(testadapter.Frame{File: f.File, Line: f.Line})+": "+
+		cut(strings.Join(strings.Fields(f.Message), " "), maxBriefly), ": ")
 }
 
 func frameText(s testadapter.Frame) string {
@@ -302,7 +315,8 @@ func statusOf(t *testadapter.Test) string {
 
 // keep writes the details and remembers the results.
 func (r *Run) keep(res *Result) {
-	d := details{TestRunID: r.ID, Framework: res.Framework, Project: r.Request.ProjectRoot, Began: r.began, Commands: r.commands, Summary: res.Summary, Notes: res.Notes, Output: r.out.Name()}
+	d := details{TestRunID: r.ID, Framework: res.Framework, Project: r.Request.ProjectRoot, Began: r.began,
+		Commands: r.commands, Summary: res.Summary, Notes: res.Notes, Output: r.out.Name()}
 	if r.failure != nil {
 		d.Error = fault.From(r.failure).Error()
 	}

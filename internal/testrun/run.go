@@ -88,7 +88,8 @@ type entry struct {
 	elsewhere        bool // the programs are those of other tests
 }
 
-// Counts are tests by what became of them, each in one, as their framework counts them. Failed has those that could not begin.
+// Counts are tests by what became of them, each in one, as their framework counts them. Failed has those that could not
+// begin.
 type Counts struct {
 	Passed, Failed, Skipped            int
 	ExpectedFailures, UnexpectedPasses int
@@ -124,7 +125,8 @@ func (c *Counts) add(framework string, t *testadapter.Test) {
 
 // totals are the counts in the adapters' terms.
 func (c *Counts) totals() testadapter.Totals {
-	return testadapter.Totals{Passed: c.Passed + c.ExpectedFailures + c.UnexpectedPasses, Failed: c.Failed, Skipped: c.Skipped + c.Todo}
+	return testadapter.Totals{Passed: c.Passed + c.ExpectedFailures + c.UnexpectedPasses, Failed: c.Failed,
+		Skipped: c.Skipped + c.Todo}
 }
 
 var (
@@ -150,14 +152,17 @@ func (r *Run) prepare() error {
 	return nil
 }
 
-// execution begins the adapter's work. Each round has a folder of its own: a report that an earlier one left would be taken for its own.
+// execution begins the adapter's work. Each round has a folder of its own: a report that an earlier one left would be
+// taken for its own.
 func (r *Run) execution() (testadapter.Execution, error) {
 	q := &r.Request
 	helpers := filepath.Join(r.dir, "run")
-	if err := errors.Join(os.RemoveAll(helpers), os.MkdirAll(helpers, 0o700)); err != nil { // reports of the round before are none of this one
+	// reports of the round before are none of this one
+	if err := errors.Join(os.RemoveAll(helpers), os.MkdirAll(helpers, 0o700)); err != nil {
 		return nil, fmt.Errorf("make a directory for the test run's files: %w", err)
 	}
-	return r.adapter.Start(r.project, &testadapter.Request{Level: q.Level, Test: q.Test, Command: q.Command, Args: q.Args, Dir: helpers,
+	return r.adapter.Start(r.project, &testadapter.Request{Level: q.Level, Test: q.Test, Command: q.Command, Args: q.Args,
+		Dir:     helpers,
 		Timeout: r.limit, Traced: !q.Tracing.Empty()}, r.news)
 }
 
@@ -232,7 +237,8 @@ func (r *Run) once() error {
 			return err
 		}
 		if n == maxSteps {
-			return fault.New(fault.InternalError, "Run fewer tests at once.", "the %s adapter wants more than %d commands", r.adapter.Name(), maxSteps)
+			return fault.New(fault.InternalError, "Run fewer tests at once.", "the %s adapter wants more than %d commands",
+				r.adapter.Name(), maxSteps)
 		}
 		limit := left
 		if step.Phase == testadapter.Compiling {
@@ -424,8 +430,8 @@ func (r *Run) Wait(ctx context.Context, most time.Duration) {
 // newsEvery is how often a wait looks whether there is something to tell.
 const newsEvery = 50 * time.Millisecond
 
-// WaitNews waits until it has ended or there is something that whoever waits should know: a test is shown to be stuck, or a thread of its
-// processes is paused. What was known before the call ends the wait only where nothing else will.
+// WaitNews waits until it has ended or there is something that whoever waits should know: a test is shown to be stuck,
+// or a thread of its processes is paused. What was known before the call ends the wait only where nothing else will.
 func (r *Run) WaitNews(ctx context.Context, most time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
@@ -447,35 +453,8 @@ func (r *Run) WaitNews(ctx context.Context, most time.Duration) {
 	}
 }
 
-// standstill is what keeps the run from going on, "" for nothing, and whether that stays so until somebody does something.
-func (r *Run) standstill() (what string, lasts bool) {
-	if paused := r.Paused(); len(paused) > 0 {
-		return fmt.Sprint("paused ", paused), true
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, s := range r.stuck {
-		what += s.Diagnosis
-	}
-	return what, what != "" && r.Request.KeepStuck && !r.proved.IsZero() // else it is about to be ended for its time
-}
-
-// Paused are the threads of the traced command that runs that a breakpoint or a step has stopped: "worker 1234 at breakpoint bp-1".
-func (r *Run) Paused() (list []string) {
-	r.mu.Lock()
-	s := r.live
-	r.mu.Unlock()
-	if s == nil {
-		return nil
-	}
-	for _, p := range s.Pauses() {
-		list = append(list, fmt.Sprintf("%s (thread %d, %s %s) in %s", p.ThreadName, p.TID, p.Reason, p.PointID, p.Function))
-	}
-	return list
-}
-
-// remembered is what results are remembered by: the project, and the framework with the program where that was given, since two
-// programs of a project may have tests of one name.
+// remembered is what results are remembered by: the project, and the framework with the program where that was given,
+// since two programs of a project may have tests of one name.
 func (r *Run) remembered() (root, framework string) {
 	root, framework = RealPath(r.Request.ProjectRoot), r.adapter.Name()
 	command := r.Request.Command

@@ -8,9 +8,9 @@ import (
 	"github.com/strobe-debug/strobe/internal/stuck"
 )
 
-// A test may begin a process that goes on in a session of its own, and whose parents end before anybody has seen them. Nothing tells for
-// certain that it is the test's, and so it is never ended; but it may be the one that lets the test go on. Such strays are looked at like
-// the family's own.
+// A test may begin a process that goes on in a session of its own, and whose parents end before anybody has seen them.
+// Nothing tells for certain that it is the test's, and so it is never ended; but it may be the one that lets the test
+// go on. Such strays are looked at like the family's own.
 
 // strays finds them in what was read of all processes, and what they began.
 func (f *family) strays(all []*relative, here map[int]*relative) {
@@ -43,8 +43,8 @@ func (f *family) has(pid int) bool {
 	return r != nil && !r.stray
 }
 
-// alike reports whether a process runs a program of the family's, which is none of the system's, or has the family's environment and is where
-// the family is, or nowhere in particular; and is not in the folder of another run.
+// alike reports whether a process runs a program of the family's, which is none of the system's, or has the family's
+// environment and is where the family is, or nowhere in particular; and is not in the folder of another run.
 func (f *family) alike(pid int) bool {
 	exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
 	if me, err2 := os.Readlink("/proc/self/exe"); err != nil || err2 != nil || exe == me {

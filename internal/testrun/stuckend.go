@@ -82,7 +82,8 @@ func (r *Run) whyStuck() string {
 		return "it stood still"
 	}
 	s := &r.stuck[0]
-	return fmt.Sprintf("%s (without a sign of life since %s after the run's begin)", s.Diagnosis, seconds(time.Duration(s.SinceMs)*time.Millisecond))
+	return fmt.Sprintf("%s (without a sign of life since %s after the run's begin)", s.Diagnosis,
+		seconds(time.Duration(s.SinceMs)*time.Millisecond))
 }
 
 // traced reports whether a debugger holds one of some processes.
@@ -111,7 +112,8 @@ func (r *Run) shown(f *stuck.Verdict, all []stuck.Process) {
 	traces := r.stuckTraces(f, all)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := Stuck{Diagnosis: f.Diagnosis, Threads: f.Threads, SuggestedTraces: traces, SinceMs: r.lastNews.Sub(r.began).Milliseconds()}
+	s := Stuck{Diagnosis: f.Diagnosis, Threads: f.Threads, SuggestedTraces: traces,
+		SinceMs: r.lastNews.Sub(r.began).Milliseconds()}
 	now := time.Now()
 	for _, m := range all[:min(len(all), stuck.MaxThreads)] {
 		s.PIDs = append(s.PIDs, m.PID)

@@ -7,8 +7,9 @@ import (
 	"github.com/strobe-debug/strobe/internal/stuck"
 )
 
-// TestProofStands: what is shown again with nothing told in between has stood since it was shown first, whatever tick of processor time
-// lay between: else a runtime that looks around now and then keeps a stuck test until its time is over.
+// TestProofStands: what is shown again with nothing told in between has stood since it was shown first, whatever tick
+// of processor time lay between: else a runtime that looks around now and then keeps a stuck test until its time is
+// over.
 func TestProofStands(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -22,7 +22,8 @@ const endWait = 10 * time.Second
 func (r *Run) traced(ctx context.Context, step *testadapter.Step) (testadapter.Exit, error) {
 	path, err := r.lookIn(step)
 	if err != nil {
-		return testadapter.Exit{}, fault.New(fault.LaunchFailed, "Install it, or give its path in PATH with env.", "run %s: %w", step.Argv[0], err)
+		return testadapter.Exit{}, fault.New(fault.LaunchFailed, "Install it, or give its path in PATH with env.",
+			"run %s: %w", step.Argv[0], err)
 	}
 	env := map[string]string{}
 	for _, v := range r.environ(step) {
@@ -38,8 +39,9 @@ func (r *Run) traced(ctx context.Context, step *testadapter.Step) (testadapter.E
 	before := len(r.sessions)
 	r.mu.Unlock()
 	s, err := r.m.cfg.Sessions.Launch(ctx, session.LaunchRequest{
-		Command: path, Args: step.Argv[1:], Cwd: step.Dir, ProjectRoot: r.Request.ProjectRoot, Env: env, Tracing: r.Request.Tracing,
-		Name: "test " + filepath.Base(r.Request.ProjectRoot), Drivers: step.Drivers, OnFullBuffer: policy,
+		Command: path, Args: step.Argv[1:], Cwd: step.Dir, ProjectRoot: r.Request.ProjectRoot, Env: env,
+		Tracing: r.Request.Tracing,
+		Name:    "test " + filepath.Base(r.Request.ProjectRoot), Drivers: step.Drivers, OnFullBuffer: policy,
 		Begun: func(id string) { // before its first output, which may end a test
 			r.mu.Lock()
 			defer r.mu.Unlock()
@@ -106,8 +108,8 @@ func (r *Run) traced(ctx context.Context, step *testadapter.Step) (testadapter.E
 	return x, err
 }
 
-// tracing is what became of the patterns and watches of a run: the best of all its commands, since one of several test programs need not
-// have what another has.
+// tracing is what became of the patterns and watches of a run: the best of all its commands, since one of several test
+// programs need not have what another has.
 type tracing struct {
 	Probes  []collector.ProbeStatus
 	Watches []collector.WatchStatus

@@ -89,7 +89,8 @@ func programFiles(words []string, dir string, drivers []string) (out []string) {
 		if !filepath.IsAbs(w) {
 			w = filepath.Join(dir, w)
 		}
-		if real, err := filepath.EvalSymlinks(w); err == nil && !slices.Contains(out, real) && !slices.Contains(drivers, filepath.Base(real)) && isELF(real) {
+		if real, err := filepath.EvalSymlinks(w); err == nil && !slices.Contains(out, real) &&
+			!slices.Contains(drivers, filepath.Base(real)) && isELF(real) {
 			out = append(out, real)
 		}
 	}
@@ -142,7 +143,8 @@ func (r *Run) suggest() {
 		return
 	}
 	if u, ok := r.adapter.(untraceable); ok {
-		r.note("no suggestedTraces: " + u.Untraceable() + " cannot be traced yet; tracePatterns takes those of C, C++ and Rust in the tests' processes")
+		r.note("no suggestedTraces: " + u.Untraceable() +
+			" cannot be traced yet; tracePatterns takes those of C, C++ and Rust in the tests' processes")
 		return
 	}
 	if _, ok := r.adapter.(interpreted); ok {
@@ -213,7 +215,8 @@ func (r *Run) ownLibraries(program string) (out []string) {
 		}
 		for _, p := range paths {
 			for _, dir := range filepath.SplitList(p) {
-				dirs = append(dirs, strings.ReplaceAll(strings.ReplaceAll(dir, "${ORIGIN}", "$ORIGIN"), "$ORIGIN", filepath.Dir(program)))
+				dirs = append(dirs, strings.ReplaceAll(strings.ReplaceAll(dir, "${ORIGIN}", "$ORIGIN"), "$ORIGIN",
+					filepath.Dir(program)))
 			}
 		}
 	}

@@ -24,11 +24,13 @@ func TestCalled(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "a.rs"), []byte("one();\nassert_eq!(\n    two(),\n    3\n);\nthree();\nif four() {\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "a.rs"),
+		[]byte("one();\nassert_eq!(\n    two(),\n    3\n);\nthree();\nif four() {\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	r := &Run{project: &testadapter.Project{Root: dir}, Request: Request{ProjectRoot: filepath.Dir(dir)}}
-	for line, want := range map[int]string{1: "one();\n", 2: "assert_eq!(\n    two(),\n    3\n);\n", 6: "three();\n", 7: "if four() {\n", 9: ""} {
+	for line, want := range map[int]string{1: "one();\n", 2: "assert_eq!(\n    two(),\n    3\n);\n", 6: "three();\n",
+		7: "if four() {\n", 9: ""} {
 		if got := r.statement("a.rs", line); got != want {
 			t.Errorf("statement at %d = %q, want %q", line, got, want)
 		}

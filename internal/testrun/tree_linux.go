@@ -13,9 +13,10 @@ import (
 	"github.com/strobe-debug/strobe/internal/stuck"
 )
 
-// family follows a command's processes. While tests run it asks only after those that it knows and their children, so that it costs
-// the same however many processes the machine has; Every reads all of /proc, for who has no parent any more. The daemon is no
-// subreaper: orphans would become its children, and it would have to wait for them beside its targets. Not safe for concurrent use.
+// family follows a command's processes. While tests run it asks only after those that it knows and their children, so
+// that it costs the same however many processes the machine has; Every reads all of /proc, for who has no parent any
+// more. The daemon is no subreaper: orphans would become its children, and it would have to wait for them beside its
+// targets. Not safe for concurrent use.
 type family struct {
 	root    int
 	began   string // root's start time
@@ -40,7 +41,8 @@ type relative struct {
 
 // newFamily is a command's. met is called with the file of each program that the tests' own processes run.
 func newFamily(root int, drivers []string, met func(exe string)) *family {
-	f := &family{root: root, drivers: drivers, met: met, known: map[int]*relative{}, exes: map[string]bool{}, env: environment(root)}
+	f := &family{root: root, drivers: drivers, met: met, known: map[int]*relative{}, exes: map[string]bool{},
+		env: environment(root)}
 	if r := f.meet(root); r != nil {
 		f.began = r.Began
 	}
@@ -89,7 +91,8 @@ func (f *family) Now() []stuck.Process {
 	return f.own()
 }
 
-// Every is Now, with those whose parent ended before it was seen that they were its children: by process group or session, or as strays.
+// Every is Now, with those whose parent ended before it was seen that they were its children: by process group or
+// session, or as strays.
 func (f *family) Every() []stuck.Process {
 	f.scan()
 	return f.own()
@@ -201,8 +204,8 @@ func (f *family) keep(r *relative) *relative {
 	return r
 }
 
-// end kills all of them; and again while there are any. All are stopped first, parents before children: a shell whose child is killed would
-// else begin its next command, and could say of a test that hung that it passed.
+// end kills all of them; and again while there are any. All are stopped first, parents before children: a shell whose
+// child is killed would else begin its next command, and could say of a test that hung that it passed.
 func (f *family) end() {
 	stopped := map[int]bool{}
 	for fresh := true; fresh; {

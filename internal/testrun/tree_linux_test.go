@@ -20,7 +20,8 @@ import (
 func TestTree(t *testing.T) {
 	strobetest.NeedCommand(t, "sh", "setsid")
 	// Of one shell, one that has ended, and one in a session of its own, whose parent ends as soon as its input does.
-	cmd := exec.Command("sh", "-c", "(sh -c 'sleep 1000 & sleep 1001' &) ; (setsid sh -c 'sleep 1003 & exec sleep 1004' & read _) & exec sleep 1002")
+	cmd := exec.Command("sh", "-c", "(sh -c 'sleep 1000 & sleep 1001' &) ; (setsid sh -c 'sleep 1003 & exec sleep 1004' "+
+		"& read _) & exec sleep 1002")
 	group(cmd)
 	input, err := cmd.StdinPipe()
 	if err != nil {
@@ -35,7 +36,8 @@ func TestTree(t *testing.T) {
 	sleeps := func(all []stuck.Process) map[string]int {
 		pids := map[string]int{}
 		for _, m := range all {
-			if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", m.PID)); err == nil && bytes.HasPrefix(b, []byte("sleep\x00")) {
+			if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", m.PID)); err == nil &&
+				bytes.HasPrefix(b, []byte("sleep\x00")) {
 				pids[strings.Trim(string(b[6:]), "\x00")] = m.PID
 			}
 		}
@@ -47,10 +49,11 @@ func TestTree(t *testing.T) {
 	})
 	input.Close()
 	var found map[string]int
-	strobetest.Eventually(t, 10*time.Second, "all, with the two in the background, and those that lost their parent", func() bool {
-		found = sleeps(f.Every())
-		return len(found) == 5
-	})
+	strobetest.Eventually(t, 10*time.Second, "all, with the two in the background, and those that lost their parent",
+		func() bool {
+			found = sleeps(f.Every())
+			return len(found) == 5
+		})
 	if now := f.Now(); len(now) != 5 || len(sleeps(now)) != 5 {
 		t.Errorf("without the shells, and once they are known, there are %+v", now)
 	}
@@ -64,8 +67,9 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// TestFamilyIsFollowed: a process that becomes another program is judged by that; nobody else's is taken for one of the family; what
-// computes is known again by one look; and only a scan finds who has no parent and was never seen with one.
+// TestFamilyIsFollowed: a process that becomes another program is judged by that; nobody else's is taken for one of the
+// family; what computes is known again by one look; and only a scan finds who has no parent and was never seen with
+// one.
 func TestFamilyIsFollowed(t *testing.T) {
 	strobetest.NeedCommand(t, "sh")
 	cmd := exec.Command("sh", "-c", "read _; (sleep 1000 &) ; exec sh -c 'read _; exec sleep 1001'")
@@ -101,7 +105,8 @@ func TestFamilyIsFollowed(t *testing.T) {
 		}
 	}
 
-	strobetest.Eventually(t, 10*time.Second, "nothing to compute any more", func() bool { _, busy := f.Busy(); return !busy })
+	strobetest.Eventually(t, 10*time.Second, "nothing to compute any more",
+		func() bool { _, busy := f.Busy(); return !busy })
 	loop := exec.Command("sh", "-c", "while :; do :; done")
 	group(loop)
 	if err := loop.Start(); err != nil {
@@ -110,15 +115,18 @@ func TestFamilyIsFollowed(t *testing.T) {
 	defer loop.Wait() //nolint:errcheck // it was killed
 	g := newFamily(loop.Process.Pid, nil, func(string) {})
 	defer g.end()
-	strobetest.Eventually(t, 10*time.Second, "who computes", func() bool { _, busy := g.Busy(); return len(g.Now()) == 1 && busy })
+	strobetest.Eventually(t, 10*time.Second, "who computes",
+		func() bool { _, busy := g.Busy(); return len(g.Now()) == 1 && busy })
 }
 
-// TestStrays: a process of a session of its own, whose parents have ended before anybody looked, is looked at and never ended; nor is one of
-// another run, or of another environment, taken for it.
+// TestStrays: a process of a session of its own, whose parents have ended before anybody looked, is looked at and never
+// ended; nor is one of another run, or of another environment, taken for it.
 func TestStrays(t *testing.T) {
 	strobetest.NeedCommand(t, "sh", "setsid", "env")
 	dir, other := t.TempDir(), t.TempDir()
-	cmd := exec.Command("sh", "-c", "for go in . "+other+" /proc; do (cd $go; setsid sh -c 'sleep 1008 >&- & echo $!'); done; env -i setsid sh -c 'sleep 1008 >&- & echo $!'; exec sleep 1009")
+	cmd := exec.Command("sh", "-c", "for go in . "+other+
+		" /proc; do (cd $go; setsid sh -c 'sleep 1008 >&- & echo $!'); done; env -i setsid sh -c 'sleep 1008 >&- & echo "+
+		"$!'; exec sleep 1009")
 	cmd.Dir = dir
 	group(cmd)
 	out, err := cmd.StdoutPipe()
@@ -159,7 +167,8 @@ func TestStrays(t *testing.T) {
 }
 
 func TestWords(t *testing.T) {
-	if got, want := shellLine([]string{"A=b c"}, []string{"go", "test", "-run", "^T$/^it's$", ""}), `A='b c' go test -run '^T$/^it'\''s$' ''`; got != want {
+	if got, want := shellLine([]string{"A=b c"}, []string{"go", "test", "-run", "^T$/^it's$", ""}),
+		`A='b c' go test -run '^T$/^it'\''s$' ''`; got != want {
 		t.Errorf("shellLine: %s, want %s", got, want)
 	}
 	if got := cut("aé"+strings.Repeat("x", 100), 2); got != "a…(+102 bytes)" {

@@ -41,7 +41,8 @@ func (r *Run) ofAnother(dir string) bool {
 	}
 	r.m.mu.Lock()
 	defer r.m.mu.Unlock()
-	return !in(r.Request.ProjectRoot) && slices.ContainsFunc(r.m.runs, func(o *Run) bool { return in(o.Request.ProjectRoot) })
+	return !in(r.Request.ProjectRoot) && slices.ContainsFunc(r.m.runs,
+		func(o *Run) bool { return in(o.Request.ProjectRoot) })
 }
 
 // News is stuck.Subject's.

@@ -13,7 +13,8 @@ import (
 
 var (
 	cmakeComment = lazyregexp.MustCompile(`#\[\[(?s:.*?)\]\]|#[^\n]*`)
-	cmakeCall    = lazyregexp.MustCompile(`(?i)\b(project|add_library|add_executable|enable_testing|include|add_test|\w+_discover_tests)\s*\(([^()]*)\)`)
+	cmakeCall    = lazyregexp.MustCompile(
+		`(?i)\b(project|add_library|add_executable|enable_testing|include|add_test|\w+_discover_tests)\s*\(([^()]*)\)`)
 	cmakeProject = lazyregexp.MustCompile(`\$\{(PROJECT_NAME|CMAKE_PROJECT_NAME)\}`)
 )
 
@@ -55,7 +56,8 @@ func (s *setup) readCMake() cmakeFile {
 						c.languages = append(c.languages, w)
 					}
 				}
-			case call == "add_library" && !slices.Contains(words, "IMPORTED") && !slices.Contains(words, "ALIAS") && !strings.Contains(words[0], "$"):
+			case call == "add_library" && !slices.Contains(words, "IMPORTED") && !slices.Contains(words, "ALIAS") &&
+				!strings.Contains(words[0], "$"):
 				if slices.Contains(words, "MODULE") || slices.Contains(words, "OBJECT") {
 					continue
 				}
@@ -82,7 +84,8 @@ func (s *setup) cmake() error {
 			generator = " -G Ninja"
 		}
 	}
-	s.runs(fmt.Sprintf("cmake --build %s && ctest --test-dir %s --output-on-failure", build, build), fmt.Sprintf("ctest --test-dir %s --output-on-failure -R '^{name}$'", build))
+	s.runs(fmt.Sprintf("cmake --build %s && ctest --test-dir %s --output-on-failure", build, build),
+		fmt.Sprintf("ctest --test-dir %s --output-on-failure -R '^{name}$'", build))
 	have := s.readCMake()
 	configured := s.p.Has(s.at(path.Join(build, "CTestTestfile.cmake")))
 	s.has = have.tests && (s.has || s.r.Framework == "")
@@ -120,7 +123,8 @@ func (s *setup) cmake() error {
 	return nil
 }
 
-// unregistered is a program of tests that is built and that CTest is not told of, where no other framework is asked for.
+// unregistered is a program of tests that is built and that CTest is not told of, where no other framework is asked
+// for.
 func (s *setup) unregistered(have cmakeFile) cmakeTarget {
 	for _, e := range have.executables {
 		for _, w := range e.sources {
@@ -163,7 +167,8 @@ func (s *setup) newCMake(text *strings.Builder, have *cmakeFile) {
 		}
 	}
 	if len(plain) > 0 {
-		fmt.Fprintf(text, "\nadd_library(%s STATIC %s)\ntarget_include_directories(%s PUBLIC .)\n", library, strings.Join(plain, " "), library)
+		fmt.Fprintf(text, "\nadd_library(%s STATIC %s)\ntarget_include_directories(%s PUBLIC .)\n", library,
+			strings.Join(plain, " "), library)
 		have.libraries = []string{library}
 	}
 	for _, main := range mains {
@@ -258,13 +263,15 @@ func (s *setup) cmakeTest(text *strings.Builder, have cmakeFile, c code, build s
 	link := slices.Clone(c.libraries)
 	if c.main { // the program's functions, whose own main gives way to the test's
 		sources, link = []string{file}, append(link, target+"_program")
-		fmt.Fprintf(text, "add_library(%s_program OBJECT %s)\ntarget_compile_definitions(%s_program PRIVATE main=program_main)\n", target, c.sources[0], target)
+		fmt.Fprintf(text, "add_library(%s_program OBJECT %s)\ntarget_compile_definitions(%s_program PRIVATE "+
+			"main=program_main)\n", target, c.sources[0], target)
 	}
 	fmt.Fprintf(text, "add_executable(%s %s)\n", target, strings.Join(sources, " "))
 	if s.f.language == "c++" {
 		fmt.Fprintf(text, "target_compile_features(%s PRIVATE cxx_std_17)\n", target)
 	}
-	fmt.Fprintf(text, "target_include_directories(%s PRIVATE %s)\n", target, strings.Join(append([]string{"."}, c.includes...), " "))
+	fmt.Fprintf(text, "target_include_directories(%s PRIVATE %s)\n", target,
+		strings.Join(append([]string{"."}, c.includes...), " "))
 	if i >= 0 {
 		link = append(link, all[i].target)
 	}

@@ -15,12 +15,14 @@ var (
 	goFunc    = lazyregexp.MustCompile(`(?m)^func ([A-Za-z]\w*)\(`)
 	goPackage = lazyregexp.MustCompile(`(?m)^package (\w+)`)
 	goBound   = lazyregexp.MustCompile(`(?m)^//go:build |^import "C"|^\s+"C"$`)
-	goApart   = lazyregexp.MustCompile(`(^|/)(testdata|_[^/]*)/|_(windows|darwin|linux|freebsd|netbsd|openbsd|js|wasip1|plan9|android|ios|amd64|arm64|arm|386|wasm)\.go$`)
+	goApart   = lazyregexp.MustCompile(
+		`(^|/)(testdata|_[^/]*)/|_(windows|darwin|linux|freebsd|netbsd|openbsd|js|wasip1|plan9|android|ios|amd64|arm64|arm|386|wasm)\.go$`)
 )
 
 func goFamily() *family {
 	return &family{
-		name: "go", sources: regexp.MustCompile(`\.go$`), markers: []marker{{name: "go.work", system: "go"}, {name: "go.mod", system: "go"}},
+		name: "go", sources: regexp.MustCompile(`\.go$`),
+		markers:    []marker{{name: "go.work", system: "go"}, {name: "go.mod", system: "go"}},
 		isTest:     func(name string, _ func() string) bool { return strings.HasSuffix(name, "_test.go") },
 		language:   func(*testadapter.Project, *found) string { return "go" },
 		frameworks: func(*setup) []string { return []string{"go"} },
@@ -50,18 +52,25 @@ func (s *setup) golang() error {
 	dir, pkg, function := s.goTarget(modules)
 	if pkg == "" {
 		dir, pkg = s.f.dir, name
-		s.Files[s.at("greeting.go")] = fmt.Sprintf("// Package %s is a beginning.\npackage %s\n\nfunc Greeting(name string) string { return \"Hello, \" + name + \"!\" }\n", pkg, pkg)
-		s.Files[s.at("greeting_test.go")] = fmt.Sprintf("package %s\n\nimport \"testing\"\n\nfunc TestGreeting(t *testing.T) {\n\tif got := Greeting(\"Ada\"); got != \"Hello, Ada!\" {\n\t\tt.Errorf(\"Greeting(Ada) = %%q\", got)\n\t}\n}\n", pkg)
+		s.Files[s.at("greeting.go")] = fmt.Sprintf(
+			"// Package %s is a beginning.\npackage %s\n\nfunc Greeting(name string) string { return \"Hello, \" + name + "+
+				"\"!\" }\n", pkg, pkg)
+		s.Files[s.at("greeting_test.go")] = fmt.Sprintf(
+			"package %s\n\nimport \"testing\"\n\nfunc TestGreeting(t *testing.T) {\n\tif got := Greeting(\"Ada\"); got != "+
+				"\"Hello, Ada!\" {\n\t\tt.Errorf(\"Greeting(Ada) = %%q\", got)\n\t}\n}\n", pkg)
 		return nil
 	}
 	rel := strings.TrimPrefix(strings.TrimPrefix(dir, s.f.dir), "/")
 	if function == "" {
-		s.file(s.fresh(path.Join(rel, "first"), "_test.go"), fmt.Sprintf("package %s\n\nimport \"testing\"\n\nfunc TestFirst(t *testing.T) {\n\t// Begin here: use what the package has, and t.Errorf where a result is wrong.\n\tt.Log(\"the package compiles with its tests\")\n}\n", pkg))
+		s.file(s.fresh(path.Join(rel, "first"), "_test.go"),
+			fmt.Sprintf("package %s\n\nimport \"testing\"\n\nfunc TestFirst(t *testing.T) {\n\t// Begin here: use what the "+
+				"package has, and t.Errorf where a result is wrong.\n\tt.Log(\"the package compiles with its tests\")\n}\n", pkg))
 		return nil
 	}
 	test := "Test" + strings.ToUpper(function[:1]) + function[1:]
 	s.file(s.fresh(path.Join(rel, strings.ToLower(function)), "_test.go"),
-		fmt.Sprintf("package %s\n\nimport \"testing\"\n\nfunc %s(t *testing.T) {\n\t// Begin here: call %s, and t.Errorf where its result is wrong.\n\tt.Logf(\"it is a %%T\", %s)\n}\n", pkg, test, function, function))
+		fmt.Sprintf("package %s\n\nimport \"testing\"\n\nfunc %s(t *testing.T) {\n\t// Begin here: call %s, and t.Errorf "+
+			"where its result is wrong.\n\tt.Logf(\"it is a %%T\", %s)\n}\n", pkg, test, function, function))
 	return nil
 }
 
@@ -76,14 +85,16 @@ func (s *setup) goModules() []string {
 	return dirs
 }
 
-// goTarget is the package that gets the test, outside of other modules: one with an exported function before others, a library before a program.
+// goTarget is the package that gets the test, outside of other modules: one with an exported function before others, a
+// library before a program.
 func (s *setup) goTarget(modules []string) (dir, pkg, function string) {
 	best := -1
 	own := s.f.own()
 	for _, name := range own[:min(len(own), maxTexts)] {
 		text := s.p.Read(name)
 		m := goPackage.FindStringSubmatch(text)
-		if m == nil || goBound.MatchString(text) || goApart.MatchString(s.below(name)) || slices.ContainsFunc(modules, func(dir string) bool { return strings.HasPrefix(s.below(name), dir+"/") }) {
+		if m == nil || goBound.MatchString(text) || goApart.MatchString(s.below(name)) ||
+			slices.ContainsFunc(modules, func(dir string) bool { return strings.HasPrefix(s.below(name), dir+"/") }) {
 			continue
 		}
 		score, found := 0, ""

@@ -56,7 +56,8 @@ func families() []*family {
 // maxTexts is how many sources are read for tests in them, and for what a test can name: more cost seconds.
 const maxTexts = 400
 
-// look finds the projects below a root, the most likely first: those with sources, near the root, with tests, with many sources.
+// look finds the projects below a root, the most likely first: those with sources, near the root, with tests, with many
+// sources.
 func look(p *testadapter.Project) (list []*found, whole bool) {
 	all, whole := p.All()
 	for _, fam := range families() {
@@ -65,7 +66,8 @@ func look(p *testadapter.Project) (list []*found, whole bool) {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b *found) int {
-		for _, d := range []int{order(len(a.sources) > 0, len(b.sources) > 0), depth(a.dir) - depth(b.dir), order(a.system != "", b.system != ""),
+		for _, d := range []int{order(len(a.sources) > 0, len(b.sources) > 0), depth(a.dir) - depth(b.dir),
+			order(a.system != "", b.system != ""),
 			order(len(a.tests) > 0, len(b.tests) > 0), len(b.sources) - len(a.sources)} {
 			if d != 0 {
 				return d
@@ -116,7 +118,8 @@ func (fam *family) find(p *testadapter.Project, all []string) *found {
 			if matched, err := path.Match(m.name, path.Base(name)); err != nil || !matched {
 				continue
 			}
-			f := &found{family: fam, system: m.system, dir: path.Dir(name), evidence: []string{name}, sources: inside(sources, path.Dir(name))}
+			f := &found{family: fam, system: m.system, dir: path.Dir(name), evidence: []string{name},
+				sources: inside(sources, path.Dir(name))}
 			if m.weak && len(f.sources) == 0 {
 				continue
 			}
@@ -163,7 +166,8 @@ func inside(names []string, dir string) []string {
 	return list
 }
 
-// common is the folder that sources without a build file are a project in: the root where one stands there or in several folders.
+// common is the folder that sources without a build file are a project in: the root where one stands there or in
+// several folders.
 func common(sources []string) string {
 	dir, _, below := strings.Cut(sources[0], "/")
 	for _, name := range sources {
@@ -191,19 +195,26 @@ func (f *found) own() []string {
 
 // elsewhere are build systems and languages that have no plan here, and the command that runs their tests.
 var elsewhere = []struct{ name, what, command string }{
-	{"MODULE.bazel", "Bazel", "bazel test //..."}, {"WORKSPACE", "Bazel", "bazel test //..."}, {"pom.xml", "Maven", "mvn test"},
-	{"build.gradle", "Gradle", "gradle test"}, {"build.gradle.kts", "Gradle", "gradle test"}, {"*.csproj", ".NET", "dotnet test"}, {"*.sln", ".NET", "dotnet test"},
-	{"Package.swift", "Swift", "swift test"}, {"mix.exs", "Elixir", "mix test"}, {"Gemfile", "Ruby", "bundle exec rake test"}, {"composer.json", "PHP", "composer test"},
-	{"build.zig", "Zig", "zig build test"}, {"SConstruct", "SCons", "scons test"}, {"xmake.lua", "xmake", "xmake test"}, {"configure.ac", "autotools", "make check"},
-	{"stack.yaml", "Haskell", "stack test"}, {"dune-project", "OCaml", "dune test"}, {"rebar.config", "Erlang", "rebar3 eunit"},
+	{"MODULE.bazel", "Bazel", "bazel test //..."}, {"WORKSPACE", "Bazel", "bazel test //..."},
+	{"pom.xml", "Maven", "mvn test"},
+	{"build.gradle", "Gradle", "gradle test"}, {"build.gradle.kts", "Gradle", "gradle test"},
+	{"*.csproj", ".NET", "dotnet test"}, {"*.sln", ".NET", "dotnet test"},
+	{"Package.swift", "Swift", "swift test"}, {"mix.exs", "Elixir", "mix test"},
+	{"Gemfile", "Ruby", "bundle exec rake test"}, {"composer.json", "PHP", "composer test"},
+	{"build.zig", "Zig", "zig build test"}, {"SConstruct", "SCons", "scons test"}, {"xmake.lua", "xmake", "xmake test"},
+	{"configure.ac", "autotools", "make check"},
+	{"stack.yaml", "Haskell", "stack test"}, {"dune-project", "OCaml", "dune test"},
+	{"rebar.config", "Erlang", "rebar3 eunit"},
 }
 
 // choose takes the project that is meant. nil: there is none, and no language was asked for.
 func choose(r *Request, all []*found) (*found, error) {
 	if r.Language == "" && (len(all) == 0 || all[0].system == "" || all[0].system == "make" || len(all[0].sources) == 0) {
 		for _, o := range elsewhere {
-			if names := r.Project.Find(".", regexp.MustCompile(`^`+strings.ReplaceAll(regexp.QuoteMeta(o.name), `\*`, `.*`)+`$`), 1); len(names) > 0 && !strings.Contains(names[0], "/") {
-				return nil, fault.New(fault.Unsupported, "debug_test runs any command: framework generic, command "+quoteJSON(o.command)+". For another language give language.",
+			if names := r.Project.Find(".", regexp.MustCompile(`^`+strings.ReplaceAll(regexp.QuoteMeta(o.name), `\*`, `.*`)+`$`),
+				1); len(names) > 0 && !strings.Contains(names[0], "/") {
+				return nil, fault.New(fault.Unsupported, "debug_test runs any command: framework generic, command "+
+					quoteJSON(o.command)+". For another language give language.",
 					"%s is a project of %s, which debug_setup_tests has no plan for", names[0], o.what)
 			}
 		}
@@ -230,11 +241,14 @@ func choose(r *Request, all []*found) (*found, error) {
 
 func quoteJSON(s string) string { return `"` + strings.ReplaceAll(s, `"`, `\"`) + `"` }
 
-var familyLanguages = map[string][]string{"rust": {"rust"}, "go": {"go"}, "node": {"javascript", "typescript"}, "python": {"python"}, "native": {"c", "c++"}}
+var familyLanguages = map[string][]string{"rust": {"rust"}, "go": {"go"}, "node": {"javascript", "typescript"},
+	"python": {"python"}, "native": {"c", "c++"}}
 
 // frameworkLanguages say what a framework alone asks for, in a directory that has nothing.
-var frameworkLanguages = map[string]string{"cargo": "rust", "nextest": "rust", "go": "go", "pytest": "python", "unittest": "python", "vitest": "typescript", "jest": "javascript",
-	"mocha": "javascript", "node": "javascript", "bun": "typescript", "deno": "typescript", "gtest": "c++", "catch2": "c++", "doctest": "c++"}
+var frameworkLanguages = map[string]string{"cargo": "rust", "nextest": "rust", "go": "go", "pytest": "python",
+	"unittest": "python", "vitest": "typescript", "jest": "javascript",
+	"mocha": "javascript", "node": "javascript", "bun": "typescript", "deno": "typescript", "gtest": "c++",
+	"catch2": "c++", "doctest": "c++"}
 
 // byFramework is the first project that a framework fits, else the most likely one.
 func byFramework(r *Request, all []*found) *found {
@@ -284,7 +298,8 @@ func Summarize(p *testadapter.Project) (Summary, string) {
 	const next = " debug_setup_tests gives the files and commands for a first one."
 	all, _ := look(p)
 	if len(all) == 0 {
-		return Summary{}, "No tests found, nor project files or sources that are known. Give command (a program that runs tests), or debug_setup_tests with language."
+		return Summary{}, "No tests found, nor project files or sources that are known. Give command (a program that runs " +
+			"tests), or debug_setup_tests with language."
 	}
 	f := all[0]
 	how := firstSteps[f.system]
@@ -293,7 +308,8 @@ func Summarize(p *testadapter.Project) (Summary, string) {
 	}
 	s := Summary{Language: f.language, BuildSystem: f.system, TestFiles: len(f.tests)}
 	if len(f.tests) > 0 {
-		return s, "No test ran, though " + f.tests[0] + " looks like one: debug_setup_tests says what is missing; or give framework, or command."
+		return s, "No test ran, though " + f.tests[0] +
+			" looks like one: debug_setup_tests says what is missing; or give framework, or command."
 	}
 	return s, "No tests found. " + how + next
 }

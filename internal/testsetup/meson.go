@@ -13,7 +13,8 @@ import (
 
 var (
 	mesonComment = lazyregexp.MustCompile(`#[^\n]*`)
-	mesonLibrary = lazyregexp.MustCompile(`(?m)^\s*(\w+)\s*=\s*(?:library|static_library|shared_library|both_libraries)\s*\(`)
+	mesonLibrary = lazyregexp.MustCompile(
+		`(?m)^\s*(\w+)\s*=\s*(?:library|static_library|shared_library|both_libraries)\s*\(`)
 	mesonTest    = lazyregexp.MustCompile(`(?m)^\s*test\s*\(`)
 	mesonProject = lazyregexp.MustCompile(`(?s)\bproject\s*\(([^)]*)\)`)
 )
@@ -66,7 +67,8 @@ func (s *setup) mesonTest(all string) {
 	switch {
 	case len(s.f.sources) == 0:
 		s.begin()
-		c = code{header: "greeting.h", function: greetingC, sources: []string{"greeting" + map[bool]string{true: ".cpp", false: ".c"}[s.f.language == "c++"]}}
+		c = code{header: "greeting.h", function: greetingC,
+			sources: []string{"greeting" + map[bool]string{true: ".cpp", false: ".c"}[s.f.language == "c++"]}}
 	case linked != "":
 	case len(plain) > 0:
 		c.sources = plain
@@ -84,7 +86,8 @@ func (s *setup) mesonTest(all string) {
 	if c.main {
 		language := map[bool]string{true: "cpp", false: "c"}[s.f.language == "c++"]
 		sources, link = []string{file}, append(link, "first_test_program")
-		fmt.Fprintf(&text, "first_test_program = static_library('first_test_program', '%s', %s_args: '-Dmain=program_main')\n", c.sources[0], language)
+		fmt.Fprintf(&text, "first_test_program = static_library('first_test_program', '%s', %s_args: "+
+			"'-Dmain=program_main')\n", c.sources[0], language)
 	}
 	if len(link) > 0 {
 		options += ",\n  link_with: [" + strings.Join(link, ", ") + "]"
@@ -100,7 +103,8 @@ func (s *setup) mesonTest(all string) {
 			s.first = appendNew(s.first, orWord(s.debian("libgtest-dev"), "meson wrap install gtest"))
 		}
 	}
-	fmt.Fprintf(&text, "first_test = executable('first_test', '%s'%s)\ntest('first', first_test%s)\n", strings.Join(sources, "', '"), options, protocol)
+	fmt.Fprintf(&text, "first_test = executable('first_test', '%s'%s)\ntest('first', first_test%s)\n",
+		strings.Join(sources, "', '"), options, protocol)
 	s.change("meson.build", text.String())
 	if s.want == "gtest" {
 		all := s.libraries()
@@ -145,13 +149,17 @@ func (s *setup) make() error {
 	for _, dir := range c.includes {
 		include += " -I" + dir
 	}
-	recipe := fmt.Sprintf("\t%s $(CPPFLAGS) %s -g%s -o $@ %s $(LDFLAGS) $(LDLIBS)\n", compile, flags, include, strings.Join(append([]string{test}, c.sources...), " "))
+	recipe := fmt.Sprintf("\t%s $(CPPFLAGS) %s -g%s -o $@ %s $(LDFLAGS) $(LDLIBS)\n", compile, flags, include,
+		strings.Join(append([]string{test}, c.sources...), " "))
 	if c.main {
 		object := "tests/first_test_program.o"
-		recipe = fmt.Sprintf("\t%s $(CPPFLAGS) %s -g%s -Dmain=program_main -c -o %s %s\n", compile, flags, include, object, c.sources[0]) +
+		recipe = fmt.Sprintf("\t%s $(CPPFLAGS) %s -g%s -Dmain=program_main -c -o %s %s\n", compile, flags, include, object,
+			c.sources[0]) +
 			fmt.Sprintf("\t%s $(CPPFLAGS) %s -g%s -o $@ %s %s $(LDFLAGS) $(LDLIBS)\n", compile, flags, include, test, object)
 	}
-	s.change(file, fmt.Sprintf("\n.PHONY: check\ncheck: tests/first_test\n\t./tests/first_test\n\ntests/first_test: %s\n%s", strings.Join(append([]string{test}, c.sources...), " "), recipe))
+	s.change(file, fmt.Sprintf("\n.PHONY: check\ncheck: "+
+		"tests/first_test\n\t./tests/first_test\n\ntests/first_test: %s\n%s",
+		strings.Join(append([]string{test}, c.sources...), " "), recipe))
 	s.file(test, c.program(s.f.language))
 	return nil
 }

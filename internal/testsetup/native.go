@@ -14,15 +14,18 @@ import (
 func nativeFamily() *family {
 	return &family{
 		name: "native", sources: regexp.MustCompile(`\.(c|cc|cpp|cxx|h|hh|hpp|hxx)$`),
-		markers: []marker{{name: "CMakeLists.txt", system: "cmake"}, {name: "meson.build", system: "meson"}, {name: "Makefile", system: "make", weak: true},
+		markers: []marker{{name: "CMakeLists.txt", system: "cmake"}, {name: "meson.build", system: "meson"},
+			{name: "Makefile", system: "make", weak: true},
 			{name: "makefile", system: "make", weak: true}, {name: "GNUmakefile", system: "make", weak: true}},
-		isTest: isNativeTest, language: nativeLanguage, frameworks: nativeFrameworks, silent: []string{"ctest", "meson", "generic"}, plan: (*setup).native,
+		isTest: isNativeTest, language: nativeLanguage, frameworks: nativeFrameworks,
+		silent: []string{"ctest", "meson", "generic"}, plan: (*setup).native,
 	}
 }
 
 var (
-	nativeTestName  = lazyregexp.MustCompile(`(?i)(^|[_-])(unit)?tests?([_.-]|$)|_test\b`)
-	nativeTestHead  = lazyregexp.MustCompile(`(?m)^\s*#\s*include\s*[<"](gtest/|gmock/|catch2?/|catch\.hpp|catch_amalgamated|doctest)`)
+	nativeTestName = lazyregexp.MustCompile(`(?i)(^|[_-])(unit)?tests?([_.-]|$)|_test\b`)
+	nativeTestHead = lazyregexp.MustCompile(
+		`(?m)^\s*#\s*include\s*[<"](gtest/|gmock/|catch2?/|catch\.hpp|catch_amalgamated|doctest)`)
 	nativeTestDir   = lazyregexp.MustCompile(`(?i)(^|/)(unit)?tests?/`)
 	nativeMain      = lazyregexp.MustCompile(`(?m)^\s*(int|auto)\s+main\s*\(`)
 	nativeCompiled  = lazyregexp.MustCompile(`\.(c|cc|cpp|cxx)$`)
@@ -34,7 +37,8 @@ func isNativeTest(name string, text func() string) bool {
 	if !nativeCompiled.MatchString(name) {
 		return false
 	}
-	return nativeTestName.MatchString(path.Base(name)) || nativeTestDir.MatchString(name) && nativeMain.MatchString(text()) || nativeTestHead.MatchString(text())
+	return nativeTestName.MatchString(path.Base(name)) || nativeTestDir.MatchString(name) &&
+		nativeMain.MatchString(text()) || nativeTestHead.MatchString(text())
 }
 
 func nativeLanguage(p *testadapter.Project, f *found) string {
@@ -49,7 +53,8 @@ func nativeLanguage(p *testadapter.Project, f *found) string {
 	}
 	if c == 0 && cpp == 0 {
 		text := p.Read(path.Join(f.dir, "CMakeLists.txt")) + p.Read(path.Join(f.dir, "meson.build"))
-		if regexp.MustCompile(`(?i)\b(LANGUAGES\s+C\b|project\s*\(\s*[\w'.-]+\s*,?\s*'?C'?\s*[),])`).MatchString(text) && !strings.Contains(text, "CXX") && !strings.Contains(text, "cpp") {
+		if regexp.MustCompile(`(?i)\b(LANGUAGES\s+C\b|project\s*\(\s*[\w'.-]+\s*,?\s*'?C'?\s*[),])`).MatchString(text) &&
+			!strings.Contains(text, "CXX") && !strings.Contains(text, "cpp") {
 			return "c"
 		}
 		return "c++"
@@ -71,29 +76,37 @@ type library struct {
 
 // libraries are the C++ frameworks, the default first. The versions that are fetched are those of Debian 13.
 func (s *setup) libraries() []library {
-	catch := library{name: "catch2", header: "catch2/catch_test_macros.hpp", debian: "catch2", find: "Catch2 3 REQUIRED", target: "Catch2::Catch2WithMain", discover: "Catch catch_discover_tests",
-		fetch: fetched("Catch2", "catchorg/Catch2", "v3.7.1"), modules: "${catch2_SOURCE_DIR}/extras", include: "#include <catch2/catch_test_macros.hpp>\n", open: "TEST_CASE(%q) {", check: "CHECK"}
+	catch := library{name: "catch2", header: "catch2/catch_test_macros.hpp", debian: "catch2", find: "Catch2 3 REQUIRED",
+		target: "Catch2::Catch2WithMain", discover: "Catch catch_discover_tests",
+		fetch: fetched("Catch2", "catchorg/Catch2", "v3.7.1"), modules: "${catch2_SOURCE_DIR}/extras",
+		include: "#include <catch2/catch_test_macros.hpp>\n", open: "TEST_CASE(%q) {", check: "CHECK"}
 	if !s.header(catch.header) && s.header("catch2/catch.hpp") {
 		catch.header, catch.find, catch.target = "catch2/catch.hpp", "Catch2 REQUIRED", "Catch2::Catch2"
 		catch.include = "#define CATCH_CONFIG_MAIN // gives the program its main\n#include <catch2/catch.hpp>\n"
 	}
 	return []library{
-		{name: "doctest", header: "doctest/doctest.h", debian: "doctest-dev", find: "doctest REQUIRED", target: "doctest::doctest", discover: "doctest doctest_discover_tests",
+		{name: "doctest", header: "doctest/doctest.h", debian: "doctest-dev", find: "doctest REQUIRED",
+			target: "doctest::doctest", discover: "doctest doctest_discover_tests",
 			fetch: fetched("doctest", "doctest/doctest", "v2.4.11"), modules: "${doctest_SOURCE_DIR}/scripts/cmake",
-			include: "#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN // gives the program its main\n#include <doctest/doctest.h>\n", open: "TEST_CASE(%q) {", check: "CHECK"},
+			include: "#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN // gives the program its main\n#include <doctest/doctest.h>\n",
+			open:    "TEST_CASE(%q) {", check: "CHECK"},
 		catch,
-		{name: "gtest", header: "gtest/gtest.h", debian: "libgtest-dev", find: "GTest REQUIRED", target: "GTest::gtest_main", discover: "GoogleTest gtest_discover_tests",
-			fetch: fetched("googletest", "google/googletest", "v1.16.0"), include: "#include <gtest/gtest.h>\n", open: "TEST(First, %s) {", check: "EXPECT_TRUE"},
+		{name: "gtest", header: "gtest/gtest.h", debian: "libgtest-dev", find: "GTest REQUIRED", target: "GTest::gtest_main",
+			discover: "GoogleTest gtest_discover_tests",
+			fetch:    fetched("googletest", "google/googletest", "v1.16.0"), include: "#include <gtest/gtest.h>\n",
+			open: "TEST(First, %s) {", check: "EXPECT_TRUE"},
 	}
 }
 
 func fetched(name, repository, tag string) string {
-	return fmt.Sprintf("include(FetchContent)\nFetchContent_Declare(%s URL https://github.com/%s/archive/refs/tags/%s.tar.gz)\nFetchContent_MakeAvailable(%s)\n", name, repository, tag, name)
+	return fmt.Sprintf("include(FetchContent)\nFetchContent_Declare(%s URL "+
+		"https://github.com/%s/archive/refs/tags/%s.tar.gz)\nFetchContent_MakeAvailable(%s)\n", name, repository, tag, name)
 }
 
 // header says whether a library's header is installed where compilers look by themselves.
 func (s *setup) header(name string) bool {
-	for _, dir := range append(strings.Split(s.p.Variable("CPLUS_INCLUDE_PATH"), ":"), "/usr/include", "/usr/local/include", "/opt/homebrew/include") {
+	for _, dir := range append(strings.Split(s.p.Variable("CPLUS_INCLUDE_PATH"), ":"), "/usr/include",
+		"/usr/local/include", "/opt/homebrew/include") {
 		if dir != "" && s.r.Exists(path.Join(dir, name)) {
 			return true
 		}
@@ -129,7 +142,8 @@ func (s *setup) native() error {
 	if s.f.language == "c++" {
 		compiler, debian = "g++", "g++"
 	}
-	if !s.installed(compiler) && !s.installed(map[string]string{"gcc": "clang", "g++": "clang++"}[compiler]) && !s.installed(map[string]string{"gcc": "cc", "g++": "c++"}[compiler]) {
+	if !s.installed(compiler) && !s.installed(map[string]string{"gcc": "clang", "g++": "clang++"}[compiler]) &&
+		!s.installed(map[string]string{"gcc": "cc", "g++": "c++"}[compiler]) {
 		s.need(compiler, "", debian)
 	}
 	switch s.f.system {
@@ -175,7 +189,8 @@ func (s *setup) nativeSources() (plain, mains []string) {
 // plainName is a path that build files take as it is.
 var plainName = lazyregexp.MustCompile(`^[\w./+-]+$`)
 
-var foreign = lazyregexp.MustCompile(`(?i)(^|/)(third_?party|external|extern|deps|vendor|examples?|bench(marks?)?|docs?|subprojects|build[^/]*|CMakeFiles)/`)
+var foreign = lazyregexp.MustCompile(
+	`(?i)(^|/)(third_?party|external|extern|deps|vendor|examples?|bench(marks?)?|docs?|subprojects|build[^/]*|CMakeFiles)/`)
 
 // maxDeclared is how many of a header's functions are looked for in the sources: one is wanted.
 const maxDeclared = 20
@@ -193,7 +208,9 @@ func (s *setup) find(c *code) {
 	body := bodies.String()
 	for _, name := range own {
 		text := s.p.Read(name)
-		if nativeCompiled.MatchString(name) || foreign.MatchString(s.below(name)) || s.f.language == "c++" && strings.HasSuffix(name, ".h") && s.p.Has(strings.TrimSuffix(name, ".h")+".c") && !strings.Contains(text, `extern "C"`) {
+		if nativeCompiled.MatchString(name) || foreign.MatchString(s.below(name)) || s.f.language == "c++" &&
+			strings.HasSuffix(name, ".h") && s.p.Has(strings.TrimSuffix(name, ".h")+".c") &&
+			!strings.Contains(text, `extern "C"`) {
 			continue
 		}
 		functions := declared(text)
@@ -213,7 +230,8 @@ func (s *setup) find(c *code) {
 	}
 	for _, name := range own {
 		text := s.p.Read(name)
-		if !slices.Contains(c.sources, s.below(name)) || strings.Contains(text, "namespace") || s.f.language == "c++" && strings.HasSuffix(name, ".c") {
+		if !slices.Contains(c.sources, s.below(name)) || strings.Contains(text, "namespace") || s.f.language == "c++" &&
+			strings.HasSuffix(name, ".c") {
 			continue
 		}
 		for _, m := range definition.FindAllStringSubmatch(text, 100) {
@@ -225,18 +243,20 @@ func (s *setup) find(c *code) {
 }
 
 // definition is a function of built-in types alone, which can be declared anywhere.
-var definition = lazyregexp.MustCompile(`(?m)^(` + builtin + `[\s*]+)(\w+)\s*\(((?:` + builtin + `[\s*]*\w*(?:\[\d*\])?\s*,?\s*)*)\)\s*\{`)
+var definition = lazyregexp.MustCompile(`(?m)^(` + builtin + `[\s*]+)(\w+)\s*\(((?:` + builtin +
+	`[\s*]*\w*(?:\[\d*\])?\s*,?\s*)*)\)\s*\{`)
 
 const builtin = `(?:(?:const|unsigned|signed|long|short)\s+)*(?:void|int|char|long|short|unsigned|float|double|bool)\b`
 
 var (
 	nativeComment = lazyregexp.MustCompile(`(?m)/\*(?s:.*?)\*/|//[^\n]*|^\s*#[^\n]*?(\\\n[^\n]*?)*$`)
-	declaration   = lazyregexp.MustCompile(`^(?:extern\s+)?[A-Za-z_][\w:<>,*&\s]*?[\s*&]([A-Za-z_]\w*)\s*\([^(){}]*\)\s*(?:noexcept)?$`)
-	namespace     = lazyregexp.MustCompile(`^(?:inline\s+)?namespace\s+([\w:]+)$`)
+	declaration   = lazyregexp.MustCompile(
+		`^(?:extern\s+)?[A-Za-z_][\w:<>,*&\s]*?[\s*&]([A-Za-z_]\w*)\s*\([^(){}]*\)\s*(?:noexcept)?$`)
+	namespace = lazyregexp.MustCompile(`^(?:inline\s+)?namespace\s+([\w:]+)$`)
 )
 
-// declared are the functions that a header declares at the level of its namespaces, in its order; overloaded ones are left out, since
-// their name alone means none of them.
+// declared are the functions that a header declares at the level of its namespaces, in its order; overloaded ones are
+// left out, since their name alone means none of them.
 func declared(text string) []string {
 	text = nativeComment.ReplaceAllString(text, "")
 	text = regexp.MustCompile(`extern\s+"C"\s*\{`).ReplaceAllString(text, "namespace {")
@@ -264,8 +284,11 @@ func declared(text string) []string {
 		case ';':
 			m := declaration.FindStringSubmatch(piece)
 			word, _, _ := strings.Cut(piece, " ")
-			if m != nil && !slices.Contains(spaces, "{") && !slices.Contains([]string{"typedef", "return", "using", "static", "template", "friend", "class", "else"}, word) && !strings.Contains(piece, "template") {
-				name := strings.Join(append(slices.DeleteFunc(slices.Clone(spaces), func(s string) bool { return s == "" }), m[1]), "::")
+			if m != nil && !slices.Contains(spaces, "{") &&
+				!slices.Contains([]string{"typedef", "return", "using", "static", "template", "friend", "class", "else"}, word) &&
+				!strings.Contains(piece, "template") {
+				name := strings.Join(append(slices.DeleteFunc(slices.Clone(spaces), func(s string) bool { return s == "" }), m[1]),
+					"::")
 				if count[name]++; count[name] == 1 {
 					names = append(names, name)
 				}
@@ -288,15 +311,19 @@ func (c *code) program(language string) string {
 		include = "\n" + c.declare + "\n"
 	}
 	if c.function != "" {
-		body = fmt.Sprintf("    void (*volatile function)(void) = (void (*)(void))%s;\n    assert(function != 0);\n", c.function)
+		body = fmt.Sprintf("    void (*volatile function)(void) = (void (*)(void))%s;\n    assert(function != 0);\n",
+			c.function)
 		if language == "c++" {
 			body = fmt.Sprintf("    auto *volatile function = &%s;\n    assert(function != nullptr);\n", c.function)
 		}
 	}
 	if c.function == greetingC {
-		return "#undef NDEBUG /* assert checks in release builds, too */\n#include <assert.h>\n#include <string.h>\n" + include + "\nint main(void) {\n    /* This is a beginning: change both. */\n    assert(strcmp(greeting(), \"Hello!\") == 0);\n    return 0;\n}\n"
+		return "#undef NDEBUG /* assert checks in release builds, too */\n#include <assert.h>\n#include <string.h>\n" +
+			include + "\nint main(void) {\n    /* This is a beginning: change both. */\n    assert(strcmp(greeting(), " +
+			"\"Hello!\") == 0);\n    return 0;\n}\n"
 	}
-	return "#undef NDEBUG /* assert checks in release builds, too */\n#include <assert.h>\n" + include + "\nint main(void) {\n    /* Begin here: call it, and assert what it returns. */\n" + body + "    return 0;\n}\n"
+	return "#undef NDEBUG /* assert checks in release builds, too */\n#include <assert.h>\n" + include +
+		"\nint main(void) {\n    /* Begin here: call it, and assert what it returns. */\n" + body + "    return 0;\n}\n"
 }
 
 const greetingC = "greeting"
@@ -319,7 +346,8 @@ func (c *code) framed(l library) string {
 	if c.declare != "" {
 		include += "\n" + c.declare + "\n"
 	}
-	return l.include + include + "\n" + fmt.Sprintf(l.open, title) + "\n    // Begin here: call it, and " + l.check + " what it returns.\n" + body + "}\n"
+	return l.include + include + "\n" + fmt.Sprintf(l.open, title) + "\n    // Begin here: call it, and " + l.check +
+		" what it returns.\n" + body + "}\n"
 }
 
 // begin makes a library of nothing, for a directory that has no sources.

@@ -16,8 +16,10 @@ import (
 func nodeFamily() *family {
 	return &family{
 		name: "node", sources: regexp.MustCompile(`\.[cm]?[jt]sx?$`),
-		markers: []marker{{name: "deno.json", system: "deno"}, {name: "deno.jsonc", system: "deno"}, {name: "package.json", system: "npm"}, {name: "bunfig.toml", system: "bun"}},
-		isTest:  isNodeTest, language: nodeLanguage, frameworks: nodeFrameworks, known: []string{"playwright"}, plan: (*setup).node,
+		markers: []marker{{name: "deno.json", system: "deno"}, {name: "deno.jsonc", system: "deno"},
+			{name: "package.json", system: "npm"}, {name: "bunfig.toml", system: "bun"}},
+		isTest: isNodeTest, language: nodeLanguage, frameworks: nodeFrameworks, known: []string{"playwright"},
+		plan: (*setup).node,
 	}
 }
 
@@ -41,7 +43,8 @@ func nodeLanguage(p *testadapter.Project, f *found) string {
 			typed++
 		}
 	}
-	if typed > 0 && 2*typed >= len(f.sources) || len(f.sources) == 0 && (f.system == "deno" || p.Has(path.Join(f.dir, "tsconfig.json"))) {
+	if typed > 0 && 2*typed >= len(f.sources) || len(f.sources) == 0 &&
+		(f.system == "deno" || p.Has(path.Join(f.dir, "tsconfig.json"))) {
 		return "typescript"
 	}
 	return "javascript"
@@ -69,11 +72,12 @@ func nodeFrameworks(s *setup) []string {
 
 // bun says whether the project is Bun's: by its lock file, its configuration or its types.
 func (s *setup) bun(pkg testadapter.Package) bool {
-	return s.f.system == "bun" || pkg.Runs["bun"] != "" || s.p.Has(s.at("bun.lock")) || s.p.Has(s.at("bun.lockb")) || s.p.Has(s.at("bunfig.toml")) || pkg.Deps["bun-types"]+pkg.Deps["@types/bun"] != ""
+	return s.f.system == "bun" || pkg.Runs["bun"] != "" || s.p.Has(s.at("bun.lock")) || s.p.Has(s.at("bun.lockb")) ||
+		s.p.Has(s.at("bunfig.toml")) || pkg.Deps["bun-types"]+pkg.Deps["@types/bun"] != ""
 }
 
-// nodePackage is the package of the project's folder; empty where there is none. Of a workspace's root without sources of its own it is
-// the first member with some, and the project's folder becomes its.
+// nodePackage is the package of the project's folder; empty where there is none. Of a workspace's root without sources
+// of its own it is the first member with some, and the project's folder becomes its.
 func (s *setup) nodePackage() testadapter.Package {
 	all := s.p.Packages()
 	for _, pkg := range all {
@@ -90,7 +94,9 @@ func (s *setup) nodePackage() testadapter.Package {
 			}
 		}
 		mine := slices.ContainsFunc(s.f.own(), func(name string) bool {
-			return !slices.ContainsFunc(members, func(m testadapter.Package) bool { return strings.HasPrefix(name, m.Dir+"/") }) && !strings.Contains(path.Base(name), ".config.")
+			return !slices.ContainsFunc(members, func(m testadapter.Package) bool {
+				return strings.HasPrefix(name, m.Dir+"/")
+			}) && !strings.Contains(path.Base(name), ".config.")
 		})
 		if mine || len(members) == 0 {
 			return pkg
@@ -109,11 +115,14 @@ func (s *setup) nodePackage() testadapter.Package {
 // manager is a package manager: how it runs here, and how it adds and installs.
 type manager struct{ name, run, add, install string }
 
-// nodeManager is the project's package manager, by its lock file, here or above, then by packageManager; npm where none is named.
+// nodeManager is the project's package manager, by its lock file, here or above, then by packageManager; npm where none
+// is named.
 func (s *setup) nodeManager(pkg testadapter.Package) manager {
 	all := []struct{ lock, name, add, install string }{
-		{"package-lock.json", "npm", "install --save-dev", "ci"}, {"npm-shrinkwrap.json", "npm", "install --save-dev", "ci"}, {"pnpm-lock.yaml", "pnpm", "add --save-dev", "install"},
-		{"yarn.lock", "yarn", "add --dev", "install"}, {"bun.lock", "bun", "add --dev", "install"}, {"bun.lockb", "bun", "add --dev", "install"},
+		{"package-lock.json", "npm", "install --save-dev", "ci"}, {"npm-shrinkwrap.json", "npm", "install --save-dev", "ci"},
+		{"pnpm-lock.yaml", "pnpm", "add --save-dev", "install"},
+		{"yarn.lock", "yarn", "add --dev", "install"}, {"bun.lock", "bun", "add --dev", "install"},
+		{"bun.lockb", "bun", "add --dev", "install"},
 	}
 	chosen := manager{name: "npm", add: "install --save-dev", install: "install"}
 	declared, _, _ := strings.Cut(pkg.Manager, "@")
@@ -178,7 +187,9 @@ func (s *setup) node() error {
 			run = "bun test"
 		}
 	}
-	one := map[string]string{"vitest": "npx vitest run -t {name}", "jest": "npx jest -t {name}", "mocha": "npx mocha --grep {name}", "node": "node --test --test-name-pattern={name}", "bun": "bun test -t {name}", "playwright": "npx playwright test -g {name}"}
+	one := map[string]string{"vitest": "npx vitest run -t {name}", "jest": "npx jest -t {name}",
+		"mocha": "npx mocha --grep {name}", "node": "node --test --test-name-pattern={name}", "bun": "bun test -t {name}",
+		"playwright": "npx playwright test -g {name}"}
 	s.runs(run, one[s.want])
 	if s.has {
 		return nil
@@ -302,7 +313,8 @@ func (s *setup) nodeTestScript(pkg testadapter.Package, command string) string {
 		return name
 	}
 	s.miss("package.json")
-	manifest := map[string]any{"name": slug(path.Base(path.Join(s.p.Root, s.f.dir)), "-"), "private": true, "scripts": scripts["scripts"]}
+	manifest := map[string]any{"name": slug(path.Base(path.Join(s.p.Root, s.f.dir)), "-"), "private": true,
+		"scripts": scripts["scripts"]}
 	if len(s.f.sources) == 0 || s.nodeTarget().esm {
 		manifest["type"] = "module"
 	}
@@ -327,7 +339,8 @@ func (s *setup) deno() error {
 	if s.installed("npm") {
 		s.need("deno", "npm install --global deno", "")
 	} else {
-		s.need("deno", `f=$(mktemp) && curl -fsSL https://deno.land/install.sh -o "$f" && sh "$f"`, "") // a pipe into sh ends well where curl did not
+		// a pipe into sh ends well where curl did not
+		s.need("deno", `f=$(mktemp) && curl -fsSL https://deno.land/install.sh -o "$f" && sh "$f"`, "")
 	}
 	s.runs("deno test", "deno test --filter {name}")
 	config := "deno.json"
@@ -347,9 +360,11 @@ func (s *setup) deno() error {
 	}
 	s.miss("a test: there is no *_test.ts")
 	t := s.nodeTarget()
-	name, imports, check, comment := orWord(t.name, "first"), "", "assert.equal(1 + 1, 2);", "// Begin here: call it, and compare its result with what it must be."
+	name, imports, check, comment := orWord(t.name, "first"), "", "assert.equal(1 + 1, 2);",
+		"// Begin here: call it, and compare its result with what it must be."
 	if t.name != "" {
-		imports, check = fmt.Sprintf("import %s from %q;\n", t.braced(), "./"+t.file), fmt.Sprintf("assert.notEqual(%s, undefined);", t.name)
+		imports, check = fmt.Sprintf("import %s from %q;\n", t.braced(), "./"+t.file),
+			fmt.Sprintf("assert.notEqual(%s, undefined);", t.name)
 	}
 	ext := ".ts"
 	if s.f.language == "javascript" {
@@ -357,8 +372,11 @@ func (s *setup) deno() error {
 	}
 	if len(s.f.sources) == 0 {
 		s.file("greeting"+ext, greetingModule(ext == ".ts", true))
-		name, imports, check = "greeting", fmt.Sprintf("import { greeting } from %q;\n", "./greeting"+ext), `assert.equal(greeting("Ada"), "Hello, Ada!");`
+		name, imports, check = "greeting", fmt.Sprintf("import { greeting } from %q;\n", "./greeting"+ext),
+			`assert.equal(greeting("Ada"), "Hello, Ada!");`
 	}
-	s.file(s.fresh(strings.ToLower(name), "_test"+ext), fmt.Sprintf("import assert from \"node:assert/strict\";\n%s\nDeno.test(%q, () => {\n  %s\n  %s\n});\n", imports, name+" is there", comment, check))
+	s.file(s.fresh(strings.ToLower(name), "_test"+ext),
+		fmt.Sprintf("import assert from \"node:assert/strict\";\n%s\nDeno.test(%q, () => {\n  %s\n  %s\n});\n", imports,
+			name+" is there", comment, check))
 	return nil
 }

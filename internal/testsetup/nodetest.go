@@ -21,17 +21,20 @@ type nodeModule struct {
 }
 
 var (
-	esmExport  = lazyregexp.MustCompile(`(?m)^export (?:declare )?(?:async )?(?:function\*?|const|let|class) ([A-Za-z_$][\w$]*)`)
+	esmExport = lazyregexp.MustCompile(
+		`(?m)^export (?:declare )?(?:async )?(?:function\*?|const|let|class) ([A-Za-z_$][\w$]*)`)
 	esmList    = lazyregexp.MustCompile(`(?m)^export \{\s*([A-Za-z_$][\w$]*)\s*[,}]`)
 	esmDefault = lazyregexp.MustCompile(`(?m)^export default (?:async )?(?:function|class) ([A-Za-z_$][\w$]*)`)
 	esmSyntax  = lazyregexp.MustCompile(`(?m)^(export|import) `)
 	cjsField   = lazyregexp.MustCompile(`(?m)^(?:module\.)?exports\.([A-Za-z_$][\w$]*)\s*=`)
 	cjsObject  = lazyregexp.MustCompile(`(?m)^module\.exports\s*=\s*\{\s*([A-Za-z_$][\w$]*)\s*[,:}]`)
-	cjsSingle  = lazyregexp.MustCompile(`(?m)^module\.exports\s*=\s*(?:async )?(?:function |class )?([A-Za-z_$][\w$]*)\s*(?:;|$|\(|\{)`)
-	nodeActs   = lazyregexp.MustCompile(`\.listen\(|process\.exit\(|(?m)^(main|run|start)\(|^await `)
+	cjsSingle  = lazyregexp.MustCompile(
+		`(?m)^module\.exports\s*=\s*(?:async )?(?:function |class )?([A-Za-z_$][\w$]*)\s*(?:;|$|\(|\{)`)
+	nodeActs = lazyregexp.MustCompile(`\.listen\(|process\.exit\(|(?m)^(main|run|start)\(|^await `)
 )
 
-// nodeTarget is a module with something exported, the package's entry first. Modules that act when they are imported are left alone.
+// nodeTarget is a module with something exported, the package's entry first. Modules that act when they are imported
+// are left alone.
 func (s *setup) nodeTarget() nodeModule {
 	var pkg struct {
 		module bool
@@ -44,7 +47,8 @@ func (s *setup) nodeTarget() nodeModule {
 	}
 	none := nodeModule{esm: pkg.module, loads: true}
 	files := slices.DeleteFunc(s.f.own(), func(name string) bool {
-		return strings.Contains(path.Base(name), ".config.") || strings.HasSuffix(name, ".d.ts") || nodeTestFolder.MatchString(name)
+		return strings.Contains(path.Base(name), ".config.") || strings.HasSuffix(name, ".d.ts") ||
+			nodeTestFolder.MatchString(name)
 	})
 	rank := func(name string) int {
 		below := strings.TrimPrefix(strings.TrimPrefix(name, s.f.dir), "/")
@@ -77,8 +81,10 @@ func exported(text string) nodeModule {
 	for _, form := range []struct {
 		re     *regexp.Regexp
 		single bool
-	}{{esmExport.Get(), false}, {esmList.Get(), false}, {esmDefault.Get(), true}, {cjsField.Get(), false}, {cjsObject.Get(), false}, {cjsSingle.Get(), true}} {
-		if m := form.re.FindStringSubmatch(text); m != nil && !slices.Contains([]string{"require", "default", "new", "test", "it", "expect", "assert"}, m[1]) {
+	}{{esmExport.Get(), false}, {esmList.Get(), false}, {esmDefault.Get(), true}, {cjsField.Get(), false},
+		{cjsObject.Get(), false}, {cjsSingle.Get(), true}} {
+		if m := form.re.FindStringSubmatch(text); m != nil &&
+			!slices.Contains([]string{"require", "default", "new", "test", "it", "expect", "assert"}, m[1]) {
 			return nodeModule{name: m[1], single: form.single}
 		}
 	}
@@ -109,7 +115,8 @@ func (s *setup) nodeTest() {
 	t := s.nodeTarget()
 	begin, check := "// Begin here: call it, and compare its result with what it must be.", ""
 	if len(s.f.sources) == 0 {
-		t = nodeModule{file: "src/greeting.js", name: "greeting", esm: t.esm || !s.p.Has(s.at("package.json")) || typed, loads: true}
+		t = nodeModule{file: "src/greeting.js", name: "greeting", esm: t.esm || !s.p.Has(s.at("package.json")) ||
+			typed, loads: true}
 		if typed {
 			t.file = "src/greeting.ts"
 		}
@@ -174,9 +181,11 @@ func (s *setup) nodeTest() {
 	if s.want == "mocha" {
 		call = "it"
 	}
-	lines = append(lines, fmt.Sprintf("%s(%q, () => {", call, name+" is there"), "  "+begin, "  "+nodeAssertion(t.name, check, expects), "});")
+	lines = append(lines, fmt.Sprintf("%s(%q, () => {", call, name+" is there"), "  "+begin,
+		"  "+nodeAssertion(t.name, check, expects), "});")
 	s.file(file, strings.Join(lines, "\n")+"\n")
-	if s.want == "jest" && typed && !s.p.Has(s.at("jest.config.js")) && !s.p.Has(s.at("jest.config.cjs")) && !s.p.Has(s.at("jest.config.ts")) {
+	if s.want == "jest" && typed && !s.p.Has(s.at("jest.config.js")) && !s.p.Has(s.at("jest.config.cjs")) &&
+		!s.p.Has(s.at("jest.config.ts")) {
 		s.file("jest.config.cjs", "module.exports = { preset: \"ts-jest\", testEnvironment: \"node\" };\n")
 	}
 }

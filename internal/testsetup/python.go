@@ -15,8 +15,10 @@ import (
 func pythonFamily() *family {
 	return &family{
 		name: "python", sources: regexp.MustCompile(`\.py$`),
-		markers: []marker{{name: "pyproject.toml", system: "pyproject"}, {name: "setup.py", system: "setuptools"}, {name: "setup.cfg", system: "setuptools"}, {name: "Pipfile", system: "pipenv"},
-			{name: "requirements*.txt", system: "pip"}, {name: "pytest.ini", system: "pip"}, {name: "tox.ini", system: "pip"}, {name: "manage.py", system: "pip"}},
+		markers: []marker{{name: "pyproject.toml", system: "pyproject"}, {name: "setup.py", system: "setuptools"},
+			{name: "setup.cfg", system: "setuptools"}, {name: "Pipfile", system: "pipenv"},
+			{name: "requirements*.txt", system: "pip"}, {name: "pytest.ini", system: "pip"}, {name: "tox.ini", system: "pip"},
+			{name: "manage.py", system: "pip"}},
 		isTest: func(name string, text func() string) bool {
 			return testadapter.PythonTests.MatchString(path.Base(name))
 		},
@@ -58,7 +60,8 @@ func (s *setup) python() error {
 	case s.want == "unittest":
 		init := ""
 		if source != "." {
-			init = fmt.Sprintf("import pathlib\nimport sys\n\nsys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / %q))\n", source)
+			init = fmt.Sprintf("import pathlib\nimport sys\n\nsys.path.insert(0, "+
+				"str(pathlib.Path(__file__).resolve().parents[1] / %q))\n", source)
 		}
 		// Without it unittest's discovery does not enter the folder from the project's.
 		s.Files[s.at("tests/__init__.py")] = init
@@ -67,17 +70,20 @@ func (s *setup) python() error {
 		}
 	case s.p.Has(s.at("pytest.ini")), s.p.Has(s.at("pytest.toml")), pytestConfig.MatchString(config):
 	case config != "":
-		s.change("pyproject.toml", fmt.Sprintf("\n[tool.pytest.ini_options]\npythonpath = [%q]\ntestpaths = [\"tests\"]\n", source))
+		s.change("pyproject.toml", fmt.Sprintf("\n[tool.pytest.ini_options]\npythonpath = [%q]\ntestpaths = [\"tests\"]\n",
+			source))
 	default:
 		s.file("pytest.ini", fmt.Sprintf("[pytest]\npythonpath = %s\ntestpaths = tests\n", source))
 	}
 	return nil
 }
 
-// pythonManager is what keeps the project's packages, by its lock file or configuration; "" is pip in a virtual environment.
+// pythonManager is what keeps the project's packages, by its lock file or configuration; "" is pip in a virtual
+// environment.
 func (s *setup) pythonManager() string {
 	config := s.p.Read(s.at("pyproject.toml"))
-	for _, m := range []struct{ name, lock, table string }{{"uv", "uv.lock", "[tool.uv"}, {"poetry", "poetry.lock", "[tool.poetry"}, {"pdm", "pdm.lock", "[tool.pdm"}, {"pipenv", "Pipfile", ""}} {
+	for _, m := range []struct{ name, lock, table string }{{"uv", "uv.lock", "[tool.uv"},
+		{"poetry", "poetry.lock", "[tool.poetry"}, {"pdm", "pdm.lock", "[tool.pdm"}, {"pipenv", "Pipfile", ""}} {
 		if !s.p.Has(s.at(m.lock)) && (m.table == "" || !strings.Contains("\n"+config, "\n"+m.table)) {
 			continue
 		}
@@ -95,7 +101,8 @@ func (s *setup) pythonManager() string {
 // environment plans the Python that has the framework, and is how that is started.
 func (s *setup) environment(manager string) string {
 	pytest := s.want == "pytest"
-	named := regexp.MustCompile(`(?mi)^\s*["']?pytest\b`).MatchString(s.p.Read(s.at("pyproject.toml")) + "\n" + s.p.Read(s.at("Pipfile")))
+	named := regexp.MustCompile(`(?mi)^\s*["']?pytest\b`).MatchString(s.p.Read(s.at("pyproject.toml")) + "\n" +
+		s.p.Read(s.at("Pipfile")))
 	venv := s.venv()
 	if venv != "" && (!pytest || s.inEnvironment(venv, "pytest")) {
 		return venv + "/bin/python"
@@ -103,9 +110,11 @@ func (s *setup) environment(manager string) string {
 	if manager != "" {
 		if pytest {
 			s.miss("pytest in the environment of %s", manager)
-			add := map[string]string{"uv": "uv add --dev pytest", "poetry": "poetry add --group dev pytest", "pdm": "pdm add -dG test pytest", "pipenv": "pipenv install --dev pytest"}
+			add := map[string]string{"uv": "uv add --dev pytest", "poetry": "poetry add --group dev pytest",
+				"pdm": "pdm add -dG test pytest", "pipenv": "pipenv install --dev pytest"}
 			if named {
-				add = map[string]string{"uv": "uv sync", "poetry": "poetry install", "pdm": "pdm install", "pipenv": "pipenv install --dev"}
+				add = map[string]string{"uv": "uv sync", "poetry": "poetry install", "pdm": "pdm install",
+					"pipenv": "pipenv install --dev"}
 			}
 			s.step(add[manager])
 		}
@@ -124,7 +133,8 @@ func (s *setup) environment(manager string) string {
 		return quote(filepath.Join(active, "bin", "python"))
 	case venv == "":
 		s.miss("a virtual environment: no .venv")
-		if python, err := s.p.LookPath("python3"); err == nil && python == "/usr/bin/python3" && s.r.Exists("/etc/debian_version") && !s.ensurePip() {
+		if python, err := s.p.LookPath("python3"); err == nil && python == "/usr/bin/python3" &&
+			s.r.Exists("/etc/debian_version") && !s.ensurePip() {
 			s.miss("python3-venv, without which environments have no pip")
 			s.first = appendNew(s.first, s.debian("python3-venv"))
 		}
@@ -149,7 +159,8 @@ func (s *setup) environment(manager string) string {
 }
 
 func (s *setup) hasRequirements() bool {
-	return s.p.Has(s.at("requirements.txt")) || dependencies.MatchString(tomlTable(s.p.Read(s.at("pyproject.toml")), "project"))
+	return s.p.Has(s.at("requirements.txt")) ||
+		dependencies.MatchString(tomlTable(s.p.Read(s.at("pyproject.toml")), "project"))
 }
 
 // venv is the project's own virtual environment, below its folder.
@@ -177,8 +188,8 @@ func (s *setup) ensurePip() bool {
 	return err == nil && len(names) > 0
 }
 
-// pythonTarget is a module to import: where imports begin (below the project's folder), its dotted name, and a function or class of
-// its own. Modules that do something when they are imported are left alone.
+// pythonTarget is a module to import: where imports begin (below the project's folder), its dotted name, and a function
+// or class of its own. Modules that do something when they are imported are left alone.
 func (s *setup) pythonTarget() (source, module, name string) {
 	source = "."
 	if len(inside(s.f.sources, s.at("src"))) > 0 {
@@ -192,7 +203,8 @@ func (s *setup) pythonTarget() (source, module, name string) {
 	for _, file := range s.f.own() {
 		below, ok := strings.CutPrefix(file, prefix)
 		folder := path.Dir(below)
-		if !ok || slices.Contains(pythonTools, path.Base(below)) || !s.importable(prefix, folder) || strings.HasPrefix(below, "docs/") {
+		if !ok || slices.Contains(pythonTools, path.Base(below)) || !s.importable(prefix, folder) ||
+			strings.HasPrefix(below, "docs/") {
 			continue
 		}
 		text := s.p.Read(file)
@@ -251,13 +263,15 @@ func (s *setup) pythonTest(module, name string) {
 	if s.want == "unittest" {
 		check = regexp.MustCompile(`^assert `).ReplaceAllString(check, "")
 		check = "self.assertTrue(" + check + ")"
-		if left, right, equal := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(check, "self.assertTrue("), ")"), " == "); equal {
+		if left, right, equal := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(check, "self.assertTrue("), ")"),
+			" == "); equal {
 			check = fmt.Sprintf("self.assertEqual(%s, %s)", left, right)
 		}
 		if imports != "" {
 			imports = "\n" + imports
 		}
-		s.file(file, fmt.Sprintf("import unittest\n%s\n\nclass First(unittest.TestCase):\n    def test_%s(self):\n        %s\n        %s\n", imports, snake, comment, check))
+		s.file(file, fmt.Sprintf("import unittest\n%s\n\nclass First(unittest.TestCase):\n    def test_%s(self):\n        "+
+			"%s\n        %s\n", imports, snake, comment, check))
 		return
 	}
 	if imports != "" {

@@ -31,7 +31,8 @@ func rustFamily() *family {
 }
 
 func (s *setup) rust() error {
-	s.need("cargo", `f=$(mktemp) && curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs -o "$f" && sh "$f" -y`, "cargo")
+	s.need("cargo", `f=$(mktemp) && curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs -o "$f" && sh "$f" -y`,
+		"cargo")
 	s.runs("cargo test", "cargo test {name}")
 	if s.want == "nextest" {
 		s.need("cargo-nextest", "cargo install cargo-nextest --locked", "")
@@ -53,13 +54,16 @@ func (s *setup) rust() error {
 	rel := strings.TrimPrefix(strings.TrimPrefix(dir, s.f.dir), "/")
 	rel = path.Join(".", rel)
 	lib := orWord(tomlField(manifest, "lib", "path"), "src/lib.rs")
-	crate := strings.ReplaceAll(orWord(tomlField(manifest, "lib", "name"), tomlField(manifest, "package", "name")), "-", "_")
+	crate := strings.ReplaceAll(orWord(tomlField(manifest, "lib", "name"), tomlField(manifest, "package", "name")), "-",
+		"_")
 	kinds := rustKinds.FindStringSubmatch(tomlTable(manifest, "lib"))
 	switch main := path.Join(rel, "src/main.rs"); {
 	case s.p.Has(path.Join(dir, lib)) && rustMacro.MatchString(manifest):
 		s.change(path.Join(rel, lib), rustInline("")) // its functions are called by the compiler alone
-	case s.p.Has(path.Join(dir, lib)) && kinds != nil && !strings.Contains(kinds[1], `"lib"`) && !strings.Contains(kinds[1], `"rlib"`):
-		s.change(path.Join(rel, lib), rustInline(rustName(rustAny.Get(), s.p.Read(path.Join(dir, lib))))) // no crate of Rust can link it
+	case s.p.Has(path.Join(dir, lib)) && kinds != nil && !strings.Contains(kinds[1], `"lib"`) &&
+		!strings.Contains(kinds[1], `"rlib"`):
+		// no crate of Rust can link it
+		s.change(path.Join(rel, lib), rustInline(rustName(rustAny.Get(), s.p.Read(path.Join(dir, lib)))))
 	case s.p.Has(path.Join(dir, lib)):
 		s.rustIntegration(rel, crate, s.p.Read(path.Join(dir, lib)))
 	case s.p.Has(s.at(main)):
@@ -93,11 +97,14 @@ func (s *setup) rustIntegration(rel, crate, lib string) {
 	file := s.fresh(path.Join(rel, "tests/first"), ".rs")
 	switch name {
 	case "":
-		s.file(file, fmt.Sprintf("use %s as _;\n\n#[test]\nfn first() {\n    // Begin here: use what the crate offers, and compare its results with what they must be.\n    assert_eq!(1 + 1, 2);\n}\n", crate))
+		s.file(file, fmt.Sprintf("use %s as _;\n\n#[test]\nfn first() {\n    // Begin here: use what the crate offers, and "+
+			"compare its results with what they must be.\n    assert_eq!(1 + 1, 2);\n}\n", crate))
 	case "greeting":
-		s.file(file, fmt.Sprintf("use %s::greeting;\n\n#[test]\nfn greets_by_name() {\n    assert_eq!(greeting(\"Ada\"), \"Hello, Ada!\");\n}\n", crate))
+		s.file(file, fmt.Sprintf("use %s::greeting;\n\n#[test]\nfn greets_by_name() {\n    assert_eq!(greeting(\"Ada\"), "+
+			"\"Hello, Ada!\");\n}\n", crate))
 	default:
-		s.file(file, fmt.Sprintf("use %s::%s;\n\n#[test]\nfn %s_is_there() {\n    // Begin here: call %s, and assert_eq! its result with what it must be.\n    let _function = %s;\n}\n", crate, name, name, name, name))
+		s.file(file, fmt.Sprintf("use %s::%s;\n\n#[test]\nfn %s_is_there() {\n    // Begin here: call %s, and assert_eq! "+
+			"its result with what it must be.\n    let _function = %s;\n}\n", crate, name, name, name, name))
 	}
 }
 
@@ -108,7 +115,8 @@ func rustInline(name string) string {
 	if name != "" {
 		use, body = "    use super::*;\n\n", fmt.Sprintf("        let _function = %s;\n", name)
 	}
-	return fmt.Sprintf("\n#[cfg(test)]\nmod tests {\n%s    #[test]\n    fn %s_is_there() {\n        // Begin here: call it, and assert_eq! its result with what it must be.\n%s    }\n}\n", use, orWord(name, "first"), body)
+	return fmt.Sprintf("\n#[cfg(test)]\nmod tests {\n%s    #[test]\n    fn %s_is_there() {\n        // Begin here: call "+
+		"it, and assert_eq! its result with what it must be.\n%s    }\n}\n", use, orWord(name, "first"), body)
 }
 
 // newCrate makes a package of sources that have none, or of nothing.
@@ -188,7 +196,8 @@ func tomlField(text, table, field string) string {
 
 // slug makes a name of any text: letters and digits, joined by a mark.
 func slug(text, mark string) string {
-	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9') })
+	words := strings.FieldsFunc(strings.ToLower(text),
+		func(r rune) bool { return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9') })
 	name := strings.Join(words, mark)
 	if name == "" || name[0] >= '0' && name[0] <= '9' || slices.Contains([]string{"test", "core", "std", "main"}, name) {
 		name = strings.TrimSuffix("project"+mark+name, mark)

@@ -1,10 +1,12 @@
-// Package testsetup knows how a project gets its first test: what is there of one, what is missing, the commands, files and changes
-// that lead to a test which runs, and how debug_test is then called. One file per family of languages.
+// Package testsetup knows how a project gets its first test: what is there of one, what is missing, the commands, files
+// and changes that lead to a test which runs, and how debug_test is then called. One file per family of languages.
 //
-// It stands beside the data path, before a test run (internal/testrun): it reads the project's files, looks for commands in PATH and
-// for installed headers, and starts and writes nothing. Whoever asked writes the files, makes the changes, runs the steps.
+// It stands beside the data path, before a test run (internal/testrun): it reads the project's files, looks for
+// commands in PATH and for installed headers, and starts and writes nothing. Whoever asked writes the files, makes the
+// changes, runs the steps.
 //
-// What it proposes is found by the adapters (internal/testadapter) by the same reading of files. Functions are safe for concurrent use.
+// What it proposes is found by the adapters (internal/testadapter) by the same reading of files. Functions are safe for
+// concurrent use.
 package testsetup
 
 import (
@@ -32,7 +34,8 @@ type Request struct {
 	Exists func(name string) bool
 }
 
-// Plan is the way to a test that runs. Files are written first, then changes made, then steps run, one after the other in Root.
+// Plan is the way to a test that runs. Files are written first, then changes made, then steps run, one after the other
+// in Root.
 type Plan struct {
 	Detected Detected `json:"detected"`
 	Missing  []string `json:"missing"`
@@ -79,24 +82,27 @@ type setup struct {
 	first []string // steps that come before all others: commands to be installed
 }
 
-// For makes a plan. VALIDATION_ERROR is a language or framework that does not fit and names those that do; UNSUPPORTED is a build
-// system that nothing is known of.
+// For makes a plan. VALIDATION_ERROR is a language or framework that does not fit and names those that do; UNSUPPORTED
+// is a build system that nothing is known of.
 func For(r Request) (*Plan, error) {
 	if r.Exists == nil {
 		r.Exists = func(name string) bool { _, err := os.Stat(name); return err == nil }
 	}
 	if r.Language != "" && !slices.Contains(Languages, r.Language) {
-		return nil, fault.New(fault.ValidationError, "Languages: "+strings.Join(Languages, ", ")+".", "there is no plan for language %q", r.Language)
+		return nil, fault.New(fault.ValidationError, "Languages: "+strings.Join(Languages, ", ")+".",
+			"there is no plan for language %q", r.Language)
 	}
 	if info, err := os.Stat(r.Project.Root); err != nil || !info.IsDir() {
-		return nil, fault.New(fault.ValidationError, "Give the absolute path of the project's directory.", "%s is no directory", r.Project.Root)
+		return nil, fault.New(fault.ValidationError, "Give the absolute path of the project's directory.",
+			"%s is no directory", r.Project.Root)
 	}
 	all, whole := look(r.Project)
 	f, err := choose(&r, all)
 	if err != nil {
 		return nil, err
 	}
-	s := &setup{r: &r, p: r.Project, f: f, Plan: Plan{Missing: []string{}, Steps: []string{}, Files: map[string]string{}, ConfigChanges: map[string]string{}}}
+	s := &setup{r: &r, p: r.Project, f: f, Plan: Plan{Missing: []string{}, Steps: []string{}, Files: map[string]string{},
+		ConfigChanges: map[string]string{}}}
 	if f == nil {
 		s.Missing = append(s.Missing, "a project: there are neither project files nor sources of a language that is known")
 		s.Hint = "Call again with language (" + strings.Join(Languages, ", ") + ") for a new project with a first test."
@@ -119,7 +125,8 @@ func For(r Request) (*Plan, error) {
 // describe says what is there.
 func (s *setup) describe(all []*found) {
 	f := s.f
-	s.Detected = Detected{Language: f.language, BuildSystem: f.system, Dir: strings.TrimPrefix(f.dir, "."), Evidence: f.evidence, TestFiles: len(f.tests),
+	s.Detected = Detected{Language: f.language, BuildSystem: f.system, Dir: strings.TrimPrefix(f.dir, "."),
+		Evidence: f.evidence, TestFiles: len(f.tests),
 		Tests: f.tests[:min(len(f.tests), shownTests)]}
 	for _, o := range all {
 		if o != f && (len(o.sources) > 0 || o.dir == ".") {
@@ -141,10 +148,12 @@ func (s *setup) choose() error {
 	case want == "":
 		s.want = offered[0]
 	case want == "playwright" && own != want:
-		return fault.New(fault.Unsupported, "npm init playwright@latest sets it up with its browsers; then debug_test with framework playwright.",
+		return fault.New(fault.Unsupported, "npm init playwright@latest sets it up with its browsers; then debug_test with "+
+			"framework playwright.",
 			"a first test of Playwright depends on the page that it is to open")
 	case !slices.Contains(offered, want) && own != want:
-		return fault.New(fault.ValidationError, "Frameworks here: "+strings.Join(offered, ", ")+".", "framework %q does not fit %s with %s", want, s.f.language, orWord(s.f.system, "no build system"))
+		return fault.New(fault.ValidationError, "Frameworks here: "+strings.Join(offered, ", ")+".",
+			"framework %q does not fit %s with %s", want, s.f.language, orWord(s.f.system, "no build system"))
 	default:
 		s.want = want
 	}
@@ -162,7 +171,8 @@ func (s *setup) detect(offered []string) (string, testadapter.Detection) {
 		if !slices.Contains(offered, a.Name()) || slices.Contains(s.f.family.silent, a.Name()) {
 			continue
 		}
-		if d := a.Detect(s.p); d.Confidence > found.Confidence && (path.Clean(d.Dir) == s.f.dir || strings.HasPrefix(s.f.dir, path.Clean(d.Dir)+"/") || d.Dir == "") {
+		if d := a.Detect(s.p); d.Confidence > found.Confidence &&
+			(path.Clean(d.Dir) == s.f.dir || strings.HasPrefix(s.f.dir, path.Clean(d.Dir)+"/") || d.Dir == "") {
 			best, found = a.Name(), d
 		}
 	}
@@ -196,7 +206,8 @@ func (s *setup) finish() {
 		text = strings.ToUpper(text[:1]) + text[1:] + " Then make the test show the bug before you fix it."
 	}
 	if len(s.f.also) > 0 {
-		text += " Also a project of its own: " + strings.Join(s.f.also[:min(len(s.f.also), shownTests)], ", ") + " (give its path as projectRoot)."
+		text += " Also a project of its own: " + strings.Join(s.f.also[:min(len(s.f.also), shownTests)], ", ") +
+			" (give its path as projectRoot)."
 	}
 	if len(s.Detected.Languages) > 0 {
 		text += " For another language give language."
@@ -226,7 +237,8 @@ func (s *setup) change(name, text string) {
 	case !s.p.Has(at):
 		s.Files[at] = strings.TrimLeft(text, "\n")
 	default:
-		if have := s.p.Read(at); have != "" && !strings.HasSuffix(have, "\n") && !strings.HasSuffix(name, ".json") && s.ConfigChanges[at] == "" {
+		if have := s.p.Read(at); have != "" && !strings.HasSuffix(have, "\n") && !strings.HasSuffix(name, ".json") &&
+			s.ConfigChanges[at] == "" {
 			text = "\n" + text
 		}
 		s.ConfigChanges[at] += text
@@ -260,7 +272,8 @@ func (s *setup) installed(command string) bool {
 	return err == nil
 }
 
-// need is a command that must be in PATH: what installs it otherwise, a Debian package where the command has none of its own.
+// need is a command that must be in PATH: what installs it otherwise, a Debian package where the command has none of
+// its own.
 func (s *setup) need(command, install, debian string) {
 	if s.installed(command) {
 		return

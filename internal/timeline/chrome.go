@@ -31,10 +31,12 @@ func ChromeTrace(ctx context.Context, w io.Writer, st *store.Store) (int64, erro
 		return 0, fmt.Errorf("read session: %w", err)
 	}
 	defer sn.Close()
-	c := &chrome{w: bufio.NewWriterSize(w, 256<<10), calls: record.New(sn), threads: sn.Threads(), streams: sn.Streams(), first: sn.FirstCallID(), process: filepath.Base(st.Meta().Command)}
+	c := &chrome{w: bufio.NewWriterSize(w, 256<<10), calls: record.New(sn), threads: sn.Threads(), streams: sn.Streams(),
+		first: sn.FirstCallID(), process: filepath.Base(st.Meta().Command)}
 	meta := st.Meta()
 	c.text(`{"displayTimeUnit":"ns","otherData":`)
-	c.json(map[string]any{"session": meta.SessionID, "command": meta.Command, "strobe": meta.Version, "startedAtUnixNs": meta.StartedAt})
+	c.json(map[string]any{"session": meta.SessionID, "command": meta.Command, "strobe": meta.Version,
+		"startedAtUnixNs": meta.StartedAt})
 	c.text(`,"traceEvents":[`)
 	c.names()
 	scanErr := sn.Scan(ctx, store.Filter{}, store.ScanOptions{Cold: true}, func(r *store.Row) bool {

@@ -16,7 +16,8 @@ import (
 func newStore(t *testing.T, maxEvents int64) *store.Store {
 	t.Helper()
 	st, err := store.Create(filepath.Join(t.TempDir(), "s.db"),
-		store.Meta{SessionID: "app-1", Command: "/opt/app", StartedAt: 1700000000000000000, Version: "v1"}, store.Options{MaxEvents: maxEvents})
+		store.Meta{SessionID: "app-1", Command: "/opt/app", StartedAt: 1700000000000000000, Version: "v1"},
+		store.Options{MaxEvents: maxEvents})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +90,8 @@ func TestChromeTrace(t *testing.T) {
 	if p := strings.Join(phases, ""); p != "MMMBBiEEiii" {
 		t.Fatalf("phases = %s", p)
 	}
-	if e := got[3]; e.Name != "ns::f<int>" || e.TS != "1.000" || e.PID != 10 || e.TID != 10 || e.Cat != "app" || e.Args["source"] != "/src/a.cpp:7" {
+	if e := got[3]; e.Name != "ns::f<int>" || e.TS != "1.000" || e.PID != 10 || e.TID != 10 || e.Cat != "app" ||
+		e.Args["source"] != "/src/a.cpp:7" {
 		t.Errorf("enter = %+v", e)
 	}
 	if e := got[9]; e.Name != "midi notes" || e.Args["text"] != "note on" {
@@ -175,7 +177,8 @@ func TestChromeTraceReportsWriteErrors(t *testing.T) {
 	if err := errors.Join(st.Put(batch), st.Flush(context.Background())); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ChromeTrace(context.Background(), &failing{after: 300_000}, st); err == nil || !strings.Contains(err.Error(), "disk full") {
+	if _, err := ChromeTrace(context.Background(), &failing{after: 300_000}, st); err == nil ||
+		!strings.Contains(err.Error(), "disk full") {
 		t.Errorf("ChromeTrace = %v, want the write error", err)
 	}
 }

@@ -9,8 +9,8 @@ type item struct {
 // pair are positions in two lists.
 type pair struct{ a, b int }
 
-// Levels of likeness, in the order in which counterparts are looked for: the same call with all that it caused, the same function with the
-// same arguments, the same function.
+// Levels of likeness, in the order in which counterparts are looked for: the same call with all that it caused, the
+// same function with the same arguments, the same function.
 const (
 	levelSub = iota
 	levelIn
@@ -69,8 +69,8 @@ func (l *aligner) gap(alo, ahi, blo, bhi, level int) {
 	switch {
 	case alo == ahi || blo == bhi:
 	case l.sameNames(alo, ahi, blo, bhi):
-		// The same functions in the same order: what a loop's n-th call got is compared with the n-th, also where each got what the next one
-		// gets on the other side.
+		// The same functions in the same order: what a loop's n-th call got is compared with the n-th, also where each got
+		// what the next one gets on the other side.
 		for i := range ahi - alo {
 			l.out = append(l.out, pair{alo + i, blo + i})
 		}

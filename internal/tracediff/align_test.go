@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// items makes calls of letters: a lower case letter is a function, its place in the digits that may follow is what it caused.
+// items makes calls of letters: a lower case letter is a function, its place in the digits that may follow is what it
+// caused.
 func items(s string) []item {
 	var out []item
 	for i := range len(s) {
@@ -102,13 +103,15 @@ func TestCommonIsBounded(t *testing.T) {
 	}
 }
 
-// FuzzAlign: it never panics, every pair is of one function and comes after the one before, both orders give the same, and the same lists are the same.
+// FuzzAlign: it never panics, every pair is of one function and comes after the one before, both orders give the same,
+// and the same lists are the same.
 func FuzzAlign(f *testing.F) {
 	f.Add("abc", "abd")
 	f.Add("f1f2f3f4f5", "f2f3f3f1")
 	f.Add("aabbaabb1c2", "bbaa1c3c2aab")
 	f.Fuzz(func(t *testing.T, x, y string) {
-		if len(x) > 400 || len(y) > 400 || len(x) > 0 && x[0] >= '0' && x[0] <= '9' || len(y) > 0 && y[0] >= '0' && y[0] <= '9' {
+		if len(x) > 400 || len(y) > 400 || len(x) > 0 && x[0] >= '0' && x[0] <= '9' || len(y) > 0 && y[0] >= '0' &&
+			y[0] <= '9' {
 			return
 		}
 		a, b := items(x), items(y)

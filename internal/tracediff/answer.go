@@ -18,8 +18,8 @@ type Answer struct {
 	SessionIDs []string    `json:"sessionIds"`
 	Compared   Compared    `json:"compared"`
 	First      *Difference `json:"first,omitempty"` // in time: what comes later may follow from it
-	// SameArguments is the earliest call that got the same arguments, whose callees did the same, and that ended otherwise, where First is of
-	// another kind.
+	// SameArguments is the earliest call that got the same arguments, whose callees did the same, and that ended
+	// otherwise, where First is of another kind.
 	SameArguments *Difference `json:"sameArguments,omitempty"`
 	Next          []string    `json:"next,omitempty"`       // further differences: function, what, how often
 	Counts        []string    `json:"counts,omitempty"`     // functions called more or less often
@@ -79,7 +79,9 @@ func (d *diff) within(values, name, list int) *Answer {
 	out := &Answer{SessionIDs: []string{d.a.SessionID, d.b.SessionID}, Compared: Compared{d.a.calls, d.b.calls, d.aligned}}
 	out.Incomplete = firstOf(append(d.a.missing("a"), d.b.missing("b")...), max(list, 2))
 	if c := d.a.cut + d.b.cut; c > 0 {
-		out.Notes = append(out.Notes, fmt.Sprintf("%d calls have values that were cut when recorded (1 KB of text, 100 elements): what lies beyond is not compared", c))
+		out.Notes = append(out.Notes, fmt.Sprintf(
+			"%d calls have values that were cut when recorded (1 KB of text, 100 elements): what lies beyond is not compared",
+			c))
 	}
 	for _, s := range firstOf(d.standIn, 2) {
 		out.Notes = append(out.Notes, clip(s, values))
@@ -102,7 +104,8 @@ func (d *diff) within(values, name, list int) *Answer {
 	out.Next, out.Counts = d.next(first, name, list), d.callCounts(name, max(list-2, 1))
 	out.Hint = d.hint(first)
 	if d.onlyNoise {
-		out.Notes = append(out.Notes, "all that differs also differs between two runs that end alike: what is shown need not be the cause")
+		out.Notes = append(out.Notes, "all that differs also differs between two runs that end alike: what is shown need "+
+			"not be the cause")
 	}
 	return out
 }
@@ -110,7 +113,8 @@ func (d *diff) within(values, name, list int) *Answer {
 // calm is the answer where no call differs.
 func (d *diff) calm(out *Answer, width int) {
 	out.Same = true
-	out.Hint = "Every recorded call is the same on both sides: trace more functions (tracePatterns @usercode, or watches on the state that they read)."
+	out.Hint = "Every recorded call is the same on both sides: trace more functions (tracePatterns @usercode, or " +
+		"watches on the state that they read)."
 	if d.opt.OtherTests {
 		return
 	}
@@ -163,7 +167,8 @@ func (s *side) missing(name string) (out []string) {
 func (d *diff) difference(c *checked, values, name int) *Difference {
 	out := &Difference{What: c.what, Path: d.path(c.found, name), Thread: c.thread}
 	for _, x := range c.deltas[:min(len(c.deltas), 4)] {
-		out.Differs = append(out.Differs, fmt.Sprintf("%s: %s | %s", clip(x.path, name), clip(x.a, values/2), clip(x.b, values/2)))
+		out.Differs = append(out.Differs, fmt.Sprintf("%s: %s | %s", clip(x.path, name), clip(x.a, values/2),
+			clip(x.b, values/2)))
 	}
 	if n := len(c.deltas); n > 4 {
 		out.Differs = append(out.Differs, fmt.Sprintf("and %d or more parts", n-4))
@@ -171,7 +176,8 @@ func (d *diff) difference(c *checked, values, name int) *Difference {
 	if c.what == WhatResult || c.what == WhatException {
 		if noisy := d.noisy(c); len(noisy) > 0 {
 			x := noisy[0]
-			out.Differs = append(out.Differs, fmt.Sprintf("argument %s: %s | %s (so between runs that end alike, too)", clip(x.path, name), clip(x.a, values/4), clip(x.b, values/4)))
+			out.Differs = append(out.Differs, fmt.Sprintf("argument %s: %s | %s (so between runs that end alike, too)",
+				clip(x.path, name), clip(x.a, values/4), clip(x.b, values/4)))
 		}
 	}
 	out.A, out.B = c.ca.call(values, c), c.cb.call(values, c)
@@ -321,18 +327,23 @@ func (d *diff) hint(c *checked) string {
 		side, id = d.b, c.b.enter
 	}
 	if c.what == WhatResult && len(d.noisy(c)) > 0 {
-		return fmt.Sprintf("It got arguments that vary in any run, and they matter here: follow where they come from. debug_query sessionId %s, afterEventId %d, verbose shows what came just before.", side.SessionID, max(id-6, 0))
+		return fmt.Sprintf("It got arguments that vary in any run, and they matter here: follow where they come from. "+
+			"debug_query sessionId %s, afterEventId %d, verbose shows what came just before.", side.SessionID, max(id-6, 0))
 	}
 	inside := fmt.Sprintf("debug_query sessionId %s, under %d, view tree shows what it did", side.SessionID, id)
 	switch {
 	case c.pure && (c.a.size > 1):
-		return "Same arguments, and its traced callees did the same: the cause is in its own code or in state that it reads. " + inside + "; watches show the state."
+		return "Same arguments, and its traced callees did the same: the cause is in its own code or in state that it " +
+			"reads. " + inside + "; watches show the state."
 	case c.pure:
-		return "Same arguments, another result, and no traced callee: the cause is in its own code or in state that it reads. Trace what it calls (tracePatterns), or watch that state."
+		return "Same arguments, another result, and no traced callee: the cause is in its own code or in state that it " +
+			"reads. Trace what it calls (tracePatterns), or watch that state."
 	case c.what == WhatArgument:
-		return fmt.Sprintf("Its caller computed other arguments from the same: look there. debug_query sessionId %s, afterEventId %d, verbose shows what came just before.", side.SessionID, max(id-6, 0))
+		return fmt.Sprintf("Its caller computed other arguments from the same: look there. debug_query sessionId %s, "+
+			"afterEventId %d, verbose shows what came just before.", side.SessionID, max(id-6, 0))
 	case c.what == WhatOnlyA || c.what == WhatOnlyB || c.what == WhatOtherCall:
-		return "The caller took another way after calls that were the same: its own condition decided. " + inside + "; debug_breakpoint or a watch in the caller shows the condition."
+		return "The caller took another way after calls that were the same: its own condition decided. " + inside +
+			"; debug_breakpoint or a watch in the caller shows the condition."
 	}
 	return inside + "."
 }

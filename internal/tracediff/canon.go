@@ -10,9 +10,9 @@ import (
 	"github.com/strobe-debug/strobe/internal/value"
 )
 
-// canon knows what of one side's values differs from run to run: its processes' and threads' ids, the times within it, its addresses. An
-// address counts by its place among those of the same event, since all of these are alive at that moment; between events an allocator
-// gives the same address to other objects, in another order each time.
+// canon knows what of one side's values differs from run to run: its processes' and threads' ids, the times within it,
+// its addresses. An address counts by its place among those of the same event, since all of these are alive at that
+// moment; between events an allocator gives the same address to other objects, in another order each time.
 type canon struct {
 	ids   map[int64]bool
 	times []window
@@ -103,8 +103,8 @@ func (c *canon) number(i int64, name string) (what int, n uint64) {
 	return tokenNone, 0
 }
 
-// addressLike reports whether an integer looks like an address of a position-independent program, its heap, its libraries or its
-// stacks, as Linux places them: pthread_t is one.
+// addressLike reports whether an integer looks like an address of a position-independent program, its heap, its
+// libraries or its stacks, as Linux places them: pthread_t is one.
 func addressLike(i int64) bool {
 	switch i >> 40 {
 	case 0x55, 0x56, 0x7e, 0x7f:
@@ -118,9 +118,10 @@ func idName(name string) bool {
 	return strings.Contains(name, "pid") || strings.Contains(name, "tid") || strings.Contains(name, "thread")
 }
 
-// volatile finds what in text may differ from run to run: hexadecimal addresses, temporary names, the folders of test runs, times of day,
-// and numbers that may be ids or addresses.
-var volatile = regexp.MustCompile(`0x[0-9a-fA-F]{6,16}\b|(?:/var)?/tmp/[^\s/:"']+|/dev/shm/[^\s/:"']+|\btest-\d{4}-\d\d-\d\d-\d\dh\d\d-[0-9a-f]{8}|\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?|\b\d{3,19}\b`)
+// volatile finds what in text may differ from run to run: hexadecimal addresses, temporary names, the folders of test
+// runs, times of day, and numbers that may be ids or addresses.
+var volatile = regexp.MustCompile(
+	`0x[0-9a-fA-F]{6,16}\b|(?:/var)?/tmp/[^\s/:"']+|/dev/shm/[^\s/:"']+|\btest-\d{4}-\d\d-\d\d-\d\dh\d\d-[0-9a-f]{8}|\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?|\b\d{3,19}\b`)
 
 // text is text without what differs from run to run.
 func (c *canon) text(s string) string {
@@ -137,7 +138,8 @@ func (c *canon) text(s string) string {
 			return "test-#"
 		case len(m) > 10 && m[4] == '-':
 			at, err := time.ParseInLocation("2006-01-02 15:04:05", strings.Replace(m[:19], "T", " ", 1), time.UTC)
-			if err == nil && len(c.times) > 0 && at.UnixNano() > c.times[0].least-int64(24*time.Hour) && at.UnixNano() < c.times[0].most+int64(24*time.Hour) {
+			if err == nil && len(c.times) > 0 && at.UnixNano() > c.times[0].least-int64(24*time.Hour) && at.UnixNano() <
+				c.times[0].most+int64(24*time.Hour) {
 				return "#time" // of any time zone
 			}
 			return m
@@ -178,7 +180,8 @@ type view struct {
 	masked    map[string]bool // paths that are not compared, without indexes; nil: none
 }
 
-// hash adds a value to h. Two values with the same hash are the same by meaning; others may be, too, which same decides.
+// hash adds a value to h. Two values with the same hash are the same by meaning; others may be, too, which same
+// decides.
 func (c *canon) hash(h uint64, v value.Value, name, path string, w *view) uint64 {
 	if w.masked != nil && w.masked[path] {
 		return h

@@ -1,7 +1,7 @@
 package tracediff
 
-// common returns a long common subsequence of two lists: the longest, unless that would take more than maxCost steps of search at once. It
-// is Myers' divide and conquer from both ends: memory is linear, time the length times what differs.
+// common returns a long common subsequence of two lists: the longest, unless that would take more than maxCost steps of
+// search at once. It is Myers' divide and conquer from both ends: memory is linear, time the length times what differs.
 func common(a, b []uint64) []pair {
 	s := &search{}
 	s.a, s.atA = onlyIn(a, b)
@@ -27,12 +27,12 @@ func onlyIn(list, other []uint64) (kept []uint64, at []int) {
 	return kept, at
 }
 
-// maxCost is how many edits a search goes through before it takes the best way so far: at 1,000 a million calls that have
-// nothing in order take some seconds.
+// maxCost is how many edits a search goes through before it takes the best way so far: at 1,000 a million calls that
+// have nothing in order take some seconds.
 const maxCost = 1000
 
-// search is one common under way. A diagonal is a position in a less one in b; ahead and back have the furthest position in a on
-// each, from the begin and from the end.
+// search is one common under way. A diagonal is a position in a less one in b; ahead and back have the furthest
+// position in a on each, from the begin and from the end.
 type search struct {
 	a, b        []uint64
 	atA, atB    []int // where they stood in the lists

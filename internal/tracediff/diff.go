@@ -26,7 +26,9 @@ func Diff(ctx context.Context, a, b Side, o Options) (*Answer, error) {
 	}
 	defer func() { d.close() }()
 	if d.a.calls+d.b.calls == 0 {
-		return nil, fault.New(fault.ValidationError, "Record both with trace patterns, such as @usercode, and compare those sessions. What can be traced: C, C++ and Rust built with debug information, Python, and JavaScript in Node.",
+		return nil, fault.New(fault.ValidationError,
+			"Record both with trace patterns, such as @usercode, and compare those sessions. What can be traced: C, C++ and "+
+				"Rust built with debug information, Python, and JavaScript in Node.",
 			"neither %s nor %s recorded a call", a.SessionID, b.SessionID)
 	}
 	d.walk()

@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// Hashes have 64 bits: among the million calls of two sides, two that differ are taken for the same once in 10^7 comparisons. They are the
-// same in every process, so that answers are, too.
+// Hashes have 64 bits: among the million calls of two sides, two that differ are taken for the same once in 10^7
+// comparisons. They are the same in every process, so that answers are, too.
 const (
 	seed  = 0x9e3779b97f4a7c15
 	prime = 0xd6e8feb86659fd93

@@ -9,7 +9,8 @@ import (
 const testAlias = "(test)"
 
 // anonymousTests are the functions that frameworks make for a test with a text for a name.
-var anonymousTests = regexp.MustCompile(`\b_?(?:CATCH2_INTERNAL_TEST|C_A_T_C_H_T_E_S_T|DOCTEST_ANON_FUNC|DOCTEST_ANON_CLASS)_\d+`)
+var anonymousTests = regexp.MustCompile(
+	`\b_?(?:CATCH2_INTERNAL_TEST|C_A_T_C_H_T_E_S_T|DOCTEST_ANON_FUNC|DOCTEST_ANON_CLASS)_\d+`)
 
 // testsOf finds in a test program's arguments the one test that they select, as a part of function names.
 func testsOf(args []string) (tests []string) {
@@ -28,8 +29,8 @@ func testsOf(args []string) (tests []string) {
 	return tests
 }
 
-// spellings are how a test's ID may stand in function names: Suite_Name for GoogleTest's Suite.Name and Prefix/Suite.Name/0, the path
-// behind the binary for cargo's.
+// spellings are how a test's ID may stand in function names: Suite_Name for GoogleTest's Suite.Name and
+// Prefix/Suite.Name/0, the path behind the binary for cargo's.
 func spellings(test string) []string {
 	if i := strings.LastIndexByte(test, ' '); i >= 0 {
 		test = test[i+1:]

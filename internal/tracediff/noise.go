@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Noise is what differs between two runs that ended alike: random numbers, times, memory that nobody has written. It explains no
-// other end, so a comparison leaves it out. nil: nothing is known.
+// Noise is what differs between two runs that ended alike: random numbers, times, memory that nobody has written. It
+// explains no other end, so a comparison leaves it out. nil: nothing is known.
 type Noise struct {
 	values map[group]map[string]bool // paths by function, WhatArgument or WhatResult
 	calls  map[string]bool           // functions that are called more or less often

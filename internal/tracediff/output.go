@@ -32,21 +32,22 @@ func (s *side) readOutput(ctx context.Context) error {
 		t := string(bytes.ToValidUTF8(text[:min(len(text), maxLineText)], []byte("?")))
 		s.lines = append(s.lines, line{mixText(uint64(k), took.ReplaceAllString(s.canon.text(t), "#")), t, id})
 	}
-	err := s.sn.Scan(ctx, store.Filter{Kinds: 1<<event.Stdout | 1<<event.Stderr}, store.ScanOptions{Cold: true}, func(r *store.Row) bool {
-		k := int(r.Kind - event.Stdout)
-		data := r.Payload
-		for {
-			i := bytes.IndexByte(data, '\n')
-			if i < 0 {
-				if len(open[k]) < maxLineText {
-					open[k] = append(open[k], data...)
+	err := s.sn.Scan(ctx, store.Filter{Kinds: 1<<event.Stdout | 1<<event.Stderr}, store.ScanOptions{Cold: true},
+		func(r *store.Row) bool {
+			k := int(r.Kind - event.Stdout)
+			data := r.Payload
+			for {
+				i := bytes.IndexByte(data, '\n')
+				if i < 0 {
+					if len(open[k]) < maxLineText {
+						open[k] = append(open[k], data...)
+					}
+					return len(s.lines) < maxLines
 				}
-				return len(s.lines) < maxLines
+				put(k, append(open[k], data[:i]...), r.ID)
+				open[k], data = open[k][:0], data[i+1:]
 			}
-			put(k, append(open[k], data[:i]...), r.ID)
-			open[k], data = open[k][:0], data[i+1:]
-		}
-	})
+		})
 	for k := range open {
 		if len(open[k]) > 0 {
 			put(k, open[k], 0)

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Threads of one role share work in another way each time: which of them a task falls to is no difference. So threads of a role are also
-// compared as one, whose tasks have no order, and what finds less to differ counts.
+// Threads of one role share work in another way each time: which of them a task falls to is no difference. So threads
+// of a role are also compared as one, whose tasks have no order, and what finds less to differ counts.
 
 // groups splits lanes by process and role, in their order.
 func groups(lanes []*lane) (keys []string, of map[string][]*lane) {
@@ -54,7 +54,8 @@ type task struct {
 
 func (t *task) node() *node { return &t.l.nodes[t.at] }
 
-// tasks are the outermost calls of threads. Where each has a single one, of the same function, that is the loop, and its calls are the tasks.
+// tasks are the outermost calls of threads. Where each has a single one, of the same function, that is the loop, and
+// its calls are the tasks.
 func tasks(lanes []*lane) (out []task, loop bool) {
 	loop = true
 	for _, l := range lanes {
@@ -73,7 +74,8 @@ func tasks(lanes []*lane) (out []task, loop bool) {
 	return out, loop
 }
 
-// merge makes one thread of several: first what the other side has, too, then the rest, each in an order that is the same on both sides.
+// merge makes one thread of several: first what the other side has, too, then the rest, each in an order that is the
+// same on both sides.
 func (d *diff) merge(lanes []*lane, mine, others []task, loop bool) *lane {
 	there := map[uint64]int{}
 	for i := range others {
@@ -91,7 +93,8 @@ func (d *diff) merge(lanes []*lane, mine, others []task, loop bool) *lane {
 		if x.alone != y.alone {
 			return one(x.alone) - one(y.alone)
 		}
-		return cmp.Or(cmp.Compare(hash[a.name], hash[b.name]), cmp.Compare(a.in, b.in), cmp.Compare(a.sub, b.sub), cmp.Compare(a.enter, b.enter))
+		return cmp.Or(cmp.Compare(hash[a.name], hash[b.name]), cmp.Compare(a.in, b.in), cmp.Compare(a.sub, b.sub),
+			cmp.Compare(a.enter, b.enter))
 	})
 	m := &lane{thread: lanes[0].thread, role: lanes[0].role, nodes: []node{{name: lanes[0].nodes[0].name}}}
 	if loop {

@@ -23,8 +23,9 @@ const MaxEvents = 1_000_000
 type Side struct {
 	Store     *store.Store
 	SessionID string
-	Dropped   int64    // events that were lost before they reached the store
-	Tests     []string // the test that it ran, as it may be part of function names: such names are each other's counterpart
+	Dropped   int64 // events that were lost before they reached the store
+	// the test that it ran, as it may be part of function names: such names are each other's counterpart
+	Tests []string
 }
 
 // node is a call, or what happened beside calls: an exception, a logpoint, a crash.
@@ -143,10 +144,12 @@ func read(ctx context.Context, in Side, shared *names, n *Noise) (*side, error) 
 	if err != nil {
 		return nil, fmt.Errorf("read session %s: %w", in.SessionID, err)
 	}
-	s := &side{Side: in, sn: sn, canon: newCanon(in.Store, sn), names: shared, reader: record.New(sn), fns: make([]*function, len(sn.Functions()))}
+	s := &side{Side: in, sn: sn, canon: newCanon(in.Store, sn), names: shared, reader: record.New(sn),
+		fns: make([]*function, len(sn.Functions()))}
 	s.Tests = append(slices.Clone(s.Tests), testsOf(in.Store.Meta().Args)...)
 	b := &builder{side: s, noise: n, lanes: map[event.ThreadID]*laneBuilder{}}
-	const kinds = 1<<event.FunctionEnter | 1<<event.FunctionExit | 1<<event.Exception | 1<<event.Crash | 1<<event.Logpoint | 1<<event.Dropped
+	const kinds = 1<<event.FunctionEnter | 1<<event.FunctionExit | 1<<event.Exception | 1<<event.Crash |
+		1<<event.Logpoint | 1<<event.Dropped
 	err = sn.Scan(ctx, store.Filter{Kinds: kinds}, store.ScanOptions{Cold: true}, func(r *store.Row) bool {
 		if b.events++; b.events > MaxEvents {
 			s.unread = true
@@ -200,7 +203,8 @@ func (b *builder) row(r *store.Row) {
 		f := s.fn(r.Func, b.noise)
 		s.calls++
 		l.open.Begin(r.ID, int32(len(l.nodes)))
-		l.nodes = append(l.nodes, node{name: f.id, in: s.hashEnter(f, r), enter: r.ID, call: true, cut: s.canon.cut || r.Flags&event.Truncated != 0})
+		l.nodes = append(l.nodes, node{name: f.id, in: s.hashEnter(f, r), enter: r.ID, call: true, cut: s.canon.cut ||
+			r.Flags&event.Truncated != 0})
 	case event.FunctionExit:
 		l := b.lane(r.Thread)
 		n := l.open.End(r.Enter, func(left int32) { l.close(s, left) })
@@ -229,7 +233,8 @@ func (b *builder) row(r *store.Row) {
 		}
 		l := b.lane(r.Thread)
 		text := leafText(r)
-		l.nodes = append(l.nodes, node{name: s.names.id(r.Kind.String()), in: mixText(1, s.canon.text(text)), enter: r.ID, exit: r.ID, size: 1})
+		l.nodes = append(l.nodes, node{name: s.names.id(r.Kind.String()), in: mixText(1, s.canon.text(text)), enter: r.ID,
+			exit: r.ID, size: 1})
 		last := &l.nodes[len(l.nodes)-1]
 		last.sub = mix(last.in, s.names.hash[last.name])
 	}
@@ -317,7 +322,8 @@ func (b *builder) finish() {
 		switch {
 		case l.thread.TID == l.thread.PID:
 			l.role = "main"
-		case l.thread.Name != names[l.thread.PID]: // else it has the name that it began with, or ended before any name was read
+		// else it has the name that it began with, or ended before any name was read
+		case l.thread.Name != names[l.thread.PID]:
 			l.role = l.thread.Name
 		}
 		if b.side.ofTest(l.role) {

@@ -173,7 +173,8 @@ func (w *walker) leftovers(xs, ys []int32, root bool, before *node) *node {
 		}
 		if root && w.alike(xs[0], ys[0], len(xs) == 1 && len(ys) == 1) { // two tests' own functions
 			if len(w.standIn) < 3 {
-				w.standIn = append(w.standIn, fmt.Sprintf("%s of a is compared with %s of b", short(w.names.text[a.name], 60), short(w.names.text[b.name], 60)))
+				w.standIn = append(w.standIn, fmt.Sprintf("%s of a is compared with %s of b", short(w.names.text[a.name], 60),
+					short(w.names.text[b.name], 60)))
 			}
 			w.pair(xs[0], ys[0], before)
 		} else {
@@ -205,7 +206,8 @@ func (w *walker) only(n *node, what string) string {
 	return w.names.text[n.name] // exception, logpoint, crash
 }
 
-// alike reports whether two outermost calls of other names do the same work: they share a callee, or nothing else is there.
+// alike reports whether two outermost calls of other names do the same work: they share a callee, or nothing else is
+// there.
 func (w *walker) alike(x, y int32, alone bool) bool {
 	there := map[int32]bool{}
 	for i := range w.a.kids(x) {
@@ -222,8 +224,9 @@ func (w *walker) alike(x, y int32, alone bool) bool {
 // lanePair are two threads that are each other's counterpart; nil: there is none.
 type lanePair struct{ a, b *lane }
 
-// pairLanes finds the counterparts of threads: of the same process, by order, and role; those of one role that did the same, then that began alike,
-// then by order; then by role alone, by their first call, and at last the only two that are left.
+// pairLanes finds the counterparts of threads: of the same process, by order, and role; those of one role that did the
+// same, then that began alike, then by order; then by role alone, by their first call, and at last the only two that
+// are left.
 func pairLanes(a, b []*lane) (out []lanePair) {
 	pa, pb := processes(a), processes(b)
 	for _, key := range []func(l *lane, process int) string{

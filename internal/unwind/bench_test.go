@@ -4,7 +4,8 @@ package unwind
 
 import "testing"
 
-// BenchmarkWalk walks stacks of 100 and 1,000 frames of a stopped program; bench -crash shows it beside gdb, libunwind and glibc.
+// BenchmarkWalk walks stacks of 100 and 1,000 frames of a stopped program; bench -crash shows it beside gdb, libunwind
+// and glibc.
 func BenchmarkWalk(b *testing.B) {
 	bin := build(b, "crash.c", "gcc", "-O2")
 	for _, depth := range []string{"100", "1000"} {

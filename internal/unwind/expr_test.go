@@ -2,10 +2,11 @@ package unwind
 
 import "testing"
 
-// TestBranches: a branch counts from behind its operand. It once went two bytes further, and the greater of two registers, as gcc
-// writes it, was taken for an address.
+// TestBranches: a branch counts from behind its operand. It once went two bytes further, and the greater of two
+// registers, as gcc writes it, was taken for an address.
 func TestBranches(t *testing.T) {
-	greater := []byte{opBreg0 + 3, 0, opDup, opConst1u, 32, 0x24 /* shl */, opBreg0 + 10, 0, opSwap, opOver, opConst1u, 32, 0x24, 0x2b, /* gt */
+	greater := []byte{opBreg0 + 3, 0, opDup, opConst1u, 32, 0x24 /* shl */, opBreg0 + 10, 0, opSwap, opOver, opConst1u, 32,
+		0x24, 0x2b, /* gt */
 		opBra, 1, 0, opSwap, opDrop, opStackValue}
 	for _, c := range []struct{ rbx, r10, want uint64 }{{42, 7, 42}, {7, 42, 42}, {42, 42, 42}, {0xffffffff, 3, 3}} {
 		regs := &Regs{}
@@ -23,7 +24,8 @@ func TestBranches(t *testing.T) {
 	}{
 		{[]byte{opLit0 + 1, opSkip, 1, 0, opLit0 + 2, opNop}, 1},
 		{[]byte{opLit0 + 3, opSkip, 0, 0}, 3},
-		{[]byte{opLit0 + 2, opDup, opPlusConst, 0, opLit0 + 1, 0x1c /* minus */, opDup, opBra, 0xf8, 0xff}, 0}, // down to zero
+		// down to zero
+		{[]byte{opLit0 + 2, opDup, opPlusConst, 0, opLit0 + 1, 0x1c /* minus */, opDup, opBra, 0xf8, 0xff}, 0},
 	} {
 		e := &evaluator{regs: &Regs{}}
 		if v, err := e.number(c.expr); err != nil || v != c.want {

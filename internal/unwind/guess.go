@@ -21,7 +21,8 @@ func (u *Unwinder) guess(p *phys) (next *phys, end End, reason string) {
 	rsp := p.regs.Val[regRSP]
 	start, code := u.start(p)
 	if p.mod >= 0 && u.isFirst(p) {
-		if ret, err := u.mem.word(rsp); p.exact && err == nil && u.afterCall(ret) { // it is about to return to who made the thread
+		// it is about to return to who made the thread
+		if ret, err := u.mem.word(rsp); p.exact && err == nil && u.afterCall(ret) {
 			return u.returned(p, rsp, ret, TrustCall), "", ""
 		}
 		return nil, EndOutermost, "the thread started here"
@@ -70,7 +71,8 @@ func (u *Unwinder) start(p *phys) (uint64, []byte) {
 }
 
 // firsts are the functions without unwind rules that nobody called.
-var firsts = map[string]bool{"_start": true, "_start_c": true, "__clone": true, "clone": true, "__clone3": true, "clone3": true, "_dlstart": true, "_dlstart_c": true}
+var firsts = map[string]bool{"_start": true, "_start_c": true, "__clone": true, "clone": true, "__clone3": true,
+	"clone3": true, "_dlstart": true, "_dlstart_c": true}
 
 func (u *Unwinder) isFirst(p *phys) bool {
 	m := &u.mods[p.mod]

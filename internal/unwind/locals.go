@@ -75,8 +75,8 @@ func (u *Unwinder) Locals(f *Frame) []Local {
 	return out
 }
 
-// survives reports whether the compiler says that a variable is behind the call that a frame is in where it was before: then the call
-// keeps the registers that it is in, also those that calls need not keep.
+// survives reports whether the compiler says that a variable is behind the call that a frame is in where it was before:
+// then the call keeps the registers that it is in, also those that calls need not keep.
 func (u *Unwinder) survives(p *phys, scope, scopes int, l *symbol.Local) bool {
 	if p.exact || p.regs.carried == 0 || l.Loc.Expr == nil {
 		return false
@@ -155,7 +155,8 @@ func (u *Unwinder) vectors(p *phys) *[16][16]byte {
 }
 
 func (u *Unwinder) evaluator(p *phys, s *symbol.Scope, depth int) *evaluator {
-	e := &evaluator{mem: &u.mem, regs: &p.regs, bias: p.bias, cfa: p.cfa, hasCFA: p.cfa != 0, unit: s.Unit, vectors: u.vectors(p)}
+	e := &evaluator{mem: &u.mem, regs: &p.regs, bias: p.bias, cfa: p.cfa, hasCFA: p.cfa != 0, unit: s.Unit,
+		vectors: u.vectors(p)}
 	m := u.mods[p.mod].Mod
 	e.base = func() (uint64, error) {
 		if s.FrameBase.Kind != symbol.LocExpr && s.FrameBase.Kind != symbol.LocEntry {
@@ -165,7 +166,10 @@ func (u *Unwinder) evaluator(p *phys, s *symbol.Scope, depth int) *evaluator {
 		return b.number(s.FrameBase.Expr)
 	}
 	e.entry = func(reg int) (uint64, error) {
-		return u.passed(p, depth, func(m *symbol.Module, ret symbol.Addr) ([]byte, *symbol.ExprUnit, bool) { return m.CallValue(ret, reg) })
+		return u.passed(p, depth, func(m *symbol.Module, ret symbol.Addr) ([]byte, *symbol.ExprUnit,
+			bool) {
+			return m.CallValue(ret, reg)
+		})
 	}
 	e.param = func(off uint64) (uint64, error) {
 		return u.passed(p, depth, func(m *symbol.Module, ret symbol.Addr) ([]byte, *symbol.ExprUnit, bool) {
@@ -179,7 +183,8 @@ func (u *Unwinder) evaluator(p *phys, s *symbol.Scope, depth int) *evaluator {
 }
 
 // passed computes what a frame's caller passed to it, as the call site says.
-func (u *Unwinder) passed(p *phys, depth int, value func(m *symbol.Module, ret symbol.Addr) ([]byte, *symbol.ExprUnit, bool)) (uint64, error) {
+func (u *Unwinder) passed(p *phys, depth int,
+	value func(m *symbol.Module, ret symbol.Addr) ([]byte, *symbol.ExprUnit, bool)) (uint64, error) {
 	caller := p.next
 	for caller != nil && caller.stub { // our stubs pass everything on
 		caller = caller.next
@@ -241,7 +246,8 @@ func (e *evaluator) place(expr []byte, t *symbol.Type) Place {
 			piece.BitOff = int64(c.uleb())
 		}
 		const maxBits, maxPieces = 1 << 24, 1 << 10
-		if c.bad || piece.Bits < 0 || piece.Bits > maxBits || piece.BitOff < 0 || piece.BitOff > maxBits || len(pieces) >= maxPieces {
+		if c.bad || piece.Bits < 0 || piece.Bits > maxBits || piece.BitOff < 0 || piece.BitOff > maxBits ||
+			len(pieces) >= maxPieces {
 			return Place{Why: errExpr.Error()}
 		}
 		piece.Place = e.take(&o, (piece.Bits+7)/8)

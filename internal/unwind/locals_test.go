@@ -71,13 +71,15 @@ func (c *localsTally) compare(t *testing.T, u *Unwinder, frames []Frame, want []
 				c.ours++
 			case !ok:
 				c.theirs++
-				t.Logf("frame %d, %s: %s is nowhere (%s %x), gdb has %s", i, frames[i].Function, w.name, l.Place.Why, l.Loc.Expr, w.value)
+				t.Logf("frame %d, %s: %s is nowhere (%s %x), gdb has %s", i, frames[i].Function, w.name, l.Place.Why, l.Loc.Expr,
+					w.value)
 			case got == n, l.Type.Strip().Kind == symbol.KindPointer && uint64(n) > mapped && uint64(got) > mapped:
 				c.same++
 			case uint64(n) > 1<<40 && uint64(got) > 1<<40: // an address in an integer
 				c.same++
 			default:
-				t.Errorf("frame %d, %s: %s = %d, gdb has %s (%x, %+v)", i, frames[i].Function, w.name, got, w.value, l.Loc.Expr, l.Place)
+				t.Errorf("frame %d, %s: %s = %d, gdb has %s (%x, %+v)", i, frames[i].Function, w.name, got, w.value, l.Loc.Expr,
+					l.Place)
 			}
 		}
 	}

@@ -1,7 +1,7 @@
 package unwind
 
-// Saved says where frame f's value of a general register, which it has, is kept now: in the register itself, or in memory, where a callee
-// saved it. It is not ok where the way there is not by unwind tables alone.
+// Saved says where frame f's value of a general register, which it has, is kept now: in the register itself, or in
+// memory, where a callee saved it. It is not ok where the way there is not by unwind tables alone.
 func (u *Unwinder) Saved(s *Stack, f *Frame, reg int) (addr uint64, inRegister, ok bool) {
 	if f.at == nil || len(s.Frames) == 0 || reg < 0 || reg >= numRegs {
 		return 0, false, false

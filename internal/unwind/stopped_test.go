@@ -44,7 +44,8 @@ func crash(t testing.TB, bin string, args ...string) *stopped {
 	t.Helper()
 	handled := len(args) > 0 && regexp.MustCompile("handler|altstack|raise").MatchString(args[0])
 	return stopAt(t, func(_ int, ws syscall.WaitStatus) bool {
-		return ws.StopSignal() == syscall.SIGABRT || !handled && (ws.StopSignal() == syscall.SIGSEGV || ws.StopSignal() == syscall.SIGFPE)
+		return ws.StopSignal() == syscall.SIGABRT || !handled &&
+			(ws.StopSignal() == syscall.SIGSEGV || ws.StopSignal() == syscall.SIGFPE)
 	}, bin, args...)
 }
 
@@ -112,7 +113,8 @@ func stopAt(t testing.TB, wanted func(tid int, ws syscall.WaitStatus) bool, bin 
 	if err := syscall.PtraceGetRegs(tid, &r); err != nil {
 		t.Fatal(err)
 	}
-	for i, v := range []uint64{r.Rax, r.Rdx, r.Rcx, r.Rbx, r.Rsi, r.Rdi, r.Rbp, r.Rsp, r.R8, r.R9, r.R10, r.R11, r.R12, r.R13, r.R14, r.R15, r.Rip} {
+	for i, v := range []uint64{r.Rax, r.Rdx, r.Rcx, r.Rbx, r.Rsi, r.Rdi, r.Rbp, r.Rsp, r.R8, r.R9, r.R10, r.R11, r.R12,
+		r.R13, r.R14, r.R15, r.Rip} {
 		s.regs.Set(i, v)
 	}
 	if s.mem, err = os.Open(fmt.Sprintf("/proc/%d/mem", pid)); err != nil {

@@ -58,7 +58,8 @@ func TestStubs(t *testing.T) {
 			}
 			return 0, false
 		}})
-		if len(got.Frames) < 3 || got.Frames[0].Function != "divide" || got.Frames[0].PC != entry || got.Frames[1].Function != "main" || got.Frames[1].Line == 0 {
+		if len(got.Frames) < 3 || got.Frames[0].Function != "divide" || got.Frames[0].PC != entry || got.Frames[1].Function !=
+			"main" || got.Frames[1].Line == 0 {
 			t.Errorf("%s: from a displaced instruction:\n%s", opt, show(got))
 		}
 	}
@@ -76,7 +77,8 @@ func (m memoryOf) Read(addr uint64, b []byte) error {
 
 func FuzzCFI(f *testing.F) {
 	f.Add([]byte{0x0c, 7, 8, 0x90, 1}, []byte{0x41, 0x0e, 16, 0x86, 2, 0x43, 0x0d, 6}, uint64(0x1004), []byte("stack"))
-	f.Add([]byte{0x0f, 6, 0x77, 8, 0x80, 0, 0x3f, 0x22}, []byte{0x0a, 0x0b, 0x16, 16, 2, 0x77, 0}, uint64(0x1000), []byte{1})
+	f.Add([]byte{0x0f, 6, 0x77, 8, 0x80, 0, 0x3f, 0x22}, []byte{0x0a, 0x0b, 0x16, 16, 2, 0x77, 0}, uint64(0x1000),
+		[]byte{1})
 	f.Fuzz(func(t *testing.T, initial, code []byte, pc uint64, mem []byte) {
 		if len(mem) == 0 {
 			return

@@ -44,7 +44,8 @@ const (
 	TrustCFI          Trust = iota // the thread's registers, or the unwind tables
 	TrustCall                      // the top of the stack, right after a call to code that we do not know
 	TrustFramePointer              // the chain of frame pointers: callers may be missing
-	TrustScan                      // a word on the stack that looks like a return address: it may be left over from an earlier call
+	// a word on the stack that looks like a return address: it may be left over from an earlier call
+	TrustScan
 )
 
 func (t Trust) String() string {
@@ -97,7 +98,8 @@ type Options struct {
 	// Stub reports whether pc lies in code that we put into the process. Frames there follow their
 	// own rule (CFA = rbp+16, return address at CFA-8, caller's rbp at CFA-16) and are not shown.
 	// Where the code is a displaced copy of an instruction, or one that runs before the stub's own
-	// frame is made, original is where it was, or the function's entry: then the frame is shown and unwound as if it were there.
+	// frame is made, original is where it was, or the function's entry: then the frame is shown and unwound as if it were
+	// there.
 	Stub func(pc uint64) (original uint64, in bool)
 	// TLS returns the address of a thread-local variable of a module, by its offset there.
 	TLS func(m *symbol.Module, off uint64) (addr uint64, ok bool)
@@ -215,7 +217,8 @@ func (u *Unwinder) Walk(regs Regs) Stack {
 		}
 		if end == "" && next.cfaBelow(cur) {
 			if switches++; !cur.signal || switches > maxSwitches {
-				end, reason = EndLoop, fmt.Sprintf("the next frame, at stack address %#x, would be below this one: the stack was overwritten", next.regs.Val[regRSP])
+				end, reason = EndLoop, fmt.Sprintf("the next frame, at stack address %#x, would be below this one: the stack was "+
+					"overwritten", next.regs.Val[regRSP])
 			}
 		}
 		if end == "" {

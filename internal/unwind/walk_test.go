@@ -27,7 +27,8 @@ func show(s Stack) string {
 		if f.Signal {
 			mark = " signal"
 		}
-		fmt.Fprintf(&b, "#%d %#x %s %s:%d%s %v %s+%d\n", f.Index, f.PC, f.Function, filepath.Base(f.File), f.Line, mark, f.Trust, filepath.Base(f.Module), f.Offset)
+		fmt.Fprintf(&b, "#%d %#x %s %s:%d%s %v %s+%d\n", f.Index, f.PC, f.Function, filepath.Base(f.File), f.Line, mark,
+			f.Trust, filepath.Base(f.Module), f.Offset)
 	}
 	fmt.Fprintf(&b, "end: %s: %s; %d left out\n", s.End, s.Reason, s.Elided)
 	return b.String()
@@ -95,13 +96,15 @@ type stackCase struct {
 	kinds            []string
 }
 
-var cKinds = []string{"null", "call-null", "call-wild", "abort", "handler", "altstack", "raise", "handler-call-null", "qsort", "strlen", "divide", "free", "thread", "vdso"}
+var cKinds = []string{"null", "call-null", "call-wild", "abort", "handler", "altstack", "raise", "handler-call-null",
+	"qsort", "strlen", "divide", "free", "thread", "vdso"}
 
 var stackCases = []stackCase{
 	{"crash.c", "gcc", []string{"-O0"}, cKinds},
 	{"crash.c", "gcc", []string{"-O2"}, cKinds},
 	{"crash.c", "gcc", []string{"-O2", "-static"}, cKinds},
-	{"crash.c", "gcc", []string{"-O2", "-gdwarf-4", "-no-pie", "-fcf-protection=full"}, []string{"null", "altstack", "qsort"}},
+	{"crash.c", "gcc", []string{"-O2", "-gdwarf-4", "-no-pie", "-fcf-protection=full"},
+		[]string{"null", "altstack", "qsort"}},
 	{"crash.c", "gcc", []string{"-O0", "-fomit-frame-pointer"}, []string{"null", "altstack", "qsort"}},
 	{"crash.c", "clang", []string{"-O0"}, []string{"null", "altstack", "qsort", "abort", "call-null"}},
 	{"crash.c", "clang", []string{"-O2"}, []string{"null", "altstack", "qsort", "abort", "call-null"}},
@@ -136,7 +139,8 @@ func TestAgainstGDB(t *testing.T) {
 			})
 		}
 	}
-	t.Logf("%d frames compared; of %d locals %d have the same value, %d are nowhere in both, %d only gdb has, %d only we have",
+	t.Logf(
+		"%d frames compared; of %d locals %d have the same value, %d are nowhere in both, %d only gdb has, %d only we have",
 		frames, tally.all, tally.same, tally.nowhere, tally.theirs, tally.ours)
 }
 
@@ -156,8 +160,10 @@ func compareStacks(t *testing.T, got Stack, want []gdbFrame) {
 		if f.Line != w.line && sameName(f, w.name) && f.Line == addr2line(t, got.Frames, i) {
 			continue // gdb takes the last line that is the start of a statement, and one before code that has none
 		}
-		if f.Line != w.line || w.line > 0 && filepath.Base(f.File) != filepath.Base(w.file) || !sameName(f, w.name) || f.Signal {
-			t.Errorf("frame %d is %s at %s:%d, gdb has %s at %s:%d", i, plain(f.Function), f.File, f.Line, plain(w.name), w.file, w.line)
+		if f.Line != w.line || w.line > 0 && filepath.Base(f.File) != filepath.Base(w.file) || !sameName(f, w.name) ||
+			f.Signal {
+			t.Errorf("frame %d is %s at %s:%d, gdb has %s at %s:%d", i, plain(f.Function), f.File, f.Line, plain(w.name), w.file,
+				w.line)
 			bad = true
 		}
 	}
@@ -205,8 +211,10 @@ func TestDeepStacks(t *testing.T) {
 			start := time.Now()
 			got := Walk(s, s.regs, s.mods, Options{})
 			took := time.Since(start)
-			if want := 100000; got.End != EndOutermost || got.Elided+len(got.Frames) < want || got.Elided+len(got.Frames) > want+5 || len(got.Frames) != 4096 {
-				t.Errorf("%d frames and %d left out (%s: %s), want about %d", len(got.Frames), got.Elided, got.End, got.Reason, want)
+			if want := 100000; got.End != EndOutermost || got.Elided+len(got.Frames) < want || got.Elided+len(got.Frames) >
+				want+5 || len(got.Frames) != 4096 {
+				t.Errorf("%d frames and %d left out (%s: %s), want about %d", len(got.Frames), got.Elided, got.End, got.Reason,
+					want)
 			}
 			last := len(got.Frames) - 1
 			for i, want := range map[int]string{0: "recurse", 3000: "recurse", 4000: "recurse", last: "_start"} {
@@ -214,8 +222,10 @@ func TestDeepStacks(t *testing.T) {
 					t.Errorf("frame %d is %s, want %s", i, got.Frames[i].Function, want)
 				}
 			}
-			if got.Frames[last].Index != got.Elided+last || got.Frames[got.Before].Index != got.Before+got.Elided || got.Frames[got.Before-1].Index != got.Before-1 {
-				t.Errorf("frames are numbered %d, %d, %d; %d were left out after %d", got.Frames[got.Before-1].Index, got.Frames[got.Before].Index, got.Frames[last].Index, got.Elided, got.Before)
+			if got.Frames[last].Index != got.Elided+last || got.Frames[got.Before].Index != got.Before+got.Elided ||
+				got.Frames[got.Before-1].Index != got.Before-1 {
+				t.Errorf("frames are numbered %d, %d, %d; %d were left out after %d", got.Frames[got.Before-1].Index,
+					got.Frames[got.Before].Index, got.Frames[last].Index, got.Elided, got.Before)
 			}
 			t.Logf("%v, %v each", took, took/time.Duration(got.Elided+len(got.Frames)))
 		})
@@ -224,7 +234,8 @@ func TestDeepStacks(t *testing.T) {
 			got := Walk(s, s.regs, s.mods, Options{})
 			last := len(got.Frames) - 1
 			if got.End != EndOutermost || got.Frames[0].Function != "recurse" || got.Frames[last].Function != "_start" {
-				t.Errorf("a stack that overflowed goes from %s to %s (%s: %s)", got.Frames[0].Function, got.Frames[last].Function, got.End, got.Reason)
+				t.Errorf("a stack that overflowed goes from %s to %s (%s: %s)", got.Frames[0].Function, got.Frames[last].Function,
+					got.End, got.Reason)
 			}
 		})
 	}
@@ -234,7 +245,8 @@ func TestDeepStacks(t *testing.T) {
 func TestWithoutTables(t *testing.T) {
 	want := []string{"leaf", "middle", "main"}
 	for _, c := range [][]string{
-		{"gcc", "-O0"}, {"gcc", "-O2", "-fno-omit-frame-pointer"}, {"gcc", "-O2"}, {"clang", "-O2"}, {"musl-gcc", "-static", "-O0"}, {"musl-gcc", "-static", "-O2"},
+		{"gcc", "-O0"}, {"gcc", "-O2", "-fno-omit-frame-pointer"}, {"gcc", "-O2"}, {"clang", "-O2"},
+		{"musl-gcc", "-static", "-O0"}, {"musl-gcc", "-static", "-O2"},
 	} {
 		t.Run(strings.Join(c, " "), func(t *testing.T) {
 			flags := append([]string{"-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-fno-dwarf2-cfi-asm"}, c[1:]...)
@@ -249,7 +261,8 @@ func TestWithoutTables(t *testing.T) {
 						found++
 					}
 				}
-				if kind != "call-null" && found < len(want) || kind == "call-null" && (len(got.Frames) < 2 || got.Frames[1].Function != "main" || got.Frames[1].Trust != TrustCall) {
+				if kind != "call-null" && found < len(want) || kind == "call-null" &&
+					(len(got.Frames) < 2 || got.Frames[1].Function != "main" || got.Frames[1].Trust != TrustCall) {
 					t.Errorf("%s: some of %v are missing:\n%s", kind, want, show(got))
 				}
 			}
@@ -257,8 +270,8 @@ func TestWithoutTables(t *testing.T) {
 	}
 }
 
-// TestNewThread walks both sides of the call that makes a thread, where C libraries' code has no rules: the new thread started there, the
-// other one returns to who made it.
+// TestNewThread walks both sides of the call that makes a thread, where C libraries' code has no rules: the new thread
+// started there, the other one returns to who made it.
 func TestNewThread(t *testing.T) {
 	for _, c := range [][]string{{"gcc", "-O0", "-pthread"}, {"musl-gcc", "-static", "-O2"}} {
 		bin := build(t, "crash.c", c[0], c[1:]...)
@@ -268,12 +281,14 @@ func TestNewThread(t *testing.T) {
 				first = cmp.Or(first, tid)
 				return tid != first
 			}, bin, "thread")
-			if got := Walk(s, s.regs, s.mods, Options{}); got.End != EndOutermost || len(got.Frames) != 1 || !strings.Contains(got.Frames[0].Function, "clone") {
+			if got := Walk(s, s.regs, s.mods, Options{}); got.End != EndOutermost || len(got.Frames) != 1 ||
+				!strings.Contains(got.Frames[0].Function, "clone") {
 				t.Errorf("%s (%s):\n%s", got.End, got.Reason, show(got))
 			}
 		})
 		t.Run("maker "+c[0], func(t *testing.T) {
-			s := stopAt(t, func(_ int, ws syscall.WaitStatus) bool { return ws.TrapCause() == syscall.PTRACE_EVENT_CLONE }, bin, "thread")
+			s := stopAt(t, func(_ int, ws syscall.WaitStatus) bool { return ws.TrapCause() == syscall.PTRACE_EVENT_CLONE }, bin,
+				"thread")
 			if got := Walk(s, s.regs, s.mods, Options{}); len(got.Frames) < 3 || !strings.Contains(show(got), " main ") {
 				t.Errorf("%s (%s):\n%s", got.End, got.Reason, show(got))
 			}

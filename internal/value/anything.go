@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// anything shows what a std::any holds: its type, by the name of its manager, and the value, if it is a number or a text.
+// anything shows what a std::any holds: its type, by the name of its manager, and the value, if it is a number or a
+// text.
 func (r *renderer) anything(b []byte) Value {
 	manager := word(b, 0)
 	if manager == 0 {
@@ -33,11 +34,13 @@ var heldTypes = map[string]Type{
 	"bool": {Class: ClassBool, Size: 1}, "char": {Class: ClassChar, Size: 1, Signed: true},
 	"signed char": {Class: ClassInt, Size: 1}, "unsigned char": {Class: ClassUint, Size: 1},
 	"short": {Class: ClassInt, Size: 2}, "unsigned short": {Class: ClassUint, Size: 2},
-	"int": {Class: ClassInt, Size: 4}, "unsigned int": {Class: ClassUint, Size: 4}, "unsigned": {Class: ClassUint, Size: 4},
-	"long": {Class: ClassInt, Size: 8}, "unsigned long": {Class: ClassUint, Size: 8},
+	"int": {Class: ClassInt, Size: 4}, "unsigned int": {Class: ClassUint, Size: 4},
+	"unsigned": {Class: ClassUint, Size: 4},
+	"long":     {Class: ClassInt, Size: 8}, "unsigned long": {Class: ClassUint, Size: 8},
 	"long long": {Class: ClassInt, Size: 8}, "unsigned long long": {Class: ClassUint, Size: 8},
 	"float": {Class: ClassFloat, Size: 4}, "double": {Class: ClassFloat, Size: 8},
-	"wchar_t": {Class: ClassChar, Size: 4}, "char16_t": {Class: ClassChar, Size: 2}, "char32_t": {Class: ClassChar, Size: 4},
+	"wchar_t": {Class: ClassChar, Size: 4}, "char16_t": {Class: ClassChar, Size: 2},
+	"char32_t": {Class: ClassChar, Size: 4},
 }
 
 // heldValue is the value whose word, or the address of it, is w.

@@ -46,7 +46,8 @@ func (r *renderer) dynamic(t *Type, b []byte, v view, depth int) Value {
 		if c.Type < 0 {
 			return NewUint(addr)
 		}
-		return r.value(c.Type, view{pieces: []Piece{{Chunk: PieceConst, Size: 8, Const: binary.LittleEndian.AppendUint64(nil, addr)}}}, depth+1)
+		return r.value(c.Type, view{pieces: []Piece{{Chunk: PieceConst, Size: 8,
+			Const: binary.LittleEndian.AppendUint64(nil, addr)}}}, depth+1)
 	}
 	switch {
 	case addr == 0:

@@ -23,8 +23,8 @@ const (
 	OffsetSeconds = "seconds east"
 )
 
-// calendar shows a date, a time of a day, an offset from UTC, or what of them there is, as RFC 3339 does. Numbers that are none of a
-// calendar's are shown as they are.
+// calendar shows a date, a time of a day, an offset from UTC, or what of them there is, as RFC 3339 does. Numbers that
+// are none of a calendar's are shown as they are.
 func (r *renderer) calendar(t *Type, v view) Value {
 	n := map[string]int64{}
 	var raw Object

@@ -14,8 +14,10 @@ func TestCodec(t *testing.T) {
 	l.OnExit = Shape{GPRs: 2, Parts: []Part{{Size: 16}, {Eval: true, Size: 9}}}
 	l.Out = []Field{{Name: "o", Indirect: true, Off: -8, Walk: 9, Gather: 3}}
 	l.ExitWatches = []Field{{Name: "w", Missing: true}}
-	l.Types = append(l.Types, Type{Class: ClassVariant, Elem: -1, Discr: TypeField{Type: 3}, Variants: []Variant{{Name: "A", Values: []uint64{1, 1 << 63}, Type: 2, Off: 8}}, Plain: true},
-		Type{Class: ClassDuration, Elem: -1, Num: 1, Den: 1000}, Type{Class: ClassSpan, Elem: 1, Walk: 5, ElemWalk: 6, Deeper: true},
+	l.Types = append(l.Types, Type{Class: ClassVariant, Elem: -1, Discr: TypeField{Type: 3},
+		Variants: []Variant{{Name: "A", Values: []uint64{1, 1 << 63}, Type: 2, Off: 8}}, Plain: true},
+		Type{Class: ClassDuration, Elem: -1, Num: 1, Den: 1000},
+		Type{Class: ClassSpan, Elem: 1, Walk: 5, ElemWalk: 6, Deeper: true},
 		Type{Class: ClassEnum, Signed: true, Name: "E", Size: 2, Elem: -1, Enums: []Enumerator{{"x", -3}}})
 	for i := range l.Types {
 		if l.Types[i].Class != ClassVariant {
@@ -63,7 +65,8 @@ func FuzzLayout(f *testing.F) {
 }
 
 func BenchmarkEnter(b *testing.B) {
-	l := &Layout{OnEnter: Shape{GPRs: 2}, Args: []Field{{Name: "a", Pieces: []Piece{{Size: 4}}}, {Name: "b", Pieces: []Piece{{Off: 8, Size: 4}}}},
+	l := &Layout{OnEnter: Shape{GPRs: 2}, Args: []Field{{Name: "a", Pieces: []Piece{{Size: 4}}},
+		{Name: "b", Pieces: []Piece{{Off: 8, Size: 4}}}},
 		Types: []Type{{Class: ClassInt, Size: 4, Elem: -1}}}
 	p := words(1, 2)
 	b.ReportAllocs()

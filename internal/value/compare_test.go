@@ -74,15 +74,17 @@ func TestHostileNumbers(t *testing.T) {
 	wide := Value{kind: Float, width: 80, f: 1.5, text: "1.5"}
 	million := strings.Repeat("9", 1_000_000)
 	for lit, above := range map[string]bool{
-		"1e-999999999": true, "1e-99999": true, "0." + million + "e-99999999": true, "-1e99999": true, "-1e999999999": true, "-" + million: true,
-		"1e99999": false, "1e999999999": false, million: false, million + "." + million: false,
+		"1e-999999999": true, "1e-99999": true, "0." + million + "e-99999999": true, "-1e99999": true, "-1e999999999": true,
+		"-" + million: true,
+		"1e99999":     false, "1e999999999": false, million: false, million + "." + million: false,
 	} {
 		l, err := ParseJSON([]byte(lit))
 		if err != nil {
 			t.Errorf("ParseJSON(%.20s): %v", lit, err)
 			continue
 		}
-		for _, v := range []Value{NewInt(3), NewUint(math.MaxUint64), NewFloat(1.5), newFloat32(1.5), wide, newName("Red", 0, 2, false)} {
+		for _, v := range []Value{NewInt(3), NewUint(math.MaxUint64), NewFloat(1.5), newFloat32(1.5), wide,
+			newName("Red", 0, 2, false)} {
 			if c, ok := v.Compare(l); !ok || c > 0 != above || c == 0 || v.Equal(l) {
 				t.Errorf("compare %v with %.20s… = %d, %v; above %v", v, lit, c, ok, above)
 			}

@@ -9,8 +9,8 @@ import (
 // fitLeast is what a text, an array or an object keeps at least when Fit has to cut: enough to say what was left out.
 const fitLeast = 32
 
-// Fit returns v with texts, arrays and objects cut so that its JSON has about limit bytes, and whether anything was cut.
-// The cuts say what is missing: "…(+9 bytes)", "…(+9 elements)", "…": "+9 members". What is small stays whole.
+// Fit returns v with texts, arrays and objects cut so that its JSON has about limit bytes, and whether anything was
+// cut. The cuts say what is missing: "…(+9 bytes)", "…(+9 elements)", "…": "+9 members". What is small stays whole.
 func (v Value) Fit(limit int) (Value, bool) {
 	if v.jsonSize(limit) <= limit {
 		return v, false

@@ -31,29 +31,38 @@ const (
 
 	// Library types, of which a walk made a node of words at the object's address (Walk). Their bytes, elements and
 	// pointees are in other nodes (ElemWalk), of Elem.
-	ClassString      // {length in characters of Elem, address}
-	ClassSpan        // {count, address}: Elem after Elem
-	ClassSeq         // {count, address of each Elem shown}
-	ClassMap         // as ClassSeq; each Elem has a key and a value as its first two fields
-	ClassBox         // {address or 0, a word for each of Fields}: the pointee; with Fields an object of it ("value") and them
-	ClassBits        // Count bits in Size bytes, as text
-	ClassBitSpan     // {count, address}: bits, shown as an array of bools
-	ClassCallable    // {address of code, address of code that is meant if the first one says so}: a std::function
-	ClassTypeOf      // {address of code}: a std::any, by the type in the name of its manager
-	ClassDuration    // Fields[0] ticks of Num/Den seconds; with Fields[1] as well: that many seconds and nanoseconds
-	ClassTime        // as ClassDuration, since 1970-01-01 UTC
-	ClassPairs       // {count, address of a key, address of its value, …}: a map; Elem and Fields[0] are the types, ElemWalk and Num the IDs
-	ClassDynamic     // {number of a variant from 1, address}: an object of the variant, whose Type is a pointer to it; without Name the object alone; with Values the word is a value of Type
-	ClassVirtual     // {number of a variant from 1}, at the part's address: an Elem that is Off bytes into an object of the variant, whose walk ID is in Values
+	ClassString // {length in characters of Elem, address}
+	ClassSpan   // {count, address}: Elem after Elem
+	ClassSeq    // {count, address of each Elem shown}
+	ClassMap    // as ClassSeq; each Elem has a key and a value as its first two fields
+	// {address or 0, a word for each of Fields}: the pointee; with Fields an object of it ("value") and them
+	ClassBox
+	ClassBits     // Count bits in Size bytes, as text
+	ClassBitSpan  // {count, address}: bits, shown as an array of bools
+	ClassCallable // {address of code, address of code that is meant if the first one says so}: a std::function
+	ClassTypeOf   // {address of code}: a std::any, by the type in the name of its manager
+	ClassDuration // Fields[0] ticks of Num/Den seconds; with Fields[1] as well: that many seconds and nanoseconds
+	ClassTime     // as ClassDuration, since 1970-01-01 UTC
+	// {count, address of a key, address of its value, …}: a map; Elem and Fields[0] are the types, ElemWalk and Num the
+	// IDs
+	ClassPairs
+	// {number of a variant from 1, address}: an object of the variant, whose Type is a pointer to it; without Name the
+	// object alone; with Values the word is a value of Type
+	ClassDynamic
+	// {number of a variant from 1}, at the part's address: an Elem that is Off bytes into an object of the variant, whose
+	// walk ID is in Values
+	ClassVirtual
 	ClassVirtualBase // {address}: an Elem that is a part of the object, as near as it
 
-	// What descriptions of types (package natvis) come to. A description's words are a node at the object's address, as those
-	// of library types; the types below it lie in that node, and say which words are theirs by their offset.
-	ClassVisual        // Elem over the words (Walk), or over the object itself where Walk is 0
-	ClassMine          // a part of the described object, Fields[0]
-	ClassPlace         // {address}: an Elem there, in a node of its own (ElemWalk)
-	ClassItems         // Fields as a struct's; what a choice leaves out is not shown
-	ClassList          // records of Elem in a node of words (Walk). How many there are is the word at Fields[0], or of a node of its own (ElemWalk)
+	// What descriptions of types (package natvis) come to. A description's words are a node at the object's address, as
+	// those of library types; the types below it lie in that node, and say which words are theirs by their offset.
+	ClassVisual // Elem over the words (Walk), or over the object itself where Walk is 0
+	ClassMine   // a part of the described object, Fields[0]
+	ClassPlace  // {address}: an Elem there, in a node of its own (ElemWalk)
+	ClassItems  // Fields as a struct's; what a choice leaves out is not shown
+	// records of Elem in a node of words (Walk). How many there are is the word at Fields[0], or of a node of its own
+	// (ElemWalk)
+	ClassList
 	ClassFormat        // text: for each of Fields its name, then if it has a type that
 	ClassNumber        // Elem, a number, in base Count
 	ClassGrid          // {Count dimensions, address}: nested arrays; Signed: the first dimension varies fastest
@@ -154,8 +163,8 @@ type Field struct {
 	Indirect bool
 }
 
-// Places that values are given which have no address, 4 GB each: where no program has memory. A wild pointer may be any other
-// number, -1 as well.
+// Places that values are given which have no address, 4 GB each: where no program has memory. A wild pointer may be any
+// other number, -1 as well.
 const (
 	gathered    = 1 << 31 // upper half of the address; then one place for each object that a plan takes from registers
 	maxGathered = 1 << 12 // far more than a plan has operations
@@ -203,7 +212,8 @@ type Layout struct {
 	tree      bool // payloads are trees: see NewTree
 }
 
-// WithAddresses returns a layout that shows of each object behind a pointer where it is, as its first member "$address".
+// WithAddresses returns a layout that shows of each object behind a pointer where it is, as its first member
+// "$address".
 func (l *Layout) WithAddresses() *Layout {
 	out := *l
 	out.addresses = true

@@ -104,7 +104,8 @@ func (r *renderer) libraryText(t *Type, b []byte, v view) Value {
 	return newCapturedText(data, left*uint64(unit), false)
 }
 
-// absent stands for what is at an address that an object of a library has, and is not in the record: nowhere, or it found no room.
+// absent stands for what is at an address that an object of a library has, and is not in the record: nowhere, or it
+// found no room.
 func (r *renderer) absent(t *Type, addr uint64, v view) Value {
 	if addr == 0 {
 		return Unreadable
@@ -156,7 +157,8 @@ func (r *renderer) span(t *Type, b []byte, v view, depth int) Value {
 	return Value{kind: Array, elems: elems, more: count(n, len(elems))}
 }
 
-// within shows an element of v, a container. One that may hold the container's type again lies deeper, and encloses what is in it.
+// within shows an element of v, a container. One that may hold the container's type again lies deeper, and encloses
+// what is in it.
 func (r *renderer) within(t *Type, addr uint64, v view, show func(deep int) Value) Value {
 	if !t.Deeper {
 		return show(v.deep)

@@ -114,7 +114,8 @@ func (l *Layout) HasFuncPtrs() bool {
 	return false
 }
 
-// CodeStep is where in payloads of this layout addresses of code can be: at multiples of so many bytes, 8 or, where a type is packed,
+// CodeStep is where in payloads of this layout addresses of code can be: at multiples of so many bytes, 8 or, where a
+// type is packed,
 // 1. 0: there are none.
 func (l *Layout) CodeStep() uint8 {
 	if !l.HasFuncPtrs() {
@@ -141,8 +142,8 @@ func (l *Layout) CodeStep() uint8 {
 	return 8
 }
 
-// Annotate returns an enter's payload with the names of the functions that it points to behind it, which Enter shows. resolve
-// returns "" for an address that begins none. When there is nothing to add, the payload itself is returned.
+// Annotate returns an enter's payload with the names of the functions that it points to behind it, which Enter shows.
+// resolve returns "" for an address that begins none. When there is nothing to add, the payload itself is returned.
 func (l *Layout) Annotate(payload []byte, resolve func(addr uint64) string) []byte {
 	step, out := int(l.CodeStep()), payload[:len(payload):len(payload)]
 	for at := 0; step > 0 && at+8 <= len(payload); at += step {

@@ -33,8 +33,8 @@ func (l *Layout) RetClass() RetClass {
 	return RetPayload
 }
 
-// ScalarArg reports whether the i-th argument is an integer of size bytes at off of an enter's payload, which has 8 bytes
-// from there on; see Normalize.
+// ScalarArg reports whether the i-th argument is an integer of size bytes at off of an enter's payload, which has 8
+// bytes from there on; see Normalize.
 func (l *Layout) ScalarArg(i int) (off, size int, signed, ok bool) {
 	f := &l.Args[i]
 	if f.Missing || len(f.Pieces) != 1 || f.Type < 0 || int(f.Type) >= len(l.Types) {

@@ -10,8 +10,9 @@ import (
 const (
 	maxNesting = 100
 	maxNodes   = 40000
-	maxFollow  = 5000 // beyond so many values no pointer is followed: an object that many others point to is shown for each of them
-	maxFields  = 4096
+	// beyond so many values no pointer is followed: an object that many others point to is shown for each of them
+	maxFollow = 5000
+	maxFields = 4096
 )
 
 // Enter returns the arguments of a call in parameter order.
@@ -271,9 +272,11 @@ func (r *renderer) value(ti int32, v view, depth int) Value {
 		return r.variant(t, v, depth)
 	case ClassStructPtr, ClassRef:
 		return r.pointee(t, v, depth)
-	case ClassString, ClassSpan, ClassSeq, ClassMap, ClassPairs, ClassDynamic, ClassBox, ClassBitSpan, ClassCallable, ClassTypeOf, ClassVirtualBase, ClassSocketAddress:
+	case ClassString, ClassSpan, ClassSeq, ClassMap, ClassPairs, ClassDynamic, ClassBox, ClassBitSpan, ClassCallable,
+		ClassTypeOf, ClassVirtualBase, ClassSocketAddress:
 		return r.library(t, v, depth)
-	case ClassVisual, ClassMine, ClassPlace, ClassItems, ClassList, ClassFormat, ClassNumber, ClassGrid, ClassWide, ClassAbsent:
+	case ClassVisual, ClassMine, ClassPlace, ClassItems, ClassList, ClassFormat, ClassNumber, ClassGrid, ClassWide,
+		ClassAbsent:
 		return r.described(t, v, depth)
 	case ClassDuration, ClassTime:
 		return r.duration(t, v)

@@ -18,8 +18,8 @@ const (
 // keys, cut with "…" beyond 160 bytes.
 func (v Value) String() string { return v.Short(shortLimit) }
 
-// Short is String with a limit in bytes (approximately; at least 8). Numbers, names and addresses are never cut: half of
-// one would be another.
+// Short is String with a limit in bytes (approximately; at least 8). Numbers, names and addresses are never cut: half
+// of one would be another.
 func (v Value) Short(limit int) string {
 	var b strings.Builder
 	v.writeShort(&b, max(limit, 8))
@@ -40,7 +40,8 @@ func (o Object) ShortAfter(limit int, shown Object) string {
 	again := make(Object, len(o))
 	for i, m := range o {
 		again[i] = m
-		if had, ok := shown.Get(m.Name); ok && (m.Value.kind == Obj || m.Value.kind == Array) && m.Value.shortSize(shortAgain) > shortAgain &&
+		if had, ok := shown.Get(m.Name); ok && (m.Value.kind == Obj || m.Value.kind == Array) &&
+			m.Value.shortSize(shortAgain) > shortAgain &&
 			had.Short(shortSame) == m.Value.Short(shortSame) {
 			again[i].Value = newMarker(m.Value.Short(shortAgain))
 		}

@@ -14,9 +14,11 @@ func TestShortShowsEveryArgument(t *testing.T) {
 	for i := range 12 {
 		big = append(big, Member{fmt.Sprintf("member_number_%d", i), NewText(strings.Repeat("x", 40))})
 	}
-	o := Object{{"c", NewObject(big)}, {"kind", newName("REQ_GET", 0, 1, false)}, {"text", NewText(strings.Repeat("y", 500))}, {"n", NewInt(-12345678901)}, {"p", newAddress(0x7fffdeadbeef)}}
+	o := Object{{"c", NewObject(big)}, {"kind", newName("REQ_GET", 0, 1, false)},
+		{"text", NewText(strings.Repeat("y", 500))}, {"n", NewInt(-12345678901)}, {"p", newAddress(0x7fffdeadbeef)}}
 	got := o.Short(120)
-	for _, want := range []string{"c={", "member_number_0", "kind=REQ_GET", `text="yyyy`, "n=-12345678901", "p=0x7fffdeadbeef", "…+"} {
+	for _, want := range []string{"c={", "member_number_0", "kind=REQ_GET", `text="yyyy`, "n=-12345678901",
+		"p=0x7fffdeadbeef", "…+"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("Short = %s, without %s", got, want)
 		}

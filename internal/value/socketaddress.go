@@ -16,7 +16,8 @@ func (r *renderer) plainPointer(v view) Value {
 }
 
 // families are the names of address families that programs meet: bits/socket.h.
-var families = map[uint64]string{0: "AF_UNSPEC", 1: "AF_UNIX", 2: "AF_INET", 10: "AF_INET6", 16: "AF_NETLINK", 17: "AF_PACKET", 29: "AF_CAN", 31: "AF_BLUETOOTH", 40: "AF_VSOCK"}
+var families = map[uint64]string{0: "AF_UNSPEC", 1: "AF_UNIX", 2: "AF_INET", 10: "AF_INET6", 16: "AF_NETLINK",
+	17: "AF_PACKET", 29: "AF_CAN", 31: "AF_BLUETOOTH", 40: "AF_VSOCK"}
 
 // socketAddress shows a sockaddr by its family: address and port, or the path.
 func (r *renderer) socketAddress(b []byte) Value {
@@ -48,7 +49,8 @@ func (r *renderer) socketAddress(b []byte) Value {
 				ip = ip.WithZone(strconv.FormatUint(uint64(scope), 10))
 			}
 		}
-		return NewObject(append(o, Member{"address", NewText(ip.String())}, Member{"port", NewUint(uint64(binary.BigEndian.Uint16(data[2:])))}))
+		return NewObject(append(o, Member{"address", NewText(ip.String())},
+			Member{"port", NewUint(uint64(binary.BigEndian.Uint16(data[2:])))}))
 	}
 	return NewObject(o)
 }

@@ -10,9 +10,11 @@ func TestTreeForms(t *testing.T) {
 	for _, c := range []struct{ in, json, short string }{
 		{`{"a":1,"b":"x"}`, `{"a":1,"b":"x"}`, `a=1, b="x"`},
 		{`{"a":-5.5,"b":null}`, `{"a":-5.5,"b":null}`, `a=-5.5, b=null`},
-		{`{"a":123456789012345678901234567890123456789012345678901234567890}`, `{"a":"123456789012345678901234567890123456789012345678901234567890"}`,
+		{`{"a":123456789012345678901234567890123456789012345678901234567890}`,
+			`{"a":"123456789012345678901234567890123456789012345678901234567890"}`,
 			`a=123456789012345678901234567890123456789012345678901234567890`},
-		{`{"a":{"$":"float","v":"NaN"},"b":{"$":"float","v":"-Infinity"}}`, `{"a":"NaN","b":"-Infinity"}`, `a=NaN, b=-Infinity`},
+		{`{"a":{"$":"float","v":"NaN"},"b":{"$":"float","v":"-Infinity"}}`, `{"a":"NaN","b":"-Infinity"}`,
+			`a=NaN, b=-Infinity`},
 		{`{"a":{"$":"text","v":"abc","more":7}}`, `{"a":"abc…(+7 bytes)"}`, `a="abc…(+7 bytes)"`},
 		{`{"a":{"$":"list","v":[1,2],"more":98}}`, `{"a":[1,2,"…(+98 elements)"]}`, `a=[1, 2 …+98]`},
 		{`{"a":{"$":"dict","v":[["k",1],["$",2]]}}`, `{"a":{"k":1,"$":2}}`, `a={k: 1, $: 2}`},
@@ -21,7 +23,8 @@ func TestTreeForms(t *testing.T) {
 		{`{"a":{"$":"name","v":"shop.total"}}`, `{"a":"shop.total"}`, `a=shop.total`},
 		{`{"a":{"$":"depth","t":"Order"}}`, `{"a":"<max depth 3 reached>"}`, `a=<max depth 3 reached>`},
 		{`{"a":{"$":"cycle","a":"0x7f"}}`, `{"a":"<circular ref to 0x7f>"}`, `a=<circular ref to 0x7f>`},
-		{`{"a":{"$":"shape","t":"numpy.ndarray","v":"(3, 4) float64"}}`, `{"a":"numpy.ndarray(3, 4) float64"}`, `a=numpy.ndarray(3, 4) float64`},
+		{`{"a":{"$":"shape","t":"numpy.ndarray","v":"(3, 4) float64"}}`, `{"a":"numpy.ndarray(3, 4) float64"}`,
+			`a=numpy.ndarray(3, 4) float64`},
 		{`{"a":"\u00e9\ud83d\ude00\ud800x"}`, "{\"a\":\"é😀\uFFFDx\"}", "a=\"é😀\uFFFDx\""},
 		{`{"a":{"$":"new","x":1}}`, `{"a":{"x":1}}`, `a={x: 1}`},
 	} {
@@ -62,7 +65,8 @@ func TestTreeLayout(t *testing.T) {
 	if v, ok := l.Exit(nil, 0, false); ok {
 		t.Errorf("a result without a payload: %v", v)
 	}
-	if v, ok := l.Thrown([]byte(`{"$":"obj","t":"ValueError","v":{}}`)); !ok || !strings.Contains(v.String(), "ValueError") {
+	if v, ok := l.Thrown([]byte(`{"$":"obj","t":"ValueError","v":{}}`)); !ok ||
+		!strings.Contains(v.String(), "ValueError") {
 		t.Errorf("thrown %v, %v", v, ok)
 	}
 	if l.Depth != 5 || l.CodeStep() != 0 || l.Outs(payload) != nil || l.WatchValues(payload, false) != nil {

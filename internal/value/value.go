@@ -8,8 +8,8 @@
 //
 // A payload is a sequence of chunks, then of nodes. Chunk 0 holds the general registers; every following chunk is
 // the output of one capture operation (ring.Op), in order. A value is put together from pieces of
-// chunks. A node is a copy of an object that a pointer led to, or words that say what a library's object holds (ClassString and
-// so on); it is found by its address and the ID of its walk, which the pointer's type names.
+// chunks. A node is a copy of an object that a pointer led to, or words that say what a library's object holds
+// (ClassString and so on); it is found by its address and the ID of its walk, which the pointer's type names.
 package value
 
 import (

@@ -54,8 +54,10 @@ func TestScalars(t *testing.T) {
 		{"uint8", Type{Class: ClassUint, Size: 1}, 0xff80, 0, "128", "128"},
 		{"int64", Type{Class: ClassInt, Size: 8}, 1 << 63, 0, "-9223372036854775808", "-9223372036854775808"},
 		{"uint64", Type{Class: ClassUint, Size: 8}, math.MaxUint64, 0, "18446744073709551615", "18446744073709551615"},
-		{"int128", Type{Class: ClassInt, Size: 16}, 0, 1 << 63, "-170141183460469231731687303715884105728", "-170141183460469231731687303715884105728"},
-		{"uint128", Type{Class: ClassUint, Size: 16}, math.MaxUint64, math.MaxUint64, "340282366920938463463374607431768211455", "340282366920938463463374607431768211455"},
+		{"int128", Type{Class: ClassInt, Size: 16}, 0, 1 << 63, "-170141183460469231731687303715884105728",
+			"-170141183460469231731687303715884105728"},
+		{"uint128", Type{Class: ClassUint, Size: 16}, math.MaxUint64, math.MaxUint64,
+			"340282366920938463463374607431768211455", "340282366920938463463374607431768211455"},
 		{"bool", Type{Class: ClassBool, Size: 1}, 0xff01, 0, "true", "true"},
 		{"char", Type{Class: ClassChar, Size: 1}, 'x', 0, `"x"`, `"x"`},
 		{"char not text", Type{Class: ClassChar, Size: 1}, 0xe9, 0, `"\\xe9"`, `"\\xe9"`},
@@ -67,10 +69,13 @@ func TestScalars(t *testing.T) {
 		{"infinity", Type{Class: ClassFloat, Size: 8}, inf, 0, `"-Infinity"`, "-Infinity"},
 		{"nan", Type{Class: ClassFloat, Size: 8}, nan, 0, `"NaN"`, "NaN"},
 		{"half", Type{Class: ClassFloat, Size: 2}, 0x3c00, 0, "1", "1"},
-		{"long double", Type{Class: ClassX87, Size: 16}, 0xc90fdaa22168c235, 0x4000, "3.1415926535897932385", "3.1415926535897932385"},
-		{"long double smallest", Type{Class: ClassX87, Size: 16}, 1, 0, "3.6451995318824746025e-4951", "3.6451995318824746025e-4951"},
+		{"long double", Type{Class: ClassX87, Size: 16}, 0xc90fdaa22168c235, 0x4000, "3.1415926535897932385",
+			"3.1415926535897932385"},
+		{"long double smallest", Type{Class: ClassX87, Size: 16}, 1, 0, "3.6451995318824746025e-4951",
+			"3.6451995318824746025e-4951"},
 		{"long double infinity", Type{Class: ClassX87, Size: 16}, 1 << 63, 0xffff, `"-Infinity"`, "-Infinity"},
-		{"long double beyond double", Type{Class: ClassX87, Size: 16}, 1 << 63, 0x43ff, `"1.7976931348623159077e+308"`, "1.7976931348623159077e+308"},
+		{"long double beyond double", Type{Class: ClassX87, Size: 16}, 1 << 63, 0x43ff, `"1.7976931348623159077e+308"`,
+			"1.7976931348623159077e+308"},
 		{"quad greatest", Type{Class: ClassQuad, Size: 16}, math.MaxUint64, math.MaxUint64>>1 - 1<<48,
 			`"1.189731495357231765085759326628007e+4932"`, "1.189731495357231765085759326628007e+4932"},
 		{"quad one", Type{Class: ClassQuad, Size: 16}, 0, 0x3fff << 48, "1", "1"},
@@ -95,7 +100,8 @@ func TestScalars(t *testing.T) {
 		if b, err := v.MarshalJSON(); err != nil || !json.Valid(b) {
 			t.Errorf("%s: %s is no JSON (%v)", c.name, b, err)
 		}
-		if v, _ := l.Enter(words(c.lo)[:0]).Get("a"); c.typ.Size > 0 && string(v.AppendJSON(nil)) == c.json && c.typ.Class != ClassOpaque {
+		if v, _ := l.Enter(words(c.lo)[:0]).Get("a"); c.typ.Size > 0 && string(v.AppendJSON(nil)) == c.json &&
+			c.typ.Class != ClassOpaque {
 			t.Errorf("%s: read from an empty payload", c.name)
 		}
 	}
@@ -105,12 +111,14 @@ func TestScalars(t *testing.T) {
 func pointLayout() *Layout {
 	return &Layout{
 		OnEnter: Shape{GPRs: 2, Nodes: true}, Depth: 2,
-		Args: []Field{{Name: "p", Type: 0, Pieces: []Piece{{Size: 8}}}, {Name: "s", Type: 1, Pieces: []Piece{{Off: 8, Size: 8}}}},
+		Args: []Field{{Name: "p", Type: 0, Pieces: []Piece{{Size: 8}}},
+			{Name: "s", Type: 1, Pieces: []Piece{{Off: 8, Size: 8}}}},
 		Types: []Type{
 			{Class: ClassStructPtr, Size: 8, Elem: 2, Walk: walkOfNode},
 			{Class: ClassCString, Size: 8, Elem: -1},
 			{Class: ClassStruct, Name: "node", Size: 24, Elem: -1, Fields: []TypeField{
-				{Name: "x", Type: 3}, {Name: "next", Type: 4, Off: 8}, {Name: "name", Type: 5, Off: 16}, {Name: "b", Type: 6, BitOff: 161, BitSize: 3}}},
+				{Name: "x", Type: 3}, {Name: "next", Type: 4, Off: 8}, {Name: "name", Type: 5, Off: 16},
+				{Name: "b", Type: 6, BitOff: 161, BitSize: 3}}},
 			{Class: ClassInt, Size: 4, Elem: -1},
 			{Class: ClassStructPtr, Size: 8, Elem: 2, Walk: walkOfNode},
 			{Class: ClassText, Size: 4, Elem: -1},
@@ -134,10 +142,12 @@ func TestFollowed(t *testing.T) {
 		payload    []byte
 	}{
 		{"all", `{"p":{"x":-1,"next":{"x":-1,"next":"<max depth 2 reached>","name":"ab","b":5},"name":"ab","b":5},"s":"hi"}`,
-			payload(words(0x10, 0x30), nodeOf(0x10, walkOfNode, statusOK, node(0x20), 0), nodeOf(0x30, WalkText, statusOK, []byte("hi"), 0),
+			payload(words(0x10, 0x30), nodeOf(0x10, walkOfNode, statusOK, node(0x20), 0),
+				nodeOf(0x30, WalkText, statusOK, []byte("hi"), 0),
 				nodeOf(0x20, walkOfNode, statusOK, node(0x40), 0))},
 		{"circular and cut", `{"p":{"x":-1,"next":"<circular ref to 0x10>","name":"ab","b":5},"s":"12345678…(+92 bytes)"}`,
-			payload(words(0x10, 0x30), nodeOf(0x10, walkOfNode, statusOK, node(0x10), 0), nodeOf(0x30, WalkText, statusCut, []byte("12345678"), 100))},
+			payload(words(0x10, 0x30), nodeOf(0x10, walkOfNode, statusOK, node(0x10), 0),
+				nodeOf(0x30, WalkText, statusCut, []byte("12345678"), 100))},
 		{"bad pointers", `{"p":"0x10 <unreadable>","s":"0x30 <unreadable>"}`,
 			payload(words(0x10, 0x30), nodeOf(0x10, walkOfNode, 2, nil, 0), nodeOf(0x30, WalkText, 2, nil, 0))},
 		{"null", `{"p":null,"s":null}`, words(0, 0)},
@@ -151,7 +161,8 @@ func TestFollowed(t *testing.T) {
 			t.Errorf("%s:\n got %s\nwant %s", c.name, got, c.want)
 		}
 	}
-	o := l.Enter(payload(words(0x10, 0x30), nodeOf(0x10, walkOfNode, statusOK, node(0), 0), nodeOf(0x30, WalkText, statusOK, []byte("hi"), 0)))
+	o := l.Enter(payload(words(0x10, 0x30), nodeOf(0x10, walkOfNode, statusOK, node(0), 0),
+		nodeOf(0x30, WalkText, statusOK, []byte("hi"), 0)))
 	for path, want := range map[string]string{"p.x": "-1", "p.name": `"ab"`, "s": `"hi"`} {
 		if v, ok := o.Path(path); !ok || string(v.AppendJSON(nil)) != want {
 			t.Errorf("Path(%s) = %v, %v; want %s", path, v, ok, want)
@@ -178,7 +189,8 @@ func TestMissing(t *testing.T) {
 		Types: []Type{{Class: ClassInt, Size: 4, Elem: -1},
 			{Class: ClassStruct, Size: 8, Elem: -1, Fields: []TypeField{{Name: "a"}, {Name: "b", Off: 4}}}},
 	}
-	if got, want := string(l.Enter(words(5)).AppendJSON(nil)), `{"gone":"<optimized out>","half":{"a":5,"b":"<optimized out>"},"const":7}`; got != want {
+	if got, want := string(l.Enter(words(5)).AppendJSON(nil)),
+		`{"gone":"<optimized out>","half":{"a":5,"b":"<optimized out>"},"const":7}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	if v, ok := l.Exit(nil, 0, false); !ok || v.Text() != "<optimized out>" {
@@ -187,7 +199,8 @@ func TestMissing(t *testing.T) {
 }
 
 func TestExit(t *testing.T) {
-	l := &Layout{OnExit: Shape{GPRs: 1}, Ret: &Field{Type: 0, Pieces: []Piece{{Size: 2}}}, Types: []Type{{Class: ClassInt, Size: 2, Elem: -1}}}
+	l := &Layout{OnExit: Shape{GPRs: 1}, Ret: &Field{Type: 0, Pieces: []Piece{{Size: 2}}},
+		Types: []Type{{Class: ClassInt, Size: 2, Elem: -1}}}
 	size, signed, ok := l.ScalarRet()
 	if size != 2 || !signed || !ok {
 		t.Fatalf("ScalarRet = %d, %v, %v", size, signed, ok)
@@ -244,12 +257,14 @@ func TestRustEnum(t *testing.T) {
 			{Name: "Named", Values: []uint64{2}, Type: 5}, {Name: "Nil", Type: 6}}},
 		{Class: ClassUint, Size: 4, Elem: -1},
 		{Class: ClassTuple, Size: 8, Elem: -1, Fields: []TypeField{{Name: "__0", Type: 1, Off: 4}}},
-		{Class: ClassTuple, Size: 8, Elem: -1, Fields: []TypeField{{Name: "__0", Type: 4, Off: 4}, {Name: "__1", Type: 4, Off: 5}}},
+		{Class: ClassTuple, Size: 8, Elem: -1, Fields: []TypeField{{Name: "__0", Type: 4, Off: 4},
+			{Name: "__1", Type: 4, Off: 5}}},
 		{Class: ClassUint, Size: 1, Elem: -1},
 		{Class: ClassStruct, Size: 8, Elem: -1, Fields: []TypeField{{Name: "x", Type: 1, Off: 4}}},
 		{Class: ClassStruct, Size: 8, Elem: -1},
 	}}
-	for in, want := range map[uint64]string{7 << 32: `{"Num":7}`, 0x0302<<32 | 1: `{"Pair":[2,3]}`, 9<<32 | 2: `{"Named":{"x":9}}`, 77: `"Nil"`} {
+	for in, want := range map[uint64]string{7 << 32: `{"Num":7}`, 0x0302<<32 | 1: `{"Pair":[2,3]}`,
+		9<<32 | 2: `{"Named":{"x":9}}`, 77: `"Nil"`} {
 		if got := string(l.Enter(words(in, 0))[0].Value.AppendJSON(nil)); got != want {
 			t.Errorf("%#x = %s, want %s", in, got, want)
 		}
@@ -259,11 +274,13 @@ func TestRustEnum(t *testing.T) {
 func TestContainers(t *testing.T) {
 	l := &Layout{OnEnter: Shape{Parts: []Part{{Size: 200}}}, Types: []Type{
 		{Class: ClassArray, Size: 1000, Elem: 1, Count: 1000}, {Class: ClassUint, Size: 1, Elem: -1},
-		{Class: ClassStruct, Size: 1008, Elem: -1, Fields: []TypeField{{Name: "a", Type: 3}, {Name: "big", Type: 0, Off: 4}, {Name: "z", Type: 3, Off: 1004}}},
+		{Class: ClassStruct, Size: 1008, Elem: -1,
+			Fields: []TypeField{{Name: "a", Type: 3}, {Name: "big", Type: 0, Off: 4}, {Name: "z", Type: 3, Off: 1004}}},
 		{Class: ClassInt, Size: 4, Elem: -1},
 		{Class: ClassStruct, Size: 8, Elem: -1, Fields: []TypeField{{Name: ":Base", Type: 5}, {Name: "x", Type: 3, Off: 4}}},
 		{Class: ClassStruct, Size: 4, Elem: -1, Fields: []TypeField{{Name: "x", Type: 3}}},
-	}, Args: []Field{{Name: "s", Type: 2, Pieces: []Piece{{Chunk: 1, Size: 1008}}}, {Name: "d", Type: 4, Pieces: []Piece{{Chunk: 1, Size: 8}}}}}
+	}, Args: []Field{{Name: "s", Type: 2, Pieces: []Piece{{Chunk: 1, Size: 1008}}},
+		{Name: "d", Type: 4, Pieces: []Piece{{Chunk: 1, Size: 8}}}}}
 	o := l.Enter(make([]byte, 200))
 	got := string(o.AppendJSON(nil))
 	for _, want := range []string{`"…(+900 elements)"]`, `"…":"+1 members"`, `"d":{"x":0,"x#2":0}`} {

@@ -7,10 +7,11 @@ import (
 	"strings"
 )
 
-// Analyze fills the Wait of every thread and returns the deadlocks, by the lowest thread in each. procs are the threads'
-// processes by number; threads are all of them. Not more than maxGuess locks have their owners guessed.
+// Analyze fills the Wait of every thread and returns the deadlocks, by the lowest thread in each. procs are the
+// threads' processes by number; threads are all of them. Not more than maxGuess locks have their owners guessed.
 func Analyze(threads []*Thread, procs map[int]*Process) []Deadlock {
-	a := &analysis{procs: procs, threads: threads, byTID: map[int]*Thread{}, local: map[localID]*Thread{}, guards: map[*Thread][]Guard{}}
+	a := &analysis{procs: procs, threads: threads, byTID: map[int]*Thread{}, local: map[localID]*Thread{},
+		guards: map[*Thread][]Guard{}}
 	for _, t := range threads {
 		a.byTID[t.TID] = t
 		a.local[localID{t.PID, t.Local}] = t
@@ -74,7 +75,8 @@ func (a *analysis) settle(t *Thread) {
 		return
 	}
 	shared := t.Syscall != sysFutex || t.Args[1]&futexPrivate == 0 // memory that other processes may have
-	if shared && w.Kind != "join" && (a.byTID[w.Owner] != nil || a.procs[t.PID].Exists != nil && a.procs[t.PID].Exists(w.Owner)) {
+	if shared && w.Kind != "join" && (a.byTID[w.Owner] != nil || a.procs[t.PID].Exists != nil &&
+		a.procs[t.PID].Exists(w.Owner)) {
 		if a.byTID[w.Owner] == nil {
 			w.Owner, w.OwnerKnownBy = 0, "" // of a process that is not looked at
 		}
@@ -136,7 +138,8 @@ func (a *analysis) inferOwners() {
 	}
 }
 
-// inferOwner finds the thread that holds a lock: by a guard that leads to it, else the one thread of which most speaks for it.
+// inferOwner finds the thread that holds a lock: by a guard that leads to it, else the one thread of which most speaks
+// for it.
 func (a *analysis) inferOwner(id objectID, waiters []*Thread) (owner *Thread, how string) {
 	p := a.procs[id.pid]
 	var asked []*Thread

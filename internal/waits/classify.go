@@ -20,7 +20,8 @@ const (
 
 // onFile are the system calls whose first argument is a file descriptor.
 var onFile = map[int64]bool{
-	sysRead: true, sysWrite: true, sysPread: true, sysPwrite: true, sysReadv: true, sysWritev: true, sysConnect: true, sysAccept: true, sysAccept4: true,
+	sysRead: true, sysWrite: true, sysPread: true, sysPwrite: true, sysReadv: true, sysWritev: true, sysConnect: true,
+	sysAccept: true, sysAccept4: true,
 	sysSendto: true, sysRecvfrom: true, sysSendmsg: true, sysRecvmsg: true, sysRecvmmsg: true, sysFlock: true,
 	sysEpollWait: true, sysEpollPwait: true, sysEpollPwait2: true,
 }
@@ -45,7 +46,8 @@ func classify(t *Thread, p *Process) *Wait {
 	if t.State != Waiting {
 		return nil
 	}
-	w := &Wait{Kind: "syscall", Asked: &Asked{Epoll: t.Syscall == sysEpollWait || t.Syscall == sysEpollPwait || t.Syscall == sysEpollPwait2}}
+	w := &Wait{Kind: "syscall", Asked: &Asked{Epoll: t.Syscall == sysEpollWait || t.Syscall == sysEpollPwait ||
+		t.Syscall == sysEpollPwait2}}
 	if onFile[t.Syscall] && p.File != nil {
 		fd := int(int32(t.Args[0]))
 		w.FD, w.File = &fd, p.File(fd)
@@ -173,32 +175,44 @@ type meaning struct {
 var meanings = []meaning{
 	// The C library; musl's functions carry the same names.
 	{"pthread_mutex_", "mutex"}, {"mtx_lock", "mutex"}, {"mtx_timedlock", "mutex"},
-	{"pthread_rwlock_rdlock", "rwlock-read"}, {"pthread_rwlock_timedrdlock", "rwlock-read"}, {"pthread_rwlock_clockrdlock", "rwlock-read"},
-	{"pthread_rwlock_wrlock", "rwlock-write"}, {"pthread_rwlock_timedwrlock", "rwlock-write"}, {"pthread_rwlock_clockwrlock", "rwlock-write"},
-	{"pthread_cond_", "condvar"}, {"cnd_wait", "condvar"}, {"cnd_timedwait", "condvar"}, {"pthread_join", "join"}, {"pthread_timedjoin", "join"}, {"pthread_clockjoin", "join"},
-	{"thrd_join", "join"}, {"sem_wait", "semaphore"}, {"sem_timedwait", "semaphore"}, {"sem_clockwait", "semaphore"}, {"pthread_barrier_wait", "barrier"},
+	{"pthread_rwlock_rdlock", "rwlock-read"}, {"pthread_rwlock_timedrdlock", "rwlock-read"},
+	{"pthread_rwlock_clockrdlock", "rwlock-read"},
+	{"pthread_rwlock_wrlock", "rwlock-write"}, {"pthread_rwlock_timedwrlock", "rwlock-write"},
+	{"pthread_rwlock_clockwrlock", "rwlock-write"},
+	{"pthread_cond_", "condvar"}, {"cnd_wait", "condvar"}, {"cnd_timedwait", "condvar"}, {"pthread_join", "join"},
+	{"pthread_timedjoin", "join"}, {"pthread_clockjoin", "join"},
+	{"thrd_join", "join"}, {"sem_wait", "semaphore"}, {"sem_timedwait", "semaphore"}, {"sem_clockwait", "semaphore"},
+	{"pthread_barrier_wait", "barrier"},
 	{"atomic_futex_unsigned", "future"}, {"pthread_once", "once"}, {"call_once", "once"}, {"cxa_guard_acquire", "once"},
 	// C++ without a C library function.
-	{"std::latch::wait", "latch"}, {"std::latch::arrive_and_wait", "latch"}, {"atomic_semaphore", "semaphore"}, {"counting_semaphore", "semaphore"},
-	{"tree_barrier", "barrier"}, {"std::barrier", "barrier"}, {"platform_wait", "atomic"}, {"atomic_wait", "atomic"}, {"std::atomic", "atomic"}, {"waiter_pool", "atomic"},
+	{"std::latch::wait", "latch"}, {"std::latch::arrive_and_wait", "latch"}, {"atomic_semaphore", "semaphore"},
+	{"counting_semaphore", "semaphore"},
+	{"tree_barrier", "barrier"}, {"std::barrier", "barrier"}, {"platform_wait", "atomic"}, {"atomic_wait", "atomic"},
+	{"std::atomic", "atomic"}, {"waiter_pool", "atomic"},
 	// Rust's standard library and parking_lot.
 	{"mutex::futex::Mutex", "mutex"}, {"futex_mutex::Mutex", "mutex"}, {"raw_mutex::RawMutex", "mutex"},
-	{"rwlock::futex::RwLock::read", "rwlock-read"}, {"rwlock::futex::RwLock::write", "rwlock-write"}, {"futex_rwlock::RwLock::read", "rwlock-read"}, {"futex_rwlock::RwLock::write", "rwlock-write"},
-	{"RawRwLock::lock_shared", "rwlock-read"}, {"RawRwLock::lock_exclusive", "rwlock-write"}, {"condvar::futex::Condvar", "condvar"}, {"futex_condvar::Condvar", "condvar"},
-	{"condvar::Condvar::wait", "condvar"}, {"once::futex::Once", "once"}, {"futex_once::Once", "once"}, {"Parker::park", "park"}, {"thread::park", "park"},
+	{"rwlock::futex::RwLock::read", "rwlock-read"}, {"rwlock::futex::RwLock::write", "rwlock-write"},
+	{"futex_rwlock::RwLock::read", "rwlock-read"}, {"futex_rwlock::RwLock::write", "rwlock-write"},
+	{"RawRwLock::lock_shared", "rwlock-read"}, {"RawRwLock::lock_exclusive", "rwlock-write"},
+	{"condvar::futex::Condvar", "condvar"}, {"futex_condvar::Condvar", "condvar"},
+	{"condvar::Condvar::wait", "condvar"}, {"once::futex::Once", "once"}, {"futex_once::Once", "once"},
+	{"Parker::park", "park"}, {"thread::park", "park"},
 }
 
 // outer are what an outer function makes of an inner meaning.
 var outer = map[string][]meaning{
-	"park":    {{"mpsc::", "channel"}, {"mpmc::", "channel"}, {"crossbeam_channel::", "channel"}, {"thread::scoped", "join"}, {"thread::scope", "join"}},
-	"atomic":  {{"std::latch", "latch"}, {"semaphore", "semaphore"}, {"std::barrier", "barrier"}, {"tree_barrier", "barrier"}},
+	"park": {{"mpsc::", "channel"}, {"mpmc::", "channel"}, {"crossbeam_channel::", "channel"},
+		{"thread::scoped", "join"}, {"thread::scope", "join"}},
+	"atomic": {{"std::latch", "latch"}, {"semaphore", "semaphore"}, {"std::barrier", "barrier"},
+		{"tree_barrier", "barrier"}},
 	"condvar": {{"Barrier::wait", "barrier"}, {"mpsc::", "channel"}},
 }
 
 // libraryFrames bounds the frames that are asked what a wait means.
 const libraryFrames = 32
 
-// names returns the functions of libraries that a thread is in, the innermost first, and the one that it entered them by.
+// names returns the functions of libraries that a thread is in, the innermost first, and the one that it entered them
+// by.
 func (t *Thread) names(root string) []string {
 	var names []string
 	for i := range t.Frames {

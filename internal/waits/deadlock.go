@@ -47,7 +47,8 @@ func (a *analysis) next(t *Thread) *Thread {
 }
 
 func (a *analysis) member(t *Thread) Member {
-	return Member{ThreadID: t.TID, Name: t.Name, WaitsFor: t.Wait.What(), HeldBy: t.Wait.Owner, At: t.where(a.procs[t.PID].Root)}
+	return Member{ThreadID: t.TID, Name: t.Name, WaitsFor: t.Wait.What(), HeldBy: t.Wait.Owner,
+		At: t.where(a.procs[t.PID].Root)}
 }
 
 func (w *Wait) probable() bool { return w.OwnerKnownBy != "lock" }
@@ -61,7 +62,8 @@ func (t *Thread) String() string {
 
 func (a *analysis) gone(t *Thread) Deadlock {
 	m := a.member(t)
-	return Deadlock{Threads: []Member{m}, Text: fmt.Sprintf("deadlock: %v waits in %s for %s, whose owner, thread %d, is gone: it ended without unlocking, or was left behind by a fork.",
+	return Deadlock{Threads: []Member{m}, Text: fmt.Sprintf(
+		"deadlock: %v waits in %s for %s, whose owner, thread %d, is gone: it ended without unlocking, or was left behind by a fork.",
 		t, m.At, m.WaitsFor, t.Wait.Owner)}
 }
 

@@ -25,7 +25,8 @@ func pollDetail(w *Wait, t *Thread, p *Process) {
 	for ; len(b) > 0; b = b[8:] {
 		fd, events := int(int32(binary.LittleEndian.Uint32(b))), binary.LittleEndian.Uint16(b[4:])
 		if fd >= 0 { // the kernel passes others over
-			w.Asked.Polled = append(w.Asked.Polled, Polled{fd, events&(in|priority|rdNorm|rdBand) != 0, events&(out|wrNorm|wrBand) != 0})
+			w.Asked.Polled = append(w.Asked.Polled, Polled{fd, events&(in|priority|rdNorm|rdBand) != 0,
+				events&(out|wrNorm|wrBand) != 0})
 		}
 	}
 	polledDetail(w, p)
@@ -107,8 +108,8 @@ func fileLock(w *Wait, t *Thread, p *Process) {
 	}
 }
 
-// byProcess settles who has to act where that is a process: the one that holds a file's lock, or the child that is waited for. Where it
-// has one thread, it is that one.
+// byProcess settles who has to act where that is a process: the one that holds a file's lock, or the child that is
+// waited for. Where it has one thread, it is that one.
 func (a *analysis) byProcess(t *Thread) {
 	w := t.Wait
 	switch {

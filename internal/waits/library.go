@@ -10,19 +10,23 @@ import (
 
 // Files whose code is not the program's own.
 var libraries = []string{
-	"libc.so", "libc-", "libc.musl", "ld-linux", "ld-musl", "ld-2", "libpthread", "libstdc++", "libc++", "libgcc_s", "libm.so", "libm-", "librt", "libdl",
+	"libc.so", "libc-", "libc.musl", "ld-linux", "ld-musl", "ld-2", "libpthread", "libstdc++", "libc++", "libgcc_s",
+	"libm.so", "libm-", "librt", "libdl",
 	"libasan", "libtsan", "libubsan", "liblsan", "libstd-", "libunwind", "[vdso]", "linux-vdso",
 }
 
 // Folders of the source of libraries.
 var librarySources = []string{
-	"/rustc/", "/lib/rustlib/src/", "/.cargo/registry/", "/usr/include/c++/", "/usr/lib/gcc/", "/usr/include/", "/nptl/", "/sysdeps/", "/csu/",
+	"/rustc/", "/lib/rustlib/src/", "/.cargo/registry/", "/usr/include/c++/", "/usr/lib/gcc/", "/usr/include/", "/nptl/",
+	"/sysdeps/", "/csu/",
 }
 
 // Functions of libraries that are linked into the program, leading underscores aside.
 var libraryFunctions = []string{
-	"std::", "core::", "alloc::", "<std::", "<core::", "<alloc::", "<&", "gnu_cxx::", "gthread", "parking_lot::", "parking_lot_core::", "lock_api::", "cxa_", "rust_",
-	"pthread_", "lll_", "futex_", "futex", "new_sem_", "old_sem_", "sem_wait", "sem_timedwait", "sem_clockwait", "libc_start", "start_thread", "clone", "start", "clock_nanosleep", "nanosleep",
+	"std::", "core::", "alloc::", "<std::", "<core::", "<alloc::", "<&", "gnu_cxx::", "gthread", "parking_lot::",
+	"parking_lot_core::", "lock_api::", "cxa_", "rust_",
+	"pthread_", "lll_", "futex_", "futex", "new_sem_", "old_sem_", "sem_wait", "sem_timedwait", "sem_clockwait",
+	"libc_start", "start_thread", "clone", "start", "clock_nanosleep", "nanosleep",
 	"syscall", "timedwait", "thrd_", "mtx_", "cnd_", "interceptor_", "sanitizer_", "wrap_",
 }
 
@@ -60,7 +64,8 @@ func (f *Frame) Library(root string) bool {
 }
 
 // libcNames are functions of a C library that a static program may have without debug information.
-var libcNames = set(`read write open openat poll ppoll select pselect epoll_wait epoll_pwait accept accept4 recv recvfrom recvmsg
+var libcNames = set(
+	`read write open openat poll ppoll select pselect epoll_wait epoll_pwait accept accept4 recv recvfrom recvmsg
 	send sendto sendmsg connect wait wait3 wait4 waitpid waitid pause sigsuspend sigwait sigwaitinfo sigtimedwait sleep usleep flock fcntl lockf
 	msgrcv msgsnd semop semtimedop syscall_cp syscall_cp_c syscall_cp_asm timedwait_cp libc_read libc_write libc_accept`)
 
@@ -123,8 +128,8 @@ const (
 	shownOther  = 6  // where none is the program's own
 )
 
-// Backtrace returns a thread's stack for a reader, innermost first: the program's own functions, or where there are none,
-// the innermost of libraries. Frames left out of these are counted in a line of their own.
+// Backtrace returns a thread's stack for a reader, innermost first: the program's own functions, or where there are
+// none, the innermost of libraries. Frames left out of these are counted in a line of their own.
 func (t *Thread) Backtrace(root string) []string {
 	own := []string{}
 	for i := range t.Frames {

@@ -82,7 +82,8 @@ func mutexOwner(w *Wait, p *Process, by string) {
 	if p.Read == nil || p.Read(w.at, b[:]) != nil {
 		return
 	}
-	lock, owner, kind := binary.LittleEndian.Uint32(b[:]), binary.LittleEndian.Uint32(b[8:]), binary.LittleEndian.Uint32(b[16:])
+	lock, owner, kind := binary.LittleEndian.Uint32(b[:]), binary.LittleEndian.Uint32(b[8:]),
+		binary.LittleEndian.Uint32(b[16:])
 	const waiters = 1 << 31
 	inWord := int(lock & ownerMask)
 	switch {
@@ -132,7 +133,8 @@ func rwlock(w *Wait, p *Process, by string) {
 		if w.at < off || p.Read == nil || p.Read(w.at-off, b[:]) != nil {
 			continue
 		}
-		readers, writer, flags := binary.LittleEndian.Uint32(b[:]), binary.LittleEndian.Uint32(b[24:]), binary.LittleEndian.Uint32(b[48:])
+		readers, writer, flags := binary.LittleEndian.Uint32(b[:]), binary.LittleEndian.Uint32(b[24:]),
+			binary.LittleEndian.Uint32(b[48:])
 		const writePhase, writeLocked = 1, 2
 		if flags > 2 || (w.at-off)%8 != 0 {
 			continue

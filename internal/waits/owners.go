@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// parked finds the mutex of a thread that glibc put to sleep for ever: the kernel had refused it a mutex with priority inheritance, since
-// that would have closed a circle. It waits for a word on its own stack, near which the mutex may be: the one that closes the circle. Else
-// it is the thread at the far end of those that wait for this one.
+// parked finds the mutex of a thread that glibc put to sleep for ever: the kernel had refused it a mutex with priority
+// inheritance, since that would have closed a circle. It waits for a word on its own stack, near which the mutex may
+// be: the one that closes the circle. Else it is the thread at the far end of those that wait for this one.
 func (a *analysis) parked(t *Thread) {
 	w, p := t.Wait, a.procs[t.PID]
 	if w == nil || w.Kind != "mutex" || w.Owner != 0 || t.Syscall != sysFutex || t.Args[2] != 0 || p.Read == nil {
@@ -89,7 +89,8 @@ func streamOwner(w *Wait, p *Process) {
 	if p.Read == nil || p.Read(w.at, b[:]) != nil {
 		return
 	}
-	lock, count, owner := binary.LittleEndian.Uint32(b[:]), binary.LittleEndian.Uint32(b[4:]), binary.LittleEndian.Uint64(b[8:])
+	lock, count, owner := binary.LittleEndian.Uint32(b[:]), binary.LittleEndian.Uint32(b[4:]),
+		binary.LittleEndian.Uint64(b[8:])
 	if lock == 0 || lock > 2 || count == 0 || count > maxThread || owner%16 != 0 {
 		return
 	}
@@ -103,8 +104,8 @@ func streamOwner(w *Wait, p *Process) {
 	}
 }
 
-// inOnce finds the thread that runs what is run once by pthread_once, or Rust's: the only one in such a function beyond what it waits for itself,
-// where every stack is known. Of several it is the one whose stack has the address.
+// inOnce finds the thread that runs what is run once by pthread_once, or Rust's: the only one in such a function beyond
+// what it waits for itself, where every stack is known. Of several it is the one whose stack has the address.
 func (a *analysis) inOnce(t *Thread) *Thread {
 	var in, mention []*Thread
 	for _, o := range a.threads {
@@ -116,7 +117,8 @@ func (a *analysis) inOnce(t *Thread) *Thread {
 		}
 		n := 0
 		for i := range o.Frames {
-			if name := plain(o.Frames[i].Function); strings.Contains(name, "pthread_once") || strings.Contains(name, "once::futex::Once::call") || strings.Contains(name, "futex_once::Once::call") {
+			if name := plain(o.Frames[i].Function); strings.Contains(name, "pthread_once") ||
+				strings.Contains(name, "once::futex::Once::call") || strings.Contains(name, "futex_once::Once::call") {
 				n++
 			}
 		}

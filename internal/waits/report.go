@@ -18,7 +18,8 @@ type Row struct {
 	Also       []*Wait  `json:"-"`                   // of the other threads in this row
 	Count      int      `json:"count,omitempty"`     // threads in this row, where it is not one
 	ThreadIDs  []int    `json:"threadIds,omitempty"` // of them, the first ones
-	Harness    bool     `json:"-"`                   // it only waits for tests to end: when its time is up it says how long they take
+	// it only waits for tests to end: when its time is up it says how long they take
+	Harness bool `json:"-"`
 }
 
 // Report is what a target's threads do.
@@ -35,8 +36,8 @@ const (
 	foldAt  = 3 // threads that do the same from which on they share a row
 )
 
-// Summarize makes the report. Threads that are the same in state, wait and stack share a row, unless they are in a deadlock;
-// those come first when not all can be shown.
+// Summarize makes the report. Threads that are the same in state, wait and stack share a row, unless they are in a
+// deadlock; those come first when not all can be shown.
 func Summarize(threads []*Thread, procs map[int]*Process, deadlocks []Deadlock) *Report {
 	r := &Report{Threads: []Row{}, ThreadCount: len(threads), Deadlocks: deadlocks}
 	member := map[int]bool{}
@@ -48,7 +49,8 @@ func Summarize(threads []*Thread, procs map[int]*Process, deadlocks []Deadlock) 
 	groups := map[string][]int{} // rows by what they show
 	var rows []Row
 	for _, t := range threads {
-		row := Row{ThreadID: t.TID, Name: t.Name, State: t.State, WaitingFor: t.Wait, Backtrace: t.Backtrace(rootOf(procs[t.PID])), Note: t.Lack, Harness: t.harness()}
+		row := Row{ThreadID: t.TID, Name: t.Name, State: t.State, WaitingFor: t.Wait,
+			Backtrace: t.Backtrace(rootOf(procs[t.PID])), Note: t.Lack, Harness: t.harness()}
 		if len(procs) > 1 {
 			row.PID = t.PID
 		}
@@ -94,7 +96,8 @@ func Summarize(threads []*Thread, procs map[int]*Process, deadlocks []Deadlock) 
 // harness reports whether a thread is a test framework's own that waits for tests: Rust's libtest.
 func (t *Thread) harness() bool {
 	return slices.ContainsFunc(t.Frames, func(f Frame) bool {
-		return f.Function == "test::run_tests" || strings.HasPrefix(f.Function, "test::run_tests::") || f.Function == "test::console::run_tests_console"
+		return f.Function == "test::run_tests" || strings.HasPrefix(f.Function, "test::run_tests::") ||
+			f.Function == "test::console::run_tests_console"
 	})
 }
 
@@ -112,8 +115,8 @@ func rootOf(p *Process) string {
 	return p.Root
 }
 
-// foldable is what two waits must have in common to share a row. A park, a sleep and a condition have an object of their own
-// in each thread, which says nothing.
+// foldable is what two waits must have in common to share a row. A park, a sleep and a condition have an object of
+// their own in each thread, which says nothing.
 func foldable(w *Wait) string {
 	if w == nil {
 		return ""

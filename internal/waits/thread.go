@@ -42,7 +42,8 @@ type Process struct {
 	File   func(fd int) string  // what a file descriptor is: a path, "pipe:[123]", "" unknown
 	Alive  func(local int) bool // whether the process may have a thread of that number by now
 	Exists func(local int) bool // whether any process may
-	// Lock says which processes hold the lock on a file that the thread waits for, flock's or fcntl's. known: there are no others.
+	// Lock says which processes hold the lock on a file that the thread waits for, flock's or fcntl's. known: there are no
+	// others.
 	Lock   func(fd int, flock bool) (holders []Holder, known bool)
 	Parent int                               // the process that began it, 0 unknown
 	Name   func(t *Thread, a uint64) string  // the variable at an address: a global one, or one that t's functions know
@@ -62,7 +63,9 @@ type Guard struct {
 
 // Wait is what a thread waits for.
 type Wait struct {
-	Kind   string `json:"kind"`             // mutex, rwlock-read, rwlock-write, condvar, join, semaphore, barrier, once, latch, channel, park, future, atomic, futex, pipe, socket, terminal, file, file-lock, poll, sleep, child, signal, syscall
+	// mutex, rwlock-read, rwlock-write, condvar, join, semaphore, barrier, once, latch, channel, park, future, atomic,
+	// futex, pipe, socket, terminal, file, file-lock, poll, sleep, child, signal, syscall
+	Kind   string `json:"kind"`
 	Object string `json:"object,omitempty"` // its address, "0x…"
 	Name   string `json:"name,omitempty"`   // of the variable
 	Owner  int    `json:"owner,omitempty"`  // thread that has to act: the lock's holder, or the thread that is joined

@@ -48,24 +48,43 @@ func TestLockLayouts(t *testing.T) {
 		mem    []byte // at 0x1000
 		want   Wait
 	}{
-		{"glibc mutex", inFutex(5, at, "__lll_lock_wait", "pthread_mutex_lock"), words(2, 0, 9, 1, 0), Wait{Kind: "mutex", Object: "0x1000", Owner: 9, OwnerKnownBy: "lock"}},
-		{"glibc robust mutex", inFutex(5, at, "pthread_mutex_lock"), words(9|waiters, 0, 9, 1, 16), Wait{Kind: "mutex", Object: "0x1000", Owner: 9, OwnerKnownBy: "lock"}},
-		{"musl recursive mutex", inFutex(5, at+4, "__timedwait", "pthread_mutex_timedlock"), words(1, 9|waiters, 0, 1, 0, 0, 0), Wait{Kind: "mutex", Object: "0x1000", Owner: 9, OwnerKnownBy: "lock"}},
-		{"musl normal mutex", inFutex(5, at+4, "pthread_mutex_lock"), words(0, 16|waiters, 0, 1, 0, 0, 0), Wait{Kind: "mutex", Object: "0x1000"}},
-		{"mutex of which one was just freed", inFutex(5, at, "pthread_mutex_lock"), words(0, 0, 0, 0, 0), Wait{Kind: "mutex", Object: "0x1000"}},
-		{"written rwlock, writer", inFutex(5, at+12, "pthread_rwlock_wrlock"), words(3, 0, 3, 3, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0), Wait{Kind: "rwlock-write", Object: "0x1000", Owner: 9, OwnerKnownBy: "lock"}},
-		{"written rwlock, reader", inFutex(5, at+8, "pthread_rwlock_rdlock"), words(11, 0, 3, 1, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0), Wait{Kind: "rwlock-read", Object: "0x1000", Owner: 9, OwnerKnownBy: "lock"}},
-		{"read rwlock, writer", inFutex(5, at+8, "pthread_rwlock_wrlock"), words(26, 0, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), Wait{Kind: "rwlock-write", Object: "0x1000", Detail: "3 reading"}},
-		{"written musl rwlock", inFutex(5, at, "__timedwait", "pthread_rwlock_timedwrlock"), words(0xffffffff, 1, 0), Wait{Kind: "rwlock-write", Object: "0x1000"}},
-		{"read musl rwlock", inFutex(5, at, "pthread_rwlock_wrlock"), words(2|waiters, 1, 0), Wait{Kind: "rwlock-write", Object: "0x1000", Detail: "2 reading"}},
+		{"glibc mutex", inFutex(5, at, "__lll_lock_wait", "pthread_mutex_lock"), words(2, 0, 9, 1, 0),
+			Wait{Kind: "mutex", Object: "0x1000", Owner: 9, OwnerKnownBy: "lock"}},
+		{"glibc robust mutex", inFutex(5, at, "pthread_mutex_lock"), words(9|waiters, 0, 9, 1, 16),
+			Wait{Kind: "mutex", Object: "0x1000", Owner: 9, OwnerKnownBy: "lock"}},
+		{"musl recursive mutex", inFutex(5, at+4, "__timedwait", "pthread_mutex_timedlock"),
+			words(1, 9|waiters, 0, 1, 0, 0, 0), Wait{Kind: "mutex", Object: "0x1000", Owner: 9, OwnerKnownBy: "lock"}},
+		{"musl normal mutex", inFutex(5, at+4, "pthread_mutex_lock"), words(0, 16|waiters, 0, 1, 0, 0, 0),
+			Wait{Kind: "mutex", Object: "0x1000"}},
+		{"mutex of which one was just freed", inFutex(5, at, "pthread_mutex_lock"), words(0, 0, 0, 0, 0),
+			Wait{Kind: "mutex", Object: "0x1000"}},
+		{"written rwlock, writer", inFutex(5, at+12, "pthread_rwlock_wrlock"),
+			words(3, 0, 3, 3, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0),
+			Wait{Kind: "rwlock-write", Object: "0x1000", Owner: 9, OwnerKnownBy: "lock"}},
+		{"written rwlock, reader", inFutex(5, at+8, "pthread_rwlock_rdlock"),
+			words(11, 0, 3, 1, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0),
+			Wait{Kind: "rwlock-read", Object: "0x1000", Owner: 9, OwnerKnownBy: "lock"}},
+		{"read rwlock, writer", inFutex(5, at+8, "pthread_rwlock_wrlock"),
+			words(26, 0, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+			Wait{Kind: "rwlock-write", Object: "0x1000", Detail: "3 reading"}},
+		{"written musl rwlock", inFutex(5, at, "__timedwait", "pthread_rwlock_timedwrlock"), words(0xffffffff, 1, 0),
+			Wait{Kind: "rwlock-write", Object: "0x1000"}},
+		{"read musl rwlock", inFutex(5, at, "pthread_rwlock_wrlock"), words(2|waiters, 1, 0),
+			Wait{Kind: "rwlock-write", Object: "0x1000", Detail: "2 reading"}},
 		{"condition, first group", inFutex(5, at+40, "pthread_cond_wait"), words(0), Wait{Kind: "condvar", Object: "0x1000"}},
-		{"condition, second group", inFutex(5, at+44, "pthread_cond_timedwait"), words(0), Wait{Kind: "condvar", Object: "0x1000"}},
-		{"barrier", inFutex(5, at+4, "pthread_barrier_wait"), words(2, 0, 3, 0), Wait{Kind: "barrier", Object: "0x1000", Detail: "2 of 3 arrived"}},
+		{"condition, second group", inFutex(5, at+44, "pthread_cond_timedwait"), words(0),
+			Wait{Kind: "condvar", Object: "0x1000"}},
+		{"barrier", inFutex(5, at+4, "pthread_barrier_wait"), words(2, 0, 3, 0),
+			Wait{Kind: "barrier", Object: "0x1000", Detail: "2 of 3 arrived"}},
 		{"join", inFutex(5, at, "__pthread_clockjoin_ex"), words(9), Wait{Kind: "join", Owner: 9, OwnerKnownBy: "lock"}},
-		{"musl join", inFutex(5, at+8, "pthread_timedjoin_np"), words(9, 0, 2), Wait{Kind: "join", Owner: 9, OwnerKnownBy: "lock"}},
-		{"Rust mutex", inFutex(5, at, "syscall", "<std::sys::sync::mutex::futex::Mutex>::lock_contended"), words(2), Wait{Kind: "mutex", Object: "0x1000"}},
-		{"Rust writer", inFutex(5, at+4, "std::sys::sync::rwlock::futex::RwLock::write_contended"), words(2, 0), Wait{Kind: "rwlock-write", Object: "0x1000", Detail: "2 reading"}},
-		{"mutex after a condition", inFutex(5, at, "__lll_lock_wait", "__pthread_mutex_cond_lock", "pthread_cond_wait"), words(2, 0, 9, 1, 0), Wait{Kind: "mutex", Object: "0x1000", Owner: 9, OwnerKnownBy: "lock"}},
+		{"musl join", inFutex(5, at+8, "pthread_timedjoin_np"), words(9, 0, 2),
+			Wait{Kind: "join", Owner: 9, OwnerKnownBy: "lock"}},
+		{"Rust mutex", inFutex(5, at, "syscall", "<std::sys::sync::mutex::futex::Mutex>::lock_contended"), words(2),
+			Wait{Kind: "mutex", Object: "0x1000"}},
+		{"Rust writer", inFutex(5, at+4, "std::sys::sync::rwlock::futex::RwLock::write_contended"), words(2, 0),
+			Wait{Kind: "rwlock-write", Object: "0x1000", Detail: "2 reading"}},
+		{"mutex after a condition", inFutex(5, at, "__lll_lock_wait", "__pthread_mutex_cond_lock", "pthread_cond_wait"),
+			words(2, 0, 9, 1, 0), Wait{Kind: "mutex", Object: "0x1000", Owner: 9, OwnerKnownBy: "lock"}},
 		{"no memory", inFutex(5, at+0x5000, "pthread_mutex_lock"), nil, Wait{Kind: "mutex", Object: "0x6000"}},
 		{"raw", inFutex(5, at, "syscall"), words(2), Wait{Kind: "futex", Object: "0x1000"}},
 	} {
@@ -80,7 +99,8 @@ func TestLockLayouts(t *testing.T) {
 	}
 }
 
-// TestPriorityInheritance: the kernel's own word says the owner, and a thread number means the one of the thread's namespace.
+// TestPriorityInheritance: the kernel's own word says the owner, and a thread number means the one of the thread's
+// namespace.
 func TestPriorityInheritance(t *testing.T) {
 	w := inFutex(70, 0x1000, "pthread_mutex_lock")
 	w.Args[1] = futexLockPI | futexPrivate
@@ -92,7 +112,8 @@ func TestPriorityInheritance(t *testing.T) {
 	}
 }
 
-// TestRefused: glibc puts a thread to sleep for ever, on a word of its own, that the kernel refused a mutex with priority inheritance.
+// TestRefused: glibc puts a thread to sleep for ever, on a word of its own, that the kernel refused a mutex with
+// priority inheritance.
 func TestRefused(t *testing.T) {
 	const pi = 32
 	asks := func(tid int, at uint64) *Thread {
@@ -108,11 +129,17 @@ func TestRefused(t *testing.T) {
 		all   []*Thread
 		want  string
 	}{
-		"the mutex is on its stack": {append(append(make([]byte, 1024), words(0x3000, 0)...), make([]byte, 1024)...), []*Thread{asks(2, 0x1000), asks(3, 0x2000)},
-			"mutex 0x3000, held by thread 3, which waits in work (app.c:7) for mutex 0x2000, held by thread 2, which waits in work (app.c:7) for mutex 0x1000, held by thread 1."},
-		"it is not":       {make([]byte, 2048), []*Thread{asks(2, 0x1000)}, "mutex that the kernel refused it, held by thread 2, which waits in work (app.c:7) for mutex 0x1000, held by thread 1."},
-		"it has one":      {append(append(make([]byte, 1024), words(0x1000, 0)...), make([]byte, 1024)...), []*Thread{asks(2, 0x1000)}, "mutex that the kernel refused it, held by thread 2, which waits in work (app.c:7) for mutex 0x1000, held by thread 1."},
-		"it has it":       {append(append(make([]byte, 1024), words(0x1000, 0)...), make([]byte, 1024)...), nil, "mutex 0x1000, which it holds itself."},
+		"the mutex is on its stack": {append(append(make([]byte, 1024), words(0x3000, 0)...), make([]byte, 1024)...),
+			[]*Thread{asks(2, 0x1000), asks(3, 0x2000)},
+			"mutex 0x3000, held by thread 3, which waits in work (app.c:7) for mutex 0x2000, held by thread 2, which waits in " +
+				"work (app.c:7) for mutex 0x1000, held by thread 1."},
+		"it is not": {make([]byte, 2048), []*Thread{asks(2, 0x1000)},
+			"mutex that the kernel refused it, held by thread 2, which waits in work (app.c:7) for mutex 0x1000, held by thread 1."},
+		"it has one": {append(append(make([]byte, 1024), words(0x1000, 0)...), make([]byte, 1024)...),
+			[]*Thread{asks(2, 0x1000)}, "mutex that the kernel refused it, held by thread 2, which waits in work (app.c:7) " +
+				"for mutex 0x1000, held by thread 1."},
+		"it has it": {append(append(make([]byte, 1024), words(0x1000, 0)...), make([]byte, 1024)...), nil,
+			"mutex 0x1000, which it holds itself."},
 		"nobody waits":    {make([]byte, 2048), []*Thread{{PID: 1, TID: 2, Local: 2, State: Running}}, ""},
 		"two might be it": {make([]byte, 2048), []*Thread{asks(2, 0x1000), asks(3, 0x1000)}, ""},
 	} {
@@ -125,7 +152,8 @@ func TestRefused(t *testing.T) {
 			}
 			continue
 		}
-		if len(d) != 1 || !strings.HasSuffix(strings.TrimSuffix(d[0].Text, " Who holds what was inferred from variables and stacks."), c.want) {
+		if len(d) != 1 || !strings.HasSuffix(strings.TrimSuffix(d[0].Text,
+			" Who holds what was inferred from variables and stacks."), c.want) {
 			t.Errorf("%s: %+v, want %s", name, d, c.want)
 		}
 		delete(mem, 0x9a00-600)
@@ -134,15 +162,20 @@ func TestRefused(t *testing.T) {
 
 // TestFileLocks: whoever holds the lock on a file is told, and a circle through files and children is one.
 func TestFileLocks(t *testing.T) {
-	parent := &Thread{PID: 1, TID: 1, Local: 1, State: Waiting, Syscall: sysWait4, Args: [6]uint64{2}, Frames: []Frame{{Function: "run", File: "/p/a.c", Line: 1}}}
-	child := &Thread{PID: 2, TID: 2, Local: 2, State: Waiting, Syscall: sysFlock, Args: [6]uint64{3, 2}, Frames: []Frame{{Function: "save", File: "/p/a.c", Line: 9}}}
+	parent := &Thread{PID: 1, TID: 1, Local: 1, State: Waiting, Syscall: sysWait4, Args: [6]uint64{2},
+		Frames: []Frame{{Function: "run", File: "/p/a.c", Line: 1}}}
+	child := &Thread{PID: 2, TID: 2, Local: 2, State: Waiting, Syscall: sysFlock, Args: [6]uint64{3, 2},
+		Frames: []Frame{{Function: "save", File: "/p/a.c", Line: 9}}}
 	one := func(int) bool { return false }
-	procs := map[int]*Process{1: {Root: "/p", Alive: one}, 2: {Root: "/p", Parent: 1, Alive: one, File: func(int) string { return "/tmp/db" }, Lock: func(fd int, flock bool) ([]Holder, bool) {
+	procs := map[int]*Process{1: {Root: "/p", Alive: one}, 2: {Root: "/p", Parent: 1, Alive: one, File: func(int) string {
+		return "/tmp/db"
+	}, Lock: func(fd int, flock bool) ([]Holder, bool) {
 		return []Holder{{1, 5}}, flock && fd == 3
 	}}}
 	all := []*Thread{parent, child}
 	d := Analyze(all, procs)
-	const want = "deadlock: thread 1 waits in run (a.c:1) for child process 2, thread 2, which waits in save (a.c:9) for file-lock db (held by process 1 through descriptor 5), held by thread 1."
+	const want = "deadlock: thread 1 waits in run (a.c:1) for child process 2, thread 2, which waits in save (a.c:9) " +
+		"for file-lock db (held by process 1 through descriptor 5), held by thread 1."
 	if len(d) != 1 || d[0].Text != want || !d[0].Breakable {
 		t.Errorf("%+v, want %s", d, want)
 	}
@@ -166,7 +199,8 @@ func TestStreams(t *testing.T) {
 		binary.LittleEndian.PutUint32(d[16:], self)
 		binary.LittleEndian.PutUint32(d[720:], 9)
 		holder := &Thread{PID: 1, TID: 9, Local: 9, State: Running}
-		Analyze([]*Thread{w, holder}, map[int]*Process{1: {Read: memory{0x1000: words(2, 1, descriptor, 0), descriptor: d}.read, Name: func(*Thread, uint64) string { return "_IO_stdfile_1_lock.lock" }}})
+		Analyze([]*Thread{w, holder}, map[int]*Process{1: {Read: memory{0x1000: words(2, 1, descriptor, 0),
+			descriptor: d}.read, Name: func(*Thread, uint64) string { return "_IO_stdfile_1_lock.lock" }}})
 		if got := w.Wait.What(); w.Wait.Owner != want || want != 0 && got != "mutex stdout" {
 			t.Errorf("%s owned by %d, want %d", got, w.Wait.Owner, want)
 		}
@@ -191,12 +225,14 @@ func TestManyGroups(t *testing.T) {
 	for i, at := range []uint64{0x1000, 0x2000, 0x1000, 0x1000, 0x3000, 0x3000} {
 		all = append(all, inFutex(i+1, at, "pthread_mutex_lock"))
 	}
-	procs := map[int]*Process{1: {Read: mem.read, Root: "/p", Name: func(_ *Thread, a uint64) string { return map[uint64]string{0x1000: "a", 0x2000: "b", 0x3000: "c"}[a] }}}
+	procs := map[int]*Process{1: {Read: mem.read, Root: "/p",
+		Name: func(_ *Thread, a uint64) string { return map[uint64]string{0x1000: "a", 0x2000: "b", 0x3000: "c"}[a] }}}
 	d := Analyze(all, procs)
 	if len(d) != 2 || len(d[0].Threads) != 2 || d[0].Blocked != 2 || len(d[1].Threads) != 1 || d[1].Blocked != 1 {
 		t.Fatalf("%+v", d)
 	}
-	want := "deadlock: thread 1 waits in work (app.c:7) for mutex a, held by thread 2, which waits in work (app.c:7) for mutex b, held by thread 1."
+	want := "deadlock: thread 1 waits in work (app.c:7) for mutex a, held by thread 2, which waits in work (app.c:7) " +
+		"for mutex b, held by thread 1."
 	if d[0].Text != want {
 		t.Errorf("%s\nwant %s", d[0].Text, want)
 	}
@@ -235,17 +271,21 @@ func TestSummary(t *testing.T) {
 	for _, row := range r.Threads {
 		shown += max(row.Count, 1)
 	}
-	if len(r.Threads) != maxRows || shown+r.NotShown != 401 || r.Threads[0].Count != 50 || len(r.Threads[0].ThreadIDs) != maxIDs {
-		t.Errorf("%d rows with %d threads, %d not shown; the first has %d and %v", len(r.Threads), shown, r.NotShown, r.Threads[0].Count, r.Threads[0].ThreadIDs)
+	if len(r.Threads) != maxRows || shown+r.NotShown != 401 || r.Threads[0].Count != 50 || len(r.Threads[0].ThreadIDs) !=
+		maxIDs {
+		t.Errorf("%d rows with %d threads, %d not shown; the first has %d and %v", len(r.Threads), shown, r.NotShown,
+			r.Threads[0].Count, r.Threads[0].ThreadIDs)
 	}
-	if b := deep.Backtrace("/p"); len(b) != shownFrames+1 || b[0] != "work (app.c:7)" || b[shownFrames-shownTail] != "… 29 more …" || b[shownFrames] != "f (a.c:39)" {
+	if b := deep.Backtrace("/p"); len(b) != shownFrames+1 || b[0] != "work (app.c:7)" || b[shownFrames-shownTail] !=
+		"… 29 more …" || b[shownFrames] != "f (a.c:39)" {
 		t.Errorf("%d lines: %q", len(b), b)
 	}
 }
 
 func FuzzAnalyze(f *testing.F) {
 	f.Add(int64(sysFutex), uint64(0x1000), uint64(0x80), "pthread_mutex_lock", words(2, 0, 9, 1, 0))
-	f.Add(int64(sysFutex), uint64(0x1008), uint64(0x80), "pthread_rwlock_rdlock", words(11, 0, 3, 1, 0, 0, 9, 0, 0, 0, 0, 0, 0))
+	f.Add(int64(sysFutex), uint64(0x1008), uint64(0x80), "pthread_rwlock_rdlock",
+		words(11, 0, 3, 1, 0, 0, 9, 0, 0, 0, 0, 0, 0))
 	f.Add(int64(sysPoll), uint64(0x1000), uint64(3), "poll", words(1, 2, 3, 4, 5, 6))
 	f.Add(int64(sysClockNanosleep), uint64(0x1000), uint64(0), "x", words(1, 0, 1, 0))
 	f.Add(int64(sysFutex), uint64(4), uint64(0), "pthread_timedjoin_np", words(1))

@@ -57,7 +57,8 @@ func TestAgentIsOfItsSources(t *testing.T) {
 		t.Fatalf("make the agent: %v\n%s", err, out)
 	}
 	version, err := exec.Command("gcc", "-dumpfullversion").Output()
-	for _, name := range []string{"agent.cjs", "hooks.cjs", "bun.cjs", "core.cjs", "control.cjs", "transform.cjs", "loader.mjs", "segment_linux_amd64.node"} {
+	for _, name := range []string{"agent.cjs", "hooks.cjs", "bun.cjs", "core.cjs", "control.cjs", "transform.cjs",
+		"loader.mjs", "segment_linux_amd64.node"} {
 		if strings.HasSuffix(name, ".node") && (err != nil || strings.TrimSpace(string(version)) != agentCompiler) {
 			t.Logf("%s is made with gcc %s, here is %s: not compared", name, agentCompiler, version)
 			continue
@@ -65,7 +66,8 @@ func TestAgentIsOfItsSources(t *testing.T) {
 		made, err1 := os.ReadFile(filepath.Join(dir, "dist", name))
 		kept, err2 := os.ReadFile(filepath.Join("agent/dist", name))
 		if err1 != nil || err2 != nil || !bytes.Equal(made, kept) {
-			t.Errorf("the committed %s (%d bytes, %v) is not what its sources make (%d bytes, %v): make generate", name, len(kept), err2, len(made), err1)
+			t.Errorf("the committed %s (%d bytes, %v) is not what its sources make (%d bytes, %v): make generate", name,
+				len(kept), err2, len(made), err1)
 		}
 	}
 }
@@ -136,7 +138,8 @@ func TestProgramsAreAsUntraced(t *testing.T) {
 	blank := regexp.MustCompile(`\n\n+`)
 	for _, in := range strobetest.Nodes(t) {
 		t.Run(in.Name, func(t *testing.T) {
-			for _, program := range []string{"main.js", "semantics.js", "texts.js", "threads.mjs", "crash.js", "crash.mjs", "rejected.mjs"} {
+			for _, program := range []string{"main.js", "semantics.js", "texts.js", "threads.mjs", "crash.js", "crash.mjs",
+				"rejected.mjs"} {
 				program = "testdata/program/" + program
 				stdout, stderr := output(t, in.Command(program))
 				r := run(t, in, everything, program)
@@ -163,12 +166,14 @@ func TestProgramsAreAsUntraced(t *testing.T) {
 // TestCallsOfNode: the same calls, values and parents in every version.
 func TestCallsOfNode(t *testing.T) {
 	for _, in := range strobetest.Nodes(t) {
-		r := run(t, in, append(everything, agentlink.Rule{ID: 2, On: "name", Glob: "main.sleep**", Not: true}), "testdata/program/main.js")
+		r := run(t, in, append(everything, agentlink.Rule{ID: 2, On: "name", Glob: "main.sleep**", Not: true}),
+			"testdata/program/main.js")
 		golden(t, in.Name, "testdata/main.calls", r.calls)
 	}
 }
 
-// TestCallsOfOthers: Bun and Deno, too, where they run the same program; and what TypeScript's types were is not in the way.
+// TestCallsOfOthers: Bun and Deno, too, where they run the same program; and what TypeScript's types were is not in the
+// way.
 func TestCallsOfOthers(t *testing.T) {
 	all := strobetest.BunAndDeno(t)
 	for _, in := range strobetest.Nodes(t) {
@@ -186,7 +191,8 @@ func TestCallsOfOthers(t *testing.T) {
 	}
 }
 
-// TestReceivers: what methods are called on, and functions as values by the names that their calls have; the same in all of them.
+// TestReceivers: what methods are called on, and functions as values by the names that their calls have; the same in
+// all of them.
 func TestReceivers(t *testing.T) {
 	for _, in := range append(strobetest.Nodes(t), strobetest.BunAndDeno(t)...) {
 		r := run(t, in, everything, "testdata/program/receivers.cjs")
@@ -211,12 +217,14 @@ func golden(t *testing.T, name, file, calls string) {
 	}
 }
 
-// TestEveryCallIsThere: of a burst that fills many segments, and of a program that is killed right behind its last call.
+// TestEveryCallIsThere: of a burst that fills many segments, and of a program that is killed right behind its last
+// call.
 func TestEveryCallIsThere(t *testing.T) {
 	for _, in := range append(strobetest.Nodes(t)[:1], strobetest.BunAndDeno(t)...) {
 		for _, end := range []string{"return", "kill"} {
 			r := run(t, in, []agentlink.Rule{{ID: 1, On: "name", Glob: "burst.step"}}, "testdata/program/burst.js", end)
-			enters, exits, lost := r.book.Count(event.FunctionEnter, "burst.step"), r.book.Count(event.FunctionExit, "burst.step"), r.book.LostOf("burst.step")
+			enters, exits, lost := r.book.Count(event.FunctionEnter, "burst.step"),
+				r.book.Count(event.FunctionExit, "burst.step"), r.book.LostOf("burst.step")
 			if enters != 200_000 || exits != 200_000 || lost != [2]int64{} {
 				t.Errorf("%s, %s: %d enters, %d exits, lost %v: want 200,000 of each", in.Name, end, enters, exits, lost)
 			}
@@ -224,9 +232,11 @@ func TestEveryCallIsThere(t *testing.T) {
 	}
 }
 
-// TestBigProgramsAreAsUntraced: compilers and parsers, with every call going through the recorder, give what they give without it.
+// TestBigProgramsAreAsUntraced: compilers and parsers, with every call going through the recorder, give what they give
+// without it.
 func TestBigProgramsAreAsUntraced(t *testing.T) {
-	modules := strobetest.NodePackages(t, "@babel/parser@7.29.14", "@jridgewell/sourcemap-codec@1.6.0", "acorn@8.19.0", "esbuild@0.28.2",
+	modules := strobetest.NodePackages(t, "@babel/parser@7.29.14", "@jridgewell/sourcemap-codec@1.6.0", "acorn@8.19.0",
+		"esbuild@0.28.2",
 		"meriyah@7.4.2", "typescript@5.9.3")
 	for _, mode := range []string{"catch", "finally"} {
 		in := strobetest.Nodes(t)[0]

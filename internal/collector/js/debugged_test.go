@@ -66,18 +66,19 @@ func (s standing) at() string {
 func debug(t *testing.T, in strobetest.Interpreter, points []agentlink.Point, program string) *debugged {
 	t.Helper()
 	d := &debugged{t: t, book: strobetest.NewBook(), paused: make(chan standing, 16), ended: make(chan struct{})}
-	link, err := agentlink.Listen(agentlink.Options{Sink: d.book, Depth: 3, Told: func(a *agentlink.Agent, m string, line []byte) {
-		if m == "applied" {
-			_ = json.Unmarshal(line, &d.last)
-		}
-		if m == "paused" {
-			s := standing{agent: a}
-			if err := json.Unmarshal(line, &s); err != nil {
-				t.Errorf("%v: %s", err, line)
+	link, err := agentlink.Listen(agentlink.Options{Sink: d.book, Depth: 3,
+		Told: func(a *agentlink.Agent, m string, line []byte) {
+			if m == "applied" {
+				_ = json.Unmarshal(line, &d.last)
 			}
-			d.paused <- s
-		}
-	}})
+			if m == "paused" {
+				s := standing{agent: a}
+				if err := json.Unmarshal(line, &s); err != nil {
+					t.Errorf("%v: %s", err, line)
+				}
+				d.paused <- s
+			}
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +123,8 @@ func (d *debugged) context() context.Context {
 func (d *debugged) set(points []agentlink.Point) {
 	d.t.Helper()
 	d.gen++
-	if err := d.link.Apply(d.context(), agentlink.Set{Gen: d.gen, Root: d.root, OnFull: collector.OnFullWait, Points: points}); err != nil {
+	if err := d.link.Apply(d.context(), agentlink.Set{Gen: d.gen, Root: d.root, OnFull: collector.OnFullWait,
+		Points: points}); err != nil {
 		d.t.Fatal(err)
 	}
 }
@@ -176,7 +178,8 @@ func (d *debugged) end(in strobetest.Interpreter, program string) {
 	}
 	stdout, stderr := output(d.t, in.Command(filepath.Join(d.root, program)))
 	blank := regexp.MustCompile(`\n\n+`) // Node before 22 puts one more before an excerpt
-	if got := d.out.String() + d.cmd.ProcessState.String(); got != stdout || blank.ReplaceAllString(d.errs.String(), "\n") != blank.ReplaceAllString(stderr, "\n") {
+	if got := d.out.String() + d.cmd.ProcessState.String(); got != stdout ||
+		blank.ReplaceAllString(d.errs.String(), "\n") != blank.ReplaceAllString(stderr, "\n") {
 		d.t.Errorf("it wrote\n%s\n%s\ninstead of\n%s\n%s", got, d.errs.String(), stdout, stderr)
 	}
 }

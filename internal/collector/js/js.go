@@ -90,7 +90,8 @@ func (rt *Runtime) Join(j collector.Joining) (collector.Member, error) {
 		return nil, fmt.Errorf("put the agent for %s where it can be loaded: %w", rt.title, err)
 	}
 	m, err := agentlink.Join(agentlink.Kind{
-		Name: rt.name, Log: rt.log, Points: rt.name == "node", Unreachable: rt.unreachable, Capabilities: rt.capabilities, Stays: rt.stays,
+		Name: rt.name, Log: rt.log, Points: rt.name == "node", Unreachable: rt.unreachable, Capabilities: rt.capabilities,
+		Stays:   rt.stays,
 		Environ: func(img collector.Image, _ string) []string { return rt.environ(img, filepath.Join(dir, "agent.cjs")) },
 	}, j)
 	if err != nil {
@@ -122,7 +123,8 @@ func (rt *Runtime) environ(img collector.Image, file string) []string {
 
 // unreachable says what keeps the agent out of a process.
 func (rt *Runtime) unreachable(img collector.Image) string {
-	if rt.name == "deno" && !slices.ContainsFunc(img.Args, func(a string) bool { return a == "-A" || a == "--allow-all" }) {
+	if rt.name == "deno" && !slices.ContainsFunc(img.Args,
+		func(a string) bool { return a == "-A" || a == "--allow-all" }) {
 		return "Deno runs it in its sandbox, and the agent needs files and the environment; run it with -A to trace it"
 	}
 	return ""
@@ -138,7 +140,8 @@ func (rt *Runtime) stays(img collector.Image) string {
 
 func (rt *Runtime) capabilities(h *agentlink.Hello) collector.Capabilities {
 	c := collector.Capabilities{Runtime: rt.name, FunctionTracing: "full", Breakpoints: "none", Stepping: "none"}
-	c.Limitations = append([]string{"Functions of files in node_modules, of builtins and of eval are not traced."}, rt.limits...)
+	c.Limitations = append([]string{"Functions of files in node_modules, of builtins and of eval are not traced."},
+		rt.limits...)
 	if rt.name == "node" {
 		c.Breakpoints, c.Stepping = "full", "full"
 	} else {

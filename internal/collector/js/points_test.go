@@ -13,7 +13,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
-// TestPointsOfNode: points, frames, variables, assignments and steps in every version, and a program that does not notice.
+// TestPointsOfNode: points, frames, variables, assignments and steps in every version, and a program that does not
+// notice.
 func TestPointsOfNode(t *testing.T) {
 	for _, in := range strobetest.Nodes(t) {
 		t.Run(in.Name, func(t *testing.T) {
@@ -24,23 +25,29 @@ func TestPointsOfNode(t *testing.T) {
 				{ID: "never", Function: "shop.nothing"},
 			}, "shop.cjs")
 			s := d.next()
-			same(t, "the first pause", fmt.Sprint(s.Reason, s.Point, s.Hit, s.at()), "breakpointadd1shop.Cart.add:11 shop.main:37 shop.<module>:50")
-			same(t, "its arguments", string(s.Arguments), `{"this":{"$":"obj","t":"Cart","v":{"lines":[{"$":"depth","t":"Object"}],"total":22,"trap":{"$":"unreadable"}}},"price":20,"count":2}`)
+			same(t, "the first pause", fmt.Sprint(s.Reason, s.Point, s.Hit, s.at()),
+				"breakpointadd1shop.Cart.add:11 shop.main:37 shop.<module>:50")
+			same(t, "its arguments", string(s.Arguments),
+				`{"this":{"$":"obj","t":"Cart","v":{"lines":[{"$":"depth","t":"Object"}],"total":22,"trap":{"$":"unreadable"}}},"price":20,"count":2}`)
 			frames := d.frames(s)
 			args, ref := d.scope(s, frames[0], "arguments")
-			same(t, "the arguments", args, "this: Cart = Cart {lines: Array(1), total: 22, trap: (getter)}; price: number = 20; count: number = 2")
+			same(t, "the arguments", args, "this: Cart = Cart {lines: Array(1), total: 22, trap: (getter)}; price: number = "+
+				"20; count: number = 2")
 			this := d.evaluate(s, frames[0], "this")
-			same(t, "this", d.variables(s, this.Ref), "lines: Array = Array(1) [{…}]; total: number = 22; trap: getter = (getter)")
+			same(t, "this", d.variables(s, this.Ref),
+				"lines: Array = Array(1) [{…}]; total: number = 22; trap: getter = (getter)")
 			same(t, "a map", d.evaluate(s, frames[1], "prices").Value, `Map(2) {"tea" => 3, "milk" => 2}`)
 			same(t, "its parts", d.variables(s, d.evaluate(s, frames[1], "prices").Ref), `"tea": number = 3; "milk": number = 2`)
 			d.ask(s, "assign", map[string]any{"ref": ref, "name": "count", "text": "count + 1"}, nil)
 			d.ask(s, "assign", map[string]any{"ref": this.Ref, "name": "total", "text": "30"}, nil)
 			for text, want := range map[string]string{"nobody.x": "ReferenceError", "n +": "SyntaxError"} {
-				if err := s.agent.Ask(d.context(), "evaluate", map[string]any{"ref": frames[1], "text": text}, nil); err == nil || !strings.Contains(err.Error(), want) {
+				if err := s.agent.Ask(d.context(), "evaluate", map[string]any{"ref": frames[1], "text": text}, nil); err == nil ||
+					!strings.Contains(err.Error(), want) {
 					t.Errorf("%s: %v", text, err)
 				}
 			}
-			if err := s.agent.Ask(d.context(), "assign", map[string]any{"ref": frames[1], "expression": "prices", "text": "1"}, nil); err == nil {
+			if err := s.agent.Ask(d.context(), "assign", map[string]any{"ref": frames[1], "expression": "prices", "text": "1"},
+				nil); err == nil {
 				t.Error("a constant was assigned to")
 			}
 			s = d.step(s, "over")
@@ -51,7 +58,8 @@ func TestPointsOfNode(t *testing.T) {
 				t.Errorf("the locals are %s", s.Locals)
 			}
 			s = d.step(s, "out")
-			same(t, "a step out", fmt.Sprint(s.at(), s.ResultOf, string(s.Result)), "shop.main:36 shop.<module>:50shop.Cart.add96")
+			same(t, "a step out", fmt.Sprint(s.at(), s.ResultOf, string(s.Result)),
+				"shop.main:36 shop.<module>:50shop.Cart.add96")
 			s = d.step(s, "over")
 			same(t, "a step over", s.at(), "shop.main:37 shop.<module>:50")
 			s = d.step(s, "into")
@@ -62,14 +70,16 @@ func TestPointsOfNode(t *testing.T) {
 			s = d.step(s, "out")
 			same(t, "a step out of a coroutine", fmt.Sprint(s.at(), s.ResultOf, string(s.Result)), "shop.main:40shop.load400")
 			s = d.next2(s)
-			same(t, "the point in an arrow function", fmt.Sprint(s.Point, s.at(), string(s.Arguments)), `halfshop.half:21 shop.main:40{"n":8}`)
+			same(t, "the point in an arrow function", fmt.Sprint(s.Point, s.at(), string(s.Arguments)),
+				`halfshop.half:21 shop.main:40{"n":8}`)
 			d.ask(s, "status", nil, nil)
 			ap, _ := s.agent.Applied()
 			var states []string
 			for _, p := range ap.Points {
 				states = append(states, fmt.Sprintf("%s %d %d %s", p.ID, len(p.Locations), p.Hits, p.Why))
 			}
-			same(t, "the points", strings.Join(states, "\n"), "add 1 1 \ntax 1 3 \nhalf 1 1 \nnever 0 0 no function of this name is loaded yet")
+			same(t, "the points", strings.Join(states, "\n"),
+				"add 1 1 \ntax 1 3 \nhalf 1 1 \nnever 0 0 no function of this name is loaded yet")
 			d.set(nil)
 			d.resume(s)
 			<-d.ended
@@ -82,19 +92,21 @@ func TestPointsOfNode(t *testing.T) {
 					logs = append(logs, string(e.Payload))
 				}
 			}
-			if len(logs) != 3 || !strings.Contains(logs[1], `"message":"tax of 60, Array(1) [{\u2026}]","function":"shop.Cart.add"`) {
+			if len(logs) != 3 || !strings.Contains(logs[1],
+				`"message":"tax of 60, Array(1) [{\u2026}]","function":"shop.Cart.add"`) {
 				t.Errorf("the logpoint says\n%s", strings.Join(logs, "\n"))
 			}
 		})
 	}
 }
 
-// TestProgramsWithPointsAreAsUntraced: points that are never hit, a `debugger` statement, and an agent that is gone while
-// the program stands.
+// TestProgramsWithPointsAreAsUntraced: points that are never hit, a `debugger` statement, and an agent that is gone
+// while the program stands.
 func TestProgramsWithPointsAreAsUntraced(t *testing.T) {
 	for _, in := range strobetest.Nodes(t) {
 		t.Run(in.Name, func(t *testing.T) {
-			never := []agentlink.Point{{ID: "a", Function: "**", Condition: "0"}, {ID: "b", File: "nowhere.js", Line: 1}, {ID: "c", Function: "@uncaught"}}
+			never := []agentlink.Point{{ID: "a", Function: "**", Condition: "0"}, {ID: "b", File: "nowhere.js", Line: 1},
+				{ID: "c", Function: "@uncaught"}}
 			for _, program := range []string{"shop.cjs", "workers.cjs"} {
 				debug(t, in, never, program).end(in, program)
 			}
@@ -107,7 +119,8 @@ func TestProgramsWithPointsAreAsUntraced(t *testing.T) {
 	}
 }
 
-// TestPauseOfNode: a loop that never ends is paused and changed, and a thread that waits for events pauses with the next.
+// TestPauseOfNode: a loop that never ends is paused and changed, and a thread that waits for events pauses with the
+// next.
 func TestPauseOfNode(t *testing.T) {
 	for _, in := range strobetest.Nodes(t) {
 		t.Run(in.Name, func(t *testing.T) {
@@ -160,8 +173,8 @@ func TestPointsInWorkers(t *testing.T) {
 	}
 }
 
-// TestStepsThroughForeignCode: what is not the user's is passed over, on the way in and out, and where a function returns to
-// the event loop the step ends with what runs next.
+// TestStepsThroughForeignCode: what is not the user's is passed over, on the way in and out, and where a function
+// returns to the event loop the step ends with what runs next.
 func TestStepsThroughForeignCode(t *testing.T) {
 	for _, in := range strobetest.Nodes(t) {
 		t.Run(in.Name, func(t *testing.T) {
@@ -173,11 +186,13 @@ func TestStepsThroughForeignCode(t *testing.T) {
 			s = d.step(s, "into")
 			same(t, "a step into", s.at(), "turns.first:5 turns.heard:10 turns.<anonymous>:20")
 			s = d.step(s, "out")
-			same(t, "a step out", fmt.Sprint(s.at(), " ", s.ResultOf, " ", string(s.Result)), "turns.heard:11 turns.<anonymous>:20 turns.first 6")
+			same(t, "a step out", fmt.Sprint(s.at(), " ", s.ResultOf, " ", string(s.Result)),
+				"turns.heard:11 turns.<anonymous>:20 turns.first 6")
 			s = d.step(s, "over")
 			same(t, "a step over the end, by the library", s.at(), "turns.<anonymous>:21")
 			s = d.step(s, "over")
-			same(t, "a step over the end of a callback", s.at()+" "+s.Note, "turns.second:15 its function returned to the event loop: this is what ran next")
+			same(t, "a step over the end of a callback", s.at()+" "+s.Note,
+				"turns.second:15 its function returned to the event loop: this is what ran next")
 			d.resume(s)
 			d.end(in, "turns.cjs")
 		})
@@ -190,7 +205,8 @@ func TestPointsInTypeScript(t *testing.T) {
 		if !slices.Contains([]string{"node24", "node26"}, in.Name) { // which take types out themselves
 			continue
 		}
-		d := debug(t, in, []agentlink.Point{{ID: "total", Function: "typed.total"}, {ID: "line", File: "typed.ts", Line: 11}}, "typed.ts")
+		d := debug(t, in, []agentlink.Point{{ID: "total", Function: "typed.total"}, {ID: "line", File: "typed.ts", Line: 11}},
+			"typed.ts")
 		s := d.next()
 		same(t, in.Name+": the function's point", fmt.Sprint(s.Point, s.at()), "totaltyped.total:9 typed.<module>:16")
 		s = d.next2(s)
@@ -205,7 +221,8 @@ func TestExceptionsOfNode(t *testing.T) {
 	for _, in := range strobetest.Nodes(t) {
 		t.Run(in.Name, func(t *testing.T) {
 			for point, want := range map[string][]string{
-				"@exceptions": {"uncaught.check:3 uncaught.tries:10 uncaught.<module>:21 RangeError: bad -1", "uncaught.check:3 uncaught.later:18 RangeError: bad -2",
+				"@exceptions": {"uncaught.check:3 uncaught.tries:10 uncaught.<module>:21 RangeError: bad -1",
+					"uncaught.check:3 uncaught.later:18 RangeError: bad -2",
 					"uncaught.check:3 uncaught.<anonymous>:23 RangeError: bad -3"},
 				"@uncaught": {"uncaught.check:3 uncaught.<anonymous>:23 RangeError: bad -3"},
 			} {
@@ -244,22 +261,28 @@ func TestAnotherDebugger(t *testing.T) {
 func TestPointsThatAreWrong(t *testing.T) {
 	in := strobetest.Nodes(t)[0]
 	d := debug(t, in, []agentlink.Point{
-		{ID: "condition", Function: "shop.half", Condition: "n >"}, {ID: "message", Function: "shop.half", Message: "half of {n"},
-		{ID: "raises", Function: "shop.half", Condition: "nobody.is"}, {ID: "line", File: "shop.cjs", Line: 500}, {ID: "half", Function: "shop.half"},
+		{ID: "condition", Function: "shop.half", Condition: "n >"},
+		{ID: "message", Function: "shop.half", Message: "half of {n"},
+		{ID: "raises", Function: "shop.half", Condition: "nobody.is"}, {ID: "line", File: "shop.cjs", Line: 500},
+		{ID: "half", Function: "shop.half"},
 	}, "shop.cjs")
 	s := d.next()
 	d.ask(s, "status", nil, nil)
 	ap, _ := s.agent.Applied()
 	var states []string
 	for _, p := range ap.Points {
-		states = append(states, strings.TrimSpace(strings.ReplaceAll(fmt.Sprintf("%s: %s%s", p.ID, p.Error, p.Why), d.root+"/", "")))
+		states = append(states, strings.TrimSpace(
+			strings.ReplaceAll(fmt.Sprintf("%s: %s%s", p.ID, p.Error, p.Why), d.root+"/", "")))
 	}
-	same(t, "the points", strings.Join(states, "\n"), "condition: condition: Unexpected token ')'\nmessage: message: a { has no }: {n\nraises:\nline: shop.cjs has no code at or behind line 500\nhalf:")
+	same(t, "the points", strings.Join(states, "\n"),
+		"condition: condition: Unexpected token ')'\nmessage: message: a { has no }: {n\nraises:\nline: shop.cjs has no "+
+			"code at or behind line 500\nhalf:")
 	d.resume(s)
 	d.end(in, "shop.cjs")
 	d.link.Close()
 	if !slices.ContainsFunc(d.book.All(), func(e event.Event) bool {
-		return bytes.Contains(e.Payload, []byte(`"breakpointId":"raises","condition":"nobody.is","error":"ReferenceError: nobody is not defined"`))
+		return bytes.Contains(e.Payload, []byte(
+			`"breakpointId":"raises","condition":"nobody.is","error":"ReferenceError: nobody is not defined"`))
 	}) {
 		t.Error("the condition that raises is not told")
 	}

@@ -45,9 +45,10 @@ type judged struct {
 	unsure      bool   // now is what was there when the thread stopped, and another one wrote at the same time
 }
 
-// judge finds out what a thread did, by what is there now and by its instruction's operands: between its write and its stop others may have
-// written, and their stops may have been handled before. The slots' mu is held.
-func (t *target) judge(c *pause, pt *point, last *lastValue, pic *snapshot.Picture, addr uint64, now []byte) (j judged) {
+// judge finds out what a thread did, by what is there now and by its instruction's operands: between its write and its
+// stop others may have written, and their stops may have been handled before. The slots' mu is held.
+func (t *target) judge(c *pause, pt *point, last *lastValue, pic *snapshot.Picture, addr uint64,
+	now []byte) (j judged) {
 	after := last.by
 	if j.old, j.now, last.by = last.b, now, c.th; c.alone && after == c.th && !pt.Reads { // nobody else has written
 		j.changed, last.b = !bytes.Equal(now, j.old), now
@@ -78,7 +79,8 @@ func (t *target) judge(c *pause, pt *point, last *lastValue, pic *snapshot.Pictu
 		j.changed, last.b = !bytes.Equal(now, j.old), now
 		return j
 	}
-	told := t.othersTold(c) && (!w.Exact || slices.ContainsFunc(last.told, func(b []byte) bool { return bytes.Equal(b, now) }))
+	told := t.othersTold(c) && (!w.Exact || slices.ContainsFunc(last.told,
+		func(b []byte) bool { return bytes.Equal(b, now) }))
 	if !w.Exact && (told || !w.Atomic) { // it made its value of one that is not known
 		j.changed, j.unsure, last.b = true, true, now
 		return j
@@ -90,9 +92,9 @@ func (t *target) judge(c *pause, pt *point, last *lastValue, pic *snapshot.Pictu
 	return j
 }
 
-// met is which points a thread's instruction was about, of those that its trap names: the status that names them is not to be relied
-// on (see ptrace.Siginfo.OfDebug), and says all where it says nothing. Where the instruction is known to write to some of
-// what is watched, it is those.
+// met is which points a thread's instruction was about, of those that its trap names: the status that names them is not
+// to be relied on (see ptrace.Siginfo.OfDebug), and says all where it says nothing. Where the instruction is known to
+// write to some of what is watched, it is those.
 func (t *target) met(c *pause, s *dataSlots, look *pauseLook, named []*point) []*point {
 	if len(named) == 0 {
 		return named
@@ -173,7 +175,8 @@ func (t *target) access(c *pause, s *dataSlots, look *pauseLook, pt *point) []da
 		return nil
 	}
 	out := []dataEvent{t.dataEvent(c, pic, pt, j, dataFrames)}
-	if silent != nil && silent.th != c.th && j.overwritten != nil && bytes.Equal(was, now) { // it was no change because its stop was handled first
+	// it was no change because its stop was handled first
+	if silent != nil && silent.th != c.th && j.overwritten != nil && bytes.Equal(was, now) {
 		pt.same.Add(-1)
 		out = append(out, t.dataEvent(silent, pic, pt, judged{old: j.now, now: now}, 0))
 	}

@@ -42,7 +42,8 @@ type spot struct {
 }
 
 // Advise implements collector.Adviser.
-func (rt *Runtime) Advise(ctx context.Context, programs []string, root string, all []collector.Suspect, most int) (patterns [][]string, bare []string, err error) {
+func (rt *Runtime) Advise(ctx context.Context, programs []string, root string, all []collector.Suspect,
+	most int) (patterns [][]string, bare []string, err error) {
 	user, err := symbol.ParsePattern("@usercode")
 	if err != nil {
 		return nil, nil, err
@@ -86,8 +87,8 @@ func (a *adviser) add(mod *symbol.Module) {
 	}
 }
 
-// advise finds what a failure calls: first what its expression names, then where it happened and what was called before it there,
-// then what those call in any case, and last the file of the first that is not where the failure is.
+// advise finds what a failure calls: first what its expression names, then where it happened and what was called before
+// it there, then what those call in any case, and last the file of the first that is not where the failure is.
 func (a *adviser) advise(s *collector.Suspect, most int) []string {
 	var named, around, below, loose, test []*symbol.Function
 	for _, p := range s.Places {
@@ -167,7 +168,8 @@ func (a *adviser) outer(f *symbol.Function) *symbol.Function {
 	return f
 }
 
-// spell makes patterns of functions, each once: at most most, of which the last is the file of the first that is not of the test.
+// spell makes patterns of functions, each once: at most most, of which the last is the file of the first that is not of
+// the test.
 func (a *adviser) spell(fns, test []*symbol.Function, most int) []string {
 	var out []string
 	file, own := "", ""
@@ -223,7 +225,8 @@ func (a *adviser) hookable(f *symbol.Function) bool {
 		return false
 	}
 	rule := mod.EntryRule(f.Low)
-	return hook.Analyze(code, f.Low, 0, analysisOptions(mod, jumpTargets(mod))).Patch != hook.PatchNone && !(rule.Known && rule.Signal)
+	return hook.Analyze(code, f.Low, 0, analysisOptions(mod, jumpTargets(mod))).Patch != hook.PatchNone &&
+		!(rule.Known && rule.Signal)
 }
 
 func (a *adviser) moduleOf(f *symbol.Function) *symbol.Module {
@@ -246,12 +249,15 @@ func (a *adviser) at(p collector.Place) (found []spot) {
 	return found
 }
 
-// busy leaves out functions of the line that call nothing, such as the constructor that a macro makes, where another does. The body of a
-// test of GoogleTest's stands at the line of its macro beside the constructor of its class, which may call more than the body.
+// busy leaves out functions of the line that call nothing, such as the constructor that a macro makes, where another
+// does. The body of a test of GoogleTest's stands at the line of its macro beside the constructor of its class, which
+// may call more than the body.
 func (a *adviser) busy(found []spot) []spot {
 	if slices.ContainsFunc(found, func(s spot) bool { return lastPart(s.fn.Name) == "TestBody" }) {
 		all := slices.Clone(found)
-		found = slices.DeleteFunc(found, func(s spot) bool { return lastPart(s.fn.Name) != "TestBody" && besideBody(all, s.fn) })
+		found = slices.DeleteFunc(found, func(s spot) bool {
+			return lastPart(s.fn.Name) != "TestBody" && besideBody(all, s.fn)
+		})
 	}
 	if i := slices.IndexFunc(found, func(s spot) bool { return len(a.calls(s)) > 0 }); i < 0 {
 		return found
@@ -308,7 +314,8 @@ func (a *adviser) statements(c *userCode, file string) []symbol.Statement {
 	}
 	paths := []string{file}
 	if !filepath.IsAbs(file) {
-		paths = slices.DeleteFunc(c.mod.SourceFiles(file), func(f string) bool { return a.relative(f) != filepath.Clean(file) })
+		paths = slices.DeleteFunc(c.mod.SourceFiles(file),
+			func(f string) bool { return a.relative(f) != filepath.Clean(file) })
 	}
 	for _, path := range paths {
 		have = append(have, c.mod.FileStatements(path)...)
@@ -355,7 +362,8 @@ func (a *adviser) callsOf(mod *symbol.Module, f *symbol.Function) (out []call) {
 		return nil
 	}
 	slots, held := map[symbol.Addr]symbol.Addr{}, map[byte]symbol.Addr{} // held: by registers
-	var over, dead int64                                                 // where the farthest jump goes to; up to where nothing falls through
+	// where the farthest jump goes to; up to where nothing falls through
+	var over, dead int64
 	var to []symbol.Addr
 	for off := 0; off < len(code); {
 		in, err := hook.Decode(code[off:])

@@ -19,7 +19,8 @@ func TestAgentIsOfItsSources(t *testing.T) {
 	strobetest.NeedCommand(t, "gcc", "make", "ld", "objcopy")
 	version, err := exec.Command("gcc", "-dumpfullversion").Output()
 	if err != nil || strings.TrimSpace(string(version)) != agentCompiler {
-		strobetest.Lack(t, "another gcc makes other code: the agent is made with %s, here is %s %v", agentCompiler, bytes.TrimSpace(version), err)
+		strobetest.Lack(t, "another gcc makes other code: the agent is made with %s, here is %s %v", agentCompiler,
+			bytes.TrimSpace(version), err)
 	}
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS("agent")); err != nil {
@@ -33,12 +34,13 @@ func TestAgentIsOfItsSources(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(made, agentBlob) {
-		t.Errorf("the committed agent (%d bytes) is not what its sources make (%d bytes): make generate", len(agentBlob), len(made))
+		t.Errorf("the committed agent (%d bytes) is not what its sources make (%d bytes): make generate", len(agentBlob),
+			len(made))
 	}
 }
 
-// TestFastRecordsAreThoseOfC: what fast.S records without C is what C records, over random plans, walks and memory, and every register is
-// kept.
+// TestFastRecordsAreThoseOfC: what fast.S records without C is what C records, over random plans, walks and memory, and
+// every register is kept.
 func TestFastRecordsAreThoseOfC(t *testing.T) {
 	strobetest.NeedCommand(t, "gcc")
 	program := filepath.Join(t.TempDir(), "fast")

@@ -148,7 +148,8 @@ func freePlace(maps []mapping, lo, hi, size uint64) (uint64, bool) {
 func (p *process) initArena(a *arena) error {
 	b := p.blob
 	head := make([]byte, stubOff)
-	for i, off := range []uint64{b.Enter, b.EnterVec, b.EnterOnly, b.Exit, b.ExitVec, b.ExitST0, b.ExitST01, b.ExitTrap, b.Copy, b.Probe, b.ProbeVec} {
+	for i, off := range []uint64{b.Enter, b.EnterVec, b.EnterOnly, b.Exit, b.ExitVec, b.ExitST0, b.ExitST01, b.ExitTrap,
+		b.Copy, b.Probe, b.ProbeVec} {
 		binary.LittleEndian.PutUint64(head[i*8:], p.regionAddr+off)
 	}
 	eh := hook.EHFrame(hook.Addr(a.lo), int(a.hi-a.lo))
@@ -164,7 +165,8 @@ func (p *process) initArena(a *arena) error {
 	p.arenas = append(p.arenas, a)
 	p.mu.Unlock()
 	p.changes.Add(1)
-	list := append(append([]ring.Arena{}, *p.inArena.Load()...), ring.Arena{Lo: a.lo, Hi: a.hi, EH: a.lo + ehOff, FDE: a.lo + ehOff + hook.FDEOffset})
+	list := append(append([]ring.Arena{}, *p.inArena.Load()...),
+		ring.Arena{Lo: a.lo, Hi: a.hi, EH: a.lo + ehOff, FDE: a.lo + ehOff + hook.FDEOffset})
 	p.inArena.Store(&list)
 	p.region.SetArenas(list)
 	return nil

@@ -50,7 +50,8 @@ func (rt *Runtime) Find(pid int) (*collector.Command, error) {
 // deletedMark is what the kernel puts behind the path of a file that is gone.
 const deletedMark = " (deleted)"
 
-// programPath is where the file that a process runs can be read now: at its own path where that is the same file, else through /proc.
+// programPath is where the file that a process runs can be read now: at its own path where that is the same file, else
+// through /proc.
 func programPath(pid int, link string) string {
 	exe := fmt.Sprintf("/proc/%d/exe", pid)
 	here, err := os.Stat(link)
@@ -68,13 +69,17 @@ func checkTarget(pid int) error {
 	state := ptrace.StatusField(pid, "State")
 	switch {
 	case state == "":
-		return fault.New(fault.AttachFailed, "Find its number with pgrep or ps; one in a container has another number out here.", "there is no process %d", pid)
+		return fault.New(fault.AttachFailed, "Find its number with pgrep or ps; one in a container has another number "+
+			"out here.", "there is no process %d", pid)
 	case ptrace.StatusField(pid, "Tgid") != strconv.Itoa(pid):
-		return fault.New(fault.AttachFailed, "Attach to that process: all its threads are traced.", "%d is a thread of process %s", pid, ptrace.StatusField(pid, "Tgid"))
+		return fault.New(fault.AttachFailed, "Attach to that process: all its threads are traced.",
+			"%d is a thread of process %s", pid, ptrace.StatusField(pid, "Tgid"))
 	case ptrace.KernelThread(pid):
-		return fault.New(fault.AttachFailed, "Choose a program's process.", "process %d (%s) is a thread of the kernel", pid, ptrace.StatusField(pid, "Name"))
+		return fault.New(fault.AttachFailed, "Choose a program's process.", "process %d (%s) is a thread of the kernel", pid,
+			ptrace.StatusField(pid, "Name"))
 	case state[0] == 'Z' && livingThread(pid) == pid, state[0] == 'X':
-		return fault.New(fault.AttachFailed, "Launch it again with debug_launch command; what it left behind goes when its parent, process "+ptrace.StatusField(pid, "PPid")+", waits for it.",
+		return fault.New(fault.AttachFailed, "Launch it again with debug_launch command; what it left behind goes when its "+
+			"parent, process "+ptrace.StatusField(pid, "PPid")+", waits for it.",
 			"process %d (%s) has ended: it is a zombie", pid, ptrace.StatusField(pid, "Name"))
 	}
 	if err := checkOwn(pid); err != nil {
@@ -111,12 +116,14 @@ func checkTraced(pid, tid int) error {
 	}
 	who, _ := strconv.Atoi(ptrace.StatusField(tracer, "Tgid"))
 	if who == os.Getpid() {
-		return fault.New(fault.AttachFailed, "Use that session (debug_session list), or stop it first.", "process %d belongs to a session of this daemon already", pid)
+		return fault.New(fault.AttachFailed, "Use that session (debug_session list), or stop it first.",
+			"process %d belongs to a session of this daemon already", pid)
 	}
 	if who == 0 {
 		who = tracer
 	}
-	return fault.New(fault.AttachFailed, fmt.Sprintf("End that program (a debugger, strace or another strobe) or make it detach, or launch a second instance with command."),
+	return fault.New(fault.AttachFailed, fmt.Sprintf(
+		"End that program (a debugger, strace or another strobe) or make it detach, or launch a second instance with command."),
 		"process %d is traced already, by process %d (%s); only one at a time can", pid, who, shortCommand(who))
 }
 
@@ -143,11 +150,13 @@ func checkUser(pid int) error {
 		return nil
 	}
 	if ids[0] != me && ids[1] != me {
-		return fault.New(fault.PermissionDenied, "Run strobe as that user: sudo -u '#"+ids[0]+"' strobe attach "+strconv.Itoa(pid)+", or launch the program yourself with command.",
+		return fault.New(fault.PermissionDenied, "Run strobe as that user: sudo -u '#"+ids[0]+"' strobe attach "+
+			strconv.Itoa(pid)+", or launch the program yourself with command.",
 			"process %d belongs to user %s, this daemon to user %s", pid, ids[0], me)
 	}
 	if ids[0] != me || ids[1] != me || ids[2] != me {
-		return fault.New(fault.PermissionDenied, "Run strobe as root, or launch the program yourself with command: then it runs without the other identity.",
+		return fault.New(fault.PermissionDenied,
+			"Run strobe as root, or launch the program yourself with command: then it runs without the other identity.",
 			"process %d is set-user-ID: its user ids are %s", pid, strings.Join(ids[:3], ", "))
 	}
 	return nil
@@ -163,7 +172,9 @@ func mayTraceAll() bool {
 func checkClass(pid int, path string) error {
 	f, err := plainfile.Open(path)
 	if errors.Is(err, fs.ErrPermission) && ptrace.TracerOf(pid) == 0 {
-		return fault.New(fault.PermissionDenied, "Make the file readable (chmod +r) and start it again, or run strobe as root.", "process %d runs a file that the daemon may not read, and its symbols are needed: %w", pid, err)
+		return fault.New(fault.PermissionDenied,
+			"Make the file readable (chmod +r) and start it again, or run strobe as root.",
+			"process %d runs a file that the daemon may not read, and its symbols are needed: %w", pid, err)
 	}
 	if err != nil {
 		return attachFault(pid, err)
@@ -175,7 +186,8 @@ func checkClass(pid int, path string) error {
 	}
 	machine := elf.Machine(uint16(head[18]) | uint16(head[19])<<8)
 	if elf.Class(head[4]) != elf.ELFCLASS64 || machine != elf.EM_X86_64 {
-		return fault.New(fault.Unsupported, "Build the program for 64-bit x86 and start it again.", "process %d is a program for %s (%s), only 64-bit x86 programs can be traced", pid, machine, elf.Class(head[4]))
+		return fault.New(fault.Unsupported, "Build the program for 64-bit x86 and start it again.",
+			"process %d is a program for %s (%s), only 64-bit x86 programs can be traced", pid, machine, elf.Class(head[4]))
 	}
 	return nil
 }
@@ -186,13 +198,18 @@ func attachFault(pid int, err error) error {
 	case errors.As(err, &f):
 		return err
 	case errors.Is(err, ptrace.ErrGone), errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ESRCH):
-		return fault.New(fault.AttachFailed, "Start it again, or find its new number with pgrep.", "process %d ended while it was attached to", pid)
+		return fault.New(fault.AttachFailed, "Start it again, or find its new number with pgrep.",
+			"process %d ended while it was attached to", pid)
 	case errors.Is(err, syscall.EPERM), errors.Is(err, fs.ErrPermission):
 		return deniedFault(pid, yamaScope(), err)
 	case errors.Is(err, errAllBlocked), errors.Is(err, context.DeadlineExceeded):
-		return fault.New(fault.AttachFailed, "Call again when it has gone on; cat /proc/"+strconv.Itoa(pid)+"/task/*/stack shows root what it waits for.", "no thread of process %d could be stopped within %v (%v where one only wants a CPU); %s: %w", pid, attachWait, busyMost, threadStates(pid), err)
+		return fault.New(fault.AttachFailed, "Call again when it has gone on; cat /proc/"+strconv.Itoa(pid)+
+			"/task/*/stack shows root what it waits for.",
+			"no thread of process %d could be stopped within %v (%v where one only wants a CPU); %s: %w", pid, attachWait,
+			busyMost, threadStates(pid), err)
 	}
-	return fault.New(fault.AttachFailed, "Call again; strobe doctor shows what this machine allows.", "attach to process %d: %w", pid, err)
+	return fault.New(fault.AttachFailed, "Call again; strobe doctor shows what this machine allows.",
+		"attach to process %d: %w", pid, err)
 }
 
 // yamaScope is what /proc/sys/kernel/yama/ptrace_scope says, -1 where there is no such thing.
@@ -218,15 +235,20 @@ func deniedFault(pid, scope int, err error) error {
 	case ptrace.TracerOf(pid) != 0:
 		return checkTraced(pid, pid)
 	case scope == 3:
-		return deny("It stays so until the machine is started again with another kernel.yama.ptrace_scope", "kernel.yama.ptrace_scope is 3, which forbids ptrace to everybody")
+		return deny("It stays so until the machine is started again with another kernel.yama.ptrace_scope",
+			"kernel.yama.ptrace_scope is 3, which forbids ptrace to everybody")
 	case scope == 2 && !mayTraceAll():
-		return deny("Run sudo sysctl kernel.yama.ptrace_scope=1, or give strobe the right: sudo setcap cap_sys_ptrace+ep \"$(command -v strobe)\", and restart its daemon", "kernel.yama.ptrace_scope is 2, which needs CAP_SYS_PTRACE")
+		return deny("Run sudo sysctl kernel.yama.ptrace_scope=1, or give strobe the right: sudo setcap cap_sys_ptrace+ep "+
+			"\"$(command -v strobe)\", and restart its daemon", "kernel.yama.ptrace_scope is 2, which needs CAP_SYS_PTRACE")
 	case dumpable(pid) == no && !mayTraceAll():
-		return deny("Run strobe as root"+launch, "it is not dumpable (prctl PR_SET_DUMPABLE, or its file is set-user-ID, has capabilities or cannot be read)")
+		return deny("Run strobe as root"+launch,
+			"it is not dumpable (prctl PR_SET_DUMPABLE, or its file is set-user-ID, has capabilities or cannot be read)")
 	case scope == 1 && !mayTraceAll():
-		return deny("Run sudo sysctl kernel.yama.ptrace_scope=0 (until the next boot)"+launch, "kernel.yama.ptrace_scope is 1: a process may trace only its own children")
+		return deny("Run sudo sysctl kernel.yama.ptrace_scope=0 (until the next boot)"+launch,
+			"kernel.yama.ptrace_scope is 1: a process may trace only its own children")
 	}
-	return deny("In a container, run it with --cap-add=SYS_PTRACE; strobe doctor shows what this machine allows"+launch, "the kernel or its security modules forbid it")
+	return deny("In a container, run it with --cap-add=SYS_PTRACE; strobe doctor shows what this machine allows"+launch,
+		"the kernel or its security modules forbid it")
 }
 
 type answer int
@@ -237,7 +259,8 @@ const (
 	no
 )
 
-// dumpable tells by who owns its files in /proc whether a process of ours lets itself be traced: root owns those of one that does not.
+// dumpable tells by who owns its files in /proc whether a process of ours lets itself be traced: root owns those of one
+// that does not.
 func dumpable(pid int) answer {
 	var st unix.Stat_t
 	if unix.Stat(fmt.Sprintf("/proc/%d/environ", pid), &st) != nil {

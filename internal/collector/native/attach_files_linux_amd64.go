@@ -9,8 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// file returns where a module's file can be read now. Of a program that was launched just now that is where it was. One that has run
-// for a while may have been built anew since, or live in another mount namespace: then another file may be at that place.
+// file returns where a module's file can be read now. Of a program that was launched just now that is where it was. One
+// that has run for a while may have been built anew since, or live in another mount namespace: then another file may be
+// at that place.
 func (p *process) file(l *loaded) (string, error) {
 	name := strings.TrimSuffix(l.path, deletedMark)
 	alive := livingThread(p.pid)
@@ -30,13 +31,14 @@ func (p *process) file(l *loaded) (string, error) {
 	if name != l.path { // the number of a file that is gone may be another's by now
 		places = nil
 	}
-	for _, path := range append(places, fmt.Sprintf("/proc/%d/exe", alive), fmt.Sprintf("/proc/%d/map_files/%x-%x", alive, l.first.lo, l.first.hi)) {
+	for _, path := range append(places, fmt.Sprintf("/proc/%d/exe", alive),
+		fmt.Sprintf("/proc/%d/map_files/%x-%x", alive, l.first.lo, l.first.hi)) {
 		if isFile(path, l.first.inode) && (path != name || sameFile(name, inside)) {
 			return path, nil
 		}
 	}
-	// The numbers of files in mappings differ from those of stat on some file systems (overlayfs, btrfs): believe the name, if nothing says
-	// that the file was replaced.
+	// The numbers of files in mappings differ from those of stat on some file systems (overlayfs, btrfs): believe the
+	// name, if nothing says that the file was replaced.
 	if name == l.path && !sameDevice(inside, l.first.dev) {
 		if _, err := os.Stat(inside); err == nil {
 			if sameFile(name, inside) {
@@ -45,7 +47,8 @@ func (p *process) file(l *loaded) (string, error) {
 			return inside, nil
 		}
 	}
-	return "", fmt.Errorf("%s was replaced or deleted since process %d loaded it: start the program again to trace this file's functions", name, p.pid)
+	return "", fmt.Errorf("%s was replaced or deleted since process %d loaded it: start the program again to trace this "+
+		"file's functions", name, p.pid)
 }
 
 func isFile(path string, inode uint64) bool {

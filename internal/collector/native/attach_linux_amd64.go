@@ -92,8 +92,8 @@ func (t *target) seize() (*process, error) {
 	return p, nil
 }
 
-// seizeVisitors takes in the vfork children of a thread, which run in the process's memory: what is patched there they meet, too.
-// Tracer thread only.
+// seizeVisitors takes in the vfork children of a thread, which run in the process's memory: what is patched there they
+// meet, too. Tracer thread only.
 func (t *target) seizeVisitors(p *process, tid int) {
 	switch nr, _, running := blockedPC(p.pid, tid); {
 	case running || nr != unix.SYS_VFORK && nr != unix.SYS_CLONE && nr != unix.SYS_CLONE3:
@@ -125,8 +125,8 @@ func (t *target) seizeVisitors(p *process, tid int) {
 	}
 }
 
-// setUpAttached prepares a running image: agent, symbols, loader, hooks. Where its dynamic linker is at work just now, hooks are set
-// when that says that it is done.
+// setUpAttached prepares a running image: agent, symbols, loader, hooks. Where its dynamic linker is at work just now,
+// hooks are set when that says that it is done.
 func (t *target) setUpAttached(ctx context.Context, p *process) (err error) {
 	t.probeMu.Lock()
 	defer t.probeMu.Unlock()
@@ -171,8 +171,8 @@ func (t *target) setUpAttached(ctx context.Context, p *process) (err error) {
 	return t.applyProbes(ctx, p)
 }
 
-// untilEquipped gives the process the agent, and tries again while every thread waits where it cannot be stopped. Without it, where the
-// kernel does not allow it there, what does not need it goes on. probeMu is held.
+// untilEquipped gives the process the agent, and tries again while every thread waits where it cannot be stopped.
+// Without it, where the kernel does not allow it there, what does not need it goes on. probeMu is held.
 func (p *process) untilEquipped(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, busyMost+attachWait)
 	defer cancel()
@@ -199,8 +199,8 @@ func isLoader(path string) bool {
 	return strings.HasPrefix(base, "ld-") || strings.HasPrefix(base, "ld.") || strings.HasPrefix(base, "ld64")
 }
 
-// execing reports a process amid an exec: its old image is gone, and the new one not yet complete. The kernel writes the auxiliary vector
-// once everything is mapped.
+// execing reports a process amid an exec: its old image is gone, and the new one not yet complete. The kernel writes
+// the auxiliary vector once everything is mapped.
 func execing(pid int) bool {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/auxv", pid))
 	if err != nil {
@@ -233,8 +233,8 @@ func (p *process) findLoader(m *loaded) bool {
 	return true
 }
 
-// settled reports that the linker has loaded and relocated what the program needs, and changes nothing just now. Where its state is not
-// known, it says so, too. struct r_debug: version at 0, list at 8, state at 24.
+// settled reports that the linker has loaded and relocated what the program needs, and changes nothing just now. Where
+// its state is not known, it says so, too. struct r_debug: version at 0, list at 8, state at 24.
 func (p *process) settled() bool {
 	if p.loader.rdebug == 0 {
 		return true
@@ -250,11 +250,12 @@ func (p *process) settled() bool {
 // awaitsChild reports a thread that waits for its vfork child, as one does that was about to when it was told to stop.
 func (p *process) awaitsChild(th *thread) bool {
 	nr, _, running := blockedPC(th.p.pid, th.tid)
-	return !running && (nr == unix.SYS_VFORK || nr == unix.SYS_CLONE || nr == unix.SYS_CLONE3) && !p.copying(th, nr) && taskState(th.p.pid, th.tid) == 'D'
+	return !running && (nr == unix.SYS_VFORK || nr == unix.SYS_CLONE || nr == unix.SYS_CLONE3) && !p.copying(th, nr) &&
+		taskState(th.p.pid, th.tid) == 'D'
 }
 
-// cannotStop reports a blocked thread that would not stop soon: one that waits for its vfork child, and one in a sleep that only
-// what it waits for can end.
+// cannotStop reports a blocked thread that would not stop soon: one that waits for its vfork child, and one in a sleep
+// that only what it waits for can end.
 func cannotStop(tid int, nr int64) bool {
 	switch nr {
 	case unix.SYS_VFORK, unix.SYS_CLONE, unix.SYS_CLONE3:
@@ -264,8 +265,8 @@ func cannotStop(tid int, nr int64) bool {
 	return state != "" && state[0] == 'D'
 }
 
-// groupStop leaves a thread in the stop of its whole process: SIGCONT may resume it at any moment. One that we used for a system call
-// meanwhile has left that stop as far as the kernel's tracing goes: it is sent back. Tracer thread only.
+// groupStop leaves a thread in the stop of its whole process: SIGCONT may resume it at any moment. One that we used for
+// a system call meanwhile has left that stop as far as the kernel's tracing goes: it is sent back. Tracer thread only.
 func (t *target) groupStop(th *thread) {
 	th.stopped = false
 	if ptrace.Listen(th.tid) == nil {
@@ -277,7 +278,8 @@ func (t *target) groupStop(th *thread) {
 	}
 }
 
-// tookLead finds the thread that made an exec in a process whose first thread, not one of ours, had ended: it has that one's number now.
+// tookLead finds the thread that made an exec in a process whose first thread, not one of ours, had ended: it has that
+// one's number now.
 func (t *target) tookLead(s ptrace.Stop) *thread {
 	old := t.threads[int(s.Msg)]
 	if old == nil || old.p.pid != s.TID {
@@ -303,8 +305,9 @@ func awaitUntraced(pids []int) {
 	}
 }
 
-// reapLater collects the first process's exit status once it ends, so that it leaves no zombie: a program that we launched is our child
-// still. It may be attached to meanwhile: a wait for the child would take that session's stops, so only its end is waited for.
+// reapLater collects the first process's exit status once it ends, so that it leaves no zombie: a program that we
+// launched is our child still. It may be attached to meanwhile: a wait for the child would take that session's stops,
+// so only its end is waited for.
 func (t *target) reapLater() {
 	if t.cmd.PID != 0 {
 		return

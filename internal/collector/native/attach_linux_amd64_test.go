@@ -160,7 +160,8 @@ func TestAttachUnderLoad(t *testing.T) {
 	if !strings.HasSuffix(out, "\nwrong=0\n") {
 		t.Errorf("it noticed: %s\n%s", out[max(0, len(out)-500):], prog.errs.String())
 	}
-	t.Logf("attach %v, with the first events %v, detach %v; %s", attach/time.Duration(times), first/time.Duration(times), detach/time.Duration(times), out[max(0, len(out)-300):])
+	t.Logf("attach %v, with the first events %v, detach %v; %s", attach/time.Duration(times), first/time.Duration(times),
+		detach/time.Duration(times), out[max(0, len(out)-300):])
 }
 
 func await(t testing.TB, what string, ok func() bool) {
@@ -174,7 +175,8 @@ func await(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-// TestAttachRecordsOutput: what the program writes while it is attached to is recorded as it was written, in order, and nothing else.
+// TestAttachRecordsOutput: what the program writes while it is attached to is recorded as it was written, in order, and
+// nothing else.
 func TestAttachRecordsOutput(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	prog := runProgram(t, strobetest.Build(t, "loaded", "gcc-O1"))
@@ -209,7 +211,8 @@ func TestAttachRecordsOutput(t *testing.T) {
 		case event.FunctionEnter:
 			last = fmt.Sprint(sink.layouts[e.Func].Enter(e.Payload))
 		case event.Stdout:
-			if n := strings.Fields(string(e.Payload)); len(n) == 3 && last != "" && !strings.Contains(last, n[1]) && sink.threads[e.Thread].PID == int32(prog.Process.Pid) {
+			if n := strings.Fields(string(e.Payload)); len(n) == 3 && last != "" && !strings.Contains(last, n[1]) &&
+				sink.threads[e.Thread].PID == int32(prog.Process.Pid) {
 				t.Logf("line %q after call %s", e.Payload, last)
 			}
 		}

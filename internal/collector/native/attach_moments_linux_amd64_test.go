@@ -103,13 +103,14 @@ int main(int argc, char **argv) {
 }
 `
 
-// TestAttachAtAnyMoment attaches to programs that wait in all kinds of ways: the hook is there when they go on, and they go on as if nothing
-// had been.
+// TestAttachAtAnyMoment attaches to programs that wait in all kinds of ways: the hook is there when they go on, and
+// they go on as if nothing had been.
 func TestAttachAtAnyMoment(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	for _, variant := range []string{"gcc-O1", "gcc-O2-static"} {
 		path := strobetest.BuildSource(t, "c", variant, "moments", momentsProgram)
-		for _, how := range []string{"read", "epoll", "poll", "select", "handler", "suspend", "vfork", "leader", "many", "stopped"} {
+		for _, how := range []string{"read", "epoll", "poll", "select", "handler", "suspend", "vfork", "leader", "many",
+			"stopped"} {
 			t.Run(variant+"/"+how, func(t *testing.T) {
 				cmd := exec.Command(path, how)
 				in, out := pipes(t, cmd)
@@ -124,7 +125,9 @@ func TestAttachAtAnyMoment(t *testing.T) {
 					await(t, "stop", func() bool { return strings.HasPrefix(ptrace.StatusField(pid, "State"), "T") })
 				}
 				if how == "leader" {
-					await(t, "end of the first thread", func() bool { return strings.HasPrefix(ptrace.StatusField(pid, "State"), "Z") })
+					await(t, "end of the first thread", func() bool {
+						return strings.HasPrefix(ptrace.StatusField(pid, "State"), "Z")
+					})
 				}
 				if how == "many" {
 					await(t, "threads", func() bool { return len(listThreads(pid)) == 2001 })
@@ -177,7 +180,8 @@ func TestAttachAtAnyMoment(t *testing.T) {
 	}
 }
 
-// collect waits for a program that was attached to from here: then its tracer, which is its parent as well, may have had its status.
+// collect waits for a program that was attached to from here: then its tracer, which is its parent as well, may have
+// had its status.
 func collect(cmd *exec.Cmd) error {
 	err := cmd.Wait()
 	if errors.Is(err, syscall.ECHILD) {
@@ -207,7 +211,8 @@ func pipes(t *testing.T, cmd *exec.Cmd) (in *os.File, out *os.File) {
 	return in, out
 }
 
-// TestDetachLeavesItStopped: a stopped program that is attached to and let go is as stopped as before, and runs on when it is continued.
+// TestDetachLeavesItStopped: a stopped program that is attached to and let go is as stopped as before, and runs on when
+// it is continued.
 func TestDetachLeavesItStopped(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	cmd := exec.Command(strobetest.BuildSource(t, "c", "gcc-O1", "moments", momentsProgram), "read")
@@ -228,7 +233,8 @@ func TestDetachLeavesItStopped(t *testing.T) {
 	}
 }
 
-// TestAttachWhileItStarts attaches at all moments of a program's start: it runs as it should, and is hooked from then on.
+// TestAttachWhileItStarts attaches at all moments of a program's start: it runs as it should, and is hooked from then
+// on.
 func TestAttachWhileItStarts(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	path := strobetest.BuildSource(t, "c", "gcc-O1", "moments", momentsProgram)
@@ -266,7 +272,8 @@ func TestAttachWhileItStarts(t *testing.T) {
 	}
 }
 
-// TestAttachAmidExec attaches while the kernel makes the program's image: the old one is gone, and of the new one not everything is there.
+// TestAttachAmidExec attaches while the kernel makes the program's image: the old one is gone, and of the new one not
+// everything is there.
 func TestAttachAmidExec(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	strobetest.NeedCommand(t, "taskset")
@@ -386,7 +393,8 @@ func TestAttachRefuses(t *testing.T) {
 			t.Errorf("%s: %v, want %s with %q", name, err, c.code, c.says)
 		}
 	}
-	for scope, says := range map[int]string{1: "only its own children", 2: "CAP_SYS_PTRACE", 3: "forbids ptrace to everybody", -1: "forbid it"} {
+	for scope, says := range map[int]string{1: "only its own children", 2: "CAP_SYS_PTRACE",
+		3: "forbids ptrace to everybody", -1: "forbid it"} {
 		err := deniedFault(start("read"), scope, syscall.EPERM)
 		if mayTraceAll() && scope != 3 {
 			says = "forbid it"
@@ -403,7 +411,8 @@ func TestAttachKernelThread(t *testing.T) {
 	if !ptrace.KernelThread(kthreadd) {
 		strobetest.Lack(t, "no kernel thread is in sight")
 	}
-	if _, err := testRuntime(t).Find(kthreadd); fault.CodeOf(err) != fault.AttachFailed || !strings.Contains(err.Error(), "thread of the kernel") {
+	if _, err := testRuntime(t).Find(kthreadd); fault.CodeOf(err) != fault.AttachFailed ||
+		!strings.Contains(err.Error(), "thread of the kernel") {
 		t.Error(err)
 	}
 }

@@ -14,16 +14,17 @@ import (
 	"github.com/strobe-debug/strobe/internal/ring"
 )
 
-// A program that was attached to keeps its files: a pipe of ours in their place would break it when the daemon dies. What it writes
-// is recorded where it passes its C library: hooks of ours stand at write and writev, through which stdio, iostreams and Rust's std
-// go, too. They stand while the program is attached to.
+// A program that was attached to keeps its files: a pipe of ours in their place would break it when the daemon dies.
+// What it writes is recorded where it passes its C library: hooks of ours stand at write and writev, through which
+// stdio, iostreams and Rust's std go, too. They stand while the program is attached to.
 
 // wantsOutput reports whether what the program writes is recorded by hooks.
 func (t *target) wantsOutput() bool {
 	return t.cmd.PID != 0 && !t.leaving.Load() && !t.stopping.Load()
 }
 
-// writers are the functions that are hooked for output, by how they take what to write: a pointer and a length, or a vector.
+// writers are the functions that are hooked for output, by how they take what to write: a pointer and a length, or a
+// vector.
 var writers = []struct {
 	name   string
 	vector uint8
@@ -57,7 +58,8 @@ func (p *process) recordOutput(ctx context.Context) error {
 			code, pad := ownCode(mod, a, size)
 			if err := p.ownOutput(ctx, m, code, addr, pad, w.vector); err != nil {
 				p.t.log.Warn("hook "+w.name, "pid", p.pid, "module", m.path, "err", err)
-				p.t.warn(fmt.Sprintf("what process %d writes through %s of %s is not recorded: %v", p.pid, w.name, filepath.Base(m.path), err))
+				p.t.warn(fmt.Sprintf("what process %d writes through %s of %s is not recorded: %v", p.pid, w.name,
+					filepath.Base(m.path), err))
 			}
 		}
 	}
@@ -87,7 +89,8 @@ func (p *process) retireOutput(ctx context.Context, wanted bool) error {
 	return p.t.tracer.Do(ctx, func() error { return p.apply(nil, remove) })
 }
 
-// ownOutput makes the hook of one such function: the agent keeps its arguments at the entry, and reads what was written at the exit.
+// ownOutput makes the hook of one such function: the agent keeps its arguments at the entry, and reads what was written
+// at the exit.
 func (p *process) ownOutput(ctx context.Context, m *loaded, code []byte, addr uint64, pad int, vector uint8) error {
 	an := hook.Analyze(code, hook.Addr(addr), pad, hook.Options{})
 	if an.Patch != hook.PatchJump {
@@ -102,7 +105,8 @@ func (p *process) ownOutput(ctx context.Context, m *loaded, code []byte, addr ui
 	p.changingLocked()
 	id := uint32(len(*p.hooks.Load()))
 	w := &stubWriter{p: p, a: a, at: a.next}
-	stub, err := w.add(hook.Spec{Kind: hook.CallThrough, ID: id, Code: code, Analysis: &an, EnterSlot: a.slot(slotEnter), ExitSlot: a.slot(slotExit), CopySlot: a.slot(slotCopy)})
+	stub, err := w.add(hook.Spec{Kind: hook.CallThrough, ID: id, Code: code, Analysis: &an, EnterSlot: a.slot(slotEnter),
+		ExitSlot: a.slot(slotExit), CopySlot: a.slot(slotCopy)})
 	if err != nil {
 		return err
 	}
@@ -136,7 +140,8 @@ func (d *drainer) output(rs *ringState, rec *ring.Rec) {
 		return
 	}
 	b, err := json.Marshal(map[string]any{"count": 1, "threadId": rs.tid, "bytes": more,
-		"reason": fmt.Sprintf("of one write of a program that was attached to, %d KiB are recorded", ring.OutputChunk*ring.OutputChunks>>10)})
+		"reason": fmt.Sprintf("of one write of a program that was attached to, %d KiB are recorded",
+			ring.OutputChunk*ring.OutputChunks>>10)})
 	if err == nil {
 		d.events = append(d.events, event.Event{TS: e.TS, Kind: event.Dropped, Thread: e.Thread, Payload: b})
 		d.t.sink.Dropped(1)
@@ -144,11 +149,12 @@ func (d *drainer) output(rs *ringState, rec *ring.Rec) {
 }
 
 // outputLimits says what is not seen of an attached program's output.
-const outputLimits = "output is what the C library's write and writev put into descriptors 1 and 2 since the attach: not raw system calls (musl's stdio, some static programs), " +
+const outputLimits = "output is what the C library's write and writev put into descriptors 1 and 2 since the attach: " +
+	"not raw system calls (musl's stdio, some static programs), " +
 	"sendfile, splice or io_uring, other descriptors of the same file, or text that still waits in the program's buffers"
 
-// finishCopy does what is left of the agent's copy loop, in which a thread stands that is to leave the agent: it would be stepped
-// through it byte by byte. Where that cannot be, nothing is changed. Tracer thread only.
+// finishCopy does what is left of the agent's copy loop, in which a thread stands that is to leave the agent: it would
+// be stepped through it byte by byte. Where that cannot be, nothing is changed. Tracer thread only.
 func (p *process) finishCopy(th *thread, regs *ptrace.Regs) {
 	const insn = 2 // rep movsb
 	if !p.injected.Load() || regs.Rip != p.regionAddr+p.blob.FaultLo || regs.Rcx == 0 || regs.Rcx > ring.MaxPayload {

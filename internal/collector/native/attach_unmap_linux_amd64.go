@@ -12,8 +12,8 @@ import (
 // unmapWait bounds how long a target that is let go is waited for to leave the agent and the stubs for good.
 const unmapWait = 300 * time.Millisecond
 
-// unmapAll takes the agent and the stubs out of processes whose hooks are all gone. What a thread may still have to return through
-// stays: it works without us, and takes address space only.
+// unmapAll takes the agent and the stubs out of processes whose hooks are all gone. What a thread may still have to
+// return through stays: it works without us, and takes address space only.
 func (t *target) unmapAll(ctx context.Context) {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
@@ -45,8 +45,8 @@ func (t *target) unmapAll(ctx context.Context) {
 	}
 }
 
-// mayUnmap reports whether nothing but threads could still use the agent or the stubs: no hook stands, no unwinder has their
-// frames registered, no function of ours is known to the program.
+// mayUnmap reports whether nothing but threads could still use the agent or the stubs: no hook stands, no unwinder has
+// their frames registered, no function of ours is known to the program.
 func (p *process) mayUnmap() bool {
 	if p.stacks.Load() || p.hosting.Load() {
 		return false
@@ -65,8 +65,8 @@ func (p *process) mayUnmap() bool {
 	return true
 }
 
-// unmap is unmapAll of one process, if no thread stands in what goes or has to return there. No hook stands any more, so a thread
-// that has left once has left for good: it is in gone, and is not asked again. Tracer thread only.
+// unmap is unmapAll of one process, if no thread stands in what goes or has to return there. No hook stands any more,
+// so a thread that has left once has left for good: it is in gone, and is not asked again. Tracer thread only.
 func (p *process) unmap(gone map[*thread]bool) (bool, error) {
 	if p.unmapped {
 		return true, nil
@@ -107,7 +107,8 @@ func (p *process) unmap(gone map[*thread]bool) (bool, error) {
 			err = uerr
 		}
 	}
-	if _, uerr := r.call(unix.SYS_MUNMAP, p.regionAddr, uint64(ring.Size(p.region.Rings(), p.region.RingBytes()))); err == nil {
+	if _, uerr := r.call(unix.SYS_MUNMAP, p.regionAddr, uint64(ring.Size(p.region.Rings(), p.region.RingBytes()))); err ==
+		nil {
 		err = uerr
 	}
 	if derr := r.done(); err == nil {

@@ -38,7 +38,8 @@ int main(int argc, char **argv) {
 }
 `
 
-// The first patterns come while the program makes threads: system calls are made in threads of its that may stand in a clone.
+// The first patterns come while the program makes threads: system calls are made in threads of its that may stand in a
+// clone.
 func TestPatternsDuringBirths(t *testing.T) {
 	prog := build(t, "births.c", birthsProgram, "gcc", "-g", "-O1", "-pthread")
 	rounds := 10
@@ -50,7 +51,8 @@ func TestPatternsDuringBirths(t *testing.T) {
 		sink.keep, sink.block = false, true
 		s := startProgram(t, testRuntime(t), sink, filepath.Dir(prog), nil, prog)
 		for _, pattern := range []string{"count", "run", "@usercode"} {
-			if _, err := s.SetTracing(context.Background(), collector.Tracing{Probes: []collector.Probe{{Pattern: pattern, Depth: 3}}}); err != nil {
+			if _, err := s.SetTracing(context.Background(),
+				collector.Tracing{Probes: []collector.Probe{{Pattern: pattern, Depth: 3}}}); err != nil {
 				t.Fatalf("round %d, %s: %v", i, pattern, err)
 			}
 		}
@@ -78,7 +80,8 @@ int main(int argc, char **argv) {
 }
 `
 
-// TestBirthsAtTheEnd: a program that ends while its threads are being born ends, whichever of the kernel's reports come.
+// TestBirthsAtTheEnd: a program that ends while its threads are being born ends, whichever of the kernel's reports
+// come.
 func TestBirthsAtTheEnd(t *testing.T) {
 	prog := build(t, "atend.c", birthsAtTheEnd, "gcc", "-g", "-O1", "-pthread")
 	rounds := 40

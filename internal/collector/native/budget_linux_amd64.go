@@ -9,9 +9,9 @@ import (
 	"github.com/strobe-debug/strobe/internal/ring"
 )
 
-// Values that lead far fill rings and disk, and the more often a function is called, the less each call tells. So the agent looks at what a
-// thread has recorded of a function within the last moments (ring.Spent): beyond a bound a call's values are cut, nearest first, and marked.
-// Functions that are called seldom are recorded in full beside it.
+// Values that lead far fill rings and disk, and the more often a function is called, the less each call tells. So the
+// agent looks at what a thread has recorded of a function within the last moments (ring.Spent): beyond a bound a call's
+// values are cut, nearest first, and marked. Functions that are called seldom are recorded in full beside it.
 
 // spares says how much that is, in bytes, and to how much a call is cut then; who asked for a depth has more of it.
 func (w want) spares() [2]int {

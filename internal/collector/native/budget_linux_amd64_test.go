@@ -27,9 +27,9 @@ int main(void)
 }
 `
 
-// TestBudget: what a function that is called very often leads to is cut after a while, nearest last, and marked; one that is called seldom
-// beside it has all of it, and so have the first calls. No call is lost. Keeps out: values of 2.5 KB a call that fill rings, spool and disk,
-// and those of quiet functions cut because of others.
+// TestBudget: what a function that is called very often leads to is cut after a while, nearest last, and marked; one
+// that is called seldom beside it has all of it, and so have the first calls. No call is lost. Keeps out: values of 2.5
+// KB a call that fill rings, spool and disk, and those of quiet functions cut because of others.
 func TestBudget(t *testing.T) {
 	prog := build(t, "budget.c", budgetProgram, "gcc", "-g", "-O2")
 	for _, given := range []bool{false, true} {
@@ -66,7 +66,8 @@ func TestBudget(t *testing.T) {
 			if cut["often"] < 90_000 || bytes["often"] > 100_000*(least+room)+10<<20 {
 				t.Errorf("of often %d calls are cut, %d bytes are there", cut["often"], bytes["often"])
 			}
-			if c := s.Status().Cut; c.Functions != 1 || !slices.Equal(c.Most, []string{"often"}) || c.Calls < int64(cut["often"]) {
+			if c := s.Status().Cut; c.Functions != 1 || !slices.Equal(c.Most, []string{"often"}) ||
+				c.Calls < int64(cut["often"]) {
 				t.Errorf("the status says %+v", c)
 			}
 			if strings.TrimSpace(s.stdout.String()) == "" || s.Exit() != (collector.ExitInfo{}) {

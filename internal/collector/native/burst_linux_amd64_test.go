@@ -16,7 +16,8 @@ func TestDiscard(t *testing.T) {
 	sink := newSink(t)
 	sink.keep, sink.block = false, true
 	sink.stall = 20 * time.Millisecond
-	s := startTracing(t, testRuntime(t), sink, prog, collector.Tracing{Probes: []collector.Probe{{Pattern: "hot", Depth: 3}}}, "1", "2000000000")
+	s := startTracing(t, testRuntime(t), sink, prog,
+		collector.Tracing{Probes: []collector.Probe{{Pattern: "hot", Depth: 3}}}, "1", "2000000000")
 	waitFor(t, "backlog", func() bool { return s.mover.spool.Held() > 64<<20 })
 	if w := strings.Join(s.Status().Warnings, "\n"); !strings.Contains(w, "MB of records are still to come") {
 		t.Errorf("nobody is told: %s", w)
@@ -37,8 +38,8 @@ func TestDiscard(t *testing.T) {
 	}
 }
 
-// TestBound: a burst may leave what is decoded in ten seconds; who goes on is slowed to what is decoded, and so is who is looked at closely; a program that
-// waits next to nothing has all of it again.
+// TestBound: a burst may leave what is decoded in ten seconds; who goes on is slowed to what is decoded, and so is who
+// is looked at closely; a program that waits next to nothing has all of it again.
 func TestBound(t *testing.T) {
 	const most, burst = 2 << 30, 1200 << 20
 	held := int64(0)

@@ -8,9 +8,9 @@ import (
 	"github.com/strobe-debug/strobe/internal/symbol"
 )
 
-// Values are not looked into when records are read: that costs a hundred times what the record did. What is looked for is words that are
-// addresses of code, of functions whose values may have some: each is named once in the session, and shown with the name by who reads
-// the payload.
+// Values are not looked into when records are read: that costs a hundred times what the record did. What is looked for
+// is words that are addresses of code, of functions whose values may have some: each is named once in the session, and
+// shown with the name by who reads the payload.
 
 // codeSeen is the drain goroutine's memory of words that were looked at, of one process.
 type codeSeen struct {

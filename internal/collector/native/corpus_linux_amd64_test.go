@@ -30,7 +30,8 @@ func compareTraced(t *testing.T, rt *Runtime, target strobetest.Target, variant 
 	want, _ := plain.CombinedOutput()
 	sink := newSink(t)
 	sink.keep = false
-	s := startProgram(t, rt, sink, strobetest.TargetsDir(t), []string{"@usercode"}, append([]string{prog}, target.Args...)...)
+	s := startProgram(t, rt, sink, strobetest.TargetsDir(t), []string{"@usercode"},
+		append([]string{prog}, target.Args...)...)
 	s.stdin.WriteString(target.Stdin)
 	s.stdin.Close()
 	s.wait(t)
@@ -52,7 +53,8 @@ func compareTraced(t *testing.T, rt *Runtime, target strobetest.Target, variant 
 		}
 	}
 	st := s.Status()
-	t.Logf("%d functions, %d by trap, %d calls, flags %v, dropped %d, unhookable %v, warnings %v", st.Hooked, st.Fallback, enters, sink.flags, sink.dropped, st.Unhookable, st.Warnings)
+	t.Logf("%d functions, %d by trap, %d calls, flags %v, dropped %d, unhookable %v, warnings %v", st.Hooked, st.Fallback,
+		enters, sink.flags, sink.dropped, st.Unhookable, st.Warnings)
 	if enters == 0 {
 		t.Errorf("no calls seen")
 	}

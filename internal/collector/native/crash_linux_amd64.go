@@ -20,7 +20,8 @@ import (
 // coreSignals are those that end a process with a core dump, but SIGQUIT, which a user sends.
 func isCoreSignal(sig syscall.Signal) bool {
 	switch sig {
-	case unix.SIGSEGV, unix.SIGBUS, unix.SIGFPE, unix.SIGILL, unix.SIGABRT, unix.SIGTRAP, unix.SIGSYS, unix.SIGXCPU, unix.SIGXFSZ:
+	case unix.SIGSEGV, unix.SIGBUS, unix.SIGFPE, unix.SIGILL, unix.SIGABRT, unix.SIGTRAP, unix.SIGSYS, unix.SIGXCPU,
+		unix.SIGXFSZ:
 		return true
 	}
 	return false
@@ -60,8 +61,8 @@ func dispositionOf(tid int, sig syscall.Signal, raised bool) disposition {
 	return dispDies
 }
 
-// mayCrash looks at a signal that is about to be delivered. True: the process dies of it, its picture is being taken, and the signal
-// will be delivered afterwards. Tracer thread only.
+// mayCrash looks at a signal that is about to be delivered. True: the process dies of it, its picture is being taken,
+// and the signal will be delivered afterwards. Tracer thread only.
 func (t *target) mayCrash(th *thread, regs *ptrace.Regs, sig syscall.Signal) bool {
 	if !isCoreSignal(sig) || t.stopping.Load() {
 		return false
@@ -72,7 +73,8 @@ func (t *target) mayCrash(th *thread, regs *ptrace.Regs, sig syscall.Signal) boo
 	}
 	switch dispositionOf(th.tid, sig, info.Code() > 0) {
 	case dispCaught: // whether it dies of it is known when it dies
-		th.caught = &snapshot.Caught{Signal: signalOf(&info, th.p.pid), Thread: snapshot.Thread{TID: th.tid, Regs: regsOf(regs)}}
+		th.caught = &snapshot.Caught{Signal: signalOf(&info, th.p.pid),
+			Thread: snapshot.Thread{TID: th.tid, Regs: regsOf(regs)}}
 		return false
 	case dispDies:
 		return t.takePicture(th, regs, &info)
@@ -80,8 +82,9 @@ func (t *target) mayCrash(th *thread, regs *ptrace.Regs, sig syscall.Signal) boo
 	return false
 }
 
-// exitsInHandler looks at a thread that ends with the whole process: true when it has taken a crash signal before and may still be in its
-// handler, or when a sanitizer may have ended it, so that its picture is being taken. Tracer thread only.
+// exitsInHandler looks at a thread that ends with the whole process: true when it has taken a crash signal before and
+// may still be in its handler, or when a sanitizer may have ended it, so that its picture is being taken. Tracer thread
+// only.
 func (t *target) exitsInHandler(th *thread) bool {
 	if t.stopping.Load() {
 		return false
@@ -91,7 +94,8 @@ func (t *target) exitsInHandler(th *thread) bool {
 		return false
 	}
 	if th.caught == nil {
-		if regs.Orig_rax != unix.SYS_EXIT_GROUP || regs.Rdi&0xff == 0 || th.p.lastPanic(th.tid) == "" && !th.p.carriesChecker() && !th.p.terminates(&regs) {
+		if regs.Orig_rax != unix.SYS_EXIT_GROUP || regs.Rdi&0xff == 0 || th.p.lastPanic(th.tid) == "" &&
+			!th.p.carriesChecker() && !th.p.terminates(&regs) {
 			return false
 		}
 		return t.takePicture(th, &regs, nil)
@@ -107,7 +111,8 @@ func (t *target) exitsInHandler(th *thread) bool {
 		if len(th.p.threads) > 1 {
 			return false
 		}
-	case unix.SYS_KILL, unix.SYS_TKILL, unix.SYS_TGKILL, unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO: // by a signal of its own
+	// by a signal of its own
+	case unix.SYS_KILL, unix.SYS_TKILL, unix.SYS_TGKILL, unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO:
 		if by == 0 {
 			return false
 		}
@@ -123,8 +128,8 @@ func (t *target) exitsInHandler(th *thread) bool {
 	return t.takePicture(th, &regs, nil)
 }
 
-// takePicture keeps a dying process as it is until its picture was taken and stored, then lets it die. info is the signal that
-// it dies of, nil when it exits. False: its picture was taken before. Tracer thread only.
+// takePicture keeps a dying process as it is until its picture was taken and stored, then lets it die. info is the
+// signal that it dies of, nil when it exits. False: its picture was taken before. Tracer thread only.
 func (t *target) takePicture(th *thread, regs *ptrace.Regs, info *ptrace.Siginfo) bool {
 	p := th.p
 	var sig syscall.Signal
@@ -201,7 +206,8 @@ func (p *process) pictured(th *thread, regs *ptrace.Regs, vectors bool) *snapsho
 // haltWait bounds how long threads may take to stop that are halted to be read: one may sleep where nothing wakes it.
 const haltWait = 20 * time.Millisecond
 
-// haltOthers stops the other threads of a dying process and returns their registers. They stay stopped until pictureTaken.
+// haltOthers stops the other threads of a dying process and returns their registers. They stay stopped until
+// pictureTaken.
 func (p *process) haltOthers(but *thread) (out []*snapshot.Thread) {
 	var asked []*thread
 	for _, th := range p.threads {
@@ -281,10 +287,12 @@ func (t *target) crashOf(p *process, tid int, d *snapshot.Death, at int64) *coll
 	return &collector.Crash{PID: p.pid, Thread: id, TS: at, Crash: *c}
 }
 
-// standMax is how long a process stands dead until what led to its crash is decoded. While it does nobody writes to its output.
+// standMax is how long a process stands dead until what led to its crash is decoded. While it does nobody writes to its
+// output.
 const standMax = 2 * time.Second
 
-// storeCrash gives the sink a crash, behind everything that led to it. False: that is not decoded within so long (0: whatever it takes).
+// storeCrash gives the sink a crash, behind everything that led to it. False: that is not decoded within so long (0:
+// whatever it takes).
 func (t *target) storeCrash(c *collector.Crash, within time.Duration) bool {
 	ctx := context.Background()
 	if within > 0 {

@@ -88,7 +88,8 @@ func (t *target) newDataPoint(pt *point) error {
 		processes[0], processes[i] = processes[i], processes[0] // where a thread is paused, its variables are known
 	}
 	if i < 0 && pt.Thread != 0 {
-		return fault.New(fault.NotPaused, "Leave thread out: writes of all threads are told.", "thread says whose variable %q is, and thread %d is not paused", pt.Variable, pt.Thread)
+		return fault.New(fault.NotPaused, "Leave thread out: writes of all threads are told.",
+			"thread says whose variable %q is, and thread %d is not paused", pt.Variable, pt.Thread)
 	}
 	for _, p := range processes {
 		if p.shares != nil || p.dead.Load() || p.detached.Load() {
@@ -104,7 +105,8 @@ func (t *target) newDataPoint(pt *point) error {
 			return err
 		}
 		if b := make([]byte, d.size); p.mem.Read(d.addr, b) != nil {
-			return fault.New(fault.ReadFailed, "Look at the pointers that lead there with debug_memory.", "nothing is mapped where %q would be now, at 0x%x", pt.Variable, d.addr)
+			return fault.New(fault.ReadFailed, "Look at the pointers that lead there with debug_memory.",
+				"nothing is mapped where %q would be now, at 0x%x", pt.Variable, d.addr)
 		}
 		pt.data = d
 		pt.guard = t.guardOf(pic, p, pt)
@@ -114,8 +116,8 @@ func (t *target) newDataPoint(pt *point) error {
 	return fault.New(fault.ProcessExited, "Launch it again.", "no process of the program runs")
 }
 
-// resolveData finds what a data breakpoint watches in a process: by the innermost frame of the program's own code of a paused thread, else by
-// globals and statics.
+// resolveData finds what a data breakpoint watches in a process: by the innermost frame of the program's own code of a
+// paused thread, else by globals and statics.
 func (t *target) resolveData(pic *snapshot.Picture, p *process, pt *point) (*dataPoint, error) {
 	d := &dataPoint{lang: symbol.LangCPP, p: p}
 	c := t.pauseFor(p, pt.Thread)
@@ -173,10 +175,12 @@ func (d *dataPoint) resolve(pic *snapshot.Picture, pt *point, view *snapshot.Fra
 		return exprFault("variable", pt.Variable, err)
 	}
 	if e.IsBitField() {
-		return fault.New(fault.ValidationError, "Watch the struct that it is in, if that has at most 32 bytes.", "%q is a bit-field: it has no address of its own", pt.Variable)
+		return fault.New(fault.ValidationError, "Watch the struct that it is in, if that has at most 32 bytes.",
+			"%q is a bit-field: it has no address of its own", pt.Variable)
 	}
 	if d.typ = e.Type().Target(); d.typ == nil || !e.InMemory() {
-		return fault.New(fault.ValidationError, "Name a variable, a member, an element or what a pointer leads to.", "%q has no place in memory", pt.Variable)
+		return fault.New(fault.ValidationError, "Name a variable, a member, an element or what a pointer leads to.",
+			"%q has no place in memory", pt.Variable)
 	}
 	addr, ok, err := e.Addr(view.Env())
 	if err != nil || !ok {
@@ -184,14 +188,16 @@ func (d *dataPoint) resolve(pic *snapshot.Picture, pt *point, view *snapshot.Fra
 	}
 	d.addr, d.size = addr, int(d.typ.Strip().Size)
 	if _, ok := d.slots(pt.Reads, nil); !ok {
-		return fault.New(fault.ValidationError, "Watch one of its members or elements, or trace the functions that write it with a watch.",
-			"%q has %d bytes at 0x%x: the CPU's four debug registers watch at most four aligned words of 8 bytes", pt.Variable, d.size, d.addr)
+		return fault.New(fault.ValidationError, "Watch one of its members or elements, or trace the functions that write "+
+			"it with a watch.",
+			"%q has %d bytes at 0x%x: the CPU's four debug registers watch at most four aligned words of 8 bytes", pt.Variable,
+			d.size, d.addr)
 	}
 	return nil
 }
 
-// stands reports whether the frame of the local that is watched is still on a thread's stack. An exception or longjmp leaves it without
-// a return.
+// stands reports whether the frame of the local that is watched is still on a thread's stack. An exception or longjmp
+// leaves it without a return.
 func (d *dataPoint) stands(pic *snapshot.Picture, c *pause) bool {
 	stack, _ := pic.Stack(c.seen)
 	for i := range stack.Frames {
@@ -257,7 +263,8 @@ func countSlots(points []*point) error {
 		}
 	}
 	if n > ptrace.DebugSlots {
-		return fault.New(fault.ValidationError, "Remove some, or watch smaller variables.", "the data breakpoints need %d debug registers, and the CPU has %d", n, ptrace.DebugSlots)
+		return fault.New(fault.ValidationError, "Remove some, or watch smaller variables.",
+			"the data breakpoints need %d debug registers, and the CPU has %d", n, ptrace.DebugSlots)
 	}
 	return nil
 }
@@ -340,7 +347,8 @@ func (t *target) dataStop(th *thread, p *process, regs *ptrace.Regs) bool {
 	if err != nil || !th.byHardware(&info, regs) {
 		return false
 	}
-	if !t.dataMet(th, p, regs, th.met(&info, regs)) { // of a break that nobody waits for: the program has nothing to do with it
+	// of a break that nobody waits for: the program has nothing to do with it
+	if !t.dataMet(th, p, regs, th.met(&info, regs)) {
 		th.watched = [ptrace.DebugSlots]ptrace.DebugWatch{{Addr: ^uint64(0), Size: 1}} // they are set anew
 		t.resume(th, 0)
 	}
@@ -357,7 +365,8 @@ func (th *thread) byHardware(info *ptrace.Siginfo, regs *ptrace.Regs) bool {
 	return !ownTrap(info.Code(), regs.Eflags, before)
 }
 
-// ownTrap reports that the program may have made a debug exception itself, by its trap flag or an int1. Debug registers are set by us alone.
+// ownTrap reports that the program may have made a debug exception itself, by its trap flag or an int1. Debug registers
+// are set by us alone.
 func ownTrap(code int32, flags uint64, before [2]byte) bool {
 	switch code {
 	case ptrace.TrapTrace:
@@ -406,7 +415,8 @@ func (t *target) dataMet(th *thread, p *process, regs *ptrace.Regs, hits uint64)
 	if len(points) == 0 && th.step != nil { // its own
 		return false
 	}
-	c := &pause{th: th, stop: th.stops.Load(), p: p, seen: p.pictured(th, regs, true), flags: regs.Eflags, alone: len(p.allThreads()) == 1}
+	c := &pause{th: th, stop: th.stops.Load(), p: p, seen: p.pictured(th, regs, true), flags: regs.Eflags,
+		alone: len(p.allThreads()) == 1}
 	if t.noted(c, s, points) {
 		t.resume(th, 0)
 		return true
@@ -416,10 +426,11 @@ func (t *target) dataMet(th *thread, p *process, regs *ptrace.Regs, hits uint64)
 	return true
 }
 
-// noted is accessed for a thread that need not be paused, at once: where what is to be read about its place is in memory, and there is room
-// for the events. False: nothing was done. Tracer thread only.
+// noted is accessed for a thread that need not be paused, at once: where what is to be read about its place is in
+// memory, and there is room for the events. False: nothing was done. Tracer thread only.
 func (t *target) noted(c *pause, s *dataSlots, points []*point) bool {
-	if !s.known.Load() || c.th.step != nil || !t.mayPend() || slices.ContainsFunc(points, func(pt *point) bool { return pt.Pause || pt.data.cfa != 0 }) {
+	if !s.known.Load() || c.th.step != nil || !t.mayPend() ||
+		slices.ContainsFunc(points, func(pt *point) bool { return pt.Pause || pt.data.cfa != 0 }) {
 		return false
 	}
 	v := c.p.seenView()
@@ -466,31 +477,4 @@ func (t *target) ownAccess(c *pause, s *dataSlots, look *pauseLook, pt *point) b
 		t.pointEvent(event.VariableWrite, w.c, w.members)
 	}
 	return true
-}
-
-const dataFrames = 8
-
-// frameEnded drops the data breakpoint on a local whose function returns, when that is the frame that was meant.
-func (t *target) frameEnded(c *pause, pt *point) {
-	if sp, ok := c.seen.Regs.Get(7); ok && sp >= pt.data.cfa {
-		t.frameGone(c, pt)
-	}
-}
-
-// frameGone drops a data breakpoint on a local.
-func (t *target) frameGone(c *pause, pt *point) {
-	if pt.gone.Swap(true) {
-		return
-	}
-	t.Flush(context.Background())
-	t.pointEvent(event.VariableWrite, c, map[string]any{"breakpointId": pt.ID, "variable": pt.Variable, "access": "none",
-		"note": "its function has returned, or was left: it is watched no more"})
-	t.spawn(func() {
-		t.probeMu.Lock()
-		defer t.probeMu.Unlock()
-		t.usePoints(slices.DeleteFunc(slices.Clone(t.points), func(have *point) bool { return have.guards == pt }))
-		if err := t.applyToAll(context.Background()); err != nil {
-			t.log.Warn("drop a data breakpoint", "err", err)
-		}
-	})
 }

@@ -78,7 +78,8 @@ func (t *target) stepOutside(th *thread, p *process, mask uint64, owed *ptrace.S
 		if pushes && regs.Rip == at+1 {
 			p.clearPushedTrap(regs.Rsp)
 		}
-		if regs.Eflags&trapFlag != 0 { // the kernel hides its own; this one came from a popfq, which it takes for the program's
+		// the kernel hides its own; this one came from a popfq, which it takes for the program's
+		if regs.Eflags&trapFlag != 0 {
 			regs.Eflags &^= trapFlag
 			ptrace.SetRegs(th.tid, &regs)
 		}
@@ -203,7 +204,8 @@ func (t *target) takesOwed(th *thread) bool {
 	th.owed = nil
 	now, err := ptrace.GetSiginfo(th.tid)
 	regs, regsErr := ptrace.GetRegs(th.tid)
-	if err != nil || regsErr != nil || now.OfEvent() || ptrace.SetSiginfo(th.tid, owed) != nil { // at such a stop no signal is delivered
+	// at such a stop no signal is delivered
+	if err != nil || regsErr != nil || now.OfEvent() || ptrace.SetSiginfo(th.tid, owed) != nil {
 		ptrace.Queue(th.p.pid, th.tid, owed)
 		return false
 	}

@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// disarmWait is how long a stop waits for threads that cannot be stopped just now. The usual one waits for a child to exec.
+// disarmWait is how long a stop waits for threads that cannot be stopped just now. The usual one waits for a child to
+// exec.
 const disarmWait = 1500 * time.Millisecond
 
 // armed are the threads whose debug registers look for something. Tracer thread only.
@@ -21,8 +22,9 @@ func (t *target) armed() (out []*thread) {
 	return out
 }
 
-// disarmAll clears the debug registers of all threads, which outlive the tracing: with nobody to tell, the kernel ends the program that meets
-// them. Nothing wants them any more. A channel: some threads cannot be stopped, and are cleared when they can; it is closed then.
+// disarmAll clears the debug registers of all threads, which outlive the tracing: with nobody to tell, the kernel ends
+// the program that meets them. Nothing wants them any more. A channel: some threads cannot be stopped, and are cleared
+// when they can; it is closed then.
 func (t *target) disarmAll() (late <-chan struct{}) {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -60,7 +62,8 @@ func (t *target) trapsByHardware(tid int) bool {
 	return err == nil && regsErr == nil && th != nil && th.byHardware(&info, &regs)
 }
 
-// disarmer handles the stops of a target that is only traced until its last armed thread has stopped. Tracer thread only.
+// disarmer handles the stops of a target that is only traced until its last armed thread has stopped. Tracer thread
+// only.
 func (t *target) disarmer(done chan struct{}) ptrace.Handler {
 	left := map[int]bool{}
 	for _, th := range t.armed() {

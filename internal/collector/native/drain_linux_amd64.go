@@ -228,8 +228,8 @@ func (d *drainer) lookAtAll() []*process {
 	return procs
 }
 
-// lookAll looks at every process, and finds rings of which something is there to be decoded. It sees what one sweep has moved, or none
-// of it: the records of all rings are merged by time.
+// lookAll looks at every process, and finds rings of which something is there to be decoded. It sees what one sweep has
+// moved, or none of it: the records of all rings are merged by time.
 func (d *drainer) lookAll() {
 	procs := d.lookAtAll()
 	m := d.t.mover
@@ -264,14 +264,15 @@ func (d *drainer) lookAll() {
 // maxMends bounds how often a ring is read again that the program overwrites.
 const maxMends = 100
 
-// mend goes on with a ring that the program has overwritten. A thread that waits for room there must not wait for ever: it gets it, and in the
-// end nobody waits in that process any more.
+// mend goes on with a ring that the program has overwritten. A thread that waits for room there must not wait for ever:
+// it gets it, and in the end nobody waits in that process any more.
 func (d *drainer) mend(rs *ringState, err error) {
 	p := rs.p
 	if p.drain.err == nil {
 		p.drain.err = err
 		d.t.log.Warn("read ring", "pid", p.pid, "err", err)
-		d.t.warn(fmt.Sprintf("process %d wrote into the memory in which its calls are recorded, so that some are lost, and what is said of others may be wrong: %v", p.pid, err))
+		d.t.warn(fmt.Sprintf("process %d wrote into the memory in which its calls are recorded, so that some are lost, and "+
+			"what is said of others may be wrong: %v", p.pid, err))
 	}
 	if rs.mends++; rs.mends > maxMends {
 		p.clearFlags(ring.FlagBlock)
@@ -369,7 +370,8 @@ func (d *drainer) decode(rs *ringState) {
 	}
 	ts := d.ts(rec.TSC)
 	closing := func(l *lane, f frame, flags event.Flags) {
-		d.events = append(d.events, event.Event{TS: ts, Kind: event.FunctionExit, Flags: flags, Thread: l.id, Func: f.fn.register(d.t.sink)})
+		d.events = append(d.events, event.Event{TS: ts, Kind: event.FunctionExit, Flags: flags, Thread: l.id,
+			Func: f.fn.register(d.t.sink)})
 	}
 	switch rec.Kind {
 	case ring.RecEnter:

@@ -25,7 +25,8 @@ func (t *target) awaitsEntry(p *process) bool {
 	return t.cmd.StopOnEntry && p.pid == t.pid && !t.entered.Load()
 }
 
-// stopsAtEntry pauses the program's first thread before anything of its own has run. False: nobody asked for it. Tracer thread only.
+// stopsAtEntry pauses the program's first thread before anything of its own has run. False: nobody asked for it. Tracer
+// thread only.
 func (t *target) stopsAtEntry(th *thread) bool {
 	if th == nil || !t.awaitsEntry(th.p) || t.stopping.Load() {
 		return false
@@ -45,11 +46,13 @@ func (t *target) stopsAtEntry(th *thread) bool {
 	return true
 }
 
-// pausedAtEntry makes the thread a paused one. The place that is shown is main, which comes next of what a person knows; the stack is where it stands.
+// pausedAtEntry makes the thread a paused one. The place that is shown is main, which comes next of what a person
+// knows; the stack is where it stands.
 func (t *target) pausedAtEntry(c *pause) {
 	if v, err := c.p.view(); err == nil {
 		top, lines := c.where(snapshot.New(v), pauseFrames, false)
-		c.Location = collector.Location{Function: top.Function, File: top.File, Line: top.Line, Address: fmt.Sprintf("0x%x", c.seen.Regs.Val[regRip])}
+		c.Location = collector.Location{Function: top.Function, File: top.File, Line: top.Line,
+			Address: fmt.Sprintf("0x%x", c.seen.Regs.Val[regRip])}
 		c.Backtrace = lines
 	}
 	c.Note = "in the dynamic loader: libraries are loaded, nothing of the program has run"
@@ -86,7 +89,9 @@ func (s *stepper) toMain(c *pause) (func() error, error) {
 		if m := s.t.mainModule(); m != nil {
 			name = filepath.Base(m.Path)
 		}
-		return nil, fault.New(fault.NoDebugSymbols, "debug_continue with action continue runs on; debug_breakpoint with an address pauses it; or build it with -g and do not strip it.",
+		return nil, fault.New(fault.NoDebugSymbols,
+			"debug_continue with action continue runs on; debug_breakpoint with an address pauses it; or build it with -g and "+
+				"do not strip it.",
 			"%s does not say where its main is, so there is no step from its entry", name)
 	}
 	for i := range s.view.Modules {
@@ -96,10 +101,12 @@ func (s *stepper) toMain(c *pause) (func() error, error) {
 			return func() error { return s.run(b) }, nil
 		}
 	}
-	return nil, fault.New(fault.ProcessExited, "debug_query reads its events.", "process %d has another program by now", c.p.pid)
+	return nil, fault.New(fault.ProcessExited, "debug_query reads its events.", "process %d has another program by now",
+		c.p.pid)
 }
 
-// mainFunction is the function that a person calls the program's main, nil where it cannot be told. A symbol without debug information is better than none.
+// mainFunction is the function that a person calls the program's main, nil where it cannot be told. A symbol without
+// debug information is better than none.
 func (t *target) mainFunction() (*symbol.Module, *symbol.Function) {
 	mod := t.mainModule()
 	if mod == nil {
@@ -114,7 +121,8 @@ func (t *target) mainFunction() (*symbol.Module, *symbol.Function) {
 			c = f
 		case f.Language == symbol.LangGo && f.Name == "main.main":
 			return mod, f
-		case f.Language == symbol.LangRust && f.HasDWARF && strings.HasSuffix(f.Name, "::main") && strings.Count(f.Name, "::") == 1:
+		case f.Language == symbol.LangRust && f.HasDWARF && strings.HasSuffix(f.Name, "::main") &&
+			strings.Count(f.Name, "::") == 1:
 			rust = append(rust, f)
 		}
 	}

@@ -86,8 +86,8 @@ func (in *injection) haltCallable() (*thread, func(), error) {
 
 // callable reports whether any function can be called in a stopped thread: what it does at this moment holds no lock
 // that the function may take, and has nothing half done. It waits in one of waitsQuietly, or is in no code of the C
-// library, of its linker, or of another giver of memory; and it is in no handler of a signal, which may have interrupted
-// those.
+// library, of its linker, or of another giver of memory; and it is in no handler of a signal, which may have
+// interrupted those.
 func (in *injection) callable(th *thread, maps []mapping, nr int64, pc uint64, running bool) bool {
 	regs, err := ptrace.GetRegs(th.tid)
 	if err != nil || regs.Cs != code64 || regs.Fs_base == 0 || ptrace.ShadowStack(th.tid) {

@@ -22,13 +22,15 @@ func (t *target) begins(pid, tid int) {
 	if err != nil {
 		return
 	}
-	img := collector.Image{PID: pid, Path: path, Args: zeroSeparated(pid, "cmdline"), Env: func() []string { return zeroSeparated(pid, "environ") }}
+	img := collector.Image{PID: pid, Path: path, Args: zeroSeparated(pid, "cmdline"),
+		Env: func() []string { return zeroSeparated(pid, "environ") }}
 	add := t.cmd.Starting(img)
 	if len(add) == 0 {
 		return
 	}
 	if err := addEnviron(pid, tid, add); err != nil {
-		t.log.Warn("an interpreter's environment cannot be changed: its functions are not traced", "pid", pid, "program", path, "err", err)
+		t.log.Warn("an interpreter's environment cannot be changed: its functions are not traced", "pid", pid, "program",
+			path, "err", err)
 	}
 }
 

@@ -15,9 +15,10 @@ import (
 	"github.com/strobe-debug/strobe/internal/unwind"
 )
 
-// With the pattern @exceptions an int3 stands at the functions of the C++ and Rust runtimes that throw and catch. Whoever meets
-// it is stopped for as long as it takes to read the exception, and goes on at the displaced instruction. An exception costs
-// microseconds anyway, and what() can be known in no other way than by running it, which must not happen in the program.
+// With the pattern @exceptions an int3 stands at the functions of the C++ and Rust runtimes that throw and catch.
+// Whoever meets it is stopped for as long as it takes to read the exception, and goes on at the displaced instruction.
+// An exception costs microseconds anyway, and what() can be known in no other way than by running it, which must not
+// happen in the program.
 
 // throwKind is which of those functions this is.
 type throwKind uint32
@@ -97,8 +98,8 @@ func (t *target) exceptionsWanted() bool {
 	return slices.ContainsFunc(t.probes, func(pr probe) bool { return pr.pat.Exceptions() })
 }
 
-// exceptionHooks makes the hooks of all modules' exception functions and returns them; nothing is patched yet. Without the pattern, those
-// are where the program's own panics go through. probeMu is held.
+// exceptionHooks makes the hooks of all modules' exception functions and returns them; nothing is patched yet. Without
+// the pattern, those are where the program's own panics go through. probeMu is held.
 func (t *target) exceptionHooks(ctx context.Context, p *process) ([]*hooked, error) {
 	old := p.exceptionHooksMade()
 	var all []*hooked
@@ -178,7 +179,8 @@ func (p *process) exceptionHook(ctx context.Context, m *loaded, f throwFunction)
 	p.changingLocked()
 	id := uint32(len(*p.hooks.Load()))
 	w := &stubWriter{p: p, a: a, at: a.next}
-	stub, err := w.add(hook.Spec{Kind: hook.EnterOnly, ID: id, Code: code, Analysis: &an, EnterSlot: a.slot(slotEnterOnly)})
+	stub, err := w.add(hook.Spec{Kind: hook.EnterOnly, ID: id, Code: code, Analysis: &an,
+		EnterSlot: a.slot(slotEnterOnly)})
 	if err != nil {
 		return nil, err
 	}
@@ -190,8 +192,8 @@ func (p *process) exceptionHook(ctx context.Context, m *loaded, f throwFunction)
 	return h, w.flush()
 }
 
-// exceptionSites adds what @exceptions needs to a change of hooks, and takes out of want the functions that are its own.
-// It reports whether exceptions are recorded. probeMu is held.
+// exceptionSites adds what @exceptions needs to a change of hooks, and takes out of want the functions that are its
+// own. It reports whether exceptions are recorded. probeMu is held.
 func (t *target) exceptionSites(ctx context.Context, p *process, want map[*hooked]bool) error {
 	hooks, err := t.exceptionHooks(ctx, p)
 	if err != nil {
@@ -231,7 +233,8 @@ func (t *target) countExceptions() (hooks int, warning string) {
 		}
 	}
 	if hooks == 0 && len(seen) > 0 {
-		warning = fmt.Sprintf("@exceptions: none of %d modules has a C++ or Rust runtime by its symbols (__cxa_throw, std::panicking); a stripped static program does not show them", len(seen))
+		warning = fmt.Sprintf("@exceptions: none of %d modules has a C++ or Rust runtime by its symbols (__cxa_throw, "+
+			"std::panicking); a stripped static program does not show them", len(seen))
 	}
 	return hooks, warning
 }
@@ -266,8 +269,8 @@ func (t *target) mayPend() bool {
 	return len(t.pending) < maxPending-eventsOfStop
 }
 
-// takePending gets what was handed over so far: at a round's beginning, before the rings are swept, so that what each thread had
-// recorded before is in the spool then.
+// takePending gets what was handed over so far: at a round's beginning, before the rings are swept, so that what each
+// thread had recorded before is in the spool then.
 func (t *target) takePending() (events []pendingEvent, lost int64) {
 	t.pendMu.Lock()
 	defer t.pendMu.Unlock()
@@ -290,7 +293,8 @@ func (d *drainer) putPending(until uint64) int {
 
 // dropPending says that exceptions came faster than they could be stored.
 func (d *drainer) dropPending(lost int64) {
-	b, err := json.Marshal(map[string]any{"count": lost, "what": "exceptions", "reason": "they came faster than they could be stored"})
+	b, err := json.Marshal(map[string]any{"count": lost, "what": "exceptions",
+		"reason": "they came faster than they could be stored"})
 	if err != nil {
 		return
 	}
@@ -333,10 +337,12 @@ type throwState struct {
 }
 
 func newThrowState(mods []unwind.Module) *throwState {
-	return &throwState{mods: mods, files: exception.NewModules(mods), places: map[uint64]throwPlace{}, thrown: map[uint64]*thrown{}, panics: map[int][]*thrown{}, ended: map[int]bool{}}
+	return &throwState{mods: mods, files: exception.NewModules(mods), places: map[uint64]throwPlace{},
+		thrown: map[uint64]*thrown{}, panics: map[int][]*thrown{}, ended: map[int]bool{}}
 }
 
-// forked is what a child begins with: the same code, and what was on its way in its parent's only thread. st may be nil.
+// forked is what a child begins with: the same code, and what was on its way in its parent's only thread. st may be
+// nil.
 func (st *throwState) forked() *throwState {
 	if st == nil {
 		return nil

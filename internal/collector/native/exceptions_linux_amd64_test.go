@@ -70,7 +70,8 @@ var throwsWant = []string{
 	"throw Mine: code 9 @mine", "catch Mine: code 9 @mine in mine",
 	"throw std::out_of_range: vector::_M_range_check: __n (which is 7) >= this->size() (which is 3) @range",
 	"catch std::out_of_range: vector::_M_range_check: __n (which is 7) >= this->size() (which is 3) @range in range",
-	"throw Mine: code 3 @mine", "catch Mine: code 3 @mine in inner", "rethrow Mine: code 3 @inner", "catch Mine: code 3 @mine in outer",
+	"throw Mine: code 3 @mine", "catch Mine: code 3 @mine in inner", "rethrow Mine: code 3 @inner",
+	"catch Mine: code 3 @mine in outer",
 	"throw int: 5 @int", "catch int: 5 @int in kept", "rethrow int: 5 @carry", "catch int: 5 @int in carried",
 }
 
@@ -116,14 +117,16 @@ func TestExceptions(t *testing.T) {
 	for _, v := range []struct {
 		variant string
 		flags   []string
-	}{{"gcc-O0", nil}, {"gcc-O2", nil}, {"clang-O0", nil}, {"clang-O2", nil}, {"gcc-O2-static", nil}, {"gcc-O2-cet", nil}, {"gcc-asan", nil}, {"clang-O1", []string{"-stdlib=libc++"}}} {
+	}{{"gcc-O0", nil}, {"gcc-O2", nil}, {"clang-O0", nil}, {"clang-O2", nil}, {"gcc-O2-static", nil}, {"gcc-O2-cet", nil},
+		{"gcc-asan", nil}, {"clang-O1", []string{"-stdlib=libc++"}}} {
 		t.Run(v.variant+strings.Join(v.flags, ""), func(t *testing.T) {
 			if v.flags != nil {
 				if all, _ := filepath.Glob("/usr/lib/llvm-*/lib/libc++.so"); len(all) == 0 {
 					strobetest.Lack(t, "libc++ is not installed")
 				}
 			}
-			bin := strobetest.BuildSource(t, "cpp", v.variant, "thrower", throwsSource, append([]string{"-std=c++17", "-w"}, v.flags...)...)
+			bin := strobetest.BuildSource(t, "cpp", v.variant, "thrower", throwsSource,
+				append([]string{"-std=c++17", "-w"}, v.flags...)...)
 			untraced, err := exec.Command(bin, "1").Output()
 			if err != nil {
 				t.Fatal(err)
@@ -175,7 +178,8 @@ func checkInside(t *testing.T, sink *memorySink) {
 			open[e.Thread] = st[:len(st)-1]
 		case event.Exception:
 			var x thrown
-			if json.Unmarshal(e.Payload, &x) == nil && x.What == "throw" && (len(st) == 0 || !strings.HasPrefix(x.Function, st[len(st)-1])) {
+			if json.Unmarshal(e.Payload, &x) == nil && x.What == "throw" &&
+				(len(st) == 0 || !strings.HasPrefix(x.Function, st[len(st)-1])) {
 				t.Errorf("%s is thrown inside %v", e.Payload, st)
 			}
 		}
@@ -242,7 +246,8 @@ func TestExceptionsMany(t *testing.T) {
 	s.stdin.WriteString("\n")
 	s.wait(t)
 	var thrown, caught int64
-	if _, err := fmt.Sscanf(s.stdout.String(), "thrown=%d caught=%d", &thrown, &caught); err != nil || thrown != caught || thrown == 0 {
+	if _, err := fmt.Sscanf(s.stdout.String(), "thrown=%d caught=%d", &thrown, &caught); err != nil || thrown != caught ||
+		thrown == 0 {
 		t.Errorf("the program ended with %+v and wrote %q", s.Exit(), s.stdout)
 	}
 	lines, _ := exceptionLines(t, sink)
@@ -254,7 +259,8 @@ func TestExceptionsMany(t *testing.T) {
 	t.Logf("%d exceptions thrown, %d events", thrown, len(lines))
 }
 
-// TestExceptionsInside: a throw stands in its call, also while others throw as fast as they can and calls are read behind them.
+// TestExceptionsInside: a throw stands in its call, also while others throw as fast as they can and calls are read
+// behind them.
 func TestExceptionsInside(t *testing.T) {
 	bin := strobetest.BuildSource(t, "cpp", "gcc-O2", "many", throwsAll, "-std=c++17")
 	sink := newSink(t)

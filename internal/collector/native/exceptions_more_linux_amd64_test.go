@@ -67,7 +67,8 @@ int main(int argc, char **argv) {
 	}
 	delete(by, pid)
 	all := fmt.Sprint(by)
-	for _, want := range []string{"[throw child 0 catch child 0]", "[throw child 1 catch child 1]", "[throw child 2 catch child 2 throw execed catch execed]"} {
+	for _, want := range []string{"[throw child 0 catch child 0]", "[throw child 1 catch child 1]",
+		"[throw child 2 catch child 2 throw execed catch execed]"} {
 		if !strings.Contains(all, want) || len(by) != 3 {
 			t.Errorf("the children: %s, want %s", all, want)
 		}
@@ -91,13 +92,14 @@ int main(int argc, char **argv) { for (int i = 0; i < 2; i++) { void *l = dlopen
 	s := startProgram(t, testRuntime(t), sink, filepath.Dir(bin), []string{"@exceptions"}, bin, lib)
 	pid := int32(s.PID())
 	s.wait(t)
-	if got := fmt.Sprint(exceptionsByPID(sink)[pid]); got != "[throw in a library catch in a library throw in a library catch in a library]" || s.stdout.String() != "7\n7\n" {
+	if got := fmt.Sprint(exceptionsByPID(sink)[pid]); got !=
+		"[throw in a library catch in a library throw in a library catch in a library]" || s.stdout.String() != "7\n7\n" {
 		t.Errorf("%s; the program ended with %+v and wrote %q", got, s.Exit(), s.stdout)
 	}
 }
 
-// TestExceptionsRestored: without the pattern every function of the runtime is as its file has it, also beside a trace of
-// one of these very functions, which gives way.
+// TestExceptionsRestored: without the pattern every function of the runtime is as its file has it, also beside a trace
+// of one of these very functions, which gives way.
 func TestExceptionsRestored(t *testing.T) {
 	bin := strobetest.BuildSource(t, "cpp", "gcc-O2", "waits", `
 #include <cstdio>

@@ -26,8 +26,9 @@ int main(int argc, char **argv) {
 }
 `
 
-// A process that has a new image by the time that a system call was to be made in its old one is left alone: the call was tried again for ever,
-// at an address where nothing was, and the registers of the old image were put into the new one.
+// A process that has a new image by the time that a system call was to be made in its old one is left alone: the call
+// was tried again for ever, at an address where nothing was, and the registers of the old image were put into the new
+// one.
 func TestCallAcrossExec(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	prog := build(t, "exec.c", execProgram, "gcc", "-g")

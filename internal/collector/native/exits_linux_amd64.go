@@ -12,8 +12,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/snapshot"
 )
 
-// carriesChecker reports whether a process has the runtime of a sanitizer: as a library, or in the program, which then shows it
-// to its libraries.
+// carriesChecker reports whether a process has the runtime of a sanitizer: as a library, or in the program, which then
+// shows it to its libraries.
 func (p *process) carriesChecker() bool {
 	maps, err := readMaps(p.pid)
 	if err != nil {
@@ -38,8 +38,8 @@ func (p *process) carriesChecker() bool {
 // terminateReach is how much of a stack is looked at for a terminate handler that exits.
 const terminateReach = 16 << 10
 
-// terminates reports whether a thread that exits may do so in a handler of std::terminate: addresses in the C++ library's code are near on
-// its stack.
+// terminates reports whether a thread that exits may do so in a handler of std::terminate: addresses in the C++
+// library's code are near on its stack.
 func (p *process) terminates(regs *ptrace.Regs) bool {
 	maps, err := readMaps(p.pid)
 	if err != nil {

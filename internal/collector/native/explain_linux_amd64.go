@@ -15,8 +15,8 @@ import (
 // maxSuggest bounds the "did you mean" list.
 const maxSuggest = 5
 
-// explain says why a pattern selects nothing, and what comes near. It begins with NO_DEBUG_SYMBOLS where the program has
-// none: names of the C library, which often has, are no answer then.
+// explain says why a pattern selects nothing, and what comes near. It begins with NO_DEBUG_SYMBOLS where the program
+// has none: names of the C library, which often has, are no answer then.
 func (t *target) explain(pr probe, mods map[*symbol.Module]bool) string {
 	program := filepath.Base(cmp.Or(t.cmd.Name, t.cmd.Path))
 	own, other := t.names(mods)
@@ -41,7 +41,8 @@ func (t *target) explain(pr probe, mods map[*symbol.Module]bool) string {
 	if len(near) > 0 {
 		return fmt.Sprintf("%s; did you mean %s?%s", what, strings.Join(near[:min(len(near), maxSuggest)], ", "), t.later())
 	}
-	return fmt.Sprintf("%s among %d functions of %s and its libraries; try @usercode, or @file:NAME%s", what, len(own)+len(other), program, t.later())
+	return fmt.Sprintf("%s among %d functions of %s and its libraries; try @usercode, or @file:NAME%s", what,
+		len(own)+len(other), program, t.later())
 }
 
 // later says that what is loaded later is looked at as well, where something may be.
@@ -54,7 +55,8 @@ func (t *target) later() string {
 	return ""
 }
 
-// names lists the functions with debug information: those of the program and its own libraries, and those of the system's.
+// names lists the functions with debug information: those of the program and its own libraries, and those of the
+// system's.
 func (t *target) names(mods map[*symbol.Module]bool) (own, other []string) {
 	main := t.mainModule()
 	for mod := range mods {
@@ -102,7 +104,8 @@ func (t *target) lacking(main *symbol.Module, program string, pr probe) string {
 	cure += ", or give symbolsPath"
 	if !main.HasDWARF {
 		if stripped {
-			return fmt.Sprintf("%s has neither debug information nor symbols: it was stripped, or linked with -s.%s", program, cure)
+			return fmt.Sprintf("%s has neither debug information nor symbols: it was stripped, or linked with -s.%s", program,
+				cure)
 		}
 		return fmt.Sprintf("%s has no debug information: only exact names can be traced, without arguments.%s", program, cure)
 	}
@@ -116,10 +119,12 @@ func (t *target) lacking(main *symbol.Module, program string, pr probe) string {
 		}
 	}
 	if len(bare) > 0 {
-		return fmt.Sprintf("%d functions of that name, such as %s, have no debug information: they can be traced by their exact names, without arguments.%s", len(bare), bare[0], cure)
+		return fmt.Sprintf("%d functions of that name, such as %s, have no debug information: they can be traced by their "+
+			"exact names, without arguments.%s", len(bare), bare[0], cure)
 	}
 	if pr.pat.NeedsSource() && isRust(main) {
-		return fmt.Sprintf("none of the debug information of %s is of files under %s, only that of libraries.%s", program, t.cmd.ProjectRoot, cure)
+		return fmt.Sprintf("none of the debug information of %s is of files under %s, only that of libraries.%s", program,
+			t.cmd.ProjectRoot, cure)
 	}
 	return ""
 }
@@ -135,8 +140,8 @@ func isRust(m *symbol.Module) bool {
 	})
 }
 
-// sectionsOf reports whether a file is a program of Go, and whether it has no table of symbols but what is needed to link it
-// at run time.
+// sectionsOf reports whether a file is a program of Go, and whether it has no table of symbols but what is needed to
+// link it at run time.
 func sectionsOf(path string) (golang, stripped bool) {
 	f, err := elf.Open(path)
 	if err != nil {

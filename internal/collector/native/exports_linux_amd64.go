@@ -8,7 +8,8 @@ import (
 
 type exportsKey struct{}
 
-// exported reports whether other modules may call the function by name: then it keeps to the platform's calling convention.
+// exported reports whether other modules may call the function by name: then it keeps to the platform's calling
+// convention.
 func exported(mod *symbol.Module, f *symbol.Function) bool {
 	return mod.Memo(exportsKey{}, func() any { return exportsOf(mod) }).(map[uint64]bool)[uint64(f.Low)]
 }

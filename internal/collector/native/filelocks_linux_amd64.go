@@ -11,8 +11,9 @@ import (
 	"github.com/strobe-debug/strobe/internal/waits"
 )
 
-// fileLock finds who holds the lock on a file that a thread waits for. The kernel's list says which lock keeps it waiting; whoever has a
-// descriptor by which that lock was taken can release it, which are more than the one that took it if it has forked since.
+// fileLock finds who holds the lock on a file that a thread waits for. The kernel's list says which lock keeps it
+// waiting; whoever has a descriptor by which that lock was taken can release it, which are more than the one that took
+// it if it has forked since.
 func (l *look) fileLock(fd int, flock bool) (holders []waits.Holder, known bool) {
 	name := fmt.Sprintf("/proc/%d/fd/%d", l.p.pid, fd)
 	var st syscall.Stat_t
@@ -88,7 +89,8 @@ func holdersOf(lock, link string) (out []waits.Holder, all bool) {
 			}
 			for line := range strings.Lines(string(info)) {
 				f := strings.Fields(line)
-				if fd, err := strconv.Atoi(d.Name()); err == nil && len(f) > 2 && f[0] == "lock:" && strings.Join(f[2:], " ") == lock {
+				if fd, err := strconv.Atoi(d.Name()); err == nil && len(f) > 2 && f[0] == "lock:" && strings.Join(f[2:], " ") ==
+					lock {
 					out = append(out, waits.Holder{PID: pid, FD: fd})
 				}
 			}

@@ -7,8 +7,8 @@ import (
 // maxFinished is how much of the last round's copies is kept for the next, in bytes.
 const maxFinished = 1 << 20
 
-// complete computes the watches that the agent cannot, from the operands that it read. A payload is the ring's: the record
-// gets a copy, valid until the round's events are delivered.
+// complete computes the watches that the agent cannot, from the operands that it read. A payload is the ring's: the
+// record gets a copy, valid until the round's events are delivered.
 func (d *drainer) complete(rs *ringState, fn *function, rec *ring.Rec) {
 	exit := rec.Kind == ring.RecExit
 	if !exit && rec.Kind != ring.RecEnter || len(rec.Payload) == 0 {

@@ -38,16 +38,18 @@ int main() {
 }
 `
 
-// TestWatchesOfFloats watches what only the daemon can compute: a double global, float arguments, results, members behind
-// pointers and the thread's name; and two strings, which the agent compares.
+// TestWatchesOfFloats watches what only the daemon can compute: a double global, float arguments, results, members
+// behind pointers and the thread's name; and two strings, which the agent compares.
 func TestWatchesOfFloats(t *testing.T) {
 	for _, flags := range []string{"-O0", "-O2"} {
 		t.Run(flags, func(t *testing.T) {
 			prog := build(t, "floats.cpp", floatProgram, "g++", "-g", flags, "-pthread")
 			watches := map[string]string{
-				"double": "gRate * 2", "chosen": "x > 6.0 ? gClock->ticks : -gClock->ticks", "mixed": "x + n * f - gScale", "arg": "f", "rounded": "(int)(gClock->rate * 2)",
-				"name": `$threadName == "worker" ? 1.5 : 0.5`, "text": "s == gName", "null": "gNone->rate * 2", "guarded": "gNone != null && gNone->rate > 0.5",
-				"result": "$return * 10", "pointer": "x > 6.0 ? gClock : gNone", "short": `gRate > 100.0 && gNone->ticks == 1`,
+				"double": "gRate * 2", "chosen": "x > 6.0 ? gClock->ticks : -gClock->ticks", "mixed": "x + n * f - gScale",
+				"arg": "f", "rounded": "(int)(gClock->rate * 2)",
+				"name": `$threadName == "worker" ? 1.5 : 0.5`, "text": "s == gName", "null": "gNone->rate * 2",
+				"guarded": "gNone != null && gNone->rate > 0.5",
+				"result":  "$return * 10", "pointer": "x > 6.0 ? gClock : gNone", "short": `gRate > 100.0 && gNone->ticks == 1`,
 			}
 			sink := newSink(t)
 			sink.tracing = &collector.Tracing{Probes: []collector.Probe{{Pattern: "half"}, {Pattern: "plain"}}}
@@ -68,8 +70,10 @@ func TestWatchesOfFloats(t *testing.T) {
 				}
 			}
 			for i, want := range []map[string]string{
-				{"double": "0.5", "chosen": "-7", "mixed": "6", "arg": "2.5", "rounded": "7", "text": "true", "null": "<unreadable>", "guarded": "false", "pointer": "null", "short": "false", "name": "0.5"},
-				{"double": "1.5", "chosen": "7", "mixed": "7.5", "arg": "0.5", "rounded": "7", "text": "false", "null": "<unreadable>", "guarded": "false", "short": "false", "name": "1.5"},
+				{"double": "0.5", "chosen": "-7", "mixed": "6", "arg": "2.5", "rounded": "7", "text": "true",
+					"null": "<unreadable>", "guarded": "false", "pointer": "null", "short": "false", "name": "0.5"},
+				{"double": "1.5", "chosen": "7", "mixed": "7.5", "arg": "0.5", "rounded": "7", "text": "false",
+					"null": "<unreadable>", "guarded": "false", "short": "false", "name": "1.5"},
 			} {
 				for label, text := range want {
 					if got := shown(enters[i], label); got != text {
@@ -77,7 +81,8 @@ func TestWatchesOfFloats(t *testing.T) {
 					}
 				}
 			}
-			for i, want := range []map[string]string{{"double": "1.5", "rounded": "7", "result": "50"}, {"double": "2.5", "rounded": "7", "result": "50"}} {
+			for i, want := range []map[string]string{{"double": "1.5", "rounded": "7", "result": "50"},
+				{"double": "2.5", "rounded": "7", "result": "50"}} {
 				for label, text := range want {
 					if got := shown(exits[i], label); got != text {
 						t.Errorf("exit %d: %s = %s, want %s", i, watches[label], got, text)

@@ -19,8 +19,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/symbol"
 )
 
-// A forcing point stands at the entry of functions and makes each call that comes there return at once with a given value, or go on
-// with other arguments.
+// A forcing point stands at the entry of functions and makes each call that comes there return at once with a given
+// value, or go on with other arguments.
 
 // forced is what one function's calls are made to do.
 type forced struct {
@@ -39,7 +39,8 @@ type forcedArg struct {
 // forces reports a point that changes calls.
 func (pt *point) forces() bool { return pt.Return != "" || pt.SetArguments != "" }
 
-// forceRank orders points at one place: arguments are set before a call is made to return, and it reaches the other points only if it is not.
+// forceRank orders points at one place: arguments are set before a call is made to return, and it reaches the other
+// points only if it is not.
 func (pt *point) forceRank() int {
 	switch {
 	case pt.Return != "":
@@ -82,9 +83,11 @@ func (pt *point) newForced(mod *symbol.Module, a symbol.Addr) (*forced, error) {
 		reg, t, err := e.Result()
 		switch {
 		case err != nil:
-			return nil, fault.New(fault.Unsupported, "Force a function whose result is a number, a pointer or an enum.", "force %s: %w", f.Name, err)
+			return nil, fault.New(fault.Unsupported, "Force a function whose result is a number, a pointer or an enum.",
+				"force %s: %w", f.Name, err)
 		case t == nil && pt.Return != "null":
-			return nil, fault.New(fault.ValidationError, "Give null: the call returns without doing anything.", "%s returns nothing", f.Name)
+			return nil, fault.New(fault.ValidationError, "Give null: the call returns without doing anything.",
+				"%s returns nothing", f.Name)
 		case t != nil:
 			if out.result, err = encodeForced("the result of "+f.Name, t, []byte(pt.Return)); err != nil {
 				return nil, err
@@ -95,14 +98,19 @@ func (pt *point) newForced(mod *symbol.Module, a symbol.Addr) (*forced, error) {
 	for _, name := range slices.Sorted(maps.Keys(pt.arguments())) {
 		at, ok := e.Argument(name)
 		if !ok {
-			return nil, fault.New(fault.ValidationError, "Take one of them.", "%s has no parameter %q, only %q", f.Name, name, e.Names())
+			return nil, fault.New(fault.ValidationError, "Take one of them.", "%s has no parameter %q, only %q", f.Name, name,
+				e.Names())
 		}
 		apart := at.Kind != expr.PlaceRegister && at.Kind != expr.PlaceCFAOffset
-		if st := at.Type.Strip(); apart && st != nil && (st.Kind == symbol.KindStruct || st.Kind == symbol.KindUnion || st.Size > 8) {
-			return nil, fault.New(fault.Unsupported, "Set a breakpoint there and write it with debug_memory while the call is paused.", "parameter %q of %s, of type %s, is in several registers", name, f.Name, at.Type)
+		if st := at.Type.Strip(); apart && st != nil &&
+			(st.Kind == symbol.KindStruct || st.Kind == symbol.KindUnion || st.Size > 8) {
+			return nil, fault.New(fault.Unsupported,
+				"Set a breakpoint there and write it with debug_memory while the call is paused.",
+				"parameter %q of %s, of type %s, is in several registers", name, f.Name, at.Type)
 		}
 		if apart {
-			return nil, fault.New(fault.OptimizedOut, "Force its caller, or build with -O0.", "parameter %q of %s is not in one place at the entry", name, f.Name)
+			return nil, fault.New(fault.OptimizedOut, "Force its caller, or build with -O0.",
+				"parameter %q of %s is not in one place at the entry", name, f.Name)
 		}
 		b, err := encodeForced(fmt.Sprintf("parameter %q of %s", name, f.Name), at.Type, pt.arguments()[name])
 		if err != nil {
@@ -122,11 +130,16 @@ func encodeForced(what string, t *symbol.Type, raw json.RawMessage) ([]byte, err
 	switch {
 	case st == nil:
 	case st.Kind == symbol.KindStruct || st.Kind == symbol.KindUnion:
-		return nil, fault.New(fault.Unsupported, "Set a breakpoint there and write what the call was given, or after step-out what took its result, with debug_memory.", "%s is of type %s, which is no single value", what, t)
+		return nil, fault.New(fault.Unsupported,
+			"Set a breakpoint there and write what the call was given, or after step-out what took its result, with "+
+				"debug_memory.", "%s is of type %s, which is no single value", what, t)
 	case (st.Kind == symbol.KindReference || st.Kind == symbol.KindRValueReference) && (!isText || notAddress != nil):
-		return nil, fault.New(fault.ValidationError, "Give the address of one as text, such as 0x7f0012345678, or write what it refers to with debug_memory.", "%s is a reference, not a value", what)
+		return nil, fault.New(fault.ValidationError,
+			"Give the address of one as text, such as 0x7f0012345678, or write what it refers to with debug_memory.",
+			"%s is a reference, not a value", what)
 	case st.Kind == symbol.KindPointer && isText && notAddress != nil:
-		return nil, fault.New(fault.ValidationError, "Give null, or the address of something that is in the program.", "%s is a pointer, not a value", what)
+		return nil, fault.New(fault.ValidationError, "Give null, or the address of something that is in the program.",
+			"%s is a pointer, not a value", what)
 	}
 	return inspect.Encode(t, raw)
 }
@@ -214,10 +227,12 @@ func word(b []byte) uint64 {
 
 // general is a general register by its DWARF number.
 func general(regs *ptrace.Regs, n int) *uint64 {
-	return [...]*uint64{&regs.Rax, &regs.Rdx, &regs.Rcx, &regs.Rbx, &regs.Rsi, &regs.Rdi, &regs.Rbp, &regs.Rsp, &regs.R8, &regs.R9, &regs.R10, &regs.R11, &regs.R12, &regs.R13, &regs.R14, &regs.R15}[n]
+	return [...]*uint64{&regs.Rax, &regs.Rdx, &regs.Rcx, &regs.Rbx, &regs.Rsi, &regs.Rdi, &regs.Rbp, &regs.Rsp, &regs.R8,
+		&regs.R9, &regs.R10, &regs.R11, &regs.R12, &regs.R13, &regs.R14, &regs.R15}[n]
 }
 
-// holds evaluates a point's condition for a thread that came there. At a function's entry, parameters are where the caller put them.
+// holds evaluates a point's condition for a thread that came there. At a function's entry, parameters are where the
+// caller put them.
 func (t *target) holds(c *pause, look *pauseLook, pt *point, ps *pointSite) (bool, error) {
 	if !pt.forces() {
 		return look.truth(pt.Condition)
@@ -243,7 +258,8 @@ func (t *target) holds(c *pause, look *pauseLook, pt *point, ps *pointSite) (boo
 	if err != nil {
 		return false, err
 	}
-	return cond.Truth(&expr.Env{Memory: pic.Mem, Frame: entryFrame{c.seen}, ThreadID: c.th.tid, PID: c.p.pid, ThreadName: c.seen.Name,
+	return cond.Truth(&expr.Env{Memory: pic.Mem, Frame: entryFrame{c.seen}, ThreadID: c.th.tid, PID: c.p.pid,
+		ThreadName: c.seen.Name,
 		Bias: func(mod *symbol.Module) (uint64, bool) {
 			for i := range pic.Modules {
 				if pic.Modules[i].Mod == mod {

@@ -19,7 +19,8 @@ func (t *target) attachedTo(p *process) bool {
 	return t.cmd.PID != 0 && !p.isReady()
 }
 
-// catchUp gives a child whose parent was not set up yet the hooks that are wanted now, before it runs. Tracer thread only.
+// catchUp gives a child whose parent was not set up yet the hooks that are wanted now, before it runs. Tracer thread
+// only.
 func (t *target) catchUp(th *thread, p *process) {
 	t.holdFor(th, p, func(ctx context.Context) error {
 		t.probeMu.Lock()
@@ -84,8 +85,8 @@ func (t *target) runningOut(ctx context.Context) (any bool) {
 	return any
 }
 
-// runHeld lets threads run that are still held for their process to be set up: the kernel would deliver the SIGTRAP of a step, in which
-// they stand if a system call was made in them, to a thread that it detaches.
+// runHeld lets threads run that are still held for their process to be set up: the kernel would deliver the SIGTRAP of
+// a step, in which they stand if a system call was made in them, to a thread that it detaches.
 func (t *target) runHeld(ctx context.Context) {
 	err := t.tracer.Do(ctx, func() error {
 		t.tracer.Settle()
@@ -125,8 +126,8 @@ func (t *target) hooksLeft() bool {
 	return false
 }
 
-// copying reports a thread that is copying the process's memory to a child just now, though it seems to wait: the copy must not have a
-// change half done. One that waits for its vfork child copies nothing.
+// copying reports a thread that is copying the process's memory to a child just now, though it seems to wait: the copy
+// must not have a change half done. One that waits for its vfork child copies nothing.
 func (p *process) copying(th *thread, nr int64) bool {
 	switch nr {
 	case unix.SYS_FORK:

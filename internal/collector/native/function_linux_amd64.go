@@ -14,7 +14,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/value"
 )
 
-// function is one function of one file as it will be hooked, at link-time addresses. Shared by all processes of a session.
+// function is one function of one file as it will be hooked, at link-time addresses. Shared by all processes of a
+// session.
 type function struct {
 	sym      *symbol.Function
 	mod      *symbol.Module
@@ -45,9 +46,11 @@ type function struct {
 var noFrame = map[string]string{
 	"setjmp": "returns twice", "_setjmp": "returns twice", "sigsetjmp": "returns twice", "__sigsetjmp": "returns twice",
 	"vfork": "returns twice", "__vfork": "returns twice", "getcontext": "returns twice", "savectx": "returns twice",
-	"clone": "returns on another stack", "__clone": "returns on another stack", "clone3": "returns on another stack", "__clone3": "returns on another stack",
-	"_start": "is the program's entry point, which has no caller", "__restore_rt": "is entered by the kernel", "__fentry__": "has a calling convention of its own",
-	"mcount": "has a calling convention of its own", "_mcount": "has a calling convention of its own",
+	"clone": "returns on another stack", "__clone": "returns on another stack", "clone3": "returns on another stack",
+	"__clone3": "returns on another stack",
+	"_start":   "is the program's entry point, which has no caller", "__restore_rt": "is entered by the kernel",
+	"__fentry__": "has a calling convention of its own",
+	"mcount":     "has a calling convention of its own", "_mcount": "has a calling convention of its own",
 }
 
 // maxTableBytes is how much is read for one table of a switch.
@@ -63,7 +66,8 @@ func analysisOptions(mod *symbol.Module, targets []hook.Addr) hook.Options {
 }
 
 // compile decides how a function is hooked and what is recorded of it.
-func compile(mod *symbol.Module, f *symbol.Function, w want, pad int, targets []hook.Addr, o capture.Options) *function {
+func compile(mod *symbol.Module, f *symbol.Function, w want, pad int, targets []hook.Addr,
+	o capture.Options) *function {
 	fn := &function{sym: f, mod: mod, want: w}
 	if why, no := noFrame[f.Raw]; no {
 		fn.reason = "cannot be hooked safely: it " + why
@@ -108,8 +112,8 @@ func compile(mod *symbol.Module, f *symbol.Function, w want, pad int, targets []
 	return fn
 }
 
-// onGoroutine reports whether a function may run on a goroutine's stack, which ends a few hundred bytes below any moment's stack pointer.
-// C code that a Go program calls runs on a thread's own.
+// onGoroutine reports whether a function may run on a goroutine's stack, which ends a few hundred bytes below any
+// moment's stack pointer. C code that a Go program calls runs on a thread's own.
 func onGoroutine(mod *symbol.Module, f *symbol.Function) bool {
 	if !mod.Go {
 		return false
@@ -195,7 +199,8 @@ func (w want) options(walks *capture.Walks, modules []*symbol.Module) capture.Op
 }
 
 // compileAll compiles functions on all CPUs, using what was compiled before.
-func (t *target) compileAll(mod *symbol.Module, fns []symbol.Function, wanted map[int]want, modules []*symbol.Module) []*function {
+func (t *target) compileAll(mod *symbol.Module, fns []symbol.Function, wanted map[int]want,
+	modules []*symbol.Module) []*function {
 	out := make([]*function, 0, len(wanted))
 	type job struct {
 		i, pad int
@@ -264,9 +269,9 @@ func onAllCPUs(n int, fn func(k int)) {
 
 type jumpsKey struct{}
 
-// jumpTargets returns, in ascending order, where hand-written functions of a file jump to outside themselves: such a place
-// inside the first bytes of another function must not be overwritten. Compilers make no such jumps, so functions with
-// debug information in another language than assembler are not read.
+// jumpTargets returns, in ascending order, where hand-written functions of a file jump to outside themselves: such a
+// place inside the first bytes of another function must not be overwritten. Compilers make no such jumps, so functions
+// with debug information in another language than assembler are not read.
 func jumpTargets(mod *symbol.Module) []hook.Addr {
 	return mod.Memo(jumpsKey{}, func() any { return findJumps(mod) }).([]hook.Addr)
 }

@@ -12,8 +12,8 @@ import (
 
 var _ collector.Glancer = (*Runtime)(nil)
 
-// Glance tells what the threads of processes do that are nobody's target, without stopping or attaching to them: threads that wait are
-// read from outside. Of those that run only that is known. A process that has ended is left out.
+// Glance tells what the threads of processes do that are nobody's target, without stopping or attaching to them:
+// threads that wait are read from outside. Of those that run only that is known. A process that has ended is left out.
 func (rt *Runtime) Glance(ctx context.Context, pids []int, root string) (*collector.ThreadReport, error) {
 	t := bareTarget(rt, &collector.Command{ProjectRoot: root, Glance: true}, nil)
 	for _, pid := range pids {

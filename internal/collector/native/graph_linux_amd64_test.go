@@ -13,8 +13,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/value"
 )
 
-// graphProgram makes the graph of its edges: nodes with two pointers and an array of three, null where the edge is -1, and shows
-// some of them to visit.
+// graphProgram makes the graph of its edges: nodes with two pointers and an array of three, null where the edge is -1,
+// and shows some of them to visit.
 const graphProgram = `
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +37,8 @@ int main(void) {
 }
 `
 
-// Random graphs with cycles are shown to any depth without end, without more than a record holds, and without an edge that is not there.
+// Random graphs with cycles are shown to any depth without end, without more than a record holds, and without an edge
+// that is not there.
 func TestCyclicGraphs(t *testing.T) {
 	const nodes, shown = 10_000, 50
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -59,7 +60,8 @@ func TestCyclicGraphs(t *testing.T) {
 	prog := build(t, "graph.c", fmt.Sprintf(graphProgram, list.String(), nodes/shown), "gcc", "-g", "-O1")
 	for depth := 1; depth <= 10; depth++ {
 		sink := newSink(t)
-		s := startTracing(t, testRuntime(t), sink, prog, collector.Tracing{Probes: []collector.Probe{{Pattern: "visit", Depth: depth}}})
+		s := startTracing(t, testRuntime(t), sink, prog,
+			collector.Tracing{Probes: []collector.Probe{{Pattern: "visit", Depth: depth}}})
 		s.wait(t)
 		if sink.enters["visit"] != shown || sink.bad != "" {
 			t.Errorf("depth %d: %d calls, want %d; %s", depth, sink.enters["visit"], shown, sink.bad)
@@ -76,7 +78,8 @@ func TestCyclicGraphs(t *testing.T) {
 		if most > ring.MaxPayload || g.seen == 0 {
 			t.Errorf("depth %d: %d bytes in a record, at most %d; %d nodes shown", depth, most, ring.MaxPayload, g.seen)
 		}
-		t.Logf("depth %d: %d nodes shown, %d circular, %d too deep, %d without room, at most %d bytes", depth, g.seen, g.circular, g.deep, g.noRoom, most)
+		t.Logf("depth %d: %d nodes shown, %d circular, %d too deep, %d without room, at most %d bytes", depth, g.seen,
+			g.circular, g.deep, g.noRoom, most)
 	}
 	_ = filepath.Base(prog)
 }
@@ -90,7 +93,8 @@ type graphCheck struct {
 	seen, circular, deep, noRoom int
 }
 
-// node checks the value that an edge to node want leads to; -1: any node. level is how many pointers were followed to it.
+// node checks the value that an edge to node want leads to; -1: any node. level is how many pointers were followed to
+// it.
 func (g *graphCheck) node(v value.Value, want, level int) {
 	if v.Kind() != value.Obj {
 		switch text := v.Text(); {
@@ -154,7 +158,8 @@ func TestBadPointers(t *testing.T) {
 	prog := build(t, "bad.c", badProgram, "gcc", "-g", "-O1")
 	sink := newSink(t)
 	sink.block = true
-	s := startTracing(t, testRuntime(t), sink, prog, collector.Tracing{Probes: []collector.Probe{{Pattern: "look", Depth: 3}}}, "20000")
+	s := startTracing(t, testRuntime(t), sink, prog,
+		collector.Tracing{Probes: []collector.Probe{{Pattern: "look", Depth: 3}}}, "20000")
 	s.wait(t)
 	if out := s.stdout.String(); out != "20000\n" || s.Exit().Code != 0 || sink.enters["look"] != 20000 {
 		t.Fatalf("%q, exit %+v, %d calls", out, s.Exit(), sink.enters["look"])

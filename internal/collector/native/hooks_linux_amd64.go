@@ -78,7 +78,8 @@ func (p *process) makeHooks(ctx context.Context, r *remote, m *loaded, fns []*fu
 
 // stubBytes is an upper bound of the arena bytes that the function's stubs take.
 func (fn *function) stubBytes() uint64 {
-	n := uint64(hook.MaxStub(hook.Spec{Kind: fn.kind, Code: fn.code, Analysis: &fn.analysis, StackBytes: fn.plan.StackBytes})) + 16
+	n := uint64(hook.MaxStub(hook.Spec{Kind: fn.kind, Code: fn.code, Analysis: &fn.analysis,
+		StackBytes: fn.plan.StackBytes})) + 16
 	n += uint64(fn.leaving()) * 64
 	return n
 }
@@ -124,7 +125,8 @@ func (w *stubWriter) hook(m *loaded, fn *function) (*hooked, error) {
 	an := fn.analysis // at its address in the process
 	an.Addr += hook.Addr(m.bias)
 	spec := hook.Spec{Kind: fn.kind, ID: id, Code: fn.code, Analysis: &an, StackBytes: fn.plan.StackBytes,
-		TailID: tailID(id), EnterSlot: w.a.slot(fn.enterSlot()), ExitSlot: w.a.slot(fn.exitSlot()), CopySlot: w.a.slot(slotCopy)}
+		TailID: tailID(id), EnterSlot: w.a.slot(fn.enterSlot()), ExitSlot: w.a.slot(fn.exitSlot()),
+		CopySlot: w.a.slot(slotCopy)}
 	if len(fn.parts) > 0 {
 		spec.Tails = fn.parts[0].tails
 	}
@@ -235,7 +237,8 @@ func (fn *function) exitSlot() int {
 	return slotExit
 }
 
-// relocate returns a program for the process. One that names a module which is not there reads nothing: it ends at once.
+// relocate returns a program for the process. One that names a module which is not there reads nothing: it ends at
+// once.
 func (p *process) relocate(program *ring.Program) []ring.Op {
 	if program.Relocate == nil {
 		return program.Ops
@@ -274,14 +277,16 @@ func (p *process) installWalks() error {
 	return nil
 }
 
-// writePlan fills the hook's table entry and its operations; spares is its want's, zero: nothing is cut but to what fits a record.
+// writePlan fills the hook's table entry and its operations; spares is its want's, zero: nothing is cut but to what
+// fits a record.
 func (p *process) writePlan(id uint32, plan *ring.Plan, spares [2]int) error {
 	need := uint32(len(plan.Enter) + len(plan.Exit) + 2)
 	if p.nextOp+need > ring.MaxOps {
 		return fmt.Errorf("all %d capture operations of the process are in use", ring.MaxOps)
 	}
 	if plan.MaxEnter > ring.MaxPayload || plan.MaxExit > ring.MaxPayload {
-		return fmt.Errorf("its values take %d and %d bytes, at most %d fit a record", plan.MaxEnter, plan.MaxExit, ring.MaxPayload)
+		return fmt.Errorf("its values take %d and %d bytes, at most %d fit a record", plan.MaxEnter, plan.MaxExit,
+			ring.MaxPayload)
 	}
 	programs := make([][]ring.Op, len(plan.Programs))
 	for i := range plan.Programs {
@@ -315,7 +320,8 @@ func (p *process) writePlan(id uint32, plan *ring.Plan, spares [2]int) error {
 		p.nextOp++
 		return first
 	}
-	h := ring.Hook{Depth: uint8(plan.Depth), EnterGPRs: uint8(min(plan.EnterGPRs, 6)), ExitGPRs: uint8(min(plan.ExitGPRs, 2)), MaxEnter: uint32(plan.MaxEnter), MaxExit: uint32(plan.MaxExit)}
+	h := ring.Hook{Depth: uint8(plan.Depth), EnterGPRs: uint8(min(plan.EnterGPRs, 6)),
+		ExitGPRs: uint8(min(plan.ExitGPRs, 2)), MaxEnter: uint32(plan.MaxEnter), MaxExit: uint32(plan.MaxExit)}
 	h.Allow, h.Least = uint16(spares[0]/ring.AllowBytes), uint8(spares[1]/ring.LeastBytes)
 	h.MaxEnter = max(h.MaxEnter, uint32(h.EnterGPRs)*8)
 	h.MaxExit = max(h.MaxExit, uint32(h.ExitGPRs)*8)
@@ -345,7 +351,8 @@ func (w *stubWriter) flush() error {
 }
 
 // own makes a hook of Strobe's own: the agent does flags' work at the function's entry and goes on.
-func (p *process) own(ctx context.Context, r *remote, m *loaded, code []byte, addr uint64, pad int, flags, index uint32) (*hooked, error) {
+func (p *process) own(ctx context.Context, r *remote, m *loaded, code []byte, addr uint64, pad int, flags,
+	index uint32) (*hooked, error) {
 	an := hook.Analyze(code, hook.Addr(addr), pad, hook.Options{})
 	if an.Patch != hook.PatchJump {
 		return nil, fmt.Errorf("cannot be patched: %s", an.Reason)
@@ -359,7 +366,8 @@ func (p *process) own(ctx context.Context, r *remote, m *loaded, code []byte, ad
 	p.changingLocked()
 	id := uint32(len(*p.hooks.Load()))
 	w := &stubWriter{p: p, a: a, at: a.next}
-	stub, err := w.add(hook.Spec{Kind: hook.EnterOnly, ID: id, Code: code, Analysis: &an, EnterSlot: a.slot(slotEnterOnly)})
+	stub, err := w.add(hook.Spec{Kind: hook.EnterOnly, ID: id, Code: code, Analysis: &an,
+		EnterSlot: a.slot(slotEnterOnly)})
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/collector"
 )
 
-// idleProgram waits in a system call that the kernel does not restart, and says when it is interrupted. SIGUSR1 interrupts it.
+// idleProgram waits in a system call that the kernel does not restart, and says when it is interrupted. SIGUSR1
+// interrupts it.
 const idleProgram = `
 #include <errno.h>
 #include <signal.h>
@@ -53,7 +54,8 @@ func TestIdleProgramIsTraced(t *testing.T) {
 		sink := newSink(t)
 		s := startProgram(t, testRuntime(t), sink, filepath.Dir(prog), nil, prog)
 		waitFor(t, "epoll_wait", func() bool { nr, _, running := blockedPC(s.PID(), s.PID()); return !running && nr == 232 })
-		if _, err := s.SetTracing(context.Background(), collector.Tracing{Probes: []collector.Probe{{Pattern: "handle", Depth: 3}}}); err != nil {
+		if _, err := s.SetTracing(context.Background(),
+			collector.Tracing{Probes: []collector.Probe{{Pattern: "handle", Depth: 3}}}); err != nil {
 			t.Fatal(err)
 		}
 		s.stdin.WriteString("ab\n")
@@ -73,7 +75,8 @@ func TestIdleProgramIsTraced(t *testing.T) {
 		case <-time.After(20 * time.Second):
 			t.Fatal("the program does not end")
 		}
-		if out := s.stdout.String(); out != "ready\n6\n10\n" && out != "ready\n6\n12\n" || strings.Contains(out, "interrupted") {
+		if out := s.stdout.String(); out != "ready\n6\n10\n" && out != "ready\n6\n12\n" ||
+			strings.Contains(out, "interrupted") {
 			t.Errorf("output %q", out)
 		}
 	}

@@ -63,7 +63,8 @@ func (p *process) inject(r *remote) error {
 			continue
 		}
 		err = p.mapRegion(r, count, p.regionHint(maps), false)
-		if !errors.Is(err, syscall.ENOMEM) && !errors.Is(err, syscall.EAGAIN) || last { // the latter where locked memory is limited
+		// the latter where locked memory is limited
+		if !errors.Is(err, syscall.ENOMEM) && !errors.Is(err, syscall.EAGAIN) || last {
 			break
 		}
 	}
@@ -101,7 +102,8 @@ func (p *process) regionHint(maps []mapping) uint64 {
 	return (top - 16<<30) &^ 0xfffff
 }
 
-// regionPath is how the region is called among a process's mappings: the kernel's word for the platform is its memfd's name.
+// regionPath is how the region is called among a process's mappings: the kernel's word for the platform is its memfd's
+// name.
 const regionPath = "/memfd:x86_64 (deleted)"
 
 // mapRegion makes the memfd in the target, so that both sides map the same memory. at is where: a hint, or,
@@ -155,7 +157,8 @@ func (p *process) mapRegion(r *remote, rings int, at uint64, fixed bool) error {
 	return nil
 }
 
-// mapShared maps the file here. It keeps its size from now on: where a program made it shorter, our reading of it would be a fault.
+// mapShared maps the file here. It keeps its size from now on: where a program made it shorter, our reading of it would
+// be a fault.
 func mapShared(path string, size int64) (mem []byte, inode uint64, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -165,7 +168,8 @@ func mapShared(path string, size int64) (mem []byte, inode uint64, err error) {
 	if err := f.Truncate(size); err != nil {
 		return nil, 0, fmt.Errorf("size shared memory: %w", err)
 	}
-	if _, err := unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL); err != nil {
+	if _, err := unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL); err !=
+		nil {
 		return nil, 0, fmt.Errorf("seal shared memory: %w", err)
 	}
 	var st unix.Stat_t
@@ -175,7 +179,8 @@ func mapShared(path string, size int64) (mem []byte, inode uint64, err error) {
 	if st.Size != size { // before it was sealed
 		return nil, 0, fmt.Errorf("size shared memory: the program made it %d bytes", st.Size)
 	}
-	if mem, err = unix.Mmap(int(f.Fd()), 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_NORESERVE); err != nil {
+	if mem, err = unix.Mmap(int(f.Fd()), 0, int(size), unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_SHARED|unix.MAP_NORESERVE); err != nil {
 		return nil, 0, fmt.Errorf("map shared memory: %w", err)
 	}
 	return mem, st.Ino, nil
@@ -185,8 +190,8 @@ func mapShared(path string, size int64) (mem []byte, inode uint64, err error) {
 // following pointers (whose faults only the daemon can catch) and waiting for room.
 const staleAfter = 2 * time.Second
 
-// waitMost is how long a thread waits for room while none is made, where it does not wait for ever: on a machine with ten threads for each
-// CPU the decoder may not get on for a second.
+// waitMost is how long a thread waits for room while none is made, where it does not wait for ever: on a machine with
+// ten threads for each CPU the decoder may not get on for a second.
 const waitMost = 5 * time.Second
 
 func (p *process) initControl(aux map[uint64]uint64) {

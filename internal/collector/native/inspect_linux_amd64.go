@@ -16,8 +16,8 @@ var (
 	_ collector.Assigner  = (*target)(nil)
 )
 
-// Inspect reads values of the target while it runs: globals and addresses of its first living process; with the id of a paused
-// thread, that thread's locals and registers. What runs may change a value while it is read.
+// Inspect reads values of the target while it runs: globals and addresses of its first living process; with the id of a
+// paused thread, that thread's locals and registers. What runs may change a value while it is read.
 func (t *target) Inspect(_ context.Context, q collector.Inspection) ([]collector.Reading, error) {
 	view, th, _, err := t.inspected(q)
 	if err != nil {
@@ -76,9 +76,11 @@ func (t *target) inspected(q collector.Inspection) (*snapshot.Process, *snapshot
 	if pid == 0 {
 		pid = t.pid
 	} else if len(t.PIDs()) > 0 {
-		return nil, nil, nil, fault.New(fault.ValidationError, "debug_session status lists pids.", "the session has no living process %d", pid)
+		return nil, nil, nil, fault.New(fault.ValidationError, "debug_session status lists pids.",
+			"the session has no living process %d", pid)
 	}
-	return nil, nil, nil, fault.New(fault.ProcessExited, "debug_query shows what was recorded.", "process %d has ended", pid)
+	return nil, nil, nil, fault.New(fault.ProcessExited, "debug_query shows what was recorded.", "process %d has ended",
+		pid)
 }
 
 // writer changes a process for inspect.Write.
@@ -140,7 +142,8 @@ func (w *writer) WriteRegister(n int, v uint64) error {
 		if n == regRip {
 			return fmt.Errorf("the program counter cannot be set: the thread stands at a copy of its instruction")
 		}
-		*[...]*uint64{&regs.Rax, &regs.Rdx, &regs.Rcx, &regs.Rbx, &regs.Rsi, &regs.Rdi, &regs.Rbp, &regs.Rsp, &regs.R8, &regs.R9, &regs.R10, &regs.R11, &regs.R12, &regs.R13, &regs.R14, &regs.R15}[n] = v
+		*[...]*uint64{&regs.Rax, &regs.Rdx, &regs.Rcx, &regs.Rbx, &regs.Rsi, &regs.Rdi, &regs.Rbp, &regs.Rsp, &regs.R8,
+			&regs.R9, &regs.R10, &regs.R11, &regs.R12, &regs.R13, &regs.R14, &regs.R15}[n] = v
 		if err := ptrace.SetRegs(w.c.th.tid, &regs); err != nil {
 			return err
 		}

@@ -38,8 +38,8 @@ const (
 //
 // First every new site gets an int3 at its first byte, then threads that compute are halted, then the rest is written.
 // Threads that wait in the kernel are not halted: none of them can be inside a patched range (no window holds a system
-// call), and whoever wakes up and goes there meets the int3; its trap is handled afterwards. The order matters: a thread that
-// woke between the halt and the int3 could stand inside a window.
+// call), and whoever wakes up and goes there meets the int3; its trap is handled afterwards. The order matters: a
+// thread that woke between the halt and the int3 could stand inside a window.
 func (p *process) apply(add, remove []*site) error {
 	quiet := p.onlyThreadStopped()
 	remove = p.uncover(remove)
@@ -258,7 +258,8 @@ func (p *process) moveOut(ws windows) {
 	}
 }
 
-// scanBytes is how much of each thread's stack is searched for interrupted addresses: a signal's frame lies near the top.
+// scanBytes is how much of each thread's stack is searched for interrupted addresses: a signal's frame lies near the
+// top.
 const scanBytes = 64 << 10
 
 // oneByte leaves a site at its one-byte trap.
@@ -273,11 +274,13 @@ func (p *process) oneByte(add []*site) {
 	for _, s := range add {
 		s.oneByte()
 	}
-	p.t.warn(fmt.Sprintf("a thread of process %d does not come to a stop: what was set there now costs a stop at each call", p.pid))
+	p.t.warn(fmt.Sprintf("a thread of process %d does not come to a stop: what was set there now costs a stop at "+
+		"each call", p.pid))
 }
 
-// spareInterrupted leaves those sites at their one-byte trap into whose window a thread may return from a signal handler,
-// or from the agent by a way back: the address is on its stack. A stray number that looks the same costs only speed.
+// spareInterrupted leaves those sites at their one-byte trap into whose window a thread may return from a signal
+// handler, or from the agent by a way back: the address is on its stack. A stray number that looks the same costs only
+// speed.
 func (p *process) spareInterrupted(ws windows, ways []wayBack) {
 	if !slices.ContainsFunc(ws, func(s *site) bool { return len(s.patch) > 1 }) {
 		return
@@ -353,8 +356,8 @@ func (p *process) haltRunning() (resume func()) {
 	return resume
 }
 
-// haltRunningBut is haltRunning that spares some threads. Not all stand where one did not come to a stop; there the others are not waited for
-// as long.
+// haltRunningBut is haltRunning that spares some threads. Not all stand where one did not come to a stop; there the
+// others are not waited for as long.
 func (p *process) haltRunningBut(spared map[*thread]bool) (resume func(), all bool) {
 	var back []func()
 	all = true

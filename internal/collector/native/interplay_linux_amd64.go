@@ -8,8 +8,9 @@ import (
 	"github.com/strobe-debug/strobe/internal/spin"
 )
 
-// interplay are moments of threads each of which goes round for ever as long as the others stand, while one writes what another reads. They
-// may hand work to each other, or be in a livelock: then all that decides anything comes back to what it was at an earlier moment.
+// interplay are moments of threads each of which goes round for ever as long as the others stand, while one writes what
+// another reads. They may hand work to each other, or be in a livelock: then all that decides anything comes back to
+// what it was at an earlier moment.
 type interplay struct {
 	who     string
 	moments []*moment
@@ -85,7 +86,8 @@ func (i *interplay) back(all []*spinning) bool {
 }
 
 func (m *moment) same(old *moment, all []*spinning) bool {
-	if !slices.Equal(m.tids, old.tids) || !slices.Equal(m.heads, old.heads) || !slices.Equal(m.regs, old.regs) || len(m.words) != len(old.words) {
+	if !slices.Equal(m.tids, old.tids) || !slices.Equal(m.heads, old.heads) || !slices.Equal(m.regs, old.regs) ||
+		len(m.words) != len(old.words) {
 		return false
 	}
 	for w, v := range m.words {
@@ -100,12 +102,14 @@ func (m *moment) same(old *moment, all []*spinning) bool {
 	return true
 }
 
-// decidesNothing reports whether a word of the moment is only written on the way that the threads go, or leads to nothing: a sum that they
-// add to.
+// decidesNothing reports whether a word of the moment is only written on the way that the threads go, or leads to
+// nothing: a sum that they add to.
 func (m *moment) decidesNothing(w uint64, all []*spinning) bool {
 	idle, known := m.idle[w]
 	if !known {
-		idle = !slices.ContainsFunc(all, func(s *spinning) bool { return spin.Steers(s.sys, &s.th, []uint64{w}, s.res.Steps) })
+		idle = !slices.ContainsFunc(all, func(s *spinning) bool {
+			return spin.Steers(s.sys, &s.th, []uint64{w}, s.res.Steps)
+		})
 		m.idle[w] = idle
 	}
 	return idle

@@ -6,8 +6,9 @@ import (
 	"github.com/strobe-debug/strobe/internal/ptrace"
 )
 
-// A function with no room for a jump of five bytes may have one of two (hook.PatchShort): it leads to its island, a longer one in padding.
-// Between the two a thread stands in the program's code at a place that is none of the function's.
+// A function with no room for a jump of five bytes may have one of two (hook.PatchShort): it leads to its island, a
+// longer one in padding. Between the two a thread stands in the program's code at a place that is none of the
+// function's.
 
 // addIslands makes islands known to who looks at where threads are. mu is held.
 func (p *process) addIslands(sites []*site) {
@@ -32,8 +33,8 @@ func (p *process) onIsland(pc uint64) (entry uint64, is bool) {
 	return entry, is
 }
 
-// leaveIsland sends stopped threads that stand on an island on to the stub, so that it can become padding again. False: not all threads that
-// run are stopped, and it has to stay.
+// leaveIsland sends stopped threads that stand on an island on to the stub, so that it can become padding again. False:
+// not all threads that run are stopped, and it has to stay.
 func (p *process) leaveIsland(s *site, all bool) bool {
 	for _, th := range p.allThreads() {
 		if !th.stopped {

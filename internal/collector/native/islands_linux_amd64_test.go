@@ -36,9 +36,9 @@ int main(void)
 }
 `
 
-// TestShortJump: a function that jumps back to its own fifth byte has no room for a jump of five, and is hooked without a breakpoint
-// instruction all the same, comes and goes while threads are in it, and does what it did. Keeps out: 44 µs a call of one function, which were
-// most of what tracing all of Lua cost.
+// TestShortJump: a function that jumps back to its own fifth byte has no room for a jump of five, and is hooked without
+// a breakpoint instruction all the same, comes and goes while threads are in it, and does what it did. Keeps out: 44 µs
+// a call of one function, which were most of what tracing all of Lua cost.
 func TestShortJump(t *testing.T) {
 	prog := build(t, "back.c", backProgram, "gcc", "-g", "-O2", "-pthread")
 	sink := newSink(t)
@@ -59,7 +59,8 @@ func TestShortJump(t *testing.T) {
 	}
 	s.stdin.WriteString("\n")
 	s.wait(t)
-	if out := s.stdout.String(); s.Exit() != (collector.ExitInfo{}) || number(out, "bad") != 0 || number(out, "calls") == 0 {
+	if out := s.stdout.String(); s.Exit() != (collector.ExitInfo{}) || number(out, "bad") != 0 || number(out, "calls") ==
+		0 {
 		t.Errorf("the program ended with %+v and wrote %q", s.Exit(), out)
 	}
 	checkBalance(t, sink)

@@ -34,7 +34,10 @@ func play(t *testing.T, script string) string {
 			l := ls.enter(sp, 1, fn, w[0] == '~', closing)
 			out = append(out, fmt.Sprintf("%d:enter %x", l.id, sp))
 		case '-':
-			l, ok := ls.exit(sp, 1, closing, func(l *lane, f frame) { out = append(out, fmt.Sprintf("%d:tailed %x", l.id, f.sp)) })
+			l, ok := ls.exit(sp, 1, closing, func(l *lane,
+				f frame) {
+				out = append(out, fmt.Sprintf("%d:tailed %x", l.id, f.sp))
+			})
 			if !ok {
 				out = append(out, "unknown")
 				continue
@@ -49,11 +52,15 @@ func TestLanes(t *testing.T) {
 	const stack2 = "7f0000001000"
 	for _, c := range []struct{ name, script, want string }{
 		{"nested", "+1000 +f00 -f00 -1000", "0:enter 1000, 0:enter f00, 0:exit f00, 0:exit 1000"},
-		{"siblings", "+1000 +f00 -f00 +f00 -f00 -1000", "0:enter 1000, 0:enter f00, 0:exit f00, 0:enter f00, 0:exit f00, 0:exit 1000"},
-		{"exception closes skipped frames at the next record", "+1000 +f00 +e00 +f80", "0:enter 1000, 0:enter f00, 0:enter e00, 0:close e00 2, 0:close f00 2, 0:enter f80"},
-		{"exception closes skipped frames at the outer exit", "+1000 +f00 +e00 -1000", "0:enter 1000, 0:enter f00, 0:enter e00, 0:close e00 2, 0:close f00 2, 0:exit 1000"},
+		{"siblings", "+1000 +f00 -f00 +f00 -f00 -1000",
+			"0:enter 1000, 0:enter f00, 0:exit f00, 0:enter f00, 0:exit f00, 0:exit 1000"},
+		{"exception closes skipped frames at the next record", "+1000 +f00 +e00 +f80",
+			"0:enter 1000, 0:enter f00, 0:enter e00, 0:close e00 2, 0:close f00 2, 0:enter f80"},
+		{"exception closes skipped frames at the outer exit", "+1000 +f00 +e00 -1000",
+			"0:enter 1000, 0:enter f00, 0:enter e00, 0:close e00 2, 0:close f00 2, 0:exit 1000"},
 		{"tail call returns with its caller", "+1000 ~ff0 -1000", "0:enter 1000, 0:enter ff0, 0:tailed ff0, 0:exit 1000"},
-		{"tail call of a tail call", "+1000 ~ff0 ~ff0 -1000", "0:enter 1000, 0:enter ff0, 0:close ff0 4, 0:enter ff0, 0:tailed ff0, 0:exit 1000"},
+		{"tail call of a tail call", "+1000 ~ff0 ~ff0 -1000",
+			"0:enter 1000, 0:enter ff0, 0:close ff0 4, 0:enter ff0, 0:tailed ff0, 0:exit 1000"},
 		{"lost exits", "+1000 +f00 lost -1000", "0:enter 1000, 0:enter f00, 0:close f00 8, 0:exit 1000"},
 		{"lost enter", "-1000", "unknown"},
 		{"another stack", "+1000 +" + stack2 + " +f00 -" + stack2 + " -f00 -1000",

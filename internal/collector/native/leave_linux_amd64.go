@@ -20,8 +20,9 @@ import (
 )
 
 // LeakSanitizer traces the program's threads itself, which it cannot while we do. A process whose check begins is let
-// go: its hooks are taken out and its threads detached. Programs that carry the sanitizer have its functions among their
-// symbols; in the shared library they are hidden, but it calls a function that nobody need define, through a table entry that is empty.
+// go: its hooks are taken out and its threads detached. Programs that carry the sanitizer have its functions among
+// their symbols; in the shared library they are hidden, but it calls a function that nobody need define, through a
+// table entry that is empty.
 const (
 	leakMark = "__lsan_do_leak_check"
 	leakWeak = "__lsan_is_turned_off"
@@ -45,7 +46,8 @@ func (p *process) watchLeaks(ctx context.Context, mods []*loaded) error {
 		}
 		s := p.watchLeakCheck(ctx, m, mod)
 		if s == nil {
-			p.t.warn(fmt.Sprintf("%s carries LeakSanitizer, which does not work in a traced program, and its check could not be found: set ASAN_OPTIONS=detect_leaks=0", m.path))
+			p.t.warn(fmt.Sprintf("%s carries LeakSanitizer, which does not work in a traced program, and its check could not "+
+				"be found: set ASAN_OPTIONS=detect_leaks=0", m.path))
 			continue
 		}
 		add = append(add, s)
@@ -58,7 +60,8 @@ func (p *process) watchLeaks(ctx context.Context, mods []*loaded) error {
 
 // leaves reports whether the process can ask to be let go.
 func (p *process) leaves() bool {
-	return slices.ContainsFunc(*p.hooks.Load(), func(h *hooked) bool { return h != nil && h.own != nil && h.own.flags == ring.HookLeave })
+	return slices.ContainsFunc(*p.hooks.Load(),
+		func(h *hooked) bool { return h != nil && h.own != nil && h.own.flags == ring.HookLeave })
 }
 
 func (p *process) watchLeakCheck(ctx context.Context, m *loaded, mod *symbol.Module) *site {
@@ -209,7 +212,8 @@ func (t *target) letGo(p *process, seq uint32) {
 		t.log.Warn("let process go", "pid", p.pid, "err", err)
 		return
 	}
-	t.warn(fmt.Sprintf("process %d is no longer traced: its LeakSanitizer begins its check, which needs ptrace for itself", p.pid))
+	t.warn(fmt.Sprintf("process %d is no longer traced: its LeakSanitizer begins its check, which needs ptrace for itself",
+		p.pid))
 	t.statusOld.Store(true)
 	if !p.dead.Load() {
 		futexWake(p.region.AckLeave(seq))
@@ -232,8 +236,8 @@ func (t *target) detachAll(p *process) {
 	}
 }
 
-// signalToTake returns the signal that a stopped thread is about to take, 0 for none. One that met an int3 of ours stands
-// at the original instruction again afterwards. Tracer thread only.
+// signalToTake returns the signal that a stopped thread is about to take, 0 for none. One that met an int3 of ours
+// stands at the original instruction again afterwards. Tracer thread only.
 func (p *process) signalToTake(tid int) syscall.Signal {
 	info, err := ptrace.GetSiginfo(tid)
 	if err != nil || info.OfEvent() {
@@ -260,8 +264,8 @@ func (p *process) signalToTake(tid int) syscall.Signal {
 	return 0
 }
 
-// settle handles what threads have met of our int3s, which are all gone: the kernel would deliver SIGTRAP to a thread that
-// it detaches in that stop.
+// settle handles what threads have met of our int3s, which are all gone: the kernel would deliver SIGTRAP to a thread
+// that it detaches in that stop.
 func (t *target) settle(ctx context.Context) error {
 	return t.tracer.Do(ctx, func() error {
 		for _, p := range t.processes() {

@@ -11,8 +11,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
-// TestPatternsComeAndGo changes patterns while eight threads are in the very functions. Of one function, which stays hooked,
-// every call is there, and enters and exits balance.
+// TestPatternsComeAndGo changes patterns while eight threads are in the very functions. Of one function, which stays
+// hooked, every call is there, and enters and exits balance.
 func TestPatternsComeAndGo(t *testing.T) {
 	changes := 200
 	if n, err := strconv.Atoi(os.Getenv("STROBE_CHANGES")); err == nil {
@@ -23,7 +23,8 @@ func TestPatternsComeAndGo(t *testing.T) {
 			rt := testRuntime(t)
 			sink := newSink(t)
 			sink.keep, sink.block = false, true
-			s := startProgram(t, rt, sink, strobetest.TargetsDir(t), []string{"milestone"}, strobetest.Build(t, "threads", variant), "0")
+			s := startProgram(t, rt, sink, strobetest.TargetsDir(t), []string{"milestone"},
+				strobetest.Build(t, "threads", variant), "0")
 			for i := range changes {
 				probes := []collector.Probe{{Pattern: "milestone"}}
 				if i%2 == 0 {

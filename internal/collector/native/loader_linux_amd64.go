@@ -57,8 +57,8 @@ func linker(mods []*loaded) *loaded {
 	return nil
 }
 
-// setUpAtOnce is setUp on the tracer's thread, for an image all of whose files are known and that needs no agent yet. False:
-// it has to be done by setUp. The image's thread does not run yet.
+// setUpAtOnce is setUp on the tracer's thread, for an image all of whose files are known and that needs no agent yet.
+// False: it has to be done by setUp. The image's thread does not run yet.
 func (t *target) setUpAtOnce(p *process) bool {
 	if !t.probeMu.TryLock() {
 		return false
@@ -118,7 +118,8 @@ func (t *target) readyHere(th *thread, p *process, mods []*loaded) {
 
 // readyAtOnce is ready where nothing has to be read, hooked or asked of the process's threads. probeMu is held.
 func (t *target) readyAtOnce(p *process, mods []*loaded) bool {
-	if p.injected.Load() || len(mods) == 0 || len(t.probes) == 0 || len(t.points) > 0 || p.loader.brk != 0 && !p.loader.ret || t.wantsWrites(p) {
+	if p.injected.Load() || len(mods) == 0 || len(t.probes) == 0 || len(t.points) > 0 || p.loader.brk != 0 &&
+		!p.loader.ret || t.wantsWrites(p) {
 		return false
 	}
 	if rust, known := mentioned(mods[0].path, panicMark); rust || !known {
@@ -213,8 +214,8 @@ func (p *process) watchLoader(m *loaded) bool {
 	return p.setBreak() == nil
 }
 
-// readBreak reads what stands at the loader's notification. An int3 is ours, or another debugger's that was there before
-// and is gone: the file has what belongs there.
+// readBreak reads what stands at the loader's notification. An int3 is ours, or another debugger's that was there
+// before and is gone: the file has what belongs there.
 func (p *process) readBreak(l *loader, mod *symbol.Module, brk symbol.Addr) bool {
 	code := make([]byte, 5)
 	if p.mem.Read(l.brk, code) != nil {
@@ -397,7 +398,8 @@ func (p *process) consistent() bool {
 	return binary.LittleEndian.Uint32(b[:]) == 0
 }
 
-// watchLoads makes a process that has no agent tell of modules that come later. False: that takes an agent. probeMu is held.
+// watchLoads makes a process that has no agent tell of modules that come later. False: that takes an agent. probeMu is
+// held.
 func (p *process) watchLoads(ctx context.Context) (bool, error) {
 	switch {
 	case p.loader.brk == 0:
@@ -413,8 +415,8 @@ func (p *process) watchLoads(ctx context.Context) (bool, error) {
 	})
 }
 
-// equip gives a process the agent, if it has none: the first time that something is to be hooked in it. What the loader does is the
-// agent's to tell then. probeMu is held.
+// equip gives a process the agent, if it has none: the first time that something is to be hooked in it. What the loader
+// does is the agent's to tell then. probeMu is held.
 func (p *process) equip(ctx context.Context) error {
 	p.plain = false
 	if err := p.give(ctx); err != nil {

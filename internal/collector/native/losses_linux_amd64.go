@@ -2,9 +2,9 @@ package native
 
 import "sync/atomic"
 
-// Calls that are in no record, because a ring had no room or because their function is sampled, are counted by the agent in memory
-// that is read here: exact at any time, whatever the program does then, and also when it is dead. Records in the stream only tell
-// where others are missing.
+// Calls that are in no record, because a ring had no room or because their function is sampled, are counted by the
+// agent in memory that is read here: exact at any time, whatever the program does then, and also when it is dead.
+// Records in the stream only tell where others are missing.
 
 // losses is the drain goroutine's account of one process's dropped records.
 type losses struct {
@@ -70,7 +70,8 @@ func (d *drainer) countLost(p *process) {
 	}
 }
 
-// lost puts dropped records of one thread on the timeline, as far as they are not there: total is how many there were ever by then.
+// lost puts dropped records of one thread on the timeline, as far as they are not there: total is how many there were
+// ever by then.
 func (d *drainer) lost(rs *ringState, total, first, last uint64) {
 	rs.lanes.lost = rs.lanes.lost || total > 0
 	if total > rs.told && total-rs.told <= maxLost {

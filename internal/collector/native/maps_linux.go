@@ -23,7 +23,8 @@ type mapping struct {
 	path        string
 }
 
-// readProc reads a file of /proc. The os package would ask the kernel six more questions about it, at every stop of a thread.
+// readProc reads a file of /proc. The os package would ask the kernel six more questions about it, at every stop of a
+// thread.
 func readProc(path string) ([]byte, error) {
 	fd, err := retried(func() (int, error) { return unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0) })
 	if err != nil {

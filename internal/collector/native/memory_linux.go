@@ -12,8 +12,8 @@ import (
 // sparePart of the machine's memory is nobody's to spare.
 const sparePart = 8
 
-// spareMemory is how many bytes of memory may be used without hurting others: what the kernel calls available but for a part of all of it,
-// and what is left to the control groups that the daemon runs in.
+// spareMemory is how many bytes of memory may be used without hurting others: what the kernel calls available but for a
+// part of all of it, and what is left to the control groups that the daemon runs in.
 func spareMemory() int64 {
 	b, err := os.ReadFile("/proc/meminfo")
 	if err != nil {

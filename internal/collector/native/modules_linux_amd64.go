@@ -59,7 +59,8 @@ func mapped(maps []mapping) []*loaded {
 			found[n-1].hi, found[n-1].codeHi = max(found[n-1].hi, m.hi), m.hi
 			continue
 		}
-		l := &loaded{path: m.path, first: m, code: m.lo, codeHi: m.hi, lo: m.lo, hi: m.hi, bias: m.lo - m.off} // completed when the file is read
+		// completed when the file is read
+		l := &loaded{path: m.path, first: m, code: m.lo, codeHi: m.hi, lo: m.lo, hi: m.hi, bias: m.lo - m.off}
 		for j, off := i-1, m.off; j >= 0 && maps[j].path == m.path && maps[j].hi == l.lo && maps[j].off < off; j-- {
 			l.lo, off = maps[j].lo, maps[j].off
 		}
@@ -227,7 +228,8 @@ func (p *process) prepareHooks(ctx context.Context, mods []*loaded, unwinders bo
 }
 
 // Entry points of an unwinder at which the stubs' frames must be known. libgcc asks _Unwind_Find_FDE for every frame.
-var unwindEntries = []string{"_Unwind_Find_FDE", "_Unwind_RaiseException", "_Unwind_ForcedUnwind", "_Unwind_Backtrace", "_Unwind_Resume", "_Unwind_Resume_or_Rethrow"}
+var unwindEntries = []string{"_Unwind_Find_FDE", "_Unwind_RaiseException", "_Unwind_ForcedUnwind", "_Unwind_Backtrace",
+	"_Unwind_Resume", "_Unwind_Resume_or_Rethrow"}
 
 // hookUnwinder finds an unwinder in a module and makes it learn of the stubs' frames when it is used first.
 func (p *process) hookUnwinder(ctx context.Context, m *loaded) {

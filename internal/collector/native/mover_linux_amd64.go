@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Rings are small and fill within milliseconds. What moves their bytes to the spool does nothing else, so that a burst waits
-// for nobody: not for the decoder, and not for the store behind it.
+// Rings are small and fill within milliseconds. What moves their bytes to the spool does nothing else, so that a burst
+// waits for nobody: not for the decoder, and not for the store behind it.
 
 // mover moves records from the rings of all processes to the spool.
 type mover struct {
@@ -61,9 +61,10 @@ func newMover(t *target) *mover {
 	return m
 }
 
-// loop moves records while there are many. The drain goroutine, which looks at the rings ten or a hundred times less often, wakes it. In a burst
-// it must come back in time: the scheduler of goroutines looks at a timer when it gets to it, and a thread that wants a CPU waits for others'
-// slices. So it has a thread of its own, which sleeps in the kernel and asks for a short slice.
+// loop moves records while there are many. The drain goroutine, which looks at the rings ten or a hundred times less
+// often, wakes it. In a burst it must come back in time: the scheduler of goroutines looks at a timer when it gets to
+// it, and a thread that wants a CPU waits for others' slices. So it has a thread of its own, which sleeps in the kernel
+// and asks for a short slice.
 func (m *mover) loop() {
 	runtime.LockOSThread() // for good: the thread ends with it
 	shortSlice()
@@ -85,7 +86,8 @@ func (m *mover) loop() {
 	}
 }
 
-// shortSlice asks for a thread that it runs soon after it wants to, and not for long. Kernels before 6.12 do not know of it.
+// shortSlice asks for a thread that it runs soon after it wants to, and not for long. Kernels before 6.12 do not know
+// of it.
 func shortSlice() {
 	attr, err := unix.SchedGetAttr(0, 0)
 	if err != nil || attr.Policy != 0 /* SCHED_OTHER */ {
@@ -165,15 +167,18 @@ func (m *mover) waited() string {
 	if took < tellWaits {
 		return ""
 	}
-	return fmt.Sprintf("the program's threads waited %v in all for room for their records, in %d waits: onFullBuffer drop loses calls instead; fewer functions or less serializationDepth cost less", took.Round(time.Millisecond), all.times)
+	return fmt.Sprintf("the program's threads waited %v in all for room for their records, in %d waits: onFullBuffer "+
+		"drop loses calls instead; fewer functions or less serializationDepth cost less", took.Round(time.Millisecond),
+		all.times)
 }
 
 // tellWaits is how long a program has to wait for that to be told.
 const tellWaits = 10 * time.Millisecond
 
-// A burst is recorded as fast as the program makes it, and decoded behind it: what is decoded in so many seconds may wait. A program that goes on like
-// that is slowed by and by, until what waits is decoded in a short time: then a question sees what just happened. So is one in which
-// points are set. Who would rather lose calls than wait waits less for answers, too.
+// A burst is recorded as fast as the program makes it, and decoded behind it: what is decoded in so many seconds may
+// wait. A program that goes on like that is slowed by and by, until what waits is decoded in a short time: then a
+// question sees what just happened. So is one in which points are set. Who would rather lose calls than wait waits less
+// for answers, too.
 const (
 	burstFor   = 5 * time.Second
 	burstIn    = 10 * time.Second // is decoded what a burst may leave
@@ -240,7 +245,8 @@ func (m *mover) waiting() string {
 	if len(m.t.PIDs()) == 0 {
 		what = "the program has ended"
 	}
-	return fmt.Sprintf("%s: %d MB of records are still to come, the newest ones; ask again in some seconds", what, held>>20)
+	return fmt.Sprintf("%s: %d MB of records are still to come, the newest ones; ask again in some seconds", what,
+		held>>20)
 }
 
 // behind says why not all that was recorded can be read yet.
@@ -261,7 +267,8 @@ func (m *mover) full() {
 	if err := m.spool.Err(); err != nil {
 		why = err.Error()
 	}
-	m.t.warn(fmt.Sprintf("calls are made faster than they are decoded, and no more records can wait for that (%s): the program waits for room, or loses calls (onFullBuffer). Trace fewer functions, or with less serializationDepth", why))
+	m.t.warn(fmt.Sprintf("calls are made faster than they are decoded, and no more records can wait for that (%s): the "+
+		"program waits for room, or loses calls (onFullBuffer). Trace fewer functions, or with less serializationDepth", why))
 }
 
 // close frees the spool, when nothing is left in it.
@@ -271,8 +278,8 @@ func (m *mover) close() {
 	m.spool.Close()
 }
 
-// Where CPUs are scarce the decoder stands back while a burst is on, until so much waits for it. What a program does in a moment is
-// recorded in that moment, and decoded when it has its CPU back.
+// Where CPUs are scarce the decoder stands back while a burst is on, until so much waits for it. What a program does in
+// a moment is recorded in that moment, and decoded when it has its CPU back.
 const (
 	burstGap   = 5 * time.Millisecond
 	standsBack = 0.75 // of the bound
@@ -282,7 +289,8 @@ var epoch = time.Now()
 
 // bursting reports whether records come so fast that who decodes them would be in the program's way.
 func (m *mover) bursting() bool {
-	return time.Since(epoch)-time.Duration(m.burst.Load()) < burstGap && float64(m.spool.Held()) < standsBack*float64(m.bound.Load()) && scarce()
+	return time.Since(epoch)-time.Duration(m.burst.Load()) < burstGap && float64(m.spool.Held()) <
+		standsBack*float64(m.bound.Load()) && scarce()
 }
 
 // scarce reports whether as many threads want a CPU as there are, or more.

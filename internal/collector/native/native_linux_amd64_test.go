@@ -50,7 +50,8 @@ type memorySink struct {
 }
 
 func newSink(t testing.TB) *memorySink {
-	return &memorySink{t: t, start: monotonic(), keep: true, open: map[event.ThreadID][]event.FuncID{}, enters: map[string]int{}, exits: map[string]int{}, flags: map[event.Flags]int{}, lost: map[string][2]int64{}}
+	return &memorySink{t: t, start: monotonic(), keep: true, open: map[event.ThreadID][]event.FuncID{},
+		enters: map[string]int{}, exits: map[string]int{}, flags: map[event.Flags]int{}, lost: map[string][2]int64{}}
 }
 
 func (s *memorySink) Function(f event.Function) event.FuncID {
@@ -164,7 +165,8 @@ func (s *memorySink) text() string {
 	for _, e := range s.events {
 		switch e.Kind {
 		case event.FunctionEnter:
-			fmt.Fprintf(&b, "%s> %s%v\n", strings.Repeat("  ", depth[e.Thread]), s.funcs[e.Func].Name, s.layouts[e.Func].Enter(e.Payload))
+			fmt.Fprintf(&b, "%s> %s%v\n", strings.Repeat("  ", depth[e.Thread]), s.funcs[e.Func].Name,
+				s.layouts[e.Func].Enter(e.Payload))
 			depth[e.Thread]++
 		case event.FunctionExit:
 			depth[e.Thread]--
@@ -191,11 +193,13 @@ type started struct {
 	stdin  *os.File
 }
 
-func startProgram(t testing.TB, rt *Runtime, sink *memorySink, root string, patterns []string, command ...string) *started {
+func startProgram(t testing.TB, rt *Runtime, sink *memorySink, root string, patterns []string,
+	command ...string) *started {
 	t.Helper()
 	inR, inW, _ := os.Pipe()
 	outR, outW, _ := os.Pipe()
-	cmd := &collector.Command{Path: command[0], Args: command, Env: os.Environ(), Dir: root, ProjectRoot: root, Stdin: inR, Stdout: outW, Stderr: outW}
+	cmd := &collector.Command{Path: command[0], Args: command, Env: os.Environ(), Dir: root, ProjectRoot: root, Stdin: inR,
+		Stdout: outW, Stderr: outW}
 	if cmd.OnFull = sink.full; sink.block {
 		cmd.OnFull = collector.OnFullBlock
 	}
@@ -277,7 +281,8 @@ int main(int argc, char **argv) {
 `
 
 func TestFirstProgram(t *testing.T) {
-	for _, flags := range [][]string{{"-O0"}, {"-O1", "-fno-inline", "-fno-ipa-pure-const"}, {"-O0", "-static"}, {"-O0", "-no-pie"}} {
+	for _, flags := range [][]string{{"-O0"}, {"-O1", "-fno-inline", "-fno-ipa-pure-const"}, {"-O0", "-static"},
+		{"-O0", "-no-pie"}} {
 		t.Run(strings.Join(flags, " "), func(t *testing.T) {
 			prog := build(t, "first.c", firstProgram, append([]string{"gcc", "-g"}, flags...)...)
 			sink := newSink(t)

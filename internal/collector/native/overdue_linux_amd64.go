@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A system call that is made again waits its whole time again. Signals that come more often than that would keep it from ever ending: once
-// it has been made again for as long as it was to wait, it ends as it would have.
+// A system call that is made again waits its whole time again. Signals that come more often than that would keep it
+// from ever ending: once it has been made again for as long as it was to wait, it ends as it would have.
 
 // remade is a system call that a thread was last made to make again.
 type remade struct {
@@ -25,7 +25,8 @@ type remade struct {
 // sleepsOfOne is how often a thread sleeps from one stop in a system call to the next stop in it.
 const sleepsOfOne = 2
 
-// overdue reports whether the system call that regs would make again has had its time, and what it returns then. Tracer thread only.
+// overdue reports whether the system call that regs would make again has had its time, and what it returns then. Tracer
+// thread only.
 func (p *process) overdue(th *thread, regs *ptrace.Regs) (result uint64, over bool) {
 	within, ok := p.timeout(th, regs)
 	if !ok {

@@ -16,8 +16,8 @@ import (
 )
 
 // ownHook describes a hook of Strobe's own. They stand only while patterns need them: the loader's while there are
-// patterns, the unwinders' while functions are hooked, and then until no frame of a stub is left that an exception could
-// meet. LeakSanitizer's stays. Those of exceptions stand while @exceptions is wanted (exceptions_linux_amd64.go).
+// patterns, the unwinders' while functions are hooked, and then until no frame of a stub is left that an exception
+// could meet. LeakSanitizer's stays. Those of exceptions stand while @exceptions is wanted (exceptions_linux_amd64.go).
 type ownHook struct {
 	flags uint32 // ring.HookSync and so on
 	index uint32 // of the unwinder
@@ -34,7 +34,8 @@ func (p *process) ownMissing(unwinders bool) []*site {
 		if h == nil || h.own == nil || h.active() || !p.unwindID[h.own.addr] { // the last: its module is gone
 			continue
 		}
-		if h.own.flags == ring.HookSync || h.own.flags != ring.HookLeave && h.own.flags != hookOnce && h.own.flags != hookException && !h.own.ofWrites() && unwinders {
+		if h.own.flags == ring.HookSync || h.own.flags != ring.HookLeave && h.own.flags != hookOnce &&
+			h.own.flags != hookException && !h.own.ofWrites() && unwinders {
 			add = append(add, h.sites...)
 		}
 	}
@@ -48,7 +49,8 @@ func (p *process) retireOwn(ctx context.Context, loads, unwinders bool) error {
 	done := true
 	for _, h := range *p.hooks.Load() {
 		switch {
-		case h == nil || h.own == nil || !h.active() || h.own.flags == ring.HookLeave || h.own.flags == hookException || h.own.ofWrites():
+		case h == nil || h.own == nil || !h.active() || h.own.flags == ring.HookLeave || h.own.flags == hookException ||
+			h.own.ofWrites():
 		case h.own.flags == ring.HookSync:
 			if !loads {
 				remove = append(remove, h.sites...)
@@ -109,7 +111,8 @@ const (
 	retireMost  = 10 * time.Second
 )
 
-// retireLater tries to take the unwinders' hooks out until it succeeded, hooks are wanted again, or the process is gone.
+// retireLater tries to take the unwinders' hooks out until it succeeded, hooks are wanted again, or the process is
+// gone.
 func (p *process) retireLater() {
 	if !p.retiring.CompareAndSwap(false, true) {
 		return
@@ -162,8 +165,8 @@ func (p *process) retireAgain() (more bool) {
 // releaseWait bounds how long a target that is let go may take to leave the stubs.
 const releaseWait = time.Second
 
-// removeOwn takes Strobe's own hooks out, for good. The hook of an unwinder that could meet a stub's frame stays: it works
-// without us, and without it an exception would end the program.
+// removeOwn takes Strobe's own hooks out, for good. The hook of an unwinder that could meet a stub's frame stays: it
+// works without us, and without it an exception would end the program.
 func (t *target) removeOwn(ctx context.Context) error {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
@@ -201,7 +204,8 @@ func (t *target) removeRest(ctx context.Context, p *process) error {
 		case h.own == nil || !h.own.stays():
 			remove = append(remove, h.sites...)
 		default:
-			t.warn(fmt.Sprintf("process %d keeps one hook, in its unwinder: functions that were hooked have not returned, and an exception could pass through them", p.pid))
+			t.warn(fmt.Sprintf("process %d keeps one hook, in its unwinder: functions that were hooked have not returned, and "+
+				"an exception could pass through them", p.pid))
 		}
 	}
 	return t.tracer.Do(ctx, func() error { return p.apply(nil, remove) })
@@ -297,15 +301,16 @@ func waitsAt(pid, tid int) (pc, sp uint64, ok bool) {
 // hookOnce marks a hook that is never patched in: a thread is sent to its stub.
 const hookOnce = 1 << 16
 
-// registerFrames sends the thread that stands at the loader's notification, while the program has no other thread and has
-// run nothing of its own, through the registration of the stubs' frames with the C++ unwinder. So the unwinder's hook
-// can be taken out whenever the patterns are, also while functions that were hooked have not returned.
+// registerFrames sends the thread that stands at the loader's notification, while the program has no other thread and
+// has run nothing of its own, through the registration of the stubs' frames with the C++ unwinder. So the unwinder's
+// hook can be taken out whenever the patterns are, also while functions that were hooked have not returned.
 func (p *process) registerFrames(ctx context.Context) (stub uint64, ok bool) {
 	if !p.injected.Load() {
 		return 0, false
 	}
 	c := p.region.Control()
-	if p.t.cmd.PID != 0 || c.ArenaCount == 0 || c.UnwindCount == 0 || c.Unwind[0].LLVM != 0 || c.Flags&ring.FlagShadow != 0 || !strings.Contains(p.loader.path, "ld-linux") {
+	if p.t.cmd.PID != 0 || c.ArenaCount == 0 || c.UnwindCount == 0 || c.Unwind[0].LLVM != 0 || c.Flags&ring.FlagShadow !=
+		0 || !strings.Contains(p.loader.path, "ld-linux") {
 		return 0, false
 	}
 	for _, m := range p.modules {

@@ -14,14 +14,15 @@ import (
 	"github.com/strobe-debug/strobe/internal/snapshot"
 )
 
-// A Rust panic that nobody catches ends the program with an exit code, when the stack that it came from is unwound. So an int3 stands at
-// the function that every panic goes through, in each Rust program that was launched: the picture of its thread is kept until it is known
-// whether the panic was the end.
+// A Rust panic that nobody catches ends the program with an exit code, when the stack that it came from is unwound. So
+// an int3 stands at the function that every panic goes through, in each Rust program that was launched: the picture of
+// its thread is kept until it is known whether the panic was the end.
 
 // panicMark is in the names of that function, in all versions of Rust and both manglings.
 const panicMark = "panic_with_hook"
 
-// Bounds of the pictures of one session's panics. A program that panics all the time, and catches that, is not to be held up by it.
+// Bounds of the pictures of one session's panics. A program that panics all the time, and catches that, is not to be
+// held up by it.
 const (
 	maxPanicPictures = 16                     // the last of a process
 	panicTime        = 200 * time.Millisecond // that pictures may take together
@@ -31,11 +32,12 @@ const (
 
 // watchesPanics reports whether a process's own program is one of Rust that was launched. probeMu is held.
 func (t *target) watchesPanics(p *process) bool {
-	return t.cmd.PID == 0 && !t.panicsOff && !t.stopping.Load() && len(p.modules) > 0 && mentions(p.modules[0].path, panicMark) && !t.drives(p)
+	return t.cmd.PID == 0 && !t.panicsOff && !t.stopping.Load() && len(p.modules) > 0 &&
+		mentions(p.modules[0].path, panicMark) && !t.drives(p)
 }
 
-// panicStop is a thread at the function that panics go through, which goes on at to. True: it is held until its picture was taken.
-// Tracer thread only.
+// panicStop is a thread at the function that panics go through, which goes on at to. True: it is held until its picture
+// was taken. Tracer thread only.
 func (t *target) panicStop(th *thread, p *process, regs *ptrace.Regs, to uint64) bool {
 	st := p.throws.Load()
 	if st == nil || t.cmd.PID != 0 {
@@ -66,7 +68,8 @@ func (t *target) leavePanics() {
 	t.probeMu.Lock()
 	defer t.probeMu.Unlock()
 	t.panicsOff = true
-	t.warn("the program panics and goes on very often: panics are no longer looked at, and one that ends it is told without values")
+	t.warn("the program panics and goes on very often: panics are no longer looked at, and one that ends it is told " +
+		"without values")
 	if err := t.applyToAll(context.Background()); err != nil {
 		t.log.Warn("let panics alone", "err", err)
 	}

@@ -47,12 +47,15 @@ fn main() {
 var panicsWant = []string{
 	"panic panic: too big: 5 @formatted", "caught panic: too big: 5 @formatted in attempt",
 	"panic panic: just text @fixed", "caught panic: just text @fixed in attempt",
-	"panic panic: index out of bounds: the len is 3 but the index is 7 @index", "caught panic: index out of bounds: the len is 3 but the index is 7 @index in attempt",
-	"panic panic: called `Option::unwrap()` on a `None` value @unwrapped", "caught panic: called `Option::unwrap()` on a `None` value @unwrapped in attempt",
+	"panic panic: index out of bounds: the len is 3 but the index is 7 @index",
+	"caught panic: index out of bounds: the len is 3 but the index is 7 @index in attempt",
+	"panic panic: called `Option::unwrap()` on a `None` value @unwrapped",
+	"caught panic: called `Option::unwrap()` on a `None` value @unwrapped in attempt",
 	`panic panic: no result: "broken" @expected`, `caught panic: no result: "broken" @expected in attempt`,
 	"panic panic:  @any", "caught panic:  @any in attempt",
 	"panic panic: owned 5 @owned", "caught panic: owned 5 @owned in attempt",
-	"panic panic: just text @fixed", "caught panic: just text @fixed in resumed", "rethrow panic: just text @resumed", "caught panic: just text @resumed in attempt",
+	"panic panic: just text @fixed", "caught panic: just text @fixed in resumed", "rethrow panic: just text @resumed",
+	"caught panic: just text @resumed in attempt",
 	"panic panic: just text @fixed", "caught panic: just text @fixed in thread",
 }
 

@@ -7,9 +7,9 @@ import (
 	"github.com/strobe-debug/strobe/internal/ring"
 )
 
-// pass reads everything published when it began, and returns the number of records. What was published since may wait for the next
-// one: a thread that writes faster than we read must not keep reap away. Where somebody waits for it all counters are settled, too; who
-// comes to wait meanwhile has it read what is published by then.
+// pass reads everything published when it began, and returns the number of records. What was published since may wait
+// for the next one: a thread that writes faster than we read must not keep reap away. Where somebody waits for it all
+// counters are settled, too; who comes to wait meanwhile has it read what is published by then.
 func (d *drainer) pass() int {
 	d.start = d.t.sink.StartMono()
 	total, began := 0, d.t.sink.Now()

@@ -12,7 +12,8 @@ import (
 // busyMost is how long a thread is waited for that only wants a CPU.
 const busyMost = 20 * time.Second
 
-// patience is for waits that have a bound: on a machine that is merely busy a process is waited for longer than one that is stuck.
+// patience is for waits that have a bound: on a machine that is merely busy a process is waited for longer than one
+// that is stuck.
 type patience struct {
 	p     *process
 	since time.Time
@@ -58,5 +59,6 @@ func threadStates(pid int) string {
 			n[taskState(pid, tid)]++
 		}
 	}
-	return fmt.Sprintf("of its threads %d want to run, %d sleep, %d wait in the kernel where nothing stops them", n['R'], n['S'], n['D'])
+	return fmt.Sprintf("of its threads %d want to run, %d sleep, %d wait in the kernel where nothing stops them", n['R'],
+		n['S'], n['D'])
 }

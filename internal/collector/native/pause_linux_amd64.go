@@ -186,14 +186,16 @@ func (t *target) paused(c *pause, look *pauseLook, all bool) {
 	if pic, err := look.picture(); err == nil {
 		c.atCall(pic)
 		top, lines := c.where(pic, pauseFrames, true)
-		c.Location = collector.Location{Function: top.Function, File: top.File, Line: top.Line, Address: fmt.Sprintf("0x%x", c.seen.Regs.Val[regRip])}
+		c.Location = collector.Location{Function: top.Function, File: top.File, Line: top.Line,
+			Address: fmt.Sprintf("0x%x", c.seen.Regs.Val[regRip])}
 		c.Backtrace, c.Arguments, c.Locals = lines, top.Arguments, top.Locals
 	}
 	ctx := context.Background()
 	t.Flush(ctx) // what led there comes first
 	t.announce(1)
 	defer t.announce(-1)
-	t.pointEvent(event.Pause, c, map[string]any{"breakpointId": c.PointID, "reason": c.Reason, "backtrace": c.Backtrace, "arguments": c.Arguments, "locals": c.Locals})
+	t.pointEvent(event.Pause, c, map[string]any{"breakpointId": c.PointID, "reason": c.Reason, "backtrace": c.Backtrace,
+		"arguments": c.Arguments, "locals": c.Locals})
 	t.tracer.Do(ctx, func() error {
 		if c.stale(t) {
 			return nil
@@ -283,7 +285,8 @@ func (t *target) pauseWith(c *pause, th *thread) {
 	t.endStep(th)
 	th.p.memory().hide(th)
 	o := &pause{th: th, stop: th.stops.Load(), p: th.p, seen: th.p.pictured(th, &regs, false)}
-	o.PID, o.TID, o.ThreadName, o.PointID, o.Reason = th.p.pid, th.tid, o.seen.Name, c.PointID, fmt.Sprintf("with thread %d", c.TID)
+	o.PID, o.TID, o.ThreadName, o.PointID, o.Reason = th.p.pid, th.tid, o.seen.Name, c.PointID,
+		fmt.Sprintf("with thread %d", c.TID)
 	o.With = c.Number
 	t.addPause(o)
 }
@@ -384,7 +387,8 @@ func (t *target) Resume(ctx context.Context, r collector.Resume) error {
 	if asked := t.unask(ctx, r); len(all) == 0 && asked {
 		return nil
 	} else if len(all) == 0 {
-		return fault.New(fault.NotPaused, "debug_session status lists pausedThreads; set a breakpoint with debug_breakpoint.", "no thread is paused")
+		return fault.New(fault.NotPaused, "debug_session status lists pausedThreads; set a breakpoint with debug_breakpoint.",
+			"no thread is paused")
 	}
 	picked := slices.DeleteFunc(slices.Clone(all), func(c *pause) bool { return r.Told > 0 && c.By() > r.Told })
 	if len(picked) == 0 {

@@ -80,7 +80,8 @@ func (t *target) PauseNow(ctx context.Context, tid int) ([]collector.LaterPause,
 	case err != nil:
 		return nil, err
 	case !found && tid != 0:
-		return nil, fault.New(fault.ValidationError, "debug_session status with threads lists them.", "the program has no thread %d", tid)
+		return nil, fault.New(fault.ValidationError, "debug_session status with threads lists them.",
+			"the program has no thread %d", tid)
 	case !found:
 		return nil, fault.New(fault.ProcessExited, "debug_query shows what was recorded.", "process %d has ended", t.pid)
 	}
@@ -158,7 +159,9 @@ func (t *target) standNow(th *thread, by time.Time) *pause {
 		return nil
 	}
 	s, err := ptrace.WaitStopFor(th.tid, min(haltWait, max(time.Until(by), 0)))
-	for n := 1; err == ptrace.ErrBusy && n < haltWaits && time.Now().Before(by) && taskState(th.p.pid, th.tid) != 'D'; n++ { // it waits for a CPU
+	// it waits for a CPU
+	for n := 1; err == ptrace.ErrBusy && n < haltWaits && time.Now().Before(by) && taskState(th.p.pid, th.tid) !=
+		'D'; n++ {
 		s, err = ptrace.WaitStopFor(th.tid, haltWait)
 	}
 	if err == nil {
@@ -303,7 +306,8 @@ func (t *target) outside(th *thread) bool {
 // rest of a system call, which is the program's.
 func (p *process) waitsForRoom(pc uint64) bool {
 	off := pc - p.regionAddr
-	return p.region != nil && off >= p.blob.CriticalHi && off < ring.CodeBytes && (off < p.blob.Rest || off >= p.blob.Rest+restBytes)
+	return p.region != nil && off >= p.blob.CriticalHi && off < ring.CodeBytes &&
+		(off < p.blob.Rest || off >= p.blob.Rest+restBytes)
 }
 
 // stand makes what a thread's pause is to be, of one that stands. Tracer thread only.
@@ -331,7 +335,8 @@ func (t *target) pausedNow(list []*pause) {
 		t.placed(c, pics, i)
 	}
 	first := list[0]
-	members := map[string]any{"reason": first.Reason, "backtrace": first.Backtrace, "arguments": first.Arguments, "locals": first.Locals}
+	members := map[string]any{"reason": first.Reason, "backtrace": first.Backtrace, "arguments": first.Arguments,
+		"locals": first.Locals}
 	if len(list) > 1 {
 		members["threads"] = len(list)
 	}
@@ -378,6 +383,7 @@ func (t *target) placed(c *pause, pics map[*process]*snapshot.Picture, i int) {
 		frames = 0
 	}
 	top, lines := c.where(pic, frames, i == 0)
-	c.Location = collector.Location{Function: top.Function, File: top.File, Line: top.Line, Address: fmt.Sprintf("0x%x", c.seen.Regs.Val[regRip])}
+	c.Location = collector.Location{Function: top.Function, File: top.File, Line: top.Line,
+		Address: fmt.Sprintf("0x%x", c.seen.Regs.Val[regRip])}
 	c.Backtrace, c.Arguments, c.Locals = lines, top.Arguments, top.Locals
 }

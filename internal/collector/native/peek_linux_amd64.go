@@ -6,8 +6,9 @@ import (
 	"github.com/strobe-debug/strobe/internal/ring"
 )
 
-// A burst is decoded behind the program, by seconds. Functions that are called very often have to be known sooner, or what is to be sampled
-// would all be recorded by then. So what waits in the spool is looked at, a few records of each block.
+// A burst is decoded behind the program, by seconds. Functions that are called very often have to be known sooner, or
+// what is to be sampled would all be recorded by then. So what waits in the spool is looked at, a few records of each
+// block.
 
 // peekRecords is how many of a block.
 const peekRecords = 64
@@ -38,7 +39,8 @@ func (d *drainer) peekRing(rs *ringState) {
 		}
 		var seen []*hooked
 		n := ring.Peek(block, peekRecords, func(hook uint32, kind, flags uint8) {
-			if kind == ring.RecEnter && flags&ring.RecSampled == 0 && int(hook) < len(hooks) && hooks[hook] != nil && hooks[hook].fn != nil {
+			if kind == ring.RecEnter && flags&ring.RecSampled == 0 && int(hook) < len(hooks) && hooks[hook] != nil &&
+				hooks[hook].fn != nil {
 				seen = append(seen, hooks[hook])
 			}
 		})

@@ -12,8 +12,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/snapshot"
 )
 
-// pointHit: a thread met the int3 of points. It waits at the copy of the instruction while it is decided, on another goroutine,
-// what the points want. Tracer thread only.
+// pointHit: a thread met the int3 of points. It waits at the copy of the instruction while it is decided, on another
+// goroutine, what the points want. Tracer thread only.
 func (t *target) pointHit(th *thread, p *process, ps *pointSite, regs *ptrace.Regs) {
 	seen := p.pictured(th, regs, true)
 	seen.Regs.Set(regRip, ps.at)
@@ -30,10 +30,13 @@ func (t *target) pointHit(th *thread, p *process, ps *pointSite, regs *ptrace.Re
 	t.spawn(func() { t.decide(c, ps); ps.known.Store(true) })
 }
 
-// passes reports that nobody wants anything of a thread that came to a place: the conditions do not hold. It is asked before decide, and only
-// where what conditions need was read before, since other stops wait meanwhile; in doubt it says no. Tracer thread only.
+// passes reports that nobody wants anything of a thread that came to a place: the conditions do not hold. It is asked
+// before decide, and only where what conditions need was read before, since other stops wait meanwhile; in doubt it
+// says no. Tracer thread only.
 func (t *target) passes(c *pause, ps *pointSite) bool {
-	if !ps.known.Load() || c.th.step != nil || slices.ContainsFunc(ps.points, func(pt *point) bool { return pt.Condition == "" || pt.guards != nil || pt.forces() }) {
+	if !ps.known.Load() || c.th.step != nil || slices.ContainsFunc(ps.points, func(pt *point) bool {
+		return pt.Condition == "" || pt.guards != nil || pt.forces()
+	}) {
 		return false
 	}
 	v := c.p.seenView()

@@ -12,8 +12,9 @@ import (
 // nearLines is how far below a line without code the next one that has some may be.
 const nearLines = 20
 
-// findLine finds out which file and line of a process's code a point means, unless that is known. The error says that the file is more than
-// one; nothing found is none. What comes with a library later counts where it is of the same file, or where nothing was found.
+// findLine finds out which file and line of a process's code a point means, unless that is known. The error says that
+// the file is more than one; nothing found is none. What comes with a library later counts where it is of the same
+// file, or where nothing was found.
 func (pt *point) findLine(p *process) error {
 	if pt.file != "" && pt.line != 0 {
 		return nil
@@ -39,7 +40,8 @@ func (pt *point) findLine(p *process) error {
 		case slices.Contains(files, pt.File):
 			pt.file = pt.File
 		case len(files) > 1:
-			return fault.New(fault.ValidationError, "Give more of the path.", "%s is more than one file: %s", pt.File, strings.Join(files[:min(len(files), 5)], ", "))
+			return fault.New(fault.ValidationError, "Give more of the path.", "%s is more than one file: %s", pt.File,
+				strings.Join(files[:min(len(files), 5)], ", "))
 		case len(files) == 1:
 			pt.file = files[0]
 		default:
@@ -51,7 +53,8 @@ func (pt *point) findLine(p *process) error {
 	return nil
 }
 
-// nearestLine takes the point's line if any of the modules has code for it, else the next that has, or says which are near.
+// nearestLine takes the point's line if any of the modules has code for it, else the next that has, or says which are
+// near.
 func (pt *point) nearestLine(mods []*symbol.Module) {
 	pt.line, pt.note = 0, ""
 	for _, mod := range mods {
@@ -88,8 +91,8 @@ func (pt *point) lineAddresses(mod *symbol.Module) (at []symbol.Addr) {
 	return at
 }
 
-// lineCode returns where a line begins in each function and each inlined copy: of the same statement in parts, the first. A line that
-// optimization left no statement has code amid others', and the first line of a function its entry.
+// lineCode returns where a line begins in each function and each inlined copy: of the same statement in parts, the
+// first. A line that optimization left no statement has code amid others', and the first line of a function its entry.
 func lineCode(mod *symbol.Module, file string, line int) (at []symbol.Addr) {
 	code := mod.LineCode(file, line)
 	seen, functions := map[scopeID]bool{}, map[string]bool{}

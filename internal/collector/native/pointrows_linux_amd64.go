@@ -72,7 +72,8 @@ func (w *stubWriter) rows(ps *pointSite, m *loaded, plans []*capture.Point) erro
 			h.MaxExit = id + 1
 		}
 		ps.rows = append(ps.rows, id)
-		w.hooks = append(w.hooks, &hooked{id: id, row: &pointRow{pt: pt, ps: ps, plan: plan, where: pt.placeOf(m.mod, m.bias, symbol.Addr(ps.at-m.bias))}})
+		w.hooks = append(w.hooks, &hooked{id: id,
+			row: &pointRow{pt: pt, ps: ps, plan: plan, where: pt.placeOf(m.mod, m.bias, symbol.Addr(ps.at-m.bias))}})
 	}
 	return nil
 }
@@ -175,8 +176,9 @@ func (pt *point) why() string {
 	return "another point at the same place needs the tracer"
 }
 
-// rowOf returns the point that a hook ID stands for, nil where it is not in force, and where a thread goes on that came to it. The place
-// may have another stub by now than the one that the thread is in, since other points came or went there: it goes on in that one.
+// rowOf returns the point that a hook ID stands for, nil where it is not in force, and where a thread goes on that came
+// to it. The place may have another stub by now than the one that the thread is in, since other points came or went
+// there: it goes on in that one.
 func (p *process) rowOf(id uint32) (row *pointRow, behind uint64) {
 	list := *p.hooks.Load()
 	if int(id) >= len(list) || list[id] == nil || list[id].row == nil || list[id].row.pt.off.Load() {
@@ -193,8 +195,8 @@ func (p *process) rowOf(id uint32) (row *pointRow, behind uint64) {
 	return row, row.ps.site.behind
 }
 
-// probeStop: a thread met the agent's own int3, as a breakpoint's condition holds. It gets the registers that it had at the place, and waits
-// where the agent would have let it go on. False: it is elsewhere. Tracer thread only.
+// probeStop: a thread met the agent's own int3, as a breakpoint's condition holds. It gets the registers that it had at
+// the place, and waits where the agent would have let it go on. False: it is elsewhere. Tracer thread only.
 func (t *target) probeStop(th *thread, p *process, regs *ptrace.Regs) bool {
 	if p.region == nil || regs.Rip-1 != p.regionAddr+p.blob.ProbeTrap {
 		return false
@@ -207,7 +209,8 @@ func (t *target) probeStop(th *thread, p *process, regs *ptrace.Regs) bool {
 	}
 	word := func(i int) uint64 { return binary.LittleEndian.Uint64(b[8*i:]) }
 	r := *regs
-	for i, to := range [16]*uint64{&r.Rax, &r.Rdx, &r.Rcx, &r.Rbx, &r.Rsi, &r.Rdi, &r.Rbp, &r.Rsp, &r.R8, &r.R9, &r.R10, &r.R11, &r.R12, &r.R13, &r.R14, &r.R15} {
+	for i, to := range [16]*uint64{&r.Rax, &r.Rdx, &r.Rcx, &r.Rbx, &r.Rsi, &r.Rdi, &r.Rbp, &r.Rsp, &r.R8, &r.R9, &r.R10,
+		&r.R11, &r.R12, &r.R13, &r.R14, &r.R15} {
 		*to = word(i)
 	}
 	r.Eflags, r.Rip = word(16)&^trapFlag, behind
@@ -242,11 +245,13 @@ type pointNote struct {
 	Line      int    `json:"line,omitempty"`
 }
 
-// mayFail lists why a condition can have failed where the agent told no address, which is also that of a null pointer's first member.
+// mayFail lists why a condition can have failed where the agent told no address, which is also that of a null pointer's
+// first member.
 func mayFail(condition string) string {
 	var why []string
 	for _, c := range []struct{ has, why string }{
-		{"/%", "division by zero"}, {">*[(.", "a null pointer was followed"}, {"[", "an index is out of range"}, {"(", "a text is too long"}, {".", "an enum is another variant"},
+		{"/%", "division by zero"}, {">*[(.", "a null pointer was followed"}, {"[", "an index is out of range"},
+		{"(", "a text is too long"}, {".", "an enum is another variant"},
 	} {
 		if strings.ContainsAny(condition, c.has) {
 			why = append(why, c.why)

@@ -129,7 +129,8 @@ func (t *target) newPoint(w collector.Point) (*point, error) {
 		return pt, t.newDataPoint(pt)
 	}
 	if w.Function == collector.PointUncaught || w.Function == collector.PointExceptions {
-		return nil, fault.New(fault.Unsupported, "Trace the pattern @exceptions with debug_trace: it records throws, catches and panics.",
+		return nil, fault.New(fault.Unsupported,
+			"Trace the pattern @exceptions with debug_trace: it records throws, catches and panics.",
 			"machine code does not pause at exceptions")
 	}
 	if w.Function != "" {
@@ -137,7 +138,9 @@ func (t *target) newPoint(w collector.Point) (*point, error) {
 			return nil, err
 		}
 		if pt.pat.Excludes() {
-			return nil, fault.New(fault.InvalidPattern, "Give the functions where it is to be; one breakpoint takes one pattern.", "%q takes functions out, and there are none to take them out of", w.Function)
+			return nil, fault.New(fault.InvalidPattern,
+				"Give the functions where it is to be; one breakpoint takes one pattern.",
+				"%q takes functions out, and there are none to take them out of", w.Function)
 		}
 	}
 	if w.Condition != "" {
@@ -173,7 +176,8 @@ func (t *target) newPoint(w collector.Point) (*point, error) {
 					return nil, err
 				}
 				if w.Address != 0 && !startsInstruction(mod, a) {
-					return nil, fault.New(fault.ValidationError, "Take an address from a backtrace, a function or a disassembly.", "no instruction begins at 0x%x", w.Address)
+					return nil, fault.New(fault.ValidationError, "Take an address from a backtrace, a function or a disassembly.",
+						"no instruction begins at 0x%x", w.Address)
 				}
 				if pt.forces() {
 					if _, err := pt.newForced(mod, a); err != nil {
@@ -217,8 +221,9 @@ func startsInstruction(mod *symbol.Module, a symbol.Addr) bool {
 	return at == off
 }
 
-// freeIndex returns a place for a point's counts that no point in force has: of those the one that was given away longest ago, since a
-// thread may still be on its way through a point that was removed. There are far fewer points than places.
+// freeIndex returns a place for a point's counts that no point in force has: of those the one that was given away
+// longest ago, since a thread may still be on its way through a point that was removed. There are far fewer points than
+// places.
 func (t *target) freeIndex() uint32 {
 	for {
 		t.lastPoint++
@@ -313,7 +318,8 @@ func bodyStart(mod *symbol.Module, f *symbol.Function) symbol.Addr {
 }
 
 // noSymbolsHint is what to do about a point in a program without debug information.
-const noSymbolsHint = "Build it with -g and do not strip it, or give symbolsPath at the launch; with pending it may be of a library that is loaded later."
+const noSymbolsHint = "Build it with -g and do not strip it, or give symbolsPath at the launch; with pending it may " +
+	"be of a library that is loaded later."
 
 // noPlace is the error of a point that is nowhere.
 func (t *target) noPlace(pt *point) error {
@@ -327,19 +333,24 @@ func (t *target) noPlace(pt *point) error {
 	}
 	switch {
 	case pt.pat != nil:
-		why, lacks := strings.CutPrefix(t.explain(probe{text: pt.Function, pat: pt.pat}, mods), string(fault.NoDebugSymbols)+": ")
+		why, lacks := strings.CutPrefix(t.explain(probe{text: pt.Function, pat: pt.pat}, mods), string(fault.NoDebugSymbols)+
+			": ")
 		if lacks {
 			return fault.New(fault.NoDebugSymbols, noSymbolsHint, "%s", why)
 		}
 		return fault.New(fault.ValidationError, "Patterns are those of debug_trace.", "%s", why)
 	case pt.Address != 0:
-		return fault.New(fault.ValidationError, "Take an address from a backtrace or a function.", "address 0x%x is in no function of the program", pt.Address)
+		return fault.New(fault.ValidationError, "Take an address from a backtrace or a function.",
+			"address 0x%x is in no function of the program", pt.Address)
 	}
 	if main := t.mainModule(); pt.file == "" && main != nil && !main.HasDWARF {
-		return fault.New(fault.NoDebugSymbols, noSymbolsHint, "%s has no debug information, so no line of %s is known", filepath.Base(main.Path), pt.File)
+		return fault.New(fault.NoDebugSymbols, noSymbolsHint, "%s has no debug information, so no line of %s is known",
+			filepath.Base(main.Path), pt.File)
 	}
 	if pt.file == "" {
-		return fault.New(fault.NoCodeAtLine, "Check the path, and that the file is compiled with -g; with pending it may be of a library that is loaded later.", "no code of the program comes from a file %s%s", pt.File, t.sourcesLike(pt.File, mods))
+		return fault.New(fault.NoCodeAtLine, "Check the path, and that the file is compiled with -g; with pending it may "+
+			"be of a library that is loaded later.", "no code of the program comes from a file %s%s", pt.File,
+			t.sourcesLike(pt.File, mods))
 	}
 	return fault.New(fault.NoCodeAtLine, "Take one of them.", "%s:%d has no code; %s", pt.File, pt.Line, pt.note)
 }
@@ -447,48 +458,4 @@ func (t *target) applyPoints(ctx context.Context, p *process) error {
 		return nil
 	}
 	return t.tracer.Do(ctx, func() error { return p.exchangePoints(add, remove) })
-}
-
-// exchangePoints takes points out of their places and puts others there. Tracer thread only.
-func (p *process) exchangePoints(add, remove []*pointSite) error {
-	err := p.exchange(sitesOf(add), sitesOf(remove))
-	if p.standing == nil {
-		p.standing = map[uint64]*pointSite{}
-	}
-	for _, ps := range remove {
-		if !ps.site.active {
-			delete(p.standing, ps.at)
-		}
-	}
-	for _, ps := range add {
-		if ps.site.active {
-			p.standing[ps.at] = ps
-		}
-	}
-	return err
-}
-
-func sitesOf(points []*pointSite) []*site {
-	sites := make([]*site, len(points))
-	for i, ps := range points {
-		sites[i] = ps.site
-	}
-	return sites
-}
-
-// copied is an instruction that runs at another place.
-type copied struct{ at, original, size uint64 }
-
-// setPoint notes what stands at an address, nil for nothing.
-func (p *process) setPoint(at uint64, ps *pointSite) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	switch {
-	case ps == nil:
-		delete(p.points, at)
-	case p.points == nil:
-		p.points = map[uint64]*pointSite{at: ps}
-	default:
-		p.points[at] = ps
-	}
 }

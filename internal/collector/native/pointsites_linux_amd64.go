@@ -47,9 +47,9 @@ func findPlaceTargets(mod *symbol.Module) []hook.Addr {
 
 var errOwnHook = errors.New("Strobe itself needs a hook there")
 
-// newPointSite prepares a place for points. Where the agent can decide about all of them, it gets a stub that asks the agent; else a
-// copy of its instruction, by which threads pass the trap while the tracer decides. crowded: another place is too near for a jump.
-// probeMu is held.
+// newPointSite prepares a place for points. Where the agent can decide about all of them, it gets a stub that asks the
+// agent; else a copy of its instruction, by which threads pass the trap while the tracer decides. crowded: another
+// place is too near for a jump. probeMu is held.
 func (p *process) newPointSite(ctx context.Context, at uint64, pts []*point, crowded bool) (*pointSite, error) {
 	m := p.moduleAt(at)
 	if m == nil || m.mod == nil {
@@ -174,8 +174,9 @@ func (p *process) moduleAt(at uint64) *loaded {
 	return nil
 }
 
-// runsAt returns where the instruction at an address is run: there, or in the stub of a hook or of a point that the agent decides about,
-// whose patch has its place. moved are then the other instructions that run in that stub. probeMu is held.
+// runsAt returns where the instruction at an address is run: there, or in the stub of a hook or of a point that the
+// agent decides about, whose patch has its place. moved are then the other instructions that run in that stub. probeMu
+// is held.
 func (p *process) runsAt(at uint64) (runs uint64, moved []hook.Pair, err error) {
 	for _, ps := range p.points {
 		if end := ps.at + uint64(len(ps.site.patch)); ps.rows == nil || at < ps.at || at >= end {
@@ -236,16 +237,19 @@ func (h *hooked) overwrites(lo, hi uint64) bool {
 
 // patched reports whether an active hook has overwritten anything in [lo, hi).
 func (p *process) patched(lo, hi uint64) bool {
-	return slices.ContainsFunc(*p.hooks.Load(), func(h *hooked) bool { return h != nil && h.active() && h.overwrites(lo, hi) })
+	return slices.ContainsFunc(*p.hooks.Load(),
+		func(h *hooked) bool { return h != nil && h.active() && h.overwrites(lo, hi) })
 }
 
-// liftPoints takes out the points in the places of hooks that are about to come or go: applyPoints puts them where their
-// instruction runs then. probeMu is held.
+// liftPoints takes out the points in the places of hooks that are about to come or go: applyPoints puts them where
+// their instruction runs then. probeMu is held.
 func (p *process) liftPoints(ctx context.Context, hooks []*hooked) error {
 	var remove []*pointSite
 	for key, ps := range p.points {
 		lo, hi := ps.at, ps.at+uint64(len(ps.site.patch))
-		if slices.ContainsFunc(hooks, func(h *hooked) bool { return h.fn != nil && h.covers(ps.at) || h.overwrites(lo, hi) }) {
+		if slices.ContainsFunc(hooks, func(h *hooked) bool {
+			return h.fn != nil && h.covers(ps.at) || h.overwrites(lo, hi)
+		}) {
 			remove = append(remove, ps)
 			p.setPoint(key, nil)
 		}
@@ -256,8 +260,8 @@ func (p *process) liftPoints(ctx context.Context, hooks []*hooked) error {
 	return p.t.tracer.Do(ctx, func() error { return p.exchangePoints(nil, remove) })
 }
 
-// passCopies sends stopped threads that wait at the copy of an instruction, as paused ones do, to the copy that a new patch
-// has of it: their own goes on into bytes that the patch overwrites. Tracer thread only.
+// passCopies sends stopped threads that wait at the copy of an instruction, as paused ones do, to the copy that a new
+// patch has of it: their own goes on into bytes that the patch overwrites. Tracer thread only.
 func (p *process) passCopies(add []*site) {
 	for _, th := range p.allThreads() {
 		if !th.stopped {
@@ -294,4 +298,48 @@ func (p *process) copyFor(th *thread, rip uint64, add []*site) uint64 {
 		}
 	}
 	return 0
+}
+
+// exchangePoints takes points out of their places and puts others there. Tracer thread only.
+func (p *process) exchangePoints(add, remove []*pointSite) error {
+	err := p.exchange(sitesOf(add), sitesOf(remove))
+	if p.standing == nil {
+		p.standing = map[uint64]*pointSite{}
+	}
+	for _, ps := range remove {
+		if !ps.site.active {
+			delete(p.standing, ps.at)
+		}
+	}
+	for _, ps := range add {
+		if ps.site.active {
+			p.standing[ps.at] = ps
+		}
+	}
+	return err
+}
+
+func sitesOf(points []*pointSite) []*site {
+	sites := make([]*site, len(points))
+	for i, ps := range points {
+		sites[i] = ps.site
+	}
+	return sites
+}
+
+// copied is an instruction that runs at another place.
+type copied struct{ at, original, size uint64 }
+
+// setPoint notes what stands at an address, nil for nothing.
+func (p *process) setPoint(at uint64, ps *pointSite) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case ps == nil:
+		delete(p.points, at)
+	case p.points == nil:
+		p.points = map[uint64]*pointSite{at: ps}
+	default:
+		p.points[at] = ps
+	}
 }

@@ -44,7 +44,8 @@ func (t *target) SetTracing(ctx context.Context, wanted collector.Tracing) (coll
 		return t.Status(), err
 	}
 	if t.released.Load() {
-		return t.Status(), fault.New(fault.ProcessExited, "Launch it again to trace it.", "process %d is no longer traced", t.pid)
+		return t.Status(), fault.New(fault.ProcessExited, "Launch it again to trace it.", "process %d is no longer traced",
+			t.pid)
 	}
 	for _, p := range t.processes() {
 		if p.shares == nil && !p.dead.Load() {
@@ -73,8 +74,8 @@ func (t *target) SetTracing(ctx context.Context, wanted collector.Tracing) (coll
 	return t.currentStatus(), nil
 }
 
-// applyPasses bounds how often applyToAll looks for processes that were born meanwhile: children of a process that has its hooks have
-// them, too.
+// applyPasses bounds how often applyToAll looks for processes that were born meanwhile: children of a process that has
+// its hooks have them, too.
 const applyPasses = 8
 
 // applyToAll makes the hooks of all processes what the patterns want. probeMu is held.
@@ -128,9 +129,11 @@ func (t *target) drives(p *process) bool {
 	return err == nil && slices.Contains(t.cmd.Drivers, filepath.Base(exe))
 }
 
-// endedBefore reports whether err comes of the process's end, which is noticed a moment later: its memory reads as empty then.
+// endedBefore reports whether err comes of the process's end, which is noticed a moment later: its memory reads as
+// empty then.
 func (p *process) endedBefore(err error) bool {
-	return p.dead.Load() || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, unix.ESRCH) || hasEnded(p.pid)
+	return p.dead.Load() || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, unix.ESRCH) ||
+		hasEnded(p.pid)
 }
 
 // applyProbes makes a process's hooks what the patterns want. probeMu is held.
@@ -332,7 +335,8 @@ func (t *target) match(mod *symbol.Module) matchResult {
 	return res
 }
 
-// found remembers what patterns and watches matched in any process, also one that has ended by the time that somebody asks. fnMu is held.
+// found remembers what patterns and watches matched in any process, also one that has ended by the time that somebody
+// asks. fnMu is held.
 func (t *target) found(res *matchResult) {
 	for k, n := range res.counts {
 		t.everMatched[t.probes[k].text] = max(t.everMatched[t.probes[k].text], n)
@@ -414,7 +418,8 @@ func (t *target) verifyRestored(context.Context) error {
 
 // Capabilities says what this target offers.
 func (t *target) Capabilities() collector.Capabilities {
-	c := collector.Capabilities{Runtime: "native", FunctionTracing: "full", Breakpoints: "full", Stepping: "full", OutputCapture: "full"}
+	c := collector.Capabilities{Runtime: "native", FunctionTracing: "full", Breakpoints: "full", Stepping: "full",
+		OutputCapture: "full"}
 	for _, p := range t.processes() {
 		if p.pid == t.pid {
 			if p.unfit.Load() != nil {
@@ -448,7 +453,8 @@ func (t *target) Capabilities() collector.Capabilities {
 	c.RuntimeDetail = strings.Join(kind, ", ")
 	if !mod.HasDWARF {
 		c.FunctionTracing = "partial"
-		c.Limitations = append(c.Limitations, "no debug information: only exact names of functions, without arguments; build with -g or give symbolsPath")
+		c.Limitations = append(c.Limitations, "no debug information: only exact names of functions, without arguments; "+
+			"build with -g or give symbolsPath")
 	}
 	return c
 }

@@ -42,7 +42,9 @@ type process struct {
 	lingers  atomic.Bool // for children that are not known yet
 	threaded bool        // it had more than one thread when it ended
 
-	injected   atomic.Bool           // region and what belongs to it are there; they are set once, on the tracer's thread under probeMu or before the process is known
+	// region and what belongs to it are there; they are set once, on the tracer's thread under probeMu or before the
+	// process is known
+	injected   atomic.Bool
 	unfit      atomic.Pointer[error] // why it cannot have the agent
 	region     *ring.Region
 	regionAddr uint64
@@ -93,12 +95,13 @@ type process struct {
 	syncSeen  uint32 // drain goroutine
 	leaveSeen uint32
 	drain     drainState
-	hots      atomic.Int32              // of ring.Header.Hot, those that were given out
-	begun     atomic.Pointer[[]begun]   // hooks that were sampled from the first call on; it only grows
-	feeds     map[int]*feed             // of rings that were taken, by their index; mover.mu
-	fed       int                       // rings below this one have been given out; mover.mu
-	points    map[uint64]*pointSite     // by address in the program's code; as modules
-	standing  map[uint64]*pointSite     // those of them, and of what they were, whose patches are in place; tracer thread only
+	hots      atomic.Int32            // of ring.Header.Hot, those that were given out
+	begun     atomic.Pointer[[]begun] // hooks that were sampled from the first call on; it only grows
+	feeds     map[int]*feed           // of rings that were taken, by their index; mover.mu
+	fed       int                     // rings below this one have been given out; mover.mu
+	points    map[uint64]*pointSite   // by address in the program's code; as modules
+	// those of them, and of what they were, whose patches are in place; tracer thread only
+	standing  map[uint64]*pointSite
 	slots     [ring.MaxPoints]*point    // whose counts the region's points are; as modules
 	moved     []copied                  // of instructions at points, also of those taken out again; as modules
 	seenMaps  *seenMaps                 // nil: not looked at yet; mu
@@ -130,13 +133,14 @@ type thread struct {
 	again    *ptrace.Regs     // with which hide lets it go on, until its next stop
 	was      ptrace.Regs      // as they were before
 	remade   remade
-	owed     *ptrace.Siginfo                      // a signal that it takes when it goes on, held back while it was in a stub
-	out      *runningOut                          // nil unless it runs until it leaves the agent's C
-	watched  [ptrace.DebugSlots]ptrace.DebugWatch // in its debug registers
-	watches  bool                                 // something was in them once
-	step     *stepper                             // nil while it is not stepping
-	stepped  bool                                 // it has been
-	singled  bool                                 // it was let run one instruction
+	// a signal that it takes when it goes on, held back while it was in a stub
+	owed    *ptrace.Siginfo
+	out     *runningOut                          // nil unless it runs until it leaves the agent's C
+	watched [ptrace.DebugSlots]ptrace.DebugWatch // in its debug registers
+	watches bool                                 // something was in them once
+	step    *stepper                             // nil while it is not stepping
+	stepped bool                                 // it has been
+	singled bool                                 // it was let run one instruction
 }
 
 // trap is a place where an int3 stands, or stood: a thread that meets it goes on at to.
@@ -302,7 +306,8 @@ func (p *process) copyTables(src *ring.Region) {
 	child.RDebug, child.UnwindCount, child.Unwind = parent.RDebug, parent.UnwindCount, parent.Unwind
 	child.Arenas, child.Objects, child.ArenaCount = parent.Arenas, parent.Objects, parent.ArenaCount
 	child.Out, child.Stdout, child.LineKind, child.LineFull = parent.Out, parent.Stdout, parent.LineKind, parent.LineFull
-	child.LineTicks, child.LineMost, child.LineLeft, child.LineTSC = parent.LineTicks, parent.LineMost, parent.LineLeft, parent.LineTSC
+	child.LineTicks, child.LineMost, child.LineLeft, child.LineTSC = parent.LineTicks, parent.LineMost, parent.LineLeft,
+		parent.LineTSC
 }
 
 // withStopped runs fn on the tracer's thread, with a thread of the process that is stopped where system calls can be
@@ -365,10 +370,14 @@ func (p *process) inOne(fn func(r *remote) error) error {
 
 // System calls that return EINTR after a stop, though no handler ran (signal(7)): such a thread must not be stopped.
 var notRestarted = map[int64]bool{
-	unix.SYS_EPOLL_WAIT: true, unix.SYS_EPOLL_PWAIT: true, unix.SYS_EPOLL_PWAIT2: true, unix.SYS_SEMOP: true, unix.SYS_SEMTIMEDOP: true,
-	unix.SYS_RT_SIGTIMEDWAIT: true, unix.SYS_IO_GETEVENTS: true, unix.SYS_IO_PGETEVENTS: true, unix.SYS_RECVFROM: true, unix.SYS_RECVMSG: true,
-	unix.SYS_RECVMMSG: true, unix.SYS_SENDTO: true, unix.SYS_SENDMSG: true, unix.SYS_ACCEPT: true, unix.SYS_ACCEPT4: true, unix.SYS_CONNECT: true,
-	unix.SYS_MSGRCV: true, unix.SYS_MSGSND: true, unix.SYS_PAUSE: true, unix.SYS_RT_SIGSUSPEND: true, unix.SYS_IO_URING_ENTER: true,
+	unix.SYS_EPOLL_WAIT: true, unix.SYS_EPOLL_PWAIT: true, unix.SYS_EPOLL_PWAIT2: true, unix.SYS_SEMOP: true,
+	unix.SYS_SEMTIMEDOP:      true,
+	unix.SYS_RT_SIGTIMEDWAIT: true, unix.SYS_IO_GETEVENTS: true, unix.SYS_IO_PGETEVENTS: true, unix.SYS_RECVFROM: true,
+	unix.SYS_RECVMSG:  true,
+	unix.SYS_RECVMMSG: true, unix.SYS_SENDTO: true, unix.SYS_SENDMSG: true, unix.SYS_ACCEPT: true, unix.SYS_ACCEPT4: true,
+	unix.SYS_CONNECT: true,
+	unix.SYS_MSGRCV:  true, unix.SYS_MSGSND: true, unix.SYS_PAUSE: true, unix.SYS_RT_SIGSUSPEND: true,
+	unix.SYS_IO_URING_ENTER: true,
 }
 
 var errAllBlocked = errors.New("every thread waits in a system call that cannot be interrupted unnoticed")

@@ -93,7 +93,8 @@ func (d *drainer) closeRing(p *process, i int, rs *ringState) {
 		if !crashed {
 			flags |= event.AtEnd
 		}
-		d.events = append(d.events, event.Event{TS: ts, Kind: event.FunctionExit, Flags: flags, Thread: l.id, Func: f.fn.register(d.t.sink)})
+		d.events = append(d.events, event.Event{TS: ts, Kind: event.FunctionExit, Flags: flags, Thread: l.id,
+			Func: f.fn.register(d.t.sink)})
 	})
 	if len(d.events) > 0 {
 		d.t.sink.Events(d.events)

@@ -67,8 +67,8 @@ func begin(t *ptrace.Tracer, tid int, gadget uint64) (*remote, error) {
 	return r, nil
 }
 
-// hideInterrupt makes a system call that our stop ended, and that the kernel does not restart by itself, be made again: the
-// program would see EINTR. Not where a signal ended it as well, whose handler the program may expect to have run.
+// hideInterrupt makes a system call that our stop ended, and that the kernel does not restart by itself, be made again:
+// the program would see EINTR. Not where a signal ended it as well, whose handler the program may expect to have run.
 func hideInterrupt(tid int, regs ptrace.Regs) ptrace.Regs {
 	if !interrupted(&regs) || signalWaits(tid) {
 		return regs
@@ -158,11 +158,12 @@ func (r *remote) call(nr uint64, args ...uint64) (uint64, error) {
 			return 0, fmt.Errorf("step thread %d: %w", r.tid, err)
 		}
 	}
-	return 0, fmt.Errorf("make a system call in thread %d at 0x%x: it did not run in %d stops", r.tid, r.gadget, maxCallStops)
+	return 0, fmt.Errorf("make a system call in thread %d at 0x%x: it did not run in %d stops", r.tid, r.gadget,
+		maxCallStops)
 }
 
-// keeps takes the signal of a stop that somebody sent: those that an instruction raises are not held, nor is SIGSTOP. False: it was raised
-// here, as the trap of a step is.
+// keeps takes the signal of a stop that somebody sent: those that an instruction raises are not held, nor is SIGSTOP.
+// False: it was raised here, as the trap of a step is.
 func (r *remote) keeps() bool {
 	info, err := ptrace.GetSiginfo(r.tid)
 	if err != nil || info.Code() > 0 {
@@ -172,8 +173,8 @@ func (r *remote) keeps() bool {
 	return true
 }
 
-// maxCallStops bounds the stops of a thread before its system call has run: halts that were given up and come late. Signals are held; one that
-// comes again and again is a fault of the very instruction, which is not what it was.
+// maxCallStops bounds the stops of a thread before its system call has run: halts that were given up and come late.
+// Signals are held; one that comes again and again is a fault of the very instruction, which is not what it was.
 const maxCallStops = 100
 
 // result is that of a system call that has run.
@@ -233,8 +234,8 @@ func (r *remote) done() error {
 	return err
 }
 
-// reserve is mmap of much memory of which little will be used: where the program has all that it maps locked in memory (mlockall), that
-// stays out.
+// reserve is mmap of much memory of which little will be used: where the program has all that it maps locked in memory
+// (mlockall), that stays out.
 func (r *remote) reserve(addr, size uint64, prot, flags int, fd int64) (uint64, error) {
 	if ptrace.StatusField(r.tid, "VmLck") == "0 kB" {
 		return r.mmap(addr, size, prot, flags, fd)

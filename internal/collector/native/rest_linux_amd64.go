@@ -8,17 +8,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A stop that comes while a thread waits in the midst of a write, or of a read that wants all, makes the kernel return what was
-// done so far. The program would not see that untraced, and it may not expect it of a pipe. So the thread makes the rest in the agent
-// (rest in agent/entry.S), which returns what the uninterrupted call would have returned.
+// A stop that comes while a thread waits in the midst of a write, or of a read that wants all, makes the kernel return
+// what was done so far. The program would not see that untraced, and it may not expect it of a pipe. So the thread
+// makes the rest in the agent (rest in agent/entry.S), which returns what the uninterrupted call would have returned.
 
 const redZone = 128
 
 // restFrame is what the agent's rest has on the stack: bytes done, rsi, rdx, the address behind the system call, rsp.
 const restFrame = 40
 
-// continueRest makes regs, of a thread at the end of such a call, those that make the rest; false where there is none. was is how the
-// thread stands if a signal comes first. p has the agent.
+// continueRest makes regs, of a thread at the end of such a call, those that make the rest; false where there is none.
+// was is how the thread stands if a signal comes first. p has the agent.
 func (p *process) continueRest(tid int, regs, was *ptrace.Regs) bool {
 	if p.region == nil || p.unmapped || !p.partly(regs) || signalWaits(tid) {
 		return false
@@ -77,8 +77,8 @@ func (p *process) atRest(regs *ptrace.Regs) bool {
 	return p.region != nil && regs.Rip == p.regionAddr+p.blob.Rest+uint64(len(syscallInsn))
 }
 
-// hide makes a thread that we have just stopped go on with the system call that our stop ended, where the program would see that.
-// Tracer thread only.
+// hide makes a thread that we have just stopped go on with the system call that our stop ended, where the program would
+// see that. Tracer thread only.
 func (p *process) hide(th *thread) {
 	regs, err := ptrace.GetRegs(th.tid)
 	if err != nil {
@@ -100,15 +100,16 @@ func (p *process) hide(th *thread) {
 	}
 }
 
-// hideIgnored is hide for a thread that a signal has woken which the program ignores: untraced, the kernel drops it before it wakes anybody.
-// Tracer thread only.
+// hideIgnored is hide for a thread that a signal has woken which the program ignores: untraced, the kernel drops it
+// before it wakes anybody. Tracer thread only.
 func (p *process) hideIgnored(th *thread, regs *ptrace.Regs, sig syscall.Signal) {
 	if (interrupted(regs) || p.partly(regs)) && ignores(th.tid, sig) {
 		p.hide(th)
 	}
 }
 
-// madeAgain gives a thread the end of the system call that was hidden from it, when a signal came before it went on with it.
+// madeAgain gives a thread the end of the system call that was hidden from it, when a signal came before it went on
+// with it.
 func (th *thread) madeAgain(again *ptrace.Regs) {
 	regs, err := ptrace.GetRegs(th.tid)
 	if err != nil {

@@ -34,8 +34,9 @@ int main(int argc, char **argv) {
 }
 `
 
-// TestNoRoom keeps the rings from being emptied while a program fills one. An ordinary thread waits, gives up, and is not kept again
-// as long as nothing changes; one of a real-time policy does not wait at all. What is lost is counted, and the program ends as it would.
+// TestNoRoom keeps the rings from being emptied while a program fills one. An ordinary thread waits, gives up, and is
+// not kept again as long as nothing changes; one of a real-time policy does not wait at all. What is lost is counted,
+// and the program ends as it would.
 func TestNoRoom(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	prog := build(t, "room.c", roomProgram, "gcc", "-g", "-O2")
@@ -43,11 +44,13 @@ func TestNoRoom(t *testing.T) {
 		policy string
 		full   collector.OnFull
 		waits  bool
-	}{{"other", collector.OnFullWait, true}, {"fifo", collector.OnFullWait, false}, {"other", collector.OnFullDrop, false}} {
+	}{{"other", collector.OnFullWait, true}, {"fifo", collector.OnFullWait, false},
+		{"other", collector.OnFullDrop, false}} {
 		t.Run(fmt.Sprint(test.policy, " ", test.full), func(t *testing.T) {
 			sink, done := newSink(t), filepath.Join(t.TempDir(), "done")
 			sink.keep, sink.full = false, test.full
-			s := startTracing(t, testRuntime(t), sink, prog, collector.Tracing{Probes: []collector.Probe{{Pattern: "called", Depth: 1}}}, test.policy, done)
+			s := startTracing(t, testRuntime(t), sink, prog,
+				collector.Tracing{Probes: []collector.Probe{{Pattern: "called", Depth: 1}}}, test.policy, done)
 			if err := s.Flush(context.Background()); err != nil {
 				t.Fatal(err)
 			}

@@ -53,7 +53,8 @@ func New(c Config) *Runtime {
 	if c.RingBytes == 0 {
 		c.RingBytes = defaultRingBytes
 	}
-	return &Runtime{log: c.Logger, cacheDir: c.CacheDir, natvis: c.Natvis, ringBytes: c.RingBytes, clock: ring.NewClock(monotonic), modules: map[fileKey]*openModule{}}
+	return &Runtime{log: c.Logger, cacheDir: c.CacheDir, natvis: c.Natvis, ringBytes: c.RingBytes,
+		clock: ring.NewClock(monotonic), modules: map[fileKey]*openModule{}}
 }
 
 func monotonic() int64 {
@@ -78,7 +79,8 @@ func (rt *Runtime) Detect(cmd *collector.Command) (bool, error) {
 }
 
 // Launch starts the program with its probes in force.
-func (rt *Runtime) Launch(ctx context.Context, cmd *collector.Command, sink collector.Sink) (collector.Collector, error) {
+func (rt *Runtime) Launch(ctx context.Context, cmd *collector.Command, sink collector.Sink) (collector.Collector,
+	error) {
 	t, err := newTarget(rt, cmd, sink)
 	if err != nil {
 		return nil, fault.New(fault.LaunchFailed, "Run `strobe doctor`.", "start a tracer for %s: %w", cmd.Path, err)
@@ -111,15 +113,20 @@ func launchFault(cmd *collector.Command, err error) error {
 	}
 	switch {
 	case errors.Is(err, syscall.EACCES):
-		return fault.New(fault.LaunchFailed, "Make it executable (chmod +x), and check the file system's noexec option.", "%s is not executable: %w", cmd.Path, err)
+		return fault.New(fault.LaunchFailed, "Make it executable (chmod +x), and check the file system's noexec option.",
+			"%s is not executable: %w", cmd.Path, err)
 	case errors.Is(err, syscall.ENOEXEC):
-		return fault.New(fault.LaunchFailed, "Give a script a first line such as #!/bin/sh, or launch its interpreter with the script as an argument.", "%s is no program that the kernel can run: %w", cmd.Path, err)
+		return fault.New(fault.LaunchFailed, "Give a script a first line such as #!/bin/sh, or launch its interpreter with "+
+			"the script as an argument.", "%s is no program that the kernel can run: %w", cmd.Path, err)
 	case errors.Is(err, syscall.ENOENT):
-		return fault.New(fault.LaunchFailed, "Check the command, and the interpreter that its first line or its ELF header names.", "%s, or the interpreter it needs, does not exist: %w", cmd.Path, err)
+		return fault.New(fault.LaunchFailed, "Check the command, and the interpreter that its first line or its ELF "+
+			"header names.", "%s, or the interpreter it needs, does not exist: %w", cmd.Path, err)
 	case errors.Is(err, syscall.EPERM):
-		return fault.New(fault.PermissionDenied, "Run `strobe doctor`: it says whether ptrace is allowed on this machine.", "trace %s: %w", cmd.Path, err)
+		return fault.New(fault.PermissionDenied, "Run `strobe doctor`: it says whether ptrace is allowed on this machine.",
+			"trace %s: %w", cmd.Path, err)
 	}
-	return fault.New(fault.LaunchFailed, "Run the command in a shell to see whether it starts there, then `strobe doctor`.", "launch %s: %w", cmd.Path, err)
+	return fault.New(fault.LaunchFailed, "Run the command in a shell to see whether it starts there, then `strobe "+
+		"doctor`.", "launch %s: %w", cmd.Path, err)
 }
 
 // fileKey identifies a file's contents as far as the file system tells.
@@ -129,8 +136,8 @@ type fileKey struct {
 	size, mtime   int64
 }
 
-// maxModules is how many files' symbols are kept that may be in no target any more: every program that is built in a place of its own, as
-// tests are, would add one.
+// maxModules is how many files' symbols are kept that may be in no target any more: every program that is built in a
+// place of its own, as tests are, would add one.
 const maxModules = 128
 
 type openModule struct {

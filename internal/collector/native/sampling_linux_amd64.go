@@ -11,9 +11,9 @@ import (
 	"github.com/strobe-debug/strobe/internal/event"
 )
 
-// Of a function that is called very often, few calls are recorded. The drain goroutine counts calls as it reads them, and
-// tells the agent to sample the function; the agent counts all of its calls from then on. Processes
-// that come later begin with it sampled: fame_linux_amd64.go.
+// Of a function that is called very often, few calls are recorded. The drain goroutine counts calls as it reads them,
+// and tells the agent to sample the function; the agent counts all of its calls from then on. Processes that come later
+// begin with it sampled: fame_linux_amd64.go.
 
 // heatTick and heatTicks are how finely and how long calls per second are counted.
 const (
@@ -105,8 +105,9 @@ func (h *heat) often(threshold int64, now time.Time) bool {
 	return h.perSecond() > threshold || h.all.perSecond() > threshold && now.Sub(h.first) < time.Second
 }
 
-// heatUp looks at all processes. Counts of calls that were not recorded are brought up to date with the ticks, and for a flush, as a
-// query waits for them; what is sampled changes with the ticks, and as soon as a function is over the threshold.
+// heatUp looks at all processes. Counts of calls that were not recorded are brought up to date with the ticks, and for
+// a flush, as a query waits for them; what is sampled changes with the ticks, and as soon as a function is over the
+// threshold.
 func (d *drainer) heatUp(flush bool) {
 	s := d.t.sampling.Load()
 	now := time.Now()
@@ -199,7 +200,8 @@ func (d *drainer) warmUp(p *process, h *heat) {
 	h.goOff()
 	h.all.rare = true
 	d.t.fames.fade(h.all, d.t.sampling.Load())
-	d.saySampling(p, h, map[string]any{"what": "sampling", "state": "off", "callsPerSecond": h.perSecond(), "notRecorded": h.skipped})
+	d.saySampling(p, h, map[string]any{"what": "sampling", "state": "off", "callsPerSecond": h.perSecond(),
+		"notRecorded": h.skipped})
 }
 
 // saySampling puts a change on the timeline and into the status.

@@ -50,11 +50,13 @@ func TestLossIsCounted(t *testing.T) {
 		}
 		got := int64(sink.enters["hot"]+sink.enters["cold"]+sink.exits["hot"]+sink.exits["cold"]) - closed
 		if got+sink.dropped != want || sink.dropped == 0 || sink.bad != "" {
-			t.Errorf("%s threads: %d records and %d lost, want %d in all and some lost; %s", threads, got, sink.dropped, want, sink.bad)
+			t.Errorf("%s threads: %d records and %d lost, want %d in all and some lost; %s", threads, got, sink.dropped, want,
+				sink.bad)
 		}
 		for name, calls := range map[string]int64{"hot": hot, "cold": cold} {
 			if n := int64(sink.enters[name]) + sink.lost[name][0]; n != calls {
-				t.Errorf("%s threads: %d enters of %s and %d lost, want %d", threads, sink.enters[name], name, sink.lost[name][0], calls)
+				t.Errorf("%s threads: %d enters of %s and %d lost, want %d", threads, sink.enters[name], name, sink.lost[name][0],
+					calls)
 			}
 		}
 		t.Logf("%s threads: %d records, %d lost", threads, got, sink.dropped)
@@ -74,7 +76,8 @@ func TestSampledCallsAreCounted(t *testing.T) {
 		s.wait(t)
 		hot, cold := number(s.stdout.String(), "hot"), number(s.stdout.String(), "cold")
 		if int64(sink.enters["hot"])+sink.skipped != hot || int64(sink.enters["cold"]) != cold {
-			t.Errorf("%s threads: hot %d recorded and %d not, cold %d; want %d and %d", threads, sink.enters["hot"], sink.skipped, sink.enters["cold"], hot, cold)
+			t.Errorf("%s threads: hot %d recorded and %d not, cold %d; want %d and %d", threads, sink.enters["hot"],
+				sink.skipped, sink.enters["cold"], hot, cold)
 		}
 		if sink.skipped < hot/2 || !strings.Contains(strings.Join(sink.notes, " "), `"state":"on"`) {
 			t.Errorf("%s threads: hot was not sampled: %d of %d calls not recorded; %v", threads, sink.skipped, hot, sink.notes)
@@ -89,7 +92,8 @@ func TestSamplingEnds(t *testing.T) {
 	prog := build(t, "burst.c", burstProgram, "gcc", "-g", "-O2", "-pthread")
 	sink := newSink(t)
 	sink.keep, sink.block = false, true
-	on := collector.Tracing{Probes: []collector.Probe{{Pattern: "hot", Depth: 3}}, Sampling: collector.Sampling{Threshold: 100_000, Rate: 0.001}}
+	on := collector.Tracing{Probes: []collector.Probe{{Pattern: "hot", Depth: 3}},
+		Sampling: collector.Sampling{Threshold: 100_000, Rate: 0.001}}
 	s := startTracing(t, testRuntime(t), sink, prog, on, "1", "200000000")
 	waitFor(t, "sampling", func() bool { return len(s.Status().Sampled) == 1 })
 	on.Sampling = collector.Sampling{}
@@ -105,7 +109,8 @@ func TestSamplingEnds(t *testing.T) {
 	}
 }
 
-func startTracing(t testing.TB, rt *Runtime, sink *memorySink, prog string, tracing collector.Tracing, args ...string) *started {
+func startTracing(t testing.TB, rt *Runtime, sink *memorySink, prog string, tracing collector.Tracing,
+	args ...string) *started {
 	t.Helper()
 	sink.tracing = &tracing
 	return startProgram(t, rt, sink, filepath.Dir(prog), nil, append([]string{prog}, args...)...)

@@ -15,8 +15,8 @@ var errSealed = errors.New("it runs under a seccomp filter, which may not allow 
 // sealed says why system calls must not be made in the process's first thread.
 func (p *process) sealed() error { return p.sealedThread(p.pid) }
 
-// sealedThread says why system calls must not be made in a thread: its seccomp filter may end the program for one that it does not make
-// itself. Threads may have different ones.
+// sealedThread says why system calls must not be made in a thread: its seccomp filter may end the program for one that
+// it does not make itself. Threads may have different ones.
 func (p *process) sealedThread(tid int) error {
 	mode, filters := seccompOf(fmt.Sprint(tid))
 	if own := ownSeccomp(); mode == "0" || mode == "" || mode == own.mode && filters == own.filters && p.t.cmd.PID == 0 {

@@ -68,7 +68,8 @@ func (p *process) inherit(from *process) {
 	p.use(s)
 	p.snap, p.borrowed = s, true
 	p.nextOp, p.walks = from.nextOp, from.walks
-	p.points, p.standing = map[uint64]*pointSite{}, map[uint64]*pointSite{} // what is about to come or go in the parent it has as it is
+	// what is about to come or go in the parent it has as it is
+	p.points, p.standing = map[uint64]*pointSite{}, map[uint64]*pointSite{}
 	for at, ps := range from.standing {
 		c := ps.forked()
 		p.points[at], p.standing[at] = c, c

@@ -44,11 +44,13 @@ func (t *target) Signal(ctx context.Context, r collector.SignalRequest) (stopped
 		if err := unix.Kill(pid, sig); err == nil {
 			sent = true
 		} else if !errors.Is(err, unix.ESRCH) {
-			return false, fault.New(fault.PermissionDenied, "It runs as another user.", "send %s to process %d: %w", r.Name, pid, err)
+			return false, fault.New(fault.PermissionDenied, "It runs as another user.", "send %s to process %d: %w", r.Name, pid,
+				err)
 		}
 	}
 	if !sent {
-		return false, fault.New(fault.ProcessExited, "debug_query still reads its events.", "nobody of process %d's group is left", t.pid)
+		return false, fault.New(fault.ProcessExited, "debug_query still reads its events.",
+			"nobody of process %d's group is left", t.pid)
 	}
 	if sig != unix.SIGTSTP && sig != unix.SIGSTOP && sig != unix.SIGTTIN && sig != unix.SIGTTOU {
 		return false, nil
@@ -69,8 +71,9 @@ func (t *target) ownGroup(live []int) int {
 	return 0
 }
 
-// awaitStopped waits until every process of the target's group that does not ignore SIGTSTP is stopped. The leader of a terminal's session is
-// in a group without a shell above it, whose members the kernel does not let stop by SIGTSTP: they are stopped once they have handled it.
+// awaitStopped waits until every process of the target's group that does not ignore SIGTSTP is stopped. The leader of a
+// terminal's session is in a group without a shell above it, whose members the kernel does not let stop by SIGTSTP:
+// they are stopped once they have handled it.
 func (t *target) awaitStopped(ctx context.Context, orphaned bool) bool {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()

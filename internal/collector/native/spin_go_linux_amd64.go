@@ -18,10 +18,11 @@ import (
 	"github.com/strobe-debug/strobe/internal/waits"
 )
 
-// Programs of Go have no symbols where they are tests: their functions are named by the table that the runtime has. Beside the threads that
-// run goroutines there are some that look for work, and one that watches the others (runtime.sysmon): it sleeps, looks, and has a goroutine
-// that runs for long stand back, which changes nothing that the goroutine sees. They stand while the others are looked at, and say nothing
-// of the program: what they may be about to run is a goroutine, which says so itself.
+// Programs of Go have no symbols where they are tests: their functions are named by the table that the runtime has.
+// Beside the threads that run goroutines there are some that look for work, and one that watches the others
+// (runtime.sysmon): it sleeps, looks, and has a goroutine that runs for long stand back, which changes nothing that the
+// goroutine sees. They stand while the others are looked at, and say nothing of the program: what they may be about to
+// run is a goroutine, which says so itself.
 
 // schedules reports whether the stopped thread is in Go's runtime, and runs no goroutine.
 func (s *spinning) schedules() bool {
@@ -142,8 +143,8 @@ func (s *spinning) goroutines() (all []*spinning) {
 	return all
 }
 
-// waitingThreads are those of Go's scheduler that wait, and are not stopped for another reason: they would wake a goroutine while it is
-// looked at.
+// waitingThreads are those of Go's scheduler that wait, and are not stopped for another reason: they would wake a
+// goroutine while it is looked at.
 func (s *spinning) waitingThreads(list []int) (tids []int) {
 	for _, tid := range list {
 		nr, pc, running := blockedPC(s.p.pid, tid)

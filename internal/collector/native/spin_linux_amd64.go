@@ -44,8 +44,8 @@ type spinning struct {
 	brief *ptrace.Briefly    // else
 }
 
-// Spin says of each thread that runs, or sleeps for a while, whether it will ever leave its loop. They stand for as long as that takes, some
-// tens of milliseconds, and are not changed.
+// Spin says of each thread that runs, or sleeps for a while, whether it will ever leave its loop. They stand for as
+// long as that takes, some tens of milliseconds, and are not changed.
 func (rt *Runtime) Spin(ctx context.Context, pids []int, root string, before any) ([]collector.Loop, any, error) {
 	t := bareTarget(rt, &collector.Command{ProjectRoot: root, Glance: true}, nil)
 	var all []*spinning
@@ -106,7 +106,8 @@ func (rt *Runtime) Spin(ctx context.Context, pids []int, root string, before any
 				running = append(running, s.tid)
 			}
 		}
-		out, after = examine(all, func(s *spinning) bool { return slices.Contains(b.Stopped, s.tid) }, len(b.Stopped) == len(tids), before)
+		out, after = examine(all, func(s *spinning) bool { return slices.Contains(b.Stopped, s.tid) }, len(b.Stopped) ==
+			len(tids), before)
 		for _, tid := range running {
 			hideBriefly(tid)
 		}
@@ -162,7 +163,8 @@ func (p *process) mayRun(tid int) bool {
 func (s *spinning) prove(all, alone bool) {
 	s.leave(func(m *unwind.Module) bool { return m.Mod.Path == "[vdso]" })
 	if s.attempt(all, alone); s.res.Unknown {
-		// It may be amid a function of a library that uses what the CPU has: once it is out of that, calls of it are answered.
+		// It may be amid a function of a library that uses what the CPU has: once it is out of that, calls of it are
+		// answered.
 		at := s.regs.Rip
 		s.leave(func(m *unwind.Module) bool { return at >= m.Lo && at < m.Hi })
 		s.attempt(all, alone)
@@ -194,7 +196,8 @@ func (s *spinning) attempt(all, alone bool) {
 		regs.Rax = 0 // it sleeps to the end
 	}
 	s.th = emulate.Thread{RIP: regs.Rip, Flags: regs.Eflags, XMM: vec, FSBase: regs.Fs_base, GSBase: regs.Gs_base,
-		Reg: [16]uint64{regs.Rax, regs.Rcx, regs.Rdx, regs.Rbx, regs.Rsp, regs.Rbp, regs.Rsi, regs.Rdi, regs.R8, regs.R9, regs.R10, regs.R11, regs.R12, regs.R13, regs.R14, regs.R15}}
+		Reg: [16]uint64{regs.Rax, regs.Rcx, regs.Rdx, regs.Rbx, regs.Rsp, regs.Rbp, regs.Rsi, regs.Rdi, regs.R8, regs.R9,
+			regs.R10, regs.R11, regs.R12, regs.R13, regs.R14, regs.R15}}
 	if s.sys == nil {
 		s.sys = &spin.System{Memory: s.memory(), Outer: s.outer(), Text: sync.OnceValue(s.text), Alone: alone}
 	}
@@ -213,7 +216,8 @@ func (s *spinning) registers() (regs ptrace.Regs, vec ptrace.Vectors, err error)
 	return regs, vec, err
 }
 
-// hideBriefly makes a thread that stands go on with a system call that our stop ended. One that a signal ended as well ends.
+// hideBriefly makes a thread that stands go on with a system call that our stop ended. One that a signal ended as well
+// ends.
 func hideBriefly(tid int) {
 	info, err := ptrace.GetSiginfo(tid)
 	if err != nil || !info.OfEvent() {
@@ -251,8 +255,9 @@ func (s *spinning) text() map[uint64]string {
 	return out
 }
 
-// maxLeaving bounds the instructions that a thread is made to run to leave code that its copy cannot run: the vDSO, whose data cannot be read
-// from outside and where most loops that look at the clock are met, and functions of a library that are written for one CPU.
+// maxLeaving bounds the instructions that a thread is made to run to leave code that its copy cannot run: the vDSO,
+// whose data cannot be read from outside and where most loops that look at the clock are met, and functions of a
+// library that are written for one CPU.
 const maxLeaving = 600
 
 // leave steps the thread on while it is in a module.
@@ -271,7 +276,8 @@ func (s *spinning) leave(in func(m *unwind.Module) bool) {
 	}
 	for range maxLeaving {
 		regs, err := ptrace.GetRegs(s.tid)
-		if err != nil || regs.Rip < m.Lo || regs.Rip >= m.Hi || int64(regs.Orig_rax) >= 0 && int64(regs.Rax) < 0 && int64(regs.Rax) >= -4095 || !s.brief.Step(s.tid, spinStop) {
+		if err != nil || regs.Rip < m.Lo || regs.Rip >= m.Hi || int64(regs.Orig_rax) >= 0 && int64(regs.Rax) < 0 &&
+			int64(regs.Rax) >= -4095 || !s.brief.Step(s.tid, spinStop) {
 			return
 		}
 	}
@@ -368,7 +374,8 @@ const maxLoopFunctions = 8
 
 // loop is what is told of the thread.
 func (s *spinning) loop() collector.Loop {
-	l := collector.Loop{PID: s.p.pid, ThreadID: s.tid, Endless: s.res.Endless, Why: s.res.Why, Sleeps: s.res.Sleeps, Length: s.res.Length}
+	l := collector.Loop{PID: s.p.pid, ThreadID: s.tid, Endless: s.res.Endless, Why: s.res.Why, Sleeps: s.res.Sleeps,
+		Length: s.res.Length}
 	if s.regs.Rip == 0 {
 		return l
 	}
@@ -392,7 +399,8 @@ func (s *spinning) loop() collector.Loop {
 
 // stackOf is where the thread was met; it returns where the functions there begin, innermost first.
 func (s *spinning) stackOf(l *collector.Loop) (calls []uint64) {
-	u := unwind.New(&stackMemory{mem: s.p.mem, lo: s.lo, copy: s.stack}, s.view.Modules, unwind.Options{Stub: s.view.Stub, MaxFrames: maxThreadFrames})
+	u := unwind.New(&stackMemory{mem: s.p.mem, lo: s.lo, copy: s.stack}, s.view.Modules,
+		unwind.Options{Stub: s.view.Stub, MaxFrames: maxThreadFrames})
 	one := &seen{p: s.p, thread: &waits.Thread{PID: s.p.pid, TID: s.tid}}
 	one.take(u.Walk(regsOf(&s.regs)), u)
 	l.Backtrace = one.thread.Backtrace(s.view.Project)
@@ -425,8 +433,8 @@ func (s *spinning) scopes(pc uint64) (scopes []symbol.Scope, low uint64) {
 	return nil, 0
 }
 
-// owner is the function that has the whole loop: of the outermost frame with code in it, the innermost of the functions inlined there that
-// all of that code belongs to.
+// owner is the function that has the whole loop: of the outermost frame with code in it, the innermost of the functions
+// inlined there that all of that code belongs to.
 func (s *spinning) owner(calls []uint64) *collector.LoopFunction {
 	chains := map[uint64][][]symbol.Scope{} // by the function that is not inlined
 	for _, pc := range s.res.Places {
@@ -466,7 +474,9 @@ func common(all [][]symbol.Scope, depth int) bool {
 type lineSet struct{ list []collector.LoopFunction }
 
 func (l *lineSet) add(sc symbol.Scope) {
-	i := slices.IndexFunc(l.list, func(f collector.LoopFunction) bool { return f.Name == sc.Function && f.File == sc.File })
+	i := slices.IndexFunc(l.list, func(f collector.LoopFunction) bool {
+		return f.Name == sc.Function && f.File == sc.File
+	})
 	if i < 0 {
 		l.list = append(l.list, collector.LoopFunction{Name: sc.Function, File: sc.File, First: sc.Line, Last: sc.Line})
 		return

@@ -14,8 +14,8 @@ var _ collector.Looper = (*target)(nil)
 // hookLooks is how often a thread is looked at that is met in a hook.
 const hookLooks = 12
 
-// Loops is Runtime.Spin of the target's own processes. A copy runs the program's own code, where a function is hooked as well: what the hook
-// does decides nothing.
+// Loops is Runtime.Spin of the target's own processes. A copy runs the program's own code, where a function is hooked
+// as well: what the hook does decides nothing.
 func (t *target) Loops(ctx context.Context, before any) (loops []collector.Loop, after any, err error) {
 	for range hookLooks {
 		again := false

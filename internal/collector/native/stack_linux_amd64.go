@@ -7,9 +7,9 @@ import (
 
 // Each hooked call takes 16 bytes of stack more, and its stack arguments again. A program whose recursion only just
 // fits its stack limit must still fit. So when the first thread runs into the limit while functions are hooked, the
-// limit is lifted for the one instruction that needs another page, up to half as much stack again. The program never sees
-// another limit, and endless recursion still ends in SIGSEGV, with the address that it would have had: runtimes compare it with
-// where they know the stack to end.
+// limit is lifted for the one instruction that needs another page, up to half as much stack again. The program never
+// sees another limit, and endless recursion still ends in SIGSEGV, with the address that it would have had: runtimes
+// compare it with where they know the stack to end.
 const stackExtra = 2 // 1/stackExtra of the limit
 
 // growStack handles a fault just below the stack. False: it is the program's own.
@@ -49,8 +49,8 @@ func (t *target) growStack(th *thread, p *process, regs *ptrace.Regs) bool {
 	return false
 }
 
-// disguiseOverflow gives a SIGSEGV that the program's handler gets, when all of a stack is used up that was let grow, the address
-// where the stack ended before.
+// disguiseOverflow gives a SIGSEGV that the program's handler gets, when all of a stack is used up that was let grow,
+// the address where the stack ended before.
 func (p *process) disguiseOverflow(tid int, regs *ptrace.Regs) {
 	if p.stackFault == 0 {
 		return
@@ -75,7 +75,8 @@ func (p *process) disguiseOverflow(tid int, regs *ptrace.Regs) {
 	}
 }
 
-// stepWithLimit repeats the faulting instruction under another stack limit. Whatever the step reports is handled as usual.
+// stepWithLimit repeats the faulting instruction under another stack limit. Whatever the step reports is handled as
+// usual.
 func (t *target) stepWithLimit(th *thread, old, lifted unix.Rlimit) bool {
 	if unix.Prlimit(th.p.pid, unix.RLIMIT_STACK, &lifted, nil) != nil {
 		return false

@@ -61,7 +61,8 @@ func (t *target) updateStatus() {
 	explained := 0
 	for k := range s.Probes {
 		if n := bare[k]; n > 0 && 2*n >= s.Probes[k].Matched {
-			s.Probes[k].Warning = fmt.Sprintf("%s: %d of %d functions of %q were built with line tables only (-g1, debug = \"line-tables-only\"): "+
+			s.Probes[k].Warning = fmt.Sprintf("%s: %d of %d functions of %q were built with line tables only (-g1, debug = "+
+				"\"line-tables-only\"): "+
 				"their calls show neither arguments nor results. Build with -g, debug = true in the Cargo profile",
 				fault.NoDebugSymbols, n, s.Probes[k].Matched, s.Probes[k].Pattern)
 		}
@@ -82,11 +83,13 @@ func (t *target) updateStatus() {
 	t.status = s
 }
 
-// maxExplained bounds for how many patterns that match nothing near names are looked for: each time among all functions.
+// maxExplained bounds for how many patterns that match nothing near names are looked for: each time among all
+// functions.
 const maxExplained = 20
 
 // countModule adds one module's matches.
-func (t *target) countModule(s *collector.Status, mod *symbol.Module, hooks map[functionKey]bool, unhookable map[string]string, bare []int) {
+func (t *target) countModule(s *collector.Status, mod *symbol.Module, hooks map[functionKey]bool,
+	unhookable map[string]string, bare []int) {
 	res := t.match(mod)
 	s.Matched += len(res.wanted)
 	for k := range t.probes {
@@ -184,7 +187,8 @@ func (t *target) countedStatus() collector.Status {
 	s.Probes = append([]collector.ProbeStatus{}, s.Probes...)
 	s.Warnings = append([]string{}, s.Warnings...)
 	if p := t.late.Load(); p != nil && !p.dead.Load() && !p.isReady() {
-		s.Warnings = append(s.Warnings, "the program is still loading its libraries: the patterns take effect when they are there; debug_trace with sessionId alone says then what they select")
+		s.Warnings = append(s.Warnings, "the program is still loading its libraries: the patterns take effect when they "+
+			"are there; debug_trace with sessionId alone says then what they select")
 	}
 	for _, text := range []string{waited, waiting} {
 		if text != "" {

@@ -60,11 +60,12 @@ type codeBreak struct {
 type breakKind int
 
 const (
-	breakOn      breakKind = iota // the step goes on
-	breakDone                     // the step is done
-	breakLeft                     // the function that is stepped out of has returned
-	breakResume                   // a signal's handler has returned to the instruction that was to run
-	breakHandler                  // the step is done, if the frame that it began in goes on there: an exception's handler, or where longjmp leads
+	breakOn     breakKind = iota // the step goes on
+	breakDone                    // the step is done
+	breakLeft                    // the function that is stepped out of has returned
+	breakResume                  // a signal's handler has returned to the instruction that was to run
+	// the step is done, if the frame that it began in goes on there: an exception's handler, or where longjmp leads
+	breakHandler
 )
 
 // stepFrom lets one paused thread go on by a step.
@@ -98,7 +99,8 @@ func (t *target) stepFrom(ctx context.Context, c *pause, all []*pause, r collect
 	s.p.prepareStepSites(ctx)
 	return t.tracer.Do(ctx, func() error {
 		if t.threads[c.th.tid] != c.th || !t.dropPause(c.th, r.Step) {
-			return fault.New(fault.NotPaused, "debug_session status lists pausedThreads.", "thread %d is not paused any more", c.TID)
+			return fault.New(fault.NotPaused, "debug_session status lists pausedThreads.", "thread %d is not paused any more",
+				c.TID)
 		}
 		t.endStep(c.th)
 		s.id = t.numbers.Step()
@@ -167,7 +169,8 @@ func (s *stepper) begin(c *pause) (func() error, error) {
 func (s *stepper) leave(c *pause, why string) (func() error, error) {
 	b, ok := s.callerWithSource(&c.seen.Regs)
 	if !ok {
-		return nil, fault.New(fault.ValidationError, "debug_continue with action continue runs on; a breakpoint pauses it again.",
+		return nil, fault.New(fault.ValidationError,
+			"debug_continue with action continue runs on; a breakpoint pauses it again.",
 			"thread %d stands in its outermost function: %s", c.TID, why)
 	}
 	b.why = breakDone

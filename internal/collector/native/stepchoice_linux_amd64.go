@@ -233,7 +233,8 @@ func (s *stepper) through(pc uint64) func() error {
 // maxResolver bounds the code of _dl_runtime_resolve.
 const maxResolver = 1024
 
-// resolverEnd finds where the dynamic linker's resolver, which begins at or before pc, jumps to the function that it found: jmp *%r11.
+// resolverEnd finds where the dynamic linker's resolver, which begins at or before pc, jumps to the function that it
+// found: jmp *%r11.
 func (s *stepper) resolverEnd(pc uint64) (uint64, bool) {
 	b := make([]byte, maxResolver)
 	if s.p.mem.Read(pc, b) != nil {
@@ -409,7 +410,8 @@ func (s *stepper) module(pc uint64) *unwind.Module {
 
 func addrIn(m *unwind.Module, pc uint64) symbol.Addr { return symbol.Addr(pc - m.Bias) }
 
-// hasSource reports whether a module's functions are to be stepped through. Not those of system libraries whose debug information was installed apart.
+// hasSource reports whether a module's functions are to be stepped through. Not those of system libraries whose debug
+// information was installed apart.
 func hasSource(m *symbol.Module) bool {
 	return m.HasDWARF && !m.InstalledApart()
 }
@@ -435,7 +437,8 @@ func (s *stepper) place(pc uint64, regs *unwind.Regs) (at step.Place, ok bool) {
 		return at, false
 	}
 	row, _ := m.Mod.Row(a) // none: code of a function without a line
-	at = step.Place{PC: pc, Line: step.Line{File: row.File, Line: row.Line}, Lo: uint64(row.Lo) + m.Bias, Hi: uint64(row.Hi) + m.Bias, Stmt: row.Stmt,
+	at = step.Place{PC: pc, Line: step.Line{File: row.File, Line: row.Line}, Lo: uint64(row.Lo) + m.Bias,
+		Hi: uint64(row.Hi) + m.Bias, Stmt: row.Stmt,
 		Starts: startsAt(m.Mod, a, scopes)}
 	for i := len(scopes) - 1; i >= 0; i-- {
 		at.Frame.Chain = append(at.Frame.Chain, scopes[i].Block)
@@ -476,7 +479,8 @@ const stepFrames = 256
 
 // callerWithSource returns where the nearest caller with source goes on, when the functions above have returned.
 func (s *stepper) callerWithSource(regs *unwind.Regs) (codeBreak, bool) {
-	st := unwind.Walk(s.p.mem, *regs, s.view.Modules, unwind.Options{Stub: s.view.Stub, Nearest: stepFrames, MaxFrames: 4 * stepFrames})
+	st := unwind.Walk(s.p.mem, *regs, s.view.Modules,
+		unwind.Options{Stub: s.view.Stub, Nearest: stepFrames, MaxFrames: 4 * stepFrames})
 	for i := 1; i < len(st.Frames) && st.Elided == 0; i++ {
 		f := &st.Frames[i]
 		if st.Frames[i-1].Inlined || f.Line == 0 {

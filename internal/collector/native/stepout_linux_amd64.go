@@ -29,7 +29,8 @@ func (s *stepper) leaves(regs *unwind.Regs) *leaving {
 	if !ok || !f.HasDWARF || f.Fragment {
 		return nil
 	}
-	st := unwind.Walk(s.p.mem, *regs, s.view.Modules, unwind.Options{Stub: s.view.Stub, Nearest: stepFrames, MaxFrames: 4 * stepFrames})
+	st := unwind.Walk(s.p.mem, *regs, s.view.Modules,
+		unwind.Options{Stub: s.view.Stub, Nearest: stepFrames, MaxFrames: 4 * stepFrames})
 	for i := 1; i < len(st.Frames); i++ {
 		if caller := &st.Frames[i]; !st.Frames[i-1].Inlined {
 			return &leaving{codeBreak{at: caller.PC, sp: caller.Regs.Val[regRsp], why: breakLeft}, m.Mod, f}

@@ -139,7 +139,8 @@ func (s *stepper) resumeStep(sig syscall.Signal) error {
 	}
 	// A handler runs through: the step goes on where it returns to.
 	if regs, err := ptrace.GetRegs(s.th.tid); err == nil {
-		if regs.Eflags&resumeFlag != 0 { // of a stop at a break: with it the processor would pass the one where the handler returns to
+		// of a stop at a break: with it the processor would pass the one where the handler returns to
+		if regs.Eflags&resumeFlag != 0 {
 			regs.Eflags &^= resumeFlag
 			ptrace.SetRegs(s.th.tid, &regs)
 		}
@@ -212,10 +213,12 @@ const (
 )
 
 // stepFunctions are those functions by their names.
-var stepFunctions = map[string]stepSite{"_Unwind_SetIP": stepHandler, "longjmp": stepLongjmp, "_longjmp": stepLongjmp, "siglongjmp": stepLongjmp,
+var stepFunctions = map[string]stepSite{"_Unwind_SetIP": stepHandler, "longjmp": stepLongjmp, "_longjmp": stepLongjmp,
+	"siglongjmp":    stepLongjmp,
 	"__longjmp_chk": stepLongjmp, "__libc_siglongjmp": stepLongjmp, "__libc_longjmp": stepLongjmp}
 
-// prepareStepSites makes what is needed to see exceptions and longjmp pass; nothing is patched before a stepping thread runs freely.
+// prepareStepSites makes what is needed to see exceptions and longjmp pass; nothing is patched before a stepping thread
+// runs freely.
 func (p *process) prepareStepSites(ctx context.Context) {
 	p.t.probeMu.Lock()
 	defer p.t.probeMu.Unlock()

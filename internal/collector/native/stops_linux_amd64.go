@@ -305,7 +305,8 @@ var rdtsc = []byte{0x0f, 0x31}
 // waited long enough.
 func (p *process) ticksFor(tid int, regs *ptrace.Regs) uint64 {
 	p.noTicks.Do(func() {
-		p.t.warn(fmt.Sprintf("a thread of process %d may not read the time stamp counter (PR_SET_TSC, or strict seccomp): its traced calls are stopped "+
+		p.t.warn(fmt.Sprintf("a thread of process %d may not read the time stamp counter (PR_SET_TSC, or strict seccomp): "+
+			"its traced calls are stopped "+
 			"for their times, some 20 µs each", p.pid))
 	})
 	if mode, _ := seccompOf(fmt.Sprint(tid)); mode == strictSeccomp {

@@ -8,8 +8,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/symbol"
 )
 
-// A function that runs without a frame of ours leaves by its returns, and by jumps: to another function, which returns to its
-// caller, or to a part of its own (foo.cold), which leaves in the same ways. Each of them gets a trap.
+// A function that runs without a frame of ours leaves by its returns, and by jumps: to another function, which returns
+// to its caller, or to a part of its own (foo.cold), which leaves in the same ways. Each of them gets a trap.
 
 // part is code that a function without a frame runs in: the function's own first, then what was split off it.
 type part struct {
@@ -46,7 +46,8 @@ func partsOf(mod *symbol.Module, code []byte, an hook.Analysis) []part {
 	return list
 }
 
-// leaves writes the stubs of the traps at the places where a function without a frame is left. k is the number of its part.
+// leaves writes the stubs of the traps at the places where a function without a frame is left. k is the number of its
+// part.
 func (w *stubWriter) leaves(spec hook.Spec, part *part, k int, bias uint64) ([]*site, error) {
 	an := part.analysis
 	an.Addr += hook.Addr(bias)
@@ -59,7 +60,8 @@ func (w *stubWriter) leaves(spec hook.Spec, part *part, k int, bias uint64) ([]*
 		spec.Kind, spec.Ret = kind, off
 		stub, err := w.add(spec)
 		if err == nil {
-			out = append(out, &site{addr: uint64(an.Addr) + uint64(off), orig: make([]byte, 1), patch: []byte{int3}, to: uint64(stub.Entry)})
+			out = append(out, &site{addr: uint64(an.Addr) + uint64(off), orig: make([]byte, 1), patch: []byte{int3},
+				to: uint64(stub.Entry)})
 		}
 		return err
 	}

@@ -124,9 +124,12 @@ func newTarget(rt *Runtime, cmd *collector.Command, sink collector.Sink) (*targe
 // bareTarget is a target that nobody traces yet.
 func bareTarget(rt *Runtime, cmd *collector.Command, sink collector.Sink) *target {
 	t := &target{rt: rt, cmd: cmd, sink: sink, log: rt.log, ringBytes: rt.ringBytes, threads: map[int]*thread{},
-		orphans: map[int]orphan{}, waiting: map[int]parentage{}, letGone: map[int]*process{}, functions: map[functionKey]*function{}, matches: map[string]matchResult{}, everMatched: map[string]int{}, everRead: map[string]int{},
+		orphans: map[int]orphan{}, waiting: map[int]parentage{}, letGone: map[int]*process{},
+		functions: map[functionKey]*function{}, matches: map[string]matchResult{}, everMatched: map[string]int{},
+		everRead: map[string]int{},
 		throwFns: map[*symbol.Module][]throwFunction{}, walks: capture.NewWalks(rt.natvis.Later(cmd.ProjectRoot)),
-		exited: make(chan struct{}), drainKick: make(chan chan struct{}), allGone: make(chan struct{}), pauseChange: make(chan struct{})}
+		exited: make(chan struct{}), drainKick: make(chan chan struct{}), allGone: make(chan struct{}),
+		pauseChange: make(chan struct{})}
 	t.numbers = cmp.Or(cmd.Numbers, new(collector.Numbers))
 	t.fames.all = map[functionKey]*fame{}
 	t.mover = newMover(t)
@@ -327,8 +330,9 @@ func (t *target) PIDs() []int {
 // killWait bounds how long Stop waits for killed processes to be reaped.
 const (
 	killWait = 5 * time.Second
-	leaveMax = 30 * time.Second // and what a program that is let go may take until nothing is in it any more: all its threads need a CPU for that
-	killSlow = time.Second      // is worth a word
+	// and what a program that is let go may take until nothing is in it any more: all its threads need a CPU for that
+	leaveMax = 30 * time.Second
+	killSlow = time.Second // is worth a word
 
 	killTries = 3 // of 50 ms, behind which what is not known is killed, too
 )
@@ -382,7 +386,9 @@ func (t *target) kill(ctx context.Context) error {
 	deadline := time.NewTimer(killWait)
 	defer deadline.Stop()
 	var held int64 // that was still to be decoded
-	slow := time.AfterFunc(killSlow, func() { t.log.Warn("ending the target takes long", "left", t.left(context.WithoutCancel(ctx))) })
+	slow := time.AfterFunc(killSlow, func() {
+		t.log.Warn("ending the target takes long", "left", t.left(context.WithoutCancel(ctx)))
+	})
 	defer slow.Stop()
 	retry := time.NewTicker(50 * time.Millisecond)
 	defer retry.Stop()
@@ -403,7 +409,8 @@ func (t *target) kill(ctx context.Context) error {
 				t.killStrays()
 			}
 		case <-deadline.C:
-			if now := t.mover.spool.Held(); len(t.PIDs()) == 0 && now > 0 && now != held { // all are dead; what they recorded is being decoded
+			// all are dead; what they recorded is being decoded
+			if now := t.mover.spool.Held(); len(t.PIDs()) == 0 && now > 0 && now != held {
 				held = now
 				deadline.Reset(killWait)
 				continue
@@ -422,7 +429,8 @@ func (t *target) left(ctx context.Context) string {
 	defer cancel()
 	err := t.tracer.Do(ctx, func() error {
 		for tid, th := range t.threads {
-			all = append(all, fmt.Sprintf("thread %d of process %d (%s, stopped %v)", tid, th.p.pid, ptrace.StatusField(tid, "State"), th.stopped))
+			all = append(all, fmt.Sprintf("thread %d of process %d (%s, stopped %v)", tid, th.p.pid,
+				ptrace.StatusField(tid, "State"), th.stopped))
 		}
 		for tid := range t.waiting {
 			all = append(all, fmt.Sprintf("the child %d, announced (%s)", tid, ptrace.StatusField(tid, "State")))

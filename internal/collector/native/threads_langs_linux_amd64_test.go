@@ -129,12 +129,14 @@ func TestRustDeadlocks(t *testing.T) {
 			size int
 			says []string
 		}{
-			{"mutex", 2, []string{"sell (shop.rs:15) for mutex", "ORDERS", "refill (shop.rs:22) for mutex", "STOCK", "seller", "refiller"}},
+			{"mutex", 2, []string{"sell (shop.rs:15) for mutex", "ORDERS", "refill (shop.rs:22) for mutex", "STOCK", "seller",
+				"refiller"}},
 			{"shop", 2, []string{"sell_in (shop.rs:29) for rwlock-write", "refill_in (shop.rs:36) for mutex"}},
 			{"twice", 1, []string{"twice (shop.rs:42) for mutex", "ORDERS", "which it holds itself"}},
 		} {
 			s := startLocks(t, prog, nil, c.what)
-			if c.what == "twice" && strings.HasSuffix(t.Name(), "-O") { // no variable says which lock is held: no owner is better than a wrong one
+			// no variable says which lock is held: no owner is better than a wrong one
+			if c.what == "twice" && strings.HasSuffix(t.Name(), "-O") {
 				r := kinds(t, s, map[string]string{"shop::twice": "mutex"})
 				if w := row(r, "shop::twice").WaitingFor; w.Owner != 0 || len(r.Deadlocks) > 0 {
 					t.Errorf("twice: %+v, want no owner", w)
@@ -177,7 +179,9 @@ func kinds(t *testing.T, s *started, want map[string]string) *waits.Report {
 func TestRustWaits(t *testing.T) {
 	rustVariants(t, rustLocks, func(t *testing.T, prog string) {
 		s := startLocks(t, prog, nil, "all")
-		r := kinds(t, s, map[string]string{"shop::receive": "channel", "shop::wait_for": "condvar", "shop::read_prices": "rwlock-read", "shop::park_here": "park", "shop::begin": "once", "shop::main::{{closure}}": "join"})
+		r := kinds(t, s, map[string]string{"shop::receive": "channel", "shop::wait_for": "condvar",
+			"shop::read_prices": "rwlock-read", "shop::park_here": "park", "shop::begin": "once",
+			"shop::main::{{closure}}": "join"})
 		if !slices.ContainsFunc(r.Threads, func(one waits.Row) bool {
 			return one.WaitingFor != nil && one.WaitingFor.Kind == "join" && one.WaitingFor.Owner != 0
 		}) {
@@ -280,14 +284,17 @@ func TestCPPWaits(t *testing.T) {
 			s := startLocks(t, prog, nil, "mutex")
 			r := threadsOf(t, s, func(r *waits.Report) bool { return len(r.Deadlocks) == 1 })
 			d := r.Deadlocks[0]
-			if !strings.Contains(d.Text, "bank::move (bank.cpp:30) for mutex bank::savings.mutex") || !strings.Contains(d.Text, "for mutex bank::checking.mutex") || d.Probable {
+			if !strings.Contains(d.Text, "bank::move (bank.cpp:30) for mutex bank::savings.mutex") ||
+				!strings.Contains(d.Text, "for mutex bank::checking.mutex") || d.Probable {
 				t.Errorf("%s", d.Text)
 			}
 			t.Log(d.Text)
 			finishQuietly(t, s)
 			s = startLocks(t, prog, nil, "all")
-			r = kinds(t, s, map[string]string{"bank::await_change": "condvar", "bank::await_latch": "latch", "bank::await_desk": "semaphore", "bank::await_number": "atomic",
-				"bank::read_rates": "rwlock-read", "bank::write_rates": "rwlock-write", "bank::try_slow": "mutex", "bank::await_nest": "mutex", "bank::table": "once"})
+			r = kinds(t, s, map[string]string{"bank::await_change": "condvar", "bank::await_latch": "latch",
+				"bank::await_desk": "semaphore", "bank::await_number": "atomic",
+				"bank::read_rates": "rwlock-read", "bank::write_rates": "rwlock-write", "bank::try_slow": "mutex",
+				"bank::await_nest": "mutex", "bank::table": "once"})
 			if len(r.Deadlocks) > 0 {
 				t.Errorf("deadlock: %s", r.Deadlocks[0].Text)
 			}

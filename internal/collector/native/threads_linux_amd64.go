@@ -90,7 +90,8 @@ func (t *target) survey(ctx context.Context) (*survey, error) {
 
 // confirm looks at the threads of suspected deadlocks a second time, and returns those in which nothing has moved
 // meanwhile: no thread ran, and who owns what is the same. moved: others have.
-func (s *survey) confirm(ctx context.Context, suspects []waits.Deadlock) (still []waits.Deadlock, moved bool, err error) {
+func (s *survey) confirm(ctx context.Context, suspects []waits.Deadlock) (still []waits.Deadlock, moved bool,
+	err error) {
 	before := map[int]glance{}
 	for i := range suspects {
 		for _, m := range suspects[i].Threads {
@@ -112,7 +113,8 @@ func (s *survey) confirm(ctx context.Context, suspects []waits.Deadlock) (still 
 		same := slices.ContainsFunc(again, func(o waits.Deadlock) bool { return d.Same(&o) })
 		for _, m := range d.Threads {
 			one := s.seen[m.ThreadID]
-			same = same && one != nil && before[m.ThreadID].ok && one.glance() == before[m.ThreadID] && place(before[m.ThreadID].call) == place(one.call)
+			same = same && one != nil && before[m.ThreadID].ok && one.glance() == before[m.ThreadID] &&
+				place(before[m.ThreadID].call) == place(one.call)
 		}
 		if same {
 			still = append(still, *d)

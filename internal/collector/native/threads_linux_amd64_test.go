@@ -225,15 +225,19 @@ func TestDeadlocks(t *testing.T) {
 	})
 }
 
-// TestWaits: what every kind of thread waits for is said, it stands in its function, and none notices, also when functions are hooked.
+// TestWaits: what every kind of thread waits for is said, it stands in its function, and none notices, also when
+// functions are hooked.
 func TestWaits(t *testing.T) {
 	variants(t, func(t *testing.T, prog string) {
 		for _, patterns := range [][]string{nil, {"@usercode"}} {
 			s := startLocks(t, prog, patterns, "all")
-			want := map[string]string{"semaphore": "semaphore tokens", "reader": "pipe (fd 3)", "receiver": "socket (fd 5)", "poller": "poll of pipe (fd 3)", "epoller": "poll of eventpoll (fd 7)", "sleeper": "sleep 5m0s", "timed": "mutex gate", "main": "pipe (fd 0)"}
+			want := map[string]string{"semaphore": "semaphore tokens", "reader": "pipe (fd 3)", "receiver": "socket (fd 5)",
+				"poller": "poll of pipe (fd 3)", "epoller": "poll of eventpoll (fd 7)", "sleeper": "sleep 5m0s",
+				"timed": "mutex gate", "main": "pipe (fd 0)"}
 			r := threadsOf(t, s, func(r *waits.Report) bool {
 				for f, what := range want {
-					if one := row(r, f); one == nil || one.State != waits.Waiting || one.WaitingFor == nil || one.WaitingFor.What() != what {
+					if one := row(r, f); one == nil || one.State != waits.Waiting || one.WaitingFor == nil || one.WaitingFor.What() !=
+						what {
 						return false
 					}
 				}
@@ -269,7 +273,8 @@ func TestManyThreads(t *testing.T) {
 			a, b := row(r, "waiter"), row(r, "semaphore")
 			return a != nil && a.Count == 500 && b != nil && b.Count == 500
 		})
-		if r.ThreadCount != 1001 || r.NotShown != 0 || len(r.Threads) > 4 || row(r, "waiter").WaitingFor.What() != "condvar never" {
+		if r.ThreadCount != 1001 || r.NotShown != 0 || len(r.Threads) > 4 || row(r, "waiter").WaitingFor.What() !=
+			"condvar never" {
 			b, _ := json.MarshalIndent(r, "", " ")
 			t.Errorf("%d threads, %d not shown:\n%s", r.ThreadCount, r.NotShown, b)
 		}

@@ -54,8 +54,8 @@ int main(int argc, char **argv) {
 }
 `
 
-// TestThreadsAmongSpawns looks at threads that make processes all the time: a thread in vfork cannot be stopped, and its child
-// needs the tracer; the look must come back, and the program not notice.
+// TestThreadsAmongSpawns looks at threads that make processes all the time: a thread in vfork cannot be stopped, and
+// its child needs the tracer; the look must come back, and the program not notice.
 func TestThreadsAmongSpawns(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	prog := build(t, "spawn.c", spawnProgram, "gcc", "-g", "-O1", "-pthread")
@@ -77,7 +77,8 @@ func TestThreadsAmongSpawns(t *testing.T) {
 			t.Errorf("%s", d.Text)
 		}
 		vfork = vfork || slices.ContainsFunc(r.Threads, func(one waits.Row) bool {
-			return one.WaitingFor != nil && one.WaitingFor.Kind == "child" && strings.Contains(one.WaitingFor.Detail, "until it runs")
+			return one.WaitingFor != nil && one.WaitingFor.Kind == "child" &&
+				strings.Contains(one.WaitingFor.Detail, "until it runs")
 		})
 		select {
 		case <-s.Exited():
@@ -106,7 +107,8 @@ func TestStoppedThreads(t *testing.T) {
 	for range 3 {
 		threadsOf(t, s, func(r *waits.Report) bool {
 			spin := row(r, "spin")
-			return spin != nil && row(r, "semaphore") != nil && !slices.ContainsFunc(r.Threads, func(one waits.Row) bool { return one.State != waits.Stopped || one.Note != "" })
+			return spin != nil && row(r, "semaphore") != nil &&
+				!slices.ContainsFunc(r.Threads, func(one waits.Row) bool { return one.State != waits.Stopped || one.Note != "" })
 		})
 	}
 	if err := syscall.Kill(s.pid, syscall.SIGCONT); err != nil {
@@ -128,7 +130,8 @@ func TestThreadsEnd(t *testing.T) {
 	})
 }
 
-// BenchmarkThreads is the time of one look, at threads that wait, and at those of an unoptimised program, which are stopped.
+// BenchmarkThreads is the time of one look, at threads that wait, and at those of an unoptimised program, which are
+// stopped.
 func BenchmarkThreads(b *testing.B) {
 	strobetest.NeedPtrace(b)
 	for _, flags := range []string{"-O0", "-O2"} {
@@ -159,13 +162,15 @@ func TestEntered(t *testing.T) {
 	for _, flags := range [][]string{{"-O0"}, {"-O2", "-fno-plt"}} {
 		s := startLocks(t, lockProgram(t, flags...), nil, "all")
 		kinds(t, s, map[string]string{"semaphore": "semaphore", "timed": "mutex", "main": "pipe", "poller": "poll"})
-		strobetest.Eventually(t, 20*time.Second, "all threads by their calls", func() bool { // one that the look before stopped may be on its way back
+		// one that the look before stopped may be on its way back
+		strobetest.Eventually(t, 20*time.Second, "all threads by their calls", func() bool {
 			l, err := s.processes()[0].look(context.Background(), maxThreads)
 			if err != nil {
 				t.Fatal(err)
 			}
 			l.asked()
-			want := map[string]string{"semaphore": "sem_wait", "reader": "read", "poller": "poll", "timed": "pthread_mutex_timedlock"}
+			want := map[string]string{"semaphore": "sem_wait", "reader": "read", "poller": "poll",
+				"timed": "pthread_mutex_timedlock"}
 			for _, one := range l.seen {
 				for i := range one.stack.Frames {
 					if name, ok := want[one.stack.Frames[i].Function]; ok && strings.Contains(one.thread.Entered, name) {
@@ -193,7 +198,8 @@ func TestMuslWaits(t *testing.T) {
 					found[one.WaitingFor.What()] = true
 				}
 			}
-			for _, w := range []string{"semaphore tokens", "pipe (fd 3)", "socket (fd 5)", "poll of pipe (fd 3)", "poll of eventpoll (fd 7)", "sleep 5m0s", "mutex gate"} {
+			for _, w := range []string{"semaphore tokens", "pipe (fd 3)", "socket (fd 5)", "poll of pipe (fd 3)",
+				"poll of eventpoll (fd 7)", "sleep 5m0s", "mutex gate"} {
 				if !found[w] {
 					return false
 				}

@@ -204,8 +204,8 @@ func (p *process) copyStack(sp uint64, buf []byte) (lo uint64, got []byte) {
 	return lo, nil
 }
 
-// walkBlocked reads the stack of a thread that waits in the kernel, which says its stack and instruction pointer but no other
-// register. False: it moved meanwhile, or its stack cannot be followed without them.
+// walkBlocked reads the stack of a thread that waits in the kernel, which says its stack and instruction pointer but no
+// other register. False: it moved meanwhile, or its stack cannot be followed without them.
 func (l *look) walkBlocked(s *seen, u *unwind.Unwinder, memory *stackMemory) bool {
 	if cap(memory.copy) == 0 {
 		memory.copy = make([]byte, blockedBytes)
@@ -239,7 +239,8 @@ func (s *seen) take(stack unwind.Stack, u *unwind.Unwinder) {
 	t.Frames, t.Elided, t.Lack = t.Frames[:0], stack.Elided, ""
 	for i := range stack.Frames {
 		f := &stack.Frames[i]
-		t.Frames = append(t.Frames, waits.Frame{Function: f.Function, File: f.File, Line: f.Line, Module: f.Module, Guessed: f.Trust == unwind.TrustScan})
+		t.Frames = append(t.Frames, waits.Frame{Function: f.Function, File: f.File, Line: f.Line, Module: f.Module,
+			Guessed: f.Trust == unwind.TrustScan})
 	}
 	if stack.End != unwind.EndOutermost {
 		t.Lack = "the stack ends early: " + stack.Reason
@@ -346,7 +347,8 @@ func (p *process) readHalted(s *seen, buf []byte) (h haltedThread) {
 	if th == nil || th.tid != s.thread.TID {
 		return h
 	}
-	if !th.stopped && taskState(p.pid, th.tid) == 'D' { // only what it waits for ends that: often a child, which may wait for us
+	// only what it waits for ends that: often a child, which may wait for us
+	if !th.stopped && taskState(p.pid, th.tid) == 'D' {
 		return h
 	}
 	resume, ok := p.haltSoon(th)
@@ -386,7 +388,8 @@ func (p *process) haltSoon(th *thread) (resume func(), ok bool) {
 		return nil, false
 	}
 	s, err := ptrace.WaitStopFor(th.tid, haltWait)
-	for n := 1; errors.Is(err, ptrace.ErrBusy) && n < haltWaits && taskState(p.pid, th.tid) != 'D'; n++ { // it waits for a CPU
+	// it waits for a CPU
+	for n := 1; errors.Is(err, ptrace.ErrBusy) && n < haltWaits && taskState(p.pid, th.tid) != 'D'; n++ {
 		s, err = ptrace.WaitStopFor(th.tid, haltWait)
 	}
 	if err == nil {

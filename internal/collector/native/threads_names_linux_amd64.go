@@ -43,8 +43,8 @@ func (l *look) asked() *waits.Process {
 	}
 }
 
-// alive reports whether a thread that was not looked at may be the one of that number: the process has threads that the look
-// did not see, whatever they are called in its own namespace.
+// alive reports whether a thread that was not looked at may be the one of that number: the process has threads that the
+// look did not see, whatever they are called in its own namespace.
 func (l *look) alive(int) bool {
 	for _, tid := range listThreads(l.p.pid) {
 		if !slices.ContainsFunc(l.seen, func(s *seen) bool { return s.thread.TID == tid }) {
@@ -98,7 +98,8 @@ func (s *seen) callNumber() int64 {
 	} else if a[0] >= firstAddress && a[1] > 0 && a[1] < private && a[1] != bitset && (a[2] < 1<<32 || int64(a[2]) == -1) { // some files, and milliseconds
 		return unix.SYS_POLL
 	}
-	if op := s.thread.Args[1] & 0x7f &^ private; s.thread.Args[1] < firstAddress && (op == 0 || op == bitset) && s.thread.Args[0]%4 == 0 && s.thread.Args[0] >= firstAddress {
+	if op := s.thread.Args[1] & 0x7f &^ private; s.thread.Args[1] < firstAddress && (op == 0 || op == bitset) &&
+		s.thread.Args[0]%4 == 0 && s.thread.Args[0] >= firstAddress {
 		return unix.SYS_FUTEX
 	}
 	return nr
@@ -107,8 +108,8 @@ func (s *seen) callNumber() int64 {
 // callFrames is how many functions of a C library are between a system call and its caller.
 const callFrames = 6
 
-// entered names the function of the C library that the program's own code, or another library, called and that led to the
-// wait: one that ends in a jump is on no stack, but the call names it.
+// entered names the function of the C library that the program's own code, or another library, called and that led to
+// the wait: one that ends in a jump is on no stack, but the call names it.
 func (l *look) entered(s *seen) string {
 	if s.thread.State != waits.Waiting {
 		return ""
@@ -123,8 +124,8 @@ func (l *look) entered(s *seen) string {
 	return ""
 }
 
-// called names the function that the call before a return address went to, through the procedure linkage table or a pointer
-// of the dynamic linker's.
+// called names the function that the call before a return address went to, through the procedure linkage table or a
+// pointer of the dynamic linker's.
 func (l *look) called(ret uint64) string {
 	var b [6]byte
 	if l.p.mem.Read(ret-6, b[:]) != nil {
@@ -196,8 +197,8 @@ const (
 	nameFrames  = 8
 )
 
-// ownFrames calls fn for the first n frames of the program's own code, and for those of libraries between them, until it
-// returns false.
+// ownFrames calls fn for the first n frames of the program's own code, and for those of libraries between them, until
+// it returns false.
 func (l *look) ownFrames(s *seen, n int, fn func(f *unwind.Frame) bool) {
 	for i := range s.stack.Frames {
 		if i < len(s.thread.Frames) && s.thread.Frames[i].Library(l.view.Project) {
@@ -226,14 +227,15 @@ func (l *look) guards(s *seen) []waits.Guard {
 	return out
 }
 
-// guardOf reads a lock guard. One whose reference to its lock was optimized out, as for a lock that is a global variable,
-// still says that some lock of its kind is held.
+// guardOf reads a lock guard. One whose reference to its lock was optimized out, as for a lock that is a global
+// variable, still says that some lock of its kind is held.
 func guardOf(u *unwind.Unwinder, v *unwind.Local) (g waits.Guard, ok bool) {
 	if v.Type == nil || v.Place.Kind == unwind.PlaceNone {
 		return g, false
 	}
 	t := v.Type.Strip()
-	if t == nil || t.Kind != symbol.KindStruct || t.Size <= 0 || t.Size > 64 || !strings.Contains(t.Name, "Guard<") || !lockName(t.Name) {
+	if t == nil || t.Kind != symbol.KindStruct || t.Size <= 0 || t.Size > 64 || !strings.Contains(t.Name, "Guard<") ||
+		!lockName(t.Name) {
 		return g, false
 	}
 	g.Read, g.RW = strings.Contains(t.Name, "Read"), strings.Contains(t.Name, "RwLock")
@@ -356,7 +358,8 @@ func memberPath(t *symbol.Type, off int64, sep string) string {
 		if s == nil || strings.HasPrefix(s.Name, "pthread_") {
 			break
 		}
-		if q := s.QualifiedName(); strings.HasPrefix(q, "std::") || strings.HasPrefix(q, "core::") || strings.HasPrefix(q, "parking_lot") || strings.HasPrefix(q, "lock_api") {
+		if q := s.QualifiedName(); strings.HasPrefix(q, "std::") || strings.HasPrefix(q, "core::") ||
+			strings.HasPrefix(q, "parking_lot") || strings.HasPrefix(q, "lock_api") {
 			break
 		}
 		if s.Kind == symbol.KindArray && s.Elem() != nil {

@@ -23,7 +23,8 @@ type thrown struct {
 	Via       string           `json:"via,omitempty"`    // the library's function that threw, called there
 	CaughtIn  *exception.Place `json:"caughtIn,omitempty"`
 	Exception string           `json:"exception,omitempty"` // the object's address: the same at its throw and its catch
-	Nested    string           `json:"nested,omitempty"`    // of std::nested_exception: types and messages, down to the first cause
+	// of std::nested_exception: types and messages, down to the first cause
+	Nested string `json:"nested,omitempty"`
 	// Of an exception that was thrown again: where the first time, in a rethrow; where the last time, in what comes of it.
 	ThrownAt   *exception.Place `json:"thrownAt,omitempty"`
 	RethrownAt *exception.Place `json:"rethrownAt,omitempty"`
@@ -43,8 +44,8 @@ const (
 	maxPanics = 16      // panics of one thread on their way
 )
 
-// exceptionStop puts an exception on the timeline: its thread stands at a function of a runtime. It returns what that is, nil for
-// nothing. Tracer thread only.
+// exceptionStop puts an exception on the timeline: its thread stands at a function of a runtime. It returns what that
+// is, nil for nothing. Tracer thread only.
 func (t *target) exceptionStop(th *thread, p *process, regs *ptrace.Regs, kind throwKind) *thrown {
 	st := p.throws.Load()
 	if st == nil || p.dead.Load() {

@@ -42,7 +42,8 @@ func (t *target) firstStop(s ptrace.Stop) {
 		t.forgetNew(s.TID) // behind it: until then the parent's region is kept
 		return
 	}
-	if s.Event == ptrace.EventExit && (tgid(s.TID) != s.TID || t.stopping.Load()) { // killStrays; or its process ended while it was born, and its creator with it
+	// killStrays; or its process ended while it was born, and its creator with it
+	if s.Event == ptrace.EventExit && (tgid(s.TID) != s.TID || t.stopping.Load()) {
 		ptrace.Cont(s.TID, 0) //nolint:errcheck // it ends
 		return
 	}
@@ -113,8 +114,8 @@ func (t *target) adopt(s ptrace.Stop, from parentage) {
 // kcmpVM asks the kernel whether two processes share their memory.
 const kcmpVM = 1
 
-// sharesMemory reports whether a new process runs in its parent's memory. What it was made by does not tell: vfork may copy
-// the memory, and fork share it.
+// sharesMemory reports whether a new process runs in its parent's memory. What it was made by does not tell: vfork may
+// copy the memory, and fork share it.
 func (t *target) sharesMemory(child int, from parentage) bool {
 	ask := func(tid int) (shared, known bool) {
 		r, _, errno := syscall.Syscall6(unix.SYS_KCMP, uintptr(child), uintptr(tid), kcmpVM, 0, 0, 0)
@@ -168,8 +169,8 @@ func (p *process) retireThread(tid int) {
 	})
 }
 
-// lodge leaves a forked child in its parent's region, because no system call can be made in it: its hooks are taken out, and
-// what frames of stubs on its stack still write goes to a ring of its own.
+// lodge leaves a forked child in its parent's region, because no system call can be made in it: its hooks are taken
+// out, and what frames of stubs on its stack still write goes to a ring of its own.
 func (p *process) lodge(host *process, why error) {
 	p.unfit.Store(&why)
 	if host.host != nil {
@@ -204,8 +205,8 @@ func (p *process) lodge(host *process, why error) {
 	p.dropBreak()
 }
 
-// reconcile gives a forked child what was changed in its parent's memory after the fork and before we heard of it, so that
-// its memory is what its hooks say. Tracer thread only; r is its only thread.
+// reconcile gives a forked child what was changed in its parent's memory after the fork and before we heard of it, so
+// that its memory is what its hooks say. Tracer thread only; r is its only thread.
 func (p *process) reconcile(parent *process, r *remote) error {
 	p.mu.Lock()
 	arenas, hooks := p.arenas, *p.hooks.Load()
@@ -226,7 +227,8 @@ func (p *process) reconcile(parent *process, r *remote) error {
 		}
 	}
 	patched := map[uint64]bool{}
-	for _, active := range []bool{false, true} { // where two hooks share a place, the active one counts, and the upper of two
+	// where two hooks share a place, the active one counts, and the upper of two
+	for _, active := range []bool{false, true} {
 		for _, h := range hooks {
 			if h == nil {
 				continue
@@ -242,7 +244,8 @@ func (p *process) reconcile(parent *process, r *remote) error {
 			}
 		}
 	}
-	for _, s := range p.stepSites { // of a step that ended, or began, meanwhile: an int3 that nobody knows would be met for ever
+	// of a step that ended, or began, meanwhile: an int3 that nobody knows would be met for ever
+	for _, s := range p.stepSites {
 		if _, other := patched[s.addr]; other || s.orig[0] == 0 && !s.active {
 			continue
 		}
@@ -282,7 +285,8 @@ func (p *process) settlePoints(parent *process, patched map[uint64]bool) {
 	}
 }
 
-// settleSite makes a place what it should be, if the patch or its beginning stands there and should not, or the reverse.
+// settleSite makes a place what it should be, if the patch or its beginning stands there and should not, or the
+// reverse.
 func (p *process) settleSite(s *site) error {
 	now := make([]byte, len(s.patch))
 	if p.mem.Read(s.addr, now) != nil {
@@ -297,8 +301,8 @@ func (p *process) settleSite(s *site) error {
 	return nil
 }
 
-// killStrays kills the children whose makers' stops have not come, and waits for none that is not there: a maker that is killed amid its stop
-// gives its own end for the child's number.
+// killStrays kills the children whose makers' stops have not come, and waits for none that is not there: a maker that
+// is killed amid its stop gives its own end for the child's number.
 func (t *target) killStrays() {
 	if t.live.Load() > 0 {
 		t.spawn(func() {
@@ -319,8 +323,8 @@ func (t *target) killStrays() {
 	}
 }
 
-// A process that is killed while it forks may leave a child whose maker's stop never comes. How long one waits for it, how
-// long what the child needs of its parent is kept, and when to give up.
+// A process that is killed while it forks may leave a child whose maker's stop never comes. How long one waits for it,
+// how long what the child needs of its parent is kept, and when to give up.
 const (
 	strayAfter = 20 * time.Millisecond
 	lingerFor  = time.Second
@@ -375,7 +379,8 @@ func (t *target) adoptStrays() {
 	t.live.Store(t.alive())
 }
 
-// originOf finds the process that a new one is a copy of, by the region that both have mapped, else by where its program is.
+// originOf finds the process that a new one is a copy of, by the region that both have mapped, else by where its
+// program is.
 func (t *target) originOf(tid int) *process {
 	maps, err := readMaps(tid)
 	if err != nil || len(maps) == 0 {
@@ -390,7 +395,8 @@ func (t *target) originOf(tid int) *process {
 		}
 	}
 	for i := len(all) - 1; i >= 0; i-- {
-		if p := all[i]; p.dead.Load() && !p.injected.Load() && len(p.modules) > 0 && p.modules[0].path == maps[0].path && p.modules[0].lo == maps[0].lo {
+		if p := all[i]; p.dead.Load() && !p.injected.Load() && len(p.modules) > 0 && p.modules[0].path == maps[0].path &&
+			p.modules[0].lo == maps[0].lo {
 			return p
 		}
 	}
@@ -407,7 +413,8 @@ func (t *target) haunt(p *process) {
 	}
 	clear(t.ghosts[len(keep):])
 	t.ghosts = keep
-	if p.exit.Signal == unix.SignalName(unix.SIGKILL) || p.threaded { // where another thread exits, this is how the one that forks ends
+	// where another thread exits, this is how the one that forks ends
+	if p.exit.Signal == unix.SignalName(unix.SIGKILL) || p.threaded {
 		p.died = time.Now()
 		p.lingers.Store(true)
 		t.ghosts = append(t.ghosts, p)

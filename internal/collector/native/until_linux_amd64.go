@@ -19,7 +19,8 @@ func (t *target) setUntil(ctx context.Context, r collector.Resume) error {
 	pt.until = true
 	t.awaited.Store(true)
 	before := t.points
-	t.usePoints(append(slices.DeleteFunc(slices.Clone(before), func(have *point) bool { return have.until && have.Thread == r.Thread }), pt))
+	t.usePoints(append(slices.DeleteFunc(slices.Clone(before),
+		func(have *point) bool { return have.until && have.Thread == r.Thread }), pt))
 	if err := t.applyToAll(ctx); err != nil {
 		t.usePoints(before)
 		if undo := t.applyToAll(ctx); undo != nil {

@@ -15,7 +15,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/unwind"
 )
 
-// seenMaps is what the maps of a process said, and what follows from them: at most stops nothing has changed since the one before.
+// seenMaps is what the maps of a process said, and what follows from them: at most stops nothing has changed since the
+// one before.
 type seenMaps struct {
 	text    []byte
 	maps    []snapshot.Mapping
@@ -66,7 +67,8 @@ func (p *process) viewOf(seen *seenMaps) *snapshot.Process {
 	if p.shares != nil {
 		owner = p.shares
 	}
-	return &snapshot.Process{PID: p.pid, Mem: p.mem, Project: p.t.cmd.ProjectRoot, Described: p.t.walks.Own(), Stub: owner.stubs(), Maps: seen.maps, Modules: seen.modules}
+	return &snapshot.Process{PID: p.pid, Mem: p.mem, Project: p.t.cmd.ProjectRoot, Described: p.t.walks.Own(),
+		Stub: owner.stubs(), Maps: seen.maps, Modules: seen.modules}
 }
 
 // lookAt opens the files that are mapped.
@@ -78,7 +80,8 @@ func (p *process) lookAt(text []byte) *seenMaps {
 	p.knownLocked(mods)
 	p.mu.Unlock()
 	for _, m := range maps {
-		seen.maps = append(seen.maps, snapshot.Mapping{Lo: m.lo, Hi: m.hi, Off: m.off, Read: m.read, Write: m.write, Exec: m.exec, Path: m.path})
+		seen.maps = append(seen.maps, snapshot.Mapping{Lo: m.lo, Hi: m.hi, Off: m.off, Read: m.read, Write: m.write,
+			Exec: m.exec, Path: m.path})
 		if m.path == "[vdso]" {
 			if mod := p.vdso(m); mod != nil {
 				seen.modules = append(seen.modules, unwind.Module{Mod: mod, Bias: m.lo - vdsoBase(mod), Lo: m.lo, Hi: m.hi})
@@ -118,7 +121,8 @@ func vdsoBase(mod *symbol.Module) uint64 {
 
 // regsOf are a stopped thread's registers as unwinders number them.
 func regsOf(r *ptrace.Regs) (out unwind.Regs) {
-	for i, v := range [...]uint64{r.Rax, r.Rdx, r.Rcx, r.Rbx, r.Rsi, r.Rdi, r.Rbp, r.Rsp, r.R8, r.R9, r.R10, r.R11, r.R12, r.R13, r.R14, r.R15, r.Rip} {
+	for i, v := range [...]uint64{r.Rax, r.Rdx, r.Rcx, r.Rbx, r.Rsi, r.Rdi, r.Rbp, r.Rsp, r.R8, r.R9, r.R10, r.R11, r.R12,
+		r.R13, r.R14, r.R15, r.Rip} {
 		out.Set(i, v)
 	}
 	return out

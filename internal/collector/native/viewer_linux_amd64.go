@@ -34,7 +34,8 @@ func (t *target) viewOf(c *pause) (*viewed, error) {
 		return nil, err
 	}
 	th := c.shownThread()
-	return &viewed{inspect.NewView(view, th, func(thing inspect.Thing) collector.Ref { return t.putRef(c, thing) }), c, view, th}, nil
+	return &viewed{inspect.NewView(view, th, func(thing inspect.Thing) collector.Ref { return t.putRef(c, thing) }), c,
+		view, th}, nil
 }
 
 // putRef gives out a Ref that holds while the pause does.
@@ -60,7 +61,8 @@ func (t *target) refOf(ref collector.Ref) (*viewed, inspect.Thing, error) {
 	c, thing, ok := t.refs.Get(ref)
 	t.refMu.Unlock()
 	if !ok {
-		return nil, thing, fault.New(fault.NotPaused, "Ask for the frames of a paused thread again.", "the thread that ref %d was of has gone on", ref)
+		return nil, thing, fault.New(fault.NotPaused, "Ask for the frames of a paused thread again.",
+			"the thread that ref %d was of has gone on", ref)
 	}
 	v, err := t.viewOf(c)
 	return v, thing, err
@@ -154,7 +156,8 @@ func (t *target) SetExpression(ctx context.Context, frame collector.Ref, src, te
 
 func (t *target) setIn(ctx context.Context, v *viewed, frame int, src, text string) (collector.Variable, error) {
 	w := &writer{ctx: ctx, t: t, p: v.c.p, c: v.c, th: v.th}
-	q := collector.Inspection{ThreadID: v.c.TID, Frame: frame, Targets: []collector.InspectTarget{{Expr: src, Set: literal(text)}}}
+	q := collector.Inspection{ThreadID: v.c.TID, Frame: frame,
+		Targets: []collector.InspectTarget{{Expr: src, Set: literal(text)}}}
 	out, err := inspect.Write(v.view, v.th, q, w)
 	if err == nil {
 		err = out[0].Err

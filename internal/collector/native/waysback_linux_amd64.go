@@ -6,8 +6,8 @@ import (
 	"github.com/strobe-debug/strobe/internal/ptrace"
 )
 
-// wayBack is a jump out of a stub, to a place that a new patch overwrites: whoever is still in that stub, or returns into
-// it, would go on amid the patch's bytes.
+// wayBack is a jump out of a stub, to a place that a new patch overwrites: whoever is still in that stub, or returns
+// into it, would go on amid the patch's bytes.
 type wayBack struct {
 	lo, at   uint64 // where the stub begins, and the jump
 	original uint64 // where it leads
@@ -47,8 +47,8 @@ func (p *process) waysBack(ws windows) (ways []wayBack) {
 	return ways
 }
 
-// turnBack sends stopped threads that stand at such a jump to the copy that the new patch has of what it leads to. For those
-// that are on their way there the patch stays one byte long. Tracer thread only.
+// turnBack sends stopped threads that stand at such a jump to the copy that the new patch has of what it leads to. For
+// those that are on their way there the patch stays one byte long. Tracer thread only.
 func (p *process) turnBack(ways []wayBack) {
 	if len(ways) == 0 {
 		return

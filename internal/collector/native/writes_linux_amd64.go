@@ -18,13 +18,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A program that was launched writes into files that the session reads. Who wrote what and when is recorded behind the system calls
-// that write: a probe stands behind each of them that can be found in the C library and in the program itself. It changes no frame and
-// no register. The session lays the bytes at these records; those without one keep the time at which they were read.
+// A program that was launched writes into files that the session reads. Who wrote what and when is recorded behind the
+// system calls that write: a probe stands behind each of them that can be found in the C library and in the program
+// itself. It changes no frame and no register. The session lays the bytes at these records; those without one keep the
+// time at which they were read.
 
-// wantsWrites reports whether a process's writes are to be recorded: it can reach one of the session's files. probeMu is held.
+// wantsWrites reports whether a process's writes are to be recorded: it can reach one of the session's files. probeMu
+// is held.
 func (t *target) wantsWrites(p *process) bool {
-	if _, ok := t.sink.(collector.WriteSink); !ok || t.cmd.NoWrites || t.out == [2]ring.OutFile{} || t.leaving.Load() || t.stopping.Load() || p.sealed() != nil {
+	if _, ok := t.sink.(collector.WriteSink); !ok || t.cmd.NoWrites || t.out == [2]ring.OutFile{} || t.leaving.Load() ||
+		t.stopping.Load() || p.sealed() != nil {
 		return false
 	}
 	dir := fmt.Sprintf("/proc/%d/fd", p.pid)
@@ -34,7 +37,8 @@ func (t *target) wantsWrites(p *process) bool {
 	}
 	return slices.ContainsFunc(files, func(f os.DirEntry) bool {
 		var st unix.Stat_t
-		return unix.Stat(filepath.Join(dir, f.Name()), &st) == nil && slices.Contains(t.out[:], ring.OutFile{Dev: st.Dev, Ino: st.Ino})
+		return unix.Stat(filepath.Join(dir, f.Name()), &st) == nil &&
+			slices.Contains(t.out[:], ring.OutFile{Dev: st.Dev, Ino: st.Ino})
 	})
 }
 
@@ -54,7 +58,8 @@ func outFiles(c *collector.Command) (out [2]ring.OutFile) {
 
 // writeCalls are the system calls that write, and how their registers are read.
 var writeCalls = map[uint32]uint8{
-	unix.SYS_WRITE: ring.WriteBytes, unix.SYS_PWRITE64: ring.WriteBytes, unix.SYS_WRITEV: ring.WriteVector, unix.SYS_PWRITEV: ring.WriteVector,
+	unix.SYS_WRITE: ring.WriteBytes, unix.SYS_PWRITE64: ring.WriteBytes, unix.SYS_WRITEV: ring.WriteVector,
+	unix.SYS_PWRITEV:  ring.WriteVector,
 	unix.SYS_PWRITEV2: ring.WriteVector, unix.SYS_VMSPLICE: ring.WriteVector, unix.SYS_SENDFILE: ring.WriteFile,
 	unix.SYS_SPLICE: ring.WriteSplice, unix.SYS_TEE: ring.WriteTee,
 }
@@ -127,8 +132,8 @@ func writeSiteAt(mod *symbol.Module, at symbol.Addr) (w writeSite, ok bool) {
 	return w, an.Patch == hook.PatchJump
 }
 
-// aroundCall is the code around a system call of a file that does not tell where its functions begin, as musl's: from where its number
-// is loaded on. None: something else may jump to what stands behind the call.
+// aroundCall is the code around a system call of a file that does not tell where its functions begin, as musl's: from
+// where its number is loaded on. None: something else may jump to what stands behind the call.
 func aroundCall(mod *symbol.Module, at symbol.Addr) (low symbol.Addr, code []byte) {
 	const before, behind = 40, 32
 	b, err := mod.BytesAt(at-before, before+2+behind)
@@ -136,7 +141,8 @@ func aroundCall(mod *symbol.Module, at symbol.Addr) (low symbol.Addr, code []byt
 		return 0, nil
 	}
 	for off := before - 5; off >= 0; off-- {
-		if (b[off] != 0xb8 || b[off+3] != 0 || b[off+4] != 0) && (b[off]&0xf8 != 0x48 || b[off+1] != 0x89 || b[off+2]&0xc7 != 0xc0) {
+		if (b[off] != 0xb8 || b[off+3] != 0 || b[off+4] != 0) &&
+			(b[off]&0xf8 != 0x48 || b[off+1] != 0x89 || b[off+2]&0xc7 != 0xc0) {
 			continue
 		}
 		if nr, known := callNumber(b[off:], before-off); known && nr.mayWrite() && !jumpedInto(mod, at+2) {
@@ -146,7 +152,8 @@ func aroundCall(mod *symbol.Module, at symbol.Addr) (low symbol.Addr, code []byt
 	return 0, nil
 }
 
-// jumpedInto reports whether bytes anywhere in a file's code would be a jump to between a place and where a patch there may end.
+// jumpedInto reports whether bytes anywhere in a file's code would be a jump to between a place and where a patch there
+// may end.
 func jumpedInto(mod *symbol.Module, at symbol.Addr) bool {
 	const most = 20
 	for _, s := range mod.Segments() {
@@ -188,8 +195,8 @@ func (n sysNumber) mayWrite() bool {
 	return writes || n.reg != 0
 }
 
-// kept are the registers, by their numbers in instructions, that hold their values across a system call and its preparation, as DWARF
-// numbers them.
+// kept are the registers, by their numbers in instructions, that hold their values across a system call and its
+// preparation, as DWARF numbers them.
 var kept = map[byte]uint8{3: 3, 5: 6, 12: 12, 13: 13, 14: 14, 15: 15}
 
 // callNumber returns which system call the instruction at off makes, if the code just before it says so.
@@ -206,7 +213,9 @@ func callNumber(code []byte, off int) (nr sysNumber, known bool) {
 			nr, known = sysNumber{value: binary.LittleEndian.Uint32(b[1:])}, true
 		case in.Map == 0 && in.Op == 0xc7 && in.ModRM == 0xc0 && in.Rex&1 == 0 && in.Len >= 6: // mov $nr,%eax or %rax
 			nr, known = sysNumber{value: binary.LittleEndian.Uint32(b[in.Len-4:])}, true
-		case in.Map == 0 && in.Op == 0x89 && in.Enc == hook.EncLegacy && in.ModRM>>6 == 3 && in.ModRM&7 == 0 && in.Rex&1 == 0 && isKept: // mov reg,%rax
+		// mov reg,%rax
+		case in.Map == 0 && in.Op == 0x89 && in.Enc == hook.EncLegacy && in.ModRM>>6 == 3 && in.ModRM&7 == 0 &&
+			in.Rex&1 == 0 && isKept:
 			nr, known = sysNumber{reg: from + 1}, true
 		case !keepsRAX(&in):
 			known = false
@@ -219,7 +228,8 @@ func callNumber(code []byte, off int) (nr sysNumber, known bool) {
 	return nr, false
 }
 
-// keepsRAX reports whether an instruction is one of those that prepare the arguments of a system call, and not its number.
+// keepsRAX reports whether an instruction is one of those that prepare the arguments of a system call, and not its
+// number.
 func keepsRAX(in *hook.Inst) bool {
 	reg, rm := in.ModRM>>3&7|in.Rex&4<<1, in.ModRM&7|in.Rex&1<<3
 	if in.Enc != hook.EncLegacy || in.Map != 0 || in.Flow != hook.FlowNone {
@@ -259,7 +269,8 @@ func (p *process) recordWrites(ctx context.Context) error {
 				return err
 			}
 		}
-		for name, flags := range map[string]uint32{"prctl": ring.HookSeccomp, "setvbuf": ring.HookSetvbuf, "setlinebuf": ring.HookSetvbuf, "setbuffer": ring.HookSetvbuf} {
+		for name, flags := range map[string]uint32{"prctl": ring.HookSeccomp, "setvbuf": ring.HookSetvbuf,
+			"setlinebuf": ring.HookSetvbuf, "setbuffer": ring.HookSetvbuf} {
 			if a, _, ok := mod.Symbol(name); ok && !p.unwindID[uint64(a)+m.bias] {
 				p.ownHook(ctx, m, name, flags, 0)
 			}
@@ -349,19 +360,20 @@ func (d *drainer) toldWrites(until int64) {
 	}
 }
 
-// lineFlushes are how many lines stdout may flush at once, and how many a second in the long run, before it is left to fill its
-// buffer as it would without us: 32,768 cost some 50 ms, 20,000 a second some 3%.
+// lineFlushes are how many lines stdout may flush at once, and how many a second in the long run, before it is left to
+// fill its buffer as it would without us: 32,768 cost some 50 ms, 20,000 a second some 3%.
 const (
 	lineBurst   = 32 << 10
 	lineEvery   = 50 * time.Microsecond
 	tracedBurst = 256 << 10 // where functions are traced, whose calls cost as much
 )
 
-// lineBuffer makes the C library's stdout line-buffered, as on a terminal, if it goes to the session, so that output lands on the
-// timeline when it happens. The program may still choose otherwise by setvbuf.
+// lineBuffer makes the C library's stdout line-buffered, as on a terminal, if it goes to the session, so that output
+// lands on the timeline when it happens. The program may still choose otherwise by setvbuf.
 func (p *process) lineBuffer(mods []*loaded) {
 	var st unix.Stat_t
-	if p.t.cmd.Lines == "off" || unix.Stat(fmt.Sprintf("/proc/%d/fd/1", p.pid), &st) != nil || !slices.Contains(p.t.out[:], ring.OutFile{Dev: st.Dev, Ino: st.Ino}) {
+	if p.t.cmd.Lines == "off" || unix.Stat(fmt.Sprintf("/proc/%d/fd/1", p.pid), &st) != nil ||
+		!slices.Contains(p.t.out[:], ring.OutFile{Dev: st.Dev, Ino: st.Ino}) {
 		return
 	}
 	for _, m := range mods {

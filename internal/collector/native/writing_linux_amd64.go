@@ -36,7 +36,8 @@ func (c *pause) wrote(pic *snapshot.Picture, addr uint64, before []byte) (emulat
 		}
 		at := symbol.Addr(pc - m.Bias)
 		w, err := c.wroteAt(pic, endingAt(m.Mod, at), m.Bias, addr, before)
-		if code, e := m.Mod.BytesAt(at, maxCopy); err != nil && copied && e == nil { // of the last one in a stub the beginning is what is known
+		// of the last one in a stub the beginning is what is known
+		if code, e := m.Mod.BytesAt(at, maxCopy); err != nil && copied && e == nil {
 			w, err = c.wroteAt(pic, writing{at: at, code: code}, m.Bias, addr, before)
 		}
 		return w, err
@@ -109,12 +110,13 @@ func findWriting(mod *symbol.Module, end symbol.Addr) (w writing) {
 	return w
 }
 
-// computedFrom finds where the code begins that computes the register operand of the last instruction, xchg or xadd, from registers that nothing
-// changes up to there, and from the thread's own stack.
+// computedFrom finds where the code begins that computes the register operand of the last instruction, xchg or xadd,
+// from registers that nothing changes up to there, and from the thread's own stack.
 func computedFrom(insts []hook.Inst, starts []int, targets map[int]bool) (int, bool) {
 	n := len(insts) - 1
 	last := &insts[n]
-	if !last.HasModRM || last.ModRM>>6 == 3 || last.Enc != hook.EncLegacy || !(last.Map == 0 && last.Op&^1 == 0x86 || last.Map == 1 && last.Op&^1 == 0xc0) {
+	if !last.HasModRM || last.ModRM>>6 == 3 || last.Enc != hook.EncLegacy ||
+		!(last.Map == 0 && last.Op&^1 == 0x86 || last.Map == 1 && last.Op&^1 == 0xc0) {
 		return 0, false
 	}
 	reg := uint16(1) << (last.ModRM>>3&7 | last.Rex&4<<1)
@@ -132,7 +134,8 @@ func computedFrom(insts []hook.Inst, starts []int, targets map[int]bool) (int, b
 		}
 		written |= writes
 		if need&writes != 0 {
-			if need = need&^writes | reads; last.Op&1 == 0 && insts[i].Op == 0x8a && insts[i].Map == 0 { // the rest of the register does not matter
+			// the rest of the register does not matter
+			if need = need&^writes | reads; last.Op&1 == 0 && insts[i].Op == 0x8a && insts[i].Map == 0 {
 				need = need &^ writes
 			}
 		}
@@ -146,10 +149,11 @@ func computedFrom(insts []hook.Inst, starts []int, targets map[int]bool) (int, b
 // maxComputing bounds the instructions that compute an operand.
 const maxComputing = 12
 
-// plainRegisters tells which registers an instruction of those that compute small values writes and reads. Not ok: another one, or it reads
-// memory that is not the frame's own.
+// plainRegisters tells which registers an instruction of those that compute small values writes and reads. Not ok:
+// another one, or it reads memory that is not the frame's own.
 func plainRegisters(in *hook.Inst) (writes, reads uint16, ok bool) {
-	if in.Enc != hook.EncLegacy || in.Map > 1 || in.Pfx&^(hook.PfxOpSize|hook.PfxLock|hook.PfxSegment) != 0 || in.Flow != hook.FlowNone {
+	if in.Enc != hook.EncLegacy || in.Map > 1 || in.Pfx&^(hook.PfxOpSize|hook.PfxLock|hook.PfxSegment) != 0 ||
+		in.Flow != hook.FlowNone {
 		return 0, 0, false
 	}
 	bit := func(n byte) uint16 { return 1 << n }
@@ -158,8 +162,10 @@ func plainRegisters(in *hook.Inst) (writes, reads uint16, ok bool) {
 	const frame = 1<<emulate.RSP | 1<<emulate.RBP
 	if mem {
 		base, index, ok := operandRegisters(in)
-		if op, kind := in.Op, in.ModRM>>3&7; in.Map == 0 && (op == 0x88 || op == 0x89 || op == 0xc6 || op == 0xc7 || op < 0x40 && op&7 < 2 && op>>3 != 7 ||
-			(op == 0x80 || op == 0x81 || op == 0x83) && kind != 7 || (op == 0xfe || op == 0xff) && kind < 2) { // what it changes is in memory
+		if op, kind := in.Op, in.ModRM>>3&7; in.Map == 0 &&
+			(op == 0x88 || op == 0x89 || op == 0xc6 || op == 0xc7 || op < 0x40 && op&7 < 2 && op>>3 != 7 ||
+				// what it changes is in memory
+				(op == 0x80 || op == 0x81 || op == 0x83) && kind != 7 || (op == 0xfe || op == 0xff) && kind < 2) {
 			return 0, (base | index) &^ frame, true
 		}
 		if in.Map == 0 && in.Op == 0x8d { // lea reads no memory
@@ -211,7 +217,8 @@ func plainRegisters(in *hook.Inst) (writes, reads uint16, ok bool) {
 	return 0, 0, false
 }
 
-// operandRegisters are those that a memory operand's address is made of. Not ok: it is relative to the code, or absolute.
+// operandRegisters are those that a memory operand's address is made of. Not ok: it is relative to the code, or
+// absolute.
 func operandRegisters(in *hook.Inst) (base, index uint16, ok bool) {
 	if in.RIPRel {
 		return 0, 0, false
@@ -228,7 +235,8 @@ func operandRegisters(in *hook.Inst) (base, index uint16, ok bool) {
 	return 1 << (b | in.Rex&1<<3), index, true
 }
 
-// othersTold reports that no other thread of a process has met a data breakpoint of which nothing was told yet, as far as the kernel says.
+// othersTold reports that no other thread of a process has met a data breakpoint of which nothing was told yet, as far
+// as the kernel says.
 func (t *target) othersTold(c *pause) bool {
 	dir := "/proc/" + strconv.Itoa(c.p.pid) + "/task"
 	list, err := os.ReadDir(dir)

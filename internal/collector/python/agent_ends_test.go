@@ -31,7 +31,8 @@ type below struct {
 }
 
 // under prepares a program below an agent. sink stands before the book, where it is not nil.
-func under(t *testing.T, in strobetest.Interpreter, onFull collector.OnFull, rules []agentlink.Rule, sink func(*strobetest.Book) collector.Sink, args ...string) below {
+func under(t *testing.T, in strobetest.Interpreter, onFull collector.OnFull, rules []agentlink.Rule,
+	sink func(*strobetest.Book) collector.Sink, args ...string) below {
 	t.Helper()
 	b := below{book: strobetest.NewBook()}
 	to := collector.Sink(b.book)
@@ -54,7 +55,8 @@ func under(t *testing.T, in strobetest.Interpreter, onFull collector.OnFull, rul
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	b.cmd = exec.CommandContext(ctx, in.Path, args...)
-	b.cmd.Env = append(os.Environ(), "PYTHONPATH="+agent, "PYTHONPYCACHEPREFIX="+t.TempDir(), agentlink.EnvFolder+"="+link.Dir())
+	b.cmd.Env = append(os.Environ(), "PYTHONPATH="+agent, "PYTHONPYCACHEPREFIX="+t.TempDir(), agentlink.EnvFolder+"="+
+		link.Dir())
 	return b
 }
 
@@ -62,8 +64,8 @@ func only(glob string) []agentlink.Rule {
 	return []agentlink.Rule{{ID: 1, On: "name", Glob: glob, Depth: 3}}
 }
 
-// TestCrash: an exception that ends the program has what led to it, one that ends a thread ends nothing more, and the program's own report
-// and exit code are those that it has without an agent.
+// TestCrash: an exception that ends the program has what led to it, one that ends a thread ends nothing more, and the
+// program's own report and exit code are those that it has without an agent.
 func TestCrash(t *testing.T) {
 	for _, in := range strobetest.Pythons(t) {
 		t.Run(in.Name, func(t *testing.T) {
@@ -85,7 +87,8 @@ func TestCrash(t *testing.T) {
 			}
 			var said []string
 			for _, c := range b.book.Crashes {
-				line := fmt.Sprintf("%s: %s at %s:%d, fatal %t, thread %s", c.ExceptionType, c.ExceptionMessage, c.Function, c.Line, c.Fatal, b.book.Threads[c.Thread].Name)
+				line := fmt.Sprintf("%s: %s at %s:%d, fatal %t, thread %s", c.ExceptionType, c.ExceptionMessage, c.Function, c.Line,
+					c.Fatal, b.book.Threads[c.Thread].Name)
 				for _, cause := range c.Causes {
 					line += fmt.Sprintf("\n%s %s: %s", cause.Relation, cause.Type, cause.Message)
 				}
@@ -93,7 +96,8 @@ func TestCrash(t *testing.T) {
 			}
 			diff := cmp.Diff([]string{
 				"OSError: thread 7 at crash.failing:26, fatal false, thread worker",
-				"RuntimeError: no bill of 2 at crash.bill:22, fatal true, thread MainThread\ncontext ValueError: no price for pear\ncause KeyError: 'pear'",
+				"RuntimeError: no bill of 2 at crash.bill:22, fatal true, thread MainThread\ncontext ValueError: no price for " +
+					"pear\ncause KeyError: 'pear'",
 			}, said)
 			if diff != "" {
 				t.Errorf("crashes:\n%s", diff)
@@ -161,7 +165,8 @@ func (s standing) Events(batch []event.Event) {
 	s.Sink.Events(batch)
 }
 
-// TestLossIsCounted: where the reader stands and nobody waits for it, what was written and what was lost are what was called.
+// TestLossIsCounted: where the reader stands and nobody waits for it, what was written and what was lost are what was
+// called.
 func TestLossIsCounted(t *testing.T) {
 	const n = 150_000
 	for _, in := range strobetest.Pythons(t) {

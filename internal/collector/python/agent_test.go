@@ -34,7 +34,8 @@ func calls(t *testing.T, interpreter, program, glob string) string {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(ctx, interpreter, filepath.Join("testdata", program))
-	cmd.Env = append(os.Environ(), "PYTHONPATH="+dir, "PYTHONPYCACHEPREFIX="+t.TempDir(), agentlink.EnvFolder+"="+link.Dir())
+	cmd.Env = append(os.Environ(), "PYTHONPATH="+dir, "PYTHONPYCACHEPREFIX="+t.TempDir(), agentlink.EnvFolder+"="+
+		link.Dir())
 	if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
 		t.Errorf("%s %s: %v, and it printed %q", interpreter, program, err, out)
 	}

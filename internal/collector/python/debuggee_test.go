@@ -124,7 +124,8 @@ func debug(t *testing.T, interpreter, part string, points ...agentlink.Point) *d
 	}
 	d.cmd = exec.Command(interpreter, program, part, filepath.Join(t.TempDir(), "there"))
 	d.cmd.Stdout, d.cmd.Stderr = &d.out, &d.out
-	d.cmd.Env = append(os.Environ(), "PYTHONPATH="+dir, "PYTHONPYCACHEPREFIX="+pycache(t), agentlink.EnvFolder+"="+link.Dir())
+	d.cmd.Env = append(os.Environ(), "PYTHONPATH="+dir, "PYTHONPYCACHEPREFIX="+pycache(t), agentlink.EnvFolder+"="+
+		link.Dir())
 	if err := d.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,8 @@ func TestSteps(t *testing.T) {
 		want              []string
 		printed           string
 	}{
-		{"over", "steps", "steps", []string{"over", "over"}, []string{"breakpoint main_steps steps", "step main_steps after", "step main_steps print"}, "6"},
+		{"over", "steps", "steps", []string{"over", "over"},
+			[]string{"breakpoint main_steps steps", "step main_steps after", "step main_steps print"}, "6"},
 		{"a call over several lines is one statement", "steps", "call", []string{"over", "over"},
 			[]string{"breakpoint shop call", "step shop back", "step main_steps after"}, "6"},
 		{"into", "steps", "shop", []string{"into", "over", "over", "into", "over", "over"},
@@ -34,16 +35,21 @@ func TestSteps(t *testing.T) {
 		{"recursion", "recursion", "deeper", []string{"over", "over"},
 			[]string{"breakpoint fact deeper", "breakpoint fact deeper", "breakpoint fact deeper"}, "24"},
 		{"out of recursion", "recursion", "one", []string{"out", "over", "over", "out"},
-			[]string{"breakpoint fact one", "step fact deeper fact=1", "step fact times", "step fact times", "step fact deeper fact=6"}, "24"},
+			[]string{"breakpoint fact one", "step fact deeper fact=1", "step fact times", "step fact times",
+				"step fact deeper fact=6"}, "24"},
 		{"generator", "generator", "yield", []string{"over", "over", "over", "over"},
-			[]string{"breakpoint numbers yield", "step numbers numbers", "breakpoint numbers yield", "step numbers numbers", "step numbers exhausted"}, "10 [0, 1, 4]"},
+			[]string{"breakpoint numbers yield", "step numbers numbers", "breakpoint numbers yield", "step numbers numbers",
+				"step numbers exhausted"}, "10 [0, 1, 4]"},
 		{"out of a generator's caller", "generator", "generator", []string{"over", "into", "over"},
-			[]string{"breakpoint main_generator generator", "step main_generator for", "step numbers numbers", "step numbers yield"}, "10 [0, 1, 4]"},
-		{"comprehension", "generator", "squares", []string{"over"}, []string{"breakpoint main_generator squares", "step main_generator gave"}, "10 [0, 1, 4]"},
+			[]string{"breakpoint main_generator generator", "step main_generator for", "step numbers numbers",
+				"step numbers yield"}, "10 [0, 1, 4]"},
+		{"comprehension", "generator", "squares", []string{"over"},
+			[]string{"breakpoint main_generator squares", "step main_generator gave"}, "10 [0, 1, 4]"},
 		{"await", "async", "fetch", []string{"over", "over", "over", "over"},
 			[]string{"breakpoint main_async.fetch fetch", "step main_async.fetch sleep", "step main_async.fetch fetched",
 				"step main_async.run task", "step main_async.run got"}, "x?!"},
-		{"into a coroutine", "async", "await", []string{"into"}, []string{"breakpoint main_async.run await", "step main_async.fetch fetch"}, "x?!"},
+		{"into a coroutine", "async", "await", []string{"into"},
+			[]string{"breakpoint main_async.run await", "step main_async.fetch fetch"}, "x?!"},
 		{"an exception leaves", "errors", "fails", []string{"over", "over", "over"},
 			[]string{"breakpoint fails fails", "step guarded except", "step guarded handler", "step guarded guarded"}, ""},
 		{"over what fails", "errors", "try", []string{"over"}, []string{"breakpoint guarded try", "step guarded except"}, ""},
@@ -72,7 +78,8 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// TestPointsKinds: functions by globs, lines by ends of paths, conditions, hit counts, threads' ids, lines without code.
+// TestPointsKinds: functions by globs, lines by ends of paths, conditions, hit counts, threads' ids, lines without
+// code.
 func TestPointsKinds(t *testing.T) {
 	pointVersions(t, func(t *testing.T, interpreter string) {
 		d := debug(t, interpreter, "steps",
@@ -86,7 +93,8 @@ func TestPointsKinds(t *testing.T) {
 		}
 		var a struct{ Points []status }
 		d.ask("status", nil, &a)
-		want := map[string]string{"f": "points.Order.total 1 ", "n": "points.Order.total 1 ", "none": " 0 nothing that is loaded has it yet: it takes effect when that comes"}
+		want := map[string]string{"f": "points.Order.total 1 ", "n": "points.Order.total 1 ",
+			"none": " 0 nothing that is loaded has it yet: it takes effect when that comes"}
 		for _, s := range a.Points {
 			function := ""
 			for _, l := range s.Locations {
@@ -111,7 +119,8 @@ func TestPointsKinds(t *testing.T) {
 func TestLogpoints(t *testing.T) {
 	pointVersions(t, func(t *testing.T, interpreter string) {
 		d := debug(t, interpreter, "loop",
-			agentlink.Point{ID: "l", File: "points.py", Line: lineOf("loop"), Message: "i={i} {{}} {total:03d} {[i, 'x']!r}", Condition: "i > 17"},
+			agentlink.Point{ID: "l", File: "points.py", Line: lineOf("loop"), Message: "i={i} {{}} {total:03d} {[i, 'x']!r}",
+				Condition: "i > 17"},
 			agentlink.Point{ID: "e", File: "points.py", Line: lineOf("loop"), Condition: "i / 0"})
 		d.end("190")
 		d.link.Close()
@@ -140,7 +149,8 @@ func TestLogpoints(t *testing.T) {
 // TestExceptionPoints: all exceptions where they are raised, and those that nobody catches.
 func TestExceptionPoints(t *testing.T) {
 	pointVersions(t, func(t *testing.T, interpreter string) {
-		d := debug(t, interpreter, "errors", agentlink.Point{ID: "all", Function: "@exceptions", Condition: "kind is not OSError"},
+		d := debug(t, interpreter, "errors", agentlink.Point{ID: "all", Function: "@exceptions",
+			Condition: "kind is not OSError"},
 			agentlink.Point{ID: "un", Function: "@uncaught"})
 		for _, want := range []string{"all KeyError: 'bad'", "all ValueError: bad", "un OSError: bad"} {
 			p := d.paused()
@@ -180,14 +190,17 @@ func TestLook(t *testing.T) {
 		if v := found["many"]; v.Count != 250 || !v.List || v.Type != "list" {
 			t.Errorf("many is %+v", v)
 		}
-		if page := d.variables(found["many"].Ref, 240, 5); len(page) != 5 || page[0].Name != "240" || page[0].Eval != "many[240]" {
+		if page := d.variables(found["many"].Ref, 240, 5); len(page) != 5 || page[0].Name != "240" ||
+			page[0].Eval != "many[240]" {
 			t.Errorf("a page of many is %+v", page)
 		}
 		parts := d.variables(found["order"].Ref, 0, 0)
-		if len(parts) != 2 || parts[1].Name != "prices" || parts[1].Eval != "order.prices" || found["order"].Value != "Order(name='o', prices=[5])" {
+		if len(parts) != 2 || parts[1].Name != "prices" || parts[1].Eval != "order.prices" || found["order"].Value !=
+			"Order(name='o', prices=[5])" {
 			t.Errorf("order is %+v of %+v", found["order"], parts)
 		}
-		if keys := d.variables(found["mapping"].Ref, 0, 0); len(keys) != 2 || keys[0].Name != "'one'" || keys[1].Eval != "mapping[2]" {
+		if keys := d.variables(found["mapping"].Ref, 0, 0); len(keys) != 2 || keys[0].Name != "'one'" ||
+			keys[1].Eval != "mapping[2]" {
 			t.Errorf("mapping is %+v", keys)
 		}
 		for text, want := range map[string]string{
@@ -222,7 +235,8 @@ func TestLook(t *testing.T) {
 				t.Errorf("%s = %s gives %s, want %s", a.name, a.text, got, a.want)
 			}
 		}
-		if got := d.value("assign", outer["frame"], map[string]any{"expression": "mapping[2][0]", "text": "33"}); got != "33" {
+		if got := d.value("assign", outer["frame"], map[string]any{"expression": "mapping[2][0]", "text": "33"}); got !=
+			"33" {
 			t.Errorf("mapping[2][0] = 33 gives %s", got)
 		}
 		d.resume(p)
@@ -297,7 +311,8 @@ func TestThreads(t *testing.T) {
 			t.Errorf("later are %+v", a.Later)
 		}
 		ref := d.scopes(p, 0)["frame"]
-		if got := d.evaluate(ref, "lock.acquire()"); !strings.HasPrefix(got, "error: thread") || !strings.Contains(got, "5 s") {
+		if got := d.evaluate(ref, "lock.acquire()"); !strings.HasPrefix(got, "error: thread") ||
+			!strings.Contains(got, "5 s") {
 			t.Errorf("an expression that waits for its own lock gives %q", got)
 		}
 		if err := d.agent.Ask(d.context(), "step", map[string]any{"tid": 1}, nil); err == nil {

@@ -116,7 +116,8 @@ func unreachable(img collector.Image) string {
 		for i, c := range arg[1:] {
 			switch c {
 			case 'I', 'E':
-				return fmt.Sprintf("Python was started with -%c, which ignores the environment that brings the agent in; leave it out", c)
+				return fmt.Sprintf("Python was started with -%c, which ignores the environment that brings the agent in; "+
+					"leave it out", c)
 			case 'S':
 				return "Python was started with -S, which leaves out site, by which the agent comes in; leave it out"
 			case 'c', 'm':

@@ -1,7 +1,8 @@
 // Command ranlog reads what go test -json writes and writes what a person wants of it: the packages, the output of
 // tests that failed, and at the end the slowest tests and those that are left to make soak.
 //
-// It stands behind .ci/run's make test and has no place in the data path. Lines that are not of go test pass as they are.
+// It stands behind .ci/run's make test and has no place in the data path. Lines that are not of go test pass as they
+// are.
 package main
 
 import (

@@ -15,7 +15,8 @@ func (g *gen) codePointer() kind {
 			return sample{"0", "null"}
 		}
 		to := g.id("callee")
-		fmt.Fprintf(&g.decls, "%sint %s(int a, double b) { return a + (int)b + %d; }\n", pick(g, []string{"", "static "}), to, g.next)
+		fmt.Fprintf(&g.decls, "%sint %s(int a, double b) { return a + (int)b + %d; }\n", pick(g, []string{"", "static "}), to,
+			g.next)
 		return sample{to, quoteJSON(to)}
 	}}
 }
@@ -49,7 +50,8 @@ func (g *gen) flags() kind {
 	name := g.id("F")
 	fmt.Fprintf(&g.decls, "enum %[1]s { %[1]s_A = 1, %[1]s_B = 2, %[1]s_C = 64, %[1]s_D = 0x40000000 };\n", name)
 	return kind{name: g.tag("enum", name), plain: true, gen: func() sample {
-		s := pick(g, []sample{{"3", `"%s_A|%[1]s_B"`}, {"66", `"%s_B|%[1]s_C"`}, {"0x40000040", `"%s_C|%[1]s_D"`}, {"64", `"%s_C"`}, {"12", "12"}, {"0", "0"}})
+		s := pick(g, []sample{{"3", `"%s_A|%[1]s_B"`}, {"66", `"%s_B|%[1]s_C"`}, {"0x40000040", `"%s_C|%[1]s_D"`},
+			{"64", `"%s_C"`}, {"12", "12"}, {"0", "0"}})
 		if strings.Contains(s.json, "%") {
 			s.json = fmt.Sprintf(s.json, name)
 		}
@@ -173,7 +175,8 @@ func (g *gen) plainStruct() kind {
 // unnamed is a struct with members of no name, whose own members count as its own.
 func (g *gen) unnamed() kind {
 	name := g.id("A")
-	fmt.Fprintf(&g.decls, "struct %s { int m0; union { unsigned m1; unsigned char m2; }; struct { short m3; long m4; }; };\n", name)
+	fmt.Fprintf(&g.decls, "struct %s { int m0; union { unsigned m1; unsigned char m2; }; struct { short m3; long m4; "+
+		"}; };\n", name)
 	return kind{name: g.tag("struct", name), gen: func() sample {
 		a, u, s, l := g.bigInt(31, false), g.Uint32(), g.bigInt(15, false), g.bigInt(63, false)
 		return sample{fmt.Sprintf("{%s, {%du}, {%s, %s}}", a, u, s, l),
@@ -190,10 +193,12 @@ func (g *gen) mixedBits() kind {
 	if !g.cpp {
 		ebits = 32
 	}
-	fmt.Fprintf(&g.decls, "struct %s { unsigned char m0 : 3; %s m1 : 1; long long m2 : 41; short m3; unsigned long m4 : 60; int : 0; %s m5 : %d; int m6; };\n",
+	fmt.Fprintf(&g.decls, "struct %s { unsigned char m0 : 3; %s m1 : 1; long long m2 : 41; short m3; unsigned long m4 : "+
+		"60; int : 0; %s m5 : %d; int m6; };\n",
 		name, boolean, enum, ebits)
 	return kind{name: g.tag("struct", name), gen: func() sample {
-		a, b, c, d, f, h := g.bigInt(3, false), g.boolean().gen(), g.bigInt(41, true), g.bigInt(16, true), g.bigInt(60, false), g.bigInt(32, true)
+		a, b, c, d, f, h := g.bigInt(3, false), g.boolean().gen(), g.bigInt(41, true), g.bigInt(16, true),
+			g.bigInt(60, false), g.bigInt(32, true)
 		v := e.gen()
 		return sample{fmt.Sprintf("{%s, %s, %sll, (short)%s, %sul, %s, (int)%sll}", a, b.lit, c, d, f, v.lit, h),
 			fmt.Sprintf(`{"m0":%s,"m1":%s,"m2":%s,"m3":%s,"m4":%s,"m5":%s,"m6":%s}`, a, b.json, c, d, f, v.json, h)}
@@ -230,7 +235,8 @@ func (g *gen) memberPointer() kind {
 // polymorphic has a virtual function, so that it is passed by a hidden pointer; its vtable pointer is not shown.
 func (g *gen) polymorphic() kind {
 	name := g.id("P")
-	fmt.Fprintf(&g.decls, "struct %[1]s { virtual int v() { return m0; } int m0; double m1; %[1]s(int a = 0, double b = 0) : m0(a), m1(b) {} };\n", name)
+	fmt.Fprintf(&g.decls, "struct %[1]s { virtual int v() { return m0; } int m0; double m1; %[1]s(int a = 0, double b = "+
+		"0) : m0(a), m1(b) {} };\n", name)
 	return g.intAndDouble(name)
 }
 
@@ -244,7 +250,8 @@ func (g *gen) destroyed() kind {
 // defaulted says that its copy constructor is the compiler's own, so that it is passed in registers.
 func (g *gen) defaulted() kind {
 	name := g.id("Y")
-	fmt.Fprintf(&g.decls, "class %[1]s { int m0; double m1; public: %[1]s(int a = 0, double b = 0) : m0(a), m1(b) {} %[1]s(const %[1]s &) = default; %[1]s &operator=(const %[1]s &) = default; };\n", name)
+	fmt.Fprintf(&g.decls, "class %[1]s { int m0; double m1; public: %[1]s(int a = 0, double b = 0) : m0(a), m1(b) {} "+
+		"%[1]s(const %[1]s &) = default; %[1]s &operator=(const %[1]s &) = default; };\n", name)
 	return g.intAndDouble(name)
 }
 
@@ -258,9 +265,11 @@ func (g *gen) intAndDouble(name string) kind {
 // twoBases inherits from two classes.
 func (g *gen) twoBases() kind {
 	a, b, name := g.id("S"), g.id("S"), g.id("D")
-	fmt.Fprintf(&g.decls, "struct %s { int m0; };\nstruct %s { double m1; char m2; };\nstruct %s : %s, %s { short m3; };\n", a, b, name, a, b)
+	fmt.Fprintf(&g.decls, "struct %s { int m0; };\nstruct %s { double m1; char m2; };\nstruct %s : %s, %s { short "+
+		"m3; };\n", a, b, name, a, b)
 	return kind{name: name, gen: func() sample {
 		n, f, s := g.bigInt(31, false), g.number(), g.bigInt(15, false)
-		return sample{fmt.Sprintf("{{%s}, {%s, 'q'}, %s}", n, f, s), fmt.Sprintf(`{"m0":%s,"m1":%s,"m2":"q","m3":%s}`, n, trimNumber(f), s)}
+		return sample{fmt.Sprintf("{{%s}, {%s, 'q'}, %s}", n, f, s),
+			fmt.Sprintf(`{"m0":%s,"m1":%s,"m2":"q","m3":%s}`, n, trimNumber(f), s)}
 	}}
 }

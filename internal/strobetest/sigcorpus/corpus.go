@@ -151,7 +151,8 @@ func (g *gen) function(i int) {
 	text := strings.Join(body, " ")
 	if of.class != "" {
 		c.Signature = fmt.Sprintf("%s%s %s::%s%s", of.keys, ret, of.class, head, of.suffix)
-		fmt.Fprintf(&g.data, "struct %s : %s_data { %s_data *self() { return this; } %sNOINLINE %s %s%s; };\n", of.class, of.class, of.class, of.keys, ret, head, of.suffix)
+		fmt.Fprintf(&g.data, "struct %s : %s_data { %s_data *self() { return this; } %sNOINLINE %s %s%s; };\n", of.class,
+			of.class, of.class, of.keys, ret, head, of.suffix)
 		fmt.Fprintf(&g.data, "%s %s;\n", of.class, of.object)
 		fmt.Fprintf(&g.funcs, "%s %s::%s%s { %s }\n", ret, of.class, head, of.suffix, text)
 	} else {

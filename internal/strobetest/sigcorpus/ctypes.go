@@ -123,7 +123,8 @@ func (g *gen) enum() kind {
 	if base == " : unsigned char" {
 		first += 20
 	}
-	fmt.Fprintf(&g.decls, "%s%s%s { %s = %d%s };\n", key, name, base, names[0], first, strings.Join(append([]string{""}, names[1:]...), ", "))
+	fmt.Fprintf(&g.decls, "%s%s%s { %s = %d%s };\n", key, name, base, names[0], first,
+		strings.Join(append([]string{""}, names[1:]...), ", "))
 	full := name
 	if !g.cpp {
 		full = "enum " + name
@@ -315,7 +316,8 @@ func (g *gen) bitFields() kind {
 // nonTrivial is a class that C++ passes through a hidden pointer.
 func (g *gen) nonTrivial() kind {
 	name := g.id("NT")
-	fmt.Fprintf(&g.decls, "struct %[1]s { int m0; double m1; %[1]s() : m0(0), m1(0) {} %[1]s(int a, double b) : m0(a), m1(b) {} %[1]s(const %[1]s &o) : m0(o.m0), m1(o.m1) {}"+
+	fmt.Fprintf(&g.decls, "struct %[1]s { int m0; double m1; %[1]s() : m0(0), m1(0) {} %[1]s(int a, double b) : m0(a), "+
+		"m1(b) {} %[1]s(const %[1]s &o) : m0(o.m0), m1(o.m1) {}"+
 		" %[1]s &operator=(const %[1]s &o) { m0 = o.m0; m1 = o.m1; return *this; } ~%[1]s() {} };\n", name)
 	return kind{name: name, gen: func() sample {
 		n, f := g.bigInt(31, false), g.number()

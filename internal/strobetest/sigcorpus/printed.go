@@ -7,9 +7,10 @@ import (
 	"strings"
 )
 
-// GeneratePrinted returns a C or C++ program of n functions f1…fn that prints the arguments and the result of every call itself: lines
-// "f12 p0 JSON" and "f12 = JSON". Its values come from a volatile variable, so that no compiler knows them.
-// Parameters are declared in every way: register, K&R, behind an ellipsis's head, more than there are registers, objects of 1 to 64 bytes.
+// GeneratePrinted returns a C or C++ program of n functions f1…fn that prints the arguments and the result of every
+// call itself: lines "f12 p0 JSON" and "f12 = JSON". Its values come from a volatile variable, so that no compiler
+// knows them. Parameters are declared in every way: register, K&R, behind an ellipsis's head, more than there are
+// registers, objects of 1 to 64 bytes.
 func GeneratePrinted(seed uint64, n int, cpp bool) string {
 	g := &printed{Rand: rand.New(rand.NewPCG(seed, 3)), cpp: cpp}
 	g.head()
@@ -27,7 +28,8 @@ type printed struct {
 	next                int
 }
 
-// ptype is a type of such a program. put and show are statements over an lvalue %s: it gets a value made from n, and is printed.
+// ptype is a type of such a program. put and show are statements over an lvalue %s: it gets a value made from n, and is
+// printed.
 type ptype struct {
 	name, put, show string
 	size, align     int
@@ -47,12 +49,16 @@ var pscalars = []ptype{
 	{name: "float", put: "%s = n %% 64 * 0.25f;", show: `printf("%%g", %s);`, size: 4},
 	{name: "double", put: "%s = n %% 1000 * 0.25;", show: `printf("%%g", %s);`, size: 8},
 	{name: "long double", put: "%s = n %% 1000 * 0.125L;", show: `printf("%%Lg", %s);`, size: 16},
-	{name: "float _Complex", put: "{ float *c = (float *)&%s; c[0] = n %% 64 * 0.5f; c[1] = n %% 7; }", show: `{ float *c = (float *)&%s; printf("{\"re\":%%g,\"im\":%%g}", c[0], c[1]); }`, size: 8, align: 4},
-	{name: "double _Complex", put: "{ double *c = (double *)&%s; c[0] = n %% 64 * 0.5; c[1] = n %% 9; }", show: `{ double *c = (double *)&%s; printf("{\"re\":%%g,\"im\":%%g}", c[0], c[1]); }`, size: 16, align: 8},
+	{name: "float _Complex", put: "{ float *c = (float *)&%s; c[0] = n %% 64 * 0.5f; c[1] = n %% 7; }",
+		show: `{ float *c = (float *)&%s; printf("{\"re\":%%g,\"im\":%%g}", c[0], c[1]); }`, size: 8, align: 4},
+	{name: "double _Complex", put: "{ double *c = (double *)&%s; c[0] = n %% 64 * 0.5; c[1] = n %% 9; }",
+		show: `{ double *c = (double *)&%s; printf("{\"re\":%%g,\"im\":%%g}", c[0], c[1]); }`, size: 16, align: 8},
 	{name: "void *", put: "%s = (void *)(n * 16L + 16);", show: `printf("\"%%p\"", %s);`, size: 8},
 	{name: "enum color", put: "%s = (enum color)(n %% 3);", show: `printf("\"%%s\"", colors[%s]);`, size: 4},
-	{name: "v4sf", put: "for (int v = 0; v < 4; v++) %s[v] = n %% 50 + v;", show: `{ v4sf c = %s; printf("[%%g,%%g,%%g,%%g]", c[0], c[1], c[2], c[3]); }`, size: 16},
-	{name: "v2di", put: "for (int v = 0; v < 2; v++) %s[v] = n %% 50 - v;", show: `{ v2di c = %s; printf("[%%lld,%%lld]", c[0], c[1]); }`, size: 16},
+	{name: "v4sf", put: "for (int v = 0; v < 4; v++) %s[v] = n %% 50 + v;",
+		show: `{ v4sf c = %s; printf("[%%g,%%g,%%g,%%g]", c[0], c[1], c[2], c[3]); }`, size: 16},
+	{name: "v2di", put: "for (int v = 0; v < 2; v++) %s[v] = n %% 50 - v;",
+		show: `{ v2di c = %s; printf("[%%lld,%%lld]", c[0], c[1]); }`, size: 16},
 }
 
 func (g *printed) head() {
@@ -84,7 +90,8 @@ typedef long long v2di __attribute__((vector_size(16)));
 
 // accessors writes the functions that give an object its value and print it, and makes them those of the type.
 func (g *printed) accessors(t *ptype, put, show string, k int) {
-	fmt.Fprintf(&g.decls, "NI static void put_%d(%s *p, int n) { %s }\nNI static void show_%d(%s *p) { %s }\n", k, t.name, put, k, t.name, show)
+	fmt.Fprintf(&g.decls, "NI static void put_%d(%s *p, int n) { %s }\nNI static void show_%d(%s *p) { %s }\n", k, t.name,
+		put, k, t.name, show)
 	t.put, t.show = fmt.Sprintf("put_%d(&%%s, n);", k), fmt.Sprintf("show_%d(&%%s);", k)
 }
 
@@ -121,11 +128,14 @@ func (g *printed) object(size int) ptype {
 			fmt.Fprintf(&show, `printf("%%d", (int)p->%s); `, name)
 		case array > 0:
 			fmt.Fprintf(&decl, "%s %s[%d]; ", m.name, name, array)
-			fmt.Fprintf(&put, "for (int i = 0; i < %d; i++, n += 3) { %s c; %s; memcpy(&p->%s[i], &c, sizeof c); } ", array, m.name, at(m.put, "c"), name)
-			fmt.Fprintf(&show, `printf("["); for (int i = 0; i < %d; i++) { if (i) printf(","); %s c; memcpy(&c, &p->%s[i], sizeof c); %s } printf("]"); `, array, m.name, name, at(m.show, "c"))
+			fmt.Fprintf(&put, "for (int i = 0; i < %d; i++, n += 3) { %s c; %s; memcpy(&p->%s[i], &c, sizeof c); } ", array,
+				m.name, at(m.put, "c"), name)
+			fmt.Fprintf(&show,
+				`printf("["); for (int i = 0; i < %d; i++) { if (i) printf(","); %s c; memcpy(&c, &p->%s[i], sizeof c); %s } printf("]"); `, array, m.name, name, at(m.show, "c"))
 		default:
 			fmt.Fprintf(&decl, "%s %s; ", m.name, name)
-			fmt.Fprintf(&put, "{ %s c; %s; memcpy((void *)&p->%s, (void *)&c, sizeof c); n += 5; } ", m.name, at(m.put, "c"), name)
+			fmt.Fprintf(&put, "{ %s c; %s; memcpy((void *)&p->%s, (void *)&c, sizeof c); n += 5; } ", m.name, at(m.put, "c"),
+				name)
 			fmt.Fprintf(&show, `{ %s c; memcpy((void *)&c, (void *)&p->%s, sizeof c); %s } `, m.name, name, at(m.show, "c"))
 		}
 	}
@@ -165,11 +175,13 @@ func (g *printed) object(size int) ptype {
 		suffix = " __attribute__((packed))"
 	}
 	if g.cpp && key == "struct" && g.IntN(4) == 0 {
-		special = fmt.Sprintf([]string{"%[1]s() {} %[1]s(const %[1]s &o) { memcpy((void *)this, (void *)&o, sizeof o); } ", "~%[1]s() { sink = sink + 1; } ", "%[1]s() = default; %[1]s(const %[1]s &) = default; "}[g.IntN(3)], t.name)
+		special = fmt.Sprintf([]string{"%[1]s() {} %[1]s(const %[1]s &o) { memcpy((void *)this, (void *)&o, sizeof o); } ",
+			"~%[1]s() { sink = sink + 1; } ", "%[1]s() = default; %[1]s(const %[1]s &) = default; "}[g.IntN(3)], t.name)
 	}
 	fmt.Fprintf(&g.decls, "typedef %s %s { %s%s}%s %s;\n", key, t.name, decl.String(), special, suffix, t.name)
 	g.accessors(&t, put.String(), `printf("{"); `+show.String()+`printf("}");`, k)
-	if special == "" && !packed { // a nested packed or non-trivial one says nothing new, and its parts may not be referred to
+	// a nested packed or non-trivial one says nothing new, and its parts may not be referred to
+	if special == "" && !packed {
 		g.objects = append(g.objects, t)
 	}
 	return t
@@ -195,7 +207,8 @@ func (g *printed) function(i int) {
 		names, decls = append(names, p), append(decls, key+t.name+" "+p+";")
 		arg := fmt.Sprintf("a%d", k)
 		args = append(args, arg)
-		fmt.Fprintf(&call, "%s %s; memset((void *)&%s, 0, sizeof %s); { int n = base * %d; %s } ", t.name, arg, arg, arg, 1+g.IntN(900), fmt.Sprintf(t.put, arg))
+		fmt.Fprintf(&call, "%s %s; memset((void *)&%s, 0, sizeof %s); { int n = base * %d; %s } ", t.name, arg, arg, arg,
+			1+g.IntN(900), fmt.Sprintf(t.put, arg))
 		switch {
 		case inside:
 			fmt.Fprintf(&body, "{ %s c = p%d; %s} ", t.name, k, say(i, p, fmt.Sprintf(t.show, "c")))
@@ -210,7 +223,8 @@ func (g *printed) function(i int) {
 	if g.IntN(6) > 0 {
 		t := g.any()
 		ret = t.name
-		fmt.Fprintf(&body, "%s r; memset((void *)&r, 0, sizeof r); { int n = base * %d; %s } ", ret, 1+g.IntN(900), fmt.Sprintf(t.put, "r"))
+		fmt.Fprintf(&body, "%s r; memset((void *)&r, 0, sizeof r); { int n = base * %d; %s } ", ret, 1+g.IntN(900),
+			fmt.Sprintf(t.put, "r"))
 		if used := g.IntN(5) > 0; used {
 			fmt.Fprintf(&call, "%s r = %%s; %s", ret, say(i, "=", fmt.Sprintf(t.show, "r")))
 		} else {
@@ -230,7 +244,8 @@ func (g *printed) define(i int, ret string, params, names, decls, args []string,
 	list := strings.Join(params, ", ")
 	switch {
 	case old:
-		fmt.Fprintf(&g.funcs, "%s %s f%d(%s) %s { %s }\n", storage, ret, i, strings.Join(names, ", "), strings.Join(decls, " "), body)
+		fmt.Fprintf(&g.funcs, "%s %s f%d(%s) %s { %s }\n", storage, ret, i, strings.Join(names, ", "),
+			strings.Join(decls, " "), body)
 	default:
 		if len(params) > 0 && g.IntN(10) == 0 {
 			list += ", ..."

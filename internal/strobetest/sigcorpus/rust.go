@@ -26,7 +26,8 @@ func generateRust(g *gen, n int) (source string, cases []Case) {
 	for i := 1; i <= n; i++ {
 		g.rustFunction(i)
 	}
-	return "#![allow(dead_code, unused, non_camel_case_types, non_snake_case, improper_ctypes_definitions)]\nuse std::hint::black_box;\n" +
+	return "#![allow(dead_code, unused, non_camel_case_types, non_snake_case, improper_ctypes_definitions)]\nuse " +
+		"std::hint::black_box;\n" +
 		g.decls.String() + g.funcs.String() + "fn main() {\n" + g.calls.String() + "}\n", g.cases
 }
 
@@ -77,7 +78,8 @@ func (g *gen) rustScalar() kind {
 		bits   uint
 		signed bool
 	}{{"u8", 8, false}, {"i8", 8, true}, {"u16", 16, false}, {"i16", 16, true}, {"u32", 32, false}, {"i32", 32, true},
-		{"u64", 64, false}, {"i64", 64, true}, {"usize", 64, false}, {"isize", 64, true}, {"u128", 128, false}, {"i128", 128, true}}
+		{"u64", 64, false}, {"i64", 64, true}, {"usize", 64, false}, {"isize", 64, true}, {"u128", 128, false},
+		{"i128", 128, true}}
 	switch g.IntN(8) {
 	case 0:
 		return kind{name: "f32", gen: func() sample { s := g.number(); return sample{"(" + s + "f32)", trimNumber(s)} }}
@@ -202,7 +204,8 @@ func (g *gen) rustResult() kind {
 
 func (g *gen) rustPlainEnum() kind {
 	name := g.id("C")
-	fmt.Fprintf(&g.decls, "#[derive(Clone, Copy)] pub enum %s { A = %d, Bb = %d, Ccc = %d }\n", name, g.IntN(50)-50, g.IntN(50), 50+g.IntN(1000))
+	fmt.Fprintf(&g.decls, "#[derive(Clone, Copy)] pub enum %s { A = %d, Bb = %d, Ccc = %d }\n", name, g.IntN(50)-50,
+		g.IntN(50), 50+g.IntN(1000))
 	return kind{name: name, gen: func() sample {
 		v := pick(g, []string{"A", "Bb", "Ccc"})
 		return sample{name + "::" + v, quoteJSON(v)}
@@ -212,7 +215,8 @@ func (g *gen) rustPlainEnum() kind {
 func (g *gen) rustEnum() kind {
 	name := g.id("E")
 	a, b, c := g.rustType(), g.rustScalar(), g.rustScalar()
-	fmt.Fprintf(&g.decls, g.copied()+"pub enum %s { One(%s), Two(%s, %s), Three { x: %s }, Nil }\n", name, a.name, b.name, c.name, b.name)
+	fmt.Fprintf(&g.decls, g.copied()+"pub enum %s { One(%s), Two(%s, %s), Three { x: %s }, Nil }\n", name, a.name, b.name,
+		c.name, b.name)
 	return kind{name: name, gen: func() sample {
 		switch g.IntN(4) {
 		case 0:

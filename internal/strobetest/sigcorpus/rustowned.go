@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// GenerateRustOwned is GenerateRust with types that are moved: boxes, text, vectors, what has a niche in a pointer or in a number, structs
-// that are newtypes, packed, generic, or of up to 64 bytes of members of every size, and pairs of all of them.
+// GenerateRustOwned is GenerateRust with types that are moved: boxes, text, vectors, what has a niche in a pointer or
+// in a number, structs that are newtypes, packed, generic, or of up to 64 bytes of members of every size, and pairs of
+// all of them.
 func GenerateRustOwned(seed uint64, n int) (source string, cases []Case) {
 	return generateRust(&gen{Rand: rand.New(rand.NewPCG(seed, 3)), owned: true}, n)
 }
@@ -60,7 +61,8 @@ func (g *gen) rustNone(t kind) kind {
 }
 
 func (g *gen) rustText() kind {
-	form := pick(g, [][2]string{{"String", "String::from(%s)"}, {"&'static str", "%s"}, {"Box<str>", "Box::<str>::from(%s)"}})
+	form := pick(g, [][2]string{{"String", "String::from(%s)"}, {"&'static str", "%s"},
+		{"Box<str>", "Box::<str>::from(%s)"}})
 	return kind{name: form[0], gen: func() sample {
 		s := quoteJSON(pick(g, []string{"", "a", "text", "größe", "twenty-four letters long"}))
 		return sample{fmt.Sprintf(form[1], s), s}
@@ -70,18 +72,19 @@ func (g *gen) rustText() kind {
 func (g *gen) rustVec() kind {
 	t := g.rustType()
 	box := g.IntN(3) == 0
-	return kind{name: map[bool]string{false: "Vec<" + t.name + ">", true: "Box<[" + t.name + "]>"}[box], gen: func() sample {
-		var lits, jsons []string
-		for range g.IntN(4) {
-			v := t.gen()
-			lits, jsons = append(lits, v.lit), append(jsons, v.json)
-		}
-		lit := "Vec::<" + t.name + ">::from([" + strings.Join(lits, ", ") + "])"
-		if box {
-			lit += ".into_boxed_slice()"
-		}
-		return sample{lit, "[" + strings.Join(jsons, ",") + "]"}
-	}}
+	return kind{name: map[bool]string{false: "Vec<" + t.name + ">", true: "Box<[" + t.name + "]>"}[box],
+		gen: func() sample {
+			var lits, jsons []string
+			for range g.IntN(4) {
+				v := t.gen()
+				lits, jsons = append(lits, v.lit), append(jsons, v.json)
+			}
+			lit := "Vec::<" + t.name + ">::from([" + strings.Join(lits, ", ") + "])"
+			if box {
+				lit += ".into_boxed_slice()"
+			}
+			return sample{lit, "[" + strings.Join(jsons, ",") + "]"}
+		}}
 }
 
 func (g *gen) rustNonZero() kind {

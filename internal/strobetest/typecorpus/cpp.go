@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// GenerateCPP returns a C++ program of n types. Its arguments: the depth of traced calls, that of other values, a file for what must
-// be shown, and "crash" to end with a null pointer. It has functions take_I, pass_I and make_I and globals g_I for each type I below cases.
+// GenerateCPP returns a C++ program of n types. Its arguments: the depth of traced calls, that of other values, a file
+// for what must be shown, and "crash" to end with a null pointer. It has functions take_I, pass_I and make_I and
+// globals g_I for each type I below cases.
 func GenerateCPP(seed uint64, n, cases int) string {
 	g := newGraph(seed, n, false)
 	cases = min(cases, n)
@@ -18,16 +19,20 @@ func GenerateCPP(seed uint64, n, cases int) string {
 	b.WriteString(cppHead)
 	b.WriteString(lines(g.structs, func(_ int, s *structure) string { return "struct " + s.name + ";\n" }))
 	for i := range g.templates {
-		fmt.Fprintf(&b, "template <class T> struct Rose%d { int at; std::vector<Rose%d<T>> kids; std::vector<T> leaves; MOVED(Rose%d) };\n", i, i, i)
+		fmt.Fprintf(&b, "template <class T> struct Rose%d { int at; std::vector<Rose%d<T>> kids; std::vector<T> leaves; "+
+			"MOVED(Rose%d) };\n", i, i, i)
 	}
 	for _, s := range g.structs {
-		fmt.Fprintf(&b, "struct %s {\n  MOVED(%s)\n%s};\n", s.name, s.name, lines(s.members, func(i int, m *texpr) string { return fmt.Sprintf("  %s m%d{};\n", g.cpp(m), i) }))
+		fmt.Fprintf(&b, "struct %s {\n  MOVED(%s)\n%s};\n", s.name, s.name,
+			lines(s.members, func(i int, m *texpr) string { return fmt.Sprintf("  %s m%d{};\n", g.cpp(m), i) }))
 	}
 	for _, e := range all {
-		fmt.Fprintf(&b, "static void show%d(std::string& o, %s const& v, int d);\nstatic void build%d(%s& v, int fuel);\n", e.id, g.cpp(e), e.id, g.cpp(e))
+		fmt.Fprintf(&b, "static void show%d(std::string& o, %s const& v, int d);\nstatic void build%d(%s& v, int fuel);\n",
+			e.id, g.cpp(e), e.id, g.cpp(e))
 	}
 	for _, e := range all {
-		fmt.Fprintf(&b, "static void show%d(std::string& o, %s const& v, int d) { (void)d;\n%s}\n", e.id, g.cpp(e), g.showCPP(e))
+		fmt.Fprintf(&b, "static void show%d(std::string& o, %s const& v, int d) { (void)d;\n%s}\n", e.id, g.cpp(e),
+			g.showCPP(e))
 		fmt.Fprintf(&b, "static void build%d(%s& v, int fuel) { (void)fuel;\n%s}\n", e.id, g.cpp(e), g.buildCPP(e))
 	}
 	var calls strings.Builder
@@ -146,21 +151,26 @@ func (g *graph) showCPP(e *texpr) string {
 		return showMembers(g.structs[e.n].members)
 	case kTemplate:
 		p := g.parts(e)
-		return fmt.Sprintf("  o += \"{\\\"at\\\":\" + std::to_string(v.at) + \",\\\"kids\\\":\"; show%d(o, v.kids, d); o += \",\\\"leaves\\\":\"; show%d(o, v.leaves, d); o += '}';\n", p[0].id, p[1].id)
+		return fmt.Sprintf("  o += \"{\\\"at\\\":\" + std::to_string(v.at) + \",\\\"kids\\\":\"; show%d(o, v.kids, d); o "+
+			"+= \",\\\"leaves\\\":\"; show%d(o, v.leaves, d); o += '}';\n", p[0].id, p[1].id)
 	case kMap:
-		return cut + fmt.Sprintf("  o += '{'; for (auto& x : v) { if (o.back() != '{') o += ','; o += '\"' + x.first + \"\\\":\"; show%d(o, x.second, d + %d); } o += '}';\n", inner, deeper)
+		return cut + fmt.Sprintf("  o += '{'; for (auto& x : v) { if (o.back() != '{') o += ','; o += '\"' + x.first + "+
+			"\"\\\":\"; show%d(o, x.second, d + %d); } o += '}';\n", inner, deeper)
 	case kOptional:
 		return fmt.Sprintf("  if (v) show%d(o, *v, d); else o += \"null\";\n", inner)
 	case kVariant:
-		return fmt.Sprintf("  if (v.index() == 0) o += std::to_string(std::get<0>(v)); else show%d(o, std::get<1>(v), d);\n", inner)
+		return fmt.Sprintf("  if (v.index() == 0) o += std::to_string(std::get<0>(v)); else show%d(o, std::get<1>(v), d);\n",
+			inner)
 	case kPair:
 		return fmt.Sprintf("  o += '[' + std::to_string(v.first) + ','; show%d(o, v.second, d); o += ']';\n", inner)
 	case kUnique, kRaw:
 		return fmt.Sprintf("  if (!v) o += \"null\"; else if (d >= depth) o += deep(); else show%d(o, *v, d + 1);\n", inner)
 	case kShared:
-		return fmt.Sprintf("  if (!v) { o += \"null\"; return; }\n  o += \"{\\\"value\\\":\"; if (d >= depth) o += deep(); else show%d(o, *v, d + 1); o += \",\\\"useCount\\\":\" + std::to_string(v.use_count()) + '}';\n", inner)
+		return fmt.Sprintf("  if (!v) { o += \"null\"; return; }\n  o += \"{\\\"value\\\":\"; if (d >= depth) o += deep(); "+
+			"else show%d(o, *v, d + 1); o += \",\\\"useCount\\\":\" + std::to_string(v.use_count()) + '}';\n", inner)
 	}
-	return cut + fmt.Sprintf("  o += '['; for (auto& x : v) { if (o.back() != '[') o += ','; show%d(o, x, d + %d); } o += ']';\n", inner, deeper)
+	return cut + fmt.Sprintf("  o += '['; for (auto& x : v) { if (o.back() != '[') o += ','; show%d(o, x, d + %d); } o "+
+		"+= ']';\n", inner, deeper)
 }
 
 func showMembers(members []*texpr) string {
@@ -189,22 +199,29 @@ func (g *graph) buildCPP(e *texpr) string {
 	case kText:
 		return "  v = word();\n"
 	case kStruct:
-		return lines(g.structs[e.n].members, func(i int, m *texpr) string { return fmt.Sprintf("  build%d(v.m%d, fuel - 1);\n", m.id, i) })
+		return lines(g.structs[e.n].members, func(i int,
+			m *texpr) string {
+			return fmt.Sprintf("  build%d(v.m%d, fuel - 1);\n", m.id, i)
+		})
 	case kTemplate:
 		p := g.parts(e)
-		return fmt.Sprintf("  v.at = int(pick(100)); build%d(v.kids, fuel - 1); build%d(v.leaves, fuel - 1);\n", p[0].id, p[1].id)
+		return fmt.Sprintf("  v.at = int(pick(100)); build%d(v.kids, fuel - 1); build%d(v.leaves, fuel - 1);\n", p[0].id,
+			p[1].id)
 	case kMap:
 		return fmt.Sprintf("  for (int n = some(fuel); n > 0; n--) build%d(v[word() + char('0' + n)], fuel - 1);\n", inner)
 	case kOptional:
 		return fmt.Sprintf("  if (pick(2)) { v.emplace(); build%d(*v, fuel); }\n", inner)
 	case kVariant:
-		return fmt.Sprintf("  if (pick(2)) v = int(pick(100)); else { v.template emplace<1>(); build%d(std::get<1>(v), fuel); }\n", inner)
+		return fmt.Sprintf("  if (pick(2)) v = int(pick(100)); else { v.template emplace<1>(); build%d(std::get<1>(v), "+
+			"fuel); }\n", inner)
 	case kPair:
 		return fmt.Sprintf("  v.first = int(pick(100)); build%d(v.second, fuel);\n", inner)
 	case kArray:
 		return fmt.Sprintf("  for (auto& x : v) build%d(x, fuel);\n", inner)
 	case kUnique, kShared, kRaw:
-		return fmt.Sprintf("  if (some(fuel)) { auto p = new %s(); build%d(*p, fuel - 1); v = %s(p); }\n", of, inner, strings.Replace(g.cpp(e), of+"*", "", 1))
+		return fmt.Sprintf("  if (some(fuel)) { auto p = new %s(); build%d(*p, fuel - 1); v = %s(p); }\n", of, inner,
+			strings.Replace(g.cpp(e), of+"*", "", 1))
 	}
-	return fmt.Sprintf("  for (int n = some(fuel); n > 0; n--) { v.emplace_back(); build%d(v.back(), fuel - 1); }\n", inner)
+	return fmt.Sprintf("  for (int n = some(fuel); n > 0; n--) { v.emplace_back(); build%d(v.back(), fuel - 1); }\n",
+		inner)
 }

@@ -1,9 +1,9 @@
-// Package typecorpus makes programs whose types lead to each other at random, and back to themselves: through containers,
-// pointers, other types and templates.
+// Package typecorpus makes programs whose types lead to each other at random, and back to themselves: through
+// containers, pointers, other types and templates.
 //
-// It stands beside sigcorpus, which is about how arguments are passed; tests only. A program builds objects of its types, calls
-// functions with them, and prints of each call what must be shown of it, cut by the depth as the interface says. The same seed
-// gives the same program.
+// It stands beside sigcorpus, which is about how arguments are passed; tests only. A program builds objects of its
+// types, calls functions with them, and prints of each call what must be shown of it, cut by the depth as the interface
+// says. The same seed gives the same program.
 package typecorpus
 
 import (
@@ -76,7 +76,8 @@ type graph struct {
 const maxByValue = 4
 
 func newGraph(seed uint64, n int, rust bool) *graph {
-	g := &graph{Rand: rand.New(rand.NewPCG(seed, uint64(n))), byKey: map[string]*texpr{}, rust: rust, reach: map[*texpr]map[*texpr]bool{}}
+	g := &graph{Rand: rand.New(rand.NewPCG(seed, uint64(n))), byKey: map[string]*texpr{}, rust: rust,
+		reach: map[*texpr]map[*texpr]bool{}}
 	g.templates = 1 + n/10
 	for i := range n {
 		g.structs = append(g.structs, &structure{name: fmt.Sprintf("T%d", i), isEnum: rust && g.IntN(3) == 0})
@@ -120,8 +121,10 @@ func (g *graph) named() *texpr {
 
 // member is the type of a member of struct i.
 func (g *graph) member(i int) *texpr {
-	cpp := []kind{kVector, kVector, kList, kDeque, kMap, kUnique, kShared, kRaw, kInt, kText, kStruct, kOptional, kVariant, kPair, kArray}
-	rust := []kind{kVector, kVector, kDeque, kMap, kHash, kSlice, kUnique, kShared, kInt, kText, kStruct, kOptional, kPair, kArray}
+	cpp := []kind{kVector, kVector, kList, kDeque, kMap, kUnique, kShared, kRaw, kInt, kText, kStruct, kOptional, kVariant,
+		kPair, kArray}
+	rust := []kind{kVector, kVector, kDeque, kMap, kHash, kSlice, kUnique, kShared, kInt, kText, kStruct, kOptional, kPair,
+		kArray}
 	k := cpp[g.IntN(len(cpp))]
 	if g.rust {
 		k = rust[g.IntN(len(rust))]

@@ -42,9 +42,11 @@ func GenerateRust(seed uint64, n, cases int) string {
 	var funcs strings.Builder
 	for i := range cases {
 		id := g.expr(kStruct, i, nil).id
-		fmt.Fprintf(&funcs, "#[inline(never)] pub fn take_%d(v: &T%d) { black_box(v); }\n#[inline(never)] pub fn pass_%d(v: T%d) { black_box(&v); }\n"+
+		fmt.Fprintf(&funcs, "#[inline(never)] pub fn take_%d(v: &T%d) { black_box(v); }\n#[inline(never)] pub fn "+
+			"pass_%d(v: T%d) { black_box(&v); }\n"+
 			"#[inline(never)] pub fn make_%d(s: &mut Source) -> T%d { black_box(build%d(s, 5)) }\n", i, i, i, i, i, i, id)
-		fmt.Fprintf(&b, `  { let v = build%d(&mut Source::new(%d), 6); expect("take_%d", "v", &|o| show%d(o, &v, 1)); take_%d(&v);
+		fmt.Fprintf(&b,
+			`  { let v = build%d(&mut Source::new(%d), 6); expect("take_%d", "v", &|o| show%d(o, &v, 1)); take_%d(&v);
     expect("pass_%d", "v", &|o| show%d(o, &v, 0)); pass_%d(v);
     let r = make_%d(&mut Source::new(%d)); expect("make_%d", "return", &|o| show%d(o, &r, 0)); }
 `, id, i, i, id, i, i, id, i, i, i+2000, i, id)
@@ -124,7 +126,8 @@ func (g *graph) showRust(e *texpr) string {
 		deeper, cut = 1, "  if !v.is_empty() && d >= depth() { o.push_str(&deep()); return; }\n"
 	}
 	list := func(each string) string {
-		return cut + fmt.Sprintf("  let mut first = true;\n  for x in v.iter() { if !first { o.push(','); } first = false; "+each+" }\n", inner, deeper)
+		return cut + fmt.Sprintf("  let mut first = true;\n  for x in v.iter() { if !first { o.push(','); } first = false; "+
+			each+" }\n", inner, deeper)
 	}
 	switch e.kind {
 	case kInt:
@@ -135,7 +138,8 @@ func (g *graph) showRust(e *texpr) string {
 		return g.showStruct(g.structs[e.n])
 	case kTemplate:
 		p := g.parts(e)
-		return fmt.Sprintf("  o.push_str(&format!(\"{{\\\"at\\\":{},\\\"kids\\\":\", v.at)); show%d(o, &v.kids, d); o.push_str(\",\\\"leaves\\\":\"); show%d(o, &v.leaves, d); o.push('}');\n", p[0].id, p[1].id)
+		return fmt.Sprintf("  o.push_str(&format!(\"{{\\\"at\\\":{},\\\"kids\\\":\", v.at)); show%d(o, &v.kids, d); "+
+			"o.push_str(\",\\\"leaves\\\":\"); show%d(o, &v.leaves, d); o.push('}');\n", p[0].id, p[1].id)
 	case kMap, kHash:
 		body := list("o.push_str(&format!(\"\\\"{}\\\":\", x.0)); show%d(o, x.1, d + %d);")
 		return strings.Replace(body, "  let mut first", "  o.push('{'); let mut first", 1) + "  o.push('}');\n"
@@ -144,22 +148,28 @@ func (g *graph) showRust(e *texpr) string {
 	case kPair:
 		return fmt.Sprintf("  o.push_str(&format!(\"[{},\", v.0)); show%d(o, &v.1, d); o.push(']');\n", inner)
 	case kUnique:
-		return fmt.Sprintf("  match v { None => o.push_str(\"null\"), Some(_) if d >= depth() => o.push_str(&deep()), Some(x) => show%d(o, x, d + 1) }\n", inner)
+		return fmt.Sprintf("  match v { None => o.push_str(\"null\"), Some(_) if d >= depth() => o.push_str(&deep()), "+
+			"Some(x) => show%d(o, x, d + 1) }\n", inner)
 	case kShared:
-		return fmt.Sprintf("  let Some(x) = v else { o.push_str(\"null\"); return };\n  o.push_str(\"{\\\"value\\\":\"); if d >= depth() { o.push_str(&deep()) } else { show%d(o, x, d + 1) }\n"+
+		return fmt.Sprintf("  let Some(x) = v else { o.push_str(\"null\"); return };\n  o.push_str(\"{\\\"value\\\":\"); "+
+			"if d >= depth() { o.push_str(&deep()) } else { show%d(o, x, d + 1) }\n"+
 			"  o.push_str(&format!(\",\\\"strong\\\":{},\\\"weak\\\":{}}}\", Rc::strong_count(x), Rc::weak_count(x)));\n", inner)
 	}
-	return strings.Replace(list("show%d(o, x, d + %d);"), "  let mut first", "  o.push('['); let mut first", 1) + "  o.push(']');\n"
+	return strings.Replace(list("show%d(o, x, d + %d);"), "  let mut first", "  o.push('['); let mut first", 1) +
+		"  o.push(']');\n"
 }
 
 func (g *graph) showStruct(s *structure) string {
 	if s.isEnum {
-		return "  match v { " + s.name + "::None => o.push_str(\"\\\"None\\\"\"),\n" + lines(s.members, func(i int, m *texpr) string {
-			if i%2 == 0 {
-				return fmt.Sprintf("    %s::V%d(x) => { o.push_str(\"{\\\"V%d\\\":\"); show%d(o, x, d); o.push('}'); }\n", s.name, i, i, m.id)
-			}
-			return fmt.Sprintf("    %s::V%d { a, m } => { o.push_str(&format!(\"{{\\\"V%d\\\":{{\\\"a\\\":{},\\\"m\\\":\", a)); show%d(o, m, d); o.push_str(\"}}\"); }\n", s.name, i, i, m.id)
-		}) + "  }\n"
+		return "  match v { " + s.name + "::None => o.push_str(\"\\\"None\\\"\"),\n" +
+			lines(s.members, func(i int, m *texpr) string {
+				if i%2 == 0 {
+					return fmt.Sprintf("    %s::V%d(x) => { o.push_str(\"{\\\"V%d\\\":\"); show%d(o, x, d); o.push('}'); }\n", s.name,
+						i, i, m.id)
+				}
+				return fmt.Sprintf("    %s::V%d { a, m } => { o.push_str(&format!(\"{{\\\"V%d\\\":{{\\\"a\\\":{},\\\"m\\\":\", "+
+					"a)); show%d(o, m, d); o.push_str(\"}}\"); }\n", s.name, i, i, m.id)
+			}) + "  }\n"
 	}
 	return "  o.push('{');\n" + lines(s.members, func(i int, m *texpr) string {
 		comma := ""
@@ -183,19 +193,23 @@ func (g *graph) buildRust(e *texpr) string {
 	case kStruct:
 		st := g.structs[e.n]
 		if !st.isEnum {
-			return "  " + st.name + " { " + lines(st.members, func(i int, m *texpr) string { return fmt.Sprintf("m%d: build%d(s, fuel - 1), ", i, m.id) }) + "}\n"
+			return "  " + st.name + " { " + lines(st.members,
+				func(i int, m *texpr) string { return fmt.Sprintf("m%d: build%d(s, fuel - 1), ", i, m.id) }) + "}\n"
 		}
-		return fmt.Sprintf("  if fuel < 0 { return %s::None; }\n  match s.pick(%d) {\n", st.name, len(st.members)+1) + lines(st.members, func(i int, m *texpr) string {
-			if i%2 == 0 {
-				return fmt.Sprintf("    %d => %s::V%d(build%d(s, fuel - 1)),\n", i, st.name, i, m.id)
-			}
-			return fmt.Sprintf("    %d => %s::V%d { a: s.pick(100) as i32, m: build%d(s, fuel - 1) },\n", i, st.name, i, m.id)
-		}) + "    _ => " + st.name + "::None,\n  }\n"
+		return fmt.Sprintf("  if fuel < 0 { return %s::None; }\n  match s.pick(%d) {\n", st.name, len(st.members)+1) +
+			lines(st.members, func(i int, m *texpr) string {
+				if i%2 == 0 {
+					return fmt.Sprintf("    %d => %s::V%d(build%d(s, fuel - 1)),\n", i, st.name, i, m.id)
+				}
+				return fmt.Sprintf("    %d => %s::V%d { a: s.pick(100) as i32, m: build%d(s, fuel - 1) },\n", i, st.name, i, m.id)
+			}) + "    _ => " + st.name + "::None,\n  }\n"
 	case kTemplate:
 		p := g.parts(e)
-		return fmt.Sprintf("  Rose%d { at: s.pick(100) as i32, kids: build%d(s, fuel - 1), leaves: build%d(s, fuel - 1) }\n", e.n, p[0].id, p[1].id)
+		return fmt.Sprintf("  Rose%d { at: s.pick(100) as i32, kids: build%d(s, fuel - 1), leaves: build%d(s, fuel - 1) }\n",
+			e.n, p[0].id, p[1].id)
 	case kMap, kHash:
-		return fmt.Sprintf("  (0..s.some(fuel)).map(|n| (format!(\"{}{}\", s.word(), n), build%d(s, fuel - 1))).collect()\n", inner)
+		return fmt.Sprintf("  (0..s.some(fuel)).map(|n| (format!(\"{}{}\", s.word(), n), build%d(s, fuel - 1))).collect()\n",
+			inner)
 	case kOptional:
 		return fmt.Sprintf("  if s.pick(2) == 0 { None } else { Some(build%d(s, fuel)) }\n", inner)
 	case kPair:
