@@ -7,15 +7,17 @@
 //	           then eight threads as fast as they can
 //	-values    cost of a call by what its arguments lead to, against gdb, and of one that is not recorded
 //	-symbols   launch of a program with 100 MB of debug information, its index built and cached
-//	-crash     from a fault in a program of eight threads to the answer that has the crash; a stack's frames against gdb and libunwind
+//	-crash     from a fault in a program of eight threads to the answer that has the crash; a stack's frames against
+//	           gdb and libunwind
 //	-points    conditions, logpoints, pauses, data breakpoints and steps, against gdb and lldb
-//	-tests     suites of tests bare, with the framework's own reporter, and by debug_test; with a machine full of idle processes, too
+//	-tests     suites of tests bare, with the framework's own reporter, and by debug_test; with a machine full of idle
+//	           processes, too
 //	-latency   launch to first event, strobe mcp to its first answer, and queries over ten million events
 //
 // and, where asked for, since it fetches and builds them:
 //
-//	-programs  whole programs from registries untraced, under uftrace and under Strobe with everything of theirs traced, by turns; -write
-//	           puts the table into a document
+//	-programs  whole programs from registries untraced, under uftrace and under Strobe with everything of theirs
+//	           traced, by turns; -write puts the table into a document
 //
 // It stands outside the data path and uses the strobe binary as anybody would.
 package main

@@ -21,7 +21,8 @@ var wholePrograms = []whole{
 	{name: "redis", from: "redis", what: "-O2, 10,000 requests of redis-benchmark",
 		args:  []string{"--port", "0", "--unixsocket", "s", "--save", "", "--daemonize", "no", "--logfile", "log"},
 		files: map[string]string{"empty": ""}, ready: `$S/src/redis-cli -s s ping`,
-		load: `$S/src/redis-benchmark -s s -q -c 10 -n 2000 -t set,get,incr,lpush,zadd && $S/src/redis-cli -s s shutdown nosave`},
+		load: `$S/src/redis-benchmark -s s -q -c 10 -n 2000 -t set,get,incr,lpush,zadd && $S/src/redis-cli -s s ` +
+			`shutdown nosave`},
 	{name: "jq", from: "jq", what: "-O0, its builtins and a filter over 20 people",
 		args: []string{"-c", jqFilter, "people.json"}, files: map[string]string{"people.json": people(20)}},
 	{name: "leveldb", from: "leveldb", what: "C++ -O0, 400 batches written, compacted and read", args: []string{"db"},
@@ -46,17 +47,21 @@ end
 
 const sqlLoad = `create table town(id integer primary key, name text);
 create table person(id integer primary key, name text, age int, town int references town(id));
-with recursive n(i) as (select 1 union all select i + 1 from n where i < 50) insert into town select i, 'town ' || i from n;
-with recursive n(i) as (select 1 union all select i + 1 from n where i < 3000) insert into person select i, 'person ' || i, i * 37 % 90, i * 7 % 50 + 1 from n;
+with recursive n(i) as (select 1 union all select i + 1 from n where i < 50)
+  insert into town select i, 'town ' || i from n;
+with recursive n(i) as (select 1 union all select i + 1 from n where i < 3000)
+  insert into person select i, 'person ' || i, i * 37 % 90, i * 7 % 50 + 1 from n;
 create index by_age on person(age);
-select town.name, count(*), avg(age) from person join town on town.id = person.town where age > 30 group by 1 order by 2 desc, 1 limit 5;
+select town.name, count(*), avg(age) from person join town on town.id = person.town where age > 30
+  group by 1 order by 2 desc, 1 limit 5;
 update person set name = upper(name) where age between 20 and 40;
 select count(*), max(length(name)) from person where name like 'PERSON 1%';
 delete from person where id % 3 = 0;
 pragma integrity_check;
 `
 
-const jqFilter = `[.[] | select(.age > 30)] | group_by(.town) | map({town: .[0].town, n: length, old: (map(.age) | max), names: (map(.name | ascii_downcase) | join(","))}) | length`
+const jqFilter = `[.[] | select(.age > 30)] | group_by(.town) | map({town: .[0].town, n: length, old: (map(.age) | ` +
+	`max), names: (map(.name | ascii_downcase) | join(","))}) | length`
 
 func people(n int) string {
 	all := make([]string, n)

@@ -15,7 +15,9 @@ const (
 	sectionEnd   = "<!-- bench -programs ends -->\n"
 )
 
-const wholeHead = `| program | | the program took | of untraced | of uftrace | all there after | calls made | kept | on disk | bytes an event | daemon, CPU a call |
+const wholeHead = "" +
+	`| program | | the program took | of untraced | of uftrace | all there after | calls made | kept ` +
+	`| on disk | bytes an event | daemon, CPU a call |
 |---|---|---|---|---|---|---|---|---|---|---|
 `
 

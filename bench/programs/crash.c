@@ -1,5 +1,6 @@
 // crash: eight threads, of which one says what time it is and then writes to null.
-// frames N: what glibc's backtrace and, with -DLIBUNWIND, libunwind cost for each frame of a stack of N; stop N: dies at its end.
+// frames N: what glibc's backtrace and, with -DLIBUNWIND, libunwind cost for each frame of a stack of N; stop N: dies
+// at its end.
 #include <execinfo.h>
 #include <pthread.h>
 #include <signal.h>

@@ -11,9 +11,18 @@
 struct node { long weight; struct node *next; };
 
 __attribute__((noinline)) int leaf(int a, int b) { __asm__ volatile(""); return a + b; }
-__attribute__((noinline)) long walk(struct node *n, int depth) { __asm__ volatile(""); return n->weight + leaf(depth, 7); }
-__attribute__((noinline)) int check(const struct node *n, long limit, unsigned flags) { __asm__ volatile(""); return n->weight < limit || flags; }
-__attribute__((noinline)) long step(struct node *n, int i) { __asm__ volatile(""); return walk(n, i & 0xfff) + check(n, i, 3) - 1; }
+__attribute__((noinline)) long walk(struct node *n, int depth) {
+	__asm__ volatile("");
+	return n->weight + leaf(depth, 7);
+}
+__attribute__((noinline)) int check(const struct node *n, long limit, unsigned flags) {
+	__asm__ volatile("");
+	return n->weight < limit || flags;
+}
+__attribute__((noinline)) long step(struct node *n, int i) {
+	__asm__ volatile("");
+	return walk(n, i & 0xfff) + check(n, i, 3) - 1;
+}
 
 enum { PAIRS = 4 }; // calls of one step, with its own
 
@@ -30,11 +39,13 @@ static void *work(void *arg) {
 	long sum = 0, n = 0;
 	unsigned seed = (unsigned)id;
 	if (!rate) {
-		for (; n < amount; n += PAIRS) seed = seed * 1664525 + 1013904223, sum += step(&nodes[seed >> 18], (int)(seed >> 8));
+		for (; n < amount; n += PAIRS)
+				seed = seed * 1664525 + 1013904223, sum += step(&nodes[seed >> 18], (int)(seed >> 8));
 	} else {
 		struct timespec at = begin;
 		for (long ms = 1; ms <= amount; ms++) {
-			for (long until = share * ms; n + PAIRS <= until; n += PAIRS) seed = seed * 1664525 + 1013904223, sum += step(&nodes[seed >> 18], (int)(seed >> 8));
+			for (long until = share * ms; n + PAIRS <= until; n += PAIRS)
+				seed = seed * 1664525 + 1013904223, sum += step(&nodes[seed >> 18], (int)(seed >> 8));
 			if ((at.tv_nsec += 1000000) >= 1000000000) { at.tv_sec++; at.tv_nsec -= 1000000000; }
 			clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
 		}

@@ -1,4 +1,5 @@
-// points calls a small function in bursts and prints the median time of a call, for each line "calls bursts" of its input.
+// points calls a small function in bursts and prints the median time of a call, for each line "calls bursts" of its
+// input.
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

@@ -14,7 +14,8 @@ int main(int argc, char **argv) {
 	const long most = 100l * 1000 * 1000;
 	long wrote = 0;
 	for (long i = 0; wrote < most; i++) {
-		wrote += printf("2026-01-01 12:00:%02ld worker %ld: handled request %ld of client %ld in %ld us\n", i % 60, i % 8, i, i % 977, i % 1313);
+		wrote += printf("2026-01-01 12:00:%02ld worker %ld: handled request %ld of client %ld in %ld us\n",
+			i % 60, i % 8, i, i % 977, i % 1313);
 		while (i % 1000 == 0 && ms() < all * (double)wrote / (double)most) {
 		}
 	}

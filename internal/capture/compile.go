@@ -15,16 +15,21 @@
 //	argument  location list at the entry address        the entry covers it (location.go)
 //	          one location, a frame slot                the prologue's first store there (prologue.go stored)
 //	          one location, a register                  the prologue's moves into it (register.go); LLVM: untouched there
-//	          one location, the caller's area           CFA or rbp as base, and read; gcc: always passed (compile.go fromStack)
-//	          none, gcc                                 the convention, unless a clone or another parameter differs (convention.go)
+//	          one location, the caller's area           CFA or rbp as base, and read; gcc: always passed (compile.go
+//	                                                    fromStack)
+//	          none, gcc                                 the convention, unless a clone or another parameter differs
+//	                                                    (convention.go)
 //	          none, Rust -O0, by pointer                the neighbours' registers (rust.go)
 //	          float without a prototype                 a double, by the convention (register.go promote)
 //	          hidden pointer, optimised                 the code reads the object (live.go)
 //	result    C and C++ of gcc, unoptimised clang       the convention; a class as DWARF says, else the code (hidden.go)
 //	          clones of gcc's (.isra, .part)            a caller reads the registers (callers.go)
-//	          optimised LLVM                            other modules call it, or a caller reads the registers (callers.go)
-//	          optimised LLVM, in memory                 rdi goes back in rax, or is filled and kept from the entry (hidden_store.go)
-//	          Rust                                      what both ABIs agree on; else what the code writes (rust_result.go)
+//	          optimised LLVM                            other modules call it, or a caller reads the registers
+//	                                                    (callers.go)
+//	          optimised LLVM, in memory                 rdi goes back in rax, or is filled and kept from the entry
+//	                                                    (hidden_store.go)
+//	          Rust                                      what both ABIs agree on; else what the code writes
+//	                                                    (rust_result.go)
 //	          parts of coroutines                       none
 //
 // TestPrinted and TestCorpus compare all of it with programs that are generated and print or know their values.

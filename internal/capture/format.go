@@ -15,8 +15,8 @@ import (
 // a matcher on the qualified type name, and a form, which looks at the type's members and says two things at once:
 //
 //   - in form.V, how the value is shown: a value.Class and what belongs to it;
-//   - in form.P, the walk that the agent makes over an object of the type, in the target, at the moment of the call: it writes
-//     a node of words (value.ClassString says which, and so on), and copies what they lead to.
+//   - in form.P, the walk that the agent makes over an object of the type, in the target, at the moment of the call:
+//     it writes a node of words (value.ClassString says which, and so on), and copies what they lead to.
 //
 // The methods of form do both for the usual shapes: Text, Span, Sequence, Box, Alias, Optional, Choice. Members are
 // found by name (Field), never by a fixed offset: form returns false when the type is not as it knows it, and the

@@ -14,10 +14,10 @@ import (
 // becomes what a formatter is, a layout and a walk. A description of a type is made into a tree of shapes first
 // (visual_shape.go), whose expressions are compiled to parts of walk programs:
 //
-//   - the object's own program (visual_slots.go) opens a node of words at the object's address, and pushes what conditions,
-//     values, addresses and sizes come to, each in a place of its own, zeros for what does not hold;
-//   - that node's program (visual_follow.go) copies what the words lead to, and follows lists (visual_list.go), each of which
-//     has a node of records;
+//   - the object's own program (visual_slots.go) opens a node of words at the object's address, and pushes what
+//     conditions, values, addresses and sizes come to, each in a place of its own, zeros for what does not hold;
+//   - that node's program (visual_follow.go) copies what the words lead to, and follows lists (visual_list.go), each
+//     of which has a node of records;
 //   - the layout (visual_form.go) is the tree over these words.
 
 // visual is a description that fits a type.

@@ -17,8 +17,9 @@ func (a *app) attachCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "attach PID",
 		Short: "Watch a process that runs, show its output, then what it did",
-		Long: `Attaches to a process and shows what it writes to its standard output and error from now on. Ctrl-C, or --timeout, detaches: the process
-runs on as before. With --trace, a tree of the traced calls follows on stderr. The timeline stays for strobe query.`,
+		Long: `Attaches to a process and shows what it writes to its standard output and error from now on. Ctrl-C, or
+--timeout, detaches: the process runs on as before. With --trace, a tree of the traced calls follows on stderr. The
+timeline stays for strobe query.`,
 		Example: `  strobe attach 4711
   strobe attach --trace 'parser::**' --timeout 10s $(pgrep -n server)`,
 		Args: cobra.ExactArgs(1),

@@ -48,10 +48,10 @@ func (a *app) breakCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "break ID [PLACE]... [--remove POINT]... | break ID --now [--thread T]",
 		Short: "Pause threads at functions, lines or addresses, or log a message there",
-		Long: `Sets breakpoints while the program runs, or shows them. A place is FILE:LINE, 0xADDRESS, or a function pattern as strobe trace
-takes it. Only the thread that comes there pauses; strobe continue lets it go on. With --message nothing
-pauses, and the message is put on the timeline. With --now every thread, or that of --thread, pauses
-where it is.`,
+		Long: `Sets breakpoints while the program runs, or shows them. A place is FILE:LINE, 0xADDRESS, or a function
+pattern as strobe trace takes it. Only the thread that comes there pauses; strobe continue lets it go on. With
+--message nothing pauses, and the message is put on the timeline. With --now every thread, or that of --thread,
+pauses where it is.`,
 		Example: `  strobe break app-2026-05-04-10h30 parser.c:120 --if 'n > 3 && tok->kind == 7'
   strobe break app-2026-05-04-10h30 'net::Session::send' --message 'sending {len} bytes'
   strobe break app-2026-05-04-10h30 --remove all

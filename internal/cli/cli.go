@@ -91,8 +91,8 @@ func (a *app) root() *cobra.Command {
 		Use:   "strobe",
 		Short: "See what a program really does",
 		Long: `Strobe runs a program (C, C++ or Rust built with -g, Python, or JavaScript in Node) and records
-every call, argument, result and line of output on one timeline, without changing the program. Traces are added and taken away while it
-runs. An LLM uses it through MCP (strobe mcp), you through the commands below.`,
+every call, argument, result and line of output on one timeline, without changing the program. Traces are added and
+taken away while it runs. An LLM uses it through MCP (strobe mcp), you through the commands below.`,
 		Example: `  strobe run --trace 'parser::**' -- ./build/app --input x.json
   strobe query app-2026-05-04-10h30 --view tree
   strobe doctor`,

@@ -18,9 +18,10 @@ func (a *app) coreCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "core BINARY CORE",
 		Short: "Open a core file: why the program died, where, with which values",
-		Long: `Opens a core file, as the kernel or gcore wrote it, as a session that can only be read, and prints its crash. BINARY is the
-program that crashed; it may have been moved, but must be the same build. Cores packed with zstd or gzip are read as they are.
-With --json it prints the session's status, whose crashInfo is the crash in short.`,
+		Long: `Opens a core file, as the kernel or gcore wrote it, as a session that can only be read, and prints its
+crash. BINARY is the program that crashed; it may have been moved, but must be the same build. Cores packed with
+zstd or gzip are read as they are. With --json it prints the session's status, whose crashInfo is the crash in
+short.`,
 		Example: `  strobe core ./build/app core.1234
   strobe core --symbols ./sysroot ./app /var/lib/systemd/coredump/core.app.zst
   strobe query app-2026-05-04-10h30 --event-type crash --json`,

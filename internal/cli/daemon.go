@@ -15,8 +15,8 @@ func (a *app) daemonCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "daemon",
 		Short: "Run the daemon in the foreground",
-		Long: `Runs the daemon that every other command starts by itself. One runs per user and STROBE_HOME; a second one ends at
-once. It ends after 30 minutes without client and running program, and on SIGTERM.`,
+		Long: `Runs the daemon that every other command starts by itself. One runs per user and STROBE_HOME; a second one
+ends at once. It ends after 30 minutes without client and running program, and on SIGTERM.`,
 		Example: `  strobe daemon
   strobe daemon stop`,
 		Args: cobra.NoArgs,

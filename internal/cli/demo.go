@@ -30,9 +30,9 @@ func (a *app) demoCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
 		Short: "Watch an MCP client find the bug in a small program",
-		Long: `Builds a small program with a bug that its output does not explain, then finds the cause the way an LLM would: launch, read
-the output, trace while it runs, read the calls. Prints each request and answer, shortened. Needs a C++ compiler; uses a
-directory of its own, and no network.`,
+		Long: `Builds a small program with a bug that its output does not explain, then finds the cause the way an LLM
+would: launch, read the output, trace while it runs, read the calls. Prints each request and answer, shortened.
+Needs a C++ compiler; uses a directory of its own, and no network.`,
 		Example: "  strobe demo",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.demo(cmd.Context()) },

@@ -52,9 +52,9 @@ func (a *app) diffCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "diff SESSION SESSION [LIKE]",
 		Short: "Show the first call that differs between two sessions",
-		Long: `Aligns the calls that two sessions recorded by call path and shows the first that differs, with both sides' arguments and
-results. Addresses, ids and times that differ from run to run are no difference, nor is what differs between the second session and a
-third one that ended alike. The exit code is 0 where nothing differs, 1 where
+		Long: `Aligns the calls that two sessions recorded by call path and shows the first that differs, with both sides'
+arguments and results. Addresses, ids and times that differ from run to run are no difference, nor is what differs
+between the second session and a third one that ended alike. The exit code is 0 where nothing differs, 1 where
 something does, 2 where they cannot be compared.`,
 		Example: "  strobe diff app-2026-05-04-10h30 app-2026-05-04-10h31",
 		Args:    cobra.RangeArgs(2, 3),

@@ -21,8 +21,8 @@ func (a *app) doctorCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "doctor [BINARY]",
 		Short: "Check what works on this machine, or what can be seen of a binary",
-		Long: `Without an argument: checks kernel, permissions, CPU, Strobe's directory and daemon, and says how to mend what does
-not work. With one: says what Strobe finds in that program. With --db: checks a session's file.`,
+		Long: `Without an argument: checks kernel, permissions, CPU, Strobe's directory and daemon, and says how to mend
+what does not work. With one: says what Strobe finds in that program. With --db: checks a session's file.`,
 		Example: `  strobe doctor
   strobe doctor ./build/app
   strobe doctor --db ~/.strobe/sessions/app-2026-05-04-10h30.db`,

@@ -20,9 +20,10 @@ func (a *app) memoryCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "memory ID [EXPRESSION | 0xADDRESS]... [--set EXPRESSION=VALUE]...",
 		Short: "Read or write values of a running program, a core file or a past event",
-		Long: `Reads globals and addresses while the program runs, without stopping it; locals and registers of a paused thread; with --event
-the values as an event recorded them. --set writes: a value is JSON (42, 1.5, true, [1,2], {"x": 1}) or text. More than 1,024
-bytes go to a file. With --every, values are read again and again onto the timeline.`,
+		Long: `Reads globals and addresses while the program runs, without stopping it; locals and registers of a paused
+thread; with --event the values as an event recorded them. --set writes: a value is JSON (42, 1.5, true, [1,2],
+{"x": 1}) or text. More than 1,024 bytes go to a file. With --every, values are read again and again onto the
+timeline.`,
 		Example: `  strobe memory app-2026-05-04-10h30 gClock->counter 'deep.points[1]'
   strobe memory app-2026-05-04-10h30 --set 'config.level=3' --set 'name="other"'
   strobe memory app-2026-05-04-10h30 --thread 4711 --frame 2 total '$rsp'

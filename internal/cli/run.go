@@ -38,12 +38,13 @@ func (a *app) runCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARGS]...",
 		Short: "Run a program, show its output, then what it did",
-		Long: `Runs a program under observation. Its output comes out here as it is written, its standard input is yours, and so are signals: Ctrl-C,
-Ctrl-\\, Ctrl-Z with fg and bg, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 and SIGWINCH go to its process group. With --trace, a tree of the traced
-calls follows on stderr. The timeline stays for strobe query; the exit code is the program's own (128 + n for signal n).
+		Long: `Runs a program under observation. Its output comes out here as it is written, its standard input is yours,
+and so are signals: Ctrl-C, Ctrl-\\, Ctrl-Z with fg and bg, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 and SIGWINCH go to its
+process group. With --trace, a tree of the traced calls follows on stderr. The timeline stays for strobe query; the
+exit code is the program's own (128 + n for signal n).
 
-With --timeout it is asked to end by --signal and killed if it has not after --grace. With --terminal, keys go to the program's terminal
-as they are typed, Ctrl-C and Ctrl-Z too.
+With --timeout it is asked to end by --signal and killed if it has not after --grace. With --terminal, keys go to
+the program's terminal as they are typed, Ctrl-C and Ctrl-Z too.
 
 With --json every line is one JSON object: the answer to the launch, each output event, and the final status.`,
 		Example: `  strobe run -- ./build/app --verbose

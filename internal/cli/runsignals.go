@@ -113,7 +113,8 @@ func (r *running) cooked() {
 // resize gives the program's terminal the size of ours.
 func (r *running) resize(ctx context.Context) {
 	if size := windowSize(r.app); size != "" {
-		r.client.call(ctx, "debug_session", map[string]any{"action": "input", "sessionId": r.id, "terminalSize": size}) //nolint:errcheck // it has ended
+		resize := map[string]any{"action": "input", "sessionId": r.id, "terminalSize": size}
+		r.client.call(ctx, "debug_session", resize) //nolint:errcheck // it has ended
 	}
 }
 

@@ -21,8 +21,8 @@ func (a *app) stopCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "stop ID...",
 		Short: "End sessions and delete their data",
-		Long: `Ends the program of a session and deletes what was recorded, unless --retain. It is asked by --signal, and killed if it has not ended
-after --grace. With --leave-running the program goes on, unhooked.`,
+		Long: `Ends the program of a session and deletes what was recorded, unless --retain. It is asked by --signal, and
+killed if it has not ended after --grace. With --leave-running the program goes on, unhooked.`,
 		Example: `  strobe stop app-2026-05-04-10h30
   strobe stop --retain app-2026-05-04-10h30`,
 		Args: cobra.MinimumNArgs(1),

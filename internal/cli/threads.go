@@ -16,8 +16,9 @@ func (a *app) threadsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "threads [ID|PID]",
 		Short: "Show what every thread of a running session does, and deadlocks",
-		Long: `Looks at every thread of a running program, without its notice: what it waits for, who holds that, and where in the
-program's own code it is, innermost function first. Without an argument it takes the one session that runs.`,
+		Long: `Looks at every thread of a running program, without its notice: what it waits for, who holds that, and
+where in the program's own code it is, innermost function first. Without an argument it takes the one session that
+runs.`,
 		Example: `  strobe threads
   strobe threads app-2026-05-04-10h30`,
 		Args: cobra.MaximumNArgs(1),

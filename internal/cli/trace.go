@@ -17,9 +17,9 @@ func (a *app) traceCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "trace ID [--add PATTERN]... [--remove PATTERN]...",
 		Short: "Add and remove function traces of a running program",
-		Long: `Changes what is traced while the program runs, or shows it. Patterns are globs on the qualified name: * stops at ::, **
-does not; @usercode is every function of the project, @file:NAME those of a source file; @exceptions is no function,
-but exceptions thrown and caught, and Rust panics; a leading ! takes functions out.`,
+		Long: `Changes what is traced while the program runs, or shows it. Patterns are globs on the qualified name: *
+stops at ::, ** does not; @usercode is every function of the project, @file:NAME those of a source file; @exceptions
+is no function, but exceptions thrown and caught, and Rust panics; a leading ! takes functions out.`,
 		Example: `  strobe trace app-2026-05-04-10h30 --add 'net::Session::*' --remove @usercode
   strobe trace app-2026-05-04-10h30 --depth 5 --capture-out --watch 'gClock->counter'
   strobe trace app-2026-05-04-10h30`,

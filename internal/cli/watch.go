@@ -17,10 +17,10 @@ func (a *app) watchCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "watch EXPRESSION... -- COMMAND [ARGS]...",
 		Short: "Run a program and say who changes a variable",
-		Long: `Runs a program as strobe run does, with data breakpoints on global or static variables: each change is said on stderr, with the old and
-new value, the function, the line and the thread, and stays on the timeline as a variable_write event. Up to four places of at most eight
-bytes each can be watched at once, at full speed, in every thread and child. For a local variable pause in its function first,
-with strobe break.`,
+		Long: `Runs a program as strobe run does, with data breakpoints on global or static variables: each change is said
+on stderr, with the old and new value, the function, the line and the thread, and stays on the timeline as a
+variable_write event. Up to four places of at most eight bytes each can be watched at once, at full speed, in every
+thread and child. For a local variable pause in its function first, with strobe break.`,
 		Example: `  strobe watch gCounter 'theConfig.level' -- ./build/app input.txt
   strobe watch --reads gSecret -- ./server`,
 		Args: cobra.MinimumNArgs(2),
@@ -66,7 +66,8 @@ func (a *app) watchRun(ctx context.Context, f runFlags, exprs, args []string, re
 		err = r.client.callInto(ctx, "debug_continue", map[string]any{"sessionId": r.id, "waitMs": 0}, &ignored)
 	}
 	if err != nil { // it stands before main and would do so for ever
-		r.client.call(context.WithoutCancel(ctx), "debug_session", map[string]any{"action": "stop", "sessionId": r.id}) //nolint:errcheck // the cause is said
+		stop := map[string]any{"action": "stop", "sessionId": r.id}
+		r.client.call(context.WithoutCancel(ctx), "debug_session", stop) //nolint:errcheck // the cause is said
 		return err
 	}
 	r.also, r.show = "variable_write", a.printWrite

@@ -45,7 +45,8 @@ var (
 	camelWord  = regexp.MustCompile(`\b[a-z]+(?:[A-Z][a-z]+)+\b`)
 	withWords  = regexp.MustCompile(`(strobe query) with (--[a-z-]+)`)
 	shortFlags = regexp.MustCompile(
-		`\b(view|under|limit|offset|unfold|verbose|order)( (?:tree|stats|events|\d+|with\b|up to \d+|shows\b|has\b|thread\b|time\b))`)
+		`\b(view|under|limit|offset|unfold|verbose|order)( (?:tree|stats|events|\d+|with\b|up to ` +
+			`\d+|shows\b|has\b|thread\b|time\b))`)
 	andFlag = regexp.MustCompile(`(--[a-z-]+(?: [a-z]+)?) and (--[a-z-]+)`)
 )
 

@@ -14,13 +14,17 @@
 //	literals     42 0x2a 0b101 0o17 1_000 1'000 42u 7ul 5u8 1.5 2e3f 'a' '\n' b'a' "text" b"text" R"(text)"
 //	             true false null NULL nullptr (also True, False, nil)
 //	names        x  this->x (also bare x inside a method)  ns::global  Type<int>::count  file.c::static_name
-//	specials     args[n] ($args[n] where a variable hides it)  $return  $thread  $threadName  $pid  $rdi and what else the Scope knows
+//	specials     args[n] ($args[n] where a variable hides it)  $return  $thread  $threadName  $pid  $rdi and what else
+//	             the Scope knows
 //	access       a.b  a->b (the same: pointers and references are followed as needed)  t.0  p[i]  v[i]  *p  &x
 //	casts        (uint64_t)x  (struct node *)p  static_cast<T>(x)  u32(x)  x as u32  p as *const Node
 //	operators    ! not - + ~ * / % << >> < <= > >= == != & ^ | && and || or  c ? a : b
-//	functions    len(x), also x.size(), x.length(), x.len(): characters of text, elements of arrays, slices, Vec and std::vector
-//	             x.empty() x.is_empty(); sizeof(T) sizeof(x); x.is_some() x.is_none() x.is_ok() x.is_err(), which are x == Some and so on
-//	variants     x == Circle  x.Circle.0 of a Rust enum; reading the payload of another variant is an error; opt == null is None
+//	functions    len(x), also x.size(), x.length(), x.len(): characters of text, elements of arrays, slices, Vec and
+//	             std::vector
+//	             x.empty() x.is_empty(); sizeof(T) sizeof(x); x.is_some() x.is_none() x.is_ok() x.is_err(), which are x
+//	             == Some and so on
+//	variants     x == Circle  x.Circle.0 of a Rust enum; reading the payload of another variant is an error; opt ==
+//	             null is None
 //
 // `and`, `or` and `not` bind as `&&` and `||` do, `not` weaker than a comparison. In Rust `&`, `^`
 // and `|` bind tighter than a comparison, elsewhere as in C. `(name) - 1` is a subtraction unless name

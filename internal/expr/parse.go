@@ -67,7 +67,8 @@ func (p *parser) unexpected(want string) *Error {
 	hint := ""
 	switch {
 	case p.tok.kind == tokOp && p.tok.text == "(":
-		hint = "Functions of the program cannot be called; there are len(x), x.size(), x.len(), x.empty(), x.is_some() and the like."
+		hint = "Functions of the program cannot be called; there are len(x), x.size(), x.len(), x.empty(), x.is_some() " +
+			"and the like."
 	case p.tok.kind == tokOp && p.tok.text == "=":
 		hint = "Compare with ==."
 	}

@@ -13,8 +13,8 @@ import (
 //	header   magic u32, 0, 0, instruction unit u8, pointer size u8, then words: functions, files, (text), and the offsets
 //	         of names, compilation units, file names, pc tables, functions
 //	functions  pairs of u32 (entry from text, offset of its record from here), one more entry for the end
-//	record   entry u32, name, args, deferreturn, pcsp, pcfile, pcln, pcdata count, unit, start line, id u8, flag u8, 0, funcdata count u8,
-//	         then offsets of pcdata in the pc tables, then of funcdata from the module's gofunc
+//	record   entry u32, name, args, deferreturn, pcsp, pcfile, pcln, pcdata count, unit, start line, id u8, flag u8, 0,
+//	         funcdata count u8, then offsets of pcdata in the pc tables, then of funcdata from the module's gofunc
 const (
 	lineMagic   = 0xfffffff1 // Go 1.20 and later
 	headerBytes = 8 + 8*8

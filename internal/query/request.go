@@ -29,11 +29,13 @@ type Request struct {
 	AfterEventID  *int64          `json:"afterEventId,omitempty" jsonschema:"cursor: lastEventId of the previous page"`
 	Order         string          `json:"order,omitempty"`
 	Verbose       bool            `json:"verbose,omitempty" jsonschema:"whole values, threads"`
-	Addresses     bool            `json:"addresses,omitempty" jsonschema:"which object: those behind pointers begin with $address, their place"`
-	View          string          `json:"view,omitempty" jsonschema:"tree: calls as text; stats: table per function"`
-	Unfold        bool            `json:"unfold,omitempty" jsonschema:"view tree: every call in a line of its own"`
-	MaxTokens     int             `json:"maxTokens,omitempty"`
-	WaitMs        int             `json:"waitMs,omitempty" jsonschema:"wait until something matches"`
+
+	Addresses bool `json:"addresses,omitempty" jsonschema:"which object: what pointers lead to begins with its $address"`
+
+	View      string `json:"view,omitempty" jsonschema:"tree: calls as text; stats: table per function"`
+	Unfold    bool   `json:"unfold,omitempty" jsonschema:"view tree: every call in a line of its own"`
+	MaxTokens int    `json:"maxTokens,omitempty"`
+	WaitMs    int    `json:"waitMs,omitempty" jsonschema:"wait until something matches"`
 }
 
 // Values of Request.Order and Request.View, the first being the default.

@@ -294,7 +294,8 @@ func (m Moment) check(field string) (moment, error) {
 
 // parse reads nanoseconds or a negative duration.
 func (m Moment) parse(field string) (ns int64, relative bool, err error) {
-	const hint = `Give nanoseconds since the session's start, or a time before the newest event such as "-5s", "-500ms", "-2m".`
+	const hint = `Give nanoseconds since the session's start, or a time before the newest event such as "-5s", ` +
+		`"-500ms", "-2m".`
 	s := string(m)
 	if len(s) > 64 {
 		return 0, false, invalid(field, hint, "%s is not a time", excerpt([]byte(s)))

@@ -8,11 +8,13 @@ import (
 
 var (
 	sanitizerHeader = lazyregexp.MustCompile(
-		`^(?:==(\d+)== ?)?(ERROR|WARNING|FATAL): (AddressSanitizer|HWAddressSanitizer|ThreadSanitizer|LeakSanitizer|MemorySanitizer|UndefinedBehaviorSanitizer|libFuzzer): ([A-Za-z].*)$`)
+		`^(?:==(\d+)== ?)?(ERROR|WARNING|FATAL): (AddressSanitizer|HWAddressSanitizer|ThreadSanitizer|LeakSanitizer` +
+			`|MemorySanitizer|UndefinedBehaviorSanitizer|libFuzzer): ([A-Za-z].*)$`)
 	headerPID    = lazyregexp.MustCompile(`\(pid=(\d+)\)`)
 	headerThread = lazyregexp.MustCompile(`(?: (T\d+)\)| in thread (T\d+)(?:$|[ :(]))`)
 	accessLine   = lazyregexp.MustCompile(
-		`^\s*(?i:(previous )?(atomic )?(read|write|access)) of size (\d+) (?:at|to) (0x[0-9a-f]+) (?:by |(?:in )?thread |tags:)?(.*?):?$`)
+		`^\s*(?i:(previous )?(atomic )?(read|write|access)) of size (\d+) (?:at|to) (0x[0-9a-f]+) (?:by |(?:in )?thread ` +
+			`|tags:)?(.*?):?$`)
 	pidPrefix   = lazyregexp.MustCompile(`^==(\d+)== ?`)
 	leakSummary = lazyregexp.MustCompile(`(\d+) byte\(s\) leaked in (\d+) allocation\(s\)`)
 	regionLine  = lazyregexp.MustCompile(`^(?:Address )?0x[0-9a-f]+ is (located |a wild pointer)`)

@@ -26,15 +26,20 @@ type BreakpointParams struct {
 
 // PointParam is one breakpoint or logpoint to set.
 type PointParam struct {
-	Function    string               `json:"function,omitempty" jsonschema:"pattern as in debug_trace: every match; @uncaught, @exceptions"`
-	File        string               `json:"file,omitempty" jsonschema:"path or its end; with line"`
-	Line        int                  `json:"line,omitempty"`
-	Address     string               `json:"address,omitempty"`
-	Variable    string               `json:"variable,omitempty" jsonschema:"who changes it: variable_write events with old and new value, and stack"`
-	Access      string               `json:"access,omitempty" jsonschema:"of variable: write, readwrite"`
-	Pause       bool                 `json:"pause,omitempty" jsonschema:"of variable: pause too"`
-	Condition   string               `json:"condition,omitempty" jsonschema:"e.g. n > 3 && p->id == 7"`
-	Return      JSONValue            `json:"return,omitzero" jsonschema:"of function: calls return this at once; null of void"`
+	Function string `json:"function,omitempty" jsonschema:"pattern as in debug_trace: every match; @uncaught, @exceptions"`
+
+	File    string `json:"file,omitempty" jsonschema:"path or its end; with line"`
+	Line    int    `json:"line,omitempty"`
+	Address string `json:"address,omitempty"`
+
+	Variable string `json:"variable,omitempty" jsonschema:"who changes it: variable_write events with old, new, stack"`
+
+	Access    string `json:"access,omitempty" jsonschema:"of variable: write, readwrite"`
+	Pause     bool   `json:"pause,omitempty" jsonschema:"of variable: pause too"`
+	Condition string `json:"condition,omitempty" jsonschema:"e.g. n > 3 && p->id == 7"`
+
+	Return JSONValue `json:"return,omitzero" jsonschema:"of function: calls return this at once; null of void"`
+
 	SetArgument map[string]JSONValue `json:"setArgument,omitempty" jsonschema:"of function: by parameter"`
 	HitCount    int64                `json:"hitCount,omitempty" jsonschema:"pause at this hit only"`
 	Message     string               `json:"message,omitempty" jsonschema:"logpoint: text with {expr}"`
@@ -96,8 +101,9 @@ type PausedRow struct {
 }
 
 var breakpointOp = Op{
-	Name:    "debug_breakpoint",
-	Summary: "Pause at functions, lines or addresses, or log a message there (logpoint). Without add and remove: the list.",
+	Name: "debug_breakpoint",
+	Summary: "Pause at functions, lines or addresses, or log a message there (logpoint). Without add and " +
+		"remove: the list.",
 	Doc: "Only the thread that comes there pauses. A line without code takes the next that has, and says so. All of a " +
 		"call are checked before any is set. " +
 		"At most 50 breakpoints and 100 logpoints. debug_continue lets paused threads go on. Without sessionId they are " +
@@ -317,7 +323,8 @@ var continueOp = Op{
 	Summary: "Let paused threads go on or step, or pause running ones now; answers where they pause.",
 	Doc: "pause stops threadId, or all, wherever they are, and does not wait for a breakpoint; system calls go on " +
 		"with their threads. Steps move one thread, others run on. step-into passes the standard library; step-out gives " +
-		"the result. Threads that paused since the last answer stay, and are in the answer. With waitMs 0 it answers at once.",
+		"the result. Threads that paused since the last answer stay, and are in the answer. With waitMs 0 it " +
+		"answers at once.",
 	Params:  reflect.TypeFor[ContinueParams](),
 	Results: []reflect.Type{reflect.TypeFor[ContinueResult]()},
 	Fields: []Field{

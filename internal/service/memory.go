@@ -27,9 +27,11 @@ type MemoryParams struct {
 	ThreadID  int            `json:"threadId,omitempty"`
 	Frame     *int           `json:"frame,omitempty" jsonschema:"default: innermost of user code"`
 	PID       int            `json:"pid,omitempty" jsonschema:"of several processes"`
-	EventID   int64          `json:"eventId,omitempty" jsonschema:"values as this event recorded them, by name, $return; no targets: all"`
-	Depth     int            `json:"depth,omitempty"`
-	Poll      *PollParam     `json:"poll,omitempty" jsonschema:"read again and again: variable_snapshot events"`
+
+	EventID int64 `json:"eventId,omitempty" jsonschema:"values as this event recorded them; no targets: all"`
+
+	Depth int        `json:"depth,omitempty"`
+	Poll  *PollParam `json:"poll,omitempty" jsonschema:"read again and again: variable_snapshot events"`
 	Budget
 }
 
@@ -111,14 +113,16 @@ var memoryOp = Op{
 	Name: "debug_memory",
 	Summary: "Read or write values: globals and addresses of a running program, without stopping it; locals and " +
 		"registers of a paused thread or a core file.",
-	Doc: "Expressions are in the language of watches: members, elements, casts, arithmetic, len(x); also registers such as $rdi. " +
+	Doc: "Expressions are in the language of watches: members, elements, casts, arithmetic, len(x); also registers " +
+		"such as $rdi. " +
 		"With a paused thread or a core file, names are looked up in the frame first, then as statics and globals. Else " +
 		"there is no frame: globals, statics and addresses. " +
 		"A write checks all targets before it changes any; integers are exact to 64 bits (as text where JSON numbers " +
 		"are not). " +
 		"A struct takes an object of the members to change. A value that changes while it is read may be seen half " +
 		"changed. Memory without a type is shown as hexadecimal " +
-		"digits, with type hexdump as lines with their text; over 1,024 bytes (up to 64 MB) it goes to a file with a preview.",
+		"digits, with type hexdump as lines with their text; over 1,024 bytes (up to 64 MB) it goes to a file " +
+		"with a preview.",
 	Params:  reflect.TypeFor[MemoryParams](),
 	Results: []reflect.Type{reflect.TypeFor[MemoryResult]()},
 	Fields: []Field{

@@ -23,14 +23,17 @@ type SessionParams struct {
 	Action    string `json:"action"`
 	SessionID string `json:"sessionId,omitempty" jsonschema:"all but list"`
 	Retain    bool   `json:"retain,omitempty" jsonschema:"stop: keep the data"`
-	Kill      *bool  `json:"kill,omitempty" jsonschema:"stop: false lets the program run on, unhooked (default if attached)"`
-	Signal    string `json:"signal,omitempty" jsonschema:"signal: sent to the program's group; stop: asked with first, default SIGTERM"`
-	GraceMs   *int   `json:"graceMs,omitempty" jsonschema:"stop: until it is killed; 0: at once"`
-	Size      string `json:"terminalSize,omitempty" jsonschema:"input: set it, e.g. 120x40"`
-	Text      string `json:"text,omitempty" jsonschema:"input: sent to stdin"`
-	Base64    string `json:"base64,omitempty" jsonschema:"input: bytes"`
-	EOF       bool   `json:"eof,omitempty" jsonschema:"input: then close stdin"`
-	Threads   bool   `json:"threads,omitempty" jsonschema:"status: what each thread does or waits for; deadlocks"`
+
+	Kill *bool `json:"kill,omitempty" jsonschema:"stop: false lets the program run on, unhooked (default if attached)"`
+
+	Signal string `json:"signal,omitempty" jsonschema:"signal: sent to its group; stop: asked with first, default SIGTERM"`
+
+	GraceMs *int   `json:"graceMs,omitempty" jsonschema:"stop: until it is killed; 0: at once"`
+	Size    string `json:"terminalSize,omitempty" jsonschema:"input: set it, e.g. 120x40"`
+	Text    string `json:"text,omitempty" jsonschema:"input: sent to stdin"`
+	Base64  string `json:"base64,omitempty" jsonschema:"input: bytes"`
+	EOF     bool   `json:"eof,omitempty" jsonschema:"input: then close stdin"`
+	Threads bool   `json:"threads,omitempty" jsonschema:"status: what each thread does or waits for; deadlocks"`
 	Budget
 }
 
@@ -163,7 +166,8 @@ var sessionOp = Op{
 		"deadlocks; probable is set where an owner had to be inferred. " +
 		"Stop takes breakpoints away, sends signal to all of the program's processes, lets paused threads go on, and kills " +
 		"what has not ended after graceMs: asked and killed say which it was. " +
-		"Action signal reaches the program's process group, as Ctrl-C would; paused threads go on, so that a handler can run. " +
+		"Action signal reaches the program's process group, as Ctrl-C would; paused threads go on, so that a " +
+		"handler can run. " +
 		"After stop with kill false its status is exited, with released true and no exit code: the session is over, the " +
 		"program runs on.",
 	Destructive: true,

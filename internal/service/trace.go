@@ -7,20 +7,25 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/session"
 )
 
 // TraceParams are the parameters of debug_trace.
 type TraceParams struct {
-	SessionID          string         `json:"sessionId,omitempty" jsonschema:"absent: stage for the next launch in projectRoot"`
-	Add                []string       `json:"add,omitempty" jsonschema:"glob on the qualified name: * stops at ::, ** does not; a::b(int); @usercode; @file:NAME; file:GLOB; @exceptions: throws, catches, panics; !PATTERN takes out"`
-	Remove             []string       `json:"remove,omitempty"`
-	SerializationDepth int            `json:"serializationDepth,omitempty" jsonschema:"how deep values are followed"`
-	CaptureOut         *bool          `json:"captureOut,omitempty" jsonschema:"pointees of arguments at the exit"`
-	Watches            *WatchesParam  `json:"watches,omitempty" jsonschema:"values read at each call, e.g. variable gClock->counter"`
-	Sampling           *SamplingParam `json:"sampling,omitempty" jsonschema:"over 100000 calls/s: auto, off, {rate}"`
-	ProjectRoot        string         `json:"projectRoot,omitempty"`
+	SessionID string `json:"sessionId,omitempty" jsonschema:"absent: stage for the next launch in projectRoot"`
+
+	Add []string `json:"add,omitempty"` // described by traceOp.adjust
+
+	Remove             []string `json:"remove,omitempty"`
+	SerializationDepth int      `json:"serializationDepth,omitempty" jsonschema:"how deep values are followed"`
+	CaptureOut         *bool    `json:"captureOut,omitempty" jsonschema:"pointees of arguments at the exit"`
+
+	Watches *WatchesParam `json:"watches,omitempty" jsonschema:"values read at each call, e.g. variable gClock->counter"`
+
+	Sampling    *SamplingParam `json:"sampling,omitempty" jsonschema:"over 100000 calls/s: auto, off, {rate}"`
+	ProjectRoot string         `json:"projectRoot,omitempty"`
 	Budget
 }
 
@@ -41,6 +46,10 @@ type TraceResult struct {
 }
 
 var traceOp = Op{
+	adjust: func(input *jsonschema.Schema) { // longer than a line has room for
+		input.Properties["add"].Description = "glob on the qualified name: * stops at ::, ** does not; a::b(int); " +
+			"@usercode; @file:NAME; file:GLOB; @exceptions: throws, catches, panics; !PATTERN takes out"
+	},
 	Name: "debug_trace",
 	Summary: "Add and remove function traces while the program runs; each call's arguments and result are recorded. " +
 		"Without add and remove: the current state.",

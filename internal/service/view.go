@@ -9,17 +9,19 @@ import (
 
 // ViewParams are the parameters of debug_view.
 type ViewParams struct {
-	SessionID  string        `json:"sessionId"`
-	Action     string        `json:"action"`
-	ThreadID   int           `json:"threadId,omitempty" jsonschema:"frames: whose"`
-	Ref        collector.Ref `json:"ref,omitempty" jsonschema:"scopes, evaluate: of a frame; variables: of a scope or a variable; set: of a frame with expression, else of what has name"`
-	From       int           `json:"from,omitempty" jsonschema:"frames, variables: the first"`
-	Count      int           `json:"count,omitempty" jsonschema:"frames, variables: how many"`
-	Expression string        `json:"expression,omitempty" jsonschema:"evaluate, set"`
-	Name       string        `json:"name,omitempty" jsonschema:"set: of the variable"`
-	Value      string        `json:"value,omitempty" jsonschema:"set: as the language writes it"`
-	After      int64         `json:"after,omitempty" jsonschema:"changes: those behind this seq"`
-	WaitMs     int           `json:"waitMs,omitempty" jsonschema:"changes: for the next"`
+	SessionID string `json:"sessionId"`
+	Action    string `json:"action"`
+	ThreadID  int    `json:"threadId,omitempty" jsonschema:"frames: whose"`
+
+	Ref collector.Ref `json:"ref,omitempty" jsonschema:"evaluate, scopes: of a frame; variables: of a scope; set: of name"`
+
+	From       int    `json:"from,omitempty" jsonschema:"frames, variables: the first"`
+	Count      int    `json:"count,omitempty" jsonschema:"frames, variables: how many"`
+	Expression string `json:"expression,omitempty" jsonschema:"evaluate, set"`
+	Name       string `json:"name,omitempty" jsonschema:"set: of the variable"`
+	Value      string `json:"value,omitempty" jsonschema:"set: as the language writes it"`
+	After      int64  `json:"after,omitempty" jsonschema:"changes: those behind this seq"`
+	WaitMs     int    `json:"waitMs,omitempty" jsonschema:"changes: for the next"`
 }
 
 // ViewResult is the answer of debug_view, of all actions but changes.

@@ -21,8 +21,8 @@ import (
 //
 //   - Sessions that run, and those that somebody asks at the moment, are never deleted.
 //   - All others are alike: retained, interrupted by the end of a daemon, or ended and never stopped. One goes
-//     storage.retainDays after its end. Where all files together, those of running sessions included, are over storage.maxBytes,
-//     the one that ended first goes first, until the rest is within it.
+//     storage.retainDays after its end. Where all files together, those of running sessions included, are over
+//     storage.maxBytes, the one that ended first goes first, until the rest is within it.
 //   - Where nothing is left to delete, and where the disk has no more than the reserve, recording stops with
 //     STORAGE_FULL until there is room. Programs run on.
 //   - Each deletion is in daemon.log, in debug_session list for a week, and in the error that asking for it gives.

@@ -128,7 +128,8 @@ var Keys = []Key{
 	},
 	{
 		Name: "storage.retainDays", Default: int64(7), Min: 0, Max: 36500, UserOnly: true,
-		Doc: "Days after its end at which a session is deleted: retained, interrupted or never stopped alike; 0 keeps them for ever.",
+		Doc: "Days after its end at which a session is deleted: retained, interrupted or never stopped alike; 0 keeps " +
+			"them for ever.",
 		set: func(s *Settings, v any) { s.StorageRetainDays = int(v.(int64)) },
 	},
 	{

@@ -362,7 +362,8 @@ func (p *Process) ill(th *Thread, in *x86asm.Inst) fault {
 	if check, ok := failedCheck(in); ok {
 		f.words = "a check that the compiler put there failed" + check + " (ud1: UndefinedBehaviorSanitizer with traps)"
 	} else if p.Mem.Read(pc, b[:]) == nil && b == [2]byte{0x0f, 0x0b} {
-		f.words = "the program ran into ud2: __builtin_trap, a failed check, or code that the compiler holds to be unreachable"
+		f.words = "the program ran into ud2: __builtin_trap, a failed check, or code that the compiler holds to be " +
+			"unreachable"
 	} else if m := p.mapping(pc); m == nil || !m.Exec || m.Path == "" {
 		f.words += ", which is no code of the program"
 	} else if in != nil {

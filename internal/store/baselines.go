@@ -76,7 +76,8 @@ func forget(ctx context.Context, tx *sql.Tx, project, framework string, results 
 	if len(results) <= fewResults {
 		for _, r := range results {
 			if _, err := tx.ExecContext(ctx, "DELETE FROM test_results WHERE project=? AND framework=? AND test=? AND at_ns "+
-				"<= (SELECT at_ns FROM test_results WHERE project=? AND framework=? AND test=? ORDER BY at_ns DESC LIMIT 1 OFFSET ?)",
+				"<= (SELECT at_ns FROM test_results WHERE project=? AND framework=? AND test=? ORDER BY at_ns DESC LIMIT "+
+				"1 OFFSET ?)",
 				project, framework, r.Test, project, framework, r.Test, keptResults); err != nil {
 				return err
 			}
@@ -89,7 +90,8 @@ func forget(ctx context.Context, tx *sql.Tx, project, framework string, results 
 		return err
 	}
 	_, err := tx.ExecContext(ctx, `DELETE FROM test_results WHERE project=? AND framework=? AND (test, at_ns) IN
-(SELECT test, at_ns FROM (SELECT test, at_ns, row_number() OVER (PARTITION BY test ORDER BY at_ns DESC) AS age FROM test_results WHERE project=? AND framework=?) WHERE age > ?)`,
+(SELECT test, at_ns FROM (SELECT test, at_ns, row_number() OVER (PARTITION BY test ORDER BY at_ns DESC) AS age
+	FROM test_results WHERE project=? AND framework=?) WHERE age > ?)`,
 		project, framework, project, framework, keptResults)
 	return err
 }

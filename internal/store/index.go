@@ -16,13 +16,16 @@ const indexAppID = 0x53545249
 
 // indexSchema is append only.
 var indexSchema = []string{`
-CREATE TABLE sessions(id TEXT PRIMARY KEY, project_root TEXT NOT NULL, started_at_ns INTEGER NOT NULL, status TEXT NOT NULL,
+CREATE TABLE sessions(id TEXT PRIMARY KEY, project_root TEXT NOT NULL, started_at_ns INTEGER NOT NULL,
+	status TEXT NOT NULL,
 	retained INTEGER NOT NULL, doc TEXT NOT NULL);
 CREATE INDEX sessions_by_start ON sessions(started_at_ns);
 `, `
-CREATE TABLE purges(id TEXT PRIMARY KEY, at_ns INTEGER NOT NULL, reason TEXT NOT NULL, size_bytes INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE purges(id TEXT PRIMARY KEY, at_ns INTEGER NOT NULL, reason TEXT NOT NULL,
+	size_bytes INTEGER NOT NULL) WITHOUT ROWID;
 `, `
-CREATE TABLE test_results(project TEXT NOT NULL, framework TEXT NOT NULL, test TEXT NOT NULL, at_ns INTEGER NOT NULL, duration_ns INTEGER NOT NULL, status TEXT NOT NULL,
+CREATE TABLE test_results(project TEXT NOT NULL, framework TEXT NOT NULL, test TEXT NOT NULL,
+	at_ns INTEGER NOT NULL, duration_ns INTEGER NOT NULL, status TEXT NOT NULL,
 	PRIMARY KEY(project, framework, test, at_ns)) WITHOUT ROWID;
 `}
 

@@ -33,8 +33,10 @@ CREATE TABLE func_stats(func_id INTEGER PRIMARY KEY, calls INTEGER, exits INTEGE
 	total_ns INTEGER, self_ns INTEGER, min_ns INTEGER, max_ns INTEGER, histogram BLOB);
 CREATE TABLE event_rows(id INTEGER PRIMARY KEY, ts_ns INTEGER, thread_id INTEGER, parent INTEGER, kind_id INTEGER,
 	func_id INTEGER, arguments TEXT, return_value TEXT, duration_ns INTEGER);
-CREATE VIEW events AS SELECT e.id, (SELECT json_extract(value,'$.sessionId') FROM meta WHERE key='session') AS session_id,
-	e.ts_ns AS timestamp_ns, t.tid AS thread_id, t.name AS thread_name, t.pid, e.parent AS parent_event_id, k.name AS event_type,
+CREATE VIEW events AS SELECT e.id, (SELECT json_extract(value,'$.sessionId') FROM meta
+	WHERE key='session') AS session_id,
+	e.ts_ns AS timestamp_ns, t.tid AS thread_id, t.name AS thread_name, t.pid, e.parent AS parent_event_id,
+	k.name AS event_type,
 	f.module, f.name AS function, f.name_raw AS function_raw, p.path AS source_file, f.line AS line_number, e.arguments,
 	e.return_value, e.duration_ns, CAST(o.data AS TEXT) AS text
 	FROM event_rows e JOIN kinds k ON k.id = e.kind_id LEFT JOIN threads t ON t.id = e.thread_id
@@ -46,7 +48,8 @@ CREATE VIEW output AS SELECT o.seq, o.ts_ns, k.name AS kind, t.pid, t.tid, t.nam
 // schemaV2: calls that were counted and not recorded, and the names of threads that had several.
 const schemaV2 = `
 CREATE TABLE func_skipped(func_id INTEGER PRIMARY KEY, calls INTEGER NOT NULL);
-CREATE TABLE thread_names(thread_id INTEGER, from_ns INTEGER, name TEXT NOT NULL, PRIMARY KEY(thread_id, from_ns)) WITHOUT ROWID;
+CREATE TABLE thread_names(thread_id INTEGER, from_ns INTEGER, name TEXT NOT NULL,
+	PRIMARY KEY(thread_id, from_ns)) WITHOUT ROWID;
 `
 
 // schemaV3: calls that were lost, and ends of calls.
@@ -57,15 +60,19 @@ CREATE TABLE func_dropped(func_id INTEGER PRIMARY KEY, calls INTEGER NOT NULL, e
 // schemaV4: the names of the functions that values point to.
 const schemaV4 = `
 ALTER TABLE functions ADD COLUMN code INTEGER;
-CREATE TABLE code_names(pid INTEGER, address INTEGER, from_ns INTEGER, name TEXT NOT NULL, PRIMARY KEY(address, pid, from_ns)) WITHOUT ROWID;
+CREATE TABLE code_names(pid INTEGER, address INTEGER, from_ns INTEGER, name TEXT NOT NULL,
+	PRIMARY KEY(address, pid, from_ns)) WITHOUT ROWID;
 `
 
 // schemaV5: the streams of outputs. Column ret of an output is the id of its stream, where its kind has one; older
 // files have 0 there for standard error, too.
 const schemaV5 = `
-CREATE TABLE streams(id INTEGER PRIMARY KEY, channel TEXT NOT NULL, name TEXT NOT NULL, media TEXT NOT NULL, direction TEXT NOT NULL);
-CREATE VIEW stream_data AS SELECT o.seq, o.ts_ns, k.name AS kind, s.channel, s.name AS stream, s.media, s.direction, t.pid, t.tid, o.data
-	FROM outputs o JOIN kinds k ON k.id = o.kind_id JOIN streams s ON s.id = o.ret LEFT JOIN threads t ON t.id = o.thread_id
+CREATE TABLE streams(id INTEGER PRIMARY KEY, channel TEXT NOT NULL, name TEXT NOT NULL, media TEXT NOT NULL,
+	direction TEXT NOT NULL);
+CREATE VIEW stream_data AS SELECT o.seq, o.ts_ns, k.name AS kind, s.channel, s.name AS stream, s.media,
+	s.direction, t.pid, t.tid, o.data
+	FROM outputs o JOIN kinds k ON k.id = o.kind_id JOIN streams s ON s.id = o.ret
+	LEFT JOIN threads t ON t.id = o.thread_id
 	WHERE k.name IN ('stdout','stderr','data','state');
 `
 

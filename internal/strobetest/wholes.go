@@ -30,8 +30,9 @@ var Wholes = []Whole{
 		Args:    []string{"-k", "words"}, Files: map[string]string{"words": wholeWords}, Suite: `make -s test 2>&1`},
 	{Name: "zstd", Lang: "c", From: "debian:libzstd", Optimised: true, Unset: []string{"statbuf", "file"},
 		Build: `make -C programs zstd CFLAGS="-g -O2"`, Program: "programs/zstd",
-		Script: `"$P" -q -T2 -12 -c "$S/lib/common/huf.h" "$S/CHANGELOG" >o.zst; cksum o.zst; "$P" -q -t o.zst; "$P" -q -d o.zst -c | cksum; "$P" -q -d words`,
-		Args:   []string{"-q", "--single-thread", "-5", "-f", "words"}, Files: map[string]string{"words": wholeWords}},
+		Script: `"$P" -q -T2 -12 -c "$S/lib/common/huf.h" "$S/CHANGELOG" >o.zst; cksum o.zst; "$P" -q -t o.zst; "$P" -q ` +
+			`-d o.zst -c | cksum; "$P" -q -d words`,
+		Args: []string{"-q", "--single-thread", "-5", "-f", "words"}, Files: map[string]string{"words": wholeWords}},
 	{Name: "jq", Lang: "c", From: "debian:jq", Needs: []string{"autoconf", "automake", "libtool", "bison", "flex"},
 		Build:   `autoreconf -i; CFLAGS="-g -O0" ./configure --disable-docs --with-oniguruma=no --disable-shared; make`,
 		Program: "jq", Script: `"$P" -f main.jq data.json; "$P" '.[0' data.json; echo $?`,
@@ -39,8 +40,9 @@ var Wholes = []Whole{
 		Files: map[string]string{"main.jq": wholeJq, "data.json": wholeJSON},
 		Suite: `./jq --run-tests tests/base64.test 2>&1; ./jq --run-tests tests/optional.test 2>&1`},
 	{Name: "expat", Lang: "c", From: "debian:expat", Unset: []string{"H", "sip24_init"},
-		Needs:   []string{"autoconf", "automake", "libtool"},
-		Build:   `if [ -d expat ]; then cd expat; fi; ./buildconf.sh; CFLAGS="-g -O0" ./configure --without-docbook --disable-shared; make`,
+		Needs: []string{"autoconf", "automake", "libtool"},
+		Build: `if [ -d expat ]; then cd expat; fi; ./buildconf.sh; CFLAGS="-g -O0" ./configure --without-docbook ` +
+			`--disable-shared; make`,
 		Program: "expat/xmlwf/xmlwf", Script: `"$P" -c doc.xml bad.xml`, Args: []string{"doc.xml"},
 		Files:   map[string]string{"doc.xml": wholeXML, "bad.xml": "<a><b></a>"},
 		Suite:   `cd expat/tests && make -s runtests >/dev/null 2>&1; ./runtests 2>&1`,
@@ -62,14 +64,16 @@ var Wholes = []Whole{
 		Unset: []string{"dst", "log_number_", "prev_log_number_", "next_file_number_", "last_sequence_",
 			"has_log_number_", "has_prev_log_number_", "has_next_file_number_", "has_last_sequence_", "has_comparator_"},
 		Build: `cmake -B o -DCMAKE_BUILD_TYPE=Debug -DLEVELDB_BUILD_TESTS=OFF -DLEVELDB_BUILD_BENCHMARKS=OFF; cmake --build o
-g++ -g -O0 -I include -o notes "$WHOLE/leveldb.cc" o/libleveldb.a -lpthread $(grep -q HAVE_SNAPPY:INTERNAL=1 o/CMakeCache.txt && echo -lsnappy)`,
+g++ -g -O0 -I include -o notes "$WHOLE/leveldb.cc" o/libleveldb.a -lpthread \
+  $(grep -q HAVE_SNAPPY:INTERNAL=1 o/CMakeCache.txt && echo -lsnappy)`,
 		Program: "notes", Script: `"$P" db`, Args: []string{"db"}},
 	{Name: "tinyxml2", Lang: "cpp", From: "debian:tinyxml2", Build: `g++ -g -O0 -o xmltest tinyxml2.cpp xmltest.cpp`,
 		Program: "xmltest",
 		Script:  `cp -r "$S/resources" . && mkdir -p resources/out && "$P"`, Args: []string{"none.xml"},
 		Blurred: []string{`[0-9.]+ ?(milli)?seconds`, `(?m)^.*clocks.*$`, `(?m)^Parsing dream.*$`}},
 	{Name: "yaml", Lang: "cpp", From: "debian:yaml-cpp", Needs: []string{"cmake"},
-		Build:   `cmake -B o -DCMAKE_BUILD_TYPE=Debug -DYAML_CPP_BUILD_TESTS=OFF -DYAML_BUILD_SHARED_LIBS=OFF -DYAML_CPP_BUILD_TOOLS=ON; cmake --build o`,
+		Build: `cmake -B o -DCMAKE_BUILD_TYPE=Debug -DYAML_CPP_BUILD_TESTS=OFF -DYAML_BUILD_SHARED_LIBS=OFF ` +
+			`-DYAML_CPP_BUILD_TOOLS=ON; cmake --build o`,
 		Program: "o/util/parse", Script: `"$P" doc.yaml; "$P" bad.yaml; "$P" <doc.yaml`, Args: []string{"doc.yaml"},
 		Files: map[string]string{"doc.yaml": wholeYAML, "bad.yaml": "a: [1, 2\nb: }\n"}},
 	{Name: "fmt", Lang: "cpp", From: "debian:fmtlib", Needs: []string{"libgtest-dev"},
@@ -78,16 +82,22 @@ g++ -g -O0 -I include -o notes "$WHOLE/leveldb.cc" o/libleveldb.a -lpthread $(gr
 		// in registers; gdb reads its place on the stack, which is not written yet. With -O0 the headers say optimize("Og")
 		Unset: []string{"specs"}},
 	{Name: "protoc", Lang: "cpp", From: "debian:protobuf", Needs: []string{"cmake"},
-		Build: `cmake -B o -DCMAKE_BUILD_TYPE=Debug -Dprotobuf_BUILD_TESTS=OFF -Dprotobuf_WITH_ZLIB=OFF -DCMAKE_CXX_FLAGS_DEBUG=-g; cmake --build o -j2 --target protoc
+		Build: `cmake -B o -DCMAKE_BUILD_TYPE=Debug -Dprotobuf_BUILD_TESTS=OFF -Dprotobuf_WITH_ZLIB=OFF \
+  -DCMAKE_CXX_FLAGS_DEBUG=-g
+cmake --build o -j2 --target protoc
 grep -q . o/protoc`,
 		Early:   true,
 		Program: "o/protoc",
-		Script:  `mkdir out && "$P" --cpp_out=out --python_out=out --java_out=out a.proto && cat out/*.h out/*_pb2.py | cksum; "$P" --cpp_out=out bad.proto; "$P" --decode_raw <a.proto`,
-		Args:    []string{"--cpp_out=.", "a.proto"},
+		Script: `mkdir out && "$P" --cpp_out=out --python_out=out --java_out=out a.proto && cat out/*.h out/*_pb2.py | ` +
+			`cksum; "$P" --cpp_out=out bad.proto; "$P" --decode_raw <a.proto`,
+		Args: []string{"--cpp_out=.", "a.proto"},
 		Files: map[string]string{"a.proto": wholeProto,
 			"bad.proto": "syntax = \"proto3\"; message M { int32 a = 0; Gone b = 2; }\n"}},
 	{Name: "containers", Lang: "cpp", From: "suite:containers", Needs: []string{"libboost-dev", "libabsl-dev"},
-		Build:   `g++ -g -O0 -std=c++17 -o main main.cc -labsl_status -labsl_statusor -labsl_str_format_internal -labsl_strings -labsl_strings_internal -labsl_raw_hash_set -labsl_hash -labsl_city -labsl_low_level_hash -labsl_throw_delegate -labsl_raw_logging_internal -labsl_base -labsl_cord -labsl_cord_internal -labsl_cordz_info -labsl_bad_optional_access -labsl_bad_variant_access -labsl_int128`,
+		Build: `g++ -g -O0 -std=c++17 -o main main.cc -labsl_status -labsl_statusor -labsl_str_format_internal ` +
+			`-labsl_strings -labsl_strings_internal -labsl_raw_hash_set -labsl_hash -labsl_city -labsl_low_level_hash ` +
+			`-labsl_throw_delegate -labsl_raw_logging_internal -labsl_base -labsl_cord -labsl_cord_internal ` +
+			`-labsl_cordz_info -labsl_bad_optional_access -labsl_bad_variant_access -labsl_int128`,
 		Program: "main", Script: `"$P"`},
 	{Name: "qt", Lang: "cpp", From: "suite:qt", Needs: []string{"qtbase5-dev", "pkg-config"},
 		Build: `PATH=/usr/lib/qt5/bin:$PATH; moc main.cpp -o main.moc
@@ -98,7 +108,8 @@ g++ -g -O0 -fPIC -w -std=c++17 -I. $(pkg-config --cflags Qt5Core) -o orders main
 		Args:   []string{"-n", "64", "words"},
 		Files:  map[string]string{"words": wholeWords}},
 	{Name: "ripgrep", Lang: "rust", From: "crate:ripgrep@15.2.0", Build: cargoBuild, Program: "target/debug/rg",
-		Script:  `"$P" -j1 --sort path 'w[a-z]+d' . ; "$P" -c --json -j1 the words | sed 's/"elapsed[^}]*}//g'; "$P" -r '<$1>' '(b[a-z]*)' words; "$P" '(' words`,
+		Script: `"$P" -j1 --sort path 'w[a-z]+d' . ; "$P" -c --json -j1 the words | sed 's/"elapsed[^}]*}//g'; "$P" -r ` +
+			`'<$1>' '(b[a-z]*)' words; "$P" '(' words`,
 		Args:    []string{"-j1", "w[a-z]+", "words"},
 		Files:   map[string]string{"words": wholeWords, "d/e.txt": "a word\n", ".gitignore": "g\n", "g": "word\n"},
 		Blurred: []string{`"(secs|nanos|human)":[^,}]*`}},
@@ -119,9 +130,10 @@ g++ -g -O0 -fPIC -w -std=c++17 -I. $(pkg-config --cflags Qt5Core) -o orders main
 		Files: map[string]string{"main.c": wholeC, "m.lua": wholeLua}},
 	{Name: "bat", Lang: "rust", From: "crate:bat@0.26.1",
 		Build: `cargo build --locked --no-default-features --features minimal-application`, Program: "target/debug/bat",
-		Script: `"$P" --paging never --color always -n main.c; "$P" -p main.lua; "$P" --list-themes --color never | head -3; "$P" nowhere`,
-		Args:   []string{"--paging", "never", "--color", "always", "main.c"},
-		Files:  map[string]string{"main.c": wholeC, "main.lua": wholeLua}},
+		Script: `"$P" --paging never --color always -n main.c; "$P" -p main.lua; "$P" --list-themes --color never | head ` +
+			`-3; "$P" nowhere`,
+		Args:  []string{"--paging", "never", "--color", "always", "main.c"},
+		Files: map[string]string{"main.c": wholeC, "main.lua": wholeLua}},
 	{Name: "values", Lang: "rust", From: "suite:values", Build: `cargo build`, Program: "target/debug/values",
 		Script: `"$P"`},
 	{Name: "server", Lang: "rust", From: "suite:server",

@@ -35,8 +35,11 @@ kill -USR1 $$ 2>/dev/null || true; echo not here
 	wholeAwk = `BEGIN { FS = "[ .,]+"; OFS = "-"; printf "%5.2f %s\n", atan2(0, -1), substr("abcdef", 2, 3) }
 { for (i = 1; i <= NF; i++) if ($i != "") seen[tolower($i)]++; total += NF }
 /the/ { gsub(/the/, "THE"); lines[++n] = $0 }
-function top(k,  best, w) { for (w in seen) if (best == "" || seen[w] > seen[best] || seen[w] == seen[best] && w < best) best = w; delete seen[best]; return best }
-END { print total, n; for (k = 1; k <= 5; k++) print top(k); print length(lines[1]), index(lines[1], "THE"), match("aab", /b/); exit 2 }
+function top(k,  best, w) {
+  for (w in seen) if (best == "" || seen[w] > seen[best] || seen[w] == seen[best] && w < best) best = w
+  delete seen[best]; return best }
+END { print total, n; for (k = 1; k <= 5; k++) print top(k)
+  print length(lines[1]), index(lines[1], "THE"), match("aab", /b/); exit 2 }
 `
 	wholeWords = `It was a small town on the edge of the wood, and the wood was old.
 Nobody who had been born there had ever gone farther than the bridge,
@@ -64,7 +67,8 @@ halt
 struct node { int id; const char *name; struct node *next; };
 enum color { RED, GREEN = 5 };
 static int sum(struct node *n) { int s = 0; while (n) { s += n->id; n = n->next; } return s; }
-static double mean(const double *v, int n) { double t = 0; for (int i = 0; i < n; i++) t += v[i]; return n ? t / n : 0; }
+static double mean(const double *v, int n) { double t = 0;
+  for (int i = 0; i < n; i++) t += v[i]; return n ? t / n : 0; }
 /* the main
    program */
 int main(int argc, char **argv) {
@@ -78,36 +82,45 @@ int main(int argc, char **argv) {
 `
 	wholeJq = `def depth: if type == "object" or type == "array" then 1 + ([.[] | depth] | max // 0) else 0 end;
 [.. | numbers] as $n | {sum: ($n | add), depth: depth, keys: (paths | map(tostring) | join("/")),
- names: [.people[] | select(.age > 30) | .name | ascii_upcase], by: (.people | group_by(.town) | map({(.[0].town): length}) | add),
+ names: [.people[] | select(.age > 30) | .name | ascii_upcase],
+ by: (.people | group_by(.town) | map({(.[0].town): length}) | add),
  fold: (reduce .people[] as $p (0; . + $p.age)), text: (.people | @json | length), try: (try error("x") catch .)}
 `
-	wholeJSON = `{"people": [{"name": "ada", "age": 36, "town": "x"}, {"name": "bob", "age": 29, "town": "y", "pets": [{"n": 1.5e3}, null, true]},
+	wholeJSON = `{"people": [
+ {"name": "ada", "age": 36, "town": "x"}, {"name": "bob", "age": 29, "town": "y", "pets": [{"n": 1.5e3}, null, true]},
  {"name": "cy \u00e9", "age": 51, "town": "x", "deep": [[[[{"a": {"b": -1}}]]]]}], "empty": {}, "list": []}
 `
 	wholeXML = `<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE list [<!ENTITY who "Ada &amp; Bob"><!ELEMENT list (item*)><!ATTLIST item id CDATA #REQUIRED kind (a|b) "a">]>
-<list xmlns:x="urn:x"><item id="1">&who;</item><x:item id="2"><![CDATA[<raw>]]></x:item><?do it?><!-- note --><item id="3" kind="b"/></list>
+<list xmlns:x="urn:x"><item id="1">&who;</item>
+<x:item id="2"><![CDATA[<raw>]]></x:item><?do it?><!-- note --><item id="3" kind="b"/></list>
 `
 	wholeRedis = `"$P" --port 0 --unixsocket "$PWD/s" --save '' --daemonize no --logfile log --dir . &
 c="$S/src/redis-cli -s $PWD/s"
 for i in $(seq 300); do $c ping >/dev/null 2>&1 && break; sleep 0.1; done
-$c set a 1; $c incrby a 41; $c rpush l x y z; $c lrange l 0 -1; $c hset h f v g w; $c hgetall h; $c zadd z 1 a 2 b; $c zrange z 0 -1 withscores
-$c eval 'return {KEYS[1], redis.call("get", KEYS[1]), #ARGV}' 1 a b; $c type l; $c object encoding l; $c setrange t 5 abc; $c bitcount t
+$c set a 1; $c incrby a 41; $c rpush l x y z; $c lrange l 0 -1; $c hset h f v g w; $c hgetall h
+$c zadd z 1 a 2 b; $c zrange z 0 -1 withscores
+$c eval 'return {KEYS[1], redis.call("get", KEYS[1]), #ARGV}' 1 a b; $c type l; $c object encoding l
+$c setrange t 5 abc; $c bitcount t
 $c xadd s 1-1 k v; $c xlen s; $c nonsense; $c hget l f; $c debug sleep 0; $c save; $c dbsize; $c shutdown nosave
 wait
 `
 	wholeNginx = `mkdir -p logs; "$P" -p "$PWD" -c nginx.conf & pid=$!
 for i in $(seq 300); do curl -s --unix-socket s http://x/a.txt >/dev/null && break; sleep 0.1; done
 for i in 1 2 3; do curl -s --unix-socket s http://x/a.txt; done
-curl -s -o /dev/null -w '%{http_code}\n' --unix-socket s http://x/gone; curl -s -D - -o /dev/null --unix-socket s http://x/say/me -H 'A: b' | grep X-Who
-curl -s -r 2-5 --unix-socket s http://x/a.txt; echo; curl -s -X POST -d q=1 -w '%{http_code}\n' -o /dev/null --unix-socket s http://x/a.txt
+curl -s -o /dev/null -w '%{http_code}\n' --unix-socket s http://x/gone
+curl -s -D - -o /dev/null --unix-socket s http://x/say/me -H 'A: b' | grep X-Who
+curl -s -r 2-5 --unix-socket s http://x/a.txt; echo
+curl -s -X POST -d q=1 -w '%{http_code}\n' -o /dev/null --unix-socket s http://x/a.txt
 "$P" -p "$PWD" -c nginx.conf -s quit; wait $pid; echo $?; wc -l <logs/access.log
 `
 	wholeNginxConf = `daemon off; worker_processes 2; pid pid; error_log logs/error.log;
 events { worker_connections 64; }
-http { access_log logs/access.log; client_body_temp_path t1; proxy_temp_path t2; fastcgi_temp_path t3; uwsgi_temp_path t4; scgi_temp_path t5;
+http { access_log logs/access.log; client_body_temp_path t1; proxy_temp_path t2;
+  fastcgi_temp_path t3; uwsgi_temp_path t4; scgi_temp_path t5;
  map $uri $who { default nobody; /say/me me; }
- server { listen unix:s; root .; location /say/ { add_header X-Who "$who $http_a $request_method" always; } location / { } } }
+ server { listen unix:s; root .; location /say/ {
+    add_header X-Who "$who $http_a $request_method" always; } location / { } } }
 `
 	wholeNinja = `cflags = -v
 rule copy

@@ -347,8 +347,11 @@ func (p *goProgram) say(root string, several bool, rep *collector.ThreadReport) 
 
 // standard are the first parts of the import paths of Go's own library.
 var standard = strings.Fields(
-	`archive bufio builtin bytes cmp compress container context crypto database debug embed encoding errors expvar flag fmt go
-	hash html image index internal io iter log maps math mime net os path plugin reflect regexp runtime slices sort strconv strings structs sync syscall
+	`archive bufio builtin bytes cmp compress container context crypto database debug embed encoding errors expvar flag
+	fmt go
+	hash html image index internal io iter log maps math mime net os path plugin reflect regexp
+	runtime slices sort strconv strings
+	structs sync syscall
 	testing text time unicode unique unsafe vendor weak panic`)
 
 // ofStandard reports whether a function is of Go's library, or of what go test adds.

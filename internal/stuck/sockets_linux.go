@@ -100,8 +100,9 @@ func unixPeer(inode uint32) uint64 {
 	q = le.AppendUint32(q, 0xffffffff) // states
 	q = le.AppendUint32(q, inode)
 	q = le.AppendUint32(q, showName|showPeer)
-	q = le.AppendUint64(q, 0xffffffffffffffff)                                             // whatever its cookie
-	unix.SetsockoptTimeval(s, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: wait}) //nolint:errcheck // the kernel answers at once
+	q = le.AppendUint64(q, 0xffffffffffffffff) // whatever its cookie
+	limit := unix.Timeval{Sec: wait}
+	unix.SetsockoptTimeval(s, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &limit) //nolint:errcheck // the kernel answers at once
 	if unix.Sendto(s, q, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}) != nil {
 		return 0
 	}

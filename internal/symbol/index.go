@@ -38,7 +38,8 @@ const (
 func (r ghostReason) String() string {
 	switch r {
 	case ghostInlined:
-		return "it has no code of its own: every call was inlined, or it is never called (build with -O0, or mark it noinline)"
+		return "it has no code of its own: every call was inlined, or it is never called (build with -O0, or mark " +
+			"it noinline)"
 	case ghostDiscarded:
 		return "it has address 0: the linker discarded its code as unused"
 	}

@@ -308,4 +308,5 @@ var relativeFrame = lazyregexp.MustCompile(`^(\s*at (?:.*\()?)([^\s()/<:][^()<:]
 
 // titleCall is a line that declares a test with a literal title.
 var titleCall = lazyregexp.MustCompile(
-	"^\\s*(?:Deno\\.)?(?:test|it|specify)(?:\\.\\w+)*\\s*\\(\\s*(?:'((?:[^'\\\\]|\\\\.)*)'|\"((?:[^\"\\\\]|\\\\.)*)\"|`([^`$]*)`)")
+	"^\\s*(?:Deno\\.)?(?:test|it|specify)(?:\\.\\w+)*\\s*\\(\\s*" +
+		"(?:'((?:[^'\\\\]|\\\\.)*)'|\"((?:[^\"\\\\]|\\\\.)*)\"|`([^`$]*)`)")

@@ -128,7 +128,8 @@ var (
 	denoRunning = lazyregexp.MustCompile(`^(\S.*) \.\.\.$`)
 	denoUncaugt = lazyregexp.MustCompile(`(?m)^(?:\./)?(\S.*) \(uncaught error\)\nerror: (?:\(in promise\) )?`)
 	denoSummary = lazyregexp.MustCompile(
-		`(?m)^(?:ok|FAILED) \| (\d+) passed(?: \((\d+) steps?\))? \| (\d+) failed(?: \((\d+) steps?\))?(?: \| (\d+) ignored(?: \((\d+) steps?\))?)?`)
+		`(?m)^(?:ok|FAILED) \| (\d+) passed(?: \((\d+) steps?\))? \| (\d+) failed(?: \((\d+) steps?\))?(?: \| (\d+) ` +
+			`ignored(?: \((\d+) steps?\))?)?`)
 	denoStep    = lazyregexp.MustCompile(`^\d+ test steps? failed`)
 	denoMissing = lazyregexp.MustCompile(`Requires (\w+) access`)
 )

@@ -234,7 +234,8 @@ var resultForms = []struct {
 		`^test (?P<name>\S+(?: - .*)?) \.\.\. (?P<word>ok|FAILED|ignored)(?:, (?P<reason>.*))?$`), false},
 	{"go", has("--- "), regexp.MustCompile(`^ *--- (?P<word>PASS|FAIL|SKIP): (?P<name>\S+) \([0-9.]+s\)$`), true},
 	{"pytest", has(".py::"), regexp.MustCompile(
-		`^(?P<name>\S+\.py::\S.*?) (?P<word>PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS)(?: \((?P<reason>.*)\))?\s*(?:\[ *\d+%\])?$`), false},
+		`^(?P<name>\S+\.py::\S.*?) (?P<word>PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS)(?: ` +
+			`\((?P<reason>.*)\))?\s*(?:\[ *\d+%\])?$`), false},
 	{"pytest", has(".py"), regexp.MustCompile(
 		`^(?P<word>FAILED|ERROR) (?P<name>\S+\.py(?:::\S.*?)?)(?: - (?P<reason>.*))?$`), false},
 	{"marks", has("\xe2\x9c"), regexp.MustCompile(`^\s*(?P<word>[✓✔✗✘✕✖])\s+(?P<name>\S.*?)(?: [(\[][0-9.]+ ?m?s[)\]])?$`),
@@ -249,7 +250,9 @@ var resultWords = map[string]Status{"PASS": Passed, "ok": Passed, "PASSED": Pass
 
 // sumLines are forms of the sums that runners print.
 var sumLines = lazyregexp.MustCompile(
-	`(?i)\b\d+ (?:tests? )?(?:passed|passing|failed|failing|failures?|errors?|skipped|pending|ignored|succeeded)\b|^(?:Tests run|Tests|Passed|Failed|Test Suites):? +.*\d|\bRan \d+ tests?\b|\(failures=|^# (?:TOTAL|PASS|SKIP|XFAIL|FAIL|XPASS|ERROR): +\d`)
+	`(?i)\b\d+ (?:tests? )?(?:passed|passing|failed|failing|failures?|errors?|skipped|pending|ignored|succeeded)\b` +
+		`|^(?:Tests run|Tests|Passed|Failed|Test Suites):? +.*\d|\bRan \d+ tests?\b|\(failures=|^# ` +
+		`(?:TOTAL|PASS|SKIP|XFAIL|FAIL|XPASS|ERROR): +\d`)
 
 func (x *genericRun) line(s Stream, raw string) {
 	x.text[s].WriteString(raw)

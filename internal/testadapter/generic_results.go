@@ -198,7 +198,8 @@ func (x *genericRun) tapEnds(p *npmPackage, t *tapState, exit Exit) {
 
 // shellSaid is what a shell says of a command of its line that it could not run, or that died.
 var shellSaid = lazyregexp.MustCompile(
-	`(?m)^(?:bash: line |sh: )\d+: .*(?:not found|No such file or directory|Permission denied|Killed|Aborted|Segmentation fault|Bus error|Illegal instruction|Floating point exception).*$`)
+	`(?m)^(?:bash: line |sh: )\d+: .*(?:not found|No such file or directory|Permission ` +
+		`denied|Killed|Aborted|Segmentation fault|Bus error|Illegal instruction|Floating point exception).*$`)
 
 var automakeSum = lazyregexp.MustCompile(`^# (PASS|SKIP|XFAIL|FAIL|XPASS|ERROR): +(\d+)$`)
 

@@ -16,7 +16,8 @@ var (
 	goLogLine = lazyregexp.MustCompile(`^(?: {4})+([^\s:][^:]*\.go):(\d+): ?(.*)$`)
 	// What usually stands in a failure's message and not in a mere log line.
 	goLooksBad = lazyregexp.MustCompile(
-		`(?i)\b(got|want|wanted|expect(ed)?|fail(ed|s|ure)?|err(or)?|unexpected|mismatch|not equal|should|must|missing|wrong|bad|nil)\b|!=|Error Trace:`)
+		`(?i)\b(got|want|wanted|expect(ed)?|fail(ed|s|ure)?|err(or)?|unexpected|mismatch|not ` +
+			`equal|should|must|missing|wrong|bad|nil)\b|!=|Error Trace:`)
 	// Both sides, in the words that Go's own tests use.
 	goGotWant = lazyregexp.MustCompile(
 		`(?s)^(?:.*?\b)?got:?\s*(.+?)[,;.]?\s+(?:but )?(?:want(?:ed)?|expected):?\s*(\S.*)$`)

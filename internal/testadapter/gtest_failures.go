@@ -14,7 +14,8 @@ var (
 	gtestValue   = lazyregexp.MustCompile(`(?s)^Value of: .*?\n  Actual: (.*?)\nExpected: ([^\n]*)`)
 	gtestCompare = lazyregexp.MustCompile(`^Expected: (.*), actual: ([^\n]*)`)
 	gtestThrown  = lazyregexp.MustCompile(
-		`thrown in (the test body|SetUp\(\)|TearDown\(\)|SetUpTestSuite\(\)|TearDownTestSuite\(\)|the test fixture's (?:con|de)structor)`)
+		`thrown in (the test body|SetUp\(\)|TearDown\(\)|SetUpTestSuite\(\)|TearDownTestSuite\(\)|the test fixture's ` +
+			`(?:con|de)structor)`)
 	gtestStart  = lazyregexp.MustCompile(`^(?:(.+?):(\d+)|unknown file): (Failure|Skipped|error: )`)
 	gtestTraced = lazyregexp.MustCompile(`^(.+?):(\d+): (.*)$`)
 )

@@ -10,7 +10,8 @@ import (
 // v8Frame is a line of a stack as V8 and JavaScriptCore (in Bun) write it: "at [async] [new] name [as x]
 // (place:line:column)", or the place alone.
 var v8Frame = lazyregexp.MustCompile(
-	`^\s*at (?:async )?(?:new )?(?:(.*?) (?:\[as [^\]]*\] )?\()?((?:[a-z]+:)?[^\s()](?:[^()]|\([^()]*\))*?):(\d+)(?::(\d+))?\)?\s*$`)
+	`^\s*at (?:async )?(?:new )?(?:(.*?) (?:\[as [^\]]*\] )?\()?((?:[a-z]+:)?[^\s()](?:[^()]` +
+		`|\([^()]*\))*?):(\d+)(?::(\d+))?\)?\s*$`)
 
 // v8Stack reads a stack's frames, innermost first, and the column of each.
 func v8Stack(stack string) ([]Frame, map[Frame]int) {

@@ -13,7 +13,8 @@ import (
 //	 3/17 suite / passes                     OK              0.01s
 //	12/17 suite / segfault                   FAIL            0.02s   killed by signal 11 SIGSEGV
 var mesonLine = lazyregexp.MustCompile(
-	`^\s*(\d+)/(\d+) (\S.*?)\s+(OK|FAIL|EXPECTEDFAIL|SKIP|TIMEOUT|ERROR|UNEXPECTEDPASS|INTERRUPT)\s+([\d.]+)s(?:\s+(.*))?$`)
+	`^\s*(\d+)/(\d+) (\S.*?)\s+(OK|FAIL|EXPECTEDFAIL|SKIP|TIMEOUT|ERROR|UNEXPECTEDPASS` +
+		`|INTERRUPT)\s+([\d.]+)s(?:\s+(.*))?$`)
 
 var (
 	mesonKilled = lazyregexp.MustCompile(`killed by signal (\d+)`)

@@ -16,7 +16,8 @@ var (
 	goPackage = lazyregexp.MustCompile(`(?m)^package (\w+)`)
 	goBound   = lazyregexp.MustCompile(`(?m)^//go:build |^import "C"|^\s+"C"$`)
 	goApart   = lazyregexp.MustCompile(
-		`(^|/)(testdata|_[^/]*)/|_(windows|darwin|linux|freebsd|netbsd|openbsd|js|wasip1|plan9|android|ios|amd64|arm64|arm|386|wasm)\.go$`)
+		`(^|/)(testdata|_[^/]*)/|_(windows|darwin|linux|freebsd|netbsd|openbsd|js|wasip1|plan9|android|ios|amd64|arm64` +
+			`|arm|386|wasm)\.go$`)
 )
 
 func goFamily() *family {

@@ -190,7 +190,8 @@ func (s *setup) nativeSources() (plain, mains []string) {
 var plainName = lazyregexp.MustCompile(`^[\w./+-]+$`)
 
 var foreign = lazyregexp.MustCompile(
-	`(?i)(^|/)(third_?party|external|extern|deps|vendor|examples?|bench(marks?)?|docs?|subprojects|build[^/]*|CMakeFiles)/`)
+	`(?i)(^|/)(third_?party|external|extern|deps|vendor|examples?|bench(marks?)?|docs?|subprojects|build[^/]*` +
+		`|CMakeFiles)/`)
 
 // maxDeclared is how many of a header's functions are looked for in the sources: one is wanted.
 const maxDeclared = 20

@@ -121,7 +121,8 @@ func idName(name string) bool {
 // volatile finds what in text may differ from run to run: hexadecimal addresses, temporary names, the folders of test
 // runs, times of day, and numbers that may be ids or addresses.
 var volatile = regexp.MustCompile(
-	`0x[0-9a-fA-F]{6,16}\b|(?:/var)?/tmp/[^\s/:"']+|/dev/shm/[^\s/:"']+|\btest-\d{4}-\d\d-\d\d-\d\dh\d\d-[0-9a-f]{8}|\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?|\b\d{3,19}\b`)
+	`0x[0-9a-fA-F]{6,16}\b|(?:/var)?/tmp/[^\s/:"']+|/dev/shm/[^\s/:"']+|\btest-\d{4}-\d\d-\d\d-\d\dh\d\d-[0-9a-f]{8}` +
+		`|\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?|\b\d{3,19}\b`)
 
 // text is text without what differs from run to run.
 func (c *canon) text(s string) string {

@@ -63,7 +63,8 @@ func (t *Thread) String() string {
 func (a *analysis) gone(t *Thread) Deadlock {
 	m := a.member(t)
 	return Deadlock{Threads: []Member{m}, Text: fmt.Sprintf(
-		"deadlock: %v waits in %s for %s, whose owner, thread %d, is gone: it ended without unlocking, or was left behind by a fork.",
+		"deadlock: %v waits in %s for %s, whose owner, thread %d, is gone: it ended without unlocking, or was left "+
+			"behind by a fork.",
 		t, m.At, m.WaitsFor, t.Wait.Owner)}
 }
 

@@ -66,7 +66,9 @@ func (f *Frame) Library(root string) bool {
 // libcNames are functions of a C library that a static program may have without debug information.
 var libcNames = set(
 	`read write open openat poll ppoll select pselect epoll_wait epoll_pwait accept accept4 recv recvfrom recvmsg
-	send sendto sendmsg connect wait wait3 wait4 waitpid waitid pause sigsuspend sigwait sigwaitinfo sigtimedwait sleep usleep flock fcntl lockf
+	send sendto sendmsg connect wait wait3 wait4 waitpid waitid pause sigsuspend sigwait sigwaitinfo
+	sigtimedwait sleep usleep
+	flock fcntl lockf
 	msgrcv msgsnd semop semtimedop syscall_cp syscall_cp_c syscall_cp_asm timedwait_cp libc_read libc_write libc_accept`)
 
 func set(words string) map[string]bool {

@@ -199,7 +199,8 @@ func (t *target) dataEvent(c *pause, pic *snapshot.Picture, pt *point, j judged,
 		members["note"] = "another thread wrote at the same time: newValue is what was there when this one was stopped"
 	}
 	if j.unseen {
-		members["note"] = "it was changed before by what no data breakpoint sees: the kernel in a system call, or another process"
+		members["note"] = "it was changed before by what no data breakpoint sees: the kernel in a system call, or " +
+			"another process"
 	}
 	c.seen.Behind = true // the trap comes behind the instruction
 	top, lines := c.where(pic, frames, false)

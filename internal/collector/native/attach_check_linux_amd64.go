@@ -123,7 +123,8 @@ func checkTraced(pid, tid int) error {
 		who = tracer
 	}
 	return fault.New(fault.AttachFailed, fmt.Sprintf(
-		"End that program (a debugger, strace or another strobe) or make it detach, or launch a second instance with command."),
+		"End that program (a debugger, strace or another strobe) or make it detach, or launch a second instance "+
+			"with command."),
 		"process %d is traced already, by process %d (%s); only one at a time can", pid, who, shortCommand(who))
 }
 

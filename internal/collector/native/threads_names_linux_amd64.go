@@ -93,9 +93,11 @@ func (s *seen) callNumber() int64 {
 	// Its arguments stay. Only calls with a time limit go on in this way: sleeps, waits for a futex, and poll.
 	if a := &s.thread.Args; a[0] < 16 && a[1] <= 1 && a[2] >= firstAddress { // a clock, and a pointer to the time
 		return unix.SYS_CLOCK_NANOSLEEP
-	} else if a[0] >= firstAddress && (a[1] >= firstAddress || a[1] == 0 && a[3] == 0) { // the time, and where what is left of it goes; a futex would have its time there
+	} else if a[0] >= firstAddress && (a[1] >= firstAddress || a[1] == 0 && a[3] == 0) {
+		// The time, and where what is left of it goes; a futex would have its time there.
 		return unix.SYS_NANOSLEEP
-	} else if a[0] >= firstAddress && a[1] > 0 && a[1] < private && a[1] != bitset && (a[2] < 1<<32 || int64(a[2]) == -1) { // some files, and milliseconds
+	} else if a[0] >= firstAddress && a[1] > 0 && a[1] < private && a[1] != bitset &&
+		(a[2] < 1<<32 || int64(a[2]) == -1) { // some files, and milliseconds
 		return unix.SYS_POLL
 	}
 	if op := s.thread.Args[1] & 0x7f &^ private; s.thread.Args[1] < firstAddress && (op == 0 || op == bitset) &&

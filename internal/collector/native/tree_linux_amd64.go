@@ -69,7 +69,8 @@ func (t *target) created(th *thread, s ptrace.Stop) {
 		if first, ok := t.orphans[child]; ok {
 			t.forgetNew(child)
 			t.adopt(first.stop, from)
-		} else if t.threads[child] == nil && (from.event != ptrace.EventClone || tgid(child) != 0) { // else it has ended already
+		} else if t.threads[child] == nil && (from.event != ptrace.EventClone || tgid(child) != 0) {
+			// Else it has ended already.
 			t.waiting[child] = from
 			th.p.memory().awaited.Add(1)
 		}

@@ -131,7 +131,8 @@ func (g *printed) object(size int) ptype {
 			fmt.Fprintf(&put, "for (int i = 0; i < %d; i++, n += 3) { %s c; %s; memcpy(&p->%s[i], &c, sizeof c); } ", array,
 				m.name, at(m.put, "c"), name)
 			fmt.Fprintf(&show,
-				`printf("["); for (int i = 0; i < %d; i++) { if (i) printf(","); %s c; memcpy(&c, &p->%s[i], sizeof c); %s } printf("]"); `, array, m.name, name, at(m.show, "c"))
+				`printf("["); for (int i = 0; i < %d; i++) { if (i) printf(","); %s c; memcpy(&c, &p->%s[i], sizeof c); %s } `+
+					`printf("]"); `, array, m.name, name, at(m.show, "c"))
 		default:
 			fmt.Fprintf(&decl, "%s %s; ", m.name, name)
 			fmt.Fprintf(&put, "{ %s c; %s; memcpy((void *)&p->%s, (void *)&c, sizeof c); n += 5; } ", m.name, at(m.put, "c"),

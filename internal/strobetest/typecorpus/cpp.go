@@ -45,7 +45,8 @@ ALONE T%d make_%d() { KEEP(0); T%d v; build%d(v, fuel_of_results); return v; }
 `, i, i, i, i, i, i, i, i, i, e.id)
 		fmt.Fprintf(&calls, `  { begin_objects(%d); T%d v; build%d(v, 6); begin_objects(%d); build%d(g_%d, 5);
     std::string o; show%d(o, v, 1); expect("take_%d", "v", o); o.clear(); show%d(o, v, 0); expect("pass_%d", "v", o);
-    { Other other; o.clear(); show%d(o, g_%d, 0); expect("g_%d", "global", o); o.clear(); show%d(o, v, 1); expect("take_%d", "crash", o); }
+    { Other other; o.clear(); show%d(o, g_%d, 0); expect("g_%d", "global", o);
+      o.clear(); show%d(o, v, 1); expect("take_%d", "crash", o); }
     take_%d(v, &zero); begin_objects(%d); T%d r = make_%d(); o.clear(); show%d(o, r, 0); expect("make_%d", "return", o);
     if (crash == %d) { std::fflush(out); take_%d(v, nullptr); }
     pass_%d(std::move(v));
@@ -81,11 +82,15 @@ static FILE* out;
 static unsigned long long state;
 static int objects;
 static void begin_objects(unsigned long long seed) { state = seed * 0x9E3779B97F4A7C15ull + 1; objects = 22; }
-static unsigned pick(unsigned n) { state = state * 6364136223846793005ull + 1442695040888963407ull; return unsigned(state >> 33) % n; }
+static unsigned pick(unsigned n) {
+    state = state * 6364136223846793005ull + 1442695040888963407ull;
+    return unsigned(state >> 33) % n; }
 static int some(int fuel) { if (fuel <= 0 || objects <= 0) return 0; int n = int(pick(3)); objects -= n; return n; }
 struct Other { int was = depth; Other() { depth = other_depth; } ~Other() { depth = was; } };
 static std::string deep() { return "\"<max depth " + std::to_string(depth) + " reached>\""; }
-static std::string word() { std::string s; for (unsigned n = pick(24); n > 0; n--) s += char('a' + pick(26)); return s; }
+static std::string word() {
+    std::string s;
+    for (unsigned n = pick(24); n > 0; n--) s += char('a' + pick(26)); return s; }
 static void expect(const char* name, const char* arg, const std::string& want) {
   std::fprintf(out, "{\"case\":\"%s\",\"arg\":\"%s\",\"want\":%s}\n", name, arg, want.c_str());
 }

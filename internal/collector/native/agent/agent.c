@@ -24,8 +24,8 @@ static inline struct strobe_header *known(u64 fs) {
 	return 0;
 }
 
-// new_thread gives the calling thread a ring: its old one, if only its FS base changed, else a free one. A thread under strict seccomp may
-// make no system call: nor may it read the clock, and who traces us gives it a ring when it tries.
+// new_thread gives the calling thread a ring: its old one, if only its FS base changed, else a free one. A thread under
+// strict seccomp may make no system call: nor may it read the clock, and who traces us gives it a ring when it tries.
 static COLD struct strobe_header *new_thread(u64 fs) {
 	now();
 	struct strobe_header *given = known(fs);
@@ -33,13 +33,15 @@ static COLD struct strobe_header *new_thread(u64 fs) {
 	struct strobe_control *c = CONTROL;
 	u32 tid = (u32)sys(SYS_gettid, 0, 0, 0, 0), ring = 0;
 	u32 hint = c->ringhint;
-	for (u32 i = 0; i < c->ringcount && !ring; i++) { // rings are given out in order: behind the hint's first free one there is none
+	// rings are given out in order: behind the hint's first free one there is none
+	for (u32 i = 0; i < c->ringcount && !ring; i++) {
 		if (STATES[i] == STROBE_RING_FREE && i >= hint) break;
 		if (STATES[i] == STROBE_RING_USED && ring_at(i)->tid == tid) ring = i + 1;
 	}
 	for (u32 k = 0; k < c->ringcount && !ring; k++) {
 		u32 i = (hint + k) % c->ringcount, free = STROBE_RING_FREE;
-		if (STATES[i] == free && __atomic_compare_exchange_n(&STATES[i], &free, STROBE_RING_USED, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+		if (STATES[i] == free && __atomic_compare_exchange_n(&STATES[i], &free, STROBE_RING_USED, 0, __ATOMIC_ACQ_REL,
+				__ATOMIC_RELAXED)) {
 			ring = i + 1;
 			ring_at(i)->tid = tid;
 			ring_at(i)->cachedtail = ring_at(i)->tail - STROBE_SPARE_BYTES;
@@ -51,7 +53,8 @@ static COLD struct strobe_header *new_thread(u64 fs) {
 	for (u32 k = 0; k < STROBE_THREAD_SLOTS; k++, s = (s + 1) % STROBE_THREAD_SLOTS) {
 		u64 old = SLOTS[s].fs;
 		if (old > 1 && old != fs) continue;
-		if (old != fs && !__atomic_compare_exchange_n(&SLOTS[s].fs, &old, fs, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) continue;
+		if (old != fs && !__atomic_compare_exchange_n(&SLOTS[s].fs, &old, fs, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			continue;
 		SLOTS[s].tid = tid;
 		SLOTS[s].ring = ring;
 		return ring_at(ring - 1);
@@ -69,8 +72,8 @@ static COLD struct strobe_header *self_by_base(void) {
 	return LIKELY(t != 0) ? t : new_thread(fs);
 }
 
-// self returns the thread's ring. The word at the FS base is only believed where a thread with that base has been given a ring, as in
-// entry.S: what a program that uses it otherwise has there is no thread's base.
+// self returns the thread's ring. The word at the FS base is only believed where a thread with that base has been given
+// a ring, as in entry.S: what a program that uses it otherwise has there is no thread's base.
 static inline struct strobe_header *self(void) {
 	if (LIKELY((CONTROL->flags & (STROBE_FLAG_FS0 | STROBE_FLAG_BY_TID)) == STROBE_FLAG_FS0)) {
 		u64 fs;
@@ -81,8 +84,8 @@ static inline struct strobe_header *self(void) {
 	return self_by_base();
 }
 
-// may_wait reports whether the thread may be kept for a while: not when the wait for this very room was given up, not where it could
-// not make the system call, and not when others rely on its coming in time.
+// may_wait reports whether the thread may be kept for a while: not when the wait for this very room was given up, not
+// where it could not make the system call, and not when others rely on its coming in time.
 static COLD int may_wait(const struct strobe_header *t, u64 seen) {
 	if (t->gaveup == seen + 1 || CONTROL->flags & STROBE_FLAG_QUIET) return 0;
 	long policy = sys(SYS_sched_getscheduler, 0, 0, 0, 0) & ~0x40000000 /* SCHED_RESET_ON_FORK */;
@@ -141,7 +144,8 @@ static COLD int report_lost(struct strobe_header *t, u64 *head, u64 spare) {
 	if (!room(t, head, STROBE_RECORD_BYTES + 24, spare)) return 0;
 	struct strobe_record *r = place(t, head);
 	u64 *p = (u64 *)(r + 1);
-	r->tsc = t->lostlast; r->hook = 0; r->size8 = (STROBE_RECORD_BYTES + 24) / 8; r->kind = STROBE_REC_DROPPED; r->flags = 0; r->sp = 0;
+	r->tsc = t->lostlast; r->hook = 0; r->size8 = (STROBE_RECORD_BYTES + 24) / 8; r->kind = STROBE_REC_DROPPED;
+	r->flags = 0; r->sp = 0;
 	p[0] = t->losttotal; p[1] = t->lostfirst; p[2] = t->lostlast;
 	*head += STROBE_RECORD_BYTES + 24;
 	t->lost = 0;
@@ -186,7 +190,8 @@ static COLD void dropped(const struct strobe_header *t, u32 id, u32 kind) {
 
 static COLD void no_ring(void) { __atomic_fetch_add(&CONTROL->noringlost, 1, __ATOMIC_RELAXED); }
 
-static inline void record(const u64 *r, const u64 *gprs, u32 n, u32 ops, u32 max, u32 id, u32 kind, u32 flags, u64 frame, const u8 *vec) {
+static inline void record(const u64 *r, const u64 *gprs, u32 n, u32 ops, u32 max, u32 id, u32 kind,
+	u32 flags, u64 frame, const u8 *vec) {
 	struct strobe_header *t = self();
 	if (UNLIKELY(!t)) { no_ring(); dropped(0, id, kind); return; }
 	u64 head;
@@ -248,8 +253,8 @@ static COLD int sampled(const struct strobe_hook *h) {
 	return 1;
 }
 
-// Hooks of write and writev, in programs that were attached to: what goes to descriptors 1 and 2 is recorded when the kernel
-// has taken it, as much as it took. Calls for other descriptors leave at once, without a frame.
+// Hooks of write and writev, in programs that were attached to: what goes to descriptors 1 and 2 is recorded when the
+// kernel has taken it, as much as it took. Calls for other descriptors leave at once, without a frame.
 static COLD u32 output_enter(const u64 *r, u64 id, u64 frame) {
 	if (r[0] != 1 && r[0] != 2) return 1;
 	struct strobe_header *t = self();
@@ -266,7 +271,8 @@ static COLD u32 output_enter(const u64 *r, u64 id, u64 frame) {
 // put_output records n bytes at src; more of the same write are not recorded.
 static COLD void put_output(struct strobe_header *t, u32 id, u64 frame, u64 fd, u64 src, u64 n, u64 more) {
 	u64 head;
-	struct strobe_record *rec = reserve(t, &head, STROBE_RECORD_BYTES + sizeof(struct strobe_output) + ((n + 7) & ~7ull), 0);
+	struct strobe_record *rec = reserve(t, &head,
+		STROBE_RECORD_BYTES + sizeof(struct strobe_output) + ((n + 7) & ~7ull), 0);
 	if (!rec) { dropped(t, id, STROBE_REC_OUTPUT); return; }
 	struct strobe_output *o = (struct strobe_output *)(rec + 1);
 	u64 left = safe_copy(o + 1, (const void *)src, n);
@@ -310,8 +316,8 @@ static COLD void output_exit(const u64 *r, u64 id, u64 frame, u32 vector) {
 	}
 }
 
-// record_enter returns 1 when the stub must not make a frame: the function was reached by a tail call from a hooked one,
-// so that its return address is a stub's, or the call is not recorded.
+// record_enter returns 1 when the stub must not make a frame: the function was reached by a tail call from a hooked
+// one, so that its return address is a stub's, or the call is not recorded.
 u32 record_enter(const u64 *r, u64 id, u64 frame, const u8 *vec) {
 	const struct strobe_hook *h = &HOOKS[id];
 	u32 flags = 0;
@@ -321,7 +327,8 @@ u32 record_enter(const u64 *r, u64 id, u64 frame, const u8 *vec) {
 		flags = STROBE_REC_SAMPLED;
 	}
 	u32 tail = in_arena(*(const u64 *)(frame + 8));
-	record(r, r, h->entergprs, h->enterops, h->maxenter, (u32)id, STROBE_REC_ENTER, flags | (tail ? STROBE_REC_TAIL : 0), frame, vec);
+	record(r, r, h->entergprs, h->enterops, h->maxenter, (u32)id, STROBE_REC_ENTER,
+		flags | (tail ? STROBE_REC_TAIL : 0), frame, vec);
 	return tail;
 }
 
@@ -371,9 +378,9 @@ static WAITS void register_unwind(u32 k) {
 
 // skip_stub takes a stub's frame out of libgcc's walk of the stack, so that a program which prints its backtrace prints
 // what it would print untraced. _Unwind_Find_FDE(pc, &context->bases) is asked about each frame; for a frame of ours
-// we do what the unwind entry says (CFA = rbp+16, return address at CFA-8, rbp at CFA-16) and let it be asked about the caller.
-// struct _Unwind_Context has had this layout since gcc 4: reg[18], cfa, ra, lsda, bases{3}, flags, args_size, by_value[18].
-// False when the caller is not that walk.
+// we do what the unwind entry says (CFA = rbp+16, return address at CFA-8, rbp at CFA-16) and let it be asked about the
+// caller. struct _Unwind_Context has had this layout since gcc 4: reg[18], cfa, ra, lsda, bases{3}, flags, args_size,
+// by_value[18]. False when the caller is not that walk.
 static WAITS int skip_stub(u64 *r) {
 	u64 pc = r[0];
 	if (!in_arena(pc)) return 1; // nothing of ours
@@ -391,7 +398,8 @@ static WAITS int skip_stub(u64 *r) {
 	return 1;
 }
 
-// leave gives back what unwinders allocated for our frames, which a leak check would report, and waits until nobody traces us.
+// leave gives back what unwinders allocated for our frames, which a leak check would report, and waits until nobody
+// traces us.
 static WAITS void leave(void) {
 	struct strobe_control *c = CONTROL;
 	for (u32 k = 0; k < c->unwindcount && k < STROBE_MAX_UNWIND; k++) {
@@ -451,8 +459,8 @@ static u32 point_hit(const u64 *r, u32 id, const struct strobe_hook *h, const u8
 	return 0;
 }
 
-// probe_hit is called with all registers by DWARF number; vec has xmm0 to xmm15, or is 0. It returns the hook ID of the first
-// point that pauses the thread, or 0.
+// probe_hit is called with all registers by DWARF number; vec has xmm0 to xmm15, or is 0. It returns the hook ID of the
+// first point that pauses the thread, or 0.
 u32 probe_hit(const u64 *r, u32 id, const u8 *vec) {
 	u32 pause = 0;
 	if (UNLIKELY(HOOKS[id & (STROBE_MAX_HOOKS - 1)].flags & STROBE_HOOK_OUTPUT)) { wrote(r, id); return 0; }

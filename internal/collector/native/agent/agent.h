@@ -23,11 +23,14 @@ loadres safe_load(const void *src);
 
 // What the usual records in entry.S know of the layout.
 #define AT(type, field, off) _Static_assert(offsetof(struct strobe_##type, field) == off, "entry.S: " #type "." #field)
-AT(control, stopreq, 9044); AT(control, flags, 12); AT(control, ringbytes, 36); AT(control, arenacount, 44); AT(control, arenas, 336);
+AT(control, stopreq, 9044); AT(control, flags, 12); AT(control, ringbytes, 36); AT(control, arenacount, 44);
+AT(control, arenas, 336);
 AT(arena, lo, 0); AT(arena, hi, 8); AT(threadslot, fs, 0); AT(threadslot, ring, 8);
 AT(hook, entergprs, 4); AT(hook, exitgprs, 5); AT(hook, enterops, 8); AT(hook, exitops, 12);
-AT(hook, flags, 0); AT(hook, allow, 6); AT(hook, maxenter, 16); AT(hook, maxexit, 20); AT(hook, depth, 30); AT(hook, least, 31);
-AT(control, heartbeattsc, 16); AT(control, staleticks, 24); AT(header, wary, 6340); AT(header, pages, 6856); AT(header, spent, 10952);
+AT(hook, flags, 0); AT(hook, allow, 6); AT(hook, maxenter, 16); AT(hook, maxexit, 20); AT(hook, depth, 30);
+AT(hook, least, 31);
+AT(control, heartbeattsc, 16); AT(control, staleticks, 24); AT(header, wary, 6340); AT(header, pages, 6856);
+AT(header, spent, 10952);
 AT(record, flags, 15); AT(node, addr, 0); AT(node, n, 8); AT(node, walk, 12); AT(node, depth, 14); AT(node, status, 15);
 AT(op, code, 0); AT(op, src, 1); AT(op, slot, 2); AT(op, dst, 3); AT(op, srcoff, 4); AT(op, off, 8); AT(op, size, 12);
 AT(spent, span, 0); AT(spent, bytes, 4);
@@ -37,7 +40,8 @@ _Static_assert(offsetof(struct strobe_header, hot) == 192 && sizeof(struct strob
 AT(header, head, 0); AT(header, cachedtail, 8); AT(header, lost, 16);
 AT(proberegs, regs, 0); AT(proberegs, flags, 128);
 AT(record, tsc, 0); AT(record, hook, 8); AT(record, size8, 12); AT(record, kind, 14); AT(record, sp, 16);
-_Static_assert(sizeof(struct strobe_arena) == 32 && sizeof(struct strobe_threadslot) == 16 && sizeof(struct strobe_hook) == 32 &&
+_Static_assert(sizeof(struct strobe_arena) == 32 && sizeof(struct strobe_threadslot) == 16 &&
+	sizeof(struct strobe_hook) == 32 &&
 	STROBE_THREAD_SLOTS == 1 << 13, "entry.S: sizes");
 
 #define CONTROL ((struct strobe_control *)(blob_start + STROBE_CONTROL_OFF))
@@ -48,7 +52,8 @@ _Static_assert(sizeof(struct strobe_arena) == 32 && sizeof(struct strobe_threads
 #define SLOTS ((struct strobe_threadslot *)(blob_start + STROBE_THREADS_OFF))
 #define STATES ((u32 *)(blob_start + STROBE_STATES_OFF))
 
-enum { SYS_fstat = 5, SYS_rt_sigprocmask = 14, SYS_sched_yield = 24, SYS_getpid = 39, SYS_sched_getscheduler = 145, SYS_arch_prctl = 158, SYS_gettid = 186, SYS_futex = 202, SYS_clock_gettime = 228 };
+enum { SYS_fstat = 5, SYS_rt_sigprocmask = 14, SYS_sched_yield = 24, SYS_getpid = 39, SYS_sched_getscheduler = 145,
+	SYS_arch_prctl = 158, SYS_gettid = 186, SYS_futex = 202, SYS_clock_gettime = 228 };
 
 static inline long sys(long n, long a, long b, long c, long d) {
 	long r;
@@ -90,6 +95,7 @@ void publish_output(struct strobe_header *t, u64 head);
 
 int condition(struct strobe_header *t, const u64 *r, u32 pc, u64 *bad);
 
-// with_ops runs a plan's operations and the walks that they begin, behind the p of a record, whose head is written already; its payload
-// has room for max bytes. It returns where the record ends, with the flag that says whether something had no room.
+// with_ops runs a plan's operations and the walks that they begin, behind the p of a record, whose head is written
+// already; its payload has room for max bytes. It returns where the record ends, with the flag that says whether
+// something had no room.
 u64 with_ops(struct strobe_header *t, const u64 *r, const u8 *vec, struct strobe_record *rec, u64 *p, u32 ops, u32 max);

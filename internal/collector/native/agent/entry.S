@@ -179,9 +179,9 @@ enter_only:
 	popfq
 	ret $8
 
-// A point, anywhere in a function: [rsp] return to the stub, [rsp+8] hook ID, then the 128 bytes of the red zone, which the stub
-// left. All registers are saved as struct strobe_proberegs. Flags go back without popfq, which is slow, unless the direction flag
-// is set, or one that sahf does not know.
+// A point, anywhere in a function: [rsp] return to the stub, [rsp+8] hook ID, then the 128 bytes of the red zone, which
+// the stub left. All registers are saved as struct strobe_proberegs. Flags go back without popfq, which is slow, unless
+// the direction flag is set, or one that sahf does not know.
 #define PROBE_UP (17 * 8 + 16 + 128)
 #define USUAL_FLAGS 0x8d7		// status flags and interrupts
 .macro PROBE_SAVE

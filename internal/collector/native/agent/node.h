@@ -91,7 +91,8 @@ static inline struct strobe_node *new_node(struct walk *w, u64 addr, u32 walk, u
 	return n;
 }
 _Static_assert(offsetof(struct strobe_node, n) == 8 && offsetof(struct strobe_node, walk) == 12 &&
-	offsetof(struct strobe_node, depth) == 14 && offsetof(struct strobe_node, status) == 15 && STROBE_ST_OK == 0, "new_node");
+	offsetof(struct strobe_node, depth) == 14 && offsetof(struct strobe_node, status) == 15 &&
+	STROBE_ST_OK == 0, "new_node");
 
 // A bad address costs a fault that the daemon has to mend. Behind one more are to be expected: for a good while
 // the kernel is asked first, once for each page that is good. rt_sigprocmask reads the 8 bytes at its second

@@ -1,5 +1,6 @@
-// Output of programs that were launched: the daemon reads what they write from a pipe or terminal, and here is recorded who wrote how
-// much of it and when. A probe stands behind the system calls that write; the arguments are in their registers still.
+// Output of programs that were launched: the daemon reads what they write from a pipe or terminal, and here is recorded
+// who wrote how much of it and when. A probe stands behind the system calls that write; the arguments are in their
+// registers still.
 #include "agent.h"
 
 // stream_of tells which of our files a descriptor is: 1 or 2, 0 none.
@@ -39,8 +40,8 @@ static u64 piece(u8 *to, u32 kind, u64 src, u64 count, u64 from, u64 n) {
 	return got;
 }
 
-// set_lines makes the C library's stdout line-buffered, or fully. Its lock is held by this thread, which is writing for it, or the
-// word is another's to change at the same time: glibc's flags are changed as a whole.
+// set_lines makes the C library's stdout line-buffered, or fully. Its lock is held by this thread, which is writing for
+// it, or the word is another's to change at the same time: glibc's flags are changed as a whole.
 static void set_lines(struct strobe_control *c, u32 lines) {
 	if (c->linekind == 1) {
 		if (lines) __atomic_fetch_or((u32 *)c->stdout, 0x200 /* _IO_LINE_BUF */, __ATOMIC_RELAXED);
@@ -51,8 +52,8 @@ static void set_lines(struct strobe_control *c, u32 lines) {
 	c->linefull = !lines;
 }
 
-// pace lets stdout flush each line as long as it does not flush too many: then its buffer is filled before it is written, as it
-// would be without us, until it has written less for a while.
+// pace lets stdout flush each line as long as it does not flush too many: then its buffer is filled before it is
+// written, as it would be without us, until it has written less for a while.
 static void pace(struct strobe_control *c, u64 at) {
 	u64 most = c->linemost, left = c->lineleft, more = (at - c->linetsc) / c->lineticks;
 	if (at < c->linetsc) return;
@@ -96,7 +97,8 @@ void wrote(const u64 *r, u32 id) {
 	w->stream = stream;
 	w->n = n;
 	w->known = 0;
-	if (kind <= STROBE_WRITE_VECTOR && piece(w->head, kind, r[4], r[1], 0, print) == print && piece(w->tail, kind, r[4], r[1], n - print, print) == print)
+	if (kind <= STROBE_WRITE_VECTOR && piece(w->head, kind, r[4], r[1], 0, print) == print &&
+		piece(w->tail, kind, r[4], r[1], n - print, print) == print)
 		w->known = (u32)print;
 	rec->tsc = at;
 	rec->hook = id;

@@ -1,6 +1,6 @@
-// Reads of memory that may not be there; entry.S includes it. A fault between fault_lo and fault_hi goes on at fault_fix, with what is
-// left to read in rcx.
-// uint64_t safe_copy(dst, src, n): bytes not copied, because of a fault. Up to SMALL bytes go by words: a rep takes longer to begin.
+// Reads of memory that may not be there; entry.S includes it. A fault between fault_lo and fault_hi goes on at
+// fault_fix, with what is left to read in rcx. uint64_t safe_copy(dst, src, n): bytes not copied, because of a fault.
+// Up to SMALL bytes go by words: a rep takes longer to begin.
 #define SMALL 320
 	.globl safe_copy
 safe_copy:
@@ -71,8 +71,9 @@ safe_load:
 	mov $0x8080808080808080, %r9
 .endm
 // {uint64_t left, end} safe_str(dst, src, n): copies up to n bytes and stops at a NUL, which is not copied.
-// Returns the bytes not used; end: 0 ended at a NUL, 1 no NUL in n bytes, 2 fault. No word is read that reaches into a page that its
-// first byte is not in: the first is unaligned, where its page allows that, those behind it are aligned and may lie over it.
+// Returns the bytes not used; end: 0 ended at a NUL, 1 no NUL in n bytes, 2 fault. No word is read that reaches into a
+// page that its first byte is not in: the first is unaligned, where its page allows that, those behind it are aligned
+// and may lie over it.
 	.globl safe_str
 safe_str:
 	mov %rdx, %rcx

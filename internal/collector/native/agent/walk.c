@@ -1,5 +1,5 @@
-// What a call's values lead to: the operations of plans, and walk programs (internal/ring/abi.go says what each does). Nothing here
-// trusts what it reads of the program: loops are bounded, and a bad address ends a copy.
+// What a call's values lead to: the operations of plans, and walk programs (internal/ring/abi.go says what each does).
+// Nothing here trusts what it reads of the program: loops are bounded, and a bad address ends a copy.
 #include "node.h"
 
 // Index in the saved registers of each DWARF register number.
@@ -85,8 +85,8 @@ static inline int follow(struct walk *w, const struct strobe_op *o, const u8 *by
 	return 1;
 }
 
-// open_node begins a made node; what was written before, for another object that has this one as a part, is not written again. 0: the
-// program ends.
+// open_node begins a made node; what was written before, for another object that has this one as a part, is not written
+// again. 0: the program ends.
 static inline int open_node(struct walk *w, u64 addr, u32 walk, u32 depth) {
 	w->open = new_node(w, addr, walk, depth);
 	return LIKELY(w->open != 0) || !w->cut;
@@ -132,7 +132,10 @@ static HOT int run(struct walk *w, u32 pc, struct strobe_node *node) {
 next:
 	o++;
 dispatch:
-	if (UNLIKELY(++steps > STROBE_MAX_STEPS || (u64)(o - OPS) >= STROBE_MAX_OPS)) { w->cut = STROBE_REC_TRUNCATED; goto end; }
+	if (UNLIKELY(++steps > STROBE_MAX_STEPS || (u64)(o - OPS) >= STROBE_MAX_OPS)) {
+			w->cut = STROBE_REC_TRUNCATED;
+			goto end;
+		}
 	a = &v[o->src & 15];
 	b = v[o->slot & 15];
 	if (UNLIKELY(o->code >= 64)) goto bad;
@@ -295,8 +298,9 @@ static inline u32 lately(struct strobe_spent *s, u32 span) {
 	return s->bytes;
 }
 
-// allowed returns how many bytes of what its values lead to a call may record now, 0: as many as fit. A function's first calls, and
-// those of one that is not called often, have all; what is called so often that it would fill rings and disk has less.
+// allowed returns how many bytes of what its values lead to a call may record now, 0: as many as fit. A function's
+// first calls, and those of one that is not called often, have all; what is called so often that it would fill rings
+// and disk has less.
 static inline u32 allowed(const struct strobe_header *t, const struct strobe_hook *h, u32 spent) {
 	u32 most = (u32)h->allow * STROBE_ALLOW_BYTES;
 	u32 storm = t->spent[STROBE_SPENTS].bytes > STROBE_STORM_BYTES ? 4 : 1;
@@ -323,7 +327,8 @@ static inline void end_nodes(const struct walk *w, const struct strobe_record *r
 }
 
 // fixed does the operations that are not nodes' roots.
-static HOT struct strobe_node *fixed(struct walk *w, const struct strobe_op *o, const u8 *vec, const struct strobe_record *rec,
+static HOT struct strobe_node *fixed(struct walk *w, const struct strobe_op *o, const u8 *vec,
+	const struct strobe_record *rec,
 	struct strobe_node *gather) {
 	switch (o->code) {
 	case STROBE_OP_REG: *(u64 *)w->p = get(w, o->src); w->p += 8; break;
@@ -387,18 +392,21 @@ static inline void run_ops(struct walk *w, const struct strobe_op *o, const u8 *
 	}
 }
 
-HOT u64 with_ops(struct strobe_header *t, const u64 *r, const u8 *vec, struct strobe_record *rec, u64 *p, u32 ops, u32 max) {
+HOT u64 with_ops(struct strobe_header *t, const u64 *r, const u8 *vec, struct strobe_record *rec, u64 *p, u32 ops,
+	u32 max) {
 	const struct strobe_hook *h = &HOOKS[rec->hook];
 	struct walk w;
 	w.t = t; w.r = r; w.payload = (u8 *)(rec + 1); w.p = (u8 *)p; w.end = w.payload + max;
 	w.first = 0; w.open = 0; w.out = 0; w.cfa = rec->sp + 16; w.nodes = 0; w.steps = 0; w.depth = h->depth; w.most = 0;
-	w.cut = 0; w.safe = !stale(rec->tsc); w.hashed = 0; w.bad = 0; w.all = (h->flags & STROBE_HOOK_POINT) != 0; w.began = 0;
+	w.cut = 0; w.safe = !stale(rec->tsc); w.hashed = 0; w.bad = 0; w.began = 0;
+	w.all = (h->flags & STROBE_HOOK_POINT) != 0;
 	run_ops(&w, OPS + ops, vec, rec);
 	if (w.began) end_nodes(&w, rec);
 	return (u64)w.p | w.cut;
 }
 
-// condition runs the program of a point. 1: it holds, 0: not, -1: it could not be evaluated, and *bad says where it could not read.
+// condition runs the program of a point. 1: it holds, 0: not, -1: it could not be evaluated, and *bad says where it
+// could not read.
 int condition(struct strobe_header *t, const u64 *r, u32 pc, u64 *bad) {
 	struct walk w;
 	u64 out[3];

@@ -17,11 +17,15 @@ extern int napi_get_cb_info(napi_env, napi_callback_info, u64 *, napi_value *, n
 extern int napi_get_value_string_utf8(napi_env, napi_value, char *, u64, u64 *);
 extern int napi_get_value_int64(napi_env, napi_value, i64 *);
 extern int napi_create_int64(napi_env, i64, napi_value *);
-extern int napi_create_external_arraybuffer(napi_env, void *, u64, void (*)(napi_env, void *, void *), void *, napi_value *);
+extern int napi_create_external_arraybuffer(napi_env, void *, u64, void (*)(napi_env, void *, void *), void *,
+                                            napi_value *);
 
-enum { sysSocket = 41, sysConnect = 42, sysMmap = 9, sysMunmap = 11, sysPwrite = 18, sysGettid = 186, sysOpen = 2, sysClose = 3, sysRename = 82,
+enum { sysSocket = 41, sysConnect = 42, sysMmap = 9, sysMunmap = 11, sysPwrite = 18, sysGettid = 186, sysOpen = 2,
+       sysClose = 3,
+       sysRename = 82,
        sysUnlink = 87, sysFallocate = 285, sysClockGettime = 228 };
-enum { protRead = 1, protWrite = 2, mapShared = 1, mapPrivate = 2, mapFixed = 16, mapAnonymous = 32, mapPopulate = 0x8000 };
+enum { protRead = 1, protWrite = 2, mapShared = 1, mapPrivate = 2, mapFixed = 16,
+       mapAnonymous = 32, mapPopulate = 0x8000 };
 enum { maxPath = 4096 };
 
 static i64 call(i64 n, i64 a, i64 b, i64 c, i64 d, i64 e, i64 f) {
@@ -105,14 +109,16 @@ static napi_value map(napi_env env, napi_callback_info info) {
   return number(env, at == address ? 0 : at);
 }
 
-// connect(path) gives a connection to a Unix socket, by which the first thread says hello before the control thread is up.
+// connect(path) gives a connection to a Unix socket, by which the first thread says hello before the control thread is
+// up.
 static napi_value connect_to(napi_env env, napi_callback_info info) {
   u64 n = 1, length = 0;
   napi_value v[1] = {0};
   struct { unsigned short family; char path[108]; } address = {1, {0}};
   napi_get_cb_info(env, info, &n, v, 0, 0);
   char path[maxPath];
-  if (napi_get_value_string_utf8(env, v[0], path, maxPath, &length) != 0 || length >= sizeof address.path) return number(env, -1);
+  if (napi_get_value_string_utf8(env, v[0], path, maxPath, &length) != 0 ||
+      length >= sizeof address.path) return number(env, -1);
   for (u64 i = 0; i < length; i++) address.path[i] = path[i];
   // AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC
   i64 fd = call(sysSocket, 1, 1 | 02000000, 0, 0, 0, 0);
