@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/strobe-debug/strobe/internal/daemon"
 	"github.com/strobe-debug/strobe/internal/ring"
 	"github.com/strobe-debug/strobe/internal/strobetest"
@@ -66,7 +68,8 @@ func TestWorkerDiesAlone(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	path := strobetest.BuildSource(t, "c", "gcc-O1", "pairs", pairsSource)
 	root := filepath.Dir(path)
-	s := strobetest.Start(t, nil)
+	s := strobetest.Connect(t, strobetest.Home(t), "STROBE_DEBUG_WORKER_MEMORY=120000000")
+	t.Cleanup(func() { s.StopDaemon(t) })
 	s.WorkersDie = true
 	const calls = 60_000
 	launch := func() strobetest.Launched {
@@ -79,8 +82,9 @@ func TestWorkerDiesAlone(t *testing.T) {
 	var run struct{ TestRunID string }
 	s.Call(t, "debug_test", args{"projectRoot": root, "command": path + " 20000", "tracePatterns": []string{"unit"}}, &run)
 	pid := daemon.HolderPID(s.Home)
-	// the last: as a fatal error of Go's own
-	for _, sig := range []syscall.Signal{syscall.SIGKILL, syscall.SIGSEGV, syscall.SIGABRT, syscall.SIGQUIT} {
+	// A signal of 0 stands for what Go's runtime gives up at by itself: no address space is left for its heap. A stack
+	// that overflows ends a Go program in the same way, by runtime.throw.
+	for _, sig := range []syscall.Signal{syscall.SIGKILL, syscall.SIGSEGV, syscall.SIGABRT, syscall.SIGQUIT, 0} {
 		one := launch()
 		s.Query(t, one.SessionID, args{"function": args{"equals": "unit"}, "waitMs": 10000})
 		var wg sync.WaitGroup
@@ -96,6 +100,9 @@ func TestWorkerDiesAlone(t *testing.T) {
 		strobetest.Eventually(t, endLimit, "the question to wait", func() bool { return waitsForAnswer(s, one.SessionID) })
 		if err := syscall.Kill(worker, sig); err != nil {
 			t.Fatal(err)
+		}
+		if sig == 0 {
+			starve(t, s, worker, one.SessionID)
 		}
 		wg.Wait()
 		var f *strobetest.ToolError
@@ -113,6 +120,7 @@ func TestWorkerDiesAlone(t *testing.T) {
 		}
 		syscall.Kill(one.PID, syscall.SIGKILL) //nolint:errcheck // it has ended
 	}
+	outgrow(t, s)
 	hostile(t, s)
 	for _, o := range others {
 		st := s.WaitEnd(t, o.SessionID, endLimit)
@@ -131,13 +139,46 @@ func TestWorkerDiesAlone(t *testing.T) {
 	if now := daemon.HolderPID(s.Home); now != pid {
 		t.Errorf("the daemon is %d, was %d", now, pid)
 	}
-	if code, out := strobe(t, s.Home, "", "doctor"); !strings.Contains(out, "4 processes of sessions died") {
+	if code, out := strobe(t, s.Home, "", "doctor"); !strings.Contains(out, "6 processes of sessions died") {
 		t.Errorf("strobe doctor = %d, %s", code, out)
 	}
 	log, _ := os.ReadFile(filepath.Join(s.Home, "daemon.log"))
-	if n := strings.Count(string(log), strobetest.WorkerDied); n != 4 {
-		t.Errorf("the log tells of %d dead processes, want 4", n)
+	if !strings.Contains(string(log), "too much memory") {
+		t.Errorf("the log does not say which took too much memory:\n%s", log)
 	}
+	if n := strings.Count(string(log), strobetest.WorkerDied); n != 6 {
+		t.Errorf("the log tells of %d dead processes, want 6", n)
+	}
+}
+
+// starve takes a worker's address space, and asks it until it has noticed.
+func starve(t *testing.T, s *strobetest.Strobe, worker int, id string) {
+	t.Helper()
+	if err := unix.Prlimit(worker, unix.RLIMIT_AS, &unix.Rlimit{Cur: 1 << 20, Max: 1 << 20}, nil); err != nil {
+		t.Fatal(err)
+	}
+	strobetest.Eventually(t, endLimit, "the worker to give up", func() bool {
+		// It answers as long as it lives, and each answer takes memory.
+		_ = s.Try("debug_query", args{"sessionId": id, "limit": 500, "verbose": true}, nil)
+		return syscall.Kill(worker, 0) != nil
+	})
+}
+
+// outgrow has a session that takes more memory than its worker may.
+func outgrow(t *testing.T, s *strobetest.Strobe) {
+	t.Helper()
+	path := strobetest.BuildSource(t, "c", "gcc-O2", "burst", burstSource)
+	dir := t.TempDir()
+	l := s.Launch(t, path, filepath.Dir(path), []string{filepath.Join(dir, "called"), filepath.Join(dir, "done")},
+		args{"trace": []string{"unit"}, "cwd": dir, "stopOnEntry": true})
+	_ = s.Try("debug_continue", args{"sessionId": l.SessionID, "waitMs": 1}, nil) // it may be dead already
+	strobetest.Eventually(t, endLimit, "its end", func() bool {
+		var st strobetest.Status
+		return s.Try("debug_session", args{"action": "status", "sessionId": l.SessionID}, &st) == nil &&
+			st.Status == "interrupted"
+	})
+	strobetest.Eventually(t, endLimit, "the program's own end",
+		func() bool { _, err := os.Stat(filepath.Join(dir, "done")); return err == nil })
 }
 
 // hostile gives sessions of their own a program that overwrites what its calls are recorded in, damaged programs and
@@ -167,35 +208,6 @@ func hostile(t *testing.T, s *strobetest.Strobe) {
 			(!errors.As(err, &f) || f.Code == "INTERNAL_ERROR" || f.Code == "ENGINE_FAILED") {
 			t.Errorf("a damaged core: %v", err)
 		}
-	}
-}
-
-// A session that takes too much memory ends its own process.
-func TestWorkerMemoryBound(t *testing.T) {
-	strobetest.NeedPtrace(t)
-	home := strobetest.Home(t)
-	path := strobetest.BuildSource(t, "c", "gcc-O2", "burst", burstSource)
-	dir := t.TempDir()
-	s := strobetest.Connect(t, home, "STROBE_DEBUG_WORKER_MEMORY=80000000")
-	s.WorkersDie = true
-	t.Cleanup(func() { s.StopDaemon(t) })
-	l := s.Launch(t, path, filepath.Dir(path), []string{filepath.Join(dir, "called"), filepath.Join(dir, "done")},
-		args{"trace": []string{"unit"}, "cwd": dir, "stopOnEntry": true})
-	// The launch has its answer before the burst begins; going on may find the worker dead already.
-	_ = s.Try("debug_continue", args{"sessionId": l.SessionID, "waitMs": 1}, nil)
-	strobetest.Eventually(t, endLimit, "its end", func() bool {
-		var st strobetest.Status
-		return s.Try("debug_session", args{"action": "status", "sessionId": l.SessionID}, &st) == nil &&
-			st.Status == "interrupted"
-	})
-	strobetest.Eventually(t, endLimit, "the program's own end",
-		func() bool { _, err := os.Stat(filepath.Join(dir, "done")); return err == nil })
-	if log, _ := os.ReadFile(filepath.Join(home, "daemon.log")); !strings.Contains(string(log), "too much memory") {
-		t.Errorf("the log does not say why:\n%s", log)
-	}
-	st := s.WaitEnd(t, s.Launch(t, "true", "/", nil, nil).SessionID, endLimit)
-	if st.ExitCode == nil || *st.ExitCode != 0 {
-		t.Errorf("the next session: %+v", st)
 	}
 }
 
