@@ -95,3 +95,33 @@ func TestTreeIsWhole(t *testing.T) {
 		}
 	}
 }
+
+// TestAcceptanceSubjects: each file of internal/acceptance begins with a subject that its doc comment tells of, and
+// each of those has a file.
+func TestAcceptanceSubjects(t *testing.T) {
+	const folder, help = "internal/acceptance/", "doc main"
+	doc, err := os.ReadFile(folder + "doc_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	has := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^//\t(\w+)  `).FindAllStringSubmatch(string(doc), -1) {
+		has[m[1]] = false
+	}
+	for _, p := range tracked(t, ".go") {
+		if path.Dir(p)+"/" != folder {
+			continue
+		}
+		subject, _, _ := strings.Cut(strings.TrimSuffix(path.Base(p), "_test.go"), "_")
+		if _, ok := has[subject]; ok {
+			has[subject] = true
+		} else if !strings.Contains(help, subject) {
+			t.Errorf("%s: doc_test.go has no subject %s", p, subject)
+		}
+	}
+	for subject, used := range has {
+		if !used {
+			t.Errorf("no file is of the subject %s", subject)
+		}
+	}
+}

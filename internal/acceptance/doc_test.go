@@ -2,7 +2,30 @@
 // test, real programs, the protocol as clients speak it.
 //
 // It has no place in the data path and no code but tests. Each file is one promise: bad input gets its error
-// code and a hint and the daemon lives; a killed daemon costs nobody anything; output is exact; nothing leaks.
+// code and a hint and the daemon lives; a killed daemon costs nobody anything; output is exact; nothing leaks. The
+// first word of a file's name is its subject:
+//
+//	answers    what queries, trees and statistics say, and within how many bytes
+//	attach     into programs that run, and out of them
+//	counts     what is kept, dropped and sampled adds up to what was made
+//	crash      how programs die, live and from core files
+//	daemon     what lives on when a part of Strobe does not
+//	dialogue   a debugger's conversation, in each language
+//	ends       programs that end at any moment
+//	input      any value of any field
+//	memory     reading and writing what a program holds
+//	output     what a program writes, and when
+//	pauses     threads that stand
+//	points     breakpoints, logpoints, data breakpoints and forced returns
+//	programs   programs that were found to be hard, and whole ones from the registries
+//	runtime    what every runtime can, by one suite
+//	signals    what is sent to programs
+//	stepping   by line and instruction, beside gdb
+//	test       runs of tests
+//	threads    what they wait for
+//	trees      processes and their children
+//	types      of libraries and languages, as values are shown
+//	values     of calls
 package acceptance
 
 import (
