@@ -310,3 +310,23 @@ withdraw(7, 30)
 		})
 	}
 }
+
+// TestDoctorTracesALine: strobe doctor runs a program of a few lines in each interpreter in PATH, and says that its
+// call was recorded; and where none is, that.
+func TestDoctorTracesALine(t *testing.T) {
+	strobetest.NeedPtrace(t)
+	s := strobetest.Start(t, nil)
+	code, out := strobe(t, s.Home, "", "doctor")
+	for _, interpreter := range []string{"python3", "node"} {
+		if !regexp.MustCompile(`(?m)^ok +` + interpreter + ` .*a call was launched, traced and read`).MatchString(out) {
+			t.Errorf("strobe doctor = %d, says nothing of %s:\n%s", code, interpreter, out)
+		}
+	}
+	silent := t.TempDir()
+	write(t, silent, "python3", "#!/bin/sh\nexit 0\n", 0o755)
+	t.Setenv("PATH", silent+":"+os.Getenv("PATH"))
+	if _, out := strobe(t, s.Home, "", "doctor"); !regexp.MustCompile(`(?m)^warn +python3 .*no call was recorded`).
+		MatchString(out) {
+		t.Errorf("of an interpreter that runs nothing:\n%s", out)
+	}
+}

@@ -1,6 +1,10 @@
 package collector
 
-import "context"
+import (
+	"context"
+	"path/filepath"
+	"slices"
+)
 
 // Image is a program that begins to run in a process of a target: at its launch and at each exec, before its first
 // instruction.
@@ -19,11 +23,22 @@ type Joiner interface {
 	Name() string // python, node, …
 	// Detect reports whether the image is this runtime's. Cheap: it is asked while the process stands.
 	Detect(Image) bool
-	// Sources reports whether a file is source of its language, by its name.
-	Sources(file string) bool
+	Language() Language
 	// Join begins to watch the processes of one target. It is called at the first image that is the runtime's.
 	Join(j Joining) (Member, error)
 }
+
+// Language is what a runtime that joins says of its language where none of its programs runs.
+type Language struct {
+	Extensions []string // of source files, with the dot
+	Commands   []string // its interpreters, as they are found in PATH
+	// Sample is a program that calls SampleFunction once and ends with 0, and SampleFile what its file is called: by
+	// it strobe doctor shows whether calls are recorded.
+	Sample, SampleFile, SampleFunction string
+}
+
+// Sources reports whether a file is source of the language, by its name.
+func (l *Language) Sources(file string) bool { return slices.Contains(l.Extensions, filepath.Ext(file)) }
 
 // Joining is what a runtime that joins a target needs to know of it.
 type Joining struct {

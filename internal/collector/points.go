@@ -52,7 +52,10 @@ func (g *Group) takes(runtime string, p *Point) bool {
 	case p.File == "":
 		return p.Function != "" && !strings.Contains(p.Function, "::") && !strings.ContainsAny(p.Function, "(<")
 	}
-	return slices.ContainsFunc(g.t.joiners, func(j Joiner) bool { return j.Name() == runtime && j.Sources(p.File) })
+	return slices.ContainsFunc(g.t.joiners, func(j Joiner) bool {
+		l := j.Language()
+		return j.Name() == runtime && l.Sources(p.File)
+	})
 }
 
 // interpreted reports whether a point is in a source file that no machine code is made of.

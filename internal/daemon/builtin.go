@@ -21,12 +21,25 @@ import (
 
 // runtimes names every language runtime, in the order in which they are asked whether a program is theirs.
 func runtimes(home string, log *slog.Logger, described *natvis.Library) []collector.Runtime {
-	agents := filepath.Join(home, "cache", "agents")
 	return []collector.Runtime{
 		collector.Together(native.New(native.Config{Logger: log, CacheDir: symbolCache(home), Natvis: described}), log.Warn,
-			append(js.New(js.Config{Logger: log, CacheDir: agents}),
-				python.New(python.Config{Logger: log, CacheDir: agents}))...),
+			joiners(home, log)...),
 	}
+}
+
+// joiners are the runtimes of interpreters.
+func joiners(home string, log *slog.Logger) []collector.Joiner {
+	agents := filepath.Join(home, "cache", "agents")
+	return append(js.New(js.Config{Logger: log, CacheDir: agents}),
+		python.New(python.Config{Logger: log, CacheDir: agents}))
+}
+
+// Languages are those of the interpreters whose programs can be traced.
+func Languages() (all []collector.Language) {
+	for _, j := range joiners("", nil) {
+		all = append(all, j.Language())
+	}
+	return all
 }
 
 func symbolCache(home string) string { return filepath.Join(home, "cache", "symbols") }

@@ -74,13 +74,14 @@ func (rt *Runtime) Detect(img collector.Image) bool {
 	return slices.Contains(rt.executables, filepath.Base(img.Path))
 }
 
-// Sources implements collector.Joiner.
-func (rt *Runtime) Sources(file string) bool {
-	switch filepath.Ext(file) {
-	case ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".vue", ".svelte":
-		return true
+// Language implements collector.Joiner.
+func (rt *Runtime) Language() collector.Language {
+	return collector.Language{
+		Extensions: []string{".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".vue", ".svelte"},
+		Commands:   []string{rt.name},
+		SampleFile: "sample.js", SampleFunction: "sample.called",
+		Sample: "function called(n) {\n  return n + 1;\n}\ncalled(41);\n",
 	}
-	return false
 }
 
 // Join implements collector.Joiner.

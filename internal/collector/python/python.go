@@ -57,9 +57,10 @@ func (rt *Runtime) Detect(img collector.Image) bool {
 	return executable.MatchString(filepath.Base(img.Path)) || embedded(img)
 }
 
-// Sources implements collector.Joiner.
-func (rt *Runtime) Sources(file string) bool {
-	return slices.Contains([]string{".py", ".pyw"}, filepath.Ext(file))
+// Language implements collector.Joiner.
+func (rt *Runtime) Language() collector.Language {
+	return collector.Language{Extensions: []string{".py", ".pyw"}, Commands: []string{"python3"},
+		SampleFile: "sample.py", SampleFunction: "sample.called", Sample: "def called(n):\n    return n + 1\ncalled(41)\n"}
 }
 
 // Join implements collector.Joiner.
