@@ -52,6 +52,7 @@ type Core struct {
 	mu   sync.Mutex // one reader at a time
 	file *os.File   // nil: closed
 	proc *snapshot.Process
+	refs collector.Refs[int, inspect.Thing] // by the thread's place among the core's
 }
 
 var (

@@ -14,6 +14,9 @@ import (
 
 // resume has threads go on. What pauses next is told by the session's changes.
 func (r *run) resume(ctx context.Context, args map[string]any) error {
+	if r.core {
+		return errStands
+	}
 	args["sessionId"], args["waitMs"] = r.id, 0
 	err := r.s.ask(ctx, "debug_continue", args, nil)
 	if err == nil {
@@ -78,6 +81,9 @@ func stepOut(ctx context.Context, _ *Server, in *run, a *proto.StepOutArguments)
 
 // pause pauses all threads wherever they are.
 func pause(ctx context.Context, s *Server, in *run, _ *proto.PauseArguments) (any, error) {
+	if in.core {
+		return nil, errStands
+	}
 	var later struct {
 		PausesLater []collector.LaterPause
 	}

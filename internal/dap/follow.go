@@ -23,6 +23,9 @@ const (
 // listen begins to tell what happens in the session.
 func (s *Server) listen() {
 	r := s.run
+	if r.core { // nothing follows
+		return
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	r.stop = stop
 	r.working.Go(func() { r.relay(ctx) })

@@ -316,6 +316,9 @@ func exceptionInfo(ctx context.Context, s *Server, in *run, a *proto.ExceptionIn
 	if !ok {
 		return nil, fmt.Errorf("thread %d is not paused", a.ThreadId)
 	}
+	if in.core {
+		return in.coreException(ctx)
+	}
 	pt := s.points.byID(c.BreakpointID)
 	if c.Reason != "exception" && (pt == nil || pt.key.kind != ofException) {
 		return nil, fmt.Errorf("thread %d is not paused at an exception", a.ThreadId)

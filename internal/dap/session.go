@@ -28,6 +28,7 @@ type run struct {
 	borrowed bool // somebody else's session: it stays when the editor goes
 	begun    bool // configurationDone
 	bare     bool // without breakpoints
+	core     bool // of a core file: all stands, for ever
 	quiet    bool // its pause at the entry is ours alone
 	ended    bool // terminated was said
 
@@ -58,6 +59,7 @@ type beginning struct {
 	Terminal    bool               `json:"terminal"`
 	Stdin       string             `json:"stdin"`
 	SymbolsPath string             `json:"symbolsPath"`
+	Core        string             `json:"coreFile"`
 	PauseAll    bool               `json:"pauseAll"`
 	SessionID   string             `json:"sessionId"`
 	PID         pid                `json:"pid"`
@@ -147,7 +149,7 @@ func launch(ctx context.Context, s *Server, in *run, b *beginning) (any, error) 
 	case in != nil:
 		return nil, errors.New("a program was launched or attached to before: restart begins it anew")
 	case b.Program == "":
-		return nil, errors.New("program is missing: the path of what is to run")
+		return nil, errors.New("program is missing: the path of what is to run, or of what left coreFile")
 	}
 	if err := s.reach(ctx); err != nil {
 		return nil, err
@@ -167,6 +169,9 @@ func (s *Server) start(ctx context.Context, b beginning) error {
 	root := b.ProjectRoot
 	if root == "" {
 		root = s.Project(dir, b.Program)
+	}
+	if b.Core != "" {
+		return s.openCore(ctx, b, dir, root)
 	}
 	env := maps.Clone(s.Env)
 	if env == nil {
@@ -281,6 +286,9 @@ func configured(ctx context.Context, _ *Server, in *run, _ *struct{}) (any, erro
 
 // begin lets a program go on from its entry.
 func (r *run) begin(ctx context.Context) error {
+	if r.core {
+		return r.tellCore(ctx)
+	}
 	if r.launched && r.quiet {
 		err := r.s.ask(ctx, "debug_continue", map[string]any{"sessionId": r.id, "waitMs": 0}, nil)
 		if err != nil && fault.CodeOf(err) != fault.NotPaused && fault.CodeOf(err) != fault.ProcessExited {
@@ -293,7 +301,10 @@ func (r *run) begin(ctx context.Context) error {
 
 // restart ends the program and begins it anew, with the breakpoints that are set.
 func restart(ctx context.Context, s *Server, in *run, a *struct{ Arguments *beginning }) (any, error) {
-	if !in.launched {
+	switch {
+	case in.core:
+		return nil, errors.New("a core file cannot be restarted: launch the program itself")
+	case !in.launched:
 		return nil, errors.New("only what this editor launched can be restarted")
 	}
 	b := in.began
@@ -317,6 +328,10 @@ func restart(ctx context.Context, s *Server, in *run, a *struct{ Arguments *begi
 
 // terminate asks the program to end.
 func terminate(ctx context.Context, s *Server, in *run, _ *struct{}) (any, error) {
+	if in.core {
+		in.over(s)
+		return nil, nil
+	}
 	err := s.ask(ctx, "debug_session", map[string]any{"action": "signal", "sessionId": in.id, "signal": "SIGTERM"}, nil)
 	if fault.CodeOf(err) == fault.ProcessExited {
 		err = nil

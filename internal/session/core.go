@@ -169,7 +169,7 @@ func (s *Session) describeCore() {
 		Runtime: s.meta.Runtime, RuntimeDetail: c.Detail, FunctionTracing: "none", Breakpoints: "none", Stepping: "none",
 		OutputCapture: "none",
 		Limitations: []string{"a core file: it can be read (debug_query eventType crash, debug_memory, debug_session " +
-			"status with threads), nothing in it runs"},
+			"status with threads, debug_view), nothing in it runs"},
 	}
 }
 

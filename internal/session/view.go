@@ -16,6 +16,9 @@ func (s *Session) View(ctx context.Context,
 		return err
 	}
 	defer release()
+	if s.meta.Core != nil {
+		return s.viewCore(use, f)
+	}
 	d, err := s.debugger()
 	if err != nil {
 		return err
@@ -33,6 +36,22 @@ func (s *Session) View(ctx context.Context,
 		return f(use, v, nil)
 	}
 	return f(use, v, tellingEvaluator{e, s})
+}
+
+// viewCore has f look into the threads of a core file, which all stand.
+func (s *Session) viewCore(ctx context.Context,
+	f func(ctx context.Context, v collector.Viewer, e collector.Evaluator) error) error {
+	c, err := s.openCore(ctx)
+	if err != nil {
+		return err
+	}
+	v, ok := c.(collector.Viewer)
+	if !ok {
+		return fault.New(fault.Unsupported, "debug_memory reads values.", "cores of a %s program do not show frames",
+			s.meta.Runtime)
+	}
+	e, _ := c.(collector.Evaluator)
+	return f(ctx, v, e)
 }
 
 // tellingEvaluator is an Evaluator whose changes those hear who listen.
