@@ -35,7 +35,8 @@ var mayImport = map[string][]string{
 	"cmd/strobe": {"internal/cli"},
 	"internal/cli": {"internal/dap", "internal/daemon", "internal/timeline", "internal/query", "internal/store",
 		"internal/settings", "internal/service", "internal/mcp", "internal/crash", "internal/install",
-		"internal/collector"},
+		"internal/collector", "internal/hunt"},
+	"internal/hunt": {"internal/symbol", "internal/ptrace"},
 	// daemon/builtin.go sees both sides: it names every runtime.
 	"internal/daemon": {"internal/mcp", "internal/service", "internal/session", "internal/settings",
 		"internal/store", "internal/timeline", "internal/collector", "internal/collector/native", "internal/collector/js",
