@@ -29,6 +29,7 @@ var thrown = map[string][2]string{
 
 // TestCrashThrows runs programs that C++ ends, or that crash around exceptions: see testdata/crash/throws.cpp.
 func TestCrashThrows(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	text, marks := crashSource(t, "throws.cpp")
@@ -117,6 +118,7 @@ int main(int, char **argv) {
 
 // TestCrashPanics runs Rust programs: see testdata/crash/panics.rs.
 func TestCrashPanics(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	text, marks := crashSource(t, "panics.rs")

@@ -49,6 +49,7 @@ var inC = map[string]string{
 
 // TestRuntimes holds every runtime against the suite of behaviours.
 func TestRuntimes(t *testing.T) {
+	t.Parallel()
 	strobetest.NeedPtrace(t)
 	table, err := strobetest.ReadRuntimeTable(tableFile)
 	if err != nil {

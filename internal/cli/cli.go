@@ -108,8 +108,8 @@ taken away while it runs. An LLM uses it through MCP (strobe mcp), you through t
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print the tool's structured result")
 	root.AddCommand(a.runCommand(), a.attachCommand(), a.traceCommand(), a.queryCommand(), a.exportCommand(),
 		a.demoCommand(), a.coreCommand(), a.sessionsCommand(), a.breakCommand(), a.continueCommand(), a.memoryCommand(),
-		a.watchCommand(), a.huntCommand(), a.testCommand(), a.diffCommand(), a.threadsCommand(), a.stopCommand(), a.doctorCommand(),
-		a.installCommand(), a.uninstallCommand(),
+		a.watchCommand(), a.huntCommand(), a.testCommand(), a.diffCommand(), a.threadsCommand(), a.stopCommand(),
+		a.doctorCommand(), a.installCommand(), a.uninstallCommand(),
 		a.versionCommand(), a.manCommand(), a.mcpCommand(), a.dapCommand(), a.daemonCommand(), a.keeperCommand(),
 		a.workerCommand())
 	root.InitDefaultCompletionCmd()

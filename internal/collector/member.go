@@ -38,7 +38,9 @@ type Language struct {
 }
 
 // Sources reports whether a file is source of the language, by its name.
-func (l *Language) Sources(file string) bool { return slices.Contains(l.Extensions, filepath.Ext(file)) }
+func (l *Language) Sources(file string) bool {
+	return slices.Contains(l.Extensions, filepath.Ext(file))
+}
 
 // Joining is what a runtime that joins a target needs to know of it.
 type Joining struct {

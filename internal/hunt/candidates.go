@@ -1,0 +1,178 @@
+package hunt
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/arch/x86/x86asm"
+
+	"github.com/strobe-debug/strobe/internal/symbol"
+)
+
+// site is an instruction at which a thread may be held.
+type site struct {
+	addr     uint64 // in the file
+	function *symbol.Function
+	file     string
+	line     int
+	inst     x86asm.Inst
+	rank     int // 0 first
+	writes   bool
+	mem      *x86asm.Mem // that it reads or writes, nil for none
+}
+
+// Ranks: what locks the bus, or touches what all threads can name, comes first.
+const (
+	rankShared = iota
+	rankPointer
+	rankCall
+)
+
+// maxSites bounds the instructions of one program.
+const maxSites = 20000
+
+// candidates are the instructions of the project's functions at which holding a thread can matter: calls, and accesses
+// of memory that is not the function's own frame. cut says how many more there are.
+func candidates(mod *symbol.Module, root string) (sites []*site, cut int) {
+	functions := userFunctions(mod, func(f *symbol.Function) bool { return under(root, f.File) })
+	if len(functions) == 0 {
+		functions = userFunctions(mod, func(f *symbol.Function) bool { return f.File != "" && !under("/usr", f.File) })
+	}
+	for _, f := range functions {
+		code, err := mod.Code(f)
+		if err != nil {
+			continue
+		}
+		sites = append(sites, sitesOf(f, uint64(f.Low), code)...)
+	}
+	slices.SortStableFunc(sites, func(a, b *site) int { return cmp.Compare(a.rank, b.rank) })
+	if len(sites) > maxSites {
+		cut = len(sites) - maxSites
+		sites = sites[:maxSites]
+	}
+	return sites, cut
+}
+
+func userFunctions(mod *symbol.Module, is func(*symbol.Function) bool) (out []*symbol.Function) {
+	all := mod.Functions()
+	for i := range all {
+		if f := &all[i]; f.HasDWARF && !f.Fragment && !f.Ifunc && is(f) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func under(root, file string) bool {
+	rel, err := filepath.Rel(root, file)
+	return err == nil && file != "" && rel != ".." && !strings.HasPrefix(rel, "../")
+}
+
+// endbr is an instruction that marks where jumps may lead, which the decoder does not know.
+var endbr = []byte{0xf3, 0x0f, 0x1e, 0xfa}
+
+// sitesOf are those of one function. Behind an instruction that is not known nothing more is looked at.
+func sitesOf(f *symbol.Function, low uint64, code []byte) (out []*site) {
+	for at := 0; at < len(code); {
+		if len(code)-at >= len(endbr) && string(code[at:at+len(endbr)]) == string(endbr) {
+			at += len(endbr)
+			continue
+		}
+		inst, err := x86asm.Decode(code[at:], 64)
+		if err != nil || inst.Len == 0 {
+			return out
+		}
+		if s := siteOf(inst); s != nil {
+			s.addr, s.function = low+uint64(at), f
+			out = append(out, s)
+		}
+		at += inst.Len
+	}
+	return out
+}
+
+// find looks up where the instruction is in the sources: in the project, where what is inlined there is a library's.
+func (s *site) find(mod *symbol.Module, root string) {
+	if s.file != "" {
+		return
+	}
+	addr := symbol.Addr(s.addr)
+	s.file, s.line, _ = mod.LineFor(addr)
+	if under(root, s.file) {
+		return
+	}
+	for _, scope := range mod.InlinedAt(addr) {
+		if under(root, scope.File) && scope.Line > 0 {
+			s.file, s.line = scope.File, scope.Line
+			return
+		}
+	}
+}
+
+// siteOf says whether an instruction is a candidate.
+func siteOf(inst x86asm.Inst) *site {
+	s := &site{inst: inst, rank: -1}
+	locks := false
+	for _, p := range inst.Prefix {
+		locks = locks || p&0xff == x86asm.PrefixLOCK&0xff && p&x86asm.PrefixIgnored == 0
+	}
+	switch inst.Op {
+	case x86asm.LEA, x86asm.NOP:
+		return nil
+	case x86asm.CALL:
+		s.rank = rankCall
+		return s
+	}
+	for i, a := range inst.Args {
+		m, ok := a.(x86asm.Mem)
+		if !ok {
+			continue
+		}
+		if m.Base == x86asm.RSP || m.Base == x86asm.RBP || m.Segment == x86asm.FS {
+			continue // its own frame, or the thread's own memory
+		}
+		s.mem, s.writes = &m, i == 0 && !readsOnly(inst.Op)
+		s.rank = rankPointer
+		if m.Base == x86asm.RIP || m.Base == 0 {
+			s.rank = rankShared
+		}
+	}
+	if s.mem != nil && (locks || inst.Op == x86asm.XCHG) {
+		s.rank = rankShared
+	}
+	if s.rank < 0 {
+		return nil
+	}
+	return s
+}
+
+// readsOnly are instructions that do not write their first operand.
+func readsOnly(op x86asm.Op) bool {
+	return op == x86asm.CMP || op == x86asm.TEST || op == x86asm.PUSH || op == x86asm.JMP
+}
+
+// text is the instruction as people write it.
+func (s *site) text(mod *symbol.Module, stubs map[uint64]string) string {
+	return x86asm.GNUSyntax(s.inst, s.addr, func(a uint64) (string, uint64) {
+		if f, off, ok := mod.Lookup(symbol.Addr(a)); ok && off == 0 {
+			return f.Name, a
+		}
+		if name := stubs[a]; name != "" {
+			return name, a
+		}
+		if name, start, ok := mod.DataAt(symbol.Addr(a)); ok {
+			return name, uint64(start)
+		}
+		return "", 0
+	})
+}
+
+func (s *site) place() string {
+	if s.line == 0 {
+		return s.function.Name
+	}
+	return fmt.Sprintf("%s (%s:%d)", s.function.Name, filepath.Base(s.file), s.line)
+}

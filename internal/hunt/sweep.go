@@ -1,0 +1,462 @@
+package hunt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/strobe-debug/strobe/internal/symbol"
+)
+
+// Options of a hunt. Zeros mean the defaults.
+type Options struct {
+	Runs    int            // at most, default 2000
+	Within  time.Duration  // default one minute
+	HoldMs  int            // how long a thread is held, default 4, then five times as long
+	Timeout time.Duration  // of one run; default ten times what the plain ones took, 3 s at least
+	Fails   *regexp.Regexp // a run whose output this matches has failed, too
+	Repeats int            // how often a plan that made it fail is repeated, default 20
+	Tell    func(format string, args ...any)
+}
+
+const (
+	plainRuns = 5 // before anything is held
+	// maxThreads bounds the threads that are held one after the other at one instruction.
+	maxThreads = 8
+	// maxTogether is how many are held in one run where one alone did nothing.
+	maxTogether = 4
+	// seed of the sets that are held together: the same hunt tries the same.
+	seed = 1
+)
+
+// Result is what a hunt found.
+type Result struct {
+	Found     bool     `json:"found"`
+	Runs      int      `json:"runs"`
+	Took      string   `json:"took"`
+	Sites     int      `json:"sites"`   // instructions that threads came to
+	Threads   int      `json:"threads"` // that came to any
+	Plain     string   `json:"plain"`   // how it ends by itself
+	Failure   string   `json:"failure,omitempty"`
+	Rate      string   `json:"rate,omitempty"` // with the plan, "19 of 20"
+	PlainRate string   `json:"plainRate,omitempty"`
+	Plan      *Plan    `json:"plan,omitempty"`
+	Meanwhile []string `json:"meanwhile,omitempty"` // what the others did while the thread was held
+	Output    string   `json:"output,omitempty"`    // the end of a failed run's
+	Note      string   `json:"note,omitempty"`
+}
+
+// hunter is one hunt.
+type hunter struct {
+	ctx   context.Context
+	p     *Program
+	o     Options
+	mod   *symbol.Module
+	entry uint64
+	limit time.Duration
+	until time.Time
+
+	sites []*site
+	stubs map[uint64]string // functions of libraries by the address of what jumps to them
+	plain Ending
+	runs  int
+	fails int // of the plain runs
+	r     Result
+}
+
+// Hunt looks for a hold that makes the program fail.
+func Hunt(ctx context.Context, p *Program, o Options) (*Result, error) {
+	h, err := newHunter(ctx, p, o)
+	if err != nil {
+		return nil, err
+	}
+	defer h.mod.Close()
+	began := time.Now()
+	h.until = began.Add(h.o.Within)
+	err = h.hunt()
+	h.r.Runs, h.r.Took = h.runs, time.Since(began).Round(10*time.Millisecond).String()
+	if err != nil {
+		return nil, err
+	}
+	return &h.r, nil
+}
+
+// Again repeats a plan.
+func Again(ctx context.Context, p *Program, plan *Plan, o Options) (*Result, error) {
+	h, err := newHunter(ctx, p, o)
+	if err != nil {
+		return nil, err
+	}
+	defer h.mod.Close()
+	if plan.BuildID != h.mod.BuildID {
+		return nil, fmt.Errorf("%s was built anew since the plan was made: its instructions are elsewhere. Hunt again",
+			p.Path)
+	}
+	began := time.Now()
+	h.until = began.Add(time.Hour)
+	if err := h.plainly(); err != nil {
+		return nil, err
+	}
+	f, err := h.confirm(plan.Holds)
+	if err != nil {
+		return nil, err
+	}
+	if f.often > 0 {
+		err = h.tell(&f)
+	} else {
+		h.r.Note = "the plan does not make it fail"
+	}
+	h.r.Runs, h.r.Took = h.runs, time.Since(began).Round(10*time.Millisecond).String()
+	return &h.r, err
+}
+
+func newHunter(ctx context.Context, p *Program, o Options) (*hunter, error) {
+	if o.Runs <= 0 {
+		o.Runs = 2000
+	}
+	if o.Within <= 0 {
+		o.Within = time.Minute
+	}
+	if o.HoldMs <= 0 {
+		o.HoldMs = 4
+	}
+	if o.Repeats <= 0 {
+		o.Repeats = 20
+	}
+	if o.Tell == nil {
+		o.Tell = func(string, ...any) {}
+	}
+	mod, err := symbol.Open(p.Path, symbol.Options{})
+	if err != nil {
+		return nil, err
+	}
+	h := &hunter{ctx: ctx, p: p, o: o, mod: mod, entry: uint64(mod.Entry), stubs: stubsOf(p.Path)}
+	fail := func(format string, args ...any) (*hunter, error) {
+		return nil, errors.Join(fmt.Errorf(format, args...), mod.Close())
+	}
+	switch {
+	case mod.Go:
+		return fail("%s is a Go program, whose goroutines are no threads: it cannot be hunted in yet", p.Path)
+	case !mod.HasDWARF:
+		return fail("%s has no debug information: build it with -g", p.Path)
+	}
+	var cut int
+	if h.sites, cut = candidates(mod, p.Root); len(h.sites) == 0 {
+		return fail("%s has no function of the project %s with code that could be held", p.Path, p.Root)
+	}
+	if cut > 0 {
+		h.r.Note = fmt.Sprintf("%d instructions were left out, those that touch shared data last", cut)
+	}
+	return h, nil
+}
+
+// failed reports whether a run ended otherwise than plain ones do.
+func (h *hunter) failed(e *Ending) bool {
+	return !e.same(&h.plain) || h.o.Fails != nil && h.o.Fails.MatchString(e.Tail)
+}
+
+func (h *hunter) run(holds []Hold, sites, explain []*site) (Ending, []visit, error) {
+	h.runs++
+	// What is left of a list of holds is the run's.
+	return run(h.ctx, h.p, h.entry, slices.Clone(holds), sites, explain, h.limit)
+}
+
+// plainly learns how the program ends by itself, and how long it takes.
+func (h *hunter) plainly() error {
+	h.limit = max(h.o.Timeout, 10*time.Minute)
+	var ends []Ending
+	var longest time.Duration
+	for range plainRuns {
+		e, _, err := h.run(nil, nil, nil)
+		if err != nil {
+			return err
+		}
+		if longest = max(longest, e.Took); h.o.Timeout > 0 && e.Took > h.o.Timeout {
+			return fmt.Errorf("it takes %v by itself, more than the timeout", e.Took.Round(time.Millisecond))
+		}
+		ends = append(ends, e)
+		h.limit = max(10*longest, 3*time.Second)
+	}
+	most := 0
+	for i := range ends {
+		n := 0
+		for k := range ends {
+			if ends[k].same(&ends[i]) {
+				n++
+			}
+		}
+		if n > most || n == most && ends[i].Code == 0 && ends[i].Signal == "" {
+			most, h.plain = n, ends[i]
+		}
+	}
+	if h.o.Timeout > 0 {
+		h.limit = h.o.Timeout
+	}
+	h.r.Plain = h.plain.String()
+	for i := range ends {
+		if h.failed(&ends[i]) {
+			h.fails++
+		}
+	}
+	if h.fails == plainRuns {
+		return errors.New("it fails in each run by itself: a hunt is for failures that are rare")
+	}
+	return nil
+}
+
+// pair is a thread that comes to an instruction.
+type pair struct {
+	site   *site
+	thread int
+	hits   int
+}
+
+// visitors are the pairs of the program, those at shared data first.
+func (h *hunter) visitors() ([]pair, error) {
+	_, visits, err := h.run(nil, h.sites, nil)
+	if err != nil {
+		return nil, err
+	}
+	counts := map[*site]map[int]int{}
+	threads := map[int]bool{}
+	for _, v := range visits {
+		if counts[v.site] == nil {
+			counts[v.site] = map[int]int{}
+		}
+		counts[v.site][v.thread]++
+		threads[v.thread] = true
+	}
+	h.r.Sites, h.r.Threads = len(counts), len(threads)
+	var pairs []pair
+	for _, s := range h.sites {
+		for _, thread := range sortedThreads(counts[s]) {
+			pairs = append(pairs, pair{s, thread, counts[s][thread]})
+		}
+	}
+	return pairs, nil
+}
+
+func sortedThreads(m map[int]int) (out []int) {
+	for t := range m {
+		out = append(out, t)
+	}
+	slices.Sort(out)
+	return out[:min(len(out), maxThreads)]
+}
+
+func (h *hunter) hunt() error {
+	if err := h.plainly(); err != nil {
+		return err
+	}
+	pairs, err := h.visitors()
+	if err != nil {
+		return err
+	}
+	if h.r.Threads < 2 {
+		h.r.Note = "one thread alone comes to the project's code: nothing it does depends on another"
+		return nil
+	}
+	h.o.Tell("it ends with %v in %v; %d instructions, %d threads", &h.plain, h.plain.Took.Round(time.Millisecond),
+		h.r.Sites, h.r.Threads)
+	best, until := found{}, h.o.Runs
+	for _, try := range h.plans(pairs) {
+		for holds := range try {
+			if h.over() || h.runs >= until {
+				return h.tell(&best)
+			}
+			f, err := h.try(holds)
+			if err != nil {
+				return err
+			}
+			if f.often > best.often {
+				if best.often == 0 {
+					until = min(h.runs+max(2*h.runs, betterRuns), h.o.Runs)
+				}
+				best = f
+			}
+			if best.often*10 >= h.o.Repeats*8 {
+				return h.tell(&best)
+			}
+		}
+	}
+	return h.tell(&best)
+}
+
+// betterRuns is how long at least is looked for what makes it fail more often, once something does.
+const betterRuns = 100
+
+// found is a plan that makes the program fail.
+type found struct {
+	holds   []Hold
+	example *Ending
+	often   int // of Repeats
+	plain   int
+}
+
+func (h *hunter) over() bool {
+	return h.runs >= h.o.Runs || time.Now().After(h.until) || h.ctx.Err() != nil
+}
+
+// plans are what is tried, one sequence after the other: each pair at its first hit, then held longer, then at its
+// second and its last hit, then sets of several.
+func (h *hunter) plans(pairs []pair) []func(func([]Hold) bool) {
+	single := func(hit func(p *pair) int, ms int) func(func([]Hold) bool) {
+		return func(yield func([]Hold) bool) {
+			for i := range pairs {
+				if n := hit(&pairs[i]); n > 0 && !yield([]Hold{h.holdAt(&pairs[i], n, ms)}) {
+					return
+				}
+			}
+		}
+	}
+	at := func(n int) func(p *pair) int {
+		return func(p *pair) int {
+			if p.hits < n {
+				return 0
+			}
+			return n
+		}
+	}
+	last := func(p *pair) int {
+		if p.hits < 3 {
+			return 0
+		}
+		return p.hits
+	}
+	sets := func(yield func([]Hold) bool) {
+		random := rand.New(rand.NewPCG(seed, seed))
+		for {
+			var holds []Hold
+			for range 2 + random.IntN(maxTogether-1) {
+				p := &pairs[random.IntN(len(pairs))]
+				holds = append(holds, h.holdAt(p, 1+random.IntN(p.hits), h.o.HoldMs*(1+4*random.IntN(2))))
+			}
+			if !yield(holds) {
+				return
+			}
+		}
+	}
+	return []func(func([]Hold) bool){single(at(1), h.o.HoldMs), single(at(1), 5*h.o.HoldMs), single(at(2), h.o.HoldMs),
+		single(last, h.o.HoldMs), sets}
+}
+
+func (h *hunter) holdAt(p *pair, hit, ms int) Hold {
+	p.site.find(h.mod, h.p.Root)
+	return Hold{Address: p.site.addr, Function: p.site.function.Name, File: p.site.file, Line: p.site.line,
+		Instruction: p.site.text(h.mod, h.stubs), Thread: p.thread, Hit: hit, Ms: ms}
+}
+
+// try runs once with holds, and where that fails, again and again.
+func (h *hunter) try(holds []Hold) (f found, err error) {
+	e, _, err := h.run(holds, h.sites, nil)
+	if err != nil || !h.failed(&e) {
+		return f, err
+	}
+	f, err = h.confirm(holds)
+	if f.often > 0 {
+		h.o.Tell("run %d: %v, in %d of %d runs with a thread held in %s", h.runs, &e, f.often, h.o.Repeats,
+			holds[0].Function)
+	}
+	return f, err
+}
+
+// confirm repeats a plan, and the program without it. Nothing is found where it does not fail more often with it.
+func (h *hunter) confirm(holds []Hold) (f found, err error) {
+	f.holds = holds
+	count := func(n *int, holds []Hold, sites []*site) error {
+		for range h.o.Repeats {
+			e, _, err := h.run(holds, sites, nil)
+			if err != nil {
+				return err
+			}
+			if h.failed(&e) {
+				*n++
+				f.example = &e
+			}
+		}
+		return nil
+	}
+	if err := count(&f.plain, nil, nil); err != nil {
+		return found{}, err
+	}
+	if err := count(&f.often, holds, h.sites); err != nil {
+		return found{}, err
+	}
+	if f.often < f.plain+2 {
+		return found{}, nil
+	}
+	return f, nil
+}
+
+// tell says what was found, if anything was, and what the others did while the thread was held.
+func (h *hunter) tell(f *found) error {
+	if f.often == 0 {
+		return nil
+	}
+	h.r.Rate, h.r.PlainRate = fmt.Sprintf("%d of %d", f.often, h.o.Repeats), fmt.Sprintf("%d of %d", f.plain, h.o.Repeats)
+	h.r.Found, h.r.Failure, h.r.Output = true, f.example.String(), f.example.Tail
+	h.r.Plan = &Plan{Program: h.p.Path, BuildID: h.mod.BuildID, Args: h.p.Args, Holds: f.holds}
+	for range 10 {
+		e, visits, err := h.run(longer(f.holds), h.sites, h.sites)
+		if err != nil {
+			return err
+		}
+		if h.failed(&e) && len(visits) > 0 {
+			h.r.Meanwhile = h.meanwhile(visits)
+			return nil
+		}
+	}
+	return nil
+}
+
+// longer are holds that last while the others are looked at, which slows them.
+func longer(holds []Hold) []Hold {
+	out := slices.Clone(holds)
+	for i := range out {
+		out[i].Ms *= 5
+	}
+	return out
+}
+
+// meanwhileMost bounds what is told of the others.
+const meanwhileMost = 12
+
+// meanwhile tells what threads came to while another was held: where they touch what it was about to touch, else where
+// they were, each line once.
+func (h *hunter) meanwhile(visits []visit) (out []string) {
+	var held *visit
+	said := map[string]bool{}
+	for i := range visits {
+		v := &visits[i]
+		if v.held {
+			if held == nil {
+				held = v
+			}
+			continue
+		}
+		if held == nil || v.thread == held.thread {
+			continue
+		}
+		what := "comes through"
+		if v.addr != 0 && v.addr == held.addr {
+			what = "reads what it is about to use, in"
+			if v.site.writes {
+				what = "writes what it is about to use, in"
+			}
+		}
+		v.site.find(h.mod, h.p.Root)
+		line := fmt.Sprintf("thread %d %s %s", v.thread, what, v.site.place())
+		if !said[line] {
+			said[line] = true
+			out = append(out, line)
+		}
+	}
+	if more := len(out) - meanwhileMost; more > 0 {
+		out = append(out[:meanwhileMost:meanwhileMost], fmt.Sprintf("and %d more places", more))
+	}
+	return out
+}
