@@ -45,7 +45,8 @@ var mayImport = map[string][]string{
 	"internal/dap":      {"internal/service", "internal/collector"}, // the shapes of answers
 	"internal/timeline": {"internal/service", "internal/query", "internal/store", "internal/record"},
 	"internal/service": {"internal/session", "internal/query", "internal/collector", "internal/settings",
-		"internal/testrun", "internal/testsetup", "internal/testadapter", "internal/tracediff", "internal/crash"},
+		"internal/testrun", "internal/testsetup", "internal/testadapter", "internal/tracediff", "internal/crash",
+		"internal/hunt"},
 	"internal/session": {"internal/collector", "internal/report", "internal/iochan", "internal/store",
 		"internal/settings", "internal/crash"},
 	"internal/query":    {"internal/store", "internal/record", "internal/crash"},

@@ -1,0 +1,87 @@
+package service
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/hunt"
+)
+
+const (
+	// huntWithin is how long action hunt looks where no timeout is given: clients wait for a minute.
+	huntWithin = 40 * time.Second
+	// huntOutput bounds what is shown of a failed run's output.
+	huntOutput = 1000
+)
+
+// HuntAnswer is the answer of debug_test action hunt.
+type HuntAnswer struct {
+	hunt.Result
+	NextSteps string `json:"nextSteps,omitempty"`
+}
+
+// hunt looks for what makes a program fail that seldom does. It runs in a process of its own, which ends with the call.
+func (s *Service) hunt(ctx context.Context, p *TestParams) (any, error) {
+	switch {
+	case !filepath.IsAbs(p.ProjectRoot):
+		return nil, invalid("Give the absolute path of the project's directory.", "projectRoot %q is not an absolute path",
+			p.ProjectRoot)
+	case p.Command == "":
+		return nil, invalid("Give the test program with its arguments, e.g. build/queue_test --gtest_filter=Queue.Race.",
+			"hunt needs a command")
+	case p.Test != "" || p.Framework != "" || len(p.TracePatterns) > 0:
+		return nil, invalid("Give command alone.", "action hunt runs a command, without a framework and without traces")
+	case s.cfg.Strobe == "":
+		return nil, fault.New(fault.Unsupported, "Run `strobe hunt -- COMMAND` in a shell.",
+			"this process does not know its own executable")
+	}
+	root := filepath.Clean(p.ProjectRoot)
+	c, err := commandOf(p.Command, root)
+	if err != nil {
+		return nil, err
+	}
+	within := huntWithin
+	if p.Timeout > 0 {
+		within = time.Duration(p.Timeout) * time.Millisecond
+	}
+	argv := append([]string{"hunt", "--json", "--seconds", strconv.Itoa(max(1, int(within/time.Second))), "--root", root,
+		"-C", root, "--"}, append(c.argv, p.Args...)...)
+	cmd := exec.CommandContext(ctx, s.cfg.Strobe, argv...)
+	cmd.Env = os.Environ()
+	for _, env := range []map[string]string{p.Env, c.env} {
+		for k, v := range env {
+			cmd.Env = append(cmd.Env, k+"="+v)
+		}
+	}
+	cmd.WaitDelay = time.Second
+	var out, said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &said
+	err = cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 1 && out.Len() > 0) { // 1: nothing was found
+		return nil, fault.New(fault.LaunchFailed, "strobe hunt takes one program of C, C++ or Rust built with -g.", "%s",
+			strings.TrimSpace(strings.TrimPrefix(said.String(), "strobe: ")))
+	}
+	var a HuntAnswer
+	if err := json.Unmarshal(out.Bytes(), &a.Result); err != nil {
+		return nil, err
+	}
+	if n := len(a.Output); n > huntOutput {
+		a.Output = "…" + a.Output[n-huntOutput:]
+	}
+	a.NextSteps = "Nothing is wrong that this finds. A higher timeout looks longer."
+	if a.Found {
+		a.NextSteps = "Read the held line and what the others did meanwhile: what it had read or decided before is no " +
+			"longer true when it goes on. Put it right, then hunt again."
+	}
+	return &a, nil
+}
