@@ -49,7 +49,7 @@ where something was found, 1 where nothing was.`,
 	c.Flags().IntVar(&f.options.HoldMs, "hold", 4, "milliseconds for which a thread is held, then five times as long")
 	c.Flags().IntVar(&f.options.Repeats, "times", 20, "how often what makes it fail is repeated")
 	c.Flags().DurationVar(&f.options.Timeout, "timeout", 0, "a run that takes longer hangs (default ten plain ones, at "+
-		"least 3s)")
+		"least 2s)")
 	c.Flags().StringVar(&f.fails, "fails-if", "", "regular expression: a run that writes this fails, too")
 	c.Flags().StringVar(&f.plan, "plan", "", "repeat the plan in this file instead")
 	c.Flags().StringVar(&f.save, "save", "", "keep what makes it fail in this file")

@@ -41,12 +41,28 @@ func candidates(mod *symbol.Module, root string) (sites []*site, cut int) {
 	if len(functions) == 0 {
 		functions = userFunctions(mod, func(f *symbol.Function) bool { return f.File != "" && !under("/usr", f.File) })
 	}
-	for _, f := range functions {
+	add := func(f *symbol.Function, is func(s *site) bool) {
 		code, err := mod.Code(f)
 		if err != nil {
-			continue
+			return
 		}
-		sites = append(sites, sitesOf(f, uint64(f.Low), code)...)
+		for _, s := range sitesOf(f, uint64(f.Low), code) {
+			if is == nil || is(s) {
+				sites = append(sites, s)
+			}
+		}
+	}
+	for _, f := range functions {
+		add(f, nil)
+	}
+	// What runs a thread's function is a library's, and that may be inlined there.
+	for _, f := range userFunctions(mod, func(f *symbol.Function) bool { return !under(root, f.File) }) {
+		if slices.ContainsFunc(mod.Statements(f.Low, f.High), func(s symbol.Statement) bool { return under(root, s.File) }) {
+			add(f, func(s *site) bool {
+				s.find(mod, root)
+				return under(root, s.file)
+			})
+		}
 	}
 	slices.SortStableFunc(sites, func(a, b *site) int { return cmp.Compare(a.rank, b.rank) })
 	if len(sites) > maxSites {

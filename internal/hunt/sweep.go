@@ -17,7 +17,7 @@ type Options struct {
 	Runs    int            // at most, default 2000
 	Within  time.Duration  // default one minute
 	HoldMs  int            // how long a thread is held, default 4, then five times as long
-	Timeout time.Duration  // of one run; default ten times what the plain ones took, 3 s at least
+	Timeout time.Duration  // of one run; default ten times what the plain ones took, 2 s at least
 	Fails   *regexp.Regexp // a run whose output this matches has failed, too
 	Repeats int            // how often a plan that made it fail is repeated, default 20
 	Tell    func(format string, args ...any)
@@ -101,7 +101,7 @@ func Again(ctx context.Context, p *Program, plan *Plan, o Options) (*Result, err
 	if err := h.plainly(); err != nil {
 		return nil, err
 	}
-	f, err := h.confirm(plan.Holds)
+	f, err := h.confirm(plan.Holds, false)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +179,7 @@ func (h *hunter) plainly() error {
 			return fmt.Errorf("it takes %v by itself, more than the timeout", e.Took.Round(time.Millisecond))
 		}
 		ends = append(ends, e)
-		h.limit = max(10*longest, 3*time.Second)
+		h.limit = max(10*longest, 2*time.Second)
 	}
 	most := 0
 	for i := range ends {
@@ -272,19 +272,22 @@ func (h *hunter) hunt() error {
 			if err != nil {
 				return err
 			}
-			if f.often > best.often {
+			if f.rate() > best.rate() {
 				if best.often == 0 {
 					until = min(h.runs+max(2*h.runs, betterRuns), h.o.Runs)
 				}
 				best = f
 			}
-			if best.often*10 >= h.o.Repeats*8 {
+			if best.rate() >= goodRate {
 				return h.tell(&best)
 			}
 		}
 	}
 	return h.tell(&best)
 }
+
+// goodRate is how often what was found must make it fail, so that nothing better is looked for.
+const goodRate = 0.8
 
 // betterRuns is how long at least is looked for what makes it fail more often, once something does.
 const betterRuns = 100
@@ -293,8 +296,9 @@ const betterRuns = 100
 type found struct {
 	holds   []Hold
 	example *Ending
-	often   int // of Repeats
+	often   int
 	plain   int
+	of      int // runs, with and without it
 }
 
 func (h *hunter) over() bool {
@@ -350,25 +354,30 @@ func (h *hunter) holdAt(p *pair, hit, ms int) Hold {
 		Instruction: p.site.text(h.mod, h.stubs), Thread: p.thread, Hit: hit, Ms: ms}
 }
 
+func (f *found) rate() float64 { return float64(f.often) / float64(max(f.of, 1)) }
+
 // try runs once with holds, and where that fails, again and again.
 func (h *hunter) try(holds []Hold) (f found, err error) {
 	e, _, err := h.run(holds, h.sites, nil)
 	if err != nil || !h.failed(&e) {
 		return f, err
 	}
-	f, err = h.confirm(holds)
+	f, err = h.confirm(holds, e.Hang)
 	if f.often > 0 {
-		h.o.Tell("run %d: %v, in %d of %d runs with a thread held in %s", h.runs, &e, f.often, h.o.Repeats,
-			holds[0].Function)
+		h.o.Tell("run %d: %v, in %d of %d runs with a thread held in %s", h.runs, &e, f.often, f.of, holds[0].Function)
 	}
 	return f, err
 }
 
 // confirm repeats a plan, and the program without it. Nothing is found where it does not fail more often with it.
-func (h *hunter) confirm(holds []Hold) (f found, err error) {
-	f.holds = holds
+// Each hang takes as long as one may, and is repeated less.
+func (h *hunter) confirm(holds []Hold, hang bool) (f found, err error) {
+	f.holds, f.of = holds, h.o.Repeats
+	if hang {
+		f.of = max(f.of/4, 3)
+	}
 	count := func(n *int, holds []Hold, sites []*site) error {
-		for range h.o.Repeats {
+		for range f.of {
 			e, _, err := h.run(holds, sites, nil)
 			if err != nil {
 				return err
@@ -397,7 +406,7 @@ func (h *hunter) tell(f *found) error {
 	if f.often == 0 {
 		return nil
 	}
-	h.r.Rate, h.r.PlainRate = fmt.Sprintf("%d of %d", f.often, h.o.Repeats), fmt.Sprintf("%d of %d", f.plain, h.o.Repeats)
+	h.r.Rate, h.r.PlainRate = fmt.Sprintf("%d of %d", f.often, f.of), fmt.Sprintf("%d of %d", f.plain, f.of)
 	h.r.Found, h.r.Failure, h.r.Output = true, f.example.String(), f.example.Tail
 	h.r.Plan = &Plan{Program: h.p.Path, BuildID: h.mod.BuildID, Args: h.p.Args, Holds: f.holds}
 	for range 10 {
