@@ -58,8 +58,8 @@ func LookAt(ctx context.Context, st *store.Store, id event.ID) (*OneEvent, error
 		return nil, err
 	}
 	if row == nil {
-		return nil, fault.New(fault.ValidationError, "debug_query lists events with their ids; the oldest calls may have been "+
-			"dropped by the session's limit.", "no event %d", id)
+		return nil, fault.New(fault.ValidationError, "debug_query lists events with their ids; the session's limit may have "+
+			"dropped it.", "no event %d", id)
 	}
 	one := &OneEvent{Lane: -1, Callers: []Event{}, Callees: []CalleeCount{}}
 	if int(row.Thread) < len(a.threads) {

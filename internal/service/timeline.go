@@ -33,14 +33,14 @@ type StatsResult struct {
 // timelineOp is not offered to models: it draws for people.
 var timelineOp = Op{
 	Name: "debug_timeline",
-	Summary: "For pages: the timeline as pictures, with what is narrower than a pixel added up; one event with all around " +
-		"it; statistics as numbers.",
+	Summary: "For pages: the timeline as pictures, with what is narrower than a pixel added up; one event with all " +
+		"around it; statistics as numbers.",
 	Doc: "It is called by its name; the list of tools that models are shown does not have it. " +
 		"Action lanes lists threads and tasks. Action picture draws the calls of a stretch of time: " +
 		"spans is a table by column, little endian: from, to and id as float64, count, function and lane as uint32, depth " +
-		"and busy (of 65,535) as uint16. A span of count 1 is a call, id its exit; of count 0 a call that has not ended, id " +
-		"its enter; of more, calls that are narrower than a bucket, id and function the longest's. Action event is one event " +
-		"with its values, callers and callees. Action stats is view stats of debug_query as numbers.",
+		"and busy (of 65,535) as uint16. A span of count 1 is a call, id its exit; of count 0 a call that has not ended, " +
+		"id its enter; of more, calls that are narrower than a bucket, id and function the longest's. Action event is one " +
+		"event with its values, callers and callees. Action stats is view stats of debug_query as numbers.",
 	ReadOnly: true,
 	Unlisted: true,
 	Params:   reflect.TypeFor[TimelineParams](),
