@@ -119,6 +119,7 @@ function drawBands(s: Scene, t: Theme): void {
   const c = s.ctx;
   for (const p of s.layout.between(s.scroll, s.scroll + s.height)) {
     const y = axisHeight + p.top - s.scroll;
+    if (p.height === 0) continue;
     if (p.pid) {
       c.fillStyle = t.band;
       c.fillRect(0, y, s.width, p.height);
@@ -162,6 +163,14 @@ function drawAxis(s: Scene, t: Theme): void {
   c.fillRect(0, axisHeight - 1, s.width, 1);
 }
 
+/** fitted is a name in so many characters: whole, or its last part, or that part's beginning. */
+function fitted(name: string, room: number): string {
+  if (name.length <= room) return name;
+  const last = name.slice(Math.max(name.lastIndexOf("::") + 2, name.lastIndexOf(".") + 1, 0));
+  if (last && last.length <= room) return last;
+  return room < 3 ? "" : `${(last || name).slice(0, room - 1)}…`;
+}
+
 // Buffers of drawSpans, by colour: x, y, width, height of rectangles.
 const batches: number[][] = Array.from({ length: 11 }, () => []);
 
@@ -194,7 +203,7 @@ function drawSpans(s: Scene, t: Theme, p: Picture): void {
     }
     if (wide > 4 && p.calls[i]! < 2) wide -= 1;
     batches[fills.get(p.fn[i]!) ?? 0]!.push(a, from, Math.max(1, wide), height);
-    if (wide > 34 && labels.length < maxLabels) labels.push(i, Math.max(a, 0), y, Math.min(wide, s.width - Math.max(a, 0)));
+    if (wide > 28 && labels.length < maxLabels) labels.push(i, Math.max(a, 0), y, Math.min(wide, s.width - Math.max(a, 0)));
     if (p.calls[i]! < 2 && s.selected && (p.id[i] === s.selected || p.id[i] === s.other)) {
       picked.push(a, y, Math.max(2, wide));
     }
@@ -209,7 +218,7 @@ function drawSpans(s: Scene, t: Theme, p: Picture): void {
   for (let k = 0; k < labels.length; k += 4) {
     const i = labels[k]!, room = Math.floor((labels[k + 3]! - 8) / 6.65);
     const name = p.calls[i]! > 1 ? `${p.calls[i]} calls` : shortName(s.names.get(p.fn[i]!) ?? "?");
-    const text = name.length <= room ? name : room < 4 ? "" : `…${name.slice(name.length - room + 1)}`;
+    const text = fitted(name, room);
     c.fillStyle = s.found && !s.found.has(p.fn[i]!) ? t.faint : t.onFill;
     if (text) c.fillText(text, labels[k + 1]! + 4, labels[k + 2]! + rowHeight / 2 - 0.5);
   }
@@ -221,7 +230,7 @@ function drawSpans(s: Scene, t: Theme, p: Picture): void {
 /** markAt is where a mark stands, null where it is not seen. */
 export function markAt(s: Scene, m: Mark): { x: number; y: number } | null {
   const place = m.lane < 0 ? s.layout.places[0] : s.layout.of(m.lane);
-  if (!place) return null;
+  if (!place || place.height === 0) return null;
   return { x: x(s, m.timestampNs), y: axisHeight + place.top - s.scroll + lanePad / 2 + markHeight / 2 };
 }
 

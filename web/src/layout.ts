@@ -28,15 +28,17 @@ export class Layout {
   private depths = new Map<number, number>();
   private folded = new Set<number>();
   private lanes: Lane[] = [];
+  private loose = false; // there are events of no thread
 
   set(lanes: Lane[]): void {
     this.lanes = lanes;
     this.place();
   }
 
-  /** deepen takes how deep a lane's calls are known to go, and reports whether that changed the layout. */
-  deepen(depths: { lane: number; depth: number }[]): boolean {
-    let grew = false;
+  /** deepen takes how deep lanes' calls are known to go, and whether events are of no thread; it reports a change. */
+  deepen(depths: { lane: number; depth: number }[], loose: boolean): boolean {
+    let grew = loose && !this.loose;
+    this.loose ||= loose;
     for (const d of depths) {
       const depth = Math.min(d.depth, maxLevels);
       if (depth > (this.depths.get(d.lane) ?? 0)) {
@@ -56,15 +58,18 @@ export class Layout {
   of(lane: number): Place | undefined { return this.byLane.get(lane); }
 
   private place(): void {
-    const withCalls = this.lanes.filter((l) => l.calls > 0);
+    const key = (l: Lane) => `${l.pid} ${l.threadId}`; // tasks belong to their thread
+    const called = new Set(this.lanes.filter((l) => l.calls > 0).map(key));
+    const withCalls = this.lanes.filter((l) => called.has(key(l)));
     const some = !this.all && withCalls.length > 0 ? withCalls : this.lanes;
     this.hidden = this.lanes.length - withCalls.length;
     const processes = new Set(some.map((l) => l.pid));
     this.places = [];
     this.byLane.clear();
     let top = 0, pid = -1;
-    this.places.push({ lane: null, pid: 0, top, height: markHeight + lanePad, rows: 0, folded: false });
-    top += markHeight + lanePad;
+    const loose = this.loose ? markHeight + lanePad + 3 : 0;
+    this.places.push({ lane: null, pid: 0, top, height: loose, rows: 0, folded: false });
+    top += loose;
     for (const lane of some) {
       if (processes.size > 1 && lane.pid !== pid) {
         pid = lane.pid;

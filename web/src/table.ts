@@ -4,7 +4,7 @@ import * as api from "./api";
 import type { Event } from "./api";
 import { copyButton, count, fill, h, plural, say, shortName, time } from "./dom";
 import { kept, state } from "./state";
-import { args, inline, pretty } from "./values";
+import { args, brief, inline, pretty } from "./values";
 
 export const kinds = ["function_enter", "function_exit", "stdout", "stderr", "crash", "exception", "pause", "logpoint",
   "condition_error", "variable_snapshot", "variable_write", "process", "yield", "data", "state", "dropped"];
@@ -21,11 +21,15 @@ export class Filters {
   constructor(private session: string, private changed: () => void, private view?: string) {
     const form = h("form", { class: "filters", "aria-label": "Filters" },
       this.choice(), this.pair("Function", "function", ["contains", "equals", "matches"]),
-      this.pair("Text", "text", ["contains", "matches"]), this.pair("Source file", "sourceFile", ["contains", "equals"]),
+      this.pair("Text", "text", ["contains", "matches"]), this.moment("From", "timeFrom"), this.moment("To", "timeTo"));
+    const more = h("details", { class: "more" }, h("summary", {}, "More filters"), h("div", { class: "filters" },
+      this.number("Longer than, ns", "minDurationNs"), this.number("Shorter than, ns", "maxDurationNs"),
       this.pair("Thread name", "threadName", ["contains"]), this.number("Thread", "threadId"), this.number("Process", "pid"),
-      this.moment("From", "timeFrom"), this.moment("To", "timeTo"), this.number("Longer than, ns", "minDurationNs"),
-      this.number("Shorter than, ns", "maxDurationNs"), this.number("In call, event", "under"),
-      this.value("Argument", "argument", true), this.value("Result", "returnValue", false));
+      this.pair("Source file", "sourceFile", ["contains", "equals"]), this.number("In call, event", "under"),
+      this.value("Argument", "argument", true), this.value("Result", "returnValue", false)));
+    const usual = ["eventType", "function", "text", "timeFrom", "timeTo"];
+    if (Object.keys(state.filter).some((k) => !usual.includes(k))) more.setAttribute("open", "");
+    form.append(more);
     form.addEventListener("submit", (e) => e.preventDefault());
     form.addEventListener("input", () => { clearTimeout(this.timer); this.timer = window.setTimeout(() => this.apply(), 250); });
     this.root = h("div", { class: "question" }, form, h("details", {}, h("summary", {}, "As a query for an agent"), this.query,
@@ -171,7 +175,7 @@ export class Table {
   private async next(anew = false): Promise<void> {
     this.busy?.abort();
     const mine = this.busy = new AbortController();
-    const q = { ...this.filters.asked(), limit: 200, ...(anew ? {} : { afterEventId: this.last }) };
+    const q = { ...this.filters.asked(), limit: 200, verbose: true, ...(anew ? {} : { afterEventId: this.last }) };
     try {
       const r = await api.events(q, mine.signal);
       if (anew) this.body.replaceChildren();
@@ -194,16 +198,16 @@ export class Table {
 
   private row(e: Event): HTMLElement {
     const name = e.function ? shortName(e.function) : e.text !== undefined ? e.text.trimEnd() : "";
-    const result = e.exception !== undefined ? `threw ${inline(e.exception, 90)}` : e.unwound ? "left by an exception" :
-      e.returnValue !== undefined ? `→ ${inline(e.returnValue, 90)}` : "";
+    const result = e.exception !== undefined ? `threw ${brief(e.exception, 90)}` : e.unwound ? "left by an exception" :
+      e.returnValue !== undefined ? `→ ${brief(e.returnValue, 90)}` : "";
     const rest = e.function || e.text !== undefined ? "" : inline(Object.fromEntries(Object.entries(e).filter(([k]) =>
-      !["id", "timestampNs", "eventType", "pid", "threadId"].includes(k))), 140);
+      !["id", "timestampNs", "eventType", "pid", "threadId", "threadName", "parentEventId"].includes(k))), 140);
     return h("tr", { class: `kind-${e.eventType}`, onclick: () => this.select(e.id) },
       h("td", { class: "n" }, h("button", { type: "button", class: "link", "aria-label": `Event ${e.id} at ${time(e.timestampNs, 7)}`,
         onclick: (c: MouseEvent) => { c.stopPropagation(); this.select(e.id); say(`Event ${e.id}`); } }, time(e.timestampNs, 7))),
       h("td", {}, h("span", { class: "tag" }, e.eventType)), h("td", { class: "what", title: e.function ?? "" }, name || rest),
       h("td", { class: "vals" }, e.arguments ? args(e.arguments, 140) : result),
       h("td", { class: "n" }, e.durationNs === undefined ? "" : time(e.durationNs)),
-      h("td", { class: "n" }, e.threadId ? String(e.threadId) : ""));
+      h("td", { class: "n", title: e.threadName }, e.threadId ? String(e.threadId) : ""));
   }
 }

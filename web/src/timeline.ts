@@ -248,7 +248,7 @@ export class Timeline {
 
   private took(p: Picture): void {
     for (const f of p.functions) this.scene.names.set(f.id, f.name);
-    if (this.layout.deepen(p.lanes)) this.placeLabels();
+    if (this.layout.deepen(p.lanes, p.marks.some((m) => m.lane < 0))) this.placeLabels();
     if (this.scene.found) this.mark();
     this.note.textContent = this.noteText();
     this.note.hidden = this.note.textContent === "";
@@ -262,22 +262,23 @@ export class Timeline {
     this.lanesBox.setAttribute("aria-pressed", String(this.layout.all));
     this.inner.style.height = `${this.layout.height + axisHeight}px`;
     fill(this.labels, this.layout.places.flatMap((p) => {
-      if (!p.lane && !p.pid) return [];
+      if (p.height === 0) return [];
       const li = h("li", { class: p.lane ? "lane" : "process" });
       li.style.top = `${axisHeight + p.top}px`;
       li.style.height = `${p.height}px`;
-      if (!p.lane) li.append(`Process ${p.pid}`);
+      if (!p.lane) li.append(p.pid ? `Process ${p.pid}` : "Of no thread");
       else li.append(this.label(p.lane, p.folded));
       return [li];
     }));
   }
 
   private label(l: Lane, folded: boolean): HTMLElement {
-    const id = `${l.threadId}`, said = `${l.task ? "Task" : "Thread"} ${l.name}, ${id}, ${plural(l.calls, "call")}`;
-    return h("button", { type: "button", "aria-expanded": String(!folded), "aria-label": said, title: said,
+    const task = l.task ? / \((.*)\)$/.exec(l.name)?.[1] : undefined, calls = plural(l.calls, "call");
+    const title = `${l.task ? "Task" : "Thread"} ${l.name}, ${l.threadId} of process ${l.pid}, ${calls}`;
+    return h("button", { type: "button", class: task ? "task" : "", "aria-expanded": String(!folded), title,
       onclick: () => { this.layout.fold(l.lane); this.placeLabels(); this.paint(); this.refresh(); } },
-    h("span", { class: "name" }, l.name || "thread"), h("span", { class: "sub" },
-      l.calls ? `${id} · ${plural(l.calls, "call")}` : id));
+    h("span", { class: "name" }, task ?? (l.name || "thread")), h("span", { class: "sub" },
+      task ? calls : l.calls ? `${l.threadId} · ${calls}` : String(l.threadId)));
   }
 
   private listen(): void {

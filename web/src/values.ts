@@ -28,10 +28,15 @@ export function pretty(v: unknown): string {
   return text.replace(/"\\u0000(\d+)\\u0000"/g, (_, n) => exact[Number(n)]!);
 }
 
+/** brief writes a value as debug_query shortens it: what has parts is text already. */
+export function brief(v: unknown, room = 120): string {
+  return typeof v === "string" && /^[[{]/.test(v) ? v : inline(v, room);
+}
+
 /** args is a call's arguments in one line. */
 export function args(a: Record<string, unknown> | undefined, room = 120): string {
   if (!a) return "";
-  const text = Object.entries(a).map(([k, v]) => `${k}=${inline(v, room)}`).join(", ");
+  const text = Object.entries(a).map(([k, v]) => `${k}=${brief(v, room)}`).join(", ");
   return text.length > room ? `${text.slice(0, room - 1)}…` : text;
 }
 
