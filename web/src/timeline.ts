@@ -45,6 +45,7 @@ export class Timeline {
   private following = false;
   private watch: ResizeObserver;
   frames = 0; // drawn so far, for those who measure
+  firstAt = 0; // when the first picture was drawn, in milliseconds since the page was asked for
 
   constructor(private session: string, private hooks: Hooks) {
     this.scene = {
@@ -253,6 +254,7 @@ export class Timeline {
     this.note.textContent = this.noteText();
     this.note.hidden = this.note.textContent === "";
     this.frame();
+    this.firstAt ||= performance.now();
   }
 
   private placeLabels(): void {
