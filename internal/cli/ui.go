@@ -22,7 +22,8 @@ func (a *app) uiCommand() *cobra.Command {
 		Use:   "ui [SESSION]",
 		Short: "Show the timeline in a browser",
 		Long: `Serves a page with the timeline of sessions, until it is interrupted, and prints the link that opens it: once,
-in one browser, on this machine. Through SSH, forward the port: ssh -L PORT:127.0.0.1:PORT HOST, and open the link there.`,
+in one browser, on this machine. Through SSH, forward the port, as with ssh -L PORT:127.0.0.1:PORT HOST, and open the
+link there.`,
 		Example: `  strobe ui
   strobe ui app-2026-05-04-10h30 --port 8765`,
 		Args: cobra.MaximumNArgs(1),

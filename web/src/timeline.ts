@@ -3,9 +3,10 @@
 
 import * as api from "./api";
 import type { Lane, Lanes, Picture } from "./api";
-import { count, exactTime, fill, h, plural, say, shortName, time } from "./dom";
-import { type Hit, type Scene, draw, hit, markNames, newTheme, x } from "./draw";
+import { count, fill, h, plural, say, shortName, time } from "./dom";
+import { type Hit, type Scene, draw, hit, newTheme, x } from "./draw";
 import { Layout, axisHeight, maxLevels } from "./layout";
+import { described, neighbour } from "./pick";
 import { kept, state } from "./state";
 
 const shortest = 40; // nanoseconds that the whole width may be
@@ -260,7 +261,7 @@ export class Timeline {
   private placeLabels(): void {
     const many = this.layout.hidden;
     this.lanesBox.hidden = many === 0 || many === this.lanes.lanes.length;
-    this.lanesBox.textContent = `${plural(many, "thread")} without calls`;
+    this.lanesBox.textContent = `Show ${plural(many, "thread")} without calls`;
     this.lanesBox.setAttribute("aria-pressed", String(this.layout.all));
     this.inner.style.height = `${this.layout.height + axisHeight}px`;
     fill(this.labels, this.layout.places.flatMap((p) => {
@@ -269,15 +270,15 @@ export class Timeline {
       li.style.top = `${axisHeight + p.top}px`;
       li.style.height = `${p.height}px`;
       if (!p.lane) li.append(p.pid ? `Process ${p.pid}` : "Of no thread");
-      else li.append(this.label(p.lane, p.folded));
+      else li.append(this.label(p.lane, p.folded, p.height >= 37));
       return [li];
     }));
   }
 
-  private label(l: Lane, folded: boolean): HTMLElement {
+  private label(l: Lane, folded: boolean, high: boolean): HTMLElement {
     const task = l.task ? / \((.*)\)$/.exec(l.name)?.[1] : undefined, calls = plural(l.calls, "call");
     const title = `${l.task ? "Task" : "Thread"} ${l.name}, ${l.threadId} of process ${l.pid}, ${calls}`;
-    return h("button", { type: "button", class: task ? "task" : "", "aria-expanded": String(!folded), title,
+    return h("button", { type: "button", class: `${task ? "task" : ""} ${high ? "high" : ""}`, "aria-expanded": String(!folded), title,
       onclick: () => { this.layout.fold(l.lane); this.placeLabels(); this.paint(); this.refresh(); } },
     h("span", { class: "name" }, task ?? (l.name || "thread")), h("span", { class: "sub" },
       task ? calls : l.calls ? `${l.threadId} · ${calls}` : String(l.threadId)));
@@ -396,29 +397,13 @@ export class Timeline {
     this.canvas.style.cursor = on ? "pointer" : "grab";
     this.tip.hidden = !on;
     if (!on || !e) return;
-    fill(this.tip, ...this.described(on));
+    fill(this.tip, ...described(on, this.scene.names));
     const box = this.root.getBoundingClientRect();
     const px = Math.min(e.clientX - box.left + 14, box.width - this.tip.offsetWidth - 8);
     let py = e.clientY - box.top + 18;
     if (py + this.tip.offsetHeight > box.height) py = e.clientY - box.top - this.tip.offsetHeight - 10;
     this.tip.style.left = `${Math.max(4, px)}px`;
     this.tip.style.top = `${py}px`;
-  }
-
-  private described(on: Hit): HTMLElement[] {
-    if (on.mark) {
-      const what = markNames[on.mark.eventType] ?? on.mark.eventType;
-      return [h("strong", {}, on.mark.count > 1 ? `${what}, ${count(on.mark.count)} times` : what),
-        h("span", {}, `at ${exactTime(on.mark.timestampNs)}`)];
-    }
-    const p = on.picture, i = on.span, name = this.scene.names.get(p.fn[i]!) ?? "?";
-    if (p.calls[i]! > 1) {
-      return [h("strong", {}, plural(p.calls[i]!, "call")), h("span", {}, `the longest of ${name}`),
-        h("span", {}, "click to zoom in")];
-    }
-    const open = p.calls[i] === 0;
-    return [h("strong", {}, name), h("span", {}, open ? "has not returned" : time(p.end[i]! - p.begin[i]!)),
-      h("span", {}, `at ${exactTime(p.begin[i]!)}`)];
   }
 
   private key(e: KeyboardEvent): void {
@@ -455,23 +440,12 @@ export class Timeline {
 
   /** step selects the next call of a row, or one above or below. */
   private step(along: number, down: number): void {
-    const p = this.fine, s = this.scene, at = this.selectedSpan();
+    const p = this.fine;
     if (!p) return;
-    let best = -1;
-    for (let i = 0; i < p.count; i++) {
-      if (i === at || p.end[i]! < s.from || p.begin[i]! > s.to) continue;
-      if (at < 0) {
-        if (best < 0 || p.depth[i]! < p.depth[best]! || p.depth[i] === p.depth[best] && p.begin[i]! < p.begin[best]!) best = i;
-      } else if (p.lane[i] === p.lane[at] && p.depth[i] === p.depth[at]! + down) {
-        const inside = p.begin[i]! <= p.end[at]! && p.end[i]! >= p.begin[at]!;
-        const fits = down ? inside : along > 0 ? p.begin[i]! > p.begin[at]! : p.begin[i]! < p.begin[at]!;
-        const nearer = best < 0 || (along < 0 ? p.begin[i]! > p.begin[best]! : p.begin[i]! < p.begin[best]!);
-        if (fits && nearer) best = i;
-      }
-    }
-    if (best < 0) { say("There is no other call in view"); return; }
-    this.hooks.select(p.id[best]!);
-    say(`${this.scene.names.get(p.fn[best]!)}, ${time(p.end[best]! - p.begin[best]!)}`);
+    const to = neighbour(p, this.selectedSpan(), this.scene, along, down);
+    if (to < 0) { say("There is no other call in view"); return; }
+    this.hooks.select(p.id[to]!);
+    say(`${this.scene.names.get(p.fn[to]!)}, ${time(p.end[to]! - p.begin[to]!)}`);
   }
 
   /** mark finds the functions that the search is for among those that are drawn. */
