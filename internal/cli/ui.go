@@ -72,6 +72,15 @@ func (a *app) serveUI(ctx context.Context, port int, session string) error {
 		l.Close()
 		return err
 	}
+	warmed := make(chan struct{})
+	defer func() { <-warmed }()
+	go func() { // while the person opens the link
+		defer close(warmed)
+		if session != "" {
+			whole := map[string]any{"action": "picture", "sessionId": session, "lanes": []int{0}}
+			d.call(ctx, "debug_timeline", whole) //nolint:errcheck // the page will say it
+		}
+	}()
 	return s.Serve(ctx, l)
 }
 

@@ -122,9 +122,15 @@ type painter struct {
 	width  float64 // of a bucket, in nanoseconds
 	lanes  []*paintLane
 	cells  []cell
-	marks  []Mark
+	marks  []kindMark
 	last   map[markKey]int // the newest mark of a kind and lane, which more may be added to
 	hidden int64
+}
+
+// kindMark is a mark with its kind.
+type kindMark struct {
+	Mark
+	kind event.Kind
 }
 
 type markKey struct {
@@ -150,21 +156,40 @@ func DrawPicture(ctx context.Context, st *store.Store, req PictureRequest) (*Pic
 		return nil, fmt.Errorf("take snapshot: %w", err)
 	}
 	defer sn.Close()
+	p := newPainter(req, sn)
+	if req.From > 0 || req.To < sn.LastTS() {
+		err = p.paint(ctx, sn)
+	} else {
+		err = p.wholly(ctx, st, sn)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p.picture(sn), nil
+}
+
+func newPainter(req PictureRequest, sn *store.Snapshot) *painter {
 	p := &painter{req: req, width: max(1, float64(req.To-req.From)/float64(req.Buckets)), last: map[markKey]int{},
 		lanes: make([]*paintLane, len(sn.Threads()))}
 	p.wanted(req.Lanes)
+	return p
+}
+
+// paint walks over the events.
+func (p *painter) paint(ctx context.Context, sn *store.Snapshot) error {
 	if err := p.open(ctx, sn); err != nil {
-		return nil, err
+		return err
 	}
-	f := store.Filter{FromTS: req.From, BeganTo: max(1, req.To)}
-	err = sn.Scan(ctx, f, store.ScanOptions{Reverse: true, Times: true}, func(r *store.Row) bool {
+	f := store.Filter{FromTS: p.req.From, BeganTo: max(1, p.req.To)}
+	err := sn.Scan(ctx, f, store.ScanOptions{Reverse: true, Times: true}, func(r *store.Row) bool {
 		p.row(r)
 		return len(p.cells) < maxCells
 	})
 	if err != nil {
-		return nil, fmt.Errorf("draw picture: %w", err)
+		return fmt.Errorf("draw picture: %w", err)
 	}
-	return p.picture(sn), nil
+	p.flushAll()
+	return nil
 }
 
 func (p *painter) wanted(lanes []event.ThreadID) {
@@ -257,23 +282,39 @@ func (p *painter) row(r *store.Row) {
 		p.hidden++
 		return
 	}
-	row := &lane.rows[depth]
-	began := r.TS - r.Duration
-	if float64(r.Duration) >= p.width {
+	c := cell{from: r.TS - r.Duration, to: r.TS, id: r.ID, count: 1, fn: r.Func, lane: r.Thread, depth: uint16(depth),
+		longest: r.Duration, busy: r.Duration}
+	p.add(&lane.rows[depth], &c)
+}
+
+// add draws a call, or calls that were added up before.
+func (p *painter) add(row, c *cell) {
+	if c.count == 0 || c.count == 1 && float64(c.to-c.from) >= p.width {
 		p.flush(row)
-		p.cells = append(p.cells, cell{from: began, to: r.TS, id: r.ID, count: 1, fn: r.Func, lane: r.Thread,
-			depth: uint16(depth)})
+		p.cells = append(p.cells, *c)
 		return
 	}
-	bucket := int64(float64(began-p.req.From) / p.width)
+	bucket := int64(float64(c.from-p.req.From) / p.width)
 	if row.count == 0 || row.bucket != bucket {
 		p.flush(row)
-		*row = cell{from: began, to: r.TS, lane: r.Thread, depth: uint16(depth), bucket: bucket, longest: -1}
+		*row = *c
+		row.bucket = bucket
+		return
 	}
-	row.count++
-	row.from, row.to, row.busy = min(row.from, began), max(row.to, r.TS), row.busy+r.Duration
-	if r.Duration > row.longest {
-		row.longest, row.id, row.fn = r.Duration, r.ID, r.Func
+	row.from, row.to = min(row.from, c.from), max(row.to, c.to)
+	row.count, row.busy = row.count+c.count, row.busy+c.busy
+	if c.longest > row.longest {
+		row.longest, row.id, row.fn = c.longest, c.id, c.fn
+	}
+}
+
+func (p *painter) flushAll() {
+	for _, lane := range p.lanes {
+		if lane != nil {
+			for d := range lane.rows {
+				p.flush(&lane.rows[d])
+			}
+		}
 	}
 }
 
@@ -286,40 +327,41 @@ func (p *painter) flush(row *cell) {
 
 // mark takes an event that is no call.
 func (p *painter) mark(r *store.Row) {
-	lane := int64(-1)
+	m := kindMark{Mark{TimestampNs: r.TS, Lane: -1, EventType: r.Kind.String(), ID: r.ID, Count: 1}, r.Kind}
 	if int(r.Thread) < len(p.lanes) {
-		if lane = int64(r.Thread); p.lanes[r.Thread] == nil {
-			return
-		}
+		m.Lane = int64(r.Thread)
 	}
-	key := markKey{lane, r.Kind}
+	p.addMark(&m)
+}
+
+func (p *painter) addMark(m *kindMark) {
+	if m.Lane >= 0 && p.lanes[m.Lane] == nil {
+		return
+	}
+	key := markKey{m.Lane, m.kind}
 	bucket := func(ts int64) int64 { return int64(float64(ts-p.req.From) / p.width) }
-	if at, ok := p.last[key]; ok && bucket(p.marks[at].TimestampNs) == bucket(r.TS) {
-		m := &p.marks[at]
-		m.TimestampNs, m.ID, m.Count = r.TS, r.ID, m.Count+1
+	if at, ok := p.last[key]; ok && bucket(p.marks[at].TimestampNs) == bucket(m.TimestampNs) {
+		had := &p.marks[at]
+		had.TimestampNs, had.ID, had.Count = m.TimestampNs, m.ID, had.Count+m.Count
 		return
 	}
 	if len(p.marks) == maxMarks {
-		p.hidden++
+		p.hidden += m.Count
 		return
 	}
 	p.last[key] = len(p.marks)
-	p.marks = append(p.marks, Mark{TimestampNs: r.TS, Lane: lane, EventType: r.Kind.String(), ID: r.ID, Count: 1})
+	p.marks = append(p.marks, *m)
 }
 
 func (p *painter) picture(sn *store.Snapshot) *Picture {
-	pic := &Picture{From: p.req.From, To: p.req.To, Newest: sn.LastTS(), LastID: sn.LastID(), Marks: p.marks,
+	pic := &Picture{From: p.req.From, To: p.req.To, Newest: sn.LastTS(), LastID: sn.LastID(), Marks: []Mark{},
 		Lanes: []LaneDepth{}, Functions: []PicName{}}
-	if pic.Marks == nil {
-		pic.Marks = []Mark{}
+	for _, m := range slices.Backward(p.marks) {
+		pic.Marks = append(pic.Marks, m.Mark)
 	}
-	slices.Reverse(pic.Marks)
 	for id, lane := range p.lanes {
 		if lane == nil {
 			continue
-		}
-		for d := range lane.rows {
-			p.flush(&lane.rows[d])
 		}
 		if lane.deepest > 0 {
 			pic.Lanes = append(pic.Lanes, LaneDepth{event.ThreadID(id), lane.deepest})

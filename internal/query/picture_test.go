@@ -78,10 +78,13 @@ func TestPictures(t *testing.T) {
 	}
 	calls, rng := m.calls(), rand.New(rand.NewPCG(3, 4))
 	wide, added := 0, 0
-	for range 60 {
+	for n := range 60 {
 		from := rng.Int64N(m.ts)
 		req := PictureRequest{From: from, To: from + rng.Int64N(1+(m.ts-from)>>rng.IntN(14)), Buckets: 1 + rng.IntN(2000),
 			Levels: 1 + rng.IntN(16)}
+		if n%4 == 0 { // drawn from one that is finer
+			req.From, req.To = 0, m.ts+rng.Int64N(m.ts)
+		}
 		if rng.IntN(2) == 0 {
 			req.Lanes = []event.ThreadID{event.ThreadID(rng.IntN(4))}
 		}

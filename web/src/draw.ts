@@ -64,18 +64,8 @@ export const markNames: Record<string, string> = {
   data: "data", state: "state", condition_error: "condition failed",
 };
 
-function colourOf(name: string): number {
-  let hash = 2166136261;
-  for (let i = 0; i < name.length; i++) hash = Math.imul(hash ^ name.charCodeAt(i), 16777619);
-  return ((hash ^ (hash >>> 15)) >>> 0) % 10;
-}
-
-const colours = new Map<string, number>();
-function colour(name: string): number {
-  let c = colours.get(name);
-  if (c === undefined) colours.set(name, c = colourOf(name));
-  return c;
-}
+/** colour spreads functions over the colours: those that were traced together, and call each other, have different ones. */
+const colour = (fn: number) => fn * 3 % 10;
 
 const font = '11px ui-monospace, "SFMono-Regular", Menlo, Consolas, "DejaVu Sans Mono", monospace';
 const maxLabels = 1500;
@@ -183,7 +173,7 @@ function drawSpans(s: Scene, t: Theme, p: Picture): void {
   for (const b of batches) b.length = 0;
   const labels: number[] = [];
   const fills = new Map<number, number>();
-  for (const f of p.functions) fills.set(f.id, s.found && !s.found.has(f.id) ? 10 : colour(shortName(f.name)));
+  for (const f of p.functions) fills.set(f.id, s.found && !s.found.has(f.id) ? 10 : colour(f.id));
   let lastLane = -1, top: { y: number; rows: number } | undefined;
   const picked: number[] = [];
   for (let i = 0; i < p.count; i++) {

@@ -136,10 +136,18 @@ async function show(): Promise<void> {
 /** live follows a session that runs. */
 function live(mine: number): void {
   const session = state.session;
+  let asked = 0;
   unfollow = api.follow(session, (lanes) => {
     if (mine !== loading) return;
     showStatus(lanes);
     timeline?.grown(lanes);
+    asked ||= window.setTimeout(async () => { // whether it is paused, once a second
+      asked = 0;
+      const now = await api.status(session).catch(() => null);
+      if (mine !== loading || !now) return;
+      status = now;
+      showStatus();
+    }, 1000);
   }, async () => {
     if (mine !== loading) return;
     status = await api.status(session).catch(() => status);

@@ -45,7 +45,7 @@ export class Statistics {
       this.rows = r.rows;
       this.sum.classList.remove("failure");
       fill(this.sum, r.rows.length ? `${plural(r.rows.length, "function")}${r.of > r.rows.length ? ` of ${count(r.of)}` : ""}` :
-        `No call matches. ${r.hint ?? ""}`);
+        r.hint || "No call matches.");
     } catch (e) {
       if ((e as Error).name === "AbortError") return;
       const f = e as api.Failure;

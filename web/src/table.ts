@@ -4,7 +4,7 @@ import * as api from "./api";
 import type { Event } from "./api";
 import { copyButton, count, fill, h, plural, say, shortName, time } from "./dom";
 import { kept, state } from "./state";
-import { args, brief, inline, pretty } from "./values";
+import { args, brief, pretty } from "./values";
 
 export const kinds = ["function_enter", "function_exit", "stdout", "stderr", "crash", "exception", "pause", "logpoint",
   "condition_error", "variable_snapshot", "variable_write", "process", "yield", "data", "state", "dropped"];
@@ -184,7 +184,7 @@ export class Table {
       this.shown += r.events.length;
       this.more.hidden = !r.hasMore;
       const total = anew ? r.totalCount : this.shown + r.totalCount - r.events.length;
-      fill(this.sum, total === 0 ? `No event matches. ${r.hint ?? ""}` : `${count(this.shown)} of ${plural(total, "event")}`);
+      fill(this.sum, total === 0 ? r.hint || "No event matches." : `${count(this.shown)} of ${plural(total, "event")}`);
       this.sum.classList.remove("failure");
     } catch (e) {
       if ((e as Error).name === "AbortError") return;
@@ -197,16 +197,18 @@ export class Table {
   }
 
   private row(e: Event): HTMLElement {
-    const name = e.function ? shortName(e.function) : e.text !== undefined ? e.text.trimEnd() : "";
+    const short = ["what", "reason", "signal", "message"].find((k) => typeof e[k] === "string");
+    const name = e.function ? shortName(e.function) : e.text !== undefined ? e.text.trimEnd() : short ? String(e[short]) : "";
     const result = e.exception !== undefined ? `threw ${brief(e.exception, 90)}` : e.unwound ? "left by an exception" :
       e.returnValue !== undefined ? `→ ${brief(e.returnValue, 90)}` : "";
-    const rest = e.function || e.text !== undefined ? "" : inline(Object.fromEntries(Object.entries(e).filter(([k]) =>
-      !["id", "timestampNs", "eventType", "pid", "threadId", "threadName", "parentEventId"].includes(k))), 140);
+    const known = ["id", "timestampNs", "eventType", "pid", "threadId", "threadName", "parentEventId", short ?? ""];
+    const parts = Object.entries(e).filter(([k]) => !known.includes(k));
+    const rest = e.eventType.startsWith("function_") || e.text !== undefined ? "" : args(Object.fromEntries(parts), 140);
     return h("tr", { class: `kind-${e.eventType}`, onclick: () => this.select(e.id) },
       h("td", { class: "n" }, h("button", { type: "button", class: "link", "aria-label": `Event ${e.id} at ${time(e.timestampNs, 7)}`,
         onclick: (c: MouseEvent) => { c.stopPropagation(); this.select(e.id); say(`Event ${e.id}`); } }, time(e.timestampNs, 7))),
-      h("td", {}, h("span", { class: "tag" }, e.eventType)), h("td", { class: "what", title: e.function ?? "" }, name || rest),
-      h("td", { class: "vals" }, e.arguments ? args(e.arguments, 140) : result),
+      h("td", {}, h("span", { class: "tag" }, e.eventType)), h("td", { class: "what", title: e.function ?? "" }, name),
+      h("td", { class: "vals" }, e.arguments ? args(e.arguments, 140) : result || rest),
       h("td", { class: "n" }, e.durationNs === undefined ? "" : time(e.durationNs)),
       h("td", { class: "n", title: e.threadName }, e.threadId ? String(e.threadId) : ""));
   }

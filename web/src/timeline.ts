@@ -128,15 +128,13 @@ export class Timeline {
 
   /** reveal moves to a stretch of a lane. */
   reveal(from: number, to: number, lane: number): void {
-    const s = this.scene, room = Math.max(to - from, shortest);
-    const outside = to < s.from || from > s.to, narrow = room < (s.to - s.from) / 60;
-    if (outside || narrow) this.view(from - room * 4, to + room * 4);
+    const s = this.scene, span = s.to - s.from, room = to > from ? Math.max(to - from, shortest) : span / 9;
+    if (to < s.from || from > s.to || room < span / 60) this.view(from - room * 4, to + room * 4);
     const p = this.layout.of(lane);
     if (p && (p.top < s.scroll || p.top > s.scroll + s.height - 80)) this.scroller.scrollTop = Math.max(0, p.top - 60);
   }
 
   theme(): void { newTheme(); this.paint(); }
-
   private first(): number {
     return Math.min(...this.layout.places.map((p) => p.lane?.from ?? Infinity), this.lanes.newest);
   }
@@ -373,8 +371,9 @@ export class Timeline {
     this.paint();
     if (!on) { this.hooks.select(0); return; }
     if (on.mark) {
+      const room = (this.scene.to - this.scene.from) / 20;
       if (on.mark.count === 1) this.hooks.select(on.mark.id);
-      else this.view(on.mark.timestampNs - this.span() / 20, on.mark.timestampNs + this.span() / 20);
+      else this.view(on.mark.timestampNs - room, on.mark.timestampNs + room);
       return;
     }
     const p = on.picture, i = on.span;
@@ -386,8 +385,6 @@ export class Timeline {
     }
     this.hooks.select(p.id[i]!);
   }
-
-  private span(): number { return this.scene.to - this.scene.from; }
 
   private hover(e: MouseEvent | null): void {
     const on = e ? hit(this.scene, e.offsetX, e.offsetY) : null;

@@ -68,10 +68,10 @@ const commands = {
   async fill({ of, text }) { await page.fill(of, text); return null; },
   async choose({ of }) { await page.click(of); return null; },
   async theme({ name }) { await page.emulateMedia({ colorScheme: name }); await page.waitForTimeout(50); return null; },
-  async axe() {
+  async axe({ colours }) {
     // The policy lets no script in but the page's own: it is put in by the debugger, which is above that.
     await page.evaluate(axe);
-    return page.evaluate(() => window.axe.run().then((r) => r.violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.target).join(', ')}`)));
+    return page.evaluate((only) => window.axe.run(only ? { runOnly: ['color-contrast'] } : {}).then((r) => r.violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.target).join(', ')}`)), colours ?? false);
   },
   async rows({ of }) { return page.locator(of).evaluateAll((rows) => rows.map((r) => [...r.cells].map((c) => c.innerText))); },
   async count({ of }) { return page.locator(of).count(); },
@@ -117,10 +117,17 @@ const commands = {
     const { times, drawn } = await measured, gaps = times.slice(1).map((t, i) => t - times[i]).sort((a, b) => a - b);
     return { perSecond: drawn / seconds, median: gaps[gaps.length >> 1], p95: gaps[Math.floor(gaps.length * 0.95)], worst: gaps.at(-1) };
   },
+  // memory tells what the page holds, and what the process that shows it has that is nobody else's.
   async memory() {
     const c = await context.newCDPSession(page);
     await c.send('HeapProfiler.collectGarbage');
-    return page.evaluate(() => performance.memory.usedJSHeapSize);
+    const held = (await c.send('Runtime.getHeapUsage'));
+    const all = (await (await browser.newBrowserCDPSession()).send('SystemInfo.getProcessInfo')).processInfo;
+    const own = all.filter((p) => p.type === 'renderer').map((p) => {
+      const text = readFileSync(`/proc/${p.id}/smaps_rollup`, 'utf8');
+      return ['Private_Clean', 'Private_Dirty'].reduce((sum, k) => sum + 1024 * Number(new RegExp(`${k}:\\s+(\\d+)`).exec(text)[1]), 0);
+    });
+    return { held: held.usedSize + (held.backingStorageSize ?? 0), process: Math.max(...own) };
   },
   // firstPicture loads the page and tells milliseconds until its first picture was drawn.
   async firstPicture() {
