@@ -90,15 +90,18 @@ type uiDaemon struct {
 	c  *client
 }
 
-func (d *uiDaemon) call(ctx context.Context, operation string, args map[string]any) (json.RawMessage, error) {
-	c, err := d.get(ctx)
-	if err != nil {
-		return nil, err
-	}
-	raw, err := c.call(ctx, operation, args)
+func (d *uiDaemon) call(ctx context.Context, operation string, args map[string]any) (raw json.RawMessage, err error) {
 	var f *fault.Error
-	if err != nil && ctx.Err() == nil && (!errors.As(err, &f) || f.Code == fault.InternalError) {
-		d.drop(c) // the connection may be broken: the next call makes another
+	for range 2 { // the page only looks, so that asking again does no harm
+		c, err2 := d.get(ctx)
+		if err2 != nil {
+			return nil, err2
+		}
+		raw, err = c.call(ctx, operation, args)
+		if err == nil || ctx.Err() != nil || errors.As(err, &f) && f.Code != fault.InternalError {
+			break
+		}
+		d.drop(c) // the daemon may have ended: the next one answers
 	}
 	if errors.As(err, &f) {
 		err = fault.New(f.Code, inCommands(f.Hint), "%s", inCommands(f.Msg))

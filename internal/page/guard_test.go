@@ -155,3 +155,16 @@ func TestGuard(t *testing.T) {
 		t.Errorf("a broken question: %d %s", code, text)
 	}
 }
+
+// TestPageOutlivesDaemon: a daemon that was stopped under the page is started again by its next request.
+func TestPageOutlivesDaemon(t *testing.T) {
+	s := strobetest.Start(t, nil)
+	link, c := begin(t, s), browser(t)
+	if code, text := ask(t, c, "GET", link.String(), ""); code != http.StatusOK {
+		t.Fatalf("the link: %d %.200s", code, text)
+	}
+	s.StopDaemon(t)
+	if code, text := ask(t, c, "GET", "http://"+link.Host+"/api/sessions", ""); code != http.StatusOK {
+		t.Errorf("after the daemon was stopped: %d %s", code, text)
+	}
+}
