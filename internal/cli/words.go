@@ -23,6 +23,7 @@ var toolWords = []struct{ tool, command string }{
 	{"debug_session", "strobe sessions"},
 	{"debug_setup_tests", "strobe test --setup"},
 	{"debug_view", "strobe sessions"},
+	{"debug_timeline", "strobe ui"},
 	{"debug_breakpoint", "strobe break"},
 	{"debug_continue", "strobe continue"},
 	{"debug_memory", "strobe memory"},

@@ -15,8 +15,9 @@ const maxCachedSets = 64
 
 // cache keeps the resolved patterns of one store between questions. Safe for concurrent use; mu is a leaf lock.
 type cache struct {
-	mu   sync.Mutex
-	sets map[string]cachedSet
+	mu    sync.Mutex
+	sets  map[string]cachedSet
+	whole *whole // nil: nobody has asked for a picture of all
 }
 
 type cachedSet struct {

@@ -29,7 +29,9 @@ func TestSchemasAreSmall(t *testing.T) {
 			t.Errorf("%s: a schema is \"true\", which some clients refuse", op.Name)
 		}
 		t.Logf("%s: input %d, output %d, summary %d", op.Name, len(a), len(b), len(op.Summary))
-		total += len(a) + len(b) + len(op.Summary) + len(op.Name)
+		if !op.Unlisted { // which no model is shown
+			total += len(a) + len(b) + len(op.Summary) + len(op.Name)
+		}
 		if testing.Verbose() {
 			t.Logf("%s\n%s", a, b)
 		}

@@ -164,6 +164,15 @@ func (c *columns) coldRow(i int, r *Row) {
 	}
 }
 
+// timeRow fills r for ScanOptions.Times: field by field, for what the others hold is not looked at.
+func (c *columns) timeRow(i int, r *Row) {
+	r.ID, r.TS, r.Duration = c.id(i), c.ts[i], c.dur[i]
+	r.Thread, r.Kind, r.Flags, r.Func = event.ThreadID(c.thread[i]), event.Kind(c.kind[i]), event.Flags(c.flags[i]), 0
+	if c.fn[i] != noFunc {
+		r.Func = event.FuncID(c.fn[i])
+	}
+}
+
 // retRow fills r for ScanOptions.Rets.
 func (c *columns) retRow(i int, r *Row) {
 	*r = Row{ID: c.id(i), Kind: event.Kind(c.kind[i]), Flags: event.Flags(c.flags[i]), Ret: c.ret[i]}

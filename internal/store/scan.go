@@ -43,6 +43,9 @@ func (f *Filter) need() need {
 	if f.FromTS != 0 || f.ToTS != 0 {
 		n |= needTime
 	}
+	if f.BeganTo != 0 {
+		n |= needTime | needDur
+	}
 	if f.MinDur > 0 || f.MaxDur > 0 {
 		n |= needDur
 	}
@@ -68,6 +71,8 @@ func (f *Filter) mayMatch(h *header) bool {
 	case f.FromTS != 0 && f.FromTS > h.tsMax, f.ToTS != 0 && f.ToTS < h.tsMin:
 		return false
 	case f.MinDur > h.maxDur:
+		return false
+	case f.BeganTo != 0 && h.tsMin-h.maxDur > f.BeganTo:
 		return false
 	}
 	if f.retFilter() && (h.retMin > h.retMax || f.RetEq != nil && (*f.RetEq < h.retMin || *f.RetEq > h.retMax) ||
@@ -124,7 +129,7 @@ func eachCommon(set *Bits, list []uint32, fn func(i int) bool) {
 // headerCount answers the count of a block from its header, if that can be done.
 func (f *Filter) headerCount(h *header) (n int64, ok bool) {
 	if f.FromID > h.first || f.ToID != 0 && f.ToID < h.last || f.FromTS != 0 && f.FromTS > h.tsMin || f.ToTS != 0 &&
-		f.ToTS < h.tsMax || f.exitsOnly() {
+		f.ToTS < h.tsMax || f.BeganTo != 0 || f.exitsOnly() {
 		return 0, false
 	}
 	kinds := f.kinds()
@@ -192,10 +197,13 @@ func (f *Filter) selectFrom(c *columns, dst []int32) []int32 {
 	if f.Threads != nil {
 		dst = keep(dst, func(i int32) bool { return f.Threads.Has(c.thread[i]) })
 	}
-	if nd&needTime != 0 {
+	if f.FromTS != 0 || f.ToTS != 0 {
 		dst = keep(dst, func(i int32) bool { return f.timeHas(c.ts[i]) })
 	}
-	if nd&needDur != 0 {
+	if f.BeganTo != 0 {
+		dst = keep(dst, func(i int32) bool { return c.ts[i]-c.dur[i] <= f.BeganTo })
+	}
+	if f.MinDur > 0 || f.MaxDur > 0 {
 		dst = keep(dst, func(i int32) bool { return c.dur[i] >= f.MinDur && (f.MaxDur <= 0 || c.dur[i] <= f.MaxDur) })
 	}
 	if nd&needRet != 0 {
@@ -419,6 +427,12 @@ func (sc *scan) decode(d *decoder, g *segment) (*columns, error) {
 		}
 		return c, sc.sn.loadArgs(d, g)
 	}
+	if sc.opt.Times {
+		if err := d.want(needFunc | needThread | needTime | needDur); err != nil {
+			return nil, fmt.Errorf("decode block %d: %w", g.b.h.first, err)
+		}
+		return c, nil
+	}
 	if sc.opt.Rets {
 		if err := d.want(needFunc | needRet); err != nil {
 			return nil, fmt.Errorf("decode block %d: %w", g.b.h.first, err)
@@ -444,6 +458,12 @@ func (sc *scan) emit(j *scanJob, fn func(*Row) bool) (more bool, err error) {
 			i = int(d.sel[len(d.sel)-1-k])
 		}
 		r := &d.row
+		if sc.opt.Times {
+			if j.c.timeRow(i, r); !fn(r) {
+				return false, nil
+			}
+			continue
+		}
 		if sc.opt.Rets {
 			if j.c.retRow(i, r); !fn(r) {
 				return false, nil

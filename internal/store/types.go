@@ -85,6 +85,7 @@ func (s Stats) Total() int64 {
 type Filter struct {
 	FromID, ToID   event.ID // inclusive, 0: open
 	FromTS, ToTS   int64    // inclusive; ToTS 0: open
+	BeganTo        int64    // exits of calls that began then or before, other events of then or before; 0: open
 	Kinds          uint32   // bit 1<<event.Kind for each wanted kind; 0: all
 	Funcs          *Bits    // nil: all; else call events of these functions only
 	Threads        *Bits    // nil: all; else events of these threads only
@@ -103,6 +104,9 @@ type ScanOptions struct {
 
 	// Rets: fill ID, Kind, Flags, Func and Ret alone. Not with Cold or Args.
 	Rets bool
+
+	// Times: fill ID, Kind, Flags, Func, Thread, TS and Duration alone. Not with the others.
+	Times bool
 }
 
 // Row is one stored event.
