@@ -42,11 +42,18 @@ const commands = {
     });
   },
   async click({ id }) {
-    const at = await page.evaluate((n) => window.strobe.place(n), id);
-    if (!at) return { lost: true };
-    await page.mouse.click(at.x, at.y);
-    await page.waitForFunction(() => document.querySelector('#detail .query'), null, { timeout: 30000 });
-    return commands.detail();
+    // A picture that comes between the look for the place and the click moves what is there: a person clicks again.
+    for (let tries = 5; ; tries--) {
+      const at = await page.evaluate((n) => window.strobe.place(n), id);
+      if (!at) return { lost: true };
+      await page.mouse.click(at.x, at.y);
+      try {
+        await page.waitForFunction(() => document.querySelector('#detail .query'), null, { timeout: 6000 });
+        return commands.detail();
+      } catch (e) {
+        if (tries === 1) throw e;
+      }
+    }
   },
   async detail() {
     await page.waitForFunction(() => document.querySelector('#detail .query'), null, { timeout: 30000 });
