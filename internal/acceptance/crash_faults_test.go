@@ -34,7 +34,6 @@ var childWays = []string{"fork", "vfork", "fork-thread"}
 
 // TestCrashFaults runs programs that die of what they did themselves: see testdata/crash/faults.c.
 func TestCrashFaults(t *testing.T) {
-	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	text, marks := crashSource(t, "faults.c")
@@ -153,7 +152,6 @@ func crashWays(t *testing.T, s *strobetest.Strobe, path string, extra []string, 
 // TestCrashSignals runs programs that die of signals, in handlers, threads, children and libraries, and those that
 // survive what would have been a crash: see testdata/crash/signals.c.
 func TestCrashSignals(t *testing.T) {
-	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	text, marks := crashSource(t, "signals.c")

@@ -29,7 +29,6 @@ var thrown = map[string][2]string{
 
 // TestCrashThrows runs programs that C++ ends, or that crash around exceptions: see testdata/crash/throws.cpp.
 func TestCrashThrows(t *testing.T) {
-	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	text, marks := crashSource(t, "throws.cpp")
@@ -118,7 +117,6 @@ int main(int, char **argv) {
 
 // TestCrashPanics runs Rust programs: see testdata/crash/panics.rs.
 func TestCrashPanics(t *testing.T) {
-	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	text, marks := crashSource(t, "panics.rs")

@@ -90,7 +90,6 @@ main();
 // TestDialogueOfLanguages debugs a program of each interpreter as one of C: points by function and line, conditions,
 // messages, steps, variables read and written, exceptions, beside a trace of every call, and it ends as it does alone.
 func TestDialogueOfLanguages(t *testing.T) {
-	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	for _, in := range strobetest.Pythons(t) {

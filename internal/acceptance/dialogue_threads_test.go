@@ -13,7 +13,6 @@ import (
 // TestThreadsOfPython pauses all threads for one's sake, steps it with the others running, which pause again with its
 // end, and runs to a line with all.
 func TestThreadsOfPython(t *testing.T) {
-	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	const source = `import threading

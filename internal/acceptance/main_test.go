@@ -9,7 +9,7 @@ import (
 
 // atOnce is how many tests run at once that say they may, where nobody says otherwise: most of them wait for what a
 // program does in seconds.
-const atOnce = "6"
+const atOnce = "5"
 
 func TestMain(m *testing.M) {
 	flag.Parse()

@@ -186,7 +186,6 @@ func TestPauseNow(t *testing.T) {
 // TestPauseNowSteps steps from where a thread was paused amid its computing, and with a function traced that it calls
 // all the time.
 func TestPauseNowSteps(t *testing.T) {
-	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	const source = `
@@ -307,7 +306,6 @@ int main()
 // TestPauseNowWhileBearing pauses a program that makes threads, forks, starts programs and takes signals: all of it
 // stands, what is born last included, until it is let go, and nothing of it goes wrong.
 func TestPauseNowWhileBearing(t *testing.T) {
-	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	d := debug(t, s, "gcc-O0", "bearing", bearing, args{"stdin": "pipe"})
@@ -338,7 +336,6 @@ func TestPauseNowWhileBearing(t *testing.T) {
 
 // TestEndsWhilePausedNow ends a session of a program whose threads all stand: it runs on and ends as it does untraced.
 func TestEndsWhilePausedNow(t *testing.T) {
-	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	for _, points := range [][]any{endsInTarget, endsOutside} {

@@ -11,7 +11,6 @@ import (
 // TestPauseNowTraced pauses threads that call traced functions all the time: none stands amid the recording of a call,
 // every call is recorded, and the program comes to what it comes to untraced.
 func TestPauseNowTraced(t *testing.T) {
-	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	const source = `

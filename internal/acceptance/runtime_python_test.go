@@ -50,7 +50,6 @@ var varying = regexp.MustCompile(`  [\d.]+(ns|µs|ms|s)| #\d+`)
 // TestPythonTree: calls with arguments and results, exceptions, generators and coroutines below who runs them, output
 // between.
 func TestPythonTree(t *testing.T) {
-	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	for _, in := range strobetest.Pythons(t) {
@@ -134,7 +133,6 @@ main()
 
 // TestPythonAndC: in one tree, in its order, a function of C that Python calls and that calls back.
 func TestPythonAndC(t *testing.T) {
-	t.Parallel()
 	strobetest.NeedPtrace(t)
 	strobetest.NeedCommand(t, "gcc")
 	s := strobetest.Start(t, nil)
@@ -219,7 +217,6 @@ func chains(t *testing.T, s *strobetest.Strobe, id string, want ...string) {
 
 // TestPythonUntouched: the program sees the environment, the path and the modules that it sees without us.
 func TestPythonUntouched(t *testing.T) {
-	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	dir := t.TempDir()

@@ -49,7 +49,6 @@ var inC = map[string]string{
 
 // TestRuntimes holds every runtime against the suite of behaviours.
 func TestRuntimes(t *testing.T) {
-	t.Parallel()
 	strobetest.NeedPtrace(t)
 	table, err := strobetest.ReadRuntimeTable(tableFile)
 	if err != nil {

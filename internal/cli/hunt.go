@@ -158,7 +158,10 @@ func huntText(r *hunt.Result, f *huntFlags) string {
 			place = fmt.Sprintf("%s:%d, %s", h.File, h.Line, h.Function)
 		}
 		nth := ""
-		if h.Hit > 1 {
+		switch {
+		case h.Hit == 0:
+			nth = ", each time"
+		case h.Hit > 1:
 			nth = fmt.Sprintf(", where it comes for the %d. time", h.Hit)
 		}
 		fmt.Fprintf(&b, "  thread %d held for %d ms before %s in %s%s\n", h.Thread, h.Ms, h.Instruction, place, nth)

@@ -15,7 +15,7 @@ type Hold struct {
 	Line        int    `json:"line,omitempty"`
 	Instruction string `json:"instruction"`
 	Thread      int    `json:"thread"` // by the order in which threads are made, 0 the first
-	Hit         int    `json:"hit"`    // the how manieth time that it comes there, from 1
+	Hit         int    `json:"hit"`    // the how manieth time that it comes there, from 1; 0: each
 	Ms          int    `json:"ms"`
 }
 

@@ -20,6 +20,8 @@ const (
 	int3 = 0xcc
 	// seenMost is how often an instruction is counted in a run that only looks who comes where.
 	seenMost = 48
+	// eachMost bounds the holds of one that is for each time.
+	eachMost = 25
 	// tailBytes is how much of a run's output is kept.
 	tailBytes = 4 << 10
 )
@@ -390,11 +392,15 @@ func stepped(tid int) bool {
 func (o *once) holdOf(tr *trap, number int) *Hold {
 	for i := range o.holds {
 		h := &o.holds[i]
-		if h.Address+o.bias == tr.addr && h.Thread == number && h.Hit == o.hits[[2]uint64{tr.addr, uint64(number)}] {
-			taken := *h
-			o.holds = slices.Delete(o.holds, i, i+1)
-			return &taken
+		hits := o.hits[[2]uint64{tr.addr, uint64(number)}]
+		if h.Address+o.bias != tr.addr || h.Thread != number || h.Hit != 0 && h.Hit != hits {
+			continue
 		}
+		taken := *h
+		if h.Hit != 0 || hits == eachMost {
+			o.holds = slices.Delete(o.holds, i, i+1)
+		}
+		return &taken
 	}
 	return nil
 }

@@ -305,13 +305,14 @@ func (h *hunter) over() bool {
 	return h.runs >= h.o.Runs || time.Now().After(h.until) || h.ctx.Err() != nil
 }
 
-// plans are what is tried, one sequence after the other: each pair at its first hit, then held longer, then at its
-// second and its last hit, then sets of several.
+// plans are what is tried, one sequence after the other: each pair at its first hit, then at each, then held
+// longer, then at its second and its last hit, then sets of several. What a thread comes to several times it may come to
+// more or less often in the next run: at each is then the only way to be there the last time.
 func (h *hunter) plans(pairs []pair) []func(func([]Hold) bool) {
 	single := func(hit func(p *pair) int, ms int) func(func([]Hold) bool) {
 		return func(yield func([]Hold) bool) {
 			for i := range pairs {
-				if n := hit(&pairs[i]); n > 0 && !yield([]Hold{h.holdAt(&pairs[i], n, ms)}) {
+				if n := hit(&pairs[i]); n >= 0 && !yield([]Hold{h.holdAt(&pairs[i], n, ms)}) {
 					return
 				}
 			}
@@ -320,17 +321,18 @@ func (h *hunter) plans(pairs []pair) []func(func([]Hold) bool) {
 	at := func(n int) func(p *pair) int {
 		return func(p *pair) int {
 			if p.hits < n {
-				return 0
+				return -1
 			}
 			return n
 		}
 	}
 	last := func(p *pair) int {
 		if p.hits < 3 {
-			return 0
+			return -1
 		}
 		return p.hits
 	}
+	each := func(*pair) int { return 0 }
 	sets := func(yield func([]Hold) bool) {
 		random := rand.New(rand.NewPCG(seed, seed))
 		for {
@@ -344,8 +346,8 @@ func (h *hunter) plans(pairs []pair) []func(func([]Hold) bool) {
 			}
 		}
 	}
-	return []func(func([]Hold) bool){single(at(1), h.o.HoldMs), single(at(1), 5*h.o.HoldMs), single(at(2), h.o.HoldMs),
-		single(last, h.o.HoldMs), sets}
+	return []func(func([]Hold) bool){single(at(1), h.o.HoldMs), single(each, h.o.HoldMs), single(at(1), 5*h.o.HoldMs),
+		single(at(2), h.o.HoldMs), single(last, h.o.HoldMs), sets}
 }
 
 func (h *hunter) holdAt(p *pair, hit, ms int) Hold {
