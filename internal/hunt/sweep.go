@@ -306,8 +306,8 @@ func (h *hunter) over() bool {
 }
 
 // plans are what is tried, one sequence after the other: each pair at its first hit, then at each, then held
-// longer, then at its second and its last hit, then sets of several. What a thread comes to several times it may come to
-// more or less often in the next run: at each is then the only way to be there the last time.
+// longer, then at its second and its last hit, then sets of several. What a thread comes to several times it may come
+// to more or less often in the next run: at each is then the only way to be there the last time.
 func (h *hunter) plans(pairs []pair) []func(func([]Hold) bool) {
 	single := func(hit func(p *pair) int, ms int) func(func([]Hold) bool) {
 		return func(yield func([]Hold) bool) {

@@ -45,13 +45,14 @@ const commands = {
     // A picture that comes between the look for the place and the click moves what is there: a person clicks again.
     for (let tries = 5; ; tries--) {
       const at = await page.evaluate((n) => window.strobe.place(n), id);
-      if (!at) return { lost: true };
+      const under = at && await page.evaluate(({ x, y }) => document.elementFromPoint(x, y)?.tagName ?? 'nothing', at);
+      if (under !== 'CANVAS') return { lost: true }; // below the window's edge, or no longer in the picture
       await page.mouse.click(at.x, at.y);
       try {
         await page.waitForFunction(() => document.querySelector('#detail .query'), null, { timeout: 6000 });
         return commands.detail();
       } catch (e) {
-        if (tries === 1) throw e;
+        if (tries === 1) throw new Error(`a click on ${JSON.stringify(at)} of ${page.url()} shows no call: ${e}`);
       }
     }
   },
