@@ -226,8 +226,8 @@ func changeLive(t *testing.T, s *strobetest.Strobe, path string, changes int) {
 		t.Errorf("%d enters, %d exits, %d dropped", enters, exits, st.DroppedEvents)
 	}
 	// Counters are kept while events are evicted.
-	if got := callsOf(t, s.Query(t, l.SessionID, map[string]any{"view": "stats"}).Stats, "milestone"); got !=
-		counts["milestone"] {
+	if got := callsOf(t, s.Query(t, l.SessionID, map[string]any{"view": "stats"}).Stats,
+		"milestone"); got != counts["milestone"] {
 		t.Errorf("%d calls of milestone, want %d", got, counts["milestone"])
 	}
 	t.Logf("%d changes in %v, %d calls recorded", changes, took, enters)

@@ -27,8 +27,8 @@ func TestLayouts(t *testing.T) {
 				}
 			}
 			if call, ok := n.(*ast.CallExpr); ok {
-				if sel, ok := call.Fun.(*ast.SelectorExpr); ok && layoutMethods[sel.Sel.Name] == len(call.Args) && len(call.Args) >
-					0 {
+				if sel, ok := call.Fun.(*ast.SelectorExpr); ok && layoutMethods[sel.Sel.Name] == len(call.Args) &&
+					len(call.Args) > 0 {
 					t.Errorf("%s calls %s: read calls and their values by internal/record", f.path, sel.Sel.Name)
 				}
 			}

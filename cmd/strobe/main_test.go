@@ -213,9 +213,9 @@ func TestToolsList(t *testing.T) {
 		}
 	}
 	slices.Sort(names)
-	if got := strings.Join(names, " "); got !=
-		"debug_breakpoint debug_continue debug_launch debug_memory debug_query debug_session debug_setup_tests debug_test "+
-			"debug_trace" {
+	if got := strings.Join(names, " "); got != "debug_breakpoint debug_continue debug_launch debug_memory debug_query "+
+		"debug_session debug_setup_tests debug_test "+
+		"debug_trace" {
 		t.Errorf("tools = %s", got)
 	}
 	if n := len(r.Result); n >= 16<<10 {

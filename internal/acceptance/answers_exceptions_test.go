@@ -38,7 +38,8 @@ func TestNestedAndThrownAgain(t *testing.T) {
 	}
 	status := answered(t, s, "debug_session", args{"action": "status", "sessionId": id})
 	if !strings.Contains(status,
-		`"nestedExceptions":["std::_Nested_exception<std::runtime_error>: load failed","std::invalid_argument: bad digit 2"]`) {
+		`"nestedExceptions":["std::_Nested_exception<std::runtime_error>: load failed","std::invalid_argument: `+
+			`bad digit 2"]`) {
 		t.Errorf("the short crash is without its causes: %s", status)
 	}
 }

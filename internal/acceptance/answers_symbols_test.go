@@ -27,7 +27,8 @@ func TestProgramsWithoutSymbols(t *testing.T) {
 	}
 	dir := project(t, map[string]string{
 		"plain.c": plainSource, "go.mod": "module m\n",
-		"main.go": "package main\n\n//go:noinline\nfunc add(a, b int) int { return a + b }\n\nfunc main() { println(add(1, 2)) }\n",
+		"main.go": "package main\n\n//go:noinline\nfunc add(a, b int) int { return a + b }\n\nfunc main() { " +
+			"println(add(1, 2)) }\n",
 		"m.rs": "#[inline(never)] fn add(a: i32, b: i32) -> i32 { std::hint::black_box(a) + b }\nfn main() { " +
 			"println!(\"{}\", add(1, 2)); }\n",
 	})

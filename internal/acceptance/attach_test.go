@@ -152,8 +152,8 @@ func TestAttachedProgramOutlivesADaemon(t *testing.T) {
 		var l struct{ SessionID string }
 		s.Call(t, "debug_launch", args{"pid": prog.Process.Pid, "projectRoot": strobetest.TargetsDir(t),
 			"trace": []string{"tally"}}, &l)
-		if page := s.Query(t, l.SessionID, args{"function": args{"equals": "tally"}, "waitMs": 10000}); len(page.Events) ==
-			0 {
+		if page := s.Query(t, l.SessionID, args{"function": args{"equals": "tally"},
+			"waitMs": 10000}); len(page.Events) == 0 {
 			t.Error("no call")
 		}
 		if err := syscall.Kill(daemon.HolderPID(home), syscall.SIGKILL); err != nil {

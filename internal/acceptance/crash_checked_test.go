@@ -47,8 +47,8 @@ func TestCrashChecked(t *testing.T) {
 						what += ", hooked"
 					}
 					o := r.under(t, s, hooked)
-					if o.exit != plain.exit || o.signal != plain.signal || o.stdout != plain.stdout || firstWords(o.stderr) !=
-						firstWords(plain.stderr) {
+					if o.exit != plain.exit || o.signal != plain.signal || o.stdout != plain.stdout ||
+						firstWords(o.stderr) != firstWords(plain.stderr) {
 						t.Errorf("%s: ended as %+v\nalone it ends as %+v", what, o.ended, plain)
 					}
 					if len(o.crashes) != 1 {

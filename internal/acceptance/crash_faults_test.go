@@ -112,8 +112,8 @@ func crashWays(t *testing.T, s *strobetest.Strobe, path string, extra []string, 
 					continue
 				}
 				c.is(t, what, m, optimized)
-				if panicked := c.Report.Tool == "rust-panic"; strings.HasSuffix(m.file, ".rs") && (c.ExceptionType != "") !=
-					panicked {
+				if panicked := c.Report.Tool == "rust-panic"; strings.HasSuffix(m.file, ".rs") &&
+					(c.ExceptionType != "") != panicked {
 					t.Errorf("%s: exception %s (%q), the report is a panic's: %v: %.900s", what, c.ExceptionType, c.ExceptionMessage,
 						panicked, c.raw)
 				}

@@ -105,8 +105,8 @@ func lastEvent(t *testing.T, s *strobetest.Strobe, path, root, how string, n int
 		return fmt.Errorf("%d of 12 events are there", len(page.Events))
 	}
 	var args struct{ N int }
-	if err := json.Unmarshal(page.Events[10].Arguments, &args); err != nil || args.N != n || page.Events[11].EventType !=
-		"function_exit" || page.Events[11].Unwound {
+	if err := json.Unmarshal(page.Events[10].Arguments, &args); err != nil || args.N != n ||
+		page.Events[11].EventType != "function_exit" || page.Events[11].Unwound {
 		return fmt.Errorf("the last call is %s with %s, then %s (%v)", page.Events[10].Function, page.Events[10].Arguments,
 			page.Events[11].EventType, err)
 	}

@@ -99,8 +99,8 @@ func TestMemoryAsShown(t *testing.T) {
 			t.Errorf("%s: %s %s, want %s", e, got.Value, got.Error, want)
 		}
 	}
-	if got, whole := one("read", args{"address": at("rows"), "type": "int (*)[3]"}), at("grid"); string(got.Value) !=
-		`"`+whole+`"` {
+	if got, whole := one("read", args{"address": at("rows"), "type": "int (*)[3]"}), at("grid"); string(got.Value) != `"`+
+		whole+`"` {
 		t.Errorf("an int (*)[3] is %s %s, want %s", got.Value, got.Error, whole)
 	}
 	if got := one("read", args{"variable": "grid"}); got.Type != "int[2][3]" || string(got.Value) != "[[1,2,3],[4,5,6]]" {

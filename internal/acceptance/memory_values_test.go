@@ -74,8 +74,8 @@ func TestMemory(t *testing.T) {
 		!strings.HasPrefix(got[4].Error, "VALIDATION_ERROR") {
 		t.Errorf("in the paused thread: %+v", got)
 	}
-	if got = memory(args{"action": "write", "targets": set("doubled", 1000), "threadId": thread.ThreadID}); string(
-		got[0].Value) != "1000" {
+	if got = memory(args{"action": "write", "targets": set("doubled", 1000),
+		"threadId": thread.ThreadID}); string(got[0].Value) != "1000" {
 		t.Errorf("wrote a local: %+v", got)
 	}
 	d.points(args{"remove": []string{"all"}})

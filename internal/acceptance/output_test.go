@@ -169,7 +169,8 @@ int main(void) {
 }
 
 // show prints what a launched program finds around it.
-const show = `for a in "$@"; do echo "arg=$a"; done; pwd; echo "A=$A B=$B PWD=$PWD"; test -t 0 && echo tty0; test -t 1 && echo tty1; cat; exit 42`
+const show = `for a in "$@"; do echo "arg=$a"; done; pwd; echo "A=$A B=$B PWD=$PWD"; test -t 0 && echo tty0; test ` +
+	`-t 1 && echo tty1; cat; exit 42`
 
 func TestLaunchSurroundings(t *testing.T) {
 	t.Parallel()

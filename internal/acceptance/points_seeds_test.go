@@ -233,8 +233,8 @@ func TestSeedsHunt(t *testing.T) {
 		d.round(2)
 		d.input("go\n")
 		th := d.paused(1)[0]
-		if th.Line != pause["line"] || fmt.Sprint(th.Locals["rounded"]) !=
-			map[string]string{"cpp": "6", "rust": "[6]"}[p.lang] || fmt.Sprint(th.Arguments["round"]) != "3" {
+		if th.Line != pause["line"] || fmt.Sprint(th.Locals["rounded"]) != map[string]string{"cpp": "6",
+			"rust": "[6]"}[p.lang] || fmt.Sprint(th.Arguments["round"]) != "3" {
 			t.Errorf("paused %+v", th)
 		}
 		// of a binding that is never changed Rust keeps a copy for debuggers alone

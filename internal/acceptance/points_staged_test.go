@@ -102,8 +102,8 @@ func TestPointsOfLaterLibraries(t *testing.T) {
 		if st := paused(); !strings.Contains(st.PausedThreads[0].Function, "before") {
 			t.Errorf("first %+v", st)
 		}
-		if st := d.next(args{}); len(st.PausedThreads) != 1 || st.PausedThreads[0].Line !=
-			lineOf(pluginLibrary, "// result") || st.PausedThreads[0].Locals["twice"] != 2.0 {
+		if st := d.next(args{}); len(st.PausedThreads) != 1 ||
+			st.PausedThreads[0].Line != lineOf(pluginLibrary, "// result") || st.PausedThreads[0].Locals["twice"] != 2.0 {
 			t.Errorf("in the library: %+v", st)
 		}
 		r := d.points(args{})

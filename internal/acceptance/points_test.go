@@ -217,8 +217,8 @@ func TestBreakpoints(t *testing.T) {
 		t.Errorf("paused at %+v, want the third time at the end of step", p)
 	}
 	n := d.next(args{})
-	if n.Status != "paused" || n.PausedThreads[0].Function != "divide" || fmt.Sprint(n.PausedThreads[0].Arguments["a"]) !=
-		"6" {
+	if n.Status != "paused" || n.PausedThreads[0].Function != "divide" ||
+		fmt.Sprint(n.PausedThreads[0].Arguments["a"]) != "6" {
 		t.Errorf("then %+v, want divide(6, 7)", n)
 	}
 	if n = d.next(args{}); n.Status != "exited" || n.ExitCode == nil || *n.ExitCode != 0 {

@@ -118,8 +118,8 @@ func TestView(t *testing.T) {
 			}
 			old := d.part(th.ThreadID, "whole").parent
 			d.next(args{})
-			if err := s.Try("debug_view", args{"sessionId": d.id, "action": "variables", "ref": old}, nil); fault.CodeOf(err) !=
-				fault.NotPaused && !strings.Contains(fmt.Sprint(err), "NOT_PAUSED") &&
+			if err := s.Try("debug_view", args{"sessionId": d.id, "action": "variables", "ref": old},
+				nil); fault.CodeOf(err) != fault.NotPaused && !strings.Contains(fmt.Sprint(err), "NOT_PAUSED") &&
 				!strings.Contains(fmt.Sprint(err), "PROCESS_EXITED") {
 				t.Errorf("a ref of a thread that went on: %v", err)
 			}

@@ -92,8 +92,12 @@ func TestWatches(t *testing.T) {
 				return len(p.Events) == 4
 			})
 			for i, want := range []string{
-				`{"gClock->counter":1,"gClock->in->deep[1]":20,"gClock->label":"main clock","gClock->in->flags":5,"app::level * 2 + 1":7,"tls":5,"gName":"start","*(int *)(packed + 1)":84148994,"gClock->rate * 2":1,"by + 100":103,"gClock->rate > 0.7":false,"nowhere":"<unreadable>"}`,
-				`{"gClock->counter":4,"gClock->in->deep[1]":21,"gClock->label":"main clock","gClock->in->flags":5,"app::level * 2 + 1":5,"tls":6,"gName":"startx","*(int *)(packed + 1)":84148994,"gClock->rate * 2":2,"$return - 1":3,"gClock->rate > 0.7":true,"nowhere":"<unreadable>"}`,
+				`{"gClock->counter":1,"gClock->in->deep[1]":20,"gClock->label":"main clock","gClock->in->flags":5,"app::level * ` +
+					`2 + 1":7,"tls":5,"gName":"start","*(int *)(packed + 1)":84148994,"gClock->rate * 2":1,"by + ` +
+					`100":103,"gClock->rate > 0.7":false,"nowhere":"<unreadable>"}`,
+				`{"gClock->counter":4,"gClock->in->deep[1]":21,"gClock->label":"main clock","gClock->in->flags":5,"app::level * ` +
+					`2 + 1":5,"tls":6,"gName":"startx","*(int *)(packed + 1)":84148994,"gClock->rate * 2":2,"$return - ` +
+					`1":3,"gClock->rate > 0.7":true,"nowhere":"<unreadable>"}`,
 				`"twice":8,"nowhere":"<unreadable>"}`,
 				`"$return - 1":7,`,
 			} {

@@ -100,8 +100,8 @@ func TestFoundPrograms(t *testing.T) {
 					(end.ExitCode == nil || *end.ExitCode != plain.ProcessState.ExitCode()) {
 					t.Errorf("it ended as %+v, untraced as %v", end, plain.ProcessState)
 				}
-				if got := s.Output(t, l.SessionID, "stdout"); address.ReplaceAllString(got, "") !=
-					address.ReplaceAllString(string(out), "") {
+				if got := s.Output(t, l.SessionID, "stdout"); address.ReplaceAllString(got,
+					"") != address.ReplaceAllString(string(out), "") {
 					t.Errorf("output %q, untraced %q", got, out)
 				}
 				tree := s.Query(t, l.SessionID, args{"view": "tree", "limit": 500}).Tree

@@ -62,8 +62,8 @@ func TestForksWhileStepping(t *testing.T) {
 	var st standing
 	s.Call(t, "debug_continue", args{"sessionId": d.id, "action": "continue", "waitMs": 1000}, &st)
 	s.WaitEnd(t, d.id, endLimit)
-	if out, want := s.Output(t, d.id, "stdout"), fmt.Sprintf("%d, 0 of some children wrong\n", steps*(steps-1)); out !=
-		want {
+	if out, want := s.Output(t, d.id, "stdout"),
+		fmt.Sprintf("%d, 0 of some children wrong\n", steps*(steps-1)); out != want {
 		t.Errorf("it wrote %q, want %q", out, want)
 	}
 }

@@ -92,8 +92,8 @@ func TestStepsAmongThreads(t *testing.T) {
 	var st standing
 	until := "stepthreads.cpp:" + strconv.Itoa(lineOf(source, "// starts"))
 	s.Call(t, "debug_continue", args{"sessionId": d.id, "until": until, "waitMs": 15000}, &st)
-	if len(st.PausedThreads) != 1 || st.PausedThreads[0].Reason != "until" || st.PausedThreads[0].Line !=
-		lineOf(source, "// starts") {
+	if len(st.PausedThreads) != 1 || st.PausedThreads[0].Reason != "until" ||
+		st.PausedThreads[0].Line != lineOf(source, "// starts") {
 		t.Fatalf("until %s: %+v", until, st)
 	}
 	d.resume("step-over", "// joined", source)

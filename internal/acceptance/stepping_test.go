@@ -266,8 +266,9 @@ var knownDifferences = map[string]string{
 	"matches.rs/rust-release/step": secondLine, "matches.rs/rust-release/out": secondLine,
 	"panics.rs/rust-release/step": secondLine, "panics.rs/rust-release/out": secondLine,
 	"results.rs/rust-release/step": secondLine, "results.rs/rust-release/out": secondLine,
-	"panics.rs/rust-release/next": "gdb loses the program where the handler of a panic is inlined into the function that steps",
-	"classes.cpp/gcc-O1/step":     thunk, "classes.cpp/gcc-O1/out": thunk,
+	"panics.rs/rust-release/next": "gdb loses the program where the handler of a panic is inlined into the " +
+		"function that steps",
+	"classes.cpp/gcc-O1/step": thunk, "classes.cpp/gcc-O1/out": thunk,
 	"classes.cpp/clang-O1/step": thunk, "classes.cpp/clang-O1/out": thunk,
 	"jumps.c/gcc-O0/step": longjmps, "jumps.c/gcc-O2/step": longjmps,
 	"throws.cpp/gcc-O0/step": longjmps, "throws.cpp/gcc-O1/step": longjmps, "throws.cpp/clang-O0/step": longjmps,
@@ -282,7 +283,8 @@ var knownDifferences = map[string]string{
 
 // knownValues are builds where values are not gdb's, with the reason.
 var knownValues = map[string]string{
-	"bits.c/gcc-O2":         "of a byte of which bits are lost all count as lost, and gdb knows each bit of a bit-field by itself",
+	"bits.c/gcc-O2": "of a byte of which bits are lost all count as lost, and gdb knows each bit of a " +
+		"bit-field by itself",
 	"generators.cpp/gcc-O2": resumed,
 }
 
@@ -292,7 +294,8 @@ const (
 	secondLine  = "gdb enters functions of LLVM's optimized code at their second line: it passes what is inlined before " +
 		"that, and loses the program where that branches away"
 	longjmps = "gdb steps into longjmp and loses the program; we stop where it leads"
-	inMiddle = "behind an exception that a function inlined into main catches gdb stops in the middle of a line that it has shown"
+	inMiddle = "behind an exception that a function inlined into main catches gdb stops in the middle of a line that " +
+		"it has shown"
 	tailCall = "gdb stops in the middle of a line where a function returns that another one jumped to; elsewhere it " +
 		"passes, as we do"
 	resumed = "gdb takes the first instruction of what a coroutine is resumed in for one of main"
@@ -451,8 +454,8 @@ func eachStepBuild(t *testing.T, variants func(file, lang string, more []string)
 			}
 			t.Run(p.file+"/"+variant, func(t *testing.T) {
 				t.Parallel()
-				compareSteps(t, s, strobetest.BuildSource(t, lang, variant, name, source, p.flags...), main, p.only, lang ==
-					"rust" || strings.HasPrefix(variant, "clang-") && variant != "clang-O0")
+				compareSteps(t, s, strobetest.BuildSource(t, lang, variant, name, source, p.flags...), main, p.only,
+					lang == "rust" || strings.HasPrefix(variant, "clang-") && variant != "clang-O0")
 			})
 		}
 	}

@@ -161,8 +161,8 @@ func TestCompareSessions(t *testing.T) {
 			}
 			c.check(t, r.Comparison)
 			again := ranTraced(t, s, path, []string{c.name, "odd"}, trace)
-			if same := compareOf(t, s, args{"sessions": []string{a, again}}); !same.Comparison.Same || same.Comparison.First !=
-				nil || same.Comparison.Compared.Aligned != r.Comparison.Compared.A {
+			if same := compareOf(t, s, args{"sessions": []string{a, again}}); !same.Comparison.Same ||
+				same.Comparison.First != nil || same.Comparison.Compared.Aligned != r.Comparison.Compared.A {
 				t.Errorf("two runs that do the same: %+v %+v", same.Comparison, same.Comparison.First)
 			}
 		})
@@ -373,8 +373,8 @@ func TestCompareGTest(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	f := wantFirst(t, r.Comparison, "argument", "(test)::TestBody > Shop::make")
-	if !slices.Equal(f.Differs, []string{`who: "old" | "new"`}) || r.Comparison.Compared.Aligned !=
-		r.Comparison.Compared.A {
+	if !slices.Equal(f.Differs, []string{`who: "old" | "new"`}) ||
+		r.Comparison.Compared.Aligned != r.Comparison.Compared.A {
 		t.Errorf("%+v %+v", f, r.Comparison)
 	}
 	out, code := strobeCommand(t, s, "test", "-C", dir, "--command", path, "--test", "Shop.Old", "--against", "Shop.New",

@@ -89,8 +89,8 @@ func TestBrokenIsNotNoTests(t *testing.T) {
 			r.Result.Failures[0].File != x.file {
 			t.Errorf("%s: %+v %+v", name, r, r.Result)
 		}
-		if name == "build script" && (len(r.Result.Failures) != 1 || r.Result.Failures[0].Rerun.Command !=
-			"cargo test --no-run") {
+		if name == "build script" && (len(r.Result.Failures) != 1 ||
+			r.Result.Failures[0].Rerun.Command != "cargo test --no-run") {
 			t.Errorf("%s: %+v", name, r.Result.Failures) // told once
 		}
 	}
@@ -131,8 +131,9 @@ func TestFirstTestOfABug(t *testing.T) {
 		t.Fatal(err)
 	}
 	r = runTests(t, s, next)
-	if r.Result.Summary.Failed != 1 || r.Result.Failures[0].File != file || r.Result.Failures[0].Line !=
-		lineOf(text, "assert_eq!(fields") || r.Result.Failures[0].Actual != "1" || r.Result.Failures[0].Expected != "0" {
+	if r.Result.Summary.Failed != 1 || r.Result.Failures[0].File != file ||
+		r.Result.Failures[0].Line != lineOf(text, "assert_eq!(fields") || r.Result.Failures[0].Actual != "1" ||
+		r.Result.Failures[0].Expected != "0" {
 		t.Fatalf("the bug: %+v", r.Result)
 	}
 	mended := strings.Replace(bug, "line.split(',').count()", "if line.is_empty() { 0 } else { line.split(',').count() }",

@@ -144,8 +144,8 @@ func TestRunsOfTests(t *testing.T) {
 		t.Errorf("failure %+v", f)
 	}
 	again := runTests(t, s, args{"projectRoot": dir, "test": f.Rerun.Test, "waitMs": 60000})
-	if again.Result.Summary.Failed != 1 || again.Result.Summary.Passed != 0 || again.Result.Failures[0].Name !=
-		"TestMany/a/b" {
+	if again.Result.Summary.Failed != 1 || again.Result.Summary.Passed != 0 ||
+		again.Result.Failures[0].Name != "TestMany/a/b" {
 		t.Errorf("again: %+v", again.Result)
 	}
 	none := runTests(t, s, args{"projectRoot": dir, "test": "TestNothing", "waitMs": 60000})

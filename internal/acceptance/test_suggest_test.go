@@ -160,8 +160,8 @@ func TestSuggestedTraces(t *testing.T) {
 				for _, p := range f.SuggestedTraces {
 					if !slices.ContainsFunc(page.Events, func(e struct{ Function, SourceFile string }) bool {
 						file, byFile := strings.CutPrefix(p, "file:")
-						return byFile && e.SourceFile == dir+"/"+file || e.Function == p || withoutArguments(e.Function) ==
-							withoutArguments(p)
+						return byFile && e.SourceFile == dir+"/"+file || e.Function == p ||
+							withoutArguments(e.Function) == withoutArguments(p)
 					}) {
 						t.Errorf("%s: pattern %s gives no call of %+v", f.Name, p, page.Events)
 					}

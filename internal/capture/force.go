@@ -67,8 +67,8 @@ func (e *Entry) Result() (reg int, t *symbol.Type, err error) {
 	switch {
 	case r.void:
 		return 0, nil, nil
-	case len(r.places) == 1 && !r.memory && !r.missing && r.x87 == 0 && r.places[0].kind == srcGPR && r.places[0].reg ==
-		rax:
+	case len(r.places) == 1 && !r.memory && !r.missing && r.x87 == 0 && r.places[0].kind == srcGPR &&
+		r.places[0].reg == rax:
 		return 0, e.sig.Return, nil
 	case len(r.places) == 1 && !r.memory && !r.missing && r.x87 == 0 && r.places[0].kind == srcXMM && r.places[0].reg == 0:
 		return xmm0, e.sig.Return, nil

@@ -32,8 +32,8 @@ func erasedTypes(t *symbol.Type, crate string, slot int64) (cases, names []dynCa
 			} else if plainMessage(v.Of) {
 				v.Of = ""
 			}
-			c := dynCase{Vtable: v, number: uint64(len(names) + 1), whole: sizeOf(v.Type.Strip()) >= 0 && v.Type.Strip().Align <=
-				8}
+			c := dynCase{Vtable: v, number: uint64(len(names) + 1), whole: sizeOf(v.Type.Strip()) >= 0 &&
+				v.Type.Strip().Align <= 8}
 			names, cases = append(names, c), append(cases, c)
 		}
 	}

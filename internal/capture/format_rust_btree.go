@@ -66,8 +66,8 @@ func findRustTree(t *symbol.Type, at int64) (tree rustTree, ok bool) {
 	tree.vals, vs, ok1 = field(leaf, "vals")
 	tree.count, ok2 = rustNumber(leaf, "len", 2)
 	tree.slot, ok3 = rustNumber(leaf, "parent_idx", 2)
-	if !ok || !ok1 || !ok2 || !ok3 || sizeOf(ks.Strip().Elem()) != sizeOf(tree.k) || sizeOf(vs.Strip().Elem()) !=
-		sizeOf(tree.v) {
+	if !ok || !ok1 || !ok2 || !ok3 || sizeOf(ks.Strip().Elem()) != sizeOf(tree.k) ||
+		sizeOf(vs.Strip().Elem()) != sizeOf(tree.v) {
 		return tree, false
 	}
 	parent, pt, ok := field(leaf, "parent")

@@ -32,8 +32,8 @@ func fillsFirst(code []byte) bool {
 			}
 			continue
 		case in.Op == x86asm.JMP:
-			if rel, ok := in.Args[0].(x86asm.Rel); (!ok || int64(rel) >= int64(len(code)) || rel < -maxCode) && p.gpr[rdi].b ==
-				want.b {
+			if rel, ok := in.Args[0].(x86asm.Rel); (!ok || int64(rel) >= int64(len(code)) || rel < -maxCode) &&
+				p.gpr[rdi].b == want.b {
 				return true
 			}
 			continue

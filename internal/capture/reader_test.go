@@ -70,8 +70,8 @@ func TestReader(t *testing.T) {
 	if got := string(r.Bytes(v.Type, symbol.LangCPP, []byte{1, 1, 0, 0}).AppendJSON(nil)); got != "257" {
 		t.Errorf("four bytes = %s, want 257", got)
 	}
-	if got := string(r.Bytes(m.Variables("text")[0].Type, symbol.LangCPP, make([]byte, 8)).AppendJSON(nil)); got !=
-		"null" {
+	if got := string(r.Bytes(m.Variables("text")[0].Type, symbol.LangCPP,
+		make([]byte, 8)).AppendJSON(nil)); got != "null" {
 		t.Errorf("a null pointer in a register = %s", got)
 	}
 }

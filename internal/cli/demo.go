@@ -159,8 +159,8 @@ func (d *demo) find(ctx context.Context) error {
 		SessionID string `json:"sessionId"`
 	}
 	d.say("Start the program. Nothing is traced yet; its output is recorded.")
-	if err := d.call(ctx, "debug_launch", map[string]any{"command": d.program, "projectRoot": d.dir}, &launched); err !=
-		nil {
+	if err := d.call(ctx, "debug_launch", map[string]any{"command": d.program, "projectRoot": d.dir},
+		&launched); err != nil {
 		return err
 	}
 	d.id = launched.SessionID
@@ -243,8 +243,8 @@ func (d *demo) conclude(ctx context.Context) error {
 	}
 	var tree struct{ Tree string }
 	d.say("There it is. This is the call, with what it was given:")
-	if err := d.call(ctx, "debug_query", map[string]any{"view": "tree", "under": page.Events[0].EnterID}, &tree); err !=
-		nil {
+	if err := d.call(ctx, "debug_query", map[string]any{"view": "tree", "under": page.Events[0].EnterID},
+		&tree); err != nil {
 		return err
 	}
 	got, err := strconv.Atoi(string(page.Events[0].ReturnValue))

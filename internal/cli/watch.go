@@ -61,8 +61,8 @@ func (a *app) watchRun(ctx context.Context, f runFlags, exprs, args []string, re
 		add = append(add, p)
 	}
 	var ignored json.RawMessage
-	if err = r.client.callInto(ctx, "debug_breakpoint", map[string]any{"sessionId": r.id, "add": add}, &ignored); err ==
-		nil {
+	if err = r.client.callInto(ctx, "debug_breakpoint", map[string]any{"sessionId": r.id, "add": add},
+		&ignored); err == nil {
 		err = r.client.callInto(ctx, "debug_continue", map[string]any{"sessionId": r.id, "waitMs": 0}, &ignored)
 	}
 	if err != nil { // it stands before main and would do so for ever

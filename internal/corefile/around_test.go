@@ -33,8 +33,8 @@ func TestFilesThatAreNotThere(t *testing.T) {
 		return c.(*Core), nil
 	}
 	other := strobetest.BuildSource(t, "c", "gcc-O2", "dies", threadsSource, "-Wl,--build-id")
-	if _, err := ask(other, core); fault.CodeOf(err) != fault.ValidationError || strings.Count(err.Error(), "build-id") !=
-		1 || !strings.Contains(err.Error(), "Give "+program) {
+	if _, err := ask(other, core); fault.CodeOf(err) != fault.ValidationError ||
+		strings.Count(err.Error(), "build-id") != 1 || !strings.Contains(err.Error(), "Give "+program) {
 		t.Errorf("another build: %v", err)
 	}
 	moved := filepath.Join(dir, "moved")

@@ -298,12 +298,12 @@ func TestLocals(t *testing.T) {
 	if err != nil || fault.CodeOf(bytes[0].Err) != fault.ReadFailed || fault.CodeOf(bytes[1].Err) != fault.ReadFailed {
 		t.Errorf("address 1 = %+v, %v", bytes, err)
 	}
-	if _, err := c.Inspect(context.Background(), collector.Inspection{ThreadID: 1}); fault.CodeOf(err) !=
-		fault.ValidationError {
+	if _, err := c.Inspect(context.Background(),
+		collector.Inspection{ThreadID: 1}); fault.CodeOf(err) != fault.ValidationError {
 		t.Errorf("thread 1: %v", err)
 	}
-	if _, err := c.Inspect(context.Background(), collector.Inspection{Frame: 999}); fault.CodeOf(err) !=
-		fault.ValidationError {
+	if _, err := c.Inspect(context.Background(),
+		collector.Inspection{Frame: 999}); fault.CodeOf(err) != fault.ValidationError {
 		t.Errorf("frame 999: %v", err)
 	}
 }

@@ -21,10 +21,10 @@
 //	operators    ! not - + ~ * / % << >> < <= > >= == != & ^ | && and || or  c ? a : b
 //	functions    len(x), also x.size(), x.length(), x.len(): characters of text, elements of arrays, slices, Vec and
 //	             std::vector
-//	             x.empty() x.is_empty(); sizeof(T) sizeof(x); x.is_some() x.is_none() x.is_ok() x.is_err(), which are x
-//	             == Some and so on
-//	variants     x == Circle  x.Circle.0 of a Rust enum; reading the payload of another variant is an error; opt ==
-//	             null is None
+//	             x.empty() x.is_empty(); sizeof(T) sizeof(x); x.is_some() x.is_none() x.is_ok() x.is_err(),
+//	             which are x == Some and so on
+//	variants     x == Circle  x.Circle.0 of a Rust enum; reading the payload of another variant is an error;
+//	             opt == null is None
 //
 // `and`, `or` and `not` bind as `&&` and `||` do, `not` weaker than a comparison. In Rust `&`, `^`
 // and `|` bind tighter than a comparison, elsewhere as in C. `(name) - 1` is a subtraction unless name

@@ -192,8 +192,8 @@ func (c *checker) libcxxString(o *operand) (*sequence, bool) {
 
 // rustSequence reads slices, &str, String, Vec and Box<[T]>.
 func (c *checker) rustSequence(o *operand) (*sequence, bool) {
-	if data, count := c.sub(o, "data_ptr"), c.word(o, "length"); data != nil && count != nil && data.typ.kind ==
-		KindPointer {
+	if data, count := c.sub(o, "data_ptr"), c.word(o, "length"); data != nil && count != nil &&
+		data.typ.kind == KindPointer {
 		p, err := c.value(data)
 		return &sequence{data: p, count: count, elem: data.typ.pointee()}, err == nil
 	}

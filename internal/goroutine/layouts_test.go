@@ -57,8 +57,8 @@ func TestLayoutsOfVersions(t *testing.T) {
 	strobetest.NeedNetwork(t)
 	for _, version := range []string{"go1.21.0", "go1.21.13", "go1.22.0", "go1.22.12", "go1.23.0", "go1.23.12", "go1.24.0",
 		"go1.24.13", "go1.25.0", "go1.25.5", "go1.26.0"} {
-		if diff := gocmp.Diff(known(version), measured(t, build(t, version, "package main\n\nfunc main() {}\n"))); diff !=
-			"" {
+		if diff := gocmp.Diff(known(version), measured(t,
+			build(t, version, "package main\n\nfunc main() {}\n"))); diff != "" {
 			t.Errorf("the table (-) and %s (+): %s", version, diff)
 		}
 	}

@@ -46,8 +46,8 @@ func TestParse(t *testing.T) {
 		t.Fatalf("read as %+v", ty)
 	}
 	parts := ty.Displays[1].Parts
-	if len(parts) != 5 || parts[0].Text != "{ size=" || parts[1].Expr.Format.Spec != "d" || parts[3].Expr.Format !=
-		(Format{Size: "size", Spec: "su"}) {
+	if len(parts) != 5 || parts[0].Text != "{ size=" || parts[1].Expr.Format.Spec != "d" ||
+		parts[3].Expr.Format != (Format{Size: "size", Spec: "su"}) {
 		t.Errorf("the text is %+v", parts)
 	}
 	if x, err := ty.Inline(parts[1].Expr.Text); err != nil || x != "((size) * 2)" {
@@ -95,7 +95,8 @@ func TestNames(t *testing.T) {
 
 // TestHostile reads what nobody would write.
 func TestHostile(t *testing.T) {
-	bomb := `<!DOCTYPE a [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;">]><AutoVisualizer><Type Name="&b;"/></AutoVisualizer>`
+	bomb := `<!DOCTYPE a [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;">]><AutoVisualizer><Type ` +
+		`Name="&b;"/></AutoVisualizer>`
 	deep := "<AutoVisualizer>" + strings.Repeat("<Type Name='x'>", 1000) + strings.Repeat("</Type>", 1000) +
 		"</AutoVisualizer>"
 	for _, text := range []string{bomb, deep, "", "<a/>", strings.Repeat("x", MaxFile+1)} {

@@ -78,7 +78,8 @@ func TestLargePage(t *testing.T) {
 	d.open("s=" + url.QueryEscape(l.SessionID))
 	var motion struct{ PerSecond, Median, P95, Worst float64 }
 	d.do(args{"do": "motion", "seconds": 12}, &motion)
-	t.Logf("zoom and pan: %.1f frames per second drawn; between frames %.1f ms in the middle, 95 %% in %.1f, the worst %.0f",
+	t.Logf("zoom and pan: %.1f frames per second drawn; between frames %.1f ms in the middle, 95 %% in %.1f, "+
+		"the worst %.0f",
 		motion.PerSecond, motion.Median, motion.P95, motion.Worst)
 	if motion.PerSecond < framesPerSecond || motion.P95 > 1000/framesPerSecond {
 		t.Errorf("the page moves at %.1f frames per second", motion.PerSecond)

@@ -30,8 +30,7 @@ type Request struct {
 	Order         string          `json:"order,omitempty"`
 	Verbose       bool            `json:"verbose,omitempty" jsonschema:"whole values, threads"`
 
-	Addresses bool `json:"addresses,omitempty" jsonschema:"which object: what pointers lead to begins with its $address"`
-
+	Addresses bool   `json:"addresses,omitempty" jsonschema:"which object: what pointers lead to begins with its $address"`
 	View      string `json:"view,omitempty" jsonschema:"tree: calls as text; stats: table per function"`
 	Unfold    bool   `json:"unfold,omitempty" jsonschema:"view tree: every call in a line of its own"`
 	MaxTokens int    `json:"maxTokens,omitempty"`

@@ -126,8 +126,8 @@ func TestThreadsNamedLater(t *testing.T) {
 	if got := namesOf(ask1(t, s.st, Request{ThreadID: &tid, Verbose: true})); got != "worker-1 loader late" {
 		t.Errorf("threadId %d: %q", tid, got)
 	}
-	if got := namesOf(ask1(t, s.st, Request{Order: "thread", Verbose: true})); got !=
-		"worker-1 loader late saver saver saver saver" {
+	if got := namesOf(ask1(t, s.st, Request{Order: "thread", Verbose: true})); got != "worker-1 loader late saver "+
+		"saver saver saver" {
 		t.Errorf("by thread: %q", got)
 	}
 	r := by("loader") // what the first call of that thread caused, while it was called so

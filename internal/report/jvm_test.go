@@ -73,8 +73,8 @@ func TestJVM(t *testing.T) {
 	}
 	r := got[0]
 	if r.Tool != JVM || r.Kind != "segv" || r.Signal != "SIGSEGV" || r.PID != 29333 ||
-		r.Log != "/srv/app/hs_err_pid29333.log" || !r.Fatal || len(r.Stacks) != 1 || r.Stacks[0].Frames[0].Function !=
-		"deref" || r.Stacks[0].Frames[0].Module != "libhurt.so" {
+		r.Log != "/srv/app/hs_err_pid29333.log" || !r.Fatal || len(r.Stacks) != 1 ||
+		r.Stacks[0].Frames[0].Function != "deref" || r.Stacks[0].Frames[0].Module != "libhurt.so" {
 		t.Errorf("%+v", r)
 	}
 	other := r

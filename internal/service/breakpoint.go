@@ -27,18 +27,15 @@ type BreakpointParams struct {
 // PointParam is one breakpoint or logpoint to set.
 type PointParam struct {
 	Function string `json:"function,omitempty" jsonschema:"pattern as in debug_trace: every match; @uncaught, @exceptions"`
-
-	File    string `json:"file,omitempty" jsonschema:"path or its end; with line"`
-	Line    int    `json:"line,omitempty"`
-	Address string `json:"address,omitempty"`
-
+	File     string `json:"file,omitempty" jsonschema:"path or its end; with line"`
+	Line     int    `json:"line,omitempty"`
+	Address  string `json:"address,omitempty"`
 	Variable string `json:"variable,omitempty" jsonschema:"who changes it: variable_write events with old, new, stack"`
 
-	Access    string `json:"access,omitempty" jsonschema:"of variable: write, readwrite"`
-	Pause     bool   `json:"pause,omitempty" jsonschema:"of variable: pause too"`
-	Condition string `json:"condition,omitempty" jsonschema:"e.g. n > 3 && p->id == 7"`
-
-	Return JSONValue `json:"return,omitzero" jsonschema:"of function: calls return this at once; null of void"`
+	Access    string    `json:"access,omitempty" jsonschema:"of variable: write, readwrite"`
+	Pause     bool      `json:"pause,omitempty" jsonschema:"of variable: pause too"`
+	Condition string    `json:"condition,omitempty" jsonschema:"e.g. n > 3 && p->id == 7"`
+	Return    JSONValue `json:"return,omitzero" jsonschema:"of function: calls return this at once; null of void"`
 
 	SetArgument map[string]JSONValue `json:"setArgument,omitempty" jsonschema:"of function: by parameter"`
 	HitCount    int64                `json:"hitCount,omitempty" jsonschema:"pause at this hit only"`
@@ -309,10 +306,9 @@ type ContinueResult struct {
 
 	// of action pause: threads that could not stand at once
 	PausesLater []collector.LaterPause `json:"pausesLater,omitempty"`
-
-	ExitCode *int   `json:"exitCode,omitempty"`
-	Signal   string `json:"signal,omitempty"`
-	Hint     string `json:"hint,omitempty"`
+	ExitCode    *int                   `json:"exitCode,omitempty"`
+	Signal      string                 `json:"signal,omitempty"`
+	Hint        string                 `json:"hint,omitempty"`
 }
 
 // defaultWait is how long debug_continue waits for the next pause.

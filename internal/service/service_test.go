@@ -110,8 +110,8 @@ func TestLifeOfASession(t *testing.T) {
 		"stdin": "pipe",
 		"trace": []string{"a::b"}, "name": "first",
 	})
-	if l.PID == 0 || l.Runtime != "native" || l.HookedFunctions == nil || *l.HookedFunctions != 1 || *l.MatchedFunctions !=
-		1 || l.NextSteps == "" || l.Capabilities.OutputCapture != "full" {
+	if l.PID == 0 || l.Runtime != "native" || l.HookedFunctions == nil || *l.HookedFunctions != 1 ||
+		*l.MatchedFunctions != 1 || l.NextSteps == "" || l.Capabilities.OutputCapture != "full" {
 		t.Errorf("launch = %+v", l)
 	}
 	id := l.SessionID

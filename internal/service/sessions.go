@@ -24,8 +24,7 @@ type SessionParams struct {
 	SessionID string `json:"sessionId,omitempty" jsonschema:"all but list"`
 	Retain    bool   `json:"retain,omitempty" jsonschema:"stop: keep the data"`
 
-	Kill *bool `json:"kill,omitempty" jsonschema:"stop: false lets the program run on, unhooked (default if attached)"`
-
+	Kill   *bool  `json:"kill,omitempty" jsonschema:"stop: false lets the program run on, unhooked (default if attached)"`
 	Signal string `json:"signal,omitempty" jsonschema:"signal: sent to its group; stop: asked with first, default SIGTERM"`
 
 	GraceMs *int   `json:"graceMs,omitempty" jsonschema:"stop: until it is killed; 0: at once"`

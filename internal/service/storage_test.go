@@ -26,8 +26,8 @@ func TestDeletedForSpaceIsSaid(t *testing.T) {
 		return l.SessionID
 	}
 	first := run()
-	if r := must[ListResult](t, s, "debug_session", map[string]any{"action": "list"}); len(r.Deleted)+len(r.Warnings) >
-		0 || len(r.Sessions) != 1 {
+	if r := must[ListResult](t, s, "debug_session", map[string]any{"action": "list"}); len(r.Deleted)+
+		len(r.Warnings) > 0 || len(r.Sessions) != 1 {
 		t.Errorf("list = %+v", r)
 	}
 	err := os.WriteFile(filepath.Join(s.cfg.Home, "settings.json"),

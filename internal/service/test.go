@@ -20,17 +20,13 @@ import (
 
 // TestParams are the parameters of debug_test.
 type TestParams struct {
-	Action      string `json:"action,omitempty"`
-	ProjectRoot string `json:"projectRoot,omitempty" jsonschema:"absolute; of run"`
-	Framework   string `json:"framework,omitempty" jsonschema:"default: by what the project has"`
-	Level       string `json:"level,omitempty"`
-
-	Test string `json:"test,omitempty" jsonschema:"one test: its rerun.test, its name or a part of names"`
-
-	Command string `json:"command,omitempty" jsonschema:"a program that runs the tests, e.g. a gtest binary"`
-
-	Args []string `json:"args,omitempty" jsonschema:"further arguments of the framework"`
-
+	Action        string   `json:"action,omitempty"`
+	ProjectRoot   string   `json:"projectRoot,omitempty" jsonschema:"absolute; of run"`
+	Framework     string   `json:"framework,omitempty" jsonschema:"default: by what the project has"`
+	Level         string   `json:"level,omitempty"`
+	Test          string   `json:"test,omitempty" jsonschema:"one test: its rerun.test, its name or a part of names"`
+	Command       string   `json:"command,omitempty" jsonschema:"a program that runs the tests, e.g. a gtest binary"`
+	Args          []string `json:"args,omitempty" jsonschema:"further arguments of the framework"`
 	TracePatterns []string `json:"tracePatterns,omitempty" jsonschema:"as of debug_trace; sessionId has the tests' calls"`
 
 	Watches *WatchesParam     `json:"watches,omitempty"`
@@ -38,18 +34,13 @@ type TestParams struct {
 	Timeout int64             `json:"timeout,omitempty" jsonschema:"ms, without compiling"`
 
 	OnStuck string `json:"onStuck,omitempty" jsonschema:"a test that never goes on: end after 5 s, with stacks, or keep"`
-
-	Repeat int `json:"repeat,omitempty" jsonschema:"until a test fails; of compare: until it failed and passed, 10"`
-
+	Repeat  int    `json:"repeat,omitempty" jsonschema:"until a test fails; of compare: until it failed and passed, 10"`
 	Against string `json:"against,omitempty" jsonschema:"of compare: a test that passes; default: the same test"`
 
 	AgainstEnv map[string]string `json:"againstEnv,omitempty" jsonschema:"of compare: env of the other side"`
-
-	Sessions []string `json:"sessions,omitempty" jsonschema:"of compare: two, and a third like the second"`
-
-	TestRunID string `json:"testRunId,omitempty" jsonschema:"of status, cancel"`
-
-	WaitMs int `json:"waitMs,omitempty" jsonschema:"run, status: for the end, a stuck test or a pause"`
+	Sessions   []string          `json:"sessions,omitempty" jsonschema:"of compare"`
+	TestRunID  string            `json:"testRunId,omitempty" jsonschema:"of status, cancel"`
+	WaitMs     int               `json:"waitMs,omitempty" jsonschema:"run, status: for the end, a stuck test or a pause"`
 
 	Budget
 }
@@ -88,6 +79,8 @@ type TestRow struct {
 var testOp = Op{
 	adjust: func(input *jsonschema.Schema) { // debug_trace's schema says it; each conversation pays for both
 		input.Properties["watches"] = &jsonschema.Schema{Type: "object", Description: "as of debug_trace"}
+		input.Properties["sessions"].Description = "of compare: two that are there, instead of tests; a third that ended " +
+			"as the second: what differs there is left out"
 	},
 	Name: "debug_test",
 	Summary: "Run a project's tests, or one: structured failures with place, both sides, stack and how to run that test " +

@@ -23,8 +23,8 @@ func commandOf(line, root string) (testCommand, error) {
 		return c, err
 	}
 	first := 0
-	for first < len(words) && assignment.MatchString(words[first].text) && words[first].quoted >
-		strings.IndexByte(words[first].text, '=') {
+	for first < len(words) && assignment.MatchString(words[first].text) &&
+		words[first].quoted > strings.IndexByte(words[first].text, '=') {
 		first++
 	}
 	if shell || first < len(words) && slices.Contains(shellOnly, words[first].text) {

@@ -14,10 +14,8 @@ import (
 
 // TraceParams are the parameters of debug_trace.
 type TraceParams struct {
-	SessionID string `json:"sessionId,omitempty" jsonschema:"absent: stage for the next launch in projectRoot"`
-
-	Add []string `json:"add,omitempty"` // described by traceOp.adjust
-
+	SessionID          string   `json:"sessionId,omitempty" jsonschema:"absent: stage for the next launch in projectRoot"`
+	Add                []string `json:"add,omitempty"` // described by traceOp.adjust
 	Remove             []string `json:"remove,omitempty"`
 	SerializationDepth int      `json:"serializationDepth,omitempty" jsonschema:"how deep values are followed"`
 	CaptureOut         *bool    `json:"captureOut,omitempty" jsonschema:"pointees of arguments at the exit"`

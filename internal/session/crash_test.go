@@ -33,11 +33,14 @@ func TestReportsBecomeCrashes(t *testing.T) {
 		{"asan and another pid's", "printf '%s' \"$REPORT\" | sed s/4242/1/ >&2; exit 0", Exited,
 			[]string{`"class":"heap-use-after-free"`}},
 		{"panic",
-			`printf "\nthread 'main' panicked at src/main.rs:4:5:\nindex out of bounds\nnote: run with RUST_BACKTRACE=1\n" >&2; exit 101`, Crashed, []string{`"class":"`, `panic: index out of bounds`, `"line":4`}},
+			`printf "\nthread 'main' panicked at src/main.rs:4:5:\nindex out of bounds\nnote: run with RUST_BACKTRACE=1\n" ` +
+				`>&2; exit 101`, Crashed, []string{`"class":"`, `panic: index out of bounds`, `"line":4`}},
 		{"caught panic",
-			`printf "\nthread 'main' panicked at src/main.rs:4:5:\nindex out of bounds\nnote: run with RUST_BACKTRACE=1\n" >&2; exit 0`, Exited, nil},
+			`printf "\nthread 'main' panicked at src/main.rs:4:5:\nindex out of bounds\nnote: run with RUST_BACKTRACE=1\n" ` +
+				`>&2; exit 0`, Exited, nil},
 		{"caught panic, then a signal",
-			`printf "\nthread 'main' panicked at src/main.rs:4:5:\nindex out of bounds\nnote: run with RUST_BACKTRACE=1\n" >&2; kill -SEGV $$`, Crashed, []string{`"signal":"SIGSEGV"`, "!panic"}},
+			`printf "\nthread 'main' panicked at src/main.rs:4:5:\nindex out of bounds\nnote: run with RUST_BACKTRACE=1\n" ` +
+				`>&2; kill -SEGV $$`, Crashed, []string{`"signal":"SIGSEGV"`, "!panic"}},
 		{"plain failure", `echo error: no such file >&2; exit 1`, Exited, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -450,8 +450,8 @@ func TestTrace(t *testing.T) {
 	if len(got.Warnings) != 1 || !strings.Contains(got.Warnings[0], "zzz") || !strings.Contains(got.Warnings[0], "a::*") {
 		t.Errorf("warnings = %q", got.Warnings)
 	}
-	if _, err := s.Trace(ctx, TraceChange{Add: []string{"bad["}, Remove: []string{"b"}}); fault.CodeOf(err) !=
-		fault.InvalidPattern {
+	if _, err := s.Trace(ctx, TraceChange{Add: []string{"bad["}, Remove: []string{"b"}}); fault.CodeOf(
+		err) != fault.InvalidPattern {
 		t.Errorf("bad pattern = %v", err)
 	}
 	got, _ = s.Trace(ctx, TraceChange{})

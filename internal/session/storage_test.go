@@ -254,8 +254,8 @@ func TestTheDiskKeepsAReserve(t *testing.T) {
 		send("lost\n")
 		return fault.CodeOf(state(t, s).StoreError) == fault.StorageFull
 	})
-	if _, err := f.Launch(context.Background(), LaunchRequest{Command: "true", ProjectRoot: f.root}); fault.CodeOf(err) !=
-		fault.StorageFull {
+	if _, err := f.Launch(context.Background(), LaunchRequest{Command: "true", ProjectRoot: f.root}); fault.CodeOf(
+		err) != fault.StorageFull {
 		t.Errorf("launch = %v", err)
 	}
 	if _, err := s.Input(context.Background(), "", true); err != nil {

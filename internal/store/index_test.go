@@ -171,8 +171,8 @@ func TestNames(t *testing.T) {
 	if diff := cmp.Diff(fns, sn.Functions()); diff != "" {
 		t.Errorf("Functions() (-want +got): %s", diff)
 	}
-	if diff := cmp.Diff([]event.Thread{{PID: 1, TID: 2, Name: "x"}, {PID: 1, TID: 2, Name: "z"}}, sn.Threads()); diff !=
-		"" {
+	if diff := cmp.Diff([]event.Thread{{PID: 1, TID: 2, Name: "x"}, {PID: 1, TID: 2, Name: "z"}},
+		sn.Threads()); diff != "" {
 		t.Errorf("Threads() (-want +got): %s", diff)
 	}
 	if diff := cmp.Diff(Meta{SessionID: "s", Command: "/bin/x", StartedAt: 5, PID: 77}, re.Meta()); diff != "" {

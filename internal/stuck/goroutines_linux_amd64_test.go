@@ -127,9 +127,9 @@ func TestSayGoroutines(t *testing.T) {
 	for _, l := range f.Threads {
 		names = append(names, l.Name)
 	}
-	if got := strings.Join(names, "|"); got !=
-		"goroutine 7 [chan send, 2 of 2 in its buffer]|goroutine 20 and 19 more [sync.Mutex.Lock]|goroutine 6 [chan "+
-			"receive]|and 2 more goroutines" {
+	if got := strings.Join(names, "|"); got != "goroutine 7 [chan send, 2 of 2 in its buffer]|goroutine 20 and 19 more "+
+		"[sync.Mutex.Lock]|goroutine 6 [chan "+
+		"receive]|and 2 more goroutines" {
 		t.Errorf("%s", got)
 	}
 	if got := strings.Join(f.Threads[1].Stack, "|"); got != "shop.work (shop.go:3)|created by shop.TestX (x_test.go:9)" {

@@ -85,8 +85,8 @@ func (t *Type) Derived() []Derived {
 func (m *Module) classType(c *class) *Type {
 	var found *Type
 	for _, t := range m.TypesNamed(c.name) {
-		if t = t.Strip(); t.Kind != KindStruct || t.Declared || t.Size <= 0 || canonicalPath(t.QualifiedName()) !=
-			canonicalPath(c.name) {
+		if t = t.Strip(); t.Kind != KindStruct || t.Declared || t.Size <= 0 ||
+			canonicalPath(t.QualifiedName()) != canonicalPath(c.name) {
 			continue
 		}
 		if found != nil && found != t {

@@ -15,8 +15,8 @@ func (im *image) holdsData(vaddr uint64) bool {
 	for i := range im.sects {
 		s := &im.sects[i]
 		// The end counts: an empty array may stand there.
-		if s.flags&uint64(elf.SHF_ALLOC) != 0 && s.flags&uint64(elf.SHF_TLS) == 0 && vaddr >= s.addr && vaddr-s.addr <=
-			s.size {
+		if s.flags&uint64(elf.SHF_ALLOC) != 0 && s.flags&uint64(elf.SHF_TLS) == 0 && vaddr >= s.addr &&
+			vaddr-s.addr <= s.size {
 			return true
 		}
 	}

@@ -318,8 +318,8 @@ func TestTypesRust(t *testing.T) {
 			t.Errorf("%v: variants %v", flags, got)
 		}
 		circle := vp.Variants[1]
-		if len(circle.Fields) != 1 || len(circle.Discr) != 1 || fieldNamed(t, circle.Fields[0].Type, "r").Type.Encoding !=
-			EncFloat {
+		if len(circle.Fields) != 1 || len(circle.Discr) != 1 ||
+			fieldNamed(t, circle.Fields[0].Type, "r").Type.Encoding != EncFloat {
 			t.Errorf("%v: Circle: %+v", flags, circle)
 		}
 		g := one(t, m, crate+"::inner::go")

@@ -180,8 +180,8 @@ func TestCargoLevels(t *testing.T) {
 // TestCargoNothing: a workspace without tests, and one that cargo cannot read.
 func TestCargoNothing(t *testing.T) {
 	p := cargoSuite(t)
-	if events := strobetest.RunAdapter(t, testadapter.Cargo{}, p, testadapter.Request{Args: []string{"-p", "plain"}}); len(
-		ended(events)) != 0 {
+	if events := strobetest.RunAdapter(t, testadapter.Cargo{}, p,
+		testadapter.Request{Args: []string{"-p", "plain"}}); len(ended(events)) != 0 {
 		t.Errorf("ended %q", keys(ended(events)))
 	}
 	if err := os.WriteFile(filepath.Join(p.Root, "shop", "Cargo.toml"),

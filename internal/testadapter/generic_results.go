@@ -73,8 +73,8 @@ func (x *genericRun) tapEarly(line string) {
 
 // tapDetail is a line that belongs to the last test point.
 func (x *genericRun) tapDetail(line string) {
-	if text := strings.TrimSpace(strings.TrimPrefix(line, "#")); text != "---" && text != "..." && len(x.last.lines) <
-		100 {
+	if text := strings.TrimSpace(strings.TrimPrefix(line, "#")); text != "---" && text != "..." &&
+		len(x.last.lines) < 100 {
 		x.last.lines = append(x.last.lines, text)
 	}
 }

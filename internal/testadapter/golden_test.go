@@ -246,8 +246,8 @@ func files(t *testing.T, pairs ...string) *testadapter.Project {
 	root := t.TempDir()
 	for i := 0; i+1 < len(pairs); i += 2 {
 		name := filepath.Join(root, pairs[i])
-		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(pairs[i+1]), 0o755)); err !=
-			nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755),
+			os.WriteFile(name, []byte(pairs[i+1]), 0o755)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -239,8 +239,8 @@ func TestGoModules(t *testing.T) {
 		for i, id := range c.want {
 			c.want[i] = "example.com/top/" + id
 		}
-		if !slices.Equal(keys(got), c.want) || !strings.HasPrefix(notes(events), c.note) || c.note == "" && notes(events) !=
-			"" {
+		if !slices.Equal(keys(got), c.want) || !strings.HasPrefix(notes(events), c.note) || c.note == "" &&
+			notes(events) != "" {
 			t.Errorf("%+v ran %q and noted %q; want %q, %q", c.r, keys(got), notes(events), c.want, c.note)
 		}
 		if one := got["example.com/top/k::TestKill"]; one != nil &&

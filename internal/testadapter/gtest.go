@@ -186,8 +186,8 @@ var (
 // line follows the order of GoogleTest's output: RUN, what the test writes, its result, and then the next RUN. A test
 // that writes a result of its own is overruled by the real one, which comes after it.
 func (x *gtestRun) line(line string) {
-	if name, ok := strings.CutPrefix(line, "[ RUN      ] "); ok && (x.current == "" || x.ending) && x.results[name] ==
-		nil && slices.Contains(x.names, name) {
+	if name, ok := strings.CutPrefix(line, "[ RUN      ] "); ok && (x.current == "" || x.ending) &&
+		x.results[name] == nil && slices.Contains(x.names, name) {
 		x.settle()
 		x.current, x.ending = name, false
 		x.results[name] = &gtestOne{}

@@ -80,15 +80,15 @@ func TestNodeManagers(t *testing.T) {
 				t.Fatalf("%q: %+v", keys(got), got["(run)"])
 			}
 			again := c.a.Rerun(p, &testadapter.Request{}, got["test/one.test.js > fails"])
-			if one := ended(strobetest.RunAdapterIn(t, c.a, p, testadapter.Request{Test: again.Test}, "PATH="+path)); len(one) !=
-				1 || one["test/one.test.js > fails"] == nil {
+			if one := ended(strobetest.RunAdapterIn(t, c.a, p, testadapter.Request{Test: again.Test},
+				"PATH="+path)); len(one) != 1 || one["test/one.test.js > fails"] == nil {
 				t.Errorf("%q ran %q", again.Test, keys(one))
 			}
 			if c.manager != "yarn-berry" {
 				return
 			}
-			if _, err := (testadapter.Mocha{}).Start(p, &testadapter.Request{Dir: t.TempDir()}, nil); fault.CodeOf(err) !=
-				fault.Unsupported {
+			if _, err := (testadapter.Mocha{}).Start(p, &testadapter.Request{Dir: t.TempDir()},
+				nil); fault.CodeOf(err) != fault.Unsupported {
 				t.Errorf("Mocha with Plug'n'Play: %v", err)
 			}
 		})

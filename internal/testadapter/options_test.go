@@ -178,8 +178,8 @@ func TestGTestBehindText(t *testing.T) {
 				want = file
 			}
 		}
-		if got := n.gtestText(before + file + ":21: Failure\nExpected equality of these values:\n  1\n  2\n"); len(got) !=
-			1 || got[0].File != want || got[0].Line != 21 || got[0].Expected != "2" {
+		got := n.gtestText(before + file + ":21: Failure\nExpected equality of these values:\n  1\n  2\n")
+		if len(got) != 1 || got[0].File != want || got[0].Line != 21 || got[0].Expected != "2" {
 			t.Errorf("%q%s: %+v, want %s", before, file, got, want)
 		}
 	}

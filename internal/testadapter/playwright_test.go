@@ -16,8 +16,8 @@ func TestPlaywrightSuite(t *testing.T) {
 		t.Errorf("Detect = %+v", d)
 	}
 	for _, level := range []testadapter.Level{testadapter.Unit, testadapter.Integration} {
-		if _, err := a.Start(p, &testadapter.Request{Dir: t.TempDir(), Level: level}, nil); fault.CodeOf(err) !=
-			fault.Unsupported {
+		if _, err := a.Start(p, &testadapter.Request{Dir: t.TempDir(), Level: level},
+			nil); fault.CodeOf(err) != fault.Unsupported {
 			t.Errorf("%s: %v", level, err)
 		}
 	}

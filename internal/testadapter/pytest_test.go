@@ -146,8 +146,8 @@ func TestPytestLevels(t *testing.T) {
 	}
 	bare := files(t, "test_a.py", "def test_a(): pass\n")
 	for _, level := range []testadapter.Level{testadapter.Unit, testadapter.Integration, testadapter.EndToEnd} {
-		if _, err := a.Start(bare, &testadapter.Request{Level: level, Dir: t.TempDir()}, nil); fault.CodeOf(err) !=
-			fault.Unsupported {
+		if _, err := a.Start(bare, &testadapter.Request{Level: level, Dir: t.TempDir()},
+			nil); fault.CodeOf(err) != fault.Unsupported {
 			t.Errorf("%s of a project without levels: %v", level, err)
 		}
 	}

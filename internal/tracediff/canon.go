@@ -139,8 +139,8 @@ func (c *canon) text(s string) string {
 			return "test-#"
 		case len(m) > 10 && m[4] == '-':
 			at, err := time.ParseInLocation("2006-01-02 15:04:05", strings.Replace(m[:19], "T", " ", 1), time.UTC)
-			if err == nil && len(c.times) > 0 && at.UnixNano() > c.times[0].least-int64(24*time.Hour) && at.UnixNano() <
-				c.times[0].most+int64(24*time.Hour) {
+			if err == nil && len(c.times) > 0 && at.UnixNano() > c.times[0].least-int64(24*time.Hour) &&
+				at.UnixNano() < c.times[0].most+int64(24*time.Hour) {
 				return "#time" // of any time zone
 			}
 			return m

@@ -161,8 +161,8 @@ func TestDiffSameArguments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.First.What != WhatArgument || got.First.Path != "m" || got.SameArguments == nil || got.SameArguments.Path !=
-		"m > c" || got.SameArguments.A.Result != "3" {
+	if got.First.What != WhatArgument || got.First.Path != "m" || got.SameArguments == nil ||
+		got.SameArguments.Path != "m > c" || got.SameArguments.A.Result != "3" {
 		t.Errorf("%+v %+v", got.First, got.SameArguments)
 	}
 }

@@ -12,9 +12,8 @@
 //   - What differs first in time is the cause of what differs later, or nearer to it. A call whose arguments are the
 //     same, whose callees all did the same, and that returns something else, is therefore the deepest of those that do.
 //   - Values are compared by meaning. An address says nothing by itself, only whether two of the same event are
-//     equal; process and thread
-//     ids, times within the recording, and temporary names are the same when both sides have one. Everything else is
-//     exact.
+//     equal; process and thread ids, times within the recording, and temporary names are the same when both sides have
+//     one. Everything else is exact.
 //   - Threads are compared with their counterpart, by name and order, and those of one role as one where that finds
 //     less to differ (pools.go); how they interleave does not matter.
 //   - What was not recorded (sampled, dropped, evicted, cut) is counted and told: an answer never says "the same" of

@@ -58,8 +58,8 @@ func TestStubs(t *testing.T) {
 			}
 			return 0, false
 		}})
-		if len(got.Frames) < 3 || got.Frames[0].Function != "divide" || got.Frames[0].PC != entry || got.Frames[1].Function !=
-			"main" || got.Frames[1].Line == 0 {
+		if len(got.Frames) < 3 || got.Frames[0].Function != "divide" || got.Frames[0].PC != entry ||
+			got.Frames[1].Function != "main" || got.Frames[1].Line == 0 {
 			t.Errorf("%s: from a displaced instruction:\n%s", opt, show(got))
 		}
 	}

@@ -134,7 +134,8 @@ func TestRefused(t *testing.T) {
 			"mutex 0x3000, held by thread 3, which waits in work (app.c:7) for mutex 0x2000, held by thread 2, which waits in " +
 				"work (app.c:7) for mutex 0x1000, held by thread 1."},
 		"it is not": {make([]byte, 2048), []*Thread{asks(2, 0x1000)},
-			"mutex that the kernel refused it, held by thread 2, which waits in work (app.c:7) for mutex 0x1000, held by thread 1."},
+			"mutex that the kernel refused it, held by thread 2, which waits in work (app.c:7) for mutex 0x1000, held " +
+				"by thread 1."},
 		"it has one": {append(append(make([]byte, 1024), words(0x1000, 0)...), make([]byte, 1024)...),
 			[]*Thread{asks(2, 0x1000)}, "mutex that the kernel refused it, held by thread 2, which waits in work (app.c:7) " +
 				"for mutex 0x1000, held by thread 1."},
@@ -271,13 +272,13 @@ func TestSummary(t *testing.T) {
 	for _, row := range r.Threads {
 		shown += max(row.Count, 1)
 	}
-	if len(r.Threads) != maxRows || shown+r.NotShown != 401 || r.Threads[0].Count != 50 || len(r.Threads[0].ThreadIDs) !=
-		maxIDs {
+	if len(r.Threads) != maxRows || shown+r.NotShown != 401 || r.Threads[0].Count != 50 ||
+		len(r.Threads[0].ThreadIDs) != maxIDs {
 		t.Errorf("%d rows with %d threads, %d not shown; the first has %d and %v", len(r.Threads), shown, r.NotShown,
 			r.Threads[0].Count, r.Threads[0].ThreadIDs)
 	}
-	if b := deep.Backtrace("/p"); len(b) != shownFrames+1 || b[0] != "work (app.c:7)" || b[shownFrames-shownTail] !=
-		"… 29 more …" || b[shownFrames] != "f (a.c:39)" {
+	if b := deep.Backtrace("/p"); len(b) != shownFrames+1 || b[0] != "work (app.c:7)" ||
+		b[shownFrames-shownTail] != "… 29 more …" || b[shownFrames] != "f (a.c:39)" {
 		t.Errorf("%d lines: %q", len(b), b)
 	}
 }

@@ -107,8 +107,8 @@ func (p *process) unmap(gone map[*thread]bool) (bool, error) {
 			err = uerr
 		}
 	}
-	if _, uerr := r.call(unix.SYS_MUNMAP, p.regionAddr, uint64(ring.Size(p.region.Rings(), p.region.RingBytes()))); err ==
-		nil {
+	if _, uerr := r.call(unix.SYS_MUNMAP, p.regionAddr,
+		uint64(ring.Size(p.region.Rings(), p.region.RingBytes()))); err == nil {
 		err = uerr
 	}
 	if derr := r.done(); err == nil {

@@ -92,8 +92,8 @@ int main(int argc, char **argv) { for (int i = 0; i < 2; i++) { void *l = dlopen
 	s := startProgram(t, testRuntime(t), sink, filepath.Dir(bin), []string{"@exceptions"}, bin, lib)
 	pid := int32(s.PID())
 	s.wait(t)
-	if got := fmt.Sprint(exceptionsByPID(sink)[pid]); got !=
-		"[throw in a library catch in a library throw in a library catch in a library]" || s.stdout.String() != "7\n7\n" {
+	if got := fmt.Sprint(exceptionsByPID(sink)[pid]); got != "[throw in a library catch in a library throw in a "+
+		"library catch in a library]" || s.stdout.String() != "7\n7\n" {
 		t.Errorf("%s; the program ended with %+v and wrote %q", got, s.Exit(), s.stdout)
 	}
 }

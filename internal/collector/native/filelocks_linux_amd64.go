@@ -89,8 +89,8 @@ func holdersOf(lock, link string) (out []waits.Holder, all bool) {
 			}
 			for line := range strings.Lines(string(info)) {
 				f := strings.Fields(line)
-				if fd, err := strconv.Atoi(d.Name()); err == nil && len(f) > 2 && f[0] == "lock:" && strings.Join(f[2:], " ") ==
-					lock {
+				if fd, err := strconv.Atoi(d.Name()); err == nil && len(f) > 2 && f[0] == "lock:" &&
+					strings.Join(f[2:], " ") == lock {
 					out = append(out, waits.Holder{PID: pid, FD: fd})
 				}
 			}

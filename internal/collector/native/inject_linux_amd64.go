@@ -168,8 +168,8 @@ func mapShared(path string, size int64) (mem []byte, inode uint64, err error) {
 	if err := f.Truncate(size); err != nil {
 		return nil, 0, fmt.Errorf("size shared memory: %w", err)
 	}
-	if _, err := unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL); err !=
-		nil {
+	if _, err := unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|
+		unix.F_SEAL_SEAL); err != nil {
 		return nil, 0, fmt.Errorf("seal shared memory: %w", err)
 	}
 	var st unix.Stat_t

@@ -59,8 +59,8 @@ func TestShortJump(t *testing.T) {
 	}
 	s.stdin.WriteString("\n")
 	s.wait(t)
-	if out := s.stdout.String(); s.Exit() != (collector.ExitInfo{}) || number(out, "bad") != 0 || number(out, "calls") ==
-		0 {
+	if out := s.stdout.String(); s.Exit() != (collector.ExitInfo{}) || number(out, "bad") != 0 ||
+		number(out, "calls") == 0 {
 		t.Errorf("the program ended with %+v and wrote %q", s.Exit(), out)
 	}
 	checkBalance(t, sink)

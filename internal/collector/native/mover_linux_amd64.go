@@ -289,8 +289,8 @@ var epoch = time.Now()
 
 // bursting reports whether records come so fast that who decodes them would be in the program's way.
 func (m *mover) bursting() bool {
-	return time.Since(epoch)-time.Duration(m.burst.Load()) < burstGap && float64(m.spool.Held()) <
-		standsBack*float64(m.bound.Load()) && scarce()
+	return time.Since(epoch)-time.Duration(m.burst.Load()) < burstGap &&
+		float64(m.spool.Held()) < standsBack*float64(m.bound.Load()) && scarce()
 }
 
 // scarce reports whether as many threads want a CPU as there are, or more.

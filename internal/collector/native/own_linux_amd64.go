@@ -309,8 +309,8 @@ func (p *process) registerFrames(ctx context.Context) (stub uint64, ok bool) {
 		return 0, false
 	}
 	c := p.region.Control()
-	if p.t.cmd.PID != 0 || c.ArenaCount == 0 || c.UnwindCount == 0 || c.Unwind[0].LLVM != 0 || c.Flags&ring.FlagShadow !=
-		0 || !strings.Contains(p.loader.path, "ld-linux") {
+	if p.t.cmd.PID != 0 || c.ArenaCount == 0 || c.UnwindCount == 0 || c.Unwind[0].LLVM != 0 ||
+		c.Flags&ring.FlagShadow != 0 || !strings.Contains(p.loader.path, "ld-linux") {
 		return 0, false
 	}
 	for _, m := range p.modules {

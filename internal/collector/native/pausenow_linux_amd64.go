@@ -160,8 +160,8 @@ func (t *target) standNow(th *thread, by time.Time) *pause {
 	}
 	s, err := ptrace.WaitStopFor(th.tid, min(haltWait, max(time.Until(by), 0)))
 	// it waits for a CPU
-	for n := 1; err == ptrace.ErrBusy && n < haltWaits && time.Now().Before(by) && taskState(th.p.pid, th.tid) !=
-		'D'; n++ {
+	for n := 1; err == ptrace.ErrBusy && n < haltWaits && time.Now().Before(by) &&
+		taskState(th.p.pid, th.tid) != 'D'; n++ {
 		s, err = ptrace.WaitStopFor(th.tid, haltWait)
 	}
 	if err == nil {

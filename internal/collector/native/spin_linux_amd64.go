@@ -106,8 +106,8 @@ func (rt *Runtime) Spin(ctx context.Context, pids []int, root string, before any
 				running = append(running, s.tid)
 			}
 		}
-		out, after = examine(all, func(s *spinning) bool { return slices.Contains(b.Stopped, s.tid) }, len(b.Stopped) ==
-			len(tids), before)
+		out, after = examine(all, func(s *spinning) bool { return slices.Contains(b.Stopped, s.tid) },
+			len(b.Stopped) == len(tids), before)
 		for _, tid := range running {
 			hideBriefly(tid)
 		}

@@ -236,8 +236,8 @@ func TestWaits(t *testing.T) {
 				"timed": "mutex gate", "main": "pipe (fd 0)"}
 			r := threadsOf(t, s, func(r *waits.Report) bool {
 				for f, what := range want {
-					if one := row(r, f); one == nil || one.State != waits.Waiting || one.WaitingFor == nil || one.WaitingFor.What() !=
-						what {
+					if one := row(r, f); one == nil || one.State != waits.Waiting || one.WaitingFor == nil ||
+						one.WaitingFor.What() != what {
 						return false
 					}
 				}
@@ -273,8 +273,8 @@ func TestManyThreads(t *testing.T) {
 			a, b := row(r, "waiter"), row(r, "semaphore")
 			return a != nil && a.Count == 500 && b != nil && b.Count == 500
 		})
-		if r.ThreadCount != 1001 || r.NotShown != 0 || len(r.Threads) > 4 || row(r, "waiter").WaitingFor.What() !=
-			"condvar never" {
+		if r.ThreadCount != 1001 || r.NotShown != 0 || len(r.Threads) > 4 ||
+			row(r, "waiter").WaitingFor.What() != "condvar never" {
 			b, _ := json.MarshalIndent(r, "", " ")
 			t.Errorf("%d threads, %d not shown:\n%s", r.ThreadCount, r.NotShown, b)
 		}

@@ -195,8 +195,8 @@ func TestLook(t *testing.T) {
 			t.Errorf("a page of many is %+v", page)
 		}
 		parts := d.variables(found["order"].Ref, 0, 0)
-		if len(parts) != 2 || parts[1].Name != "prices" || parts[1].Eval != "order.prices" || found["order"].Value !=
-			"Order(name='o', prices=[5])" {
+		if len(parts) != 2 || parts[1].Name != "prices" || parts[1].Eval != "order.prices" ||
+			found["order"].Value != "Order(name='o', prices=[5])" {
 			t.Errorf("order is %+v of %+v", found["order"], parts)
 		}
 		if keys := d.variables(found["mapping"].Ref, 0, 0); len(keys) != 2 || keys[0].Name != "'one'" ||
@@ -235,8 +235,8 @@ func TestLook(t *testing.T) {
 				t.Errorf("%s = %s gives %s, want %s", a.name, a.text, got, a.want)
 			}
 		}
-		if got := d.value("assign", outer["frame"], map[string]any{"expression": "mapping[2][0]", "text": "33"}); got !=
-			"33" {
+		if got := d.value("assign", outer["frame"],
+			map[string]any{"expression": "mapping[2][0]", "text": "33"}); got != "33" {
 			t.Errorf("mapping[2][0] = 33 gives %s", got)
 		}
 		d.resume(p)
