@@ -328,9 +328,10 @@ func restart(ctx context.Context, s *Server, in *run, a *struct{ Arguments *begi
 
 // terminate asks the program to end.
 func terminate(ctx context.Context, s *Server, in *run, _ *struct{}) (any, error) {
-	if in.core {
+	if in.core { // nothing of it runs: it is let go of
+		err := s.ask(ctx, "debug_session", map[string]any{"action": "stop", "sessionId": in.id, "retain": true}, nil)
 		in.over(s)
-		return nil, nil
+		return nil, err
 	}
 	err := s.ask(ctx, "debug_session", map[string]any{"action": "signal", "sessionId": in.id, "signal": "SIGTERM"}, nil)
 	if fault.CodeOf(err) == fault.ProcessExited {

@@ -16,6 +16,7 @@ import (
 type site struct {
 	addr     uint64 // in the file
 	function *symbol.Function
+	name     string // of the function whose code it is by the sources: one that is inlined, too; find sets these three
 	file     string
 	line     int
 	inst     x86asm.Inst
@@ -34,13 +35,21 @@ const (
 // maxSites bounds the instructions of one program.
 const maxSites = 20000
 
+// project tells the user's sources by their paths.
+type project func(file string) bool
+
+// projectOf is what lies below root, or where the program has nothing from there, all but what the system has.
+func projectOf(mod *symbol.Module, root string) project {
+	mine := project(func(file string) bool { return under(root, file) })
+	if len(userFunctions(mod, mine)) == 0 {
+		return func(file string) bool { return file != "" && !under("/usr", file) }
+	}
+	return mine
+}
+
 // candidates are the instructions of the project's functions at which holding a thread can matter: calls, and accesses
 // of memory that is not the function's own frame. cut says how many more there are.
-func candidates(mod *symbol.Module, root string) (sites []*site, cut int) {
-	functions := userFunctions(mod, func(f *symbol.Function) bool { return under(root, f.File) })
-	if len(functions) == 0 {
-		functions = userFunctions(mod, func(f *symbol.Function) bool { return f.File != "" && !under("/usr", f.File) })
-	}
+func candidates(mod *symbol.Module, mine project) (sites []*site, cut int) {
 	add := func(f *symbol.Function, is func(s *site) bool) {
 		code, err := mod.Code(f)
 		if err != nil {
@@ -52,15 +61,15 @@ func candidates(mod *symbol.Module, root string) (sites []*site, cut int) {
 			}
 		}
 	}
-	for _, f := range functions {
+	for _, f := range userFunctions(mod, mine) {
 		add(f, nil)
 	}
 	// What runs a thread's function is a library's, and that may be inlined there.
-	for _, f := range userFunctions(mod, func(f *symbol.Function) bool { return !under(root, f.File) }) {
-		if slices.ContainsFunc(mod.Statements(f.Low, f.High), func(s symbol.Statement) bool { return under(root, s.File) }) {
+	for _, f := range userFunctions(mod, func(file string) bool { return !mine(file) }) {
+		if slices.ContainsFunc(mod.Statements(f.Low, f.High), func(s symbol.Statement) bool { return mine(s.File) }) {
 			add(f, func(s *site) bool {
-				s.find(mod, root)
-				return under(root, s.file)
+				s.find(mod, mine)
+				return mine(s.file)
 			})
 		}
 	}
@@ -72,10 +81,11 @@ func candidates(mod *symbol.Module, root string) (sites []*site, cut int) {
 	return sites, cut
 }
 
-func userFunctions(mod *symbol.Module, is func(*symbol.Function) bool) (out []*symbol.Function) {
+// userFunctions are those with code whose file is the project's.
+func userFunctions(mod *symbol.Module, mine project) (out []*symbol.Function) {
 	all := mod.Functions()
 	for i := range all {
-		if f := &all[i]; f.HasDWARF && !f.Fragment && !f.Ifunc && is(f) {
+		if f := &all[i]; f.HasDWARF && !f.Fragment && !f.Ifunc && mine(f.File) {
 			out = append(out, f)
 		}
 	}
@@ -110,22 +120,20 @@ func sitesOf(f *symbol.Function, low uint64, code []byte) (out []*site) {
 	return out
 }
 
-// find looks up where the instruction is in the sources: in the project, where what is inlined there is a library's.
-func (s *site) find(mod *symbol.Module, root string) {
-	if s.file != "" {
+// find looks up where the instruction is in the sources: in the project, where a library's function that is inlined
+// there has it.
+func (s *site) find(mod *symbol.Module, mine project) {
+	if s.name != "" {
 		return
 	}
-	addr := symbol.Addr(s.addr)
-	s.file, s.line, _ = mod.LineFor(addr)
-	if under(root, s.file) {
-		return
-	}
-	for _, scope := range mod.InlinedAt(addr) {
-		if under(root, scope.File) && scope.Line > 0 {
-			s.file, s.line = scope.File, scope.Line
+	for _, scope := range mod.InlinedAt(symbol.Addr(s.addr)) {
+		if mine(scope.File) && scope.Line > 0 {
+			s.name, s.file, s.line = scope.Function, scope.File, scope.Line
 			return
 		}
 	}
+	s.name = s.function.Name
+	s.file, s.line, _ = mod.LineFor(symbol.Addr(s.addr))
 }
 
 // siteOf says whether an instruction is a candidate.
@@ -188,7 +196,7 @@ func (s *site) text(mod *symbol.Module, stubs map[uint64]string) string {
 
 func (s *site) place() string {
 	if s.line == 0 {
-		return s.function.Name
+		return s.name
 	}
-	return fmt.Sprintf("%s (%s:%d)", s.function.Name, filepath.Base(s.file), s.line)
+	return fmt.Sprintf("%s (%s:%d)", s.name, filepath.Base(s.file), s.line)
 }

@@ -6,7 +6,8 @@
 // a daemon. What it found is a Plan, by which the same can be done again.
 //
 //	candidates.go   the instructions at which a thread may be held, those near shared data first
-//	sweep.go        which are tried in which order, and what is made of a failure
+//	sweep.go        which are tried in which order
+//	tell.go         what is made of a failure
 //	run_*.go        one run, with its holds
 //	plan.go         what can be kept
 //

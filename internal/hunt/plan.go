@@ -17,6 +17,8 @@ type Hold struct {
 	Thread      int    `json:"thread"` // by the order in which threads are made, 0 the first
 	Hit         int    `json:"hit"`    // the how manieth time that it comes there, from 1; 0: each
 	Ms          int    `json:"ms"`
+
+	site *site
 }
 
 // Plan is what makes a program fail.
@@ -59,7 +61,6 @@ type Ending struct {
 	Hang   bool   // it was killed for it
 	Took   time.Duration
 	Tail   string // of what it wrote
-	Held   int    // holds that happened
 }
 
 func (e *Ending) String() string {

@@ -1,11 +1,10 @@
 package hunt
 
 import (
+	"cmp"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"time"
@@ -18,26 +17,11 @@ import (
 
 const (
 	int3 = 0xcc
-	// seenMost is how often an instruction is counted in a run that only looks who comes where.
-	seenMost = 48
 	// eachMost bounds the holds of one that is for each time.
 	eachMost = 25
 	// tailBytes is how much of a run's output is kept.
 	tailBytes = 4 << 10
 )
-
-// options are those that stops are asked for with, and that what we trace does not outlive us: it has traps in it.
-const options = unix.PTRACE_O_TRACECLONE | unix.PTRACE_O_TRACEFORK | unix.PTRACE_O_TRACEVFORK |
-	unix.PTRACE_O_TRACEEXEC | unix.PTRACE_O_TRACEEXIT | unix.PTRACE_O_TRACEVFORKDONE | unix.PTRACE_O_EXITKILL
-
-// visit is a thread that came to an instruction.
-type visit struct {
-	site   *site
-	thread int
-	at     time.Duration // since the run's begin
-	addr   uint64        // of the memory that it reads or writes, 0 for none or not known
-	held   bool
-}
 
 // once is one run of the program. All but what run does belongs to the tracer's thread.
 type once struct {
@@ -47,17 +31,14 @@ type once struct {
 	bias    uint64
 	started time.Time
 
-	sites    map[uint64]*trap // by address in the process
+	work     work
+	traps    map[uint64]*trap // by address in the process
 	threads  map[int]int      // number by thread
 	hits     map[[2]uint64]int
 	stepping map[int]*trap
 	vforks   map[int]bool // children that share our memory until they exec
 	held     int          // threads
-	holds    []Hold
-	explain  []*site // armed while a thread is held
-	visits   []visit // what came to them meanwhile; without holds: all
-	looks    bool    // note who comes where, nothing is held
-	heldRuns int
+	visits   []visit
 	ended    chan Ending
 	over     bool
 }
@@ -70,10 +51,8 @@ type trap struct {
 	seen  int
 }
 
-// run runs the program once, within limit. Without holds it looks who comes to sites. With them, what comes to the
-// sites of explain while a thread is held is told.
-func run(ctx context.Context, p *Program, entry uint64, holds []Hold, sites, explain []*site,
-	limit time.Duration) (Ending, []visit, error) {
+// run runs the program once, within limit, and returns how it ended and who came to what work says.
+func run(ctx context.Context, p *Program, entry uint64, w work, limit time.Duration) (Ending, []visit, error) {
 	out, err := os.CreateTemp("", "strobe-hunt")
 	if err != nil {
 		return Ending{}, nil, fmt.Errorf("make a file for the program's output: %w", err)
@@ -87,17 +66,13 @@ func run(ctx context.Context, p *Program, entry uint64, holds []Hold, sites, exp
 		return Ending{}, nil, err
 	}
 	defer in.Close()
-	o := &once{sites: map[uint64]*trap{}, threads: map[int]int{}, hits: map[[2]uint64]int{}, stepping: map[int]*trap{},
-		vforks: map[int]bool{}, holds: holds, ended: make(chan Ending, 1)}
-	o.looks, o.explain = len(holds) == 0 && len(sites) > 0, explain
+	w.holds = slices.Clone(w.holds)
+	o := &once{work: w, traps: map[uint64]*trap{}, threads: map[int]int{}, hits: map[[2]uint64]int{},
+		stepping: map[int]*trap{}, vforks: map[int]bool{}, ended: make(chan Ending, 1)}
 	if o.t, err = ptrace.NewTracer(o.stop); err != nil {
 		return Ending{}, nil, err
 	}
 	defer o.t.Close()
-	bySite := map[uint64]*site{}
-	for _, s := range sites {
-		bySite[s.addr] = s
-	}
 	err = o.t.Do(ctx, func() error {
 		o.started = time.Now()
 		pid, err := o.t.Launch(ptrace.Program{Path: p.Path, Args: append([]string{p.Path}, p.Args...), Env: p.Env,
@@ -106,60 +81,52 @@ func run(ctx context.Context, p *Program, entry uint64, holds []Hold, sites, exp
 			return err
 		}
 		o.pid, o.threads[pid] = pid, 0
-		if err = o.begin(entry); err == nil {
-			if o.looks {
-				err = o.arm(sites)
-			} else {
-				err = o.armHolds(bySite)
-			}
+		if err = o.begin(entry); err != nil {
+			o.kill()
 		}
-		if err == nil {
-			err = ptrace.Cont(pid, 0)
-		}
-		if err != nil {
-			unix.Kill(pid, unix.SIGKILL)
-		}
-		return err
+		// Killed or not, it goes on to its end, which stop is told.
+		return errors.Join(err, ptrace.Cont(pid, 0))
 	})
-	if err != nil {
+	if o.pid == 0 {
 		return Ending{}, nil, fmt.Errorf("run %s: %w", p.Path, err)
 	}
-	return o.wait(ctx, out, limit)
+	e, visits := o.wait(ctx, out, limit)
+	if err != nil {
+		err = fmt.Errorf("run %s: %w", p.Path, err)
+	}
+	return e, visits, cmp.Or(ctx.Err(), err)
 }
 
+// kill ends the program, and what it began in its process group.
+func (o *once) kill() { unix.Kill(-o.pid, unix.SIGKILL) }
+
 // wait returns how the run ended.
-func (o *once) wait(ctx context.Context, out io.ReaderAt, limit time.Duration) (e Ending, visits []visit, err error) {
+func (o *once) wait(ctx context.Context, out *os.File, limit time.Duration) (e Ending, visits []visit) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
-	hang := false
+	cancelled, hang := ctx.Done(), false
 	for {
 		select {
-		case e = <-o.ended:
-			e.Took, e.Held = time.Since(o.started), o.heldRuns
+		case e = <-o.ended: // the tracer has told the end: it notes no more visits
+			e.Took = time.Since(o.started)
 			if hang {
 				e.Hang, e.Signal, e.Took = true, "", limit
 			}
 			e.Tail = tail(out)
-			// The tracer has told the end: nothing more is written here.
-			return e, o.visits, ctx.Err()
+			return e, o.visits
 		case <-timer.C:
 			hang = true
-			unix.Kill(o.pid, unix.SIGKILL)
-		case <-ctx.Done():
-			unix.Kill(o.pid, unix.SIGKILL)
-			<-o.ended
-			return e, nil, ctx.Err()
+			o.kill()
+		case <-cancelled:
+			cancelled = nil
+			o.kill()
 		}
 	}
 }
 
-// tail is the end of what a run wrote.
-func tail(f io.ReaderAt) string {
-	file, ok := f.(*os.File)
-	if !ok {
-		return ""
-	}
-	info, err := file.Stat()
+// tail is the end of what a run wrote, "" where that cannot be read.
+func tail(f *os.File) string {
+	info, err := f.Stat()
 	if err != nil {
 		return ""
 	}
@@ -168,54 +135,34 @@ func tail(f io.ReaderAt) string {
 	return string(b[:n])
 }
 
-// begin looks where the program was loaded; it stands before its first instruction.
+// begin looks where the program was loaded, and puts the traps: it stands before its first instruction.
 func (o *once) begin(entry uint64) error {
-	if err := unix.PtraceSetOptions(o.pid, options); err != nil {
+	// What we trace does not outlive us: it has traps in it.
+	if err := unix.PtraceSetOptions(o.pid, ptrace.Options|unix.PTRACE_O_EXITKILL); err != nil {
 		return fmt.Errorf("set options: %w", err)
 	}
 	var err error
 	if o.mem, err = ptrace.OpenMem(o.pid); err != nil {
 		return err
 	}
-	at, err := auxEntry(o.pid)
-	o.bias = at - entry
-	return err
-}
-
-// auxEntry is the program's first instruction, as the kernel tells it the program.
-func auxEntry(pid int) (uint64, error) {
-	const atEntry = 9
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/auxv", pid))
+	aux, err := ptrace.Auxv(o.pid)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	for ; len(b) >= 16; b = b[16:] {
-		if binary.LittleEndian.Uint64(b) == atEntry {
-			return binary.LittleEndian.Uint64(b[8:]), nil
-		}
-	}
-	return 0, errors.New("the kernel does not tell the program's entry")
-}
-
-func (o *once) armHolds(bySite map[uint64]*site) error {
-	for i := range o.holds {
-		h := &o.holds[i]
-		s := bySite[h.Address]
-		if s == nil {
-			return fmt.Errorf("nothing can be held at 0x%x of the program", h.Address)
-		}
-		if err := o.arm([]*site{s}); err != nil {
+	o.bias = aux[ptrace.AuxEntry] - entry
+	for i := range o.work.holds {
+		if err := o.arm([]*site{o.work.holds[i].site}); err != nil {
 			return err
 		}
 	}
-	return nil
+	return o.arm(o.work.looks)
 }
 
 // arm puts traps at instructions.
 func (o *once) arm(sites []*site) error {
 	for _, s := range sites {
 		addr := s.addr + o.bias
-		tr := o.sites[addr]
+		tr := o.traps[addr]
 		if tr == nil {
 			tr = &trap{site: s, addr: addr}
 			var b [1]byte
@@ -223,7 +170,7 @@ func (o *once) arm(sites []*site) error {
 				return fmt.Errorf("read 0x%x: %w", addr, err)
 			}
 			tr.old = b[0]
-			o.sites[addr] = tr
+			o.traps[addr] = tr
 		}
 		if err := o.set(tr, true); err != nil {
 			return err
@@ -296,13 +243,13 @@ func (o *once) mine(tid int) bool {
 
 // child lets one go that was forked: its copy of the memory has our traps.
 func (o *once) child(tid int) {
-	if tgid(tid) == o.pid { // a thread whose maker's stop comes later
+	if ptrace.Process(tid) == o.pid { // a thread whose maker's stop comes later
 		o.threads[tid] = len(o.threads)
 		ptrace.Cont(tid, 0) //nolint:errcheck // it is gone
 		return
 	}
 	if mem, err := ptrace.OpenMem(tid); err == nil {
-		for _, tr := range o.sites {
+		for _, tr := range o.traps {
 			if tr.armed {
 				mem.Write(tr.addr, []byte{tr.old}) //nolint:errcheck // it is gone
 			}
@@ -312,14 +259,9 @@ func (o *once) child(tid int) {
 	ptrace.Detach(tid, 0) //nolint:errcheck // it is gone
 }
 
-func tgid(tid int) (n int) {
-	fmt.Sscan(ptrace.StatusField(tid, "Tgid"), &n) //nolint:errcheck // 0 then
-	return n
-}
-
 // replaced forgets all that was in the program which runs another now.
 func (o *once) replaced() {
-	o.sites, o.stepping, o.holds = map[uint64]*trap{}, map[int]*trap{}, nil
+	o.traps, o.stepping, o.work.holds = map[uint64]*trap{}, map[int]*trap{}, nil
 	o.threads = map[int]int{o.pid: 0}
 }
 
@@ -354,7 +296,7 @@ func (o *once) trapped(tid int) bool {
 	if err != nil {
 		return true
 	}
-	tr := o.sites[regs.Rip-1]
+	tr := o.traps[regs.Rip-1]
 	if tr == nil {
 		return false // the program's own
 	}
@@ -370,8 +312,8 @@ func (o *once) trapped(tid int) bool {
 	o.hits[[2]uint64{tr.addr, uint64(number)}]++
 	tr.seen++
 	h := o.holdOf(tr, number)
-	if o.looks || o.held > 0 || h != nil {
-		o.visits = append(o.visits, visit{site: tr.site, thread: number, at: time.Since(o.started),
+	if o.looking() || o.held > 0 || h != nil {
+		o.visits = append(o.visits, visit{site: tr.site, thread: number,
 			addr: tr.site.address(&regs), held: h != nil})
 	}
 	if h == nil {
@@ -390,30 +332,33 @@ func stepped(tid int) bool {
 
 // holdOf returns the hold that is due, and takes it.
 func (o *once) holdOf(tr *trap, number int) *Hold {
-	for i := range o.holds {
-		h := &o.holds[i]
+	for i := range o.work.holds {
+		h := &o.work.holds[i]
 		hits := o.hits[[2]uint64{tr.addr, uint64(number)}]
 		if h.Address+o.bias != tr.addr || h.Thread != number || h.Hit != 0 && h.Hit != hits {
 			continue
 		}
 		taken := *h
 		if h.Hit != 0 || hits == eachMost {
-			o.holds = slices.Delete(o.holds, i, i+1)
+			o.work.holds = slices.Delete(o.work.holds, i, i+1)
 		}
 		return &taken
 	}
 	return nil
 }
 
+// looking: nothing is held, who comes where is noted.
+func (o *once) looking() bool { return len(o.work.looks) > 0 }
+
 // wanted reports whether a trap stays.
 func (o *once) wanted(tr *trap) bool {
-	if o.looks {
-		return tr.seen < seenMost
+	if o.looking() {
+		return tr.seen < o.work.most
 	}
-	if o.held > 0 && len(o.explain) > 0 && tr.seen < seenMost {
+	if o.held > 0 && len(o.work.meanwhile) > 0 && tr.seen < seenMost {
 		return true
 	}
-	return slices.ContainsFunc(o.holds, func(h Hold) bool { return h.Address+o.bias == tr.addr })
+	return slices.ContainsFunc(o.work.holds, func(h Hold) bool { return h.Address+o.bias == tr.addr })
 }
 
 // pass has a thread run the instruction under a trap.
@@ -430,16 +375,15 @@ func (o *once) pass(tid int, tr *trap) {
 // hold keeps a thread for a while; the others go on.
 func (o *once) hold(tid int, tr *trap, h *Hold) {
 	o.held++
-	o.heldRuns++
 	o.set(tr, false) //nolint:errcheck // the program is gone
-	if len(o.explain) > 0 {
-		o.arm(o.explain) //nolint:errcheck // less is told then
-		o.set(tr, true)  //nolint:errcheck // the program is gone
+	if len(o.work.meanwhile) > 0 {
+		o.arm(o.work.meanwhile) //nolint:errcheck // less is told then
+		o.set(tr, true)         //nolint:errcheck // the program is gone
 	}
 	time.AfterFunc(time.Duration(h.Ms)*time.Millisecond, func() {
 		o.t.Do(context.Background(), func() error { //nolint:errcheck // the run is over
 			if o.held--; o.held == 0 {
-				for _, other := range o.sites {
+				for _, other := range o.traps {
 					if !o.wanted(other) {
 						o.set(other, false) //nolint:errcheck // the program is gone
 					}

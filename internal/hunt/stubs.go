@@ -4,6 +4,7 @@ import (
 	"debug/elf"
 	"strings"
 
+	"github.com/ianlancetaylor/demangle"
 	"golang.org/x/arch/x86/x86asm"
 )
 
@@ -35,7 +36,7 @@ func stubsOf(path string) map[uint64]string {
 		for ; len(b) >= entry && len(slots) < maxStubs; b = b[entry:] {
 			n := f.ByteOrder.Uint64(b[8:]) >> 32
 			if n > 0 && n <= uint64(len(symbols)) {
-				slots[f.ByteOrder.Uint64(b)] = symbols[n-1].Name
+				slots[f.ByteOrder.Uint64(b)] = demangle.Filter(symbols[n-1].Name)
 			}
 		}
 	}

@@ -25,6 +25,8 @@ type Options struct {
 
 const (
 	plainRuns = 5 // before anything is held
+	// seenMost is how often an instruction is counted in a run that looks who comes where, or what happens meanwhile.
+	seenMost = 48
 	// maxThreads bounds the threads that are held one after the other at one instruction.
 	maxThreads = 8
 	// maxTogether is how many are held in one run where one alone did nothing.
@@ -57,6 +59,7 @@ type hunter struct {
 	o     Options
 	mod   *symbol.Module
 	entry uint64
+	mine  project
 	limit time.Duration
 	until time.Time
 
@@ -64,7 +67,6 @@ type hunter struct {
 	stubs map[uint64]string // functions of libraries by the address of what jumps to them
 	plain Ending
 	runs  int
-	fails int // of the plain runs
 	r     Result
 }
 
@@ -96,8 +98,15 @@ func Again(ctx context.Context, p *Program, plan *Plan, o Options) (*Result, err
 		return nil, fmt.Errorf("%s was built anew since the plan was made: its instructions are elsewhere. Hunt again",
 			p.Path)
 	}
+	for i := range plan.Holds {
+		at := slices.IndexFunc(h.sites, func(s *site) bool { return s.addr == plan.Holds[i].Address })
+		if at < 0 {
+			return nil, fmt.Errorf("nothing can be held at 0x%x of %s: is root the folder that it was found with?",
+				plan.Holds[i].Address, p.Path)
+		}
+		plan.Holds[i].site = h.sites[at]
+	}
 	began := time.Now()
-	h.until = began.Add(time.Hour)
 	if err := h.plainly(); err != nil {
 		return nil, err
 	}
@@ -134,7 +143,8 @@ func newHunter(ctx context.Context, p *Program, o Options) (*hunter, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &hunter{ctx: ctx, p: p, o: o, mod: mod, entry: uint64(mod.Entry), stubs: stubsOf(p.Path)}
+	h := &hunter{ctx: ctx, p: p, o: o, mod: mod, entry: uint64(mod.Entry), mine: projectOf(mod, p.Root),
+		stubs: stubsOf(p.Path)}
 	fail := func(format string, args ...any) (*hunter, error) {
 		return nil, errors.Join(fmt.Errorf(format, args...), mod.Close())
 	}
@@ -145,7 +155,7 @@ func newHunter(ctx context.Context, p *Program, o Options) (*hunter, error) {
 		return fail("%s has no debug information: build it with -g", p.Path)
 	}
 	var cut int
-	if h.sites, cut = candidates(mod, p.Root); len(h.sites) == 0 {
+	if h.sites, cut = candidates(mod, h.mine); len(h.sites) == 0 {
 		return fail("%s has no function of the project %s with code that could be held", p.Path, p.Root)
 	}
 	if cut > 0 {
@@ -159,10 +169,26 @@ func (h *hunter) failed(e *Ending) bool {
 	return !e.same(&h.plain) || h.o.Fails != nil && h.o.Fails.MatchString(e.Tail)
 }
 
-func (h *hunter) run(holds []Hold, sites, explain []*site) (Ending, []visit, error) {
+// work is what is done in a run: who comes to looks is noted, each instruction's first visits, or threads are held, and
+// who comes to meanwhile while one is.
+type work struct {
+	looks     []*site
+	most      int // visits of each of looks
+	holds     []Hold
+	meanwhile []*site
+}
+
+// visit is a thread that came to an instruction.
+type visit struct {
+	site   *site
+	thread int
+	addr   uint64 // of the memory that it reads or writes, 0 for none or not known
+	held   bool
+}
+
+func (h *hunter) run(w work) (Ending, []visit, error) {
 	h.runs++
-	// What is left of a list of holds is the run's.
-	return run(h.ctx, h.p, h.entry, slices.Clone(holds), sites, explain, h.limit)
+	return run(h.ctx, h.p, h.entry, w, h.limit)
 }
 
 // plainly learns how the program ends by itself, and how long it takes.
@@ -171,7 +197,7 @@ func (h *hunter) plainly() error {
 	var ends []Ending
 	var longest time.Duration
 	for range plainRuns {
-		e, _, err := h.run(nil, nil, nil)
+		e, _, err := h.run(work{})
 		if err != nil {
 			return err
 		}
@@ -197,12 +223,7 @@ func (h *hunter) plainly() error {
 		h.limit = h.o.Timeout
 	}
 	h.r.Plain = h.plain.String()
-	for i := range ends {
-		if h.failed(&ends[i]) {
-			h.fails++
-		}
-	}
-	if h.fails == plainRuns {
+	if !slices.ContainsFunc(ends, func(e Ending) bool { return !h.failed(&e) }) { // what it writes matches Fails
 		return errors.New("it fails in each run by itself: a hunt is for failures that are rare")
 	}
 	return nil
@@ -217,18 +238,25 @@ type pair struct {
 
 // visitors are the pairs of the program, those at shared data first.
 func (h *hunter) visitors() ([]pair, error) {
-	_, visits, err := h.run(nil, h.sites, nil)
-	if err != nil {
-		return nil, err
-	}
 	counts := map[*site]map[int]int{}
 	threads := map[int]bool{}
-	for _, v := range visits {
-		if counts[v.site] == nil {
-			counts[v.site] = map[int]int{}
+	// A look slows threads, and so changes where they come to: what looks less slows less.
+	for _, most := range []int{seenMost, 1, 1} {
+		_, visits, err := h.run(work{looks: h.sites, most: most})
+		if err != nil {
+			return nil, err
 		}
-		counts[v.site][v.thread]++
-		threads[v.thread] = true
+		now := map[pair]int{}
+		for _, v := range visits {
+			now[pair{site: v.site, thread: v.thread}]++
+			threads[v.thread] = true
+		}
+		for p, n := range now {
+			if counts[p.site] == nil {
+				counts[p.site] = map[int]int{}
+			}
+			counts[p.site][p.thread] = max(counts[p.site][p.thread], n)
+		}
 	}
 	h.r.Sites, h.r.Threads = len(counts), len(threads)
 	var pairs []pair
@@ -351,16 +379,16 @@ func (h *hunter) plans(pairs []pair) []func(func([]Hold) bool) {
 }
 
 func (h *hunter) holdAt(p *pair, hit, ms int) Hold {
-	p.site.find(h.mod, h.p.Root)
-	return Hold{Address: p.site.addr, Function: p.site.function.Name, File: p.site.file, Line: p.site.line,
-		Instruction: p.site.text(h.mod, h.stubs), Thread: p.thread, Hit: hit, Ms: ms}
+	p.site.find(h.mod, h.mine)
+	return Hold{Address: p.site.addr, Function: p.site.name, File: p.site.file, Line: p.site.line,
+		Instruction: p.site.text(h.mod, h.stubs), Thread: p.thread, Hit: hit, Ms: ms, site: p.site}
 }
 
 func (f *found) rate() float64 { return float64(f.often) / float64(max(f.of, 1)) }
 
 // try runs once with holds, and where that fails, again and again.
 func (h *hunter) try(holds []Hold) (f found, err error) {
-	e, _, err := h.run(holds, h.sites, nil)
+	e, _, err := h.run(work{holds: holds})
 	if err != nil || !h.failed(&e) {
 		return f, err
 	}
@@ -378,9 +406,9 @@ func (h *hunter) confirm(holds []Hold, hang bool) (f found, err error) {
 	if hang {
 		f.of = max(f.of/4, 3)
 	}
-	count := func(n *int, holds []Hold, sites []*site) error {
+	count := func(n *int, w work) error {
 		for range f.of {
-			e, _, err := h.run(holds, sites, nil)
+			e, _, err := h.run(w)
 			if err != nil {
 				return err
 			}
@@ -391,83 +419,14 @@ func (h *hunter) confirm(holds []Hold, hang bool) (f found, err error) {
 		}
 		return nil
 	}
-	if err := count(&f.plain, nil, nil); err != nil {
+	if err := count(&f.plain, work{}); err != nil {
 		return found{}, err
 	}
-	if err := count(&f.often, holds, h.sites); err != nil {
+	if err := count(&f.often, work{holds: holds}); err != nil {
 		return found{}, err
 	}
 	if f.often < f.plain+2 {
 		return found{}, nil
 	}
 	return f, nil
-}
-
-// tell says what was found, if anything was, and what the others did while the thread was held.
-func (h *hunter) tell(f *found) error {
-	if f.often == 0 {
-		return nil
-	}
-	h.r.Rate, h.r.PlainRate = fmt.Sprintf("%d of %d", f.often, f.of), fmt.Sprintf("%d of %d", f.plain, f.of)
-	h.r.Found, h.r.Failure, h.r.Output = true, f.example.String(), f.example.Tail
-	h.r.Plan = &Plan{Program: h.p.Path, BuildID: h.mod.BuildID, Args: h.p.Args, Holds: f.holds}
-	for range 10 {
-		e, visits, err := h.run(longer(f.holds), h.sites, h.sites)
-		if err != nil {
-			return err
-		}
-		if h.failed(&e) && len(visits) > 0 {
-			h.r.Meanwhile = h.meanwhile(visits)
-			return nil
-		}
-	}
-	return nil
-}
-
-// longer are holds that last while the others are looked at, which slows them.
-func longer(holds []Hold) []Hold {
-	out := slices.Clone(holds)
-	for i := range out {
-		out[i].Ms *= 5
-	}
-	return out
-}
-
-// meanwhileMost bounds what is told of the others.
-const meanwhileMost = 12
-
-// meanwhile tells what threads came to while another was held: where they touch what it was about to touch, else where
-// they were, each line once.
-func (h *hunter) meanwhile(visits []visit) (out []string) {
-	var held *visit
-	said := map[string]bool{}
-	for i := range visits {
-		v := &visits[i]
-		if v.held {
-			if held == nil {
-				held = v
-			}
-			continue
-		}
-		if held == nil || v.thread == held.thread {
-			continue
-		}
-		what := "comes through"
-		if v.addr != 0 && v.addr == held.addr {
-			what = "reads what it is about to use, in"
-			if v.site.writes {
-				what = "writes what it is about to use, in"
-			}
-		}
-		v.site.find(h.mod, h.p.Root)
-		line := fmt.Sprintf("thread %d %s %s", v.thread, what, v.site.place())
-		if !said[line] {
-			said[line] = true
-			out = append(out, line)
-		}
-	}
-	if more := len(out) - meanwhileMost; more > 0 {
-		out = append(out[:meanwhileMost:meanwhileMost], fmt.Sprintf("and %d more places", more))
-	}
-	return out
 }

@@ -27,6 +27,12 @@ func StatusField(tid int, name string) string {
 	return ""
 }
 
+// Process returns the process that a thread belongs to, 0 where it is gone.
+func Process(tid int) (pid int) {
+	fmt.Sscan(StatusField(tid, "Tgid"), &pid) //nolint:errcheck // 0 then
+	return pid
+}
+
 // Ends reports a thread that has ended, and waits to be reaped, or ends at this moment: the kernel refuses to trace it.
 func Ends(tid int) bool {
 	state := StatusField(tid, "State")

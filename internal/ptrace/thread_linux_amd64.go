@@ -17,8 +17,8 @@ import (
 // Regs are a stopped thread's general registers.
 type Regs = unix.PtraceRegs
 
-// Options that every target is traced with. No EXITKILL: a target outlives a dead daemon.
-const options = unix.PTRACE_O_TRACECLONE | unix.PTRACE_O_TRACEFORK | unix.PTRACE_O_TRACEVFORK |
+// Options are those that every target is traced with. No EXITKILL: a target outlives a dead daemon.
+const Options = unix.PTRACE_O_TRACECLONE | unix.PTRACE_O_TRACEFORK | unix.PTRACE_O_TRACEVFORK |
 	unix.PTRACE_O_TRACEEXEC | unix.PTRACE_O_TRACEEXIT | unix.PTRACE_O_TRACEVFORKDONE
 
 // Siginfo is a signal's information as the kernel lays it out.
@@ -121,7 +121,7 @@ func Detach(tid int, sig syscall.Signal) error {
 }
 
 // Seize attaches to a thread without stopping it.
-func Seize(tid int) error { return ptraceValue(unix.PTRACE_SEIZE, tid, 0, options) }
+func Seize(tid int) error { return ptraceValue(unix.PTRACE_SEIZE, tid, 0, Options) }
 
 // A thread that was let run for a moment, or told to stop, stops within microseconds, or when it gets a CPU. Others do
 // not: the first thread of a process that has ended, whose end is told when all others were waited for, which we cannot

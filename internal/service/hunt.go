@@ -38,11 +38,16 @@ func (s *Service) hunt(ctx context.Context, p *TestParams) (any, error) {
 	case p.Command == "":
 		return nil, invalid("Give the test program with its arguments, e.g. build/queue_test --gtest_filter=Queue.Race.",
 			"hunt needs a command")
-	case p.Test != "" || p.Framework != "" || len(p.TracePatterns) > 0:
-		return nil, invalid("Give command alone.", "action hunt runs a command, without a framework and without traces")
+	case p.Test != "" || p.Framework != "" || p.Level != "" || len(p.TracePatterns) > 0 || p.Watches != nil ||
+		p.Repeat != 0 || p.TestRunID != "" || p.WaitMs != 0:
+		return nil, invalid("Give command, args, env and timeout alone.",
+			"action hunt runs a command until it fails, without a framework and without traces, and answers at its end")
 	case s.cfg.Strobe == "":
 		return nil, fault.New(fault.Unsupported, "Run `strobe hunt -- COMMAND` in a shell.",
 			"this process does not know its own executable")
+	}
+	if err := onlyOfCompare(p); err != nil {
+		return nil, err
 	}
 	root := filepath.Clean(p.ProjectRoot)
 	c, err := commandOf(p.Command, root)

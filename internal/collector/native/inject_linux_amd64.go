@@ -109,7 +109,7 @@ const regionPath = "/memfd:x86_64 (deleted)"
 // mapRegion makes the memfd in the target, so that both sides map the same memory. at is where: a hint, or,
 // when fixed, the address of a region that it replaces.
 func (p *process) mapRegion(r *remote, rings int, at uint64, fixed bool) error {
-	aux, err := readAuxv(r.tid)
+	aux, err := ptrace.Auxv(r.tid)
 	if err != nil {
 		return err
 	}

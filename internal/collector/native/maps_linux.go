@@ -1,7 +1,6 @@
 package native
 
 import (
-	"encoding/binary"
 	"fmt"
 	"os"
 	"slices"
@@ -118,23 +117,10 @@ func parseMapping(line string) (m mapping, ok bool) {
 // Entries of the auxiliary vector.
 const (
 	atBase        = 7
-	atEntry       = 9
 	atPlatform    = 15
 	atHwcap2      = 26
 	atSysinfoEhdr = 33
 )
-
-func readAuxv(pid int) (map[uint64]uint64, error) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/auxv", pid))
-	if err != nil {
-		return nil, fmt.Errorf("read auxiliary vector of process %d: %w", pid, err)
-	}
-	v := map[uint64]uint64{}
-	for ; len(b) >= 16; b = b[16:] {
-		v[binary.LittleEndian.Uint64(b)] = binary.LittleEndian.Uint64(b[8:])
-	}
-	return v, nil
-}
 
 // blockedPC tells where a thread waits in a system call; running is true when it is on a CPU, or ready to be.
 func blockedPC(pid, tid int) (nr int64, pc uint64, running bool) {

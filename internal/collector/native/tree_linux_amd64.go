@@ -43,7 +43,7 @@ func (t *target) firstStop(s ptrace.Stop) {
 		return
 	}
 	// killStrays; or its process ended while it was born, and its creator with it
-	if s.Event == ptrace.EventExit && (tgid(s.TID) != s.TID || t.stopping.Load()) {
+	if s.Event == ptrace.EventExit && (ptrace.Process(s.TID) != s.TID || t.stopping.Load()) {
 		ptrace.Cont(s.TID, 0) //nolint:errcheck // it ends
 		return
 	}
@@ -69,7 +69,7 @@ func (t *target) created(th *thread, s ptrace.Stop) {
 		if first, ok := t.orphans[child]; ok {
 			t.forgetNew(child)
 			t.adopt(first.stop, from)
-		} else if t.threads[child] == nil && (from.event != ptrace.EventClone || tgid(child) != 0) {
+		} else if t.threads[child] == nil && (from.event != ptrace.EventClone || ptrace.Process(child) != 0) {
 			// Else it has ended already.
 			t.waiting[child] = from
 			th.p.memory().awaited.Add(1)
@@ -80,7 +80,7 @@ func (t *target) created(th *thread, s ptrace.Stop) {
 
 // adopt takes a new thread in and lets it run.
 func (t *target) adopt(s ptrace.Stop, from parentage) {
-	if from.event == ptrace.EventClone && tgid(s.TID) == from.parent.pid {
+	if from.event == ptrace.EventClone && ptrace.Process(s.TID) == from.parent.pid {
 		t.resume(t.addThread(from.parent, s.TID), 0)
 		return
 	}
@@ -359,7 +359,7 @@ func (t *target) adoptStrays() {
 		if time.Since(o.since) < strayAfter {
 			continue
 		}
-		if pid := tgid(tid); pid != tid { // a thread, which waits for its creator's report
+		if pid := ptrace.Process(tid); pid != tid { // a thread, which waits for its creator's report
 			if p := t.processOf(pid); p != nil && time.Since(o.since) > strayThread {
 				t.forgetNew(tid)
 				t.adopt(o.stop, parentage{event: ptrace.EventClone, parent: p})
@@ -430,22 +430,6 @@ func (p *process) needed() bool {
 	default:
 	}
 	return p.awaited.Load() > 0 || p.lingers.Load() && (p.t.strays.Load() > 0 || time.Since(p.died) < lingerFor)
-}
-
-// tgid returns the process that a thread belongs to.
-func tgid(tid int) int {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", tid))
-	if err != nil {
-		return 0
-	}
-	for _, line := range strings.Split(string(b), "\n") {
-		if v, ok := strings.CutPrefix(line, "Tgid:"); ok {
-			n := 0
-			fmt.Sscan(v, &n)
-			return n
-		}
-	}
-	return 0
 }
 
 // maxCommand bounds what an exec's event says of its arguments, in bytes.
