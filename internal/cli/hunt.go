@@ -142,8 +142,9 @@ func huntProgram(f *huntFlags, args []string) (*hunt.Program, error) {
 func huntText(r *hunt.Result, f *huntFlags) string {
 	var b strings.Builder
 	if !r.Found {
-		fmt.Fprintf(&b, "Nothing made it fail: %d runs in %s, %d instructions, %d threads; by itself: %s.\n", r.Runs, r.Took,
-			r.Sites, r.Threads, r.Plain)
+		fmt.Fprintf(&b, "Nothing made it fail: %d runs in %s, held at %d of %d places (%d instructions, %d threads); "+
+			"by itself: "+
+			"%s.\n", r.Runs, r.Took, r.Tried, r.Places, r.Sites, r.Threads, r.Plain)
 		if r.Note != "" {
 			fmt.Fprintf(&b, "Note: %s.\n", r.Note)
 		}

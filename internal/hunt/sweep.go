@@ -42,6 +42,8 @@ type Result struct {
 	Took      string   `json:"took"`
 	Sites     int      `json:"sites"`   // instructions that threads came to
 	Threads   int      `json:"threads"` // that came to any
+	Places    int      `json:"places"`  // threads at instructions
+	Tried     int      `json:"tried"`   // of Places: where a thread was held
 	Plain     string   `json:"plain"`   // how it ends by itself
 	Failure   string   `json:"failure,omitempty"`
 	Rate      string   `json:"rate,omitempty"` // with the plan, "19 of 20"
@@ -159,7 +161,9 @@ func newHunter(ctx context.Context, p *Program, o Options) (*hunter, error) {
 		return fail("%s has no function of the project %s with code that could be held", p.Path, p.Root)
 	}
 	if cut > 0 {
-		h.r.Note = fmt.Sprintf("%d instructions were left out, those that touch shared data last", cut)
+		h.r.Note = fmt.Sprintf("of %d instructions of the project the %d that are furthest from shared data were "+
+			"not looked at",
+			len(h.sites)+cut, cut)
 	}
 	return h, nil
 }
@@ -288,6 +292,7 @@ func (h *hunter) hunt() error {
 		h.r.Note = "one thread alone comes to the project's code: nothing it does depends on another"
 		return nil
 	}
+	h.r.Places = len(pairs)
 	h.o.Tell("it ends with %v in %v; %d instructions, %d threads", &h.plain, h.plain.Took.Round(time.Millisecond),
 		h.r.Sites, h.r.Threads)
 	best, until := found{}, h.o.Runs
@@ -295,6 +300,9 @@ func (h *hunter) hunt() error {
 		for holds := range try {
 			if h.over() || h.runs >= until {
 				return h.tell(&best)
+			}
+			if h.r.Tried < len(pairs) { // the first sequence has each
+				h.r.Tried++
 			}
 			f, err := h.try(holds)
 			if err != nil {

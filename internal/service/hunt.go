@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -84,6 +85,11 @@ func (s *Service) hunt(ctx context.Context, p *TestParams) (any, error) {
 		a.Output = "…" + a.Output[n-huntOutput:]
 	}
 	a.NextSteps = "Nothing is wrong that this finds. A higher timeout looks longer."
+	if a.Tried < a.Places {
+		a.NextSteps = fmt.Sprintf("Only %d of %d places were tried: give a higher timeout, or a test that does less.",
+			a.Tried,
+			a.Places)
+	}
 	if a.Found {
 		a.NextSteps = "Read the held line and what the others did meanwhile: what it had read or decided before is no " +
 			"longer true when it goes on. Put it right, then hunt again."
