@@ -143,8 +143,7 @@ func huntText(r *hunt.Result, f *huntFlags) string {
 	var b strings.Builder
 	if !r.Found {
 		fmt.Fprintf(&b, "Nothing made it fail: %d runs in %s, held at %d of %d places (%d instructions, %d threads); "+
-			"by itself: "+
-			"%s.\n", r.Runs, r.Took, r.Tried, r.Places, r.Sites, r.Threads, r.Plain)
+			"by itself: %s.\n", r.Runs, r.Took, r.Tried, r.Places, r.Sites, r.Threads, r.Plain)
 		if r.Note != "" {
 			fmt.Fprintf(&b, "Note: %s.\n", r.Note)
 		}

@@ -87,8 +87,7 @@ func (s *Service) hunt(ctx context.Context, p *TestParams) (any, error) {
 	a.NextSteps = "Nothing is wrong that this finds. A higher timeout looks longer."
 	if a.Tried < a.Places {
 		a.NextSteps = fmt.Sprintf("Only %d of %d places were tried: give a higher timeout, or a test that does less.",
-			a.Tried,
-			a.Places)
+			a.Tried, a.Places)
 	}
 	if a.Found {
 		a.NextSteps = "Read the held line and what the others did meanwhile: what it had read or decided before is no " +
