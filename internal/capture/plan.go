@@ -14,7 +14,8 @@ type builder struct {
 	plan  ring.Plan
 	lay   value.Layout
 
-	gprs   int              // argument registers wanted, as a prefix of argGPRs
+	order  []uint8          // registers that records begin with: argGPRs
+	gprs   int              // argument registers wanted, as a prefix of order
 	regs   map[uint8]uint32 // other general registers
 	xmms   map[uint8]uint32 // vector registers and bytes
 	lo, hi int64            // stack arguments
@@ -45,8 +46,8 @@ type side struct {
 }
 
 func newBuilder(sig *symbol.Signature, o Options) *builder {
-	return &builder{types: newTypeTable(sig.Language, o.Walks, formatters), depth: o.Depth, regs: map[uint8]uint32{},
-		xmms: map[uint8]uint32{}, lo: -1}
+	return &builder{types: newTypeTable(sig.Language, o.Walks, formattersOf(sig.Language)), depth: o.Depth,
+		order: argGPRs[:], regs: map[uint8]uint32{}, xmms: map[uint8]uint32{}, lo: -1}
 }
 
 func gprIndex(reg uint8) int {
@@ -58,6 +59,9 @@ func gprIndex(reg uint8) int {
 	return -1
 }
 
+// gprIndex is the place of a register at a record's begin, -1 if it is not among those.
+func (b *builder) gprIndex(reg uint8) int { return slices.Index(b.order, reg) }
+
 // need notes the registers and stack bytes that a home reads.
 func (b *builder) need(h *home) {
 	if h.missing {
@@ -66,7 +70,7 @@ func (b *builder) need(h *home) {
 	for _, p := range h.places {
 		switch p.kind {
 		case srcGPR:
-			if i := gprIndex(p.reg); i >= 0 {
+			if i := b.gprIndex(p.reg); i >= 0 {
 				b.gprs = max(b.gprs, i+1)
 			} else {
 				b.regs[p.reg] = 8
@@ -128,7 +132,7 @@ func (b *builder) piece(p place) value.Piece {
 	out := value.Piece{Chunk: value.PieceMissing, Size: p.size}
 	switch p.kind {
 	case srcGPR:
-		if i := gprIndex(p.reg); i >= 0 {
+		if i := b.gprIndex(p.reg); i >= 0 {
 			out.Chunk, out.Off = 0, uint32(i*8)+uint32(p.off)
 		} else if c, ok := s.regs[p.reg]; ok {
 			out.Chunk, out.Off = c, uint32(p.off)

@@ -136,7 +136,7 @@ func ShowsPointee(t, to *symbol.Type) bool {
 // Formatted reports whether a type is shown in another way than by its members.
 func (r *Reader) Formatted(t *symbol.Type, lang symbol.Language) bool {
 	st := t.Strip()
-	return st != nil && newTypeTable(lang, r.walks, formatters).formatter(st) != nil
+	return st != nil && newTypeTable(lang, r.walks, formattersOf(lang)).formatter(st) != nil
 }
 
 // form returns how a type is read, nil for one without a size.

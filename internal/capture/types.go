@@ -34,6 +34,7 @@ type typeTable struct {
 	walks    *Walks
 	making   making
 	rust     bool
+	golang   bool
 
 	viewForms map[formKey]int32
 	viewWalks map[formKey]bool // begun
@@ -57,7 +58,8 @@ type unmade struct {
 
 func newTypeTable(lang symbol.Language, walks *Walks, known []*formatter) *typeTable {
 	return &typeTable{known: known, index: map[*symbol.Type]int32{}, needed: map[*symbol.Type]need{},
-		forms: map[*symbol.Type]*formatter{}, walks: walks, rust: lang == symbol.LangRust}
+		forms: map[*symbol.Type]*formatter{}, walks: walks, rust: lang == symbol.LangRust,
+		golang: lang == symbol.LangGo}
 }
 
 func (tt *typeTable) add(v value.Type) int32 {
@@ -302,7 +304,7 @@ func (tt *typeTable) plainStruct(v *value.Type, t *symbol.Type, level int) {
 		v.Class = value.ClassUnion
 	}
 	v.Fields = tt.fields(t.Fields(), level)
-	if tt.rust && isTuple(v.Fields) {
+	if (tt.rust || tt.golang && t.Name == "") && isTuple(v.Fields) {
 		v.Class = value.ClassTuple
 	}
 	if tt.rust && v.Size == 0 && len(v.Fields) == 0 && v.Name == "()" {

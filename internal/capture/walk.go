@@ -184,7 +184,7 @@ func (tt *typeTable) followable(t *symbol.Type) bool {
 
 // isText reports a pointer to C text.
 func (tt *typeTable) isText(t, e *symbol.Type) bool {
-	return e.Kind == symbol.KindBase && e.Name == "char" && e.Size == 1 && !tt.rust && !tt.isReference(t)
+	return e.Kind == symbol.KindBase && e.Name == "char" && e.Size == 1 && !tt.rust && !tt.golang && !tt.isReference(t)
 }
 
 // walk makes the program of a type's objects, if it has one and it is not there. The programs of its parts are made,

@@ -44,6 +44,8 @@ const (
 	Probe
 	// CopyOnly is only the displaced instructions and the jump back, for a tracer that meets an int3 at the place.
 	CopyOnly
+	// Go stands for the windows of a function of Go's: WriteGoStub.
+	Go
 )
 
 // Spec says what stub to write for a function.

@@ -48,5 +48,29 @@ func (m *Mem) Write(addr uint64, b []byte) error {
 	return nil
 }
 
+// ReadMany fills b with size bytes from each of the addresses, of which the kernel takes a thousand at once.
+func (m *Mem) ReadMany(at []uint64, size int, b []byte) error {
+	const most = 1024
+	for len(at) > 0 {
+		k := min(len(at), most)
+		remote := make([]unix.RemoteIovec, k)
+		for i := range remote {
+			remote[i] = unix.RemoteIovec{Base: uintptr(at[i]), Len: size}
+		}
+		local := unix.Iovec{Base: &b[0]}
+		local.SetLen(k * size)
+		n, err := unix.ProcessVMReadv(m.pid, []unix.Iovec{local}, remote, 0)
+		if err != nil || n < k*size { // some are not mapped, or it is forbidden: by the file, which may
+			for i, a := range at[:k] {
+				if err := m.Read(a, b[i*size:(i+1)*size]); err != nil {
+					return err
+				}
+			}
+		}
+		at, b = at[k:], b[k*size:]
+	}
+	return nil
+}
+
 // Close releases the file.
 func (m *Mem) Close() error { return m.file.Close() }

@@ -60,6 +60,7 @@ var abiConsts = []struct {
 	{"ST_OK", StatusOK}, {"ST_NULL", StatusNull}, {"ST_UNREADABLE", StatusUnreadable}, {"ST_CUT", StatusCut},
 	{"ST_NOROOM", StatusNoRoom},
 	{"MAX_PAYLOAD", MaxPayload},
+	{"HOOK_GO", HookGo}, {"GO_DEPTH_BITS", GoDepthBits}, {"GO_REGS", GoRegs},
 }
 
 // CHeader returns the text of agent/ring_abi.h.

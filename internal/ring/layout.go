@@ -35,10 +35,13 @@ const (
 	LossesOff   = PointsOff + MaxPoints*(64+PointShards*64)
 	LossShards  = 4
 	RingsOff    = LossesOff + LossShards*MaxHooks*16
-	HeaderBytes = 24576
-	MaxArenas   = 16
-	MaxUnwind   = 8
-	ObjBytes    = 64 // storage that an unwinder wants per registration
+	HeaderBytes = 24576 + GoStackBytes
+	// GoStackBytes is the stack at the end of each header on which the agent runs for a function of Go's: a goroutine has
+	// but a few hundred bytes left.
+	GoStackBytes = 16384
+	MaxArenas    = 16
+	MaxUnwind    = 8
+	ObjBytes     = 64 // storage that an unwinder wants per registration
 )
 
 // Record kinds.
@@ -104,6 +107,16 @@ const (
 	RecSampled   = 4 // enter: one of many calls
 )
 
+// GoSP is Record.SP of a function of Go's: the goroutine's ID, 0 on the runtime's own stacks, above GoDepthBits bits
+// that fall as its stack grows, by one for 8 bytes.
+func GoSP(sp uint64) (goid, depth uint64) { return sp >> GoDepthBits, sp & (1<<GoDepthBits - 1) }
+
+// GoDepthBits and the registers that Go passes integers in.
+const (
+	GoDepthBits = 28
+	GoRegs      = 9
+)
+
 // TailID marks the hook ID that a stub gives the agent where a function without a frame leaves by a tail call: ID |
 // TailID.
 const TailID = 1 << 30
@@ -140,9 +153,10 @@ const (
 	// of write (EnterGPRs 0) or writev (1): record what goes to descriptors 1 and 2; of a probe behind a system call:
 	// RecWrote
 	HookOutput  = 128
-	HookSeccomp = 256 // prctl: the program is about to have system calls forbidden
-	HookSetvbuf = 512 // setvbuf and the like: the program decides about its buffers itself
-	HookUnwind  = 2   // register the arenas' unwind entries with this unwinder first; index in EnterOps
+	HookSeccomp = 256  // prctl: the program is about to have system calls forbidden
+	HookSetvbuf = 512  // setvbuf and the like: the program decides about its buffers itself
+	HookGo      = 1024 // a function of Go's: its registers are by DWARF number
+	HookUnwind  = 2    // register the arenas' unwind entries with this unwinder first; index in EnterOps
 )
 
 // Control is the head of the shared region. Written by the daemon but for the fields marked (agent).
@@ -177,6 +191,7 @@ type Control struct {
 	Out          [2]OutFile // where standard output and standard error go
 	// with FlagBlock: how long a thread waits for room while none is made; 0: for as long as it takes
 	WaitTicks uint64
+	GoID      uint64 // where in a goroutine's g its ID is
 }
 
 // OutFile is a file of which the daemon has the other end, as fstat tells; zero: none.
@@ -370,6 +385,10 @@ type BlobHeader struct {
 	FastLo     uint64 // a fault in [FastLo, FastHi) goes on at FastFix
 	FastHi     uint64
 	FastFix    uint64
+	GoEnter    uint64 // of functions of Go's: R12 the hook ID, R13 where to go on
+	GoEnterVec uint64
+	GoExit     uint64
+	GoExitVec  uint64
 }
 
 // ProbeRegs is what a probe keeps on the stack of the thread that is at the place.

@@ -18,3 +18,10 @@ func MadeArray(elem *Type, n int64) *Type {
 	t.elemOnce.Do(func() {})
 	return t
 }
+
+// MadeStruct is a struct of members that lie at their offsets.
+func MadeStruct(name string, fields []Field, size int64) *Type {
+	t := &Type{Kind: KindStruct, Tag: "struct", Name: name, Size: size, body: typeBody{fields: fields}}
+	t.bodyOnce.Do(func() {})
+	return t
+}

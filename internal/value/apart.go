@@ -50,7 +50,7 @@ func (r *renderer) dynamic(t *Type, b []byte, v view, depth int) Value {
 			Const: binary.LittleEndian.AppendUint64(nil, addr)}}}, depth+1)
 	}
 	switch {
-	case addr == 0:
+	case n == 0 && addr == 0, addr == 0 && n > uint64(len(t.Variants)):
 		return Value{}
 	case n == 0 || n > uint64(len(t.Variants)):
 		return r.left(t, addr)
@@ -59,6 +59,8 @@ func (r *renderer) dynamic(t *Type, b []byte, v view, depth int) Value {
 	p := r.l.typ(c.Type)
 	inner := TypeAt(c.Name, addr)
 	switch {
+	case addr == 0: // a nil pointer in an interface, which is not nil itself
+		inner = Value{}
 	case c.Type < 0:
 	case p.Elem == ElemTooDeep && v.deep >= r.l.Depth:
 		inner = MaxDepth(r.l.Depth)

@@ -21,11 +21,16 @@ const (
 	OffsetHours   = "hours east" // of a time that has them in it
 	OffsetMinutes = "minutes east"
 	OffsetSeconds = "seconds east"
+	GoWall        = "wall" // of Go's time.Time, with the one behind it
+	GoExt         = "ext"
 )
 
 // calendar shows a date, a time of a day, an offset from UTC, or what of them there is, as RFC 3339 does. Numbers that
 // are none of a calendar's are shown as they are.
 func (r *renderer) calendar(t *Type, v view) Value {
+	if len(t.Fields) == 2 && t.Fields[0].Name == GoWall {
+		return r.goTime(v)
+	}
 	n := map[string]int64{}
 	var raw Object
 	for i := range t.Fields {
@@ -142,4 +147,30 @@ func (r *renderer) uuid(v view) Value {
 	}
 	s := fmt.Sprintf("%x", b)
 	return NewText(s[:8] + "-" + s[8:12] + "-" + s[12:16] + "-" + s[16:20] + "-" + s[20:])
+}
+
+// Go's time.Time counts seconds from the first of January of year 1; with a reading of the monotonic clock those of 33
+// bits of wall are from 1885.
+const (
+	goMonotonic = 1 << 63
+	goNanos     = 1<<30 - 1
+	daysTo1885  = 1884*365 + 1884/4 - 1884/100 + 1884/400
+	daysTo1970  = 1969*365 + 1969/4 - 1969/100 + 1969/400
+)
+
+// goTime shows a time.Time in UTC: which zone it is of is behind a pointer.
+func (r *renderer) goTime(v view) Value {
+	b, state := r.bytes(v, 16)
+	if state != chunkOK || len(b) < 16 {
+		return markerOf(state)
+	}
+	wall, ext := word(b, 0), int64(word(b, 1))
+	if wall&goMonotonic != 0 {
+		ext = int64(wall<<1>>31) + daysTo1885*86400
+	}
+	at := time.Unix(ext-daysTo1970*86400, int64(wall&goNanos)).UTC()
+	if y := at.Year(); y < -999_999 || y > 999_999 {
+		return NewInt(ext)
+	}
+	return NewText(at.Format(time.RFC3339Nano))
 }

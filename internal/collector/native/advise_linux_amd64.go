@@ -217,12 +217,15 @@ func (a *adviser) good(text string, f *symbol.Function) bool {
 // hookable reports whether a function's code can be displaced.
 func (a *adviser) hookable(f *symbol.Function) bool {
 	mod := a.moduleOf(f)
-	if mod == nil || onGoroutine(mod, f) {
+	if mod == nil {
 		return false
 	}
 	code, err := mod.Code(f)
 	if err != nil || len(code) == 0 {
 		return false
+	}
+	if onGoroutine(mod, f) {
+		return hook.AnalyzeGo(code, 0).Reason == ""
 	}
 	rule := mod.EntryRule(f.Low)
 	return hook.Analyze(code, f.Low, 0, analysisOptions(mod, jumpTargets(mod))).Patch != hook.PatchNone &&

@@ -42,6 +42,11 @@ const (
 	slotCopy
 	slotProbe
 	slotProbeVec
+	slotGoEnter
+	slotGoEnterVec
+	slotGoExit
+	slotGoExitVec
+	slotLosses // where what was dropped is counted
 )
 
 func (a *arena) slot(i int) hook.Addr { return hook.Addr(a.lo + uint64(i)*8) }
@@ -149,7 +154,7 @@ func (p *process) initArena(a *arena) error {
 	b := p.blob
 	head := make([]byte, stubOff)
 	for i, off := range []uint64{b.Enter, b.EnterVec, b.EnterOnly, b.Exit, b.ExitVec, b.ExitST0, b.ExitST01, b.ExitTrap,
-		b.Copy, b.Probe, b.ProbeVec} {
+		b.Copy, b.Probe, b.ProbeVec, b.GoEnter, b.GoEnterVec, b.GoExit, b.GoExitVec, ring.LossesOff} {
 		binary.LittleEndian.PutUint64(head[i*8:], p.regionAddr+off)
 	}
 	eh := hook.EHFrame(hook.Addr(a.lo), int(a.hi-a.lo))

@@ -24,6 +24,8 @@ type drainState struct {
 	heats
 	losses
 	code codeSeen
+
+	goroutines map[uint64]*lanes // by ID, of those of which something was recorded
 }
 
 // ringState is one thread's ring being read.
@@ -369,20 +371,24 @@ func (d *drainer) decode(rs *ringState) {
 		d.complete(rs, fn, rec)
 	}
 	ts := d.ts(rec.TSC)
+	lanes, sp := &rs.lanes, rec.SP
+	if fn.golang != nil {
+		lanes, sp = d.goLanes(rs, sp)
+	}
 	closing := func(l *lane, f frame, flags event.Flags) {
 		d.events = append(d.events, event.Event{TS: ts, Kind: event.FunctionExit, Flags: flags, Thread: l.id,
 			Func: f.fn.register(d.t.sink)})
 	}
 	switch rec.Kind {
 	case ring.RecEnter:
-		tail, left := rec.Flags&ring.RecTail != 0, rs.lanes.left
-		rs.lanes.left = 0
-		l := rs.lanes.enter(rec.SP, rec.Hook, fn, tail, closing)
+		tail, left := rec.Flags&ring.RecTail != 0, lanes.left
+		lanes.left = 0
+		l := lanes.enter(sp, rec.Hook, fn, tail, closing)
 		e := event.Event{TS: ts, Kind: event.FunctionEnter, Thread: l.id, Func: fn.register(d.t.sink), Payload: rec.Payload}
 		if fn.codeStep != 0 {
 			d.seekCode(rs, rec.Payload, int(fn.codeStep), ts)
 		}
-		if tail || left == rec.SP {
+		if tail || left == sp {
 			e.Flags |= event.TailCall
 		}
 		if rec.Flags&ring.RecTruncated != 0 {
@@ -396,9 +402,9 @@ func (d *drainer) decode(rs *ringState) {
 		d.events = append(d.events, e)
 	case ring.RecExit:
 		e := event.Event{TS: ts, Kind: event.FunctionExit}
-		rs.lanes.left = 0
+		lanes.left = 0
 		if rec.Flags&ring.RecTail != 0 {
-			e.Flags, rs.lanes.left = event.TailCall, rec.SP
+			e.Flags, lanes.left = event.TailCall, sp
 		} else {
 			d.result(&e, fn, rec)
 		}
@@ -414,7 +420,7 @@ func (d *drainer) decode(rs *ringState) {
 			}
 			d.events = append(d.events, x)
 		}
-		l, ok := rs.lanes.exit(rec.SP, rec.Hook, closing, tailed)
+		l, ok := lanes.exit(sp, rec.Hook, closing, tailed)
 		if !ok {
 			if rs.told > 0 { // its enter was dropped
 				d.t.sink.Lost(fn.register(d.t.sink), 0, 1)

@@ -24,10 +24,11 @@ type function struct {
 	analysis hook.Analysis
 	plan     *capture.Function
 	kind     hook.Kind
-	rets     bool   // EnterOnly: exits by int3 at each ret and tail call
-	parts    []part // EnterOnly: where those are
-	planErr  error  // what was wrong with its debug information
-	reason   string // why it cannot be hooked; then nothing else is valid
+	rets     bool        // EnterOnly: exits by int3 at each ret and tail call
+	parts    []part      // EnterOnly: where those are
+	planErr  error       // what was wrong with its debug information
+	reason   string      // why it cannot be hooked; then nothing else is valid
+	golang   *goFunction // of a function of Go's; analysis is not valid then
 
 	// How the collector makes event.Ret.
 	retSize   int
@@ -78,7 +79,7 @@ func compile(mod *symbol.Module, f *symbol.Function, w want, pad int, targets []
 		return fn
 	}
 	if onGoroutine(mod, f) {
-		fn.reason = "is a function of Go, which runs on the small stack of a goroutine: a hook could overflow that"
+		fn.compileGo(pad, o)
 		return fn
 	}
 	code, err := mod.BytesAt(f.Low, int(f.Size())+pad)
@@ -106,10 +107,15 @@ func compile(mod *symbol.Module, f *symbol.Function, w want, pad int, targets []
 		fn.kind, fn.rets = hook.EnterOnly, true
 		fn.parts = partsOf(mod, code, fn.analysis)
 	}
+	fn.settleResult()
+	return fn
+}
+
+// settleResult notes what the plan says of the result.
+func (fn *function) settleResult() {
 	fn.retSize, fn.retSigned, fn.retScalar = fn.plan.Layout.ScalarRet()
 	fn.codeStep = fn.plan.Layout.CodeStep()
 	fn.retAlone = fn.retScalar && fn.codeStep == 0 && fn.plan.Plan.ExitGPRs == 1 && len(fn.plan.Plan.Exit) == 0
-	return fn
 }
 
 // onGoroutine reports whether a function may run on a goroutine's stack, which ends a few hundred bytes below any

@@ -41,6 +41,9 @@ func (p *process) makeHooks(ctx context.Context, r *remote, m *loaded, fns []*fu
 		if fn.reason == "" && p.byAddr[m.key(fn)] == nil {
 			need += fn.stubBytes()
 		}
+		if fn.golang != nil {
+			p.openGo()
+		}
 	}
 	var a *arena
 	if need > 0 {
@@ -78,6 +81,9 @@ func (p *process) makeHooks(ctx context.Context, r *remote, m *loaded, fns []*fu
 
 // stubBytes is an upper bound of the arena bytes that the function's stubs take.
 func (fn *function) stubBytes() uint64 {
+	if fn.golang != nil {
+		return fn.goStubBytes()
+	}
 	n := uint64(hook.MaxStub(hook.Spec{Kind: fn.kind, Code: fn.code, Analysis: &fn.analysis,
 		StackBytes: fn.plan.StackBytes})) + 16
 	n += uint64(fn.leaving()) * 64
@@ -102,16 +108,21 @@ func (w *stubWriter) add(spec hook.Spec) (hook.Stub, error) {
 	if err != nil {
 		return stub, err
 	}
-	n := (stub.Len + 15) &^ 15
+	w.append(room, stub.Len)
+	return stub, nil
+}
+
+// append adds the first used bytes of room.
+func (w *stubWriter) append(room []byte, used int) {
+	n := (used + 15) &^ 15
 	for len(room) < n {
 		room = append(room, 0xcc)
 	}
-	for i := stub.Len; i < n; i++ {
+	for i := used; i < n; i++ {
 		room[i] = 0xcc
 	}
 	w.buf = append(w.buf, room[:n]...)
 	w.at += uint64(n)
-	return stub, nil
 }
 
 // hook makes the hook of one function.
@@ -122,6 +133,37 @@ func (w *stubWriter) hook(m *loaded, fn *function) (*hooked, error) {
 	if id >= ring.MaxHooks {
 		return nil, fmt.Errorf("all %d hooks of the process are in use", ring.MaxHooks)
 	}
+	mark, at := len(w.buf), w.at
+	undo := func(err error) (*hooked, error) {
+		w.buf, w.at = w.buf[:mark], at
+		return nil, err
+	}
+	sites := w.sites
+	if fn.golang != nil {
+		sites = w.goHook
+	}
+	h := &hooked{id: id, fn: fn}
+	islands := len(w.islands)
+	var err error
+	if h.sites, err = sites(m, fn, id); err != nil {
+		w.islands = w.islands[:islands]
+		return undo(err)
+	}
+	if err := p.writePlan(id, &fn.plan.Plan, fn.want.spares()); err != nil {
+		return undo(err)
+	}
+	if fn.golang != nil {
+		p.region.Hook(id).Flags = ring.HookGo
+		atomic.StoreUint64(&p.region.Control().GoID, uint64(fn.golang.goid))
+	}
+	p.beginSampled(h)
+	p.byAddr[m.key(fn)] = h
+	w.hooks = append(w.hooks, h)
+	return h, nil
+}
+
+// sites writes the stubs of a function that is hooked with a frame of ours, or with traps at its ends.
+func (w *stubWriter) sites(m *loaded, fn *function, id uint32) ([]*site, error) {
 	an := fn.analysis // at its address in the process
 	an.Addr += hook.Addr(m.bias)
 	spec := hook.Spec{Kind: fn.kind, ID: id, Code: fn.code, Analysis: &an, StackBytes: fn.plan.StackBytes,
@@ -130,42 +172,31 @@ func (w *stubWriter) hook(m *loaded, fn *function) (*hooked, error) {
 	if len(fn.parts) > 0 {
 		spec.Tails = fn.parts[0].tails
 	}
-	mark, at := len(w.buf), w.at
-	undo := func(err error) (*hooked, error) {
-		w.buf, w.at = w.buf[:mark], at
-		return nil, err
-	}
 	stub, err := w.add(spec)
 	if err != nil {
-		return undo(err)
+		return nil, err
 	}
 	entry, err := entrySite(&an, stub)
 	if err != nil {
-		return undo(err)
+		return nil, err
 	}
-	h := &hooked{id: id, fn: fn, sites: []*site{entry}}
+	list := []*site{entry}
 	if an.Patch == hook.PatchShort {
 		island, err := islandSite(&an, entry)
 		if err != nil {
-			return undo(err)
+			return nil, err
 		}
-		h.sites = append(h.sites, island)
+		list = append(list, island)
 		w.islands = append(w.islands, island)
 	}
 	for i := range fn.parts {
-		sites, err := w.leaves(spec, &fn.parts[i], i, m.bias)
+		leaves, err := w.leaves(spec, &fn.parts[i], i, m.bias)
 		if err != nil {
-			return undo(err)
+			return nil, err
 		}
-		h.sites = append(h.sites, sites...)
+		list = append(list, leaves...)
 	}
-	if err := p.writePlan(id, &fn.plan.Plan, fn.want.spares()); err != nil {
-		return undo(err)
-	}
-	p.beginSampled(h)
-	p.byAddr[m.key(fn)] = h
-	w.hooks = append(w.hooks, h)
-	return h, nil
+	return list, nil
 }
 
 func entrySite(an *hook.Analysis, stub hook.Stub) (*site, error) {
@@ -186,7 +217,14 @@ func entrySite(an *hook.Analysis, stub hook.Stub) (*site, error) {
 	default:
 		s.patch = []byte{int3}
 	}
-	for _, pair := range stub.Map {
+	s.setMoves(stub.Map)
+	s.orig = make([]byte, len(s.patch))
+	return s, nil
+}
+
+// setMoves notes where the instructions run that the patch lies over.
+func (s *site) setMoves(pairs []hook.Pair) {
+	for _, pair := range pairs {
 		if from := uint64(pair.Orig); from > s.addr && from < s.addr+uint64(len(s.patch)) {
 			if s.moves == nil {
 				s.moves = map[uint64]uint64{}
@@ -194,8 +232,6 @@ func entrySite(an *hook.Analysis, stub hook.Stub) (*site, error) {
 			s.moves[from] = uint64(pair.Copy)
 		}
 	}
-	s.orig = make([]byte, len(s.patch))
-	return s, nil
 }
 
 // islandSite is the longer jump of a short one.
@@ -320,8 +356,8 @@ func (p *process) writePlan(id uint32, plan *ring.Plan, spares [2]int) error {
 		p.nextOp++
 		return first
 	}
-	h := ring.Hook{Depth: uint8(plan.Depth), EnterGPRs: uint8(min(plan.EnterGPRs, 6)),
-		ExitGPRs: uint8(min(plan.ExitGPRs, 2)), MaxEnter: uint32(plan.MaxEnter), MaxExit: uint32(plan.MaxExit)}
+	h := ring.Hook{Depth: uint8(plan.Depth), EnterGPRs: uint8(min(plan.EnterGPRs, ring.GoRegs)),
+		ExitGPRs: uint8(min(plan.ExitGPRs, ring.GoRegs)), MaxEnter: uint32(plan.MaxEnter), MaxExit: uint32(plan.MaxExit)}
 	h.Allow, h.Least = uint16(spares[0]/ring.AllowBytes), uint8(spares[1]/ring.LeastBytes)
 	h.MaxEnter = max(h.MaxEnter, uint32(h.EnterGPRs)*8)
 	h.MaxExit = max(h.MaxExit, uint32(h.ExitGPRs)*8)

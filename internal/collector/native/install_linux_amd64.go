@@ -27,6 +27,7 @@ type site struct {
 	throw  throwKind         // of a function of a runtime that throws or catches
 	active bool
 	point  *pointSite // what stands there, if it is a breakpoint
+	golang *goSite    // of a function of Go's
 }
 
 const (
@@ -65,6 +66,7 @@ func (p *process) apply(add, remove []*site) error {
 	p.turnBack(ways)
 	if all {
 		p.spareInterrupted(ws, ways)
+		p.spareParked(add)
 	} else {
 		p.oneByte(add)
 	}

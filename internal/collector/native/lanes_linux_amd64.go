@@ -16,6 +16,7 @@ type lanes struct {
 	cur  *lane
 	name func(n int) event.ThreadID // the n-th lane's ID
 	lost bool                       // records were dropped since the frames were entered
+	one  bool                       // all calls are on one stack
 	left uint64                     // stack pointer of the frame that the last record said was left by a tail call, or 0
 }
 
@@ -53,7 +54,7 @@ const maxLanes = 4096
 
 // at returns the lane that a stack pointer belongs to.
 func (ls *lanes) at(sp uint64) *lane {
-	if ls.cur != nil && (ls.cur.holds(sp) || len(ls.list) == 1 && len(ls.cur.frames) == 0) {
+	if ls.cur != nil && (ls.one || ls.cur.holds(sp) || len(ls.list) == 1 && len(ls.cur.frames) == 0) {
 		return ls.cur
 	}
 	var empty *lane

@@ -206,8 +206,11 @@ func (p *process) runsAt(at uint64) (runs uint64, moved []hook.Pair, err error) 
 		if !h.covers(at) {
 			continue
 		}
-		stub, err := p.stubOf(h)
-		if err != nil {
+		stub, first := hook.Stub{}, h.sites[0]
+		if i := slices.IndexFunc(h.sites, func(s *site) bool { return s.golang != nil && s.covers(at) }); i >= 0 {
+			first = h.sites[i]
+			stub = first.golang.stub
+		} else if stub, err = p.stubOf(h); err != nil {
 			return 0, nil, err
 		}
 		runs = at
@@ -215,7 +218,7 @@ func (p *process) runsAt(at uint64) (runs uint64, moved []hook.Pair, err error) 
 			if uint64(pair.Orig) == at {
 				runs = uint64(pair.Copy)
 			}
-			if uint64(pair.Orig) > h.sites[0].addr && h.covers(uint64(pair.Orig)) {
+			if uint64(pair.Orig) > first.addr && h.covers(uint64(pair.Orig)) {
 				moved = append(moved, pair)
 			}
 		}
@@ -227,6 +230,9 @@ func (p *process) runsAt(at uint64) (runs uint64, moved []hook.Pair, err error) 
 // covers reports whether an instruction of the function runs in the hook's stub.
 func (h *hooked) covers(at uint64) bool {
 	s := h.sites[0]
+	if s.golang != nil {
+		return slices.ContainsFunc(h.sites, func(s *site) bool { return s.covers(at) })
+	}
 	return at >= s.addr && at < s.addr+uint64(max(h.fn.analysis.Displaced, len(s.patch)))
 }
 

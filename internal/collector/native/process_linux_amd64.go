@@ -25,6 +25,7 @@ type process struct {
 	t      *target
 	pid    int
 	mem    *ptrace.Mem
+	golang goProcess
 	blob   ring.BlobHeader
 	gadget uint64
 	shares *process // a vfork child before its exec, and the like: whose memory it uses
@@ -209,6 +210,7 @@ func (p *process) release() {
 	}
 	p.released = true
 	p.mem.Close()
+	p.golang.close()
 	if p.region != nil {
 		unix.Munmap(p.region.Bytes())
 	}
@@ -303,6 +305,7 @@ func (p *process) copyTables(src *ring.Region) {
 	}
 	parent, child := src.Control(), p.region.Control()
 	child.Flags = atomic.LoadUint32(&parent.Flags) &^ ring.FlagByTID
+	child.GoID = parent.GoID
 	child.RDebug, child.UnwindCount, child.Unwind = parent.RDebug, parent.UnwindCount, parent.Unwind
 	child.Arenas, child.Objects, child.ArenaCount = parent.Arenas, parent.Objects, parent.ArenaCount
 	child.Out, child.Stdout, child.LineKind, child.LineFull = parent.Out, parent.Stdout, parent.LineKind, parent.LineFull

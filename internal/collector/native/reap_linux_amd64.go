@@ -89,13 +89,20 @@ func (d *drainer) closeRing(p *process, i int, rs *ringState) {
 		ts = p.endTS
 	}
 	crashed := p.dead.Load() && p.exit.Signal != ""
-	rs.lanes.closeAll(func(l *lane, f frame, flags event.Flags) {
+	closing := func(l *lane, f frame, flags event.Flags) {
 		if !crashed {
 			flags |= event.AtEnd
 		}
 		d.events = append(d.events, event.Event{TS: ts, Kind: event.FunctionExit, Flags: flags, Thread: l.id,
 			Func: f.fn.register(d.t.sink)})
-	})
+	}
+	rs.lanes.closeAll(closing)
+	if p.dead.Load() && len(p.drain.rings) == 1 { // goroutines are on no thread: they end with the last
+		for _, ls := range p.drain.goroutines {
+			ls.closeAll(closing)
+		}
+		p.drain.goroutines = nil
+	}
 	if len(d.events) > 0 {
 		d.t.sink.Events(d.events)
 	}

@@ -201,6 +201,9 @@ func (t *target) signalStop(th *thread, s ptrace.Stop) {
 		if s.Signal == unix.SIGSEGV && t.growStack(th, p, &regs) {
 			return
 		}
+		p.faultsThere(th.tid, &regs)
+	case unix.SIGFPE:
+		p.faultsThere(th.tid, &regs)
 	}
 	if t.mayCrash(th, &regs, s.Signal) {
 		return

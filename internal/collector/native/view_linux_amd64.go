@@ -215,6 +215,9 @@ func (p *process) original(entries []stubEntry, pc uint64) uint64 {
 		return original
 	}
 	s := e.h.sites[e.site]
+	if s.golang != nil {
+		return s.golang.original(pc)
+	}
 	if e.site > 0 || e.h.fn == nil { // the place itself: no frame of ours is made there
 		return s.addr
 	}
@@ -243,6 +246,9 @@ var errNoArena = errors.New("find the arena of a stub: it is in none")
 // stubOf makes a function's stub again, to know what lies where in it.
 func (p *process) stubOf(h *hooked) (hook.Stub, error) {
 	fn, s := h.fn, h.sites[0]
+	if s.golang != nil {
+		return s.golang.stub, nil
+	}
 	for _, a := range p.arenas {
 		if s.to < a.lo || s.to >= a.hi {
 			continue

@@ -32,7 +32,7 @@ func (p *process) waysBack(ws windows) (ways []wayBack) {
 		}
 	}
 	for _, h := range *p.hooks.Load() {
-		if h == nil || h.fn == nil {
+		if h == nil || h.fn == nil || h.fn.golang != nil {
 			continue
 		}
 		s := ws.find(h.sites[0].addr + uint64(h.fn.analysis.Displaced))

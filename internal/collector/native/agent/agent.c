@@ -343,6 +343,8 @@ void record_exit(const u64 *r, u64 id, u64 frame, const u8 *vec) {
 	record(r, ret, h->exitgprs, h->exitops, h->maxexit, (u32)id, STROBE_REC_EXIT, 0, frame, vec);
 }
 
+#include "golang.h"
+
 // announce counts one up and waits until the daemon has done what it stands for.
 static WAITS void announce(u32 *count, u32 *done) {
 	struct { long s, ns; } tick = {0, 10000000};

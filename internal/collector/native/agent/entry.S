@@ -18,6 +18,7 @@ blob_start:
 	.quad rest - blob_start
 	.quad code_lo - blob_start, stop_trap - blob_start
 	.quad fast_lo - blob_start, fast_hi - blob_start, fast_fix - blob_start
+	.quad go_enter - blob_start, go_enter_vec - blob_start, go_exit - blob_start, go_exit_vec - blob_start
 
 	.text
 	.globl critical_lo
@@ -372,6 +373,7 @@ stop_trap:
 	int3
 	ret
 
+#include "go.S"
 #include "safe.S"
 
 	.text

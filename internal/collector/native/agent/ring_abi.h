@@ -12,7 +12,7 @@
 #define STROBE_THREAD_SLOTS 0x2000
 #define STROBE_STATES_OFF 0x1870000
 #define STROBE_RINGS_OFF 0x2984000
-#define STROBE_HEADER_BYTES 0x6000
+#define STROBE_HEADER_BYTES 0xa000
 #define STROBE_RECORD_BYTES 0x18
 #define STROBE_OBJ_BYTES 0x40
 #define STROBE_MAX_UNWIND 0x8
@@ -139,6 +139,9 @@
 #define STROBE_ST_CUT 0x3
 #define STROBE_ST_NOROOM 0x4
 #define STROBE_MAX_PAYLOAD 0x4000
+#define STROBE_HOOK_GO 0x400
+#define STROBE_GO_DEPTH_BITS 0x1c
+#define STROBE_GO_REGS 0x9
 
 #ifndef __ASSEMBLER__
 #include <stddef.h>
@@ -210,8 +213,9 @@ struct strobe_control {
 	uint64_t linetsc;
 	struct strobe_outfile out[2];
 	uint64_t waitticks;
+	uint64_t goid;
 };
-_Static_assert(sizeof(struct strobe_control) == 9136, "Control");
+_Static_assert(sizeof(struct strobe_control) == 9144, "Control");
 _Static_assert(offsetof(struct strobe_control, magic) == 0, "Control.Magic");
 _Static_assert(offsetof(struct strobe_control, version) == 8, "Control.Version");
 _Static_assert(offsetof(struct strobe_control, flags) == 12, "Control.Flags");
@@ -241,6 +245,7 @@ _Static_assert(offsetof(struct strobe_control, lineleft) == 9080, "Control.LineL
 _Static_assert(offsetof(struct strobe_control, linetsc) == 9088, "Control.LineTSC");
 _Static_assert(offsetof(struct strobe_control, out) == 9096, "Control.Out");
 _Static_assert(offsetof(struct strobe_control, waitticks) == 9128, "Control.WaitTicks");
+_Static_assert(offsetof(struct strobe_control, goid) == 9136, "Control.GoID");
 
 struct strobe_hook {
 	uint32_t flags;
@@ -509,8 +514,12 @@ struct strobe_blobheader {
 	uint64_t fastlo;
 	uint64_t fasthi;
 	uint64_t fastfix;
+	uint64_t goenter;
+	uint64_t goentervec;
+	uint64_t goexit;
+	uint64_t goexitvec;
 };
-_Static_assert(sizeof(struct strobe_blobheader) == 208, "BlobHeader");
+_Static_assert(sizeof(struct strobe_blobheader) == 240, "BlobHeader");
 _Static_assert(offsetof(struct strobe_blobheader, magic) == 0, "BlobHeader.Magic");
 _Static_assert(offsetof(struct strobe_blobheader, enter) == 8, "BlobHeader.Enter");
 _Static_assert(offsetof(struct strobe_blobheader, entervec) == 16, "BlobHeader.EnterVec");
@@ -537,6 +546,10 @@ _Static_assert(offsetof(struct strobe_blobheader, stoptrap) == 176, "BlobHeader.
 _Static_assert(offsetof(struct strobe_blobheader, fastlo) == 184, "BlobHeader.FastLo");
 _Static_assert(offsetof(struct strobe_blobheader, fasthi) == 192, "BlobHeader.FastHi");
 _Static_assert(offsetof(struct strobe_blobheader, fastfix) == 200, "BlobHeader.FastFix");
+_Static_assert(offsetof(struct strobe_blobheader, goenter) == 208, "BlobHeader.GoEnter");
+_Static_assert(offsetof(struct strobe_blobheader, goentervec) == 216, "BlobHeader.GoEnterVec");
+_Static_assert(offsetof(struct strobe_blobheader, goexit) == 224, "BlobHeader.GoExit");
+_Static_assert(offsetof(struct strobe_blobheader, goexitvec) == 232, "BlobHeader.GoExitVec");
 
 struct strobe_proberegs {
 	uint64_t regs[16];

@@ -399,7 +399,7 @@ HOT u64 with_ops(struct strobe_header *t, const u64 *r, const u8 *vec, struct st
 	w.t = t; w.r = r; w.payload = (u8 *)(rec + 1); w.p = (u8 *)p; w.end = w.payload + max;
 	w.first = 0; w.open = 0; w.out = 0; w.cfa = rec->sp + 16; w.nodes = 0; w.steps = 0; w.depth = h->depth; w.most = 0;
 	w.cut = 0; w.safe = !stale(rec->tsc); w.hashed = 0; w.bad = 0; w.began = 0;
-	w.all = (h->flags & STROBE_HOOK_POINT) != 0;
+	w.all = (h->flags & (STROBE_HOOK_POINT | STROBE_HOOK_GO)) != 0;
 	run_ops(&w, OPS + ops, vec, rec);
 	if (w.began) end_nodes(&w, rec);
 	return (u64)w.p | w.cut;

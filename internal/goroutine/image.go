@@ -1,0 +1,87 @@
+package goroutine
+
+import (
+	"debug/buildinfo"
+	"debug/elf"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// Image is what the file of a Go program says of its functions. Immutable.
+type Image struct {
+	Version string // go1.26.3
+	GoID    uint32 // where in a goroutine's g its ID is; the bounds of its stack are at 0 and 8
+
+	marks map[string]mark
+}
+
+// mark is what sets a function apart from those that the compiler made of Go code.
+type mark uint8
+
+const (
+	markAssembly mark = 1 << iota
+	markAdded         // by the compiler: it makes one calling convention or method out of another
+)
+
+const flagAssembly = 4 // runtime.abi.FuncFlagAsm
+
+// ReadImage reads it. fault.Unsupported is not told here: the error says what is not known.
+func ReadImage(file io.ReaderAt) (*Image, error) {
+	f, err := elf.NewFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read the program's file: %w", err)
+	}
+	info, err := buildinfo.Read(file)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNotGo, err)
+	}
+	img := &Image{Version: info.GoVersion, marks: map[string]mark{}}
+	l := known(img.Version)
+	if l == nil {
+		d, err := f.DWARF()
+		if err != nil {
+			return nil, fmt.Errorf("the runtime of %s is not known: %w", img.Version, err)
+		}
+		if l, err = LayoutOf(d); err != nil {
+			return nil, fmt.Errorf("the runtime of %s is not known: %w", img.Version, err)
+		}
+	}
+	img.GoID = l.GID
+	i := slices.IndexFunc(f.Sections, func(s *elf.Section) bool { return strings.HasSuffix(s.Name, ".gopclntab") })
+	if i < 0 || f.Sections[i].Size > maxTable {
+		return nil, fmt.Errorf("it has no line table of %s that can be read", img.Version)
+	}
+	b, err := f.Sections[i].Data()
+	if err != nil {
+		return nil, fmt.Errorf("read the line table: %w", err)
+	}
+	t, err := newLineTable(b)
+	if err != nil {
+		return nil, err
+	}
+	for i := range t.n {
+		fn, ok := t.function(i)
+		if !ok {
+			continue
+		}
+		m := mark(0)
+		if fn.record[41]&flagAssembly != 0 {
+			m |= markAssembly
+		}
+		if fn.kind() == t.wrapper && t.wrapper > 0 {
+			m |= markAdded
+		}
+		if m != 0 {
+			img.marks[t.name(fn.field(1))] |= m
+		}
+	}
+	return img, nil
+}
+
+// Assembly reports a function that is written in assembly, which keeps to no rule of the compiler's.
+func (i *Image) Assembly(name string) bool { return i.marks[name]&markAssembly != 0 }
+
+// Added reports a function that the compiler put between a caller and what it calls.
+func (i *Image) Added(name string) bool { return i.marks[name]&markAdded != 0 }

@@ -1,0 +1,148 @@
+package symbol
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+	"strings"
+)
+
+// Attributes of Go's compiler.
+const (
+	atGoKind        = 0x2900 // reflect.Kind
+	atGoRuntimeType = 0x2904 // where its description is in the program
+)
+
+// GoType is a type of a Go program that a value in an interface may be of.
+type GoType struct {
+	Name string // as in Go: *errors.errorString
+	Type *Type
+	// Key tells the type's description in the program's memory from all others of the module: its hash in the upper half,
+	// and where its name is among the names in the lower one. Neither depends on where the module is loaded.
+	Key uint64
+}
+
+// Where a type's description has its parts: internal/abi.Type.
+const (
+	goTypeHash  = 16
+	goTypeKind  = 23
+	goKindMask  = 31
+	goTypeName  = 40
+	goTypeBytes = 48
+)
+
+// maxGoTypes bounds what is kept of a module; the largest programs have some fifty thousand.
+const maxGoTypes = 1 << 17
+
+type goTypesKey struct{}
+
+// GoTypes returns the types of the module of t that values in interfaces may be of, by name. They are looked for once.
+func (t *Type) GoTypes() []GoType {
+	if t == nil || t.m == nil {
+		return nil
+	}
+	m := t.m
+	return m.Memo(goTypesKey{}, func() any {
+		var all []GoType
+		_ = m.guarded(func() error {
+			all = m.findGoTypes()
+			return nil
+		})
+		return all
+	}).([]GoType)
+}
+
+func (m *Module) findGoTypes() []GoType {
+	d := m.dwarf()
+	if d == nil {
+		return nil
+	}
+	base := uint64(0) // newer versions say how far a description is from there, and not where it is
+	for _, im := range m.images() {
+		im.eachSym(func(s elfSym) bool {
+			if string(s.name) == "runtime.types" {
+				base = s.value
+			}
+			return base == 0
+		})
+	}
+	var units []*unit
+	for _, s := range d.secs {
+		for _, u := range s.units {
+			if u.lang == LangGo {
+				units = append(units, u)
+			}
+		}
+	}
+	found := make([][]GoType, len(units))
+	_ = parallelN(len(units), func(i int) { found[i] = d.goTypesOf(m, units[i], base) }) // damaged ones are left out
+	all := slices.Concat(found...)
+	slices.SortFunc(all, func(a, b GoType) int { return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Name, b.Name)) })
+	all = slices.CompactFunc(all, func(a, b GoType) bool { return a.Key == b.Key })
+	slices.SortFunc(all, func(a, b GoType) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Key, b.Key)) })
+	return all[:min(len(all), maxGoTypes)]
+}
+
+// goTypesOf reads the types at the top of a unit.
+func (d *dwarfData) goTypesOf(m *Module, u *unit, base uint64) []GoType {
+	var out []GoType
+	r := reader{b: u.sec.data[:u.end], off: int(u.dieOff)}
+	root := u.abbrevs.get(r.uleb())
+	if root == nil || !root.children {
+		return nil
+	}
+	root.skipAttrs(&r)
+	for depth := 0; r.off < len(r.b) && !r.bad && len(out) < maxGoTypes; {
+		off := r.off
+		code := r.uleb()
+		if code == 0 {
+			if depth--; depth < 0 {
+				break
+			}
+			continue
+		}
+		c := u.abbrevs.get(code)
+		if c == nil {
+			break
+		}
+		if _, isType := kindOfTag[c.tag]; depth == 0 && isType && c.tag != tagSubprogram {
+			if g, ok := d.goType(m, u, c, &r, base); ok {
+				g.Type = d.typeAt(m, u.ref(uint64(off)), 0)
+				out = append(out, g)
+			}
+		} else {
+			c.skipAttrs(&r)
+		}
+		if c.children {
+			depth++
+		}
+	}
+	return out
+}
+
+func (d *dwarfData) goType(m *Module, u *unit, c *abbrev, r *reader, base uint64) (g GoType, ok bool) {
+	at, kind := uint64(0), uint64(0)
+	for _, a := range c.attrs {
+		switch a.name {
+		case atName:
+			g.Name = string(u.text(u.str(r, a.form)))
+		case atGoRuntimeType:
+			at = u.value(r, a).u
+		case atGoKind:
+			kind = u.value(r, a).u
+		default:
+			u.skip(r, a.form)
+		}
+	}
+	if r.bad || at == 0 || g.Name == "" || strings.HasPrefix(g.Name, "go.shape.") {
+		return g, false
+	}
+	for _, at := range []uint64{at, at + base} {
+		b, err := m.BytesAt(Addr(at), goTypeBytes)
+		if err == nil && uint64(b[goTypeKind]&goKindMask) == kind&goKindMask && kind != 0 {
+			g.Key = uint64(binary.LittleEndian.Uint32(b[goTypeHash:]))<<32 | uint64(binary.LittleEndian.Uint32(b[goTypeName:]))
+			return g, true
+		}
+	}
+	return g, false
+}
