@@ -60,7 +60,8 @@ var abiConsts = []struct {
 	{"ST_OK", StatusOK}, {"ST_NULL", StatusNull}, {"ST_UNREADABLE", StatusUnreadable}, {"ST_CUT", StatusCut},
 	{"ST_NOROOM", StatusNoRoom},
 	{"MAX_PAYLOAD", MaxPayload},
-	{"HOOK_GO", HookGo}, {"GO_DEPTH_BITS", GoDepthBits}, {"GO_REGS", GoRegs},
+	{"HOOK_GO", HookGo}, {"GO_DEPTH_BITS", GoDepthBits}, {"GO_REGS", GoRegs}, {"GO_OPEN_OFF", GoOpenOff},
+	{"GO_OPEN", GoOpen},
 }
 
 // CHeader returns the text of agent/ring_abi.h.

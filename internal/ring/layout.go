@@ -11,6 +11,7 @@ package ring
 //	StatesOff     MaxRings × uint32          RingFree, RingUsed, RingDead
 //	PointsOff     MaxPoints × Point
 //	LossesOff     LossShards × MaxHooks × Loss  what was dropped of each hook
+//	GoOpenOff     GoOpen × uint64            calls of Go functions of which few are recorded: those that are, and are open
 //	RingsOff      Control.RingCount × (Header page, Control.RingBytes of data)
 //
 // All of it is one sparse memfd; only touched pages exist.
@@ -34,7 +35,9 @@ const (
 	PointShards = 16
 	LossesOff   = PointsOff + MaxPoints*(64+PointShards*64)
 	LossShards  = 4
-	RingsOff    = LossesOff + LossShards*MaxHooks*16
+	GoOpenOff   = LossesOff + LossShards*MaxHooks*16
+	GoOpen      = 1 << 12
+	RingsOff    = GoOpenOff + GoOpen*8
 	HeaderBytes = 24576 + GoStackBytes
 	// GoStackBytes is the stack at the end of each header on which the agent runs for a function of Go's: a goroutine has
 	// but a few hundred bytes left.

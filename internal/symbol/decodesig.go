@@ -11,6 +11,9 @@ import (
 // Signature decodes a function's parameters and result. It fails with NO_DEBUG_SYMBOLS when the
 // function has none.
 func (m *Module) Signature(f *Function) (*Signature, error) {
+	if m.Go && f.HasDWARF && f.die == 0 {
+		return &Signature{Language: LangGo, Bare: true}, nil
+	}
 	if !f.HasDWARF || f.die == 0 {
 		return nil, fault.New(fault.NoDebugSymbols, "Build with -g to see arguments and results.",
 			"%s has no debug information", f.Name)

@@ -143,6 +143,11 @@ func (m *Module) load(o Options) {
 	if m.ix == nil {
 		d := m.dwarf()
 		m.ix = buildIndex(m.im, m.images(), d)
+		if m.Go && !m.ix.hasDWARF {
+			if err := m.addGo(); err != nil {
+				m.ix.problems = append(m.ix.problems, err.Error())
+			}
+		}
 		if key != "" && len(m.ix.problems) == 0 && len(m.finder.list) == 0 && (d == nil || len(d.problems) == 0) {
 			if err := writeCache(o.CacheDir, key, m.ix); err != nil {
 				m.finder.list = append(m.finder.list, fmt.Sprintf("the symbol cache was not written: %v", err))

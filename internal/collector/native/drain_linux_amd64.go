@@ -26,6 +26,7 @@ type drainState struct {
 	code codeSeen
 
 	goroutines map[uint64]*lanes // by ID, of those of which something was recorded
+	goLosses   int
 }
 
 // ringState is one thread's ring being read.
@@ -376,8 +377,8 @@ func (d *drainer) decode(rs *ringState) {
 		lanes, sp = d.goLanes(rs, sp)
 	}
 	closing := func(l *lane, f frame, flags event.Flags) {
-		d.events = append(d.events, event.Event{TS: ts, Kind: event.FunctionExit, Flags: flags, Thread: l.id,
-			Func: f.fn.register(d.t.sink)})
+		d.events = append(d.events, event.Event{TS: ts, Kind: event.FunctionExit, Flags: rs.p.goSkipped(f, flags),
+			Thread: l.id, Func: f.fn.register(d.t.sink)})
 	}
 	switch rec.Kind {
 	case ring.RecEnter:
@@ -456,6 +457,7 @@ func (fn *function) sameResult(o *function) bool {
 // drop puts lost records on the timeline. They are counted elsewhere: see losses.
 func (d *drainer) drop(rs *ringState, count, first, last uint64, why string) {
 	rs.lanes.lost = true
+	rs.p.drain.goLosses++
 	note := map[string]any{"count": count, "threadId": rs.tid}
 	ts := d.t.sink.Now()
 	if count > 0 {

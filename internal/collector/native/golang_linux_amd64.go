@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync/atomic"
 
 	"github.com/strobe-debug/strobe/internal/capture"
 	"github.com/strobe-debug/strobe/internal/event"
@@ -274,5 +275,17 @@ func (d *drainer) goLanes(rs *ringState, sp uint64) (*lanes, uint64) {
 		}}
 		p.drain.goroutines[goid] = ls
 	}
+	if ls.losses != p.drain.goLosses { // on whichever thread the goroutine was
+		ls.losses, ls.lost = p.drain.goLosses, true
+	}
 	return ls, depth
+}
+
+// goSkipped says why a call of a function of Go's ended without a record: of one of which few are recorded, the end of
+// one that is may be missing.
+func (p *process) goSkipped(f frame, flags event.Flags) event.Flags {
+	if f.fn.golang != nil && flags == event.Unwound && atomic.LoadUint32(p.region.HookSample(f.hook)) != 0 {
+		return event.Lost
+	}
+	return flags
 }

@@ -17,7 +17,9 @@ type lanes struct {
 	name func(n int) event.ThreadID // the n-th lane's ID
 	lost bool                       // records were dropped since the frames were entered
 	one  bool                       // all calls are on one stack
-	left uint64                     // stack pointer of the frame that the last record said was left by a tail call, or 0
+
+	losses int    // of a goroutine's: losses of the process that are known here
+	left   uint64 // stack pointer of the frame that the last record said was left by a tail call, or 0
 }
 
 type lane struct {

@@ -1,0 +1,91 @@
+package symbol
+
+import (
+	"cmp"
+	"debug/elf"
+	"debug/gosym"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Go program without debug information still has the table by which it prints its stacks: names of functions, where
+// they are, files and lines. Parameters are not in it.
+
+// Words of the table's header, and of runtime.moduledata, which begins with the table's address.
+const (
+	goTextWord   = 8 + 2*8
+	goModuleText = 176
+)
+
+// addGo makes the index one of the functions of that table.
+func (m *Module) addGo() error {
+	im := m.im
+	i := max(im.find(".gopclntab"), im.find(".data.rel.ro.gopclntab"))
+	text := im.find(".text")
+	if i < 0 || text < 0 {
+		return nil
+	}
+	table := im.raw(&im.sects[i])
+	begin := im.goText(table, im.sects[i].addr)
+	if begin == 0 {
+		begin = im.sects[text].addr
+	}
+	tab, err := gosym.NewTable(nil, gosym.NewLineTable(table, begin))
+	if err != nil {
+		return fmt.Errorf("read the table of Go's functions: %w", err)
+	}
+	known := map[Addr]bool{}
+	for i := range tab.Funcs {
+		g := &tab.Funcs[i]
+		if g.End <= g.Entry || g.Name == "" || strings.HasPrefix(g.Name, "type:.") || strings.HasPrefix(g.Name, "go:") {
+			continue
+		}
+		b := im.at(g.Entry)
+		if uint64(len(b)) < g.End-g.Entry {
+			continue
+		}
+		end := g.End
+		for end > g.Entry+1 && b[end-g.Entry-1] == 0xcc && b[end-g.Entry-2] == 0xcc { // between functions
+			end--
+		}
+		f := Function{Name: g.Name, Raw: g.Name, Low: Addr(g.Entry), High: Addr(end), Language: LangGo, HasDWARF: true}
+		f.File, f.Line, _ = tab.PCToLine(g.Entry)
+		known[f.Low] = true
+		m.ix.funcs = append(m.ix.funcs, f)
+	}
+	if len(known) == 0 {
+		return nil
+	}
+	m.ix.funcs = slices.DeleteFunc(m.ix.funcs, func(f Function) bool { return known[f.Low] && !f.HasDWARF })
+	slices.SortFunc(m.ix.funcs, func(a, b Function) int { return cmp.Compare(a.Low, b.Low) })
+	m.ix.hasDWARF, m.ix.language = true, LangGo
+	return nil
+}
+
+// goText is where the code of a Go module begins, which the table counts from: with C code in the program that is not
+// where the section does. 0: it is not found.
+func (im *image) goText(table []byte, at uint64) uint64 {
+	if len(table) < goTextWord+8 {
+		return 0
+	}
+	if w := binary.LittleEndian.Uint64(table[goTextWord:]); w != 0 {
+		return w
+	}
+	for i := range im.sects {
+		s := &im.sects[i]
+		if s.typ != uint32(elf.SHT_PROGBITS) || s.flags&uint64(elf.SHF_WRITE) == 0 {
+			continue
+		}
+		b := im.raw(s)
+		for o := 0; o+goModuleText+8 <= len(b); o += 8 {
+			if binary.LittleEndian.Uint64(b[o:]) == at {
+				if w := binary.LittleEndian.Uint64(b[o+goModuleText:]); im.isText(w) {
+					return w
+				}
+			}
+		}
+	}
+	return 0
+}
