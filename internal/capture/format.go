@@ -51,7 +51,10 @@ func (tt *typeTable) formatter(t *symbol.Type) *formatter {
 
 // findFormatter looks among the user's descriptions, what we know, and the built-in descriptions.
 func (tt *typeTable) findFormatter(t *symbol.Type) *formatter {
-	if !tt.rust && (t.Kind == symbol.KindPointer && t.Elem() != nil || t.Kind == symbol.KindUnion) {
+	if tt.golang && t.Kind == symbol.KindFunction {
+		return goFuncValue
+	}
+	if !tt.rust && !tt.golang && (t.Kind == symbol.KindPointer && t.Elem() != nil || t.Kind == symbol.KindUnion) {
 		for _, f := range pointerForms {
 			if f.form(&form{T: t, V: &value.Type{}, P: &prog{}, tt: tt, dry: true}) {
 				return f

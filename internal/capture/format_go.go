@@ -302,3 +302,17 @@ var goTime = &formatter{
 		return true
 	},
 }
+
+// goFuncValue is a function as a value: a pointer to what it captured, which begins with the address of its code.
+var goFuncValue = &formatter{
+	name:  "go function",
+	match: func(string) bool { return false },
+	form: func(f *form) bool {
+		none := f.P.Label()
+		f.P.Load(r0, 0, 8)
+		f.P.JumpZero(r0, none)
+		f.P.LoadMem(r0, r0, 0, 8)
+		f.P.Bind(none)
+		return f.words(value.ClassCallable, r0)
+	},
+}

@@ -53,73 +53,75 @@ type goCase struct {
 	symbol.GoType
 	rank   int
 	number uint64 // from 1
-	whole  bool   // the value is shown, too
 	inside bool   // the word is the value itself, which is a pointer
 }
 
-// Bounds on the types that one interface is taken to hold: so many are shown with their value, so many by name.
-const (
-	maxGoValues = 40
-	maxGoNames  = 160
-)
+// maxGoValues bounds the types of which an interface shows the value. Of all others it shows the name.
+const maxGoValues = 44
 
 // Types of the standard library that interfaces often hold.
 var (
-	goErrors = []string{"*errors.errorString", "*fmt.wrapError", "*fmt.wrapErrors", "*errors.joinError",
-		"syscall.Errno", "*io/fs.PathError", "*os.SyscallError", "*net.OpError", "*strconv.NumError",
-		"*encoding/json.SyntaxError", "runtime.boundsError", "*runtime.TypeAssertionError", "runtime.plainError",
-		"runtime.errorString", "*net/url.Error", "context.deadlineExceededError"}
+	goErrors = []string{"*errors.errorString", "*fmt.wrapError", "*fmt.wrapErrors", "*errors.joinError", "syscall.Errno",
+		"*io/fs.PathError", "*os.SyscallError", "*net.OpError", "*strconv.NumError", "runtime.boundsError",
+		"runtime.plainError", "runtime.errorString"}
 	goPlain = []string{"int", "string", "bool", "float64", "int64", "uint64", "int32", "uint32", "uint8", "uint",
-		"float32", "int8", "int16", "uint16", "uintptr", "[]uint8", "[]string", "[]int", "map[string]interface {}",
-		"[]interface {}", "time.Duration", "time.Time"}
+		"float32", "int8", "int16", "uint16", "uintptr", "[]uint8", "[]string", "[]int", "time.Duration", "time.Time"}
 )
 
-// goCases chooses what an interface of the program may hold, by what is most likely to be there: what everybody uses,
-// then the program's own types.
-func goCases(t *symbol.Type, methods bool) []goCase {
-	often := goPlain
-	if methods {
-		often = nil
+type goCasesKey struct {
+	t       *symbol.Type
+	methods bool
+}
+
+// goCases chooses of which types an interface of the program shows the values: those that everybody uses, the program's
+// own errors, and some more of its own.
+func (f *form) goCases(methods bool) []goCase {
+	key := goCasesKey{f.T, methods}
+	if known, ok := f.tt.walks.goCases.Load(key); ok {
+		return known.([]goCase)
 	}
-	often = append(slices.Clone(goErrors), often...)
+	list := findGoCases(f.T, methods)
+	f.tt.walks.goCases.Store(key, list)
+	return list
+}
+
+func findGoCases(t *symbol.Type, methods bool) []goCase {
+	often := slices.Clone(goErrors)
+	if !methods {
+		often = append(often, goPlain...)
+	}
 	rank := map[string]int{}
 	for i, n := range often {
 		rank[n] = i + 1
 	}
+	errs, module := t.GoErrors(), t.GoModule()
 	var list []goCase
 	for _, g := range t.GoTypes() {
 		c := goCase{GoType: g, rank: rank[g.Name]}
 		s := g.Type.Strip()
 		name := strings.TrimLeft(g.Name, "*")
+		own := strings.HasPrefix(name, "main.") || module != "" && strings.HasPrefix(name, module)
 		switch {
 		case c.rank > 0:
-		case strings.HasPrefix(name, "main."):
-			c.rank = 1000
-		case goOwn(name):
+		case own && errs[g.Name]:
+			c.rank = 1000 + strings.Count(name, "/")
+		case own && !methods && !strings.ContainsAny(name, "{[("):
 			c.rank = 2000 + strings.Count(name, "/")
 		default:
 			continue
 		}
-		if strings.Contains(name, "struct {") || strings.Contains(name, "func(") || s == nil {
+		if s == nil || sizeOf(s) < 0 {
 			continue
 		}
 		c.inside = goDirect(s)
 		list = append(list, c)
 	}
 	slices.SortStableFunc(list, func(a, b goCase) int { return cmp.Or(a.rank-b.rank, cmp.Compare(a.Name, b.Name)) })
-	list = list[:min(len(list), maxGoNames)]
+	list = list[:min(len(list), maxGoValues)]
 	for i := range list {
 		list[i].number = uint64(i + 1)
-		list[i].whole = i < maxGoValues && sizeOf(list[i].Type.Strip()) >= 0
 	}
 	return list
-}
-
-// goOwn reports a type of a module, rather than of the standard library: the first part of its path has a dot.
-func goOwn(name string) bool {
-	first, _, ok := strings.Cut(name, "/")
-	return ok && strings.Contains(first, ".") && !strings.ContainsAny(first, "[ ") &&
-		!strings.HasPrefix(name, "golang.org/x/")
 }
 
 // goDirect reports a type whose values are one pointer: an interface has that itself.
@@ -143,19 +145,21 @@ func goDirect(t *symbol.Type) bool {
 
 // goDynamic shows the value at the address in r0, or that r0 itself is, whose type's description is at r1.
 func (f *form) goDynamic(methods bool) {
-	f.V.Class, f.V.Walk, f.V.Name = value.ClassDynamic, f.Words(), "interface"
+	f.V.Class, f.V.Walk, f.V.Name, f.V.Plain = value.ClassDynamic, f.Words(), "interface", true
 	if f.dry {
 		return
 	}
-	cases := goCases(f.T, methods)
+	cases := slices.Clone(f.goCases(methods))
+	level := f.level
+	defer func() { f.level = level }()
+	f.level = min(level, 1) // a layout has all of these types
 	if f.index >= 0 {
 		for i := range cases {
 			c := &cases[i]
-			v := value.Variant{Name: c.Name, Type: -1}
-			switch {
-			case c.whole && c.inside:
+			v := value.Variant{Name: c.Name}
+			if c.inside {
 				v.Type = f.tt.at(c.Type, f.level)
-			case c.whole:
+			} else {
 				v.Type = f.pointee(c.Type)
 			}
 			f.V.Variants = append(f.V.Variants, v)
@@ -177,8 +181,16 @@ func (f *form) goDynamic(methods bool) {
 	p.JumpNot(r1, none)
 	p.Const(r0, 0) // nil: there is no type
 	p.Bind(none)
-	f.dynWords(r0)
+	f.goWords()
 	p.Bind(end)
+}
+
+func (f *form) goWords() {
+	f.P.Open(f.V.Walk)
+	f.P.Push(r2)
+	f.P.Push(r0)
+	f.P.Push(r1)
+	f.P.Close()
 }
 
 // goSearch looks for r3 among the keys of cases, which are in order.
@@ -199,12 +211,12 @@ func (f *form) goSearch(cases []goCase, miss, end label) {
 	p.ALU(ring.ALUEq, r5, r3, r4)
 	p.JumpZero(r5, miss)
 	p.Const(r2, c.number)
-	f.dynWords(r0)
+	f.goWords()
 	t := c.Type.Strip()
 	switch {
-	case c.whole && c.inside:
+	case c.inside:
 		f.goInside(t)
-	case c.whole && sizeOf(t) > 0:
+	case sizeOf(t) > 0:
 		p.Node(f.tt.walks.id(t, walkObject), r0, noReg, sizeOf(t), true)
 	}
 	p.Jump(end)

@@ -148,6 +148,10 @@ func (tt *typeTable) fill(i int32, v *value.Type, t *symbol.Type, level int) {
 			return
 		}
 		tt.pointer(i, v, t, level)
+	case symbol.KindFunction:
+		if f := tt.formatter(t); f == nil || !f.form(&form{T: t, V: v, P: &prog{}, tt: tt, index: i, level: level}) {
+			v.Class = value.ClassOpaque
+		}
 	case symbol.KindMemberPointer:
 		v.Class = value.ClassMemberPtr
 		if v.Size == 16 {

@@ -110,6 +110,9 @@ func (tt *typeTable) needsAt(t *symbol.Type, depth int) (loops int, needs bool) 
 		if tt.formatter(t) != nil {
 			needs, near = true, true
 		}
+	case symbol.KindFunction:
+		needs = tt.formatter(t) != nil
+		near = needs
 	case symbol.KindArray:
 		if loops, needs = tt.needsAt(t.Elem(), depth+1); needs {
 			loops++

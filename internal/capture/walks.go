@@ -28,6 +28,7 @@ type Walks struct {
 	viewForms sync.Map    // formKey to its *formatter
 	made      sync.Map    // types that expressions made, by what they are: one for each
 
+	goCases  sync.Map     // goCasesKey to []goCase
 	forms    sync.Map     // *symbol.Type to its *formatter: the name of a type is looked up once in a session
 	virtuals sync.Map     // *symbol.Type to its *virtualClass
 	derived  atomic.Int64 // forms made of derived classes

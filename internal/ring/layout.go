@@ -299,6 +299,9 @@ type Header struct {
 	Spent      [Spents + 1]Spent     // (agent) by hook ID, modulo; the last is of all
 	// (agent) nodes of the record at hand by address and walk: offset in the payload / 8 + 1
 	Seen [SeenSlots]uint16
+	// (agent) where on the stack behind this a call of Go's may begin that a signal's handler makes while the thread waits
+	// for room there; 0: at its end
+	GoStack uint64
 }
 
 // OtherFile is a descriptor, other than 1 and 2, that was none of ours when a thread last wrote to it. Where much is

@@ -2,6 +2,7 @@ package symbol
 
 import (
 	"cmp"
+	"debug/buildinfo"
 	"encoding/binary"
 	"slices"
 	"strings"
@@ -19,7 +20,8 @@ type GoType struct {
 	Type *Type
 	// Key tells the type's description in the program's memory from all others of the module: its hash in the upper half,
 	// and where its name is among the names in the lower one. Neither depends on where the module is loaded.
-	Key uint64
+	Key  uint64
+	Addr Addr // of the description
 }
 
 // Where a type's description has its parts: internal/abi.Type.
@@ -35,6 +37,32 @@ const (
 const maxGoTypes = 1 << 17
 
 type goTypesKey struct{}
+
+type goNamesKey struct{}
+
+// GoTypeNames are the names of types by where their descriptions are, and where the first begins and the last ends.
+type GoTypeNames struct {
+	Lo, Hi Addr
+	Name   map[Addr]string
+}
+
+// GoTypeNames returns those of the module; nothing where there is no debug information.
+func (m *Module) GoTypeNames() *GoTypeNames {
+	return m.Memo(goNamesKey{}, func() any {
+		n := &GoTypeNames{Name: map[Addr]string{}}
+		if !m.Go {
+			return n
+		}
+		for _, g := range (&Type{m: m}).GoTypes() {
+			if n.Lo == 0 || g.Addr < n.Lo {
+				n.Lo = g.Addr
+			}
+			n.Hi = max(n.Hi, g.Addr+goTypeBytes)
+			n.Name[g.Addr] = g.Name
+		}
+		return n
+	}).(*GoTypeNames)
+}
 
 // GoTypes returns the types of the module of t that values in interfaces may be of, by name. They are looked for once.
 func (t *Type) GoTypes() []GoType {
@@ -140,9 +168,49 @@ func (d *dwarfData) goType(m *Module, u *unit, c *abbrev, r *reader, base uint64
 	for _, at := range []uint64{at, at + base} {
 		b, err := m.BytesAt(Addr(at), goTypeBytes)
 		if err == nil && uint64(b[goTypeKind]&goKindMask) == kind&goKindMask && kind != 0 {
+			g.Addr = Addr(at)
 			g.Key = uint64(binary.LittleEndian.Uint32(b[goTypeHash:]))<<32 | uint64(binary.LittleEndian.Uint32(b[goTypeName:]))
 			return g, true
 		}
 	}
 	return g, false
+}
+
+type goErrorsKey struct{}
+
+// GoErrors are the names of the module's types that are errors, as far as their methods have code.
+func (t *Type) GoErrors() map[string]bool {
+	if t == nil || t.m == nil {
+		return nil
+	}
+	return t.m.Memo(goErrorsKey{}, func() any {
+		out := map[string]bool{}
+		for i := range t.m.Functions() {
+			name, ok := strings.CutSuffix(t.m.Functions()[i].Name, ".Error")
+			if !ok {
+				continue
+			}
+			if at := strings.LastIndex(name, ".(*"); at >= 0 { // pkg.(*T)
+				name = "*" + name[:at+1] + strings.TrimSuffix(name[at+3:], ")")
+			}
+			out[name] = true
+		}
+		return out
+	}).(map[string]bool)
+}
+
+type goModuleKey struct{}
+
+// GoModule is the path of the main module of the program that has t, "" where it is not told.
+func (t *Type) GoModule() string {
+	if t == nil || t.m == nil {
+		return ""
+	}
+	return t.m.Memo(goModuleKey{}, func() any {
+		info, err := buildinfo.ReadFile(t.m.Path)
+		if err != nil {
+			return ""
+		}
+		return info.Main.Path
+	}).(string)
 }

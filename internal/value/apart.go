@@ -50,6 +50,8 @@ func (r *renderer) dynamic(t *Type, b []byte, v view, depth int) Value {
 			Const: binary.LittleEndian.AppendUint64(nil, addr)}}}, depth+1)
 	}
 	switch {
+	case t.Plain && (n == 0 || n > uint64(len(t.Variants))):
+		return r.typeAlone(t, addr, word(b, 2))
 	case n == 0 && addr == 0, addr == 0 && n > uint64(len(t.Variants)):
 		return Value{}
 	case n == 0 || n > uint64(len(t.Variants)):
@@ -71,4 +73,18 @@ func (r *renderer) dynamic(t *Type, b []byte, v view, depth int) Value {
 		return inner
 	}
 	return NewObject(Object{{"type", NewText(c.Name)}, {"value", inner}})
+}
+
+// typeAlone shows an object of which only the type is known, by the address of that type's description.
+func (r *renderer) typeAlone(t *Type, addr, desc uint64) Value {
+	name := codeName(r.rest, desc)
+	switch {
+	case desc == 0:
+		return Value{}
+	case name == "":
+		return r.left(t, addr)
+	case addr == 0:
+		return NewObject(Object{{"type", NewText(name)}, {"value", Value{}}})
+	}
+	return TypeAt(name, addr)
 }

@@ -47,7 +47,7 @@ const (
 	// IDs
 	ClassPairs
 	// {number of a variant from 1, address}: an object of the variant, whose Type is a pointer to it; without Name the
-	// object alone; with Values the word is a value of Type
+	// object alone; with Values the word is a value of Type; Plain: the address of its type's description is behind them
 	ClassDynamic
 	// {number of a variant from 1}, at the part's address: an Elem that is Off bytes into an object of the variant, whose
 	// walk ID is in Values

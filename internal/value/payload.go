@@ -109,6 +109,10 @@ func (l *Layout) HasFuncPtrs() bool {
 		switch l.Types[i].Class {
 		case ClassFuncPtr, ClassMethodPtr, ClassCallable, ClassTypeOf:
 			return true
+		case ClassDynamic:
+			if l.Types[i].Plain {
+				return true
+			}
 		}
 	}
 	return false

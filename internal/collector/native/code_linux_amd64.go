@@ -69,6 +69,11 @@ func (c *codeSeen) reset(p *process, scans int64) {
 	p.mu.Unlock()
 	for _, m := range mods {
 		c.ranges = append(c.ranges, codeRange{m.code, m.codeHi})
+		if m.mod != nil && m.mod.Go {
+			if n := m.mod.GoTypeNames(); n.Hi > n.Lo { // descriptions of types, which interfaces lead to
+				c.ranges = append(c.ranges, codeRange{uint64(n.Lo) + m.bias, uint64(n.Hi) + m.bias})
+			}
+		}
 	}
 	slices.SortFunc(c.ranges, func(a, b codeRange) int { return cmp.Compare(a.lo, b.lo) })
 	for i := 1; i < len(c.ranges); i++ {
@@ -85,6 +90,11 @@ func (p *process) symbolize(addr uint64) string {
 	p.mu.Unlock()
 	for _, m := range mods {
 		if addr < m.code || addr >= m.codeHi {
+			if m.mod != nil && m.mod.Go {
+				if name := m.mod.GoTypeNames().Name[symbol.Addr(addr-m.bias)]; name != "" {
+					return name
+				}
+			}
 			continue
 		}
 		if mod, err := p.open(m); err == nil {

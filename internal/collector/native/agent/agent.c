@@ -114,6 +114,18 @@ static WAITS int wait_space(struct strobe_header *t, u64 seen) {
 	return room;
 }
 
+#define WAIT_FRAME 512 // more than wait_space and what it calls have on the stack
+
+// wait_there is wait_space, while which signals are delivered: on the stack in the ring's header, a handler's calls of
+// Go functions begin below us (go.S).
+static COLD int wait_there(struct strobe_header *t, u64 seen) {
+	u64 was = t->gostack, here = (u64)__builtin_frame_address(0);
+	if (here - (u64)t < STROBE_HEADER_BYTES) *(volatile u64 *)&t->gostack = (here - WAIT_FRAME) & ~15ull;
+	int room = wait_space(t, seen);
+	*(volatile u64 *)&t->gostack = was;
+	return room;
+}
+
 static inline struct strobe_record *place(struct strobe_header *t, u64 *head) {
 	return (struct strobe_record *)((u8 *)t + STROBE_HEADER_BYTES + (*head & (CONTROL->ringbytes - 1)));
 }
@@ -160,7 +172,7 @@ static COLD struct strobe_record *reserve_slow(struct strobe_header *t, u64 *hea
 		*head = t->head;
 		if ((!lost || report_lost(t, head, spare)) && room(t, head, need, spare)) return place(t, head);
 		t->lost = lost; // the report is not published without the record behind it
-		if (!(CONTROL->flags & STROBE_FLAG_BLOCK) || !wait_space(t, tail)) break;
+		if (!(CONTROL->flags & STROBE_FLAG_BLOCK) || !wait_there(t, tail)) break;
 	}
 	u64 at = now();
 	if (!t->lost) t->lostfirst = at;

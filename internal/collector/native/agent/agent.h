@@ -30,7 +30,7 @@ AT(hook, entergprs, 4); AT(hook, exitgprs, 5); AT(hook, enterops, 8); AT(hook, e
 AT(hook, flags, 0); AT(hook, allow, 6); AT(hook, maxenter, 16); AT(hook, maxexit, 20); AT(hook, depth, 30);
 AT(hook, least, 31);
 AT(control, heartbeattsc, 16); AT(control, staleticks, 24); AT(header, wary, 6340); AT(header, pages, 6856);
-AT(header, spent, 10952);
+AT(header, spent, 10952); AT(header, gostack, 23248);
 AT(record, flags, 15); AT(node, addr, 0); AT(node, n, 8); AT(node, walk, 12); AT(node, depth, 14); AT(node, status, 15);
 AT(op, code, 0); AT(op, src, 1); AT(op, slot, 2); AT(op, dst, 3); AT(op, srcoff, 4); AT(op, off, 8); AT(op, size, 12);
 AT(spent, span, 0); AT(spent, bytes, 4);

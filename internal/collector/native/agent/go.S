@@ -4,6 +4,7 @@
 #define GO_SAVED 136
 #define GO_SLOW 512	// what finding a ring for a new thread may use of the goroutine's stack
 #define HEADER_VEC 240	// x0 to x14
+#define GO_STACK 23248	// struct strobe_header.gostack: in a handler of a signal that came while the thread waits in C
 
 .macro GO_ENTRY name, slow, fn, vec, loss
 \name:
@@ -46,6 +47,9 @@
 	lea blob_start + STROBE_RINGS_OFF(%rip), %rdx
 	add %r11, %rdx
 1:	lea STROBE_HEADER_BYTES(%rdx), %rsp
+	mov GO_STACK(%rdx), %rax
+	test %rax, %rax
+	cmovnz %rax, %rsp
 	xor %ecx, %ecx
 	.if \vec
 	sub $HEADER_VEC, %rsp

@@ -421,8 +421,9 @@ struct strobe_header {
 	uint64_t pages[512];
 	struct strobe_spent spent[1025];
 	uint16_t seen[2048];
+	uint64_t gostack;
 };
-_Static_assert(sizeof(struct strobe_header) == 23248, "Header");
+_Static_assert(sizeof(struct strobe_header) == 23256, "Header");
 _Static_assert(offsetof(struct strobe_header, head) == 0, "Header.Head");
 _Static_assert(offsetof(struct strobe_header, cachedtail) == 8, "Header.CachedTail");
 _Static_assert(offsetof(struct strobe_header, lost) == 16, "Header.Lost");
@@ -448,6 +449,7 @@ _Static_assert(offsetof(struct strobe_header, others) == 6344, "Header.Others");
 _Static_assert(offsetof(struct strobe_header, pages) == 6856, "Header.Pages");
 _Static_assert(offsetof(struct strobe_header, spent) == 10952, "Header.Spent");
 _Static_assert(offsetof(struct strobe_header, seen) == 19152, "Header.Seen");
+_Static_assert(offsetof(struct strobe_header, gostack) == 23248, "Header.GoStack");
 
 struct strobe_record {
 	uint64_t tsc;
