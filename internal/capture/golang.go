@@ -2,6 +2,7 @@ package capture
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/ring"
@@ -62,6 +63,7 @@ func goParams(sig *symbol.Signature) (params, results []symbol.Param) {
 	seen := map[string]bool{}
 	for _, p := range sig.Params {
 		switch {
+		case p.Name == goDict: // told of unoptimised code only: all has it alike
 		case !p.Result:
 			params = append(params, p)
 		case p.Name != "" && seen[p.Name]:
@@ -72,6 +74,9 @@ func goParams(sig *symbol.Signature) (params, results []symbol.Param) {
 	}
 	return params, results
 }
+
+// goDict is what an instance of a generic function is given to know its types.
+const goDict = ".dict"
 
 // goName is what a parameter without a name is shown as.
 func goName(name, prefix, instead string) string {
@@ -87,14 +92,13 @@ type goAssign struct {
 	stack        int64
 }
 
-// all assigns parameters. An instance of a generic function is given its dictionary first, behind a receiver. ok: all
-// of them have a known size.
+// all assigns parameters. ok: all of them have a known size.
 func (a *goAssign) all(f *symbol.Function, params []symbol.Param) (homes []home, ok bool) {
 	homes, ok = make([]home, len(params)), true
-	generic := strings.Contains(f.Name, "[go.shape.") || strings.Contains(f.Raw, "[go.shape.")
+	dict := goDictAt(f.Name)
 	for i := range params {
-		if generic && (i > 0 || !strings.Contains(f.Name, ".(") && !goMethod(f.Name)) {
-			a.ints, generic = a.ints+1, false
+		if i == dict {
+			a.ints++
 		}
 		homes[i] = a.assign(params[i].Type)
 		ok = ok && !homes[i].missing
@@ -107,10 +111,26 @@ func (a *goAssign) all(f *symbol.Function, params []symbol.Param) (homes []home,
 	return homes, ok
 }
 
-// goMethod reports a method of a generic type that is no pointer: pkg.T[go.shape.int].M.
-func goMethod(name string) bool {
-	at := strings.LastIndex(name, "].")
-	return at >= 0
+// goDictAt is before which parameter an instance of a generic function is given its dictionary: a method behind its
+// receiver. -1: it is none. What such a function has inside, F[…].func1, has it from there.
+func goDictAt(name string) int {
+	if !strings.Contains(name, "[go.shape.") {
+		return -1
+	}
+	if strings.HasSuffix(name, "]") {
+		return 0
+	}
+	at := strings.LastIndexAny(name, "])")
+	method, ok := strings.CutPrefix(name[at+1:], ".")
+	if !ok || strings.Contains(method, ".") {
+		return -1
+	}
+	for _, made := range []string{"func", "gowrap", "deferwrap"} {
+		if rest, ok := strings.CutPrefix(method, made); ok && rest != "" && strings.Trim(rest, "0123456789") == "" {
+			return -1
+		}
+	}
+	return 1
 }
 
 // assign gives a value its place at the entry.
@@ -246,7 +266,8 @@ func (a *goAssign) results(results []symbol.Param) []home {
 	return homes
 }
 
-// goAgrees reports whether debug information has the parameters where the convention puts them, as far as it tells.
+// goAgrees reports whether debug information has the parameters where the convention puts them, as far as it tells. It
+// leaves out padding, so that registers are compared in their order.
 func goAgrees(sig *symbol.Signature, params []symbol.Param, homes []home) bool {
 	fr := entryFrame(sig)
 	for i := range params {
@@ -259,27 +280,19 @@ func goAgrees(sig *symbol.Signature, params []symbol.Param, homes []home) bool {
 		if l.missing || l.indirect || p.Loc.Kind == symbol.LocExpr && l.inFrame {
 			continue
 		}
-		off := int64(0)
+		rest := h.places
 		for _, q := range l.places {
-			if (q.kind == srcGPR || q.kind == srcXMM) && !h.hasAt(off, q) {
+			if q.kind != srcGPR && q.kind != srcXMM {
+				continue
+			}
+			at := slices.IndexFunc(rest, func(p place) bool { return p.kind == q.kind && p.reg == q.reg })
+			if at < 0 {
 				return false
 			}
-			off += int64(q.size)
+			rest = rest[at+1:]
 		}
 	}
 	return true
-}
-
-// hasAt reports whether the byte at off of the value is in the register of q.
-func (h *home) hasAt(off int64, q place) bool {
-	at := int64(0)
-	for _, p := range h.places {
-		if off >= at && off < at+int64(p.size) {
-			return p.kind == srcNone || p.kind == q.kind && p.reg == q.reg
-		}
-		at += int64(p.size)
-	}
-	return false
 }
 
 // goResults plans what is captured at a return: one value, or all of them as one of their own.

@@ -109,15 +109,16 @@ func (l *goList) start() (k int, checked bool) {
 	return 0, false
 }
 
-// movableGo reports whether an instruction does the same at another place.
-func movableGo(in *Inst) bool { return in.Flow == FlowNone && !in.RIPRel }
+// movableGo reports whether an instruction does the same at another place, with what it refers to by its own written
+// anew (moveGo).
+func movableGo(in *Inst) bool { return in.Flow == FlowNone && immovable(in) == "" }
 
 // mayFault reports a memory operand that is not on the stack: a nil pointer, which Go makes a panic of.
 func mayFault(in *Inst) bool {
 	if in.Enc == EncLegacy && in.Map == 0 && (in.Op == 0xf7 || in.Op == 0xf6) && in.reg() >= 6 {
 		return true // a division
 	}
-	if !in.HasModRM || in.mod() == 3 || in.is(0x8d) || in.isNop() {
+	if !in.HasModRM || in.mod() == 3 || in.is(0x8d) || in.isNop() || in.RIPRel {
 		return false
 	}
 	base, ok := in.baseReg()
@@ -236,7 +237,7 @@ func WriteGoStub(buf []byte, at Addr, s GoSpec) (Stub, error) {
 				return fmt.Errorf("decode +%#x: %w", o, err)
 			}
 			stub.Map = append(stub.Map, Pair{s.Addr + Addr(o), e.pc()})
-			e.bytes(s.Code[o : o+in.Len]...)
+			e.moveGo(s.Code[o:o+in.Len], &in, s.Addr+Addr(o))
 			o += in.Len
 		}
 		return nil
@@ -268,6 +269,18 @@ func WriteGoStub(buf []byte, at Addr, s GoSpec) (Stub, error) {
 	}
 	stub.Len = e.n
 	return stub, nil
+}
+
+// moveGo writes an instruction that stands at from.
+func (e *emitter) moveGo(code []byte, in *Inst, from Addr) {
+	if !in.RIPRel {
+		e.bytes(code...)
+		return
+	}
+	to := from + Addr(in.Len) + Addr(int64(in.Disp))
+	e.bytes(code[:in.DispOff]...)
+	e.rel32(to, in.Len-in.DispOff-4)
+	e.bytes(code[in.DispOff+4:]...)
 }
 
 // goCall calls the agent. count is where in a hook's counters of dropped records the one of this end lies.
