@@ -131,6 +131,8 @@ func queryFlags(flags *pflag.FlagSet, t reflect.Type, path []string) []*queryFla
 		q := &queryFlag{name: kebab(at), path: at}
 		usage := f.Tag.Get("jsonschema")
 		switch {
+		case name == "view":
+			usage = query.ViewHelp
 		case usage == "":
 			usage = "events by " + strings.ReplaceAll(q.name, "-", " ")
 		case name == "afterEventId":
@@ -208,6 +210,7 @@ func (a *app) printQuery(raw json.RawMessage) error {
 		Events     []rawEvent `json:"events"`
 		Tree       string     `json:"tree"`
 		Stats      string     `json:"stats"`
+		Text       string     `json:"text"`
 		TotalCount int64      `json:"totalCount"`
 		HasMore    bool       `json:"hasMore"`
 		Hint       string     `json:"hint"`
@@ -215,7 +218,7 @@ func (a *app) printQuery(raw json.RawMessage) error {
 	if err := decode("debug_query", raw, &r); err != nil {
 		return err
 	}
-	empty := len(r.Events) == 0 && r.Tree == "" && r.Stats == ""
+	empty := len(r.Events) == 0 && r.Tree+r.Stats+r.Text == ""
 	if a.json {
 		if _, err := fmt.Fprintf(a.out, "%s\n", raw); err != nil {
 			return err
@@ -226,14 +229,14 @@ func (a *app) printQuery(raw json.RawMessage) error {
 				return err
 			}
 		}
-		for _, text := range []string{r.Tree, r.Stats} {
+		for _, text := range []string{r.Tree, r.Stats, r.Text} {
 			if text != "" {
 				if _, err := fmt.Fprintln(a.out, strings.TrimRight(text, "\n")); err != nil {
 					return err
 				}
 			}
 		}
-		if r.HasMore {
+		if r.HasMore && r.Text == "" {
 			fmt.Fprintf(a.err, "%d of %d events shown\n", len(r.Events), r.TotalCount)
 		}
 		if r.Hint != "" {

@@ -17,7 +17,8 @@ type Result struct {
 	Events []Event `json:"events"`
 	Tree   string  `json:"tree,omitempty"`  // view tree
 	Stats  string  `json:"stats,omitempty"` // view stats, a table as text
-	// what matches, after the cursor if there is one; view tree: calls; view stats: functions
+	Text   string  `json:"text,omitempty"`  // the other views
+	// what matches, after the cursor if there is one; views tree and table: calls; view stats: functions
 	TotalCount int64 `json:"totalCount"`
 	HasMore    bool  `json:"hasMore"` // more match than are shown
 	// cursor for the next page: everything up to it was shown or does not match
@@ -165,6 +166,8 @@ func ask(ctx context.Context, st *store.Store, f *filters, env Env, seen event.I
 		notes, err = a.tree(parts, res)
 	case "stats":
 		notes, err = a.stats(parts, res)
+	case "table":
+		notes, err = a.callTable(parts, res)
 	default:
 		notes, err = a.list(parts, res)
 	}
@@ -285,7 +288,7 @@ func (a *asker) complete(res *Result, notes []string, env Env) error {
 			notes = append(notes, lost)
 		}
 	}
-	if res.TotalCount == 0 && res.Tree == "" {
+	if res.TotalCount == 0 && res.Tree+res.Text == "" {
 		why, err := a.explain()
 		if err != nil {
 			return err

@@ -337,7 +337,9 @@ func (f *filters) checkPage() error {
 		return invalid("under", "Give the id of a function_enter event.", "%d is negative", r.Under)
 	}
 	if r.Limit == 0 {
-		r.Limit = DefaultLimit
+		if r.Limit = DefaultLimit; r.View == "table" && r.AfterEventID == nil {
+			r.Limit = DefaultRows
+		}
 	}
 	if r.Limit > MaxLimit {
 		r.Limit, f.clamped = MaxLimit, true
@@ -358,7 +360,7 @@ func (f *filters) checkView() error {
 	if r.View == "" {
 		r.View = Views[0]
 	}
-	if !slices.Contains(Orders, r.Order) {
+	if !slices.Contains(Orders, r.Order) && r.View != "table" {
 		return invalid("order", "Allowed: "+strings.Join(Orders, ", ")+".", "%q is no order", excerpt([]byte(r.Order)))
 	}
 	if !slices.Contains(Views, r.View) {

@@ -15,9 +15,8 @@ import (
 )
 
 var queryOp = Op{
-	Name: "debug_query",
-	Summary: "Ask the timeline: output, calls with arguments and results, crashes. view tree shows who called what; " +
-		"stats sums up per function.",
+	Name:    "debug_query",
+	Summary: "Ask the timeline: output, calls with arguments and results, crashes, and what is odd in them.",
 	Doc: "Times are nanoseconds since the session's start. Lists are in chronological order; go on with afterEventId = " +
 		"lastEventId. " +
 		"A question sees everything that the program did before it was asked. " +
@@ -39,7 +38,6 @@ var queryOp = Op{
 		{Name: "offset", Max: query.MaxOffset},
 		{Name: "afterEventId", Max: unbounded - 1},
 		{Name: "waitMs", Max: query.MaxWaitMs},
-		{Name: "order", Enum: query.Orders},
 		{Name: "view", Enum: query.Views},
 	},
 	adjust: func(input *jsonschema.Schema) {
@@ -50,9 +48,15 @@ var queryOp = Op{
 		input.Properties["eventType"] = &jsonschema.Schema{
 			Types: []string{"string", "array"}, Items: &jsonschema.Schema{Enum: kinds},
 		}
-		for name, short := range map[string]string{"function": "string", "sourceFile": "string", "text": "string",
-			"threadName": "string"} {
+		for name, short := range map[string]string{"function": "string", "sourceFile": "string", "text": "string"} {
 			input.Properties[name].Type, input.Properties[name].Types = "", []string{short, "object"}
+		}
+		input.Properties["view"].Description = query.ViewHelp
+		input.Properties["threadName"] = &jsonschema.Schema{Type: "string", Description: "a part of it"}
+		for _, filter := range []string{"returnValue", "argument"} {
+			for _, bound := range []string{"greaterThan", "lessThan"} {
+				input.Properties[filter].Properties[bound].Types = []string{"number", "string"}
+			}
 		}
 		for _, name := range []string{"timeFrom", "timeTo"} {
 			input.Properties[name].Types = []string{"integer", "string"}

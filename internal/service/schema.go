@@ -67,7 +67,7 @@ func (op *Op) InputSchema() (*jsonschema.Schema, error) {
 }
 
 // OutputSchema returns the schema of the operation's answer: the fields that every one of its results has, whatever the
-// action.
+// action. Numbers and truth values are left out: they explain themselves, and every conversation pays for them.
 func (op *Op) OutputSchema() *jsonschema.Schema {
 	all := &jsonschema.Schema{Type: "object"}
 	for i, t := range op.Results {
@@ -76,13 +76,16 @@ func (op *Op) OutputSchema() *jsonschema.Schema {
 			all.Properties = properties
 		}
 		for name, have := range all.Properties {
-			if prop, ok := properties[name]; !ok || prop.Type != have.Type {
+			if prop, ok := properties[name]; !ok || prop.Type != have.Type || plainTypes[have.Type] {
 				delete(all.Properties, name)
 			}
 		}
 	}
 	return all
 }
+
+// plainTypes are not described in answers.
+var plainTypes = map[string]bool{"integer": true, "number": true, "boolean": true}
 
 var (
 	schemaerType = reflect.TypeFor[Schemaer]()

@@ -1,0 +1,304 @@
+package columns
+
+import (
+	"fmt"
+
+	"github.com/strobe-debug/strobe/internal/value"
+)
+
+// Place says what of a call a column is.
+type Place uint8
+
+// The places. Out is what pointers led to, and what watches were, at the end.
+const (
+	Argument Place = iota
+	Watch
+	Result
+	Out
+	Thrown
+	Took
+	numPlaces
+)
+
+// Bounds of a table and of the values in it.
+const (
+	MaxBytes   = 64 << 20 // of cells: 500,000 calls with a dozen columns that vary
+	MaxColumns = 240      // more of one function's values nobody reads
+	maxOfOne   = 60       // of these, of one argument: a large object must not leave the others none
+	MaxDepth   = 6        // objects in objects
+	maxMembers = 40       // of an object, each its own columns
+	maxElems   = 3        // of an array, the same
+	maxCodes   = 254      // different cells of a column that has a byte for each
+	maxNames   = 1 << 13  // texts that are kept for showing them
+	nameWidth  = 48       // bytes of such a text
+	rowBytes   = 24       // of a row without its cells
+	wideBytes  = 9        // of a cell that does not fit in a byte
+)
+
+// Room is memory that several tables share, in bytes.
+type Room struct{ Left int }
+
+// Table is calls of one function.
+type Table struct {
+	Rows      []Row
+	Recursive bool // calls stood in calls of the same function on one thread
+	Skipped   int  // values that got no column, because there were MaxColumns
+	Cut       bool // objects with more members, or deeper, than columns are made for
+	roots     [numPlaces]*node
+	columns   []*Column
+	names     map[Cell]string
+	room      *Room
+	top       *node // of the value that is being put in
+}
+
+// Row is a call. Exit is 0 while it is not known.
+type Row struct {
+	Enter, Exit int64 // event ids
+	Thread      uint32
+}
+
+// Column is one value of the calls.
+type Column struct {
+	Path  string // "a.b[2]", "result.x", "out.a.b", "len(a)"
+	Place Place
+	order int // where it stands among its siblings
+	n     int // cells that are not absent
+	codes []byte
+	dict  []Cell // code 1 is the first
+	count []int  // of each
+	index map[Cell]byte
+	kinds []Kind // with words: instead of codes
+	words []uint64
+}
+
+// node is a member on the way to columns.
+type node struct {
+	name   string
+	path   string
+	kids   []*node
+	column *Column // of a single value here
+	length *Column // of an array
+	made   int     // of a whole value: how many columns it has
+}
+
+// New returns an empty table that takes its memory from room.
+func New(room *Room) *Table { return &Table{room: room} }
+
+// Columns are in the order of first seen values.
+func (t *Table) Columns() []*Column { return t.columns }
+
+// Add puts in a call; false: the table is full.
+func (t *Table) Add(r Row) (row int, ok bool) {
+	if t.room.Left <= 0 {
+		return 0, false
+	}
+	t.room.Left -= rowBytes
+	t.Rows = append(t.Rows, r)
+	return len(t.Rows) - 1, true
+}
+
+// Put puts a value into a row, below the name that stands for it at its place.
+func (t *Table) Put(row int, p Place, name string, v value.Value) {
+	root := t.roots[p]
+	if root == nil {
+		root = &node{}
+		t.roots[p] = root
+	}
+	t.top = root.kid(0, name, name)
+	t.spread(t.top, p, row, v, 0)
+}
+
+// kid returns the member of a name, which is probably the i-th.
+func (n *node) kid(i int, name, path string) *node {
+	if i < len(n.kids) && n.kids[i].name == name {
+		return n.kids[i]
+	}
+	for _, k := range n.kids {
+		if k.name == name {
+			return k
+		}
+	}
+	k := &node{name: name, path: path}
+	n.kids = append(n.kids, k)
+	return k
+}
+
+// member is kid with its path below n.
+func (n *node) member(i int, name string) *node {
+	if i < len(n.kids) && n.kids[i].name == name {
+		return n.kids[i]
+	}
+	return n.kid(i, name, n.path+"."+name)
+}
+
+func (t *Table) spread(n *node, p Place, row int, v value.Value, depth int) {
+	switch {
+	case v.Kind() == value.Obj && depth < MaxDepth && len(v.Object()) > 0:
+		for i, m := range v.Object() {
+			if i == maxMembers {
+				t.Cut = true
+				break
+			}
+			t.spread(n.member(i, m.Name), p, row, m.Value, depth+1)
+		}
+		return
+	case v.Kind() == value.Array:
+		elems, more := v.Elems()
+		t.set(&n.length, "len("+n.path+")", p, row, Cell{Int, uint64(len(elems) + more)})
+		for i := range min(len(elems), maxElems) {
+			if depth < MaxDepth {
+				e := n.kid(i, elementNames[i], n.path+elementNames[i])
+				t.spread(e, p, row, elems[i], depth+1)
+			}
+		}
+	case v.Kind() == value.Obj && depth >= MaxDepth:
+		t.Cut = true
+	}
+	c := CellOf(v)
+	if (c.Kind == Text || c.Kind == Name || c.Kind == Marker) && len(t.names) < maxNames {
+		if _, ok := t.names[c]; !ok {
+			if t.names == nil {
+				t.names = map[Cell]string{}
+			}
+			t.names[c] = v.Short(nameWidth)
+		}
+	}
+	t.set(&n.column, n.path, p, row, c)
+}
+
+var elementNames = [maxElems]string{"[0]", "[1]", "[2]"}
+
+// set puts a cell into a column that may have to be made.
+func (t *Table) set(at **Column, path string, p Place, row int, cell Cell) {
+	if *at == nil {
+		if len(t.columns) == MaxColumns || t.top.made == maxOfOne {
+			t.Skipped++
+			return
+		}
+		t.top.made++
+		*at = &Column{Path: path, Place: p, order: len(t.columns), index: map[Cell]byte{}}
+		t.columns = append(t.columns, *at)
+	}
+	t.room.Left -= (*at).set(row, cell)
+}
+
+// set returns how many bytes more the column has.
+func (c *Column) set(row int, cell Cell) int {
+	if c.words != nil {
+		return c.setWide(row, cell)
+	}
+	code, ok := c.index[cell]
+	if !ok && len(c.dict) == maxCodes {
+		return c.widen() + c.setWide(row, cell)
+	}
+	if !ok {
+		c.dict, c.count = append(c.dict, cell), append(c.count, 0)
+		code = byte(len(c.dict))
+		c.index[cell] = code
+	}
+	before := len(c.codes)
+	for len(c.codes) <= row {
+		c.codes = append(c.codes, 0)
+	}
+	if c.codes[row] == 0 {
+		c.n++
+		c.codes[row] = code
+		c.count[code-1]++
+	}
+	return len(c.codes) - before
+}
+
+func (c *Column) setWide(row int, cell Cell) int {
+	before := len(c.words)
+	for len(c.words) <= row {
+		c.words, c.kinds = append(c.words, 0), append(c.kinds, Absent)
+	}
+	if c.kinds[row] == Absent {
+		c.n++
+		c.kinds[row], c.words[row] = cell.Kind, cell.Word
+	}
+	return (len(c.words) - before) * wideBytes
+}
+
+// widen gives every cell its own word.
+func (c *Column) widen() int {
+	words, kinds := make([]uint64, 0, 2*len(c.codes)), make([]Kind, 0, 2*len(c.codes))
+	for i := range c.codes {
+		cell := c.At(i)
+		words, kinds = append(words, cell.Word), append(kinds, cell.Kind)
+	}
+	c.words, c.kinds = words, kinds
+	grown := len(c.codes) * (wideBytes - 1)
+	c.codes, c.dict, c.count, c.index = nil, nil, nil, nil
+	return grown
+}
+
+// At returns a row's cell.
+func (c *Column) At(row int) Cell {
+	if c.words != nil {
+		if row < len(c.words) {
+			return Cell{c.kinds[row], c.words[row]}
+		}
+		return Cell{}
+	}
+	if row < len(c.codes) && c.codes[row] != 0 {
+		return c.dict[c.codes[row]-1]
+	}
+	return Cell{}
+}
+
+// Len is how many rows have a value.
+func (c *Column) Len() int { return c.n }
+
+// Same returns the value that the column has wherever it has one; false: it has several, or none.
+func (c *Column) Same() (Cell, bool) {
+	if c.words != nil || len(c.dict) != 1 {
+		return Cell{}, false
+	}
+	return c.dict[0], true
+}
+
+// Show writes a cell in short; a text that was not kept is "…".
+func (t *Table) Show(c Cell) string {
+	if s, ok := c.show(); ok {
+		return s
+	}
+	if s, ok := t.names[c]; ok {
+		return s
+	}
+	switch c.Kind {
+	case Absent:
+		return "-"
+	case Whole:
+		return fmt.Sprintf("{%04x}", uint16(c.Word))
+	}
+	return "…"
+}
+
+// Find returns the column of a path.
+func (t *Table) Find(path string) *Column {
+	for _, c := range t.columns {
+		if c.Path == path {
+			return c
+		}
+	}
+	return nil
+}
+
+// Range returns the least and the greatest number of a column; false: it has none.
+func (c *Column) Range() (lo, hi Cell, ok bool) {
+	for i := range max(len(c.codes), len(c.words)) {
+		v := c.At(i)
+		if !v.Number() {
+			continue
+		}
+		if below, _ := Compare(v, lo); !ok || below < 0 {
+			lo = v
+		}
+		if above, _ := Compare(v, hi); !ok || above > 0 {
+			hi = v
+		}
+		ok = true
+	}
+	return lo, hi, ok
+}
