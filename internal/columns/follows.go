@@ -43,7 +43,7 @@ func (f *finder) classes(c *Column) (of func(row int) int, n int, name func(int)
 func (f *finder) follows() {
 	var all []*Column
 	for _, c := range f.t.columns {
-		if _, same := c.Same(); !same && c.n >= 2*minCalls && c.Place != Took && len(all) < maxGuards {
+		if _, same := c.Same(); !same && c.n >= 2*MinCalls && c.Place != Took && len(all) < maxGuards {
 			all = append(all, c)
 		}
 	}
@@ -81,7 +81,7 @@ func (f *finder) decides(a, b *Column) {
 		count(table, row)
 	}
 	all, broken, _ := majorities(table, nA, nB)
-	if all < 2*minCalls || broken > 2*few(all) {
+	if all < 2*MinCalls || broken > 2*few(all) {
 		return
 	}
 	clear(table)
@@ -214,7 +214,7 @@ func (f *finder) repeats(c *Column, of []int, groups int) {
 		}
 	})
 	several := slices.ContainsFunc(size, func(n int) bool { return n > 1 })
-	if several && count.Calls >= 2*minCalls {
+	if several && count.Calls >= 2*MinCalls {
 		f.keep(&count, "equal arguments give equal "+c.Path, 1.5, c)
 	}
 }

@@ -5,7 +5,7 @@ import "slices"
 // order: numbers that only grow, or only fall, in the order in which calls began: of all, of each thread, or of each
 // value of another column.
 func (f *finder) order(c *Column) {
-	if c.n < minCalls || c.words == nil && len(c.dict) < minCalls/2 || c.Place == Took {
+	if c.n < MinCalls || c.words == nil && len(c.dict) < MinCalls/2 || c.Place == Took {
 		return
 	}
 	if f.t.Recursive && c.Place != Argument && c.Place != Watch { // ends come in another order
@@ -45,12 +45,12 @@ func (f *finder) order(c *Column) {
 	}
 }
 
-// grows reports whether a column has numbers, at least minCalls/2 different ones.
+// grows reports whether a column has numbers, at least MinCalls/2 different ones.
 func (f *finder) grows(c *Column) bool {
 	var seen []Cell
 	for _, row := range f.sample {
 		if v := c.At(row); v.Number() && !slices.Contains(seen, v) {
-			if seen = append(seen, v); len(seen) >= minCalls/2 {
+			if seen = append(seen, v); len(seen) >= MinCalls/2 {
 				return true
 			}
 		}
@@ -102,13 +102,13 @@ func (f *finder) steps(c *Column, of string, group func(row int) (uint64, bool))
 		}
 	}
 	switch {
-	case up.Broken >= minCalls/2 && down.Broken*4 <= up.Broken:
+	case up.Broken >= MinCalls/2 && down.Broken*4 <= up.Broken:
 		text := " never decreases"
 		if equal == 0 && down.Broken == 0 {
 			text = " always grows"
 		}
 		return f.keep(&down, c.Path+text+of, weight, c)
-	case down.Broken >= minCalls/2 && up.Broken*4 <= down.Broken:
+	case down.Broken >= MinCalls/2 && up.Broken*4 <= down.Broken:
 		text := " never grows"
 		if equal == 0 && up.Broken == 0 {
 			text = " always falls"
@@ -120,7 +120,7 @@ func (f *finder) steps(c *Column, of string, group func(row int) (uint64, bool))
 
 // distinct: values that come once.
 func (f *finder) distinct(c *Column) {
-	if c.n < minCalls || c.Place == Took || c.Place == Thrown {
+	if c.n < MinCalls || c.Place == Took || c.Place == Thrown {
 		return
 	}
 	if c.words == nil && len(c.dict) < c.n-few(c.n) {
@@ -136,7 +136,7 @@ func (f *finder) distinct(c *Column) {
 			seen[v] = true
 		}
 	}
-	if len(seen) < len(f.sample)-few(len(f.sample)) || len(seen) < minCalls {
+	if len(seen) < len(f.sample)-few(len(f.sample)) || len(seen) < MinCalls {
 		return
 	}
 	all := make([]at, 0, c.n)

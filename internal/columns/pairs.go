@@ -19,7 +19,7 @@ var relations = []struct {
 func (f *finder) pairs() {
 	var numbers, names []*Column
 	for _, c := range f.t.columns {
-		if c.n < minCalls || c.Place == Took || c.Place == Thrown {
+		if c.n < MinCalls || c.Place == Took || c.Place == Thrown {
 			continue
 		}
 		if _, same := c.Same(); same {
@@ -33,10 +33,14 @@ func (f *finder) pairs() {
 		}
 	}
 	numbers, names = numbers[:min(len(numbers), maxNumbers)], names[:min(len(names), maxNumbers)]
+	copies := map[*Column]bool{} // what holds for the one holds for the other
 	for i, a := range numbers {
 		for _, b := range numbers[i+1:] {
+			if copies[a] || copies[b] {
+				continue
+			}
 			if !f.difference(a, b) {
-				f.compare(a, b)
+				copies[b] = f.compare(a, b) && a.n == b.n
 			}
 			f.apart(a, b)
 		}
@@ -78,12 +82,12 @@ func (f *finder) orders(a, b *Column, chance bool) (n [3]int, all int) {
 	return n, all
 }
 
-// compare finds the strongest relation that says something.
-func (f *finder) compare(a, b *Column) {
+// compare finds the strongest relation that says something; same: they are always equal.
+func (f *finder) compare(a, b *Column) (same bool) {
 	n, all := f.orders(a, b, false)
 	luck, lucky := f.orders(a, b, true)
-	if all < minCalls || lucky == 0 {
-		return
+	if all < MinCalls || lucky == 0 {
+		return false
 	}
 	for _, r := range relations {
 		broken, chance := 0, 0
@@ -103,9 +107,10 @@ func (f *finder) compare(a, b *Column) {
 			}
 		}
 		if f.keep(&count, a.Path+" "+r.text+" "+b.Path, r.weight, a, b) {
-			return
+			return r.text == "==" && count.Broken == 0
 		}
 	}
+	return false
 }
 
 // difference: a number that is another one and a constant.
@@ -124,7 +129,7 @@ func (f *finder) difference(a, b *Column) bool {
 			best = d
 		}
 	}
-	if all < minCalls || all-counts[best] > 2*few(all) || best == 0 ||
+	if all < MinCalls || all-counts[best] > 2*few(all) || best == 0 ||
 		all-byChance[best] < baseline*(all-counts[best]+1) {
 		return false
 	}
@@ -158,7 +163,7 @@ func (f *finder) alike(a, b *Column) {
 			luck++
 		}
 	}
-	if all < minCalls || n > 2*few(all) || luck < baseline*(n+1) {
+	if all < MinCalls || n > 2*few(all) || luck < baseline*(n+1) {
 		return
 	}
 	f.equality(a, b, true, 1.2)
@@ -180,7 +185,7 @@ func (f *finder) apart(a, b *Column) {
 			luck++
 		}
 	}
-	if all < 3*minCalls || n > few(all) || luck < baseline*(n+1) {
+	if all < 3*MinCalls || n > few(all) || luck < baseline*(n+1) {
 		return
 	}
 	f.equality(a, b, false, 1)

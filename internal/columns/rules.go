@@ -23,11 +23,14 @@ type Break struct {
 	Before int // the row that it does not go with, -1: none
 }
 
+// MinCalls is how many calls show a rule at least.
+const MinCalls = 8
+
 // Bounds of what is looked for.
 const (
-	minCalls    = 8    // fewer show no rule
 	fewShare    = 25   // of so many calls one may break a rule
 	maxBreaks   = 8    // that a rule names
+	maxTold     = 4    // columns of a call that broke rules
 	sampleRows  = 2000 // of which rules are tried before they are counted
 	maxNumbers  = 16   // columns that are compared with each other
 	maxGuards   = 12   // columns that others may follow from
@@ -40,7 +43,7 @@ const (
 
 // few is how many of n calls may break a rule.
 func few(n int) int {
-	if n < minCalls {
+	if n < MinCalls {
 		return 0
 	}
 	return max(n/fewShare, 1)
@@ -104,7 +107,7 @@ func (c *counter) against(row, before int, holds bool) {
 
 // keep takes a rule that holds in all but a few.
 func (f *finder) keep(c *counter, text string, weight float64, columns ...*Column) bool {
-	if c.Calls < minCalls || c.Broken > few(c.Calls) {
+	if c.Calls < MinCalls || c.Broken > few(c.Calls) {
 		return false
 	}
 	c.Text, c.Columns = text, columns
@@ -129,6 +132,11 @@ func (f *finder) sorted() []Rule {
 		}
 		if i >= 0 {
 			out[i].Also = append(out[i].Also, r.Text)
+			for _, c := range r.Columns {
+				if len(out[i].Columns) < maxTold && !slices.Contains(out[i].Columns, c) {
+					out[i].Columns = append(slices.Clip(out[i].Columns), c)
+				}
+			}
 			continue
 		}
 		out = append(out, r)
@@ -196,7 +204,7 @@ func (f *finder) range_(c *Column) {
 			s = append(s, v.float())
 		}
 	}
-	if len(s) < minCalls || c.Place == Took {
+	if len(s) < MinCalls || c.Place == Took {
 		return
 	}
 	slices.Sort(s)
@@ -231,7 +239,7 @@ func (f *finder) range_(c *Column) {
 
 // usual: one value, or a few, that a column has in all calls but a few.
 func (f *finder) usual(c *Column) {
-	if c.words != nil || len(c.dict) < 2 || c.n < minCalls || c.Place == Thrown || c.Place == Took {
+	if c.words != nil || len(c.dict) < 2 || c.n < MinCalls || c.Place == Thrown || c.Place == Took {
 		return
 	}
 	bound := few(c.n)
@@ -262,7 +270,7 @@ func (f *finder) usual(c *Column) {
 	var count counter
 	f.each(c, func(row int, v Cell) {
 		i := c.index[v] - 1
-		holds := usual[i]
+		holds := usual[i] || v.Kind == Null || v.Kind == Whole // what is null is told by itself
 		if !holds && numbers && len(texts) > 2 { // between its neighbours it is one more of them
 			low, _ := Compare(v, least)
 			high, _ := Compare(v, most)

@@ -69,6 +69,7 @@ type Column struct {
 	index map[Cell]byte
 	kinds []Kind // with words: instead of codes
 	words []uint64
+	of    *node // whose value it is
 }
 
 // node is a member on the way to columns.
@@ -79,6 +80,7 @@ type node struct {
 	column *Column // of a single value here
 	length *Column // of an array
 	made   int     // of a whole value: how many columns it has
+	up     *node   // that it is a member of
 }
 
 // New returns an empty table that takes its memory from room.
@@ -118,7 +120,7 @@ func (n *node) kid(i int, name, path string) *node {
 			return k
 		}
 	}
-	k := &node{name: name, path: path}
+	k := &node{name: name, path: path, up: n}
 	n.kids = append(n.kids, k)
 	return k
 }
@@ -134,6 +136,9 @@ func (n *node) member(i int, name string) *node {
 func (t *Table) spread(n *node, p Place, row int, v value.Value, depth int) {
 	switch {
 	case v.Kind() == value.Obj && depth < MaxDepth && len(v.Object()) > 0:
+		if n.column != nil {
+			t.room.Left -= n.column.set(row, there)
+		}
 		for i, m := range v.Object() {
 			if i == maxMembers {
 				t.Cut = true
@@ -144,7 +149,7 @@ func (t *Table) spread(n *node, p Place, row int, v value.Value, depth int) {
 		return
 	case v.Kind() == value.Array:
 		elems, more := v.Elems()
-		t.set(&n.length, "len("+n.path+")", p, row, Cell{Int, uint64(len(elems) + more)})
+		t.set(n, &n.length, "len("+n.path+")", p, row, Cell{Int, uint64(len(elems) + more)})
 		for i := range min(len(elems), maxElems) {
 			if depth < MaxDepth {
 				e := n.kid(i, elementNames[i], n.path+elementNames[i])
@@ -163,20 +168,69 @@ func (t *Table) spread(n *node, p Place, row int, v value.Value, depth int) {
 			t.names[c] = v.Short(nameWidth)
 		}
 	}
-	t.set(&n.column, n.path, p, row, c)
+	fresh := n.column == nil && len(n.kids) > 0 && v.Kind() != value.Array
+	if t.set(n, &n.column, n.path, p, row, c); fresh && n.column != nil {
+		t.room.Left -= n.column.fill(n.first(), row)
+	}
+}
+
+// there is an object that has columns of its own, in a column that says whether it is null.
+var there = Cell{Whole, 1}
+
+// first returns the first column below n.
+func (n *node) first() *Column {
+	for _, k := range n.kids {
+		if k.column != nil {
+			return k.column
+		}
+		if c := k.first(); c != nil {
+			return c
+		}
+	}
+	return nil
+}
+
+// fill says of the rows before that an object was there, if a member of it was.
+func (c *Column) fill(member *Column, before int) (grown int) {
+	for row := range before {
+		if member != nil && member.At(row).Kind != Absent {
+			grown += c.set(row, there)
+		}
+	}
+	return grown
+}
+
+// Expected is how many of rows have what the value is a member of.
+func (c *Column) Expected(rows int) int {
+	for n := c.of.up; n != nil; n = n.up {
+		if n.column == nil {
+			continue
+		}
+		rows = 0
+		for i, cell := range n.column.dict {
+			if cell.Kind == Whole {
+				rows += n.column.count[i]
+			}
+		}
+		if n.column.words != nil {
+			rows = n.column.n
+		}
+		break
+	}
+	return rows
 }
 
 var elementNames = [maxElems]string{"[0]", "[1]", "[2]"}
 
 // set puts a cell into a column that may have to be made.
-func (t *Table) set(at **Column, path string, p Place, row int, cell Cell) {
+func (t *Table) set(n *node, at **Column, path string, p Place, row int, cell Cell) {
 	if *at == nil {
 		if len(t.columns) == MaxColumns || t.top.made == maxOfOne {
 			t.Skipped++
 			return
 		}
 		t.top.made++
-		*at = &Column{Path: path, Place: p, order: len(t.columns), index: map[Cell]byte{}}
+		*at = &Column{Path: path, Place: p, order: len(t.columns), index: map[Cell]byte{}, of: n}
 		t.columns = append(t.columns, *at)
 	}
 	t.room.Left -= (*at).set(row, cell)
@@ -270,6 +324,9 @@ func (t *Table) Show(c Cell) string {
 	case Absent:
 		return "-"
 	case Whole:
+		if c == there {
+			return "{…}"
+		}
 		return fmt.Sprintf("{%04x}", uint16(c.Word))
 	}
 	return "…"

@@ -74,6 +74,10 @@ func BenchmarkQuery(b *testing.B) {
 		name string
 		req  Request
 	}{
+		{"tableAll", Request{View: "table"}},
+		{"tableHot", Request{View: "table", Function: &NameFilter{Equals: hot}}},
+		{"invariantsAll", Request{View: "invariants"}},
+		{"invariantsHot", Request{View: "invariants", Function: &NameFilter{Equals: hot}}},
 		{"first50", Request{}},
 		{"newest50", Request{TimeFrom: "-8us"}},
 		{"functionHot", Request{Function: &NameFilter{Equals: hot}}},

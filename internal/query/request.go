@@ -41,12 +41,12 @@ type Request struct {
 // Values of Request.Order and Request.View, the first being the default.
 var (
 	Orders = []string{"time", "thread"}
-	Views  = []string{"events", "tree", "stats", "table"}
+	Views  = []string{"events", "tree", "stats", "table", "invariants"}
 )
 
 // ViewHelp says when to ask which view.
 const ViewHelp = "tree: calls as text; stats: per function; table: a function's calls as rows of what varies, odd " +
-	"ones marked"
+	"ones marked; invariants: what all calls but a few keep, and those"
 
 // Limits of Request's fields.
 const (

@@ -168,6 +168,8 @@ func ask(ctx context.Context, st *store.Store, f *filters, env Env, seen event.I
 		notes, err = a.stats(parts, res)
 	case "table":
 		notes, err = a.callTable(parts, res)
+	case "invariants":
+		notes, err = a.invariants(parts, res)
 	default:
 		notes, err = a.list(parts, res)
 	}

@@ -125,3 +125,21 @@ func TestTableRefuses(t *testing.T) {
 		}
 	}
 }
+
+func TestInvariants(t *testing.T) {
+	s := sums(t)
+	for name, req := range map[string]Request{
+		"all":   {},
+		"one":   {Function: &NameFilter{Equals: "app::add"}},
+		"few":   {Function: &NameFilter{Equals: "app::ok"}},
+		"small": {MaxTokens: 250},
+		"none":  {Function: &NameFilter{Contains: "hash"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			req.View = "invariants"
+			res := ask1(t, s.st, req)
+			golden(t, "invariants_"+name+".golden", fmt.Sprintf("%stotal %d, more %v\nhint: %s\n", res.Text, res.TotalCount,
+				res.HasMore, res.Hint))
+		})
+	}
+}

@@ -3,11 +3,13 @@ package query
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/strobe-debug/strobe/internal/columns"
+	"github.com/strobe-debug/strobe/internal/store"
 )
 
 // Bounds of view table.
@@ -16,6 +18,7 @@ const (
 	rowWidth     = 130     // of a row: what does not fit is named below the table
 	sameWidth    = 24      // of a value that is the same in all rows
 	maxSame      = 24      // of these
+	maxOthers    = 5       // functions that are named beside the one that is shown
 	toldRules    = 4       // rules that say why rows are marked
 	maxRowGroups = 1 << 17 // different rows that are counted
 	firstRows    = 3       // shown whatever is in them
@@ -43,7 +46,11 @@ type rowGroup struct {
 
 // table is view table.
 func (a *asker) callTable(parts []part, res *Result) (notes []string, err error) {
-	g, err := a.gather(parts)
+	most, others := a.busiest(parts)
+	g, err := a.gather(most)
+	if err == nil && len(g.all) == 0 && len(others) > 0 {
+		g, err = a.gather(parts)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -56,8 +63,14 @@ func (a *asker) callTable(parts []part, res *Result) (notes []string, err error)
 		return nil, err
 	}
 	v.group()
-	if len(g.all) > 1 {
-		notes = append(notes, otherFunctions(g))
+	others = slices.DeleteFunc(others, func(o string) bool { return strings.HasPrefix(o, v.c.name+" ×") })
+	if n := len(others); n > 0 {
+		more := ""
+		if n > maxOthers {
+			more = fmt.Sprintf(" …+%d", n-maxOthers)
+		}
+		notes = append(notes, "The function called most; function selects another: "+
+			strings.Join(others[:min(n, maxOthers)], ", ")+more+".")
 	}
 	said, err := v.write(res)
 	if err != nil {
@@ -66,16 +79,35 @@ func (a *asker) callTable(parts []part, res *Result) (notes []string, err error)
 	return append(append(notes, said...), g.notes()...), nil
 }
 
-// otherFunctions names what else the filters select.
-func otherFunctions(g *gathered) string {
-	var names []string
-	for _, c := range g.all[1:min(len(g.all), 6)] {
-		names = append(names, fmt.Sprintf("%s ×%d", c.name, c.seen))
+// busiest restricts parts to the function that the session called most, and says which others the filters select.
+func (a *asker) busiest(parts []part) (most []part, others []string) {
+	made := map[string]int64{}
+	for _, s := range a.st.FuncStats() {
+		selected := func(p part) bool { return p.filter.Funcs == nil || p.filter.Funcs.Has(uint32(s.Func)) }
+		if s.Made() > 0 && slices.ContainsFunc(parts, selected) {
+			made[a.fn(s.Func).Name] += s.Made()
+		}
 	}
-	if n := len(g.all) + len(g.others) - 6; n > 0 {
-		names = append(names, fmt.Sprintf("%d more", n))
+	names := slices.SortedFunc(maps.Keys(made), func(x, y string) int {
+		return cmp.Or(cmp.Compare(made[y], made[x]), cmp.Compare(x, y))
+	})
+	if len(names) < 2 {
+		return parts, nil
 	}
-	return "The function called most; function selects another: " + strings.Join(names, ", ") + "."
+	for _, p := range parts {
+		funcs := &store.Bits{}
+		for i := range a.fns {
+			if (p.filter.Funcs == nil || p.filter.Funcs.Has(uint32(i))) && a.fns[i].Name == names[0] {
+				funcs.Set(uint32(i))
+			}
+		}
+		p.filter.Funcs = funcs
+		most = append(most, p)
+	}
+	for _, n := range names {
+		others = append(others, fmt.Sprintf("%s ×%d", n, made[n]))
+	}
+	return most, others
 }
 
 // choose decides which columns are shown, and which rows are odd.
@@ -150,14 +182,14 @@ func (v *callTable) varies(c *columns.Column) bool {
 	if c.Place == columns.Took {
 		return false
 	}
-	_, same := c.Same()
-	switch {
-	case !same:
+	if _, same := c.Same(); !same {
 		return true
-	case c.Place == columns.Argument || c.Place == columns.Watch:
-		return c.Len() < len(v.t.Rows)
 	}
-	return int64(c.Len()) < v.c.ended
+	rows := len(v.t.Rows)
+	if c.Place != columns.Argument && c.Place != columns.Watch {
+		rows = int(v.c.ended)
+	}
+	return c.Len() < c.Expected(rows)
 }
 
 // copies says which columns are always equal to another one.

@@ -1,0 +1,121 @@
+package acceptance
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/strobe-debug/strobe/internal/strobetest"
+)
+
+// oddSource has one call in some hundred that breaks what all others keep, each of another kind.
+const oddSource = `#include <stdio.h>
+#include <stdlib.h>
+struct parcel { int id, weight; char label[16]; struct parcel *next; };
+enum kind { READ, WRITE, DROP };
+static long tickets;
+long take_ticket(int lane) { tickets++; return tickets == 57 ? 3 : tickets; }
+int split(struct parcel *p, int most, enum kind k) { if (p->id == 41) p->weight = -7; return p->weight > most; }
+int price(int id, int low, int high) { return (high - low) * 2 + id % 3; }
+struct parcel *find(int id) { static struct parcel p; return id == 77 ? NULL : &p; }
+int move(int from, int to, int amount) { return amount > 0; }
+int main() {
+  struct parcel p = {0, 10, "box", 0};
+  for (int i = 0; i < 120; i++) {
+    take_ticket(i % 3);
+    p.id = i; p.weight = 10 + i % 5;
+    split(&p, 3, i % 7 == 3 ? DROP : WRITE);
+    split(&p, 3, READ);
+    price(i, i * 7 % 40, i == 66 ? i * 7 % 40 - 9 : i * 7 % 40 + 1 + i % 4);
+    find(i);
+    move(i % 6, i == 90 ? i % 6 : (i % 6 + 1 + i % 5) % 6, 1 + i % 9);
+  }
+  puts("done");
+}
+`
+
+// TestOddCalls: one question without any condition names the call that breaks what the others keep.
+func TestOddCalls(t *testing.T) {
+	t.Parallel()
+	strobetest.NeedPtrace(t)
+	s := strobetest.Start(t, nil)
+	id := traced(t, s, "c", "oddcalls", oddSource, "take_ticket", "split", "price", "find", "move")
+	all := s.Query(t, id, args{"view": "invariants"})
+	for _, want := range []string{
+		"never decreases", "(result=3 after ", // a ticket that was given out again
+		"p.weight >= 0 in 239 of 240, not #", "(p.weight=-7)",
+		"result >= 0 in 119 of 120, not #", "high=13); nor low < high",
+		"result is never null in 119 of 120, not #",
+		"from != to in 119 of 120, not #", "(from=0, to=0)",
+	} {
+		if !strings.Contains(all.Text, want) {
+			t.Errorf("invariants do not say %q:\n%s", want, all.Text)
+		}
+	}
+	if n := len(all.Text) + len(all.Hint); n > 3000 {
+		t.Errorf("invariants of five functions have %d bytes", n)
+	}
+	for function, want := range map[string][]string{
+		"split":       {"same in all: ", "most=3", `p.label="box"`, "-7!"},
+		"take_ticket": {"3!"},
+		"find":        {"null!"},
+		"price":       {"13!"},
+	} {
+		table := s.Query(t, id, args{"view": "table", "function": function})
+		for _, w := range want {
+			if !strings.Contains(table.Text, w) {
+				t.Errorf("the table of %s is without %q:\n%s", function, w, table.Text)
+			}
+		}
+		if n := len(table.Text); n > 2500 {
+			t.Errorf("the table of %s has %d bytes", function, n)
+		}
+	}
+	sorted := s.Query(t, id, args{"view": "table", "function": "split", "order": "p.weight", "limit": 1,
+		"fields": []string{"p.weight", "p.id"}})
+	if !strings.Contains(sorted.Text, "-7!") || !strings.Contains(sorted.Text, "41") {
+		t.Errorf("the least weight comes first:\n%s", sorted.Text)
+	}
+}
+
+// TestOddCallsOfPython is the same of a program in an interpreter, whose values are trees.
+func TestOddCallsOfPython(t *testing.T) {
+	t.Parallel()
+	strobetest.NeedPtrace(t)
+	s := strobetest.Start(t, nil)
+	dir := t.TempDir()
+	source := `
+class Order:
+    def __init__(self, id, total):
+        self.id, self.total, self.state = id, total, "open"
+
+def pay(order, amount):
+    if order.id == 33:
+        return None
+    return order.total - amount
+
+for i in range(80):
+    pay(Order(i, 100 + i % 7), -5 if i == 51 else 10 + i % 4)
+`
+	path := filepath.Join(dir, "orders.py")
+	if err := os.WriteFile(path, []byte(source), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	l := s.Launch(t, "python3", dir, []string{path}, args{"trace": []string{"orders.*", "__main__.*", "pay"}})
+	t.Cleanup(func() { s.Stop(t, l.SessionID) })
+	s.WaitEnd(t, l.SessionID, 30*time.Second)
+	all := s.Query(t, l.SessionID, args{"view": "invariants", "function": args{"contains": "pay"}})
+	for _, want := range []string{"amount >= 0 in 79 of 80, not #", "(amount=-5)", "result is never null in 79 of 80"} {
+		if !strings.Contains(all.Text, want) {
+			t.Errorf("invariants do not say %q:\n%s\n%s", want, all.Text, all.Hint)
+		}
+	}
+	table := s.Query(t, l.SessionID, args{"view": "table", "function": args{"contains": "pay"}})
+	for _, want := range []string{`order.state="open"`, "-5!", "null!"} {
+		if !strings.Contains(table.Text, want) {
+			t.Errorf("the table is without %q:\n%s", want, table.Text)
+		}
+	}
+}
