@@ -119,3 +119,54 @@ for i in range(80):
 		}
 	}
 }
+
+// rustSource breaks a claim about a type of the program's own, an order per lane, and one about an enumeration.
+const rustSource = `
+#[derive(Debug)]
+#[allow(dead_code)]
+enum State { Idle, Armed }
+struct Timer { id: u32, left: i64, state: State }
+#[inline(never)]
+fn release(t: &mut Timer, lane: u32) -> bool { t.left >= 0 && lane < 9 }
+#[inline(never)]
+fn ticket(lane: u32, at: u64) -> u64 { at * 10 + lane as u64 }
+fn main() {
+    let mut n = 0;
+    for i in 0..90u32 {
+        let mut t = Timer { id: i, left: if i == 52 { 3 } else { 0 }, state: State::Idle };
+        if i == 52 { t.state = State::Armed }
+        if release(&mut t, i % 4) { n += 1 }
+        let at = if i == 70 { 2 } else { (i / 3) as u64 };
+        n += (ticket(i % 3, at) % 7) as i32;
+    }
+    println!("{}", n);
+}
+`
+
+// TestClaims: a claim is proved, or the calls that break it are named, or it is said why nobody can tell.
+func TestClaims(t *testing.T) {
+	t.Parallel()
+	strobetest.NeedPtrace(t)
+	s := strobetest.Start(t, nil)
+	path := strobetest.BuildSource(t, "rust", "rust-debug", "claims", rustSource)
+	l := s.Launch(t, path, strobetest.Root(t), nil, args{"trace": []string{"claims::release", "claims::ticket"}})
+	t.Cleanup(func() { s.Stop(t, l.SessionID) })
+	s.WaitEnd(t, l.SessionID, 30*time.Second)
+	for claim, want := range map[string]string{
+		"every claims::release(t) has t.left == 0":        "broken by 1 of 90 calls of claims::release",
+		"result == true whenever left >= 0":               "not observable in",
+		"t.left == 0 whenever t.state == Idle":            "proved on this recording: 89 calls of claims::release, 1 without",
+		"at never decreases per lane":                     "broken by 1 of 90 calls of claims::ticket",
+		"result == at * 10 + lane":                        "proved on this recording: 90 calls of claims::ticket",
+		"t.id never repeats":                              "proved on this recording: 90 calls of claims::release",
+		"every claims::ticket(l, a) has result % 10 == l": "proved on this recording: 90 calls",
+	} {
+		r := s.Query(t, l.SessionID, args{"view": "check", "claim": claim})
+		if !strings.Contains(r.Text, want) {
+			t.Errorf("%s is\n%swant %s", claim, r.Text, want)
+		}
+		if n := len(r.Text); n > 900 {
+			t.Errorf("%s: %d bytes", claim, n)
+		}
+	}
+}

@@ -25,6 +25,8 @@ session's file, without a daemon, on any system.`,
 		Example: `  strobe query app-2026-05-04-10h30 --view tree
   strobe query app-2026-05-04-10h30 --event-type stderr --time-from -5s
   strobe query app-2026-05-04-10h30 --function-contains parse --return-value-less-than 0
+  strobe query app-2026-05-04-10h30 --view table --function-equals parse --order=-size
+  strobe query app-2026-05-04-10h30 --view check --claim 'size >= 0 whenever result == true'
   strobe query --file app.db --view stats`,
 		Args: cobra.MaximumNArgs(1),
 	}
@@ -133,6 +135,8 @@ func queryFlags(flags *pflag.FlagSet, t reflect.Type, path []string) []*queryFla
 		switch {
 		case name == "view":
 			usage = query.ViewHelp
+		case name == "claim":
+			usage = query.ClaimHelp
 		case usage == "":
 			usage = "events by " + strings.ReplaceAll(q.name, "-", " ")
 		case name == "afterEventId":

@@ -271,7 +271,7 @@ func (f *finder) usual(c *Column) {
 	f.each(c, func(row int, v Cell) {
 		i := c.index[v] - 1
 		holds := usual[i] || v.Kind == Null || v.Kind == Whole // what is null is told by itself
-		if !holds && numbers && len(texts) > 2 { // between its neighbours it is one more of them
+		if !holds && numbers && len(texts) > 2 {               // between its neighbours it is one more of them
 			low, _ := Compare(v, least)
 			high, _ := Compare(v, most)
 			holds = v.Number() && low > 0 && high < 0

@@ -78,6 +78,8 @@ func BenchmarkQuery(b *testing.B) {
 		{"tableHot", Request{View: "table", Function: &NameFilter{Equals: hot}}},
 		{"invariantsAll", Request{View: "invariants"}},
 		{"invariantsHot", Request{View: "invariants", Function: &NameFilter{Equals: hot}}},
+		{"checkAll", Request{View: "check", Claim: "result >= 0 whenever a < b"}},
+		{"checkHot", Request{View: "check", Claim: "a > b || result < 500", Function: &NameFilter{Equals: hot}}},
 		{"first50", Request{}},
 		{"newest50", Request{TimeFrom: "-8us"}},
 		{"functionHot", Request{Function: &NameFilter{Equals: hot}}},

@@ -97,6 +97,14 @@ func putEnter(t *columns.Table, row int, fn *record.Function, enter *store.Row) 
 	}
 }
 
+// newOneCall is a table of one call's begin.
+func newOneCall(fn *record.Function, enter *store.Row) *columns.Table {
+	t := columns.New(&columns.Room{Left: columns.MaxBytes})
+	row, _ := t.Add(columns.Row{Enter: enter.ID})
+	putEnter(t, row, fn, enter)
+	return t
+}
+
 // outPrefix stands before what pointers led to, and watches were, at the end of a call.
 const outPrefix = "out."
 

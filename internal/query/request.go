@@ -27,12 +27,13 @@ type Request struct {
 	Limit         int             `json:"limit,omitempty"`
 	Offset        int             `json:"offset,omitempty"`
 	AfterEventID  *int64          `json:"afterEventId,omitempty" jsonschema:"cursor: the previous lastEventId"`
-	Order         string          `json:"order,omitempty" jsonschema:"time, thread; table: column, -column"`
+	Order         string          `json:"order,omitempty" jsonschema:"or a column of table, -column: falling"`
 	Verbose       bool            `json:"verbose,omitempty" jsonschema:"whole values, threads"`
 
 	Addresses bool     `json:"addresses,omitempty" jsonschema:"what pointers lead to begins with its $address"`
 	View      string   `json:"view,omitempty"`
 	Fields    []string `json:"fields,omitempty" jsonschema:"view table: columns such as p.x, result"`
+	Claim     string   `json:"claim,omitempty"`
 	Unfold    bool     `json:"unfold,omitempty" jsonschema:"tree: every call in its own line"`
 	MaxTokens int      `json:"maxTokens,omitempty"`
 	WaitMs    int      `json:"waitMs,omitempty" jsonschema:"wait until something matches"`
@@ -41,12 +42,16 @@ type Request struct {
 // Values of Request.Order and Request.View, the first being the default.
 var (
 	Orders = []string{"time", "thread"}
-	Views  = []string{"events", "tree", "stats", "table", "invariants"}
+	Views  = []string{"events", "tree", "stats", "table", "invariants", "check"}
 )
 
 // ViewHelp says when to ask which view.
 const ViewHelp = "tree: calls as text; stats: per function; table: a function's calls as rows of what varies, odd " +
-	"ones marked; invariants: what all calls but a few keep, and those"
+	"ones marked; invariants: what all calls but a few keep, and those; " +
+	"check: a claim"
+
+// ClaimHelp says what a claim of view check may be.
+const ClaimHelp = "of check, e.g. size >= 0 whenever result == true; id never decreases per lane"
 
 // Limits of Request's fields.
 const (

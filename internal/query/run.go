@@ -170,6 +170,8 @@ func ask(ctx context.Context, st *store.Store, f *filters, env Env, seen event.I
 		notes, err = a.callTable(parts, res)
 	case "invariants":
 		notes, err = a.invariants(parts, res)
+	case "check":
+		notes, err = a.check(parts, res)
 	default:
 		notes, err = a.list(parts, res)
 	}

@@ -41,14 +41,16 @@ func kindList() string {
 
 // filters is a Request that was checked and compiled, but not yet resolved against a store.
 type filters struct {
-	req      Request
-	kinds    uint32 // bit per kind; 0 = all
-	name     *regexp.Regexp
-	text     *regexp.Regexp
-	ret      *condition
-	arg      *condition
-	from, to moment
-	clamped  bool // limit was over MaxLimit
+	req        Request
+	kinds      uint32 // bit per kind; 0 = all
+	name       *regexp.Regexp
+	text       *regexp.Regexp
+	ret        *condition
+	arg        *condition
+	from, to   moment
+	clamped    bool // limit was over MaxLimit
+	claim      claim
+	claimNames []string // of arguments, as the claim calls them
 }
 
 // moment is a parsed Moment.
@@ -69,7 +71,7 @@ func (m moment) at(newest int64) int64 {
 func compile(req Request) (*filters, error) {
 	f := &filters{req: req}
 	for _, check := range []func() error{f.checkKinds, f.checkNames, f.checkValues, f.checkTimes, f.checkPage,
-		f.checkView} {
+		f.checkView, f.checkClaim} {
 		if err := check(); err != nil {
 			return nil, err
 		}

@@ -19,6 +19,15 @@ var queryOp = Op{
 	Summary: "Ask the timeline: output, calls with arguments and results, crashes, and what is odd in them.",
 	Doc: "Times are nanoseconds since the session's start. Lists are in chronological order; go on with afterEventId = " +
 		"lastEventId. " +
+		"Views of calls: `table` has one row for each call of the function that is called most, or of the one " +
+		"asked for, with the paths into arguments and result that vary as columns, what is the same said once " +
+		"above, and calls that break what all others keep marked with `!`; order sorts it by a column, fields " +
+		"chooses columns. `invariants` says for each function what held in all calls but a few (ranges, null, " +
+		"constants, order, equality, what follows from what) and names those. `check` takes a claim in the " +
+		"expression language over arguments, `result`, `out.X` (at the end), `thrown`, `took` (ns) and " +
+		"`$thread`, `A whenever B`, or `A never decreases`, `always grows`, `never grows`, `never repeats`, " +
+		"`never changes`, each also `per B, C`: it is proved on this recording, or the first calls that break it " +
+		"are named, or it is said why it cannot be told. " +
 		"A question sees everything that the program did before it was asked. " +
 		"Values: a pointer that cannot be followed is `0x… <unreadable>`; the this of a constructor is its address, for " +
 		"nothing is made yet.",
@@ -51,7 +60,11 @@ var queryOp = Op{
 		for name, short := range map[string]string{"function": "string", "sourceFile": "string", "text": "string"} {
 			input.Properties[name].Type, input.Properties[name].Types = "", []string{short, "object"}
 		}
+		for _, order := range query.Orders {
+			input.Properties["order"].Examples = append(input.Properties["order"].Examples, order)
+		}
 		input.Properties["view"].Description = query.ViewHelp
+		input.Properties["claim"].Description = query.ClaimHelp
 		input.Properties["threadName"] = &jsonschema.Schema{Type: "string", Description: "a part of it"}
 		for _, filter := range []string{"returnValue", "argument"} {
 			for _, bound := range []string{"greaterThan", "lessThan"} {
