@@ -170,3 +170,43 @@ func TestClaims(t *testing.T) {
 		}
 	}
 }
+
+// endSource forks, fails in a child, throws away a result, and dies.
+const endSource = `#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <sys/wait.h>
+int step(int i) { return i == 13 ? -1 : i * 2; }
+int load(int n) { int s = 0; for (int i = 0; i < n; i++) s += step(i % 50); if (n == 90) usleep(20000); return s; }
+int boom(int *p) { return *p; }
+int main() {
+  if (!fork()) { load(3); _exit(3); }
+  wait(NULL);
+  puts("start"); fflush(stdout);
+  load(40); load(90);
+  fprintf(stderr, "warning: bad row 13\n");
+  puts("total"); fflush(stdout);
+  return boom(NULL);
+}
+`
+
+// TestSummary: one answer of under 1,000 tokens says how a session went, and where to look.
+func TestSummary(t *testing.T) {
+	t.Parallel()
+	strobetest.NeedPtrace(t)
+	s := strobetest.Start(t, nil)
+	id := traced(t, s, "c", "summary", endSource, "step", "load", "boom", "main")
+	r := s.Query(t, id, args{"view": "summary"})
+	for _, want := range []string{
+		"crashed SIGSEGV", "2 processes", "exit 3", "died of SIGSEGV", "null pointer", "boom (", `"p":null`,
+		"step: result >= 0 in 130 of 133, not #", "! warning: bad row 13", "  total", "most called: step ×133",
+		"slowest calls (p99): main ",
+	} {
+		if !strings.Contains(r.Text, want) {
+			t.Errorf("the summary does not say %q:\n%s", want, r.Text)
+		}
+	}
+	if n := len(answered(t, s, "debug_query", args{"sessionId": id, "view": "summary"})); n > 3000 {
+		t.Errorf("the summary has %d bytes", n)
+	}
+}

@@ -96,7 +96,7 @@ func (f *finder) steps(c *Column, of string, group func(row int) (uint64, bool))
 	if of != "" {
 		weight = 1.3
 	}
-	if again > 0 && again == min(up.Broken, down.Broken) {
+	if again > 0 && again <= min(up.Broken, down.Broken) {
 		if weight *= 0.4; again > 1 {
 			return false
 		}

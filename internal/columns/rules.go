@@ -208,8 +208,7 @@ func (f *finder) range_(c *Column) {
 		return
 	}
 	slices.Sort(s)
-	cut := len(s) / (2 * fewShare)
-	lo, hi := s[max(cut, min(1, few(len(s))))], s[len(s)-1-max(cut, min(1, few(len(s))))]
+	lo, hi := s[few(len(s))], s[len(s)-1-few(len(s))]
 	span := max(hi-lo, math.Abs(hi)/100, 1)
 	var far, sign counter
 	least, most := math.Inf(1), math.Inf(-1) // of the others

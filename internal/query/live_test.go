@@ -198,6 +198,9 @@ func TestWaitEndsInTime(t *testing.T) {
 	for _, view := range Views {
 		start := time.Now()
 		req := Request{Function: &NameFilter{Contains: "zz"}, View: view, WaitMs: 60}
+		if view == "summary" {
+			continue // something is there always
+		}
 		if view == "check" {
 			req.Claim = "a > 0"
 		}

@@ -170,6 +170,8 @@ func ask(ctx context.Context, st *store.Store, f *filters, env Env, seen event.I
 		notes, err = a.callTable(parts, res)
 	case "invariants":
 		notes, err = a.invariants(parts, res)
+	case "summary":
+		notes, err = a.summary(parts, res)
 	case "check":
 		notes, err = a.check(parts, res)
 	default:
@@ -316,7 +318,7 @@ func (a *asker) complete(res *Result, notes []string, env Env) error {
 		res.PIDs = res.PIDs[:maxPIDs]
 		notes = append(notes, fmt.Sprintf("%d processes, the first %d are in pids; eventType process lists all.", n, maxPIDs))
 	}
-	if a.kinds != 1<<event.Crash {
+	if a.kinds != 1<<event.Crash && r.View != "summary" { // which tells of it in its own way
 		crash, err := a.crash()
 		if err != nil {
 			return err

@@ -143,3 +143,18 @@ func TestInvariants(t *testing.T) {
 		})
 	}
 }
+
+func TestSummary(t *testing.T) {
+	for name, s := range map[string]*script{"orders": orders(t), "sums": sums(t)} {
+		res := ask1(t, s.st, Request{View: "summary"})
+		golden(t, "summary_"+name+".golden", fmt.Sprintf("%stotal %d, more %v\nhint: %s\n", res.Text, res.TotalCount, res.HasMore,
+			res.Hint))
+		small := ask1(t, s.st, Request{View: "summary", MaxTokens: 300})
+		if n := len(small.Text); n > 300*TokenBytes || !small.HasMore && n < len(res.Text) {
+			t.Errorf("%d bytes for 300 tokens, more %v", n, small.HasMore)
+		}
+	}
+	if _, err := Run(t.Context(), sums(t).st, Request{View: "summary", PID: new(int64(100))}, Env{}); err == nil {
+		t.Error("a summary takes a filter")
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"regexp"
 	"regexp/syntax"
 	"slices"
@@ -374,6 +375,11 @@ func (f *filters) checkView() error {
 	}
 	if r.View == "events" {
 		return nil
+	}
+	if whole := (Request{SessionID: r.SessionID, View: r.View, Order: r.Order, Limit: r.Limit, MaxTokens: r.MaxTokens,
+		WaitMs: r.WaitMs, Verbose: r.Verbose}); r.View == "summary" && !reflect.DeepEqual(*r, whole) {
+		return invalid("view", "Ask views tree, stats, table or invariants for a part.", "summary is of the whole session "+
+			"and takes no filters")
 	}
 	if r.Text != nil {
 		return invalid("text", "Use view events for the output, then timeFrom and timeTo for the calls around it.",

@@ -27,7 +27,9 @@ var queryOp = Op{
 		"expression language over arguments, `result`, `out.X` (at the end), `thrown`, `took` (ns) and " +
 		"`$thread`, `A whenever B`, or `A never decreases`, `always grows`, `never grows`, `never repeats`, " +
 		"`never changes`, each also `per B, C`: it is proved on this recording, or the first calls that break it " +
-		"are named, or it is said why it cannot be told. " +
+		"are named, or it is said why it cannot be told. `summary` tells of the whole session in under 1,000 " +
+		"tokens: processes, crash, exceptions, odd results, calls without an end, the end of the output, the " +
+		"functions that were called most and took longest. " +
 		"A question sees everything that the program did before it was asked. " +
 		"Values: a pointer that cannot be followed is `0x… <unreadable>`; the this of a constructor is its address, for " +
 		"nothing is made yet.",
