@@ -3,6 +3,8 @@ package acceptance
 import (
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -73,6 +75,21 @@ func TestOddCalls(t *testing.T) {
 			t.Errorf("the table of %s has %d bytes", function, n)
 		}
 	}
+	odd := regexp.MustCompile(`(?m)^!#(\d+).* -7!`).FindStringSubmatch(
+		s.Query(t, id, args{"view": "table", "function": "split"}).Text)
+	if odd == nil {
+		t.Fatal("the table does not mark the call")
+	}
+	event, _ := strconv.Atoi(odd[1])
+	why := s.Query(t, id, args{"view": "why", "under": event})
+	for _, want := range []string{
+		"split(p={id: 41, weight: -7", "k=READ) → 0", "unlike 239 of its 240 calls: p.weight >= 0",
+		"number 84 of its kind there; beside it: split ×239", "k=WRITE) → 0", "in no call that was recorded",
+	} {
+		if !strings.Contains(why.Text, want) {
+			t.Errorf("why #%d does not say %q:\n%s", event, want, why.Text)
+		}
+	}
 	sorted := s.Query(t, id, args{"view": "table", "function": "split", "order": "p.weight", "limit": 1,
 		"fields": []string{"p.weight", "p.id"}})
 	if !strings.Contains(sorted.Text, "-7!") || !strings.Contains(sorted.Text, "41") {
@@ -80,13 +97,13 @@ func TestOddCalls(t *testing.T) {
 	}
 }
 
-// TestOddCallsOfPython is the same of a program in an interpreter, whose values are trees.
-func TestOddCallsOfPython(t *testing.T) {
+// TestOddCallsOfInterpreters is the same of programs whose values are trees.
+func TestOddCallsOfInterpreters(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
-	dir := t.TempDir()
-	source := `
+	for _, x := range []struct{ interpreter, file, none, source string }{
+		{"python3", "orders.py", "null", `
 class Order:
     def __init__(self, id, total):
         self.id, self.total, self.state = id, total, "open"
@@ -98,24 +115,44 @@ def pay(order, amount):
 
 for i in range(80):
     pay(Order(i, 100 + i % 7), -5 if i == 51 else 10 + i % 4)
-`
-	path := filepath.Join(dir, "orders.py")
-	if err := os.WriteFile(path, []byte(source), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	l := s.Launch(t, "python3", dir, []string{path}, args{"trace": []string{"orders.*", "__main__.*", "pay"}})
-	t.Cleanup(func() { s.Stop(t, l.SessionID) })
-	s.WaitEnd(t, l.SessionID, 30*time.Second)
-	all := s.Query(t, l.SessionID, args{"view": "invariants", "function": args{"contains": "pay"}})
-	for _, want := range []string{"amount >= 0 in 79 of 80, not #", "(amount=-5)", "result is never null in 79 of 80"} {
-		if !strings.Contains(all.Text, want) {
-			t.Errorf("invariants do not say %q:\n%s\n%s", want, all.Text, all.Hint)
+`},
+		{"node", "orders.js", "null", `
+class Order {
+  constructor(id, total) { this.id = id; this.total = total; this.state = "open"; }
+}
+function pay(order, amount) {
+  if (order.id === 33) return null;
+  return order.total - amount;
+}
+for (let i = 0; i < 80; i++) pay(new Order(i, 100 + i % 7), i === 51 ? -5 : 10 + i % 4);
+`},
+	} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, x.file)
+		if err := os.WriteFile(path, []byte(x.source), 0o644); err != nil {
+			t.Fatal(err)
 		}
-	}
-	table := s.Query(t, l.SessionID, args{"view": "table", "function": args{"contains": "pay"}})
-	for _, want := range []string{`order.state="open"`, "-5!", "null!"} {
-		if !strings.Contains(table.Text, want) {
-			t.Errorf("the table is without %q:\n%s", want, table.Text)
+		l := s.Launch(t, x.interpreter, dir, []string{path}, args{"trace": []string{"orders.*", "__main__.*", "pay"}})
+		t.Cleanup(func() { s.Stop(t, l.SessionID) })
+		s.WaitEnd(t, l.SessionID, 30*time.Second)
+		pay := args{"contains": "pay"}
+		for _, q := range []struct {
+			args args
+			want []string
+		}{
+			{args{"view": "invariants"}, []string{"amount >= 0 in 79 of 80, not #", "(amount=-5", "result is never null in 79 of 80"}},
+			{args{"view": "table"}, []string{`order.state="open"`, "-5!", "null!"}},
+			{args{"view": "check", "claim": "result == order.total - amount whenever order.id != 33"},
+				[]string{"proved on this recording: 79 calls"}},
+			{args{"view": "check", "claim": `order.state == "open" and amount > 0`}, []string{"broken by 1 of 80", "amount=-5"}},
+		} {
+			q.args["function"] = pay
+			r := s.Query(t, l.SessionID, q.args)
+			for _, want := range q.want {
+				if !strings.Contains(r.Text, want) {
+					t.Errorf("%s: %v does not say %q:\n%s\n%s", x.interpreter, q.args, want, r.Text, r.Hint)
+				}
+			}
 		}
 	}
 }

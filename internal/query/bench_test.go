@@ -80,6 +80,8 @@ func BenchmarkQuery(b *testing.B) {
 		{"invariantsHot", Request{View: "invariants", Function: &NameFilter{Equals: hot}}},
 		{"checkAll", Request{View: "check", Claim: "result >= 0 whenever a < b"}},
 		{"checkHot", Request{View: "check", Claim: "a > b || result < 500", Function: &NameFilter{Equals: hot}}},
+		{"summary", Request{View: "summary"}},
+		{"why", Request{View: "why", Under: int64(n / 2)}},
 		{"first50", Request{}},
 		{"newest50", Request{TimeFrom: "-8us"}},
 		{"functionHot", Request{Function: &NameFilter{Equals: hot}}},

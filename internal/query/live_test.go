@@ -198,7 +198,7 @@ func TestWaitEndsInTime(t *testing.T) {
 	for _, view := range Views {
 		start := time.Now()
 		req := Request{Function: &NameFilter{Contains: "zz"}, View: view, WaitMs: 60}
-		if view == "summary" {
+		if view == "summary" || view == "why" {
 			continue // something is there always
 		}
 		if view == "check" {

@@ -152,12 +152,14 @@ func ask(ctx context.Context, st *store.Store, f *filters, env Env, seen event.I
 	if err := a.findProcesses(); err != nil {
 		return nil, upTo, fmt.Errorf("look for processes: %w", err)
 	}
-	if err := a.findUnder(); err != nil {
-		return nil, upTo, err
-	}
-	parts, err := a.plan()
-	if err != nil {
-		return nil, upTo, err
+	var parts []part
+	if f.req.View != "why" { // which is of any event, and of nothing else
+		if err := a.findUnder(); err != nil {
+			return nil, upTo, err
+		}
+		if parts, err = a.plan(); err != nil {
+			return nil, upTo, err
+		}
 	}
 	res = &Result{Events: []Event{}}
 	var notes []string
@@ -172,6 +174,8 @@ func ask(ctx context.Context, st *store.Store, f *filters, env Env, seen event.I
 		notes, err = a.invariants(parts, res)
 	case "summary":
 		notes, err = a.summary(parts, res)
+	case "why":
+		notes, err = a.why(res)
 	case "check":
 		notes, err = a.check(parts, res)
 	default:
@@ -318,7 +322,7 @@ func (a *asker) complete(res *Result, notes []string, env Env) error {
 		res.PIDs = res.PIDs[:maxPIDs]
 		notes = append(notes, fmt.Sprintf("%d processes, the first %d are in pids; eventType process lists all.", n, maxPIDs))
 	}
-	if a.kinds != 1<<event.Crash && r.View != "summary" { // which tells of it in its own way
+	if a.kinds != 1<<event.Crash && r.View != "summary" && r.View != "why" { // which tells of it in its own way
 		crash, err := a.crash()
 		if err != nil {
 			return err

@@ -158,3 +158,24 @@ func TestSummary(t *testing.T) {
 		t.Error("a summary takes a filter")
 	}
 }
+
+func TestWhy(t *testing.T) {
+	o, s := orders(t), sums(t)
+	for name, c := range map[string]struct {
+		s  *script
+		id int64
+	}{
+		"odd": {s, 62}, "inner": {o, 43}, "output": {o, 162}, "thrown": {o, 174}, "open": {o, 1}, "exception": {o, 172},
+	} {
+		res := ask1(t, c.s.st, Request{View: "why", Under: c.id})
+		golden(t, "why_"+name+".golden", fmt.Sprintf("%smore %v\nhint: %s\n", res.Text, res.HasMore, res.Hint))
+		if small := ask1(t, c.s.st, Request{View: "why", Under: c.id, MaxTokens: 250}); len(small.Text) > 250*TokenBytes {
+			t.Errorf("%d bytes for 250 tokens", len(small.Text))
+		}
+	}
+	for _, req := range []Request{{View: "why"}, {View: "why", Under: 1, ThreadID: new(int64(1))}, {View: "why", Under: 9999}} {
+		if _, err := Run(t.Context(), s.st, req, Env{}); err == nil {
+			t.Errorf("Run(%+v) answers", req)
+		}
+	}
+}

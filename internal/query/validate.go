@@ -376,10 +376,14 @@ func (f *filters) checkView() error {
 	if r.View == "events" {
 		return nil
 	}
-	if whole := (Request{SessionID: r.SessionID, View: r.View, Order: r.Order, Limit: r.Limit, MaxTokens: r.MaxTokens,
-		WaitMs: r.WaitMs, Verbose: r.Verbose}); r.View == "summary" && !reflect.DeepEqual(*r, whole) {
+	whole := Request{SessionID: r.SessionID, View: r.View, Order: r.Order, Limit: r.Limit, MaxTokens: r.MaxTokens,
+		WaitMs: r.WaitMs, Verbose: r.Verbose}
+	if r.View == "summary" && !reflect.DeepEqual(*r, whole) {
 		return invalid("view", "Ask views tree, stats, table or invariants for a part.", "summary is of the whole session "+
 			"and takes no filters")
+	}
+	if whole.Under = r.Under; r.View == "why" && (r.Under == 0 || !reflect.DeepEqual(*r, whole)) {
+		return invalid("under", "Give its id, e.g. a #id of view tree, and no filters.", "view why is of one event")
 	}
 	if r.Text != nil {
 		return invalid("text", "Use view events for the output, then timeFrom and timeTo for the calls around it.",

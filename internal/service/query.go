@@ -29,7 +29,9 @@ var queryOp = Op{
 		"`never changes`, each also `per B, C`: it is proved on this recording, or the first calls that break it " +
 		"are named, or it is said why it cannot be told. `summary` tells of the whole session in under 1,000 " +
 		"tokens: processes, crash, exceptions, odd results, calls without an end, the end of the output, the " +
-		"functions that were called most and took longest. " +
+		"functions that were called most and took longest. `why` tells of the event that `under` names: the path " +
+		"to it, what its function's other calls keep and it does not, the calls beside and below it, the last " +
+		"output before, and how its caller ended. " +
 		"A question sees everything that the program did before it was asked. " +
 		"Values: a pointer that cannot be followed is `0x… <unreadable>`; the this of a constructor is its address, for " +
 		"nothing is made yet.",
