@@ -70,6 +70,9 @@ type Column struct {
 	kinds []Kind // with words: instead of codes
 	words []uint64
 	of    *node // whose value it is
+
+	last     Cell // the newest one with its code: it comes again most often
+	lastCode byte
 }
 
 // node is a member on the way to columns.
@@ -241,7 +244,10 @@ func (c *Column) set(row int, cell Cell) int {
 	if c.words != nil {
 		return c.setWide(row, cell)
 	}
-	code, ok := c.index[cell]
+	code, ok := c.lastCode, c.lastCode != 0 && cell == c.last
+	if !ok {
+		code, ok = c.index[cell]
+	}
 	if !ok && len(c.dict) == maxCodes {
 		return c.widen() + c.setWide(row, cell)
 	}
@@ -250,6 +256,7 @@ func (c *Column) set(row int, cell Cell) int {
 		code = byte(len(c.dict))
 		c.index[cell] = code
 	}
+	c.last, c.lastCode = cell, code
 	before := len(c.codes)
 	for len(c.codes) <= row {
 		c.codes = append(c.codes, 0)

@@ -154,10 +154,8 @@ func thrownText(fn *record.Function, exit *store.Row) string {
 
 // resultName is how a result is called beside the parameters.
 func resultName(fn *record.Function) string {
-	for _, p := range fn.Parameters() {
-		if p.Name == "result" {
-			return "$return"
-		}
+	if _, taken := fn.Argument("result"); taken {
+		return "$return"
 	}
 	return "result"
 }
