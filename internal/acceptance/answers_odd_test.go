@@ -92,6 +92,11 @@ func TestOddCalls(t *testing.T) {
 	}
 	sorted := s.Query(t, id, args{"view": "table", "function": "split", "order": "p.weight", "limit": 1,
 		"fields": []string{"p.weight", "p.id"}})
+	gap := s.Query(t, id, args{"view": "table", "function": "price", "fields": []string{"id", "high - low"},
+		"order": "high - low", "limit": 1})
+	if !regexp.MustCompile(`(?m)^!#\d+ +66 +-9`).MatchString(gap.Text) {
+		t.Errorf("the least gap comes first:\n%s", gap.Text)
+	}
 	if !strings.Contains(sorted.Text, "-7!") || !strings.Contains(sorted.Text, "41") {
 		t.Errorf("the least weight comes first:\n%s", sorted.Text)
 	}

@@ -14,16 +14,19 @@ func (f *finder) order(c *Column) {
 	if !f.grows(c) {
 		return
 	}
-	if f.steps(c, "", func(int) (uint64, bool) { return 0, true }) {
-		return
-	}
+	all := f.steps(c, "", func(int) (uint64, bool) { return 0, true })
 	threads := map[uint32]bool{}
 	for i := range f.t.Rows {
 		threads[f.t.Rows[i].Thread] = true
 	}
-	if len(threads) > 1 && f.steps(c, " per thread", func(row int) (uint64, bool) {
-		return uint64(f.t.Rows[row].Thread), true
-	}) {
+	if len(threads) > 1 && (all == nil || all.Broken > 0) {
+		each := f.steps(c, " per thread", func(row int) (uint64, bool) { return uint64(f.t.Rows[row].Thread), true })
+		if all == nil || each != nil && each.Broken < all.Broken { // threads that come one behind the other
+			all = each
+		}
+	}
+	if all != nil {
+		f.rules = append(f.rules, *all)
 		return
 	}
 	guards := 0
@@ -34,12 +37,14 @@ func (f *finder) order(c *Column) {
 		if guards++; guards > maxGuards {
 			return
 		}
-		if f.steps(c, " per "+g.Path, func(row int) (uint64, bool) {
+		found := f.steps(c, " per "+g.Path, func(row int) (uint64, bool) {
 			if row >= len(g.codes) {
 				return 0, false
 			}
 			return uint64(g.codes[row]), g.codes[row] != 0
-		}) {
+		})
+		if found != nil {
+			f.rules = append(f.rules, *found)
 			return
 		}
 	}
@@ -58,8 +63,8 @@ func (f *finder) grows(c *Column) bool {
 	return false
 }
 
-// steps looks from call to call of one group; it ends early where neither direction holds.
-func (f *finder) steps(c *Column, of string, group func(row int) (uint64, bool)) (found bool) {
+// steps looks from call to call of one group; nil: neither direction holds.
+func (f *finder) steps(c *Column, of string, group func(row int) (uint64, bool)) *Rule {
 	var up, down counter // rules broken by a step up, and by one down
 	equal, again := 0, 0 // again: steps back to where a group began, as a loop's counter takes them
 	last, first := map[uint64]int{}, map[uint64]Cell{}
@@ -86,11 +91,11 @@ func (f *finder) steps(c *Column, of string, group func(row int) (uint64, bool))
 		up.against(row, before, order <= 0)
 		down.against(row, before, order >= 0)
 		if row > sampleRows && up.Broken > 2*few(row) && down.Broken > 2*few(row) {
-			return false
+			return nil
 		}
 	}
 	if len(last) > 1 && down.Calls < 2*len(last) {
-		return false // groups of a call or two are in order by themselves
+		return nil // groups of a call or two are in order by themselves
 	}
 	weight := 1.4
 	if of != "" {
@@ -98,7 +103,7 @@ func (f *finder) steps(c *Column, of string, group func(row int) (uint64, bool))
 	}
 	if again > 0 && again <= min(up.Broken, down.Broken) {
 		if weight *= 0.4; again > 1 {
-			return false
+			return nil
 		}
 	}
 	switch {
@@ -107,15 +112,15 @@ func (f *finder) steps(c *Column, of string, group func(row int) (uint64, bool))
 		if equal == 0 && down.Broken == 0 {
 			text = " always grows"
 		}
-		return f.keep(&down, c.Path+text+of, weight, c)
+		return down.made(c.Path+text+of, weight, c)
 	case down.Broken >= MinCalls/2 && up.Broken*4 <= down.Broken:
 		text := " never grows"
 		if equal == 0 && up.Broken == 0 {
 			text = " always falls"
 		}
-		return f.keep(&up, c.Path+text+of, weight, c)
+		return up.made(c.Path+text+of, weight, c)
 	}
-	return false
+	return nil
 }
 
 // distinct: values that come once.

@@ -105,15 +105,23 @@ func (c *counter) against(row, before int, holds bool) {
 	}
 }
 
-// keep takes a rule that holds in all but a few.
-func (f *finder) keep(c *counter, text string, weight float64, columns ...*Column) bool {
+// made returns the rule if it holds in all but a few, else nil.
+func (c *counter) made(text string, weight float64, columns ...*Column) *Rule {
 	if c.Calls < MinCalls || c.Broken > few(c.Calls) {
-		return false
+		return nil
 	}
 	c.Text, c.Columns = text, columns
 	c.Surprise = weight * math.Log2(float64(c.Calls)/float64(c.Broken+1))
-	f.rules = append(f.rules, c.Rule)
-	return true
+	return &c.Rule
+}
+
+// keep takes a rule that holds in all but a few.
+func (f *finder) keep(c *counter, text string, weight float64, columns ...*Column) bool {
+	r := c.made(text, weight, columns...)
+	if r != nil {
+		f.rules = append(f.rules, *r)
+	}
+	return r != nil
 }
 
 // sorted puts broken rules first, and those that the same calls break together.

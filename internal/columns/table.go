@@ -17,6 +17,7 @@ const (
 	Out
 	Thrown
 	Took
+	Computed // what an expression gave
 	numPlaces
 )
 

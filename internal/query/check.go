@@ -47,10 +47,8 @@ func (a *asker) check(parts []part, res *Result) (notes []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &checker{a: a, claim: a.claim, names: a.claimNames, byFn: map[event.FuncID]*claimOf{},
-		byName: map[string]*checked{}, last: map[string]last{}}
-	var open []*store.Row // of calls whose end the claim needs
-	var free []int
+	c := newChecker(a, a.claim, a.claimNames)
+	var open openRows // calls whose end the claim needs
 	begin := func(row *store.Row, _ bool) (int, bool) {
 		c.call.enter = row
 		f := c.of(row.Func)
@@ -58,26 +56,16 @@ func (a *asker) check(parts []part, res *Result) (notes []string, err error) {
 			c.look(f, row, nil)
 			return -1, true
 		}
-		n := len(open)
-		if len(free) > 0 {
-			n, free = free[len(free)-1], free[:len(free)-1]
-		} else {
-			open = append(open, &store.Row{})
-		}
-		payload := append(open[n].Payload[:0], row.Payload...)
-		*open[n] = *row
-		open[n].Payload = payload
-		return n, true
+		return open.keep(row), true
 	}
 	err = s.each(begin, func(n int, row *store.Row) {
-		c.look(c.of(row.Func), open[n], row)
-		open[n].ID = 0
-		free = append(free, n)
+		c.look(c.of(row.Func), open.rows[n], row)
+		open.free(n)
 	})
 	if err != nil {
 		return nil, err
 	}
-	for _, row := range open {
+	for _, row := range open.rows {
 		if row.ID != 0 {
 			c.look(c.of(row.Func), row, nil)
 		}
@@ -92,6 +80,31 @@ func (a *asker) check(parts []part, res *Result) (notes []string, err error) {
 		}
 	}
 	return append(notes, c.write(res)...), nil
+}
+
+// openRows are begins of calls that are needed at their ends.
+type openRows struct {
+	rows   []*store.Row // ID 0: free
+	unused []int
+}
+
+// keep copies a row and says where it is.
+func (o *openRows) keep(row *store.Row) int {
+	n := len(o.rows)
+	if k := len(o.unused); k > 0 {
+		n, o.unused = o.unused[k-1], o.unused[:k-1]
+	} else {
+		o.rows = append(o.rows, &store.Row{})
+	}
+	payload := append(o.rows[n].Payload[:0], row.Payload...)
+	*o.rows[n] = *row
+	o.rows[n].Payload = payload
+	return n
+}
+
+func (o *openRows) free(n int) {
+	o.rows[n].ID = 0
+	o.unused = append(o.unused, n)
 }
 
 // rank orders verdicts: broken ones first, then those that hold, then those that cannot be told.
@@ -227,5 +240,10 @@ func (c *checker) recordedNames(k *checked) (names []string) {
 	for _, col := range t.Columns() {
 		names = append(names, col.Path)
 	}
-	return append(names, "result")
+	far := func(name string) int { // what is the nearest is meant most often
+		return strings.Count(name, ".") + strings.Count(name, "[") + 2*btoi(strings.HasPrefix(name, "this.") ||
+			strings.HasPrefix(name, "self."))
+	}
+	slices.SortStableFunc(names, func(x, y string) int { return far(x) - far(y) })
+	return append([]string{"result"}, names...)
 }

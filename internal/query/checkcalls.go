@@ -77,6 +77,11 @@ type callValues struct {
 	a           *asker
 }
 
+func newChecker(a *asker, c claim, names []string) *checker {
+	return &checker{a: a, claim: c, names: names, byFn: map[event.FuncID]*claimOf{}, byName: map[string]*checked{},
+		last: map[string]last{}}
+}
+
 func (c *checker) of(id event.FuncID) *claimOf {
 	if f := c.byFn[id]; f != nil {
 		return f
@@ -115,9 +120,8 @@ func (c *checker) of(id event.FuncID) *claimOf {
 func (c *checker) resolve(f *claimOf, path string) func(*callValues) (value.Value, bool) {
 	fn := f.fn
 	root := path[:strings.IndexAny(path+".", ".[")]
-	if i := slices.Index(c.names, root); i >= 0 && i < len(fn.Parameters()) {
-		path = fn.Parameters()[i].Name + path[len(root):]
-		root = fn.Parameters()[i].Name
+	if name, ok := c.parameter(fn, root); ok {
+		path, root = name+path[len(root):], name
 	}
 	for _, p := range []string{path, "this." + path, "self." + path} {
 		if arg, ok := fn.Argument(p); ok {
@@ -144,6 +148,21 @@ func (c *checker) resolve(f *claimOf, path string) func(*callValues) (value.Valu
 		f.atEnd = true
 	}
 	return func(v *callValues) (value.Value, bool) { return v.find(root, path) }
+}
+
+// parameter returns which parameter the claim's own name stands for, by its place.
+func (c *checker) parameter(fn *record.Function, name string) (string, bool) {
+	i, all := slices.Index(c.names, name), fn.Parameters()
+	if i < 0 || slices.ContainsFunc(all, func(p value.Parameter) bool { return p.Name == name }) {
+		return "", false
+	}
+	if len(all) > 0 && (all[0].Name == "this" || all[0].Name == "self") && !slices.Contains(c.names, all[0].Name) {
+		all = all[1:]
+	}
+	if i >= len(all) {
+		return "", false
+	}
+	return all[i].Name, true
 }
 
 // recorded reports whether a member of this or self is there in any call: only then a bare name means it.
@@ -185,18 +204,23 @@ func (v *callValues) find(root, path string) (value.Value, bool) {
 	return v.fn.Watches(v.enter).Path(path)
 }
 
-// look evaluates the claim for one call.
-func (c *checker) look(f *claimOf, enter, exit *store.Row) {
+// lookup finds the values of one call, until the next one.
+func (c *checker) lookup(f *claimOf, enter, exit *store.Row) expr.Lookup {
 	c.call = callValues{enter: enter, exit: exit, fn: c.a.fn(enter.Func), a: c.a}
-	if f.calls++; f.sample == 0 {
-		f.sample = enter.ID
-	}
-	lookup := func(path string) (value.Value, bool) {
+	return func(path string) (value.Value, bool) {
 		if find, ok := f.paths[path]; ok {
 			return find(&c.call)
 		}
 		return c.call.find(path[:strings.IndexAny(path+".", ".[")], path)
 	}
+}
+
+// look evaluates the claim for one call.
+func (c *checker) look(f *claimOf, enter, exit *store.Row) {
+	if f.calls++; f.sample == 0 {
+		f.sample = enter.ID
+	}
+	lookup := c.lookup(f, enter, exit)
 	if f.err != nil {
 		return
 	}

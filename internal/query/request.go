@@ -32,7 +32,7 @@ type Request struct {
 
 	Addresses bool     `json:"addresses,omitempty" jsonschema:"what pointers lead to begins with its $address"`
 	View      string   `json:"view,omitempty"`
-	Fields    []string `json:"fields,omitempty" jsonschema:"view table: columns such as p.x, result"`
+	Fields    []string `json:"fields,omitempty" jsonschema:"table: columns, expressions too"`
 	Claim     string   `json:"claim,omitempty"`
 	Unfold    bool     `json:"unfold,omitempty" jsonschema:"tree: every call in its own line"`
 	MaxTokens int      `json:"maxTokens,omitempty"`

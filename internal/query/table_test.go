@@ -41,6 +41,7 @@ func TestTable(t *testing.T) {
 		"cursor": {AfterEventID: new(int64(100)), Limit: 4},
 		"sorted": {Order: "-a", Limit: 4},
 		"fields": {Fields: []string{"result", "b"}, Limit: 3},
+		"expr":   {Fields: []string{"a * 2 - result", "a > 20 && b == 1", "thrown"}, Limit: 6},
 		"odd":    {Function: &NameFilter{Equals: "app::add"}, ReturnValue: &ValueFilter{LessThan: "0"}},
 		"small":  {MaxTokens: 300},
 		"tree":   {Function: &NameFilter{Contains: "hash"}},

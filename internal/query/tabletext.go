@@ -87,11 +87,20 @@ func (v *callTable) head(limit int) string {
 	}
 	b.WriteByte('\n')
 	var same []string
+	deep := 0 // such as a mutex's innards
 	for _, c := range v.t.Columns() {
 		cell, ok := c.Same()
-		if ok && !v.varies(c) && c.Place != columns.Took && !(c.Place == columns.Thrown && cell.Kind == columns.Null) {
+		switch {
+		case !ok || v.varies(c) || c.Place == columns.Took || c.Place == columns.Thrown && cell.Kind == columns.Null:
+		case cell.Kind == columns.Whole || strings.HasSuffix(c.Path, "]"): // its elements and its length are told
+		case strings.Count(c.Path, ".") > sameDepth:
+			deep++
+		default:
 			same = append(same, c.Path+"="+cut(v.t.Show(cell), sameWidth))
 		}
+	}
+	if deep > 0 {
+		same = append(same, fmt.Sprintf("%d values deeper", deep))
 	}
 	list(&b, "same in all: ", same, maxSame, limit)
 	var odd []string

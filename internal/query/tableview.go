@@ -18,6 +18,7 @@ const (
 	rowWidth     = 130     // of a row: what does not fit is named below the table
 	sameWidth    = 24      // of a value that is the same in all rows
 	maxSame      = 24      // of these
+	sameDepth    = 2       // members of members: what is deeper is counted
 	maxOthers    = 5       // functions that are named beside the one that is shown
 	toldRules    = 4       // rules that say why rows are marked
 	maxRowGroups = 1 << 17 // different rows that are counted
@@ -47,9 +48,9 @@ type rowGroup struct {
 // table is view table.
 func (a *asker) callTable(parts []part, res *Result) (notes []string, err error) {
 	most, others := a.busiest(parts)
-	g, err := a.gather(most)
+	g, err := a.gatherFields(most)
 	if err == nil && len(g.all) == 0 && len(others) > 0 {
-		g, err = a.gather(parts)
+		g, err = a.gatherFields(parts)
 	}
 	if err != nil {
 		return nil, err
