@@ -92,6 +92,12 @@ func TestOddCalls(t *testing.T) {
 	}
 	sorted := s.Query(t, id, args{"view": "table", "function": "split", "order": "p.weight", "limit": 1,
 		"fields": []string{"p.weight", "p.id"}})
+	sides := s.Query(t, id, args{"view": "diff", "function": "split", "claim": "result == 0"})
+	for _, want := range []string{"split: 2 with result == 0, 238 without", "p.id=41 in 2 of 2 with, 0 of 238 without"} {
+		if !strings.Contains(sides.Text, want) {
+			t.Errorf("diff does not say %q:\n%s", want, sides.Text)
+		}
+	}
 	gap := s.Query(t, id, args{"view": "table", "function": "price", "fields": []string{"id", "high - low"},
 		"order": "high - low", "limit": 1})
 	if !regexp.MustCompile(`(?m)^!#\d+ +66 +-9`).MatchString(gap.Text) {

@@ -21,7 +21,12 @@ func (a *app) queryCommand() *cobra.Command {
 		Use:   "query ID [filters] | query --file FILE [filters]",
 		Short: "Ask a session's timeline",
 		Long: `Shows events of a session in chronological order. Every filter is a flag. With --file it reads a
-session's file, without a daemon, on any system.`,
+session's file, without a daemon, on any system.
+
+Where there are too many events to read, a view answers a question about them: summary how the session went,
+invariants which calls break what all others keep, table one function's calls in rows, check whether a claim
+holds and which calls break it, diff what tells the calls with a claim from those without, and why what led to
+the event that --under names.`,
 		Example: `  strobe query app-2026-05-04-10h30 --view tree
   strobe query app-2026-05-04-10h30 --event-type stderr --time-from -5s
   strobe query app-2026-05-04-10h30 --function-contains parse --return-value-less-than 0

@@ -367,3 +367,49 @@ func (c *Column) Range() (lo, hi Cell, ok bool) {
 	}
 	return lo, hi, ok
 }
+
+// Cell is At of a column that may be nil.
+func (t *Table) Cell(c *Column, row int) Cell {
+	if c == nil {
+		return Cell{}
+	}
+	return c.At(row)
+}
+
+// Counted is what a column has in some rows.
+type Counted struct {
+	All         map[Cell]int // the first maxDistinct different ones
+	Values      map[Cell]int // those that come often enough to say something; Absent too
+	Numbers     int
+	Least, Most Cell // of the numbers
+}
+
+// maxDistinct bounds the different values that are counted.
+const maxDistinct = 1 << 16
+
+// Count adds up what a column has in rows.
+func (t *Table) Count(c *Column, rows []int) Counted {
+	n := Counted{All: map[Cell]int{}, Values: map[Cell]int{}}
+	for _, row := range rows {
+		v := c.At(row)
+		if n.All[v] > 0 || len(n.All) < maxDistinct {
+			n.All[v]++
+		}
+		if !v.Number() {
+			continue
+		}
+		if below, _ := Compare(v, n.Least); n.Numbers == 0 || below < 0 {
+			n.Least = v
+		}
+		if above, _ := Compare(v, n.Most); n.Numbers == 0 || above > 0 {
+			n.Most = v
+		}
+		n.Numbers++
+	}
+	for v, k := range n.All {
+		if k*20 >= len(rows) {
+			n.Values[v] = k
+		}
+	}
+	return n
+}

@@ -15,9 +15,9 @@ import (
 // checkClaim prepares view check.
 func (f *filters) checkClaim() error {
 	r := &f.req
-	if r.View != "check" {
+	if r.View != "check" && r.View != "diff" {
 		if r.Claim != "" {
-			return invalid("claim", `Ask with view "check".`, "view %s takes none", r.View)
+			return invalid("claim", `Ask with view "check" or "diff".`, "view %s takes none", r.View)
 		}
 		return nil
 	}
@@ -34,6 +34,10 @@ func (f *filters) checkClaim() error {
 	}
 	if len(f.claim.expressions()) > maxEndWords {
 		return invalid("claim", "Name fewer behind per.", "it has more than %d expressions", maxEndWords)
+	}
+	if c := &f.claim; r.View == "diff" && (c.when != "" || c.steps != "") {
+		return invalid("claim", "Say which calls are on the one side: result < 0, $thread == 7, $time > 1000000.",
+			"diff takes an expression alone")
 	}
 	if function != "" && r.Function == nil {
 		r.Function = &NameFilter{Equals: function}

@@ -104,3 +104,23 @@ func TestCheckAgainstBruteForce(t *testing.T) {
 		t.Errorf("got %s\ntotal %d, want %s and %d that cannot tell", res.Text, res.TotalCount, want, untold)
 	}
 }
+
+func TestDiff(t *testing.T) {
+	s, o := sums(t), orders(t)
+	for name, c := range map[string]struct {
+		st    *store.Store
+		claim string
+	}{
+		"result": {s.st, "result < 0"}, "half": {s.st, "a >= 30"}, "thread": {o.st, "$thread == 101"},
+		"time": {s.st, "$time > 60000"}, "none": {s.st, "nosuch == 1"},
+	} {
+		res := ask1(t, c.st, Request{View: "diff", Claim: c.claim})
+		golden(t, "diff_"+name+".golden", fmt.Sprintf("%stotal %d, more %v\nhint: %s\n", res.Text, res.TotalCount, res.HasMore,
+			res.Hint))
+	}
+	for _, claim := range []string{"", "a never repeats", "a > 1 whenever b == 1"} {
+		if _, err := Run(t.Context(), s.st, Request{View: "diff", Claim: claim}, Env{}); err == nil {
+			t.Errorf("diff takes %q", claim)
+		}
+	}
+}

@@ -140,6 +140,8 @@ func (c *checker) resolve(f *claimOf, path string) func(*callValues) (value.Valu
 		return func(v *callValues) (value.Value, bool) {
 			return value.NewInt(int64(v.a.thread(v.enter.Thread).TID)), true
 		}
+	case "$time":
+		return func(v *callValues) (value.Value, bool) { return value.NewInt(v.enter.TS), true }
 	case "$pid":
 		return func(v *callValues) (value.Value, bool) {
 			return value.NewInt(int64(v.a.thread(v.enter.Thread).PID)), true

@@ -22,7 +22,7 @@ type tableRow struct {
 
 // fieldExpressions returns nil where fields has paths only.
 func (a *asker) fieldExpressions() (*fieldValues, error) {
-	v := &fieldValues{at: map[tableRow]int{}}
+	var sources []string
 	for _, f := range a.req.Fields {
 		if err := checkLength("fields", f); err != nil {
 			return nil, err
@@ -32,17 +32,21 @@ func (a *asker) fieldExpressions() (*fieldValues, error) {
 			continue // a path that is no expression, such as $class, or nothing: then the table says what there is
 		}
 		if p := s.Paths(); len(p) != 1 || p[0] != f {
-			v.sources = append(v.sources, f)
+			sources = append(sources, f)
 		}
 	}
 	switch {
-	case len(v.sources) == 0:
+	case len(sources) == 0:
 		return nil, nil
-	case len(v.sources) > maxEndWords:
-		return nil, invalid("fields", "Ask in two questions.", "%d expressions, the limit is %d", len(v.sources), maxEndWords)
+	case len(sources) > maxEndWords:
+		return nil, invalid("fields", "Ask in two questions.", "%d expressions, the limit is %d", len(sources), maxEndWords)
 	}
-	v.c = newChecker(a, claim{holds: v.sources[0], per: v.sources[1:]}, nil)
-	return v, nil
+	return newFieldValues(a, sources), nil
+}
+
+func newFieldValues(a *asker, sources []string) *fieldValues {
+	return &fieldValues{c: newChecker(a, claim{holds: sources[0], per: sources[1:]}, a.claimNames), sources: sources,
+		at: map[tableRow]int{}}
 }
 
 // gatherFields is gather with those columns.
@@ -54,6 +58,11 @@ func (a *asker) gatherFields(parts []part) (*gathered, error) {
 	if v == nil {
 		return a.gather(parts)
 	}
+	return a.gatherValues(parts, v)
+}
+
+// gatherValues is gather with columns for the values of expressions.
+func (a *asker) gatherValues(parts []part, v *fieldValues) (*gathered, error) {
 	begin := func(t *columns.Table, row int, fn *record.Function, enter *store.Row) {
 		putEnter(t, row, fn, enter)
 		v.c.call.enter = enter

@@ -215,7 +215,8 @@ func (r *callReader) value(t *columns.Table, row int, c *columns.Column, width i
 		return ""
 	case c.Place == columns.Took:
 		return duration(int64(cell.Word))
-	case c.Place == columns.Computed, cell.Kind == columns.Null || cell.Kind == columns.Bool || cell.Number() || cell.Kind == columns.Address:
+	case c.Place == columns.Computed, cell.Kind == columns.Null, cell.Kind == columns.Bool, cell.Number(),
+		cell.Kind == columns.Address:
 		return t.Show(cell)
 	}
 	at := r.rows[t.Rows[row].Enter]

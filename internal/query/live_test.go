@@ -201,7 +201,7 @@ func TestWaitEndsInTime(t *testing.T) {
 		if view == "summary" || view == "why" {
 			continue // something is there always
 		}
-		if view == "check" {
+		if view == "check" || view == "diff" {
 			req.Claim = "a > 0"
 		}
 		res := ask1(t, m.st, req)

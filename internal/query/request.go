@@ -42,13 +42,13 @@ type Request struct {
 // Values of Request.Order and Request.View, the first being the default.
 var (
 	Orders = []string{"time", "thread"}
-	Views  = []string{"events", "tree", "stats", "table", "invariants", "check", "summary", "why"}
+	Views  = []string{"events", "tree", "stats", "table", "invariants", "check", "summary", "why", "diff"}
 )
 
 // ViewHelp says when to ask which view.
 const ViewHelp = "tree: calls as text; stats: per function; table: a function's calls as rows of what varies, odd " +
 	"ones marked; invariants: what all calls but a few keep, and those; " +
-	"check: a claim; summary: of the session; why: of event under"
+	"check: a claim; summary: of the session; why: of event under; diff: calls with claim from others"
 
 // ClaimHelp says what a claim of view check may be.
 const ClaimHelp = "of check, e.g. size >= 0 whenever result == true; id never decreases per lane"

@@ -174,6 +174,8 @@ func ask(ctx context.Context, st *store.Store, f *filters, env Env, seen event.I
 		notes, err = a.invariants(parts, res)
 	case "summary":
 		notes, err = a.summary(parts, res)
+	case "diff":
+		notes, err = a.contrast(parts, res)
 	case "why":
 		notes, err = a.why(res)
 	case "check":

@@ -25,6 +25,8 @@ func TestViewsKeepTheBudget(t *testing.T) {
 			case "check":
 				req.Claim = []string{"a <= b", "result >= 0", "n never repeats", "p.x < p.v[1] whenever result > 1",
 					"a never decreases per b", "s == \"beta\" || result != 3", "nosuch == 1"}[rng.IntN(7)]
+			case "diff":
+				req.Claim = []string{"a <= b", "result >= 0", "$thread == 101", "p.x < p.v[1]"}[rng.IntN(4)]
 			case "why":
 				req.Under = 1 + rng.Int64N(int64(len(m.events)))
 			}

@@ -31,7 +31,8 @@ var queryOp = Op{
 		"tokens: processes, crash, exceptions, odd results, calls without an end, the end of the output, the " +
 		"functions that were called most and took longest. `why` tells of the event that `under` names: the path " +
 		"to it, what its function's other calls keep and it does not, the calls beside and below it, the last " +
-		"output before, and how its caller ended. " +
+		"output before, and how its caller ended. `diff` divides each function's calls by a claim (`result < 0`, " +
+		"`$thread == 7`, `$time > 1000000`, `this.id == 3`) and says which values tell the two sides apart. " +
 		"A question sees everything that the program did before it was asked. " +
 		"Values: a pointer that cannot be followed is `0x… <unreadable>`; the this of a constructor is its address, for " +
 		"nothing is made yet.",
@@ -69,7 +70,7 @@ var queryOp = Op{
 		}
 		input.Properties["view"].Description = query.ViewHelp
 		input.Properties["claim"].Description = query.ClaimHelp
-		input.Properties["threadName"] = &jsonschema.Schema{Type: "string", Description: "a part of it"}
+		input.Properties["threadName"] = &jsonschema.Schema{Type: "string"}
 		for _, filter := range []string{"returnValue", "argument"} {
 			for _, bound := range []string{"greaterThan", "lessThan"} {
 				input.Properties[filter].Properties[bound].Types = []string{"number", "string"}
