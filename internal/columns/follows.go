@@ -43,7 +43,8 @@ func (f *finder) classes(c *Column) (of func(row int) int, n int, name func(int)
 func (f *finder) follows() {
 	var all []*Column
 	for _, c := range f.t.columns {
-		if _, same := c.Same(); !same && c.n >= 2*MinCalls && c.Place != Took && len(all) < maxGuards {
+		if _, same := c.Same(); !same && c.n >= 2*MinCalls && c.Place != Took && len(all) < maxGuards &&
+			!c.Inner() && f.most(c) != Whole && f.most(c) != Address {
 			all = append(all, c)
 		}
 	}

@@ -106,6 +106,11 @@ func (f *finder) steps(c *Column, of string, group func(row int) (uint64, bool))
 			return nil
 		}
 	}
+	if f.wraps(c, &up) || f.wraps(c, &down) {
+		if weight *= 0.3; min(up.Broken, down.Broken) > 1 {
+			return nil
+		}
+	}
 	switch {
 	case up.Broken >= MinCalls/2 && down.Broken*4 <= up.Broken:
 		text := " never decreases"
@@ -122,6 +127,25 @@ func (f *finder) steps(c *Column, of string, group func(row int) (uint64, bool))
 	}
 	return nil
 }
+
+// wraps reports whether all breaks lead from one end of a column's numbers to the other: it goes round.
+func (f *finder) wraps(c *Column, rule *counter) bool {
+	lo, hi, ok := c.Range()
+	if !ok || rule.Broken == 0 || rule.Broken > len(rule.Breaks) {
+		return false
+	}
+	span := hi.float() - lo.float()
+	for _, b := range rule.Breaks {
+		from, to := c.At(b.Before).float(), c.At(b.Row).float()
+		if max(from, to) < hi.float()-span*nearEnd || min(from, to) > lo.float()+span*nearEnd {
+			return false
+		}
+	}
+	return true
+}
+
+// nearEnd is which part of a column's numbers is an end of them.
+const nearEnd = 0.15
 
 // distinct: values that come once.
 func (f *finder) distinct(c *Column) {

@@ -19,7 +19,7 @@ var relations = []struct {
 func (f *finder) pairs() {
 	var numbers, names []*Column
 	for _, c := range f.t.columns {
-		if c.n < MinCalls || c.Place == Took || c.Place == Thrown {
+		if c.n < MinCalls || c.Place == Took || c.Place == Thrown || c.Inner() {
 			continue
 		}
 		if _, same := c.Same(); same {

@@ -14,6 +14,7 @@ type Rule struct {
 	Broken   int       // of these
 	Breaks   []Break   // the first maxBreaks of them
 	Surprise float64   // how much it says that the others hold
+	Own      int       // of Columns: those that Text is about, the rest being of Also
 	Also     []string  // rules that the same calls break
 }
 
@@ -30,20 +31,20 @@ const MinCalls = 8
 const (
 	fewShare    = 25   // of so many calls one may break a rule
 	maxBreaks   = 8    // that a rule names
-	maxTold     = 4    // columns of a call that broke rules
+	maxTold     = 3    // columns of a call that broke rules
 	sampleRows  = 2000 // of which rules are tried before they are counted
 	maxNumbers  = 16   // columns that are compared with each other
 	maxGuards   = 12   // columns that others may follow from
 	maxValues   = 12   // different values of such a column
 	maxGroups   = 1 << 17
-	maxFrequent = 8   // values of a column that are told as the usual ones
+	maxFrequent = 8   // values of a column that are told as the usual ones; of numbers half as many
 	farther     = 1.5 // an outlier is so many spans away
 	baseline    = 5   // a rule that chance would break less than so many times as often says nothing
 )
 
 // few is how many of n calls may break a rule.
 func few(n int) int {
-	if n < MinCalls {
+	if n < 2*MinCalls {
 		return 0
 	}
 	return max(n/fewShare, 1)
@@ -63,6 +64,9 @@ func (t *Table) Rules() (rules []Rule, notes []string) {
 	f := &finder{t: t}
 	f.pick()
 	for _, c := range t.columns {
+		if c.Inner() {
+			continue
+		}
 		f.kinds(c)
 		f.range_(c)
 		f.usual(c)
@@ -110,7 +114,7 @@ func (c *counter) made(text string, weight float64, columns ...*Column) *Rule {
 	if c.Calls < MinCalls || c.Broken > few(c.Calls) {
 		return nil
 	}
-	c.Text, c.Columns = text, columns
+	c.Text, c.Columns, c.Own = text, columns, len(columns)
 	c.Surprise = weight * math.Log2(float64(c.Calls)/float64(c.Broken+1))
 	return &c.Rule
 }
@@ -271,7 +275,7 @@ func (f *finder) usual(c *Column) {
 			}
 		}
 	}
-	if rest == 0 || rest > bound || len(texts) == 0 || len(texts) > maxFrequent {
+	if rest == 0 || rest > bound || len(texts) == 0 || len(texts) > maxFrequent || numbers && len(texts) > maxFrequent/2 {
 		return
 	}
 	var count counter

@@ -2,6 +2,7 @@ package columns
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/strobe-debug/strobe/internal/value"
 )
@@ -311,6 +312,11 @@ func (c *Column) At(row int) Cell {
 
 // Len is how many rows have a value.
 func (c *Column) Len() int { return c.n }
+
+// Inner reports whether a column is of a library's or compiler's own, by its reserved name.
+func (c *Column) Inner() bool {
+	return strings.Contains(c.Path, "._M_") || strings.Contains(c.Path, ".__") || strings.HasPrefix(c.Path, "__")
+}
 
 // Same returns the value that the column has wherever it has one; false: it has several, or none.
 func (c *Column) Same() (Cell, bool) {

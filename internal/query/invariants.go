@@ -150,8 +150,12 @@ func (w *ruleWriter) brokenRules(f *found) error {
 
 // broke names a call with the values in which it broke a rule.
 func (r *callReader) broke(t *columns.Table, rule *columns.Rule, b columns.Break) string {
+	shown := rule.Columns
+	if b.Row != rule.Breaks[0].Row { // what else is odd is told of the first
+		shown = shown[:rule.Own]
+	}
 	var values []string
-	for _, c := range rule.Columns {
+	for _, c := range shown {
 		s := r.value(t, b.Row, c, breakWidth)
 		if s == "" {
 			s = "none"

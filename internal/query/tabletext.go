@@ -93,7 +93,7 @@ func (v *callTable) head(limit int) string {
 		switch {
 		case !ok || v.varies(c) || c.Place == columns.Took || c.Place == columns.Thrown && cell.Kind == columns.Null:
 		case cell.Kind == columns.Whole || strings.HasSuffix(c.Path, "]"): // its elements and its length are told
-		case strings.Count(c.Path, ".") > sameDepth:
+		case strings.Count(c.Path, ".") > sameDepth || c.Inner():
 			deep++
 		default:
 			same = append(same, c.Path+"="+cut(v.t.Show(cell), sameWidth))

@@ -222,7 +222,9 @@ func (v *callTable) weight(c *columns.Column, odd map[*columns.Column]bool, copi
 	if strings.HasPrefix(c.Path, "len(") || strings.Contains(c.Path, "[") {
 		w -= 2
 	}
-	w -= strings.Count(c.Path, ".")
+	if w -= strings.Count(c.Path, "."); c.Inner() {
+		w -= 10
+	}
 	for i := range min(len(v.t.Rows), 8) {
 		if k := c.At(i).Kind; k == columns.Address || k == columns.Whole {
 			return w - 3
