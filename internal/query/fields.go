@@ -63,6 +63,7 @@ func (a *asker) gatherFields(parts []part) (*gathered, error) {
 
 // gatherValues is gather with columns for the values of expressions.
 func (a *asker) gatherValues(parts []part, v *fieldValues) (*gathered, error) {
+	putEnter := newEnters()
 	begin := func(t *columns.Table, row int, fn *record.Function, enter *store.Row) {
 		putEnter(t, row, fn, enter)
 		v.c.call.enter = enter

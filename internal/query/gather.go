@@ -33,7 +33,35 @@ type gathered struct {
 
 // gather reads the selected calls into tables, one for each name.
 func (a *asker) gather(parts []part) (*gathered, error) {
-	return a.gatherWith(parts, putEnter, putExit)
+	return a.gatherWith(parts, newEnters(), putExit)
+}
+
+// newEnters returns putEnter that reads functions of integers alone without rendering them.
+func newEnters() putter {
+	plain := map[*record.Function][]record.Argument{} // nil: it has other parameters
+	return func(t *columns.Table, row int, fn *record.Function, enter *store.Row) {
+		args, known := plain[fn]
+		if !known {
+			for _, p := range fn.Parameters() {
+				arg, ok := fn.Argument(p.Name)
+				if _, integer := arg.Integer(); !ok || !integer {
+					args = nil
+					break
+				}
+				args = append(args, arg)
+			}
+			plain[fn] = args
+		}
+		if args == nil || len(fn.Watches(enter)) > 0 {
+			putEnter(t, row, fn, enter)
+			return
+		}
+		for i, p := range args {
+			if v, ok := p.Value(enter); ok {
+				t.Put(row, columns.Argument, fn.ParameterName(i), v)
+			}
+		}
+	}
 }
 
 // gatherResults is gather without arguments and what was found at the end but the result: much cheaper.
