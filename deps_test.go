@@ -50,7 +50,9 @@ var mayImport = map[string][]string{
 		"internal/hunt"},
 	"internal/session": {"internal/collector", "internal/report", "internal/iochan", "internal/store",
 		"internal/settings", "internal/crash"},
-	"internal/query":    {"internal/store", "internal/record", "internal/crash"},
+	"internal/query":    {"internal/store", "internal/record", "internal/crash", "internal/columns",
+		"internal/expr"}, // claims over recorded values
+	"internal/columns":  {},
 	"internal/record":   {"internal/store"},
 	"internal/store":    {},
 	"internal/crash":    {},

@@ -74,6 +74,8 @@ func allowed(op *service.Op, flag string) ([]string, cobra.ShellCompDirective) {
 		list := prop.Enum
 		if list == nil && prop.Items != nil {
 			list = prop.Items.Enum
+		} else if list == nil {
+			list = prop.Examples
 		}
 		if len(list) > 0 && kebab([]string{name}) == flag {
 			return texts(list), cobra.ShellCompDirectiveNoFileComp

@@ -21,10 +21,17 @@ func (a *app) queryCommand() *cobra.Command {
 		Use:   "query ID [filters] | query --file FILE [filters]",
 		Short: "Ask a session's timeline",
 		Long: `Shows events of a session in chronological order. Every filter is a flag. With --file it reads a
-session's file, without a daemon, on any system.`,
+session's file, without a daemon, on any system.
+
+Where there are too many events to read, a view answers a question about them: summary how the session went,
+invariants which calls break what all others keep, table one function's calls in rows, check whether a claim
+holds and which calls break it, diff what tells the calls with a claim from those without, and why what led to
+the event that --under names.`,
 		Example: `  strobe query app-2026-05-04-10h30 --view tree
   strobe query app-2026-05-04-10h30 --event-type stderr --time-from -5s
   strobe query app-2026-05-04-10h30 --function-contains parse --return-value-less-than 0
+  strobe query app-2026-05-04-10h30 --view table --function-equals parse --order=-size
+  strobe query app-2026-05-04-10h30 --view check --claim 'size >= 0 whenever result == true'
   strobe query --file app.db --view stats`,
 		Args: cobra.MaximumNArgs(1),
 	}
@@ -131,6 +138,10 @@ func queryFlags(flags *pflag.FlagSet, t reflect.Type, path []string) []*queryFla
 		q := &queryFlag{name: kebab(at), path: at}
 		usage := f.Tag.Get("jsonschema")
 		switch {
+		case name == "view":
+			usage = query.ViewHelp
+		case name == "claim":
+			usage = query.ClaimHelp
 		case usage == "":
 			usage = "events by " + strings.ReplaceAll(q.name, "-", " ")
 		case name == "afterEventId":
@@ -208,6 +219,7 @@ func (a *app) printQuery(raw json.RawMessage) error {
 		Events     []rawEvent `json:"events"`
 		Tree       string     `json:"tree"`
 		Stats      string     `json:"stats"`
+		Text       string     `json:"text"`
 		TotalCount int64      `json:"totalCount"`
 		HasMore    bool       `json:"hasMore"`
 		Hint       string     `json:"hint"`
@@ -215,7 +227,7 @@ func (a *app) printQuery(raw json.RawMessage) error {
 	if err := decode("debug_query", raw, &r); err != nil {
 		return err
 	}
-	empty := len(r.Events) == 0 && r.Tree == "" && r.Stats == ""
+	empty := len(r.Events) == 0 && r.Tree+r.Stats+r.Text == ""
 	if a.json {
 		if _, err := fmt.Fprintf(a.out, "%s\n", raw); err != nil {
 			return err
@@ -226,14 +238,14 @@ func (a *app) printQuery(raw json.RawMessage) error {
 				return err
 			}
 		}
-		for _, text := range []string{r.Tree, r.Stats} {
+		for _, text := range []string{r.Tree, r.Stats, r.Text} {
 			if text != "" {
 				if _, err := fmt.Fprintln(a.out, strings.TrimRight(text, "\n")); err != nil {
 					return err
 				}
 			}
 		}
-		if r.HasMore {
+		if r.HasMore && r.Text == "" {
 			fmt.Fprintf(a.err, "%d of %d events shown\n", len(r.Events), r.TotalCount)
 		}
 		if r.Hint != "" {

@@ -74,6 +74,14 @@ func BenchmarkQuery(b *testing.B) {
 		name string
 		req  Request
 	}{
+		{"tableAll", Request{View: "table"}},
+		{"tableHot", Request{View: "table", Function: &NameFilter{Equals: hot}}},
+		{"invariantsAll", Request{View: "invariants"}},
+		{"invariantsHot", Request{View: "invariants", Function: &NameFilter{Equals: hot}}},
+		{"checkAll", Request{View: "check", Claim: "result >= 0 whenever a < b"}},
+		{"checkHot", Request{View: "check", Claim: "a > b || result < 500", Function: &NameFilter{Equals: hot}}},
+		{"summary", Request{View: "summary"}},
+		{"why", Request{View: "why", Under: int64(n / 2)}},
 		{"first50", Request{}},
 		{"newest50", Request{TimeFrom: "-8us"}},
 		{"functionHot", Request{Function: &NameFilter{Equals: hot}}},
@@ -114,4 +122,45 @@ func ask1b(b *testing.B, st *store.Store, req Request) *Result {
 		b.Fatal(err)
 	}
 	return res
+}
+
+// BenchmarkOneFunction asks the views of calls of 1,000,000 events of one function, native and of an interpreter.
+func BenchmarkOneFunction(b *testing.B) {
+	for _, tree := range []bool{false, true} {
+		st := newStore(b, store.Options{MaxEvents: 1 << 40})
+		l := modelLayouts()[fnAdd]
+		if tree {
+			l = value.NewTree([]string{"a", "o"}, 3)
+		}
+		fn := st.Function(event.Function{Name: "f", Layout: l.Marshal()})
+		st.Thread(event.Thread{PID: 100, TID: 100})
+		batch := make([]event.Event, 0, 4096)
+		for i := range 500_000 {
+			enter := le(uint64(i%1000), uint64(i))
+			exit := []byte(nil)
+			if tree {
+				enter = fmt.Appendf(nil, `{"a":%d,"o":{"id":%d,"state":"open","size":%d}}`, i%1000, i, i%7)
+				exit = fmt.Appendf(nil, "%d", i%5)
+			}
+			ts := int64(i) * 1000
+			batch = append(batch, event.Event{TS: ts, Kind: event.FunctionEnter, Func: fn, Payload: enter},
+				event.Event{TS: ts + 500, Kind: event.FunctionExit, Func: fn, Payload: exit, Ret: int64(i % 5), Flags: event.HasRet})
+			if len(batch) == cap(batch) || i == 499_999 {
+				if err := st.Put(batch); err != nil {
+					b.Fatal(err)
+				}
+				batch = batch[:0]
+			}
+		}
+		claim := "a >= 0 whenever result == 1"
+		for _, req := range []Request{{View: "table"}, {View: "invariants"}, {View: "check", Claim: claim},
+			{View: "diff", Claim: "result == 1"}, {View: "summary"}} {
+			b.Run(fmt.Sprintf("%s/tree=%v", req.View, tree), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					ask1b(b, st, req)
+				}
+			})
+		}
+	}
 }

@@ -197,7 +197,14 @@ func TestWaitEndsInTime(t *testing.T) {
 	put(t, m.st, 1, 0, 10)
 	for _, view := range Views {
 		start := time.Now()
-		res := ask1(t, m.st, Request{Function: &NameFilter{Contains: "zz"}, View: view, WaitMs: 60})
+		req := Request{Function: &NameFilter{Contains: "zz"}, View: view, WaitMs: 60}
+		if view == "summary" || view == "why" {
+			continue // something is there always
+		}
+		if view == "check" || view == "diff" {
+			req.Claim = "a > 0"
+		}
+		res := ask1(t, m.st, req)
 		if d := time.Since(start); d < 60*time.Millisecond || res.TotalCount != 0 || res.Hint == "" {
 			t.Errorf("%s: %v, %+v", view, d, res)
 		}

@@ -26,26 +26,37 @@ type Request struct {
 	Under         int64           `json:"under,omitempty" jsonschema:"event id: only what that call caused"`
 	Limit         int             `json:"limit,omitempty"`
 	Offset        int             `json:"offset,omitempty"`
-	AfterEventID  *int64          `json:"afterEventId,omitempty" jsonschema:"cursor: lastEventId of the previous page"`
-	Order         string          `json:"order,omitempty"`
+	AfterEventID  *int64          `json:"afterEventId,omitempty" jsonschema:"cursor: the previous lastEventId"`
+	Order         string          `json:"order,omitempty" jsonschema:"or a column of table, -column: falling"`
 	Verbose       bool            `json:"verbose,omitempty" jsonschema:"whole values, threads"`
 
-	Addresses bool   `json:"addresses,omitempty" jsonschema:"which object: what pointers lead to begins with its $address"`
-	View      string `json:"view,omitempty" jsonschema:"tree: calls as text; stats: table per function"`
-	Unfold    bool   `json:"unfold,omitempty" jsonschema:"view tree: every call in a line of its own"`
-	MaxTokens int    `json:"maxTokens,omitempty"`
-	WaitMs    int    `json:"waitMs,omitempty" jsonschema:"wait until something matches"`
+	Addresses bool     `json:"addresses,omitempty" jsonschema:"what pointers lead to begins with its $address"`
+	View      string   `json:"view,omitempty"`
+	Fields    []string `json:"fields,omitempty" jsonschema:"table: columns, expressions too"`
+	Claim     string   `json:"claim,omitempty"`
+	Unfold    bool     `json:"unfold,omitempty" jsonschema:"tree: every call in its own line"`
+	MaxTokens int      `json:"maxTokens,omitempty"`
+	WaitMs    int      `json:"waitMs,omitempty" jsonschema:"wait until something matches"`
 }
 
 // Values of Request.Order and Request.View, the first being the default.
 var (
 	Orders = []string{"time", "thread"}
-	Views  = []string{"events", "tree", "stats"}
+	Views  = []string{"events", "tree", "stats", "table", "invariants", "check", "summary", "why", "diff"}
 )
+
+// ViewHelp says when to ask which view.
+const ViewHelp = "tree: calls as text; stats: per function; table: a function's calls as rows of what varies, odd " +
+	"ones marked; invariants: what all calls but a few keep, and those; " +
+	"check: a claim; summary: of the session; why: of event under; diff: calls with claim from others"
+
+// ClaimHelp says what a claim of view check may be.
+const ClaimHelp = "of check, e.g. size >= 0 whenever result == true; id never decreases per lane"
 
 // Limits of Request's fields.
 const (
 	DefaultLimit = 50
+	DefaultRows  = 20        // of view table, unless it goes on from a cursor
 	MaxLimit     = 500       // more is cut to this, and the answer says so
 	MaxWaitMs    = 30000     // what MCP clients bear without a timeout of their own
 	maxPattern   = 4096      // bytes of one name, text or regular expression

@@ -17,7 +17,8 @@ type Result struct {
 	Events []Event `json:"events"`
 	Tree   string  `json:"tree,omitempty"`  // view tree
 	Stats  string  `json:"stats,omitempty"` // view stats, a table as text
-	// what matches, after the cursor if there is one; view tree: calls; view stats: functions
+	Text   string  `json:"text,omitempty"`  // the other views
+	// what matches, after the cursor if there is one; views tree and table: calls; view stats: functions
 	TotalCount int64 `json:"totalCount"`
 	HasMore    bool  `json:"hasMore"` // more match than are shown
 	// cursor for the next page: everything up to it was shown or does not match
@@ -151,12 +152,14 @@ func ask(ctx context.Context, st *store.Store, f *filters, env Env, seen event.I
 	if err := a.findProcesses(); err != nil {
 		return nil, upTo, fmt.Errorf("look for processes: %w", err)
 	}
-	if err := a.findUnder(); err != nil {
-		return nil, upTo, err
-	}
-	parts, err := a.plan()
-	if err != nil {
-		return nil, upTo, err
+	var parts []part
+	if f.req.View != "why" { // which is of any event, and of nothing else
+		if err := a.findUnder(); err != nil {
+			return nil, upTo, err
+		}
+		if parts, err = a.plan(); err != nil {
+			return nil, upTo, err
+		}
 	}
 	res = &Result{Events: []Event{}}
 	var notes []string
@@ -165,6 +168,18 @@ func ask(ctx context.Context, st *store.Store, f *filters, env Env, seen event.I
 		notes, err = a.tree(parts, res)
 	case "stats":
 		notes, err = a.stats(parts, res)
+	case "table":
+		notes, err = a.callTable(parts, res)
+	case "invariants":
+		notes, err = a.invariants(parts, res)
+	case "summary":
+		notes, err = a.summary(parts, res)
+	case "diff":
+		notes, err = a.contrast(parts, res)
+	case "why":
+		notes, err = a.why(res)
+	case "check":
+		notes, err = a.check(parts, res)
 	default:
 		notes, err = a.list(parts, res)
 	}
@@ -285,7 +300,7 @@ func (a *asker) complete(res *Result, notes []string, env Env) error {
 			notes = append(notes, lost)
 		}
 	}
-	if res.TotalCount == 0 && res.Tree == "" {
+	if res.TotalCount == 0 && res.Tree+res.Text == "" {
 		why, err := a.explain()
 		if err != nil {
 			return err
@@ -309,7 +324,7 @@ func (a *asker) complete(res *Result, notes []string, env Env) error {
 		res.PIDs = res.PIDs[:maxPIDs]
 		notes = append(notes, fmt.Sprintf("%d processes, the first %d are in pids; eventType process lists all.", n, maxPIDs))
 	}
-	if a.kinds != 1<<event.Crash {
+	if a.kinds != 1<<event.Crash && r.View != "summary" && r.View != "why" { // which tells of it in its own way
 		crash, err := a.crash()
 		if err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"regexp"
 	"regexp/syntax"
 	"slices"
@@ -41,14 +42,16 @@ func kindList() string {
 
 // filters is a Request that was checked and compiled, but not yet resolved against a store.
 type filters struct {
-	req      Request
-	kinds    uint32 // bit per kind; 0 = all
-	name     *regexp.Regexp
-	text     *regexp.Regexp
-	ret      *condition
-	arg      *condition
-	from, to moment
-	clamped  bool // limit was over MaxLimit
+	req        Request
+	kinds      uint32 // bit per kind; 0 = all
+	name       *regexp.Regexp
+	text       *regexp.Regexp
+	ret        *condition
+	arg        *condition
+	from, to   moment
+	clamped    bool // limit was over MaxLimit
+	claim      claim
+	claimNames []string // of arguments, as the claim calls them
 }
 
 // moment is a parsed Moment.
@@ -69,7 +72,7 @@ func (m moment) at(newest int64) int64 {
 func compile(req Request) (*filters, error) {
 	f := &filters{req: req}
 	for _, check := range []func() error{f.checkKinds, f.checkNames, f.checkValues, f.checkTimes, f.checkPage,
-		f.checkView} {
+		f.checkView, f.checkClaim} {
 		if err := check(); err != nil {
 			return nil, err
 		}
@@ -337,7 +340,9 @@ func (f *filters) checkPage() error {
 		return invalid("under", "Give the id of a function_enter event.", "%d is negative", r.Under)
 	}
 	if r.Limit == 0 {
-		r.Limit = DefaultLimit
+		if r.Limit = DefaultLimit; r.View == "table" && r.AfterEventID == nil {
+			r.Limit = DefaultRows
+		}
 	}
 	if r.Limit > MaxLimit {
 		r.Limit, f.clamped = MaxLimit, true
@@ -358,7 +363,7 @@ func (f *filters) checkView() error {
 	if r.View == "" {
 		r.View = Views[0]
 	}
-	if !slices.Contains(Orders, r.Order) {
+	if !slices.Contains(Orders, r.Order) && r.View != "table" {
 		return invalid("order", "Allowed: "+strings.Join(Orders, ", ")+".", "%q is no order", excerpt([]byte(r.Order)))
 	}
 	if !slices.Contains(Views, r.View) {
@@ -370,6 +375,15 @@ func (f *filters) checkView() error {
 	}
 	if r.View == "events" {
 		return nil
+	}
+	whole := Request{SessionID: r.SessionID, View: r.View, Order: r.Order, Limit: r.Limit, MaxTokens: r.MaxTokens,
+		WaitMs: r.WaitMs, Verbose: r.Verbose}
+	if r.View == "summary" && !reflect.DeepEqual(*r, whole) {
+		return invalid("view", "Ask views tree, stats, table or invariants for a part.", "summary is of the whole session "+
+			"and takes no filters")
+	}
+	if whole.Under = r.Under; r.View == "why" && (r.Under == 0 || !reflect.DeepEqual(*r, whole)) {
+		return invalid("under", "Give its id, e.g. a #id of view tree, and no filters.", "view why is of one event")
 	}
 	if r.Text != nil {
 		return invalid("text", "Use view events for the output, then timeFrom and timeTo for the calls around it.",

@@ -53,6 +53,9 @@ func (f *Function) Parameters() []value.Parameter {
 	return f.layout.Parameters()
 }
 
+// ParameterName is that of the i-th of Parameters.
+func (f *Function) ParameterName(i int) string { return f.layout.Args[i].Name }
+
 // TypeNames are the names of all types that the function's values may have.
 func (f *Function) TypeNames() iter.Seq[string] {
 	return func(yield func(string) bool) {
@@ -83,6 +86,14 @@ func (f *Function) Result(exit *store.Row) (value.Value, bool) {
 	has := exit.Flags&event.HasRet != 0
 	if f.layout == nil {
 		return value.NewInt(exit.Ret), has
+	}
+	if has { // without rendering it, which takes most of the time of who looks at every call
+		switch f.Ret {
+		case value.RetSigned:
+			return value.NewInt(exit.Ret), true
+		case value.RetUnsigned:
+			return value.NewUint(uint64(exit.Ret)), true
+		}
 	}
 	return f.layout.Exit(exit.Payload, exit.Ret, has)
 }

@@ -15,11 +15,24 @@ import (
 )
 
 var queryOp = Op{
-	Name: "debug_query",
-	Summary: "Ask the timeline: output, calls with arguments and results, crashes. view tree shows who called what; " +
-		"stats sums up per function.",
+	Name:    "debug_query",
+	Summary: "Ask the timeline: output, calls with arguments and results, crashes, and what is odd in them.",
 	Doc: "Times are nanoseconds since the session's start. Lists are in chronological order; go on with afterEventId = " +
 		"lastEventId. " +
+		"Views of calls: `table` has one row for each call of the function that is called most, or of the one " +
+		"asked for, with the paths into arguments and result that vary as columns, what is the same said once " +
+		"above, and calls that break what all others keep marked with `!`; order sorts it by a column, fields " +
+		"chooses columns. `invariants` says for each function what held in all calls but a few (ranges, null, " +
+		"constants, order, equality, what follows from what) and names those. `check` takes a claim in the " +
+		"expression language over arguments, `result`, `out.X` (at the end), `thrown`, `took` (ns) and " +
+		"`$thread`, `A whenever B`, or `A never decreases`, `always grows`, `never grows`, `never repeats`, " +
+		"`never changes`, each also `per B, C`: it is proved on this recording, or the first calls that break it " +
+		"are named, or it is said why it cannot be told. `summary` tells of the whole session in under 1,000 " +
+		"tokens: processes, crash, exceptions, odd results, calls without an end, the end of the output, the " +
+		"functions that were called most and took longest. `why` tells of the event that `under` names: the path " +
+		"to it, what its function's other calls keep and it does not, the calls beside and below it, the last " +
+		"output before, and how its caller ended. `diff` divides each function's calls by a claim (`result < 0`, " +
+		"`$thread == 7`, `$time > 1000000`, `this.id == 3`) and says which values tell the two sides apart. " +
 		"A question sees everything that the program did before it was asked. " +
 		"Values: a pointer that cannot be followed is `0x… <unreadable>`; the this of a constructor is its address, for " +
 		"nothing is made yet.",
@@ -39,7 +52,6 @@ var queryOp = Op{
 		{Name: "offset", Max: query.MaxOffset},
 		{Name: "afterEventId", Max: unbounded - 1},
 		{Name: "waitMs", Max: query.MaxWaitMs},
-		{Name: "order", Enum: query.Orders},
 		{Name: "view", Enum: query.Views},
 	},
 	adjust: func(input *jsonschema.Schema) {
@@ -50,9 +62,19 @@ var queryOp = Op{
 		input.Properties["eventType"] = &jsonschema.Schema{
 			Types: []string{"string", "array"}, Items: &jsonschema.Schema{Enum: kinds},
 		}
-		for name, short := range map[string]string{"function": "string", "sourceFile": "string", "text": "string",
-			"threadName": "string"} {
+		for name, short := range map[string]string{"function": "string", "sourceFile": "string", "text": "string"} {
 			input.Properties[name].Type, input.Properties[name].Types = "", []string{short, "object"}
+		}
+		for _, order := range query.Orders {
+			input.Properties["order"].Examples = append(input.Properties["order"].Examples, order)
+		}
+		input.Properties["view"].Description = query.ViewHelp
+		input.Properties["claim"].Description = query.ClaimHelp
+		input.Properties["threadName"] = &jsonschema.Schema{Type: "string"}
+		for _, filter := range []string{"returnValue", "argument"} {
+			for _, bound := range []string{"greaterThan", "lessThan"} {
+				input.Properties[filter].Properties[bound].Types = []string{"number", "string"}
+			}
 		}
 		for _, name := range []string{"timeFrom", "timeTo"} {
 			input.Properties[name].Types = []string{"integer", "string"}

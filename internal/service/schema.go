@@ -44,8 +44,8 @@ func (op *Op) InputSchema() (*jsonschema.Schema, error) {
 			prop.Enum = append(prop.Enum, e)
 		}
 		if f.Max != 0 {
-			// Beyond, it is the machine's bound and no advice, and nobody asks for thread 0: schemas are paid for.
-			if f.Max < maxPID || f.Min != 1 {
+			// Beyond, it is the machine's bound and no advice, and nobody asks for thread 0 or for -1: schemas are paid for.
+			if f.Min > 1 || f.Min == 1 && f.Max < maxPID {
 				prop.Minimum = jsonschema.Ptr(float64(f.Min))
 			}
 			if f.Max < 1_000_000 {
@@ -67,7 +67,7 @@ func (op *Op) InputSchema() (*jsonschema.Schema, error) {
 }
 
 // OutputSchema returns the schema of the operation's answer: the fields that every one of its results has, whatever the
-// action.
+// action. Numbers and truth values are left out: they explain themselves, and every conversation pays for them.
 func (op *Op) OutputSchema() *jsonschema.Schema {
 	all := &jsonschema.Schema{Type: "object"}
 	for i, t := range op.Results {
@@ -76,13 +76,16 @@ func (op *Op) OutputSchema() *jsonschema.Schema {
 			all.Properties = properties
 		}
 		for name, have := range all.Properties {
-			if prop, ok := properties[name]; !ok || prop.Type != have.Type {
+			if prop, ok := properties[name]; !ok || prop.Type != have.Type || plainTypes[have.Type] {
 				delete(all.Properties, name)
 			}
 		}
 	}
 	return all
 }
+
+// plainTypes are not described in answers.
+var plainTypes = map[string]bool{"integer": true, "number": true, "boolean": true}
 
 var (
 	schemaerType = reflect.TypeFor[Schemaer]()

@@ -276,6 +276,7 @@ type Page struct {
 	} `json:"events"`
 	Tree        string          `json:"tree"`
 	Stats       string          `json:"stats"`
+	Text        string          `json:"text"`
 	TotalCount  int64           `json:"totalCount"`
 	HasMore     bool            `json:"hasMore"`
 	Sampled     json.RawMessage `json:"sampled"`

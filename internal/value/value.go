@@ -209,3 +209,15 @@ func (o Object) Get(name string) (Value, bool) {
 	}
 	return Value{}, false
 }
+
+// Float64 returns a number, rounded where a float64 does not hold it.
+func (v Value) Float64() (float64, bool) {
+	switch v.kind {
+	case Float:
+		return v.f, true
+	case Int:
+		f, _ := new(big.Float).SetInt(v.big()).Float64()
+		return f, true
+	}
+	return 0, false
+}
