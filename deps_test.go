@@ -67,6 +67,7 @@ var mayImport = map[string][]string{
 	"internal/agentlink":        {"internal/collector", "internal/crash"},
 	"internal/collector/python": {"internal/collector", "internal/agentlink"},
 	"internal/collector/js":     {"internal/collector", "internal/agentlink"},
+	"internal/classfile":        {},
 	"internal/snapshot": {"internal/symbol", "internal/natvis", "internal/capture", "internal/unwind",
 		"internal/exception", "internal/expr", "internal/crash"},
 	"internal/corefile": {"internal/natvis", "internal/collector", "internal/inspect", "internal/snapshot",
