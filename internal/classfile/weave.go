@@ -46,6 +46,14 @@ func kindOf(t byte) (letter byte, desc string, load byte) {
 //
 // A constructor whose call of super(…) cannot be told is not watched for exceptions; nor is any before that call.
 func (f *File) Weave(i int, number int32, rec Recorder) error {
+	return f.change(i, func(w *weaver, c *code) ([]byte, error) {
+		w.rec, w.number = rec, number
+		return w.weave(c)
+	})
+}
+
+// change replaces a method's code by what it becomes.
+func (f *File) change(i int, become func(w *weaver, c *code) ([]byte, error)) error {
 	m, err := f.Method(i)
 	if err != nil {
 		return err
@@ -64,8 +72,7 @@ func (f *File) Weave(i int, number int32, rec Recorder) error {
 	if err != nil {
 		return err
 	}
-	w := &weaver{file: f, method: &m, rec: rec, number: number}
-	data, err := w.weave(c)
+	data, err := become(&weaver{file: f, method: &m}, c)
 	if err != nil {
 		return fmt.Errorf("%s: %w", m.Name, err)
 	}
@@ -160,6 +167,11 @@ func (w *weaver) weave(c *code) ([]byte, error) {
 	if first >= 0 {
 		l.epilogue = w.thrown()
 	}
+	return w.finish(c, l, first)
+}
+
+// finish writes the code with what is to be inserted. Exceptions are seen from the instruction first on, -1: none are.
+func (w *weaver) finish(c *code, l *layout, first int) ([]byte, error) {
 	if w.err != nil {
 		return nil, w.err
 	}
@@ -171,6 +183,7 @@ func (w *weaver) weave(c *code) ([]byte, error) {
 		return nil, ErrTooLarge
 	}
 	out.maxStack = max(out.maxStack, moreStack+1)
+	var err error
 	if out.bytes, err = l.write(); err != nil {
 		return nil, err
 	}
@@ -249,4 +262,20 @@ func (w *weaver) frames(data []byte, l *layout, handles bool) ([]byte, error) {
 		return nil, err
 	}
 	return moveFrames(data, l, thrown)
+}
+
+// Prepend has a method call a static method at its beginning with what its first n variables hold, which are objects.
+func (f *File) Prepend(i int, class, name, desc string, n int) error {
+	return f.change(i, func(w *weaver, c *code) ([]byte, error) {
+		l, err := newLayout(c.bytes)
+		if err != nil {
+			return nil, err
+		}
+		for k := range n {
+			l.prologue = append(l.prologue, opAload0+byte(k))
+		}
+		w.rec.Class = class
+		l.prologue = w.call(l.prologue, name, desc)
+		return w.finish(c, l, -1)
+	})
 }
