@@ -51,3 +51,18 @@ func Javas(t testing.TB) []Interpreter {
 	})
 	return all
 }
+
+// CompileJava compiles a folder of sources with the JDK of an interpreter, and returns the folder of the classes.
+func CompileJava(t testing.TB, in Interpreter, sources string) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(sources, "*.java"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no source in %s: %v", sources, err)
+	}
+	dir := t.TempDir()
+	javac := filepath.Join(filepath.Dir(in.Path), "javac")
+	if out, err := exec.Command(javac, append([]string{"-g", "-d", dir}, files...)...).CombinedOutput(); err != nil {
+		t.Fatalf("javac: %v\n%s", err, out)
+	}
+	return dir
+}

@@ -55,6 +55,9 @@ static void property(struct text *t, const char *name) {
     char *v = NULL;
     if ((*agent.ti)->GetSystemProperty(agent.ti, name, &v) != JVMTI_ERROR_NONE)
         v = NULL;
+    for (char *c = v; c && *c; c++)
+        if (*c == '+')
+            *c-- = 0; // of a version: what was built, and when
     quote(t, v ? v : "");
     (*agent.ti)->Deallocate(agent.ti, (unsigned char *)v);
 }
@@ -74,7 +77,7 @@ static void hello(void) {
     long n = sys(SYS_READLINK, "/proc/self/exe", exe, sizeof exe - 1);
     exe[n > 0 ? n : 0] = 0;
     put(&t, "{\"m\":\"hello\",\"v\":1,\"runtime\":\"jvm\",\"version\":");
-    property(&t, "java.version");
+    property(&t, "java.vm.version");
     put(&t, ",\"pid\":");
     number(&t, sys(SYS_GETPID, 0, 0, 0));
     put(&t, ",\"ppid\":");
