@@ -1,6 +1,8 @@
 package java.lang;
 
 import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Map;
 import jdk.internal.misc.Unsafe;
 
 /** The JDK's collections, read by their fields. */
@@ -27,22 +29,24 @@ final class StrobeCollections {
         switch (l.shown) {
             case StrobeLayout.ARRAY_LIST: {
                 Object[] a = (Object[]) U.getReference(v, l.at[1]);
-                StrobeValues.elements(t, a == null ? NONE : a, 0, U.getInt(v, l.at[0]), depth, in);
+                StrobeValues.elements(t, a == null ? NONE : a, 0, U.getInt(v, l.at[0]), 0, depth, in);
                 break;
             }
             case StrobeLayout.BACKED: {
                 Object[] a = (Object[]) U.getReference(v, l.at[0]);
-                StrobeValues.elements(t, a == null ? NONE : a, 0, a == null ? 0 : a.length, depth, in);
+                StrobeValues.elements(t, a == null ? NONE : a, 0, a == null ? 0 : a.length, 0, depth, in);
                 break;
             }
             case StrobeLayout.DEQUE: {
                 Object[] a = (Object[]) U.getReference(v, l.at[0]);
                 int head = U.getInt(v, l.at[1]), n = U.getInt(v, l.at[2]) - head;
-                StrobeValues.elements(t, a, head, n < 0 ? n + a.length : n, depth, in);
+                StrobeValues.elements(t, a, head, n < 0 ? n + a.length : n, 0, depth, in);
                 break;
             }
             default:
-                gathered(t, gather(v, l), depth, in);
+                ArrayList<Object> all = gather(v, l);
+                int n = all.size(), beside = Math.max(((Collection<?>) v).size() - n, 0);
+                StrobeValues.elements(t, all.toArray(), 0, n, beside, depth, in);
         }
     }
 
@@ -83,10 +87,6 @@ final class StrobeCollections {
             }
         }
         return all;
-    }
-
-    private static void gathered(StrobeThread t, ArrayList<Object> all, int depth, StrobeValues.Inside in) {
-        StrobeValues.elements(t, all.toArray(), 0, all.size(), depth, in);
     }
 
     // --- mappings
@@ -168,38 +168,43 @@ final class StrobeCollections {
     static void map(StrobeThread t, Object v, StrobeLayout l, int depth, StrobeValues.Inside in) {
         ArrayList<Object> all = new ArrayList<>();
         entries(v, l, all);
-        int n = all.size() / 2, most = Math.min(n, StrobeValues.ITEMS);
-        boolean texts = n <= StrobeValues.ITEMS;
-        for (int i = 0; i < most && texts; i++) {
-            texts = all.get(2 * i) instanceof String s && !s.startsWith("$") && s.length() <= 256;
+        int n = all.size() / 2, most = Math.min(n, StrobeValues.ITEMS), i = 0;
+        int size = Math.max(((Map<?, ?>) v).size(), n);
+        boolean texts = true;
+        for (int k = 0; k < most && texts; k++) {
+            texts = all.get(2 * k) instanceof String s && !s.startsWith("$") && s.length() <= 80;
         }
+        long from = t.at;
         if (texts) {
             t.byte1('{');
         } else {
             t.put(DICT);
         }
-        for (int i = 0; i < most; i++) {
+        for (; i < most && (i == 0 || t.room()); i++) {
             if (i > 0) {
                 t.byte1(',');
             }
-            if (!texts) {
-                t.byte1('[');
+            if (texts) {
+                t.text((String) all.get(2 * i));
+                t.byte1(':');
+                StrobeValues.value(t, all.get(2 * i + 1), depth, in);
+                continue;
             }
+            t.byte1('[');
             StrobeValues.value(t, all.get(2 * i), depth, in);
-            t.byte1(texts ? ':' : ',');
+            t.byte1(',');
             StrobeValues.value(t, all.get(2 * i + 1), depth, in);
-            if (!texts) {
-                t.byte1(']');
-            }
-        }
-        if (texts) {
-            t.byte1('}');
-        } else {
             t.byte1(']');
-            if (n > most) {
-                t.put(StrobeValues.MORE);
-                t.integer(n - most);
-            }
+        }
+        t.byte1(texts ? '}' : ']');
+        if (texts && size > i) { // a mapping by texts cannot say that it is cut
+            t.enclose(from, "{\"$\":\"obj\",\"t\":\"" + l.name + "\",\"v\":");
+        }
+        if (size > i) {
+            t.put(StrobeValues.MORE);
+            t.integer(size - i);
+        }
+        if (size > i || !texts) {
             t.byte1('}');
         }
     }

@@ -8,7 +8,7 @@ public final class StrobeThread {
     static final int FUNCTION = 1, LANE = 2, ENTER = 3, EXIT = 4, LOST = 6, CRASH = 7, NEXT = 255;
     static final int THROWN = 1;
 
-    /** Room that a record needs besides its names: values stop growing at SOFT, and one text may follow. */
+    /** Room that a record needs besides its names: values stop growing at SOFT, and what has begun ends briefly. */
     static final int ROOM = 40 << 10, SOFT = 10 << 10;
 
     private static final Unsafe U = StrobeRecorder.U;
@@ -359,23 +359,38 @@ public final class StrobeThread {
         }
     }
 
-    /** Most bytes of a text. */
-    static final int MOST = 1024;
+    /** Most bytes of a text, and of one that is only just wanted. */
+    static final int MOST = 1024, BRIEF = 48;
 
     void text(String s) {
-        int n = s.length();
-        if (n * 3 > MOST) {
+        int n = s.length(), most = room() ? MOST : BRIEF;
+        if (n > most / 3) {
             long bytes = utf8(s, n);
-            if (bytes > MOST) {
+            if (bytes > most) {
                 put(TEXT);
-                long left = bytes - quoted(s, n);
+                long left = bytes - quoted(s, n, most);
                 put(MORE);
                 integer(left);
                 byte1('}');
                 return;
             }
         }
-        quoted(s, n);
+        quoted(s, n, most);
+    }
+
+    /** A text that is no value but a name: it is cut without a word. */
+    void name(String s) {
+        quoted(s, s.length(), room() ? MOST : BRIEF);
+    }
+
+    /** Puts a text in ASCII before what was written from a place on, and goes on behind that. */
+    void enclose(long from, String before) {
+        long written = at - from;
+        int n = before.length();
+        U.copyMemory(from, from + n, written);
+        at = from;
+        ascii(before);
+        at += written;
     }
 
     private static long utf8(String s, int n) {
@@ -403,15 +418,15 @@ public final class StrobeThread {
         return bytes;
     }
 
-    /** Writes a text of at most MOST bytes, and returns how many it had without what JSON adds. */
-    private int quoted(String s, int n) {
+    /** Writes at most so many bytes of a text, and returns how many those are without what JSON adds. */
+    private int quoted(String s, int n, int most) {
         int bytes = 0;
         byte1('"');
         if (s.coder() == 0) {
             byte[] b = s.value();
-            for (int i = 0; i < n && bytes < MOST; i++) {
+            for (int i = 0; i < n && bytes < most; i++) {
                 int c = b[i] & 255;
-                if (c >= 0x80 && bytes + 2 > MOST) {
+                if (c >= 0x80 && bytes + 2 > most) {
                     break;
                 }
                 bytes += unit(c);
@@ -422,11 +437,11 @@ public final class StrobeThread {
                 if (Character.isSurrogate((char) c)) {
                     boolean pair = Character.isHighSurrogate((char) c) && i + 1 < n
                         && Character.isLowSurrogate(s.charAt(i + 1));
-                    if (bytes + 4 > MOST) {
+                    if (bytes + 4 > most) {
                         break;
                     }
                     bytes += pair ? wide(Character.toCodePoint((char) c, s.charAt(++i))) : unit(c);
-                } else if (bytes + 3 > MOST && bytes + (c < 0x80 ? 1 : c < 0x800 ? 2 : 3) > MOST) {
+                } else if (bytes + 3 > most && bytes + (c < 0x80 ? 1 : c < 0x800 ? 2 : 3) > most) {
                     break;
                 } else {
                     bytes += unit(c);

@@ -10,7 +10,7 @@ import jdk.internal.misc.Unsafe;
 final class StrobeValues {
     private static final Unsafe U = StrobeRecorder.U;
     static final int ITEMS = 100;
-    static final StrobeText MORE = StrobeText.of(",\"more\":"), LIST = StrobeText.of("{\"$\":\"list\",\"v\":["),
+    static final StrobeText MORE = StrobeText.of(",\"more\":"),
         DICT = StrobeText.of("{\"$\":\"dict\",\"v\":["), BYTES = StrobeText.of("{\"$\":\"bytes\",\"v\":\""),
         REPR = StrobeText.of("{\"$\":\"repr\",\"v\":"), NAME = StrobeText.of("{\"$\":\"name\",\"v\":"),
         OBJ = StrobeText.of("{\"$\":\"obj\",\"t\":"), DEPTH = StrobeText.of("{\"$\":\"depth\",\"t\":"),
@@ -74,7 +74,7 @@ final class StrobeValues {
     private static boolean nested(StrobeThread t, Object v, String name, int depth, Inside inside) {
         if (depth <= 0 || !t.room()) {
             t.put(DEPTH);
-            t.text(name);
+            t.name(name);
             t.byte1('}');
             return true;
         }
@@ -127,25 +127,25 @@ final class StrobeValues {
                 return;
             }
             t.put(SHAPE);
-            t.text(l.name);
+            t.name(l.name);
             t.put(V);
             t.text(b.bitLength() + " bits");
         } else {
             t.put(REPR);
-            t.text(v.toString());
+            t.name(v.toString());
         }
         t.byte1('}');
     }
 
     private static void name(StrobeThread t, String s) {
         t.put(NAME);
-        t.text(s);
+        t.name(s);
         t.byte1('}');
     }
 
     private static void fields(StrobeThread t, Object v, StrobeLayout l, int depth, Inside in) {
         t.put(OBJ);
-        t.text(l.name);
+        t.name(l.name);
         t.put(VOBJ);
         for (int i = 0; i < l.keys.length; i++) {
             if (!t.room()) {
@@ -190,12 +190,13 @@ final class StrobeValues {
             return;
         }
         if (v instanceof Object[] a) {
-            elements(t, a, 0, a.length, depth - 1, new Inside(v, inside));
+            elements(t, a, 0, a.length, 0, depth - 1, new Inside(v, inside));
             return;
         }
-        int n = Array.getLength(v), most = Math.min(n, ITEMS), i = 0;
-        begin(t, n > ITEMS);
-        for (; i < most; i++) {
+        int n = Array.getLength(v), i = 0;
+        long from = t.at;
+        t.byte1('[');
+        for (; i < n && i < ITEMS && (i == 0 || t.room()); i++) {
             if (i > 0) {
                 t.byte1(',');
             }
@@ -215,20 +216,14 @@ final class StrobeValues {
                 t.integer(((short[]) v)[i]);
             }
         }
-        finish(t, n > ITEMS, n - most);
+        finish(t, from, n - i);
     }
 
-    private static void begin(StrobeThread t, boolean cut) {
-        if (cut) {
-            t.put(LIST);
-        } else {
-            t.byte1('[');
-        }
-    }
-
-    private static void finish(StrobeThread t, boolean cut, int more) {
+    /** Ends a list that began at a place, and of which more is left out. */
+    private static void finish(StrobeThread t, long from, int more) {
         t.byte1(']');
-        if (cut) {
+        if (more > 0) {
+            t.enclose(from, "{\"$\":\"list\",\"v\":");
             t.put(MORE);
             t.integer(more);
             t.byte1('}');
@@ -254,18 +249,18 @@ final class StrobeValues {
         t.byte1('}');
     }
 
-    /** Elements of an array from an index on, n of them, going round at its end. */
-    static void elements(StrobeThread t, Object[] a, int from, int n, int depth, Inside in) {
-        int most = Math.min(Math.min(n, a.length), ITEMS);
-        // Whether it is cut must be known first: what does not fit is told element by element.
-        begin(t, n > most);
-        for (int i = 0; i < most; i++) {
+    /** Elements of an array from an index on, n of them, going round at its end; there are more beside them. */
+    static void elements(StrobeThread t, Object[] a, int from, int n, int beside, int depth, Inside in) {
+        int i = 0;
+        long start = t.at;
+        t.byte1('[');
+        for (; i < n && i < a.length && i < ITEMS && (i == 0 || t.room()); i++) {
             if (i > 0) {
                 t.byte1(',');
             }
             int k = from + i;
             value(t, a[k < a.length ? k : k - a.length], depth, in);
         }
-        finish(t, n > most, n - most);
+        finish(t, start, n - i + beside);
     }
 }
