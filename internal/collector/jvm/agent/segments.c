@@ -61,7 +61,7 @@ JNIEXPORT jlong JNICALL Java_java_lang_StrobeRecorder_turn(JNIEnv *jni, jclass c
         goto out;
     long p = -1;
     if (sys6(SYS_FALLOCATE, fd, 0, 0, size, 0, 0) == 0)
-        p = sys6(SYS_MMAP, 0, size, 3, 1, fd, 0);
+        p = sys6(SYS_MMAP, 0, size, 3, q ? 1 | 0x8000 : 1, fd, 0); // shared; a busy stream has its pages at once
     sys(SYS_CLOSE, fd, 0, 0);
     if (p < 0 && p > -4096) {
         sys(SYS_UNLINK, temporary.b, 0, 0);

@@ -15,6 +15,7 @@ final class StrobeLayout {
 
     String name;
     int shown;
+    StrobeText head; // what stands before the fields
     StrobeText[] keys;
     char[] types;
     long[] at;
@@ -206,10 +207,16 @@ final class StrobeLayout {
                 keys.add(key(key));
             }
         }
+        l.head = text("{\"$\":\"obj\",\"t\":\"" + l.name + "\",\"v\":{");
         l.keys = keys.toArray(new StrobeText[0]);
         l.types = types.toString().toCharArray();
         l.at = at;
         return l;
+    }
+
+    private static StrobeText text(String s) {
+        byte[] bytes = s.getBytes(java.nio.charset.StandardCharsets.UTF_8);
+        return new StrobeText(bytes, 0, bytes.length);
     }
 
     /** A field's name as it stands before its value. Names have no quotes: JVMS 4.2.2. */
@@ -219,7 +226,6 @@ final class StrobeLayout {
             char c = name.charAt(i);
             b.append(c < ' ' || c == '"' || c == '\\' ? '?' : c);
         }
-        byte[] bytes = b.append("\":").toString().getBytes(java.nio.charset.StandardCharsets.UTF_8);
-        return new StrobeText(bytes, 0, bytes.length);
+        return text(b.append("\":").toString());
     }
 }

@@ -11,11 +11,11 @@ final class StrobeValues {
     private static final Unsafe U = StrobeRecorder.U;
     static final int ITEMS = 100;
     static final StrobeText MORE = StrobeText.of(",\"more\":"),
-        DICT = StrobeText.of("{\"$\":\"dict\",\"v\":["), BYTES = StrobeText.of("{\"$\":\"bytes\",\"v\":\""),
+        BYTES = StrobeText.of("{\"$\":\"bytes\",\"v\":\""),
         REPR = StrobeText.of("{\"$\":\"repr\",\"v\":"), NAME = StrobeText.of("{\"$\":\"name\",\"v\":"),
-        OBJ = StrobeText.of("{\"$\":\"obj\",\"t\":"), DEPTH = StrobeText.of("{\"$\":\"depth\",\"t\":"),
+        DEPTH = StrobeText.of("{\"$\":\"depth\",\"t\":"),
         CYCLE = StrobeText.of("{\"$\":\"cycle\",\"a\":\"0x"), SHAPE = StrobeText.of("{\"$\":\"shape\",\"t\":"),
-        V = StrobeText.of(",\"v\":"), VOBJ = StrobeText.of(",\"v\":{");
+        V = StrobeText.of(",\"v\":");
 
     private StrobeValues() { }
 
@@ -144,9 +144,7 @@ final class StrobeValues {
     }
 
     private static void fields(StrobeThread t, Object v, StrobeLayout l, int depth, Inside in) {
-        t.put(OBJ);
-        t.name(l.name);
-        t.put(VOBJ);
+        t.put(l.head);
         for (int i = 0; i < l.keys.length; i++) {
             if (!t.room()) {
                 t.byte1('}');
