@@ -13,7 +13,7 @@ struct agent {
     JavaVM *vm;
     jvmtiEnv *ti;
     jclass recorder; // java.lang.StrobeRecorder
-    jmethodID define, stop, virtual_calls;
+    jmethodID define, stop;
     jobject platform; // the platform class loader
     int socket;       // -1: none
     volatile int closed; // nothing is woven any more

@@ -180,8 +180,7 @@ static void applied(JNIEnv *jni, long q, int near) {
     number(&t, q);
     put(&t, ",\"gen\":");
     number(&t, agent.gen);
-    put(&t, ",\"rules\":[],\"functions\":0,\"virtual\":");
-    number(&t, (*jni)->CallStaticIntMethod(jni, agent.recorder, agent.virtual_calls));
+    put(&t, ",\"rules\":[],\"functions\":0");
     if (near)
         near_names(jni, &t);
     put(&t, "}");

@@ -13,16 +13,19 @@ public final class StrobeRecorder {
     /** Off before the start and after the link's end: woven code that still runs then records nothing. */
     static volatile boolean on;
 
-    /** Calls on virtual threads, which are not recorded; guarded by nothing, it is for a warning. */
-    static int virtual;
+    /** What virtual threads are instances of; null where there are none. */
+    private static final Class<?> VIRTUAL = virtual();
 
-    private static final ThreadLocal<StrobeThread> LOCAL = new ThreadLocal<>();
+    /** Streams: of threads that are no virtual ones, on which the virtual ones run. */
+    private static final ThreadLocal<StrobeThread> LOCAL = VIRTUAL == null ? new ThreadLocal<>() : StrobeCarriers.local();
+
+    /** Numbers of virtual threads' lanes. */
+    private static final ThreadLocal<int[]> LANES = new ThreadLocal<>();
     private static final Object LOCK = new Object();
     private static Function[] functions = new Function[256];
     private static StrobeThread own; // the stream in which functions are told of; LOCK
     private static StrobeThread[] free = new StrobeThread[16]; // streams of threads that ended; LOCK
     private static int freed, streams, lanes; // LOCK
-    private static Class<?> virtualThread;
 
     /** A method that is traced: how the arguments' names are written, and how deep values are followed. */
     static final class Function {
@@ -35,12 +38,7 @@ public final class StrobeRecorder {
 
     /** Begins; called once by the agent, in the first moment in which classes of the program could run. */
     static void start() {
-        try {
-            virtualThread = Class.forName("java.lang.BaseVirtualThread", false, null);
-        } catch (Throwable e) {
-            virtualThread = null;
-        }
-        own = new StrobeThread(++streams, 0);
+        own = new StrobeThread(++streams);
         tid(); // natives are looked for once, now: later that would be in the middle of a call
         fields(StrobeText.class);
         close(0, 0);
@@ -51,8 +49,12 @@ public final class StrobeRecorder {
         on = false;
     }
 
-    static int virtualCalls() {
-        return virtual;
+    private static Class<?> virtual() {
+        try {
+            return Runtime.version().feature() < 21 ? null : Class.forName("java.lang.BaseVirtualThread", false, null);
+        } catch (Throwable e) {
+            return null;
+        }
     }
 
     /** Learns of methods. For each: number, depth, count of names, their bytes with lengths, then what is told of it. */
@@ -97,40 +99,60 @@ public final class StrobeRecorder {
 
     /** The thread's stream, made at its first call; null where nothing is to be recorded now. */
     private static StrobeThread here() {
+        if (VIRTUAL != null && VIRTUAL.isInstance(Thread.currentThread())) {
+            return on ? onCarrier() : null;
+        }
         StrobeThread t = LOCAL.get();
         if (t == null) {
-            t = first();
+            t = first(Thread.currentThread().getName());
         }
         return t == null || t.in || !on ? null : t;
     }
 
-    private static StrobeThread first() {
-        Thread current = Thread.currentThread();
+    private static StrobeThread first(String name) {
         if (!on) {
-            return null;
-        }
-        if (virtualThread != null && virtualThread.isInstance(current)) {
-            virtual++;
             return null;
         }
         StrobeThread t;
         int lane;
         synchronized (LOCK) {
             lane = ++lanes;
-            t = freed > 0 ? free[--freed] : new StrobeThread(++streams, 0);
+            t = freed > 0 ? free[--freed] : new StrobeThread(++streams);
         }
-        t.lane = lane;
-        t.in = true;
+        t.begins(lane, name);
         LOCAL.set(t);
-        boolean told = false;
-        try {
-            t.name = current.getName();
-            told = t.tellLane(tid());
-        } finally {
-            t.in = false;
-            t.told = told;
-        }
+        t.prepare(0, null, StrobeThread.ROOM);
         return t;
+    }
+
+    /** The stream of the thread that carries this virtual one, which stays on it until the record is there. */
+    private static StrobeThread onCarrier() {
+        StrobeCarriers.pin();
+        StrobeThread t = null;
+        boolean is = false;
+        try {
+            t = LOCAL.get();
+            if (t == null) {
+                t = first("carrier");
+            }
+            if (t == null || t.in) {
+                return null;
+            }
+            t.in = true;
+            int[] lane = LANES.get();
+            if (lane == null) {
+                synchronized (LOCK) {
+                    lane = new int[] {++lanes};
+                }
+                LANES.set(lane);
+            }
+            is = t.carries(lane);
+            return is ? t : null;
+        } finally {
+            if (!is) {
+                StrobeCarriers.unpin();
+            }
+        }
     }
 
     /** The thread ends: its stream is the next one's. */
@@ -141,7 +163,6 @@ public final class StrobeRecorder {
         }
         LOCAL.remove();
         t.flushLost();
-        t.name = null;
         synchronized (LOCK) {
             if (freed == free.length) {
                 StrobeThread[] more = new StrobeThread[2 * freed];
@@ -162,6 +183,7 @@ public final class StrobeRecorder {
             }
             Function f = functions[number];
             if (f == null || !f.told || !t.open(StrobeThread.ENTER, f)) {
+                t.release();
                 return null;
             }
             if (f.keys.length > 0) {
@@ -254,6 +276,7 @@ public final class StrobeRecorder {
             }
             Function f = functions[number];
             if (f == null || !f.told || !t.open(StrobeThread.EXIT, f)) {
+                t.release();
                 return null;
             }
             t.flags = flags;
@@ -347,9 +370,14 @@ public final class StrobeRecorder {
     public static void uncaught(Thread thread, Throwable e) {
         try {
             StrobeThread t = here();
-            if (t != null && t.open(StrobeThread.CRASH, null)) {
+            if (t == null) {
+                return;
+            }
+            if (t.open(StrobeThread.CRASH, null)) {
                 StrobeCrash.write(t, thread, e);
                 t.commit();
+            } else {
+                t.release();
             }
         } catch (Throwable again) {
             // nothing of ours reaches the program

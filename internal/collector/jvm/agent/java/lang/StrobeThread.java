@@ -4,38 +4,65 @@ import java.util.HashMap;
 import jdk.internal.misc.Unsafe;
 
 /** A thread's stream of records, and what is written into a record. Only its thread touches it. */
-public final class StrobeThread {
+public final class StrobeThread extends StrobeWriter {
     static final int FUNCTION = 1, LANE = 2, ENTER = 3, EXIT = 4, LOST = 6, CRASH = 7, NEXT = 255;
     static final int THROWN = 1;
 
-    /** Room that a record needs besides its names: values stop growing at SOFT, and what has begun ends briefly. */
-    static final int ROOM = 40 << 10, SOFT = 10 << 10;
+    /** Room that a record needs besides its names: see StrobeWriter.room. */
+    static final int ROOM = 40 << 10;
 
     private static final Unsafe U = StrobeRecorder.U;
-    private static final StrobeText TRUE = StrobeText.of("true"), FALSE = StrobeText.of("false"),
-        NULL = StrobeText.of("null"), UNREADABLE = StrobeText.of("{\"$\":\"unreadable\"}"),
-        TEXT = StrobeText.of("{\"$\":\"text\",\"v\":"), MORE = StrobeText.of(",\"more\":"),
-        FLOAT = StrobeText.of("{\"$\":\"float\",\"v\":\"");
-
     private final int stream;
     private int sequence = -1;
     private long segment, size, end; // mapping, its size, and where records end
-    private long next; // where the next record begins
 
-    int lane;
-    String name;
-    boolean in; // in the recorder: what it calls is not recorded
-    boolean told; // the lane is
+    private int lane, own; // the one that is written now; the thread's
+    private String name; // of the thread; null: strobe has it
+    private boolean carries; // a virtual thread, which is pinned until it is released
     StrobeRecorder.Function function;
     int flags;
-    long at; // where is written
     private boolean writing; // a record has begun
     private int kind, keyed;
     private HashMap<Integer, long[]> lost; // by function: enters, exits, and open calls without an enter
 
-    StrobeThread(int stream, int lane) {
+    StrobeThread(int stream) {
         this.stream = stream;
-        this.lane = lane;
+    }
+
+    /** A thread begins. */
+    void begins(int lane, String name) {
+        this.lane = own = lane;
+        this.name = name;
+    }
+
+    /** A virtual thread runs on this one. False: there is no room to tell of its lane, which has no number then. */
+    boolean carries(int[] of) {
+        try {
+            if (carries) { // the one before was left in the middle: its stack overflowed
+                carries = false;
+                StrobeCarriers.unpin();
+            }
+            if (of.length == 1 && of[0] > 0) { // not told yet
+                if (name != null && !prepare(0, null, ROOM) || !tellLane(of[0], "{\"of\":", own, "")) {
+                    return false;
+                }
+                of[0] = -of[0];
+            }
+            lane = -of[0];
+            carries = true;
+            return true;
+        } finally {
+            in = false;
+        }
+    }
+
+    /** The record is there, or will not be. */
+    void release() {
+        if (carries) {
+            carries = false;
+            lane = own;
+            StrobeCarriers.unpin();
+        }
     }
 
     /**
@@ -47,7 +74,7 @@ public final class StrobeThread {
             wipe(next, at);
         }
         int need = f == null ? ROOM : f.need;
-        if ((lost != null || next + need > end || !told) && !prepare(kind, f, need)) {
+        if ((lost != null || next + need > end || name != null) && !prepare(kind, f, need)) {
             return false;
         }
         this.kind = kind;
@@ -65,13 +92,13 @@ public final class StrobeThread {
     }
 
     /** What a record may need before it can begin. */
-    private boolean prepare(int kind, StrobeRecorder.Function f, int need) {
+    boolean prepare(int kind, StrobeRecorder.Function f, int need) {
         in = true;
         try {
             if (kind == EXIT && lost != null && skips(f.number)) {
                 return false;
             }
-            if (next + need > end && !turn(need, false) || !told && !tellLane(StrobeRecorder.tid())) {
+            if (next + need > end && !turn(need, false) || name != null && !tellThread()) {
                 if (f != null) {
                     count(f.number, kind == ENTER ? 0 : 1);
                     if (kind == ENTER) {
@@ -86,17 +113,23 @@ public final class StrobeThread {
         }
     }
 
-    /** Publishes the record: its length is written last. */
+    /** Publishes the record. */
     void commit() {
+        publish(kind, function == null ? 0 : function.number, lane, flags);
+        writing = false;
+        release();
+    }
+
+    /** A record's length is written last. */
+    private void publish(int kind, int number, int lane, int flags) {
         long from = next;
         int used = (int) (at - from), length = used + 7 & ~7;
-        U.putInt(from + 8, function == null ? 0 : function.number);
+        U.putInt(from + 8, number);
         U.putInt(from + 12, lane);
         U.putLong(from + 16, 0);
         U.putInt(from + 24, kind | flags << 8 | (length - used) << 16);
         U.putIntRelease(null, from + 28, length);
         next = from + length;
-        writing = false;
     }
 
     /** Writes a whole record of bytes. */
@@ -119,27 +152,33 @@ public final class StrobeThread {
         return true;
     }
 
-    /** Tells of the thread's lane. */
-    boolean tellLane(int tid) {
+    /** Tells of the thread's own lane. */
+    private boolean tellThread() {
+        if (!tellLane(own, "{\"tid\":", StrobeRecorder.tid(), name)) {
+            return false;
+        }
+        name = null;
+        return true;
+    }
+
+    /** Tells of a lane. */
+    private boolean tellLane(int lane, String what, int of, String name) {
         if (next + ROOM > end && !turn(ROOM, false)) {
             return false;
         }
-        int was = kind;
-        StrobeRecorder.Function f = function;
-        function = null;
-        flags = 0;
-        kind = LANE;
+        if (writing) {
+            wipe(next, at);
+            writing = false;
+        }
         U.putLong(next, System.nanoTime());
         at = next + 32;
-        ascii("{\"tid\":");
-        integer(tid);
+        ascii(what);
+        integer(of);
         ascii(",\"name\":");
-        text(name == null ? "" : name);
+        text(name);
         byte1('}');
-        commit();
-        kind = was;
-        function = f;
-        return told = true;
+        publish(LANE, 0, lane, 0);
+        return true;
     }
 
     /** Goes on in the next segment. */
@@ -195,8 +234,6 @@ public final class StrobeThread {
         }
         int most = 500;
         boolean any = false;
-        StrobeRecorder.Function f = function;
-        int was = kind, flagged = flags;
         for (var e : lost.entrySet()) {
             long[] n = e.getValue();
             if (n[0] == 0 && n[1] == 0 || most-- == 0) {
@@ -221,14 +258,8 @@ public final class StrobeThread {
         }
         if (any) {
             ascii("}}");
-            function = null;
-            kind = LOST;
-            flags = 0;
-            commit();
+            publish(LOST, 0, own, 0);
         }
-        function = f;
-        kind = was;
-        flags = flagged;
     }
 
     // --- values
@@ -238,110 +269,6 @@ public final class StrobeThread {
         if (keyed < keys.length) {
             put(keys[keyed++]);
         }
-    }
-
-    /** Whether a value may still have parts. */
-    boolean room() {
-        return at - next < SOFT;
-    }
-
-    void put(StrobeText s) {
-        long p = at;
-        for (long w : s.words) {
-            U.putLong(p, w);
-            p += 8;
-        }
-        at += s.length;
-    }
-
-    void byte1(int c) {
-        U.putByte(at++, (byte) c);
-    }
-
-    void ascii(String s) {
-        for (int i = 0, n = s.length(); i < n; i++) {
-            U.putByte(at++, (byte) s.charAt(i));
-        }
-    }
-
-    void nothing() {
-        put(NULL);
-    }
-
-    void truth(boolean v) {
-        put(v ? TRUE : FALSE);
-    }
-
-    void unreadable() {
-        put(UNREADABLE);
-    }
-
-    void integer(long v) {
-        if (v < 0) {
-            if (v == Long.MIN_VALUE) {
-                ascii("-9223372036854775808");
-                return;
-            }
-            byte1('-');
-            v = -v;
-        }
-        int digits = 1;
-        for (long x = v; x >= 10; x /= 10) {
-            digits++;
-        }
-        long p = at + digits;
-        at = p;
-        do {
-            long q = v / 10;
-            U.putByte(--p, (byte) ('0' + (v - 10 * q)));
-            v = q;
-        } while (v != 0);
-    }
-
-    void letter(char c) {
-        byte1('"');
-        unit(c);
-        byte1('"');
-    }
-
-    void fraction(double v) {
-        long whole = (long) v;
-        if (whole == v && whole < 1L << 53 && whole > -1L << 53 && (whole != 0 || 1 / v > 0)) {
-            integer(whole);
-            byte1('.');
-            byte1('0');
-        } else if (v - v != 0) {
-            special(v);
-        } else {
-            boolean inside = in;
-            in = true;
-            try {
-                ascii(Double.toString(v));
-            } finally {
-                in = inside;
-            }
-        }
-    }
-
-    void fraction(float v) {
-        if (v - v != 0) {
-            special(v);
-            return;
-        }
-        boolean inside = in;
-        in = true;
-        try {
-            ascii(Float.toString(v));
-        } finally {
-            in = inside;
-        }
-    }
-
-    private void special(double v) {
-        put(FLOAT);
-        ascii(v != v ? "NaN" : v > 0 ? "Infinity" : "-Infinity");
-        byte1('"');
-        byte1('}');
     }
 
     void object(Object v) {
@@ -356,142 +283,6 @@ public final class StrobeThread {
             unreadable();
         } finally {
             in = false;
-        }
-    }
-
-    /** Most bytes of a text, and of one that is only just wanted. */
-    static final int MOST = 1024, BRIEF = 48;
-
-    void text(String s) {
-        int n = s.length(), most = room() ? MOST : BRIEF;
-        if (n > most / 3) {
-            long bytes = utf8(s, n);
-            if (bytes > most) {
-                put(TEXT);
-                long left = bytes - quoted(s, n, most);
-                put(MORE);
-                integer(left);
-                byte1('}');
-                return;
-            }
-        }
-        quoted(s, n, most);
-    }
-
-    /** A text that is no value but a name: it is cut without a word. */
-    void name(String s) {
-        quoted(s, s.length(), room() ? MOST : BRIEF);
-    }
-
-    /** Puts a text in ASCII before what was written from a place on, and goes on behind that. */
-    void enclose(long from, String before) {
-        long written = at - from;
-        int n = before.length();
-        U.copyMemory(from, from + n, written);
-        at = from;
-        ascii(before);
-        at += written;
-    }
-
-    private static long utf8(String s, int n) {
-        if (s.coder() == 0) {
-            long extra = 0;
-            for (byte b : s.value()) {
-                extra += b >>> 31;
-            }
-            return n + extra;
-        }
-        long bytes = 0;
-        for (int i = 0; i < n; i++) {
-            char c = s.charAt(i);
-            if (c < 0x80) {
-                bytes++;
-            } else if (c < 0x800) {
-                bytes += 2;
-            } else if (Character.isHighSurrogate(c) && i + 1 < n && Character.isLowSurrogate(s.charAt(i + 1))) {
-                bytes += 4;
-                i++;
-            } else {
-                bytes += 3;
-            }
-        }
-        return bytes;
-    }
-
-    /** Writes at most so many bytes of a text, and returns how many those are without what JSON adds. */
-    private int quoted(String s, int n, int most) {
-        int bytes = 0;
-        byte1('"');
-        if (s.coder() == 0) {
-            byte[] b = s.value();
-            for (int i = 0; i < n && bytes < most; i++) {
-                int c = b[i] & 255;
-                if (c >= 0x80 && bytes + 2 > most) {
-                    break;
-                }
-                bytes += unit(c);
-            }
-        } else {
-            for (int i = 0; i < n; i++) {
-                int c = s.charAt(i);
-                if (Character.isSurrogate((char) c)) {
-                    boolean pair = Character.isHighSurrogate((char) c) && i + 1 < n
-                        && Character.isLowSurrogate(s.charAt(i + 1));
-                    if (bytes + 4 > most) {
-                        break;
-                    }
-                    bytes += pair ? wide(Character.toCodePoint((char) c, s.charAt(++i))) : unit(c);
-                } else if (bytes + 3 > most && bytes + (c < 0x80 ? 1 : c < 0x800 ? 2 : 3) > most) {
-                    break;
-                } else {
-                    bytes += unit(c);
-                }
-            }
-        }
-        byte1('"');
-        return bytes;
-    }
-
-    private int unit(int c) {
-        if (c >= 0x20 && c < 0x7f) {
-            if (c == '"' || c == '\\') {
-                byte1('\\');
-            }
-            byte1(c);
-            return 1;
-        }
-        if (c < 0x80) {
-            escape(c);
-            return 1;
-        }
-        if (c < 0x800) {
-            byte1(0xc0 | c >> 6);
-            byte1(0x80 | c & 0x3f);
-            return 2;
-        }
-        if (c >= 0xd800 && c < 0xe000) {
-            escape(c);
-            return 3;
-        }
-        byte1(0xe0 | c >> 12);
-        byte1(0x80 | c >> 6 & 0x3f);
-        byte1(0x80 | c & 0x3f);
-        return 3;
-    }
-
-    private int wide(int c) {
-        byte1(0xf0 | c >> 18);
-        byte1(0x80 | c >> 12 & 0x3f);
-        byte1(0x80 | c >> 6 & 0x3f);
-        byte1(0x80 | c & 0x3f);
-        return 4;
-    }
-
-    private void escape(int c) {
-        byte1('\\');
-        byte1('u');
-        for (int shift = 12; shift >= 0; shift -= 4) {
-            byte1("0123456789abcdef".charAt(c >> shift & 15));
         }
     }
 }
