@@ -327,7 +327,7 @@ func (g *Group) Threads(ctx context.Context) (*ThreadReport, error) {
 			have := &report.Threads[i]
 			inner := have.Backtrace[:min(len(have.Backtrace), innerFrames)]
 			have.Backtrace = append(slices.Clone(inner), row.Backtrace...)
-			have.Name = cmp.Or(row.Name, have.Name)
+			have.Name, have.Note = cmp.Or(row.Name, have.Name), cmp.Or(row.Note, have.Note)
 		}
 	}
 	before := len(report.Threads)

@@ -122,7 +122,6 @@ static void name_process(void) {
 }
 
 static void JNICALL began(jvmtiEnv *ti, JNIEnv *jni, jthread thread) {
-    (void)thread;
     struct text start = {0}, path = {0};
     put(&path, agent.folder);
     put(&path, "/start.json");
@@ -130,6 +129,8 @@ static void JNICALL began(jvmtiEnv *ti, JNIEnv *jni, jthread thread) {
     agent.socket = start.n && !start.bad ? connect_to(agent.folder) : -1;
     if (agent.socket < 0)
         goto out; // nobody is there: nothing happens
+    note_thread(ti, jni, thread);
+    (*ti)->SetEventNotificationMode(ti, JVMTI_ENABLE, JVMTI_EVENT_THREAD_START, NULL);
     name_process();
     find_platform(jni);
     if (!define_recorder(jni)) {
@@ -139,7 +140,7 @@ static void JNICALL began(jvmtiEnv *ti, JNIEnv *jni, jthread thread) {
     }
     take_rules(start.b);
     hello();
-    start_thread(jni, "strobe-control", read_loop);
+    start_thread(jni, "strobe-agent", read_loop);
     (*ti)->SetEventNotificationMode(ti, JVMTI_ENABLE, JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, NULL);
     jclass threads = (*jni)->FindClass(jni, "java/lang/Thread");
     if (threads)
@@ -151,7 +152,7 @@ static void JNICALL began(jvmtiEnv *ti, JNIEnv *jni, jthread thread) {
     put(&t, ",\"rules\":[],\"functions\":0}");
     say(&t);
     drop(&t);
-    start_thread(jni, "strobe-worker", work_loop);
+    start_thread(jni, "strobe-agent", work_loop);
 out:
     drop(&start);
     drop(&path);
@@ -174,10 +175,13 @@ JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved) {
     jvmtiCapabilities can;
     memset(&can, 0, sizeof can);
     can.can_retransform_classes = 1;
+    can.can_get_source_file_name = can.can_get_line_numbers = 1;
+    can.can_get_current_contended_monitor = can.can_get_monitor_info = 1;
     jvmtiEventCallbacks calls;
     memset(&calls, 0, sizeof calls);
     calls.VMInit = began;
     calls.VMDeath = died;
+    calls.ThreadStart = note_thread;
     calls.ClassFileLoadHook = class_hook;
     if ((*ti)->AddCapabilities(ti, &can) != JVMTI_ERROR_NONE ||
         (*ti)->SetEventCallbacks(ti, &calls, sizeof calls) != JVMTI_ERROR_NONE)

@@ -56,4 +56,8 @@ void JNICALL class_hook(jvmtiEnv *ti, JNIEnv *jni, jclass was, jobject loader, c
 void let_go(JNIEnv *jni);
 void near_names(JNIEnv *jni, struct text *t);
 
+// stacks.c: what threads do.
+void JNICALL note_thread(jvmtiEnv *ti, JNIEnv *jni, jthread thread);
+void tell_threads(JNIEnv *jni, long q);
+
 #endif

@@ -207,6 +207,8 @@ static int obey(JNIEnv *jni, const char *line) {
         put(&t, "}");
         say(&t);
         drop(&t);
+    } else if (same(m, "threads")) {
+        tell_threads(jni, q);
     } else if (q) {
         struct text t = {0};
         put(&t, "{\"m\":\"error\",\"q\":");
