@@ -40,6 +40,7 @@ var mayImport = map[string][]string{
 	// daemon/builtin.go sees both sides: it names every runtime.
 	"internal/daemon": {"internal/mcp", "internal/service", "internal/session", "internal/settings",
 		"internal/store", "internal/timeline", "internal/collector", "internal/collector/native", "internal/collector/js",
+		"internal/collector/jvm",
 		"internal/collector/python", "internal/corefile", "internal/testadapter", "internal/natvis"},
 	"internal/mcp":      {"internal/service"},
 	"internal/dap":      {"internal/service", "internal/collector"}, // the shapes of answers
@@ -69,6 +70,8 @@ var mayImport = map[string][]string{
 	"internal/agentlink":        {"internal/collector", "internal/crash"},
 	"internal/collector/python": {"internal/collector", "internal/agentlink"},
 	"internal/collector/js":     {"internal/collector", "internal/agentlink"},
+	"internal/collector/jvm":    {"internal/collector", "internal/agentlink", "internal/classfile"},
+	"internal/classfile":        {},
 	"internal/snapshot": {"internal/symbol", "internal/natvis", "internal/capture", "internal/unwind",
 		"internal/exception", "internal/expr", "internal/crash"},
 	"internal/corefile": {"internal/natvis", "internal/collector", "internal/inspect", "internal/snapshot",

@@ -4,6 +4,7 @@ package acceptance
 
 import (
 	"flag"
+	"maps"
 	"slices"
 	"testing"
 
@@ -47,6 +48,35 @@ var inC = map[string]string{
 	"what is to be traced is damaged, and a child runs as it would":    "there is no such folder",
 }
 
+// inJava are behaviours for which Java has nothing, or that are not there yet.
+var inJava = map[string]string{
+	"an inner function is named below the one that has it":             "Java has lambdas and classes, no inner functions",
+	"an argument that was not given has its default":                   "Java has no defaults",
+	"a function is told by its name":                                   "a function is an object of an interface in Java",
+	"a generator tells each value that it gives":                       "Java has no generators",
+	"a generator stands below who runs it, and what it calls below it": "Java has no generators",
+	"a generator that is closed early ends":                            "Java has no generators",
+	"generators that take turns keep their calls apart":                "Java has no generators",
+	"a coroutine has the result that it comes to":                      "Java has no coroutines",
+	"calls behind an await stand below the coroutine":                  "Java has no coroutines",
+	"coroutines that run at once keep their calls apart":               "Java has no coroutines",
+	"an exception that leaves a coroutine ends it":                     "Java has no coroutines",
+	"an asynchronous generator tells its values":                       "Java has no generators",
+	"a child that was forked is traced":                                "Java has no fork",
+	"what a process becomes by exec is traced":                         "Java has no exec",
+	"the interpreter's own hooks work for the program":                 "the JVM has hooks for agents alone",
+}
+
+// lateLacks adds what an agent lacks that comes in where a program is launched alone.
+func lateLacks(lacks map[string]string) map[string]string {
+	for _, b := range []string{"a program that runs is traced from its next calls on",
+		"patterns are added while a program is attached to",
+		"a program that was let go can be attached to again"} {
+		lacks[b] = "the agent comes in where a program is launched; a running one is attached to as machine code"
+	}
+	return lacks
+}
+
 // TestRuntimes holds every runtime against the suite of behaviours.
 func TestRuntimes(t *testing.T) {
 	strobetest.NeedPtrace(t)
@@ -73,7 +103,14 @@ func TestRuntimes(t *testing.T) {
 				"file are not traced"}})
 	}
 	subjects = append(subjects, scripts("Node", strobetest.Node(t)))
-	if strobetest.Soaks(t, "Bun, Deno and other versions of Node") {
+	javas := strobetest.Javas(t)
+	subjects = append(subjects, strobetest.Subject{Name: "Java", Lang: "java", Interpreter: javas[0],
+		Lacks: lateLacks(maps.Clone(inJava))})
+	if strobetest.Soaks(t, "Bun, Deno and other versions of Node and Java") {
+		for _, in := range javas[1:] {
+			subjects = append(subjects, strobetest.Subject{Name: in.Name, Lang: "java", Interpreter: in,
+				Lacks: lateLacks(maps.Clone(inJava))})
+		}
 		for _, in := range strobetest.Nodes(t)[1:] {
 			subjects = append(subjects, scripts(in.Name, in))
 		}
@@ -103,7 +140,7 @@ func TestRuntimes(t *testing.T) {
 var update = flag.Bool("update", false, "write what runtimes offer, for docs/runtimes.md")
 
 // columns are the subjects that docs/runtimes.md has.
-var columns = []string{"native", "Python", oldPython, "Node", "Bun", "Deno"}
+var columns = []string{"native", "Python", oldPython, "Node", "Bun", "Deno", "Java"}
 
 const (
 	oldPython = "Python 3.8 to 3.11"
@@ -115,11 +152,7 @@ func scripts(name string, in strobetest.Interpreter) strobetest.Subject {
 	sub := strobetest.Subject{Name: name, Lang: "js", Interpreter: in,
 		Lacks:  map[string]string{"a child that was forked is traced": "JavaScript has no fork"},
 		Cannot: map[string]string{}}
-	for _, b := range []string{"a program that runs is traced from its next calls on",
-		"patterns are added while a program is attached to",
-		"a program that was let go can be attached to again"} {
-		sub.Lacks[b] = "the agent comes in where a program is launched; a running one is attached to as machine code"
-	}
+	lateLacks(sub.Lacks)
 	// process.execve came with 22.15 and 23.11.
 	if in.Name == "deno" || in.Command("-e", "process.exit(process.execve ? 0 : 1)").Run() != nil {
 		sub.Lacks["what a process becomes by exec is traced"] = "it has no exec: process.execve came with Node 22.15"

@@ -83,6 +83,8 @@ type Agent struct {
 	told    int64 // the newest set that it was sent; Link.mu
 	said    bool  // applied is
 	gone    chan struct{}
+
+	Own any // what the runtime keeps of it, for Kind.Answer and Kind.Complete
 }
 
 // head is what every message has.
@@ -212,6 +214,9 @@ func (a *Agent) hear(h head, line []byte) {
 	if h.M == "applied" {
 		var ap Applied
 		if json.Unmarshal(line, &ap) == nil {
+			if k := a.link.opts.kind; k != nil && k.Complete != nil {
+				k.Complete(a, a.link.inForce(), &ap)
+			}
 			a.mu.Lock()
 			a.applied, a.said = ap, true
 			a.mu.Unlock()
@@ -219,6 +224,11 @@ func (a *Agent) hear(h head, line []byte) {
 			if h.Q == 0 {
 				a.link.catchUp(a, ap.Gen)
 			}
+		}
+	}
+	if k := a.link.opts.kind; k != nil && k.Answer != nil && h.Q == 0 {
+		if answer := k.Answer(a, a.link.inForce(), h.M, line); answer != nil {
+			_ = a.tell(answer)
 		}
 	}
 	a.mu.Lock()

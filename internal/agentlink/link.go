@@ -26,6 +26,7 @@ type Options struct {
 	// Told hears what agents say unasked; nil: nobody does. It must not wait.
 	Told func(a *Agent, m string, line []byte)
 	Left func(a *Agent) // hears of agents that are gone; nil: nobody does
+	kind *Kind          // for Answer and Complete; nil: no runtime's
 }
 
 // Set is what is to be in force in every agent: docs/agentlink.md, set.
@@ -193,6 +194,9 @@ func (l *Link) catchUp(a *Agent, gen int64) {
 func (l *Link) leave(a *Agent) {
 	l.rounds.finish(a.PID, a.Nonce)
 	ap, ok := a.Applied()
+	if k := l.opts.kind; k != nil && k.Complete != nil && ok {
+		k.Complete(a, l.inForce(), &ap) // more may have been loaded since it said that
+	}
 	l.mu.Lock()
 	for _, p := range ap.Points {
 		was := l.past[p.ID]
@@ -262,6 +266,12 @@ func (l *Link) changed() {
 	l.mu.Lock()
 	l.signalLocked()
 	l.mu.Unlock()
+}
+
+func (l *Link) inForce() Set {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.set
 }
 
 func (l *Link) told(a *Agent, m string, line []byte) {

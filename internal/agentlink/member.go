@@ -19,8 +19,16 @@ import (
 // Kind is what one interpreter's runtime has of its own.
 type Kind struct {
 	Name string // python
-	// Environ is what the environment of an image is to have so that the agent gets in, beside EnvFolder.
+	// Environ is what the environment of an image is to have so that the agent gets in, beside EnvFolder; nil: that is
+	// not how it does.
 	Environ func(img collector.Image, dir string) []string
+	// Arguments is what an image is to have behind its name so that the agent gets in; nil: nothing.
+	Arguments func(img collector.Image, dir string) []string
+	// Answer answers what an agent asks or tells that is of its runtime alone; nil: it does nothing of that. It is called
+	// for one message after another of an agent, with the set that is in force. An answer that is nil is not sent.
+	Answer func(a *Agent, set Set, m string, line []byte) (answer any)
+	// Complete adds what the runtime knows to what an agent says of a set, between two calls of Answer; nil: nothing.
+	Complete func(a *Agent, set Set, said *Applied)
 	// Unreachable says why no agent comes into an image, "" where one does.
 	Unreachable func(img collector.Image) string
 	// Enter brings the agent into a process that runs, for the folder dir; nil where nothing does, which Stays says.
@@ -71,7 +79,8 @@ func Join(kind Kind, j collector.Joining) (*Member, error) {
 	m := &Member{kind: kind, root: j.Root, full: j.OnFull, byLines: j.Lines != "off", sink: j.Sink,
 		numbers: cmp.Or(j.Numbers, new(collector.Numbers))}
 	m.pauses.changed, m.pauses.asked = make(chan struct{}), map[*Agent]*pause{}
-	link, err := Listen(Options{Sink: j.Sink, Log: kind.Log, Depth: defaultDepth, Told: m.told, Left: m.left})
+	link, err := Listen(Options{Sink: j.Sink, Log: kind.Log, Depth: defaultDepth, Told: m.told, Left: m.left,
+		kind: &m.kind})
 	if err != nil {
 		return nil, err
 	}
@@ -83,10 +92,10 @@ func Join(kind Kind, j collector.Joining) (*Member, error) {
 func (m *Member) Name() string { return m.kind.Name }
 
 // Starts implements collector.Member.
-func (m *Member) Starts(img collector.Image, mine bool) []string {
+func (m *Member) Starts(img collector.Image, mine bool) (add collector.Beside) {
 	m.link.rounds.replaced(img.PID)
 	if !mine {
-		return nil
+		return add
 	}
 	if why := m.kind.Unreachable(img); why != "" {
 		m.mu.Lock()
@@ -95,9 +104,15 @@ func (m *Member) Starts(img collector.Image, mine bool) []string {
 			m.warnings = append(m.warnings, w)
 		}
 		m.mu.Unlock()
-		return nil
+		return add
 	}
-	return append(m.kind.Environ(img, m.link.Dir()), EnvFolder+"="+m.link.Dir())
+	if m.kind.Arguments != nil {
+		add.Args = m.kind.Arguments(img, m.link.Dir())
+	}
+	if m.kind.Environ != nil {
+		add.Env = append(m.kind.Environ(img, m.link.Dir()), EnvFolder+"="+m.link.Dir())
+	}
+	return add
 }
 
 func firstWords(args []string) []string { return args[:min(len(args), 4)] }

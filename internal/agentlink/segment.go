@@ -85,11 +85,12 @@ type stream struct {
 	file  *os.File // nil: not open yet
 	at    int64
 	buf   []byte
-	broke error // why nothing more of it is read
-	read  int64 // records
-	first int64 // time of the first one
-	idle  int   // looks, one after another, at which there was nothing
-	seen  int64 // session time of the last look
+	broke error    // why nothing more of it is read
+	read  int64    // records
+	first int64    // time of the first one
+	idle  int      // looks, one after another, at which there was nothing
+	seen  int64    // session time of the last look
+	marks []uint32 // lengths of records, of chunk
 }
 
 // open opens the segment at hand, if it is there.
@@ -153,7 +154,20 @@ func (s *stream) chunk(take func(*record)) (size int, rolled bool, err error) {
 		if err != nil && !errors.Is(err, io.EOF) {
 			return 0, false, err
 		}
-		size, need, err := published(s.buf[:n])
+		var whole int
+		if s.marks, whole = lengths(s.marks[:0], s.buf[:n]); len(s.marks) == 0 {
+			return 0, false, nil
+		}
+		// A length is written last: once it is seen all before it can be read, but not what was read with it. The length
+		// itself may have been read while it was written, one byte of it before and one behind.
+		if whole == 0 {
+			whole = n
+		}
+		b := s.buf[:whole]
+		if _, err := s.file.ReadAt(b, s.at); err != nil && !errors.Is(err, io.EOF) {
+			return 0, false, err
+		}
+		size, need, err := published(b, s.marks)
 		if err != nil {
 			return 0, false, err
 		}
@@ -164,24 +178,43 @@ func (s *stream) chunk(take func(*record)) (size int, rolled bool, err error) {
 		if size == 0 {
 			return 0, false, nil
 		}
-		// A length is written last: once it is seen all before it can be read, but not what was read with it.
-		b := s.buf[:size]
-		if _, err := s.file.ReadAt(b, s.at); err != nil {
-			return 0, false, err
-		}
 		s.at += int64(size)
-		return size, s.pass(b, take), nil
+		return size, s.pass(b[:size], take), nil
 	}
 }
 
-// published returns how many bytes of b are whole records, and, if none, how many the first one needs.
-func published(b []byte) (size, need int, err error) {
-	for len(b)-size >= recordHead {
-		n := binary.LittleEndian.Uint32(b[size+28:])
+// lengths appends the lengths of b's records that were there when it was read, the last of which may be no length, and
+// returns how many bytes the whole ones have.
+func lengths(seen []uint32, b []byte) (_ []uint32, whole int) {
+	for len(b)-whole >= recordHead {
+		n := binary.LittleEndian.Uint32(b[whole+28:])
 		if n == 0 {
 			break
 		}
-		if n < recordHead || n%8 != 0 || n > maxRecord {
+		seen = append(seen, n)
+		if !isLength(n) || len(b)-whole < int(n) {
+			break
+		}
+		whole += int(n)
+		if b[whole-int(n)+24] == kindNext {
+			break
+		}
+	}
+	return seen, whole
+}
+
+func isLength(n uint32) bool { return n >= recordHead && n%8 == 0 && n <= maxRecord }
+
+// published returns how many bytes of b are whole records, and, if none, how many the first one needs. b was read
+// behind what had the lengths seen: of those records alone it has all. Where it has another length, that was half
+// written then, and what was seen behind it is none.
+func published(b []byte, seen []uint32) (size, need int, err error) {
+	for _, was := range seen {
+		if len(b)-size < recordHead {
+			break
+		}
+		n := binary.LittleEndian.Uint32(b[size+28:])
+		if !isLength(n) {
 			return 0, 0, fmt.Errorf("a record of %d bytes", n)
 		}
 		if len(b)-size < int(n) {
@@ -189,7 +222,7 @@ func published(b []byte) (size, need int, err error) {
 			break
 		}
 		size += int(n)
-		if b[size-int(n)+24] == kindNext {
+		if n != was || b[size-int(n)+24] == kindNext {
 			break
 		}
 	}

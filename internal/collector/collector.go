@@ -40,9 +40,9 @@ type Command struct {
 	Glance      bool     // see Glancer: nothing is stopped
 	Drivers     []string // names of images that only start others: no function of theirs is traced
 	Numbers     *Numbers // nil: the runtime has its own
-	// Starting hears of every image of the target before its first instruction, and returns what its environment is to
-	// have beside what it has, as NAME=value; nil: nobody wants to know. It must not wait: the process stands.
-	Starting func(Image) []string
+	// Starting hears of every image of the target before its first instruction, and returns what it is to have beside
+	// what it has; nil: nobody wants to know. It must not wait: the process stands.
+	Starting func(Image) Beside
 }
 
 // Warmer is a runtime that reads symbols ahead of a launch. Safe for concurrent use.

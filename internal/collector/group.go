@@ -125,11 +125,11 @@ func (g *Group) list() []Member {
 }
 
 // starting hears of an image before it runs, and returns what its environment is to have. The process stands.
-func (g *Group) starting(img Image) (env []string) {
+func (g *Group) starting(img Image) (add Beside) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
-		return nil
+		return add
 	}
 	var joined Member
 	for _, j := range g.t.joiners {
@@ -144,7 +144,8 @@ func (g *Group) starting(img Image) (env []string) {
 		break
 	}
 	for _, m := range g.members {
-		env = append(env, m.Starts(img, m == joined)...)
+		more := m.Starts(img, m == joined)
+		add.Env, add.Args = append(add.Env, more.Env...), append(add.Args, more.Args...)
 	}
 	if g.first == nil {
 		g.first = map[int]Member{}
@@ -154,7 +155,7 @@ func (g *Group) starting(img Image) (env []string) {
 	} else {
 		delete(g.first, img.PID)
 	}
-	return env
+	return add
 }
 
 func (g *Group) awaitFirst(ctx context.Context) {
@@ -326,7 +327,7 @@ func (g *Group) Threads(ctx context.Context) (*ThreadReport, error) {
 			have := &report.Threads[i]
 			inner := have.Backtrace[:min(len(have.Backtrace), innerFrames)]
 			have.Backtrace = append(slices.Clone(inner), row.Backtrace...)
-			have.Name = cmp.Or(row.Name, have.Name)
+			have.Name, have.Note = cmp.Or(row.Name, have.Name), cmp.Or(row.Note, have.Note)
 		}
 	}
 	before := len(report.Threads)

@@ -17,6 +17,12 @@ type Image struct {
 	Files []string
 }
 
+// Beside is what an image is to have beside what it has.
+type Beside struct {
+	Env  []string // NAME=value
+	Args []string // behind argv[0]
+}
+
 // Joiner is a runtime that watches from inside: an interpreter whose agent is loaded by what its environment says. The
 // processes are the host's. Safe for concurrent use.
 type Joiner interface {
@@ -54,9 +60,9 @@ type Joining struct {
 // Member is one runtime's part of a target. Safe for concurrent use.
 type Member interface {
 	Name() string
-	// Starts says what the environment of an image is to have so that the agent gets in, as NAME=value. Of others it is
-	// told, too, since the image that the process had before is gone. It must not wait: the process stands.
-	Starts(img Image, mine bool) []string
+	// Starts says what an image is to have so that the agent gets in. Of others it is told, too, since the image that
+	// the process had before is gone. It must not wait: the process stands.
+	Starts(img Image, mine bool) Beside
 	// Ready waits until the process's agent is there, or ctx ends.
 	Ready(ctx context.Context, pid int)
 	SetTracing(ctx context.Context, tracing Tracing) (Status, error)

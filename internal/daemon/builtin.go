@@ -9,6 +9,7 @@ import (
 
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/collector/js"
+	"github.com/strobe-debug/strobe/internal/collector/jvm"
 	"github.com/strobe-debug/strobe/internal/collector/native"
 	"github.com/strobe-debug/strobe/internal/collector/python"
 	"github.com/strobe-debug/strobe/internal/corefile"
@@ -31,7 +32,7 @@ func runtimes(home string, log *slog.Logger, described *natvis.Library) []collec
 func joiners(home string, log *slog.Logger) []collector.Joiner {
 	agents := filepath.Join(home, "cache", "agents")
 	return append(js.New(js.Config{Logger: log, CacheDir: agents}),
-		python.New(python.Config{Logger: log, CacheDir: agents}))
+		python.New(python.Config{Logger: log, CacheDir: agents}), jvm.New(jvm.Config{Logger: log, CacheDir: agents}))
 }
 
 // Languages are those of the interpreters whose programs can be traced.

@@ -18,7 +18,7 @@ const endWithin = time.Minute
 // Subject is a runtime as the suite of behaviours knows it.
 type Subject struct {
 	Name        string
-	Lang        string            // folder of its programs below testdata/runtime: c, python, js
+	Lang        string            // folder of its programs below testdata/runtime: c, python, js, java
 	Interpreter Interpreter       // that runs them; none for programs that are compiled
 	Lacks       map[string]string // behaviours that its language has nothing for, and why
 	Cannot      map[string]string // behaviours that it has not got, and what strobe must say of that
@@ -41,6 +41,9 @@ func Runtime(t *testing.T, s *Strobe, sub Subject) []Behaviour {
 	r := &suite{s: s, sub: sub, cannot: maps.Clone(sub.Cannot), used: map[string]bool{}}
 	if r.cannot == nil {
 		r.cannot = map[string]string{}
+	}
+	if sub.Lang == "java" {
+		r.classes = CompileJava(t, sub.Interpreter, r.programs(t))
 	}
 	whole := true
 	for _, group := range []struct {
@@ -79,6 +82,8 @@ type suite struct {
 	group string
 	found []Behaviour
 	used  map[string]bool
+
+	classes string // folder of the programs in Java, compiled
 
 	cannot map[string]string // what it says that it cannot, as in Subject.Cannot
 }
@@ -131,6 +136,9 @@ func (r *suite) programs(t testing.TB) string {
 // command is how a program is started.
 func (r *suite) command(t testing.TB, name string) (string, []string) {
 	t.Helper()
+	if r.classes != "" {
+		return r.sub.Interpreter.Path, []string{"-cp", r.classes, name}
+	}
 	if in := r.sub.Interpreter; in.Path != "" {
 		ext := map[string]string{"python": ".py", "js": ".js"}[r.sub.Lang]
 		return in.Path, append(slices.Clone(in.Args), filepath.Join(r.programs(t), name+ext))
@@ -156,6 +164,8 @@ func (r *suite) spell(program, name string) string {
 		return strings.ReplaceAll(name, ".", "_")
 	case "python":
 		name = strings.ReplaceAll(name, "constructor", "__init__")
+	case "java":
+		name = strings.ReplaceAll(name, "constructor", "new")
 	}
 	return program + "." + name
 }

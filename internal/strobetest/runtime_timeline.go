@@ -80,6 +80,9 @@ func (p *program) plain(name string) string {
 	if p.r.sub.Lang == "c" {
 		return strings.ReplaceAll(name, "_", ".")
 	}
+	if class, ok := strings.CutSuffix(name, ".new"); ok && p.r.sub.Lang == "java" {
+		return class + ".constructor"
+	}
 	return strings.ReplaceAll(name, "__init__", "constructor")
 }
 

@@ -28,7 +28,7 @@ func Diff(ctx context.Context, a, b Side, o Options) (*Answer, error) {
 	if d.a.calls+d.b.calls == 0 {
 		return nil, fault.New(fault.ValidationError,
 			"Record both with trace patterns, such as @usercode, and compare those sessions. What can be traced: C, C++ and "+
-				"Rust built with debug information, Python, and JavaScript in Node.",
+				"Rust built with debug information, Python, JavaScript and Java.",
 			"neither %s nor %s recorded a call", a.SessionID, b.SessionID)
 	}
 	d.walk()

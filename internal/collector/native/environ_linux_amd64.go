@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/collector"
@@ -25,12 +26,12 @@ func (t *target) begins(pid, tid int) {
 	img := collector.Image{PID: pid, Path: path, Args: zeroSeparated(pid, "cmdline"),
 		Env: func() []string { return zeroSeparated(pid, "environ") }}
 	add := t.cmd.Starting(img)
-	if len(add) == 0 {
+	if len(add.Env)+len(add.Args) == 0 {
 		return
 	}
-	if err := addEnviron(pid, tid, add); err != nil {
-		t.log.Warn("an interpreter's environment cannot be changed: its functions are not traced", "pid", pid, "program",
-			path, "err", err)
+	if err := addBeside(pid, tid, add); err != nil {
+		t.log.Warn("an interpreter's start cannot be changed: its functions are not traced", "pid", pid, "program", path,
+			"err", err)
 	}
 }
 
@@ -51,10 +52,10 @@ const code64 = 0x33
 
 var errStart = errors.New("the process does not stand at the beginning of a program")
 
-// addEnviron gives a process that stands before its first instruction variables: NAME=value in the place of a NAME that
-// it has, else behind the others. The words that the stack begins with (argc, argv, envp, auxv) are written anew below,
-// behind the new texts.
-func addEnviron(pid, tid int, add []string) error {
+// addBeside gives a process that stands before its first instruction variables, NAME=value in the place of a NAME that
+// it has, else behind the others, and arguments behind its name. The words that the stack begins with (argc, argv,
+// envp, auxv) are written anew below, behind the new texts.
+func addBeside(pid, tid int, add collector.Beside) error {
 	regs, err := ptrace.GetRegs(tid)
 	if err != nil {
 		return err
@@ -73,13 +74,20 @@ func addEnviron(pid, tid int, add []string) error {
 	}
 	var texts []byte
 	size := uint64(0)
-	for _, s := range add {
+	for _, s := range slices.Concat(add.Env, add.Args) {
 		size += uint64(len(s)) + 1
 	}
 	at := (regs.Rsp - size) &^ 15
-	for _, s := range add {
+	lay := func(s string) uint64 {
 		addr := at + uint64(len(texts))
 		texts = append(append(texts, s...), 0)
+		return addr
+	}
+	for i, s := range add.Args {
+		v.args = slices.Insert(v.args, min(1+i, len(v.args)), lay(s))
+	}
+	for _, s := range add.Env {
+		addr := lay(s)
 		name, _, _ := strings.Cut(s, "=")
 		if i := v.find(mem, name+"="); i >= 0 {
 			v.env[i] = addr

@@ -1,0 +1,403 @@
+package java.lang;
+
+import jdk.internal.misc.Unsafe;
+
+/**
+ * What woven methods call: the records of docs/agentlink.md. It stands in java.lang and on the boot loader so that every
+ * class of every loader and module finds it. No exception of its own reaches the program, and nothing of the program's
+ * runs in it.
+ */
+public final class StrobeRecorder {
+    static final Unsafe U = Unsafe.getUnsafe();
+
+    /** Off before the start and after the link's end: woven code that still runs then records nothing. */
+    static volatile boolean on;
+
+    /** What virtual threads are instances of; null where there are none. */
+    private static final Class<?> VIRTUAL = virtual();
+
+    /** Streams: of threads that are no virtual ones, on which the virtual ones run. */
+    private static final ThreadLocal<StrobeThread> LOCAL = VIRTUAL == null ? new ThreadLocal<>() : StrobeCarriers.local();
+
+    /** Numbers of virtual threads' lanes. */
+    private static final ThreadLocal<int[]> LANES = new ThreadLocal<>();
+    private static final Object LOCK = new Object();
+    private static Function[] functions = new Function[256];
+    private static StrobeThread own; // the stream in which functions are told of; LOCK
+    private static StrobeThread[] free = new StrobeThread[16]; // streams of threads that ended; LOCK
+    private static int freed, streams, lanes; // LOCK
+
+    /** A method that is traced: how the arguments' names are written, and how deep values are followed. */
+    static final class Function {
+        int number, depth, need;
+        StrobeText[] keys;
+        boolean told;
+    }
+
+    private StrobeRecorder() { }
+
+    /** Begins; called once by the agent, in the first moment in which classes of the program could run. */
+    static void start() {
+        own = new StrobeThread(++streams);
+        tid(); // natives are looked for once, now: later that would be in the middle of a call
+        fields(StrobeText.class);
+        close(0, 0);
+        on = true;
+    }
+
+    static void stop() {
+        on = false;
+    }
+
+    private static Class<?> virtual() {
+        try {
+            return Runtime.version().feature() < 21 ? null : Class.forName("java.lang.BaseVirtualThread", false, null);
+        } catch (Throwable e) {
+            return null;
+        }
+    }
+
+    /** Learns of methods. For each: number, depth, count of names, their bytes with lengths, then what is told of it. */
+    static void define(byte[] b) {
+        int at = 0;
+        synchronized (LOCK) {
+            while (at < b.length) {
+                Function f = new Function();
+                f.number = number(b, at);
+                f.depth = b[at + 4] & 255;
+                f.keys = new StrobeText[b[at + 5] & 255];
+                at += 6;
+                for (int i = 0; i < f.keys.length; i++) {
+                    int n = b[at] & 255;
+                    f.keys[i] = new StrobeText(b, at + 1, n);
+                    at += 1 + n;
+                }
+                f.need = StrobeThread.ROOM + 128 * f.keys.length;
+                int n = number(b, at);
+                at += 4;
+                if (f.number >= functions.length) {
+                    Function[] more = new Function[Math.max(f.number + 1, 2 * functions.length)];
+                    System.arraycopy(functions, 0, more, 0, functions.length);
+                    functions = more;
+                }
+                Function was = functions[f.number];
+                if (was == null || !was.told) {
+                    f.told = own.record(StrobeThread.FUNCTION, f.number, 0, b, at, n);
+                } else {
+                    f.told = true;
+                }
+                U.storeFence();
+                functions[f.number] = f;
+                at += n;
+            }
+        }
+    }
+
+    private static int number(byte[] b, int at) {
+        return b[at] & 255 | (b[at + 1] & 255) << 8 | (b[at + 2] & 255) << 16 | b[at + 3] << 24;
+    }
+
+    /** The thread's stream, made at its first call; null where nothing is to be recorded now. */
+    private static StrobeThread here() {
+        if (VIRTUAL != null && VIRTUAL.isInstance(Thread.currentThread())) {
+            return on ? onCarrier() : null;
+        }
+        StrobeThread t = LOCAL.get();
+        if (t == null) {
+            t = first(Thread.currentThread().getName());
+        }
+        return t == null || t.in || !on ? null : t;
+    }
+
+    private static StrobeThread first(String name) {
+        if (!on) {
+            return null;
+        }
+        StrobeThread t;
+        int lane;
+        synchronized (LOCK) {
+            lane = ++lanes;
+            t = freed > 0 ? free[--freed] : new StrobeThread(++streams);
+        }
+        t.begins(lane, name);
+        LOCAL.set(t);
+        t.prepare(0, null, StrobeThread.ROOM);
+        return t;
+    }
+
+    /** The stream of the thread that carries this virtual one, which stays on it until the record is there. */
+    private static StrobeThread onCarrier() {
+        StrobeCarriers.pin();
+        StrobeThread t = null;
+        boolean is = false;
+        try {
+            t = LOCAL.get();
+            if (t == null) {
+                t = first("carrier");
+            }
+            if (t == null || t.in) {
+                return null;
+            }
+            t.in = true;
+            int[] lane = LANES.get();
+            if (lane == null) {
+                synchronized (LOCK) {
+                    lane = new int[] {++lanes};
+                }
+                LANES.set(lane);
+            }
+            is = t.carries(lane);
+            return is ? t : null;
+        } finally {
+            if (!is) {
+                StrobeCarriers.unpin();
+            }
+        }
+    }
+
+    /** The thread ends: its stream is the next one's. */
+    static void ended() {
+        StrobeThread t = LOCAL.get();
+        if (t == null || t.in) {
+            return;
+        }
+        LOCAL.remove();
+        t.flushLost();
+        synchronized (LOCK) {
+            if (freed == free.length) {
+                StrobeThread[] more = new StrobeThread[2 * freed];
+                System.arraycopy(free, 0, more, 0, freed);
+                free = more;
+            }
+            free[freed++] = t;
+        }
+    }
+
+    // --- called by woven code
+
+    public static StrobeThread begin(int number) {
+        try {
+            StrobeThread t = here();
+            if (t == null) {
+                return null;
+            }
+            Function f = functions[number];
+            if (f == null || !f.told || !t.open(StrobeThread.ENTER, f)) {
+                t.release();
+                return null;
+            }
+            if (f.keys.length > 0) {
+                t.byte1('{');
+            }
+            return t;
+        } catch (Throwable e) {
+            return null;
+        }
+    }
+
+    public static StrobeThread i(StrobeThread t, int v) {
+        if (t != null) {
+            t.key();
+            t.integer(v);
+        }
+        return t;
+    }
+
+    public static StrobeThread j(StrobeThread t, long v) {
+        if (t != null) {
+            t.key();
+            t.integer(v);
+        }
+        return t;
+    }
+
+    public static StrobeThread z(StrobeThread t, boolean v) {
+        if (t != null) {
+            t.key();
+            t.truth(v);
+        }
+        return t;
+    }
+
+    public static StrobeThread c(StrobeThread t, char v) {
+        if (t != null) {
+            t.key();
+            t.letter(v);
+        }
+        return t;
+    }
+
+    public static StrobeThread f(StrobeThread t, float v) {
+        if (t != null) {
+            try {
+                t.key();
+                t.fraction(v);
+            } catch (Throwable e) {
+                t.unreadable();
+            }
+        }
+        return t;
+    }
+
+    public static StrobeThread d(StrobeThread t, double v) {
+        if (t != null) {
+            try {
+                t.key();
+                t.fraction(v);
+            } catch (Throwable e) {
+                t.unreadable();
+            }
+        }
+        return t;
+    }
+
+    public static StrobeThread o(StrobeThread t, Object v) {
+        if (t != null) {
+            t.key();
+            t.object(v);
+        }
+        return t;
+    }
+
+    public static void end(StrobeThread t) {
+        if (t != null) {
+            if (t.function.keys.length > 0) {
+                t.byte1('}');
+            }
+            t.commit();
+        }
+    }
+
+    private static StrobeThread exit(int number, int flags) {
+        try {
+            StrobeThread t = here();
+            if (t == null) {
+                return null;
+            }
+            Function f = functions[number];
+            if (f == null || !f.told || !t.open(StrobeThread.EXIT, f)) {
+                t.release();
+                return null;
+            }
+            t.flags = flags;
+            return t;
+        } catch (Throwable e) {
+            return null;
+        }
+    }
+
+    public static void exitV(int n) {
+        StrobeThread t = exit(n, 0);
+        if (t != null) {
+            t.nothing();
+            t.commit();
+        }
+    }
+
+    public static void exitI(int v, int n) {
+        StrobeThread t = exit(n, 0);
+        if (t != null) {
+            t.integer(v);
+            t.commit();
+        }
+    }
+
+    public static void exitJ(long v, int n) {
+        StrobeThread t = exit(n, 0);
+        if (t != null) {
+            t.integer(v);
+            t.commit();
+        }
+    }
+
+    public static void exitZ(boolean v, int n) {
+        StrobeThread t = exit(n, 0);
+        if (t != null) {
+            t.truth(v);
+            t.commit();
+        }
+    }
+
+    public static void exitC(char v, int n) {
+        StrobeThread t = exit(n, 0);
+        if (t != null) {
+            t.letter(v);
+            t.commit();
+        }
+    }
+
+    public static void exitF(float v, int n) {
+        StrobeThread t = exit(n, 0);
+        if (t != null) {
+            try {
+                t.fraction(v);
+            } catch (Throwable e) {
+                t.unreadable();
+            }
+            t.commit();
+        }
+    }
+
+    public static void exitD(double v, int n) {
+        StrobeThread t = exit(n, 0);
+        if (t != null) {
+            try {
+                t.fraction(v);
+            } catch (Throwable e) {
+                t.unreadable();
+            }
+            t.commit();
+        }
+    }
+
+    public static void exitO(Object v, int n) {
+        StrobeThread t = exit(n, 0);
+        if (t != null) {
+            t.object(v);
+            t.commit();
+        }
+    }
+
+    public static void thrown(Throwable e, int n) {
+        StrobeThread t = exit(n, StrobeThread.THROWN);
+        if (t != null) {
+            t.object(e);
+            t.commit();
+        }
+    }
+
+    /** An exception that nobody caught is about to be told to the thread's handler, or to be printed. */
+    public static void uncaught(Thread thread, Throwable e) {
+        try {
+            StrobeThread t = here();
+            if (t == null) {
+                return;
+            }
+            if (t.open(StrobeThread.CRASH, null)) {
+                StrobeCrash.write(t, thread, e);
+                t.commit();
+            } else {
+                t.release();
+            }
+        } catch (Throwable again) {
+            // nothing of ours reaches the program
+        }
+    }
+
+    // --- by the agent's library
+
+    /** Makes segment q of a stream, waits for room as was asked, and returns where its mapping is; 0: there is none. */
+    static native long turn(int stream, int q, boolean force);
+
+    /** Lets a mapping go. */
+    static native void close(long at, long size);
+
+    /** The kernel's number of this thread. */
+    static native int tid();
+
+    /** Names and descriptors of a class's own fields of objects, without loading any class. */
+    static native String[] fields(Class<?> c);
+
+    /** Where an exception was made, innermost first, whatever its class overrides. */
+    static native StackTraceElement[] trace(Throwable e);
+}
