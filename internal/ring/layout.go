@@ -11,7 +11,7 @@ package ring
 //	StatesOff     MaxRings × uint32          RingFree, RingUsed, RingDead
 //	PointsOff     MaxPoints × Point
 //	LossesOff     LossShards × MaxHooks × Loss  what was dropped of each hook
-//	GoOpenOff     GoOpen × uint64            calls of Go functions of which few are recorded: those that are, and are open
+//	GoOpenOff     GoOpen × uint64            calls of Go functions of which few are recorded: those that are, open
 //	RingsOff      Control.RingCount × (Header page, Control.RingBytes of data)
 //
 // All of it is one sparse memfd; only touched pages exist.
