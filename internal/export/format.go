@@ -24,7 +24,7 @@ type Format struct {
 }
 
 // Formats are all forms, the first one is the default. A new one is a file of its own and a line here.
-var Formats = []*Format{chrome}
+var Formats = []*Format{chrome, perfetto, speedscope, otlp, sqlite, file}
 
 // Find returns the form of that name. Error: VALIDATION_ERROR, with the names that there are.
 func Find(name string) (*Format, error) {
