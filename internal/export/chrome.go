@@ -172,25 +172,21 @@ func (c *chromeWriter) enter(rec entry, r *store.Row) {
 	if f.File != "" {
 		args = append(args, arg{"source", valid(f.File) + ":" + strconv.Itoa(f.Line)})
 	}
-	args = append(args, arg{"strobeEvent", r.ID})
+	args = c.facts(append(args, arg{"strobeEvent", r.ID}), r)
 	rec.Args = &args
 	c.put(rec)
 }
 
+func (c *chromeWriter) facts(args argList, r *store.Row) argList {
+	for _, m := range c.session.facts(r) {
+		args = append(args, arg{m.Name, m.Value})
+	}
+	return args
+}
+
 func (c *chromeWriter) exit(rec entry, r *store.Row) {
 	f := c.calls.Function(r.Func)
-	args := argList{}
-	switch e := c.end(r); {
-	case e.unwound:
-		args = append(args, arg{"unwound", true})
-		if e.thrown != "" {
-			args = append(args, arg{"thrown", valid(e.thrown)})
-		}
-	case e.lost:
-		args = append(args, arg{"lost", true})
-	case e.has:
-		args = append(args, arg{"result", e.result})
-	}
+	args := c.facts(nil, r)
 	rec.Name, rec.Phase = valid(f.Name), "E"
 	if c.beganBefore(r) { // its begin is gone: one record with both ends
 		c.report.change("ends of calls", "their begins are not in the session: whole slices without arguments")

@@ -195,6 +195,7 @@ func (o *otlpWriter) row(r *store.Row) error {
 		for _, m := range o.calls.Function(r.Func).Arguments(r) {
 			call.args = append(call.args, otlpAttribute{"strobe.argument." + valid(m.Name), otlpOf(m.Value)})
 		}
+		call.args = o.facts(call.args, "strobe.enter.", r)
 		o.lane(r.Thread).Begin(r.ID, call)
 		return nil
 	case event.FunctionExit:
@@ -251,20 +252,21 @@ func (o *otlpWriter) call(c *otlpCall, exit *store.Row, end int64) error {
 	if exit == nil {
 		attrs = append(attrs, otlpAttribute{"strobe.unfinished", otlpValue{Bool: &yes}})
 	} else {
-		switch e := o.end(exit); {
-		case e.unwound:
-			attrs = append(attrs, otlpAttribute{"strobe.unwound", otlpValue{Bool: &yes}})
-			if exit.Flags&event.AtEnd == 0 {
-				span.Status = &otlpStatus{Code: otlpStatusError, Message: valid(e.thrown)}
-			}
-		case e.lost:
-			attrs = append(attrs, otlpAttribute{"strobe.lost", otlpValue{Bool: &yes}})
-		case e.has:
-			attrs = append(attrs, otlpAttribute{"strobe.result", otlpOf(e.result)})
+		attrs = o.facts(attrs, "strobe.", exit)
+		if e := o.end(exit); e.unwound && exit.Flags&event.AtEnd == 0 {
+			span.Status = &otlpStatus{Code: otlpStatusError, Message: valid(e.thrown)}
 		}
 	}
 	span.Attrs = attrs
 	return o.put(span)
+}
+
+// facts adds what is known of a begin or an end.
+func (o *otlpWriter) facts(attrs []otlpAttribute, prefix string, r *store.Row) []otlpAttribute {
+	for _, m := range o.session.facts(r) {
+		attrs = append(attrs, otlpAttribute{prefix + m.Name, otlpOf(m.Value)})
+	}
+	return attrs
 }
 
 // thread are the attributes of a thread.

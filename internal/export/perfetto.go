@@ -224,7 +224,7 @@ func (p *perfettoWriter) row(r *store.Row) error {
 			return err
 		}
 	}
-	return p.event(r, sliceEnd, p.exitArgs)
+	return p.event(r, sliceEnd, p.factArgs)
 }
 
 // event writes a packet of an event, which is a begin, an end or an instant.
@@ -313,19 +313,12 @@ func (p *perfettoWriter) enterArgs(r *store.Row) {
 	if args := p.calls.Function(r.Func).Arguments(r); len(args) > 0 {
 		p.annotate("arguments", value.NewObject(args))
 	}
+	p.factArgs(r)
 }
 
-func (p *perfettoWriter) exitArgs(r *store.Row) {
-	switch e := p.end(r); {
-	case e.unwound:
-		p.annotate("unwound", value.NewBool(true))
-		if e.thrown != "" {
-			p.annotate("thrown", value.NewText(e.thrown))
-		}
-	case e.lost:
-		p.annotate("lost", value.NewBool(true))
-	case e.has:
-		p.annotate("result", e.result)
+func (p *perfettoWriter) factArgs(r *store.Row) {
+	for _, m := range p.facts(r) {
+		p.annotate(m.Name, m.Value)
 	}
 }
 

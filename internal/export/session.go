@@ -162,6 +162,49 @@ func (s *session) end(r *store.Row) (e end) {
 	return e
 }
 
+// facts are what is known of a call's begin or end besides its arguments, by name: what all forms say of it.
+func (s *session) facts(r *store.Row) (o value.Object) {
+	f := s.calls.Function(r.Func)
+	add := func(name string, v value.Value) { o = append(o, value.Member{Name: name, Value: v}) }
+	if r.Kind == event.FunctionExit {
+		switch e := s.end(r); {
+		case e.unwound:
+			add("unwound", value.NewBool(true))
+			if e.thrown != "" {
+				add("thrown", value.NewText(valid(e.thrown)))
+			}
+		case e.lost:
+			add("lost", value.NewBool(true))
+		case e.has:
+			add("result", e.result)
+		}
+		if out := f.Out(r); len(out) > 0 {
+			add("out", value.NewObject(out))
+		}
+	}
+	if w := f.Watches(r); len(w) > 0 {
+		add("watches", value.NewObject(w))
+	}
+	for _, name := range flagNames(r.Flags) {
+		add(name, value.NewBool(true))
+	}
+	return o
+}
+
+// flagNames are what else is to be known of an event.
+func flagNames(f event.Flags) (names []string) {
+	for _, n := range []struct {
+		flag event.Flags
+		name string
+	}{{event.TailCall, "tailCall"}, {event.Sampled, "sampled"}, {event.Truncated, "truncated"},
+		{event.AtRead, "timeOfReading"}, {event.AtEnd, "atEnd"}} {
+		if f&n.flag != 0 {
+			names = append(names, n.name)
+		}
+	}
+	return names
+}
+
 // text is what went through a stream, as UTF-8 and within limit bytes. What it cuts it counts.
 func (s *session) text(r *store.Row, limit int) string {
 	p := r.Payload

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/strobe-debug/strobe/internal/event"
@@ -46,6 +47,7 @@ func (s *session) flatRow(r *store.Row) store.FlatRow {
 	if t, ok := s.track(r.Thread); ok {
 		row.PID, row.TID, row.Thread = t.PID, t.TID, valid(t.Name)
 	}
+	row.Flags = strings.Join(flagNames(r.Flags), ",")
 	if !row.Call {
 		if r.Kind.IsBytes() {
 			row.Stream = s.eventName(r)
@@ -61,6 +63,9 @@ func (s *session) flatRow(r *store.Row) store.FlatRow {
 	row.Function, row.Raw, row.Module, row.File, row.Line = valid(f.Name), valid(f.Raw), valid(f.Module), valid(f.File),
 		f.Line
 	row.Depth = r.Depth
+	if w := f.Watches(r); len(w) > 0 {
+		row.Watches = string(w.AppendJSON(nil))
+	}
 	if r.Kind == event.FunctionEnter {
 		if args := f.Arguments(r); len(args) > 0 {
 			row.Arguments = string(args.AppendJSON(nil))
@@ -68,6 +73,9 @@ func (s *session) flatRow(r *store.Row) store.FlatRow {
 		return row
 	}
 	row.Exit, row.Enter, row.Duration = true, r.Enter, r.Duration
+	if out := f.Out(r); len(out) > 0 {
+		row.Out = string(out.AppendJSON(nil))
+	}
 	switch e := s.end(r); {
 	case e.unwound:
 		row.Outcome, row.Thrown = "unwound", valid(e.thrown)

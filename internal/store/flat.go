@@ -29,8 +29,9 @@ type FlatRow struct {
 	Parent, Enter               int64
 	Depth                       int32
 	Duration                    int64
-	Arguments, Result           string // JSON
-	Outcome, Thrown             string
+	Arguments, Result           string // JSON, as the next two
+	Out, Watches                string
+	Outcome, Thrown, Flags      string
 	Stream, Text                string
 	Data                        []byte // instead of Text, where it is not UTF-8
 }
@@ -40,7 +41,8 @@ CREATE TABLE session(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE events(id INTEGER PRIMARY KEY, timestamp_ns INTEGER NOT NULL, event_type TEXT NOT NULL, pid INTEGER,
 	thread_id INTEGER, thread_name TEXT, function TEXT, function_raw TEXT, module TEXT, source_file TEXT,
 	line_number INTEGER, parent_event_id INTEGER, enter_event_id INTEGER, depth INTEGER, duration_ns INTEGER,
-	arguments TEXT, return_value TEXT, outcome TEXT, thrown TEXT, stream TEXT, text TEXT, data BLOB);
+	arguments TEXT, return_value TEXT, out_values TEXT, watch_values TEXT, outcome TEXT, thrown TEXT, flags TEXT,
+	stream TEXT, text TEXT, data BLOB);
 CREATE VIEW calls AS SELECT e.id, e.timestamp_ns, x.duration_ns, e.pid, e.thread_id, e.thread_name, e.function,
 	e.source_file, e.line_number, e.parent_event_id, e.depth, e.arguments, x.return_value, x.outcome, x.thrown,
 	x.id AS exit_event_id
@@ -83,7 +85,7 @@ func (f *Flat) begin(ctx context.Context, about [][2]string) (err error) {
 			return err
 		}
 	}
-	f.insert, err = f.p.prepare(ctx, "INSERT INTO events VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")
+	f.insert, err = f.p.prepare(ctx, "INSERT INTO events VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")
 	return err
 }
 
@@ -102,7 +104,8 @@ func (f *Flat) Add(r *FlatRow) error {
 	_, err := f.insert.Exec(r.ID, r.TS, r.Kind, number(int64(r.PID)), number(int64(r.TID)), nullable(r.Thread),
 		nullable(r.Function), nullable(r.Raw), nullable(r.Module), nullable(r.File), number(int64(r.Line)),
 		number(r.Parent), number(r.Enter), depth, duration, nullable(r.Arguments), nullable(r.Result),
-		nullable(r.Outcome), nullable(r.Thrown), nullable(r.Stream), nullable(r.Text), data)
+		nullable(r.Out), nullable(r.Watches), nullable(r.Outcome), nullable(r.Thrown), nullable(r.Flags),
+		nullable(r.Stream), nullable(r.Text), data)
 	return writeFault(f.path, err)
 }
 

@@ -1,0 +1,276 @@
+//go:build linux && amd64
+
+package acceptance
+
+import (
+	"cmp"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/strobe-debug/strobe/internal/strobetest"
+)
+
+const basketSource = `
+#include <pthread.h>
+#include <stdio.h>
+struct item { int id; double price; const char *name; };
+struct basket { struct item items[3]; int n; };
+static int depth(int n) { return n == 0 ? 0 : 1 + depth(n - 1); }
+static double total(const struct basket *b) {
+  double t = 0;
+  for (int i = 0; i < b->n; i++) t += b->items[i].price;
+  return t;
+}
+static int checkout(struct basket *b, const char *who) {
+  printf("%s pays %.2f\n", who, total(b));
+  return depth(b->n + 3);
+}
+static void *work(void *arg) {
+  struct basket b = {{{1, 1.5, "a"}, {2, 2.25, "b\"<&>"}, {3, 100, "c"}}, 3};
+  for (int i = 0; i < 40; i++) { b.n = i % 4; checkout(&b, arg); }
+  return 0;
+}
+int main(int argc, char **argv) {
+  pthread_t t[3];
+  char *names[] = {"ann", "bob", "c\xff"};
+  for (int i = 0; i < 3; i++) pthread_create(&t[i], 0, work, names[i]);
+  for (int i = 0; i < 3; i++) pthread_join(t[i], 0);
+  fprintf(stderr, "<script>alert(1)</script>\n");
+  if (argc > 1) { int *p = 0; *p = depth(2); }
+  return 0;
+}
+`
+
+const bankSource = `
+import threading
+
+def fee(n):
+    if n % 7 == 0:
+        raise ValueError(f"no fee for {n}")
+    return n / 100
+
+def pay(who, n):
+    try:
+        return n - fee(n)
+    except ValueError as e:
+        print(who, e)
+        return None
+
+def amounts(n):
+    for i in range(n):
+        yield i
+
+def work(who):
+    for n in amounts(40):
+        pay(who, n)
+
+def main():
+    threads = [threading.Thread(target=work, args=(f"t{i}",)) for i in range(3)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    print("done")
+
+main()
+`
+
+// exportForms are what strobe can write and what the script of testdata reads.
+var exportForms = []string{"chrome", "perfetto", "speedscope", "otlp", "sqlite"}
+
+// exportedCall is a call as an export or a query shows it.
+type exportedCall struct {
+	ID, Parent int64
+	Name       string
+	PID, TID   int64
+	Start, Dur int64
+	lane       bool
+}
+
+func (c *exportedCall) UnmarshalJSON(b []byte) error {
+	var id, pid, tid, parent *int64
+	err := json.Unmarshal(b, &[]any{&id, &c.Name, &pid, &tid, &c.Start, &c.Dur, &parent})
+	for _, p := range []struct{ to, from *int64 }{{&c.ID, id}, {&c.PID, pid}, {&c.TID, tid}, {&c.Parent, parent}} {
+		if p.from != nil {
+			*p.to = *p.from
+		}
+	}
+	return err
+}
+
+func compareExported(a, b exportedCall) int {
+	return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Start, b.Start), cmp.Compare(a.Dur, b.Dur),
+		strings.Compare(a.Name, b.Name))
+}
+
+// queried is what debug_query says of a session's calls, and how many other events it has.
+func queried(t *testing.T, s *strobetest.Strobe, id string) (calls []exportedCall, others int) {
+	t.Helper()
+	byID := map[int64]int{}
+	for after := int64(0); ; {
+		var p struct {
+			Events []struct {
+				ID, TimestampNs, DurationNs, PID, ThreadID, ParentEventID, EnterEventID int64
+				EventType, Function, ThreadName                                         string
+			}
+			HasMore     bool
+			LastEventID int64
+		}
+		s.Call(t, "debug_query", args{"sessionId": id, "verbose": true, "limit": 500, "afterEventId": after,
+			"maxTokens": 100000}, &p)
+		for _, e := range p.Events {
+			switch e.EventType {
+			case "function_enter":
+				byID[e.ID] = len(calls)
+				calls = append(calls, exportedCall{ID: e.ID, Parent: e.ParentEventID, Name: e.Function, PID: e.PID,
+					TID: e.ThreadID, Start: e.TimestampNs, lane: strings.HasSuffix(e.ThreadName, ")")})
+			case "function_exit":
+				calls[byID[e.EnterEventID]].Dur = e.DurationNs
+			default:
+				others++
+			}
+		}
+		if !p.HasMore || len(p.Events) == 0 {
+			return calls, others
+		}
+		after = p.LastEventID
+	}
+}
+
+// TestExportsAsOthersRead: programs of others find in each export what the session holds.
+func TestExportsAsOthersRead(t *testing.T) {
+	t.Parallel()
+	s := strobetest.Start(t, nil)
+	python := strobetest.PythonWith(t, "perfetto==0.59.1", "protobuf")
+	dir := t.TempDir()
+	script := filepath.Join(dir, "bank.py")
+	if err := os.WriteFile(script, []byte(bankSource), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	shop := strobetest.BuildSource(t, "c", "gcc-O0", "shop", basketSource, "-g", "-pthread")
+	interpreter, err := exec.LookPath("python3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []struct {
+		name, command, root string
+		args                []string
+		trace               []string
+		least               int // calls
+	}{
+		{"C", shop, filepath.Dir(shop), nil, []string{"main", "work", "checkout", "total", "depth"}, 500},
+		{"C that crashes", shop, filepath.Dir(shop), []string{"crash"}, []string{"work", "checkout", "depth"}, 300},
+		{"Python", interpreter, dir, []string{script}, []string{"@usercode"}, 200},
+	} {
+		t.Run(p.name, func(t *testing.T) {
+			id := s.Launch(t, p.command, p.root, p.args, args{"trace": p.trace}).SessionID
+			s.WaitEnd(t, id, endLimit)
+			want, others := queried(t, s, id)
+			if len(want) < p.least {
+				t.Fatalf("%d calls, want %d at least", len(want), p.least)
+			}
+			checkExports(t, s, id, python, want, others)
+		})
+	}
+}
+
+func checkExports(t *testing.T, s *strobetest.Strobe, id, python string, want []exportedCall, others int) {
+	t.Helper()
+	dir := t.TempDir()
+	read := []string{filepath.Join(strobetest.Root(t), "internal", "acceptance", "testdata", "exports.py")}
+	for _, form := range exportForms {
+		path := filepath.Join(dir, form)
+		var r struct {
+			Events, Written int64
+			LeftOut         []struct{ Events int64 }
+		}
+		if err := json.Unmarshal(strobeIn(t, s, "export", id, "--format", form, "-o", path, "--json"), &r); err != nil {
+			t.Fatal(err)
+		}
+		left := int64(0)
+		for _, l := range r.LeftOut {
+			left += l.Events
+		}
+		if all := int64(2*len(want) + others); r.Events != all || r.Written+left != all {
+			t.Errorf("%s: %d events, %d written, %d left out; the session has %d", form, r.Events, r.Written, left, all)
+		}
+		if form == "speedscope" != (left > 0) {
+			t.Errorf("%s: %d events are left out", form, left)
+		}
+		read = append(read, form+"="+path)
+	}
+	out, err := exec.Command(python, read...).Output()
+	if err != nil {
+		t.Fatalf("read the exports: %v\n%s", err, stderrOf(err))
+	}
+	var got map[string]struct {
+		Calls  []exportedCall
+		Others int
+	}
+	if err := json.Unmarshal(out, &got); err != nil {
+		t.Fatal(err)
+	}
+	for _, form := range exportForms {
+		g := got[form]
+		if form != "speedscope" && g.Others != others {
+			t.Errorf("%s: %d events that are no calls, want %d", form, g.Others, others)
+		}
+		compareToQuery(t, form, g.Calls, slices.Clone(want))
+	}
+}
+
+// compareToQuery: on lines, a call's parent is what encloses it there; that of a lane is elsewhere.
+func compareToQuery(t *testing.T, form string, got, want []exportedCall) {
+	t.Helper()
+	lines := form == "chrome" || form == "perfetto"
+	for i := range want {
+		w := &want[i]
+		if form == "speedscope" {
+			w.ID, w.Parent = 0, 0
+		}
+		if form == "speedscope" || lines && w.lane {
+			w.PID, w.TID = 0, 0
+		}
+	}
+	slices.SortFunc(got, compareExported)
+	slices.SortFunc(want, compareExported)
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d calls, want %d", form, len(got), len(want))
+	}
+	for i, w := range want {
+		g := got[i]
+		if lines && w.lane {
+			g.PID, g.TID = 0, 0
+			if g.Parent == 0 {
+				w.Parent = 0
+			}
+		}
+		if w.lane = false; g != w {
+			t.Fatalf("%s: call %d is %+v, want %+v", form, i, g, w)
+		}
+	}
+}
+
+// strobeIn runs a command beside the daemon of s and returns its standard output.
+func strobeIn(t *testing.T, s *strobetest.Strobe, arg ...string) []byte {
+	t.Helper()
+	cmd := exec.Command(strobetest.Binary(t), arg...)
+	cmd.Env = append(os.Environ(), "STROBE_HOME="+s.Home)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("strobe %v: %v\n%s", arg, err, stderrOf(err))
+	}
+	return out
+}
+
+func stderrOf(err error) []byte {
+	if e, ok := err.(*exec.ExitError); ok {
+		return e.Stderr
+	}
+	return nil
+}
