@@ -2,15 +2,14 @@ package export
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"path/filepath"
 	"strconv"
 
 	"github.com/strobe-debug/strobe/internal/event"
 	"github.com/strobe-debug/strobe/internal/store"
+	"github.com/strobe-debug/strobe/internal/value"
 )
 
 // maxOutputText bounds one output event's text in bytes: a viewer shows it in a small pane.
@@ -27,11 +26,15 @@ var chrome = &Format{Name: "chrome", Extension: ".json", stream: writeChrome,
 func writeChrome(ctx context.Context, s *session, w *bufio.Writer) error {
 	c := &chromeWriter{session: s, w: w}
 	c.text(`{"displayTimeUnit":"ns","otherData":`)
-	c.json(map[string]any{"session": s.meta.SessionID, "command": s.meta.Command, "strobe": s.meta.Version,
-		"startedAtUnixNs": s.meta.StartedAt})
+	about, err := json.Marshal(map[string]any{"session": s.meta.SessionID, "command": s.meta.Command,
+		"strobe": s.meta.Version, "startedAtUnixNs": s.meta.StartedAt})
+	if err != nil {
+		return err
+	}
+	c.text(string(about))
 	c.text(`,"traceEvents":[`)
 	c.names()
-	err := s.scan(ctx, store.Filter{}, func(r *store.Row) error {
+	err = s.scan(ctx, store.Filter{}, func(r *store.Row) error {
 		c.event(r)
 		return c.err
 	})
@@ -48,7 +51,7 @@ type chromeWriter struct {
 	w       *bufio.Writer
 	started bool
 	err     error
-	buf     bytes.Buffer
+	buf     []byte
 }
 
 func (c *chromeWriter) text(s string) {
@@ -57,76 +60,82 @@ func (c *chromeWriter) text(s string) {
 	}
 }
 
-func (c *chromeWriter) json(v any) {
-	if c.err != nil {
-		return
-	}
-	c.buf.Reset()
-	enc := json.NewEncoder(&c.buf)
-	enc.SetEscapeHTML(false)
-	if c.err = enc.Encode(v); c.err == nil {
-		_, c.err = c.w.Write(bytes.TrimSuffix(c.buf.Bytes(), []byte("\n")))
-	}
-}
-
 // entry is one event of the trace. Args keep their order.
 type entry struct {
-	Name  string   `json:"name,omitempty"`
-	Cat   string   `json:"cat,omitempty"`
-	Phase string   `json:"ph"`
-	TS    micros   `json:"ts"`
-	Dur   *micros  `json:"dur,omitempty"`
-	PID   int32    `json:"pid"`
-	TID   int32    `json:"tid"`
-	Scope string   `json:"s,omitempty"`
-	Args  *argList `json:"args,omitempty"`
+	Name, Cat string
+	Phase     string
+	TS        int64 // nanoseconds, as Dur
+	Dur       int64 // of a complete slice
+	PID, TID  int32
+	Scope     string
+	Args      argList
 }
 
-// micros is a time in nanoseconds that JSON shows as microseconds with all its digits.
-type micros int64
-
-func (m micros) MarshalJSON() ([]byte, error) {
-	sign, n := "", int64(m)
+// appendMicros appends a time in nanoseconds as microseconds with all its digits.
+func appendMicros(b []byte, n int64) []byte {
 	if n < 0 {
-		sign, n = "-", -n
+		b, n = append(b, '-'), -n
 	}
-	return fmt.Appendf(nil, "%s%d.%03d", sign, n/1000, n%1000), nil
+	b = append(strconv.AppendInt(b, n/1000, 10), '.')
+	return append(b, byte('0'+n/100%10), byte('0'+n/10%10), byte('0'+n%10))
 }
 
 type arg struct {
 	name  string
-	value any
+	value value.Value
+	raw   json.RawMessage // instead of value
 }
 
 type argList []arg
 
-func (l argList) MarshalJSON() ([]byte, error) {
-	b := []byte{'{'}
+func appendText(b []byte, s string) []byte { return value.NewText(s).AppendJSON(b) }
+
+func (l argList) appendJSON(b []byte) []byte {
+	b = append(b, '{')
 	for i, a := range l {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		name, err := json.Marshal(a.name)
-		if err != nil {
-			return nil, err
+		b = append(appendText(b, a.name), ':')
+		if a.raw != nil {
+			b = append(b, a.raw...)
+		} else {
+			b = a.value.AppendJSON(b)
 		}
-		v, err := json.Marshal(a.value)
-		if err != nil {
-			return nil, err
-		}
-		b = append(append(append(b, name...), ':'), v...)
 	}
-	return append(b, '}'), nil
+	return append(b, '}')
+}
+
+func (e *entry) appendJSON(b []byte) []byte {
+	b = append(b, '{')
+	for _, m := range [...]struct{ name, text string }{{"name", e.Name}, {"cat", e.Cat}, {"ph", e.Phase}, {"s", e.Scope}} {
+		if m.text != "" {
+			b = append(appendText(append(appendText(b, m.name), ':'), m.text), ',')
+		}
+	}
+	b = appendMicros(append(b, `"ts":`...), e.TS)
+	if e.Phase == "X" {
+		b = appendMicros(append(b, `,"dur":`...), e.Dur)
+	}
+	b = strconv.AppendInt(append(b, `,"pid":`...), int64(e.PID), 10)
+	b = strconv.AppendInt(append(b, `,"tid":`...), int64(e.TID), 10)
+	if len(e.Args) > 0 {
+		b = e.Args.appendJSON(append(b, `,"args":`...))
+	}
+	return append(b, '}')
 }
 
 func (c *chromeWriter) put(r entry) {
-	if c.started {
-		c.text(",\n")
-	} else {
-		c.text("\n")
-		c.started = true
+	if c.err != nil {
+		return
 	}
-	c.json(r)
+	c.buf = c.buf[:0]
+	if c.started {
+		c.buf = append(c.buf, ',')
+	}
+	c.started = true
+	c.buf = r.appendJSON(append(c.buf, '\n'))
+	_, c.err = c.w.Write(c.buf)
 	if r.Phase != "M" {
 		c.report.Written++
 	}
@@ -139,14 +148,14 @@ func (c *chromeWriter) names() {
 		t := &c.tracks[i]
 		if !seen[t.PID] {
 			seen[t.PID] = true
-			c.put(entry{Name: "process_name", Phase: "M", PID: t.PID, TID: t.TID, Args: &argList{{"name", c.process()}}})
+			c.put(entry{Name: "process_name", Phase: "M", PID: t.PID, TID: t.TID, Args: argList{text("name", c.process())}})
 		}
-		c.put(entry{Name: "thread_name", Phase: "M", PID: t.PID, TID: t.id, Args: &argList{{"name", t.name}}})
+		c.put(entry{Name: "thread_name", Phase: "M", PID: t.PID, TID: t.id, Args: argList{text("name", t.name)}})
 	}
 }
 
 func (c *chromeWriter) event(r *store.Row) {
-	rec := entry{TS: micros(r.TS)}
+	rec := entry{TS: r.TS}
 	if t, ok := c.track(r.Thread); ok {
 		rec.PID, rec.TID = t.PID, t.id
 	}
@@ -164,53 +173,48 @@ func (c *chromeWriter) event(r *store.Row) {
 
 func (c *chromeWriter) enter(rec entry, r *store.Row) {
 	f := c.calls.Function(r.Func)
-	rec.Name, rec.Cat, rec.Phase = valid(f.Name), valid(filepath.Base(f.Module)), "B"
-	args := argList{}
+	rec.Name, rec.Cat, rec.Phase = f.Name, filepath.Base(f.Module), "B"
 	for _, m := range f.Arguments(r) {
-		args = append(args, arg{m.Name, m.Value})
+		rec.Args = append(rec.Args, arg{name: m.Name, value: m.Value})
 	}
 	if f.File != "" {
-		args = append(args, arg{"source", valid(f.File) + ":" + strconv.Itoa(f.Line)})
+		rec.Args = append(rec.Args, text("source", f.File+":"+strconv.Itoa(f.Line)))
 	}
-	args = c.facts(append(args, arg{"strobeEvent", r.ID}), r)
-	rec.Args = &args
+	rec.Args = c.facts(append(rec.Args, arg{name: "strobeEvent", value: value.NewInt(r.ID)}), r)
 	c.put(rec)
 }
 
+func text(name, s string) arg { return arg{name: name, value: value.NewText(s)} }
+
 func (c *chromeWriter) facts(args argList, r *store.Row) argList {
 	for _, m := range c.session.facts(r) {
-		args = append(args, arg{m.Name, m.Value})
+		args = append(args, arg{name: m.Name, value: m.Value})
 	}
 	return args
 }
 
 func (c *chromeWriter) exit(rec entry, r *store.Row) {
 	f := c.calls.Function(r.Func)
-	args := c.facts(nil, r)
-	rec.Name, rec.Phase = valid(f.Name), "E"
+	rec.Name, rec.Phase, rec.Args = f.Name, "E", c.facts(nil, r)
 	if c.beganBefore(r) { // its begin is gone: one record with both ends
 		c.report.change("ends of calls", "their begins are not in the session: whole slices without arguments")
-		d := micros(r.Duration)
-		rec.Phase, rec.TS, rec.Dur = "X", rec.TS-d, &d
-		rec.Cat = valid(filepath.Base(f.Module))
-	}
-	if len(args) > 0 {
-		rec.Args = &args
+		rec.Phase, rec.TS, rec.Dur = "X", rec.TS-r.Duration, r.Duration
+		rec.Cat = filepath.Base(f.Module)
 	}
 	c.put(rec)
 }
 
 // payloadArgs shows what an event that is no call carries: output as text, all else as its JSON object.
-func (c *chromeWriter) payloadArgs(r *store.Row) *argList {
+func (c *chromeWriter) payloadArgs(r *store.Row) argList {
 	if r.Kind.IsBytes() {
-		args := argList{{"text", c.session.text(r, maxOutputText)}}
+		args := argList{text("text", c.session.text(r, maxOutputText))}
 		if n := len(r.Payload); n > maxOutputText {
-			args = append(args, arg{"bytes", n})
+			args = append(args, arg{name: "bytes", value: value.NewInt(int64(n))})
 		}
-		return &args
+		return args
 	}
 	if o := object(r); o != nil {
-		return &argList{{"data", o}}
+		return argList{{name: "data", raw: o}}
 	}
 	return nil
 }
