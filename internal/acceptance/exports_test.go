@@ -5,10 +5,12 @@ package acceptance
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -252,6 +254,50 @@ func compareToQuery(t *testing.T, form string, got, want []exportedCall) {
 		}
 		if w.lane = false; g != w {
 			t.Fatalf("%s: call %d is %+v, want %+v", form, i, g, w)
+		}
+	}
+}
+
+// TestReportInABrowser: a page says what debug_query says, and nothing that the program wrote becomes a part of it.
+func TestReportInABrowser(t *testing.T) {
+	t.Parallel()
+	strobetest.NeedCommand(t, "chromium")
+	s := strobetest.Start(t, nil)
+	shop := strobetest.BuildSource(t, "c", "gcc-O0", "shop", basketSource, "-g", "-pthread")
+	id := s.Launch(t, shop, filepath.Dir(shop), []string{"crash"},
+		args{"trace": []string{"main", "work", "checkout", "depth"}}).SessionID
+	s.WaitEnd(t, id, endLimit)
+	want, _ := queried(t, s, id)
+	for _, calls := range []int{len(want), 50} {
+		path := filepath.Join(t.TempDir(), "r.html")
+		strobeIn(t, s, "report", id, "-o", path, "--calls", strconv.Itoa(calls))
+		cmd := exec.Command("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom",
+			"--user-data-dir="+t.TempDir(), "file://"+path)
+		dom, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("chromium: %v\n%s", err, stderrOf(err))
+		}
+		page := string(dom)
+		for _, text := range []string{"<title>" + id + "</title>", "SIGSEGV", "null pointer: write of address 0x0",
+			"#0 main (shop.c:", `p =</span> null`, "&lt;script&gt;alert(1)&lt;/script&gt;", "ann pays 103.75", "<svg"} {
+			if !strings.Contains(page, text) {
+				t.Errorf("the page does not say %q", text)
+			}
+		}
+		if strings.Contains(page, "<script") {
+			t.Error("what the program wrote is a part of the page")
+		}
+		shown := 0
+		for _, c := range want {
+			if strings.Contains(page, fmt.Sprintf(`id="e%d"`, c.ID)) {
+				shown++
+			}
+		}
+		if shown != calls {
+			t.Errorf("%d calls are shown, want %d", shown, calls)
+		}
+		if more := len(want) - calls; (more > 0) != strings.Contains(page, fmt.Sprintf("; %d later ones", more)) {
+			t.Errorf("the page does not say that %d calls are left out", more)
 		}
 	}
 }

@@ -37,23 +37,7 @@ why}], changed[…], evicted, calls}.`,
 			if err != nil {
 				return err
 			}
-			path, err := sessionFile(args[0])
-			if err != nil {
-				return err
-			}
-			st, err := store.Open(path)
-			if err != nil {
-				return err
-			}
-			defer st.Close()
-			if output == "" {
-				base := filepath.Base(args[0])
-				if ext := filepath.Ext(base); ext == ".db" {
-					base = strings.TrimSuffix(base, ext)
-				}
-				output = base + f.Extension
-			}
-			return a.export(cmd.Context(), st, f, output)
+			return a.exportTo(cmd.Context(), args[0], f, output)
 		},
 	}
 	c.Flags().StringVarP(&output, "output", "o", "",
@@ -84,6 +68,23 @@ func sessionFile(arg string) (string, error) {
 		return "", fault.New(fault.SessionNotFound, "See `strobe sessions` for the ids.", "no session %q", arg)
 	}
 	return path, nil
+}
+
+// exportTo writes a session, by its id or file, as f says; output "" is a file that is called after it.
+func (a *app) exportTo(ctx context.Context, session string, f *export.Format, output string) error {
+	path, err := sessionFile(session)
+	if err != nil {
+		return err
+	}
+	st, err := store.Open(path)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	if output == "" {
+		output = strings.TrimSuffix(filepath.Base(session), ".db") + f.Extension
+	}
+	return a.export(ctx, st, f, output)
 }
 
 // export writes st as f says, and what became of its events: on standard error, with --json on standard output, where

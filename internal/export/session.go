@@ -103,11 +103,11 @@ func (s *session) before(ctx context.Context, f store.Filter) ([]store.Row, erro
 	if s.report.Evicted == 0 || s.first == 0 {
 		return nil, nil
 	}
-	first, err := s.sn.Rows(ctx, []event.ID{s.first})
-	if err != nil || len(first) == 0 {
+	first, err := s.firstCall(ctx)
+	if err != nil {
 		return nil, err
 	}
-	f.Kinds, f.BeganTo = 1<<event.FunctionExit, first[0].TS
+	f.Kinds, f.BeganTo = 1<<event.FunctionExit, first
 	var rows []store.Row
 	err = s.sn.Scan(ctx, f, store.ScanOptions{Cold: true}, func(r *store.Row) bool {
 		if r.Enter != 0 && r.Enter < s.first {
@@ -118,6 +118,15 @@ func (s *session) before(ctx context.Context, f store.Filter) ([]store.Row, erro
 		return true
 	})
 	return rows, err
+}
+
+// firstCall is when the oldest call event that is kept was; 0 if there is none.
+func (s *session) firstCall(ctx context.Context) (int64, error) {
+	first, err := s.sn.Rows(ctx, []event.ID{s.first})
+	if err != nil || len(first) == 0 {
+		return 0, err
+	}
+	return first[0].TS, nil
 }
 
 // scan calls fn with all events in order, with their payloads, until it returns an error.
