@@ -302,6 +302,64 @@ func TestReportInABrowser(t *testing.T) {
 	}
 }
 
+const tickSource = `
+#include <stdio.h>
+#include <unistd.h>
+static int tick(int n) { return n + 1; }
+int main(void) {
+  for (int i = 0; i < 300; i++) tick(i);
+  puts("ready");
+  fflush(stdout);
+  for (int i = 0;; i++) { tick(i); usleep(1000); }
+}
+`
+
+// TestImportElsewhere: a session that still runs is given away as one file and reads elsewhere as it was then, beside
+// whatever has its name there.
+func TestImportElsewhere(t *testing.T) {
+	t.Parallel()
+	here, there := strobetest.Start(t, nil), strobetest.Start(t, nil)
+	tick := strobetest.BuildSource(t, "c", "gcc-O0", "tick", tickSource, "-g")
+	id := here.Launch(t, tick, filepath.Dir(tick), nil, args{"trace": []string{"tick"}}).SessionID
+	here.Query(t, id, args{"eventType": "stdout", "text": args{"contains": "ready"}, "waitMs": 60000})
+	dir := t.TempDir()
+	var said struct{ Events, Written int64 }
+	file := filepath.Join(dir, "given.db")
+	err := json.Unmarshal(strobeIn(t, here, "export", id, "--format", "session", "-o", file, "--json"), &said)
+	if err != nil || said.Written != said.Events || said.Events < 600 {
+		t.Fatalf("export: %+v, %v", said, err)
+	}
+	for _, want := range []string{id, id + "-2"} {
+		var got struct {
+			SessionID, Status string
+			EventCount        int64
+		}
+		if err := json.Unmarshal(strobeIn(t, there, "import", file, "--json"), &got); err != nil {
+			t.Fatal(err)
+		}
+		// It is as one that was cut off: what was open then has an end.
+		if got.SessionID != want || got.EventCount < said.Events || got.EventCount > said.Events+1 ||
+			got.Status != "interrupted" {
+			t.Errorf("imported as %+v, want %s with %d events", got, want, said.Events)
+		}
+		p := there.Query(t, want, args{"limit": 1})
+		if p.TotalCount != got.EventCount {
+			t.Errorf("session %s has %d events, want %d", want, p.TotalCount, got.EventCount)
+		}
+		enter := args{"eventType": "function_enter", "limit": 100, "verbose": true}
+		mine, theirs := here.Query(t, id, enter), there.Query(t, want, enter)
+		if len(theirs.Events) != 100 || fmt.Sprint(mine.Events) != fmt.Sprint(theirs.Events) {
+			t.Errorf("the first calls are\n%v, want\n%v", theirs.Events, mine.Events)
+		}
+	}
+	if st := here.Status(t, id); st.Status != "running" {
+		t.Errorf("the program is %s", st.Status)
+	}
+	refused(t, there, "debug_session", args{"action": "import", "path": tick}, "VALIDATION_ERROR", tick)
+	refused(t, there, "debug_session", args{"action": "import"}, "VALIDATION_ERROR", "path")
+	refused(t, there, "debug_session", args{"action": "list", "path": file}, "VALIDATION_ERROR", "path")
+}
+
 // strobeIn runs a command beside the daemon of s and returns its standard output.
 func strobeIn(t *testing.T, s *strobetest.Strobe, arg ...string) []byte {
 	t.Helper()

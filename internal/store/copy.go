@@ -2,20 +2,154 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/strobe-debug/strobe/internal/fault"
 )
 
 // Copy writes what is committed into a session file at path, which must not exist: one file without a log, as it was at
 // one moment, whoever writes meanwhile. The copy of a session that still runs reads as one that was cut off there.
 func (s *Store) Copy(ctx context.Context, path string) error {
-	db, err := openSQL(s.path, map[string]string{"mode": "ro"}, "busy_timeout(2000)")
+	if err := copySession(ctx, s.path, path); err != nil {
+		return fmt.Errorf("copy session: %w", writeFault(path, err))
+	}
+	return nil
+}
+
+// copyPragmas: a file of somebody else's is looked at with as little trust as SQLite can have.
+var copyPragmas = []string{"busy_timeout(2000)", "trusted_schema(0)", "cell_size_check(1)"}
+
+func copySession(ctx context.Context, from, to string) error {
+	db, err := openSQL(from, map[string]string{"mode": "ro"}, copyPragmas...)
 	if err != nil {
 		return err
 	}
-	_, err = db.ExecContext(ctx, "VACUUM INTO ?", path)
+	_, err = db.ExecContext(ctx, "VACUUM INTO ?", to)
+	return errors.Join(err, db.Close())
+}
+
+// Import copies a session file that comes from elsewhere to path, which must not exist or be empty, and checks the copy
+// as Check does. From is only read. Error: VALIDATION_ERROR for what is no session, has anything in it that a session
+// does not have, or is damaged; UNSUPPORTED for one of a newer schema. After an error nothing is at path.
+func Import(ctx context.Context, from, path string) (err error) {
+	if info, err := os.Stat(path); err == nil && info.Size() > 0 {
+		return fmt.Errorf("import session to %s: %w", path, fs.ErrExist)
+	}
+	if err := checkSchema(ctx, from); err != nil {
+		var told *fault.Error
+		if !errors.As(err, &told) {
+			err = openFault(from, err)
+		}
+		return fmt.Errorf("import session: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, RemoveFile(path))
+		}
+	}()
+	if err := copySession(ctx, from, path); isNotOurs(err) {
+		return fmt.Errorf("import session: %w", openFault(from, err))
+	} else if err != nil {
+		return fmt.Errorf("import session: %w", writeFault(path, err))
+	}
+	problems, err := Check(ctx, path)
+	if err != nil {
+		return fmt.Errorf("import session: %w", err)
+	}
+	if n := len(problems); n > 0 {
+		return fault.New(fault.ValidationError, "Ask for another copy: strobe export --format session writes one.",
+			"%s is damaged: %d problems, the first: %s", from, n, problems[0])
+	}
+	return nil
+}
+
+// checkSchema refuses a file whose tables, views and indexes are not those of a session: a trigger or a view in their
+// place would run at our reading.
+func checkSchema(ctx context.Context, path string) error {
+	db, err := openSQL(path, map[string]string{"mode": "ro"}, copyPragmas...)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	version, err := schemaVersion(ctx, conn, path, sessionAppID, len(sessionSchema))
+	if err != nil {
+		return err
+	}
+	if version == 0 {
+		return fault.New(fault.ValidationError, "Give the path of a file that strobe recorded.", "%s has no session in it",
+			path)
+	}
+	got, err := schemaOf(ctx, conn)
+	if err != nil {
+		return err
+	}
+	want, err := expectedSchema(ctx, version)
+	if err != nil {
+		return err
+	}
+	for name, stmt := range got {
+		if want[name] != stmt {
+			return fault.New(fault.ValidationError, "Ask for another copy: strobe export --format session writes one.",
+				"%s has %s, which is not a session's", path, name)
+		}
+	}
+	if len(got) != len(want) {
+		return fault.New(fault.ValidationError, "Ask for another copy: strobe export --format session writes one.",
+			"%s has %d of a session's %d tables, views and indexes", path, len(got), len(want))
+	}
+	return nil
+}
+
+// expectedSchema is what a session file of that version has.
+func expectedSchema(ctx context.Context, version int) (map[string]string, error) {
+	db, err := openMemory()
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	if err := execAll(ctx, conn, strings.Join(sessionSchema[:version], ";\n")); err != nil {
+		return nil, err
+	}
+	return schemaOf(ctx, conn)
+}
+
+// schemaOf returns the statement that made each object of a database.
+func schemaOf(ctx context.Context, c *sql.Conn) (map[string]string, error) {
+	all := map[string]string{}
+	err := query(ctx, c, "SELECT type || ' ' || name, coalesce(sql,'') FROM sqlite_schema", func(rows *sql.Rows) error {
+		var name, stmt string
+		err := rows.Scan(&name, &stmt)
+		all[name] = stmt
+		return err
+	})
+	return all, err
+}
+
+// SetSessionID gives a copy of a session the id that it has here.
+func SetSessionID(ctx context.Context, path, id string) error {
+	db, err := openSQL(path, map[string]string{"mode": "rw"}, copyPragmas...)
+	if err != nil {
+		return err
+	}
+	_, err = db.ExecContext(ctx, "UPDATE meta SET value=json_set(CAST(value AS TEXT),'$.sessionId',?) WHERE key='session'",
+		id)
 	if err = errors.Join(err, db.Close()); err != nil {
-		return fmt.Errorf("copy session: %w", writeFault(path, err))
+		return fmt.Errorf("name session %s: %w", id, writeFault(path, err))
 	}
 	return nil
 }
