@@ -27,7 +27,7 @@ func (a *app) exportCommand() *cobra.Command {
 ` + formatList() + `
 A session that still runs is written as far as it is recorded. What a form has no place for, and what was not
 recorded, is said with numbers, with --json as an object: {format, file, events, written, leftOut[{what, events,
-why}], changed[…], evicted, calls}.`,
+why}], changed[the same], evicted, calls}.`,
 		Example: `  strobe export app-2026-05-04-10h30 -o app.json
   strobe export app-2026-05-04-10h30 --format perfetto
   strobe export ./app.db -o - | gzip > app.json.gz`,

@@ -14,7 +14,7 @@ import (
 // sqlite is an SQLite file with one table, events, in which each event's row says all of it, its indexes, the view
 // calls that lays begins and ends side by side, and the table session of what was recorded.
 var sqlite = &Format{Name: "sqlite", Extension: ".sqlite", file: writeSQLite,
-	About: "SQLite with one table of events, a view of calls, and indexes, for sqlite3, DuckDB, pandas, …"}
+	About: "SQLite with one table of events, a view of calls, and indexes, for sqlite3, DuckDB, pandas"}
 
 func writeSQLite(ctx context.Context, s *session, path string) error {
 	args, err := json.Marshal(s.meta.Args)

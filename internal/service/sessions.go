@@ -164,7 +164,7 @@ var (
 var sessionOp = Op{
 	Name: "debug_session",
 	Summary: "One session's status; stop it (ends the program, deletes its data unless retain); list all; delete an " +
-		"ended one; send input to stdin or a signal.",
+		"ended one; send input to stdin or a signal; import a session's file.",
 	Doc: "Sessions belong to the user, not to a connection: any client sees all of them. A session whose program ended " +
 		"stays readable until it is stopped or deleted. " +
 		"Ended sessions are deleted 7 days after their end, and when all take over 10 GB the one that ended first goes " +

@@ -25,12 +25,33 @@ func (s *Store) Copy(ctx context.Context, path string) error {
 var copyPragmas = []string{"busy_timeout(2000)", "trusted_schema(0)", "cell_size_check(1)"}
 
 func copySession(ctx context.Context, from, to string) error {
-	db, err := openSQL(from, map[string]string{"mode": "ro"}, copyPragmas...)
-	if err != nil {
+	return reading(ctx, from, func(c *sql.Conn) error {
+		_, err := c.ExecContext(ctx, "VACUUM INTO ?", to)
 		return err
+	})
+}
+
+// reading calls fn with a connection to a file that is only read. On a medium that cannot be written a file with a log
+// needs immutable; see open.
+func reading(ctx context.Context, path string, fn func(*sql.Conn) error) error {
+	var first error
+	for _, params := range []map[string]string{{"mode": "ro"}, {"mode": "ro", "immutable": "1"}} {
+		db, err := openSQL(path, params, copyPragmas...)
+		if err != nil {
+			return err
+		}
+		conn, err := db.Conn(ctx)
+		if err == nil {
+			err = errors.Join(fn(conn), conn.Close())
+		}
+		if err = errors.Join(err, db.Close()); !isReadOnly(err) {
+			return err
+		}
+		if first == nil {
+			first = err
+		}
 	}
-	_, err = db.ExecContext(ctx, "VACUUM INTO ?", to)
-	return errors.Join(err, db.Close())
+	return first
 }
 
 // Import copies a session file that comes from elsewhere to path, which must not exist or be empty, and checks the copy
@@ -71,17 +92,14 @@ func Import(ctx context.Context, from, path string) (err error) {
 // checkSchema refuses a file whose tables, views and indexes are not those of a session: a trigger or a view in their
 // place would run at our reading.
 func checkSchema(ctx context.Context, path string) error {
-	db, err := openSQL(path, map[string]string{"mode": "ro"}, copyPragmas...)
-	if err != nil {
+	var got map[string]string
+	var version int
+	err := reading(ctx, path, func(conn *sql.Conn) (err error) {
+		if version, err = schemaVersion(ctx, conn, path, sessionAppID, len(sessionSchema)); err == nil {
+			got, err = schemaOf(ctx, conn)
+		}
 		return err
-	}
-	defer db.Close()
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	version, err := schemaVersion(ctx, conn, path, sessionAppID, len(sessionSchema))
+	})
 	if err != nil {
 		return err
 	}
@@ -89,23 +107,19 @@ func checkSchema(ctx context.Context, path string) error {
 		return fault.New(fault.ValidationError, "Give the path of a file that strobe recorded.", "%s has no session in it",
 			path)
 	}
-	got, err := schemaOf(ctx, conn)
-	if err != nil {
-		return err
-	}
 	want, err := expectedSchema(ctx, version)
 	if err != nil {
 		return err
 	}
+	const hint = "Ask for another copy: strobe export --format session writes one."
 	for name, stmt := range got {
 		if want[name] != stmt {
-			return fault.New(fault.ValidationError, "Ask for another copy: strobe export --format session writes one.",
-				"%s has %s, which is not a session's", path, name)
+			return fault.New(fault.ValidationError, hint, "%s has %s, which is not a session's", path, name)
 		}
 	}
 	if len(got) != len(want) {
-		return fault.New(fault.ValidationError, "Ask for another copy: strobe export --format session writes one.",
-			"%s has %d of a session's %d tables, views and indexes", path, len(got), len(want))
+		return fault.New(fault.ValidationError, hint, "%s has %d of a session's %d tables, views and indexes", path,
+			len(got), len(want))
 	}
 	return nil
 }
