@@ -3,16 +3,21 @@
 package acceptance
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
@@ -256,6 +261,71 @@ func compareToQuery(t *testing.T, form string, got, want []exportedCall) {
 			t.Fatalf("%s: call %d is %+v, want %+v", form, i, g, w)
 		}
 	}
+}
+
+// TestSpeedscopeImports: speedscope's own schema holds for what is exported, and the program itself opens it in a
+// browser with a profile for each thread.
+func TestSpeedscopeImports(t *testing.T) {
+	t.Parallel()
+	strobetest.NeedCommand(t, "chromium")
+	s := strobetest.Start(t, nil)
+	release := filepath.Join(strobetest.NodePackage(t, "speedscope", "1.25.0"), "dist", "release")
+	shop := strobetest.BuildSource(t, "c", "gcc-O0", "shop", basketSource, "-g", "-pthread")
+	id := s.Launch(t, shop, filepath.Dir(shop), nil,
+		args{"trace": []string{"main", "work", "checkout", "total", "depth"}}).SessionID
+	s.WaitEnd(t, id, endLimit)
+	dir := t.TempDir()
+	path := filepath.Join(dir, "shop.json")
+	strobeIn(t, s, "export", id, "--format", "speedscope", "-o", path)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := filepath.Join(release, "file-format-schema.json")
+	if err := checkSchema(t, schema, data); err != nil {
+		t.Errorf("not what the schema says: %.2000v", err)
+	}
+	if checkSchema(t, schema, bytes.ReplaceAll(data, []byte(`"type":"O"`), []byte(`"type":"X"`))) == nil {
+		t.Error("the schema says nothing of events")
+	}
+	script := fmt.Sprintf("speedscope.loadFileFromBase64(%q, %q)", "shop.json", base64.StdEncoding.EncodeToString(data))
+	if err := os.WriteFile(filepath.Join(dir, "load.js"), []byte(script), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--enable-unsafe-swiftshader",
+		"--allow-file-access-from-files", "--user-data-dir="+t.TempDir(), "--virtual-time-budget=10000", "--dump-dom",
+		"file://"+filepath.Join(release, "index.html")+"#localProfilePath="+filepath.Join(dir, "load.js")).Output()
+	if err != nil {
+		t.Fatalf("chromium: %v\n%s", err, stderrOf(err))
+	}
+	page := regexp.MustCompile("<[^>]*>").ReplaceAllString(string(out), "")
+	for _, want := range []string{"shop (process ", "(1/4)"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("speedscope does not show %q:\n%.3000s", want, page)
+		}
+	}
+}
+
+// checkSchema says how data is not what a JSON schema says.
+func checkSchema(t *testing.T, file string, data []byte) error {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema jsonschema.Schema
+	if err := json.Unmarshal(text, &schema); err != nil {
+		t.Fatalf("read %s: %v", file, err)
+	}
+	resolved, err := schema.Resolve(nil)
+	if err != nil {
+		t.Fatalf("read %s: %v", file, err)
+	}
+	var doc any
+	if err := json.Unmarshal(data, &doc); err != nil {
+		t.Fatal(err)
+	}
+	return resolved.Validate(doc)
 }
 
 // TestReportInABrowser: a page says what debug_query says, and nothing that the program wrote becomes a part of it.

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -321,6 +322,11 @@ func TestWriteFile(t *testing.T) {
 	}
 	if left, _ := os.ReadDir(dir); len(left) != 1 {
 		t.Errorf("%d files are left", len(left))
+	}
+	if runtime.GOOS == "linux" {
+		if _, err := chrome.WriteFile(t.Context(), st, "/dev/full"); fault.CodeOf(err) != fault.StorageFull {
+			t.Errorf("on a full disk: %v", err)
+		}
 	}
 	if _, err := Formats[0].WriteFile(t.Context(), st, path); err != nil {
 		t.Error(err)

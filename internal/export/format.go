@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/strobe-debug/strobe/internal/fault"
 	"github.com/strobe-debug/strobe/internal/store"
@@ -54,7 +55,11 @@ func (f *Format) Write(ctx context.Context, st *store.Store, w io.Writer) (*Repo
 	}
 	return f.run(ctx, st, func(s *session) error {
 		out := bufio.NewWriterSize(w, 256<<10)
-		return errors.Join(f.stream(ctx, s, out), out.Flush())
+		if err := f.stream(ctx, s, out); err != nil {
+			_ = out.Flush() // what there is may be a whole document; the error that counts is the first
+			return err
+		}
+		return out.Flush()
 	})
 }
 
@@ -111,7 +116,10 @@ func (f *Format) run(ctx context.Context, st *store.Store, write func(*session) 
 	}
 	defer s.close()
 	s.report.Format = f.Name
-	if err := write(s); err != nil {
+	if err := write(s); errors.Is(err, syscall.ENOSPC) {
+		return nil, fault.New(fault.StorageFull, "Free disk space, or name a file on another disk with -o.",
+			"export session as %s: %w", f.Name, err)
+	} else if err != nil {
 		return nil, fmt.Errorf("export session as %s: %w", f.Name, err)
 	}
 	if err := ctx.Err(); err != nil {

@@ -105,6 +105,17 @@ func PythonWith(t testing.TB, packages ...string) string {
 	return filepath.Join(made, "env", "bin", "python")
 }
 
+// NodePackage returns the folder of a package of npm, such as name@1.2.3, which is fetched once.
+func NodePackage(t testing.TB, name, version string) string {
+	t.Helper()
+	NeedCommand(t, "npm")
+	made := cached(t, "npm-"+name+"-"+version, func(dir string) error {
+		return quietly(dir, "npm", "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", dir,
+			name+"@"+version)
+	})
+	return filepath.Join(made, "node_modules", name)
+}
+
 // ownCopy copies the sources of a project that is in the cache.
 func ownCopy(t testing.TB, made string) string {
 	t.Helper()
