@@ -90,7 +90,7 @@ func peak(fn func()) uint64 {
 func TestMemoryIsBounded(t *testing.T) {
 	const bound = 64 << 20 // the blocks that the store keeps, buffers, and what the collector has not looked at
 	st := longStore(t, 600_000)
-	for _, f := range Formats {
+	for _, f := range append([]*Format{Page(PageCalls)}, Formats...) {
 		path := filepath.Join(t.TempDir(), "x")
 		got := peak(func() {
 			if _, err := f.WriteFile(t.Context(), st, path); err != nil {
@@ -115,7 +115,7 @@ func BenchmarkFormats(b *testing.B) {
 		n = 10_000_000
 	}
 	st := longStore(b, n)
-	for _, f := range Formats {
+	for _, f := range append([]*Format{Page(PageCalls)}, Formats...) {
 		b.Run(f.Name, func(b *testing.B) {
 			path := filepath.Join(b.TempDir(), "x")
 			var most uint64
