@@ -343,3 +343,18 @@ func TestWriteFile(t *testing.T) {
 		}
 	}
 }
+
+// TestCutText: what is cut is cut between characters, and said; a piece that is no text is said as well.
+func TestCutText(t *testing.T) {
+	for in, want := range map[string]struct {
+		text    string
+		changed int
+	}{"abc": {"abc", 0}, "ab\u20ac": {"ab\u20ac", 0}, "abcd\u20acxyz": {"abcd", 1}, "abc\u20acxyz": {"abc\u20ac", 1},
+		"ab\xff": {"ab\uFFFD", 1}, "abcde\xffxyz": {"abcde", 1}} {
+		s := &session{}
+		got := s.text(&store.Row{Kind: event.Stdout, Payload: []byte(in)}, 6)
+		if got != want.text || len(s.report.Changed) != want.changed {
+			t.Errorf("%q is %q, %v", in, got, s.report.Changed)
+		}
+	}
+}

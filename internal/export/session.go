@@ -218,7 +218,11 @@ func flagNames(f event.Flags) (names []string) {
 func (s *session) text(r *store.Row, limit int) string {
 	p := r.Payload
 	if len(p) > limit {
-		p = p[:limit]
+		for p = p[:limit]; len(p) > limit-utf8.UTFMax+1; p = p[:len(p)-1] { // not in the middle of a character
+			if r, n := utf8.DecodeLastRune(p); r != utf8.RuneError || n != 1 {
+				break
+			}
+		}
 		s.report.change("outputs", fmt.Sprintf("their text is cut at %d bytes", limit))
 	}
 	if !utf8.Valid(p) {
