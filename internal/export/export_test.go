@@ -358,3 +358,42 @@ func TestCutText(t *testing.T) {
 		}
 	}
 }
+
+// TestSpoolIsRemoved: nothing is left of what did not fit into memory, whether the export succeeds or not.
+func TestSpoolIsRemoved(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	st := randomStore(t, 0, 30_000)
+	for _, after := range []int{1 << 30, 10} {
+		if _, err := speedscope.Write(t.Context(), st, &failing{after: after}); (err == nil) != (after > 10) {
+			t.Errorf("room for %d bytes: %v", after, err)
+		}
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+			t.Errorf("left: %v, %v", left, err)
+		}
+	}
+	s := newSpool(dir, 5)
+	for i := range 100_000 {
+		if err := s.write(event.ThreadID(i%3), fmt.Appendln(nil, i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s.file == nil {
+		t.Fatal("all of it stayed in memory")
+	}
+	for id := range event.ThreadID(4) {
+		var got, want strings.Builder
+		if err := s.copyTo(&got, id); err != nil {
+			t.Fatal(err)
+		}
+		for i := int(id); i < 100_000 && id < 3; i += 3 {
+			fmt.Fprintln(&want, i)
+		}
+		if got.String() != want.String() {
+			t.Errorf("thread %d has %d bytes, want %d", id, got.Len(), want.Len())
+		}
+	}
+	if err := s.close(); err != nil {
+		t.Error(err)
+	}
+}

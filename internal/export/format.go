@@ -49,11 +49,17 @@ func Names() []string {
 
 // Write writes what st holds to w. Error: VALIDATION_ERROR for a form that needs a file.
 func (f *Format) Write(ctx context.Context, st *store.Store, w io.Writer) (*Report, error) {
+	return f.write(ctx, st, w, "")
+}
+
+// write is Write with the folder for what has no room in memory; "": the system's.
+func (f *Format) write(ctx context.Context, st *store.Store, w io.Writer, scratch string) (*Report, error) {
 	if f.stream == nil {
 		return nil, fault.New(fault.ValidationError, "Name a file with -o FILE"+f.Extension+".",
 			"format %s is written into a file, not into a stream", f.Name)
 	}
 	return f.run(ctx, st, func(s *session) error {
+		s.scratch = scratch
 		out := bufio.NewWriterSize(w, 256<<10)
 		if err := f.stream(ctx, s, out); err != nil {
 			_ = out.Flush() // what there is may be a whole document; the error that counts is the first
@@ -105,7 +111,7 @@ func (f *Format) writePart(ctx context.Context, st *store.Store, part string) (*
 	if err != nil {
 		return nil, fmt.Errorf("write export: %w", err)
 	}
-	r, err := f.Write(ctx, st, w)
+	r, err := f.write(ctx, st, w, filepath.Dir(part))
 	return r, errors.Join(err, w.Close())
 }
 

@@ -25,6 +25,7 @@ type session struct {
 	streams []event.Stream
 	first   event.ID // oldest call that is kept
 	lastTS  int64
+	scratch string // folder for what has no room in memory; "": the system's
 	report  Report
 }
 
