@@ -33,25 +33,25 @@ var openToAll = []string{"internal/event", "internal/fault", "internal/doctor", 
 // new edge is a design change and wants a commit of its own with the reason.
 var mayImport = map[string][]string{
 	"cmd/strobe": {"internal/cli"},
-	"internal/cli": {"internal/dap", "internal/daemon", "internal/timeline", "internal/query", "internal/store",
+	"internal/cli": {"internal/dap", "internal/daemon", "internal/export", "internal/query", "internal/store",
 		"internal/settings", "internal/service", "internal/mcp", "internal/crash", "internal/install",
 		"internal/collector", "internal/hunt", "internal/page"},
 	"internal/hunt": {"internal/symbol", "internal/ptrace"},
 	// daemon/builtin.go sees both sides: it names every runtime.
 	"internal/daemon": {"internal/mcp", "internal/service", "internal/session", "internal/settings",
-		"internal/store", "internal/timeline", "internal/collector", "internal/collector/native", "internal/collector/js",
+		"internal/store", "internal/collector", "internal/collector/native", "internal/collector/js",
 		"internal/collector/jvm",
 		"internal/collector/python", "internal/corefile", "internal/testadapter", "internal/natvis"},
-	"internal/mcp":      {"internal/service"},
-	"internal/dap":      {"internal/service", "internal/collector"}, // the shapes of answers
-	"internal/page":     {},                                         // knows the daemon by its answers alone
-	"internal/timeline": {"internal/service", "internal/query", "internal/store", "internal/record"},
+	"internal/mcp":    {"internal/service"},
+	"internal/dap":    {"internal/service", "internal/collector"}, // the shapes of answers
+	"internal/page":   {},                                         // knows the daemon by its answers alone
+	"internal/export": {"internal/store", "internal/record", "internal/crash"},
 	"internal/service": {"internal/session", "internal/query", "internal/collector", "internal/settings",
 		"internal/testrun", "internal/testsetup", "internal/testadapter", "internal/tracediff", "internal/crash",
 		"internal/hunt"},
 	"internal/session": {"internal/collector", "internal/report", "internal/iochan", "internal/store",
 		"internal/settings", "internal/crash"},
-	"internal/query":    {"internal/store", "internal/record", "internal/crash", "internal/columns",
+	"internal/query": {"internal/store", "internal/record", "internal/crash", "internal/columns",
 		"internal/expr"}, // claims over recorded values
 	"internal/columns":  {},
 	"internal/record":   {"internal/store"},

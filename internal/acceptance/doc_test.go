@@ -12,6 +12,7 @@
 //	daemon     what lives on when a part of Strobe does not
 //	dialogue   a debugger's conversation, in each language
 //	ends       programs that end at any moment
+//	exports    sessions as other programs read them, reports, and files that are taken in
 //	input      any value of any field
 //	memory     reading and writing what a program holds
 //	output     what a program writes, and when

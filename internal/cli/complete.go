@@ -12,6 +12,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/strobe-debug/strobe/internal/daemon"
+	"github.com/strobe-debug/strobe/internal/export"
 	"github.com/strobe-debug/strobe/internal/service"
 )
 
@@ -52,6 +53,10 @@ func completerOf(c *cobra.Command, flag string) completer {
 		return ofSession(func(s *sessionValues) []string { return append(firstWords(s.Breakpoints, s.Logpoints), "all") })
 	case flag == "add" || strings.HasPrefix(flag, "function-"):
 		return ofSession(func(s *sessionValues) []string { return append(s.Functions, "@usercode", "@exceptions") })
+	case flag == "format":
+		return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return export.Names(), cobra.ShellCompDirectiveNoFileComp
+		}
 	case flag == "unwatch":
 		return ofSession(func(s *sessionValues) []string { return s.Watches })
 	}

@@ -1,49 +1,57 @@
 package cli
 
 import (
-	"bufio"
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/strobe-debug/strobe/internal/daemon"
+	"github.com/strobe-debug/strobe/internal/export"
 	"github.com/strobe-debug/strobe/internal/fault"
 	"github.com/strobe-debug/strobe/internal/store"
-	"github.com/strobe-debug/strobe/internal/timeline"
 )
 
 func (a *app) exportCommand() *cobra.Command {
 	var output, format string
 	c := &cobra.Command{
 		Use:   "export ID|FILE.db",
-		Short: "Write a session as a Chrome trace, for Perfetto",
-		Long: `Writes the whole timeline of a session in Chrome's trace format. Open it with https://ui.perfetto.dev or
-chrome://tracing. A session that still runs is written as far as it is recorded.`,
+		Short: "Write a session in a form that other programs open",
+		Long: `Writes the whole timeline of a session:
+
+` + formatList() + `
+A session that still runs is written as far as it is recorded. What a form has no place for, and what was not
+recorded, is said with numbers, with --json as an object: {format, file, events, written, leftOut[{what, events,
+why}], changed[the same], evicted, calls}.`,
 		Example: `  strobe export app-2026-05-04-10h30 -o app.json
+  strobe export app-2026-05-04-10h30 --format perfetto
   strobe export ./app.db -o - | gzip > app.json.gz`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if format != "chrome" {
-				return fault.New(fault.ValidationError, "Use --format chrome.", "no export format %q", format)
-			}
-			path, err := sessionFile(args[0])
+			f, err := export.Find(format)
 			if err != nil {
 				return err
 			}
-			st, err := store.Open(path)
-			if err != nil {
-				return err
-			}
-			defer st.Close()
-			return a.export(cmd, st, output, args[0])
+			return a.exportTo(cmd.Context(), args[0], f, output)
 		},
 	}
-	c.Flags().StringVarP(&output, "output", "o", "", "file to write, - for standard output (default: ID.json)")
-	c.Flags().StringVar(&format, "format", "chrome", "only chrome for now")
+	c.Flags().StringVarP(&output, "output", "o", "",
+		"file to write, - for standard output (default: ID and the form's ending)")
+	c.Flags().StringVar(&format, "format", export.Formats[0].Name, strings.Join(export.Names(), ", "))
 	return c
+}
+
+func formatList() string {
+	var b strings.Builder
+	for _, f := range export.Formats {
+		fmt.Fprintf(&b, "  %-11s %s\n", f.Name, f.About)
+	}
+	return b.String()
 }
 
 // sessionFile finds the file of a session: by path, or by id in Strobe's directory.
@@ -62,32 +70,53 @@ func sessionFile(arg string) (string, error) {
 	return path, nil
 }
 
-func (a *app) export(cmd *cobra.Command, st *store.Store, output, name string) (err error) {
-	if output == "" {
-		base := filepath.Base(name)
-		output = base[:len(base)-len(filepath.Ext(base))] + ".json"
-		if filepath.Ext(name) != ".db" {
-			output = base + ".json"
-		}
-	}
-	w := bufio.NewWriter(a.out)
-	if output != "-" {
-		f, err := os.OpenFile(output, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600) // arguments and output may be secret
-		if err != nil {
-			return fmt.Errorf("write trace: %w", err)
-		}
-		defer f.Close()
-		w = bufio.NewWriter(f)
-	}
-	n, err := timeline.ChromeTrace(cmd.Context(), w, st)
-	if err := errors.Join(err, w.Flush()); err != nil {
+// exportTo writes a session, by its id or file, as f says; output "" is a file that is called after it.
+func (a *app) exportTo(ctx context.Context, session string, f *export.Format, output string) error {
+	path, err := sessionFile(session)
+	if err != nil {
 		return err
 	}
-	if n == 0 {
+	st, err := store.Open(path)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	if output == "" {
+		output = strings.TrimSuffix(filepath.Base(session), ".db") + f.Extension
+	}
+	return a.export(ctx, st, f, output)
+}
+
+// export writes st as f says, and what became of its events: on standard error, with --json on standard output, where
+// the export itself is not there.
+func (a *app) export(ctx context.Context, st *store.Store, f *export.Format, output string) error {
+	var r *export.Report
+	var err error
+	words := a.out
+	if output == "-" {
+		words = a.err
+		r, err = f.Write(ctx, st, a.out)
+	} else {
+		r, err = f.WriteFile(ctx, st, output)
+	}
+	if err != nil {
+		return err
+	}
+	if a.json {
+		err = json.NewEncoder(words).Encode(struct {
+			File string `json:"file"`
+			*export.Report
+		}{output, r})
+	} else {
+		if output != "-" {
+			fmt.Fprintf(a.err, "%s: %d events; %s\n", output, r.Written, f.About)
+		}
+		for _, line := range r.Lines() {
+			fmt.Fprintln(a.err, line)
+		}
+	}
+	if err == nil && r.Events == 0 {
 		return &exitStatus{exitNothing, "the session has no events"}
 	}
-	if output != "-" {
-		fmt.Fprintf(a.err, "%s: %d events; open it with https://ui.perfetto.dev\n", output, n)
-	}
-	return nil
+	return err
 }

@@ -21,7 +21,8 @@ import (
 // SessionParams are the parameters of debug_session.
 type SessionParams struct {
 	Action    string `json:"action"`
-	SessionID string `json:"sessionId,omitempty" jsonschema:"all but list"`
+	SessionID string `json:"sessionId,omitempty" jsonschema:"all but list and import"`
+	Path      string `json:"path,omitempty" jsonschema:"import: a session's file from elsewhere"`
 	Retain    bool   `json:"retain,omitempty" jsonschema:"stop: keep the data"`
 
 	Kill   *bool  `json:"kill,omitempty" jsonschema:"stop: false lets the program run on, unhooked (default if attached)"`
@@ -128,6 +129,16 @@ type DeleteResult struct {
 	DeletedSessionID string `json:"deletedSessionId"`
 }
 
+// ImportResult is the answer of action import.
+type ImportResult struct {
+	Success    bool   `json:"success"`
+	SessionID  string `json:"sessionId"` // that it has here
+	Command    string `json:"command"`
+	Status     string `json:"status"`
+	SizeBytes  int64  `json:"sizeBytes"`
+	EventCount int64  `json:"eventCount"`
+}
+
 // InputResult is the answer of action input.
 type InputResult struct {
 	Success bool   `json:"success"`
@@ -153,7 +164,7 @@ var (
 var sessionOp = Op{
 	Name: "debug_session",
 	Summary: "One session's status; stop it (ends the program, deletes its data unless retain); list all; delete an " +
-		"ended one; send input to stdin or a signal.",
+		"ended one; send input to stdin or a signal; import a session's file.",
 	Doc: "Sessions belong to the user, not to a connection: any client sees all of them. A session whose program ended " +
 		"stays readable until it is stopped or deleted. " +
 		"Ended sessions are deleted 7 days after their end, and when all take over 10 GB the one that ended first goes " +
@@ -174,9 +185,10 @@ var sessionOp = Op{
 	Results: []reflect.Type{
 		reflect.TypeFor[StatusResult](), reflect.TypeFor[StopResult](), reflect.TypeFor[ListResult](),
 		reflect.TypeFor[DeleteResult](), reflect.TypeFor[InputResult](), reflect.TypeFor[SignalResult](),
+		reflect.TypeFor[ImportResult](),
 	},
 	Fields: []Field{{Name: "action", Required: true,
-		Enum: []string{"status", "stop", "list", "delete", "input", "signal"}}, {Name: "text", Empty: true},
+		Enum: []string{"status", "stop", "list", "delete", "input", "signal", "import"}}, {Name: "text", Empty: true},
 		{Name: "signal", Enum: signals}, {Name: "graceMs", Max: 60000, Default: defaultGrace}, maxTokensField},
 	run: typed(sessionAction),
 }
@@ -196,6 +208,13 @@ func sessionAction(ctx context.Context, s *Service, p *SessionParams) (any, erro
 			return nil, err
 		}
 		return &DeleteResult{Success: true, DeletedSessionID: p.SessionID}, nil
+	case "import":
+		i, err := s.sessions.Import(ctx, p.Path)
+		if err != nil {
+			return nil, err
+		}
+		return &ImportResult{Success: true, SessionID: i.ID, Command: i.Command, Status: i.Status, SizeBytes: i.SizeBytes,
+			EventCount: i.EventCount}, nil
 	case "stop":
 		return stopSession(ctx, s, p)
 	case "input":
@@ -239,7 +258,10 @@ func sessionAction(ctx context.Context, s *Service, p *SessionParams) (any, erro
 
 // check refuses fields that the action would ignore.
 func (p *SessionParams) check() error {
-	if p.Action != "list" && p.SessionID == "" {
+	if (p.Action == "import") != (p.Path != "") || p.Action == "import" && p.SessionID != "" {
+		return invalid("Give import a path and no sessionId: it gets one.", "path belongs to action import, and it needs one")
+	}
+	if p.Action != "list" && p.Action != "import" && p.SessionID == "" {
 		return invalid("debug_session list shows the ids.", "sessionId is required for action %s", p.Action)
 	}
 	if p.Action != "stop" && (p.Retain || p.Kill != nil) {

@@ -168,8 +168,12 @@ func (m *Manager) reserve(ctx context.Context, binary string, limit int) (string
 	if m.cfg.Link != nil {
 		return m.reserveHere(ctx, binary, limit)
 	}
+	return m.reserveNamed(ctx, sessionBase(binary, time.Now()), limit)
+}
+
+// reserveNamed is reserve of an id that is base, or begins with it.
+func (m *Manager) reserveNamed(ctx context.Context, base string, limit int) (string, error) {
 	others := m.liveElsewhere()
-	base := sessionBase(binary, time.Now())
 	taken, err := m.takenIDs(ctx, base)
 	if err != nil {
 		return "", err
@@ -235,21 +239,26 @@ const maxBinaryName = 64
 
 // sessionBase is {binary}-{YYYY-MM-DD}-{HHhMM} in local time.
 func sessionBase(binary string, now time.Time) string {
-	name := strings.Map(func(r rune) rune {
+	return fileName(filepath.Base(binary), maxBinaryName) + now.Format("-2006-01-02-15h04")
+}
+
+// fileName makes a name of at most limit bytes that is good for a file.
+func fileName(name string, limit int) string {
+	name = strings.Map(func(r rune) rune {
 		if r == '.' || r == '_' || r == '-' || r == '+' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' &&
 			r <= 'Z' {
 			return r
 		}
 		return '_'
-	}, filepath.Base(binary))
+	}, name)
 	name = strings.TrimLeft(name, ".-")
-	if len(name) > maxBinaryName {
-		name = name[:maxBinaryName]
+	if len(name) > limit {
+		name = name[:limit]
 	}
 	if name == "" {
 		name = "program"
 	}
-	return name + now.Format("-2006-01-02-15h04")
+	return name
 }
 
 func (m *Manager) path(id string) string { return filepath.Join(m.dir, id+".db") }

@@ -37,6 +37,7 @@ func (m *Manager) recoverDead() error {
 	if err != nil {
 		return fmt.Errorf("read session files: %w", err)
 	}
+	m.dropImports(entries)
 	for _, e := range entries {
 		if id, ok := strings.CutSuffix(e.Name(), ".db"); ok && !listed[id] && e.Type().IsRegular() {
 			m.adopt(ctx, id)

@@ -21,8 +21,8 @@ import (
 //
 //   - Sessions that run, and those that somebody asks at the moment, are never deleted.
 //   - All others are alike: retained, interrupted by the end of a daemon, or ended and never stopped. One goes
-//     storage.retainDays after its end. Where all files together, those of running sessions included, are over
-//     storage.maxBytes, the one that ended first goes first, until the rest is within it.
+//     storage.retainDays after its end, or after it was imported. Where all files together, those of running sessions
+//     included, are over storage.maxBytes, the one that ended first goes first, until the rest is within it.
 //   - Where nothing is left to delete, and where the disk has no more than the reserve, recording stops with
 //     STORAGE_FULL until there is room. Programs run on.
 //   - Each deletion is in daemon.log, in debug_session list for a week, and in the error that asking for it gives.
@@ -143,7 +143,7 @@ func (m *Manager) sweepNow(ctx context.Context, set settings.Settings, now time.
 	if err != nil {
 		return fmt.Errorf("list sessions: %w", err)
 	}
-	end := func(i *Info) int64 { return max(i.EndedAt, i.StartedAt) }
+	end := func(i *Info) int64 { return max(i.EndedAt, i.StartedAt, i.ImportedAt) }
 	slices.SortStableFunc(infos, func(a, b Info) int { return cmp.Compare(end(&a), end(&b)) })
 	total := m.diskUse()
 	var errs []error

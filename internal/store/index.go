@@ -63,11 +63,12 @@ type SessionInfo struct {
 	Cwd         string   `json:"cwd,omitempty"`
 	PID         int      `json:"pid,omitempty"`
 	Runtime     string   `json:"runtime,omitempty"`
-	Path        string   `json:"path"`              // the session's database
-	Core        *Core    `json:"core,omitempty"`    // of a session of a core file; Command is the program
-	StartedAt   int64    `json:"startedAt"`         // unix nanoseconds
-	EndedAt     int64    `json:"endedAt,omitempty"` // unix nanoseconds, 0 while running
-	Status      string   `json:"status"`            // StatusRunning, StatusInterrupted, or the session's word
+	Path        string   `json:"path"`                 // the session's database
+	Core        *Core    `json:"core,omitempty"`       // of a session of a core file; Command is the program
+	StartedAt   int64    `json:"startedAt"`            // unix nanoseconds
+	EndedAt     int64    `json:"endedAt,omitempty"`    // unix nanoseconds, 0 while running
+	ImportedAt  int64    `json:"importedAt,omitempty"` // unix nanoseconds: it was recorded elsewhere and taken in then
+	Status      string   `json:"status"`               // StatusRunning, StatusInterrupted, or the session's word
 	ExitCode    *int     `json:"exitCode,omitempty"`
 	Signal      string   `json:"signal,omitempty"`
 	Retained    bool     `json:"retained,omitempty"`

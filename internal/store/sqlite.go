@@ -60,6 +60,17 @@ func openSQL(path string, params map[string]string, pragmas ...string) (*sql.DB,
 	return sql.OpenDB(c), nil
 }
 
+// openMemory opens a database of its own that is in no file. It has one connection.
+func openMemory() (*sql.DB, error) {
+	c, err := sqlite.NewConnector(":memory:")
+	if err != nil {
+		return nil, fmt.Errorf("open a database in memory: %w", err)
+	}
+	db := sql.OpenDB(c)
+	db.SetMaxOpenConns(1)
+	return db, nil
+}
+
 // sqlCode returns SQLite's extended result code in err, or 0.
 func sqlCode(err error) int {
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {

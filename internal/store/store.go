@@ -252,6 +252,12 @@ func FileSize(path string) int64 {
 	return n
 }
 
+// IsFile reports whether info is that of the store's own file.
+func (s *Store) IsFile(info os.FileInfo) bool {
+	own, err := os.Stat(s.path)
+	return err == nil && os.SameFile(own, info)
+}
+
 // firstCall returns the ID of the oldest call, 0 if there is none.
 func (p *publication) firstCall() event.ID {
 	for _, b := range p.dense {

@@ -1,6 +1,8 @@
 package strobetest
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -88,6 +90,30 @@ func pythonProject(t testing.TB, name, version string, needs ...string) PythonPr
 	root := ownCopy(t, made)
 	return PythonProject{root, map[string]string{"PATH": filepath.Join(made, "env", "bin") + string(os.PathListSeparator) +
 		os.Getenv("PATH"), "PYTHONPATH": filepath.Join(root, "src")}}
+}
+
+// PythonWith returns the interpreter of an environment with these packages of PyPI, which is made once.
+func PythonWith(t testing.TB, packages ...string) string {
+	t.Helper()
+	NeedCommand(t, "python3")
+	sum := sha256.Sum256([]byte(strings.Join(packages, "\n")))
+	made := cached(t, "python-with-"+hex.EncodeToString(sum[:6]), func(dir string) error {
+		env := filepath.Join(dir, "env")
+		return errors.Join(quietly(dir, "python3", "-m", "venv", env), quietly(dir, filepath.Join(env, "bin", "python"),
+			append([]string{"-m", "pip", "install", "--quiet", "--disable-pip-version-check"}, packages...)...))
+	})
+	return filepath.Join(made, "env", "bin", "python")
+}
+
+// NodePackage returns the folder of a package of npm, such as name@1.2.3, which is fetched once.
+func NodePackage(t testing.TB, name, version string) string {
+	t.Helper()
+	NeedCommand(t, "npm")
+	made := cached(t, "npm-"+name+"-"+version, func(dir string) error {
+		return quietly(dir, "npm", "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", dir,
+			name+"@"+version)
+	})
+	return filepath.Join(made, "node_modules", name)
 }
 
 // ownCopy copies the sources of a project that is in the cache.

@@ -183,6 +183,12 @@ func (v Value) Int64() (int64, bool) {
 	return n, v.hi == 0 && n >= 0
 }
 
+// Uint64 is Int64 of what is not below zero.
+func (v Value) Uint64() (uint64, bool) { return v.lo, (v.kind == Int || v.num) && v.hi == 0 && !v.neg }
+
+// Float returns a Float that 64 bits hold as it is.
+func (v Value) Float() (float64, bool) { return v.f, v.kind == Float && v.width <= 64 }
+
 // Elems returns the elements of an Array and how many more were left out.
 func (v Value) Elems() (elems []Value, more int) { return v.elems, v.more }
 

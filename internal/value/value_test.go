@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -293,5 +294,27 @@ func TestContainers(t *testing.T) {
 	}
 	if _, ok := o.Path("s.big[100]"); ok {
 		t.Error("s.big[100] was found")
+	}
+}
+
+// TestNumbersAsTheyAre: integers and floats are given out exactly or not at all.
+func TestNumbersAsTheyAre(t *testing.T) {
+	for _, c := range []struct {
+		v      Value
+		signed bool
+		uint   bool
+	}{{NewInt(-1), true, false}, {NewInt(7), true, true}, {NewUint(1 << 63), false, true}, {NewText("7"), false, false},
+		{newInt128(1, 0, false), false, false}, {newAddress(1 << 63), false, true}, {NewFloat(7), false, false}} {
+		_, signed := c.v.Int64()
+		if n, ok := c.v.Uint64(); signed != c.signed || ok != c.uint || ok && string(c.v.AppendJSON(nil)) != strconv.FormatUint(n, 10) &&
+			c.v.Kind() == Int {
+			t.Errorf("%v: %v, %d %v", c.v, signed, n, ok)
+		}
+	}
+	if f, ok := NewFloat(0.1).Float(); f != 0.1 || !ok {
+		t.Errorf("0.1 is %v, %v", f, ok)
+	}
+	if _, ok := NewInt(1).Float(); ok {
+		t.Error("an integer is a float")
 	}
 }

@@ -1,4 +1,4 @@
-package timeline
+package export
 
 import (
 	"bytes"
@@ -37,13 +37,13 @@ type traceEvent struct {
 	Args             map[string]any
 }
 
-func export(t *testing.T, st *store.Store) []traceEvent {
+func exported(t *testing.T, st *store.Store) []traceEvent {
 	t.Helper()
 	if err := st.Flush(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if _, err := ChromeTrace(context.Background(), &b, st); err != nil {
+	if _, err := chrome.Write(context.Background(), st, &b); err != nil {
 		t.Fatal(err)
 	}
 	var doc struct {
@@ -82,7 +82,7 @@ func TestChromeTrace(t *testing.T) {
 	if err := st.Put(batch); err != nil {
 		t.Fatal(err)
 	}
-	got := export(t, st)
+	got := exported(t, st)
 	var phases []string
 	for _, e := range got {
 		phases = append(phases, e.Ph)
@@ -112,7 +112,7 @@ func TestChromeTrace(t *testing.T) {
 }
 
 func TestChromeTraceOfEmptySession(t *testing.T) {
-	if got := export(t, newStore(t, 0)); len(got) != 0 {
+	if got := exported(t, newStore(t, 0)); len(got) != 0 {
 		t.Errorf("got %v", got)
 	}
 }
@@ -136,7 +136,7 @@ func TestChromeTraceAfterEviction(t *testing.T) {
 		t.Fatal(err)
 	}
 	open, whole := 0, 0
-	for _, e := range export(t, st) {
+	for _, e := range exported(t, st) {
 		switch e.Ph {
 		case "B":
 			open++
@@ -177,8 +177,8 @@ func TestChromeTraceReportsWriteErrors(t *testing.T) {
 	if err := errors.Join(st.Put(batch), st.Flush(context.Background())); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ChromeTrace(context.Background(), &failing{after: 300_000}, st); err == nil ||
+	if _, err := chrome.Write(context.Background(), st, &failing{after: 300_000}); err == nil ||
 		!strings.Contains(err.Error(), "disk full") {
-		t.Errorf("ChromeTrace = %v, want the write error", err)
+		t.Errorf("Write = %v, want the write error", err)
 	}
 }
