@@ -86,7 +86,21 @@ func decodeGo(code []byte, pad int) (*goList, error) {
 		l.calls = l.calls || in.Flow == FlowCall || in.Flow == FlowCallIndirect
 		o += in.Len
 	}
+	l.trim()
 	return l, nil
+}
+
+// trim takes what lies between two functions off the end, where a table of functions counts it as the first one's.
+func (l *goList) trim() {
+	n := len(l.ins)
+	for n > 1 && l.code[l.offs[n-1]] == 0xcc && !l.targets[l.offs[n-1]] && !l.ins[n-2].Flow.FallsThrough() ||
+		n > 1 && l.code[l.offs[n-1]] == 0xcc && l.code[l.offs[n-2]] == 0xcc {
+		n--
+	}
+	if n < len(l.ins) {
+		l.pad += len(l.code) - l.offs[n]
+		l.code, l.offs, l.ins = l.code[:l.offs[n]], l.offs[:n], l.ins[:n]
+	}
 }
 
 // How the check of the stack begins: cmp rsp,[r14+16], or cmp r12,[r14+16] where the frame is large.

@@ -46,9 +46,8 @@ var (
 )
 
 // ViewHelp says when to ask which view.
-const ViewHelp = "tree: calls as text; stats: per function; table: a function's calls as rows of what varies, odd " +
-	"ones marked; invariants: what all calls but a few keep, and those; " +
-	"check: a claim; summary: of the session; why: of event under; diff: calls with claim from others"
+const ViewHelp = "tree: calls as text; stats: per function; table: calls as rows of what varies; invariants: what all " +
+	"calls but a few keep; check: a claim; summary: the session; why: event under; diff: calls with claim from others"
 
 // ClaimHelp says what a claim of view check may be.
 const ClaimHelp = "of check, e.g. size >= 0 whenever result == true; id never decreases per lane"
@@ -98,7 +97,7 @@ type ValueFilter struct {
 
 // ArgumentFilter selects by one argument, or a part of one: p, p.x, a[2].
 type ArgumentFilter struct {
-	Name string `json:"name" jsonschema:"argument, or a path in it: p.x, a[2]"`
+	Name string `json:"name" jsonschema:"or a path in it: p.x, a[2]"`
 	ValueFilter
 }
 

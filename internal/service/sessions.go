@@ -22,11 +22,11 @@ import (
 type SessionParams struct {
 	Action    string `json:"action"`
 	SessionID string `json:"sessionId,omitempty" jsonschema:"all but list and import"`
-	Path      string `json:"path,omitempty" jsonschema:"import: a session's file from elsewhere"`
+	Path      string `json:"path,omitempty" jsonschema:"import: a session's file"`
 	Retain    bool   `json:"retain,omitempty" jsonschema:"stop: keep the data"`
 
 	Kill   *bool  `json:"kill,omitempty" jsonschema:"stop: false lets the program run on, unhooked (default if attached)"`
-	Signal string `json:"signal,omitempty" jsonschema:"signal: sent to its group; stop: asked with first, default SIGTERM"`
+	Signal string `json:"signal,omitempty" jsonschema:"signal: to its group; stop: asked with first (SIGTERM)"`
 
 	GraceMs *int   `json:"graceMs,omitempty" jsonschema:"stop: until it is killed; 0: at once"`
 	Size    string `json:"terminalSize,omitempty" jsonschema:"input: set it, e.g. 120x40"`

@@ -20,7 +20,7 @@ import (
 // the index is built anew and the file replaced.
 const (
 	cacheMagic   = "strbsym"
-	cacheVersion = 5
+	cacheVersion = 6
 	cacheHeader  = 20
 )
 

@@ -42,15 +42,10 @@ func (m *Module) addGo() error {
 		if g.End <= g.Entry || g.Name == "" || strings.HasPrefix(g.Name, "type:.") || strings.HasPrefix(g.Name, "go:") {
 			continue
 		}
-		b := im.at(g.Entry)
-		if uint64(len(b)) < g.End-g.Entry {
+		if uint64(len(im.at(g.Entry))) < g.End-g.Entry {
 			continue
 		}
-		end := g.End
-		for end > g.Entry+1 && b[end-g.Entry-1] == 0xcc && b[end-g.Entry-2] == 0xcc { // between functions
-			end--
-		}
-		f := Function{Name: g.Name, Raw: g.Name, Low: Addr(g.Entry), High: Addr(end), Language: LangGo, HasDWARF: true}
+		f := Function{Name: g.Name, Raw: g.Name, Low: Addr(g.Entry), High: Addr(g.End), Language: LangGo, HasDWARF: true}
 		f.File, f.Line, _ = tab.PCToLine(g.Entry)
 		known[f.Low] = true
 		m.ix.funcs = append(m.ix.funcs, f)
