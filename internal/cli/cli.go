@@ -90,7 +90,7 @@ func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "strobe",
 		Short: "See what a program really does",
-		Long: `Strobe runs a program (C, C++ or Rust built with -g, Python, JavaScript or Java) and records
+		Long: `Strobe runs a program (C, C++, Rust with -g, Go, Python, JavaScript, Java) and records
 every call, argument, result and line of output on one timeline, without changing the program. Traces are added and
 taken away while it runs. An LLM uses it through MCP (strobe mcp), you through the commands below.`,
 		Example: `  strobe run --trace 'parser::**' -- ./build/app --input x.json

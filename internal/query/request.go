@@ -64,7 +64,7 @@ const (
 
 // NameFilter selects functions. All given conditions must hold.
 type NameFilter struct {
-	Equals   string `json:"equals,omitempty" jsonschema:"with or without template arguments"`
+	Equals   string `json:"equals,omitempty" jsonschema:"template arguments or not"`
 	Contains string `json:"contains,omitempty"`
 	Matches  string `json:"matches,omitempty" jsonschema:"RE2"`
 }

@@ -450,6 +450,9 @@ func (t *target) Capabilities() collector.Capabilities {
 	if mod.Compiler != "" {
 		kind = append(kind, mod.Compiler)
 	}
+	if mod.Go {
+		c.Runtime = "go"
+	}
 	c.RuntimeDetail = strings.Join(kind, ", ")
 	if !mod.HasDWARF {
 		c.FunctionTracing = "partial"

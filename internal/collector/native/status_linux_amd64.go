@@ -61,10 +61,10 @@ func (t *target) updateStatus() {
 	explained := 0
 	for k := range s.Probes {
 		if n := bare[k]; n > 0 && 2*n >= s.Probes[k].Matched {
-			s.Probes[k].Warning = fmt.Sprintf("%s: %d of %d functions of %q were built with line tables only (-g1, debug = "+
-				"\"line-tables-only\"): "+
-				"their calls show neither arguments nor results. Build with -g, debug = true in the Cargo profile",
-				fault.NoDebugSymbols, n, s.Probes[k].Matched, s.Probes[k].Pattern)
+			s.Probes[k].Warning = fmt.Sprintf(bareWarning, fault.NoDebugSymbols, n, s.Probes[k].Matched, s.Probes[k].Pattern)
+			if m := t.mainModule(); m != nil && m.Go {
+				s.Probes[k].Warning = fmt.Sprintf(bareGoWarning, fault.NoDebugSymbols, n, s.Probes[k].Matched, s.Probes[k].Pattern)
+			}
 		}
 		if t.probes[k].pat.Exceptions() {
 			s.Probes[k].Hooked, s.Probes[k].Warning = t.countExceptions()
@@ -215,3 +215,11 @@ func (t *target) ever(s *collector.Status) {
 		}
 	}
 }
+
+// What is said of functions of which only names and lines are known.
+const (
+	bareWarning = "%s: %d of %d functions of %q were built with line tables only (-g1, debug = \"line-tables-only\"): " +
+		"their calls show neither arguments nor results. Build with -g, debug = true in the Cargo profile"
+	bareGoWarning = "%s: %d of %d functions of %q have no debug information (-ldflags=-w or -s): their calls show " +
+		"neither arguments nor results. Build without these flags"
+)
