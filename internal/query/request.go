@@ -46,8 +46,8 @@ var (
 )
 
 // ViewHelp says when to ask which view.
-const ViewHelp = "tree: calls as text; stats: per function; table: calls as rows of what varies; invariants: what all " +
-	"calls but a few keep; check: a claim; summary: the session; why: event under; diff: calls with claim from others"
+const ViewHelp = "tree: calls as text; stats: per function; table: calls as rows of what varies; invariants: what " +
+	"all calls but a few keep; check: a claim; summary: the session; why: event under; diff: calls with claim from others"
 
 // ClaimHelp says what a claim of view check may be.
 const ClaimHelp = "of check, e.g. size >= 0 whenever result == true; id never decreases per lane"
