@@ -171,21 +171,42 @@ func TestSuggestedTraces(t *testing.T) {
 	}
 }
 
-// TestNothingToSuggest: a language whose functions cannot be traced, and a program without debug information, have a
-// note instead.
-func TestNothingToSuggest(t *testing.T) {
+// TestSuggestedOfGo: the program of Go's tests is gone, so that all of the project's own is suggested, and gives calls
+// with their values.
+func TestSuggestedOfGo(t *testing.T) {
 	t.Parallel()
-	strobetest.NeedCommand(t, "go", "g++")
+	strobetest.NeedCommand(t, "go")
+	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
 	dir := project(t, map[string]string{"go.mod": "module example.com/sums\n\ngo 1.21\n", "sums_test.go": goTests})
-	r := runTests(t, s, args{"projectRoot": dir, "waitMs": 60000})
-	if len(r.Result.Failures) == 0 || len(r.Result.Failures[0].SuggestedTraces) > 0 || len(r.Result.Notes) != 1 ||
-		!strings.Contains(r.Result.Notes[0], "functions of Go cannot be traced") {
-		t.Errorf("go: %+v", r.Result)
+	request := args{"projectRoot": dir, "waitMs": 60000}
+	r := runTests(t, s, request)
+	if len(r.Result.Failures) == 0 || !slices.Equal(r.Result.Failures[0].SuggestedTraces, []string{"@usercode"}) {
+		t.Fatalf("%+v", r.Result)
 	}
-	dir = project(t, map[string]string{"shop_test.cpp": "#include <gtest/gtest.h>\nTEST(A, B) { EXPECT_EQ(1, 2); }\n"})
+	f := r.Result.Failures[0]
+	request["test"], request["tracePatterns"] = f.Rerun.Test, f.SuggestedTraces
+	again := runTests(t, s, request)
+	var page struct {
+		Events []struct {
+			Function  string
+			Arguments map[string]any
+		}
+	}
+	s.Call(t, "debug_query", args{"sessionId": again.SessionID, "eventType": "function_enter", "verbose": true}, &page)
+	if again.Result.Summary.Failed != 1 || len(page.Events) == 0 || page.Events[0].Arguments["t"] == nil {
+		t.Errorf("traced again: %+v, and its calls %+v", again.Result, page.Events)
+	}
+}
+
+// TestNothingToSuggest: a program without debug information has a note instead.
+func TestNothingToSuggest(t *testing.T) {
+	t.Parallel()
+	strobetest.NeedCommand(t, "g++")
+	s := strobetest.Start(t, nil)
+	dir := project(t, map[string]string{"shop_test.cpp": "#include <gtest/gtest.h>\nTEST(A, B) { EXPECT_EQ(1, 2); }\n"})
 	runIn(t, dir, "g++", "-s", "-o", "shop_test", "shop_test.cpp", "-lgtest", "-lgtest_main", "-lpthread")
-	r = runTests(t, s, args{"projectRoot": dir, "command": "./shop_test", "waitMs": 60000})
+	r := runTests(t, s, args{"projectRoot": dir, "command": "./shop_test", "waitMs": 60000})
 	if len(r.Result.Failures) != 1 || len(r.Result.Failures[0].SuggestedTraces) > 0 || len(r.Result.Notes) != 1 ||
 		!strings.Contains(r.Result.Notes[0], "shop_test has no debug information") {
 		t.Errorf("stripped: %+v", r.Result)

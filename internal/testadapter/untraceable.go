@@ -2,7 +2,6 @@ package testadapter
 
 // Languages whose functions cannot be traced yet: a failure of theirs has no patterns to offer.
 
-func (Go) Untraceable() string         { return "functions of Go" }
 func (Playwright) Untraceable() string { return "functions in the browser" }
 func (Bun) Untraceable() string        { return "functions that Bun runs" }
 func (Deno) Untraceable() string       { return "functions that Deno runs" }
@@ -15,3 +14,7 @@ func (Vitest) Interpreted()   {}
 func (Jest) Interpreted()     {}
 func (Mocha) Interpreted()    {}
 func (NodeTest) Interpreted() {}
+
+// Go's programs of tests are gone, and have no debug information in a run that is not traced.
+
+func (Go) Interpreted() {}

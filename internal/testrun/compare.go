@@ -191,7 +191,7 @@ func (c *comparing) trial(test string, env map[string]string) (*Compared, error)
 	switch {
 	case t.SessionID == "" && t.ran > 0:
 		return nil, fault.New(fault.Unsupported,
-			"Give command: a test program of C, C++ or Rust built with debug information, of Python or of Node. Functions of "+
+			"Give command: a test program of C, C++ or Rust built with debug information, of Go, Python or Node. Functions of "+
 				"other languages cannot be traced yet.",
 			"tests of %s are not run under observation, so their calls cannot be compared", r.adapter.Name())
 	case t.SessionID == "":
