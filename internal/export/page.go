@@ -4,9 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	_ "embed"
 	"fmt"
-	"html/template"
 	"regexp"
 	"slices"
 	"strings"
@@ -39,13 +37,7 @@ func Page(calls int) *Format {
 		stream: func(ctx context.Context, s *session, w *bufio.Writer) error { return writePage(ctx, s, w, calls) }}
 }
 
-//go:embed page.html
-var pageText string
-
-var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"span": span, "at": at,
-	"add": func(a, b int) int { return a + b }}).Parse(pageText))
-
-// page is what the template shows.
+// page is what a page shows.
 type page struct {
 	Title, Command, Strobe string
 	Started                string
@@ -149,7 +141,7 @@ func writePage(ctx context.Context, s *session, w *bufio.Writer, calls int) erro
 		return err
 	}
 	p.finish()
-	return pageTemplate.Execute(w, &p.page)
+	return p.write(w)
 }
 
 func (p *pageMaker) row(r *store.Row) {
@@ -285,7 +277,7 @@ func (p *pageMaker) crash(r *store.Row) {
 	p.Crashes = append(p.Crashes, c)
 }
 
-// finish puts together what the template shows.
+// finish puts together what the page shows.
 func (p *pageMaker) finish() {
 	for i := range p.open {
 		stack := &p.open[i]

@@ -2,6 +2,7 @@ package export
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
@@ -143,5 +144,43 @@ func TestPageOfMuch(t *testing.T) {
 	}
 	if most > nested+1 {
 		t.Errorf("%d elements within each other", most)
+	}
+}
+
+// TestPageEscapes: in every place where a session's text stands it is text.
+func TestPageEscapes(t *testing.T) {
+	const hostile, escaped = `</script><b>"&'`, `&lt;/script&gt;&lt;b&gt;&#34;&amp;&#39;`
+	quoted, err := json.Marshal(hostile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := newStore(t, 0)
+	layout := value.NewTree([]string{hostile}, 1).Marshal()
+	f := st.Function(event.Function{Name: hostile, File: hostile, Line: 1, Module: hostile, Layout: layout})
+	th := st.Thread(event.Thread{PID: 1, TID: 1, Name: hostile})
+	object := fmt.Sprintf(`{%s:%s}`, quoted, quoted)
+	fill := strings.NewReplacer("$H", string(quoted), "$O", object).Replace
+	frames := fill(`[{"frame":0,"function":$H,"file":$H,"line":3,"foundBy":$H,"arguments":$O,"locals":$O}]`)
+	told := strings.ReplaceAll(fill(`{"reason":$H,"signal":$H,"function":$H,"file":$H,"line":3,"exceptionType":$H,
+		"exceptionMessage":$H,"thrownAt":{"function":$H,"file":$H,"line":3},"nestedExceptions":[$H],"recursion":$H,
+		"endedBy":$H,"stackEnd":$H,"faultAddress":$H,"causedBy":[$H],"registers":$O,
+		"causes":[{"exceptionType":$H,"message":$H,"backtrace":$B}],"backtrace":$B,
+		"threads":[{"threadId":1,"name":$H,"backtrace":[$H]}],
+		"report":{"tool":$H,"kind":$H,"message":$H,"location":$H,"stacks":[{"title":$H,"backtrace":$B}]}}`), "$B", frames)
+	enter := event.Event{TS: 1, Kind: event.FunctionEnter, Func: f, Thread: th, Payload: []byte(object)}
+	put(t, st, []event.Event{enter,
+		{TS: 2, Kind: event.Stdout, Thread: th, Payload: []byte(hostile)},
+		{TS: 3, Kind: event.Stderr, Thread: th, Payload: []byte(hostile)},
+		{TS: 4, Kind: event.Logpoint, Thread: th, Payload: []byte(object)},
+		{TS: 5, Kind: event.Crash, Thread: th, Payload: []byte(told)},
+		{TS: 6, Kind: event.Crash, Thread: th, Payload: []byte(hostile)},
+		{TS: 1000, Kind: event.FunctionExit, Func: f, Thread: th, Flags: event.Unwound}})
+	html, _ := pageOf(t, st, PageCalls)
+	if n := strings.Count(html, "a crash that does not read"); n != 1 {
+		t.Errorf("%d crashes do not read, want 1", n)
+	}
+	n := strings.Count(html, escaped)
+	if n < 53 || strings.Contains(html, "</script>") || strings.Contains(html, `<b>"`) {
+		t.Errorf("it is there %d times as text:\n%s", n, html[strings.Index(html, "<body>"):])
 	}
 }
