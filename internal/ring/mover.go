@@ -38,6 +38,11 @@ func (m *Mover) Look() bool {
 		m.bad = fmt.Errorf("ring of thread %d: head %d, tail %d, size %d", m.TID(), head, m.pos, len(m.data))
 		return false
 	}
+	// Nobody else writes it: who waits for room at another tail would wait for ever.
+	if tail := atomic.LoadUint64(&m.h.Tail); tail != m.pos {
+		m.bad = fmt.Errorf("ring of thread %d: tail %d, was %d", m.TID(), tail, m.pos)
+		return false
+	}
 	m.head = head
 	return head != m.pos
 }

@@ -1,6 +1,7 @@
 package native
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -183,20 +184,22 @@ func (g *goSite) original(pc uint64) uint64 {
 
 // goProcess is what is read of a process that runs Go code.
 type goProcess struct {
-	code *goroutine.Program // nil: not looked at, or err
+	code *goroutine.Program // nil: err
 	file *os.File
 	err  error
 }
 
 // openGo makes ready to look at the process's goroutines. probeMu is held.
 func (p *process) openGo() {
-	if g := &p.golang; g.code == nil && g.err == nil {
+	if p.golang.Load() == nil {
+		g := &goProcess{}
 		g.code, g.file, g.err = goroutine.OfProcess(p.pid, p.mem, nil)
+		p.golang.Store(g)
 	}
 }
 
 func (g *goProcess) close() {
-	if g.file != nil {
+	if g != nil && g.file != nil {
 		g.file.Close()
 	}
 }
@@ -215,26 +218,33 @@ func (p *process) spareParked(add []*site) {
 		return
 	}
 	ws = windowsOf(ws)
-	if p.golang.code == nil {
-		p.oneByte(ws)
+	lo, hi := ws[0].addr, ws[len(ws)-1].addr+jumpBytes
+	g := p.golang.Load()
+	if g == nil {
+		g = &goProcess{err: errors.New("nobody has looked at them")}
+	}
+	err := g.err
+	if err == nil {
+		err = g.code.Parked(func(word uint64) {
+			if word > lo && word < hi {
+				ws.find(word).oneByte()
+			}
+		})
+	}
+	if err == nil {
 		return
 	}
-	lo, hi := ws[0].addr, ws[len(ws)-1].addr+jumpBytes
-	err := p.golang.code.Parked(func(word uint64) {
-		if word > lo && word < hi {
-			ws.find(word).oneByte()
-		}
-	})
-	if err != nil {
-		p.t.log.Warn("look for parked goroutines", "pid", p.pid, "err", err)
-		p.oneByte(ws)
+	for _, s := range ws {
+		s.oneByte()
 	}
+	p.t.warn(fmt.Sprintf("the goroutines of process %d cannot be looked at (%v): each call of the %d places that were set "+
+		"now costs a stop; traced from its launch it does not", p.pid, err, len(ws)))
 }
 
 // faultsThere takes a thread that faulted at the copy of an instruction of a function of Go's to the place where it
 // would have faulted: the runtime makes a panic of it, for which it looks at where that was. Tracer thread only.
 func (p *process) faultsThere(tid int, regs *ptrace.Regs) {
-	if p.golang.code == nil || !p.inStub(regs.Rip) {
+	if !p.inStub(regs.Rip) {
 		return
 	}
 	if info, err := ptrace.GetSiginfo(tid); err != nil || info.Code() <= 0 {

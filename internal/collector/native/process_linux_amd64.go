@@ -25,7 +25,7 @@ type process struct {
 	t      *target
 	pid    int
 	mem    *ptrace.Mem
-	golang goProcess
+	golang atomic.Pointer[goProcess]
 	blob   ring.BlobHeader
 	gadget uint64
 	shares *process // a vfork child before its exec, and the like: whose memory it uses
@@ -210,7 +210,7 @@ func (p *process) release() {
 	}
 	p.released = true
 	p.mem.Close()
-	p.golang.close()
+	p.golang.Load().close()
 	if p.region != nil {
 		unix.Munmap(p.region.Bytes())
 	}
