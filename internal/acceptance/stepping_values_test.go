@@ -150,6 +150,16 @@ func sameAgain(one, other []string) []string {
 	})
 }
 
+// notYetSet reports a difference of an argument of Rust's library that is stored one line later: until then there is
+// what lay there before, which differs between gdb's run and ours.
+func notYetSet(difference string) bool {
+	if !strings.Contains(difference, " slice_from_raw_parts_mut: len: ") {
+		return false
+	}
+	counted.unset.Add(1)
+	return true
+}
+
 // maxShown is how many differences a build's test shows.
 const maxShown = 12
 

@@ -82,7 +82,7 @@ func (m *Manager) tidy() {
 		if m.closeIdle() {
 			next = m.idleAfter
 		}
-		if m.Busy() {
+		if m.Busy() || m.storage.over.Load() != nil { // what could not be deleted may be by then
 			next = tidyBusy
 		}
 		timer.Reset(next)
