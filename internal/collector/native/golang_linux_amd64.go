@@ -237,8 +237,8 @@ func (p *process) spareParked(add []*site) {
 	for _, s := range ws {
 		s.oneByte()
 	}
-	p.t.warn(fmt.Sprintf("the goroutines of process %d cannot be looked at (%v): each call of the %d places that were set "+
-		"now costs a stop; traced from its launch it does not", p.pid, err, len(ws)))
+	p.t.warn(fmt.Sprintf("the goroutines of process %d cannot be looked at (%v): each call of the %d places that were "+
+		"set now costs a stop; traced from its launch it does not", p.pid, err, len(ws)))
 }
 
 // faultsThere takes a thread that faulted at the copy of an instruction of a function of Go's to the place where it

@@ -220,6 +220,6 @@ func (t *target) ever(s *collector.Status) {
 const (
 	bareWarning = "%s: %d of %d functions of %q were built with line tables only (-g1, debug = \"line-tables-only\"): " +
 		"their calls show neither arguments nor results. Build with -g, debug = true in the Cargo profile"
-	bareGoWarning = "%s: %d of %d functions of %q have no debug information: stripped by -ldflags \"-s -w\", their calls show " +
-		"neither arguments nor results. Build without these flags"
+	bareGoWarning = "%s: %d of %d functions of %q have no debug information: stripped by -ldflags \"-s -w\", their " +
+		"calls show neither arguments nor results. Build without these flags"
 )
