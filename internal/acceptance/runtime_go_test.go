@@ -124,11 +124,18 @@ func TestGoTorture(t *testing.T) {
 				t.Errorf("%d calls of main.mix ended, the program made %d", n, want)
 			}
 			if name != "stripped" {
-				var p struct{ TotalCount int64 }
-				s.Call(t, "debug_query", args{"sessionId": l.SessionID, "eventType": "function_exit", "limit": 1,
-					"function": args{"equals": "main.mix"}, "argument": args{"name": "c", "isNull": true}}, &p)
-				if p.TotalCount != 0 {
-					t.Errorf("%d calls of main.mix without an argument c", p.TotalCount)
+				var p struct {
+					Events []struct{ Arguments struct{ A, B, C uint64 } }
+				}
+				s.Call(t, "debug_query", args{"sessionId": l.SessionID, "eventType": "function_enter", "verbose": true,
+					"function": args{"equals": "main.mix"}, "limit": 500}, &p)
+				for _, e := range p.Events {
+					if g := e.Arguments; g.C != g.A*31^g.B {
+						t.Errorf("main.mix%+v is called with no such c", g)
+					}
+				}
+				if len(p.Events) != 500 {
+					t.Errorf("%d calls of main.mix are shown, want 500", len(p.Events))
 				}
 			}
 		})

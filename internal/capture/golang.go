@@ -166,12 +166,8 @@ func (h *home) fill(size int64) {
 	for _, p := range h.places {
 		have += int64(p.size)
 	}
-	h.pad(size - have)
-}
-
-func (h *home) pad(n int64) {
-	if n > 0 {
-		h.add(place{size: uint32(n)})
+	if size > have {
+		h.add(place{size: uint32(size - have)})
 	}
 }
 

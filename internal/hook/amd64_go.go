@@ -223,7 +223,7 @@ type GoSpec struct {
 // MaxGoStub is a length that WriteGoStub never exceeds.
 const MaxGoStub = 2*goCallBytes + (maxDisplaced*2+1)*maxInstLen + jumpLen
 
-// goStackBytes is how much of a goroutine's stack the agent's way in uses: ring.GoStackBytes.
+// goStackBytes is how much of a goroutine's stack the agent's way in uses, and more: GO_SAVED in agent/go.S.
 const goStackBytes = 160
 
 const goCallBytes = 64
