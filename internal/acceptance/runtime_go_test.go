@@ -74,7 +74,7 @@ func TestGoCalls(t *testing.T) {
 		`main.(*Cart).Add = [1,null]`, `main.(*Cart).Add = [0,{"type":"*errors.errorString","value":{"s":"no such item"}}]`,
 		`main.find {"items":[{"Name":"pen","Price":1.5,"Tags":["a","b"],"next":null}],"name":"pen"}`,
 		`main.find = [null,false]`,
-		`main.describe {"v":{"type":"int","value":42}}`, `main.describe {"v":{"type":"[]int","value":[1,2]}}`,
+		`main.describe {"v":42}`, `main.describe {"v":{"type":"[]int","value":[1,2]}}`,
 		`main.describe {"v":{"type":"time.Duration","value":1000000000}}`, `main.describe = "x"`,
 		`main.scale {"x":2.5,"k":2,"on":true}`, `main.scale = 5`,
 		`main.each {"f":"main.main.func1","xs":[1,2,3]}`, `main.each = 42`, `main.main.func1 = 21`,
@@ -93,7 +93,7 @@ func TestGoCalls(t *testing.T) {
 		t.Errorf("%d calls of main.step, want 9", n)
 	}
 	tree := s.Query(t, l.SessionID, args{"view": "tree", "limit": 500}).Tree
-	if !strings.Contains(tree, "main.deep(n=0) ✗ unwound") || !strings.Contains(tree, `"goroutine 1"`) {
+	if !strings.Contains(tree, "main.deep(n=0) ✗ panic: bottom") || !strings.Contains(tree, `"goroutine 1"`) {
 		t.Errorf("the tree is\n%s", tree)
 	}
 }

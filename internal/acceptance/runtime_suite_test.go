@@ -48,6 +48,34 @@ var inC = map[string]string{
 	"what is to be traced is damaged, and a child runs as it would":    "there is no such folder",
 }
 
+// inGo are behaviours for which Go has nothing, or that are not there yet.
+var inGo = map[string]string{
+	"a thread has the name that the program gave it":                   "goroutines have no names",
+	"a constructor is a call of its class":                             "Go has no constructors",
+	"a method without an object is named with its class":               "Go has none",
+	"a property that is computed is a call":                            "Go has none",
+	"an inner function is named below the one that has it":             "functions within functions have no names in Go",
+	"an argument that was not given has its default":                   "Go has no defaults",
+	"a child that was forked is traced":                                "Go does not fork without exec",
+	"a generator tells each value that it gives":                       "Go has no generators",
+	"a generator stands below who runs it, and what it calls below it": "Go has no generators",
+	"a generator that is closed early ends":                            "Go has no generators",
+	"generators that take turns keep their calls apart":                "Go has no generators",
+	"a coroutine has the result that it comes to":                      "Go has goroutines, not coroutines",
+	"calls behind an await stand below the coroutine":                  "Go has goroutines, not coroutines",
+	"coroutines that run at once keep their calls apart":               "Go has goroutines, not coroutines",
+	"an exception that leaves a coroutine ends it":                     "Go has goroutines, not coroutines",
+	"an asynchronous generator tells its values":                       "Go has no generators",
+	"the interpreter's own hooks work for the program":                 "there is no interpreter",
+	"half a surrogate pair in a text harms nothing":                    "texts of Go are bytes",
+	"bytes are text and escapes":                                       "bytes that are text are shown as text, others in base64",
+	"what is nested deeper than asked says so":                         "pointers count, containers do not",
+	"an object has its class":                                          "a struct is of the type that its function says",
+	"a program whose agent's folder goes away runs on":                 "there is no such folder",
+	"garbage in what an agent wrote harms nobody, and is told":         "there is no such folder",
+	"what is to be traced is damaged, and a child runs as it would":    "there is no such folder",
+}
+
 // inJava are behaviours for which Java has nothing, or that are not there yet.
 var inJava = map[string]string{
 	"an inner function is named below the one that has it":             "Java has lambdas and classes, no inner functions",
@@ -86,6 +114,7 @@ func TestRuntimes(t *testing.T) {
 	}
 	s := strobetest.Start(t, nil)
 	subjects := []strobetest.Subject{{Name: "native", Lang: "c", Lacks: inC}}
+	subjects = append(subjects, strobetest.Subject{Name: "Go", Lang: "go", Lacks: inGo})
 	pythons := strobetest.Pythons(t)
 	if last := pythons[len(pythons)-1]; last.IsMonitored() {
 		subjects = append(subjects, strobetest.Subject{Name: "Python", Lang: "python", Interpreter: last})
@@ -140,7 +169,7 @@ func TestRuntimes(t *testing.T) {
 var update = flag.Bool("update", false, "write what runtimes offer, for docs/runtimes.md")
 
 // columns are the subjects that docs/runtimes.md has.
-var columns = []string{"native", "Python", oldPython, "Node", "Bun", "Deno", "Java"}
+var columns = []string{"native", "Python", oldPython, "Node", "Bun", "Deno", "Java", "Go"}
 
 const (
 	oldPython = "Python 3.8 to 3.11"

@@ -9,7 +9,7 @@ import (
 )
 
 // goForms are the types of Go that are more than their members.
-var goForms = []*formatter{goString, goSlice, goMap, goOldMap, goChan, goTime, goIface, goEface}
+var goForms = []*formatter{goString, goSlice, goMap, goOldMap, goChan, goTime, goIface, goEface, goBig}
 
 // formattersOf are those of a language's libraries.
 func formattersOf(lang symbol.Language) []*formatter {
@@ -19,14 +19,17 @@ func formattersOf(lang symbol.Language) []*formatter {
 	return formatters
 }
 
+// anyName is for those that a type is told by its members: types that are made of it have names of their own.
+func anyName(string) bool { return true }
+
 // goString is string, and types made of it.
 var goString = &formatter{
 	name:  "go string",
-	match: func(name string) bool { return strings.TrimPrefix(name, "go.shape.") == "string" },
+	match: anyName,
 	form: func(f *form) bool {
 		str, t, ok := f.Field("str")
 		n, _, ok1 := f.Field("len")
-		if !ok || !ok1 || t.Strip().Kind != symbol.KindPointer {
+		if !ok || !ok1 || t.Strip().Kind != symbol.KindPointer || f.T.Size != 16 {
 			return false
 		}
 		f.P.Load(r0, str, 8)
@@ -38,11 +41,12 @@ var goString = &formatter{
 // goSlice is []T; bytes are text.
 var goSlice = &formatter{
 	name:  "go slice",
-	match: func(name string) bool { return strings.HasPrefix(name, "[]") },
+	match: anyName,
 	form: func(f *form) bool {
 		at, t, ok := f.Field("array")
 		n, _, ok1 := f.Field("len")
-		if !ok || !ok1 || t.Strip().Kind != symbol.KindPointer {
+		_, _, ok2 := f.Field("cap")
+		if !ok || !ok1 || !ok2 || t.Strip().Kind != symbol.KindPointer || f.T.Size != 24 {
 			return false
 		}
 		elem := t.Strip().Elem()
@@ -299,6 +303,27 @@ var goTime = &formatter{
 		f.V.Class = value.ClassCalendar
 		f.V.Fields = []value.TypeField{{Name: value.GoWall, Type: f.Elem(wt)}, {Name: value.GoExt, Type: f.Elem(et), Off: 8}}
 		f.P.Return()
+		return true
+	},
+}
+
+// goBig is big.Int, which a pointer leads to.
+var goBig = &formatter{
+	name:  "go big integer",
+	match: func(name string) bool { return name == "math/big.Int" },
+	form: func(f *form) bool {
+		neg, _, ok := f.Field("neg")
+		at, t, ok1 := f.Field("abs", "array")
+		n, _, ok2 := f.Field("abs", "len")
+		if !ok || !ok1 || !ok2 || t.Strip().Kind != symbol.KindPointer {
+			return false
+		}
+		f.P.Load(r0, at, 8)
+		f.P.Load(r1, n, 8)
+		if !f.Span(t.Strip().Elem(), r0, r1) {
+			return false
+		}
+		f.V.Class, f.V.Discr = value.ClassBig, value.TypeField{Type: -1, Off: uint32(neg)}
 		return true
 	},
 }

@@ -63,6 +63,7 @@ const maxGoValues = 44
 var (
 	goErrors = []string{"*errors.errorString", "*fmt.wrapError", "*fmt.wrapErrors", "*errors.joinError", "syscall.Errno",
 		"*io/fs.PathError", "*os.SyscallError", "*net.OpError", "*strconv.NumError", "runtime.boundsError",
+		"*runtime.TypeAssertionError", "*runtime.PanicNilError",
 		"runtime.plainError", "runtime.errorString"}
 	goPlain = []string{"int", "string", "bool", "float64", "int64", "uint64", "int32", "uint32", "uint8", "uint",
 		"float32", "int8", "int16", "uint16", "uintptr", "[]uint8", "[]string", "[]int", "time.Duration", "time.Time"}

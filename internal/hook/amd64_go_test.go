@@ -40,6 +40,35 @@ func goCode(t *testing.T) map[string][]byte {
 	return out
 }
 
+// TestGoSyscall: the function of the runtime by which a program writes is the one that is known.
+func TestGoSyscall(t *testing.T) {
+	code := goCode(t)["internal/runtime/syscall/linux.Syscall6"]
+	g, err := AnalyzeGoSyscall(code)
+	if err != nil {
+		t.Fatalf("%x: %v", code, err)
+	}
+	buf := make([]byte, MaxGoSyscallStub)
+	s, err := WriteGoSyscall(buf, 0x10000000, GoSpec{ID: 7, Code: code, Addr: 0x400000, Enter: 0x10000100,
+		Losses: 0x10000110}, g, []uint8{1, 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := 0
+	for o := 0; o < s.Len; {
+		in, err := Decode(buf[o:s.Len])
+		if err != nil {
+			t.Fatalf("+%d of %x: %v", o, buf[:s.Len], err)
+		}
+		if in.is(0x0f) || buf[o] == 0x0f && buf[o+1] == 0x05 {
+			calls++
+		}
+		o += in.Len
+	}
+	if calls != 1 {
+		t.Errorf("%d system calls in %x", calls, buf[:s.Len])
+	}
+}
+
 // TestAnalyzeGo looks at every function of a real program: windows are of whole instructions that nothing leads into,
 // do not overlap, and their stubs can be written.
 func TestAnalyzeGo(t *testing.T) {
@@ -141,7 +170,15 @@ func TestGoWindows(t *testing.T) {
 func FuzzAnalyzeGo(f *testing.F) {
 	f.Add([]byte{0x49, 0x3b, 0x66, 0x10, 0x76, 0x0e, 0x55, 0x48, 0x89, 0xe5, 0xc3}, 0)
 	f.Add([]byte{0x48, 0x8b, 0x40, 0x08, 0xc3, 0xcc, 0xcc}, 2)
+	f.Add([]byte{0x49, 0x89, 0xf2, 0x48, 0x89, 0xfa, 0x48, 0x89, 0xce, 0x48, 0x89, 0xdf, 0x0f, 0x05}, 0)
 	f.Fuzz(func(t *testing.T, code []byte, pad int) {
+		if g, err := AnalyzeGoSyscall(code); err == nil {
+			if g.Displaced < jumpLen || g.Behind < g.Displaced+2 || g.Behind > len(code) {
+				t.Fatalf("%+v of %d bytes", g, len(code))
+			}
+			WriteGoSyscall(make([]byte, MaxGoSyscallStub), 0x10000000, GoSpec{Code: code, Addr: 0x400000,
+				Enter: 0x10000100, Losses: 0x10000110}, g, []uint8{1, 20}) //nolint:errcheck // out of reach, perhaps
+		}
 		a := AnalyzeGo(code, pad)
 		if a.Reason != "" {
 			return

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,7 +19,7 @@ const endWithin = time.Minute
 // Subject is a runtime as the suite of behaviours knows it.
 type Subject struct {
 	Name        string
-	Lang        string            // folder of its programs below testdata/runtime: c, python, js, java
+	Lang        string            // folder of its programs below testdata/runtime: c, go, python, js, java
 	Interpreter Interpreter       // that runs them; none for programs that are compiled
 	Lacks       map[string]string // behaviours that its language has nothing for, and why
 	Cannot      map[string]string // behaviours that it has not got, and what strobe must say of that
@@ -41,6 +42,10 @@ func Runtime(t *testing.T, s *Strobe, sub Subject) []Behaviour {
 	r := &suite{s: s, sub: sub, cannot: maps.Clone(sub.Cannot), used: map[string]bool{}}
 	if r.cannot == nil {
 		r.cannot = map[string]string{}
+	}
+	if sub.Lang == "go" {
+		NeedCommand(t, "go")
+		r.bins = t.TempDir()
 	}
 	if sub.Lang == "java" {
 		r.classes = CompileJava(t, sub.Interpreter, r.programs(t))
@@ -84,6 +89,7 @@ type suite struct {
 	used  map[string]bool
 
 	classes string // folder of the programs in Java, compiled
+	bins    string // folder of the programs in Go, compiled
 
 	cannot map[string]string // what it says that it cannot, as in Subject.Cannot
 }
@@ -140,10 +146,27 @@ func (r *suite) command(t testing.TB, name string) (string, []string) {
 		return r.sub.Interpreter.Path, []string{"-cp", r.classes, name}
 	}
 	if in := r.sub.Interpreter; in.Path != "" {
-		ext := map[string]string{"python": ".py", "js": ".js"}[r.sub.Lang]
-		return in.Path, append(slices.Clone(in.Args), filepath.Join(r.programs(t), name+ext))
+		return in.Path, append(slices.Clone(in.Args), filepath.Join(r.programs(t), name+r.extension()))
+	}
+	if r.sub.Lang == "go" {
+		return r.builtGo(t, name), nil
 	}
 	return compiledProgram(t, name), nil
+}
+
+// builtGo is one of the programs in Go.
+func (r *suite) builtGo(t testing.TB, name string) string {
+	t.Helper()
+	out := filepath.Join(r.bins, name)
+	if _, err := os.Stat(out); err == nil {
+		return out
+	}
+	cmd := exec.Command("go", "build", "-o", out, filepath.Join(r.programs(t), name+".go"))
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if b, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("build %s: %v\n%s", name, err, b)
+	}
+	return out
 }
 
 // compiledProgram is one of the programs in C.
@@ -157,11 +180,21 @@ func compiledProgram(t testing.TB, name string) string {
 	return path
 }
 
+// extension is the ending of the programs' sources.
+func (r *suite) extension() string {
+	return map[string]string{"c": ".c", "go": ".go", "python": ".py", "js": ".js", "java": ".java"}[r.sub.Lang]
+}
+
+// inProcess reports whether the runtime has an agent in an interpreter, with a folder of its own.
+func (r *suite) inProcess() bool { return r.sub.Lang != "c" && r.sub.Lang != "go" }
+
 // spell is a function's name as the runtime has it.
 func (r *suite) spell(program, name string) string {
 	switch r.sub.Lang {
 	case "c":
 		return strings.ReplaceAll(name, ".", "_")
+	case "go":
+		return "main." + strings.ReplaceAll(name, "func", "function")
 	case "python":
 		name = strings.ReplaceAll(name, "constructor", "__init__")
 	case "java":

@@ -114,7 +114,7 @@ func exceptionBehaviours(t *testing.T, r *suite, p *program, tl *timeline) {
 	})
 	is("an exception has its type and its message", func(t *testing.T) {
 		q := p.r.s.Query(t, p.id, map[string]any{"view": "tree", "unfold": true})
-		class := map[string]string{"java": "calls."}[r.sub.Lang] + "TypeError"
+		class := map[string]string{"java": "calls.", "go": "main."}[r.sub.Lang] + "TypeError"
 		if !strings.Contains(q.Tree, "thrower(n=7) ✗ "+class+": no 7") {
 			t.Errorf("tree\n%s", q.Tree)
 		}
@@ -162,7 +162,7 @@ func formBehaviours(t *testing.T, r *suite, p *program, tl *timeline) {
 	is := func(name string, check func(t *testing.T)) { t.Helper(); r.behaviour(t, p, name, check) }
 	is("a method is named with its class", func(t *testing.T) { wantCall(t, tl.one(t, "Order.total"), "n", "3", "8") })
 	is("a method shows the object that it is called on", func(t *testing.T) {
-		self := map[string]string{"c": "self", "python": "self", "js": "this", "java": "this"}[r.sub.Lang]
+		self := map[string]string{"c": "self", "python": "self", "js": "this", "java": "this", "go": "o"}[r.sub.Lang]
 		if v := tl.one(t, "Order.total").arg(self); !strings.Contains(v, `"id":5`) {
 			t.Errorf("%s = %s", self, v)
 		}

@@ -12,7 +12,7 @@ import (
 func patternBehaviours(t *testing.T, r *suite) {
 	p := r.launch(t, "rounds", nil, map[string]any{"stdin": "pipe"})
 	p.agentComes(t)
-	rounds, ext := 0, map[string]string{"c": ".c", "python": ".py", "js": ".js", "java": ".java"}[r.sub.Lang]
+	rounds, ext := 0, r.extension()
 	// traced are the functions that a round calls with these patterns in force.
 	traced := func(t *testing.T, patterns ...string) string {
 		t.Helper()

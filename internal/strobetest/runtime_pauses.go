@@ -43,7 +43,7 @@ func pauseBehaviours(t *testing.T, r *suite) {
 			r.cannot[name] = "Breakpoints are places in machine code only"
 		}
 	}
-	ext := map[string]string{"c": ".c", "python": ".py", "js": ".js", "java": ".java"}[r.sub.Lang]
+	ext := r.extension()
 	source, err := os.ReadFile(filepath.Join(r.programs(t), "rounds"+ext))
 	if err != nil {
 		t.Fatal(err)

@@ -77,8 +77,11 @@ func (p *program) timeline(t testing.TB) *timeline {
 // plain is a function's name as it is in every language.
 func (p *program) plain(name string) string {
 	name = strings.TrimPrefix(name, p.name+".")
-	if p.r.sub.Lang == "c" {
+	switch p.r.sub.Lang {
+	case "c":
 		return strings.ReplaceAll(name, "_", ".")
+	case "go":
+		return strings.ReplaceAll(strings.TrimPrefix(name, "main."), "function", "func")
 	}
 	if class, ok := strings.CutSuffix(name, ".new"); ok && p.r.sub.Lang == "java" {
 		return class + ".constructor"

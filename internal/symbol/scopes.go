@@ -1,6 +1,9 @@
 package symbol
 
-import "cmp"
+import (
+	"cmp"
+	"strings"
+)
 
 // Scope is one function at an address: the innermost inlined call there, the function that it was
 // inlined into, and so on out to the function that has the code.
@@ -397,6 +400,8 @@ func (w *scopeWalk) local(u *unit, ab *abbrev, r *reader, ref dieRef, scope, blo
 				}
 			case atArtificial:
 				l.Artificial = u.value(r, at).u != 0 || l.Artificial
+			case atVariableParameter: // a result of Go's
+				l.Param = l.Param && u.value(r, at).u == 0
 			case atDeclaration:
 				declared = u.value(r, at).u != 0
 			case atAbstractOrigin, atSpecification:
@@ -412,7 +417,7 @@ func (w *scopeWalk) local(u *unit, ab *abbrev, r *reader, ref dieRef, scope, blo
 	next := read(u, ab, r, true)
 	l.origin = cmp.Or(next, ref)
 	w.tell(scope, next)
-	if declared || r.bad {
+	if declared || r.bad || strings.HasPrefix(l.Name, "~") { // a result of Go's without a name
 		return
 	}
 	for n := 0; n < maxOrigins && next != 0; n++ {

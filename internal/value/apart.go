@@ -69,8 +69,8 @@ func (r *renderer) dynamic(t *Type, b []byte, v view, depth int) Value {
 	case p.Elem >= 0 && p.Walk != 0:
 		inner = r.follow(p.Elem, addr, p.Walk, v, depth, true)
 	}
-	if c.Name == "" {
-		return inner
+	if c.Name == "" || t.Plain && (c.Name == "int" || c.Name == "string" || c.Name == "bool") {
+		return inner // its form says its type
 	}
 	return NewObject(Object{{"type", NewText(c.Name)}, {"value", inner}})
 }

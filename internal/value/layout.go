@@ -72,6 +72,7 @@ const (
 	ClassCalendar      // the numbers of Fields, by their names: a date, a time, an offset from UTC (calendar.go)
 	ClassUUID          // 16 bytes
 	ClassErrno         // the number of a system's error
+	ClassBig           // {count, address}: an integer, lowest word first; Discr: its byte that is 1 if it is negative
 	numClasses
 )
 

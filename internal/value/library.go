@@ -2,7 +2,9 @@ package value
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
+	"math/big"
 	"strconv"
 	"strings"
 	"time"
@@ -63,6 +65,8 @@ func (r *renderer) library(t *Type, v view, depth int) Value {
 		return r.sequence(t, b, v, depth)
 	case ClassDynamic:
 		return r.dynamic(t, b, v, depth)
+	case ClassBig:
+		return r.bigInt(t, b, v, depth)
 	case ClassPairs:
 		return r.pairs(t, b, v, depth)
 	case ClassBitSpan:
@@ -157,6 +161,32 @@ func (r *renderer) span(t *Type, b []byte, v view, depth int) Value {
 	return Value{kind: Array, elems: elems, more: count(n, len(elems))}
 }
 
+// bigInt shows an integer of any size.
+func (r *renderer) bigInt(t *Type, b []byte, v view, depth int) Value {
+	words := r.span(t, b, v, depth)
+	if words.kind != Array {
+		return words
+	}
+	n := new(big.Int)
+	for i := range words.elems {
+		w := &words.elems[i]
+		if w.kind != Int {
+			return *w
+		}
+		n.Or(n, new(big.Int).Lsh(new(big.Int).SetUint64(w.lo), uint(64*i)))
+	}
+	if words.more > 0 {
+		return NewText(fmt.Sprintf("<an integer of %d words of 64 bits>", word(b, 0)))
+	}
+	if neg, ok := r.bytes(v.at(t.Discr.Off), 1); ok == chunkOK && neg[0] == 1 {
+		n.Neg(n)
+	}
+	if bits := n.BitLen(); bits < 128 || bits == 128 && n.Sign() > 0 {
+		return fromBig(n)
+	}
+	return Value{kind: Text, text: n.String(), bare: true}
+}
+
 // within shows an element of v, a container. One that may hold the container's type again lies deeper, and encloses
 // what is in it.
 func (r *renderer) within(t *Type, addr uint64, v view, show func(deep int) Value) Value {
@@ -187,6 +217,7 @@ func (r *renderer) sequence(t *Type, b []byte, v view, depth int) Value {
 		switch {
 		case r.l.typ(t.Elem).Size == 0:
 			elems = append(elems, r.value(t.Elem, view{}, depth+1))
+		case k < 0 && t.Class == ClassMap: // neither key nor value is known: counted as left out
 		case k < 0:
 			elems = append(elems, r.left(r.l.typ(t.Elem), addr))
 		case r.chunks[k].state != chunkOK:

@@ -272,8 +272,8 @@ func (r *renderer) value(ti int32, v view, depth int) Value {
 		return r.variant(t, v, depth)
 	case ClassStructPtr, ClassRef:
 		return r.pointee(t, v, depth)
-	case ClassString, ClassSpan, ClassSeq, ClassMap, ClassPairs, ClassDynamic, ClassBox, ClassBitSpan, ClassCallable,
-		ClassTypeOf, ClassVirtualBase, ClassSocketAddress:
+	case ClassString, ClassSpan, ClassSeq, ClassMap, ClassPairs, ClassDynamic, ClassBig, ClassBox, ClassBitSpan,
+		ClassCallable, ClassTypeOf, ClassVirtualBase, ClassSocketAddress:
 		return r.library(t, v, depth)
 	case ClassVisual, ClassMine, ClassPlace, ClassItems, ClassList, ClassFormat, ClassNumber, ClassGrid, ClassWide,
 		ClassAbsent:

@@ -58,7 +58,7 @@ func (l *Layout) IsTree() bool { return l.tree }
 
 // Thrown returns what left a call, of one that an exception left: false where the payload does not tell.
 func (l *Layout) Thrown(payload []byte) (Value, bool) {
-	if !l.tree || len(payload) == 0 {
+	if len(payload) == 0 {
 		return Value{}, false
 	}
 	return l.readTree(payload), true
@@ -73,12 +73,16 @@ func (v Value) Exception() string {
 	if !ok {
 		return v.Short(shortLimit)
 	}
-	for _, path := range []string{"message", "args[0]"} {
+	for _, path := range []string{"message", "args[0]", "msg"} {
 		if m, ok := v.Path(path); ok && m.kind == Text {
 			return class + ": " + onOneLine.Replace(m.text)
+		} else if ok && path == "message" {
+			return class + ": " + m.Short(shortLimit)
 		}
 	}
-	if rest := v.obj[1:]; len(rest) > 0 {
+	if rest := v.obj[1:]; len(rest) == 1 && rest[0].Value.kind == Text {
+		return class + ": " + onOneLine.Replace(rest[0].Value.text)
+	} else if len(rest) > 0 {
 		return class + ": " + rest.Short(shortLimit)
 	}
 	return class

@@ -375,10 +375,21 @@ func (d *drainer) decode(rs *ringState) {
 	lanes, sp := &rs.lanes, rec.SP
 	if fn.golang != nil {
 		lanes, sp = d.goLanes(rs, sp)
+		if fn.want.panics != 0 && rec.Kind == ring.RecEnter {
+			d.panicked(rs, lanes, sp, fn, rec)
+		}
+		if fn.want.aside() {
+			return
+		}
+		defer lanes.panicOver(sp)
 	}
 	closing := func(l *lane, f frame, flags event.Flags) {
-		d.events = append(d.events, event.Event{TS: ts, Kind: event.FunctionExit, Flags: rs.p.goSkipped(f, flags),
-			Thread: l.id, Func: f.fn.register(d.t.sink)})
+		e := event.Event{TS: ts, Kind: event.FunctionExit, Flags: rs.p.goSkipped(f, flags), Thread: l.id,
+			Func: f.fn.register(d.t.sink)}
+		if e.Flags == event.Unwound {
+			e.Payload = lanes.thrown
+		}
+		d.events = append(d.events, e)
 	}
 	switch rec.Kind {
 	case ring.RecEnter:

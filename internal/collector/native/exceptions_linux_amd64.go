@@ -224,7 +224,7 @@ func (t *target) countExceptions() (hooks int, warning string) {
 	seen := map[*symbol.Module]bool{}
 	for _, p := range t.processes() {
 		for _, h := range *p.hooks.Load() {
-			if h != nil && h.own != nil && h.own.flags == hookException && h.active() {
+			if h != nil && h.active() && (h.own != nil && h.own.flags == hookException || h.fn != nil && h.fn.want.panics != 0) {
 				hooks++
 			}
 		}

@@ -25,6 +25,7 @@ type hooked struct {
 	fn    *function // nil for Strobe's own hooks
 	own   *ownHook  // nil for the program's functions
 	sites []*site   // the entry; then, for a short jump, its island, and for enter-only hooks, each ret
+	goes  bool      // its records have places on goroutines' stacks
 	row   *pointRow // of a point that the agent decides about: then fn and own are nil, and it has no sites
 }
 

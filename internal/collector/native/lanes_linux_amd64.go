@@ -18,8 +18,11 @@ type lanes struct {
 	lost bool                       // records were dropped since the frames were entered
 	one  bool                       // all calls are on one stack
 
-	losses int    // of a goroutine's: losses of the process that are known here
-	left   uint64 // stack pointer of the frame that the last record said was left by a tail call, or 0
+	losses   int    // of a goroutine's: losses of the process that are known here
+	thrown   []byte // of a goroutine's: what its last panic was given, as an exit's payload
+	thrownAt uint64 // where it began
+
+	left uint64 // stack pointer of the frame that the last record said was left by a tail call, or 0
 }
 
 type lane struct {

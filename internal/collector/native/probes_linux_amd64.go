@@ -142,6 +142,7 @@ func (t *target) applyProbes(ctx context.Context, p *process) error {
 	want := map[*hooked]bool{}
 	watching := len(t.probes)+len(t.points) > 0 && !t.stopping.Load() && !t.drives(p)
 	t.statusOld.Store(true)
+	t.tellsPanics.Store(t.exceptionsWanted())
 	output := t.wantsOutput()
 	panics := t.watchesPanics(p)
 	writes := t.wantsWrites(p)
@@ -287,8 +288,11 @@ func (t *target) match(mod *symbol.Module) matchResult {
 	}
 	described := t.walks.Generation()
 	res = matchResult{wanted: map[int]want{}, counts: make([]int, len(t.probes)), by: map[int][]int32{}}
-	fns, sieve := mod.Functions(), t.sieve()
+	fns, sieve, panics := mod.Functions(), t.sieve(), -1
 	for i := range fns {
+		if mod.Go && fns[i].Name == goPanic {
+			panics = i
+		}
 		w, out, some := want{described: described}, false, false
 		var by []int32
 		sieve.Match(&fns[i], func(k int) {
@@ -325,6 +329,7 @@ func (t *target) match(mod *symbol.Module) matchResult {
 			}
 		}
 	}
+	t.wantPanics(mod, &res, panics)
 	t.fnMu.Lock()
 	defer t.fnMu.Unlock()
 	if len(t.matches) > 256 {

@@ -292,14 +292,17 @@ func (p *process) adoptFork(parent *process, tid int, stale bool) error {
 
 // copyTables fills the child's region with what its hooks need.
 func (p *process) copyTables(src *ring.Region) {
-	hooks := len(*p.hooks.Load())
+	list := *p.hooks.Load()
+	hooks := len(list)
 	from, to := src.Bytes(), p.region.Bytes()
 	copy(to[ring.HooksOff:], from[ring.HooksOff:ring.HooksOff+hooks*32])
 	copy(to[ring.OpsOff:], from[ring.OpsOff:ring.OpsOff+int(p.nextOp)*16])
-	for id := range hooks {
-		*p.region.HookSample(uint32(id)) = 0 // the child's calls are counted anew
+	for id, h := range list {
+		if h == nil || h.own == nil {
+			*p.region.HookSample(uint32(id)) = 0 // the child's calls are counted anew
+		}
 	}
-	p.beginSampled(*p.hooks.Load()...)
+	p.beginSampled(list...)
 	for _, w := range p.t.walks.Programs(0)[:p.walks] {
 		*p.region.Walk(w.ID) = *src.Walk(w.ID)
 	}

@@ -84,25 +84,7 @@ func (d *drainer) closeRing(p *process, i int, rs *ringState) {
 	total, first, last := rs.feed.mv.Lost()
 	d.lost(rs, total, first, last)
 	p.drain.freed += total
-	ts := d.t.sink.Now()
-	if p.dead.Load() && p.endTS != 0 {
-		ts = p.endTS
-	}
-	crashed := p.dead.Load() && p.exit.Signal != ""
-	closing := func(l *lane, f frame, flags event.Flags) {
-		if !crashed {
-			flags |= event.AtEnd
-		}
-		d.events = append(d.events, event.Event{TS: ts, Kind: event.FunctionExit, Flags: flags, Thread: l.id,
-			Func: f.fn.register(d.t.sink)})
-	}
-	rs.lanes.closeAll(closing)
-	if p.dead.Load() && len(p.drain.rings) == 1 { // goroutines are on no thread: they end with the last
-		for _, ls := range p.drain.goroutines {
-			ls.closeAll(closing)
-		}
-		p.drain.goroutines = nil
-	}
+	rs.lanes.closeAll(d.closing(p))
 	if len(d.events) > 0 {
 		d.t.sink.Events(d.events)
 	}
@@ -117,10 +99,45 @@ func (d *drainer) closeRing(p *process, i int, rs *ringState) {
 	p.region.Free(i)
 }
 
+// closing ends calls that are open when their thread or process has ended.
+func (d *drainer) closing(p *process) emit {
+	ts := d.t.sink.Now()
+	if p.dead.Load() && p.endTS != 0 {
+		ts = p.endTS
+	}
+	crashed := p.dead.Load() && p.exit.Signal != ""
+	return func(l *lane, f frame, flags event.Flags) {
+		if !crashed {
+			flags |= event.AtEnd
+		}
+		d.events = append(d.events, event.Event{TS: ts, Kind: event.FunctionExit, Flags: flags, Thread: l.id,
+			Func: f.fn.register(d.t.sink)})
+	}
+}
+
+// closeGoroutines ends what goroutines left open: they are on no thread, and end with their process.
+func (d *drainer) closeGoroutines(p *process) {
+	d.events = d.events[:0]
+	for _, ls := range p.drain.goroutines {
+		closing := d.closing(p)
+		ls.closeAll(func(l *lane, f frame, flags event.Flags) {
+			closing(l, f, flags)
+			if e := &d.events[len(d.events)-1]; ls.thrown != nil {
+				e.Flags, e.Payload = e.Flags&^event.AtEnd, ls.thrown
+			}
+		})
+	}
+	p.drain.goroutines = nil
+	if len(d.events) > 0 {
+		d.t.sink.Events(d.events)
+	}
+}
+
 // finish forgets a process image whose records are all delivered.
 func (d *drainer) finish(p *process) {
 	t := d.t
 	d.lastPending()
+	d.closeGoroutines(p)
 	if p.injected.Load() {
 		if n := atomic.LoadUint64(&p.region.Control().NoRingLost); n > 0 {
 			d.events = d.events[:0]

@@ -27,7 +27,7 @@ func (t *target) updateStatus() {
 	for _, p := range t.processes() {
 		hooks := map[functionKey]bool{}
 		for _, h := range *p.hooks.Load() {
-			if h != nil && h.fn != nil && h.active() {
+			if h != nil && h.fn != nil && h.active() && !h.fn.want.aside() {
 				k := functionKey{mod: h.fn.mod, low: h.fn.sym.Low}
 				hooks[k] = true
 				if !seen[k] && len(h.sites[0].patch) == 1 {
@@ -91,7 +91,6 @@ const maxExplained = 20
 func (t *target) countModule(s *collector.Status, mod *symbol.Module, hooks map[functionKey]bool,
 	unhookable map[string]string, bare []int) {
 	res := t.match(mod)
-	s.Matched += len(res.wanted)
 	for k := range t.probes {
 		s.Probes[k].Matched += res.counts[k]
 	}
@@ -99,6 +98,10 @@ func (t *target) countModule(s *collector.Status, mod *symbol.Module, hooks map[
 	t.fnMu.Lock()
 	defer t.fnMu.Unlock()
 	for i, w := range res.wanted {
+		if w.aside() {
+			continue
+		}
+		s.Matched++
 		f := t.functions[functionKey{mod, fns[i].Low, w}]
 		switch {
 		case f == nil:

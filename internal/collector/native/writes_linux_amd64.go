@@ -264,6 +264,9 @@ func (p *process) recordWrites(ctx context.Context) error {
 		if err != nil || !mayWrite(m, i == 0) {
 			continue
 		}
+		if err := p.probeGoWrites(ctx, m); err != nil {
+			return err
+		}
 		if sites := writeSites(mod); len(sites) > 0 && !p.unwindID[uint64(sites[0].low)+m.bias+uint64(sites[0].off)] {
 			if err := p.probeWrites(ctx, m, sites); err != nil {
 				return err
@@ -338,9 +341,13 @@ func (d *drainer) wrote(rs *ringState, rec *ring.Rec) {
 	if le.Uint32(rec.Payload) == 2 {
 		stream = event.Stderr
 	}
-	print := rec.Payload[16:]
+	print, thread := rec.Payload[16:], rs.lanes.name(0)
+	if hooks := *rs.p.hooks.Load(); int(rec.Hook) < len(hooks) && hooks[rec.Hook] != nil && hooks[rec.Hook].goes {
+		ls, sp := d.goLanes(rs, rec.SP)
+		thread = ls.at(sp).id
+	}
 	d.writes = append(d.writes, collector.Write{
-		TS: d.ts(rec.TSC), Thread: rs.lanes.name(0), Stream: stream, N: int64(min(le.Uint64(rec.Payload[8:]), 1<<40)),
+		TS: d.ts(rec.TSC), Thread: thread, Stream: stream, N: int64(min(le.Uint64(rec.Payload[8:]), 1<<40)),
 		Head: bytes.Clone(print[:known]), Tail: bytes.Clone(print[ring.WrotePrint:][:known]),
 	})
 }

@@ -87,6 +87,12 @@ static COLD __attribute__((unused)) u64 slow_fs(void) {
 	return fs;
 }
 
+// go_place is how Record.sp has a place on a goroutine's stack.
+static inline u64 go_place(const u64 *r) {
+	u64 g = r[14], depth = *(const u64 *)(g + 8) - r[7], most = (1u << STROBE_GO_DEPTH_BITS) - 1;
+	return (*(const u64 *)(g + CONTROL->goid) << STROBE_GO_DEPTH_BITS) | ((most - (depth >> 3)) & most);
+}
+
 // wrote records what a write that has just returned put into a file of ours; r are its registers by DWARF number.
 void wrote(const u64 *r, u32 id);
 struct strobe_header *self_slow(void);

@@ -1,12 +1,6 @@
 // What is recorded of functions of Go's: a part of agent.c. go.S calls it.
 #pragma once
 
-// go_place is how Record.sp has a place on a goroutine's stack.
-static inline u64 go_place(const u64 *r) {
-	u64 g = r[14], depth = *(const u64 *)(g + 8) - r[7], most = (1u << STROBE_GO_DEPTH_BITS) - 1;
-	return (*(const u64 *)(g + CONTROL->goid) << STROBE_GO_DEPTH_BITS) | ((most - (depth >> 3)) & most);
-}
-
 // go_open is where it is noted that a call is recorded, of a function of which few are: then its end is, too. Another
 // call may take the place; then that end is missing, as that of a call which a panic left.
 static inline u64 *go_open(u64 place, u32 id, u64 *key) {
@@ -45,6 +39,7 @@ void record_go_enter(const u64 *r, u32 id, struct strobe_header *t, const u8 *ve
 	const struct strobe_hook *h = &HOOKS[id];
 	u32 flags = 0;
 	if (UNLIKELY(h->sample)) {
+		if (h->flags & STROBE_HOOK_OUTPUT) { wrote(r, id); return; }
 		if (!sampled(h)) return;
 		flags = STROBE_REC_SAMPLED;
 		u64 key, *open = go_open(go_place(r), id, &key);

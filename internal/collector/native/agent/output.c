@@ -105,6 +105,6 @@ void wrote(const u64 *r, u32 id) {
 	rec->size8 = (STROBE_RECORD_BYTES + sizeof *w) / 8;
 	rec->kind = STROBE_REC_WROTE;
 	rec->flags = 0;
-	rec->sp = r[7];
+	rec->sp = h->flags & STROBE_HOOK_GO ? go_place(r) : r[7];
 	publish_output(t, head + rec->size8 * 8u);
 }
