@@ -329,6 +329,23 @@ type ThreadLister interface {
 	Threads(ctx context.Context) (*ThreadReport, error)
 }
 
+// TaskLister is a collector whose programs run tasks on their threads that say more than these: goroutines.
+type TaskLister interface {
+	// Tasks looks at every task. Errors are those of ThreadLister.
+	Tasks(ctx context.Context) (*TaskReport, error)
+}
+
+// TaskReport is what tasks do. A row's number is the task's.
+type TaskReport struct {
+	Rows      []ThreadRow
+	Count     int
+	NotShown  int          // of them, for their number
+	Of        map[int]bool // processes whose tasks these are
+	Carriers  map[int]bool // threads that run one
+	Deadlocks []Deadlock   // tasks that never go on
+	Notes     []string     // what could not be looked at, and why
+}
+
 // ThreadReport is what a target's threads do; ThreadRow is one of them, or several that do the same, and Deadlock is
 // threads that wait for each other.
 type (

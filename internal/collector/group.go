@@ -305,6 +305,14 @@ func (g *Group) closeMembers(ctx context.Context) {
 	g.mix.release()
 }
 
+// Tasks implements TaskLister.
+func (g *Group) Tasks(ctx context.Context) (*TaskReport, error) {
+	if l, ok := g.Hosted.(TaskLister); ok {
+		return l.Tasks(ctx)
+	}
+	return &TaskReport{}, nil
+}
+
 // Threads implements ThreadLister: beside what the kernel knows stands what the interpreters say.
 func (g *Group) Threads(ctx context.Context) (*ThreadReport, error) {
 	report, err := g.Hosted.Threads(ctx)

@@ -49,6 +49,7 @@ type Goroutine struct {
 	Moved    bool          // it changed while it was read: it has no stack, and its state is that of the end
 
 	sp, pc uint64
+	lo, hi uint64 // of its stack
 }
 
 // State is the wait or the state, as a stack dump of the runtime has it.
@@ -228,7 +229,7 @@ func (r *reader) goroutine(addr uint64) (*Goroutine, error) {
 			g.Thread = int(id)
 		}
 	}
-	if lo, hi := word(l.GStackLo), word(l.GStackHi); lo >= hi || g.ID == 0 {
+	if g.lo, g.hi = word(l.GStackLo), word(l.GStackHi); g.lo >= g.hi || g.ID == 0 {
 		return nil, errTorn
 	}
 	if f, ok := r.function(word(l.GStartpc)); ok {

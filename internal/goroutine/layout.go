@@ -23,9 +23,12 @@ type Layout struct {
 	// a 32-bit number that counts states (before Go 1.23), not a byte of flags
 	TimerStateWord bool
 
-	SudogElem, SudogLink, SudogChan uint32
+	SudogG, SudogElem, SudogLink, SudogChan uint32
 
 	ChanCount, ChanSize, ChanClosed uint32
+
+	HeapSpans                                            uint32 // of the heap: a slice of spans
+	SpanStart, SpanPages, SpanElem, SpanClass, SpanState uint32
 }
 
 // member is a field of the layout and where it comes from. Of several names the first that there is counts: they
@@ -51,10 +54,13 @@ func (l *Layout) members() []member {
 		{&l.PTimerFirst, []string{"p.timers.minWhenHeap", "p.timer0When"}},
 		{&l.TimerWhen, []string{"timer.when"}}, {&l.TimerFunc, []string{"timer.f"}}, {&l.TimerArg, []string{"timer.arg"}},
 		{&l.TimerState, []string{"timer.state", "timer.status"}},
-		{&l.SudogElem, []string{"sudog.elem"}}, {&l.SudogLink, []string{"sudog.waitlink"}},
+		{&l.SudogG, []string{"sudog.g"}}, {&l.SudogElem, []string{"sudog.elem"}}, {&l.SudogLink, []string{"sudog.waitlink"}},
 		{&l.SudogChan, []string{"sudog.c"}},
 		{&l.ChanCount, []string{"hchan.qcount"}}, {&l.ChanSize, []string{"hchan.dataqsiz"}},
 		{&l.ChanClosed, []string{"hchan.closed"}},
+		{&l.HeapSpans, []string{"mheap.allspans"}}, {&l.SpanStart, []string{"mspan.startAddr"}},
+		{&l.SpanPages, []string{"mspan.npages"}}, {&l.SpanElem, []string{"mspan.elemsize"}},
+		{&l.SpanClass, []string{"mspan.spanclass"}}, {&l.SpanState, []string{"mspan.state"}},
 	}
 }
 
@@ -88,7 +94,7 @@ func LayoutOf(d *dwarf.Data) (*Layout, error) {
 // runtimeTypes finds the structures of package runtime that are looked at.
 func runtimeTypes(d *dwarf.Data) (map[string]*dwarf.StructType, error) {
 	want := map[string]bool{"moduledata": true, "g": true, "m": true, "p": true, "timer": true, "timerWhen": true,
-		"sudog": true, "hchan": true}
+		"sudog": true, "hchan": true, "mspan": true, "mheap": true}
 	out := map[string]*dwarf.StructType{}
 	r := d.Reader()
 	for len(out) < len(want) {

@@ -20,8 +20,12 @@ var (
 		TimerWhen: 8, TimerFunc: 24, TimerArg: 32, TimerState: 64, TimerStateWord: true,
 		SudogElem: 24, SudogLink: 64, SudogChan: 80,
 		ChanCount: 0, ChanSize: 8, ChanClosed: 28,
+		HeapSpans: 65864, SpanStart: 24, SpanPages: 32, SpanElem: 112, SpanClass: 106, SpanState: 107,
 	}
-	go122 = since(go121, func(l *Layout) { l.PTimers, l.PTimerFirst = 8872, 4648 })
+	go122 = since(go121, func(l *Layout) {
+		l.PTimers, l.PTimerFirst = 8872, 4648
+		l.SpanElem, l.SpanClass, l.SpanState = 104, 98, 99
+	})
 	go123 = since(go122, func(l *Layout) {
 		l.GStatus, l.GID, l.GWaitReason, l.GParent, l.GGopc, l.GStartpc, l.GWaiting = 152, 160, 184, 280, 288, 304, 320
 		l.PTimers, l.PTimerFirst, l.TimerStride = 8848, 8888, 16

@@ -34,6 +34,20 @@ func (s *Session) Threads(ctx context.Context) (*collector.ThreadReport, error) 
 	return lister.Threads(use)
 }
 
+// Tasks are what runs on the program's threads, where that says more than these; nil where it does not.
+func (s *Session) Tasks(ctx context.Context) (*collector.TaskReport, error) {
+	_, use, release, err := s.Use(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	l, ok := s.col.(collector.TaskLister)
+	if !ok || !s.Live() {
+		return nil, nil
+	}
+	return l.Tasks(use)
+}
+
 // Loops is collector.Looper's, of the session's program; nothing where its runtime cannot tell.
 func (s *Session) Loops(ctx context.Context, before any) (loops []collector.Loop, after any, err error) {
 	_, use, release, err := s.Use(ctx)
