@@ -48,10 +48,22 @@ func CompileGo(m *symbol.Module, f *symbol.Function, o Options) (*Function, erro
 	for i := range params {
 		b.need(&homes[i])
 	}
+	captured := goCaptured(sig)
+	for i := range captured {
+		b.need(&captured[i])
+	}
 	b.emitEnter()
 	names := paramNames(&symbol.Signature{Params: params})
 	for i := range params {
 		b.argument(goName(names[i], "~p", "arg"), params[i].Type, &homes[i])
+	}
+	for i := range captured {
+		c := &sig.Captured[i]
+		t := c.Type
+		if p := t.Strip(); strings.HasPrefix(c.Name, "&") && p != nil && p.Kind == symbol.KindPointer {
+			t = symbol.MadeReference(p.Elem())
+		}
+		b.argument(goUnique(c.Name, names), t, &captured[i])
 	}
 	b.goResults(results, a.results(results), order)
 	out.Plan, out.Layout = b.close()
@@ -77,6 +89,29 @@ func goParams(sig *symbol.Signature) (params, results []symbol.Param) {
 
 // goDict is what an instance of a generic function is given to know its types.
 const goDict = ".dict"
+
+// goCaptured is where a function has what it captured: RDX leads to that at its entry.
+func goCaptured(sig *symbol.Signature) (homes []home) {
+	for _, c := range sig.Captured {
+		h := home{indirect: true, off: int32(c.Off)}
+		h.add(place{source: source{kind: srcGPR, reg: ring.RegRDX}, size: 8})
+		if sizeOf(goStrip(c.Type)) < 0 {
+			h = nowhere
+		}
+		homes = append(homes, h)
+	}
+	return homes
+}
+
+// goUnique is the name of what was captured. One that both functions change is a pointer to it; what is called as a
+// parameter is hidden by that.
+func goUnique(name string, taken []string) string {
+	name = strings.TrimPrefix(name, "&")
+	for slices.Contains(taken, name) {
+		name = "outer " + name
+	}
+	return name
+}
 
 // goName is what a parameter without a name is shown as.
 func goName(name, prefix, instead string) string {

@@ -76,7 +76,7 @@ type subDie struct {
 	proto      bool
 	passing    uint64
 	params     []paramDie
-	vars       []paramDie // of Rust: variables beside them
+	vars       []paramDie // of Rust: variables beside them; of Go: what was captured
 	variadic   bool
 }
 
@@ -90,6 +90,8 @@ type paramDie struct {
 	origin     dieRef
 	artificial bool
 	result     bool
+	captured   bool
+	at         int64 // of what was captured
 }
 
 // function merges the concrete DIE with its abstract instance and declaration: the concrete one says
@@ -120,6 +122,9 @@ func (s *sigDecoder) function(ref dieRef) {
 			s.sig.Passing = Passing(c.passing - 3)
 		}
 	}
+	if s.sig.Language == LangGo && len(chain) > 0 {
+		s.captured(chain)
+	}
 	if s.sig.Return != nil && s.sig.Return.Kind == KindVoid && s.sig.Return == voidType {
 		s.sig.Return = nil
 	}
@@ -127,6 +132,21 @@ func (s *sigDecoder) function(ref dieRef) {
 		s.sig.Prototyped = true
 	}
 	s.params(chain)
+}
+
+// captured takes what a function of Go's has from the one around it.
+func (s *sigDecoder) captured(chain []subDie) {
+	for _, c := range chain {
+		for i := range c.vars {
+			if v := &c.vars[i]; v.captured && v.at >= 0 && v.at < 1<<20 {
+				p := s.param(v, nil)
+				s.sig.Captured = append(s.sig.Captured, Captured{p.Name, p.Type, v.at})
+			}
+		}
+		if len(s.sig.Captured) > 0 {
+			return
+		}
+	}
 }
 
 // params takes the concrete instance's list where it has one: parameters that the abstract instance
@@ -281,7 +301,7 @@ func (s *sigDecoder) readSub(u *unit, ab *abbrev, r reader) subDie {
 		case tagFormalParameter:
 			out.params = append(out.params, s.readParam(u, c, cr, u.ref(off)))
 		case tagVariable:
-			if s.sig.Language != LangRust {
+			if s.sig.Language != LangRust && s.sig.Language != LangGo {
 				c.skipAttrs(cr)
 				break
 			}
@@ -294,7 +314,9 @@ func (s *sigDecoder) readSub(u *unit, ab *abbrev, r reader) subDie {
 		}
 	}
 	s.d.children(u, r, each)
-	s.nameEmpty(&out)
+	if s.sig.Language == LangRust {
+		s.nameEmpty(&out)
+	}
 	return out
 }
 
@@ -339,6 +361,8 @@ func (s *sigDecoder) readParam(u *unit, ab *abbrev, r *reader, ref dieRef) param
 			p.artificial = u.value(r, at).u != 0
 		case atVariableParameter:
 			p.result = u.value(r, at).u != 0
+		case atGoClosureOffset:
+			p.captured, p.at = true, int64(u.value(r, at).u)
 		default:
 			u.skip(r, at.form)
 		}

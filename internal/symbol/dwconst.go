@@ -78,6 +78,7 @@ const (
 	atSpecification     = 0x47
 	atType              = 0x49
 	atVariableParameter = 0x4b
+	atGoClosureOffset   = 0x2907
 	atVirtuality        = 0x4c
 	atEntryPC           = 0x52
 	atRanges            = 0x55

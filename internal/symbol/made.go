@@ -12,6 +12,13 @@ func MadePointer(to *Type) *Type {
 	return t
 }
 
+// MadeReference is a pointer that is shown as what it leads to.
+func MadeReference(to *Type) *Type {
+	t := &Type{Kind: KindReference, Size: 8, elem: to}
+	t.elemOnce.Do(func() {})
+	return t
+}
+
 // MadeArray is an array of n elements of a type.
 func MadeArray(elem *Type, n int64) *Type {
 	t := &Type{Kind: KindArray, Count: n, Size: arraySize(n, elem), elem: elem}

@@ -29,10 +29,18 @@ type Param struct {
 	Result     bool // Go: a named result, listed with the parameters
 }
 
+// Captured is a variable of Go that a function has from the one that it was made in.
+type Captured struct {
+	Name string // "&n" for one that both change: then it is a pointer
+	Type *Type
+	Off  int64 // in what the function's value leads to
+}
+
 // Signature is a function's interface as DWARF describes its concrete instance.
 type Signature struct {
 	Params     []Param
-	Return     *Type // nil for void; Go has Params with Result instead
+	Captured   []Captured // Go: what a function within another one has of it
+	Return     *Type      // nil for void; Go has Params with Result instead
 	Variadic   bool
 	Prototyped bool   // false only for C functions declared without a prototype
 	Optimized  bool   // the unit looks optimised: locations are lists, or the producer says -O1 and up

@@ -1,0 +1,45 @@
+package acceptance
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/strobe-debug/strobe/internal/strobetest"
+)
+
+// TestGoTrees: a panic says in each call that it leaves what it was, and a function has what it captured as it is at
+// the call.
+func TestGoTrees(t *testing.T) {
+	t.Parallel()
+	s := strobetest.Start(t, nil)
+	for _, c := range []struct {
+		program string
+		want    []string
+	}{
+		{"panics", []string{
+			"do(n=0) ✗ runtime.errorString: invalid memory address or nil pointer dereference ",
+			"do(n=1) ✗ runtime.plainError: assignment to entry in nil map ",
+			"do(n=2) ✗ runtime.boundsError: index out of range [2] with length 0 ",
+			"do(n=3) ✗ *runtime.TypeAssertionError: ", "do(n=4) ✗ *errors.errorString: plain error ",
+			"do(n=5) ✗ *fmt.wrapError: wrapped: file does not exist ", `do(n=6) ✗ *main.E: Code=7, Why="custom" `,
+			"do(n=7) ✗ main.T: a=1, b=2 ", "do(n=8) ✗ panic: 42 ", "do(n=9) ✗ runtime.errorString: integer divide by zero ",
+			"do(n=10) ✗ runtime.boundsError: slice bounds out of range [10:0] ", "do(n=11) ✗ ", "try(n=11) → 11 ", `"66\n"`,
+		}},
+		{"closures", []string{
+			`counter.func1(by=1, n=0, step=3, a={name: "three", total: 0}) → 3 `,
+			`counter.func1(by=2, n=3, step=3, a={name: "three", total: 3}) → 9 `,
+			`main.func1(i=1, s="b", ok=true, seen={a: 0}, pre=["p", "q"])`, "main.func2(id=7, ok=true, done={len: 0",
+			"main.func3(seen={a: 0, b: 1}, ok=false)",
+		}},
+	} {
+		bin, root := goProgram(t, c.program)
+		l := s.Launch(t, bin, root, nil, args{"trace": []string{"@usercode"}})
+		s.WaitEnd(t, l.SessionID, endLimit)
+		tree := s.Query(t, l.SessionID, args{"view": "tree", "unfold": true, "limit": 500}).Tree
+		for _, want := range c.want {
+			if !strings.Contains(tree, want) {
+				t.Errorf("%s: no %q in\n%s", c.program, want, tree)
+			}
+		}
+	}
+}
