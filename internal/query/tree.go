@@ -116,7 +116,7 @@ const minSection = 6
 type section struct {
 	thread event.ThreadID
 	lanes  []event.ThreadID // of calls that the thread leaves and comes back to, in its tree
-	filter store.Filter     // what to read; Threads is one thread with its lanes
+	filter store.Filter     // what to read, but of this thread with its lanes: see of
 	roots  []store.Row      // selected calls, if calls are selected; else everything in filter
 	calls  int64            // in the filter, or selected
 }
@@ -164,64 +164,6 @@ func (a *asker) selected(parts []part) (rows []store.Row, beyond int64, err erro
 	return rows, int64(len(ids) - len(first)), nil
 }
 
-// sections decides what each thread's tree reads. others tells that there is output of unknown threads that
-// cannot be placed in the only tree.
-func (a *asker) sections(parts []part, roots []store.Row) (out []section, others bool, err error) {
-	base := parts[0].filter
-	base.Funcs, base.MinDur, base.MaxDur, base.RetEq, base.RetMin, base.RetMax = nil, 0, 0, nil, nil, nil
-	base.Kinds = callKinds
-	if a.kinds == 0 {
-		base.Kinds |= otherKinds
-	}
-	base.Kinds |= a.kinds
-	lanes, of := a.lanes()
-	for i := range a.threads {
-		id := event.ThreadID(i)
-		if base.Threads != nil && !base.Threads.Has(uint32(id)) {
-			continue
-		}
-		if home, ok := of[id]; ok && (base.Threads == nil || base.Threads.Has(uint32(home))) {
-			continue // it is in that thread's tree
-		}
-		s := section{thread: id, filter: base, lanes: lanes[id]}
-		s.filter.Threads = &store.Bits{}
-		for _, t := range append([]event.ThreadID{id}, s.lanes...) {
-			s.filter.Threads.Set(uint32(t))
-		}
-		if roots != nil {
-			for j := range roots {
-				if s.filter.Threads.Has(uint32(roots[j].Thread)) {
-					s.roots = append(s.roots, roots[j])
-				}
-			}
-			s.calls = int64(len(s.roots))
-		} else {
-			f := s.filter
-			f.Kinds = 1 << event.FunctionEnter
-			if s.calls, err = a.sn.Count(a.ctx, f); err != nil {
-				return nil, false, fmt.Errorf("count calls: %w", err)
-			}
-			if s.calls == 0 { // the end of calls whose beginning is out of view, or exceptions alone
-				f.Kinds = 1<<event.FunctionExit | base.Kinds&(1<<event.Exception)
-				if n, err := a.sn.Count(a.ctx, f); err != nil || n == 0 {
-					if err != nil {
-						return nil, false, fmt.Errorf("count calls: %w", err)
-					}
-					continue
-				}
-			}
-		}
-		if s.calls > 0 || roots == nil {
-			out = append(out, s)
-		}
-	}
-	slices.SortStableFunc(out, func(x, y section) int {
-		s, t := a.thread(x.thread), a.thread(y.thread)
-		return s.Compare(t)
-	})
-	return out, base.Threads != nil && a.req.Under == 0, nil
-}
-
 // builder makes one section's nodes.
 type builder struct {
 	a        *asker
@@ -244,6 +186,7 @@ type builder struct {
 }
 
 func (b *builder) build(s section) error {
+	s.filter = s.of()
 	if s.lanes != nil {
 		b.lanes, b.calls = map[event.ThreadID]*record.Stack[*node]{}, map[event.ID]*node{}
 		if s.roots != nil {

@@ -3,7 +3,9 @@ package native
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -279,6 +281,7 @@ func (d *drainer) goLanes(rs *ringState, sp uint64) (*lanes, uint64) {
 	}
 	ls := p.drain.goroutines[goid]
 	if ls == nil {
+		p.drain.spareGoroutines()
 		pid := int32(rs.pid)
 		ls = &lanes{one: true, name: func(int) event.ThreadID {
 			return d.t.sink.Thread(event.Thread{PID: pid, TID: int32(goid), Name: fmt.Sprintf("goroutine %d", goid)})
@@ -289,6 +292,21 @@ func (d *drainer) goLanes(rs *ringState, sp uint64) (*lanes, uint64) {
 		ls.losses, ls.lost = p.drain.goLosses, true
 	}
 	return ls, depth
+}
+
+// keptGoroutines is how many goroutines are remembered that have no call open.
+const keptGoroutines = 1 << 16
+
+// spareGoroutines forgets those that have no call open, where there are many: one of which more comes is known by its
+// number.
+func (s *drainState) spareGoroutines() {
+	if len(s.goroutines) < max(s.goMost, keptGoroutines) {
+		return
+	}
+	maps.DeleteFunc(s.goroutines, func(_ uint64, ls *lanes) bool {
+		return !slices.ContainsFunc(ls.list, func(l *lane) bool { return len(l.frames) > 0 })
+	})
+	s.goMost = 2 * len(s.goroutines)
 }
 
 // goSkipped says why a call of a function of Go's ended without a record: of one of which few are recorded, the end of
