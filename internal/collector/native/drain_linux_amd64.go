@@ -26,7 +26,7 @@ type drainState struct {
 	code codeSeen
 
 	goroutines map[uint64]*lanes // by ID, of those of which something was recorded
-	goMost     int // of them, before those without calls are forgotten
+	goMost     int               // of them, before those without calls are forgotten
 	goLosses   int
 }
 
