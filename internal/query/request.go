@@ -19,7 +19,7 @@ type Request struct {
 	ThreadID      *int64          `json:"threadId,omitempty"`
 	ThreadName    *ThreadFilter   `json:"threadName,omitempty"`
 	PID           *int64          `json:"pid,omitempty"`
-	TimeFrom      Moment          `json:"timeFrom,omitempty" jsonschema:"ns, or -5s before the newest event"`
+	TimeFrom      Moment          `json:"timeFrom,omitempty" jsonschema:"ns, or -5s: before the newest"`
 	TimeTo        Moment          `json:"timeTo,omitempty"`
 	MinDurationNs int64           `json:"minDurationNs,omitempty"`
 	MaxDurationNs int64           `json:"maxDurationNs,omitempty"`
@@ -30,27 +30,32 @@ type Request struct {
 	Order         string          `json:"order,omitempty" jsonschema:"or a column of table, -column: falling"`
 	Verbose       bool            `json:"verbose,omitempty" jsonschema:"whole values, threads"`
 
-	Addresses bool     `json:"addresses,omitempty" jsonschema:"what pointers lead to begins with its $address"`
+	Addresses bool     `json:"addresses,omitempty" jsonschema:"objects show their $address"`
 	View      string   `json:"view,omitempty"`
-	Fields    []string `json:"fields,omitempty" jsonschema:"table: columns, expressions too"`
+	Fields    []string `json:"fields,omitempty" jsonschema:"table: columns, expressions"`
 	Claim     string   `json:"claim,omitempty"`
-	Unfold    bool     `json:"unfold,omitempty" jsonschema:"tree: every call in its own line"`
-	MaxTokens int      `json:"maxTokens,omitempty"`
-	WaitMs    int      `json:"waitMs,omitempty" jsonschema:"wait until something matches"`
+	Object    string   `json:"object,omitempty" jsonschema:"its address"`
+
+	Allocators []Allocator `json:"allocators,omitempty" jsonschema:"of object"`
+
+	Unfold    bool `json:"unfold,omitempty" jsonschema:"tree: each call in a line"`
+	MaxTokens int  `json:"maxTokens,omitempty"`
+	WaitMs    int  `json:"waitMs,omitempty" jsonschema:"wait until something matches"`
 }
 
 // Values of Request.Order and Request.View, the first being the default.
 var (
 	Orders = []string{"time", "thread"}
-	Views  = []string{"events", "tree", "stats", "table", "invariants", "check", "summary", "why", "diff"}
+	Views  = []string{"events", "tree", "stats", "table", "invariants", "check", "summary", "why", "diff",
+		"object"}
 )
 
 // ViewHelp says when to ask which view.
-const ViewHelp = "tree: calls as text; stats: per function; table: calls as rows of what varies; invariants: what " +
-	"all calls but a few keep; check: a claim; summary: the session; why: event under; diff: calls with claim from others"
+const ViewHelp = "tree: calls as text; stats: per function; table: calls as rows; invariants: what all calls but a " +
+	"few keep; check, diff: by claim; summary: the session; why: event under; object: its life"
 
-// ClaimHelp says what a claim of view check may be.
-const ClaimHelp = "of check, e.g. size >= 0 whenever result == true; id never decreases per lane"
+// ClaimHelp says what a claim of views check and diff may be.
+const ClaimHelp = "e.g. size >= 0 whenever result == true; id never decreases per lane"
 
 // Limits of Request's fields.
 const (

@@ -52,6 +52,7 @@ type filters struct {
 	clamped    bool // limit was over MaxLimit
 	claim      claim
 	claimNames []string // of arguments, as the claim calls them
+	object     uint64   // of view object
 }
 
 // moment is a parsed Moment.
@@ -72,7 +73,7 @@ func (m moment) at(newest int64) int64 {
 func compile(req Request) (*filters, error) {
 	f := &filters{req: req}
 	for _, check := range []func() error{f.checkKinds, f.checkNames, f.checkValues, f.checkTimes, f.checkPage,
-		f.checkView, f.checkClaim} {
+		f.checkView, f.checkClaim, f.checkObject} {
 		if err := check(); err != nil {
 			return nil, err
 		}
