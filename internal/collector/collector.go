@@ -221,6 +221,24 @@ type WriteSink interface {
 	WroteAll(until int64)
 }
 
+// Covered is a function that is watched for whether it runs at all.
+type Covered struct {
+	Name, File, Module string
+	Line               int
+	State              string // why it is not watched, "": it is
+}
+
+// CoverSink is a Sink that wants to know which functions run at all.
+type CoverSink interface {
+	// Cover takes functions that are watched from now on. It returns the number of the first, which those of the others
+	// follow; below 0: it has no room.
+	Cover([]Covered) (first int)
+	// CoveredRan tells that one ran for the first time, on the session's clock.
+	CoveredRan(id int, ts int64, thread event.ThreadID)
+	// CoveredGone tells that one is not watched any more, and why.
+	CoveredGone(id int, why string)
+}
+
 // ThreadNamer is a Sink that takes names of threads that are not the kernel's.
 type ThreadNamer interface {
 	// NamedThread is Thread of one that is called so, whatever the kernel calls it.

@@ -113,6 +113,7 @@ type Group struct {
 type fullSink interface {
 	Sink
 	WriteSink
+	CoverSink
 	DeathWatcher
 	ThreadNamer
 	ChangeSink

@@ -180,6 +180,8 @@ func ask(ctx context.Context, st *store.Store, f *filters, env Env, seen event.I
 		notes, err = a.why(res)
 	case "check":
 		notes, err = a.check(parts, res)
+	case "coverage":
+		notes = a.coverage(res)
 	case "object":
 		notes, err = a.objectView(res)
 	default:

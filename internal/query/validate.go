@@ -73,7 +73,7 @@ func (m moment) at(newest int64) int64 {
 func compile(req Request) (*filters, error) {
 	f := &filters{req: req}
 	for _, check := range []func() error{f.checkKinds, f.checkNames, f.checkValues, f.checkTimes, f.checkPage,
-		f.checkView, f.checkClaim, f.checkObject} {
+		f.checkView, f.checkClaim, f.checkObject, f.checkCoverage} {
 		if err := check(); err != nil {
 			return nil, err
 		}
@@ -394,7 +394,7 @@ func (f *filters) checkView() error {
 		return invalid("eventType", "Use view events, or leave eventType out.", "view %s shows calls, not %s", r.View,
 			strings.Join(r.EventType, ", "))
 	}
-	if r.Offset > 0 {
+	if r.Offset > 0 && r.View != "coverage" {
 		return invalid("offset", "Use afterEventId, under or timeFrom to see another part.", "view %s has no pages", r.View)
 	}
 	return nil

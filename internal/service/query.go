@@ -32,10 +32,10 @@ var queryOp = Op{
 		"functions that were called most and took longest. `why` tells of the event that `under` names: the path " +
 		"to it, what its function's other calls keep and it does not, the calls beside and below it, the last " +
 		"output before, and how its caller ended. `diff` divides each function's calls by a claim (`result < 0`, " +
-		"`$thread == 7`, `$time > 1000000`, `this.id == 3`) and says which values tell the two sides apart. `object` tells the life " +
-		"of what lies at an address: every call that got, returned or held it, who made and freed it, its fields as " +
-		"they changed, and who used it after its end; `allocators` names functions of the program's own that make " +
-		"and free. " +
+		"`$thread == 7`, `$time > 1000000`, `this.id == 3`) and says which values tell the two sides apart. " +
+		"`object` tells the life of what lies at an address: every call that got, returned or held it, who made and " +
+		"freed it, its fields as they changed, and who used it after its end; `allocators` names functions of the program's own that make " +
+		"and free. `coverage` says which of the user's functions never ran, where the pattern @coverage is traced. " +
 		"A question sees everything that the program did before it was asked. " +
 		"Values: a pointer that cannot be followed is `0x… <unreadable>`; the this of a constructor is its address, for " +
 		"nothing is made yet.",

@@ -142,6 +142,8 @@ func (t *target) applyProbes(ctx context.Context, p *process) error {
 	want := map[*hooked]bool{}
 	watching := len(t.probes)+len(t.points) > 0 && !t.stopping.Load() && !t.drives(p)
 	t.statusOld.Store(true)
+	t.cover(p)
+	defer t.coverGone(p)
 	output := t.wantsOutput()
 	panics := t.watchesPanics(p)
 	writes := t.wantsWrites(p)
