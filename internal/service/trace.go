@@ -24,23 +24,27 @@ type TraceParams struct {
 
 	Sampling    *SamplingParam `json:"sampling,omitempty" jsonschema:"over 100000 calls/s: auto, off, {rate}"`
 	ProjectRoot string         `json:"projectRoot,omitempty"`
+	Plan        bool           `json:"plan,omitempty" jsonschema:"only tell what would be traced, calls/s"`
 	Budget
 }
 
 // TraceResult is the answer of debug_trace: the exact state after the call.
 type TraceResult struct {
-	Mode               string      `json:"mode"` // pending or runtime
-	ActivePatterns     []string    `json:"activePatterns"`
-	HookedFunctions    int         `json:"hookedFunctions"`
-	MatchedFunctions   int         `json:"matchedFunctions"`
-	ByBreakpoint       int         `json:"hookedByBreakpoint,omitempty"` // of hookedFunctions: slower
-	Unhookable         []NotHooked `json:"unhookable,omitempty"`         // by reason
-	UnhookableCount    int         `json:"unhookableCount,omitempty"`
-	ActiveWatches      []string    `json:"activeWatches"`
-	Warnings           []string    `json:"warnings"`
-	EventLimit         int64       `json:"eventLimit"`
-	SerializationDepth int         `json:"serializationDepth"`
-	Status             string      `json:"status,omitempty"`
+	Mode             string      `json:"mode"` // pending or runtime
+	ActivePatterns   []string    `json:"activePatterns"`
+	HookedFunctions  int         `json:"hookedFunctions"`
+	MatchedFunctions int         `json:"matchedFunctions"`
+	ByBreakpoint     int         `json:"hookedByBreakpoint,omitempty"` // of hookedFunctions: slower
+	Unhookable       []NotHooked `json:"unhookable,omitempty"`         // by reason
+	UnhookableCount  int         `json:"unhookableCount,omitempty"`
+	ActiveWatches    []string    `json:"activeWatches"`
+	Warnings         []string    `json:"warnings"`
+	EventLimit       int64       `json:"eventLimit"`
+	// of a plan: calls of what would be traced, the most first
+	CallsPerSecond     int64          `json:"callsPerSecond,omitempty"`
+	Planned            []PlannedCalls `json:"planned,omitempty"`
+	SerializationDepth int            `json:"serializationDepth"`
+	Status             string         `json:"status,omitempty"`
 }
 
 var traceOp = Op{
@@ -121,6 +125,10 @@ func trace(ctx context.Context, s *Service, p *TraceParams) (*TraceResult, error
 	if err := s.checkPatterns(p.Add); err != nil {
 		return nil, err
 	}
+	if p.SessionID == "" && p.Plan {
+		return nil, invalid("debug_launch with stopOnEntry first, then plan in its session.",
+			"plan needs a program that runs: sessionId is absent")
+	}
 	if p.SessionID == "" {
 		return s.stage(ctx, p)
 	}
@@ -134,6 +142,9 @@ func trace(ctx context.Context, s *Service, p *TraceParams) (*TraceResult, error
 	change, err := p.change()
 	if err != nil {
 		return nil, err
+	}
+	if p.Plan {
+		return plan(ctx, sess, change)
 	}
 	t, err := sess.Trace(ctx, change)
 	if err != nil {

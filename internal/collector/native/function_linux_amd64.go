@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/strobe-debug/strobe/internal/capture"
 	"github.com/strobe-debug/strobe/internal/collector"
@@ -36,6 +37,8 @@ type function struct {
 	retScalar bool
 	retAlone  bool  // the whole exit payload is that word
 	codeStep  uint8 // payloads hold addresses of code, which get names: value.Layout.CodeStep
+
+	planned atomic.Int64 // calls, of want.planned
 
 	once sync.Once
 	id   event.FuncID
@@ -189,6 +192,7 @@ type want struct {
 	depth   int
 	given   bool // the depth was asked for
 	out     bool
+	planned bool   // calls are counted and not delivered
 	watches string // labels and expressions, each behind a NUL
 
 	described int // generation of the user's descriptions of types

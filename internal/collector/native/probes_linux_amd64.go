@@ -23,6 +23,7 @@ type probe struct {
 	depth int
 	given bool // the depth was asked for
 	out   bool
+	plan  bool // Probe.Planned
 	pat   *symbol.Pattern
 }
 
@@ -291,7 +292,7 @@ func (t *target) match(mod *symbol.Module) matchResult {
 	res = matchResult{wanted: map[int]want{}, counts: make([]int, len(t.probes)), by: map[int][]int32{}}
 	fns, sieve := mod.Functions(), t.sieve()
 	for i := range fns {
-		w, out, some := want{described: described}, false, false
+		w, out, some := want{described: described, planned: true}, false, false
 		var by []int32
 		sieve.Match(&fns[i], func(k int) {
 			pr := &t.probes[k]
@@ -301,6 +302,7 @@ func (t *target) match(mod *symbol.Module) matchResult {
 			case pr.pat.Exact() || fns[i].HasDWARF:
 				some, by = true, append(by, int32(k))
 				w.depth, w.given, w.out = max(w.depth, pr.depth), w.given || pr.given, w.out || pr.out
+				w.planned = w.planned && pr.plan
 			}
 		})
 		if !some {
@@ -375,7 +377,7 @@ func (t *target) matchKey(mod *symbol.Module) string {
 	var key strings.Builder
 	fmt.Fprintf(&key, "%p %d", mod, t.walks.Generation())
 	for _, pr := range t.probes {
-		fmt.Fprintf(&key, "\x00%d %v %s", pr.depth, pr.out, pr.text)
+		fmt.Fprintf(&key, "\x00%d %v %v %s", pr.depth, pr.out, pr.plan, pr.text)
 	}
 	for _, w := range t.watches {
 		fmt.Fprintf(&key, "\x00%q %q %q", w.Label, w.Expr, w.On)
