@@ -47,13 +47,13 @@ type Request struct {
 var (
 	Orders = []string{"time", "thread"}
 	Views  = []string{"events", "tree", "stats", "table", "invariants", "check", "summary", "why", "diff",
-		"object", "coverage"}
+		"object", "coverage", "missing"}
 )
 
 // ViewHelp says when to ask which view.
 const ViewHelp = "tree: calls as text; stats: per function; table: calls as rows; invariants: what all calls but a " +
 	"few keep; check, diff: by claim; summary: the session; why: event under; object: its life; coverage: what " +
-	"ran (of @coverage)"
+	"ran (of @coverage); missing: why function did not"
 
 // ClaimHelp says what a claim of views check and diff may be.
 const ClaimHelp = "e.g. size >= 0 whenever result == true; id never decreases per lane"

@@ -40,6 +40,8 @@ type Env struct {
 	Warnings func() []string             // said in the answer's hint; nil: nothing is
 	Ended    func() bool                 // reports that nothing more can come, so waiting is over; nil: it can
 	Paused   func() string               // where threads are paused, "" where none is; nil: nobody knows
+	// Absent looks for a function in the program's files; nil: they are not there.
+	Absent func(context.Context, AbsentQuestion) (*Absent, error)
 	// Once reports whether it was not asked for this key before by the same client: what was said is said shorter. nil: it
 	// was not.
 	Once func(key string) bool
@@ -182,6 +184,8 @@ func ask(ctx context.Context, st *store.Store, f *filters, env Env, seen event.I
 		notes, err = a.check(parts, res)
 	case "coverage":
 		notes = a.coverage(res)
+	case "missing":
+		notes, err = a.missing(res, env.Absent)
 	case "object":
 		notes, err = a.objectView(res)
 	default:

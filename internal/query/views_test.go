@@ -36,7 +36,9 @@ func TestViewsKeepTheBudget(t *testing.T) {
 			case "why":
 				req.Under = 1 + rng.Int64N(int64(len(m.events)))
 			}
-			if req.View != "object" && req.View != "why" && req.View != "summary" && rng.IntN(2) == 0 {
+			if req.View == "missing" {
+				req.Function = &NameFilter{Equals: modelNames[rng.IntN(numFuncs)] + "x"[rng.IntN(2):]}
+			} else if req.View != "object" && req.View != "why" && req.View != "summary" && rng.IntN(2) == 0 {
 				req.Function = &NameFilter{Equals: modelNames[rng.IntN(numFuncs)]}
 			}
 			res := ask1(t, m.st, req)

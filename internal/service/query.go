@@ -17,28 +17,27 @@ import (
 var queryOp = Op{
 	Name:    "debug_query",
 	Summary: "Ask the timeline: output, calls with arguments and results, crashes, and what is odd in them.",
-	Doc: "Times are nanoseconds since the session's start. Lists are in chronological order; go on with afterEventId = " +
-		"lastEventId. " +
-		"Views of calls: `table` has one row for each call of the function that is called most, or of the one " +
-		"asked for, with the paths into arguments and result that vary as columns, what is the same said once " +
-		"above, and calls that break what all others keep marked with `!`; order sorts it by a column, fields " +
+	Doc: "Times are nanoseconds since the session's start. Lists are in chronological order; go on with afterEventId " +
+		"= lastEventId. Views of calls: `table` has one row for each call of the function that is called most, or of " +
+		"the one asked for, with the paths into arguments and result that vary as columns, what is the same said " +
+		"once above, and calls that break what all others keep marked with `!`; order sorts it by a column, fields " +
 		"chooses columns. `invariants` says for each function what held in all calls but a few (ranges, null, " +
 		"constants, order, equality, what follows from what) and names those. `check` takes a claim in the " +
-		"expression language over arguments, `result`, `out.X` (at the end), `thrown`, `took` (ns) and " +
-		"`$thread`, `A whenever B`, or `A never decreases`, `always grows`, `never grows`, `never repeats`, " +
-		"`never changes`, each also `per B, C`: it is proved on this recording, or the first calls that break it " +
-		"are named, or it is said why it cannot be told. `summary` tells of the whole session in under 1,000 " +
-		"tokens: processes, crash, exceptions, odd results, calls without an end, the end of the output, the " +
-		"functions that were called most and took longest. `why` tells of the event that `under` names: the path " +
-		"to it, what its function's other calls keep and it does not, the calls beside and below it, the last " +
-		"output before, and how its caller ended. `diff` divides each function's calls by a claim (`result < 0`, " +
-		"`$thread == 7`, `$time > 1000000`, `this.id == 3`) and says which values tell the two sides apart. " +
-		"`object` tells the life of what lies at an address: every call that got, returned or held it, who made and " +
-		"freed it, its fields as they changed, and who used it after its end; `allocators` names functions of the program's own that make " +
-		"and free. `coverage` says which of the user's functions never ran, where the pattern @coverage is traced. " +
-		"A question sees everything that the program did before it was asked. " +
-		"Values: a pointer that cannot be followed is `0x… <unreadable>`; the this of a constructor is its address, for " +
-		"nothing is made yet.",
+		"expression language over arguments, `result`, `out.X` (at the end), `thrown`, `took` (ns) and `$thread`, `A " +
+		"whenever B`, or `A never decreases`, `always grows`, `never grows`, `never repeats`, `never changes`, each " +
+		"also `per B, C`: it is proved on this recording, or the first calls that break it are named, or it is said " +
+		"why it cannot be told. `summary` tells of the whole session in under 1,000 tokens: processes, crash, " +
+		"exceptions, odd results, calls without an end, the end of the output, the functions that were called most " +
+		"and took longest. `why` tells of the event that `under` names: the path to it, what its function's other " +
+		"calls keep and it does not, the calls beside and below it, the last output before, and how its caller " +
+		"ended. `diff` divides each function's calls by a claim (`result < 0`, `$thread == 7`, `$time > 1000000`, " +
+		"`this.id == 3`) and says which values tell the two sides apart. `object` tells the life of what lies at an " +
+		"address: every call that got, returned or held it, who made and freed it, its fields as they changed, and " +
+		"who used it after its end; `allocators` names functions of the program's own that make and free. `missing` " +
+		"says why a function did not run: the nearest callers that did, or that it is inlined, or not linked. " +
+		"`coverage` says which of the user's functions never ran, where the pattern @coverage is traced. A question " +
+		"sees everything that the program did before it was asked. Values: a pointer that cannot be followed is `0x… " +
+		"<unreadable>`; the this of a constructor is its address, for nothing is made yet.",
 	ReadOnly: true,
 	Params:   reflect.TypeFor[query.Request](),
 	Results:  []reflect.Type{reflect.TypeFor[query.Result]()},
@@ -98,6 +97,7 @@ func runQuery(ctx context.Context, s *Service, r *query.Request) (*query.Result,
 	defer release()
 	env := query.Env{Now: sess.Now, Ended: sess.Complete,
 		Once: func(what string) bool { return s.said.once(ctx, sess.ID, what) }}
+	env.Absent = s.absent
 	env.Paused = func() string { return pausedHint(sess) }
 	var late []string
 	env.Warnings = func() []string { return late }

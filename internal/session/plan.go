@@ -30,7 +30,7 @@ func (s *Session) Plan(ctx context.Context, c TraceChange, sample time.Duration)
 		return nil, nil, 0, context.Cause(use)
 	}
 	if s.meta.Core != nil || !s.Live() {
-		return nil, nil, 0, fault.New(fault.ProcessExited, "debug_launch it again, with stopOnEntry to plan before main runs.",
+		return nil, nil, 0, fault.New(fault.ProcessExited, "debug_launch it again, with stopOnEntry to plan before main.",
 			"no program of session %s runs in which something could be traced", s.ID)
 	}
 	s.mu.Lock()

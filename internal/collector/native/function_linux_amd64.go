@@ -159,19 +159,6 @@ func (fn *function) eventFunction() event.Function {
 		Language: string(fn.sym.Language), Layout: fn.plan.Layout.Marshal(), Code: fn.codeStep}
 }
 
-// publicName prefers the name that callers use: malloc, not its alias __libc_malloc.
-func publicName(f *symbol.Function) string {
-	best := f.Name
-	for _, a := range f.Aliases {
-		if underscores(a) < underscores(best) {
-			best = a
-		}
-	}
-	return best
-}
-
-func underscores(name string) int { return len(name) - len(strings.TrimLeft(name, "_")) }
-
 // register gives the function its ID in the session.
 func (fn *function) register(sink collector.Sink) event.FuncID {
 	fn.once.Do(func() { fn.id = sink.Function(fn.eventFunction()) })
