@@ -23,7 +23,7 @@ type Request struct {
 	TimeTo        Moment          `json:"timeTo,omitempty"`
 	MinDurationNs int64           `json:"minDurationNs,omitempty"`
 	MaxDurationNs int64           `json:"maxDurationNs,omitempty"`
-	Under         int64           `json:"under,omitempty" jsonschema:"event id: only what that call caused"`
+	Under         int64           `json:"under,omitempty" jsonschema:"event id: what that call caused"`
 	Limit         int             `json:"limit,omitempty"`
 	Offset        int             `json:"offset,omitempty"`
 	AfterEventID  *int64          `json:"afterEventId,omitempty" jsonschema:"cursor: the previous lastEventId"`
@@ -34,6 +34,7 @@ type Request struct {
 	View      string   `json:"view,omitempty"`
 	Fields    []string `json:"fields,omitempty" jsonschema:"table: columns, expressions"`
 	Claim     string   `json:"claim,omitempty"`
+	Against   string   `json:"against,omitempty" jsonschema:"diff: with this session"`
 	Object    string   `json:"object,omitempty" jsonschema:"its address"`
 
 	Allocators []Allocator `json:"allocators,omitempty" jsonschema:"of object"`
@@ -53,7 +54,7 @@ var (
 // ViewHelp says when to ask which view.
 const ViewHelp = "tree: calls as text; stats: per function; table: calls as rows; invariants: what all calls but a " +
 	"few keep; check, diff: by claim; summary: the session; why: event under; object: its life; coverage: what " +
-	"ran (of @coverage); missing: why function did not"
+	"ran (@coverage); missing: why not"
 
 // ClaimHelp says what a claim of views check and diff may be.
 const ClaimHelp = "e.g. size >= 0 whenever result == true; id never decreases per lane"

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/fault"
 	"github.com/strobe-debug/strobe/internal/query"
 	"github.com/strobe-debug/strobe/internal/session"
 )
@@ -31,7 +33,8 @@ var queryOp = Op{
 		"and took longest. `why` tells of the event that `under` names: the path to it, what its function's other " +
 		"calls keep and it does not, the calls beside and below it, the last output before, and how its caller " +
 		"ended. `diff` divides each function's calls by a claim (`result < 0`, `$thread == 7`, `$time > 1000000`, " +
-		"`this.id == 3`) and says which values tell the two sides apart. `object` tells the life of what lies at an " +
+		"`this.id == 3`) and says which values tell the two sides apart; with `against` it compares two sessions: " +
+		"functions, counts, values, and the first call that differs. `object` tells the life of what lies at an " +
 		"address: every call that got, returned or held it, who made and freed it, its fields as they changed, and " +
 		"who used it after its end; `allocators` names functions of the program's own that make and free. `missing` " +
 		"says why a function did not run: the nearest callers that did, or that it is inlined, or not linked. " +
@@ -110,7 +113,25 @@ func runQuery(ctx context.Context, s *Service, r *query.Request) (*query.Result,
 		}
 		return ctx.Err()
 	}
+	if r.Against != "" && r.View == "diff" {
+		other, err := s.sessions.Get(ctx, r.Against)
+		if err != nil {
+			return nil, err
+		}
+		theirs, _, done, err := other.Use(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer done()
+		if err := other.FlushWithin(ctx, 0); err != nil {
+			late = []string{fmt.Sprintf("the newest events of %s may be missing: %v", other.ID, err)}
+		}
+		env.Other = theirs
+	}
 	res, err := query.Run(use, st, *r, env)
+	if err == nil && env.Other != nil {
+		s.firstDifference(ctx, r, res)
+	}
 	if err != nil {
 		if cause := context.Cause(use); cause != nil && ctx.Err() == nil {
 			return nil, cause // the session was stopped under the question
@@ -118,6 +139,25 @@ func runQuery(ctx context.Context, s *Service, r *query.Request) (*query.Result,
 		return nil, err
 	}
 	return res, nil
+}
+
+// OfSeveral reports parameters of a question about two sessions.
+func OfSeveral(params any) bool {
+	r, ok := params.(*query.Request)
+	return ok && r.Against != ""
+}
+
+// firstDifference adds the first call in which two sessions differ; that nothing could be aligned is no failure.
+func (s *Service) firstDifference(ctx context.Context, r *query.Request, res *query.Result) {
+	d, err := s.tests.DiffSessions(ctx, r.SessionID, r.Against, "")
+	switch {
+	case err != nil:
+		res.Hint = strings.TrimSpace(res.Hint + " No first difference: " + fault.From(err).Msg + ".")
+	case d.First != nil:
+		res.First = d.First
+	default:
+		res.Hint = strings.TrimSpace(res.Hint + " Call by call nothing differs in what was recorded.")
+	}
 }
 
 // pausedHint says where the program is paused: it may be why nothing comes.
