@@ -52,9 +52,8 @@ var (
 )
 
 // ViewHelp says when to ask which view.
-const ViewHelp = "tree: calls as text; stats: per function; table: calls as rows; invariants: what all calls but a " +
-	"few keep; check, diff: by claim; summary: the session; why: event under; object: its life; coverage: what " +
-	"ran (@coverage); missing: why not"
+const ViewHelp = "invariants: what all calls but a few keep; check, diff: by claim; why: event under; object: its " +
+	"life; coverage: what ran (@coverage); missing: why not"
 
 // ClaimHelp says what a claim of views check and diff may be.
 const ClaimHelp = "e.g. size >= 0 whenever result == true; id never decreases per lane"

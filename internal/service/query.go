@@ -75,6 +75,8 @@ var queryOp = Op{
 		}
 		input.Properties["view"].Description = query.ViewHelp
 		input.Properties["claim"].Description = query.ClaimHelp
+		input.Properties["allocators"] = &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "object"},
+			Description: "of object: [{alloc, free}]"}
 		input.Properties["threadName"] = &jsonschema.Schema{Type: "string"}
 		for _, filter := range []string{"returnValue", "argument"} {
 			for _, bound := range []string{"greaterThan", "lessThan"} {

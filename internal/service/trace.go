@@ -17,14 +17,14 @@ type TraceParams struct {
 	SessionID          string   `json:"sessionId,omitempty" jsonschema:"absent: stage for the next launch in projectRoot"`
 	Add                []string `json:"add,omitempty"` // described by traceOp.adjust
 	Remove             []string `json:"remove,omitempty"`
-	SerializationDepth int      `json:"serializationDepth,omitempty" jsonschema:"how deep values are followed"`
+	SerializationDepth int      `json:"serializationDepth,omitempty" jsonschema:"depth of values"`
 	CaptureOut         *bool    `json:"captureOut,omitempty" jsonschema:"pointees of arguments at the exit"`
 
-	Watches *WatchesParam `json:"watches,omitempty" jsonschema:"values read at each call, e.g. variable gClock->counter"`
+	Watches *WatchesParam `json:"watches,omitempty" jsonschema:"read at each call, e.g. variable gClock->counter"`
 
 	Sampling    *SamplingParam `json:"sampling,omitempty" jsonschema:"over 100000 calls/s: auto, off, {rate}"`
 	ProjectRoot string         `json:"projectRoot,omitempty"`
-	Plan        bool           `json:"plan,omitempty" jsonschema:"only tell what would be traced, calls/s"`
+	Plan        bool           `json:"plan,omitempty" jsonschema:"only tell what it would trace"`
 	Budget
 }
 
