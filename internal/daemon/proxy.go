@@ -37,8 +37,8 @@ const diedMessage = "the Strobe daemon ended while this call ran; call again: " 
 // Proxy is the pipe behind `strobe mcp`. It relays lines of any length unchanged, but for Tier, and reads of them just
 // enough (ids, methods) to answer for a daemon that died, and to take up with the next one.
 //
-// Its goroutines: the caller of Run reads the client; one per daemon connection reads that and ends with it. A reader of
-// the client's input may stay parked when ctx ends: the process exits then.
+// Its goroutines: the caller of Run reads the client; one per daemon connection reads that and ends with it. A reader
+// of the client's input may stay parked when ctx ends: the process exits then.
 type Proxy struct {
 	In      io.Reader
 	Out     io.Writer
@@ -151,10 +151,8 @@ func (p *Proxy) Run(ctx context.Context) error {
 
 // fromClient sends one line on. It waits for a daemon, but never for an answer.
 func (p *Proxy) fromClient(ctx context.Context, cancel context.CancelCauseFunc, line []byte) {
+	line = mcp.WithTier(line, p.Tier)
 	msgs := scan(line)
-	if p.Tier != "" && len(msgs) == 1 {
-		line = mcp.WithTier(line, p.Tier)
-	}
 	p.mu.Lock()
 	conn := p.conn
 	var requests []string

@@ -68,7 +68,7 @@ func askTier(tools []Tool) (list []*sdk.Tool) {
 // WithTier puts a tier into a client's request for the list of tools; every other line stays as it is.
 func WithTier(line []byte, tier string) []byte {
 	var msg, params, meta map[string]json.RawMessage
-	if !bytes.Contains(line, []byte("tools/list")) || json.Unmarshal(line, &msg) != nil ||
+	if tier == "" || !bytes.Contains(line, []byte("tools/list")) || json.Unmarshal(line, &msg) != nil ||
 		string(msg["method"]) != `"tools/list"` {
 		return line
 	}

@@ -49,7 +49,7 @@ type TraceResult struct {
 
 var traceOp = Op{
 	adjust: func(input *jsonschema.Schema) { // longer than a line has room for
-		input.Properties["add"].Description = "glob on the qualified name: * stops at ::, ** does not; a::b(int); " +
+		input.Properties["add"].Description = "glob on the qualified name: * stops at ::, ** not; a::b(int); " +
 			"@usercode; @file:NAME; file:GLOB; @exceptions: throws, catches, panics; @coverage: which functions run; " +
 			"!PATTERN takes out"
 	},
