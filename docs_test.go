@@ -180,6 +180,7 @@ func TestGeneratedTools(t *testing.T) {
 	b.WriteString("# Tools\n\nWhat `strobe mcp` offers. Unknown fields are refused and named.\n" +
 		"null and an empty list are as absent. 0 and \"\" are values: what a field does not take is a VALIDATION_ERROR " +
 		"with its name and range.\n")
+	writeSizes(t, &b)
 	for _, op := range service.Ops {
 		in, err := op.InputSchema()
 		if err != nil {
@@ -206,6 +207,34 @@ func TestGeneratedTools(t *testing.T) {
 		}
 	}
 	generated(t, "tools.md", b.String())
+}
+
+// writeSizes says what each tool costs a conversation.
+func writeSizes(t *testing.T, b *strings.Builder) {
+	t.Helper()
+	b.WriteString("\nWhat they cost each conversation, in bytes (`strobe mcp --tools ask` lists five of them in under 2 KB):\n" +
+		"\n| tool | description | parameters | answer | all |\n|---|---|---|---|---|\n")
+	total := 0
+	for _, op := range service.Ops {
+		if op.Unlisted {
+			continue
+		}
+		in, err := op.InputSchema()
+		if err != nil {
+			t.Fatal(err)
+		}
+		size := func(v any) int {
+			j, err := json.Marshal(v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(j)
+		}
+		n := []int{len(op.Summary), size(in), size(op.OutputSchema())}
+		total += n[0] + n[1] + n[2]
+		fmt.Fprintf(b, "| `%s` | %d | %d | %d | %d |\n", op.Name, n[0], n[1], n[2], n[0]+n[1]+n[2])
+	}
+	fmt.Fprintf(b, "| all | | | | %d |\n", total)
 }
 
 func schemaRows(b *strings.Builder, prefix string, s *jsonschema.Schema) {

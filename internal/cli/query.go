@@ -25,13 +25,14 @@ session's file, without a daemon, on any system.
 
 Where there are too many events to read, a view answers a question about them: summary how the session went,
 invariants which calls break what all others keep, table one function's calls in rows, check whether a claim
-holds and which calls break it, diff what tells the calls with a claim from those without, and why what led to
-the event that --under names.`,
+holds and which calls break it, diff what tells the calls with a claim from those without, why what led to the
+event that --under names, and object what became of the one at an address.`,
 		Example: `  strobe query app-2026-05-04-10h30 --view tree
   strobe query app-2026-05-04-10h30 --event-type stderr --time-from -5s
   strobe query app-2026-05-04-10h30 --function-contains parse --return-value-less-than 0
   strobe query app-2026-05-04-10h30 --view table --function-equals parse --order=-size
   strobe query app-2026-05-04-10h30 --view check --claim 'size >= 0 whenever result == true'
+  strobe query app-2026-05-04-10h30 --view object --object 0x55d0c0de --allocators pool_get=pool_put
   strobe query --file app.db --view stats`,
 		Args: cobra.MaximumNArgs(1),
 	}
@@ -110,6 +111,7 @@ type queryFlag struct {
 	path  []string // of the field: function, contains
 	value any      // *string, *int64, *bool or *[]string, as pflag fills it
 	text  bool     // a *string that stands for any JSON scalar
+	pairs bool     // a *[]string of ALLOC=FREE
 }
 
 // queryFlags makes a flag of every field of a parameter struct, so that the command line has what the tool
@@ -155,6 +157,9 @@ func queryFlags(flags *pflag.FlagSet, t reflect.Type, path []string) []*queryFla
 		case reflect.Int, reflect.Int32, reflect.Int64:
 			q.value = flags.Int64(q.name, 0, usage)
 		case reflect.Slice:
+			if q.pairs = ft.Elem() == reflect.TypeFor[query.Allocator](); q.pairs {
+				usage += ", ALLOC=FREE"
+			}
 			q.value = flags.StringSlice(q.name, nil, usage)
 		default:
 			q.value = flags.String(q.name, "", usage)
@@ -183,6 +188,14 @@ func (q *queryFlag) set(req map[string]any) error {
 		req[last] = *v
 	case *[]string:
 		req[last] = *v
+		if q.pairs {
+			var all []query.Allocator
+			for _, pair := range *v {
+				alloc, free, _ := strings.Cut(pair, "=")
+				all = append(all, query.Allocator{Alloc: alloc, Free: free})
+			}
+			req[last] = all
+		}
 	case *string:
 		req[last] = *v
 		if q.text && isScalar(*v) {

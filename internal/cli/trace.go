@@ -13,13 +13,14 @@ func (a *app) traceCommand() *cobra.Command {
 	var add, remove, watch, unwatch []string
 	var depth int
 	var sampling string
-	var out bool
+	var out, plan bool
 	c := &cobra.Command{
 		Use:   "trace ID [--add PATTERN]... [--remove PATTERN]...",
 		Short: "Add and remove function traces of a running program",
 		Long: `Changes what is traced while the program runs, or shows it. Patterns are globs on the qualified name: *
 stops at ::, ** does not; @usercode is every function of the project, @file:NAME those of a source file; @exceptions
-is no function, but exceptions thrown and caught, and Rust panics; a leading ! takes functions out.`,
+is no function, but exceptions thrown and caught, and Rust panics; @coverage tells which functions run at all (query
+--view coverage); a leading ! takes functions out.`,
 		Example: `  strobe trace app-2026-05-04-10h30 --add 'net::Session::*' --remove @usercode
   strobe trace app-2026-05-04-10h30 --depth 5 --capture-out --watch 'gClock->counter'
   strobe trace app-2026-05-04-10h30`,
@@ -50,6 +51,9 @@ is no function, but exceptions thrown and caught, and Rust panics; a leading ! t
 				}
 				req["watches"] = map[string]any{"add": add, "remove": append([]string{}, unwatch...)}
 			}
+			if plan {
+				req["plan"] = true
+			}
 			if sampling != "" {
 				req["sampling"] = sampling
 				if rate, err := strconv.ParseFloat(sampling, 64); err == nil {
@@ -74,6 +78,7 @@ is no function, but exceptions thrown and caught, and Rust panics; a leading ! t
 	c.Flags().StringArrayVar(&unwatch, "unwatch", nil, "no longer read it (repeatable)")
 	c.Flags().StringVar(&sampling, "sampling", "",
 		"of functions over 100000 calls/s: auto, off, or the share to record, e.g. 0.05")
+	c.Flags().BoolVar(&plan, "plan", false, "only tell what --add would trace, and how often that is called")
 	c.Flags().BoolVar(&out, "capture-out", false, "also record what pointer arguments lead to at the exit")
 	return c
 }
@@ -105,6 +110,11 @@ func (a *app) printTrace(raw json.RawMessage) error {
 		Unhookable       []notHooked
 		Warnings         []string `json:"warnings"`
 		Status           string   `json:"status"`
+		CallsPerSecond   int64    `json:"callsPerSecond"`
+		Planned          []struct {
+			Function       string
+			CallsPerSecond int64
+		}
 	}
 	if err := json.Unmarshal(raw, &r); err != nil {
 		return fmt.Errorf("read answer: %w", err)
@@ -114,6 +124,12 @@ func (a *app) printTrace(raw json.RawMessage) error {
 		patterns = strings.Join(r.ActivePatterns, "  ")
 	}
 	fmt.Fprintf(a.out, "patterns  %s\nhooked    %d of %d functions\n", patterns, r.HookedFunctions, r.MatchedFunctions)
+	if r.CallsPerSecond > 0 {
+		fmt.Fprintf(a.out, "calls/s   %d\n", r.CallsPerSecond)
+	}
+	for _, p := range r.Planned {
+		fmt.Fprintf(a.out, "  %10d  %s\n", p.CallsPerSecond, p.Function)
+	}
 	if len(r.ActiveWatches) > 0 {
 		fmt.Fprintf(a.out, "watches   %s\n", strings.Join(r.ActiveWatches, "  "))
 	}

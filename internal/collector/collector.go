@@ -75,6 +75,7 @@ type Probe struct {
 	Depth   int  // serialization depth, 1..10
 	Given   bool // Depth was asked for, and is not just the default
 	Out     bool // read pointees of pointer arguments again at the exit
+	Planned bool // calls of functions that no other probe selects are counted, for Planner, and not delivered
 }
 
 // Watch is a value that is read in the target at each call of the functions that On selects, all where it is empty.
@@ -219,6 +220,36 @@ type WriteSink interface {
 	// WroteAll says that Wrote has had every write that was recorded until then: bytes that were read a while before
 	// are nobody's.
 	WroteAll(until int64)
+}
+
+// Covered is a function that is watched for whether it runs at all.
+type Covered struct {
+	Name, File, Module string
+	Line               int
+	State              string // why it is not watched, "": it is
+}
+
+// Planner is a Collector that can count calls without delivering them: Probe.Planned.
+type Planner interface {
+	// Planned are the calls of such functions so far, of those that are hooked for it now.
+	Planned() []PlannedFunction
+}
+
+// PlannedFunction is a function that is only counted.
+type PlannedFunction struct {
+	Function string
+	Calls    int64
+}
+
+// CoverSink is a Sink that wants to know which functions run at all.
+type CoverSink interface {
+	// Cover takes functions that are watched from now on. It returns the number of the first, which those of the others
+	// follow; below 0: it has no room.
+	Cover([]Covered) (first int)
+	// CoveredRan tells that one ran for the first time, on the session's clock.
+	CoveredRan(id int, ts int64, thread event.ThreadID)
+	// CoveredGone tells that one is not watched any more, and why.
+	CoveredGone(id int, why string)
 }
 
 // ThreadNamer is a Sink that takes names of threads that are not the kernel's.

@@ -113,6 +113,7 @@ type Group struct {
 type fullSink interface {
 	Sink
 	WriteSink
+	CoverSink
 	DeathWatcher
 	ThreadNamer
 	ChangeSink
@@ -186,6 +187,13 @@ func (g *Group) SetTracing(ctx context.Context, tracing Tracing) (Status, error)
 	g.tracing = tracing
 	members := slices.Clone(g.members)
 	g.mu.Unlock()
+	tracing.Probes = slices.Clone(tracing.Probes)
+	n := len(tracing.Probes)
+	tracing.Probes = slices.DeleteFunc(tracing.Probes, func(p Probe) bool { return p.Planned }) // who can not but deliver
+	if len(members) > 0 && len(tracing.Probes) < n {
+		status.Warnings = append(status.Warnings, "a plan is of machine code: what "+members[0].Name()+
+			" would trace is not told")
+	}
 	for _, m := range members {
 		s, err := m.SetTracing(ctx, tracing)
 		if err != nil {
@@ -194,6 +202,14 @@ func (g *Group) SetTracing(ctx context.Context, tracing Tracing) (Status, error)
 		status.add(s)
 	}
 	return g.finish(status), nil
+}
+
+// Planned implements Planner for what the host can.
+func (g *Group) Planned() []PlannedFunction {
+	if p, ok := g.Hosted.(Planner); ok {
+		return p.Planned()
+	}
+	return nil
 }
 
 // Status implements Collector.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/mcp"
 )
 
 const (
@@ -33,16 +34,17 @@ const (
 const diedMessage = "the Strobe daemon ended while this call ran; call again: " +
 	"sessions whose program was running are listed by debug_session list"
 
-// Proxy is the pipe behind `strobe mcp`. It relays lines of any length unchanged, and reads of them
-// just enough (ids, methods) to answer for a daemon that died, and to take up with the next one.
+// Proxy is the pipe behind `strobe mcp`. It relays lines of any length unchanged, but for Tier, and reads of them just
+// enough (ids, methods) to answer for a daemon that died, and to take up with the next one.
 //
-// Its goroutines: the caller of Run reads the client; one per daemon connection reads that and ends
-// with it. A reader of the client's input may stay parked when ctx ends: the process exits then.
+// Its goroutines: the caller of Run reads the client; one per daemon connection reads that and ends with it. A reader
+// of the client's input may stay parked when ctx ends: the process exits then.
 type Proxy struct {
 	In      io.Reader
 	Out     io.Writer
 	Connect func(ctx context.Context) (net.Conn, error) // starts a daemon if there is none
 	Hung    func() error                                // explains a daemon that connects but does not answer
+	Tier    string                                      // of the tools that are listed: mcp.WithTier
 
 	outMu  sync.Mutex // keeps lines to the client whole; leaf
 	connMu sync.Mutex // one connection is made at a time; held while it is made, never with mu held
@@ -149,6 +151,7 @@ func (p *Proxy) Run(ctx context.Context) error {
 
 // fromClient sends one line on. It waits for a daemon, but never for an answer.
 func (p *Proxy) fromClient(ctx context.Context, cancel context.CancelCauseFunc, line []byte) {
+	line = mcp.WithTier(line, p.Tier)
 	msgs := scan(line)
 	p.mu.Lock()
 	conn := p.conn

@@ -25,7 +25,7 @@ func (f *front) route(ctx context.Context, c *mcp.Call) (result any, done bool, 
 		return f.test(ctx, c, params.(*service.TestParams))
 	}
 	id := c.Session()
-	if id == "" {
+	if id == "" || ofSeveral(c) {
 		return nil, false, nil
 	}
 	w, err := f.owner(ctx, f.sessions, id)
@@ -46,6 +46,18 @@ func (f *front) route(ctx context.Context, c *mcp.Call) (result any, done bool, 
 	}
 	result, err = f.pass(ctx, w, c)
 	return result, true, err
+}
+
+// ofSeveral reports a question about two sessions, which workers have of their own: it is for us.
+func ofSeveral(c *mcp.Call) bool {
+	if c.Op.Name != "debug_query" {
+		return false
+	}
+	params, err := c.Params()
+	if err != nil {
+		return false // who runs it will say so
+	}
+	return service.OfSeveral(params)
 }
 
 // looksInto reports a question to a process's memory.

@@ -56,8 +56,9 @@ type Config struct {
 
 // Server serves the tools to any number of clients at once.
 type Server struct {
-	log *slog.Logger
-	sdk *sdk.Server
+	log   *slog.Logger
+	tools []Tool
+	sdk   *sdk.Server
 }
 
 // NewServer makes a server of these tools.
@@ -67,9 +68,14 @@ func NewServer(c Config) *Server {
 		Instructions: instructions,
 		Logger:       slog.New(quiet{c.Logger.Handler()}),
 		// The list never changes while a daemon runs, and we log to a file, not to clients.
-		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
+		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{},
+			Prompts: &sdk.PromptCapabilities{}, Completions: &sdk.CompletionCapabilities{}},
+		CompletionHandler: s.complete,
 	})
-	s.sdk.AddReceivingMiddleware(listing(c.Tools))
+	s.tools = c.Tools
+	s.sdk.AddReceivingMiddleware(listing(c.Tools), s.resources)
+	s.addTemplates()
+	s.addPrompts()
 	for _, t := range c.Tools {
 		tool := &sdk.Tool{Name: t.Name, Description: t.Description, InputSchema: t.Input, OutputSchema: t.Output}
 		// Without annotations a client takes a tool for destructive: said only where it is not.
@@ -86,10 +92,14 @@ func NewServer(c Config) *Server {
 
 // listing leaves tools out of the list that are not for models.
 func listing(tools []Tool) sdk.Middleware {
+	ask := askTier(tools)
 	return func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 			result, err := next(ctx, method, req)
 			if list, ok := result.(*sdk.ListToolsResult); ok && err == nil {
+				if wantsAsk(req) {
+					return &sdk.ListToolsResult{Tools: ask}, nil
+				}
 				list.Tools = slices.DeleteFunc(slices.Clone(list.Tools), func(t *sdk.Tool) bool {
 					return slices.ContainsFunc(tools, func(o Tool) bool { return o.Unlisted && o.Name == t.Name })
 				})
@@ -97,6 +107,12 @@ func listing(tools []Tool) sdk.Middleware {
 			return result, err
 		}
 	}
+}
+
+// wantsAsk reports a request for the few tools of TierAsk.
+func wantsAsk(req sdk.Request) bool {
+	r, ok := req.(*sdk.ListToolsRequest)
+	return ok && r != nil && r.Params != nil && r.Params.Meta[MetaTier] == TierAsk
 }
 
 // quiet passes only warnings of the SDK on: it reports every connection as information.

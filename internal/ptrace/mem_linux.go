@@ -3,6 +3,7 @@ package ptrace
 import (
 	"fmt"
 	"os"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 )
@@ -11,6 +12,7 @@ import (
 type Mem struct {
 	pid  int
 	file *os.File // /proc/PID/mem: writes also where the process itself may not
+	mask atomic.Pointer[Mask]
 }
 
 // OpenMem opens the memory of a traced process. It stays that of the program image of now: open it again after exec.
@@ -24,6 +26,14 @@ func OpenMem(pid int) (*Mem, error) {
 
 // Read fills b from addr, or fails.
 func (m *Mem) Read(addr uint64, b []byte) error {
+	err := m.read(addr, b)
+	if err == nil {
+		m.unmask(addr, b)
+	}
+	return err
+}
+
+func (m *Mem) read(addr uint64, b []byte) error {
 	if len(b) == 0 {
 		return nil
 	}
@@ -42,6 +52,11 @@ func (m *Mem) Read(addr uint64, b []byte) error {
 
 // Write stores b at addr, also into read-only text.
 func (m *Mem) Write(addr uint64, b []byte) error {
+	m.overwritten(addr, len(b))
+	return m.write(addr, b)
+}
+
+func (m *Mem) write(addr uint64, b []byte) error {
 	if _, err := m.file.WriteAt(b, int64(addr)); err != nil {
 		return fmt.Errorf("write %d bytes at 0x%x of process %d: %w", len(b), addr, m.pid, err)
 	}
@@ -66,6 +81,9 @@ func (m *Mem) ReadMany(at []uint64, size int, b []byte) error {
 					return err
 				}
 			}
+		}
+		for i, a := range at[:k] {
+			m.unmask(a, b[i*size:(i+1)*size])
 		}
 		at, b = at[k:], b[k*size:]
 	}

@@ -34,7 +34,7 @@ const addressMember = "$address"
 // newReader returns a reader that shows what the question asks for.
 func (f *filters) newReader(sn *store.Snapshot) *record.Reader {
 	r := record.New(sn)
-	if f.req.Addresses || f.req.Argument != nil && strings.Contains(f.req.Argument.Name, addressMember) {
+	if f.req.Addresses || f.object != 0 || f.req.Argument != nil && strings.Contains(f.req.Argument.Name, addressMember) {
 		return r.WithAddresses()
 	}
 	return r

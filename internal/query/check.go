@@ -16,6 +16,9 @@ import (
 func (f *filters) checkClaim() error {
 	r := &f.req
 	if r.View != "check" && r.View != "diff" {
+		if r.Against != "" {
+			return invalid("against", `Ask with view "diff".`, "view %s is of one session", r.View)
+		}
 		if r.Claim != "" {
 			return invalid("claim", `Ask with view "check" or "diff".`, "view %s takes none", r.View)
 		}
@@ -23,6 +26,12 @@ func (f *filters) checkClaim() error {
 	}
 	if err := checkLength("claim", r.Claim); err != nil {
 		return err
+	}
+	if r.Against != "" {
+		if r.View != "diff" || r.Claim != "" {
+			return invalid("against", `Ask with view "diff", and without a claim.`, "two sessions are compared as they are")
+		}
+		return nil
 	}
 	if strings.TrimSpace(r.Claim) == "" {
 		return invalid("claim", claimHint, "missing")

@@ -34,7 +34,7 @@ func (a *asker) contrast(parts []part, res *Result) (notes []string, err error) 
 	var only [2][]string // functions of which all calls are on the side with the claim, or on that without
 	for _, c := range g.all {
 		res.TotalCount += c.seen
-		text, with, without := a.sides(c)
+		text, with, without := a.bothSides(c)
 		switch {
 		case with+without == 0:
 			untold++
@@ -76,8 +76,8 @@ func cutLines(s string, limit int) string {
 	return strings.Join(lines, "")
 }
 
-// sides compares the calls of one function, of which with and without are how many there are.
-func (a *asker) sides(c *calls) (text string, nWith, nWithout int) {
+// bothSides compares the calls of one function, of which with and without are how many there are.
+func (a *asker) bothSides(c *calls) (text string, nWith, nWithout int) {
 	t := c.table
 	by := t.Find(a.claim.holds)
 	if by == nil || by.Len() == 0 {
@@ -102,13 +102,21 @@ func (a *asker) sides(c *calls) (text string, nWith, nWithout int) {
 	if len(with) == 0 || len(without) == 0 {
 		return b.String(), len(with), len(without)
 	}
-	var all []contrast
 	var named []string // what the claim looks at is no news
 	if s, err := expr.ParseRecorded(a.claim.holds, ""); err == nil {
 		named = s.Paths()
 	}
+	a.contrasts(&b, t, with, without, func(col *columns.Column) bool {
+		return col == by || slices.Contains(named, col.Path)
+	})
+	return b.String(), len(with), len(without)
+}
+
+// contrasts writes which values tell two sets of rows apart.
+func (a *asker) contrasts(b *strings.Builder, t *columns.Table, with, without []int, skip func(*columns.Column) bool) {
+	var all []contrast
 	for _, col := range t.Columns() {
-		if col.Place == columns.Took || col == by || slices.Contains(named, col.Path) {
+		if col.Place == columns.Took || skip(col) {
 			continue
 		}
 		if one := a.apart(t, col, with, without); one.apart >= leastApart {
@@ -118,19 +126,27 @@ func (a *asker) sides(c *calls) (text string, nWith, nWithout int) {
 	slices.SortStableFunc(all, func(x, y contrast) int { return cmp.Compare(y.apart, x.apart) })
 	for i, one := range all {
 		if i == maxContrasts {
-			fmt.Fprintf(&b, "  …+%d\n", len(all)-i)
+			fmt.Fprintf(b, "  …+%d\n", len(all)-i)
 			break
 		}
-		b.WriteString("  " + one.text + "\n")
+		b.WriteString("  " + a.sided(one.text) + "\n")
 	}
 	if len(all) == 0 {
 		b.WriteString("  no recorded value tells them apart\n")
 	}
-	if d := median(t, with) / max(median(t, without), 1); d >= 3 || d <= 1.0/3 {
-		fmt.Fprintf(&b, "  took %s with, %s without (median)\n", duration(int64(median(t, with))),
-			duration(int64(median(t, without))))
+	few := a.sides != nil && min(len(with), len(without)) < columns.MinCalls // the machine differs, too
+	if d := median(t, with) / max(median(t, without), 1); !few && (d >= 3 || d <= 1.0/3) {
+		b.WriteString(a.sided(fmt.Sprintf("  took %s with, %s without (median)", duration(int64(median(t, with))),
+			duration(int64(median(t, without))))) + "\n")
 	}
-	return b.String(), len(with), len(without)
+}
+
+// sided says of two sessions which is which.
+func (a *asker) sided(text string) string {
+	if a.sides == nil {
+		return text
+	}
+	return a.sides.Replace(text)
 }
 
 // median is how long calls took.
@@ -180,10 +196,17 @@ func (a *asker) apart(t *columns.Table, c *columns.Column, with, without []int) 
 		if len(in.All)+len(out.All) > (in.Numbers+out.Numbers)*9/10 { // a number of the call, which tells it by itself
 			share *= 0.6
 		}
-		best = best.or(contrast{share, fmt.Sprintf("%s in %s..%s with, %s..%s without", c.Path, t.Show(in.Least),
-			t.Show(in.Most), t.Show(out.Least), t.Show(out.Most))})
+		best = best.or(contrast{share, fmt.Sprintf("%s in %s with, %s without", c.Path, spanOf(t, in), spanOf(t, out))})
 	}
 	return best
+}
+
+// spanOf is the range of numbers, or the one that they all are.
+func spanOf(t *columns.Table, n columns.Counted) string {
+	if n.Least == n.Most {
+		return t.Show(n.Least)
+	}
+	return t.Show(n.Least) + ".." + t.Show(n.Most)
 }
 
 // or is the one of two that tells more.

@@ -29,6 +29,13 @@ type gathered struct {
 	total  int64    // selected calls
 	read   int64
 	others map[string]bool // names of functions beyond maxGathered
+	byName map[string]*calls
+	room   *columns.Room
+}
+
+// newGathered has nothing yet.
+func newGathered() *gathered {
+	return &gathered{others: map[string]bool{}, byName: map[string]*calls{}, room: &columns.Room{Left: columns.MaxBytes}}
 }
 
 // gather reads the selected calls into tables, one for each name.
@@ -78,28 +85,34 @@ func (a *asker) gatherResults(parts []part) (*gathered, error) {
 type putter func(t *columns.Table, row int, fn *record.Function, e *store.Row)
 
 func (a *asker) gatherWith(parts []part, putEnter, putExit putter) (*gathered, error) {
+	g := newGathered()
+	return g, a.gatherInto(g, parts, putEnter, putExit)
+}
+
+// gatherInto adds the selected calls to what was gathered, also of another session.
+func (a *asker) gatherInto(g *gathered, parts []part, putEnter, putExit putter) error {
 	s, err := a.selectCalls(parts)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	g := &gathered{others: map[string]bool{}}
-	if g.total, err = s.count(); err != nil {
-		return nil, err
+	total, err := s.count()
+	if err != nil {
+		return err
 	}
-	room := &columns.Room{Left: columns.MaxBytes}
-	byName, byFn := map[string]*calls{}, make([]*calls, len(a.fns)+1)
+	g.total += total
+	byFn := make([]*calls, len(a.fns)+1)
 	var rows []keptRow
 	begin := func(row *store.Row, within bool) (int, bool) {
 		c := byFn[min(int(row.Func), len(a.fns))]
 		if c == nil {
 			name := a.fn(row.Func).Name
-			if c = byName[name]; c == nil {
-				if len(byName) == maxGathered {
+			if c = g.byName[name]; c == nil {
+				if len(g.byName) == maxGathered {
 					g.others[name] = true
 					return -1, true
 				}
-				c = &calls{name: name, table: columns.New(room)}
-				byName[name] = c
+				c = &calls{name: name, table: columns.New(g.room)}
+				g.byName[name] = c
 				g.all = append(g.all, c)
 			}
 			byFn[min(int(row.Func), len(a.fns))] = c
@@ -121,11 +134,8 @@ func (a *asker) gatherWith(parts []part, putEnter, putExit putter) (*gathered, e
 		at.calls.table.Rows[at.row].Exit = row.ID
 		putExit(at.calls.table, at.row, a.fn(row.Func), row)
 	})
-	if err != nil {
-		return nil, err
-	}
 	slices.SortStableFunc(g.all, func(x, y *calls) int { return cmp.Compare(y.seen, x.seen) })
-	return g, nil
+	return err
 }
 
 type keptRow struct {

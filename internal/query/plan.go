@@ -51,8 +51,9 @@ type asker struct {
 	names     map[event.ThreadID][]store.ThreadName // of threads that had several
 	scope     scope
 
-	several    bool  // the session has several processes
-	aloneUntil int64 // when the second one came
+	sides      *strings.Replacer // says of which session a value is; nil: calls with a claim and without
+	several    bool              // the session has several processes
+	aloneUntil int64             // when the second one came
 }
 
 func newAsker(ctx context.Context, st *store.Store, sn *store.Snapshot, f *filters) *asker {

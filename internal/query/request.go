@@ -19,38 +19,44 @@ type Request struct {
 	ThreadID      *int64          `json:"threadId,omitempty"`
 	ThreadName    *ThreadFilter   `json:"threadName,omitempty"`
 	PID           *int64          `json:"pid,omitempty"`
-	TimeFrom      Moment          `json:"timeFrom,omitempty" jsonschema:"ns, or -5s before the newest event"`
+	TimeFrom      Moment          `json:"timeFrom,omitempty" jsonschema:"ns, or -5s: before the newest"`
 	TimeTo        Moment          `json:"timeTo,omitempty"`
 	MinDurationNs int64           `json:"minDurationNs,omitempty"`
 	MaxDurationNs int64           `json:"maxDurationNs,omitempty"`
-	Under         int64           `json:"under,omitempty" jsonschema:"event id: only what that call caused"`
+	Under         int64           `json:"under,omitempty" jsonschema:"event id: what that call caused"`
 	Limit         int             `json:"limit,omitempty"`
 	Offset        int             `json:"offset,omitempty"`
 	AfterEventID  *int64          `json:"afterEventId,omitempty" jsonschema:"cursor: the previous lastEventId"`
 	Order         string          `json:"order,omitempty" jsonschema:"or a column of table, -column: falling"`
 	Verbose       bool            `json:"verbose,omitempty" jsonschema:"whole values, threads"`
 
-	Addresses bool     `json:"addresses,omitempty" jsonschema:"what pointers lead to begins with its $address"`
+	Addresses bool     `json:"addresses,omitempty" jsonschema:"objects show their $address"`
 	View      string   `json:"view,omitempty"`
-	Fields    []string `json:"fields,omitempty" jsonschema:"table: columns, expressions too"`
+	Fields    []string `json:"fields,omitempty" jsonschema:"table: columns, expressions"`
 	Claim     string   `json:"claim,omitempty"`
-	Unfold    bool     `json:"unfold,omitempty" jsonschema:"tree: every call in its own line"`
-	MaxTokens int      `json:"maxTokens,omitempty"`
-	WaitMs    int      `json:"waitMs,omitempty" jsonschema:"wait until something matches"`
+	Against   string   `json:"against,omitempty" jsonschema:"diff: with this session"`
+	Object    string   `json:"object,omitempty" jsonschema:"its address"`
+
+	Allocators []Allocator `json:"allocators,omitempty" jsonschema:"of object"`
+
+	Unfold    bool `json:"unfold,omitempty" jsonschema:"tree: each call in a line"`
+	MaxTokens int  `json:"maxTokens,omitempty"`
+	WaitMs    int  `json:"waitMs,omitempty" jsonschema:"wait until something matches"`
 }
 
 // Values of Request.Order and Request.View, the first being the default.
 var (
 	Orders = []string{"time", "thread"}
-	Views  = []string{"events", "tree", "stats", "table", "invariants", "check", "summary", "why", "diff"}
+	Views  = []string{"events", "tree", "stats", "table", "invariants", "check", "summary", "why", "diff",
+		"object", "coverage", "missing"}
 )
 
 // ViewHelp says when to ask which view.
-const ViewHelp = "tree: calls as text; stats: per function; table: calls as rows of what varies; invariants: what " +
-	"all calls but a few keep; check: a claim; summary: the session; why: event under; diff: calls with claim from others"
+const ViewHelp = "invariants: what all calls but a few keep; check, diff: by claim; why: event under; object: its " +
+	"life; coverage: what ran (@coverage); missing: why not"
 
-// ClaimHelp says what a claim of view check may be.
-const ClaimHelp = "of check, e.g. size >= 0 whenever result == true; id never decreases per lane"
+// ClaimHelp says what a claim of views check and diff may be.
+const ClaimHelp = "e.g. size >= 0 whenever result == true; id never decreases per lane"
 
 // Limits of Request's fields.
 const (

@@ -18,6 +18,7 @@ type Result struct {
 	Tree   string  `json:"tree,omitempty"`  // view tree
 	Stats  string  `json:"stats,omitempty"` // view stats, a table as text
 	Text   string  `json:"text,omitempty"`  // the other views
+	First  any     `json:"first,omitempty"` // view diff of two sessions: the first call that differs
 	// what matches, after the cursor if there is one; views tree and table: calls; view stats: functions
 	TotalCount int64 `json:"totalCount"`
 	HasMore    bool  `json:"hasMore"` // more match than are shown
@@ -40,6 +41,10 @@ type Env struct {
 	Warnings func() []string             // said in the answer's hint; nil: nothing is
 	Ended    func() bool                 // reports that nothing more can come, so waiting is over; nil: it can
 	Paused   func() string               // where threads are paused, "" where none is; nil: nobody knows
+	// Other is the session that Request.Against names.
+	Other *store.Store
+	// Absent looks for a function in the program's files; nil: they are not there.
+	Absent func(context.Context, AbsentQuestion) (*Absent, error)
 	// Once reports whether it was not asked for this key before by the same client: what was said is said shorter. nil: it
 	// was not.
 	Once func(key string) bool
@@ -175,11 +180,21 @@ func ask(ctx context.Context, st *store.Store, f *filters, env Env, seen event.I
 	case "summary":
 		notes, err = a.summary(parts, res)
 	case "diff":
-		notes, err = a.contrast(parts, res)
+		if env.Other != nil {
+			notes, err = a.contrastSessions(parts, res, env.Other)
+		} else {
+			notes, err = a.contrast(parts, res)
+		}
 	case "why":
 		notes, err = a.why(res)
 	case "check":
 		notes, err = a.check(parts, res)
+	case "coverage":
+		notes = a.coverage(res)
+	case "missing":
+		notes, err = a.missing(res, env.Absent)
+	case "object":
+		notes, err = a.objectView(res)
 	default:
 		notes, err = a.list(parts, res)
 	}

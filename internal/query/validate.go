@@ -52,6 +52,7 @@ type filters struct {
 	clamped    bool // limit was over MaxLimit
 	claim      claim
 	claimNames []string // of arguments, as the claim calls them
+	object     uint64   // of view object
 }
 
 // moment is a parsed Moment.
@@ -72,7 +73,8 @@ func (m moment) at(newest int64) int64 {
 func compile(req Request) (*filters, error) {
 	f := &filters{req: req}
 	for _, check := range []func() error{f.checkKinds, f.checkNames, f.checkValues, f.checkTimes, f.checkPage,
-		f.checkView, f.checkClaim} {
+		f.checkView, f.checkClaim, f.checkObject, f.checkCoverage,
+		f.checkMissing} {
 		if err := check(); err != nil {
 			return nil, err
 		}
@@ -393,7 +395,7 @@ func (f *filters) checkView() error {
 		return invalid("eventType", "Use view events, or leave eventType out.", "view %s shows calls, not %s", r.View,
 			strings.Join(r.EventType, ", "))
 	}
-	if r.Offset > 0 {
+	if r.Offset > 0 && r.View != "coverage" {
 		return invalid("offset", "Use afterEventId, under or timeFrom to see another part.", "view %s has no pages", r.View)
 	}
 	return nil

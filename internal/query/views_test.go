@@ -1,12 +1,16 @@
 package query
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
+	"github.com/strobe-debug/strobe/internal/event"
 	"github.com/strobe-debug/strobe/internal/store"
 )
 
@@ -27,10 +31,14 @@ func TestViewsKeepTheBudget(t *testing.T) {
 					"a never decreases per b", "s == \"beta\" || result != 3", "nosuch == 1"}[rng.IntN(7)]
 			case "diff":
 				req.Claim = []string{"a <= b", "result >= 0", "$thread == 101", "p.x < p.v[1]"}[rng.IntN(4)]
+			case "object":
+				req.Object = fmt.Sprintf("0x%x", m.address(rng))
 			case "why":
 				req.Under = 1 + rng.Int64N(int64(len(m.events)))
 			}
-			if req.View != "why" && req.View != "summary" && rng.IntN(2) == 0 {
+			if req.View == "missing" {
+				req.Function = &NameFilter{Equals: modelNames[rng.IntN(numFuncs)] + "x"[rng.IntN(2):]}
+			} else if req.View != "object" && req.View != "why" && req.View != "summary" && rng.IntN(2) == 0 {
 				req.Function = &NameFilter{Equals: modelNames[rng.IntN(numFuncs)]}
 			}
 			res := ask1(t, m.st, req)
@@ -44,6 +52,72 @@ func TestViewsKeepTheBudget(t *testing.T) {
 				if id, _ := strconv.Atoi(found[1]); id < 1 || id > len(m.events) {
 					t.Errorf("seed %d, %+v: there is no event %d", seed, req, id)
 				}
+			}
+		}
+	}
+}
+
+// address is one that a pointer of the session had.
+func (m *model) address(rng *rand.Rand) uint64 {
+	for range 1000 {
+		if e := &m.events[rng.IntN(len(m.events))]; e.Kind == event.FunctionEnter && e.Func == fnMove && len(e.Payload) >= 8 {
+			if at := binary.LittleEndian.Uint64(e.Payload); at != 0 {
+				return at
+			}
+		}
+	}
+	return 0x7f00
+}
+
+// TestCursorsReachEverything: over random timelines and budgets the pages of a view together are what one answer with
+// room for all of it says, line by line, each within its budget.
+func TestCursorsReachEverything(t *testing.T) {
+	line := regexp.MustCompile(`(?m)^[ !] ?#.*$|[^ ,\n]+:\d+`)
+	for seed := range uint64(6) {
+		m := newModel(t, 200+seed, store.Options{MaxEvents: 1 << 40})
+		m.grow(400 + 1000*int(seed))
+		rng := rand.New(rand.NewPCG(seed, 3))
+		var covered []store.Covered
+		for i := range 40 + rng.IntN(400) {
+			covered = append(covered, store.Covered{Name: fmt.Sprintf("ns::part%d::%s", i, strings.Repeat("x", rng.IntN(40))),
+				File: fmt.Sprintf("/src/dir%d/file%d.c", i%3, rng.IntN(9)), Line: i + 1, Module: "/bin/x"})
+		}
+		first := m.st.Cover(covered)
+		for i := range covered {
+			if rng.IntN(3) == 0 {
+				m.st.Covered(first+i, true, int64(i), 0, "")
+			}
+		}
+		m.store(t)
+		for range 12 {
+			req := Request{View: "coverage"}
+			if rng.IntN(2) == 0 {
+				req = Request{View: "object", Object: fmt.Sprintf("0x%x", m.address(rng))}
+			}
+			req.MaxTokens = MaxTokens
+			whole := ask1(t, m.st, req)
+			want := line.FindAllString(whole.Text, -1)
+			req.MaxTokens = 200 + rng.IntN(1500)
+			var got []string
+			for pages := 0; ; pages++ {
+				res := ask1(t, m.st, req)
+				if n := len(res.Text) + len(res.Hint); n > req.MaxTokens*TokenBytes || pages > 2000 {
+					t.Fatalf("seed %d, %+v: page %d has %d bytes for %d tokens", seed, req, pages, n, req.MaxTokens)
+				}
+				got = append(got, line.FindAllString(res.Text, -1)...)
+				if !res.HasMore {
+					break
+				}
+				if req.View == "coverage" {
+					at := regexp.MustCompile(`offset (\d+) goes on`).FindStringSubmatch(res.Hint)
+					req.Offset, _ = strconv.Atoi(at[1])
+				} else {
+					req.AfterEventID = &res.LastEventID
+				}
+			}
+			if !slices.Equal(got, want) || whole.HasMore {
+				t.Fatalf("seed %d, %+v: pages have %d lines, one answer %d:\n%s\n\n%s", seed, req, len(got), len(want),
+					strings.Join(got, "\n"), whole.Text)
 			}
 		}
 	}

@@ -30,12 +30,12 @@ type PointParam struct {
 	File     string `json:"file,omitempty" jsonschema:"path or its end; with line"`
 	Line     int    `json:"line,omitempty"`
 	Address  string `json:"address,omitempty"`
-	Variable string `json:"variable,omitempty" jsonschema:"who changes it: variable_write events with old, new, stack"`
+	Variable string `json:"variable,omitempty" jsonschema:"who changes it: variable_write events"`
 
 	Access    string    `json:"access,omitempty" jsonschema:"of variable: write, readwrite"`
 	Pause     bool      `json:"pause,omitempty" jsonschema:"of variable: pause too"`
 	Condition string    `json:"condition,omitempty" jsonschema:"e.g. n > 3 && p->id == 7"`
-	Return    JSONValue `json:"return,omitzero" jsonschema:"of function: calls return this at once; null of void"`
+	Return    JSONValue `json:"return,omitzero" jsonschema:"of function: return this at once; null of void"`
 
 	SetArgument map[string]JSONValue `json:"setArgument,omitempty" jsonschema:"of function: by parameter"`
 	HitCount    int64                `json:"hitCount,omitempty" jsonschema:"pause at this hit only"`

@@ -14,13 +14,13 @@ import (
 // LaunchParams are the parameters of debug_launch.
 type LaunchParams struct {
 	Command string   `json:"command,omitempty" jsonschema:"path, or name in PATH"`
-	PID     int      `json:"pid,omitempty" jsonschema:"instead of command: attach to this process"`
+	PID     int      `json:"pid,omitempty" jsonschema:"attach to it instead"`
 	Args    []string `json:"args,omitempty"`
-	Cwd     string   `json:"cwd,omitempty" jsonschema:"default: command's directory if a path, else projectRoot"`
+	Cwd     string   `json:"cwd,omitempty" jsonschema:"default: that of command, else projectRoot"`
 
 	ProjectRoot string            `json:"projectRoot" jsonschema:"absolute; what @usercode means"`
 	Env         map[string]string `json:"env,omitempty" jsonschema:"added to the environment"`
-	Stdin       string            `json:"stdin,omitempty" jsonschema:"text, or \"pipe\": send it with debug_session input"`
+	Stdin       string            `json:"stdin,omitempty" jsonschema:"text, or \"pipe\" for debug_session input"`
 	Terminal    bool              `json:"terminal,omitempty" jsonschema:"run in a pseudo-terminal"`
 
 	TerminalSize       string   `json:"terminalSize,omitempty" jsonschema:"of terminal: columns x rows, default 80x24"`
@@ -31,7 +31,7 @@ type LaunchParams struct {
 	StopOnEntry        bool     `json:"stopOnEntry,omitempty" jsonschema:"pause before main"`
 
 	OnFullBuffer string `json:"onFullBuffer,omitempty" jsonschema:"no room: wait a little, drop and count, or block"`
-	LineBuffer   string `json:"lineBuffer,omitempty" jsonschema:"stdout by lines: auto unless very many, off leaves it"`
+	LineBuffer   string `json:"lineBuffer,omitempty" jsonschema:"stdout by lines"`
 	Name         string `json:"name,omitempty" jsonschema:"label"`
 	Budget
 }

@@ -27,9 +27,9 @@ type MemoryParams struct {
 	ThreadID  int            `json:"threadId,omitempty"`
 	Frame     *int           `json:"frame,omitempty" jsonschema:"default: innermost of user code"`
 	PID       int            `json:"pid,omitempty" jsonschema:"of several processes"`
-	EventID   int64          `json:"eventId,omitempty" jsonschema:"values as this event recorded them; no targets: all"`
+	EventID   int64          `json:"eventId,omitempty" jsonschema:"values as this event recorded them"`
 	Depth     int            `json:"depth,omitempty"`
-	Poll      *PollParam     `json:"poll,omitempty" jsonschema:"read again and again: variable_snapshot events"`
+	Poll      *PollParam     `json:"poll,omitempty" jsonschema:"repeat: variable_snapshot events"`
 	Budget
 }
 

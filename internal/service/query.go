@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/fault"
 	"github.com/strobe-debug/strobe/internal/query"
 	"github.com/strobe-debug/strobe/internal/session"
 )
@@ -17,25 +19,28 @@ import (
 var queryOp = Op{
 	Name:    "debug_query",
 	Summary: "Ask the timeline: output, calls with arguments and results, crashes, and what is odd in them.",
-	Doc: "Times are nanoseconds since the session's start. Lists are in chronological order; go on with afterEventId = " +
-		"lastEventId. " +
-		"Views of calls: `table` has one row for each call of the function that is called most, or of the one " +
-		"asked for, with the paths into arguments and result that vary as columns, what is the same said once " +
-		"above, and calls that break what all others keep marked with `!`; order sorts it by a column, fields " +
+	Doc: "Times are nanoseconds since the session's start. Lists are in chronological order; go on with afterEventId " +
+		"= lastEventId. Views of calls: `table` has one row for each call of the function that is called most, or of " +
+		"the one asked for, with the paths into arguments and result that vary as columns, what is the same said " +
+		"once above, and calls that break what all others keep marked with `!`; order sorts it by a column, fields " +
 		"chooses columns. `invariants` says for each function what held in all calls but a few (ranges, null, " +
 		"constants, order, equality, what follows from what) and names those. `check` takes a claim in the " +
-		"expression language over arguments, `result`, `out.X` (at the end), `thrown`, `took` (ns) and " +
-		"`$thread`, `A whenever B`, or `A never decreases`, `always grows`, `never grows`, `never repeats`, " +
-		"`never changes`, each also `per B, C`: it is proved on this recording, or the first calls that break it " +
-		"are named, or it is said why it cannot be told. `summary` tells of the whole session in under 1,000 " +
-		"tokens: processes, crash, exceptions, odd results, calls without an end, the end of the output, the " +
-		"functions that were called most and took longest. `why` tells of the event that `under` names: the path " +
-		"to it, what its function's other calls keep and it does not, the calls beside and below it, the last " +
-		"output before, and how its caller ended. `diff` divides each function's calls by a claim (`result < 0`, " +
-		"`$thread == 7`, `$time > 1000000`, `this.id == 3`) and says which values tell the two sides apart. " +
-		"A question sees everything that the program did before it was asked. " +
-		"Values: a pointer that cannot be followed is `0x… <unreadable>`; the this of a constructor is its address, for " +
-		"nothing is made yet.",
+		"expression language over arguments, `result`, `out.X` (at the end), `thrown`, `took` (ns) and `$thread`, `A " +
+		"whenever B`, or `A never decreases`, `always grows`, `never grows`, `never repeats`, `never changes`, each " +
+		"also `per B, C`: it is proved on this recording, or the first calls that break it are named, or it is said " +
+		"why it cannot be told. `summary` tells of the whole session in under 1,000 tokens: processes, crash, " +
+		"exceptions, odd results, calls without an end, the end of the output, the functions that were called most " +
+		"and took longest. `why` tells of the event that `under` names: the path to it, what its function's other " +
+		"calls keep and it does not, the calls beside and below it, the last output before, and how its caller " +
+		"ended. `diff` divides each function's calls by a claim (`result < 0`, `$thread == 7`, `$time > 1000000`, " +
+		"`this.id == 3`) and says which values tell the two sides apart; with `against` it compares two sessions: " +
+		"functions, counts, values, and the first call that differs. `object` tells the life of what lies at an " +
+		"address: every call that got, returned or held it, who made and freed it, its fields as they changed, and " +
+		"who used it after its end; `allocators` names functions of the program's own that make and free. `missing` " +
+		"says why a function did not run: the nearest callers that did, or that it is inlined, or not linked. " +
+		"`coverage` says which of the user's functions never ran, where the pattern @coverage is traced. A question " +
+		"sees everything that the program did before it was asked. Values: a pointer that cannot be followed is `0x… " +
+		"<unreadable>`; the this of a constructor is its address, for nothing is made yet.",
 	ReadOnly: true,
 	Params:   reflect.TypeFor[query.Request](),
 	Results:  []reflect.Type{reflect.TypeFor[query.Result]()},
@@ -70,6 +75,8 @@ var queryOp = Op{
 		}
 		input.Properties["view"].Description = query.ViewHelp
 		input.Properties["claim"].Description = query.ClaimHelp
+		input.Properties["allocators"] = &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "object"},
+			Description: "of object: [{alloc, free}]"}
 		input.Properties["threadName"] = &jsonschema.Schema{Type: "string"}
 		for _, filter := range []string{"returnValue", "argument"} {
 			for _, bound := range []string{"greaterThan", "lessThan"} {
@@ -95,6 +102,7 @@ func runQuery(ctx context.Context, s *Service, r *query.Request) (*query.Result,
 	defer release()
 	env := query.Env{Now: sess.Now, Ended: sess.Complete,
 		Once: func(what string) bool { return s.said.once(ctx, sess.ID, what) }}
+	env.Absent = s.absent
 	env.Paused = func() string { return pausedHint(sess) }
 	var late []string
 	env.Warnings = func() []string { return late }
@@ -107,7 +115,25 @@ func runQuery(ctx context.Context, s *Service, r *query.Request) (*query.Result,
 		}
 		return ctx.Err()
 	}
+	if r.Against != "" && r.View == "diff" {
+		other, err := s.sessions.Get(ctx, r.Against)
+		if err != nil {
+			return nil, err
+		}
+		theirs, _, done, err := other.Use(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer done()
+		if err := other.FlushWithin(ctx, 0); err != nil {
+			late = []string{fmt.Sprintf("the newest events of %s may be missing: %v", other.ID, err)}
+		}
+		env.Other = theirs
+	}
 	res, err := query.Run(use, st, *r, env)
+	if err == nil && env.Other != nil {
+		s.firstDifference(ctx, r, res)
+	}
 	if err != nil {
 		if cause := context.Cause(use); cause != nil && ctx.Err() == nil {
 			return nil, cause // the session was stopped under the question
@@ -115,6 +141,25 @@ func runQuery(ctx context.Context, s *Service, r *query.Request) (*query.Result,
 		return nil, err
 	}
 	return res, nil
+}
+
+// OfSeveral reports parameters of a question about two sessions.
+func OfSeveral(params any) bool {
+	r, ok := params.(*query.Request)
+	return ok && r.Against != ""
+}
+
+// firstDifference adds the first call in which two sessions differ; that nothing could be aligned is no failure.
+func (s *Service) firstDifference(ctx context.Context, r *query.Request, res *query.Result) {
+	d, err := s.tests.DiffSessions(ctx, r.SessionID, r.Against, "")
+	switch {
+	case err != nil:
+		res.Hint = strings.TrimSpace(res.Hint + " No first difference: " + fault.From(err).Msg + ".")
+	case d.First != nil:
+		res.First = d.First
+	default:
+		res.Hint = strings.TrimSpace(res.Hint + " Call by call nothing differs in what was recorded.")
+	}
 }
 
 // pausedHint says where the program is paused: it may be why nothing comes.

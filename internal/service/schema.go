@@ -45,7 +45,7 @@ func (op *Op) InputSchema() (*jsonschema.Schema, error) {
 		}
 		if f.Max != 0 {
 			// Beyond, it is the machine's bound and no advice, and nobody asks for thread 0 or for -1: schemas are paid for.
-			if f.Min > 1 || f.Min == 1 && f.Max < maxPID {
+			if f.Min > 1 && f.Name != maxTokensField.Name || f.Min == 1 && f.Max < maxPID {
 				prop.Minimum = jsonschema.Ptr(float64(f.Min))
 			}
 			if f.Max < 1_000_000 {

@@ -30,7 +30,9 @@ type Config struct {
 	Cores    collector.Cores     // opens core files; nil: this build cannot
 	// ParsePattern checks a trace pattern without a target; nil accepts all.
 	ParsePattern func(pattern string) error
-	Version      string
+	// Absent looks for a function in a program's files; nil: nobody can.
+	Absent  func(context.Context, collector.AbsentQuestion) (*collector.Absent, error)
+	Version string
 	// Space returns what is free and what there is in all, in bytes, on the disk of a folder; nil: nobody knows.
 	Space func(dir string) (free, size int64, err error)
 	// Files returns how many files this process has open and how many it may; nil: nobody knows.

@@ -25,7 +25,7 @@ type SessionParams struct {
 	Path      string `json:"path,omitempty" jsonschema:"import: a session's file"`
 	Retain    bool   `json:"retain,omitempty" jsonschema:"stop: keep the data"`
 
-	Kill   *bool  `json:"kill,omitempty" jsonschema:"stop: false lets the program run on, unhooked (default if attached)"`
+	Kill   *bool  `json:"kill,omitempty" jsonschema:"stop: false leaves it running, unhooked (default if attached)"`
 	Signal string `json:"signal,omitempty" jsonschema:"signal: to its group; stop: asked with first (SIGTERM)"`
 
 	GraceMs *int   `json:"graceMs,omitempty" jsonschema:"stop: until it is killed; 0: at once"`
@@ -33,7 +33,7 @@ type SessionParams struct {
 	Text    string `json:"text,omitempty" jsonschema:"input: sent to stdin"`
 	Base64  string `json:"base64,omitempty" jsonschema:"input: bytes"`
 	EOF     bool   `json:"eof,omitempty" jsonschema:"input: then close stdin"`
-	Threads bool   `json:"threads,omitempty" jsonschema:"status: what each thread does or waits for; deadlocks"`
+	Threads bool   `json:"threads,omitempty" jsonschema:"status: what threads do, deadlocks"`
 	Budget
 }
 

@@ -24,23 +24,23 @@ type TestParams struct {
 	ProjectRoot   string   `json:"projectRoot,omitempty" jsonschema:"absolute; of run"`
 	Framework     string   `json:"framework,omitempty" jsonschema:"default: by what the project has"`
 	Level         string   `json:"level,omitempty"`
-	Test          string   `json:"test,omitempty" jsonschema:"one test: its rerun.test, its name or a part of names"`
-	Command       string   `json:"command,omitempty" jsonschema:"a program that runs the tests, e.g. a gtest binary"`
+	Test          string   `json:"test,omitempty" jsonschema:"one: its rerun.test, name or a part of names"`
+	Command       string   `json:"command,omitempty" jsonschema:"a program that runs them, e.g. a gtest binary"`
 	Args          []string `json:"args,omitempty" jsonschema:"further arguments of the framework"`
-	TracePatterns []string `json:"tracePatterns,omitempty" jsonschema:"as of debug_trace; sessionId has the tests' calls"`
+	TracePatterns []string `json:"tracePatterns,omitempty" jsonschema:"as of debug_trace"`
 
 	Watches *WatchesParam     `json:"watches,omitempty"`
 	Env     map[string]string `json:"env,omitempty" jsonschema:"added to the daemon's environment"`
 	Timeout int64             `json:"timeout,omitempty" jsonschema:"ms, without compiling"`
 
-	OnStuck string `json:"onStuck,omitempty" jsonschema:"a test that never goes on: end after 5 s, with stacks, or keep"`
-	Repeat  int    `json:"repeat,omitempty" jsonschema:"until a test fails; of compare: until it failed and passed, 10"`
-	Against string `json:"against,omitempty" jsonschema:"of compare: a test that passes; default: the same test"`
+	OnStuck string `json:"onStuck,omitempty" jsonschema:"a test that hangs: end after 5 s, or keep"`
+	Repeat  int    `json:"repeat,omitempty" jsonschema:"until one fails; of compare: failed and passed"`
+	Against string `json:"against,omitempty" jsonschema:"of compare: one that passes; default: the same"`
 
 	AgainstEnv map[string]string `json:"againstEnv,omitempty" jsonschema:"of compare: env of the other side"`
 	Sessions   []string          `json:"sessions,omitempty" jsonschema:"of compare"`
 	TestRunID  string            `json:"testRunId,omitempty" jsonschema:"of status, cancel"`
-	WaitMs     int               `json:"waitMs,omitempty" jsonschema:"run, status: for the end, a stuck test or a pause"`
+	WaitMs     int               `json:"waitMs,omitempty" jsonschema:"for the end, a stuck test or a pause"`
 
 	Budget
 }

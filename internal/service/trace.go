@@ -17,36 +17,41 @@ type TraceParams struct {
 	SessionID          string   `json:"sessionId,omitempty" jsonschema:"absent: stage for the next launch in projectRoot"`
 	Add                []string `json:"add,omitempty"` // described by traceOp.adjust
 	Remove             []string `json:"remove,omitempty"`
-	SerializationDepth int      `json:"serializationDepth,omitempty" jsonschema:"how deep values are followed"`
+	SerializationDepth int      `json:"serializationDepth,omitempty" jsonschema:"depth of values"`
 	CaptureOut         *bool    `json:"captureOut,omitempty" jsonschema:"pointees of arguments at the exit"`
 
-	Watches *WatchesParam `json:"watches,omitempty" jsonschema:"values read at each call, e.g. variable gClock->counter"`
+	Watches *WatchesParam `json:"watches,omitempty" jsonschema:"read at each call, e.g. variable gClock->counter"`
 
 	Sampling    *SamplingParam `json:"sampling,omitempty" jsonschema:"over 100000 calls/s: auto, off, {rate}"`
 	ProjectRoot string         `json:"projectRoot,omitempty"`
+	Plan        bool           `json:"plan,omitempty" jsonschema:"only tell what it would trace"`
 	Budget
 }
 
 // TraceResult is the answer of debug_trace: the exact state after the call.
 type TraceResult struct {
-	Mode               string      `json:"mode"` // pending or runtime
-	ActivePatterns     []string    `json:"activePatterns"`
-	HookedFunctions    int         `json:"hookedFunctions"`
-	MatchedFunctions   int         `json:"matchedFunctions"`
-	ByBreakpoint       int         `json:"hookedByBreakpoint,omitempty"` // of hookedFunctions: slower
-	Unhookable         []NotHooked `json:"unhookable,omitempty"`         // by reason
-	UnhookableCount    int         `json:"unhookableCount,omitempty"`
-	ActiveWatches      []string    `json:"activeWatches"`
-	Warnings           []string    `json:"warnings"`
-	EventLimit         int64       `json:"eventLimit"`
-	SerializationDepth int         `json:"serializationDepth"`
-	Status             string      `json:"status,omitempty"`
+	Mode             string      `json:"mode"` // pending or runtime
+	ActivePatterns   []string    `json:"activePatterns"`
+	HookedFunctions  int         `json:"hookedFunctions"`
+	MatchedFunctions int         `json:"matchedFunctions"`
+	ByBreakpoint     int         `json:"hookedByBreakpoint,omitempty"` // of hookedFunctions: slower
+	Unhookable       []NotHooked `json:"unhookable,omitempty"`         // by reason
+	UnhookableCount  int         `json:"unhookableCount,omitempty"`
+	ActiveWatches    []string    `json:"activeWatches"`
+	Warnings         []string    `json:"warnings"`
+	EventLimit       int64       `json:"eventLimit"`
+	// of a plan: calls of what would be traced, the most first
+	CallsPerSecond     int64          `json:"callsPerSecond,omitempty"`
+	Planned            []PlannedCalls `json:"planned,omitempty"`
+	SerializationDepth int            `json:"serializationDepth"`
+	Status             string         `json:"status,omitempty"`
 }
 
 var traceOp = Op{
 	adjust: func(input *jsonschema.Schema) { // longer than a line has room for
-		input.Properties["add"].Description = "glob on the qualified name: * stops at ::, ** does not; a::b(int); " +
-			"@usercode; @file:NAME; file:GLOB; @exceptions: throws, catches, panics; !PATTERN takes out"
+		input.Properties["add"].Description = "glob on the qualified name: * stops at ::, ** not; a::b(int); " +
+			"@usercode; @file:NAME; file:GLOB; @exceptions: throws, catches, panics; @coverage: which functions run; " +
+			"!PATTERN takes out"
 	},
 	Name: "debug_trace",
 	Summary: "Add and remove function traces while the program runs; each call's arguments and result are recorded. " +
@@ -120,6 +125,10 @@ func trace(ctx context.Context, s *Service, p *TraceParams) (*TraceResult, error
 	if err := s.checkPatterns(p.Add); err != nil {
 		return nil, err
 	}
+	if p.SessionID == "" && p.Plan {
+		return nil, invalid("debug_launch with stopOnEntry first, then plan in its session.",
+			"plan needs a program that runs: sessionId is absent")
+	}
 	if p.SessionID == "" {
 		return s.stage(ctx, p)
 	}
@@ -133,6 +142,9 @@ func trace(ctx context.Context, s *Service, p *TraceParams) (*TraceResult, error
 	change, err := p.change()
 	if err != nil {
 		return nil, err
+	}
+	if p.Plan {
+		return plan(ctx, sess, change)
 	}
 	t, err := sess.Trace(ctx, change)
 	if err != nil {

@@ -19,7 +19,7 @@ type statements struct {
 	file, layout, function, thread     *sql.Stmt
 	dropChunk, dropHot, dropCold, meta *sql.Stmt
 	threadName, skipped, dropped       *sql.Stmt
-	codeName, stream                   *sql.Stmt
+	codeName, stream, covered          *sql.Stmt
 }
 
 // outsPerStmt rows go into one INSERT: three times cheaper than one each.
@@ -80,6 +80,7 @@ func (st *statements) prepareAll(ctx context.Context) error {
 		{&st.threadName, "INSERT OR REPLACE INTO thread_names VALUES(?,?,?)"},
 		{&st.stream, "INSERT OR REPLACE INTO streams VALUES(?,?,?,?,?)"},
 		{&st.codeName, "INSERT OR REPLACE INTO code_names VALUES(?,?,?,?)"},
+		{&st.covered, "INSERT OR REPLACE INTO coverage VALUES(?,?,?,?,?,?,?,?)"},
 		{&st.skipped, "INSERT OR REPLACE INTO func_skipped VALUES(?,?)"},
 		{&st.dropped, "INSERT OR REPLACE INTO func_dropped VALUES(?,?,?)"},
 		{&st.dropChunk, "DELETE FROM chunks WHERE id=?"},

@@ -16,6 +16,7 @@ type names struct {
 	former    map[event.ThreadID][]ThreadName
 	missing   map[event.FuncID]Missing
 	code      []codeEntry
+	covered   map[int]Covered
 	result    *Result
 	meta      *Meta
 	nThreads  int
@@ -39,6 +40,7 @@ func (w *writer) takeNames() names {
 	clear(s.renamed)
 	n.former, n.missing = s.formerNames, s.takeMissingLocked()
 	n.code, s.code.fresh = s.code.fresh, nil
+	n.covered = s.takeCoveredLocked()
 	if s.resultNew {
 		r := s.result
 		n.result, s.resultNew = &r, false
@@ -62,6 +64,9 @@ func (w *writer) putBackNames(n names) {
 		s.missing.fresh[fn] = struct{}{}
 	}
 	s.code.fresh = append(n.code, s.code.fresh...)
+	for id := range n.covered {
+		s.coverage.fresh[id] = struct{}{}
+	}
 	if n.result != nil {
 		s.resultNew = true
 	}
@@ -111,6 +116,13 @@ func (t *txn) writeNames() {
 	}
 	for _, c := range t.names.code {
 		t.exec(w.stmt.codeName, c.PID, int64(c.addr), c.from, c.Name)
+	}
+	for id, c := range t.names.covered {
+		var first, thread any
+		if c.Ran {
+			first, thread = c.FirstTS, int64(c.Thread)
+		}
+		t.exec(w.stmt.covered, id, c.Name, c.File, c.Line, c.Module, first, thread, c.State)
 	}
 	for fn, n := range t.names.missing {
 		if n.Sampled > 0 {

@@ -115,6 +115,9 @@ func (s *Store) load(ctx context.Context, c *sql.Conn) error {
 	if version >= 5 {
 		steps = append(steps, s.loadStreams)
 	}
+	if version >= 6 {
+		steps = append(steps, s.loadCoverage)
+	}
 	for _, step := range steps {
 		if err := step(ctx, c); err != nil {
 			return err

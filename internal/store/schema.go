@@ -11,7 +11,7 @@ import (
 const sessionAppID = 0x53545242
 
 // sessionSchema is append only.
-var sessionSchema = []string{schemaV1 + kindRows(), schemaV2, schemaV3, schemaV4, schemaV5}
+var sessionSchema = []string{schemaV1 + kindRows(), schemaV2, schemaV3, schemaV4, schemaV5, schemaV6}
 
 // Columns named in words with units, since people read these with sqlite3.
 const schemaV1 = `
@@ -74,6 +74,12 @@ CREATE VIEW stream_data AS SELECT o.seq, o.ts_ns, k.name AS kind, s.channel, s.n
 	FROM outputs o JOIN kinds k ON k.id = o.kind_id JOIN streams s ON s.id = o.ret
 	LEFT JOIN threads t ON t.id = o.thread_id
 	WHERE k.name IN ('stdout','stderr','data','state');
+`
+
+// schemaV6: which functions ran at all, of those that were watched for that; first_ns is null of those that did not.
+const schemaV6 = `
+CREATE TABLE coverage(id INTEGER PRIMARY KEY, name TEXT NOT NULL, file TEXT NOT NULL, line INTEGER,
+	module TEXT NOT NULL, first_ns INTEGER, thread_id INTEGER, state TEXT NOT NULL);
 `
 
 // kindRows fills table kinds, so that a file explains itself.

@@ -44,6 +44,7 @@ type Store struct {
 	renamed   map[event.ThreadID]struct{} // not yet written
 	missing   missing
 	code      codeNames
+	coverage  coverage
 
 	// formerNames has the threads that had several names. It is replaced, never changed: snapshots share it.
 	formerNames map[event.ThreadID][]ThreadName

@@ -17,6 +17,7 @@ import (
 //	ns::**  **::run       ** is any text, across segments; between separators also none: a::**::b is a::b, too
 //	get?                  ? is one character within a segment
 //	@exceptions           no function, but exceptions thrown and caught
+//	@coverage             no function's calls, but which of the user's functions run at all
 //	@usercode             every function whose source is under the project root
 //	@file:NAME            functions whose source path contains NAME
 //	file:src/**/*.c       a glob on the source path relative to the project root; * stops at /
@@ -54,6 +55,7 @@ const (
 	patternName patternKind = iota
 	patternUserCode
 	patternExceptions
+	patternCoverage
 	patternFile
 	patternFileGlob
 )
@@ -104,13 +106,16 @@ func ParsePattern(s string) (*Pattern, error) {
 	case body == "@exceptions" && !p.exclude:
 		p.kind = patternExceptions
 		return p, nil
+	case body == "@coverage" && !p.exclude:
+		p.kind = patternCoverage
+		return p, nil
 	case strings.HasPrefix(body, "@file:"):
 		if p.kind, p.arg = patternFile, body[len("@file:"):]; p.arg == "" {
 			return nil, badPattern(s, at+len("@file:"), "@file: needs a part of a path")
 		}
 		return p, nil
 	case strings.HasPrefix(body, "@"):
-		return nil, badPattern(s, at, "unknown %q; there are @usercode, @file:NAME and @exceptions", clip(body))
+		return nil, badPattern(s, at, "unknown %q; there are @usercode, @file:NAME, @exceptions and @coverage", clip(body))
 	case strings.HasPrefix(body, "file:"):
 		if p.kind, p.arg = patternFileGlob, strings.TrimPrefix(body[len("file:"):], "./"); p.arg == "" {
 			return nil, badPattern(s, at+len("file:"), "file: needs a glob such as src/*.c")
@@ -136,6 +141,9 @@ func (p *Pattern) Exact() bool { return p.kind == patternName && p.exact }
 // Exceptions reports whether the pattern asks for exceptions. It matches no function.
 func (p *Pattern) Exceptions() bool { return p.kind == patternExceptions }
 
+// Coverage reports whether the pattern asks which functions run at all. It matches none itself.
+func (p *Pattern) Coverage() bool { return p.kind == patternCoverage }
+
 // NeedsSource reports whether the pattern can only match functions with debug information.
 func (p *Pattern) NeedsSource() bool { return p.kind != patternName }
 
@@ -151,7 +159,7 @@ func (p *Pattern) Match(f *Function, projectRoot string) bool {
 // Matcher returns Match for one project root: cheaper for many functions.
 func (p *Pattern) Matcher(projectRoot string) func(*Function) bool {
 	switch p.kind {
-	case patternExceptions:
+	case patternExceptions, patternCoverage:
 		return func(*Function) bool { return false }
 	case patternUserCode:
 		roots := rootsOf(projectRoot)

@@ -366,6 +366,10 @@ func (d *drainer) decode(rs *ringState) {
 		return
 	}
 	fn := hooks[rec.Hook].fn
+	if fn.want.planned {
+		d.planned(rs, hooks[rec.Hook], rec)
+		return
+	}
 	if rec.Flags&ring.RecTruncated != 0 {
 		d.cut[fn]++
 	}

@@ -117,6 +117,9 @@ func (t *target) hooksLeft() bool {
 		if p.loader.stands {
 			return true
 		}
+		if mask := p.mem.Mask(); mask != nil && mask.Armed() > 0 {
+			return true
+		}
 		for _, h := range *p.hooks.Load() {
 			if h != nil && h.active() && (h.own == nil || !h.own.stays()) {
 				return true

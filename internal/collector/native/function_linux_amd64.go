@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/strobe-debug/strobe/internal/capture"
 	"github.com/strobe-debug/strobe/internal/collector"
@@ -36,6 +37,8 @@ type function struct {
 	retScalar bool
 	retAlone  bool  // the whole exit payload is that word
 	codeStep  uint8 // payloads hold addresses of code, which get names: value.Layout.CodeStep
+
+	planned atomic.Int64 // calls, of want.planned
 
 	once sync.Once
 	id   event.FuncID
@@ -156,19 +159,6 @@ func (fn *function) eventFunction() event.Function {
 		Language: string(fn.sym.Language), Layout: fn.plan.Layout.Marshal(), Code: fn.codeStep}
 }
 
-// publicName prefers the name that callers use: malloc, not its alias __libc_malloc.
-func publicName(f *symbol.Function) string {
-	best := f.Name
-	for _, a := range f.Aliases {
-		if underscores(a) < underscores(best) {
-			best = a
-		}
-	}
-	return best
-}
-
-func underscores(name string) int { return len(name) - len(strings.TrimLeft(name, "_")) }
-
 // register gives the function its ID in the session.
 func (fn *function) register(sink collector.Sink) event.FuncID {
 	fn.once.Do(func() { fn.id = sink.Function(fn.eventFunction()) })
@@ -189,6 +179,7 @@ type want struct {
 	depth   int
 	given   bool // the depth was asked for
 	out     bool
+	planned bool   // calls are counted and not delivered
 	watches string // labels and expressions, each behind a NUL
 
 	panics    uint8 // of goPanic: panicsAside or panicsToo

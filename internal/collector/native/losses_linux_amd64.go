@@ -62,7 +62,9 @@ func (d *drainer) countLost(p *process) {
 		}
 		ls.sum += uint64(more + left)
 		*was = loss{enters, exits}
-		if h.fn != nil {
+		if h.fn != nil && h.fn.want.planned {
+			h.fn.planned.Add(more) // of a call that is only counted nothing is lost
+		} else if h.fn != nil {
 			d.t.sink.Lost(h.fn.register(d.t.sink), more, left)
 		} else {
 			d.t.sink.Dropped(more + left)

@@ -23,6 +23,7 @@ type probe struct {
 	depth int
 	given bool // the depth was asked for
 	out   bool
+	plan  bool // Probe.Planned
 	pat   *symbol.Pattern
 }
 
@@ -143,6 +144,8 @@ func (t *target) applyProbes(ctx context.Context, p *process) error {
 	watching := len(t.probes)+len(t.points) > 0 && !t.stopping.Load() && !t.drives(p)
 	t.statusOld.Store(true)
 	t.tellsPanics.Store(t.exceptionsWanted())
+	t.cover(p)
+	defer t.coverGone(p)
 	output := t.wantsOutput()
 	panics := t.watchesPanics(p)
 	writes := t.wantsWrites(p)
@@ -293,7 +296,7 @@ func (t *target) match(mod *symbol.Module) matchResult {
 		if mod.Go && fns[i].Name == goPanic {
 			panics = i
 		}
-		w, out, some := want{described: described}, false, false
+		w, out, some := want{described: described, planned: true}, false, false
 		var by []int32
 		sieve.Match(&fns[i], func(k int) {
 			pr := &t.probes[k]
@@ -303,6 +306,7 @@ func (t *target) match(mod *symbol.Module) matchResult {
 			case pr.pat.Exact() || fns[i].HasDWARF:
 				some, by = true, append(by, int32(k))
 				w.depth, w.given, w.out = max(w.depth, pr.depth), w.given || pr.given, w.out || pr.out
+				w.planned = w.planned && pr.plan
 			}
 		})
 		if !some {
@@ -378,7 +382,7 @@ func (t *target) matchKey(mod *symbol.Module) string {
 	var key strings.Builder
 	fmt.Fprintf(&key, "%p %d", mod, t.walks.Generation())
 	for _, pr := range t.probes {
-		fmt.Fprintf(&key, "\x00%d %v %s", pr.depth, pr.out, pr.text)
+		fmt.Fprintf(&key, "\x00%d %v %v %s", pr.depth, pr.out, pr.plan, pr.text)
 	}
 	for _, w := range t.watches {
 		fmt.Fprintf(&key, "\x00%q %q %q", w.Label, w.Expr, w.On)

@@ -118,7 +118,8 @@ type thread struct {
 	tid     int
 	p       *process
 	stopped bool
-	stops   atomic.Int64 // that were handled
+	covers  *event.ThreadID // its number for functions that it is the first to call; nil: not asked yet
+	stops   atomic.Int64    // that were handled
 	// deferred: its stop waits for the handler, who lets it go on; nobody else does.
 	deferred bool
 	joins    *pause           // with which it is to be paused, instead of going on

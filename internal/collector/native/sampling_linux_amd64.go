@@ -206,6 +206,9 @@ func (d *drainer) warmUp(p *process, h *heat) {
 
 // saySampling puts a change on the timeline and into the status.
 func (d *drainer) saySampling(p *process, h *heat, note map[string]any) {
+	if h.h.fn.want.planned {
+		return
+	}
 	note["function"], note["pid"] = publicName(h.h.fn.sym), p.pid
 	if b, err := json.Marshal(note); err == nil {
 		d.events = append(d.events, event.Event{TS: d.t.sink.Now(), Kind: event.Process, Thread: event.NoThread, Payload: b})
@@ -234,6 +237,11 @@ func (d *drainer) countSkipped(p *process, h *heat) {
 		h.calls = calls
 	}
 	if skipped := calls - recorded; calls >= recorded && skipped > h.skipped {
+		if h.h.fn.want.planned {
+			h.h.fn.planned.Add(int64(skipped - h.skipped))
+			h.skipped = skipped
+			return
+		}
 		d.t.sink.Sampled(h.h.fn.register(d.t.sink), int64(skipped-h.skipped))
 		h.skipped = skipped
 	}

@@ -74,6 +74,7 @@ func (p *process) inherit(from *process) {
 		c := ps.forked()
 		p.points[at], p.standing[at] = c, c
 	}
+	p.mem.SetMask(from.mem.Mask().Clone())
 	p.moved = from.moved[:len(from.moved):len(from.moved)]
 	p.slots = from.slots
 	for _, st := range from.stepSites { // a step may be on its way: they are taken out when it is done

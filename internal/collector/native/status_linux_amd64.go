@@ -69,6 +69,12 @@ func (t *target) updateStatus() {
 		if t.probes[k].pat.Exceptions() {
 			s.Probes[k].Hooked, s.Probes[k].Warning = t.countExceptions()
 			s.Probes[k].Matched = s.Probes[k].Hooked
+		} else if t.probes[k].pat.Coverage() {
+			var waiting int
+			if s.Probes[k].Matched, waiting = t.countCover(); s.Probes[k].Matched == 0 {
+				s.Probes[k].Warning = "@coverage: no function with debug information has its source under projectRoot"
+			}
+			s.Probes[k].Hooked = waiting
 		} else if s.Probes[k].Matched > 0 {
 			continue
 		} else if explained++; explained <= maxExplained {
@@ -123,7 +129,7 @@ func (t *target) countModule(s *collector.Status, mod *symbol.Module, hooks map[
 	}
 	var ask []*symbol.Pattern
 	for k, pr := range t.probes {
-		if pr.pat.Exact() && res.counts[k] > 0 || pr.pat.Exceptions() {
+		if pr.pat.Exact() && res.counts[k] > 0 || pr.pat.Exceptions() || pr.pat.Coverage() {
 			continue // it has what was meant; to look for more means to read much of the debug information
 		}
 		ask = append(ask, pr.pat)

@@ -225,7 +225,7 @@ func (t *target) trapStop(th *thread, p *process, regs *ptrace.Regs) bool {
 	if err != nil || info.Code() != ptrace.TrapKernel {
 		return false
 	}
-	if t.outStop(th, p, regs) || t.probeStop(th, p, regs) {
+	if t.outStop(th, p, regs) || t.probeStop(th, p, regs) || t.coverStop(th, p, regs) {
 		return true
 	}
 	at := regs.Rip - 1

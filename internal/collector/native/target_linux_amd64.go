@@ -92,9 +92,12 @@ type target struct {
 	statusOld atomic.Bool             // hooks changed since status was counted; it is, under probeMu, when somebody asks
 	stopping  atomic.Bool             // deliver nothing more to the target than its end
 	entered   atomic.Bool             // the stop at the program's entry was made
-	leaving   atomic.Bool             // Stop(kill=false) has begun
-	released  atomic.Bool             // Stop(kill=false): nothing is traced any more
-	discard   atomic.Bool             // what is recorded and not delivered is thrown away
+	// numbers of the functions of @coverage; guarded by probeMu
+	covered map[*symbol.Module]map[symbol.Addr]int
+
+	leaving   atomic.Bool // Stop(kill=false) has begun
+	released  atomic.Bool // Stop(kill=false): nothing is traced any more
+	discard   atomic.Bool // what is recorded and not delivered is thrown away
 	exited    chan struct{}
 	drainKick chan chan struct{}
 	allGone   chan struct{}

@@ -71,7 +71,7 @@ func parseProbes(wanted []collector.Probe) ([]probe, error) {
 		if depth == 0 {
 			depth = 3
 		}
-		out = append(out, probe{text: w.Pattern, depth: depth, given: w.Given, out: w.Out, pat: pat})
+		out = append(out, probe{text: w.Pattern, depth: depth, given: w.Given, out: w.Out, plan: w.Planned, pat: pat})
 	}
 	return out, nil
 }

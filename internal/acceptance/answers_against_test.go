@@ -1,0 +1,68 @@
+package acceptance
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/strobe-debug/strobe/internal/strobetest"
+)
+
+// againstSource takes another way where its argument is above five.
+const againstSource = `#include <stdio.h>
+#include <stdlib.h>
+__attribute__((noinline)) int rate(int k, int base) { return base + (k > 5 ? 7 : 0); }
+__attribute__((noinline)) int discount(int k) { return k / 2; }
+__attribute__((noinline)) int step(int i) { return i * 3; }
+int main(int argc, char **argv) {
+  int k = atoi(argv[1]), sum = 0;
+  for (int i = 0; i < 20; i++) sum += step(i);
+  for (int i = 0; i < 20; i++) sum += rate(k, 100);
+  if (k > 5) sum += discount(k);
+  return printf("%d\n", sum) == 0;
+}
+`
+
+// TestAgainst: two sessions, one that has ended and is kept and one that has not been stopped, laid side by side.
+func TestAgainst(t *testing.T) {
+	t.Parallel()
+	strobetest.NeedPtrace(t)
+	s := strobetest.Start(t, nil)
+	path := strobetest.BuildSource(t, "c", "gcc-O0", "against", againstSource)
+	var ids []string
+	for _, k := range []string{"9", "2"} {
+		l := s.Launch(t, path, strobetest.Root(t), []string{k}, args{"trace": []string{"rate", "discount", "step", "main"}})
+		s.WaitEnd(t, l.SessionID, 30*time.Second)
+		ids = append(ids, l.SessionID)
+	}
+	defer s.Stop(t, ids[1])
+	s.Call(t, "debug_session", args{"action": "stop", "sessionId": ids[0], "retain": true}, nil)
+	for _, order := range [][2]int{{0, 1}, {1, 0}} {
+		var r struct {
+			Text, Hint string
+			First      json.RawMessage
+		}
+		s.Call(t, "debug_query", args{"sessionId": ids[order[0]], "view": "diff", "against": ids[order[1]]}, &r)
+		a, b := "a", "b"
+		if order[0] == 1 {
+			a, b = b, a
+		}
+		for _, want := range []string{"only in " + a + ": discount ×1", "rate: 20 in a, 20 in b", "107 in " + a, "100 in " + b,
+			"2 functions called as often"} {
+			if !strings.Contains(r.Text, want) {
+				t.Errorf("%s against %s does not say %q:\n%s\n%s", a, b, want, r.Text, r.Hint)
+			}
+		}
+		if !strings.Contains(string(r.First), "rate") {
+			t.Errorf("first difference: %s (%s)", r.First, r.Hint)
+		}
+		if n := len(r.Text) + len(r.First) + len(r.Hint); n > 3000 {
+			t.Errorf("%d bytes", n)
+		}
+	}
+	if err := s.Try("debug_query", args{"sessionId": ids[1], "view": "diff", "against": "nope"}, nil); err == nil ||
+		!strings.Contains(err.Error(), "SESSION_NOT_FOUND") {
+		t.Errorf("against a session that is not there: %v", err)
+	}
+}
