@@ -45,7 +45,7 @@ var mayImport = map[string][]string{
 	"internal/mcp":    {"internal/service"},
 	"internal/dap":    {"internal/service", "internal/collector"}, // the shapes of answers
 	"internal/page":   {},                                         // knows the daemon by its answers alone
-	"internal/export": {"internal/store", "internal/record", "internal/crash"},
+	"internal/export": {"internal/store", "internal/record", "internal/crash", "internal/parquet"},
 	"internal/service": {"internal/session", "internal/query", "internal/collector", "internal/settings",
 		"internal/testrun", "internal/testsetup", "internal/testadapter", "internal/tracediff", "internal/crash",
 		"internal/hunt"},
@@ -54,6 +54,7 @@ var mayImport = map[string][]string{
 	"internal/query": {"internal/store", "internal/record", "internal/crash", "internal/columns",
 		"internal/expr"}, // claims over recorded values
 	"internal/columns":  {},
+	"internal/parquet":  {},
 	"internal/record":   {"internal/store"},
 	"internal/store":    {},
 	"internal/crash":    {},
