@@ -35,7 +35,7 @@ var mayImport = map[string][]string{
 	"cmd/strobe": {"internal/cli"},
 	"internal/cli": {"internal/dap", "internal/daemon", "internal/export", "internal/query", "internal/store",
 		"internal/settings", "internal/service", "internal/mcp", "internal/crash", "internal/install",
-		"internal/collector", "internal/hunt", "internal/page"},
+		"internal/collector", "internal/hunt", "internal/page", "internal/fleet", "internal/bucket"},
 	"internal/hunt": {"internal/symbol", "internal/ptrace"},
 	// daemon/builtin.go sees both sides: it names every runtime.
 	"internal/daemon": {"internal/mcp", "internal/service", "internal/session", "internal/settings",
@@ -53,6 +53,9 @@ var mayImport = map[string][]string{
 		"internal/settings", "internal/crash"},
 	"internal/query": {"internal/store", "internal/record", "internal/crash", "internal/columns",
 		"internal/expr"}, // claims over recorded values
+	// whole sessions, put where those of many machines are
+	"internal/fleet":    {"internal/bucket", "internal/export", "internal/store"},
+	"internal/bucket":   {},
 	"internal/columns":  {},
 	"internal/parquet":  {},
 	"internal/record":   {"internal/store"},

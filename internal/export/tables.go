@@ -3,6 +3,8 @@ package export
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -102,12 +104,13 @@ var eventColumns = []parquet.Column{text1("session"), textOr("commit"), textOr("
 // tableWriter writes the tables of one session.
 type tableWriter struct {
 	*session
-	w   *parquet.Writer
-	buf []byte
+	name string // of the session, among all
+	w    *parquet.Writer
+	buf  []byte
 }
 
 func writeTables(ctx context.Context, s *session, dir string) error {
-	t := &tableWriter{session: s}
+	t := &tableWriter{session: s, name: Name(s.meta)}
 	return errors.Join(
 		t.table(dir, "calls", callColumns, func() error { return t.calls(ctx) }),
 		t.table(dir, "events", eventColumns, func() error { return t.events(ctx) }),
@@ -123,7 +126,7 @@ func (t *tableWriter) table(dir, name string, columns []parquet.Column, fill fun
 	defer func() { err = errors.Join(err, f.Close()) }()
 	out := bufio.NewWriterSize(f, 256<<10)
 	t.w, err = parquet.NewWriter(out, columns, [][2]string{{"strobe.schema", strconv.Itoa(TablesSchema)},
-		{"strobe.table", name}, {"strobe.version", t.meta.Version}, {"strobe.session", t.meta.SessionID}})
+		{"strobe.table", name}, {"strobe.version", t.meta.Version}, {"strobe.session", t.name}})
 	if err != nil {
 		return err
 	}
@@ -151,7 +154,7 @@ func (t *tableWriter) int(col int, v int64) {
 
 // head sets what is the same in all rows.
 func (t *tableWriter) head() {
-	t.w.Text(callSession, t.meta.SessionID)
+	t.w.Text(callSession, t.name)
 	t.text(callCommit, t.meta.Commit)
 	t.text(callHost, t.meta.Host)
 }
@@ -305,7 +308,7 @@ func (t *tableWriter) event(r *store.Row) {
 }
 
 // sessionColumns describe the recording.
-var sessionColumns = []parquet.Column{text1("session"), textOr("commit"), textOr("host"), text1("service"),
+var sessionColumns = []parquet.Column{text1("session"), textOr("commit"), textOr("host"), text1("id"), text1("service"),
 	textOr("boot_id"), text1("command"), text1("args"), textOr("cwd"), textOr("project"), intOr("pid"), textOr("version"),
 	int1("started_unix_ns"), intOr("ended_unix_ns"), textOr("status"), intOr("exit_code"), textOr("signal"),
 	text1("interrupted"), int1("events"), int1("calls_made"), int1("calls_recorded"), int1("calls_sampled"),
@@ -324,7 +327,7 @@ func (t *tableWriter) session1() error {
 	if r.ExitCode != nil {
 		exit = int64(*r.ExitCode)
 	}
-	for i, v := range []any{Service(t.meta), t.meta.BootID, t.meta.Command, string(args), t.meta.Cwd, t.meta.ProjectRoot,
+	for i, v := range []any{t.meta.SessionID, Service(t.meta), t.meta.BootID, t.meta.Command, string(args), t.meta.Cwd, t.meta.ProjectRoot,
 		int64(t.meta.PID), t.meta.Version, t.meta.StartedAt, r.EndedAt, r.Status, exit, r.Signal,
 		strconv.FormatBool(r.Interrupted), t.report.Events, calls.Made, calls.Recorded, calls.Sampled, calls.Dropped,
 		t.report.Evicted, crashes} {
@@ -351,3 +354,10 @@ func Service(m store.Meta) string {
 
 // Day is when the session began, in UTC, as its tables' folders are called.
 func Day(m store.Meta) string { return time.Unix(0, m.StartedAt).UTC().Format(time.DateOnly) }
+
+// Name is what the session is called among those of all machines: its id and a number that tells it from others that
+// have the same.
+func Name(m store.Meta) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s\x00%d", m.SessionID, m.Host, m.BootID, m.StartedAt))
+	return m.SessionID + "." + hex.EncodeToString(sum[:4])
+}

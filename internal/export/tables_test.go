@@ -95,11 +95,13 @@ func readTables(t *testing.T, st *store.Store, path string) (b readBack) {
 	}
 	b.others = int64(len(tableRows[tableEvent](t, filepath.Join(path, "events.parquet"))))
 	sessions := tableRows[struct {
+		ID      string
 		Session string
 		Events  int64
 	}](t, filepath.Join(path, "sessions.parquet"))
 	n, err := sn.Count(t.Context(), store.Filter{})
-	if err != nil || len(sessions) != 1 || sessions[0].Session != st.Meta().SessionID || sessions[0].Events != n {
+	if err != nil || len(sessions) != 1 || sessions[0].ID != st.Meta().SessionID || sessions[0].Session !=
+		Name(st.Meta()) || sessions[0].Events != n {
 		t.Errorf("sessions %+v of %d events, %v", sessions, n, err)
 	}
 	return b
