@@ -53,8 +53,9 @@ func openS3(rest string, env func(string) string) (Bucket, error) {
 	b := &s3{name: name, prefix: prefix, signer: signer{id: env("AWS_ACCESS_KEY_ID"), secret: env("AWS_SECRET_ACCESS_KEY"),
 		token: env("AWS_SESSION_TOKEN"), region: region}}
 	if b.signer.id == "" || b.signer.secret == "" {
-		return nil, fault.New(fault.PermissionDenied, "Set both; `aws configure export-credentials --format env` prints those "+
-			"of a profile.", "no credentials for %s: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set", "s3://"+name)
+		return nil, fault.New(fault.PermissionDenied, "Set both; `aws configure export-credentials --format env` prints "+
+			"those of a profile.", "no credentials for %s: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set",
+			"s3://"+name)
 	}
 	if endpoint := cmp.Or(env("AWS_ENDPOINT_URL_S3"), env("AWS_ENDPOINT_URL")); endpoint != "" {
 		u, err := url.Parse(endpoint)

@@ -160,8 +160,8 @@ func (a *app) askEngine(ctx context.Context, sql, dir, question string) error {
 	rows, err := e.Run(ctx, sql)
 	if err != nil {
 		if foreign := e.Foreign(ctx, dir); foreign != "" {
-			return fault.New(fault.ValidationError, "Take it away from there, or ask with a newer strobe.", "a file hinders the "+
-				"question: %s", foreign)
+			return fault.New(fault.ValidationError, "Take it away from there, or ask with a newer strobe.",
+				"a file hinders the question: %s", foreign)
 		}
 		return fault.New(fault.ValidationError, "Columns: strobe fleet \"DESCRIBE calls\".", "%w", err)
 	}

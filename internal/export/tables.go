@@ -307,8 +307,8 @@ func (t *tableWriter) event(r *store.Row) {
 	t.text(eventStream, t.eventName(r))
 }
 
-// sessionColumns describe the recording.
-var sessionColumns = []parquet.Column{text1("session"), textOr("commit"), textOr("host"), text1("id"), text1("service"),
+// sessionColumns describe the recording. service is what the folders of a place are called, and no column beside it.
+var sessionColumns = []parquet.Column{text1("session"), textOr("commit"), textOr("host"), text1("id"), text1("service_name"),
 	textOr("boot_id"), text1("command"), text1("args"), textOr("cwd"), textOr("project"), intOr("pid"), textOr("version"),
 	int1("started_unix_ns"), intOr("ended_unix_ns"), textOr("status"), intOr("exit_code"), textOr("signal"),
 	text1("interrupted"), int1("events"), int1("calls_made"), int1("calls_recorded"), int1("calls_sampled"),
@@ -327,8 +327,8 @@ func (t *tableWriter) session1() error {
 	if r.ExitCode != nil {
 		exit = int64(*r.ExitCode)
 	}
-	for i, v := range []any{t.meta.SessionID, Service(t.meta), t.meta.BootID, t.meta.Command, string(args), t.meta.Cwd, t.meta.ProjectRoot,
-		int64(t.meta.PID), t.meta.Version, t.meta.StartedAt, r.EndedAt, r.Status, exit, r.Signal,
+	for i, v := range []any{t.meta.SessionID, Service(t.meta), t.meta.BootID, t.meta.Command, string(args), t.meta.Cwd,
+		t.meta.ProjectRoot, int64(t.meta.PID), t.meta.Version, t.meta.StartedAt, r.EndedAt, r.Status, exit, r.Signal,
 		strconv.FormatBool(r.Interrupted), t.report.Events, calls.Made, calls.Recorded, calls.Sampled, calls.Dropped,
 		t.report.Evicted, crashes} {
 		col := i + callHost + 1
@@ -359,5 +359,11 @@ func Day(m store.Meta) string { return time.Unix(0, m.StartedAt).UTC().Format(ti
 // have the same.
 func Name(m store.Meta) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s\x00%d", m.SessionID, m.Host, m.BootID, m.StartedAt))
-	return m.SessionID + "." + hex.EncodeToString(sum[:4])
+	id := strings.Map(func(r rune) rune { // a file from elsewhere may say anything
+		if r < utf8.RuneSelf && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || strings.ContainsRune("0123456789-_.", r)) {
+			return r
+		}
+		return '_'
+	}, m.SessionID)
+	return strings.TrimLeft(id[:min(len(id), 200)], ".") + "." + hex.EncodeToString(sum[:4])
 }

@@ -47,8 +47,9 @@ func FindEngine(ctx context.Context) (*Engine, bool) {
 
 // NoEngine is the error where there is none, behind which the SQL is printed.
 func NoEngine() error {
-	return fault.New(fault.Unsupported, "Install it: `pip install duckdb`, or duckdb from duckdb.org; or run the SQL above in "+
-		"an engine that reads the place.", "no DuckDB is installed: neither duckdb in PATH nor Python's module")
+	return fault.New(fault.Unsupported, "Install it: `pip install duckdb`, or duckdb from duckdb.org; or run the SQL above "+
+		"in an engine that reads the place.",
+		"no DuckDB is installed: neither duckdb in PATH nor Python's module")
 }
 
 // Rows are an answer: names of columns, and the values of each row as JSON.
@@ -136,7 +137,10 @@ func (e *Engine) Foreign(ctx context.Context, place string) string {
 			return err.Error() // names the file
 		}
 		for _, row := range rows.Values {
-			return string(row[0]) + " is not of this version of strobe"
+			var file string
+			if json.Unmarshal(row[0], &file) == nil {
+				return file + " is not of this version of strobe"
+			}
 		}
 	}
 	return ""

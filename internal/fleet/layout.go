@@ -148,7 +148,7 @@ func (p *Pushed) put(ctx context.Context, b bucket.Bucket, key, file string) err
 // Pull writes the file of a session to w. name is its own, or a beginning that no other has.
 func Pull(ctx context.Context, b bucket.Bucket, name, file string) (full string, err error) {
 	if name == "" || strings.ContainsAny(name, "/\\") {
-		return "", fault.New(fault.ValidationError, "Give a name of `strobe fleet sessions`.", "%q is no session's name", name)
+		return "", fault.New(fault.ValidationError, "Give a name of `strobe fleet sessions`.", "%q names no session", name)
 	}
 	keys, err := b.List(ctx, "db/"+name)
 	if err != nil {
