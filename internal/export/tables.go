@@ -307,7 +307,7 @@ func (t *tableWriter) event(r *store.Row) {
 	t.text(eventStream, t.eventName(r))
 }
 
-// sessionColumns describe the recording. service is what the folders of a place are called, and no column beside it.
+// sessionColumns describe the recording. There is no column service: so the folders of a place are called.
 var sessionColumns = []parquet.Column{text1("session"), textOr("commit"), textOr("host"), text1("id"), text1("service_name"),
 	textOr("boot_id"), text1("command"), text1("args"), textOr("cwd"), textOr("project"), intOr("pid"), textOr("version"),
 	int1("started_unix_ns"), intOr("ended_unix_ns"), textOr("status"), intOr("exit_code"), textOr("signal"),

@@ -47,8 +47,8 @@ func FindEngine(ctx context.Context) (*Engine, bool) {
 
 // NoEngine is the error where there is none, behind which the SQL is printed.
 func NoEngine() error {
-	return fault.New(fault.Unsupported, "Install it: `pip install duckdb`, or duckdb from duckdb.org; or run the SQL above "+
-		"in an engine that reads the place.",
+	return fault.New(fault.Unsupported, "Install it: `pip install duckdb`, or duckdb from duckdb.org; or run the SQL "+
+		"above in an engine that reads the place.",
 		"no DuckDB is installed: neither duckdb in PATH nor Python's module")
 }
 

@@ -15,19 +15,19 @@ import (
 	"github.com/strobe-debug/strobe/internal/store"
 )
 
-// folderName writes a text as the value of a partition, of which readers undo %XX; nothing in it is special to a path,
-// a glob or a URL.
+// folderName writes a text as the value of a partition. Engines disagree on how odd characters are written there, so
+// that each stands as a line; what the service is really called is in sessions.
 func folderName(s string) string {
-	var b strings.Builder
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-', c == '_', c == '.' && i > 0:
-			b.WriteByte(c)
-		default:
-			fmt.Fprintf(&b, "%%%02X", c)
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.' {
+			return r
 		}
+		return '_'
+	}, s)
+	if strings.Trim(name, ".") == "" {
+		return "_" + name
 	}
-	return b.String()
+	return name
 }
 
 // key is where a table of a session lies.

@@ -183,7 +183,11 @@ func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'
 
 // SQL is the question in the engine's words, without the relations that it reads.
 func (q *Question) SQL(d *Dialect, a Asked) (string, error) {
-	given := map[string]string{"service": a.Service, "function": a.Function, "session": a.Session}
+	service := a.Service
+	if service != "" {
+		service = folderName(service)
+	}
+	given := map[string]string{"service": service, "function": a.Function, "session": a.Session}
 	for _, p := range q.Params {
 		if given[p] == "" {
 			return "", fault.New(fault.ValidationError, "Give --"+p+".", "question %s is about a %s", q.Name, p)
