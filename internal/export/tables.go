@@ -308,8 +308,9 @@ func (t *tableWriter) event(r *store.Row) {
 }
 
 // sessionColumns describe the recording. There is no column service: so the folders of a place are called.
-var sessionColumns = []parquet.Column{text1("session"), textOr("commit"), textOr("host"), text1("id"), text1("service_name"),
-	textOr("boot_id"), text1("command"), text1("args"), textOr("cwd"), textOr("project"), intOr("pid"), textOr("version"),
+var sessionColumns = []parquet.Column{text1("session"), textOr("commit"), textOr("host"), text1("id"),
+	text1("service_name"), textOr("boot_id"), text1("command"), text1("args"), textOr("cwd"), textOr("project"),
+	intOr("pid"), textOr("version"),
 	int1("started_unix_ns"), intOr("ended_unix_ns"), textOr("status"), intOr("exit_code"), textOr("signal"),
 	text1("interrupted"), int1("events"), int1("calls_made"), int1("calls_recorded"), int1("calls_sampled"),
 	int1("calls_dropped"), int1("events_evicted"), int1("crashes")}
