@@ -173,15 +173,18 @@ print(pq.ParquetFile(sys.argv[1]).metadata.num_rows)
 		t.Fatal(err)
 	}
 	var want []string
-	for i, f := range st.FuncStats() {
-		want = append(want, fmt.Sprintf("module::function%d %d %d\n", i, f.Exits, f.TotalNs))
+	for _, f := range st.FuncStats() {
+		if f.Exits > 0 {
+			want = append(want, fmt.Sprintf("module::function%d %d %d\n", f.Func, f.Exits, f.TotalNs))
+		}
 	}
-	slices.Sort(want)
 	lines := slices.Collect(strings.Lines(string(out)))
+	slices.Sort(want)
+	slices.Sort(lines[:len(lines)-1])
 	if rows := lines[len(lines)-1]; rows != fmt.Sprintln(st.Calls().Recorded) {
 		t.Errorf("%s rows, want %d", rows, st.Calls().Recorded)
 	}
 	if !slices.Equal(lines[:len(lines)-1], want) {
-		t.Errorf("DuckDB counts %q, the store %q", lines[:3], want[:3])
+		t.Errorf("DuckDB counts %q, the store %q", lines, want)
 	}
 }
