@@ -55,6 +55,12 @@ other engines' tables are to be set there.`,
 			return a.fleet(cmd.Context(), args[0], &ask)
 		},
 	}
+	c.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+		for _, q := range fleet.Questions[:len(fleet.Questions)*(1-min(len(args), 1))] {
+			names = append(names, q.Name)
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
 	f := c.Flags()
 	f.StringVar(&ask.from, "from", "", "s3://BUCKET/PREFIX or a folder (default: "+placeVariable+")")
 	f.StringVar(&ask.Service, "service", "", "only of this service")

@@ -28,7 +28,7 @@ func (a *app) pushCommand() *cobra.Command {
 	var presign bool
 	var expires time.Duration
 	c := &cobra.Command{
-		Use:   "push ID|FILE.db… --to PLACE",
+		Use:   "push ID|FILE.db... --to PLACE",
 		Short: "Put sessions where those of many machines and runs are kept",
 		Long: `Puts sessions that have ended, their file and their tables as strobe export --format parquet writes them,
 below a place that strobe fleet asks questions of: s3://BUCKET/PREFIX of Amazon's or any store that speaks S3, a folder,
