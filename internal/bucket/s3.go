@@ -101,7 +101,7 @@ type refusal struct {
 }
 
 func (r *refusal) Error() string {
-	return fmt.Sprintf("%d %s: %s", r.status, cmp.Or(r.Code, http.StatusText(r.status)), r.Message)
+	return fmt.Sprintf("%d %s: %s", r.status, cmp.Or(r.Code, http.StatusText(r.status)), strings.TrimSuffix(r.Message, "."))
 }
 
 func (r *refusal) busy() bool {

@@ -110,7 +110,18 @@ type tableWriter struct {
 }
 
 func writeTables(ctx context.Context, s *session, dir string) error {
-	t := &tableWriter{session: s, name: Name(s.meta)}
+	return writeTablesAs(ctx, s, dir, Name(s.meta))
+}
+
+// TablesAs is the form parquet with another name for the session.
+func TablesAs(name string) *Format {
+	f := *tables
+	f.folder = func(ctx context.Context, s *session, dir string) error { return writeTablesAs(ctx, s, dir, name) }
+	return &f
+}
+
+func writeTablesAs(ctx context.Context, s *session, dir, name string) error {
+	t := &tableWriter{session: s, name: name}
 	return errors.Join(
 		t.table(dir, "calls", callColumns, func() error { return t.calls(ctx) }),
 		t.table(dir, "events", eventColumns, func() error { return t.events(ctx) }),

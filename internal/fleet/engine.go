@@ -129,7 +129,7 @@ func readRows(data []byte) (*Rows, error) {
 // there is none.
 func (e *Engine) Foreign(ctx context.Context, place string) string {
 	for _, table := range order {
-		glob := quote(place + "/" + table + "/*/*/*.parquet")
+		glob := Dialects[0].quote(place + "/" + table + "/*/*/*.parquet")
 		rows, err := e.Run(ctx, "SELECT f.file_name FROM parquet_file_metadata("+glob+") f LEFT JOIN (SELECT file_name FROM "+
 			"parquet_kv_metadata("+glob+") WHERE decode(key) = 'strobe.schema' AND decode(value) = '1') o ON "+
 			"o.file_name = f.file_name WHERE o.file_name IS NULL ORDER BY 1 LIMIT 3;")

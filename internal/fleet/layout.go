@@ -79,14 +79,13 @@ func (pl *Place) Push(ctx context.Context, st *store.Store, scratch string) (*Pu
 	}
 	name, service, day := export.Name(meta), export.Service(meta), export.Day(meta)
 	p := &Pushed{Session: name, To: pl.bucket.Where()}
-	file := name // in its folder
 	if t := pl.ticket; t != nil {
 		if err := t.fits(meta); err != nil {
 			return nil, err
 		}
-		file, p.To = t.Name, t.Where
+		name, p.Session, p.To = t.Name, t.Name, t.Where
 	}
-	last := key("sessions", service, day, file)
+	last := key("sessions", service, day, name)
 	// Who may only put cannot list: then each put says what is there.
 	if keys, err := pl.bucket.List(ctx, last); err == nil && slices.Contains(keys, last) {
 		p.There = len(order) + 1
@@ -95,11 +94,15 @@ func (pl *Place) Push(ctx context.Context, st *store.Store, scratch string) (*Pu
 	dir, db := filepath.Join(scratch, name), filepath.Join(scratch, name+".db")
 	err := p.make(ctx, st, dir, db)
 	if err == nil {
-		err = p.put(ctx, pl.bucket, dbKey(file), db)
+		err = p.put(ctx, pl.bucket, dbKey(name), db)
+	}
+	if err == nil && pl.ticket != nil && p.There > 0 { // of which session nobody can tell
+		err = fault.New(fault.ValidationError, "Ask for another one: strobe push --presign.",
+			"the ticket has been used: by this session, by another one, or by a push that was interrupted")
 	}
 	for _, table := range order {
 		if err == nil {
-			err = p.put(ctx, pl.bucket, key(table, service, day, file), filepath.Join(dir, table+".parquet"))
+			err = p.put(ctx, pl.bucket, key(table, service, day, name), filepath.Join(dir, table+".parquet"))
 		}
 	}
 	if err = errors.Join(err, os.RemoveAll(dir), os.RemoveAll(db)); err != nil {
@@ -110,15 +113,11 @@ func (pl *Place) Push(ctx context.Context, st *store.Store, scratch string) (*Pu
 
 // make writes what is to be put.
 func (p *Pushed) make(ctx context.Context, st *store.Store, dir, db string) error {
-	tables, err := export.Find("parquet")
-	if err != nil {
-		return err
-	}
 	file, err := export.Find("session")
 	if err != nil {
 		return err
 	}
-	r, err := tables.WriteFile(ctx, st, dir)
+	r, err := export.TablesAs(p.Session).WriteFile(ctx, st, dir)
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ GROUP BY c.service, c.day, c.function ORDER BY c.service, c.day, p99_ns DESC, c.
 	{Name: "first-null", Params: []string{"function"}, About: "the first session in which a function returned null", sql: `
 SELECT s.session, s.service, s.commit, s.host, s.started_unix_ns, COUNT(*) AS nulls, MIN(c.call) AS first_call
 FROM calls c JOIN sessions s ON s.session = c.session
-WHERE c.outcome = 'returned' AND c.result IN ('null', '"0x0"', '"NULL"') AND {function:c} AND {service:c}
+WHERE c.outcome = 'returned' AND c.result = 'null' AND {function:c} AND {service:c}
 GROUP BY s.session, s.service, s.commit, s.host, s.started_unix_ns
 ORDER BY s.started_unix_ns, s.session LIMIT $limit`},
 	{Name: "slow", About: "calls that took longer than --over, by commit", sql: `
@@ -101,6 +101,8 @@ type Dialect struct {
 	median string // of %s
 	p99    string
 	kind   string // of what was thrown: its type
+	// backslash: it is special in texts, where a quote is written with one.
+	backslash bool
 	// before is what comes before relations; sessions and table declare those over the files. %[1]s is the place, as the
 	// engine reads it, %[2]s calls or events.
 	before, sessions, table string
@@ -122,7 +124,7 @@ var Dialects = []Dialect{
 		table: `CREATE TEMP VIEW %[2]s AS SELECT * FROM read_parquet('%[1]s/%[2]s/*/*/*.parquet', hive_partitioning = true,
   union_by_name = true, hive_types = {'service': VARCHAR, 'day': VARCHAR}) WHERE ` + wholeOnly + `;
 `},
-	{Name: "clickhouse", median: "quantileExactLow(0.5)(%s)", p99: "quantileExactLow(0.99)(%s)",
+	{Name: "clickhouse", backslash: true, median: "quantileExactLow(0.5)(%s)", p99: "quantileExactLow(0.99)(%s)",
 		kind:   "splitByString(': ', COALESCE(%s, ''))[1]",
 		before: "SET use_hive_partitioning = 1, join_use_nulls = 1;\n",
 		sessions: `CREATE VIEW sessions AS SELECT * FROM file('%[1]s/sessions/*/*/*.parquet', Parquet);
@@ -136,7 +138,8 @@ var Dialects = []Dialect{
 		table: `CREATE EXTERNAL TABLE all_%[2]s STORED AS PARQUET PARTITIONED BY (service, day) LOCATION '%[1]s/%[2]s/';
 CREATE VIEW %[2]s AS SELECT * FROM all_%[2]s WHERE ` + wholeOnly + `;
 `},
-	{Name: "spark", median: "percentile_approx(%s, 0.5)", p99: "percentile_approx(%s, 0.99)", kind: splitPart,
+	{Name: "spark", backslash: true, median: "percentile_approx(%s, 0.5)", p99: "percentile_approx(%s, 0.99)",
+		kind: splitPart,
 		sessions: `CREATE TEMPORARY VIEW sessions USING parquet OPTIONS (path '%[1]s/sessions', mergeSchema 'true');
 `,
 		table: `CREATE TEMPORARY VIEW all_%[2]s USING parquet OPTIONS (path '%[1]s/%[2]s', mergeSchema 'true');
@@ -178,8 +181,15 @@ type Asked struct {
 	Limit                      int
 }
 
-// quote writes a text of SQL.
-func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+// quoted is what stands between quotes for a text.
+func (d *Dialect) quoted(s string) string {
+	if d.backslash {
+		return strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(s)
+	}
+	return strings.ReplaceAll(s, "'", "''")
+}
+
+func (d *Dialect) quote(s string) string { return "'" + d.quoted(s) + "'" }
 
 // SQL is the question in the engine's words, without the relations that it reads.
 func (q *Question) SQL(d *Dialect, a Asked) (string, error) {
@@ -193,14 +203,14 @@ func (q *Question) SQL(d *Dialect, a Asked) (string, error) {
 			return "", fault.New(fault.ValidationError, "Give --"+p+".", "question %s is about a %s", q.Name, p)
 		}
 	}
-	words := []string{"$limit", fmt.Sprint(a.Limit), "$over", fmt.Sprint(a.OverNs), "$session", quote(a.Session),
+	words := []string{"$limit", fmt.Sprint(a.Limit), "$over", fmt.Sprint(a.OverNs), "$session", d.quote(a.Session),
 		"{median:c.duration_ns}", fmt.Sprintf(d.median, "c.duration_ns"),
 		"{p99:c.duration_ns}", fmt.Sprintf(d.p99, "c.duration_ns"), "{kind:c.thrown}", fmt.Sprintf(d.kind, "c.thrown")}
 	for _, relation := range []string{"c", "s"} {
 		for _, column := range []string{"service", "function"} {
 			is := "1 = 1"
 			if v := given[column]; v != "" {
-				is = relation + "." + column + " = " + quote(v)
+				is = relation + "." + column + " = " + d.quote(v)
 			}
 			words = append(words, "{"+column+":"+relation+"}", is)
 		}
@@ -225,5 +235,5 @@ func (d *Dialect) Relation(table, place string) string {
 		form = d.sessions + "%[2]s" // each word is used
 		table = ""
 	}
-	return fmt.Sprintf(form, strings.ReplaceAll(place, "'", "''"), table)
+	return fmt.Sprintf(form, d.quoted(place), table)
 }

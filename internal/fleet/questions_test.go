@@ -107,6 +107,26 @@ func duckDB(t *testing.T) *Engine {
 	return &Engine{"duckdb", []string{strobetest.PythonWith(t, enginePackages...), "-c", pythonEngine}}
 }
 
+// soakEngines are those that are larger: packages of PyPI.
+var soakEngines = map[string]struct{ pkg, script string }{"clickhouse": {"chdb==4.4.0", `
+import sys, json
+from chdb import session
+db = session.Session()
+for s in [s for s in sys.stdin.read().split(";\n") if s.strip()]:
+    got = str(db.query(s, "JSONEachRow"))
+print(json.dumps([{k: int(v) if k.endswith("_ns") and isinstance(v, str) else v for k, v in json.loads(l).items()}
+    for l in got.splitlines()]))
+`}, "spark": {"pyspark==3.5.9", `
+import sys, json
+from pyspark.sql import SparkSession
+db = (SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    .config("spark.sql.sources.partitionColumnTypeInference.enabled", "false").getOrCreate())
+db.sparkContext.setLogLevel("ERROR")
+for s in [s for s in sys.stdin.read().split(";\n") if s.strip()]:
+    got = db.sql(s)
+print(json.dumps([r.asDict() for r in got.collect()]))
+`}}
+
 // otherEngines run a script of statements and print the rows of the last one.
 var otherEngines = map[string]string{"datafusion": `
 import sys, json, datafusion
@@ -141,6 +161,15 @@ func ask(t *testing.T, e *Engine, d *Dialect, dir, sql string) string {
 func TestQuestions(t *testing.T) {
 	dir, last := newLake(t)
 	duck := duckDB(t)
+	var others []*Engine
+	for name, script := range otherEngines {
+		others = append(others, &Engine{name, []string{strobetest.PythonWith(t, enginePackages...), "-c", script}})
+	}
+	if strobetest.Soaks(t, "ClickHouse and Spark") {
+		for name, e := range soakEngines {
+			others = append(others, &Engine{name, []string{strobetest.PythonWith(t, e.pkg), "-c", e.script}})
+		}
+	}
 	wants := map[string]func(rows string) bool{
 		"sessions":   func(r string) bool { return strings.Count(r, "\n") == runs+1 && strings.Contains(r, last) },
 		"p99":        func(r string) bool { return strings.Contains(r, `"fn3" 2400 `) },
@@ -170,17 +199,16 @@ func TestQuestions(t *testing.T) {
 		if !wants[q.Name](got) {
 			t.Errorf("%s: %s", q.Name, got)
 		}
-		for name, script := range otherEngines {
-			d, err := FindDialect(name)
+		for _, e := range others {
+			d, err := FindDialect(e.Name)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if sql, err = q.SQL(d, asked); err != nil {
 				t.Fatal(err)
 			}
-			e := &Engine{name, []string{strobetest.PythonWith(t, enginePackages...), "-c", script}}
 			if other := ask(t, e, d, dir, sql); q.Name != "p99" && other != got { // percentiles are sketches there
-				t.Errorf("%s: %s answers %s\nDuckDB %s", q.Name, name, other, got)
+				t.Errorf("%s: %s answers %s\nDuckDB %s", q.Name, e.Name, other, got)
 			}
 		}
 	}
