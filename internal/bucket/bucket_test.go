@@ -59,6 +59,24 @@ func TestTicket(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	tickets(t, b)
+}
+
+// TestSoakVersity holds a store for production to all of it.
+func TestSoakVersity(t *testing.T) {
+	strobetest.Soak(t)
+	s := strobetest.StartVersity(t, "traces")
+	b, err := Open("s3://traces/a/b", s.Getenv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules(t, b)
+	tickets(t, b)
+	refusals(t, s)
+}
+
+func tickets(t *testing.T, b Bucket) {
+	t.Helper()
 	address, err := b.(Presigner).Presign("day=1/signed", time.Minute)
 	if err != nil {
 		t.Fatal(err)

@@ -101,7 +101,8 @@ type refusal struct {
 }
 
 func (r *refusal) Error() string {
-	return fmt.Sprintf("%d %s: %s", r.status, cmp.Or(r.Code, http.StatusText(r.status)), strings.TrimSuffix(r.Message, "."))
+	code := cmp.Or(r.Code, http.StatusText(r.status))
+	return fmt.Sprintf("%d %s: %s", r.status, code, strings.TrimSuffix(r.Message, "."))
 }
 
 func (r *refusal) busy() bool {
@@ -164,7 +165,8 @@ func explain(where, host, what string, err error) error {
 	switch {
 	case errors.As(err, &no) && no.Code == "NoSuchBucket":
 		return fault.New(fault.ValidationError, "Make the bucket, or name another one.", "%s: %s: %w", what, where, err)
-	case errors.As(err, &no) && (no.status == http.StatusForbidden || no.status == http.StatusUnauthorized):
+	case errors.As(err, &no) && (no.status == http.StatusForbidden || no.status == http.StatusUnauthorized ||
+		no.Code == "XAdminUserNotFound"): // which is a 404 in versitygw
 		return fault.New(fault.PermissionDenied, "Check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and what the "+
 			"bucket's policy allows them.", "%s: %s refuses: %w", what, where, err)
 	case errors.As(err, &no) && no.status == http.StatusNotFound:

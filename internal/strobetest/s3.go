@@ -3,9 +3,13 @@ package strobetest
 import (
 	"bufio"
 	"encoding/json"
+	"net"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"testing"
+	"time"
 )
 
 // S3 is a store that speaks S3's protocol, on this machine.
@@ -74,4 +78,41 @@ func StartS3(t testing.TB, bucket string, checks bool) *S3 {
 func (s *S3) Getenv(name string) string {
 	return map[string]string{"AWS_ENDPOINT_URL": s.Endpoint, "AWS_ACCESS_KEY_ID": s.ID, "AWS_SECRET_ACCESS_KEY": s.Secret,
 		"AWS_REGION": "us-east-1"}[name]
+}
+
+// StartVersity starts versitygw, a store for production whose code shares nothing with S3Packages, with an empty
+// bucket. It is built from the Go module proxy, which takes minutes.
+func StartVersity(t testing.TB, bucket string) *S3 {
+	t.Helper()
+	const module = "github.com/versity/versitygw/cmd/versitygw@v1.8.0"
+	bin := cached(t, "versitygw-1.8.0", func(dir string) error {
+		return quietly(dir, "env", "GOFLAGS=", "GOBIN="+dir, "go", "install", module)
+	})
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, bucket), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	_ = l.Close() // it is free now
+	cmd := exec.Command(filepath.Join(bin, "versitygw"), "--port", address, "posix", dir)
+	cmd.Env = append(os.Environ(), "ROOT_ACCESS_KEY=root", "ROOT_SECRET_KEY=secretsecret")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // was killed
+	})
+	Eventually(t, time.Minute, "versitygw serves", func() bool {
+		c, err := net.Dial("tcp", address)
+		if err == nil {
+			_ = c.Close()
+		}
+		return err == nil
+	})
+	return &S3{Endpoint: "http://" + address, ID: "root", Secret: "secretsecret"}
 }
