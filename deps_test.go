@@ -35,7 +35,7 @@ var mayImport = map[string][]string{
 	"cmd/strobe": {"internal/cli"},
 	"internal/cli": {"internal/dap", "internal/daemon", "internal/export", "internal/query", "internal/store",
 		"internal/settings", "internal/service", "internal/mcp", "internal/crash", "internal/install",
-		"internal/collector", "internal/hunt", "internal/page"},
+		"internal/collector", "internal/hunt", "internal/page", "internal/fleet", "internal/bucket"},
 	"internal/hunt": {"internal/symbol", "internal/ptrace"},
 	// daemon/builtin.go sees both sides: it names every runtime.
 	"internal/daemon": {"internal/mcp", "internal/service", "internal/session", "internal/settings",
@@ -45,7 +45,7 @@ var mayImport = map[string][]string{
 	"internal/mcp":    {"internal/service"},
 	"internal/dap":    {"internal/service", "internal/collector"}, // the shapes of answers
 	"internal/page":   {},                                         // knows the daemon by its answers alone
-	"internal/export": {"internal/store", "internal/record", "internal/crash"},
+	"internal/export": {"internal/store", "internal/record", "internal/crash", "internal/parquet"},
 	"internal/service": {"internal/session", "internal/query", "internal/collector", "internal/settings",
 		"internal/testrun", "internal/testsetup", "internal/testadapter", "internal/tracediff", "internal/crash",
 		"internal/hunt"},
@@ -53,7 +53,11 @@ var mayImport = map[string][]string{
 		"internal/settings", "internal/crash"},
 	"internal/query": {"internal/store", "internal/record", "internal/crash", "internal/columns",
 		"internal/expr"}, // claims over recorded values
+	// whole sessions, put where those of many machines are
+	"internal/fleet":    {"internal/bucket", "internal/export", "internal/store"},
+	"internal/bucket":   {},
 	"internal/columns":  {},
+	"internal/parquet":  {},
 	"internal/record":   {"internal/store"},
 	"internal/store":    {},
 	"internal/crash":    {},
@@ -120,6 +124,7 @@ var mayImport = map[string][]string{
 // table of the folder that they stand in.
 var programFolders = map[string]string{
 	"bench":                           "cmd/strobe",
+	"release":                         "cmd/strobe",
 	"internal/ring/gen":               "internal/ring",
 	"internal/collector/native/agent": "internal/collector/native",
 }

@@ -365,6 +365,7 @@ func mustCall(t *testing.T, ctx context.Context, cs *sdk.ClientSession, tool str
 
 func TestBinaryIsSmall(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "strobe")
+	// as make build does
 	cmd := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-ldflags", "-s -w -funcalign=16", "-o", out, ".")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if b, err := cmd.CombinedOutput(); err != nil {

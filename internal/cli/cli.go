@@ -107,7 +107,8 @@ taken away while it runs. An LLM uses it through MCP (strobe mcp), you through t
 	root.SetErr(a.err)
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print the tool's structured result")
 	root.AddCommand(a.runCommand(), a.attachCommand(), a.traceCommand(), a.queryCommand(), a.exportCommand(),
-		a.reportCommand(), a.importCommand(),
+		a.reportCommand(), a.importCommand(), a.pushCommand(), a.pullCommand(),
+		a.fleetCommand(),
 		a.demoCommand(), a.coreCommand(), a.sessionsCommand(), a.breakCommand(), a.continueCommand(), a.memoryCommand(),
 		a.watchCommand(), a.huntCommand(), a.testCommand(), a.diffCommand(), a.threadsCommand(), a.stopCommand(),
 		a.doctorCommand(), a.installCommand(), a.uninstallCommand(),

@@ -53,6 +53,10 @@ func completerOf(c *cobra.Command, flag string) completer {
 		return ofSession(func(s *sessionValues) []string { return append(firstWords(s.Breakpoints, s.Logpoints), "all") })
 	case flag == "add" || strings.HasPrefix(flag, "function-"):
 		return ofSession(func(s *sessionValues) []string { return append(s.Functions, "@usercode", "@exceptions") })
+	case flag == "dialect":
+		return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return dialectNames(), cobra.ShellCompDirectiveNoFileComp
+		}
 	case flag == "format":
 		return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return export.Names(), cobra.ShellCompDirectiveNoFileComp

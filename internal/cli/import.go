@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -23,27 +24,32 @@ taken. Then strobe query, diff, report and the tools read it as any other. The f
 			if err != nil {
 				return fmt.Errorf("find %s: %w", args[0], err)
 			}
-			c, err := connect(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer c.Close()
-			raw, err := c.call(cmd.Context(), "debug_session", map[string]any{"action": "import", "path": path})
-			if err != nil {
-				return err
-			}
-			if a.json {
-				return a.printObject(raw)
-			}
-			var r struct {
-				SessionID, Command, Status string
-				EventCount                 int64
-			}
-			if err := json.Unmarshal(raw, &r); err != nil {
-				return fmt.Errorf("read the answer: %w", err)
-			}
-			fmt.Fprintf(a.out, "session %s: %s, %s, %d events\n", r.SessionID, r.Command, r.Status, r.EventCount)
-			return nil
+			return a.importFile(cmd.Context(), path)
 		},
 	}
+}
+
+// importFile takes in the file at an absolute path.
+func (a *app) importFile(ctx context.Context, path string) error {
+	c, err := connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	raw, err := c.call(ctx, "debug_session", map[string]any{"action": "import", "path": path})
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.printObject(raw)
+	}
+	var r struct {
+		SessionID, Command, Status string
+		EventCount                 int64
+	}
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	fmt.Fprintf(a.out, "session %s: %s, %s, %d events\n", r.SessionID, r.Command, r.Status, r.EventCount)
+	return nil
 }

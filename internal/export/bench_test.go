@@ -3,14 +3,18 @@ package export
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/strobe-debug/strobe/internal/event"
 	"github.com/strobe-debug/strobe/internal/store"
+	"github.com/strobe-debug/strobe/internal/strobetest"
 	"github.com/strobe-debug/strobe/internal/value"
 )
 
@@ -134,5 +138,53 @@ func BenchmarkFormats(b *testing.B) {
 			b.ReportMetric(float64(info.Size())/(1<<20), "MB-file")
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/event")
 		})
+	}
+}
+
+// TestSoakTables: 10,000,000 events as tables, within 12 bytes and in bounded memory; DuckDB and pyarrow count the same.
+func TestSoakTables(t *testing.T) {
+	strobetest.Soak(t)
+	const n = 10_000_000
+	st := longStore(t, n)
+	dir := filepath.Join(t.TempDir(), "x")
+	began := time.Now()
+	got := peak(func() {
+		if _, err := tables.WriteFile(t.Context(), st, dir); err != nil {
+			t.Error(err)
+		}
+	})
+	info, err := os.Stat(filepath.Join(dir, "calls.parquet"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%s, %d MB of memory, %.1f bytes an event", time.Since(began), got>>20, float64(info.Size())/n)
+	if got > 200<<20 || info.Size() > 12*n {
+		t.Errorf("%d MB of memory, want 200 at most; %d bytes, want %d at most", got>>20, info.Size(), 12*n)
+	}
+	const counts = `
+import sys, duckdb, pyarrow.parquet as pq
+q = "SELECT function, count(*), sum(duration_ns) FROM read_parquet('" + sys.argv[1] + "') WHERE exit IS NOT NULL GROUP BY 1"
+for f, n, total in sorted(duckdb.connect().execute(q).fetchall()): print(f, n, total)
+print(pq.ParquetFile(sys.argv[1]).metadata.num_rows)
+`
+	cmd := exec.Command(strobetest.PythonWith(t, tableReaders...), "-c", counts, filepath.Join(dir, "calls.parquet"))
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, f := range st.FuncStats() {
+		if f.Exits > 0 {
+			want = append(want, fmt.Sprintf("module::function%d %d %d\n", f.Func, f.Exits, f.TotalNs))
+		}
+	}
+	lines := slices.Collect(strings.Lines(string(out)))
+	slices.Sort(want)
+	slices.Sort(lines[:len(lines)-1])
+	if rows := lines[len(lines)-1]; rows != fmt.Sprintln(st.Calls().Recorded) {
+		t.Errorf("%s rows, want %d", rows, st.Calls().Recorded)
+	}
+	if !slices.Equal(lines[:len(lines)-1], want) {
+		t.Errorf("DuckDB counts %q, the store %q", lines, want)
 	}
 }

@@ -42,6 +42,7 @@ func (b *readBack) sort() {
 // readers read each form by what its own definition says, without our code.
 var readers = map[string]func(t *testing.T, st *store.Store, path string) readBack{
 	"chrome": readChrome, "perfetto": readPerfetto, "speedscope": readSpeedscope, "otlp": readOTLP, "sqlite": readSQLite,
+	"parquet": readTables,
 	"session": func(t *testing.T, _ *store.Store, path string) readBack {
 		if problems, err := store.Check(t.Context(), path); err != nil || len(problems) > 0 {
 			t.Errorf("the copy: %v, %v", problems, err)
@@ -136,7 +137,8 @@ func TestFormats(t *testing.T) {
 					t.Errorf("%d events that are no calls, want %d", got.others, wantOthers)
 				}
 				compareCalls(t, got.calls, want.calls)
-				if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+				if info, err := os.Stat(path); err != nil || info.Mode().Perm()&^0o100 != 0o600 || f.folder == nil &&
+					info.Mode().Perm() != 0o600 {
 					t.Errorf("the file: %v, %v", info.Mode(), err)
 				}
 				if left, _ := os.ReadDir(filepath.Dir(path)); len(left) != 1 {

@@ -61,6 +61,8 @@ const (
 	UINotAvailable Code = "UI_NOT_AVAILABLE"
 	// StorageFull: the disk, or the room that Strobe may use, is full.
 	StorageFull Code = "STORAGE_FULL"
+	// Unreachable: where sessions are kept together does not answer.
+	Unreachable Code = "UNREACHABLE"
 	// EngineFailed: the process that had the session or test run ended; others are not affected.
 	EngineFailed Code = "ENGINE_FAILED"
 	// InternalError: a defect of Strobe; the daemon's log has more.

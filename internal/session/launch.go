@@ -158,10 +158,11 @@ func (m *Manager) start(ctx context.Context, id string, rt collector.Runtime, cm
 		Cwd:     cmd.Dir,
 		Runtime: rt.Name(), Path: m.path(id), StartedAt: started, Status: string(Running),
 	}
-	k.st, err = store.Create(meta.Path, store.Meta{
-		SessionID: id, Command: meta.Command, Args: meta.Args, ProjectRoot: meta.ProjectRoot, Cwd: meta.Cwd,
-		StartedAt: started, StartMono: startMono, Version: m.cfg.Version,
-	}, store.Options{MaxEvents: set.EventsMaxPerSession, MaxBytes: set.BytesMaxPerSession, Logger: log, Room: m.room})
+	of := store.Meta{SessionID: id, Command: meta.Command, Args: meta.Args, ProjectRoot: meta.ProjectRoot,
+		Cwd: meta.Cwd, StartedAt: started, StartMono: startMono, Version: m.cfg.Version}
+	origin(&of, &set)
+	k.st, err = store.Create(meta.Path, of, store.Options{MaxEvents: set.EventsMaxPerSession,
+		MaxBytes: set.BytesMaxPerSession, Logger: log, Room: m.room})
 	if err != nil {
 		return nil, fmt.Errorf("create event store: %w", err)
 	}

@@ -34,6 +34,8 @@ type Settings struct {
 	SamplingThreshold int64   // calls per second of one function above which it is sampled
 	SamplingAfter     int64   // recorded calls of one function before it is sampled
 	SamplingRate      float64 // share of a sampled function's calls that is recorded, above 0, up to 1
+
+	Service string // what the programs are called among others; "": by their names
 }
 
 // Key describes one setting. Docs are generated from Keys.
@@ -42,7 +44,7 @@ type Key struct {
 	Doc      string
 	Default  any      // int64, float64 or string
 	Min, Max float64  // of integers and numbers, inclusive; exact up to 2^53
-	Enum     []string // of strings
+	Enum     []string // of strings; nil: any text of up to MaxText bytes
 	UserOnly bool     // a project's file cannot set it
 	set      func(*Settings, any)
 }
@@ -60,6 +62,9 @@ func (k Key) Type() string {
 
 // Allowed says which values the key takes: "integer, 1 to 1000".
 func (k Key) Allowed() string {
+	if _, text := k.Default.(string); text && k.Enum == nil {
+		return fmt.Sprintf("string, up to %d bytes", MaxText)
+	}
 	if k.Enum != nil {
 		return k.Type() + ": " + strings.Join(k.Enum, ", ")
 	}
@@ -68,6 +73,9 @@ func (k Key) Allowed() string {
 
 // plain writes a bound without an exponent.
 func plain(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+
+// MaxText bounds a text that is free.
+const MaxText = 200
 
 // Keys is every setting there is, in the order of the docs.
 var Keys = []Key{
@@ -113,6 +121,12 @@ var Keys = []Key{
 		Doc: "Calls per second of one function above which it is sampled, a tenth where all together are recorded five " +
 			"times as often; every call is recorded again when the rate falls.",
 		set: func(s *Settings, v any) { s.SamplingThreshold = v.(int64) },
+	},
+	{
+		Name: "service", Default: "",
+		Doc: "What the project's programs are called where sessions of many programs are kept together (strobe push); " +
+			"empty: each by its own name.",
+		set: func(s *Settings, v any) { s.Service = v.(string) },
 	},
 	{
 		Name: "sessions.max", Default: int64(50), Min: 1, Max: 1000,

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/strobe-debug/strobe/internal/near"
 	"github.com/strobe-debug/strobe/internal/plainfile"
@@ -190,7 +191,7 @@ func check(name string, raw json.RawMessage) (any, string) {
 	switch k.Default.(type) {
 	case string:
 		var v string
-		if json.Unmarshal(raw, &v) == nil && slices.Contains(k.Enum, v) {
+		if json.Unmarshal(raw, &v) == nil && k.takes(v) {
 			return v, ""
 		}
 	case float64:
@@ -203,6 +204,14 @@ func check(name string, raw json.RawMessage) (any, string) {
 		}
 	}
 	return nil, fmt.Sprintf("%s = %s is ignored; allowed: %s", name, cut(string(raw)), k.Allowed())
+}
+
+// takes reports whether a key of a text may have it.
+func (k *Key) takes(v string) bool {
+	if k.Enum == nil {
+		return len(v) <= MaxText && strings.IndexFunc(v, unicode.IsControl) < 0
+	}
+	return slices.Contains(k.Enum, v)
 }
 
 func number(raw json.RawMessage) (float64, bool) {

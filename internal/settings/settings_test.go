@@ -120,7 +120,7 @@ func inRange(k Key, v any) bool {
 	case float64:
 		return k.Type() == "number" && v >= k.Min && v <= k.Max
 	case string:
-		return k.Type() == "string" && slices.Contains(k.Enum, v)
+		return k.Type() == "string" && (k.Enum == nil || slices.Contains(k.Enum, v))
 	}
 	return false
 }

@@ -39,6 +39,12 @@ type Meta struct {
 	StartMono   int64    `json:"startMono,omitempty"` // CLOCK_MONOTONIC nanoseconds
 	Version     string   `json:"version,omitempty"`   // of strobe
 	Core        *Core    `json:"core,omitempty"`      // as SessionInfo.Core
+
+	// Among recordings of other programs, machines and times. "": not known, as in older files.
+	Service string `json:"service,omitempty"` // by the setting; "": the program's name
+	Commit  string `json:"commit,omitempty"`  // of the project's repository, with + where files differed from it
+	Host    string `json:"host,omitempty"`
+	BootID  string `json:"bootId,omitempty"` // sessions that have the same one have one clock: StartMono
 }
 
 // Core is where a session of a core file comes from, and what was said when it was opened.
