@@ -46,6 +46,7 @@ type filters struct {
 	kinds      uint32 // bit per kind; 0 = all
 	name       *regexp.Regexp
 	text       *regexp.Regexp
+	message    []memberCondition
 	ret        *condition
 	arg        *condition
 	from, to   moment
@@ -72,7 +73,7 @@ func (m moment) at(newest int64) int64 {
 func compile(req Request) (*filters, error) {
 	f := &filters{req: req}
 	for _, check := range []func() error{f.checkKinds, f.checkNames, f.checkValues, f.checkTimes, f.checkPage,
-		f.checkView, f.checkClaim} {
+		f.checkView, f.checkClaim, f.checkMessage} {
 		if err := check(); err != nil {
 			return nil, err
 		}
