@@ -48,7 +48,7 @@ var mayImport = map[string][]string{
 	"internal/export": {"internal/store", "internal/record", "internal/crash"},
 	"internal/service": {"internal/session", "internal/query", "internal/collector", "internal/settings",
 		"internal/testrun", "internal/testsetup", "internal/testadapter", "internal/tracediff", "internal/crash",
-		"internal/hunt"},
+		"internal/hunt", "internal/iochan"}, // what channels there are
 	"internal/session": {"internal/collector", "internal/report", "internal/iochan", "internal/store",
 		"internal/settings", "internal/crash"},
 	"internal/query": {"internal/store", "internal/record", "internal/crash", "internal/columns",

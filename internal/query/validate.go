@@ -81,6 +81,12 @@ func compile(req Request) (*filters, error) {
 	return f, nil
 }
 
+// Check says what is wrong with a question, before there is anything to ask.
+func (r *Request) Check() error {
+	_, err := compile(*r)
+	return err
+}
+
 func (f *filters) checkKinds() error {
 	for _, name := range f.req.EventType {
 		k, ok := event.KindOf(name)

@@ -28,6 +28,7 @@ type LaunchParams struct {
 	Core               string   `json:"core,omitempty" jsonschema:"core file of command, to open instead"`
 	Trace              []string `json:"trace,omitempty" jsonschema:"patterns from the start; see debug_trace"`
 	SerializationDepth int      `json:"serializationDepth,omitempty"`
+	Channels           []string `json:"channels,omitempty" jsonschema:"opened before it starts; see debug_channel"`
 	StopOnEntry        bool     `json:"stopOnEntry,omitempty" jsonschema:"pause before main"`
 
 	OnFullBuffer string `json:"onFullBuffer,omitempty" jsonschema:"no room: wait a little, drop and count, or block"`
@@ -121,8 +122,12 @@ func launch(ctx context.Context, s *Service, p *LaunchParams) (*LaunchResult, er
 			r.Columns, r.Rows = columns, rows
 			r.QuietEntry = !r.StopOnEntry
 			r.StopOnEntry = r.StopOnEntry || len(pending.points) > 0
-			return s.sessions.Launch(ctx, r)
+			return s.launchOn(ctx, r, p.Channels)
 		}
+	}
+	if p.PID != 0 && len(p.Channels) > 0 {
+		s.pending.putBack(key, pending)
+		return nil, invalid("Add them with debug_channel once it is attached to.", "channels belong to command")
 	}
 	sess, err := start()
 	if err != nil {

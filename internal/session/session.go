@@ -58,6 +58,8 @@ type Session struct {
 	caps *collector.Capabilities
 	dead deadProcess // of a core file
 
+	channels *iochan.Hub // nil when it was opened from its file
+
 	unlock func() // its file, when it is closed; nil: it was not locked
 
 	ctx      context.Context // ends when the store is about to close
@@ -287,6 +289,9 @@ func (s *Session) finish() {
 	}()
 	if s.conn != nil {
 		s.conn.Settle(ctx, settleQuiet)
+	}
+	if s.alone() { // what it left behind may go on with them
+		s.closeChannels()
 	}
 	s.sink.flushHeld()
 	s.keep()
