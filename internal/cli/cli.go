@@ -109,7 +109,7 @@ taken away while it runs. An LLM uses it through MCP (strobe mcp), you through t
 	root.AddCommand(a.runCommand(), a.attachCommand(), a.traceCommand(), a.queryCommand(), a.exportCommand(),
 		a.reportCommand(), a.importCommand(),
 		a.demoCommand(), a.coreCommand(), a.sessionsCommand(), a.breakCommand(), a.continueCommand(), a.memoryCommand(),
-		a.watchCommand(), a.channelCommand(),
+		a.watchCommand(), a.channelCommand(), a.scenarioCommand(),
 		a.huntCommand(), a.testCommand(), a.diffCommand(), a.threadsCommand(), a.stopCommand(),
 		a.doctorCommand(), a.installCommand(), a.uninstallCommand(),
 		a.versionCommand(), a.manCommand(), a.mcpCommand(), a.dapCommand(), a.uiCommand(), a.daemonCommand(),
