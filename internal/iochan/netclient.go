@@ -172,7 +172,8 @@ func (n *network) failed(method, path string, began time.Time, err error) error 
 		return fault.New(fault.ReadFailed, "debug_session status with threads shows what it waits for; or raise withinMs.",
 			"%s %s: the program took the connection and did not answer in %d ms", method, path, *since(began))
 	}
-	return fault.New(fault.ReadFailed, "See debug_query for what the program did meanwhile.", "%s %s: %w", method, path, err)
+	return fault.New(fault.ReadFailed, "See debug_query for what the program did meanwhile.", "%s %s: %w", method,
+		path, err)
 }
 
 func (e *netEvent) setBody(data []byte) {

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -213,7 +213,7 @@ func (r *runner) near(ctx context.Context, c *condition, base int64) []Near {
 		missed, _ := c.filter.Misses(ownMembers(&events[i]))
 		all = append(all, scored{Near{raw, missed}, len(missed)})
 	}
-	slices.SortStableFunc(all, func(a, b scored) int { return a.misses - b.misses })
+	sort.SliceStable(all, func(i, j int) bool { return all[i].misses < all[j].misses })
 	var out []Near
 	for i := range all[:min(len(all), maxNear)] {
 		out = append(out, all[i].near)

@@ -2,35 +2,12 @@ package scenario
 
 import (
 	"bytes"
+	"encoding/json"
 	"encoding/xml"
 	"fmt"
 	"strings"
 	"time"
 )
-
-type xmlSuite struct {
-	XMLName  xml.Name  `xml:"testsuite"`
-	Name     string    `xml:"name,attr"`
-	Tests    int       `xml:"tests,attr"`
-	Failures int       `xml:"failures,attr"`
-	Errors   int       `xml:"errors,attr"`
-	Skipped  int       `xml:"skipped,attr"`
-	Time     string    `xml:"time,attr"`
-	Cases    []xmlCase `xml:"testcase"`
-}
-
-type xmlCase struct {
-	Class   string      `xml:"classname,attr"`
-	Name    string      `xml:"name,attr"`
-	Time    string      `xml:"time,attr"`
-	Failure *xmlFailure `xml:"failure"`
-	Skipped *struct{}   `xml:"skipped"`
-}
-
-type xmlFailure struct {
-	Message string `xml:"message,attr"`
-	Text    string `xml:",chardata"`
-}
 
 // Outcome is one scenario as a report shows it.
 type Outcome struct {
@@ -42,43 +19,43 @@ type Outcome struct {
 }
 
 // JUnit is a report of scenarios: a suite for each, a case for each outermost step; those behind the one that failed
-// are skipped.
+// are skipped. It is written by hand: encoding/xml's writer would make the binary 70 KB larger.
 func JUnit(all []Outcome) []byte {
 	var b bytes.Buffer
 	b.WriteString(xml.Header + "<testsuites>\n")
 	for _, o := range all {
-		suite := xmlSuite{Name: clean(o.Name)}
+		var cases bytes.Buffer
 		var total time.Duration
+		tests, failures, errs, skipped := len(o.Steps), 0, 0, 0
 		if o.Err != "" {
-			suite.Errors, suite.Tests = 1, 1
-			suite.Cases = []xmlCase{{Class: clean(o.Name), Name: "run", Time: "0",
-				Failure: &xmlFailure{Message: clean(o.Err)}}}
+			tests++
+			errs = 1
+			fmt.Fprintf(&cases, "  <testcase classname=\"%s\" name=\"run\" time=\"0\"><error message=\"%s\"/></testcase>\n",
+				escaped(o.Name), escaped(o.Err))
 		}
 		for i, step := range o.Steps {
-			c := xmlCase{Class: clean(o.Name), Name: clean(fmt.Sprintf("%d %s", i, step)), Time: "0"}
-			suite.Tests++
+			var took time.Duration
 			if i < len(o.Took) {
-				total += o.Took[i]
-				c.Time = seconds(o.Took[i])
+				took = o.Took[i]
+				total += took
 			}
+			inner := ""
 			switch {
 			case o.Err != "", o.Failed != nil && i > o.Failed.Index:
-				c.Skipped = &struct{}{}
-				suite.Skipped++
+				inner = "<skipped/>"
+				skipped++
 			case o.Failed != nil && i == o.Failed.Index:
-				suite.Failures++
-				c.Failure = &xmlFailure{clean(o.Failed.At + ": expected " + o.Failed.Expected + ", actual " + o.Failed.Actual),
-					clean(o.Failed.text())}
+				failures++
+				inner = fmt.Sprintf("<failure message=\"%s\">%s</failure>", escaped(o.Failed.At+": expected "+
+					o.Failed.Expected+", actual "+o.Failed.Actual), escaped(o.Failed.Text()))
 			}
-			suite.Cases = append(suite.Cases, c)
+			fmt.Fprintf(&cases, "  <testcase classname=\"%s\" name=\"%s\" time=\"%s\">%s</testcase>\n", escaped(o.Name),
+				escaped(fmt.Sprintf("%d %s", i, step)), seconds(took), inner)
 		}
-		suite.Time = seconds(total)
-		raw, err := xml.MarshalIndent(suite, "", "  ")
-		if err != nil { // texts are clean
-			continue
-		}
-		b.Write(raw)
-		b.WriteByte('\n')
+		fmt.Fprintf(&b, "<testsuite name=\"%s\" tests=\"%d\" failures=\"%d\" errors=\"%d\" skipped=\"%d\" time=\"%s\">\n",
+			escaped(o.Name), tests, failures, errs, skipped, seconds(total))
+		b.Write(cases.Bytes())
+		b.WriteString("</testsuite>\n")
 	}
 	b.WriteString("</testsuites>\n")
 	return b.Bytes()
@@ -86,12 +63,14 @@ func JUnit(all []Outcome) []byte {
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }
 
-// text is a failure for people.
-func (f *Failure) text() string {
+// Text is a failure for people.
+func (f *Failure) Text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "step %s\nexpected %s\nactual   %s\n", f.Step, f.Expected, f.Actual)
 	for _, n := range f.Nearest {
-		fmt.Fprintf(&b, "nearest  %s\n", n.Event)
+		event := string(n.Event)
+		json.Unmarshal(n.Event, &event) //nolint:errcheck // it is a text where it was cut
+		fmt.Fprintf(&b, "nearest  %s\n", event)
 		for _, d := range n.Differs {
 			fmt.Fprintf(&b, "         %s\n", d)
 		}
@@ -102,15 +81,9 @@ func (f *Failure) text() string {
 	return b.String()
 }
 
-// Text is text, for front ends.
-func (f *Failure) Text() string { return f.text() }
-
-// clean takes out what XML cannot have.
-func clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' && r != '\t' || r == 0xFFFE || r == 0xFFFF || r >= 0xD800 && r < 0xE000 {
-			return '\uFFFD'
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
+// escaped is a text as XML has it; what XML cannot have becomes U+FFFD.
+func escaped(s string) string {
+	var b strings.Builder
+	xml.EscapeText(&b, []byte(s)) //nolint:errcheck // a Builder takes all
+	return b.String()
 }

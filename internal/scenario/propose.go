@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/iochan"
@@ -46,7 +47,7 @@ func Propose(r Recorded) (json.RawMessage, error) {
 		}
 	}
 	calls := slices.Clone(r.Calls)
-	slices.SortStableFunc(calls, func(a, b query.Stat) int { return int(a.Calls - b.Calls) })
+	sort.SliceStable(calls, func(i, j int) bool { return calls[i].Calls < calls[j].Calls })
 	for _, f := range calls[:min(len(calls), maxFunctions)] {
 		p.add("assert", "trace", "function", f.Function, "times", f.Calls, "withinMs", proposedWithin)
 	}

@@ -2,60 +2,73 @@ package scenario
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/strobe-debug/strobe/internal/iochan"
 )
+
+// The schema but for the messages of channels, which stand where MESSAGES does.
+const schemaText = `{
+ "$schema": "https://json-schema.org/draft/2020-12/schema",
+ "title": "Strobe scenario",
+ "type": "object", "required": ["steps"], "additionalProperties": false,
+ "properties": {
+  "name": {"type": "string"},
+  "launch": {"type": "object", "description": "parameters of debug_launch"},
+  "channels": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "object", "required": ["channel"],
+   "additionalProperties": false, "properties": {"channel": {"type": "string"}, "options": {"type": "object"}}}]}},
+  "vars": {"type": "object", "description": "name: value, for ${name}"},
+  "stepTimeoutMs": {"type": "integer", "minimum": 1, "maximum": 600000, "default": 5000},
+  "steps": {"$ref": "#/$defs/steps"}
+ },
+ "$defs": {
+  "steps": {"type": "array", "items": {"$ref": "#/$defs/step"}},
+  "ms": {"type": "integer", "minimum": 0, "maximum": 600000},
+  "count": {"type": "integer", "minimum": 0},
+  "text": {"type": "string"},
+  "condition": {"type": "object", "properties": {"withinMs": {"$ref": "#/$defs/ms"}, "times": {"$ref": "#/$defs/count"},
+   "atLeast": {"$ref": "#/$defs/count"}, "atMost": {"$ref": "#/$defs/count"}, "called": {"type": "boolean"},
+   "since": {"enum": ["start", "do"]}}},
+  "step": {"anyOf": [
+   {"type": "object", "required": ["wait"], "additionalProperties": false,
+    "properties": {"wait": {"$ref": "#/$defs/ms"}, "note": {"$ref": "#/$defs/text"}}},
+   {"type": "object", "required": ["note"], "additionalProperties": false,
+    "properties": {"note": {"$ref": "#/$defs/text"}}},
+   {"type": "object", "required": ["assert"], "allOf": [{"$ref": "#/$defs/condition"}], "properties": {"assert": {
+    "type": "string", "description": "a channel, or value with expression; other members are filters"}}},
+   {"type": "object", "required": ["waitFor"], "properties": {"withinMs": {"$ref": "#/$defs/ms"},
+    "waitFor": {"type": "object", "required": ["channel"], "allOf": [{"$ref": "#/$defs/condition"}]}}},
+   {"type": "object", "required": ["repeat", "steps"], "additionalProperties": false, "properties": {
+    "repeat": {"type": "integer", "minimum": 1, "maximum": 100000}, "steps": {"$ref": "#/$defs/steps"},
+    "note": {"$ref": "#/$defs/text"}}},
+   {"type": "object", "required": ["parallel"], "additionalProperties": false, "properties": {"note": {
+    "$ref": "#/$defs/text"}, "parallel": {"type": "array", "maxItems": 64, "items": {"anyOf": [{"$ref": "#/$defs/step"},
+    {"$ref": "#/$defs/steps"}]}}}},
+   {"type": "object", "required": ["capture", "from"], "additionalProperties": false, "properties": {
+    "capture": {"$ref": "#/$defs/text"}, "note": {"$ref": "#/$defs/text"}, "from": {"anyOf": [{"$ref": "#/$defs/text"},
+    {"type": "object", "properties": {"channel": {"$ref": "#/$defs/text"}, "take": {"$ref": "#/$defs/text"},
+    "pattern": {"$ref": "#/$defs/text"}, "value": {"$ref": "#/$defs/text"}}}]}}}MESSAGES
+  ]}
+ }
+}
+`
 
 type object = map[string]any
 
 // Schema is the JSON schema of scenario files, as it is published: editors complete and check by it.
 func Schema() ([]byte, error) {
-	closed := func(required []string, properties object) object {
-		return object{"type": "object", "required": required, "properties": properties, "additionalProperties": false}
-	}
-	integer := func(low, high int) object { return object{"type": "integer", "minimum": low, "maximum": high} }
-	text := object{"type": "string"}
-	steps := object{"type": "array", "items": object{"$ref": "#/$defs/step"}}
-	condition := object{"withinMs": integer(0, MaxWaitMs), "times": object{"type": "integer", "minimum": 0},
-		"atLeast": object{"type": "integer", "minimum": 0}, "atMost": object{"type": "integer", "minimum": 0},
-		"called": object{"type": "boolean"}, "since": object{"enum": []string{"start", "do"}}}
-	with := func(more object) object {
-		out := object{}
-		for k, v := range condition {
-			out[k] = v
-		}
-		for k, v := range more {
-			out[k] = v
-		}
-		return out
-	}
-	kinds := []any{
-		closed([]string{"wait"}, object{"wait": integer(0, MaxWaitMs), "note": text}),
-		closed([]string{"note"}, object{"note": text}),
-		object{"type": "object", "required": []string{"assert"}, "properties": with(object{"assert": object{"type": "string",
-			"description": "a channel: net, stdio, trace, process, file:GLOB; or value, with expression. The other members " +
-				"are filters as debug_query's"}})},
-		object{"type": "object", "required": []string{"waitFor"}, "properties": object{"withinMs": integer(0, MaxWaitMs),
-			"waitFor": object{"type": "object", "required": []string{"channel"}, "properties": with(object{"channel": text})}}},
-		closed([]string{"repeat", "steps"}, object{"repeat": integer(1, maxRepeat), "steps": steps, "note": text}),
-		closed([]string{"parallel"}, object{"note": text, "parallel": object{"type": "array", "maxItems": maxParallel,
-			"items": object{"anyOf": []any{object{"$ref": "#/$defs/step"}, steps}}}}),
-		closed([]string{"capture", "from"}, object{"capture": text, "note": text, "from": object{"anyOf": []any{text,
-			object{"type": "object", "properties": object{"channel": text, "take": text, "pattern": text, "value": text}}}}}),
-	}
+	var b strings.Builder
 	for _, k := range iochan.Kinds {
-		for _, m := range k.Messages {
-			kinds = append(kinds, doSchema(k, &m))
+		for i := range k.Messages {
+			raw, err := json.Marshal(doSchema(k, &k.Messages[i]))
+			if err != nil {
+				return nil, err
+			}
+			b.WriteString(",\n   ")
+			b.Write(raw)
 		}
 	}
-	s := object{"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Strobe scenario",
-		"type": "object", "required": []string{"steps"}, "additionalProperties": false,
-		"properties": object{"name": text, "launch": object{"type": "object", "description": "parameters of debug_launch"},
-			"channels": object{"type": "array", "items": object{"anyOf": []any{text, closed([]string{"channel"},
-				object{"channel": text, "options": object{"type": "object"}})}}},
-			"vars": object{"type": "object"}, "stepTimeoutMs": integer(1, MaxWaitMs), "steps": steps},
-		"$defs": object{"step": object{"anyOf": kinds}}}
-	return json.MarshalIndent(s, "", " ")
+	return []byte(strings.Replace(schemaText, "MESSAGES", b.String(), 1)), nil
 }
 
 func doSchema(k *iochan.Kind, m *iochan.Spec) object {

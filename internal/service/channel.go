@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/jsonschema-go/jsonschema"
+
 	"github.com/strobe-debug/strobe/internal/iochan"
 	"github.com/strobe-debug/strobe/internal/query"
 	"github.com/strobe-debug/strobe/internal/session"
@@ -75,6 +77,11 @@ var channelOp = Op{
 		{Name: "action", Required: true, Enum: []string{"add", "remove", "list", "send", "query"}},
 		{Name: "limit", Min: 1, Max: query.MaxLimit, Default: query.DefaultLimit, Cut: true},
 		maxTokensField,
+	},
+	adjust: func(input *jsonschema.Schema) {
+		for _, name := range []string{"from", "to"} {
+			input.Properties[name].Types = []string{"integer", "string"}
+		}
 	},
 	run: typed(channelAction),
 }

@@ -53,8 +53,8 @@ func proposeScenario(ctx context.Context, s *Service, id string) (*Proposal, err
 	if err != nil {
 		return nil, err
 	}
-	p := &Proposal{Scenario: raw, Hint: "Save it under .strobe/scenarios and take out what is not meant. The launch's env " +
-		"and stdin are not recorded: add them."}
+	p := &Proposal{Scenario: raw, Hint: "Save it under .strobe/scenarios and take out what is not meant. " +
+		"The launch's env and stdin are not recorded: add them."}
 	if more {
 		p.Hint += " It is of the first events only: the session has more."
 	}

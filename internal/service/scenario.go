@@ -67,11 +67,11 @@ const defaultScenarioMs = 60_000
 
 var scenarioOp = Op{
 	Name: "debug_test_scenario",
-	Summary: "Run steps on a program and check what it does; the first that fails is told with the nearest event, and the " +
-		"program stays. Steps: {do: \"net.request\", path}, {assert: \"net\", status, body: {contains}}, {assert: \"trace\", " +
-		"function, argument, returnValue, times}, {assert: \"stdio\", text}, {assert: \"value\", expression, equals}, " +
-		"{waitFor: {channel, …}, withinMs}, {wait: ms}, {capture: NAME, from: \"answer.body.id\"} for ${NAME}, " +
-		"{repeat, steps}, {parallel}, {note}.",
+	Summary: "Run steps on a program and check what it does; the first that fails is told with the nearest event, and " +
+		"the program stays. Steps: {do: net.request, path}, {assert: net, status, body: {contains}}, {assert: trace, " +
+		"function, argument, returnValue, times}, {assert: stdio, text}, {assert: value, expression, equals}, {waitFor: " +
+		"{channel, …}, withinMs}, {wait: ms}, {capture: NAME, from: answer.body.id} for ${NAME}, {repeat, steps}, " +
+		"{parallel}, {note}.",
 	Doc: "An assert's other members are filters: on trace those of debug_query, on channels the members of their events " +
 		"(a value, or equals, notEquals, contains, matches, greaterThan, lessThan, between, exists; body.a goes into " +
 		"JSON). times, atLeast and atMost count from the scenario's start, or with since: do from the newest do; withinMs " +
