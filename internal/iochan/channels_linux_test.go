@@ -106,7 +106,7 @@ func TestChannelsConform(t *testing.T) {
 		strobetest.RunChannel(t, strobetest.ChannelCase{Name: "net", Target: p, Heard: 2, Messages: []string{
 			`{"do":"request","path":"/a?b=c"}`, `{"do":"request","method":"POST","json":{"a":1}}`,
 			`{"do":"serve","match":{"path":"/x*"},"status":204}`, `{"do":"fault"}`, `{"do":"connect"}`,
-			`{"do":"send","text":"GET / HTTP/1.0\r\n\r\n"}`, `{"do":"close"}`}})
+			`{"do":"send","text":"GET / HTTP/1.1\r\n"}`, `{"do":"close"}`}})
 	})
 }
 

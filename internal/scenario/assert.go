@@ -143,7 +143,7 @@ func (r *runner) interrupted(ctx context.Context, s *Step, err error) error {
 
 // failed says what there was instead.
 func (r *runner) failed(ctx context.Context, s *Step, c *condition, base, n int64, res *query.Result) error {
-	f := &Failure{At: s.At, Step: s.Raw, Expected: c.how() + " of " + c.channel + ": " + describe(c), Hint: res.Hint}
+	f := &Failure{At: s.At, Step: s.Raw, Expected: c.how() + " of " + c.channel + ": " + describe(c)}
 	f.Actual = fmt.Sprintf("%d", n)
 	if c.withinMs > 0 {
 		f.Actual += fmt.Sprintf(" in %d ms", c.withinMs)
@@ -155,7 +155,7 @@ func (r *runner) failed(ctx context.Context, s *Step, c *condition, base, n int6
 		f.Nearest = r.newest(ctx, c.request, base)
 		return f
 	}
-	f.Nearest = r.near(ctx, c, base)
+	f.Hint, f.Nearest = res.Hint, r.near(ctx, c, base)
 	return f
 }
 

@@ -147,7 +147,11 @@ func (p *proposal) heard(e *query.Event) {
 	what := text(e, "what")
 	switch {
 	case kind == "file":
-		p.add("assert", e.Channel, "what", what, "path", member(e, "path"), "withinMs", proposedWithin, "since", p.since())
+		var whats any = what
+		if what == "create" || what == "write" || what == "save" { // which of them depends on what was there before
+			whats = map[string]string{"matches": "create|write|save"}
+		}
+		p.add("assert", e.Channel, "what", whats, "path", member(e, "path"), "withinMs", proposedWithin, "since", p.since())
 	case what == "answer" && text(e, "direction") == "out":
 		body := text(e, "body")
 		var want any

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"strings"
 
 	"github.com/strobe-debug/strobe/internal/query"
 	"github.com/strobe-debug/strobe/internal/scenario"
@@ -44,7 +45,8 @@ func proposeScenario(ctx context.Context, s *Service, id string) (*Proposal, err
 		last := res.LastEventID
 		ask.AfterEventID, more = &last, res.HasMore && len(res.Events) > 0
 	}
-	calls, err := runQuery(ctx, s, &query.Request{SessionID: id, View: "stats"})
+	calls, err := runQuery(ctx, s, &query.Request{SessionID: id, View: "stats", SourceFile: &query.FileFilter{
+		Contains: strings.TrimSuffix(st.ProjectRoot, "/") + "/"}})
 	if err != nil {
 		return nil, err
 	}
