@@ -30,7 +30,7 @@ for strobe query and the rest; otherwise it is ended, and its timeline kept. Exi
 			if schema {
 				b, err := scenario.Schema()
 				if err == nil {
-					fmt.Fprintf(a.out, "%s\n", b)
+					fmt.Fprintf(a.out, "%s", b)
 				}
 				return err
 			}

@@ -224,6 +224,9 @@ func sameValue(v, want any) bool {
 		if a.String() == textOf(want) {
 			return true
 		}
+		if !strings.ContainsAny(a.String()+textOf(want), ".eE") { // integers of any width are exact
+			return false
+		}
 		x, ok1 := number(a)
 		y, ok2 := number(want)
 		return ok1 && ok2 && x == y
