@@ -27,7 +27,7 @@ const (
 	// writesQuiet is how long a file must be left alone until its writes are told.
 	writesQuiet = 40 * time.Millisecond
 	// flushQuiet is how long a flush waits for more.
-	flushQuiet = 5 * time.Millisecond
+	flushQuiet = 2 * time.Millisecond
 	// maxWatched bounds the directories that one channel watches.
 	maxWatched = 20_000
 	// maxFile bounds what a message writes.

@@ -129,6 +129,7 @@ type network struct {
 	relaying net.Listener
 
 	mu     sync.Mutex
+	found  string           // where the target listened; looking for that takes long where there are many sockets
 	conns  map[string]*peer // by name
 	serves []*serving
 	live   map[net.Conn]bool
@@ -267,9 +268,15 @@ func (n *network) drop(c net.Conn) {
 func (n *network) dial(ctx context.Context, within time.Duration) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	addr, err := n.listening(ctx, within)
-	if err != nil {
-		return nil, err
+	n.mu.Lock()
+	addr := n.found
+	n.mu.Unlock()
+	known := addr != ""
+	var err error
+	if !known {
+		if addr, err = n.listening(ctx, within); err != nil {
+			return nil, err
+		}
 	}
 	if n.faults.now().Refuse {
 		n.tell(netEvent{What: "fault", Direction: event.In, Error: "refused"})
@@ -278,6 +285,17 @@ func (n *network) dial(ctx context.Context, within time.Duration) (net.Conn, err
 	}
 	var d net.Dialer
 	c, err := d.DialContext(ctx, "tcp", addr)
+	if err == nil || !known {
+		n.mu.Lock()
+		n.found = addr
+		n.mu.Unlock()
+	}
+	if err != nil && known { // it has moved, or ended
+		n.mu.Lock()
+		n.found = ""
+		n.mu.Unlock()
+		return n.dial(ctx, within)
+	}
 	if err != nil {
 		return nil, fault.New(fault.WriteFailed, "See debug_session status: the program may have ended.", "connect to %s: %w",
 			addr, err)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"sort"
+	"strconv"
 	"strings"
 	"time"
 
@@ -91,7 +92,7 @@ func (r *runner) assertValue(ctx context.Context, s *Step, c *condition) error {
 	}
 }
 
-// base is the event after which a condition counts.
+// base is the time from which on a condition counts.
 func (r *runner) base(c *condition) int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -101,17 +102,19 @@ func (r *runner) base(c *condition) int64 {
 	return r.start
 }
 
+func moment(ns int64) query.Moment { return query.Moment(strconv.FormatInt(ns, 10)) }
+
 // assertEvents counts events, and waits for more of them as long as it may.
 func (r *runner) assertEvents(ctx context.Context, s *Step, c *condition) error {
 	base := r.base(c)
 	end := time.Now().Add(time.Duration(c.withinMs) * time.Millisecond)
 	for {
-		seen, err := r.w.Last(ctx)
+		seen, err := r.w.Last(ctx, false)
 		if err != nil {
 			return r.interrupted(ctx, s, err)
 		}
 		ask := c.request
-		ask.AfterEventID, ask.Limit = &base, 1
+		ask.TimeFrom, ask.Limit = moment(base), 1
 		res, err := r.w.Ask(ctx, ask)
 		if err != nil {
 			return r.interrupted(ctx, s, err)
@@ -171,7 +174,7 @@ func (r *runner) newest(ctx context.Context, ask query.Request, base int64) []Ne
 
 // look returns the last events of a question, some hundreds at most.
 func (r *runner) look(ctx context.Context, ask query.Request, base int64) (events []query.Event) {
-	ask.WaitMs, ask.Limit, ask.AfterEventID = 0, maxLook, &base
+	ask.WaitMs, ask.Limit, ask.TimeFrom = 0, maxLook, moment(base)
 	for range maxPages {
 		res, err := r.w.Ask(ctx, ask)
 		if err != nil || len(res.Events) == 0 {

@@ -300,14 +300,18 @@ func (w *world) Variables() map[string]string { return w.sess.ChannelVariables()
 
 func (w *world) Ended() bool { return w.sess.Ended() }
 
-func (w *world) Last(ctx context.Context) (int64, error) {
+func (w *world) Now() int64 { return w.sess.Now() }
+
+func (w *world) Last(ctx context.Context, flush bool) (int64, error) {
 	st, use, release, err := w.sess.Use(ctx)
 	if err != nil {
 		return 0, err
 	}
 	defer release()
-	if err := w.sess.Flush(use); err != nil && use.Err() != nil {
-		return 0, err
+	if flush {
+		if err := w.sess.Flush(use); err != nil && use.Err() != nil {
+			return 0, err
+		}
 	}
 	sn, err := st.Snapshot(use)
 	if err != nil {
