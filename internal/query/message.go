@@ -24,7 +24,10 @@ type MessageFilter json.RawMessage
 
 // UnmarshalJSON keeps the text; compile checks it.
 func (m *MessageFilter) UnmarshalJSON(b []byte) error {
-	if b = bytes.TrimSpace(b); len(b) == 0 || b[0] != '{' {
+	if b = bytes.TrimSpace(b); string(b) == "null" {
+		return nil
+	}
+	if len(b) == 0 || b[0] != '{' {
 		return invalid("message", `Give an object of members: {"status": 200}.`, "%s is no object", excerpt(b))
 	}
 	*m = MessageFilter(bytes.Clone(b))

@@ -24,8 +24,8 @@ type Object struct{ raw json.RawMessage }
 
 // UnmarshalJSON keeps the text.
 func (o *Object) UnmarshalJSON(b []byte) error {
-	if len(b) == 0 || b[0] != '{' {
-		return invalid("Send an object.", "%.40s is no object", b)
+	if string(b) == "null" {
+		return nil
 	}
 	o.raw = append(json.RawMessage{}, b...)
 	return nil
