@@ -208,6 +208,7 @@ func (f *files) notice(e fsnotify.Event) {
 			f.forget(moved)
 			f.note(p, "save")
 		case moved != "":
+			f.tellOne(moved)
 			f.forget(moved)
 			f.out(Heard{Stream: "files", Direction: event.Out, What: fileEvent{What: "rename", Path: f.short(p),
 				From: f.short(moved), Size: sizeOf(p)}})

@@ -92,7 +92,7 @@ var netKind = Kind{
 }
 
 func newNetwork(arg string, options json.RawMessage) (Channel, error) {
-	n := &network{conns: map[string]*peer{}}
+	n := &network{conns: map[string]*peer{}, served: make(chan struct{})}
 	if arg != "" {
 		port, err := strconv.Atoi(arg)
 		if err != nil || port < 1 || port > 65535 {
@@ -124,6 +124,8 @@ type network struct {
 	wg     sync.WaitGroup
 	faults faults
 
+	served   chan struct{} // closed when there is an answer to give
+	serving  sync.Once     // of served
 	server   net.Listener
 	http     *http.Server
 	relaying net.Listener

@@ -10,8 +10,12 @@ import (
 	"github.com/strobe-debug/strobe/internal/event"
 )
 
-// maxServes bounds the answers that a server has.
-const maxServes = 1000
+const (
+	// maxServes bounds the answers that a server has.
+	maxServes = 1000
+	// awaitServe is how long a request waits for the first of them.
+	awaitServe = time.Second
+)
 
 // serving is one answer of the server. left is guarded by network.mu.
 type serving struct {
@@ -56,6 +60,7 @@ func (n *network) serve(m Message) (any, error) {
 		return nil, invalid("Remove the channel and add it again.",
 			"the server has %d answers, the most that it may have", maxServes)
 	}
+	n.serving.Do(func() { close(n.served) })
 	n.serves = append(n.serves, &serving{strings.ToUpper(r.Match["method"]), r.Match["path"], r.Status, r.Headers, content,
 		len(r.JSON) > 0, time.Duration(r.DelayMs) * time.Millisecond, r.Times})
 	return map[string]string{"url": n.Variables()["url"]}, nil
@@ -99,6 +104,13 @@ func (n *network) answer(w http.ResponseWriter, r *http.Request) {
 		e.Error = "the body was cut off: " + err.Error()
 	}
 	n.tell(e)
+	select { // a program may ask before the scenario's first step says what it gets
+	case <-n.served:
+	case <-time.After(awaitServe):
+		n.serving.Do(func() { close(n.served) }) // nobody says anything
+	case <-n.ctx.Done():
+		return
+	}
 	n.mu.Lock()
 	var s *serving
 	for _, o := range n.serves {

@@ -36,6 +36,10 @@ func (r *runner) assert(ctx context.Context, s *Step, vars map[string]json.RawMe
 		f := fault.From(err)
 		return &Failure{At: s.At, Step: s.Raw, Expected: "a condition that can be read", Actual: f.Msg, Hint: f.Hint}
 	}
+	if c.main {
+		pid := int64(r.w.PID())
+		c.request.PID = &pid
+	}
 	if s.Kind == "waitFor" && c.withinMs == 0 {
 		c.withinMs = r.s.StepTimeoutMs
 	}

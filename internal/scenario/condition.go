@@ -15,6 +15,7 @@ import (
 type condition struct {
 	channel  string
 	request  query.Request
+	main     bool // of the program's first process only
 	newest   bool // it is of the newest answer, and of nothing else
 	value    string
 	filter   query.MessageFilter // of newest and of value
@@ -135,6 +136,8 @@ func (c *condition) filters(at string, rest map[string]json.RawMessage, b bounds
 		return c.ofOutput(at, rest)
 	case "process":
 		c.request.EventType = query.Kinds{"process", "crash"}
+		// A program's own end is meant, and not that of any process that it starts.
+		c.main = rest["pid"] == nil && string(rest["what"]) == `"exit"`
 		return c.ofMembers(at, rest, []string{"what", "pid", "exitCode", "signal", "parentPid", "command"})
 	}
 	k, err := kindOf(c.channel)

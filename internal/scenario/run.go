@@ -25,6 +25,7 @@ type World interface {
 	// Value is what an expression over the program's memory is now, as JSON.
 	Value(ctx context.Context, expression string) (json.RawMessage, error)
 	Variables() map[string]string
+	PID() int // of the program's first process
 	Ended() bool
 	// Last is the id of the newest event; with flush, after all that was done has come to the timeline.
 	Last(ctx context.Context, flush bool) (int64, error)

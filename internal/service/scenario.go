@@ -298,6 +298,8 @@ func (w *world) Value(ctx context.Context, expression string) (json.RawMessage, 
 
 func (w *world) Variables() map[string]string { return w.sess.ChannelVariables() }
 
+func (w *world) PID() int { return w.sess.PID() }
+
 func (w *world) Ended() bool { return w.sess.Ended() }
 
 func (w *world) Now() int64 { return w.sess.Now() }
