@@ -78,6 +78,8 @@ func launchScenarioServer(t *testing.T, s *strobetest.Strobe) (id, dir string) {
 	var l struct{ SessionID string }
 	s.Call(t, "debug_launch", args{"command": "python3", "args": []string{"server.py"}, "cwd": dir, "projectRoot": dir,
 		"trace": []string{"server.add"}, "channels": []string{"net", "file:*.txt"}, "env": args{"UPSTREAM": "${net.url}"}}, &l)
+	s.Call(t, "debug_channel", args{"sessionId": l.SessionID, "action": "send", "channel": "net", // a busy machine
+		"message": args{"do": "request", "path": "/ready", "withinMs": 60000}}, nil)
 	return l.SessionID, dir
 }
 
