@@ -35,7 +35,8 @@ var mayImport = map[string][]string{
 	"cmd/strobe": {"internal/cli"},
 	"internal/cli": {"internal/dap", "internal/daemon", "internal/export", "internal/query", "internal/store",
 		"internal/settings", "internal/service", "internal/mcp", "internal/crash", "internal/install",
-		"internal/collector", "internal/hunt", "internal/page", "internal/fleet", "internal/bucket"},
+		"internal/collector", "internal/hunt", "internal/page", "internal/fleet", "internal/bucket",
+		"internal/scenario"},
 	"internal/hunt": {"internal/symbol", "internal/ptrace"},
 	// daemon/builtin.go sees both sides: it names every runtime.
 	"internal/daemon": {"internal/mcp", "internal/service", "internal/session", "internal/settings",
@@ -48,7 +49,7 @@ var mayImport = map[string][]string{
 	"internal/export": {"internal/store", "internal/record", "internal/crash", "internal/parquet"},
 	"internal/service": {"internal/session", "internal/query", "internal/collector", "internal/settings",
 		"internal/testrun", "internal/testsetup", "internal/testadapter", "internal/tracediff", "internal/crash",
-		"internal/hunt"},
+		"internal/hunt", "internal/iochan", "internal/scenario"}, // what channels there are
 	"internal/session": {"internal/collector", "internal/report", "internal/iochan", "internal/store",
 		"internal/settings", "internal/crash"},
 	"internal/query": {"internal/store", "internal/record", "internal/crash", "internal/columns",
@@ -64,6 +65,8 @@ var mayImport = map[string][]string{
 	"internal/settings": {},
 	"internal/install":  {},
 	"internal/iochan":   {},
+	// asks as debug_query does, sends by channels
+	"internal/scenario": {"internal/query", "internal/iochan"},
 	// the shape of what threads do
 	"internal/collector": {"internal/waits", "internal/crash"},
 	// names of Go's code; the user's descriptions of types

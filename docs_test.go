@@ -22,6 +22,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/strobe-debug/strobe/internal/cli"
+	"github.com/strobe-debug/strobe/internal/iochan"
 	"github.com/strobe-debug/strobe/internal/service"
 	"github.com/strobe-debug/strobe/internal/settings"
 )
@@ -425,4 +426,59 @@ func TestDocumentsNameWhatExists(t *testing.T) {
 			}
 		}
 	}
+}
+
+// --- channels.md ---------------------------------------------------------------------------------------
+
+func TestGeneratedChannels(t *testing.T) {
+	var b strings.Builder
+	fmt.Fprintf(&b, generatedNote, "internal/iochan")
+	b.WriteString("# Channels\n\nHow a program meets the world. What a channel is sent and what it hears are events of " +
+		"kind `channel` on the session's timeline. `debug_channel` and `strobe channel` add, send and ask; " +
+		"`debug_launch.channels` opens them before the program starts, so that `${net.url}` can stand in its environment, " +
+		"arguments and input. [scenarios.md](scenarios.md) says how to make tests of it.\n")
+	field := func(f iochan.Field) string {
+		out := "`" + f.Name + "` (" + f.Type
+		if f.Required {
+			out += ", required"
+		}
+		if f.Default != "" {
+			out += ", default " + f.Default
+		}
+		if f.Enum != nil {
+			out += ": " + strings.Join(f.Enum, ", ")
+		}
+		return out + ") " + f.Doc
+	}
+	for _, k := range iochan.Kinds {
+		fmt.Fprintf(&b, "\n## %s\n\n", k.Usage())
+		if k.Missing != "" {
+			fmt.Fprintf(&b, "Not there: %s.\n", k.Missing)
+			continue
+		}
+		b.WriteString(k.Doc)
+		if k.Always {
+			b.WriteString(" Open in every session.")
+		}
+		b.WriteString("\n")
+		for _, f := range k.Options {
+			fmt.Fprintf(&b, "\nOption %s.\n", field(f))
+		}
+		for _, m := range k.Messages {
+			fmt.Fprintf(&b, "\n`%s`: %s.\n", m.Name, m.Doc)
+			for i, f := range m.Fields {
+				if i == 0 {
+					b.WriteString("\n")
+				}
+				fmt.Fprintf(&b, "- %s\n", field(f))
+			}
+		}
+		if k.Heard != nil {
+			b.WriteString("\nWhat it hears has the members:\n\n")
+			for _, f := range k.Heard {
+				fmt.Fprintf(&b, "- %s\n", field(f))
+			}
+		}
+	}
+	generated(t, "channels.md", b.String())
 }

@@ -16,6 +16,7 @@
 //	input      any value of any field
 //	memory     reading and writing what a program holds
 //	output     what a program writes, and when
+//	scenario   what is done to a program by channels, and verdicts on it
 //	pauses     threads that stand
 //	points     breakpoints, logpoints, data breakpoints and forced returns
 //	programs   programs that were found to be hard, and whole ones from the registries

@@ -110,7 +110,8 @@ taken away while it runs. An LLM uses it through MCP (strobe mcp), you through t
 		a.reportCommand(), a.importCommand(), a.pushCommand(), a.pullCommand(),
 		a.fleetCommand(),
 		a.demoCommand(), a.coreCommand(), a.sessionsCommand(), a.breakCommand(), a.continueCommand(), a.memoryCommand(),
-		a.watchCommand(), a.huntCommand(), a.testCommand(), a.diffCommand(), a.threadsCommand(), a.stopCommand(),
+		a.watchCommand(), a.channelCommand(), a.scenarioCommand(),
+		a.huntCommand(), a.testCommand(), a.diffCommand(), a.threadsCommand(), a.stopCommand(),
 		a.doctorCommand(), a.installCommand(), a.uninstallCommand(),
 		a.versionCommand(), a.manCommand(), a.mcpCommand(), a.dapCommand(), a.uiCommand(), a.daemonCommand(),
 		a.keeperCommand(), a.workerCommand())

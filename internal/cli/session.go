@@ -98,7 +98,7 @@ func (a *app) printSession(raw json.RawMessage) error {
 	return nil
 }
 
-func sortedKeys(m map[string]int64) []string {
+func sortedKeys[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))
 	for k := range m {
 		keys = append(keys, k)

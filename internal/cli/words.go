@@ -30,6 +30,9 @@ var toolWords = []struct{ tool, command string }{
 	{"debug_launch", "strobe run"},
 	{"debug_trace", "strobe trace"},
 	{"debug_query", "strobe query"},
+	{"debug_channel list", "strobe channel list ID"},
+	{"debug_channel", "strobe channel"},
+	{"debug_test_scenario", "strobe scenario"},
 	{"debug_test", "strobe test"},
 }
 

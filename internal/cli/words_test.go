@@ -35,7 +35,7 @@ func TestInCommands(t *testing.T) {
 func TestNoHintSpeaksMCP(t *testing.T) {
 	seen := 0
 	for _, dir := range []string{"service", "query", "session", "collector/native", "inspect", "testrun", "testsetup",
-		"store", "fault", "symbol", "tracediff", "exception"} {
+		"store", "fault", "symbol", "tracediff", "exception", "iochan", "scenario"} {
 		files, err := filepath.Glob("../" + dir + "/*.go")
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %v", dir, err)

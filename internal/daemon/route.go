@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -25,6 +26,20 @@ func (f *front) route(ctx context.Context, c *mcp.Call) (result any, done bool, 
 		return f.test(ctx, c, params.(*service.TestParams))
 	}
 	id := c.Session()
+	if c.Op.Name == "debug_test_scenario" {
+		params, err := c.Params()
+		if err != nil {
+			return nil, true, err
+		}
+		p := params.(*service.ScenarioParams)
+		if err := p.Check(); err != nil {
+			return nil, true, err
+		}
+		if id = cmp.Or(id, p.From); id == "" {
+			result, err = f.scenario(ctx, c)
+			return result, true, err
+		}
+	}
 	if id == "" || ofSeveral(c) {
 		return nil, false, nil
 	}
@@ -126,6 +141,20 @@ func (f *front) launch(ctx context.Context, c *mcp.Call, p *service.LaunchParams
 		f.log.Warn("stage again what a failed launch had taken", "error", put)
 	}
 	return nil, err
+}
+
+// scenario has a worker of its own launch the program of a scenario and run it.
+func (f *front) scenario(ctx context.Context, c *mcp.Call) (any, error) {
+	w, err := f.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer f.next(w)
+	result, err := f.pass(ctx, w, c)
+	if err != nil {
+		f.reuse(w)
+	}
+	return result, err
 }
 
 func (f *front) uncount(w *remote) {

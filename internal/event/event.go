@@ -28,6 +28,7 @@ const (
 	Yield   // what a generator gave. Payload: JSON object {"function":…,"value":…}
 	Data    // what went through a stream that is no standard one, as it was
 	State   // how what a stream leads to looks now. Payload: JSON object
+	Channel // what went through a channel as one: a request, an answer, a file's change. Payload: JSON object with "what"
 	NumKinds
 )
 
@@ -39,7 +40,7 @@ const OnLane Kind = 255
 var kindNames = [NumKinds]string{
 	"none", "function_enter", "function_exit", "stdout", "stderr", "crash", "variable_snapshot",
 	"variable_write", "pause", "logpoint", "condition_error", "exception", "process", "dropped", "yield",
-	"data", "state",
+	"data", "state", "channel",
 }
 
 func (k Kind) String() string {
@@ -107,7 +108,7 @@ type Event struct {
 	Under  ThreadID
 	Kind   Kind
 	Flags  Flags
-	Stream StreamID // of Data and State
+	Stream StreamID // of Data, State and Channel
 }
 
 // Function is one traced function as the timeline names it.

@@ -35,6 +35,9 @@ func (k Kind) IsOutput() bool { return k == Stdout || k == Stderr }
 // IsBytes reports whether the payload of such an event is what went through a stream, as it was, and no object of ours.
 func (k Kind) IsBytes() bool { return k.IsOutput() || k == Data }
 
+// IsStreamed reports whether such an event is of a stream that its row names.
+func (k Kind) IsStreamed() bool { return k == Data || k == State || k == Channel }
+
 // OfStream returns the stream that an event of kind k belongs to, where stored is the one that it was put with; false
 // where it is of none.
 func (k Kind) OfStream(stored StreamID) (StreamID, bool) {
@@ -43,7 +46,7 @@ func (k Kind) OfStream(stored StreamID) (StreamID, bool) {
 		return StreamStdout, true
 	case Stderr:
 		return StreamStderr, true
-	case Data, State:
+	case Data, State, Channel:
 		return stored, true
 	}
 	return 0, false

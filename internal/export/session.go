@@ -145,7 +145,7 @@ func (s *session) scan(ctx context.Context, f store.Filter, fn func(*store.Row) 
 
 // eventName is what an event that is no call is called: its kind, or its channel and stream.
 func (s *session) eventName(r *store.Row) string {
-	if (r.Kind == event.Data || r.Kind == event.State) && int(r.Stream) < len(s.streams) {
+	if r.Kind.IsStreamed() && int(r.Stream) < len(s.streams) {
 		return valid(s.streams[r.Stream].Channel + " " + s.streams[r.Stream].Name)
 	}
 	return r.Kind.String()

@@ -1,5 +1,6 @@
-// Package iochan owns the ways in which bytes go between a target and a session: pipes and the
-// pseudo-terminal, one file per kind.
+// Package iochan owns the ways in which a target meets the world. Channels (model.go) are sent to and tell what they
+// hear, one file per kind, in one list (Kinds); a session's are in a Hub. A program's standard files are made here
+// too: pipes and the pseudo-terminal.
 //
 // It joins the data path at session: a goroutine per stream reads, cuts at line ends, and queues;
 // one goroutine per connection hands the chunks to the session's sink. The queue between them is
@@ -64,8 +65,8 @@ type Options struct {
 	tailQuiet time.Duration // 0: the constant; tests wait longer
 }
 
-// Channel makes connections of one kind. Safe for concurrent use.
-type Channel interface {
+// Standard makes a target's standard files in one way. Safe for concurrent use.
+type Standard interface {
 	Name() string
 	// Streams are what comes out of it, as the session tells of them.
 	Streams() []event.Stream
@@ -73,12 +74,12 @@ type Channel interface {
 	Open(opt Options, sink Sink) (*Conn, error)
 }
 
-// The list of channels.
+// The ways to make standard files.
 var (
 	// Pipes gives stdout and stderr a pipe each; stdin is a pipe, or the null device if there is no input.
-	Pipes Channel = pipes{}
+	Pipes Standard = pipes{}
 	// Terminal makes all three a pseudo-terminal; what comes out of it is Stdout.
-	Terminal Channel = terminal{}
+	Terminal Standard = terminal{}
 )
 
 func (pipes) Streams() []event.Stream    { return event.Stdio() }

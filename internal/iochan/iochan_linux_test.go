@@ -62,7 +62,7 @@ func (r *recorder) list() []chunk {
 }
 
 // run starts a shell script on ch.
-func run(t *testing.T, ch Channel, opt Options, r *recorder, script string) (*Conn, *exec.Cmd) {
+func run(t *testing.T, ch Standard, opt Options, r *recorder, script string) (*Conn, *exec.Cmd) {
 	t.Helper()
 	opt.Clock = Monotonic
 	c, err := ch.Open(opt, r.sink)
@@ -373,7 +373,7 @@ func TestCloseWhileTargetWrites(t *testing.T) {
 func TestNothingLeaks(t *testing.T) {
 	fds := func() int { l, _ := os.ReadDir("/proc/self/fd"); return len(l) }
 	before := fds()
-	for _, ch := range []Channel{Pipes, Terminal} {
+	for _, ch := range []Standard{Pipes, Terminal} {
 		for range 20 {
 			c, err := ch.Open(Options{KeepInput: true, Clock: Monotonic}, func(Stream, int64, []byte) {})
 			if err != nil {

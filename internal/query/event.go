@@ -214,7 +214,7 @@ func (a *asker) render(r *store.Row) Event {
 			e.ThreadName, e.ParentID = a.threadName(r), r.Parent
 		}
 		e.AtRead = r.Flags&event.AtRead != 0 && r.Kind.IsOutput()
-		if r.Kind == event.Data || r.Kind == event.State {
+		if r.Kind.IsStreamed() {
 			s := a.stream(r)
 			e.Channel, e.Stream = s.Channel, s.Name
 		}
@@ -307,7 +307,7 @@ func inShort(v value.Value, limit int) value.Value {
 func (e *Event) payload(r *store.Row, whole bool) {
 	if !r.Kind.IsBytes() {
 		if m, ok := members(r.Payload); ok {
-			if r.Kind == event.State {
+			if r.Kind.IsStreamed() {
 				m = slices.DeleteFunc(m, func(d DataMember) bool { return d.Name == "channel" || d.Name == "stream" })
 			}
 			namePlaces(m)

@@ -128,6 +128,12 @@ func (a *asker) conflict() string {
 	if r.Text != nil {
 		s = append(s, "text (output and messages only)")
 	}
+	if r.Channel != "" {
+		s = append(s, "channel (output, data, state and channel only)")
+	}
+	if len(a.message) > 0 {
+		s = append(s, "message (events with an object of their own only)")
+	}
 	if a.ret != nil {
 		s = append(s, "returnValue (function_exit only)")
 	}
@@ -145,7 +151,7 @@ func (a *asker) culprit() (string, error) {
 	full := *a.filters
 	bare := full
 	bare.req = Request{View: full.req.View, Order: "time", Limit: 1}
-	bare.kinds, bare.ret, bare.arg = 0, nil, nil
+	bare.kinds, bare.ret, bare.arg, bare.message = 0, nil, nil, nil
 	bare.from, bare.to = moment{}, moment{}
 	steps := []struct {
 		name string
@@ -160,6 +166,8 @@ func (a *asker) culprit() (string, error) {
 			func(f *filters) {
 				f.req.ThreadID, f.req.ThreadName, f.req.PID = full.req.ThreadID, full.req.ThreadName, full.req.PID
 			}},
+		{"channel " + full.req.Channel, full.req.Channel != "", func(f *filters) { f.req.Channel = full.req.Channel }},
+		{"message", len(full.message) > 0, func(f *filters) { f.message = full.message }},
 		{"text", full.req.Text != nil, func(f *filters) { f.req.Text = full.req.Text }},
 		{"the duration", full.req.MinDurationNs > 0 || full.req.MaxDurationNs > 0, func(f *filters) {
 			f.req.MinDurationNs, f.req.MaxDurationNs = full.req.MinDurationNs, full.req.MaxDurationNs

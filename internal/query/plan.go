@@ -102,7 +102,7 @@ func (a *asker) plan() ([]part, error) {
 	if a.req.Under != 0 {
 		parts = a.below(parts)
 	}
-	parts = a.byText(parts)
+	parts = a.byMessage(a.byText(a.byChannel(parts)))
 	if a.arg != nil {
 		var err error
 		if parts, err = a.byArgument(parts); err != nil {
@@ -124,6 +124,12 @@ func (a *asker) wantedKinds() uint32 {
 	}
 	if r.Text != nil {
 		kinds &= otherKinds
+	}
+	if r.Channel != "" {
+		kinds &= channelKinds
+	}
+	if len(a.message) > 0 {
+		kinds &= otherKinds &^ (1<<event.Stdout | 1<<event.Stderr | 1<<event.Data)
 	}
 	exits := a.ret != nil || r.MinDurationNs > 0 || r.MaxDurationNs > 0
 	if exits {

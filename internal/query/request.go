@@ -16,6 +16,8 @@ type Request struct {
 	ReturnValue   *ValueFilter    `json:"returnValue,omitempty"`
 	Argument      *ArgumentFilter `json:"argument,omitempty"`
 	Text          *TextFilter     `json:"text,omitempty" jsonschema:"in output and messages"`
+	Channel       string          `json:"channel,omitempty"`
+	Message       MessageFilter   `json:"message,omitempty"`
 	ThreadID      *int64          `json:"threadId,omitempty"`
 	ThreadName    *ThreadFilter   `json:"threadName,omitempty"`
 	PID           *int64          `json:"pid,omitempty"`

@@ -46,6 +46,7 @@ type filters struct {
 	kinds      uint32 // bit per kind; 0 = all
 	name       *regexp.Regexp
 	text       *regexp.Regexp
+	message    []memberCondition
 	ret        *condition
 	arg        *condition
 	from, to   moment
@@ -73,13 +74,18 @@ func (m moment) at(newest int64) int64 {
 func compile(req Request) (*filters, error) {
 	f := &filters{req: req}
 	for _, check := range []func() error{f.checkKinds, f.checkNames, f.checkValues, f.checkTimes, f.checkPage,
-		f.checkView, f.checkClaim, f.checkObject, f.checkCoverage,
-		f.checkMissing} {
+		f.checkView, f.checkClaim, f.checkObject, f.checkCoverage, f.checkMissing, f.checkMessage} {
 		if err := check(); err != nil {
 			return nil, err
 		}
 	}
 	return f, nil
+}
+
+// Check says what is wrong with a question, before there is anything to ask.
+func (r *Request) Check() error {
+	_, err := compile(*r)
+	return err
 }
 
 func (f *filters) checkKinds() error {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/strobe-debug/strobe/internal/fault"
 	"github.com/strobe-debug/strobe/internal/near"
+	"github.com/strobe-debug/strobe/internal/query"
 )
 
 // Decode reads parameters from JSON, strictly: an unknown field, a wrong type, a value out of
@@ -80,6 +81,9 @@ func (op *Op) explain(err error) error {
 }
 
 func jsonType(t reflect.Type) string {
+	if t == reflect.TypeFor[query.MessageFilter]() {
+		return "object"
+	}
 	switch t.Kind() {
 	case reflect.Bool:
 		return "boolean"

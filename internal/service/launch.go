@@ -16,21 +16,22 @@ type LaunchParams struct {
 	Command string   `json:"command,omitempty" jsonschema:"path, or name in PATH"`
 	PID     int      `json:"pid,omitempty" jsonschema:"attach to it instead"`
 	Args    []string `json:"args,omitempty"`
-	Cwd     string   `json:"cwd,omitempty" jsonschema:"default: that of command, else projectRoot"`
+	Cwd     string   `json:"cwd,omitempty" jsonschema:"default: a path's directory, else projectRoot"`
 
 	ProjectRoot string            `json:"projectRoot" jsonschema:"absolute; what @usercode means"`
-	Env         map[string]string `json:"env,omitempty" jsonschema:"added to the environment"`
-	Stdin       string            `json:"stdin,omitempty" jsonschema:"text, or \"pipe\" for debug_session input"`
-	Terminal    bool              `json:"terminal,omitempty" jsonschema:"run in a pseudo-terminal"`
+	Env         map[string]string `json:"env,omitempty" jsonschema:"added"`
+	Stdin       string            `json:"stdin,omitempty" jsonschema:"text, or \"pipe\": send it with debug_session input"`
+	Terminal    bool              `json:"terminal,omitempty" jsonschema:"a pseudo-terminal"`
 
-	TerminalSize       string   `json:"terminalSize,omitempty" jsonschema:"of terminal: columns x rows, default 80x24"`
-	SymbolsPath        string   `json:"symbolsPath,omitempty" jsonschema:"file or directory with debug info"`
+	TerminalSize       string   `json:"terminalSize,omitempty" jsonschema:"default 80x24"`
+	SymbolsPath        string   `json:"symbolsPath,omitempty" jsonschema:"with debug info"`
 	Core               string   `json:"core,omitempty" jsonschema:"core file of command, to open instead"`
 	Trace              []string `json:"trace,omitempty" jsonschema:"patterns from the start; see debug_trace"`
 	SerializationDepth int      `json:"serializationDepth,omitempty"`
+	Channels           []string `json:"channels,omitempty"`
 	StopOnEntry        bool     `json:"stopOnEntry,omitempty" jsonschema:"pause before main"`
 
-	OnFullBuffer string `json:"onFullBuffer,omitempty" jsonschema:"no room: wait a little, drop and count, or block"`
+	OnFullBuffer string `json:"onFullBuffer,omitempty" jsonschema:"no room: wait, drop and count, or block"`
 	LineBuffer   string `json:"lineBuffer,omitempty" jsonschema:"stdout by lines"`
 	Name         string `json:"name,omitempty" jsonschema:"label"`
 	Budget
@@ -121,8 +122,12 @@ func launch(ctx context.Context, s *Service, p *LaunchParams) (*LaunchResult, er
 			r.Columns, r.Rows = columns, rows
 			r.QuietEntry = !r.StopOnEntry
 			r.StopOnEntry = r.StopOnEntry || len(pending.points) > 0
-			return s.sessions.Launch(ctx, r)
+			return s.launchOn(ctx, r, p.Channels)
 		}
+	}
+	if p.PID != 0 && len(p.Channels) > 0 {
+		s.pending.putBack(key, pending)
+		return nil, invalid("Add them with debug_channel once it is attached to.", "channels belong to command")
 	}
 	sess, err := start()
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/query"
 )
 
 // given checks parameters as they were written. Once they are Go values 0, "" and an absent field are the same, and
@@ -122,6 +123,12 @@ func (g given) value(path, row string, t reflect.Type, raw json.RawMessage) erro
 	f := g.op.field(row)
 	if string(raw) == `""` && !f.Empty && (t.Kind() == reflect.String || own) && !anyValue(t) {
 		return emptyText(path, f)
+	}
+	if t == reflect.TypeFor[Object]() || t == reflect.TypeFor[query.MessageFilter]() {
+		if !absent(raw) && raw[0] != '{' {
+			return g.mismatch(path, t, raw)
+		}
+		return nil
 	}
 	if own {
 		return nil // it checks itself

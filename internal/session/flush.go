@@ -28,6 +28,9 @@ func (s *Session) FlushWithin(ctx context.Context, wait time.Duration) error {
 	defer cancel()
 	var errs []error
 	began := s.Now()
+	if s.channels != nil {
+		s.channels.Flush(ctx)
+	}
 	if s.conn != nil {
 		errs = append(errs, s.conn.Flush(ctx))
 	}

@@ -206,6 +206,10 @@ func (m *Manager) start(ctx context.Context, id string, rt collector.Runtime, cm
 	s := newSession(m, meta, k.st)
 	s.sink, s.conn, s.col, s.status, s.traced = k, conn, col, Running, r.Tracing.clone()
 	s.onFull, s.attached, s.unlock = cmd.OnFull, attached, unlock
+	if s.channels = r.Channels; s.channels == nil {
+		s.channels = iochan.NewHub(cmd.ProjectRoot)
+	}
+	s.channels.Bind(channelTarget{s}, k.message)
 	caps := col.Capabilities()
 	s.caps = &caps
 	log.Info("program started", "pid", meta.PID, "command", cmd.Path)

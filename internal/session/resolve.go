@@ -36,6 +36,8 @@ type LaunchRequest struct {
 	QuietEntry   bool   // and no event tells of it: it is for the caller alone
 	Name         string
 	Drivers      []string // see collector.Command
+	// channels that are open already; the session closes them, if it begins. nil: it has none yet
+	Channels *iochan.Hub
 	// is told the session's id before the program runs, also where the launch fails then; nil: nobody
 	Begun func(id string)
 	// gets the output as it is recorded; nil: nobody. data is valid during the call only

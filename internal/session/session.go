@@ -58,6 +58,8 @@ type Session struct {
 	caps *collector.Capabilities
 	dead deadProcess // of a core file
 
+	channels *iochan.Hub // nil when it was opened from its file
+
 	unlock func() // its file, when it is closed; nil: it was not locked
 
 	ctx      context.Context // ends when the store is about to close
@@ -288,6 +290,9 @@ func (s *Session) finish() {
 	if s.conn != nil {
 		s.conn.Settle(ctx, settleQuiet)
 	}
+	if s.alone() { // what it left behind may go on with them
+		s.closeChannels()
+	}
 	s.sink.flushHeld()
 	s.keep()
 	s.saveOrLog()
@@ -367,39 +372,6 @@ func (s *Session) Dropped() int64 {
 		return s.sink.dropped.Load()
 	}
 	return s.st.Result().Dropped
-}
-
-// Input sends text to the program's stdin, then its end if eof, and returns how many bytes went.
-func (s *Session) Input(ctx context.Context, text string, eof bool) (int, error) {
-	if s.attached && s.Live() {
-		return 0, fault.New(fault.ValidationError,
-			"Write to it where it was started, or launch the program with command and stdin \"pipe\".",
-			"the program of session %s was attached to: its stdin is not ours", s.ID)
-	}
-	if s.conn == nil || !s.Live() {
-		return 0, fault.New(fault.ProcessExited, "Launch it again with debug_launch.", "the program of session %s has ended",
-			s.ID)
-	}
-	n := 0
-	var err error
-	if text != "" {
-		n, err = s.conn.Write(ctx, []byte(text))
-	}
-	if err == nil && eof {
-		err = s.conn.CloseInput()
-	}
-	switch {
-	case errors.Is(err, iochan.ErrNoInput):
-		return n, fault.New(fault.ValidationError, `Launch with stdin "pipe" (or terminal) to send input later.`,
-			"stdin of session %s is not open", s.ID)
-	case errors.Is(err, context.DeadlineExceeded):
-		return n, fault.New(fault.WriteFailed, "The program does not read; send the rest later.", "%d of %d bytes were taken",
-			n, len(text))
-	case err != nil:
-		return n, fault.New(fault.WriteFailed, "See debug_session status: the program may have closed stdin or ended.", "%w",
-			err)
-	}
-	return n, nil
 }
 
 // State is a session at one moment.

@@ -145,6 +145,7 @@ func (s *Session) runStop(o StopOptions, now <-chan struct{}) (*StopResult, erro
 			return ctx.Err()
 		}
 	})
+	s.closeChannels()
 	if s.sink != nil {
 		s.sink.close()
 	}

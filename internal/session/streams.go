@@ -28,15 +28,29 @@ func (k *sink) intake(streams []event.Stream) (iochan.Sink, error) {
 	}, nil
 }
 
+// message takes what went through a channel as one: a JSON object. at is on CLOCK_MONOTONIC.
+func (k *sink) message(s event.Stream, at int64, payload []byte) {
+	id, err := k.st.Stream(s)
+	if err != nil { // the store is full or closed: a loss as any other
+		k.dropped.Add(1)
+		return
+	}
+	k.streamed(event.Channel, id, at, payload)
+}
+
 // data takes what went through a stream that is no standard one; ts is on CLOCK_MONOTONIC.
 func (k *sink) data(stream event.StreamID, ts int64, data []byte) {
+	k.streamed(event.Data, stream, ts, slices.Clone(data))
+}
+
+func (k *sink) streamed(kind event.Kind, stream event.StreamID, ts int64, payload []byte) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.closed {
 		return
 	}
-	k.holdLocked(event.Event{TS: max(0, ts-k.startMono), Kind: event.Data, Stream: stream, Thread: event.NoThread,
-		Payload: slices.Clone(data)})
+	k.holdLocked(event.Event{TS: max(0, ts-k.startMono), Kind: kind, Stream: stream, Thread: event.NoThread,
+		Payload: payload})
 	if k.heldBytes >= holdBytes {
 		k.putHeldLocked(len(k.held))
 	}
@@ -44,7 +58,7 @@ func (k *sink) data(stream event.StreamID, ts int64, data []byte) {
 }
 
 // openChannel makes the target's input and output, which go to k.
-func (m *Manager) openChannel(ch iochan.Channel, opt iochan.Options, k *sink) (*iochan.Conn, error) {
+func (m *Manager) openChannel(ch iochan.Standard, opt iochan.Options, k *sink) (*iochan.Conn, error) {
 	into, err := k.intake(ch.Streams())
 	if err != nil {
 		return nil, err

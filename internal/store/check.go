@@ -133,8 +133,8 @@ func (c *checker) outputs(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	stmt := fmt.Sprintf("SELECT seq, ret FROM outputs WHERE kind_id IN (%d,%d) AND (ret < 0 OR ret >= %d) LIMIT %d",
-		event.Data, event.State, len(c.sn.streams), maxProblems)
+	stmt := fmt.Sprintf("SELECT seq, ret FROM outputs WHERE kind_id IN (%d,%d,%d) AND (ret < 0 OR ret >= %d) LIMIT %d",
+		event.Data, event.State, event.Channel, len(c.sn.streams), maxProblems)
 	return query(ctx, c.sn.r.conn, stmt, func(rows *sql.Rows) error {
 		var id, stream int64
 		if err := rows.Scan(&id, &stream); err != nil {

@@ -114,7 +114,7 @@ func (s *source) next() event.Event {
 	e := event.Event{TS: s.ts, Thread: event.ThreadID(t)}
 	if s.outputs > 0 && s.rnd.IntN(s.outputs) == 0 {
 		e.Kind = event.Stdout + event.Kind(s.rnd.IntN(int(event.NumKinds-event.Stdout)))
-		if e.Kind == event.Data || e.Kind == event.State {
+		if e.Kind.IsStreamed() {
 			e.Stream = event.StreamID(2 + s.rnd.IntN(sourceStreams))
 		}
 		e.Payload = s.bytes(s.rnd.IntN(200))

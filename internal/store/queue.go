@@ -91,7 +91,7 @@ func (w *writer) put(events []event.Event) error {
 			return fmt.Errorf("put event of unknown function %d", e.Func)
 		case e.Thread != event.NoThread && uint32(e.Thread) >= nThreads:
 			return fmt.Errorf("put event of unknown thread %d", e.Thread)
-		case (e.Kind == event.Data || e.Kind == event.State) && uint32(e.Stream) >= nStreams:
+		case e.Kind.IsStreamed() && uint32(e.Stream) >= nStreams:
 			return fmt.Errorf("put event of unknown stream %d", e.Stream)
 		case e.Under > event.ThreadID(nThreads):
 			return fmt.Errorf("put event under unknown thread %d", e.Under-1)

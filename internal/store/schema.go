@@ -73,7 +73,7 @@ CREATE VIEW stream_data AS SELECT o.seq, o.ts_ns, k.name AS kind, s.channel, s.n
 	s.direction, t.pid, t.tid, o.data
 	FROM outputs o JOIN kinds k ON k.id = o.kind_id JOIN streams s ON s.id = o.ret
 	LEFT JOIN threads t ON t.id = o.thread_id
-	WHERE k.name IN ('stdout','stderr','data','state');
+	WHERE k.name IN ('stdout','stderr','data','state','channel');
 `
 
 // schemaV6: which functions ran at all, of those that were watched for that; first_ns is null of those that did not.
