@@ -30,6 +30,8 @@ var toolWords = []struct{ tool, command string }{
 	{"debug_launch", "strobe run"},
 	{"debug_trace", "strobe trace"},
 	{"debug_query", "strobe query"},
+	{"debug_ui_action", "strobe act"},
+	{"debug_ui", "strobe look"},
 	{"debug_test", "strobe test"},
 }
 

@@ -51,7 +51,8 @@ func newService(home string, log *slog.Logger, others session.Others, link *sess
 	return service.New(service.Config{
 		Home: home, Logger: log, Runtimes: runtimes(home, log, described), Version: Version(),
 		Cores:        corefile.New(symbolCache(home), "", described),
-		ParsePattern: native.ParsePattern, Keeper: []string{"/proc/self/exe", "keeper"}, Space: diskSpace, Files: fileRoom,
+		ParsePattern: native.ParsePattern, Keeper: []string{"/proc/self/exe", "keeper"},
+		DisplayKeeper: []string{"/proc/self/exe", "display-keeper"}, Space: diskSpace, Files: fileRoom,
 		Adapters: testadapter.Builtin(), Strobe: ownPath(), Link: link, Others: others, Lock: lockSession,
 		Locked: sessionLocked,
 	})

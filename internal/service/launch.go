@@ -33,6 +33,9 @@ type LaunchParams struct {
 	OnFullBuffer string `json:"onFullBuffer,omitempty" jsonschema:"no room: wait a little, drop and count, or block"`
 	LineBuffer   string `json:"lineBuffer,omitempty" jsonschema:"stdout by lines: auto unless very many, off leaves it"`
 	Name         string `json:"name,omitempty" jsonschema:"label"`
+
+	Display     string `json:"display,omitempty" jsonschema:"virtual: one of its own, for debug_ui; user: yours"`
+	DisplaySize string `json:"displaySize,omitempty" jsonschema:"default 1280x800"`
 	Budget
 }
 
@@ -79,6 +82,7 @@ var launchOp = Op{
 		{Name: "projectRoot", Required: true},
 		{Name: "serializationDepth", Min: 1, Max: 10, Default: 3},
 		{Name: "onFullBuffer", Enum: []string{"wait", "drop", "block"}, Default: "wait"},
+		{Name: "display", Enum: []string{"virtual", "user"}},
 		{Name: "lineBuffer", Enum: []string{"auto", "always", "off"}, Default: "auto"},
 	},
 	run: typed(launch),
@@ -146,6 +150,10 @@ func (p *LaunchParams) Check() error {
 		return invalid("Give command, or pid to attach to a running process.", "command is missing")
 	case p.Command != "" && p.PID != 0:
 		return invalid("Give one of them.", "command and pid are both given")
+	case p.DisplaySize != "" && p.Display != "virtual":
+		return invalid("Give display virtual.", "displaySize is of a virtual display")
+	case p.PID != 0 && p.Display != "":
+		return invalid("Leave it out.", "display belongs to command: process %d has its own already", p.PID)
 	case p.TerminalSize != "" && !p.Terminal:
 		return invalid("Give terminal true.", "terminalSize is of a terminal")
 	case p.PID != 0 && (len(p.Args) > 0 || p.Cwd != "" || len(p.Env) > 0 || p.Stdin != "" || p.Terminal || p.StopOnEntry):
@@ -160,7 +168,7 @@ func (p *LaunchParams) request(tracing session.Tracing) session.LaunchRequest {
 	r := session.LaunchRequest{
 		Command: p.Command, Args: p.Args, Cwd: p.Cwd, ProjectRoot: p.ProjectRoot, Env: p.Env, Stdin: p.Stdin,
 		Terminal: p.Terminal, SymbolsPath: p.SymbolsPath, Tracing: tracing, OnFullBuffer: p.OnFullBuffer,
-		LineBuffer: p.LineBuffer, Name: p.Name, StopOnEntry: p.StopOnEntry,
+		LineBuffer: p.LineBuffer, Name: p.Name, StopOnEntry: p.StopOnEntry, Display: p.Display, DisplaySize: p.DisplaySize,
 	}
 	if p.Stdin == "pipe" {
 		r.Stdin, r.KeepStdin = "", true
