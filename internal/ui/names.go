@@ -63,7 +63,7 @@ func (s *names) level(nodes []*Node, above uint64) {
 // below is what the ids of an element's children begin with. A window's title tells of what is in it and changes with
 // that: it is left out.
 func below(n *Node, h, above uint64, nth int) uint64 {
-	if n.Role != RoleWindow {
+	if n.Role != RoleWindow || n.Parent != nil {
 		return h
 	}
 	return mix(pathOf(n, above, false), fmt.Sprint(nth))
@@ -71,7 +71,11 @@ func below(n *Node, h, above uint64, nth int) uint64 {
 
 // free is an id that no other element has.
 func (s *names) free(n *Node, h uint64) string {
-	base := fmt.Sprintf("%s#%06x", n.Role.Short(), h&0xffffff)
+	role := n.Role.Short()
+	if n.Role == RoleWindow && n.Parent != nil { // Qt's frames around other things
+		role = "frm"
+	}
+	base := fmt.Sprintf("%s#%06x", role, h&0xffffff)
 	id := base
 	for i := 2; ; i++ {
 		if owner, ok := s.taken[id]; !ok || owner == n.Key {

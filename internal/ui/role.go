@@ -67,6 +67,9 @@ var boxes = map[Role]bool{
 	"icon": true, "table row": true, "paragraph": true, "header": true, "title bar": true, "form": true,
 }
 
+// IsBox reports whether such an element says nothing by itself.
+func (r Role) IsBox() bool { return boxes[r] }
+
 // rows are roles of which a container may have thousands.
 func (r Role) manyRows() bool {
 	switch r {

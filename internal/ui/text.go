@@ -103,14 +103,14 @@ func shownBelow(n *Node) int {
 
 // folded reports whether an element says nothing by itself: a box for layout, or the label of what it is in.
 func folded(n, in *Node) bool {
-	if n.Parent == nil || n.Is(Focused) {
+	if n.Parent == nil || n.Is(Focused) && (!boxes[n.Role] || len(n.Children) == 0 && !n.Parent.Is(Focused)) {
 		return false
 	}
-	if boxes[n.Role] && n.Name == "" && n.Text == "" && (!n.Has(CanAct) || n.Role == RoleScrollBar) {
+	if (boxes[n.Role] || n.Role == RoleWindow) && n.Name == "" && n.Text == "" {
 		return true
 	}
 	if (n.Role == RoleLabel || n.Role == "static" || n.Role == "image" || n.Role == "icon") && in != nil &&
-		in.Name == cmp.Or(n.Name, n.Text) && in.Name != "" {
+		strings.Contains(in.Name, cmp.Or(n.Name, n.Text)) && in.Can&(CanAct|CanSelect) != 0 {
 		return true
 	}
 	return n.Role == RoleScrollBar || n.Role == RoleLabel && n.Name == "" && n.Text == "" ||
@@ -192,9 +192,6 @@ func Words(n *Node) []string {
 	if n.Role.HoldsText() && n.Has(CanText) && !n.Is(Editable) && n.Role != RoleSpin && n.Role != "paragraph" {
 		out = append(out, "readonly")
 	}
-	if n.Has(CanAct) && boxes[n.Role] && n.Role != RoleScrollBar {
-		out = append(out, "press")
-	}
 	return out
 }
 
@@ -205,6 +202,9 @@ func short(s string, most int) string {
 	}
 	return s
 }
+
+// Short is a description as a name.
+func Short(s string) string { return short(s, nameShown) }
 
 func cutRunes(s string, most int) string {
 	for i := range s {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 	"github.com/strobe-debug/strobe/internal/ui"
 	"github.com/strobe-debug/strobe/internal/ui/dbus"
 )
@@ -60,7 +61,11 @@ func (b *Bus) Look(ctx context.Context, l ui.Look) (*ui.Tree, error) {
 		a := b.app(ctx, r)
 		n := &ui.Node{Key: r.key(), Role: ui.RoleApplication, PID: a.pid}
 		apps = append(apps, n)
-		w.children(n, r, 0, a.gtk4)
+		if a.gtk4 {
+			w.cached(n, r)
+		} else {
+			w.children(n, r, 0, false)
+		}
 	}
 	w.stepLocked()
 	w.mu.Unlock()
@@ -146,24 +151,29 @@ func (w *walk) children(n *ui.Node, r ref, depth int, gtk4 bool) {
 		}
 		n.Children = make([]*ui.Node, 0, min(len(all), maxRows))
 		for i, c := range all {
-			if c.path == nowhere || c.bus == "" || w.seen[c] {
-				continue
-			}
 			if i >= maxRows && !w.look.All {
 				n.Beyond = len(all) - i
 				break
 			}
-			if w.left == 0 {
-				w.cut++
-				continue
-			}
-			w.left--
-			w.seen[c] = true
-			child := &ui.Node{Index: i, PID: n.PID}
-			n.Children = append(n.Children, child)
-			w.visit(n, child, c, depth+1, gtk4)
+			w.child(n, c, i, depth+1, gtk4)
 		}
 	})
+}
+
+// child visits one that is below an element.
+func (w *walk) child(n *ui.Node, c ref, i, depth int, gtk4 bool) {
+	if c.path == nowhere || c.bus == "" || w.seen[c] {
+		return
+	}
+	if w.left == 0 {
+		w.cut++
+		return
+	}
+	w.left--
+	w.seen[c] = true
+	child := &ui.Node{Index: i, PID: n.PID}
+	n.Children = append(n.Children, child)
+	w.visit(n, child, c, depth, gtk4)
 }
 
 // visit asks whether an element shows, and only then for more of it.
@@ -216,7 +226,7 @@ func (w *walk) details(n *ui.Node, r ref, depth int, gtk4 bool) {
 	})
 	w.call(r, dbus.Props, "Get", "ss", nameOf, func(m *dbus.Message) {
 		if m != nil {
-			n.Name, _ = m.Body.Scalar().(string)
+			n.Name = nameIn(m, gtk4)
 		}
 	})
 	w.place(n, r, gtk4)
@@ -226,11 +236,40 @@ func (w *walk) details(n *ui.Node, r ref, depth int, gtk4 bool) {
 		}
 		n.Can = readPowers(m)
 		w.content(n, r)
+		w.described(n, r)
 	})
 	w.children(n, r, depth, gtk4)
 }
 
+// described takes what is said of an element without a name for it, where it can be acted on.
+func (w *walk) described(n *ui.Node, r ref) {
+	if n.Name != "" || !n.Has(ui.CanAct) || n.Role.IsBox() || n.Role.HoldsText() {
+		return
+	}
+	w.call(r, dbus.Props, "Get", "ss", dbus.Strings(accessible, "Description"), func(m *dbus.Message) {
+		if m != nil && n.Name == "" {
+			s, _ := m.Body.Scalar().(string)
+			n.Name = ui.Short(s)
+		}
+	})
+}
+
 var nameOf = dbus.Strings(accessible, "Name")
+
+// className is what GTK 4 gives as the name of what has none.
+var className = lazyregexp.MustCompile(`^(Gtk|Adw|Gdk|Pango)[A-Z][A-Za-z]*$`)
+
+func nameIn(m *dbus.Message, gtk4 bool) string {
+	name, _ := m.Body.Scalar().(string)
+	return nameOrNone(name, gtk4)
+}
+
+func nameOrNone(name string, gtk4 bool) string {
+	if gtk4 && className.MatchString(name) {
+		return ""
+	}
+	return name
+}
 
 func readPowers(m *dbus.Message) (c ui.Can) {
 	m.Body.Array(4, func() { c |= powers[m.Body.String()] })
@@ -358,7 +397,7 @@ func (w *walk) one(n *ui.Node, r ref, gtk4 bool) {
 	})
 	w.call(r, dbus.Props, "Get", "ss", nameOf, func(m *dbus.Message) {
 		if m != nil {
-			n.Name, _ = m.Body.Scalar().(string)
+			n.Name = nameIn(m, gtk4)
 		}
 	})
 	w.place(n, r, gtk4)

@@ -104,6 +104,9 @@ func (l *linux) Look(ctx context.Context, look ui.Look) (*ui.Tree, error) {
 		if l.Relative(n) && ok {
 			move(n, top)
 		}
+		if n.Name == "" && ok && !top.Popup {
+			n.Name = top.Title
+		}
 		shown = append(shown, n)
 	}
 	t.Windows = shown

@@ -55,7 +55,9 @@ type Info struct {
 func (i *Info) Env() map[string]string {
 	return map[string]string{
 		"DISPLAY": i.Display, "XAUTHORITY": i.Authority, "XDG_RUNTIME_DIR": i.Runtime,
-		"DBUS_SESSION_BUS_ADDRESS": i.Bus, "AT_SPI_BUS_ADDRESS": i.Accessibility,
+		// Qt 6 does not register where it is told the accessibility bus by a variable: it asks the session's bus, others
+		// the X server.
+		"DBUS_SESSION_BUS_ADDRESS": i.Bus, "AT_SPI_BUS_ADDRESS": "",
 		"XDG_SESSION_TYPE": "x11", "WAYLAND_DISPLAY": "", "GDK_BACKEND": "x11", "QT_QPA_PLATFORM": "xcb",
 		"QT_ACCESSIBILITY": "1", "QT_LINUX_ACCESSIBILITY_ALWAYS_ON": "1", "ACCESSIBILITY_ENABLED": "1",
 		"NO_AT_BRIDGE": "0",
