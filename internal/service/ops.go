@@ -63,7 +63,7 @@ func (op *Op) Run(ctx context.Context, s *Service, params any) (any, error) {
 
 // Ops is the table of operations, in the order in which clients see them.
 var Ops = []*Op{&launchOp, &traceOp, &queryOp, &breakpointOp, &continueOp, &sessionOp, &memoryOp, &testOp, &setupOp,
-	&uiOp, &viewOp, &timelineOp}
+	&uiOp, &uiActionOp, &viewOp, &timelineOp}
 
 // Find returns the operation of that name, or nil.
 func Find(name string) *Op {

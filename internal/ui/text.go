@@ -286,3 +286,19 @@ func (s *Shot) Since(old *Shot) *Diff {
 	}
 	return d
 }
+
+// Lines are the first lines of a difference.
+func (d *Diff) Lines(most int) []string {
+	out := []string{}
+	for _, part := range []struct {
+		mark  string
+		lines []string
+	}{{"~ ", d.Changed}, {"+ ", d.Came}, {"- ", d.Went}} {
+		for _, l := range part.lines {
+			if len(out) < most {
+				out = append(out, part.mark+l)
+			}
+		}
+	}
+	return out
+}

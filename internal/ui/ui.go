@@ -166,6 +166,8 @@ type Hands interface {
 	Focus(ctx context.Context, n *Node) error
 	Reveal(ctx context.Context, n *Node) error // scrolls until it shows
 	ReadText(ctx context.Context, n *Node) (string, error)
+	// Caret is where the next letter goes in a text, and what is selected of it, as one number each.
+	Caret(ctx context.Context, n *Node) (at, selected int, err error)
 }
 
 // Input is a pointer and a keyboard.

@@ -113,3 +113,23 @@ func (b *Bus) ReadText(ctx context.Context, n *ui.Node) (string, error) {
 	}
 	return m.Body.String(), m.Body.Err()
 }
+
+// Caret implements ui.Hands.
+func (b *Bus) Caret(ctx context.Context, n *ui.Node) (at, selected int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, answerMax)
+	defer cancel()
+	r := refOf(n.Key)
+	v, err := b.c.Property(ctx, r.bus, r.path, text, "CaretOffset")
+	if err != nil {
+		return 0, 0, fmt.Errorf("read caret: %w", err)
+	}
+	offset, _ := v.(int32)
+	w := &dbus.Builder{}
+	w.Int32(0)
+	m, err := b.c.Call(ctx, r.bus, r.path, text, "GetSelection", "i", w.Body())
+	if err == nil {
+		from, to := m.Body.Int32(), m.Body.Int32()
+		selected = int(to - from)
+	}
+	return int(offset), selected, nil
+}

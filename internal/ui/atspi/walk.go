@@ -229,12 +229,12 @@ func (w *walk) details(n *ui.Node, r ref, depth int, gtk4 bool) {
 			n.Name = nameIn(m, gtk4)
 		}
 	})
-	w.place(n, r, gtk4)
 	w.call(r, accessible, "GetInterfaces", "", nil, func(m *dbus.Message) {
 		if m == nil {
 			return
 		}
 		n.Can = readPowers(m)
+		w.place(n, r, gtk4)
 		w.content(n, r)
 		w.described(n, r)
 	})
@@ -285,6 +285,9 @@ func roleOf(n uint32) ui.Role {
 
 // place asks where it is: of GTK 4 within its window, which is all that it knows.
 func (w *walk) place(n *ui.Node, r ref, gtk4 bool) {
+	if !n.Has(ui.CanPlace) { // programs that have none write a warning when they are asked
+		return
+	}
 	w.call(r, component, "GetExtents", "u", coordinates(gtk4), func(m *dbus.Message) {
 		if m != nil {
 			n.Rect = readRect(m)
@@ -400,10 +403,10 @@ func (w *walk) one(n *ui.Node, r ref, gtk4 bool) {
 			n.Name = nameIn(m, gtk4)
 		}
 	})
-	w.place(n, r, gtk4)
 	w.call(r, accessible, "GetInterfaces", "", nil, func(m *dbus.Message) {
 		if m != nil {
 			n.Can = readPowers(m)
+			w.place(n, r, gtk4)
 			w.content(n, r)
 		}
 	})

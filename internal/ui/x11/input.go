@@ -126,26 +126,21 @@ func (m *keymap) find(sym uint32) (code byte, shift, ok bool) {
 	return 0, false, false
 }
 
-// unused is the longest run of keys without any symbol.
-func (m *keymap) unused() (first byte, n int) {
-	run := 0
+// unused are the keys without any symbol.
+func (m *keymap) unused() (codes []byte) {
 	for i := 0; i < len(m.syms); i += m.per {
-		if slices.ContainsFunc(m.syms[i:i+m.per], func(s uint32) bool { return s != 0 }) {
-			run = 0
-			continue
-		}
-		if run++; run > n {
-			n, first = run, byte(m.low+i/m.per-run+1)
+		if !slices.ContainsFunc(m.syms[i:i+m.per], func(s uint32) bool { return s != 0 }) {
+			codes = append(codes, byte(m.low+i/m.per))
 		}
 	}
-	return first, n
+	return codes
 }
 
 // spareKeys are keys without a meaning that were given one. All programs read the whole keyboard again at each change,
 // and window managers take a tenth of a second for it: so there is one change for a text, and what was given stays
 // until others are wanted.
 type spareKeys struct {
-	first byte
+	codes []byte
 	syms  []uint32 // that they have now; 0: none
 	used  []int    // when each was wanted last
 	turn  int
@@ -154,14 +149,17 @@ type spareKeys struct {
 // settle is how long programs take to read the keyboard anew.
 const settle = 30 * time.Millisecond
 
+// readMax is how long they take to read what was typed.
+const readMax = 300 * time.Millisecond
+
 // ErrKeys is a text with more letters that the keyboard lacks than it has keys to give.
 var errKeys = errors.New("the keyboard has no keys left for these letters")
 
 // give makes sure that all symbols have a key, by one change of the keyboard at the most.
 func (c *Conn) give(m *keymap, syms []uint32) (changed bool, err error) {
 	if c.spare == nil {
-		first, n := m.unused()
-		c.spare = &spareKeys{first: first, syms: make([]uint32, n), used: make([]int, n)}
+		codes := m.unused()
+		c.spare = &spareKeys{codes: codes, syms: make([]uint32, len(codes)), used: make([]int, len(codes))}
 	}
 	s := c.spare
 	s.turn++
@@ -180,7 +178,6 @@ func (c *Conn) give(m *keymap, syms []uint32) (changed bool, err error) {
 	if len(lacking) == 0 {
 		return false, nil
 	}
-	lowest, highest := len(s.syms), -1
 	for _, sym := range lacking {
 		oldest := -1
 		for i := range s.syms {
@@ -192,18 +189,32 @@ func (c *Conn) give(m *keymap, syms []uint32) (changed bool, err error) {
 			return false, errKeys
 		}
 		s.syms[oldest], s.used[oldest] = sym, s.turn
-		lowest, highest = min(lowest, oldest), max(highest, oldest)
 	}
-	return true, c.meaning(s.first, lowest, highest)
+	return true, c.meaning(m)
 }
 
-// meaning gives spare keys their symbols, with shift and without.
-func (c *Conn) meaning(first byte, from, to int) error {
-	var body []byte
-	for _, sym := range c.spare.syms[from : to+1] {
-		body = append(append(body, u32(sym)...), u32(sym)...)
+// meaning gives spare keys their symbols, with shift and without, by one request: keys that stand between them get what
+// they have.
+func (c *Conn) meaning(m *keymap) error {
+	s := c.spare
+	if len(s.codes) == 0 {
+		return nil
 	}
-	return c.do(request(100, byte(to-from+1), []byte{first + byte(from), 2, 0, 0}, body))
+	first, last := s.codes[0], s.codes[len(s.codes)-1]
+	from := (int(first) - m.low) * m.per
+	syms := slices.Clone(m.syms[from : from+(int(last-first)+1)*m.per])
+	for i, code := range s.codes {
+		at := int(code-first) * m.per
+		clear(syms[at : at+m.per])
+		for k := range min(2, m.per) {
+			syms[at+k] = s.syms[i]
+		}
+	}
+	var body []byte
+	for _, sym := range syms {
+		body = append(body, u32(sym)...)
+	}
+	return c.do(request(100, last-first+1, []byte{first, byte(m.per), 0, 0}, body))
 }
 
 // Restore takes the meaning away that keys were given.
@@ -212,8 +223,12 @@ func (c *Conn) Restore() error {
 	if s == nil || !slices.ContainsFunc(s.syms, func(v uint32) bool { return v != 0 }) {
 		return nil
 	}
+	m, err := c.keymap()
+	if err != nil {
+		return err
+	}
 	clear(s.syms)
-	return c.meaning(s.first, 0, len(s.syms)-1)
+	return c.meaning(m)
 }
 
 // Type presses the keys of a text, whatever its letters. Line ends are Return, tabs Tab.
@@ -223,9 +238,14 @@ func (c *Conn) Type(ctx context.Context, text string) error {
 		return err
 	}
 	letters := []rune(text)
-	for len(letters) > 0 {
+	for part := 0; len(letters) > 0; part++ {
+		if part > 0 { // what was typed must be read before its keys get other letters
+			if err := pause(ctx, readMax); err != nil {
+				return err
+			}
+		}
 		n, lacking := 0, map[uint32]bool{}
-		_, room := m.unused()
+		room := len(m.unused())
 		if c.spare != nil {
 			room = len(c.spare.syms)
 		}
