@@ -71,6 +71,7 @@ const (
 	checkEvery    = 8 * time.Millisecond
 	quietFor      = 50 * time.Millisecond // without events the interface has settled
 	quietMax      = 400 * time.Millisecond
+	lateMax       = 600 * time.Millisecond // for something to be seen of what was done
 )
 
 // way is one thing to try.
@@ -299,6 +300,16 @@ func (a *act) finish(ctx context.Context) error {
 	rest(ctx, 2*checkEvery) //nolint:errcheck // events of what was done are on their way
 	a.settle(ctx)
 	after, err := a.p.look(ctx, false)
+	// GTK 4 shows a button pressed for a quarter of a second before it does anything.
+	for end := time.Now().Add(lateMax); a.out.Done && a.in.Action != "hover" && err == nil &&
+		after.Shot.Since(a.before.Shot).Len() == 0 && time.Now().Before(end); {
+		came := a.p.events.Load()
+		for a.p.events.Load() == came && time.Now().Before(end) && rest(ctx, checkEvery) == nil {
+			continue
+		}
+		a.settle(ctx)
+		after, err = a.p.look(ctx, false)
+	}
 	if err != nil {
 		if a.out.Done { // as that which ends the program does
 			a.out.Diff, a.out.Why = &Diff{}, "the program shows nothing any more"

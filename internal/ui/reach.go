@@ -224,6 +224,10 @@ func (a *act) selectOne(n *Node) ([]way, check, error) {
 func (a *act) selectCombo(ctx context.Context) ([]way, check, error) {
 	n, want := a.n, strings.ToLower(plain(a.in.Item))
 	item, missing := a.itemIn(ctx, n, a.in.Item, 0)
+	var known *noItem
+	if errors.As(missing, &known) && len(known.names) > 3 { // what it has is known: nothing is opened in vain
+		return nil, nil, fault.New(fault.UIQueryFailed, "Choose one of them.", "%w", missing)
+	}
 	ways := []way{}
 	if missing == nil && n.Has(CanSelect) {
 		ways = append(ways, way{"accessible selection", byAccessibility, func(ctx context.Context) error {

@@ -110,7 +110,8 @@ func folded(n, in *Node) bool {
 		return true
 	}
 	if (n.Role == RoleLabel || n.Role == "static" || n.Role == "image" || n.Role == "icon") && in != nil &&
-		strings.Contains(in.Name, cmp.Or(n.Name, n.Text)) && in.Can&(CanAct|CanSelect) != 0 {
+		in.Name != "" && (in.Name == n.Name ||
+		strings.Contains(in.Name, cmp.Or(n.Name, n.Text)) && in.Can&(CanAct|CanSelect) != 0) {
 		return true
 	}
 	return n.Role == RoleScrollBar || n.Role == RoleLabel && n.Name == "" && n.Text == "" ||

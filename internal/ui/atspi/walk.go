@@ -268,6 +268,9 @@ func nameOrNone(name string, gtk4 bool) string {
 	if gtk4 && className.MatchString(name) {
 		return ""
 	}
+	if n := len(name) / 2; gtk4 && len(name)%2 == 1 && name[n] == ' ' && name[:n] == name[n+1:] {
+		return name[:n] // of a button and of the label in it
+	}
 	return name
 }
 
