@@ -44,8 +44,8 @@ type Conn struct {
 	atoms map[string]uint32
 	bad   error // the connection cannot be used any more
 
-	xtest, composite byte // major opcodes; 0: the server has it not
-	spare            *spareKeys
+	xtest, composite, res byte // major opcodes; 0: the server has it not
+	spare                 *spareKeys
 }
 
 // ErrServer is an error that the server sent.
@@ -76,7 +76,7 @@ func Dial(ctx context.Context, display, authority string) (*Conn, error) {
 	if err := c.setup(cookie(authority, number)); err != nil {
 		return nil, errors.Join(fmt.Errorf("connect to X server %s: %w", display, err), nc.Close())
 	}
-	for name, into := range map[string]*byte{"XTEST": &c.xtest, "Composite": &c.composite} {
+	for name, into := range map[string]*byte{"XTEST": &c.xtest, "Composite": &c.composite, "X-Resource": &c.res} {
 		if *into, err = c.extension(name); err != nil {
 			return nil, errors.Join(err, nc.Close())
 		}

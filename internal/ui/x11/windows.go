@@ -137,6 +137,8 @@ func (c *Conn) Tops() ([]Top, error) {
 		}
 		if p := c.words(w, "_NET_WM_PID"); len(p) > 0 {
 			t.PID = int(p[0])
+		} else {
+			t.PID = c.owner(w)
 		}
 		t.Title, t.Class = c.text(w, "_NET_WM_NAME", "WM_NAME"), c.text(w, "WM_CLASS")
 		if s := c.words(w, "_GTK_FRAME_EXTENTS"); len(s) == 4 {
@@ -147,6 +149,20 @@ func (c *Conn) Tops() ([]Top, error) {
 		out = append(out, t)
 	}
 	return out, nil
+}
+
+// owner asks the server whose process made a window, for programs that do not say (Tk); 0: it does not know.
+func (c *Conn) owner(w Window) int {
+	if c.res == 0 {
+		return 0
+	}
+	const localPID = 2
+	r, err := c.ask(c.res, 4, u32(1), u32(uint32(w)), u32(localPID))
+	if err != nil || len(r) < 32+16 || binary.LittleEndian.Uint32(r[8:]) == 0 ||
+		binary.LittleEndian.Uint32(r[40:]) < 4 {
+		return 0
+	}
+	return int(binary.LittleEndian.Uint32(r[44:]))
 }
 
 // clientIn finds the window of a program in the frame around it.
