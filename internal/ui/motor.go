@@ -88,7 +88,8 @@ type act struct {
 	before  *Seen
 	n       *Node // nil: a point
 	at      Point
-	picture *image.RGBA // of its window, where nothing else tells
+	picture *image.RGBA // of what may be all that changes
+	area    Rect        // where that is
 	out     *Outcome
 	now     *Node // the element as it was read last
 	goneNow bool
@@ -155,7 +156,7 @@ func (a *act) find(ctx context.Context) (err error) {
 			return fault.New(fault.UIQueryFailed, "debug_ui shows where its windows are.",
 				"at %d,%d there is no window of this program", a.at.X, a.at.Y)
 		}
-		return a.keepPicture(ctx)
+		return a.keepPicture(ctx, a.windows())
 	case in.Action == "type" || in.Action == "key":
 		a.n = a.before.focused()
 	default:
@@ -165,7 +166,7 @@ func (a *act) find(ctx context.Context) (err error) {
 		a.now = a.n
 		a.at.X, a.at.Y = a.n.Rect.Center()
 		if len(a.before.Bare) > 0 {
-			return a.keepPicture(ctx)
+			return a.keepPicture(ctx, a.windows())
 		}
 	}
 	return err
@@ -196,22 +197,26 @@ func (a *act) onWindow(p Point) bool {
 	return false
 }
 
-// keepPicture remembers what the windows look like: of what accessibility does not show, a change there is all that
-// there is to see.
-func (a *act) keepPicture(ctx context.Context) (err error) {
-	a.picture, err = a.shownNow(ctx)
+// windows is where the program's windows are.
+func (a *act) windows() (all Rect) {
+	for _, w := range a.before.Windows {
+		all = all.union(w.Rect)
+	}
+	return all
+}
+
+// keepPicture remembers what something looks like: where accessibility shows nothing, a change there is all that there
+// is to see.
+func (a *act) keepPicture(ctx context.Context, area Rect) (err error) {
+	if a.picture != nil || area.Empty() {
+		return nil
+	}
+	a.area = area
+	a.picture, err = a.p.d.Screen(ctx, area)
 	if err != nil {
 		return fault.New(fault.UIQueryFailed, "debug_ui shows what there is.", "take a picture: %w", err)
 	}
 	return nil
-}
-
-func (a *act) shownNow(ctx context.Context) (*image.RGBA, error) {
-	var all Rect
-	for _, w := range a.before.Windows {
-		all = all.union(w.Rect)
-	}
-	return a.p.d.Screen(ctx, all)
 }
 
 // attempt tries one way after the other until one works. What was learned comes first.
@@ -356,8 +361,9 @@ const caretPoints = 100
 // differs reports whether anything is other on the screen than before.
 func (a *act) differs(ctx context.Context) bool {
 	if a.picture != nil {
-		now, err := a.shownNow(ctx)
-		return err == nil && Differ(a.picture, now) > caretPoints
+		if now, err := a.p.d.Screen(ctx, a.area); err == nil && Differ(a.picture, now) > caretPoints {
+			return true
+		}
 	}
 	now, err := a.p.look(ctx, false)
 	return err == nil && now.Shot.Since(a.before.Shot).Len() > 0

@@ -27,7 +27,7 @@ func (a *act) drag(ctx context.Context, from, to Point) error {
 	return errors.Join(err, rest(context.WithoutCancel(ctx), between), a.p.d.Button(ButtonLeft, false))
 }
 
-func (a *act) planDrag() ([]way, check, error) {
+func (a *act) planDrag(ctx context.Context) ([]way, check, error) {
 	if a.in.To == nil {
 		return nil, nil, fault.New(fault.ValidationError, "Give to, with an id or x and y.", "drag to where?")
 	}
@@ -47,7 +47,7 @@ func (a *act) planDrag() ([]way, check, error) {
 			return err
 		}
 		return a.drag(ctx, a.at, to)
-	}}}, a.differs, nil
+	}}}, a.differs, a.keepPicture(ctx, a.place())
 }
 
 var wheels = map[string]int{"up": WheelUp, "down": WheelDown, "left": WheelLeft, "right": WheelRight}
@@ -74,10 +74,8 @@ func (a *act) planScroll(ctx context.Context) ([]way, check, error) {
 	if turns == 0 {
 		turns = defaultTurns
 	}
-	if a.picture == nil {
-		if err := a.keepPicture(ctx); err != nil {
-			return nil, nil, err
-		}
+	if err := a.keepPicture(ctx, a.place()); err != nil {
+		return nil, nil, err
 	}
 	ways := []way{{"wheel", byPointer, func(ctx context.Context) error {
 		if err := a.moveThere(ctx); err != nil {

@@ -26,9 +26,9 @@ func (a *act) plan(ctx context.Context) ([]way, check, error) {
 	case "click":
 		return a.planClick(ctx)
 	case "double_click":
-		return []way{a.pointer("double click", ButtonLeft, 2)}, a.differs, nil
+		return []way{a.pointer("double click", ButtonLeft, 2)}, a.differs, a.keepPicture(ctx, a.place())
 	case "right_click":
-		return []way{a.pointer("right click", ButtonRight, 1)}, a.differs, nil
+		return []way{a.pointer("right click", ButtonRight, 1)}, a.differs, a.keepPicture(ctx, a.place())
 	case "hover":
 		return []way{{"pointer", byPointer, func(ctx context.Context) error { return a.moveThere(ctx) }}},
 			func(context.Context) bool { return true }, nil
@@ -41,12 +41,69 @@ func (a *act) plan(ctx context.Context) ([]way, check, error) {
 	case "scroll":
 		return a.planScroll(ctx)
 	case "drag":
-		return a.planDrag()
+		return a.planDrag(ctx)
 	case "key":
 		return a.planKey(ctx)
 	}
 	return nil, nil, fault.New(fault.ValidationError, "See the tool's schema.", "there is no action %q", a.in.Action)
 }
+
+// place is where the element is.
+func (a *act) place() Rect {
+	if a.n == nil {
+		return Rect{}
+	}
+	return a.n.Rect
+}
+
+// turnsMost bounds how far a list is scrolled for an item: 10,000 rows of it, by three at a time.
+const turnsMost = 3000
+
+// bring scrolls what the element is in by the wheel, until it shows there.
+func (a *act) bring(ctx context.Context) error {
+	in := a.n.Parent
+	if in == nil || in.Rect.Empty() || a.now.Rect.Empty() {
+		return nil
+	}
+	last, turns := a.now.Rect, 5
+	for done := 0; done < turnsMost; done += turns {
+		_, y := a.now.Rect.Center()
+		wheel := WheelDown
+		switch {
+		case y < in.Rect.Y:
+			wheel = WheelUp
+		case y < in.Rect.Y+in.Rect.H:
+			return nil
+		}
+		if err := a.p.d.Activate(ctx, a.n); err != nil {
+			return err
+		}
+		x, mid := in.Rect.Center()
+		if err := a.p.d.Move(x, mid); err != nil {
+			return err
+		}
+		for range turns {
+			if err := errors.Join(a.p.d.Button(wheel, true), a.p.d.Button(wheel, false)); err != nil {
+				return err
+			}
+		}
+		moved := func(ctx context.Context) bool { return a.again(ctx) && a.now.Rect != last }
+		if !a.soon(ctx, moved) {
+			return errors.New("it is outside of what it is in, and the wheel does not bring it")
+		}
+		// As many turns as are left to go, by how far these went.
+		step := max(1, abs(a.now.Rect.Y-last.Y)/turns)
+		_, y = a.now.Rect.Center()
+		turns = min(max(1, abs(y-mid)/step), 400)
+		last = a.now.Rect
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return fmt.Errorf("%d turns of the wheel did not bring it", turnsMost)
+}
+
+func abs(v int) int { return max(v, -v) }
 
 // there makes the element's place known: it is scrolled to where it does not show.
 func (a *act) there(ctx context.Context) error {
@@ -60,6 +117,9 @@ func (a *act) there(ctx context.Context) error {
 		if err := a.p.d.Reveal(ctx, a.n); err == nil {
 			a.again(ctx)
 		}
+	}
+	if err := a.bring(ctx); err != nil {
+		return err
 	}
 	if a.now.Rect.Empty() {
 		return errors.New("it has no place on the screen")
