@@ -215,13 +215,38 @@ func TestToolsList(t *testing.T) {
 	slices.Sort(names)
 	if got := strings.Join(names, " "); got != "debug_breakpoint debug_continue debug_launch debug_memory debug_query "+
 		"debug_session debug_setup_tests debug_test "+
-		"debug_trace" {
+		"debug_trace debug_ui debug_ui_action" {
 		t.Errorf("tools = %s", got)
 	}
-	if n := len(r.Result); n >= 16<<10 {
-		t.Errorf("tools/list has %d bytes, want under 16 KB", n)
-	} else {
-		t.Logf("tools/list: %d bytes", n)
+	sizes(t, r.Result)
+}
+
+// sizes: every conversation pays for the list.
+func sizes(t *testing.T, result json.RawMessage) {
+	t.Helper()
+	var list struct{ Tools []json.RawMessage }
+	if err := json.Unmarshal(result, &list); err != nil {
+		t.Fatal(err)
+	}
+	most := map[string]int{"debug_ui": 1100, "debug_ui_action": 1300}
+	others := 0
+	for _, tool := range list.Tools {
+		var named struct{ Name string }
+		if err := json.Unmarshal(tool, &named); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s: %d bytes", named.Name, len(tool))
+		if limit, ok := most[named.Name]; !ok {
+			others += len(tool)
+		} else if len(tool) > limit {
+			t.Errorf("%s has %d bytes, want at most %d", named.Name, len(tool), limit)
+		}
+	}
+	if others >= 16<<10 {
+		t.Errorf("all tools but those of interfaces have %d bytes, want under 16 KB", others)
+	}
+	if n := len(result); n >= 20<<10 {
+		t.Errorf("tools/list has %d bytes, want under 20 KB", n)
 	}
 }
 

@@ -14,7 +14,7 @@
 //	ends       programs that end at any moment
 //	exports    sessions as other programs read them, reports, and files that are taken in
 //	input      any value of any field
-//	interfaces what programs show on a screen, and what is done there
+//	windows    what programs show on a screen, and what is done there
 //	memory     reading and writing what a program holds
 //	output     what a program writes, and when
 //	pauses     threads that stand

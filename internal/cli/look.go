@@ -104,8 +104,8 @@ func (a *app) printLook(raw json.RawMessage, file string) error {
 		return err
 	}
 	fmt.Fprintln(a.out, r.Tree)
-	fmt.Fprintln(a.err, a.paint(dim, fmt.Sprintf("%d elements, %d hidden, in %d ms; stamp %s", r.Stats.Nodes, r.Stats.Hidden,
-		r.Stats.LatencyMs, r.Stamp)))
+	fmt.Fprintln(a.err, a.paint(dim, fmt.Sprintf("%d elements, %d hidden, in %d ms; stamp %s", r.Stats.Nodes,
+		r.Stats.Hidden, r.Stats.LatencyMs, r.Stamp)))
 	if r.Hint != "" {
 		fmt.Fprintln(a.err, r.Hint)
 	}
@@ -134,8 +134,8 @@ func (a *app) actCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "act ID ACTION [ELEMENT|KEY]",
 		Short: "Do what a user would do with a program's interface, and see what came of it",
-		Long: `ACTION is click, double_click, right_click, set_value, type, select, scroll, drag, key or hover. ELEMENT is an id
-that strobe look has shown; --title finds it by its name. For key it is the key: Return, ctrl+s.`,
+		Long: `ACTION is click, double_click, right_click, set_value, type, select, scroll, drag, key or hover. ELEMENT is an
+id that strobe look has shown; --title finds it by its name. For key it is the key: Return, ctrl+s.`,
 		Example: `  strobe act app-2026-05-04-10h30 click btn#5c8a12
   strobe act app-2026-05-04-10h30 type txt#0a1b2c --text 'Hello'
   strobe act app-2026-05-04-10h30 select --title File --role menu --item 'Save'

@@ -10,8 +10,8 @@ import (
 // What a picture begins with in the JSON of a result (service.UIPicture), and its bytes.
 var pictureHead, pictureData = []byte(`"picture":{"mimeType":"`), []byte(`","data":"`)
 
-// splitPicture takes a picture's bytes out of a result, for the image that models are shown. What is left says how large
-// it is and where.
+// splitPicture takes a picture's bytes out of a result, for the image that models are shown. What is left says how
+// large it is and where.
 func splitPicture(result []byte) (rest []byte, image sdk.Content) {
 	from := bytes.LastIndex(result, pictureHead) // what stands in texts has its quotes escaped
 	if from < 0 {

@@ -23,8 +23,8 @@ type LaunchParams struct {
 	Stdin       string            `json:"stdin,omitempty" jsonschema:"text, or \"pipe\": send it with debug_session input"`
 	Terminal    bool              `json:"terminal,omitempty" jsonschema:"run in a pseudo-terminal"`
 
-	TerminalSize       string   `json:"terminalSize,omitempty" jsonschema:"of terminal: columns x rows, default 80x24"`
-	SymbolsPath        string   `json:"symbolsPath,omitempty" jsonschema:"file or directory with debug info"`
+	TerminalSize       string   `json:"terminalSize,omitempty" jsonschema:"columns x rows, default 80x24"`
+	SymbolsPath        string   `json:"symbolsPath,omitempty" jsonschema:"with debug info"`
 	Core               string   `json:"core,omitempty" jsonschema:"core file of command, to open instead"`
 	Trace              []string `json:"trace,omitempty" jsonschema:"patterns from the start; see debug_trace"`
 	SerializationDepth int      `json:"serializationDepth,omitempty"`
@@ -32,10 +32,10 @@ type LaunchParams struct {
 
 	OnFullBuffer string `json:"onFullBuffer,omitempty" jsonschema:"no room: wait a little, drop and count, or block"`
 	LineBuffer   string `json:"lineBuffer,omitempty" jsonschema:"stdout by lines: auto unless very many, off leaves it"`
-	Name         string `json:"name,omitempty" jsonschema:"label"`
+	Name         string `json:"name,omitempty"`
 
-	Display     string `json:"display,omitempty" jsonschema:"virtual: one of its own, for debug_ui; user: yours"`
-	DisplaySize string `json:"displaySize,omitempty" jsonschema:"default 1280x800"`
+	Display     string `json:"display,omitempty"`
+	DisplaySize string `json:"displaySize,omitempty"`
 	Budget
 }
 
@@ -66,6 +66,9 @@ var launchOp = Op{
 		"without one it is looked up in the " +
 		"PATH that the program itself will see. Answers as soon as the program runs; with patterns, as soon as its " +
 		"libraries are loaded and hooked. " +
+		"With `display` virtual the program gets a display of its own (Xvfb, a message bus, accessibility, openbox), " +
+		"which debug_ui reads and debug_ui_action drives and which ends with the session; the desktop is never touched. " +
+		"With user it gets the one that the daemon sees. " +
 		"With `core` nothing is run: the session is the dead process, with the crash event that observing it would have " +
 		"given, and debug_memory reads its values. " +
 		"`command` may have been moved since, but must be the same build. Cores may be compressed with zstd or gzip.",
@@ -83,6 +86,7 @@ var launchOp = Op{
 		{Name: "serializationDepth", Min: 1, Max: 10, Default: 3},
 		{Name: "onFullBuffer", Enum: []string{"wait", "drop", "block"}, Default: "wait"},
 		{Name: "display", Enum: []string{"virtual", "user"}},
+		{Name: "displaySize", Default: "1280x800"},
 		{Name: "lineBuffer", Enum: []string{"auto", "always", "off"}, Default: "auto"},
 	},
 	run: typed(launch),

@@ -75,14 +75,15 @@ const (
 var uiOp = Op{
 	Name:    "debug_ui",
 	Summary: "See a program's user interface as text or picture. An id stays while its element does.",
-	Doc: "Reads the windows of all processes of a session by accessibility, on Linux under X11. A line of the tree is one " +
-		"element, two blanks deeper than what it is in: id, name in brackets, place on the screen, states, val and text. " +
-		"Boxes without a name, labels that repeat what they are in, and what is hidden are folded away; rows beyond a " +
-		"screenful are counted. A password reads as `<redacted>`. With `since`, the tree is lines of what changed (~), came " +
-		"(+) and went (-) since that answer. `waitFor` looks until an element fits all that is given (or, with gone, none " +
-		"does); timeoutMs is 5000. A picture is of the session's windows, or with `id` of one element, also where another " +
-		"window covers it; `scale` says how much smaller it is. Programs without accessibility (Tk) show their windows only: " +
-		"a picture and the action's `at` work. Vision and Wayland are not there yet.",
+	Doc: "Reads the windows of all processes of a session by accessibility, on Linux under X11. A line of the tree is " +
+		"one element, two blanks deeper than what it is in: id, name in brackets, place on the screen, states, val " +
+		"and text. Boxes without a name, labels that repeat what they are in, and what is hidden are folded away; " +
+		"rows beyond a screenful are counted. A password reads as `<redacted>`. With `since`, the tree is lines of " +
+		"what changed (~), came (+) and went (-) since that answer. `waitFor` looks until an element fits all that is " +
+		"given (or, with gone, none does; value is a part of its text, or its number); timeoutMs is 5000. A picture " +
+		"is of the session's windows, or with `id` of one element, also where another window covers it; `scale` says " +
+		"how much smaller it is. Programs without accessibility (Tk) show their windows only: a picture and the " +
+		"action's `at` work. Vision and Wayland are not there yet.",
 	ReadOnly: true,
 	Pictures: true,
 	Params:   reflect.TypeFor[UIParams](),
@@ -158,8 +159,8 @@ func (p *UIParams) look(ctx context.Context, one *panel) (*ui.Seen, bool, error)
 		return nil, false, err
 	}
 	if len(seen.Windows) == 0 {
-		return nil, false, fault.New(fault.UIQueryFailed, "Wait for it with waitFor; debug_query shows what the program wrote.",
-			"no process of it shows a window")
+		return nil, false, fault.New(fault.UIQueryFailed, "Wait for it with waitFor; debug_query shows what the program "+
+			"wrote.", "no process of it shows a window")
 	}
 	return seen, false, nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/query"
 	"github.com/strobe-debug/strobe/internal/ui"
 )
 
@@ -13,19 +14,19 @@ import (
 type UIActionParams struct {
 	SessionID string     `json:"sessionId"`
 	Action    string     `json:"action"`
-	ID        string     `json:"id,omitempty" jsonschema:"of the element, from debug_ui"`
+	ID        string     `json:"id,omitempty"`
 	Title     string     `json:"title,omitempty" jsonschema:"or its name"`
-	Role      string     `json:"role,omitempty" jsonschema:"with title"`
+	Role      string     `json:"role,omitempty"`
 	At        *ui.Point  `json:"at,omitempty" jsonschema:"or a place"`
-	Value     string     `json:"value,omitempty" jsonschema:"set_value: number, text, true"`
-	Text      string     `json:"text,omitempty" jsonschema:"type"`
-	Item      string     `json:"item,omitempty" jsonschema:"select, scroll to; in menus a path: File > Open"`
+	Value     string     `json:"value,omitempty"`
+	Text      string     `json:"text,omitempty"`
+	Item      string     `json:"item,omitempty" jsonschema:"in menus File > Open"`
 	Direction string     `json:"direction,omitempty"`
-	Amount    int        `json:"amount,omitempty" jsonschema:"scroll: wheel turns"`
-	To        *ui.Target `json:"to,omitempty" jsonschema:"drag"`
+	Amount    int        `json:"amount,omitempty"`
+	To        *ui.Target `json:"to,omitempty"`
 	Key       string     `json:"key,omitempty" jsonschema:"Return, ctrl+s"`
 	Modifiers []string   `json:"modifiers,omitempty"`
-	Verify    *bool      `json:"verify,omitempty" jsonschema:"default true"`
+	Verify    *bool      `json:"verify,omitempty"`
 	TimeoutMs int        `json:"timeoutMs,omitempty"`
 	Budget
 }
@@ -33,10 +34,10 @@ type UIActionParams struct {
 // UIActionResult is the answer of debug_ui_action.
 type UIActionResult struct {
 	Done         bool     `json:"done"` // what was wanted was seen afterwards
-	Method       string   `json:"method"`
+	Method       string   `json:"method,omitempty"`
 	Before       string   `json:"before,omitempty"`
 	After        string   `json:"after,omitempty"`
-	Changed      []string `json:"changed"` // ~ changed, + came, - went
+	Changed      []string `json:"changed,omitempty"` // ~ changed, + came, - went
 	ChangedCount int      `json:"changedCount,omitempty"`
 	Ran          []string `json:"ran,omitempty"` // traced functions that ran for it and not while the program idled
 	RanCount     int      `json:"ranCount,omitempty"`
@@ -52,18 +53,21 @@ const (
 	changedShown = 10
 	maxTurns     = 100
 	maxTyped     = 10_000
+	maxPlace     = 1_000_000 // beyond every screen: what is not on one of the program's windows is refused by itself
+	maxActing    = 30 * time.Second
 )
 
 var uiActionOp = Op{
 	Name:    "debug_ui_action",
-	Summary: "Do with a program's interface what a user would; done only if that can be seen afterwards.",
-	Doc: "Uses accessibility first, then pointer and keyboard, and reads back whether it worked: `done` false says what " +
-		"was tried and what is there now. Text may be any Unicode. `changed` are elements that are other than before (~), " +
-		"came (+) and went (-), at most 10. The action is a `ui_action` event, what changed a `ui_change` event: debug_query " +
-		"with afterEventId and view tree shows what the program did because of it. `ran` names, of the traced functions, " +
-		"those that ran for the action and never while nothing was done, in the order in which they began: the handler of a " +
-		"button is first, or nearly. What worked where the first way did not is remembered for the program " +
-		"(`$STROBE_HOME/cache/motor`) and method is learned the next time.",
+	Summary: "Do what a user would; done only if that can be seen afterwards.",
+	Doc: "Uses accessibility first, then pointer and keyboard, and reads back whether it worked: `done` false says " +
+		"what was tried and what is there now. Text may be any Unicode. `changed` are elements that are other than " +
+		"before (~), came (+) and went (-), at most 10. `amount` is turns of the wheel (3). `item` is what is " +
+		"selected, or scrolled to; in menus a path. The action is a `ui_action` event, what changed a `ui_change` " +
+		"event: debug_query with afterEventId and view tree shows what the program did because of it. `ran` names, of " +
+		"the traced functions, those that ran for the action and never while nothing was done, in the order in which " +
+		"they began: the handler of a button is first, or nearly. What worked where the first way did not is " +
+		"remembered for the program (`$STROBE_HOME/cache/motor`) and method is learned the next time.",
 	Params:  reflect.TypeFor[UIActionParams](),
 	Results: []reflect.Type{reflect.TypeFor[UIActionResult]()},
 	Fields: []Field{
@@ -73,12 +77,13 @@ var uiActionOp = Op{
 			"scroll", "drag", "key", "hover"}},
 		{Name: "direction", Enum: []string{"up", "down", "left", "right"}},
 		{Name: "value", Empty: true},
-		{Name: "amount", Min: 1, Max: maxTurns},
-		{Name: "at.x", Max: 1 << 16},
-		{Name: "at.y", Max: 1 << 16},
-		{Name: "to.x", Max: 1 << 16},
-		{Name: "to.y", Max: 1 << 16},
-		{Name: "timeoutMs", Min: 100, Max: 30_000},
+		{Name: "amount", Min: 1, Max: maxPlace},
+		{Name: "at.x", Max: maxPlace},
+		{Name: "at.y", Max: maxPlace},
+		{Name: "to.x", Max: maxPlace},
+		{Name: "to.y", Max: maxPlace},
+		{Name: "timeoutMs", Min: 1, Max: maxPlace},
+		{Name: "verify", Default: true},
 	},
 	run: typed(actOnUI),
 }
@@ -111,6 +116,9 @@ func actOnUI(ctx context.Context, s *Service, p *UIActionParams) (*UIActionResul
 	if len(p.Text) > maxTyped {
 		return nil, invalid("Type it in parts, or use set_value.", "text has %d bytes, more than %d", len(p.Text), maxTyped)
 	}
+	if p.Amount > maxTurns || time.Duration(p.TimeoutMs)*time.Millisecond > maxActing {
+		return nil, invalid("Do it in parts.", "amount is at most %d, and timeoutMs %d", maxTurns, maxActing.Milliseconds())
+	}
 	began := time.Now()
 	one, err := s.panel(ctx, p.SessionID, 0)
 	if err != nil {
@@ -140,7 +148,7 @@ func actOnUI(ctx context.Context, s *Service, p *UIActionParams) (*UIActionResul
 	if ran, err := one.ran(ctx, r.EventID, start, idle); err != nil {
 		r.Hint += " What ran for it is not known: " + err.Error()
 	} else {
-		r.Ran, r.RanCount = ran.lines, ran.count
+		r.Ran, r.RanCount = ran.Lines, ran.Count
 	}
 	one.acted()
 	r.LatencyMs = time.Since(began).Milliseconds()
@@ -149,8 +157,8 @@ func actOnUI(ctx context.Context, s *Service, p *UIActionParams) (*UIActionResul
 
 // event is the action on the timeline. What is typed into passwords is not there.
 func (p *UIActionParams) event(line string) uiActionEvent {
-	e := uiActionEvent{Action: p.Action, Element: ui.Short(line), At: p.At, Value: ui.Short(p.Value), Item: p.Item, Key: p.Key,
-		Typed: ui.Short(p.Text)}
+	e := uiActionEvent{Action: p.Action, Element: ui.Short(line), At: p.At, Value: ui.Short(p.Value), Item: p.Item,
+		Key: p.Key, Typed: ui.Short(p.Text)}
 	if len(line) > 4 && line[:4] == "pwd#" {
 		e.Typed, e.Value = "", ""
 		if p.Text+p.Value != "" {
@@ -188,4 +196,17 @@ func (p *panel) acted() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.idle, p.used = p.sess.Now(), time.Now()
+}
+
+// ran asks what ran for an action.
+func (p *panel) ran(ctx context.Context, action event.ID, start, idle int64) (query.Ran, error) {
+	st, use, release, err := p.sess.Use(ctx)
+	if err != nil {
+		return query.Ran{}, err
+	}
+	defer release()
+	if err := p.sess.FlushWithin(use, 0); err != nil && use.Err() != nil {
+		return query.Ran{}, use.Err()
+	}
+	return query.RanFor(use, st, action, start, idle)
 }

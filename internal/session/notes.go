@@ -43,8 +43,8 @@ func (s *Session) Note(ctx context.Context, stream event.Stream, what any) (even
 	}
 	defer sn.Close()
 	found := event.ID(0)
-	err = sn.Scan(use, store.Filter{Kinds: 1 << event.State, FromTS: at, ToTS: at}, store.ScanOptions{Reverse: true, Cold: true},
-		func(r *store.Row) bool {
+	err = sn.Scan(use, store.Filter{Kinds: 1 << event.State, FromTS: at, ToTS: at},
+		store.ScanOptions{Reverse: true, Cold: true}, func(r *store.Row) bool {
 			if r.Stream == id {
 				found = r.ID
 			}

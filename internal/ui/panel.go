@@ -273,7 +273,7 @@ type Condition struct {
 	ID    string `json:"id,omitempty"`
 	Role  string `json:"role,omitempty"`
 	Title string `json:"title,omitempty"`
-	Value string `json:"value,omitempty" jsonschema:"part of its text, or its number"`
+	Value string `json:"value,omitempty"`
 
 	Gone      bool `json:"gone,omitempty"`
 	TimeoutMs int  `json:"timeoutMs,omitempty"`

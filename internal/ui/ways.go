@@ -172,8 +172,8 @@ var pressing = []string{"click", "press", "activate", "toggle", "jump", "open", 
 
 // byPointerFirst are roles of which the action of accessibility is another than what a click does.
 func byPointerFirst(r Role) bool {
-	return r == RoleCell || r == RoleListItem || r == RoleTreeItem || r == "table row" || r.HoldsText() || r == RoleLabel ||
-		boxes[r]
+	return r == RoleCell || r == RoleListItem || r == RoleTreeItem || r == "table row" || r.HoldsText() ||
+		r == RoleLabel || boxes[r]
 }
 
 // action is the element's own action that does what a click does.
@@ -284,14 +284,17 @@ func (a *act) planValue(ctx context.Context) ([]way, check, error) {
 		return a.planSelect(ctx)
 	case n.Has(CanEdit) || n.Is(Editable) || n.Role.HoldsText():
 		a.in.Text = v
-		ways := []way{{"accessible text", byAccessibility, func(ctx context.Context) error { return a.p.d.SetText(ctx, n, v) }},
+		ways := []way{{"accessible text", byAccessibility, func(ctx context.Context) error {
+			return a.p.d.SetText(ctx, n, v)
+		}},
 			{"type over", byKeyboard, func(ctx context.Context) error {
 				return errors.Join(a.focus(ctx), a.p.d.Chord(ctx, "a", []string{"ctrl"}), a.p.d.Type(ctx, v))
 			}}}
 		if !n.Has(CanEdit) {
 			ways = ways[1:]
 		}
-		return ways, a.holds(func(s string) bool { return s == v }, func(length int) bool { return length == len([]rune(v)) }), nil
+		return ways, a.holds(func(s string) bool { return s == v },
+			func(length int) bool { return length == len([]rune(v)) }), nil
 	}
 	return nil, nil, fault.New(fault.UIQueryFailed, "debug_ui_action click, drag or key may do it.",
 		"%s has no value that can be set", Line(n, false))
@@ -311,7 +314,9 @@ func truth(s string) (on, ok bool) {
 // planNumber sets a number: by accessibility, by typing it, by dragging.
 func (a *act) planNumber(f float64) []way {
 	n := a.n
-	ways := []way{{"accessible value", byAccessibility, func(ctx context.Context) error { return a.p.d.SetValue(ctx, n, f) }}}
+	ways := []way{{"accessible value", byAccessibility, func(ctx context.Context) error {
+		return a.p.d.SetValue(ctx, n, f)
+	}}}
 	if n.Role == RoleSpin {
 		return append(ways, way{"type over", byKeyboard, func(ctx context.Context) error {
 			return errors.Join(a.focus(ctx), a.p.d.Chord(ctx, "a", []string{"ctrl"}),

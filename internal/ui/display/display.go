@@ -1,6 +1,6 @@
 // Package display owns displays that are a session's own: an X server without a screen, a message bus, accessibility
-// and a window manager, so that what is clicked there never touches the user's desktop, and machines without a screen have
-// one.
+// and a window manager, so that what is clicked there never touches the user's desktop, and machines without a screen
+// have one.
 //
 // It stands between session, which has one made before the program starts, and the system's programs. All of them are
 // children of one process, the display's keeper, which is this binary again: however the session's own process ends,

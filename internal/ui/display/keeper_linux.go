@@ -289,8 +289,8 @@ func (k *keeper) manager(x *x11.Conn) error {
 		k.info.Manager = m[0]
 		return nil
 	}
-	k.info.Warnings = append(k.info.Warnings, "no window manager is installed (openbox): windows stand in the corner, and "+
-		"dialogs may get no keys")
+	k.info.Warnings = append(k.info.Warnings, "no window manager is installed (openbox): windows stand in the corner, "+
+		"and dialogs may get no keys")
 	return nil
 }
 

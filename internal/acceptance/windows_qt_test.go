@@ -51,7 +51,7 @@ func (l *looked) id(t *testing.T, role, name string) string {
 // windowProgram builds the program with a window.
 func windowProgram(t *testing.T) string {
 	t.Helper()
-	source, err := os.ReadFile("testdata/interfaces/window.cc")
+	source, err := os.ReadFile("testdata/windows/window.cc")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package service
+package query
 
 import (
 	"cmp"
@@ -22,10 +22,10 @@ const (
 	leastIdle = 200 * time.Millisecond
 )
 
-// ran is what ran for an action.
-type ran struct {
-	lines []string
-	count int
+// Ran is what ran for an action.
+type Ran struct {
+	Lines []string // nearest first, and a word where it is not sure
+	Count int      // functions, where there are more
 }
 
 // ranFunc is one function that ran.
@@ -36,30 +36,22 @@ type ranFunc struct {
 	depth int
 }
 
-// ran lists the functions that ran from an action on and not while the program idled before it, in the order in which
-// they began: a handler comes before what it calls. Those that were called most are the least likely, and last of what
+// RanFor lists the functions that ran from an action on and not while the program idled before it, in the order in
+// which they began: a handler comes before what it calls. Those that were called most are the least likely, and last of what
 // began together.
-func (p *panel) ran(ctx context.Context, action event.ID, start, idleFrom int64) (ran, error) {
-	st, use, release, err := p.sess.Use(ctx)
-	if err != nil {
-		return ran{}, err
-	}
-	defer release()
+func RanFor(ctx context.Context, st *store.Store, action event.ID, start, idleFrom int64) (Ran, error) {
 	if st.Calls().Recorded == 0 {
-		return ran{}, nil
+		return Ran{}, nil
 	}
-	if err := p.sess.FlushWithin(use, 0); err != nil && use.Err() != nil {
-		return ran{}, use.Err()
-	}
-	sn, err := st.Snapshot(use)
+	sn, err := st.Snapshot(ctx)
 	if err != nil {
-		return ran{}, err
+		return Ran{}, err
 	}
 	defer sn.Close()
 	enters := uint32(1 << event.FunctionEnter)
 	found := map[event.FuncID]*ranFunc{}
 	n := 0
-	err = sn.Scan(use, store.Filter{Kinds: enters, FromID: action + 1, FromTS: start}, store.ScanOptions{Cold: true},
+	err = sn.Scan(ctx, store.Filter{Kinds: enters, FromID: action + 1, FromTS: start}, store.ScanOptions{Cold: true},
 		func(r *store.Row) bool {
 			f := found[r.Func]
 			if f == nil {
@@ -71,25 +63,25 @@ func (p *panel) ran(ctx context.Context, action event.ID, start, idleFrom int64)
 			return n < maxRan
 		})
 	if err != nil || len(found) == 0 {
-		return ran{}, err
+		return Ran{}, err
 	}
 	set := &store.Bits{}
 	for id := range found {
 		set.Set(uint32(id))
 	}
-	err = sn.Scan(use, store.Filter{Kinds: enters, Funcs: set, FromTS: idleFrom, ToTS: start}, store.ScanOptions{Times: true},
-		func(r *store.Row) bool {
+	err = sn.Scan(ctx, store.Filter{Kinds: enters, Funcs: set, FromTS: idleFrom, ToTS: start},
+		store.ScanOptions{Times: true}, func(r *store.Row) bool {
 			delete(found, r.Func)
 			return len(found) > 0
 		})
 	if err != nil {
-		return ran{}, err
+		return Ran{}, err
 	}
-	return list(found, sn.Functions(), start, time.Duration(start-idleFrom) < leastIdle), nil
+	return listRan(found, sn.Functions(), start, time.Duration(start-idleFrom) < leastIdle), nil
 }
 
-// list writes functions, nearest first.
-func list(found map[event.FuncID]*ranFunc, fns []event.Function, start int64, uncertain bool) ran {
+// listRan writes functions, nearest first.
+func listRan(found map[event.FuncID]*ranFunc, fns []event.Function, start int64, uncertain bool) Ran {
 	all := make([]*ranFunc, 0, len(found))
 	for _, f := range found {
 		all = append(all, f)
@@ -97,7 +89,7 @@ func list(found map[event.FuncID]*ranFunc, fns []event.Function, start int64, un
 	slices.SortFunc(all, func(a, b *ranFunc) int {
 		return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.depth, b.depth), cmp.Compare(a.calls, b.calls))
 	})
-	out := ran{count: len(all)}
+	out := Ran{Count: len(all)}
 	for _, f := range all[:min(len(all), ranShown)] {
 		fn := fns[f.id]
 		line := event.ShortName(fn.Name, 70)
@@ -108,13 +100,13 @@ func list(found map[event.FuncID]*ranFunc, fns []event.Function, start int64, un
 		if f.calls > 1 {
 			line += fmt.Sprintf(", %d calls", f.calls)
 		}
-		out.lines = append(out.lines, line)
+		out.Lines = append(out.Lines, line)
 	}
 	if uncertain && len(all) > 0 {
-		out.lines = append(out.lines, "(the program idled too shortly before to know what runs anyway: act again)")
+		out.Lines = append(out.Lines, "(the program idled too shortly before to know what runs anyway: act again)")
 	}
-	if out.count <= ranShown {
-		out.count = 0
+	if out.Count <= ranShown {
+		out.Count = 0
 	}
 	return out
 }
