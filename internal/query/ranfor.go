@@ -37,8 +37,8 @@ type ranFunc struct {
 }
 
 // RanFor lists the functions that ran from an action on and not while the program idled before it, in the order in
-// which they began: a handler comes before what it calls. Those that were called most are the least likely, and last of what
-// began together.
+// which they began: a handler comes before what it calls. Those that were called most are the least likely, and last
+// of what began together.
 func RanFor(ctx context.Context, st *store.Store, action event.ID, start, idleFrom int64) (Ran, error) {
 	if st.Calls().Recorded == 0 {
 		return Ran{}, nil
