@@ -1,11 +1,8 @@
 package service
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
-	"image"
-	"image/png"
 
 	"github.com/strobe-debug/strobe/internal/fault"
 	"github.com/strobe-debug/strobe/internal/ui"
@@ -35,11 +32,7 @@ func takePicture(ctx context.Context, one *panel, nodes []*ui.Node, single bool)
 		return nil, fault.New(fault.UIQueryFailed, "debug_ui shows what there is.", "take a picture: %w", err)
 	}
 	small, scale := ui.Shrink(m, pictureSide, pictureArea)
-	var b bytes.Buffer
-	if err := (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&b, image.Image(small)); err != nil {
-		return nil, err
-	}
 	size := small.Bounds()
-	return &UIPicture{MimeType: "image/png", Data: base64.StdEncoding.EncodeToString(b.Bytes()), Width: size.Dx(),
+	return &UIPicture{MimeType: "image/png", Data: base64.StdEncoding.EncodeToString(ui.EncodePNG(small)), Width: size.Dx(),
 		Height: size.Dy(), Scale: scale, X: at.X, Y: at.Y}, nil
 }
