@@ -390,7 +390,7 @@ func mustCall(t *testing.T, ctx context.Context, cs *sdk.ClientSession, tool str
 
 func TestBinaryIsSmall(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "strobe")
-	cmd := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-ldflags", "-s -w", "-o", out, ".")
+	cmd := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-ldflags", "-s -w -funcalign=16", "-o", out, ".")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if b, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, b)

@@ -3,6 +3,7 @@ package atspi
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -351,10 +352,19 @@ func (w *walk) content(n *ui.Node, r ref) {
 		}
 		w.call(r, text, "GetText", "ii", span(0, min(int(count), textShown)), func(m *dbus.Message) {
 			if m != nil {
-				n.Text = m.Body.String()
+				n.Text = withoutPlaces(m.Body.String())
 			}
 		})
 	})
+}
+
+// withoutPlaces takes out the marks by which Chromium says that another element stands there.
+func withoutPlaces(s string) string {
+	const mark = "\uFFFC"
+	if !strings.Contains(s, mark) {
+		return s
+	}
+	return strings.TrimSpace(strings.ReplaceAll(s, mark, ""))
 }
 
 func span(from, to int) []byte {
