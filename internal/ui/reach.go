@@ -141,8 +141,8 @@ func (a *act) itemIn(ctx context.Context, in *Node, name string, depth int) (*No
 	want := strings.ToLower(plain(name))
 	var names []string
 	for _, n := range all {
-		if strings.ToLower(plain(n.Name)) == want || n.Name == "" && strings.ToLower(plain(n.Text)) == want {
-			return n, nil
+		if strings.ToLower(plain(n.Name)) == want {
+			return a.p.d.Again(ctx, n)
 		}
 		names = append(names, n.Name)
 	}

@@ -150,7 +150,7 @@ type Observer interface {
 	Look(ctx context.Context, l Look) (*Tree, error)
 	// Again reads one element without what is below it; an error where it has gone.
 	Again(ctx context.Context, n *Node) (*Node, error)
-	// Children reads what is directly below an element, also what is not shown.
+	// Children reads roles and names of what is directly below an element, also of what is not shown.
 	Children(ctx context.Context, n *Node, most int) ([]*Node, error)
 	// Changes has f called with the keys of elements that changed, and how; it must not wait.
 	Changes(ctx context.Context, f func(key, how string)) error

@@ -435,7 +435,7 @@ func (w *walk) finish(ctx context.Context) error {
 	w.stepLocked()
 	w.mu.Unlock()
 	w.b.c.Flush()
-	ctx, cancel := context.WithTimeout(ctx, ui.DefaultTimeout)
+	ctx, cancel := context.WithTimeout(ctx, 2*ui.DefaultTimeout)
 	defer cancel()
 	select {
 	case <-w.over:
@@ -464,12 +464,16 @@ func (b *Bus) Children(ctx context.Context, n *ui.Node, most int) ([]*ui.Node, e
 		for i, c := range all[:min(len(all), most)] {
 			child := &ui.Node{Key: c.key(), Index: i, PID: n.PID, Parent: n}
 			out = append(out, child)
-			w.call(c, accessible, "GetState", "", nil, func(m *dbus.Message) {
+			w.call(c, accessible, "GetRole", "", nil, func(m *dbus.Message) {
 				if m != nil {
-					child.States = readStates(m, gtk4)
+					child.Role = roleOf(m.Body.Uint32())
 				}
 			})
-			w.one(child, c, gtk4)
+			w.call(c, dbus.Props, "Get", "ss", nameOf, func(m *dbus.Message) {
+				if m != nil {
+					child.Name = nameIn(m, gtk4)
+				}
+			})
 		}
 	})
 	return out, w.finish(ctx)

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -165,6 +166,9 @@ func (d *Display) Close() error {
 	})
 	select {
 	case <-d.done:
+		if d.Runtime != "" { // the keeper does so, unless it was killed
+			return os.RemoveAll(d.Runtime)
+		}
 		return nil
 	case <-time.After(endMax):
 		return errors.Join(fmt.Errorf("display %s: not ended within %v", d.Display, endMax), d.cmd.Process.Kill())
