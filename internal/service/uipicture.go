@@ -33,6 +33,7 @@ func takePicture(ctx context.Context, one *panel, nodes []*ui.Node, single bool)
 	}
 	small, scale := ui.Shrink(m, pictureSide, pictureArea)
 	size := small.Bounds()
-	return &UIPicture{MimeType: "image/png", Data: base64.StdEncoding.EncodeToString(ui.EncodePNG(small)), Width: size.Dx(),
+	return &UIPicture{MimeType: "image/png", Data: base64.StdEncoding.EncodeToString(ui.EncodePNG(small)),
+		Width:  size.Dx(),
 		Height: size.Dy(), Scale: scale, X: at.X, Y: at.Y}, nil
 }

@@ -83,8 +83,8 @@ func (w *bitWriter) symbol(s uint32) {
 }
 
 // lengthBases are the lengths at which deflate's codes of lengths begin, from 257 on.
-var lengthBases = [...]int{3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 17, 19, 23, 27, 31, 35, 43, 51, 59, 67, 83, 99, 115, 131,
-	163, 195, 227, 258}
+var lengthBases = [...]int{3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 17, 19, 23, 27, 31, 35, 43, 51, 59, 67, 83, 99, 115,
+	131, 163, 195, 227, 258}
 
 // run writes that n bytes, 3 to 258, are as those three before them.
 func (w *bitWriter) run(n int) {
