@@ -36,7 +36,7 @@ var mayImport = map[string][]string{
 	"internal/cli": {"internal/dap", "internal/daemon", "internal/export", "internal/query", "internal/store",
 		"internal/settings", "internal/service", "internal/mcp", "internal/crash", "internal/install",
 		"internal/collector", "internal/hunt", "internal/page", "internal/fleet", "internal/bucket",
-		"internal/scenario"},
+		"internal/scenario", "internal/ui/display"},
 	"internal/hunt": {"internal/symbol", "internal/ptrace"},
 	// daemon/builtin.go sees both sides: it names every runtime.
 	"internal/daemon": {"internal/mcp", "internal/service", "internal/session", "internal/settings",
@@ -49,9 +49,17 @@ var mayImport = map[string][]string{
 	"internal/export": {"internal/store", "internal/record", "internal/crash", "internal/parquet"},
 	"internal/service": {"internal/session", "internal/query", "internal/collector", "internal/settings",
 		"internal/testrun", "internal/testsetup", "internal/testadapter", "internal/tracediff", "internal/crash",
-		"internal/hunt", "internal/iochan", "internal/scenario"}, // what channels there are
+		"internal/hunt", "internal/iochan", "internal/scenario", // what channels there are
+		"internal/ui", "internal/ui/desktop"},
 	"internal/session": {"internal/collector", "internal/report", "internal/iochan", "internal/store",
-		"internal/settings", "internal/crash"},
+		"internal/settings", "internal/crash", "internal/ui/display"},
+	// user interfaces: what a session's program shows, and hands
+	"internal/ui":         {},
+	"internal/ui/dbus":    {},
+	"internal/ui/x11":     {},
+	"internal/ui/atspi":   {"internal/ui", "internal/ui/dbus"},
+	"internal/ui/display": {"internal/ui/dbus", "internal/ui/x11"},
+	"internal/ui/desktop": {"internal/ui", "internal/ui/dbus", "internal/ui/x11", "internal/ui/atspi"},
 	"internal/query": {"internal/store", "internal/record", "internal/crash", "internal/columns",
 		"internal/expr"}, // claims over recorded values
 	// whole sessions, put where those of many machines are
@@ -134,7 +142,8 @@ var programFolders = map[string]string{
 
 // platformPackages may have files for one GOOS or GOARCH; all else builds everywhere.
 var platformPackages = []string{"internal/ptrace", "internal/ring", "internal/collector/native", "internal/iochan",
-	"internal/daemon", "internal/testrun", "internal/spool", "internal/stuck", "internal/hunt"}
+	"internal/daemon", "internal/testrun", "internal/spool", "internal/stuck", "internal/hunt", "internal/ui/display",
+	"internal/ui/desktop"}
 
 // platformFiles stand elsewhere and still differ by platform, each for a reason.
 var platformFiles = map[string]string{

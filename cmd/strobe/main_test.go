@@ -205,7 +205,8 @@ func TestToolsList(t *testing.T) {
 		t.Fatalf("%s: %v", r.Result, err)
 	}
 	var names []string
-	newer := map[string]int{"debug_channel": 1100, "debug_test_scenario": 1300} // bytes at most, by tool
+	newer := map[string]int{"debug_channel": 1100, "debug_test_scenario": 1300, "debug_ui": 1100,
+		"debug_ui_action": 1300} // bytes at most, by tool
 	sizes, old := toolSizes(t, r.Result), len(r.Result)
 	for _, tool := range list.Tools {
 		names = append(names, tool.Name)
@@ -222,7 +223,8 @@ func TestToolsList(t *testing.T) {
 	}
 	slices.Sort(names)
 	if got := strings.Join(names, " "); got != "debug_breakpoint debug_channel debug_continue debug_launch debug_memory "+
-		"debug_query debug_session debug_setup_tests debug_test debug_test_scenario debug_trace" {
+		"debug_query debug_session debug_setup_tests debug_test debug_test_scenario debug_trace debug_ui "+
+		"debug_ui_action" {
 		t.Errorf("tools = %s", got)
 	}
 	if n := len(r.Result); n >= 20<<10 || old >= 16<<10 {

@@ -14,6 +14,7 @@
 //	ends       programs that end at any moment
 //	exports    sessions as other programs read them, reports, and files that are taken in
 //	input      any value of any field
+//	windows    what programs show on a screen, and what is done there
 //	memory     reading and writing what a program holds
 //	output     what a program writes, and when
 //	scenario   what is done to a program by channels, and verdicts on it

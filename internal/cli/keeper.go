@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/strobe-debug/strobe/internal/daemon"
+	"github.com/strobe-debug/strobe/internal/ui/display"
 )
 
 // keeperCommand is started by the daemon, never by people: it keeps targets' pipes open when the daemon dies.
@@ -32,6 +33,24 @@ func (a *app) workerCommand() *cobra.Command {
 				return err
 			}
 			return daemon.RunWorker(home)
+		},
+	}
+}
+
+// displayKeeperCommand is started by a session's process, never by people: it has the display of one session.
+func (a *app) displayKeeperCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "display-keeper SIZE",
+		Short:   "Have the display of one session (started by the daemon)",
+		Example: "  strobe display-keeper 1280x800 # ends with its input",
+		Args:    cobra.ExactArgs(1),
+		Hidden:  true,
+		RunE: func(_ *cobra.Command, args []string) error {
+			w, h, err := display.ParseSize(args[0])
+			if err != nil {
+				return err
+			}
+			return display.RunKeeper(a.in, a.out, w, h)
 		},
 	}
 }

@@ -31,6 +31,8 @@ type runFlags struct {
 	dir         string
 	projectRoot string
 	symbols     string
+	display     string
+	displaySize string
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -60,6 +62,8 @@ With --json every line is one JSON object: the answer to the launch, each output
 	c.Flags().BoolVar(&f.retain, "retain", false, "keep the timeline on disk, also when the daemon ends")
 	c.Flags().BoolVar(&f.block, "block", false, "make the program wait rather than lose calls when buffers are full")
 	c.Flags().BoolVar(&f.terminal, "terminal", false, "give the program a pseudo-terminal")
+	c.Flags().StringVar(&f.display, "display", "", "virtual: give it a display of its own (see strobe look); user: yours")
+	c.Flags().StringVar(&f.displaySize, "display-size", "", "of a virtual display (default 1280x800)")
 	c.Flags().DurationVar(&f.timeout, "timeout", 0, "end the program after this time")
 	c.Flags().StringVar(&f.signal, "signal", "SIGTERM", "what --timeout asks with: "+askedWith)
 	c.Flags().DurationVar(&f.grace, "grace", defaultGrace, "how long it may take then until it is killed")
@@ -169,6 +173,11 @@ func (a *app) launchRequest(f runFlags, args []string) (map[string]any, error) {
 		req["terminal"] = true
 		if size := windowSize(a); size != "" {
 			req["terminalSize"] = size
+		}
+	}
+	for name, v := range map[string]string{"display": f.display, "displaySize": f.displaySize} {
+		if v != "" {
+			req[name] = v
 		}
 	}
 	return req, f.common(req)

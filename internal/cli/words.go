@@ -33,6 +33,8 @@ var toolWords = []struct{ tool, command string }{
 	{"debug_channel list", "strobe channel list ID"},
 	{"debug_channel", "strobe channel"},
 	{"debug_test_scenario", "strobe scenario"},
+	{"debug_ui_action", "strobe act"},
+	{"debug_ui", "strobe look"},
 	{"debug_test", "strobe test"},
 }
 

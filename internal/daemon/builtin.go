@@ -52,7 +52,7 @@ func newService(home string, log *slog.Logger, others session.Others, link *sess
 		Home: home, Logger: log, Runtimes: runtimes(home, log, described), Version: Version(),
 		Cores:        corefile.New(symbolCache(home), "", described),
 		ParsePattern: native.ParsePattern, Absent: native.Absent, Keeper: []string{"/proc/self/exe", "keeper"},
-		Space: diskSpace, Files: fileRoom,
+		DisplayKeeper: []string{"/proc/self/exe", "display-keeper"}, Space: diskSpace, Files: fileRoom,
 		Adapters: testadapter.Builtin(), Strobe: ownPath(), Link: link, Others: others, Lock: lockSession,
 		Locked: sessionLocked,
 	})

@@ -55,9 +55,9 @@ const (
 	ValidationError Code = "VALIDATION_ERROR"
 	// Unsupported: this platform, program or version of Strobe cannot do it.
 	Unsupported Code = "UNSUPPORTED"
-	// UIQueryFailed: reserved: the user interface cannot be read.
+	// UIQueryFailed: an element of a user interface is not there, or cannot be used so.
 	UIQueryFailed Code = "UI_QUERY_FAILED"
-	// UINotAvailable: reserved: there is no user interface to read.
+	// UINotAvailable: there is no display, or no accessibility, to read a user interface by.
 	UINotAvailable Code = "UI_NOT_AVAILABLE"
 	// StorageFull: the disk, or the room that Strobe may use, is full.
 	StorageFull Code = "STORAGE_FULL"

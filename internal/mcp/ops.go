@@ -43,7 +43,8 @@ func Tools(svc *service.Service, via Via) ([]Tool, error) {
 		t := Tool{
 			Name: op.Name, Description: op.Summary, Input: in, Output: op.OutputSchema(),
 			ReadOnly: op.ReadOnly, Destructive: op.Destructive, Unlisted: op.Unlisted,
-			Decode: op.Decode,
+			Pictures: op.Pictures,
+			Decode:   op.Decode,
 			Run: func(ctx context.Context, params any) (any, error) {
 				return op.Run(service.WithClient(ctx, client(ctx)), svc, params)
 			},

@@ -38,6 +38,7 @@ type Tool struct {
 	ReadOnly    bool // changes nothing
 	Destructive bool // may end a program or delete data
 	Unlisted    bool // it can be called, and the list does not have it
+	Pictures    bool // its results may have a member picture, which models get as an image
 	// Decode turns arguments into what Run takes. Its error names the wrong field. The arguments may be empty.
 	Decode func(arguments []byte) (any, error)
 	// Via, where it is not nil, is asked first: it may have another process do all that follows.
@@ -157,7 +158,15 @@ func (s *Server) handler(t Tool) sdk.ToolHandler {
 			return errorResult(err), nil
 		}
 		line, _ := ctx.Value(lineKey{}).(*lineConn)
-		return answerOf(line, text, req.Params.Meta), nil
+		if !t.Pictures || req.Params.Meta[MetaRaw] == true {
+			return answerOf(line, text, req.Params.Meta), nil
+		}
+		text, image := splitPicture(text)
+		answer := answerOf(line, text, req.Params.Meta)
+		if image != nil {
+			answer.Content = append(answer.Content, image)
+		}
+		return answer, nil
 	}
 }
 

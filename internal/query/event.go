@@ -216,7 +216,7 @@ func (a *asker) render(r *store.Row) Event {
 		e.AtRead = r.Flags&event.AtRead != 0 && r.Kind.IsOutput()
 		if r.Kind.IsStreamed() {
 			s := a.stream(r)
-			e.Channel, e.Stream = s.Channel, s.Name
+			e.Channel, e.Stream, e.EventType = s.Channel, s.Name, typeOf(r.Kind, s)
 		}
 		e.payload(r, a.req.Verbose)
 		return e

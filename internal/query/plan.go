@@ -98,7 +98,7 @@ func (a *asker) plan() ([]part, error) {
 		return nil, nil
 	}
 	base.MinDur, base.MaxDur = a.req.MinDurationNs, a.req.MaxDurationNs
-	parts := a.byThread(base)
+	parts := a.byUI(a.byThread(base))
 	if a.req.Under != 0 {
 		parts = a.below(parts)
 	}
@@ -176,6 +176,32 @@ func (a *asker) timeAndCursor(f *store.Filter) bool {
 		}
 	}
 	return f.ToID == 0 || f.FromID <= f.ToID
+}
+
+// byUI leaves states out that are not of the types of channel ui that are wanted.
+func (a *asker) byUI(parts []part) []part {
+	if a.ui == nil {
+		return parts
+	}
+	for i := range parts {
+		before := parts[i].pred
+		parts[i].cold = true
+		parts[i].pred = func(row *store.Row) bool {
+			if row.Kind == event.State && !slices.Contains(a.ui, typeOf(row.Kind, a.stream(row))) {
+				return false
+			}
+			return before == nil || before(row)
+		}
+	}
+	return parts
+}
+
+// typeOf is an event's type on the wire.
+func typeOf(k event.Kind, s event.Stream) string {
+	if k == event.State && s.Channel == uiChannel {
+		return uiChannel + "_" + s.Name
+	}
+	return k.String()
 }
 
 // functions returns the set that function and sourceFile select, nil for all.

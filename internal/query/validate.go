@@ -37,13 +37,21 @@ func kindList() string {
 	for k := event.FunctionEnter; k < event.NumKinds; k++ {
 		names = append(names, k.String())
 	}
-	return strings.Join(names, ", ")
+	return strings.Join(append(names, uiAction, uiChange), ", ")
 }
+
+// States of the channel ui have types of their own: what was done with a user interface, and what changed in it.
+const (
+	uiChannel = "ui"
+	uiAction  = "ui_action"
+	uiChange  = "ui_change"
+)
 
 // filters is a Request that was checked and compiled, but not yet resolved against a store.
 type filters struct {
 	req        Request
-	kinds      uint32 // bit per kind; 0 = all
+	kinds      uint32   // bit per kind; 0 = all
+	ui         []string // of states, these types of channel ui alone; nil: all states
 	name       *regexp.Regexp
 	text       *regexp.Regexp
 	message    []memberCondition
@@ -89,12 +97,22 @@ func (r *Request) Check() error {
 }
 
 func (f *filters) checkKinds() error {
+	states := false
 	for _, name := range f.req.EventType {
+		if name == uiAction || name == uiChange {
+			f.kinds |= 1 << event.State
+			f.ui = append(f.ui, name)
+			continue
+		}
+		states = states || name == event.State.String()
 		k, ok := event.KindOf(name)
 		if !ok {
 			return invalid("eventType", "Allowed: "+kindList()+".", "%q is no event type", excerpt([]byte(name)))
 		}
 		f.kinds |= 1 << k
+	}
+	if states {
+		f.ui = nil
 	}
 	return nil
 }

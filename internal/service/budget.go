@@ -33,6 +33,9 @@ func (f fitted) MarshalJSON() ([]byte, error) { return f.json, nil }
 // fit cuts an answer to the tokens that were asked for. What it leaves out is said where it stood, and that it did in
 // leftOut.
 func fit(params, answer any) (any, error) {
+	if _, ok := answer.(interface{ fitsItself() }); ok {
+		return answer, nil
+	}
 	p := reflect.ValueOf(params).Elem().FieldByName("MaxTokens")
 	if !p.IsValid() || p.Int() == 0 {
 		return answer, nil

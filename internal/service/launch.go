@@ -33,7 +33,10 @@ type LaunchParams struct {
 
 	OnFullBuffer string `json:"onFullBuffer,omitempty" jsonschema:"no room: wait, drop and count, or block"`
 	LineBuffer   string `json:"lineBuffer,omitempty" jsonschema:"stdout by lines"`
-	Name         string `json:"name,omitempty" jsonschema:"label"`
+	Name         string `json:"name,omitempty"`
+
+	Display     string `json:"display,omitempty"`
+	DisplaySize string `json:"displaySize,omitempty"`
 	Budget
 }
 
@@ -64,6 +67,9 @@ var launchOp = Op{
 		"without one it is looked up in the " +
 		"PATH that the program itself will see. Answers as soon as the program runs; with patterns, as soon as its " +
 		"libraries are loaded and hooked. " +
+		"With `display` virtual the program gets a display of its own (Xvfb, a message bus, accessibility, openbox), " +
+		"which debug_ui reads and debug_ui_action drives and which ends with the session; the desktop is never touched. " +
+		"With user it gets the one that the daemon sees. " +
 		"With `core` nothing is run: the session is the dead process, with the crash event that observing it would have " +
 		"given, and debug_memory reads its values. " +
 		"`command` may have been moved since, but must be the same build. Cores may be compressed with zstd or gzip.",
@@ -80,6 +86,8 @@ var launchOp = Op{
 		{Name: "projectRoot", Required: true},
 		{Name: "serializationDepth", Min: 1, Max: 10, Default: 3},
 		{Name: "onFullBuffer", Enum: []string{"wait", "drop", "block"}, Default: "wait"},
+		{Name: "display", Enum: []string{"virtual", "user"}},
+		{Name: "displaySize", Default: "1280x800"},
 		{Name: "lineBuffer", Enum: []string{"auto", "always", "off"}, Default: "auto"},
 	},
 	run: typed(launch),
@@ -151,6 +159,10 @@ func (p *LaunchParams) Check() error {
 		return invalid("Give command, or pid to attach to a running process.", "command is missing")
 	case p.Command != "" && p.PID != 0:
 		return invalid("Give one of them.", "command and pid are both given")
+	case p.DisplaySize != "" && p.Display != "virtual":
+		return invalid("Give display virtual.", "displaySize is of a virtual display")
+	case p.PID != 0 && p.Display != "":
+		return invalid("Leave it out.", "display belongs to command: process %d has its own already", p.PID)
 	case p.TerminalSize != "" && !p.Terminal:
 		return invalid("Give terminal true.", "terminalSize is of a terminal")
 	case p.PID != 0 && (len(p.Args) > 0 || p.Cwd != "" || len(p.Env) > 0 || p.Stdin != "" || p.Terminal || p.StopOnEntry):
@@ -165,7 +177,7 @@ func (p *LaunchParams) request(tracing session.Tracing) session.LaunchRequest {
 	r := session.LaunchRequest{
 		Command: p.Command, Args: p.Args, Cwd: p.Cwd, ProjectRoot: p.ProjectRoot, Env: p.Env, Stdin: p.Stdin,
 		Terminal: p.Terminal, SymbolsPath: p.SymbolsPath, Tracing: tracing, OnFullBuffer: p.OnFullBuffer,
-		LineBuffer: p.LineBuffer, Name: p.Name, StopOnEntry: p.StopOnEntry,
+		LineBuffer: p.LineBuffer, Name: p.Name, StopOnEntry: p.StopOnEntry, Display: p.Display, DisplaySize: p.DisplaySize,
 	}
 	if p.Stdin == "pipe" {
 		r.Stdin, r.KeepStdin = "", true

@@ -17,6 +17,7 @@ type Op struct {
 	ReadOnly    bool // changes nothing
 	Destructive bool // may end a program or delete data
 	Unlisted    bool // for programs that call it by its name: no model is shown it
+	Pictures    bool // its answers may have a picture, which models are shown as one
 
 	Params  reflect.Type      // struct; json tags are the wire names, jsonschema tags the descriptions
 	Results []reflect.Type    // structs; the answer is one of them
@@ -62,7 +63,7 @@ func (op *Op) Run(ctx context.Context, s *Service, params any) (any, error) {
 
 // Ops is the table of operations, in the order in which clients see them.
 var Ops = []*Op{&launchOp, &traceOp, &queryOp, &breakpointOp, &continueOp, &sessionOp, &memoryOp, &testOp, &setupOp,
-	&channelOp, &scenarioOp,
+	&channelOp, &scenarioOp, &uiOp, &uiActionOp,
 	&viewOp, &timelineOp}
 
 // Find returns the operation of that name, or nil.

@@ -40,6 +40,8 @@ type Config struct {
 	// Keeper is the command whose process keeps the files of programs that outlive the daemon; it calls
 	// session.RunKeeper. Empty: such programs get SIGPIPE or SIGHUP.
 	Keeper []string
+	// DisplayKeeper is the command that has a display of a session's own; it calls display.RunKeeper.
+	DisplayKeeper []string
 	// Adapters are the test frameworks, in the order that breaks ties of detection.
 	Adapters []testadapter.Adapter
 	Strobe   string // our own executable
@@ -60,6 +62,7 @@ type Service struct {
 	said     said
 	tests    *testrun.Manager
 	kept     keptRuns
+	panels   panels
 }
 
 // New opens the sessions under cfg.Home and recovers what a dead daemon left. Call Close.
@@ -73,7 +76,7 @@ func New(cfg Config) (*Service, error) {
 	loader := settings.NewLoader(cfg.Home)
 	m, err := session.NewManager(session.Config{
 		Home: cfg.Home, Logger: cfg.Logger, Runtimes: cfg.Runtimes, Cores: cfg.Cores, Settings: loader, Version: cfg.Version,
-		Keeper: cfg.Keeper, Space: cfg.Space, Files: cfg.Files,
+		Keeper: cfg.Keeper, DisplayKeeper: cfg.DisplayKeeper, Space: cfg.Space, Files: cfg.Files,
 		Link: cfg.Link, Others: cfg.Others, Lock: cfg.Lock, Locked: cfg.Locked,
 	})
 	if err != nil {
@@ -88,12 +91,14 @@ func New(cfg Config) (*Service, error) {
 // retained. ctx bounds it.
 func (s *Service) Close(ctx context.Context) error {
 	s.tests.Close()
+	s.panels.close()
 	return s.sessions.Close(ctx)
 }
 
 // Orphaned ends every test run, and lets every program go: of a worker whose daemon has died.
 func (s *Service) Orphaned() error {
 	s.tests.Close()
+	s.panels.close()
 	return s.sessions.Orphaned()
 }
 

@@ -173,6 +173,13 @@ func (m *Manager) start(ctx context.Context, id string, rt collector.Runtime, cm
 	undo = append(undo, func() error { k.close(); return nil })
 	attached := cmd.PID != 0
 	k.crashes.read = func(context.Context) error { return nil }
+	disp, err := m.openDisplay(ctx, cmd, r)
+	if err != nil {
+		return nil, err
+	}
+	if disp != nil {
+		undo = append(undo, disp.Close)
+	}
 	var conn *iochan.Conn // stays nil for a program that has its files already
 	if !attached {
 		ch := iochan.Pipes
@@ -197,6 +204,9 @@ func (m *Manager) start(ctx context.Context, id string, rt collector.Runtime, cm
 	}
 	undo = append(undo, func() error { return stopCollector(col, !attached) })
 	meta.PID = col.PID()
+	if disp != nil {
+		disp.Hold(meta.PID)
+	}
 	k.crashes.root.Store(int64(meta.PID))
 	k.st.SetPID(meta.PID)
 	k.changes.begin(begun(attached), caller(ctx), meta.PID)
@@ -205,7 +215,7 @@ func (m *Manager) start(ctx context.Context, id string, rt collector.Runtime, cm
 	}
 	s := newSession(m, meta, k.st)
 	s.sink, s.conn, s.col, s.status, s.traced = k, conn, col, Running, r.Tracing.clone()
-	s.onFull, s.attached, s.unlock = cmd.OnFull, attached, unlock
+	s.onFull, s.attached, s.unlock, s.display = cmd.OnFull, attached, unlock, disp
 	if s.channels = r.Channels; s.channels == nil {
 		s.channels = iochan.NewHub(cmd.ProjectRoot)
 	}

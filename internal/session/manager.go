@@ -49,6 +49,8 @@ type Config struct {
 	// Keeper is the command whose process keeps the files of programs that outlive the daemon; it
 	// calls RunKeeper. Empty: such programs get SIGPIPE or SIGHUP.
 	Keeper []string
+	// DisplayKeeper is the command that has a display of a session's own; it calls display.RunKeeper.
+	DisplayKeeper []string
 
 	Link   *Link  // of a worker: the daemon has the list
 	Others Others // of a daemon: its workers; nil: it has none

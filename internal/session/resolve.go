@@ -35,6 +35,8 @@ type LaunchRequest struct {
 	StopOnEntry  bool   // pause before anything of the program itself has run
 	QuietEntry   bool   // and no event tells of it: it is for the caller alone
 	Name         string
+	Display      string   // "virtual": the session gets one of its own; "user": there must be one; "": as it is
+	DisplaySize  string   // of a virtual one, "1280x800"; "": the default
 	Drivers      []string // see collector.Command
 	// channels that are open already; the session closes them, if it begins. nil: it has none yet
 	Channels *iochan.Hub

@@ -15,6 +15,7 @@ import (
 	"github.com/strobe-debug/strobe/internal/fault"
 	"github.com/strobe-debug/strobe/internal/iochan"
 	"github.com/strobe-debug/strobe/internal/store"
+	"github.com/strobe-debug/strobe/internal/ui/display"
 )
 
 // Status is a session's state as clients see it.
@@ -49,14 +50,15 @@ var crashSignals = map[string]bool{
 type Session struct {
 	ID string
 
-	m    *Manager
-	log  *slog.Logger
-	st   *store.Store
-	sink *sink               // nil when it was opened from its file, as are the next two
-	conn *iochan.Conn        // reads until every stream ended; nil also where the program was attached to
-	col  collector.Collector // of the running or just ended program
-	caps *collector.Capabilities
-	dead deadProcess // of a core file
+	m       *Manager
+	log     *slog.Logger
+	st      *store.Store
+	sink    *sink               // nil when it was opened from its file, as are the next two
+	conn    *iochan.Conn        // reads until every stream ended; nil also where the program was attached to
+	col     collector.Collector // of the running or just ended program
+	caps    *collector.Capabilities
+	dead    deadProcess      // of a core file
+	display *display.Display // nil: none of its own
 
 	channels *iochan.Hub // nil when it was opened from its file
 
@@ -264,14 +266,12 @@ func (s *Session) watch() {
 	select {
 	case <-s.conn.Done():
 		s.m.closeChannel(s.conn)
+		s.closeDisplay()
 		s.sink.flushHeld()
 		s.saveOrLog()
 	case <-s.stopping:
 	}
 }
-
-// Over is closed when the program that the session launched has ended, and what it wrote is recorded.
-func (s *Session) Over() <-chan struct{} { return s.over }
 
 // finish records how the program ended, and its last output.
 func (s *Session) finish() {

@@ -137,6 +137,11 @@ func (s *Session) runStop(o StopOptions, now <-chan struct{}) (*StopResult, erro
 		s.keep() // what a stop takes away is what was there
 		s.stopTarget(o, step)
 	}
+	if !o.Kill && s.display != nil {
+		s.display.Leave() // the program lives on, and needs it
+	} else {
+		s.closeDisplay()
+	}
 	step("end the session's goroutine", stopStoreMax, func(ctx context.Context) error {
 		select {
 		case <-s.watched:
@@ -224,6 +229,9 @@ func (s *Session) stopTarget(o StopOptions, step func(string, time.Duration, fun
 		return s.m.closeChannel(s.conn)
 	})
 }
+
+// Over is closed when the program that the session launched has ended, and what it wrote is recorded.
+func (s *Session) Over() <-chan struct{} { return s.over }
 
 // unlocked gives up the hold of the session's file: it is closed.
 func (s *Session) unlocked() {

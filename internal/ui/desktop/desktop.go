@@ -1,0 +1,39 @@
+// Package desktop owns the platforms' user interfaces: it puts together what ui wants of them. On Linux that is the
+// accessibility bus and the X server; elsewhere it answers with what is missing.
+//
+// It stands between service, which opens one for each session that is looked at, and ui, atspi and x11.
+package desktop
+
+import (
+	"context"
+
+	"github.com/strobe-debug/strobe/internal/ui"
+)
+
+// Where says where a program shows its windows, as its own environment does.
+type Where struct {
+	Display, Authority string // of the X server
+	Bus, Accessibility string // addresses
+	Wayland            string
+	Own                bool // nobody else uses it
+}
+
+// Variables are those of a program's environment that Where is made of.
+var Variables = []string{"DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS", "AT_SPI_BUS_ADDRESS", "WAYLAND_DISPLAY",
+	"HOME", "XDG_RUNTIME_DIR", "XDG_SESSION_TYPE"}
+
+// Of reads a program's environment.
+func Of(env map[string]string) Where {
+	w := Where{Display: env["DISPLAY"], Authority: env["XAUTHORITY"], Bus: env["DBUS_SESSION_BUS_ADDRESS"],
+		Accessibility: env["AT_SPI_BUS_ADDRESS"], Wayland: env["WAYLAND_DISPLAY"]}
+	if w.Authority == "" && env["HOME"] != "" {
+		w.Authority = env["HOME"] + "/.Xauthority"
+	}
+	if w.Bus == "" && env["XDG_RUNTIME_DIR"] != "" {
+		w.Bus = "unix:path=" + env["XDG_RUNTIME_DIR"] + "/bus"
+	}
+	return w
+}
+
+// Open connects to it.
+func Open(ctx context.Context, w Where) (ui.Desktop, error) { return open(ctx, w) }
