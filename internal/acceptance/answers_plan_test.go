@@ -51,13 +51,19 @@ func TestPlan(t *testing.T) {
 		Status   string
 		Warnings []string
 	}
-	s.Call(t, "debug_trace", args{"sessionId": l.SessionID, "plan": true, "add": []string{"busy", "idle", "nosuch_thing"}},
-		&plan)
+	for range 50 { // on a busy machine the program may not have had a turn in a sample
+		plan.Planned, plan.Warnings, plan.CallsPerSecond = nil, nil, 0
+		s.Call(t, "debug_trace", args{"sessionId": l.SessionID, "plan": true,
+			"add": []string{"busy", "idle", "nosuch_thing"}}, &plan)
+		if len(plan.Planned) > 0 {
+			break
+		}
+	}
 	if plan.Mode != "plan" || plan.HookedFunctions != 3 || !strings.HasPrefix(plan.Status, "Nothing is installed.") {
 		t.Errorf("plan = %+v", plan)
 	}
-	if len(plan.Planned) != 1 || plan.Planned[0].Function != "busy" || plan.CallsPerSecond < 1000 ||
-		plan.CallsPerSecond > 300_000 {
+	if len(plan.Planned) != 1 || plan.Planned[0].Function != "busy" || plan.CallsPerSecond < 10 ||
+		plan.CallsPerSecond > 1_000_000 {
 		t.Errorf("planned = %+v, %d calls a second", plan.Planned, plan.CallsPerSecond)
 	}
 	if w := strings.Join(plan.Warnings, " "); !strings.Contains(w, "nosuch_thing") {
@@ -74,10 +80,9 @@ func TestPlan(t *testing.T) {
 	if n := s.Query(t, l.SessionID, args{"function": "busy"}).TotalCount; n != 0 {
 		t.Errorf("%d events of what was only planned", n)
 	}
-	calm := s.Query(t, l.SessionID, args{"function": "calm", "limit": 1}).TotalCount
-	s.Query(t, l.SessionID, args{"function": "calm", "waitMs": 30000, "timeFrom": "-1ms"})
-	if now := s.Query(t, l.SessionID, args{"function": "calm", "limit": 1}).TotalCount; now <= calm {
-		t.Errorf("calm has %d events, and had %d: its trace does not go on", now, calm)
+	calm := s.Query(t, l.SessionID, args{"function": "calm", "limit": 1}).LastEventID
+	if r := s.Query(t, l.SessionID, args{"function": "calm", "afterEventId": calm, "waitMs": 30000}); r.TotalCount == 0 {
+		t.Errorf("calm has no event after %d: its trace does not go on", calm)
 	}
 }
 
