@@ -69,8 +69,8 @@ func OpenPlace(to string, env func(string) string) (*Place, error) {
 	return &Place{bucket: b}, err
 }
 
-// Push puts a session that nobody records any more into its place: its file and its tables, made below scratch, which is the
-// caller's to remove.
+// Push puts a session that nobody records any more into its place: its file and its tables, made below scratch, which
+// is the caller's to remove.
 func (pl *Place) Push(ctx context.Context, st *store.Store, scratch string) (*Pushed, error) {
 	meta := st.Meta()
 	name, service, day := export.Name(meta), export.Service(meta), export.Day(meta)
