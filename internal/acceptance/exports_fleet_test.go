@@ -100,6 +100,10 @@ func TestExportsFleet(t *testing.T) {
 	for _, name := range []string{"AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"} {
 		side.env = append(side.env, name+"="+store.Getenv(name))
 	}
+	waits := s.Launch(t, "/bin/sleep", dir, []string{"600"}, nil).SessionID
+	if _, err := side.try("push", waits); err == nil || !strings.Contains(string(stderrOf(err)), "still recorded") {
+		t.Errorf("push of a session that is recorded: %v, %s", err, stderrOf(err))
+	}
 	var ids []string
 	for n := range 3 {
 		launched := s.Launch(t, interpreter, dir, []string{script}, args{"trace": []string{"@usercode"},

@@ -120,6 +120,10 @@ func (a *app) pushOne(ctx context.Context, place *fleet.Place, session, scratch 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
+	if st.Result().EndedAt == 0 && daemon.Recording(path) {
+		return nil, fault.New(fault.ValidationError, "Push it when it has ended, or stop it: strobe stop ID --retain.",
+			"session %s is still recorded, and what is pushed never changes", st.Meta().SessionID)
+	}
 	return place.Push(ctx, st, scratch)
 }
 

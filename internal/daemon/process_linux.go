@@ -167,6 +167,10 @@ func sessionLocked(path string) bool {
 	return false
 }
 
+// Recording reports whether a process has the session of that file open: it may still be written. It leaves all files
+// as they are.
+func Recording(path string) bool { return lockHeld(path + lockSuffix) }
+
 // memoryTotal is the machine's memory in bytes, 0 where it is not known.
 func memoryTotal() int64 {
 	var info unix.Sysinfo_t

@@ -69,14 +69,10 @@ func OpenPlace(to string, env func(string) string) (*Place, error) {
 	return &Place{bucket: b}, err
 }
 
-// Push puts a session that has ended into its place: its file and its tables, made below scratch, which is the
-// caller's to remove.
+// Push puts a session that nobody records any more into its place: its file and its tables, made below scratch, which
+// is the caller's to remove.
 func (pl *Place) Push(ctx context.Context, st *store.Store, scratch string) (*Pushed, error) {
 	meta := st.Meta()
-	if r := st.Result(); r.EndedAt == 0 && !r.Interrupted && meta.Core == nil {
-		return nil, fault.New(fault.ValidationError, "Stop it first, with retain: true.",
-			"session %s is still recorded; what is pushed never changes", meta.SessionID)
-	}
 	name, service, day := export.Name(meta), export.Service(meta), export.Day(meta)
 	p := &Pushed{Session: name, To: pl.bucket.Where()}
 	if t := pl.ticket; t != nil {
