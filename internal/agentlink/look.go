@@ -70,7 +70,7 @@ func (m *Member) Frames(ctx context.Context, thread, from, n int) ([]collector.F
 	}
 	out := []collector.Frame{}
 	for i, f := range answer.Frames {
-		out = append(out, collector.Frame{Ref: m.ref(c, f.Ref), Index: from + i, Function: f.Function, Location: f.location(),
+		out = append(out, collector.Frame{Ref: m.ref(c, f.Ref), Index: from + i, Function: f.Function, Location: m.located(f.Place).location(),
 			Module: f.Module, User: f.User})
 	}
 	return out, answer.Total, nil

@@ -96,7 +96,7 @@ func (m *Member) pointStates() []collector.PointStatus {
 		for _, st := range m.link.points(p.ID) {
 			one.Hits += st.Hits
 			for _, at := range st.Locations {
-				if l := at.location(); !slices.Contains(one.Locations, l) {
+				if l := m.located(at).location(); !slices.Contains(one.Locations, l) {
 					one.Locations = append(one.Locations, l)
 				}
 			}

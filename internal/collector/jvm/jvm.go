@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/agentlink"
@@ -71,7 +72,7 @@ func (rt *Runtime) Join(j collector.Joining) (collector.Member, error) {
 	}
 	lib := filepath.Join(dir, library)
 	m, err := agentlink.Join(agentlink.Kind{
-		Name: rt.Name(), Log: rt.log, Unreachable: func(collector.Image) string { return "" }, Capabilities: capabilities,
+		Name: rt.Name(), Log: rt.log, Points: true, File: rt.sources.of, Unreachable: func(collector.Image) string { return "" }, Capabilities: capabilities,
 		Arguments: func(img collector.Image, folder string) []string { return arguments(img, lib, folder) },
 		Stays: func(collector.Image) string {
 			return "JVM: the agent comes in where a program is launched; a running one is attached to as machine code"
@@ -112,15 +113,17 @@ func arguments(img collector.Image, lib, folder string) []string {
 }
 
 func capabilities(h *agentlink.Hello) collector.Capabilities {
-	c := collector.Capabilities{Runtime: "jvm", FunctionTracing: "full", Breakpoints: "none", Stepping: "none",
-		Limitations: []string{
-			"Native methods are traced by their symbols, beside these.",
-			"Breakpoints are places in machine code only: those in Java are not there yet.",
-		}}
+	c := collector.Capabilities{Runtime: "jvm", FunctionTracing: "full", Breakpoints: "full", Stepping: "full",
+		Limitations: []string{"Native methods are traced by their symbols, beside these."}}
 	if h == nil {
 		c.RuntimeDetail = "a JVM; its agent has not come yet"
 		return c
 	}
 	c.RuntimeDetail = fmt.Sprintf("JVM %s, %s", h.Version, h.Backend)
+	if !slices.Contains(h.Can, "points") {
+		c.Breakpoints, c.Stepping = "none", "none"
+		c.Limitations = append(c.Limitations, "Threads of this JVM cannot be paused in Java: that is a power which a JVM "+
+			"gives to one agent, at its start.")
+	}
 	return c
 }

@@ -100,7 +100,7 @@ static void hello(void) {
     }
     put(&t, "],\"backend\":");
     property(&t, "java.vm.name");
-    put(&t, ",\"can\":[\"trace\"]}");
+    put(&t, agent.stops ? ",\"can\":[\"trace\",\"points\"]}" : ",\"can\":[\"trace\"]}");
     say(&t);
     drop(&t);
     drop(&args);
@@ -139,6 +139,8 @@ static void JNICALL began(jvmtiEnv *ti, JNIEnv *jni, jthread thread) {
         goto out;
     }
     take_rules(start.b);
+    stops_ready(jni);
+    take_points(jni, start.b);
     hello();
     start_thread(jni, "strobe-agent", read_loop);
     (*ti)->SetEventNotificationMode(ti, JVMTI_ENABLE, JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, NULL);
@@ -146,10 +148,13 @@ static void JNICALL began(jvmtiEnv *ti, JNIEnv *jni, jthread thread) {
     if (threads)
         (*ti)->RetransformClasses(ti, 1, &threads);
     reweave(jni, 0);
+    place_points(jni);
     struct text t = {0};
     put(&t, "{\"m\":\"applied\",\"gen\":");
     number(&t, agent.gen);
-    put(&t, ",\"rules\":[],\"functions\":0}");
+    put(&t, ",\"rules\":[],\"functions\":0");
+    say_points(jni, &t);
+    put(&t, "}");
     say(&t);
     drop(&t);
     start_thread(jni, "strobe-agent", work_loop);
@@ -183,8 +188,10 @@ JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved) {
     calls.VMDeath = died;
     calls.ThreadStart = note_thread;
     calls.ClassFileLoadHook = class_hook;
-    if ((*ti)->AddCapabilities(ti, &can) != JVMTI_ERROR_NONE ||
-        (*ti)->SetEventCallbacks(ti, &calls, sizeof calls) != JVMTI_ERROR_NONE)
+    if ((*ti)->AddCapabilities(ti, &can) != JVMTI_ERROR_NONE)
+        return JNI_OK;
+    stops_begin(&calls, &can);
+    if ((*ti)->SetEventCallbacks(ti, &calls, sizeof calls) != JVMTI_ERROR_NONE)
         return JNI_OK;
     (*ti)->SetEventNotificationMode(ti, JVMTI_ENABLE, JVMTI_EVENT_VM_INIT, NULL);
     (*ti)->SetEventNotificationMode(ti, JVMTI_ENABLE, JVMTI_EVENT_VM_DEATH, NULL);

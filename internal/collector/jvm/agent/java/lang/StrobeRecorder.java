@@ -384,6 +384,27 @@ public final class StrobeRecorder {
         }
     }
 
+    /** Has this thread record nothing, or again. Returns what was. A virtual thread's carrier is what is meant. */
+    static boolean quiet(boolean is) {
+        StrobeThread t = LOCAL.get();
+        if (t == null) {
+            return false;
+        }
+        boolean was = t.in;
+        t.in = is;
+        return was;
+    }
+
+    /** The stream for a record of a logpoint, which is begun; null: there is none. */
+    static StrobeThread forLog() {
+        StrobeThread t = here();
+        if (t == null || t.open(StrobeThread.LOG, null)) {
+            return t;
+        }
+        t.release();
+        return null;
+    }
+
     // --- by the agent's library
 
     /** Makes segment q of a stream, waits for room as was asked, and returns where its mapping is; 0: there is none. */
