@@ -156,4 +156,7 @@ func asFault(err error) error {
 }
 
 // Stops implements collector.Stopper.
-func (m *Member) Stops() bool { return m.kind.Points }
+func (m *Member) Stops() bool {
+	agents := m.link.Agents()
+	return m.kind.Points && (len(agents) == 0 || slices.ContainsFunc(agents, func(a *Agent) bool { return a.can("points") }))
+}

@@ -7,6 +7,7 @@
 package jvm
 
 import (
+	"context"
 	_ "embed"
 	"fmt"
 	"log/slog"
@@ -72,11 +73,13 @@ func (rt *Runtime) Join(j collector.Joining) (collector.Member, error) {
 	}
 	lib := filepath.Join(dir, library)
 	m, err := agentlink.Join(agentlink.Kind{
-		Name: rt.Name(), Log: rt.log, Points: true, File: rt.sources.of, Unreachable: func(collector.Image) string { return "" }, Capabilities: capabilities,
-		Arguments: func(img collector.Image, folder string) []string { return arguments(img, lib, folder) },
-		Stays: func(collector.Image) string {
-			return "JVM: the agent comes in where a program is launched; a running one is attached to as machine code"
+		Name: rt.Name(), Log: rt.log, Points: true, File: rt.sources.of, Capabilities: capabilities,
+		Unreachable: func(collector.Image) string { return "" },
+		Arguments:   func(img collector.Image, folder string) []string { return arguments(img, lib, folder) },
+		Enter: func(ctx context.Context, img collector.Image, _ collector.Injector, folder string) error {
+			return enter(ctx, img, lib, folder)
 		},
+		Entered: entered,
 		Answer: func(a *agentlink.Agent, set agentlink.Set, m string, line []byte) any {
 			return rt.process(a).answer(set, m, line)
 		},

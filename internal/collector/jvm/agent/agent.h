@@ -18,6 +18,7 @@ struct agent {
     jobject platform; // the platform class loader
     int socket;       // -1: none
     volatile int closed; // nothing is woven any more
+    volatile int running; // it has not left yet
     volatile int dying;  // nor here, but calls are recorded to the end
     char folder[512], prefix[64]; // of the session; P-N of segments' names
     volatile char on_full;        // w, d, b: docs/agentlink.md, Segments

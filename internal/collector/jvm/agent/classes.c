@@ -247,6 +247,9 @@ void let_go(JNIEnv *jni) {
     (*jni)->ExceptionClear(jni);
     reweave(jni, 1);
     (*agent.ti)->SetEventNotificationMode(agent.ti, JVMTI_DISABLE, JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, NULL);
+    lock(&setting);
+    memset(&now, 0, sizeof now); // the next one begins anew
+    unlock(&setting);
 }
 
 static int name_rules(void) {

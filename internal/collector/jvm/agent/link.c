@@ -141,6 +141,15 @@ static void enqueue(const char *line) {
     }
 }
 
+// left_loop: the agent has left when both of its threads have.
+static void left_loop(void) {
+    static int left;
+    if (__atomic_add_fetch(&left, 1, __ATOMIC_SEQ_CST) % 2 == 0) {
+        taken = queued;
+        agent.running = 0;
+    }
+}
+
 void JNICALL read_loop(jvmtiEnv *ti, JNIEnv *jni, void *arg) {
     (void)ti, (void)jni, (void)arg;
     struct text in = {0};
@@ -172,6 +181,7 @@ void JNICALL read_loop(jvmtiEnv *ti, JNIEnv *jni, void *arg) {
     }
     drop(&in);
     enqueue("{\"m\":\"bye\"}");
+    left_loop();
 }
 
 static void applied(JNIEnv *jni, long q, int near) {
@@ -255,4 +265,5 @@ void JNICALL work_loop(jvmtiEnv *ti, JNIEnv *jni, void *arg) {
     sys(SYS_SHUTDOWN, agent.socket, 2, 0);
     sys(SYS_CLOSE, agent.socket, 0, 0);
     drop(&line);
+    left_loop();
 }

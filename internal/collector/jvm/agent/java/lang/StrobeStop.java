@@ -17,7 +17,7 @@ final class StrobeStop {
     }
 
     private static StrobeThread paper() {
-        StrobeThread t = new StrobeThread(0);
+        StrobeThread t = new StrobeThread(0, 0);
         t.next = t.at = U.allocateMemory(PAGE);
         return t;
     }
