@@ -205,7 +205,7 @@ static void JNICALL stepped(jvmtiEnv *ti, JNIEnv *jni, jthread thread, jmethodID
         return;
     }
     jint line = depth == s->depth && m == s->method ? line_of(m, at) : -1;
-    if (line == s->line && at > s->last) { // on the same line
+    if (line == s->line) { // as the jump back of a loop that stands on one line is
         s->last = at;
         return;
     }
