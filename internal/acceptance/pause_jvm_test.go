@@ -104,8 +104,10 @@ func pausesShop(t *testing.T, s *strobetest.Strobe, dir string, trace []string) 
 		}
 	}
 	s.Call(t, "debug_memory", args{"sessionId": l.SessionID, "action": "write", "targets": []args{
-		{"expression": "i", "value": 4}, {"expression": "name", "value": "new"}, {"expression": "nums[0]", "value": 7}}}, &set)
-	s.Call(t, "debug_memory", args{"sessionId": l.SessionID, "targets": []args{{"expression": "list.size() * 2 + nums[0]"},
+		{"expression": "i", "value": 4}, {"expression": "name", "value": "new"},
+		{"expression": "nums[0]", "value": 7}}}, &set)
+	s.Call(t, "debug_memory", args{"sessionId": l.SessionID, "targets": []args{
+		{"expression": "list.size() * 2 + nums[0]"},
 		{"expression": "Math.max(i, 1) == 4 ? name : null"}, {"expression": "nope"}}}, &set)
 	if len(set.Results) != 3 || string(set.Results[0].Value) != "11" || string(set.Results[1].Value) != `"new"` ||
 		!strings.Contains(set.Results[2].Error, "nothing is named nope") {
