@@ -49,8 +49,8 @@ func hasOption(img collector.Image, option string) bool {
 	})
 }
 
-// enter brings the agent into a JVM that runs, by the protocol by which tools of the JDK attach: a file that asks for it,
-// SIGQUIT, and a socket that takes commands.
+// enter brings the agent into a JVM that runs, by the protocol by which tools of the JDK attach: a file that asks for
+// it, SIGQUIT, and a socket that takes commands.
 func enter(ctx context.Context, img collector.Image, lib, folder string) error {
 	if hasOption(img, disabled) {
 		return collector.StaysOut("JVM: it was started with " + disabled + " and lets no agent in; it is attached to as " +
@@ -165,6 +165,6 @@ func entered(h *agentlink.Hello) string {
 	if v, err := strconv.Atoi(major); err != nil || v < saysFrom || slices.Contains(h.Argv, quiet) {
 		return ""
 	}
-	return fmt.Sprintf("the JVM %s has printed some lines of WARNING on standard error, as it does of every agent that is "+
-		"loaded late; started with %s it does not", h.Version, quiet)
+	return fmt.Sprintf("the JVM %s has printed some lines of WARNING on standard error, as it does of every agent "+
+		"that is loaded late; started with %s it does not", h.Version, quiet)
 }
