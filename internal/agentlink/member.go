@@ -32,9 +32,10 @@ type Kind struct {
 	// Unreachable says why no agent comes into an image, "" where one does.
 	Unreachable func(img collector.Image) string
 	// Enter brings the agent into a process that runs, for the folder dir; nil where nothing does, which Stays says.
-	Enter        func(ctx context.Context, img collector.Image, in collector.Injector, dir string) error
-	Stays        func(img collector.Image) string
-	Entered      func(h *Hello) string                 // what is to be said of an agent that was brought in; nil, "": nothing
+	Enter func(ctx context.Context, img collector.Image, in collector.Injector, dir string) error
+	Stays func(img collector.Image) string
+	// what is to be said of an agent that was brought in; nil, "": nothing
+	Entered      func(h *Hello) string
 	Capabilities func(h *Hello) collector.Capabilities // h is nil before an agent has come
 	// Points: its agents pause threads. Else a program of it is debugged as one of machine code.
 	Points bool

@@ -158,5 +158,6 @@ func asFault(err error) error {
 // Stops implements collector.Stopper.
 func (m *Member) Stops() bool {
 	agents := m.link.Agents()
-	return m.kind.Points && (len(agents) == 0 || slices.ContainsFunc(agents, func(a *Agent) bool { return a.can("points") }))
+	can := func(a *Agent) bool { return a.can("points") }
+	return m.kind.Points && (len(agents) == 0 || slices.ContainsFunc(agents, can))
 }
