@@ -134,11 +134,11 @@ func TestRuntimes(t *testing.T) {
 	subjects = append(subjects, scripts("Node", strobetest.Node(t)))
 	javas := strobetest.Javas(t)
 	subjects = append(subjects, strobetest.Subject{Name: "Java", Lang: "java", Interpreter: javas[0],
-		Lacks: lateLacks(maps.Clone(inJava))})
+		Lacks: maps.Clone(inJava)})
 	if strobetest.Soaks(t, "Bun, Deno and other versions of Node and Java") {
 		for _, in := range javas[1:] {
 			subjects = append(subjects, strobetest.Subject{Name: in.Name, Lang: "java", Interpreter: in,
-				Lacks: lateLacks(maps.Clone(inJava))})
+				Lacks: maps.Clone(inJava)})
 		}
 		for _, in := range strobetest.Nodes(t)[1:] {
 			subjects = append(subjects, scripts(in.Name, in))

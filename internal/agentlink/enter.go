@@ -60,6 +60,7 @@ func (m *Member) Enter(ctx context.Context, img collector.Image, in collector.In
 				m.warn(fmt.Sprintf("the agent has not come into process %d yet: the interpreter is in a call of C that lets "+
 					"no other thread in; it comes when that ends, and functions are traced from then on", img.PID))
 			}
+			m.entered(img.PID)
 			return nil
 		case <-tick.C:
 			why, err := os.ReadFile(filepath.Join(m.link.Dir(), refusedFile))
@@ -70,6 +71,17 @@ func (m *Member) Enter(ctx context.Context, img collector.Image, in collector.In
 			<-came
 			return fault.New(fault.Unsupported, "Start the program with debug_launch command.",
 				"functions of process %d cannot be traced: %s", img.PID, strings.TrimSpace(string(why)))
+		}
+	}
+}
+
+// entered says what there is to say of an agent that has come in.
+func (m *Member) entered(pid int) {
+	for _, a := range m.link.Agents() {
+		if a.PID == pid && m.kind.Entered != nil {
+			if text := m.kind.Entered(&a.Hello); text != "" {
+				m.warn(text)
+			}
 		}
 	}
 }

@@ -70,8 +70,8 @@ func (m *Member) Frames(ctx context.Context, thread, from, n int) ([]collector.F
 	}
 	out := []collector.Frame{}
 	for i, f := range answer.Frames {
-		out = append(out, collector.Frame{Ref: m.ref(c, f.Ref), Index: from + i, Function: f.Function, Location: f.location(),
-			Module: f.Module, User: f.User})
+		out = append(out, collector.Frame{Ref: m.ref(c, f.Ref), Index: from + i, Function: f.Function,
+			Location: m.located(f.Place).location(), Module: f.Module, User: f.User})
 	}
 	return out, answer.Total, nil
 }

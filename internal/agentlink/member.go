@@ -32,11 +32,15 @@ type Kind struct {
 	// Unreachable says why no agent comes into an image, "" where one does.
 	Unreachable func(img collector.Image) string
 	// Enter brings the agent into a process that runs, for the folder dir; nil where nothing does, which Stays says.
-	Enter        func(ctx context.Context, img collector.Image, in collector.Injector, dir string) error
-	Stays        func(img collector.Image) string
+	Enter func(ctx context.Context, img collector.Image, in collector.Injector, dir string) error
+	Stays func(img collector.Image) string
+	// what is to be said of an agent that was brought in; nil, "": nothing
+	Entered      func(h *Hello) string
 	Capabilities func(h *Hello) collector.Capabilities // h is nil before an agent has come
 	// Points: its agents pause threads. Else a program of it is debugged as one of machine code.
 	Points bool
+	// File is a source file as its user knows it, of what an agent says of it; nil: that is the same.
+	File func(root, said string) string
 	// Literal writes a JSON value as the language does; nil: it is the same there.
 	Literal func(v json.RawMessage) string
 	Log     *slog.Logger
@@ -47,6 +51,14 @@ func (k *Kind) literal(v json.RawMessage) string {
 		return string(v)
 	}
 	return k.Literal(v)
+}
+
+// located has places with the files that the user knows.
+func (m *Member) located(p Place) Place {
+	if m.kind.File != nil {
+		p.File = m.kind.File(m.root, p.File)
+	}
+	return p
 }
 
 // defaultDepth is how deep values are followed where no pattern says.

@@ -89,7 +89,7 @@ func (m *Member) pausedBy(a *Agent, msg *pausedMessage) {
 		}
 	}
 	for i, f := range msg.Frames {
-		if i == 0 {
+		if f = m.located(f); i == 0 {
 			c.Location = f.location()
 		}
 		c.Backtrace = append(c.Backtrace, fmt.Sprintf("#%d %s (%s:%d)", i, f.Function, filepath.Base(f.File), f.Line))

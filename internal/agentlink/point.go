@@ -96,7 +96,7 @@ func (m *Member) pointStates() []collector.PointStatus {
 		for _, st := range m.link.points(p.ID) {
 			one.Hits += st.Hits
 			for _, at := range st.Locations {
-				if l := at.location(); !slices.Contains(one.Locations, l) {
+				if l := m.located(at).location(); !slices.Contains(one.Locations, l) {
 					one.Locations = append(one.Locations, l)
 				}
 			}
@@ -156,4 +156,8 @@ func asFault(err error) error {
 }
 
 // Stops implements collector.Stopper.
-func (m *Member) Stops() bool { return m.kind.Points }
+func (m *Member) Stops() bool {
+	agents := m.link.Agents()
+	can := func(a *Agent) bool { return a.can("points") }
+	return m.kind.Points && (len(agents) == 0 || slices.ContainsFunc(agents, can))
+}

@@ -1,6 +1,9 @@
 package classfile
 
-import "fmt"
+import (
+	"encoding/binary"
+	"fmt"
+)
 
 // Types of values in frames that have something behind their tag: JVMS 4.7.4.
 const (
@@ -138,19 +141,24 @@ func moveTypes(out []byte, r *reader, n int, l *layout) ([]byte, error) {
 // moveLines rewrites a LineNumberTable.
 func moveLines(data []byte, l *layout) ([]byte, error) {
 	r := &reader{b: data}
-	n := r.u16()
-	out := put16(nil, n)
-	for range n {
+	out := put16(nil, 0)
+	n := uint16(0)
+	add := func(start int, line uint16) {
+		out = put16(put16(out, uint16(start)), line)
+		n++
+	}
+	for range r.u16() {
 		start, line := int(r.u16()), r.u16()
 		to, err := l.moved(start)
-		if err != nil || r.bad {
+		if err != nil || r.bad || n >= 0xFFFE {
 			return nil, fmt.Errorf("%w: a LineNumberTable", ErrMalformed)
 		}
-		if start == 0 {
-			to = 0 // what is inserted at the beginning is on the first line
+		if start == 0 && len(l.prologue) > 0 {
+			add(0, line) // what is inserted at the beginning is on the first line, too
 		}
-		out = put16(put16(out, uint16(to)), line)
+		add(to, line)
 	}
+	binary.BigEndian.PutUint16(out, n)
 	return out, nil
 }
 

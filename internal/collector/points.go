@@ -137,6 +137,10 @@ func (g *Group) setPoints(ctx context.Context, points []Point) ([]PointStatus, e
 	if err != nil && len(sure) < len(host) && main != nil {
 		status, err = g.Hosted.SetPoints(ctx, sure)
 	}
+	if m := g.main(); err != nil && m != nil && main == nil {
+		return nil, fault.New(fault.Unsupported, "Trace its functions with debug_trace instead, or launch the program.",
+			"%s has no breakpoints in its own code here, and as machine code: %v", m.Name(), err)
+	}
 	if err != nil {
 		return nil, err
 	}

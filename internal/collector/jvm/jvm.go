@@ -7,10 +7,12 @@
 package jvm
 
 import (
+	"context"
 	_ "embed"
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/agentlink"
@@ -71,11 +73,13 @@ func (rt *Runtime) Join(j collector.Joining) (collector.Member, error) {
 	}
 	lib := filepath.Join(dir, library)
 	m, err := agentlink.Join(agentlink.Kind{
-		Name: rt.Name(), Log: rt.log, Unreachable: func(collector.Image) string { return "" }, Capabilities: capabilities,
-		Arguments: func(img collector.Image, folder string) []string { return arguments(img, lib, folder) },
-		Stays: func(collector.Image) string {
-			return "JVM: the agent comes in where a program is launched; a running one is attached to as machine code"
+		Name: rt.Name(), Log: rt.log, Points: true, File: rt.sources.of, Capabilities: capabilities,
+		Unreachable: func(collector.Image) string { return "" },
+		Arguments:   func(img collector.Image, folder string) []string { return arguments(img, lib, folder) },
+		Enter: func(ctx context.Context, img collector.Image, _ collector.Injector, folder string) error {
+			return enter(ctx, img, lib, folder)
 		},
+		Entered: entered,
 		Answer: func(a *agentlink.Agent, set agentlink.Set, m string, line []byte) any {
 			return rt.process(a).answer(set, m, line)
 		},
@@ -112,15 +116,17 @@ func arguments(img collector.Image, lib, folder string) []string {
 }
 
 func capabilities(h *agentlink.Hello) collector.Capabilities {
-	c := collector.Capabilities{Runtime: "jvm", FunctionTracing: "full", Breakpoints: "none", Stepping: "none",
-		Limitations: []string{
-			"Native methods are traced by their symbols, beside these.",
-			"Breakpoints are places in machine code only: those in Java are not there yet.",
-		}}
+	c := collector.Capabilities{Runtime: "jvm", FunctionTracing: "full", Breakpoints: "full", Stepping: "full",
+		Limitations: []string{"Native methods are traced by their symbols, beside these."}}
 	if h == nil {
 		c.RuntimeDetail = "a JVM; its agent has not come yet"
 		return c
 	}
 	c.RuntimeDetail = fmt.Sprintf("JVM %s, %s", h.Version, h.Backend)
+	if !slices.Contains(h.Can, "points") {
+		c.Breakpoints, c.Stepping = "none", "none"
+		c.Limitations = append(c.Limitations, "Threads of this JVM cannot be paused in Java: that is a power which a JVM "+
+			"gives to one agent, at its start.")
+	}
 	return c
 }

@@ -2,6 +2,7 @@ package jvm
 
 import (
 	"io/fs"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -86,4 +87,16 @@ func readSources(root string) *sourceTree {
 		return nil
 	})
 	return t
+}
+
+// of is agentlink.Kind.File: agents know a source by its package and name.
+func (s *sources) of(root, said string) string {
+	if filepath.IsAbs(said) {
+		return said
+	}
+	pkg, file := path.Split(said)
+	if found := s.find(root, strings.TrimSuffix(pkg, "/"), file); found != "" {
+		return found
+	}
+	return said
 }

@@ -10,7 +10,27 @@ struct embedded {
 };
 extern const struct embedded embedded[];
 
+static void nap(void) {
+    long ms[2] = {0, 10000000};
+    sys(SYS_NANOSLEEP, ms, 0, 0);
+}
+
+// start_recorder: a library that is loaded late has its natives found when its loading has ended.
+static int start_recorder(JNIEnv *jni) {
+    jmethodID start = (*jni)->GetStaticMethodID(jni, agent.recorder, "start", "()V");
+    for (int i = 0; start && i < 300; i++) {
+        (*jni)->CallStaticVoidMethod(jni, agent.recorder, start);
+        if (!(*jni)->ExceptionCheck(jni))
+            return 1;
+        (*jni)->ExceptionClear(jni);
+        nap();
+    }
+    return 0;
+}
+
 static int define_recorder(JNIEnv *jni) {
+    if (agent.recorder)
+        return start_recorder(jni); // it stays, once it is there
     for (const struct embedded *e = embedded; e->name; e++) {
         jclass c = (*jni)->DefineClass(jni, e->name, NULL, (const jbyte *)e->from, (jsize)(e->to - e->from));
         if (!c && same(e->name, "java/lang/StrobeCarrier")) {
@@ -25,13 +45,9 @@ static int define_recorder(JNIEnv *jni) {
     }
     if (!agent.recorder)
         return 0;
-    jmethodID start = (*jni)->GetStaticMethodID(jni, agent.recorder, "start", "()V");
     agent.define = (*jni)->GetStaticMethodID(jni, agent.recorder, "define", "([B)V");
     agent.stop = (*jni)->GetStaticMethodID(jni, agent.recorder, "stop", "()V");
-    if (!start || !agent.define || !agent.stop)
-        return 0;
-    (*jni)->CallStaticVoidMethod(jni, agent.recorder, start);
-    return !(*jni)->ExceptionCheck(jni);
+    return agent.define && agent.stop && start_recorder(jni);
 }
 
 static void find_platform(JNIEnv *jni) {
@@ -44,14 +60,15 @@ static void find_platform(JNIEnv *jni) {
         agent.platform = (*jni)->NewGlobalRef(jni, platform);
 }
 
-static void start_thread(JNIEnv *jni, const char *name, jvmtiStartFunction run) {
+static int start_thread(JNIEnv *jni, const char *name, jvmtiStartFunction run) {
     jclass c = (*jni)->FindClass(jni, "java/lang/Thread");
     jmethodID make = c ? (*jni)->GetMethodID(jni, c, "<init>", "(Ljava/lang/String;)V") : NULL;
     jstring s = make ? (*jni)->NewStringUTF(jni, name) : NULL;
     jobject thread = s ? (*jni)->NewObject(jni, c, make, s) : NULL;
-    if (thread)
-        (*agent.ti)->RunAgentThread(agent.ti, thread, run, NULL, JVMTI_THREAD_NORM_PRIORITY);
+    int ok = thread && (*agent.ti)->RunAgentThread(agent.ti, thread, run, NULL, JVMTI_THREAD_NORM_PRIORITY) ==
+                           JVMTI_ERROR_NONE;
     (*jni)->ExceptionClear(jni);
+    return ok;
 }
 
 static void property(struct text *t, const char *name) {
@@ -100,7 +117,7 @@ static void hello(void) {
     }
     put(&t, "],\"backend\":");
     property(&t, "java.vm.name");
-    put(&t, ",\"can\":[\"trace\"]}");
+    put(&t, agent.stops ? ",\"can\":[\"trace\",\"points\"]}" : ",\"can\":[\"trace\"]}");
     say(&t);
     drop(&t);
     drop(&args);
@@ -121,24 +138,41 @@ static void name_process(void) {
     drop(&t);
 }
 
-static void JNICALL began(jvmtiEnv *ti, JNIEnv *jni, jthread thread) {
+static void leave_file(const char *name, const char *says) {
+    struct text path = {0};
+    put(&path, agent.folder);
+    put(&path, name);
+    long fd = path.bad ? -1 : sys(SYS_OPEN, path.b, 01 | 0100 | 02000000, 0600); // write, create
+    if (fd >= 0) {
+        sys(SYS_WRITE, fd, says, length(says));
+        sys(SYS_CLOSE, fd, 0, 0);
+    }
+    drop(&path);
+}
+
+// begin is the agent's own start. 0: it does not stay.
+static int begin(jvmtiEnv *ti, JNIEnv *jni) {
     struct text start = {0}, path = {0};
+    int ok = 0;
     put(&path, agent.folder);
     put(&path, "/start.json");
     read_file(path.b, &start);
     agent.socket = start.n && !start.bad ? connect_to(agent.folder) : -1;
     if (agent.socket < 0)
         goto out; // nobody is there: nothing happens
-    note_thread(ti, jni, thread);
     (*ti)->SetEventNotificationMode(ti, JVMTI_ENABLE, JVMTI_EVENT_THREAD_START, NULL);
     name_process();
-    find_platform(jni);
+    if (!agent.platform)
+        find_platform(jni);
     if (!define_recorder(jni)) {
         (*jni)->ExceptionClear(jni);
         sys(SYS_CLOSE, agent.socket, 0, 0);
         goto out;
     }
+    ok = 1;
     take_rules(start.b);
+    stops_ready(jni);
+    take_points(jni, start.b);
     hello();
     start_thread(jni, "strobe-agent", read_loop);
     (*ti)->SetEventNotificationMode(ti, JVMTI_ENABLE, JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, NULL);
@@ -146,16 +180,25 @@ static void JNICALL began(jvmtiEnv *ti, JNIEnv *jni, jthread thread) {
     if (threads)
         (*ti)->RetransformClasses(ti, 1, &threads);
     reweave(jni, 0);
+    place_points(jni);
     struct text t = {0};
     put(&t, "{\"m\":\"applied\",\"gen\":");
     number(&t, agent.gen);
-    put(&t, ",\"rules\":[],\"functions\":0}");
+    put(&t, ",\"rules\":[],\"functions\":0");
+    say_points(jni, &t);
+    put(&t, "}");
     say(&t);
     drop(&t);
     start_thread(jni, "strobe-agent", work_loop);
 out:
     drop(&start);
     drop(&path);
+    return ok;
+}
+
+static void JNICALL began(jvmtiEnv *ti, JNIEnv *jni, jthread thread) {
+    note_thread(ti, jni, thread);
+    agent.running = begin(ti, jni);
 }
 
 static void JNICALL died(jvmtiEnv *ti, JNIEnv *jni) {
@@ -163,30 +206,73 @@ static void JNICALL died(jvmtiEnv *ti, JNIEnv *jni) {
     agent.dying = 1;
 }
 
-JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved) {
-    (void)reserved;
-    size_t n = options ? length(options) : 0;
+// ask_powers gets what is needed of the JVM. 0: it does not give it.
+static int ask_powers(JavaVM *vm, int from_start) {
     jvmtiEnv *ti = NULL;
-    if (n == 0 || n >= sizeof agent.folder || (*vm)->GetEnv(vm, (void **)&ti, JVMTI_VERSION_11) != JNI_OK)
-        return JNI_OK; // the program runs, whatever we lack
-    memcpy(agent.folder, options, n + 1);
-    agent.vm = vm;
-    agent.ti = ti;
-    jvmtiCapabilities can;
+    if ((*vm)->GetEnv(vm, (void **)&ti, JVMTI_VERSION_11) != JNI_OK)
+        return 0;
+    jvmtiCapabilities can, may;
     memset(&can, 0, sizeof can);
+    memset(&may, 0, sizeof may);
+    (*ti)->GetPotentialCapabilities(ti, &may);
     can.can_retransform_classes = 1;
     can.can_get_source_file_name = can.can_get_line_numbers = 1;
-    can.can_get_current_contended_monitor = can.can_get_monitor_info = 1;
+    can.can_get_bytecodes = may.can_get_bytecodes;
+    can.can_get_current_contended_monitor = may.can_get_current_contended_monitor; // not of a JVM that runs
+    can.can_get_monitor_info = may.can_get_monitor_info;
     jvmtiEventCallbacks calls;
     memset(&calls, 0, sizeof calls);
     calls.VMInit = began;
     calls.VMDeath = died;
     calls.ThreadStart = note_thread;
     calls.ClassFileLoadHook = class_hook;
-    if ((*ti)->AddCapabilities(ti, &can) != JVMTI_ERROR_NONE ||
-        (*ti)->SetEventCallbacks(ti, &calls, sizeof calls) != JVMTI_ERROR_NONE)
+    if ((*ti)->AddCapabilities(ti, &can) != JVMTI_ERROR_NONE)
+        return 0;
+    agent.vm = vm;
+    agent.ti = ti;
+    if (from_start)
+        stops_begin(&calls, &can);
+    return (*ti)->SetEventCallbacks(ti, &calls, sizeof calls) == JVMTI_ERROR_NONE &&
+           (*ti)->SetEventNotificationMode(ti, JVMTI_ENABLE, JVMTI_EVENT_VM_DEATH, NULL) == JVMTI_ERROR_NONE;
+}
+
+static int take_folder(const char *options) {
+    size_t n = options ? length(options) : 0;
+    if (n == 0 || n >= sizeof agent.folder)
+        return 0;
+    memcpy(agent.folder, options, n + 1);
+    return 1;
+}
+
+JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved) {
+    (void)reserved;
+    if (take_folder(options) && ask_powers(vm, 1)) // else the program runs, whatever we lack
+        (*agent.ti)->SetEventNotificationMode(agent.ti, JVMTI_ENABLE, JVMTI_EVENT_VM_INIT, NULL);
+    return JNI_OK;
+}
+
+static void JNICALL come_late(jvmtiEnv *ti, JNIEnv *jni, void *arg) {
+    (void)arg;
+    if ((agent.running = begin(ti, jni)))
+        return;
+    leave_file("/refused", "its recorder cannot be loaded: another version of it may be there");
+}
+
+// Agent_OnAttach is called in a JVM that runs: for the first time, or again when the agent has left.
+JNIEXPORT jint JNICALL Agent_OnAttach(JavaVM *vm, char *options, void *reserved) {
+    (void)reserved;
+    JNIEnv *jni = NULL;
+    for (int i = 0; agent.running && i < 300; i++) // it is only just leaving
+        nap();
+    if (agent.running || !take_folder(options))
+        return JNI_ERR;
+    leave_file("/inside", "");
+    agent.closed = 0;
+    agent.running = 1;
+    if ((*vm)->GetEnv(vm, (void **)&jni, JNI_VERSION_10) == JNI_OK && (agent.ti || ask_powers(vm, 0)) &&
+        start_thread(jni, "strobe-agent", come_late))
         return JNI_OK;
-    (*ti)->SetEventNotificationMode(ti, JVMTI_ENABLE, JVMTI_EVENT_VM_INIT, NULL);
-    (*ti)->SetEventNotificationMode(ti, JVMTI_ENABLE, JVMTI_EVENT_VM_DEATH, NULL);
+    agent.running = 0;
+    leave_file("/refused", "the JVM does not give the agent what it needs");
     return JNI_OK;
 }

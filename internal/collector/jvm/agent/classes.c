@@ -16,7 +16,7 @@ static uint64_t hash(const char *s) {
     return h | 1;
 }
 
-static int is_woven(const char *name) {
+int is_woven(const char *name) {
     if (woven_count > TABLE / 2)
         return 1; // nobody knows any more
     for (uint64_t h = hash(name), i = h;; i++) {
@@ -53,7 +53,7 @@ void take_rules(const char *set) {
     unlock(&setting);
 }
 
-static int is_system(JNIEnv *jni, jobject loader) {
+int is_system(JNIEnv *jni, jobject loader) {
     return !loader || (agent.platform && (*jni)->IsSameObject(jni, loader, agent.platform));
 }
 
@@ -203,7 +203,7 @@ static void retransform(jint n, jclass *all) {
     }
 }
 
-static jobject loader_of(jclass c) {
+jobject loader_of(jclass c) {
     jobject loader = NULL;
     (*agent.ti)->GetClassLoader(agent.ti, c, &loader);
     return loader;
@@ -242,10 +242,14 @@ void reweave(JNIEnv *jni, int all) {
 // let_go makes every class what it was.
 void let_go(JNIEnv *jni) {
     agent.closed = 1;
+    let_stops_go(jni);
     (*jni)->CallStaticVoidMethod(jni, agent.recorder, agent.stop);
     (*jni)->ExceptionClear(jni);
     reweave(jni, 1);
     (*agent.ti)->SetEventNotificationMode(agent.ti, JVMTI_DISABLE, JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, NULL);
+    lock(&setting);
+    memset(&now, 0, sizeof now); // the next one begins anew
+    unlock(&setting);
 }
 
 static int name_rules(void) {

@@ -141,6 +141,15 @@ static void enqueue(const char *line) {
     }
 }
 
+// left_loop: the agent has left when both of its threads have.
+static void left_loop(void) {
+    static int left;
+    if (__atomic_add_fetch(&left, 1, __ATOMIC_SEQ_CST) % 2 == 0) {
+        taken = queued;
+        agent.running = 0;
+    }
+}
+
 void JNICALL read_loop(jvmtiEnv *ti, JNIEnv *jni, void *arg) {
     (void)ti, (void)jni, (void)arg;
     struct text in = {0};
@@ -172,6 +181,7 @@ void JNICALL read_loop(jvmtiEnv *ti, JNIEnv *jni, void *arg) {
     }
     drop(&in);
     enqueue("{\"m\":\"bye\"}");
+    left_loop();
 }
 
 static void applied(JNIEnv *jni, long q, int near) {
@@ -181,8 +191,22 @@ static void applied(JNIEnv *jni, long q, int near) {
     put(&t, ",\"gen\":");
     number(&t, agent.gen);
     put(&t, ",\"rules\":[],\"functions\":0");
+    say_points(jni, &t);
     if (near)
         near_names(jni, &t);
+    put(&t, "}");
+    say(&t);
+    drop(&t);
+}
+
+void refuse(long q, const char *code, const char *message) {
+    struct text t = {0};
+    put(&t, "{\"m\":\"error\",\"q\":");
+    number(&t, q);
+    put(&t, ",\"code\":");
+    quote(&t, code);
+    put(&t, ",\"message\":");
+    quote(&t, message);
     put(&t, "}");
     say(&t);
     drop(&t);
@@ -196,7 +220,9 @@ static int obey(JNIEnv *jni, const char *line) {
         return 0;
     if (same(m, "set")) {
         take_rules(line);
+        take_points(jni, line);
         reweave(jni, 0);
+        place_points(jni);
         applied(jni, q, 1);
     } else if (same(m, "status")) {
         applied(jni, q, 1);
@@ -209,16 +235,8 @@ static int obey(JNIEnv *jni, const char *line) {
         drop(&t);
     } else if (same(m, "threads")) {
         tell_threads(jni, q);
-    } else if (q) {
-        struct text t = {0};
-        put(&t, "{\"m\":\"error\",\"q\":");
-        number(&t, q);
-        put(&t, ",\"code\":\"cannot\",\"message\":\"the agent of the JVM traces calls; it does not know \"}");
-        t.n -= 2;
-        put(&t, m);
-        put(&t, "\"}");
-        say(&t);
-        drop(&t);
+    } else if (!obey_stops(jni, m, q, line) && q) {
+        refuse(q, "cannot", "the agent of the JVM does not know this question");
     }
     return 1;
 }
@@ -239,11 +257,13 @@ void JNICALL work_loop(jvmtiEnv *ti, JNIEnv *jni, void *arg) {
         if (any)
             go = obey(jni, line.b);
         else
-            await(&told, seen, 1000);
+            await(&told, seen, 500);
+        look_late();
     }
     (void)arg;
     let_go(jni);
     sys(SYS_SHUTDOWN, agent.socket, 2, 0);
     sys(SYS_CLOSE, agent.socket, 0, 0);
     drop(&line);
+    left_loop();
 }

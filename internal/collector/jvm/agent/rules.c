@@ -40,7 +40,7 @@ static int like(const char *g, const char *gend, const char *s, const char *send
     return g == gend;
 }
 
-static int begins(const char *s, const char *with) {
+int begins(const char *s, const char *with) {
     while (*with)
         if (*s++ != *with++)
             return 0;
@@ -82,7 +82,7 @@ static int across(const char *glob) {
     return 0;
 }
 
-static int of_system(const char *glob) {
+int of_system(const char *glob) {
     return begins(glob, "java.") || begins(glob, "javax.") || begins(glob, "jdk.") || begins(glob, "sun.") ||
            begins(glob, "com.sun.");
 }
@@ -122,4 +122,47 @@ void differing(struct rules *out, const struct rules *a, const struct rules *b) 
                 }
                 out->of[out->n++] = both[k]->of[i];
             }
+}
+
+// globbed and named: docs/agentlink.md, Globs; internal/collector/jvm/names.go has the same.
+static int globbed(const char *g, const char *s) {
+    for (; *g; g++, s++) {
+        if (g[0] == '*' && g[1] == '*') {
+            if (g[2] == '.' && globbed(g + 3, s))
+                return 1;
+            for (;; s++) {
+                if (globbed(g + 2, s))
+                    return 1;
+                if (!*s)
+                    return 0;
+            }
+        }
+        if (*g == '*') {
+            for (;; s++) {
+                if (globbed(g + 1, s))
+                    return 1;
+                if (!*s || *s == '.')
+                    return 0;
+            }
+        }
+        if (!*s || (*g != *s && (*g != '?' || *s == '.')))
+            return 0;
+    }
+    return !*s;
+}
+
+int named(const char *glob, const char *name) {
+    for (;;) {
+        if (globbed(glob, name))
+            return 1;
+        while (*name && *name != '.')
+            name++;
+        if (!*name)
+            return 0;
+        const char *rest = ++name;
+        while (*rest && *rest != '.')
+            rest++;
+        if (!*rest)
+            return 0;
+    }
 }

@@ -23,4 +23,7 @@ void read_rules(struct rules *to, const char *set);
 int wanted(const struct rules *r, const char *name, int system);
 // differing puts into out what is in only one of both.
 void differing(struct rules *out, const struct rules *a, const struct rules *b);
+int begins(const char *s, const char *with);
+int of_system(const char *glob); // it begins as names of the JDK's do
+int named(const char *glob, const char *name);
 #endif

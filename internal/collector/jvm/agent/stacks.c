@@ -11,8 +11,8 @@ void JNICALL note_thread(jvmtiEnv *ti, JNIEnv *jni, jthread thread) {
 
 static int letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
-// shown writes a class's name as functions have it: internal/collector/jvm/names.go.
-static void shown(struct text *t, const char *sign) {
+// shown_class writes a class's name as functions have it: internal/collector/jvm/names.go.
+void shown_class(struct text *t, const char *sign) {
     size_t n = length(sign);
     if (n < 3 || sign[0] != 'L')
         return;
@@ -24,14 +24,14 @@ static void shown(struct text *t, const char *sign) {
 }
 
 // of_lambda tells of a class that the JVM has made for a lambda: it only leads to it.
-static int of_lambda(const char *sign) {
+int of_lambda(const char *sign) {
     for (; *sign; sign++)
         if (sign[0] == '$' && sign[1] == '$' && sign[2] == 'L' && sign[3] == 'a' && sign[4] == 'm')
             return 1;
     return 0;
 }
 
-static void method_name(struct text *t, const char *name) {
+void shown_method(struct text *t, const char *name) {
     if (same(name, "<init>")) {
         put(t, "new");
     } else if (same(name, "<clinit>")) {
@@ -51,7 +51,7 @@ static void method_name(struct text *t, const char *name) {
     }
 }
 
-static jint line_of(jmethodID m, jlocation at) {
+jint line_of(jmethodID m, jlocation at) {
     jint n = 0, line = 0;
     jvmtiLineNumberEntry *table = NULL;
     if ((*agent.ti)->GetLineNumberTable(agent.ti, m, &n, &table) != JVMTI_ERROR_NONE)
@@ -66,43 +66,69 @@ static jint line_of(jmethodID m, jlocation at) {
     return line;
 }
 
-static void frame(JNIEnv *jni, struct text *t, const jvmtiFrameInfo *f) {
+int place_of(JNIEnv *jni, jmethodID method, jlocation at, struct place *p) {
     char *name = NULL, *sign = NULL, *file = NULL;
     jclass c = NULL;
-    struct text function = {0}, path = {0};
     jvmtiEnv *ti = agent.ti;
-    if ((*ti)->GetMethodName(ti, f->method, &name, NULL, NULL) == JVMTI_ERROR_NONE &&
-        (*ti)->GetMethodDeclaringClass(ti, f->method, &c) == JVMTI_ERROR_NONE &&
-        (*ti)->GetClassSignature(ti, c, &sign, NULL) == JVMTI_ERROR_NONE && !of_lambda(sign)) {
-        shown(&function, sign);
-        put(&function, ".");
-        method_name(&function, name);
-        size_t slash = length(sign);
-        while (slash > 0 && sign[slash] != '/')
-            slash--;
-        if ((*ti)->GetSourceFileName(ti, c, &file) == JVMTI_ERROR_NONE) {
-            add(&path, sign + 1, slash);
-            put(&path, file);
-        } else {
-            put(&path, "");
-        }
-        put(t, "{\"function\":");
-        quote(t, function.b);
-        put(t, ",\"file\":");
-        quote(t, path.b);
-        put(t, ",\"line\":");
-        number(t, line_of(f->method, f->location));
-        put(t, "},");
+    memset(p, 0, sizeof *p);
+    if ((*ti)->GetMethodName(ti, method, &name, NULL, NULL) == JVMTI_ERROR_NONE &&
+        (*ti)->GetMethodDeclaringClass(ti, method, &c) == JVMTI_ERROR_NONE &&
+        (*ti)->GetClassSignature(ti, c, &sign, NULL) == JVMTI_ERROR_NONE) {
+        p->ours = begins(sign, "Ljava/lang/Strobe");
+        p->hidden = p->ours || of_lambda(sign);
+        jobject loader = loader_of(c);
+        p->system = is_system(jni, loader);
+        (*jni)->DeleteLocalRef(jni, loader);
+        shown_class(&p->function, sign);
+        put(&p->function, ".");
+        shown_method(&p->function, name);
+        put(&p->file, "");
+        if ((*ti)->GetSourceFileName(ti, c, &file) == JVMTI_ERROR_NONE)
+            source_path(&p->file, sign, file);
+        p->line = line_of(method, at);
     }
     (*ti)->Deallocate(ti, (unsigned char *)name);
     (*ti)->Deallocate(ti, (unsigned char *)sign);
     (*ti)->Deallocate(ti, (unsigned char *)file);
     (*jni)->DeleteLocalRef(jni, c);
-    drop(&function);
-    drop(&path);
+    return p->function.n > 0;
 }
 
-static void thread_name(JNIEnv *jni, jthread thread, struct text *t) {
+void drop_place(struct place *p) {
+    drop(&p->function);
+    drop(&p->file);
+}
+
+// source_path is a class's source as it is told: the package's folder and the file's name.
+void source_path(struct text *t, const char *sign, const char *file) {
+    size_t slash = length(sign);
+    while (slash > 0 && sign[slash] != '/')
+        slash--;
+    add(t, sign + 1, slash);
+    put(t, file);
+}
+
+// say_place writes the members of a place, without braces.
+void say_place(struct text *t, struct place *p) {
+    put(t, "\"function\":");
+    quote(t, p->function.b);
+    put(t, ",\"file\":");
+    quote(t, p->file.b);
+    put(t, ",\"line\":");
+    number(t, p->line);
+}
+
+static void frame(JNIEnv *jni, struct text *t, const jvmtiFrameInfo *f) {
+    struct place p;
+    if (place_of(jni, f->method, f->location, &p) && !p.hidden) {
+        put(t, "{");
+        say_place(t, &p);
+        put(t, "},");
+    }
+    drop_place(&p);
+}
+
+void thread_name(JNIEnv *jni, jthread thread, struct text *t) {
     jvmtiThreadInfo info;
     memset(&info, 0, sizeof info);
     if ((*agent.ti)->GetThreadInfo(agent.ti, thread, &info) == JVMTI_ERROR_NONE) {
@@ -125,7 +151,7 @@ static void waits(JNIEnv *jni, jthread thread, jint state, struct text *t) {
     jclass c = (*jni)->GetObjectClass(jni, monitor);
     put(t, "waits for the monitor of ");
     if ((*ti)->GetClassSignature(ti, c, &sign, NULL) == JVMTI_ERROR_NONE)
-        shown(t, sign);
+        shown_class(t, sign);
     memset(&usage, 0, sizeof usage);
     if ((*ti)->GetObjectMonitorUsage(ti, monitor, &usage) == JVMTI_ERROR_NONE && usage.owner) {
         put(t, ", which thread \"");

@@ -10,8 +10,12 @@ import jdk.internal.misc.Unsafe;
 public final class StrobeRecorder {
     static final Unsafe U = Unsafe.getUnsafe();
 
-    /** Off before the start and after the link's end: woven code that still runs then records nothing. */
-    static volatile boolean on;
+    /**
+     * Which start of the agent it is; 0 before the first and after the link's end: woven code that still runs then records
+     * nothing. What threads have of an earlier one is not used any more.
+     */
+    static volatile int era;
+    private static int eras;
 
     /** What virtual threads are instances of; null where there are none. */
     private static final Class<?> VIRTUAL = virtual();
@@ -36,17 +40,22 @@ public final class StrobeRecorder {
 
     private StrobeRecorder() { }
 
-    /** Begins; called once by the agent, in the first moment in which classes of the program could run. */
+    /** Begins; called by the agent, at a launch in the first moment in which classes of the program could run. */
     static void start() {
-        own = new StrobeThread(++streams);
+        synchronized (LOCK) {
+            functions = new Function[256];
+            freed = lanes = 0;
+            streams = 1;
+            own = new StrobeThread(1, ++eras);
+        }
         tid(); // natives are looked for once, now: later that would be in the middle of a call
         fields(StrobeText.class);
         close(0, 0);
-        on = true;
+        era = eras;
     }
 
     static void stop() {
-        on = false;
+        era = 0;
     }
 
     private static Class<?> virtual() {
@@ -100,24 +109,24 @@ public final class StrobeRecorder {
     /** The thread's stream, made at its first call; null where nothing is to be recorded now. */
     private static StrobeThread here() {
         if (VIRTUAL != null && VIRTUAL.isInstance(Thread.currentThread())) {
-            return on ? onCarrier() : null;
+            return era != 0 ? onCarrier() : null;
         }
         StrobeThread t = LOCAL.get();
-        if (t == null) {
+        if (t == null || t.era != era) {
             t = first(Thread.currentThread().getName());
         }
-        return t == null || t.in || !on ? null : t;
+        return t == null || t.in ? null : t;
     }
 
     private static StrobeThread first(String name) {
-        if (!on) {
+        StrobeThread t = LOCAL.get();
+        if (era == 0 || t != null && t.in) {
             return null;
         }
-        StrobeThread t;
         int lane;
         synchronized (LOCK) {
             lane = ++lanes;
-            t = freed > 0 ? free[--freed] : new StrobeThread(++streams);
+            t = freed > 0 ? free[--freed] : new StrobeThread(++streams, eras);
         }
         t.begins(lane, name);
         LOCAL.set(t);
@@ -132,7 +141,7 @@ public final class StrobeRecorder {
         boolean is = false;
         try {
             t = LOCAL.get();
-            if (t == null) {
+            if (t == null || t.era != era) {
                 t = first("carrier");
             }
             if (t == null || t.in) {
@@ -140,9 +149,9 @@ public final class StrobeRecorder {
             }
             t.in = true;
             int[] lane = LANES.get();
-            if (lane == null) {
+            if (lane == null || lane[1] != t.era) {
                 synchronized (LOCK) {
-                    lane = new int[] {++lanes};
+                    lane = new int[] {++lanes, t.era};
                 }
                 LANES.set(lane);
             }
@@ -162,6 +171,9 @@ public final class StrobeRecorder {
             return;
         }
         LOCAL.remove();
+        if (t.era != era) {
+            return;
+        }
         t.flushLost();
         synchronized (LOCK) {
             if (freed == free.length) {
@@ -382,6 +394,27 @@ public final class StrobeRecorder {
         } catch (Throwable again) {
             // nothing of ours reaches the program
         }
+    }
+
+    /** Has this thread record nothing, or again. Returns what was. A virtual thread's carrier is what is meant. */
+    static boolean quiet(boolean is) {
+        StrobeThread t = LOCAL.get();
+        if (t == null) {
+            return false;
+        }
+        boolean was = t.in;
+        t.in = is;
+        return was;
+    }
+
+    /** The stream for a record of a logpoint, which is begun; null: there is none. */
+    static StrobeThread forLog() {
+        StrobeThread t = here();
+        if (t == null || t.open(StrobeThread.LOG, null)) {
+            return t;
+        }
+        t.release();
+        return null;
     }
 
     // --- by the agent's library

@@ -5,7 +5,7 @@ import jdk.internal.misc.Unsafe;
 
 /** A thread's stream of records, and what is written into a record. Only its thread touches it. */
 public final class StrobeThread extends StrobeWriter {
-    static final int FUNCTION = 1, LANE = 2, ENTER = 3, EXIT = 4, LOST = 6, CRASH = 7, NEXT = 255;
+    static final int FUNCTION = 1, LANE = 2, ENTER = 3, EXIT = 4, LOST = 6, CRASH = 7, LOG = 8, NEXT = 255;
     static final int THROWN = 1;
 
     /** Room that a record needs besides its names: see StrobeWriter.room. */
@@ -13,6 +13,7 @@ public final class StrobeThread extends StrobeWriter {
 
     private static final Unsafe U = StrobeRecorder.U;
     private final int stream;
+    final int era; // StrobeRecorder.era
     private int sequence = -1;
     private long segment, size, end; // mapping, its size, and where records end
 
@@ -25,8 +26,9 @@ public final class StrobeThread extends StrobeWriter {
     private int kind, keyed;
     private HashMap<Integer, long[]> lost; // by function: enters, exits, and open calls without an enter
 
-    StrobeThread(int stream) {
+    StrobeThread(int stream, int era) {
         this.stream = stream;
+        this.era = era;
     }
 
     /** A thread begins. */
@@ -42,7 +44,7 @@ public final class StrobeThread extends StrobeWriter {
                 carries = false;
                 StrobeCarriers.unpin();
             }
-            if (of.length == 1 && of[0] > 0) { // not told yet
+            if (of[0] > 0) { // not told yet
                 if (name != null && !prepare(0, null, ROOM) || !tellLane(of[0], "{\"of\":", own, "")) {
                     return false;
                 }
