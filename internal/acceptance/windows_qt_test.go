@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
@@ -86,7 +85,10 @@ func TestInterfaceOfQt(t *testing.T) {
 		t.Errorf("%d rows of 1,000 are listed", rows)
 	}
 	name := first.id(t, "txt", "Name")
-	time.Sleep(400 * time.Millisecond) // the program idles, so that what it does then is known
+	idle := s.Count(t, id, "function_enter", "app::tick") + 20
+	strobetest.Eventually(t, endLimit, "the program idles, so that what it does then is known", func() bool {
+		return s.Count(t, id, "function_enter", "app::tick") > idle
+	})
 	for _, c := range []struct {
 		in   args
 		says string // the program's last line

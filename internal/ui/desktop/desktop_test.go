@@ -105,25 +105,22 @@ func openAt(t *testing.T, d *display.Display) ui.Desktop {
 	return desk
 }
 
-// settled looks until three looks give the same number of elements.
+// settled looks until looks give the same number of elements for a while.
 func settled(t *testing.T, desk ui.Desktop, pid int, command string) *ui.Tree {
 	t.Helper()
-	same, last := 0, -1
-	for end := time.Now().Add(time.Minute); ; time.Sleep(200 * time.Millisecond) {
-		tree, err := desk.Look(t.Context(), ui.Look{PIDs: []int{pid}})
-		if err != nil {
+	last, since := -1, time.Now()
+	var tree *ui.Tree
+	strobetest.Eventually(t, time.Minute, command+" shows the same number of elements for a while", func() bool {
+		var err error
+		if tree, err = desk.Look(t.Context(), ui.Look{PIDs: []int{pid}}); err != nil {
 			t.Fatal(err)
 		}
-		if same++; tree.Nodes != last {
-			same = 0
+		if tree.Nodes != last {
+			last, since = tree.Nodes, time.Now()
 		}
-		if last = tree.Nodes; same >= 3 && last > 0 && (last > 1 || command == "wish") {
-			return tree
-		}
-		if time.Now().After(end) {
-			t.Fatalf("%s: %d elements after a minute", command, last)
-		}
-	}
+		return time.Since(since) > 600*time.Millisecond && last > 0 && (last > 1 || command == "wish")
+	})
+	return tree
 }
 
 // TestLooksAreWhole: what a look finds is what a walk finds that asks for one thing after the other.
