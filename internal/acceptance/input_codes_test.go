@@ -22,6 +22,7 @@ var elsewhere = map[string]string{
 	"NO_DEBUG_SYMBOLS": "internal/symbol: a launch goes on without; warnings and capabilities say so",
 	"OPTIMIZED_OUT":    "internal/expr: a watch that needs such a value answers WATCH_FAILED, and says so",
 	"READ_FAILED":      "internal/expr: a watch that cannot be read shows <unreadable>; reads by debug_memory come later",
+	"UNREACHABLE":      "internal/bucket: a store that does not answer",
 	"INTERNAL_ERROR":   "internal/daemon and internal/mcp: a daemon that hangs, an operation that panics",
 }
 

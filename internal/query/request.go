@@ -36,10 +36,10 @@ type Request struct {
 	View      string   `json:"view,omitempty"`
 	Fields    []string `json:"fields,omitempty" jsonschema:"table: columns, expressions"`
 	Claim     string   `json:"claim,omitempty"`
-	Against   string   `json:"against,omitempty" jsonschema:"diff: with this session"`
+	Against   string   `json:"against,omitempty" jsonschema:"diff: session"`
 	Object    string   `json:"object,omitempty" jsonschema:"its address"`
 
-	Allocators []Allocator `json:"allocators,omitempty" jsonschema:"of object"`
+	Allocators []Allocator `json:"allocators,omitempty"`
 
 	Unfold    bool `json:"unfold,omitempty" jsonschema:"tree: each call in a line"`
 	MaxTokens int  `json:"maxTokens,omitempty"`

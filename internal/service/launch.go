@@ -13,23 +13,23 @@ import (
 
 // LaunchParams are the parameters of debug_launch.
 type LaunchParams struct {
-	Command string   `json:"command,omitempty" jsonschema:"path, or name in PATH"`
+	Command string   `json:"command,omitempty" jsonschema:"path, or in PATH"`
 	PID     int      `json:"pid,omitempty" jsonschema:"attach to it instead"`
 	Args    []string `json:"args,omitempty"`
 	Cwd     string   `json:"cwd,omitempty" jsonschema:"default: a path's directory, else projectRoot"`
 
 	ProjectRoot string            `json:"projectRoot" jsonschema:"absolute; what @usercode means"`
-	Env         map[string]string `json:"env,omitempty" jsonschema:"added"`
-	Stdin       string            `json:"stdin,omitempty" jsonschema:"text, or \"pipe\": send it with debug_session input"`
-	Terminal    bool              `json:"terminal,omitempty" jsonschema:"a pseudo-terminal"`
+	Env         map[string]string `json:"env,omitempty"`
+	Stdin       string            `json:"stdin,omitempty" jsonschema:"text, or \"pipe\" for debug_session input"`
+	Terminal    bool              `json:"terminal,omitempty"`
 
 	TerminalSize       string   `json:"terminalSize,omitempty" jsonschema:"default 80x24"`
 	SymbolsPath        string   `json:"symbolsPath,omitempty" jsonschema:"with debug info"`
-	Core               string   `json:"core,omitempty" jsonschema:"core file of command, to open instead"`
-	Trace              []string `json:"trace,omitempty" jsonschema:"patterns from the start; see debug_trace"`
+	Core               string   `json:"core,omitempty" jsonschema:"core file, to open instead"`
+	Trace              []string `json:"trace,omitempty" jsonschema:"patterns; see debug_trace"`
 	SerializationDepth int      `json:"serializationDepth,omitempty"`
 	Channels           []string `json:"channels,omitempty"`
-	StopOnEntry        bool     `json:"stopOnEntry,omitempty" jsonschema:"pause before main"`
+	StopOnEntry        bool     `json:"stopOnEntry,omitempty"`
 
 	OnFullBuffer string `json:"onFullBuffer,omitempty" jsonschema:"no room: wait, drop and count, or block"`
 	LineBuffer   string `json:"lineBuffer,omitempty" jsonschema:"stdout by lines"`

@@ -25,7 +25,7 @@ func TestSchemasAreSmall(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(string(a)+string(b), ":true") {
+		if strings.Contains(strings.ReplaceAll(string(a)+string(b), `"default":true`, ""), ":true") {
 			t.Errorf("%s: a schema is \"true\", which some clients refuse", op.Name)
 		}
 		t.Logf("%s: input %d, output %d, summary %d", op.Name, len(a), len(b), len(op.Summary))
