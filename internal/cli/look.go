@@ -43,7 +43,8 @@ func (a *app) lookCommand() *cobra.Command {
 		Use:   "look [ID]",
 		Short: "Show a program's user interface as text, or take a picture of it",
 		Long: `Reads the windows of a session's processes by accessibility. A line is one element: its id, its name, its place
-on the screen, its states. With --picture the windows, or the element of --element, go to a PNG file.`,
+on the screen, its states. Without an argument it takes the one session that runs. With --picture the windows, or the
+element of --element, go to a PNG file.`,
 		Example: `  strobe run --display virtual -- ./app &
   strobe look app-2026-05-04-10h30
   strobe look app-2026-05-04-10h30 --wait 'title=Saved' --picture window.png`,
@@ -52,6 +53,12 @@ on the screen, its states. With --picture the windows, or the element of --eleme
 			req := map[string]any{}
 			if len(args) > 0 {
 				req["sessionId"] = args[0]
+			} else if pid == 0 {
+				one, err := onlySession(cmd)
+				if err != nil {
+					return err
+				}
+				req["sessionId"] = one
 			}
 			setAll(req, map[string]any{"id": id, "since": since, "depth": depth, "maxTokens": tokens, "pid": pid, "all": all})
 			if wait != "" || gone {
@@ -83,6 +90,20 @@ on the screen, its states. With --picture the windows, or the element of --eleme
 	c.Flags().IntVar(&pid, "pid", 0, "a process that is in no session, instead of ID")
 	c.Flags().StringVar(&file, "picture", "", "write a picture to this file")
 	return c
+}
+
+// onlySession is the one session that runs.
+func onlySession(cmd *cobra.Command) (string, error) {
+	c, err := connect(cmd.Context())
+	if err != nil {
+		return "", err
+	}
+	defer c.Close()
+	raw, err := c.call(cmd.Context(), "debug_session", map[string]any{"action": "list"})
+	if err != nil {
+		return "", err
+	}
+	return runningSession(raw, nil)
 }
 
 func (a *app) printLook(raw json.RawMessage, file string) error {
@@ -135,7 +156,7 @@ func (a *app) actCommand() *cobra.Command {
 		Use:   "act ID ACTION [ELEMENT|KEY]",
 		Short: "Do what a user would do with a program's interface, and see what came of it",
 		Long: `ACTION is click, double_click, right_click, set_value, type, select, scroll, drag, key or hover. ELEMENT is an
-id that strobe look has shown; --title finds it by its name. For key it is the key: Return, ctrl+s.`,
+id that strobe look has shown, as btn#5c8a12, or a name. For key it is the key: Return, ctrl+s.`,
 		Example: `  strobe act app-2026-05-04-10h30 click btn#5c8a12
   strobe act app-2026-05-04-10h30 type txt#0a1b2c --text 'Hello'
   strobe act app-2026-05-04-10h30 select --title File --role menu --item 'Save'
@@ -144,10 +165,13 @@ id that strobe look has shown; --title finds it by its name. For key it is the k
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req := map[string]any{"sessionId": args[0], "action": args[1]}
 			if len(args) > 2 {
-				if args[1] == "key" {
+				switch {
+				case args[1] == "key":
 					req["key"] = args[2]
-				} else {
+				case strings.Contains(args[2], "#"):
 					req["id"] = args[2]
+				default:
+					req["title"] = args[2]
 				}
 			}
 			setAll(req, map[string]any{"title": title, "role": role, "value": value, "text": text, "item": item,
@@ -175,7 +199,7 @@ id that strobe look has shown; --title finds it by its name. For key it is the k
 			return a.callAndPrint(cmd, "debug_ui_action", req, a.printAct)
 		},
 	}
-	c.Flags().StringVar(&title, "title", "", "the element with this name, instead of ELEMENT")
+	c.Flags().StringVar(&title, "title", "", "the element with this name, where that has a #")
 	c.Flags().StringVar(&role, "role", "", "with --title: of this role")
 	c.Flags().StringVar(&at, "at", "", "X,Y on the screen instead of an element")
 	c.Flags().StringVar(&to, "to", "", "drag: to this element or X,Y")

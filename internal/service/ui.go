@@ -101,7 +101,7 @@ var uiOp = Op{
 
 func lookAtUI(ctx context.Context, s *Service, p *UIParams) (*UIResult, error) {
 	if (p.SessionID == "") == (p.PID == 0) {
-		return nil, invalid("Give one of them.", "sessionId or pid: whose interface?")
+		return nil, invalid("Give one of them.", "neither sessionId nor pid says whose interface")
 	}
 	began := time.Now()
 	one, err := s.panel(ctx, p.SessionID, p.PID)
