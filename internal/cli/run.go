@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -431,12 +432,15 @@ func (r *running) end(ctx context.Context, ask string, grace time.Duration) (*ou
 func (r *running) summary(ctx context.Context, f runFlags, end *outcome) {
 	w := r.app.err
 	if len(f.trace) > 0 {
-		var page struct{ Tree, Hint string }
+		var page struct{ Tree, Text, Hint string }
 		req := map[string]any{"sessionId": r.id, "view": "tree", "limit": 200}
+		if !slices.ContainsFunc(f.trace, func(p string) bool { return p != "@coverage" }) {
+			req = map[string]any{"sessionId": r.id, "view": "coverage"}
+		}
 		if err := r.client.callInto(ctx, "debug_query", req, &page); err != nil {
 			fmt.Fprintf(w, "strobe: %v\n", err)
 		}
-		for _, text := range []string{strings.TrimRight(page.Tree, "\n"), page.Hint} {
+		for _, text := range []string{strings.TrimRight(page.Tree+page.Text, "\n"), page.Hint} {
 			if text != "" {
 				fmt.Fprintln(w, text)
 			}
