@@ -294,6 +294,10 @@ func (d *drainer) goLanes(rs *ringState, sp uint64) (*lanes, uint64) {
 	return ls, depth
 }
 
+// goSteps is what is said of steps in Go.
+const goSteps = "a step follows its thread: where Go's runtime moves the goroutine to another one meanwhile, it does " +
+	"not end; set a breakpoint instead"
+
 // keptGoroutines is how many goroutines are remembered that have no call open.
 const keptGoroutines = 1 << 16
 

@@ -460,7 +460,8 @@ func (t *target) Capabilities() collector.Capabilities {
 		kind = append(kind, mod.Compiler)
 	}
 	if mod.Go {
-		c.Runtime = "go"
+		c.Runtime, c.Stepping = "go", "partial"
+		c.Limitations = append(c.Limitations, goSteps)
 	}
 	c.RuntimeDetail = strings.Join(kind, ", ")
 	if !mod.HasDWARF {
