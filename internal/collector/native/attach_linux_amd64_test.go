@@ -153,7 +153,9 @@ func TestAttachUnderLoad(t *testing.T) {
 			t.Errorf("attach %d: %s", i, sink.bad)
 		}
 	}
-	if maps, err := readMaps(prog.Process.Pid); err != nil || regions(maps) > times/10+1 {
+	// A region stays where a thread waits for a CPU in it for longer than a detach waits: seldom, on a machine that does
+	// nothing else.
+	if maps, err := readMaps(prog.Process.Pid); err != nil || regions(maps) > times/4+1 {
 		t.Errorf("%d of our regions are left of %d attaches, %v", regions(maps), times, err)
 	}
 	out := prog.end(t)
