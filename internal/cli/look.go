@@ -99,11 +99,7 @@ func onlySession(cmd *cobra.Command) (string, error) {
 		return "", err
 	}
 	defer c.Close()
-	raw, err := c.call(cmd.Context(), "debug_session", map[string]any{"action": "list"})
-	if err != nil {
-		return "", err
-	}
-	return runningSession(raw, nil)
+	return c.running(cmd.Context(), nil)
 }
 
 func (a *app) printLook(raw json.RawMessage, file string) error {

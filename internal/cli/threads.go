@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -28,15 +29,11 @@ runs.`,
 				return err
 			}
 			defer c.Close()
-			raw, err := c.call(cmd.Context(), "debug_session", map[string]any{"action": "list"})
+			id, err := c.running(cmd.Context(), args)
 			if err != nil {
 				return err
 			}
-			id, err := runningSession(raw, args)
-			if err != nil {
-				return err
-			}
-			raw, err = c.call(cmd.Context(), "debug_session",
+			raw, err := c.call(cmd.Context(), "debug_session",
 				map[string]any{"action": "status", "sessionId": id, "threads": true})
 			if err != nil {
 				return err
@@ -44,6 +41,15 @@ runs.`,
 			return a.printThreads(raw)
 		},
 	}
+}
+
+// running is runningSession of the daemon's.
+func (c *client) running(ctx context.Context, args []string) (string, error) {
+	raw, err := c.call(ctx, "debug_session", map[string]any{"action": "list"})
+	if err != nil {
+		return "", err
+	}
+	return runningSession(raw, args)
 }
 
 // runningSession finds the session that a command means: by id, by its program's process, or the only one that runs.

@@ -165,7 +165,11 @@ const (
 // more while it stands.
 func (p *process) leaksOf(ctx context.Context, code *goroutine.Program,
 	d *goroutine.Dump) ([]collector.Deadlock, error) {
-	found, err := code.Leaked(d, p.extent(nil))
+	x, err := p.extent(nil)
+	if err != nil {
+		return nil, err
+	}
+	found, err := code.Leaked(d, x)
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
@@ -174,7 +178,10 @@ func (p *process) leaksOf(ctx context.Context, code *goroutine.Program,
 		stands := p.whileHalted(ctx, func() {
 			var d *goroutine.Dump
 			if d, err = code.Read(); err == nil {
-				sure, err = code.Leaked(d, p.extent(d))
+				x, err = p.extent(d)
+			}
+			if err == nil {
+				sure, err = code.Leaked(d, x)
 			}
 		})
 		if err := cmp.Or(stands, err); err != nil {
@@ -244,10 +251,14 @@ func leakOf(list []*goroutine.Goroutine, root string) collector.Deadlock {
 }
 
 // extent is the process's memory, with what the threads that run goroutines have in their registers, where they stand.
-func (p *process) extent(d *goroutine.Dump) (x goroutine.Extent) {
+// Without all of its memory nothing would seem to be reached.
+func (p *process) extent(d *goroutine.Dump) (x goroutine.Extent, err error) {
 	all, err := readMaps(p.pid)
+	if err == nil && len(all) == 0 {
+		err = fmt.Errorf("process %d has no memory: it has ended", p.pid)
+	}
 	if err != nil {
-		return x
+		return x, err
 	}
 	for _, m := range all {
 		if m.write && !m.shared && m.path != "[stack]" {
@@ -255,7 +266,7 @@ func (p *process) extent(d *goroutine.Dump) (x goroutine.Extent) {
 		}
 	}
 	if d == nil {
-		return x
+		return x, nil
 	}
 	for _, g := range d.Goroutines {
 		regs, err := ptrace.GetRegs(g.Thread)
@@ -265,5 +276,5 @@ func (p *process) extent(d *goroutine.Dump) (x goroutine.Extent) {
 		x.Words = append(x.Words, regs.Rax, regs.Rbx, regs.Rcx, regs.Rdx, regs.Rsi, regs.Rdi, regs.Rbp, regs.R8, regs.R9,
 			regs.R10, regs.R11, regs.R12, regs.R13, regs.R14, regs.R15)
 	}
-	return x
+	return x, nil
 }

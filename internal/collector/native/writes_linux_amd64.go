@@ -341,10 +341,13 @@ func (d *drainer) wrote(rs *ringState, rec *ring.Rec) {
 	if le.Uint32(rec.Payload) == 2 {
 		stream = event.Stderr
 	}
-	print, thread := rec.Payload[16:], rs.lanes.name(0)
+	print := rec.Payload[16:]
+	var thread event.ThreadID
 	if hooks := *rs.p.hooks.Load(); int(rec.Hook) < len(hooks) && hooks[rec.Hook] != nil && hooks[rec.Hook].goes {
 		ls, sp := d.goLanes(rs, rec.SP)
 		thread = ls.at(sp).id
+	} else {
+		thread = rs.lanes.name(0)
 	}
 	d.writes = append(d.writes, collector.Write{
 		TS: d.ts(rec.TSC), Thread: thread, Stream: stream, N: int64(min(le.Uint64(rec.Payload[8:]), 1<<40)),
