@@ -24,25 +24,7 @@ file:GLOB (what happens to files), process (signals, limits), stdio. "strobe cha
 	return c
 }
 
-// channelCall runs debug_channel and prints the answer, which show renders for people.
-func (a *app) channelCall(cmd *cobra.Command, req map[string]any, show func(json.RawMessage) error) error {
-	c, err := connect(cmd.Context())
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	raw, err := c.call(cmd.Context(), "debug_channel", req)
-	if err != nil {
-		return err
-	}
-	if a.json {
-		fmt.Fprintf(a.out, "%s\n", raw)
-		return nil
-	}
-	return show(raw)
-}
-
-// channelList shows the open channels, and all kinds that there are.
+// showChannels shows the open channels, and all kinds that there are.
 func (a *app) showChannels(raw json.RawMessage) error {
 	var r struct {
 		Channels []struct {
@@ -95,7 +77,7 @@ func (a *app) channelAdd() *cobra.Command {
 			if len(options) > 0 {
 				req["options"] = options
 			}
-			return a.channelCall(cmd, req, a.showChannels)
+			return a.callAndPrint(cmd, "debug_channel", req, a.showChannels)
 		},
 	}
 }
@@ -106,7 +88,7 @@ func (a *app) channelRemove() *cobra.Command {
 		Example: "  strobe channel remove app-2026-05-04-10h30 net:8080",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.channelCall(cmd, map[string]any{"action": "remove", "sessionId": args[0], "channel": args[1]},
+			return a.callAndPrint(cmd, "debug_channel", map[string]any{"action": "remove", "sessionId": args[0], "channel": args[1]},
 				a.showChannels)
 		},
 	}
@@ -118,7 +100,7 @@ func (a *app) channelList() *cobra.Command {
 		Example: "  strobe channel list app-2026-05-04-10h30",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.channelCall(cmd, map[string]any{"action": "list", "sessionId": args[0]}, a.showChannels)
+			return a.callAndPrint(cmd, "debug_channel", map[string]any{"action": "list", "sessionId": args[0]}, a.showChannels)
 		},
 	}
 }
@@ -137,7 +119,7 @@ func (a *app) channelSend() *cobra.Command {
 			}
 			message["do"] = args[2]
 			req := map[string]any{"action": "send", "sessionId": args[0], "channel": args[1], "message": message}
-			return a.channelCall(cmd, req, func(raw json.RawMessage) error {
+			return a.callAndPrint(cmd, "debug_channel", req, func(raw json.RawMessage) error {
 				var r struct{ Answer json.RawMessage }
 				if err := json.Unmarshal(raw, &r); err != nil {
 					return fmt.Errorf("read answer: %w", err)
@@ -177,7 +159,7 @@ func (a *app) channelQuery() *cobra.Command {
 			if len(match) > 0 {
 				req["match"] = match
 			}
-			return a.channelCall(cmd, req, a.showHeard)
+			return a.callAndPrint(cmd, "debug_channel", req, a.showHeard)
 		},
 	}
 	c.Flags().StringVar(&from, "from", "", "only events from then on, e.g. -5s")
