@@ -88,8 +88,8 @@ func (a *app) channelRemove() *cobra.Command {
 		Example: "  strobe channel remove app-2026-05-04-10h30 net:8080",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.callAndPrint(cmd, "debug_channel", map[string]any{"action": "remove", "sessionId": args[0], "channel": args[1]},
-				a.showChannels)
+			req := map[string]any{"action": "remove", "sessionId": args[0], "channel": args[1]}
+			return a.callAndPrint(cmd, "debug_channel", req, a.showChannels)
 		},
 	}
 }

@@ -218,8 +218,8 @@ func readStates(m *dbus.Message, gtk4 bool) ui.States {
 	return s
 }
 
-// details reads what an element is.
-func (w *walk) details(n *ui.Node, r ref, depth int, gtk4 bool) {
+// called reads what an element is called.
+func (w *walk) called(n *ui.Node, r ref, gtk4 bool) {
 	w.call(r, accessible, "GetRole", "", nil, func(m *dbus.Message) {
 		if m != nil {
 			n.Role = roleOf(m.Body.Uint32())
@@ -230,6 +230,11 @@ func (w *walk) details(n *ui.Node, r ref, depth int, gtk4 bool) {
 			n.Name = nameIn(m, gtk4)
 		}
 	})
+}
+
+// details reads what an element is.
+func (w *walk) details(n *ui.Node, r ref, depth int, gtk4 bool) {
+	w.called(n, r, gtk4)
 	w.call(r, accessible, "GetInterfaces", "", nil, func(m *dbus.Message) {
 		if m == nil {
 			return
@@ -406,16 +411,7 @@ func (b *Bus) Again(ctx context.Context, n *ui.Node) (*ui.Node, error) {
 
 // one is details without what is below.
 func (w *walk) one(n *ui.Node, r ref, gtk4 bool) {
-	w.call(r, accessible, "GetRole", "", nil, func(m *dbus.Message) {
-		if m != nil {
-			n.Role = roleOf(m.Body.Uint32())
-		}
-	})
-	w.call(r, dbus.Props, "Get", "ss", nameOf, func(m *dbus.Message) {
-		if m != nil {
-			n.Name = nameIn(m, gtk4)
-		}
-	})
+	w.called(n, r, gtk4)
 	w.call(r, accessible, "GetInterfaces", "", nil, func(m *dbus.Message) {
 		if m != nil {
 			n.Can = readPowers(m)
