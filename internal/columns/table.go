@@ -1,6 +1,7 @@
 package columns
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -46,6 +47,7 @@ type Table struct {
 	Recursive bool // calls stood in calls of the same function on one thread
 	Skipped   int  // values that got no column, because there were MaxColumns
 	Cut       bool // objects with more members, or deeper, than columns are made for
+	Depth     int  // objects in objects that have columns; 0: MaxDepth
 	roots     [numPlaces]*node
 	columns   []*Column
 	names     map[Cell]string
@@ -112,7 +114,7 @@ func (t *Table) Put(row int, p Place, name string, v value.Value) {
 		t.roots[p] = root
 	}
 	t.top = root.kid(0, name, name)
-	t.spread(t.top, p, row, v, 0)
+	t.spread(t.top, p, row, v, MaxDepth-cmp.Or(t.Depth, MaxDepth))
 }
 
 // kid returns the member of a name, which is probably the i-th.
@@ -325,6 +327,9 @@ func (c *Column) Same() (Cell, bool) {
 	}
 	return c.dict[0], true
 }
+
+// Different is how many different values the column has; 0: very many.
+func (c *Column) Different() int { return len(c.dict) }
 
 // Show writes a cell in short; a text that was not kept is "…".
 func (t *Table) Show(c Cell) string {

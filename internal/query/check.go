@@ -16,8 +16,8 @@ import (
 func (f *filters) checkClaim() error {
 	r := &f.req
 	if r.View != "check" && r.View != "diff" {
-		if r.Against != "" {
-			return invalid("against", `Ask with view "diff".`, "view %s is of one session", r.View)
+		if r.Against != "" && r.View != "invariants" {
+			return invalid("against", `Ask with view "diff" or "invariants".`, "view %s is of one session", r.View)
 		}
 		if r.Claim != "" {
 			return invalid("claim", `Ask with view "check" or "diff".`, "view %s takes none", r.View)

@@ -1,7 +1,10 @@
 package query
 
 import (
+	"cmp"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/columns"
@@ -11,28 +14,8 @@ import (
 // contrastSessions is view diff of two sessions, this one a and the other b: which functions only one called, how often
 // both did, and which values tell their calls apart.
 func (a *asker) contrastSessions(parts []part, res *Result, other *store.Store) (notes []string, err error) {
-	g := newGathered()
-	if err := a.gatherInto(g, parts, newEnters(), putExit); err != nil {
-		return nil, err
-	}
-	split := map[*calls]int{}
-	for _, c := range g.all {
-		split[c] = len(c.table.Rows)
-	}
-	sn, err := other.Snapshot(a.ctx)
+	g, others, err := a.bothSessions(parts, other)
 	if err != nil {
-		return nil, fmt.Errorf("take snapshot: %w", err)
-	}
-	defer sn.Close()
-	b := newAsker(a.ctx, other, sn, a.filters)
-	if err := b.findProcesses(); err != nil {
-		return nil, fmt.Errorf("look for processes: %w", err)
-	}
-	theirs, err := b.plan()
-	if err != nil {
-		return nil, err
-	}
-	if err := b.gatherInto(g, theirs, newEnters(), putExit); err != nil {
 		return nil, err
 	}
 	a.sides = strings.NewReplacer(" with, ", " in a, ", " without", " in b")
@@ -43,29 +26,34 @@ func (a *asker) contrastSessions(parts []part, res *Result, other *store.Store) 
 	}
 	fmt.Fprintf(&text, "a is %s, b is %s\n", a.st.Meta().SessionID, other.Meta().SessionID)
 	var only [2][]string
+	var all []sideBySide
 	for _, c := range g.all {
+		nB := others[c]
+		nA := len(c.table.Rows) - nB
 		res.TotalCount += c.seen
-		nA, nB := split[c], len(c.table.Rows)-split[c]
 		switch {
 		case nB == 0:
 			only[0] = append(only[0], fmt.Sprintf("%s ×%d", cut(c.name, 80), nA))
-			continue
 		case nA == 0:
 			only[1] = append(only[1], fmt.Sprintf("%s ×%d", cut(c.name, 80), nB))
-			continue
-		}
-		said := a.oneOfBoth(c, nA, nB)
-		switch {
-		case said == "":
-			same++
-		case text.Len()+len(said) > limit-250 && text.Len() > 200:
-			left++
 		default:
-			text.WriteString(cutLines(said, limit-250))
+			if one := a.oneOfBoth(c, nA, nB); one.text != "" {
+				all = append(all, one)
+			} else {
+				same++
+			}
 		}
 	}
 	for i, names := range only {
-		list(&text, []string{"only in a: ", "only in b: "}[i], names, maxHeldRules, max((limit-text.Len()-80)/(2-i), 40))
+		list(&text, []string{"only in a: ", "only in b: "}[i], names, maxHeldRules, limit/6)
+	}
+	slices.SortStableFunc(all, func(x, y sideBySide) int { return cmp.Compare(y.apart, x.apart) })
+	for i, one := range all {
+		if text.Len()+len(one.text) > limit-250 {
+			left = len(all) - i
+			break
+		}
+		text.WriteString(one.text)
 	}
 	if same > 0 {
 		fmt.Fprintf(&text, "%s called as often, with values that say nothing\n", plural(int64(same), "function"))
@@ -78,26 +66,58 @@ func (a *asker) contrastSessions(parts []part, res *Result, other *store.Store) 
 	return append(notes, g.notes()...), nil
 }
 
-// oneOfBoth compares the calls of a function that both sessions called; "" where nothing is different.
-func (a *asker) oneOfBoth(c *calls, nA, nB int) string {
-	rowsA, rowsB := make([]int, nA), make([]int, nB)
-	for i := range rowsA {
-		rowsA[i] = i
-	}
-	for i := range rowsB {
-		rowsB[i] = nA + i
-	}
-	addresses := map[*columns.Column]bool{} // which are others in each run
-	for _, col := range c.table.Columns() {
-		for row := range min(len(c.table.Rows), 8) {
-			addresses[col] = addresses[col] || col.At(row).Kind == columns.Address
+// sideBySide is a function that both sessions called.
+type sideBySide struct {
+	apart float64
+	text  string
+}
+
+// maxOfBoth is how many values of a function tell two sessions apart.
+const maxOfBoth = 2
+
+// oneOfBoth compares the calls of a function that both sessions called, the other's rows being first; no text where
+// nothing is different.
+func (a *asker) oneOfBoth(c *calls, nA, nB int) (out sideBySide) {
+	t := c.table
+	rowsA, rowsB := spread(nB, nA), spread(0, nB)
+	var all []contrast
+	for _, col := range t.Columns() {
+		if col.Place == columns.Took || runsOwn(t, col) {
+			continue
+		}
+		if one := a.apart(t, col, rowsA, rowsB); one.apart >= leastApart {
+			if col.Place == columns.Argument { // what a function gave is nearer to the cause than what it was given
+				one.apart *= 0.7
+			}
+			all = append(all, one)
 		}
 	}
-	var b strings.Builder
-	a.contrasts(&b, c.table, rowsA, rowsB, func(col *columns.Column) bool { return addresses[col] })
-	said := strings.TrimPrefix(b.String(), "  no recorded value tells them apart\n")
-	if said == "" && nA == nB {
-		return ""
+	slices.SortStableFunc(all, func(x, y contrast) int { return cmp.Compare(y.apart, x.apart) })
+	if len(all) == 0 && nA == nB {
+		return out
 	}
-	return fmt.Sprintf("%s: %d in a, %d in b\n%s", c.name, nA, nB, said)
+	out.apart = math.Abs(float64(nA-nB)) / float64(nA+nB) / 4
+	out.text = fmt.Sprintf("%s: %d in a, %d in b\n", cut(c.name, 80), nA, nB)
+	for i, one := range all {
+		if i == 0 {
+			out.apart = one.apart
+		}
+		if i == maxOfBoth {
+			out.text += fmt.Sprintf("  …+%d\n", len(all)-i)
+			break
+		}
+		out.text += cut("  "+a.sided(one.text), 200) + "\n"
+	}
+	return out
 }
+
+// spread is n rows from one on, or so many of them that more would not tell more.
+func spread(from, n int) (rows []int) {
+	for i := 0; i < n; i += max(n/maxSpread, 1) {
+		rows = append(rows, from+i)
+	}
+	return rows
+}
+
+// maxSpread rows of a function are compared with those of another session, or a few more.
+const maxSpread = 2000

@@ -31,6 +31,8 @@ type gathered struct {
 	others map[string]bool // names of functions beyond maxGathered
 	byName map[string]*calls
 	room   *columns.Room
+	depth  int // of the tables; 0: as deep as they go
+	most   int // functions; 0: maxGathered
 }
 
 // newGathered has nothing yet.
@@ -107,11 +109,12 @@ func (a *asker) gatherInto(g *gathered, parts []part, putEnter, putExit putter) 
 		if c == nil {
 			name := a.fn(row.Func).Name
 			if c = g.byName[name]; c == nil {
-				if len(g.byName) == maxGathered {
+				if len(g.byName) == cmp.Or(g.most, maxGathered) {
 					g.others[name] = true
 					return -1, true
 				}
 				c = &calls{name: name, table: columns.New(g.room)}
+				c.table.Depth = g.depth
 				g.byName[name] = c
 				g.all = append(g.all, c)
 			}
@@ -206,7 +209,7 @@ func (g *gathered) notes() (notes []string) {
 	}
 	if n := len(g.others); n > 0 {
 		notes = append(notes, fmt.Sprintf("%d functions beyond the first %d were not looked at; function selects them.", n,
-			maxGathered))
+			cmp.Or(g.most, maxGathered)))
 	}
 	for _, c := range g.all {
 		if c.table.Skipped > 0 || c.table.Cut {

@@ -176,7 +176,11 @@ func ask(ctx context.Context, st *store.Store, f *filters, env Env, seen event.I
 	case "table":
 		notes, err = a.callTable(parts, res)
 	case "invariants":
-		notes, err = a.invariants(parts, res)
+		if env.Other != nil {
+			notes, err = a.invariantsOfOther(parts, res, env.Other)
+		} else {
+			notes, err = a.invariants(parts, res)
+		}
 	case "summary":
 		notes, err = a.summary(parts, res)
 	case "diff":

@@ -115,7 +115,7 @@ func runQuery(ctx context.Context, s *Service, r *query.Request) (*query.Result,
 		}
 		return ctx.Err()
 	}
-	if r.Against != "" && r.View == "diff" {
+	if r.Against != "" && (r.View == "diff" || r.View == "invariants") {
 		other, err := s.sessions.Get(ctx, r.Against)
 		if err != nil {
 			return nil, err
@@ -131,7 +131,7 @@ func runQuery(ctx context.Context, s *Service, r *query.Request) (*query.Result,
 		env.Other = theirs
 	}
 	res, err := query.Run(use, st, *r, env)
-	if err == nil && env.Other != nil {
+	if err == nil && env.Other != nil && r.View == "diff" {
 		s.firstDifference(ctx, r, res)
 	}
 	if err != nil {

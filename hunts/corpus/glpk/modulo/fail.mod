@@ -1,0 +1,10 @@
+set I := 1..12;
+param w{i in I} := (i * 37) mod 101 - 50;
+param r{i in I} := (i * 7 - 40) mod 9;
+var x{i in I} >= 0, <= 10;
+s.t. cap: sum{i in I} (if w[i] > 0 then w[i] else 1) * x[i] <= 200;
+s.t. pair{i in I: i < card(I)}: x[i] + x[i+1] <= 12;
+maximize z: sum{i in I} r[i] * x[i];
+solve;
+display sum{i in I} r[i];
+end;

@@ -1,0 +1,11 @@
+set A := {1..9 by 3};
+set B := {i in 1..6: i mod 2 = 0};
+set C := A union B;
+param c{i in C} := round(i * 1.5 + 0.25, 1);
+var y{C} >= 0;
+s.t. lim{i in C}: y[i] <= i;
+s.t. all_: sum{i in C} y[i] <= 25;
+maximize z: sum{i in C} c[i] * y[i];
+solve;
+display C; display c;
+end;

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// shown is how many suspects are named at the end.
+const shown = 3
+
+// question is one that was asked.
+type question struct {
+	args   map[string]any
+	answer string
+}
+
+// result is one hunt.
+type result struct {
+	bug       *bug
+	questions []question
+	suspects  []string
+	place     int // of the culprit among the suspects, from 1; 0: not named
+}
+
+// asking asks questions of two sessions and keeps count.
+type asking struct {
+	h          *hunter
+	fail, pass string
+	questions  []question
+	bytes      int
+}
+
+// ask puts a question to the failing session; "" where there is no more room.
+func (a *asking) ask(args map[string]any) (string, error) {
+	if len(a.questions) == maxQuestions || a.bytes >= maxBytes {
+		return "", nil
+	}
+	args["sessionId"] = a.fail
+	answer, err := a.h.call("debug_query", args)
+	if err != nil && answer == "" {
+		return "", err
+	}
+	a.bytes += len(answer)
+	a.questions = append(a.questions, question{args, answer})
+	return answer, nil
+}
+
+func (h *hunter) hunt(b *bug, dir string) (*result, error) {
+	fail, err := h.record(b, dir, b.Fail)
+	if err != nil {
+		return nil, err
+	}
+	pass, err := h.record(b, dir, b.Pass)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		for _, id := range []string{fail, pass} {
+			_, _ = h.call("debug_session", map[string]any{"action": "stop", "sessionId": id})
+		}
+	}()
+	a := &asking{h: h, fail: fail, pass: pass}
+	diff, err := a.ask(map[string]any{"view": "diff", "against": pass})
+	if err != nil {
+		return nil, err
+	}
+	invariants, err := a.ask(map[string]any{"view": "invariants", "against": pass})
+	if err != nil {
+		return nil, err
+	}
+	r := &result{bug: b, questions: a.questions}
+	all := suspects(read(diff), read(invariants))
+	for i, s := range all {
+		if slices.Contains(b.Culprits, s) && r.place == 0 {
+			r.place = i + 1
+		}
+	}
+	r.suspects = all[:min(len(all), shown)]
+	return r, nil
+}
+
+// row is a line of the table.
+func (r *result) row() string {
+	n := 0
+	for _, q := range r.questions {
+		n += len(q.answer)
+	}
+	place := "-"
+	if r.place > 0 {
+		place = fmt.Sprint(r.place)
+	}
+	return fmt.Sprintf("%-24s %2s  %d questions %5d bytes  %s", r.bug.id(), place, len(r.questions), n,
+		strings.Join(r.suspects, ", "))
+}
+
+func (r *result) transcript() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "## %s\n\n%s\n\n", r.bug.id(), r.row())
+	for _, q := range r.questions {
+		args, _ := json.Marshal(q.args)
+		fmt.Fprintf(&b, "> %s\n\n%s\n\n", args, pretty(q.answer))
+	}
+	return b.String()
+}
+
+// pretty shows an answer's texts as lines.
+func pretty(answer string) string {
+	return strings.NewReplacer(`\n`, "\n", `\"`, `"`, `\u003e`, ">", `\u003c`, "<", `\u0026`, "&").Replace(answer)
+}

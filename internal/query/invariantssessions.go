@@ -1,0 +1,207 @@
+package query
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/strobe-debug/strobe/internal/columns"
+	"github.com/strobe-debug/strobe/internal/store"
+)
+
+// Bounds of view invariants of two sessions.
+const (
+	learnedDepth  = 1    // members of arguments, not theirs: what lies deeper differs between any two runs
+	learnedFuncs  = 2048 // of a program with everything traced
+	learnedCalls  = 4    // of the other session, at least
+	maxLearned    = 2    // rules told of one function
+	maxSeeing     = 3    // functions that tell of the same member
+	addressSample = 64   // rows in which addresses are looked for
+)
+
+// bothSessions reads the calls of the other session and behind them those of this one into the same tables; learned is
+// how many of a function's rows are the other's.
+func (a *asker) bothSessions(parts []part, other *store.Store) (g *gathered, learned map[*calls]int, err error) {
+	sn, err := other.Snapshot(a.ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("take snapshot: %w", err)
+	}
+	defer sn.Close()
+	b := newAsker(a.ctx, other, sn, a.filters)
+	if err := b.findProcesses(); err != nil {
+		return nil, nil, fmt.Errorf("look for processes: %w", err)
+	}
+	theirs, err := b.plan()
+	if err != nil {
+		return nil, nil, err
+	}
+	g = newGathered()
+	g.depth, g.most = learnedDepth, learnedFuncs
+	if err := b.gatherInto(g, theirs, newEnters(), putExit); err != nil {
+		return nil, nil, err
+	}
+	learned = map[*calls]int{}
+	for _, c := range g.all {
+		learned[c] = len(c.table.Rows)
+	}
+	return g, learned, a.gatherInto(g, parts, newEnters(), putExit)
+}
+
+// invariantsOfOther is view invariants against another session: what held in all of its calls and in nearly all of this
+// one's, with those calls here that broke it.
+func (a *asker) invariantsOfOther(parts []part, res *Result, other *store.Store) (notes []string, err error) {
+	g, learned, err := a.bothSessions(parts, other)
+	if err != nil {
+		return nil, err
+	}
+	type broken struct {
+		c     *calls
+		rules []columns.Rule
+		score float64
+	}
+	var all []broken
+	for _, c := range g.all {
+		res.TotalCount += int64(len(c.table.Rows) - learned[c])
+		if learned[c] < learnedCalls || len(c.table.Rows) == learned[c] {
+			continue
+		}
+		if rules := brokenHere(c.table, learned[c]); len(rules) > 0 {
+			all = append(all, broken{c: c, rules: rules})
+		}
+	}
+	// State that many functions see is told where it first shows.
+	first, seen := map[string]int64{}, map[string]int{}
+	for i := range all {
+		f := &all[i]
+		for _, r := range f.rules {
+			at := f.c.table.Rows[r.Breaks[0].Row].Enter
+			path := strings.TrimPrefix(r.Columns[0].Path, outPrefix)
+			if have, ok := first[path]; !ok || at < have {
+				first[path] = at
+			}
+			seen[path]++
+		}
+	}
+	for i := range all {
+		f := &all[i]
+		f.rules = slices.DeleteFunc(f.rules, func(r columns.Rule) bool {
+			path := strings.TrimPrefix(r.Columns[0].Path, outPrefix)
+			return strings.Contains(path, ".") && seen[path] > maxSeeing && f.c.table.Rows[r.Breaks[0].Row].Enter > first[path]
+		})
+		if len(f.rules) > 0 {
+			f.score = f.rules[0].Surprise
+		}
+	}
+	all = slices.DeleteFunc(all, func(f broken) bool { return len(f.rules) == 0 })
+	slices.SortStableFunc(all, func(x, y broken) int { return cmp.Compare(y.score, x.score) })
+	var b strings.Builder
+	limit, left := summaryBytes, 0
+	if a.req.MaxTokens > 0 {
+		limit = a.budget()
+	}
+	for i := range all {
+		f := &all[i]
+		text, err := a.brokenText(f.c, f.rules, learned[f.c])
+		if err != nil {
+			return nil, err
+		}
+		if b.Len() > 0 && b.Len()+len(text) > limit-100 {
+			left = len(all) - i
+			break
+		}
+		b.WriteString(text)
+	}
+	if b.Len() == 0 {
+		b.WriteString("nothing that held in all calls of the other session is broken here\n")
+	}
+	if left > 0 {
+		res.HasMore = true
+		notes = append(notes, fmt.Sprintf("%d functions more break something; function and maxTokens show them.", left))
+	}
+	res.Text = b.String()
+	return append(notes, g.notes()...), nil
+}
+
+// brokenHere are rules that hold in the first learned rows and are broken in others, the most surprising first.
+func brokenHere(t *columns.Table, learned int) (out []columns.Rule) {
+	rules, _ := t.Rules()
+	for _, r := range rules {
+		if r.Broken == 0 || len(r.Breaks) == 0 || r.Breaks[0].Row < learned || r.Calls-r.Broken < columns.MinCalls {
+			continue
+		}
+		repeatable := strings.HasPrefix(r.Text, "equal arguments")
+		if b := r.Breaks[0].Before; b >= 0 && b < learned && !repeatable { // from one session to the other
+			continue
+		}
+		if slices.ContainsFunc(r.Columns[:r.Own], func(c *columns.Column) bool { return runsOwn(t, c) }) &&
+			!strings.HasSuffix(r.Text, "null") {
+			continue
+		}
+		// What a function gave is nearer to the cause than what it was given.
+		if !slices.ContainsFunc(r.Columns[:r.Own], func(c *columns.Column) bool { return c.Place != columns.Argument }) {
+			r.Surprise *= 0.7
+		}
+		if repeatable && math.Abs(r.Surprise) > 0 {
+			r.Surprise *= 0.8 // state that arguments do not show
+		}
+		out = append(out, r)
+	}
+	slices.SortStableFunc(out, func(x, y columns.Rule) int { return cmp.Compare(y.Surprise, x.Surprise) })
+	return out
+}
+
+// runsOwn reports a column whose values are others in each run: addresses, and what is written with them.
+func runsOwn(t *columns.Table, c *columns.Column) bool {
+	if _, same := c.Same(); !same && len(t.Rows) > 0 && c.Len() > 0 && c.Different() == 2 {
+		lo, hi, ok := c.Range()
+		if ok && lo.Kind == columns.Int && int64(lo.Word) > 1e9 && hi.Kind == columns.Int { // a time, or a number of the process
+			return true
+		}
+	}
+	n := len(t.Rows)
+	for row := 0; row < n; row += max(n/addressSample, 1) {
+		cell := c.At(row)
+		if cell.Kind == columns.Address || (cell.Kind == columns.Marker || cell.Kind == columns.Text) &&
+			strings.Contains(t.Show(cell), "0x") || cell.Kind == columns.Int && cell.Word>>40 == 0x55 ||
+			cell.Kind == columns.Whole && cell.Word != 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// brokenText tells of one function.
+func (a *asker) brokenText(c *calls, rules []columns.Rule, learned int) (string, error) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %d calls, %d there\n", cut(c.name, 80), len(c.table.Rows)-learned, learned)
+	for i := range rules[:min(len(rules), maxLearned)] {
+		r := &rules[i]
+		at := r.Breaks[0]
+		shown := at
+		if at.Before >= 0 && at.Before < learned {
+			shown.Before = -1
+		}
+		rows := []int{shown.Row}
+		if shown.Before >= 0 {
+			rows = append(rows, shown.Before)
+		}
+		reader, err := a.readCalls(c.table, rows)
+		if err != nil {
+			return "", err
+		}
+		line := fmt.Sprintf("  %s, not %s", r.Text, reader.broke(c.table, r, shown))
+		if at.Before != shown.Before {
+			line += fmt.Sprintf(" and %s there", c.table.Show(r.Columns[0].At(at.Before)))
+		}
+		if n := r.Broken - 1; n > 0 {
+			line += fmt.Sprintf(" …+%d", n)
+		}
+		b.WriteString(cut(line, 260) + "\n")
+	}
+	if n := len(rules) - maxLearned; n > 0 {
+		fmt.Fprintf(&b, "  …+%d\n", n)
+	}
+	return b.String(), nil
+}
