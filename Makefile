@@ -14,7 +14,7 @@ TURNS    ?= 5
 
 export CGO_ENABLED := 0
 
-.PHONY: build check test vet demo bench bench-programs release generate soak fuzz ports docs clean help
+.PHONY: build check test vet demo hunts bench bench-programs release generate soak fuzz ports docs clean help
 
 help:
 	@echo "build     bin/strobe, one static binary"
@@ -23,6 +23,7 @@ help:
 	@echo "demo      find a real bug the way an LLM would, over MCP"
 	@echo "bench     cost in the target against uftrace, gdb and lldb; scale, ingest, latency, crashes, runs of tests"
 	@echo "bench-programs  whole programs from registries, against uftrace, TURNS=$(TURNS); its table goes into docs/performance.md"
+	@echo "hunts     bugs in programs from registries, fetched and built, found by questions alone; see hunts/README.md"
 	@echo "release   out/release: binaries, packages for Debian and npm, checksums, what they are made of"
 	@echo "generate  agent objects, headers and docs from their sources"
 	@echo "soak      every test in its long form, SOAKTIME=$(SOAKTIME) for each that has no end of its own"
@@ -50,6 +51,9 @@ bench: build
 
 bench-programs: build
 	STROBE_BIN=$(CURDIR)/$(BIN) bench/run.sh -programs -turns $(TURNS) -write docs/performance.md
+
+hunts: build
+	STROBE_BIN=$(CURDIR)/$(BIN) $(GO) run ./hunts $(ARGS)
 
 release:
 	$(GO) run ./release -ldflags "$(LDFLAGS)"

@@ -135,6 +135,7 @@ var mayImport = map[string][]string{
 // table of the folder that they stand in.
 var programFolders = map[string]string{
 	"bench":                           "cmd/strobe",
+	"hunts":                           "cmd/strobe",
 	"release":                         "cmd/strobe",
 	"internal/ring/gen":               "internal/ring",
 	"internal/collector/native/agent": "internal/collector/native",

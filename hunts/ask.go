@@ -90,7 +90,7 @@ func (h *hunter) record(b *bug, dir, input string) (string, error) {
 	argv := b.argv(dir, input)
 	launch := map[string]any{"command": argv[0], "args": argv[1:], "cwd": dir, "trace": []string{"@usercode"},
 		"serializationDepth": 1,
-		"projectRoot":        filepath.Join(dir, b.program.Source)}
+		"projectRoot":        filepath.Dir(dir)}
 	if b.program.Stdin {
 		text, err := os.ReadFile(b.input(input))
 		if err != nil {

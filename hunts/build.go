@@ -157,6 +157,8 @@ func (p *program) fetch(work, dir string) error {
 	case "go":
 		return shell(filepath.Dir(dir), "go mod download "+name+"@"+quote(p.Version),
 			`cp -r "$(go env GOMODCACHE)"/`+name+"@"+quote(p.Version)+" "+quote(dir), "chmod -R u+w "+quote(dir))
+	case "local":
+		return shell(filepath.Dir(dir), "cp -r "+quote(filepath.Join(p.dir, p.Package))+" "+quote(dir))
 	case "pypi":
 		return shell(filepath.Dir(dir), "python3 -m pip install --quiet --no-deps --no-compile --target "+quote(dir)+" "+
 			name+"=="+quote(p.Version))
@@ -170,7 +172,8 @@ func shell(dir string, commands ...string) error {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-ec", strings.Join(commands, "\n"))
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "DEB_BUILD_OPTIONS=noopt nostrip")
+	// Paths stay in the debug information: what was built as it came is the program's own source, too.
+	cmd.Env = append(os.Environ(), "DEB_BUILD_OPTIONS=noopt nostrip", "DEB_BUILD_MAINT_OPTIONS=reproducible=-fixfilepath")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%s in %s: %w\n%s", strings.Join(commands, "; "), dir, err, out[max(0, len(out)-2000):])

@@ -10,16 +10,16 @@ import (
 
 // program is where a program comes from and how it is built.
 type program struct {
+	dir      string   // its folder in the corpus
 	Name     string   `json:"name"`
 	Language string   `json:"language"`
-	Registry string   `json:"registry"` // debian, crates.io, go, pypi, local
+	Registry string   `json:"registry"` // debian, crates.io, go, pypi, or local: a folder
 	Package  string   `json:"package"`
 	Version  string   `json:"version"`
 	Lines    int      `json:"lines"`
-	Source   string   `json:"source,omitempty"` // what of the package is the program, for @usercode; default all of it
-	Build    []string `json:"build"`            // shell commands in the source; repeated after a patch
-	Command  []string `json:"command"`          // in the source; {input} is the input's path
-	Stdin    bool     `json:"stdin,omitempty"`  // the input is given there
+	Build    []string `json:"build"`           // shell commands in the source; repeated after a patch
+	Command  []string `json:"command"`         // in the source; {input} is the input's path
+	Stdin    bool     `json:"stdin,omitempty"` // the input is given there
 }
 
 // bug is one that was put into a program.
@@ -55,7 +55,7 @@ func loadCorpus(dir string) ([]*bug, error) {
 	}
 	var all []*bug
 	for _, path := range programs {
-		p := &program{}
+		p := &program{dir: filepath.Dir(path)}
 		if err := readJSON(path, p); err != nil {
 			return nil, err
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // shown is how many suspects are named at the end.
@@ -14,6 +15,7 @@ const shown = 3
 type question struct {
 	args   map[string]any
 	answer string
+	took   time.Duration
 }
 
 // result is one hunt.
@@ -38,12 +40,13 @@ func (a *asking) ask(args map[string]any) (string, error) {
 		return "", nil
 	}
 	args["sessionId"] = a.fail
+	start := time.Now()
 	answer, err := a.h.call("debug_query", args)
 	if err != nil && answer == "" {
 		return "", err
 	}
 	a.bytes += len(answer)
-	a.questions = append(a.questions, question{args, answer})
+	a.questions = append(a.questions, question{args, answer, time.Since(start)})
 	return answer, nil
 }
 
@@ -91,8 +94,12 @@ func (r *result) row() string {
 	if r.place > 0 {
 		place = fmt.Sprint(r.place)
 	}
-	return fmt.Sprintf("%-24s %2s  %d questions %5d bytes  %s", r.bug.id(), place, len(r.questions), n,
-		strings.Join(r.suspects, ", "))
+	took := time.Duration(0)
+	for _, q := range r.questions {
+		took += q.took
+	}
+	return fmt.Sprintf("%-24s %2s  %d questions %5d bytes %5.1f s  %s", r.bug.id(), place, len(r.questions), n,
+		took.Seconds(), strings.Join(r.suspects, ", "))
 }
 
 func (r *result) transcript() string {

@@ -15,9 +15,10 @@ const againstSource = `#include <stdio.h>
 __attribute__((noinline)) int rate(int k, int base) { return base + (k > 5 ? 7 : 0); }
 __attribute__((noinline)) int discount(int k) { return k / 2; }
 __attribute__((noinline)) int step(int i) { return i * 3; }
+__attribute__((noinline)) int level(int i, int k) { return k > 5 && i == 13 ? -40 : i % 4; }
 int main(int argc, char **argv) {
   int k = atoi(argv[1]), sum = 0;
-  for (int i = 0; i < 20; i++) sum += step(i);
+  for (int i = 0; i < 20; i++) sum += step(i) + level(i, k);
   for (int i = 0; i < 20; i++) sum += rate(k, 100);
   if (k > 5) sum += discount(k);
   return printf("%d\n", sum) == 0;
@@ -32,7 +33,7 @@ func TestAgainst(t *testing.T) {
 	path := strobetest.BuildSource(t, "c", "gcc-O0", "against", againstSource)
 	var ids []string
 	for _, k := range []string{"9", "2"} {
-		l := s.Launch(t, path, strobetest.Root(t), []string{k}, args{"trace": []string{"rate", "discount", "step", "main"}})
+		l := s.Launch(t, path, strobetest.Root(t), []string{k}, args{"trace": []string{"rate", "discount", "step", "level", "main"}})
 		s.WaitEnd(t, l.SessionID, 30*time.Second)
 		ids = append(ids, l.SessionID)
 	}
@@ -49,7 +50,7 @@ func TestAgainst(t *testing.T) {
 			a, b = b, a
 		}
 		for _, want := range []string{"only in " + a + ": discount ×1", "rate: 20 in a, 20 in b", "107 in " + a, "100 in " + b,
-			"2 functions called as often"} {
+			"3 functions called as often"} {
 			if !strings.Contains(r.Text, want) {
 				t.Errorf("%s against %s does not say %q:\n%s\n%s", a, b, want, r.Text, r.Hint)
 			}
@@ -59,6 +60,15 @@ func TestAgainst(t *testing.T) {
 		}
 		if n := len(r.Text) + len(r.First) + len(r.Hint); n > 3000 {
 			t.Errorf("%d bytes", n)
+		}
+	}
+	for i, wants := range [][]string{{"level: 20 calls, 20 there", "result >= 0, not #", "(result=-40"}, {"nothing that held"}} {
+		var r struct{ Text, Hint string }
+		s.Call(t, "debug_query", args{"sessionId": ids[i], "view": "invariants", "against": ids[1-i]}, &r)
+		for _, want := range wants {
+			if !strings.Contains(r.Text, want) || strings.Contains(r.Text, "rate:") {
+				t.Errorf("invariants of %d against the other do not say %q:\n%s\n%s", i, want, r.Text, r.Hint)
+			}
 		}
 	}
 	if err := s.Try("debug_query", args{"sessionId": ids[1], "view": "diff", "against": "nope"}, nil); err == nil ||

@@ -108,8 +108,8 @@ func hashOf(v value.Value) uint64 {
 // Number reports whether the cell has an order among numbers.
 func (c Cell) Number() bool { return c.Kind == Int || c.Kind == Uint || c.Kind == Float }
 
-// float is the number, rounded where a float64 does not hold it.
-func (c Cell) float() float64 {
+// Float is the number, rounded where a float64 does not hold it.
+func (c Cell) Float() float64 {
 	switch c.Kind {
 	case Int, Name:
 		return float64(int64(c.Word))
@@ -130,7 +130,7 @@ func Compare(a, b Cell) (order int, ok bool) {
 	if a.Kind == Uint && b.Kind == Uint {
 		return cmp.Compare(a.Word, b.Word), true
 	}
-	x, y := a.float(), b.float()
+	x, y := a.Float(), b.Float()
 	if math.IsNaN(x) || math.IsNaN(y) {
 		return 0, false
 	}
@@ -149,7 +149,7 @@ func (c Cell) show() (string, bool) {
 	case Uint:
 		return strconv.FormatUint(c.Word, 10), true
 	case Float:
-		return strconv.FormatFloat(c.float(), 'g', 6, 64), true
+		return strconv.FormatFloat(c.Float(), 'g', 6, 64), true
 	case Address:
 		return "0x" + strconv.FormatUint(c.Word, 16), true
 	}

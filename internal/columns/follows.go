@@ -24,7 +24,7 @@ func (f *finder) classes(c *Column) (of func(row int) int, n int, name func(int)
 		case v.Kind == Null:
 			return 0
 		case v.Number():
-			x := v.float()
+			x := v.Float()
 			switch {
 			case x < 0:
 				return 1

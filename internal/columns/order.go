@@ -134,10 +134,10 @@ func (f *finder) wraps(c *Column, rule *counter) bool {
 	if !ok || rule.Broken == 0 || rule.Broken > len(rule.Breaks) {
 		return false
 	}
-	span := hi.float() - lo.float()
+	span := hi.Float() - lo.Float()
 	for _, b := range rule.Breaks {
-		from, to := c.At(b.Before).float(), c.At(b.Row).float()
-		if max(from, to) < hi.float()-span*nearEnd || min(from, to) > lo.float()+span*nearEnd {
+		from, to := c.At(b.Before).Float(), c.At(b.Row).Float()
+		if max(from, to) < hi.Float()-span*nearEnd || min(from, to) > lo.Float()+span*nearEnd {
 			return false
 		}
 	}

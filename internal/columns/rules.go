@@ -212,8 +212,8 @@ func (f *finder) kinds(c *Column) {
 func (f *finder) range_(c *Column) {
 	var s []float64
 	for _, row := range f.sample {
-		if v := c.At(row); v.Number() && !math.IsNaN(v.float()) {
-			s = append(s, v.float())
+		if v := c.At(row); v.Number() && !math.IsNaN(v.Float()) {
+			s = append(s, v.Float())
 		}
 	}
 	if len(s) < MinCalls || c.Place == Took {
@@ -229,7 +229,7 @@ func (f *finder) range_(c *Column) {
 		if !v.Number() {
 			return
 		}
-		x := v.float()
+		x := v.Float()
 		inside := x >= lo-farther*span && x <= hi+farther*span
 		far.tell(row, inside)
 		sign.tell(row, x >= 0)

@@ -27,6 +27,7 @@ func (a *asker) contrastSessions(parts []part, res *Result, other *store.Store) 
 	fmt.Fprintf(&text, "a is %s, b is %s\n", a.st.Meta().SessionID, other.Meta().SessionID)
 	var only [2][]string
 	var all []sideBySide
+	shared := g.shared()
 	for _, c := range g.all {
 		nB := others[c]
 		nA := len(c.table.Rows) - nB
@@ -37,7 +38,7 @@ func (a *asker) contrastSessions(parts []part, res *Result, other *store.Store) 
 		case nA == 0:
 			only[1] = append(only[1], fmt.Sprintf("%s ×%d", cut(c.name, 80), nB))
 		default:
-			if one := a.oneOfBoth(c, nA, nB); one.text != "" {
+			if one := a.oneOfBoth(c, nA, nB, shared); one.text != "" {
 				all = append(all, one)
 			} else {
 				same++
@@ -77,12 +78,12 @@ const maxOfBoth = 2
 
 // oneOfBoth compares the calls of a function that both sessions called, the other's rows being first; no text where
 // nothing is different.
-func (a *asker) oneOfBoth(c *calls, nA, nB int) (out sideBySide) {
+func (a *asker) oneOfBoth(c *calls, nA, nB int, shared map[string]bool) (out sideBySide) {
 	t := c.table
 	rowsA, rowsB := spread(nB, nA), spread(0, nB)
 	var all []contrast
 	for _, col := range t.Columns() {
-		if col.Place == columns.Took || runsOwn(t, col) {
+		if col.Place == columns.Took || shared[strings.TrimPrefix(col.Path, outPrefix)] || runsOwn(t, col) {
 			continue
 		}
 		if one := a.apart(t, col, rowsA, rowsB); one.apart >= leastApart {

@@ -18,6 +18,7 @@ const (
 	learnedCalls  = 4    // of the other session, at least
 	maxLearned    = 2    // rules told of one function
 	maxSeeing     = 3    // functions that tell of the same member
+	maxSharing    = 10   // functions that are given the same member
 	addressSample = 64   // rows in which addresses are looked for
 )
 
@@ -62,12 +63,13 @@ func (a *asker) invariantsOfOther(parts []part, res *Result, other *store.Store)
 		score float64
 	}
 	var all []broken
+	shared := g.shared()
 	for _, c := range g.all {
 		res.TotalCount += int64(len(c.table.Rows) - learned[c])
 		if learned[c] < learnedCalls || len(c.table.Rows) == learned[c] {
 			continue
 		}
-		if rules := brokenHere(c.table, learned[c]); len(rules) > 0 {
+		if rules := brokenHere(c.table, learned[c], shared); len(rules) > 0 {
 			all = append(all, broken{c: c, rules: rules})
 		}
 	}
@@ -125,7 +127,7 @@ func (a *asker) invariantsOfOther(parts []part, res *Result, other *store.Store)
 }
 
 // brokenHere are rules that hold in the first learned rows and are broken in others, the most surprising first.
-func brokenHere(t *columns.Table, learned int) (out []columns.Rule) {
+func brokenHere(t *columns.Table, learned int, shared map[string]bool) (out []columns.Rule) {
 	rules, _ := t.Rules()
 	for _, r := range rules {
 		if r.Broken == 0 || len(r.Breaks) == 0 || r.Breaks[0].Row < learned || r.Calls-r.Broken < columns.MinCalls {
@@ -139,6 +141,12 @@ func brokenHere(t *columns.Table, learned int) (out []columns.Rule) {
 			!strings.HasSuffix(r.Text, "null") {
 			continue
 		}
+		if slices.ContainsFunc(r.Columns[:r.Own], func(c *columns.Column) bool {
+			return shared[strings.TrimPrefix(c.Path, outPrefix)]
+		}) && !strings.HasSuffix(r.Text, ">= 0") {
+			continue
+		}
+		r.Surprise *= farAway(&r, learned)
 		// What a function gave is nearer to the cause than what it was given.
 		if !slices.ContainsFunc(r.Columns[:r.Own], func(c *columns.Column) bool { return c.Place != columns.Argument }) {
 			r.Surprise *= 0.7
@@ -152,24 +160,78 @@ func brokenHere(t *columns.Table, learned int) (out []columns.Rule) {
 	return out
 }
 
-// runsOwn reports a column whose values are others in each run: addresses, and what is written with them.
-func runsOwn(t *columns.Table, c *columns.Column) bool {
-	if _, same := c.Same(); !same && len(t.Rows) > 0 && c.Len() > 0 && c.Different() == 2 {
-		lo, hi, ok := c.Range()
-		if ok && lo.Kind == columns.Int && int64(lo.Word) > 1e9 && hi.Kind == columns.Int { // a time, or a number of the process
-			return true
+// shared are members that very many functions are given, of a context that is handed to all: what they are says nothing
+// of any one of these.
+func (g *gathered) shared() map[string]bool {
+	n, out := map[string]int{}, map[string]bool{}
+	for _, c := range g.all {
+		for _, col := range c.table.Columns() {
+			if col.Place == columns.Argument && strings.Contains(col.Path, ".") {
+				n[col.Path]++
+			}
 		}
 	}
+	for path, k := range n {
+		out[path] = k >= maxSharing
+	}
+	return out
+}
+
+// farAway weighs a number outside its range by how far it is outside: what differs by input is near.
+func farAway(r *columns.Rule, learned int) float64 {
+	c := r.Columns[0]
+	at := c.At(r.Breaks[0].Row)
+	if r.Own != 1 || !at.Number() || !strings.Contains(r.Text, "..") && !strings.Contains(r.Text, " one of ") {
+		return 1
+	}
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for row := range learned {
+		if v := c.At(row); v.Number() {
+			lo, hi = min(lo, v.Float()), max(hi, v.Float())
+		}
+	}
+	x := at.Float()
+	if !(lo <= hi) || x >= lo && x <= hi {
+		return 1
+	}
+	away := max(lo-x, x-hi) / max(hi-lo, 1)
+	return 0.6 + 0.2*min(math.Log2(1+away), 8)
+}
+
+// runsOwn reports a column whose values are others in each run, or mean nothing: addresses, what is written with them,
+// times, and members of what is not made yet, which hold parts of addresses.
+func runsOwn(t *columns.Table, c *columns.Column) bool {
+	if lo, hi, ok := c.Range(); ok && c.Different() == 2 && lo.Kind == columns.Int && hi.Kind == columns.Int &&
+		int64(lo.Word) > 1e9 {
+		return true // a time, or a number of the process
+	}
+	member := strings.Contains(c.Path, ".") && c.Place != columns.Result
 	n := len(t.Rows)
 	for row := 0; row < n; row += max(n/addressSample, 1) {
-		cell := c.At(row)
-		if cell.Kind == columns.Address || (cell.Kind == columns.Marker || cell.Kind == columns.Text) &&
-			strings.Contains(t.Show(cell), "0x") || cell.Kind == columns.Int && cell.Word>>40 == 0x55 ||
-			cell.Kind == columns.Whole && cell.Word != 1 {
+		switch cell := c.At(row); cell.Kind {
+		case columns.Address:
 			return true
+		case columns.Marker, columns.Text:
+			if strings.Contains(t.Show(cell), "0x") {
+				return true
+			}
+		case columns.Int, columns.Uint, columns.Name:
+			if ofAddress(cell.Word>>32) || member && (ofAddress(cell.Word) || int64(cell.Word) > 1e8 ||
+				int64(cell.Word) < -1e8) {
+				return true
+			}
+		case columns.Whole:
+			if cell.Word != 1 {
+				return true
+			}
 		}
 	}
 	return false
+}
+
+// ofAddress reports what may be the upper half of an address of a program, its heap, a library or a stack.
+func ofAddress(upper uint64) bool {
+	return upper>>8 == 0x55 || upper>>8 == 0x56 || upper>>8 == 0x7f
 }
 
 // brokenText tells of one function.

@@ -24,7 +24,8 @@ var queryOp = Op{
 		"the one asked for, with the paths into arguments and result that vary as columns, what is the same said " +
 		"once above, and calls that break what all others keep marked with `!`; order sorts it by a column, fields " +
 		"chooses columns. `invariants` says for each function what held in all calls but a few (ranges, null, " +
-		"constants, order, equality, what follows from what) and names those. `check` takes a claim in the " +
+		"constants, order, equality, what follows from what) and names those, with `against` what held in all calls " +
+		"of that session and is broken in this one. `check` takes a claim in the " +
 		"expression language over arguments, `result`, `out.X` (at the end), `thrown`, `took` (ns) and `$thread`, `A " +
 		"whenever B`, or `A never decreases`, `always grows`, `never grows`, `never repeats`, `never changes`, each " +
 		"also `per B, C`: it is proved on this recording, or the first calls that break it are named, or it is said " +
@@ -155,6 +156,8 @@ func (s *Service) firstDifference(ctx context.Context, r *query.Request, res *qu
 	switch {
 	case err != nil:
 		res.Hint = strings.TrimSpace(res.Hint + " No first difference: " + fault.From(err).Msg + ".")
+	case d.SameArguments != nil: // what got other arguments is where another input shows, which is no news
+		res.First = d.SameArguments
 	case d.First != nil:
 		res.First = d.First
 	default:
