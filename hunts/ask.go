@@ -87,7 +87,10 @@ func (h *hunter) call(tool string, args map[string]any) (string, error) {
 
 // record runs a program to its end with everything of its source traced, and returns its session.
 func (h *hunter) record(b *bug, dir, input string) (string, error) {
-	argv := b.argv(dir, input)
+	if err := b.lay(dir, input); err != nil {
+		return "", err
+	}
+	argv := b.argv(dir)
 	launch := map[string]any{"command": argv[0], "args": argv[1:], "cwd": dir, "trace": []string{"@usercode"},
 		"serializationDepth": 1,
 		"projectRoot":        filepath.Dir(dir)}

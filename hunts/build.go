@@ -73,22 +73,34 @@ func (b *bug) prove(clean, seeded string) error {
 }
 
 // argv is the command for an input.
-func (b *bug) argv(dir, input string) []string {
+func (b *bug) argv(dir string) []string {
 	out := []string{filepath.Join(dir, b.program.Command[0])}
 	if !strings.Contains(b.program.Command[0], "/") && b.program.Registry == "pypi" {
 		out[0] = b.program.Command[0]
 	}
 	for _, a := range append(append([]string{}, b.program.Command[1:]...), b.Args...) {
-		out = append(out, strings.ReplaceAll(a, "{input}", b.input(input)))
+		out = append(out, strings.ReplaceAll(a, "{input}", filepath.Join(filepath.Dir(dir), "input")))
 	}
 	return out
+}
+
+// lay puts an input where both runs read it: a name that differs would be a difference.
+func (b *bug) lay(dir, input string) error {
+	text, err := os.ReadFile(b.input(input))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(filepath.Dir(dir), "input"), text, 0o644)
 }
 
 // output is what a run writes and how it ends.
 func (b *bug) output(dir, input string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), runLimit)
 	defer cancel()
-	argv := b.argv(dir, input)
+	if err := b.lay(dir, input); err != nil {
+		return "", err
+	}
+	argv := b.argv(dir)
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir = dir
 	if b.program.Stdin {
@@ -173,7 +185,7 @@ func shell(dir string, commands ...string) error {
 	cmd := exec.CommandContext(ctx, "sh", "-ec", strings.Join(commands, "\n"))
 	cmd.Dir = dir
 	// Paths stay in the debug information: what was built as it came is the program's own source, too.
-	cmd.Env = append(os.Environ(), "DEB_BUILD_OPTIONS=noopt nostrip", "DEB_BUILD_MAINT_OPTIONS=reproducible=-fixfilepath")
+	cmd.Env = append(os.Environ(), "DEB_BUILD_OPTIONS=noopt nostrip", "DEB_BUILD_MAINT_OPTIONS=reproducible=-all")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%s in %s: %w\n%s", strings.Join(commands, "; "), dir, err, out[max(0, len(out)-2000):])

@@ -100,29 +100,39 @@ func (s *suspicion) ranked() []string {
 
 // gave reports whether a line is of what a function gave, not of what it was given.
 func gave(line string) bool {
-	return strings.HasPrefix(line, "result") || strings.HasPrefix(line, "out.") || strings.Contains(line, "equal result") ||
-		strings.Contains(line, "→ result") || strings.Contains(line, "thrown") || strings.Contains(line, " result ")
+	return strings.HasPrefix(line, "result") || strings.HasPrefix(line, "out.") ||
+		strings.Contains(line, "equal result") || strings.Contains(line, "= result,") || strings.Contains(line, "→ result") || strings.Contains(line, "thrown") || strings.Contains(line, " result ")
 }
 
 // accuse weighs what broke what held in the passing run: what functions gave more than what they were given, what is
-// told first more than what is told later, and the earliest call of all.
+// told first more than what is told later, and of the earliest calls the innermost.
 func (s *suspicion) accuse(text string, weight float64) {
-	all := blocks(text)
-	earliest, by := int64(0), ""
-	for i, b := range all {
+	first := map[int64]string{} // calls that gave what they should not
+	var ids []int64
+	for i, b := range blocks(text) {
 		score := weight / (1 + 0.35*float64(i))
 		if len(b.lines) > 0 && gave(b.lines[0]) {
 			score *= 1.5
 			if m := event.FindStringSubmatch(b.lines[0]); m != nil {
-				if id, err := strconv.ParseInt(m[1], 10, 64); err == nil && (earliest == 0 || id < earliest) {
-					earliest, by = id, b.function
-				}
+				id, _ := strconv.ParseInt(m[1], 10, 64) // digits
+				first[id] = b.function
+				ids = append(ids, id)
 			}
 		}
 		s.add(b.function, score)
 	}
-	s.add(by, weight*0.6)
+	slices.Sort(ids)
+	at := 0
+	for at+1 < len(ids) && ids[at+1]-ids[at] <= nested { // a call that it made: it gave what that had given
+		at++
+	}
+	if len(ids) > 0 {
+		s.add(first[ids[at]], weight)
+	}
 }
+
+// nested is how many events later a call begins that the one before is likely to have made.
+const nested = 3
 
 // suspects reads all answers and ranks the functions that they name.
 func suspects(diff, invariants answer) []string {

@@ -129,6 +129,11 @@ func (a *asker) invariantsOfOther(parts []part, res *Result, other *store.Store)
 // brokenHere are rules that hold in the first learned rows and are broken in others, the most surprising first.
 func brokenHere(t *columns.Table, learned int, shared map[string]bool) (out []columns.Rule) {
 	rules, _ := t.Rules()
+	for _, r := range oftenBroken(t, learned) {
+		if !slices.ContainsFunc(rules, func(have columns.Rule) bool { return have.Text == r.Text }) {
+			rules = append(rules, r)
+		}
+	}
 	for _, r := range rules {
 		if r.Broken == 0 || len(r.Breaks) == 0 || r.Breaks[0].Row < learned || r.Calls-r.Broken < columns.MinCalls {
 			continue
@@ -158,6 +163,78 @@ func brokenHere(t *columns.Table, learned int, shared map[string]bool) (out []co
 	}
 	slices.SortStableFunc(out, func(x, y columns.Rule) int { return cmp.Compare(y.Surprise, x.Surprise) })
 	return out
+}
+
+// oftenBroken are signs and nulls of the learned rows that the others break, however many do: what a table's own rules
+// leave out as no rule.
+func oftenBroken(t *columns.Table, learned int) (out []columns.Rule) {
+	for _, c := range t.Columns() {
+		if c.Place == columns.Took || c.Place == columns.Thrown || c.Inner() {
+			continue
+		}
+		negative := columns.Rule{Text: c.Path + " >= 0", Columns: []*columns.Column{c}, Own: 1}
+		null := columns.Rule{Text: c.Path + " is never null", Columns: []*columns.Column{c}, Own: 1}
+		for row := range t.Rows {
+			cell := c.At(row)
+			if cell.Kind == columns.Absent {
+				continue
+			}
+			tellBroken(&null, row, cell.Kind == columns.Null)
+			if cell.Number() {
+				tellBroken(&negative, row, cell.Float() < 0)
+			}
+		}
+		for _, r := range []columns.Rule{negative, null} {
+			if r.Broken > 0 && r.Breaks[0].Row >= learned {
+				r.Surprise = math.Log2(float64(r.Calls) / float64(r.Broken+1))
+				out = append(out, r)
+			}
+		}
+	}
+	return append(out, resultOrders(t, learned)...)
+}
+
+// resultOrders are results that in the learned rows are never below, or never above, a number that was given, and elsewhere
+// are.
+func resultOrders(t *columns.Table, learned int) (out []columns.Rule) {
+	result := t.Find("result")
+	if result == nil {
+		return nil
+	}
+	for _, c := range t.Columns() {
+		if c.Place != columns.Argument || strings.Contains(c.Path, ".") {
+			continue
+		}
+		for _, sign := range []int{-1, 1} {
+			r := columns.Rule{Text: c.Path + map[int]string{-1: " <= ", 1: " >= "}[sign] + "result",
+				Columns: []*columns.Column{c, result}, Own: 2}
+			apart := map[columns.Cell]bool{} // of results: one value is above or below by itself
+			for row := range t.Rows {
+				order, ok := columns.Compare(c.At(row), result.At(row))
+				if !ok {
+					continue
+				}
+				if row < learned {
+					apart[result.At(row)] = true
+				}
+				tellBroken(&r, row, order == -sign)
+			}
+			if r.Broken > 0 && r.Breaks[0].Row >= learned && len(apart) >= columns.MinCalls/2 {
+				r.Surprise = math.Log2(float64(r.Calls) / float64(r.Broken+1))
+				out = append(out, r)
+			}
+		}
+	}
+	return out
+}
+
+func tellBroken(r *columns.Rule, row int, broken bool) {
+	if r.Calls++; !broken {
+		return
+	}
+	if r.Broken++; len(r.Breaks) == 0 {
+		r.Breaks = []columns.Break{{Row: row, Before: -1}}
+	}
 }
 
 // shared are members that very many functions are given, of a context that is handed to all: what they are says nothing
