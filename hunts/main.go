@@ -1,7 +1,7 @@
 // Command hunts seeds bugs into programs from registries and finds them by questions alone: a script that knows
 // neither program nor bug launches it with a passing and a failing input, asks views of debug_query with their
-// defaults, at most 8 questions and 10 KB of answers, and ranks suspects. A bug is found where the function that was changed is among the
-// first three.
+// defaults, at most 8 questions and 10 KB of answers, and ranks suspects. A bug is found where the function that
+// was changed is among the first three.
 //
 //	hunts [-only NAME] [-work DIR] [-write FILE] [-check]
 //

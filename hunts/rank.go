@@ -101,7 +101,9 @@ func (s *suspicion) ranked() []string {
 // gave reports whether a line is of what a function gave, not of what it was given.
 func gave(line string) bool {
 	return strings.HasPrefix(line, "result") || strings.HasPrefix(line, "out.") ||
-		strings.Contains(line, "equal result") || strings.Contains(line, "= result,") || strings.Contains(line, "→ result") || strings.Contains(line, "thrown") || strings.Contains(line, " result ")
+		strings.Contains(line, "equal result") ||
+		strings.Contains(line, "= result,") ||
+		strings.Contains(line, "→ result") || strings.Contains(line, "thrown") || strings.Contains(line, " result ")
 }
 
 // accuse weighs what broke what held in the passing run: what functions gave more than what they were given, what is

@@ -130,7 +130,8 @@ func (a *asker) invariantsOfOther(parts []part, res *Result, other *store.Store)
 func brokenHere(t *columns.Table, learned int, shared map[string]bool) (out []columns.Rule) {
 	rules, _ := t.Rules()
 	for _, r := range oftenBroken(t, learned) {
-		if !slices.ContainsFunc(rules, func(have columns.Rule) bool { return have.Text == r.Text }) {
+		same := func(have columns.Rule) bool { return have.Text == r.Text }
+		if !slices.ContainsFunc(rules, same) {
 			rules = append(rules, r)
 		}
 	}
@@ -208,18 +209,18 @@ func resultOrders(t *columns.Table, learned int) (out []columns.Rule) {
 		for _, sign := range []int{-1, 1} {
 			r := columns.Rule{Text: c.Path + map[int]string{-1: " <= ", 1: " >= "}[sign] + "result",
 				Columns: []*columns.Column{c, result}, Own: 2}
-			apart := map[columns.Cell]bool{} // of results: one value is above or below by itself
+			given, gave := map[columns.Cell]bool{}, map[columns.Cell]bool{} // one value is above or below by itself
 			for row := range t.Rows {
 				order, ok := columns.Compare(c.At(row), result.At(row))
 				if !ok {
 					continue
 				}
 				if row < learned {
-					apart[result.At(row)] = true
+					given[c.At(row)], gave[result.At(row)] = true, true
 				}
 				tellBroken(&r, row, order == -sign)
 			}
-			if r.Broken > 0 && r.Breaks[0].Row >= learned && len(apart) >= columns.MinCalls/2 {
+			if r.Broken > 0 && r.Breaks[0].Row >= learned && min(len(given), len(gave)) >= columns.MinCalls/2 {
 				r.Surprise = math.Log2(float64(r.Calls) / float64(r.Broken+1))
 				out = append(out, r)
 			}
