@@ -196,6 +196,7 @@ func oftenBroken(t *columns.Table, learned int) (out []columns.Rule) {
 }
 
 // resultOrders are results that in the learned rows are never below, or never above, a number that was given, and elsewhere
+
 // are.
 func resultOrders(t *columns.Table, learned int) (out []columns.Rule) {
 	result := t.Find("result")
