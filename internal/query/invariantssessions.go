@@ -195,7 +195,8 @@ func oftenBroken(t *columns.Table, learned int) (out []columns.Rule) {
 	return append(out, resultOrders(t, learned)...)
 }
 
-// resultOrders are results that in the learned rows are never below, or never above, a number that was given, and elsewhere
+// resultOrders are results that in the learned rows are never below, or never above, a number that was given, and
+// elsewhere are.
 
 // are.
 func resultOrders(t *columns.Table, learned int) (out []columns.Rule) {
