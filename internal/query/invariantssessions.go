@@ -197,8 +197,6 @@ func oftenBroken(t *columns.Table, learned int) (out []columns.Rule) {
 
 // resultOrders are results that in the learned rows are never below, or never above, a number that was given, and
 // elsewhere are.
-
-// are.
 func resultOrders(t *columns.Table, learned int) (out []columns.Rule) {
 	result := t.Find("result")
 	if result == nil {
