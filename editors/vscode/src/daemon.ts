@@ -21,7 +21,7 @@ export function parse(text: string): unknown {
       ? new Exact(context.source) : value) as (key: string, value: unknown) => unknown);
 }
 
-type Answer = { resolve: (value: unknown) => void; reject: (e: Error) => void };
+type Answer = { of: unknown; resolve: (value: unknown) => void; reject: (e: Error) => void };
 
 interface Message { id?: number; result?: unknown; error?: { message: string } }
 
@@ -72,8 +72,11 @@ export class Daemon {
     const over = (why: string) => {
       if (this.child === child) this.child = null;
       const f = new Failure("ENGINE_FAILED", said.trim() || why, "Look at the output channel Strobe; the next question starts it again.");
-      for (const w of this.waiting.values()) w.reject(f);
-      this.waiting.clear();
+      for (const [id, w] of this.waiting) {
+        if (w.of !== child) continue; // of the next connection
+        this.waiting.delete(id);
+        w.reject(f);
+      }
     };
     child.on("error", (e) => over(`${path} cannot be started: ${e.message}`));
     child.on("close", (code, signal) => over(`strobe mcp ended with ${signal ?? code}`));
@@ -89,7 +92,7 @@ export class Daemon {
   private request(method: string, params: object): Promise<unknown> {
     const id = ++this.last;
     return new Promise((resolve, reject) => {
-      this.waiting.set(id, { resolve, reject });
+      this.waiting.set(id, { of: this.child, resolve, reject });
       this.send({ id, method, params });
     });
   }

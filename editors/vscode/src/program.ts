@@ -53,11 +53,14 @@ async function inPath(name: string, env: NodeJS.ProcessEnv): Promise<string> {
 }
 
 async function python(o: Options): Promise<string> {
-  if (o.python && o.python !== "python") return o.python;
-  for (const own of [".venv/bin/python", "venv/bin/python"]) {
-    if (o.root && await executable(join(o.root, own))) return join(o.root, own);
-  }
-  return await inPath("python3", o.env) || await inPath("python", o.env) || "python3";
+  const own = [".venv/bin/python", "venv/bin/python"].map((p) => join(o.root, p));
+  const given = o.python && o.python !== "python" ? o.python : "";
+  let found = given;
+  for (const path of o.root ? own : []) if (!found && await executable(path)) found = path;
+  found ||= await inPath("python3", o.env) || await inPath("python", o.env) || "python3";
+  // Where a version manager's script stands in for it, the interpreter knows where it is itself.
+  const real = (await output(found, ["-c", "import sys; print(sys.executable)"])).trim();
+  return isAbsolute(real) ? real : found;
 }
 
 async function javascript(file: string, types: boolean, o: Options): Promise<Resolved> {
@@ -75,9 +78,13 @@ async function javascript(file: string, types: boolean, o: Options): Promise<Res
     "A configuration in launch.json may name the compiled JavaScript file, which is debugged by its source map." };
 }
 
-function version(node: string): Promise<number[]> {
-  return new Promise((done) => execFile(node, ["--version"], { timeout: 10_000 }, (_, out) =>
-    done((/^v(\d+)\.(\d+)/.exec(out ?? "")?.slice(1) ?? []).map(Number))));
+async function version(node: string): Promise<number[]> {
+  return (/^v(\d+)\.(\d+)/.exec(await output(node, ["--version"]))?.slice(1) ?? []).map(Number);
+}
+
+/** output is what a program says, "" where it fails. */
+function output(program: string, args: string[]): Promise<string> {
+  return new Promise((done) => execFile(program, args, { timeout: 10_000 }, (e, out) => done(e ? "" : out)));
 }
 
 /** native looks for the program that a source file is part of, by names: what was built last of the name is first. */
@@ -104,15 +111,18 @@ async function builder(file: string, makes: string, env: NodeJS.ProcessEnv): Pro
 }
 
 /** isProgram reports an executable file that Strobe can launch: ELF that is no library alone, or a script. */
-export async function isProgram(file: string): Promise<boolean> {
-  if (!await executable(file)) return false;
-  const f = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
+export async function isProgram(file: string): Promise<boolean> { return await kind(file) !== ""; }
+
+async function kind(file: string): Promise<"elf" | "script" | ""> {
+  if (!await executable(file)) return "";
+  const f = await open(file, "r").catch(() => null);
+  if (!f) return "";
   try {
     const head = Buffer.alloc(18), { bytesRead } = await f.read(head, 0, 18, 0);
-    if (bytesRead > 2 && head.toString("latin1", 0, 2) === "#!") return true;
-    if (bytesRead < 18 || head.readUInt32BE(0) !== 0x7f454c46) return false;
-    const kind = head[5] === 2 ? head.readUInt16BE(16) : head.readUInt16LE(16);
-    return kind === 2 || kind === 3 && !/\.so(\.|$)/.test(basename(file)); // ET_EXEC, ET_DYN
+    if (bytesRead > 2 && head.toString("latin1", 0, 2) === "#!") return "script";
+    if (bytesRead < 18 || head.readUInt32BE(0) !== 0x7f454c46) return "";
+    const type = head[5] === 2 ? head.readUInt16BE(16) : head.readUInt16LE(16);
+    return type === 2 || type === 3 && !/\.so(\.|$)/.test(basename(file)) ? "elf" : ""; // ET_EXEC, ET_DYN
   } finally {
     await f.close();
   }
@@ -132,21 +142,8 @@ export async function programs(root: string): Promise<string[]> {
       const path = join(dir, e.name);
       if (e.isDirectory() && !skipped.test(e.name)) dirs.push(path);
       // Scripts are debugged by themselves.
-      if (!e.isFile() || extname(e.name) in scripts || [".sh", ".o", ".a"].includes(extname(e.name))) continue;
-      if (await isELF(path) && await isProgram(path)) found.push({ path, at: (await stat(path)).mtimeMs });
+      if (e.isFile() && await kind(path) === "elf") found.push({ path, at: (await stat(path)).mtimeMs });
     }
   }
   return found.sort((a, b) => b.at - a.at).map((f) => f.path);
-}
-
-async function isELF(path: string): Promise<boolean> {
-  if (!await executable(path)) return false;
-  const f = await open(path, "r").catch(() => null);
-  if (!f) return false;
-  try {
-    const head = Buffer.alloc(4);
-    return (await f.read(head, 0, 4, 0)).bytesRead === 4 && head.readUInt32BE(0) === 0x7f454c46;
-  } finally {
-    await f.close();
-  }
 }
