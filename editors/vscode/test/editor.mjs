@@ -86,21 +86,22 @@ export class Editor {
     await this.page.locator('.tab.active', { hasText: name }).first().waitFor();
   }
 
-  /** breakAt sets a breakpoint; a new editor may not have its keys yet. */
+  /** breakAt sets a breakpoint, once the extension has come. */
   async breakAt(name, line) {
     await this.open(name, line);
-    const dot = this.page.locator('.codicon-debug-breakpoint, .codicon-debug-breakpoint-unverified').first();
-    for (let tries = 5; ; tries--) {
-      await this.page.keyboard.press('F9');
-      if (await dot.waitFor({ timeout: 5000 }).then(() => true, (e) => { if (!tries) throw e; })) return;
-    }
+    await this.page.locator('.codelens-decoration a', { hasText: 'Strobe' }).first().waitFor({ timeout: 120000 });
+    await this.page.keyboard.press('F9');
+    await this.page.locator('.codicon-debug-breakpoint, .codicon-debug-breakpoint-unverified').first().waitFor();
   }
 
-  /** stopped waits until the editor shows a line as that where the program is. */
-  async stopped(text) {
-    await this.page.locator('.debug-toolbar, .debug-view-content').first().waitFor();
-    await this.page.locator('.debug-call-stack .monaco-list-row', { hasText: text }).first().waitFor();
-    await this.page.locator('.debug-top-stack-frame-column, .debug-top-stack-frame-line').first().waitFor({ state: 'attached' });
+  /** stopped waits until a thread is paused in a function, and has its stack shown. */
+  async stopped(frame) {
+    const rows = this.page.locator('.debug-call-stack .monaco-list-row');
+    const at = rows.filter({ hasText: frame }).first(), closed = rows.filter({ hasText: /paused/i }).first();
+    await at.or(closed).first().waitFor();
+    if (await closed.count() && await closed.getAttribute('aria-expanded') === 'false') await closed.click();
+    await at.waitFor();
+    await this.page.locator('.debug-top-stack-frame-line').first().waitFor({ state: 'attached' });
   }
 
   /** expand opens a row of the variables. */
@@ -110,7 +111,7 @@ export class Editor {
     if (await row.getAttribute('aria-expanded') === 'false') await row.click();
   }
 
-  variable(name) { return this.page.locator('.debug-variables .monaco-list-row', { hasText: name }).first(); }
+  variable(name) { return this.page.locator('.debug-variables .monaco-list-row', { hasText: new RegExp(`^${name}( =|$)`) }).first(); }
 
   /** setVariable changes one as a person does: by a double click on its value. */
   async setVariable(name, value) {

@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { modules } from './editor.mjs';
 
 /** launched debugs a file up to a breakpoint, has a variable changed, and steps. */
-async function launched(e, file, line, frame, variable, value, shot) {
+async function launched(e, file, line, frame, variable, value, then = frame, shot = '') {
   await e.breakAt(file, line);
   await e.command('Strobe: Debug with Strobe');
   await e.stopped(frame);
@@ -14,7 +14,7 @@ async function launched(e, file, line, frame, variable, value, shot) {
   await e.setVariable(variable, value);
   if (shot) await e.shot(shot);
   await e.command('Debug: Step Over');
-  await e.stopped(frame);
+  await e.stopped(then);
 }
 
 async function console_(e, text) {
@@ -24,15 +24,15 @@ async function console_(e, text) {
 
 export const steps = {
   async 'c++'(e) {
-    await launched(e, 'shop.cc', 22, 'shop::total', 'sum', '1000', 'stopped');
+    await launched(e, 'shop.cc', 22, 'shop::total', 'sum', '1000', 'shop::total', 'stopped');
     await e.command('Remove All Breakpoints');
     await e.command('Debug: Continue');
     await e.over();
-    await console_(e, 'points, tier');
+    await console_(e, 'day 4: ');
   },
 
   async python(e) {
-    await launched(e, 'cart.py', 3, 'discount', 'rate', '50');
+    await launched(e, 'cart.py', 3, 'discount', 'rate', '50', 'checkout');
     await e.clear();
   },
 
@@ -48,7 +48,7 @@ export const steps = {
     await e.page.keyboard.press('Enter');
     await e.page.locator('.codicon-debug-breakpoint-log, .codicon-debug-breakpoint-log-unverified').first().waitFor();
     await e.command('Strobe: Debug with Strobe');
-    await console_(e, 'tier of 194');
+    await console_(e, 'tier of 970');
     await e.over();
     await e.clear();
   },
