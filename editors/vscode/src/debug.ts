@@ -56,17 +56,26 @@ async function launchOf(uri: vscode.Uri, given: string[] = []): Promise<Launch |
   const r = await resolve(uri.fsPath, o);
   if ("launch" in r) return r.launch;
   if ("choose" in r) {
-    const picked = await vscode.window.showQuickPick(r.choose.map((path) => ({ label: basename(path), description: vscode.workspace.asRelativePath(path), path })),
-      { title: `Which program has ${basename(uri.fsPath)} in it?` });
-    return picked && { program: picked.path, args: given, cwd: o.root };
+    const items = r.choose.map((path) => ({ label: basename(path), description: vscode.workspace.asRelativePath(path), path }));
+    if (r.build) items.unshift({ label: `$(tools) Build ${basename(uri.fsPath)}`, description: shown(r.build), path: "" });
+    const picked = await vscode.window.showQuickPick(items, { title: `Which program is ${basename(uri.fsPath)} part of?` });
+    if (!picked) return undefined;
+    if (picked.path) return { program: picked.path, args: given, cwd: o.root };
+    return built(r.build!, r.makes, given, o.root);
   }
   if (!("build" in r)) throw new Error(r.why);
-  const line = r.build.map((w) => /\s/.test(w) ? `'${w}'` : w).join(" ");
-  const yes = await vscode.window.showInformationMessage(r.why, { modal: true, detail: `Build it with debug information?\n\n${line}` }, "Build and debug");
-  if (!yes) return undefined;
-  await new Promise<void>((done, fail) => execFile(r.build[0]!, r.build.slice(1), { cwd: o.root || undefined }, (e, _, err) =>
-    e ? fail(new Error(`${line}: ${err.slice(0, 1000) || e.message}`)) : done()));
-  return { program: r.makes, args: given, cwd: o.root };
+  const yes = await vscode.window.showInformationMessage(r.why, { modal: true, detail: `Build it with debug information?\n\n${shown(r.build)}` },
+    "Build and debug");
+  return yes && built(r.build, r.makes, given, o.root);
+}
+
+function shown(argv: string[]): string { return argv.map((w) => /\s/.test(w) ? `'${w}'` : w).join(" "); }
+
+/** built builds a program. */
+async function built(argv: string[], program: string, args: string[], cwd: string): Promise<Launch> {
+  await new Promise<void>((done, fail) => execFile(argv[0]!, argv.slice(1), { cwd: cwd || undefined }, (e, _, err) =>
+    e ? fail(new Error(`${shown(argv)}: ${err.slice(0, 1000) || e.message}`)) : done()));
+  return { program, args, cwd };
 }
 
 /** offered are the configurations of the picker of Run and Debug. */

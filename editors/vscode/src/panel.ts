@@ -65,7 +65,7 @@ let turn = 0, shown: Row[] = [], by = 0, down = false, drawn = "events";
 /** question is the debug_query of the form; it throws where the JSON is none. */
 function question(): Row {
   const q: Row = { sessionId: session.value };
-  if (kind.value) q.eventType = kind.value;
+  if (kind.value && view.value === "events") q.eventType = kind.value;
   if (fn.value) q.function = { contains: fn.value };
   if (words.value) q.text = { contains: words.value };
   const m = /^\s*(<|>|=|!=)?\s*(.+?)\s*$/.exec(result.value);

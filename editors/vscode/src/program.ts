@@ -2,14 +2,15 @@
 
 import { execFile } from "node:child_process";
 import { constants } from "node:fs";
-import { access, open, readdir, stat } from "node:fs/promises";
+import { access, open, readFile, readdir, stat } from "node:fs/promises";
 import { basename, delimiter, dirname, extname, isAbsolute, join } from "node:path";
 
 /** Launch is a configuration's part that says what runs. */
 export interface Launch { program: string; args: string[]; cwd: string }
 
 /** What became of a file: what to run, programs to choose from, how to build one, or why there is none. */
-export type Resolved = { launch: Launch } | { choose: string[] } | { build: string[]; makes: string; why: string } | { why: string };
+export type Resolved = { launch: Launch } | { choose: string[]; build?: string[]; makes: string } | { build: string[]; makes: string; why: string } |
+  { why: string };
 
 const scripts: Record<string, "python" | "node" | "typescript"> = {
   ".py": "python", ".js": "node", ".mjs": "node", ".cjs": "node", ".ts": "typescript", ".mts": "typescript", ".cts": "typescript",
@@ -93,11 +94,18 @@ async function native(file: string, o: Options): Promise<Resolved> {
   const all = await programs(root);
   const named = all.filter((p) => basename(p) === stem);
   if (named[0]) return { launch: { program: named[0], args: o.given ?? [], cwd: root } };
-  if (all.length === 1) return { launch: { program: all[0]!, args: o.given ?? [], cwd: root } };
-  if (all.length > 1) return { choose: all };
   const makes = join(dirname(file), stem), why = `No program that was built of ${basename(file)} is in ${root}.`;
-  const build = await builder(file, makes, o.env);
+  const build = await alone(file, root) ? await builder(file, makes, o.env) : null;
+  if (all.length === 1 && !build) return { launch: { program: all[0]!, args: o.given ?? [], cwd: root } };
+  if (all.length > 0) return { choose: all, build: build ?? undefined, makes };
   return build ? { build, makes, why } : { why: `${why} Build one with debug information (-g), then debug it.` };
+}
+
+/** alone reports a source file that is a program by itself: it has a main, and nothing says how the project is built. */
+async function alone(file: string, root: string): Promise<boolean> {
+  const built = /^(CMakeLists\.txt|Makefile|makefile|meson\.build|Cargo\.toml|go\.mod|build\.ninja|BUILD(\.bazel)?)$/;
+  if ((await readdir(root).catch(() => [])).some((n) => built.test(n))) return false;
+  return /\bmain\s*\(/.test(await readFile(file, "utf8"));
 }
 
 /** builder is how a source file that stands alone becomes a program; null where it is one of many. */

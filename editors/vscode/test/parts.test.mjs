@@ -77,6 +77,7 @@ test('what debugging a file means', async () => {
   const py = (await parts.resolve(join(ws, 'cart.py'), o)).launch;
   assert.match(py.program, /^\/.*python/);
   assert.deepEqual(py.args, [join(ws, 'cart.py')]);
+  assert.deepEqual((await parts.resolve(join(ws, 'crash.cc'), o)).choose, [join(ws, 'shop')]); // or it is built
   const many = await parts.resolve(join(ws, 'crash.cc'), { ...o, root: join(ws, 'tests') });
   assert.equal(many.makes, join(ws, 'crash'));
   execFileSync(many.build[0], many.build.slice(1));
