@@ -1,7 +1,7 @@
 interface Item { name: string; left: number }
 
 function take(item: Item, count: number): number {
-  const left = item.left - count;
+  let left = item.left - count;
   if (left < 0) throw new Error(`no ${item.name} left`);
   item.left = left;
   return left;
