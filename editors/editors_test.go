@@ -18,48 +18,15 @@ import (
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
-// bundles makes the extension's bundles into a folder.
-func bundles(t *testing.T, goals ...string) string {
-	t.Helper()
-	strobetest.NeedCommand(t, "make", "node")
-	packages := []string{"esbuild@0.28.2"}
-	if slices.Contains(goals, "check") {
-		packages = append(packages, "typescript@5.9.3", "@types/node@22.15.0", "@types/vscode@1.90.0")
-	}
-	modules := strobetest.NodePackages(t, packages...)
-	dir, out := t.TempDir(), t.TempDir()
-	if err := os.CopyFS(filepath.Join(dir, "src"), os.DirFS("vscode/src")); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"Makefile", "tsconfig.json", "package.json"} {
-		b, err := os.ReadFile(filepath.Join("vscode", name))
-		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, name), b, 0o600)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.Symlink(modules, filepath.Join(dir, "node_modules")); err != nil {
-		t.Fatal(err)
-	}
-	for _, goal := range goals {
-		goal = strings.ReplaceAll(goal, "OUT", out)
-		if said, err := exec.Command("make", "-C", dir, "-o", "node_modules", "OUT="+out, goal).CombinedOutput(); err != nil {
-			t.Fatalf("make %s: %v\n%s", goal, err, said)
-		}
-	}
-	return out
-}
-
 // TestBundlesAreFresh: what is released is what the sources make; their types are right in make soak.
 func TestBundlesAreFresh(t *testing.T) {
 	strobetest.NeedTime(t)
-	goals := []string{"all"}
+	goals, packages := []string{"all"}, []string{"esbuild@0.28.2"}
 	if strobetest.Soaks(t, "the types of editors/vscode") {
 		goals = append(goals, "check")
+		packages = append(packages, "typescript@5.9.3", "@types/node@22.15.0", "@types/vscode@1.90.0")
 	}
-	out := bundles(t, goals...)
+	out := strobetest.MakeBundles(t, "vscode", packages, goals...)
 	for _, name := range []string{"extension.js", "panel.js"} {
 		want, err := os.ReadFile(filepath.Join(out, name))
 		if err != nil {
@@ -76,7 +43,7 @@ func TestPartsWithTheBinary(t *testing.T) {
 	strobetest.NeedTime(t)
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
-	out := bundles(t, "OUT/parts.js")
+	out := strobetest.MakeBundles(t, "vscode", []string{"esbuild@0.28.2"}, "OUT/parts.js")
 	cmd := exec.Command("node", "--test", "--test-reporter=tap", "vscode/test/parts.test.mjs")
 	cmd.Env = append(os.Environ(), "STROBE_HOME="+s.Home, "PARTS="+filepath.Join(out, "parts.js"), "STROBE="+s.Bin)
 	said, err := cmd.CombinedOutput()

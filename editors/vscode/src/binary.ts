@@ -22,7 +22,8 @@ export function places(setting: string, folders: string[], env: NodeJS.ProcessEn
   return [...new Set([...dirs, ...installed])].map((d) => join(d, "strobe"));
 }
 
-async function runs(path: string): Promise<boolean> {
+/** executable reports a file that may be run. */
+export async function executable(path: string): Promise<boolean> {
   try {
     await access(path, constants.X_OK);
     return (await stat(path)).isFile();
@@ -37,7 +38,7 @@ export async function find(setting: string, folders: string[], env: NodeJS.Proce
   let why = setting ? `The setting strobe.path names ${setting}, which is no program.` :
     "The strobe binary is not in PATH and not in the usual places.";
   for (const path of tried) {
-    if (!await runs(path)) continue;
+    if (!await executable(path)) continue;
     const said = await ask(path);
     if (said.version) return { path, version: said.version };
     why = `${path} is not Strobe, or cannot run here: ${said.why}`;

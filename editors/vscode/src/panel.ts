@@ -18,27 +18,28 @@ function h(tag: string, attributes: Record<string, unknown> = {}, ...children: (
   return e;
 }
 
-function time(ns: number): string {
-  for (const [unit, size] of [["s", 1e9], ["ms", 1e6], ["µs", 1e3]] as const) if (ns >= size) return `${Number((ns / size).toPrecision(4))} ${unit}`;
+function time(ns: number, digits = 4): string {
+  for (const [unit, size] of [["s", 1e9], ["ms", 1e6], ["µs", 1e3]] as const) if (ns >= size) return `${Number((ns / size).toPrecision(digits))} ${unit}`;
   return `${ns} ns`;
 }
 
+const duration = (ns: number) => time(ns);
 const text = (v: unknown): string => v === undefined ? "" : typeof v === "string" ? v : JSON.stringify(v);
 const number = (name: string, key: string, how: (n: number) => string = (n) => n.toLocaleString("en")): Column =>
   ({ name, number: true, of: (r) => r[key] as number ?? -1, text: (r) => r[key] === undefined ? "" : how(r[key] as number) });
 
 const columns: Record<string, Column[]> = {
   events: [
-    number("Time", "timestampNs", time), { name: "Event", of: (r) => text(r.eventType) },
+    number("Time", "timestampNs", (ns) => time(ns, 8)), { name: "Event", of: (r) => text(r.eventType) },
     { name: "What", of: (r) => text(r.function ?? r.text ?? r.what ?? r.reason ?? r.message).trimEnd() },
     { name: "Values", of: (r) => r.arguments ? Object.entries(r.arguments).map(([k, v]) => `${k}=${text(v)}`).join(", ") :
       r.exception !== undefined ? `threw ${text(r.exception)}` : r.unwound ? "left by an exception" :
         r.returnValue !== undefined ? `→ ${text(r.returnValue)}` : "" },
-    number("Took", "durationNs", time), number("Thread", "threadId", String),
+    number("Took", "durationNs", duration), number("Thread", "threadId", String),
   ],
   stats: [
-    { name: "Function", of: (r) => text(r.function) }, number("Calls", "calls"), number("Errors", "errors"), number("Total", "totalNs", time),
-    number("Self", "selfNs", time), number("Median", "p50Ns", time), number("p99", "p99Ns", time),
+    { name: "Function", of: (r) => text(r.function) }, number("Calls", "calls"), number("Errors", "errors"), number("Total", "totalNs", duration),
+    number("Self", "selfNs", duration), number("Median", "p50Ns", duration), number("p99", "p99Ns", duration),
     { name: "Results", of: (r) => ((r.returns ?? []) as { value: string; count: number }[]).map((v) => `${v.value} ×${v.count}`).join(", ") },
   ],
 };

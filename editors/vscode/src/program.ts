@@ -1,9 +1,9 @@
 // From a file to the program that is debugged: what runs it, or which binary was made of it.
 
 import { execFile } from "node:child_process";
-import { constants } from "node:fs";
-import { access, open, readFile, readdir, stat } from "node:fs/promises";
+import { open, readFile, readdir, stat } from "node:fs/promises";
 import { basename, delimiter, dirname, extname, isAbsolute, join } from "node:path";
+import { executable } from "./binary";
 
 /** Launch is a configuration's part that says what runs. */
 export interface Launch { program: string; args: string[]; cwd: string }
@@ -35,15 +35,6 @@ export async function resolve(file: string, o: Options): Promise<Resolved> {
   if (compiled.includes(end)) return native(file, o);
   if (await isProgram(file)) return { launch: { program: file, args, cwd: o.root || cwd } };
   return { why: `${basename(file)} is no program, and of no language that Strobe runs (C, C++, Rust, Go, Python, JavaScript, TypeScript).` };
-}
-
-async function executable(path: string): Promise<boolean> {
-  try {
-    await access(path, constants.X_OK);
-    return (await stat(path)).isFile();
-  } catch {
-    return false;
-  }
 }
 
 async function inPath(name: string, env: NodeJS.ProcessEnv): Promise<string> {

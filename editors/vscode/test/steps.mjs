@@ -89,6 +89,7 @@ export const steps = {
   },
 
   async timeline(e) {
+    await e.command('View: Hide Panel');
     await e.command('Strobe: Open Timeline');
     const f = await e.frame('main canvas');
     await f.waitForFunction(() => window.strobe?.shown().picture?.count > 0);
