@@ -3,7 +3,7 @@
 import { basename } from "node:path";
 import * as vscode from "vscode";
 import { goTo, type Host, show } from "./host";
-import type { Crash, Frame, Session, Status } from "./shapes";
+import type { Session, Status } from "./shapes";
 
 export function crashes(host: Host): vscode.Disposable[] {
   const known = new Set<string>();
@@ -21,18 +21,13 @@ export function crashes(host: Host): vscode.Disposable[] {
 
 async function tell(host: Host, s: Session): Promise<void> {
   const st = await host.daemon.call<Status>("debug_session", { action: "status", sessionId: s.sessionId });
-  const c = st.crashInfo, at = own(c, host.folders);
-  const place = at?.file ? ` (${basename(at.file)}:${at.line})` : "";
+  const c = st.crashInfo, file = c?.sourceFile;
+  const place = file ? ` (${basename(file)}:${c.line})` : "";
   const what = c?.exceptionType ? `${c.exceptionType}: ${c.exceptionMessage ?? ""}` : c?.reason ?? c?.signal ?? st.signal ?? "";
   const actions = [...place ? ["Open the place"] : [], "Timeline", "Why"];
-  const done = await vscode.window.showErrorMessage(`${basename(s.command)} crashed${at?.function ? ` in ${at.function}` : ""}${place}: ${what}`,
+  const done = await vscode.window.showErrorMessage(`${basename(s.command)} crashed${c?.function ? ` in ${c.function}` : ""}${place}: ${what}`,
     ...actions);
   if (done === "Timeline") await vscode.commands.executeCommand("strobe.timeline", s.sessionId);
   else if (done === "Why") await show(host, s.sessionId, "summary");
-  else if (done) await goTo(at!.file!, at!.line ?? 1);
-}
-
-/** own is the innermost frame of the user's code, else where it died. */
-function own(c: Crash | undefined, folders: string[]): Frame | undefined {
-  return c?.backtrace?.find((f) => folders.some((d) => f.file?.startsWith(`${d}/`))) ?? c;
+  else if (done) await goTo(file!, c!.line ?? 1);
 }

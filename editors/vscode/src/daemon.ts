@@ -34,7 +34,7 @@ export class Daemon {
   /** where gives the binary, or throws a Failure that says how to get one. */
   constructor(private where: () => Promise<string>, private name: string, private log: (line: string) => void) {}
 
-  get connected(): boolean { return this.child !== null; }
+  get busy(): boolean { return this.waiting.size > 0; }
 
   /** call runs an operation and returns its answer. */
   async call<T>(operation: string, args: object): Promise<T> {

@@ -95,7 +95,7 @@ export class Host implements vscode.Disposable {
 
   /** idle lets the daemon end, which it does some time after its last client. */
   private idle(wanted: () => boolean): void {
-    this.daemon.close();
+    if (!this.daemon.busy) this.daemon.close();
     this.timer = setTimeout(() => wanted() ? this.tick() : this.idle(wanted), 2000);
   }
 

@@ -10,11 +10,9 @@ export interface Paused { threadId: number; threadName?: string; reason?: string
 export interface Point { id: string; function?: string; file?: string; line?: number; hits: number; message?: string }
 
 export interface Crash {
-  signal?: string; reason?: string; function?: string; file?: string; line?: number; exceptionType?: string;
-  exceptionMessage?: string; backtrace?: Frame[];
+  signal?: string; reason?: string; function?: string; sourceFile?: string; line?: number; exceptionType?: string;
+  exceptionMessage?: string; stack?: string[];
 }
-
-export interface Frame { function?: string; file?: string; line?: number }
 
 export interface Status {
   sessionId: string; status: string; exitCode?: number; signal?: string; pid: number; runtime: string;
