@@ -1,7 +1,8 @@
 // What a person does with the extension, step by step.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { modules } from './editor.mjs';
 
 /** launched debugs a file up to a breakpoint, has a variable changed, and steps. */
@@ -163,12 +164,8 @@ export const steps = {
   },
 
   async missing(e) {
-    await e.command('Preferences: Open User Settings (JSON)');
-    await e.page.locator('.tab.active', { hasText: 'settings.json' }).waitFor();
-    await e.page.keyboard.press('Control+Home');
-    await e.page.keyboard.press('ArrowRight');
-    await e.page.keyboard.type('"strobe.path": "/nowhere/strobe",');
-    await e.page.keyboard.press('Control+S');
+    const file = join(e.ws, '../user/User/settings.json'), settings = JSON.parse(readFileSync(file, 'utf8'));
+    writeFileSync(file, JSON.stringify({ ...settings, 'strobe.path': '/nowhere/strobe' }));
     await e.open('shop.cc');
     await e.command('Strobe: Debug with Strobe');
     await (await e.notice('The setting strobe.path names /nowhere/strobe')).locator('.monaco-button', { hasText: 'How to install' }).waitFor();
