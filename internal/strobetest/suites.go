@@ -141,8 +141,8 @@ func NodeManager(t testing.TB, name string) string {
 	return filepath.Join(dir, "node_modules", ".bin")
 }
 
-// MakeBundles copies the sources of a folder that npm's packages build, which has a Makefile, and makes goals there, with
-// OUT set to the folder that it returns; OUT in a goal stands for that folder too.
+// MakeBundles copies the sources of a folder that npm's packages build, which has a Makefile, and makes goals there,
+// with OUT set to the folder that it returns; OUT in a goal stands for that folder too.
 func MakeBundles(t testing.TB, dir string, packages []string, goals ...string) string {
 	t.Helper()
 	NeedCommand(t, "make", "node")
