@@ -119,7 +119,7 @@ async function html(page: Page, state: string): Promise<string> {
   const body = /<body>([^]*)<\/body>/.exec(index!)![1]!;
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${csp}">
 <title>Strobe</title><style nonce="${nonce}">${css}
-body { padding: 0; } .home, .theme { display: none; } #top { min-height: 0; }</style></head><body>${body}
+body { padding: 0; } .home, .theme { display: none; } #top { min-height: 0; } #top h1 { border: 0; padding: 0; }</style></head><body>${body}
 ${script("", `(${bridge})(${JSON.stringify(state)})`)}
 ${script(' type="module"', app!.replaceAll('"icon.svg"', JSON.stringify(picture)))}</body></html>`;
 }
