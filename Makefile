@@ -14,7 +14,7 @@ TURNS    ?= 5
 
 export CGO_ENABLED := 0
 
-.PHONY: build check test vet demo bench bench-programs release generate soak fuzz ports docs clean help
+.PHONY: build check test vet demo bench bench-programs release editors generate soak fuzz ports docs clean help
 
 help:
 	@echo "build     bin/strobe, one static binary"
@@ -24,6 +24,7 @@ help:
 	@echo "bench     cost in the target against uftrace, gdb and lldb; scale, ingest, latency, crashes, runs of tests"
 	@echo "bench-programs  whole programs from registries, against uftrace, TURNS=$(TURNS); its table goes into docs/performance.md"
 	@echo "release   out/release: binaries, packages for Debian and npm, checksums, what they are made of"
+	@echo "editors   the extension in a real editor, its pictures in editors/vscode/shots"
 	@echo "generate  agent objects, headers and docs from their sources"
 	@echo "soak      every test in its long form, SOAKTIME=$(SOAKTIME) for each that has no end of its own"
 	@echo "fuzz      every fuzz test, FUZZTIME=$(FUZZTIME) each"
@@ -53,6 +54,9 @@ bench-programs: build
 
 release:
 	$(GO) run ./release -ldflags "$(LDFLAGS)"
+
+editors: build
+	$(MAKE) -C editors/vscode/test
 
 generate:
 	$(GO) generate ./...
