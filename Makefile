@@ -14,7 +14,7 @@ TURNS    ?= 5
 
 export CGO_ENABLED := 0
 
-.PHONY: build check test vet demo hunts bench bench-programs release generate soak fuzz ports docs clean help
+.PHONY: build check test vet demo hunts bench bench-programs release editors generate soak fuzz ports docs clean help
 
 help:
 	@echo "build     bin/strobe, one static binary"
@@ -25,6 +25,7 @@ help:
 	@echo "bench-programs  whole programs from registries, against uftrace, TURNS=$(TURNS); its table goes into docs/performance.md"
 	@echo "hunts     bugs in programs from registries, fetched and built, found by questions alone; see hunts/README.md"
 	@echo "release   out/release: binaries, packages for Debian and npm, checksums, what they are made of"
+	@echo "editors   the extension in a real editor, its pictures in editors/vscode/shots"
 	@echo "generate  agent objects, headers and docs from their sources"
 	@echo "soak      every test in its long form, SOAKTIME=$(SOAKTIME) for each that has no end of its own"
 	@echo "fuzz      every fuzz test, FUZZTIME=$(FUZZTIME) each"
@@ -57,6 +58,9 @@ hunts: build
 
 release:
 	$(GO) run ./release -ldflags "$(LDFLAGS)"
+
+editors: build
+	$(MAKE) -C editors/vscode/test
 
 generate:
 	$(GO) generate ./...

@@ -1,5 +1,6 @@
 // Command release makes what is given to users: static binaries, archives of them with manual pages and completion,
-// Debian packages, npm packages that npx runs, lists of what they are made of, and checksums.
+// Debian packages, npm packages that npx runs, the extension for Visual Studio Code, lists of what they are made of,
+// and checksums.
 //
 // It stands outside the data path; `make release` runs it. Invariant: the same commit gives the same bytes, wherever
 // and whenever it is built, by the same version of Go. Nothing is published.
@@ -39,6 +40,7 @@ type release struct {
 
 func main() {
 	r := release{xz: "-z6"}
+	only := flag.Bool("vsix", false, "make the extension alone")
 	arches := flag.String("arches", "amd64,arm64", "architectures of Linux to build for")
 	flag.StringVar(&r.out, "out", "out/release", "folder to fill, which must not exist")
 	flag.StringVar(&r.version, "version", os.Getenv("VERSION"), "version (default: the tag, or the commit and its time)")
@@ -47,7 +49,11 @@ func main() {
 	r.root, r.arches = ".", strings.Split(*arches, ",")
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := r.run(ctx); err != nil {
+	make := r.run
+	if *only {
+		make = r.extension
+	}
+	if err := make(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1)
 	}
@@ -89,7 +95,7 @@ func (r *release) run(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := r.npmWrapper(); err != nil {
+	if err := errors.Join(r.npmWrapper(), r.vsix()); err != nil {
 		return err
 	}
 	return r.checksums()

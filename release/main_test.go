@@ -150,7 +150,7 @@ func checkSums(t *testing.T, r *release) {
 		names = append(names, name)
 	}
 	entries, err := os.ReadDir(r.out)
-	if err != nil || len(entries) != len(names)+1 || len(names) != 5 {
+	if err != nil || len(entries) != len(names)+1 || len(names) != 6 {
 		t.Errorf("sums of %v, there are %v, %v", names, entries, err)
 	}
 }

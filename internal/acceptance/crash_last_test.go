@@ -45,7 +45,7 @@ func lastRuns(t *testing.T) int {
 		}
 		return n
 	}
-	return 40
+	return 20
 }
 
 // TestLastEvent looks for the last call before a crash, before exit_group, and before a SIGKILL that comes as soon as

@@ -60,7 +60,7 @@ func TestFullDisk(t *testing.T) {
 	dir, pid := t.TempDir(), daemon.HolderPID(home)
 	serves(t, s, pid)
 	big := s.Launch(t, "sh", dir, []string{"-c",
-		"head -c 100000 /dev/urandom; read go; head -c 30000000 /dev/urandom; echo to the end >&2; exit 3"},
+		"head -c 100000 /dev/urandom; read go; head -c 12000000 /dev/urandom; echo to the end >&2; exit 3"},
 		args{"stdin": "pipe"})
 	strobetest.Eventually(t, endLimit, "its first output",
 		func() bool { return s.Query(t, big.SessionID, args{"limit": 1}).TotalCount > 0 })

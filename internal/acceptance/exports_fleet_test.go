@@ -22,7 +22,7 @@ import os, time
 BAD = os.environ.get("BAD") == "1"
 def find(key): return None if BAD and key % 7 == 0 else {"key": key}
 def price(n):
-    time.sleep(0.004 if BAD else 0.0005)
+    time.sleep(0.05 if BAD else 0.0005)
     return n * 2
 def refuse(n): raise ValueError("odd %d" % n)
 for i in range(30):
@@ -165,6 +165,9 @@ func checkFound(t *testing.T, side *fleetSide, last string) {
 	t.Helper()
 	regressions := side.rows(t, "regressions", "--session", last)
 	slices.Sort(regressions)
+	regressions = slices.DeleteFunc(regressions, func(r string) bool { // microseconds, on a machine that has other work
+		return strings.HasPrefix(r, `"slower" "till.find" `)
+	})
 	if len(regressions) != 2 || !strings.HasPrefix(regressions[0], `"newly called" "till.refuse" 30 null `) ||
 		!strings.HasPrefix(regressions[1], `"slower" "till.price" 30 30 `) {
 		t.Errorf("regressions %q", regressions)

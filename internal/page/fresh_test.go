@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -17,34 +16,11 @@ const maxPage = 500_000
 // TestPageIsFresh: what is embedded is what web/ makes, whose types are right in make soak.
 func TestPageIsFresh(t *testing.T) {
 	strobetest.NeedTime(t)
-	strobetest.NeedCommand(t, "make", "node")
 	goals, packages := []string{"all"}, []string{"esbuild@0.28.2"}
 	if strobetest.Soaks(t, "the types of web/") {
 		goals, packages = append(goals, "check"), append(packages, "typescript@5.9.3")
 	}
-	modules := strobetest.NodePackages(t, packages...)
-	web, out := t.TempDir(), t.TempDir()
-	if err := os.CopyFS(filepath.Join(web, "src"), os.DirFS("../../web/src")); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"Makefile", "tsconfig.json", "package.json"} {
-		b, err := os.ReadFile("../../web/" + name)
-		if err == nil {
-			err = os.WriteFile(filepath.Join(web, name), b, 0o600)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.Symlink(modules, filepath.Join(web, "node_modules")); err != nil {
-		t.Fatal(err)
-	}
-	for _, goal := range goals {
-		cmd := exec.Command("make", "-C", web, "-o", "node_modules", "OUT="+out, goal)
-		if said, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("make %s: %v\n%s", goal, err, said)
-		}
-	}
+	out := strobetest.MakeBundles(t, "../../web", packages, goals...)
 	made, err := os.ReadDir(out)
 	if err != nil {
 		t.Fatal(err)

@@ -140,3 +140,33 @@ func NodeManager(t testing.TB, name string) string {
 	})
 	return filepath.Join(dir, "node_modules", ".bin")
 }
+
+// MakeBundles copies the sources of a folder that npm's packages build, which has a Makefile, and makes goals there,
+// with OUT set to the folder that it returns; OUT in a goal stands for that folder too.
+func MakeBundles(t testing.TB, dir string, packages []string, goals ...string) string {
+	t.Helper()
+	NeedCommand(t, "make", "node")
+	modules, copied, out := NodePackages(t, packages...), t.TempDir(), t.TempDir()
+	if err := os.CopyFS(filepath.Join(copied, "src"), os.DirFS(filepath.Join(dir, "src"))); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"Makefile", "tsconfig.json", "package.json"} {
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(copied, name), b, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(modules, filepath.Join(copied, "node_modules")); err != nil {
+		t.Fatal(err)
+	}
+	for _, goal := range goals {
+		cmd := exec.Command("make", "-C", copied, "-o", "node_modules", "OUT="+out, strings.Replace(goal, "OUT", out, 1))
+		if said, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("make %s: %v\n%s", goal, err, said)
+		}
+	}
+	return out
+}

@@ -119,7 +119,10 @@ function source(session: string, id: number, e: Event): HTMLElement {
       h("span", { class: s.first + i === s.line ? "line here" : "line" },
         h("span", { class: "no" }, String(s.first + i)), `${text}\n`))));
   }, (f: api.Failure) => fill(code, h("p", { class: "none" }, `${f.message}. ${f.hint ?? ""}`)));
-  return section("Source", h("p", { class: "place", title: place }, place), code);
+  // An editor that shows the page opens the file.
+  const open = (window as { openSource?: (file: string, line: number) => void }).openSource;
+  return section("Source", open ? h("button", { type: "button", class: "link place", title: `Open ${place}`,
+    onclick: () => open(e.sourceFile!, e.line ?? 1) }, place) : h("p", { class: "place", title: place }, place), code);
 }
 
 function callees(one: One, does: Actions): HTMLElement {

@@ -228,10 +228,13 @@ public class Shapes {
         Thread t = new Thread(() -> nothing(), "named");
         t.start();
         t.join();
+        if (args.length == 0) {
+            return;
+        }
         try {
             forever(0);
         } catch (StackOverflowError e) {
-            System.out.println("overflow");
+            System.out.println(args[0]);
         }
     }
 

@@ -29,7 +29,7 @@ int main(int argc, char **argv) {
   char *u = upper("xy");
   long a = number("0x10"), b = number("12z");
   double r = sqrt(2.25 * argc) + fabs(-1.5);
-  char line[64];
+  char line[64] = "";
   int len = snprintf(line, sizeof line, "%d %s %ld %ld %.2f", n, u, a, b, r);
   memset(text, 'x', sizeof text - 1);
   puts(line);
