@@ -36,7 +36,7 @@ type Request struct {
 	View      string   `json:"view,omitempty"`
 	Fields    []string `json:"fields,omitempty" jsonschema:"table: columns, expressions"`
 	Claim     string   `json:"claim,omitempty"`
-	Against   string   `json:"against,omitempty" jsonschema:"diff, invariants: session"`
+	Against   string   `json:"against,omitempty" jsonschema:"other session"`
 	Object    string   `json:"object,omitempty" jsonschema:"its address"`
 
 	Allocators []Allocator `json:"allocators,omitempty"`
