@@ -26,28 +26,26 @@ func main() {
 	write := flag.String("write", "", "file for the transcript")
 	check := flag.Bool("check", false, "prove the bugs, hunt none")
 	flag.Parse()
-	code, err := run(*only, *work, *write, *check)
-	if err != nil {
+	if err := run(*only, *work, *write, *check); err != nil {
 		fmt.Fprintln(os.Stderr, "hunts:", err)
 		os.Exit(2)
 	}
-	os.Exit(code)
 }
 
-func run(only, work, write string, check bool) (code int, err error) {
+func run(only, work, write string, check bool) (err error) {
 	if work == "" {
 		work = "out/hunts"
 	}
 	if work, err = filepath.Abs(work); err != nil {
-		return 0, err
+		return err
 	}
 	bugs, err := loadCorpus("hunts/corpus")
 	if err != nil {
-		return 0, err
+		return err
 	}
 	h, err := newHunter(work)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer h.close()
 	var transcript strings.Builder
@@ -58,7 +56,7 @@ func run(only, work, write string, check bool) (code int, err error) {
 		}
 		seeded, err := b.build(work)
 		if err != nil {
-			return 0, fmt.Errorf("%s: %w", b.id(), err)
+			return fmt.Errorf("%s: %w", b.id(), err)
 		}
 		if check {
 			fmt.Printf("%s: proved\n", b.id())
@@ -66,7 +64,7 @@ func run(only, work, write string, check bool) (code int, err error) {
 		}
 		r, err := h.hunt(b, seeded)
 		if err != nil {
-			return 0, fmt.Errorf("%s: %w", b.id(), err)
+			return fmt.Errorf("%s: %w", b.id(), err)
 		}
 		hunted++
 		if r.place > 0 && r.place <= shown {
@@ -77,7 +75,7 @@ func run(only, work, write string, check bool) (code int, err error) {
 		transcript.WriteString(r.transcript())
 	}
 	fmt.Printf("found %d of %d\n", found, hunted)
-	return 0, nil
+	return nil
 }
 
 // flush keeps what there is of the transcript.

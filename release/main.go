@@ -49,11 +49,11 @@ func main() {
 	r.root, r.arches = ".", strings.Split(*arches, ",")
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	make := r.run
+	run := r.run
 	if *only {
-		make = r.extension
+		run = r.extension
 	}
-	if err := make(ctx); err != nil {
+	if err := run(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1)
 	}

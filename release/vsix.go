@@ -109,8 +109,11 @@ func (r *release) vsix() error {
 	files = append(files, file{"extension/LICENSE.txt", 0o644, license})
 	for _, pattern := range vsixFiles {
 		found, err := filepath.Glob(filepath.Join(dir, pattern))
-		if err != nil || len(found) == 0 {
-			return fmt.Errorf("the extension has no %s: make -C editors/vscode (%w)", pattern, err)
+		if err != nil {
+			return err
+		}
+		if len(found) == 0 {
+			return fmt.Errorf("the extension has no %s: make -C editors/vscode", pattern)
 		}
 		for _, path := range found {
 			data, err := os.ReadFile(path)

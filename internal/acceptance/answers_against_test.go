@@ -16,12 +16,18 @@ __attribute__((noinline)) int rate(int k, int base) { return base + (k > 5 ? 7 :
 __attribute__((noinline)) int discount(int k) { return k / 2; }
 __attribute__((noinline)) int step(int i) { return i * 3; }
 static int odd;
+struct line { int price; };
+struct order { struct line line; };
+struct bill { struct order order; };
+__attribute__((noinline)) int pay(struct bill *b) { return b != 0; }
 __attribute__((noinline)) int level(int i) { return odd && i == 13 ? -40 : i % 4; }
 int main(int argc, char **argv) {
   int k = atoi(argv[1]), sum = 0;
   for (int i = 0; i < 20; i++) sum += step(i);
   for (int i = 0; i < 20; i++) sum += rate(k, 100);
   odd = k > 5;
+  struct bill bill = {{{k > 5 ? 31 : 17}}};
+  for (int i = 0; i < 20; i++) sum += pay(&bill);
   for (int i = 0; i < 20; i++) sum += level(i);
   if (k > 5) sum += discount(k);
   return printf("%d\n", sum) == 0;
@@ -36,7 +42,8 @@ func TestAgainst(t *testing.T) {
 	path := strobetest.BuildSource(t, "c", "gcc-O0", "against", againstSource)
 	var ids []string
 	for _, k := range []string{"9", "2"} {
-		l := s.Launch(t, path, strobetest.Root(t), []string{k}, args{"trace": []string{"rate", "discount", "step", "level", "main"}})
+		l := s.Launch(t, path, strobetest.Root(t), []string{k},
+			args{"trace": []string{"rate", "discount", "step", "level", "pay", "main"}})
 		s.WaitEnd(t, l.SessionID, 30*time.Second)
 		ids = append(ids, l.SessionID)
 	}
@@ -53,7 +60,7 @@ func TestAgainst(t *testing.T) {
 			a, b = b, a
 		}
 		for _, want := range []string{"only in " + a + ": discount ×1", "rate: 20 in a, 20 in b", "107 in " + a, "100 in " + b,
-			"3 functions called as often"} {
+			"line.price", "3 functions called as often"} {
 			if !strings.Contains(r.Text, want) {
 				t.Errorf("%s against %s does not say %q:\n%s\n%s", a, b, want, r.Text, r.Hint)
 			}

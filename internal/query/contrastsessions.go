@@ -14,7 +14,7 @@ import (
 // contrastSessions is view diff of two sessions, this one a and the other b: which functions only one called, how often
 // both did, and which values tell their calls apart.
 func (a *asker) contrastSessions(parts []part, res *Result, other *store.Store) (notes []string, err error) {
-	g, others, err := a.bothSessions(parts, other)
+	g, others, err := a.bothSessions(parts, other, 0)
 	if err != nil {
 		return nil, err
 	}

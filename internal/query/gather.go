@@ -32,12 +32,13 @@ type gathered struct {
 	byName map[string]*calls
 	room   *columns.Room
 	depth  int // of the tables; 0: as deep as they go
-	most   int // functions; 0: maxGathered
+	most   int // functions
 }
 
 // newGathered has nothing yet.
 func newGathered() *gathered {
-	return &gathered{others: map[string]bool{}, byName: map[string]*calls{}, room: &columns.Room{Left: columns.MaxBytes}}
+	return &gathered{others: map[string]bool{}, byName: map[string]*calls{}, room: &columns.Room{Left: columns.MaxBytes},
+		most: maxGathered}
 }
 
 // gather reads the selected calls into tables, one for each name.
@@ -109,7 +110,7 @@ func (a *asker) gatherInto(g *gathered, parts []part, putEnter, putExit putter) 
 		if c == nil {
 			name := a.fn(row.Func).Name
 			if c = g.byName[name]; c == nil {
-				if len(g.byName) == cmp.Or(g.most, maxGathered) {
+				if len(g.byName) == g.most {
 					g.others[name] = true
 					return -1, true
 				}
@@ -209,7 +210,7 @@ func (g *gathered) notes() (notes []string) {
 	}
 	if n := len(g.others); n > 0 {
 		notes = append(notes, fmt.Sprintf("%d functions beyond the first %d were not looked at; function selects them.", n,
-			cmp.Or(g.most, maxGathered)))
+			g.most))
 	}
 	for _, c := range g.all {
 		if c.table.Skipped > 0 || c.table.Cut {

@@ -23,8 +23,9 @@ const (
 )
 
 // bothSessions reads the calls of the other session and behind them those of this one into the same tables; learned is
-// how many of a function's rows are the other's.
-func (a *asker) bothSessions(parts []part, other *store.Store) (g *gathered, learned map[*calls]int, err error) {
+// how many of a function's rows are the other's. depth is that of the tables.
+func (a *asker) bothSessions(parts []part, other *store.Store, depth int) (g *gathered, learned map[*calls]int,
+	err error) {
 	sn, err := other.Snapshot(a.ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("take snapshot: %w", err)
@@ -39,7 +40,7 @@ func (a *asker) bothSessions(parts []part, other *store.Store) (g *gathered, lea
 		return nil, nil, err
 	}
 	g = newGathered()
-	g.depth, g.most = learnedDepth, learnedFuncs
+	g.depth, g.most = depth, learnedFuncs
 	if err := b.gatherInto(g, theirs, newEnters(), putExit); err != nil {
 		return nil, nil, err
 	}
@@ -53,7 +54,7 @@ func (a *asker) bothSessions(parts []part, other *store.Store) (g *gathered, lea
 // invariantsOfOther is view invariants against another session: what held in all of its calls and in nearly all of this
 // one's, with those calls here that broke it.
 func (a *asker) invariantsOfOther(parts []part, res *Result, other *store.Store) (notes []string, err error) {
-	g, learned, err := a.bothSessions(parts, other)
+	g, learned, err := a.bothSessions(parts, other, learnedDepth)
 	if err != nil {
 		return nil, err
 	}
@@ -63,10 +64,14 @@ func (a *asker) invariantsOfOther(parts []part, res *Result, other *store.Store)
 		score float64
 	}
 	var all []broken
-	shared := g.shared()
+	unknown, shared := 0, g.shared()
 	for _, c := range g.all {
 		res.TotalCount += int64(len(c.table.Rows) - learned[c])
-		if learned[c] < learnedCalls || len(c.table.Rows) == learned[c] {
+		if len(c.table.Rows) == learned[c] {
+			continue
+		}
+		if learned[c] < learnedCalls {
+			unknown++
 			continue
 		}
 		if rules := brokenHere(c.table, learned[c], shared); len(rules) > 0 {
@@ -122,6 +127,10 @@ func (a *asker) invariantsOfOther(parts []part, res *Result, other *store.Store)
 		res.HasMore = true
 		notes = append(notes, fmt.Sprintf("%d functions more break something; function and maxTokens show them.", left))
 	}
+	if unknown > 0 {
+		notes = append(notes, fmt.Sprintf("%s not compared: called fewer than %d times in the other session.",
+			plural(int64(unknown), "function"), learnedCalls))
+	}
 	res.Text = b.String()
 	return append(notes, g.notes()...), nil
 }
@@ -157,8 +166,8 @@ func brokenHere(t *columns.Table, learned int, shared map[string]bool) (out []co
 		if !slices.ContainsFunc(r.Columns[:r.Own], func(c *columns.Column) bool { return c.Place != columns.Argument }) {
 			r.Surprise *= 0.7
 		}
-		if repeatable && math.Abs(r.Surprise) > 0 {
-			r.Surprise *= 0.8 // state that arguments do not show
+		if repeatable { // state that arguments do not show
+			r.Surprise *= 0.8
 		}
 		out = append(out, r)
 	}
