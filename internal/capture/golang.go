@@ -65,6 +65,8 @@ func CompileGo(m *symbol.Module, f *symbol.Function, o Options) (*Function, erro
 		}
 		b.argument(goUnique(c.Name, names), t, &captured[i])
 	}
+	b.secretResult = len(results) == 1 &&
+		(b.types.returnsSecret(f.Name, results[0].Type) || b.types.secret(results[0].Name, results[0].Type))
 	b.goResults(results, a.results(results), order)
 	out.Plan, out.Layout = b.close()
 	return out, nil
@@ -334,6 +336,11 @@ func (b *builder) goResults(results []symbol.Param, homes []home, known bool) {
 		return
 	}
 	t, h := results[0].Type, homes[0]
+	if b.secretResult {
+		s.begin(0)
+		b.lay.Ret = &value.Field{Name: "return", Type: b.types.redacted(t)}
+		return
+	}
 	if len(results) > 1 {
 		t, h = goTuple(results, homes)
 	}

@@ -34,6 +34,7 @@ type LaunchParams struct {
 	OnFullBuffer string `json:"onFullBuffer,omitempty" jsonschema:"no room: wait, drop and count, or block"`
 	LineBuffer   string `json:"lineBuffer,omitempty" jsonschema:"stdout by lines"`
 	Name         string `json:"name,omitempty"`
+	Secrets      string `json:"secrets,omitempty" jsonschema:"keep records them, too"`
 
 	Display     string `json:"display,omitempty"`
 	DisplaySize string `json:"displaySize,omitempty"`
@@ -86,6 +87,7 @@ var launchOp = Op{
 		{Name: "projectRoot", Required: true},
 		{Name: "serializationDepth", Min: 1, Max: 10, Default: 3},
 		{Name: "onFullBuffer", Enum: []string{"wait", "drop", "block"}, Default: "wait"},
+		{Name: "secrets", Enum: []string{"redact", "keep"}},
 		{Name: "display", Enum: []string{"virtual", "user"}},
 		{Name: "displaySize", Default: "1280x800"},
 		{Name: "lineBuffer", Enum: []string{"auto", "always", "off"}, Default: "auto"},
@@ -122,7 +124,8 @@ func launch(ctx context.Context, s *Service, p *LaunchParams) (*LaunchResult, er
 	}
 	start := func() (*session.Session, error) {
 		return s.sessions.Attach(ctx, session.AttachRequest{PID: p.PID, ProjectRoot: p.ProjectRoot,
-			SymbolsPath: p.SymbolsPath, Tracing: tracing, OnFullBuffer: p.OnFullBuffer, Name: p.Name})
+			SymbolsPath: p.SymbolsPath, Tracing: tracing, OnFullBuffer: p.OnFullBuffer, Name: p.Name,
+			Secrets: p.Secrets})
 	}
 	if p.PID == 0 {
 		start = func() (*session.Session, error) {
@@ -177,7 +180,8 @@ func (p *LaunchParams) request(tracing session.Tracing) session.LaunchRequest {
 	r := session.LaunchRequest{
 		Command: p.Command, Args: p.Args, Cwd: p.Cwd, ProjectRoot: p.ProjectRoot, Env: p.Env, Stdin: p.Stdin,
 		Terminal: p.Terminal, SymbolsPath: p.SymbolsPath, Tracing: tracing, OnFullBuffer: p.OnFullBuffer,
-		LineBuffer: p.LineBuffer, Name: p.Name, StopOnEntry: p.StopOnEntry, Display: p.Display, DisplaySize: p.DisplaySize,
+		LineBuffer: p.LineBuffer, Name: p.Name, Secrets: p.Secrets, StopOnEntry: p.StopOnEntry,
+		Display: p.Display, DisplaySize: p.DisplaySize,
 	}
 	if p.Stdin == "pipe" {
 		r.Stdin, r.KeepStdin = "", true

@@ -73,6 +73,7 @@ const (
 	ClassUUID          // 16 bytes
 	ClassErrno         // the number of a system's error
 	ClassBig           // {count, address}: an integer, lowest word first; Discr: its byte that is 1 if it is negative
+	ClassRedacted      // a secret: not there, whatever the bytes
 	numClasses
 )
 

@@ -262,6 +262,8 @@ func (r *renderer) value(ti int32, v view, depth int) Value {
 	switch t.Class {
 	case ClassVoid:
 		return Value{}
+	case ClassRedacted:
+		return Redacted
 	case ClassStruct, ClassUnion:
 		return r.object(t, v, depth)
 	case ClassTuple:
