@@ -65,8 +65,11 @@ func CompileGo(m *symbol.Module, f *symbol.Function, o Options) (*Function, erro
 		}
 		b.argument(goUnique(c.Name, names), t, &captured[i])
 	}
-	b.secretResult = len(results) == 1 &&
-		(b.types.returnsSecret(f.Name, results[0].Type) || b.types.secret(results[0].Name, results[0].Type))
+	if len(results) > 0 { // of several that have names each is known by its own; else they go together, an error as well
+		first := &results[0]
+		named := len(results) > 1 && first.Name != "" && !strings.HasPrefix(first.Name, "~")
+		b.secretResult = !named && (b.types.returnsSecret(f.Name, first.Type) || b.types.secret(first.Name, first.Type))
+	}
 	b.goResults(results, a.results(results), order)
 	out.Plan, out.Layout = b.close()
 	return out, nil

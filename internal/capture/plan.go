@@ -338,6 +338,7 @@ func (b *builder) close() (ring.Plan, *value.Layout) {
 	b.lay.OnEnter.Nodes, b.lay.OnExit.Nodes = b.enter.walks, b.exit.walks
 	b.lay.OnEnter.Parts, b.lay.OnExit.Parts = b.enter.parts, b.exit.parts
 	b.lay.Types = b.types.types
+	b.lay.HideKeys(b.types.walks.secrets)
 	l := b.lay
 	return b.plan, &l
 }

@@ -92,6 +92,9 @@ func (n *Names) Secret(name string) bool {
 	return is
 }
 
+// In reports whether bytes have a word of a secret's name in them.
+func (n *Names) In(b []byte) bool { return n != nil && n.yes.Match(b) }
+
 // Result reports whether a function of this name, with or without what it is in, returns a secret: it is called as one,
 // or after what it does to get one.
 func (n *Names) Result(function string) bool {

@@ -220,6 +220,7 @@ func (m *Manager) start(ctx context.Context, id string, rt collector.Runtime, cm
 	if s.channels = r.Channels; s.channels == nil {
 		s.channels = iochan.NewHub(cmd.ProjectRoot)
 	}
+	s.channels.Redact(cmd.Secrets)
 	s.channels.Bind(channelTarget{s}, k.message)
 	caps := col.Capabilities()
 	s.caps = &caps

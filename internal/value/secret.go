@@ -175,3 +175,83 @@ func (r *treeRedactor) elems(nested int) bool {
 		}
 	}
 }
+
+// RedactKeys is RedactTree of a payload of copied bytes, of which only keys of maps are names that are known now: all
+// others never were in it. What a secret key leads to is zeros in what it returns.
+func (l *Layout) RedactKeys(payload []byte, exit bool) []byte {
+	if l.Secrets == nil || !l.Secrets.In(payload) {
+		return payload
+	}
+	out, shape := append([]byte(nil), payload...), &l.OnEnter
+	fields := [][]Field{l.Args, l.EnterWatches}
+	if exit {
+		shape, fields = &l.OnExit, [][]Field{l.Out, l.ExitWatches}
+		if l.Ret != nil {
+			fields = append(fields, []Field{*l.Ret})
+		}
+	}
+	r := l.renderer(shape, out)
+	r.wiped = &wiped{}
+	for _, fs := range fields {
+		for i := range fs {
+			r.field(&fs[i])
+		}
+	}
+	if r.nodes > maxFollow { // not all of it was looked at
+		fixed := shape.GPRs * 8
+		for i := range shape.Parts {
+			fixed += int(pad8(uint64(shape.Parts[i].Size)))
+			if shape.Parts[i].Eval {
+				fixed += 8
+			}
+		}
+		return out[:min(fixed, len(out))]
+	}
+	for _, b := range r.wiped.bytes {
+		clear(b)
+	}
+	return out
+}
+
+// wiped is what a renderer found below secret keys. within counts those around the value at hand.
+type wiped struct {
+	within int
+	bytes  [][]byte
+}
+
+func (w *wiped) add(b []byte) {
+	if w != nil && w.within > 0 {
+		w.bytes = append(w.bytes, b)
+	}
+}
+
+// keyed shows the value of a key.
+func (r *renderer) keyed(key Value, show func() Value) Value {
+	if key.kind != Text || !r.l.Secrets.Secret(key.text) {
+		return show()
+	}
+	if r.wiped != nil {
+		r.wiped.within++
+		show()
+		r.wiped.within--
+	}
+	return Redacted
+}
+
+// hasMaps reports whether values of a layout may have keys.
+func (l *Layout) hasMaps() bool {
+	for i := range l.Types {
+		switch l.Types[i].Class {
+		case ClassMap, ClassPairs:
+			return true
+		}
+	}
+	return false
+}
+
+// HideKeys has keys of maps taken as names, if values of the layout have some.
+func (l *Layout) HideKeys(names *secret.Names) {
+	if l.hasMaps() {
+		l.Secrets = names
+	}
+}
