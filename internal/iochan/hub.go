@@ -77,7 +77,7 @@ func redacted(payload []byte, names *secret.Names) []byte {
 		return payload
 	}
 	body, n := value.RedactJSON([]byte(e.Body), names)
-	if body == nil { // no JSON, or cut
+	if n == 0 { // no JSON, or cut
 		parts := strings.Split(e.Body, "&")
 		for i, part := range parts {
 			if name, v, ok := strings.Cut(part, "="); ok && v != "" && names.Secret(name) {

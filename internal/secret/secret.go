@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
 )
 
 // Redacted is what stands for a secret value.
@@ -18,7 +20,8 @@ const Redacted = "<redacted>"
 // builtin are the words by which a name is known, "_" between two that may be written together. A key alone is none: it
 // is what maps are asked by.
 var builtin = []string{"password", "passwd", "passphrase", "secret", "token", "credential", "creds", "authorization",
-	"cookie", "api_key", "access_key", "private_key", "encryption_key", "decryption_key", "signing_key", "session_key",
+	"cookie", "jwt", "api_key", "access_key",
+	"private_key", "encryption_key", "decryption_key", "signing_key", "session_key",
 	"master_key", "auth_key", "account_key", "mysql_pwd"}
 
 // Words lists them.
@@ -27,24 +30,26 @@ func Words() string { return strings.Join(builtin, ", ") }
 // What is said of a secret, and is none itself: its length, its file; a number of them.
 const (
 	measures = `len|length|size|count|type|kind|name|url|uri|file|path|dir|policy|regex|pattern|line|column|offset|` +
-		`start|end|pos|position|index|limit|class|ttl|expiry|expires|expiration|expires[_-]?(?:at|in)`
+		`start|end|pos|position|index|limit|class|ttl|expiry|expires|expiration|expires[_-]?(?:at|in)|callback|handler|` +
+		`provider`
 	amounts = `max|min|num|total|count|n`
 	getters = `get|read|load|fetch|create|generate|issue|decrypt`
 )
+
+// environment are the functions that give variables.
+var environment = lazyregexp.MustCompile(`(?i)(?:^|[.:/_])(?:getenv|lookup_?env)$|\benv::_?var(?:_os)?$`)
 
 // Names tells secrets by their names. A nil one knows none. Safe for concurrent use.
 type Names struct {
 	spec    string
 	yes, no *regexp.Regexp
+	in      *regexp.Regexp // yes without its anchors
 	result  *regexp.Regexp
 	known   sync.Map // name to bool
 }
 
-// Default knows the built-in words.
-var Default, _ = New("")
-
 // New returns the built-in names with a user's changes: words that commas separate, each to be added, or with a "-"
-// before it to be taken out.
+// before it to be taken out. With a "=" before it a word is one only where it is the whole name: "=key".
 func New(spec string) (*Names, error) {
 	words := slices.Clone(builtin)
 	for part := range strings.SplitSeq(spec, ",") {
@@ -53,10 +58,13 @@ func New(spec string) (*Names, error) {
 			continue
 		}
 		word, out := strings.CutPrefix(part, "-")
+		word, whole := strings.CutPrefix(word, "=")
 		word = strings.NewReplacer("-", "_", " ", "_").Replace(strings.TrimSpace(word))
 		switch {
 		case strings.Trim(word, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" || strings.Trim(word, "_") == "":
 			return nil, fmt.Errorf("%q is no word of letters and digits", part)
+		case whole:
+			words = append(words, "^_*"+word+"$")
 		case out && !slices.Contains(words, word):
 			return nil, fmt.Errorf("%q is not among the names: %s", word, strings.Join(words, ", "))
 		case out:
@@ -69,8 +77,14 @@ func New(spec string) (*Names, error) {
 		return nil, nil
 	}
 	n := &Names{spec: spec}
-	all := "(?:" + strings.ReplaceAll(strings.Join(words, "|"), "_", "[^a-z0-9]?") + ")"
+	for i, w := range words {
+		if w[0] != '^' {
+			words[i] = strings.ReplaceAll(w, "_", "[^a-z0-9]?")
+		}
+	}
+	all := "(?:" + strings.Join(words, "|") + ")"
 	n.yes = regexp.MustCompile("(?i)" + all)
+	n.in = regexp.MustCompile("(?i)" + strings.NewReplacer("^_*", "", "$", "").Replace(all))
 	n.no = regexp.MustCompile(`(?i)^_*(?:` + amounts + `)[_-]?` + all + `s?$|` + all + `s?[_-]?(?:` + measures + `)$|` +
 		`tokeni[sz]|secretar`)
 	n.result = regexp.MustCompile(`(?i)^_*(?:(?:` + getters + `)[a-z0-9_]*)?` + all + `s?$`)
@@ -93,27 +107,19 @@ func (n *Names) Secret(name string) bool {
 }
 
 // In reports whether bytes have a word of a secret's name in them.
-func (n *Names) In(b []byte) bool { return n != nil && n.yes.Match(b) }
+func (n *Names) In(b []byte) bool { return n != nil && n.in.Match(b) }
 
 // Result reports whether a function of this name, with or without what it is in, returns a secret: it is called as one,
-// or after what it does to get one.
+// after what it does to get one, or it is one of those that give a variable of the environment, whichever that is.
 func (n *Names) Result(function string) bool {
 	if n == nil {
 		return false
 	}
+	if environment.MatchString(function) {
+		return true
+	}
 	last := function[strings.LastIndexAny(function, ".:/")+1:]
 	return n.result.MatchString(last) && n.Secret(last)
-}
-
-// Patterns are the expressions, in the syntax that RE2, Python, JavaScript and Java share, to be looked for without
-// regard to case: a name is secret in which yes is found and no is not; a function's own name in which result is found,
-// too, says that of its result.
-func (n *Names) Patterns() (yes, no, result string) {
-	if n == nil {
-		return "", "", ""
-	}
-	plain := func(re *regexp.Regexp) string { return strings.TrimPrefix(re.String(), "(?i)") }
-	return plain(n.yes), plain(n.no), plain(n.result)
 }
 
 // Spec is what New made it of.

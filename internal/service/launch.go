@@ -73,6 +73,8 @@ var launchOp = Op{
 		"With user it gets the one that the daemon sees. " +
 		"With `core` nothing is run: the session is the dead process, with the crash event that observing it would have " +
 		"given, and debug_memory reads its values. " +
+		"Values of parameters, fields, keys and headers that are called as secrets (password, token, api_key) are " +
+		"`<redacted>`; setting secrets.names says which, `secrets` keep records them. " +
 		"`command` may have been moved since, but must be the same build. Cores may be compressed with zstd or gzip.",
 	Destructive: false,
 	Params:      reflect.TypeFor[LaunchParams](),

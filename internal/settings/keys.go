@@ -131,7 +131,7 @@ var Keys = []Key{
 	{
 		Name: "secrets.names", Default: "", check: func(text string) error { _, err := secret.New(text); return err },
 		Doc: "Changes to the words by which a secret is known, with commas between: \"pin, -token\" adds pin and takes " +
-			"token out. Built in: " + secret.Words() + ".",
+			"token out, =key adds key where it is the whole name. Built in: " + secret.Words() + ".",
 		set: func(s *Settings, v any) { s.SecretNames = v.(string) },
 	},
 	{

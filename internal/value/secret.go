@@ -31,10 +31,13 @@ func redact(payload []byte, names *secret.Names, instead string) (out []byte, n 
 		return payload, 0
 	}
 	r := treeRedactor{p: treeParser{s: payload}, all: payload, names: names, instead: instead}
-	if !r.value(0) || r.n == 0 {
-		if r.bad {
+	for more := true; more; more = len(r.p.s) > 0 { // bodies have one value for each line
+		if !r.value(0) {
 			return nil, 0
 		}
+		r.p.space()
+	}
+	if r.n == 0 {
 		return payload, 0
 	}
 	return append(r.out, r.all[r.from:]...), r.n
@@ -47,7 +50,6 @@ type treeRedactor struct {
 	out   []byte
 	from  int
 	n     int
-	bad   bool
 	names *secret.Names
 
 	instead string
@@ -70,7 +72,6 @@ func (r *treeRedactor) replace(lo, hi int) {
 func (r *treeRedactor) value(nested int) bool {
 	r.p.space()
 	if len(r.p.s) == 0 || nested > 2*maxNesting {
-		r.bad = true
 		return false
 	}
 	switch r.p.s[0] {
@@ -87,7 +88,6 @@ func (r *treeRedactor) value(nested int) bool {
 		i++
 	}
 	r.p.s = r.p.s[i:]
-	r.bad = r.bad || i == 0
 	return i > 0
 }
 
@@ -101,11 +101,9 @@ func (r *treeRedactor) name() (string, bool) {
 			return string(s[1:i]), true
 		case '\\':
 			t, err := r.p.text()
-			r.bad = r.bad || err != nil
 			return t, err == nil
 		}
 	}
-	r.bad = true
 	return "", false
 }
 
@@ -116,16 +114,13 @@ func (r *treeRedactor) members(nested int) bool {
 		case r.p.next('}'):
 			return true
 		case !first && !r.p.next(','):
-			r.bad = true
 			return false
 		}
 		if r.p.space(); len(r.p.s) == 0 || r.p.s[0] != '"' {
-			r.bad = true
 			return false
 		}
 		name, ok := r.name()
 		if !ok || !r.p.next(':') || !r.under(name, nested) {
-			r.bad = true
 			return false
 		}
 	}
@@ -155,7 +150,6 @@ func (r *treeRedactor) elems(nested int) bool {
 		case r.p.next(']'):
 			return true
 		case i > 0 && !r.p.next(','):
-			r.bad = true
 			return false
 		}
 		r.p.space()
