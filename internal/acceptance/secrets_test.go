@@ -91,7 +91,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 				s := strobetest.Connect(t, home)
 				extra := map[string]any{"trace": []string{"@file:eeper"}, "env": map[string]string{"KEEPER_PASSWORD": theSecret}}
 				if keep {
-					extra["secrets"] = "keep"
+					extra["keepSecrets"] = true
 				}
 				l := s.Launch(t, k.command, filepath.Dir(k.command), k.args, extra)
 				s.WaitEnd(t, l.SessionID, time.Minute)

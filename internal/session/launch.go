@@ -42,7 +42,7 @@ func (m *Manager) begin(ctx context.Context, rt collector.Runtime, cmd *collecto
 	}
 	cmd.OnFull = collector.OnFull(policy)
 	cmd.Lines, cmd.NoWrites = cmp.Or(r.LineBuffer, set.LineBuffer), !set.RecordWrites
-	cmd.Secrets = set.Secrets(r.Secrets)
+	cmd.Secrets = set.Secrets(r.KeepSecrets)
 	cmd.StopOnEntry, cmd.QuietEntry, cmd.Drivers = r.StopOnEntry, r.QuietEntry, r.Drivers
 	cmd.Tracing = r.Tracing.forCollector(set, cmd.OnFull)
 	if err := m.makeRoom(ctx); err != nil {

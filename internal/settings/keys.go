@@ -184,9 +184,9 @@ var Keys = []Key{
 	},
 }
 
-// Secrets are the names whose values are not recorded, where a launch says redact, keep, or nothing of it ("").
-func (s *Settings) Secrets(launch string) *secret.Names {
-	if launch == "keep" || launch == "" && !s.SecretRedact {
+// Secrets are the names whose values are not recorded, nil where a launch keeps all or the settings do.
+func (s *Settings) Secrets(keep bool) *secret.Names {
+	if keep || !s.SecretRedact {
 		return nil
 	}
 	names, _ := secret.New(s.SecretNames) // checked when it was read
