@@ -22,6 +22,7 @@
 //	points     breakpoints, logpoints, data breakpoints and forced returns
 //	programs   programs that were found to be hard, and whole ones from the registries
 //	runtime    what every runtime can, by one suite
+//	secrets    which values are nowhere
 //	signals    what is sent to programs
 //	stepping   by line and instruction, beside gdb
 //	test       runs of tests

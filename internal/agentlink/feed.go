@@ -10,6 +10,7 @@ import (
 
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/secret"
 	"github.com/strobe-debug/strobe/internal/value"
 )
 
@@ -48,6 +49,7 @@ type feed struct {
 	pending   []record      // that were read and are not events yet
 	payloads  []byte        // theirs
 	events    []event.Event // of one flush
+	secrets   *secret.Names // nil: all values are passed on
 	waits     int           // flushes for which the first of pending lacked what it refers to
 }
 
@@ -116,6 +118,10 @@ func laneOf(r *record) (l laneMessage) {
 
 func (f *feed) apply(r *record) {
 	switch r.kind {
+	case kindEnter, kindExit, kindYield, kindCrash:
+		f.redact(r)
+	}
+	switch r.kind {
 	case kindFunction:
 		f.function(r)
 	case kindLane:
@@ -137,6 +143,20 @@ func (f *feed) apply(r *record) {
 	case kindLost:
 		f.lost(r)
 	}
+}
+
+// redact takes secrets out of a record: what the agents write is in memory (memoryFolder), what is made of it goes to
+// disk.
+func (f *feed) redact(r *record) {
+	if f.secrets == nil || len(r.payload) == 0 {
+		return
+	}
+	if gives := r.kind == kindExit || r.kind == kindYield; gives && r.flags&flagThrown == 0 &&
+		f.secrets.Result(f.functions[r.fn].name) {
+		r.payload = value.RedactedTree(r.payload)
+		return
+	}
+	r.payload, _ = value.RedactTree(r.payload, f.secrets)
 }
 
 func (f *feed) function(r *record) {

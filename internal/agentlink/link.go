@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/strobe-debug/strobe/internal/collector"
+	"github.com/strobe-debug/strobe/internal/secret"
 )
 
 // EnvFolder names the folder to an agent.
@@ -26,7 +27,9 @@ type Options struct {
 	// Told hears what agents say unasked; nil: nobody does. It must not wait.
 	Told func(a *Agent, m string, line []byte)
 	Left func(a *Agent) // hears of agents that are gone; nil: nobody does
-	kind *Kind          // for Answer and Complete; nil: no runtime's
+	// Secrets are the names whose values go no further than where they are read; nil: all do.
+	Secrets *secret.Names
+	kind    *Kind // for Answer and Complete; nil: no runtime's
 }
 
 // Set is what is to be in force in every agent: docs/agentlink.md, set.

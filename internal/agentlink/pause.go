@@ -156,6 +156,7 @@ func (m *Member) pauseEvent(c *pause) {
 	if err != nil {
 		return
 	}
+	payload, _ = value.RedactJSON(payload, m.link.opts.Secrets)
 	thread := namedThread(m.sink, event.Thread{PID: int32(c.PID), TID: int32(c.TID), Name: c.ThreadName})
 	m.sink.Events([]event.Event{{TS: m.sink.Now(), Kind: event.Pause, Thread: thread, Payload: payload}})
 }

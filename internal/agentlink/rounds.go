@@ -230,6 +230,7 @@ func (r *rounds) discover() {
 		f := r.feeds[id]
 		if f == nil {
 			f = newFeed(r.l.opts.Sink, r.l.log, k.pid, k.nonce, func() int { return r.l.opts.Depth })
+			f.secrets = r.l.opts.Secrets
 			f.known = r.known
 			r.feeds[id] = f
 		}

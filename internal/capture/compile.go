@@ -145,6 +145,7 @@ func compile(out *Function, sig *symbol.Signature, f *symbol.Function, code []by
 		}
 		b.argument(names[i], sig.Params[i].Type, &homes[i])
 	}
+	b.secretResult = b.types.returnsSecret(f.Name, sig.Return)
 	b.result(sig.Return, result)
 	if o.Out {
 		b.outs(sig, names, homes)

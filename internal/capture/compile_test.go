@@ -67,7 +67,7 @@ func TestPlans(t *testing.T) {
 		{"nothing", 0, 0, 0, nil, nil, 0},
 		{"unnamed", 2, 0, 0, nil, nil, 2},
 	} {
-		f, err := Compile(m, find(t, m, c.name), Options{Depth: 3, Walks: NewWalks(nil)})
+		f, err := Compile(m, find(t, m, c.name), Options{Depth: 3, Walks: NewWalks(nil, nil)})
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -97,14 +97,14 @@ func codes(ops []ring.Op) string {
 
 func TestWithoutDebugInfo(t *testing.T) {
 	m := open(t, build(t, "a.c", basics, "gcc", "-O1", "-w"))
-	f, err := Compile(m, find(t, m, "plain"), Options{Depth: 1, Walks: NewWalks(nil)})
+	f, err := Compile(m, find(t, m, "plain"), Options{Depth: 1, Walks: NewWalks(nil, nil)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if f.HasDWARF || f.StackBytes != GuessedStack || !f.FrameSafe || len(f.Layout.Args) != 0 || f.Plan.MaxEnter != 0 {
 		t.Errorf("got %+v", f)
 	}
-	if f, _ := Compile(m, &symbol.Function{Name: "setjmp"}, Options{Depth: 1, Walks: NewWalks(nil)}); f.FrameSafe {
+	if f, _ := Compile(m, &symbol.Function{Name: "setjmp"}, Options{Depth: 1, Walks: NewWalks(nil, nil)}); f.FrameSafe {
 		t.Error("setjmp may have a frame")
 	}
 }
@@ -177,7 +177,7 @@ func BenchmarkCompile(b *testing.B) {
 			m := open(b, build(b, c.file, source, c.command...))
 			fns := m.Functions()
 			b.ReportAllocs()
-			walks := NewWalks(nil)
+			walks := NewWalks(nil, nil)
 			for i := 0; b.Loop(); i++ {
 				f, err := Compile(m, &fns[i%len(fns)], Options{Depth: 1, Walks: walks})
 				if err != nil {

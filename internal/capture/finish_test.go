@@ -18,7 +18,7 @@ func halfThread(tb testing.TB) *Function {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	b := newBuilder(&symbol.Signature{}, Options{Depth: 1, Walks: NewWalks(nil)})
+	b := newBuilder(&symbol.Signature{}, Options{Depth: 1, Walks: NewWalks(nil, nil)})
 	b.enter.begin(1)
 	pieces, err := b.finished(&b.enter, e, false)
 	if err != nil || len(pieces) != 1 || pieces[0].Chunk != 2 {
@@ -85,7 +85,7 @@ func FuzzFinishRecord(f *testing.F) {
 // TestWatchesHaveRoom adds watches until no more fit a call.
 func TestWatchesHaveRoom(t *testing.T) {
 	sc := &scope{sig: &symbol.Signature{}}
-	b := newBuilder(sc.sig, Options{Depth: 1, Walks: NewWalks(nil)})
+	b := newBuilder(sc.sig, Options{Depth: 1, Walks: NewWalks(nil, nil)})
 	b.enter.begin(1)
 	n := 0
 	for ; b.watch(&b.enter, &b.lay.EnterWatches, Watch{Label: "w", Expr: "$thread / 2.0 + $pid"}, sc) == nil; n++ {

@@ -47,7 +47,7 @@ func FuzzWalks(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Cleanup(func() { m.Close() })
-	walks := NewWalks(nil)
+	walks := NewWalks(nil, nil)
 	var fns []*Function
 	for depth := 1; depth <= 10; depth += 3 {
 		for i, fn := range m.Functions() {

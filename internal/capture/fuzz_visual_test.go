@@ -181,7 +181,7 @@ func FuzzDescriptions(f *testing.F) {
 		}
 		start := time.Now()
 		set := natvis.NewSet(file)
-		walks := NewWalks(set)
+		walks := NewWalks(set, nil)
 		for i, fn := range m.Functions() {
 			if !strings.HasPrefix(fn.Name, "f_") {
 				continue

@@ -65,6 +65,11 @@ func CompileGo(m *symbol.Module, f *symbol.Function, o Options) (*Function, erro
 		}
 		b.argument(goUnique(c.Name, names), t, &captured[i])
 	}
+	if len(results) > 0 { // of several that have names each is known by its own; else they go together, an error as well
+		first := &results[0]
+		named := len(results) > 1 && first.Name != "" && !strings.HasPrefix(first.Name, "~")
+		b.secretResult = !named && (b.types.returnsSecret(f.Name, first.Type) || b.types.secret(first.Name, first.Type))
+	}
 	b.goResults(results, a.results(results), order)
 	out.Plan, out.Layout = b.close()
 	return out, nil
@@ -334,6 +339,11 @@ func (b *builder) goResults(results []symbol.Param, homes []home, known bool) {
 		return
 	}
 	t, h := results[0].Type, homes[0]
+	if b.secretResult {
+		s.begin(0)
+		b.lay.Ret = &value.Field{Name: "return", Type: b.types.redacted(t)}
+		return
+	}
 	if len(results) > 1 {
 		t, h = goTuple(results, homes)
 	}

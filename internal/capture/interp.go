@@ -282,6 +282,10 @@ func (a *interp) run(ops []ring.Op, n *nodeAt) bool {
 				base += int64(b)
 			}
 			ops, pc = to, 0
+		case ring.WalkWipe:
+			if at := base + int64(op.Off); at >= 0 && at < size {
+				clear(a.p[int64(n.bytes)+at:][:min(int64(op.Size), size-at)])
+			}
 		case ring.WalkAddr:
 			*r = n.addr + uint64(base+int64(op.Off))
 		case ring.WalkInfo:

@@ -16,6 +16,9 @@ func (b *builder) outs(sig *symbol.Signature, names []string, homes []home) {
 		h, t := &homes[i], sig.Params[i].Type
 		// glibc's union of sockaddrs
 		e, known := outTarget(t), b.types.formatter(t.Strip()) != nil && t.Strip().Kind == symbol.KindUnion
+		if b.types.secret(names[i], t) {
+			continue
+		}
 		if e == nil && !known || h.missing || h.indirect || len(h.places) != 1 || h.places[0].kind != srcGPR ||
 			h.places[0].off != 0 || h.places[0].size != 8 {
 			continue

@@ -25,7 +25,9 @@ type builder struct {
 	depth int
 
 	finish []Finish
-	empty  int // number of the program that puts out nothing, from 1
+
+	secretResult bool
+	empty        int // number of the program that puts out nothing, from 1
 }
 
 // side is the payload of one end of a call while it is built. Fixed parts come first, so that their
@@ -41,8 +43,9 @@ type side struct {
 	xmms   map[uint8]int32 // chunk of a vector register
 	stack  int32           // chunk of the stack arguments
 
-	walks    bool  // nodes follow
-	gathered int32 // objects put together
+	walks    bool      // nodes follow
+	gathered int32     // objects put together
+	wiped    []byteRun // of the fixed chunks
 }
 
 func newBuilder(sig *symbol.Signature, o Options) *builder {
@@ -204,6 +207,10 @@ const maxOps = 120
 
 // argument adds a parameter to the layout, with the operations that follow its pointers.
 func (b *builder) argument(name string, t *symbol.Type, h *home) {
+	if b.types.secret(name, t) {
+		b.secretArgument(name, t, h)
+		return
+	}
 	f := value.Field{Name: name, Type: b.types.of(t, b.depth)}
 	if h.missing {
 		f.Missing = true
@@ -229,6 +236,9 @@ func (b *builder) lead(s *side, f *value.Field, t *symbol.Type) {
 	if _, needs := b.types.needs(t); !needs {
 		return
 	}
+	if b.types.hasSecrets(t) {
+		s.wipe(f.Pieces, b.types.secretSpans(t))
+	}
 	if st.Kind == symbol.KindStruct || st.Kind == symbol.KindUnion || st.Kind == symbol.KindArray ||
 		b.types.formatter(st) != nil {
 		f.Gather = s.gather(s.padded(f.Pieces, t), b.types.walk(t))
@@ -247,6 +257,11 @@ func (b *builder) result(t *symbol.Type, r resultHome) {
 	s := &b.exit
 	if r.void {
 		s.begin(0)
+		return
+	}
+	if b.secretResult {
+		s.begin(0)
+		b.lay.Ret = &value.Field{Name: "return", Type: b.types.redacted(t)}
 		return
 	}
 	f := value.Field{Name: "return", Type: b.types.of(t, b.depth)}
@@ -317,15 +332,18 @@ func (b *builder) resultPieces(s *side, f *value.Field, r resultHome) {
 // close ends the plan.
 func (b *builder) close() (ring.Plan, *value.Layout) {
 	b.types.settle()
-	b.plan.Enter, b.plan.Exit = slices.Concat(b.enter.ops, b.enter.roots), slices.Concat(b.exit.ops, b.exit.roots)
+	b.plan.Enter, b.plan.Exit = b.enter.all(), b.exit.all()
 	b.plan.MaxEnter, b.plan.MaxExit = b.enter.most(), b.exit.most()
 	b.plan.Depth, b.lay.Depth = b.depth, b.depth
 	b.lay.OnEnter.Nodes, b.lay.OnExit.Nodes = b.enter.walks, b.exit.walks
 	b.lay.OnEnter.Parts, b.lay.OnExit.Parts = b.enter.parts, b.exit.parts
 	b.lay.Types = b.types.types
+	b.lay.HideKeys(b.types.walks.secrets)
 	l := b.lay
 	return b.plan, &l
 }
+
+func (s *side) all() []ring.Op { return slices.Concat(s.ops, s.wipeOps(), s.roots) }
 
 // most bounds the payload's size.
 func (s *side) most() int {

@@ -114,6 +114,10 @@ func (s *PointScope) message(p *Point, src string, o Options) string {
 			text += seg.Text
 			continue
 		}
+		if NamesSecret(o.Walks.secrets, seg.Expr.Source, s.Language) {
+			text += value.Redacted.Text()
+			continue
+		}
 		e, err := expr.Check(seg.Expr, s)
 		if err != nil {
 			return s.because(err)

@@ -159,6 +159,11 @@ func (p *prog) Addr(a reg, off int64) {
 // NodeBytes sets a to the number of bytes of the node that the object is in.
 func (p *prog) NodeBytes(a reg) { p.emit(ring.Op{Code: ring.WalkInfo, Src: uint8(a), SrcOff: 2}) }
 
+// Wipe makes size bytes of the node at hand zeros.
+func (p *prog) Wipe(off, size int64) {
+	p.emit(ring.Op{Code: ring.WalkWipe, Off: int32(off), Size: uint32(size)})
+}
+
 // Return ends the program, or goes back to the one that ran it for a part.
 func (p *prog) Return() { p.emit(ring.Op{Code: ring.OpEnd}) }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/strobe-debug/strobe/internal/natvis"
 	"github.com/strobe-debug/strobe/internal/ring"
+	"github.com/strobe-debug/strobe/internal/secret"
 	"github.com/strobe-debug/strobe/internal/symbol"
 	"github.com/strobe-debug/strobe/internal/value"
 )
@@ -39,9 +40,10 @@ type readerForm struct {
 }
 
 // NewReader returns a reader that follows depth pointers one behind the other. resolve names functions, own are the
-// user's descriptions of types; they may be nil.
-func NewReader(mem Memory, depth int, resolve func(addr uint64) string, own *natvis.Set) *Reader {
-	return &Reader{mem: mem, depth: depth, resolve: resolve, walks: NewWalks(own), ops: map[uint16][]ring.Op{},
+// user's descriptions of types, secrets the names whose values are not shown; they may be nil.
+func NewReader(mem Memory, depth int, resolve func(addr uint64) string, own *natvis.Set,
+	secrets *secret.Names) *Reader {
+	return &Reader{mem: mem, depth: depth, resolve: resolve, walks: NewWalks(own, secrets), ops: map[uint16][]ring.Op{},
 		forms: map[readerKey]*readerForm{}}
 }
 
@@ -137,6 +139,11 @@ func ShowsPointee(t, to *symbol.Type) bool {
 func (r *Reader) Formatted(t *symbol.Type, lang symbol.Language) bool {
 	st := t.Strip()
 	return st != nil && newTypeTable(lang, r.walks, formattersOf(lang)).formatter(st) != nil
+}
+
+// Secret reports a variable whose value is not to be shown.
+func (r *Reader) Secret(name string, t *symbol.Type) bool {
+	return r.walks.secrets.Secret(name) && mayBeSecret(t)
 }
 
 // form returns how a type is read, nil for one without a size.

@@ -46,7 +46,7 @@ func TestReader(t *testing.T) {
 	}
 	defer m.Close()
 	base := loadBase(t, p.PID, bin, m)
-	r := NewReader(p, 3, nil, nil)
+	r := NewReader(p, 3, nil, nil, nil)
 	for name, want := range map[string]string{
 		"number": `-42`, "byte": `200`, "half": `0.5`, "color": `"GREEN"`, "text": `"some text"`,
 		"nowhere": `"0x10 <unreadable>"`,

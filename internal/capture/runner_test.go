@@ -151,7 +151,7 @@ func traceBodies(t *testing.T, bin, suffix string) map[string]*observed {
 	defer m.Close()
 	out := map[string]*observed{}
 	byAddr := map[uint64]*observed{}
-	walks := NewWalks(nil)
+	walks := NewWalks(nil, nil)
 	fns := m.Functions()
 	for i := range fns {
 		f := &fns[i]

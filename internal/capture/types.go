@@ -287,6 +287,10 @@ func (tt *typeTable) aggregate(i int32, v *value.Type, t *symbol.Type, level int
 		v.Class = value.ClassOpaque
 		return
 	}
+	if tt.secretUnion(t) {
+		v.Class = value.ClassRedacted
+		return
+	}
 	if f := tt.formatter(t); f != nil {
 		was := *v
 		if f.form(&form{T: t, V: v, P: &prog{}, tt: tt, index: i, level: level}) {
@@ -332,7 +336,12 @@ func (tt *typeTable) fields(fs []symbol.Field, level int) []value.TypeField {
 		if f.Base {
 			name = ":" + f.Name // its members join those of the object
 		}
-		vf := value.TypeField{Name: name, Type: tt.at(f.Type, level), Off: uint32(min(f.Off, 1<<31-1))}
+		vf := value.TypeField{Name: name, Off: uint32(min(f.Off, 1<<31-1))}
+		if tt.secretField(f) {
+			vf.Type = tt.redacted(f.Type)
+		} else {
+			vf.Type = tt.at(f.Type, level)
+		}
 		if f.BitSize > 0 {
 			vf.Off, vf.BitOff, vf.BitSize = 0, uint32(f.BitOff), uint32(f.BitSize)
 		}
@@ -370,7 +379,7 @@ func (tt *typeTable) variant(v *value.Type, vp *symbol.VariantPart, level int) {
 		if c.Default {
 			out.Values = nil
 		}
-		if len(c.Fields) == 1 && c.Fields[0].Off == 0 {
+		if len(c.Fields) == 1 && c.Fields[0].Off == 0 && !tt.secretField(&c.Fields[0]) {
 			out.Type = tt.at(c.Fields[0].Type, level)
 			if out.Name == "" {
 				out.Name = c.Fields[0].Name

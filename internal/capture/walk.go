@@ -103,7 +103,7 @@ func (tt *typeTable) needsAt(t *symbol.Type, depth int) (loops int, needs bool) 
 		return n.loops, n.needs
 	}
 	tt.needed[t] = need{} // no object lies within itself: only damaged debug information says so
-	near := false
+	near, secrets := false, false
 	switch t.Kind {
 	case symbol.KindPointer, symbol.KindReference, symbol.KindRValueReference:
 		needs = tt.followable(t)
@@ -117,26 +117,35 @@ func (tt *typeTable) needsAt(t *symbol.Type, depth int) (loops int, needs bool) 
 		if loops, needs = tt.needsAt(t.Elem(), depth+1); needs {
 			loops++
 		}
-		near = tt.isNear(t.Elem())
+		near, secrets = tt.isNear(t.Elem()), tt.needed[t.Elem().Strip()].secrets
 	case symbol.KindStruct, symbol.KindUnion:
 		if t.Declared {
 			break
 		}
 		if f := tt.formatter(t); f != nil {
 			needs, near = true, true
+			fs := t.Fields()
+			for i := range fs {
+				secrets = secrets || tt.secretField(&fs[i])
+			}
 			f.form(&form{T: t, V: &value.Type{}, P: &prog{}, tt: tt, dry: true, part: func(t *symbol.Type, inside bool) {
 				if inside {
 					l, _ := tt.needsAt(t, depth+1)
-					loops = max(loops, l)
+					loops, secrets = max(loops, l), secrets || tt.needed[t.Strip()].secrets
 				}
 			}})
 			break
 		}
 		each := func(fs []symbol.Field) {
 			for i := range fs {
-				if f := &fs[i]; !f.Static && !f.Virtual && f.Off >= 0 && f.BitSize == 0 {
+				f := &fs[i]
+				switch {
+				case tt.secretField(f):
+					needs, near, secrets = true, true, true
+				case !f.Static && !f.Virtual && f.Off >= 0 && f.BitSize == 0:
 					l, n := tt.needsAt(f.Type, depth+1)
 					loops, needs, near = max(loops, l), needs || n, near || tt.isNear(f.Type)
+					secrets = secrets || tt.needed[f.Type.Strip()].secrets
 				}
 			}
 		}
@@ -151,16 +160,17 @@ func (tt *typeTable) needsAt(t *symbol.Type, depth int) (loops int, needs bool) 
 		}
 	}
 	if loops > maxLoops {
-		loops, needs, near = 0, false, false
+		loops, needs, near, secrets = 0, false, false, false
 	}
-	tt.needed[t] = need{loops, needs, near}
+	tt.needed[t] = need{loops, needs, secrets, near}
 	return loops, needs
 }
 
 type need struct {
-	loops int
-	needs bool
-	near  bool // some of what it needs is part of the object itself: the elements of a library type
+	loops   int
+	needs   bool
+	secrets bool // of its own bytes
+	near    bool // some of what it needs is part of the object itself: the elements of a library type
 }
 
 // isNear says of a type that needs was asked for whether its walk is needed at the last depth, too.
@@ -220,6 +230,9 @@ func (tt *typeTable) walk(t *symbol.Type) uint16 {
 func (tt *typeTable) objectProgram(t *symbol.Type) *prog {
 	p := &prog{}
 	f := tt.formatter(t)
+	if f != nil && t.Kind != symbol.KindPointer { // a user's description of a class of the user's
+		tt.wipes(p, t.Fields(), byteRun{})
+	}
 	switch {
 	case f == nil:
 		tt.part(p, t, 0)
@@ -249,7 +262,11 @@ func (tt *typeTable) part(p *prog, t *symbol.Type, off int64) {
 			p.Follow(tt.pointeeWalk(e), off, sizeOf(e), false, true)
 		}
 	case symbol.KindArray:
-		if n := min(t.Count, value.MaxElems); n > 0 {
+		n := min(t.Count, value.MaxElems)
+		if tt.hasSecrets(t) { // also in those that are not shown
+			n = min(t.Count, maxObject/max(sizeOf(t.Elem().Strip()), 1)+1)
+		}
+		if n > 0 {
 			p.loop(tt.walk(t.Elem()), off, sizeOf(t.Elem().Strip()), n, loops-1)
 		}
 	case symbol.KindStruct, symbol.KindUnion:
@@ -270,10 +287,15 @@ const maxInlined = 6
 // members emits the walk of a struct's members.
 func (tt *typeTable) members(p *prog, t *symbol.Type) {
 	if t.Kind == symbol.KindUnion {
+		if tt.secretUnion(t) {
+			p.Wipe(0, max(sizeOf(t), 0))
+		}
 		return // which member is meant is not known
 	}
-	for _, f := range t.Fields() {
-		if !f.Static && !f.Virtual && f.Off >= 0 && f.BitSize == 0 {
+	fs := t.Fields()
+	tt.wipes(p, fs, byteRun{})
+	for i := range fs {
+		if f := &fs[i]; !tt.secretField(f) && !f.Static && !f.Virtual && f.Off >= 0 && f.BitSize == 0 {
 			tt.part(p, f.Type, f.Off)
 		}
 	}
@@ -311,28 +333,33 @@ func (tt *typeTable) variantParts(p *prog, vp *symbol.VariantPart) {
 			p.Const(r2, span.Hi)
 			p.ALU(ring.ALUULe, r3, r1, r2)
 			p.JumpZero(r3, next)
-			tt.variantFields(p, v)
+			tt.variantFields(p, vp, v)
 			p.Jump(end)
 			p.Bind(next)
 		}
 	}
 	if other != nil {
-		tt.variantFields(p, other)
+		tt.variantFields(p, vp, other)
 	}
 	p.Bind(end)
 }
 
-func (tt *typeTable) variantFields(p *prog, v *symbol.Variant) {
-	for _, f := range v.Fields {
-		if f.Off >= 0 {
+func (tt *typeTable) variantFields(p *prog, vp *symbol.VariantPart, v *symbol.Variant) {
+	keep := byteRun{}
+	if vp.Discr != nil {
+		keep = byteRun{vp.Discr.Off, max(sizeOf(vp.Discr.Type.Strip()), 0)}
+	}
+	tt.wipes(p, v.Fields, keep)
+	for i := range v.Fields {
+		if f := &v.Fields[i]; f.Off >= 0 && !tt.secretField(f) {
 			tt.part(p, f.Type, f.Off)
 		}
 	}
 }
 
 func (tt *typeTable) variantNeeds(v *symbol.Variant) bool {
-	for _, f := range v.Fields {
-		if _, n := tt.needs(f.Type); n {
+	for i := range v.Fields {
+		if _, n := tt.needs(v.Fields[i].Type); n || tt.secretField(&v.Fields[i]) {
 			return true
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/strobe-debug/strobe/internal/natvis"
 	"github.com/strobe-debug/strobe/internal/ring"
+	"github.com/strobe-debug/strobe/internal/secret"
 	"github.com/strobe-debug/strobe/internal/symbol"
 	"github.com/strobe-debug/strobe/internal/value"
 )
@@ -21,12 +22,14 @@ type Walks struct {
 	next  int
 	built map[uint16]bool
 	ends  map[uint16]bool // of built
+	wipes map[uint16]bool // of built
 	list  []WalkProgram
 
-	own       *natvis.Set // the user's descriptions of types
-	changes   int         // of own
-	viewForms sync.Map    // formKey to its *formatter
-	made      sync.Map    // types that expressions made, by what they are: one for each
+	secrets   *secret.Names // whose values are not read
+	own       *natvis.Set   // the user's descriptions of types
+	changes   int           // of own
+	viewForms sync.Map      // formKey to its *formatter
+	made      sync.Map      // types that expressions made, by what they are: one for each
 
 	goCases  sync.Map     // goCasesKey to []goCase
 	forms    sync.Map     // *symbol.Type to its *formatter: the name of a type is looked up once in a session
@@ -68,9 +71,10 @@ func (w *Walks) Describe(own *natvis.Set) {
 
 // WalkProgram is one program. ID is what nodes that it walks are marked with.
 type WalkProgram struct {
-	ID   uint16
-	Ops  []ring.Op
-	Ends bool // all that it makes lies one pointer deeper than what it walks
+	ID    uint16
+	Ops   []ring.Op
+	Ends  bool // all that it makes lies one pointer deeper than what it walks
+	Wipes bool // it takes secrets out of what it walks
 }
 
 // walkKey names what a walk is of: a type, as an object, an array of them, or what a library type's walk writes.
@@ -92,10 +96,11 @@ const (
 	walkBase                    // where a virtual base is
 )
 
-// NewWalks returns an empty table. own are the user's descriptions of types; it may be nil.
-func NewWalks(own *natvis.Set) *Walks {
-	return &Walks{own: own, ids: map[walkKey]uint16{}, built: map[uint16]bool{}, ends: map[uint16]bool{},
-		next: value.WalkFirst}
+// NewWalks returns an empty table. own are the user's descriptions of types, secrets the names whose values are not
+// read; both may be nil.
+func NewWalks(own *natvis.Set, secrets *secret.Names) *Walks {
+	return &Walks{own: own, secrets: secrets, ids: map[walkKey]uint16{}, built: map[uint16]bool{}, ends: map[uint16]bool{},
+		wipes: map[uint16]bool{}, next: value.WalkFirst}
 }
 
 // Programs returns the programs from the n-th on, in the order in which they were made. Every program that an earlier
@@ -133,6 +138,7 @@ func (w *Walks) publish(made []WalkProgram) {
 	defer w.mu.Unlock()
 	made = slices.DeleteFunc(made, func(p WalkProgram) bool { return w.built[p.ID] })
 	w.markEnds(made)
+	w.markWipes(made)
 	for _, p := range made {
 		if !w.built[p.ID] {
 			w.built[p.ID] = true
@@ -156,6 +162,21 @@ func (w *Walks) markEnds(made []WalkProgram) {
 	}
 }
 
+// markWipes sets Wipes: of programs that wipe, or run one that does for a part.
+func (w *Walks) markWipes(made []WalkProgram) {
+	for again := w.secrets != nil; again; {
+		again = false
+		for i := range made {
+			p := &made[i]
+			if !p.Wipes && slices.ContainsFunc(p.Ops, func(op ring.Op) bool {
+				return op.Code == ring.WalkWipe || op.Code == ring.WalkSub && w.wipes[uint16(op.SrcOff)]
+			}) {
+				p.Wipes, w.wipes[p.ID], again = true, true, true
+			}
+		}
+	}
+}
+
 // stays reports whether an operation may make something that is no pointer deeper. What a program that is not there
 // would do is not known.
 func (w *Walks) stays(op ring.Op) bool {
@@ -166,7 +187,7 @@ func (w *Walks) stays(op ring.Op) bool {
 		return op.Off == 0
 	case ring.WalkSub:
 		return !w.ends[uint16(op.SrcOff)]
-	case ring.WalkText, ring.WalkSpan, ring.WalkOpen, ring.WalkPush, ring.WalkClose, ring.WalkOut:
+	case ring.WalkText, ring.WalkSpan, ring.WalkOpen, ring.WalkPush, ring.WalkClose, ring.WalkOut, ring.WalkWipe:
 		return true
 	}
 	return false

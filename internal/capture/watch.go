@@ -91,6 +91,10 @@ func (s *scope) registerError(src string) error {
 
 // watch adds one watch at one end of a call.
 func (b *builder) watch(s *side, to *[]value.Field, w Watch, sc *scope) error {
+	if NamesSecret(b.types.walks.secrets, w.Expr, sc.sig.Language) {
+		b.secretWatch(to, w.Label)
+		return nil
+	}
 	if err := sc.registerError(w.Expr); err != nil {
 		return err
 	}

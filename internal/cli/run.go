@@ -34,6 +34,7 @@ type runFlags struct {
 	symbols     string
 	display     string
 	displaySize string
+	secrets     bool
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -65,6 +66,7 @@ With --json every line is one JSON object: the answer to the launch, each output
 	c.Flags().BoolVar(&f.terminal, "terminal", false, "give the program a pseudo-terminal")
 	c.Flags().StringVar(&f.display, "display", "", "virtual: give it a display of its own (see strobe look); user: yours")
 	c.Flags().StringVar(&f.displaySize, "display-size", "", "of a virtual display (default 1280x800)")
+	c.Flags().BoolVar(&f.secrets, "keep-secrets", false, "record passwords, tokens and keys, too")
 	c.Flags().DurationVar(&f.timeout, "timeout", 0, "end the program after this time")
 	c.Flags().StringVar(&f.signal, "signal", "SIGTERM", "what --timeout asks with: "+askedWith)
 	c.Flags().DurationVar(&f.grace, "grace", defaultGrace, "how long it may take then until it is killed")
@@ -194,6 +196,9 @@ func (f *runFlags) common(req map[string]any) (err error) {
 	}
 	if f.block {
 		req["onFullBuffer"] = "block"
+	}
+	if f.secrets {
+		req["keepSecrets"] = true
 	}
 	if f.symbols != "" {
 		if req["symbolsPath"], err = filepath.Abs(f.symbols); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/strobe-debug/strobe/internal/crash"
 	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/secret"
 	"github.com/strobe-debug/strobe/internal/value"
 	"github.com/strobe-debug/strobe/internal/waits"
 )
@@ -35,11 +36,12 @@ type Command struct {
 	NoWrites    bool   // who writes what is not recorded
 	OnFull      OnFull // "": OnFullDrop
 	StopOnEntry bool
-	QuietEntry  bool     // of which no event tells
-	Tracing     Tracing  // in force from the first instruction
-	Glance      bool     // see Glancer: nothing is stopped
-	Drivers     []string // names of images that only start others: no function of theirs is traced
-	Numbers     *Numbers // nil: the runtime has its own
+	QuietEntry  bool          // of which no event tells
+	Tracing     Tracing       // in force from the first instruction
+	Glance      bool          // see Glancer: nothing is stopped
+	Drivers     []string      // names of images that only start others: no function of theirs is traced
+	Numbers     *Numbers      // nil: the runtime has its own
+	Secrets     *secret.Names // the names whose values are not recorded; nil: all are
 	// Starting hears of every image of the target before its first instruction, and returns what it is to have beside
 	// what it has; nil: nobody wants to know. It must not wait: the process stands.
 	Starting func(Image) Beside
@@ -398,6 +400,7 @@ type CoreRequest struct {
 	Core, Binary string
 	SymbolsPath  string
 	ProjectRoot  string
+	Secrets      *secret.Names // as Command.Secrets
 }
 
 // Core is an open core file: a dead process. Safe for concurrent use.

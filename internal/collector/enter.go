@@ -107,7 +107,7 @@ func (g *Group) memberLocked(j Joiner) Member {
 		}
 	}
 	m, err := j.Join(Joining{Root: g.cmd.ProjectRoot, OnFull: g.cmd.OnFull, Lines: g.cmd.Lines,
-		Sink: memberSink{g.sink, &g.mix}, Numbers: g.cmd.Numbers})
+		Secrets: g.cmd.Secrets, Sink: memberSink{g.sink, &g.mix}, Numbers: g.cmd.Numbers})
 	if err != nil {
 		g.refused = append(g.refused, j.Name()+" functions cannot be traced: "+err.Error())
 		g.t.log("cannot join", "runtime", j.Name(), "err", err)

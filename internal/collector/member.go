@@ -4,6 +4,8 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
+
+	"github.com/strobe-debug/strobe/internal/secret"
 )
 
 // Image is a program that begins to run in a process of a target: at its launch and at each exec, before its first
@@ -55,6 +57,7 @@ type Joining struct {
 	Lines   string // as in Command
 	Sink    Sink
 	Numbers *Numbers
+	Secrets *secret.Names // as in Command
 }
 
 // Member is one runtime's part of a target. Safe for concurrent use.

@@ -15,6 +15,7 @@ import (
 	"github.com/strobe-debug/strobe/internal/fault"
 	"github.com/strobe-debug/strobe/internal/inspect"
 	"github.com/strobe-debug/strobe/internal/natvis"
+	"github.com/strobe-debug/strobe/internal/secret"
 	"github.com/strobe-debug/strobe/internal/snapshot"
 	"github.com/strobe-debug/strobe/internal/symbol"
 )
@@ -46,6 +47,7 @@ type Core struct {
 	images   []*image
 	written  time.Time // when the core was
 	path     string
+	secrets  *secret.Names
 	warnings []string
 	unwarned int
 
@@ -66,7 +68,7 @@ func (x *Files) OpenCore(ctx context.Context, r collector.CoreRequest) (collecto
 	if err != nil {
 		return nil, err
 	}
-	c := &Core{files: x, file: f, path: r.Core}
+	c := &Core{files: x, file: f, path: r.Core, secrets: r.Secrets}
 	if err := c.read(ctx, size, r); err != nil {
 		c.Close()
 		return nil, err

@@ -55,7 +55,8 @@ func (x *Core) fromFile(addr uint64, b []byte) (int, error) {
 
 // process is the picture of the dead process.
 func (x *Core) process(project string) *snapshot.Process {
-	p := &snapshot.Process{PID: x.core.pid, Mem: memory{x}, Modules: x.modules(), Maps: x.maps(), Project: project}
+	p := &snapshot.Process{PID: x.core.pid, Mem: memory{x}, Modules: x.modules(), Maps: x.maps(), Project: project,
+		Secrets: x.secrets}
 	if x.files != nil {
 		p.Described = x.files.natvis.For(project)
 	}

@@ -1,6 +1,10 @@
 package expr
 
-import "github.com/strobe-debug/strobe/internal/symbol"
+import (
+	"slices"
+
+	"github.com/strobe-debug/strobe/internal/symbol"
+)
 
 // Syntax is an expression that was read and has no meaning yet.
 type Syntax struct {
@@ -59,16 +63,19 @@ type typeName struct {
 
 // Names returns the variable names that the expression uses, specials such as $return included, each
 // once, in the order of the source.
-func (s *Syntax) Names() []string {
+func (s *Syntax) Names() []string { return s.texts(astName) }
+
+// Words is Names with those of members.
+func (s *Syntax) Words() []string { return s.texts(astName, astMember) }
+
+func (s *Syntax) texts(kinds ...astKind) []string {
 	var out []string
-	seen := map[string]bool{}
 	var walk func(n *ast)
 	walk = func(n *ast) {
 		if n == nil {
 			return
 		}
-		if n.kind == astName && !seen[n.text] {
-			seen[n.text] = true
+		if slices.Contains(kinds, n.kind) && !slices.Contains(out, n.text) {
 			out = append(out, n.text)
 		}
 		walk(n.a)

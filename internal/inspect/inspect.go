@@ -167,12 +167,16 @@ func (s *scene) eval(src string) (collector.Reading, error) {
 	if r.InMemory && !isLaid(r.Addr) {
 		out.Address = fmt.Sprintf("0x%x", r.Addr)
 	}
+	if capture.NamesSecret(s.pic.Secrets, src, s.language()) {
+		out.Value = value.Redacted
+		return out, nil
+	}
 	t := r.Type.Symbol()
 	if t == nil || e.IsText() || !r.Object && r.Type.Kind() != expr.KindPointer {
 		return out, nil
 	}
 	if s.reader == nil {
-		s.reader = capture.NewReader(s, s.depth, s.functionAt, s.pic.Described)
+		s.reader = capture.NewReader(s, s.depth, s.functionAt, s.pic.Described, s.pic.Secrets)
 	}
 	if r.InMemory {
 		if b, gone := s.holed(r.Addr, t); gone != nil {
@@ -237,7 +241,7 @@ func (s *scene) object(addr uint64, t *symbol.Type) (collector.Reading, error) {
 		return collector.Reading{}, fault.New(fault.ReadFailed, "Check the address.", "0x%x cannot be read", addr)
 	}
 	if s.reader == nil {
-		s.reader = capture.NewReader(s, s.depth, s.functionAt, s.pic.Described)
+		s.reader = capture.NewReader(s, s.depth, s.functionAt, s.pic.Described, s.pic.Secrets)
 	}
 	return collector.Reading{Address: fmt.Sprintf("0x%x", addr), Type: t.String(),
 		Value: s.reader.Object(t, s.language(), addr)}, nil

@@ -259,7 +259,7 @@ func partAt(v value.Value, i int) (name string, part value.Value, ok bool) {
 // shown is what an expression means as it is shown, with pointers followed.
 func (s *scene) shown(src string, depth int) (value.Value, error) {
 	was := s.reader
-	s.reader = capture.NewReader(s, depth, s.functionAt, s.pic.Described)
+	s.reader = capture.NewReader(s, depth, s.functionAt, s.pic.Described, s.pic.Secrets)
 	defer func() { s.reader = was }()
 	r, err := s.eval(src)
 	return r.Value, err

@@ -299,7 +299,7 @@ func unreadable(out collector.Variable, err error) collector.Variable {
 // formatted reports a library's type, or one that a description knows.
 func (s *scene) formatted(t *symbol.Type) bool {
 	if s.reader == nil {
-		s.reader = capture.NewReader(s, s.depth, s.functionAt, s.pic.Described)
+		s.reader = capture.NewReader(s, s.depth, s.functionAt, s.pic.Described, s.pic.Secrets)
 	}
 	return s.reader.Formatted(t, s.language())
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/strobe-debug/strobe/internal/event"
 	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/secret"
+	"github.com/strobe-debug/strobe/internal/value"
 )
 
 // Bounds of a session's channels.
@@ -29,7 +31,8 @@ const (
 //
 // Locks: adding serialises Add, Remove and Close; mu is a leaf. Neither is held over Send.
 type Hub struct {
-	root string
+	root    string
+	secrets atomic.Pointer[secret.Names]
 
 	adding sync.Mutex
 
@@ -60,13 +63,44 @@ type member struct {
 // NewHub makes the channels of a session whose project is at root. Call Close.
 func NewHub(root string) *Hub { return &Hub{root: root} }
 
+// Redact has headers, and fields of bodies, that have such names told without their values; nil: all are told.
+func (h *Hub) Redact(names *secret.Names) { h.secrets.Store(names) }
+
+// redacted takes secrets out of an event, and out of a body in it that is JSON or a form.
+func redacted(payload []byte, names *secret.Names) []byte {
+	if !names.In(payload) {
+		return payload
+	}
+	payload, _ = value.RedactJSON(payload, names)
+	var e struct{ Body string }
+	if json.Unmarshal(payload, &e) != nil || !names.In([]byte(e.Body)) {
+		return payload
+	}
+	body, n := value.RedactJSON([]byte(e.Body), names)
+	if n == 0 { // no JSON, or cut
+		parts := strings.Split(e.Body, "&")
+		for i, part := range parts {
+			if name, v, ok := strings.Cut(part, "="); ok && v != "" && names.Secret(name) {
+				parts[i], n = name+"="+secret.Redacted, n+1
+			}
+		}
+		if body = []byte(strings.Join(parts, "&")); n == 0 && strings.HasPrefix(e.Body, "{") {
+			body, n = []byte(secret.Redacted), 1
+		}
+	}
+	if n == 0 {
+		return payload
+	}
+	return bytes.Replace(payload, encoded(e.Body), encoded(string(body)), 1)
+}
+
 // Bind gives the channels their program, and says where events go. What was heard before is passed on.
 func (h *Hub) Bind(t Target, sink func(s event.Stream, at int64, payload []byte)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.target = t
 	for _, e := range h.early {
-		sink(e.stream, e.at, e.payload)
+		sink(e.stream, e.at, redacted(e.payload, h.secrets.Load()))
 	}
 	if h.lost > 0 {
 		sink(event.Stream{Channel: "channels", Name: "lost", Media: "json", Direction: event.Out}, Monotonic(),
@@ -317,7 +351,7 @@ func cutText(s string, limit int) string {
 // hear is what a channel tells its events to.
 func (h *Hub) hear(m *member) Out {
 	return func(e Heard) {
-		payload := encoded(e.What)
+		payload := redacted(encoded(e.What), h.secrets.Load())
 		if e.At == 0 {
 			e.At = Monotonic()
 		}

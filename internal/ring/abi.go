@@ -26,9 +26,10 @@ const (
 	// with Src 0: begin a node at address Off<<32|1<<63 to be walked by Slot|Dst<<8; with Src 1: copy Size bytes at
 	// payload+SrcOff to its end; with Src 2: end it
 	OpGather = 6
-	OpEval   = 7 // append {u32 n, u32 status} and Size bytes: what the program at op SrcOff put out, n bytes of it
-	OpSave   = 8 // keep the first 6 argument registers for the exit of this call
-	OpSaved  = 9 // exit: append argument register Src (0 to 5) as it was at the enter, 0 where it was not kept
+	OpEval   = 7  // append {u32 n, u32 status} and Size bytes: what the program at op SrcOff put out, n bytes of it
+	OpSave   = 8  // keep the first 6 argument registers for the exit of this call
+	OpSaved  = 9  // exit: append argument register Src (0 to 5) as it was at the enter, 0 where it was not kept
+	OpWipe   = 10 // make Off bytes at payload+SrcOff zeros: they are a secret's
 )
 
 // Operations of walk programs. They have sixteen registers of 64 bits, zero at their start. In Op, A is Src,
@@ -65,6 +66,7 @@ const (
 	// WalkOpen for the low half of X, WalkPush of r[B] and r[A], WalkClose; then node of min(r[B] * Off, N) bytes at
 	// r[A], to be walked by the high half of X; C 1: one pointer deeper
 	WalkSpan = 38
+	WalkWipe = 39 // make N bytes at base+Off zeros, as many of them as the node has
 )
 
 // Bits of a WalkFollow's X beside the walk.
@@ -75,6 +77,10 @@ const (
 
 // WalkEnds beside the first op of a program: all that it makes lies one pointer deeper.
 const WalkEnds = 1 << 31
+
+// WalkWipes beside the first op of a program: it has secrets to wipe. Where it does not come to its end its node is
+// emptied.
+const WalkWipes = 1 << 30
 
 // NoReg as operand B of WalkNode, WalkText and WalkSub says that there is none.
 const NoReg = 255

@@ -28,6 +28,7 @@ var abiConsts = []struct {
 	{"REC_OUTPUT", RecOutput}, {"OUTPUT_CHUNK", OutputChunk}, {"OUTPUT_CHUNKS", OutputChunks},
 	{"OP_END", OpEnd}, {"OP_REG", OpReg}, {"OP_XMM", OpXMM}, {"OP_STACK", OpStack}, {"OP_ST0", OpST0},
 	{"OP_ROOT", OpRoot}, {"OP_GATHER", OpGather}, {"OP_EVAL", OpEval}, {"OP_SAVE", OpSave}, {"OP_SAVED", OpSaved},
+	{"OP_WIPE", OpWipe}, {"WALK_WIPE", WalkWipe}, {"WALK_WIPES", WalkWipes},
 	{"REC_SAMPLED", RecSampled},
 	{"WALK_LOAD", WalkLoad}, {"WALK_LOADMEM", WalkLoadMem}, {"WALK_CONST", WalkConst}, {"WALK_ALU", WalkALU},
 	{"WALK_ALUIMM", WalkALUImm},

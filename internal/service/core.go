@@ -12,10 +12,10 @@ func openCore(ctx context.Context, s *Service, p *LaunchParams) (*LaunchResult, 
 		return nil, invalid("Give command, the program that the core is of.", "core without command")
 	}
 	if p.StopOnEntry || len(p.Args)+len(p.Env)+len(p.Trace) > 0 || p.Cwd != "" || p.Stdin != "" || p.Terminal ||
-		p.OnFullBuffer != "" || p.SerializationDepth != 0 {
+		p.OnFullBuffer != "" || p.SerializationDepth != 0 || p.KeepSecrets {
 		return nil, invalid("Give command (the program), core, projectRoot, and perhaps symbolsPath and name.",
-			"a core file is read, not run: args, cwd, env, stdin, terminal, trace, stopOnEntry, serializationDepth and "+
-				"onFullBuffer do not go with core")
+			"a core file is read, not run: args, cwd, env, stdin, terminal, trace, stopOnEntry, serializationDepth, "+
+				"onFullBuffer and keepSecrets do not go with core (secrets.redact is for it)")
 	}
 	sess, err := s.sessions.OpenCore(ctx, collector.CoreRequest{Core: p.Core, Binary: p.Command,
 		SymbolsPath: p.SymbolsPath, ProjectRoot: p.ProjectRoot}, p.Name)

@@ -24,7 +24,7 @@ type LaunchParams struct {
 	Terminal    bool              `json:"terminal,omitempty"`
 
 	TerminalSize       string   `json:"terminalSize,omitempty" jsonschema:"default 80x24"`
-	SymbolsPath        string   `json:"symbolsPath,omitempty" jsonschema:"with debug info"`
+	SymbolsPath        string   `json:"symbolsPath,omitempty"`
 	Core               string   `json:"core,omitempty" jsonschema:"core file, to open instead"`
 	Trace              []string `json:"trace,omitempty" jsonschema:"patterns; see debug_trace"`
 	SerializationDepth int      `json:"serializationDepth,omitempty"`
@@ -34,6 +34,7 @@ type LaunchParams struct {
 	OnFullBuffer string `json:"onFullBuffer,omitempty" jsonschema:"no room: wait, drop and count, or block"`
 	LineBuffer   string `json:"lineBuffer,omitempty" jsonschema:"stdout by lines"`
 	Name         string `json:"name,omitempty"`
+	KeepSecrets  bool   `json:"keepSecrets,omitempty"`
 
 	Display     string `json:"display,omitempty"`
 	DisplaySize string `json:"displaySize,omitempty"`
@@ -72,6 +73,8 @@ var launchOp = Op{
 		"With user it gets the one that the daemon sees. " +
 		"With `core` nothing is run: the session is the dead process, with the crash event that observing it would have " +
 		"given, and debug_memory reads its values. " +
+		"Values of parameters, fields, keys and headers that are called as secrets (password, token, api_key) are " +
+		"`<redacted>`; setting secrets.names says which, `keepSecrets` records them. " +
 		"`command` may have been moved since, but must be the same build. Cores may be compressed with zstd or gzip.",
 	Destructive: false,
 	Params:      reflect.TypeFor[LaunchParams](),
@@ -122,7 +125,8 @@ func launch(ctx context.Context, s *Service, p *LaunchParams) (*LaunchResult, er
 	}
 	start := func() (*session.Session, error) {
 		return s.sessions.Attach(ctx, session.AttachRequest{PID: p.PID, ProjectRoot: p.ProjectRoot,
-			SymbolsPath: p.SymbolsPath, Tracing: tracing, OnFullBuffer: p.OnFullBuffer, Name: p.Name})
+			SymbolsPath: p.SymbolsPath, Tracing: tracing, OnFullBuffer: p.OnFullBuffer, Name: p.Name,
+			KeepSecrets: p.KeepSecrets})
 	}
 	if p.PID == 0 {
 		start = func() (*session.Session, error) {
@@ -177,7 +181,8 @@ func (p *LaunchParams) request(tracing session.Tracing) session.LaunchRequest {
 	r := session.LaunchRequest{
 		Command: p.Command, Args: p.Args, Cwd: p.Cwd, ProjectRoot: p.ProjectRoot, Env: p.Env, Stdin: p.Stdin,
 		Terminal: p.Terminal, SymbolsPath: p.SymbolsPath, Tracing: tracing, OnFullBuffer: p.OnFullBuffer,
-		LineBuffer: p.LineBuffer, Name: p.Name, StopOnEntry: p.StopOnEntry, Display: p.Display, DisplaySize: p.DisplaySize,
+		LineBuffer: p.LineBuffer, Name: p.Name, KeepSecrets: p.KeepSecrets, StopOnEntry: p.StopOnEntry,
+		Display: p.Display, DisplaySize: p.DisplaySize,
 	}
 	if p.Stdin == "pipe" {
 		r.Stdin, r.KeepStdin = "", true

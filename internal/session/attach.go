@@ -17,6 +17,7 @@ type AttachRequest struct {
 	Tracing      Tracing
 	OnFullBuffer string // a collector.OnFull; "": from settings
 	Name         string
+	KeepSecrets  bool // as LaunchRequest.KeepSecrets
 }
 
 // Attach begins to observe a process that runs and returns its session. On any error the process runs on as before, and
@@ -27,7 +28,7 @@ func (m *Manager) Attach(ctx context.Context, r AttachRequest) (*Session, error)
 		return nil, err
 	}
 	l := LaunchRequest{ProjectRoot: r.ProjectRoot, SymbolsPath: r.SymbolsPath, Tracing: r.Tracing,
-		OnFullBuffer: r.OnFullBuffer, Name: r.Name}
+		OnFullBuffer: r.OnFullBuffer, Name: r.Name, KeepSecrets: r.KeepSecrets}
 	if err := resolveProject(&l, cmd); err != nil {
 		return nil, err
 	}

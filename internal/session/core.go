@@ -42,6 +42,7 @@ func (m *Manager) OpenCore(ctx context.Context, r collector.CoreRequest, name st
 		return nil, err
 	}
 	defer m.settled(id)
+	r.Secrets = set.Secrets(false)
 	core, err := m.cfg.Cores.OpenCore(ctx, r)
 	if err != nil {
 		return nil, coreError(&r, err)
@@ -189,6 +190,8 @@ func (s *Session) openCore(ctx context.Context) (collector.Core, error) {
 	}
 	r := collector.CoreRequest{Core: s.meta.Core.Path, Binary: s.meta.Command, SymbolsPath: s.meta.Core.Symbols,
 		ProjectRoot: s.meta.ProjectRoot}
+	set, _ := s.m.cfg.Settings.Load(r.ProjectRoot)
+	r.Secrets = set.Secrets(false)
 	c, err := s.m.cfg.Cores.OpenCore(ctx, r)
 	if err != nil {
 		return nil, fmt.Errorf("open the core again (its crash can still be read with debug_query): %w", err)

@@ -42,6 +42,7 @@ func (m *Manager) begin(ctx context.Context, rt collector.Runtime, cmd *collecto
 	}
 	cmd.OnFull = collector.OnFull(policy)
 	cmd.Lines, cmd.NoWrites = cmp.Or(r.LineBuffer, set.LineBuffer), !set.RecordWrites
+	cmd.Secrets = set.Secrets(r.KeepSecrets)
 	cmd.StopOnEntry, cmd.QuietEntry, cmd.Drivers = r.StopOnEntry, r.QuietEntry, r.Drivers
 	cmd.Tracing = r.Tracing.forCollector(set, cmd.OnFull)
 	if err := m.makeRoom(ctx); err != nil {
@@ -219,6 +220,7 @@ func (m *Manager) start(ctx context.Context, id string, rt collector.Runtime, cm
 	if s.channels = r.Channels; s.channels == nil {
 		s.channels = iochan.NewHub(cmd.ProjectRoot)
 	}
+	s.channels.Redact(cmd.Secrets)
 	s.channels.Bind(channelTarget{s}, k.message)
 	caps := col.Capabilities()
 	s.caps = &caps

@@ -31,6 +31,7 @@ type LaunchRequest struct {
 	SymbolsPath  string
 	Tracing      Tracing
 	OnFullBuffer string // a collector.OnFull; "": from settings
+	KeepSecrets  bool   // they are recorded, whatever the settings say
 	LineBuffer   string // auto, always or off; "": from settings
 	StopOnEntry  bool   // pause before anything of the program itself has run
 	QuietEntry   bool   // and no event tells of it: it is for the caller alone

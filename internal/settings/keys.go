@@ -4,7 +4,7 @@
 // It stands beside the data path: service and session ask it at every call, and it reads the files at every call.
 // $STROBE_HOME/settings.json lies over the defaults, PROJECT/.strobe/settings.json
 // over that; both hold one flat object with dotted keys. A bad key or value is
-// warned about and ignored, and the rest of its file holds. It imports nothing of ours.
+// warned about and ignored, and the rest of its file holds. Of ours it imports secret alone, whose names are set here.
 //
 // What concerns all projects' data is the user's alone: a project that one has cloned must not be able
 // to have the recordings of others deleted.
@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/strobe-debug/strobe/internal/secret"
 )
 
 // Settings are the values in force for one project.
@@ -35,6 +37,9 @@ type Settings struct {
 	SamplingAfter     int64   // recorded calls of one function before it is sampled
 	SamplingRate      float64 // share of a sampled function's calls that is recorded, above 0, up to 1
 
+	SecretNames  string // changes to the names of secrets, as secret.New has them
+	SecretRedact bool   // values with such names are not recorded
+
 	Service string // what the programs are called among others; "": by their names
 }
 
@@ -42,10 +47,11 @@ type Settings struct {
 type Key struct {
 	Name     string
 	Doc      string
-	Default  any      // int64, float64 or string
-	Min, Max float64  // of integers and numbers, inclusive; exact up to 2^53
-	Enum     []string // of strings; nil: any text of up to MaxText bytes
-	UserOnly bool     // a project's file cannot set it
+	Default  any                     // int64, float64 or string
+	Min, Max float64                 // of integers and numbers, inclusive; exact up to 2^53
+	Enum     []string                // of strings; nil: any text of up to MaxText bytes
+	UserOnly bool                    // a project's file cannot set it
+	check    func(text string) error // of a free text; nil: all is well
 	set      func(*Settings, any)
 }
 
@@ -123,6 +129,18 @@ var Keys = []Key{
 		set: func(s *Settings, v any) { s.SamplingThreshold = v.(int64) },
 	},
 	{
+		Name: "secrets.names", Default: "", check: func(text string) error { _, err := secret.New(text); return err },
+		Doc: "Changes to the words by which a secret is known, with commas between: \"pin, -token\" adds pin and takes " +
+			"token out, =key adds key where it is the whole name. Built in: " + secret.Words() + ".",
+		set: func(s *Settings, v any) { s.SecretNames = v.(string) },
+	},
+	{
+		Name: "secrets.redact", Default: "on", Enum: []string{"on", "off"},
+		Doc: "Whether parameters, fields, keys, environment variables and headers whose names say that they are secrets " +
+			"are recorded as <redacted>; their values are then nowhere on disk. A launch can say otherwise.",
+		set: func(s *Settings, v any) { s.SecretRedact = v.(string) == "on" },
+	},
+	{
 		Name: "service", Default: "",
 		Doc: "What the project's programs are called where sessions of many programs are kept together (strobe push); " +
 			"empty: each by its own name.",
@@ -164,6 +182,15 @@ var Keys = []Key{
 			"every thread wait as long as it takes. What is lost is counted.",
 		set: func(s *Settings, v any) { s.OnFullBuffer = v.(string) },
 	},
+}
+
+// Secrets are the names whose values are not recorded, nil where a launch keeps all or the settings do.
+func (s *Settings) Secrets(keep bool) *secret.Names {
+	if keep || !s.SecretRedact {
+		return nil
+	}
+	names, _ := secret.New(s.SecretNames) // checked when it was read
+	return names
 }
 
 // Defaults returns the settings with no file read.

@@ -209,7 +209,7 @@ func check(name string, raw json.RawMessage) (any, string) {
 // takes reports whether a key of a text may have it.
 func (k *Key) takes(v string) bool {
 	if k.Enum == nil {
-		return len(v) <= MaxText && strings.IndexFunc(v, unicode.IsControl) < 0
+		return len(v) <= MaxText && strings.IndexFunc(v, unicode.IsControl) < 0 && (k.check == nil || k.check(v) == nil)
 	}
 	return slices.Contains(k.Enum, v)
 }

@@ -153,7 +153,7 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 		EventsMaxPerSession: 10_000_000, BytesMaxPerSession: 1 << 30, SessionsMax: 50, StorageMaxBytes: 10 << 30,
 		StorageRetainDays: 7, SerializationDepth: 3,
 		OnFullBuffer: "wait", LineBuffer: "auto", RecordWrites: true, SamplingThreshold: 100_000, SamplingAfter: 1_000_000,
-		SamplingRate: 0.01,
+		SamplingRate: 0.01, SecretRedact: true,
 	}
 	if s != want {
 		t.Errorf("Defaults() = %+v, want %+v", s, want)

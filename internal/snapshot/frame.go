@@ -120,13 +120,17 @@ func (v *FrameView) Value(src string) (value.Value, error) {
 	if err != nil {
 		return value.Value{}, err
 	}
+	if capture.NamesSecret(v.p.Secrets, src, v.language()) {
+		return value.Redacted, nil
+	}
 	if t := e.Type().Symbol(); t != nil && e.InMemory() {
 		addr, ok, err := e.Addr(v.Env())
 		if err != nil {
 			return value.Value{}, err
 		}
 		if ok {
-			return capture.NewReader(v.p.Mem, v.depth, v.p.functionAt, v.p.Described).Object(t, v.language(), addr), nil
+			r := capture.NewReader(v.p.Mem, v.depth, v.p.functionAt, v.p.Described, v.p.Secrets)
+			return r.Object(t, v.language(), addr), nil
 		}
 	}
 	r, err := e.Eval(v.Env())

@@ -8,6 +8,7 @@ import (
 	"github.com/strobe-debug/strobe/internal/capture"
 	"github.com/strobe-debug/strobe/internal/crash"
 	"github.com/strobe-debug/strobe/internal/natvis"
+	"github.com/strobe-debug/strobe/internal/secret"
 	"github.com/strobe-debug/strobe/internal/symbol"
 	"github.com/strobe-debug/strobe/internal/unwind"
 	"github.com/strobe-debug/strobe/internal/value"
@@ -22,6 +23,8 @@ type Process struct {
 	Project string    // directory of the user's source, or ""
 	// Described are the user's descriptions of types; nil: none.
 	Described *natvis.Set
+	// Secrets are the names whose values are not shown; nil: all are.
+	Secrets *secret.Names
 	// Stub is unwind.Options.Stub.
 	Stub func(pc uint64) (original uint64, in bool)
 }
@@ -125,7 +128,7 @@ const (
 // depth is how many pointers are followed.
 func (p *Picture) Values(u *unwind.Unwinder, f *unwind.Frame, out *crash.Frame, depth, limit int) int {
 	limit = min(limit, maxFrameValues)
-	r := capture.NewReader(p.Mem, depth, p.functionAt, p.Described)
+	r := capture.NewReader(p.Mem, depth, p.functionAt, p.Described, p.Secrets)
 	size, skipped := 0, 0
 	seen := map[string]int{}
 	locals := u.Locals(f)
@@ -172,6 +175,9 @@ func Written(l *unwind.Local) bool {
 
 // local reads one variable.
 func (p *Picture) local(r *capture.Reader, u *unwind.Unwinder, l *unwind.Local, f *unwind.Frame) value.Value {
+	if r.Secret(l.Name, l.Type) {
+		return value.Redacted
+	}
 	switch l.Place.Kind {
 	case unwind.PlaceNone:
 		if strings.HasPrefix(l.Place.Why, "optimized out") || l.Place.Why == "" {

@@ -13,7 +13,9 @@ func (r *renderer) pairs(t *Type, b []byte, v view, depth int) Value {
 		key := r.item(t, t.Elem, word(b, i), t.ElemWalk, v, depth+1)
 		val := Value{}
 		if len(t.Fields) > 0 {
-			val = r.item(t, t.Fields[0].Type, word(b, i+1), uint16(t.Num), v, depth+1)
+			val = r.keyed(key, func() Value {
+				return r.item(t, t.Fields[0].Type, word(b, i+1), uint16(t.Num), v, depth+1)
+			})
 		}
 		elems = append(elems, Value{kind: Array, elems: []Value{key, val}})
 	}

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+
+	"github.com/strobe-debug/strobe/internal/secret"
 )
 
 // layoutVersion begins every marshalled layout. A reader takes no other: a file with a newer one
@@ -41,6 +43,9 @@ func (l *Layout) Marshal() []byte {
 		w.typ(&l.Types[i])
 	}
 	w.num(l.Depth)
+	if l.Secrets != nil {
+		w.str(l.Secrets.Spec())
+	}
 	return w.b
 }
 
@@ -185,6 +190,11 @@ func Unmarshal(b []byte) (*Layout, error) {
 		r.typ(&l.Types[i])
 	}
 	l.Depth = int(r.u32() & 255)
+	if len(r.b) > 0 {
+		if l.Secrets, r.err = secret.New(r.str()); r.err != nil {
+			return nil, fmt.Errorf("read layout: %w", errLayout)
+		}
+	}
 	if r.err != nil || len(r.b) != 0 {
 		return nil, fmt.Errorf("read layout: %w", errLayout)
 	}

@@ -9,6 +9,14 @@ type nodeKey struct {
 
 // node returns the chunk of a node, or -1.
 func (r *renderer) node(addr uint64, walk uint16) int32 {
+	k := r.find(addr, walk)
+	if k >= 0 {
+		r.wiped.add(r.chunks[k].data)
+	}
+	return k
+}
+
+func (r *renderer) find(addr uint64, walk uint16) int32 {
 	const few = 16
 	first := len(r.shape.Parts) + 1
 	if len(r.chunks)-first <= few {

@@ -1,5 +1,7 @@
 package value
 
+import "github.com/strobe-debug/strobe/internal/secret"
+
 // Class says how the bytes of a type read. The numbers are stored; append only.
 type Class uint8
 
@@ -73,6 +75,7 @@ const (
 	ClassUUID          // 16 bytes
 	ClassErrno         // the number of a system's error
 	ClassBig           // {count, address}: an integer, lowest word first; Discr: its byte that is 1 if it is negative
+	ClassRedacted      // a secret: not there, whatever the bytes
 	numClasses
 )
 
@@ -208,6 +211,8 @@ type Layout struct {
 	ExitWatches  []Field
 	Types        []Type
 	Depth        int // how many pointers were followed, one behind the other
+
+	Secrets *secret.Names // keys of maps whose values are not shown; nil: all are
 
 	addresses bool
 	tree      bool // payloads are trees: see NewTree

@@ -243,11 +243,13 @@ func (r *renderer) element(t *Type, at view, depth int) Value {
 	if t.Class != ClassMap || len(e.Fields) < 2 {
 		return r.value(t.Elem, at, depth)
 	}
-	pair := []Value{}
-	for i := range 2 {
-		pair = append(pair, r.member(&e.Fields[i], at.at(e.Fields[i].Off), depth+1))
-	}
-	return Value{kind: Array, elems: pair}
+	key, f := r.member(&e.Fields[0], at.at(e.Fields[0].Off), depth+1), &e.Fields[1]
+	val := r.keyed(key, func() Value {
+		to := at.at(f.Off)
+		r.bytes(to, r.l.typ(f.Type).Size)
+		return r.member(f, to, depth+1)
+	})
+	return Value{kind: Array, elems: []Value{key, val}}
 }
 
 // mapOf makes an object of pairs, if their keys can be names.

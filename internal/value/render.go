@@ -114,6 +114,7 @@ type renderer struct {
 	byKey  map[nodeKey]int32 // chunks of nodes, once there are many
 	base   bool              // the object that comes is a base of the one at hand
 	bases  []uint64          // virtual bases of it that are shown
+	wiped  *wiped            // nil: values are shown
 	space  [8]chunk
 }
 
@@ -233,6 +234,7 @@ func (r *renderer) run(p *Piece, off, n uint32) ([]byte, chunkState) {
 	end := uint64(off) + uint64(n)
 	switch {
 	case end <= uint64(len(data)):
+		r.wiped.add(data[off:end])
 		return data[off:end], chunkOK
 	case end > limit:
 		return nil, chunkCut
@@ -262,6 +264,8 @@ func (r *renderer) value(ti int32, v view, depth int) Value {
 	switch t.Class {
 	case ClassVoid:
 		return Value{}
+	case ClassRedacted:
+		return Redacted
 	case ClassStruct, ClassUnion:
 		return r.object(t, v, depth)
 	case ClassTuple:

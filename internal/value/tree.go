@@ -365,6 +365,8 @@ func (p *treeParser) tagged(tag string, o Object) Value {
 	case "cycle":
 		at, _ := o.Get("a")
 		return newMarker("<circular ref to " + at.text + ">")
+	case "redacted":
+		return Redacted
 	case "unreadable":
 		return Unreadable
 	}

@@ -16,6 +16,8 @@ import (
 	"math"
 	"math/big"
 	"strconv"
+
+	"github.com/strobe-debug/strobe/internal/secret"
 )
 
 // Kind is the shape of a Value.
@@ -103,6 +105,7 @@ func newMarker(s string) Value { return Value{kind: Marker, text: s} }
 var (
 	Unreadable   = newMarker("<unreadable>")
 	OptimizedOut = newMarker("<optimized out>")
+	Redacted     = newMarker(secret.Redacted)
 )
 
 // UnreadableAt is a pointer to what cannot be read: where it points is what is known.

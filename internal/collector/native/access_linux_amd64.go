@@ -186,7 +186,7 @@ func (t *target) access(c *pause, s *dataSlots, look *pauseLook, pt *point) []da
 // dataEvent describes an access. With no frames, the thread's stack is that of the time no more.
 func (t *target) dataEvent(c *pause, pic *snapshot.Picture, pt *point, j judged, frames int) dataEvent {
 	pt.hits.Add(1)
-	d, r := pt.data, capture.NewReader(pic.Mem, 1, nil, t.walks.Own())
+	d, r := pt.data, capture.NewReader(pic.Mem, 1, nil, t.walks.Own(), t.cmd.Secrets)
 	members := map[string]any{"breakpointId": pt.ID, "variable": pt.Variable, "access": "write",
 		"oldValue": r.Bytes(d.typ, d.lang, j.old), "newValue": r.Bytes(d.typ, d.lang, j.now)}
 	if j.read {

@@ -277,7 +277,7 @@ func (t *target) crashOf(p *process, tid int, d *snapshot.Death, at int64) *coll
 	view, err := p.view()
 	if err != nil {
 		t.log.Warn("look at a crashed process", "pid", p.pid, "err", err)
-		view = &snapshot.Process{PID: p.pid, Mem: p.mem, Described: p.t.walks.Own()}
+		view = &snapshot.Process{PID: p.pid, Mem: p.mem, Described: p.t.walks.Own(), Secrets: t.cmd.Secrets}
 	}
 	c := snapshot.New(view).Crash(d)
 	if c == nil {

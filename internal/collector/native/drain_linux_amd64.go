@@ -401,7 +401,8 @@ func (d *drainer) decode(rs *ringState) {
 		tail, left := rec.Flags&ring.RecTail != 0, lanes.left
 		lanes.left = 0
 		l := lanes.enter(sp, rec.Hook, fn, tail, closing)
-		e := event.Event{TS: ts, Kind: event.FunctionEnter, Thread: l.id, Func: fn.register(d.t.sink), Payload: rec.Payload}
+		e := event.Event{TS: ts, Kind: event.FunctionEnter, Thread: l.id, Func: fn.register(d.t.sink),
+			Payload: fn.plan.Layout.RedactKeys(rec.Payload, false)}
 		if fn.codeStep != 0 {
 			d.seekCode(rs, rec.Payload, int(fn.codeStep), ts)
 		}
@@ -454,7 +455,7 @@ func (d *drainer) result(e *event.Event, fn *function, rec *ring.Rec) {
 	if rec.Flags&ring.RecTruncated != 0 {
 		e.Flags |= event.Truncated
 	}
-	e.Payload = rec.Payload
+	e.Payload = fn.plan.Layout.RedactKeys(rec.Payload, true)
 	if fn.retScalar && len(rec.Payload) >= 8 {
 		e.Ret = fn.ret(int64(binary.LittleEndian.Uint64(rec.Payload)))
 		e.Flags |= event.HasRet

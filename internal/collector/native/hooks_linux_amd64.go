@@ -308,6 +308,9 @@ func (p *process) installWalks() error {
 		if w.Ends {
 			at |= ring.WalkEnds
 		}
+		if w.Wipes {
+			at |= ring.WalkWipes
+		}
 		atomic.StoreUint32(p.region.Walk(w.ID), at)
 		p.walks++
 	}

@@ -60,7 +60,8 @@ func (s *stepper) readResult(regs *ptrace.Regs) {
 	if err != nil {
 		return
 	}
-	if v, ok := capture.NewReader(s.view.Mem, messageDepth, nil, s.view.Described).Result(l.mod, l.fn, &r); ok {
+	reader := capture.NewReader(s.view.Mem, messageDepth, nil, s.view.Described, s.view.Secrets)
+	if v, ok := reader.Result(l.mod, l.fn, &r); ok {
 		s.result, s.resultOf = &v, l.fn.Name
 	}
 }

@@ -131,8 +131,9 @@ func bareTarget(rt *Runtime, cmd *collector.Command, sink collector.Sink) *targe
 		orphans: map[int]orphan{}, waiting: map[int]parentage{}, letGone: map[int]*process{},
 		functions: map[functionKey]*function{}, matches: map[string]matchResult{}, everMatched: map[string]int{},
 		everRead: map[string]int{},
-		throwFns: map[*symbol.Module][]throwFunction{}, walks: capture.NewWalks(rt.natvis.Later(cmd.ProjectRoot)),
-		exited: make(chan struct{}), drainKick: make(chan chan struct{}), allGone: make(chan struct{}),
+		throwFns: map[*symbol.Module][]throwFunction{},
+		walks:    capture.NewWalks(rt.natvis.Later(cmd.ProjectRoot), cmd.Secrets),
+		exited:   make(chan struct{}), drainKick: make(chan chan struct{}), allGone: make(chan struct{}),
 		pauseChange: make(chan struct{})}
 	t.numbers = cmp.Or(cmd.Numbers, new(collector.Numbers))
 	t.fames.all = map[functionKey]*fame{}

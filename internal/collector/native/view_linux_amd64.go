@@ -68,7 +68,7 @@ func (p *process) viewOf(seen *seenMaps) *snapshot.Process {
 		owner = p.shares
 	}
 	return &snapshot.Process{PID: p.pid, Mem: p.mem, Project: p.t.cmd.ProjectRoot, Described: p.t.walks.Own(),
-		Stub: owner.stubs(), Maps: seen.maps, Modules: seen.modules}
+		Secrets: p.t.cmd.Secrets, Stub: owner.stubs(), Maps: seen.maps, Modules: seen.modules}
 }
 
 // lookAt opens the files that are mapped.

@@ -195,7 +195,7 @@ fast_walk:
 	cmp 30(%r15), %cl		// depth
 	jae 1b
 2:	cmp $STROBE_MAX_OPS, %eax
-	jae 1b
+	jae fast_slow			// STROBE_WALK_WIPES
 	lea NODE_ROOM(%rdi), %rcx
 	cmp %r13, %rcx
 	ja 8f
@@ -305,9 +305,9 @@ fast_walk:
 	ja 1b
 	call fast_copy
 	jmp 1b
+8:
 9:	CUT
 	jmp 1b
-8:	CUT
 
 fast_publish:
 	mov HEADER_SPENT_ALL+4(%r10), %eax

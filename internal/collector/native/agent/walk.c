@@ -61,13 +61,24 @@ static inline int alu(u32 op, u64 a, u64 b, u64 *v) {
 }
 
 static inline u32 walk_op(u32 id) {
-	u32 at = ((const u32 *)(blob_start + STROBE_WALKS_OFF))[id & (STROBE_MAX_WALKS - 1)] & ~STROBE_WALK_ENDS;
+	u32 at = ((const u32 *)(blob_start + STROBE_WALKS_OFF))[id & (STROBE_MAX_WALKS - 1)] &
+		~(STROBE_WALK_ENDS | STROBE_WALK_WIPES);
 	return at < STROBE_MAX_OPS ? at : 0;
 }
 
 // ends reports whether all that a walk makes would lie too deep.
 static inline int ends(const struct walk *w, const struct strobe_node *n) {
 	return n->depth >= w->depth && ((const u32 *)(blob_start + STROBE_WALKS_OFF))[n->walk] & STROBE_WALK_ENDS;
+}
+
+static inline int wipes(const struct strobe_node *n) {
+	return (((const u32 *)(blob_start + STROBE_WALKS_OFF))[n->walk] & STROBE_WALK_WIPES) != 0;
+}
+
+// empty takes all out of a node whose secrets were not, and has no reader find it.
+static COLD void empty(struct strobe_node *n) {
+	for (u8 *at = (u8 *)(n + 1); at < (u8 *)after(n); at++) *at = 0;
+	n->walk = 0;
 }
 
 // No node fits.
@@ -110,7 +121,7 @@ static HOT int run(struct walk *w, u32 pc, struct strobe_node *node) {
 		GO(STROBE_WALK_ALUIMM), GO(STROBE_WALK_JUMP), GO(STROBE_WALK_JUMPZERO), GO(STROBE_WALK_JUMPNOT), GO(STROBE_WALK_NODE),
 		GO(STROBE_WALK_TEXT), GO(STROBE_WALK_OPEN), GO(STROBE_WALK_PUSH), GO(STROBE_WALK_CLOSE), GO(STROBE_WALK_SUB),
 		GO(STROBE_WALK_ADDR), GO(STROBE_WALK_OUT), GO(STROBE_WALK_FS), GO(STROBE_WALK_REG), GO(STROBE_WALK_CFA),
-		GO(STROBE_WALK_INFO), GO(STROBE_WALK_FOLLOW), GO(STROBE_WALK_BETWEEN), GO(STROBE_WALK_SPAN),
+		GO(STROBE_WALK_INFO), GO(STROBE_WALK_FOLLOW), GO(STROBE_WALK_BETWEEN), GO(STROBE_WALK_SPAN), GO(STROBE_WALK_WIPE),
 	};
 	u64 v[16];
 	struct { u32 pc; u32 base; } stack[16];
@@ -217,6 +228,11 @@ do_STROBE_WALK_SPAN: {
 		close_node(w);
 		u64 size = b * (u32)o->off;
 		copy_node(w, *a, size > o->size ? o->size : size, o->srcoff >> 16, depth + o->dst);
+		NEXT;
+	}
+do_STROBE_WALK_WIPE: {
+		u8 *at = (u8 *)bytes;
+		for (u64 i = base + (u32)o->off, to = i + o->size; i < to && i < n; i++) at[i] = 0;
 		NEXT;
 	}
 do_STROBE_WALK_SUB: {
@@ -348,6 +364,11 @@ static HOT struct strobe_node *fixed(struct walk *w, const struct strobe_op *o, 
 		w->p += (o->size + 7u) & ~7u;
 		break;
 	case STROBE_OP_EVAL: eval(w, o); break;
+	case STROBE_OP_WIPE: {
+		u8 *at = w->payload + (o->srcoff & (STROBE_MAX_PAYLOAD - 1));
+		for (u32 i = 0; i < (u32)o->off && at + i < w->p; i++) at[i] = 0;
+		break;
+	}
 	case STROBE_OP_GATHER:
 		if (o->src == 0) return new_node(w, (u64)(u32)o->off << 32 | 1ull << 63, o->slot | (u32)o->dst << 8, 0);
 		if (!gather) break;
@@ -386,9 +407,10 @@ static inline void run_ops(struct walk *w, const struct strobe_op *o, const u8 *
 	for (struct strobe_node *n = w->first; n && (u8 *)n < w->p; n = after(n)) {
 		u32 to;
 		if (n->status == STROBE_ST_UNREADABLE || !n->walk || ends(w, n) || !(to = walk_op(n->walk))) continue;
-		if (UNLIKELY(no_room(w))) { w->cut = STROBE_REC_TRUNCATED; break; }
-		run(w, to, n);
-		close_node(w);
+		if (UNLIKELY(no_room(w))) w->cut = STROBE_REC_TRUNCATED;
+		else if (LIKELY(run(w, to, n))) { close_node(w); continue; }
+		else close_node(w);
+		if (UNLIKELY(wipes(n))) empty(n);
 	}
 }
 

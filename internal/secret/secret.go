@@ -1,0 +1,131 @@
+// Package secret owns which names say that a value is a secret: of parameters, fields, keys, environment variables and
+// headers. Whoever captures values asks it before a value is read; agents in other languages are given its patterns.
+//
+// It looks at names, never at values: what a value is called is known before it is read.
+package secret
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/strobe-debug/strobe/internal/lazyregexp"
+)
+
+// Redacted is what stands for a secret value.
+const Redacted = "<redacted>"
+
+// builtin are the words by which a name is known, "_" between two that may be written together. A key alone is none: it
+// is what maps are asked by.
+var builtin = []string{"password", "passwd", "passphrase", "secret", "token", "credential", "creds", "authorization",
+	"cookie", "jwt", "api_key", "access_key",
+	"private_key", "encryption_key", "decryption_key", "signing_key", "session_key",
+	"master_key", "auth_key", "account_key", "mysql_pwd"}
+
+// Words lists them.
+func Words() string { return strings.Join(builtin, ", ") }
+
+// What is said of a secret, and is none itself: its length, its file; a number of them.
+const (
+	measures = `len|length|size|count|type|kind|name|url|uri|file|path|dir|policy|regex|pattern|line|column|offset|` +
+		`start|end|pos|position|index|limit|class|ttl|expiry|expires|expiration|expires[_-]?(?:at|in)|callback|handler|` +
+		`provider`
+	amounts = `max|min|num|total|count|n`
+	getters = `get|read|load|fetch|create|generate|issue|decrypt`
+)
+
+// environment are the functions that give variables.
+var environment = lazyregexp.MustCompile(`(?i)(?:^|[.:/_])(?:getenv|lookup_?env)$|\benv::_?var(?:_os)?$`)
+
+// Names tells secrets by their names. A nil one knows none. Safe for concurrent use.
+type Names struct {
+	spec    string
+	yes, no *regexp.Regexp
+	in      *regexp.Regexp // yes without its anchors
+	result  *regexp.Regexp
+	known   sync.Map // name to bool
+}
+
+// New returns the built-in names with a user's changes: words that commas separate, each to be added, or with a "-"
+// before it to be taken out. With a "=" before it a word is one only where it is the whole name: "=key".
+func New(spec string) (*Names, error) {
+	words := slices.Clone(builtin)
+	for part := range strings.SplitSeq(spec, ",") {
+		part = strings.ToLower(strings.TrimSpace(part))
+		if part == "" {
+			continue
+		}
+		word, out := strings.CutPrefix(part, "-")
+		word, whole := strings.CutPrefix(word, "=")
+		word = strings.NewReplacer("-", "_", " ", "_").Replace(strings.TrimSpace(word))
+		switch {
+		case strings.Trim(word, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" || strings.Trim(word, "_") == "":
+			return nil, fmt.Errorf("%q is no word of letters and digits", part)
+		case whole:
+			words = append(words, "^_*"+word+"$")
+		case out && !slices.Contains(words, word):
+			return nil, fmt.Errorf("%q is not among the names: %s", word, strings.Join(words, ", "))
+		case out:
+			words = slices.DeleteFunc(words, func(w string) bool { return w == word })
+		case !slices.Contains(words, word):
+			words = append(words, word)
+		}
+	}
+	if len(words) == 0 {
+		return nil, nil
+	}
+	n := &Names{spec: spec}
+	for i, w := range words {
+		if w[0] != '^' {
+			words[i] = strings.ReplaceAll(w, "_", "[^a-z0-9]?")
+		}
+	}
+	all := "(?:" + strings.Join(words, "|") + ")"
+	n.yes = regexp.MustCompile("(?i)" + all)
+	n.in = regexp.MustCompile("(?i)" + strings.NewReplacer("^_*", "", "$", "").Replace(all))
+	n.no = regexp.MustCompile(`(?i)^_*(?:` + amounts + `)[_-]?` + all + `s?$|` + all + `s?[_-]?(?:` + measures + `)$|` +
+		`tokeni[sz]|secretar`)
+	n.result = regexp.MustCompile(`(?i)^_*(?:(?:` + getters + `)[a-z0-9_]*)?` + all + `s?$`)
+	return n, nil
+}
+
+// Secret reports whether what has this name is a secret.
+func (n *Names) Secret(name string) bool {
+	if n == nil || name == "" {
+		return false
+	}
+	if known, ok := n.known.Load(name); ok {
+		return known.(bool)
+	}
+	is := n.yes.MatchString(name) && !n.no.MatchString(name)
+	if len(name) <= 64 { // keys of a program's maps are without end, but not all of them are names
+		n.known.Store(name, is)
+	}
+	return is
+}
+
+// In reports whether bytes have a word of a secret's name in them.
+func (n *Names) In(b []byte) bool { return n != nil && n.in.Match(b) }
+
+// Result reports whether a function of this name, with or without what it is in, returns a secret: it is called as one,
+// after what it does to get one, or it is one of those that give a variable of the environment, whichever that is.
+func (n *Names) Result(function string) bool {
+	if n == nil {
+		return false
+	}
+	if environment.MatchString(function) {
+		return true
+	}
+	last := function[strings.LastIndexAny(function, ".:/")+1:]
+	return n.result.MatchString(last) && n.Secret(last)
+}
+
+// Spec is what New made it of.
+func (n *Names) Spec() string {
+	if n == nil {
+		return ""
+	}
+	return n.spec
+}

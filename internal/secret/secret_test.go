@@ -1,0 +1,49 @@
+package secret
+
+import "testing"
+
+func TestNames(t *testing.T) {
+	names, err := New("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{
+		"password": true, "m_password": true, "userPassword": true, "PGPASSWORD": true, "apiKey": true, "API_KEY": true,
+		"X-Api-Key": true, "Set-Cookie": true, "Authorization": true, "AWS_SECRET_ACCESS_KEY": true, "tokens": true,
+		"password_hash": true, "client_secret": true, "accessToken": true, "MYSQL_PWD": true, "privateKeyPem": true,
+		"key": false, "primary_key": false, "keyboard": false, "max_tokens": false, "maxTokens": false, "tokenizer": false,
+		"password_len": false, "tokenCount": false, "secretary": false, "pwd": false, "OLDPWD": false, "author": false,
+		"token_expires_at": false, "PASSWORD_FILE": false, "": false, "sort_key": false,
+	} {
+		if got := names.Secret(name); got != want {
+			t.Errorf("Secret(%q) = %v, want %v", name, got, want)
+		}
+	}
+	for name, want := range map[string]bool{"shop::get_token": true, "pkg.(*T).Password": true, "loadApiKey": true,
+		"secure_getenv": true, "os.LookupEnv": true, "std::env::var": true, "setenv": false,
+		"check_password": false, "next_token": false, "parseToken": false} {
+		if got := names.Result(name); got != want {
+			t.Errorf("Result(%q) = %v, want %v", name, got, want)
+		}
+	}
+}
+
+func TestSpec(t *testing.T) {
+	n, err := New("pin, -token")
+	if err != nil || !n.Secret("card_pin") || n.Secret("token") || !n.Secret("secret") {
+		t.Fatalf("New: %v; pin %v, token %v", err, n.Secret("card_pin"), n.Secret("token"))
+	}
+	if n, err = New("=key"); err != nil || !n.Secret("key") || n.Secret("keys") || !n.Secret("token") ||
+		!n.In([]byte("a key")) {
+		t.Errorf("New(=key): %v", err)
+	}
+	for _, bad := range []string{"-nothing", "a.b", "(", "-"} {
+		if _, err := New(bad); err == nil {
+			t.Errorf("New(%q) takes it", bad)
+		}
+	}
+	var off *Names
+	if off.Secret("password") || off.Result("password") {
+		t.Error("a nil one knows names")
+	}
+}
