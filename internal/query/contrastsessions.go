@@ -37,11 +37,7 @@ func (a *asker) contrastSessions(parts []part, res *Result, other *store.Store) 
 	}
 	a.sides = strings.NewReplacer(" with, ", " in a, ", " without", " in b")
 	var text strings.Builder
-	limit, left, same := a.budget(), 0, 0
-	if a.req.MaxTokens == 0 {
-		limit = summaryBytes
-	}
-	fmt.Fprintf(&text, "a is %s, b is %s\n", a.st.Meta().SessionID, other.Meta().SessionID)
+	same, body := 0, strings.Builder{}
 	var only [2][]string
 	for _, c := range g.all {
 		res.TotalCount += c.seen
@@ -55,27 +51,19 @@ func (a *asker) contrastSessions(parts []part, res *Result, other *store.Store) 
 			continue
 		}
 		said := a.oneOfBoth(c, nA, nB)
-		switch {
-		case said == "":
+		if said == "" {
 			same++
-		case text.Len()+len(said) > limit-250 && text.Len() > 200:
-			left++
-		default:
-			text.WriteString(cutLines(said, limit-250))
 		}
+		body.WriteString(said)
 	}
+	fmt.Fprintf(&text, "a is %s, b is %s\n", a.st.Meta().SessionID, other.Meta().SessionID)
 	for i, names := range only {
-		list(&text, []string{"only in a: ", "only in b: "}[i], names, maxHeldRules, max((limit-text.Len()-80)/(2-i), 40))
+		list(&text, []string{"only in a: ", "only in b: "}[i], names, maxHeldRules, a.short()/4)
 	}
 	if same > 0 {
 		fmt.Fprintf(&text, "%s called as often, with values that say nothing\n", plural(int64(same), "function"))
 	}
-	if left > 0 {
-		res.HasMore = true
-		notes = append(notes, fmt.Sprintf("%d functions are not shown; function and maxTokens show them.", left))
-	}
-	res.Text = text.String()
-	return append(notes, g.notes()...), nil
+	return append(a.paged(res, text.String()+body.String(), a.short()), g.notes()...), nil
 }
 
 // oneOfBoth compares the calls of a function that both sessions called; "" where nothing is different.
