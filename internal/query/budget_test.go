@@ -218,7 +218,7 @@ func TestOddIsNamed(t *testing.T) {
 	after := int64(0)
 	res := sized(t, m.st, Request{AfterEventID: &after, Limit: 5, MaxTokens: 600}, Env{})
 	b, _ := json.Marshal(res.Hint)
-	if want == 0 || !strings.Contains(res.Hint, fmt.Sprintf("Behind it: %d calls left by an exception (#", want)) {
+	if want == 0 || !strings.Contains(res.Hint, fmt.Sprintf("Behind it: call left by an exception ×%d (#", want)) {
 		t.Errorf("%d calls were left by exceptions behind the page, which says %s", want, b)
 	}
 }

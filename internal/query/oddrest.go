@@ -26,9 +26,9 @@ func (a *asker) oddRest(parts []part, res *Result) (notes []string, err error) {
 		ids   []string
 	}
 	all := []*kind{
-		{what: "crashes", kinds: 1 << event.Crash},
-		{what: "exceptions", kinds: 1 << event.Exception},
-		{what: "calls left by an exception", kinds: 1 << event.FunctionExit},
+		{what: "crash", kinds: 1 << event.Crash},
+		{what: "exception", kinds: 1 << event.Exception},
+		{what: "call left by an exception", kinds: 1 << event.FunctionExit},
 	}
 	n := 0
 	for _, p := range parts {
@@ -59,7 +59,7 @@ func (a *asker) oddRest(parts []part, res *Result) (notes []string, err error) {
 	var said []string
 	for _, k := range all {
 		if k.n > 0 {
-			said = append(said, fmt.Sprintf("%d %s (%s)", k.n, k.what, strings.Join(k.ids, ", ")))
+			said = append(said, fmt.Sprintf("%s ×%d (%s)", k.what, k.n, strings.Join(k.ids, ", ")))
 		}
 	}
 	if len(said) == 0 {

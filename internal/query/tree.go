@@ -344,7 +344,9 @@ func (b *builder) put(parent, n *node) {
 		parent.kids = append(parent.kids, n)
 		return
 	}
-	b.lines += parent.add(n, &b.compare)
+	if !b.made(parent, n) {
+		b.lines += parent.add(n, &b.compare)
+	}
 }
 
 // finish closes what is open. Where reading ended early, how those calls ended is looked up.
