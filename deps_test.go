@@ -44,7 +44,7 @@ var mayImport = map[string][]string{
 		"internal/store", "internal/collector", "internal/collector/native", "internal/collector/js",
 		"internal/collector/jvm",
 		"internal/collector/python", "internal/corefile", "internal/testadapter", "internal/natvis"},
-	"internal/mcp":    {"internal/service"},
+	"internal/mcp":    {"internal/service", "internal/query", "internal/pager"},
 	"internal/dap":    {"internal/service", "internal/collector"}, // the shapes of answers
 	"internal/page":   {},                                         // knows the daemon by its answers alone
 	"internal/export": {"internal/store", "internal/record", "internal/crash", "internal/parquet"},
@@ -67,6 +67,7 @@ var mayImport = map[string][]string{
 	"internal/fleet":    {"internal/bucket", "internal/export", "internal/store"},
 	"internal/bucket":   {},
 	"internal/columns":  {},
+	"internal/pager":    {},
 	"internal/parquet":  {},
 	"internal/record":   {"internal/store"},
 	"internal/store":    {},

@@ -182,6 +182,7 @@ func TestGeneratedTools(t *testing.T) {
 		"null and an empty list are as absent. 0 and \"\" are values: what a field does not take is a VALIDATION_ERROR " +
 		"with its name and range.\n")
 	writeSizes(t, &b)
+	writeAnswers(t, &b)
 	for _, op := range service.Ops {
 		in, err := op.InputSchema()
 		if err != nil {

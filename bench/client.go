@@ -41,7 +41,8 @@ func (c *client) call(tool string, args map[string]any, out any) (time.Duration,
 	ctx, cancel := context.WithTimeout(context.Background(), callLimit)
 	defer cancel()
 	start := time.Now()
-	r, err := c.session.CallTool(ctx, &sdk.CallToolParams{Name: tool, Arguments: args})
+	whole := sdk.Meta{"strobe/whole": true}
+	r, err := c.session.CallTool(ctx, &sdk.CallToolParams{Name: tool, Arguments: args, Meta: whole})
 	took := time.Since(start)
 	if err != nil {
 		return took, fmt.Errorf("call %s: %w", tool, err)

@@ -75,7 +75,7 @@ func (c *client) call(ctx context.Context, tool string, args map[string]any) (js
 
 func (c *client) ask(ctx context.Context, tool string, args map[string]any) (json.RawMessage, error) {
 	params := &sdk.CallToolParams{Name: tool, Arguments: args}
-	params.Meta = sdk.Meta{mcp.MetaTextOnly: true}
+	params.Meta = sdk.Meta{mcp.MetaTextOnly: true, mcp.MetaWhole: true}
 	if c.replies != nil {
 		params.Meta[mcp.MetaRaw] = true // before the other, for a daemon that knows both
 	}

@@ -144,6 +144,10 @@ func queryFlags(flags *pflag.FlagSet, t reflect.Type, path []string) []*queryFla
 			usage = query.ViewHelp
 		case name == "claim":
 			usage = query.ClaimHelp
+		case name == "maxTokens":
+			usage = "how large the answer may be, a token being 3 bytes"
+		case name == "cursor":
+			usage = "what an answer to --max-tokens left out"
 		case usage == "":
 			usage = "events by " + strings.ReplaceAll(q.name, "-", " ")
 		case name == "afterEventId":

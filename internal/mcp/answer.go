@@ -103,7 +103,7 @@ func (a *answerer) answer(ctx context.Context, h relayHead, arguments []byte) (i
 
 func asFault(err error) (is string, body []byte) {
 	f := fault.From(err)
-	body, err = json.Marshal(wireFault{f.Code, cut(f.Msg), cut(f.Hint)})
+	body, err = json.Marshal(wireFault{f.Code, cut(f.Msg, maxErrorText), cut(f.Hint, maxErrorText)})
 	if err != nil {
 		body = nil // two texts and a word always encode
 	}

@@ -150,7 +150,7 @@ func (s *Server) resources(next sdk.MethodHandler) sdk.MethodHandler {
 			}
 			list.Resources = append(list.Resources, &sdk.Resource{
 				URI:  sessionScheme + url.PathEscape(one.SessionID) + "/summary",
-				Name: one.SessionID, Description: one.Status + ": " + cut(one.Command), MIMEType: "text/plain"})
+				Name: one.SessionID, Description: one.Status + ": " + cut(one.Command, maxErrorText), MIMEType: "text/plain"})
 		}
 		return list, nil
 	}

@@ -17,6 +17,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/pager"
 )
 
 //go:embed instructions.md
@@ -24,6 +25,9 @@ var instructions string
 
 // maxErrorText bounds an error's message and its hint, each, in bytes: more than any of ours has by itself.
 const maxErrorText = 2000
+
+// errorMarks is what stands around each of these: the code, and how much was cut.
+const errorMarks = 40
 
 // MetaTextOnly in a request's _meta, set to true, leaves structuredContent out of the answer, which is the
 // same JSON as the text, for clients that would read it twice.
@@ -48,6 +52,9 @@ type Tool struct {
 	Run func(ctx context.Context, params any) (any, error)
 }
 
+// sized reports that calls may say how large the answer is to be.
+func (t *Tool) sized() bool { return t.Input != nil && t.Input.Properties["maxTokens"] != nil }
+
 // Config is what a Server is given.
 type Config struct {
 	Tools   []Tool
@@ -60,6 +67,7 @@ type Server struct {
 	log   *slog.Logger
 	tools []Tool
 	sdk   *sdk.Server
+	shelf pager.Shelf // what answers had no room for
 }
 
 // NewServer makes a server of these tools.
@@ -148,20 +156,33 @@ func (s *Server) handler(t Tool) sdk.ToolHandler {
 		if p := req.Session.InitializeParams(); p != nil && p.ClientInfo != nil {
 			ctx = context.WithValue(ctx, clientKey{}, p.ClientInfo.Name)
 		}
-		result, err := run(ctx, s.log, t, req.Params.Arguments)
+		line, _ := ctx.Value(lineKey{}).(*lineConn)
+		arguments, size := sizeOf(req.Params.Arguments, req.Params.Meta[MetaWhole] == true || !t.sized())
+		if size.cursor != "" {
+			page, err := s.goOn(size)
+			if err != nil {
+				return errorResult(err, size.limit), nil
+			}
+			return answerOf(line, page, req.Params.Meta), nil
+		}
+		result, err := run(ctx, s.log, t, arguments)
 		if err != nil {
-			return errorResult(err), nil
+			return errorResult(err, size.limit), nil
 		}
 		text, err := compact(result)
 		if err != nil {
 			s.log.Error("encode result", "tool", t.Name, "error", err)
-			return errorResult(err), nil
+			return errorResult(err, size.limit), nil
 		}
-		line, _ := ctx.Value(lineKey{}).(*lineConn)
-		if !t.Pictures || req.Params.Meta[MetaRaw] == true {
-			return answerOf(line, text, req.Params.Meta), nil
+		var image sdk.Content
+		if raw := req.Params.Meta[MetaRaw] == true; t.Pictures && !raw {
+			text, image = splitPicture(text)
+		} else if t.Pictures && raw {
+			size.limit = 0 // what is in it is no text
 		}
-		text, image := splitPicture(text)
+		if size.limit > 0 {
+			text = pager.First(text, size.limit, s.shelf.Put)
+		}
 		answer := answerOf(line, text, req.Params.Meta)
 		if image != nil {
 			answer.Content = append(answer.Content, image)
@@ -199,10 +220,14 @@ func run(ctx context.Context, log *slog.Logger, t Tool, arguments []byte) (resul
 	return t.Run(ctx, params)
 }
 
-// errorResult is a tool error: the LLM sees code, cause and the next action.
-func errorResult(err error) *sdk.CallToolResult {
+// errorResult is a tool error: the LLM sees code, cause and the next action, in limit bytes if that is not 0.
+func errorResult(err error, limit int) *sdk.CallToolResult {
 	f := fault.From(err)
-	short := &fault.Error{Code: f.Code, Msg: cut(f.Msg), Hint: cut(f.Hint)}
+	most := maxErrorText
+	if limit > 0 {
+		most = min(most, limit/2-errorMarks)
+	}
+	short := &fault.Error{Code: f.Code, Msg: cut(f.Msg, most), Hint: cut(f.Hint, most)}
 	body := struct {
 		Code    fault.Code `json:"code"`
 		Message string     `json:"message"`
@@ -216,13 +241,13 @@ func errorResult(err error) *sdk.CallToolResult {
 }
 
 // cut makes an error's text fit to be read: messages quote what the client sent, which may be megabytes.
-func cut(s string) string {
+func cut(s string, most int) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
-	if len(s) <= maxErrorText {
+	if len(s) <= most {
 		return s
 	}
-	keep := strings.ToValidUTF8(s[:maxErrorText/2], "")
-	end := strings.ToValidUTF8(s[len(s)-maxErrorText/2:], "")
+	keep := strings.ToValidUTF8(s[:most/2], "")
+	end := strings.ToValidUTF8(s[len(s)-most/2:], "")
 	return fmt.Sprintf("%s…(+%d bytes)…%s", keep, len(s)-len(keep)-len(end), end)
 }
 

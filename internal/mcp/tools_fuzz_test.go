@@ -62,7 +62,7 @@ func FuzzTools(f *testing.F) {
 		if fault.CodeOf(err) == fault.InternalError && !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%s %q: %v", tool.Name, in, err)
 		}
-		if _, err := json.Marshal(errorResult(err)); err != nil {
+		if _, err := json.Marshal(errorResult(err, 0)); err != nil {
 			t.Errorf("%s %q: %v", tool.Name, in, err)
 		}
 	})

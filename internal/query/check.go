@@ -139,33 +139,22 @@ func (c *checker) write(res *Result) (notes []string) {
 		return cmp.Or(cmp.Compare(x.rank(), y.rank()), cmp.Compare(y.broken, x.broken), cmp.Compare(y.calls, x.calls))
 	})
 	var b strings.Builder
-	limit := c.a.budget()
-	untold, left := 0, 0
+	untold := 0
 	for i, k := range c.all {
 		if k.rank() == 3 && i > 0 { // one of several functions that the claim is not about
 			untold++
 			continue
 		}
-		if b.Len() > limit-200 && i > 0 {
-			left++
-			continue
-		}
-		c.verdict(&b, k, limit-b.Len()-120)
+		c.verdict(&b, k)
 	}
 	if untold > 0 {
 		fmt.Fprintf(&b, "not observable in %s: no such values\n", plural(int64(untold), "other function"))
 	}
-	if left > 0 {
-		res.HasMore = true
-		notes = append(notes, fmt.Sprintf("Verdicts on %d functions are not shown; function and maxTokens show them.", left))
-	}
-	res.Text = b.String()
-	return notes
+	return c.a.paged(res, b.String(), c.a.budget())
 }
 
-// verdict writes what the claim came to for one function, in about limit bytes.
-func (c *checker) verdict(b *strings.Builder, k *checked, limit int) {
-	start := b.Len()
+// verdict writes what the claim came to for one function.
+func (c *checker) verdict(b *strings.Builder, k *checked) {
 	cond := ""
 	if c.claim.when != "" {
 		cond = fmt.Sprintf(", %d without %s", k.outside, c.claim.when)
@@ -188,10 +177,6 @@ func (c *checker) verdict(b *strings.Builder, k *checked, limit int) {
 		line := fmt.Sprintf("  #%d %s", w.id, w.text)
 		if w.before != 0 {
 			line += fmt.Sprintf(" of #%d", w.before)
-		}
-		if i > 0 && b.Len()-start+len(line) > limit {
-			fmt.Fprintf(b, "  …+%d\n", k.broken-int64(i))
-			break
 		}
 		b.WriteString(line + "\n")
 		if i == len(k.breaks)-1 && k.broken > int64(len(k.breaks)) {

@@ -30,7 +30,7 @@ func (a *asker) contrast(parts []part, res *Result) (notes []string, err error) 
 		return nil, err
 	}
 	var b strings.Builder
-	limit, untold, left := a.budget(), 0, 0
+	limit, untold := a.budget(), 0
 	var only [2][]string // functions of which all calls are on the side with the claim, or on that without
 	for _, c := range g.all {
 		res.TotalCount += c.seen
@@ -42,24 +42,17 @@ func (a *asker) contrast(parts []part, res *Result) (notes []string, err error) 
 			only[1] = append(only[1], fmt.Sprintf("%s ×%d", cut(c.name, 80), without))
 		case without == 0 && len(g.all) > 1:
 			only[0] = append(only[0], fmt.Sprintf("%s ×%d", cut(c.name, 80), with))
-		case b.Len() > 0 && b.Len()+len(text) > limit-150:
-			left++
 		default:
-			b.WriteString(cutLines(text, limit-150))
+			b.WriteString(text)
 		}
 	}
 	for i, names := range only {
-		list(&b, []string{"only with it: ", "only without: "}[i], names, maxHeldRules, max((limit-b.Len()-80)/(2-i), 40))
+		list(&b, []string{"only with it: ", "only without: "}[i], names, maxHeldRules, limit/3)
 	}
 	if untold > 0 {
 		fmt.Fprintf(&b, "not observable in %s: no such values\n", plural(int64(untold), "function"))
 	}
-	if left > 0 {
-		res.HasMore = true
-		notes = append(notes, fmt.Sprintf("%d functions are not shown; function and maxTokens show them.", left))
-	}
-	res.Text = b.String()
-	return append(notes, g.notes()...), nil
+	return append(a.paged(res, b.String(), limit), g.notes()...), nil
 }
 
 // cutLines takes whole lines off the end until a text has its size, and says how many.

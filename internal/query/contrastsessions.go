@@ -20,11 +20,7 @@ func (a *asker) contrastSessions(parts []part, res *Result, other *store.Store) 
 	}
 	a.sides = strings.NewReplacer(" with, ", " in a, ", " without", " in b")
 	var text strings.Builder
-	limit, left, same := a.budget(), 0, 0
-	if a.req.MaxTokens == 0 {
-		limit = summaryBytes
-	}
-	fmt.Fprintf(&text, "a is %s, b is %s\n", a.st.Meta().SessionID, other.Meta().SessionID)
+	same := 0
 	var only [2][]string
 	var all []sideBySide
 	shared := g.shared()
@@ -45,26 +41,18 @@ func (a *asker) contrastSessions(parts []part, res *Result, other *store.Store) 
 			}
 		}
 	}
+	fmt.Fprintf(&text, "a is %s, b is %s\n", a.st.Meta().SessionID, other.Meta().SessionID)
 	for i, names := range only {
-		list(&text, []string{"only in a: ", "only in b: "}[i], names, maxHeldRules, limit/6)
+		list(&text, []string{"only in a: ", "only in b: "}[i], names, maxHeldRules, a.short()/6)
 	}
 	slices.SortStableFunc(all, func(x, y sideBySide) int { return cmp.Compare(y.apart, x.apart) })
-	for i, one := range all {
-		if text.Len()+len(one.text) > limit-250 {
-			left = len(all) - i
-			break
-		}
+	for _, one := range all {
 		text.WriteString(one.text)
 	}
 	if same > 0 {
 		fmt.Fprintf(&text, "%s called as often, with values that say nothing\n", plural(int64(same), "function"))
 	}
-	if left > 0 {
-		res.HasMore = true
-		notes = append(notes, fmt.Sprintf("%d functions are not shown; function and maxTokens show them.", left))
-	}
-	res.Text = text.String()
-	return append(notes, g.notes()...), nil
+	return append(a.paged(res, text.String(), a.short()), g.notes()...), nil
 }
 
 // sideBySide is a function that both sessions called.

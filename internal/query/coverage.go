@@ -28,7 +28,7 @@ func (f *filters) checkCoverage() error {
 	}
 	r.Function, r.SourceFile, r.Offset, r.AfterEventID = nil, nil, 0, nil
 	whole := Request{SessionID: r.SessionID, View: r.View, Order: r.Order, Limit: r.Limit, MaxTokens: r.MaxTokens,
-		WaitMs: r.WaitMs, Verbose: r.Verbose}
+		WaitMs: r.WaitMs, Verbose: r.Verbose, Cursor: r.Cursor}
 	if !reflect.DeepEqual(r, whole) {
 		return invalid("view", "Leave the others out.", "coverage takes function, sourceFile, offset and maxTokens")
 	}
@@ -56,10 +56,7 @@ func (a *asker) coverage(res *Result) (notes []string) {
 		return nil
 	}
 	var b strings.Builder
-	limit := summaryBytes
-	if a.req.MaxTokens > 0 {
-		limit = a.budget()
-	}
+	limit := a.short()
 	lines := neverLines(files)
 	if a.req.Offset == 0 {
 		fmt.Fprintf(&b, "%d of %s ran (%d%%), %d never, in %s\n", ran, plural(int64(total), "function"), ran*100/total,

@@ -29,6 +29,7 @@ type node struct {
 	thrown  string // what left it, where that is known
 	orphan  bool   // an exit whose enter is not in view
 	text    string
+	made    *makers // of a line of constructors and the like
 	kids    []*node
 	shape   uint64 // what siblings that fold share: the functions in the subtree and how they were left
 	kind    uint64 // the classes of the results in the subtree
@@ -206,6 +207,9 @@ func (n *node) add(kid *node, compare *int) int {
 func (n *node) alike(kid *node) *node {
 	for i := len(n.kids) - 1; i >= max(0, len(n.kids)-lookBack); i-- {
 		k := n.kids[i]
+		if k.made != nil {
+			continue
+		}
 		if k.shape == kid.shape {
 			return k
 		}

@@ -46,27 +46,20 @@ func (a *asker) invariants(parts []part, res *Result) (notes []string, err error
 	var plain []string
 	for i := range all {
 		f := &all[i]
-		switch {
-		case f.broken == 0 && len(all) > 1:
+		if f.broken == 0 && len(all) > 1 {
 			plain = append(plain, fmt.Sprintf("%s ×%d", f.c.name, f.c.seen))
-		case w.b.Len() > w.limit*3/4 && i > 0:
-			w.unshown++
-		default:
-			if err := w.function(f, len(all) == 1); err != nil {
-				return nil, err
-			}
-			notes = append(notes, f.notes...)
+			continue
 		}
+		if err := w.function(f, len(all) == 1); err != nil {
+			return nil, err
+		}
+		notes = append(notes, f.notes...)
 	}
-	if room := w.limit - w.b.Len(); len(plain) > 0 && room > 40 {
-		list(&w.b, "nothing odd in ", plain, maxHeldRules, room-40)
-	} else if len(plain) > 0 {
-		notes = append(notes, fmt.Sprintf("%d functions have nothing odd.", len(plain)))
-	}
-	if res.Text = w.b.String(); w.unshown > 0 || w.rules > 0 {
+	list(&w.b, "nothing odd in ", plain, maxHeldRules, w.limit/2)
+	notes = append(notes, a.paged(res, w.b.String(), w.limit)...)
+	if w.rules > 0 {
 		res.HasMore = true
-		notes = append(notes, fmt.Sprintf("%d functions and %d broken rules are not shown; function and maxTokens show them.",
-			w.unshown, w.rules))
+		notes = append(notes, fmt.Sprintf("%d broken rules are not shown; function shows all of one.", w.rules))
 	}
 	return append(notes, g.notes()...), nil
 }
@@ -80,11 +73,10 @@ func (f *found) surprise() float64 {
 
 // ruleWriter writes what was found.
 type ruleWriter struct {
-	a       *asker
-	b       strings.Builder
-	limit   int
-	unshown int // functions
-	rules   int // broken ones
+	a     *asker
+	b     strings.Builder
+	limit int
+	rules int // broken ones that are not shown
 }
 
 func (w *ruleWriter) function(f *found, alone bool) error {
@@ -93,20 +85,20 @@ func (w *ruleWriter) function(f *found, alone bool) error {
 		fmt.Fprintf(&w.b, ", %d without an end", open)
 	}
 	w.b.WriteByte('\n')
-	if err := w.brokenRules(f); err != nil {
+	if err := w.brokenRules(f, alone); err != nil {
 		return err
 	}
 	if len(f.rules) == 0 && len(f.c.table.Rows) < columns.MinCalls {
 		fmt.Fprintf(&w.b, "  fewer than %d calls show no rule\n", columns.MinCalls)
 	}
-	if room := w.limit - w.b.Len(); alone && room > 100 {
-		list(&w.b, "  in all: ", w.held(f), maxHeldRules, room-60)
+	if alone {
+		list(&w.b, "  in all: ", w.held(f), maxHeldRules, w.limit/2)
 	}
 	return nil
 }
 
 // brokenRules writes the rules that calls broke, with these.
-func (w *ruleWriter) brokenRules(f *found) error {
+func (w *ruleWriter) brokenRules(f *found, alone bool) error {
 	t := f.c.table
 	var rows []int
 	for _, r := range f.rules[:f.broken] {
@@ -139,7 +131,7 @@ func (w *ruleWriter) brokenRules(f *found) error {
 				line += fmt.Sprintf(" …+%d", n-2)
 			}
 		}
-		if i == maxBrokenRules || i > 0 && w.b.Len()+len(line) > w.limit-60 {
+		if i == maxBrokenRules && !alone {
 			w.rules += f.broken - i
 			break
 		}

@@ -104,34 +104,21 @@ func (a *asker) invariantsOfOther(parts []part, res *Result, other *store.Store)
 	all = slices.DeleteFunc(all, func(f broken) bool { return len(f.rules) == 0 })
 	slices.SortStableFunc(all, func(x, y broken) int { return cmp.Compare(y.score, x.score) })
 	var b strings.Builder
-	limit, left := summaryBytes, 0
-	if a.req.MaxTokens > 0 {
-		limit = a.budget()
-	}
 	for i := range all {
-		f := &all[i]
-		text, err := a.brokenText(f.c, f.rules, learned[f.c])
+		text, err := a.brokenText(all[i].c, all[i].rules, learned[all[i].c])
 		if err != nil {
 			return nil, err
-		}
-		if b.Len() > 0 && b.Len()+len(text) > limit-100 {
-			left = len(all) - i
-			break
 		}
 		b.WriteString(text)
 	}
 	if b.Len() == 0 {
 		b.WriteString("nothing that held in all calls of the other session is broken here\n")
 	}
-	if left > 0 {
-		res.HasMore = true
-		notes = append(notes, fmt.Sprintf("%d functions more break something; function and maxTokens show them.", left))
-	}
 	if unknown > 0 {
 		notes = append(notes, fmt.Sprintf("%s not compared: called fewer than %d times in the other session.",
 			plural(int64(unknown), "function"), learnedCalls))
 	}
-	res.Text = b.String()
+	notes = append(notes, a.paged(res, b.String(), a.short())...)
 	return append(notes, g.notes()...), nil
 }
 

@@ -62,14 +62,11 @@ func (f *filters) checkMissing() error {
 func (a *asker) missing(res *Result, look func(context.Context, AbsentQuestion) (*Absent, error)) (notes []string,
 	err error) {
 	name := a.req.Function.Equals
-	w := &missingWriter{summaryWriter: summaryWriter{a: a, limit: summaryBytes}, ran: map[string]int64{},
+	w := &missingWriter{summaryWriter: summaryWriter{a: a}, ran: map[string]int64{},
 		watched: map[string]bool{}}
-	if a.req.MaxTokens > 0 {
-		w.limit = a.budget()
-	}
 	res.TotalCount = 1
 	w.learn()
-	defer func() { res.Text = w.b.String() }()
+	defer func() { notes = append(notes, a.paged(res, w.b.String(), a.short())...) }()
 	if n := w.ran[name]; n > 0 {
 		w.line("%s ran: %s", name, w.times(name))
 		return nil, nil
@@ -91,10 +88,6 @@ func (a *asker) missing(res *Result, look func(context.Context, AbsentQuestion) 
 	}
 	w.where(name, found)
 	w.callers(name, found)
-	if w.left > 0 {
-		res.HasMore = true
-		notes = append(notes, fmt.Sprintf("%d lines did not fit; maxTokens shows more.", w.left))
-	}
 	return notes, nil
 }
 

@@ -219,10 +219,7 @@ func (o *objectFinder) rows(after event.ID) (all []objectRow) {
 // write puts lives and uses into res.
 func (o *objectFinder) write(res *Result) (notes []string) {
 	var b strings.Builder
-	limit := summaryBytes
-	if o.a.req.MaxTokens > 0 {
-		limit = o.a.budget()
-	}
+	limit := o.a.short()
 	after := event.ID(0)
 	if o.a.req.AfterEventID != nil {
 		after = *o.a.req.AfterEventID

@@ -40,6 +40,7 @@ type asker struct {
 	calls   *record.Reader
 	threads []event.Thread
 	pid     int32    // of the session's first process
+	reserve int      // bytes that a first answer was over
 	skipTo  event.ID // while waiting: what is before was looked at, and did not match
 	byArg   bool     // argument selects exits through their enters
 	whole   bool     // the page's rows have their payloads already

@@ -11,11 +11,11 @@ import (
 type Request struct {
 	SessionID     string          `json:"sessionId"`
 	EventType     Kinds           `json:"eventType,omitempty" jsonschema:"one kind or a list"`
-	Function      *NameFilter     `json:"function,omitempty" jsonschema:"qualified name"`
+	Function      *NameFilter     `json:"function,omitempty"`
 	SourceFile    *FileFilter     `json:"sourceFile,omitempty"`
 	ReturnValue   *ValueFilter    `json:"returnValue,omitempty"`
 	Argument      *ArgumentFilter `json:"argument,omitempty"`
-	Text          *TextFilter     `json:"text,omitempty" jsonschema:"in output and messages"`
+	Text          *TextFilter     `json:"text,omitempty" jsonschema:"output, messages"`
 	Channel       string          `json:"channel,omitempty"`
 	Message       MessageFilter   `json:"message,omitempty"`
 	ThreadID      *int64          `json:"threadId,omitempty"`
@@ -25,10 +25,10 @@ type Request struct {
 	TimeTo        Moment          `json:"timeTo,omitempty"`
 	MinDurationNs int64           `json:"minDurationNs,omitempty"`
 	MaxDurationNs int64           `json:"maxDurationNs,omitempty"`
-	Under         int64           `json:"under,omitempty" jsonschema:"event id: what that call caused"`
+	Under         int64           `json:"under,omitempty" jsonschema:"id: what that call caused"`
 	Limit         int             `json:"limit,omitempty"`
 	Offset        int             `json:"offset,omitempty"`
-	AfterEventID  *int64          `json:"afterEventId,omitempty" jsonschema:"cursor: the previous lastEventId"`
+	AfterEventID  *int64          `json:"afterEventId,omitempty" jsonschema:"the previous lastEventId"`
 	Order         string          `json:"order,omitempty" jsonschema:"or a column of table, -column: falling"`
 	Verbose       bool            `json:"verbose,omitempty" jsonschema:"whole values, threads"`
 
@@ -41,9 +41,10 @@ type Request struct {
 
 	Allocators []Allocator `json:"allocators,omitempty"`
 
-	Unfold    bool `json:"unfold,omitempty" jsonschema:"tree: each call in a line"`
-	MaxTokens int  `json:"maxTokens,omitempty"`
-	WaitMs    int  `json:"waitMs,omitempty" jsonschema:"wait until something matches"`
+	Unfold    bool   `json:"unfold,omitempty" jsonschema:"tree: each call in a line"`
+	MaxTokens int    `json:"maxTokens,omitempty"`
+	Cursor    string `json:"cursor,omitempty"` // front ends follow it
+	WaitMs    int    `json:"waitMs,omitempty" jsonschema:"until something matches"`
 }
 
 // Values of Request.Order and Request.View, the first being the default.
@@ -72,7 +73,7 @@ const (
 
 // NameFilter selects functions. All given conditions must hold.
 type NameFilter struct {
-	Equals   string `json:"equals,omitempty" jsonschema:"template arguments or not"`
+	Equals   string `json:"equals,omitempty"`
 	Contains string `json:"contains,omitempty"`
 	Matches  string `json:"matches,omitempty" jsonschema:"RE2"`
 }
@@ -105,7 +106,7 @@ type ValueFilter struct {
 
 // ArgumentFilter selects by one argument, or a part of one: p, p.x, a[2].
 type ArgumentFilter struct {
-	Name string `json:"name" jsonschema:"or a path in it: p.x, a[2]"`
+	Name string `json:"name" jsonschema:"or path: p.x, a[2]"`
 	ValueFilter
 }
 
@@ -114,8 +115,9 @@ const TokenBytes = 3
 
 // Bounds of MaxTokens.
 const (
-	MinTokens = 200
-	MaxTokens = 1_000_000
+	MinTokens     = 200
+	DefaultTokens = 2000 // for models; programs that read an answer by themselves have none
+	MaxTokens     = 1_000_000
 )
 
 // Kinds is a list of event types. In JSON it is one string or an array of strings.

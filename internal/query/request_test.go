@@ -33,7 +33,7 @@ func TestInvalidRequests(t *testing.T) {
 		`{"view":"graph"}`:                                              `view: "graph"`,
 		`{"view":"tree","text":{"contains":"x"}}`:                       "text: ",
 		`{"view":"tree","eventType":"stdout"}`:                          "eventType: ",
-		`{"view":"stats","offset":2}`:                                   "offset: ",
+		`{"view":"table","offset":2}`:                                   "offset: ",
 		`{"waitMs":30001}`:                                              "waitMs: 30001",
 		`{"timeFrom":"5 o'clock"}`:                                      "timeFrom: ",
 		`{"timeFrom":-5}`:                                               "timeFrom: -5",

@@ -140,30 +140,53 @@ func rest(ctx context.Context, st *store.Store, upTo event.ID, timeout <-chan ti
 	return last, nil
 }
 
-// ask answers from one snapshot. Unless final, it returns no result when nothing matches; upTo is the newest event it
-// looked at.
+// ask answers from one snapshot, in the size that was asked for.
 func ask(ctx context.Context, st *store.Store, f *filters, env Env, seen event.ID, final bool) (res *Result,
 	upTo event.ID, err error) {
+	if once := env.Once; once != nil { // of an answer that is made again
+		said := map[string]bool{}
+		env.Once = func(key string) bool {
+			if _, ok := said[key]; !ok {
+				said[key] = once(key)
+			}
+			return said[key]
+		}
+	}
+	for reserve, n := 0, 0; ; n++ {
+		var over int
+		res, upTo, over, err = askWith(ctx, st, f, env, seen, final, reserve)
+		if reserve += over + fitStep; err != nil || over <= 0 || n == fits {
+			return res, upTo, err
+		}
+	}
+}
+
+// askWith answers from one snapshot in a budget that is smaller by reserve, and says how far the answer is over it.
+// Unless final, it returns no result when nothing matches; upTo is the newest event it
+// looked at.
+func askWith(ctx context.Context, st *store.Store, f *filters, env Env, seen event.ID, final bool, reserve int) (
+	res *Result, upTo event.ID, over int, err error) {
 	sn, err := st.Snapshot(ctx)
 	if err != nil {
-		return nil, 0, fmt.Errorf("take snapshot: %w", err)
+		return nil, 0, 0, fmt.Errorf("take snapshot: %w", err)
 	}
 	defer sn.Close()
 	a := newAsker(ctx, st, sn, f)
+	a.reserve = reserve
 	if seen > 0 {
 		a.skipTo = seen + 1
 	}
 	upTo = sn.LastID()
 	if err := a.findProcesses(); err != nil {
-		return nil, upTo, fmt.Errorf("look for processes: %w", err)
+		return nil, upTo, 0, fmt.Errorf("look for processes: %w", err)
 	}
 	var parts []part
 	if f.req.View != "why" { // which is of any event, and of nothing else
 		if err := a.findUnder(); err != nil {
-			return nil, upTo, err
+			return nil, upTo, 0, err
 		}
 		if parts, err = a.plan(); err != nil {
-			return nil, upTo, err
+			return nil, upTo, 0, err
 		}
 	}
 	res = &Result{Events: []Event{}}
@@ -203,15 +226,15 @@ func ask(ctx context.Context, st *store.Store, f *filters, env Env, seen event.I
 		notes, err = a.list(parts, res)
 	}
 	if err != nil {
-		return nil, upTo, err
+		return nil, upTo, 0, err
 	}
 	if res.TotalCount == 0 && !final {
-		return nil, upTo, nil
+		return nil, upTo, 0, nil
 	}
 	if err := a.complete(res, notes, env); err != nil {
-		return nil, upTo, err
+		return nil, upTo, 0, err
 	}
-	return res, upTo, nil
+	return res, upTo, a.over(res), nil
 }
 
 // list is view events.
@@ -255,7 +278,9 @@ func (a *asker) list(parts []part, res *Result) (notes []string, err error) {
 	if cutShort {
 		notes = append(notes, fmt.Sprintf("Cut to %d events at %s.", n, limit))
 	}
-	return append(notes, a.goOn(res)...), nil
+	notes = append(notes, a.goOn(res)...)
+	odd, err := a.oddRest(parts, res)
+	return append(notes, odd...), err
 }
 
 // goOn says how to see the rest of a list.

@@ -56,13 +56,10 @@ func (a *asker) stats(parts []part, res *Result) (notes []string, err error) {
 		return cmp.Or(cmp.Compare(y.TotalNs, x.TotalNs), cmp.Compare(y.Calls, x.Calls), cmp.Compare(x.Function, y.Function),
 			cmp.Compare(x.fn, y.fn))
 	})
-	res.TotalCount = int64(len(rows))
-	if len(rows) > a.req.Limit {
-		notes = append(notes, fmt.Sprintf("Showing %d of %d functions, by total time; function and limit show others.",
-			a.req.Limit, len(rows)))
-		res.HasMore = true
-		rows = rows[:a.req.Limit]
-	}
+	all := len(rows)
+	res.TotalCount = int64(all)
+	rows = rows[min(a.req.Offset, all):]
+	rows = rows[:min(a.req.Limit, len(rows))]
 	partial, err := a.countReturns(parts, rows)
 	if err != nil {
 		return nil, err
@@ -78,12 +75,13 @@ func (a *asker) stats(parts []part, res *Result) (notes []string, err error) {
 		res.Rows, res.Stats = rows, table(rows, names)
 		for n := len(rows); len(res.Stats) > a.budget() && n > 1; {
 			n = max(n*a.budget()/len(res.Stats), 1)
-			res.Rows, res.Stats, res.HasMore = rows[:n], table(rows[:n], names), true
+			res.Rows, res.Stats = rows[:n], table(rows[:n], names)
 		}
-		if n := len(res.Rows); n < len(rows) {
-			notes = append(notes, fmt.Sprintf("%d functions are shown, by total time: the table was cut to its size; function "+
-				"shows others.", n))
-		}
+	}
+	if upTo := a.req.Offset + len(res.Rows); upTo < all {
+		res.HasMore = true
+		notes = append(notes, fmt.Sprintf("Showing %d of %d functions, by total time; offset %d goes on, function selects.",
+			len(res.Rows), all, upTo))
 	}
 	return notes, nil
 }

@@ -15,7 +15,7 @@ import (
 
 // Bounds of view summary.
 const (
-	summaryBytes  = 2700 // unless maxTokens says something else: with all around it under 1,000 tokens
+	summaryBytes  = 2700 // unless more tokens than by default are asked for: with all around it under 1,000
 	tailLines     = 8
 	tailBytes     = 500
 	tailScan      = 200 // pieces of output that are looked at
@@ -25,10 +25,7 @@ const (
 
 // summary is view summary: what happened in the session, each thing in a line or two.
 func (a *asker) summary(parts []part, res *Result) (notes []string, err error) {
-	w := &summaryWriter{a: a, limit: summaryBytes}
-	if a.req.MaxTokens > 0 {
-		w.limit = a.budget()
-	}
+	w := &summaryWriter{a: a}
 	s := a.st.Stats()
 	res.TotalCount = s.Total()
 	if res.TotalCount == 0 {
@@ -41,30 +38,15 @@ func (a *asker) summary(parts []part, res *Result) (notes []string, err error) {
 			return nil, err
 		}
 	}
-	res.Text = w.b.String()
-	if w.left > 0 {
-		res.HasMore = true
-		notes = append(notes, fmt.Sprintf("%d lines did not fit; maxTokens shows more.", w.left))
-	}
-	return notes, nil
+	return append(notes, a.paged(res, w.b.String(), a.short())...), nil
 }
 
 type summaryWriter struct {
-	a     *asker
-	b     strings.Builder
-	limit int
-	left  int // lines that did not fit
+	a *asker
+	b strings.Builder
 }
 
-// line writes a line if it fits.
-func (w *summaryWriter) line(format string, args ...any) {
-	s := fmt.Sprintf(format, args...)
-	if w.b.Len() > 0 && w.b.Len()+len(s) > w.limit {
-		w.left++
-		return
-	}
-	w.b.WriteString(s + "\n")
-}
+func (w *summaryWriter) line(format string, args ...any) { fmt.Fprintf(&w.b, format+"\n", args...) }
 
 func (w *summaryWriter) session(s store.Stats) {
 	m, r := w.a.st.Meta(), w.a.st.Result()

@@ -35,14 +35,19 @@ func (v *callTable) write(res *Result) (notes []string, err error) {
 	for _, g := range shown {
 		calls += g.n
 	}
-	res.HasMore = len(shown) < len(v.groups)
+	if byColumn {
+		res.HasMore = v.a.req.Offset+len(shown) < len(v.groups)
+	} else {
+		res.HasMore = len(shown) < len(v.groups)
+	}
 	if !res.HasMore {
 		res.LastEventID = v.a.sn.LastID()
 		return nil, nil
 	}
 	left := len(v.t.Rows) - calls
 	if byColumn {
-		return []string{fmt.Sprintf("%s not shown; limit and maxTokens show more.", plural(int64(left), "call"))}, nil
+		return []string{fmt.Sprintf("%d of %d rows are shown; offset %d goes on.", len(shown), len(v.groups),
+			v.a.req.Offset+len(shown))}, nil
 	}
 	res.LastEventID = upTo
 	return []string{fmt.Sprintf("%s not shown; all in their order: afterEventId %d.", plural(int64(left), "call"), upTo)},

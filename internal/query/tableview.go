@@ -319,10 +319,14 @@ func btoi(b bool) int {
 
 // pick returns the groups that n lines show: the odd ones, the first, the last, then what stands between.
 func (v *callTable) pick(n int, byColumn bool) []rowGroup {
+	if byColumn {
+		rest := v.groups[min(v.a.req.Offset, len(v.groups)):]
+		return rest[:min(n, len(rest))]
+	}
 	if len(v.groups) <= n {
 		return v.groups
 	}
-	if byColumn || v.a.req.AfterEventID != nil {
+	if v.a.req.AfterEventID != nil {
 		return v.groups[:n]
 	}
 	take := make([]bool, len(v.groups))

@@ -37,7 +37,12 @@ func (a *asker) tree(parts []part, res *Result) (notes []string, err error) {
 		return nil, err
 	}
 	w := &treeWriter{a: a, hidden: beyond, stopped: beyond > 0, limit: a.budget()}
+	byLines := len(sections) > 1 || roots != nil || a.req.Offset > 0 // else the cursor goes on
+	if byLines {
+		w.limit = maxAnswer
+	}
 	res.TotalCount = beyond
+	var unplaced []string
 	left, home, unread := a.req.Limit, -1, maxTreeEvents
 	if !others {
 		home = a.outputHome(sections)
@@ -67,11 +72,19 @@ func (a *asker) tree(parts []part, res *Result) (notes []string, err error) {
 		}
 	}
 	if len(sections) > 1 && !others && home < 0 {
-		if notes, err = a.unplaced(sections); err != nil {
+		if unplaced, err = a.unplaced(sections); err != nil {
 			return nil, err
 		}
 	}
-	return append(w.notes(res, sections, roots != nil, a.req.Limit), notes...), nil
+	if more := w.notes(res, sections, roots != nil, a.req.Limit); byLines {
+		res.Tree, notes = a.linesOf(res, res.Tree, a.budget())
+		notes = append(notes, more...)
+	} else {
+		notes = more
+	}
+	notes = append(notes, unplaced...)
+	odd, err := a.oddRest(parts, res)
+	return append(notes, odd...), err
 }
 
 // outputHome returns the section that shows output of unknown threads: the only one, or, where there is but one
@@ -331,7 +344,9 @@ func (b *builder) put(parent, n *node) {
 		parent.kids = append(parent.kids, n)
 		return
 	}
-	b.lines += parent.add(n, &b.compare)
+	if !b.made(parent, n) {
+		b.lines += parent.add(n, &b.compare)
+	}
 }
 
 // finish closes what is open. Where reading ended early, how those calls ended is looked up.

@@ -116,7 +116,11 @@ func (w *treeWriter) fold(k, up *node, depth int) bool {
 // one writes a node, its subtree and what repeats it.
 func (w *treeWriter) one(k, up *node, depth int) bool {
 	w.line(depth, w.text(k, up, depth))
-	if k.fn != nil && !k.orphan {
+	switch {
+	case k.made != nil && k.made.only == nil:
+		w.shown += k.made.calls
+		w.folded += k.made.calls
+	case k.made != nil, k.fn != nil && !k.orphan:
 		w.shown++
 	}
 	w.last = max(w.last, k.id)
@@ -152,7 +156,12 @@ func (w *treeWriter) repeated(r *repeats, k, up *node, depth int, like string) b
 // text is one call's line: name(a=1) → 42  1.2ms #17. The id is there where it leads further: at roots, at calls
 // with something below, and where a call did not end as usual.
 func (w *treeWriter) text(n, up *node, depth int) string {
-	if n.fn == nil {
+	switch {
+	case n.made != nil && n.made.only != nil:
+		n = n.made.only
+	case n.made != nil:
+		return n.made.line()
+	case n.fn == nil:
 		return n.text
 	}
 	var b strings.Builder

@@ -403,7 +403,7 @@ func (f *filters) checkView() error {
 		return nil
 	}
 	whole := Request{SessionID: r.SessionID, View: r.View, Order: r.Order, Limit: r.Limit, MaxTokens: r.MaxTokens,
-		WaitMs: r.WaitMs, Verbose: r.Verbose}
+		WaitMs: r.WaitMs, Verbose: r.Verbose, Offset: r.Offset, Cursor: r.Cursor}
 	if r.View == "summary" && !reflect.DeepEqual(*r, whole) {
 		return invalid("view", "Ask views tree, stats, table or invariants for a part.", "summary is of the whole session "+
 			"and takes no filters")
@@ -419,8 +419,8 @@ func (f *filters) checkView() error {
 		return invalid("eventType", "Use view events, or leave eventType out.", "view %s shows calls, not %s", r.View,
 			strings.Join(r.EventType, ", "))
 	}
-	if r.Offset > 0 && r.View != "coverage" {
-		return invalid("offset", "Use afterEventId, under or timeFrom to see another part.", "view %s has no pages", r.View)
+	if r.Offset > 0 && r.View == "object" || r.Offset > 0 && r.View == "table" && slices.Contains(Orders, r.Order) {
+		return invalid("offset", "Use afterEventId: it goes on from a call.", "view %s goes on by events", r.View)
 	}
 	return nil
 }

@@ -41,22 +41,14 @@ func (a *asker) why(res *Result) (notes []string, err error) {
 			"under: there is no event %d: ids go from 1 to %d, and the oldest calls are dropped beyond the session's limit",
 			a.req.Under, a.sn.LastID())
 	}
-	w := &whyWriter{summaryWriter: summaryWriter{a: a, limit: summaryBytes}, row: row}
-	if a.req.MaxTokens > 0 {
-		w.limit = a.budget()
-	}
+	w := &whyWriter{summaryWriter: summaryWriter{a: a}, row: row}
 	res.TotalCount = 1
 	for _, step := range []func() error{w.itself, w.unlike, w.path, w.beside, w.below, w.outputBefore, w.after} {
 		if err := step(); err != nil {
 			return nil, err
 		}
 	}
-	res.Text = w.b.String()
-	if w.left > 0 {
-		res.HasMore = true
-		notes = append(notes, fmt.Sprintf("%d lines did not fit; maxTokens shows more.", w.left))
-	}
-	return notes, nil
+	return a.paged(res, w.b.String(), a.short()), nil
 }
 
 type whyWriter struct {

@@ -54,11 +54,7 @@ func (op *Op) Run(ctx context.Context, s *Service, params any) (any, error) {
 	if err := op.Check(params); err != nil {
 		return nil, err
 	}
-	answer, err := op.run(ctx, s, params)
-	if err != nil {
-		return nil, err
-	}
-	return fit(params, answer)
+	return op.run(ctx, s, params)
 }
 
 // Ops is the table of operations, in the order in which clients see them.

@@ -21,6 +21,7 @@ type TimelineParams struct {
 	Lanes     []int  `json:"lanes,omitempty" jsonschema:"picture: those alone"`
 	ID        int64  `json:"id,omitempty" jsonschema:"event"`
 	Filter    string `json:"filter,omitempty" jsonschema:"stats: a debug_query as JSON"`
+	Budget
 }
 
 // StatsResult is the answer of action stats.
@@ -47,7 +48,7 @@ var timelineOp = Op{
 	Results: []reflect.Type{reflect.TypeFor[query.Lanes](), reflect.TypeFor[query.Picture](),
 		reflect.TypeFor[query.OneEvent](), reflect.TypeFor[StatsResult]()},
 	Fields: []Field{
-		{Name: "sessionId", Required: true},
+		maxTokensField, {Name: "sessionId", Required: true},
 		{Name: "action", Required: true, Enum: []string{"lanes", "picture", "event", "stats"}},
 		{Name: "from", Max: unbounded},
 		{Name: "to", Max: unbounded},

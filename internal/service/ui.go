@@ -38,8 +38,6 @@ type UIResult struct {
 	Hint     string     `json:"hint,omitempty"`
 }
 
-func (*UIResult) fitsItself() {}
-
 // UIStats are the counts of a look.
 type UIStats struct {
 	Nodes     int   `json:"axNodes"`

@@ -22,6 +22,7 @@ type ViewParams struct {
 	Value      string `json:"value,omitempty" jsonschema:"set: as the language writes it"`
 	After      int64  `json:"after,omitempty" jsonschema:"changes: those behind this seq"`
 	WaitMs     int    `json:"waitMs,omitempty" jsonschema:"changes: for the next"`
+	Budget
 }
 
 // ViewResult is the answer of debug_view, of all actions but changes.
@@ -50,7 +51,7 @@ var viewOp = Op{
 	Params:   reflect.TypeFor[ViewParams](),
 	Results:  []reflect.Type{reflect.TypeFor[ViewResult](), reflect.TypeFor[ChangesResult]()},
 	Fields: []Field{
-		{Name: "sessionId", Required: true},
+		maxTokensField, {Name: "sessionId", Required: true},
 		{Name: "action", Required: true, Enum: []string{"threads", "frames", "scopes", "variables", "evaluate", "set",
 			"changes"}},
 		{Name: "threadId", Min: 1, Max: maxPID},

@@ -30,6 +30,8 @@ type Strobe struct {
 
 	// WorkersDie says that the test kills processes of sessions; else one that dies fails the test.
 	WorkersDie bool
+	// Model says that calls are those of a model: answers have their default size.
+	Model bool
 }
 
 var (
@@ -168,7 +170,8 @@ func (s *Strobe) Try(tool string, args map[string]any, out any) error {
 	ctx, cancel := context.WithTimeout(context.Background(), callLimit)
 	defer cancel()
 	// Each answer once: the text, and not the same as structured content. cmd/strobe's tests look at both.
-	p := &sdk.CallToolParams{Name: tool, Arguments: args, Meta: sdk.Meta{"strobe/textOnly": true}}
+	p := &sdk.CallToolParams{Name: tool, Arguments: args,
+		Meta: sdk.Meta{"strobe/textOnly": true, "strobe/whole": !s.Model}}
 	r, err := s.session.CallTool(ctx, p)
 	if err != nil {
 		return fmt.Errorf("call %s: %w", tool, err)
