@@ -1,0 +1,134 @@
+package acceptance
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/strobe-debug/strobe/internal/strobetest"
+)
+
+// socketProgram does the same to its sockets each time it runs: each call that may wait finds what it waits for.
+const socketProgram = `
+import os, socket, tempfile
+def tcp(family, host):
+    l = socket.socket(family); l.bind((host, 0)); l.listen(3)
+    c = socket.create_connection(l.getsockname()[:2]); a, _ = l.accept()
+    return l, c, a
+for family, host in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
+    l, c, a = tcp(family, host)
+    for n in (1, 17, 4096, 60000):
+        c.sendall(b"x" * n)
+        a.recv(n, socket.MSG_WAITALL)
+    a.sendmsg([b"ab", b"cde"]); c.recvmsg(64)
+    c.sendall(b"GET /made?up=1 HTTP/1.1\r\nHost: x.org\r\n\r\n"); a.recv(1000)
+    a.sendall(b"HTTP/1.1 204 No Content\r\n\r\n"); c.recv(1000)
+    os.write(c.fileno(), b"written"); os.read(a.fileno(), 7)
+    os.writev(a.fileno(), [b"1", b"22", b"333"]); os.readv(c.fileno(), [bytearray(4), bytearray(2)])
+    with tempfile.TemporaryFile() as f:
+        f.write(b"f" * 500); f.flush(); os.sendfile(c.fileno(), f.fileno(), 0, 500)
+        os.lseek(f.fileno(), 0, 0); os.read(f.fileno(), 100)
+    a.recv(500, socket.MSG_WAITALL)
+    c.shutdown(socket.SHUT_WR); a.recv(10)
+    d = os.dup(a.fileno()); a.close(); os.write(d, b"by the other"); c.recv(12); os.close(d)
+    c.close(); l.close()
+u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); u.bind(("127.0.0.1", 0))
+v = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+v.sendto(b"datagram", u.getsockname()); u.recvfrom(100); u.close(); v.close()
+p, q = socket.socketpair(); p.sendall(b"pair"); q.recv(4); p.close(); q.close()
+path = os.path.join(tempfile.mkdtemp(), "s")
+l = socket.socket(socket.AF_UNIX); l.bind(path); l.listen(1)
+c = socket.socket(socket.AF_UNIX); c.connect(path); a, _ = l.accept(); c.sendall(b"by path"); a.recv(7)
+a.close(); c.close(); l.close()
+r = socket.socket()
+try: r.connect(("127.0.0.1", 1))
+except OSError: pass
+r.close()
+`
+
+// straced are the lines that strace -yy writes of calls for sockets: name, what follows the descriptor, result.
+var straced = regexp.MustCompile(`(?m)^(?:\d+ +)?(\w+)\(\d+<(?:TCP|TCPv6|UDP|UNIX)[^ ]*[,)].* = (-?\d+)(<[^ ]*>)?(?: (E[A-Z]+).*)?$`)
+
+// TestSocketsAsStrace: what @sockets tells of a program is what strace tells of it, call by call and byte for byte.
+func TestSocketsAsStrace(t *testing.T) {
+	strobetest.NeedCommand(t, "strace")
+	strobetest.NeedCommand(t, "python3")
+	dir := t.TempDir()
+	program, log := filepath.Join(dir, "sockets.py"), filepath.Join(dir, "strace")
+	if err := os.WriteFile(program, []byte(socketProgram), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("strace", "-yy", "-o", log, "python3", "-S", program).CombinedOutput(); err != nil {
+		t.Fatalf("strace: %v: %s", err, out)
+	}
+	text, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, m := range straced.FindAllStringSubmatch(string(text), -1) {
+		switch name, n := m[1], m[2]; name {
+		case "accept", "accept4", "bind", "listen", "connect", "shutdown", "close":
+			want = append(want, strings.TrimSpace(strings.TrimSuffix(name, "4")+" "+m[4]))
+		case "read", "write", "readv", "writev", "sendto", "recvfrom", "sendmsg", "recvmsg", "sendfile":
+			want = append(want, name+" "+n)
+		}
+	}
+	s := strobetest.Start(t, nil)
+	l := s.Launch(t, "python3", dir, []string{"-S", program}, args{"trace": []string{"@sockets"}})
+	if st := s.WaitEnd(t, l.SessionID, endLimit); st.ExitCode == nil || *st.ExitCode != 0 {
+		t.Fatalf("ended with %+v: %s", st, s.Output(t, l.SessionID, "stderr"))
+	}
+	var got []string
+	var in, out int64
+	told := map[string]bool{}
+	for _, e := range socketEvents(t, s, l.SessionID) {
+		if e.Call != "" && e.What != "accept" {
+			got = append(got, e.Call+" "+strconv.FormatInt(e.Bytes, 10))
+		} else {
+			got = append(got, strings.TrimSpace(e.What+" "+e.Error))
+		}
+		in, out = in+e.BytesIn, out+e.BytesOut
+		told[e.Method+" "+e.Path+" "+e.Host], told[strconv.Itoa(e.Status)] = true, true
+		if e.What == "accept" && (e.Local == "" || e.Transport == "tcp" && e.Peer == "") {
+			t.Errorf("accept without addresses: %+v", e)
+		}
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("@sockets tells\n%s\nstrace\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if len(want) < 60 || in != out {
+		t.Errorf("%d calls by strace; %d bytes came in connections and %d went: they are the program's own", len(want), in, out)
+	}
+	if !told["GET /made?up=1 x.org"] || !told["204"] {
+		t.Errorf("request and answer were not recognised: %v", told)
+	}
+}
+
+// socketEvent is what tests read of events of channel sockets.
+type socketEvent struct {
+	What, Call, Local, Peer, Transport, Error, Method, Path, Host, Proto, Command, Answer string
+	Bytes, BytesIn, BytesOut                                                              int64
+	Status, Connection                                                                    int
+	TLS                                                                                   bool
+}
+
+func socketEvents(t *testing.T, s *strobetest.Strobe, id string) (all []socketEvent) {
+	t.Helper()
+	var page struct{ Events []json.RawMessage }
+	s.Call(t, "debug_query", args{"sessionId": id, "eventType": "channel", "channel": "sockets", "limit": 500,
+		"maxTokens": 100000}, &page)
+	for _, raw := range page.Events {
+		var e socketEvent
+		if err := json.Unmarshal(raw, &e); err != nil {
+			t.Fatalf("%s: %v", raw, err)
+		}
+		all = append(all, e)
+	}
+	return all
+}
