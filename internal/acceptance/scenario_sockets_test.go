@@ -110,10 +110,82 @@ func TestSocketsAsStrace(t *testing.T) {
 	}
 }
 
+// dialProgram connects to itself, by functions of its own.
+const dialProgram = `
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+int talk(int fd, const char *s, int n) { return (int)send(fd, s, n, 0); }
+int dial(struct sockaddr *to, socklen_t n) {
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	return connect(fd, to, n) ? -1 : fd;
+}
+int main(void) {
+	int l = socket(AF_INET, SOCK_STREAM, 0);
+	struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t n = sizeof a;
+	char b[99];
+	if (bind(l, (void *)&a, n) || listen(l, 1) || getsockname(l, (void *)&a, &n)) return 1;
+	int c = dial((void *)&a, n), s = accept(l, 0, 0);
+	talk(c, "*2\r\n$4\r\nAUTH\r\n$3\r\nxyz\r\n", 23);
+	if (read(s, b, 99) != 23) return 2;
+	talk(s, "+OK\r\n", 5);
+	return read(c, b, 99) != 5;
+}
+`
+
+// TestSocketsUnderCalls: what goes over the network stands below the call that made it, also in a static program, with
+// its addresses; a password is not told; what is open at the end is closed then. Without the pattern nothing is told.
+func TestSocketsUnderCalls(t *testing.T) {
+	strobetest.NeedCommand(t, "gcc")
+	dir := t.TempDir()
+	source := filepath.Join(dir, "dial.c")
+	if err := os.WriteFile(source, []byte(dialProgram), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	s := strobetest.Start(t, nil)
+	for _, flag := range []string{"-pie", "-static"} {
+		bin := filepath.Join(dir, "dial"+flag)
+		if out, err := exec.Command("gcc", "-g", "-O1", flag, "-o", bin, source).CombinedOutput(); err != nil {
+			t.Fatalf("gcc %s: %v: %s", flag, err, out)
+		}
+		l := s.Launch(t, bin, dir, nil, args{"trace": []string{"dial", "talk", "@sockets"}})
+		if st := s.WaitEnd(t, l.SessionID, endLimit); st.ExitCode == nil || *st.ExitCode != 0 {
+			t.Fatalf("%s ended with %+v", bin, st)
+		}
+		under := map[int64]string{}
+		for _, e := range s.Query(t, l.SessionID, args{"eventType": "function_enter"}).Events {
+			under[e.ID] = e.Function
+		}
+		var got []string
+		for _, e := range socketEvents(t, s, l.SessionID) {
+			got = append(got, strings.TrimSpace(strings.Join([]string{under[e.ParentEventID], e.What, e.Command + e.Answer}, " ")))
+			if (e.What == "send" || e.What == "connect") && (e.Peer == "" || e.Local == "" || e.DurationNs == 0) {
+				t.Errorf("%s: %+v lacks an address or its duration", flag, e)
+			}
+		}
+		want := "bind,listen,dial connect,accept,talk send AUTH …,receive AUTH …,talk send +OK,receive +OK,close,close"
+		if strings.Join(got, ",") != want {
+			t.Errorf("%s: %s, want %s", flag, strings.Join(got, ","), want)
+		}
+		l = s.Launch(t, bin, dir, nil, args{"trace": []string{"dial"}})
+		s.WaitEnd(t, l.SessionID, endLimit)
+		if all := socketEvents(t, s, l.SessionID); len(all) > 0 {
+			t.Errorf("%s: %+v without the pattern", flag, all)
+		}
+	}
+	for _, pattern := range []string{"@sockets:0", "@sockets:x", "@sockets:99999", "!@sockets", "@socket"} {
+		refused(t, s, "debug_launch", args{"command": filepath.Join(dir, "dial-pie"), "projectRoot": dir,
+			"trace": []string{pattern}}, "INVALID_PATTERN")
+	}
+}
+
 // socketEvent is what tests read of events of channel sockets.
 type socketEvent struct {
 	What, Call, Local, Peer, Transport, Error, Method, Path, Host, Proto, Command, Answer string
 	Bytes, BytesIn, BytesOut                                                              int64
+	ParentEventID, DurationNs                                                             int64
 	Status, Connection                                                                    int
 	TLS                                                                                   bool
 }
@@ -122,7 +194,7 @@ func socketEvents(t *testing.T, s *strobetest.Strobe, id string) (all []socketEv
 	t.Helper()
 	var page struct{ Events []json.RawMessage }
 	s.Call(t, "debug_query", args{"sessionId": id, "eventType": "channel", "channel": "sockets", "limit": 500,
-		"maxTokens": 100000}, &page)
+		"maxTokens": 100000, "verbose": true}, &page)
 	for _, raw := range page.Events {
 		var e socketEvent
 		if err := json.Unmarshal(raw, &e); err != nil {
