@@ -80,7 +80,7 @@ var mayImport = map[string][]string{
 	// the shape of what threads do
 	"internal/collector": {"internal/waits", "internal/crash"},
 	// names of Go's code; the user's descriptions of types
-	"internal/collector/native": {"internal/collector", "internal/inspect", "internal/ptrace", "internal/ring",
+	"internal/collector/native": {"internal/wire", "internal/collector", "internal/inspect", "internal/ptrace", "internal/ring",
 		"internal/spool", "internal/hook", "internal/symbol", "internal/capture", "internal/expr", "internal/snapshot",
 		"internal/unwind", "internal/waits", "internal/exception", "internal/step", "internal/spin", "internal/emulate",
 		"internal/goroutine", "internal/natvis", "internal/crash"},
@@ -125,6 +125,7 @@ var mayImport = map[string][]string{
 	"internal/plainfile":   {},
 	"internal/value":       {"internal/secret"},
 	"internal/near":        {},
+	"internal/wire":        {},
 	"internal/lazyregexp":  {},
 	"internal/secret":      {"internal/lazyregexp"},
 	// Fixtures: the interfaces and store only, and imported from tests only.

@@ -18,11 +18,21 @@ type shownEvent struct {
 	DurationNs  *int64          `json:"durationNs"`
 	ThreadID    int             `json:"threadId"`
 	Text        *string         `json:"text"`
-	Bytes       string          `json:"bytes"`
+	Bytes       bytesMember     `json:"bytes"`
 	Encoding    string          `json:"encoding"`
 	Unwound     bool            `json:"unwound"`
 	Arguments   json.RawMessage `json:"arguments"`
 	ReturnValue json.RawMessage `json:"returnValue"`
+}
+
+// bytesMember is an output's bytes in base64. Of a channel's events it is a number.
+type bytesMember string
+
+func (m *bytesMember) UnmarshalJSON(b []byte) error {
+	if b[0] != '"' {
+		return nil
+	}
+	return json.Unmarshal(b, (*string)(m))
 }
 
 // rawEvent is an event and the text that it was read from.
@@ -48,7 +58,7 @@ func (e *shownEvent) output() ([]byte, error) {
 	if e.Text != nil {
 		return []byte(*e.Text), nil
 	}
-	b, err := base64.StdEncoding.DecodeString(e.Bytes)
+	b, err := base64.StdEncoding.DecodeString(string(e.Bytes))
 	if err != nil {
 		return nil, fmt.Errorf("decode output of event %d: %w", e.ID, err)
 	}
@@ -72,7 +82,7 @@ func (a *app) printEvent(w io.Writer, e *rawEvent) error {
 		if e.DurationNs != nil {
 			what += "  " + a.paint(dim, duration(*e.DurationNs))
 		}
-	case e.Text != nil:
+	case e.Text != nil && e.EventType != "channel":
 		what = fmt.Sprintf("%s %q", a.paint(cyan, e.EventType), *e.Text)
 	case e.Bytes != "":
 		what = fmt.Sprintf("%s base64 %s", a.paint(cyan, e.EventType), e.Bytes)

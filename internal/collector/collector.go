@@ -224,6 +224,14 @@ type WriteSink interface {
 	WroteAll(until int64)
 }
 
+// StreamSink is a Sink that takes what went through a channel: events of kind Channel have the stream's ID.
+type StreamSink interface {
+	Stream(event.Stream) (event.StreamID, error)
+}
+
+// SocketsChannel is the channel of what a program itself does with sockets.
+const SocketsChannel = "sockets"
+
 // Covered is a function that is watched for whether it runs at all.
 type Covered struct {
 	Name, File, Module string

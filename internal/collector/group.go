@@ -114,6 +114,7 @@ type fullSink interface {
 	Sink
 	WriteSink
 	CoverSink
+	StreamSink
 	DeathWatcher
 	ThreadNamer
 	ChangeSink

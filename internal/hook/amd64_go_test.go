@@ -47,9 +47,9 @@ func TestGoSyscall(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%x: %v", code, err)
 	}
-	buf := make([]byte, MaxGoSyscallStub)
+	buf := make([]byte, MaxGoSyscallStub(2))
 	s, err := WriteGoSyscall(buf, 0x10000000, GoSpec{ID: 7, Code: code, Addr: 0x400000, Enter: 0x10000100,
-		Losses: 0x10000110}, g, []uint8{1, 20})
+		Losses: 0x10000110}, g, []uint32{1, 20})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,8 +176,8 @@ func FuzzAnalyzeGo(f *testing.F) {
 			if g.Displaced < jumpLen || g.Behind < g.Displaced+2 || g.Behind > len(code) {
 				t.Fatalf("%+v of %d bytes", g, len(code))
 			}
-			WriteGoSyscall(make([]byte, MaxGoSyscallStub), 0x10000000, GoSpec{Code: code, Addr: 0x400000,
-				Enter: 0x10000100, Losses: 0x10000110}, g, []uint8{1, 20}) //nolint:errcheck // out of reach, perhaps
+			WriteGoSyscall(make([]byte, MaxGoSyscallStub(2)), 0x10000000, GoSpec{Code: code, Addr: 0x400000,
+				Enter: 0x10000100, Losses: 0x10000110}, g, []uint32{1, 20}) //nolint:errcheck // out of reach, perhaps
 		}
 		a := AnalyzeGo(code, pad)
 		if a.Reason != "" {

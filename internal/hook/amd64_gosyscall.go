@@ -41,8 +41,8 @@ func AnalyzeGoSyscall(code []byte) (g GoSyscall, err error) {
 	return g, errNoGoSyscall
 }
 
-// MaxGoSyscallStub is a length that WriteGoSyscall never exceeds.
-const MaxGoSyscallStub = 2*maxGoSyscall + goCallBytes + 64
+// MaxGoSyscallStub is a length that WriteGoSyscall never exceeds for so many numbers.
+func MaxGoSyscallStub(numbers int) int { return 2*maxGoSyscall + goCallBytes + 32 + 11*numbers }
 
 // WriteGoSyscall writes the stub of one for address at: calls of the numbers in nrs are made here, and the agent is
 // called behind them, with the number in RCX, which the kernel has overwritten. All others go back at once.
@@ -50,13 +50,13 @@ const MaxGoSyscallStub = 2*maxGoSyscall + goCallBytes + 64
 //	cmp eax,NR; je L     for each
 //	the displaced instructions; jmp back
 //	L: mov r12d,eax; all up to the call; mov ecx,r12d; the agent, as in WriteGoStub; jmp behind the call
-func WriteGoSyscall(buf []byte, at Addr, s GoSpec, g GoSyscall, nrs []uint8) (Stub, error) {
+func WriteGoSyscall(buf []byte, at Addr, s GoSpec, g GoSyscall, nrs []uint32) (Stub, error) {
 	e := &emitter{buf: buf, at: at}
 	stub := Stub{Entry: at}
 	var records []int
 	for _, nr := range nrs {
-		e.bytes(0x83, 0xF8, nr) // cmp eax,nr
-		e.bytes(0x0F, 0x84)     // je
+		e.bytes(0x3D, byte(nr), byte(nr>>8), 0, 0) // cmp eax,nr
+		e.bytes(0x0F, 0x84)                        // je
 		records = append(records, e.later())
 	}
 	stub.Relocated = e.pc()

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+
+	"github.com/strobe-debug/strobe/internal/event"
 )
 
 // Channels that every session has. What comes out of them are kinds of events of their own.
@@ -21,7 +23,43 @@ var stdioKind = Kind{
 
 var traceKind = Kind{
 	Name: "trace", Doc: "Calls of traced functions; debug_trace says which.", Always: true,
-	New: func(string, json.RawMessage) (Channel, error) { return &calls{}, nil },
+	New: func(string, json.RawMessage) (Channel, error) { return &calls{name: "trace"}, nil },
+}
+
+var socketsKind = Kind{
+	Name: "sockets", Always: true,
+	Doc: "What the program itself does on the network, by its system calls; recorded while pattern @sockets is traced " +
+		"(debug_launch.trace), @sockets:N with the first N bytes of each message.",
+	Heard: []Field{
+		{Name: "what", Type: "string", Enum: []string{"bind", "listen", "connect", "accept", "send", "receive", "shutdown",
+			"close"}, Doc: "a call that would have had to wait is not told"},
+		{Name: "direction", Type: "string", Enum: []string{event.In, event.Out}, Doc: "as the target sees it"},
+		{Name: "call", Type: "string", Doc: "sendto, read, …; SSL_write and its kin: clear text, beside what was sent"},
+		{Name: "fd", Type: "integer", Doc: "descriptor; -1: not known, of clear text"},
+		{Name: "connection", Type: "integer", Doc: "its number in the session, from 1 on"},
+		{Name: "transport", Type: "string", Doc: "tcp, udp, unix, …"},
+		{Name: "local", Type: "string", Doc: "address: HOST:PORT, a path, @NAME"},
+		{Name: "peer", Type: "string", Doc: "the other's"},
+		{Name: "bytes", Type: "integer", Doc: "that were sent or came; 0: the other has closed"},
+		{Name: "durationNs", Type: "integer", Doc: "of the call, where it is known"},
+		{Name: "tls", Type: "boolean", Doc: "clear text"},
+		{Name: "proto", Type: "string", Doc: "what the message was recognised as: HTTP/1.1, HTTP/2, redis, postgres, TLS"},
+		{Name: "method", Type: "string", Doc: "of a request"},
+		{Name: "path", Type: "string", Doc: "with its query"},
+		{Name: "host", Type: "string", Doc: "that a request names"},
+		{Name: "status", Type: "integer", Doc: "of an answer"},
+		{Name: "command", Type: "string", Doc: "of Redis or Postgres; passwords are left out"},
+		{Name: "answer", Type: "string", Doc: "to one"},
+		{Name: "error", Type: "string", Doc: "why it failed: ECONNREFUSED"},
+		{Name: "text", Type: "string", Doc: "with @sockets:N: the first bytes"},
+		{Name: "base64", Type: "string", Doc: "instead of text"},
+		{Name: "bytesIn", Type: "integer", Doc: "close: of all of the connection"},
+		{Name: "bytesOut", Type: "integer", Doc: "close"},
+		{Name: "receives", Type: "integer", Doc: "close: how many calls"},
+		{Name: "sends", Type: "integer", Doc: "close"},
+		{Name: "atExit", Type: "boolean", Doc: "close: the process ended with it open"},
+	},
+	New: func(string, json.RawMessage) (Channel, error) { return &calls{name: "sockets"}, nil },
 }
 
 var audioKind = Kind{Name: "audio",
@@ -62,10 +100,10 @@ func (c *stdio) Send(ctx context.Context, m Message) (any, error) {
 	return map[string]int{"bytes": n}, nil
 }
 
-// calls is observed only.
-type calls struct{}
+// calls are observed only, by collectors.
+type calls struct{ name string }
 
-func (calls) Name() string                               { return "trace" }
+func (c calls) Name() string                             { return c.name }
 func (calls) Open(context.Context, Target, Out) error    { return nil }
 func (calls) Close() error                               { return nil }
 func (calls) Send(context.Context, Message) (any, error) { return nil, nil }

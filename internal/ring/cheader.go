@@ -8,7 +8,8 @@ import (
 
 // abiTypes and abiConsts are the table that both sides are made from.
 var abiTypes = []any{Unwind{}, Arena{}, OutFile{}, Control{}, Hook{}, Op{}, Node{}, PointShard{}, Point{}, Loss{},
-	ThreadSlot{}, Hot{}, Spent{}, Saved{}, OtherFile{}, Header{}, Record{}, Output{}, Wrote{}, BlobHeader{}, ProbeRegs{}}
+	ThreadSlot{}, Hot{}, Spent{}, Saved{}, OtherFile{}, Header{}, Record{}, Output{}, Wrote{}, Socket{}, BlobHeader{},
+	ProbeRegs{}}
 
 var abiConsts = []struct {
 	name  string
@@ -63,6 +64,10 @@ var abiConsts = []struct {
 	{"MAX_PAYLOAD", MaxPayload},
 	{"HOOK_GO", HookGo}, {"GO_DEPTH_BITS", GoDepthBits}, {"GO_REGS", GoRegs}, {"GO_OPEN_OFF", GoOpenOff},
 	{"GO_OPEN", GoOpen},
+	{"WRITE_NONE", WriteNone}, {"REC_SOCKET", RecSocket}, {"FLAG_SOCKET", FlagSocket}, {"HOOK_BEFORE", HookBefore},
+	{"TLS_WRITE", TLSWrite}, {"TLS_READ", TLSRead}, {"TLS_WRITE_EX", TLSWriteEx}, {"TLS_READ_EX", TLSReadEx},
+	{"SOCKET_FDS", SocketFDs}, {"FD_UNKNOWN", FDUnknown}, {"FD_SOCKET", FDSocket}, {"FD_OTHER", FDOther},
+	{"MAX_SOCK_ADDR", MaxSockAddr},
 }
 
 // CHeader returns the text of agent/ring_abi.h.

@@ -86,6 +86,50 @@ const (
 	WriteTee    = 4 // the same, rsi the file
 )
 
+// WriteNone is that of one that does not write.
+const WriteNone = 255
+
+// RecSocket is a record of a call that did something to a socket: a Socket, then the addresses and the bytes that it
+// counts, each filled up to 8 bytes.
+const RecSocket = 9
+
+// Socket says what one system call, or one call of a TLS library, did. How an address looks: struct sockaddr.
+type Socket struct {
+	NR     uint32 // of the system call, or of a TLS library's function (see the TLS constants)
+	Local  uint8  // bytes of the socket's own address
+	Peer   uint8  // bytes of the other's
+	Fresh  uint8  // nothing was known of the descriptor before
+	Pad    uint8
+	Head   uint32 // of the bytes that were sent or came, so many of the first
+	Part   uint32 // of sendmmsg and recvmmsg: which message, from 1 on
+	From   uint64 // clock at the call's begin; 0: not known
+	Result int64
+	Args   [4]uint64
+}
+
+// Functions of TLS libraries, as Socket.NR. Hook.Hot has them.
+const (
+	TLSWrite   = 1001 // SSL_write(ssl, bytes, n)
+	TLSRead    = 1002
+	TLSWriteEx = 1003 // SSL_write_ex(ssl, bytes, n, &done)
+	TLSReadEx  = 1004
+)
+
+// MaxSocketHead bounds Control.SocketHead, SocketFDs are the descriptors of which the agent remembers whether they are
+// sockets, and MaxSockAddr is more than any address has that is recorded.
+const (
+	MaxSocketHead = 4096
+	SocketFDs     = 16384
+	MaxSockAddr   = 112
+)
+
+// What Control.SocketFD says of a descriptor.
+const (
+	FDUnknown = 0
+	FDSocket  = 1
+	FDOther   = 2
+)
+
 // SpareBytes of each ring are left to records of writes when it is full of calls.
 const SpareBytes = 8192
 
@@ -136,13 +180,14 @@ const (
 
 // Control flags.
 const (
-	FlagBlock  = 1  // full rings make the target wait, for WaitTicks; then not threads of a real-time policy
-	FlagFSGS   = 2  // rdfsbase may be used
-	FlagFS0    = 16 // the word at %fs:0 is the FS base, as the ABI has it once the C library runs: cheaper than rdfsbase
-	FlagShadow = 8  // shadow stacks are in use: unwinders count every frame
-	FlagByTID  = 32 // another process uses this memory: threads are told apart by their IDs, as two may have one FS base
-	FlagQuiet  = 64 // system calls may be forbidden to the program: none is made but those that it makes itself
-	FlagTSC    = 4  // rdtsc counts at a constant rate on all CPUs; else clock_gettime
+	FlagBlock  = 1   // full rings make the target wait, for WaitTicks; then not threads of a real-time policy
+	FlagFSGS   = 2   // rdfsbase may be used
+	FlagFS0    = 16  // the word at %fs:0 is the FS base, as the ABI has it once the C library runs: cheaper than rdfsbase
+	FlagShadow = 8   // shadow stacks are in use: unwinders count every frame
+	FlagByTID  = 32  // another process uses this memory: threads are told apart by their IDs, as two may have one FS base
+	FlagQuiet  = 64  // system calls may be forbidden to the program: none is made but those that it makes itself
+	FlagSocket = 128 // calls that do something to sockets are recorded
+	FlagTSC    = 4   // rdtsc counts at a constant rate on all CPUs; else clock_gettime
 )
 
 // Hook flags: hooks that belong to Strobe itself and make no records.
@@ -159,6 +204,7 @@ const (
 	HookSeccomp = 256  // prctl: the program is about to have system calls forbidden
 	HookSetvbuf = 512  // setvbuf and the like: the program decides about its buffers itself
 	HookGo      = 1024 // a function of Go's: its registers are by DWARF number
+	HookBefore  = 2048 // of a probe before a system call: when it begins is noted
 	HookUnwind  = 2    // register the arenas' unwind entries with this unwinder first; index in EnterOps
 )
 
@@ -195,6 +241,10 @@ type Control struct {
 	// with FlagBlock: how long a thread waits for room while none is made; 0: for as long as it takes
 	WaitTicks uint64
 	GoID      uint64 // where in a goroutine's g its ID is
+
+	SocketHead uint32 // with FlagSocket: how many bytes of what is sent and received are recorded
+	Pad        uint32
+	SocketFD   [SocketFDs]uint8 // (agent)
 }
 
 // OutFile is a file of which the daemon has the other end, as fstat tells; zero: none.
@@ -302,6 +352,8 @@ type Header struct {
 	// (agent) where on the stack behind this a call of Go's may begin that a signal's handler makes while the thread waits
 	// for room there; 0: at its end
 	GoStack uint64
+	CallTSC uint64 // (agent) with FlagSocket: when the system call began that the thread makes,
+	CallSP  uint64 // (agent) and its stack pointer then
 }
 
 // OtherFile is a descriptor, other than 1 and 2, that was none of ours when a thread last wrote to it. Where much is

@@ -214,7 +214,9 @@ func (p *LaunchParams) launched(sess *session.Session, pending int, traced bool)
 		res.HookedFunctions, res.MatchedFunctions = &t.Hooked, &t.Matched
 		res.Unhookable, res.UnhookableCount = byReason(t.Unhookable)
 		res.NextSteps = "debug_query (view tree) shows calls and output; debug_session stop ends it."
-		if t.Hooked == 0 && !t.Later {
+		if t.Hooked == 0 && recordsSockets(t.Probes) {
+			res.NextSteps = socketsRecorded
+		} else if t.Hooked == 0 && !t.Later {
 			res.NextSteps = "No function is hooked: see warnings and unhookable; debug_trace changes patterns while it runs, " +
 				"debug_query shows output."
 		}

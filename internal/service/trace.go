@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/strobe-debug/strobe/internal/collector"
@@ -51,7 +52,7 @@ var traceOp = Op{
 	adjust: func(input *jsonschema.Schema) { // longer than a line has room for
 		input.Properties["add"].Description = "glob on the qualified name: * stops at ::, ** not; a::b(int); " +
 			"@usercode; @file:NAME; file:GLOB; @exceptions: throws, catches, panics; @coverage: which functions run; " +
-			"!PATTERN takes out"
+			"@sockets: network calls (channel sockets); !PATTERN takes out"
 	},
 	Name: "debug_trace",
 	Summary: "Add and remove function traces while the program runs; each call's arguments and result are recorded. " +
@@ -226,10 +227,21 @@ func describeTrace(sess *session.Session, t *session.TraceState) *TraceResult {
 		r.Status = "Nothing is traced. Add patterns, for example @usercode for all functions under projectRoot."
 	case t.Hooked == 0 && recordsExceptions(t.Probes):
 		r.Status = "Exceptions are recorded, no function is traced. Query them with eventType: exception."
+	case t.Hooked == 0 && recordsSockets(t.Probes):
+		r.Status = socketsRecorded
 	case t.Hooked == 0:
 		r.Status = "No function is hooked: see warnings and unhookable."
 	default:
 		r.Status = fmt.Sprintf("%d functions are traced. Let the program call them, then debug_query (view tree).", t.Hooked)
 	}
 	return r
+}
+
+// socketsRecorded is said where @sockets is all that is recorded.
+const socketsRecorded = "What the program does on the network is recorded: debug_query, channel: sockets."
+
+func recordsSockets(probes []collector.ProbeStatus) bool {
+	return slices.ContainsFunc(probes, func(p collector.ProbeStatus) bool {
+		return p.Hooked > 0 && strings.HasPrefix(p.Pattern, "@sockets")
+	})
 }

@@ -149,6 +149,9 @@ func (k *sink) Thread(t event.Thread) event.ThreadID {
 	return k.names.thread(t, time.Duration(k.Now()))
 }
 
+// Stream implements collector.StreamSink.
+func (k *sink) Stream(s event.Stream) (event.StreamID, error) { return k.st.Stream(s) }
+
 // NamedThread implements collector.ThreadNamer.
 func (k *sink) NamedThread(t event.Thread) event.ThreadID {
 	return k.names.named(t, time.Duration(k.Now()))

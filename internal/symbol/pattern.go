@@ -2,6 +2,7 @@ package symbol
 
 import (
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -18,6 +19,7 @@ import (
 //	get?                  ? is one character within a segment
 //	@exceptions           no function, but exceptions thrown and caught
 //	@coverage             no function's calls, but which of the user's functions run at all
+//	@sockets @sockets:N   no function, but what the program does on the network; N bytes of each message are shown
 //	@usercode             every function whose source is under the project root
 //	@file:NAME            functions whose source path contains NAME
 //	file:src/**/*.c       a glob on the source path relative to the project root; * stops at /
@@ -40,6 +42,7 @@ type Pattern struct {
 	exclude  bool
 	kind     patternKind
 	arg      string // @file:, file:
+	bytes    int    // @sockets:N
 	exact    bool   // no wildcard
 	native   []byte // tokens for :: names
 	golang   []byte // tokens for Go names
@@ -56,6 +59,7 @@ const (
 	patternUserCode
 	patternExceptions
 	patternCoverage
+	patternSockets
 	patternFile
 	patternFileGlob
 )
@@ -109,13 +113,23 @@ func ParsePattern(s string) (*Pattern, error) {
 	case body == "@coverage" && !p.exclude:
 		p.kind = patternCoverage
 		return p, nil
+	case (body == "@sockets" || strings.HasPrefix(body, "@sockets:")) && !p.exclude:
+		p.kind = patternSockets
+		if text, some := strings.CutPrefix(body, "@sockets:"); some {
+			var err error
+			if p.bytes, err = strconv.Atoi(text); err != nil || p.bytes < 1 || p.bytes > MaxSocketBytes {
+				return nil, badPattern(s, at+len("@sockets:"), "@sockets: needs a number of bytes, 1 to %d", MaxSocketBytes)
+			}
+		}
+		return p, nil
 	case strings.HasPrefix(body, "@file:"):
 		if p.kind, p.arg = patternFile, body[len("@file:"):]; p.arg == "" {
 			return nil, badPattern(s, at+len("@file:"), "@file: needs a part of a path")
 		}
 		return p, nil
 	case strings.HasPrefix(body, "@"):
-		return nil, badPattern(s, at, "unknown %q; there are @usercode, @file:NAME, @exceptions and @coverage", clip(body))
+		return nil, badPattern(s, at, "unknown %q; there are @usercode, @file:NAME, @exceptions, @coverage and "+
+			"@sockets", clip(body))
 	case strings.HasPrefix(body, "file:"):
 		if p.kind, p.arg = patternFileGlob, strings.TrimPrefix(body[len("file:"):], "./"); p.arg == "" {
 			return nil, badPattern(s, at+len("file:"), "file: needs a glob such as src/*.c")
@@ -144,6 +158,18 @@ func (p *Pattern) Exceptions() bool { return p.kind == patternExceptions }
 // Coverage reports whether the pattern asks which functions run at all. It matches none itself.
 func (p *Pattern) Coverage() bool { return p.kind == patternCoverage }
 
+// Sockets reports whether the pattern asks what is done on the network, and how many bytes of each message are to be
+// shown. It matches no function.
+func (p *Pattern) Sockets() (bytes int, ok bool) { return p.bytes, p.kind == patternSockets }
+
+// Functions reports whether functions can match the pattern.
+func (p *Pattern) Functions() bool {
+	return p.kind != patternExceptions && p.kind != patternCoverage && p.kind != patternSockets
+}
+
+// MaxSocketBytes bounds the bytes of @sockets:N.
+const MaxSocketBytes = 4096
+
 // NeedsSource reports whether the pattern can only match functions with debug information.
 func (p *Pattern) NeedsSource() bool { return p.kind != patternName }
 
@@ -159,7 +185,7 @@ func (p *Pattern) Match(f *Function, projectRoot string) bool {
 // Matcher returns Match for one project root: cheaper for many functions.
 func (p *Pattern) Matcher(projectRoot string) func(*Function) bool {
 	switch p.kind {
-	case patternExceptions, patternCoverage:
+	case patternExceptions, patternCoverage, patternSockets:
 		return func(*Function) bool { return false }
 	case patternUserCode:
 		roots := rootsOf(projectRoot)

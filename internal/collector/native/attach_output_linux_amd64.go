@@ -56,7 +56,9 @@ func (p *process) recordOutput(ctx context.Context) error {
 			}
 			p.unwindID[addr] = true
 			code, pad := ownCode(mod, a, size)
-			if err := p.ownOutput(ctx, m, code, addr, pad, w.vector); err != nil {
+			// Operations that are not there keep the agent from its way for usual records.
+			row := ring.Hook{Flags: ring.HookOutput, EnterGPRs: w.vector, EnterOps: 1, ExitOps: 1}
+			if err := p.ownCall(ctx, m, code, addr, pad, row, ring.HookOutput); err != nil {
 				p.t.log.Warn("hook "+w.name, "pid", p.pid, "module", m.path, "err", err)
 				p.t.warn(fmt.Sprintf("what process %d writes through %s of %s is not recorded: %v", p.pid, w.name,
 					filepath.Base(m.path), err))
@@ -89,9 +91,10 @@ func (p *process) retireOutput(ctx context.Context, wanted bool) error {
 	return p.t.tracer.Do(ctx, func() error { return p.apply(nil, remove) })
 }
 
-// ownOutput makes the hook of one such function: the agent keeps its arguments at the entry, and reads what was written
-// at the exit.
-func (p *process) ownOutput(ctx context.Context, m *loaded, code []byte, addr uint64, pad int, vector uint8) error {
+// ownCall makes an own hook of such a function: the agent keeps its arguments at the entry, and reads at the exit what
+// was written or read.
+func (p *process) ownCall(ctx context.Context, m *loaded, code []byte, addr uint64, pad int, row ring.Hook,
+	flags uint32) error {
 	an := hook.Analyze(code, hook.Addr(addr), pad, hook.Options{})
 	if an.Patch != hook.PatchJump {
 		return fmt.Errorf("cannot be patched: %s", an.Reason)
@@ -114,9 +117,8 @@ func (p *process) ownOutput(ctx context.Context, m *loaded, code []byte, addr ui
 	if err != nil {
 		return err
 	}
-	// Operations that are not there keep the agent from its way for usual records.
-	*p.region.Hook(id) = ring.Hook{Flags: ring.HookOutput, EnterGPRs: vector, EnterOps: 1, ExitOps: 1}
-	w.hooks = append(w.hooks, &hooked{id: id, sites: []*site{s}, own: &ownHook{flags: ring.HookOutput, addr: addr}})
+	*p.region.Hook(id) = row
+	w.hooks = append(w.hooks, &hooked{id: id, sites: []*site{s}, own: &ownHook{flags: flags, addr: addr}})
 	return w.flush()
 }
 

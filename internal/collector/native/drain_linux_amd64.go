@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -26,7 +25,8 @@ type drainState struct {
 	code codeSeen
 
 	goroutines map[uint64]*lanes // by ID, of those of which something was recorded
-	goMost     int               // of them, before those without calls are forgotten
+	sockets    socketTable
+	goMost     int // of them, before those without calls are forgotten
 	goLosses   int
 }
 
@@ -45,6 +45,9 @@ type ringState struct {
 	peeked uint64 // blocks below this one were looked into
 	tid    int32
 	pid    int // the process's, or that of a guest
+
+	socketFD int   // that the thread sent or received by last
+	socketTS int64 // and when
 
 	comm  string // the thread's name as last seen, and in which round
 	named int64
@@ -346,6 +349,9 @@ func (d *drainer) decode(rs *ringState) {
 	case ring.RecWrote:
 		d.wrote(rs, rec)
 		return
+	case ring.RecSocket:
+		d.socket(rs, rec)
+		return
 	}
 	if rec.Kind == ring.RecDropped {
 		if len(rec.Payload) >= 24 {
@@ -469,26 +475,6 @@ func (d *drainer) result(e *event.Event, fn *function, rec *ring.Rec) {
 func (fn *function) sameResult(o *function) bool {
 	return fn == o || fn.retAlone && o.retAlone && fn.retSize == o.retSize && fn.retSigned == o.retSigned ||
 		fn.plan.Plan.ExitGPRs == 0 && len(fn.plan.Plan.Exit) == 0
-}
-
-// drop puts lost records on the timeline. They are counted elsewhere: see losses.
-func (d *drainer) drop(rs *ringState, count, first, last uint64, why string) {
-	rs.lanes.lost = true
-	rs.p.drain.goLosses++
-	note := map[string]any{"count": count, "threadId": rs.tid}
-	ts := d.t.sink.Now()
-	if count > 0 {
-		note["fromNs"], note["toNs"] = d.ts(first), d.ts(last)
-		ts = d.ts(last)
-	}
-	if why != "" {
-		note["reason"] = why
-	}
-	b, err := json.Marshal(note)
-	if err != nil {
-		return
-	}
-	d.events = append(d.events, event.Event{TS: ts, Kind: event.Dropped, Thread: rs.lanes.name(0), Payload: b})
 }
 
 func futexWake(word *uint32) {

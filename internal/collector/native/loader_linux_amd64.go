@@ -119,7 +119,7 @@ func (t *target) readyHere(th *thread, p *process, mods []*loaded) {
 // readyAtOnce is ready where nothing has to be read, hooked or asked of the process's threads. probeMu is held.
 func (t *target) readyAtOnce(p *process, mods []*loaded) bool {
 	if p.injected.Load() || len(mods) == 0 || len(t.probes) == 0 || len(t.points) > 0 || p.loader.brk != 0 &&
-		!p.loader.ret || t.wantsWrites(p) || t.coverWanted() {
+		!p.loader.ret || t.wantsWrites(p) || t.coverWanted() || t.socketsAsked() {
 		return false
 	}
 	if rust, known := mentioned(mods[0].path, panicMark); rust || !known {

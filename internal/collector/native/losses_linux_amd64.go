@@ -1,6 +1,11 @@
 package native
 
-import "sync/atomic"
+import (
+	"encoding/json"
+	"sync/atomic"
+
+	"github.com/strobe-debug/strobe/internal/event"
+)
 
 // Calls that are in no record, because a ring had no room or because their function is sampled, are counted by the
 // agent in memory that is read here: exact at any time, whatever the program does then, and also when it is dead.
@@ -80,4 +85,24 @@ func (d *drainer) lost(rs *ringState, total, first, last uint64) {
 		d.drop(rs, total-rs.told, first, last, "")
 		rs.told = total
 	}
+}
+
+// drop puts lost records on the timeline. They are counted elsewhere: see losses.
+func (d *drainer) drop(rs *ringState, count, first, last uint64, why string) {
+	rs.lanes.lost = true
+	rs.p.drain.goLosses++
+	note := map[string]any{"count": count, "threadId": rs.tid}
+	ts := d.t.sink.Now()
+	if count > 0 {
+		note["fromNs"], note["toNs"] = d.ts(first), d.ts(last)
+		ts = d.ts(last)
+	}
+	if why != "" {
+		note["reason"] = why
+	}
+	b, err := json.Marshal(note)
+	if err != nil {
+		return
+	}
+	d.events = append(d.events, event.Event{TS: ts, Kind: event.Dropped, Thread: rs.lanes.name(0), Payload: b})
 }

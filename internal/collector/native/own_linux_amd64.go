@@ -35,7 +35,7 @@ func (p *process) ownMissing(unwinders bool) []*site {
 			continue
 		}
 		if h.own.flags == ring.HookSync || h.own.flags != ring.HookLeave && h.own.flags != hookOnce &&
-			h.own.flags != hookException && !h.own.ofWrites() && unwinders {
+			h.own.flags != hookException && h.own.flags != hookSockets && !h.own.ofWrites() && unwinders {
 			add = append(add, h.sites...)
 		}
 	}
@@ -50,7 +50,7 @@ func (p *process) retireOwn(ctx context.Context, loads, unwinders bool) error {
 	for _, h := range *p.hooks.Load() {
 		switch {
 		case h == nil || h.own == nil || !h.active() || h.own.flags == ring.HookLeave || h.own.flags == hookException ||
-			h.own.ofWrites():
+			h.own.flags == hookSockets || h.own.ofWrites():
 		case h.own.flags == ring.HookSync:
 			if !loads {
 				remove = append(remove, h.sites...)

@@ -187,7 +187,8 @@ func (t *target) applyProbes(ctx context.Context, p *process) error {
 			}
 		}
 	}
-	functions := len(want) > 0 || output // whose stubs have frames
+	sockets := watching && t.socketsAsked()
+	functions := len(want) > 0 || output || sockets // whose stubs have frames
 	if watching || output {
 		if err := p.prepareHooks(ctx, p.modules, functions); err != nil {
 			return err
@@ -200,6 +201,11 @@ func (t *target) applyProbes(ctx context.Context, p *process) error {
 	}
 	if writes {
 		if err := p.recordWrites(ctx); err != nil {
+			return err
+		}
+	}
+	if sockets {
+		if err := p.recordSockets(ctx); err != nil {
 			return err
 		}
 	}
@@ -231,6 +237,9 @@ func (t *target) applyProbes(ctx context.Context, p *process) error {
 		err = t.applyPoints(ctx, p)
 	}
 	if err == nil {
+		err = p.retireSockets(ctx, sockets)
+	}
+	if err == nil {
 		err = p.retireOutput(ctx, output || writes)
 	}
 	if err == nil {
@@ -241,7 +250,7 @@ func (t *target) applyProbes(ctx context.Context, p *process) error {
 
 // wantsAny reports whether the patterns select anything in a process. probeMu is held.
 func (t *target) wantsAny(p *process) bool {
-	if len(t.points) > 0 {
+	if len(t.points) > 0 || t.socketsAsked() {
 		return true
 	}
 	for _, m := range p.modules {

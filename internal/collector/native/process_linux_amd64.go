@@ -309,7 +309,7 @@ func (p *process) copyTables(src *ring.Region) {
 	}
 	parent, child := src.Control(), p.region.Control()
 	child.Flags = atomic.LoadUint32(&parent.Flags) &^ ring.FlagByTID
-	child.GoID = parent.GoID
+	child.GoID, child.SocketHead = parent.GoID, parent.SocketHead
 	child.RDebug, child.UnwindCount, child.Unwind = parent.RDebug, parent.UnwindCount, parent.Unwind
 	child.Arenas, child.Objects, child.ArenaCount = parent.Arenas, parent.Objects, parent.ArenaCount
 	child.Out, child.Stdout, child.LineKind, child.LineFull = parent.Out, parent.Stdout, parent.LineKind, parent.LineFull

@@ -138,6 +138,7 @@ func (d *drainer) finish(p *process) {
 	t := d.t
 	d.lastPending()
 	d.closeGoroutines(p)
+	d.closeSockets(p)
 	if p.injected.Load() {
 		if n := atomic.LoadUint64(&p.region.Control().NoRingLost); n > 0 {
 			d.events = d.events[:0]

@@ -75,6 +75,11 @@ func (t *target) updateStatus() {
 				s.Probes[k].Warning = "@coverage: no function with debug information has its source under projectRoot"
 			}
 			s.Probes[k].Hooked = waiting
+		} else if _, sockets := t.probes[k].pat.Sockets(); sockets {
+			s.Probes[k].Hooked = t.countSocketHooks()
+			if s.Probes[k].Matched = s.Probes[k].Hooked; s.Probes[k].Hooked == 0 {
+				s.Probes[k].Warning = "@sockets: no system call of the program or of a C library of its can have a probe behind it"
+			}
 		} else if s.Probes[k].Matched > 0 {
 			continue
 		} else if explained++; explained <= maxExplained {
@@ -129,7 +134,7 @@ func (t *target) countModule(s *collector.Status, mod *symbol.Module, hooks map[
 	}
 	var ask []*symbol.Pattern
 	for k, pr := range t.probes {
-		if pr.pat.Exact() && res.counts[k] > 0 || pr.pat.Exceptions() || pr.pat.Coverage() {
+		if pr.pat.Exact() && res.counts[k] > 0 || !pr.pat.Functions() {
 			continue // it has what was meant; to look for more means to read much of the debug information
 		}
 		ask = append(ask, pr.pat)

@@ -95,6 +95,9 @@ type target struct {
 	// numbers of the functions of @coverage; guarded by probeMu
 	covered map[*symbol.Module]map[symbol.Addr]int
 
+	socketBytes atomic.Int64 // of @sockets:N
+	socketIDs   socketIDs    // the drain goroutine's
+
 	leaving   atomic.Bool // Stop(kill=false) has begun
 	released  atomic.Bool // Stop(kill=false): nothing is traced any more
 	discard   atomic.Bool // what is recorded and not delivered is thrown away

@@ -18,7 +18,13 @@ var goSyscalls = []string{"internal/runtime/syscall/linux.Syscall6", "internal/r
 	"runtime/internal/syscall.Syscall6"}
 
 // goWrites are the system calls by which Go's libraries write.
-var goWrites = []uint8{unix.SYS_WRITE, unix.SYS_WRITEV}
+var goWrites = []uint32{unix.SYS_WRITE, unix.SYS_WRITEV}
+
+// goSockets are those by which they do something to sockets. Their stub is where a thread waits that reads.
+var goSockets = []uint32{unix.SYS_READ, unix.SYS_WRITE, unix.SYS_CLOSE, unix.SYS_READV, unix.SYS_WRITEV,
+	unix.SYS_DUP3, unix.SYS_SENDFILE, unix.SYS_SPLICE, unix.SYS_SOCKET, unix.SYS_CONNECT, unix.SYS_ACCEPT4,
+	unix.SYS_SENDTO, unix.SYS_RECVFROM, unix.SYS_SENDMSG, unix.SYS_RECVMSG, unix.SYS_SENDMMSG, unix.SYS_RECVMMSG,
+	unix.SYS_SHUTDOWN, unix.SYS_BIND, unix.SYS_LISTEN}
 
 // dwarfRCX is RCX in DWARF's numbering.
 const dwarfRCX = 2
@@ -46,14 +52,19 @@ func goSyscallOf(mod *symbol.Module) (f *symbol.Function, code []byte, g hook.Go
 	return nil, nil, g
 }
 
-// probeGoWrites makes the hook of a program of Go.
-func (p *process) probeGoWrites(ctx context.Context, m *loaded) error {
+// probeGoCalls makes the hook of a program of Go. It is made once: what is recorded of sockets is decided then.
+func (p *process) probeGoCalls(ctx context.Context, m *loaded) error {
 	f, code, g := goSyscallOf(m.mod)
+	numbers := goWrites
+	if p.t.socketsAsked() {
+		numbers = goSockets
+	}
 	if f == nil || p.unwindID[uint64(f.Low)+m.bias] {
 		return nil
 	}
 	addr := uint64(f.Low) + m.bias
-	a, err := p.arenaFor(ctx, nil, m.lo, m.hi, hook.MaxGoSyscallStub+16)
+	room := make([]byte, hook.MaxGoSyscallStub(len(numbers)))
+	a, err := p.arenaFor(ctx, nil, m.lo, m.hi, uint64(len(room))+16)
 	if err != nil {
 		return err
 	}
@@ -65,9 +76,8 @@ func (p *process) probeGoWrites(ctx context.Context, m *loaded) error {
 	}
 	id := uint32(len(*p.hooks.Load()))
 	w := &stubWriter{p: p, a: a, at: a.next}
-	room := make([]byte, hook.MaxGoSyscallStub)
 	stub, err := hook.WriteGoSyscall(room, hook.Addr(w.at), hook.GoSpec{ID: id, Code: code, Addr: hook.Addr(addr),
-		Enter: a.slot(slotGoEnter), Losses: a.slot(slotLosses)}, g, goWrites)
+		Enter: a.slot(slotGoEnter), Losses: a.slot(slotLosses)}, g, numbers)
 	if err != nil {
 		return nil // its output is read without a record
 	}

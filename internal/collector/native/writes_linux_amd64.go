@@ -64,25 +64,36 @@ var writeCalls = map[uint32]uint8{
 	unix.SYS_SPLICE: ring.WriteSplice, unix.SYS_TEE: ring.WriteTee,
 }
 
-// writeSite is the place behind a system call that writes.
-type writeSite struct {
+// callSite is the place behind a system call that writes, or does something to sockets.
+type callSite struct {
 	low  symbol.Addr // of the function's code
 	code []byte
 	off  int
-	kind uint8
-	reg  uint8 // + 1: the register, in DWARF's numbering, that says which call it is; then kind says nothing
+	nr   sysNumber
 }
 
-type writeSitesKey struct{}
+// writes reports whether the call at a site may write.
+func (s *callSite) writes() bool { return s.nr.mayWrite() }
+
+// row is the hook table's entry of the probe there.
+func (s *callSite) row() ring.Hook {
+	kind, writes := writeCalls[s.nr.value]
+	if !writes {
+		kind = ring.WriteNone
+	}
+	return ring.Hook{Flags: ring.HookOutput, EnterGPRs: kind, ExitGPRs: s.nr.reg, EnterOps: s.nr.value}
+}
+
+type callSitesKey struct{}
 
 // maxScanned bounds the code that is searched for system calls: some 10 ms, once for a file.
 const maxScanned = 64 << 20
 
-func writeSites(mod *symbol.Module) []writeSite {
-	return mod.Memo(writeSitesKey{}, func() any { return findWriteSites(mod) }).([]writeSite)
+func callSites(mod *symbol.Module) []callSite {
+	return mod.Memo(callSitesKey{}, func() any { return findCallSites(mod) }).([]callSite)
 }
 
-func findWriteSites(mod *symbol.Module) (sites []writeSite) {
+func findCallSites(mod *symbol.Module) (sites []callSite) {
 	for _, s := range mod.Segments() {
 		if !s.Exec || s.Filesz > maxScanned {
 			continue
@@ -97,7 +108,7 @@ func findWriteSites(mod *symbol.Module) (sites []writeSite) {
 				break
 			}
 			at += i + 2
-			if site, ok := writeSiteAt(mod, s.Vaddr+symbol.Addr(at-2)); ok {
+			if site, ok := callSiteAt(mod, s.Vaddr+symbol.Addr(at-2)); ok {
 				sites = append(sites, site)
 			}
 		}
@@ -105,8 +116,9 @@ func findWriteSites(mod *symbol.Module) (sites []writeSite) {
 	return sites
 }
 
-// writeSiteAt says whether a system call instruction at a place is one that writes, and can have a probe behind it.
-func writeSiteAt(mod *symbol.Module, at symbol.Addr) (w writeSite, ok bool) {
+// callSiteAt says whether a system call instruction at a place is one that writes or does something to sockets, and can
+// have a probe behind it.
+func callSiteAt(mod *symbol.Module, at symbol.Addr) (w callSite, ok bool) {
 	if f, _, found := mod.Lookup(at); found {
 		if onGoroutine(mod, f) { // its stack may be too small for the agent
 			return w, false
@@ -124,10 +136,10 @@ func writeSiteAt(mod *symbol.Module, at symbol.Addr) (w writeSite, ok bool) {
 		return w, false
 	}
 	nr, known := callNumber(w.code, int(at-w.low))
-	if !known || !nr.mayWrite() {
+	if !known || !nr.matters() {
 		return w, false
 	}
-	w.off, w.kind, w.reg = int(at-w.low)+2, writeCalls[nr.value], nr.reg
+	w.off, w.nr = int(at-w.low)+2, nr
 	an := hook.AnalyzeAt(w.code, hook.Addr(w.low), w.off, 0, hook.Options{})
 	return w, an.Patch == hook.PatchJump
 }
@@ -145,7 +157,7 @@ func aroundCall(mod *symbol.Module, at symbol.Addr) (low symbol.Addr, code []byt
 			(b[off]&0xf8 != 0x48 || b[off+1] != 0x89 || b[off+2]&0xc7 != 0xc0) {
 			continue
 		}
-		if nr, known := callNumber(b[off:], before-off); known && nr.mayWrite() && !jumpedInto(mod, at+2) {
+		if nr, known := callNumber(b[off:], before-off); known && nr.matters() && !jumpedInto(mod, at+2) {
 			return at - before + symbol.Addr(off), b[off:]
 		}
 	}
@@ -187,8 +199,11 @@ func jumpedInto(mod *symbol.Module, at symbol.Addr) bool {
 // sysNumber is that of a system call: a value, or the register that has it, also behind the call.
 type sysNumber struct {
 	value uint32
-	reg   uint8 // + 1
+	reg   uint8 // + 1, in DWARF's numbering
 }
+
+// matters reports whether a probe behind the call has something to tell.
+func (n sysNumber) matters() bool { return n.mayWrite() || socketCalls[n.value] }
 
 func (n sysNumber) mayWrite() bool {
 	_, writes := writeCalls[n.value]
@@ -213,6 +228,8 @@ func callNumber(code []byte, off int) (nr sysNumber, known bool) {
 			nr, known = sysNumber{value: binary.LittleEndian.Uint32(b[1:])}, true
 		case in.Map == 0 && in.Op == 0xc7 && in.ModRM == 0xc0 && in.Rex&1 == 0 && in.Len >= 6: // mov $nr,%eax or %rax
 			nr, known = sysNumber{value: binary.LittleEndian.Uint32(b[in.Len-4:])}, true
+		case in.Map == 0 && (in.Op == 0x31 || in.Op == 0x33) && in.ModRM == 0xc0 && in.Rex&5 == 0: // xor %eax,%eax
+			nr, known = sysNumber{}, true
 		// mov reg,%rax
 		case in.Map == 0 && in.Op == 0x89 && in.Enc == hook.EncLegacy && in.ModRM>>6 == 3 && in.ModRM&7 == 0 &&
 			in.Rex&1 == 0 && isKept:
@@ -264,11 +281,12 @@ func (p *process) recordWrites(ctx context.Context) error {
 		if err != nil || !mayWrite(m, i == 0) {
 			continue
 		}
-		if err := p.probeGoWrites(ctx, m); err != nil {
+		if err := p.probeGoCalls(ctx, m); err != nil {
 			return err
 		}
-		if sites := writeSites(mod); len(sites) > 0 && !p.unwindID[uint64(sites[0].low)+m.bias+uint64(sites[0].off)] {
-			if err := p.probeWrites(ctx, m, sites); err != nil {
+		sites := slices.DeleteFunc(slices.Clone(callSites(mod)), func(s callSite) bool { return !s.writes() })
+		if len(sites) > 0 && !p.unwindID[uint64(sites[0].low)+m.bias+uint64(sites[0].off)] {
+			if err := p.probeCalls(ctx, m, sites, ring.HookOutput); err != nil {
 				return err
 			}
 		}
@@ -297,9 +315,9 @@ func (o *ownHook) ofWrites() bool {
 	return o.flags == ring.HookOutput || o.flags == ring.HookSeccomp || o.flags == ring.HookSetvbuf
 }
 
-// probeWrites makes the probes of one module.
-func (p *process) probeWrites(ctx context.Context, m *loaded, sites []writeSite) error {
-	a, err := p.arenaFor(ctx, nil, m.lo, m.hi, uint64(len(sites))*256)
+// probeCalls makes probes behind system calls of one module, as own hooks with those flags.
+func (p *process) probeCalls(ctx context.Context, m *loaded, sites []callSite, flags uint32) error {
+	a, err := p.arenaFor(ctx, nil, m.lo, m.hi, uint64(len(sites))*2*256)
 	if err != nil {
 		return err
 	}
@@ -307,27 +325,33 @@ func (p *process) probeWrites(ctx context.Context, m *loaded, sites []writeSite)
 	defer p.mu.Unlock()
 	p.changingLocked()
 	w := &stubWriter{p: p, a: a, at: a.next}
-	for _, s := range sites {
-		an := hook.AnalyzeAt(s.code, hook.Addr(s.low), s.off, 0, hook.Options{})
-		an.Addr += hook.Addr(m.bias)
-		addr := uint64(an.Site())
-		if p.unwindID[addr] || p.patched(addr, addr+jumpBytes) {
-			continue
-		}
-		id := uint32(len(*p.hooks.Load()) + len(w.hooks))
-		stub, err := w.add(hook.Spec{Kind: hook.Probe, ID: id, Code: s.code, Analysis: &an, EnterSlot: a.slot(slotProbe)})
-		if err != nil {
-			continue // one that cannot be moved is read without a record
-		}
-		st, err := entrySite(&an, stub)
-		if err != nil {
-			continue
-		}
-		p.unwindID[addr] = true
-		*p.region.Hook(id) = ring.Hook{Flags: ring.HookOutput, EnterGPRs: s.kind, ExitGPRs: s.reg}
-		w.hooks = append(w.hooks, &hooked{id: id, sites: []*site{st}, own: &ownHook{flags: ring.HookOutput, addr: addr}})
+	for i := range sites {
+		s := &sites[i]
+		w.probe(m, s, s.off, s.row(), flags) // one that cannot be moved is read without a record
 	}
 	return w.flush()
+}
+
+// probe makes one probe, at an offset in a site's function. p.mu is held.
+func (w *stubWriter) probe(m *loaded, s *callSite, off int, row ring.Hook, flags uint32) {
+	an := hook.AnalyzeAt(s.code, hook.Addr(s.low), off, 0, hook.Options{})
+	an.Addr += hook.Addr(m.bias)
+	addr := uint64(an.Site())
+	if an.Patch != hook.PatchJump || w.p.unwindID[addr] || w.p.patched(addr, addr+jumpBytes) {
+		return
+	}
+	id := uint32(len(*w.p.hooks.Load()) + len(w.hooks))
+	stub, err := w.add(hook.Spec{Kind: hook.Probe, ID: id, Code: s.code, Analysis: &an, EnterSlot: w.a.slot(slotProbe)})
+	if err != nil {
+		return
+	}
+	st, err := entrySite(&an, stub)
+	if err != nil {
+		return
+	}
+	w.p.unwindID[addr] = true
+	*w.p.region.Hook(id) = row
+	w.hooks = append(w.hooks, &hooked{id: id, sites: []*site{st}, own: &ownHook{flags: flags, addr: addr}})
 }
 
 // writes keeps what the records of a round tell of output, for the sink.

@@ -242,6 +242,13 @@ struct strobe_record *reserve_output(struct strobe_header *t, u64 *head, u64 nee
 	return rec;
 }
 
+// reserve_record is reserve for records that are counted as lost where they have no room.
+struct strobe_record *reserve_record(struct strobe_header *t, u64 *head, u64 need, u32 id) {
+	struct strobe_record *rec = reserve(t, head, need, STROBE_SPARE_BYTES);
+	if (!rec) dropped(t, id, STROBE_REC_ENTER);
+	return rec;
+}
+
 void publish_output(struct strobe_header *t, u64 head) { publish(t, head); }
 
 static inline u32 in_arena(u64 pc) {
@@ -268,7 +275,8 @@ static COLD int sampled(const struct strobe_hook *h) {
 // Hooks of write and writev, in programs that were attached to: what goes to descriptors 1 and 2 is recorded when the
 // kernel has taken it, as much as it took. Calls for other descriptors leave at once, without a frame.
 static COLD u32 output_enter(const u64 *r, u64 id, u64 frame) {
-	if (r[0] != 1 && r[0] != 2) return 1;
+	const u32 tls = HOOKS[id].hot;
+	if (!tls && r[0] != 1 && r[0] != 2) return 1;
 	struct strobe_header *t = self();
 	if (!t) { no_ring(); return 1; }
 	while (t->savedcount && t->saved[(t->savedcount - 1) % STROBE_MAX_SAVED].frame <= frame) t->savedcount--;
@@ -276,7 +284,8 @@ static COLD u32 output_enter(const u64 *r, u64 id, u64 frame) {
 	struct strobe_saved *s = &t->saved[t->savedcount++];
 	s->frame = frame;
 	s->hook = id;
-	for (u32 i = 0; i < 3; i++) s->regs[i] = r[i];
+	for (u32 i = 0; i < 4; i++) s->regs[i] = r[i];
+	if (tls) s->regs[4] = now();
 	return 0;
 }
 
@@ -308,6 +317,7 @@ static COLD void output_exit(const u64 *r, u64 id, u64 frame, u32 vector) {
 	const struct strobe_saved *s = &t->saved[--t->savedcount % STROBE_MAX_SAVED];
 	u64 done = r[6];
 	if (s->frame != frame || s->hook != id || (long)done <= 0) return;
+	if (HOOKS[id].hot) { tls_call(t, s->regs, (u32)id, frame, done); return; }
 	u64 fd = s->regs[0], at = s->regs[1], src = at, piece = done, chunks = 0;
 	for (u64 k = 0; done;) {
 		if (vector) { // the next struct iovec
@@ -477,7 +487,7 @@ static u32 point_hit(const u64 *r, u32 id, const struct strobe_hook *h, const u8
 // first point that pauses the thread, or 0.
 u32 probe_hit(const u64 *r, u32 id, const u8 *vec) {
 	u32 pause = 0;
-	if (UNLIKELY(HOOKS[id & (STROBE_MAX_HOOKS - 1)].flags & STROBE_HOOK_OUTPUT)) { wrote(r, id); return 0; }
+	if (UNLIKELY(HOOKS[id & (STROBE_MAX_HOOKS - 1)].flags & STROBE_HOOK_OUTPUT)) { behind(r, id); return 0; }
 	for (u32 n = 0; id && n < STROBE_MAX_POINTS; n++) {
 		const struct strobe_hook *h = &HOOKS[id & (STROBE_MAX_HOOKS - 1)];
 		if (!(h->flags & STROBE_HOOK_OFF)) {

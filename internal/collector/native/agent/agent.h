@@ -52,8 +52,9 @@ _Static_assert(sizeof(struct strobe_arena) == 32 && sizeof(struct strobe_threads
 #define SLOTS ((struct strobe_threadslot *)(blob_start + STROBE_THREADS_OFF))
 #define STATES ((u32 *)(blob_start + STROBE_STATES_OFF))
 
-enum { SYS_fstat = 5, SYS_rt_sigprocmask = 14, SYS_sched_yield = 24, SYS_getpid = 39, SYS_sched_getscheduler = 145,
-	SYS_arch_prctl = 158, SYS_gettid = 186, SYS_futex = 202, SYS_clock_gettime = 228 };
+enum { SYS_fstat = 5, SYS_rt_sigprocmask = 14, SYS_sched_yield = 24, SYS_getpid = 39, SYS_getsockname = 51,
+	SYS_getpeername = 52, SYS_sched_getscheduler = 145, SYS_arch_prctl = 158, SYS_gettid = 186, SYS_futex = 202,
+	SYS_clock_gettime = 228 };
 
 static inline long sys(long n, long a, long b, long c, long d) {
 	long r;
@@ -92,6 +93,18 @@ static inline u64 go_place(const u64 *r) {
 	u64 g = r[14], depth = *(const u64 *)(g + 8) - r[7], most = (1u << STROBE_GO_DEPTH_BITS) - 1;
 	return (*(const u64 *)(g + CONTROL->goid) << STROBE_GO_DEPTH_BITS) | ((most - (depth >> 3)) & most);
 }
+
+// behind is what probes at system calls call, before them and behind; r are the registers by DWARF number.
+void behind(const u64 *r, u32 id);
+// socket_call records what a call that has just returned did to a socket.
+void socket_call(const u64 *r, u32 id, u64 nr);
+// tls_call records clear text that a TLS library's function was given or gave; r are its arguments, and behind them the
+// clock at its begin.
+void tls_call(struct strobe_header *t, const u64 *r, u32 id, u64 frame, u64 ret);
+// piece copies n bytes, from the given offset on, of what a call wrote or read: bytes, or with kind
+// STROBE_WRITE_VECTOR a vector of count pieces. It returns how many it got.
+u64 piece(u8 *to, u32 kind, u64 src, u64 count, u64 from, u64 n);
+struct strobe_record *reserve_record(struct strobe_header *t, u64 *head, u64 need, u32 id);
 
 // wrote records what a write that has just returned put into a file of ours; r are its registers by DWARF number.
 void wrote(const u64 *r, u32 id);

@@ -39,7 +39,7 @@ void record_go_enter(const u64 *r, u32 id, struct strobe_header *t, const u8 *ve
 	const struct strobe_hook *h = &HOOKS[id];
 	u32 flags = 0;
 	if (UNLIKELY(h->sample)) {
-		if (h->flags & STROBE_HOOK_OUTPUT) { wrote(r, id); return; }
+		if (h->flags & STROBE_HOOK_OUTPUT) { behind(r, id); return; }
 		if (!sampled(h)) return;
 		flags = STROBE_REC_SAMPLED;
 		u64 key, *open = go_open(go_place(r), id, &key);

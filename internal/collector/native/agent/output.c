@@ -23,8 +23,7 @@ static u32 stream_of(struct strobe_header *t, u64 fd, u64 at) {
 	return 0;
 }
 
-// piece copies n bytes, from the given offset on, of what a call wrote. It returns how many it got.
-static u64 piece(u8 *to, u32 kind, u64 src, u64 count, u64 from, u64 n) {
+u64 piece(u8 *to, u32 kind, u64 src, u64 count, u64 from, u64 n) {
 	u64 got = 0;
 	if (kind != STROBE_WRITE_VECTOR) return n - safe_copy(to, (const void *)(src + from), n);
 	for (u64 k = 0; k < count && k < 1024 && got < n; k++) {
@@ -81,6 +80,7 @@ void wrote(const u64 *r, u32 id) {
 		else if (nr == 20 || nr == 296 || nr == 328 || nr == 278) kind = STROBE_WRITE_VECTOR;
 		else return;
 	}
+	if (kind == STROBE_WRITE_NONE) return;
 	u64 n = r[0], fd = kind == STROBE_WRITE_SPLICE ? r[1] : kind == STROBE_WRITE_TEE ? r[4] : r[5];
 	if ((long)n <= 0 || fd > 1 << 20) return;
 	struct strobe_header *t = self_slow();
@@ -107,4 +107,18 @@ void wrote(const u64 *r, u32 id) {
 	rec->flags = 0;
 	rec->sp = h->flags & STROBE_HOOK_GO ? go_place(r) : r[7];
 	publish_output(t, head + rec->size8 * 8u);
+}
+
+void behind(const u64 *r, u32 id) {
+	const struct strobe_hook *h = &HOOKS[id & (STROBE_MAX_HOOKS - 1)];
+	if (h->flags & STROBE_HOOK_BEFORE) {
+		struct strobe_header *t = CONTROL->flags & STROBE_FLAG_SOCKET ? self_slow() : 0;
+		if (t) {
+			t->callsp = r[7];
+			t->calltsc = now();
+		}
+		return;
+	}
+	if (CONTROL->flags & STROBE_FLAG_SOCKET) socket_call(r, id, h->exitgprs ? r[(h->exitgprs - 1) & 15] : h->enterops);
+	wrote(r, id);
 }

@@ -147,6 +147,19 @@
 #define STROBE_GO_REGS 0x9
 #define STROBE_GO_OPEN_OFF 0x2984000
 #define STROBE_GO_OPEN 0x1000
+#define STROBE_WRITE_NONE 0xff
+#define STROBE_REC_SOCKET 0x9
+#define STROBE_FLAG_SOCKET 0x80
+#define STROBE_HOOK_BEFORE 0x800
+#define STROBE_TLS_WRITE 0x3e9
+#define STROBE_TLS_READ 0x3ea
+#define STROBE_TLS_WRITE_EX 0x3eb
+#define STROBE_TLS_READ_EX 0x3ec
+#define STROBE_SOCKET_FDS 0x4000
+#define STROBE_FD_UNKNOWN 0x0
+#define STROBE_FD_SOCKET 0x1
+#define STROBE_FD_OTHER 0x2
+#define STROBE_MAX_SOCK_ADDR 0x70
 
 #ifndef __ASSEMBLER__
 #include <stddef.h>
@@ -219,8 +232,11 @@ struct strobe_control {
 	struct strobe_outfile out[2];
 	uint64_t waitticks;
 	uint64_t goid;
+	uint32_t sockethead;
+	uint32_t pad;
+	uint8_t socketfd[16384];
 };
-_Static_assert(sizeof(struct strobe_control) == 9144, "Control");
+_Static_assert(sizeof(struct strobe_control) == 25536, "Control");
 _Static_assert(offsetof(struct strobe_control, magic) == 0, "Control.Magic");
 _Static_assert(offsetof(struct strobe_control, version) == 8, "Control.Version");
 _Static_assert(offsetof(struct strobe_control, flags) == 12, "Control.Flags");
@@ -251,6 +267,9 @@ _Static_assert(offsetof(struct strobe_control, linetsc) == 9088, "Control.LineTS
 _Static_assert(offsetof(struct strobe_control, out) == 9096, "Control.Out");
 _Static_assert(offsetof(struct strobe_control, waitticks) == 9128, "Control.WaitTicks");
 _Static_assert(offsetof(struct strobe_control, goid) == 9136, "Control.GoID");
+_Static_assert(offsetof(struct strobe_control, sockethead) == 9144, "Control.SocketHead");
+_Static_assert(offsetof(struct strobe_control, pad) == 9148, "Control.Pad");
+_Static_assert(offsetof(struct strobe_control, socketfd) == 9152, "Control.SocketFD");
 
 struct strobe_hook {
 	uint32_t flags;
@@ -425,8 +444,10 @@ struct strobe_header {
 	struct strobe_spent spent[1025];
 	uint16_t seen[2048];
 	uint64_t gostack;
+	uint64_t calltsc;
+	uint64_t callsp;
 };
-_Static_assert(sizeof(struct strobe_header) == 23256, "Header");
+_Static_assert(sizeof(struct strobe_header) == 23272, "Header");
 _Static_assert(offsetof(struct strobe_header, head) == 0, "Header.Head");
 _Static_assert(offsetof(struct strobe_header, cachedtail) == 8, "Header.CachedTail");
 _Static_assert(offsetof(struct strobe_header, lost) == 16, "Header.Lost");
@@ -453,6 +474,8 @@ _Static_assert(offsetof(struct strobe_header, pages) == 6856, "Header.Pages");
 _Static_assert(offsetof(struct strobe_header, spent) == 10952, "Header.Spent");
 _Static_assert(offsetof(struct strobe_header, seen) == 19152, "Header.Seen");
 _Static_assert(offsetof(struct strobe_header, gostack) == 23248, "Header.GoStack");
+_Static_assert(offsetof(struct strobe_header, calltsc) == 23256, "Header.CallTSC");
+_Static_assert(offsetof(struct strobe_header, callsp) == 23264, "Header.CallSP");
 
 struct strobe_record {
 	uint64_t tsc;
@@ -493,6 +516,30 @@ _Static_assert(offsetof(struct strobe_wrote, known) == 4, "Wrote.Known");
 _Static_assert(offsetof(struct strobe_wrote, n) == 8, "Wrote.N");
 _Static_assert(offsetof(struct strobe_wrote, head) == 16, "Wrote.Head");
 _Static_assert(offsetof(struct strobe_wrote, tail) == 48, "Wrote.Tail");
+
+struct strobe_socket {
+	uint32_t nr;
+	uint8_t local;
+	uint8_t peer;
+	uint8_t fresh;
+	uint8_t pad;
+	uint32_t head;
+	uint32_t part;
+	uint64_t from;
+	int64_t result;
+	uint64_t args[4];
+};
+_Static_assert(sizeof(struct strobe_socket) == 64, "Socket");
+_Static_assert(offsetof(struct strobe_socket, nr) == 0, "Socket.NR");
+_Static_assert(offsetof(struct strobe_socket, local) == 4, "Socket.Local");
+_Static_assert(offsetof(struct strobe_socket, peer) == 5, "Socket.Peer");
+_Static_assert(offsetof(struct strobe_socket, fresh) == 6, "Socket.Fresh");
+_Static_assert(offsetof(struct strobe_socket, pad) == 7, "Socket.Pad");
+_Static_assert(offsetof(struct strobe_socket, head) == 8, "Socket.Head");
+_Static_assert(offsetof(struct strobe_socket, part) == 12, "Socket.Part");
+_Static_assert(offsetof(struct strobe_socket, from) == 16, "Socket.From");
+_Static_assert(offsetof(struct strobe_socket, result) == 24, "Socket.Result");
+_Static_assert(offsetof(struct strobe_socket, args) == 32, "Socket.Args");
 
 struct strobe_blobheader {
 	uint64_t magic;
