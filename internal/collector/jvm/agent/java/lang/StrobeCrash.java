@@ -86,9 +86,7 @@ final class StrobeCrash {
             t.ascii("{\"function\":");
             t.text(StrobeLayout.shown(c) + "." + method(f.getMethodName()));
             t.ascii(",\"file\":");
-            int dot = c.lastIndexOf('.');
-            String file = f.getFileName();
-            t.text(file == null ? "" : dot < 0 ? file : c.substring(0, dot + 1).replace('.', '/') + file);
+            t.text(file(f));
             t.ascii(",\"line\":");
             t.integer(Math.max(f.getLineNumber(), 0));
             t.ascii(system ? ",\"user\":false}" : ",\"user\":true}");
@@ -98,7 +96,7 @@ final class StrobeCrash {
     }
 
     /** A method's name as functions are told: internal/collector/jvm/names.go. */
-    private static String method(String name) {
+    static String method(String name) {
         if (name.equals("<init>")) {
             return "new";
         }
@@ -110,5 +108,12 @@ final class StrobeCrash {
             return name.substring(7, end) + ".lambda" + name.substring(end);
         }
         return name;
+    }
+
+    /** A frame's source: the package's folder and the file's name. */
+    static String file(StackTraceElement f) {
+        String c = f.getClassName(), file = f.getFileName();
+        int dot = c.lastIndexOf('.');
+        return file == null ? "" : dot < 0 ? file : c.substring(0, dot + 1).replace('.', '/') + file;
     }
 }
