@@ -346,6 +346,9 @@ func (g *Group) Threads(ctx context.Context) (*ThreadReport, error) {
 		for _, row := range rows {
 			addRow(report, row)
 		}
+		if own, ok := m.(Machines); ok && len(rows) > 0 {
+			foldOwn(report, own)
+		}
 	}
 	before := len(report.Threads)
 	report.Threads = slices.DeleteFunc(report.Threads, func(r ThreadRow) bool { return r.Name == AgentThread })
@@ -370,6 +373,29 @@ func circles(ctx context.Context, m Member, rows []ThreadRow) []Deadlock {
 	})
 }
 
+// foldOwn makes one row of threads that are in no code of the program's.
+func foldOwn(report *ThreadReport, m Machines) {
+	row := ThreadRow{Name: "threads in no code of the program", State: waits.Waiting, Backtrace: []string{}}
+	report.Threads = slices.DeleteFunc(report.Threads, func(r ThreadRow) bool {
+		if r.Name == AgentThread || !m.Machine(&r) {
+			return false
+		}
+		if r.State == waits.Running {
+			row.State = r.State
+		}
+		row.ThreadID, row.PID = cmp.Or(row.ThreadID, r.ThreadID), r.PID
+		row.Count += max(r.Count, 1)
+		if len(row.Note) < 400 {
+			row.Note += cmp.Or(strings.TrimSpace(r.Name), "?") + ", "
+		}
+		return true
+	})
+	if row.Count > 0 {
+		row.Note = strings.TrimSuffix(row.Note, ", ")
+		report.Threads = append(report.Threads, row)
+	}
+}
+
 // addRow puts an agent's word on a thread beside the kernel's.
 func addRow(report *ThreadReport, row ThreadRow) {
 	i := slices.IndexFunc(report.Threads, func(r ThreadRow) bool { return row.ThreadID > 0 && r.ThreadID == row.ThreadID })
@@ -387,7 +413,7 @@ func addRow(report *ThreadReport, row ThreadRow) {
 	have := &report.Threads[i]
 	inner := have.Backtrace[:min(len(have.Backtrace), innerFrames)]
 	have.Backtrace = append(slices.Clone(inner), row.Backtrace...)
-	have.Name, have.Note = cmp.Or(row.Name, have.Name), cmp.Or(row.Note, have.Note)
+	have.Name, have.Note, have.At = cmp.Or(row.Name, have.Name), cmp.Or(row.Note, have.Note), row.At
 	if w := row.WaitingFor; w != nil && have.State != "running" {
 		w.Owner = max(w.Owner, 0)
 		have.WaitingFor = w

@@ -164,8 +164,8 @@ func Circles(rows []Row) []Deadlock {
 			continue
 		}
 		t := &Thread{PID: row.PID, TID: row.ThreadID, Name: row.Name, Wait: row.WaitingFor}
-		if len(row.Backtrace) > 0 {
-			t.Frames = []Frame{{Function: row.Backtrace[0]}}
+		if row.At != "" {
+			t.Frames = []Frame{{Function: row.At}}
 		}
 		a.procs[t.PID] = &Process{}
 		a.byTID[t.TID] = t

@@ -118,14 +118,23 @@ void say_place(struct text *t, struct place *p) {
     number(t, p->line);
 }
 
-static void frame(JNIEnv *jni, struct text *t, const jvmtiFrameInfo *f) {
-    struct place p;
-    if (place_of(jni, f->method, f->location, &p) && !p.hidden) {
-        put(t, "{");
-        say_place(t, &p);
-        put(t, "},");
+// say_stack writes frames, innermost first. Of the JDK's own above the program's only the outermost is of use.
+static void say_stack(JNIEnv *jni, struct text *t, const jvmtiStackInfo *s) {
+    struct place p[FRAMES];
+    jint n = s->frame_count, first = 0, told = 0;
+    for (jint i = 0; i < n; i++)
+        if (!place_of(jni, s->frame_buffer[i].method, s->frame_buffer[i].location, &p[i]))
+            p[i].hidden = 1;
+    while (first < n - 1 && p[first + 1].system)
+        first++;
+    for (jint i = 0; i < n; i++) {
+        if (!p[i].hidden && (i >= first || first == n - 1)) {
+            put(t, told++ ? ",{" : "{");
+            say_place(t, &p[i]);
+            put(t, p[i].system ? ",\"system\":true}" : "}");
+        }
+        drop_place(&p[i]);
     }
-    drop_place(&p);
 }
 
 void thread_name(JNIEnv *jni, jthread thread, struct text *t) {
@@ -195,7 +204,7 @@ static int joins(const jvmtiStackInfo *s) {
     return is;
 }
 
-// of_monitor tells of the object that a thread wants to enter, or waits at.
+// of_monitor tells of the object that a thread wants to enter, or waits at; newer JVMs do not say the latter.
 static void of_monitor(JNIEnv *jni, jclass threads, const jvmtiStackInfo *s, struct text *t) {
     jobject monitor = NULL, owner = NULL;
     char *sign = NULL;
@@ -203,7 +212,7 @@ static void of_monitor(JNIEnv *jni, jclass threads, const jvmtiStackInfo *s, str
     if ((*agent.ti)->GetCurrentContendedMonitor(agent.ti, s->thread, &monitor) != JVMTI_ERROR_NONE)
         monitor = NULL;
     jclass thread = (*jni)->FindClass(jni, "java/lang/Thread");
-    int joined = monitor && !enters && thread && (*jni)->IsInstanceOf(jni, monitor, thread) && joins(s);
+    int joined = !enters && joins(s) && (!monitor || (thread && (*jni)->IsInstanceOf(jni, monitor, thread)));
     put(t, enters ? ",\"kind\":\"mutex\"" : joined ? ",\"kind\":\"join\"" : ",\"kind\":\"condvar\"");
     if (monitor) {
         jclass c = (*jni)->GetObjectClass(jni, monitor);
@@ -284,10 +293,7 @@ void tell_threads(JNIEnv *jni, long q) {
             quote(&t, name.b ? name.b : "");
             say_wait(jni, threads, &all[i], &t);
             put(&t, ",\"frames\":[");
-            for (jint k = 0; k < all[i].frame_count; k++)
-                frame(jni, &t, &all[i].frame_buffer[k]);
-            if (!t.bad && t.b[t.n - 1] == ',')
-                t.n--;
+            say_stack(jni, &t, &all[i]);
             put(&t, "]}");
         }
         drop(&name);

@@ -81,8 +81,7 @@ final class StrobeCrash {
             }
             StackTraceElement f = all[i];
             String c = f.getClassName();
-            boolean system = "java.base".equals(f.getModuleName()) || f.getModuleName() != null
-                && (f.getModuleName().startsWith("java.") || f.getModuleName().startsWith("jdk."));
+            boolean system = system(f);
             t.ascii("{\"function\":");
             t.text(StrobeLayout.shown(c) + "." + method(f.getMethodName()));
             t.ascii(",\"file\":");
@@ -108,6 +107,12 @@ final class StrobeCrash {
             return name.substring(7, end) + ".lambda" + name.substring(end);
         }
         return name;
+    }
+
+    /** Whether a frame is of the JDK's own code. */
+    static boolean system(StackTraceElement f) {
+        String module = f.getModuleName();
+        return module != null && (module.startsWith("java.") || module.startsWith("jdk."));
     }
 
     /** A frame's source: the package's folder and the file's name. */

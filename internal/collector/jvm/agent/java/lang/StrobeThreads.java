@@ -119,17 +119,22 @@ final class StrobeThreads {
             b.append(",\"owner\":").append(number(owner)).append(",\"tid\":").append(number(t));
         }
         b.append(",\"frames\":[");
-        int shown = 0;
-        for (StackTraceElement f : frames) {
+        int first = 0, shown = 0;
+        while (first < frames.length - 1 && StrobeCrash.system(frames[first + 1])) {
+            first++;
+        }
+        for (int i = first == frames.length - 1 ? 0 : first; i < frames.length && shown < FRAMES; i++) {
+            StackTraceElement f = frames[i];
             String c = f.getClassName();
-            if (c.startsWith("java.lang.VirtualThread") || c.startsWith("jdk.internal.vm.") || shown == FRAMES) {
+            if (c.startsWith("java.lang.VirtualThread") || c.startsWith("jdk.internal.vm.")) {
                 continue;
             }
             b.append(shown++ > 0 ? ",{\"function\":" : "{\"function\":");
             quote(b, StrobeLayout.shown(c) + "." + StrobeCrash.method(f.getMethodName()));
             b.append(",\"file\":");
             quote(b, StrobeCrash.file(f));
-            b.append(",\"line\":").append(Math.max(f.getLineNumber(), 0)).append('}');
+            b.append(",\"line\":").append(Math.max(f.getLineNumber(), 0));
+            b.append(StrobeCrash.system(f) ? ",\"system\":true}" : "}");
         }
         String row = b.append("]}").toString();
         int[] have = counts.get(row);
