@@ -108,6 +108,9 @@ func (p *process) weave(set agentlink.Set, q *question) reply {
 	if f.Name() == "java/lang/Thread" {
 		return weaveThread(f, q.N)
 	}
+	if f.Pool.Class(f.Super) == "kotlin/coroutines/jvm/internal/ContinuationImpl" {
+		return no // what the compiler makes for a suspend function to go on: no source has it
+	}
 	c := &class{}
 	p.classes[q.Name] = c
 	at := p.place(set.Root, q, f)
