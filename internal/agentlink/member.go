@@ -43,6 +43,8 @@ type Kind struct {
 	File func(root, said string) string
 	// Literal writes a JSON value as the language does; nil: it is the same there.
 	Literal func(v json.RawMessage) string
+	// Machine is collector.Machines; nil: there are none.
+	Machine func(row *collector.ThreadRow) bool
 	Log     *slog.Logger
 }
 
@@ -284,6 +286,9 @@ func (m *Member) Threads(ctx context.Context) ([]collector.ThreadRow, error) {
 	var rows []collector.ThreadRow
 	for i, a := range agents {
 		for _, t := range answers[i].Threads {
+			if t.Held != "" && t.Owner == 0 {
+				t.Owner = answers[i].numberOf(t.Held)
+			}
 			row := t.row()
 			if len(agents) > 1 {
 				row.PID = a.PID
@@ -302,21 +307,65 @@ type threadsAnswer struct {
 	Threads []threadAnswer `json:"threads"`
 }
 
+// numberOf is the thread that alone has a name; 0: none.
+func (a *threadsAnswer) numberOf(name string) (tid int) {
+	for i := range a.Threads {
+		if t := &a.Threads[i]; t.Name == name {
+			if tid != 0 {
+				return 0
+			}
+			tid = t.TID
+		}
+	}
+	return tid
+}
+
+// threadAnswer is one thread, or several tasks that do the same.
 type threadAnswer struct {
-	TID    int     `json:"tid"`
-	Name   string  `json:"name"`
-	Task   string  `json:"task"`
-	Waits  string  `json:"waits"`
-	Frames []Place `json:"frames"`
+	TID    int    `json:"tid"` // below 0: of a thread that the kernel does not know
+	Name   string `json:"name"`
+	Task   string `json:"task"`
+	Count  int    `json:"count"`
+	Waits  string `json:"waits"` // in words
+	Kind   string `json:"kind"`  // what it waits for: collector.ThreadWait
+	On     string `json:"on"`
+	Owner  int    `json:"owner"` // the thread that has it; below 0 as above
+	Held   string `json:"held"`  // its name, where the kernel does not know it
+	Timed  bool   `json:"timed"`
+	Runs   bool   `json:"runs"`
+	Frames []struct {
+		Place
+		System bool `json:"system"` // none of the program's own
+	} `json:"frames"`
+}
+
+// Machine implements collector.Machines.
+func (m *Member) Machine(row *collector.ThreadRow) bool {
+	return m.kind.Machine != nil && m.kind.Machine(row)
 }
 
 func (t *threadAnswer) row() collector.ThreadRow {
-	row := collector.ThreadRow{ThreadID: t.TID, Name: t.Name, State: "waiting", Note: t.Waits}
+	row := collector.ThreadRow{ThreadID: t.TID, Name: t.Name, State: "waiting", Note: t.Waits, Count: t.Count}
+	if t.Runs {
+		row.State = "running"
+	}
 	if t.Task != "" {
-		row.ThreadID, row.Name = 0, t.Task
+		row.ThreadID, row.Name = min(t.TID, 0), t.Task
+	}
+	if t.Kind != "" {
+		row.WaitingFor = &collector.ThreadWait{Kind: t.Kind, Name: t.On, Owner: t.Owner, Timed: t.Timed}
+		if t.Owner != 0 {
+			row.WaitingFor.OwnerKnownBy = "lock"
+		}
+	}
+	if t.Held != "" && t.Owner <= 0 {
+		row.Note = "held by " + t.Held
 	}
 	for _, f := range t.Frames {
 		row.Backtrace = append(row.Backtrace, fmt.Sprintf("%s %s:%d", f.Function, f.File, f.Line))
+		if row.At == "" && !f.System {
+			row.At = row.Backtrace[len(row.Backtrace)-1]
+		}
 	}
 	return row
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -74,36 +75,69 @@ func compileRecorder(t *testing.T) string {
 	return dir
 }
 
-// TestShapes: classes that javac made for several versions run woven as they did, verified, and every call has an end.
+// TestShapes: classes that javac made for each JDK that is here run woven as they did, verified, and every call has an
+// end.
 func TestShapes(t *testing.T) {
-	strobetest.NeedCommand(t, "javac", "java")
 	rec := compileRecorder(t)
-	for _, flags := range [][]string{{"-g"}, {"-g:none"}, {"-g", "-parameters", "-XDstringConcat=inline"}} {
-		plain, woven := t.TempDir(), t.TempDir()
-		run(t, "javac", append(flags, "-d", plain, "testdata/Shapes.java")...)
-		_, methods := weaveAll(t, plain, woven)
-		if methods < 50 {
-			t.Errorf("%d methods were woven", methods)
-		}
-		// One constructor is left by an exception of the one that it calls. A stack that overflows in the recorder itself
-		// loses some of the thousands of ends, or begins.
-		for _, c := range []struct {
-			args     []string
-			min, max int
-		}{{nil, 1, 1}, {[]string{"overflow"}, -20, 20}} {
-			want, _ := run(t, "java", append([]string{"-cp", plain, "Shapes"}, c.args...)...)
-			got, said := run(t, "java", append([]string{"-Xverify:all", "-Xbootclasspath/a:" + rec, "-cp", woven, "Shapes"},
-				c.args...)...)
-			if got != want {
-				t.Errorf("%v %v: woven, it prints\n%s\nwant\n%s", flags, c.args, got, want)
+	shapes := []struct {
+		name    string
+		from    int // version of Java
+		methods int
+		open    int // calls without an end
+		flags   []string
+	}{
+		{"Shapes", 0, 50, 1, []string{"-g"}},
+		{"Shapes", 0, 50, 1, []string{"-g:none"}},
+		{"Shapes", 0, 50, 1, []string{"-g", "-parameters", "-XDstringConcat=inline"}},
+		{"Modern", 21, 20, 0, []string{"-g"}},
+		{"Newest", 25, 10, 1, []string{"-g"}},
+	}
+	for i, in := range strobetest.Javas(t) {
+		for k, s := range shapes {
+			if v, err := strconv.Atoi(in.Feature()); err != nil || v < s.from || i > 0 && s.from == 0 && k > 0 {
+				continue
 			}
-			var begun, some, sum bool
-			var open int
-			_, err := fmt.Sscanf(said, "begins=%t exits=%d some=%t sum=%t", &begun, &open, &some, &sum)
-			if err != nil || open < c.min || open > c.max || !some || !sum || !begun && c.min == c.max {
-				t.Errorf("%v %v: the recorder counts %s", flags, c.args, said)
-			}
+			t.Run(fmt.Sprint(in.Name, s.name, s.flags), func(t *testing.T) {
+				plain, woven := t.TempDir(), t.TempDir()
+				strobetest.Javac(t, in, append(s.flags, "-d", plain, "testdata/"+s.name+".java")...)
+				if _, methods := weaveAll(t, plain, woven); methods < s.methods {
+					t.Errorf("%d methods were woven", methods)
+				}
+				// One constructor of Shapes is left by an exception of the one that it calls. A stack that overflows in the
+				// recorder itself loses some of the thousands of ends, or begins.
+				ends := []recordedEnds{{nil, s.open, s.open}}
+				if s.name == "Shapes" {
+					ends = append(ends, recordedEnds{[]string{"overflow"}, -20, 20})
+				}
+				for _, c := range ends {
+					want, _ := run(t, in.Path, append([]string{"-cp", plain, s.name}, c.args...)...)
+					got, said := run(t, in.Path, append([]string{"-Xverify:all", "-Xbootclasspath/a:" + rec, "-cp", woven, s.name},
+						c.args...)...)
+					if got != want {
+						t.Errorf("%v: woven, it prints\n%s\nwant\n%s", c.args, got, want)
+					}
+					c.check(t, said, s.name)
+				}
+			})
 		}
+	}
+}
+
+// recordedEnds is how many calls without an end the recorder may count in a run with args.
+type recordedEnds struct {
+	args     []string
+	min, max int
+}
+
+// check looks at what the recorder has counted.
+func (c recordedEnds) check(t *testing.T, said, name string) {
+	t.Helper()
+	var begun, some, sum bool
+	var open int
+	if _, err := fmt.Sscanf(said[max(0, strings.Index(said, "begins=")):], "begins=%t exits=%d some=%t sum=%t", &begun, &open,
+		&some, &sum); err != nil || open < c.min || open > c.max || !some || name == "Shapes" && !sum ||
+		!begun && c.min == c.max {
+		t.Errorf("%v: the recorder counts %s", c.args, said)
 	}
 }
 

@@ -18,7 +18,8 @@ const (
 )
 
 // interpreter is what programs are called whose code is in files of their own.
-var interpreter = regexp.MustCompile(`^(python[\d.]*|node|nodejs|bun|deno|npm|npx|uv|poetry|pytest)$`)
+var interpreter = regexp.MustCompile(`^(python[\d.]*|node|nodejs|bun|deno|npm|npx|uv|poetry|pytest|` +
+	`java|mvn|mvnw|gradle|gradlew|kotlin|scala|clojure)$`)
 
 // projectOf returns the project of a command that is run in dir: the repository around dir if the program or
 // its source lies there, else the one around its source, else the one around the program. A command without a slash is

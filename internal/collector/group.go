@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/strobe-debug/strobe/internal/waits"
 )
 
 // Host is a runtime that owns processes: it starts and attaches to them, follows what they start, and ends them.
@@ -341,24 +343,82 @@ func (g *Group) Threads(ctx context.Context) (*ThreadReport, error) {
 		if err != nil {
 			continue // it cannot say at present; the kernel's view is there
 		}
+		report.Deadlocks = append(report.Deadlocks, circles(ctx, m, rows)...)
 		for _, row := range rows {
-			i := slices.IndexFunc(report.Threads, func(r ThreadRow) bool {
-				return row.ThreadID != 0 && r.ThreadID == row.ThreadID
-			})
-			if i < 0 {
-				report.Threads = append(report.Threads, row)
-				continue
-			}
-			have := &report.Threads[i]
-			inner := have.Backtrace[:min(len(have.Backtrace), innerFrames)]
-			have.Backtrace = append(slices.Clone(inner), row.Backtrace...)
-			have.Name, have.Note = cmp.Or(row.Name, have.Name), cmp.Or(row.Note, have.Note)
+			addRow(report, row)
+		}
+		if own, ok := m.(Machines); ok && len(rows) > 0 {
+			foldOwn(report, own)
 		}
 	}
 	before := len(report.Threads)
 	report.Threads = slices.DeleteFunc(report.Threads, func(r ThreadRow) bool { return r.Name == AgentThread })
 	report.ThreadCount -= before - len(report.Threads)
 	return report, nil
+}
+
+// circles are those that threads of an agent's stand in: of locks that the machine code knows nothing of. The threads
+// run while they are asked, so only what is seen twice counts.
+func circles(ctx context.Context, m Member, rows []ThreadRow) []Deadlock {
+	found := waits.Circles(rows)
+	if len(found) == 0 {
+		return nil
+	}
+	rows, err := m.Threads(ctx)
+	if err != nil {
+		return nil
+	}
+	again := waits.Circles(rows)
+	return slices.DeleteFunc(found, func(d Deadlock) bool {
+		return !slices.ContainsFunc(again, func(o Deadlock) bool { return d.Same(&o) })
+	})
+}
+
+// foldOwn makes one row of threads that are in no code of the program's.
+func foldOwn(report *ThreadReport, m Machines) {
+	row := ThreadRow{Name: "threads in no code of the program", State: waits.Waiting, Backtrace: []string{}}
+	report.Threads = slices.DeleteFunc(report.Threads, func(r ThreadRow) bool {
+		if r.Name == AgentThread || !m.Machine(&r) {
+			return false
+		}
+		if r.State == waits.Running {
+			row.State = r.State
+		}
+		row.ThreadID, row.PID = cmp.Or(row.ThreadID, r.ThreadID), r.PID
+		row.Count += max(r.Count, 1)
+		if len(row.Note) < 400 {
+			row.Note += cmp.Or(strings.TrimSpace(r.Name), "?") + ", "
+		}
+		return true
+	})
+	if row.Count > 0 {
+		row.Note = strings.TrimSuffix(row.Note, ", ")
+		report.Threads = append(report.Threads, row)
+	}
+}
+
+// addRow puts an agent's word on a thread beside the kernel's.
+func addRow(report *ThreadReport, row ThreadRow) {
+	i := slices.IndexFunc(report.Threads, func(r ThreadRow) bool { return row.ThreadID > 0 && r.ThreadID == row.ThreadID })
+	if i < 0 {
+		if row.ThreadID <= 0 { // the kernel does not count it
+			row.ThreadID = 0
+			report.ThreadCount += max(row.Count, 1)
+		}
+		if w := row.WaitingFor; w != nil && w.Owner < 0 {
+			w.Owner = 0
+		}
+		report.Threads = append(report.Threads, row)
+		return
+	}
+	have := &report.Threads[i]
+	inner := have.Backtrace[:min(len(have.Backtrace), innerFrames)]
+	have.Backtrace = append(slices.Clone(inner), row.Backtrace...)
+	have.Name, have.Note, have.At = cmp.Or(row.Name, have.Name), cmp.Or(row.Note, have.Note), row.At
+	if w := row.WaitingFor; w != nil && have.State != "running" {
+		w.Owner = max(w.Owner, 0)
+		have.WaitingFor = w
+	}
 }
 
 // innerFrames is how much of a thread's machine code is shown above its interpreter's frames: where it waits.

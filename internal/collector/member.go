@@ -60,6 +60,12 @@ type Joining struct {
 	Secrets *secret.Names // as in Command
 }
 
+// Machines is a Member whose processes have threads of the interpreter's own.
+type Machines interface {
+	// Machine reports whether a thread is one, of the kernel's word on it and the agent's. Safe for concurrent use.
+	Machine(row *ThreadRow) bool
+}
+
 // Member is one runtime's part of a target. Safe for concurrent use.
 type Member interface {
 	Name() string

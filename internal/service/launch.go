@@ -13,7 +13,7 @@ import (
 
 // LaunchParams are the parameters of debug_launch.
 type LaunchParams struct {
-	Command string   `json:"command,omitempty" jsonschema:"path, or in PATH"`
+	Command string   `json:"command,omitempty"`
 	PID     int      `json:"pid,omitempty" jsonschema:"attach to it instead"`
 	Args    []string `json:"args,omitempty"`
 	Cwd     string   `json:"cwd,omitempty" jsonschema:"default: a path's directory, else projectRoot"`

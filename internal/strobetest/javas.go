@@ -1,7 +1,8 @@
 package strobetest
 
 import (
-	"cmp"
+	"maps"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -16,7 +17,8 @@ const firstJava = 17
 
 var javaVersion = regexp.MustCompile(`version "((\d+)[^"]*)"`)
 
-// Javas are the JDKs of this machine from 17 on, the oldest first. Path is their java; javac stands beside it.
+// Javas are the JDKs of this machine from 17 on, the oldest first: those of /usr/lib/jvm, the first of PATH, and those
+// whose homes STROBE_TEST_JAVAS lists. Path is their java; one may be without a compiler.
 func Javas(t testing.TB) []Interpreter {
 	t.Helper()
 	NeedCommand(t, "java", "javac")
@@ -26,6 +28,9 @@ func Javas(t testing.TB) []Interpreter {
 	}
 	if p, err := exec.LookPath("javac"); err == nil {
 		paths = append(paths, p)
+	}
+	for _, home := range filepath.SplitList(os.Getenv("STROBE_TEST_JAVAS")) {
+		paths = append(paths, filepath.Join(home, "bin", "java"))
 	}
 	found := map[string]Interpreter{}
 	for _, p := range paths {
@@ -39,20 +44,47 @@ func Javas(t testing.TB) []Interpreter {
 			found[string(m[2])] = Interpreter{Name: "java " + string(m[2]), Version: string(m[1]), Path: p}
 		}
 	}
-	var all []Interpreter
-	for _, in := range found {
-		all = append(all, in)
-	}
+	all := slices.Collect(maps.Values(found))
 	if len(all) == 0 {
 		Lack(t, "no JDK from %d on is here", firstJava)
 	}
-	slices.SortFunc(all, func(a, b Interpreter) int {
-		return cmp.Or(cmp.Compare(len(a.Name), len(b.Name)), strings.Compare(a.Name, b.Name))
-	})
+	slices.SortFunc(all, func(a, b Interpreter) int { return byVersion(a.Feature(), b.Feature()) })
 	return all
 }
 
-// CompileJava compiles a folder of sources with the JDK of an interpreter, and returns the folder of the classes.
+// JavasFrom are those of Javas from a version on: those that have what came with it.
+func JavasFrom(t testing.TB, version int) []Interpreter {
+	t.Helper()
+	all := slices.DeleteFunc(Javas(t), func(in Interpreter) bool {
+		return byVersion(in.Feature(), strconv.Itoa(version)) < 0
+	})
+	if len(all) == 0 {
+		Lack(t, "no JDK from %d on is here", version)
+	}
+	return all
+}
+
+// Feature is a JDK's version as one number: 21.
+func (in Interpreter) Feature() string { return strings.TrimPrefix(in.Name, "java ") }
+
+// Javac compiles sources for a JDK into a folder: by its own compiler, or by the newest that is here.
+func Javac(t testing.TB, in Interpreter, args ...string) {
+	t.Helper()
+	javac := filepath.Join(filepath.Dir(in.Path), "javac")
+	if _, err := os.Stat(javac); err != nil {
+		all := Javas(t)
+		for i := len(all) - 1; i >= 0 && err != nil; i-- {
+			javac = filepath.Join(filepath.Dir(all[i].Path), "javac")
+			_, err = os.Stat(javac)
+		}
+		args = append([]string{"--release", in.Feature()}, args...)
+	}
+	if out, err := exec.Command(javac, args...).CombinedOutput(); err != nil {
+		t.Fatalf("javac: %v\n%s", err, out)
+	}
+}
+
+// CompileJava compiles a folder of sources for a JDK, and returns the folder of the classes.
 func CompileJava(t testing.TB, in Interpreter, sources string) string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(sources, "*.java"))
@@ -60,9 +92,6 @@ func CompileJava(t testing.TB, in Interpreter, sources string) string {
 		t.Fatalf("no source in %s: %v", sources, err)
 	}
 	dir := t.TempDir()
-	javac := filepath.Join(filepath.Dir(in.Path), "javac")
-	if out, err := exec.Command(javac, append([]string{"-g", "-d", dir}, files...)...).CombinedOutput(); err != nil {
-		t.Fatalf("javac: %v\n%s", err, out)
-	}
+	Javac(t, in, append([]string{"-g", "-d", dir}, files...)...)
 	return dir
 }

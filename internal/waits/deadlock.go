@@ -54,10 +54,20 @@ func (a *analysis) member(t *Thread) Member {
 func (w *Wait) probable() bool { return w.OwnerKnownBy != "lock" }
 
 func (t *Thread) String() string {
+	if t.TID < 0 { // one that the kernel does not know is known by its name
+		return t.Name
+	}
 	if t.Name == "" {
 		return fmt.Sprintf("thread %d", t.TID)
 	}
 	return fmt.Sprintf("thread %d (%s)", t.TID, t.Name)
+}
+
+func (t *Thread) short() string {
+	if t.TID < 0 {
+		return t.Name
+	}
+	return fmt.Sprintf("thread %d", t.TID)
 }
 
 func (a *analysis) gone(t *Thread) Deadlock {
@@ -101,13 +111,13 @@ func (a *analysis) circle(threads []*Thread) Deadlock {
 		case t.Wait.Kind == "join" && next == t:
 			b.WriteString(" of itself")
 		case t.Wait.Kind == "join":
-			fmt.Fprintf(&b, " of thread %d", next.TID)
+			b.WriteString(" of " + next.short())
 		case len(threads) == 1:
 			b.WriteString(", which it holds itself")
 		case i < len(threads)-1:
 			fmt.Fprintf(&b, ", held by %v", next)
 		default:
-			fmt.Fprintf(&b, ", held by thread %d", next.TID)
+			b.WriteString(", held by " + next.short())
 		}
 		if t.Wait.Timed {
 			b.WriteString(" (with a time limit)")
@@ -143,4 +153,23 @@ func (a *analysis) behind(d *Deadlock) int {
 // Same reports whether two deadlocks are the same threads in the same waits.
 func (d *Deadlock) Same(o *Deadlock) bool {
 	return slices.Equal(d.Threads, o.Threads)
+}
+
+// Circles finds those of threads that are told by rows: a wait's owner is the thread that it is for.
+func Circles(rows []Row) []Deadlock {
+	a := &analysis{procs: map[int]*Process{}, byTID: map[int]*Thread{}}
+	for i := range rows {
+		row := &rows[i]
+		if row.ThreadID == 0 {
+			continue
+		}
+		t := &Thread{PID: row.PID, TID: row.ThreadID, Name: row.Name, Wait: row.WaitingFor}
+		if row.At != "" {
+			t.Frames = []Frame{{Function: row.At}}
+		}
+		a.procs[t.PID] = &Process{}
+		a.byTID[t.TID] = t
+		a.threads = append(a.threads, t)
+	}
+	return a.deadlocks()
 }

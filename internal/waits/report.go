@@ -20,6 +20,8 @@ type Row struct {
 	ThreadIDs  []int    `json:"threadIds,omitempty"` // of them, the first ones
 	// it only waits for tests to end: when its time is up it says how long they take
 	Harness bool `json:"-"`
+	// where in the program's own code it is, of a thread that only an agent knows
+	At string `json:"-"`
 }
 
 // Report is what a target's threads do.

@@ -60,11 +60,7 @@ func tracing(patterns ...string) (t collector.Tracing) {
 func compiled(t *testing.T, in strobetest.Interpreter, name string) string {
 	t.Helper()
 	dir := t.TempDir()
-	javac := filepath.Join(filepath.Dir(in.Path), "javac")
-	out, err := exec.Command(javac, "-g", "-d", dir, filepath.Join("testdata", name+".java")).CombinedOutput()
-	if err != nil {
-		t.Fatalf("javac: %v\n%s", err, out)
-	}
+	strobetest.Javac(t, in, "-g", "-d", dir, filepath.Join("testdata", name+".java"))
 	return dir
 }
 

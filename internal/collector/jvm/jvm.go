@@ -79,7 +79,7 @@ func (rt *Runtime) Join(j collector.Joining) (collector.Member, error) {
 		Enter: func(ctx context.Context, img collector.Image, _ collector.Injector, folder string) error {
 			return enter(ctx, img, lib, folder)
 		},
-		Entered: entered,
+		Entered: entered, Machine: machine,
 		Answer: func(a *agentlink.Agent, set agentlink.Set, m string, line []byte) any {
 			return rt.process(a).answer(set, m, line)
 		},
@@ -91,6 +91,14 @@ func (rt *Runtime) Join(j collector.Joining) (collector.Member, error) {
 		return nil, err
 	}
 	return m, nil
+}
+
+// machine reports a thread that is in the JVM's code and in none of the program's: its collectors and compilers, the
+// launcher, threads of pools that have nothing to do.
+func machine(row *collector.ThreadRow) bool {
+	return row.At == "" && slices.ContainsFunc(row.Backtrace, func(f string) bool {
+		return strings.Contains(f, "(libjvm.so)") || strings.Contains(f, "(libjli.so)")
+	})
 }
 
 // process is what is known of an agent's process.

@@ -81,8 +81,17 @@ func (p *process) answer(set agentlink.Set, m string, line []byte) any {
 		return nil
 	}
 	if m == "failed" {
-		if c := p.classes[q.Name]; c != nil {
-			c.failed = fmt.Sprintf("the JVM does not take the changed class (JVMTI error %d)", q.Error)
+		c := p.classes[q.Name]
+		if c == nil {
+			c = &class{methods: []method{{name: shown(q.Name)}}}
+			p.classes[q.Name] = c
+		}
+		c.failed = fmt.Sprintf("the JVM does not take the changed class (JVMTI error %d)", q.Error)
+		if q.Error == 0 {
+			c.failed = "its class was loaded before it was known whether to trace it: the machine is too busy; trace it again"
+			for i := range c.methods {
+				c.methods[i].woven = true // so that it is told
+			}
 		}
 		return nil
 	}
@@ -98,6 +107,9 @@ func (p *process) weave(set agentlink.Set, q *question) reply {
 	}
 	if f.Name() == "java/lang/Thread" {
 		return weaveThread(f, q.N)
+	}
+	if f.Pool.Class(f.Super) == "kotlin/coroutines/jvm/internal/ContinuationImpl" {
+		return no // what the compiler makes for a suspend function to go on: no source has it
 	}
 	c := &class{}
 	p.classes[q.Name] = c

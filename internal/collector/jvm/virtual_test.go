@@ -10,11 +10,7 @@ import (
 
 // TestVirtualThreads: calls of virtual threads nest in each of them, whichever threads carry them.
 func TestVirtualThreads(t *testing.T) {
-	javas := strobetest.Javas(t)
-	in := javas[len(javas)-1]
-	if len(in.Name) != len("java 21") || in.Name < "java 21" {
-		strobetest.Lack(t, "no JDK with virtual threads is here")
-	}
+	in := strobetest.JavasFrom(t, 21)[0]
 	b := under(t, in, "", []string{"Virtual.work", "Virtual.part"}, "-Djdk.virtualThreadScheduler.parallelism=3", "-cp",
 		compiled(t, in, "Virtual"), "Virtual")
 	if out, err := b.cmd.CombinedOutput(); err != nil || string(out) != "done\n" {

@@ -132,6 +132,17 @@ static void take(JNIEnv *jni, const char *name, struct ask *a, jint *new_size, u
     sys(SYS_MUNMAP, b, room, 0);
 }
 
+static void failed(const char *name, jvmtiError e) {
+    struct text t = {0};
+    put(&t, "{\"m\":\"failed\",\"name\":");
+    quote(&t, name);
+    put(&t, ",\"error\":");
+    number(&t, e);
+    put(&t, "}");
+    say(&t);
+    drop(&t);
+}
+
 void JNICALL class_hook(jvmtiEnv *ti, JNIEnv *jni, jclass was, jobject loader, const char *name, jobject domain,
                         jint size, const unsigned char *data, jint *new_size, unsigned char **new_data) {
     (void)ti;
@@ -160,6 +171,8 @@ void JNICALL class_hook(jvmtiEnv *ti, JNIEnv *jni, jclass was, jobject loader, c
     put(&q, "\"}");
     if (ask_for(&a, &q))
         take(jni, name, &a, new_size, new_data);
+    else if (!agent.closed && !agent.dying)
+        failed(name, JVMTI_ERROR_NONE); // the class is what it was
     drop(&a.line);
     drop(&q);
     drop(&from);
@@ -179,17 +192,6 @@ static int class_name(jclass c, char *to, size_t room) {
     }
     (*agent.ti)->Deallocate(agent.ti, (unsigned char *)sign);
     return ok && (*agent.ti)->IsModifiableClass(agent.ti, c, &can) == JVMTI_ERROR_NONE && can;
-}
-
-static void failed(const char *name, jvmtiError e) {
-    struct text t = {0};
-    put(&t, "{\"m\":\"failed\",\"name\":");
-    quote(&t, name);
-    put(&t, ",\"error\":");
-    number(&t, e);
-    put(&t, "}");
-    say(&t);
-    drop(&t);
 }
 
 static void retransform(jint n, jclass *all) {

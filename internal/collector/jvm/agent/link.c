@@ -2,7 +2,7 @@
 #include "agent.h"
 
 enum { FUTEX_WAIT = 128, FUTEX_WAKE = 129 }; // private ones
-enum { ANSWER_MS = 5000 };
+enum { ANSWER_MS = 20000 };
 
 void lock(struct lock *l) {
     int free = 0;

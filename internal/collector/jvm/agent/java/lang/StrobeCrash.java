@@ -81,14 +81,11 @@ final class StrobeCrash {
             }
             StackTraceElement f = all[i];
             String c = f.getClassName();
-            boolean system = "java.base".equals(f.getModuleName()) || f.getModuleName() != null
-                && (f.getModuleName().startsWith("java.") || f.getModuleName().startsWith("jdk."));
+            boolean system = system(f);
             t.ascii("{\"function\":");
             t.text(StrobeLayout.shown(c) + "." + method(f.getMethodName()));
             t.ascii(",\"file\":");
-            int dot = c.lastIndexOf('.');
-            String file = f.getFileName();
-            t.text(file == null ? "" : dot < 0 ? file : c.substring(0, dot + 1).replace('.', '/') + file);
+            t.text(file(f));
             t.ascii(",\"line\":");
             t.integer(Math.max(f.getLineNumber(), 0));
             t.ascii(system ? ",\"user\":false}" : ",\"user\":true}");
@@ -98,7 +95,7 @@ final class StrobeCrash {
     }
 
     /** A method's name as functions are told: internal/collector/jvm/names.go. */
-    private static String method(String name) {
+    static String method(String name) {
         if (name.equals("<init>")) {
             return "new";
         }
@@ -110,5 +107,18 @@ final class StrobeCrash {
             return name.substring(7, end) + ".lambda" + name.substring(end);
         }
         return name;
+    }
+
+    /** Whether a frame is of the JDK's own code. */
+    static boolean system(StackTraceElement f) {
+        String module = f.getModuleName();
+        return module != null && (module.startsWith("java.") || module.startsWith("jdk."));
+    }
+
+    /** A frame's source: the package's folder and the file's name. */
+    static String file(StackTraceElement f) {
+        String c = f.getClassName(), file = f.getFileName();
+        int dot = c.lastIndexOf('.');
+        return file == null ? "" : dot < 0 ? file : c.substring(0, dot + 1).replace('.', '/') + file;
     }
 }

@@ -18,7 +18,7 @@ public final class StrobeRecorder {
     private static int eras;
 
     /** What virtual threads are instances of; null where there are none. */
-    private static final Class<?> VIRTUAL = virtual();
+    static final Class<?> VIRTUAL = virtual();
 
     /** Streams: of threads that are no virtual ones, on which the virtual ones run. */
     private static final ThreadLocal<StrobeThread> LOCAL = VIRTUAL == null ? new ThreadLocal<>() : StrobeCarriers.local();
@@ -106,9 +106,13 @@ public final class StrobeRecorder {
         return b[at] & 255 | (b[at + 1] & 255) << 8 | (b[at + 2] & 255) << 16 | b[at + 3] << 24;
     }
 
+    static boolean isVirtual(Thread t) {
+        return VIRTUAL != null && VIRTUAL.isInstance(t);
+    }
+
     /** The thread's stream, made at its first call; null where nothing is to be recorded now. */
     private static StrobeThread here() {
-        if (VIRTUAL != null && VIRTUAL.isInstance(Thread.currentThread())) {
+        if (isVirtual(Thread.currentThread())) {
             return era != 0 ? onCarrier() : null;
         }
         StrobeThread t = LOCAL.get();

@@ -45,7 +45,9 @@ public final class StrobeThread extends StrobeWriter {
                 StrobeCarriers.unpin();
             }
             if (of[0] > 0) { // not told yet
-                if (name != null && !prepare(0, null, ROOM) || !tellLane(of[0], "{\"of\":", own, "")) {
+                boolean room = name == null || prepare(0, null, ROOM);
+                in = true;
+                if (!room || !tellLane(of[0], "{\"of\":", own, StrobeThreads.name(Thread.currentThread()))) {
                     return false;
                 }
                 of[0] = -of[0];
