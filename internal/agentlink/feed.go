@@ -11,6 +11,7 @@ import (
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/event"
 	"github.com/strobe-debug/strobe/internal/secret"
+	"github.com/strobe-debug/strobe/internal/sorting"
 	"github.com/strobe-debug/strobe/internal/value"
 )
 
@@ -354,7 +355,7 @@ func (f *feed) flushUntil(until int64) {
 	}
 	byTime := func(a, b record) int { return cmp.Compare(a.ts, b.ts) }
 	if !slices.IsSortedFunc(f.pending, byTime) {
-		slices.SortStableFunc(f.pending, byTime)
+		sorting.By(f.pending, byTime)
 	}
 	n := 0
 	for n < len(f.pending) && f.pending[n].ts-f.startMono <= until {

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/arch/x86/x86asm"
 
+	"github.com/strobe-debug/strobe/internal/sorting"
 	"github.com/strobe-debug/strobe/internal/symbol"
 )
 
@@ -104,7 +105,7 @@ func (mc *moduleCalls) search(m *symbol.Module) {
 		})
 	}
 	mc.taken = taken
-	slices.SortFunc(mc.calls, func(a, b call) int {
+	sorting.By(mc.calls, func(a, b call) int {
 		return cmp.Or(cmp.Compare(a.target, b.target), cmp.Compare(a.behind, b.behind))
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/ring"
+	"github.com/strobe-debug/strobe/internal/sorting"
 	"github.com/strobe-debug/strobe/internal/symbol"
 	"github.com/strobe-debug/strobe/internal/value"
 )
@@ -117,7 +118,7 @@ func findGoCases(t *symbol.Type, methods bool) []goCase {
 		c.inside = goDirect(s)
 		list = append(list, c)
 	}
-	slices.SortStableFunc(list, func(a, b goCase) int { return cmp.Or(a.rank-b.rank, cmp.Compare(a.Name, b.Name)) })
+	sorting.By(list, func(a, b goCase) int { return cmp.Or(a.rank-b.rank, cmp.Compare(a.Name, b.Name)) })
 	list = list[:min(len(list), maxGoValues)]
 	for i := range list {
 		list[i].number = uint64(i + 1)
@@ -172,7 +173,7 @@ func (f *form) goDynamic(methods bool) {
 	p.ALUImm(ring.ALUShl, r3, r3, 32)
 	p.LoadMem(r4, r1, 40, 4)
 	p.ALU(ring.ALUOr, r3, r3, r4)
-	slices.SortFunc(cases, func(a, b goCase) int { return cmp.Compare(a.Key, b.Key) })
+	sorting.By(cases, func(a, b goCase) int { return cmp.Compare(a.Key, b.Key) })
 	if len(cases) > 0 {
 		f.goSearch(cases, miss, end)
 	}

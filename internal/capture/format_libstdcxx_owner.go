@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/ring"
+	"github.com/strobe-debug/strobe/internal/sorting"
 	"github.com/strobe-debug/strobe/internal/symbol"
 	"github.com/strobe-debug/strobe/internal/value"
 )
@@ -21,7 +22,7 @@ func (f *form) heads(heads []head) bool {
 	if len(heads) == 0 && f.T.Name != "tuple<>" {
 		return false
 	}
-	slices.SortFunc(heads, func(a, b head) int { return int(a.index - b.index) })
+	sorting.By(heads, func(a, b head) int { return int(a.index - b.index) })
 	var parts []part
 	for i, h := range heads {
 		if h.index != int64(i) {

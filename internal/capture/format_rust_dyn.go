@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/ring"
+	"github.com/strobe-debug/strobe/internal/sorting"
 	"github.com/strobe-debug/strobe/internal/symbol"
 	"github.com/strobe-debug/strobe/internal/value"
 )
@@ -62,7 +63,7 @@ type dynCase struct {
 // cannot be told apart are left out.
 func dynCases(t *symbol.Type, trait string) (cases []dynCase, names []dynCase) {
 	all := slices.Clone(t.Implementors(trait))
-	slices.SortStableFunc(all, func(a, b symbol.Vtable) int {
+	sorting.By(all, func(a, b symbol.Vtable) int {
 		return cmp.Or(cmp.Compare(rustLibrary(a.Of), rustLibrary(b.Of)), cmp.Compare(a.Of, b.Of))
 	})
 	type key struct{ anchor, delta int64 }
@@ -137,7 +138,7 @@ func errorName(of string) string {
 // dynamicWalk writes the number of the type whose table of functions is at that in table, and the object's address, and
 // copies the object.
 func (f *form) dynamicWalk(cases []dynCase, at, table reg) {
-	slices.SortFunc(cases, func(a, b dynCase) int {
+	sorting.By(cases, func(a, b dynCase) int {
 		return cmp.Or(cmp.Compare(a.Anchor, b.Anchor), cmp.Compare(a.Delta, b.Delta))
 	})
 	p, end, miss := f.P, f.P.Label(), f.P.Label()

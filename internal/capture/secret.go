@@ -8,6 +8,7 @@ import (
 	"github.com/strobe-debug/strobe/internal/expr"
 	"github.com/strobe-debug/strobe/internal/ring"
 	"github.com/strobe-debug/strobe/internal/secret"
+	"github.com/strobe-debug/strobe/internal/sorting"
 	"github.com/strobe-debug/strobe/internal/symbol"
 	"github.com/strobe-debug/strobe/internal/value"
 )
@@ -159,7 +160,7 @@ func (s *side) wipe(pieces []value.Piece, spans []byteRun) {
 
 // wipeOps are the operations for what is to be wiped: behind those that put it there, before any that leads on.
 func (s *side) wipeOps() (ops []ring.Op) {
-	slices.SortFunc(s.wiped, func(a, b byteRun) int { return cmp.Compare(a.off, b.off) })
+	sorting.By(s.wiped, func(a, b byteRun) int { return cmp.Compare(a.off, b.off) })
 	for i := 0; i < len(s.wiped); {
 		all := s.wiped[i]
 		for i++; i < len(s.wiped) && s.wiped[i].off <= all.off+all.size; i++ {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/ring"
+	"github.com/strobe-debug/strobe/internal/sorting"
 	"github.com/strobe-debug/strobe/internal/symbol"
 	"github.com/strobe-debug/strobe/internal/value"
 )
@@ -206,7 +207,7 @@ func (tt *typeTable) virtualWalk(t *symbol.Type, c *virtualClass) {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(c.cases[a].NameDist, c.cases[b].NameDist) })
+	sorting.By(order, func(a, b int) int { return cmp.Compare(c.cases[a].NameDist, c.cases[b].NameDist) })
 	p := &prog{}
 	miss, end := p.Label(), p.Label()
 	p.Load(r0, 0, 8)

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/sorting"
 )
 
 // maxMixed bounds the events of members that wait for the host's: more are put as they came, since what they wait for
@@ -59,7 +60,7 @@ func (x *mixer) host(batch []event.Event) {
 		return
 	}
 	x.merged = append(append(x.merged[:0], x.waiting[:n]...), batch...)
-	slices.SortStableFunc(x.merged, byTime)
+	sorting.By(x.merged, byTime)
 	x.sink.Events(x.merged)
 	clear(x.merged)
 	x.waiting = slices.Delete(x.waiting, 0, n)
@@ -101,7 +102,7 @@ func (x *mixer) releaseLocked(until int64) {
 // dueLocked sorts what waits and returns how much of it is not later than that.
 func (x *mixer) dueLocked(until int64) int {
 	if !slices.IsSortedFunc(x.waiting, byTime) { // several members
-		slices.SortStableFunc(x.waiting, byTime)
+		sorting.By(x.waiting, byTime)
 	}
 	n, _ := slices.BinarySearchFunc(x.waiting, until, func(e event.Event, t int64) int {
 		if e.TS <= t {

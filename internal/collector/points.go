@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/sorting"
 )
 
 // Stopper is a Member that pauses threads where its interpreter has them. Its points are those with a Function or a
@@ -202,7 +203,7 @@ func (g *Group) Paused() []Pause {
 	for _, s := range g.stoppers() {
 		all = append(all, s.Paused()...)
 	}
-	slices.SortStableFunc(all, func(a, b Pause) int { return cmp.Compare(a.Number, b.Number) })
+	sorting.By(all, func(a, b Pause) int { return cmp.Compare(a.Number, b.Number) })
 	return all
 }
 

@@ -1,6 +1,10 @@
 package columns
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/strobe-debug/strobe/internal/sorting"
+)
 
 // order: numbers that only grow, or only fall, in the order in which calls began: of all, of each thread, or of each
 // value of another column.
@@ -170,7 +174,7 @@ func (f *finder) distinct(c *Column) {
 	}
 	all := make([]at, 0, c.n)
 	f.each(c, func(row int, v Cell) { all = append(all, at{v, row}) })
-	slices.SortFunc(all, func(x, y at) int {
+	sorting.By(all, func(x, y at) int {
 		switch {
 		case x.cell.Word < y.cell.Word:
 			return -1
@@ -187,7 +191,7 @@ func (f *finder) distinct(c *Column) {
 			breaks = append(breaks, Break{all[i].row, all[i-1].row})
 		}
 	}
-	slices.SortFunc(breaks, func(x, y Break) int { return x.Row - y.Row })
+	sorting.By(breaks, func(x, y Break) int { return x.Row - y.Row })
 	count := counter{Rule{Calls: len(all), Broken: len(breaks), Breaks: breaks[:min(len(breaks), maxBreaks)]}}
 	f.keep(&count, c.Path+" never repeats", 1.1, c)
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/strobe-debug/strobe/internal/sorting"
 )
 
 // Rule is a sentence about a function's calls that holds in all of them, or in all but a few.
@@ -130,7 +132,7 @@ func (f *finder) keep(c *counter, text string, weight float64, columns ...*Colum
 
 // sorted puts broken rules first, and those that the same calls break together.
 func (f *finder) sorted() []Rule {
-	slices.SortStableFunc(f.rules, func(x, y Rule) int {
+	sorting.By(f.rules, func(x, y Rule) int {
 		if (x.Broken > 0) != (y.Broken > 0) {
 			return cmp.Compare(min(y.Broken, 1), min(x.Broken, 1))
 		}

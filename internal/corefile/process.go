@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 
 	"github.com/strobe-debug/strobe/internal/snapshot"
+	"github.com/strobe-debug/strobe/internal/sorting"
 )
 
 // memory is what the dead process saw: the core, and where that has nothing, the files that were provably mapped.
@@ -108,7 +108,7 @@ func (x *Core) maps() []snapshot.Mapping {
 		}
 		maps = append(maps, m)
 	}
-	slices.SortFunc(maps, func(a, b snapshot.Mapping) int {
+	sorting.By(maps, func(a, b snapshot.Mapping) int {
 		if a.Lo < b.Lo {
 			return -1
 		}

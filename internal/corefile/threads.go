@@ -4,11 +4,11 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"slices"
 
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/event"
 	"github.com/strobe-debug/strobe/internal/snapshot"
+	"github.com/strobe-debug/strobe/internal/sorting"
 	"github.com/strobe-debug/strobe/internal/symbol"
 	"github.com/strobe-debug/strobe/internal/unwind"
 	"github.com/strobe-debug/strobe/internal/waits"
@@ -141,7 +141,7 @@ func (x *Core) Threads(ctx context.Context) (*collector.ThreadReport, error) {
 		stacks[t] = th
 		all = append(all, t)
 	}
-	slices.SortFunc(all, func(a, b *waits.Thread) int { return event.CompareThreads(x.core.pid, a.TID, b.TID) })
+	sorting.By(all, func(a, b *waits.Thread) int { return event.CompareThreads(x.core.pid, a.TID, b.TID) })
 	procs := map[int]*waits.Process{x.core.pid: {
 		Read: x.proc.Mem.Read, Root: x.proc.Project,
 		Name:  func(_ *waits.Thread, a uint64) string { return x.variableAt(a) },

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/strobe-debug/strobe/internal/sorting"
 )
 
 // order says which members do not stand where Crash declares them.
@@ -66,7 +68,7 @@ func (o order) write(v any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(all, func(a, b member) int { return o.rank(a.name) - o.rank(b.name) })
+	sorting.By(all, func(a, b member) int { return o.rank(a.name) - o.rank(b.name) })
 	out := []byte{'{'}
 	for i, m := range all {
 		if i > 0 {

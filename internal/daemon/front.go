@@ -14,6 +14,7 @@ import (
 	"github.com/strobe-debug/strobe/internal/fault"
 	"github.com/strobe-debug/strobe/internal/mcp"
 	"github.com/strobe-debug/strobe/internal/service"
+	"github.com/strobe-debug/strobe/internal/sorting"
 )
 
 const (
@@ -118,7 +119,7 @@ func (f *front) tend() {
 		f.tellRoom()
 		f.mu.Lock()
 		idle := f.allLocked()
-		slices.SortFunc(idle, func(a, b *remote) int { return b.used.Compare(a.used) })
+		sorting.By(idle, func(a, b *remote) int { return b.used.Compare(a.used) })
 		f.mu.Unlock()
 		idle = slices.DeleteFunc(idle, func(w *remote) bool { return !f.idle(w, endedSoon) })
 		for i, w := range idle {

@@ -10,7 +10,6 @@ import (
 	"net"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,6 +18,7 @@ import (
 	"github.com/strobe-debug/strobe/internal/mcp"
 	"github.com/strobe-debug/strobe/internal/service"
 	"github.com/strobe-debug/strobe/internal/session"
+	"github.com/strobe-debug/strobe/internal/sorting"
 )
 
 // RunWorker is the process of one launch's session, or of one traced test run: the same service as an undivided daemon,
@@ -128,7 +128,7 @@ func (w *worker) tell(settled string) {
 	for _, l := range w.svc.Sessions().Living() {
 		h.Sessions = append(h.Sessions, haveSession{l.ID, l.Live, l.Kept})
 	}
-	slices.SortFunc(h.Sessions, func(a, b haveSession) int { return strings.Compare(a.ID, b.ID) })
+	sorting.By(h.Sessions, func(a, b haveSession) int { return strings.Compare(a.ID, b.ID) })
 	now, err := json.Marshal(h)
 	if err != nil {
 		w.log.Warn("describe what lives here", "error", err)

@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	proto "github.com/google/go-dap"
 
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/service"
+	"github.com/strobe-debug/strobe/internal/sorting"
 )
 
 const (
@@ -244,7 +244,7 @@ func (r *run) tellStops(ctx context.Context, stops []service.ChangeRow) {
 			r.held = r.held && t.Paused
 		}
 	}
-	slices.SortStableFunc(stops, func(a, b service.ChangeRow) int {
+	sorting.By(stops, func(a, b service.ChangeRow) int {
 		return cmp.Or(cmp.Compare(min(a.With, 1), min(b.With, 1)), cmp.Compare(a.Pause, b.Pause))
 	})
 	for i := range stops {

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 
 	proto "github.com/google/go-dap"
+
+	"github.com/strobe-debug/strobe/internal/sorting"
 )
 
 type pointKind int
@@ -238,7 +240,7 @@ func (p *points) begin(ctx context.Context, r *run) error {
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b *point) int { return cmp.Compare(a.number, b.number) })
+	sorting.By(all, func(a, b *point) int { return cmp.Compare(a.number, b.number) })
 	if err := p.add(ctx, r, slices.Clone(all)); err != nil {
 		return err
 	}

@@ -6,13 +6,13 @@ import (
 	"context"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/strobe-debug/strobe/internal/crash"
 	"github.com/strobe-debug/strobe/internal/event"
 	"github.com/strobe-debug/strobe/internal/record"
+	"github.com/strobe-debug/strobe/internal/sorting"
 	"github.com/strobe-debug/strobe/internal/store"
 	"github.com/strobe-debug/strobe/internal/value"
 )
@@ -301,7 +301,7 @@ func (p *pageMaker) finish() {
 	for _, e := range p.errors {
 		p.Errors = append(p.Errors, e)
 	}
-	slices.SortFunc(p.Errors, func(a, b *pageError) int {
+	sorting.By(p.Errors, func(a, b *pageError) int {
 		return cmp.Or(cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.First, b.First))
 	})
 	p.functions()
@@ -310,7 +310,7 @@ func (p *pageMaker) finish() {
 
 func (p *pageMaker) functions() {
 	stats := p.st.FuncStats()
-	slices.SortStableFunc(stats, func(a, b store.FuncStat) int { return cmp.Compare(b.SelfNs, a.SelfNs) })
+	sorting.By(stats, func(a, b store.FuncStat) int { return cmp.Compare(b.SelfNs, a.SelfNs) })
 	p.MoreFunctions = max(len(stats)-pageFunctions, 0)
 	for i := range stats[:min(len(stats), pageFunctions)] {
 		st := &stats[i]

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/sorting"
 	"github.com/strobe-debug/strobe/internal/store"
 )
 
@@ -75,12 +76,12 @@ type rect struct {
 // It begins with the first call, if there is one: a program that starts slowly is not drawn until then.
 func newTimeline(s *session, lanes []store.Lane, firstCall int64) *timeline {
 	t := &timeline{Width: timelineWidth, to: s.lastTS, from: s.lastTS, byThread: map[event.ThreadID]*band{}}
-	slices.SortStableFunc(lanes, func(a, b store.Lane) int {
+	sorting.By(lanes, func(a, b store.Lane) int {
 		return cmp.Or(cmp.Compare(b.Calls, a.Calls), cmp.Compare(b.Events, a.Events))
 	})
 	t.More = max(len(lanes)-timelineThreads, 0)
 	lanes = lanes[:min(len(lanes), timelineThreads)]
-	slices.SortFunc(lanes, func(a, b store.Lane) int { return cmp.Compare(a.Thread, b.Thread) })
+	sorting.By(lanes, func(a, b store.Lane) int { return cmp.Compare(a.Thread, b.Thread) })
 	for _, l := range lanes {
 		tr, ok := s.track(l.Thread)
 		if !ok {

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+
+	"github.com/strobe-debug/strobe/internal/sorting"
 )
 
 const (
@@ -307,7 +309,7 @@ func (z *analyzer) decide(first *Inst, opt *Options) {
 		for _, off := range z.perhaps {
 			z.a.Tails = append(z.a.Tails, Tail{Off: off})
 		}
-		slices.SortFunc(z.a.Tails, func(a, b Tail) int { return a.Off - b.Off })
+		sorting.By(z.a.Tails, func(a, b Tail) int { return a.Off - b.Off })
 	}
 	if z.pointerJumps >= manyPointerJumps {
 		z.a.TableJumps += z.pointerJumps

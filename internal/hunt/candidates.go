@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/arch/x86/x86asm"
 
+	"github.com/strobe-debug/strobe/internal/sorting"
 	"github.com/strobe-debug/strobe/internal/symbol"
 )
 
@@ -73,7 +74,7 @@ func candidates(mod *symbol.Module, mine project) (sites []*site, cut int) {
 			})
 		}
 	}
-	slices.SortStableFunc(sites, func(a, b *site) int { return cmp.Compare(a.rank, b.rank) })
+	sorting.By(sites, func(a, b *site) int { return cmp.Compare(a.rank, b.rank) })
 	if len(sites) > maxSites {
 		cut = len(sites) - maxSites
 		sites = sites[:maxSites]

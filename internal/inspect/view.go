@@ -11,6 +11,7 @@ import (
 	"github.com/strobe-debug/strobe/internal/expr"
 	"github.com/strobe-debug/strobe/internal/fault"
 	"github.com/strobe-debug/strobe/internal/snapshot"
+	"github.com/strobe-debug/strobe/internal/sorting"
 	"github.com/strobe-debug/strobe/internal/symbol"
 	"github.com/strobe-debug/strobe/internal/value"
 )
@@ -102,7 +103,7 @@ func (s *scene) names(kind collector.ScopeKind) (names []string) {
 		return slices.Compact(names)
 	}
 	locals := slices.Clone(s.locals)
-	slices.SortStableFunc(locals, func(a, b localVariable) int { return b.Depth - a.Depth })
+	sorting.By(locals, func(a, b localVariable) int { return b.Depth - a.Depth })
 	seen := map[string]int{}
 	for i := range locals {
 		l := &locals[i]

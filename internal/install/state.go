@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/strobe-debug/strobe/internal/plainfile"
+	"github.com/strobe-debug/strobe/internal/sorting"
 )
 
 // record is what is remembered of a file that was written.
@@ -224,7 +225,7 @@ func makeDirs(dir string) ([]string, error) {
 
 // removeDirs takes directories away that were made for a file, if nothing else is in them.
 func removeDirs(dirs []string) {
-	slices.SortFunc(dirs, func(a, b string) int { return len(b) - len(a) }) // the inner ones first
+	sorting.By(dirs, func(a, b string) int { return len(b) - len(a) }) // the inner ones first
 	for _, d := range dirs {
 		_ = os.Remove(d) // one that has something in it stays
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/strobe-debug/strobe/internal/sorting"
 )
 
 // prompt is a usual task, as a person picks it in a client.
@@ -113,7 +115,7 @@ func (s *Server) complete(ctx context.Context, req *sdk.CompleteRequest) (*sdk.C
 	}
 	lower := strings.ToLower(p.Argument.Value)
 	all = slices.DeleteFunc(all, func(v string) bool { return !strings.Contains(strings.ToLower(v), lower) })
-	slices.SortStableFunc(all, func(x, y string) int { // what begins so is nearer
+	sorting.By(all, func(x, y string) int { // what begins so is nearer
 		return strings.Index(strings.ToLower(x), lower) - strings.Index(strings.ToLower(y), lower)
 	})
 	out := &sdk.CompleteResult{}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/strobe-debug/strobe/internal/sorting"
 )
 
 // Set is descriptions from several files, the first of which count most. Safe for concurrent use.
@@ -111,7 +113,7 @@ func (s *Set) Lookup(name string) []Match {
 	if plain := Plain(name); plain != name {
 		out = append(out, s.named(plain)...)
 	}
-	slices.SortStableFunc(out, func(a, b Match) int { // names without wildcards count more
+	sorting.By(out, func(a, b Match) int { // names without wildcards count more
 		return cmp.Or(a.rank-b.rank, b.Type.Priority-a.Type.Priority, len(a.Bound)-len(b.Bound))
 	})
 	return out

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/strobe-debug/strobe/internal/sorting"
 )
 
 const (
@@ -89,7 +91,7 @@ func (c *cutter) object(in string, all []member, room int) json.RawMessage {
 		order[i] = i
 		left -= len(quoted(all[i].name)) + 2
 	}
-	slices.SortStableFunc(order, func(x, y int) int { return len(all[x].raw) - len(all[y].raw) })
+	sorting.By(order, func(x, y int) int { return len(all[x].raw) - len(all[y].raw) })
 	need := 0 // at least, by those that have nothing yet
 	for i := range fit {
 		need += least(all[i].raw)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/strobe-debug/strobe/internal/event"
 	"github.com/strobe-debug/strobe/internal/near"
+	"github.com/strobe-debug/strobe/internal/sorting"
 	"github.com/strobe-debug/strobe/internal/store"
 )
 
@@ -135,7 +136,7 @@ func (k *checked) rank() int {
 
 // write puts the verdicts into res.
 func (c *checker) write(res *Result) (notes []string) {
-	slices.SortStableFunc(c.all, func(x, y *checked) int {
+	sorting.By(c.all, func(x, y *checked) int {
 		return cmp.Or(cmp.Compare(x.rank(), y.rank()), cmp.Compare(y.broken, x.broken), cmp.Compare(y.calls, x.calls))
 	})
 	var b strings.Builder
@@ -242,6 +243,6 @@ func (c *checker) recordedNames(k *checked) (names []string) {
 		return strings.Count(name, ".") + strings.Count(name, "[") + 2*btoi(strings.HasPrefix(name, "this.") ||
 			strings.HasPrefix(name, "self."))
 	}
-	slices.SortStableFunc(names, func(x, y string) int { return far(x) - far(y) })
+	sorting.By(names, func(x, y string) int { return far(x) - far(y) })
 	return append([]string{"result"}, names...)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/strobe-debug/strobe/internal/columns"
 	"github.com/strobe-debug/strobe/internal/expr"
+	"github.com/strobe-debug/strobe/internal/sorting"
 )
 
 // Bounds of view diff.
@@ -116,7 +117,7 @@ func (a *asker) contrasts(b *strings.Builder, t *columns.Table, with, without []
 			all = append(all, one)
 		}
 	}
-	slices.SortStableFunc(all, func(x, y contrast) int { return cmp.Compare(y.apart, x.apart) })
+	sorting.By(all, func(x, y contrast) int { return cmp.Compare(y.apart, x.apart) })
 	for i, one := range all {
 		if i == maxContrasts {
 			fmt.Fprintf(b, "  …+%d\n", len(all)-i)

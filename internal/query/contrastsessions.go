@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/columns"
+	"github.com/strobe-debug/strobe/internal/sorting"
 	"github.com/strobe-debug/strobe/internal/store"
 )
 
@@ -45,7 +45,7 @@ func (a *asker) contrastSessions(parts []part, res *Result, other *store.Store) 
 	for i, names := range only {
 		list(&text, []string{"only in a: ", "only in b: "}[i], names, maxHeldRules, a.short()/6)
 	}
-	slices.SortStableFunc(all, func(x, y sideBySide) int { return cmp.Compare(y.apart, x.apart) })
+	sorting.By(all, func(x, y sideBySide) int { return cmp.Compare(y.apart, x.apart) })
 	for _, one := range all {
 		text.WriteString(one.text)
 	}
@@ -81,7 +81,7 @@ func (a *asker) oneOfBoth(c *calls, nA, nB int, shared map[string]bool) (out sid
 			all = append(all, one)
 		}
 	}
-	slices.SortStableFunc(all, func(x, y contrast) int { return cmp.Compare(y.apart, x.apart) })
+	sorting.By(all, func(x, y contrast) int { return cmp.Compare(y.apart, x.apart) })
 	if len(all) == 0 && nA == nB {
 		return out
 	}

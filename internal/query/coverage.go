@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"path"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/sorting"
 	"github.com/strobe-debug/strobe/internal/store"
 )
 
@@ -146,7 +146,7 @@ func (a *asker) coveredFiles(all []store.Covered) (files []*coveredFile, ran, to
 		}
 		f.never = append(f.never, fmt.Sprintf("%s:%d", cut(c.Name, 120), c.Line))
 	}
-	slices.SortStableFunc(files, func(x, y *coveredFile) int {
+	sorting.By(files, func(x, y *coveredFile) int {
 		return cmp.Or(cmp.Compare(len(y.never), len(x.never)), cmp.Compare(x.path, y.path))
 	})
 	return files, ran, total, partly

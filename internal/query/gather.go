@@ -8,6 +8,7 @@ import (
 	"github.com/strobe-debug/strobe/internal/columns"
 	"github.com/strobe-debug/strobe/internal/event"
 	"github.com/strobe-debug/strobe/internal/record"
+	"github.com/strobe-debug/strobe/internal/sorting"
 	"github.com/strobe-debug/strobe/internal/store"
 	"github.com/strobe-debug/strobe/internal/value"
 )
@@ -138,7 +139,7 @@ func (a *asker) gatherInto(g *gathered, parts []part, putEnter, putExit putter) 
 		at.calls.table.Rows[at.row].Exit = row.ID
 		putExit(at.calls.table, at.row, a.fn(row.Func), row)
 	})
-	slices.SortStableFunc(g.all, func(x, y *calls) int { return cmp.Compare(y.seen, x.seen) })
+	sorting.By(g.all, func(x, y *calls) int { return cmp.Compare(y.seen, x.seen) })
 	return err
 }
 

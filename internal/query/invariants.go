@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/columns"
+	"github.com/strobe-debug/strobe/internal/sorting"
 )
 
 // Bounds of view invariants.
@@ -41,7 +42,7 @@ func (a *asker) invariants(parts []part, res *Result) (notes []string, err error
 		res.TotalCount += c.seen
 		all = append(all, f)
 	}
-	slices.SortStableFunc(all, func(x, y found) int { return cmp.Compare(y.surprise(), x.surprise()) })
+	sorting.By(all, func(x, y found) int { return cmp.Compare(y.surprise(), x.surprise()) })
 	w := &ruleWriter{a: a, limit: a.budget()}
 	var plain []string
 	for i := range all {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/columns"
+	"github.com/strobe-debug/strobe/internal/sorting"
 	"github.com/strobe-debug/strobe/internal/store"
 )
 
@@ -102,7 +103,7 @@ func (a *asker) invariantsOfOther(parts []part, res *Result, other *store.Store)
 		}
 	}
 	all = slices.DeleteFunc(all, func(f broken) bool { return len(f.rules) == 0 })
-	slices.SortStableFunc(all, func(x, y broken) int { return cmp.Compare(y.score, x.score) })
+	sorting.By(all, func(x, y broken) int { return cmp.Compare(y.score, x.score) })
 	var b strings.Builder
 	for i := range all {
 		text, err := a.brokenText(all[i].c, all[i].rules, learned[all[i].c])
@@ -158,7 +159,7 @@ func brokenHere(t *columns.Table, learned int, shared map[string]bool) (out []co
 		}
 		out = append(out, r)
 	}
-	slices.SortStableFunc(out, func(x, y columns.Rule) int { return cmp.Compare(y.Surprise, x.Surprise) })
+	sorting.By(out, func(x, y columns.Rule) int { return cmp.Compare(y.Surprise, x.Surprise) })
 	return out
 }
 

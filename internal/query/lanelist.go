@@ -3,9 +3,9 @@ package query
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/sorting"
 	"github.com/strobe-debug/strobe/internal/store"
 )
 
@@ -50,6 +50,6 @@ func ListLanes(ctx context.Context, st *store.Store) (*Lanes, error) {
 		r.Lanes = append(r.Lanes, LaneRow{Lane: l.Thread, PID: t.PID, ThreadID: t.TID, Name: t.Name, Task: task != "",
 			Calls: l.Calls, Events: l.Events, From: l.From, To: l.To})
 	}
-	slices.SortStableFunc(r.Lanes, func(x, y LaneRow) int { return threads[x.Lane].Compare(threads[y.Lane]) })
+	sorting.By(r.Lanes, func(x, y LaneRow) int { return threads[x.Lane].Compare(threads[y.Lane]) })
 	return r, nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/strobe-debug/strobe/internal/event"
 	"github.com/strobe-debug/strobe/internal/record"
+	"github.com/strobe-debug/strobe/internal/sorting"
 	"github.com/strobe-debug/strobe/internal/store"
 )
 
@@ -70,7 +71,7 @@ func (b *builder) inOrder(parent, n *node) {
 	if len(parent.running) > 0 && len(parent.waiting) < maxWaiting {
 		first = slices.Min(parent.running)
 	}
-	slices.SortFunc(parent.waiting, func(x, y *node) int { return int(x.id - y.id) })
+	sorting.By(parent.waiting, func(x, y *node) int { return int(x.id - y.id) })
 	for len(parent.waiting) > 0 && (first == 0 || parent.waiting[0].id < first) {
 		b.put(parent, parent.waiting[0])
 		parent.waiting = parent.waiting[1:]

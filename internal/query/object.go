@@ -11,6 +11,7 @@ import (
 
 	"github.com/strobe-debug/strobe/internal/event"
 	"github.com/strobe-debug/strobe/internal/record"
+	"github.com/strobe-debug/strobe/internal/sorting"
 	"github.com/strobe-debug/strobe/internal/store"
 	"github.com/strobe-debug/strobe/internal/value"
 )
@@ -95,7 +96,7 @@ func (a *asker) objectView(res *Result) (notes []string, err error) {
 			return nil, fmt.Errorf("look for 0x%x: %w", o.addr, err)
 		}
 	}
-	slices.SortFunc(o.uses, func(x, y *objectUse) int { return cmp.Compare(x.id, y.id) })
+	sorting.By(o.uses, func(x, y *objectUse) int { return cmp.Compare(x.id, y.id) })
 	o.live()
 	if len(o.uses) == 0 {
 		return nil, nil

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/sorting"
 )
 
 // objectLife is what lay at an address from when it was made to when it was freed.
@@ -130,7 +131,7 @@ func (o *objectFinder) header(b *strings.Builder) {
 	}
 	b.WriteByte('\n')
 	lives := slices.Clone(o.lives)
-	slices.SortStableFunc(lives, func(x, y *objectLife) int { return min(len(y.late), 1) - min(len(x.late), 1) })
+	sorting.By(lives, func(x, y *objectLife) int { return min(len(y.late), 1) - min(len(x.late), 1) })
 	for i, l := range lives {
 		if i == maxLives {
 			fmt.Fprintf(b, "…+%d lives\n", len(lives)-i)

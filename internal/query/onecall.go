@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/strobe-debug/strobe/internal/event"
 	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/sorting"
 	"github.com/strobe-debug/strobe/internal/store"
 )
 
@@ -156,7 +156,7 @@ func (a *asker) calleesOf(one *OneEvent, enter, upTo event.ID) error {
 	for _, c := range counts {
 		one.Callees = append(one.Callees, *c)
 	}
-	slices.SortFunc(one.Callees, func(x, y CalleeCount) int {
+	sorting.By(one.Callees, func(x, y CalleeCount) int {
 		return cmp.Or(cmp.Compare(y.TotalNs, x.TotalNs), cmp.Compare(x.Function, y.Function))
 	})
 	if len(one.Callees) > maxCallees {

@@ -3,10 +3,10 @@ package query
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/sorting"
 	"github.com/strobe-debug/strobe/internal/store"
 )
 
@@ -120,7 +120,7 @@ func (a *asker) page(parts []part, offset, limit int) (rows []store.Row, total i
 		}
 	}
 	if len(parts) > 1 {
-		slices.SortFunc(rows, func(x, y store.Row) int { return cmp.Compare(x.ID, y.ID) })
+		sorting.By(rows, func(x, y store.Row) int { return cmp.Compare(x.ID, y.ID) })
 	}
 	rows = rows[min(offset, len(rows)):]
 	rows = rows[:min(limit, len(rows))]
@@ -163,7 +163,7 @@ func (a *asker) threadPage(parts []part, offset, limit int) (rows []store.Row, t
 	for i := range ids {
 		ids[i] = event.ThreadID(i)
 	}
-	slices.SortStableFunc(ids, func(x, y event.ThreadID) int {
+	sorting.By(ids, func(x, y event.ThreadID) int {
 		s, t := a.threads[x], a.threads[y]
 		return s.Compare(t)
 	})

@@ -5,10 +5,10 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/sorting"
 	"github.com/strobe-debug/strobe/internal/store"
 )
 
@@ -86,7 +86,7 @@ func listRan(found map[event.FuncID]*ranFunc, fns []event.Function, start int64,
 	for _, f := range found {
 		all = append(all, f)
 	}
-	slices.SortFunc(all, func(a, b *ranFunc) int {
+	sorting.By(all, func(a, b *ranFunc) int {
 		return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.depth, b.depth), cmp.Compare(a.calls, b.calls))
 	})
 	out := Ran{Count: len(all)}

@@ -3,9 +3,9 @@ package query
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/sorting"
 )
 
 // maxSampledFunctions is how many sampled functions an answer names.
@@ -55,7 +55,7 @@ func (a *asker) sampled(res *Result) (note string) {
 		recorded += out.Functions[i].Recorded
 	}
 	out.Rate = share(recorded, out.Calls)
-	slices.SortStableFunc(out.Functions, func(x, y SampledFunction) int {
+	sorting.By(out.Functions, func(x, y SampledFunction) int {
 		return cmp.Compare(y.Calls-y.Recorded, x.Calls-x.Recorded)
 	})
 	if n := len(out.Functions); n > maxSampledFunctions {
@@ -106,7 +106,7 @@ func (a *asker) lostCalls(res *Result) (note string) {
 	if len(out.Functions) == 0 {
 		return ""
 	}
-	slices.SortStableFunc(out.Functions, func(x, y LostFunction) int { return cmp.Compare(y.Dropped, x.Dropped) })
+	sorting.By(out.Functions, func(x, y LostFunction) int { return cmp.Compare(y.Dropped, x.Dropped) })
 	if n := len(out.Functions); n > maxSampledFunctions {
 		out.Functions, out.More = out.Functions[:maxSampledFunctions], n-maxSampledFunctions
 	}

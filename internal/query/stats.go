@@ -10,6 +10,7 @@ import (
 
 	"github.com/strobe-debug/strobe/internal/event"
 	"github.com/strobe-debug/strobe/internal/record"
+	"github.com/strobe-debug/strobe/internal/sorting"
 	"github.com/strobe-debug/strobe/internal/store"
 	"github.com/strobe-debug/strobe/internal/value"
 )
@@ -52,7 +53,7 @@ func (a *asker) stats(parts []part, res *Result) (notes []string, err error) {
 		return nil, err
 	}
 	a.countsAll = fromCounters
-	slices.SortFunc(rows, func(x, y Stat) int {
+	sorting.By(rows, func(x, y Stat) int {
 		return cmp.Or(cmp.Compare(y.TotalNs, x.TotalNs), cmp.Compare(y.Calls, x.Calls), cmp.Compare(x.Function, y.Function),
 			cmp.Compare(x.fn, y.fn))
 	})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/strobe-debug/strobe/internal/columns"
 	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/sorting"
 	"github.com/strobe-debug/strobe/internal/store"
 )
 
@@ -122,7 +123,7 @@ func (w *summaryWriter) processes() error {
 		last := p.text[len(p.text)-1]
 		return btoi(last == "exit 0" || !strings.HasPrefix(last, "exit") && !strings.HasPrefix(last, "died"))
 	}
-	slices.SortStableFunc(all, func(x, y *process) int { return odd(x) - odd(y) })
+	sorting.By(all, func(x, y *process) int { return odd(x) - odd(y) })
 	for _, p := range all {
 		items = append(items, fmt.Sprintf("%d %s", p.pid, strings.Join(p.text[max(0, len(p.text)-3):], ", ")))
 	}
@@ -196,7 +197,7 @@ func (w *summaryWriter) exceptions() error {
 	if err != nil {
 		return err
 	}
-	slices.SortStableFunc(all, func(x, y *thrown) int { return cmp.Compare(x.n, y.n) })
+	sorting.By(all, func(x, y *thrown) int { return cmp.Compare(x.n, y.n) })
 	for i, t := range all {
 		if i == maxTold {
 			w.line("exceptions: %d more kinds", len(all)-i)
@@ -219,7 +220,7 @@ func (w *summaryWriter) functions() error {
 		return nil
 	}
 	pick := func(head string, by func(s *store.FuncStat) int64, show func(s *store.FuncStat) string) {
-		slices.SortStableFunc(all, func(x, y store.FuncStat) int { return cmp.Compare(by(&y), by(&x)) })
+		sorting.By(all, func(x, y store.FuncStat) int { return cmp.Compare(by(&y), by(&x)) })
 		var items []string
 		for i := range all {
 			if by(&all[i]) > 0 {
@@ -298,7 +299,7 @@ func (w *summaryWriter) odd(parts []part) (notes []string, err error) {
 			open = append(open, fmt.Sprintf("%s ×%d (#%d)", cut(c.name, 80), n, c.table.Rows[i].Enter))
 		}
 	}
-	slices.SortStableFunc(rules, func(x, y columns.Rule) int { return cmp.Compare(y.Surprise, x.Surprise) })
+	sorting.By(rules, func(x, y columns.Rule) int { return cmp.Compare(y.Surprise, x.Surprise) })
 	var items []string
 	for _, r := range rules[:min(len(rules), maxTold+1)] {
 		c := at[r.Columns[0]]

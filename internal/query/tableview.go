@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/strobe-debug/strobe/internal/columns"
+	"github.com/strobe-debug/strobe/internal/sorting"
 	"github.com/strobe-debug/strobe/internal/store"
 )
 
@@ -138,7 +139,7 @@ func (v *callTable) choose() error {
 		}
 	}
 	copies := v.copies()
-	slices.SortStableFunc(rest, func(x, y *columns.Column) int {
+	sorting.By(rest, func(x, y *columns.Column) int {
 		return cmp.Compare(v.weight(y, odd, copies), v.weight(x, odd, copies))
 	})
 	width := 0
@@ -152,7 +153,7 @@ func (v *callTable) choose() error {
 		v.shown = append(v.shown, c)
 	}
 	all := v.t.Columns()
-	slices.SortStableFunc(v.shown, func(x, y *columns.Column) int {
+	sorting.By(v.shown, func(x, y *columns.Column) int {
 		return cmp.Or(cmp.Compare(x.Place, y.Place), cmp.Compare(slices.Index(all, x), slices.Index(all, y)))
 	})
 	return nil
@@ -297,7 +298,7 @@ func (v *callTable) sorted() (bool, error) {
 		return false, invalid("order", "Its columns are "+cut(strings.Join(v.paths(), ", "), 400)+".", "%s has no column %q",
 			v.c.name, excerpt([]byte(name)))
 	}
-	slices.SortStableFunc(v.groups, func(x, y rowGroup) int {
+	sorting.By(v.groups, func(x, y rowGroup) int {
 		a, b := c.At(x.first), c.At(y.first)
 		order, ok := columns.Compare(a, b)
 		if !ok { // numbers first

@@ -2,9 +2,9 @@ package query
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/sorting"
 	"github.com/strobe-debug/strobe/internal/store"
 )
 
@@ -72,7 +72,7 @@ func (a *asker) sections(parts []part, roots []store.Row) (out []section, others
 		}
 		out = append(out, s)
 	}
-	slices.SortStableFunc(out, func(x, y section) int {
+	sorting.By(out, func(x, y section) int {
 		s, t := a.thread(x.thread), a.thread(y.thread)
 		return s.Compare(t)
 	})

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/strobe-debug/strobe/internal/session"
+	"github.com/strobe-debug/strobe/internal/sorting"
 	"github.com/strobe-debug/strobe/internal/testrun"
 )
 
@@ -188,7 +189,7 @@ func (s *Service) testList() *TestList {
 		all = append(all, dated{r.Began, r.Row})
 	}
 	s.kept.mu.Unlock()
-	slices.SortStableFunc(all, func(a, b dated) int {
+	sorting.By(all, func(a, b dated) int {
 		return cmp.Or(b.began.Compare(a.began), cmp.Compare(b.row.TestRunID, a.row.TestRunID))
 	})
 	l := &TestList{Runs: make([]TestRow, 0, len(all))}

@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/strobe-debug/strobe/internal/session"
+	"github.com/strobe-debug/strobe/internal/sorting"
 )
 
 // PlannedCalls is how often a function is called that would be traced.
@@ -40,7 +40,7 @@ func plan(ctx context.Context, sess *session.Session, change session.TraceChange
 			r.Planned = append(r.Planned, PlannedCalls{c.Function, rate})
 		}
 	}
-	slices.SortFunc(r.Planned, func(x, y PlannedCalls) int {
+	sorting.By(r.Planned, func(x, y PlannedCalls) int {
 		return cmp.Or(cmp.Compare(y.CallsPerSecond, x.CallsPerSecond), cmp.Compare(x.Function, y.Function))
 	})
 	r.Planned = r.Planned[:min(len(r.Planned), maxPlanned)]

@@ -2,8 +2,9 @@ package session
 
 import (
 	"runtime/debug"
-	"slices"
 	"time"
+
+	"github.com/strobe-debug/strobe/internal/sorting"
 )
 
 // maxOpenEnded is how many ended sessions keep their store open: enough for a client that compares
@@ -23,7 +24,7 @@ func (m *Manager) closeIdle() (later bool) {
 			ended = append(ended, s)
 		}
 	}
-	slices.SortFunc(ended, func(a, b *Session) int { return b.lastUsed().Compare(a.lastUsed()) })
+	sorting.By(ended, func(a, b *Session) int { return b.lastUsed().Compare(a.lastUsed()) })
 	var drop []*Session
 	for i, s := range ended {
 		if i < maxOpenEnded {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/sorting"
 )
 
 // pending are the writes of one stream of which bytes are still to come, by thread: within a thread their order is
@@ -124,7 +125,7 @@ func (p *pending) candidates() []candidate {
 			}
 		}
 	}
-	slices.SortStableFunc(p.cands, func(a, b candidate) int { return cmp.Compare(a.TS, b.TS) })
+	sorting.By(p.cands, func(a, b candidate) int { return cmp.Compare(a.TS, b.TS) })
 	return p.cands
 }
 

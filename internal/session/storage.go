@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/strobe-debug/strobe/internal/fault"
 	"github.com/strobe-debug/strobe/internal/settings"
+	"github.com/strobe-debug/strobe/internal/sorting"
 	"github.com/strobe-debug/strobe/internal/store"
 )
 
@@ -144,7 +144,7 @@ func (m *Manager) sweepNow(ctx context.Context, set settings.Settings, now time.
 		return fmt.Errorf("list sessions: %w", err)
 	}
 	end := func(i *Info) int64 { return max(i.EndedAt, i.StartedAt, i.ImportedAt) }
-	slices.SortStableFunc(infos, func(a, b Info) int { return cmp.Compare(end(&a), end(&b)) })
+	sorting.By(infos, func(a, b Info) int { return cmp.Compare(end(&a), end(&b)) })
 	total := m.diskUse()
 	var errs []error
 	for i := range infos {

@@ -9,6 +9,7 @@ import (
 	"github.com/strobe-debug/strobe/internal/crash"
 	"github.com/strobe-debug/strobe/internal/natvis"
 	"github.com/strobe-debug/strobe/internal/secret"
+	"github.com/strobe-debug/strobe/internal/sorting"
 	"github.com/strobe-debug/strobe/internal/symbol"
 	"github.com/strobe-debug/strobe/internal/unwind"
 	"github.com/strobe-debug/strobe/internal/value"
@@ -133,7 +134,7 @@ func (p *Picture) Values(u *unwind.Unwinder, f *unwind.Frame, out *crash.Frame, 
 	seen := map[string]int{}
 	locals := u.Locals(f)
 	// a name means the innermost of that name
-	slices.SortStableFunc(locals, func(a, b unwind.Local) int { return b.Depth - a.Depth })
+	sorting.By(locals, func(a, b unwind.Local) int { return b.Depth - a.Depth })
 	for i := range locals {
 		l := &locals[i]
 		if l.Name == "" || l.Type == nil || !Written(l) {

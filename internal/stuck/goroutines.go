@@ -10,6 +10,7 @@ import (
 
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/goroutine"
+	"github.com/strobe-debug/strobe/internal/sorting"
 )
 
 // A Go program's threads say little: they wait for work. Its goroutines say it. A Go program can never go on when
@@ -93,7 +94,7 @@ func judgeGo(programs []*goProgram, rep *collector.ThreadReport, pids []int, lim
 		f.Stuck = deadlock || never
 		return f
 	}
-	slices.SortStableFunc(all, func(a, b said) int { return cmp.Compare(a.rank, b.rank) })
+	sorting.By(all, func(a, b said) int { return cmp.Compare(a.rank, b.rank) })
 	f.Threads = append(lines(all, MaxThreads-min(len(native), 2)), native...)
 	f.Threads = f.Threads[:min(len(f.Threads), MaxThreads)]
 	if deadlock { // of threads

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/sorting"
 )
 
 // NodeTest runs tests through Node's own runner, node --test, with a reporter of ours beside its own.
@@ -97,7 +98,7 @@ func (a NodeTest) Start(p *Project, r *Request, emit func(Event)) (Execution, er
 
 // reorder puts options before files, as node wants them.
 func reorder(args []string) []string {
-	slices.SortStableFunc(args, func(a, b string) int {
+	sorting.By(args, func(a, b string) int {
 		return rank(a) - rank(b)
 	})
 	return args

@@ -20,6 +20,7 @@ import (
 	"github.com/strobe-debug/strobe/internal/plainfile"
 	"github.com/strobe-debug/strobe/internal/session"
 	"github.com/strobe-debug/strobe/internal/settings"
+	"github.com/strobe-debug/strobe/internal/sorting"
 	"github.com/strobe-debug/strobe/internal/store"
 	"github.com/strobe-debug/strobe/internal/stuck"
 	"github.com/strobe-debug/strobe/internal/testadapter"
@@ -279,7 +280,7 @@ func (m *Manager) choose(p *testadapter.Project, r *Request) (testadapter.Adapte
 	if best == nil {
 		return nil, found, nil, errNoFramework
 	}
-	slices.SortStableFunc(seen, func(a, b Seen) int { return b.Confidence - a.Confidence })
+	sorting.By(seen, func(a, b Seen) int { return b.Confidence - a.Confidence })
 	return best, found, seen, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/strobe-debug/strobe/internal/sorting"
 	"github.com/strobe-debug/strobe/internal/testadapter"
 )
 
@@ -64,7 +65,7 @@ func (r *Run) State() (status string, p Progress, res *Result, sessions []string
 			open = append(open, e)
 		}
 	}
-	slices.SortStableFunc(open, func(a, b *entry) int { return a.began.Compare(b.began) })
+	sorting.By(open, func(a, b *entry) int { return a.began.Compare(b.began) })
 	for _, e := range open[:min(len(open), maxCurrent)] {
 		b := r.base[e.test.ID]
 		p.Current = append(p.Current, Current{e.test.ID, now.Sub(e.began).Milliseconds(), b.Median().Milliseconds()})

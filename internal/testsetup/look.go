@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/sorting"
 	"github.com/strobe-debug/strobe/internal/testadapter"
 )
 
@@ -65,7 +66,7 @@ func look(p *testadapter.Project) (list []*found, whole bool) {
 			list = append(list, f)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b *found) int {
+	sorting.By(list, func(a, b *found) int {
 		for _, d := range []int{order(len(a.sources) > 0, len(b.sources) > 0), depth(a.dir) - depth(b.dir),
 			order(a.system != "", b.system != ""),
 			order(len(a.tests) > 0, len(b.tests) > 0), len(b.sources) - len(a.sources)} {

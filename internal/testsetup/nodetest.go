@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/lazyregexp"
+	"github.com/strobe-debug/strobe/internal/sorting"
 )
 
 // nodeModule is what a first test imports.
@@ -60,7 +61,7 @@ func (s *setup) nodeTarget() nodeModule {
 		}
 		return 4 + strings.Count(below, "/")
 	}
-	slices.SortStableFunc(files, func(a, b string) int { return rank(a) - rank(b) })
+	sorting.By(files, func(a, b string) int { return rank(a) - rank(b) })
 	for _, file := range files[:min(len(files), maxTexts)] {
 		text := s.p.Read(file)
 		m := exported(text)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/event"
+	"github.com/strobe-debug/strobe/internal/sorting"
 	"github.com/strobe-debug/strobe/internal/value"
 )
 
@@ -293,7 +294,7 @@ func (d *diff) callCounts(name, list int) []string {
 		}
 	}
 	of = slices.DeleteFunc(of, func(c count) bool { return c.a == c.b })
-	slices.SortStableFunc(of, func(x, y count) int { return cmp.Compare(abs(y.a-y.b), abs(x.a-x.b)) })
+	sorting.By(of, func(x, y count) int { return cmp.Compare(abs(y.a-y.b), abs(x.a-x.b)) })
 	var out []string
 	for _, c := range of {
 		out = append(out, fmt.Sprintf("%s: %d in a, %d in b", short(d.names.text[c.name], name), c.a, c.b))

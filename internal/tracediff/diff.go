@@ -7,6 +7,7 @@ import (
 
 	"github.com/strobe-debug/strobe/internal/event"
 	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/sorting"
 	"github.com/strobe-debug/strobe/internal/store"
 	"github.com/strobe-debug/strobe/internal/value"
 )
@@ -116,7 +117,7 @@ func (d *diff) walk() {
 			d.counts[g] += n
 		}
 	}
-	slices.SortStableFunc(d.found, func(x, y found) int { return int(max(min(x.at-y.at, 1), -1)) })
+	sorting.By(d.found, func(x, y found) int { return int(max(min(x.at-y.at, 1), -1)) })
 }
 
 func without(lanes, some []*lane) []*lane {

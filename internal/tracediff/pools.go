@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/strobe-debug/strobe/internal/sorting"
 )
 
 // Threads of one role share work in another way each time: which of them a task falls to is no difference. So threads
@@ -88,7 +90,7 @@ func (d *diff) merge(lanes []*lane, mine, others []task, loop bool) *lane {
 		mine[i].alone = there[sub] < 0
 	}
 	hash := d.names.hash
-	slices.SortStableFunc(mine, func(x, y task) int {
+	sorting.By(mine, func(x, y task) int {
 		a, b := x.node(), y.node()
 		if x.alone != y.alone {
 			return one(x.alone) - one(y.alone)

@@ -12,6 +12,7 @@ import (
 	"github.com/strobe-debug/strobe/internal/crash"
 	"github.com/strobe-debug/strobe/internal/event"
 	"github.com/strobe-debug/strobe/internal/record"
+	"github.com/strobe-debug/strobe/internal/sorting"
 	"github.com/strobe-debug/strobe/internal/store"
 	"github.com/strobe-debug/strobe/internal/value"
 )
@@ -315,7 +316,7 @@ func (b *builder) finish() {
 			names[t.PID] = t.Name
 		}
 	}
-	slices.SortStableFunc(b.side.lanes, func(x, y *lane) int {
+	sorting.By(b.side.lanes, func(x, y *lane) int {
 		return cmp.Or(cmp.Compare(order[x.thread.PID], order[y.thread.PID]), cmp.Compare(x.thread.TID, y.thread.TID))
 	})
 	for _, l := range b.side.lanes {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/strobe-debug/strobe/internal/fault"
 	"github.com/strobe-debug/strobe/internal/near"
+	"github.com/strobe-debug/strobe/internal/sorting"
 )
 
 // keptShots is how many looks are kept to compare with.
@@ -89,7 +90,7 @@ func (p *Panel) Noted(ctx context.Context) (ids []string, changes int) {
 			count[g.id] = n
 		}
 	}
-	slices.SortFunc(ids, func(a, b string) int {
+	sorting.By(ids, func(a, b string) int {
 		if count[a] != count[b] {
 			return count[b] - count[a]
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/strobe-debug/strobe/internal/sorting"
 	"github.com/strobe-debug/strobe/internal/symbol"
 )
 
@@ -152,7 +153,7 @@ func New(mem Memory, mods []Module, o Options) *Unwinder {
 	u := &Unwinder{mods: slices.Clone(mods), o: o, rows: map[uint64]*cachedRow{}, names: map[nameKey][]symbol.Scope{},
 		counts: map[nameKey]int{}, text: map[*symbol.Module]textRange{}}
 	u.mem.mem = mem
-	slices.SortFunc(u.mods, func(a, b Module) int {
+	sorting.By(u.mods, func(a, b Module) int {
 		switch {
 		case a.Lo < b.Lo:
 			return -1

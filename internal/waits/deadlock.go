@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/strobe-debug/strobe/internal/sorting"
 )
 
 // deadlocks finds the circles: every thread waits for at most one other.
@@ -34,7 +36,7 @@ func (a *analysis) deadlocks() []Deadlock {
 	for i := range found {
 		found[i].Blocked = a.behind(&found[i]) + max(gone[lost[i]]-1, 0)
 	}
-	slices.SortFunc(found, func(x, y Deadlock) int { return x.Threads[0].ThreadID - y.Threads[0].ThreadID })
+	sorting.By(found, func(x, y Deadlock) int { return x.Threads[0].ThreadID - y.Threads[0].ThreadID })
 	return found
 }
 

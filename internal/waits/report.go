@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/strobe-debug/strobe/internal/sorting"
 )
 
 // Row is one thread for a reader, or several that do the same.
@@ -86,7 +88,7 @@ func Summarize(threads []*Thread, procs map[int]*Process, deadlocks []Deadlock) 
 		}
 	}
 	if len(r.Threads) > maxRows {
-		slices.SortStableFunc(r.Threads, func(x, y Row) int { return rank(member, &x) - rank(member, &y) })
+		sorting.By(r.Threads, func(x, y Row) int { return rank(member, &x) - rank(member, &y) })
 		for _, row := range r.Threads[maxRows:] {
 			r.NotShown += max(row.Count, 1)
 		}

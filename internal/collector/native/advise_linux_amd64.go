@@ -9,6 +9,7 @@ import (
 
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/hook"
+	"github.com/strobe-debug/strobe/internal/sorting"
 	"github.com/strobe-debug/strobe/internal/symbol"
 )
 
@@ -323,7 +324,7 @@ func (a *adviser) statements(c *userCode, file string) []symbol.Statement {
 	for _, path := range paths {
 		have = append(have, c.mod.FileStatements(path)...)
 	}
-	slices.SortStableFunc(have, func(a, b symbol.Statement) int { return a.Line - b.Line })
+	sorting.By(have, func(a, b symbol.Statement) int { return a.Line - b.Line })
 	c.lines[file] = have
 	return have
 }

@@ -2,11 +2,11 @@ package native
 
 import (
 	"cmp"
-	"slices"
 	"time"
 
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/ring"
+	"github.com/strobe-debug/strobe/internal/sorting"
 )
 
 // Values that lead far fill rings and disk, and the more often a function is called, the less each call tells. So the
@@ -42,7 +42,7 @@ func (d *drainer) tellCut(flush bool, now time.Time) {
 	for fn := range d.cut {
 		most = append(most, fn)
 	}
-	slices.SortFunc(most, func(a, b *function) int {
+	sorting.By(most, func(a, b *function) int {
 		return cmp.Or(cmp.Compare(d.cut[b], d.cut[a]), cmp.Compare(a.sym.Name, b.sym.Name))
 	})
 	for _, fn := range most[:min(len(most), cutNames)] {

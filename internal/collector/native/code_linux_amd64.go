@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"github.com/strobe-debug/strobe/internal/sorting"
 	"github.com/strobe-debug/strobe/internal/symbol"
 )
 
@@ -75,7 +76,7 @@ func (c *codeSeen) reset(p *process, scans int64) {
 			}
 		}
 	}
-	slices.SortFunc(c.ranges, func(a, b codeRange) int { return cmp.Compare(a.lo, b.lo) })
+	sorting.By(c.ranges, func(a, b codeRange) int { return cmp.Compare(a.lo, b.lo) })
 	for i := 1; i < len(c.ranges); i++ {
 		if g := (codeRange{c.ranges[i-1].hi, c.ranges[i].lo}); g.lo < g.hi && g.hi-g.lo > c.gap.hi-c.gap.lo {
 			c.gap = g

@@ -6,6 +6,7 @@ import (
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/event"
 	"github.com/strobe-debug/strobe/internal/ptrace"
+	"github.com/strobe-debug/strobe/internal/sorting"
 	"github.com/strobe-debug/strobe/internal/symbol"
 )
 
@@ -108,7 +109,7 @@ func (p *process) standingAt() func(at uint64) bool {
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b span) int { return int(a.lo>>1) - int(b.lo>>1) })
+	sorting.By(all, func(a, b span) int { return int(a.lo>>1) - int(b.lo>>1) })
 	return func(at uint64) bool {
 		p.trapMu.RLock()
 		tr := p.traps[at]

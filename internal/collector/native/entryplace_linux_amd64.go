@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/ptrace"
+	"github.com/strobe-debug/strobe/internal/sorting"
 	"golang.org/x/sys/unix"
 )
 
@@ -70,7 +71,7 @@ func (in *injection) haltCallable() (*thread, func(), error) {
 	if len(all) == 0 && sealed != nil {
 		return nil, nil, sealed
 	}
-	slices.SortFunc(all, func(a, b candidate) int { return a.rank - b.rank })
+	sorting.By(all, func(a, b candidate) int { return a.rank - b.rank })
 	for _, c := range all {
 		resume, ok := p.halt(c.th)
 		if !ok {

@@ -13,6 +13,7 @@ import (
 	"github.com/strobe-debug/strobe/internal/ptrace"
 	"github.com/strobe-debug/strobe/internal/ring"
 	"github.com/strobe-debug/strobe/internal/snapshot"
+	"github.com/strobe-debug/strobe/internal/sorting"
 	"golang.org/x/sys/unix"
 )
 
@@ -148,7 +149,7 @@ func (t *target) byNumber() []*thread {
 		for _, th := range p.threads {
 			all = append(all, th)
 		}
-		slices.SortFunc(all[from:], func(a, b *thread) int { return event.CompareThreads(p.pid, a.tid, b.tid) })
+		sorting.By(all[from:], func(a, b *thread) int { return event.CompareThreads(p.pid, a.tid, b.tid) })
 	}
 	return all
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/strobe-debug/strobe/internal/expr"
 	"github.com/strobe-debug/strobe/internal/ptrace"
 	"github.com/strobe-debug/strobe/internal/snapshot"
+	"github.com/strobe-debug/strobe/internal/sorting"
 )
 
 // pointHit: a thread met the int3 of points. It waits at the copy of the instruction while it is decided, on another
@@ -64,7 +65,7 @@ func (t *target) decide(c *pause, ps *pointSite) {
 	points := ps.points
 	if slices.ContainsFunc(points, (*point).forces) { // first: a call that returns at once comes to nothing else here
 		points = slices.Clone(points)
-		slices.SortStableFunc(points, func(a, b *point) int { return a.forceRank() - b.forceRank() })
+		sorting.By(points, func(a, b *point) int { return a.forceRank() - b.forceRank() })
 	}
 	for _, pt := range points {
 		if pt.Thread != 0 && pt.Thread != c.th.tid {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -17,6 +16,7 @@ import (
 	"github.com/strobe-debug/strobe/internal/natvis"
 	"github.com/strobe-debug/strobe/internal/plainfile"
 	"github.com/strobe-debug/strobe/internal/ring"
+	"github.com/strobe-debug/strobe/internal/sorting"
 	"github.com/strobe-debug/strobe/internal/symbol"
 	"golang.org/x/sys/unix"
 )
@@ -194,7 +194,7 @@ func (rt *Runtime) Known() []string {
 			keys = append(keys, k)
 		}
 	}
-	slices.SortFunc(keys, func(a, b fileKey) int { return cmp.Compare(rt.modules[b].used, rt.modules[a].used) })
+	sorting.By(keys, func(a, b fileKey) int { return cmp.Compare(rt.modules[b].used, rt.modules[a].used) })
 	paths := make([]string, len(keys))
 	for i, k := range keys {
 		paths[i] = k.path

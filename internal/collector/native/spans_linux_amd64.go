@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/strobe-debug/strobe/internal/sorting"
 )
 
 // A process of which all functions are hooked has hundreds of sites in a few dozen pages: they are
@@ -15,7 +17,7 @@ type windows []*site
 
 func windowsOf(sites []*site) windows {
 	ws := slices.Clone(sites)
-	slices.SortFunc(ws, func(a, b *site) int { return cmp.Compare(a.addr, b.addr) })
+	sorting.By(ws, func(a, b *site) int { return cmp.Compare(a.addr, b.addr) })
 	return ws
 }
 

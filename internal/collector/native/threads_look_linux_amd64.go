@@ -12,6 +12,7 @@ import (
 	"github.com/strobe-debug/strobe/internal/event"
 	"github.com/strobe-debug/strobe/internal/ptrace"
 	"github.com/strobe-debug/strobe/internal/snapshot"
+	"github.com/strobe-debug/strobe/internal/sorting"
 	"github.com/strobe-debug/strobe/internal/unwind"
 	"github.com/strobe-debug/strobe/internal/waits"
 )
@@ -84,7 +85,7 @@ func (p *process) look(ctx context.Context, limit int) (*look, error) {
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(tids, func(a, b int) int { return event.CompareThreads(p.pid, a, b) })
+	sorting.By(tids, func(a, b int) int { return event.CompareThreads(p.pid, a, b) })
 	if over := len(tids) - max(limit, 0); over > 0 {
 		l.skipped, tids = over, tids[:len(tids)-over]
 	}

@@ -1,8 +1,7 @@
 package atspi
 
 import (
-	"slices"
-
+	"github.com/strobe-debug/strobe/internal/sorting"
 	"github.com/strobe-debug/strobe/internal/ui"
 	"github.com/strobe-debug/strobe/internal/ui/dbus"
 )
@@ -38,7 +37,7 @@ func (w *walk) cached(n *ui.Node, r ref) {
 			return
 		}
 		for _, all := range below {
-			slices.SortStableFunc(all, func(a, b item) int { return a.index - b.index })
+			sorting.By(all, func(a, b item) int { return a.index - b.index })
 		}
 		// The windows are always asked for: there are few, and the cache is behind with them.
 		w.call(r, accessible, "GetChildren", "", nil, func(m *dbus.Message) {
