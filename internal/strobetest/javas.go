@@ -52,14 +52,15 @@ func Javas(t testing.TB) []Interpreter {
 	return all
 }
 
-// JavasFrom are those of Javas from a version on: those that have what came with it.
+// JavasFrom are those of Javas from a version on: those that have what came with it. CI promises none: Debian's own JDK
+// is older.
 func JavasFrom(t testing.TB, version int) []Interpreter {
 	t.Helper()
 	all := slices.DeleteFunc(Javas(t), func(in Interpreter) bool {
 		return byVersion(in.Feature(), strconv.Itoa(version)) < 0
 	})
 	if len(all) == 0 {
-		Lack(t, "no JDK from %d on is here", version)
+		t.Skipf("%sno JDK from %d on is here", LeftToSoak, version)
 	}
 	return all
 }
