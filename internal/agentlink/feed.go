@@ -152,10 +152,10 @@ func (f *feed) redact(r *record) {
 	if f.secrets == nil || len(r.payload) == 0 {
 		return
 	}
-	if gives := r.kind == kindExit || r.kind == kindYield; gives && r.flags&flagThrown == 0 &&
-		f.secrets.Result(f.functions[r.fn].name) {
-		r.payload = value.RedactedTree(r.payload)
-		return
+	if gives := r.kind == kindExit || r.kind == kindYield; gives && r.flags&flagThrown == 0 {
+		if name := f.functions[r.fn].name; f.secrets.Result(name) {
+			r.payload = value.RedactedTree(r.payload, f.secrets.Doubtful(name))
+		}
 	}
 	r.payload, _ = value.RedactTree(r.payload, f.secrets)
 }

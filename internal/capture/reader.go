@@ -142,8 +142,8 @@ func (r *Reader) Formatted(t *symbol.Type, lang symbol.Language) bool {
 }
 
 // Secret reports a variable whose value is not to be shown.
-func (r *Reader) Secret(name string, t *symbol.Type) bool {
-	return r.walks.secrets.Secret(name) && mayBeSecret(t)
+func (r *Reader) Secret(name string, t *symbol.Type, lang symbol.Language) bool {
+	return r.walks.secrets.Secret(name) && newTypeTable(lang, r.walks, formattersOf(lang)).secret(name, t)
 }
 
 // form returns how a type is read, nil for one without a size.

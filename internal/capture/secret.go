@@ -20,7 +20,47 @@ import (
 // secret reports a parameter or member whose value is a secret: by its name, unless it can only be yes or no, or one of
 // a few, or code.
 func (tt *typeTable) secret(name string, t *symbol.Type) bool {
-	return tt.walks.secrets.Secret(name) && mayBeSecret(t)
+	names := tt.walks.secrets
+	return names.Secret(name) && mayBeSecret(t) && (!names.Doubtful(name) || tt.textual(t, 0))
+}
+
+// textual reports a type whose values are texts or bytes, or have some that no member's name tells from others.
+func (tt *typeTable) textual(t *symbol.Type, depth int) bool {
+	t = t.Strip()
+	switch {
+	case t == nil || depth > 4:
+		return true
+	case t.Kind == symbol.KindPointer || t.Kind == symbol.KindReference || t.Kind == symbol.KindRValueReference ||
+		t.Kind == symbol.KindArray:
+		return t.Elem() == nil || tt.textual(t.Elem(), depth+1) || ofText(t.Elem().Strip())
+	case t.Kind != symbol.KindStruct:
+		return t.Kind == symbol.KindVoid
+	case tt.formatter(t) == nil:
+		return tt.textualFields(t, depth)
+	}
+	v, parts := value.Type{}, false
+	tt.formatter(t).form(&form{T: t, V: &v, P: &prog{}, tt: tt, dry: true, part: func(e *symbol.Type, _ bool) {
+		parts = parts || tt.textual(e, depth+1) || ofText(e.Strip())
+	}})
+	return parts || v.Class == value.ClassString
+}
+
+// textualFields is textual of what no formatter knows: a struct around one member, or a choice.
+func (tt *typeTable) textualFields(t *symbol.Type, depth int) bool {
+	fs := t.Fields()
+	if vp := t.Variants(); vp != nil {
+		for _, v := range vp.Variants {
+			fs = append(slices.Clone(fs), v.Fields...)
+		}
+	} else if len(fs) != 1 {
+		return false
+	}
+	return slices.ContainsFunc(fs, func(f symbol.Field) bool { return tt.textual(f.Type, depth+1) })
+}
+
+// ofText reports what many of are a text.
+func ofText(t *symbol.Type) bool {
+	return t != nil && t.Kind == symbol.KindBase && sizeOf(t) == 1 && t.Encoding != symbol.EncBool
 }
 
 func mayBeSecret(t *symbol.Type) bool {
@@ -202,5 +242,6 @@ func (tt *typeTable) returnsSecret(function string, t *symbol.Type) bool {
 	if i := strings.IndexByte(function, '('); i > 0 {
 		function = function[:i]
 	}
-	return t != nil && tt.walks.secrets.Result(plainName(function)) && mayBeSecret(t)
+	names, function := tt.walks.secrets, plainName(function)
+	return t != nil && names.Result(function) && mayBeSecret(t) && (!names.Doubtful(function) || tt.textual(t, 0))
 }

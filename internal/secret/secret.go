@@ -36,6 +36,10 @@ const (
 	getters = `get|read|load|fetch|create|generate|issue|decrypt`
 )
 
+// credentials are what beside the word says that a token is not what parsers call so.
+var credentials = lazyregexp.MustCompile(`(?i)access|api|auth|bearer|bot|client|csrf|git|hub|(?:^|[_-])id[_-]?token|jwt|login|npm|` +
+	`private|refresh|registry|sas|secret|security|session|slack|sso|user|xsrf`)
+
 // environment are the functions that give variables.
 var environment = lazyregexp.MustCompile(`(?i)(?:^|[.:/_])(?:getenv|lookup_?env)$|\benv::_?var(?:_os)?$`)
 
@@ -106,6 +110,14 @@ func (n *Names) Secret(name string) bool {
 	return is
 }
 
+// Doubtful reports, of the name of a secret, that it may be what parsers call a part of what they read: only texts of
+// such a name are secrets, numbers and objects are looked into.
+func (n *Names) Doubtful(name string) bool {
+	name = lastPart(name)
+	rest := strings.ReplaceAll(strings.ToLower(name), "token", "")
+	return n != nil && len(rest) < len(name) && !credentials.MatchString(name) && !n.yes.MatchString(rest)
+}
+
 // In reports whether bytes have a word of a secret's name in them.
 func (n *Names) In(b []byte) bool { return n != nil && n.in.Match(b) }
 
@@ -118,9 +130,12 @@ func (n *Names) Result(function string) bool {
 	if environment.MatchString(function) {
 		return true
 	}
-	last := function[strings.LastIndexAny(function, ".:/")+1:]
+	last := lastPart(function)
 	return n.result.MatchString(last) && n.Secret(last)
 }
+
+// lastPart is a function's own name, without what it is in.
+func lastPart(name string) string { return name[strings.LastIndexAny(name, ".:/")+1:] }
 
 // Spec is what New made it of.
 func (n *Names) Spec() string {

@@ -19,6 +19,13 @@ func TestNames(t *testing.T) {
 			t.Errorf("Secret(%q) = %v, want %v", name, got, want)
 		}
 	}
+	for name, want := range map[string]bool{"token": true, "next_token": true, "tokens": true, "Token": true,
+		"accessToken": false, "api_token": false, "GITHUB_TOKEN": false, "token_password": false, "password": false,
+		"idToken": false, "validToken": true, "github.com/user/lex.nextToken": true} {
+		if got := names.Doubtful(name); got != want {
+			t.Errorf("Doubtful(%q) = %v, want %v", name, got, want)
+		}
+	}
 	for name, want := range map[string]bool{"shop::get_token": true, "pkg.(*T).Password": true, "loadApiKey": true,
 		"secure_getenv": true, "os.LookupEnv": true, "std::env::var": true, "setenv": false,
 		"check_password": false, "next_token": false, "parseToken": false} {

@@ -20,7 +20,7 @@ type UIParams struct {
 	Mode      string        `json:"mode,omitempty"`
 	ID        string        `json:"id,omitempty" jsonschema:"this element alone"`
 	Depth     int           `json:"depth,omitempty"`
-	All       bool          `json:"all,omitempty" jsonschema:"what is hidden, too"`
+	All       bool          `json:"all,omitempty" jsonschema:"also hidden ones"`
 	Since     string        `json:"since,omitempty" jsonschema:"stamp: what changed"`
 	WaitFor   *ui.Condition `json:"waitFor,omitempty"`
 	Verbose   bool          `json:"verbose,omitempty" jsonschema:"as JSON"`

@@ -17,10 +17,10 @@ type UIActionParams struct {
 	ID        string     `json:"id,omitempty"`
 	Title     string     `json:"title,omitempty" jsonschema:"or its name"`
 	Role      string     `json:"role,omitempty"`
-	At        *ui.Point  `json:"at,omitempty" jsonschema:"or a place"`
+	At        *ui.Point  `json:"at,omitempty" jsonschema:"a place"`
 	Value     string     `json:"value,omitempty"`
 	Text      string     `json:"text,omitempty"`
-	Item      string     `json:"item,omitempty" jsonschema:"in menus File > Open"`
+	Item      string     `json:"item,omitempty" jsonschema:"File > Open"`
 	Direction string     `json:"direction,omitempty"`
 	Amount    int        `json:"amount,omitempty"`
 	To        *ui.Target `json:"to,omitempty"`

@@ -176,7 +176,7 @@ func Written(l *unwind.Local) bool {
 
 // local reads one variable.
 func (p *Picture) local(r *capture.Reader, u *unwind.Unwinder, l *unwind.Local, f *unwind.Frame) value.Value {
-	if r.Secret(l.Name, l.Type) {
+	if r.Secret(l.Name, l.Type, f.Language) {
 		return value.Redacted
 	}
 	switch l.Place.Kind {

@@ -1,14 +1,23 @@
 package value
 
-import "github.com/strobe-debug/strobe/internal/secret"
+import (
+	"bytes"
+	"slices"
+
+	"github.com/strobe-debug/strobe/internal/secret"
+)
 
 // redactedTree is a secret in a tree.
 const redactedTree = `{"$":"redacted"}`
 
-// RedactedTree is what stands for a payload that is a secret, where it is not only yes, no or nothing.
-func RedactedTree(payload []byte) []byte {
+// RedactedTree is what stands for a payload that is a secret, where it is not only yes, no or nothing; one that is
+// doubtful (secret.Names.Doubtful) is one only if it is a text.
+func RedactedTree(payload []byte, doubtful bool) []byte {
 	switch string(payload) {
 	case "null", "true", "false":
+		return payload
+	}
+	if doubtful && !isText(payload) {
 		return payload
 	}
 	return []byte(redactedTree)
@@ -132,6 +141,9 @@ func (r *treeRedactor) under(name string, nested int) bool {
 		return r.value(nested + 1)
 	}
 	r.p.space()
+	if r.names.Doubtful(name) && !isText(r.p.s) {
+		return r.value(nested + 1)
+	}
 	lo, was := r.at(), *r
 	if !r.value(nested + 1) {
 		return false
@@ -140,6 +152,16 @@ func (r *treeRedactor) under(name string, nested int) bool {
 	r.replace(lo, r.at())
 	return true
 }
+
+// isText reports whether a text, or a list of some, comes next.
+func isText(s []byte) bool {
+	for _, before := range []string{`{"$":"list","v":`, "["} {
+		s = bytes.TrimPrefix(s, []byte(before))
+	}
+	return slices.ContainsFunc(texts, func(begins []byte) bool { return bytes.HasPrefix(s, begins) })
+}
+
+var texts = [][]byte{[]byte(`"`), []byte(`{"$":"text"`), []byte(`{"$":"bytes"`)}
 
 // elems passes over a list; one of a name and a value is of a mapping.
 func (r *treeRedactor) elems(nested int) bool {
