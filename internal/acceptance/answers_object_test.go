@@ -68,7 +68,7 @@ func TestObject(t *testing.T) {
 	var all []string
 	after, pages := int64(0), 0
 	for more := true; more && pages < 100; pages++ {
-		q := with(ask, args{"maxTokens": 350})
+		q := with(ask, args{"maxTokens": 250})
 		if after > 0 {
 			q["afterEventId"] = after
 		}

@@ -7,10 +7,12 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/strobe-debug/strobe/internal/collector"
 )
 
 const (
-	folderName = "strobe-agent-" // and something random
+	folderName = collector.AgentFolder // and something random
 	// folderYoung is the age up to which a folder without a socket may be one that is being made.
 	folderYoung = time.Minute
 )

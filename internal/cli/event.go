@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -87,14 +88,17 @@ func (a *app) printEvent(w io.Writer, e *rawEvent) error {
 	case e.Bytes != "":
 		what = fmt.Sprintf("%s base64 %s", a.paint(cyan, e.EventType), e.Bytes)
 	default:
-		what = a.paint(cyan, e.EventType) + " " + oneLine(e.raw)
+		what = a.paint(cyan, e.EventType) + " " + argumentText(e.raw, rowMembers...)
 	}
 	_, err := fmt.Fprintf(w, "%7d %12.6f %6d  %s\n", e.ID, float64(e.TimestampNs)/1e9, e.ThreadID, what)
 	return err
 }
 
-// argumentText writes an object's members as a call's arguments: a=1, b="x".
-func argumentText(raw json.RawMessage) string {
+// rowMembers stand elsewhere in an event's row, or tell nothing there.
+var rowMembers = []string{"id", "timestampNs", "eventType", "pid", "threadId", "threadName"}
+
+// argumentText writes an object's members but those that are named as a call's arguments: a=1, b="x".
+func argumentText(raw json.RawMessage, but ...string) string {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
 		return oneLine(raw)
@@ -106,7 +110,9 @@ func argumentText(raw json.RawMessage) string {
 		if err != nil || dec.Decode(&v) != nil {
 			return oneLine(raw)
 		}
-		parts = append(parts, fmt.Sprintf("%v=%s", name, oneLine(v)))
+		if text, _ := name.(string); !slices.Contains(but, text) {
+			parts = append(parts, fmt.Sprintf("%v=%s", name, oneLine(v)))
+		}
 	}
 	return strings.Join(parts, ", ")
 }

@@ -28,3 +28,7 @@ type StreamSink interface {
 
 // SocketsChannel is the channel of what a program itself does with sockets.
 const SocketsChannel = "sockets"
+
+// AgentFolder begins the names of folders by which agents of other runtimes are spoken to: their sockets are none of
+// the program's.
+const AgentFolder = "strobe-agent-"

@@ -134,6 +134,20 @@ func (n *Names) Result(function string) bool {
 	return n.result.MatchString(last) && n.Secret(last)
 }
 
+// Headers returns a text of lines as HTTP's headers are without the values of those that are secrets.
+func (n *Names) Headers(text string) string {
+	if !n.In([]byte(text)) {
+		return text
+	}
+	lines := strings.SplitAfter(text, "\n")
+	for i, l := range lines {
+		if name, v, ok := strings.Cut(l, ":"); ok && !strings.Contains(name, " ") && n.Secret(name) {
+			lines[i] = name + ": " + Redacted + v[len(strings.TrimRight(v, "\r\n")):]
+		}
+	}
+	return strings.Join(lines, "")
+}
+
 // lastPart is a function's own name, without what it is in.
 func lastPart(name string) string { return name[strings.LastIndexAny(name, ".:/")+1:] }
 

@@ -54,3 +54,15 @@ func TestSpec(t *testing.T) {
 		t.Error("a nil one knows names")
 	}
 }
+
+func TestHeaders(t *testing.T) {
+	names, err := New("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := "GET /token: HTTP/1.1\r\nAuthorization: Bearer x\r\nHost: a\r\nCookie:b\r\n\r\nX-Api-Key: cut"
+	want := "GET /token: HTTP/1.1\r\nAuthorization: <redacted>\r\nHost: a\r\nCookie: <redacted>\r\n\r\nX-Api-Key: <redacted>"
+	if got := names.Headers(in); got != want {
+		t.Errorf("Headers: %q, want %q", got, want)
+	}
+}

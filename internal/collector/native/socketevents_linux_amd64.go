@@ -13,6 +13,7 @@ import (
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/event"
 	"github.com/strobe-debug/strobe/internal/ring"
+	"github.com/strobe-debug/strobe/internal/secret"
 	"github.com/strobe-debug/strobe/internal/wire"
 	"golang.org/x/sys/unix"
 )
@@ -292,7 +293,7 @@ func (d *drainer) socketMoved(p *process, r *socketRec, out bool) {
 		}
 		e.Message = conn.Look(r.head[:min(len(r.head), recognised)], n)
 		if shown := int(d.t.socketBytes.Load()); shown > 0 && len(r.head) > 0 {
-			e.show(r.head[:min(shown, len(r.head))])
+			e.show(r.head[:min(shown, len(r.head))], d.t.cmd.Secrets)
 		}
 	}
 	d.tellSocket(r, dir, e)
@@ -314,11 +315,11 @@ func (i *socketIDs) within(r *socketRec) int {
 	return -1
 }
 
-// show adds bytes as text where they are one.
-func (e *socketEvent) show(b []byte) {
+// show adds bytes as text where they are one, without headers that are secrets.
+func (e *socketEvent) show(b []byte, secrets *secret.Names) {
 	for cut := b; len(cut) > 0 && len(b)-len(cut) < utf8.UTFMax; cut = cut[:len(cut)-1] { // a character may be cut off
 		if utf8.Valid(cut) {
-			e.Text = string(cut)
+			e.Text = secrets.Headers(string(cut))
 			return
 		}
 	}
@@ -339,6 +340,9 @@ func (e *socketEvent) totals(s *socket) {
 
 // tellSocket puts an event among the calls of its thread.
 func (d *drainer) tellSocket(r *socketRec, dir string, e socketEvent) {
+	if e.Transport == "unix" && strings.Contains(e.Peer, "/"+collector.AgentFolder) {
+		return
+	}
 	if r.from != 0 {
 		e.DurationNs = max(r.ts-r.from, 1)
 	}
