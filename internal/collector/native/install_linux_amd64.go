@@ -104,9 +104,14 @@ func (p *process) uncover(remove []*site) (rest []*site) {
 	return rest
 }
 
-// exchange is apply where sites of add may stand where sites of remove do: those are made original first, with the
-// program halted in between.
+// exchange is apply where sites of add may stand where sites of remove do. What has the same window is written over the
+// other. Else those are made original first, with the program halted in between: a thread that wakes up in the kernel
+// then may pass the place.
 func (p *process) exchange(add, remove []*site) error {
+	add, remove, err := p.replaceSites(add, remove)
+	if err != nil {
+		return err
+	}
 	at := map[uint64]bool{}
 	for _, s := range add {
 		at[s.addr] = true
@@ -124,6 +129,9 @@ func (p *process) exchange(add, remove []*site) error {
 		if err := p.apply(nil, first); err != nil {
 			return err
 		}
+	}
+	if len(add)+len(rest) == 0 {
+		return nil
 	}
 	return p.apply(add, rest)
 }
