@@ -115,15 +115,14 @@ func (p *process) weave(set agentlink.Set, q *question) reply {
 	p.classes[q.Name] = c
 	at := p.place(set.Root, q, f)
 	var define []byte
-	for i := range f.Methods {
-		m, err := f.Method(i)
-		if err != nil || hidden(&m) {
-			continue
-		}
-		one := method{name: shown(f.Name()) + "." + methodName(m.Name), file: at.file, user: at.user}
+	methods, lines := methodsOf(f)
+	for i := range methods {
+		m := &methods[i]
+		one := method{name: shown(f.Name()) + "." + methodName(m.Name), file: at.file,
+			user: at.user && (m.Line > 0 || !lines)}
 		if depth := depthOf(set, &one); depth > 0 {
-			number, told := p.number(f, &m, &one, at, depth)
-			if one.reason = p.weaveMethod(q, f, i, number); one.reason == "" {
+			number, told := p.number(f, m, &one, at, depth)
+			if one.reason = p.weaveMethod(q, f, m.Index, number); one.reason == "" {
 				one.woven, define = true, append(define, told...)
 			}
 		}
@@ -157,6 +156,19 @@ func (p *process) weaveMethod(q *question, f *classfile.File, i int, number int3
 		return "it is native: its machine code is traced by its symbol"
 	}
 	return err.Error()
+}
+
+// methodsOf are those of a class that could be traced, and whether it has lines at all. In one that has, those without
+// a line are the compiler's: Groovy's accessors, Kotlin's componentN. They can be named, but are not the user's.
+func methodsOf(f *classfile.File) (all []classfile.Method, lines bool) {
+	for i := range f.Methods {
+		m, err := f.Method(i)
+		if err != nil || hidden(&m) {
+			continue
+		}
+		all, lines = append(all, m), lines || m.Line > 0
+	}
+	return all, lines
 }
 
 // hidden reports whether a method is one that no source has.

@@ -91,6 +91,13 @@ JNIEXPORT jint JNICALL Java_java_lang_StrobeRecorder_tid(JNIEnv *jni, jclass c) 
     return (jint)sys(SYS_GETTID, 0, 0, 0);
 }
 
+// own tells fields that are of objects and that a source has: Groovy's compiler gives each object its class in a
+// transient one. Captured variables are synthetic, too, but not transient.
+static int own(jint modifiers) {
+    const jint statics = 0x8, transient = 0x80, synthetic = 0x1000;
+    return !(modifiers & statics) && (modifiers & (transient | synthetic)) != (transient | synthetic);
+}
+
 JNIEXPORT jobjectArray JNICALL Java_java_lang_StrobeRecorder_fields(JNIEnv *jni, jclass c, jclass of) {
     (void)c;
     jint n = 0, kept = 0;
@@ -102,7 +109,7 @@ JNIEXPORT jobjectArray JNICALL Java_java_lang_StrobeRecorder_fields(JNIEnv *jni,
     for (jint i = 0; all && i < n; i++) {
         char *name = NULL, *type = NULL;
         jint modifiers = 0;
-        if ((*agent.ti)->GetFieldModifiers(agent.ti, of, ids[i], &modifiers) == JVMTI_ERROR_NONE && !(modifiers & 8) &&
+        if ((*agent.ti)->GetFieldModifiers(agent.ti, of, ids[i], &modifiers) == JVMTI_ERROR_NONE && own(modifiers) &&
             (*agent.ti)->GetFieldName(agent.ti, of, ids[i], &name, &type, NULL) == JVMTI_ERROR_NONE) {
             jstring a = (*jni)->NewStringUTF(jni, name), b = a ? (*jni)->NewStringUTF(jni, type) : NULL;
             if (b) {

@@ -1,0 +1,81 @@
+package jvm
+
+import (
+	"bytes"
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/strobe-debug/strobe/internal/classfile"
+	"github.com/strobe-debug/strobe/internal/strobetest"
+)
+
+// remade makes a class what compilers of other languages make: its transient fields are synthetic, and the table of
+// lines of its method bare is something that nobody knows.
+func remade(t *testing.T, path string) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := classfile.Parse(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range f.Fields {
+		if f.Fields[i].Access&0x80 != 0 {
+			f.Fields[i].Access |= classfile.AccSynthetic
+		}
+	}
+	lines := uint16(1)
+	for ; ; lines++ {
+		if s, _ := f.Pool.Utf8(lines); s == "LineNumberTable" {
+			break
+		}
+	}
+	at := slices.IndexFunc(f.Methods, func(m classfile.Member) bool {
+		name, _ := f.Pool.Utf8(m.Name)
+		return name == "bare"
+	})
+	code := &f.Methods[at].Attributes[0]
+	was := binary.BigEndian.AppendUint16(nil, lines)
+	code.Data = bytes.Replace(code.Data, was, binary.BigEndian.AppendUint16(nil, code.Name), 1)
+	if err := os.WriteFile(path, f.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestMade: what only a compiler knows of is not the user's; and texts are cut and counted, however long they are.
+func TestMade(t *testing.T) {
+	in := strobetest.Javas(t)[0]
+	dir := t.TempDir()
+	strobetest.Javac(t, in, "-g:lines,vars", "-d", dir, filepath.Join("testdata", "Made.java"))
+	remade(t, filepath.Join(dir, "Made.class"))
+	b := under(t, in, "", []string{"@usercode", "!Made.main"}, "-Xverify:all", "-cp", dir, "Made")
+	if out, err := b.cmd.CombinedOutput(); err != nil || plain(string(out)) != "" {
+		t.Fatalf("%v: %s", err, out)
+	}
+	b.member.Close(t.Context())
+	got := b.book.Calls()
+	for _, cut := range []string{strings.Repeat("é", 512), strings.Repeat("plain ", 170) + "plai"} {
+		got = strings.ReplaceAll(got, cut, "…")
+	}
+	const want = `function_enter main Made.new
+function_exit main Made.new null
+function_enter main Made.twice {"this":{"$":"obj","t":"Made","v":{"n":3}}}
+function_exit main Made.twice 6
+function_enter main Made.said {"text":"seven..\"eight...\\nine.....éten\u007feleven..\u0009twelve.."}
+function_exit main Made.said 48
+function_enter main Made.said {"text":{"$":"text","v":"…","more":35360}}
+function_exit main Made.said 20000
+function_enter main Made.said {"text":{"$":"text","v":"…","more":176}}
+function_exit main Made.said 1200`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("it recorded (-want +got):\n%s", diff)
+	}
+}
