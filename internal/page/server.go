@@ -119,7 +119,8 @@ func (s *Server) handler() http.Handler {
 	mux.HandleFunc("GET /api/source", s.source)
 	mux.HandleFunc("GET /api/follow", s.follow)
 	mux.HandleFunc("POST /api/query", s.query)
-	mux.HandleFunc("POST /api/stats", s.stats)
+	mux.HandleFunc("POST /api/stats", s.ofQuestion("stats"))
+	mux.HandleFunc("POST /api/flame", s.ofQuestion("flame", "by", "path", "nodes", "against"))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		protect(w.Header())
 		why := refusal(r)
