@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/strobe-debug/strobe/internal/event"
 	"github.com/strobe-debug/strobe/internal/store"
@@ -47,8 +48,9 @@ type flameKey struct {
 type flameFrame struct {
 	node    int32 // -1: it is outside of what is selected
 	folded  bool  // node is the caller that it is added to
-	ended   bool
+	timed   bool  // it ended, and when is known
 	name    int32
+	enter   event.ID // with lanes
 	took    int64
 	belowNs int64
 }
@@ -63,7 +65,13 @@ type flameWalk struct {
 	byName   map[string]int32
 	kids     map[uint64]int32 // by parent and name
 	lanes    [][]flameFrame
+
+	// Of sessions with lanes of generators and coroutines: where calls are that are open; else nil.
+	calls map[event.ID]flamePlace
 }
+
+// flamePlace is an open call's place on its lane's stack.
+type flamePlace struct{ lane, depth int }
 
 // checkFlame refuses filters that select single calls: stacks are merged of whole threads.
 func checkFlame(r *Request) error {
@@ -137,10 +145,14 @@ func (a *asker) flame() (*flameTree, error) {
 	if w.to == 0 {
 		w.to = a.sn.LastTS()
 	}
+	if slices.ContainsFunc(a.threads, func(t event.Thread) bool { return event.IsAsync(t.Name) }) {
+		w.calls = map[event.ID]flamePlace{}
+	}
 	if err := w.open(threads); err != nil {
 		return nil, err
 	}
-	err = a.sn.Scan(a.ctx, f, store.ScanOptions{Reverse: true, Times: true}, func(r *store.Row) bool {
+	how := store.ScanOptions{Reverse: true, Times: w.calls == nil, Cold: w.calls != nil}
+	err = a.sn.Scan(a.ctx, f, how, func(r *store.Row) bool {
 		w.row(r)
 		return true
 	})
@@ -186,8 +198,9 @@ func (w *flameWalk) row(r *store.Row) {
 
 // push takes a call by its exit, or by its enter where it has none.
 func (w *flameWalk) push(lane int, r *store.Row) {
-	began, f := r.TS-r.Duration, flameFrame{ended: r.Kind == event.FunctionExit, node: -1, name: w.name(r.Func)}
-	if f.ended {
+	ended := r.Kind == event.FunctionExit
+	began, f := r.TS-r.Duration, flameFrame{timed: ended && r.Flags&event.Lost == 0, node: -1, name: w.name(r.Func)}
+	if ended {
 		f.took = max(0, min(r.TS, w.to)-max(began, w.from))
 	}
 	stack := w.lanes[lane]
@@ -195,6 +208,14 @@ func (w *flameWalk) push(lane int, r *store.Row) {
 	if n := len(stack); n > 0 {
 		up = &stack[n-1]
 		up.belowNs += f.took
+	} else if w.calls != nil {
+		up = w.caller(&f, r)
+	}
+	if w.calls != nil {
+		if f.enter = r.Enter; !ended {
+			f.enter = r.ID
+		}
+		w.calls[f.enter] = flamePlace{lane, len(stack)}
 	}
 	switch {
 	case up.node >= 0:
@@ -203,7 +224,7 @@ func (w *flameWalk) push(lane int, r *store.Row) {
 		f.node, f.folded = w.child(&flameFrame{}, f.name)
 	}
 	// One that is around the whole stretch takes time of it; it was not called there.
-	if f.node >= 0 && (began >= w.from || f.ended && r.TS <= w.to) {
+	if f.node >= 0 && (began >= w.from || ended && r.TS <= w.to) {
 		w.tree.functions[f.name].calls++
 		if f.folded {
 			w.tree.nodes[f.node].foldedCalls++
@@ -215,12 +236,30 @@ func (w *flameWalk) push(lane int, r *store.Row) {
 	w.lanes[lane] = append(stack, f)
 }
 
+// caller is the call that ran the first one of a lane; what the program did while that was left is no time of either, as
+// the store counts it.
+func (w *flameWalk) caller(f *flameFrame, r *store.Row) *flameFrame {
+	at, open := w.calls[r.Parent]
+	if r.Kind == event.FunctionExit && event.IsAsync(w.a.thread(r.Thread).Name) {
+		f.belowNs = min(max(r.Ret, 0)*1000, f.took)
+	}
+	if !open {
+		return &flameFrame{node: -1}
+	}
+	up := &w.lanes[at.lane][at.depth]
+	if at.depth == len(w.lanes[at.lane])-1 {
+		up.belowNs += f.took - f.belowNs
+	}
+	return up
+}
+
 // pop comes to a call's begin: what it called is known.
 func (w *flameWalk) pop(lane int) {
 	last := len(w.lanes[lane]) - 1
 	f := w.lanes[lane][last]
 	w.lanes[lane] = w.lanes[lane][:last]
-	if f.node < 0 || !f.ended {
+	delete(w.calls, f.enter)
+	if f.node < 0 || !f.timed {
 		return
 	}
 	self, n := max(0, f.took-f.belowNs), &w.tree.nodes[f.node]

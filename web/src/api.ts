@@ -35,6 +35,14 @@ export interface Stat {
   function: string; calls: number; errors: number; totalNs: number; selfNs: number; p50Ns: number; p99Ns: number;
   sampled?: number; returns?: { value: string; count: number }[];
 }
+export interface FlameSide { all: number; weight: number[]; calls: number[]; totalNs: number[]; selfNs: number[] }
+export interface FlameSum {
+  function: string; calls: number; totalNs: number; selfNs: number; callsB?: number; totalNsB?: number; selfNsB?: number;
+}
+export interface Flame {
+  by: "time" | "count"; names: string[]; parent: number[]; name: number[]; a: FlameSide; b?: FlameSide; nodes: number;
+  functions: FlameSum[]; of: number; notes?: string[];
+}
 export interface Source { file: string; line: number; first: number; lines: string[] }
 
 /** Failure is what the server refused, with what to do. */
@@ -90,6 +98,8 @@ export const source = (s: string, id: number) => get<Source>("source", { s, id }
 export const events = (q: object, signal?: AbortSignal) => post<Page>("query", q, signal);
 export const stats = (q: object, signal?: AbortSignal) =>
   post<{ rows: Stat[]; of: number; hint?: string }>("stats", q, signal);
+
+export const flame = (q: object, signal?: AbortSignal) => post<Flame>("flame", q, signal);
 
 /** picture reads a picture: an object, and behind it the columns of the spans. */
 export async function picture(s: string, from: number, to: number, buckets: number, levels: number, of: number[],
