@@ -170,7 +170,9 @@ func (d *driver) zoomAndSearch(id string) {
 func (d *driver) differences(s *strobetest.Strobe, id string) {
 	t := d.t
 	t.Helper()
-	var all struct{ Sessions []struct{ SessionID, Command string } }
+	var all struct {
+		Sessions []struct{ SessionID, Command string }
+	}
 	s.Call(t, "debug_session", args{"action": "list"}, &all)
 	at := slices.IndexFunc(all.Sessions, func(o struct{ SessionID, Command string }) bool { return o.SessionID == id })
 	bin, _, _ := strings.Cut(all.Sessions[at].Command, " ")

@@ -112,6 +112,8 @@ func (s *Server) handler() http.Handler {
 	}
 	mux.Handle("GET /", http.FileServerFS(dist))
 	mux.HandleFunc("GET /api/sessions", s.sessions)
+	mux.HandleFunc("GET /api/runs", s.runs)
+	mux.HandleFunc("GET /api/run", s.run)
 	mux.HandleFunc("GET /api/session", s.session)
 	mux.HandleFunc("GET /api/lanes", s.lanes)
 	mux.HandleFunc("GET /api/picture", s.picture)

@@ -236,7 +236,7 @@ func (w *flameWalk) push(lane int, r *store.Row) {
 	w.lanes[lane] = append(stack, f)
 }
 
-// caller is the call that ran the first one of a lane; what the program did while that was left is no time of either, as
+// caller is the call that ran the first one of a lane; what ran while that was left is no time of either, as
 // the store counts it.
 func (w *flameWalk) caller(f *flameFrame, r *store.Row) *flameFrame {
 	at, open := w.calls[r.Parent]

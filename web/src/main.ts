@@ -6,6 +6,7 @@ import { byId, bytes, count, fill, h, plural, say } from "./dom";
 import * as detail from "./detail";
 import { FlameGraph } from "./flame";
 import { Renewer } from "./renew";
+import { TestRun, runList } from "./runs";
 import { type State, type View, address, go, kept, state, whenChanged } from "./state";
 import { Statistics } from "./stats";
 import { Table } from "./table";
@@ -14,6 +15,7 @@ import { Timeline } from "./timeline";
 let timeline: Timeline | null = null;
 let flame: FlameGraph | null = null;
 let renewer: Renewer | null = null;
+let run: TestRun | null = null;
 let unfollow = () => {};
 let loading = 0;
 let status: api.Status | null = null;
@@ -21,7 +23,7 @@ let status: api.Status | null = null;
 const views: [View, string][] = [["timeline", "Timeline"], ["events", "Events"], ["stats", "Statistics"], ["flame", "Flame graph"]];
 
 /** nothing is the state of a session that is opened anew. */
-const nothing: Omit<State, "session"> = { view: "timeline", from: 0, to: 0, event: 0, search: "", filter: {}, by: "time", path: [], against: "" };
+const nothing: Omit<State, "session"> = { run: "", view: "timeline", from: 0, to: 0, event: 0, search: "", filter: {}, by: "time", path: [], against: "" };
 
 const actions: detail.Actions = {
   select, close: () => { select(0); },
@@ -80,7 +82,7 @@ function top(): void {
       e.preventDefault();
       if (s.view !== v) go({ view: v });
     } }, label))) : null;
-  fill(byId("top"), home, s.session ? h("h1", { title: s.session }, s.session) : h("h1", { class: "unseen" }, "Sessions"),
+  fill(byId("top"), home, s.session ? h("h1", { title: s.session }, s.session) : s.run ? h("h1", { title: s.run }, s.run) : h("h1", { class: "unseen" }, "Sessions"),
     h("span", { class: "status", id: "status" }), h("span", { class: "gap" }), tabs, themeButton());
   showStatus();
 }
@@ -101,15 +103,21 @@ async function show(): Promise<void> {
   renewer?.stop();
   timeline?.stop();
   flame?.stop();
-  timeline = flame = renewer = null;
+  run?.stop();
+  timeline = flame = renewer = run = null;
   detail.hide();
   status = null;
   document.title = state.session ? `${state.session} · Strobe` : "Strobe";
   top();
   try {
     if (!state.session) {
-      const all = await api.sessions();
-      if (mine === loading) fill(main, list(all.sessions));
+      if (state.run) {
+        run = new TestRun(state.run, (id) => go({ ...nothing, session: id }));
+        fill(main, run.root);
+        return;
+      }
+      const [all, tests] = await Promise.all([api.sessions(), api.runs()]);
+      if (mine === loading) fill(main, h("div", { class: "home-lists" }, list(all.sessions), runList(tests.runs, (id) => go({ ...nothing, session: "", run: id }))));
       return;
     }
     const [got, lanes] = await Promise.all([api.status(state.session), api.lanes(state.session)]);

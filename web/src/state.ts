@@ -5,6 +5,7 @@ export type View = (typeof views)[number];
 
 export interface State {
   session: string;
+  run: string; // a test run, where no session is shown
   view: View;
   from: number; // nanoseconds; to 0: all
   to: number;
@@ -26,7 +27,7 @@ function read(): State {
   };
   const filter = json("filter"), path = json("path");
   return {
-    session: p.get("s") ?? "", view: views.find((v) => v === p.get("view")) ?? "timeline",
+    session: p.get("s") ?? "", run: p.get("run") ?? "", view: views.find((v) => v === p.get("view")) ?? "timeline",
     from: number("from"), to: number("to"), event: number("event"), search: p.get("find") ?? "",
     filter: filter && typeof filter === "object" && !Array.isArray(filter) ? filter as Record<string, unknown> : {},
     by: p.get("by") === "count" ? "count" : "time", path: Array.isArray(path) ? path.map(String) : [], against: p.get("against") ?? "",
@@ -37,6 +38,7 @@ function read(): State {
 export function address(of: State): string {
   const p = new URLSearchParams();
   if (of.session) p.set("s", of.session);
+  else if (of.run) p.set("run", of.run);
   if (of.session && of.view !== "timeline") p.set("view", of.view);
   if (of.to > 0) { p.set("from", String(Math.floor(of.from))); p.set("to", String(Math.ceil(of.to))); }
   if (of.event) p.set("event", String(of.event));
