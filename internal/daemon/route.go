@@ -65,7 +65,7 @@ func (f *front) route(ctx context.Context, c *mcp.Call) (result any, done bool, 
 
 // ofSeveral reports a question about two sessions, which workers have of their own: it is for us.
 func ofSeveral(c *mcp.Call) bool {
-	if c.Op.Name != "debug_query" {
+	if c.Op.Name != "debug_query" && c.Op.Name != "debug_timeline" {
 		return false
 	}
 	params, err := c.Params()

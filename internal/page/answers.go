@@ -154,20 +154,28 @@ func (s *Server) query(w http.ResponseWriter, r *http.Request) {
 	s.answer(w, r, "debug_query", args)
 }
 
-func (s *Server) stats(w http.ResponseWriter, r *http.Request) {
-	args, err := body(r)
-	if err != nil {
-		refuse(w, err)
-		return
+// ofQuestion is an action of debug_timeline that takes a debug_query as its filter; fields in own are the action's.
+func (s *Server) ofQuestion(action string, own ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		question, err := body(r)
+		args := map[string]any{"action": action}
+		for _, name := range append(own, "sessionId") {
+			if v, ok := question[name]; ok {
+				args[name] = v
+				delete(question, name)
+			}
+		}
+		var filter []byte
+		if err == nil {
+			filter, err = json.Marshal(question)
+		}
+		if err != nil {
+			refuse(w, err)
+			return
+		}
+		args["filter"] = string(filter)
+		s.answer(w, r, "debug_timeline", args)
 	}
-	id := args["sessionId"]
-	delete(args, "sessionId")
-	filter, err := json.Marshal(args)
-	if err != nil {
-		refuse(w, err)
-		return
-	}
-	s.answer(w, r, "debug_timeline", map[string]any{"action": "stats", "sessionId": id, "filter": string(filter)})
 }
 
 // sourceLines is the answer of /api/source.

@@ -413,6 +413,8 @@ func (d *driver) accessible(ids map[string]string) {
 			{"tasks", "s=" + ids["python"], ".labels .task"},
 			{"events", "view=events&s=" + ids["node"] + "&event=4", ".events tbody tr"},
 			{"statistics", "view=stats&s=" + ids["c++"], ".stats tbody tr"},
+			{"flame", "view=flame&find=price&s=" + ids["c++"], ".sums tbody tr"},
+			{"difference", "view=flame&by=count&s=" + ids["python"] + "&against=" + ids["node"], ".sums tbody tr"},
 			{"error", "s=none", ".empty"},
 		} {
 			d.do(args{"do": "open", "url": d.base + "/#" + view.state, "wait": view.wait}, nil)

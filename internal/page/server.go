@@ -112,6 +112,8 @@ func (s *Server) handler() http.Handler {
 	}
 	mux.Handle("GET /", http.FileServerFS(dist))
 	mux.HandleFunc("GET /api/sessions", s.sessions)
+	mux.HandleFunc("GET /api/runs", s.runs)
+	mux.HandleFunc("GET /api/run", s.run)
 	mux.HandleFunc("GET /api/session", s.session)
 	mux.HandleFunc("GET /api/lanes", s.lanes)
 	mux.HandleFunc("GET /api/picture", s.picture)
@@ -119,7 +121,8 @@ func (s *Server) handler() http.Handler {
 	mux.HandleFunc("GET /api/source", s.source)
 	mux.HandleFunc("GET /api/follow", s.follow)
 	mux.HandleFunc("POST /api/query", s.query)
-	mux.HandleFunc("POST /api/stats", s.stats)
+	mux.HandleFunc("POST /api/stats", s.ofQuestion("stats"))
+	mux.HandleFunc("POST /api/flame", s.ofQuestion("flame", "by", "path", "nodes", "against"))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		protect(w.Header())
 		why := refusal(r)

@@ -18,6 +18,9 @@ type cache struct {
 	mu    sync.Mutex
 	sets  map[string]cachedSet
 	whole *whole // nil: nobody has asked for a picture of all
+
+	flame    *flameTree // the one that was made last
+	flameKey flameKey
 }
 
 type cachedSet struct {

@@ -146,8 +146,13 @@ func runQuery(ctx context.Context, s *Service, r *query.Request) (*query.Result,
 
 // OfSeveral reports parameters of a question about two sessions.
 func OfSeveral(params any) bool {
-	r, ok := params.(*query.Request)
-	return ok && r.Against != ""
+	switch p := params.(type) {
+	case *query.Request:
+		return p.Against != ""
+	case *TimelineParams:
+		return p.Against != ""
+	}
+	return false
 }
 
 // firstDifference adds the first call in which two sessions differ; that nothing could be aligned is no failure.

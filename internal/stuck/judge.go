@@ -15,6 +15,7 @@ type Verdict struct {
 	Partly    bool   // only some threads are shown never to go on
 	Diagnosis string // in a sentence; also of what is not stuck
 	Threads   []Line
+	Waits     []Wait // who waits for whom
 
 	passing bool   // what was seen will not last: worth another look at once
 	key     string // the same while nothing moves
@@ -38,7 +39,7 @@ func (f *Verdict) told() string {
 // does not say.
 func judge(rep *collector.ThreadReport, pids []int, limit time.Duration, outside outsideFunc,
 	timers func(pids []int) bool, loops []collector.Loop) Verdict {
-	f := Verdict{Stuck: rep.NotShown == 0 && len(rep.Threads) > 0}
+	f := Verdict{Stuck: rep.NotShown == 0 && len(rep.Threads) > 0, Waits: waitsOf(rep)}
 	var key strings.Builder
 	var circles, waits, last, rounds []string
 	live, certain := false, false

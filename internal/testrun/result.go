@@ -94,6 +94,8 @@ type Stuck struct {
 	Diagnosis       string       `json:"diagnosis"`
 	Threads         []stuck.Line `json:"threads,omitempty"`
 	SuggestedTraces []string     `json:"suggestedTraces,omitempty"`
+
+	waits []stuck.Wait // in the details alone: a model reads the diagnosis
 }
 
 // Slow is a test that took longer than usual.
@@ -113,6 +115,7 @@ type details struct {
 	Summary   Summary             `json:"summary"`
 	Error     string              `json:"error,omitempty"`
 	Tests     []*testadapter.Test `json:"tests"`
+	Waits     []stuck.Wait        `json:"waits,omitempty"` // of what is stuck: who waits for whom
 	Notes     []string            `json:"notes,omitempty"`
 	Output    string              `json:"output"`
 }
@@ -319,6 +322,9 @@ func (r *Run) keep(res *Result) {
 		Commands: r.commands, Summary: res.Summary, Notes: res.Notes, Output: r.out.Name()}
 	if r.failure != nil {
 		d.Error = fault.From(r.failure).Error()
+	}
+	for i := range res.Stuck {
+		d.Waits = append(d.Waits, res.Stuck[i].waits...)
 	}
 	var results []store.TestResult
 	for _, id := range r.order {

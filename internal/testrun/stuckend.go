@@ -112,7 +112,7 @@ func (r *Run) shown(f *stuck.Verdict, all []stuck.Process) {
 	traces := r.stuckTraces(f, all)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := Stuck{Diagnosis: f.Diagnosis, Threads: f.Threads, SuggestedTraces: traces,
+	s := Stuck{Diagnosis: f.Diagnosis, Threads: f.Threads, SuggestedTraces: traces, waits: f.Waits,
 		SinceMs: r.lastNews.Sub(r.began).Milliseconds()}
 	now := time.Now()
 	for _, m := range all[:min(len(all), stuck.MaxThreads)] {

@@ -35,6 +35,39 @@ export interface Stat {
   function: string; calls: number; errors: number; totalNs: number; selfNs: number; p50Ns: number; p99Ns: number;
   sampled?: number; returns?: { value: string; count: number }[];
 }
+export interface FlameSide { all: number; weight: number[]; calls: number[]; totalNs: number[]; selfNs: number[] }
+export interface FlameSum {
+  function: string; calls: number; totalNs: number; selfNs: number; callsB?: number; totalNsB?: number; selfNsB?: number;
+}
+export interface Flame {
+  by: "time" | "count"; names: string[]; parent: number[]; name: number[]; a: FlameSide; b?: FlameSide; nodes: number;
+  functions: FlameSum[]; of: number; notes?: string[];
+}
+export interface Summary {
+  passed: number; failed: number; skipped: number; stuck?: number; expectedFailures?: number; unexpectedPasses?: number;
+  todo?: number; subtests?: number; durationMs: number;
+}
+export interface RunRow { testRunId: string; projectRoot: string; framework: string; status: string; summary?: Summary }
+export interface Test {
+  name: string; suite?: string; status: string; fails?: boolean; durationMs: number; file?: string; line?: number; kind?: string;
+  message?: string; expected?: string; actual?: string; also?: number;
+}
+export interface Wait { threadId: number; name?: string; waitsFor: string; heldBy?: number; at?: string; circle?: boolean }
+export interface Stuck {
+  name?: string; elapsedMs: number; ended?: boolean; diagnosis: string; threads?: { name: string; stack: string[] }[];
+}
+export interface Run {
+  status: {
+    testRunId: string; status: string; framework?: string; sessionId?: string; sessionIds?: string[]; error?: string; hint?: string;
+    progress?: {
+      elapsedMs: number; phase: string; doing?: string; passed: number; failed: number; skipped: number; quietMs?: number;
+      currentTests?: { name: string; elapsedMs: number; baselineMs?: number }[]; stuck?: Stuck[]; paused?: string[]; warnings?: string[];
+    };
+    result?: { summary: Summary; stuck: Stuck[]; slow?: { name: string; durationMs: number; usualMs: number }[]; flaky?: string[];
+      notes?: string[]; failures: { name: string; rerun?: { command?: string } }[] };
+  };
+  tests?: Test[]; of?: number; waits?: Wait[]; lack?: string;
+}
 export interface Source { file: string; line: number; first: number; lines: string[] }
 
 /** Failure is what the server refused, with what to do. */
@@ -83,6 +116,8 @@ async function post<T>(path: string, body: unknown, signal?: AbortSignal): Promi
 }
 
 export const sessions = () => get<{ sessions: Session[] }>("sessions", {});
+export const runs = () => get<{ runs: RunRow[] }>("runs", {});
+export const run = (id: string) => get<Run>("run", { id });
 export const status = (s: string) => get<Status>("session", { s });
 export const lanes = (s: string) => get<Lanes>("lanes", { s });
 export const event = (s: string, id: number) => get<One>("event", { s, id });
@@ -90,6 +125,8 @@ export const source = (s: string, id: number) => get<Source>("source", { s, id }
 export const events = (q: object, signal?: AbortSignal) => post<Page>("query", q, signal);
 export const stats = (q: object, signal?: AbortSignal) =>
   post<{ rows: Stat[]; of: number; hint?: string }>("stats", q, signal);
+
+export const flame = (q: object, signal?: AbortSignal) => post<Flame>("flame", q, signal);
 
 /** picture reads a picture: an object, and behind it the columns of the spans. */
 export async function picture(s: string, from: number, to: number, buckets: number, levels: number, of: number[],

@@ -28,6 +28,13 @@ export function fill(e: Element, ...children: (Child | Child[])[]): void {
   put(e, ...children);
 }
 
+/** keepingFocus makes parts of an element anew; what had the focus, by its data-key, has it again. */
+export function keepingFocus(of: HTMLElement, make: () => void): void {
+  const at = document.activeElement as HTMLElement | null, key = at && of.contains(at) ? at.dataset.key : undefined;
+  make();
+  if (key !== undefined) of.querySelector<HTMLElement>(`[data-key="${CSS.escape(key)}"]`)?.focus();
+}
+
 export function byId(id: string): HTMLElement {
   const e = document.getElementById(id);
   if (!e) throw new Error(`the page has no #${id}`);

@@ -4,17 +4,26 @@ import * as api from "./api";
 import type { Lanes, Session } from "./api";
 import { byId, bytes, count, fill, h, plural, say } from "./dom";
 import * as detail from "./detail";
+import { FlameGraph } from "./flame";
+import { Renewer } from "./renew";
+import { TestRun, runList } from "./runs";
 import { type State, type View, address, go, kept, state, whenChanged } from "./state";
 import { Statistics } from "./stats";
 import { Table } from "./table";
 import { Timeline } from "./timeline";
 
 let timeline: Timeline | null = null;
+let flame: FlameGraph | null = null;
+let renewer: Renewer | null = null;
+let run: TestRun | null = null;
 let unfollow = () => {};
 let loading = 0;
 let status: api.Status | null = null;
 
-const views: [View, string][] = [["timeline", "Timeline"], ["events", "Events"], ["stats", "Statistics"]];
+const views: [View, string][] = [["timeline", "Timeline"], ["events", "Events"], ["stats", "Statistics"], ["flame", "Flame graph"]];
+
+/** nothing is the state of a session that is opened anew. */
+const nothing: Omit<State, "session"> = { run: "", view: "timeline", from: 0, to: 0, event: 0, search: "", filter: {}, by: "time", path: [], against: "" };
 
 const actions: detail.Actions = {
   select, close: () => { select(0); },
@@ -49,6 +58,7 @@ function setTheme(name: string): void {
   else delete document.documentElement.dataset.theme;
   try { localStorage.setItem("theme", name); } catch { /* no storage: until the page is closed */ }
   timeline?.theme();
+  flame?.theme();
 }
 
 function themeButton(): HTMLElement {
@@ -64,7 +74,7 @@ function themeButton(): HTMLElement {
 function top(): void {
   const s = state, home = h("a", { class: "home", href: "#", onclick: (e: Event) => {
     e.preventDefault();
-    go({ session: "", view: "timeline", from: 0, to: 0, event: 0, search: "", filter: {} });
+    go({ ...nothing, session: "" });
   } }, h("img", { src: "icon.svg", alt: "", width: 22, height: 22 }), "Strobe");
   const tabs = s.session ? h("nav", { "aria-label": "Views" }, views.map(([v, label]) => h("a", {
     href: address({ ...s, view: v } as State), "aria-current": s.view === v ? "page" : null, onclick: (e: MouseEvent) => {
@@ -72,7 +82,7 @@ function top(): void {
       e.preventDefault();
       if (s.view !== v) go({ view: v });
     } }, label))) : null;
-  fill(byId("top"), home, s.session ? h("h1", { title: s.session }, s.session) : h("h1", { class: "unseen" }, "Sessions"),
+  fill(byId("top"), home, s.session ? h("h1", { title: s.session }, s.session) : s.run ? h("h1", { title: s.run }, s.run) : h("h1", { class: "unseen" }, "Sessions"),
     h("span", { class: "status", id: "status" }), h("span", { class: "gap" }), tabs, themeButton());
   showStatus();
 }
@@ -90,16 +100,24 @@ function showStatus(lanes?: Lanes): void {
 async function show(): Promise<void> {
   const mine = ++loading, main = byId("main");
   unfollow();
+  renewer?.stop();
   timeline?.stop();
-  timeline = null;
+  flame?.stop();
+  run?.stop();
+  timeline = flame = renewer = run = null;
   detail.hide();
   status = null;
   document.title = state.session ? `${state.session} · Strobe` : "Strobe";
   top();
   try {
     if (!state.session) {
-      const all = await api.sessions();
-      if (mine === loading) fill(main, list(all.sessions));
+      if (state.run) {
+        run = new TestRun(state.run, (id) => go({ ...nothing, session: id }));
+        fill(main, run.root);
+        return;
+      }
+      const [all, tests] = await Promise.all([api.sessions(), api.runs()]);
+      if (mine === loading) fill(main, h("div", { class: "home-lists" }, list(all.sessions), runList(tests.runs, (id) => go({ ...nothing, session: "", run: id }))));
       return;
     }
     const [got, lanes] = await Promise.all([api.status(state.session), api.lanes(state.session)]);
@@ -116,9 +134,18 @@ async function show(): Promise<void> {
       timeline.start(lanes);
       (window as unknown as { strobe: unknown }).strobe = timeline;
     } else if (state.view === "events") {
-      fill(main, new Table(state.session, select).root);
+      const table = new Table(state.session, select);
+      renewer = new Renewer(table);
+      fill(main, table.root);
+    } else if (state.view === "stats") {
+      const stats = new Statistics(state.session, (name) => actions.same(name));
+      renewer = new Renewer(stats);
+      fill(main, stats.root);
     } else {
-      fill(main, new Statistics(state.session, (name) => actions.same(name)).root);
+      flame = new FlameGraph(state.session);
+      renewer = new Renewer(flame);
+      fill(main, flame.root);
+      (window as unknown as { flame: unknown }).flame = flame;
     }
     if (state.event) select(state.event);
     if (!lanes.over) live(mine);
@@ -141,6 +168,7 @@ function live(mine: number): void {
     if (mine !== loading) return;
     showStatus(lanes);
     timeline?.grown(lanes);
+    renewer?.grown();
     asked ||= window.setTimeout(async () => { // whether it is paused, once a second
       asked = 0;
       const now = await api.status(session).catch(() => null);
@@ -168,7 +196,7 @@ function list(sessions: Session[]): HTMLElement {
       h("td", {}, h("a", { href: `#s=${encodeURIComponent(s.sessionId)}`, onclick: (e: MouseEvent) => {
         if (e.ctrlKey || e.metaKey || e.shiftKey) return;
         e.preventDefault();
-        go({ session: s.sessionId, view: "timeline", from: 0, to: 0, event: 0, search: "", filter: {} });
+        go({ ...nothing, session: s.sessionId });
       } }, s.name ?? s.sessionId)),
       h("td", {}, h("span", { class: `pill ${s.status}` }, s.status)), h("td", { class: "what", title: s.command }, s.command),
       h("td", {}, new Date(s.startedAt).toLocaleString()), h("td", { class: "n" }, count(s.eventCount)),
@@ -183,7 +211,7 @@ document.addEventListener("keydown", (e) => {
   }
 });
 byId("skip").addEventListener("click", (e) => { e.preventDefault(); byId("main").focus(); });
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => timeline?.theme());
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { timeline?.theme(); flame?.theme(); });
 if (theme()) setTheme(theme());
 whenChanged(show);
 show();

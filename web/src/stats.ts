@@ -2,7 +2,7 @@
 
 import * as api from "./api";
 import type { Stat } from "./api";
-import { count, fill, h, plural, shortName, time } from "./dom";
+import { count, fill, h, keepingFocus, plural, shortName, time } from "./dom";
 import { Filters } from "./table";
 
 type Column = { name: string; of: (s: Stat) => number | string; text: (s: Stat) => string; title?: string };
@@ -37,6 +37,11 @@ export class Statistics {
     this.load();
   }
 
+  /** renew asks again; the order, and what has the focus, stay. */
+  async renew(): Promise<void> {
+    if (!this.busy) await this.load();
+  }
+
   private async load(): Promise<void> {
     this.busy?.abort();
     const mine = this.busy = new AbortController();
@@ -44,8 +49,9 @@ export class Statistics {
       const r = await api.stats(this.filters.asked(), mine.signal);
       this.rows = r.rows;
       this.sum.classList.remove("failure");
-      fill(this.sum, r.rows.length ? `${plural(r.rows.length, "function")}${r.of > r.rows.length ? ` of ${count(r.of)}` : ""}` :
-        r.hint || "No call matches.");
+      const text = r.rows.length ? `${plural(r.rows.length, "function")}${r.of > r.rows.length ? ` of ${count(r.of)}` : ""}` :
+        r.hint || "No call matches.";
+      if (this.sum.textContent !== text) fill(this.sum, text); // else a screen reader says it again
     } catch (e) {
       if ((e as Error).name === "AbortError") return;
       const f = e as api.Failure;
@@ -53,10 +59,13 @@ export class Statistics {
       this.sum.classList.add("failure");
       fill(this.sum, `${f.message} ${f.hint ?? ""}`);
     }
+    if (this.busy === mine) this.busy = null;
     this.show();
   }
 
-  private show(): void {
+  private show(): void { keepingFocus(this.root, () => this.draw()); }
+
+  private draw(): void {
     const c = columns[this.by]!;
     const rows = [...this.rows].sort((a, b) => {
       const x = c.of(a), y = c.of(b);
@@ -66,14 +75,14 @@ export class Statistics {
     const most = Math.max(1, ...this.rows.map((r) => r.selfNs));
     fill(this.head, columns.map((col, i) => h("th", { scope: "col", class: i > 0 && i < 7 ? "n" : "",
       "aria-sort": i === this.by ? this.down ? "descending" : "ascending" : "none" },
-    h("button", { type: "button", class: "sort", title: col.title, onclick: () => {
+    h("button", { type: "button", class: "sort", "data-key": col.name, title: col.title, onclick: () => {
       this.down = i === this.by ? !this.down : i > 0;
       this.by = i;
       this.show();
     } }, col.name, h("span", { class: "arrow", "aria-hidden": "true" }, i === this.by ? this.down ? "▾" : "▴" : "")))));
     fill(this.body, rows.map((r) => h("tr", {}, columns.map((col, i) => {
       if (i === 0) {
-        return h("td", { class: "what" }, h("button", { type: "button", class: "link", title: r.function,
+        return h("td", { class: "what" }, h("button", { type: "button", class: "link", "data-key": r.function, title: r.function,
           onclick: () => this.open(r.function) }, shortName(r.function)));
       }
       const td = h("td", { class: i < 7 ? "n" : "vals" }, col.text(r));

@@ -19,17 +19,15 @@ export class Filters {
   private timer = 0;
 
   constructor(private session: string, private changed: () => void, private view?: string) {
-    const form = h("form", { class: "filters", "aria-label": "Filters" },
-      this.choice(), this.pair("Function", "function", ["contains", "equals", "matches"]),
-      this.pair("Text", "text", ["contains", "matches"]), this.moment("From", "timeFrom"), this.moment("To", "timeTo"));
-    const more = h("details", { class: "more" }, h("summary", {}, "More filters"), h("div", { class: "filters" },
-      this.number("Longer than, ns", "minDurationNs"), this.number("Shorter than, ns", "maxDurationNs"),
-      this.pair("Thread name", "threadName", ["contains"]), this.number("Thread", "threadId"), this.number("Process", "pid"),
-      this.pair("Source file", "sourceFile", ["contains", "equals"]), this.number("In call, event", "under"),
-      this.value("Argument", "argument", true), this.value("Result", "returnValue", false)));
-    const usual = ["eventType", "function", "text", "timeFrom", "timeTo"];
-    if (Object.keys(state.filter).some((k) => !usual.includes(k))) more.setAttribute("open", "");
-    form.append(more);
+    const form = h("form", { class: "filters", "aria-label": "Filters" });
+    const name = () => this.pair("Function", "function", ["contains", "equals", "matches"]);
+    const times = () => [this.moment("From", "timeFrom"), this.moment("To", "timeTo")];
+    if (view === "flame") { // of whole threads, not of single events
+      form.append(name(), ...times(), this.number("Thread", "threadId"), this.pair("Thread name", "threadName", ["contains"]),
+        this.number("Process", "pid"), this.pair("Source file", "sourceFile", ["contains", "equals"]));
+    } else {
+      form.append(this.choice(), name(), this.pair("Text", "text", ["contains", "matches"]), ...times(), this.rest());
+    }
     form.addEventListener("submit", (e) => e.preventDefault());
     form.addEventListener("input", () => { clearTimeout(this.timer); this.timer = window.setTimeout(() => this.apply(), 250); });
     this.root = h("div", { class: "question" }, form, h("details", {}, h("summary", {}, "As a query for an agent"), this.query,
@@ -38,12 +36,31 @@ export class Filters {
     this.show();
   }
 
-  /** asked is the question. */
-  asked(): Filter {
-    return { sessionId: this.session, ...state.filter, ...(this.view ? { view: this.view } : {}) };
+  private rest(): HTMLElement {
+    const more = h("details", { class: "more" }, h("summary", {}, "More filters"), h("div", { class: "filters" },
+      this.number("Longer than, ns", "minDurationNs"), this.number("Shorter than, ns", "maxDurationNs"),
+      this.pair("Thread name", "threadName", ["contains"]), this.number("Thread", "threadId"), this.number("Process", "pid"),
+      this.pair("Source file", "sourceFile", ["contains", "equals"]), this.number("In call, event", "under"),
+      this.value("Argument", "argument", true), this.value("Result", "returnValue", false)));
+    const usual = ["eventType", "function", "text", "timeFrom", "timeTo"];
+    if (Object.keys(state.filter).some((k) => !usual.includes(k))) more.setAttribute("open", "");
+    return more;
   }
 
-  private show(): void {
+  /** asked is the question. */
+  asked(): Filter {
+    const own = this.view === "flame" ? state.against ? { view: "diff", against: state.against } : { view: "tree" } :
+      this.view ? { view: this.view } : {};
+    return { sessionId: this.session, ...(this.view === "flame" ? this.ofThreads() : state.filter), ...own };
+  }
+
+  /** ofThreads are the filters that select whole threads. */
+  ofThreads(): Filter {
+    const whole = ["function", "sourceFile", "threadId", "threadName", "pid", "timeFrom", "timeTo"];
+    return Object.fromEntries(Object.entries(state.filter).filter(([k]) => whole.includes(k)));
+  }
+
+  show(): void {
     for (const f of this.fields) f.write(state.filter);
     this.query.textContent = `debug_query ${pretty(this.asked())}`;
   }
@@ -145,6 +162,9 @@ export class Filters {
   }
 }
 
+/** mostLive is how many rows a table has before it no longer grows by itself. */
+const mostLive = 2000;
+
 /** Table lists events. */
 export class Table {
   readonly root: HTMLElement;
@@ -154,16 +174,17 @@ export class Table {
   private busy: AbortController | null = null;
   private last = 0;
   private shown = 0;
+  private box: HTMLElement;
   private filters: Filters;
 
   constructor(session: string, private select: (id: number) => void) {
     this.filters = new Filters(session, () => this.load());
     this.more.addEventListener("click", () => this.next());
     const col = (name: string, c = "") => h("th", { scope: "col", class: c }, name);
-    this.root = h("section", { class: "events", "aria-label": "Events" }, this.filters.root, this.sum,
-      h("div", { class: "tablebox", tabindex: 0, role: "region", "aria-label": "Table of events" },
-        h("table", {}, h("thead", {}, h("tr", {}, col("Time", "n"), col("Event"), col("What"), col("Values"), col("Took", "n"),
-          col("Thread", "n"))), this.body)), this.more);
+    this.box = h("div", { class: "tablebox", tabindex: 0, role: "region", "aria-label": "Table of events" },
+      h("table", {}, h("thead", {}, h("tr", {}, col("Time", "n"), col("Event"), col("What"), col("Values"), col("Took", "n"),
+        col("Thread", "n"))), this.body));
+    this.root = h("section", { class: "events", "aria-label": "Events" }, this.filters.root, this.sum, this.box, this.more);
     this.load();
   }
 
@@ -172,19 +193,32 @@ export class Table {
     await this.next(true);
   }
 
-  private async next(anew = false): Promise<void> {
+  /** renew adds what has come where the end is shown, as far as a table is of use, and counts the rest. */
+  async renew(): Promise<void> {
+    if (this.busy) return;
+    const grows = this.more.hidden && this.shown < mostLive, box = this.box;
+    const atEnd = box.scrollTop > 0 && box.scrollTop + box.clientHeight >= box.scrollHeight - 40;
+    await this.next(false, grows ? 200 : 1, grows);
+    if (atEnd && grows) box.scrollTop = box.scrollHeight;
+  }
+
+  private async next(anew = false, limit = 200, take = true): Promise<void> {
     this.busy?.abort();
     const mine = this.busy = new AbortController();
-    const q = { ...this.filters.asked(), limit: 200, verbose: true, ...(anew ? {} : { afterEventId: this.last }) };
+    const q = { ...this.filters.asked(), limit, verbose: true, ...(anew ? {} : { afterEventId: this.last }) };
     try {
       const r = await api.events(q, mine.signal);
       if (anew) this.body.replaceChildren();
-      for (const e of r.events) this.body.append(this.row(e));
-      this.last = r.lastEventId ?? this.last;
-      this.shown += r.events.length;
-      this.more.hidden = !r.hasMore;
-      const total = anew ? r.totalCount : this.shown + r.totalCount - r.events.length;
-      fill(this.sum, total === 0 ? r.hint || "No event matches." : `${count(this.shown)} of ${plural(total, "event")}`);
+      const before = this.shown;
+      if (take) {
+        for (const e of r.events) this.body.append(this.row(e));
+        this.last = r.lastEventId ?? this.last;
+        this.shown += r.events.length;
+      }
+      this.more.hidden = take ? !r.hasMore : r.totalCount === 0;
+      const total = before + r.totalCount;
+      const text = total === 0 ? r.hint || "No event matches." : `${count(this.shown)} of ${plural(total, "event")}`;
+      if (this.sum.textContent !== text) fill(this.sum, text);
       this.sum.classList.remove("failure");
     } catch (e) {
       if ((e as Error).name === "AbortError") return;
@@ -193,6 +227,8 @@ export class Table {
       this.sum.classList.add("failure");
       if (anew) this.body.replaceChildren();
       this.more.hidden = true;
+    } finally {
+      if (this.busy === mine) this.busy = null;
     }
   }
 

@@ -28,10 +28,12 @@ export class Host implements vscode.Disposable {
 
   get folders(): string[] { return (vscode.workspace.workspaceFolders ?? []).filter((f) => f.uri.scheme === "file").map((f) => f.uri.fsPath); }
 
-  /** again looks for the binary anew at the next question. */
+  /** again looks for the binary anew at the next question. What another one said is not shown any more: who looks asks. */
   again(): void {
     this.found = null;
     this.daemon.close();
+    this.sessions = [];
+    this.changed.fire();
   }
 
   /** binary is its path; the error says how to get one. */

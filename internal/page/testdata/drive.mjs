@@ -56,6 +56,25 @@ const commands = {
       }
     }
   },
+  // flame is the flame graph that the page has drawn.
+  async flame() {
+    await page.waitForFunction(() => { const f = window.flame?.shown(); return f?.flame && !f.busy && window.flame.root.isConnected; }, null, { timeout: 60000 });
+    return page.evaluate(() => {
+      const { flame, picked, found } = window.flame.shown();
+      return { ...flame, picked, found, path: new URLSearchParams(location.hash.slice(1)).get('path') ?? '' };
+    });
+  },
+  async clickNode({ id }) {
+    const at = await page.evaluate((i) => window.flame.place(i), id);
+    await page.mouse.click(at.x, at.y);
+    return commands.flame();
+  },
+  async hover({ id }) {
+    const at = await page.evaluate((i) => window.flame.place(i), id);
+    await page.mouse.move(at.x, at.y);
+    return page.locator('.tip').innerText();
+  },
+  async select({ of, value }) { await page.selectOption(of, value); return null; },
   async detail() {
     await page.waitForFunction(() => document.querySelector('#detail .query'), null, { timeout: 30000 });
     return page.evaluate(() => ({
