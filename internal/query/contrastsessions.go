@@ -45,6 +45,7 @@ func (a *asker) contrastSessions(parts []part, res *Result, other *store.Store) 
 	for i, names := range only {
 		list(&text, []string{"only in a: ", "only in b: "}[i], names, maxHeldRules, a.short()/6)
 	}
+	text.WriteString(originsText(g.origins(others, shared)))
 	sorting.By(all, func(x, y sideBySide) int { return cmp.Compare(y.apart, x.apart) })
 	for _, one := range all {
 		text.WriteString(one.text)
@@ -77,6 +78,9 @@ func (a *asker) oneOfBoth(c *calls, nA, nB int, shared map[string]bool) (out sid
 		if one := a.apart(t, col, rowsA, rowsB); one.apart >= leastApart {
 			if col.Place == columns.Argument { // what a function gave is nearer to the cause than what it was given
 				one.apart *= 0.7
+			}
+			if col.Place == columns.Computed { // how often one called another follows the size of the input
+				one.apart *= 0.4
 			}
 			all = append(all, one)
 		}
