@@ -161,7 +161,7 @@ func suspects(diff, invariants answer) []string {
 		}
 	}
 	if f := diff.First; f != nil {
-		s.add(f.function(), 6)
+		s.add(f.function(), 3) // often where the inputs differ
 	}
 	return s.ranked()
 }

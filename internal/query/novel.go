@@ -162,7 +162,7 @@ func originsText(all []origin) string {
 		if o.more > 1 {
 			line += fmt.Sprintf(" …+%d", o.more-1)
 		}
-		b.WriteString(cut(line, 160) + "\n")
+		b.WriteString(cut(strings.ReplaceAll(line, "\n", " "), 160) + "\n")
 	}
 	if b.Len() == 0 {
 		return ""
