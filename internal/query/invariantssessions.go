@@ -181,17 +181,23 @@ func brokenHere(t *columns.Table, learned int, shared map[string]bool) (out []co
 			continue
 		}
 		if slices.ContainsFunc(r.Columns[:r.Own], func(c *columns.Column) bool {
-			return shared[strings.TrimPrefix(c.Path, outPrefix)]
+			return shared[strings.TrimPrefix(c.Path, outPrefix)] || unchanged(t, c)
 		}) && !strings.HasSuffix(r.Text, ">= 0") {
 			continue
+		}
+		if r.Calls > r.Broken { // how often it held says how sure it is, not how often it is broken here
+			r.Surprise *= math.Log2(float64(r.Calls-r.Broken)) / math.Log2(float64(r.Calls)/float64(r.Broken+1)+1)
 		}
 		r.Surprise *= farAway(&r, learned)
 		// What a function gave is nearer to the cause than what it was given.
 		if givenAlone(&r) {
 			r.Surprise *= 0.7
 		}
-		if repeatable { // state that arguments do not show
+		if repeatable { // state that arguments do not show, or input that is read
 			r.Surprise *= 0.8
+			if b := r.Breaks[0].Before; b >= 0 && b < learned {
+				r.Surprise *= 0.6
+			}
 		}
 		out = append(out, r)
 	}
@@ -323,6 +329,9 @@ func runsOwn(t *columns.Table, c *columns.Column) bool {
 	if lo, hi, ok := c.Range(); ok && c.Different() == 2 && lo.Kind == columns.Int && hi.Kind == columns.Int &&
 		int64(lo.Word) > 1e9 {
 		return true // a time, or a number of the process
+	}
+	if lo, hi, ok := c.Range(); ok && lo.Kind == columns.Float && lo.Float() > 1e9 && hi.Float() < lo.Float()*1.0001 {
+		return true // a time
 	}
 	member := strings.Contains(c.Path, ".")
 	n := len(t.Rows)
