@@ -91,9 +91,13 @@ func (h *hunter) record(b *bug, dir, input string) (string, error) {
 		return "", err
 	}
 	argv := b.argv(dir)
-	launch := map[string]any{"command": argv[0], "args": argv[1:], "cwd": dir, "trace": []string{"@usercode"},
-		"serializationDepth": 1,
-		"projectRoot":        filepath.Dir(dir)}
+	root := filepath.Dir(dir)
+	// What pointers lead to is read at the exit, too: functions of C give by them.
+	if _, err := h.call("debug_trace", map[string]any{"projectRoot": root, "add": []string{"@usercode"},
+		"serializationDepth": 1, "captureOut": true}); err != nil {
+		return "", err
+	}
+	launch := map[string]any{"command": argv[0], "args": argv[1:], "cwd": dir, "projectRoot": root}
 	if b.program.Stdin {
 		text, err := os.ReadFile(b.input(input))
 		if err != nil {

@@ -77,6 +77,9 @@ func (b *bug) argv(dir string) []string {
 	out := []string{filepath.Join(dir, b.program.Command[0])}
 	if !strings.Contains(b.program.Command[0], "/") && b.program.Registry == "pypi" {
 		out[0] = b.program.Command[0]
+		if real, err := exec.Command(out[0], "-c", "import sys; print(sys.executable)").Output(); err == nil {
+			out[0] = strings.TrimSpace(string(real)) // it may be a script that looks for one
+		}
 	}
 	for _, a := range append(append([]string{}, b.program.Command[1:]...), b.Args...) {
 		out = append(out, strings.ReplaceAll(a, "{input}", filepath.Join(filepath.Dir(dir), "input")))

@@ -72,6 +72,7 @@ func blocks(text string) (out []named) {
 var (
 	head  = regexp.MustCompile(`^(\S.*?): \d+ (?:in a|calls?)`)
 	event = regexp.MustCompile(`#(\d+)`)
+	news  = regexp.MustCompile(`(?m)^  (\S.*?) #\d+: `)
 	only  = regexp.MustCompile(`(?m)^only in a: (.*)$`)
 )
 
@@ -141,6 +142,15 @@ func suspects(diff, invariants answer) []string {
 	s := &suspicion{score: map[string]float64{}}
 	s.accuse(invariants.Text, 10)
 	s.accuse(diff.Text, 7)
+	if _, list, ok := strings.Cut(diff.Text, "from nothing new:\n"); ok {
+		for i, line := range strings.Split(list, "\n") {
+			m := news.FindStringSubmatch(line)
+			if m == nil {
+				break
+			}
+			s.add(m[1], 10/(1+0.35*float64(i)))
+		}
+	}
 	if m := only.FindStringSubmatch(diff.Text); m != nil {
 		items := strings.Split(m[1], "; ")
 		for i, item := range items {
@@ -151,7 +161,7 @@ func suspects(diff, invariants answer) []string {
 		}
 	}
 	if f := diff.First; f != nil {
-		s.add(f.function(), 6)
+		s.add(f.function(), 3) // often where the inputs differ
 	}
 	return s.ranked()
 }

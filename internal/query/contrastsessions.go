@@ -45,6 +45,7 @@ func (a *asker) contrastSessions(parts []part, res *Result, other *store.Store) 
 	for i, names := range only {
 		list(&text, []string{"only in a: ", "only in b: "}[i], names, maxHeldRules, a.short()/6)
 	}
+	text.WriteString(originsText(g.origins(others, shared)))
 	sorting.By(all, func(x, y sideBySide) int { return cmp.Compare(y.apart, x.apart) })
 	for _, one := range all {
 		text.WriteString(one.text)
@@ -71,12 +72,16 @@ func (a *asker) oneOfBoth(c *calls, nA, nB int, shared map[string]bool) (out sid
 	rowsA, rowsB := spread(nB, nA), spread(0, nB)
 	var all []contrast
 	for _, col := range t.Columns() {
-		if col.Place == columns.Took || shared[strings.TrimPrefix(col.Path, outPrefix)] || runsOwn(t, col) {
+		if col.Place == columns.Took || shared[strings.TrimPrefix(col.Path, outPrefix)] || unchanged(t, col) ||
+			runsOwn(t, col) {
 			continue
 		}
 		if one := a.apart(t, col, rowsA, rowsB); one.apart >= leastApart {
 			if col.Place == columns.Argument { // what a function gave is nearer to the cause than what it was given
 				one.apart *= 0.7
+			}
+			if col.Place == columns.Computed { // how often one called another follows the size of the input
+				one.apart *= 0.4
 			}
 			all = append(all, one)
 		}
@@ -89,7 +94,8 @@ func (a *asker) oneOfBoth(c *calls, nA, nB int, shared map[string]bool) (out sid
 	out.text = fmt.Sprintf("%s: %d in a, %d in b\n", cut(c.name, 80), nA, nB)
 	for i, one := range all {
 		if i == 0 {
-			out.apart = one.apart
+			few := float64(min(nA, nB)) // which differ by chance
+			out.apart = one.apart * few / (few + 2)
 		}
 		if i == maxOfBoth {
 			out.text += fmt.Sprintf("  …+%d\n", len(all)-i)
@@ -98,6 +104,23 @@ func (a *asker) oneOfBoth(c *calls, nA, nB int, shared map[string]bool) (out sid
 		out.text += cut("  "+a.sided(one.text), 200) + "\n"
 	}
 	return out
+}
+
+// unchanged reports what a pointer still led to at the end.
+func unchanged(t *columns.Table, c *columns.Column) bool {
+	if c.Place != columns.Out {
+		return false
+	}
+	given := t.Find(strings.TrimPrefix(c.Path, outPrefix))
+	if given == nil {
+		return false
+	}
+	for row := range t.Rows {
+		if at := c.At(row); at.Kind != columns.Absent && at != given.At(row) {
+			return false
+		}
+	}
+	return true
 }
 
 // spread is n rows from one on, or so many of them that more would not tell more.

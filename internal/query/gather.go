@@ -15,10 +15,12 @@ import (
 
 // calls are the selected calls of the functions of one name.
 type calls struct {
-	name  string
-	table *columns.Table
-	seen  int64 // of selected calls; those beyond the table's rows were not read
-	ended int64
+	name   string
+	number int // in the order of first calls
+	table  *columns.Table
+	seen   int64 // of selected calls; those beyond the table's rows were not read
+	ended  int64
+	ways   ways // where gathered.ways is wanted
 }
 
 // maxGathered bounds the functions whose calls are read for one answer.
@@ -32,8 +34,9 @@ type gathered struct {
 	others map[string]bool // names of functions beyond maxGathered
 	byName map[string]*calls
 	room   *columns.Room
-	depth  int // of the tables; 0: as deep as they go
-	most   int // functions
+	depth  int  // of the tables; 0: as deep as they go
+	most   int  // functions
+	ways   bool // what calls called is read, too
 }
 
 // newGathered has nothing yet.
@@ -106,6 +109,7 @@ func (a *asker) gatherInto(g *gathered, parts []part, putEnter, putExit putter) 
 	g.total += total
 	byFn := make([]*calls, len(a.fns)+1)
 	var rows []keptRow
+	open := map[event.ID]keptRow{} // that have not ended
 	begin := func(row *store.Row, within bool) (int, bool) {
 		c := byFn[min(int(row.Func), len(a.fns))]
 		if c == nil {
@@ -115,7 +119,7 @@ func (a *asker) gatherInto(g *gathered, parts []part, putEnter, putExit putter) 
 					g.others[name] = true
 					return -1, true
 				}
-				c = &calls{name: name, table: columns.New(g.room)}
+				c = &calls{name: name, number: len(g.all), table: columns.New(g.room)}
 				c.table.Depth = g.depth
 				g.byName[name] = c
 				g.all = append(g.all, c)
@@ -131,11 +135,20 @@ func (a *asker) gatherInto(g *gathered, parts []part, putEnter, putExit putter) 
 		c.table.Recursive = c.table.Recursive || within
 		putEnter(c.table, n, a.fn(row.Func), row)
 		rows = append(rows, keptRow{c, n})
+		if g.ways {
+			up := open[row.Parent]
+			open[row.ID] = keptRow{c, n}
+			c.ways.begin(n, up)
+			if up.calls != nil {
+				up.calls.ways.called(up.row, c, c.number)
+			}
+		}
 		return len(rows) - 1, true
 	}
 	err = s.each(begin, func(keep int, row *store.Row) {
 		at := rows[keep]
 		at.calls.ended++
+		delete(open, row.Enter)
 		at.calls.table.Rows[at.row].Exit = row.ID
 		putExit(at.calls.table, at.row, a.fn(row.Func), row)
 	})

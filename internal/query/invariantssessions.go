@@ -20,7 +20,7 @@ const (
 	maxLearned    = 2    // rules told of one function
 	maxSeeing     = 3    // functions that tell of the same member
 	maxSharing    = 10   // functions that are given the same member
-	addressSample = 64   // rows in which addresses are looked for
+	addressSample = 512  // rows in which addresses are looked for
 )
 
 // bothSessions reads the calls of the other session and behind them those of this one into the same tables; learned is
@@ -41,7 +41,7 @@ func (a *asker) bothSessions(parts []part, other *store.Store, depth int) (g *ga
 		return nil, nil, err
 	}
 	g = newGathered()
-	g.depth, g.most = depth, learnedFuncs
+	g.depth, g.most, g.ways = depth, learnedFuncs, true
 	if err := b.gatherInto(g, theirs, newEnters(), putExit); err != nil {
 		return nil, nil, err
 	}
@@ -49,7 +49,11 @@ func (a *asker) bothSessions(parts []part, other *store.Store, depth int) (g *ga
 	for _, c := range g.all {
 		learned[c] = len(c.table.Rows)
 	}
-	return g, learned, a.gatherInto(g, parts, newEnters(), putExit)
+	if err := a.gatherInto(g, parts, newEnters(), putExit); err != nil {
+		return nil, nil, err
+	}
+	g.putCallees()
+	return g, learned, nil
 }
 
 // invariantsOfOther is view invariants against another session: what held in all of its calls and in nearly all of this
@@ -96,10 +100,16 @@ func (a *asker) invariantsOfOther(parts []part, res *Result, other *store.Store)
 		f := &all[i]
 		f.rules = slices.DeleteFunc(f.rules, func(r columns.Rule) bool {
 			path := strings.TrimPrefix(r.Columns[0].Path, outPrefix)
-			return strings.Contains(path, ".") && seen[path] > maxSeeing && f.c.table.Rows[r.Breaks[0].Row].Enter > first[path]
+			return r.Columns[0].Place != columns.Computed && strings.Contains(path, ".") && seen[path] > maxSeeing && f.c.table.Rows[r.Breaks[0].Row].Enter > first[path]
 		})
 		if len(f.rules) > 0 {
 			f.score = f.rules[0].Surprise
+		}
+	}
+	for i := range all {
+		f := &all[i]
+		if slices.ContainsFunc(all, func(g broken) bool { return f.c != g.c && handedUp(f.c, f.rules, g.c, g.rules) }) {
+			f.score *= 0.5
 		}
 	}
 	all = slices.DeleteFunc(all, func(f broken) bool { return len(f.rules) == 0 })
@@ -121,6 +131,32 @@ func (a *asker) invariantsOfOther(parts []part, res *Result, other *store.Store)
 	}
 	notes = append(notes, a.paged(res, b.String(), a.short())...)
 	return append(notes, g.notes()...), nil
+}
+
+// handedUp reports whether what a function gave may be what another one, called by it, gave: the call that broke a rule
+// made the one that did.
+func handedUp(c *calls, rules []columns.Rule, by *calls, byRules []columns.Rule) bool {
+	for i := range rules {
+		r := &rules[i]
+		at := c.table.Rows[r.Breaks[0].Row]
+		for k := range byRules {
+			if !givenAlone(&byRules[k]) {
+				in := by.table.Rows[byRules[k].Breaks[0].Row]
+				if in.Thread == at.Thread && in.Enter > at.Enter && in.Exit != 0 && (in.Exit < at.Exit || at.Exit == 0) {
+					return true
+				}
+			}
+		}
+		if i == maxLearned {
+			break
+		}
+	}
+	return false
+}
+
+// givenAlone reports whether a rule is about what a function was given.
+func givenAlone(r *columns.Rule) bool {
+	return !slices.ContainsFunc(r.Columns[:r.Own], func(c *columns.Column) bool { return c.Place != columns.Argument })
 }
 
 // brokenHere are rules that hold in the first learned rows and are broken in others, the most surprising first.
@@ -145,17 +181,23 @@ func brokenHere(t *columns.Table, learned int, shared map[string]bool) (out []co
 			continue
 		}
 		if slices.ContainsFunc(r.Columns[:r.Own], func(c *columns.Column) bool {
-			return shared[strings.TrimPrefix(c.Path, outPrefix)]
+			return shared[strings.TrimPrefix(c.Path, outPrefix)] || unchanged(t, c)
 		}) && !strings.HasSuffix(r.Text, ">= 0") {
 			continue
 		}
+		if r.Calls > r.Broken { // how often it held says how sure it is, not how often it is broken here
+			r.Surprise *= math.Log2(float64(r.Calls-r.Broken)) / math.Log2(float64(r.Calls)/float64(r.Broken+1)+1)
+		}
 		r.Surprise *= farAway(&r, learned)
 		// What a function gave is nearer to the cause than what it was given.
-		if !slices.ContainsFunc(r.Columns[:r.Own], func(c *columns.Column) bool { return c.Place != columns.Argument }) {
+		if givenAlone(&r) {
 			r.Surprise *= 0.7
 		}
-		if repeatable { // state that arguments do not show
+		if repeatable { // state that arguments do not show, or input that is read
 			r.Surprise *= 0.8
+			if b := r.Breaks[0].Before; b >= 0 && b < learned {
+				r.Surprise *= 0.6
+			}
 		}
 		out = append(out, r)
 	}
@@ -194,17 +236,25 @@ func oftenBroken(t *columns.Table, learned int) (out []columns.Rule) {
 
 // resultOrders are results that in the learned rows are never below, or never above, a number that was given, and
 // elsewhere are.
-func resultOrders(t *columns.Table, learned int) (out []columns.Rule) {
-	result := t.Find("result")
-	if result == nil {
-		return nil
+func resultOrders(t *columns.Table, learned int) (all []columns.Rule) {
+	for _, result := range t.Columns() {
+		name, out := strings.CutPrefix(result.Path, outPrefix)
+		if result.Place == columns.Result && result.Path == "result" || // or what a pointer to a number got
+			result.Place == columns.Out && out && !strings.ContainsAny(name, ".[(") {
+			all = append(all, ordersOf(t, result, learned)...)
+		}
 	}
+	return all
+}
+
+// ordersOf are those of one result.
+func ordersOf(t *columns.Table, result *columns.Column, learned int) (out []columns.Rule) {
 	for _, c := range t.Columns() {
 		if c.Place != columns.Argument || strings.Contains(c.Path, ".") {
 			continue
 		}
 		for _, sign := range []int{-1, 1} {
-			r := columns.Rule{Text: c.Path + map[int]string{-1: " <= ", 1: " >= "}[sign] + "result",
+			r := columns.Rule{Text: c.Path + map[int]string{-1: " <= ", 1: " >= "}[sign] + result.Path,
 				Columns: []*columns.Column{c, result}, Own: 2}
 			given, gave := map[columns.Cell]bool{}, map[columns.Cell]bool{} // one value is above or below by itself
 			for row := range t.Rows {
@@ -280,7 +330,10 @@ func runsOwn(t *columns.Table, c *columns.Column) bool {
 		int64(lo.Word) > 1e9 {
 		return true // a time, or a number of the process
 	}
-	member := strings.Contains(c.Path, ".") && c.Place != columns.Result
+	if lo, hi, ok := c.Range(); ok && lo.Kind == columns.Float && lo.Float() > 1e9 && hi.Float() < lo.Float()*1.0001 {
+		return true // a time
+	}
+	member := strings.Contains(c.Path, ".")
 	n := len(t.Rows)
 	for row := 0; row < n; row += max(n/addressSample, 1) {
 		switch cell := c.At(row); cell.Kind {
@@ -293,6 +346,10 @@ func runsOwn(t *columns.Table, c *columns.Column) bool {
 		case columns.Int, columns.Uint, columns.Name:
 			if ofAddress(cell.Word>>32) || member && (ofAddress(cell.Word) || int64(cell.Word) > 1e8 ||
 				int64(cell.Word) < -1e8) {
+				return true
+			}
+		case columns.Float:
+			if x := math.Abs(cell.Float()); x > 0 && x < 1e-200 { // an address's bits
 				return true
 			}
 		case columns.Whole:
