@@ -37,8 +37,8 @@ const (
 )
 
 // credentials are what beside the word says that a token is not what parsers call so.
-var credentials = lazyregexp.MustCompile(`(?i)access|api|auth|bearer|bot|client|csrf|git|hub|(?:^|[_-])id[_-]?token|jwt|login|npm|` +
-	`private|refresh|registry|sas|secret|security|session|slack|sso|user|xsrf`)
+var credentials = lazyregexp.MustCompile(`(?i)access|api|auth|bearer|bot|client|csrf|git|hub|(?:^|[_-])id[_-]?token|` +
+	`jwt|login|npm|private|refresh|registry|sas|secret|security|session|slack|sso|user|xsrf`)
 
 // environment are the functions that give variables.
 var environment = lazyregexp.MustCompile(`(?i)(?:^|[.:/_])(?:getenv|lookup_?env)$|\benv::_?var(?:_os)?$`)
