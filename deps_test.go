@@ -37,7 +37,8 @@ var mayImport = map[string][]string{
 	"internal/cli": {"internal/dap", "internal/daemon", "internal/export", "internal/query", "internal/store",
 		"internal/settings", "internal/service", "internal/mcp", "internal/crash", "internal/install",
 		"internal/collector", "internal/hunt", "internal/page", "internal/fleet", "internal/bucket",
-		"internal/scenario", "internal/ui/display"},
+		"internal/scenario", "internal/ui/display", "internal/follow"},
+	"internal/follow": {}, // knows the tools by what they say alone
 	"internal/hunt": {"internal/symbol", "internal/ptrace"},
 	// daemon/builtin.go sees both sides: it names every runtime.
 	"internal/daemon": {"internal/mcp", "internal/service", "internal/session", "internal/settings",

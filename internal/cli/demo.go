@@ -31,7 +31,8 @@ func (a *app) demoCommand() *cobra.Command {
 		Use:   "demo",
 		Short: "Watch an MCP client find the bug in a small program",
 		Long: `Builds a small program with a bug that its output does not explain, then finds the cause the way an LLM
-would: launch, read the output, trace while it runs, read the calls. Prints each request and answer, shortened.
+would: launch, read the output, trace while it runs, read the calls. Then a client finds it that knows nothing of
+the program and makes only the calls that answers name. Prints each request and answer, shortened.
 Needs a C++ compiler; uses a directory of its own, and no network.`,
 		Example: "  strobe demo",
 		Args:    cobra.NoArgs,
@@ -71,7 +72,10 @@ func (a *app) demo(ctx context.Context) (err error) {
 		}
 	}()
 	d := &demo{app: a, client: &client{session: session}, program: program, dir: dir}
-	return d.find(ctx)
+	if err := d.find(ctx); err != nil {
+		return err
+	}
+	return d.follow(ctx)
 }
 
 func (a *app) buildDemo(ctx context.Context, dir string) (string, error) {
@@ -128,10 +132,16 @@ func (d *demo) call(ctx context.Context, tool string, args map[string]any, resul
 	if err != nil {
 		return err
 	}
-	var text struct{ Tree, Stats string }
-	if json.Unmarshal(raw, &text) == nil && text.Tree+text.Stats != "" {
+	d.show(raw)
+	return decode(tool, raw, result)
+}
+
+// show prints an answer, shortened.
+func (d *demo) show(raw json.RawMessage) {
+	var text struct{ Tree, Stats, Text, Hint string }
+	if json.Unmarshal(raw, &text) == nil && text.Tree+text.Stats+text.Text != "" {
 		const most = 24
-		lines := strings.Split(strings.TrimRight(text.Tree+text.Stats, "\n"), "\n")
+		lines := strings.Split(strings.TrimRight(text.Tree+text.Stats+text.Text, "\n"), "\n")
 		for i, l := range lines {
 			if i == most {
 				fmt.Fprintf(d.app.out, "    … %d more lines\n", len(lines)-most)
@@ -139,11 +149,13 @@ func (d *demo) call(ctx context.Context, tool string, args map[string]any, resul
 			}
 			fmt.Fprintf(d.app.out, "    %s\n", shorten(l, 180))
 		}
+		if text.Text != "" && text.Hint != "" {
+			fmt.Fprintf(d.app.out, "    hint: %s\n", shorten(text.Hint, 300))
+		}
 	} else {
 		fmt.Fprintf(d.app.out, "← %s\n", shorten(string(raw), 400))
 	}
 	fmt.Fprintln(d.app.out)
-	return decode(tool, raw, result)
 }
 
 func shorten(s string, most int) string {

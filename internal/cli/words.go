@@ -59,6 +59,7 @@ var (
 // inCommands says in the words of the command line what answers say in those of MCP.
 func inCommands(s string) string {
 	had := s
+	s = callsInCommands(s)
 	for _, w := range toolWords {
 		s = strings.ReplaceAll(s, w.tool, w.command)
 	}
@@ -72,7 +73,7 @@ func inCommands(s string) string {
 		return word
 	})
 	if s != had || strings.Contains(s, " more") || strings.Contains(s, "shown") {
-		s = shortFlags.ReplaceAllString(s, "--$1$2")
+		s = strings.ReplaceAll(shortFlags.ReplaceAllString(s, "--$1$2"), "----", "--") // it may be a flag already
 	}
 	s = strings.ReplaceAll(s, "(view tree)", "(--view tree)")
 	s = withWords.ReplaceAllString(s, "$1 $2")

@@ -22,8 +22,13 @@ func TestInCommands(t *testing.T) {
 			"short: --view tree or stats.",
 		"No calls; debug_query with eventType pause and waitMs waits " +
 			"longer.": "No calls; strobe query --event-type pause --wait waits longer.",
-		"debug_session list shows the ids.":  "strobe sessions shows the ids.",
-		"a std::string camelCase in main.cc": "a std::string camelCase in main.cc",
+		`To see calls: debug_launch {"command":"./a b","args":["-x"],"projectRoot":"/p","trace":["@usercode"]}, as before; ` +
+			`debug_query {"view":"why","under":7,"waitMs":50}. debug_session {"action":"stop"}.`: "To see calls: strobe run " +
+			"--project-root /p --trace @usercode -- './a b' -x, as before; strobe query ID --view why --under 7 --wait-ms 50. " +
+			"strobe stop ID.",
+		`debug_trace {"add":["ns::*"]} adds.`: "strobe trace ID --add 'ns::*' adds.",
+		"debug_session list shows the ids.":   "strobe sessions shows the ids.",
+		"a std::string camelCase in main.cc":  "a std::string camelCase in main.cc",
 	} {
 		if got := inCommands(in); got != want {
 			t.Errorf("inCommands(%q)\n = %q, want\n   %q", in, got, want)

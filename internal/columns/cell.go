@@ -71,7 +71,7 @@ func number(v value.Value) Cell {
 		return Cell{Int, uint64(n)}
 	}
 	f, _ := v.Float64()
-	if f >= 0 && f < 1<<64 {
+	if f >= 0 && f <= 1<<64 { // what rounds up to it is below
 		if n, err := strconv.ParseUint(v.Short(40), 10, 64); err == nil {
 			return Cell{Uint, n}
 		}

@@ -2,6 +2,7 @@ package columns
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -111,6 +112,44 @@ func TestRules(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestWrap: numbers that went over the end of their type are told, however many; such as stand for nothing, and those
+// that are spread over all of it, are not.
+func TestWrap(t *testing.T) {
+	for _, c := range []struct {
+		name, rule string
+		broken     int
+		of         func(row int) value.Value
+	}{
+		{"a byte", "result does not wrap at 128", 25, func(row int) value.Value {
+			return value.NewInt(int64(int8([]int{14, 60, 114, 130}[row%4])))
+		}},
+		{"an int", "result does not wrap at 2147483648", 10, func(row int) value.Value {
+			return value.NewInt(int64(int32(uint32(1_500_000_000 + row%10*72_000_000))))
+		}},
+		{"a size below 0", "result does not wrap below 0", 1, func(row int) value.Value {
+			return value.NewUint(uint64(row%50+1) - uint64(odd(row, 30, 0)))
+		}},
+		{"a size of 32 bits", "result does not wrap below 0", 1, func(row int) value.Value {
+			return value.NewUint(uint64(uint32(row%50+1) - uint32(odd(row, 30, 0))))
+		}},
+		{"no place", "", 0, func(row int) value.Value { return value.NewUint(uint64(row%50) - uint64(row%50+1)*uint64(row%2)) }},
+		{"all bytes", "", 0, func(row int) value.Value { return value.NewInt(int64(int8(row * 37))) }},
+		{"the least", "", 0, func(row int) value.Value {
+			return value.NewInt([]int64{1 << 30, math.MinInt32}[row/90])
+		}},
+		{"differences", "", 0, func(row int) value.Value { return value.NewInt(int64(row*37%90 - 45)) }},
+	} {
+		rules, _ := calls(100, func(t *Table, row int) { t.Put(row, Result, "result", c.of(row)) }).Rules()
+		i := slices.IndexFunc(rules, func(r Rule) bool { return strings.Contains(r.Text, "wrap") })
+		switch {
+		case i < 0 && c.rule != "":
+			t.Errorf("%s: no rule %q", c.name, c.rule)
+		case i >= 0 && (rules[i].Text != c.rule || rules[i].Broken != c.broken):
+			t.Errorf("%s: %q broken %d times, want %q and %d", c.name, rules[i].Text, rules[i].Broken, c.rule, c.broken)
+		}
 	}
 }
 

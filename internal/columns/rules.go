@@ -71,6 +71,7 @@ func (t *Table) Rules() (rules []Rule, notes []string) {
 		}
 		f.kinds(c)
 		f.range_(c)
+		f.wrap(c)
 		f.usual(c)
 		f.order(c)
 		f.distinct(c)

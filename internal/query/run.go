@@ -41,6 +41,7 @@ type Env struct {
 	Warnings func() []string             // said in the answer's hint; nil: nothing is
 	Ended    func() bool                 // reports that nothing more can come, so waiting is over; nil: it can
 	Paused   func() string               // where threads are paused, "" where none is; nil: nobody knows
+	Traced   func() bool                 // reports whether there are patterns for calls; nil: there are none
 	// Other is the session that Request.Against names.
 	Other *store.Store
 	// Absent looks for a function in the program's files; nil: they are not there.
@@ -173,7 +174,7 @@ func askWith(ctx context.Context, st *store.Store, f *filters, env Env, seen eve
 	defer sn.Close()
 	a := newAsker(ctx, st, sn, f)
 	a.reserve = reserve
-	if seen > 0 {
+	if seen > 0 && f.req.View != "summary" { // which tells of all
 		a.skipTo = seen + 1
 	}
 	upTo = sn.LastID()
@@ -205,7 +206,7 @@ func askWith(ctx context.Context, st *store.Store, f *filters, env Env, seen eve
 			notes, err = a.invariants(parts, res)
 		}
 	case "summary":
-		notes, err = a.summary(parts, res)
+		notes, err = a.summary(parts, res, final, env.Traced != nil && env.Traced())
 	case "diff":
 		if env.Other != nil {
 			notes, err = a.contrastSessions(parts, res, env.Other)

@@ -24,11 +24,16 @@ const (
 	maxExceptions = 100_000
 )
 
-// summary is view summary: what happened in the session, each thing in a line or two.
-func (a *asker) summary(parts []part, res *Result) (notes []string, err error) {
+// summary is view summary: what happened in the session, each thing in a line or two. Unless final, nothing matches
+// until there are calls to tell of.
+func (a *asker) summary(parts []part, res *Result, final, traced bool) (notes []string, err error) {
 	w := &summaryWriter{a: a}
 	s := a.st.Stats()
 	res.TotalCount = s.Total()
+	calls := s.Events[event.FunctionEnter]
+	if !final && calls < enoughCalls {
+		res.TotalCount = 0
+	}
 	if res.TotalCount == 0 {
 		return nil, nil
 	}
@@ -39,12 +44,16 @@ func (a *asker) summary(parts []part, res *Result) (notes []string, err error) {
 			return nil, err
 		}
 	}
-	return append(notes, a.paged(res, w.b.String(), a.short())...), nil
+	notes = append(notes, a.paged(res, w.b.String(), a.short())...)
+	return append(notes, w.next(calls, traced)...), nil
 }
 
 type summaryWriter struct {
 	a *asker
 	b strings.Builder
+
+	leads   []event.ID // of what says most
+	crashed bool
 }
 
 func (w *summaryWriter) line(format string, args ...any) { fmt.Fprintf(&w.b, format+"\n", args...) }
@@ -164,6 +173,7 @@ func (w *summaryWriter) crash() error {
 	if line := get("line"); line != "" {
 		at += fmt.Sprintf(" (%s:%s)", path.Base(get("sourceFile")), line)
 	}
+	w.leads, w.crashed = append(w.leads, e.ID), true
 	w.line("crash #%d: %s", e.ID, strings.Join(slices.DeleteFunc([]string{cmp.Or(get("signal"), get("class")),
 		cut(get("reason"), 160), at, cut(get("locals"), 120)}, func(s string) bool { return s == "" }), ", "))
 	return nil
@@ -199,6 +209,9 @@ func (w *summaryWriter) exceptions() error {
 	}
 	sorting.By(all, func(x, y *thrown) int { return cmp.Compare(x.n, y.n) })
 	for i, t := range all {
+		if i == 0 && !w.crashed {
+			w.leads = append(w.leads, t.first)
+		}
 		if i == maxTold {
 			w.line("exceptions: %d more kinds", len(all)-i)
 			break
@@ -301,11 +314,14 @@ func (w *summaryWriter) odd(parts []part) (notes []string, err error) {
 	}
 	sorting.By(rules, func(x, y columns.Rule) int { return cmp.Compare(y.Surprise, x.Surprise) })
 	var items []string
-	for _, r := range rules[:min(len(rules), maxTold+1)] {
+	for i, r := range rules[:min(len(rules), maxTold+1)] {
 		c := at[r.Columns[0]]
 		reader, err := w.a.readCalls(c.table, []int{r.Breaks[0].Row})
 		if err != nil {
 			return nil, err
+		}
+		if i == 0 {
+			w.leads = append(w.leads, c.table.Rows[r.Breaks[0].Row].Enter)
 		}
 		items = append(items, fmt.Sprintf("%s: %s in %d of %d, not %s", cut(c.name, 80), r.Text, r.Calls-r.Broken, r.Calls,
 			reader.broke(c.table, &r, r.Breaks[0])))

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -41,6 +42,11 @@ func (a *asker) why(res *Result) (notes []string, err error) {
 			"under: there is no event %d: ids go from 1 to %d, and the oldest calls are dropped beyond the session's limit",
 			a.req.Under, a.sn.LastID())
 	}
+	if row.Kind == event.Crash && row.Parent == 0 {
+		if row.Parent, err = a.endedBy(row); err != nil {
+			return nil, err
+		}
+	}
 	w := &whyWriter{summaryWriter: summaryWriter{a: a}, row: row}
 	res.TotalCount = 1
 	for _, step := range []func() error{w.itself, w.unlike, w.path, w.beside, w.below, w.outputBefore, w.after} {
@@ -57,6 +63,25 @@ type whyWriter struct {
 	exit *store.Row
 	up   *store.Row // the call that it stands in
 	end  *store.Row // of that
+}
+
+// endedBy is the innermost call that a crash ended, where these were closed before it: all at once, so that others,
+// which exceptions left before, are not among them.
+func (a *asker) endedBy(crash *store.Row) (enter event.ID, err error) {
+	f := store.Filter{ToID: crash.ID - 1, Kinds: callKinds, Threads: &store.Bits{}}
+	f.Threads.Set(uint32(crash.Thread))
+	at := int64(-1)
+	err = a.sn.Scan(a.ctx, f, store.ScanOptions{Reverse: true, Cold: true}, func(row *store.Row) bool {
+		if row.Kind != event.FunctionExit || row.Flags&event.Unwound == 0 || at >= 0 && row.TS != at {
+			return false
+		}
+		at, enter = row.TS, row.Enter
+		return true
+	})
+	if err != nil {
+		return 0, fmt.Errorf("read calls before a crash: %w", err)
+	}
+	return enter, nil
 }
 
 // callLine is a call in one line.
@@ -81,6 +106,15 @@ func (a *asker) callLine(enter, exit *store.Row, width int) string {
 	return s
 }
 
+// place is where a function begins.
+func (a *asker) place(id event.FuncID) string {
+	fn := a.fn(id)
+	if fn.File == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (%s:%d)", path.Base(fn.File), fn.Line)
+}
+
 func (w *whyWriter) itself() (err error) {
 	t := w.a.thread(w.row.Thread)
 	on := fmt.Sprintf("at %s on thread %d", duration(w.row.TS), t.TID)
@@ -102,7 +136,7 @@ func (w *whyWriter) itself() (err error) {
 	if w.exit != nil {
 		took = ", took " + duration(w.exit.Duration)
 	}
-	w.line("%s%s, %s", w.a.callLine(w.row, w.exit, whyArgs), took, on)
+	w.line("%s%s%s, %s", w.a.callLine(w.row, w.exit, whyArgs), w.a.place(w.row.Func), took, on)
 	if watched := w.a.fn(w.row.Func).Watches(w.row); len(watched) > 0 {
 		w.line("  watched: %s", watched.Short(whyArgs))
 	}
@@ -168,10 +202,9 @@ func (w *whyWriter) path() error {
 			w.line("  … %d more", row.Depth+1)
 			return nil
 		}
-		fn := w.a.fn(row.Func)
-		where := ""
-		if fn.File != "" && depth == 0 {
-			where = fmt.Sprintf(" (%s:%d)", fn.File[strings.LastIndexByte(fn.File, '/')+1:], fn.Line)
+		fn, where := w.a.fn(row.Func), ""
+		if depth == 0 {
+			where = w.a.place(row.Func)
 		}
 		w.line("  in #%d %s(%s)%s", row.ID, cut(fn.Name, 100), fn.Arguments(row).Short(whyArgs), where)
 		parent = row.Parent

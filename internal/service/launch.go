@@ -204,7 +204,8 @@ func (p *LaunchParams) launched(sess *session.Session, pending int, traced bool)
 		res.Capabilities = *state.Caps
 		res.Runtime = cmp.Or(state.Caps.Runtime, res.Runtime)
 	}
-	res.NextSteps = "debug_query shows output; debug_trace adds functions while it runs; debug_session stop ends it."
+	res.NextSteps = `Output, and what next: debug_query {"view":"summary","waitMs":2000}. Calls: debug_trace ` +
+		`{"add":["@usercode"]}. At the end: debug_session {"action":"stop"}.`
 	if p.StopOnEntry {
 		res.NextSteps = "The program is paused before main: debug_breakpoint sets breakpoints, debug_continue lets it go " +
 			"on, or steps into main."
@@ -213,7 +214,8 @@ func (p *LaunchParams) launched(sess *session.Session, pending int, traced bool)
 		t := &state.Trace
 		res.HookedFunctions, res.MatchedFunctions = &t.Hooked, &t.Matched
 		res.Unhookable, res.UnhookableCount = byReason(t.Unhookable)
-		res.NextSteps = "debug_query (view tree) shows calls and output; debug_session stop ends it."
+		res.NextSteps = `What is odd: debug_query {"view":"summary","waitMs":5000}. Calls: debug_query ` +
+			`{"view":"tree"}. At the end: debug_session {"action":"stop"}.`
 		if t.Hooked == 0 && recordsSockets(t.Probes) {
 			res.NextSteps = socketsRecorded
 		} else if t.Hooked == 0 && !t.Later {

@@ -232,7 +232,8 @@ func describeTrace(sess *session.Session, t *session.TraceState) *TraceResult {
 	case t.Hooked == 0:
 		r.Status = "No function is hooked: see warnings and unhookable."
 	default:
-		r.Status = fmt.Sprintf("%d functions are traced. Let the program call them, then debug_query (view tree).", t.Hooked)
+		r.Status = fmt.Sprintf(`%d functions are traced. When they were called, what is odd: debug_query {"view":"summary",`+
+			`"waitMs":5000}; calls: debug_query {"view":"tree"}.`, t.Hooked)
 	}
 	return r
 }

@@ -445,6 +445,13 @@ func (s *Session) State(ctx context.Context) (*State, error) {
 	return st, nil
 }
 
+// Traced reports whether calls are recorded, if functions were found for that.
+func (s *Session) Traced() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.traced.Probes) > 0
+}
+
 // offer notes what the target offers now: it is another thing when an interpreter's agent has come.
 func (s *Session) offer() {
 	if s.col == nil || !s.Live() {

@@ -121,6 +121,9 @@ func (s *Strobe) connect(t testing.TB, env []string) {
 	})
 }
 
+// Session is the connection.
+func (s *Strobe) Session() *sdk.ClientSession { return s.session }
+
 // Close ends the connection before the test's end.
 func (s *Strobe) Close(t testing.TB) {
 	t.Helper()
