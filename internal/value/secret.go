@@ -233,8 +233,8 @@ func (l *Layout) RedactKeys(payload []byte, exit bool) (out []byte, n int) {
 	return out, r.wiped.keys
 }
 
-// Redacted returns how many secrets a call leaves out by its layout at its enter, or at its exit: in each object that is
-// captured once, whatever lists and null pointers make of that.
+// Redacted returns how many secrets a call leaves out by its layout at its enter, or at its exit: in each object that
+// is captured once, whatever lists and null pointers make of that.
 func (l *Layout) Redacted(exit bool) (n int) {
 	if !slices.ContainsFunc(l.Types, func(t Type) bool { return t.Class == ClassRedacted }) {
 		return 0
