@@ -4,6 +4,7 @@ package acceptance
 
 import (
 	"bytes"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -73,6 +74,9 @@ func keeperIn(t *testing.T, lang string) keeper {
 	return keeper{javas[len(javas)-1].Path, []string{"-cp", made, "Keeper"}}
 }
 
+// secretValues is how many the calls of a program have at least.
+var secretValues = map[string]int64{"c": 10, "cpp": 8, "rust": 8, "go": 8, "python": 17, "node": 8, "java": 8}
+
 // TestSecretsAreNowhere runs programs of every language that hold a secret, and looks for its bytes in all that is below
 // STROBE_HOME then. With the switch off they are there: the test would find them.
 func TestSecretsAreNowhere(t *testing.T) {
@@ -94,7 +98,15 @@ func TestSecretsAreNowhere(t *testing.T) {
 					extra["keepSecrets"] = true
 				}
 				l := s.Launch(t, k.command, filepath.Dir(k.command), k.args, extra)
-				s.WaitEnd(t, l.SessionID, time.Minute)
+				st := s.WaitEnd(t, l.SessionID, time.Minute)
+				if want := secretValues[lang]; keep && st.Redacted != 0 || !keep && st.Redacted < want {
+					t.Errorf("keep %v: %d values were left out, want %d", keep, st.Redacted, want)
+				}
+				said := strings.Contains(s.Query(t, l.SessionID, map[string]any{"view": "summary"}).Text,
+					fmt.Sprintf("%d values left out as secrets", st.Redacted))
+				if said == keep {
+					t.Errorf("keep %v: the summary says that values were left out: %v", keep, said)
+				}
 				tree := s.Query(t, l.SessionID, map[string]any{"view": "tree", "maxTokens": 20000}).Tree
 				if !keep && !strings.Contains(tree, "password=<redacted>") {
 					t.Errorf("login's password does not read as redacted:\n%s", tree)

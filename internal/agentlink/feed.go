@@ -152,12 +152,19 @@ func (f *feed) redact(r *record) {
 	if f.secrets == nil || len(r.payload) == 0 {
 		return
 	}
+	n := 0
 	if gives := r.kind == kindExit || r.kind == kindYield; gives && r.flags&flagThrown == 0 {
 		if name := f.functions[r.fn].name; f.secrets.Result(name) {
-			r.payload = value.RedactedTree(r.payload, f.secrets.Doubtful(name))
+			if r.payload = value.RedactedTree(r.payload, f.secrets.Doubtful(name)); value.IsRedacted(r.payload) {
+				n++
+			}
 		}
 	}
-	r.payload, _ = value.RedactTree(r.payload, f.secrets)
+	payload, more := value.RedactTree(r.payload, f.secrets)
+	r.payload = payload
+	if s, ok := f.sink.(collector.SecretSink); ok && n+more > 0 {
+		s.Redacted(int64(n + more))
+	}
 }
 
 func (f *feed) function(r *record) {

@@ -117,6 +117,7 @@ type fullSink interface {
 	WriteSink
 	CoverSink
 	StreamSink
+	SecretSink
 	DeathWatcher
 	ThreadNamer
 	ChangeSink

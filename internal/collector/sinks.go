@@ -26,6 +26,11 @@ type StreamSink interface {
 	Stream(event.Stream) (event.StreamID, error)
 }
 
+// SecretSink is a Sink that counts the values that were left out of events as secrets.
+type SecretSink interface {
+	Redacted(n int64) // so many more
+}
+
 // SocketsChannel is the channel of what a program itself does with sockets.
 const SocketsChannel = "sockets"
 

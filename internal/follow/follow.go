@@ -53,8 +53,9 @@ func New(ctx context.Context, session *sdk.ClientSession) (*Client, error) {
 			c.takes[t.Name][name] = true
 		}
 	}
-	if r := session.InitializeResult(); !strings.Contains(r.Instructions, "debug_launch {") || c.takes["debug_launch"] == nil {
-		return nil, fmt.Errorf("neither tools nor instructions say how a search begins: %s", r.Instructions)
+	said := session.InitializeResult().Instructions
+	if !strings.Contains(said, "debug_launch {") || c.takes["debug_launch"] == nil {
+		return nil, fmt.Errorf("tools and instructions do not say how a search begins: %s", said)
 	}
 	return c, nil
 }
@@ -71,7 +72,8 @@ type call struct {
 
 // Find starts a program and follows what answers say until found takes one of them, and returns how many calls that
 // took. What is named first is done first, and what an answer names before what earlier ones did.
-func (c *Client) Find(ctx context.Context, launch map[string]any, found func(answer string) bool) (calls int, err error) {
+func (c *Client) Find(ctx context.Context, launch map[string]any, found func(answer string) bool) (calls int,
+	err error) {
 	todo := []call{{tool: "debug_launch", arguments: launch}}
 	made := map[string]int{}
 	for ; len(todo) > 0 && calls < maxCalls; calls++ {

@@ -42,6 +42,7 @@ type Env struct {
 	Ended    func() bool                 // reports that nothing more can come, so waiting is over; nil: it can
 	Paused   func() string               // where threads are paused, "" where none is; nil: nobody knows
 	Traced   func() bool                 // reports whether there are patterns for calls; nil: there are none
+	Redacted func() int64                // values left out as secrets; nil: not known
 	// Other is the session that Request.Against names.
 	Other *store.Store
 	// Absent looks for a function in the program's files; nil: they are not there.
@@ -206,7 +207,7 @@ func askWith(ctx context.Context, st *store.Store, f *filters, env Env, seen eve
 			notes, err = a.invariants(parts, res)
 		}
 	case "summary":
-		notes, err = a.summary(parts, res, final, env.Traced != nil && env.Traced())
+		notes, err = a.summary(parts, res, final, &env)
 	case "diff":
 		if env.Other != nil {
 			notes, err = a.contrastSessions(parts, res, env.Other)

@@ -26,7 +26,7 @@ const (
 
 // summary is view summary: what happened in the session, each thing in a line or two. Unless final, nothing matches
 // until there are calls to tell of.
-func (a *asker) summary(parts []part, res *Result, final, traced bool) (notes []string, err error) {
+func (a *asker) summary(parts []part, res *Result, final bool, env *Env) (notes []string, err error) {
 	w := &summaryWriter{a: a}
 	s := a.st.Stats()
 	res.TotalCount = s.Total()
@@ -38,6 +38,9 @@ func (a *asker) summary(parts []part, res *Result, final, traced bool) (notes []
 		return nil, nil
 	}
 	w.session(s)
+	if env.Redacted != nil && env.Redacted() > 0 {
+		w.line("%s left out as secrets", plural(env.Redacted(), "value"))
+	}
 	odd := func() error { notes, err = w.odd(parts); return err }
 	for _, step := range []func() error{w.processes, w.crash, w.exceptions, odd, w.outputTail, w.functions} {
 		if err := step(); err != nil {
@@ -45,7 +48,7 @@ func (a *asker) summary(parts []part, res *Result, final, traced bool) (notes []
 		}
 	}
 	notes = append(notes, a.paged(res, w.b.String(), a.short())...)
-	return append(notes, w.next(calls, traced)...), nil
+	return append(notes, w.next(calls, env.Traced != nil && env.Traced())...), nil
 }
 
 type summaryWriter struct {

@@ -101,7 +101,7 @@ func runQuery(ctx context.Context, s *Service, r *query.Request) (*query.Result,
 		return nil, err
 	}
 	defer release()
-	env := query.Env{Now: sess.Now, Ended: sess.Complete, Traced: sess.Traced,
+	env := query.Env{Now: sess.Now, Ended: sess.Complete, Traced: sess.Traced, Redacted: sess.Redacted,
 		Once: func(what string) bool { return s.said.once(ctx, sess.ID, what) }}
 	env.Absent = s.absent
 	env.Paused = func() string { return pausedHint(sess) }

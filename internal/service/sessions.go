@@ -49,6 +49,7 @@ type StatusResult struct {
 	EventCount    map[string]int64 `json:"eventCount"` // by event type, ever recorded
 	EventsEvicted int64            `json:"eventsEvicted,omitempty"`
 	DroppedEvents int64            `json:"droppedEvents"`
+	Redacted      int64            `json:"redacted,omitempty"` // values left out as secrets
 	// where some were made; those recorded, sampled away and dropped make up all
 	Calls           *session.CallCounts         `json:"calls,omitempty"`
 	HookedFunctions int                         `json:"hookedFunctions"`
@@ -336,7 +337,7 @@ func sessionStatus(ctx context.Context, s *Service, id string, threads bool) (*S
 		Sampling: append([]collector.SampledFunction{}, st.Trace.Sampled...), Watches: st.Tracing.Labels(),
 		Breakpoints: []string{}, Logpoints: []string{}, PausedThreads: pausedRows(st.Pauses), Capabilities: st.Caps,
 		Warnings: slices.Concat(st.Warnings, st.Trace.Warnings), Natvis: st.Trace.Natvis,
-		Released: st.Released,
+		Released: st.Released, Redacted: sess.Redacted(),
 	}
 	if st.Crash != nil {
 		r.CrashInfo = st.Crash.Short()

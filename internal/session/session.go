@@ -338,7 +338,7 @@ func (s *Session) setResult(info *Info) error {
 	s.mu.Unlock()
 	return s.st.SetResult(store.Result{
 		Status: info.Status, ExitCode: info.ExitCode, Signal: info.Signal, EndedAt: info.EndedAt, Dropped: s.Dropped(),
-		Observed: observed,
+		Observed: observed, Redacted: s.Redacted(),
 	})
 }
 
@@ -372,6 +372,14 @@ func (s *Session) Dropped() int64 {
 		return s.sink.dropped.Load()
 	}
 	return s.st.Result().Dropped
+}
+
+// Redacted returns how many values were left out of its events as secrets.
+func (s *Session) Redacted() int64 {
+	if s.sink != nil {
+		return s.sink.redacted.Load()
+	}
+	return s.st.Result().Redacted
 }
 
 // State is a session at one moment.

@@ -51,6 +51,7 @@ type sink struct {
 	tap       func(stream iochan.Stream, data []byte)
 	log       *slog.Logger
 	startMono int64
+	redacted  atomic.Int64
 	dropped   atomic.Int64
 	failure   atomic.Pointer[error] // of the last Put; nil when it worked
 	crashes   *crashes
@@ -159,6 +160,9 @@ func (k *sink) NamedThread(t event.Thread) event.ThreadID {
 
 // Dropped implements collector.Sink.
 func (k *sink) Dropped(n int64) { k.dropped.Add(n) }
+
+// Redacted implements collector.SecretSink.
+func (k *sink) Redacted(n int64) { k.redacted.Add(n) }
 
 // Lost implements collector.Sink.
 func (k *sink) Lost(fn event.FuncID, enters, exits int64) {

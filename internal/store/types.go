@@ -59,9 +59,10 @@ type Core struct {
 type Result struct {
 	Status      string `json:"status,omitempty"` // exited, crashed, stopped, …: the session's word
 	ExitCode    *int   `json:"exitCode,omitempty"`
-	Signal      string `json:"signal,omitempty"`  // e.g. SIGSEGV
-	EndedAt     int64  `json:"endedAt,omitempty"` // unix nanoseconds; 0 while recording
-	Dropped     int64  `json:"dropped,omitempty"` // call events lost before they reached the store
+	Signal      string `json:"signal,omitempty"`   // e.g. SIGSEGV
+	EndedAt     int64  `json:"endedAt,omitempty"`  // unix nanoseconds; 0 while recording
+	Dropped     int64  `json:"dropped,omitempty"`  // call events lost before they reached the store
+	Redacted    int64  `json:"redacted,omitempty"` // values left out as secrets
 	Interrupted bool   `json:"interrupted,omitempty"`
 
 	Observed json.RawMessage `json:"observed,omitempty"` // what was traced, in the session's own form

@@ -234,6 +234,7 @@ type Status struct {
 	PIDs            []int                                            `json:"pids"`
 	EventCount      map[string]int64                                 `json:"eventCount"`
 	DroppedEvents   int64                                            `json:"droppedEvents"`
+	Redacted        int64                                            `json:"redacted"`
 	Calls           struct{ Made, Recorded, Sampled, Dropped int64 } `json:"calls"`
 	HookedFunctions int                                              `json:"hookedFunctions"`
 	TracePatterns   []string                                         `json:"tracePatterns"`

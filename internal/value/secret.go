@@ -23,6 +23,9 @@ func RedactedTree(payload []byte, doubtful bool) []byte {
 	return []byte(redactedTree)
 }
 
+// IsRedacted reports a payload that is a secret's.
+func IsRedacted(payload []byte) bool { return string(payload) == redactedTree }
+
 // RedactTree returns a tree's payload with what stands under the name of a secret taken out, and how many values that
 // were. A member that says no more than yes, no or nothing stays. What is no tree comes back as it was: nothing of it
 // is shown. A payload without secrets is the one that was given.
@@ -193,12 +196,13 @@ func (r *treeRedactor) elems(nested int) bool {
 }
 
 // RedactKeys is RedactTree of a payload of copied bytes, of which only keys of maps are names that are known now: all
-// others never were in it. What a secret key leads to is zeros in what it returns.
-func (l *Layout) RedactKeys(payload []byte, exit bool) []byte {
+// others never were in it; n is how many keys had a secret. What a secret key leads to is zeros in what it returns.
+func (l *Layout) RedactKeys(payload []byte, exit bool) (out []byte, n int) {
 	if l.Secrets == nil || !l.Secrets.In(payload) {
-		return payload
+		return payload, 0
 	}
-	out, shape := append([]byte(nil), payload...), &l.OnEnter
+	shape := &l.OnEnter
+	out = append([]byte(nil), payload...)
 	fields := [][]Field{l.Args, l.EnterWatches}
 	if exit {
 		shape, fields = &l.OnExit, [][]Field{l.Out, l.ExitWatches}
@@ -221,17 +225,63 @@ func (l *Layout) RedactKeys(payload []byte, exit bool) []byte {
 				fixed += 8
 			}
 		}
-		return out[:min(fixed, len(out))]
+		return out[:min(fixed, len(out))], 1
 	}
 	for _, b := range r.wiped.bytes {
 		clear(b)
 	}
-	return out
+	return out, r.wiped.keys
+}
+
+// Redacted returns how many secrets a call leaves out by its layout at its enter, or at its exit: in each object that
+// is captured once, whatever lists and null pointers make of that.
+func (l *Layout) Redacted(exit bool) (n int) {
+	if !slices.ContainsFunc(l.Types, func(t Type) bool { return t.Class == ClassRedacted }) {
+		return 0
+	}
+	fields := [][]Field{l.Args, l.EnterWatches}
+	if exit {
+		fields = [][]Field{l.Out, l.ExitWatches}
+		if l.Ret != nil {
+			fields = append(fields, []Field{*l.Ret})
+		}
+	}
+	counts := make([]int, len(l.Types)) // one more than is in a type
+	var count func(t int32) int
+	count = func(t int32) (n int) {
+		if t < 0 || int(t) >= len(l.Types) {
+			return 0
+		}
+		of := &l.Types[t]
+		switch {
+		case of.Class == ClassRedacted:
+			return 1
+		case counts[t] > 0:
+			return counts[t] - 1
+		}
+		counts[t] = 1 // for those that lead back here
+		n = count(of.Elem)
+		for i := range of.Fields {
+			n += count(of.Fields[i].Type)
+		}
+		for i := range of.Variants {
+			n += count(of.Variants[i].Type)
+		}
+		counts[t] = min(n, maxFollow) + 1
+		return min(n, maxFollow)
+	}
+	for _, fs := range fields {
+		for i := range fs {
+			n += count(fs[i].Type)
+		}
+	}
+	return n
 }
 
 // wiped is what a renderer found below secret keys. within counts those around the value at hand.
 type wiped struct {
 	within int
+	keys   int // with a value that is left out
 	bytes  [][]byte
 }
 
@@ -248,6 +298,7 @@ func (r *renderer) keyed(key Value, show func() Value) Value {
 	}
 	if r.wiped != nil {
 		r.wiped.within++
+		r.wiped.keys++
 		show()
 		r.wiped.within--
 	}

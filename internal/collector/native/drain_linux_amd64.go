@@ -408,7 +408,7 @@ func (d *drainer) decode(rs *ringState) {
 		lanes.left = 0
 		l := lanes.enter(sp, rec.Hook, fn, tail, closing)
 		e := event.Event{TS: ts, Kind: event.FunctionEnter, Thread: l.id, Func: fn.register(d.t.sink),
-			Payload: fn.plan.Layout.RedactKeys(rec.Payload, false)}
+			Payload: d.redact(fn, rec, false)}
 		if fn.codeStep != 0 {
 			d.seekCode(rs, rec.Payload, int(fn.codeStep), ts)
 		}
@@ -456,12 +456,27 @@ func (d *drainer) decode(rs *ringState) {
 	}
 }
 
+// redact returns a record's payload without what keys of maps say are secrets, and counts those that it is without.
+func (d *drainer) redact(fn *function, rec *ring.Rec, exit bool) []byte {
+	payload, n := fn.plan.Layout.RedactKeys(rec.Payload, exit)
+	side := 0
+	if exit {
+		side = 1
+	}
+	if n += fn.redacted[side]; n > 0 {
+		if s, ok := d.t.sink.(collector.SecretSink); ok {
+			s.Redacted(int64(n))
+		}
+	}
+	return payload
+}
+
 // result fills in what the function returned.
 func (d *drainer) result(e *event.Event, fn *function, rec *ring.Rec) {
 	if rec.Flags&ring.RecTruncated != 0 {
 		e.Flags |= event.Truncated
 	}
-	e.Payload = fn.plan.Layout.RedactKeys(rec.Payload, true)
+	e.Payload = d.redact(fn, rec, true)
 	if fn.retScalar && len(rec.Payload) >= 8 {
 		e.Ret = fn.ret(int64(binary.LittleEndian.Uint64(rec.Payload)))
 		e.Flags |= event.HasRet

@@ -38,6 +38,8 @@ type function struct {
 	retAlone  bool  // the whole exit payload is that word
 	codeStep  uint8 // payloads hold addresses of code, which get names: value.Layout.CodeStep
 
+	redacted [2]int // secrets that a call leaves out, at its enter and at its exit
+
 	planned atomic.Int64 // calls, of want.planned
 
 	once sync.Once
@@ -118,6 +120,7 @@ func compile(mod *symbol.Module, f *symbol.Function, w want, pad int, targets []
 func (fn *function) settleResult() {
 	fn.retSize, fn.retSigned, fn.retScalar = fn.plan.Layout.ScalarRet()
 	fn.codeStep = fn.plan.Layout.CodeStep()
+	fn.redacted = [2]int{fn.plan.Layout.Redacted(false), fn.plan.Layout.Redacted(true)}
 	fn.retAlone = fn.retScalar && fn.codeStep == 0 && fn.plan.Plan.ExitGPRs == 1 && len(fn.plan.Plan.Exit) == 0
 }
 
