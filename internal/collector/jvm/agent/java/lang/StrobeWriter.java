@@ -189,11 +189,11 @@ class StrobeWriter {
     private static long utf8(String s, int n) {
         int counted = Math.min(n, COUNTED);
         if (s.coder() == 0) {
-            long extra = 0, p = BYTES;
+            long extra = 0;
             byte[] b = s.value();
             int i = 0;
             for (; i + 8 <= counted; i += 8) {
-                extra += Long.bitCount(U.getLong(b, p + i) & TOPS);
+                extra += Long.bitCount(U.getLong(b, BYTES + i) & TOPS);
             }
             for (; i < counted; i++) {
                 extra += b[i] >>> 31;
