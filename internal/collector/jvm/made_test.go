@@ -74,7 +74,31 @@ function_exit main Made.said 48
 function_enter main Made.said {"text":{"$":"text","v":"…","more":35360}}
 function_exit main Made.said 20000
 function_enter main Made.said {"text":{"$":"text","v":"…","more":176}}
-function_exit main Made.said 1200`
+function_exit main Made.said 1200
+function_enter main Made.number {"n":0}
+function_exit main Made.number 0
+function_enter main Made.number {"n":9}
+function_exit main Made.number -9
+function_enter main Made.number {"n":10}
+function_exit main Made.number -10
+function_enter main Made.number {"n":99}
+function_exit main Made.number -99
+function_enter main Made.number {"n":100}
+function_exit main Made.number -100
+function_enter main Made.number {"n":101}
+function_exit main Made.number -101
+function_enter main Made.number {"n":2147483647}
+function_exit main Made.number -2147483647
+function_enter main Made.number {"n":2147483648}
+function_exit main Made.number -2147483648
+function_enter main Made.number {"n":3000000005}
+function_exit main Made.number -3000000005
+function_enter main Made.number {"n":100000000000000000}
+function_exit main Made.number -100000000000000000
+function_enter main Made.number {"n":9223372036854775807}
+function_exit main Made.number -9223372036854775807
+function_enter main Made.number {"n":-9223372036854775808}
+function_exit main Made.number -9223372036854775808`
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("it recorded (-want +got):\n%s", diff)
 	}

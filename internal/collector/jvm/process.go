@@ -119,7 +119,7 @@ func (p *process) weave(set agentlink.Set, q *question) reply {
 	for i := range methods {
 		m := &methods[i]
 		one := method{name: shown(f.Name()) + "." + methodName(m.Name), file: at.file,
-			user: at.user && (m.Line > 0 || !lines)}
+			user: at.user && (m.Line > 0 || !lines || !m.HasCode)}
 		if depth := depthOf(set, &one); depth > 0 {
 			number, told := p.number(f, m, &one, at, depth)
 			if one.reason = p.weaveMethod(q, f, m.Index, number); one.reason == "" {
@@ -159,7 +159,7 @@ func (p *process) weaveMethod(q *question, f *classfile.File, i int, number int3
 }
 
 // methodsOf are those of a class that could be traced, and whether it has lines at all. In one that has, those without
-// a line are the compiler's: Groovy's accessors, Kotlin's componentN. They can be named, but are not the user's.
+// a line are the compiler's: Groovy's accessors. They can be named, but are not the user's.
 func methodsOf(f *classfile.File) (all []classfile.Method, lines bool) {
 	for i := range f.Methods {
 		m, err := f.Method(i)

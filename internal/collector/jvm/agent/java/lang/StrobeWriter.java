@@ -63,16 +63,32 @@ class StrobeWriter {
             v = -v;
         }
         int digits = 1;
-        for (long x = v; x >= 10; x /= 10) {
+        for (long most = 10; digits < 19 && v >= most; most *= 10) {
             digits++;
         }
         long p = at + digits;
         at = p;
-        do {
-            long q = v / 10;
-            U.putByte(--p, (byte) ('0' + (v - 10 * q)));
-            v = q;
-        } while (v != 0);
+        for (; v > Integer.MAX_VALUE; v /= 100) {
+            U.putShort(p -= 2, PAIRS[(int) (v % 100)]);
+        }
+        int small = (int) v; // which is divided faster
+        for (; small >= 100; small /= 100) {
+            U.putShort(p -= 2, PAIRS[small % 100]);
+        }
+        if (small >= 10) {
+            U.putShort(p - 2, PAIRS[small]);
+        } else {
+            U.putByte(p - 1, (byte) ('0' + small));
+        }
+    }
+
+    /** Two digits each, as they stand in memory. */
+    private static final short[] PAIRS = new short[100];
+
+    static {
+        for (int i = 0; i < PAIRS.length; i++) {
+            PAIRS[i] = (short) ('0' + i / 10 | '0' + i % 10 << 8);
+        }
     }
 
     void letter(char c) {
@@ -173,11 +189,11 @@ class StrobeWriter {
     private static long utf8(String s, int n) {
         int counted = Math.min(n, COUNTED);
         if (s.coder() == 0) {
-            long extra = 0, p = BYTES;
+            long extra = 0;
             byte[] b = s.value();
             int i = 0;
             for (; i + 8 <= counted; i += 8) {
-                extra += Long.bitCount(U.getLong(b, p + i) & TOPS);
+                extra += Long.bitCount(U.getLong(b, BYTES + i) & TOPS);
             }
             for (; i < counted; i++) {
                 extra += b[i] >>> 31;
@@ -207,22 +223,25 @@ class StrobeWriter {
         byte1('"');
         if (s.coder() == 0) {
             byte[] b = s.value();
-            for (int i = 0; i < n && bytes < most; i++) {
-                for (; i + 8 <= n && bytes + 8 <= most; i += 8, bytes += 8, at += 8) {
+            for (int i = 0; i < n && bytes < most; ) {
+                if (i + 8 <= n && bytes + 8 <= most) {
                     long w = U.getLong(b, BYTES + i);
-                    if (!plain(w)) {
+                    if (plain(w)) {
+                        U.putLong(at, w);
+                        at += 8;
+                        i += 8;
+                        bytes += 8;
+                        continue;
+                    }
+                }
+                for (int to = Math.min(i + 8, n); i < to && bytes < most; i++) {
+                    int c = b[i] & 255;
+                    if (c >= 0x80 && bytes + 2 > most) {
+                        most = bytes; // it ends before this one
                         break;
                     }
-                    U.putLong(at, w);
+                    bytes += unit(c);
                 }
-                if (i == n || bytes == most) {
-                    break;
-                }
-                int c = b[i] & 255;
-                if (c >= 0x80 && bytes + 2 > most) {
-                    break;
-                }
-                bytes += unit(c);
             }
         } else {
             for (int i = 0; i < n; i++) {
