@@ -65,6 +65,10 @@ func TestAgainst(t *testing.T) {
 				t.Errorf("%s against %s does not say %q:\n%s\n%s", a, b, want, r.Text, r.Hint)
 			}
 		}
+		// What a call gave is new, and what it was given is not.
+		if news := "new in a, from nothing new:\n  level #"; strings.Contains(r.Text, news) != (a == "a") {
+			t.Errorf("%s against %s, %q:\n%s", a, b, news, r.Text)
+		}
 		// The same arguments and another result tell more than other arguments before it.
 		if !strings.Contains(string(r.First), "main > level") {
 			t.Errorf("first difference: %s (%s)", r.First, r.Hint)
