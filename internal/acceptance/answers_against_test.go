@@ -60,10 +60,14 @@ func TestAgainst(t *testing.T) {
 			a, b = b, a
 		}
 		for _, want := range []string{"only in " + a + ": discount ×1", "rate: 20 in a, 20 in b", "107 in " + a, "100 in " + b,
-			"line.price", "3 functions called as often"} {
+			"line.price", "calls(discount)=0", "2 functions called as often"} {
 			if !strings.Contains(r.Text, want) {
 				t.Errorf("%s against %s does not say %q:\n%s\n%s", a, b, want, r.Text, r.Hint)
 			}
+		}
+		// What a call gave is new, and what it was given is not.
+		if news := "new in a, from nothing new:\n  level #"; strings.Contains(r.Text, news) != (a == "a") {
+			t.Errorf("%s against %s, %q:\n%s", a, b, news, r.Text)
 		}
 		// The same arguments and another result tell more than other arguments before it.
 		if !strings.Contains(string(r.First), "main > level") {

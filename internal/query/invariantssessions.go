@@ -100,7 +100,8 @@ func (a *asker) invariantsOfOther(parts []part, res *Result, other *store.Store)
 		f := &all[i]
 		f.rules = slices.DeleteFunc(f.rules, func(r columns.Rule) bool {
 			path := strings.TrimPrefix(r.Columns[0].Path, outPrefix)
-			return r.Columns[0].Place != columns.Computed && strings.Contains(path, ".") && seen[path] > maxSeeing && f.c.table.Rows[r.Breaks[0].Row].Enter > first[path]
+			return r.Columns[0].Place != columns.Computed && strings.Contains(path, ".") && seen[path] > maxSeeing &&
+				f.c.table.Rows[r.Breaks[0].Row].Enter > first[path]
 		})
 		if len(f.rules) > 0 {
 			f.score = f.rules[0].Surprise

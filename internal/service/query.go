@@ -35,7 +35,8 @@ var queryOp = Op{
 		"calls keep and it does not, the calls beside and below it, the last output before, and how its caller " +
 		"ended. `diff` divides each function's calls by a claim (`result < 0`, `$thread == 7`, `$time > 1000000`, " +
 		"`this.id == 3`) and says which values tell the two sides apart; with `against` it compares two sessions: " +
-		"functions, counts, values, and the first call that differs. `object` tells the life of what lies at an " +
+		"functions, counts, values, calls that did what is new though nothing that they were given is, and the first " +
+		"call that differs. `object` tells the life of what lies at an " +
 		"address: every call that got, returned or held it, who made and freed it, its fields as they changed, and " +
 		"who used it after its end; `allocators` names functions of the program's own that make and free. `missing` " +
 		"says why a function did not run: the nearest callers that did, or that it is inlined, or not linked. " +
