@@ -52,6 +52,18 @@ func TestLargePage(t *testing.T) {
 	l := s.Launch(t, bin, t.TempDir(), []string{"64", "2890"}, args{"trace": []string{"many::**"}})
 	st := s.WaitEnd(t, l.SessionID, 5*time.Minute)
 	t.Logf("recorded %v", st.EventCount)
+	ask := func(what string, a args) {
+		t.Helper()
+		a["sessionId"] = l.SessionID
+		began := time.Now()
+		s.Call(t, "debug_timeline", a, nil)
+		t.Logf("%s: %d ms", what, time.Since(began).Milliseconds())
+	}
+	ask("lanes, cold", args{"action": "lanes"})
+	ask("picture, cold", args{"action": "picture"})
+	ask("picture", args{"action": "picture", "lanes": []int{0, 1, 2, 3}})
+	ask("flame graph, cold", args{"action": "flame"})
+	ask("flame graph by calls", args{"action": "flame", "by": "count"})
 	link := begin(t, s, l.SessionID)
 	link.Fragment = ""
 	d := drive(t, link)
@@ -90,6 +102,10 @@ func TestLargePage(t *testing.T) {
 	if used.Process > pageMemory {
 		t.Errorf("the page's process has %.0f MB", used.Process/1e6)
 	}
+	f := d.openFlame("s=" + url.QueryEscape(l.SessionID))
+	d.do(args{"do": "memory"}, &used)
+	t.Logf("flame graph of %d nodes: the page holds %.1f MB; its process has %.0f MB", f.Nodes, used.Held/1e6,
+		used.Process/1e6)
 	if dir := os.Getenv("STROBE_SHOTS"); dir != "" {
 		d.open("s=" + url.QueryEscape(l.SessionID))
 		d.do(args{"do": "shot", "path": dir + "/large.png"}, nil)

@@ -19,8 +19,8 @@ const (
 	maxText    = 4000      // bytes of a message
 )
 
-// testRun is the answer of /api/run: what debug_test says, and of a run that has ended its tests, which the daemon keeps
-// in a file.
+// testRun is the answer of /api/run: what debug_test says, and of a run that has ended its tests, which the daemon
+// keeps in a file.
 type testRun struct {
 	Status json.RawMessage `json:"status"` // of debug_test
 	Tests  []shownTest     `json:"tests,omitempty"`
@@ -100,8 +100,8 @@ func (t *testRun) details(file string) error {
 		if o.Group {
 			continue
 		}
-		one := shownTest{Name: o.Name, Suite: o.Suite, Status: o.Status, Fails: o.Fails, Message: short(o.Reason), File: o.File,
-			Line: o.Line, DurationMs: float64(o.Duration) / float64(time.Millisecond)}
+		one := shownTest{Name: o.Name, Suite: o.Suite, Status: o.Status, Fails: o.Fails, Message: short(o.Reason),
+			File: o.File, Line: o.Line, DurationMs: float64(o.Duration) / float64(time.Millisecond)}
 		if len(o.Failures) > 0 {
 			f := &o.Failures[0]
 			one.Kind, one.Message, one.Expected, one.Actual = f.Kind, short(f.Message), short(f.Expected), short(f.Actual)

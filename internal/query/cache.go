@@ -19,6 +19,8 @@ type cache struct {
 	sets  map[string]cachedSet
 	whole *whole // nil: nobody has asked for a picture of all
 
+	painting chan struct{} // closed when the whole that is being made is there; nil: none is
+
 	flame    *flameTree // the one that was made last
 	flameKey flameKey
 }

@@ -199,3 +199,37 @@ func TestLookAt(t *testing.T) {
 		t.Errorf("lanes: %+v, %v", lanes, err)
 	}
 }
+
+// TestWholeOnce: of those who ask at once for a picture of all, one walks over the events; one that gives up does not
+// keep the others.
+func TestWholeOnce(t *testing.T) {
+	c, ctx := &cache{}, context.Background()
+	w, painted, err := c.turn(ctx, 7)
+	if w != nil || painted == nil || err != nil {
+		t.Fatalf("the first asker: %v, %v", w, err)
+	}
+	gone, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, _, err := c.turn(gone, 7); err == nil {
+		t.Error("who gives up waits")
+	}
+	second := make(chan *whole)
+	go func() {
+		w, done, _ := c.turn(ctx, 7) //nolint:errcheck // it never gives up
+		if done != nil {
+			done(nil)
+		}
+		second <- w
+	}()
+	painted(&whole{lastID: 7})
+	if w := <-second; w == nil || w.lastID != 7 {
+		t.Errorf("the second asker has %v", w)
+	}
+	if _, painted, err = c.turn(ctx, 8); painted == nil || err != nil {
+		t.Errorf("a newer whole is not made: %v", err)
+	}
+	painted(nil)
+	if _, painted, err = c.turn(ctx, 8); painted == nil || err != nil {
+		t.Errorf("where one failed, the next does not try: %v", err)
+	}
+}

@@ -128,6 +128,11 @@ export const stats = (q: object, signal?: AbortSignal) =>
 
 export const flame = (q: object, signal?: AbortSignal) => post<Flame>("flame", q, signal);
 
+/** warm has the daemon draw a session that will be looked at soon: the first walk over all of its events is then over. */
+export function warm(s: string): void {
+  fetch(`/api/picture?${query({ s, lanes: 0, buckets: 1, levels: 1 })}`).catch(() => {}); // the page will say it
+}
+
 /** picture reads a picture: an object, and behind it the columns of the spans. */
 export async function picture(s: string, from: number, to: number, buckets: number, levels: number, of: number[],
   signal?: AbortSignal): Promise<Picture> {

@@ -86,7 +86,7 @@ export function shortName(name: string): string {
   let out = "", depth = 0;
   for (let i = 0; i < name.length; i++) {
     const c = name[i]!;
-    if (c === "<" && !out.endsWith("operator") && i > 0) depth++;
+    if (c === "<" && !/(operator|\.)$/.test(out) && i > 0) depth++; // and of no <anonymous> or <lambda>
     else if (c === ">" && depth > 0 && name[i - 1] !== "-") depth--;
     else if (depth === 0) out += c;
   }

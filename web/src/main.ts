@@ -189,11 +189,17 @@ function list(sessions: Session[]): HTMLElement {
       h("p", {}, "An agent that uses Strobe makes one, and so does a command:"),
       h("pre", {}, "strobe run --trace 'app::**' -- ./app"), h("p", {}, h("button", { type: "button", onclick: show }, "Look again")));
   }
-  const col = (name: string, c = "") => h("th", { scope: "col", class: c }, name);
+  const col = (name: string, c = "") => h("th", { scope: "col", class: c }, name), warm = new Set<string>();
+  const near = (s: Session) => { // it may be opened in a moment; what runs is another picture then
+    if (!s.endedAt || warm.has(s.sessionId)) return;
+    warm.add(s.sessionId);
+    api.warm(s.sessionId);
+  };
+  near(sessions.reduce((a, b) => a.startedAt > b.startedAt ? a : b));
   return h("section", { class: "sessions", "aria-label": "Sessions" }, h("h2", {}, "Sessions"),
     h("table", {}, h("thead", {}, h("tr", {}, col("Session"), col("State"), col("Command"), col("Began"), col("Events", "n"),
       col("Size", "n"))), h("tbody", {}, sessions.map((s) => h("tr", {},
-      h("td", {}, h("a", { href: `#s=${encodeURIComponent(s.sessionId)}`, onclick: (e: MouseEvent) => {
+      h("td", {}, h("a", { href: `#s=${encodeURIComponent(s.sessionId)}`, onmouseenter: () => near(s), onfocus: () => near(s), onclick: (e: MouseEvent) => {
         if (e.ctrlKey || e.metaKey || e.shiftKey) return;
         e.preventDefault();
         go({ ...nothing, session: s.sessionId });

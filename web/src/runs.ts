@@ -88,7 +88,7 @@ export class TestRun {
     const s = run.status, r = s.result, p = s.progress, ids = s.sessionIds ?? (s.sessionId ? [s.sessionId] : []);
     const again = new Map((r?.failures ?? []).map((f) => [f.name, f.rerun?.command]));
     const failed = (run.tests ?? []).filter((t) => t.fails), stuck = r?.stuck ?? p?.stuck ?? [];
-    fill(this.root, h("h2", {}, `${s.framework ?? "Tests"}: `, h("span", { class: `pill ${s.status === "running" ? "running" : s.status === "completed" ? "exited" : "crashed"}` }, s.status)),
+    fill(this.root, h("h2", {}, `${s.framework ?? "Tests"}: `, h("span", { class: `pill ${s.status === "running" ? "running" : s.status === "completed" && !failed.length && !stuck.length ? "exited" : "crashed"}` }, s.status)),
       bar(run), h("p", { class: "sub" }, r ? `in ${ms(r.summary.durationMs)}` : p ? `${p.phase}${p.doing ? `: ${p.doing}` : ""}, for ${ms(p.elapsedMs)}` : ""),
       s.error ? h("p", { class: "failure", role: "alert" }, s.error) : null, run.lack ? h("p", { class: "warn" }, run.lack) : null,
       ids.length ? h("p", {}, "Recorded: ", ids.map((id) => h("button", { type: "button", class: "link", onclick: () => this.open(id) }, id))) : null,

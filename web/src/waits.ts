@@ -51,7 +51,7 @@ function arrow(from: Place, to: Place): SVGElement[] {
 
 /** told is a wait in words, for who does not see the picture. */
 function told(w: Wait, names: Map<number, string>): string {
-  const held = w.heldBy === w.threadId ? ", which it holds itself" : w.heldBy ? `, held by ${names.get(w.heldBy) ?? `thread ${w.heldBy}`}` : "";
+  const held = w.heldBy === w.threadId ? ", which it holds itself" : w.heldBy ? `${/^(join|child)/.test(w.waitsFor) ? " of" : ", held by"} ${names.get(w.heldBy) ?? `thread ${w.heldBy}`}` : "";
   return `${called(w)} waits for ${w.waitsFor}${held}${w.at ? `, in ${w.at}` : ""}`;
 }
 
