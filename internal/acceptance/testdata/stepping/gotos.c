@@ -45,7 +45,7 @@ halt:
   return stack[0];
 }
 int main(void) {
-  const unsigned char code[] = {1, 3, 1, 4, 2, 3, 0};
+  static const unsigned char code[] = {1, 3, 1, 4, 2, 3, 0};
   int a = again(2);
   int b = cleanup(1) + cleanup(0);
   int c = interpret(code);
