@@ -78,6 +78,8 @@ func TestGoCalls(t *testing.T) {
 		`main.describe {"v":{"type":"time.Duration","value":1000000000}}`, `main.describe = "x"`,
 		`main.scale {"x":2.5,"k":2,"on":true}`, `main.scale = 5`,
 		`main.each {"f":"main.main.func1","xs":[1,2,3]}`, `main.each = 42`, `main.main.func1 = 21`,
+		`main.hooked {"h":{"N":1,"Done":null,"On":{"All":[null,"main.double"]}}}`,
+		`main.hooked = {"N":2,"Done":null,"On":{"All":[null,"main.double"]}}`,
 		`main.risky = {"r":-1,"err":{"type":"*errors.errorString","value":{"s":"recovered: bottom"}}}`,
 	} {
 		if !seen[want] {

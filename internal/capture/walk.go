@@ -251,6 +251,8 @@ func (tt *typeTable) part(p *prog, t *symbol.Type, off int64) {
 		return
 	}
 	switch t.Kind {
+	case symbol.KindFunction:
+		p.Sub(tt.walk(t), off, noReg)
 	case symbol.KindPointer, symbol.KindReference, symbol.KindRValueReference:
 		if tt.formatter(t) != nil {
 			p.Sub(tt.walk(t), off, noReg)

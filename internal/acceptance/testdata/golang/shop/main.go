@@ -98,7 +98,25 @@ func deep(n int) int {
 	return deep(n-1) + 1
 }
 
+// hooks has functions within a struct, which comes in registers and behind a pointer.
+type hooks struct {
+	N    int
+	Done func()
+	On   struct{ All [2]func(int) int }
+}
+
+func double(x int) int { return 2 * x }
+
+//go:noinline
+func hooked(h hooks) *hooks {
+	h.N++
+	return &h
+}
+
 func main() {
+	h := hooks{N: 1}
+	h.On.All[1] = double
+	hooked(h)
 	c := &Cart{by: map[string]int{}}
 	fmt.Println(add(2, 3))
 	n, err := c.Add(&Item{Name: "pen", Price: 1.5, Tags: []string{"a", "b"}}, 3)
