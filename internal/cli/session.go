@@ -21,6 +21,7 @@ type sessionShown struct {
 	EventCount      map[string]int64 `json:"eventCount"`
 	EventsEvicted   int64            `json:"eventsEvicted"`
 	DroppedEvents   int64            `json:"droppedEvents"`
+	Redacted        int64            `json:"redacted"`
 	HookedFunctions int              `json:"hookedFunctions"`
 	TracePatterns   []string         `json:"tracePatterns"`
 	Watches         []string         `json:"watches"`
@@ -76,6 +77,9 @@ func (a *app) printSession(raw json.RawMessage) error {
 		events = append(events, fmt.Sprintf("%d dropped by the session's limit", s.EventsEvicted))
 	}
 	row("events", strings.Join(events, ", "))
+	if s.Redacted > 0 {
+		row("secrets", fmt.Sprintf("%d values left out", s.Redacted))
+	}
 	if len(s.TracePatterns) > 0 {
 		row("traced", fmt.Sprintf("%s (%d functions)", strings.Join(s.TracePatterns, "  "), s.HookedFunctions))
 	}
