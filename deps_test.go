@@ -39,7 +39,7 @@ var mayImport = map[string][]string{
 		"internal/collector", "internal/hunt", "internal/page", "internal/fleet", "internal/bucket",
 		"internal/scenario", "internal/ui/display", "internal/follow"},
 	"internal/follow": {}, // knows the tools by what they say alone
-	"internal/hunt": {"internal/symbol", "internal/ptrace"},
+	"internal/hunt":   {"internal/symbol", "internal/ptrace"},
 	// daemon/builtin.go sees both sides: it names every runtime.
 	"internal/daemon": {"internal/mcp", "internal/service", "internal/session", "internal/settings",
 		"internal/store", "internal/collector", "internal/collector/native", "internal/collector/js",
