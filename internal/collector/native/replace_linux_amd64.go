@@ -11,7 +11,7 @@ import (
 func (p *process) replaceSites(add, remove []*site) (restAdd, restRemove []*site, err error) {
 	old := map[uint64]*site{}
 	for _, s := range remove {
-		if !p.covered(s) && p.above(s) == nil && !p.onOther(s) {
+		if p.alone(s) {
 			old[s.addr] = s
 		}
 	}
@@ -54,10 +54,10 @@ func (p *process) sameWindow(old, s *site) bool {
 	return same && p.mem.Read(old.addr, have) == nil && bytes.Equal(have, old.patch)
 }
 
-// onOther reports whether a site stands on another one.
-func (p *process) onOther(s *site) bool {
+// alone reports that a site stands on no other one, and none on it.
+func (p *process) alone(s *site) bool {
 	p.trapMu.RLock()
 	defer p.trapMu.RUnlock()
 	t := p.traps[s.addr]
-	return t == nil || !t.is(s) || t.below != nil
+	return t != nil && t.is(s) && t.below == nil
 }
