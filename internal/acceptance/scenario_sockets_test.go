@@ -57,13 +57,13 @@ var straced = regexp.MustCompile(`(?m)^(?:\d+ +)?(\w+)\(\d+<(?:TCP|TCPv6|UDP|UNI
 // TestSocketsAsStrace: what @sockets tells of a program is what strace tells of it, call by call and byte for byte.
 func TestSocketsAsStrace(t *testing.T) {
 	strobetest.NeedCommand(t, "strace")
-	strobetest.NeedCommand(t, "python3")
-	dir := t.TempDir()
+	dir, pythons := t.TempDir(), strobetest.Pythons(t)
+	python := pythons[len(pythons)-1].Path // itself: a shell script of pyenv may have sockets of its own
 	program, log := filepath.Join(dir, "sockets.py"), filepath.Join(dir, "strace")
 	if err := os.WriteFile(program, []byte(socketProgram), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("strace", "-yy", "-o", log, "python3", "-S", program).CombinedOutput(); err != nil {
+	if out, err := exec.Command("strace", "-yy", "-o", log, python, "-S", program).CombinedOutput(); err != nil {
 		t.Fatalf("strace: %v: %s", err, out)
 	}
 	text, err := os.ReadFile(log)
@@ -80,7 +80,7 @@ func TestSocketsAsStrace(t *testing.T) {
 		}
 	}
 	s := strobetest.Start(t, nil)
-	l := s.Launch(t, "python3", dir, []string{"-S", program}, args{"trace": []string{"@sockets"}})
+	l := s.Launch(t, python, dir, []string{"-S", program}, args{"trace": []string{"@sockets"}})
 	if st := s.WaitEnd(t, l.SessionID, endLimit); st.ExitCode == nil || *st.ExitCode != 0 {
 		t.Fatalf("ended with %+v: %s", st, s.Output(t, l.SessionID, "stderr"))
 	}
