@@ -8,7 +8,7 @@ __attribute__((noinline)) void init_self(pthread_t t) {
 	self = &v;
 }
 static void *w(void *a) {
-	for (volatile int i = 0; i < 3000000; i++)
+	for (volatile int i = 0; i < 12000000; i++)
 		;
 	if (!self)
 		bad = 1;
