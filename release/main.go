@@ -31,6 +31,7 @@ type release struct {
 	version   string    // as 1.2.3, or 0.0.0-20260102030405-0123456789ab between releases
 	at        time.Time // of all files
 	arches    []string  // as Go calls them
+	gcflags   string    // of go build, separated by spaces
 	ldflags   string
 	xz        string // how hard dpkg-deb compresses
 
@@ -44,6 +45,7 @@ func main() {
 	arches := flag.String("arches", "amd64,arm64", "architectures of Linux to build for")
 	flag.StringVar(&r.out, "out", "out/release", "folder to fill, which must not exist")
 	flag.StringVar(&r.version, "version", os.Getenv("VERSION"), "version (default: the tag, or the commit and its time)")
+	flag.StringVar(&r.gcflags, "gcflags", "", "flags of go build for the compiler, -gcflags=PACKAGES=FLAGS each")
 	flag.StringVar(&r.ldflags, "ldflags", "-s -w", "for the linker")
 	flag.Parse()
 	r.root, r.arches = ".", strings.Split(*arches, ",")
@@ -136,8 +138,8 @@ func (r *release) build(ctx context.Context, arch, path string) error {
 	link := r.ldflags + " -buildid= -X github.com/strobe-debug/strobe/internal/daemon.linkedVersion=v" + r.version
 	env := []string{"CGO_ENABLED=0", "GOOS=linux", "GOARCH=" + arch, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=",
 		"GOWORK=off", "GOEXPERIMENT="}
-	_, err := output(ctx, r.root, env, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", link, "-o", path,
-		"./cmd/strobe")
+	args := append([]string{"build", "-trimpath", "-buildvcs=false"}, strings.Fields(r.gcflags)...)
+	_, err := output(ctx, r.root, env, "go", append(args, "-ldflags", link, "-o", path, "./cmd/strobe")...)
 	return err
 }
 

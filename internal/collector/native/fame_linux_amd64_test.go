@@ -79,6 +79,13 @@ func TestSampledInLaterProcesses(t *testing.T) {
 	if _, err := s.SetTracing(context.Background(), on); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		sink.mu.Lock()
+		defer sink.mu.Unlock()
+		if t.Failed() {
+			t.Logf("threads %+v\nnotes %s", sink.threads, strings.Join(sink.notes, "\n"))
+		}
+	})
 	waitFor(t, "the end of sampling", func() bool {
 		sink.mu.Lock()
 		defer sink.mu.Unlock()
