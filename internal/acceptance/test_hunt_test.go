@@ -64,3 +64,48 @@ func TestHunt(t *testing.T) {
 		t.Errorf("of what is right = %d: %s", code, out)
 	}
 }
+
+// TestRaces: memory that two threads use at once is told with both lines, over MCP and by the command; what locks it is
+// not.
+func TestRaces(t *testing.T) {
+	strobetest.NeedPtrace(t)
+	build := func(file string) string {
+		source, err := os.ReadFile(filepath.Join(strobetest.Root(t), "internal", "hunt", "testdata", "races", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strobetest.BuildSource(t, "c", "gcc-O1", "raced-"+strings.TrimSuffix(file, ".c"), string(source), "-pthread")
+	}
+	racy, clean := build("halflocked.c"), build("clean.c")
+	s := strobetest.Start(t, nil)
+	var r struct {
+		hunt.Races
+		NextSteps string
+	}
+	call := func(program string) args {
+		return args{"action": "races", "projectRoot": filepath.Dir(program), "command": program}
+	}
+	s.Call(t, "debug_test", call(racy), &r)
+	if len(r.Races.Races) == 0 || r.Races.Races[0].Variable != "head" || r.Races.Races[0].Other == nil || r.NextSteps == "" {
+		t.Errorf("races: %+v", r)
+	}
+	r.Races.Races = nil
+	s.Call(t, "debug_test", call(clean), &r)
+	if len(r.Races.Races) > 0 || r.Ends != "exit code 3" || r.Holds == 0 {
+		t.Errorf("what is right: %+v", r)
+	}
+	refused(t, s, "debug_test", args{"action": "races", "projectRoot": filepath.Dir(racy)}, "VALIDATION_ERROR", "command")
+	refused(t, s, "debug_test", call("/bin/true"), "LAUNCH_FAILED", "-g")
+	if code, out := strobe(t, s.Home, "", "races", "--on", "head", "--", racy); code != 0 ||
+		!strings.Contains(out, "head (8 bytes)") || !strings.Contains(out, "push_fast (") {
+		t.Errorf("strobe races = %d: %s", code, out)
+	}
+	if code, out := strobe(t, s.Home, "", "races", "--seconds", "2", "--", clean); code != 1 ||
+		!strings.Contains(out, "No two threads") {
+		t.Errorf("of what is right = %d: %s", code, out)
+	}
+	if code, out := strobe(t, s.Home, "", "races", "--on", "nowhere", "--", racy); code == 0 ||
+		!strings.Contains(out, "no variable nowhere") {
+		t.Errorf("on nothing = %d: %s", code, out)
+	}
+}

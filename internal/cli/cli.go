@@ -111,7 +111,7 @@ taken away while it runs. An LLM uses it through MCP (strobe mcp), you through t
 		a.fleetCommand(),
 		a.demoCommand(), a.coreCommand(), a.sessionsCommand(), a.breakCommand(), a.continueCommand(), a.memoryCommand(),
 		a.watchCommand(), a.channelCommand(), a.scenarioCommand(),
-		a.huntCommand(), a.testCommand(), a.diffCommand(), a.threadsCommand(), a.stopCommand(),
+		a.huntCommand(), a.racesCommand(), a.testCommand(), a.diffCommand(), a.threadsCommand(), a.stopCommand(),
 		a.lookCommand(), a.actCommand(),
 		a.doctorCommand(), a.installCommand(), a.uninstallCommand(),
 		a.versionCommand(), a.manCommand(), a.mcpCommand(), a.dapCommand(), a.uiCommand(), a.daemonCommand(),

@@ -79,10 +79,10 @@ func (a *app) hunt(ctx context.Context, f *huntFlags, args []string) error {
 		}
 		r, err = hunt.Again(ctx, p, plan, f.options)
 		if err != nil {
-			return huntFault(err)
+			return huntFault("hunt", err)
 		}
 	} else if r, err = hunt.Hunt(ctx, p, f.options); err != nil {
-		return huntFault(err)
+		return huntFault("hunt", err)
 	}
 	if r.Found && f.save != "" {
 		b, err := json.MarshalIndent(r.Plan, "", "  ")
@@ -104,12 +104,12 @@ func (a *app) hunt(ctx context.Context, f *huntFlags, args []string) error {
 	return err
 }
 
-func huntFault(err error) error {
+func huntFault(command string, err error) error {
 	var f *fault.Error
 	if errors.As(err, &f) || errors.Is(err, context.Canceled) {
 		return err
 	}
-	return fault.New(fault.LaunchFailed, "strobe hunt --help says what it takes.", "hunt: %w", err)
+	return fault.New(fault.LaunchFailed, "strobe "+command+" --help says what it takes.", "%s: %w", command, err)
 }
 
 func huntProgram(f *huntFlags, args []string) (*hunt.Program, error) {

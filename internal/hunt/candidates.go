@@ -140,12 +140,9 @@ func (s *site) find(mod *symbol.Module, mine project) {
 // siteOf says whether an instruction is a candidate.
 func siteOf(inst x86asm.Inst) *site {
 	s := &site{inst: inst, rank: -1}
-	locks := false
-	for _, p := range inst.Prefix {
-		locks = locks || p&0xff == x86asm.PrefixLOCK&0xff && p&x86asm.PrefixIgnored == 0
-	}
 	switch inst.Op {
-	case x86asm.LEA, x86asm.NOP:
+	case x86asm.LEA, x86asm.NOP, x86asm.PREFETCHNTA, x86asm.PREFETCHT0, x86asm.PREFETCHT1, x86asm.PREFETCHT2,
+		x86asm.PREFETCHW:
 		return nil
 	case x86asm.CALL:
 		s.rank = rankCall
@@ -165,7 +162,7 @@ func siteOf(inst x86asm.Inst) *site {
 			s.rank = rankShared
 		}
 	}
-	if s.mem != nil && (locks || inst.Op == x86asm.XCHG) {
+	if s.mem != nil && (locked(&inst) || inst.Op == x86asm.XCHG) {
 		s.rank = rankShared
 	}
 	if s.rank < 0 {
@@ -174,9 +171,23 @@ func siteOf(inst x86asm.Inst) *site {
 	return s
 }
 
+// locked reports whether an instruction locks the bus.
+func locked(inst *x86asm.Inst) bool {
+	return slices.ContainsFunc(inst.Prefix[:], func(p x86asm.Prefix) bool {
+		return p&0xff == x86asm.PrefixLOCK&0xff && p&x86asm.PrefixIgnored == 0
+	})
+}
+
 // readsOnly are instructions that do not write their first operand.
 func readsOnly(op x86asm.Op) bool {
-	return op == x86asm.CMP || op == x86asm.TEST || op == x86asm.PUSH || op == x86asm.JMP
+	switch op {
+	case x86asm.CMP, x86asm.TEST, x86asm.PUSH, x86asm.JMP, x86asm.BT, x86asm.MUL, x86asm.DIV, x86asm.IDIV, x86asm.IMUL,
+		x86asm.LDMXCSR, x86asm.FLD, x86asm.FILD, x86asm.FBLD, x86asm.FLDCW, x86asm.FADD, x86asm.FIADD, x86asm.FSUB,
+		x86asm.FISUB, x86asm.FSUBR, x86asm.FISUBR, x86asm.FMUL, x86asm.FIMUL, x86asm.FDIV, x86asm.FIDIV, x86asm.FDIVR,
+		x86asm.FIDIVR, x86asm.FCOM, x86asm.FCOMP, x86asm.FICOM, x86asm.FICOMP:
+		return true
+	}
+	return false
 }
 
 // text is the instruction as people write it.

@@ -10,6 +10,8 @@
 //	tell.go         what is made of a failure
 //	run_*.go        one run, with its holds
 //	plan.go         what can be kept
+//	races.go        or what two threads use at once, whether it fails or not
+//	sampler_*.go    one run of that: who comes to the memory before which a thread is held
 //
 // A hold is what the kernel might do as well: a thread that gets no CPU for a while. A program that is right does not
 // fail by it, unless it has time limits of its own that are shorter.

@@ -31,7 +31,8 @@ func built(t *testing.T, file string) *Program {
 	if ext == ".cc" {
 		lang = "cpp"
 	}
-	path := strobetest.BuildSource(t, lang, "gcc-O1", "hunt-"+strings.TrimSuffix(file, ext), string(source), "-pthread")
+	path := strobetest.BuildSource(t, lang, "gcc-O1", "hunt-"+strings.TrimSuffix(filepath.Base(file), ext),
+		string(source), "-pthread")
 	return &Program{Path: path, Dir: t.TempDir(), Env: os.Environ(), Root: filepath.Dir(path)}
 }
 

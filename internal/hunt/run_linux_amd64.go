@@ -69,6 +69,9 @@ func run(ctx context.Context, p *Program, entry uint64, w work, limit time.Durat
 	w.holds = slices.Clone(w.holds)
 	o := &once{work: w, traps: map[uint64]*trap{}, threads: map[int]int{}, hits: map[[2]uint64]int{},
 		stepping: map[int]*trap{}, vforks: map[int]bool{}, ended: make(chan Ending, 1)}
+	if s := w.sample; s != nil {
+		s.start(o)
+	}
 	if o.t, err = ptrace.NewTracer(o.stop); err != nil {
 		return Ending{}, nil, err
 	}
@@ -150,6 +153,9 @@ func (o *once) begin(entry uint64) error {
 		return err
 	}
 	o.bias = aux[ptrace.AuxEntry] - entry
+	if o.work.sample != nil {
+		o.work.sample.turns()
+	}
 	for i := range o.work.holds {
 		if err := o.arm([]*site{o.work.holds[i].site}); err != nil {
 			return err
@@ -200,6 +206,10 @@ func (o *once) stop(s ptrace.Stop) {
 		o.gone(s)
 		return
 	}
+	if _, thread := o.threads[s.TID]; thread && o.work.sample != nil && o.work.sample.stopped(&s) {
+		ptrace.Cont(s.TID, 0) //nolint:errcheck // it is gone
+		return
+	}
 	switch {
 	case s.Event == ptrace.EventClone:
 		if _, known := o.threads[int(s.Msg)]; !known {
@@ -245,6 +255,9 @@ func (o *once) mine(tid int) bool {
 func (o *once) child(tid int) {
 	if ptrace.Process(tid) == o.pid { // a thread whose maker's stop comes later
 		o.threads[tid] = len(o.threads)
+		if o.work.sample != nil {
+			o.work.sample.stopped(&ptrace.Stop{TID: tid, Event: ptrace.EventStop})
+		}
 		ptrace.Cont(tid, 0) //nolint:errcheck // it is gone
 		return
 	}
@@ -263,11 +276,17 @@ func (o *once) child(tid int) {
 func (o *once) replaced() {
 	o.traps, o.stepping, o.work.holds = map[uint64]*trap{}, map[int]*trap{}, nil
 	o.threads = map[int]int{o.pid: 0}
+	if o.work.sample != nil {
+		o.work.sample.replaced()
+	}
 }
 
 func (o *once) gone(s ptrace.Stop) {
 	delete(o.stepping, s.TID)
 	delete(o.vforks, s.TID)
+	if o.work.sample != nil {
+		o.work.sample.gone(s.TID)
+	}
 	if s.TID != o.pid || o.over {
 		return
 	}
@@ -306,6 +325,10 @@ func (o *once) trapped(tid int) bool {
 	}
 	if o.vforks[tid] {
 		o.pass(tid, tr)
+		return true
+	}
+	if o.work.sample != nil {
+		o.work.sample.trapped(tid, tr, &regs)
 		return true
 	}
 	number := o.threads[tid]

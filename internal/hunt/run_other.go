@@ -11,3 +11,13 @@ import (
 func run(context.Context, *Program, uint64, work, time.Duration) (Ending, []visit, error) {
 	return Ending{}, nil, errors.New("threads are held on Linux for x86-64 only")
 }
+
+// sampler is there on Linux for x86-64 only.
+type sampler struct {
+	holds int
+	meets []meet
+
+	threads int
+}
+
+func newSampler(*pool, func(addr uint64) bool) *sampler { return &sampler{} }

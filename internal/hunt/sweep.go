@@ -180,6 +180,7 @@ type work struct {
 	most      int // visits of each of looks
 	holds     []Hold
 	meanwhile []*site
+	sample    *sampler // or it is looked who meets whom
 }
 
 // visit is a thread that came to an instruction.

@@ -20,6 +20,8 @@ import (
 const (
 	// huntWithin is how long action hunt looks where no timeout is given: clients wait for a minute.
 	huntWithin = 40 * time.Second
+	// racesWithin is how long action races does.
+	racesWithin = 10 * time.Second
 	// huntOutput bounds what is shown of a failed run's output.
 	huntOutput = 1000
 )
@@ -30,21 +32,28 @@ type HuntAnswer struct {
 	NextSteps string `json:"nextSteps,omitempty"`
 }
 
-// hunt looks for what makes a program fail that seldom does. It runs in a process of its own, which ends with the call.
-func (s *Service) hunt(ctx context.Context, p *TestParams) (any, error) {
+// RacesAnswer is the answer of debug_test action races.
+type RacesAnswer struct {
+	hunt.Races
+	NextSteps string `json:"nextSteps,omitempty"`
+}
+
+// ofThreads has the command of the action's name look at a program, and gives what it answers. It runs in a process of
+// its own, which ends with the call.
+func (s *Service) ofThreads(ctx context.Context, p *TestParams, within time.Duration) ([]byte, error) {
 	switch {
 	case !filepath.IsAbs(p.ProjectRoot):
 		return nil, invalid("Give the absolute path of the project's directory.", "projectRoot %q is not an absolute path",
 			p.ProjectRoot)
 	case p.Command == "":
 		return nil, invalid("Give the test program with its arguments, e.g. build/queue_test --gtest_filter=Queue.Race.",
-			"hunt needs a command")
+			"%s needs a command", p.Action)
 	case p.Test != "" || p.Framework != "" || p.Level != "" || len(p.TracePatterns) > 0 || p.Watches != nil ||
 		p.Repeat != 0 || p.TestRunID != "" || p.WaitMs != 0:
 		return nil, invalid("Give command, args, env and timeout alone.",
-			"action hunt runs a command until it fails, without a framework and without traces, and answers at its end")
+			"action %s runs a command, without a framework and without traces, and answers at its end", p.Action)
 	case s.cfg.Strobe == "":
-		return nil, fault.New(fault.Unsupported, "Run `strobe hunt -- COMMAND` in a shell.",
+		return nil, fault.New(fault.Unsupported, "Run the command strobe in a shell.",
 			"this process does not know its own executable")
 	}
 	if err := onlyOfCompare(p); err != nil {
@@ -55,11 +64,10 @@ func (s *Service) hunt(ctx context.Context, p *TestParams) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	within := huntWithin
 	if p.Timeout > 0 {
 		within = time.Duration(p.Timeout) * time.Millisecond
 	}
-	argv := append([]string{"hunt", "--json", "--seconds", strconv.Itoa(max(1, int(within/time.Second))), "--root", root,
+	argv := append([]string{p.Action, "--json", "--seconds", strconv.Itoa(max(1, int(within/time.Second))), "--root", root,
 		"-C", root, "--"}, append(c.argv, p.Args...)...)
 	cmd := exec.CommandContext(ctx, s.cfg.Strobe, argv...)
 	cmd.Env = os.Environ()
@@ -74,11 +82,38 @@ func (s *Service) hunt(ctx context.Context, p *TestParams) (any, error) {
 	err = cmd.Run()
 	var exit *exec.ExitError
 	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 1 && out.Len() > 0) { // 1: nothing was found
-		return nil, fault.New(fault.LaunchFailed, "strobe hunt takes one program of C, C++ or Rust built with -g.", "%s",
-			strings.TrimSpace(strings.TrimPrefix(said.String(), "strobe: ")))
+		return nil, fault.New(fault.LaunchFailed, "It takes one program of C, C++ or Rust built with -g.", "strobe %s: %s",
+			p.Action, strings.TrimSpace(strings.TrimPrefix(said.String(), "strobe: ")))
+	}
+	return out.Bytes(), nil
+}
+
+// races looks for memory that two threads of a program are at at once.
+func (s *Service) races(ctx context.Context, p *TestParams) (any, error) {
+	out, err := s.ofThreads(ctx, p, racesWithin)
+	if err != nil {
+		return nil, err
+	}
+	var a RacesAnswer
+	if err := json.Unmarshal(out, &a.Races); err != nil {
+		return nil, err
+	}
+	a.NextSteps = "No race was seen. A higher timeout looks longer; an input with which threads share more shows more."
+	if len(a.Races.Races) > 0 {
+		a.NextSteps = "Nothing orders the two accesses: guard both by one lock, or make it an atomic, then look again. " +
+			"Action hunt makes a failure of it frequent."
+	}
+	return &a, nil
+}
+
+// hunt looks for what makes a program fail that seldom does.
+func (s *Service) hunt(ctx context.Context, p *TestParams) (any, error) {
+	out, err := s.ofThreads(ctx, p, huntWithin)
+	if err != nil {
+		return nil, err
 	}
 	var a HuntAnswer
-	if err := json.Unmarshal(out.Bytes(), &a.Result); err != nil {
+	if err := json.Unmarshal(out, &a.Result); err != nil {
 		return nil, err
 	}
 	if n := len(a.Output); n > huntOutput {

@@ -85,7 +85,7 @@ var testOp = Op{
 	Name: "debug_test",
 	Summary: "Run a project's tests, or one: structured failures with place, both sides, stack and how to run that test " +
 		"again. Use this instead of a shell. compare: the first call that differs between a failing and a passing run. " +
-		"hunt: a race of command is made to show.",
+		"hunt: a race of command is made to show. races: memory its threads touch at once.",
 	Doc: "Finds the framework by the project's files; action run answers at once, status tells counts and the tests " +
 		"that run. Without tracePatterns and watches the tests are a plain " +
 		"child process; with them every process of theirs is observed and sessionId has the calls. One run per project at " +
@@ -100,13 +100,14 @@ var testOp = Op{
 		"arguments and results, in under 800 tokens; with sessions it compares what two sessions recorded. " +
 		"Action hunt runs command (C, C++, Rust) again and again, holds a thread at one instruction in each run, and " +
 		"answers with the place that makes it fail, how often, and what other threads did meanwhile; timeout is how long " +
-		"it looks.",
+		"it looks. Action races runs it as it is, holds one thread right before it uses memory, and answers with who comes " +
+		"there meanwhile: data races with both lines, what is probably an atomic last.",
 	Params: reflect.TypeFor[TestParams](),
 	Results: []reflect.Type{reflect.TypeFor[TestAnswer](), reflect.TypeFor[TestList](), reflect.TypeFor[CompareAnswer](),
-		reflect.TypeFor[HuntAnswer]()},
+		reflect.TypeFor[HuntAnswer](), reflect.TypeFor[RacesAnswer]()},
 	Fields: []Field{
 		maxTokensField,
-		{Name: "action", Enum: []string{"run", "compare", "hunt", "status", "cancel", "list"}, Default: "run"},
+		{Name: "action", Enum: []string{"run", "compare", "hunt", "races", "status", "cancel", "list"}, Default: "run"},
 		{Name: "level", Enum: []string{"unit", "integration", "e2e"}},
 		{Name: "onStuck", Enum: []string{"end", "keep"}, Default: "end"},
 		{Name: "args", Empty: true},
@@ -146,6 +147,8 @@ func runTest(ctx context.Context, s *Service, p *TestParams) (any, error) {
 		return s.compare(ctx, p)
 	case "hunt":
 		return s.hunt(ctx, p)
+	case "races":
+		return s.races(ctx, p)
 	}
 	if err := onlyOfCompare(p); err != nil {
 		return nil, err

@@ -1,0 +1,86 @@
+//go:build linux && amd64
+
+package hunt
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func searched(t *testing.T, p *Program, o RaceOptions) *Races {
+	t.Helper()
+	r, err := FindRaces(context.Background(), p, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, _ := json.Marshal(r)
+	t.Logf("%s", b)
+	return r
+}
+
+// TestRaces: the lines that race by their programs' own comments, and no others.
+func TestRaces(t *testing.T) {
+	for file, variables := range map[string]string{
+		"counter.c": "hits", "halflocked.c": "head", "stats.cc": "st.n st.sum",
+	} {
+		t.Run(file, func(t *testing.T) {
+			p := built(t, filepath.Join("races", file))
+			source, err := os.ReadFile(filepath.Join("testdata", "races", file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines := strings.Split(string(source), "\n")
+			r := searched(t, p, RaceOptions{Within: time.Minute})
+			found := map[string]bool{}
+			for _, race := range r.Races {
+				if race.Atomic {
+					t.Errorf("told as an atomic: %+v", race)
+				}
+				found[race.Variable] = true
+				for _, a := range []*Access{&race.Held, race.Other} {
+					if a != nil && (a.Line == 0 || !strings.Contains(lines[a.Line-1], "// races")) {
+						t.Errorf("%+v: line %d has no race", race, a.Line)
+					}
+				}
+			}
+			for _, v := range strings.Fields(variables) {
+				if !found[v] {
+					t.Errorf("the race on %s was not found", v)
+				}
+			}
+			one := strings.Fields(variables)[0]
+			name, _, _ := strings.Cut(one, ".")
+			for _, race := range searched(t, p, RaceOptions{Within: 2 * time.Second, On: name}).Races {
+				if !strings.HasPrefix(race.Variable, name) {
+					t.Errorf("on %s: %+v", name, race)
+				}
+			}
+			if _, err := FindRaces(t.Context(), p, RaceOptions{On: "nowhere"}); err == nil {
+				t.Error("races on a variable that is not there were looked for")
+			}
+		})
+	}
+}
+
+// TestNoRaces: what is right is not told as wrong, and ends as by itself.
+func TestNoRaces(t *testing.T) {
+	for file, ends := range map[string]string{"races/clean.c": "exit code 3", "races/atomics.cc": "exit code 0",
+		"1_right.c": "exit code 0", "2_right.c": "exit code 0", "5_right.cc": "exit code 0", "8_right.cc": "exit code 0"} {
+		t.Run(file, func(t *testing.T) {
+			r := searched(t, built(t, file), RaceOptions{Within: 20 * time.Second})
+			for _, race := range r.Races {
+				if !race.Atomic {
+					t.Errorf("told: %+v", race)
+				}
+			}
+			if r.Ends != ends || r.Holds == 0 {
+				t.Errorf("it ends with %s, after %d holds", r.Ends, r.Holds)
+			}
+		})
+	}
+}
