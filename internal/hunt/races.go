@@ -37,7 +37,7 @@ type Races struct {
 	Note    string `json:"note,omitempty"`
 }
 
-// Race is memory that two threads were at, one about to read or write it, the other one while that was held: nothing kept
+// Race is memory that two threads were at, one about to use it, the other one while that was held: nothing kept
 // it away. One of the two writes.
 type Race struct {
 	Variable string  `json:"variable,omitempty"` // where it is one of the program's
@@ -170,10 +170,10 @@ func FindRaces(ctx context.Context, p *Program, o RaceOptions) (*Races, error) {
 	r := &Races{Races: []Race{}, Note: h.r.Note}
 	pool := newPool(h.sites, time.Duration(o.HoldMs)*time.Millisecond)
 	var meets []meet
+	var longest time.Duration // run
 	began := time.Now()
 	for until := began.Add(o.Within); r.Runs < raceRuns && !pool.done(); {
-		h.limit = time.Until(until)
-		if h.limit <= 0 {
+		if h.limit = time.Until(until); h.limit <= longest { // it would have to be ended
 			break
 		}
 		s := newSampler(pool, wanted)
@@ -182,6 +182,7 @@ func FindRaces(ctx context.Context, p *Program, o RaceOptions) (*Races, error) {
 			return nil, err
 		}
 		r.Runs++
+		longest = max(longest, e.Took)
 		r.Holds += s.holds
 		r.Threads = max(r.Threads, s.threads)
 		meets = append(meets, s.meets...)
