@@ -35,9 +35,11 @@ code in each run, while the others run on: each instruction and each thread in t
 several at once. A run fails where it ends otherwise than the program does by itself: by its exit code, a signal, a
 hang, or by what it writes with --fails-if. What makes it fail is repeated, and told with the line, the rates with and
 without it, and what the other threads did meanwhile. --save keeps it as a plan, which --plan repeats.
-C, C++ and Rust, built with -g. A program with time limits of its own may fail because it is slow. The exit code is 0
+C, C++ and Rust, built with -g; of a command such as ctest or cargo test, the program of the project that it runs.
+A program with time limits of its own may fail because it is slow. The exit code is 0
 where something was found, 1 where nothing was.`,
 		Example: `  strobe hunt -- ./build/queue_test
+  strobe hunt -- cargo test --test queue
   strobe hunt --seconds 300 --save race.json -- ./build/server --selftest
   strobe hunt --plan race.json -- ./build/server --selftest`,
 		Args: cobra.MinimumNArgs(1),
@@ -70,6 +72,9 @@ func (a *app) hunt(ctx context.Context, f *huntFlags, args []string) error {
 	}
 	if !a.json {
 		f.options.Tell = func(format string, args ...any) { fmt.Fprintf(a.err, format+"\n", args...) }
+	}
+	if p, err = a.inside(ctx, "hunt", p); err != nil {
+		return err
 	}
 	var r *hunt.Result
 	if f.plan != "" {
@@ -104,6 +109,18 @@ func (a *app) hunt(ctx context.Context, f *huntFlags, args []string) error {
 	return err
 }
 
+// inside finds what of the project a command runs, and says so.
+func (a *app) inside(ctx context.Context, command string, p *hunt.Program) (*hunt.Program, error) {
+	p, what, err := hunt.Inside(ctx, p)
+	if err != nil {
+		return nil, huntFault(command, err)
+	}
+	if what != "" {
+		fmt.Fprintf(a.err, "%s\n", what)
+	}
+	return p, nil
+}
+
 func huntFault(command string, err error) error {
 	var f *fault.Error
 	if errors.As(err, &f) || errors.Is(err, context.Canceled) {
@@ -130,7 +147,7 @@ func huntProgram(f *huntFlags, args []string) (*hunt.Program, error) {
 	}
 	root := f.root
 	if root == "" {
-		root = projectOf(dir, path)
+		root = projectOf(dir, args[0])
 	}
 	if root, err = filepath.Abs(root); err != nil {
 		return nil, err

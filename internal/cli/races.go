@@ -24,8 +24,10 @@ may, while a debug register of the processor tells which other thread comes to t
 away, so nothing orders the two: a data race, with both lines. Pairs with an instruction or a type that is atomic come
 last, marked. The instructions of the project's code take turns; a program that ends is run again until each had its
 turns or the time is over, one that does not end by itself is ended then.
-C, C++ and Rust, built with -g. The exit code is 0 where something was found, 1 where nothing was.`,
+C, C++ and Rust, built with -g; of a command such as ctest or cargo test, the program of the project that it runs.
+The exit code is 0 where something was found, 1 where nothing was.`,
 		Example: `  strobe races -- ./build/queue_test
+  strobe races -- ctest --test-dir build -R queue
   strobe races --seconds 60 --on stats -- ./build/server --selftest`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.races(cmd.Context(), &f, &o, args) },
@@ -42,6 +44,9 @@ C, C++ and Rust, built with -g. The exit code is 0 where something was found, 1 
 func (a *app) races(ctx context.Context, f *huntFlags, o *hunt.RaceOptions, args []string) error {
 	p, err := huntProgram(f, args)
 	if err != nil {
+		return err
+	}
+	if p, err = a.inside(ctx, "races", p); err != nil {
 		return err
 	}
 	r, err := hunt.FindRaces(ctx, p, *o)

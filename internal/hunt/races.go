@@ -67,6 +67,8 @@ const (
 	enoughHolds, enoughTurns = 40, 500
 	// raceRuns bounds the runs of a program that ends at once.
 	raceRuns = 500
+	// stackWords of a thread are looked through for who called a library.
+	stackWords = 64
 	// codeBytes bounds a line of source.
 	codeBytes = 100
 )
@@ -145,8 +147,8 @@ type meet struct {
 	was, now uint64
 	seen     bool
 	other    int
-	behind   uint64 // the instruction behind the other's
-	back     uint64 // the word on top of its stack
+	behind   uint64   // the instruction behind the other's
+	stack    []uint64 // the words on top of its stack
 }
 
 // FindRaces runs a program, and looks for threads that are at the same memory at once.
@@ -314,9 +316,11 @@ func (h *hunter) race(m *meet, lines sourceLines) *Race {
 	}
 	if s == nil {
 		a := Access{Thread: m.other, Does: "read or write", Function: "a library"}
-		if f, _, ok := h.mod.Lookup(symbol.Addr(m.back)); ok {
-			a.Function = "what " + f.Name + " calls"
-			a.File, a.Line, _ = h.mod.LineFor(symbol.Addr(m.back - 1))
+		if i := slices.IndexFunc(m.stack, h.returns); i >= 0 {
+			from := &site{addr: m.stack[i] - 1}
+			from.function, _, _ = h.mod.Lookup(symbol.Addr(from.addr))
+			from.find(h.mod, h.mine)
+			a.Function, a.File, a.Line = "what "+from.name+" calls", from.file, from.line
 			a.Code = lines.at(a.File, a.Line)
 		}
 		r.Other = &a
@@ -379,6 +383,16 @@ func (h *hunter) access(s *site, thread int, lines sourceLines) Access {
 	}
 	a.Instruction = s.text(h.mod, h.stubs)
 	return a
+}
+
+// returns reports whether a word of a stack leads behind a call of the project's code.
+func (h *hunter) returns(word uint64) bool {
+	f, off, ok := h.mod.Lookup(symbol.Addr(word))
+	if !ok || off == 0 || !h.mine(f.File) {
+		return false
+	}
+	s := h.before(word)
+	return s != nil && s.inst.Op == x86asm.CALL
 }
 
 // before is the instruction that ends where another one begins, nil where that is not the program's code.

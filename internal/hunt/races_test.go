@@ -7,9 +7,12 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
 func searched(t *testing.T, p *Program, o RaceOptions) *Races {
@@ -82,5 +85,32 @@ func TestNoRaces(t *testing.T) {
 				t.Errorf("it ends with %s, after %d holds", r.Ends, r.Holds)
 			}
 		})
+	}
+}
+
+// TestInside: of a command, the program of the project with the most threads, as the command begins it.
+func TestInside(t *testing.T) {
+	two, alone := built(t, "6_uaf.c"), strobetest.BuildSource(t, "c", "gcc-O1", "hunt-one", "int main(void) { return 0; }\n")
+	dir := t.TempDir()
+	root, err := strobetest.CacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := &Program{Path: "/bin/sh", Dir: "/", Env: os.Environ(), Root: root, Args: []string{"-c",
+		`A=b "$0" && cd "$1" && C=d exec "$2" x 'y z'`, alone, dir, two.Path}}
+	p, what, err := Inside(t.Context(), script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Path != two.Path || !slices.Equal(p.Args, []string{"x", "y z"}) || p.Dir != dir || p.Root != root ||
+		!slices.Contains(p.Env, "C=d") || slices.Contains(p.Env, "A=b") || !strings.Contains(what, two.Path) {
+		t.Errorf("%s: %+v", what, p)
+	}
+	if p, what, err := Inside(t.Context(), two); err != nil || p != two || what != "" {
+		t.Errorf("of a program: %+v, %q, %v", p, what, err)
+	}
+	script.Args = []string{"-c", "/bin/true; /bin/echo"}
+	if _, _, err := Inside(t.Context(), script); err == nil || !strings.Contains(err.Error(), "none of the 3 programs") {
+		t.Errorf("of a command that runs nothing of the project: %v", err)
 	}
 }

@@ -300,9 +300,11 @@ func (s *sampler) meeting(tid int) *meet {
 		return m
 	}
 	m.behind = regs.Rip - s.o.bias
-	var word [8]byte
-	if s.o.mem.Read(regs.Rsp, word[:]) == nil {
-		m.back = binary.LittleEndian.Uint64(word[:]) - s.o.bias
+	var b [8 * stackWords]byte
+	if s.o.mem.Read(regs.Rsp, b[:]) == nil {
+		for i := 0; i < len(b); i += 8 {
+			m.stack = append(m.stack, binary.LittleEndian.Uint64(b[i:])-s.o.bias)
+		}
 	}
 	return m
 }

@@ -46,8 +46,8 @@ func (s *Service) ofThreads(ctx context.Context, p *TestParams, within time.Dura
 		return nil, invalid("Give the absolute path of the project's directory.", "projectRoot %q is not an absolute path",
 			p.ProjectRoot)
 	case p.Command == "":
-		return nil, invalid("Give the test program with its arguments, e.g. build/queue_test --gtest_filter=Queue.Race.",
-			"%s needs a command", p.Action)
+		return nil, invalid("Give a test program or what runs it, e.g. build/queue_test --gtest_filter=Queue.Race, or "+
+			"cargo test --test queue.", "%s needs a command", p.Action)
 	case p.Test != "" || p.Framework != "" || p.Level != "" || len(p.TracePatterns) > 0 || p.Watches != nil ||
 		p.Repeat != 0 || p.TestRunID != "" || p.WaitMs != 0:
 		return nil, invalid("Give command, args, env and timeout alone.",
