@@ -258,3 +258,17 @@ func TestSummary(t *testing.T) {
 		t.Errorf("the summary has %d bytes", n)
 	}
 }
+
+// TestNothingOfUsercode: where no traced function has run the answer says what @usercode is here.
+func TestNothingOfUsercode(t *testing.T) {
+	pythons := strobetest.Pythons(t)
+	s := strobetest.Start(t, nil)
+	dir := t.TempDir()
+	l := s.Launch(t, pythons[0].Path, dir, []string{"-c", "print(1)"}, args{"trace": []string{"@usercode"}})
+	s.WaitEnd(t, l.SessionID, endLimit)
+	var r struct{ Hint string }
+	s.Call(t, "debug_query", args{"sessionId": l.SessionID, "view": "tree"}, &r)
+	if !strings.Contains(r.Hint, "@usercode is the code below "+dir) || !strings.Contains(r.Hint, "1 stdout") {
+		t.Errorf("hint: %q", r.Hint)
+	}
+}
