@@ -63,7 +63,9 @@ var mayImport = map[string][]string{
 	"internal/ui/display": {"internal/ui/dbus", "internal/ui/x11"},
 	"internal/ui/desktop": {"internal/ui", "internal/ui/dbus", "internal/ui/x11", "internal/ui/atspi"},
 	"internal/query": {"internal/store", "internal/record", "internal/crash", "internal/columns",
-		"internal/expr"}, // claims over recorded values
+		"internal/expr", // claims over recorded values
+		"internal/exchange"},
+	"internal/exchange": {"internal/wire"},
 	// whole sessions, put where those of many machines are
 	"internal/fleet":    {"internal/bucket", "internal/export", "internal/store"},
 	"internal/bucket":   {},

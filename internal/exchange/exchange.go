@@ -16,22 +16,23 @@ import "github.com/strobe-debug/strobe/internal/wire"
 // Call is one event of channel sockets.
 type Call struct {
 	Session int    `json:"-"` // its place among the sessions
-	ID      int64  `json:"-"`
-	Parent  int64  `json:"-"` // the call of a function around it; 0: none
-	End     int64  `json:"-"` // nanoseconds on the clock that all have
-	PID     int32  `json:"-"`
-	Thread  uint32 `json:"-"`
+	ID      int64  `json:"id"`
+	Parent  int64  `json:"parent,omitempty"` // the call of a function around it; 0: none
+	Below   int64  `json:"below,omitempty"`  // of one that received a request: the first call of a function after it
+	End     int64  `json:"end"`              // nanoseconds on the clock that all have
+	PID     int32  `json:"pid"`
+	Thread  uint32 `json:"thread"`
 
 	What       string `json:"what"`
 	FD         int    `json:"fd"`
-	Connection int    `json:"connection"`
-	Transport  string `json:"transport"`
-	Local      string `json:"local"`
-	Peer       string `json:"peer"`
-	Bytes      int64  `json:"bytes"`
-	DurationNs int64  `json:"durationNs"`
-	TLS        bool   `json:"tls"`
-	Error      string `json:"error"`
+	Connection int    `json:"connection,omitempty"`
+	Transport  string `json:"transport,omitempty"`
+	Local      string `json:"local,omitempty"`
+	Peer       string `json:"peer,omitempty"`
+	Bytes      int64  `json:"bytes,omitempty"`
+	DurationNs int64  `json:"durationNs,omitempty"`
+	TLS        bool   `json:"tls,omitempty"`
+	Error      string `json:"error,omitempty"`
 	wire.Message
 }
 

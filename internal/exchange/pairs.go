@@ -258,7 +258,8 @@ func (b *joiner) note(c *conn, xs []*Exchange) {
 // refused makes exchanges of connects that failed.
 func (b *joiner) refused(calls []*Call) {
 	for _, c := range calls {
-		if c.What != "connect" || c.Error == "" || c.Error == "EINPROGRESS" || c.Transport == "udp" || c.Peer == "" {
+		if c.What != "connect" || c.Error == "" || c.Error == "EINPROGRESS" || c.Transport == "udp" || c.Peer == "" ||
+			strings.Contains(c.Peer, "/nscd/") { // which a C library tries, and does without
 			continue
 		}
 		x := &Exchange{Proto: "connect", Error: c.Error, Client: address(c.Local), Server: address(c.Peer), Sent: c, Got: c}
