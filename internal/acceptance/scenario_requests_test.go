@@ -1,7 +1,6 @@
 package acceptance
 
 import (
-	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -109,18 +108,13 @@ func TestRequestsAcrossServices(t *testing.T) {
 	}
 	dir := t.TempDir()
 	ports := freePorts(t, 3)
-	write := func(name, text string) {
-		for i, p := range []string{"FRONT", "SHOP", "REDIS"} {
-			text = strings.ReplaceAll(text, ":"+p, ":"+ports[i])
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(strings.ReplaceAll(text, "DIR", dir)), 0o666); err != nil {
+	here := strings.NewReplacer("FRONT", ports[0], "SHOP", ports[1], "REDIS", ports[2], "DIR", dir)
+	for name, text := range map[string]string{"shop.go": shopService, "clients.py": shopClients,
+		"nginx.conf": here.Replace(shopFront), "up.yaml": here.Replace(shopGroup)} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
-	write("shop.go", shopService)
-	write("clients.py", shopClients)
-	write("nginx.conf", shopFront)
-	write("up.yaml", fmt.Sprintf(shopGroup, ports[2], ports[0], filepath.Join(dir, "shop"), ports[1], ports[2]))
 	build := exec.Command("go", "build", "-o", "shop", "shop.go")
 	build.Dir = dir
 	if out, err := build.CombinedOutput(); err != nil {
@@ -231,4 +225,38 @@ func freePorts(t *testing.T, n int) (ports []string) {
 		ports = append(ports, strconv.Itoa(l.Addr().(*net.TCPAddr).Port))
 	}
 	return ports
+}
+
+// shopGroup is the shop as a group.
+const shopGroup = `services:
+  front: {command: nginx, args: [-e, stderr, -c, DIR/nginx.conf], depends: [shop], trace: ["@sockets:200"], readyWhen: {port: FRONT}}
+  shop:
+    command: ./shop
+    args: ["127.0.0.1:SHOP", "127.0.0.1:REDIS"]
+    depends: [redis]
+    trace: ["@sockets:200", "main.*"]
+    readyWhen: {output: ready, port: SHOP}
+  redis:
+    command: redis-server
+    args: [--port, "REDIS", --bind, 127.0.0.1, --save, "", --dir, .]
+    readyWhen: {port: REDIS}
+`
+
+// startShop starts the group, and says which session each of its services is.
+func startShop(t *testing.T, s *strobetest.Strobe, dir string) map[string]string {
+	t.Helper()
+	var up struct {
+		Sessions []struct{ Name, SessionID string }
+	}
+	s.Call(t, "debug_launch", args{"group": "up.yaml", "projectRoot": dir}, &up)
+	ids := map[string]string{}
+	order := ""
+	for _, one := range up.Sessions {
+		ids[one.Name] = one.SessionID
+		order += one.Name + " "
+	}
+	if order != "redis shop front " {
+		t.Fatalf("started %s", order)
+	}
+	return ids
 }

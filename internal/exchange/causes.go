@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"github.com/strobe-debug/strobe/internal/sorting"
 )
 
 // What causes are guessed by.
@@ -44,7 +46,7 @@ func (s *spans) add(x *Exchange) {
 func (s *spans) sort() {
 	slices.Sort(s.starts)
 	slices.Sort(s.ends)
-	slices.SortStableFunc(s.all, func(x, y *Exchange) int { return cmp.Compare(x.Received.End, y.Received.End) })
+	sorting.By(s.all, func(x, y *Exchange) int { return cmp.Compare(x.Received.End, y.Received.End) })
 }
 
 // at are those that were going on at a time.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"github.com/strobe-debug/strobe/internal/sorting"
 )
 
 // sideKey names one end of a connection: numbers are a session's own, one for each use of two addresses.
@@ -156,7 +158,7 @@ func address(s string) string {
 
 // meet finds for each end the other one.
 func (b *joiner) meet() (all []*conn) {
-	slices.SortStableFunc(b.all, func(x, y *side) int { return cmp.Compare(x.start, y.start) })
+	sorting.By(b.all, func(x, y *side) int { return cmp.Compare(x.start, y.start) })
 	type key struct {
 		local, peer string
 		tls         bool

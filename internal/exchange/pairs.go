@@ -2,9 +2,9 @@ package exchange
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 
+	"github.com/strobe-debug/strobe/internal/sorting"
 	"github.com/strobe-debug/strobe/internal/wire"
 )
 
@@ -48,7 +48,7 @@ func heads(from, to *side, request bool) (all []*head) {
 	if to != nil {
 		look(&to.in)
 	}
-	slices.SortFunc(all, func(a, b *head) int { return cmp.Compare(a.at, b.at) })
+	sorting.By(all, func(a, b *head) int { return cmp.Compare(a.at, b.at) })
 	for _, h := range all {
 		if from != nil {
 			h.out = from.out.covering(h.at)
@@ -146,7 +146,7 @@ func (c *conn) inOrder(up, down []*head) []*head {
 		}
 		all = append(all, h)
 	}
-	slices.SortStableFunc(all, func(a, b *head) int { return cmp.Compare(a.at0, b.at0) })
+	sorting.By(all, func(a, b *head) int { return cmp.Compare(a.at0, b.at0) })
 	return all
 }
 
@@ -270,7 +270,7 @@ func (b *joiner) refused(calls []*Call) {
 
 // sort brings exchanges into order of time.
 func (b *joiner) sort() {
-	slices.SortStableFunc(b.r.All, func(x, y *Exchange) int {
+	sorting.By(b.r.All, func(x, y *Exchange) int {
 		fromX, _ := x.Span()
 		fromY, _ := y.Span()
 		return cmp.Compare(fromX, fromY)

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/exchange"
 	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/sorting"
 )
 
 // Bounds of view request.
@@ -143,11 +143,11 @@ func (w *requestWriter) roots() ([]*exchange.Exchange, error) {
 			roots = append(roots, x)
 		}
 	}
-	sort.SliceStable(roots, func(i, j int) bool {
-		if a, b := roots[i].Failed(), roots[j].Failed(); a != b {
-			return a
+	sorting.By(roots, func(x, y *exchange.Exchange) int {
+		if x.Failed() != y.Failed() {
+			return map[bool]int{true: -1, false: 1}[x.Failed()]
 		}
-		return roots[i].Took() > roots[j].Took()
+		return cmp.Compare(y.Took(), x.Took())
 	})
 	return roots, nil
 }
@@ -345,6 +345,11 @@ func (w *requestWriter) notes(roots []*exchange.Exchange) (notes []string) {
 		if x.Cause == nil && x.Open > 1 {
 			unknown++
 		}
+	}
+	if len(w.joined.All) == 0 {
+		notes = append(notes, `No request yet; waitMs waits for one.`)
+	} else if len(roots) == 0 {
+		notes = append(notes, fmt.Sprintf("None of %s is asked for.", plural(int64(len(w.joined.All)), "hop")))
 	}
 	for _, s := range w.sets {
 		if s.Older > 0 {
