@@ -98,7 +98,7 @@ http {
 `
 
 // hopLine is a line of view request: how deep it is, what was asked, its event at the client and at the server.
-var hopLine = regexp.MustCompile(`(?m)^( *)(.*) → .*  #(\d+)[^→]*→#(\d+)([^~\n]*)(~.*)?$`)
+var hopLine = regexp.MustCompile(`(?m)^( *)(.*?) → .*  #(\d+)[^→]*→#(\d+)([^~\n]*)(~.*)?$`)
 
 // TestRequestsAcrossServices: each request is followed from the client through nginx and a service in Go to Redis, and
 // no hop is attributed to another's request, by the numbers that all of them carry.

@@ -116,7 +116,8 @@ func (u *upRun) follow(ctx context.Context, s group.Started) {
 	out := &named{up: u, name: s.Name}
 	r := &running{app: &app{out: out, err: out, json: u.app.json}, client: c, id: s.SessionID}
 	end, err := r.watch(ctx, runFlags{})
-	for try := 0; err != nil && fault.CodeOf(err) == fault.SessionNotFound && try < 3; try++ { // while it is stopped, it is nowhere
+	// while it is stopped, it is nowhere
+	for try := 0; err != nil && fault.CodeOf(err) == fault.SessionNotFound && try < 3; try++ {
 		end, err = r.watch(ctx, runFlags{})
 	}
 	out.end()
@@ -157,8 +158,8 @@ func (n *named) Write(b []byte) (int, error) {
 		return len(b), err
 	}
 	for line := range strings.Lines(text) {
-		if _, err := fmt.Fprintf(n.up.app.out, "%s | %s\n", n.up.app.paint(dim, fmt.Sprintf("%-*s", n.up.width, n.name)),
-			strings.TrimRight(line, "\r\n")); err != nil {
+		name := n.up.app.paint(dim, fmt.Sprintf("%-*s", n.up.width, n.name))
+		if _, err := fmt.Fprintf(n.up.app.out, "%s | %s\n", name, strings.TrimRight(line, "\r\n")); err != nil {
 			return len(b), err
 		}
 	}

@@ -188,7 +188,8 @@ func (b *joiner) meet() (all []*conn) {
 		}
 		others[k] = list
 		taken[s] = true
-		if len(list) > 0 && list[0] != s && list[0].start <= s.end && (!s.known || !list[0].known || s.client != list[0].client) {
+		if len(list) > 0 && list[0] != s && list[0].start <= s.end &&
+			(!s.known || !list[0].known || s.client != list[0].client) {
 			c.of(list[0], !s.client || list[0].known && list[0].client)
 			taken[list[0]] = true
 		}

@@ -83,7 +83,11 @@ func (x *Exchange) ServerSpan() (from, to int64, ok bool) {
 	if x.AnswerSent == nil {
 		return x.Received.End, x.Received.End, false
 	}
-	return x.Received.End, max(x.AnswerSent.End, x.Received.End), true
+	to = x.AnswerSent.End
+	if x.Got != nil { // a call may return long after the client has what it sent
+		to = min(to, x.Got.End)
+	}
+	return x.Received.End, max(to, x.Received.End), true
 }
 
 // Span is how long it took, by the client where that was recorded.

@@ -1,9 +1,9 @@
-// Package group starts several programs as one group: it reads the file that lists them, brings them into the order of
-// what they depend on, starts each when those are ready, and ends all in the reverse order.
+// Package group starts several programs as one group: it reads the file that lists them, brings them into the order
+// of what they depend on, starts each when those are ready, and ends all in the reverse order.
 //
 // It stands beside the front ends: `strobe up` (cli) and debug_launch with group (daemon) have it call their tools, by
-// which it launches sessions and looks at them. What is ready it reads from the kernel and from the program's output; it
-// never connects to a port, which the program would see.
+// which it launches sessions and looks at them. What is ready it reads from the kernel and from the program's output;
+// it never connects to a port, which the program would see.
 package group
 
 import (
@@ -56,8 +56,13 @@ func (s *Service) Patterns() []string {
 	switch {
 	case s.Trace == nil:
 		return []string{"@sockets"}
-	case len(*s.Trace) == 0 || slices.ContainsFunc(*s.Trace, func(p string) bool { return strings.HasPrefix(p, "@sockets") }):
+	case len(*s.Trace) == 0:
 		return *s.Trace
+	}
+	for _, p := range *s.Trace {
+		if strings.HasPrefix(p, "@sockets") {
+			return *s.Trace
+		}
 	}
 	return append([]string{"@sockets"}, *s.Trace...)
 }
@@ -66,7 +71,8 @@ func invalid(hint, format string, args ...any) error {
 	return fault.New(fault.ValidationError, hint, format, args...)
 }
 
-const example = `e.g. services: {db: {command: redis-server, readyWhen: {port: 6379}}, api: {command: ./api, depends: [db]}}`
+const example = "e.g. services: {db: {command: redis-server, readyWhen: {port: 6379}}, " +
+	"api: {command: ./api, depends: [db]}}"
 
 // Read reads a file, YAML or JSON, and returns its services in the order in which they are to start.
 func Read(path string) ([]*Service, error) {

@@ -189,7 +189,8 @@ func (w *requestWriter) ofEvent() (roots []*exchange.Exchange, err error) {
 	if len(roots) == 0 { // what its thread worked at
 		for _, x := range w.joined.All {
 			from, to, _ := x.ServerSpan()
-			if c := x.Received; c != nil && c.Session == 0 && c.Thread == s.UnderThread && from <= s.UnderFrom && s.UnderFrom <= to {
+			if c := x.Received; c != nil && c.Session == 0 && c.Thread == s.UnderThread && from <= s.UnderFrom &&
+				s.UnderFrom <= to {
 				add(x)
 			}
 		}
@@ -375,7 +376,7 @@ func (w *requestWriter) notes(roots []*exchange.Exchange) (notes []string) {
 		}
 		slices.Sort(all)
 		notes = append(notes, "Not recorded: "+cut(strings.Join(all, ", "), 200)+
-			`; to see it: debug_launch {"pid":…,"trace":["@sockets"]}.`)
+			`; debug_launch attaches by pid, trace ["@sockets"].`)
 	}
 	return append(notes, w.next(roots)...)
 }
@@ -403,6 +404,6 @@ func (w *requestWriter) next(roots []*exchange.Exchange) []string {
 		return nil
 	}
 	s := w.sets[x.Received.Session]
-	return []string{fmt.Sprintf(`What %s did in the first: debug_query {"sessionId":"%s","view":"tree","timeFrom":%d,"timeTo":%d}.`,
-		w.labels[x.Received.Session], s.SessionID, from-s.StartMono, to-s.StartMono)}
+	return []string{fmt.Sprintf(`What %s did in the first: debug_query {"sessionId":"%s","view":"tree","timeFrom":%d,`+
+		`"timeTo":%d}.`, w.labels[x.Received.Session], s.SessionID, from-s.StartMono, to-s.StartMono)}
 }
