@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"regexp"
 	"slices"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
