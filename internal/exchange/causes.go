@@ -5,12 +5,14 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"unicode"
 
 	"github.com/strobe-debug/strobe/internal/sorting"
 )
 
 // What causes are guessed by.
 const (
+	byValue = "the same value in both"
 	byOrder = "order on an event loop"
 	byNext  = "what the event loop did next"
 	byLate  = "after its cause's answer"
@@ -72,14 +74,13 @@ type finder struct {
 	threads   map[laneKey]*spans
 	processes map[process]*spans
 	traces    map[process]map[string][]*Exchange
-	before    map[*Exchange]*Exchange // by what was received last
-	after     map[*Exchange]*Exchange // by what was sent next
+	values    map[*Exchange][]string
 }
 
 // causes finds for which other each request was made.
 func (b *joiner) causes(calls []*Call) {
 	f := &finder{b.r, map[laneKey][]*Call{}, map[*Call]int{}, map[laneKey]*spans{}, map[process]*spans{},
-		map[process]map[string][]*Exchange{}, map[*Exchange]*Exchange{}, map[*Exchange]*Exchange{}}
+		map[process]map[string][]*Exchange{}, map[*Exchange][]string{}}
 	for _, c := range calls {
 		if s := b.byKey[sideKey{c.Session, c.Connection, c.TLS}]; s != nil && s.proto == "-" && c.What != "connect" {
 			continue // the same, encrypted
@@ -136,7 +137,7 @@ func traceID(s string) string {
 	return s
 }
 
-// decide finds the cause of a request, and says where it is a guess.
+// decide finds the cause of a request, and says where it is a guess. Those that were sent before it are decided.
 func (f *finder) decide(x *Exchange) {
 	p := process{x.Sent.Session, x.Sent.PID}
 	if id := traceID(x.Trace); id != "" {
@@ -145,19 +146,23 @@ func (f *finder) decide(x *Exchange) {
 			return
 		}
 	}
-	before, after := f.receivedBefore(x), f.sentAfter(x)
-	guess := ""
+	open := f.open(x, p)
+	before, one := f.receivedBefore(x)
+	after, same, guess := f.sentAfter(x), f.alike(x, open), ""
 	switch {
-	case before != nil && (before == after || f.alone(x)):
+	case before != nil && f.alone(x),
+		before != nil && one && before == after && (same == nil || same == before):
 		x.Cause = before
-	case before != nil && after == nil:
-		x.Cause, guess = before, byOrder
+	case same != nil:
+		x.Cause, guess = same, byValue
 	case after != nil:
 		x.Cause, guess = after, byNext
+	case before != nil:
+		x.Cause, guess = before, byOrder
+	case len(open) == 1:
+		x.Cause, guess = open[0], byTime
 	default:
-		x.Cause, guess = f.onlyOpen(x, p)
-	}
-	if x.Cause == nil {
+		x.Open = len(open)
 		return
 	}
 	if _, to, ok := x.Cause.ServerSpan(); ok && to < x.Sent.Start() {
@@ -166,6 +171,61 @@ func (f *finder) decide(x *Exchange) {
 	if guess != "" && x.Guess == "" {
 		x.Guess = guess
 	}
+}
+
+// open are the requests that a process had open all the time that another took.
+func (f *finder) open(x *Exchange, p process) (all []*Exchange) {
+	s := f.processes[p]
+	at, upTo, _ := x.ClientSpan()
+	if s == nil || s.open(at) > maxOpen {
+		return nil
+	}
+	for _, in := range s.at(at) {
+		if _, to, ok := in.ServerSpan(); !ok || upTo <= to {
+			all = append(all, in)
+		}
+	}
+	return all
+}
+
+// maxOpen is how many open requests are looked through for the one that another was made for.
+const maxOpen = 1000
+
+// alike is the one of some requests that has values of another, numbers and names with digits, that the others do not
+// have.
+func (f *finder) alike(x *Exchange, open []*Exchange) (most *Exchange) {
+	best := 0
+	for _, in := range open {
+		n := 0
+		for _, v := range f.valuesOf(x) {
+			if slices.Contains(f.valuesOf(in), v) {
+				n += len(v)
+			}
+		}
+		switch {
+		case n > best:
+			best, most = n, in
+		case n == best && n > 0:
+			most = nil
+		}
+	}
+	return most
+}
+
+// valuesOf are the words of what is asked for that have a digit.
+func (f *finder) valuesOf(x *Exchange) []string {
+	all, done := f.values[x]
+	if !done {
+		for _, w := range strings.FieldsFunc(x.Path+" "+x.Command, func(r rune) bool {
+			return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+		}) {
+			if strings.ContainsAny(w, "0123456789") && !slices.Contains(all, w) {
+				all = append(all, w)
+			}
+		}
+		f.values[x] = all
+	}
+	return all
 }
 
 // openAt are those of some requests that were going on at a time.
@@ -185,61 +245,60 @@ func (f *finder) alone(x *Exchange) bool {
 }
 
 // receivedBefore is the request that a thread worked at as it sent another: the one that it received last, or for which
-// it had asked what it received last. On a new connection what counts is when it was begun.
-func (f *finder) receivedBefore(x *Exchange) *Exchange {
-	if found, done := f.before[x]; done {
-		return found
-	}
-	f.before[x] = nil // while it is looked for
+// it had asked what it received last. On a new connection what counts is when it was begun. one: it received nothing
+// else since it last sent. Of several the first sends are taken to be for those that came first.
+func (f *finder) receivedBefore(x *Exchange) (cause *Exchange, one bool) {
 	from := x.Sent
 	if x.first && x.conn.client.opened.Thread == from.Thread && x.conn.client.opened.Session == from.Session {
 		from = x.conn.client.opened
 	}
 	lane := f.lanes[laneKey{from.Session, from.Thread}]
-	for i := f.place[from] - 1; i >= 0; i-- {
-		c := lane[i]
-		if c.What != "receive" || c.Bytes <= 0 {
+	i, sent := f.place[from]-1, 0 // requests since what was received
+	last := x
+	for ; i >= 0 && !receives(lane[i]); i-- {
+		if of := f.r.Of(lane[i]); of != nil && of != last && lane[i].What == "send" {
+			last, sent = of, sent+1
+		}
+	}
+	var came, causes []*Exchange // newest first
+	for ; i >= 0 && lane[i].What != "send"; i-- {
+		if !receives(lane[i]) {
 			continue
 		}
-		of := f.r.calls[c]
-		switch {
-		case of == nil:
-		case isServers(of, c):
-			f.before[x] = of
-		default:
-			f.before[x] = f.receivedBefore(of)
-		}
-		break
-	}
-	return f.before[x]
-}
-
-// sentAfter is the request that a thread answered after it had the answer to another, if nothing came between.
-func (f *finder) sentAfter(x *Exchange) *Exchange {
-	for range maxDepth {
-		if x.Got == nil || x.Got.What != "receive" {
-			return nil
-		}
-		lane := f.lanes[laneKey{x.Got.Session, x.Got.Thread}]
-		next := (*Exchange)(nil)
-		for _, c := range lane[f.place[x.Got]+1:] {
-			if c.What == "receive" && c.Bytes > 0 {
-				return nil
-			}
-			if c.What != "send" || c.Bytes <= 0 {
+		for _, of := range slices.Backward(f.r.calls[lane[i]]) {
+			if n := len(came); n > 0 && came[n-1] == of {
 				continue
 			}
-			of := f.r.calls[c]
-			if of != nil && isServers(of, c) {
+			came = append(came, of)
+			if !isServers(of, lane[i]) {
+				of = of.Cause
+			}
+			causes = append(causes, of)
+		}
+	}
+	if len(came) == 0 {
+		return nil, false
+	}
+	return causes[max(len(came)-1-sent, 0)], len(came) == 1
+}
+
+func receives(c *Call) bool { return c.What == "receive" && c.Bytes > 0 }
+
+// sentAfter is the request that a thread answered next after it had the answer to another alone.
+func (f *finder) sentAfter(x *Exchange) *Exchange {
+	if x.Got == nil || !receives(x.Got) || len(f.r.calls[x.Got]) > 1 {
+		return nil
+	}
+	for _, c := range f.lanes[laneKey{x.Got.Session, x.Got.Thread}][f.place[x.Got]+1:] {
+		switch {
+		case receives(c):
+			return nil
+		case c.What == "send" && c.Bytes > 0:
+			if of := f.r.Of(c); of != nil && isServers(of, c) {
 				return of
 			}
-			next = of
-			break
-		}
-		if next == nil {
 			return nil
 		}
-		x = next
 	}
 	return nil
 }
@@ -249,31 +308,3 @@ func isServers(x *Exchange, c *Call) bool {
 	s := x.conn
 	return s != nil && s.server != nil && s.server.key.session == c.Session && s.server.key.connection == c.Connection
 }
-
-// onlyOpen is the one request that a process had open all the time that another took.
-func (f *finder) onlyOpen(x *Exchange, p process) (*Exchange, string) {
-	s := f.processes[p]
-	if s == nil {
-		return nil, ""
-	}
-	at, upTo, _ := x.ClientSpan()
-	if x.Open = s.open(at); x.Open == 0 || x.Open > maxOpen {
-		return nil, ""
-	}
-	var only *Exchange
-	x.Open = 0
-	for _, in := range s.at(at) {
-		if _, to, ok := in.ServerSpan(); !ok || upTo <= to {
-			only = in
-			x.Open++
-		}
-	}
-	if x.Open != 1 {
-		return nil, ""
-	}
-	x.Open = 0
-	return only, byTime
-}
-
-// maxOpen is how many open requests are looked through for the one that another was made for.
-const maxOpen = 1000

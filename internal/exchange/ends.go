@@ -180,13 +180,16 @@ func (b *joiner) meet() (all []*conn) {
 		}
 		k, c := key{s.peer, s.local, s.key.tls}, &conn{}
 		if s.transport == "unix" {
-			k.peer, c.guess = "", "unix socket: by order of connects"
+			k.peer = ""
 		}
 		list := others[k]
 		for len(list) > 0 && (taken[list[0]] || list[0].end < s.start) {
 			list = list[1:]
 		}
 		others[k] = list
+		if s.transport == "unix" && len(list) > 0 {
+			list, c.guess = alikeFirst(s, list, taken)
+		}
 		taken[s] = true
 		if len(list) > 0 && list[0] != s && list[0].start <= s.end &&
 			(!s.known || !list[0].known || s.client != list[0].client) {
@@ -207,6 +210,36 @@ func (b *joiner) meet() (all []*conn) {
 		c.align()
 	}
 	return all
+}
+
+// alikeFirst puts the end of a Unix socket whose first message is the client's before the others: addresses do not tell
+// connections to one path apart. Where several have it, the order of connects is a guess.
+func alikeFirst(client *side, servers []*side, taken map[*side]bool) (list []*side, guess string) {
+	const byConnects = "unix socket: by order of connects"
+	first := client.out.first()
+	for _, s := range servers {
+		if s.start > client.end {
+			break
+		}
+		if !taken[s] && s.start >= client.start && first != "" && s.in.first() == first {
+			list = append(list, s)
+		}
+	}
+	switch len(list) {
+	case 0:
+		return servers, byConnects
+	case 1:
+		return list, ""
+	}
+	return list, byConnects
+}
+
+// first is what the first message says; "": nothing that was recognised.
+func (s *stream) first() string {
+	if len(s.pieces) == 0 || s.pieces[0].call.Proto == "" {
+		return ""
+	}
+	return says(s.pieces[0].call)
 }
 
 // of enters an end.

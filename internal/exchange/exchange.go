@@ -144,15 +144,20 @@ type Result struct {
 	Connections int         // on which there was one
 	Unread      int         // connections whose bytes were not recognised
 	TLS, HTTP2  int         // of those: encrypted without a library that is known, HTTP/2
-	calls       map[*Call]*Exchange
+	calls       map[*Call][]*Exchange
 }
 
-// Of is the exchange that a call on a socket was part of; nil: of none.
-func (r *Result) Of(c *Call) *Exchange { return r.calls[c] }
+// Of is the exchange that a call on a socket was part of, of several the last; nil: of none.
+func (r *Result) Of(c *Call) *Exchange {
+	if all := r.calls[c]; len(all) > 0 {
+		return all[len(all)-1]
+	}
+	return nil
+}
 
 // Join puts calls together, which have to be in order in each session.
 func Join(calls []*Call) *Result {
-	r := &Result{calls: map[*Call]*Exchange{}}
+	r := &Result{calls: map[*Call][]*Exchange{}}
 	b := newJoiner(r)
 	b.sides(calls)
 	for _, c := range b.meet() {

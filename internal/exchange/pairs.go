@@ -82,8 +82,8 @@ func (b *joiner) pair(c *conn) {
 			continue
 		}
 		if h.proto == "postgres" && len(queue) > 0 { // more of what is asked at once
-			if x := queue[0]; x.Command == "" {
-				x.Command = h.part.Command
+			if x := queue[0]; x.Command == "" || x.Command == "encryption?" {
+				x.Command = cmp.Or(h.part.Command, x.Command)
 			}
 			continue
 		}
@@ -234,13 +234,21 @@ func (c *conn) why() string {
 // note enters the calls that exchanges were made of.
 func (b *joiner) note(c *conn, xs []*Exchange) {
 	mark := func(s *stream, at func(*Exchange) int64) {
-		i := 0
-		for _, p := range s.pieces {
-			for i+1 < len(xs) && at(xs[i+1]) >= 0 && at(xs[i+1]) < p.at+p.n {
-				i++
+		var there []*Exchange // that have such a byte, in order
+		for _, x := range xs {
+			if at(x) >= 0 {
+				there = append(there, x)
 			}
-			if at(xs[i]) >= 0 && at(xs[i]) < p.at+p.n {
-				b.r.calls[p.call] = xs[i]
+		}
+		for _, p := range s.pieces {
+			for len(there) > 1 && at(there[1]) <= p.at {
+				there = there[1:]
+			}
+			for _, x := range there {
+				if at(x) >= p.at+p.n {
+					break
+				}
+				b.r.calls[p.call] = append(b.r.calls[p.call], x)
 			}
 		}
 	}
@@ -264,7 +272,7 @@ func (b *joiner) refused(calls []*Call) {
 		}
 		x := &Exchange{Proto: "connect", Error: c.Error, Client: address(c.Local), Server: address(c.Peer), Sent: c, Got: c}
 		b.r.All = append(b.r.All, x)
-		b.r.calls[c] = x
+		b.r.calls[c] = []*Exchange{x}
 	}
 }
 
