@@ -150,7 +150,7 @@ func (f *finder) decide(x *Exchange) {
 	before, one := f.receivedBefore(x)
 	after, same, guess := f.sentAfter(x), f.alike(x, open), ""
 	switch {
-	case before != nil && f.alone(x),
+	case before != nil && before == f.alone(x),
 		before != nil && one && before == after && (same == nil || same == before):
 		x.Cause = before
 	case same != nil:
@@ -238,10 +238,16 @@ func openAt(all []*Exchange, at int64) (open []*Exchange) {
 	return open
 }
 
-// alone reports whether only one request was going on on the thread that sent another: what it sends is for that.
-func (f *finder) alone(x *Exchange) bool {
+// alone is the only request that was going on on the thread that sent another; nil: there were none or several.
+func (f *finder) alone(x *Exchange) *Exchange {
 	s := f.threads[laneKey{x.Sent.Session, x.Sent.Thread}]
-	return s != nil && s.open(x.Sent.Start()) == 1
+	if s == nil || s.open(x.Sent.Start()) != 1 {
+		return nil
+	}
+	for _, in := range s.at(x.Sent.Start()) {
+		return in
+	}
+	return nil
 }
 
 // receivedBefore is the request that a thread worked at as it sent another: the one that it received last, or for which

@@ -55,6 +55,18 @@ func (s *stream) covering(at int64) *Call {
 	return nil
 }
 
+// beginning is the call that received the beginning of a message. A server that waits for the next request by reading
+// one byte (Go's) has the rest on another thread, which works at it.
+func (s *stream) beginning(at int64) *Call {
+	c := s.covering(at)
+	if c != nil && c.Bytes == 1 {
+		if next := s.covering(at + 1); next != nil {
+			return next
+		}
+	}
+	return c
+}
+
 // shift moves all offsets.
 func (s *stream) shift(by int64) {
 	for i := range s.pieces {

@@ -54,7 +54,7 @@ func heads(from, to *side, request bool) (all []*head) {
 			h.out = from.out.covering(h.at)
 		}
 		if to != nil {
-			h.in = to.in.covering(h.at)
+			h.in = to.in.beginning(h.at)
 		}
 	}
 	return all
@@ -130,6 +130,9 @@ func (c *conn) inOrder(up, down []*head) []*head {
 	for _, h := range up {
 		if c.client != nil && h.out != nil {
 			h.at0 = h.out.Start()
+			if h.in != nil { // a call without a duration is told when it returns, perhaps after the answer came
+				h.at0 = min(h.at0, h.in.End)
+			}
 		} else if h.in != nil {
 			h.at0 = h.in.End
 		}
