@@ -165,6 +165,12 @@ func (f *finder) decide(x *Exchange) {
 		x.Open = len(open)
 		return
 	}
+	for y := x.Cause; y != nil; y = y.Cause {
+		if y == x { // by clocks that go wrong
+			x.Cause = nil
+			return
+		}
+	}
 	if _, to, ok := x.Cause.ServerSpan(); ok && to < x.Sent.Start() {
 		guess = byLate
 	}

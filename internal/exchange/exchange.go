@@ -60,9 +60,12 @@ type Exchange struct {
 
 	conn     *conn
 	at       int64 // of its first byte
-	answerAt int64 // of the answer's; -1: none
+	answerAt int64 // of the answer's; none: there is none
 	first    bool  // on a connection that was seen being opened
 }
+
+// none is no offset. Those before the first byte that was seen are negative.
+const none = -1 << 63
 
 // ClientSpan is when the client sent the request and had the answer; ok: it was recorded, and did.
 func (x *Exchange) ClientSpan() (from, to int64, ok bool) {

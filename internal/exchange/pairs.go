@@ -92,7 +92,7 @@ func (b *joiner) pair(c *conn) {
 			queue = queue[1:]
 		}
 		x := &Exchange{Proto: h.proto, Method: h.part.Method, Path: h.part.Path, Command: h.part.Command, Trace: h.part.Trace,
-			Sent: h.out, Received: h.in, conn: c, at: h.at, answerAt: -1, Guess: c.guess}
+			Sent: h.out, Received: h.in, conn: c, at: h.at, answerAt: none, Guess: c.guess}
 		c.name(x)
 		xs, queue = append(xs, x), append(queue, x)
 	}
@@ -209,7 +209,7 @@ func (c *conn) extents(xs []*Exchange, down []*head) {
 	for i := len(xs) - 1; i >= 0; i-- {
 		x := xs[i]
 		x.SentBytes, upEnd = upEnd-x.at, x.at
-		if x.answerAt < 0 {
+		if x.answerAt == none {
 			x.Error = c.why()
 			continue
 		}
@@ -239,7 +239,7 @@ func (b *joiner) note(c *conn, xs []*Exchange) {
 	mark := func(s *stream, at func(*Exchange) int64) {
 		var there []*Exchange // that have such a byte, in order
 		for _, x := range xs {
-			if at(x) >= 0 {
+			if at(x) != none {
 				there = append(there, x)
 			}
 		}
