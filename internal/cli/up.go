@@ -82,6 +82,7 @@ func (a *app) up(ctx context.Context, file string) error {
 		u.group.Wait()
 		return err
 	}
+	u.say("strobe", "all are ready; Ctrl-C ends them")
 	ended := make(chan struct{})
 	go func() { u.group.Wait(); close(ended) }()
 	select {
