@@ -37,14 +37,15 @@ var mayImport = map[string][]string{
 	"internal/cli": {"internal/dap", "internal/daemon", "internal/export", "internal/query", "internal/store",
 		"internal/settings", "internal/service", "internal/mcp", "internal/crash", "internal/install",
 		"internal/collector", "internal/hunt", "internal/page", "internal/fleet", "internal/bucket",
-		"internal/scenario", "internal/ui/display", "internal/follow"},
+		"internal/scenario", "internal/ui/display", "internal/follow", "internal/group"},
+	"internal/group":  {}, // knows the tools by their answers alone
 	"internal/follow": {}, // knows the tools by what they say alone
 	"internal/hunt":   {"internal/symbol", "internal/ptrace"},
 	// daemon/builtin.go sees both sides: it names every runtime.
 	"internal/daemon": {"internal/mcp", "internal/service", "internal/session", "internal/settings",
 		"internal/store", "internal/collector", "internal/collector/native", "internal/collector/js",
 		"internal/collector/jvm",
-		"internal/collector/python", "internal/corefile", "internal/testadapter", "internal/natvis"},
+		"internal/collector/python", "internal/corefile", "internal/testadapter", "internal/natvis", "internal/group"},
 	"internal/mcp":    {"internal/service", "internal/query", "internal/pager"},
 	"internal/dap":    {"internal/service", "internal/collector"}, // the shapes of answers
 	"internal/page":   {},                                         // knows the daemon by its answers alone
@@ -63,7 +64,9 @@ var mayImport = map[string][]string{
 	"internal/ui/display": {"internal/ui/dbus", "internal/ui/x11"},
 	"internal/ui/desktop": {"internal/ui", "internal/ui/dbus", "internal/ui/x11", "internal/ui/atspi"},
 	"internal/query": {"internal/store", "internal/record", "internal/crash", "internal/columns",
-		"internal/expr"}, // claims over recorded values
+		"internal/expr", // claims over recorded values
+		"internal/exchange"},
+	"internal/exchange": {"internal/wire"},
 	// whole sessions, put where those of many machines are
 	"internal/fleet":    {"internal/bucket", "internal/export", "internal/store"},
 	"internal/bucket":   {},

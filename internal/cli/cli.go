@@ -108,7 +108,7 @@ taken away while it runs. An LLM uses it through MCP (strobe mcp), you through t
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print the tool's structured result")
 	root.AddCommand(a.runCommand(), a.attachCommand(), a.traceCommand(), a.queryCommand(), a.exportCommand(),
 		a.reportCommand(), a.importCommand(), a.pushCommand(), a.pullCommand(),
-		a.fleetCommand(),
+		a.fleetCommand(), a.upCommand(), a.requestCommand(),
 		a.demoCommand(), a.coreCommand(), a.sessionsCommand(), a.breakCommand(), a.continueCommand(), a.memoryCommand(),
 		a.watchCommand(), a.channelCommand(), a.scenarioCommand(),
 		a.huntCommand(), a.racesCommand(), a.testCommand(), a.diffCommand(), a.threadsCommand(), a.stopCommand(),

@@ -38,6 +38,7 @@ func commandOf(tool string, d *json.Decoder) (string, error) {
 	if _, err := d.Token(); err != nil {
 		return "", err
 	}
+	id := "ID"
 	var flags, rest []string
 	for d.More() {
 		name, err := d.Token()
@@ -54,10 +55,12 @@ func commandOf(tool string, d *json.Decoder) (string, error) {
 		}
 		for _, v := range values {
 			switch {
+			case name == "sessionId":
+				id = v
 			case tool == "debug_launch" && (name == "command" || name == "args"):
 				rest = append(rest, quotedWord(v))
 			case tool == "debug_session" && name == "action" && v == "stop":
-				return "strobe stop ID", endOf(d)
+				return "strobe stop " + id, endOf(d)
 			case tool == "debug_launch" && name == "cwd":
 				flags = append(flags, "--directory", quotedWord(v))
 			case tool == "debug_query":
@@ -67,7 +70,7 @@ func commandOf(tool string, d *json.Decoder) (string, error) {
 			}
 		}
 	}
-	words := []string{"strobe " + strings.TrimPrefix(tool, "debug_"), "ID"}
+	words := []string{"strobe " + strings.TrimPrefix(tool, "debug_"), id}
 	if tool == "debug_launch" {
 		words = []string{"strobe run"}
 		rest = append([]string{"--"}, rest...)

@@ -30,6 +30,8 @@ const (
 	askTold  = "told"  // tell what has changed before the answer
 	askKnown = "known" // the files whose symbols are there
 	askWarm  = "warm"  // files: read their symbols
+	// socketsArgs: what a session did to sockets, a query.SocketCalls
+	askSockets = "sockets"
 	// close what has ended; where all has, the answer is true and the worker ends when the daemon hangs up
 	askLeave = "leave"
 	askClose = "close" // end: programs are asked to end, data is kept
@@ -79,6 +81,17 @@ type haveSession struct {
 	ID   string
 	Live bool
 	Kept bool // it could be opened by another process
+}
+
+type socketsArgs struct {
+	ID    string
+	Under int64
+}
+
+// socketsReply has the answer, or why there is none.
+type socketsReply struct {
+	Calls json.RawMessage
+	Fault wireFault
 }
 
 type stageArgs struct {

@@ -2,6 +2,8 @@ package daemon
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"sync"
 	"time"
 
@@ -71,6 +73,25 @@ func (f *front) Infos(ctx context.Context) map[string]session.Info {
 		out[l.ID] = l.Info
 	}
 	return out
+}
+
+// socketsMax bounds the question for what a session did to sockets, which its worker reads from its store.
+const socketsMax = 30 * time.Second
+
+// Sockets asks the worker that has a session for service.Service.Sockets.
+func (f *front) Sockets(ctx context.Context, id string, under int64) (raw json.RawMessage, there bool, err error) {
+	w, err := f.owner(ctx, f.sessions, id)
+	if w == nil || err != nil {
+		return nil, err != nil, err
+	}
+	defer f.uncount(w)
+	ctx, cancel := context.WithTimeout(ctx, socketsMax)
+	defer cancel()
+	var r socketsReply
+	if err := w.peer.ask(ctx, askSockets, socketsArgs{id, under}, &r); err != nil {
+		return nil, true, fmt.Errorf("ask for the sockets of session %s: %w", id, err)
+	}
+	return r.Calls, true, r.Fault.err()
 }
 
 // leaveWait is how long a worker may take to give up a session: one that has just ended settles.

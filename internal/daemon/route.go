@@ -19,7 +19,12 @@ func (f *front) route(ctx context.Context, c *mcp.Call) (result any, done bool, 
 		if err != nil {
 			return nil, true, err
 		}
-		if p, ok := params.(*service.LaunchParams); ok {
+		if p, ok := params.(*service.LaunchParams); ok && p.Group != "" {
+			if err = p.Check(); err == nil {
+				result, err = f.group(ctx, c.Client, p)
+			}
+			return result, true, err
+		} else if ok {
 			result, err = f.launch(ctx, c, p)
 			return result, true, err
 		}

@@ -177,6 +177,17 @@ func (w *worker) asked(method string, body json.RawMessage) (any, error) {
 			sessions.Warm(files)
 		}
 		return nil, err
+	case askSockets:
+		a, err := into[socketsArgs](body)
+		if err != nil {
+			return nil, err
+		}
+		calls, err := w.svc.Sockets(context.Background(), a.ID, a.Under)
+		if err != nil {
+			return socketsReply{Fault: onWire(err)}, nil
+		}
+		raw, err := json.Marshal(calls)
+		return socketsReply{Calls: raw}, err
 	case askLeave:
 		if w.svc.Busy() || !sessions.Leave() {
 			return false, nil

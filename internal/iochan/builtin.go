@@ -50,6 +50,8 @@ var socketsKind = Kind{
 		{Name: "status", Type: "integer", Doc: "of an answer"},
 		{Name: "command", Type: "string", Doc: "of Redis or Postgres; passwords are left out"},
 		{Name: "answer", Type: "string", Doc: "to one"},
+		{Name: "trace", Type: "string", Doc: "that an HTTP request names: traceparent, X-Request-Id and its kin"},
+		{Name: "more", Type: "list", Doc: "of further messages in the same bytes: at, method, path, status, command, answer"},
 		{Name: "error", Type: "string", Doc: "why it failed: ECONNREFUSED"},
 		{Name: "text", Type: "string", Doc: "with @sockets:N: the first bytes"},
 		{Name: "base64", Type: "string", Doc: "instead of text"},

@@ -204,6 +204,9 @@ func TestWaitEndsInTime(t *testing.T) {
 		if view == "summary" || view == "why" || view == "coverage" || view == "missing" {
 			continue // something is there always
 		}
+		if view == "request" {
+			continue // who asks several sessions waits
+		}
 		if view == "check" || view == "diff" {
 			req.Claim = "a > 0"
 		}

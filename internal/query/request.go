@@ -36,7 +36,7 @@ type Request struct {
 	View      string   `json:"view,omitempty"`
 	Fields    []string `json:"fields,omitempty" jsonschema:"table: columns, expressions"`
 	Claim     string   `json:"claim,omitempty"`
-	Against   string   `json:"against,omitempty" jsonschema:"other session"`
+	Against   string   `json:"against,omitempty" jsonschema:"other sessions"`
 	Object    string   `json:"object,omitempty" jsonschema:"its address"`
 
 	Allocators []Allocator `json:"allocators,omitempty"`
@@ -51,12 +51,12 @@ type Request struct {
 var (
 	Orders = []string{"time", "thread"}
 	Views  = []string{"events", "tree", "stats", "table", "invariants", "check", "summary", "why", "diff",
-		"object", "coverage", "missing"}
+		"object", "coverage", "missing", "request"}
 )
 
 // ViewHelp says when to ask which view.
 const ViewHelp = "invariants: what all calls but a few keep; check, diff: by claim; why: event under; object: its " +
-	"life; coverage: what ran (@coverage); missing: why not"
+	"life; coverage: what ran (@coverage); missing: why not; request: across services"
 
 // ClaimHelp says what a claim of views check and diff may be.
 const ClaimHelp = "e.g. size >= 0 whenever result == true; id never decreases per lane"

@@ -78,6 +78,16 @@ func Run(ctx context.Context, st *store.Store, req Request, env Env) (*Result, e
 	if err != nil {
 		return nil, err
 	}
+	if f.req.View == "request" {
+		if err := flush(ctx, st, env); err != nil {
+			return nil, err
+		}
+		one, err := ReadSockets(ctx, st, f.req.Under)
+		if err != nil {
+			return nil, err
+		}
+		return Requests(f.req, []*SocketCalls{one})
+	}
 	var timeout <-chan time.Time
 	if f.req.WaitMs > 0 {
 		t := time.NewTimer(time.Duration(f.req.WaitMs) * time.Millisecond)

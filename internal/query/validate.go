@@ -411,6 +411,15 @@ func (f *filters) checkView() error {
 	if whole.Under = r.Under; r.View == "why" && (r.Under == 0 || !reflect.DeepEqual(*r, whole)) {
 		return invalid("under", "Give its id, e.g. a #id of view tree, and no filters.", "view why is of one event")
 	}
+	if r.View == "request" {
+		whole.Against, whole.Message, whole.MinDurationNs, whole.MaxDurationNs = r.Against, r.Message, r.MinDurationNs,
+			r.MaxDurationNs
+		if !reflect.DeepEqual(*r, whole) {
+			return invalid("view", `Leave the others out; message: {"status": 500} asks for requests by what they are.`,
+				"view request takes under, against, message, minDurationNs, maxDurationNs, limit and offset alone")
+		}
+		return nil
+	}
 	if r.Text != nil {
 		return invalid("text", "Use view events for the output, then timeFrom and timeTo for the calls around it.",
 			"view %s shows calls, which have no text", r.View)

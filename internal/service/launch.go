@@ -15,23 +15,24 @@ import (
 type LaunchParams struct {
 	Command string   `json:"command,omitempty"`
 	PID     int      `json:"pid,omitempty" jsonschema:"attach to it instead"`
+	Group   string   `json:"group,omitempty" jsonschema:"file of services"`
 	Args    []string `json:"args,omitempty"`
 	Cwd     string   `json:"cwd,omitempty" jsonschema:"default: a path's directory, else projectRoot"`
 
 	ProjectRoot string            `json:"projectRoot" jsonschema:"absolute; what @usercode means"`
 	Env         map[string]string `json:"env,omitempty"`
-	Stdin       string            `json:"stdin,omitempty" jsonschema:"text, or \"pipe\" for debug_session input"`
+	Stdin       string            `json:"stdin,omitempty" jsonschema:"text; pipe: debug_session input"`
 	Terminal    bool              `json:"terminal,omitempty"`
 
 	TerminalSize       string   `json:"terminalSize,omitempty" jsonschema:"default 80x24"`
 	SymbolsPath        string   `json:"symbolsPath,omitempty"`
-	Core               string   `json:"core,omitempty" jsonschema:"core file, to open instead"`
+	Core               string   `json:"core,omitempty" jsonschema:"core file instead"`
 	Trace              []string `json:"trace,omitempty" jsonschema:"patterns; see debug_trace"`
 	SerializationDepth int      `json:"serializationDepth,omitempty"`
 	Channels           []string `json:"channels,omitempty"`
 	StopOnEntry        bool     `json:"stopOnEntry,omitempty"`
 
-	OnFullBuffer string `json:"onFullBuffer,omitempty" jsonschema:"no room: wait, drop and count, or block"`
+	OnFullBuffer string `json:"onFullBuffer,omitempty" jsonschema:"when full"`
 	LineBuffer   string `json:"lineBuffer,omitempty" jsonschema:"stdout by lines"`
 	Name         string `json:"name,omitempty"`
 	KeepSecrets  bool   `json:"keepSecrets,omitempty"`
@@ -58,6 +59,21 @@ type LaunchResult struct {
 	NextSteps        string      `json:"nextSteps,omitempty"`
 }
 
+// GroupResult is the answer of debug_launch with group.
+type GroupResult struct {
+	Sessions  []GroupSession `json:"sessions"` // in the order in which they were started
+	NextSteps string         `json:"nextSteps"`
+}
+
+// GroupSession is a service that was started.
+type GroupSession struct {
+	Name      string   `json:"name"`
+	SessionID string   `json:"sessionId"`
+	PID       int      `json:"pid"`
+	Runtime   string   `json:"runtime"`
+	Warnings  []string `json:"warnings,omitempty"`
+}
+
 var launchOp = Op{
 	Name:    "debug_launch",
 	Summary: "Start a program under observation: its output is recorded, traces are added while it runs.",
@@ -71,6 +87,8 @@ var launchOp = Op{
 		"With `display` virtual the program gets a display of its own (Xvfb, a message bus, accessibility, openbox), " +
 		"which debug_ui reads and debug_ui_action drives and which ends with the session; the desktop is never touched. " +
 		"With user it gets the one that the daemon sees. " +
+		"With `group` a YAML or JSON file's programs are started, each when those that it depends on are ready, as of " +
+		"`strobe up`: all of them, or none. " +
 		"With `core` nothing is run: the session is the dead process, with the crash event that observing it would have " +
 		"given, and debug_memory reads its values. " +
 		"Values of parameters, fields, keys and headers that are called as secrets (password, token, api_key) are " +
@@ -78,7 +96,7 @@ var launchOp = Op{
 		"`command` may have been moved since, but must be the same build. Cores may be compressed with zstd or gzip.",
 	Destructive: false,
 	Params:      reflect.TypeFor[LaunchParams](),
-	Results:     []reflect.Type{reflect.TypeFor[LaunchResult]()},
+	Results:     []reflect.Type{reflect.TypeFor[LaunchResult](), reflect.TypeFor[GroupResult]()},
 	Fields: []Field{
 		maxTokensField,
 		{Name: "pid", Min: 1, Max: maxPID},
@@ -99,6 +117,9 @@ var launchOp = Op{
 func launch(ctx context.Context, s *Service, p *LaunchParams) (*LaunchResult, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
+	}
+	if p.Group != "" {
+		return nil, fault.New(fault.Unsupported, "Ask the daemon.", "this process has one launch's session")
 	}
 	if p.Core != "" {
 		return openCore(ctx, s, p)
@@ -158,7 +179,12 @@ func launch(ctx context.Context, s *Service, p *LaunchParams) (*LaunchResult, er
 
 // Check refuses what does not go together.
 func (p *LaunchParams) Check() error {
+	alone := LaunchParams{Group: p.Group, ProjectRoot: p.ProjectRoot, Budget: p.Budget}
 	switch {
+	case p.Group != "" && !reflect.DeepEqual(*p, alone):
+		return invalid("Write it into the file, of each service.", "group goes with projectRoot alone")
+	case p.Group != "":
+		return nil
 	case p.Command == "" && p.PID == 0:
 		return invalid("Give command, or pid to attach to a running process.", "command is missing")
 	case p.Command != "" && p.PID != 0:

@@ -40,7 +40,11 @@ var queryOp = Op{
 		"address: every call that got, returned or held it, who made and freed it, its fields as they changed, and " +
 		"who used it after its end; `allocators` names functions of the program's own that make and free. `missing` " +
 		"says why a function did not run: the nearest callers that did, or that it is inlined, or not linked. " +
-		"`coverage` says which of the user's functions never ran, where the pattern @coverage is traced. A question " +
+		"`coverage` says which of the user's functions never ran, where the pattern @coverage is traced. `request` " +
+		"follows requests (HTTP/1, Redis, Postgres) through all sessions that ran at the time, or those that `against` " +
+		"names by commas, where the pattern @sockets is traced: failing ones first, then the slowest, or the one that the " +
+		"event `under` was part of; for each hop answer, time, services, addresses, bytes, events, and `~` with the reason " +
+		"where its cause is a guess. A question " +
 		"sees everything that the program did before it was asked. Values: a pointer that cannot be followed is `0x… " +
 		"<unreadable>`; the this of a constructor is its address, for nothing is made yet.",
 	ReadOnly: true,
@@ -93,6 +97,9 @@ var queryOp = Op{
 }
 
 func runQuery(ctx context.Context, s *Service, r *query.Request) (*query.Result, error) {
+	if r.View == "request" {
+		return s.requests(ctx, r)
+	}
 	sess, err := s.sessions.Get(ctx, r.SessionID)
 	if err != nil {
 		return nil, err
@@ -149,7 +156,7 @@ func runQuery(ctx context.Context, s *Service, r *query.Request) (*query.Result,
 func OfSeveral(params any) bool {
 	switch p := params.(type) {
 	case *query.Request:
-		return p.Against != ""
+		return p.Against != "" || p.View == "request"
 	case *TimelineParams:
 		return p.Against != ""
 	}

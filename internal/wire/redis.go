@@ -69,3 +69,40 @@ func isWord(s string) bool {
 	}
 	return s != "" && len(s) < 40
 }
+
+// maxNested bounds how deep arrays of answers are gone into.
+const maxNested = 8
+
+// redisEnd is the length of the value that b begins with, 0 where it is not all there.
+func redisEnd(b []byte, depth int) int {
+	line, rest, whole := bytes.Cut(b, []byte("\r\n"))
+	if !whole || len(line) < 1 || depth > maxNested {
+		return 0
+	}
+	at := len(line) + 2
+	n, err := strconv.Atoi(string(line[1:]))
+	switch line[0] {
+	case '$', '=', '!':
+		if err != nil || n > len(rest)-2 {
+			return 0
+		}
+		if n >= 0 {
+			at += n + 2
+		}
+	case '*', '~', '>', '%':
+		if err != nil || n > len(rest) {
+			return 0
+		}
+		if line[0] == '%' {
+			n *= 2
+		}
+		for range n {
+			one := redisEnd(b[at:], depth+1)
+			if one == 0 {
+				return 0
+			}
+			at += one
+		}
+	}
+	return at
+}

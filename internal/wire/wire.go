@@ -22,6 +22,19 @@ type Message struct {
 	Status  int    `json:"status,omitempty"`
 	Command string `json:"command,omitempty"` // of Redis or Postgres, cut at MaxCommand bytes
 	Answer  string `json:"answer,omitempty"`  // to one: its first line
+	Trace   string `json:"trace,omitempty"`   // that an HTTP request names: traceparent, or X-Request-Id and its kin
+	More    []Part `json:"more,omitempty"`    // messages that began in the same bytes: pipelining
+}
+
+// Part is a further message of the same protocol.
+type Part struct {
+	At      int64  `json:"at"` // offset of its first byte
+	Method  string `json:"method,omitempty"`
+	Path    string `json:"path,omitempty"`
+	Status  int    `json:"status,omitempty"`
+	Command string `json:"command,omitempty"`
+	Answer  string `json:"answer,omitempty"`
+	Trace   string `json:"trace,omitempty"`
 }
 
 // Conn is what is known of a connection from what went through it. The zero value: nothing.
@@ -32,6 +45,36 @@ const MaxCommand = 200
 
 // Look reads the first bytes of a message of size bytes. The rest of one that came in several pieces says nothing.
 func (c *Conn) Look(head []byte, size int64) Message {
+	m := c.one(head, size)
+	for end := m.end(head); end > 0 && end < len(head); {
+		head, size = head[end:], size-int64(end)
+		next := c.one(head, size)
+		if next.Proto == "" {
+			break
+		}
+		at := int64(end)
+		if n := len(m.More); n > 0 {
+			at += m.More[n-1].At
+		}
+		m.More = append(m.More, Part{at, next.Method, next.Path, next.Status, next.Command, next.Answer, next.Trace})
+		end = next.end(head)
+	}
+	return m
+}
+
+// end is where a message ends, if that is known and within its first bytes; else 0.
+func (m *Message) end(head []byte) int {
+	switch {
+	case m.Proto == "redis":
+		return redisEnd(head, 0)
+	case strings.HasPrefix(m.Proto, "HTTP/1."):
+		return httpEnd(head, m.Status)
+	}
+	return 0
+}
+
+// one reads what begins at the first byte.
+func (c *Conn) one(head []byte, size int64) Message {
 	for _, read := range []func([]byte, int64) (Message, bool){http, tls, c.redis, c.postgres} {
 		if m, ok := read(head, size); ok {
 			if m.Proto == "redis" || m.Proto == "postgres" {
@@ -71,20 +114,62 @@ func http(b []byte, _ int64) (m Message, ok bool) {
 	if whole {
 		m.Proto = proto
 	}
-	for len(rest) > 0 {
-		if line, rest, whole = bytes.Cut(rest, []byte("\n")); !whole {
-			break
+	headers(rest, func(name, value string) {
+		switch {
+		case name == "host":
+			m.Host = cut(value)
+		case name == "traceparent", tracing[name] && m.Trace == "":
+			m.Trace = cut(value)
+		}
+	})
+	return m, true
+}
+
+// tracing are headers beside traceparent that services hand on with the requests that they make for one.
+var tracing = map[string]bool{"x-request-id": true, "x-correlation-id": true, "x-b3-traceid": true, "b3": true,
+	"x-amzn-trace-id": true}
+
+// headers tells the headers in the lines behind the first, by small names, and how long those and the empty line are; 0
+// where that is not there.
+func headers(rest []byte, tell func(name, value string)) int {
+	for at := 0; ; {
+		line, _, whole := bytes.Cut(rest[at:], []byte("\n"))
+		if at += len(line) + 1; !whole {
+			return 0
 		}
 		name, value, colon := strings.Cut(strings.TrimSpace(string(line)), ":")
+		if name == "" && !colon {
+			return at
+		}
 		if !colon {
-			break
+			return 0
 		}
-		if strings.EqualFold(name, "host") {
-			m.Host = cut(strings.TrimSpace(value))
-			break
-		}
+		tell(strings.ToLower(name), strings.TrimSpace(value))
 	}
-	return m, true
+}
+
+// httpEnd is the length of a message of HTTP/1 whose headers are all there and say it; 0 else.
+func httpEnd(b []byte, status int) int {
+	line, rest, _ := bytes.Cut(b, []byte("\n"))
+	length := 0
+	if status >= 200 && status != 204 && status != 304 {
+		length = -1 // until the connection's end, where nothing says more
+	}
+	n := headers(rest, func(name, value string) {
+		switch name {
+		case "content-length":
+			var err error
+			if length, err = strconv.Atoi(value); err != nil {
+				length = -1
+			}
+		case "transfer-encoding":
+			length = -1
+		}
+	})
+	if n == 0 || length < 0 || length > len(rest)-n {
+		return 0
+	}
+	return len(line) + 1 + n + length
 }
 
 // tls reads a record's header.

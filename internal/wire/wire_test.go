@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/binary"
+	"reflect"
 	"testing"
 )
 
@@ -20,6 +21,15 @@ func TestLook(t *testing.T) {
 		{{"GET /a?b=1 HTTP/1.1\r\nAccept: */*\r\nhost: x.org\r\n\r\n",
 			Message{Proto: "HTTP/1.1", Method: "GET", Path: "/a?b=1", Host: "x.org"}},
 			{"HTTP/1.0 404 Not Found\r\n", Message{Proto: "HTTP/1.0", Status: 404}}, {"the body", Message{}}},
+		{{"GET /a HTTP/1.1\r\nX-Request-Id: 7\r\nTraceparent: 00-ab-cd-01\r\n\r\nPOST /b HTTP/1.1\r\nContent-Length: 3\r\n\r\n" +
+			"abcGET /c HTTP/1.1\r\n\r\n", Message{Proto: "HTTP/1.1", Method: "GET", Path: "/a", Trace: "00-ab-cd-01",
+			More: []Part{{At: 62, Method: "POST", Path: "/b"}, {At: 104, Method: "GET", Path: "/c"}}}},
+			{"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 404 No\r\nContent-Length: 900\r\n\r\n",
+				Message{Proto: "HTTP/1.1", Status: 200, More: []Part{{At: 40, Status: 404}}}}},
+		{{"*1\r\n$4\r\nPING\r\n*2\r\n$4\r\nAUTH\r\n$1\r\nx\r\n*2\r\n$3\r\nGET\r\n$3\r\nk", Message{Proto: "redis", Command: "PING",
+			More: []Part{{At: 14, Command: "AUTH …"}, {At: 35, Command: "GET k"}}}},
+			{"+PONG\r\n*2\r\n:1\r\n$-1\r\n-ERR no\r\n", Message{Proto: "redis", Answer: "+PONG",
+				More: []Part{{At: 7, Answer: "*2"}, {At: 20, Answer: "-ERR no"}}}}},
 		{{"GET the cake", Message{}}, {"GET /cu", Message{Proto: "HTTP/1.1", Method: "GET", Path: "/cu"}},
 			{"GETAWAY 1", Message{}},
 			{"GET /x SMTP\r\n", Message{}}, {"HTTP/1.1 2x0 OK\r\n", Message{}}, {"", Message{}}, {"\n", Message{}}},
@@ -42,7 +52,7 @@ func TestLook(t *testing.T) {
 	} {
 		var c Conn
 		for _, m := range conn {
-			if got := c.Look([]byte(m.head), int64(len(m.head))); got != m.want {
+			if got := c.Look([]byte(m.head), int64(len(m.head))); !reflect.DeepEqual(got, m.want) {
 				t.Errorf("Look(%q) = %+v, want %+v", m.head, got, m.want)
 			}
 		}
