@@ -25,6 +25,8 @@ type huntFlags struct {
 	dir, root  string
 }
 
+const huntRootHelp = "folder of the sources that are looked at (default: by the program and its sources)"
+
 func (a *app) huntCommand() *cobra.Command {
 	var f huntFlags
 	c := &cobra.Command{
@@ -56,7 +58,7 @@ where something was found, 1 where nothing was.`,
 	c.Flags().StringVar(&f.plan, "plan", "", "repeat the plan in this file instead")
 	c.Flags().StringVar(&f.save, "save", "", "keep what makes it fail in this file")
 	c.Flags().StringVarP(&f.dir, "directory", "C", "", "run the program in this directory")
-	c.Flags().StringVar(&f.root, "project-root", "", "folder of the sources that are looked at (default: by the program and its sources)")
+	c.Flags().StringVar(&f.root, "project-root", "", huntRootHelp)
 	return c
 }
 

@@ -37,7 +37,7 @@ The exit code is 0 where something was found, 1 where nothing was.`,
 	c.Flags().IntVar(&o.HoldMs, "hold", 2, "milliseconds for which a thread is held")
 	c.Flags().StringVar(&o.On, "on", "", "only what touches this variable of the program")
 	c.Flags().StringVarP(&f.dir, "directory", "C", "", "run the program in this directory")
-	c.Flags().StringVar(&f.root, "project-root", "", "folder of the sources that are looked at (default: by the program and its sources)")
+	c.Flags().StringVar(&f.root, "project-root", "", huntRootHelp)
 	return c
 }
 

@@ -67,8 +67,8 @@ func (s *Service) ofThreads(ctx context.Context, p *TestParams, within time.Dura
 	if p.Timeout > 0 {
 		within = time.Duration(p.Timeout) * time.Millisecond
 	}
-	argv := append([]string{p.Action, "--json", "--seconds", strconv.Itoa(max(1, int(within/time.Second))), "--project-root", root,
-		"-C", root, "--"}, append(c.argv, p.Args...)...)
+	argv := append([]string{p.Action, "--json", "--seconds", strconv.Itoa(max(1, int(within/time.Second))),
+		"--project-root", root, "-C", root, "--"}, append(c.argv, p.Args...)...)
 	cmd := exec.CommandContext(ctx, s.cfg.Strobe, argv...)
 	cmd.Env = os.Environ()
 	for _, env := range []map[string]string{p.Env, c.env} {
