@@ -6,6 +6,7 @@
 package js
 
 import (
+	"context"
 	_ "embed"
 	"fmt"
 	"log/slog"
@@ -90,11 +91,18 @@ func (rt *Runtime) Join(j collector.Joining) (collector.Member, error) {
 	if err != nil {
 		return nil, fmt.Errorf("put the agent for %s where it can be loaded: %w", rt.title, err)
 	}
-	m, err := agentlink.Join(agentlink.Kind{
+	kind := agentlink.Kind{
 		Name: rt.name, Log: rt.log, Points: rt.name == "node", Unreachable: rt.unreachable, Capabilities: rt.capabilities,
 		Stays:   rt.stays,
 		Environ: func(img collector.Image, _ string) []string { return rt.environ(img, filepath.Join(dir, "agent.cjs")) },
-	}, j)
+	}
+	if rt.name == "node" {
+		kind.Entered = entered
+		kind.Enter = func(ctx context.Context, img collector.Image, in collector.Injector, folder string) error {
+			return rt.enter(ctx, img, in, dir, folder)
+		}
+	}
+	m, err := agentlink.Join(kind, j)
 	if err != nil {
 		return nil, err
 	}

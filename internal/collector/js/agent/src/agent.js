@@ -73,16 +73,31 @@ class Agent {
     const native = this.loadNative();
     const stream = new Stream(this.folder, `${process.pid}-${shared.nonce}-${number}`, native, this.set.onFull || 'wait');
     const thread = { tid: native ? native.tid() : kernelThread(), name: isMainThread ? 'main' : threadName() };
-    const recorder = this.recorder = new Recorder(stream, thread, shared, key => this.ready().file(key));
+    const recorder = this.recorder = new Recorder(stream, thread, shared, (key, loaded) => this.ready().file(key, loaded));
+    recorder.tell = m => this.tell(m);
     recorder.loadViews = r => require(this.own + 'views.cjs').views(r);
     this.thrown = (error, how) => recorder.t(error, how);
     this.shareWith(globalThis);
+    if (this.began) return this.startControl();
+    this.began = true;
     keepText(this);
     useNames(namer(this));
     if (!this.bun && !this.deno) keepStacks(this);
     if (isMainThread) watchCrashes(this);
     if (!isMainThread) process.on('exit', () => this.end());
     this.startControl();
+  }
+
+  // reenter: another session comes behind one that has gone. What stands in the program stays, and does what this says.
+  reenter(folder, set) {
+    this.folder = folder;
+    this.set = set;
+    this.root = set.root || '/';
+    this.memory = this.shared.again(folder);
+    this.recorder = this.control = null;
+    this.descriptor = -1;
+    this.untold.length = 0;
+    if (this.files) this.files.again(folder, set, this.memory);
   }
 
   loadNative() {
@@ -148,15 +163,18 @@ class Agent {
     const thread = new (this.Thread || threads().Worker)(this.own + 'control.cjs', { workerData: data, env, execArgv: [], argv: [], name: 'strobe',
       resourceLimits: this.bun ? undefined : { maxYoungGenerationSizeMb: 8 } });
     thread.unref();
-    thread.on('error', () => this.shared.end());
+    const { shared } = this;
+    thread.on('error', () => shared.end());
     this.control = thread;
-    process.on('exit', () => this.end());
+    if (!this.ends) process.on('exit', () => this.end());
+    this.ends = true;
   }
 
   connect() {
     const runtime = this.bun ? 'bun' : this.deno ? 'deno' : 'node';
     this.hello = { m: 'hello', v: 1, runtime, version: process.versions[runtime], pid: process.pid, ppid: process.ppid, nonce: this.shared.nonce,
-      exe: process.execPath, argv: process.argv, backend: 'source', can: this.refusal ? [] : runtime === 'node' ? ['trace', 'points'] : ['trace'], cannot: this.refusal || undefined };
+      exe: process.execPath, argv: process.argv, backend: 'source', can: this.refusal ? [] : runtime === 'node' ? ['trace', 'points'] : ['trace'], cannot: this.refusal || undefined,
+      entered: this.entered, inspected: this.inspected };
     const native = this.loadNative();
     // Bun and Deno make no socket of a descriptor: there the control thread connects.
     this.descriptor = native && runtime === 'node' ? native.connect(this.folder + '/control') : -1;
@@ -246,6 +264,25 @@ function restore(bun) {
   else process.env[variable] = was.slice(was.indexOf('=') + 1);
 }
 
+// enter brings the agent into a program that runs: what it has loaded is seen by the debugger alone (loaded.js).
+// inspected: that is another's.
+export function enter(folder, inspected) {
+  const { writeFileSync } = fs, set = readSet(folder), before = globalThis[name + 'Agent'];
+  writeFileSync(folder + '/inside', '');
+  if (!set) return;
+  const agent = before && before.reenter ? before : new Agent(folder, set);
+  agent.entered = true;
+  agent.inspected = !!inspected;
+  if (agent === before) agent.reenter(folder, set);
+  else {
+    Object.defineProperty(globalThis, name + 'Agent', { value: agent, configurable: true });
+    void agent.shared;
+    require(agent.own + 'hooks.cjs').install(agent);
+  }
+  agent.ready();
+  agent.begin();
+}
+
 function start() {
   if (globalThis[name + 'Agent'] || !isMainThread && threads().workerData && threads().workerData.$strobe) return;
   const folder = Shared.folderOfThread() || process.env.STROBE_AGENT;
@@ -253,7 +290,7 @@ function start() {
   if (isMainThread) restore(!!process.versions.bun);
   if (!set) return;
   const agent = new Agent(folder, set);
-  Object.defineProperty(globalThis, name + 'Agent', { value: true, configurable: true });
+  Object.defineProperty(globalThis, name + 'Agent', { value: agent, configurable: true });
   if (agent.bun) return require(agent.own + 'bun.cjs').installBun(agent);
   void agent.shared;
   require(agent.own + 'hooks.cjs').install(agent);

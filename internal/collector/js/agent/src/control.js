@@ -11,7 +11,8 @@ function control({ folder, parts, set, hello, descriptor }) {
   const shared = new Shared(parts, worker.threadId);
   const socket = descriptor >= 0 ? new net.Socket({ fd: descriptor, readable: true, writable: true }) : net.connect(folder + '/control');
   const link = new Link(shared, set, (message, sent) => socket.write((typeof message === 'string' ? message : JSON.stringify(message)) + '\n', sent));
-  if (hello.runtime === 'node') link.loadPoints = l => new (require(path.dirname(__filename) + '/points.cjs').Points)(l, { folder, set });
+  link.entered = !!hello.entered && !hello.inspected;
+  if (hello.runtime === 'node') link.loadPoints = l => new (require(path.dirname(__filename) + '/points.cjs').Points)(l, { folder, set, inspected: hello.inspected });
   if (descriptor < 0) {
     socket.write(JSON.stringify(hello) + '\n');
     link.send(link.applied(undefined));
@@ -44,7 +45,7 @@ function control({ folder, parts, set, hello, descriptor }) {
   worker.parentPort.on('message', m => link.hear(m));
   const channel = new worker.BroadcastChannel(shared.channel());
   channel.onmessage = e => link.hear(e.data);
-  if ((set.points || []).length > 0) link.setPoints(set.points, undefined);
+  if (link.needsPoints(set)) link.setPoints(set.points || [], undefined);
   shared.setReady();
 }
 

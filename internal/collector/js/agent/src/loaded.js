@@ -1,0 +1,124 @@
+// Files that a program had loaded before the agent came into it: their texts run as they are, and the debugger tells of
+// their functions' calls, by breakpoints that never pause.
+import { Text } from './places.js';
+
+const maxFiles = 2000, maxFunctions = 2000, toldWithinMs = 3000;
+
+// What a return gives that can be looked at once more without anything happening.
+const returned = /(?:\breturn\s+|=>\s*)([A-Za-z_$][\w$]*|-?\d+(?:\.\d+)?|'[^'\\\n]*'|"[^"\\\n]*")\s*$/;
+const words = /^(?:await|yield|new|typeof|void|delete|function|class|async|super|import)$/;
+
+export class Loaded {
+  constructor(all) {
+    this.all = all;
+    this.scripts = new Map();   // file's key → its script
+    this.waiting = new Map();   // key → who waits until the program's thread has told of it
+    this.traced = new Map();    // "key id" → name of what stands in the thread for it
+    this.tooHot = new Map();    // "key id" → {name, calls}
+    this.refused = [];          // {function, reason}
+    this.cut = 0;
+  }
+
+  // text is a script's, whose functions are found in it.
+  text(script, source) {
+    let file = null;
+    try {
+      if (this.wants(script.path)) file = this.all.files.loaded(script.path, source, script.isModule ? 'module' : 'unambiguous');
+    } catch (e) {
+      this.refused.push({ function: script.path, reason: `its text could not be read: ${e.message}` });
+    }
+    return new Text(script.path, source, file, script.startLine, script.startColumn);
+  }
+
+  wants(path) { return this.all.isUser(path) || this.all.link.rules.reaches(path); }
+
+  // take makes the program's thread tell of all files that are loaded.
+  async take(thread) {
+    for (const script of [...thread.scripts.values()]) {
+      if (!script.path || script.taken || !this.wants(script.path) || this.all.isOwn(script.url)) continue;
+      script.taken = true;
+      if (this.scripts.size >= maxFiles) {
+        if (this.cut++ === 0) this.refused.push({ function: script.path, reason: `it and what is loaded behind it: only the first ${maxFiles} files are looked at` });
+        continue;
+      }
+      const { file } = await thread.textOf(script);
+      if (!file || !file.meta.loaded) continue;
+      const { key } = file, known = this.scripts.has(key);
+      this.scripts.set(key, script);
+      if (known) continue;
+      await new Promise(resolve => {
+        this.waiting.set(key, resolve);
+        setTimeout(resolve, toldWithinMs);
+        thread.post('Runtime.evaluate', { expression: `$strobe.loaded(${JSON.stringify(key)})`, silent: true }).catch(resolve);
+      });
+    }
+  }
+
+  told(key) {
+    const resolve = this.waiting.get(key);
+    this.waiting.delete(key);
+    if (resolve) resolve();
+  }
+
+  // follow has the debugger stand where functions are traced, and nowhere else.
+  async follow(thread) {
+    if (thread.id !== 0 || !this.all.link.entered) return;
+    for (const { key, base, functions } of this.all.link.files) {
+      const script = this.scripts.get(key);
+      if (!script) continue;
+      for (let id = 0; id < functions.length; id++) {
+        const of = `${key} ${id}`, wanted = Atomics.load(this.all.shared.flags, base + id) !== 0 && !this.tooHot.has(of);
+        if (wanted === this.traced.has(of)) continue;
+        if (!wanted) {
+          this.traced.delete(of);
+          await thread.remove(of);
+        } else if (this.traced.size < maxFunctions) await this.put(thread, script, key, id, of).catch(e => this.refuse(script, id, e.message));
+        else this.refuse(script, id, `the debugger tells of ${maxFunctions} functions at once, of those that were loaded before the attach`);
+      }
+    }
+  }
+
+  refuse(script, id, reason) { this.refused.push({ function: `${this.all.moduleOf(script.path)} function ${id}`, reason }); }
+
+  async put(thread, script, key, id, of) {
+    const text = await thread.textOf(script), fn = text.file.meta.functions[id], about = `${JSON.stringify(key)},${id}`;
+    this.traced.set(of, fn.name);
+    const first = await thread.firstOf(script, text, fn);
+    if (!first) return;
+    const begins = text.offsetOf(first), again = /^(?:while|for|do)\b/.test(text.code.slice(begins, begins + 6)) || /\b(?:while|for)\s*\([^)]*$/.test(text.code.slice(fn.at, begins));
+    await thread.enter(thread.siteAt(first), of, { code: `$strobe.le(${about},[${fn.params.join(',')}],${again})` });
+    const start = text.locationOf(script.scriptId, text.bodyOf(fn)), end = text.locationOf(script.scriptId, fn.end);
+    const { locations } = await thread.post('Debugger.getPossibleBreakpoints', { start, end, restrictToFunction: true });
+    for (const location of locations) {
+      if (location.type !== 'return') continue;
+      const value = valueAt(text.code, text.offsetOf(location), fn), site = thread.siteAt(location), before = site.entries.get(of);
+      const leaves = `$strobe.lx(${about},${value === null ? '0' : `1,${value}`})`;
+      // Where a function does nothing it begins and returns at one place.
+      await thread.enter(site, of, { code: before ? `(${before.code},${leaves})` : leaves });
+    }
+  }
+
+  // hot: the program's thread has told that a function is called too often.
+  hot({ key, id, calls }) {
+    const of = `${key} ${id}`, thread = this.all.threads.get(0), script = this.scripts.get(key);
+    if (this.tooHot.has(of) || !thread || !script) return;
+    this.tooHot.set(of, { name: `${this.all.moduleOf(script.path)}.${this.traced.get(of)}`, calls });
+    thread.queue(() => this.follow(thread));
+    this.all.link.tellApplied();
+  }
+
+  // left are the functions that are not told of.
+  left() {
+    const hot = [...this.tooHot.values()].map(({ name, calls }) => ({ function: name, reason: `it was called ${calls} times in a second, and the debugger, which tells of what was loaded before the attach, would slow the program down: from there on its calls are not told` }));
+    return this.refused.concat(hot);
+  }
+}
+
+// valueAt is the expression that a return at a place has the value of, null where that would run something.
+function valueAt(code, at, fn) {
+  if (fn.kind !== 'function' || /(?:^|\.)constructor$/.test(fn.name)) return null;
+  const before = code.slice(Math.max(0, at - 200), at), found = returned.exec(before);
+  if (found && !words.test(found[1])) return found[1];
+  if (/\breturn\s*$/.test(before) || at === fn.end - 1 && code[at] === '}') return 'undefined';
+  return null;
+}
