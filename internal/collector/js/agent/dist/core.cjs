@@ -645,6 +645,7 @@ var Function2 = class {
     this.file = file;
     this.id = id;
     this.number = 0;
+    this.plain = f.kind === "function";
     this.asynchronous = f.kind === "coroutine" || f.kind === "async_generator";
     this.lastDepth = 3;
     this.names = f.params.map((p, i) => constant(`${i === 0 ? "{" : ","}${JSON.stringify(p)}:`));
@@ -1279,7 +1280,8 @@ var Recorder = class {
     try {
       if (this.begin() !== 0) {
         begun = true;
-        if ((kind & flags.unknown) === 0) write(value, fn.depth());
+        if (value === unseen && (kind & flags.unknown) === 0) writeRaw('{"$":"unreadable"}');
+        else if ((kind & flags.unknown) === 0) write(value, fn.depth());
         stream.end(kinds.exit, kind, fn.number, lane, 0, awaited, time);
         return;
       }
@@ -1336,7 +1338,7 @@ var Recorder = class {
     this.endAbove(height + 1);
     if (!this.isAt(this.file(key, true).functions[id], height)) return 0;
     this.stackHeights[this.depth] = 0;
-    this.left(this.depth, known ? 0 : flags.unknown, value, false);
+    this.left(this.depth, 0, known ? value : unseen, false);
     return 0;
   }
   isAt(fn, height) {
@@ -1345,7 +1347,8 @@ var Recorder = class {
   endAbove(height) {
     while (this.depth > 0 && this.stackHeights[this.depth] >= height) {
       this.stackHeights[this.depth] = 0;
-      this.left(this.depth, flags.unknown, void 0, false);
+      const { plain: plain2 } = this.stackFunctions[this.depth];
+      this.left(this.depth, plain2 ? flags.thrown : flags.unknown, unseen, false);
     }
   }
   // isHot: the debugger would slow the program down with this function. It is told, and its calls are told no more.
@@ -1626,6 +1629,7 @@ function heightOfStack() {
     else delete Error.prepareStackTrace;
   }
 }
+var unseen = /* @__PURE__ */ Symbol("unseen");
 var noArguments = constant("{}");
 var lastArgument = constant("}");
 function around(iterator, wrap) {

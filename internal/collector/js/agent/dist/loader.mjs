@@ -396,6 +396,7 @@ var Function = class {
     this.file = file;
     this.id = id;
     this.number = 0;
+    this.plain = f.kind === "function";
     this.asynchronous = f.kind === "coroutine" || f.kind === "async_generator";
     this.lastDepth = 3;
     this.names = f.params.map((p, i) => constant(`${i === 0 ? "{" : ","}${JSON.stringify(p)}:`));

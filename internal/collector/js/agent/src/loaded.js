@@ -5,7 +5,7 @@ import { Text } from './places.js';
 const maxFiles = 2000, maxFunctions = 2000, toldWithinMs = 3000;
 
 // What a return gives that can be looked at once more without anything happening.
-const returned = /(?:\breturn\s+|=>\s*)([A-Za-z_$][\w$]*|-?\d+(?:\.\d+)?|'[^'\\\n]*'|"[^"\\\n]*")\s*$/;
+const returned = /(?:\breturn\s+|=>\s*)([A-Za-z_$][\w$]*|-?\d+(?:\.\d+)?|'[^'\\\n]*'|"[^"\\\n]*")\s*;?$/;
 const words = /^(?:await|yield|new|typeof|void|delete|function|class|async|super|import)$/;
 
 export class Loaded {
@@ -17,6 +17,7 @@ export class Loaded {
     this.tooHot = new Map();    // "key id" → {name, calls}
     this.refused = [];          // {function, reason}
     this.cut = 0;
+    this.taking = Promise.resolve();
   }
 
   // text is a script's, whose functions are found in it.
@@ -32,8 +33,20 @@ export class Loaded {
 
   wants(path) { return this.all.isUser(path) || this.all.link.rules.reaches(path); }
 
+  // later: a script was loaded that may not have been instrumented.
+  later(thread) {
+    if (this.late) return;
+    this.late = setImmediate(async () => {
+      this.late = null;
+      await this.take(thread);
+      thread.queue(() => this.follow(thread));
+    });
+  }
+
   // take makes the program's thread tell of all files that are loaded.
-  async take(thread) {
+  take(thread) { return this.taking = this.taking.then(() => this.takeAll(thread)).catch(() => {}); }
+
+  async takeAll(thread) {
     for (const script of [...thread.scripts.values()]) {
       if (!script.path || script.taken || !this.wants(script.path) || this.all.isOwn(script.url)) continue;
       script.taken = true;
@@ -87,7 +100,7 @@ export class Loaded {
     if (!first) return;
     const begins = text.offsetOf(first), again = /^(?:while|for|do)\b/.test(text.code.slice(begins, begins + 6)) || /\b(?:while|for)\s*\([^)]*$/.test(text.code.slice(fn.at, begins));
     await thread.enter(thread.siteAt(first), of, { code: `$strobe.le(${about},[${fn.params.join(',')}],${again})` });
-    const start = text.locationOf(script.scriptId, text.bodyOf(fn)), end = text.locationOf(script.scriptId, fn.end);
+    const start = text.locationOf(script.scriptId, text.bodyOf(fn)), end = text.locationOf(script.scriptId, fn.end + 1);
     const { locations } = await thread.post('Debugger.getPossibleBreakpoints', { start, end, restrictToFunction: true });
     for (const location of locations) {
       if (location.type !== 'return') continue;
@@ -119,6 +132,6 @@ function valueAt(code, at, fn) {
   if (fn.kind !== 'function' || /(?:^|\.)constructor$/.test(fn.name)) return null;
   const before = code.slice(Math.max(0, at - 200), at), found = returned.exec(before);
   if (found && !words.test(found[1])) return found[1];
-  if (/\breturn\s*$/.test(before) || at === fn.end - 1 && code[at] === '}') return 'undefined';
+  if (/\breturn\s*;?$/.test(before) || at === fn.end - 1 && code[at] === '}') return 'undefined';
   return null;
 }

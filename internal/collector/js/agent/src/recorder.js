@@ -153,7 +153,8 @@ export class Recorder {
     try {
       if (this.begin() !== 0) {
         begun = true;
-        if ((kind & flags.unknown) === 0) values.write(value, fn.depth());
+        if (value === unseen && (kind & flags.unknown) === 0) values.writeRaw('{"$":"unreadable"}');
+        else if ((kind & flags.unknown) === 0) values.write(value, fn.depth());
         stream.end(kinds.exit, kind, fn.number, lane, 0, awaited, time);
         return;
       }
@@ -213,7 +214,7 @@ export class Recorder {
     this.endAbove(height + 1);
     if (!this.isAt(this.file(key, true).functions[id], height)) return 0;
     this.stackHeights[this.depth] = 0;
-    this.left(this.depth, known ? 0 : flags.unknown, value, false);
+    this.left(this.depth, 0, known ? value : unseen, false);
     return 0;
   }
 
@@ -222,7 +223,8 @@ export class Recorder {
   endAbove(height) {
     while (this.depth > 0 && this.stackHeights[this.depth] >= height) {
       this.stackHeights[this.depth] = 0;
-      this.left(this.depth, flags.unknown, undefined, false);
+      const { plain } = this.stackFunctions[this.depth];   // met no return: it threw, or is left at an await
+      this.left(this.depth, plain ? flags.thrown : flags.unknown, unseen, false);
     }
   }
 
@@ -531,6 +533,9 @@ function heightOfStack() {
     else delete Error.prepareStackTrace;
   }
 }
+
+// unseen is the result that the debugger does not see.
+const unseen = Symbol('unseen');
 
 const noArguments = values.constant('{}'), lastArgument = values.constant('}');
 

@@ -52,6 +52,7 @@ export class Thread {
   parsed({ scriptId, url, startLine, startColumn, isModule }) {
     const script = { scriptId, url, path: fileOf(url), startLine, startColumn, isModule, text: undefined };
     this.scripts.set(scriptId, script);
+    if (script.path && this.id === 0 && this.all.link.entered) this.all.loaded.later(this);
     if (script.path && !this.all.started(script.path)) this.queue(() => this.placeAll(script, p => p.file !== undefined));
   }
 
