@@ -11,12 +11,12 @@ const words = /^(?:await|yield|new|typeof|void|delete|function|class|async|super
 export class Loaded {
   constructor(all) {
     this.all = all;
-    this.scripts = new Map();   // file's key → its script
+    this.scripts = new Map();   // file's key → its scripts: what is imported twice runs twice
+    this.files = 0;
     this.waiting = new Map();   // key → who waits until the program's thread has told of it
-    this.traced = new Map();    // "key id" → name of what stands in the thread for it
+    this.traced = new Map();    // "script id" → name of what stands in the thread for it
     this.tooHot = new Map();    // "key id" → {name, calls}
     this.refused = [];          // {function, reason}
-    this.cut = 0;
     this.taking = Promise.resolve();
   }
 
@@ -26,7 +26,7 @@ export class Loaded {
     try {
       if (this.wants(script.path)) file = this.all.files.loaded(script.path, source, script.isModule ? 'module' : 'unambiguous');
     } catch (e) {
-      this.refused.push({ function: script.path, reason: `its text could not be read: ${e.message}` });
+      this.refuse(script.path, `its text could not be read: ${e.message}`);
     }
     return new Text(script.path, source, file, script.startLine, script.startColumn);
   }
@@ -50,15 +50,18 @@ export class Loaded {
     for (const script of [...thread.scripts.values()]) {
       if (!script.path || script.taken || !this.wants(script.path) || this.all.isOwn(script.url)) continue;
       script.taken = true;
-      if (this.scripts.size >= maxFiles) {
-        if (this.cut++ === 0) this.refused.push({ function: script.path, reason: `it and what is loaded behind it: only the first ${maxFiles} files are looked at` });
+      if (++this.files > maxFiles) {
+        this.refuse(script.path, `only the functions of the first ${maxFiles} files are looked for`);
         continue;
       }
       const { file } = await thread.textOf(script);
       if (!file || !file.meta.loaded) continue;
-      const { key } = file, known = this.scripts.has(key);
-      this.scripts.set(key, script);
-      if (known) continue;
+      const { key } = file, known = this.scripts.get(key);
+      if (known) {
+        known.push(script);
+        continue;
+      }
+      this.scripts.set(key, [script]);
       await new Promise(resolve => {
         this.waiting.set(key, resolve);
         setTimeout(resolve, toldWithinMs);
@@ -77,21 +80,28 @@ export class Loaded {
   async follow(thread) {
     if (thread.id !== 0 || !this.all.link.entered) return;
     for (const { key, base, functions } of this.all.link.files) {
-      const script = this.scripts.get(key);
-      if (!script) continue;
-      for (let id = 0; id < functions.length; id++) {
-        const of = `${key} ${id}`, wanted = Atomics.load(this.all.shared.flags, base + id) !== 0 && !this.tooHot.has(of);
-        if (wanted === this.traced.has(of)) continue;
-        if (!wanted) {
-          this.traced.delete(of);
-          await thread.remove(of);
-        } else if (this.traced.size < maxFunctions) await this.put(thread, script, key, id, of).catch(e => this.refuse(script, id, e.message));
-        else this.refuse(script, id, `the debugger tells of ${maxFunctions} functions at once, of those that were loaded before the attach`);
+      for (const script of this.scripts.get(key) || []) {
+        for (let id = 0; id < functions.length; id++) {
+          const wanted = Atomics.load(this.all.shared.flags, base + id) !== 0 && !this.tooHot.has(`${key} ${id}`);
+          await this.stand(thread, script, key, id, functions[id].name, wanted);
+        }
       }
     }
   }
 
-  refuse(script, id, reason) { this.refused.push({ function: `${this.all.moduleOf(script.path)} function ${id}`, reason }); }
+  async stand(thread, script, key, id, name, wanted) {
+    const of = `${script.scriptId} ${id}`, refuse = reason => this.refuse(`${this.all.moduleOf(script.path)}.${name}`, reason);
+    if (wanted === this.traced.has(of)) return;
+    if (!wanted) {
+      this.traced.delete(of);
+      await thread.remove(of);
+    } else if (this.traced.size < maxFunctions) await this.put(thread, script, key, id, of).catch(e => refuse(e.message));
+    else refuse(`the debugger tells of ${maxFunctions} functions at once, of those that were loaded before the attach`);
+  }
+
+  refuse(name, reason) {
+    if (!this.refused.some(r => r.function === name)) this.refused.push({ function: name, reason });
+  }
 
   async put(thread, script, key, id, of) {
     const text = await thread.textOf(script), fn = text.file.meta.functions[id], about = `${JSON.stringify(key)},${id}`;
@@ -113,9 +123,9 @@ export class Loaded {
 
   // hot: the program's thread has told that a function is called too often.
   hot({ key, id, calls }) {
-    const of = `${key} ${id}`, thread = this.all.threads.get(0), script = this.scripts.get(key);
+    const of = `${key} ${id}`, thread = this.all.threads.get(0), [script] = this.scripts.get(key) || [];
     if (this.tooHot.has(of) || !thread || !script) return;
-    this.tooHot.set(of, { name: `${this.all.moduleOf(script.path)}.${this.traced.get(of)}`, calls });
+    this.tooHot.set(of, { name: `${this.all.moduleOf(script.path)}.${this.traced.get(`${script.scriptId} ${id}`)}`, calls });
     thread.queue(() => this.follow(thread));
     this.all.link.tellApplied();
   }
