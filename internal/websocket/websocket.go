@@ -1,5 +1,5 @@
-// Package websocket is the client's side of RFC 6455, as much of it as channels and the inspectors of JavaScript engines
-// need: text, binary, ping, close; no extensions. It knows nothing of what is said.
+// Package websocket is the client's side of RFC 6455, as much of it as channels and the inspectors of JavaScript
+// engines need: text, binary, ping, close; no extensions. It knows nothing of what is said.
 package websocket
 
 import (

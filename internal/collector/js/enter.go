@@ -30,6 +30,8 @@ const (
 	// opensWithin is how long Node may take to open its inspector: a thread of its own does it.
 	opensWithin = 5 * time.Second
 	opensLook   = 5 * time.Millisecond
+	// inspectorPort is where Node listens if nobody says otherwise.
+	inspectorPort = 9229
 	// turnsWithin is how long the program's thread may take to let the agent in, which it does also within a loop.
 	// closesWithin is for how long it is asked to close the inspector behind that.
 	turnsWithin  = 5 * time.Second
@@ -82,7 +84,7 @@ func (rt *Runtime) enter(ctx context.Context, img collector.Image, in collector.
 		return fmt.Sprintf("((f,c)=>{const m=require(f);delete c[f];m.enter(%s,%t)})(%s,require.cache)", quoted(folder),
 			inspected, quoted(filepath.Join(dir, "agent.cjs")))
 	}
-	for _, at := range loopback(img.PID, nil) { // the user's, or one that somebody opened before
+	for _, at := range inspectors(img) { // the user's, or one that somebody opened before
 		if insp, err := inspect(ctx, at); err == nil {
 			defer insp.conn.Close()
 			if err := insp.enter(mine(true)); err != nil {
@@ -114,7 +116,7 @@ func (rt *Runtime) enter(ctx context.Context, img collector.Image, in collector.
 	err = insp.enter(mine(false))
 	insp.close(rt, img.PID, at)
 	if err != nil {
-		return stays("the agent did not come in: %v (it has printed on its standard error that a debugger is listening)", err)
+		return stays("the agent did not come in: %v (it has printed on standard error that a debugger listens)", err)
 	}
 	return nil
 }
@@ -129,6 +131,22 @@ func loopback(pid int, before []netip.AddrPort) []netip.AddrPort {
 	return slices.DeleteFunc(iochan.Listening(pid), func(at netip.AddrPort) bool {
 		return !at.Addr().IsLoopback() || slices.Contains(before, at)
 	})
+}
+
+// inspectors are the addresses where a process's inspector may listen already. Its other servers are not spoken to.
+func inspectors(img collector.Image) []netip.AddrPort {
+	ports := []uint16{inspectorPort}
+	hasOption(img, func(option string) bool {
+		if m := inspectOption.FindStringSubmatch(option); m != nil && m[3] != "" {
+			text := m[3][strings.LastIndexAny(m[3], "=:")+1:]
+			if port, err := strconv.ParseUint(text, 10, 16); err == nil {
+				ports = append(ports, uint16(port))
+			}
+		}
+		return false
+	})
+	return slices.DeleteFunc(loopback(img.PID, nil),
+		func(at netip.AddrPort) bool { return !slices.Contains(ports, at.Port()) })
 }
 
 // open has a Node open its inspector, where it likes to.
@@ -205,11 +223,11 @@ func (in *inspector) close(rt *Runtime, pid int, at netip.AddrPort) {
 func entered(h *agentlink.Hello) string {
 	const whole = " What is loaded from now on is traced in full"
 	if h.Inspected {
-		return "the agent came by Node's inspector, which was open: its debugger is another's, so that there are no points, " +
-			"and functions that are loaded already are not traced." + whole
+		return "the agent came by Node's inspector, which was open: its debugger is another's, so that there are no " +
+			"points, and functions that are loaded already are not traced." + whole
 	}
-	return "Node has printed on standard error that a debugger was listening and attached, as it does when its inspector " +
-		"is opened (SIGUSR1); that is closed again. Functions that were loaded before are told by the debugger, at some " +
-		"0.1 ms a call: with arguments, with results only where a variable or a constant is returned; of async ones and " +
-		"generators the part before the first await or yield; none of worker threads." + whole
+	return "Node has printed \"Debugger listening on …\" and \"Debugger attached.\" on standard error: its inspector " +
+		"was opened by SIGUSR1, and is closed again. Functions that are loaded already are told by the debugger, at " +
+		"0.1 to 0.2 ms a call: arguments; results where a variable or constant is returned, else <unreadable>; of " +
+		"async ones and generators what is before the first await or yield; none of worker threads." + whole
 }

@@ -373,7 +373,7 @@ var Agent = class {
       inspected: this.inspected
     };
     const native = this.loadNative();
-    this.descriptor = native && runtime === "node" ? native.connect(this.folder + "/control") : -1;
+    this.descriptor = native && runtime === "node" && !this.entered ? native.connect(this.folder + "/control") : -1;
     if (this.descriptor < 0) return;
     writeSync(this.descriptor, JSON.stringify(this.hello) + "\n");
     this.applied();

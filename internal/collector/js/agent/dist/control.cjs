@@ -404,7 +404,7 @@ function control({ folder, parts, set, hello, descriptor }) {
   if (hello.runtime === "node") link.loadPoints = (l) => new (require(import_node_path2.default.dirname(__filename) + "/points.cjs")).Points(l, { folder, set, inspected: hello.inspected });
   if (descriptor < 0) {
     socket.write(JSON.stringify(hello) + "\n");
-    link.send(link.applied(void 0));
+    if (!link.needsPoints(set)) link.send(link.applied(void 0));
   }
   const end = () => {
     shared.end();

@@ -177,7 +177,7 @@ class Agent {
       entered: this.entered, inspected: this.inspected };
     const native = this.loadNative();
     // Bun and Deno make no socket of a descriptor: there the control thread connects.
-    this.descriptor = native && runtime === 'node' ? native.connect(this.folder + '/control') : -1;
+    this.descriptor = native && runtime === 'node' && !this.entered ? native.connect(this.folder + '/control') : -1;
     if (this.descriptor < 0) return;
     writeSync(this.descriptor, JSON.stringify(this.hello) + '\n');
     this.applied();

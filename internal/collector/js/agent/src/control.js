@@ -15,7 +15,7 @@ function control({ folder, parts, set, hello, descriptor }) {
   if (hello.runtime === 'node') link.loadPoints = l => new (require(path.dirname(__filename) + '/points.cjs').Points)(l, { folder, set, inspected: hello.inspected });
   if (descriptor < 0) {
     socket.write(JSON.stringify(hello) + '\n');
-    link.send(link.applied(undefined));
+    if (!link.needsPoints(set)) link.send(link.applied(undefined));
   }
   const end = () => {
     shared.end();
