@@ -194,6 +194,9 @@ function isUserFile(file, root) {
   return file.startsWith(root.endsWith("/") ? root : root + "/") && !file.includes("/node_modules/", root.length);
 }
 
+// src/faults.js
+var inspectorIsOpen = "the program's inspector is open (--inspect), and two debuggers would let go on what the other one has paused: run it without";
+
 // src/agent.js
 var { writeSync } = import_node_fs2.default;
 var name = "$strobe";
@@ -334,11 +337,20 @@ var Agent = class {
   // startControl says hello, and leaves the connection to a thread of its own.
   startControl() {
     if (!isMainThread || !this.shared.askControl()) return;
-    if (!this.bun && !this.deno && (this.set.points || []).length > 0) this.shared.setHasPoints(true);
+    const points = !this.bun && (this.set.points || []).length > 0;
+    if (points) this.shared.setHasPoints(true);
     this.connect();
     const env = this.deno ? {} : { ...process.env, NODE_OPTIONS: "", BUN_OPTIONS: "" };
     if (!this.deno) delete env.NODE_V8_COVERAGE;
-    const data = { $strobe: true, folder: this.folder, parts: this.shared.parts, set: this.set, hello: this.hello, descriptor: this.descriptor };
+    const data = {
+      $strobe: true,
+      folder: this.folder,
+      parts: this.shared.parts,
+      set: this.set,
+      hello: this.hello,
+      descriptor: this.descriptor,
+      inspector: this.deno && points ? this.openInspector() : void 0
+    };
     const thread = new (this.Thread || threads().Worker)(this.own + "control.cjs", {
       workerData: data,
       env,
@@ -350,9 +362,21 @@ var Agent = class {
     thread.unref();
     const { shared } = this;
     thread.on("error", () => shared.end());
+    if (this.deno) thread.on("message", (m) => m.m === "inspect" && thread.postMessage({ m: "inspector", inspector: this.openInspector() }));
     this.control = thread;
     if (!this.ends) process.on("exit", () => this.end());
     this.ends = true;
+  }
+  // openInspector gives {url}, or {problem}.
+  openInspector() {
+    try {
+      const inspector = require("node:inspector");
+      if (inspector.url()) return { problem: inspectorIsOpen };
+      inspector.open(0, "127.0.0.1");
+      return { url: inspector.url() };
+    } catch (e) {
+      return { problem: `Deno opens no inspector: ${e.message}` };
+    }
   }
   connect() {
     const runtime = this.bun ? "bun" : this.deno ? "deno" : "node";
@@ -367,7 +391,7 @@ var Agent = class {
       exe: process.execPath,
       argv: process.argv,
       backend: "source",
-      can: this.refusal ? [] : runtime === "node" ? ["trace", "points"] : ["trace"],
+      can: this.refusal ? [] : runtime === "bun" ? ["trace"] : ["trace", "points"],
       cannot: this.refusal || void 0,
       entered: this.entered,
       inspected: this.inspected

@@ -396,12 +396,18 @@ function nonce() {
 }
 
 // src/control.js
-function control({ folder, parts, set, hello, descriptor }) {
+function control({ folder, parts, set, hello, descriptor, inspector }) {
   const shared = new Shared(parts, import_node_worker_threads.default.threadId);
   const socket = descriptor >= 0 ? new import_node_net.default.Socket({ fd: descriptor, readable: true, writable: true }) : import_node_net.default.connect(folder + "/control");
   const link = new Link(shared, set, (message, sent) => socket.write((typeof message === "string" ? message : JSON.stringify(message)) + "\n", sent));
+  let answer = () => {
+  };
+  const opened = () => inspector ? Promise.resolve(inspector) : new Promise((resolve) => {
+    answer = resolve;
+    import_node_worker_threads.default.parentPort.postMessage({ m: "inspect" });
+  });
   link.entered = !!hello.entered && !hello.inspected;
-  if (hello.runtime === "node") link.loadPoints = (l) => new (require(import_node_path2.default.dirname(__filename) + "/points.cjs")).Points(l, { folder, set, inspected: hello.inspected });
+  if (hello.runtime !== "bun") link.loadPoints = (l) => new (require(import_node_path2.default.dirname(__filename) + "/points.cjs")).Points(l, { folder, set, inspected: hello.inspected, inspector: hello.runtime === "deno" ? opened : void 0 });
   if (descriptor < 0) {
     socket.write(JSON.stringify(hello) + "\n");
     if (!link.needsPoints(set)) link.send(link.applied(void 0));
@@ -430,7 +436,7 @@ function control({ folder, parts, set, hello, descriptor }) {
       }
     }
   });
-  import_node_worker_threads.default.parentPort.on("message", (m) => link.hear(m));
+  import_node_worker_threads.default.parentPort.on("message", (m) => m.m === "inspector" ? answer(m.inspector) : link.hear(m));
   const channel = new import_node_worker_threads.default.BroadcastChannel(shared.channel());
   channel.onmessage = (e) => link.hear(e.data);
   if (link.needsPoints(set)) link.setPoints(set.points || [], void 0);

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { isMainThread, threads } from './threads.js';
 import { Shared, readSet, threadNameKey } from './shared.js';
 import { isUserFile } from './rules.js';
+import { inspectorIsOpen } from './faults.js';
 
 const { writeSync } = fs;
 const name = '$strobe', lastWordsMs = 500;
@@ -155,25 +156,41 @@ class Agent {
   // startControl says hello, and leaves the connection to a thread of its own.
   startControl() {
     if (!isMainThread || !this.shared.askControl()) return;
-    if (!this.bun && !this.deno && (this.set.points || []).length > 0) this.shared.setHasPoints(true);
+    const points = !this.bun && (this.set.points || []).length > 0;
+    if (points) this.shared.setHasPoints(true);
     this.connect();
     const env = this.deno ? {} : { ...process.env, NODE_OPTIONS: '', BUN_OPTIONS: '' };
     if (!this.deno) delete env.NODE_V8_COVERAGE;
-    const data = { $strobe: true, folder: this.folder, parts: this.shared.parts, set: this.set, hello: this.hello, descriptor: this.descriptor };
+    const data = { $strobe: true, folder: this.folder, parts: this.shared.parts, set: this.set, hello: this.hello, descriptor: this.descriptor,
+      inspector: this.deno && points ? this.openInspector() : undefined };
     const thread = new (this.Thread || threads().Worker)(this.own + 'control.cjs', { workerData: data, env, execArgv: [], argv: [], name: 'strobe',
       resourceLimits: this.bun ? undefined : { maxYoungGenerationSizeMb: 8 } });
     thread.unref();
     const { shared } = this;
     thread.on('error', () => shared.end());
+    // Deno's debugger can be spoken with from outside only: its first thread has to open it.
+    if (this.deno) thread.on('message', m => m.m === 'inspect' && thread.postMessage({ m: 'inspector', inspector: this.openInspector() }));
     this.control = thread;
     if (!this.ends) process.on('exit', () => this.end());
     this.ends = true;
   }
 
+  // openInspector gives {url}, or {problem}.
+  openInspector() {
+    try {
+      const inspector = require('node:inspector');
+      if (inspector.url()) return { problem: inspectorIsOpen };
+      inspector.open(0, '127.0.0.1');
+      return { url: inspector.url() };
+    } catch (e) {
+      return { problem: `Deno opens no inspector: ${e.message}` };
+    }
+  }
+
   connect() {
     const runtime = this.bun ? 'bun' : this.deno ? 'deno' : 'node';
     this.hello = { m: 'hello', v: 1, runtime, version: process.versions[runtime], pid: process.pid, ppid: process.ppid, nonce: this.shared.nonce,
-      exe: process.execPath, argv: process.argv, backend: 'source', can: this.refusal ? [] : runtime === 'node' ? ['trace', 'points'] : ['trace'], cannot: this.refusal || undefined,
+      exe: process.execPath, argv: process.argv, backend: 'source', can: this.refusal ? [] : runtime === 'bun' ? ['trace'] : ['trace', 'points'], cannot: this.refusal || undefined,
       entered: this.entered, inspected: this.inspected };
     const native = this.loadNative();
     // Bun and Deno make no socket of a descriptor: there the control thread connects.

@@ -7,12 +7,18 @@ import { Link } from './link.js';
 import { Shared } from './shared.js';
 
 // descriptor: of the connection on which the first thread has said hello, or -1.
-function control({ folder, parts, set, hello, descriptor }) {
+function control({ folder, parts, set, hello, descriptor, inspector }) {
   const shared = new Shared(parts, worker.threadId);
   const socket = descriptor >= 0 ? new net.Socket({ fd: descriptor, readable: true, writable: true }) : net.connect(folder + '/control');
   const link = new Link(shared, set, (message, sent) => socket.write((typeof message === 'string' ? message : JSON.stringify(message)) + '\n', sent));
+  // opened asks the first thread, which answers when it comes to its event loop, unless it has opened it before.
+  let answer = () => {};
+  const opened = () => inspector ? Promise.resolve(inspector) : new Promise(resolve => {
+    answer = resolve;
+    worker.parentPort.postMessage({ m: 'inspect' });
+  });
   link.entered = !!hello.entered && !hello.inspected;
-  if (hello.runtime === 'node') link.loadPoints = l => new (require(path.dirname(__filename) + '/points.cjs').Points)(l, { folder, set, inspected: hello.inspected });
+  if (hello.runtime !== 'bun') link.loadPoints = l => new (require(path.dirname(__filename) + '/points.cjs').Points)(l, { folder, set, inspected: hello.inspected, inspector: hello.runtime === 'deno' ? opened : undefined });
   if (descriptor < 0) {
     socket.write(JSON.stringify(hello) + '\n');
     if (!link.needsPoints(set)) link.send(link.applied(undefined));
@@ -42,7 +48,7 @@ function control({ folder, parts, set, hello, descriptor }) {
       }
     }
   });
-  worker.parentPort.on('message', m => link.hear(m));
+  worker.parentPort.on('message', m => m.m === 'inspector' ? answer(m.inspector) : link.hear(m));
   const channel = new worker.BroadcastChannel(shared.channel());
   channel.onmessage = e => link.hear(e.data);
   if (link.needsPoints(set)) link.setPoints(set.points || [], undefined);

@@ -2,20 +2,21 @@
 // for. It speaks the debugger's protocol with the program's threads.
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { firstThread, otherThread } from './cdp.js';
-import { cannot, notPaused } from './faults.js';
+import { bySocket, firstThread, otherThread } from './cdp.js';
+import { cannot, inspectorIsOpen, notPaused } from './faults.js';
 import { Files } from './files.js';
 import { Loaded } from './loaded.js';
 import { Looking } from './looking.js';
 import { Pausing } from './pausing.js';
 import { Rules, isUserFile, moduleOf } from './rules.js';
+import { isEngines } from './scripts.js';
 import { Thread, endsWith } from './thread.js';
 
 const attachWithinMs = 2000;
 
 export class Points {
   // link: what the agent answers by.
-  constructor(link, { folder, set, inspected }) {
+  constructor(link, { folder, set, inspected, inspector }) {
     this.link = link;
     this.shared = link.shared;
     this.root = set.root || '/';
@@ -31,6 +32,7 @@ export class Points {
     this.looking = new Looking(this);
     this.loaded = new Loaded(this);
     this.inspected = inspected;
+    this.inspector = inspector;   // Deno's: gives {url} or {problem}
   }
 
   // connect begins the debugging of the program's threads.
@@ -44,7 +46,7 @@ export class Points {
   }
 
   async connectAll() {
-    const main = this.main = firstThread(), first = this.threadOf(main, 0);
+    const main = this.main = this.inspector ? await bySocket(await this.inspector()) : firstThread(), first = this.threadOf(main, 0);
     main.on((method, params) => {
       if (!method.startsWith('NodeWorker.')) return first.hear(method, params);
       const of = params.sessionId && this.bySession.get(params.sessionId);
@@ -54,7 +56,7 @@ export class Points {
     });
     this.bySession = new Map();
     const { result } = await main.post('Runtime.evaluate', { expression: 'process.execArgv.some(a=>a.startsWith("--inspect"))', returnByValue: true, silent: true });
-    if (result.value === true || this.inspected) throw new Error('the program\'s inspector is open (--inspect), and two debuggers would let go on what the other one has paused: run it without');
+    if (result.value === true || this.inspected) throw new Error(inspectorIsOpen);
     await first.start();
     await main.post('NodeWorker.enable', { waitForDebuggerOnStart: false }).catch(() => {});   // then there are no workers
     await Promise.all(this.attaching);
@@ -82,7 +84,7 @@ export class Points {
   attached({ sessionId, workerInfo }) {
     // Its number stands in the title only. The agent's own thread, and the one that Node loads modules in, are nobody's.
     const number = /worker (\d+)/i.exec(workerInfo.title);
-    if (!number || this.isOwn(workerInfo.url) || workerInfo.url.startsWith('node:')) return;
+    if (!number || this.isOwn(workerInfo.url) || isEngines(workerInfo.url)) return;
     const id = +number[1], channel = otherThread(this.main, sessionId), thread = this.threadOf(channel, id);
     channel.on((method, p) => thread.hear(method, p));
     this.bySession.set(sessionId, thread);
@@ -260,7 +262,9 @@ export class Points {
     if (this.ended) return;
     this.ended = true;
     this.shared.setHasPoints(false);
-    if (this.main) this.main.close();
+    // An evaluation waits for its turn, and the thread may end meanwhile.
+    if (this.main && this.inspector) this.main.post('Runtime.evaluate', { expression: 'process.getBuiltinModule("inspector").close()', silent: true }).catch(() => {});
+    else if (this.main) this.main.close();
   }
 }
 

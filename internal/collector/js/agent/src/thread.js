@@ -1,6 +1,6 @@
 // One thread of the program under the debugger: its scripts, and the points in them.
 import { Text } from './places.js';
-import { fileOf } from './scripts.js';
+import { fileOf, isEngines } from './scripts.js';
 
 const chunks = [1, 40, 400], maxSites = 1000;
 
@@ -79,7 +79,7 @@ export class Thread {
   // placeOf is where a location is, for the user: {file, line, fn, function, inserted, user}.
   async placeOf({ location, functionLocation }) {
     const script = this.scripts.get(location.scriptId), line = location.lineNumber + 1;
-    if (!script || !script.path) return { file: script ? script.url : '', line, fn: null, at: 0, user: false, inserted: false, node: !!script && script.url.startsWith('node:') };
+    if (!script || !script.path) return { file: script ? script.url : '', line, fn: null, at: 0, user: false, inserted: false, node: !!script && isEngines(script.url) };
     if (script.text === undefined && !this.all.started(script.path)) {
       return { file: script.path, line, fn: null, at: 0, user: this.all.isUser(script.path), inserted: false };
     }
