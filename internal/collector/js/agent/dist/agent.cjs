@@ -359,10 +359,10 @@ var Agent = class {
       name: "strobe",
       resourceLimits: this.bun ? void 0 : { maxYoungGenerationSizeMb: 8 }
     });
-    thread.unref();
     const { shared } = this;
     thread.on("error", () => shared.end());
-    if (this.deno) thread.on("message", (m) => m.m === "inspect" && thread.postMessage({ m: "inspector", inspector: this.openInspector() }));
+    if (this.deno) thread.on("message", (m) => m.m === "close" ? this.inspector.close() : thread.postMessage({ m: "inspector", inspector: this.openInspector() }));
+    thread.unref();
     this.control = thread;
     if (!this.ends) process.on("exit", () => this.end());
     this.ends = true;
@@ -370,7 +370,7 @@ var Agent = class {
   // openInspector gives {url}, or {problem}.
   openInspector() {
     try {
-      const inspector = require("node:inspector");
+      const inspector = this.inspector = require("node:inspector");
       if (inspector.url()) return { problem: inspectorIsOpen };
       inspector.open(0, "127.0.0.1");
       return { url: inspector.url() };

@@ -403,7 +403,7 @@ function control({ folder, parts, set, hello, descriptor, inspector }) {
   let answer = () => {
   };
   const opened = () => inspector ? Promise.resolve(inspector) : new Promise((resolve) => {
-    answer = resolve;
+    answer = (given) => resolve(inspector = given);
     import_node_worker_threads.default.parentPort.postMessage({ m: "inspect" });
   });
   link.entered = !!hello.entered && !hello.inspected;
@@ -415,6 +415,7 @@ function control({ folder, parts, set, hello, descriptor, inspector }) {
   const end = () => {
     shared.end();
     if (link.points) link.points.end();
+    if (inspector) import_node_worker_threads.default.parentPort.postMessage({ m: "close" });
     socket.destroy();
     channel.close();
     if (import_node_worker_threads.default.parentPort.close) import_node_worker_threads.default.parentPort.close();

@@ -165,11 +165,11 @@ class Agent {
       inspector: this.deno && points ? this.openInspector() : undefined };
     const thread = new (this.Thread || threads().Worker)(this.own + 'control.cjs', { workerData: data, env, execArgv: [], argv: [], name: 'strobe',
       resourceLimits: this.bun ? undefined : { maxYoungGenerationSizeMb: 8 } });
-    thread.unref();
     const { shared } = this;
     thread.on('error', () => shared.end());
     // Deno's debugger can be spoken with from outside only: its first thread has to open it.
-    if (this.deno) thread.on('message', m => m.m === 'inspect' && thread.postMessage({ m: 'inspector', inspector: this.openInspector() }));
+    if (this.deno) thread.on('message', m => m.m === 'close' ? this.inspector.close() : thread.postMessage({ m: 'inspector', inspector: this.openInspector() }));
+    thread.unref();   // behind that: it keeps nobody alive
     this.control = thread;
     if (!this.ends) process.on('exit', () => this.end());
     this.ends = true;
@@ -178,7 +178,7 @@ class Agent {
   // openInspector gives {url}, or {problem}.
   openInspector() {
     try {
-      const inspector = require('node:inspector');
+      const inspector = this.inspector = require('node:inspector');
       if (inspector.url()) return { problem: inspectorIsOpen };
       inspector.open(0, '127.0.0.1');
       return { url: inspector.url() };

@@ -29,13 +29,21 @@ export async function bySocket({ url, problem }) {
     socket.onopen = resolve;
     socket.onerror = e => reject(new Error(`the inspector at ${url} does not answer: ${e.message}`));
   });
-  const { close } = channel;
+  const { close, on } = channel;
+  let context = 0;
+  // Deno ends only when nobody debugs it any more, and then says so.
+  channel.on = handler => on((method, params) => {
+    if (method === 'Runtime.executionContextCreated') context = context || params.context.id;
+    else if (method === 'Runtime.executionContextDestroyed' && params.executionContextId === context) channel.close();
+    else handler(method, params);
+  });
   socket.onmessage = e => channel.receive(e.data);
   socket.onclose = close;
   channel.close = () => {
     close();
     socket.close();
   };
+  channel.post('Runtime.enable', {}).catch(() => {});
   return channel;
 }
 

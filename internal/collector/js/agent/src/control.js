@@ -14,7 +14,7 @@ function control({ folder, parts, set, hello, descriptor, inspector }) {
   // opened asks the first thread, which answers when it comes to its event loop, unless it has opened it before.
   let answer = () => {};
   const opened = () => inspector ? Promise.resolve(inspector) : new Promise(resolve => {
-    answer = resolve;
+    answer = given => resolve(inspector = given);
     worker.parentPort.postMessage({ m: 'inspect' });
   });
   link.entered = !!hello.entered && !hello.inspected;
@@ -26,6 +26,7 @@ function control({ folder, parts, set, hello, descriptor, inspector }) {
   const end = () => {
     shared.end();
     if (link.points) link.points.end();
+    if (inspector) worker.parentPort.postMessage({ m: 'close' });
     socket.destroy();
     channel.close();
     if (worker.parentPort.close) worker.parentPort.close();

@@ -262,9 +262,7 @@ export class Points {
     if (this.ended) return;
     this.ended = true;
     this.shared.setHasPoints(false);
-    // An evaluation waits for its turn, and the thread may end meanwhile.
-    if (this.main && this.inspector) this.main.post('Runtime.evaluate', { expression: 'process.getBuiltinModule("inspector").close()', silent: true }).catch(() => {});
-    else if (this.main) this.main.close();
+    if (this.main) this.main.close();
   }
 }
 
