@@ -25,12 +25,14 @@ function add(a, b) { return a + b; }
 const check = n => { if (n > 5) throw new RangeError('over ' + n); return n; };
 function tried(n) { try { return check(n); } catch (e) { return 'caught'; } }
 async function later(n) { const got = add(n, 1); await null; return got; }
+function nested(v) { if (v > 4) { const v = 'inner'; return v; } return v; }
 let wrong = 0;
 function answer(line) {
   if (line === 'late') { console.log(require('./late.cjs').grown(4).n); return; }
   const n = +line, sum = new Order(n).total(1);
   if (tried(n) !== (n > 5 ? 'caught' : n)) wrong++;
   later(n);
+  nested(n);
   console.log('total', sum);
 }
 function ends() { console.log('wrong', wrong, add.name, String(add).length, process.exitCode); process.exit(7); }
@@ -108,8 +110,8 @@ func TestAttachNode(t *testing.T) {
 
 func attachNode(t *testing.T, s *strobetest.Strobe, r *pythonRun, pid int, dir string, n int) {
 	var l attachAnswer
-	s.Call(t, "debug_launch", args{"pid": pid, "projectRoot": dir, "trace": []string{"Order.**", "tried", "check", "later"}}, &l)
-	if l.Capabilities.Runtime != "node" || l.Capabilities.FunctionTracing != "full" || l.HookedFunctions != 5 ||
+	s.Call(t, "debug_launch", args{"pid": pid, "projectRoot": dir, "trace": []string{"Order.**", "tried", "check", "later", "nested"}}, &l)
+	if l.Capabilities.Runtime != "node" || l.Capabilities.FunctionTracing != "full" || l.HookedFunctions != 6 ||
 		len(l.Warnings) != 1 || !strings.Contains(l.Warnings[0], "Debugger listening on") {
 		t.Errorf("attached: %+v", l)
 	}
@@ -121,7 +123,7 @@ func attachNode(t *testing.T, s *strobetest.Strobe, r *pythonRun, pid int, dir s
 	for _, call := range []string{"till.Order.constructor(n=4) → <unreadable>\n", "till.Order.total(this=Order{n: 4}, tax=1) → 5\n",
 		"till.Order.total(this=Order{n: 6}, tax=1) → 7\n  till.add(a=6, b=1) → <unreadable>\n",
 		"till.tried(n=4) → <unreadable>\n  till.check(n=4) → 4\n", "till.tried(n=6) → \"caught\"\n  till.check(n=6) ✗ <unreadable>",
-		"till.later(n=6)"} {
+		"till.later(n=6)", "till.nested(v=6) → <unreadable>\n"} {
 		if !strings.Contains(tree, call) {
 			t.Errorf("attach %d: no %q in\n%s", n, call, tree)
 		}

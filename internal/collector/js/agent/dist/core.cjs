@@ -1332,13 +1332,18 @@ var Recorder = class {
     if (c !== 0) this.stackHeights[c] = height;
     return 0;
   }
-  lx(key, id, known, value) {
+  lx(key, id, value) {
     if (this.busy) return 0;
     const height = heightOfStack();
     this.endAbove(height + 1);
     if (!this.isAt(this.file(key, true).functions[id], height)) return 0;
     this.stackHeights[this.depth] = 0;
-    this.left(this.depth, 0, known ? value : unseen, false);
+    let seen = unseen;
+    try {
+      if (value !== 0) seen = value();
+    } catch {
+    }
+    this.left(this.depth, 0, seen, false);
     return 0;
   }
   isAt(fn, height) {

@@ -115,7 +115,7 @@ export class Loaded {
     for (const location of locations) {
       if (location.type !== 'return') continue;
       const value = valueAt(text.code, text.offsetOf(location), fn), site = thread.siteAt(location), before = site.entries.get(of);
-      const leaves = `$strobe.lx(${about},${value === null ? '0' : `1,${value}`})`;
+      const leaves = `$strobe.lx(${about},${value === null ? '0' : `()=>${value}`})`;
       // Where a function does nothing it begins and returns at one place.
       await thread.enter(site, of, { code: before ? `(${before.code},${leaves})` : leaves });
     }
@@ -141,7 +141,19 @@ export class Loaded {
 function valueAt(code, at, fn) {
   if (fn.kind !== 'function' || /(?:^|\.)constructor$/.test(fn.name)) return null;
   const before = code.slice(Math.max(0, at - 200), at), found = returned.exec(before);
-  if (found && !words.test(found[1])) return found[1];
+  if (found && !words.test(found[1])) return isSeen(code.slice(fn.at, fn.end), found[1], fn.params) ? found[1] : null;
   if (/\breturn\s*;?$/.test(before) || at === fn.end - 1 && code[at] === '}') return 'undefined';
   return null;
+}
+
+// isSeen: at a return the engine shows the variables of the function, but not those of a block in it, for which it would
+// show what they hide.
+function isSeen(body, name, params) {
+  if (!/^[A-Za-z_$]/.test(name)) return true;
+  const text = name.replace(/\$/g, '\\$&'), declared = [...body.matchAll(new RegExp(`(?:\\b(?:let|const|class|function)\\b[^;=]*|\\bcatch\\s*\\([^)]*|,\\s*)(?<![\\w$])${text}(?![\\w$])(?=\\s*[=;,})({:]|\\s+(?:of|in|extends)\\b)`, 'g'))];
+  if (declared.length === 0) return true;
+  if (declared.length > 1 || params.includes(name) || declared[0][0][0] === ',') return false;
+  let depth = 0;
+  for (const c of body.slice(0, declared[0].index)) depth += c === '{' ? 1 : c === '}' ? -1 : 0;
+  return depth === 0 && !/\b(?:for|while|switch)\s*\(?[^)]*$/.test(body.slice(0, declared[0].index));
 }
