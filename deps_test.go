@@ -78,7 +78,7 @@ var mayImport = map[string][]string{
 	"internal/crash":    {},
 	"internal/settings": {},
 	"internal/install":  {},
-	"internal/iochan":   {},
+	"internal/iochan":   {"internal/websocket"},
 	// asks as debug_query does, sends by channels
 	"internal/scenario": {"internal/query", "internal/iochan"},
 	// the shape of what threads do
@@ -90,7 +90,7 @@ var mayImport = map[string][]string{
 		"internal/goroutine", "internal/natvis", "internal/crash"},
 	"internal/agentlink":        {"internal/collector", "internal/crash"},
 	"internal/collector/python": {"internal/collector", "internal/agentlink"},
-	"internal/collector/js":     {"internal/collector", "internal/agentlink"},
+	"internal/collector/js":     {"internal/collector", "internal/agentlink", "internal/websocket", "internal/iochan"},
 	"internal/collector/jvm":    {"internal/collector", "internal/agentlink", "internal/classfile"},
 	"internal/classfile":        {},
 	"internal/snapshot": {"internal/symbol", "internal/natvis", "internal/capture", "internal/unwind",
@@ -130,6 +130,7 @@ var mayImport = map[string][]string{
 	"internal/value":       {"internal/secret"},
 	"internal/near":        {},
 	"internal/wire":        {},
+	"internal/websocket":   {},
 	"internal/lazyregexp":  {},
 	"internal/sorting":     {},
 	"internal/secret":      {"internal/lazyregexp"},

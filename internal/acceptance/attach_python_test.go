@@ -409,34 +409,6 @@ assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, ctypes.byref(progra
 	}
 }
 
-// TestAttachNode: a Node that runs is attached to as machine code, and the answer says why its functions are not traced
-// and what to do.
-func TestAttachNode(t *testing.T) {
-	t.Parallel()
-	strobetest.NeedPtrace(t)
-	strobetest.NeedCommand(t, "node")
-	s := strobetest.Start(t, nil)
-	node, err := exec.LookPath("node")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	write(t, dir, "echo.js", "console.log('ready')\nprocess.stdin.on('data', () => console.log('here'))\n", 0o644)
-	r := startPython(t, node, dir, "echo.js")
-	var l attachAnswer
-	s.Call(t, "debug_launch", args{"pid": r.Process.Pid, "projectRoot": dir, "trace": []string{"main"}}, &l)
-	if said := strings.Join(l.Capabilities.Limitations, "\n"); l.Capabilities.Runtime != "native" ||
-		!strings.Contains(said, "Functions of JavaScript are not traced") || !strings.Contains(said, "debug_launch command") {
-		t.Errorf("attached: %+v", l)
-	}
-	r.says(t, "x", "here")
-	s.Stop(t, l.SessionID)
-	r.says(t, "x", "here")
-	if out := r.ends(t); out != "exit status 0" {
-		t.Errorf("it ended %q", out)
-	}
-}
-
 // TestPythonForksQuietly: the interpreter warns of threads at a fork from 3.12 on, and must not of the agent's.
 func TestPythonForksQuietly(t *testing.T) {
 	t.Parallel()

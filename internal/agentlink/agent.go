@@ -35,6 +35,8 @@ type Hello struct {
 	Backend string   `json:"backend"`
 	Can     []string `json:"can"`
 	Cannot  string   `json:"cannot"` // why nothing can be traced, where that is so
+	// Inspected: it came by an inspector that was open already, and whose user may debug the program.
+	Inspected bool `json:"inspected"`
 }
 
 // Applied is what became of a set, and answers status.

@@ -3,6 +3,7 @@ package collector
 import (
 	"context"
 	"errors"
+	"syscall"
 	"time"
 )
 
@@ -15,6 +16,9 @@ type Injector interface {
 	// calls is theirs to tell. An UNSUPPORTED says why nothing can be started there. With any error the process runs on
 	// as before.
 	Inject(ctx context.Context, pid int, s Script) error
+	// Handler returns where a process handles a signal, 0 or 1 where it does not, and the flags of that: those of
+	// sigaction.
+	Handler(ctx context.Context, pid int, signal syscall.Signal) (address, flags uint64, err error)
 }
 
 // Script is what a thread of ours does in a process: calls of C functions that one of its files exports.

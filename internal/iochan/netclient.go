@@ -18,6 +18,7 @@ import (
 
 	"github.com/strobe-debug/strobe/internal/event"
 	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/websocket"
 )
 
 // body is what a message's body, json, text or base64 say.
@@ -201,7 +202,7 @@ func loopback(host string) bool {
 // peer is a connection that connect opened.
 type peer struct {
 	conn net.Conn
-	ws   *webSocket // nil: a stream of bytes
+	ws   *websocket.Conn // nil: a stream of bytes
 }
 
 // connect opens a connection, of which a goroutine tells what comes.
@@ -233,7 +234,7 @@ func (n *network) connect(ctx context.Context, m Message) (any, error) {
 		p.conn, err = n.dial(ctx, within)
 	}
 	if err == nil && r.WebSocket != "" {
-		if p.ws, err = upgrade(p.conn, r.WebSocket, within); err != nil {
+		if p.ws, err = websocket.Upgrade(p.conn, r.WebSocket, within); err != nil {
 			p.conn.Close()
 		}
 	}
@@ -260,7 +261,7 @@ func (n *network) receive(name string, p *peer) {
 	for err == nil {
 		var data []byte
 		if p.ws != nil {
-			data, err = p.ws.read()
+			data, err = p.ws.Read()
 		} else {
 			var k int
 			k, err = p.conn.Read(buf)
@@ -320,7 +321,7 @@ func (n *network) sendOn(m Message) (any, error) {
 	}
 	p.conn.SetWriteDeadline(time.Now().Add(defaultWithin * time.Millisecond)) //nolint:errcheck // the write says so
 	if p.ws != nil {
-		err = p.ws.write(data)
+		err = p.ws.Write(data)
 	} else {
 		_, err = p.conn.Write(data)
 	}

@@ -2,6 +2,7 @@ package iochan
 
 import (
 	"net"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,6 +24,17 @@ func (l listener) dial() string {
 		host = "127.0.0.1"
 	}
 	return net.JoinHostPort(host, strconv.Itoa(l.port))
+}
+
+// Listening returns the TCP sockets that a process listens on.
+func Listening(pid int) []netip.AddrPort {
+	var all []netip.AddrPort
+	for _, l := range listeners([]int{pid}) {
+		if ip, ok := netip.AddrFromSlice(l.ip); ok {
+			all = append(all, netip.AddrPortFrom(ip.Unmap(), uint16(l.port)))
+		}
+	}
+	return all
 }
 
 // parseListeners reads the listening sockets out of a table of /proc/net/tcp's form, with the inodes that they have.

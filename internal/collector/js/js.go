@@ -6,6 +6,7 @@
 package js
 
 import (
+	"context"
 	_ "embed"
 	"fmt"
 	"log/slog"
@@ -50,7 +51,9 @@ var kinds = []kind{
 	{name: "bun", title: "Bun", executables: []string{"bun", "bun.exe"}, variable: "BUN_INSPECT_PRELOAD",
 		limits: []string{"Output has the time of its reading, not its call: Bun makes system calls of its own."}},
 	{name: "deno", title: "Deno", executables: []string{"deno"}, variable: "NODE_OPTIONS", option: "--require ",
-		limits: []string{"Deno's workers are not traced."}},
+		limits: []string{"Deno's workers are not traced.",
+			"With the first point or pause Deno's inspector is opened on 127.0.0.1, for which its event loop has to turn; " +
+				"Deno prints on standard error that a debugger listens."}},
 }
 
 // New makes the runtimes. Nothing is written before one joins a target.
@@ -90,11 +93,18 @@ func (rt *Runtime) Join(j collector.Joining) (collector.Member, error) {
 	if err != nil {
 		return nil, fmt.Errorf("put the agent for %s where it can be loaded: %w", rt.title, err)
 	}
-	m, err := agentlink.Join(agentlink.Kind{
-		Name: rt.name, Log: rt.log, Points: rt.name == "node", Unreachable: rt.unreachable, Capabilities: rt.capabilities,
+	kind := agentlink.Kind{
+		Name: rt.name, Log: rt.log, Points: rt.name != "bun", Unreachable: rt.unreachable, Capabilities: rt.capabilities,
 		Stays:   rt.stays,
 		Environ: func(img collector.Image, _ string) []string { return rt.environ(img, filepath.Join(dir, "agent.cjs")) },
-	}, j)
+	}
+	if rt.name == "node" {
+		kind.Entered = entered
+		kind.Enter = func(ctx context.Context, img collector.Image, in collector.Injector, folder string) error {
+			return rt.enter(ctx, img, in, dir, folder)
+		}
+	}
+	m, err := agentlink.Join(kind, j)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +153,7 @@ func (rt *Runtime) capabilities(h *agentlink.Hello) collector.Capabilities {
 	c := collector.Capabilities{Runtime: rt.name, FunctionTracing: "full", Breakpoints: "none", Stepping: "none"}
 	c.Limitations = append([]string{"Functions of files in node_modules, of builtins and of eval are not traced."},
 		rt.limits...)
-	if rt.name == "node" {
+	if rt.name != "bun" {
 		c.Breakpoints, c.Stepping = "full", "full"
 	} else {
 		c.Limitations = append(c.Limitations, "Breakpoints are places in machine code only.")

@@ -4,6 +4,10 @@ var __getOwnPropDesc = Object.getOwnPropertyDescriptor;
 var __getOwnPropNames = Object.getOwnPropertyNames;
 var __getProtoOf = Object.getPrototypeOf;
 var __hasOwnProp = Object.prototype.hasOwnProperty;
+var __export = (target, all) => {
+  for (var name2 in all)
+    __defProp(target, name2, { get: all[name2], enumerable: true });
+};
 var __copyProps = (to, from, except, desc) => {
   if (from && typeof from === "object" || typeof from === "function") {
     for (let key of __getOwnPropNames(from))
@@ -20,8 +24,14 @@ var __toESM = (mod, isNodeMode, target) => (target = mod != null ? __create(__ge
   isNodeMode || !mod || !mod.__esModule ? __defProp(target, "default", { value: mod, enumerable: true }) : target,
   mod
 ));
+var __toCommonJS = (mod) => __copyProps(__defProp({}, "__esModule", { value: true }), mod);
 
 // src/agent.js
+var agent_exports = {};
+__export(agent_exports, {
+  enter: () => enter
+});
+module.exports = __toCommonJS(agent_exports);
 var import_node_fs2 = __toESM(require("node:fs"), 1);
 var import_node_path = __toESM(require("node:path"), 1);
 
@@ -48,6 +58,13 @@ var Shared = class _Shared {
       threads().setEnvironmentData(environmentKey, parts);
     }
     return new _Shared(parts, threads().threadId);
+  }
+  // again is for another session: what the flags belong to stays.
+  again(folder) {
+    const parts = { folder, flags: this.parts.flags, counters: new SharedArrayBuffer(4 * (at.hits + 2 * maxPoints)), nonce: nonce() }, shared = new _Shared(parts, this.thread);
+    Atomics.store(shared.counters, at.flags, Atomics.load(this.counters, at.flags));
+    threads().setEnvironmentData(environmentKey, parts);
+    return shared;
   }
   // folderOfThread is the folder that the first thread's environment named: a program can give others another one.
   static folderOfThread() {
@@ -177,6 +194,9 @@ function isUserFile(file, root) {
   return file.startsWith(root.endsWith("/") ? root : root + "/") && !file.includes("/node_modules/", root.length);
 }
 
+// src/faults.js
+var inspectorIsOpen = "the program's inspector is open (--inspect), and two debuggers would let go on what the other one has paused: run it without";
+
 // src/agent.js
 var { writeSync } = import_node_fs2.default;
 var name = "$strobe";
@@ -242,16 +262,30 @@ var Agent = class {
     const native = this.loadNative();
     const stream = new Stream(this.folder, `${process.pid}-${shared.nonce}-${number}`, native, this.set.onFull || "wait");
     const thread = { tid: native ? native.tid() : kernelThread(), name: isMainThread ? "main" : threadName() };
-    const recorder = this.recorder = new Recorder(stream, thread, shared, (key) => this.ready().file(key));
+    const recorder = this.recorder = new Recorder(stream, thread, shared, (key, loaded) => this.ready().file(key, loaded));
+    recorder.tell = (m) => this.tell(m);
     recorder.loadViews = (r) => require(this.own + "views.cjs").views(r);
     this.thrown = (error, how) => recorder.t(error, how);
     this.shareWith(globalThis);
+    if (this.began) return this.startControl();
+    this.began = true;
     keepText(this);
     useNames(namer(this));
     if (!this.bun && !this.deno) keepStacks(this);
     if (isMainThread) watchCrashes(this);
     if (!isMainThread) process.on("exit", () => this.end());
     this.startControl();
+  }
+  // reenter: another session comes behind one that has gone. What stands in the program stays, and does what this says.
+  reenter(folder, set) {
+    this.folder = folder;
+    this.set = set;
+    this.root = set.root || "/";
+    this.memory = this.shared.again(folder);
+    this.recorder = this.control = null;
+    this.descriptor = -1;
+    this.untold.length = 0;
+    if (this.files) this.files.again(folder, set, this.memory);
   }
   loadNative() {
     if (this.native !== void 0) return this.native;
@@ -303,11 +337,20 @@ var Agent = class {
   // startControl says hello, and leaves the connection to a thread of its own.
   startControl() {
     if (!isMainThread || !this.shared.askControl()) return;
-    if (!this.bun && !this.deno && (this.set.points || []).length > 0) this.shared.setHasPoints(true);
+    const points = !this.bun && (this.set.points || []).length > 0;
+    if (points) this.shared.setHasPoints(true);
     this.connect();
     const env = this.deno ? {} : { ...process.env, NODE_OPTIONS: "", BUN_OPTIONS: "" };
     if (!this.deno) delete env.NODE_V8_COVERAGE;
-    const data = { $strobe: true, folder: this.folder, parts: this.shared.parts, set: this.set, hello: this.hello, descriptor: this.descriptor };
+    const data = {
+      $strobe: true,
+      folder: this.folder,
+      parts: this.shared.parts,
+      set: this.set,
+      hello: this.hello,
+      descriptor: this.descriptor,
+      inspector: this.deno && points ? this.openInspector() : void 0
+    };
     const thread = new (this.Thread || threads().Worker)(this.own + "control.cjs", {
       workerData: data,
       env,
@@ -316,10 +359,24 @@ var Agent = class {
       name: "strobe",
       resourceLimits: this.bun ? void 0 : { maxYoungGenerationSizeMb: 8 }
     });
+    const { shared } = this;
+    thread.on("error", () => shared.end());
+    if (this.deno) thread.on("message", (m) => m.m === "close" ? this.inspector.close() : thread.postMessage({ m: "inspector", inspector: this.openInspector() }));
     thread.unref();
-    thread.on("error", () => this.shared.end());
     this.control = thread;
-    process.on("exit", () => this.end());
+    if (!this.ends) process.on("exit", () => this.end());
+    this.ends = true;
+  }
+  // openInspector gives {url}, or {problem}.
+  openInspector() {
+    try {
+      const inspector = this.inspector = require("node:inspector");
+      if (inspector.url()) return { problem: inspectorIsOpen };
+      inspector.open(0, "127.0.0.1");
+      return { url: inspector.url() };
+    } catch (e) {
+      return { problem: `Deno opens no inspector: ${e.message}` };
+    }
   }
   connect() {
     const runtime = this.bun ? "bun" : this.deno ? "deno" : "node";
@@ -334,11 +391,13 @@ var Agent = class {
       exe: process.execPath,
       argv: process.argv,
       backend: "source",
-      can: this.refusal ? [] : runtime === "node" ? ["trace", "points"] : ["trace"],
-      cannot: this.refusal || void 0
+      can: this.refusal ? [] : runtime === "bun" ? ["trace"] : ["trace", "points"],
+      cannot: this.refusal || void 0,
+      entered: this.entered,
+      inspected: this.inspected
     };
     const native = this.loadNative();
-    this.descriptor = native && runtime === "node" ? native.connect(this.folder + "/control") : -1;
+    this.descriptor = native && runtime === "node" && !this.entered ? native.connect(this.folder + "/control") : -1;
     if (this.descriptor < 0) return;
     writeSync(this.descriptor, JSON.stringify(this.hello) + "\n");
     this.applied();
@@ -417,6 +476,22 @@ function restore(bun) {
   if (was === "") delete process.env[variable];
   else process.env[variable] = was.slice(was.indexOf("=") + 1);
 }
+function enter(folder, inspected) {
+  const { writeFileSync } = import_node_fs2.default, set = readSet(folder), before = globalThis[name + "Agent"];
+  writeFileSync(folder + "/inside", "");
+  if (!set) return;
+  const agent = before && before.reenter ? before : new Agent(folder, set);
+  agent.entered = true;
+  agent.inspected = !!inspected;
+  if (agent === before) agent.reenter(folder, set);
+  else {
+    Object.defineProperty(globalThis, name + "Agent", { value: agent, configurable: true });
+    void agent.shared;
+    require(agent.own + "hooks.cjs").install(agent);
+  }
+  agent.ready();
+  agent.begin();
+}
 function start() {
   if (globalThis[name + "Agent"] || !isMainThread && threads().workerData && threads().workerData.$strobe) return;
   const folder = Shared.folderOfThread() || process.env.STROBE_AGENT;
@@ -424,7 +499,7 @@ function start() {
   if (isMainThread) restore(!!process.versions.bun);
   if (!set) return;
   const agent = new Agent(folder, set);
-  Object.defineProperty(globalThis, name + "Agent", { value: true, configurable: true });
+  Object.defineProperty(globalThis, name + "Agent", { value: agent, configurable: true });
   if (agent.bun) return require(agent.own + "bun.cjs").installBun(agent);
   void agent.shared;
   require(agent.own + "hooks.cjs").install(agent);
@@ -433,3 +508,7 @@ try {
   start();
 } catch {
 }
+// Annotate the CommonJS export names for ESM import in node:
+0 && (module.exports = {
+  enter
+});

@@ -150,6 +150,7 @@ var Link = class {
     this.unhookable = [];
     this.telling = null;
     this.points = null;
+    this.entered = false;
     this.setting = Promise.resolve();
   }
   // hear takes what the program's threads tell.
@@ -159,6 +160,7 @@ var Link = class {
       if (this.points) this.points.end();
       return this.send(last, () => this.shared.setTold());
     }
+    if (m.m === "hot") return this.points && this.points.loaded.hot(m);
     this.learn(m);
     if (m.m === "file" && this.points) this.points.fileLoaded(m);
     else if (m.m === "file") this.shared.setPlaced(m.thread);
@@ -190,7 +192,7 @@ var Link = class {
         this.rules = new Rules(m);
         this.shared.setGen(this.rules.gen);
         for (const file of this.files) this.apply(file);
-        if (this.points || (m.points || []).length > 0) return this.setPoints(m.points || [], m.q);
+        if (this.needsPoints(m)) return this.setPoints(m.points || [], m.q);
         return this.send(this.applied(m.q));
       case "status":
         return this.send(this.applied(m.q));
@@ -205,6 +207,9 @@ var Link = class {
     }
     if (this.loadPoints && this.neededPoints().receive(m)) return;
     if (m.q) this.send({ m: "error", q: m.q, code: "cannot", message: `this agent does not know ${m.m}` });
+  }
+  needsPoints(set) {
+    return !!this.points || (set.points || []).length > 0 || this.entered && (set.rules || []).length > 0;
   }
   neededPoints() {
     return this.points || (this.points = this.loadPoints(this));
@@ -235,7 +240,7 @@ var Link = class {
       gen: this.rules.gen,
       rules: this.rules.list.map((r) => ({ id: r.id, matched: counts.get(r.id) })),
       functions,
-      unhookable: this.unhookable,
+      unhookable: this.points ? this.unhookable.concat(this.points.loaded.left()) : this.unhookable,
       near: empty ? names : void 0,
       points: this.points ? this.points.states() : void 0
     };
@@ -266,6 +271,13 @@ var Shared = class _Shared {
       threads().setEnvironmentData(environmentKey, parts);
     }
     return new _Shared(parts, threads().threadId);
+  }
+  // again is for another session: what the flags belong to stays.
+  again(folder) {
+    const parts = { folder, flags: this.parts.flags, counters: new SharedArrayBuffer(4 * (at.hits + 2 * maxPoints)), nonce: nonce() }, shared = new _Shared(parts, this.thread);
+    Atomics.store(shared.counters, at.flags, Atomics.load(this.counters, at.flags));
+    threads().setEnvironmentData(environmentKey, parts);
+    return shared;
   }
   // folderOfThread is the folder that the first thread's environment named: a program can give others another one.
   static folderOfThread() {
@@ -384,18 +396,26 @@ function nonce() {
 }
 
 // src/control.js
-function control({ folder, parts, set, hello, descriptor }) {
+function control({ folder, parts, set, hello, descriptor, inspector }) {
   const shared = new Shared(parts, import_node_worker_threads.default.threadId);
   const socket = descriptor >= 0 ? new import_node_net.default.Socket({ fd: descriptor, readable: true, writable: true }) : import_node_net.default.connect(folder + "/control");
   const link = new Link(shared, set, (message, sent) => socket.write((typeof message === "string" ? message : JSON.stringify(message)) + "\n", sent));
-  if (hello.runtime === "node") link.loadPoints = (l) => new (require(import_node_path2.default.dirname(__filename) + "/points.cjs")).Points(l, { folder, set });
+  let answer = () => {
+  };
+  const opened = () => inspector ? Promise.resolve(inspector) : new Promise((resolve) => {
+    answer = (given) => resolve(inspector = given);
+    import_node_worker_threads.default.parentPort.postMessage({ m: "inspect" });
+  });
+  link.entered = !!hello.entered && !hello.inspected;
+  if (hello.runtime !== "bun") link.loadPoints = (l) => new (require(import_node_path2.default.dirname(__filename) + "/points.cjs")).Points(l, { folder, set, inspected: hello.inspected, inspector: hello.runtime === "deno" ? opened : void 0 });
   if (descriptor < 0) {
     socket.write(JSON.stringify(hello) + "\n");
-    link.send(link.applied(void 0));
+    if (!link.needsPoints(set)) link.send(link.applied(void 0));
   }
   const end = () => {
     shared.end();
     if (link.points) link.points.end();
+    if (inspector) import_node_worker_threads.default.parentPort.postMessage({ m: "close" });
     socket.destroy();
     channel.close();
     if (import_node_worker_threads.default.parentPort.close) import_node_worker_threads.default.parentPort.close();
@@ -417,10 +437,10 @@ function control({ folder, parts, set, hello, descriptor }) {
       }
     }
   });
-  import_node_worker_threads.default.parentPort.on("message", (m) => link.hear(m));
+  import_node_worker_threads.default.parentPort.on("message", (m) => m.m === "inspector" ? answer(m.inspector) : link.hear(m));
   const channel = new import_node_worker_threads.default.BroadcastChannel(shared.channel());
   channel.onmessage = (e) => link.hear(e.data);
-  if ((set.points || []).length > 0) link.setPoints(set.points, void 0);
+  if (link.needsPoints(set)) link.setPoints(set.points || [], void 0);
   shared.setReady();
 }
 control(import_node_worker_threads.default.workerData);

@@ -45,7 +45,7 @@ module.exports = __toCommonJS(core_exports);
 
 // src/files.js
 var import_node_fs2 = __toESM(require("node:fs"), 1);
-var import_node_path2 = __toESM(require("node:path"), 1);
+var import_node_path3 = __toESM(require("node:path"), 1);
 
 // src/rules.js
 var import_node_path = __toESM(require("node:path"), 1);
@@ -156,6 +156,22 @@ var Rules = class {
 };
 function matched(file, root, main) {
   return { path: file, module: moduleOf(file, root), base: import_node_path.default.basename(file).replace(/\.[cm]?[jt]sx?$/, ""), main };
+}
+
+// src/scripts.js
+var import_node_path2 = __toESM(require("node:path"), 1);
+var import_node_url = require("node:url");
+function fileOf(name) {
+  if (typeof name !== "string") return "";
+  try {
+    if (name.startsWith("file:")) return (0, import_node_url.fileURLToPath)(name.split(/[?#]/)[0]);
+  } catch {
+    return "";
+  }
+  return import_node_path2.default.isAbsolute(name) ? name.split("?")[0] : "";
+}
+function compiled(file) {
+  return file.replace(/\.([cm]?)ts(x?)$/, ".$1js$2");
 }
 
 // src/shared.js
@@ -629,6 +645,7 @@ var Function2 = class {
     this.file = file;
     this.id = id;
     this.number = 0;
+    this.plain = f.kind === "function";
     this.asynchronous = f.kind === "coroutine" || f.kind === "async_generator";
     this.lastDepth = 3;
     this.names = f.params.map((p, i) => constant(`${i === 0 ? "{" : ","}${JSON.stringify(p)}:`));
@@ -691,7 +708,7 @@ var Files = class {
     this.byPath = /* @__PURE__ */ new Map();
     this.refused = [];
     this.engine = null;
-    this.own = import_node_path2.default.dirname(__filename) + "/";
+    this.own = import_node_path3.default.dirname(__filename) + "/";
   }
   // refresh takes the rules that came while the program ran.
   refresh() {
@@ -701,7 +718,7 @@ var Files = class {
   }
   // wants says whether a file is instrumented.
   wants(file) {
-    if (typeof file !== "string" || !import_node_path2.default.isAbsolute(file) || file.startsWith(this.own) || this.shared.gone()) return false;
+    if (typeof file !== "string" || !import_node_path3.default.isAbsolute(file) || file.startsWith(this.own) || this.shared.gone()) return false;
     return isUserFile(file, this.rules.root) || this.rules.reaches(file);
   }
   // instrumented is what a file's text becomes, or null where it stays as it is. How: file, language, sourceType, caught
@@ -729,6 +746,20 @@ var Files = class {
     if (file.code !== null) this.byPath.set(file.path, file);
     return file.code;
   }
+  // loaded is a file whose text runs as it is, since it was loaded before the agent: nothing is inserted into it.
+  loaded(file, text, sourceType) {
+    const key = keyOf(`${file} ${sourceType} loaded
+`, text);
+    let found = this.byKey.get(key) || this.read(key);
+    if (!found) {
+      const made = this.loadEngine().instrument(text, { file, language: compiled(file), sourceType, key, finallyMode: true });
+      found = made === null ? new ProgramFile(file, null, null) : new ProgramFile(file, text, { ...made.meta, edits: [], codeLength: text.length, loaded: true });
+      this.write(key, found);
+    }
+    found.key = key;
+    this.byKey.set(key, found);
+    return found.code === null ? null : found;
+  }
   loadEngine() {
     return this.engine || (this.engine = (this.options.load || require)(this.own + "transform.cjs"));
   }
@@ -740,38 +771,56 @@ var Files = class {
     this.tell({ m: "refused", file, reason });
   }
   // file gives an instrumented text the memory of its flags, when it runs.
-  file(key) {
+  file(key, loaded) {
     let file = this.byKey.get(key);
     if (file === void 0) {
       file = this.read(key);
       if (!file || file.code === null) return noFlags;
       this.byKey.set(key, file);
-      this.byPath.set(file.path, file);
+      if (!loaded) this.byPath.set(file.path, file);
     }
     if (file.view !== null) return file.view;
-    const { functions, unhookable } = file.meta, n = functions.length;
+    const { functions } = file.meta, n = functions.length;
     const base = this.shared.takeFlags(n);
     if (base < 0) return noFlags;
     file.names = matched(file.path, this.rules.root, file.path === process.argv[1]);
     const view = this.shared.flags.subarray(base, base + n);
     view.functions = functions.map((f, id) => new Function2(file, id));
     file.view = view;
+    file.base = base;
     this.refresh();
     for (let id = 0; id < n; id++) view[id] = this.rules.depthOf(this.matchedOf(file, functions[id]), functions[id].name);
-    const tell2 = () => this.tell({
+    if (this.shared.hasPoints() && !loaded) this.shared.awaitPlaced(() => this.tellOf(key, file), pointsWithinMs);
+    else this.tellOf(key, file);
+    return view;
+  }
+  // tellOf: a function that a compiler has moved answers to its own file.
+  tellOf(key, { base, path: path4, names, meta: { functions, unhookable } }) {
+    this.tell({
       m: "file",
       key,
       base,
       thread: this.shared.thread,
-      file: file.path,
-      main: file.names.main,
+      file: path4,
+      main: names.main,
       unhookable,
       functions: functions.map((f) => f.name),
       files: functions.some((f) => f.file) ? functions.map((f) => f.file) : void 0
     });
-    if (this.shared.hasPoints()) this.shared.awaitPlaced(tell2, pointsWithinMs);
-    else tell2();
-    return view;
+  }
+  // again: another session is told of what the one before it had. Its flags are all off.
+  again(folder, set, shared) {
+    this.folder = folder;
+    this.shared = shared;
+    this.rules = new Rules(set);
+    for (const [key, file] of this.byKey) {
+      if (file.view === null) continue;
+      file.view.functions.forEach((f, id) => {
+        f.number = 0;
+        file.view[id] = this.rules.depthOf(this.matchedOf(file, file.meta.functions[id]), file.meta.functions[id].name);
+      });
+      this.tellOf(key, file);
+    }
   }
   matchedOf(file, fn) {
     return fn.file && fn.file !== file.path ? { ...file.names, path: fn.file } : file.names;
@@ -801,8 +850,8 @@ var Files = class {
   // folders are where instrumented texts are kept: beside the agent, where that lies in a folder named by its contents,
   // else with the session.
   folders() {
-    const own = import_node_path2.default.dirname(this.own + "x");
-    return /^[0-9a-f]{16}$/.test(import_node_path2.default.basename(own)) ? [own + "/texts", this.folder + "/js"] : [this.folder + "/js"];
+    const own = import_node_path3.default.dirname(this.own + "x");
+    return /^[0-9a-f]{16}$/.test(import_node_path3.default.basename(own)) ? [own + "/texts", this.folder + "/js"] : [this.folder + "/js"];
   }
 };
 var noFlags = new Uint8Array(0);
@@ -839,6 +888,7 @@ var Link = class {
     this.unhookable = [];
     this.telling = null;
     this.points = null;
+    this.entered = false;
     this.setting = Promise.resolve();
   }
   // hear takes what the program's threads tell.
@@ -848,6 +898,7 @@ var Link = class {
       if (this.points) this.points.end();
       return this.send(last, () => this.shared.setTold());
     }
+    if (m.m === "hot") return this.points && this.points.loaded.hot(m);
     this.learn(m);
     if (m.m === "file" && this.points) this.points.fileLoaded(m);
     else if (m.m === "file") this.shared.setPlaced(m.thread);
@@ -879,7 +930,7 @@ var Link = class {
         this.rules = new Rules(m);
         this.shared.setGen(this.rules.gen);
         for (const file of this.files) this.apply(file);
-        if (this.points || (m.points || []).length > 0) return this.setPoints(m.points || [], m.q);
+        if (this.needsPoints(m)) return this.setPoints(m.points || [], m.q);
         return this.send(this.applied(m.q));
       case "status":
         return this.send(this.applied(m.q));
@@ -894,6 +945,9 @@ var Link = class {
     }
     if (this.loadPoints && this.neededPoints().receive(m)) return;
     if (m.q) this.send({ m: "error", q: m.q, code: "cannot", message: `this agent does not know ${m.m}` });
+  }
+  needsPoints(set) {
+    return !!this.points || (set.points || []).length > 0 || this.entered && (set.rules || []).length > 0;
   }
   neededPoints() {
     return this.points || (this.points = this.loadPoints(this));
@@ -924,7 +978,7 @@ var Link = class {
       gen: this.rules.gen,
       rules: this.rules.list.map((r) => ({ id: r.id, matched: counts.get(r.id) })),
       functions,
-      unhookable: this.unhookable,
+      unhookable: this.points ? this.unhookable.concat(this.points.loaded.left()) : this.unhookable,
       near: empty ? names : void 0,
       points: this.points ? this.points.states() : void 0
     };
@@ -1125,6 +1179,8 @@ var Recorder = class {
     this.viewer = null;
     this.watched = 0;
     this.outcome = null;
+    this.stackHeights = [0];
+    this.counting = { since: 0, calls: null };
   }
   // begin makes room for a record behind what is owed.
   begin() {
@@ -1224,7 +1280,8 @@ var Recorder = class {
     try {
       if (this.begin() !== 0) {
         begun = true;
-        if ((kind & flags.unknown) === 0) write(value, fn.depth());
+        if (value === unseen && (kind & flags.unknown) === 0) writeRaw('{"$":"unreadable"}');
+        else if ((kind & flags.unknown) === 0) write(value, fn.depth());
         stream.end(kinds.exit, kind, fn.number, lane, 0, awaited, time);
         return;
       }
@@ -1236,6 +1293,7 @@ var Recorder = class {
   // unwind ends the calls above level c whose own exits did not come.
   unwind(c) {
     while (this.depth > c) {
+      this.stackHeights[this.depth] = 0;
       this.exit(this.stackFunctions[this.depth], this.stackLanes[this.depth], flags.unknown, void 0, 0);
       this.depth--;
     }
@@ -1256,6 +1314,59 @@ var Recorder = class {
     } finally {
       this.busy = false;
     }
+  }
+  // loaded makes a file known that was loaded before the agent.
+  loaded(key) {
+    this.file(key, true);
+  }
+  // le, lx: the debugger met the beginning, or a return, of a function in such a file. Nothing of ours stands in it: by
+  // how high the stack is it shows which calls have ended. once: of a beginning that a loop can come back to.
+  le(key, id, args, once) {
+    if (this.busy) return 0;
+    const height = heightOfStack(), file = this.file(key, true), fn = file.functions[id];
+    this.endAbove(height + 1);
+    if (once && this.isAt(fn, height)) return 0;
+    this.endAbove(height);
+    if (file[id] === 0 || this.isHot(key, id, fn)) return 0;
+    const c = this.e(file, id, args);
+    if (c !== 0) this.stackHeights[c] = height;
+    return 0;
+  }
+  lx(key, id, value) {
+    if (this.busy) return 0;
+    const height = heightOfStack();
+    this.endAbove(height + 1);
+    if (!this.isAt(this.file(key, true).functions[id], height)) return 0;
+    this.stackHeights[this.depth] = 0;
+    let seen = unseen;
+    try {
+      if (value !== 0) seen = value();
+    } catch {
+    }
+    this.left(this.depth, 0, seen, false);
+    return 0;
+  }
+  isAt(fn, height) {
+    return this.depth > 0 && this.stackHeights[this.depth] === height && this.stackFunctions[this.depth] === fn;
+  }
+  endAbove(height) {
+    while (this.depth > 0 && this.stackHeights[this.depth] >= height) {
+      this.stackHeights[this.depth] = 0;
+      const { plain: plain2 } = this.stackFunctions[this.depth];
+      this.left(this.depth, plain2 ? flags.thrown : flags.unknown, unseen, false);
+    }
+  }
+  // isHot: the debugger would slow the program down with this function. It is told, and its calls are told no more.
+  isHot(key, id, fn) {
+    const { counting } = this, now = performanceNow();
+    if (counting.calls === null || now - counting.since > 1e3) {
+      counting.since = now;
+      counting.calls = /* @__PURE__ */ new Map();
+    }
+    const calls = (counting.calls.get(fn) || 0) + 1;
+    counting.calls.set(fn, calls);
+    if (calls === hotCalls) this.tell({ m: "hot", key, id, calls });
+    return calls >= hotCalls;
   }
   // left ends call c of the stack. Where the stack ends in here, the next exit below notices.
   left(c, kind, value, later) {
@@ -1504,6 +1615,26 @@ var Recorder = class {
     }) };
   }
 };
+var hotCalls = 1e3;
+var highest = 2e3;
+function heightOfStack() {
+  const { stackTraceLimit } = Error, had = descriptor(Error, "prepareStackTrace"), at3 = {};
+  try {
+    Error.stackTraceLimit = highest;
+    Object.defineProperty(Error, "prepareStackTrace", { value: (_, frames) => {
+      let n = frames.length;
+      while (n > 0 && frames[n - 1].isAsync()) n--;
+      return n;
+    }, configurable: true, writable: true });
+    Error.captureStackTrace(at3);
+    return at3.stack;
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+    if (had) Object.defineProperty(Error, "prepareStackTrace", had);
+    else delete Error.prepareStackTrace;
+  }
+}
+var unseen = /* @__PURE__ */ Symbol("unseen");
 var noArguments = constant("{}");
 var lastArgument = constant("}");
 function around(iterator, wrap) {
@@ -1532,21 +1663,6 @@ function isPlainPromise(value) {
 var import_node_module = __toESM(require("node:module"), 1);
 var import_node_url2 = require("node:url");
 var import_node_util3 = __toESM(require("node:util"), 1);
-
-// src/scripts.js
-var import_node_path3 = __toESM(require("node:path"), 1);
-var import_node_url = require("node:url");
-function fileOf(name) {
-  if (typeof name !== "string") return "";
-  try {
-    if (name.startsWith("file:")) return (0, import_node_url.fileURLToPath)(name.split(/[?#]/)[0]);
-  } catch {
-    return "";
-  }
-  return import_node_path3.default.isAbsolute(name) ? name.split("?")[0] : "";
-}
-
-// src/crash.js
 var maxFrames = 50;
 var maxChain = 10;
 function watchCrashes(agent) {

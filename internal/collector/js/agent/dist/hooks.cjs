@@ -112,7 +112,7 @@ function hookModules(agent) {
       const code = agent.instrumented(textOf(loaded.source), { file, language, sourceType: "module" });
       return code === null ? loaded : { ...loaded, source: code };
     } });
-  } else if (import_node_module.default.register && mayLoadModules(agent)) {
+  } else if (import_node_module.default.register && !agent.entered && mayLoadModules(agent)) {
     agent.shareWith(globalThis);
     import_node_module.default.register("./loader.mjs", { parentURL: (0, import_node_url2.pathToFileURL)(__filename), data: { folder: agent.folder, parts: agent.shared.parts, options: agent.options.plain() } });
   }

@@ -10,7 +10,7 @@ var __require = /* @__PURE__ */ ((x) => typeof require !== "undefined" ? require
 
 // src/files.js
 import fs2 from "node:fs";
-import path2 from "node:path";
+import path3 from "node:path";
 
 // src/rules.js
 import path from "node:path";
@@ -123,6 +123,26 @@ function matched(file, root, main) {
   return { path: file, module: moduleOf(file, root), base: path.basename(file).replace(/\.[cm]?[jt]sx?$/, ""), main };
 }
 
+// src/scripts.js
+import path2 from "node:path";
+import { fileURLToPath } from "node:url";
+function fileOf(name) {
+  if (typeof name !== "string") return "";
+  try {
+    if (name.startsWith("file:")) return fileURLToPath(name.split(/[?#]/)[0]);
+  } catch {
+    return "";
+  }
+  return path2.isAbsolute(name) ? name.split("?")[0] : "";
+}
+function compiled(file) {
+  return file.replace(/\.([cm]?)ts(x?)$/, ".$1js$2");
+}
+function textOf(source) {
+  if (typeof source === "string") return source;
+  return Buffer.from(source.buffer || source, source.byteOffset, source.byteLength).toString("utf8");
+}
+
 // src/shared.js
 import fs from "node:fs";
 
@@ -147,6 +167,13 @@ var Shared = class _Shared {
       threads().setEnvironmentData(environmentKey, parts);
     }
     return new _Shared(parts, threads().threadId);
+  }
+  // again is for another session: what the flags belong to stays.
+  again(folder) {
+    const parts = { folder, flags: this.parts.flags, counters: new SharedArrayBuffer(4 * (at.hits + 2 * maxPoints)), nonce: nonce() }, shared = new _Shared(parts, this.thread);
+    Atomics.store(shared.counters, at.flags, Atomics.load(this.counters, at.flags));
+    threads().setEnvironmentData(environmentKey, parts);
+    return shared;
   }
   // folderOfThread is the folder that the first thread's environment named: a program can give others another one.
   static folderOfThread() {
@@ -369,6 +396,7 @@ var Function = class {
     this.file = file;
     this.id = id;
     this.number = 0;
+    this.plain = f.kind === "function";
     this.asynchronous = f.kind === "coroutine" || f.kind === "async_generator";
     this.lastDepth = 3;
     this.names = f.params.map((p, i) => constant(`${i === 0 ? "{" : ","}${JSON.stringify(p)}:`));
@@ -431,7 +459,7 @@ var Files = class {
     this.byPath = /* @__PURE__ */ new Map();
     this.refused = [];
     this.engine = null;
-    this.own = path2.dirname(__filename) + "/";
+    this.own = path3.dirname(__filename) + "/";
   }
   // refresh takes the rules that came while the program ran.
   refresh() {
@@ -441,7 +469,7 @@ var Files = class {
   }
   // wants says whether a file is instrumented.
   wants(file) {
-    if (typeof file !== "string" || !path2.isAbsolute(file) || file.startsWith(this.own) || this.shared.gone()) return false;
+    if (typeof file !== "string" || !path3.isAbsolute(file) || file.startsWith(this.own) || this.shared.gone()) return false;
     return isUserFile(file, this.rules.root) || this.rules.reaches(file);
   }
   // instrumented is what a file's text becomes, or null where it stays as it is. How: file, language, sourceType, caught
@@ -469,6 +497,20 @@ var Files = class {
     if (file.code !== null) this.byPath.set(file.path, file);
     return file.code;
   }
+  // loaded is a file whose text runs as it is, since it was loaded before the agent: nothing is inserted into it.
+  loaded(file, text, sourceType) {
+    const key = keyOf(`${file} ${sourceType} loaded
+`, text);
+    let found = this.byKey.get(key) || this.read(key);
+    if (!found) {
+      const made = this.loadEngine().instrument(text, { file, language: compiled(file), sourceType, key, finallyMode: true });
+      found = made === null ? new ProgramFile(file, null, null) : new ProgramFile(file, text, { ...made.meta, edits: [], codeLength: text.length, loaded: true });
+      this.write(key, found);
+    }
+    found.key = key;
+    this.byKey.set(key, found);
+    return found.code === null ? null : found;
+  }
   loadEngine() {
     return this.engine || (this.engine = (this.options.load || __require)(this.own + "transform.cjs"));
   }
@@ -480,38 +522,56 @@ var Files = class {
     this.tell({ m: "refused", file, reason });
   }
   // file gives an instrumented text the memory of its flags, when it runs.
-  file(key) {
+  file(key, loaded) {
     let file = this.byKey.get(key);
     if (file === void 0) {
       file = this.read(key);
       if (!file || file.code === null) return noFlags;
       this.byKey.set(key, file);
-      this.byPath.set(file.path, file);
+      if (!loaded) this.byPath.set(file.path, file);
     }
     if (file.view !== null) return file.view;
-    const { functions, unhookable } = file.meta, n = functions.length;
+    const { functions } = file.meta, n = functions.length;
     const base = this.shared.takeFlags(n);
     if (base < 0) return noFlags;
     file.names = matched(file.path, this.rules.root, file.path === process.argv[1]);
     const view = this.shared.flags.subarray(base, base + n);
     view.functions = functions.map((f, id) => new Function(file, id));
     file.view = view;
+    file.base = base;
     this.refresh();
     for (let id = 0; id < n; id++) view[id] = this.rules.depthOf(this.matchedOf(file, functions[id]), functions[id].name);
-    const tell = () => this.tell({
+    if (this.shared.hasPoints() && !loaded) this.shared.awaitPlaced(() => this.tellOf(key, file), pointsWithinMs);
+    else this.tellOf(key, file);
+    return view;
+  }
+  // tellOf: a function that a compiler has moved answers to its own file.
+  tellOf(key, { base, path: path4, names, meta: { functions, unhookable } }) {
+    this.tell({
       m: "file",
       key,
       base,
       thread: this.shared.thread,
-      file: file.path,
-      main: file.names.main,
+      file: path4,
+      main: names.main,
       unhookable,
       functions: functions.map((f) => f.name),
       files: functions.some((f) => f.file) ? functions.map((f) => f.file) : void 0
     });
-    if (this.shared.hasPoints()) this.shared.awaitPlaced(tell, pointsWithinMs);
-    else tell();
-    return view;
+  }
+  // again: another session is told of what the one before it had. Its flags are all off.
+  again(folder, set, shared) {
+    this.folder = folder;
+    this.shared = shared;
+    this.rules = new Rules(set);
+    for (const [key, file] of this.byKey) {
+      if (file.view === null) continue;
+      file.view.functions.forEach((f, id) => {
+        f.number = 0;
+        file.view[id] = this.rules.depthOf(this.matchedOf(file, file.meta.functions[id]), file.meta.functions[id].name);
+      });
+      this.tellOf(key, file);
+    }
   }
   matchedOf(file, fn) {
     return fn.file && fn.file !== file.path ? { ...file.names, path: fn.file } : file.names;
@@ -541,8 +601,8 @@ var Files = class {
   // folders are where instrumented texts are kept: beside the agent, where that lies in a folder named by its contents,
   // else with the session.
   folders() {
-    const own = path2.dirname(this.own + "x");
-    return /^[0-9a-f]{16}$/.test(path2.basename(own)) ? [own + "/texts", this.folder + "/js"] : [this.folder + "/js"];
+    const own = path3.dirname(this.own + "x");
+    return /^[0-9a-f]{16}$/.test(path3.basename(own)) ? [own + "/texts", this.folder + "/js"] : [this.folder + "/js"];
   }
 };
 var noFlags = new Uint8Array(0);
@@ -564,26 +624,6 @@ function keyOf(head, text) {
   c = Math.imul(c ^ c >>> 16, 2246822507) ^ Math.imul(d ^ d >>> 13, 3266489909);
   d = Math.imul(d ^ d >>> 16, 2246822507) ^ Math.imul(c ^ c >>> 13, 3266489909);
   return [a, b, c, d].map((n) => (n >>> 6).toString(36).padStart(6, "0")).join("");
-}
-
-// src/scripts.js
-import path3 from "node:path";
-import { fileURLToPath } from "node:url";
-function fileOf(name) {
-  if (typeof name !== "string") return "";
-  try {
-    if (name.startsWith("file:")) return fileURLToPath(name.split(/[?#]/)[0]);
-  } catch {
-    return "";
-  }
-  return path3.isAbsolute(name) ? name.split("?")[0] : "";
-}
-function compiled(file) {
-  return file.replace(/\.([cm]?)ts(x?)$/, ".$1js$2");
-}
-function textOf(source) {
-  if (typeof source === "string") return source;
-  return Buffer.from(source.buffer || source, source.byteOffset, source.byteLength).toString("utf8");
 }
 
 // src/loader.js

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { isMainThread, threads } from './threads.js';
 import { Shared, readSet, threadNameKey } from './shared.js';
 import { isUserFile } from './rules.js';
+import { inspectorIsOpen } from './faults.js';
 
 const { writeSync } = fs;
 const name = '$strobe', lastWordsMs = 500;
@@ -73,16 +74,31 @@ class Agent {
     const native = this.loadNative();
     const stream = new Stream(this.folder, `${process.pid}-${shared.nonce}-${number}`, native, this.set.onFull || 'wait');
     const thread = { tid: native ? native.tid() : kernelThread(), name: isMainThread ? 'main' : threadName() };
-    const recorder = this.recorder = new Recorder(stream, thread, shared, key => this.ready().file(key));
+    const recorder = this.recorder = new Recorder(stream, thread, shared, (key, loaded) => this.ready().file(key, loaded));
+    recorder.tell = m => this.tell(m);
     recorder.loadViews = r => require(this.own + 'views.cjs').views(r);
     this.thrown = (error, how) => recorder.t(error, how);
     this.shareWith(globalThis);
+    if (this.began) return this.startControl();
+    this.began = true;
     keepText(this);
     useNames(namer(this));
     if (!this.bun && !this.deno) keepStacks(this);
     if (isMainThread) watchCrashes(this);
     if (!isMainThread) process.on('exit', () => this.end());
     this.startControl();
+  }
+
+  // reenter: another session comes behind one that has gone. What stands in the program stays, and does what this says.
+  reenter(folder, set) {
+    this.folder = folder;
+    this.set = set;
+    this.root = set.root || '/';
+    this.memory = this.shared.again(folder);
+    this.recorder = this.control = null;
+    this.descriptor = -1;
+    this.untold.length = 0;
+    if (this.files) this.files.again(folder, set, this.memory);
   }
 
   loadNative() {
@@ -140,26 +156,45 @@ class Agent {
   // startControl says hello, and leaves the connection to a thread of its own.
   startControl() {
     if (!isMainThread || !this.shared.askControl()) return;
-    if (!this.bun && !this.deno && (this.set.points || []).length > 0) this.shared.setHasPoints(true);
+    const points = !this.bun && (this.set.points || []).length > 0;
+    if (points) this.shared.setHasPoints(true);
     this.connect();
     const env = this.deno ? {} : { ...process.env, NODE_OPTIONS: '', BUN_OPTIONS: '' };
     if (!this.deno) delete env.NODE_V8_COVERAGE;
-    const data = { $strobe: true, folder: this.folder, parts: this.shared.parts, set: this.set, hello: this.hello, descriptor: this.descriptor };
+    const data = { $strobe: true, folder: this.folder, parts: this.shared.parts, set: this.set, hello: this.hello, descriptor: this.descriptor,
+      inspector: this.deno && points ? this.openInspector() : undefined };
     const thread = new (this.Thread || threads().Worker)(this.own + 'control.cjs', { workerData: data, env, execArgv: [], argv: [], name: 'strobe',
       resourceLimits: this.bun ? undefined : { maxYoungGenerationSizeMb: 8 } });
-    thread.unref();
-    thread.on('error', () => this.shared.end());
+    const { shared } = this;
+    thread.on('error', () => shared.end());
+    // Deno's debugger can be spoken with from outside only: its first thread has to open it.
+    if (this.deno) thread.on('message', m => m.m === 'close' ? this.inspector.close() : thread.postMessage({ m: 'inspector', inspector: this.openInspector() }));
+    thread.unref();   // behind that: it keeps nobody alive
     this.control = thread;
-    process.on('exit', () => this.end());
+    if (!this.ends) process.on('exit', () => this.end());
+    this.ends = true;
+  }
+
+  // openInspector gives {url}, or {problem}.
+  openInspector() {
+    try {
+      const inspector = this.inspector = require('node:inspector');
+      if (inspector.url()) return { problem: inspectorIsOpen };
+      inspector.open(0, '127.0.0.1');
+      return { url: inspector.url() };
+    } catch (e) {
+      return { problem: `Deno opens no inspector: ${e.message}` };
+    }
   }
 
   connect() {
     const runtime = this.bun ? 'bun' : this.deno ? 'deno' : 'node';
     this.hello = { m: 'hello', v: 1, runtime, version: process.versions[runtime], pid: process.pid, ppid: process.ppid, nonce: this.shared.nonce,
-      exe: process.execPath, argv: process.argv, backend: 'source', can: this.refusal ? [] : runtime === 'node' ? ['trace', 'points'] : ['trace'], cannot: this.refusal || undefined };
+      exe: process.execPath, argv: process.argv, backend: 'source', can: this.refusal ? [] : runtime === 'bun' ? ['trace'] : ['trace', 'points'], cannot: this.refusal || undefined,
+      entered: this.entered, inspected: this.inspected };
     const native = this.loadNative();
     // Bun and Deno make no socket of a descriptor: there the control thread connects.
-    this.descriptor = native && runtime === 'node' ? native.connect(this.folder + '/control') : -1;
+    this.descriptor = native && runtime === 'node' && !this.entered ? native.connect(this.folder + '/control') : -1;
     if (this.descriptor < 0) return;
     writeSync(this.descriptor, JSON.stringify(this.hello) + '\n');
     this.applied();
@@ -246,6 +281,25 @@ function restore(bun) {
   else process.env[variable] = was.slice(was.indexOf('=') + 1);
 }
 
+// enter brings the agent into a program that runs: what it has loaded is seen by the debugger alone (loaded.js).
+// inspected: that is another's.
+export function enter(folder, inspected) {
+  const { writeFileSync } = fs, set = readSet(folder), before = globalThis[name + 'Agent'];
+  writeFileSync(folder + '/inside', '');
+  if (!set) return;
+  const agent = before && before.reenter ? before : new Agent(folder, set);
+  agent.entered = true;
+  agent.inspected = !!inspected;
+  if (agent === before) agent.reenter(folder, set);
+  else {
+    Object.defineProperty(globalThis, name + 'Agent', { value: agent, configurable: true });
+    void agent.shared;
+    require(agent.own + 'hooks.cjs').install(agent);
+  }
+  agent.ready();
+  agent.begin();
+}
+
 function start() {
   if (globalThis[name + 'Agent'] || !isMainThread && threads().workerData && threads().workerData.$strobe) return;
   const folder = Shared.folderOfThread() || process.env.STROBE_AGENT;
@@ -253,7 +307,7 @@ function start() {
   if (isMainThread) restore(!!process.versions.bun);
   if (!set) return;
   const agent = new Agent(folder, set);
-  Object.defineProperty(globalThis, name + 'Agent', { value: true, configurable: true });
+  Object.defineProperty(globalThis, name + 'Agent', { value: agent, configurable: true });
   if (agent.bun) return require(agent.own + 'bun.cjs').installBun(agent);
   void agent.shared;
   require(agent.own + 'hooks.cjs').install(agent);

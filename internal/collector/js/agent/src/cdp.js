@@ -21,15 +21,46 @@ export function firstThread() {
   };
 }
 
+// bySocket is of a process whose inspector is at an address of this machine.
+export async function bySocket({ url, problem }) {
+  if (problem) throw new Error(problem);
+  const socket = new WebSocket(url), channel = sent(text => socket.send(text), 'the debugger is gone');
+  await new Promise((resolve, reject) => {
+    socket.onopen = resolve;
+    socket.onerror = e => reject(new Error(`the inspector at ${url} does not answer: ${e.message}`));
+  });
+  const { close, on } = channel;
+  let context = 0;
+  // Deno ends only when nobody debugs it any more, and then says so.
+  channel.on = handler => on((method, params) => {
+    if (method === 'Runtime.executionContextCreated') context = context || params.context.id;
+    else if (method === 'Runtime.executionContextDestroyed' && params.executionContextId === context) channel.close();
+    else handler(method, params);
+  });
+  socket.onmessage = e => channel.receive(e.data);
+  socket.onclose = close;
+  channel.close = () => {
+    close();
+    socket.close();
+  };
+  channel.post('Runtime.enable', {}).catch(() => {});
+  return channel;
+}
+
 export function otherThread(main, sessionId) {
+  return sent(message => main.post('NodeWorker.sendMessageToWorker', { sessionId, message }), 'the thread has ended');
+}
+
+// sent is a channel of texts that go by send and come by receive.
+function sent(send, over) {
   const waiting = new Map();
   let last = 0, handler = () => {}, closed = false;
   return {
     post: (method, params) => new Promise((resolve, reject) => {
-      if (closed) return reject(new Error('the thread has ended'));
+      if (closed) return reject(new Error(over));
       const id = ++last;
       waiting.set(id, { resolve, reject, method });
-      main.post('NodeWorker.sendMessageToWorker', { sessionId, message: JSON.stringify({ id, method, params }) }).catch(e => {
+      Promise.resolve(send(JSON.stringify({ id, method, params }))).catch(e => {
         waiting.delete(id);
         reject(e);
       });
@@ -46,7 +77,7 @@ export function otherThread(main, sessionId) {
     },
     close() {
       closed = true;
-      for (const w of waiting.values()) w.reject(new Error('the thread has ended'));
+      for (const w of waiting.values()) w.reject(new Error(over));
       waiting.clear();
     },
   };

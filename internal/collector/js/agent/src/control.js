@@ -7,18 +7,26 @@ import { Link } from './link.js';
 import { Shared } from './shared.js';
 
 // descriptor: of the connection on which the first thread has said hello, or -1.
-function control({ folder, parts, set, hello, descriptor }) {
+function control({ folder, parts, set, hello, descriptor, inspector }) {
   const shared = new Shared(parts, worker.threadId);
   const socket = descriptor >= 0 ? new net.Socket({ fd: descriptor, readable: true, writable: true }) : net.connect(folder + '/control');
   const link = new Link(shared, set, (message, sent) => socket.write((typeof message === 'string' ? message : JSON.stringify(message)) + '\n', sent));
-  if (hello.runtime === 'node') link.loadPoints = l => new (require(path.dirname(__filename) + '/points.cjs').Points)(l, { folder, set });
+  // opened asks the first thread, which answers when it comes to its event loop, unless it has opened it before.
+  let answer = () => {};
+  const opened = () => inspector ? Promise.resolve(inspector) : new Promise(resolve => {
+    answer = given => resolve(inspector = given);
+    worker.parentPort.postMessage({ m: 'inspect' });
+  });
+  link.entered = !!hello.entered && !hello.inspected;
+  if (hello.runtime !== 'bun') link.loadPoints = l => new (require(path.dirname(__filename) + '/points.cjs').Points)(l, { folder, set, inspected: hello.inspected, inspector: hello.runtime === 'deno' ? opened : undefined });
   if (descriptor < 0) {
     socket.write(JSON.stringify(hello) + '\n');
-    link.send(link.applied(undefined));
+    if (!link.needsPoints(set)) link.send(link.applied(undefined));
   }
   const end = () => {
     shared.end();
     if (link.points) link.points.end();
+    if (inspector) worker.parentPort.postMessage({ m: 'close' });
     socket.destroy();
     channel.close();
     if (worker.parentPort.close) worker.parentPort.close();
@@ -41,10 +49,10 @@ function control({ folder, parts, set, hello, descriptor }) {
       }
     }
   });
-  worker.parentPort.on('message', m => link.hear(m));
+  worker.parentPort.on('message', m => m.m === 'inspector' ? answer(m.inspector) : link.hear(m));
   const channel = new worker.BroadcastChannel(shared.channel());
   channel.onmessage = e => link.hear(e.data);
-  if ((set.points || []).length > 0) link.setPoints(set.points, undefined);
+  if (link.needsPoints(set)) link.setPoints(set.points || [], undefined);
   shared.setReady();
 }
 

@@ -2,6 +2,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { Rules, matched, isUserFile } from './rules.js';
+import { compiled } from './scripts.js';
 import { readSet } from './shared.js';
 import { constant } from './values.js';
 
@@ -17,6 +18,7 @@ class Function {
     this.file = file;
     this.id = id;
     this.number = 0;
+    this.plain = f.kind === 'function';
     this.asynchronous = f.kind === 'coroutine' || f.kind === 'async_generator';
     this.lastDepth = 3;
     this.names = f.params.map((p, i) => constant(`${i === 0 ? '{' : ','}${JSON.stringify(p)}:`));
@@ -127,6 +129,20 @@ export class Files {
     return file.code;
   }
 
+  // loaded is a file whose text runs as it is, since it was loaded before the agent: nothing is inserted into it.
+  loaded(file, text, sourceType) {
+    const key = keyOf(`${file} ${sourceType} loaded\n`, text);
+    let found = this.byKey.get(key) || this.read(key);
+    if (!found) {
+      const made = this.loadEngine().instrument(text, { file, language: compiled(file), sourceType, key, finallyMode: true });
+      found = made === null ? new ProgramFile(file, null, null) : new ProgramFile(file, text, { ...made.meta, edits: [], codeLength: text.length, loaded: true });
+      this.write(key, found);
+    }
+    found.key = key;
+    this.byKey.set(key, found);
+    return found.code === null ? null : found;
+  }
+
   loadEngine() { return this.engine || (this.engine = (this.options.load || require)(this.own + 'transform.cjs')); }
 
   parse(text, file) { return this.loadEngine().parse(text, { file, sourceType: 'unambiguous' }); }
@@ -137,30 +153,49 @@ export class Files {
   }
 
   // file gives an instrumented text the memory of its flags, when it runs.
-  file(key) {
+  file(key, loaded) {
     let file = this.byKey.get(key);
     if (file === undefined) {   // instrumented by a loader's thread, or another process
       file = this.read(key);
       if (!file || file.code === null) return noFlags;
       this.byKey.set(key, file);
-      this.byPath.set(file.path, file);
+      if (!loaded) this.byPath.set(file.path, file);
     }
     if (file.view !== null) return file.view;
-    const { functions, unhookable } = file.meta, n = functions.length;
+    const { functions } = file.meta, n = functions.length;
     const base = this.shared.takeFlags(n);
     if (base < 0) return noFlags;
     file.names = matched(file.path, this.rules.root, file.path === process.argv[1]);
     const view = this.shared.flags.subarray(base, base + n);
     view.functions = functions.map((f, id) => new Function(file, id));
     file.view = view;
+    file.base = base;
     this.refresh();
     for (let id = 0; id < n; id++) view[id] = this.rules.depthOf(this.matchedOf(file, functions[id]), functions[id].name);
-    // A function that a compiler has moved answers to its own file.
-    const tell = () => this.tell({ m: 'file', key, base, thread: this.shared.thread, file: file.path, main: file.names.main, unhookable,
-      functions: functions.map(f => f.name), files: functions.some(f => f.file) ? functions.map(f => f.file) : undefined });
-    if (this.shared.hasPoints()) this.shared.awaitPlaced(tell, pointsWithinMs);
-    else tell();
+    if (this.shared.hasPoints() && !loaded) this.shared.awaitPlaced(() => this.tellOf(key, file), pointsWithinMs);
+    else this.tellOf(key, file);
     return view;
+  }
+
+  // tellOf: a function that a compiler has moved answers to its own file.
+  tellOf(key, { base, path, names, meta: { functions, unhookable } }) {
+    this.tell({ m: 'file', key, base, thread: this.shared.thread, file: path, main: names.main, unhookable,
+      functions: functions.map(f => f.name), files: functions.some(f => f.file) ? functions.map(f => f.file) : undefined });
+  }
+
+  // again: another session is told of what the one before it had. Its flags are all off.
+  again(folder, set, shared) {
+    this.folder = folder;
+    this.shared = shared;
+    this.rules = new Rules(set);
+    for (const [key, file] of this.byKey) {
+      if (file.view === null) continue;
+      file.view.functions.forEach((f, id) => {
+        f.number = 0;
+        file.view[id] = this.rules.depthOf(this.matchedOf(file, file.meta.functions[id]), file.meta.functions[id].name);
+      });
+      this.tellOf(key, file);
+    }
   }
 
   matchedOf(file, fn) { return fn.file && fn.file !== file.path ? { ...file.names, path: fn.file } : file.names; }

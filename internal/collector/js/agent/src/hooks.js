@@ -51,7 +51,7 @@ function hookModules(agent) {
       const code = agent.instrumented(textOf(loaded.source), { file, language, sourceType: 'module' });
       return code === null ? loaded : { ...loaded, source: code };
     } });
-  } else if (Module.register && mayLoadModules(agent)) {
+  } else if (Module.register && !agent.entered && mayLoadModules(agent)) {
     // Node 18.19 to 22.14: a thread of Node's own loads modules, and hooks run there.
     agent.shareWith(globalThis);
     Module.register('./loader.mjs', { parentURL: pathToFileURL(__filename), data: { folder: agent.folder, parts: agent.shared.parts, options: agent.options.plain() } });

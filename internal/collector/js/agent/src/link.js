@@ -12,6 +12,7 @@ export class Link {
     this.unhookable = [];
     this.telling = null;
     this.points = null;     // points.js, once there are some
+    this.entered = false;   // the program ran before the agent came, and the debugger sees what it has loaded
     this.setting = Promise.resolve();
   }
 
@@ -22,6 +23,7 @@ export class Link {
       if (this.points) this.points.end();
       return this.send(last, () => this.shared.setTold());
     }
+    if (m.m === 'hot') return this.points && this.points.loaded.hot(m);
     this.learn(m);
     if (m.m === 'file' && this.points) this.points.fileLoaded(m);
     else if (m.m === 'file') this.shared.setPlaced(m.thread);
@@ -57,7 +59,7 @@ export class Link {
         this.rules = new Rules(m);
         this.shared.setGen(this.rules.gen);
         for (const file of this.files) this.apply(file);
-        if (this.points || (m.points || []).length > 0) return this.setPoints(m.points || [], m.q);
+        if (this.needsPoints(m)) return this.setPoints(m.points || [], m.q);
         return this.send(this.applied(m.q));
       case 'status': return this.send(this.applied(m.q));
       // Every event is in its file before the call that it tells of goes on.
@@ -70,6 +72,8 @@ export class Link {
     if (this.loadPoints && this.neededPoints().receive(m)) return;
     if (m.q) this.send({ m: 'error', q: m.q, code: 'cannot', message: `this agent does not know ${m.m}` });
   }
+
+  needsPoints(set) { return !!this.points || (set.points || []).length > 0 || this.entered && (set.rules || []).length > 0; }
 
   neededPoints() { return this.points || (this.points = this.loadPoints(this)); }
 
@@ -94,6 +98,6 @@ export class Link {
     }
     const empty = this.rules.list.some(r => r.on === 'name' && counts.get(r.id) === 0);
     return { m: 'applied', q, gen: this.rules.gen, rules: this.rules.list.map(r => ({ id: r.id, matched: counts.get(r.id) })), functions,
-      unhookable: this.unhookable, near: empty ? names : undefined, points: this.points ? this.points.states() : undefined };
+      unhookable: this.points ? this.unhookable.concat(this.points.loaded.left()) : this.unhookable, near: empty ? names : undefined, points: this.points ? this.points.states() : undefined };
   }
 }

@@ -1,7 +1,7 @@
 // How one thread pauses, goes on and steps. The debugger stands at places of the agent's, too, and at each expression:
 // the thread goes on by itself from those that are not what was asked for.
 import { cannot } from './faults.js';
-import { fileOf } from './scripts.js';
+import { fileOf, isEngines } from './scripts.js';
 import { escaped } from './thread.js';
 
 const pauseWithinMs = 250, maxSteps = 2000, maxSameLine = 200, maxInside = 100, maxStops = 200, maxHeads = 1000, maxFrames = 20;
@@ -138,7 +138,7 @@ export class Pausing {
 
   isUserFrame(frame) { return this.all.isUser(fileOf(this.urlOf(frame))); }
 
-  inNode(frames) { return frames.every(f => this.urlOf(f).startsWith('node:')); }
+  inNode(frames) { return frames.every(f => isEngines(this.urlOf(f))); }
 
   // throughEnd: behind a function's last line. A coroutine that returns to the event loop goes on with who waits for it.
   async throughEnd(frames, place) {
@@ -162,7 +162,7 @@ export class Pausing {
     return script ? script.url : '';
   }
 
-  depthOf(frames) { return frames.filter(f => !this.urlOf(f).startsWith('node:')).length; }
+  depthOf(frames) { return frames.filter(f => !isEngines(this.urlOf(f))).length; }
 
   // passOver: whether functions that are not the user's are passed over. The engine can die of a step through the frames of
   // such functions, so it is only told of them where it steps into, or goes on to what is called next.

@@ -2,19 +2,21 @@
 // for. It speaks the debugger's protocol with the program's threads.
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { firstThread, otherThread } from './cdp.js';
-import { cannot, notPaused } from './faults.js';
+import { bySocket, firstThread, otherThread } from './cdp.js';
+import { cannot, inspectorIsOpen, notPaused } from './faults.js';
 import { Files } from './files.js';
+import { Loaded } from './loaded.js';
 import { Looking } from './looking.js';
 import { Pausing } from './pausing.js';
 import { Rules, isUserFile, moduleOf } from './rules.js';
+import { isEngines } from './scripts.js';
 import { Thread, endsWith } from './thread.js';
 
 const attachWithinMs = 2000;
 
 export class Points {
   // link: what the agent answers by.
-  constructor(link, { folder, set }) {
+  constructor(link, { folder, set, inspected, inspector }) {
     this.link = link;
     this.shared = link.shared;
     this.root = set.root || '/';
@@ -28,6 +30,9 @@ export class Points {
     this.problem = '';
     this.ended = false;
     this.looking = new Looking(this);
+    this.loaded = new Loaded(this);
+    this.inspected = inspected;
+    this.inspector = inspector;   // Deno's: gives {url} or {problem}
   }
 
   // connect begins the debugging of the program's threads.
@@ -41,7 +46,7 @@ export class Points {
   }
 
   async connectAll() {
-    const main = this.main = firstThread(), first = this.threadOf(main, 0);
+    const main = this.main = this.inspector ? await bySocket(await this.inspector()) : firstThread(), first = this.threadOf(main, 0);
     main.on((method, params) => {
       if (!method.startsWith('NodeWorker.')) return first.hear(method, params);
       const of = params.sessionId && this.bySession.get(params.sessionId);
@@ -51,7 +56,7 @@ export class Points {
     });
     this.bySession = new Map();
     const { result } = await main.post('Runtime.evaluate', { expression: 'process.execArgv.some(a=>a.startsWith("--inspect"))', returnByValue: true, silent: true });
-    if (result.value === true) throw new Error('the program runs with --inspect, and two debuggers would let go on what the other one has paused: run it without');
+    if (result.value === true || this.inspected) throw new Error(inspectorIsOpen);
     await first.start();
     await main.post('NodeWorker.enable', { waitForDebuggerOnStart: false }).catch(() => {});   // then there are no workers
     await Promise.all(this.attaching);
@@ -79,7 +84,7 @@ export class Points {
   attached({ sessionId, workerInfo }) {
     // Its number stands in the title only. The agent's own thread, and the one that Node loads modules in, are nobody's.
     const number = /worker (\d+)/i.exec(workerInfo.title);
-    if (!number || this.isOwn(workerInfo.url) || workerInfo.url.startsWith('node:')) return;
+    if (!number || this.isOwn(workerInfo.url) || isEngines(workerInfo.url)) return;
     const id = +number[1], channel = otherThread(this.main, sessionId), thread = this.threadOf(channel, id);
     channel.on((method, p) => thread.hear(method, p));
     this.bySession.set(sessionId, thread);
@@ -136,15 +141,17 @@ export class Points {
     const kept = new Set(this.list.map(p => p.id)), fresh = points.filter(p => !kept.has(p.id)).map(p => this.made(p));
     this.list.push(...fresh);
     this.shared.setHasPoints(this.list.length > 0);
-    if (this.list.length === 0 && !this.connected) return;
+    if (this.list.length === 0 && !this.connected && !this.link.entered) return;
     await this.connect();
     if (this.problem) return;
+    if (this.link.entered) await this.loaded.take(this.threads.get(0));
     await Promise.all([...this.threads.values()].map(thread => thread.queue(async () => {
-      for (const p of gone) await thread.remove(p);
+      for (const p of gone) await thread.remove(p.id);
       await thread.exceptions(this.thrown());
       for (const script of fresh.length > 0 ? [...thread.scripts.values()] : []) {
         if (script.path) for (const p of fresh) await thread.place(p, script);
       }
+      await this.loaded.follow(thread);
     })));
   }
 
@@ -188,12 +195,13 @@ export class Points {
   // fileLoaded lets a thread go on that waits with a file for the points in it.
   async fileLoaded(m) {
     try {
-      if (this.list.length > 0) {
+      if (this.list.length > 0 || this.link.entered) {
         await this.connect();
         if (this.problem) return;
         if (!this.threads.has(m.thread)) await this.attachedWithin(m.thread, attachWithinMs);
         const thread = this.threads.get(m.thread);
         if (thread) await thread.fileLoaded(m.file);
+        this.loaded.told(m.key);
       }
     } finally {
       this.shared.setPlaced(m.thread);

@@ -45,6 +45,8 @@ export class Recorder {
     this.viewer = null;
     this.watched = 0;       // the level of a call whose result is wanted, -1 where it is not recorded
     this.outcome = null;    // its {value}
+    this.stackHeights = [0];   // of calls that the debugger has told, how high the program's stack was; 0 of others
+    this.counting = { since: 0, calls: null };
   }
 
   // begin makes room for a record behind what is owed.
@@ -151,7 +153,8 @@ export class Recorder {
     try {
       if (this.begin() !== 0) {
         begun = true;
-        if ((kind & flags.unknown) === 0) values.write(value, fn.depth());
+        if (value === unseen && (kind & flags.unknown) === 0) values.writeRaw('{"$":"unreadable"}');
+        else if ((kind & flags.unknown) === 0) values.write(value, fn.depth());
         stream.end(kinds.exit, kind, fn.number, lane, 0, awaited, time);
         return;
       }
@@ -164,6 +167,7 @@ export class Recorder {
   // unwind ends the calls above level c whose own exits did not come.
   unwind(c) {
     while (this.depth > c) {
+      this.stackHeights[this.depth] = 0;
       this.exit(this.stackFunctions[this.depth], this.stackLanes[this.depth], flags.unknown, undefined, 0);
       this.depth--;
     }
@@ -185,6 +189,62 @@ export class Recorder {
     } finally {
       this.busy = false;
     }
+  }
+
+  // loaded makes a file known that was loaded before the agent.
+  loaded(key) { this.file(key, true); }
+
+  // le, lx: the debugger met the beginning, or a return, of a function in such a file. Nothing of ours stands in it: by
+  // how high the stack is it shows which calls have ended. once: of a beginning that a loop can come back to.
+  le(key, id, args, once) {
+    if (this.busy) return 0;
+    const height = heightOfStack(), file = this.file(key, true), fn = file.functions[id];
+    this.endAbove(height + 1);
+    if (once && this.isAt(fn, height)) return 0;
+    this.endAbove(height);
+    if (file[id] === 0 || this.isHot(key, id, fn)) return 0;
+    const c = this.e(file, id, args);
+    if (c !== 0) this.stackHeights[c] = height;
+    return 0;
+  }
+
+  lx(key, id, value) {
+    if (this.busy) return 0;
+    const height = heightOfStack();
+    this.endAbove(height + 1);
+    if (!this.isAt(this.file(key, true).functions[id], height)) return 0;
+    this.stackHeights[this.depth] = 0;
+    let seen = unseen;
+    try {
+      if (value !== 0) seen = value();
+    } catch {
+      // A variable that the engine does not show there.
+    }
+    this.left(this.depth, 0, seen, false);
+    return 0;
+  }
+
+  isAt(fn, height) { return this.depth > 0 && this.stackHeights[this.depth] === height && this.stackFunctions[this.depth] === fn; }
+
+  endAbove(height) {
+    while (this.depth > 0 && this.stackHeights[this.depth] >= height) {
+      this.stackHeights[this.depth] = 0;
+      const { plain } = this.stackFunctions[this.depth];   // met no return: it threw, or is left at an await
+      this.left(this.depth, plain ? flags.thrown : flags.unknown, unseen, false);
+    }
+  }
+
+  // isHot: the debugger would slow the program down with this function. It is told, and its calls are told no more.
+  isHot(key, id, fn) {
+    const { counting } = this, now = js.performanceNow();
+    if (counting.calls === null || now - counting.since > 1000) {
+      counting.since = now;
+      counting.calls = new Map();
+    }
+    const calls = (counting.calls.get(fn) || 0) + 1;
+    counting.calls.set(fn, calls);
+    if (calls === hotCalls) this.tell({ m: 'hot', key, id, calls });
+    return calls >= hotCalls;
   }
 
   // left ends call c of the stack. Where the stack ends in here, the next exit below notices.
@@ -457,6 +517,31 @@ export class Recorder {
     }) };
   }
 }
+
+// hotCalls in a second, at 0.1 ms for each beginning and each return, are a fifth of the program's time.
+const hotCalls = 1000, highest = 2000;
+
+// heightOfStack counts the frames of the program's stack, those of this module included.
+function heightOfStack() {
+  const { stackTraceLimit } = Error, had = js.descriptor(Error, 'prepareStackTrace'), at = {};
+  try {
+    Error.stackTraceLimit = highest;
+    Object.defineProperty(Error, 'prepareStackTrace', { value: (_, frames) => {
+      let n = frames.length;
+      while (n > 0 && frames[n - 1].isAsync()) n--;   // who awaits is on no stack
+      return n;
+    }, configurable: true, writable: true });
+    Error.captureStackTrace(at);
+    return at.stack;
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+    if (had) Object.defineProperty(Error, 'prepareStackTrace', had);
+    else delete Error.prepareStackTrace;
+  }
+}
+
+// unseen is the result that the debugger does not see.
+const unseen = Symbol('unseen');
 
 const noArguments = values.constant('{}'), lastArgument = values.constant('}');
 

@@ -13,6 +13,9 @@ export function fileOf(name) {
   return path.isAbsolute(name) ? name.split('?')[0] : '';
 }
 
+// isEngines: of scripts that Node or Deno itself is made of.
+export function isEngines(url) { return /^(?:node|ext):/.test(url); }
+
 // compiled is a path whose ending says what a TypeScript file's text is once a loader has compiled it.
 export function compiled(file) { return file.replace(/\.([cm]?)ts(x?)$/, '.$1js$2'); }
 

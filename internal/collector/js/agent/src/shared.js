@@ -22,6 +22,14 @@ export class Shared {
     return new Shared(parts, threads().threadId);
   }
 
+  // again is for another session: what the flags belong to stays.
+  again(folder) {
+    const parts = { folder, flags: this.parts.flags, counters: new SharedArrayBuffer(4 * (at.hits + 2 * maxPoints)), nonce: nonce() }, shared = new Shared(parts, this.thread);
+    Atomics.store(shared.counters, at.flags, Atomics.load(this.counters, at.flags));
+    threads().setEnvironmentData(environmentKey, parts);
+    return shared;
+  }
+
   // folderOfThread is the folder that the first thread's environment named: a program can give others another one.
   static folderOfThread() {
     const parts = isMainThread ? undefined : threads().getEnvironmentData(environmentKey);

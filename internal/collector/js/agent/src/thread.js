@@ -1,6 +1,6 @@
 // One thread of the program under the debugger: its scripts, and the points in them.
 import { Text } from './places.js';
-import { fileOf } from './scripts.js';
+import { fileOf, isEngines } from './scripts.js';
 
 const chunks = [1, 40, 400], maxSites = 1000;
 
@@ -49,9 +49,10 @@ export class Thread {
     }
   }
 
-  parsed({ scriptId, url, startLine, startColumn }) {
-    const script = { scriptId, url, path: fileOf(url), startLine, startColumn, text: undefined };
+  parsed({ scriptId, url, startLine, startColumn, isModule }) {
+    const script = { scriptId, url, path: fileOf(url), startLine, startColumn, isModule, text: undefined };
     this.scripts.set(scriptId, script);
+    if (script.path && this.id === 0 && this.all.link.entered) this.all.loaded.later(this);
     if (script.path && !this.all.started(script.path)) this.queue(() => this.placeAll(script, p => p.file !== undefined));
   }
 
@@ -69,6 +70,7 @@ export class Thread {
   async load(script) {
     const { scriptSource } = await this.post('Debugger.getScriptSource', { scriptId: script.scriptId });
     const key = /\$strobe_(\w{24})/.exec(scriptSource), file = key ? this.all.fileOf(key[1]) : null;
+    if (!key && this.id === 0 && this.all.link.entered) return this.all.loaded.text(script, scriptSource);
     let before = 0;
     if (file) before = Math.max(0, scriptSource.indexOf(file.code.slice(0, 200)));
     return new Text(script.path, before > 0 ? scriptSource.slice(before) : scriptSource, file, script.startLine, script.startColumn + before);
@@ -77,7 +79,7 @@ export class Thread {
   // placeOf is where a location is, for the user: {file, line, fn, function, inserted, user}.
   async placeOf({ location, functionLocation }) {
     const script = this.scripts.get(location.scriptId), line = location.lineNumber + 1;
-    if (!script || !script.path) return { file: script ? script.url : '', line, fn: null, at: 0, user: false, inserted: false, node: !!script && script.url.startsWith('node:') };
+    if (!script || !script.path) return { file: script ? script.url : '', line, fn: null, at: 0, user: false, inserted: false, node: !!script && isEngines(script.url) };
     if (script.text === undefined && !this.all.started(script.path)) {
       return { file: script.path, line, fn: null, at: 0, user: this.all.isUser(script.path), inserted: false };
     }
@@ -171,13 +173,23 @@ export class Thread {
   }
 
   async setAt(point, script, text, location, fn) {
-    const place = text.place(location), key = `${location.scriptId}:${location.lineNumber}:${location.columnNumber}`;
+    const place = text.place(location), site = this.siteAt(location);
     const at = { function: this.all.nameOf(fn || place.fn, script.path), file: place.file, line: place.line };
-    let site = this.sites.get(key);
-    if (!site) this.sites.set(key, site = { key, location: { scriptId: location.scriptId, lineNumber: location.lineNumber, columnNumber: location.columnNumber }, entries: new Map(), cdp: '' });
     if (site.entries.has(point.id)) return;
-    site.entries.set(point.id, { point, at });
+    await this.enter(site, point.id, { point, at });
+  }
+
+  // enter adds what is to be done at a place.
+  async enter(site, id, entry) {
+    site.entries.set(id, entry);
     await this.update(site);
+  }
+
+  siteAt({ scriptId, lineNumber, columnNumber }) {
+    const key = `${scriptId}:${lineNumber}:${columnNumber}`;
+    let site = this.sites.get(key);
+    if (!site) this.sites.set(key, site = { key, location: { scriptId, lineNumber, columnNumber }, entries: new Map(), cdp: '' });
+    return site;
   }
 
   // update makes the debugger's breakpoint at a place that of the points there.
@@ -191,7 +203,8 @@ export class Thread {
       this.sites.delete(site.key);
       return;
     }
-    const condition = [...site.entries.values()].map(({ point, at }) => {
+    const condition = [...site.entries.values()].map(({ point, at, code }) => {
+      if (code) return code;
       const about = JSON.stringify([point.slot, point.id, point.hitCount || 0, at.function, at.file, at.line]);
       return `$strobe.views().hit(${about},${point.condition ? `()=>(${point.condition}\n)` : 0},${point.said || 0})`;
     }).join('|');
@@ -200,9 +213,9 @@ export class Thread {
     this.byCDP.set(site.cdp, site);
   }
 
-  // remove takes a point out.
-  async remove(point) {
-    for (const site of [...this.sites.values()]) if (site.entries.delete(point.id)) await this.update(site);
+  // remove takes out what was entered by this name.
+  async remove(id) {
+    for (const site of [...this.sites.values()]) if (site.entries.delete(id)) await this.update(site);
   }
 
   async exceptions(wanted) {

@@ -1,4 +1,6 @@
-package iochan
+// Package websocket is the client's side of RFC 6455, as much of it as channels and the inspectors of JavaScript
+// engines need: text, binary, ping, close; no extensions. It knows nothing of what is said.
+package websocket
 
 import (
 	"bufio"
@@ -14,10 +16,12 @@ import (
 	"net/url"
 	"time"
 	"unicode/utf8"
+
+	"github.com/strobe-debug/strobe/internal/fault"
 )
 
-// webSocket is the client's side of RFC 6455, as much of it as a test needs: text, binary, ping, close; no extensions.
-type webSocket struct {
+// Conn is a WebSocket. One goroutine may read while another one writes.
+type Conn struct {
 	conn net.Conn
 	r    *bufio.Reader
 }
@@ -34,8 +38,8 @@ const (
 	wsPong      = 10
 )
 
-// upgrade makes a WebSocket of a connection.
-func upgrade(c net.Conn, path string, within time.Duration) (*webSocket, error) {
+// Upgrade makes a WebSocket of a connection.
+func Upgrade(c net.Conn, path string, within time.Duration) (*Conn, error) {
 	c.SetDeadline(time.Now().Add(within)) //nolint:errcheck // reads say so
 	defer c.SetDeadline(time.Time{})      //nolint:errcheck // as above
 	var nonce [16]byte
@@ -45,14 +49,14 @@ func upgrade(c net.Conn, path string, within time.Duration) (*webSocket, error) 
 	key := base64.StdEncoding.EncodeToString(nonce[:])
 	u, err := url.ParseRequestURI(path)
 	if err != nil {
-		return nil, invalid("Give a path: /socket.", "webSocket %q: %w", path, err)
+		return nil, fault.New(fault.ValidationError, "Give a path: /socket.", "webSocket %q: %w", path, err)
 	}
 	req := &http.Request{Method: "GET", URL: u, Host: c.RemoteAddr().String(), Header: http.Header{
 		"Connection": {"Upgrade"}, "Upgrade": {"websocket"}, "Sec-Websocket-Version": {"13"}, "Sec-Websocket-Key": {key}}}
 	if err := req.Write(c); err != nil {
 		return nil, err
 	}
-	w := &webSocket{c, bufio.NewReader(c)}
+	w := &Conn{c, bufio.NewReader(c)}
 	res, err := http.ReadResponse(w.r, req)
 	if err != nil {
 		return nil, err
@@ -65,8 +69,8 @@ func upgrade(c net.Conn, path string, within time.Duration) (*webSocket, error) 
 	return w, nil
 }
 
-// read returns the next message; io.EOF when the other side closed.
-func (w *webSocket) read() ([]byte, error) {
+// Read returns the next message; io.EOF when the other side closed.
+func (w *Conn) Read() ([]byte, error) {
 	var message []byte
 	for {
 		op, fin, data, err := readFrame(w.r)
@@ -130,7 +134,8 @@ func readFrame(r io.Reader) (op byte, fin bool, data []byte, err error) {
 	return head[0] & 0xf, head[0]&0x80 != 0, data, err
 }
 
-func (w *webSocket) write(data []byte) error {
+// Write sends a message: text where it is UTF-8.
+func (w *Conn) Write(data []byte) error {
 	op := byte(wsBinary)
 	if utf8.Valid(data) {
 		op = wsText
@@ -139,7 +144,7 @@ func (w *webSocket) write(data []byte) error {
 }
 
 // frame sends one frame, masked as a client's must be.
-func (w *webSocket) frame(op byte, data []byte) error {
+func (w *Conn) frame(op byte, data []byte) error {
 	b := []byte{0x80 | op}
 	switch n := len(data); {
 	case n < 126:
