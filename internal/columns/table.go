@@ -320,7 +320,8 @@ func (c *Column) Len() int { return c.n }
 // Inner reports whether a column says nothing to who reads the program: it is of a library's or compiler's own, by its
 // reserved name, or what a union would be if it held something else.
 func (c *Column) Inner() bool {
-	return c.of.laid || strings.Contains(c.Path, "._M_") || strings.Contains(c.Path, ".__") || strings.HasPrefix(c.Path, "__")
+	return c.of.laid ||
+		strings.Contains(c.Path, "._M_") || strings.Contains(c.Path, ".__") || strings.HasPrefix(c.Path, "__")
 }
 
 // Same returns the value that the column has wherever it has one; false: it has several, or none.

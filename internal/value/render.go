@@ -358,32 +358,6 @@ func (r *renderer) object(t *Type, v view, depth int) Value {
 	return Value{kind: Obj, obj: o}
 }
 
-// differ reports a union that is not several views of one thing, as {x, y, z} and float[3] are: its members begin with
-// scalars of different kinds or sizes.
-func (l *Layout) differ(union *Type) bool {
-	first := func(f TypeField) (Class, uint32, uint32) {
-		t := l.typ(f.Type)
-		for range maxNesting {
-			switch {
-			case (t.Class == ClassStruct || t.Class == ClassUnion) && len(t.Fields) > 0:
-				f, t = t.Fields[0], l.typ(t.Fields[0].Type)
-			case t.Class == ClassArray:
-				t = l.typ(t.Elem)
-			default:
-				return t.Class, t.Size, f.BitSize
-			}
-		}
-		return t.Class, t.Size, f.BitSize
-	}
-	for _, f := range union.Fields[min(1, len(union.Fields)):] {
-		class, size, bits := first(f)
-		if c, s, b := first(union.Fields[0]); c != class || s != size || b != bits {
-			return true
-		}
-	}
-	return false
-}
-
 // baseShown reports a virtual base that was shown before in the same object: several ways lead to it.
 func (r *renderer) baseShown(f *TypeField, v view) bool {
 	t := r.l.typ(f.Type)
