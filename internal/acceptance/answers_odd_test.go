@@ -21,6 +21,9 @@ static long tickets;
 long take_ticket(int lane) { tickets++; return tickets == 57 ? 3 : tickets; }
 int split(struct parcel *p, int most, enum kind k) { if (p->id == 41) p->weight = -7; return p->weight > most; }
 int price(int id, int low, int high) { return (high - low) * 2 + id % 3; }
+struct cell { int kind; union { long n; double d; } as; };
+union both { struct { int x, y; } at; int v[2]; };
+int hold(struct cell *c, union both b) { return c->kind == 1 && c->as.d < 0; }
 struct parcel *find(int id) { static struct parcel p; return id == 77 ? NULL : &p; }
 int move(int from, int to, int amount) { return amount > 0; }
 int main() {
@@ -32,6 +35,9 @@ int main() {
     split(&p, 3, READ);
     price(i, i * 7 % 40, i == 66 ? i * 7 % 40 - 9 : i * 7 % 40 + 1 + i % 4);
     find(i);
+    struct cell c = {i == 60};
+    if (c.kind) c.as.d = -1.5; else c.as.n = 9;
+    hold(&c, (union both){{3, i == 30 ? -4 : 4 + i % 2}});
     move(i % 6, i == 90 ? i % 6 : (i % 6 + 1 + i % 5) % 6, 1 + i % 9);
   }
   puts("done");
@@ -43,7 +49,7 @@ func TestOddCalls(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
-	id := traced(t, s, "c", "oddcalls", oddSource, "take_ticket", "split", "price", "find", "move")
+	id := traced(t, s, "c", "oddcalls", oddSource, "take_ticket", "split", "price", "find", "move", "hold")
 	all := s.Query(t, id, args{"view": "invariants"})
 	for _, want := range []string{
 		"never decreases", "(result=3 after ", // a ticket that was given out again
@@ -56,8 +62,11 @@ func TestOddCalls(t *testing.T) {
 			t.Errorf("invariants do not say %q:\n%s", want, all.Text)
 		}
 	}
-	if n := len(all.Text) + len(all.Hint); n > 3000 {
-		t.Errorf("invariants of five functions have %d bytes", n)
+	if !strings.Contains(all.Text, "b.at.y >= 0 in 119 of 120, not #") || strings.Contains(all.Text, "c.as.") {
+		t.Errorf("a union's members are odd where they are not what it holds, or others are not:\n%s", all.Text)
+	}
+	if n := len(all.Text) + len(all.Hint); n > 3500 {
+		t.Errorf("invariants of six functions have %d bytes", n)
 	}
 	for function, want := range map[string][]string{
 		"split":       {"same in all: ", "most=3", `p.label="box"`, "-7!"},

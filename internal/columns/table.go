@@ -88,6 +88,7 @@ type node struct {
 	length *Column // of an array
 	made   int     // of a whole value: how many columns it has
 	up     *node   // that it is a member of
+	laid   bool    // in a union that reads its bytes as several things
 }
 
 // New returns an empty table that takes its memory from room.
@@ -141,6 +142,7 @@ func (n *node) member(i int, name string) *node {
 }
 
 func (t *Table) spread(n *node, p Place, row int, v value.Value, depth int) {
+	n.laid = n.laid || v.Overlaid() || n.up != nil && n.up.laid
 	switch {
 	case v.Kind() == value.Obj && depth < MaxDepth && len(v.Object()) > 0:
 		if n.column != nil {
@@ -315,9 +317,11 @@ func (c *Column) At(row int) Cell {
 // Len is how many rows have a value.
 func (c *Column) Len() int { return c.n }
 
-// Inner reports whether a column is of a library's or compiler's own, by its reserved name.
+// Inner reports whether a column says nothing to who reads the program: it is of a library's or compiler's own, by its
+// reserved name, or what a union would be if it held something else.
 func (c *Column) Inner() bool {
-	return strings.Contains(c.Path, "._M_") || strings.Contains(c.Path, ".__") || strings.HasPrefix(c.Path, "__")
+	return c.of.laid ||
+		strings.Contains(c.Path, "._M_") || strings.Contains(c.Path, ".__") || strings.HasPrefix(c.Path, "__")
 }
 
 // Same returns the value that the column has wherever it has one; false: it has several, or none.

@@ -171,7 +171,7 @@ func (w *ruleWriter) held(f *found) (out []string) {
 		}
 	}
 	for _, c := range t.Columns() {
-		if c.Place == columns.Took || c.Len() == 0 {
+		if c.Place == columns.Took || c.Len() == 0 || c.Inner() {
 			continue
 		}
 		cell, same := c.Same()

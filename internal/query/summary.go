@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/strobe-debug/strobe/internal/columns"
 	"github.com/strobe-debug/strobe/internal/event"
@@ -264,6 +265,9 @@ func (w *summaryWriter) outputTail() error {
 	err := w.a.sn.Scan(w.a.ctx, f, store.ScanOptions{Reverse: true, Cold: true}, func(row *store.Row) bool {
 		n++
 		text := string(row.Payload)
+		if noText(row.Payload) {
+			text = fmt.Sprintf("(%d bytes that are no text)", len(row.Payload))
+		}
 		if row.Kind == event.Stderr {
 			text = "! " + text
 		}
@@ -291,6 +295,21 @@ func (w *summaryWriter) outputTail() error {
 		w.line("end of output (!: stderr):\n  %s", strings.Join(lines, "\n  "))
 	}
 	return nil
+}
+
+// noText reports output that is none: a picture, an archive. Colours and other commands for terminals are text.
+func noText(b []byte) bool {
+	b = b[:min(len(b), 512)]
+	strange := 0
+	for i := 0; i < len(b); {
+		r, n := utf8.DecodeRune(b[i:])
+		cut := i+utf8.UTFMax > len(b) // perhaps the rest of it is there
+		if r == utf8.RuneError && n == 1 && !cut || r < ' ' && !strings.ContainsRune("\t\n\v\f\r\b\a\x1b", r) {
+			strange++
+		}
+		i += n
+	}
+	return strange > 2 && strange*5 > len(b)
 }
 
 // odd tells of results that few calls of a function have, and of calls without an end.

@@ -294,6 +294,7 @@ func (s *Session) finish() {
 		s.closeChannels()
 	}
 	s.sink.flushHeld()
+	s.noteCaps() // who was quick at its end was never asked before
 	s.keep()
 	s.saveOrLog()
 	info := s.info()
@@ -465,6 +466,11 @@ func (s *Session) offer() {
 	if s.col == nil || !s.Live() {
 		return
 	}
+	s.noteCaps()
+}
+
+// noteCaps keeps what the target offers, or offered to its end.
+func (s *Session) noteCaps() {
 	caps := s.col.Capabilities()
 	s.mu.Lock()
 	s.caps = &caps

@@ -13,7 +13,6 @@ type FuncStat struct {
 	Func    event.FuncID
 	Calls   int64 // enters that were recorded
 	Exits   int64
-	Unwound int64 // exits with event.Unwound
 	Lost    int64 // exits with event.Lost; the times below are without them
 	Errors  int64 // unwound and not lost: left by an exception, longjmp or thread exit
 	TotalNs int64
@@ -40,11 +39,8 @@ func (f *FuncStat) Quantile(q float64) int64 {
 // exit counts one exit that took total, of which its callees child.
 func (f *FuncStat) exit(flags event.Flags, total, child int64) {
 	f.Exits++
-	if flags&event.Unwound != 0 {
-		f.Unwound++
-		if flags&(event.Lost|event.AtEnd) == 0 {
-			f.Errors++
-		}
+	if flags&event.Unwound != 0 && flags&(event.Lost|event.AtEnd) == 0 {
+		f.Errors++
 	}
 	if flags&event.Lost != 0 {
 		f.Lost++

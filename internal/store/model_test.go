@@ -129,8 +129,13 @@ func (s *source) next() event.Event {
 		s.stacks[t] = st[:len(st)-1]
 		switch s.rnd.IntN(8) {
 		case 0:
-			e.Flags = event.Unwound
+			if e.Flags = event.Unwound; len(st)%3 == 0 {
+				e.Flags |= event.AtEnd
+			}
 		case 1:
+			if len(st)%4 == 0 {
+				e.Flags = event.Lost
+			}
 		case 2:
 			e.Flags, e.Ret = event.HasRet, int64(s.rnd.Uint64())
 		default:

@@ -185,7 +185,7 @@ func (w *writer) writeFuncStats() error {
 		if t.err == nil {
 			_, t.err = w.conn.ExecContext(context.Background(), "INSERT OR REPLACE INTO func_stats VALUES(?,?,?,?,?,?,?,?,?,?)",
 				int64(f.Func), f.Calls,
-				f.Exits, f.Unwound, f.Lost, f.TotalNs, f.SelfNs, f.MinNs, f.MaxNs, f.hist.appendTo(nil))
+				f.Exits, f.Errors+f.Lost, f.Lost, f.TotalNs, f.SelfNs, f.MinNs, f.MaxNs, f.hist.appendTo(nil))
 		}
 	}
 	t.exec(w.stmt.meta, "closed", 1)

@@ -358,8 +358,9 @@ func (s *Store) loadStats(ctx context.Context, c *sql.Conn) error {
 	err := query(ctx, c, "SELECT func_id, calls, exits, unwound, lost, total_ns, self_ns, min_ns, max_ns, histogram "+
 		"FROM func_stats", func(rows *sql.Rows) error {
 		var f FuncStat
+		var unwound int64
 		var hist []byte
-		if err := rows.Scan(&f.Func, &f.Calls, &f.Exits, &f.Unwound, &f.Lost, &f.TotalNs, &f.SelfNs, &f.MinNs, &f.MaxNs,
+		if err := rows.Scan(&f.Func, &f.Calls, &f.Exits, &unwound, &f.Lost, &f.TotalNs, &f.SelfNs, &f.MinNs, &f.MaxNs,
 			&hist); err != nil {
 			return err
 		}
@@ -373,7 +374,7 @@ func (s *Store) loadStats(ctx context.Context, c *sql.Conn) error {
 		for _, n := range f.hist.count {
 			f.timed += int64(n)
 		}
-		f.Errors = max(f.Unwound-f.Lost, 0)
+		f.Errors = max(unwound-f.Lost, 0)
 		*s.nest.stat(f.Func) = f
 		enters += f.Calls
 		exits += f.Exits

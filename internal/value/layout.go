@@ -273,6 +273,32 @@ func (l *Layout) typ(i int32) *Type {
 	return &l.Types[i]
 }
 
+// differ reports a union that is not several views of one thing, as {x, y, z} and float[3] are: its members begin with
+// scalars of different kinds or sizes.
+func (l *Layout) differ(union *Type) bool {
+	first := func(f TypeField) (Class, uint32, uint32) {
+		t := l.typ(f.Type)
+		for range maxNesting {
+			switch {
+			case (t.Class == ClassStruct || t.Class == ClassUnion) && len(t.Fields) > 0:
+				f, t = t.Fields[0], l.typ(t.Fields[0].Type)
+			case t.Class == ClassArray:
+				t = l.typ(t.Elem)
+			default:
+				return t.Class, t.Size, f.BitSize
+			}
+		}
+		return t.Class, t.Size, f.BitSize
+	}
+	for _, f := range union.Fields[min(1, len(union.Fields)):] {
+		class, size, bits := first(f)
+		if c, s, b := first(union.Fields[0]); c != class || s != size || b != bits {
+			return true
+		}
+	}
+	return false
+}
+
 // ArgIndex returns the position of the parameter that a path such as "p.x" begins with, and the
 // rest of the path, for Value.Path. The longest parameter name wins.
 func (l *Layout) ArgIndex(path string) (i int, rest string, ok bool) {

@@ -350,6 +350,11 @@ func (r *renderer) object(t *Type, v view, depth int) Value {
 	if inlined {
 		o.makeUnique()
 	}
+	if t.Class == ClassUnion && r.l.differ(t) {
+		for i := range o {
+			o[i].Value.laid = true
+		}
+	}
 	return Value{kind: Obj, obj: o}
 }
 

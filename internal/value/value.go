@@ -48,6 +48,7 @@ type Value struct {
 	neg   bool  // Int: hi:lo is a two's complement number below zero
 	num   bool  // Text: hi:lo is the number behind the name (enumerators, addresses, characters)
 	bare  bool  // Text: shown without quotes in the short form
+	laid  bool  // a member of a union: see Overlaid
 	lo    uint64
 	hi    uint64
 	f     float64
@@ -92,6 +93,10 @@ func NewArray(elems []Value, more int) Value { return Value{kind: Array, elems: 
 
 // NewObject returns an object.
 func NewObject(o Object) Value { return Value{kind: Obj, obj: o} }
+
+// Overlaid reports a member of a union others of which read the same bytes as something else: which one is meant, the
+// program knows.
+func (v Value) Overlaid() bool { return v.laid }
 
 func newInt128(hi, lo uint64, signed bool) Value {
 	return Value{kind: Int, hi: hi, lo: lo, neg: signed && int64(hi) < 0}

@@ -26,6 +26,12 @@ func (t *target) explain(pr probe, mods map[*symbol.Module]bool) string {
 	if slices.Contains(near, pr.text) && len(t.PIDs()) == 0 {
 		return what + " any more: the program has ended"
 	}
+	if runs, script := t.starter(main, program); runs != "" {
+		if !script && len(near) > 0 && !pr.pat.NeedsSource() {
+			runs += "; did you mean " + strings.Join(near[:min(len(near), maxSuggest)], ", ") + "?"
+		}
+		return fmt.Sprintf("%s yet: %s", what, runs)
+	}
 	if lack := t.lacking(main, program, pr); lack != "" {
 		if len(near) > 0 && !pr.pat.NeedsSource() {
 			lack += "; did you mean " + strings.Join(near[:min(len(near), maxSuggest)], ", ") + "?"
@@ -45,6 +51,30 @@ func (t *target) explain(pr probe, mods map[*symbol.Module]bool) string {
 		len(own)+len(other), program, t.later())
 }
 
+// starter says that what runs is a program of the system's which starts the user's own, as a shell does with a script:
+// that it lacks debug information is nobody's fault. "" where the program is the user's.
+func (t *target) starter(main *symbol.Module, program string) (runs string, script bool) {
+	if main == nil || main.HasDWARF || !systemFile(main.Path) || underRoot(main.Path, t.cmd.ProjectRoot) {
+		return "", false
+	}
+	runs = filepath.Base(main.Path)
+	if own, err := filepath.EvalSymlinks(t.cmd.Path); err == nil && !systemFile(own) {
+		runs, script = fmt.Sprintf("%s is a script, which %s runs", program, runs), true
+	} else {
+		runs += " is a program of the system's without debug information"
+	}
+	return runs + "; programs that it starts are traced from their first instruction", script
+}
+
+func systemFile(path string) bool {
+	for _, root := range []string{"/usr/", "/lib", "/bin/", "/sbin/"} {
+		if strings.HasPrefix(path, root) && !strings.HasPrefix(path, "/usr/local/") {
+			return true
+		}
+	}
+	return false
+}
+
 // later says that what is loaded later is looked at as well, where something may be.
 func (t *target) later() string {
 	for _, p := range t.processes() {
@@ -60,7 +90,7 @@ func (t *target) later() string {
 func (t *target) names(mods map[*symbol.Module]bool) (own, other []string) {
 	main := t.mainModule()
 	for mod := range mods {
-		system := mod != main && (strings.HasPrefix(mod.Path, "/usr/") || strings.HasPrefix(mod.Path, "/lib"))
+		system := mod != main && systemFile(mod.Path)
 		if !mod.HasDWARF && mod != main {
 			continue
 		}

@@ -22,6 +22,8 @@ type lanes struct {
 	thrown   []byte // of a goroutine's: what its last panic was given, as an exit's payload
 	thrownAt uint64 // where it began
 
+	parts stacks
+
 	left uint64 // stack pointer of the frame that the last record said was left by a tail call, or 0
 }
 
@@ -46,11 +48,12 @@ const (
 	laneBelow = 8 << 20
 )
 
-func (l *lane) holds(sp uint64) bool {
+func (ls *lanes) holds(l *lane, sp uint64) bool {
 	if len(l.frames) == 0 {
 		return false
 	}
-	return sp <= l.max+laneAbove && sp+laneBelow >= l.frames[len(l.frames)-1].sp
+	top := l.frames[len(l.frames)-1].sp
+	return sp <= l.max+laneAbove && sp+laneBelow >= top && !ls.parts.between(top, sp)
 }
 
 // maxLanes bounds the stacks told apart per thread: a program with more fibres than this shares the last lane, and so
@@ -59,12 +62,12 @@ const maxLanes = 4096
 
 // at returns the lane that a stack pointer belongs to.
 func (ls *lanes) at(sp uint64) *lane {
-	if ls.cur != nil && (ls.one || ls.cur.holds(sp) || len(ls.list) == 1 && len(ls.cur.frames) == 0) {
+	if ls.cur != nil && (ls.one || ls.holds(ls.cur, sp) || len(ls.list) == 1 && len(ls.cur.frames) == 0) {
 		return ls.cur
 	}
 	var empty *lane
 	for _, l := range ls.list {
-		if l.holds(sp) {
+		if ls.holds(l, sp) {
 			ls.cur = l
 			return l
 		}
@@ -89,6 +92,14 @@ type emit func(l *lane, f frame, flags event.Flags)
 // enter opens a frame; skipped ones are closed first.
 func (ls *lanes) enter(sp uint64, hook uint32, fn *function, tail bool, close emit) *lane {
 	l := ls.at(sp)
+	if n := len(l.frames); n > 0 && l.frames[n-1].sp <= sp {
+		if f := l.outermost(sp); ls.begins(l, f, sp, hook) {
+			ls.parts.part(l.frames[f].sp)
+			l = ls.at(sp)
+		} else {
+			ls.noteSkipped(l, sp, f)
+		}
+	}
 	for n := len(l.frames); n > 0 && l.frames[n-1].sp <= sp; n = len(l.frames) {
 		f := l.frames[n-1]
 		l.frames = l.frames[:n-1]
@@ -124,12 +135,16 @@ func (ls *lanes) exit(sp uint64, hook uint32, close emit, tailed func(l *lane, f
 	}
 	for k := 0; i < 0; k++ {
 		if k == len(ls.list) {
+			ls.parts.learn(sp, hook, ls.lost)
 			return nil, false
 		}
 		l = ls.list[k]
 		i = l.find(sp, hook)
 	}
 	ls.cur = l
+	if n := len(l.frames) - 1; n > i && !(n == i+1 && l.frames[n].tail) {
+		ls.noteSkipped(l, sp, l.outermost(sp))
+	}
 	for n := len(l.frames) - 1; n > i; n-- {
 		f := l.frames[n]
 		l.frames = l.frames[:n]

@@ -31,10 +31,10 @@ func play(t *testing.T, script string) string {
 		}
 		switch w[0] {
 		case '+', '~':
-			l := ls.enter(sp, 1, fn, w[0] == '~', closing)
+			l := ls.enter(sp, hookOf(sp), fn, w[0] == '~', closing)
 			out = append(out, fmt.Sprintf("%d:enter %x", l.id, sp))
 		case '-':
-			l, ok := ls.exit(sp, 1, closing, func(l *lane,
+			l, ok := ls.exit(sp, hookOf(sp), closing, func(l *lane,
 				f frame) {
 				out = append(out, fmt.Sprintf("%d:tailed %x", l.id, f.sp))
 			})
@@ -47,6 +47,9 @@ func play(t *testing.T, script string) string {
 	}
 	return strings.Join(out, ", ")
 }
+
+// hookOf makes calls at the same place of their stack calls of the same function, at other places of others.
+func hookOf(sp uint64) uint32 { return uint32(sp & 0xffff) }
 
 func TestLanes(t *testing.T) {
 	const stack2 = "7f0000001000"
@@ -65,6 +68,12 @@ func TestLanes(t *testing.T) {
 		{"lost enter", "-1000", "unknown"},
 		{"another stack", "+1000 +" + stack2 + " +f00 -" + stack2 + " -f00 -1000",
 			"0:enter 1000, 1:enter " + stack2 + ", 0:enter f00, 1:exit " + stack2 + ", 0:exit f00, 0:exit 1000"},
+		// Stacks of 64 KB below a thread's, as coroutines have. The calls of the first are taken for left, once.
+		{"stacks close together", "+ff000 +aff00 +afe00 +bff00 +bfe00 -afe00 -bfe00 +afd00 +bfd00 -afd00 -bfd00 +cff00 -bff00",
+			"0:enter ff000, 0:enter aff00, 0:enter afe00, 0:close afe00 2, 0:close aff00 2, 0:enter bff00, 0:enter bfe00, " +
+				"unknown, 0:exit bfe00, 1:enter afd00, 0:enter bfd00, 1:exit afd00, 0:exit bfd00, 1:enter cff00, 0:exit bff00"},
+		{"stacks close together that begin alike", "+aff00 +afe00 +bff00 -afe00 -bff00 -aff00",
+			"0:enter aff00, 0:enter afe00, 1:enter bff00, 0:exit afe00, 1:exit bff00, 0:exit aff00"},
 	} {
 		if got := play(t, c.script); got != c.want {
 			t.Errorf("%s: %s\n got %s\nwant %s", c.name, c.script, got, c.want)

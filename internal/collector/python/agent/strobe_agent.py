@@ -23,6 +23,7 @@ VERSION = 1
 folder = ""
 nonce = ""
 generation = 0
+counted = False  # functions were told
 socket = None
 socket_file = None  # device and inode: a program that closes all descriptors may own the number by now
 waker = (-1, -1)  # a pipe that ends the thread's waiting
@@ -161,12 +162,14 @@ def _send_hello(question=None):
     _flush(0)
 
 
-def _applied(question):
+def _applied(question, all_loaded=True):
+    global counted
     refused = engine.unhookable()
     if question is None:
         counts, functions, names = {r.id: 0 for r in engine.rules.rules}, 0, []
     else:
-        counts, functions, in_c, names = applied(engine.rules, engine.recorded())
+        counts, functions, in_c, names = applied(engine.rules, engine.recorded(), all_loaded)
+        counted = functions > 0
         refused += [(name, "it is written in C: only Python's own functions are recorded") for name in in_c]
     points = sys.modules.get("strobe_points")
     return '{"m":"applied",%s"gen":%d,"rules":[%s],"functions":%d%s%s%s%s}' % (
@@ -490,8 +493,8 @@ def _end():
     points = sys.modules.get("strobe_points")
     if points is not None:
         points.end()  # first: nobody would let go who stands now
-    if points is not None or files.cut():
-        send(_applied(0))  # what was counted
+    if points is not None or files.cut() or engine.rules.rules and not counted:
+        send(_applied(0, counted))  # to walk through all that is loaded takes tens of milliseconds
     engine.end()
     files.close_process(True)
     _flush(0.2)

@@ -296,20 +296,20 @@ def _inner(module, name, code, seen):
             yield from _inner(module, name + "." + c.co_name, c, seen)
 
 
-def applied(rules, hooked):
-    """What the rules take of what is loaded: (matched by rule, functions, functions in C that a rule names, names that
-    come near). hooked are (module, qualified name, code) of functions that are recorded, of which some may not be found
-    by their modules."""
+def applied(rules, hooked, all_loaded=True):
+    """What the rules take of what is loaded, or of what is recorded alone: (matched by rule, functions, functions in C
+    that a rule names, names that come near). hooked are (module, qualified name, code) of functions that are recorded,
+    of which some may not be found by their modules."""
     matched = dict.fromkeys((r.id for r in rules.rules), 0)
     functions = 0
     names, packages = [], []
     seen = set()
     if not rules.rules:
         return matched, 0, [], []
-    for source in (loaded(), hooked):
+    for source in (loaded() if all_loaded else (), hooked):
         for module, name, code in source:
             key = (code.co_filename, code.co_firstlineno, name)
-            if key in seen or not recordable(code):
+            if key in seen or not rules.may_take(code.co_filename) or not recordable(code):
                 continue
             seen.add(key)
             file = rules.file(code.co_filename)
@@ -322,7 +322,7 @@ def applied(rules, hooked):
                     functions += 1
             (names if file.user else packages).append((module, name))
     unmatched = [r for r in rules.rules if r.on == "name" and not r.out and not matched[r.id]]
-    if not unmatched:
+    if not unmatched or not all_loaded:
         return matched, functions, [], []
     near = [module + "." + name for module, name in (names + packages)[:NEAR]]
     return matched, functions, _in_c(unmatched), near
