@@ -20,6 +20,7 @@ func Builtin() []Adapter {
 		Playwright{},
 		CTest{},
 		Meson{},
+		Maven{},
 		Generic{},
 	}
 }
