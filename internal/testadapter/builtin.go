@@ -21,6 +21,7 @@ func Builtin() []Adapter {
 		CTest{},
 		Meson{},
 		Maven{},
+		Gradle{},
 		Generic{},
 	}
 }

@@ -117,7 +117,9 @@ func (x *jvmRun) wired(e *wireEvent) {
 		kept := make([]Frame, 0, len(f.Frames))
 		for _, at := range f.Frames {
 			class := at.Function[:max(strings.LastIndexByte(at.Function, '.'), 0)]
-			if at.File = x.sources.find(class, path.Base(at.File), module); at.File != "" {
+			at.File = x.sources.find(class, path.Base(at.File), module)
+			// The stack of a cause ends as the one around it.
+			if at.File != "" && !(slices.Contains(kept, at) && strings.Contains(f.Message, "\ncaused by ")) {
 				kept = append(kept, at)
 			}
 		}
@@ -136,10 +138,25 @@ var jvmBoth = []*lazyregexp.Regexp{
 func jvmSides(message string) (expected, actual string) {
 	for _, re := range jvmBoth {
 		if m := re.FindStringSubmatch(message); m != nil {
-			return strings.TrimSpace(m[1]), strings.TrimSpace(m[2])
+			return marked(strings.TrimSpace(m[1]), strings.TrimSpace(m[2]))
 		}
 	}
 	return "", ""
+}
+
+// marked takes off the brackets that JUnit 4 puts around where two texts differ: <a[b]c> and <a[x]c>.
+func marked(expected, actual string) (string, string) {
+	cut := func(s string) (before, within, after string, ok bool) {
+		before, rest, ok := strings.Cut(s, "[")
+		within, after, closed := strings.Cut(rest, "]")
+		return before, within, after, ok && closed
+	}
+	b1, w1, a1, ok1 := cut(expected)
+	b2, w2, a2, ok2 := cut(actual)
+	if !ok1 || !ok2 || b1 != b2 || a1 != a2 || w1 == w2 {
+		return expected, actual
+	}
+	return b1 + w1 + a1, b2 + w2 + a2
 }
 
 func (x *jvmRun) End(exit Exit) {
@@ -161,13 +178,33 @@ func (x *jvmRun) End(exit Exit) {
 		x.res.own = &x.totals
 	}
 	if x.seen == 0 && exit.Code == 0 && x.r.Test != "" {
-		x.res.note("no test matches %q: no test was run. A test is class, class#method, or a part of methods' names",
-			x.r.Test)
+		x.unmatched()
 	}
 	if x.sources.cut {
 		x.res.note("the project has more than %d files: places in some are not known", maxJVMWalk)
 	}
+	if len(x.errors) > 0 && !exit.TimedOut {
+		x.out, x.err = ring{}, ring{} // what the build wrote last is its own stack
+	}
 	x.scripted.End(exit)
+}
+
+// unmatched says that no test is meant.
+func (x *jvmRun) unmatched() {
+	text := ""
+	if names := x.sources.near(x.r.Test); len(names) > 0 {
+		text = ". Near it: " + strings.Join(names, ", ")
+	}
+	x.res.note("no test matches %q: a test is class, class#method, or a part of methods' names%s", x.r.Test, text)
+}
+
+// none says whether no file has what was asked for, so that nothing need run.
+func (x *jvmRun) none() bool {
+	if x.choice == nil || len(x.choice.targets) > 0 {
+		return false
+	}
+	x.unmatched()
+	return true
 }
 
 // exit explains how the build ended where no test does.

@@ -2,12 +2,15 @@ package testadapter
 
 import (
 	"io/fs"
+	"iter"
 	"maps"
 	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/strobe-debug/strobe/internal/near"
 )
 
 // jvmSources are the source files of a Java or Kotlin project. A stack names only a class and its file's base name: the
@@ -224,28 +227,62 @@ func (s *jvmSources) packageIn(file string) string {
 	return ""
 }
 
-// declared are the methods of test files whose names contain a text.
+// declared are what of test files a text means: methods whose names contain it, else whole classes where it stands, as
+// in the name that a test is shown by. A method of a class within another is known by its class only.
 func (s *jvmSources) declared(text string) (list []jvmTarget) {
 	const most = 100
-	for _, base := range slices.Sorted(maps.Keys(s.files)) {
-		for _, file := range s.files[base] {
-			body := ""
-			if strings.Contains("/"+file, "/src/test/") || strings.Contains(base, "Test") {
-				body = s.p.read(file)
-			}
-			if !strings.Contains(body, text) {
+	for file, body := range s.tests() {
+		if !strings.Contains(body, text) || len(list) >= most {
+			continue
+		}
+		base := path.Base(file)
+		whole := jvmTarget{class: s.packageIn(file) + strings.TrimSuffix(base, path.Ext(base)), file: file}
+		n := len(list)
+		for line := range strings.Lines(body) {
+			m := jvmMethod.FindStringSubmatch(line)
+			if m == nil || !strings.Contains(m[1]+m[2], text) {
 				continue
 			}
-			class := s.packageIn(file) + strings.TrimSuffix(base, path.Ext(base))
-			for line := range strings.Lines(body) {
-				m := jvmMethod.FindStringSubmatch(line)
-				if m != nil && strings.Contains(m[1]+m[2], text) && len(list) < most {
-					list = append(list, jvmTarget{class: class, method: m[1] + m[2], file: file})
+			one := whole
+			if one.method = m[1] + m[2]; strings.HasPrefix(line, "     ") || strings.HasPrefix(line, "\t\t") {
+				list = append(list[:n], whole)
+				break
+			}
+			list = append(list, one)
+		}
+		if len(list) == n {
+			list = append(list, whole)
+		}
+	}
+	return list
+}
+
+// tests are the files that may have tests, and what they hold.
+func (s *jvmSources) tests() iter.Seq2[string, string] {
+	return func(yield func(file, body string) bool) {
+		for _, base := range slices.Sorted(maps.Keys(s.files)) {
+			for _, file := range s.files[base] {
+				if (strings.Contains("/"+file, "/src/test/") || strings.Contains(base, "Test")) && !yield(file, s.p.read(file)) {
+					return
 				}
 			}
 		}
 	}
-	return list
+}
+
+// near are names of tests that are like a text.
+func (s *jvmSources) near(text string) []string {
+	var names []string
+	for file, body := range s.tests() {
+		class := strings.TrimSuffix(path.Base(file), path.Ext(file))
+		names = append(names, class)
+		for line := range strings.Lines(body) {
+			if m := jvmMethod.FindStringSubmatch(line); m != nil && len(names) < maxNear {
+				names = append(names, class+"#"+m[1]+m[2])
+			}
+		}
+	}
+	return near.Parts(text, names, 5)
 }
 
 // moduleOf is the folder that a JVM's tests ran for, below Root.

@@ -100,7 +100,9 @@ func (a Maven) Start(p *Project, r *Request, emit func(Event)) (Execution, error
 	x.wire, x.exits = x.wired, x.exit
 	if r.Test != "" {
 		x.choice = x.sources.choice(r.Test)
-		x.res.keep = x.choice.keep
+		if x.res.keep = x.choice.keep; x.none() {
+			return x, nil
+		}
 		argv = append(argv, a.chosen(x.sources, dir, x.choice.targets, property)...)
 	}
 	argv = append(argv, r.Args...)

@@ -54,7 +54,8 @@ public final class Spy extends AbstractEventSpy {
         if (config == null) {
             return;
         }
-        if (mojo.getArtifactId().equals("maven-surefire-plugin") && "skip".equals(System.getProperty("strobe.surefire"))) {
+        boolean surefire = mojo.getArtifactId().equals("maven-surefire-plugin");
+        if (surefire && "skip".equals(System.getProperty("strobe.surefire"))) {
             child(config, "skipTests").setValue("true"); // only Failsafe's are asked for
             return;
         }

@@ -107,7 +107,7 @@ public final class Events {
                 try {
                     failure(b, all.get(i), kind);
                 } catch (Throwable thrown) {
-                    b.append("{\"kind\":\"exception\",\"message\":").append(quote(all.get(i).getClass().getName())).append("}");
+                    b.append("{\"kind\":\"exception\",\"message\":" + quote(all.get(i).getClass().getName()) + "}");
                 }
             }
             b.append("]");
@@ -116,7 +116,8 @@ public final class Events {
     }
 
     private static String about(String type, String id, String name) {
-        return ",\"id\":" + quote(id) + ",\"name\":" + quote(name) + ",\"suite\":" + quote(type) + ",\"file\":" + quote(DIR);
+        return ",\"id\":" + quote(id) + ",\"name\":" + quote(name) + ",\"suite\":" + quote(type)
+                + ",\"file\":" + quote(DIR);
     }
 
     /** The failures of assertAll and soft assertions, or the one. */
@@ -171,9 +172,9 @@ public final class Events {
             if (e.getFileName() == null || n >= 2 * MAX_FRAMES) {
                 continue;
             }
-            b.append(n++ > 0 ? "," : "").append("{\"function\":").append(quote(e.getClassName() + "." + e.getMethodName()));
-            b.append(",\"file\":").append(quote(e.getFileName())).append(",\"line\":").append(Math.max(e.getLineNumber(), 0));
-            b.append("}");
+            b.append(n++ > 0 ? "," : "");
+            b.append("{\"function\":" + quote(e.getClassName() + "." + e.getMethodName()));
+            b.append(",\"file\":" + quote(e.getFileName()) + ",\"line\":" + Math.max(e.getLineNumber(), 0) + "}");
             if (n % MAX_FRAMES == 0) {
                 break;
             }
