@@ -24,7 +24,8 @@ type jvmRun struct {
 	errors   []string // the first lines with errors
 	totals   Totals
 	counted  bool
-	died     int // the exit code of a JVM of tests; 0: none died
+	died     int            // the exit code of a JVM of tests; 0: none died
+	attempts map[string]int // by ID, where the build runs failing tests again; nil: it does not
 }
 
 func (x *jvmRun) Next() (*Step, error) {
@@ -95,6 +96,9 @@ func (x *jvmRun) wired(e *wireEvent) {
 		}
 		x.res.emit(Event{Kind: PhaseChanged, Phase: phase, Text: e.Text})
 		return
+	case "reruns":
+		x.attempts = map[string]int{}
+		return
 	case "start", "end":
 	default:
 		return
@@ -108,6 +112,13 @@ func (x *jvmRun) wired(e *wireEvent) {
 	e.Line = x.sources.line(e.File, method)
 	if module != "." {
 		e.ID = module + "::" + e.ID
+	}
+	if e.E == "end" && x.attempts != nil {
+		x.attempts[e.ID]++
+		if e.Attempts = x.attempts[e.ID]; e.Fails {
+			e.E = "attempt" // it may pass yet
+		}
+		e.Flaky = e.Attempts > 1 && !e.Fails
 	}
 	for i := range e.Failures {
 		f := &e.Failures[i]
@@ -179,6 +190,9 @@ func (x *jvmRun) End(exit Exit) {
 	}
 	if x.seen == 0 && exit.Code == 0 && x.r.Test != "" {
 		x.unmatched()
+	}
+	if exit.TimedOut && !x.r.Traced {
+		x.res.note("Java's stacks, and who holds a lock, are told of a traced run: give tracePatterns, such as @usercode")
 	}
 	if x.sources.cut {
 		x.res.note("the project has more than %d files: places in some are not known", maxJVMWalk)

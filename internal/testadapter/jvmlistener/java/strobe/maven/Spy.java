@@ -65,6 +65,9 @@ public final class Spy extends AbstractEventSpy {
             paths.setValue(null);
         }
         add(paths, "additionalClasspathElement", jar.getPath());
+        if (!value(config, "rerunFailingTestsCount", project).matches("0?")) {
+            Events.line("{\"e\":\"reruns\"}");
+        }
         boolean junit4 = false;
         boolean other = false;
         for (Artifact a : project.getArtifacts()) {
@@ -86,6 +89,16 @@ public final class Spy extends AbstractEventSpy {
             add(p, "value", "strobe.test.JUnit4Listener");
             properties.addChild(p);
         }
+    }
+
+    /** A number of the configuration, which may be a property's. */
+    private static String value(Xpp3Dom config, String name, MavenProject project) {
+        String v = config.getChild(name) == null ? null : config.getChild(name).getValue();
+        if (v != null && v.startsWith("${")) {
+            String property = v.substring(2, v.length() - 1);
+            v = System.getProperty(property, project.getProperties().getProperty(property));
+        }
+        return v == null ? "" : v;
     }
 
     private static Xpp3Dom child(Xpp3Dom in, String name) {

@@ -82,8 +82,15 @@ public final class Events {
     }
 
     static void skipped(String type, String id, String name, String reason) {
+        skipped(type, id, name, reason, true);
+    }
+
+    /** counted: the runner counts it, which counts a class that is skipped once. */
+    static void skipped(String type, String id, String name, String reason, boolean counted) {
         OPEN.remove(id);
-        line("{\"e\":\"end\"" + about(type, id, name) + ",\"status\":\"skipped\",\"reason\":" + quote(reason) + "}");
+        CURRENT.remove();
+        line("{\"e\":\"end\"" + about(type, id, name) + ",\"status\":\"skipped\",\"reason\":" + quote(reason)
+                + (counted ? "" : ",\"uncounted\":true") + "}");
     }
 
     /** kind is how a failure is called that is no assertion's. */

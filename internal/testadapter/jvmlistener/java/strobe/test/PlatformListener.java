@@ -50,19 +50,19 @@ public final class PlatformListener implements TestExecutionListener {
         if (!t.isTest()) {
             for (TestIdentifier below : plan.getDescendants(t)) {
                 if (below.isTest()) {
+                    skip(below, reason, !told);
                     told = true;
-                    skip(below, reason);
                 }
             }
         }
         if (!told) {
-            skip(t, reason);
+            skip(t, reason, true);
         }
     }
 
-    private void skip(TestIdentifier t, String reason) {
+    private void skip(TestIdentifier t, String reason, boolean counted) {
         Name n = new Name(t);
-        Events.skipped(n.type, n.id, n.name, reason);
+        Events.skipped(n.type, n.id, n.name, reason, counted);
     }
 
     @Override

@@ -5,6 +5,10 @@ public class MavenProject {
         return null;
     }
 
+    public java.util.Properties getProperties() {
+        return null;
+    }
+
     public java.util.Set<org.apache.maven.artifact.Artifact> getArtifacts() {
         return null;
     }
