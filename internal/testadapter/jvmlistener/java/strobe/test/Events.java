@@ -85,7 +85,7 @@ public final class Events {
         skipped(type, id, name, reason, true);
     }
 
-    /** counted: the runner counts it, which counts a class that is skipped once. */
+    /** Not counted are tests of a class that is skipped: some versions of Surefire count each, some the class. */
     static void skipped(String type, String id, String name, String reason, boolean counted) {
         OPEN.remove(id);
         CURRENT.remove();

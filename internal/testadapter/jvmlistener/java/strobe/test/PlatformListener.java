@@ -50,7 +50,7 @@ public final class PlatformListener implements TestExecutionListener {
         if (!t.isTest()) {
             for (TestIdentifier below : plan.getDescendants(t)) {
                 if (below.isTest()) {
-                    skip(below, reason, !told);
+                    skip(below, reason, false);
                     told = true;
                 }
             }
