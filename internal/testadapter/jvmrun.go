@@ -21,6 +21,7 @@ type jvmRun struct {
 	tool     string
 	splitter [2]lineSplitter
 	compile  []Failure
+	broken   bool     // the build says that something does not compile: tests may print what looks like a compiler's words
 	errors   []string // the first lines with errors
 	totals   Totals
 	counted  bool
@@ -50,7 +51,9 @@ var (
 	jvmDetail = lazyregexp.MustCompile(`^(?:\[ERROR\])?\s+(symbol|location|required|found|reason)\s*: *(.+)$`)
 	jvmTotals = lazyregexp.MustCompile(
 		`^\[\w+\] Tests run: (\d+), Failures: (\d+), Errors: (\d+), Skipped: (\d+)(?:, Flakes: \d+)?$`)
-	jvmDied = lazyregexp.MustCompile(`(?:Process Exit Code: |finished with non-zero exit value )(\d+)`)
+	jvmDied = lazyregexp.MustCompile(
+		`(?:Process Exit Code: |Gradle Test Executor \d+' finished with non-zero exit value )(\d+)`)
+	jvmBroken = lazyregexp.MustCompile(`(?i)^(?:\[ERROR\] |> ).*\bcompilation (?:failure|failed|error)`)
 )
 
 // said reads a line of the build's output.
@@ -76,6 +79,7 @@ func (x *jvmRun) said(line string) {
 			x.totals.Skipped += number(m[4])
 			x.totals.Passed += number(m[1]) - number(m[2]) - number(m[3]) - number(m[4])
 		}
+		x.broken = x.broken || jvmBroken.MatchString(line)
 		if m := jvmDied.FindStringSubmatch(line); m != nil && x.died == 0 {
 			x.died = number(m[1])
 		}
@@ -182,13 +186,13 @@ func (x *jvmRun) End(exit Exit) {
 	for i := range x.splitter {
 		x.splitter[i].Close()
 	}
-	if x.died != 0 && !exit.TimedOut && !exit.Canceled {
+	if x.died != 0 && exit.Code != 0 && !exit.TimedOut && !exit.Canceled {
 		if exit.Code, exit.Signal = x.died, shellSignal(x.died); len(x.res.open) == 0 {
 			x.res.troubled("(run)", "", Failure{Kind: "crash", Signal: exit.Signal,
 				Message: fmt.Sprintf("a JVM of tests ended with code %d while none of its tests ran: ", x.died) + x.why()})
 		}
 	}
-	if len(x.compile) > 0 {
+	if x.broken && len(x.compile) > 0 && exit.Code != 0 {
 		t := &Test{ID: "(build)", Name: "(build)", File: x.compile[0].File, Status: Errored, Fails: true, Failures: x.compile}
 		x.res.uncounted(t)
 		x.res.note("the project does not compile: tests that need what does not did not run")
