@@ -20,6 +20,8 @@ func Builtin() []Adapter {
 		Playwright{},
 		CTest{},
 		Meson{},
+		Maven{},
+		Gradle{},
 		Generic{},
 	}
 }

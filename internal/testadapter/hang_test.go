@@ -161,6 +161,25 @@ func hangs(t *testing.T, c *hanging) {
 	}
 }
 
+// TestSoakMavenHangs: the test is known that ran when the run was over, and no JVM is left.
+func TestSoakMavenHangs(t *testing.T) {
+	strobetest.Soak(t)
+	hangs(t, &hanging{name: "maven", a: testadapter.Maven{}, test: "com.example.OldTest#waits",
+		project: func(t *testing.T) *testadapter.Project {
+			p := mavenSuite(t, "maven-junit4")
+			if err := os.Remove(filepath.Join(p.Root, "src/test/java/com/example/TableTest.java")); err != nil {
+				t.Fatal(err) // which of two classes is first is the file system's
+			}
+			text := "package com.example;\npublic class OldTest {\n  @org.junit.Test public void waits() throws Exception {\n" +
+				"    new java.io.File(System.getenv(\"STROBE_BEGUN\")).createNewFile();\n    Thread.sleep(1_000_000);\n  }\n}\n"
+			if err := os.WriteFile(filepath.Join(p.Root, "src/test/java/com/example/OldTest.java"), []byte(text),
+				0o600); err != nil {
+				t.Fatal(err)
+			}
+			return p
+		}})
+}
+
 // statuses are tests with what became of them, one a line.
 func statuses(all map[string]*testadapter.Test) string {
 	var b strings.Builder

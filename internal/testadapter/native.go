@@ -279,8 +279,8 @@ func (n *native) cutOff(test *Test, x Exit, t *task, others int) {
 func (n *native) death(x Exit, t *task) Failure {
 	f := Failure{Kind: "exit", Message: fmt.Sprintf("the process left with code %d while this test ran", x.Code)}
 	signal := x.Signal
-	if x.Signal == "" && x.Code > 128 && x.Code < 128+len(signals) { // as shells and drivers pass it on
-		signal = signals[x.Code-128]
+	if signal == "" {
+		signal = shellSignal(x.Code)
 	}
 	switch {
 	case x.TimedOut:
@@ -318,6 +318,14 @@ func (n *native) death(x Exit, t *task) Failure {
 var signals = []string{"", "SIGHUP", "SIGINT", "SIGQUIT", "SIGILL", "SIGTRAP", "SIGABRT", "SIGBUS", "SIGFPE", "SIGKILL",
 	"SIGUSR1",
 	"SIGSEGV", "SIGUSR2", "SIGPIPE", "SIGALRM", "SIGTERM"}
+
+// shellSignal is the signal that an exit code means, as shells and drivers pass it on; "" where it means none.
+func shellSignal(code int) string {
+	if code > 128 && code < 128+len(signals) {
+		return signals[code-128]
+	}
+	return ""
+}
 
 // blame adds what a runtime said to a failure.
 func (n *native) blame(f Failure, r *report.Report) Failure {

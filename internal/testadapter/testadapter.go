@@ -102,7 +102,7 @@ type Step struct {
 	// that time is not of the run's limit.
 	Builds bool
 	// Drivers are the names of programs (the base of their image's path) that only start the tests' own: cargo, rustc, go,
-	// npx. They are not traced and not looked at when a test seems stuck.
+	// npx; "java a.b.Main" is java with that argument. They are not traced and not looked at when a test seems stuck.
 	Drivers []string
 }
 

@@ -15,6 +15,11 @@ func (Jest) Interpreted()     {}
 func (Mocha) Interpreted()    {}
 func (NodeTest) Interpreted() {}
 
+// A JVM's classes are known when they are loaded.
+
+func (Maven) Interpreted()  {}
+func (Gradle) Interpreted() {}
+
 // Go's programs of tests are gone, and have no debug information in a run that is not traced.
 
 func (Go) Interpreted() {}

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
 	"syscall"
 
+	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/stuck"
 )
 
@@ -163,7 +163,7 @@ func (f *family) own() []stuck.Process {
 			if err != nil {
 				continue
 			}
-			r.driver, r.named = slices.Contains(f.drivers, filepath.Base(exe)), r.Image != ""
+			r.driver, r.named = collector.Drives(f.drivers, exe, pid), r.Image != ""
 			if !r.driver && !r.stray {
 				f.exes[exe] = true
 				f.met(exe)

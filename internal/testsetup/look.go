@@ -214,8 +214,11 @@ func choose(r *Request, all []*found) (*found, error) {
 		for _, o := range elsewhere {
 			if names := r.Project.Find(".", regexp.MustCompile(`^`+strings.ReplaceAll(regexp.QuoteMeta(o.name), `\*`, `.*`)+`$`),
 				1); len(names) > 0 && !strings.Contains(names[0], "/") {
-				return nil, fault.New(fault.Unsupported, "debug_test runs any command: framework generic, command "+
-					quoteJSON(o.command)+". For another language give language.",
+				hint := "debug_test runs any command: framework generic, command " + quoteJSON(o.command)
+				if o.what == "Maven" || o.what == "Gradle" {
+					hint = "Write one below src/test/java; debug_test runs it"
+				}
+				return nil, fault.New(fault.Unsupported, hint+". For another language give language.",
 					"%s is a project of %s, which debug_setup_tests has no plan for", names[0], o.what)
 			}
 		}

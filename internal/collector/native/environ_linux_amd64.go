@@ -23,6 +23,9 @@ func (t *target) begins(pid, tid int) {
 	if err != nil {
 		return
 	}
+	if collector.Drives(t.cmd.Drivers, path, pid) {
+		return
+	}
 	img := collector.Image{PID: pid, Path: path, Args: zeroSeparated(pid, "cmdline"),
 		Env: func() []string { return zeroSeparated(pid, "environ") }}
 	add := t.cmd.Starting(img)

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/collector"
@@ -127,7 +125,7 @@ func (t *target) drives(p *process) bool {
 		return false
 	}
 	exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", p.pid))
-	return err == nil && slices.Contains(t.cmd.Drivers, filepath.Base(exe))
+	return err == nil && collector.Drives(t.cmd.Drivers, exe, p.pid)
 }
 
 // endedBefore reports whether err comes of the process's end, which is noticed a moment later: its memory reads as

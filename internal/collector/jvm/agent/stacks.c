@@ -125,7 +125,7 @@ static void say_stack(JNIEnv *jni, struct text *t, const jvmtiStackInfo *s) {
     for (jint i = 0; i < n; i++)
         if (!place_of(jni, s->frame_buffer[i].method, s->frame_buffer[i].location, &p[i]))
             p[i].hidden = 1;
-    while (first < n - 1 && p[first + 1].system)
+    while (first < n - 1 && p[first].system && p[first + 1].system)
         first++;
     for (jint i = 0; i < n; i++) {
         if (!p[i].hidden && (i >= first || first == n - 1)) {

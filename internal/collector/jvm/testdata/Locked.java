@@ -51,7 +51,13 @@ class Locked {
 
     public static void main(String[] args) throws Exception {
         start("first", Locked::one);
-        start("second", Locked::two);
+        start("second", () -> {
+            try { // as runners of tests call their tests
+                Locked.class.getDeclaredMethod("two").invoke(null);
+            } catch (ReflectiveOperationException e) {
+                System.exit(4);
+            }
+        });
         while (System.in.read() >= 0) {
         }
     }

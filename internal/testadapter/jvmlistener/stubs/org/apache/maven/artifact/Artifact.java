@@ -1,0 +1,7 @@
+package org.apache.maven.artifact;
+
+public interface Artifact {
+    String getGroupId();
+
+    String getArtifactId();
+}

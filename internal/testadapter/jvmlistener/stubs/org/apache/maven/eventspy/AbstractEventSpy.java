@@ -1,0 +1,5 @@
+package org.apache.maven.eventspy;
+
+public abstract class AbstractEventSpy implements EventSpy {
+    public void onEvent(Object event) throws Exception {}
+}

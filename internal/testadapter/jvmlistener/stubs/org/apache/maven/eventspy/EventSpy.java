@@ -1,0 +1,3 @@
+package org.apache.maven.eventspy;
+
+public interface EventSpy {}
