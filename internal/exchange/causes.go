@@ -265,7 +265,9 @@ func (f *finder) receivedBefore(x *Exchange) (cause *Exchange, one bool) {
 		from = x.conn.client.opened
 	}
 	lane := f.lanes[laneKey{from.Session, from.Thread}]
-	i, sent := f.place[from]-1, 0 // requests since what was received
+	lane = lane[:f.place[from]]
+	lane = lane[max(len(lane)-maxBack, 0):] // a thread that only sends is not looked through for each
+	i, sent := len(lane)-1, 0               // requests since what was received
 	last := x
 	for ; i >= 0 && !receives(lane[i]); i-- {
 		if of := f.r.Of(lane[i]); of != nil && of != last && lane[i].What == "send" {
@@ -293,6 +295,9 @@ func (f *finder) receivedBefore(x *Exchange) (cause *Exchange, one bool) {
 	}
 	return causes[max(len(came)-1-sent, 0)], len(came) == 1
 }
+
+// maxBack bounds how many calls of a thread are looked at for the one that it received last.
+const maxBack = 500
 
 func receives(c *Call) bool { return c.What == "receive" && c.Bytes > 0 }
 

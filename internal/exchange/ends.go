@@ -106,7 +106,11 @@ func (b *joiner) sides(calls []*Call) {
 			}
 		case "send", "receive":
 			if c.Bytes > 0 && c.Error == "" {
-				map[bool]*stream{true: &s.out, false: &s.in}[c.What == "send"].add(c)
+				if c.What == "send" {
+					s.out.add(c)
+				} else {
+					s.in.add(c)
+				}
 				s.learn(c)
 			}
 		}

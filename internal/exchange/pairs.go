@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"cmp"
+	"sort"
 	"strings"
 
 	"github.com/strobe-debug/strobe/internal/sorting"
@@ -16,7 +17,6 @@ type head struct {
 	out, in *Call // that sent its first byte, that received it
 	request bool
 	at0     int64 // when it was there, at the end that is gone by
-	x       *Exchange
 }
 
 // heads are those of what went one way.
@@ -167,25 +167,18 @@ func answered(queue, xs []*Exchange, h *head) []*Exchange {
 	}
 	x := queue[0]
 	x.Status, x.Answer, x.answerAt = h.part.Status, h.part.Answer, h.at
-	x.Answered, x.Got, h.x = h.out, h.in, x
+	x.Answered, x.Got = h.out, h.in
 	return queue[1:]
 }
 
 // came reports whether anything came back between a request and the next one.
 func (c *conn) came(x *Exchange, next *head) bool {
-	s, from := c.client, x.Sent
-	if s == nil {
+	if c.client == nil || x.Sent == nil {
 		return false
 	}
-	if from == nil {
-		return false
-	}
-	for _, p := range s.in.pieces {
-		if p.call.End > from.End && p.call.End < next.at0 {
-			return true
-		}
-	}
-	return false
+	all := c.client.in.pieces
+	i := sort.Search(len(all), func(i int) bool { return all[i].call.End > x.Sent.End })
+	return i < len(all) && all[i].call.End < next.at0
 }
 
 // name fills in the addresses.

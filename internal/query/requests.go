@@ -28,8 +28,8 @@ type requestWriter struct {
 	joined *exchange.Result
 	labels []string
 	pids   []map[int32]bool
+	shown  int // requests at most
 	b      strings.Builder
-	cuts   int // children that are not shown
 }
 
 // Requests is view request: requests as trees of hops across the processes of several sessions, the first of which was
@@ -39,7 +39,7 @@ func Requests(req Request, sets []*SocketCalls) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &requestWriter{f: f, sets: sets}
+	w := &requestWriter{f: f, sets: sets, shown: cmp.Or(min(req.Limit, MaxLimit), defaultTrees)}
 	var notes []string
 	if w.sets, notes = oneClock(sets); len(w.sets[0].Calls) == 0 && f.req.Under == 0 && w.calls() == 0 {
 		return &Result{Events: []Event{}, Hint: strings.Join(append(notes, noSockets(w.sets[0])), " ")}, nil
@@ -53,7 +53,6 @@ func Requests(req Request, sets []*SocketCalls) (*Result, error) {
 	a := &asker{filters: f}
 	for n := 0; ; n++ {
 		w.b.Reset()
-		w.cuts = 0
 		w.write(roots)
 		all := append(slices.Clone(notes), a.paged(res, w.b.String(), a.budget())...)
 		res.Hint = strings.Join(append(all, w.notes(roots)...), " ")
@@ -139,7 +138,7 @@ func (w *requestWriter) roots() ([]*exchange.Exchange, error) {
 	for _, x := range w.joined.All {
 		took := x.Took()
 		if x.Cause == nil && took >= w.f.req.MinDurationNs && (w.f.req.MaxDurationNs == 0 || took <= w.f.req.MaxDurationNs) &&
-			w.fits(x) {
+			w.fits(x, 0) {
 			roots = append(roots, x)
 		}
 	}
@@ -152,8 +151,14 @@ func (w *requestWriter) roots() ([]*exchange.Exchange, error) {
 	return roots, nil
 }
 
-// fits reports whether a request is one that message asks for.
-func (w *requestWriter) fits(x *exchange.Exchange) bool {
+// fits reports whether a request, or one that it led to, is one that message asks for.
+func (w *requestWriter) fits(x *exchange.Exchange, depth int) bool {
+	return w.matches(x) || depth < maxHopDepth && slices.ContainsFunc(x.Children, func(c *exchange.Exchange) bool {
+		return w.fits(c, depth+1)
+	})
+}
+
+func (w *requestWriter) matches(x *exchange.Exchange) bool {
 	if len(w.f.message) == 0 {
 		return true
 	}
@@ -205,10 +210,7 @@ func (w *requestWriter) ofEvent() (roots []*exchange.Exchange, err error) {
 // write writes the requests and all that they led to.
 func (w *requestWriter) write(roots []*exchange.Exchange) {
 	w.head(roots)
-	n := w.f.req.Limit
-	if n == DefaultLimit {
-		n = defaultTrees
-	}
+	n := w.shown
 	if w.f.req.Under != 0 {
 		n = len(roots)
 	}
@@ -253,7 +255,9 @@ func (w *requestWriter) head(roots []*exchange.Exchange) {
 func (w *requestWriter) tree(x *exchange.Exchange, depth int) {
 	w.line(x, depth)
 	if depth == maxHopDepth {
-		w.cuts += len(x.Children)
+		if n := len(x.Children); n > 0 {
+			fmt.Fprintf(&w.b, "%s…+%d below\n", strings.Repeat("  ", depth+1), n)
+		}
 		return
 	}
 	for i, c := range x.Children {
@@ -264,7 +268,6 @@ func (w *requestWriter) tree(x *exchange.Exchange, depth int) {
 				ns += r.Took()
 			}
 			fmt.Fprintf(&w.b, "%s…+%d, %s\n", strings.Repeat("  ", depth+1), len(rest), duration(ns))
-			w.cuts += len(rest)
 			break
 		}
 		w.tree(c, depth+1)
