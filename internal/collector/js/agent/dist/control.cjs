@@ -415,7 +415,7 @@ function control({ folder, parts, set, hello, descriptor, inspector }) {
   const end = () => {
     shared.end();
     if (link.points) link.points.end();
-    if (inspector) import_node_worker_threads.default.parentPort.postMessage({ m: "close" });
+    if (inspector && inspector.url) import_node_worker_threads.default.parentPort.postMessage({ m: "close" });
     socket.destroy();
     channel.close();
     if (import_node_worker_threads.default.parentPort.close) import_node_worker_threads.default.parentPort.close();

@@ -26,7 +26,7 @@ function control({ folder, parts, set, hello, descriptor, inspector }) {
   const end = () => {
     shared.end();
     if (link.points) link.points.end();
-    if (inspector) worker.parentPort.postMessage({ m: 'close' });
+    if (inspector && inspector.url) worker.parentPort.postMessage({ m: 'close' });
     socket.destroy();
     channel.close();
     if (worker.parentPort.close) worker.parentPort.close();
