@@ -265,7 +265,7 @@ func TestRefused(t *testing.T) {
 			"node, vitest, jest, mocha, bun"},
 		{map[string]string{"package.json": "{}", "a.js": ""}, "", "playwright", fault.Unsupported, "npm init playwright"},
 		{nil, "cobol", "", fault.ValidationError, "typescript"},
-		{map[string]string{"pom.xml": "<project/>"}, "", "", fault.Unsupported, "mvn test"},
+		{map[string]string{"pom.xml": "<project/>"}, "", "", fault.Unsupported, "below src/test/java; debug_test runs it"},
 		{map[string]string{"configure.ac": "", "Makefile": "", "a.c": ""}, "", "", fault.Unsupported, "make check"},
 	} {
 		a, _, err := plan(t, x.files, everything, x.language, x.framework)
