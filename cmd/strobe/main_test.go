@@ -392,9 +392,7 @@ func mustCall(t *testing.T, ctx context.Context, cs *sdk.ClientSession, tool str
 
 func TestBinaryIsSmall(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "strobe")
-	// as make build does
-	cmd := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-ldflags", "-s -w -funcalign=16", "-o", out, ".")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	cmd := exec.Command("make", "-C", strobetest.Root(t), "build", "BIN="+out, "VCS=false")
 	if b, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, b)
 	}

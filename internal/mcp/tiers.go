@@ -20,7 +20,7 @@ var askTools = []struct {
 	name, text string
 	shown      []string
 }{
-	{"debug_launch", "Run a program; record its output and calls of what trace selects (@usercode: all of " +
+	{"debug_launch", "Run a program; record output and the calls that trace selects (@usercode: all of " +
 		"the project).", []string{"command", "args", "projectRoot", "trace"}},
 	{"debug_query", "Ask a session. view: summary first; invariants: which calls break what others keep; check a claim " +
 		"(x >= 0 whenever ok); why: event under; diff: two sessions, or by claim; object: its life; coverage: what " +
@@ -28,7 +28,7 @@ var askTools = []struct {
 		[]string{"sessionId", "view", "function", "claim", "under", "object", "against", "afterEventId"}},
 	{"debug_trace", "Trace more or fewer functions: ns::fn, ns::**, @file:NAME.",
 		[]string{"sessionId", "add", "remove"}},
-	{"debug_test", "Run tests. compare: first call that differs between failing and passing.",
+	{"debug_test", "Run tests. compare: first call that differs; races: of threads.",
 		[]string{"action", "projectRoot", "test", "testRunId", "waitMs"}},
 	{"debug_session", "Sessions; stop ends the program.", []string{"action", "sessionId"}},
 }
