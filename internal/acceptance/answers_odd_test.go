@@ -281,3 +281,32 @@ func TestNothingOfUsercode(t *testing.T) {
 		t.Errorf("hint: %q", r.Hint)
 	}
 }
+
+// TestEndedFromOutside: calls that are open when somebody ends the program are no errors; those of a crash are.
+func TestEndedFromOutside(t *testing.T) {
+	path := strobetest.BuildSource(t, "c", "gcc-O1", "ended", `#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+__attribute__((noinline)) int waits(int n) { if (n) raise(n); puts("here"); fflush(stdout); pause(); return n; }
+int main(int argc, char **argv) { return waits(argc > 1 ? SIGSEGV : 0) + 1; }
+`)
+	s := strobetest.Start(t, nil)
+	for _, sig := range []string{"SIGTERM", "SIGINT", "SIGKILL", "SIGSEGV"} {
+		var argv []string
+		if sig == "SIGSEGV" {
+			argv = []string{"crash"}
+		}
+		l := s.Launch(t, path, filepath.Dir(path), argv, args{"trace": []string{"waits"}})
+		if argv == nil {
+			strobetest.Eventually(t, time.Minute, "its line", func() bool {
+				return strings.Contains(s.Output(t, l.SessionID, "stdout"), "here")
+			})
+			s.Call(t, "debug_session", args{"sessionId": l.SessionID, "action": "signal", "signal": sig}, nil)
+		}
+		s.WaitEnd(t, l.SessionID, endLimit)
+		row := statsRow(s.Query(t, l.SessionID, args{"view": "stats"}).Stats, "waits")
+		if want := int64(len(argv)); row["calls"] != 1 || row["errors"] != want {
+			t.Errorf("%s: %v, want 1 call and %d errors", sig, row, want)
+		}
+	}
+}

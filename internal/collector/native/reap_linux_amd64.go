@@ -7,6 +7,7 @@ import (
 	"github.com/strobe-debug/strobe/internal/collector"
 	"github.com/strobe-debug/strobe/internal/event"
 	"github.com/strobe-debug/strobe/internal/ring"
+	"golang.org/x/sys/unix"
 )
 
 // reap frees the rings of ended threads and finishes ended processes. True when the last process is gone.
@@ -105,7 +106,8 @@ func (d *drainer) closing(p *process) emit {
 	if p.dead.Load() && p.endTS != 0 {
 		ts = p.endTS
 	}
-	crashed := p.dead.Load() && p.exit.Signal != ""
+	// What others end it with is no error of its calls.
+	crashed := p.dead.Load() && isCoreSignal(unix.SignalNum(p.exit.Signal))
 	return func(l *lane, f frame, flags event.Flags) {
 		if !crashed {
 			flags |= event.AtEnd
