@@ -19,6 +19,9 @@ type Injector interface {
 	// Handler returns where a process handles a signal, 0 or 1 where it does not, and the flags of that: those of
 	// sigaction.
 	Handler(ctx context.Context, pid int, signal syscall.Signal) (address, flags uint64, err error)
+	// Raise sends a signal to a process's first thread where that computes, or waits in one of the system calls of in,
+	// which do not fail by it. Else nothing is sent, and blocked is the number of the call in which it is; -1: it was sent.
+	Raise(ctx context.Context, pid int, signal syscall.Signal, in []int) (blocked int, err error)
 }
 
 // Script is what a thread of ours does in a process: calls of C functions that one of its files exports.

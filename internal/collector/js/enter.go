@@ -29,7 +29,9 @@ const (
 	restarts = 0x10000000
 	// opensWithin is how long Node may take to open its inspector: a thread of its own does it.
 	opensWithin = 5 * time.Second
-	opensLook   = 5 * time.Millisecond
+	// calmWithin is for how long a moment is looked for at which the signal does no harm.
+	calmWithin = 500 * time.Millisecond
+	opensLook  = 5 * time.Millisecond
 	// inspectorPort is where Node listens if nobody says otherwise.
 	inspectorPort = 9229
 	// turnsWithin is how long the program's thread may take to let the agent in, which it does also within a loop.
@@ -109,7 +111,7 @@ func (rt *Runtime) enter(ctx context.Context, img collector.Image, in collector.
 	case flags&restarts != 0:
 		return stays("it has a handler of its own for SIGUSR1, which else opens Node's inspector")
 	}
-	insp, at, err := open(ctx, img.PID)
+	insp, at, err := open(ctx, in, img.PID)
 	if err != nil {
 		return stays("%v", err)
 	}
@@ -149,15 +151,37 @@ func inspectors(img collector.Image) []netip.AddrPort {
 		func(at netip.AddrPort) bool { return !slices.Contains(ports, at.Port()) })
 }
 
-// open has a Node open its inspector, where it likes to.
-func open(ctx context.Context, pid int) (*inspector, netip.AddrPort, error) {
-	before := iochan.Listening(pid)
-	p, err := os.FindProcess(pid)
-	if err == nil {
-		err = p.Signal(sigUSR1)
+// calm are the system calls in which Node's thread may be met by a signal: its event loop and waits for other threads
+// go on behind it. Others, a readSync of standard input, would fail by it with EINTR, and the program with them.
+var calm = []int{202, 232, 281, 441} // futex, epoll_wait, epoll_pwait, epoll_pwait2 on x86-64
+
+// raise sends a Node the signal when it does no harm.
+func raise(ctx context.Context, in collector.Injector, pid int) error {
+	for began := time.Now(); ; {
+		blocked, err := in.Raise(ctx, pid, sigUSR1, calm)
+		if err != nil {
+			return fmt.Errorf("SIGUSR1 could not be sent to it: %w", err)
+		}
+		if blocked < 0 {
+			return nil
+		}
+		if time.Since(began) > calmWithin {
+			return fmt.Errorf("its thread is in a system call (number %d) that SIGUSR1, which opens its inspector, would have "+
+				"fail, as the reading of a file or of standard input", blocked)
+		}
+		select {
+		case <-time.After(opensLook):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
-	if err != nil {
-		return nil, netip.AddrPort{}, fmt.Errorf("SIGUSR1 could not be sent to it: %w", err)
+}
+
+// open has a Node open its inspector, where it likes to.
+func open(ctx context.Context, in collector.Injector, pid int) (*inspector, netip.AddrPort, error) {
+	before := iochan.Listening(pid)
+	if err := raise(ctx, in, pid); err != nil {
+		return nil, netip.AddrPort{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, opensWithin)
 	defer cancel()

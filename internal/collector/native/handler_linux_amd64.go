@@ -5,9 +5,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"os"
+	"slices"
 	"syscall"
 
 	"github.com/strobe-debug/strobe/internal/fault"
+	"github.com/strobe-debug/strobe/internal/ptrace"
 	"golang.org/x/sys/unix"
 )
 
@@ -32,4 +34,39 @@ func (t *target) Handler(ctx context.Context, pid int, signal syscall.Signal) (a
 		return errors.Join(err, uerr)
 	})
 	return binary.LittleEndian.Uint64(action[:]), binary.LittleEndian.Uint64(action[8:]), err
+}
+
+// Raise implements collector.Injector. The thread stands meanwhile, so that it is where it was when the signal comes.
+func (t *target) Raise(ctx context.Context, pid int, signal syscall.Signal, in []int) (blocked int, err error) {
+	p := t.processOf(pid)
+	if p == nil {
+		return 0, fault.New(fault.ProcessExited, "Find its new number with pgrep.", "process %d has ended", pid)
+	}
+	blocked = -1
+	err = t.tracer.Do(ctx, func() error {
+		th := p.threads[pid]
+		harmed := func(nr int64) bool { return nr >= 0 && !slices.Contains(in, int(nr)) }
+		if nr, _, running := blockedPC(pid, pid); !running && harmed(nr) {
+			blocked = int(nr)
+			return nil
+		}
+		if th == nil {
+			return ptrace.ErrGone
+		}
+		resume, ok := p.halt(th)
+		if !ok {
+			return ptrace.ErrGone
+		}
+		defer resume()
+		regs, err := ptrace.GetRegs(pid)
+		if err != nil {
+			return err
+		}
+		if nr := int64(regs.Orig_rax); harmed(nr) {
+			blocked = int(nr)
+			return nil
+		}
+		return unix.Tgkill(pid, pid, signal)
+	})
+	return blocked, err
 }

@@ -3,8 +3,7 @@
 static int depth(int n) {
   if (n == 0)
     return 0;
-  int r = depth(n - 1);
-  return r + 1;
+  return depth(n - 1) + 1;
 }
 static int sum(const int *v, int n) {
   int s = 0;
