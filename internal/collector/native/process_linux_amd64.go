@@ -193,6 +193,7 @@ func newProcess(t *target, pid int) (*process, error) {
 		unwindID: map[uint64]bool{}, traps: map[uint64]*trap{}, ready: make(chan struct{})}
 	hooks := []*hooked{nil} // hook 0 is nobody's
 	p.hooks.Store(&hooks)
+	p.threadName(pid, pid) // it may have ended when its first record is read
 	p.inArena.Store(&[]ring.Arena{})
 	return p, nil
 }
