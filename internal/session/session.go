@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -422,8 +423,11 @@ func (s *Session) State(ctx context.Context) (*State, error) {
 		st.Status = Paused
 	}
 	var late []string
+	var full error // what was recorded last waits for room on the disk
 	if err := s.Flush(use); err != nil && (s.sink == nil || s.sink.err() == nil) {
-		late = append(late, fmt.Sprintf("counts may lag: %v", err))
+		if full = err; fault.CodeOf(err) != fault.StorageFull {
+			late, full = append(late, fmt.Sprintf("counts may lag: %v", err)), nil
+		}
 	}
 	stats := db.Stats()
 	st.Total, st.Evicted, st.Dropped = stats.Total(), stats.Evicted, s.Dropped()
@@ -440,7 +444,7 @@ func (s *Session) State(ctx context.Context) (*State, error) {
 		}
 	}
 	if s.sink != nil {
-		st.StoreError = s.sink.err()
+		st.StoreError = cmp.Or(s.sink.err(), full)
 	}
 	if stats.Events[event.Crash] > 0 {
 		if st.Crash, err = newestCrash(use, db); err != nil {
