@@ -18,10 +18,13 @@ func (h *hunter) tell(f *found) error {
 		if err != nil {
 			return err
 		}
-		if h.failed(&e) {
-			if h.r.Meanwhile = h.meanwhile(visits); len(h.r.Meanwhile) > 0 {
-				return nil
-			}
+		did := h.meanwhile(visits)
+		if len(did) > 0 && h.failed(&e) {
+			h.r.Meanwhile = did
+			return nil
+		}
+		if len(h.r.Meanwhile) == 0 { // looking slows them, so that it may not fail: this is what they do all the same
+			h.r.Meanwhile = did
 		}
 	}
 	return nil
