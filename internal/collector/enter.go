@@ -20,7 +20,7 @@ type Injector interface {
 	// sigaction.
 	Handler(ctx context.Context, pid int, signal syscall.Signal) (address, flags uint64, err error)
 	// Raise sends a signal to a process's first thread where that computes, or waits in one of the system calls of in,
-	// which do not fail by it. Else nothing is sent, and blocked is the number of the call in which it is; -1: it was sent.
+	// which do not fail by it. Else nothing is sent, and blocked is the number of the call that it is in; -1: it was sent.
 	Raise(ctx context.Context, pid int, signal syscall.Signal, in []int) (blocked int, err error)
 }
 
