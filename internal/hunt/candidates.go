@@ -1,8 +1,10 @@
 package hunt
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
+	"iter"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -101,22 +103,30 @@ func under(root, file string) bool {
 // endbr is an instruction that marks where jumps may lead, which the decoder does not know.
 var endbr = []byte{0xf3, 0x0f, 0x1e, 0xfa}
 
+// instructions walks through code, from its beginning to the first instruction that is not known.
+func instructions(code []byte) iter.Seq2[int, x86asm.Inst] {
+	return func(yield func(int, x86asm.Inst) bool) {
+		for at := 0; at < len(code); {
+			if bytes.HasPrefix(code[at:], endbr) {
+				at += len(endbr)
+				continue
+			}
+			inst, err := x86asm.Decode(code[at:], 64)
+			if err != nil || inst.Len == 0 || !yield(at, inst) {
+				return
+			}
+			at += inst.Len
+		}
+	}
+}
+
 // sitesOf are those of one function. Behind an instruction that is not known nothing more is looked at.
 func sitesOf(f *symbol.Function, low uint64, code []byte) (out []*site) {
-	for at := 0; at < len(code); {
-		if len(code)-at >= len(endbr) && string(code[at:at+len(endbr)]) == string(endbr) {
-			at += len(endbr)
-			continue
-		}
-		inst, err := x86asm.Decode(code[at:], 64)
-		if err != nil || inst.Len == 0 {
-			return out
-		}
+	for at, inst := range instructions(code) {
 		if s := siteOf(inst); s != nil {
 			s.addr, s.function = low+uint64(at), f
 			out = append(out, s)
 		}
-		at += inst.Len
 	}
 	return out
 }

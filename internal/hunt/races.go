@@ -87,7 +87,6 @@ type pool struct {
 	hot, cold []*sample
 	hold      time.Duration
 	surveyed  bool
-	news      int // turns until nobody is expected any more
 	given     int
 }
 
@@ -405,20 +404,14 @@ func (h *hunter) before(end uint64) *site {
 	if err != nil {
 		return nil
 	}
-	for at := 0; at < len(code) && at <= int(off); {
-		if strings.HasPrefix(string(code[at:min(len(code), at+4)]), string(endbr)) {
-			at += len(endbr)
-			continue
-		}
-		inst, err := x86asm.Decode(code[at:], 64)
-		if err != nil || inst.Len == 0 {
-			break
-		}
+	for at, inst := range instructions(code) {
 		if at+inst.Len == int(off)+1 {
 			_, ofMemory := inst.Args[0].(x86asm.Mem)
 			return &site{addr: uint64(f.Low) + uint64(at), function: f, inst: inst, writes: ofMemory && !readsOnly(inst.Op)}
 		}
-		at += inst.Len
+		if at > int(off) {
+			break
+		}
 	}
 	return &site{addr: end - 1, function: f}
 }

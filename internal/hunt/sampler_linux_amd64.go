@@ -22,6 +22,7 @@ type sampler struct {
 
 	armed   map[uint64]*armed // by address in the process
 	survey  int               // turns until the look at who comes where ends, 0: it is over
+	news    int               // turns of it until nobody new is expected any more
 	number  int               // of the last hold
 	hold    *holding
 	set     map[int]int  // the hold whose address a thread's debug register has, by thread
@@ -102,11 +103,11 @@ func (s *sampler) turn() {
 		for _, one := range s.pool.all {
 			s.arm(one)
 		}
-		s.pool.news = surveyIdle
+		s.news = surveyIdle
 		return
 	case s.survey > 0:
 		s.survey--
-		if s.pool.news--; s.pool.news > 0 && s.survey > 0 {
+		if s.news--; s.news > 0 && s.survey > 0 {
 			return
 		}
 		s.survey = 0
@@ -158,7 +159,7 @@ func (s *sampler) trapped(tid int, tr *trap, regs *ptrace.Regs) {
 	delete(s.armed, tr.addr)
 	if a == nil || !s.begin(tid, a.s, regs) {
 		if a != nil && s.pool.came(a.s) {
-			s.pool.news = surveyIdle
+			s.news = surveyIdle
 		}
 		ptrace.Cont(tid, 0) //nolint:errcheck // it is gone
 	}
