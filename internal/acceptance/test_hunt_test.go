@@ -10,18 +10,22 @@ import (
 	"github.com/strobe-debug/strobe/internal/strobetest"
 )
 
+// ofHunt builds one of the programs of package hunt's tests.
+func ofHunt(t *testing.T, file string) string {
+	t.Helper()
+	source, err := os.ReadFile(filepath.Join(strobetest.Root(t), "internal", "hunt", "testdata", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := "hunted-" + strings.TrimSuffix(filepath.Base(file), ".c")
+	return strobetest.BuildSource(t, "c", "gcc-O1", name, string(source), "-pthread")
+}
+
 // TestHunt: a race that shows once in some hundred runs is made to show, over MCP and by the command, which repeats it by
 // a plan; a program that is right is said to be.
 func TestHunt(t *testing.T) {
 	strobetest.NeedPtrace(t)
-	build := func(file string) string {
-		source, err := os.ReadFile(filepath.Join(strobetest.Root(t), "internal", "hunt", "testdata", file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return strobetest.BuildSource(t, "c", "gcc-O1", "hunted-"+strings.TrimSuffix(file, ".c"), string(source), "-pthread")
-	}
-	flaky, right := build("6_uaf.c"), build("2_right.c")
+	flaky, right := ofHunt(t, "6_uaf.c"), ofHunt(t, "2_right.c")
 	s := strobetest.Start(t, nil)
 	var r struct {
 		hunt.Result
@@ -69,14 +73,7 @@ func TestHunt(t *testing.T) {
 // not.
 func TestRaces(t *testing.T) {
 	strobetest.NeedPtrace(t)
-	build := func(file string) string {
-		source, err := os.ReadFile(filepath.Join(strobetest.Root(t), "internal", "hunt", "testdata", "races", file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return strobetest.BuildSource(t, "c", "gcc-O1", "raced-"+strings.TrimSuffix(file, ".c"), string(source), "-pthread")
-	}
-	racy, clean := build("halflocked.c"), build("clean.c")
+	racy, clean := ofHunt(t, "races/halflocked.c"), ofHunt(t, "races/clean.c")
 	s := strobetest.Start(t, nil)
 	var r struct {
 		hunt.Races
