@@ -114,8 +114,8 @@ func (d *dwarfData) subprogramAt(m *Module, pc uint64) dieRef {
 // maxLineSteps bounds the rows that are looked at for one with a line.
 const maxLineSteps = 100
 
-// lineAt returns the source position of pc by the line program of u. Optimizers give code that they merged line 0: it
-// gets the position of the code before it, no further back than floor.
+// lineAt returns the source position of pc by the line program of u, the file as it is written there. Optimizers give
+// code that they merged line 0: it gets the position of the code before it, no further back than floor.
 func (u *unit) lineAt(pc, floor uint64) (file string, line int) {
 	t := u.lineTable()
 	if t == nil {
@@ -128,5 +128,5 @@ func (u *unit) lineAt(pc, floor uint64) (file string, line int) {
 	if !ok || row.line == 0 {
 		return "", 0
 	}
-	return t.path(u, uint64(row.file)), int(row.line)
+	return t.written(u, uint64(row.file)), int(row.line)
 }

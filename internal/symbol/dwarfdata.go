@@ -14,6 +14,8 @@ type dwarfData struct {
 	secs  []*infoSec
 	sigs  map[uint64]*unit // type units by signature
 
+	sources *sources
+
 	main     *dwarfFile
 	problems []string
 	release  []func()
@@ -35,8 +37,8 @@ func (d *dwarfData) problem(format string, args ...any) {
 
 // openDWARF reads the unit headers of im, and of the files that they name. beside is the module's
 // own path, next to which .dwo and .dwp files are looked for. It returns nil when there is none.
-func openDWARF(im *image, beside string) *dwarfData {
-	d := &dwarfData{sigs: map[uint64]*unit{}, types: map[dieRef]*Type{}}
+func openDWARF(im *image, beside string, sources *sources) *dwarfData {
+	d := &dwarfData{sigs: map[uint64]*unit{}, types: map[dieRef]*Type{}, sources: sources}
 	f := d.addFile(im, false)
 	if f == nil {
 		return nil
@@ -63,7 +65,7 @@ func (d *dwarfData) close() {
 
 // addFile loads the sections of im. It returns nil when im has no .debug_info.
 func (d *dwarfData) addFile(im *image, dwo bool) *dwarfFile {
-	f := &dwarfFile{im: im, dwo: dwo}
+	f := &dwarfFile{im: im, dwo: dwo, sources: d.sources}
 	suffix := ""
 	if dwo {
 		suffix = ".dwo"

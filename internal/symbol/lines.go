@@ -184,8 +184,13 @@ func (t *lineTable) pathText(u *unit, r *reader, form uint16) []byte {
 	return u.text(u.str(r, form))
 }
 
-// path returns the absolute path of a file by its number in the unit, or "".
+// path returns the path of a file by its number in the unit, absolute where sources finds it, or "".
 func (t *lineTable) path(u *unit, n uint64) string {
+	return u.sec.file.sources.locate(t.written(u, n))
+}
+
+// written returns the path as the debug information has it: absolute, or relative to where nobody says.
+func (t *lineTable) written(u *unit, n uint64) string {
 	if n >= uint64(len(t.files)) || n == 0 && t.version < 5 {
 		return ""
 	}
@@ -201,10 +206,20 @@ func (t *lineTable) path(u *unit, n uint64) string {
 		if f.dir < uint64(len(t.dirs)) {
 			dir = t.dirs[f.dir]
 		}
-		if !filepath.IsAbs(dir) {
-			dir = filepath.Join(u.compDir, dir)
+		switch {
+		case filepath.IsAbs(dir) || filepath.IsAbs(u.compDir):
+			if !filepath.IsAbs(dir) {
+				dir = filepath.Join(u.compDir, dir)
+			}
+			p = filepath.Join(dir, p)
+		default: // not cleaned: sources wants to know what stands below the unit's directory
+			if dir != "" {
+				p = dir + "/" + p
+			}
+			if u.compDir != "" && dir != u.compDir {
+				p = u.compDir + "/" + p
+			}
 		}
-		p = filepath.Join(dir, p)
 	} else if p != "" {
 		p = filepath.Clean(p)
 	}
@@ -212,13 +227,16 @@ func (t *lineTable) path(u *unit, n uint64) string {
 	return p
 }
 
-// filePath returns the absolute path of a DW_AT_decl_file number of this unit.
-func (u *unit) filePath(n uint64) string {
+// filePath returns the path of a DW_AT_decl_file number of this unit.
+func (u *unit) filePath(n uint64) string { return u.sec.file.sources.locate(u.writtenPath(n)) }
+
+// writtenPath is the same as the debug information has it.
+func (u *unit) writtenPath(n uint64) string {
 	t := u.lineTable()
 	if t == nil {
 		return ""
 	}
-	return t.path(u, n)
+	return t.written(u, n)
 }
 
 // find returns the row that covers addr.

@@ -37,6 +37,7 @@ type Module struct {
 	im, dbg *image
 	ix      *index
 	finder  problemsOf
+	sources *sources
 
 	asked    sync.Map   // answers of Symbol, by name
 	settling sync.Mutex // held while types are looked through for themselves; taken before mu
@@ -86,7 +87,7 @@ func Open(path string, o Options) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Module{Path: path, Machine: "x86_64", im: im}
+	m := &Module{Path: path, Machine: "x86_64", im: im, sources: newSources(path)}
 	if err := protect(func() error { m.readHeader(); m.load(o); return nil }); err != nil {
 		m.Close()
 		return nil, openFault(path, err)
@@ -155,6 +156,7 @@ func (m *Module) load(o Options) {
 			pruneCache(o.CacheDir, maxCacheBytes)
 		}
 	}
+	m.sources.locateAll(m.ix)
 	m.HasDWARF, m.Compiler, m.Language = m.ix.hasDWARF, m.ix.compiler, m.ix.language
 	for _, im := range m.images() {
 		if im.held != nil { // a copy of memory, such as the vDSO's, is no file's
@@ -178,7 +180,7 @@ func (m *Module) dwarf() *dwarfData {
 		if m.dbg != nil && m.dbg.hasDWARF() {
 			im = m.dbg
 		}
-		m.dw = openDWARF(im, absolute(m.Path))
+		m.dw = openDWARF(im, absolute(m.Path), m.sources)
 	})
 	return m.dw
 }

@@ -7,7 +7,7 @@ func OpenBytes(name string, data []byte) (*Module, error) {
 		return nil, notELF(name)
 	}
 	im := &image{path: name, data: data, release: func() {}}
-	m := &Module{Path: name, Machine: "x86_64", im: im}
+	m := &Module{Path: name, Machine: "x86_64", im: im, sources: newSources(name)}
 	if err := protect(func() error { return im.readHeaders(false) }); err != nil {
 		return nil, err
 	}

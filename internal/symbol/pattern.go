@@ -1,6 +1,7 @@
 package symbol
 
 import (
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -188,17 +189,17 @@ func (p *Pattern) Matcher(projectRoot string) func(*Function) bool {
 	case patternExceptions, patternCoverage, patternSockets:
 		return func(*Function) bool { return false }
 	case patternUserCode:
-		roots := rootsOf(projectRoot)
-		return func(f *Function) bool { _, ok := under(f.File, roots); return ok }
+		in := project(projectRoot)
+		return func(f *Function) bool { _, ok := in(f.File); return ok }
 	case patternFile:
 		return func(f *Function) bool { return f.File != "" && strings.Contains(f.File, p.arg) }
 	case patternFileGlob:
-		roots := rootsOf(projectRoot)
+		in := project(projectRoot)
 		abs := strings.HasPrefix(p.arg, "/")
 		return func(f *Function) bool {
 			rel, ok := f.File, f.File != ""
 			if !abs {
-				rel, ok = under(f.File, roots)
+				rel, ok = in(f.File)
 			}
 			return ok && globPath(p.fileGlob, rel)
 		}
@@ -292,6 +293,45 @@ func rootsOf(root string) []string {
 	}
 	rootCache.Store(root, roots)
 	return roots
+}
+
+// project returns what tells the path of a file below the root. A path that is not absolute, because nothing was found
+// above the program, is of the project where a file of it has it.
+func project(root string) func(file string) (rel string, ok bool) {
+	roots := rootsOf(root)
+	module := moduleOf(root)
+	var known sync.Map
+	return func(file string) (string, bool) {
+		if file == "" || file[0] == '/' || len(roots) == 0 {
+			return under(file, roots)
+		}
+		if rel, ok := known.Load(file); ok {
+			return rel.(string), rel != ""
+		}
+		rel := file
+		if module != "" && strings.HasSuffix(file, ".go") {
+			rel = strings.TrimPrefix(file, module+"/")
+		}
+		if st, err := os.Stat(filepath.Join(roots[0], rel)); err != nil || !st.Mode().IsRegular() {
+			rel = ""
+		}
+		known.Store(file, rel)
+		return rel, rel != ""
+	}
+}
+
+// moduleOf returns the name of the Go module at a root, or "".
+func moduleOf(root string) string {
+	text, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(text)) {
+		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "module "); ok {
+			return strings.Trim(strings.TrimSpace(name), `"`)
+		}
+	}
+	return ""
 }
 
 // under returns the path relative to the first root that holds it.

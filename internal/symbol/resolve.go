@@ -21,11 +21,12 @@ type resolved struct {
 	chain      [maxOrigins]*subRec // the origins
 }
 
+// path is as the debug information has it.
 func (r *resolved) path() string {
 	if r.fileUnit == nil {
 		return ""
 	}
-	return r.fileUnit.filePath(uint64(r.file) - 1)
+	return r.fileUnit.writtenPath(uint64(r.file) - 1)
 }
 
 // resolve follows specification and abstract origin, also into other units and files.

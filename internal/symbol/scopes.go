@@ -51,7 +51,7 @@ func (m *Module) scopesAt(a Addr, locals bool) (out []Scope) {
 		if ref == 0 {
 			if u := d.unitAt(uint64(a)); u != nil { // assembly: lines without functions
 				if file, line := u.lineAt(uint64(a), uint64(a)); line > 0 {
-					out = []Scope{{File: file, Line: line, Language: u.lang}}
+					out = []Scope{{File: m.sources.locate(file), Line: line, Language: u.lang}}
 				}
 			}
 			return nil
@@ -195,6 +195,7 @@ func (w *scopeWalk) function(ref dieRef) []Scope {
 		s := w.scopes[i]
 		if i == n-1 {
 			s.File, s.Line = u.lineAt(w.pc, b.start(u, w.pc))
+			s.File = w.m.sources.locate(s.File)
 		} else {
 			s.File, s.Line = w.calls[i+1].file, w.calls[i+1].line
 		}

@@ -15,10 +15,11 @@ func (d dieRef) off() uint64             { return uint64(d) & (1<<48 - 1) }
 
 // dwarfFile is the debug sections of one file: the module, its debug file, a .dwo, or a dwz supplement.
 type dwarfFile struct {
-	im    *image
-	dwo   bool
-	alt   *dwarfFile // supplementary file, or nil
-	infos int        // number of this file's .debug_info in dwarfData.secs
+	im      *image
+	dwo     bool
+	sources *sources
+	alt     *dwarfFile // supplementary file, or nil
+	infos   int        // number of this file's .debug_info in dwarfData.secs
 
 	info, types, abbrev, str, strOff, lineStr, line []byte
 	addr, ranges, rnglists, loc, loclists           []byte
