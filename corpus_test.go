@@ -178,7 +178,7 @@ func callsOf(t *testing.T, stats, function string) int64 {
 	return 0
 }
 
-// liveChanges is how often patterns come and go in TestLiveChanges, a fifth of it in usual runs.
+// liveChanges is how often patterns come and go in TestLiveChanges, a twentieth of it in usual runs.
 const liveChanges = 1000
 
 // TestLiveChanges adds and removes patterns while eight threads are busy in the very functions. One
@@ -186,8 +186,8 @@ const liveChanges = 1000
 func TestLiveChanges(t *testing.T) {
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, blockSettings)
-	rounds, changes := 1, liveChanges/5
-	if strobetest.Soaks(t, "14 of 15 turns") {
+	rounds, changes := 1, liveChanges/20
+	if strobetest.Soaks(t, "59 of 60 turns") {
 		rounds, changes = 3, liveChanges
 	}
 	for _, variant := range []string{"gcc-O0", "gcc-O2"} {

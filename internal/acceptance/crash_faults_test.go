@@ -64,10 +64,12 @@ var clangWays = []string{"null-read", "null-call", "write-constant", "execute-da
 	"assert", "smash", "fortify", "qsort", "constructor"}
 
 // crashWays checks each way of a program: alone, without and with hooks, and under gdb. Usual runs check half of the
-// ways in optimized code, and the other half in code that is not.
+// ways in optimized code, and the other half in code that is not, with and without hooks by turns.
 func crashWays(t *testing.T, s *strobetest.Strobe, path string, extra []string, ways []string, marks map[string]mark,
 	optimized bool) {
-	if len(ways) > 1 && !strobetest.Soaks(t, "half of the ways in each build") {
+	withHooks := func(string) []bool { return []bool{false, true} }
+	if len(ways) > 1 && !strobetest.Soaks(t, "half of the ways in each build, each with or without hooks") {
+		withHooks = func(way string) []bool { return []bool{slices.Index(ways, way)%2 == 0} }
 		ways = slices.Sorted(slices.Values(ways))
 		turn := 0
 		ways = slices.DeleteFunc(ways, func(string) bool { turn++; return turn%2 == 0 == optimized })
@@ -92,7 +94,7 @@ func crashWays(t *testing.T, s *strobetest.Strobe, path string, extra []string, 
 			r := crashRun{path: path, args: append([]string{way}, extra...)}
 			m, dies := marks[way]
 			plain := r.alone(t)
-			for _, hooked := range []bool{false, true} {
+			for _, hooked := range withHooks(way) {
 				what := path + " " + way
 				if hooked {
 					what += ", hooked"

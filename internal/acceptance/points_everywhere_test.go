@@ -16,8 +16,8 @@ func TestPointsEverywhere(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
 	most := 50
-	if !strobetest.Soaks(t, "half of the lines, and code that is not optimized") {
-		most = 25
+	if !strobetest.Soaks(t, "three of four lines, and code that is not optimized") {
+		most = 12
 	}
 	for _, c := range []struct{ lang, name, variant string }{
 		{"c", "longjmp", "gcc-O0"}, {"c", "longjmp", "gcc-O2"}, {"c", "computed_goto", "gcc-O2"},

@@ -238,7 +238,7 @@ func toggled(message string) (n int) {
 // once. Without them the program's code is what its file says, and its output what it is untraced.
 func TestPointsUnderLoad(t *testing.T) {
 	strobetest.NeedPtrace(t)
-	pointsUnderLoad(t, "gcc-O2", 3200, endLimit)
+	pointsUnderLoad(t, "gcc-O2", 1600, endLimit)
 }
 
 // TestSoakPointsUnderLoad does the same for the time that STROBE_SOAK says, a minute or more at a time.

@@ -204,6 +204,9 @@ func TestLargeSuites(t *testing.T) {
 		sameAsBare(t, s, &largeSuite{root: strobetest.TOMLProject(t), args: []string{"-count=1"},
 			bare: []string{"go", "test", "-count=1", "-v", "./..."}, read: goTally, least: 1000})
 	})
+	if !strobetest.Soaks(t, "pytest") {
+		return
+	}
 	t.Run("pytest", func(t *testing.T) {
 		p := strobetest.PackagingProject(t)
 		without := []string{"--ignore=tests/test_version.py", "--ignore=tests/test_requirements.py"} // most of them

@@ -18,9 +18,13 @@ func TestRustTypes(t *testing.T) {
 	t.Parallel()
 	strobetest.NeedPtrace(t)
 	s := strobetest.Start(t, nil)
+	depths := []int{6, 2}
+	if strobetest.Soaks(t, "depths 1, 3 and 10") {
+		depths = append(depths, 1, 3, 10)
+	}
 	for _, target := range []string{"types_library", "types_own"} {
 		for _, variant := range []string{"rust-debug", "rust-release"} {
-			for _, depth := range []int{6, 1, 2, 3, 10} {
+			for _, depth := range depths {
 				t.Run(fmt.Sprintf("%s/%s/%d", target, variant, depth), func(t *testing.T) {
 					checkRustTypes(t, s, target, variant == "rust-debug", depth, strobetest.Build(t, target, variant))
 				})
