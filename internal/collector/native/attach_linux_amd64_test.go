@@ -112,8 +112,8 @@ func attachTo(t testing.TB, rt *Runtime, sink *memorySink, pid int, patterns ...
 // TestAttachUnderLoad attaches to a program under load and detaches, again and again: it never notices.
 func TestAttachUnderLoad(t *testing.T) {
 	strobetest.NeedPtrace(t)
-	times := 40
-	if strobetest.Soaks(t, "160 of 200 turns") {
+	times := 16
+	if strobetest.Soaks(t, "184 of 200 turns") {
 		times = 200
 	}
 	if n, err := strconv.Atoi(os.Getenv("STROBE_ATTACHES")); err == nil {

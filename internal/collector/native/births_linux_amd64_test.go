@@ -42,8 +42,8 @@ int main(int argc, char **argv) {
 // clone.
 func TestPatternsDuringBirths(t *testing.T) {
 	prog := build(t, "births.c", birthsProgram, "gcc", "-g", "-O1", "-pthread")
-	rounds := 10
-	if strobetest.Soaks(t, "15 of 25 rounds") {
+	rounds := 5
+	if strobetest.Soaks(t, "20 of 25 rounds") {
 		rounds = 25
 	}
 	for i := range rounds {
@@ -84,8 +84,8 @@ int main(int argc, char **argv) {
 // come.
 func TestBirthsAtTheEnd(t *testing.T) {
 	prog := build(t, "atend.c", birthsAtTheEnd, "gcc", "-g", "-O1", "-pthread")
-	rounds := 40
-	if strobetest.Soaks(t, "two of three moments") {
+	rounds := 15
+	if strobetest.Soaks(t, "seven of eight moments") {
 		rounds = 120
 	}
 	for i := range rounds {

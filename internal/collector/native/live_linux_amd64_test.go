@@ -14,7 +14,10 @@ import (
 // TestPatternsComeAndGo changes patterns while eight threads are in the very functions. Of one function, which stays
 // hooked, every call is there, and enters and exits balance.
 func TestPatternsComeAndGo(t *testing.T) {
-	changes := 200
+	changes := 40
+	if strobetest.Soaks(t, "160 of 200 changes") {
+		changes = 200
+	}
 	if n, err := strconv.Atoi(os.Getenv("STROBE_CHANGES")); err == nil {
 		changes = n
 	}
