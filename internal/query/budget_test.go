@@ -37,6 +37,9 @@ func randomModel(t *testing.T, seed uint64) *model {
 	m := newModel(t, seed, store.Options{MaxEvents: 1 << 40})
 	m.grow(200 + m.rng.IntN(2500))
 	m.store(t)
+	if err := m.st.Flush(t.Context()); err != nil { // of another session, which no question flushes
+		t.Fatal(err)
+	}
 	return m
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -113,8 +114,8 @@ func runQuery(ctx context.Context, s *Service, r *query.Request) (*query.Result,
 		Once: func(what string) bool { return s.said.once(ctx, sess.ID, what) }}
 	env.Absent = s.absent
 	env.Paused = func() string { return pausedHint(sess) }
-	var late []string
-	env.Warnings = func() []string { return late }
+	var late, theirsLate []string
+	env.Warnings = func() []string { return slices.Concat(late, theirsLate) }
 	until := time.Now().Add(time.Duration(r.WaitMs) * time.Millisecond)
 	// Where the store cannot keep up or the disk is full, what is there is still worth an answer.
 	env.Flush = func(ctx context.Context) error {
@@ -135,7 +136,7 @@ func runQuery(ctx context.Context, s *Service, r *query.Request) (*query.Result,
 		}
 		defer done()
 		if err := other.FlushWithin(ctx, 0); err != nil {
-			late = []string{fmt.Sprintf("the newest events of %s may be missing: %v", other.ID, err)}
+			theirsLate = []string{fmt.Sprintf("the newest events of %s may be missing: %v", other.ID, err)}
 		}
 		env.Other = theirs
 	}
