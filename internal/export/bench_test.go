@@ -93,7 +93,7 @@ func peak(fn func()) uint64 {
 // TestMemoryIsBounded: four times as many events take as much memory, and never what they would take together.
 func TestMemoryIsBounded(t *testing.T) {
 	const bound = 64 << 20 // the blocks that the store keeps, buffers, and what the collector has not looked at
-	st := longStore(t, 600_000)
+	st := longStore(t, 300_000)
 	for _, f := range append([]*Format{Page(PageCalls)}, Formats...) {
 		path := filepath.Join(t.TempDir(), "x")
 		got := peak(func() {

@@ -66,7 +66,7 @@ func TestFinds(t *testing.T) {
 			if !slices.ContainsFunc(r.Plan.Holds, there) {
 				t.Errorf("held at %+v, want one of %s", r.Plan.Holds, functions)
 			}
-			if len(r.Meanwhile) == 0 {
+			if len(r.Meanwhile) == 0 && len(r.Plan.Holds) == 1 { // of several holds no thread may be left to do anything
 				t.Error("nothing is told of the others")
 			}
 		})

@@ -174,7 +174,7 @@ func (d *driver) events(s *strobetest.Strobe, filter args) (all []event) {
 // debug_query says.
 func TestPage(t *testing.T) {
 	strobetest.NeedPtrace(t)
-	windows := 3
+	windows := 2
 	if strobetest.Soaks(t, "100 windows of each program") {
 		windows = 100
 	}
