@@ -33,7 +33,7 @@ help:
 	@echo "generate  agent objects, headers and docs from their sources"
 	@echo "soak      every test in its long form, SOAKTIME=$(SOAKTIME) for each that has no end of its own"
 	@echo "fuzz      every fuzz test, FUZZTIME=$(FUZZTIME) each"
-	@echo "ports     build for the platforms that only query"
+	@echo "ports     check the types for the platforms that only query"
 	@echo "clean     what the targets above made"
 
 build:
@@ -86,9 +86,7 @@ fuzz:
 	done
 
 ports:
-	GOOS=linux GOARCH=arm64 CGO_ENABLED=0 $(GO) build ./...
-	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 $(GO) build ./...
-	GOOS=windows GOARCH=amd64 CGO_ENABLED=0 $(GO) build ./cmd/... ./internal/...
+	@$(GO) run ./internal/strobetest/ports linux/arm64 darwin/arm64 windows/amd64
 
 clean:
 	rm -rf bin out bench/out uftrace.data uftrace.data.old

@@ -136,7 +136,7 @@ var mayImport = map[string][]string{
 	"internal/secret":      {"internal/lazyregexp"},
 	// Fixtures: the interfaces and store only, and imported from tests only.
 	"internal/strobetest":           {"internal/collector", "internal/iochan", "internal/store", "internal/testadapter"},
-	"internal/strobetest/sigcorpus": {}, "internal/strobetest/typecorpus": {}, "internal/strobetest/ranlog": {},
+	"internal/strobetest/sigcorpus": {}, "internal/strobetest/typecorpus": {}, "internal/strobetest/ranlog": {}, "internal/strobetest/ports": {},
 	// Tests only: the binary as its users meet it.
 	"internal/acceptance": {},
 }
