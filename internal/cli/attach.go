@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -31,7 +33,7 @@ timeline stays for strobe query.`,
 	c.Flags().BoolVar(&f.block, "block", false, "make the program wait rather than lose calls when buffers are full")
 	c.Flags().DurationVar(&f.timeout, "timeout", 0, "detach after this time")
 	c.Flags().StringVar(&f.projectRoot, "project-root", "",
-		"what @usercode means (default: the repository around the program's file)")
+		"what @usercode means (default: the repository around the program's file, of a script around where it runs)")
 	c.Flags().StringVar(&f.symbols, "symbols", "", "file or directory with debug info")
 	return c
 }
@@ -62,7 +64,8 @@ func (a *app) attach(ctx context.Context, f runFlags, arg string) error {
 	return r.follow(ctx, f)
 }
 
-// projectOfProcess is the directory that @usercode means: the one given, else the repository around the program's file.
+// projectOfProcess is the directory that @usercode means: the one given, else the repository around the program's file;
+// of an interpreter's program, around where it runs, or around its script if that is elsewhere.
 func projectOfProcess(pid int, given string) (string, error) {
 	if given != "" {
 		root, err := filepath.Abs(given)
@@ -74,9 +77,39 @@ func projectOfProcess(pid int, given string) (string, error) {
 	dir := "/"
 	if exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); err == nil {
 		dir = filepath.Dir(exe)
+		if interpreter.MatchString(filepath.Base(exe)) {
+			cwd, _ := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid))
+			line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+			dir = placeOfScript(cwd, strings.Split(string(line), "\x00"))
+		}
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		dir = "/"
 	}
 	return repository(dir), nil
 }
+
+// placeOfScript is the directory of the user's own script that a command line names, if it is not below that of the
+// repository around cwd, else cwd. One that was installed says nothing of the project.
+func placeOfScript(cwd string, args []string) string {
+	for i, arg := range args {
+		if i == 0 || strings.HasPrefix(arg, "-") || !scripts.MatchString(arg) || installed.MatchString(arg) {
+			continue
+		}
+		if !filepath.IsAbs(arg) {
+			arg = filepath.Join(cwd, arg)
+		}
+		if info, err := os.Stat(arg); err == nil && info.Mode().IsRegular() {
+			if under(repository(cwd), arg) && cwd != "/" {
+				return cwd
+			}
+			return filepath.Dir(arg)
+		}
+	}
+	return cwd
+}
+
+var (
+	scripts   = regexp.MustCompile(`\.(py|[cm]?[jt]s|[jt]sx|jar)$`)
+	installed = regexp.MustCompile(`(^|/)(node_modules|site-packages|dist-packages)/`)
+)

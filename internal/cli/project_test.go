@@ -3,6 +3,7 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/strobe-debug/strobe/internal/strobetest"
@@ -62,4 +63,55 @@ func FuzzSourcesOf(f *testing.F) {
 		}
 		sourcesOf(path)
 	})
+}
+
+// TestPlaceOfScript: a script that runs in its project is of that, one that was started from elsewhere of its own, and
+// a tool that was installed of where it runs.
+func TestPlaceOfScript(t *testing.T) {
+	dir := t.TempDir()
+	for _, f := range []string{"app/src/server.mjs", "tools/node_modules/.bin/serve.js", "tools/run.py"} {
+		if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(f)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, f), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	app := filepath.Join(dir, "app")
+	for _, c := range []struct {
+		cwd, line, want string
+	}{
+		{app, "node src/server.mjs", app},
+		{"/", "node --enable-source-maps " + app + "/src/server.mjs x.js", app + "/src"},
+		{app, "node ../tools/node_modules/.bin/serve.js", app},
+		{app, "python3 -u " + dir + "/tools/run.py", dir + "/tools"},
+		{app, "python3 -m http.server", app},
+		{app, "node gone.js", app},
+	} {
+		if got := placeOfScript(c.cwd, strings.Fields(c.line)); got != c.want {
+			t.Errorf("in %s, %s: %s, want %s", c.cwd, c.line, got, c.want)
+		}
+	}
+}
+
+// TestNamesTest: a name that stands alone is a test's, and never an argument of the framework, of which Maven would make
+// a phase of its build.
+func TestNamesTest(t *testing.T) {
+	root := t.TempDir()
+	if err := os.Mkdir(filepath.Join(root, "tests"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args string
+		dash int
+		want bool
+	}{
+		{"ShopTest", -1, true}, {"com.x.ShopTest#adds", -1, true}, {"tests/test_a.py::test_b", -1, true},
+		{"ShopTest -q", 1, true}, {"", -1, false}, {"tests", -1, false}, {"./...", -1, false},
+		{"x/...", -1, false}, {"-q", 0, false}, {"one two", -1, false},
+	} {
+		if got := namesTest(root, strings.Fields(c.args), c.dash); got != c.want {
+			t.Errorf("%q, dash at %d: %v", c.args, c.dash, got)
+		}
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -71,12 +72,12 @@ func (a *app) testCommand() *cobra.Command {
 	var language string
 	var cmp compareFlags
 	c := &cobra.Command{
-		Use:   "test [flags] [-- ARGS...]",
+		Use:   "test [flags] [TEST] [-- ARGS...]",
 		Short: "Run a project's tests, with structured failures",
 		Long: `Finds the project's test framework, runs its tests and says what failed: place, both sides, stack, and the
 command that runs that one test again. With --setup it runs nothing, and says how the project gets its first test.
-With --trace the tests run under observation, and the session has their calls. Arguments behind -- go to the
-framework. The exit code is 0 where all passed, 1 where a test failed or none ran, 2 where they could not be run.
+With --trace the tests run under observation, and the session has their calls. A name alone is that of a test, as with
+--test; arguments behind -- go to the framework. The exit code is 0 where all passed, 1 where a test failed or none ran, 2 where they could not be run.
 With --compare a failing and a passing run are traced, and the first call that differs is shown; the exit code is
 then 0 where nothing differs, 1 where something does.`,
 		Example: `  strobe test
@@ -90,8 +91,12 @@ then 0 where nothing differs, 1 where something does.`,
 			if err != nil {
 				return fmt.Errorf("find the project: %w", err)
 			}
+			if test == "" && namesTest(root, args, cmd.ArgsLenAtDash()) {
+				test, args = args[0], args[1:]
+			}
 			req := map[string]any{"action": "run", "projectRoot": root}
-			for name, v := range map[string]string{"framework": framework, "level": level, "test": test, "command": command} {
+			for name, v := range map[string]string{"framework": framework, "level": level, "test": test,
+				"command": command} {
 				if v != "" {
 					req[name] = v
 				}
@@ -342,4 +347,15 @@ func (a *app) printTests(r *shownTest) {
 // indent puts four spaces before each line.
 func indent(s string) string {
 	return "    " + strings.ReplaceAll(strings.TrimRight(s, "\n"), "\n", "\n    ")
+}
+
+// namesTest says whether the first argument is a test's name: it stands alone before the dash, and is no place of the
+// project, as which frameworks take it.
+func namesTest(root string, args []string, dash int) bool {
+	if len(args) == 0 || dash >= 0 && dash != 1 || dash < 0 && len(args) != 1 || strings.HasPrefix(args[0], ".") ||
+		strings.HasSuffix(args[0], "/...") {
+		return false
+	}
+	_, err := os.Stat(filepath.Join(root, args[0]))
+	return err != nil
 }

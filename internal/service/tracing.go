@@ -146,6 +146,9 @@ func appendCut(w []string, c collector.Cut) []string {
 	if more := c.Functions - len(c.Most); more > 0 {
 		names += fmt.Sprintf(" and %d more", more)
 	}
+	if len(c.Most) == 0 { // JavaScript's agent counts over all threads, without names
+		names = fmt.Sprintf("%d functions", c.Functions)
+	}
 	return append(w, fmt.Sprintf("values were cut in %d events of functions that are called very often (%s; "+
 		"\"truncated\" marks them): trace one of them alone with serializationDepth to record more", c.Calls, names))
 }

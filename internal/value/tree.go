@@ -252,7 +252,10 @@ func (p *treeParser) number() (Value, error) {
 		return Value{kind: Text, text: s, bare: true}, nil
 	}
 	if v.kind == Float && !math.IsInf(v.f, 0) {
-		return NewFloat(v.f), nil
+		v = NewFloat(v.f)
+		if strings.HasSuffix(s, ".0") { // of languages in which 3.0 is no 3
+			v.text = s
+		}
 	}
 	return v, nil
 }

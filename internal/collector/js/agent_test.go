@@ -232,6 +232,37 @@ func TestEveryCallIsThere(t *testing.T) {
 	}
 }
 
+// TestWideValues: a function that is handed a large graph in each call tells all of it at first, then what is near; the
+// next function has its first call told whole, one whose depth was asked for each call.
+func TestWideValues(t *testing.T) {
+	for _, in := range append(strobetest.Nodes(t)[:1], strobetest.BunAndDeno(t)...) {
+		size := func(asked bool) (first, last, whole int) {
+			r := run(t, in, []agentlink.Rule{{ID: 1, On: "name", Glob: "wide.*", Depth: 3, Given: asked}},
+				"testdata/program/wide.js")
+			var walks []string
+			for line := range strings.Lines(r.calls) {
+				if strings.Contains(line, `wide.walk {"node"`) {
+					walks = append(walks, line)
+				}
+				if strings.Contains(line, "wide.once {") {
+					whole = len(line)
+				}
+			}
+			if len(walks) != 3000 || !strings.Contains(walks[2999], `"text":"text 2999","flag":false`) ||
+				!strings.Contains(walks[2999], `"id":59,"label":"node 59"`) {
+				t.Fatalf("%s: %d walks, the last %q", in.Name, len(walks), walks[len(walks)-1:])
+			}
+			return len(walks[0]), len(walks[2999]), whole
+		}
+		if first, last, whole := size(false); first < 4000 || last > 600 || whole < 4000 {
+			t.Errorf("%s: %d bytes in the first call, %d in the last, %d in the other's", in.Name, first, last, whole)
+		}
+		if first, last, _ := size(true); first < 4000 || last < 4000 {
+			t.Errorf("%s, asked for: %d bytes in the first call, %d in the last", in.Name, first, last)
+		}
+	}
+}
+
 // TestBigProgramsAreAsUntraced: compilers and parsers, with every call going through the recorder, give what they give
 // without it.
 func TestBigProgramsAreAsUntraced(t *testing.T) {

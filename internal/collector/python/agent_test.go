@@ -60,3 +60,33 @@ func TestVersionsAgree(t *testing.T) {
 		}
 	}
 }
+
+// TestWideValues: a function that is handed a large graph in each call tells all of it at first, then what is near; the
+// next function has its first call told whole.
+func TestWideValues(t *testing.T) {
+	for _, in := range strobetest.Pythons(t)[:1] {
+		var walks, onces []string
+		large := 0
+		for line := range strings.Lines(calls(t, in.Path, "wide.py", "wide.**")) {
+			if strings.Contains(line, `wide.walk {"node"`) {
+				walks = append(walks, line)
+				if len(line) > 1000 {
+					large++
+				}
+			}
+			if strings.Contains(line, "wide.once {") {
+				onces = append(onces, line)
+			}
+		}
+		if len(walks) != 3000 || len(onces) != 1 || !strings.Contains(walks[2999], `"text":"text 2999","flag":false`) ||
+			!strings.Contains(walks[2999], `"id":59,"label":"node 59"`) {
+			t.Fatalf("%s: %d walks, the last %q", in.Name, len(walks), walks[max(0, len(walks)-1):])
+		}
+		if large > 30 { // 51 of a budget that made programs twenty times slower
+			t.Errorf("%s: %d calls are told at length", in.Name, large)
+		}
+		if first, last, whole := len(walks[0]), len(walks[2999]), len(onces[0]); first < 4000 || last > 600 || whole < 4000 {
+			t.Errorf("%s: %d bytes in the first call, %d in the last, %d in the other's", in.Name, first, last, whole)
+		}
+	}
+}

@@ -20,18 +20,34 @@ func embedded(img collector.Image) bool {
 	return slices.ContainsFunc(img.Files, func(f string) bool { return library.MatchString(filepath.Base(f)) })
 }
 
-// enterText is what the agent is started by. It is also read by interpreters that are too old.
+// enterText is what the agent is started by. It is also read by interpreters that are too old. From 3.12 on Python warns
+// of a fork beside other threads: a fork amid this waits until this thread has gone, with the agent's own.
 const enterText = `import sys
 open(%[2]s + "/` + agentlink.InsideFile + `", "w").close()
 if sys.version_info < (3, 8):
     with open(%[2]s + "/refused", "w") as f:
         f.write("it is Python %%d.%%d, and the agent is of 3.8 and newer" %% tuple(sys.version_info[:2]))
 else:
+    if sys.version_info >= (3, 12):
+        import os, time, _thread
+        task, until = "/proc/self/task/%%d" %% _thread.get_native_id(), [time.monotonic() + 3]
+        def before():
+            if not until:
+                return
+            while time.monotonic() < until[0] and os.path.exists(task):
+                time.sleep(0.001)
+            until.clear()
+            agent = sys.modules.get("strobe_agent")
+            if agent is not None:
+                agent._before_fork()
+        os.register_at_fork(before=before)
     import _frozen_importlib as i, _frozen_importlib_external as e
     p = %[1]s + "/strobe_enter.py"
     s = i.spec_from_loader("strobe_enter", e.SourceFileLoader("strobe_enter", p), origin=p)
     s.has_location = True
     i._load(s).enter(%[2]s)
+    if sys.version_info >= (3, 12):
+        until[:] = [time.monotonic() + 0.5]
 `
 
 // fileInput is Py_file_input: a text of statements.

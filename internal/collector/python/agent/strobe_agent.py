@@ -162,13 +162,13 @@ def _send_hello(question=None):
     _flush(0)
 
 
-def _applied(question, all_loaded=True):
+def _applied(question, all_loaded=True, again=True):
     global counted
     refused = engine.unhookable()
     if question is None:
         counts, functions, names = {r.id: 0 for r in engine.rules.rules}, 0, []
     else:
-        counts, functions, in_c, names = applied(engine.rules, engine.recorded(), all_loaded)
+        counts, functions, in_c, names = applied(engine.rules, engine.recorded(), all_loaded, again)
         counted = functions > 0
         refused += [(name, "it is written in C: only Python's own functions are recorded") for name in in_c]
     points = sys.modules.get("strobe_points")
@@ -306,7 +306,7 @@ def _handle(line):
             _set(message)
             send(_applied(0 if q is None else q))
         elif what == "status":
-            send(_applied(0 if q is None else q))
+            send(_applied(0 if q is None else q, True, False))
         elif what == "sync":
             for s in list(files.streams):
                 if s.lost:

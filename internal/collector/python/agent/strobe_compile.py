@@ -152,7 +152,7 @@ def refuse(source, reason, name="*"):
 
 def _renew(rules, source, modules, functions, running):
     """Brings a source up to the rules. modules are codes of modules that have not run, running ones that do."""
-    tree, text = _parse(source)
+    tree = _parse(source)
     plain = compile(tree, source.path, "exec", dont_inherit=True)
     wanted = {}
     for name, c in codes_in(plain):
@@ -173,7 +173,8 @@ def _renew(rules, source, modules, functions, running):
     if wanted:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of the user's source: they were given once
-            made = compile(_wrap(_parse(source)[0], wanted), source.path, "exec", dont_inherit=True)
+            _wrap(tree.body, wanted)
+            made = compile(tree, source.path, "exec", dont_inherit=True)
         source.new = {key_of(c): c for _, c in codes_in(made)}
     else:
         source.new = {}
@@ -205,7 +206,7 @@ def _parse(source):
     if type(source.loader).__name__ == "AssertionRewritingHook":  # of pytest: failing asserts must still be explained
         from _pytest.assertion.rewrite import rewrite_asserts
         rewrite_asserts(tree, text, source.path, getattr(source.loader, "config", None))
-    return tree, text
+    return tree
 
 
 def _containing(code, wanted):
@@ -273,14 +274,21 @@ def _put(constants, i, new):
     Py_DECREF(old)
 
 
-def _wrap(tree, wanted):
-    for node in ast.walk(tree):
+_STATEMENTS = ("body", "orelse", "finalbody", "handlers", "cases")  # of statements, handlers and cases
+
+
+def _wrap(statements, wanted):
+    """Functions stand among statements: expressions, which are most of a tree, are not looked at."""
+    for node in statements:
+        for field in _STATEMENTS:
+            inner = getattr(node, field, None)
+            if type(inner) is list and inner:
+                _wrap(inner, wanted)
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             first = node.decorator_list[0].lineno if node.decorator_list else node.lineno
             f = wanted.get((first, node.name))
             if f is not None:
                 _wrap_function(node, f)
-    return ast.fix_missing_locations(tree)
 
 
 def _call(at, name, *args):
@@ -326,7 +334,7 @@ def _returns_amid(statements, within=False):
         if isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             continue
         inside = within or isinstance(s, (ast.With, ast.AsyncWith)) or bool(getattr(s, "finalbody", None))
-        for field in ("body", "orelse", "handlers", "finalbody", "cases"):
+        for field in _STATEMENTS:
             part = getattr(s, field, None)
             if isinstance(part, list) and _returns_amid(part, inside):
                 return True
@@ -352,7 +360,7 @@ def _wrap_function(node, f):
         behind = [ast.Expr(_call(last, "__strobe_end__", _number(f)))]
     elif not body or not isinstance(last, (ast.Return, ast.Raise)):
         leave = [ast.Expr(_call(last, "__strobe_exit__", _number(f), ast.Constant(None)))]
-    guarded = ast.Try(body=body + leave or [ast.Pass()], handlers=[handler], orelse=[], finalbody=behind)
+    guarded = ast.Try(body=body + leave, handlers=[handler], orelse=[], finalbody=behind)
     for new in (enter, guarded, handler, *handler.body, *leave, *behind):
         ast.copy_location(new, node if new not in leave and new not in behind else last)
     node.body = doc + [enter, guarded]

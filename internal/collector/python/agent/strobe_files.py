@@ -37,12 +37,13 @@ pinned = []  # maps whose descriptor is not ours any more: closing them would cl
 class Function:
     """What is told of a function once, and how its arguments are written."""
     __slots__ = ("number", "name", "file", "line", "module", "params", "kind", "depth", "format", "told", "generator",
-                 "coroutine", "asynchronous", "spent", "cut", "tried", "rung")
+                 "coroutine", "asynchronous", "spent", "cut", "tried", "since")
 
     def __init__(self):
         self.spent = 0  # values looked at for its calls
         self.cut = 0  # calls of which less was written for it
-        self.tried = self.rung = 0  # see strobe_values
+        self.tried = 0  # see strobe_values
+        self.since = 0.0
 
     def record(self):
         return ('{"name":%s,"file":%s,"line":%d,"module":%s,"language":"python","params":[%s],"kind":"%s"}' % (

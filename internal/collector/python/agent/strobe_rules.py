@@ -1,6 +1,7 @@
 """What is to be recorded: rules on names, files and the user's own code, and what of it is loaded."""
 import os
 import sys
+from time import monotonic
 
 from strobe_values import Asked, plain_module
 
@@ -107,12 +108,13 @@ class Glob:
 
 class File:
     """What is known of a source file by its name."""
-    __slots__ = ("path", "below", "user")
+    __slots__ = ("path", "below", "user", "may")
 
     def __init__(self, name, root):
         self.path = name
         self.below = None
         self.user = False
+        self.may = None  # whether any function of it can be taken
         if name[:1] in ("<", ""):
             return  # no file
         if name[0] != "/":
@@ -205,7 +207,9 @@ class Rules:
         if self.by_name:
             return True
         file = self.file(filename)
-        return any(not r.out and r.takes((), file) for r in self.rules)
+        if file.may is None:
+            file.may = any([not r.out and r.takes((), file) for r in self.rules])
+        return file.may
 
 
 def names_of(module, qualname):
@@ -296,7 +300,23 @@ def _inner(module, name, code, seen):
             yield from _inner(module, name + "." + c.co_name, c, seen)
 
 
-def applied(rules, hooked, all_loaded=True):
+RARELY = 20  # times as long as counting took is not counted again
+_last = None  # what was counted of which rules, and until when that stands
+
+
+def applied(rules, hooked, all_loaded=True, again=True):
+    """_applied, or what it said lately: a walk through all that is loaded may take a tenth of a second of the program's
+    time, and who waits for a program asks several times a second."""
+    global _last
+    now = monotonic()
+    if again or _last is None or _last[0] is not rules or now >= _last[1]:
+        answer = _applied(rules, hooked, all_loaded)
+        end = monotonic()
+        _last = rules, end + RARELY * (end - now), answer
+    return _last[2]
+
+
+def _applied(rules, hooked, all_loaded):
     """What the rules take of what is loaded, or of what is recorded alone: (matched by rule, functions, functions in C
     that a rule names, names that come near). hooked are (module, qualified name, code) of functions that are recorded,
     of which some may not be found by their modules."""

@@ -393,9 +393,15 @@ def _note(lane, frame):
     lane.frames.append(id(frame))
 
 
+def _top(lane):
+    """The frame of a lane's innermost call, where that is known."""
+    return lane.frames[-1] if lane.frames and len(lane.frames) == len(lane.calls) else 0
+
+
 def _running(s, frame):
-    guess = s.lane
-    top = guess.frames[-1] if guess.frames and len(guess.frames) == len(guess.calls) else 0
+    guess, own = s.lane, s.own
+    top = _top(guess)
+    below = _top(own) if guess is not own else top  # of a generator that has yielded the rest of the stack is not below
     while frame is not None:
         i = id(frame)
         if i in resting:
@@ -403,9 +409,11 @@ def _running(s, frame):
             return s.lane
         if i == top:
             return guess
+        if i == below:
+            break
         frame = frame.f_back
-    s.lane = s.own
-    return s.own
+    s.lane = own
+    return own
 
 
 def _lane_at(s, f, frame):

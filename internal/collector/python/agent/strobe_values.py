@@ -4,17 +4,25 @@ import sys
 from _json import encode_basestring as quote
 from _weakref import ref
 from itertools import islice
+from time import monotonic
 
 LIMIT = 16384  # bytes of a payload
 ITEMS = 100
 NODES = 4096  # values looked at for one payload: bounds the time, not only the text
 # A function whose values lead to very many others would slow its program down tenfold. Its first calls have all that
-# fits; later ones what is near, which is counted (Function.cut). One whose depth was asked for has all in every call.
-SPEND = 50000  # values looked at for one function before that
-ALL = 1000000  # for all functions, before each has only EACH
-EACH = 4096
-BRIEF = (48, 1024, 25)  # NODES, LIMIT and ITEMS of those calls
+# fits; later ones what is near, which is counted (Function.cut), and once in a while all again: one that is called
+# rarely always has all. One whose depth was asked for has all in every call.
+SPEND = 20000  # values looked at for one function before that
+ALL = 200000  # for all functions, before each has only EACH
+EACH = 1024
+NEAR = (2, 24, 10)  # depth, NODES and ITEMS of those values
+HOT = (1, 12, 6)  # and after OFTEN of them
+OFTEN = 500
+AGAIN = 1.0  # seconds after which a function may have all again
+TURNS = 32  # of all functions within such a time
+TURN = 512  # NODES of those
 spent = 0
+turns, turns_from = 0, 0.0
 WIDE = 1 << 63
 
 _mro = type.__dict__["__mro__"].__get__
@@ -59,21 +67,28 @@ def encode(v, depth, limit=LIMIT, f=None):
         return "null"
     if t is str and len(v) <= 256:
         return quote(v)
-    if f is not None and (f.spent > SPEND or spent > ALL and f.spent > EACH) and type(depth) is int:
-        return _brief(v, depth, min(limit, BRIEF[1]), f)
-    for deep, items in _ladder(depth, ITEMS):
-        room = [NODES, limit, items]
+    if t is bool:
+        return "true" if v else "false"
+    if t is float:
+        return _float(v)
+    nodes = NODES
+    if f is not None and f.spent > EACH and (spent > ALL or f.spent > SPEND) and type(depth) is int:
+        if not _turn(f):
+            return _near(v, depth, limit, f)
+        nodes = TURN
+    for deep, items in _ladder(depth):
+        room = [nodes, limit, items, None]
         try:
             s = _value(v, deep, (), room)
             if f is not None:
-                f.spent += NODES - room[0]
-                spent += NODES - room[0]
+                f.spent += nodes - room[0]
+                spent += nodes - room[0]
             if len(s) <= limit:
                 return s
         except _Full:
             if f is not None:
-                f.spent += NODES
-                spent += NODES
+                f.spent += nodes
+                spent += nodes
         except (RuntimeError, RecursionError):
             pass  # it changed while it was read, or the stack is near its end
         except Exception as e:
@@ -81,39 +96,91 @@ def encode(v, depth, limit=LIMIT, f=None):
             if not ours(e):
                 raise  # of a signal's handler, that happened to run here: the program's
             return '{"$":"unreadable"}'
-    return '{"$":"unreadable"}' if depth <= 0 else '{"$":"depth","t":%s}' % quote(type_name(t))
+    return '{"$":"unreadable"}' if depth <= 0 else _beyond(t)
 
 
-def _brief(v, depth, limit, f):
-    """encode of a function whose values take too much time. What fitted in the call before fits in this one, mostly."""
-    rungs = _ladder(depth, BRIEF[2])
+def _turn(f):
+    """Whether a function whose values are told briefly may have all again."""
+    global turns, turns_from
+    now = monotonic()
+    if now - f.since < AGAIN:
+        return False
+    if now - turns_from >= AGAIN:
+        turns, turns_from = 0, now
+    if turns >= TURNS:
+        return False
+    turns += 1
+    f.since = now
+    return True
+
+
+def _near(v, depth, limit, f):
+    """encode of a function whose values take too much time: in one go, what does not fit by its type's name."""
     f.tried += 1
-    rung = 0 if f.tried % 32 == 0 else f.rung
-    while rung < len(rungs):
-        deep, items = rungs[rung]
-        try:
-            s = _value(v, deep, (), [BRIEF[0], limit, items])
-            if len(s) <= limit:
-                f.cut += rung > 0
-                f.rung = min(rung, len(rungs) - 1)
-                return s
-        except _Full:
-            pass
-        except (RuntimeError, RecursionError):
-            pass
-        except Exception as e:
-            from strobe_rules import ours
-            if not ours(e):
-                raise
-            return '{"$":"unreadable"}'
-        rung += 1
-    f.cut += 1
-    f.rung = len(rungs) - 1
-    return '{"$":"depth","t":%s}' % quote(type_name(type(v)))
+    hot = f.tried > OFTEN
+    deep, nodes, items = HOT if hot else NEAR
+    room = [nodes, limit, items, 0]
+    try:
+        s = _fields(v, room) if hot else None
+        if s is None:
+            s = _value(v, min(deep, depth), (), room)
+    except (_Full, RuntimeError):
+        s, room[3] = _beyond(type(v)), 1
+    except Exception as e:
+        from strobe_rules import ours
+        if not ours(e):
+            raise
+        return '{"$":"unreadable"}'
+    f.cut += room[3] > 0
+    return s
 
 
-def _ladder(depth, items):
-    return [(d, items) for d in range(depth, 0, -1)] + [(1, 25), (1, 5), (0, 1)]
+def _fields(v, room, str=str, int=int, type=type, low=-WIDE, high=WIDE):
+    """_value at depth 1 of an object that has but a dictionary, as most of what hot functions are given, in a third of
+    the time: else None."""
+    t = type(v)
+    plan = _plans.get(id(t))
+    if plan is None or plan[1] is not _instance or plan[0]() is not t:
+        return None
+    get_dict, slots, extra = plan[2]
+    if get_dict is None or slots or extra is not None:
+        return None
+    d = get_dict(v)
+    if type(d) is not dict:
+        return None
+    out = []
+    for k, x in list(islice(d.items(), room[2])):
+        t = type(x)
+        if t is str and len(x) <= 64:
+            x = quote(x)
+        elif x is None:
+            x = "null"
+        elif t is int and low < x < high:
+            x = str(x)
+        else:
+            p = _plans.get(id(t))
+            if p is not None and p[2] is not _flat and p[0]() is t:
+                x = p[3]
+                room[3] += 1
+            else:
+                x = _value(x, 0, (), room)
+        if type(k) is str:
+            out.append(quote(k) + ":" + x)
+    return '{"$":"obj","t":%s,"v":{%s}%s}' % (plan[4], ",".join(out), _more(len(d), room))
+
+
+def _beyond(t):
+    return '{"$":"depth","t":%s}' % quote(type_name(t))
+
+
+_ladders = {}
+
+
+def _ladder(depth):
+    steps = _ladders.get(depth)
+    if steps is None:
+        steps = _ladders[depth] = [(d, ITEMS) for d in range(depth, 0, -1)] + [(1, 25), (1, 5), (0, 1)]
+    return steps
 
 
 def _value(v, depth, inside, room):
@@ -129,16 +196,18 @@ def _value(v, depth, inside, room):
     if t is float:
         return _float(v)
     room[0] -= 1
-    if room[0] < 0:
+    if room[0] < 0 and room[3] is None:
         raise _Full
     plan = _plans.get(id(t))
     if plan is None or plan[0]() is not t:
         plan = _make_plan(t)
-    read, data = plan[1], plan[2]
+    _, read, data, beyond, _ = plan
     if data is _flat:
         return read(v)
-    if depth <= 0:
-        return '{"$":"depth","t":%s}' % quote(type_name(t))
+    if depth <= 0 or room[0] < 0:
+        if room[3] is not None:
+            room[3] += 1
+        return beyond
     if id(v) in inside:
         return '{"$":"cycle","a":"0x%x"}' % id(v)
     s = read(v, depth - 1, inside + (id(v),), room, data)
@@ -167,7 +236,12 @@ def _float(v):
     return '{"$":"float","v":"%s"}' % ("NaN" if v != v else "Infinity" if v > 0 else "-Infinity")
 
 
+_TEXT = slice(1024)
+
+
 def _text(v):
+    if str.isascii(v) and len(v) > 1024:
+        return '{"$":"text","v":%s,"more":%d}' % (quote(str.__getitem__(v, _TEXT)), len(v) - 1024)
     b = str.encode(v, "utf-8", "surrogatepass")
     if len(b) <= 1024:
         return quote(v)
@@ -191,7 +265,11 @@ def _repr(text):
 # --- containers
 
 def _more(n, room):
-    return ',"more":%d' % (n - room[2]) if n > room[2] else ""
+    if n <= room[2]:
+        return ""
+    if room[3] is not None:
+        room[3] += 1
+    return ',"more":%d' % (n - room[2])
 
 
 def _items(values, depth, inside, room):
@@ -360,7 +438,7 @@ def _shape(v):
 
 def _numpy_scalar(v):
     x = v.item()
-    return _value(x, 0, (), [NODES, LIMIT, ITEMS]) if type(x) in (int, float, bool, str, bytes) else _repr(str(x))
+    return _value(x, 0, (), [NODES, LIMIT, ITEMS, None]) if type(x) in (int, float, bool, str, bytes) else _repr(str(x))
 
 
 def _safe_zone(v):
@@ -393,7 +471,7 @@ def _make_plan(t):
     if len(_plans) > 512:
         _plans.clear()
     read, data = _plan(t)
-    plan = _plans[id(t)] = (ref(t), read, data)
+    plan = _plans[id(t)] = (ref(t), read, data, _beyond(t), quote(type_name(t)))
     return plan
 
 

@@ -45,7 +45,7 @@ var { readFileSync } = import_node_fs.default;
 var maxFunctions = 1 << 20;
 var maxPoints = 1e3;
 var maxWaiting = 64;
-var at = { functions: 0, flags: 1, streams: 2, lanes: 3, gen: 4, control: 5, told: 6, points: 7, refs: 8, placed: 16, hits: 16 + maxWaiting };
+var at = { functions: 0, flags: 1, streams: 2, lanes: 3, gen: 4, control: 5, told: 6, points: 7, refs: 8, cut: 9, cutFunctions: 10, placed: 16, hits: 16 + maxWaiting };
 var controlStates = { none: 0, asked: 1, ready: 2, gone: 3 };
 var environmentKey = "$strobe";
 var threadNameKey = "$strobeName";
@@ -95,6 +95,15 @@ var Shared = class _Shared {
   }
   setGen(gen) {
     Atomics.store(this.counters, at.gen, gen);
+  }
+  // Calls whose values were told briefly, and the functions that had such.
+  addCut(calls, functions) {
+    Atomics.add(this.counters, at.cut, calls);
+    if (functions > 0) Atomics.add(this.counters, at.cutFunctions, functions);
+  }
+  cut() {
+    const calls = Atomics.load(this.counters, at.cut);
+    return calls === 0 ? void 0 : { calls, functions: Atomics.load(this.counters, at.cutFunctions), most: [] };
   }
   ref() {
     return Atomics.add(this.counters, at.refs, 1) + 1;

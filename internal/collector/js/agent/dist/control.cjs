@@ -93,6 +93,7 @@ function moduleOf(file, root) {
   const below = packages >= 0 ? file.slice(packages + 14) : isUserFile(file, root) ? import_node_path.default.relative(root, file) : import_node_path.default.basename(file);
   return below.replace(/\.[cm]?[jt]sx?$/, "").replaceAll("/", ".");
 }
+var asked = 16;
 var Rules = class {
   constructor(set) {
     this.gen = set.gen || 0;
@@ -117,14 +118,14 @@ var Rules = class {
         return () => false;
     }
   }
-  // depthOf is the depth of a function's values, 0 where no rule takes it. counts(id) is told each rule that does.
+  // depthOf is the depth of a function's values, with asked where somebody asked for it, 0 where no rule takes it. counts(id) is told each rule that does.
   depthOf(file, name, counts) {
     let depth = 0, out = false;
     for (const rule of this.list) {
       if (!rule.test(file, name)) continue;
       if (counts) counts(rule.id);
       if (rule.not) out = true;
-      else depth = Math.max(depth, rule.depth);
+      else if (rule.depth >= (depth & ~asked)) depth = rule.depth | (rule.given ? asked : 0);
     }
     return out ? 0 : depth;
   }
@@ -242,6 +243,7 @@ var Link = class {
       functions,
       unhookable: this.points ? this.unhookable.concat(this.points.loaded.left()) : this.unhookable,
       near: empty ? names : void 0,
+      cut: this.shared.cut(),
       points: this.points ? this.points.states() : void 0
     };
   }
@@ -259,7 +261,7 @@ var { readFileSync } = import_node_fs.default;
 var maxFunctions = 1 << 20;
 var maxPoints = 1e3;
 var maxWaiting = 64;
-var at = { functions: 0, flags: 1, streams: 2, lanes: 3, gen: 4, control: 5, told: 6, points: 7, refs: 8, placed: 16, hits: 16 + maxWaiting };
+var at = { functions: 0, flags: 1, streams: 2, lanes: 3, gen: 4, control: 5, told: 6, points: 7, refs: 8, cut: 9, cutFunctions: 10, placed: 16, hits: 16 + maxWaiting };
 var controlStates = { none: 0, asked: 1, ready: 2, gone: 3 };
 var environmentKey = "$strobe";
 var Shared = class _Shared {
@@ -308,6 +310,15 @@ var Shared = class _Shared {
   }
   setGen(gen) {
     Atomics.store(this.counters, at.gen, gen);
+  }
+  // Calls whose values were told briefly, and the functions that had such.
+  addCut(calls, functions) {
+    Atomics.add(this.counters, at.cut, calls);
+    if (functions > 0) Atomics.add(this.counters, at.cutFunctions, functions);
+  }
+  cut() {
+    const calls = Atomics.load(this.counters, at.cut);
+    return calls === 0 ? void 0 : { calls, functions: Atomics.load(this.counters, at.cutFunctions), most: [] };
   }
   ref() {
     return Atomics.add(this.counters, at.refs, 1) + 1;

@@ -4,9 +4,9 @@ var __getOwnPropDesc = Object.getOwnPropertyDescriptor;
 var __getOwnPropNames = Object.getOwnPropertyNames;
 var __getProtoOf = Object.getPrototypeOf;
 var __hasOwnProp = Object.prototype.hasOwnProperty;
-var __export = (target, all) => {
-  for (var name in all)
-    __defProp(target, name, { get: all[name], enumerable: true });
+var __export = (target, all2) => {
+  for (var name in all2)
+    __defProp(target, name, { get: all2[name], enumerable: true });
 };
 var __copyProps = (to, from, except, desc) => {
   if (from && typeof from === "object" || typeof from === "function") {
@@ -114,6 +114,7 @@ function moduleOf(file, root) {
   const below = packages >= 0 ? file.slice(packages + 14) : isUserFile(file, root) ? import_node_path.default.relative(root, file) : import_node_path.default.basename(file);
   return below.replace(/\.[cm]?[jt]sx?$/, "").replaceAll("/", ".");
 }
+var asked = 16;
 var Rules = class {
   constructor(set) {
     this.gen = set.gen || 0;
@@ -138,14 +139,14 @@ var Rules = class {
         return () => false;
     }
   }
-  // depthOf is the depth of a function's values, 0 where no rule takes it. counts(id) is told each rule that does.
+  // depthOf is the depth of a function's values, with asked where somebody asked for it, 0 where no rule takes it. counts(id) is told each rule that does.
   depthOf(file, name, counts) {
     let depth = 0, out = false;
     for (const rule of this.list) {
       if (!rule.test(file, name)) continue;
       if (counts) counts(rule.id);
       if (rule.not) out = true;
-      else depth = Math.max(depth, rule.depth);
+      else if (rule.depth >= (depth & ~asked)) depth = rule.depth | (rule.given ? asked : 0);
     }
     return out ? 0 : depth;
   }
@@ -185,7 +186,7 @@ var isMainThread = process.versions.bun ? Bun.isMainThread : threads().isMainThr
 var { readFileSync } = import_node_fs.default;
 var maxFunctions = 1 << 20;
 var maxWaiting = 64;
-var at = { functions: 0, flags: 1, streams: 2, lanes: 3, gen: 4, control: 5, told: 6, points: 7, refs: 8, placed: 16, hits: 16 + maxWaiting };
+var at = { functions: 0, flags: 1, streams: 2, lanes: 3, gen: 4, control: 5, told: 6, points: 7, refs: 8, cut: 9, cutFunctions: 10, placed: 16, hits: 16 + maxWaiting };
 function readSet(folder) {
   try {
     return JSON.parse(readFileSync(folder + "/start.json", "utf8"));
@@ -247,6 +248,9 @@ var bytes = new Uint8Array(0);
 var buffer = Buffer.alloc(0);
 var at2 = 0;
 var limit = 0;
+var items = maxItems;
+var textFloor = 0;
+var left = 0;
 var qualified = () => "";
 var enclosing = [];
 var scratch = new Uint8Array(maxText);
@@ -261,7 +265,20 @@ function useNames(f) {
 function begin(position2) {
   at2 = position2;
   limit = position2 + maxPayload - closers;
+  items = maxItems;
+  textFloor = 0;
   enclosing.length = 0;
+}
+function beginBrief(most, mostItems) {
+  limit = Math.min(limit, at2 + most);
+  items = mostItems;
+  textFloor = 96;
+  left = 0;
+}
+function endBrief() {
+  items = maxItems;
+  textFloor = 0;
+  return left > 0;
 }
 function position() {
   return at2;
@@ -323,7 +340,7 @@ function writeString(text) {
 }
 function writeText(text) {
   let most = maxText;
-  if (at2 + 6 * Math.min(text.length, maxText) > limit) most = Math.max(0, Math.min(maxText, Math.floor((limit - at2) / 6)));
+  if (at2 + 6 * Math.min(text.length, maxText) > limit) most = Math.max(textFloor, Math.min(maxText, Math.floor((limit - at2) / 6)));
   if (text.length * 3 <= most) return writeString(text);
   const whole = Buffer.byteLength(text);
   if (whole <= most) return writeString(text);
@@ -334,6 +351,7 @@ function writeText(text) {
 }
 function writeMore(n) {
   if (n > 0) {
+    left++;
     writeConstant(asConstant.more);
     writeRaw("" + n);
   }
@@ -472,6 +490,7 @@ function writeObject(v, depth) {
       return writeRaw('"}');
     }
     if (depth <= 0) {
+      left++;
       writeConstant(asConstant.depth);
       writeString(c.name.slice(0, maxName));
       bytes[at2++] = 125;
@@ -514,38 +533,38 @@ function writeProperty(owner, key, depth) {
   if ("value" in d) return write(d.value, depth);
   writeConstant(asConstant.unreadable);
 }
-function counted(from, head, items, shown) {
-  if (shown === items) return;
+function counted(from, head, items2, shown) {
+  if (shown === items2) return;
   bytes.copyWithin(from + head.length, from + 1, at2);
   bytes.set(head, from);
   at2 += head.length - 1;
-  writeMore(items - shown);
+  writeMore(items2 - shown);
 }
 function writeArray(v, depth) {
-  const items = descriptor(v, "length").value, from = at2;
+  const size = descriptor(v, "length").value, from = at2;
   bytes[at2++] = 91;
   let i = 0;
-  for (; i < items && i < maxItems && at2 < limit; i++) {
+  for (; i < size && i < items && at2 < limit; i++) {
     if (i > 0) bytes[at2++] = 44;
     writeProperty(v, i, depth);
   }
   bytes[at2++] = 93;
-  counted(from, asConstant.list, items, i);
+  counted(from, asConstant.list, size, i);
 }
 function writeView(v) {
   if (v instanceof Buffer || types.isUint8Array(v) || apply(typedTag, v, []) === void 0) {
-    const size = viewBytes(v);
-    return writeBytes(new Uint8Array(viewBuffer(v), viewOffset(v), Math.min(size, maxText)), size);
+    const size2 = viewBytes(v);
+    return writeBytes(new Uint8Array(viewBuffer(v), viewOffset(v), Math.min(size2, maxText)), size2);
   }
-  const items = apply(typedLength, v, []), from = at2;
+  const size = apply(typedLength, v, []), from = at2;
   bytes[at2++] = 91;
   let i = 0;
-  for (; i < items && i < maxItems && at2 < limit; i++) {
+  for (; i < size && i < items && at2 < limit; i++) {
     if (i > 0) bytes[at2++] = 44;
     write(v[i], 0);
   }
   bytes[at2++] = 93;
-  counted(from, asConstant.list, items, i);
+  counted(from, asConstant.list, size, i);
 }
 function writeBytes(view, size) {
   const shown = Math.max(0, Math.min(size, maxText, Math.floor((limit - at2) / 4) * 3));
@@ -555,23 +574,23 @@ function writeBytes(view, size) {
   writeMore(size - shown);
 }
 function writeSet(v, depth) {
-  const items = apply(setSize, v, []), from = at2, values = apply(setValues, v, []);
+  const size = apply(setSize, v, []), from = at2, values = apply(setValues, v, []);
   bytes[at2++] = 91;
   let i = 0;
-  for (; i < items && i < maxItems && at2 < limit; i++) {
+  for (; i < size && i < items && at2 < limit; i++) {
     const step = apply(setNext, values, []);
     if (step.done) break;
     if (i > 0) bytes[at2++] = 44;
     write(step.value, depth);
   }
   bytes[at2++] = 93;
-  counted(from, asConstant.list, items, i);
+  counted(from, asConstant.list, size, i);
 }
 function writeMap(v, depth) {
-  const items = apply(mapSize, v, []), entries = apply(mapEntries, v, []);
+  const size = apply(mapSize, v, []), entries = apply(mapEntries, v, []);
   writeConstant(asConstant.dict);
   let i = 0;
-  for (; i < items && i < maxItems && at2 < limit; i++) {
+  for (; i < size && i < items && at2 < limit; i++) {
     const step = apply(mapNext, entries, []);
     if (step.done) break;
     if (i > 0) bytes[at2++] = 44;
@@ -582,11 +601,11 @@ function writeMap(v, depth) {
     bytes[at2++] = 93;
   }
   bytes[at2++] = 93;
-  writeMore(items - i);
+  writeMore(size - i);
 }
 function writePlain(v, depth) {
   const keys = keysOf(v);
-  for (let i2 = 0; i2 < keys.length && i2 < maxItems; i2++) if (keys[i2].charCodeAt(0) === 36) return writeDict(v, keys, depth);
+  for (let i2 = 0; i2 < keys.length && i2 < items; i2++) if (keys[i2].charCodeAt(0) === 36) return writeDict(v, keys, depth);
   const from = at2;
   bytes[at2++] = 123;
   const i = writeFields(v, keys, depth, 0);
@@ -596,7 +615,7 @@ function writePlain(v, depth) {
 function writeDict(v, keys, depth) {
   writeConstant(asConstant.dict);
   let i = 0;
-  for (; i < keys.length && i < maxItems && at2 < limit; i++) {
+  for (; i < keys.length && i < items && at2 < limit; i++) {
     if (i > 0) bytes[at2++] = 44;
     bytes[at2++] = 91;
     writeText(keys[i]);
@@ -609,7 +628,7 @@ function writeDict(v, keys, depth) {
 }
 function writeFields(v, keys, depth, written) {
   let i = 0;
-  for (; i < keys.length && i < maxItems && at2 < limit; i++) {
+  for (; i < keys.length && i < items && at2 < limit; i++) {
     if (i + written > 0) bytes[at2++] = 44;
     writeString(keys[i].length > maxName ? keys[i].slice(0, maxName) : keys[i]);
     bytes[at2++] = 58;
@@ -648,13 +667,20 @@ var Function2 = class {
     this.plain = f.kind === "function";
     this.asynchronous = f.kind === "coroutine" || f.kind === "async_generator";
     this.lastDepth = 3;
+    this.spent = 0;
+    this.brief = 0;
+    this.since = 0;
+    this.wasCut = false;
     this.names = f.params.map((p, i) => constant(`${i === 0 ? "{" : ","}${JSON.stringify(p)}:`));
   }
   // depth is how deep its values are wanted. A call that began before its rule went is told to its end.
   depth() {
     const depth = this.file.view[this.id];
     if (depth !== 0) this.lastDepth = depth;
-    return this.lastDepth;
+    return this.lastDepth & ~asked;
+  }
+  isAsked() {
+    return (this.lastDepth & asked) !== 0;
   }
   describe() {
     const f = this.file.meta.functions[this.id], { module: module2 } = this.file.names;
@@ -980,6 +1006,7 @@ var Link = class {
       functions,
       unhookable: this.points ? this.unhookable.concat(this.points.loaded.left()) : this.unhookable,
       near: empty ? names : void 0,
+      cut: this.shared.cut(),
       points: this.points ? this.points.states() : void 0
     };
   }
@@ -987,6 +1014,57 @@ var Link = class {
 
 // src/recorder.js
 var import_node_util2 = __toESM(require("node:util"), 1);
+
+// src/brief.js
+var spend = 256 << 10;
+var all = 2 << 20;
+var each = 8 << 10;
+var near = { depth: 2, bytes: 1e3, items: 8 };
+var hot = { depth: 1, bytes: 400, items: 6 };
+var often = 500;
+var again = 1e9;
+var turnsAtOnce = 32;
+var Brief = class {
+  // shared counts for all threads.
+  constructor(shared) {
+    this.shared = shared;
+    this.spent = 0;
+    this.turns = 0;
+    this.turnsFrom = 0;
+    this.now = null;
+  }
+  // begin is called before the values of a record, and gives their depth.
+  begin(fn, time) {
+    const depth = fn.depth();
+    this.now = null;
+    if (fn.spent <= each || this.spent <= all && fn.spent <= spend || fn.isAsked() || this.turn(fn, time)) return depth;
+    this.now = ++fn.brief > often ? hot : near;
+    beginBrief(this.now.bytes, this.now.items);
+    return Math.min(depth, this.now.depth);
+  }
+  // end is called behind them, with their bytes.
+  end(fn, bytes2) {
+    if (this.now === null) {
+      fn.spent += bytes2;
+      this.spent += bytes2;
+      return;
+    }
+    if (!endBrief()) return;
+    this.shared.addCut(1, fn.wasCut ? 0 : 1);
+    fn.wasCut = true;
+  }
+  turn(fn, time) {
+    if (time - fn.since < again) return false;
+    if (time - this.turnsFrom >= again) {
+      this.turns = 0;
+      this.turnsFrom = time;
+    }
+    if (this.turns >= turnsAtOnce) return false;
+    this.turns++;
+    fn.since = time;
+    return true;
+  }
+};
 
 // src/segments.js
 var import_node_fs3 = __toESM(require("node:fs"), 1);
@@ -1162,6 +1240,7 @@ var Recorder = class {
   constructor(stream, thread, numbers, fileOf2) {
     this.stream = stream;
     this.numbers = numbers;
+    this.brief = new Brief(numbers);
     this.file = fileOf2;
     this.thread = thread;
     this.own = 0;
@@ -1258,12 +1337,13 @@ var Recorder = class {
         return false;
       }
       begun = true;
-      const time = clock(), names = fn.names, depth = fn.depth();
+      const time = clock(), names = fn.names, depth = this.brief.begin(fn, time), from = position();
       for (let i = 0; i < args.length; i++) {
         writeConstant(names[i]);
         write(args[i], depth);
       }
       writeConstant(args.length === 0 ? noArguments : lastArgument);
+      this.brief.end(fn, position() - from);
       stream.end(kinds.enter, 0, fn.number, lane === 0 ? this.own : lane, under, 0, time);
       return true;
     } catch {
@@ -1271,6 +1351,11 @@ var Recorder = class {
       if (fn.number !== 0) this.countLost(fn.number, 1, 1);
       return false;
     }
+  }
+  value(fn, value, time) {
+    const depth = this.brief.begin(fn, time), from = position();
+    write(value, depth);
+    this.brief.end(fn, position() - from);
   }
   // exit writes an exit, now or before the next record.
   exit(fn, lane, kind, value, awaited, at3) {
@@ -1281,7 +1366,7 @@ var Recorder = class {
       if (this.begin() !== 0) {
         begun = true;
         if (value === unseen && (kind & flags.unknown) === 0) writeRaw('{"$":"unreadable"}');
-        else if ((kind & flags.unknown) === 0) write(value, fn.depth());
+        else if ((kind & flags.unknown) === 0) this.value(fn, value, time);
         stream.end(kinds.exit, kind, fn.number, lane, 0, awaited, time);
         return;
       }
@@ -1524,8 +1609,9 @@ var Recorder = class {
     this.busy = true;
     try {
       if (call.open && this.begin() !== 0) {
-        write(value, call.fn.depth());
-        this.stream.end(kinds.yield, 0, call.fn.number, call.lane, 0, 0, clock());
+        const time = clock();
+        this.value(call.fn, value, time);
+        this.stream.end(kinds.yield, 0, call.fn.number, call.lane, 0, 0, time);
       }
     } catch {
       this.stream.drop();
@@ -1749,8 +1835,8 @@ function keepExcerpt(agent) {
 }
 var modules = /* @__PURE__ */ new Map();
 function scriptName(file) {
-  let asked = 0;
-  return () => asked++ === 0 ? "" : (0, import_node_url2.pathToFileURL)(file).href;
+  let asked2 = 0;
+  return () => asked2++ === 0 ? "" : (0, import_node_url2.pathToFileURL)(file).href;
 }
 function nameModules() {
   const { SourceMap } = import_node_module.default;

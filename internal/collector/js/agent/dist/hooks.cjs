@@ -70,7 +70,7 @@ var isMainThread = process.versions.bun ? Bun.isMainThread : threads().isMainThr
 var { readFileSync } = import_node_fs.default;
 var maxFunctions = 1 << 20;
 var maxWaiting = 64;
-var at = { functions: 0, flags: 1, streams: 2, lanes: 3, gen: 4, control: 5, told: 6, points: 7, refs: 8, placed: 16, hits: 16 + maxWaiting };
+var at = { functions: 0, flags: 1, streams: 2, lanes: 3, gen: 4, control: 5, told: 6, points: 7, refs: 8, cut: 9, cutFunctions: 10, placed: 16, hits: 16 + maxWaiting };
 var threadNameKey = "$strobeName";
 
 // src/hooks.js

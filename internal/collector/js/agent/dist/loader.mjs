@@ -79,6 +79,7 @@ function moduleOf(file, root) {
   const below = packages >= 0 ? file.slice(packages + 14) : isUserFile(file, root) ? path.relative(root, file) : path.basename(file);
   return below.replace(/\.[cm]?[jt]sx?$/, "").replaceAll("/", ".");
 }
+var asked = 16;
 var Rules = class {
   constructor(set) {
     this.gen = set.gen || 0;
@@ -103,14 +104,14 @@ var Rules = class {
         return () => false;
     }
   }
-  // depthOf is the depth of a function's values, 0 where no rule takes it. counts(id) is told each rule that does.
+  // depthOf is the depth of a function's values, with asked where somebody asked for it, 0 where no rule takes it. counts(id) is told each rule that does.
   depthOf(file, name, counts) {
     let depth = 0, out = false;
     for (const rule of this.list) {
       if (!rule.test(file, name)) continue;
       if (counts) counts(rule.id);
       if (rule.not) out = true;
-      else depth = Math.max(depth, rule.depth);
+      else if (rule.depth >= (depth & ~asked)) depth = rule.depth | (rule.given ? asked : 0);
     }
     return out ? 0 : depth;
   }
@@ -155,7 +156,7 @@ var { readFileSync } = fs;
 var maxFunctions = 1 << 20;
 var maxPoints = 1e3;
 var maxWaiting = 64;
-var at = { functions: 0, flags: 1, streams: 2, lanes: 3, gen: 4, control: 5, told: 6, points: 7, refs: 8, placed: 16, hits: 16 + maxWaiting };
+var at = { functions: 0, flags: 1, streams: 2, lanes: 3, gen: 4, control: 5, told: 6, points: 7, refs: 8, cut: 9, cutFunctions: 10, placed: 16, hits: 16 + maxWaiting };
 var controlStates = { none: 0, asked: 1, ready: 2, gone: 3 };
 var environmentKey = "$strobe";
 var Shared = class _Shared {
@@ -204,6 +205,15 @@ var Shared = class _Shared {
   }
   setGen(gen) {
     Atomics.store(this.counters, at.gen, gen);
+  }
+  // Calls whose values were told briefly, and the functions that had such.
+  addCut(calls, functions) {
+    Atomics.add(this.counters, at.cut, calls);
+    if (functions > 0) Atomics.add(this.counters, at.cutFunctions, functions);
+  }
+  cut() {
+    const calls = Atomics.load(this.counters, at.cut);
+    return calls === 0 ? void 0 : { calls, functions: Atomics.load(this.counters, at.cutFunctions), most: [] };
   }
   ref() {
     return Atomics.add(this.counters, at.refs, 1) + 1;
@@ -399,13 +409,20 @@ var Function = class {
     this.plain = f.kind === "function";
     this.asynchronous = f.kind === "coroutine" || f.kind === "async_generator";
     this.lastDepth = 3;
+    this.spent = 0;
+    this.brief = 0;
+    this.since = 0;
+    this.wasCut = false;
     this.names = f.params.map((p, i) => constant(`${i === 0 ? "{" : ","}${JSON.stringify(p)}:`));
   }
   // depth is how deep its values are wanted. A call that began before its rule went is told to its end.
   depth() {
     const depth = this.file.view[this.id];
     if (depth !== 0) this.lastDepth = depth;
-    return this.lastDepth;
+    return this.lastDepth & ~asked;
+  }
+  isAsked() {
+    return (this.lastDepth & asked) !== 0;
   }
   describe() {
     const f = this.file.meta.functions[this.id], { module } = this.file.names;

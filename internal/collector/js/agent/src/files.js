@@ -1,7 +1,7 @@
 // The program's files: what they become when they are loaded, and what is known of their functions.
 import fs from 'node:fs';
 import path from 'node:path';
-import { Rules, matched, isUserFile } from './rules.js';
+import { Rules, asked, matched, isUserFile } from './rules.js';
 import { compiled } from './scripts.js';
 import { readSet } from './shared.js';
 import { constant } from './values.js';
@@ -21,6 +21,10 @@ class Function {
     this.plain = f.kind === 'function';
     this.asynchronous = f.kind === 'coroutine' || f.kind === 'async_generator';
     this.lastDepth = 3;
+    this.spent = 0;   // bytes of its values, and how often they were told briefly (Brief)
+    this.brief = 0;
+    this.since = 0;
+    this.wasCut = false;
     this.names = f.params.map((p, i) => constant(`${i === 0 ? '{' : ','}${JSON.stringify(p)}:`));
   }
 
@@ -28,8 +32,10 @@ class Function {
   depth() {
     const depth = this.file.view[this.id];
     if (depth !== 0) this.lastDepth = depth;
-    return this.lastDepth;
+    return this.lastDepth & ~asked;
   }
+
+  isAsked() { return (this.lastDepth & asked) !== 0; }
 
   describe() {
     const f = this.file.meta.functions[this.id], { module } = this.file.names;

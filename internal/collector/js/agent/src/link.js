@@ -98,6 +98,6 @@ export class Link {
     }
     const empty = this.rules.list.some(r => r.on === 'name' && counts.get(r.id) === 0);
     return { m: 'applied', q, gen: this.rules.gen, rules: this.rules.list.map(r => ({ id: r.id, matched: counts.get(r.id) })), functions,
-      unhookable: this.points ? this.unhookable.concat(this.points.loaded.left()) : this.unhookable, near: empty ? names : undefined, points: this.points ? this.points.states() : undefined };
+      unhookable: this.points ? this.unhookable.concat(this.points.loaded.left()) : this.unhookable, near: empty ? names : undefined, cut: this.shared.cut(), points: this.points ? this.points.states() : undefined };
   }
 }

@@ -4,6 +4,7 @@
 import util from 'node:util';
 import * as js from './intrinsics.js';
 import * as values from './values.js';
+import { Brief } from './brief.js';
 import { clock, flags, kinds } from './segments.js';
 
 const { isPromise } = util.types;
@@ -28,6 +29,7 @@ export class Recorder {
   constructor(stream, thread, numbers, fileOf) {
     this.stream = stream;
     this.numbers = numbers;
+    this.brief = new Brief(numbers);
     this.file = fileOf;
     this.thread = thread;
     this.own = 0;
@@ -130,12 +132,13 @@ export class Recorder {
         return false;
       }
       begun = true;
-      const time = clock(), names = fn.names, depth = fn.depth();
+      const time = clock(), names = fn.names, depth = this.brief.begin(fn, time), from = values.position();
       for (let i = 0; i < args.length; i++) {
         values.writeConstant(names[i]);
         values.write(args[i], depth);
       }
       values.writeConstant(args.length === 0 ? noArguments : lastArgument);
+      this.brief.end(fn, values.position() - from);
       stream.end(kinds.enter, 0, fn.number, lane === 0 ? this.own : lane, under, 0, time);
       return true;
     } catch {
@@ -143,6 +146,12 @@ export class Recorder {
       if (fn.number !== 0) this.countLost(fn.number, 1, 1);
       return false;
     }
+  }
+
+  value(fn, value, time) {
+    const depth = this.brief.begin(fn, time), from = values.position();
+    values.write(value, depth);
+    this.brief.end(fn, values.position() - from);
   }
 
   // exit writes an exit, now or before the next record.
@@ -154,7 +163,7 @@ export class Recorder {
       if (this.begin() !== 0) {
         begun = true;
         if (value === unseen && (kind & flags.unknown) === 0) values.writeRaw('{"$":"unreadable"}');
-        else if ((kind & flags.unknown) === 0) values.write(value, fn.depth());
+        else if ((kind & flags.unknown) === 0) this.value(fn, value, time);
         stream.end(kinds.exit, kind, fn.number, lane, 0, awaited, time);
         return;
       }
@@ -418,8 +427,9 @@ export class Recorder {
     this.busy = true;
     try {
       if (call.open && this.begin() !== 0) {
-        values.write(value, call.fn.depth());
-        this.stream.end(kinds.yield, 0, call.fn.number, call.lane, 0, 0, clock());
+        const time = clock();
+        this.value(call.fn, value, time);
+        this.stream.end(kinds.yield, 0, call.fn.number, call.lane, 0, 0, time);
       }
     } catch {
       this.stream.drop();

@@ -72,6 +72,8 @@ export function moduleOf(file, root) {
   return below.replace(/\.[cm]?[jt]sx?$/, '').replaceAll('/', '.');
 }
 
+export const asked = 16;   // over the greatest depth
+
 export class Rules {
   constructor(set) {
     this.gen = set.gen || 0;
@@ -96,14 +98,14 @@ export class Rules {
     }
   }
 
-  // depthOf is the depth of a function's values, 0 where no rule takes it. counts(id) is told each rule that does.
+  // depthOf is the depth of a function's values, with asked where somebody asked for it, 0 where no rule takes it. counts(id) is told each rule that does.
   depthOf(file, name, counts) {
     let depth = 0, out = false;
     for (const rule of this.list) {
       if (!rule.test(file, name)) continue;
       if (counts) counts(rule.id);
       if (rule.not) out = true;
-      else depth = Math.max(depth, rule.depth);
+      else if (rule.depth >= (depth & ~asked)) depth = rule.depth | (rule.given ? asked : 0);
     }
     return out ? 0 : depth;
   }

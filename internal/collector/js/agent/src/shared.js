@@ -5,7 +5,7 @@ import { isMainThread, threads } from './threads.js';
 const { readFileSync } = fs;
 
 const maxFunctions = 1 << 20, maxPoints = 1000, maxWaiting = 64;
-const at = { functions: 0, flags: 1, streams: 2, lanes: 3, gen: 4, control: 5, told: 6, points: 7, refs: 8, placed: 16, hits: 16 + maxWaiting };
+const at = { functions: 0, flags: 1, streams: 2, lanes: 3, gen: 4, control: 5, told: 6, points: 7, refs: 8, cut: 9, cutFunctions: 10, placed: 16, hits: 16 + maxWaiting };
 const controlStates = { none: 0, asked: 1, ready: 2, gone: 3 };
 const environmentKey = '$strobe';
 // Before Node 22 a thread cannot ask for the name that it was given.
@@ -50,6 +50,16 @@ export class Shared {
   stream() { return Atomics.add(this.counters, at.streams, 1) + 1; }
   gen() { return Atomics.load(this.counters, at.gen); }
   setGen(gen) { Atomics.store(this.counters, at.gen, gen); }
+
+  // Calls whose values were told briefly, and the functions that had such.
+  addCut(calls, functions) {
+    Atomics.add(this.counters, at.cut, calls);
+    if (functions > 0) Atomics.add(this.counters, at.cutFunctions, functions);
+  }
+  cut() {
+    const calls = Atomics.load(this.counters, at.cut);
+    return calls === 0 ? undefined : { calls, functions: Atomics.load(this.counters, at.cutFunctions), most: [] };
+  }
 
   ref() { return Atomics.add(this.counters, at.refs, 1) + 1; }
 

@@ -11,6 +11,7 @@ const closers = 640;
 export const payloadRoom = maxPayload + 2 * maxText;
 
 let bytes = new Uint8Array(0), buffer = Buffer.alloc(0), at = 0, limit = 0;
+let items = maxItems, textFloor = 0, left = 0;   // textFloor: bytes of a text behind the limit; left: what was left out
 let qualified = () => '';   // a function's name as its calls have it, or ''
 const enclosing = [];   // the objects around the value that is being written
 const scratch = new Uint8Array(maxText), encoder = new TextEncoder();
@@ -18,7 +19,14 @@ const scratch = new Uint8Array(maxText), encoder = new TextEncoder();
 // use says where payloads go; buffer is a Buffer over the same memory as bytes.
 export function use(newBytes, newBuffer) { bytes = newBytes; buffer = newBuffer; }
 export function useNames(f) { qualified = f; }
-export function begin(position) { at = position; limit = position + maxPayload - closers; enclosing.length = 0; }
+export function begin(position) { at = position; limit = position + maxPayload - closers; items = maxItems; textFloor = 0; enclosing.length = 0; }
+// beginBrief bounds what is written from here on; endBrief says whether anything was left out for that.
+export function beginBrief(most, mostItems) { limit = Math.min(limit, at + most); items = mostItems; textFloor = 96; left = 0; }
+export function endBrief() {
+  items = maxItems;
+  textFloor = 0;
+  return left > 0;
+}
 export function position() { return at; }
 
 // text is what was written since begin(0).
@@ -74,7 +82,7 @@ export function writeString(text) {
 function writeText(text) {
   // Escapes make a byte six: where that may pass the limit, the text's share is what surely fits.
   let most = maxText;
-  if (at + 6 * Math.min(text.length, maxText) > limit) most = Math.max(0, Math.min(maxText, Math.floor((limit - at) / 6)));
+  if (at + 6 * Math.min(text.length, maxText) > limit) most = Math.max(textFloor, Math.min(maxText, Math.floor((limit - at) / 6)));
   if (text.length * 3 <= most) return writeString(text);
   const whole = Buffer.byteLength(text);
   if (whole <= most) return writeString(text);
@@ -86,6 +94,7 @@ function writeText(text) {
 
 function writeMore(n) {
   if (n > 0) {
+    left++;
     writeConstant(asConstant.more);
     writeRaw('' + n);
   }
@@ -213,6 +222,7 @@ function writeObject(v, depth) {
       return writeRaw('"}');
     }
     if (depth <= 0) {
+      left++;
       writeConstant(asConstant.depth);
       writeString(c.name.slice(0, maxName));
       bytes[at++] = 125;
@@ -261,15 +271,15 @@ function counted(from, head, items, shown) {
 }
 
 function writeArray(v, depth) {
-  const items = js.descriptor(v, 'length').value, from = at;
+  const size = js.descriptor(v, 'length').value, from = at;
   bytes[at++] = 91;
   let i = 0;
-  for (; i < items && i < maxItems && at < limit; i++) {
+  for (; i < size && i < items && at < limit; i++) {
     if (i > 0) bytes[at++] = 44;
     writeProperty(v, i, depth);
   }
   bytes[at++] = 93;
-  counted(from, asConstant.list, items, i);
+  counted(from, asConstant.list, size, i);
 }
 
 function writeView(v) {
@@ -277,15 +287,15 @@ function writeView(v) {
     const size = js.viewBytes(v);
     return writeBytes(new Uint8Array(js.viewBuffer(v), js.viewOffset(v), Math.min(size, maxText)), size);
   }
-  const items = js.apply(js.typedLength, v, []), from = at;
+  const size = js.apply(js.typedLength, v, []), from = at;
   bytes[at++] = 91;
   let i = 0;
-  for (; i < items && i < maxItems && at < limit; i++) {
+  for (; i < size && i < items && at < limit; i++) {
     if (i > 0) bytes[at++] = 44;
     write(v[i], 0);
   }
   bytes[at++] = 93;
-  counted(from, asConstant.list, items, i);
+  counted(from, asConstant.list, size, i);
 }
 
 function writeBytes(view, size) {
@@ -297,24 +307,24 @@ function writeBytes(view, size) {
 }
 
 function writeSet(v, depth) {
-  const items = js.apply(js.setSize, v, []), from = at, values = js.apply(js.setValues, v, []);
+  const size = js.apply(js.setSize, v, []), from = at, values = js.apply(js.setValues, v, []);
   bytes[at++] = 91;
   let i = 0;
-  for (; i < items && i < maxItems && at < limit; i++) {
+  for (; i < size && i < items && at < limit; i++) {
     const step = js.apply(js.setNext, values, []);
     if (step.done) break;
     if (i > 0) bytes[at++] = 44;
     write(step.value, depth);
   }
   bytes[at++] = 93;
-  counted(from, asConstant.list, items, i);
+  counted(from, asConstant.list, size, i);
 }
 
 function writeMap(v, depth) {
-  const items = js.apply(js.mapSize, v, []), entries = js.apply(js.mapEntries, v, []);
+  const size = js.apply(js.mapSize, v, []), entries = js.apply(js.mapEntries, v, []);
   writeConstant(asConstant.dict);
   let i = 0;
-  for (; i < items && i < maxItems && at < limit; i++) {
+  for (; i < size && i < items && at < limit; i++) {
     const step = js.apply(js.mapNext, entries, []);
     if (step.done) break;
     if (i > 0) bytes[at++] = 44;
@@ -325,12 +335,12 @@ function writeMap(v, depth) {
     bytes[at++] = 93;
   }
   bytes[at++] = 93;
-  writeMore(items - i);
+  writeMore(size - i);
 }
 
 function writePlain(v, depth) {
   const keys = js.keysOf(v);
-  for (let i = 0; i < keys.length && i < maxItems; i++) if (keys[i].charCodeAt(0) === 36) return writeDict(v, keys, depth);
+  for (let i = 0; i < keys.length && i < items; i++) if (keys[i].charCodeAt(0) === 36) return writeDict(v, keys, depth);
   const from = at;
   bytes[at++] = 123;
   const i = writeFields(v, keys, depth, 0);
@@ -341,7 +351,7 @@ function writePlain(v, depth) {
 function writeDict(v, keys, depth) {
   writeConstant(asConstant.dict);
   let i = 0;
-  for (; i < keys.length && i < maxItems && at < limit; i++) {
+  for (; i < keys.length && i < items && at < limit; i++) {
     if (i > 0) bytes[at++] = 44;
     bytes[at++] = 91;
     writeText(keys[i]);
@@ -355,7 +365,7 @@ function writeDict(v, keys, depth) {
 
 function writeFields(v, keys, depth, written) {
   let i = 0;
-  for (; i < keys.length && i < maxItems && at < limit; i++) {
+  for (; i < keys.length && i < items && at < limit; i++) {
     if (i + written > 0) bytes[at++] = 44;
     writeString(keys[i].length > maxName ? keys[i].slice(0, maxName) : keys[i]);
     bytes[at++] = 58;
